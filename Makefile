@@ -1,0 +1,166 @@
+# cpa - critical-path profiler for pthread programs
+#
+#   make                      build/libcpa.so, build/cpa-report, build/cpa
+#   make check                every test, and lint
+#   make check-long           the same, longer, then unit and torture tests under sanitizers
+#   make lint                 clang-format, clang-tidy, codespell, atomics without a comment
+#   make bench                overhead and accuracy tables, see benchmarks/
+#   make install [PREFIX=/usr/local] [DESTDIR=]     make uninstall     make clean
+#
+#   V=1 shows the commands; WERROR=1 makes warnings errors; CC=clang changes the compiler;
+#   SAN=address,undefined or SAN=thread builds the tools and tests with it, in a folder of its
+#   own; O=DIR builds there. The first build needs what `scripts/setup --deps-only` installs.
+
+VERSION := 0.1.0
+
+comma := ,
+SAN ?=
+O   ?= build$(if $(SAN),-$(subst $(comma),-,$(SAN)))
+Q   := $(if $(V),,@)
+say  = $(if $(V),,@printf '  %-5s %s\n' '$(1)' '$@')
+
+CFLAGS ?= -O2 -g
+WARN   := -Wall -Wextra -Wshadow -Wundef -Wvla $(if $(WERROR),-Werror)
+WARN_C := -Wstrict-prototypes -Wmissing-prototypes
+# _LGPL_SOURCE: liburcu is used through its inline headers only, never linked.
+BASE   := -D_GNU_SOURCE -D_LGPL_SOURCE -I. -pthread
+
+# Inside the target. -fexceptions: cancellation unwinds through the wrappers. libgcc_s stays
+# shared: a private copy of its personality routine would read the other copy's unwind context.
+PIC_CFLAGS  := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-plt -fexceptions \
+	-fno-semantic-interposition
+PIC_LDFLAGS := -shared -Wl,-z,defs -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete \
+	-Wl,--exclude-libs,ALL -Wl,--as-needed
+EXPORTS     := $(wildcard preload/exports.map)
+
+# SAN never reaches libcpa.so or tests/programs: the first is loaded into programs built
+# without it, the second are such programs.
+SANFLAGS   := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all -fno-omit-frame-pointer)
+PROG_FLAGS := -O2 -g -fno-omit-frame-pointer -pthread
+
+objects     = $(patsubst %.c,$(O)/$(1)/%.o,$(2))
+programs    = $(patsubst %,$(O)/%,$(basename $(1)))
+PIC_OBJ    := $(call objects,pic,$(wildcard preload/*.c shadow/*.c))
+SHADOW_OBJ := $(call objects,obj,$(wildcard shadow/*.c))
+REPORT_OBJ := $(call objects,obj,$(wildcard analysis/*.c))
+CPA_OBJ    := $(call objects,obj,$(wildcard scripts/*.c))
+HOOKS_OBJ  := $(call objects,obj,$(wildcard tests/unit/je_hooks.c))
+KNOWN_OBJ  := $(call objects,prog,$(wildcard tests/programs/known_path.c))
+
+UNIT    := $(call programs,$(wildcard tests/unit/test_*.c))
+TOOLED  := $(UNIT) $(call programs,$(wildcard tests/property/*.c tests/torture/*.c))
+TARGETS := $(call programs,$(filter-out %/known_path.c,$(wildcard tests/programs/*.c)))
+TARGETS_CXX := $(call programs,$(wildcard tests/programs/*.cpp))
+# A target that needs a library of its own: LDLIBS_<name> := -l...
+
+PRODUCTS := $(if $(wildcard preload/*.c),$(O)/libcpa.so) $(if $(REPORT_OBJ),$(O)/cpa-report) \
+	$(if $(CPA_OBJ),$(O)/cpa)
+REPORT_LIBS = $(or $(shell pkg-config --libs libdw libelf jansson),$(error libraries are \
+	missing; run scripts/setup --deps-only)) -liberty
+
+# Changed flags rebuild everything; WERROR alone does not.
+FLAGS := $(strip $(CC) $(CXX) $(CFLAGS) $(filter-out -Werror,$(WARN)) $(WARN_C) $(BASE) \
+	$(PIC_CFLAGS) $(SANFLAGS) $(PROG_FLAGS) $(VERSION))
+ifneq ($(file <$(O)/flags),$(FLAGS))
+$(shell mkdir -p $(O))
+$(file >$(O)/flags,$(FLAGS))
+endif
+
+.PHONY: all tests check check-long lint bench install uninstall clean
+.DELETE_ON_ERROR:
+all: $(PRODUCTS)
+tests: all $(TOOLED) $(TARGETS) $(TARGETS_CXX)
+
+$(O)/pic/%.o: %.c $(O)/flags
+	$(call say,CC)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 $(CFLAGS) $(WARN) $(WARN_C) $(BASE) $(PIC_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(O)/obj/%.o: %.c $(O)/flags
+	$(call say,CC)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 $(CFLAGS) $(WARN) $(WARN_C) $(BASE) $(SANFLAGS) \
+		-DCPA_VERSION='"$(VERSION)"' -MMD -MP -c -o $@ $<
+
+$(O)/prog/%.o: %.c $(O)/flags
+	$(call say,CC)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 $(PROG_FLAGS) $(WARN) $(BASE) -MMD -MP -c -o $@ $<
+
+$(O)/prog/%.o: %.cpp $(O)/flags
+	$(call say,CXX)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) -std=gnu++20 $(PROG_FLAGS) $(WARN) $(BASE) -MMD -MP -c -o $@ $<
+
+$(O)/jemalloc.a: scripts/private-jemalloc.sh
+	$(call say,GEN)
+	$(Q)mkdir -p $(@D)
+	$(Q)CC='$(CC)' bash $< $@
+
+$(O)/libcpa.so: $(PIC_OBJ) $(O)/jemalloc.a $(EXPORTS)
+	$(call say,LINK)
+	$(Q)$(CC) $(PIC_LDFLAGS) $(EXPORTS:%=-Wl,--version-script=%) $(LDFLAGS) -pthread -o $@ \
+		$(PIC_OBJ) $(O)/jemalloc.a -lm
+
+# Archives, so that a program takes only the parts it calls: cpa-report needs no jemalloc. What
+# a test calls in analysis/ must not share a file with main().
+$(O)/libshadow.a: $(SHADOW_OBJ)
+$(O)/libanalysis.a: $(REPORT_OBJ)
+$(O)/libshadow.a $(O)/libanalysis.a:
+	$(call say,AR)
+	$(Q)rm -f $@ && ar crs $@ $^
+
+$(O)/cpa-report: $(REPORT_OBJ) $(O)/libshadow.a
+	$(call say,LINK)
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(REPORT_LIBS) -lm
+
+$(O)/cpa: $(CPA_OBJ)
+	$(call say,LINK)
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^
+
+$(UNIT): TEST_LIBS := -lcmocka
+$(TOOLED): $(O)/%: $(O)/obj/%.o $(HOOKS_OBJ) $(O)/libanalysis.a $(O)/libshadow.a $(O)/jemalloc.a
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -pthread -Wl,--as-needed -o $@ $^ $(TEST_LIBS) \
+		$(REPORT_LIBS) -lm
+
+$(TARGETS) $(TARGETS_CXX): $(O)/%: $(O)/prog/%.o $(KNOWN_OBJ)
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(if $(filter $@,$(TARGETS_CXX)),$(CXX),$(CC)) $(PROG_FLAGS) -o $@ $^ \
+		$(LDLIBS_$(notdir $*)) -lm
+
+check:
+	+@O='$(O)' MAKE='$(MAKE)' tests/run
+
+check-long:
+	+@O='$(O)' MAKE='$(MAKE)' tests/run --long
+
+lint: LINT_FLAGS := -std=gnu11 $(BASE) $(filter-out -Werror,$(WARN)) $(WARN_C) \
+	-DCPA_VERSION="$(VERSION)"
+lint:
+	@O='$(O)' LINT_FLAGS='$(LINT_FLAGS)' scripts/lint
+
+bench: tests
+	$(if $(wildcard benchmarks/run),CPA_BUILD='$(abspath $(O))' benchmarks/run,@echo 'no benchmarks/run')
+
+PREFIX  ?= /usr/local
+DEST     = $(DESTDIR)$(PREFIX)
+MANPAGES = $(wildcard man/*.1)
+
+install: all
+	install -D -m 755 -t $(DEST)/bin $(filter-out %.so,$(PRODUCTS))
+	install -D -m 644 -t $(DEST)/lib/cpa $(O)/libcpa.so
+	$(if $(wildcard preload/cpa.h),install -D -m 644 -t $(DEST)/include preload/cpa.h)
+	$(if $(MANPAGES),install -D -m 644 -t $(DEST)/share/man/man1 $(MANPAGES))
+
+uninstall:
+	rm -f $(DEST)/bin/cpa $(DEST)/bin/cpa-report $(DEST)/lib/cpa/libcpa.so $(DEST)/include/cpa.h
+	rm -f $(MANPAGES:man/%=$(DEST)/share/man/man1/%)
+	-rmdir $(DEST)/lib/cpa
+
+clean:
+	rm -rf $(O) build-address-undefined build-thread
+
+-include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * scripts/cpa.c - the launcher: run a program with libcpa.so, then name the next command
+ */
+
+#include "scripts/child.h"
+#include "scripts/program.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define DEFAULT_OUTPUT "cpa.%e.%p.dump"
+
+static const char usage_text[] =
+	"usage: cpa run [-q] [-f] [-o FILE] [--] PROGRAM [ARGUMENT...]\n"
+	"       cpa report [OPTION...] [DUMP]\n"
+	"\n"
+	"  run                 run PROGRAM and write its profile; the exit status is PROGRAM's\n"
+	"    -o, --output FILE   write it to FILE; in it, %e is the executable, %p the process,\n"
+	"                        %h the host (default " DEFAULT_OUTPUT ")\n"
+	"    -f, --force         replace FILE if it exists\n"
+	"    -q, --quiet         do not name the next command\n"
+	"  report              show a profile: cpa-report, see cpa-report --help\n"
+	"\n"
+	"  -h, --help          this text\n"
+	"  -V, --version       the version\n"
+	"\n"
+	"Exit status: 2 wrong usage, 126 PROGRAM cannot be profiled, 127 PROGRAM not found.\n"
+	"Environment: CPA_LIB names another libcpa.so; see README.md for the rest.\n";
+
+/* The folder this very executable is in. False: unknown. */
+static bool own_folder(char *folder)
+{
+	ssize_t len = readlink("/proc/self/exe", folder, PATH_MAX - 1);
+	char *slash;
+
+	folder[len > 0 ? len : 0] = '\0';
+	slash = strrchr(folder, '/');
+	if (slash)
+		*slash = '\0';
+	return slash;
+}
+
+/* Find an installed or freshly built file of ours: in @folders beside the executable. */
+static bool find_beside(const char *const *folders, const char *name, char *found)
+{
+	char own[PATH_MAX], path[2 * PATH_MAX];
+
+	if (!own_folder(own))
+		return false;
+	for (; *folders; folders++) {
+		snprintf(path, sizeof(path), "%s/%s/%s", own, *folders, name);
+		if (access(path, R_OK) == 0 && realpath(path, found))
+			return true;
+	}
+	return false;
+}
+
+/* Find libcpa.so. Return 0, or an exit status after one line on stderr. */
+static int find_library(char *library)
+{
+	static const char *const folders[] = { ".", "../lib/cpa", "../lib", NULL };
+	const char *wanted = getenv("CPA_LIB");
+
+	if (wanted && *wanted) {
+		if (!realpath(wanted, library) || access(library, R_OK) < 0) {
+			cpa_complain("CPA_LIB=%s: %s (name a libcpa.so, or unset it)", wanted,
+				     strerror(errno));
+			return CPA_EXIT_USAGE;
+		}
+	} else if (!find_beside(folders, "libcpa.so", library)) {
+		cpa_complain("libcpa.so: not found beside cpa nor in ../lib/cpa "
+			     "(run make, or set CPA_LIB)");
+		return CPA_EXIT_USAGE;
+	}
+	if (strpbrk(library, ": ")) {
+		cpa_complain("%s: LD_PRELOAD cannot hold a path with a blank or colon "
+			     "(move it, or set CPA_LIB)",
+			     library);
+		return CPA_EXIT_USAGE;
+	}
+	return 0;
+}
+
+static int preload(const char *library)
+{
+	const char *old = getenv("LD_PRELOAD");
+	char *value;
+	int ret;
+
+	if (asprintf(&value, "%s%s%s", library, old && *old ? ":" : "", old ? old : "") < 0)
+		return -1;
+	ret = setenv("LD_PRELOAD", value, 1);
+	free(value);
+	return ret;
+}
+
+/* Expand @pattern as the library does. Return 0, or -1 if it does not fit. */
+static int expand(const char *pattern, const char *exe, pid_t pid, char *name, size_t size)
+{
+	size_t used = 0;
+
+	for (const char *p = pattern; *p; p++) {
+		char part[256] = { *p };
+
+		if (p[0] == '%' && p[1] == 'e')
+			snprintf(part, sizeof(part), "%s", exe);
+		else if (p[0] == '%' && p[1] == 'p')
+			snprintf(part, sizeof(part), "%d", (int)pid);
+		else if (p[0] == '%' && p[1] == 'h')
+			gethostname(part, sizeof(part) - 1);
+		if (p[0] == '%' && p[1] && strchr("eph", p[1]))
+			p++;
+		if (used + strlen(part) >= size)
+			return -1;
+		strcpy(name + used, part);
+		used += strlen(part);
+	}
+	name[used] = '\0';
+	return 0;
+}
+
+/* A profile never overwrites a file by itself. Return 0, or an exit status. */
+static int make_room(const char *pattern, const char *exe, bool force)
+{
+	char name[PATH_MAX];
+	struct stat st;
+
+	/* With %p the name is new by itself. */
+	if (strstr(pattern, "%p"))
+		return 0;
+	if (expand(pattern, exe, 0, name, sizeof(name)) < 0) {
+		cpa_complain("%.40s...: name too long for a profile", pattern);
+		return CPA_EXIT_USAGE;
+	}
+	if (lstat(name, &st) < 0)
+		return 0;
+	if (!force) {
+		cpa_complain("%s: exists already (remove it, or use --force to replace it)", name);
+		return CPA_EXIT_USAGE;
+	}
+	if (!S_ISREG(st.st_mode) || unlink(name) < 0) {
+		cpa_complain("%s: cannot be replaced: %s (use another name)", name,
+			     S_ISREG(st.st_mode) ? strerror(errno) : "not a regular file");
+		return CPA_EXIT_USAGE;
+	}
+	return 0;
+}
+
+/* Say where the profile is, and a command that works here: cpa-report is beside cpa. */
+static void name_next(const char *argv0, const char *dump)
+{
+	const char *slash = strrchr(argv0, '/');
+	int folder = slash ? (int)(slash + 1 - argv0) : 0;
+	struct stat st;
+
+	if (stat(dump, &st) < 0 || st.st_size == 0)
+		cpa_complain("no profile in %s: the program did not load the library, or the "
+			     "library could not write it (then a line above says why)",
+			     dump);
+	else
+		cpa_complain("profile in %s; next: %.*scpa-report %s", dump, folder, argv0, dump);
+}
+
+static int run(const char *argv0, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "output", required_argument, NULL, 'o' },
+		{ "force", no_argument, NULL, 'f' },
+		{ "quiet", no_argument, NULL, 'q' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	const char *output = NULL, *quiet_env = getenv("CPA_QUIET"), *pattern;
+	bool force = false, quiet = quiet_env && strcmp(quiet_env, "1") == 0;
+	char library[PATH_MAX], dump[PATH_MAX], exe[NAME_MAX + 1];
+	struct cpa_program program;
+	struct cpa_child child;
+	int option, ret, status;
+	static char name[] = "cpa run";
+
+	argv[0] = name; /* what getopt_long() complains as */
+	while ((option = getopt_long(argc, argv, "+o:fqh", options, NULL)) >= 0) {
+		switch (option) {
+		case 'o':
+			output = optarg;
+			break;
+		case 'f':
+			force = true;
+			break;
+		case 'q':
+			quiet = true;
+			break;
+		case 'h':
+			fputs(usage_text, stdout);
+			return 0;
+		default:
+			return CPA_EXIT_USAGE;
+		}
+	}
+	if (optind == argc) {
+		cpa_complain("run: no program named (usage: cpa run [-o FILE] -- PROGRAM ...)");
+		return CPA_EXIT_USAGE;
+	}
+	if (output && !*output) {
+		cpa_complain("run: --output is empty (name a file)");
+		return CPA_EXIT_USAGE;
+	}
+
+	if ((ret = cpa_program_find(&program, argv[optind])) ||
+	    (ret = cpa_program_check(&program)) || (ret = find_library(library)))
+		return ret;
+	cpa_program_exe_name(&program, exe, sizeof(exe));
+	pattern = output ? output : getenv("CPA_OUTPUT");
+	if (!pattern || !*pattern)
+		pattern = DEFAULT_OUTPUT;
+	if ((ret = make_room(pattern, exe, force)))
+		return ret;
+
+	if (preload(library) < 0 || (output && setenv("CPA_OUTPUT", output, 1) < 0)) {
+		cpa_complain("cannot set the environment: %s", strerror(errno));
+		return CPA_EXIT_CANNOT_EXECUTE;
+	}
+	ret = cpa_child_start(&child, program.path, argv + optind);
+	if (ret < 0) {
+		cpa_complain("%s: cannot be started: %s", program.path, strerror(-ret));
+		return CPA_EXIT_CANNOT_EXECUTE;
+	}
+	status = cpa_child_wait(&child);
+	if (!quiet && expand(pattern, exe, child.pid, dump, sizeof(dump)) == 0)
+		name_next(argv0, dump);
+	cpa_child_end_alike(status);
+}
+
+static int report(char **argv)
+{
+	static const char *const folders[] = { ".", "../bin", NULL };
+	char path[PATH_MAX];
+
+	if (!find_beside(folders, "cpa-report", path)) {
+		cpa_complain("cpa-report: not found beside cpa (run make)");
+		return CPA_EXIT_NOT_FOUND;
+	}
+	argv[0] = path;
+	execv(path, argv);
+	cpa_complain("%s: cannot be started: %s", path, strerror(errno));
+	return CPA_EXIT_CANNOT_EXECUTE;
+}
+
+int main(int argc, char **argv)
+{
+	const char *command = argc > 1 ? argv[1] : NULL;
+
+	if (!command) {
+		fputs(usage_text, stderr);
+		return CPA_EXIT_USAGE;
+	}
+	if (strcmp(command, "run") == 0)
+		return run(argv[0], argc - 1, argv + 1);
+	if (strcmp(command, "report") == 0)
+		return report(argv + 1);
+	if (strcmp(command, "top") == 0 || strcmp(command, "ctl") == 0) {
+		cpa_complain("%s: not available in version " CPA_VERSION
+			     " (profile the whole run with cpa run)",
+			     command);
+		return CPA_EXIT_USAGE;
+	}
+	if (strcmp(command, "-h") == 0 || strcmp(command, "--help") == 0) {
+		fputs(usage_text, stdout);
+		return 0;
+	}
+	if (strcmp(command, "-V") == 0 || strcmp(command, "--version") == 0) {
+		puts("cpa " CPA_VERSION);
+		return 0;
+	}
+	cpa_complain("%s: no such command (one of run, report; see cpa --help)", command);
+	return CPA_EXIT_USAGE;
+}
