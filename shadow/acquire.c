@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+#include "shadow/acquire.h"
+
+#include <string.h>
+
+#include "shadow/fifo.h"
+#include "shadow/merge.h"
+#include "shadow/path.h"
+
+#define GRANT (UINT64_C(1) << 32)
+
+/* Join @remote; the observed path changes over only if it came after our arrival and @latest. */
+static void join(struct cpa_self *self, const struct cpa_path *remote, bool latest,
+		 struct cpa_wait *w)
+{
+	struct cpa_path *path = &self->row->path;
+	bool observed = latest && remote->released > w->arrived;
+
+	w->followed |= cpa_path_join(self, path, remote, observed);
+	if (latest)
+		w->from = remote->node;
+	if (observed) {
+		/* A release stamped after our return (clocks of two cores): no latency. */
+		uint64_t since = w->now > remote->released ? w->now - remote->released : 0;
+
+		path->observed[CPA_TIME_HANDOFF] += since;
+		w->arrived = w->now;
+	}
+}
+
+/* What of the wait no release explains stays on the local path. */
+static void settle(struct cpa_self *self, struct cpa_wait *w)
+{
+	if (w->matched && w->now > w->arrived)
+		self->row->path.observed[CPA_TIME_HANDOFF] += w->now - w->arrived;
+	/* The thread's path is published anew by its next release. */
+	self->row->path.released = w->now;
+	self->row->path.owner = self->id;
+}
+
+static bool usable(const struct cpa_self *self, const struct cpa_path *remote)
+{
+	/* A path of our own is a beginning of the one we have: joining it changes nothing. */
+	return remote && remote->owner && remote->owner != self->id;
+}
+
+/* Join two releases, either may be NULL. The observed path is that of the later one. */
+static void join_two(struct cpa_self *self, const struct cpa_path *a, const struct cpa_path *b,
+		     struct cpa_wait *w)
+{
+	bool a_last = a && (!b || a->released > b->released);
+
+	if (usable(self, a))
+		join(self, a, a_last, w);
+	if (usable(self, b))
+		join(self, b, !a_last, w);
+	settle(self, w);
+}
+
+void cpa_acquire_path(struct cpa_self *self, const struct cpa_path *remote, struct cpa_wait *w)
+{
+	if (remote && remote->owner)
+		w->matched = true;
+	join_two(self, NULL, remote, w);
+}
+
+void cpa_lock_acquired(struct cpa_self *self, struct cpa_object *o, struct cpa_wait *w)
+{
+	w->matched = true; /* a lock that nobody released before was merely slow to get */
+	cpa_acquire_path(self, &o->path, w);
+}
+
+void cpa_lock_release(struct cpa_self *self, struct cpa_object *o)
+{
+	cpa_path_copy(self, &o->path, &self->row->path);
+}
+
+void cpa_read_acquired(struct cpa_self *self, struct cpa_object *o, struct cpa_wait *w)
+{
+	cpa_lock_acquired(self, o, w);
+}
+
+void cpa_read_release(struct cpa_self *self, struct cpa_object *o)
+{
+	cpa_merge_release(self, &o->merged, 0, &self->row->path);
+}
+
+void cpa_write_acquired(struct cpa_self *self, struct cpa_object *o, struct cpa_wait *w)
+{
+	uint32_t token = cpa_merge_take(&o->merged);
+
+	w->matched = true;
+	join_two(self, token ? &cpa_token(token)->path : NULL, &o->path, w);
+	if (token)
+		cpa_token_free(self, token);
+}
+
+void cpa_wait_begin(struct cpa_object *o)
+{
+	/* Relaxed: the word only counts; the waiter's mutex orders it before the signal. */
+	__atomic_fetch_add(&o->waiting, 1, __ATOMIC_RELAXED);
+}
+
+static bool count(struct cpa_object *o, uint64_t old, uint64_t new)
+{
+	/* RELEASE: a granted token is in the queue. ACQUIRE: so the granted finds it. */
+	return __atomic_compare_exchange_n(&o->waiting, &old, new, false, __ATOMIC_ACQ_REL,
+					   __ATOMIC_RELAXED);
+}
+
+static uint64_t counts(struct cpa_object *o)
+{
+	/* ACQUIRE pairs with count(): with the grant comes its token. */
+	return __atomic_load_n(&o->waiting, __ATOMIC_ACQUIRE);
+}
+
+uint32_t cpa_wake(struct cpa_self *self, struct cpa_object *o, uint32_t most)
+{
+	uint32_t n = 0;
+
+	while (n < most) {
+		uint32_t token;
+		uint64_t old = counts(o);
+
+		if (!(uint32_t)old)
+			break;
+		token = cpa_token_new(self, &self->row->path);
+		if (!token || !cpa_fifo_put(self, o, token))
+			break;
+		/* Between the look and the grant a waiter may have timed out. */
+		while ((uint32_t)old && !count(o, old, old - 1 + GRANT))
+			old = counts(o);
+		if (!(uint32_t)old) {
+			token = cpa_fifo_take(self, o);
+			if (token)
+				cpa_token_free(self, token);
+			break;
+		}
+		n++;
+	}
+	return n;
+}
+
+void cpa_wake_undo(struct cpa_self *self, struct cpa_object *o, uint32_t n)
+{
+	while (n--) {
+		uint64_t old = counts(o);
+		uint32_t token;
+
+		while (old >= GRANT && !count(o, old, old - GRANT + 1))
+			old = counts(o);
+		if (old < GRANT)
+			return;
+		token = cpa_fifo_take(self, o);
+		if (token)
+			cpa_token_free(self, token);
+	}
+}
+
+void cpa_wait_end(struct cpa_self *self, struct cpa_object *o, bool woken,
+		  const struct cpa_object *mutex, struct cpa_wait *w)
+{
+	uint64_t old, new;
+	uint32_t token = 0;
+	bool granted;
+
+	do {
+		old = counts(o);
+		/* Woken: a grant if there is one. Else: one waiter less, if all are not granted. */
+		granted = old >= GRANT && (woken || !(uint32_t)old);
+		new = granted ? old - GRANT : (uint32_t)old ? old - 1 : old;
+	} while (!count(o, old, new));
+	if (granted)
+		token = cpa_fifo_take(self, o);
+	w->matched = (token && woken) || (mutex && mutex->path.released > w->arrived);
+	join_two(self, token && woken ? &cpa_token(token)->path : NULL, mutex ? &mutex->path : NULL,
+		 w);
+	if (token)
+		cpa_token_free(self, token);
+}
+
+void cpa_sem_release(struct cpa_self *self, struct cpa_object *o)
+{
+	uint32_t token = cpa_token_new(self, &self->row->path);
+
+	if (token)
+		cpa_fifo_put(self, o, token);
+}
+
+void cpa_sem_acquired(struct cpa_self *self, struct cpa_object *o, struct cpa_wait *w)
+{
+	uint64_t initial = counts(o);
+	uint32_t token;
+
+	while (initial && !count(o, initial, initial - 1))
+		initial = counts(o);
+	if (initial) {
+		w->matched = true;
+		settle(self, w);
+		return;
+	}
+	token = cpa_fifo_take(self, o);
+	cpa_acquire_path(self, token ? &cpa_token(token)->path : NULL, w);
+	if (token)
+		cpa_token_free(self, token);
+}
+
+uint64_t cpa_barrier_arrive(struct cpa_self *self, struct cpa_object *o, uint32_t members)
+{
+	/* Relaxed: the number only names the round; the slot's own exchange orders the paths. */
+	uint64_t round = __atomic_fetch_add(&o->passes, 1, __ATOMIC_RELAXED) / members;
+
+	cpa_merge_release(self, &o->round[round % CPA_ROUNDS], round + 1, &self->row->path);
+	return round;
+}
+
+void cpa_barrier_left(struct cpa_self *self, struct cpa_object *o, uint64_t round,
+		      struct cpa_wait *w)
+{
+	uint64_t *slot = &o->round[round % CPA_ROUNDS], members = o->waiting;
+	/* ACQUIRE: pairs with (A) in cpa_merge_release(). */
+	uint64_t row = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+	struct cpa_token *t = row ? cpa_token(row) : NULL;
+
+	/* Our share in `left` keeps the token of this round from being freed while we read. */
+	if (!t || t->key != round + 1) {
+		w->matched = true; /* an edge lost, not time outside synchronization */
+		cpa_diag(CPA_DIAG_UNMATCHED_WAKES);
+		settle(self, w);
+		return;
+	}
+	cpa_acquire_path(self, &t->path, w);
+	/* ACQ_REL: all have read before the last one frees. */
+	if (__atomic_add_fetch(&t->left, 1, __ATOMIC_ACQ_REL) < members)
+		return;
+	t->left = 0;
+	t->key = 0;
+	if (__atomic_compare_exchange_n(slot, &row, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		cpa_token_free(self, t->row);
+}
+
+void cpa_object_clear(struct cpa_self *self, struct cpa_object *o)
+{
+	uint32_t token;
+
+	cpa_path_clear(self, &o->path);
+	if ((token = cpa_merge_take(&o->merged)))
+		cpa_token_free(self, token);
+	for (unsigned i = 0; i < CPA_ROUNDS; i++)
+		if ((token = cpa_merge_take(&o->round[i])))
+			cpa_token_free(self, token);
+	cpa_fifo_drain(self, o);
+	o->waiting = 0;
+	o->passes = 0;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shadow/activity.h - a thread's time between two events goes to its path
+ */
+#ifndef CPA_SHADOW_ACTIVITY_H
+#define CPA_SHADOW_ACTIVITY_H
+
+#include "shadow/acquire.h"
+
+#define CPA_SAMPLED_SLOTS 16u
+
+/* How the wall time since the last event was spent; all in ticks. */
+struct cpa_span {
+	uint64_t process, external, runqueue, probe;
+	uint32_t external_slot; /* of external */
+	/* Functions that samples found in it. */
+	uint32_t sampled;
+	uint32_t sample_slot[CPA_SAMPLED_SLOTS], sample_count[CPA_SAMPLED_SLOTS];
+};
+
+/* End the activity at the event of @node: advance the path, sums and summary. */
+CPA_HIDDEN void cpa_activity_end(struct cpa_self *self, const struct cpa_span *span, uint32_t node);
+
+/* Account for the dependency found by an acquire at the thread's last event. */
+CPA_HIDDEN void cpa_dependency(struct cpa_self *self, const struct cpa_wait *wait, uint64_t waited);
+
+/* A lock whose class has @slot is held from now on, or no more. */
+CPA_HIDDEN void cpa_hold(struct cpa_self *self, uint32_t slot);
+CPA_HIDDEN void cpa_unhold(struct cpa_self *self, uint32_t slot);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#include "shadow/fifo.h"
+
+static uint32_t row_of(uint64_t link)
+{
+	return (uint32_t)link;
+}
+
+/* @link's successor in time, now naming @row. */
+static uint64_t relink(uint64_t link, uint32_t row)
+{
+	return ((link >> 32) + 1) << 32 | row;
+}
+
+static uint64_t load(uint64_t *word)
+{
+	/* ACQUIRE: what the link names was complete when it was linked. Pairs with swap(). */
+	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+static bool swap(uint64_t *word, uint64_t old, uint64_t new)
+{
+	/* RELEASE: node and token are complete before they can be reached. Pairs with load(). */
+	return __atomic_compare_exchange_n(word, &old, new, false, __ATOMIC_ACQ_REL,
+					   __ATOMIC_ACQUIRE);
+}
+
+static uint32_t node_new(struct cpa_self *self, uint32_t payload)
+{
+	uint32_t row = cpa_token_new(self, NULL);
+
+	if (row) {
+		/* The tag survives reuse of the row, so a stale swap() of the link must fail. */
+		__atomic_store_n(&cpa_token(row)->next, relink(load(&cpa_token(row)->next), 0),
+				 __ATOMIC_RELAXED);
+		/* Relaxed: reached through the link that swap() publishes; read by losers too. */
+		__atomic_store_n(&cpa_token(row)->payload, payload, __ATOMIC_RELAXED);
+	}
+	return row;
+}
+
+/* A fresh queue gets its dummy node from whoever comes first. */
+static bool ready(struct cpa_self *self, struct cpa_object *o)
+{
+	uint64_t head = load(&o->head);
+
+	if (likely(head && load(&o->tail)))
+		return true;
+	if (!head) {
+		uint32_t dummy = node_new(self, 0);
+
+		if (!dummy)
+			return false;
+		if (!swap(&o->head, 0, relink(0, dummy)))
+			cpa_token_free(self, dummy);
+	}
+	/* As long as tail is 0 nothing was put, so head still is the dummy. */
+	head = load(&o->head);
+	if (!load(&o->tail))
+		swap(&o->tail, 0, head);
+	return true;
+}
+
+bool cpa_fifo_put(struct cpa_self *self, struct cpa_object *o, uint32_t row)
+{
+	uint32_t node = ready(self, o) ? node_new(self, row) : 0;
+	uint64_t tail, next;
+
+	if (!node) {
+		cpa_token_free(self, row);
+		return false;
+	}
+	for (;;) {
+		tail = load(&o->tail);
+		next = load(&cpa_token(row_of(tail))->next);
+		if (tail != load(&o->tail))
+			continue;
+		if (row_of(next)) /* the tail lags: help it on */
+			swap(&o->tail, tail, relink(tail, row_of(next)));
+		else if (swap(&cpa_token(row_of(tail))->next, next, relink(next, node)))
+			break;
+	}
+	swap(&o->tail, tail, relink(tail, node));
+	return true;
+}
+
+uint32_t cpa_fifo_take(struct cpa_self *self, struct cpa_object *o)
+{
+	uint64_t head, tail, next, payload;
+
+	if (!load(&o->head) || !load(&o->tail))
+		return 0;
+	for (;;) {
+		head = load(&o->head);
+		tail = load(&o->tail);
+		next = load(&cpa_token(row_of(head))->next);
+		if (head != load(&o->head))
+			continue;
+		if (!row_of(next))
+			return 0;
+		if (row_of(head) == row_of(tail)) {
+			swap(&o->tail, tail, relink(tail, row_of(next)));
+			continue;
+		}
+		/* Relaxed: next was acquired; a stale value is thrown away when swap() fails. */
+		payload = __atomic_load_n(&cpa_token(row_of(next))->payload, __ATOMIC_RELAXED);
+		if (swap(&o->head, head, relink(head, row_of(next))))
+			break;
+	}
+	cpa_token_free(self, row_of(head));
+	return (uint32_t)payload;
+}
+
+void cpa_fifo_drain(struct cpa_self *self, struct cpa_object *o)
+{
+	uint32_t row;
+
+	if (!o->head)
+		return;
+	while ((row = cpa_fifo_take(self, o)))
+		cpa_token_free(self, row);
+	cpa_token_free(self, row_of(o->head));
+	o->head = 0;
+	o->tail = 0;
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shadow/layout.h - the session file, byte by byte
+ *
+ * One file holds everything the tool knows about a process, while the process runs and after it
+ * ended. It is written through a shared mapping by the threads of the target and read by
+ * cpa-report, live or after any kind of death. Rules:
+ *
+ *   - Little-endian integers, natural alignment. Positions are offsets in bytes from the start of
+ *     the file; offset 0 (the header) serves as "none". No pointers.
+ *   - Times are ticks of the time stamp counter. header.start_* and header.last_* give two points
+ *     from which the reader derives ticks per nanosecond.
+ *   - A table is up to CPA_CHUNKS chunks; chunk k holds (first_rows << k) rows of row_size bytes,
+ *     so rows never move. Rows are numbered from 1; 0 means "none". A reader uses row_size from
+ *     the table, not sizeof, and skips the bytes at the end of a row that it does not know.
+ *   - A row whose key is 0 is unused: it is being filled, or lost a race with an equal key.
+ *   - Fields are written by whoever the struct's comment names. Nothing but `used` counters and
+ *     index words is written by several threads unless it says "atomic".
+ */
+#ifndef CPA_SHADOW_LAYOUT_H
+#define CPA_SHADOW_LAYOUT_H
+
+#include <stdint.h>
+
+#define CPA_MAGIC	 "CPADUMP\n"
+#define CPA_FORMAT	 1u
+#define CPA_BYTE_ORDER	 0x01020304u
+#define CPA_HEADER_SIZE	 8192u
+#define CPA_CHUNKS	 20u
+#define CPA_CACHE_LINE	 64u
+#define CPA_INDEX_LEVELS 7u
+#define CPA_INDEX_LINE	 8u /* entries of one index probe: one cache line */
+#define CPA_PATH_DELTAS	 15u
+#define CPA_HELD_MAX	 16u
+#define CPA_EDGE_CACHE	 64u
+#define CPA_MIX		 4u
+#define CPA_ROUNDS	 4u
+#define CPA_THREADS_KEPT 1024u
+#define CPA_DELTA_TICKS	 ((UINT64_C(1) << 48) - 1)
+
+enum cpa_table_id {
+	CPA_TABLE_THREADS,    /* struct cpa_thread */
+	CPA_TABLE_OBJECTS,    /* struct cpa_object */
+	CPA_TABLE_COMPONENTS, /* struct cpa_component */
+	CPA_TABLE_SITES,      /* struct cpa_site */
+	CPA_TABLE_MODULES,    /* struct cpa_module */
+	CPA_TABLE_NODES,      /* struct cpa_node */
+	CPA_TABLE_EDGES,      /* struct cpa_edge */
+	CPA_TABLE_TOKENS,     /* struct cpa_token: of no meaning to readers */
+	CPA_TABLES
+};
+
+struct cpa_table {
+	uint32_t row_size;
+	uint32_t first_rows; /* rows of chunk 0, a power of two */
+	uint32_t used;	     /* atomic: rows handed out so far */
+	uint32_t refused;    /* atomic: rows that were wanted when there was no space */
+	uint64_t chunk[CPA_CHUNKS];
+	/*
+	 * The index by key, for readers of no interest: level k has (64 << 2k) lines of
+	 * CPA_INDEX_LINE words {hash:32, row:32}; see shadow/table.h.
+	 */
+	uint64_t index[CPA_INDEX_LEVELS];
+};
+
+/* Counters of what was lost or not seen; all atomic. The names are those of the report. */
+enum cpa_diagnostic {
+	CPA_DIAG_SAMPLES,	   /* program counter samples attributed */
+	CPA_DIAG_SAMPLES_LOST,	   /* dropped by the kernel or for want of space */
+	CPA_DIAG_OBJECTS_REFUSED,  /* operations on objects that found no row */
+	CPA_DIAG_EDGES_REFUSED,	   /* operations whose PAG summary rows found no space */
+	CPA_DIAG_THREADS_REFUSED,  /* threads that run unprofiled */
+	CPA_DIAG_VERSIONS_REFUSED, /* paths that could not be extended: no memory */
+	CPA_DIAG_TOKENS_REFUSED,   /* signals and posts that found no token */
+	CPA_DIAG_UNMATCHED_WAKES,  /* waits that returned without a release that we saw */
+	CPA_DIAG_NESTED,	   /* operations in signal handlers that interrupted our own code */
+	CPA_DIAG_FOREIGN_UNLOCKS,  /* unlocks by a thread that does not hold the lock */
+	CPA_DIAG_FORKS,		   /* children, not profiled */
+	CPA_DIAG_FUTEX_CALLS,	   /* futex waits and wakes through syscall() */
+	CPA_DIAG_CLOCK_SLOW,	   /* re-bases of the CPU clock */
+	CPA_DIAG_HELD_OVERFLOW,	   /* locks held beyond CPA_HELD_MAX by one thread */
+	CPA_DIAG_SAMPLERS_REFUSED, /* threads without a sampler */
+	CPA_DIAG_ALIASED_CLASSES,  /* lock classes or functions that share a slot */
+	CPA_DIAG_COUNT = 32
+};
+
+enum cpa_clock_kind { CPA_CLOCK_RSEQ = 1, CPA_CLOCK_PERF = 2, CPA_CLOCK_SYSCALL = 3 };
+enum cpa_sampler_kind { CPA_SAMPLER_NONE = 0, CPA_SAMPLER_PERF = 1, CPA_SAMPLER_TIMER = 2 };
+enum cpa_session_state { CPA_RUNNING = 0, CPA_COMPLETE = 1, CPA_EXECED = 2 };
+
+struct cpa_header {
+	char magic[8];
+	uint32_t byte_order;
+	uint32_t format;
+	uint32_t header_size;
+	uint32_t tables;   /* CPA_TABLES of the writer */
+	uint64_t used;	   /* atomic: bytes handed out */
+	uint64_t reserved; /* atomic: bytes of file space that exist */
+	uint64_t limit;	   /* bytes of address space mapped */
+	uint32_t state;	   /* enum cpa_session_state; set once, at the end */
+	uint32_t pid;
+	uint32_t cores;	  /* processors the process could run on at its start */
+	uint32_t clock;	  /* enum cpa_clock_kind */
+	uint32_t sampler; /* enum cpa_sampler_kind, of the first thread */
+	uint32_t sample_hz;
+	uint32_t slots;	      /* component slots, the fixed ones included */
+	uint32_t exit_thread; /* row of the thread that called exit, 0 if none did */
+	uint64_t start_ticks; /* the start of the observed path: our constructor */
+	uint64_t start_ns;    /* CLOCK_MONOTONIC at start_ticks */
+	uint64_t start_real_ns;
+	uint64_t last_ticks; /* the latest pair of both clocks, written at re-bases */
+	uint64_t last_ns;
+	uint64_t end_ticks;	/* 0 while running */
+	uint64_t cpu_before_ns; /* CPU time the process had used before our constructor */
+	uint64_t cpu_end_ns;	/* CLOCK_PROCESS_CPUTIME_ID at the end, ours included */
+	uint64_t started;	/* atomic: threads profiled over the run */
+	uint64_t done;		/* atomic: see shadow/thread.h */
+	uint64_t diag[CPA_DIAG_COUNT];
+	char exe[256]; /* NUL-terminated path, cut on the left if longer */
+	char host[64];
+	struct cpa_table table[16];
+};
+
+/* Of what kind the time of the observed path is; the sum tiles the wall time. */
+enum cpa_time_kind {
+	CPA_TIME_PROCESS,  /* CPU time of activities */
+	CPA_TIME_EXTERNAL, /* blocked outside synchronization */
+	CPA_TIME_RUNQUEUE, /* ready, without a processor */
+	CPA_TIME_HANDOFF,  /* from a release to the return of the acquire it let through */
+	CPA_TIME_PROBE,	   /* inside cpa */
+	CPA_TIME_KINDS
+};
+
+/*
+ * A path (design 3): the longest inherent path to here, and the chain of activities observed.
+ *
+ * S, H and O of all components are those of the version, plus the deltas: {slot:16, ticks:48}
+ * words, each of which adds to S, H and O of its slot. Unused deltas are 0 and come last.
+ */
+struct cpa_path {
+	uint64_t len;	   /* L, ticks of process and external time */
+	uint64_t released; /* clock at the release that published it */
+	uint64_t version;  /* offset of a struct cpa_version; 0: all zero */
+	uint32_t owner;	   /* id of the thread that published it; 0: nothing was published yet */
+	uint32_t node;	   /* PAG node of that release */
+	uint64_t observed[CPA_TIME_KINDS]; /* ticks of the observed path, by kind */
+	uint64_t delta[CPA_PATH_DELTAS];
+} __attribute__((aligned(CPA_CACHE_LINE)));
+
+/* Immutable once published. value: S[slots], then H[slots], then O[slots]. */
+struct cpa_version {
+	uint32_t refs; /* atomic: paths that name it */
+	uint32_t slots;
+	uint64_t max_slack;
+	uint64_t value[];
+};
+
+enum cpa_slot {
+	CPA_SLOT_NONE,
+	CPA_SLOT_UNSAMPLED, /* function time of which no sample tells the function */
+	CPA_SLOT_FIRST
+};
+
+enum cpa_component_kind {
+	CPA_FUNCTION = 1,
+	CPA_LOCK = 2,
+	CPA_REGION = 3,
+	CPA_THREAD = 4,
+	CPA_QUEUE = 5,
+	CPA_EXTERNAL = 6,
+	CPA_ACTIVITY = 7 /* an activity edge of the PAG summary; not listed among components */
+};
+
+/* What the address of a component or of a lock class means. */
+enum cpa_class_by {
+	CPA_BY_ADDRESS = 0,    /* function start, start routine */
+	CPA_BY_VARIABLE = 1,   /* a lock in static storage: the variable's address */
+	CPA_BY_INIT_SITE = 2,  /* return address of the *_init call */
+	CPA_BY_FIRST_SITE = 3, /* return address of the first operation seen */
+	CPA_BY_EXTERNAL = 4    /* address is an enum cpa_external */
+};
+
+enum cpa_external {
+	CPA_EXT_OTHER = 0, /* a block in a call that is not wrapped, or a page fault */
+	CPA_EXT_SLEEP = 1,
+	CPA_EXT_READ = 2,
+	CPA_EXT_WRITE = 3,
+	CPA_EXT_POLL = 4,
+	CPA_EXT_ACCEPT = 5,  /* accept and connect */
+	CPA_EXT_SYNC = 6,    /* fsync and kin */
+	CPA_EXT_CHILD = 7,   /* waitpid and kin */
+	CPA_EXT_SIGNAL = 8,  /* sigwait, pause */
+	CPA_EXT_TIMEOUT = 9, /* a timed wait for synchronization that timed out */
+	CPA_EXT_UNSEEN = 10, /* a wait in synchronization whose release we did not see */
+	CPA_EXTERNALS
+};
+
+/* key: {kind:8, by:8, address:48}. Written by its creator before it is indexed; slot is atomic. */
+struct cpa_component {
+	uint64_t key;
+	uint32_t kind; /* enum cpa_component_kind */
+	uint32_t by;   /* enum cpa_class_by */
+	uint64_t address;
+	uint32_t module;      /* row of the module that holds the address, 0 if none does */
+	uint32_t slot;	      /* several components of one kind share a slot when slots ran out */
+	uint32_t shared;      /* 1: the slot was handed out before */
+	uint32_t object_kind; /* of a lock class: enum cpa_object_kind */
+	/* Of a lock class: what its destroyed objects had counted (atomic adds). */
+	uint64_t retired_objects, retired_acquisitions, retired_contended, retired_handoffs;
+	uint64_t retired_wait, retired_hold;
+};
+
+/* key: the address. A return address: the call is in front of it. */
+struct cpa_site {
+	uint64_t key;
+	uint32_t module;
+	uint32_t pad;
+};
+
+/* key: mixed from start and name. Written by its creator. */
+struct cpa_module {
+	uint64_t key;
+	uint64_t start, end; /* the addresses mapped */
+	uint64_t bias;	     /* run-time address minus address in the file (l_addr) */
+	uint8_t build_id[32];
+	uint32_t build_id_size;
+	uint32_t pad;
+	char path[256]; /* NUL-terminated, cut on the left if longer */
+};
+
+enum cpa_object_kind {
+	CPA_MUTEX = 1,
+	CPA_SPIN = 2,
+	CPA_RWLOCK = 3,
+	CPA_COND = 4,
+	CPA_BARRIER = 5,
+	CPA_SEM = 6,
+	CPA_ONCE = 7,
+	CPA_FUTEX = 8,
+	CPA_ANNOTATION = 9,
+	CPA_HANDLE = 10, /* a thread's pthread_t; depth is its row. Not for users */
+	CPA_OBJECT_KINDS
+};
+
+/*
+ * One synchronization object, key: its address. Who writes: for a mutex or spin lock its holder;
+ * for the others see the file named. Counters of racing objects are atomic.
+ */
+struct cpa_object {
+	uint64_t key;
+	uint32_t kind;	 /* enum cpa_object_kind; 0 after destruction */
+	uint32_t class;	 /* component row, kind CPA_LOCK (for conditions etc. too: their class) */
+	uint32_t holder; /* thread id; of a lock held for writing */
+	uint32_t depth;	 /* of a recursive mutex */
+	uint64_t acquisitions, contended, handoffs;
+	uint64_t wait, hold; /* ticks */
+	uint64_t since;	     /* clock at the acquisition by the holder */
+	uint64_t merged;     /* shadow/merge.h: token that combines racing releases */
+	/* shadow/fifo.h: tagged row numbers of the oldest and newest token */
+	uint64_t head, tail;
+	uint64_t waiting; /* shadow/wake.h: waiters; semaphores: initial tokens; barriers: count */
+	uint64_t passes;  /* barriers: arrivals so far */
+	uint64_t round[CPA_ROUNDS]; /* barriers: see shadow/round.h */
+	struct cpa_path path;	    /* of the last release */
+} __attribute__((aligned(CPA_CACHE_LINE)));
+
+enum cpa_event_kind {
+	CPA_EV_START = 1, /* of a thread */
+	CPA_EV_EXIT = 2,
+	CPA_EV_CREATE = 3,
+	CPA_EV_JOIN = 4,
+	CPA_EV_LOCK = 5, /* also rwlock for writing, spin lock */
+	CPA_EV_UNLOCK = 6,
+	CPA_EV_RDLOCK = 7,
+	CPA_EV_WAIT = 8, /* return of a condition wait */
+	CPA_EV_SIGNAL = 9,
+	CPA_EV_BROADCAST = 10,
+	CPA_EV_ARRIVE = 11, /* at a barrier */
+	CPA_EV_LEAVE = 12,
+	CPA_EV_SEM_WAIT = 13,
+	CPA_EV_POST = 14,
+	CPA_EV_ONCE = 15,
+	CPA_EV_EXTERNAL = 16, /* return of a call that blocked */
+	CPA_EV_FUTEX_WAIT = 17,
+	CPA_EV_FUTEX_WAKE = 18,
+	CPA_EV_TRY_FAILED = 19,
+	CPA_EV_SLEEP = 20, /* begin of a condition wait: gives the mutex up */
+	CPA_EV_AFTER = 21, /* annotations */
+	CPA_EV_BEFORE = 22,
+	CPA_EV_KINDS
+};
+
+/* PAG summary, node: key {kind:8, class:24, site:32}, each a row number. */
+struct cpa_node {
+	uint64_t key;
+	uint32_t kind; /* enum cpa_event_kind */
+	uint32_t site;
+	uint32_t class;
+	uint32_t pad;
+};
+
+/*
+ * PAG summary, edge: key {dependency:1, from:31, to:32}. Activities lead from one event of a
+ * thread to its next; weight is process + external ticks. Dependencies lead from a release to an
+ * acquire; weight is the time the acquirer waited. Counts not yet added here are in the threads'
+ * edge caches.
+ */
+struct cpa_edge {
+	uint64_t key;
+	uint32_t from, to;
+	uint32_t dependency;
+	uint32_t slot;	 /* its component slot: H and O are its on-path weight; 0: none was free */
+	uint64_t count;	 /* atomic */
+	uint64_t weight; /* atomic, ticks */
+	uint64_t followed;     /* atomic: times the longer path came along this dependency */
+	uint64_t mix[CPA_MIX]; /* atomic: {slot:16, weight:48} functions seen in the activity */
+};
+
+/* A thread's own sums for one edge, added to the row when another edge takes the place. */
+struct cpa_edge_cache {
+	uint32_t edge;
+	uint32_t count;
+	uint64_t weight;
+	uint64_t followed;
+	uint64_t mix[CPA_MIX];
+};
+
+/* A release on its way to one acquirer; see shadow/fifo.h and shadow/merge.h. */
+struct cpa_token {
+	uint64_t key;	  /* of a barrier's: its round + 1 */
+	uint64_t next;	  /* atomic: tagged row number of the queue node behind */
+	uint64_t payload; /* of a queue node: row number of the token it brings */
+	uint64_t left;	  /* atomic: acquirers that have read it (barriers) */
+	void *free_next;  /* of the free list; a pointer of the target */
+	uint32_t row;	  /* its number */
+	uint32_t pad;
+	struct cpa_path path;
+} __attribute__((aligned(CPA_CACHE_LINE)));
+
+enum cpa_thread_state {
+	CPA_THREAD_FREE = 0,
+	CPA_THREAD_RUNNING = 1,
+	CPA_THREAD_EXITED = 2,	 /* and not joined: its path is still wanted */
+	CPA_THREAD_DETACHED = 3, /* running, and nobody will join it */
+	CPA_THREAD_DONE = 4	 /* joined, or exited after it was detached */
+};
+
+/*
+ * A thread; written by itself but for `state` (atomic). key: the thread's id, never 0. When
+ * CPA_THREADS_KEPT rows exist, rows of DONE threads are used again: sums go on, `earlier` counts
+ * the former users, `retired` is the join of their last paths.
+ */
+struct cpa_thread {
+	uint64_t key;
+	uint32_t state;
+	uint32_t next_done; /* row below this one on header.done */
+	uint32_t tid;
+	uint32_t component;   /* component row, kind CPA_THREAD */
+	uint32_t thread_slot; /* its slot */
+	uint64_t handle;      /* pthread_t */
+	uint64_t start_ticks, end_ticks;
+	/* Sums up to the last event, ticks. The thread's CPU clock: process + wait_cpu + probe. */
+	uint64_t process;
+	uint64_t external;
+	uint64_t runqueue;
+	uint64_t wait;	   /* blocked in synchronization */
+	uint64_t wait_cpu; /* CPU time inside such waits: spinning, system calls */
+	uint64_t probe;
+	uint64_t events;
+	uint32_t node;		/* PAG node of its last event */
+	uint32_t last_function; /* slot of the last sample */
+	uint32_t held_count;
+	uint32_t held_slot[CPA_HELD_MAX];  /* slots of the classes of the locks it holds */
+	uint32_t held_times[CPA_HELD_MAX]; /* locks of that class */
+	uint32_t earlier; /* threads that used the row before, and whose sums it holds too */
+	char name[16];
+	uint64_t totals; /* offset of uint64_t[slots]: process time by slot, on any path; external
+			      time for slots of kind CPA_EXTERNAL and added in for kind CPA_LOCK */
+	uint64_t totals_slots;
+	struct cpa_path path;	 /* the thread's own; `released` is the clock of its last event */
+	struct cpa_path retired; /* join of the last paths of earlier users of the row */
+	struct cpa_edge_cache edges[CPA_EDGE_CACHE];
+} __attribute__((aligned(CPA_CACHE_LINE)));
+
+#endif

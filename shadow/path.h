@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shadow/path.h - the algebra of paths (design 3; Online CP, Fig. 2 and 4, all components at once)
+ *
+ * A path is a length and three vectors, S, H and O, over the component slots. The vectors live in
+ * an immutable, counted version; what was added since stands in the path itself as a few deltas.
+ * A release is thus a copy of three cache lines, whatever the number of components.
+ *
+ *               add  copy  join  clear     on the same path: never two at once. The owner of a
+ *                                          path is its thread, or who holds the lock it stands in.
+ *
+ * V1  A version is not written after the first path that names it was published.
+ * V2  refs is the number of paths that name the version, plus references in flight. It changes
+ *     only when a path's version changes; who adds one holds one, or excludes the holder.
+ * V3  S[c] <= L for every slot, and S, H, O of slots beyond version->slots are 0.
+ *
+ * No memory: the deltas that did not fit are dropped, counted in CPA_DIAG_VERSIONS_REFUSED.
+ */
+#ifndef CPA_SHADOW_PATH_H
+#define CPA_SHADOW_PATH_H
+
+#include "shadow/self.h"
+
+enum cpa_vector { CPA_S, CPA_H, CPA_O };
+
+/* Add @ticks to S, H and O of @slot. L and the observed kinds are the caller's to add. */
+CPA_HIDDEN void cpa_path_add(struct cpa_self *self, struct cpa_path *path, uint32_t slot,
+			     uint64_t ticks);
+
+/* Let @to be @from. */
+CPA_HIDDEN void cpa_path_copy(struct cpa_self *self, struct cpa_path *to,
+			      const struct cpa_path *from);
+
+/*
+ * Let @local be the join with @remote: the longer one, the local one on a tie, with the slack that
+ * the other leaves. O and the observed kinds become those of @remote if @observed, else stay.
+ * Return true if @remote was longer.
+ */
+CPA_HIDDEN bool cpa_path_join(struct cpa_self *self, struct cpa_path *local,
+			      const struct cpa_path *remote, bool observed);
+
+/* Let @path be empty, as at the start of the program. */
+CPA_HIDDEN void cpa_path_clear(struct cpa_self *self, struct cpa_path *path);
+
+/* One value; for tests. */
+CPA_HIDDEN uint64_t cpa_path_value(const struct cpa_path *path, enum cpa_vector v, uint32_t slot);
+
+/* Give the spare versions of a thread that ends back to the heap. */
+CPA_HIDDEN void cpa_path_forget_spares(struct cpa_self *self);
+
+#endif

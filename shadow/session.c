@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+#include "shadow/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "shadow/table.h"
+
+#define PAGE	 UINT64_C(4096)
+#define STEP	 (UINT64_C(256) << 10) /* space is made usable in multiples of this */
+#define SMALLEST (UINT64_C(2) << 20)
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+char *cpa_base;
+
+static uint64_t round_up(uint64_t n, uint64_t to)
+{
+	return (n + to - 1) & ~(to - 1);
+}
+
+/* The most address space and file size that the process's limits let us take. */
+static uint64_t allowed(uint64_t limit)
+{
+	struct rlimit r;
+
+	if (!getrlimit(RLIMIT_AS, &r) && r.rlim_cur != RLIM_INFINITY && r.rlim_cur / 16 < limit)
+		limit = r.rlim_cur / 16;
+	/* Growing a file past this limit would be a SIGXFSZ for the target. */
+	if (!getrlimit(RLIMIT_FSIZE, &r) && r.rlim_cur != RLIM_INFINITY && r.rlim_cur < limit)
+		limit = r.rlim_cur;
+	return limit & ~(STEP - 1);
+}
+
+/* Touch each page by hand where the kernel is too old to do so (before 5.14); files only. */
+static int populate(char *start, uint64_t size)
+{
+	if (!madvise(start, size, MADV_POPULATE_WRITE))
+		return 0;
+	return errno == EINVAL ? -ENOTSUP : errno == EFAULT ? -ENOSPC : -errno;
+}
+
+/* Make [0, @until) of the file usable. Several threads may do so at once: all steps are idempotent. */
+static int make_usable(uint64_t until)
+{
+	struct cpa_header *h = cpa_header();
+	uint64_t have = __atomic_load_n(&h->reserved, __ATOMIC_RELAXED);
+	int ret;
+
+	until = round_up(until, STEP);
+	if (until > h->limit)
+		return -ENOSPC;
+	if (until <= have)
+		return 0;
+	if (mprotect(cpa_base + have, until - have, PROT_READ | PROT_WRITE))
+		return -errno;
+	ret = populate(cpa_base + have, until - have);
+	if (ret && ret != -ENOTSUP)
+		return ret;
+	/* Relaxed: the space itself is zero, nothing in it is published by this word. */
+	while (have < until && !__atomic_compare_exchange_n(&h->reserved, &have, until, true,
+							    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+	return 0;
+}
+
+uint64_t cpa_session_alloc(uint64_t size, uint64_t align)
+{
+	struct cpa_header *h = cpa_header();
+	uint64_t at, old = __atomic_load_n(&h->used, __ATOMIC_RELAXED);
+	int err = errno;
+
+	do {
+		at = round_up(old, align);
+		if (size > h->limit || at > h->limit - size)
+			return 0;
+		if (at + size > __atomic_load_n(&h->reserved, __ATOMIC_RELAXED) &&
+		    make_usable(at + size)) {
+			errno = err;
+			return 0;
+		}
+		/* Relaxed: the caller publishes what it writes there. */
+	} while (!__atomic_compare_exchange_n(&h->used, &old, at + size, true, __ATOMIC_RELAXED,
+					      __ATOMIC_RELAXED));
+	errno = err;
+	return at;
+}
+
+/* Map @limit bytes of @path without access, or of anonymous memory. Return 0 or -errno. */
+static int map_range(const char *path, uint64_t limit)
+{
+	int fd = -1, flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, ret = 0;
+	void *p;
+
+	if (path) {
+		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (fd < 0)
+			return -errno;
+		flags = MAP_SHARED | MAP_NORESERVE;
+	}
+	if (fd >= 0 && ftruncate(fd, (off_t)limit))
+		ret = -errno;
+	p = ret ? MAP_FAILED : mmap(NULL, limit, PROT_NONE, flags, fd, 0);
+	if (!ret && p == MAP_FAILED)
+		ret = -errno;
+	if (fd >= 0)
+		close(fd);
+	if (ret) {
+		if (path)
+			unlink(path);
+		return ret;
+	}
+	cpa_base = p;
+	return 0;
+}
+
+int cpa_session_create(const char *path, uint64_t limit, uint32_t slots)
+{
+	struct cpa_header *h;
+	int ret;
+
+	limit = allowed(limit);
+	do {
+		if (limit < SMALLEST)
+			return -ENOMEM;
+		ret = map_range(path, limit);
+		if (ret == -ENOMEM)
+			limit = (limit / 4) & ~(STEP - 1);
+	} while (ret == -ENOMEM);
+	if (ret)
+		return ret;
+	madvise(cpa_base, limit, MADV_DONTDUMP);
+	if (mprotect(cpa_base, STEP, PROT_READ | PROT_WRITE)) {
+		ret = -errno;
+	} else {
+		ret = populate(cpa_base, STEP);
+		if (ret == -ENOTSUP)
+			ret = 0;
+	}
+	if (ret) {
+		munmap(cpa_base, limit);
+		cpa_base = NULL;
+		if (path)
+			unlink(path);
+		return ret;
+	}
+	h = cpa_header();
+	h->byte_order = CPA_BYTE_ORDER;
+	h->format = CPA_FORMAT;
+	h->header_size = CPA_HEADER_SIZE;
+	h->tables = CPA_TABLES;
+	h->used = CPA_HEADER_SIZE;
+	h->reserved = STEP;
+	h->limit = limit;
+	h->slots = slots;
+	cpa_tables_init();
+	memcpy(h->magic, CPA_MAGIC, sizeof(h->magic));
+	return 0;
+}
+
+void cpa_session_destroy(void)
+{
+	munmap(cpa_base, cpa_header()->limit);
+	cpa_base = NULL;
+}

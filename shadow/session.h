@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shadow/session.h - the mapped session file: creation, space, counters
+ *
+ * The whole address range is mapped at creation, without access; space is made usable step by
+ * step, and the file's blocks are allocated before the first store to them, so that a full disk is
+ * an error here and never a SIGBUS there. No descriptor is kept: a target that closes every
+ * descriptor, or reuses their numbers, cannot hurt.
+ */
+#ifndef CPA_SHADOW_SESSION_H
+#define CPA_SHADOW_SESSION_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shadow/layout.h"
+
+#define CPA_HIDDEN  __attribute__((visibility("hidden")))
+#define likely(x)   __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+/* Where the session is mapped; NULL while there is none. Written once, before any other thread. */
+extern CPA_HIDDEN char *cpa_base;
+
+static inline struct cpa_header *cpa_header(void)
+{
+	return (struct cpa_header *)cpa_base;
+}
+
+static inline void *cpa_at(uint64_t offset)
+{
+	return cpa_base + offset;
+}
+
+static inline uint64_t cpa_offset(const void *p)
+{
+	return (uint64_t)((const char *)p - cpa_base);
+}
+
+/*
+ * Create the session file @path and map it; @path NULL: anonymous memory (tests). @limit is the
+ * address space to take at most, in bytes; less is taken if the process is limited. @slots: see
+ * struct cpa_header. Return 0 or -errno; nothing is left behind on failure.
+ */
+CPA_HIDDEN int cpa_session_create(const char *path, uint64_t limit, uint32_t slots);
+
+/* Unmap the session (tests). No other thread may use it. */
+CPA_HIDDEN void cpa_session_destroy(void);
+
+/*
+ * Hand out @size bytes of zeroed session memory, never given back. @align: a power of two up to a
+ * page. Return the offset, 0 if there is no space. Lock-free; signal-safe.
+ */
+CPA_HIDDEN uint64_t cpa_session_alloc(uint64_t size, uint64_t align);
+
+/* Count one or @n of what was lost. Any thread, any context. */
+static inline void cpa_diag_add(enum cpa_diagnostic what, uint64_t n)
+{
+	/* Relaxed: a statistic, no data depends on it. */
+	__atomic_fetch_add(&cpa_header()->diag[what], n, __ATOMIC_RELAXED);
+}
+
+static inline void cpa_diag(enum cpa_diagnostic what)
+{
+	cpa_diag_add(what, 1);
+}
+
+#endif

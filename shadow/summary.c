@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+#include "shadow/summary.h"
+
+#include <string.h>
+
+#include "shadow/component.h"
+#include "shadow/mix.h"
+#include "shadow/table.h"
+
+static void fill_node(void *row, const void *argument)
+{
+	struct cpa_node *node = row;
+
+	*node = *(const struct cpa_node *)argument;
+}
+
+uint32_t cpa_summary_node(struct cpa_self *self, enum cpa_event_kind kind, uint32_t site,
+			  uint32_t class)
+{
+	uint64_t key = (uint64_t)kind << 56 | (uint64_t)(class & 0xffffff) << 32 | site;
+	struct cpa_node node = { .kind = kind, .site = site, .class = class };
+	unsigned at = (kind * 7 + class * 13 + site) % CPA_NODE_CACHE;
+	uint32_t row;
+
+	if (likely(self->node_cache[at].key == key))
+		return self->node_cache[at].row;
+	row = cpa_table_intern(CPA_TABLE_NODES, key, fill_node, &node);
+	if (!row) {
+		cpa_diag(CPA_DIAG_EDGES_REFUSED);
+		return 0;
+	}
+	self->node_cache[at].key = key;
+	self->node_cache[at].row = row;
+	return row;
+}
+
+static void fill_edge(void *row, const void *argument)
+{
+	struct cpa_edge *edge = row;
+	struct cpa_component_name name = { .kind = CPA_ACTIVITY };
+
+	*edge = *(const struct cpa_edge *)argument;
+	if (edge->dependency)
+		return; /* weighs nothing on the inherent path */
+	name.address = (uint64_t)edge->from << 24 ^ edge->to;
+	edge->slot = cpa_component_slot(cpa_component_intern(&name));
+}
+
+static void flush(struct cpa_edge_cache *cache)
+{
+	struct cpa_edge *edge = cpa_row(CPA_TABLE_EDGES, cache->edge);
+
+	/* Relaxed: sums; nothing depends on their order. */
+	__atomic_fetch_add(&edge->count, cache->count, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&edge->weight, cache->weight, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&edge->followed, cache->followed, __ATOMIC_RELAXED);
+	memset(cache, 0, sizeof(*cache));
+}
+
+struct cpa_edge_cache *cpa_summary_edge(struct cpa_self *self, uint32_t from, uint32_t to,
+					bool dependency)
+{
+	uint64_t key = (uint64_t)dependency << 63 | (uint64_t)from << 32 | to;
+	unsigned at = (from * 11 + to * 5 + dependency) % CPA_EDGE_CACHE;
+	struct cpa_edge_cache *cache = &self->row->edges[at];
+	struct cpa_edge edge = { .from = from, .to = to, .dependency = dependency };
+	uint32_t row;
+
+	if (likely(self->edge_key[at] == key && cache->edge))
+		return cache;
+	if (!from || !to)
+		return NULL;
+	row = cpa_table_intern(CPA_TABLE_EDGES, key, fill_edge, &edge);
+	if (!row) {
+		cpa_diag(CPA_DIAG_EDGES_REFUSED);
+		return NULL;
+	}
+	if (cache->edge)
+		flush(cache);
+	cache->edge = row;
+	self->edge_key[at] = key;
+	return cache;
+}
+
+void cpa_summary_flush(struct cpa_self *self)
+{
+	for (unsigned i = 0; i < CPA_EDGE_CACHE; i++)
+		if (self->row->edges[i].edge)
+			flush(&self->row->edges[i]);
+	memset(self->edge_key, 0, sizeof(self->edge_key));
+}

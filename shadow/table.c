@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+#include "shadow/table.h"
+
+void cpa_tables_init(void)
+{
+	static const struct {
+		uint32_t row_size, first_rows;
+	} shape[CPA_TABLES] = {
+		[CPA_TABLE_THREADS] = { sizeof(struct cpa_thread), 4 },
+		[CPA_TABLE_OBJECTS] = { sizeof(struct cpa_object), 64 },
+		[CPA_TABLE_COMPONENTS] = { sizeof(struct cpa_component), 64 },
+		[CPA_TABLE_SITES] = { sizeof(struct cpa_site), 128 },
+		[CPA_TABLE_MODULES] = { sizeof(struct cpa_module), 8 },
+		[CPA_TABLE_NODES] = { sizeof(struct cpa_node), 64 },
+		[CPA_TABLE_EDGES] = { sizeof(struct cpa_edge), 64 },
+		[CPA_TABLE_TOKENS] = { sizeof(struct cpa_token), 16 },
+	};
+
+	for (int i = 0; i < CPA_TABLES; i++) {
+		cpa_table(i)->row_size = shape[i].row_size;
+		cpa_table(i)->first_rows = shape[i].first_rows;
+	}
+}
+
+/* The chunk or index level at *@where, allocated by the first who needs it. 0: no space. */
+static uint64_t block(uint64_t *where, uint64_t size)
+{
+	/* ACQUIRE pairs with the RELEASE below; the block is zero, but its pages must exist. */
+	uint64_t at = __atomic_load_n(where, __ATOMIC_ACQUIRE), mine;
+
+	if (likely(at))
+		return at;
+	mine = cpa_session_alloc(size, 4096);
+	/* RELEASE: pairs with the ACQUIRE above. A loser's block stays unused: rare, and bounded. */
+	if (mine && !__atomic_compare_exchange_n(where, &at, mine, false, __ATOMIC_ACQ_REL,
+						 __ATOMIC_ACQUIRE))
+		return at;
+	return mine;
+}
+
+static uint32_t refuse(struct cpa_table *t)
+{
+	/* Relaxed: a statistic. */
+	__atomic_fetch_add(&t->refused, 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
+uint32_t cpa_table_append(enum cpa_table_id id)
+{
+	struct cpa_table *t = cpa_table(id);
+	uint32_t old = __atomic_load_n(&t->used, __ATOMIC_RELAXED);
+
+	do {
+		uint32_t i = old + t->first_rows;
+		uint32_t chunk =
+			31 - (uint32_t)__builtin_clz(i) - (uint32_t)__builtin_ctz(t->first_rows);
+
+		if (chunk >= CPA_CHUNKS ||
+		    !block(&t->chunk[chunk], ((uint64_t)t->first_rows << chunk) * t->row_size))
+			return refuse(t);
+		/* Relaxed: the number is ours alone; whoever publishes it releases the row. */
+	} while (!__atomic_compare_exchange_n(&t->used, &old, old + 1, true, __ATOMIC_RELAXED,
+					      __ATOMIC_RELAXED));
+	return old + 1;
+}
+
+static uint64_t mix(uint64_t x)
+{
+	x ^= x >> 32;
+	x *= UINT64_C(0xd6e8feb86659fd93);
+	x ^= x >> 32;
+	x *= UINT64_C(0xd6e8feb86659fd93);
+	return x ^ x >> 32;
+}
+
+static uint64_t *line_of(const struct cpa_table *t, unsigned level, uint64_t at, uint64_t hash)
+{
+	uint64_t lines = UINT64_C(64) << 2 * level;
+
+	(void)t;
+	return (uint64_t *)cpa_at(at) + (hash & (lines - 1)) * CPA_INDEX_LINE;
+}
+
+static uint64_t level_size(unsigned level)
+{
+	return (UINT64_C(64) << 2 * level) * CPA_INDEX_LINE * sizeof(uint64_t);
+}
+
+/* A cell's row if it has the key, else 0. Every row begins with its key. */
+static uint32_t match(enum cpa_table_id id, uint64_t cell, uint64_t hash, uint64_t key)
+{
+	if ((cell ^ hash) >> 32 || *(const uint64_t *)cpa_row(id, (uint32_t)cell) != key)
+		return 0;
+	return (uint32_t)cell;
+}
+
+uint32_t cpa_table_find(enum cpa_table_id id, uint64_t key)
+{
+	struct cpa_table *t = cpa_table(id);
+	uint64_t hash = mix(key);
+
+	for (unsigned k = 0; k < CPA_INDEX_LEVELS; k++) {
+		/* ACQUIRE pairs with block(). */
+		uint64_t at = __atomic_load_n(&t->index[k], __ATOMIC_ACQUIRE);
+		uint64_t *line;
+
+		if (!at)
+			return 0;
+		line = line_of(t, k, at, hash);
+		for (unsigned i = 0; i < CPA_INDEX_LINE; i++) {
+			/* ACQUIRE: the row was filled before. Pairs with (A) in cpa_table_intern(). */
+			uint64_t cell = __atomic_load_n(&line[i], __ATOMIC_ACQUIRE);
+			uint32_t row = cell ? match(id, cell, hash, key) : 0;
+
+			if (row || !cell)
+				return row;
+		}
+	}
+	return 0;
+}
+
+uint32_t cpa_table_intern(enum cpa_table_id id, uint64_t key,
+			  void (*fill)(void *row, const void *argument), const void *argument)
+{
+	struct cpa_table *t = cpa_table(id);
+	uint64_t hash = mix(key), cell;
+	uint32_t mine = 0, row;
+
+	for (unsigned k = 0; k < CPA_INDEX_LEVELS; k++) {
+		uint64_t at = block(&t->index[k], level_size(k));
+		uint64_t *line = at ? line_of(t, k, at, hash) : NULL;
+
+		for (unsigned i = 0; line && i < CPA_INDEX_LINE; i++) {
+			/* ACQUIRE: as in cpa_table_find(). */
+			cell = __atomic_load_n(&line[i], __ATOMIC_ACQUIRE);
+			if (!cell && !mine) {
+				mine = cpa_table_append(id);
+				if (!mine)
+					return 0;
+				if (fill)
+					fill(cpa_row(id, mine), argument);
+				*(uint64_t *)cpa_row(id, mine) = key;
+			}
+			/* (A) RELEASE: key and row are complete before they can be found. */
+			if (!cell &&
+			    __atomic_compare_exchange_n(&line[i], &cell, (hash >> 32 << 32) | mine,
+							false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+				return mine;
+			row = match(id, cell, hash, key);
+			if (row) {
+				if (mine) /* lost to the same key: the row stays unused */
+					*(uint64_t *)cpa_row(id, mine) = 0;
+				return row;
+			}
+		}
+		if (!line)
+			break;
+	}
+	if (mine)
+		*(uint64_t *)cpa_row(id, mine) = 0;
+	return refuse(t);
+}

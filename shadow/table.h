@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shadow/table.h - rows that never move, found by number or by key
+ *
+ * The index is insert-only: a key is never taken out, so a reader needs no grace period, no lock
+ * and no barrier beyond the acquire on the index word, in any context. That is why it is not
+ * liburcu's cds_lfht: that one allocates with the program's malloc, resizes in a thread of its
+ * own, and holds pointers where the session file wants offsets. Rows of destroyed objects stay and
+ * are used again when their address is; so a table is bounded by the addresses ever used.
+ *
+ * Level k of the index has 64 << 2k lines of one cache line each. A key hashes to one line per
+ * level and goes to the first level whose line has room. Hence a lookup may stop at the first line
+ * that is not full.
+ *
+ *             find  intern  append      "-": the calls may overlap
+ *   find       -      -       -
+ *   intern     -      -       -
+ *   append     -      -       -
+ *
+ * I1  An index word is written once, from 0 to {hash, row}, after the row's key was written.
+ * I2  One key has one row: a thread that loses the race for a word looks at the winner first.
+ * Progress: find is wait-free, intern and append are lock-free (and allocate session space).
+ */
+#ifndef CPA_SHADOW_TABLE_H
+#define CPA_SHADOW_TABLE_H
+
+#include "shadow/session.h"
+
+/* Set row sizes and first chunks of a fresh session. */
+CPA_HIDDEN void cpa_tables_init(void);
+
+static inline struct cpa_table *cpa_table(enum cpa_table_id id)
+{
+	return &cpa_header()->table[id];
+}
+
+/* The row @number (from 1) of table @id, which must have been handed out. */
+static inline void *cpa_row(enum cpa_table_id id, uint32_t number)
+{
+	const struct cpa_table *t = cpa_table(id);
+	uint32_t i = number - 1 + t->first_rows;
+	uint32_t top = 31 - (uint32_t)__builtin_clz(i);
+	uint32_t chunk = top - (uint32_t)__builtin_ctz(t->first_rows);
+
+	return cpa_at(t->chunk[chunk] + (uint64_t)(i - (1u << top)) * t->row_size);
+}
+
+/* Append a zeroed row. Return its number, 0 if there is no space (counted in `refused`). */
+CPA_HIDDEN uint32_t cpa_table_append(enum cpa_table_id id);
+
+/* The row with @key (not 0), 0 if there is none. */
+CPA_HIDDEN uint32_t cpa_table_find(enum cpa_table_id id, uint64_t key);
+
+/*
+ * The row with @key, made by @fill (may be NULL) if there is none: fill(row, argument) writes the
+ * row before others can find it. Return 0 if there is no space.
+ */
+CPA_HIDDEN uint32_t cpa_table_intern(enum cpa_table_id id, uint64_t key,
+				     void (*fill)(void *row, const void *argument),
+				     const void *argument);
+
+#endif

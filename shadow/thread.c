@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+#include "shadow/thread.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "shadow/acquire.h"
+#include "shadow/component.h"
+#include "shadow/heap.h"
+#include "shadow/path.h"
+#include "shadow/summary.h"
+#include "shadow/table.h"
+#include "shadow/token.h"
+
+static struct cpa_thread *row_at(uint32_t number)
+{
+	return cpa_row(CPA_TABLE_THREADS, number);
+}
+
+static void push_done(uint32_t number)
+{
+	uint64_t *top = &cpa_header()->done, old = __atomic_load_n(top, __ATOMIC_RELAXED);
+
+	do
+		row_at(number)->next_done = (uint32_t)old;
+	/* RELEASE: the row is as its last user left it. Pairs with pop_done(). */
+	while (!__atomic_compare_exchange_n(top, &old, ((old >> 32) + 1) << 32 | number, true,
+					    __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
+
+static uint32_t pop_done(void)
+{
+	/* ACQUIRE pairs with push_done(). */
+	uint64_t *top = &cpa_header()->done, old = __atomic_load_n(top, __ATOMIC_ACQUIRE), next;
+
+	do {
+		if (!(uint32_t)old)
+			return 0;
+		/* If the row is popped and pushed meanwhile, the tag has moved on. */
+		next = ((old >> 32) + 1) << 32 |
+		       __atomic_load_n(&row_at((uint32_t)old)->next_done, __ATOMIC_RELAXED);
+		/* ACQUIRE: as above, for the value read anew. */
+	} while (!__atomic_compare_exchange_n(top, &old, next, true, __ATOMIC_ACQUIRE,
+					      __ATOMIC_ACQUIRE));
+	return (uint32_t)old;
+}
+
+uint32_t cpa_thread_claim(void)
+{
+	uint32_t number = 0;
+
+	/* Relaxed: how many rows there are decides only when reuse begins. */
+	if (__atomic_load_n(&cpa_table(CPA_TABLE_THREADS)->used, __ATOMIC_RELAXED) >=
+	    CPA_THREADS_KEPT)
+		number = pop_done();
+	if (!number)
+		number = cpa_table_append(CPA_TABLE_THREADS);
+	if (number) /* RELEASE: detach or exit, by whatever thread, come after this. */
+		__atomic_store_n(&row_at(number)->state, CPA_THREAD_RUNNING, __ATOMIC_RELEASE);
+	else
+		cpa_diag(CPA_DIAG_THREADS_REFUSED);
+	return number;
+}
+
+int cpa_thread_begin(struct cpa_self *self, uint32_t component, uint32_t tid,
+		     const struct cpa_path *from, struct cpa_wait *wait)
+{
+	struct cpa_thread *row;
+
+	if (!self->number)
+		self->number = cpa_thread_claim();
+	if (!self->number)
+		return -ENOMEM;
+	row = row_at(self->number);
+	self->row = row;
+	/* Relaxed: unique, no more. */
+	self->id = (uint32_t)__atomic_add_fetch(&cpa_header()->started, 1, __ATOMIC_RELAXED);
+	if (row->key) {
+		row->earlier++;
+		cpa_path_join(self, &row->retired, &row->path, false);
+		cpa_path_clear(self, &row->path);
+	} else {
+		void *totals = cpa_heap_alloc(cpa_header()->slots * sizeof(uint64_t));
+
+		row->totals_slots = totals ? cpa_header()->slots : 0;
+		row->totals = totals ? cpa_offset(totals) : 0;
+		row->start_ticks = wait->now;
+	}
+	row->key = self->id;
+	row->tid = tid;
+	row->component = component;
+	row->thread_slot = cpa_component_slot(component);
+	row->node = 0;
+	row->last_function = 0;
+	row->held_count = 0;
+	row->end_ticks = 0;
+	row->path.owner = self->id;
+	row->path.released = wait->now;
+	if (from)
+		cpa_acquire_path(self, from, wait);
+	return 0;
+}
+
+void cpa_thread_joined(uint32_t number)
+{
+	/* RELEASE: the joiner has read the path. Whoever pops the row acquires it by the stack. */
+	__atomic_store_n(&row_at(number)->state, CPA_THREAD_DONE, __ATOMIC_RELEASE);
+	push_done(number);
+}
+
+/* From @from to @to; but from @otherwise to DONE: the other of exit and detach came before. */
+static void transition(uint32_t number, uint32_t from, uint32_t to, uint32_t otherwise)
+{
+	struct cpa_thread *row = row_at(number);
+
+	/* ACQ_REL: the side that comes second frees the row, after all the first one did to it. */
+	if (__atomic_compare_exchange_n(&row->state, &from, to, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE))
+		return;
+	if (from == otherwise)
+		cpa_thread_joined(number);
+}
+
+void cpa_thread_detached(uint32_t number)
+{
+	transition(number, CPA_THREAD_RUNNING, CPA_THREAD_DETACHED, CPA_THREAD_EXITED);
+}
+
+void cpa_thread_end(struct cpa_self *self, uint64_t now)
+{
+	uint32_t number = self->number;
+
+	cpa_summary_flush(self);
+	self->row->end_ticks = now;
+	cpa_path_forget_spares(self);
+	cpa_token_forget_spares(self);
+	transition(number, CPA_THREAD_RUNNING, CPA_THREAD_EXITED, CPA_THREAD_DETACHED);
+}

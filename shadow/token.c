@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+#include "shadow/token.h"
+
+#include <urcu/lfstack.h>
+
+#include "shadow/path.h"
+
+#define KEEP 32u /* free tokens a thread keeps for itself */
+
+_Static_assert(sizeof(struct cds_lfs_node) == sizeof(((struct cpa_token *)0)->free_next),
+	       "free_next is the stack's node");
+
+static struct __cds_lfs_stack surplus;
+
+static struct cds_lfs_node *node_of(struct cpa_token *t)
+{
+	return (struct cds_lfs_node *)&t->free_next;
+}
+
+static struct cpa_token *token_of(struct cds_lfs_node *node)
+{
+	return caa_container_of((void **)node, struct cpa_token, free_next);
+}
+
+static void keep(struct cpa_self *self, struct cpa_token *t)
+{
+	t->free_next = self->free_tokens;
+	self->free_tokens = t;
+	self->free_token_count++;
+}
+
+/* Take over all that other threads could not use. */
+static void refill(struct cpa_self *self)
+{
+	struct cds_lfs_head *all = __cds_lfs_pop_all(&surplus);
+	struct cds_lfs_node *node, *next;
+
+	for (node = all ? &all->node : NULL; node; node = next) {
+		next = node->next;
+		keep(self, token_of(node));
+	}
+}
+
+uint32_t cpa_token_new(struct cpa_self *self, const struct cpa_path *path)
+{
+	struct cpa_token *t;
+
+	if (!self->free_tokens)
+		refill(self);
+	t = self->free_tokens;
+	if (t) {
+		self->free_tokens = t->free_next;
+		self->free_token_count--;
+	} else {
+		uint32_t row = cpa_table_append(CPA_TABLE_TOKENS);
+
+		if (!row) {
+			cpa_diag(CPA_DIAG_TOKENS_REFUSED);
+			return 0;
+		}
+		t = cpa_token(row);
+		t->row = row;
+	}
+	if (path)
+		cpa_path_copy(self, &t->path, path);
+	return t->row;
+}
+
+void cpa_token_free(struct cpa_self *self, uint32_t row)
+{
+	struct cpa_token *t = cpa_token(row);
+
+	cpa_path_clear(self, &t->path);
+	if (self->free_token_count < KEEP)
+		keep(self, t);
+	else
+		cds_lfs_push(&surplus, node_of(t));
+}
+
+void cpa_token_forget_spares(struct cpa_self *self)
+{
+	struct cpa_token *t, *next;
+
+	for (t = self->free_tokens; t; t = next) {
+		next = t->free_next;
+		cds_lfs_push(&surplus, node_of(t));
+	}
+	self->free_tokens = NULL;
+	self->free_token_count = 0;
+}
+
+void cpa_token_reset(void)
+{
+	__cds_lfs_init(&surplus);
+}
