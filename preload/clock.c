@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/rseq.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MS		 1000000u
+#define FIRST_DESCRIPTOR 500 /* ours are out of the way of programs that count theirs */
+
+uint64_t cpa_clock_armed;
+uint64_t cpa_clock_rebase_ticks;
+
+/* Ticks per 2^20 ns, refined as the run gets longer. Relaxed: any recent value will do. */
+static uint64_t rate;
+
+/* An rseq critical section that no instruction lies in. The signature precedes the abort address. */
+static const uint32_t signature[2] = { RSEQ_SIG, RSEQ_SIG };
+static struct rseq_cs never __attribute__((aligned(32)));
+
+/* The word of threads that must ask the kernel each time: it never equals cpa_clock_armed. */
+static uint64_t never_armed;
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t cpa_clock_ticks(uint64_t ns)
+{
+	return (uint64_t)((unsigned __int128)ns * __atomic_load_n(&rate, __ATOMIC_RELAXED) >> 20);
+}
+
+static uint64_t *rseq_word(void)
+{
+	return (uint64_t *)((char *)__builtin_thread_pointer() + __rseq_offset +
+			    offsetof(struct rseq, rseq_cs));
+}
+
+/* A thread that slept must find its word cleared, every time. */
+static bool rseq_detects(void)
+{
+	volatile uint64_t *word = rseq_word();
+	struct timespec t = { 0, 1000 };
+
+	if (!__rseq_size)
+		return false;
+	for (int i = 0; i < 5; i++) {
+		*word = (uintptr_t)&never;
+		syscall(SYS_nanosleep, &t, NULL);
+		if (*word)
+			return false;
+	}
+	return true;
+}
+
+/* The counter against CLOCK_MONOTONIC, tightly. */
+static void both(uint64_t *ticks, uint64_t *ns)
+{
+	uint64_t best = UINT64_MAX;
+
+	for (int i = 0; i < 5; i++) {
+		uint64_t before = cpa_clock_now(), n = now_ns(CLOCK_MONOTONIC);
+		uint64_t after = cpa_clock_now();
+
+		if (after - before < best) {
+			best = after - before;
+			*ticks = before + best / 2;
+			*ns = n;
+		}
+	}
+}
+
+static void set_rate(uint64_t ticks, uint64_t ns)
+{
+	__atomic_store_n(&rate, (uint64_t)(((unsigned __int128)ticks << 20) / ns),
+			 __ATOMIC_RELAXED);
+}
+
+void cpa_clock_init(void)
+{
+	struct cpa_header *h = cpa_header();
+	uint64_t ticks, ns;
+
+	never.start_ip = 1; /* no page is mapped there */
+	never.post_commit_offset = 1;
+	never.abort_ip = (uintptr_t)&signature[1];
+	both(&h->start_ticks, &h->start_ns);
+	h->start_real_ns = now_ns(CLOCK_REALTIME);
+	h->clock = rseq_detects() ? CPA_CLOCK_RSEQ : CPA_CLOCK_SYSCALL;
+	do
+		both(&ticks, &ns);
+	while (ns - h->start_ns < MS / 2);
+	set_rate(ticks - h->start_ticks, ns - h->start_ns);
+	h->last_ticks = ticks;
+	h->last_ns = ns;
+	cpa_clock_armed = (uintptr_t)&never;
+	cpa_clock_rebase_ticks = cpa_clock_ticks(4 * MS);
+}
+
+void cpa_clock_note(uint64_t now, bool always)
+{
+	struct cpa_header *h = cpa_header();
+	uint64_t old = __atomic_load_n(&h->last_ticks, __ATOMIC_RELAXED), ticks, ns;
+
+	if (!always && now < old + 25 * cpa_clock_rebase_ticks)
+		return;
+	both(&ticks, &ns);
+	/* Relaxed: one thread wins and writes the other half; a reader may miss by one round. */
+	if (!__atomic_compare_exchange_n(&h->last_ticks, &old, ticks, false, __ATOMIC_RELAXED,
+					 __ATOMIC_RELAXED))
+		return;
+	h->last_ns = ns;
+	set_rate(ticks - h->start_ticks, ns - h->start_ns);
+}
+
+/*
+ * The thread's run-queue delay in ns: the second number of its schedstat file. The descriptor may
+ * have been closed by the program, even used for a file of its own: reading at offset 0 disturbs
+ * nobody, and what does not parse is not believed.
+ */
+static bool read_delay(struct cpa_clock *c, uint64_t *delay)
+{
+	char text[96], *p;
+	ssize_t n;
+
+	if (c->schedstat == -2)
+		return false;
+	if (c->schedstat == -1) {
+		int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/schedstat",
+				      O_RDONLY | O_CLOEXEC);
+
+		c->schedstat =
+			fd < 0 ? -2 :
+				 (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
+		if (fd >= 0 && c->schedstat >= 0)
+			syscall(SYS_close, fd);
+		else if (fd >= 0)
+			c->schedstat = fd;
+	}
+	n = syscall(SYS_pread64, c->schedstat, text, sizeof(text) - 1, 0);
+	if (n <= 0) {
+		c->schedstat = c->schedstat >= 0 && errno == EBADF ? -1 : -2;
+		return false;
+	}
+	text[n] = '\0';
+	for (p = text; *p >= '0' && *p <= '9'; p++)
+		;
+	if (*p != ' ' || p == text)
+		return false;
+	*delay = 0;
+	for (p++; *p >= '0' && *p <= '9'; p++)
+		*delay = *delay * 10 + (uint64_t)(*p - '0');
+	return *p == ' ';
+}
+
+/* CPU time in ns and the counter at the same moment, the detector armed. */
+static uint64_t rebase(struct cpa_clock *c, uint64_t *now)
+{
+	uint64_t cpu;
+	int tries = 0;
+
+	do {
+		uint64_t before;
+
+		*c->detector = c->detector == &never_armed ? 0 : cpa_clock_armed;
+		before = cpa_clock_now();
+		cpu = now_ns(CLOCK_THREAD_CPUTIME_ID);
+		*now = cpa_clock_now();
+		*now = before + (*now - before) / 2;
+		/* Switched out in between: the pair does not belong together. */
+	} while (cpa_clock_switched(c) && ++tries < 3);
+	return cpu;
+}
+
+/* Of a @gap without a processor: how long the thread was ready to run. */
+static uint64_t ready_part(struct cpa_clock *c, uint64_t gap)
+{
+	uint64_t delay, ready;
+
+	if (!read_delay(c, &delay))
+		return 0;
+	ready = cpa_clock_ticks(delay - c->delay_ns);
+	c->delay_ns = delay;
+	return ready < gap ? ready : gap;
+}
+
+uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool blocked,
+			      uint64_t now)
+{
+	uint64_t cpu, wall, gap, known = c->cpu;
+	int err = errno;
+
+	cpu = cpa_clock_ticks(rebase(c, &now));
+	if (now < c->last)
+		now = c->last;
+	wall = now - c->last;
+	/* A re-base may step back by the time its system call takes: the next one makes up. */
+	e->process = cpu > known ? cpu - known : 0;
+	if (e->process > wall)
+		e->process = wall;
+	c->cpu = known + e->process;
+	gap = wall - e->process;
+	e->runqueue = 0;
+	/* Below two microseconds it is an interrupt or the imprecision of the pair, not a switch. */
+	if (blocked)
+		ready_part(c, gap);
+	else if (gap > cpa_clock_ticks(2000))
+		e->runqueue = ready_part(c, gap);
+	else
+		e->runqueue = gap;
+	/* What is left of a preemption is the switch itself. */
+	if (e->runqueue && gap - e->runqueue < cpa_clock_ticks(20000))
+		e->runqueue = gap;
+	e->external = gap - e->runqueue;
+	c->last = now;
+	c->rebased = now;
+	cpa_diag(CPA_DIAG_CLOCK_SLOW);
+	cpa_clock_note(now, false);
+	errno = err;
+	return now;
+}
+
+void cpa_clock_start(struct cpa_clock *c, uint64_t cpu_ns)
+{
+	uint64_t now;
+
+	c->detector = cpa_header()->clock == CPA_CLOCK_RSEQ ? rseq_word() : &never_armed;
+	c->schedstat = -1;
+	rebase(c, &now);
+	read_delay(c, &c->delay_ns);
+	c->last = now;
+	c->rebased = now;
+	c->cpu = cpa_clock_ticks(cpu_ns);
+}
+
+void cpa_clock_stop(struct cpa_clock *c)
+{
+	if (c->schedstat >= 0)
+		syscall(SYS_close, c->schedstat);
+	c->schedstat = -2;
+}

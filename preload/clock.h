@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/clock.h - wall and process time of the calling thread, mostly without a system call
+ *
+ * The time stamp counter is both, as long as the thread is not switched out. A word in memory that
+ * the kernel changes when it resumes the thread tells whether it was: `*detector == armed`. First
+ * choice is the rseq_cs word of glibc's rseq area, armed with a descriptor whose instruction range
+ * never executes; newer kernels leave it alone inside system calls, so a test at start decides.
+ * Without it every stamp asks the kernel.
+ *
+ * Order: counter first, then the detector; then nothing can slip in between.
+ */
+#ifndef CPA_PRELOAD_CLOCK_H
+#define CPA_PRELOAD_CLOCK_H
+
+#include "shadow/session.h"
+
+#ifndef __x86_64__
+#error "cpa needs x86-64: preload/clock.h is the place to add a processor"
+#endif
+
+struct cpa_clock {
+	volatile uint64_t *detector;
+	uint64_t last;	   /* counter at the last stamp */
+	uint64_t cpu;	   /* process time accounted for so far, ticks of the thread's CPU clock */
+	uint64_t rebased;  /* counter when `cpu` was last compared with the kernel's clock */
+	uint64_t delay_ns; /* run-queue delay (schedstat) when last read */
+	int schedstat;	   /* descriptor, -1: none yet, -2: not to be had */
+};
+
+/* What happened between two stamps; ticks. process + runqueue + external = wall. */
+struct cpa_elapsed {
+	uint64_t process, runqueue, external;
+};
+
+/* Choose the detector, measure the counter's rate. Before any thread is attached. */
+CPA_HIDDEN void cpa_clock_init(void);
+
+/* Start the clock of the calling thread; its CPU time so far counts from @cpu_ns. */
+CPA_HIDDEN void cpa_clock_start(struct cpa_clock *c, uint64_t cpu_ns);
+
+CPA_HIDDEN void cpa_clock_stop(struct cpa_clock *c);
+
+/* Ticks of @ns nanoseconds. */
+CPA_HIDDEN uint64_t cpa_clock_ticks(uint64_t ns);
+
+/* Note both clocks in the header, if that was not done lately or @always. */
+CPA_HIDDEN void cpa_clock_note(uint64_t now, bool always);
+
+/* As cpa_clock_stamp(), by asking the kernel. @blocked: the gap is known, do not look into it. */
+CPA_HIDDEN uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool blocked,
+					 uint64_t now);
+
+/* Descriptor that every armed detector points to; see clock.c. */
+extern CPA_HIDDEN uint64_t cpa_clock_armed;
+extern CPA_HIDDEN uint64_t cpa_clock_rebase_ticks;
+
+static inline uint64_t cpa_clock_now(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+
+static inline bool cpa_clock_switched(const struct cpa_clock *c)
+{
+	return *c->detector != cpa_clock_armed;
+}
+
+/* Stamp: fill @e with the time since the last one and return the counter. */
+static inline uint64_t cpa_clock_stamp(struct cpa_clock *c, struct cpa_elapsed *e)
+{
+	uint64_t now = cpa_clock_now();
+
+	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the counter is read before the detector */
+	if (unlikely(*c->detector != cpa_clock_armed || now - c->rebased > cpa_clock_rebase_ticks))
+		return cpa_clock_stamp_slow(c, e, false, now);
+	/* Counters of two cores may differ by less than a hand-off takes, but do not trust it. */
+	e->process = now > c->last ? now - c->last : 0;
+	e->runqueue = 0;
+	e->external = 0;
+	c->cpu += e->process;
+	c->last = now;
+	return now;
+}
+
+#endif

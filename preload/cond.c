@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/cond.c - pthread_cond_* and C11 cnd_*
+ *
+ * The original gives the mutex up and takes it again by internal calls. So the wait is two events:
+ * going to sleep, which publishes the path as an unlock does, and the return, which depends on the
+ * signal and on the last unlock of the mutex. The return may be a cancellation, in which case the
+ * mutex is held and cleanup handlers run after ours.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <threads.h>
+
+#include "preload/lock.h"
+#include "preload/real.h"
+#include "shadow/component.h"
+
+#define VERSION	  "GLIBC_2.3.2" /* the older ones have another pthread_cond_t: cond_old.c */
+#define EVERYBODY UINT32_MAX
+
+/* A wait under way. w is NULL if it is not tracked. */
+struct waiting {
+	struct cpa_worker *w;
+	const void *cond, *mutex;
+	uint64_t caller, arrived;
+	uint32_t depth; /* of the mutex; 0: we do not know it as held */
+	bool slept;
+	int ret;
+};
+
+static void begin(struct waiting *wait)
+{
+	struct cpa_worker *w = wait->w;
+	struct cpa_object *cond = cpa_object_of(w, wait->cond, CPA_COND, wait->caller);
+	struct cpa_object *mutex = cpa_object_of(w, wait->mutex, CPA_MUTEX, wait->caller);
+
+	wait->arrived = cpa_event(w, CPA_EV_SLEEP, wait->caller, cond ? cond->class : 0);
+	if (mutex)
+		wait->depth = cpa_section_end(w, mutex, wait->arrived);
+	if (cond)
+		cpa_wait_begin(cond);
+	wait->slept = cond != NULL;
+	cpa_leave();
+}
+
+/* The wait is over, by whatever way; the mutex is held unless the original refused the call. */
+static void end(struct waiting *wait)
+{
+	struct cpa_worker *w = wait->w;
+	struct cpa_wait result = { .arrived = wait->arrived };
+	struct cpa_object *cond, *mutex;
+	bool woken = wait->ret == 0 || wait->ret == EOWNERDEAD;
+	bool locked = woken || wait->ret == ETIMEDOUT || wait->ret == ECANCELED;
+
+	if (!w)
+		return;
+	result.now = cpa_waited(w);
+	cond = cpa_object_of(w, wait->cond, CPA_COND, wait->caller);
+	mutex = cpa_object_of(w, wait->mutex, CPA_MUTEX, wait->caller);
+	if (cond && wait->slept)
+		cpa_wait_end(&w->self, cond, woken, locked ? mutex : NULL, &result);
+	else
+		cpa_acquire_path(&w->self, mutex && locked ? &mutex->path : NULL, &result);
+	w->self.row->node = cpa_track_node(w, CPA_EV_WAIT, wait->caller, cond ? cond->class : 0);
+	w->self.row->path.node = w->self.row->node;
+	if (cond) {
+		/* Relaxed: several waiters count; sums only. */
+		__atomic_fetch_add(&cond->acquisitions, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&cond->wait, result.now - wait->arrived, __ATOMIC_RELAXED);
+	}
+	if (!result.matched) {
+		if (woken)
+			cpa_diag(CPA_DIAG_UNMATCHED_WAKES);
+		cpa_unexplained(w, woken ? CPA_EXT_UNSEEN : CPA_EXT_TIMEOUT,
+				result.now - wait->arrived);
+	} else if (result.from) {
+		cpa_dependency(&w->self, &result, result.now - wait->arrived);
+	}
+	if (mutex && wait->depth)
+		cpa_section_begin(w, mutex, wait->depth, result.now);
+	cpa_done(w);
+}
+
+static void cancelled(void *argument)
+{
+	struct waiting *wait = argument;
+
+	wait->ret = ECANCELED;
+	end(wait);
+}
+
+/* Run @call, the original, between begin() and end(); its value is in wait.ret. */
+#define WAIT(wait, call)                                  \
+	do {                                              \
+		begin(&(wait));                           \
+		pthread_cleanup_push(cancelled, &(wait)); \
+		(wait).ret = (call);                      \
+		pthread_cleanup_pop(0);                   \
+		end(&(wait));                             \
+	} while (0)
+
+#define WAITING(c, m)                                                               \
+	{                                                                           \
+		.w = cpa_enter(), .cond = (c), .mutex = (m), .caller = CPA_CALLER() \
+	}
+
+CPA_EXPORT int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
+{
+	struct waiting wait = WAITING(c, m);
+
+	if (unlikely(!wait.w))
+		return REAL_VERSION(pthread_cond_wait, VERSION)(c, m);
+	WAIT(wait, REAL_VERSION(pthread_cond_wait, VERSION)(c, m));
+	return wait.ret;
+}
+
+CPA_EXPORT int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m,
+				      const struct timespec *until)
+{
+	struct waiting wait = WAITING(c, m);
+
+	if (unlikely(!wait.w))
+		return REAL_VERSION(pthread_cond_timedwait, VERSION)(c, m, until);
+	WAIT(wait, REAL_VERSION(pthread_cond_timedwait, VERSION)(c, m, until));
+	return wait.ret;
+}
+
+CPA_EXPORT int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock,
+				      const struct timespec *until)
+{
+	struct waiting wait = WAITING(c, m);
+
+	if (unlikely(!wait.w))
+		return REAL(pthread_cond_clockwait)(c, m, clock, until);
+	WAIT(wait, REAL(pthread_cond_clockwait)(c, m, clock, until));
+	return wait.ret;
+}
+
+/* thrd_success, thrd_timedout and thrd_error as the values that end() knows. */
+static int posix_of(int ret)
+{
+	return ret == thrd_success ? 0 : ret == thrd_timedout ? ETIMEDOUT : EINVAL;
+}
+
+CPA_EXPORT int cnd_wait(cnd_t *c, mtx_t *m)
+{
+	struct waiting wait = WAITING(c, m);
+	int ret = thrd_error;
+
+	if (unlikely(!wait.w))
+		return REAL(cnd_wait)(c, m);
+	WAIT(wait, posix_of(ret = REAL(cnd_wait)(c, m)));
+	return ret;
+}
+
+CPA_EXPORT int cnd_timedwait(cnd_t *restrict c, mtx_t *restrict m,
+			     const struct timespec *restrict until)
+{
+	struct waiting wait = WAITING(c, m);
+	int ret = thrd_error;
+
+	if (unlikely(!wait.w))
+		return REAL(cnd_timedwait)(c, m, until);
+	WAIT(wait, posix_of(ret = REAL(cnd_timedwait)(c, m, until)));
+	return ret;
+}
+
+/* About to wake at most @most waiters. */
+static void wake(const void *cond, uint32_t most, uint64_t caller)
+{
+	struct cpa_worker *w = cpa_enter();
+	struct cpa_object *o;
+
+	if (unlikely(!w))
+		return;
+	o = cpa_object_of(w, cond, CPA_COND, caller);
+	if (o) {
+		cpa_event(w, most == 1 ? CPA_EV_SIGNAL : CPA_EV_BROADCAST, caller, o->class);
+		__atomic_fetch_add(&o->handoffs, cpa_wake(&w->self, o, most), __ATOMIC_RELAXED);
+	}
+	cpa_done(w);
+}
+
+CPA_EXPORT int pthread_cond_signal(pthread_cond_t *c)
+{
+	wake(c, 1, CPA_CALLER());
+	return REAL_VERSION(pthread_cond_signal, VERSION)(c);
+}
+
+CPA_EXPORT int pthread_cond_broadcast(pthread_cond_t *c)
+{
+	wake(c, EVERYBODY, CPA_CALLER());
+	return REAL_VERSION(pthread_cond_broadcast, VERSION)(c);
+}
+
+CPA_EXPORT int cnd_signal(cnd_t *c)
+{
+	wake(c, 1, CPA_CALLER());
+	return REAL(cnd_signal)(c);
+}
+
+CPA_EXPORT int cnd_broadcast(cnd_t *c)
+{
+	wake(c, EVERYBODY, CPA_CALLER());
+	return REAL(cnd_broadcast)(c);
+}
+
+static void created(const void *cond, uint64_t caller)
+{
+	struct cpa_worker *w = cpa_enter();
+
+	if (!w)
+		return;
+	cpa_object_created(w, cond, CPA_COND, caller);
+	cpa_leave();
+}
+
+CPA_EXPORT int pthread_cond_init(pthread_cond_t *c, const pthread_condattr_t *attr)
+{
+	created(c, CPA_CALLER());
+	return REAL_VERSION(pthread_cond_init, VERSION)(c, attr);
+}
+
+/*
+ * The destroy functions are not wrapped: they may be called while woken waiters have left the
+ * original and are still to read what the shadow has for them. The next object at the address
+ * takes the shadow over.
+ */
+
+CPA_EXPORT int cnd_init(cnd_t *c)
+{
+	created(c, CPA_CALLER());
+	return REAL(cnd_init)(c);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/exit.c - endings of the process that run no destructors
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "preload/life.h"
+#include "preload/real.h"
+
+CPA_EXPORT void _exit(int status)
+{
+	if (*cpa_alive)
+		cpa_life_end();
+	REAL(_exit)(status);
+	__builtin_unreachable();
+}
+
+CPA_EXPORT void _Exit(int status)
+{
+	_exit(status);
+}
+
+/* Handlers of at_quick_exit() run after the profile has ended. */
+CPA_EXPORT void quick_exit(int status)
+{
+	if (*cpa_alive)
+		cpa_life_end();
+	REAL(quick_exit)(status);
+	__builtin_unreachable();
+}

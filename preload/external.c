@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/external.c - calls that block for reasons outside synchronization
+ *
+ * A wrapper does nothing before the call, and after it one comparison, unless the thread was
+ * switched out: then the activity ends, and the time without a processor is of the call's kind. A
+ * stamp before the call would cost more and tell no more: what the thread did before was on a
+ * processor. All of these are cancellation points: nothing is held across them.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "preload/real.h"
+#include "preload/track.h"
+
+/* The thread came back from a call that may have blocked. errno is kept. */
+static __attribute__((noinline, cold)) void blocked(enum cpa_external kind, uint64_t caller)
+{
+	int err = errno;
+	struct cpa_worker *w = cpa_enter();
+
+	if (w) {
+		cpa_event_external(w, kind, caller);
+		cpa_done(w);
+	}
+	errno = err;
+}
+
+static inline bool was_blocked(void)
+{
+	const struct cpa_worker *w = cpa_tls.worker;
+
+	/* Without a detector every call would look like one that blocked: look at the others. */
+	return unlikely(w && !cpa_tls.inside && *cpa_alive && cpa_clock_switched(&w->clock) &&
+			cpa_header()->clock != CPA_CLOCK_SYSCALL);
+}
+
+#define BLOCKING(type, name, parameters, arguments, kind) \
+	CPA_EXPORT type name parameters                   \
+	{                                                 \
+		type ret = REAL(name) arguments;          \
+                                                          \
+		if (was_blocked())                        \
+			blocked(kind, CPA_CALLER());      \
+		return ret;                               \
+	}
+
+/* Fortified callers use these; they are in no header. */
+ssize_t __read_chk(int fd, void *to, size_t n, size_t room);
+ssize_t __recv_chk(int fd, void *to, size_t n, size_t room, int flags);
+int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t room);
+
+BLOCKING(unsigned, sleep, (unsigned seconds), (seconds), CPA_EXT_SLEEP)
+BLOCKING(int, usleep, (useconds_t us), (us), CPA_EXT_SLEEP)
+BLOCKING(int, nanosleep, (const struct timespec *t, struct timespec *left), (t, left),
+	 CPA_EXT_SLEEP)
+BLOCKING(int, clock_nanosleep,
+	 (clockid_t clock, int flags, const struct timespec *t, struct timespec *left),
+	 (clock, flags, t, left), CPA_EXT_SLEEP)
+BLOCKING(int, thrd_sleep, (const struct timespec *t, struct timespec *left), (t, left),
+	 CPA_EXT_SLEEP)
+
+BLOCKING(ssize_t, read, (int fd, void *to, size_t n), (fd, to, n), CPA_EXT_READ)
+BLOCKING(ssize_t, __read_chk, (int fd, void *to, size_t n, size_t room), (fd, to, n, room),
+	 CPA_EXT_READ)
+BLOCKING(ssize_t, readv, (int fd, const struct iovec *to, int n), (fd, to, n), CPA_EXT_READ)
+BLOCKING(ssize_t, pread, (int fd, void *to, size_t n, off_t at), (fd, to, n, at), CPA_EXT_READ)
+BLOCKING(ssize_t, pread64, (int fd, void *to, size_t n, off64_t at), (fd, to, n, at), CPA_EXT_READ)
+BLOCKING(ssize_t, recv, (int fd, void *to, size_t n, int flags), (fd, to, n, flags), CPA_EXT_READ)
+BLOCKING(ssize_t, __recv_chk, (int fd, void *to, size_t n, size_t room, int flags),
+	 (fd, to, n, room, flags), CPA_EXT_READ)
+BLOCKING(ssize_t, recvfrom,
+	 (int fd, void *restrict to, size_t n, int flags, __SOCKADDR_ARG from,
+	  socklen_t *restrict length),
+	 (fd, to, n, flags, from, length), CPA_EXT_READ)
+BLOCKING(ssize_t, recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, flags),
+	 CPA_EXT_READ)
+
+BLOCKING(ssize_t, write, (int fd, const void *from, size_t n), (fd, from, n), CPA_EXT_WRITE)
+BLOCKING(ssize_t, writev, (int fd, const struct iovec *from, int n), (fd, from, n), CPA_EXT_WRITE)
+BLOCKING(ssize_t, pwrite, (int fd, const void *from, size_t n, off_t at), (fd, from, n, at),
+	 CPA_EXT_WRITE)
+BLOCKING(ssize_t, pwrite64, (int fd, const void *from, size_t n, off64_t at), (fd, from, n, at),
+	 CPA_EXT_WRITE)
+BLOCKING(ssize_t, send, (int fd, const void *from, size_t n, int flags), (fd, from, n, flags),
+	 CPA_EXT_WRITE)
+BLOCKING(ssize_t, sendto,
+	 (int fd, const void *from, size_t n, int flags, __CONST_SOCKADDR_ARG to, socklen_t length),
+	 (fd, from, n, flags, to, length), CPA_EXT_WRITE)
+BLOCKING(ssize_t, sendmsg, (int fd, const struct msghdr *message, int flags), (fd, message, flags),
+	 CPA_EXT_WRITE)
+
+BLOCKING(int, poll, (struct pollfd * fds, nfds_t n, int timeout), (fds, n, timeout), CPA_EXT_POLL)
+BLOCKING(int, __poll_chk, (struct pollfd * fds, nfds_t n, int timeout, size_t room),
+	 (fds, n, timeout, room), CPA_EXT_POLL)
+BLOCKING(int, ppoll,
+	 (struct pollfd * fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask),
+	 (fds, n, timeout, mask), CPA_EXT_POLL)
+BLOCKING(int, select,
+	 (int n, fd_set *restrict in, fd_set *restrict out, fd_set *restrict except,
+	  struct timeval *restrict timeout),
+	 (n, in, out, except, timeout), CPA_EXT_POLL)
+BLOCKING(int, pselect,
+	 (int n, fd_set *restrict in, fd_set *restrict out, fd_set *restrict except,
+	  const struct timespec *restrict timeout, const sigset_t *restrict mask),
+	 (n, in, out, except, timeout, mask), CPA_EXT_POLL)
+BLOCKING(int, epoll_wait, (int fd, struct epoll_event *events, int n, int timeout),
+	 (fd, events, n, timeout), CPA_EXT_POLL)
+BLOCKING(int, epoll_pwait,
+	 (int fd, struct epoll_event *events, int n, int timeout, const sigset_t *mask),
+	 (fd, events, n, timeout, mask), CPA_EXT_POLL)
+
+BLOCKING(int, accept, (int fd, __SOCKADDR_ARG from, socklen_t *restrict length), (fd, from, length),
+	 CPA_EXT_ACCEPT)
+BLOCKING(int, accept4, (int fd, __SOCKADDR_ARG from, socklen_t *restrict length, int flags),
+	 (fd, from, length, flags), CPA_EXT_ACCEPT)
+BLOCKING(int, connect, (int fd, __CONST_SOCKADDR_ARG to, socklen_t length), (fd, to, length),
+	 CPA_EXT_ACCEPT)
+
+BLOCKING(int, fsync, (int fd), (fd), CPA_EXT_SYNC)
+BLOCKING(int, fdatasync, (int fd), (fd), CPA_EXT_SYNC)
+
+BLOCKING(pid_t, wait, (int *status), (status), CPA_EXT_CHILD)
+BLOCKING(pid_t, waitpid, (pid_t pid, int *status, int options), (pid, status, options),
+	 CPA_EXT_CHILD)
+BLOCKING(int, waitid, (idtype_t type, id_t id, siginfo_t *info, int options),
+	 (type, id, info, options), CPA_EXT_CHILD)
+
+BLOCKING(int, pause, (void), (), CPA_EXT_SIGNAL)
+BLOCKING(int, sigwait, (const sigset_t *restrict set, int *restrict sig), (set, sig),
+	 CPA_EXT_SIGNAL)
+BLOCKING(int, sigwaitinfo, (const sigset_t *restrict set, siginfo_t *restrict info), (set, info),
+	 CPA_EXT_SIGNAL)
+BLOCKING(int, sigtimedwait,
+	 (const sigset_t *restrict set, siginfo_t *restrict info,
+	  const struct timespec *restrict timeout),
+	 (set, info, timeout), CPA_EXT_SIGNAL)
+BLOCKING(int, sigsuspend, (const sigset_t *mask), (mask), CPA_EXT_SIGNAL)

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/function.h - from an address to function, module and site
+ *
+ * Uses the unwind tables that every module carries (PT_GNU_EH_FRAME, its binary search table), so
+ * stripped code works, and _dl_find_object(), which takes no lock. Async-signal-safe.
+ */
+#ifndef CPA_PRELOAD_FUNCTION_H
+#define CPA_PRELOAD_FUNCTION_H
+
+#include "shadow/component.h"
+
+/* The module row that holds @address; 0 if none does. */
+CPA_HIDDEN uint32_t cpa_module_of(uint64_t address);
+
+/* The start of the function that holds @pc; @pc's page where no table tells. */
+CPA_HIDDEN uint64_t cpa_function_start(uint64_t pc);
+
+/* The slot of the function component that holds @pc. */
+CPA_HIDDEN uint32_t cpa_function_slot(uint64_t pc);
+
+/* The row of the site @address; 0 if there is no space. */
+CPA_HIDDEN uint32_t cpa_site(uint64_t address);
+
+#endif

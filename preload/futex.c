@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/futex.c - futex waits and wakes through syscall()
+ *
+ * How Rust's standard library and C++20's atomic wait block. What such code does without a system
+ * call, taking a free lock for one, cannot be seen; the report says how many calls were.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "preload/object.h"
+#include "preload/real.h"
+#include "preload/track.h"
+
+struct futex_call {
+	long argument[6];
+	uint64_t caller;
+};
+
+#define ORIGINAL(number, a) REAL(syscall)(number, (a)[0], (a)[1], (a)[2], (a)[3], (a)[4], (a)[5])
+
+static long wait_call(struct cpa_worker *w, const struct futex_call *call)
+{
+	const void *word = (const void *)call->argument[0];
+	struct cpa_object *o = cpa_object_of(w, word, CPA_FUTEX, call->caller);
+	struct cpa_wait wait = { 0 };
+	uint64_t arrived = cpa_event(w, CPA_EV_FUTEX_WAIT, call->caller, o ? o->class : 0);
+	bool woken;
+	long ret;
+	int err;
+
+	wait.arrived = arrived;
+	if (o)
+		cpa_wait_begin(o);
+	cpa_leave();
+	ret = ORIGINAL(SYS_futex, call->argument);
+	err = errno;
+	woken = ret == 0;
+	wait.now = cpa_waited(w);
+	if (o) {
+		cpa_wait_end(&w->self, o, woken, NULL, &wait);
+		/* Relaxed: several threads count; sums only. */
+		__atomic_fetch_add(&o->acquisitions, woken, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&o->wait, wait.now - arrived, __ATOMIC_RELAXED);
+	} else {
+		cpa_acquire_path(&w->self, NULL, &wait);
+	}
+	if (wait.from)
+		cpa_dependency(&w->self, &wait, wait.now - arrived);
+	if (!wait.matched) {
+		if (woken)
+			cpa_diag(CPA_DIAG_UNMATCHED_WAKES);
+		cpa_unexplained(w, woken ? CPA_EXT_UNSEEN : CPA_EXT_TIMEOUT, wait.now - arrived);
+	}
+	cpa_done(w);
+	errno = err;
+	return ret;
+}
+
+static long wake_call(struct cpa_worker *w, const struct futex_call *call)
+{
+	const void *word = (const void *)call->argument[0];
+	struct cpa_object *o = cpa_object_of(w, word, CPA_FUTEX, call->caller);
+	uint32_t granted = 0, most = (uint32_t)call->argument[2];
+	long ret;
+	int err;
+
+	cpa_event(w, CPA_EV_FUTEX_WAKE, call->caller, o ? o->class : 0);
+	if (o)
+		granted = cpa_wake(&w->self, o, most);
+	/* Inside: it does not block, and a wake of fewer is taken back before anyone else wakes. */
+	ret = ORIGINAL(SYS_futex, call->argument);
+	err = errno;
+	if (granted && ret < (long)granted)
+		cpa_wake_undo(&w->self, o, granted - (uint32_t)(ret > 0 ? ret : 0));
+	cpa_done(w);
+	errno = err;
+	return ret;
+}
+
+CPA_EXPORT long syscall(long number, ...)
+{
+	struct futex_call call = { .caller = CPA_CALLER() };
+	struct cpa_worker *w;
+	va_list args;
+	long command;
+
+	/* A system call has at most six arguments; those not passed are read and not looked at. */
+	va_start(args, number);
+	for (int i = 0; i < 6; i++)
+		call.argument[i] = va_arg(args, long);
+	va_end(args);
+	if (likely(number != SYS_futex))
+		return ORIGINAL(number, call.argument);
+	command = call.argument[1] & FUTEX_CMD_MASK;
+	if (command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET && command != FUTEX_WAKE &&
+	    command != FUTEX_WAKE_BITSET)
+		return ORIGINAL(number, call.argument);
+	w = cpa_enter();
+	if (!w)
+		return ORIGINAL(number, call.argument);
+	cpa_diag(CPA_DIAG_FUTEX_CALLS);
+	return command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET ? wait_call(w, &call) :
+								       wake_call(w, &call);
+}

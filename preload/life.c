@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/life.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "preload/function.h"
+#include "preload/log.h"
+#include "preload/real.h"
+#include "preload/settings.h"
+#include "preload/track.h"
+#include "shadow/component.h"
+#include "shadow/heap.h"
+#include "shadow/table.h"
+#include "shadow/thread.h"
+
+#define SESSION_LIMIT (UINT64_C(1) << 30)
+
+__thread struct cpa_tls cpa_tls;
+
+static const uint32_t dead;
+const uint32_t *cpa_alive = &dead;
+
+/* Its destructor tells us that a thread ends. */
+static pthread_key_t end_key;
+
+static uint64_t cpu_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint32_t tid(void)
+{
+	return (uint32_t)syscall(SYS_gettid);
+}
+
+static void end_worker(struct cpa_worker *w)
+{
+	uint64_t now;
+
+	cpa_reenter();
+	now = cpa_event(w, CPA_EV_EXIT, 0, 0);
+	cpa_sampler_stop(&w->sampler);
+	cpa_clock_stop(&w->clock);
+	cpa_tls.worker = NULL;
+	cpa_tls.left = true;
+	cpa_thread_end(&w->self, now);
+	cpa_heap_free(w);
+	cpa_leave();
+}
+
+/* Called in each round of destructors; we want the last one. */
+static void on_thread_end(void *argument)
+{
+	struct cpa_worker *w = argument;
+
+	if (!*cpa_alive || cpa_tls.worker != w)
+		return;
+	if (++w->end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
+		pthread_setspecific(end_key, w);
+	else
+		end_worker(w);
+}
+
+struct cpa_worker *cpa_worker_begin(uint32_t row, uint32_t component, const struct cpa_path *from,
+				    struct cpa_wait *wait)
+{
+	struct cpa_worker *w = cpa_heap_alloc(sizeof(*w));
+
+	if (!w) {
+		cpa_diag(CPA_DIAG_THREADS_REFUSED);
+		return NULL;
+	}
+	w->self.number = row;
+	/* What the thread did before it came to us is not an activity of the program. */
+	cpa_clock_start(&w->clock, cpu_ns(CLOCK_THREAD_CPUTIME_ID));
+	wait->now = w->clock.last;
+	if (cpa_thread_begin(&w->self, component, tid(), from, wait)) {
+		cpa_heap_free(w);
+		return NULL;
+	}
+	pthread_setspecific(end_key, w);
+	cpa_sampler_start(&w->sampler);
+	cpa_tls.worker = w;
+	return w;
+}
+
+struct cpa_worker *cpa_worker_attach(void)
+{
+	struct cpa_component_name name = { .kind = CPA_THREAD };
+	struct cpa_wait wait = { 0 };
+	struct cpa_worker *w;
+
+	if (cpa_tls.left)
+		return NULL;
+	w = cpa_worker_begin(0, cpa_component_intern(&name), NULL, &wait);
+	if (w) {
+		/* The first thread was busy with us; of another the past is not known. */
+		uint64_t missed = w->clock.last - cpa_header()->start_ticks;
+		bool first = w->self.number == 1;
+
+		w->self.row->path.observed[first ? CPA_TIME_PROBE : CPA_TIME_EXTERNAL] += missed;
+		w->self.row->node = cpa_track_node(w, CPA_EV_START, 0, 0);
+	} else {
+		cpa_tls.left = true;
+	}
+	return w;
+}
+
+static void before_fork(void)
+{
+	if (*cpa_alive)
+		cpa_diag(CPA_DIAG_FORKS);
+}
+
+/*
+ * A page that reads 0 in a child. Without it (old kernels) the atfork handler does the same, but
+ * for children of a bare clone().
+ */
+static uint32_t *alive_page(void)
+{
+	uint32_t *page =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return NULL;
+	madvise(page, 4096, MADV_WIPEONFORK);
+	return page;
+}
+
+static void in_child(void)
+{
+	cpa_alive = &dead;
+}
+
+static void fill_header(void)
+{
+	struct cpa_header *h = cpa_header();
+	cpu_set_t set;
+
+	h->pid = (uint32_t)getpid();
+	h->cores = sched_getaffinity(0, sizeof(set), &set) ? 1 : (uint32_t)CPU_COUNT(&set);
+	h->cpu_before_ns = cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
+	cpa_settings_executable(h->exe, sizeof(h->exe));
+	gethostname(h->host, sizeof(h->host) - 1);
+}
+
+static int open_session(const struct cpa_settings *s)
+{
+	int ret = cpa_session_create(s->output, SESSION_LIMIT, s->components);
+
+	if (ret) {
+		cpa_warn("cannot write %s: %s; not profiled (set CPA_OUTPUT)", s->output,
+			 strerrordesc_np(-ret));
+		return ret;
+	}
+	fill_header();
+	ret = cpa_heap_init();
+	if (ret)
+		cpa_warn("no memory for the profile: %s; not profiled", strerrordesc_np(-ret));
+	return ret;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	struct cpa_settings settings;
+	int err = errno;
+	uint32_t *alive;
+
+	cpa_tls.inside = true; /* what we call here is not the program's doing */
+	cpa_settings_read(&settings);
+	alive = alive_page();
+	if (alive && !open_session(&settings) &&
+	    !REAL(pthread_key_create)(&end_key, on_thread_end)) {
+		cpa_component_init();
+		cpa_track_init();
+		cpa_clock_init();
+		cpa_sampler_init(settings.sample_hz);
+		pthread_atfork(before_fork, NULL, in_child);
+		*alive = 1;
+		/* RELEASE: who finds the process alive finds the session ready. */
+		__atomic_store_n(&cpa_alive, alive, __ATOMIC_RELEASE);
+		cpa_worker_attach();
+	}
+	cpa_tls.inside = false;
+	errno = err;
+}
+
+void cpa_life_end(void)
+{
+	struct cpa_header *h = cpa_header();
+	struct cpa_worker *w = cpa_enter();
+	uint64_t now, not_yet = 0;
+
+	if (!w)
+		return;
+	now = cpa_event(w, CPA_EV_EXIT, CPA_CALLER(), 0);
+	/* Relaxed: of several threads that exit one is first; the rest is its own. */
+	if (__atomic_compare_exchange_n(&h->end_ticks, &not_yet, now, false, __ATOMIC_RELAXED,
+					__ATOMIC_RELAXED)) {
+		h->exit_thread = w->self.number;
+		h->cpu_end_ns = cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
+		cpa_clock_note(now, true);
+		/* RELEASE: a reader that finds the state finds the figures. */
+		__atomic_store_n(&h->state, CPA_COMPLETE, __ATOMIC_RELEASE);
+	}
+	/* What this thread does from here on, on its way out, is not the program's run. */
+	cpa_tls.left = true;
+	cpa_tls.worker = NULL;
+	cpa_leave();
+}
+
+__attribute__((destructor)) static void end(void)
+{
+	if (*cpa_alive)
+		cpa_life_end();
+}

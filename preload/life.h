@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/life.h - the beginning and end of the process and of its threads
+ */
+#ifndef CPA_PRELOAD_LIFE_H
+#define CPA_PRELOAD_LIFE_H
+
+#include "preload/worker.h"
+
+/*
+ * Make the calling thread a profiled one, inside our code. @row was claimed for it, or is 0.
+ * NULL: no memory; the thread then runs unprofiled.
+ */
+CPA_HIDDEN struct cpa_worker *cpa_worker_begin(uint32_t row, uint32_t component,
+					       const struct cpa_path *from, struct cpa_wait *wait);
+
+/* The process ends by the calling thread: the observed path ends here. Once. */
+CPA_HIDDEN void cpa_life_end(void);
+
+#endif

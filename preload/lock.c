@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/lock.h"
+
+#include "shadow/component.h"
+
+static uint32_t class_of(const struct cpa_object *o)
+{
+	return o ? o->class : 0;
+}
+
+static struct cpa_object *object_of(const struct cpa_lock_op *op)
+{
+	return cpa_object_of(op->w, op->lock, op->kind, op->caller);
+}
+
+void cpa_lock_arrive(struct cpa_lock_op *op)
+{
+	struct cpa_object *o = object_of(op);
+
+	op->contended = true;
+	op->arrived = cpa_event(op->w, CPA_EV_LOCK, op->caller, class_of(o));
+	cpa_leave();
+}
+
+void cpa_section_begin(struct cpa_worker *w, struct cpa_object *o, uint32_t depth, uint64_t now)
+{
+	o->holder = w->self.id;
+	o->depth = depth;
+	o->since = now;
+	o->acquisitions++;
+	cpa_hold(&w->self, cpa_component_slot(o->class));
+}
+
+void cpa_lock_enter(struct cpa_lock_op *op)
+{
+	struct cpa_worker *w = op->w;
+	struct cpa_wait wait = { 0 };
+	struct cpa_object *o;
+	uint32_t last;
+
+	if (op->contended)
+		wait.now = cpa_waited(w);
+	o = object_of(op);
+	if (o && o->holder == w->self.id) { /* recursive: no event but the outermost */
+		o->depth++;
+		cpa_leave();
+		return;
+	}
+	if (!op->contended)
+		wait.now = op->arrived = cpa_event(w, CPA_EV_LOCK, op->caller, class_of(o));
+	wait.arrived = op->arrived;
+	if (!o) {
+		cpa_acquire_path(&w->self, NULL, &wait);
+		if (op->contended)
+			cpa_unexplained(w, CPA_EXT_UNSEEN, wait.now - op->arrived);
+		cpa_done(w);
+		return;
+	}
+	last = o->path.owner;
+	if (op->kind == CPA_RWLOCK)
+		cpa_write_acquired(&w->self, o, &wait);
+	else
+		cpa_lock_acquired(&w->self, o, &wait);
+	if (last && last != w->self.id)
+		o->handoffs++;
+	if (wait.from)
+		cpa_dependency(&w->self, &wait, wait.now - op->arrived);
+	if (op->contended) {
+		o->contended++;
+		o->wait += wait.now - op->arrived;
+	}
+	cpa_section_begin(w, o, 1, wait.now);
+	cpa_done(w);
+}
+
+void cpa_lock_failed(struct cpa_lock_op *op, bool timeout)
+{
+	struct cpa_wait wait = { .arrived = op->arrived, .now = cpa_waited(op->w) };
+
+	cpa_acquire_path(&op->w->self, NULL, &wait);
+	cpa_unexplained(op->w, timeout ? CPA_EXT_TIMEOUT : CPA_EXT_OTHER, wait.now - op->arrived);
+	cpa_done(op->w);
+}
+
+void cpa_lock_refused(struct cpa_lock_op *op)
+{
+	cpa_event(op->w, CPA_EV_TRY_FAILED, op->caller, class_of(object_of(op)));
+	cpa_done(op->w);
+}
+
+uint32_t cpa_section_end(struct cpa_worker *w, struct cpa_object *o, uint64_t now)
+{
+	uint32_t depth = o->depth;
+
+	if (o->holder != w->self.id) {
+		cpa_diag(CPA_DIAG_FOREIGN_UNLOCKS);
+		return 0;
+	}
+	cpa_unhold(&w->self, cpa_component_slot(o->class));
+	o->hold += now - o->since;
+	o->holder = 0;
+	o->depth = 0;
+	cpa_lock_release(&w->self, o);
+	return depth;
+}
+
+void cpa_lock_exit(struct cpa_worker *w, const void *lock, enum cpa_object_kind kind,
+		   uint64_t caller)
+{
+	struct cpa_object *o = cpa_object_of(w, lock, kind, caller);
+
+	if (o && o->holder == w->self.id && o->depth > 1) {
+		o->depth--;
+		cpa_leave();
+		return;
+	}
+	if (o)
+		cpa_section_end(w, o, cpa_event(w, CPA_EV_UNLOCK, caller, o->class));
+	cpa_done(w);
+}

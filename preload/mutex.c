@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/mutex.c - pthread_mutex_* and C11 mtx_*
+ *
+ * A blocking lock tries first: what a try that fails does differently from the blocking call (a
+ * recursive or error-checking mutex of our own, a dead owner) is left to the blocking call, which
+ * follows. Robust mutexes: EOWNERDEAD is an acquisition, after whatever was released last.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <threads.h>
+
+#include "preload/lock.h"
+#include "preload/real.h"
+
+/* glibc's mtx_t is its pthread_mutex_t, and mtx_* call the internal functions, not ours. */
+#define MUTEX(m) ((pthread_mutex_t *)(m))
+
+static bool acquired(int ret)
+{
+	return ret == 0 || ret == EOWNERDEAD;
+}
+
+/* Whether an uncontended try has the lock; if not, the wait has begun. */
+static bool try_first(struct cpa_lock_op *op, pthread_mutex_t *m, int *ret)
+{
+	*ret = REAL(pthread_mutex_trylock)(m);
+	if (likely(acquired(*ret)))
+		return true;
+	cpa_lock_arrive(op);
+	return false;
+}
+
+static int finish(struct cpa_lock_op *op, int ret)
+{
+	if (likely(acquired(ret)))
+		cpa_lock_enter(op);
+	else
+		cpa_lock_failed(op, ret == ETIMEDOUT);
+	return ret;
+}
+
+#define LOCK_OP(worker, mutex)                                                            \
+	{                                                                                 \
+		.w = (worker), .lock = (mutex), .kind = CPA_MUTEX, .caller = CPA_CALLER() \
+	}
+
+CPA_EXPORT int pthread_mutex_lock(pthread_mutex_t *m)
+{
+	struct cpa_lock_op op = LOCK_OP(cpa_enter(), m);
+	int ret;
+
+	if (unlikely(!op.w))
+		return REAL(pthread_mutex_lock)(m);
+	if (unlikely(!try_first(&op, m, &ret)))
+		ret = REAL(pthread_mutex_lock)(m);
+	return finish(&op, ret);
+}
+
+CPA_EXPORT int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *until)
+{
+	struct cpa_lock_op op = LOCK_OP(cpa_enter(), m);
+	int ret;
+
+	if (unlikely(!op.w))
+		return REAL(pthread_mutex_timedlock)(m, until);
+	if (unlikely(!try_first(&op, m, &ret)))
+		ret = REAL(pthread_mutex_timedlock)(m, until);
+	return finish(&op, ret);
+}
+
+CPA_EXPORT int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock,
+				       const struct timespec *until)
+{
+	struct cpa_lock_op op = LOCK_OP(cpa_enter(), m);
+	int ret;
+
+	if (unlikely(!op.w))
+		return REAL(pthread_mutex_clocklock)(m, clock, until);
+	/* A clock that it does not know is refused even when the mutex is free. */
+	if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC) {
+		cpa_leave();
+		return REAL(pthread_mutex_clocklock)(m, clock, until);
+	}
+	if (unlikely(!try_first(&op, m, &ret)))
+		ret = REAL(pthread_mutex_clocklock)(m, clock, until);
+	return finish(&op, ret);
+}
+
+CPA_EXPORT int pthread_mutex_trylock(pthread_mutex_t *m)
+{
+	struct cpa_lock_op op = LOCK_OP(cpa_enter(), m);
+	int ret;
+
+	if (unlikely(!op.w))
+		return REAL(pthread_mutex_trylock)(m);
+	ret = REAL(pthread_mutex_trylock)(m);
+	if (likely(acquired(ret)))
+		cpa_lock_enter(&op);
+	else
+		cpa_lock_refused(&op);
+	return ret;
+}
+
+CPA_EXPORT int pthread_mutex_unlock(pthread_mutex_t *m)
+{
+	struct cpa_worker *w = cpa_enter();
+
+	if (likely(w))
+		cpa_lock_exit(w, m, CPA_MUTEX, CPA_CALLER());
+	return REAL(pthread_mutex_unlock)(m);
+}
+
+CPA_EXPORT int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *attr)
+{
+	struct cpa_worker *w = cpa_enter();
+
+	if (w) {
+		cpa_object_created(w, m, CPA_MUTEX, CPA_CALLER());
+		cpa_leave();
+	}
+	return REAL(pthread_mutex_init)(m, attr);
+}
+
+CPA_EXPORT int pthread_mutex_destroy(pthread_mutex_t *m)
+{
+	struct cpa_worker *w = cpa_enter();
+	int ret = REAL(pthread_mutex_destroy)(m);
+
+	if (w) {
+		if (!ret)
+			cpa_object_destroyed(w, m);
+		cpa_leave();
+	}
+	return ret;
+}
+
+CPA_EXPORT int mtx_lock(mtx_t *m)
+{
+	struct cpa_lock_op op = LOCK_OP(cpa_enter(), m);
+	int ret;
+
+	if (unlikely(!op.w))
+		return REAL(mtx_lock)(m);
+	if (likely(try_first(&op, MUTEX(m), &ret))) {
+		cpa_lock_enter(&op);
+		return thrd_success;
+	}
+	ret = REAL(mtx_lock)(m);
+	if (ret == thrd_success)
+		cpa_lock_enter(&op);
+	else
+		cpa_lock_failed(&op, false);
+	return ret;
+}
+
+CPA_EXPORT int mtx_timedlock(mtx_t *restrict m, const struct timespec *restrict until)
+{
+	struct cpa_lock_op op = LOCK_OP(cpa_enter(), m);
+	int ret;
+
+	if (unlikely(!op.w))
+		return REAL(mtx_timedlock)(m, until);
+	if (likely(try_first(&op, MUTEX(m), &ret))) {
+		cpa_lock_enter(&op);
+		return thrd_success;
+	}
+	ret = REAL(mtx_timedlock)(m, until);
+	if (ret == thrd_success)
+		cpa_lock_enter(&op);
+	else
+		cpa_lock_failed(&op, ret == thrd_timedout);
+	return ret;
+}
+
+CPA_EXPORT int mtx_trylock(mtx_t *m)
+{
+	struct cpa_lock_op op = LOCK_OP(cpa_enter(), m);
+	int ret;
+
+	if (unlikely(!op.w))
+		return REAL(mtx_trylock)(m);
+	ret = REAL(mtx_trylock)(m);
+	if (ret == thrd_success)
+		cpa_lock_enter(&op);
+	else
+		cpa_lock_refused(&op);
+	return ret;
+}
+
+CPA_EXPORT int mtx_unlock(mtx_t *m)
+{
+	struct cpa_worker *w = cpa_enter();
+
+	if (likely(w))
+		cpa_lock_exit(w, m, CPA_MUTEX, CPA_CALLER());
+	return REAL(mtx_unlock)(m);
+}
+
+CPA_EXPORT int mtx_init(mtx_t *m, int type)
+{
+	struct cpa_worker *w = cpa_enter();
+
+	if (w) {
+		cpa_object_created(w, m, CPA_MUTEX, CPA_CALLER());
+		cpa_leave();
+	}
+	return REAL(mtx_init)(m, type);
+}
+
+CPA_EXPORT void mtx_destroy(mtx_t *m)
+{
+	struct cpa_worker *w = cpa_enter();
+
+	if (w) {
+		cpa_object_destroyed(w, m);
+		cpa_leave();
+	}
+	REAL(mtx_destroy)(m);
+}

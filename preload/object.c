@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/object.h"
+
+#include "preload/function.h"
+
+#define CHANGING UINT32_MAX /* kind of an object that a thread is making its own */
+
+/* The lock class of an object that was not initialized by a call that we saw. */
+static uint32_t class_without_init(const void *address, enum cpa_object_kind kind, uint64_t caller)
+{
+	struct cpa_component_name name = { .kind = CPA_LOCK, .object_kind = kind };
+
+	name.module = cpa_module_of((uint64_t)address);
+	if (name.module) {
+		name.by = CPA_BY_VARIABLE;
+		name.address = (uint64_t)address;
+	} else {
+		name.by = CPA_BY_FIRST_SITE;
+		name.address = caller;
+		name.module = cpa_module_of(caller);
+	}
+	return cpa_component_intern(&name);
+}
+
+static uint32_t class_by_init(enum cpa_object_kind kind, uint64_t caller)
+{
+	struct cpa_component_name name = { .kind = CPA_LOCK,
+					   .by = CPA_BY_INIT_SITE,
+					   .address = caller,
+					   .module = cpa_module_of(caller),
+					   .object_kind = kind };
+
+	return cpa_component_intern(&name);
+}
+
+/* Add what the object counted to its class, and let it be nothing. Exclusive. */
+static void retire(struct cpa_worker *w, struct cpa_object *o)
+{
+	if (o->class) {
+		struct cpa_component *c = cpa_component(o->class);
+
+		/* Relaxed: sums. */
+		__atomic_fetch_add(&c->retired_objects, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&c->retired_acquisitions, o->acquisitions, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&c->retired_contended, o->contended, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&c->retired_handoffs, o->handoffs, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&c->retired_wait, o->wait, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&c->retired_hold, o->hold, __ATOMIC_RELAXED);
+	}
+	cpa_object_clear(&w->self, o);
+	o->class = 0;
+	o->holder = 0;
+	o->depth = 0;
+	o->acquisitions = o->contended = o->handoffs = 0;
+	o->wait = o->hold = 0;
+}
+
+static struct cpa_object *row_of(struct cpa_worker *w, const void *address)
+{
+	uint64_t key = (uint64_t)address;
+	unsigned at = (unsigned)(key >> 3) % CPA_OBJECT_CACHE;
+	uint32_t row = cpa_table_intern(CPA_TABLE_OBJECTS, key, NULL, NULL);
+
+	if (!row) {
+		cpa_diag(CPA_DIAG_OBJECTS_REFUSED);
+		return NULL;
+	}
+	w->objects[at].object = cpa_row(CPA_TABLE_OBJECTS, row);
+	w->objects[at].address = key;
+	return w->objects[at].object;
+}
+
+/* Make @o, now of kind @old, an object of @kind and @class. False: another thread is at it. */
+static bool take_over(struct cpa_worker *w, struct cpa_object *o, uint32_t old,
+		      enum cpa_object_kind kind, uint32_t class)
+{
+	/* ACQUIRE: what the last owner left. Pairs with the RELEASE below. */
+	if (old == CHANGING || !__atomic_compare_exchange_n(&o->kind, &old, CHANGING, false,
+							    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return false;
+	retire(w, o);
+	o->class = class;
+	/* RELEASE: the object is clean before others find it to be of their kind. */
+	__atomic_store_n(&o->kind, kind, __ATOMIC_RELEASE);
+	return true;
+}
+
+struct cpa_object *cpa_object_find_slow(struct cpa_worker *w, const void *address,
+					enum cpa_object_kind kind, uint64_t caller)
+{
+	struct cpa_object *o = row_of(w, address);
+	uint32_t old;
+
+	if (!o)
+		return NULL;
+	/* ACQUIRE pairs with take_over(). */
+	old = __atomic_load_n(&o->kind, __ATOMIC_ACQUIRE);
+	if (old == (uint32_t)kind ||
+	    take_over(w, o, old, kind, class_without_init(address, kind, caller)))
+		return o;
+	/* The thread that was faster may have finished. ACQUIRE as above. */
+	return __atomic_load_n(&o->kind, __ATOMIC_ACQUIRE) == (uint32_t)kind ? o : NULL;
+}
+
+struct cpa_object *cpa_object_created(struct cpa_worker *w, const void *address,
+				      enum cpa_object_kind kind, uint64_t caller)
+{
+	struct cpa_object *o = row_of(w, address);
+
+	if (!o || !take_over(w, o, o->kind, kind, class_by_init(kind, caller)))
+		return NULL;
+	return o;
+}
+
+void cpa_object_destroyed(struct cpa_worker *w, const void *address)
+{
+	uint32_t row = cpa_table_find(CPA_TABLE_OBJECTS, (uint64_t)address);
+
+	if (row) {
+		struct cpa_object *o = cpa_row(CPA_TABLE_OBJECTS, row);
+
+		take_over(w, o, o->kind, 0, 0);
+	}
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/object.h - from the address of a pthread object to its shadow
+ */
+#ifndef CPA_PRELOAD_OBJECT_H
+#define CPA_PRELOAD_OBJECT_H
+
+#include "preload/worker.h"
+
+/*
+ * The shadow of the object of @kind at @address, first seen in an operation called from @caller.
+ * NULL: no space (counted), or another thread is just taking it over for another kind.
+ */
+CPA_HIDDEN struct cpa_object *cpa_object_find_slow(struct cpa_worker *w, const void *address,
+						   enum cpa_object_kind kind, uint64_t caller);
+
+/* The program initializes or destroys the object: it has no past. Nobody else may use it. */
+CPA_HIDDEN struct cpa_object *cpa_object_created(struct cpa_worker *w, const void *address,
+						 enum cpa_object_kind kind, uint64_t caller);
+CPA_HIDDEN void cpa_object_destroyed(struct cpa_worker *w, const void *address);
+
+static inline struct cpa_object *cpa_object_of(struct cpa_worker *w, const void *address,
+					       enum cpa_object_kind kind, uint64_t caller)
+{
+	unsigned at = (unsigned)((uint64_t)address >> 3) % CPA_OBJECT_CACHE;
+	struct cpa_object *o = w->objects[at].object;
+
+	if (likely(w->objects[at].address == (uint64_t)address && o->kind == (uint32_t)kind))
+		return o;
+	return cpa_object_find_slow(w, address, kind, caller);
+}
+
+#endif

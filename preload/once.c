@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/once.c - pthread_once, call_once
+ *
+ * Programs call these millions of times for routines that ran long ago, so a control that reads as
+ * done is left to the original at once. An edge leads from the end of the routine to the callers
+ * that found it under way or came next; later ones have it through their other synchronization.
+ */
+#include <pthread.h>
+#include <threads.h>
+
+#include "preload/lock.h"
+#include "preload/real.h"
+
+#define DONE 2 /* glibc's __PTHREAD_ONCE_DONE, set in both kinds of control */
+
+/* The call under way in this thread; routines may call pthread_once() for other controls. */
+struct call {
+	struct call *outer;
+	void (*routine)(void);
+	struct cpa_lock_op op;
+	bool ran;
+};
+
+static __thread struct call *innermost __attribute__((tls_model("initial-exec")));
+
+static bool done(const int *control)
+{
+	/* ACQUIRE: as the original's own check. */
+	return (__atomic_load_n(control, __ATOMIC_ACQUIRE) & DONE) != 0;
+}
+
+/* The original has chosen this thread to run the routine: it is as if it held a lock. */
+static void run(void)
+{
+	struct call *call = innermost;
+	struct cpa_worker *w;
+
+	call->ran = true;
+	cpa_lock_enter(&call->op);
+	call->routine();
+	w = cpa_enter();
+	if (w)
+		cpa_lock_exit(w, call->op.lock, CPA_ONCE, call->op.caller);
+}
+
+static void begin(struct call *call)
+{
+	cpa_lock_arrive(&call->op);
+	call->outer = innermost;
+	innermost = call;
+}
+
+/* A caller that did not run the routine waited for the one that did. */
+static void end(struct call *call)
+{
+	struct cpa_wait wait = { .arrived = call->op.arrived };
+	struct cpa_worker *w = call->op.w;
+	struct cpa_object *o;
+
+	innermost = call->outer;
+	if (call->ran)
+		return;
+	wait.now = cpa_waited(w);
+	o = cpa_object_of(w, call->op.lock, CPA_ONCE, call->op.caller);
+	/* The path was published before the control read as done, and is not written again. */
+	cpa_acquire_path(&w->self, o ? &o->path : NULL, &wait);
+	if (wait.from)
+		cpa_dependency(&w->self, &wait, wait.now - wait.arrived);
+	if (!wait.matched)
+		cpa_unexplained(w, CPA_EXT_UNSEEN, wait.now - call->op.arrived);
+	cpa_done(w);
+}
+
+static void unwound(void *argument)
+{
+	innermost = ((struct call *)argument)->outer;
+}
+
+#define CALL(worker, control, f)                \
+	{                                       \
+		.routine = (f),                 \
+		.op = {.w = (worker),           \
+		       .lock = (control),       \
+		       .kind = CPA_ONCE,        \
+		       .caller = CPA_CALLER() } \
+	}
+
+CPA_EXPORT int pthread_once(pthread_once_t *control, void (*routine)(void))
+{
+	int ret;
+
+	if (likely(done(control)))
+		return 0;
+	struct call call = CALL(cpa_enter(), control, routine);
+
+	if (!call.op.w)
+		return REAL(pthread_once)(control, routine);
+	begin(&call);
+	pthread_cleanup_push(unwound, &call);
+	ret = REAL(pthread_once)(control, run);
+	pthread_cleanup_pop(0);
+	end(&call);
+	return ret;
+}
+
+CPA_EXPORT void call_once(once_flag *control, void (*routine)(void))
+{
+	if (likely(done((const int *)control)))
+		return;
+	struct call call = CALL(cpa_enter(), control, routine);
+
+	if (!call.op.w) {
+		REAL(call_once)(control, routine);
+		return;
+	}
+	begin(&call);
+	pthread_cleanup_push(unwound, &call);
+	REAL(call_once)(control, run);
+	pthread_cleanup_pop(0);
+	end(&call);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/real.h - the original functions behind our wrappers
+ *
+ * REAL(name) is the next definition of `name` after ours. It is resolved on first use, because
+ * constructors of other libraries run before ours and may call a wrapper. Resolving twice gives
+ * the same pointer, so no order is needed. dlsym() takes no mutex of the program and does not
+ * reach our wrappers in a way that matters: the loader's own locks are not pthread symbols.
+ */
+#ifndef CPA_PRELOAD_REAL_H
+#define CPA_PRELOAD_REAL_H
+
+#include "shadow/session.h"
+
+#define CPA_EXPORT __attribute__((visibility("default")))
+
+/* The address of the original @name, of @version if that exists. Never NULL: see real.c. */
+CPA_HIDDEN void *cpa_real_find(const char *name, const char *version);
+
+#define REAL_VERSION(function, version)                                                \
+	({                                                                             \
+		static __typeof__(&function) real_;                                    \
+		/* Relaxed: every writer stores the same value. */                     \
+		__typeof__(&function) f_ = __atomic_load_n(&real_, __ATOMIC_RELAXED);  \
+                                                                                       \
+		if (unlikely(!f_)) {                                                   \
+			f_ = (__typeof__(&function))cpa_real_find(#function, version); \
+			__atomic_store_n(&real_, f_, __ATOMIC_RELAXED);                \
+		}                                                                      \
+		f_;                                                                    \
+	})
+#define REAL(function) REAL_VERSION(function, NULL)
+
+#endif

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/rwlock.c - pthread_rwlock_*
+ *
+ * A writer is the holder, as of a mutex. Readers are remembered by the reading thread, so that an
+ * unlock knows what it ends; their releases combine (shadow/merge.h).
+ */
+#include <errno.h>
+#include <pthread.h>
+
+#include "preload/lock.h"
+#include "preload/real.h"
+#include "shadow/component.h"
+
+#define LOCK_OP(worker, rwlock)                                                             \
+	{                                                                                   \
+		.w = (worker), .lock = (rwlock), .kind = CPA_RWLOCK, .caller = CPA_CALLER() \
+	}
+
+/* The lock is held for reading. Leaves. */
+static void read_enter(struct cpa_lock_op *op)
+{
+	struct cpa_worker *w = op->w;
+	struct cpa_wait wait = { 0 };
+	struct cpa_object *o;
+
+	if (op->contended)
+		wait.now = cpa_waited(w);
+	o = cpa_object_of(w, op->lock, CPA_RWLOCK, op->caller);
+	if (!op->contended)
+		wait.now = op->arrived = cpa_event(w, CPA_EV_RDLOCK, op->caller, o ? o->class : 0);
+	wait.arrived = op->arrived;
+	if (!o) {
+		cpa_acquire_path(&w->self, NULL, &wait);
+		if (op->contended)
+			cpa_unexplained(w, CPA_EXT_UNSEEN, wait.now - op->arrived);
+		cpa_done(w);
+		return;
+	}
+	cpa_read_acquired(&w->self, o, &wait);
+	if (wait.from)
+		cpa_dependency(&w->self, &wait, wait.now - op->arrived);
+	/* Relaxed: several readers count; sums only. */
+	__atomic_fetch_add(&o->acquisitions, 1, __ATOMIC_RELAXED);
+	if (op->contended) {
+		__atomic_fetch_add(&o->contended, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&o->wait, wait.now - op->arrived, __ATOMIC_RELAXED);
+	}
+	if (w->read_count < CPA_READS) {
+		w->reads[w->read_count].object = o;
+		w->reads[w->read_count++].since = wait.now;
+		cpa_hold(&w->self, cpa_component_slot(o->class));
+	} else {
+		cpa_diag(CPA_DIAG_HELD_OVERFLOW);
+	}
+	cpa_done(w);
+}
+
+/* End the thread's latest read section of @o, if it has one. Leaves. */
+static bool read_exit(struct cpa_worker *w, struct cpa_object *o, uint64_t caller)
+{
+	for (unsigned i = w->read_count; i-- > 0;) {
+		uint64_t now;
+
+		if (w->reads[i].object != o)
+			continue;
+		now = cpa_event(w, CPA_EV_UNLOCK, caller, o->class);
+		cpa_unhold(&w->self, cpa_component_slot(o->class));
+		/* Relaxed: a sum. */
+		__atomic_fetch_add(&o->hold, now - w->reads[i].since, __ATOMIC_RELAXED);
+		cpa_read_release(&w->self, o);
+		w->reads[i] = w->reads[--w->read_count];
+		cpa_done(w);
+		return true;
+	}
+	return false;
+}
+
+static int read_finish(struct cpa_lock_op *op, int ret)
+{
+	if (likely(!ret))
+		read_enter(op);
+	else
+		cpa_lock_failed(op, ret == ETIMEDOUT);
+	return ret;
+}
+
+/* glibc refuses such calls even when the lock is free: leave them to it. */
+static bool refused(clockid_t clock, const struct timespec *until)
+{
+	return (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC) || until->tv_nsec < 0 ||
+	       until->tv_nsec >= 1000000000;
+}
+
+static int write_finish(struct cpa_lock_op *op, int ret)
+{
+	if (likely(!ret))
+		cpa_lock_enter(op);
+	else
+		cpa_lock_failed(op, ret == ETIMEDOUT);
+	return ret;
+}
+
+/*
+ * Take the lock with @try; if it is not free, begin the wait and take it with @block. A try that
+ * fails for another reason (deadlock, too many readers) is left to the blocking call as well.
+ */
+#define ACQUIRE(op, rwlock, try, block, finish) \
+	({                                      \
+		int ret_ = REAL(try)(rwlock);   \
+                                                \
+		if (unlikely(ret_)) {           \
+			cpa_lock_arrive(op);    \
+			ret_ = block;           \
+		}                               \
+		finish(op, ret_);               \
+	})
+
+CPA_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *l)
+{
+	struct cpa_lock_op op = LOCK_OP(cpa_enter(), l);
+
+	if (unlikely(!op.w))
+		return REAL(pthread_rwlock_rdlock)(l);
+	return ACQUIRE(&op, l, pthread_rwlock_tryrdlock, REAL(pthread_rwlock_rdlock)(l),
+		       read_finish);
+}
+
+CPA_EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t *l, const struct timespec *until)
+{
+	struct cpa_lock_op op = LOCK_OP(cpa_enter(), l);
+
+	if (unlikely(!op.w))
+		return REAL(pthread_rwlock_timedrdlock)(l, until);
+	if (unlikely(refused(CLOCK_REALTIME, until))) {
+		cpa_leave();
+		return REAL(pthread_rwlock_timedrdlock)(l, until);
+	}
+	return ACQUIRE(&op, l, pthread_rwlock_tryrdlock, REAL(pthread_rwlock_timedrdlock)(l, until),
+		       read_finish);
+}
+
+CPA_EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t *l, clockid_t clock,
+					  const struct timespec *until)
+{
+	struct cpa_lock_op op = LOCK_OP(cpa_enter(), l);
+
+	if (unlikely(!op.w))
+		return REAL(pthread_rwlock_clockrdlock)(l, clock, until);
+	if (unlikely(refused(clock, until))) {
+		cpa_leave();
+		return REAL(pthread_rwlock_clockrdlock)(l, clock, until);
+	}
+	return ACQUIRE(&op, l, pthread_rwlock_tryrdlock,
+		       REAL(pthread_rwlock_clockrdlock)(l, clock, until), read_finish);
+}
+
+CPA_EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t *l)
+{
+	struct cpa_lock_op op = LOCK_OP(cpa_enter(), l);
+	int ret;
+
+	if (unlikely(!op.w))
+		return REAL(pthread_rwlock_tryrdlock)(l);
+	ret = REAL(pthread_rwlock_tryrdlock)(l);
+	if (likely(!ret))
+		read_enter(&op);
+	else
+		cpa_lock_refused(&op);
+	return ret;
+}
+
+CPA_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *l)
+{
+	struct cpa_lock_op op = LOCK_OP(cpa_enter(), l);
+
+	if (unlikely(!op.w))
+		return REAL(pthread_rwlock_wrlock)(l);
+	return ACQUIRE(&op, l, pthread_rwlock_trywrlock, REAL(pthread_rwlock_wrlock)(l),
+		       write_finish);
+}
+
+CPA_EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t *l, const struct timespec *until)
+{
+	struct cpa_lock_op op = LOCK_OP(cpa_enter(), l);
+
+	if (unlikely(!op.w))
+		return REAL(pthread_rwlock_timedwrlock)(l, until);
+	if (unlikely(refused(CLOCK_REALTIME, until))) {
+		cpa_leave();
+		return REAL(pthread_rwlock_timedwrlock)(l, until);
+	}
+	return ACQUIRE(&op, l, pthread_rwlock_trywrlock, REAL(pthread_rwlock_timedwrlock)(l, until),
+		       write_finish);
+}
+
+CPA_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t *l, clockid_t clock,
+					  const struct timespec *until)
+{
+	struct cpa_lock_op op = LOCK_OP(cpa_enter(), l);
+
+	if (unlikely(!op.w))
+		return REAL(pthread_rwlock_clockwrlock)(l, clock, until);
+	if (unlikely(refused(clock, until))) {
+		cpa_leave();
+		return REAL(pthread_rwlock_clockwrlock)(l, clock, until);
+	}
+	return ACQUIRE(&op, l, pthread_rwlock_trywrlock,
+		       REAL(pthread_rwlock_clockwrlock)(l, clock, until), write_finish);
+}
+
+CPA_EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t *l)
+{
+	struct cpa_lock_op op = LOCK_OP(cpa_enter(), l);
+	int ret;
+
+	if (unlikely(!op.w))
+		return REAL(pthread_rwlock_trywrlock)(l);
+	ret = REAL(pthread_rwlock_trywrlock)(l);
+	if (likely(!ret))
+		cpa_lock_enter(&op);
+	else
+		cpa_lock_refused(&op);
+	return ret;
+}
+
+CPA_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *l)
+{
+	struct cpa_worker *w = cpa_enter();
+
+	if (likely(w)) {
+		struct cpa_object *o = cpa_object_of(w, l, CPA_RWLOCK, CPA_CALLER());
+
+		if (!o || o->holder == w->self.id || !read_exit(w, o, CPA_CALLER()))
+			cpa_lock_exit(w, l, CPA_RWLOCK, CPA_CALLER());
+	}
+	return REAL(pthread_rwlock_unlock)(l);
+}
+
+CPA_EXPORT int pthread_rwlock_init(pthread_rwlock_t *l, const pthread_rwlockattr_t *attr)
+{
+	struct cpa_worker *w = cpa_enter();
+
+	if (w) {
+		cpa_object_created(w, l, CPA_RWLOCK, CPA_CALLER());
+		cpa_leave();
+	}
+	return REAL(pthread_rwlock_init)(l, attr);
+}
+
+CPA_EXPORT int pthread_rwlock_destroy(pthread_rwlock_t *l)
+{
+	struct cpa_worker *w = cpa_enter();
+
+	if (w) {
+		cpa_object_destroyed(w, l);
+		cpa_leave();
+	}
+	return REAL(pthread_rwlock_destroy)(l);
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/sampler.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "preload/function.h"
+#include "preload/real.h"
+#include "preload/worker.h"
+
+#define PAGE		 4096u
+#define RING_PAGES	 8u /* 2,048 samples: two seconds at the default rate */
+#define RING		 (RING_PAGES * PAGE)
+#define SIGNAL		 SIGSTKFLT
+#define TIMER_HZ	 250u /* the kernel's CPU timers are no faster */
+#define FIRST_DESCRIPTOR 500
+
+static unsigned hz;
+static bool use_timer;
+
+static void note(struct cpa_sampler *s, uint64_t pc)
+{
+	unsigned at = (unsigned)(pc >> 2) % CPA_FUNCTION_CACHE;
+	uint32_t slot;
+
+	if (s->functions[at].pc != pc) {
+		s->functions[at].slot = cpa_function_slot(pc);
+		s->functions[at].pc = pc;
+	}
+	slot = s->functions[at].slot;
+	cpa_diag(CPA_DIAG_SAMPLES);
+	for (unsigned i = 0; i < s->pending; i++) {
+		if (s->slot[i] == slot) {
+			s->count[i]++;
+			return;
+		}
+	}
+	if (s->pending == CPA_SAMPLED_SLOTS) {
+		/* The rarest function so far gives way; its samples go to the newcomer. */
+		unsigned least = 0;
+
+		for (unsigned i = 1; i < s->pending; i++)
+			least = s->count[i] < s->count[least] ? i : least;
+		s->slot[least] = slot;
+		s->count[least]++;
+		return;
+	}
+	s->slot[s->pending] = slot;
+	s->count[s->pending++] = 1;
+}
+
+/* The signal finds the thread in its own code or in that of the program; only there do we act. */
+static void on_signal(int sig, siginfo_t *info, void *context)
+{
+	struct cpa_worker *w = cpa_tls.worker;
+	int err = errno;
+
+	(void)sig;
+	(void)info;
+	if (!*cpa_alive || cpa_tls.inside || !w)
+		return;
+	cpa_reenter();
+	if (w->sampler.ring)
+		cpa_sampler_drain(&w->sampler);
+	else
+		note(&w->sampler, (uint64_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP]);
+	cpa_leave();
+	errno = err;
+}
+
+static bool handler_is_ours(void)
+{
+	struct sigaction now;
+
+	return !sigaction(SIGNAL, NULL, &now) && now.sa_sigaction == on_signal;
+}
+
+static void start_timer(struct cpa_sampler *s)
+{
+	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGNAL };
+	unsigned rate = hz < TIMER_HZ ? hz : TIMER_HZ;
+	long period = 1000000000L / rate;
+	struct itimerspec every = { { 0, period }, { 0, period } };
+
+	event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+	if (rate == 1)
+		every = (struct itimerspec){ { 1, 0 }, { 1, 0 } };
+	if (!handler_is_ours() || timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &s->timer)) {
+		cpa_diag(CPA_DIAG_SAMPLERS_REFUSED);
+		return;
+	}
+	s->has_timer = true;
+	timer_settime(s->timer, 0, &every, NULL);
+}
+
+static int open_event(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = 1000000000u / hz,
+		.sample_type = PERF_SAMPLE_IP,
+		.exclude_kernel = 0,
+		.exclude_hv = 1,
+		.watermark = 1,
+		.wakeup_watermark = RING / 2,
+	};
+	long fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	/* Without the right to see the kernel its time has no samples, which is no harm. */
+	if (fd < 0 && (errno == EACCES || errno == EPERM)) {
+		attr.exclude_kernel = 1;
+		fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	}
+	if (fd >= 0) {
+		long high = syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
+
+		if (high >= 0) {
+			syscall(SYS_close, fd);
+			fd = high;
+		}
+	}
+	return (int)fd;
+}
+
+static bool start_perf(struct cpa_sampler *s)
+{
+	struct f_owner_ex owner = { F_OWNER_TID, (pid_t)syscall(SYS_gettid) };
+	void *ring;
+
+	s->fd = open_event();
+	if (s->fd < 0)
+		return false;
+	ring = mmap(NULL, PAGE + RING, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
+	if (ring == MAP_FAILED) {
+		syscall(SYS_close, s->fd);
+		s->fd = -1;
+		return false;
+	}
+	s->ring = ring;
+	s->tail = 0;
+	if (handler_is_ours()) {
+		syscall(SYS_fcntl, s->fd, F_SETSIG, SIGNAL);
+		syscall(SYS_fcntl, s->fd, F_SETOWN_EX, &owner);
+		syscall(SYS_fcntl, s->fd, F_SETFL, O_ASYNC | O_NONBLOCK);
+	}
+	return true;
+}
+
+void cpa_sampler_init(unsigned samples_per_second)
+{
+	struct sigaction ours = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART };
+	struct sigaction theirs;
+
+	hz = samples_per_second;
+	cpa_header()->sample_hz = hz;
+	if (!hz)
+		return;
+	if (!sigaction(SIGNAL, NULL, &theirs) && theirs.sa_handler == SIG_DFL) {
+		sigfillset(&ours.sa_mask);
+		sigaction(SIGNAL, &ours, NULL);
+	}
+}
+
+void cpa_sampler_start(struct cpa_sampler *s)
+{
+	uint32_t kind = CPA_SAMPLER_PERF;
+
+	s->fd = -1;
+	if (!hz)
+		return;
+	if (use_timer || !start_perf(s)) {
+		use_timer = true; /* a refusal is for all threads; racing writers agree */
+		kind = CPA_SAMPLER_TIMER;
+		start_timer(s);
+	}
+	cpa_header()->sampler = kind;
+}
+
+void cpa_sampler_stop(struct cpa_sampler *s)
+{
+	if (s->has_timer)
+		timer_delete(s->timer);
+	s->has_timer = false;
+	if (s->ring)
+		munmap((void *)s->ring, PAGE + RING);
+	if (s->fd >= 0)
+		syscall(SYS_close, s->fd);
+	s->ring = NULL;
+	s->fd = -1;
+}
+
+/* Copy @size bytes at @at of the ring, which may wrap. */
+static void copy_out(const struct cpa_sampler *s, uint64_t at, void *to, size_t size)
+{
+	const char *data = (const char *)s->ring + PAGE;
+
+	for (size_t i = 0; i < size; i++)
+		((char *)to)[i] = data[(at + i) % RING];
+}
+
+void cpa_sampler_drain(struct cpa_sampler *s)
+{
+	/* ACQUIRE: pairs with the kernel's store of data_head after the records. */
+	uint64_t head = __atomic_load_n(&s->ring->data_head, __ATOMIC_ACQUIRE), pc, lost[2];
+	struct perf_event_header record;
+
+	while (s->tail < head) {
+		copy_out(s, s->tail, &record, sizeof(record));
+		if (record.size < sizeof(record) || record.size > head - s->tail)
+			break; /* not what the kernel writes: start over */
+		if (record.type == PERF_RECORD_SAMPLE) {
+			copy_out(s, s->tail + sizeof(record), &pc, sizeof(pc));
+			note(s, pc);
+		} else if (record.type == PERF_RECORD_LOST) {
+			copy_out(s, s->tail + sizeof(record), lost, sizeof(lost));
+			cpa_diag_add(CPA_DIAG_SAMPLES_LOST, lost[1]);
+		}
+		s->tail += record.size;
+	}
+	s->tail = head;
+	/* RELEASE: the records were read before the kernel may write there again. */
+	__atomic_store_n(&s->ring->data_tail, head, __ATOMIC_RELEASE);
+}
+
+bool cpa_sampler_waiting(const struct cpa_sampler *s)
+{
+	/* Relaxed: drain() looks again. */
+	return s->pending ||
+	       (s->ring && __atomic_load_n(&s->ring->data_head, __ATOMIC_RELAXED) != s->tail);
+}
+
+void cpa_sampler_take(struct cpa_sampler *s, struct cpa_span *span)
+{
+	if (s->ring)
+		cpa_sampler_drain(s);
+	memcpy(span->sample_slot, s->slot, sizeof(span->sample_slot));
+	memcpy(span->sample_count, s->count, sizeof(span->sample_count));
+	span->sampled = s->pending;
+	s->pending = 0;
+}

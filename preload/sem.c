@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/sem.c - sem_*
+ *
+ * sem_post() is async-signal-safe, and so is what we add to it: if it interrupts our own code, the
+ * guard lets it pass, and the wait it satisfies finds one token too few: counted, not wrong.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdarg.h>
+#include <time.h>
+
+#include "preload/object.h"
+#include "preload/real.h"
+#include "preload/track.h"
+#include "shadow/table.h"
+
+struct sem_op {
+	struct cpa_worker *w;
+	sem_t *sem;
+	uint64_t caller;
+	bool contended;
+	uint64_t arrived;
+};
+
+#define SEM_OP(worker, s)                                         \
+	{                                                         \
+		.w = (worker), .sem = (s), .caller = CPA_CALLER() \
+	}
+
+static struct cpa_object *object_of(const struct sem_op *op)
+{
+	return cpa_object_of(op->w, op->sem, CPA_SEM, op->caller);
+}
+
+static void arrive(struct sem_op *op)
+{
+	struct cpa_object *o = object_of(op);
+
+	op->contended = true;
+	op->arrived = cpa_event(op->w, CPA_EV_SEM_WAIT, op->caller, o ? o->class : 0);
+	cpa_leave();
+}
+
+/* The semaphore was decremented. Leaves. */
+static void taken(struct sem_op *op)
+{
+	struct cpa_worker *w = op->w;
+	struct cpa_wait wait = { 0 };
+	struct cpa_object *o;
+
+	if (op->contended)
+		wait.now = cpa_waited(w);
+	o = object_of(op);
+	if (!op->contended)
+		wait.now = op->arrived =
+			cpa_event(w, CPA_EV_SEM_WAIT, op->caller, o ? o->class : 0);
+	wait.arrived = op->arrived;
+	if (o) {
+		cpa_sem_acquired(&w->self, o, &wait);
+		/* Relaxed: several threads count; sums only. */
+		__atomic_fetch_add(&o->acquisitions, 1, __ATOMIC_RELAXED);
+		if (op->contended)
+			__atomic_fetch_add(&o->contended, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&o->wait, wait.now - op->arrived, __ATOMIC_RELAXED);
+	} else {
+		cpa_acquire_path(&w->self, NULL, &wait);
+	}
+	if (wait.from)
+		cpa_dependency(&w->self, &wait, wait.now - op->arrived);
+	if (!wait.matched) {
+		cpa_diag(CPA_DIAG_UNMATCHED_WAKES);
+		cpa_unexplained(w, CPA_EXT_UNSEEN, wait.now - op->arrived);
+	}
+	cpa_done(w);
+}
+
+/* The wait failed with errno. Leaves. */
+static void failed(struct sem_op *op)
+{
+	int err = errno;
+	struct cpa_wait wait = { .arrived = op->arrived, .now = cpa_waited(op->w) };
+
+	cpa_acquire_path(&op->w->self, NULL, &wait);
+	cpa_unexplained(op->w, err == ETIMEDOUT ? CPA_EXT_TIMEOUT : CPA_EXT_OTHER,
+			wait.now - op->arrived);
+	cpa_done(op->w);
+	errno = err;
+}
+
+static int finish(struct sem_op *op, int ret)
+{
+	if (likely(!ret))
+		taken(op);
+	else
+		failed(op);
+	return ret;
+}
+
+/* Take it if it is free. errno is left as it was: a wait that succeeds does not touch it. */
+static bool try_first(struct sem_op *op)
+{
+	int err = errno;
+
+	if (likely(!REAL(sem_trywait)(op->sem)))
+		return true;
+	errno = err;
+	arrive(op);
+	return false;
+}
+
+/* glibc refuses such calls even when the semaphore is free: leave them to it. */
+static bool refused(clockid_t clock, const struct timespec *until)
+{
+	return (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC) || until->tv_nsec < 0 ||
+	       until->tv_nsec >= 1000000000;
+}
+
+CPA_EXPORT int sem_wait(sem_t *s)
+{
+	struct sem_op op;
+
+	/* A cancellation point even when it need not wait. */
+	pthread_testcancel();
+	op = (struct sem_op)SEM_OP(cpa_enter(), s);
+	if (unlikely(!op.w))
+		return REAL(sem_wait)(s);
+	return finish(&op, try_first(&op) ? 0 : REAL(sem_wait)(s));
+}
+
+CPA_EXPORT int sem_timedwait(sem_t *s, const struct timespec *until)
+{
+	struct sem_op op;
+
+	if (unlikely(refused(CLOCK_REALTIME, until)))
+		return REAL(sem_timedwait)(s, until);
+	pthread_testcancel();
+	op = (struct sem_op)SEM_OP(cpa_enter(), s);
+	if (unlikely(!op.w))
+		return REAL(sem_timedwait)(s, until);
+	return finish(&op, try_first(&op) ? 0 : REAL(sem_timedwait)(s, until));
+}
+
+CPA_EXPORT int sem_clockwait(sem_t *s, clockid_t clock, const struct timespec *until)
+{
+	struct sem_op op;
+
+	if (unlikely(refused(clock, until)))
+		return REAL(sem_clockwait)(s, clock, until);
+	pthread_testcancel();
+	op = (struct sem_op)SEM_OP(cpa_enter(), s);
+	if (unlikely(!op.w))
+		return REAL(sem_clockwait)(s, clock, until);
+	return finish(&op, try_first(&op) ? 0 : REAL(sem_clockwait)(s, clock, until));
+}
+
+CPA_EXPORT int sem_trywait(sem_t *s)
+{
+	struct sem_op op = SEM_OP(cpa_enter(), s);
+	int ret;
+
+	if (unlikely(!op.w))
+		return REAL(sem_trywait)(s);
+	ret = REAL(sem_trywait)(s);
+	if (likely(!ret)) {
+		taken(&op);
+	} else {
+		int err = errno;
+		struct cpa_object *o = object_of(&op);
+
+		cpa_event(op.w, CPA_EV_TRY_FAILED, op.caller, o ? o->class : 0);
+		cpa_done(op.w);
+		errno = err;
+	}
+	return ret;
+}
+
+CPA_EXPORT int sem_post(sem_t *s)
+{
+	struct cpa_worker *w = cpa_enter();
+
+	if (likely(w)) {
+		struct cpa_object *o = cpa_object_of(w, s, CPA_SEM, CPA_CALLER());
+
+		cpa_event(w, CPA_EV_POST, CPA_CALLER(), o ? o->class : 0);
+		if (o)
+			cpa_sem_release(&w->self, o);
+		cpa_done(w);
+	}
+	return REAL(sem_post)(s);
+}
+
+/* A semaphore begins with @value tokens that depend on nothing. */
+static void created(sem_t *s, unsigned value, uint64_t caller)
+{
+	struct cpa_worker *w = cpa_enter();
+	struct cpa_object *o;
+
+	if (!w)
+		return;
+	o = cpa_object_created(w, s, CPA_SEM, caller);
+	if (o)
+		o->waiting = value;
+	cpa_leave();
+}
+
+CPA_EXPORT int sem_init(sem_t *s, int shared, unsigned value)
+{
+	created(s, value, CPA_CALLER());
+	return REAL(sem_init)(s, shared, value);
+}
+
+/* sem_destroy() is not wrapped, for the reason given in cond.c. */
+
+/* Opened twice it is the same object: only the first open makes it. */
+CPA_EXPORT sem_t *sem_open(const char *name, int flags, ...)
+{
+	sem_t *s;
+	mode_t mode = 0;
+	unsigned value = 0;
+	int now = 0;
+	uint64_t caller = CPA_CALLER();
+	struct cpa_worker *w;
+
+	if (flags & O_CREAT) {
+		va_list args;
+
+		va_start(args, flags);
+		mode = va_arg(args, mode_t);
+		value = va_arg(args, unsigned);
+		va_end(args);
+	}
+	s = REAL(sem_open)(name, flags, mode, value);
+	if (s == SEM_FAILED)
+		return s;
+	w = cpa_enter();
+	if (w) {
+		uint32_t row = cpa_table_find(CPA_TABLE_OBJECTS, (uint64_t)s);
+		struct cpa_object *o = row ? cpa_row(CPA_TABLE_OBJECTS, row) : NULL;
+
+		cpa_leave();
+		if (o && o->kind == CPA_SEM)
+			return s;
+	}
+	REAL(sem_getvalue)(s, &now);
+	created(s, now > 0 ? (unsigned)now : 0, caller);
+	return s;
+}

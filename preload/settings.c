@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/settings.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "preload/log.h"
+
+#define DEFAULT_OUTPUT	   "cpa.%e.%p.dump"
+#define DEFAULT_HZ	   997 /* a prime: not in step with what the program does every ms */
+#define MOST_HZ		   10000
+#define DEFAULT_COMPONENTS 512
+#define FEWEST_COMPONENTS  64
+#define MOST_COMPONENTS	   4096
+
+/* A decimal number in [@low, @high] from the environment, or @otherwise. */
+static unsigned number(const char *name, unsigned low, unsigned high, unsigned otherwise)
+{
+	const char *text = getenv(name);
+	unsigned long n = 0;
+	const char *p;
+
+	if (!text)
+		return otherwise;
+	for (p = text; *p >= '0' && *p <= '9' && n <= high; p++)
+		n = n * 10 + (unsigned long)(*p - '0');
+	if (p == text || *p || n < low || n > high) {
+		cpa_warn("%s=%s is not a number from %u to %u; using %u", name, text, low, high,
+			 otherwise);
+		return otherwise;
+	}
+	return (unsigned)n;
+}
+
+static bool is(const char *name, const char *wanted, const char *allowed)
+{
+	const char *text = getenv(name);
+
+	if (!text || !strcmp(text, wanted))
+		return text != NULL;
+	if (strcmp(text, allowed))
+		cpa_warn("%s=%s is not '%s' or '%s'; using '%s'", name, text, wanted, allowed,
+			 allowed);
+	return false;
+}
+
+void cpa_settings_executable(char *to, size_t size)
+{
+	char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	const char *from = path;
+
+	if (n < 0) { /* no /proc */
+		from = program_invocation_name;
+		n = (ssize_t)strlen(from);
+	} else {
+		path[n] = '\0';
+	}
+	if ((size_t)n >= size)
+		from += (size_t)n - (size - 1);
+	strncpy(to, from, size - 1);
+	to[size - 1] = '\0';
+}
+
+static size_t append(char *to, size_t at, size_t size, const char *text)
+{
+	while (*text && at + 1 < size)
+		to[at++] = *text++;
+	to[at] = '\0';
+	return at;
+}
+
+static void decimal(char *to, unsigned n)
+{
+	char digits[12];
+	int i = 0;
+
+	do
+		digits[i++] = (char)('0' + n % 10);
+	while (n /= 10);
+	while (i)
+		*to++ = digits[--i];
+	*to = '\0';
+}
+
+/* %e: the executable's name, %p: the process, %h: the host. Other text stands for itself. */
+static void expand(const char *pattern, char *to, size_t size)
+{
+	char exe[PATH_MAX], pid[12], host[65] = "";
+	const char *name;
+	size_t at = 0;
+
+	cpa_settings_executable(exe, sizeof(exe));
+	name = strrchr(exe, '/') ? strrchr(exe, '/') + 1 : exe;
+	decimal(pid, (unsigned)getpid());
+	gethostname(host, sizeof(host) - 1);
+	for (const char *p = pattern; *p; p++) {
+		char literal[2] = { *p, '\0' };
+		const char *text = literal;
+
+		if (*p == '%' && p[1] && strchr("eph", p[1]))
+			text = *++p == 'e' ? name : *p == 'p' ? pid : host;
+		at = append(to, at, size, text);
+	}
+}
+
+void cpa_settings_read(struct cpa_settings *s)
+{
+	const char *output = getenv("CPA_OUTPUT");
+
+	if (is("CPA_QUIET", "1", "0"))
+		cpa_log_quiet();
+	if (getenv("CPA_START") && strcmp(getenv("CPA_START"), "on"))
+		cpa_warn("CPA_START=%s is not 'on', the only value of this version; using 'on'",
+			 getenv("CPA_START"));
+	s->sample_hz = number("CPA_SAMPLE_HZ", 0, MOST_HZ, DEFAULT_HZ);
+	s->components =
+		number("CPA_COMPONENTS", FEWEST_COMPONENTS, MOST_COMPONENTS, DEFAULT_COMPONENTS);
+	expand(output && *output ? output : DEFAULT_OUTPUT, s->output, sizeof(s->output));
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/settings.h - what the environment asks for
+ *
+ * A wrong value costs one line on stderr that names it and what is allowed; the default holds.
+ */
+#ifndef CPA_PRELOAD_SETTINGS_H
+#define CPA_PRELOAD_SETTINGS_H
+
+#include <limits.h>
+#include <stddef.h>
+
+struct cpa_settings {
+	char output[PATH_MAX]; /* pattern filled in */
+	unsigned sample_hz;
+	unsigned components; /* slots */
+};
+
+void cpa_settings_read(struct cpa_settings *s);
+
+/* The path of the running program, cut on the left to @size. */
+void cpa_settings_executable(char *to, size_t size);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/spin.c - pthread_spin_*
+ */
+#include <pthread.h>
+
+#include "preload/lock.h"
+#include "preload/real.h"
+
+#define LOCK_OP(worker, spin)                                                  \
+	{                                                                      \
+		.w = (worker), .lock = (const void *)(spin), .kind = CPA_SPIN, \
+		.caller = CPA_CALLER()                                         \
+	}
+
+CPA_EXPORT int pthread_spin_lock(pthread_spinlock_t *s)
+{
+	struct cpa_lock_op op = LOCK_OP(cpa_enter(), s);
+	int ret;
+
+	if (unlikely(!op.w))
+		return REAL(pthread_spin_lock)(s);
+	ret = REAL(pthread_spin_trylock)(s);
+	if (unlikely(ret)) {
+		cpa_lock_arrive(&op);
+		ret = REAL(pthread_spin_lock)(s);
+	}
+	if (likely(!ret))
+		cpa_lock_enter(&op);
+	else
+		cpa_lock_failed(&op, false);
+	return ret;
+}
+
+CPA_EXPORT int pthread_spin_trylock(pthread_spinlock_t *s)
+{
+	struct cpa_lock_op op = LOCK_OP(cpa_enter(), s);
+	int ret;
+
+	if (unlikely(!op.w))
+		return REAL(pthread_spin_trylock)(s);
+	ret = REAL(pthread_spin_trylock)(s);
+	if (likely(!ret))
+		cpa_lock_enter(&op);
+	else
+		cpa_lock_refused(&op);
+	return ret;
+}
+
+CPA_EXPORT int pthread_spin_unlock(pthread_spinlock_t *s)
+{
+	struct cpa_worker *w = cpa_enter();
+
+	if (likely(w))
+		cpa_lock_exit(w, (const void *)s, CPA_SPIN, CPA_CALLER());
+	return REAL(pthread_spin_unlock)(s);
+}
+
+CPA_EXPORT int pthread_spin_init(pthread_spinlock_t *s, int shared)
+{
+	struct cpa_worker *w = cpa_enter();
+
+	if (w) {
+		cpa_object_created(w, (const void *)s, CPA_SPIN, CPA_CALLER());
+		cpa_leave();
+	}
+	return REAL(pthread_spin_init)(s, shared);
+}
+
+CPA_EXPORT int pthread_spin_destroy(pthread_spinlock_t *s)
+{
+	struct cpa_worker *w = cpa_enter();
+
+	if (w) {
+		cpa_object_destroyed(w, (const void *)s);
+		cpa_leave();
+	}
+	return REAL(pthread_spin_destroy)(s);
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/thread.c - pthread_create, join, detach and kin; thrd_*
+ *
+ * The creator claims the row of the thread to come and registers it under its pthread_t, so that
+ * a join finds the right row even if the system used the address before. A thread ends for us in
+ * the last round of its thread-specific destructors: others, which may lock, have run by then.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <threads.h>
+#include <unistd.h>
+
+#include "preload/function.h"
+#include "preload/life.h"
+#include "preload/object.h"
+#include "preload/real.h"
+#include "preload/track.h"
+#include "shadow/component.h"
+#include "shadow/heap.h"
+#include "shadow/path.h"
+#include "shadow/thread.h"
+#include "shadow/token.h"
+
+/* What a new thread needs to begin; it frees it. */
+struct beginning {
+	void *(*routine)(void *);
+	int (*c11_routine)(void *);
+	void *argument;
+	uint32_t row;
+	uint32_t token; /* the creator's path; 0: none */
+	bool detached;
+	uint64_t caller;
+};
+
+static void register_handle(pthread_t thread, uint32_t row)
+{
+	uint32_t number = cpa_table_intern(CPA_TABLE_OBJECTS, (uint64_t)thread, NULL, NULL);
+
+	if (number) {
+		struct cpa_object *o = cpa_row(CPA_TABLE_OBJECTS, number);
+
+		o->kind = CPA_HANDLE;
+		o->depth = row;
+	}
+}
+
+/* The row of @thread, 0 if we do not know it. */
+static uint32_t row_of(pthread_t thread)
+{
+	uint32_t number = cpa_table_find(CPA_TABLE_OBJECTS, (uint64_t)thread);
+	const struct cpa_object *o = number ? cpa_row(CPA_TABLE_OBJECTS, number) : NULL;
+
+	return o && o->kind == CPA_HANDLE ? o->depth : 0;
+}
+
+/* The calling thread begins, inside our code. */
+static void begin(const struct beginning *b)
+{
+	struct cpa_component_name name = {
+		.kind = CPA_THREAD,
+		.address = b->routine ? (uint64_t)b->routine : (uint64_t)b->c11_routine,
+	};
+	struct cpa_wait wait = { 0 };
+	struct cpa_worker *w;
+
+	name.module = cpa_module_of(name.address);
+	w = cpa_worker_begin(b->row, cpa_component_intern(&name),
+			     b->token ? &cpa_token(b->token)->path : NULL, &wait);
+	if (!w)
+		return;
+	register_handle(pthread_self(), b->row);
+	if (b->detached)
+		cpa_thread_detached(b->row);
+	if (b->token)
+		cpa_token_free(&w->self, b->token);
+	w->self.row->node = cpa_track_node(w, CPA_EV_START, name.address, 0);
+	if (wait.from)
+		cpa_dependency(&w->self, &wait, wait.now - cpa_header()->start_ticks);
+	cpa_done(w);
+}
+
+static struct beginning take(void *argument)
+{
+	struct beginning b = *(struct beginning *)argument;
+
+	if (!*cpa_alive)
+		return b;
+	cpa_reenter();
+	cpa_heap_free(argument);
+	begin(&b);
+	cpa_leave();
+	return b;
+}
+
+static void *start(void *argument)
+{
+	struct beginning b = take(argument);
+
+	return b.routine(b.argument);
+}
+
+static int start_c11(void *argument)
+{
+	struct beginning b = take(argument);
+
+	return b.c11_routine(b.argument);
+}
+
+/* What the thread to be created will be given; NULL: create it without us. Stays inside. */
+static struct beginning *prepare(struct cpa_worker *w, const struct beginning *b)
+{
+	struct beginning *copy = cpa_heap_alloc(sizeof(*copy));
+
+	if (!copy)
+		return NULL;
+	*copy = *b;
+	copy->row = cpa_thread_claim();
+	if (!copy->row) {
+		cpa_heap_free(copy);
+		return NULL;
+	}
+	cpa_event(w, CPA_EV_CREATE, b->caller, 0);
+	copy->token = cpa_token_new(&w->self, &w->self.row->path);
+	return copy;
+}
+
+/* The creation is over; on success the new thread owns @copy, so @row is passed on its own. */
+static void created(struct cpa_worker *w, struct beginning *copy, uint32_t row, pthread_t thread,
+		    bool success)
+{
+	if (success) {
+		register_handle(thread, row);
+	} else {
+		if (copy->token)
+			cpa_token_free(&w->self, copy->token);
+		cpa_heap_free(copy);
+		cpa_thread_joined(row);
+	}
+	cpa_done(w);
+}
+
+CPA_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
+			      void *(*routine)(void *), void *argument)
+{
+	struct cpa_worker *w = cpa_enter();
+	struct beginning b = { .routine = routine, .argument = argument, .caller = CPA_CALLER() };
+	struct beginning *copy;
+	int state = PTHREAD_CREATE_JOINABLE, ret;
+	uint32_t row;
+
+	if (!w)
+		return REAL(pthread_create)(thread, attr, routine, argument);
+	if (attr && !pthread_attr_getdetachstate(attr, &state))
+		b.detached = state == PTHREAD_CREATE_DETACHED;
+	copy = prepare(w, &b);
+	if (!copy) {
+		cpa_leave();
+		return REAL(pthread_create)(thread, attr, routine, argument);
+	}
+	row = copy->row;
+	ret = REAL(pthread_create)(thread, attr, start, copy);
+	/* A detached thread may be gone, its pthread_t another's. It registered itself. */
+	if (!ret && b.detached)
+		cpa_done(w);
+	else
+		created(w, copy, row, ret ? 0 : *thread, !ret);
+	return ret;
+}
+
+CPA_EXPORT int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
+{
+	struct cpa_worker *w = cpa_enter();
+	struct beginning b = { .c11_routine = routine,
+			       .argument = argument,
+			       .caller = CPA_CALLER() };
+	struct beginning *copy = w ? prepare(w, &b) : NULL;
+	uint32_t row;
+	int ret;
+
+	if (!copy) {
+		if (w)
+			cpa_leave();
+		return REAL(thrd_create)(thread, routine, argument);
+	}
+	row = copy->row;
+	ret = REAL(thrd_create)(thread, start_c11, copy);
+	created(w, copy, row, ret == thrd_success ? *thread : 0, ret == thrd_success);
+	return ret;
+}
+
+struct join_op {
+	struct cpa_worker *w;
+	uint64_t caller, arrived;
+	uint32_t row;
+};
+
+static struct join_op join_begin(pthread_t thread, uint64_t caller)
+{
+	struct join_op op = { .w = cpa_enter(), .caller = caller };
+
+	if (!op.w)
+		return op;
+	op.row = row_of(thread);
+	op.arrived = cpa_event(op.w, CPA_EV_JOIN, caller, 0);
+	cpa_leave();
+	return op;
+}
+
+/* The join returned; @joined: the thread is gone. @timeout: the wait was cut short. */
+static void join_end(struct join_op *op, bool joined, bool timeout)
+{
+	struct cpa_worker *w = op->w;
+	struct cpa_wait wait = { .arrived = op->arrived };
+	const struct cpa_thread *other;
+
+	if (!w)
+		return;
+	wait.now = cpa_waited(w);
+	other = joined && op->row ? cpa_row(CPA_TABLE_THREADS, op->row) : NULL;
+	cpa_acquire_path(&w->self, other ? &other->path : NULL, &wait);
+	if (wait.from)
+		cpa_dependency(&w->self, &wait, wait.now - op->arrived);
+	if (!wait.matched)
+		cpa_unexplained(w, timeout ? CPA_EXT_TIMEOUT : CPA_EXT_UNSEEN,
+				wait.now - op->arrived);
+	if (other)
+		cpa_thread_joined(op->row);
+	cpa_done(w);
+}
+
+CPA_EXPORT int pthread_join(pthread_t thread, void **result)
+{
+	struct join_op op = join_begin(thread, CPA_CALLER());
+	int ret = REAL(pthread_join)(thread, result);
+
+	join_end(&op, !ret, false);
+	return ret;
+}
+
+CPA_EXPORT int pthread_tryjoin_np(pthread_t thread, void **result)
+{
+	struct join_op op = join_begin(thread, CPA_CALLER());
+	int ret = REAL(pthread_tryjoin_np)(thread, result);
+
+	join_end(&op, !ret, false);
+	return ret;
+}
+
+CPA_EXPORT int pthread_timedjoin_np(pthread_t thread, void **result, const struct timespec *until)
+{
+	struct join_op op = join_begin(thread, CPA_CALLER());
+	int ret = REAL(pthread_timedjoin_np)(thread, result, until);
+
+	join_end(&op, !ret, ret == ETIMEDOUT);
+	return ret;
+}
+
+CPA_EXPORT int pthread_clockjoin_np(pthread_t thread, void **result, clockid_t clock,
+				    const struct timespec *until)
+{
+	struct join_op op = join_begin(thread, CPA_CALLER());
+	int ret = REAL(pthread_clockjoin_np)(thread, result, clock, until);
+
+	join_end(&op, !ret, ret == ETIMEDOUT);
+	return ret;
+}
+
+CPA_EXPORT int thrd_join(thrd_t thread, int *result)
+{
+	struct join_op op = join_begin(thread, CPA_CALLER());
+	int ret = REAL(thrd_join)(thread, result);
+
+	join_end(&op, ret == thrd_success, false);
+	return ret;
+}
+
+/* Nobody will join @thread: said before, as it may be gone afterwards. */
+static void detaching(pthread_t thread)
+{
+	struct cpa_worker *w = cpa_enter();
+	uint32_t row;
+
+	if (!w)
+		return;
+	row = row_of(thread);
+	if (row)
+		cpa_thread_detached(row);
+	cpa_leave();
+}
+
+CPA_EXPORT int pthread_detach(pthread_t thread)
+{
+	detaching(thread);
+	return REAL(pthread_detach)(thread);
+}
+
+CPA_EXPORT int thrd_detach(thrd_t thread)
+{
+	detaching(thread);
+	return REAL(thrd_detach)(thread);
+}

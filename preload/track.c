@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/track.h"
+
+#include "preload/function.h"
+#include "shadow/summary.h"
+
+static uint32_t external_slot[CPA_EXTERNALS];
+
+void cpa_track_init(void)
+{
+	for (uint32_t i = 0; i < CPA_EXTERNALS; i++) {
+		struct cpa_component_name name = { .kind = CPA_EXTERNAL,
+						   .by = CPA_BY_EXTERNAL,
+						   .address = i };
+
+		external_slot[i] = cpa_component_slot(cpa_component_intern(&name));
+	}
+}
+
+uint32_t cpa_track_node(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t caller,
+			uint32_t class)
+{
+	unsigned at = (unsigned)(caller * UINT64_C(0x9e3779b97f4a7c15) >> 58) % CPA_SITE_CACHE;
+
+	if (w->sites[at].address != caller) {
+		w->sites[at].row = cpa_site(caller);
+		w->sites[at].address = caller;
+	}
+	return cpa_summary_node(&w->self, kind, w->sites[at].row, class);
+}
+
+/* The activity that ends now, of which @e tells the times. */
+static void end_activity(struct cpa_worker *w, const struct cpa_elapsed *e,
+			 enum cpa_external external, uint32_t node)
+{
+	struct cpa_span span;
+
+	span.process = e->process;
+	span.external = e->external;
+	span.runqueue = e->runqueue;
+	span.probe = 0;
+	span.external_slot = external_slot[external];
+	span.sampled = 0;
+	if (unlikely(cpa_sampler_waiting(&w->sampler)))
+		cpa_sampler_take(&w->sampler, &span);
+	cpa_activity_end(&w->self, &span, node);
+}
+
+static void stand_at(struct cpa_worker *w, uint64_t now)
+{
+	w->self.row->path.released = now;
+	w->self.row->path.owner = w->self.id;
+}
+
+uint64_t cpa_event(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t caller, uint32_t class)
+{
+	struct cpa_elapsed e;
+	uint64_t now = cpa_clock_stamp(&w->clock, &e);
+
+	end_activity(w, &e, CPA_EXT_OTHER, cpa_track_node(w, kind, caller, class));
+	stand_at(w, now);
+	return now;
+}
+
+uint64_t cpa_event_external(struct cpa_worker *w, enum cpa_external external, uint64_t caller)
+{
+	struct cpa_elapsed e;
+	uint64_t now = cpa_clock_stamp(&w->clock, &e);
+
+	end_activity(w, &e, external, cpa_track_node(w, CPA_EV_EXTERNAL, caller, 0));
+	stand_at(w, now);
+	return now;
+}
+
+uint64_t cpa_waited(struct cpa_worker *w)
+{
+	struct cpa_thread *row = w->self.row;
+	struct cpa_elapsed e;
+	uint64_t now;
+
+	cpa_reenter();
+	now = cpa_clock_stamp_slow(&w->clock, &e, true, cpa_clock_now());
+	row->wait += e.process + e.external;
+	row->wait_cpu += e.process;
+	return now;
+}
+
+void cpa_unexplained(struct cpa_worker *w, enum cpa_external kind, uint64_t ticks)
+{
+	struct cpa_span span = { .external = ticks, .external_slot = external_slot[kind] };
+
+	w->self.row->wait -= ticks < w->self.row->wait ? ticks : w->self.row->wait;
+	cpa_activity_end(&w->self, &span, w->self.row->node);
+}
+
+void cpa_done(struct cpa_worker *w)
+{
+	struct cpa_thread *row = w->self.row;
+	struct cpa_elapsed e;
+
+	cpa_clock_stamp(&w->clock, &e);
+	row->probe += e.process;
+	row->runqueue += e.runqueue;
+	row->external += e.external;
+	row->path.observed[CPA_TIME_PROBE] += e.process;
+	row->path.observed[CPA_TIME_RUNQUEUE] += e.runqueue + e.external;
+	cpa_leave();
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/track.h - what every wrapper does: end an activity, wait, begin the next one
+ *
+ *	w = cpa_enter();                          NULL: call the original, no more
+ *	now = cpa_event(w, kind, site, class);    the activity ends here
+ *	...                                       paths and objects: shadow/acquire.h
+ *	cpa_done(w);                              the next activity begins here; leaves
+ *
+ * The time between cpa_event() and cpa_done() is probe time. A wrapper that blocks calls
+ * cpa_leave() before the original function and cpa_waited() after it.
+ */
+#ifndef CPA_PRELOAD_TRACK_H
+#define CPA_PRELOAD_TRACK_H
+
+#include "preload/worker.h"
+
+#define CPA_CALLER() ((uint64_t)__builtin_return_address(0))
+
+/* End the activity at an event on an object of class row @class. Return the clock. */
+CPA_HIDDEN uint64_t cpa_event(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t caller,
+			      uint32_t class);
+
+/* As cpa_event(); time without a processor is external time of @external. */
+CPA_HIDDEN uint64_t cpa_event_external(struct cpa_worker *w, enum cpa_external external,
+				       uint64_t caller);
+
+/* Back from an original that blocked since @arrived: enter, count the wait. Return the clock. */
+CPA_HIDDEN uint64_t cpa_waited(struct cpa_worker *w);
+
+/* The last wait, of @ticks, is not explained by a release: it becomes external time. */
+CPA_HIDDEN void cpa_unexplained(struct cpa_worker *w, enum cpa_external kind, uint64_t ticks);
+
+/* Begin the next activity, and leave. */
+CPA_HIDDEN void cpa_done(struct cpa_worker *w);
+
+/* The PAG node of an event. */
+CPA_HIDDEN uint32_t cpa_track_node(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t caller,
+				   uint32_t class);
+
+/* Make the components of external time. Once, at start. */
+CPA_HIDDEN void cpa_track_init(void);
+
+#endif

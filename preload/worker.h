@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/worker.h - what a profiled thread has, and the guard at the door
+ *
+ * Thread-local storage holds two words; the rest is allocated, because thread-local storage comes
+ * out of the stacks that the program sized for itself.
+ *
+ * The guard: `inside` is set while a thread runs our code. A wrapper that finds it set was called
+ * by jemalloc, the loader or a signal handler that interrupted us, and passes straight through; so
+ * nothing of ours is ever entered twice by one thread, and no lock of ours needs to be recursive.
+ * It is not set while an original function blocks.
+ */
+#ifndef CPA_PRELOAD_WORKER_H
+#define CPA_PRELOAD_WORKER_H
+
+#include "preload/clock.h"
+#include "preload/sampler.h"
+#include "shadow/activity.h"
+
+#define CPA_OBJECT_CACHE 256u
+#define CPA_SITE_CACHE	 64u
+#define CPA_READS	 16u
+
+struct cpa_worker {
+	struct cpa_self self;
+	struct cpa_clock clock;
+	struct cpa_sampler sampler;
+	/* Found lately, by address. Rows never move. */
+	struct {
+		uint64_t address;
+		struct cpa_object *object;
+	} objects[CPA_OBJECT_CACHE];
+	struct {
+		uint64_t address;
+		uint32_t row;
+	} sites[CPA_SITE_CACHE];
+	/* Read-write locks held for reading. */
+	struct {
+		struct cpa_object *object;
+		uint64_t since;
+	} reads[CPA_READS];
+	unsigned read_count;
+	unsigned end_rounds; /* of thread-specific destructors seen */
+};
+
+struct cpa_tls {
+	struct cpa_worker *worker;
+	bool inside;
+	bool left; /* the thread has ended for us: what its last destructors do passes through */
+};
+
+extern CPA_HIDDEN __thread struct cpa_tls cpa_tls __attribute__((tls_model("initial-exec")));
+
+/*
+ * 1 while the process is profiled. It lies in a page that the kernel clears in a child of fork,
+ * so a child passes through from its first instruction, whoever forked it and how.
+ */
+extern CPA_HIDDEN const uint32_t *cpa_alive;
+
+/* Make the calling thread, which we did not see start, a profiled one. NULL: it cannot be. */
+CPA_HIDDEN struct cpa_worker *cpa_worker_attach(void);
+
+/* Enter our code. NULL: pass straight through. */
+static inline struct cpa_worker *cpa_enter(void)
+{
+	struct cpa_worker *w = cpa_tls.worker;
+
+	if (unlikely(!*cpa_alive))
+		return NULL;
+	if (unlikely(cpa_tls.inside)) {
+		cpa_diag(CPA_DIAG_NESTED);
+		return NULL;
+	}
+	cpa_tls.inside = true;
+	/* The store is seen by our own signal handlers before anything else we do. */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (unlikely(!w)) {
+		w = cpa_worker_attach();
+		if (!w)
+			cpa_tls.inside = false;
+	}
+	return w;
+}
+
+/* Go back in after an original function that blocked. */
+static inline void cpa_reenter(void)
+{
+	cpa_tls.inside = true;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* as in cpa_enter() */
+}
+
+static inline void cpa_leave(void)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* as in cpa_enter() */
+	cpa_tls.inside = false;
+}
+
+#endif
