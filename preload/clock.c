@@ -211,13 +211,13 @@ uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool b
 	e->runqueue = 0;
 	/* Below two microseconds it is an interrupt or the imprecision of the pair, not a switch. */
 	if (blocked)
-		ready_part(c, gap);
+		e->runqueue = ready_part(c, gap);
 	else if (gap > cpa_clock_ticks(2000))
 		e->runqueue = ready_part(c, gap);
 	else
 		e->runqueue = gap;
 	/* What is left of a preemption is the switch itself. */
-	if (e->runqueue && gap - e->runqueue < cpa_clock_ticks(20000))
+	if (!blocked && e->runqueue && gap - e->runqueue < cpa_clock_ticks(20000))
 		e->runqueue = gap;
 	e->external = gap - e->runqueue;
 	c->last = now;
@@ -228,17 +228,17 @@ uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool b
 	return now;
 }
 
-void cpa_clock_start(struct cpa_clock *c, uint64_t cpu_ns)
+void cpa_clock_start(struct cpa_clock *c)
 {
-	uint64_t now;
+	uint64_t now, cpu;
 
 	c->detector = cpa_header()->clock == CPA_CLOCK_RSEQ ? rseq_word() : &never_armed;
 	c->schedstat = -1;
-	rebase(c, &now);
 	read_delay(c, &c->delay_ns);
+	cpu = rebase(c, &now);
 	c->last = now;
 	c->rebased = now;
-	c->cpu = cpa_clock_ticks(cpu_ns);
+	c->cpu = cpa_clock_ticks(cpu);
 }
 
 void cpa_clock_stop(struct cpa_clock *c)

@@ -36,8 +36,8 @@ struct cpa_elapsed {
 /* Choose the detector, measure the counter's rate. Before any thread is attached. */
 CPA_HIDDEN void cpa_clock_init(void);
 
-/* Start the clock of the calling thread; its CPU time so far counts from @cpu_ns. */
-CPA_HIDDEN void cpa_clock_start(struct cpa_clock *c, uint64_t cpu_ns);
+/* Start the clock of the calling thread. */
+CPA_HIDDEN void cpa_clock_start(struct cpa_clock *c);
 
 CPA_HIDDEN void cpa_clock_stop(struct cpa_clock *c);
 
@@ -47,7 +47,7 @@ CPA_HIDDEN uint64_t cpa_clock_ticks(uint64_t ns);
 /* Note both clocks in the header, if that was not done lately or @always. */
 CPA_HIDDEN void cpa_clock_note(uint64_t now, bool always);
 
-/* As cpa_clock_stamp(), by asking the kernel. @blocked: the gap is known, do not look into it. */
+/* As cpa_clock_stamp(), by asking the kernel. @blocked: the thread waited, however short. */
 CPA_HIDDEN uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool blocked,
 					 uint64_t now);
 

@@ -82,13 +82,13 @@ struct cpa_worker *cpa_worker_begin(uint32_t row, uint32_t component, const stru
 		return NULL;
 	}
 	w->self.number = row;
-	/* What the thread did before it came to us is not an activity of the program. */
-	cpa_clock_start(&w->clock, cpu_ns(CLOCK_THREAD_CPUTIME_ID));
+	cpa_clock_start(&w->clock);
 	wait->now = w->clock.last;
 	if (cpa_thread_begin(&w->self, component, tid(), from, wait)) {
 		cpa_heap_free(w);
 		return NULL;
 	}
+	w->self.row->before += w->clock.cpu;
 	pthread_setspecific(end_key, w);
 	cpa_sampler_start(&w->sampler);
 	cpa_tls.worker = w;

@@ -4,27 +4,30 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include "preload/function.h"
 #include "preload/real.h"
+#include "preload/signal.h"
 #include "preload/worker.h"
 
 #define PAGE		 4096u
-#define RING_PAGES	 8u /* 2,048 samples: two seconds at the default rate */
+#define RING_PAGES	 8u
 #define RING		 (RING_PAGES * PAGE)
-#define SIGNAL		 SIGSTKFLT
+#define RING_SAMPLES	 (RING / (sizeof(struct perf_event_header) + sizeof(uint64_t)))
+#define SECOND		 1000000000u
 #define TIMER_HZ	 250u /* the kernel's CPU timers are no faster */
 #define FIRST_DESCRIPTOR 500
 
 static unsigned hz;
-static bool use_timer;
+static bool can_signal; /* written before there are threads */
+static bool refused;	/* perf events */
 
 static void note(struct cpa_sampler *s, uint64_t pc)
 {
@@ -57,14 +60,11 @@ static void note(struct cpa_sampler *s, uint64_t pc)
 	s->count[s->pending++] = 1;
 }
 
-/* The signal finds the thread in its own code or in that of the program; only there do we act. */
-static void on_signal(int sig, siginfo_t *info, void *context)
+/* Our signal finds the thread in its own code or in that of the program; only there do we act. */
+static void on_signal(void *context)
 {
 	struct cpa_worker *w = cpa_tls.worker;
-	int err = errno;
 
-	(void)sig;
-	(void)info;
 	if (!*cpa_alive || cpa_tls.inside || !w)
 		return;
 	cpa_reenter();
@@ -73,32 +73,24 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 	else
 		note(&w->sampler, (uint64_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP]);
 	cpa_leave();
-	errno = err;
 }
 
-static bool handler_is_ours(void)
+/* Signal the thread each @period_ns of its CPU time. By system calls: libc's use malloc. */
+static void start_timer(struct cpa_sampler *s, uint64_t period_ns)
 {
-	struct sigaction now;
-
-	return !sigaction(SIGNAL, NULL, &now) && now.sa_sigaction == on_signal;
-}
-
-static void start_timer(struct cpa_sampler *s)
-{
-	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGNAL };
-	unsigned rate = hz < TIMER_HZ ? hz : TIMER_HZ;
-	long period = 1000000000L / rate;
-	struct itimerspec every = { { 0, period }, { 0, period } };
+	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID,
+				  .sigev_signo = CPA_SIGNAL,
+				  .sigev_value.sival_ptr = (void *)&cpa_signal_mark };
+	struct timespec period = { (time_t)(period_ns / SECOND), (long)(period_ns % SECOND) };
+	struct itimerspec every = { period, period };
 
 	event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
-	if (rate == 1)
-		every = (struct itimerspec){ { 1, 0 }, { 1, 0 } };
-	if (!handler_is_ours() || timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &s->timer)) {
+	if (!can_signal || syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &s->timer)) {
 		cpa_diag(CPA_DIAG_SAMPLERS_REFUSED);
 		return;
 	}
 	s->has_timer = true;
-	timer_settime(s->timer, 0, &every, NULL);
+	syscall(SYS_timer_settime, s->timer, 0, &every, NULL);
 }
 
 static int open_event(void)
@@ -111,8 +103,6 @@ static int open_event(void)
 		.sample_type = PERF_SAMPLE_IP,
 		.exclude_kernel = 0,
 		.exclude_hv = 1,
-		.watermark = 1,
-		.wakeup_watermark = RING / 2,
 	};
 	long fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 
@@ -134,7 +124,6 @@ static int open_event(void)
 
 static bool start_perf(struct cpa_sampler *s)
 {
-	struct f_owner_ex owner = { F_OWNER_TID, (pid_t)syscall(SYS_gettid) };
 	void *ring;
 
 	s->fd = open_event();
@@ -148,48 +137,36 @@ static bool start_perf(struct cpa_sampler *s)
 	}
 	s->ring = ring;
 	s->tail = 0;
-	if (handler_is_ours()) {
-		syscall(SYS_fcntl, s->fd, F_SETSIG, SIGNAL);
-		syscall(SYS_fcntl, s->fd, F_SETOWN_EX, &owner);
-		syscall(SYS_fcntl, s->fd, F_SETFL, O_ASYNC | O_NONBLOCK);
-	}
 	return true;
 }
 
 void cpa_sampler_init(unsigned samples_per_second)
 {
-	struct sigaction ours = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART };
-	struct sigaction theirs;
-
 	hz = samples_per_second;
 	cpa_header()->sample_hz = hz;
-	if (!hz)
-		return;
-	if (!sigaction(SIGNAL, NULL, &theirs) && theirs.sa_handler == SIG_DFL) {
-		sigfillset(&ours.sa_mask);
-		sigaction(SIGNAL, &ours, NULL);
-	}
+	if (hz)
+		can_signal = cpa_signal_init(on_signal);
 }
 
 void cpa_sampler_start(struct cpa_sampler *s)
 {
-	uint32_t kind = CPA_SAMPLER_PERF;
-
 	s->fd = -1;
 	if (!hz)
 		return;
-	if (use_timer || !start_perf(s)) {
-		use_timer = true; /* a refusal is for all threads; racing writers agree */
-		kind = CPA_SAMPLER_TIMER;
-		start_timer(s);
+	if (!refused && start_perf(s)) {
+		start_timer(s, (uint64_t)SECOND * RING_SAMPLES / 2 / hz);
+		cpa_header()->sampler = CPA_SAMPLER_PERF;
+	} else {
+		refused = true; /* for all threads; racing writers agree */
+		start_timer(s, SECOND / (hz < TIMER_HZ ? hz : TIMER_HZ));
+		cpa_header()->sampler = CPA_SAMPLER_TIMER;
 	}
-	cpa_header()->sampler = kind;
 }
 
 void cpa_sampler_stop(struct cpa_sampler *s)
 {
 	if (s->has_timer)
-		timer_delete(s->timer);
+		syscall(SYS_timer_delete, s->timer);
 	s->has_timer = false;
 	if (s->ring)
 		munmap((void *)s->ring, PAGE + RING);

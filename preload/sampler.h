@@ -3,15 +3,12 @@
  * preload/sampler.h - where the calling thread spends its CPU time
  *
  * First choice: a perf cpu-clock event on the thread, whose ring its owner drains at its next
- * event. Nothing interrupts the program, but when the ring is half full, which takes a second of
- * CPU time without any event, a signal lets the owner drain it. Where perf events are refused: a
- * timer on the thread's CPU clock, whose signal handler keeps the program counter. The signal is
- * SIGSTKFLT, which Linux never sends; if the program handles it itself, it is left alone.
+ * event, and in a signal after each second of CPU time, before it overflows. Where perf events are
+ * refused the signal comes more often and its handler keeps the program counter. The signal is
+ * that of a timer on the thread's CPU clock; see preload/signal.h.
  */
 #ifndef CPA_PRELOAD_SAMPLER_H
 #define CPA_PRELOAD_SAMPLER_H
-
-#include <time.h>
 
 #include "shadow/activity.h"
 
@@ -20,7 +17,7 @@
 struct cpa_sampler {
 	int fd; /* perf event, -1: none */
 	bool has_timer;
-	timer_t timer;
+	int timer; /* the kernel's number */
 	volatile struct perf_event_mmap_page *ring;
 	uint64_t tail; /* of the ring, what was read */
 	/*

@@ -80,14 +80,18 @@ uint64_t cpa_waited(struct cpa_worker *w)
 
 	cpa_reenter();
 	now = cpa_clock_stamp_slow(&w->clock, &e, true, cpa_clock_now());
-	row->wait += e.process + e.external;
+	row->wait += e.process + e.runqueue + e.external;
 	row->wait_cpu += e.process;
+	w->wait_runqueue = e.runqueue;
 	return now;
 }
 
 void cpa_unexplained(struct cpa_worker *w, enum cpa_external kind, uint64_t ticks)
 {
-	struct cpa_span span = { .external = ticks, .external_slot = external_slot[kind] };
+	uint64_t ready = w->wait_runqueue < ticks ? w->wait_runqueue : ticks;
+	struct cpa_span span = { .external = ticks - ready,
+				 .runqueue = ready,
+				 .external_slot = external_slot[kind] };
 
 	w->self.row->wait -= ticks < w->self.row->wait ? ticks : w->self.row->wait;
 	cpa_activity_end(&w->self, &span, w->self.row->node);

@@ -40,7 +40,8 @@ struct cpa_worker {
 		uint64_t since;
 	} reads[CPA_READS];
 	unsigned read_count;
-	unsigned end_rounds; /* of thread-specific destructors seen */
+	uint64_t wait_runqueue; /* of the last wait: ready, without a processor; ticks */
+	unsigned end_rounds;	/* of thread-specific destructors seen */
 };
 
 struct cpa_tls {

@@ -359,7 +359,8 @@ struct cpa_thread {
 	uint32_t thread_slot; /* its slot */
 	uint64_t handle;      /* pthread_t */
 	uint64_t start_ticks, end_ticks;
-	/* Sums up to the last event, ticks. The thread's CPU clock: process + wait_cpu + probe. */
+	/* Sums up to the last event, ticks. CPU clock: before + process + wait_cpu + probe. */
+	uint64_t before; /* CPU time before the first activity: the loader, our constructor */
 	uint64_t process;
 	uint64_t external;
 	uint64_t runqueue;

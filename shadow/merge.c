@@ -33,6 +33,7 @@ void cpa_merge_release(struct cpa_self *self, uint64_t *slot, uint64_t key,
 	if (!mine)
 		return;
 	cpa_token(mine)->key = key;
+	cpa_token(mine)->left = 0; /* of a barrier destroyed before all had left */
 	do {
 		uint32_t other = cpa_merge_take(slot);
 

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/guidance.c - the sentences that follow from a profile's figures */
+#include "analysis/guidance.h"
+
+#include <libiberty/libiberty.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/format.h"
+#include "analysis/printable.h"
+
+/* From these shares on something is worth a sentence. */
+#define SHARE_STANDS_OUT 0.05 /* saving of a component, of the critical path */
+#define SHARE_RUN_QUEUE	 0.10 /* of the observed path */
+#define SHARE_HAND_OFF	 0.20
+#define SHARE_WAITED	 0.10 /* waits for one lock class, of the threads' CPU time */
+#define SHARE_PROBE	 0.05
+#define SHARE_UNSAMPLED	 0.10 /* of CPU time */
+#define SHARE_UNSEEN	 0.05 /* of either path */
+#define SERIAL_BELOW	 1.1  /* max_parallelism */
+#define ROOM_FOR_CORES	 1.25 /* max_parallelism over parallelism */
+#define EXPLAINS_BETTER	 2.0  /* an external or thread is named only if it saves this much more */
+
+__attribute__((format(printf, 2, 3))) static void advise(struct cpa_guidance *guidance,
+							 const char *format, ...)
+{
+	va_list args;
+
+	if (guidance->advices == CPA_GUIDANCE_MAX)
+		return;
+	va_start(args, format);
+	guidance->advice[guidance->advices++] = xvasprintf(format, args);
+	va_end(args);
+}
+
+__attribute__((format(printf, 2, 3))) static void warn(struct cpa_guidance *guidance,
+						       const char *format, ...)
+{
+	va_list args;
+
+	if (guidance->warnings == CPA_GUIDANCE_MAX)
+		return;
+	va_start(args, format);
+	guidance->warning[guidance->warnings++] = xvasprintf(format, args);
+	va_end(args);
+}
+
+static bool is_work(const struct cpa_component_figures *component)
+{
+	return component->kind == CPA_FUNCTION ?
+		       component->slot != CPA_SLOT_UNSAMPLED :
+		       component->kind != CPA_EXTERNAL && component->kind != CPA_THREAD;
+}
+
+/*
+ * The component with the largest saving: among functions, locks and the like if @work, else of
+ * @kind. NULL if none saves anything.
+ */
+static const struct cpa_component_figures *find_best(const struct cpa_profile *profile, bool work,
+						     enum cpa_component_kind kind,
+						     const struct cpa_component_figures *other_than)
+{
+	/* They are sorted by saving. */
+	for (size_t i = 0; i < profile->components; i++) {
+		const struct cpa_component_figures *component = &profile->component[i];
+
+		if (component->saved_s > 0 && component != other_than &&
+		    (work ? is_work(component) : component->kind == kind))
+			return component;
+	}
+	return NULL;
+}
+
+/* "the lock q.lock (queue.c:88)", with a capital for @start. */
+static char *describe(const struct cpa_component_figures *component, bool start)
+{
+	const char *article = start ? "The" : "the", *noun = "component ";
+	char *where = component->location ?
+			      cpa_format_text(" (%s)", cpa_printable_base(component->location)) :
+			      xstrdup("");
+	char *text;
+
+	if (component->shared)
+		article = start ? "One or more of the" : "one or more of the";
+	switch (component->kind) {
+	case CPA_FUNCTION:
+		noun = component->shared ? "functions " : "function ";
+		break;
+	case CPA_LOCK:
+		/* The others are called "mutex from cache_init" and the like. */
+		noun = component->shared		? "locks " :
+		       component->by == CPA_BY_VARIABLE ? "lock " :
+							  "";
+		break;
+	case CPA_THREAD:
+		noun = "code of threads that start at ";
+		break;
+	case CPA_EXTERNAL:
+		noun = "time blocked in ";
+		break;
+	case CPA_REGION:
+		noun = "region ";
+		break;
+	case CPA_QUEUE:
+		noun = "queue ";
+		break;
+	default:
+		break;
+	}
+	text = cpa_format_text("%s %s%s%s", article, noun, component->name, where);
+	free(where);
+	return text;
+}
+
+static const struct cpa_component_figures *choose(const struct cpa_profile *profile)
+{
+	const struct cpa_component_figures *best = find_best(profile, true, 0, NULL);
+	const struct cpa_component_figures *external =
+		find_best(profile, false, CPA_EXTERNAL, NULL);
+
+	if (external && (!best || external->saved_s > EXPLAINS_BETTER * best->saved_s))
+		best = external;
+	return best ? best : find_best(profile, false, CPA_THREAD, NULL);
+}
+
+static void advise_component(struct cpa_guidance *guidance, const struct cpa_profile *profile)
+{
+	double length = profile->program.critical_path_s;
+	const struct cpa_component_figures *best = choose(profile), *next;
+	char *name;
+
+	if (!best)
+		return;
+	name = describe(best, true);
+	if (best->saved_s < SHARE_STANDS_OUT * length) {
+		name[0] = best->shared ? 'o' : 't';
+		advise(guidance,
+		       "No component stands out: the largest, %s, saves %s of the %s critical "
+		       "path.",
+		       name, cpa_format_seconds(best->saved_s).text,
+		       cpa_format_seconds(length).text);
+		free(name);
+		return;
+	}
+	advise(guidance,
+	       "%s is on the critical path for %s of %s; %s the run would be bounded at %s.", name,
+	       cpa_format_seconds(best->critical_path_s).text, cpa_format_seconds(length).text,
+	       best->kind == CPA_LOCK ? "without its critical section" : "without it",
+	       cpa_format_seconds(length - best->saved_s).text);
+	free(name);
+	next = find_best(profile, true, 0, best);
+	if (!next || next->saved_s < SHARE_STANDS_OUT * length)
+		return;
+	name = describe(next, false);
+	advise(guidance, "Next comes %s, which alone saves %s.", name,
+	       cpa_format_seconds(next->saved_s).text);
+	free(name);
+}
+
+static void advise_parallelism(struct cpa_guidance *guidance, const struct cpa_profile *profile)
+{
+	const struct cpa_program_figures *program = &profile->program;
+	double run_queue = program->segment_s[CPA_TIME_RUNQUEUE];
+	double hand_off = program->segment_s[CPA_TIME_HANDOFF];
+
+	if (program->max_parallelism > 0 && program->max_parallelism < SERIAL_BELOW)
+		advise(guidance,
+		       "The program is serial: its critical path holds %s of all its work, so more "
+		       "threads or processors will not help.",
+		       cpa_format_percent(1, program->max_parallelism).text);
+	else if (run_queue >= SHARE_RUN_QUEUE * program->observed_path_s && run_queue > 0 &&
+		 program->max_parallelism > ROOM_FOR_CORES * program->parallelism)
+		advise(guidance,
+		       "Processors limit this run: %s of the observed path was ready to run "
+		       "without one, and the work allows a parallelism of %s where it had %s.",
+		       cpa_format_percent(run_queue, program->observed_path_s).text,
+		       cpa_format_ratio(program->max_parallelism).text,
+		       cpa_format_ratio(program->parallelism).text);
+	if (hand_off >= SHARE_HAND_OFF * program->observed_path_s && hand_off > 0)
+		advise(guidance,
+		       "Hand-offs from one thread to the next take %s of the observed path: "
+		       "fewer of them gain more than shorter critical sections.",
+		       cpa_format_percent(hand_off, program->observed_path_s).text);
+}
+
+/* A busy lock that is not on the path is not worth fixing, and this is often a surprise. */
+static void advise_busy_lock(struct cpa_guidance *guidance, const struct cpa_profile *profile)
+{
+	const struct cpa_object_figures *object = profile->object; /* the most waited for */
+	double length = profile->program.critical_path_s;
+
+	if (profile->objects == 0 || !object->has_slot ||
+	    object->wait_s < SHARE_WAITED * profile->program.cpu_s ||
+	    object->saved_s >= SHARE_STANDS_OUT * length)
+		return;
+	advise(guidance,
+	       "Threads wait longest for %s (%s in all), yet its critical sections save "
+	       "only %s of the critical path.",
+	       object->class, cpa_format_seconds(object->wait_s).text,
+	       cpa_format_seconds(object->saved_s).text);
+}
+
+static void add_warnings(struct cpa_guidance *guidance, const struct cpa_profile *profile)
+{
+	const struct cpa_program_figures *program = &profile->program;
+	double probe = program->segment_s[CPA_TIME_PROBE];
+
+	if (probe > SHARE_PROBE * program->observed_path_s)
+		warn(guidance,
+		     "The profiler itself takes %s of the observed path: the figures are "
+		     "those of a slowed-down run.",
+		     cpa_format_percent(probe, program->observed_path_s).text);
+	else if (profile->diagnostics.probe_s > SHARE_PROBE * program->cpu_s)
+		warn(guidance,
+		     "The profiler itself takes %s of the CPU time: the figures are those "
+		     "of a slowed-down run.",
+		     cpa_format_percent(profile->diagnostics.probe_s, program->cpu_s).text);
+	for (size_t i = 0; i < profile->components; i++) {
+		const struct cpa_component_figures *component = &profile->component[i];
+
+		if (component->slot == CPA_SLOT_UNSAMPLED &&
+		    component->total_s > SHARE_UNSAMPLED * program->cpu_s)
+			warn(guidance,
+			     "No sample tells the function of %s of the CPU time: the "
+			     "shares of functions are too small.",
+			     cpa_format_percent(component->total_s, program->cpu_s).text);
+		if (component->kind != CPA_EXTERNAL || strcmp(component->name, "unseen") != 0)
+			continue;
+		if (component->observed_path_s > SHARE_UNSEEN * program->observed_path_s ||
+		    component->critical_path_s > SHARE_UNSEEN * program->critical_path_s)
+			warn(guidance,
+			     "Waits whose release was not seen are %s of the critical "
+			     "path and %s of the observed path: dependencies are "
+			     "missing there.",
+			     cpa_format_percent(component->critical_path_s,
+						program->critical_path_s)
+				     .text,
+			     cpa_format_percent(component->observed_path_s,
+						program->observed_path_s)
+				     .text);
+	}
+}
+
+void cpa_guidance_init(struct cpa_guidance *guidance, const struct cpa_profile *profile)
+{
+	*guidance = (struct cpa_guidance){ 0 };
+	advise_component(guidance, profile);
+	advise_parallelism(guidance, profile);
+	advise_busy_lock(guidance, profile);
+	add_warnings(guidance, profile);
+}
+
+void cpa_guidance_fini(struct cpa_guidance *guidance)
+{
+	for (size_t i = 0; i < guidance->advices; i++)
+		free(guidance->advice[i]);
+	for (size_t i = 0; i < guidance->warnings; i++)
+		free(guidance->warning[i]);
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/json.c - a profile as JSON, with stable keys */
+#include "analysis/json.h"
+
+#include <jansson.h>
+#include <math.h>
+
+#include "analysis/guidance.h"
+#include "analysis/names.h"
+
+#define DIGITS 15 /* a double of so many digits reads back as it was written */
+
+static void put_text(json_t *object, const char *key, const char *text)
+{
+	json_object_set_new(object, key, text ? json_string(text) : json_null());
+}
+
+static void put_bool(json_t *object, const char *key, bool value)
+{
+	json_object_set_new(object, key, json_boolean(value));
+}
+
+/* JSON has no numbers beyond those of an int64_t here; larger ones come from damaged dumps. */
+static void put_count(json_t *object, const char *key, uint64_t count)
+{
+	json_int_t value = count > INT64_MAX ? INT64_MAX : (json_int_t)count;
+
+	json_object_set_new(object, key, json_integer(value));
+}
+
+/* Seconds and ratios, to 1e-9. */
+static void put_real(json_t *object, const char *key, double value)
+{
+	json_object_set_new(object, key, json_real(round(value * 1e9) / 1e9));
+}
+
+/* Seconds that may not be known. */
+static void put_known(json_t *object, const char *key, bool known, double value)
+{
+	if (known)
+		put_real(object, key, value);
+	else
+		json_object_set_new(object, key, json_null());
+}
+
+static json_t *program_json(const struct cpa_program_figures *program)
+{
+	static const char *const segments[CPA_TIME_KINDS] = {
+		[CPA_TIME_PROCESS] = "process_s",   [CPA_TIME_EXTERNAL] = "external_s",
+		[CPA_TIME_RUNQUEUE] = "runqueue_s", [CPA_TIME_HANDOFF] = "handoff_s",
+		[CPA_TIME_PROBE] = "probe_s",
+	};
+	json_t *object = json_object(), *observed = json_object();
+
+	put_text(object, "exe", program->exe);
+	put_real(object, "wall_s", program->wall_s);
+	put_real(object, "cpu_s", program->cpu_s);
+	put_real(object, "external_s", program->external_s);
+	put_real(object, "critical_path_s", program->critical_path_s);
+	put_real(object, "observed_path_s", program->observed_path_s);
+	put_real(object, "parallelism", program->parallelism);
+	put_real(object, "max_parallelism", program->max_parallelism);
+	put_real(object, "utilization", program->utilization);
+	put_count(object, "cores", program->cores);
+	put_bool(object, "complete", program->complete);
+	for (unsigned i = 0; i < CPA_TIME_KINDS; i++)
+		put_real(observed, segments[i], program->segment_s[i]);
+	json_object_set_new(object, "observed_segments", observed);
+	return object;
+}
+
+static json_t *threads_json(const struct cpa_profile *profile)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < profile->threads; i++) {
+		const struct cpa_thread_figures *thread = &profile->thread[i];
+		json_t *object = json_object();
+
+		put_count(object, "id", thread->tid);
+		put_text(object, "name", thread->name);
+		put_text(object, "start_routine", thread->start_routine);
+		put_real(object, "cpu_s", thread->cpu_s);
+		put_real(object, "wait_s", thread->wait_s);
+		put_real(object, "external_s", thread->external_s);
+		put_real(object, "runqueue_s", thread->runqueue_s);
+		put_real(object, "probe_s", thread->probe_s);
+		put_real(object, "critical_path_s", thread->critical_path_s);
+		put_count(object, "events", thread->events);
+		put_count(object, "earlier_threads", thread->earlier);
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
+static json_t *components_json(const struct cpa_profile *profile)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < profile->components; i++) {
+		const struct cpa_component_figures *component = &profile->component[i];
+		bool external = component->kind == CPA_EXTERNAL;
+		json_t *object = json_object();
+
+		put_text(object, "kind", cpa_names_component_kind(component->kind));
+		put_text(object, "name", component->name);
+		put_text(object, "location", component->location);
+		put_real(object, "cpu_s", external ? 0 : component->total_s);
+		put_real(object, "total_s", component->total_s);
+		put_real(object, "critical_path_s", component->critical_path_s);
+		put_real(object, "observed_path_s", component->observed_path_s);
+		put_real(object, "saved_s", component->saved_s);
+		put_bool(object, "shared", component->shared);
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
+static json_t *objects_json(const struct cpa_profile *profile)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < profile->objects; i++) {
+		const struct cpa_object_figures *class = &profile->object[i];
+		json_t *object = json_object();
+
+		put_text(object, "kind", class->kind);
+		put_text(object, "class", class->class);
+		put_text(object, "location", class->location);
+		put_count(object, "objects", class->objects);
+		put_count(object, "acquisitions", class->acquisitions);
+		put_count(object, "contended", class->contended);
+		put_real(object, "wait_s", class->wait_s);
+		put_real(object, "hold_s", class->hold_s);
+		put_count(object, "handoffs", class->handoffs);
+		put_known(object, "saved_s", class->has_slot, class->saved_s);
+		put_known(object, "critical_path_s", class->has_slot, class->critical_path_s);
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
+static json_t *edge_json(const struct cpa_edge_figures *edge)
+{
+	json_t *object = json_object(), *functions = json_array();
+
+	put_count(object, "from", edge->from);
+	put_count(object, "to", edge->to);
+	put_text(object, "type", edge->dependency ? "dependency" : "activity");
+	put_count(object, "count", edge->count);
+	put_real(object, "weight_s", edge->weight_s);
+	put_known(object, "on_path_s", edge->own_slot, edge->on_path_s);
+	put_known(object, "observed_s", edge->own_slot, edge->observed_s);
+	put_count(object, "followed", edge->followed);
+	for (uint32_t i = 0; i < edge->functions; i++) {
+		json_t *function = json_object();
+
+		put_text(function, "name", edge->function[i].function);
+		put_real(function, "share", edge->function[i].share);
+		json_array_append_new(functions, function);
+	}
+	json_object_set_new(object, "functions", functions);
+	return object;
+}
+
+static json_t *pag_json(const struct cpa_profile *profile)
+{
+	json_t *pag = json_object(), *nodes = json_array(), *edges = json_array();
+
+	for (size_t i = 0; i < profile->nodes; i++) {
+		const struct cpa_node_figures *node = &profile->node[i];
+		json_t *object = json_object();
+
+		put_count(object, "id", node->id);
+		put_text(object, "kind", node->kind);
+		put_text(object, "site", node->site);
+		put_text(object, "class", node->class);
+		json_array_append_new(nodes, object);
+	}
+	for (size_t i = 0; i < profile->edges; i++)
+		json_array_append_new(edges, edge_json(&profile->edge[i]));
+	json_object_set_new(pag, "nodes", nodes);
+	json_object_set_new(pag, "edges", edges);
+	return pag;
+}
+
+static json_t *texts_json(char *const *texts, size_t count)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(array, json_string(texts[i]));
+	return array;
+}
+
+static json_t *diagnostics_json(const struct cpa_diagnostics_figures *diagnostics)
+{
+	json_t *object = json_object();
+
+	put_real(object, "probe_s", diagnostics->probe_s);
+	put_text(object, "clock", diagnostics->clock);
+	put_count(object, "samples", diagnostics->samples);
+	put_count(object, "samples_lost", diagnostics->samples_lost);
+	put_count(object, "objects_untracked", diagnostics->objects_untracked);
+	json_object_set_new(object, "notes", texts_json(diagnostics->note, diagnostics->notes));
+	return object;
+}
+
+int cpa_json_write(const struct cpa_profile *profile, FILE *out)
+{
+	json_t *root = json_object();
+	struct cpa_guidance guidance;
+	int ret;
+
+	cpa_guidance_init(&guidance, profile);
+	json_object_set_new(root, "program", program_json(&profile->program));
+	json_object_set_new(root, "threads", threads_json(profile));
+	json_object_set_new(root, "components", components_json(profile));
+	json_object_set_new(root, "objects", objects_json(profile));
+	json_object_set_new(root, "queues", json_array());
+	json_object_set_new(root, "pag", pag_json(profile));
+	json_object_set_new(root, "diagnostics", diagnostics_json(&profile->diagnostics));
+	json_object_set_new(root, "guidance", texts_json(guidance.advice, guidance.advices));
+	json_object_set_new(root, "warnings", texts_json(guidance.warning, guidance.warnings));
+	ret = json_dumpf(root, out, JSON_INDENT(1) | JSON_REAL_PRECISION(DIGITS));
+	if (ret == 0 && fputc('\n', out) == EOF)
+		ret = -1;
+	json_decref(root);
+	cpa_guidance_fini(&guidance);
+	return ret;
+}

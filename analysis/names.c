@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/names.c - what people call the rows of a session: components, sites, kinds */
+#include "analysis/names.h"
+#include "analysis/format.h"
+
+#include <libiberty/libiberty.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *const external_names[CPA_EXTERNALS] = {
+	[CPA_EXT_OTHER] = "other",     [CPA_EXT_SLEEP] = "sleep",   [CPA_EXT_READ] = "read",
+	[CPA_EXT_WRITE] = "write",     [CPA_EXT_POLL] = "poll",	    [CPA_EXT_ACCEPT] = "accept",
+	[CPA_EXT_SYNC] = "sync",       [CPA_EXT_CHILD] = "child",   [CPA_EXT_SIGNAL] = "signal",
+	[CPA_EXT_TIMEOUT] = "timeout", [CPA_EXT_UNSEEN] = "unseen",
+};
+
+static const char *word(const char *const *words, size_t count, uint32_t index)
+{
+	return index < count && words[index] ? words[index] : "other";
+}
+
+const char *cpa_names_component_kind(uint32_t kind)
+{
+	static const char *const words[] = {
+		[CPA_FUNCTION] = "function", [CPA_LOCK] = "lock",   [CPA_REGION] = "region",
+		[CPA_THREAD] = "thread",     [CPA_QUEUE] = "queue", [CPA_EXTERNAL] = "external",
+	};
+
+	return word(words, ARRAY_SIZE(words), kind);
+}
+
+const char *cpa_names_object_kind(uint32_t kind)
+{
+	static const char *const words[CPA_OBJECT_KINDS] = {
+		[CPA_MUTEX] = "mutex",
+		[CPA_SPIN] = "spin",
+		[CPA_RWLOCK] = "rwlock",
+		[CPA_COND] = "condition",
+		[CPA_BARRIER] = "barrier",
+		[CPA_SEM] = "semaphore",
+		[CPA_ONCE] = "once",
+		[CPA_FUTEX] = "futex",
+		[CPA_ANNOTATION] = "annotation",
+	};
+
+	return word(words, ARRAY_SIZE(words), kind);
+}
+
+const char *cpa_names_event(uint32_t kind)
+{
+	static const char *const words[CPA_EV_KINDS] = {
+		[CPA_EV_START] = "start",
+		[CPA_EV_EXIT] = "exit",
+		[CPA_EV_CREATE] = "create",
+		[CPA_EV_JOIN] = "join",
+		[CPA_EV_LOCK] = "lock",
+		[CPA_EV_UNLOCK] = "unlock",
+		[CPA_EV_RDLOCK] = "read-lock",
+		[CPA_EV_WAIT] = "wait",
+		[CPA_EV_SIGNAL] = "signal",
+		[CPA_EV_BROADCAST] = "broadcast",
+		[CPA_EV_ARRIVE] = "arrive",
+		[CPA_EV_LEAVE] = "leave",
+		[CPA_EV_SEM_WAIT] = "sem-wait",
+		[CPA_EV_POST] = "post",
+		[CPA_EV_ONCE] = "once",
+		[CPA_EV_EXTERNAL] = "external",
+		[CPA_EV_FUTEX_WAIT] = "futex-wait",
+		[CPA_EV_FUTEX_WAKE] = "futex-wake",
+		[CPA_EV_TRY_FAILED] = "try-failed",
+		[CPA_EV_SLEEP] = "sleep",
+		[CPA_EV_AFTER] = "after",
+		[CPA_EV_BEFORE] = "before",
+	};
+
+	return word(words, CPA_EV_KINDS, kind);
+}
+
+const char *cpa_names_clock(uint32_t kind)
+{
+	static const char *const words[] = {
+		[CPA_CLOCK_RSEQ] = "rseq",
+		[CPA_CLOCK_PERF] = "perf",
+		[CPA_CLOCK_SYSCALL] = "syscall",
+	};
+
+	return word(words, ARRAY_SIZE(words), kind);
+}
+
+static bool sound(const struct cpa_dump *dump, const struct cpa_component *row)
+{
+	return row->kind >= CPA_FUNCTION && row->kind <= CPA_ACTIVITY &&
+	       row->by <= CPA_BY_EXTERNAL && row->slot < dump->header.slots &&
+	       (row->by != CPA_BY_EXTERNAL || row->address < CPA_EXTERNALS);
+}
+
+static void read_components(struct cpa_names *names, struct cpa_dump *dump)
+{
+	names->components = dump->rows[CPA_TABLE_COMPONENTS];
+	names->component = xcalloc(names->components + 1, sizeof(*names->component));
+	names->component_place = xcalloc(names->components + 1, sizeof(struct cpa_place));
+	for (uint32_t i = 0; i < names->components; i++) {
+		struct cpa_component *row = &names->component[i];
+
+		if (cpa_dump_row(dump, CPA_TABLE_COMPONENTS, i + 1, row, sizeof(*row)) &&
+		    !sound(dump, row)) {
+			cpa_dump_skip(dump, CPA_TABLE_COMPONENTS);
+			row->key = 0;
+		}
+	}
+}
+
+static void read_modules(struct cpa_names *names, struct cpa_dump *dump)
+{
+	struct cpa_module *modules;
+
+	names->modules = dump->rows[CPA_TABLE_MODULES];
+	modules = xcalloc(names->modules + 1, sizeof(*modules));
+	for (uint32_t i = 0; i < names->modules; i++)
+		cpa_dump_row(dump, CPA_TABLE_MODULES, i + 1, &modules[i], sizeof(modules[i]));
+	names->symbols = cpa_symbols_open(modules, names->modules);
+	free(modules);
+}
+
+void cpa_names_init(struct cpa_names *names, struct cpa_dump *dump)
+{
+	*names = (struct cpa_names){ .sites = dump->rows[CPA_TABLE_SITES] };
+	read_components(names, dump);
+	read_modules(names, dump);
+	names->site = xcalloc(names->sites + 1, sizeof(*names->site));
+	names->site_place = xcalloc(names->sites + 1, sizeof(struct cpa_place));
+	for (uint32_t i = 0; i < names->sites; i++)
+		cpa_dump_row(dump, CPA_TABLE_SITES, i + 1, &names->site[i], sizeof(names->site[i]));
+}
+
+static void free_places(struct cpa_place *places, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		free(places[i].name);
+		free(places[i].location);
+	}
+	free(places);
+}
+
+void cpa_names_fini(struct cpa_names *names)
+{
+	free_places(names->component_place, names->components);
+	free_places(names->site_place, names->sites);
+	free(names->component);
+	free(names->site);
+	cpa_symbols_close(names->symbols);
+}
+
+const struct cpa_component *cpa_names_row(const struct cpa_names *names, uint32_t component)
+{
+	if (component == 0 || component > names->components ||
+	    names->component[component - 1].key == 0)
+		return NULL;
+	return &names->component[component - 1];
+}
+
+/* "mutex from cache_init": a lock class that is known by the code that set it up or used it. */
+static void name_by_site(struct cpa_place *place, const struct cpa_component *row,
+			 const char *between)
+{
+	const char *kind = row->object_kind == CPA_SPIN ? "spin lock" :
+			   row->object_kind == 0	? "lock" :
+							  cpa_names_object_kind(row->object_kind);
+	char *name = cpa_format_text("%s %s %s", kind, between, place->name);
+
+	free(place->name);
+	place->name = name;
+}
+
+static struct cpa_place find_place(struct cpa_names *names, const struct cpa_component *row)
+{
+	struct cpa_place place = { 0 };
+
+	switch (row->by) {
+	case CPA_BY_EXTERNAL:
+		place.name = xstrdup(external_names[row->address]);
+		break;
+	case CPA_BY_VARIABLE:
+		place = cpa_symbols_variable(names->symbols, row->module, row->address);
+		break;
+	case CPA_BY_INIT_SITE:
+		place = cpa_symbols_code(names->symbols, row->module, row->address, true);
+		name_by_site(&place, row, "from");
+		break;
+	case CPA_BY_FIRST_SITE:
+		place = cpa_symbols_code(names->symbols, row->module, row->address, true);
+		name_by_site(&place, row, "first used in");
+		break;
+	default:
+		/* The main thread has no start routine that pthread_create was given. */
+		if (row->kind == CPA_THREAD && row->address == 0)
+			place.name = xstrdup("main");
+		else
+			place = cpa_symbols_code(names->symbols, row->module, row->address, false);
+	}
+	return place;
+}
+
+const struct cpa_place *cpa_names_component(struct cpa_names *names, uint32_t component)
+{
+	static const struct cpa_place none;
+	const struct cpa_component *row = cpa_names_row(names, component);
+	struct cpa_place *place;
+
+	if (!row)
+		return &none;
+	place = &names->component_place[component - 1];
+	if (!place->name)
+		*place = find_place(names, row);
+	return place;
+}
+
+const struct cpa_place *cpa_names_site(struct cpa_names *names, uint32_t site)
+{
+	static const struct cpa_place none;
+	struct cpa_place *place;
+
+	if (site == 0 || site > names->sites || names->site[site - 1].key == 0)
+		return &none;
+	place = &names->site_place[site - 1];
+	if (!place->name)
+		*place = cpa_symbols_code(names->symbols, names->site[site - 1].module,
+					  names->site[site - 1].key, true);
+	return place;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/names.h - what people call the rows of a session: components, sites, kinds */
+#ifndef CPA_ANALYSIS_NAMES_H
+#define CPA_ANALYSIS_NAMES_H
+
+#include "analysis/load.h"
+#include "analysis/symbols.h"
+
+struct cpa_names {
+	uint32_t components, sites, modules; /* rows of each */
+	struct cpa_component *component;     /* [row - 1]; key 0: unused or broken */
+	struct cpa_place *component_place;
+	struct cpa_site *site;
+	struct cpa_place *site_place;
+	struct cpa_symbols *symbols;
+};
+
+/* Read the component, site and module rows. Broken ones are skipped and counted in @dump. */
+void cpa_names_init(struct cpa_names *names, struct cpa_dump *dump);
+void cpa_names_fini(struct cpa_names *names);
+
+/* The row, NULL if it is unused or broken. */
+const struct cpa_component *cpa_names_row(const struct cpa_names *names, uint32_t component);
+
+/*
+ * The name and place of a component or site. NULL name: there is no such row. The texts belong
+ * to @names.
+ */
+const struct cpa_place *cpa_names_component(struct cpa_names *names, uint32_t component);
+const struct cpa_place *cpa_names_site(struct cpa_names *names, uint32_t site);
+
+/* One word for each kind, "other" for those unknown. */
+const char *cpa_names_component_kind(uint32_t kind);
+const char *cpa_names_object_kind(uint32_t kind);
+const char *cpa_names_event(uint32_t kind);
+const char *cpa_names_clock(uint32_t kind);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/notes.c - what went wrong, and what that means for the figures */
+#include <inttypes.h>
+#include <math.h>
+
+#include "analysis/build.h"
+
+/* What stands behind the number, by counter. Those that are no trouble have no text. */
+static const char *const counter_notes[CPA_DIAG_COUNT] = {
+	[CPA_DIAG_SAMPLES_LOST] = "samples were lost: the shares of functions are less exact.",
+	[CPA_DIAG_OBJECTS_REFUSED] =
+		"operations were on objects that found no row: their dependencies are missing, "
+		"and the critical path may be too short.",
+	[CPA_DIAG_EDGES_REFUSED] = "operations are missing from the activity graph, which was "
+				   "full: paths and components are not affected.",
+	[CPA_DIAG_THREADS_REFUSED] = "threads ran unprofiled: their time is in no figure.",
+	[CPA_DIAG_VERSIONS_REFUSED] =
+		"times a path could not be extended for want of memory: shares and savings are "
+		"too small.",
+	[CPA_DIAG_TOKENS_REFUSED] = "signals and posts could not be remembered: the waits that "
+				    "they ended depend on nothing.",
+	[CPA_DIAG_UNMATCHED_WAKES] = "waits ended without a release that was seen: they count as "
+				     "external time, \"unseen\".",
+	[CPA_DIAG_NESTED] = "operations in signal handlers interrupted the profiler and were not "
+			    "recorded.",
+	[CPA_DIAG_FOREIGN_UNLOCKS] =
+		"unlocks came from a thread that did not hold the lock: its hold time is not "
+		"known.",
+	[CPA_DIAG_FORKS] = "child processes were not profiled.",
+	[CPA_DIAG_HELD_OVERFLOW] =
+		"locks were taken by threads that held 16 others: time in them does not count as "
+		"theirs.",
+	[CPA_DIAG_SAMPLERS_REFUSED] =
+		"threads had no sampler: the functions they spent time in are not known.",
+	[CPA_DIAG_ALIASED_CLASSES] =
+		"components had to share a slot with another: set CPA_COMPONENTS higher to tell "
+		"them apart.",
+};
+
+static const char *const table_names[CPA_TABLES] = {
+	[CPA_TABLE_THREADS] = "thread",	      [CPA_TABLE_OBJECTS] = "object",
+	[CPA_TABLE_COMPONENTS] = "component", [CPA_TABLE_SITES] = "site",
+	[CPA_TABLE_MODULES] = "module",	      [CPA_TABLE_NODES] = "graph node",
+	[CPA_TABLE_EDGES] = "graph edge",     [CPA_TABLE_TOKENS] = "token",
+};
+
+static void note_rows(struct cpa_build *build)
+{
+	const struct cpa_dump *dump = build->dump;
+	struct cpa_profile *profile = build->profile;
+
+	for (uint32_t id = 0; id < CPA_TABLES && id < dump->header.tables; id++) {
+		uint32_t refused = dump->header.table[id].refused;
+
+		if (refused)
+			cpa_profile_note(profile,
+					 "%" PRIu32 " %s rows were wanted when there was "
+					 "no space for more.",
+					 refused, table_names[id]);
+		if (dump->broken[id])
+			cpa_profile_note(profile,
+					 "%" PRIu64 " %s rows in the dump are damaged or "
+					 "cut off and were left out.",
+					 dump->broken[id], table_names[id]);
+	}
+	if (dump->broken_paths)
+		cpa_profile_note(profile,
+				 "%" PRIu64 " paths in the dump are damaged or cut off: "
+				 "the critical path may be too short.",
+				 dump->broken_paths);
+	if (dump->unsteady)
+		cpa_profile_note(profile,
+				 "%" PRIu64 " rows changed while they were read: some of "
+				 "their figures may not fit together.",
+				 dump->unsteady);
+}
+
+/* The kernel's account of the process must agree with the sum over our threads. */
+static void note_cpu(struct cpa_build *build)
+{
+	const struct cpa_header *header = &build->dump->header;
+	struct cpa_profile *profile = build->profile;
+	double kernel = ((double)header->cpu_end_ns - (double)header->cpu_before_ns) * 1e-9;
+	double ours = profile->program.cpu_s;
+
+	if (header->cpu_end_ns == 0 || fabs(kernel - ours) < 0.02 ||
+	    fabs(kernel - ours) < kernel / 20)
+		return;
+	cpa_profile_note(profile,
+			 "The kernel counted %.3f s of CPU time, the threads' figures sum "
+			 "up to %.3f s: some threads or activities are not in them.",
+			 kernel, ours);
+}
+
+static void note_modules(struct cpa_build *build)
+{
+	for (uint32_t i = 1; i <= build->names.modules; i++) {
+		const char *trouble = cpa_symbols_trouble(build->names.symbols, i);
+
+		if (trouble)
+			cpa_profile_note(build->profile, "%s", trouble);
+	}
+}
+
+void cpa_build_diagnostics(struct cpa_build *build)
+{
+	const struct cpa_header *header = &build->dump->header;
+	struct cpa_profile *profile = build->profile;
+	struct cpa_diagnostics_figures *diagnostics = &profile->diagnostics;
+
+	diagnostics->clock = cpa_names_clock(header->clock);
+	diagnostics->samples = header->diag[CPA_DIAG_SAMPLES];
+	diagnostics->samples_lost = header->diag[CPA_DIAG_SAMPLES_LOST];
+	diagnostics->objects_untracked = header->diag[CPA_DIAG_OBJECTS_REFUSED];
+	for (uint32_t i = 0; i < CPA_DIAG_COUNT; i++)
+		if (counter_notes[i] && header->diag[i])
+			cpa_profile_note(profile, "%" PRIu64 " %s", header->diag[i],
+					 counter_notes[i]);
+	if (header->state == CPA_EXECED)
+		cpa_profile_note(profile, "The program replaced itself with another (exec), which "
+					  "was not profiled here.");
+	if (profile->threads == 0)
+		cpa_profile_note(profile, "No thread left any figures.");
+	note_rows(build);
+	note_cpu(build);
+	note_modules(build);
+}

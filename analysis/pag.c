@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/pag.c - nodes and edges of the PAG summary */
+#include <libiberty/libiberty.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/build.h"
+#include "analysis/format.h"
+
+/* "push (queue.c:88)", NULL if nothing is known. */
+static char *describe_site(struct cpa_names *names, uint32_t site)
+{
+	const struct cpa_place *place = cpa_names_site(names, site);
+
+	if (!place->name)
+		return NULL;
+	if (!place->location)
+		return xstrdup(place->name);
+	return cpa_format_text("%s (%s)", place->name, place->location);
+}
+
+/* Return, by row - 1, which nodes exist. */
+static bool *build_nodes(struct cpa_build *build)
+{
+	struct cpa_profile *profile = build->profile;
+	struct cpa_dump *dump = build->dump;
+	uint32_t rows = dump->rows[CPA_TABLE_NODES];
+	bool *exists = xcalloc(rows + 1, sizeof(*exists));
+
+	profile->node = xcalloc(rows + 1, sizeof(*profile->node));
+	for (uint32_t i = 1; i <= rows; i++) {
+		struct cpa_node row;
+		const struct cpa_place *class;
+
+		if (!cpa_dump_row(dump, CPA_TABLE_NODES, i, &row, sizeof(row)))
+			continue;
+		if (row.kind == 0 || row.kind >= CPA_EV_KINDS) {
+			cpa_dump_skip(dump, CPA_TABLE_NODES);
+			continue;
+		}
+		class = cpa_names_component(&build->names, row.class);
+		exists[i - 1] = true;
+		profile->node[profile->nodes++] = (struct cpa_node_figures){
+			.id = i,
+			.kind = cpa_names_event(row.kind),
+			.site = describe_site(&build->names, row.site),
+			.class = class->name ? xstrdup(class->name) : NULL,
+		};
+	}
+	return exists;
+}
+
+void cpa_build_mix(struct cpa_edge *edge, uint64_t mix)
+{
+	if (mix == 0)
+		return;
+	for (unsigned i = 0; i < CPA_MIX; i++) {
+		if (edge->mix[i] == 0 || edge->mix[i] >> 48 == mix >> 48) {
+			/* The weights of one slot add up; a sum too large stays at the most. */
+			uint64_t sum = (edge->mix[i] & CPA_DELTA_TICKS) + (mix & CPA_DELTA_TICKS);
+
+			sum = sum < CPA_DELTA_TICKS ? sum : CPA_DELTA_TICKS;
+			edge->mix[i] = (mix & ~CPA_DELTA_TICKS) | sum;
+			return;
+		}
+	}
+}
+
+/* Read the edge rows on top of what the threads' caches hold. A broken or unused row: key 0. */
+static void read_edges(struct cpa_build *build, const bool *exists)
+{
+	struct cpa_dump *dump = build->dump;
+	uint32_t nodes = dump->rows[CPA_TABLE_NODES];
+
+	for (uint32_t i = 0; i < build->edges; i++) {
+		struct cpa_edge row, *sum = &build->edge[i];
+
+		if (!cpa_dump_row(dump, CPA_TABLE_EDGES, i + 1, &row, sizeof(row)))
+			continue;
+		if (row.from == 0 || row.from > nodes || !exists[row.from - 1] || row.to == 0 ||
+		    row.to > nodes || !exists[row.to - 1] || row.dependency > 1 ||
+		    row.slot >= dump->header.slots) {
+			cpa_dump_skip(dump, CPA_TABLE_EDGES);
+			continue;
+		}
+		row.count += sum->count;
+		row.weight += sum->weight;
+		row.followed += sum->followed;
+		for (unsigned k = 0; k < CPA_MIX && sum->mix[k]; k++)
+			cpa_build_mix(&row, sum->mix[k]);
+		*sum = row;
+	}
+}
+
+/* By slot: how many edges and components use it. */
+static uint32_t *count_users(struct cpa_build *build)
+{
+	uint32_t *users = xcalloc(build->dump->header.slots, sizeof(*users));
+
+	for (uint32_t i = 1; i <= build->names.components; i++) {
+		const struct cpa_component *row = cpa_names_row(&build->names, i);
+
+		/* The row of an activity is its edge's own. */
+		if (row && (row->kind != CPA_ACTIVITY || row->shared))
+			users[row->slot]++;
+	}
+	for (uint32_t i = 0; i < build->edges; i++)
+		if (build->edge[i].key)
+			users[build->edge[i].slot]++;
+	return users;
+}
+
+/* The name of the function with @slot, NULL if there is none. */
+static const char *function_of(const struct cpa_profile *profile, uint64_t slot)
+{
+	for (size_t i = 0; i < profile->components; i++)
+		if (profile->component[i].slot == slot &&
+		    profile->component[i].kind == CPA_FUNCTION)
+			return profile->component[i].name;
+	return NULL;
+}
+
+/* Samples fade with time: what they still tell is a share. */
+static void add_functions(const struct cpa_profile *profile, const struct cpa_edge *edge,
+			  struct cpa_edge_figures *figures)
+{
+	double sum = 0;
+
+	for (unsigned k = 0; k < CPA_MIX; k++)
+		sum += (double)(edge->mix[k] & CPA_DELTA_TICKS);
+	for (unsigned k = 0; k < CPA_MIX; k++) {
+		uint64_t samples = edge->mix[k] & CPA_DELTA_TICKS;
+		const char *name = samples ? function_of(profile, edge->mix[k] >> 48) : NULL;
+
+		if (name)
+			figures->function[figures->functions++] = (struct cpa_mix_figures){
+				.function = xstrdup(name),
+				.share = (double)samples / sum,
+			};
+	}
+}
+
+static void build_edges(struct cpa_build *build)
+{
+	struct cpa_profile *profile = build->profile;
+	uint32_t *users = count_users(build);
+
+	profile->edge = xcalloc(build->edges + 1, sizeof(*profile->edge));
+	for (uint32_t i = 0; i < build->edges; i++) {
+		const struct cpa_edge *edge = &build->edge[i];
+		struct cpa_edge_figures *figures = &profile->edge[profile->edges];
+
+		if (edge->key == 0)
+			continue;
+		profile->edges++;
+		*figures = (struct cpa_edge_figures){
+			.from = edge->from,
+			.to = edge->to,
+			.dependency = edge->dependency,
+			.own_slot = edge->slot >= CPA_SLOT_FIRST && users[edge->slot] == 1,
+			.count = edge->count,
+			.followed = edge->followed,
+			.weight_s = cpa_build_seconds(build, edge->weight),
+			.on_path_s = cpa_build_seconds(build, build->program.share[edge->slot]),
+			.observed_s = cpa_build_seconds(build, build->program.observed[edge->slot]),
+		};
+		add_functions(profile, edge, figures);
+	}
+	free(users);
+}
+
+void cpa_build_pag(struct cpa_build *build)
+{
+	bool *exists = build_nodes(build);
+
+	read_edges(build, exists);
+	build_edges(build);
+	free(exists);
+}

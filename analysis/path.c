@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/path.c - paths of the session with a value for each component slot */
+#include "analysis/path.h"
+
+#include <libiberty/libiberty.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t add(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+void cpa_vector_init(struct cpa_vector *vector, uint32_t slots)
+{
+	uint64_t *values = xcalloc(3 * (size_t)slots, sizeof(*values));
+
+	*vector = (struct cpa_vector){
+		.slots = slots,
+		.slack = values,
+		.share = values + slots,
+		.observed = values + 2 * (size_t)slots,
+	};
+}
+
+void cpa_vector_fini(struct cpa_vector *vector)
+{
+	free(vector->slack);
+}
+
+static bool read_version(struct cpa_vector *vector, const struct cpa_dump *dump, uint64_t offset)
+{
+	struct cpa_version version;
+	uint64_t *const half[] = { vector->slack, vector->share, vector->observed };
+
+	if (!cpa_dump_bytes(dump, offset, &version, sizeof(version)) ||
+	    version.slots > vector->slots)
+		return false;
+	offset += sizeof(version);
+	for (size_t i = 0; i < ARRAY_SIZE(half); i++) {
+		uint64_t size = version.slots * sizeof(uint64_t);
+
+		if (!cpa_dump_bytes(dump, offset, half[i], size))
+			return false;
+		offset += size;
+	}
+	return true;
+}
+
+bool cpa_vector_read(struct cpa_vector *vector, const struct cpa_dump *dump,
+		     const struct cpa_path *path)
+{
+	memset(vector->slack, 0, 3 * vector->slots * sizeof(*vector->slack));
+	vector->len = path->len;
+	vector->released = path->released;
+	memcpy(vector->kind, path->observed, sizeof(vector->kind));
+	if (path->version && !read_version(vector, dump, path->version))
+		return false;
+	for (size_t i = 0; i < CPA_PATH_DELTAS && path->delta[i]; i++) {
+		uint64_t ticks = path->delta[i] & CPA_DELTA_TICKS;
+		uint64_t slot = path->delta[i] >> 48;
+
+		if (slot >= vector->slots)
+			return false;
+		vector->observed[slot] = add(vector->observed[slot], ticks);
+		vector->slack[slot] = add(vector->slack[slot], ticks);
+		vector->share[slot] = add(vector->share[slot], ticks);
+	}
+	for (uint32_t c = 0; c < vector->slots; c++) {
+		if (vector->slack[c] > vector->len)
+			vector->slack[c] = vector->len;
+		if (vector->share[c] > vector->len)
+			vector->share[c] = vector->len;
+	}
+	return true;
+}
+
+void cpa_vector_join(struct cpa_vector *local, const struct cpa_vector *remote)
+{
+	bool longer = remote->len > local->len;
+	uint64_t distance = longer ? remote->len - local->len : local->len - remote->len;
+
+	for (uint32_t c = 0; c < local->slots; c++) {
+		uint64_t winner = longer ? remote->slack[c] : local->slack[c];
+		uint64_t other = add(longer ? local->slack[c] : remote->slack[c], distance);
+
+		local->slack[c] = winner < other ? winner : other;
+		if (longer)
+			local->share[c] = remote->share[c];
+	}
+	if (longer)
+		local->len = remote->len;
+}

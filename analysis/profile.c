@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/profile.c - the program's figures, and the order in which the others are computed */
+#include "analysis/profile.h"
+
+#include <libiberty/libiberty.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analysis/build.h"
+#include "analysis/printable.h"
+
+void cpa_profile_note(struct cpa_profile *profile, const char *format, ...)
+{
+	struct cpa_diagnostics_figures *diagnostics = &profile->diagnostics;
+	va_list args;
+
+	va_start(args, format);
+	diagnostics->note =
+		xrealloc(diagnostics->note, (diagnostics->notes + 1) * sizeof(*diagnostics->note));
+	diagnostics->note[diagnostics->notes++] = xvasprintf(format, args);
+	va_end(args);
+}
+
+/* Seconds per tick of the time stamp counter, from the two points that the writer left. */
+static double tick_length(const struct cpa_header *header, struct cpa_profile *profile)
+{
+	double ticks = (double)header->last_ticks - (double)header->start_ticks;
+	double nanoseconds = (double)header->last_ns - (double)header->start_ns;
+
+	/* Counters run at 0.1 to 10 GHz. */
+	if (ticks > 0 && nanoseconds / ticks > 0.1 && nanoseconds / ticks < 10)
+		return nanoseconds / ticks * 1e-9;
+	cpa_profile_note(profile,
+			 "The rate of the clock is not known: all times are as if it were 1 GHz.");
+	return 1e-9;
+}
+
+static double ratio(double a, double b)
+{
+	return b > 0 ? a / b : 0;
+}
+
+/* The observed path must tile the wall time: all of it is one chain of activities. */
+static void check_tiles(struct cpa_profile *profile)
+{
+	struct cpa_program_figures *program = &profile->program;
+	double missing = program->wall_s - program->observed_path_s;
+
+	if (fabs(missing) > 1e-3 && fabs(missing) > program->wall_s / 1000)
+		cpa_profile_note(profile,
+				 "The observed path is %.6f s %s than the run: its shares are "
+				 "of the path, not of the run.",
+				 fabs(missing), missing > 0 ? "shorter" : "longer");
+}
+
+static void build_program(struct cpa_build *build)
+{
+	const struct cpa_header *header = &build->dump->header;
+	struct cpa_program_figures *program = &build->profile->program;
+	uint64_t end = header->state == CPA_RUNNING ? 0 : header->end_ticks;
+
+	if (end < header->start_ticks)
+		end = build->program.released;
+	if (end < header->start_ticks)
+		end = header->start_ticks;
+	program->exe = cpa_printable(header->exe, sizeof(header->exe));
+	program->state = header->state;
+	program->complete = header->state == CPA_COMPLETE;
+	program->cores = header->cores;
+	program->threads = build->profile->threads;
+	program->wall_s = cpa_build_seconds(build, end - header->start_ticks);
+	program->cpu_s = cpa_build_seconds(build, build->cpu);
+	program->external_s = cpa_build_seconds(build, build->external);
+	program->critical_path_s = cpa_build_seconds(build, build->program.len);
+	for (uint32_t i = 0; i < CPA_TIME_KINDS; i++) {
+		program->segment_s[i] = cpa_build_seconds(build, build->program.kind[i]);
+		program->observed_path_s += program->segment_s[i];
+	}
+	program->parallelism = ratio(program->cpu_s, program->wall_s);
+	program->max_parallelism =
+		ratio(cpa_build_seconds(build, build->process) + program->external_s,
+		      program->critical_path_s);
+	program->utilization = ratio(program->parallelism, program->cores);
+	check_tiles(build->profile);
+}
+
+struct cpa_profile *cpa_profile_build(struct cpa_dump *dump)
+{
+	struct cpa_build build = {
+		.dump = dump,
+		.profile = xcalloc(1, sizeof(struct cpa_profile)),
+		.total = xcalloc(dump->header.slots, sizeof(uint64_t)),
+		.edges = dump->rows[CPA_TABLE_EDGES],
+		.edge = xcalloc(dump->rows[CPA_TABLE_EDGES] + 1, sizeof(struct cpa_edge)),
+	};
+
+	build.tick_s = tick_length(&dump->header, build.profile);
+	cpa_names_init(&build.names, dump);
+	cpa_vector_init(&build.program, dump->header.slots);
+	cpa_build_threads(&build);
+	build_program(&build);
+	cpa_build_components(&build);
+	cpa_build_objects(&build);
+	cpa_build_pag(&build);
+	cpa_build_diagnostics(&build);
+	cpa_vector_fini(&build.program);
+	cpa_names_fini(&build.names);
+	free(build.total);
+	free(build.edge);
+	return build.profile;
+}
+
+static void free_edges(struct cpa_profile *profile)
+{
+	for (size_t i = 0; i < profile->edges; i++)
+		for (uint32_t k = 0; k < profile->edge[i].functions; k++)
+			free(profile->edge[i].function[k].function);
+	free(profile->edge);
+}
+
+void cpa_profile_free(struct cpa_profile *profile)
+{
+	free(profile->program.exe);
+	for (size_t i = 0; i < profile->components; i++) {
+		free(profile->component[i].name);
+		free(profile->component[i].location);
+	}
+	for (size_t i = 0; i < profile->threads; i++) {
+		free(profile->thread[i].name);
+		free(profile->thread[i].start_routine);
+	}
+	for (size_t i = 0; i < profile->objects; i++) {
+		free(profile->object[i].class);
+		free(profile->object[i].location);
+	}
+	for (size_t i = 0; i < profile->nodes; i++) {
+		free(profile->node[i].site);
+		free(profile->node[i].class);
+	}
+	for (size_t i = 0; i < profile->diagnostics.notes; i++)
+		free(profile->diagnostics.note[i]);
+	free_edges(profile);
+	free(profile->component);
+	free(profile->thread);
+	free(profile->object);
+	free(profile->node);
+	free(profile->diagnostics.note);
+	free(profile);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analysis/profile.h - everything a report shows, computed from a session file
+ *
+ * Times are seconds. All texts are printable and belong to the profile; a location may be NULL.
+ */
+#ifndef CPA_ANALYSIS_PROFILE_H
+#define CPA_ANALYSIS_PROFILE_H
+
+#include "analysis/load.h"
+
+struct cpa_program_figures {
+	char *exe;
+	enum cpa_session_state state;
+	bool complete; /* it ran to its end */
+	uint32_t cores;
+	size_t threads; /* rows with figures */
+	double wall_s;	/* of an unfinished run: up to the last event seen */
+	double cpu_s;	/* of all threads: work, waiting and probes */
+	double external_s;
+	double critical_path_s; /* inherent: L */
+	double observed_path_s;
+	double segment_s[CPA_TIME_KINDS]; /* of the observed path */
+	double parallelism;		  /* cpu / wall */
+	double max_parallelism;		  /* (cpu + external) / critical path */
+	double utilization;		  /* cpu / (wall * cores) */
+};
+
+struct cpa_component_figures {
+	enum cpa_component_kind kind;
+	enum cpa_class_by by;
+	char *name;
+	char *location;
+	bool shared; /* several components, or one of several runs of a slot: see name */
+	uint32_t slot;
+	double total_s; /* process time of all threads; of an external, time blocked */
+	double critical_path_s, observed_path_s; /* its share of either path */
+	double saved_s;				 /* what zeroing it takes off the inherent path */
+};
+
+struct cpa_thread_figures {
+	uint32_t tid;
+	uint32_t earlier; /* other threads whose sums are in this row */
+	char *name;
+	char *start_routine;
+	uint64_t events;
+	double cpu_s, wait_s, external_s, runqueue_s, probe_s;
+	double critical_path_s; /* length of the longest inherent path to its last event */
+};
+
+/* One lock class. */
+struct cpa_object_figures {
+	const char *kind;
+	char *class;
+	char *location;
+	enum cpa_class_by by;
+	uint64_t objects; /* ever made */
+	uint64_t acquisitions, contended, handoffs;
+	double wait_s, hold_s;
+	bool has_slot; /* the two below are known; with a shared slot, of all that share it */
+	double saved_s, critical_path_s;
+};
+
+struct cpa_node_figures {
+	uint32_t id;
+	const char *kind;
+	char *site;  /* "function (file:line)" or NULL */
+	char *class; /* or NULL */
+};
+
+struct cpa_mix_figures {
+	char *function;
+	double share; /* of the samples seen in the activity */
+};
+
+struct cpa_edge_figures {
+	uint32_t from, to; /* node ids */
+	bool dependency;
+	bool own_slot; /* on_path_s and observed_s are known */
+	uint64_t count, followed;
+	double weight_s, on_path_s, observed_s;
+	uint32_t functions;
+	struct cpa_mix_figures function[CPA_MIX];
+};
+
+struct cpa_diagnostics_figures {
+	double probe_s;
+	const char *clock;
+	uint64_t samples, samples_lost, objects_untracked;
+	size_t notes;
+	char **note; /* sentences */
+};
+
+struct cpa_profile {
+	struct cpa_program_figures program;
+	size_t components, threads, objects, nodes, edges;
+	struct cpa_component_figures *component; /* by saved_s, most first */
+	struct cpa_thread_figures *thread;	 /* by row */
+	struct cpa_object_figures *object;	 /* by wait_s, most first */
+	struct cpa_node_figures *node;
+	struct cpa_edge_figures *edge;
+	struct cpa_diagnostics_figures diagnostics;
+};
+
+/* Compute the profile; broken rows are counted in @dump. The caller frees it. */
+struct cpa_profile *cpa_profile_build(struct cpa_dump *dump);
+void cpa_profile_free(struct cpa_profile *profile);
+
+/* Append a sentence to the diagnostics. */
+void cpa_profile_note(struct cpa_profile *profile, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/report.c - cpa-report: the command line */
+#include <dirent.h>
+#include <errno.h>
+#include <getopt.h>
+#include <libiberty/libiberty.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analysis/json.h"
+#include "analysis/load.h"
+#include "analysis/printable.h"
+#include "analysis/text.h"
+
+#define EXIT_BAD_DUMP  1
+#define EXIT_BAD_USAGE 2
+
+#define WIDTH_MIN     40
+#define WIDTH_MAX     1000
+#define WIDTH_DEFAULT 80
+#define TOP_DEFAULT   10
+#define TOP_MAX	      1000000
+
+enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+struct options {
+	bool json;
+	enum color color;
+	enum cpa_level level;
+	size_t top, width; /* width 0: find out */
+	const char *dump;  /* NULL: the newest here */
+};
+
+static const char help[] =
+	"Usage: cpa-report [OPTIONS] [DUMP]\n"
+	"Show what decided how long a program ran, from a dump that cpa run left.\n"
+	"Without DUMP: the newest *.dump in the current folder.\n"
+	"\n"
+	"  --format text|json        default: text; JSON holds everything\n"
+	"  --level LEVEL             all, program, component, thread, object or pag (text)\n"
+	"  --top N                   rows of each table (text), default 10\n"
+	"  --color auto|always|never default: auto, on a terminal unless NO_COLOR is set\n"
+	"  --width N                 columns of a line (text), default: the terminal's, or 80\n"
+	"  --help, --version\n"
+	"\n"
+	"Exit status: 0, 1 for a dump that cannot be read, 2 for wrong usage.\n";
+
+/* Complain about the value of an option and leave. */
+static void __attribute__((noreturn))
+bad_usage(const char *option, const char *value, const char *expected)
+{
+	char *text = value ? cpa_printable(value, SIZE_MAX) : NULL;
+
+	fprintf(stderr, "cpa-report: %s%s%s: %s (see cpa-report --help)\n", option, text ? " " : "",
+		text ? text : "", expected);
+	free(text);
+	exit(EXIT_BAD_USAGE);
+}
+
+static size_t parse_number(const char *option, const char *value, size_t least, size_t most,
+			   const char *expected)
+{
+	char *end;
+	unsigned long number;
+
+	errno = 0;
+	number = strtoul(value, &end, 10);
+	if (errno || end == value || *end || value[0] == '-' || number < least || number > most)
+		bad_usage(option, value, expected);
+	return number;
+}
+
+static enum cpa_level parse_level(const char *value)
+{
+	for (unsigned level = 0; level < CPA_LEVELS; level++)
+		if (strcmp(value, cpa_level_name(level)) == 0)
+			return level;
+	bad_usage("--level", value, "all, program, component, thread, object or pag expected");
+}
+
+static enum color parse_color(const char *value)
+{
+	static const char *const names[] = { "auto", "always", "never" };
+
+	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(value, names[i]) == 0)
+			return i;
+	bad_usage("--color", value, "auto, always or never expected");
+}
+
+static bool parse_format(const char *value)
+{
+	if (strcmp(value, "csv") == 0)
+		bad_usage("--format", value, "not written by this release; use json");
+	if (strcmp(value, "text") != 0 && strcmp(value, "json") != 0)
+		bad_usage("--format", value, "text or json expected");
+	return value[0] == 'j';
+}
+
+static struct options parse_options(int argc, char **argv)
+{
+	static const struct option known[] = {
+		{ "format", required_argument, NULL, 'f' },
+		{ "level", required_argument, NULL, 'l' },
+		{ "top", required_argument, NULL, 't' },
+		{ "color", required_argument, NULL, 'c' },
+		{ "width", required_argument, NULL, 'w' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'v' },
+		{ 0 },
+	};
+	struct options options = { .top = TOP_DEFAULT };
+	int option;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":", known, NULL)) != -1) {
+		switch (option) {
+		case 'f':
+			options.json = parse_format(optarg);
+			break;
+		case 'l':
+			options.level = parse_level(optarg);
+			break;
+		case 't':
+			options.top = parse_number("--top", optarg, 1, TOP_MAX,
+						   "a number from 1 to 1000000 expected");
+			break;
+		case 'c':
+			options.color = parse_color(optarg);
+			break;
+		case 'w':
+			options.width = parse_number("--width", optarg, WIDTH_MIN, WIDTH_MAX,
+						     "a number from 40 to 1000 expected");
+			break;
+		case 'h':
+			fputs(help, stdout);
+			exit(fflush(stdout) ? EXIT_BAD_DUMP : 0);
+		case 'v':
+			puts("cpa-report " CPA_VERSION);
+			exit(fflush(stdout) ? EXIT_BAD_DUMP : 0);
+		case ':':
+			bad_usage("option", argv[optind - 1], "a value is missing");
+		default:
+			bad_usage("option", argv[optind - 1], "not known, or not unique");
+		}
+	}
+	if (argc - optind > 1)
+		bad_usage("argument", argv[optind + 1], "one dump expected");
+	options.dump = argv[optind];
+	return options;
+}
+
+/* The newest *.dump in the current folder, which the caller frees; NULL if there is none. */
+static char *find_newest(void)
+{
+	struct timespec newest = { 0 };
+	struct dirent *entry;
+	char *name = NULL;
+	DIR *folder = opendir(".");
+
+	while (folder && (entry = readdir(folder))) {
+		size_t length = strlen(entry->d_name);
+		struct stat st;
+
+		if (length < 5 || strcmp(entry->d_name + length - 5, ".dump") != 0 ||
+		    stat(entry->d_name, &st) < 0 || !S_ISREG(st.st_mode))
+			continue;
+		if (name &&
+		    (st.st_mtim.tv_sec < newest.tv_sec ||
+		     (st.st_mtim.tv_sec == newest.tv_sec && st.st_mtim.tv_nsec <= newest.tv_nsec)))
+			continue;
+		free(name);
+		name = xstrdup(entry->d_name);
+		newest = st.st_mtim;
+	}
+	if (folder)
+		closedir(folder);
+	return name;
+}
+
+static struct cpa_page make_page(const struct options *options)
+{
+	struct cpa_page page = { .out = stdout, .width = options->width };
+	const char *columns = getenv("COLUMNS"), *no_color = getenv("NO_COLOR");
+	struct winsize size;
+	bool terminal = isatty(STDOUT_FILENO);
+
+	page.color = options->color == COLOR_ALWAYS ||
+		     (options->color == COLOR_AUTO && terminal && !(no_color && *no_color));
+	if (!page.width && terminal) {
+		if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+			page.width = size.ws_col;
+		if (!page.width && columns)
+			page.width = strtoul(columns, NULL, 10);
+	}
+	if (page.width < WIDTH_MIN || page.width > WIDTH_MAX)
+		page.width = WIDTH_DEFAULT;
+	return page;
+}
+
+static int write_report(const struct cpa_profile *profile, const struct options *options)
+{
+	struct cpa_page page = make_page(options);
+	int ret = 0;
+
+	if (options->json)
+		ret = cpa_json_write(profile, stdout);
+	else
+		cpa_text_write(profile, &page, options->level, options->top);
+	if (fflush(stdout) || ferror(stdout) || ret < 0) {
+		fprintf(stderr, "cpa-report: cannot write the report: %s\n", strerror(errno));
+		return EXIT_BAD_DUMP;
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = parse_options(argc, argv);
+	char *file = options.dump ? xstrdup(options.dump) : find_newest();
+	struct cpa_profile *profile;
+	struct cpa_dump dump;
+	char *error;
+	int ret;
+
+	if (!file) {
+		fputs("cpa-report: no *.dump in this folder (name one, or make one with cpa run "
+		      "-- PROGRAM)\n",
+		      stderr);
+		return EXIT_BAD_DUMP;
+	}
+	ret = cpa_dump_open(&dump, file, &error);
+	free(file);
+	if (ret < 0) {
+		fprintf(stderr, "cpa-report: %s\n", error);
+		free(error);
+		return EXIT_BAD_DUMP;
+	}
+	profile = cpa_profile_build(&dump);
+	ret = write_report(profile, &options);
+	cpa_profile_free(profile);
+	cpa_dump_close(&dump);
+	return ret;
+}

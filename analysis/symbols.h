@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analysis/symbols.h - names of addresses, from the modules' files
+ *
+ * A module's file is read only if its build-id is the one that ran: a wrong name is worse than
+ * none. Separate debug files are found where the system keeps them; nothing is fetched.
+ */
+#ifndef CPA_ANALYSIS_SYMBOLS_H
+#define CPA_ANALYSIS_SYMBOLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shadow/layout.h"
+
+struct cpa_symbols;
+
+/* What is known of an address. Both texts are printable and freed by the caller. */
+struct cpa_place {
+	char *name;	/* "compute", "pool.queue[2].lock", "prog+0x1234", "0x7f12 [anonymous]" */
+	char *location; /* "/src/queue.c:88", else the module "libc.so.6", else NULL */
+};
+
+/* Prepare for the @count rows at @modules, which are copied. A row whose key is 0 is unused. */
+struct cpa_symbols *cpa_symbols_open(const struct cpa_module *modules, uint32_t count);
+void cpa_symbols_close(struct cpa_symbols *symbols);
+
+/*
+ * The function at the run-time @address of the module in row @module, where row 0 and rows that
+ * do not exist mean that no module holds it. @returned: the address is where a call returns to,
+ * and the call is in front of it.
+ */
+struct cpa_place cpa_symbols_code(struct cpa_symbols *symbols, uint32_t module, uint64_t address,
+				  bool returned);
+
+/* The same for a variable, or the part of one. */
+struct cpa_place cpa_symbols_variable(struct cpa_symbols *symbols, uint32_t module,
+				      uint64_t address);
+
+/*
+ * Why the module in row @module (1 to count) gave no names: a sentence, owned by @symbols; NULL
+ * if it did or if it was not asked.
+ */
+const char *cpa_symbols_trouble(const struct cpa_symbols *symbols, uint32_t module);
+
+#endif

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/text.c - a profile for people to read */
+#include "analysis/text.h"
+
+#include <libiberty/libiberty.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/format.h"
+#include "analysis/guidance.h"
+#include "analysis/names.h"
+#include "analysis/printable.h"
+
+#define LABEL 15 /* columns of the labels in the heading */
+
+const char *cpa_level_name(enum cpa_level level)
+{
+	static const char *const names[CPA_LEVELS] = {
+		[CPA_LEVEL_ALL] = "all",
+		[CPA_LEVEL_PROGRAM] = "program",
+		[CPA_LEVEL_COMPONENT] = "component",
+		[CPA_LEVEL_THREAD] = "thread",
+		[CPA_LEVEL_OBJECT] = "object",
+		[CPA_LEVEL_PAG] = "pag",
+	};
+
+	return names[level];
+}
+
+/* A heading, and the table under it. */
+static void put_heading(const struct cpa_page *page, const char *heading)
+{
+	fputc('\n', page->out);
+	cpa_page_put(page, CPA_STRONG, heading);
+	fputc('\n', page->out);
+}
+
+/* What was left out of a table of @count rows, and a note below it. */
+static void put_foot(const struct cpa_page *page, size_t count, size_t top, const char *note)
+{
+	char *text;
+
+	if (count <= top && !note)
+		return;
+	if (count <= top)
+		text = xstrdup(note);
+	else
+		text = cpa_format_text("%zu more (--top %zu shows all).%s%s", count - top, count,
+				       note ? " " : "", note ? note : "");
+	cpa_page_paragraph(page, CPA_FAINT, 0, text);
+	free(text);
+}
+
+static void put_program(const struct cpa_page *page, const struct cpa_program_figures *program)
+{
+	const char *end = program->complete	       ? "ran to its end" :
+			  program->state == CPA_EXECED ? "replaced by exec" :
+							 "DID NOT FINISH";
+	char *text = cpa_format_text("%s: %s wall, %s CPU, %zu thread%s, %u core%s, ",
+				     cpa_printable_base(program->exe),
+				     cpa_format_seconds(program->wall_s).text,
+				     cpa_format_seconds(program->cpu_s).text, program->threads,
+				     program->threads == 1 ? "" : "s", program->cores,
+				     program->cores == 1 ? "" : "s");
+
+	cpa_page_put(page, CPA_STRONG, text);
+	cpa_page_put(page, program->complete ? CPA_STRONG : CPA_ALARM, end);
+	fputc('\n', page->out);
+	free(text);
+	if (!program->complete && program->state != CPA_EXECED)
+		cpa_page_paragraph(page, CPA_ALARM, 0,
+				   "The program did not finish (killed, or still running): the "
+				   "figures are of what it had done by its last event.");
+}
+
+static void put_paths(const struct cpa_page *page, const struct cpa_program_figures *program)
+{
+	static const char *const segments[CPA_TIME_KINDS] = {
+		[CPA_TIME_PROCESS] = "process",	   [CPA_TIME_EXTERNAL] = "external",
+		[CPA_TIME_RUNQUEUE] = "run queue", [CPA_TIME_HANDOFF] = "hand-off",
+		[CPA_TIME_PROBE] = "probe",
+	};
+	char *text;
+
+	text = cpa_format_text("%-*s%8s  the longest chain of work: no processors shorten it",
+			       LABEL, "critical path",
+			       cpa_format_seconds(program->critical_path_s).text);
+	cpa_page_paragraph(page, CPA_PLAIN, LABEL, text);
+	free(text);
+	text = cpa_format_text("%-*s%8s  what the run waited for, from its start to its end", LABEL,
+			       "observed path", cpa_format_seconds(program->observed_path_s).text);
+	cpa_page_paragraph(page, CPA_PLAIN, LABEL, text);
+	free(text);
+	text = xstrdup("  of it ");
+	for (unsigned i = 0; i < CPA_TIME_KINDS; i++) {
+		char *longer = cpa_format_text(
+			"%s%s%s %s", text, i ? ", " : "", segments[i],
+			cpa_format_percent(program->segment_s[i], program->observed_path_s).text);
+
+		free(text);
+		text = longer;
+	}
+	cpa_page_paragraph(page, CPA_PLAIN, LABEL, text);
+	free(text);
+	text = cpa_format_text("%-*s%8s  at most %s with unlimited processors; utilization %s",
+			       LABEL, "parallelism", cpa_format_ratio(program->parallelism).text,
+			       cpa_format_ratio(program->max_parallelism).text,
+			       cpa_format_percent(program->utilization, 1).text);
+	cpa_page_paragraph(page, CPA_PLAIN, LABEL, text);
+	free(text);
+}
+
+static bool is_shown(const struct cpa_component_figures *component)
+{
+	return component->saved_s > 0 || component->critical_path_s > 0 ||
+	       component->observed_path_s > 0 || component->total_s > 0;
+}
+
+static void put_components(const struct cpa_page *page, const struct cpa_profile *profile,
+			   size_t top)
+{
+	const struct cpa_program_figures *program = &profile->program;
+	struct cpa_table_text table = { 0 };
+	size_t shown = 0;
+
+	put_heading(page, "What the run would gain if one component cost nothing");
+	cpa_table_column(&table, "saves", false);
+	cpa_table_column(&table, "critical", false);
+	cpa_table_column(&table, "observed", false);
+	cpa_table_column(&table, "CPU", false);
+	cpa_table_column(&table, "kind", true);
+	cpa_table_column(&table, "component", true);
+	cpa_table_column(&table, "where", true);
+	for (size_t i = 0; i < profile->components; i++) {
+		const struct cpa_component_figures *component = &profile->component[i];
+		struct cpa_figure saves = cpa_format_seconds(component->saved_s);
+		struct cpa_figure critical =
+			cpa_format_percent(component->critical_path_s, program->critical_path_s);
+		struct cpa_figure observed =
+			cpa_format_percent(component->observed_path_s, program->observed_path_s);
+		struct cpa_figure cpu = cpa_format_percent(component->total_s, program->cpu_s);
+
+		if (!is_shown(component) || shown++ >= top)
+			continue;
+		cpa_table_row(&table,
+			      (const char *const[]){
+				      saves.text, critical.text, observed.text,
+				      component->kind == CPA_EXTERNAL ? "-" : cpu.text,
+				      cpa_names_component_kind(component->kind), component->name,
+				      component->location ?
+					      cpa_printable_base(component->location) :
+					      "" });
+	}
+	cpa_table_end(&table, page);
+	put_foot(
+		page, shown, top,
+		"Savings do not add up where components overlap: a lock and what is done under it, "
+		"a thread and its functions.");
+}
+
+static int compare_cpu(const void *a, const void *b)
+{
+	const struct cpa_thread_figures *x = *(const struct cpa_thread_figures *const *)a;
+	const struct cpa_thread_figures *y = *(const struct cpa_thread_figures *const *)b;
+
+	if (x->cpu_s != y->cpu_s)
+		return x->cpu_s > y->cpu_s ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+static void put_threads(const struct cpa_page *page, const struct cpa_profile *profile, size_t top)
+{
+	const struct cpa_thread_figures **sorted = xcalloc(profile->threads + 1, sizeof(*sorted));
+	struct cpa_table_text table = { 0 };
+
+	put_heading(page, "Threads");
+	cpa_table_column(&table, "id", false);
+	cpa_table_column(&table, "CPU", false);
+	cpa_table_column(&table, "wait", false);
+	cpa_table_column(&table, "external", false);
+	cpa_table_column(&table, "run queue", false);
+	cpa_table_column(&table, "path", false);
+	cpa_table_column(&table, "name", true);
+	cpa_table_column(&table, "start routine", true);
+	for (size_t i = 0; i < profile->threads; i++)
+		sorted[i] = &profile->thread[i];
+	qsort(sorted, profile->threads, sizeof(*sorted), compare_cpu);
+	for (size_t i = 0; i < profile->threads && i < top; i++) {
+		const struct cpa_thread_figures *thread = sorted[i];
+		struct cpa_figure cpu = cpa_format_seconds(thread->cpu_s);
+		struct cpa_figure wait = cpa_format_seconds(thread->wait_s);
+		struct cpa_figure external = cpa_format_seconds(thread->external_s);
+		struct cpa_figure runqueue = cpa_format_seconds(thread->runqueue_s);
+		struct cpa_figure path = cpa_format_seconds(thread->critical_path_s);
+		char id[16];
+
+		snprintf(id, sizeof(id), "%u", thread->tid);
+		cpa_table_row(&table, (const char *const[]){ id, cpu.text, wait.text, external.text,
+							     runqueue.text, path.text, thread->name,
+							     thread->start_routine });
+	}
+	cpa_table_end(&table, page);
+	put_foot(page, profile->threads, top, NULL);
+	free(sorted);
+}
+
+/* "3.10 s", with a star for the largest. */
+static struct cpa_figure mark(double seconds, double largest)
+{
+	struct cpa_figure figure = cpa_format_seconds(seconds);
+	size_t length = strlen(figure.text);
+
+	snprintf(figure.text + length, sizeof(figure.text) - length, "%s",
+		 seconds > 0 && seconds >= largest ? " *" : "  ");
+	return figure;
+}
+
+static void put_objects(const struct cpa_page *page, const struct cpa_profile *profile, size_t top)
+{
+	struct cpa_table_text table = { 0 };
+	double wait = 0, hold = 0, saved = 0;
+
+	if (profile->objects == 0)
+		return;
+	put_heading(page, "Locks and other objects, by class");
+	cpa_table_column(&table, "waited  ", false);
+	cpa_table_column(&table, "held  ", false);
+	cpa_table_column(&table, "saves  ", false);
+	cpa_table_column(&table, "acquired", false);
+	cpa_table_column(&table, "contended", false);
+	cpa_table_column(&table, "hand-offs", false);
+	cpa_table_column(&table, "kind", true);
+	cpa_table_column(&table, "class", true);
+	for (size_t i = 0; i < profile->objects; i++) {
+		const struct cpa_object_figures *object = &profile->object[i];
+
+		wait = object->wait_s > wait ? object->wait_s : wait;
+		hold = object->hold_s > hold ? object->hold_s : hold;
+		saved = object->saved_s > saved ? object->saved_s : saved;
+	}
+	for (size_t i = 0; i < profile->objects && i < top; i++) {
+		const struct cpa_object_figures *object = &profile->object[i];
+		struct cpa_figure waited = mark(object->wait_s, wait);
+		struct cpa_figure held = mark(object->hold_s, hold);
+		struct cpa_figure saves = mark(object->saved_s, saved);
+		struct cpa_figure acquired = cpa_format_count(object->acquisitions);
+		struct cpa_figure contended =
+			cpa_format_percent((double)object->contended, (double)object->acquisitions);
+		struct cpa_figure handoffs = cpa_format_count(object->handoffs);
+
+		cpa_table_row(&table,
+			      (const char *const[]){ waited.text, held.text,
+						     object->has_slot ? saves.text : "?  ",
+						     acquired.text, contended.text, handoffs.text,
+						     object->kind, object->class });
+	}
+	cpa_table_end(&table, page);
+	put_foot(page, profile->objects, top, "* waits most, held most, would gain most.");
+}
+
+static int compare_edges(const void *a, const void *b)
+{
+	const struct cpa_edge_figures *x = *(const struct cpa_edge_figures *const *)a;
+	const struct cpa_edge_figures *y = *(const struct cpa_edge_figures *const *)b;
+
+	if (x->own_slot != y->own_slot)
+		return x->own_slot ? -1 : 1;
+	if (x->own_slot && x->on_path_s != y->on_path_s)
+		return x->on_path_s > y->on_path_s ? -1 : 1;
+	if (x->weight_s != y->weight_s)
+		return x->weight_s > y->weight_s ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+/* "unlock push (queue.c:90)" */
+static char *describe_node(const struct cpa_profile *profile, uint32_t id)
+{
+	size_t low = 0, high = profile->nodes;
+
+	while (low < high) { /* nodes are in the order of their ids */
+		size_t middle = low + (high - low) / 2;
+
+		if (profile->node[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == profile->nodes || profile->node[low].id != id)
+		return xstrdup("?");
+	if (!profile->node[low].site)
+		return xstrdup(profile->node[low].kind);
+	return cpa_format_text("%s %s", profile->node[low].kind, profile->node[low].site);
+}
+
+static void put_pag(const struct cpa_page *page, const struct cpa_profile *profile, size_t top)
+{
+	const struct cpa_edge_figures **sorted = xcalloc(profile->edges + 1, sizeof(*sorted));
+	struct cpa_table_text table = { 0 };
+
+	put_heading(page, "Activity graph, edges by time on the critical path");
+	cpa_table_column(&table, "on path", false);
+	cpa_table_column(&table, "weight", false);
+	cpa_table_column(&table, "count", false);
+	cpa_table_column(&table, "type", true);
+	cpa_table_column(&table, "from", true);
+	cpa_table_column(&table, "to", true);
+	for (size_t i = 0; i < profile->edges; i++)
+		sorted[i] = &profile->edge[i];
+	qsort(sorted, profile->edges, sizeof(*sorted), compare_edges);
+	for (size_t i = 0; i < profile->edges && i < top; i++) {
+		const struct cpa_edge_figures *edge = sorted[i];
+		struct cpa_figure on_path = cpa_format_seconds(edge->on_path_s);
+		struct cpa_figure weight = cpa_format_seconds(edge->weight_s);
+		struct cpa_figure count = cpa_format_count(edge->count);
+		char *from = describe_node(profile, edge->from);
+		char *to = describe_node(profile, edge->to);
+
+		cpa_table_row(&table,
+			      (const char *const[]){
+				      edge->own_slot ? on_path.text : "?", weight.text, count.text,
+				      edge->dependency ? "dependency" : "activity", from, to });
+		free(from);
+		free(to);
+	}
+	cpa_table_end(&table, page);
+	put_foot(page, profile->edges, top, NULL);
+	free(sorted);
+}
+
+static void put_guidance(const struct cpa_page *page, const struct cpa_profile *profile)
+{
+	struct cpa_guidance guidance;
+
+	cpa_guidance_init(&guidance, profile);
+	if (guidance.advices + guidance.warnings > 0)
+		fputc('\n', page->out);
+	for (size_t i = 0; i < guidance.advices; i++)
+		cpa_page_paragraph(page, CPA_PLAIN, 0, guidance.advice[i]);
+	for (size_t i = 0; i < guidance.warnings; i++) {
+		char *text = cpa_format_text("Warning: %s", guidance.warning[i]);
+
+		cpa_page_paragraph(page, CPA_ALARM, 2, text);
+		free(text);
+	}
+	cpa_guidance_fini(&guidance);
+}
+
+static void put_diagnostics(const struct cpa_page *page,
+			    const struct cpa_diagnostics_figures *diagnostics)
+{
+	char *text = cpa_format_text("cost: %s in probes; clock %s; %s samples, %s lost",
+				     cpa_format_seconds(diagnostics->probe_s).text,
+				     diagnostics->clock,
+				     cpa_format_count(diagnostics->samples).text,
+				     cpa_format_count(diagnostics->samples_lost).text);
+
+	put_heading(page, "The profiler itself");
+	cpa_page_paragraph(page, CPA_PLAIN, 2, text);
+	free(text);
+	for (size_t i = 0; i < diagnostics->notes; i++) {
+		text = cpa_format_text("- %s", diagnostics->note[i]);
+		cpa_page_paragraph(page, CPA_PLAIN, 2, text);
+		free(text);
+	}
+}
+
+void cpa_text_write(const struct cpa_profile *profile, const struct cpa_page *page,
+		    enum cpa_level level, size_t top)
+{
+	bool all = level == CPA_LEVEL_ALL;
+
+	put_program(page, &profile->program);
+	if (all || level == CPA_LEVEL_PROGRAM)
+		put_paths(page, &profile->program);
+	if (all || level == CPA_LEVEL_COMPONENT)
+		put_components(page, profile, top);
+	if (all || level == CPA_LEVEL_PROGRAM)
+		put_guidance(page, profile);
+	if (all || level == CPA_LEVEL_THREAD)
+		put_threads(page, profile, top);
+	if (all || level == CPA_LEVEL_OBJECT)
+		put_objects(page, profile, top);
+	if (level == CPA_LEVEL_PAG)
+		put_pag(page, profile, top);
+	if (all || level == CPA_LEVEL_PROGRAM)
+		put_diagnostics(page, &profile->diagnostics);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/text.h - a profile for people to read */
+#ifndef CPA_ANALYSIS_TEXT_H
+#define CPA_ANALYSIS_TEXT_H
+
+#include "analysis/profile.h"
+#include "analysis/table.h"
+
+enum cpa_level {
+	CPA_LEVEL_ALL, /* all but the activity graph */
+	CPA_LEVEL_PROGRAM,
+	CPA_LEVEL_COMPONENT,
+	CPA_LEVEL_THREAD,
+	CPA_LEVEL_OBJECT,
+	CPA_LEVEL_PAG,
+	CPA_LEVELS
+};
+
+/* The word for a level on the command line. */
+const char *cpa_level_name(enum cpa_level level);
+
+/* Write what @level selects of @profile, at most @top rows of each table. */
+void cpa_text_write(const struct cpa_profile *profile, const struct cpa_page *page,
+		    enum cpa_level level, size_t top);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/signal.h - the one signal that we use, shared with the program
+ *
+ * SIGSTKFLT, which Linux never sends. A program that sets handlers for every signal sets one for
+ * it, too: its disposition is then kept here, returned when asked for, and applied to signals that
+ * are not ours. Ours come from timers and carry cpa_signal_mark.
+ */
+#ifndef CPA_PRELOAD_SIGNAL_H
+#define CPA_PRELOAD_SIGNAL_H
+
+#include <signal.h>
+
+#include "shadow/session.h"
+
+#define CPA_SIGNAL SIGSTKFLT
+
+extern CPA_HIDDEN const char cpa_signal_mark;
+
+/* Call @handler(context) for our signals from now on. Once, at start. False: not possible. */
+CPA_HIDDEN bool cpa_signal_init(void (*handler)(void *context));
+
+#endif

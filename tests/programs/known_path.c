@@ -1,0 +1,609 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/programs/known_path.c - the recorder and the expectations
+ *
+ * See known_path.h; the search itself is in known_graph.h.
+ */
+#include "tests/programs/known_path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/*
+ * A work function runs this share of what is left before it looks at the clock: it does not
+ * overshoot even where the processor is three times slower than during calibration.
+ */
+#define BURN_SHARE	0.3
+#define BURN_CLOSE_NS	1000
+#define CALIBRATE_SPINS 3000000L
+#define CLAIM_TOLERANCE 0.01 /* of the path */
+#define CLAIMS		16
+
+struct kp_thread {
+	struct kp_row *row;
+	void *arg;
+	pthread_t handle;
+	int component;	/* of its start routine */
+	int64_t cpu_ns; /* at the last event */
+	int schedstat;	/* open file, or -1 */
+	uint32_t active;
+	unsigned held[KP_COMPONENTS];
+};
+
+struct component {
+	const char *kind, *name, *match;
+};
+
+struct claim {
+	enum kp_claimed what;
+	const char *component;
+	long us;
+};
+
+static struct kp_graph graph;
+static struct component components[KP_COMPONENTS] = {
+	[KP_WORK_MAIN] = { "function", "work_main", "exact" },
+	[KP_WORK_A] = { "function", "work_a", "exact" },
+	[KP_WORK_B] = { "function", "work_b", "exact" },
+	[KP_WORK_C] = { "function", "work_c", "exact" },
+	[KP_WORK_D] = { "function", "work_d", "exact" },
+	[KP_SLEEP] = { "external", "sleep", "exact" },
+	[KP_READ] = { "external", "read", "exact" },
+	[KP_POLL] = { "external", "poll", "exact" },
+	[KP_TIMEOUT] = { "external", "timeout", "exact" },
+};
+static int component_count = KP_FIRST_FREE;
+/* Not a pthread lock: that would be one more edge in the graph. */
+static atomic_flag component_guard = ATOMIC_FLAG_INIT;
+static struct claim claims[CLAIMS];
+static unsigned claim_count;
+static double spins_per_ns;
+static _Atomic int64_t beyond_ns; /* by which work and pauses were longer than asked for */
+static int64_t begin_ns, constructors_ns;
+static _Thread_local struct kp_thread *self;
+
+static void die(const char *what, int error)
+{
+	fprintf(stderr, "known_path: %s: %s\n", what, strerror(error));
+	exit(2);
+}
+
+static void check(int error, const char *what)
+{
+	if (error)
+		die(what, error);
+}
+
+static int64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+static struct timespec timespec_of(int64_t ns)
+{
+	return (struct timespec){ .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
+}
+
+static int component_of(const char *kind, const char *name, const char *match)
+{
+	int i;
+
+	while (atomic_flag_test_and_set(&component_guard))
+		;
+	for (i = 0; i < component_count; i++) {
+		if (!strcmp(components[i].kind, kind) && !strcmp(components[i].name, name))
+			break;
+	}
+	if (i == KP_COMPONENTS)
+		die("components", ENOSPC);
+	if (i == component_count)
+		components[component_count++] = (struct component){ kind, name, match };
+	atomic_flag_clear(&component_guard);
+	return i;
+}
+
+/* One more event of this thread: what it depends on may follow. */
+static struct kp_event *add_event(int64_t weight_ns, uint32_t active)
+{
+	kp_id id = kp_graph_add_event(self->row, weight_ns, active);
+	struct kp_event *event;
+
+	if (!id)
+		die("events", ENOSPC);
+	event = kp_graph_event(&graph, id);
+	event->at_ns = clock_ns(CLOCK_MONOTONIC);
+	return event;
+}
+
+static void add_edge(struct kp_row *row, kp_id from)
+{
+	if (from && !kp_graph_add_edge(row, from))
+		die("edges", ENOSPC);
+}
+
+/* End the current activity here. */
+static kp_id log_event(void)
+{
+	int64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	add_event(cpu_ns - self->cpu_ns, self->active);
+	self->cpu_ns = cpu_ns;
+	return kp_graph_last(self->row);
+}
+
+/* Threads. */
+
+static struct kp_thread *thread_new(const char *start_routine)
+{
+	struct kp_thread *thread = calloc(1, sizeof(*thread));
+
+	if (thread)
+		thread->row = kp_graph_add_row(&graph);
+	if (!thread || !thread->row)
+		die("threads", ENOMEM);
+	thread->component = component_of("thread", start_routine, "exact");
+	thread->active = 1U << thread->component;
+	thread->schedstat = -1;
+	return thread;
+}
+
+static void calibrate(void)
+{
+	int64_t before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	long i;
+
+	for (i = 0; i < CALIBRATE_SPINS; i++)
+		__asm__ volatile("" : : "r"(i));
+	spins_per_ns = CALIBRATE_SPINS / (double)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns);
+}
+
+/*
+ * Before any library's constructor. From here to main() there is nothing of the program, but the
+ * constructor of a preloaded profiler, which is not part of the program's path.
+ */
+static void before_constructors(void)
+{
+	constructors_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+__attribute__((section(".preinit_array"), used)) static void (*preinit)(void) = before_constructors;
+
+void kp_begin(void)
+{
+	int64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	begin_ns = clock_ns(CLOCK_MONOTONIC) - cpu_ns;
+	self = thread_new("main");
+	self->cpu_ns = cpu_ns - constructors_ns;
+	calibrate();
+}
+
+struct kp_thread *kp_thread_create(void *(*start)(void *), const char *name, void *arg)
+{
+	struct kp_thread *thread = thread_new(name);
+
+	thread->arg = arg;
+	add_edge(thread->row, log_event());
+	check(pthread_create(&thread->handle, NULL, start, thread), "pthread_create");
+	return thread;
+}
+
+void *kp_enter(void *thread)
+{
+	self = thread;
+	self->row->event[0].at_ns = clock_ns(CLOCK_MONOTONIC);
+	return self->arg;
+}
+
+void *kp_leave(void)
+{
+	if (self->schedstat >= 0)
+		close(self->schedstat);
+	log_event();
+	return NULL;
+}
+
+void kp_join(struct kp_thread *thread)
+{
+	log_event();
+	check(pthread_join(thread->handle, NULL), "pthread_join");
+	log_event();
+	add_edge(self->row, kp_graph_last(thread->row));
+}
+
+void kp_detach(struct kp_thread *thread)
+{
+	check(pthread_detach(thread->handle), "pthread_detach");
+}
+
+/* Work. */
+
+static void add_beyond(int64_t ns)
+{
+	if (ns > 0)
+		atomic_fetch_add(&beyond_ns, ns);
+}
+
+/* No function here is like another one: the component differs. So none are folded into one. */
+#define WORK(name, number)                                                           \
+	__attribute__((noinline)) void name(long us)                                 \
+	{                                                                            \
+		int64_t end_ns, left_ns = us * KP_NS;                                \
+		long i, spins;                                                       \
+                                                                                     \
+		log_event();                                                         \
+		self->active |= 1U << (number);                                      \
+		end_ns = self->cpu_ns + left_ns;                                     \
+		while (left_ns > BURN_CLOSE_NS) {                                    \
+			spins = (long)((double)left_ns * spins_per_ns * BURN_SHARE); \
+			for (i = 0; i < spins; i++)                                  \
+				__asm__ volatile("" : : "r"(i));                     \
+			left_ns = end_ns - clock_ns(CLOCK_THREAD_CPUTIME_ID);        \
+		}                                                                    \
+		log_event();                                                         \
+		self->active &= ~(1U << (number));                                   \
+		add_beyond(self->cpu_ns - end_ns);                                   \
+	}
+
+WORK(work_main, KP_WORK_MAIN)
+WORK(work_a, KP_WORK_A)
+WORK(work_b, KP_WORK_B)
+WORK(work_c, KP_WORK_C)
+WORK(work_d, KP_WORK_D)
+
+/* Time outside synchronization: elapsed, less CPU time, less time ready without a processor. */
+
+struct pause {
+	int64_t wall_ns, cpu_ns, runqueue_ns;
+};
+
+static struct pause pause_clocks(void)
+{
+	char text[96] = "";
+	unsigned long long run, delay = 0;
+
+	if (self->schedstat < 0)
+		self->schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+	if (pread(self->schedstat, text, sizeof(text) - 1, 0) <= 0 ||
+	    sscanf(text, "%llu %llu", &run, &delay) != 2)
+		die("/proc/thread-self/schedstat", errno);
+	return (struct pause){ clock_ns(CLOCK_MONOTONIC), clock_ns(CLOCK_THREAD_CPUTIME_ID),
+			       (int64_t)delay };
+}
+
+/* Return the time blocked. */
+static int64_t pause_end(struct pause before, int component)
+{
+	struct pause after = pause_clocks();
+	int64_t blocked_ns = (after.wall_ns - before.wall_ns) - (after.cpu_ns - before.cpu_ns) -
+			     (after.runqueue_ns - before.runqueue_ns);
+
+	log_event();
+	if (blocked_ns < 0)
+		blocked_ns = 0;
+	add_event(blocked_ns, self->active | 1U << component)->external = true;
+	return blocked_ns;
+}
+
+void kp_sleep(long us)
+{
+	struct timespec length = timespec_of(us * KP_NS);
+	struct pause pause = pause_clocks();
+
+	check(clock_nanosleep(CLOCK_MONOTONIC, 0, &length, NULL), "clock_nanosleep");
+	add_beyond(pause_end(pause, KP_SLEEP) - us * KP_NS);
+}
+
+void kp_poll(long us)
+{
+	struct pause pause = pause_clocks();
+
+	if (poll(NULL, 0, (int)(us / KP_MS)))
+		die("poll", errno);
+	add_beyond(pause_end(pause, KP_POLL) - us * KP_NS);
+}
+
+ssize_t kp_read(int fd, void *buffer, size_t size)
+{
+	struct pause pause = pause_clocks();
+	ssize_t got = read(fd, buffer, size);
+
+	pause_end(pause, KP_READ);
+	return got;
+}
+
+void kp_sem_timeout(struct kp_sem *sem, long us)
+{
+	struct timespec until = timespec_of(clock_ns(CLOCK_REALTIME) + us * KP_NS);
+	struct pause pause = pause_clocks();
+
+	if (!sem_timedwait(sem->sem, &until) || errno != ETIMEDOUT)
+		die("sem_timedwait did not time out", errno);
+	add_beyond(pause_end(pause, KP_TIMEOUT) - us * KP_NS);
+}
+
+/* Synchronization. Two events for an acquire: arrival, and return with its edges. */
+
+static void hold(int component)
+{
+	self->held[component]++;
+	self->active |= 1U << component;
+}
+
+static void unhold(int component)
+{
+	if (!--self->held[component])
+		self->active &= ~(1U << component);
+}
+
+static int class_of(const struct kp_mutex *mutex)
+{
+	return component_of("lock", mutex->name, mutex->named_by_site ? "contains" : "exact");
+}
+
+static void mutex_acquired(struct kp_mutex *mutex)
+{
+	log_event();
+	add_edge(self->row, mutex->released);
+	hold(class_of(mutex));
+}
+
+static void mutex_release(struct kp_mutex *mutex)
+{
+	mutex->released = log_event();
+	unhold(class_of(mutex));
+}
+
+void kp_lock(struct kp_mutex *mutex)
+{
+	log_event();
+	check(pthread_mutex_lock(mutex->mutex), "pthread_mutex_lock");
+	mutex_acquired(mutex);
+}
+
+bool kp_trylock(struct kp_mutex *mutex)
+{
+	int error = pthread_mutex_trylock(mutex->mutex);
+
+	if (error == EBUSY)
+		return false;
+	check(error, "pthread_mutex_trylock");
+	mutex_acquired(mutex);
+	return true;
+}
+
+void kp_unlock(struct kp_mutex *mutex)
+{
+	mutex_release(mutex);
+	check(pthread_mutex_unlock(mutex->mutex), "pthread_mutex_unlock");
+}
+
+void kp_rdlock(struct kp_rwlock *lock)
+{
+	log_event();
+	check(pthread_rwlock_rdlock(lock->lock), "pthread_rwlock_rdlock");
+	log_event();
+	add_edge(self->row, lock->write_released);
+	hold(component_of("lock", lock->name, "exact"));
+}
+
+void kp_rdunlock(struct kp_rwlock *lock)
+{
+	uint32_t i = atomic_fetch_add(&lock->reads, 1);
+
+	if (i >= KP_TOKENS)
+		die("read unlocks", ENOSPC);
+	lock->read_released[i] = log_event();
+	unhold(component_of("lock", lock->name, "exact"));
+	check(pthread_rwlock_unlock(lock->lock), "pthread_rwlock_unlock");
+}
+
+void kp_wrlock(struct kp_rwlock *lock)
+{
+	uint32_t i;
+
+	log_event();
+	check(pthread_rwlock_wrlock(lock->lock), "pthread_rwlock_wrlock");
+	log_event();
+	add_edge(self->row, lock->write_released);
+	for (i = 0; i < atomic_load(&lock->reads); i++)
+		add_edge(self->row, lock->read_released[i]);
+	atomic_store(&lock->reads, 0);
+	hold(component_of("lock", lock->name, "exact"));
+}
+
+void kp_wrunlock(struct kp_rwlock *lock)
+{
+	lock->write_released = log_event();
+	unhold(component_of("lock", lock->name, "exact"));
+	check(pthread_rwlock_unlock(lock->lock), "pthread_rwlock_unlock");
+}
+
+void kp_wait(struct kp_cond *cond, struct kp_mutex *mutex)
+{
+	kp_id before = atomic_load(&cond->signalled), after;
+
+	mutex_release(mutex);
+	check(pthread_cond_wait(cond->cond, mutex->mutex), "pthread_cond_wait");
+	mutex_acquired(mutex);
+	after = atomic_load(&cond->signalled);
+	if (after != before)
+		add_edge(self->row, after);
+}
+
+void kp_signal(struct kp_cond *cond)
+{
+	atomic_store(&cond->signalled, log_event());
+	check(pthread_cond_signal(cond->cond), "pthread_cond_signal");
+}
+
+void kp_broadcast(struct kp_cond *cond)
+{
+	atomic_store(&cond->signalled, log_event());
+	check(pthread_cond_broadcast(cond->cond), "pthread_cond_broadcast");
+}
+
+void kp_post(struct kp_sem *sem)
+{
+	if (sem->posts == KP_TOKENS)
+		die("posts", ENOSPC);
+	sem->posted[sem->posts++] = log_event();
+	check(sem_post(sem->sem) ? errno : 0, "sem_post");
+}
+
+void kp_sem_wait(struct kp_sem *sem)
+{
+	log_event();
+	check(sem_wait(sem->sem) ? errno : 0, "sem_wait");
+	log_event();
+	if (sem->waits++ >= sem->initial)
+		add_edge(self->row, sem->posted[sem->waits - 1 - sem->initial]);
+}
+
+/* Who is in round n + 2 has met everybody in round n + 1: none still reads the slots of round n. */
+void kp_barrier_wait(struct kp_barrier *barrier, unsigned member, unsigned round)
+{
+	kp_id *arrived = barrier->arrived[round % 2];
+	unsigned i;
+	int ret;
+
+	arrived[member] = log_event();
+	ret = pthread_barrier_wait(barrier->barrier);
+	if (ret != PTHREAD_BARRIER_SERIAL_THREAD)
+		check(ret, "pthread_barrier_wait");
+	log_event();
+	for (i = 0; i < barrier->members; i++)
+		add_edge(self->row, arrived[i]);
+}
+
+void kp_claim(enum kp_claimed what, const char *component, long us)
+{
+	if (claim_count == CLAIMS)
+		die("claims", ENOSPC);
+	claims[claim_count++] = (struct claim){ what, component, us };
+}
+
+/*
+ * What is claimed holds for the times that were asked for. Each nanosecond beyond them changes a
+ * path by one at most.
+ */
+static bool claim_holds(const struct claim *made, const struct kp_expected *expected,
+			double longest_ns)
+{
+	static const char *const words[] = { "path", "share", "saved" };
+	double tolerance_ns = CLAIM_TOLERANCE * longest_ns + (double)beyond_ns;
+	double found_ns = longest_ns, off_ns;
+	int c = 0;
+
+	if (made->what != KP_PATH) {
+		while (c < component_count && strcmp(components[c].name, made->component) != 0)
+			c++;
+		if (c == component_count)
+			die(made->component, ESRCH);
+		found_ns = made->what == KP_SHARE ? expected[c].share_ns : expected[c].saved_ns;
+	}
+	off_ns = found_ns - (double)(made->us * KP_NS);
+	if (off_ns < tolerance_ns && off_ns > -tolerance_ns)
+		return true;
+	fprintf(stderr, "known_path: %s %s: found %.6f s, claimed %.6f s, may differ by %.6f s\n",
+		words[made->what], made->component ? made->component : "", found_ns / 1e9,
+		(double)made->us / 1e6, tolerance_ns / 1e9);
+	return false;
+}
+
+static void print_component(const struct component *c, const struct kp_expected *e)
+{
+	printf("{\"kind\":\"%s\",\"name\":\"%s\",\"match\":\"%s\",\"critical_path_s\":%.6f,"
+	       "\"saved_s\":%.6f,\"cpu_s\":%.6f,\"external_s\":%.6f,\"tied\":%s}",
+	       c->kind, c->name, c->match, e->share_ns / 1e9, e->saved_ns / 1e9,
+	       (double)e->cpu_ns / 1e9, (double)e->external_ns / 1e9, e->tied ? "true" : "false");
+}
+
+static void print_threads(const struct kp_expected *expected)
+{
+	const char *comma = "";
+	int c;
+
+	for (c = KP_FIRST_FREE; c < component_count; c++) {
+		if (strcmp(components[c].kind, "thread") != 0)
+			continue;
+		printf("%s{\"start_routine\":\"%s\",\"cpu_s\":%.6f}", comma, components[c].name,
+		       (double)expected[c].cpu_ns / 1e9);
+		comma = ",";
+	}
+}
+
+static void print_json(const struct kp_expected *expected, double longest_ns, int64_t cpu_ns,
+		       const struct kp_observed *observed)
+{
+	const char *comma = "";
+	int c;
+
+	printf("{\"critical_path_s\":%.6f,\"cpu_s\":%.6f,\"components\":[", longest_ns / 1e9,
+	       (double)cpu_ns / 1e9);
+	for (c = 0; c < component_count; c++) {
+		if (!expected[c].cpu_ns && !expected[c].external_ns)
+			continue;
+		printf("%s", comma);
+		print_component(&components[c], &expected[c]);
+		comma = ",\n";
+	}
+	printf("],\n\"threads\":[");
+	print_threads(expected);
+	printf("],\n\"observed_path_s\":%.6f,\"observed\":{\"process_s\":%.6f,\"external_s\":%.6f,"
+	       "\"tied\":%s}}\n",
+	       (double)(clock_ns(CLOCK_MONOTONIC) - begin_ns) / 1e9,
+	       (double)observed->process_ns / 1e9, (double)observed->external_ns / 1e9,
+	       observed->tied ? "true" : "false");
+}
+
+/* All that came after the last event is work of main, in series with everything. */
+static int64_t add_search(struct kp_expected *main_thread)
+{
+	int64_t search_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - self->cpu_ns;
+
+	main_thread->share_ns += (double)search_ns;
+	main_thread->saved_ns += (double)search_ns;
+	main_thread->cpu_ns += search_ns;
+	return search_ns;
+}
+
+int kp_finish(void)
+{
+	struct kp_expected expected[KP_COMPONENTS] = { 0 };
+	struct kp_observed observed;
+	double longest_ns;
+	int64_t cpu_ns = 0, search_ns;
+	unsigned i;
+	int c, ret = 0;
+
+	log_event();
+	longest_ns = kp_graph_search(&graph, -1, 1);
+	if (longest_ns < 0)
+		die("the graph has a cycle", EINVAL);
+	if (kp_graph_end(&graph) != kp_graph_last(self->row))
+		die("the longest path does not end in main", EINVAL);
+	for (c = 0; c < component_count; c++) {
+		expected[c] = kp_graph_expect(&graph, c);
+		if (!strcmp(components[c].kind, "thread"))
+			cpu_ns += expected[c].cpu_ns;
+	}
+	for (i = 0; i < claim_count; i++) {
+		if (!claim_holds(&claims[i], expected, longest_ns))
+			ret = 1;
+	}
+	observed = kp_graph_observed(&graph);
+	search_ns = add_search(&expected[self->component]);
+	observed.process_ns += search_ns;
+	print_json(expected, longest_ns + (double)search_ns, cpu_ns + search_ns, &observed);
+	return ret;
+}
