@@ -70,6 +70,19 @@ uint64_t cpa_function_start(uint64_t pc)
 						 pc & ~PAGE_MASK;
 }
 
+bool cpa_function_is_ours(uint64_t pc)
+{
+	/* Where the library is mapped. Racing threads store the same values. */
+	static uint64_t start, end;
+	struct dl_find_object o;
+
+	if (unlikely(!end) && find_object((uint64_t)&cpa_base, &o)) {
+		start = (uint64_t)o.dlfo_map_start;
+		end = (uint64_t)o.dlfo_map_end;
+	}
+	return pc >= start && pc < end;
+}
+
 /* What fill_module() needs to know. */
 struct module_source {
 	const struct dl_find_object *object;

@@ -16,6 +16,9 @@ CPA_HIDDEN uint32_t cpa_module_of(uint64_t address);
 /* The start of the function that holds @pc; @pc's page where no table tells. */
 CPA_HIDDEN uint64_t cpa_function_start(uint64_t pc);
 
+/* Whether @pc lies in this library. */
+CPA_HIDDEN bool cpa_function_is_ours(uint64_t pc);
+
 /* The slot of the function component that holds @pc. */
 CPA_HIDDEN uint32_t cpa_function_slot(uint64_t pc);
 

@@ -34,6 +34,8 @@ static void note(struct cpa_sampler *s, uint64_t pc)
 	unsigned at = (unsigned)(pc >> 2) % CPA_FUNCTION_CACHE;
 	uint32_t slot;
 
+	if (cpa_function_is_ours(pc)) /* probe time, which is measured */
+		return;
 	if (s->functions[at].pc != pc) {
 		s->functions[at].slot = cpa_function_slot(pc);
 		s->functions[at].pc = pc;

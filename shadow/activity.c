@@ -27,7 +27,13 @@ static void spread(struct cpa_self *self, uint64_t ticks, const uint32_t slot[],
 	for (unsigned i = 0; i < n; i++)
 		sum += weight[i];
 	for (unsigned i = 0; i < n && sum; i++) {
-		uint64_t part = (uint64_t)((unsigned __int128)rest * weight[i] / sum);
+		uint64_t part, product;
+
+		/* Ticks times weight overflows for activities of hours only. */
+		if (unlikely(__builtin_mul_overflow(rest, weight[i], &product)))
+			part = (uint64_t)((unsigned __int128)rest * weight[i] / sum);
+		else
+			part = weight[i] == sum ? rest : product / sum;
 
 		charge(self, slot[i], part);
 		rest -= part;
