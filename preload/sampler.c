@@ -20,10 +20,15 @@
 #define PAGE		 4096u
 #define RING_PAGES	 8u
 #define RING		 (RING_PAGES * PAGE)
-#define RING_SAMPLES	 (RING / (sizeof(struct perf_event_header) + sizeof(uint64_t)))
+#define RING_SAMPLES	 (RING / (sizeof(struct perf_event_header) + sizeof(struct user_chain)))
 #define SECOND		 1000000000u
 #define TIMER_HZ	 250u /* the kernel's CPU timers are no faster */
 #define FIRST_DESCRIPTOR 500
+
+/* The call chain of a sample: what it is a chain of, and the innermost program counter. */
+struct user_chain {
+	uint64_t length, context, pc;
+};
 
 static unsigned hz;
 static bool can_signal; /* written before there are threads */
@@ -102,13 +107,18 @@ static int open_event(void)
 		.size = sizeof(attr),
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 		.sample_period = 1000000000u / hz,
-		.sample_type = PERF_SAMPLE_IP,
+		.sample_type = PERF_SAMPLE_CALLCHAIN,
+		.sample_max_stack = 1,
+		.exclude_callchain_kernel = 1,
 		.exclude_kernel = 0,
 		.exclude_hv = 1,
 	};
 	long fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 
-	/* Without the right to see the kernel its time has no samples, which is no harm. */
+	/*
+	 * A sample in the kernel stands for the program's call into it. Without the right to see
+	 * the kernel such samples are missing, and what the activity did outside it counts more.
+	 */
 	if (fd < 0 && (errno == EACCES || errno == EPERM)) {
 		attr.exclude_kernel = 1;
 		fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
@@ -190,7 +200,8 @@ static void copy_out(const struct cpa_sampler *s, uint64_t at, void *to, size_t 
 void cpa_sampler_drain(struct cpa_sampler *s)
 {
 	/* ACQUIRE: pairs with the kernel's store of data_head after the records. */
-	uint64_t head = __atomic_load_n(&s->ring->data_head, __ATOMIC_ACQUIRE), pc, lost[2];
+	uint64_t head = __atomic_load_n(&s->ring->data_head, __ATOMIC_ACQUIRE), lost[2];
+	struct user_chain chain;
 	struct perf_event_header record;
 
 	while (s->tail < head) {
@@ -198,8 +209,9 @@ void cpa_sampler_drain(struct cpa_sampler *s)
 		if (record.size < sizeof(record) || record.size > head - s->tail)
 			break; /* not what the kernel writes: start over */
 		if (record.type == PERF_RECORD_SAMPLE) {
-			copy_out(s, s->tail + sizeof(record), &pc, sizeof(pc));
-			note(s, pc);
+			copy_out(s, s->tail + sizeof(record), &chain, sizeof(chain));
+			if (chain.length == 2 && chain.context == PERF_CONTEXT_USER)
+				note(s, chain.pc);
 		} else if (record.type == PERF_RECORD_LOST) {
 			copy_out(s, s->tail + sizeof(record), lost, sizeof(lost));
 			cpa_diag_add(CPA_DIAG_SAMPLES_LOST, lost[1]);

@@ -6,8 +6,8 @@
 #include "shadow/summary.h"
 #include "shadow/table.h"
 
-/* @ticks pass while the component of @slot is active. */
-static void charge(struct cpa_self *self, uint32_t slot, uint64_t ticks)
+/* @ticks pass while the component of @slot is active; @total of them count in its sum. */
+static void charge(struct cpa_self *self, uint32_t slot, uint64_t ticks, uint64_t total)
 {
 	struct cpa_thread *row = self->row;
 
@@ -15,7 +15,7 @@ static void charge(struct cpa_self *self, uint32_t slot, uint64_t ticks)
 		return;
 	cpa_path_add(self, &row->path, slot, ticks);
 	if (likely(row->totals && slot < row->totals_slots))
-		((uint64_t *)cpa_at(row->totals))[slot] += ticks;
+		((uint64_t *)cpa_at(row->totals))[slot] += total;
 }
 
 /* Divide @ticks in proportion to @weight, to the last tick. */
@@ -35,7 +35,7 @@ static void spread(struct cpa_self *self, uint64_t ticks, const uint32_t slot[],
 		else
 			part = weight[i] == sum ? rest : product / sum;
 
-		charge(self, slot[i], part);
+		charge(self, slot[i], part, part);
 		rest -= part;
 		sum -= weight[i];
 	}
@@ -107,15 +107,15 @@ void cpa_activity_end(struct cpa_self *self, const struct cpa_span *span, uint32
 		cache->count++;
 		cache->weight += ticks;
 		charge(self, ((struct cpa_edge *)cpa_row(CPA_TABLE_EDGES, cache->edge))->slot,
-		       ticks);
+		       ticks, span->process);
 	}
-	charge(self, row->thread_slot, ticks);
+	charge(self, row->thread_slot, ticks, span->process);
 	for (unsigned i = 0; i < row->held_count; i++)
-		charge(self, row->held_slot[i], ticks);
+		charge(self, row->held_slot[i], ticks, span->process);
 	if (span->process)
 		attribute(self, span, cache);
 	if (unlikely(span->external))
-		charge(self, span->external_slot, span->external);
+		charge(self, span->external_slot, span->external, span->external);
 	row->node = node;
 	row->path.node = node;
 }

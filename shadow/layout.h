@@ -375,8 +375,8 @@ struct cpa_thread {
 	uint32_t held_times[CPA_HELD_MAX]; /* locks of that class */
 	uint32_t earlier; /* threads that used the row before, and whose sums it holds too */
 	char name[16];
-	uint64_t totals; /* offset of uint64_t[slots]: process time by slot, on any path; external
-			      time for slots of kind CPA_EXTERNAL and added in for kind CPA_LOCK */
+	uint64_t totals; /* offset of uint64_t[totals_slots]: process time by slot, on any path;
+			    external time for slots of kind CPA_EXTERNAL */
 	uint64_t totals_slots;
 	struct cpa_path path;	 /* the thread's own; `released` is the clock of its last event */
 	struct cpa_path retired; /* join of the last paths of earlier users of the row */
