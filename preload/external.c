@@ -138,12 +138,4 @@ BLOCKING(int, waitid, (idtype_t type, id_t id, siginfo_t *info, int options),
 	 (type, id, info, options), CPA_EXT_CHILD)
 
 BLOCKING(int, pause, (void), (), CPA_EXT_SIGNAL)
-BLOCKING(int, sigwait, (const sigset_t *restrict set, int *restrict sig), (set, sig),
-	 CPA_EXT_SIGNAL)
-BLOCKING(int, sigwaitinfo, (const sigset_t *restrict set, siginfo_t *restrict info), (set, info),
-	 CPA_EXT_SIGNAL)
-BLOCKING(int, sigtimedwait,
-	 (const sigset_t *restrict set, siginfo_t *restrict info,
-	  const struct timespec *restrict timeout),
-	 (set, info, timeout), CPA_EXT_SIGNAL)
 BLOCKING(int, sigsuspend, (const sigset_t *mask), (mask), CPA_EXT_SIGNAL)

@@ -246,9 +246,14 @@ void cpa_object_clear(struct cpa_self *self, struct cpa_object *o)
 	cpa_path_clear(self, &o->path);
 	if ((token = cpa_merge_take(&o->merged)))
 		cpa_token_free(self, token);
-	for (unsigned i = 0; i < CPA_ROUNDS; i++)
-		if ((token = cpa_merge_take(&o->round[i])))
+	for (unsigned i = 0; i < CPA_ROUNDS; i++) {
+		token = cpa_merge_take(&o->round[i]);
+		/* A round that is complete and not yet left by all: they may be reading it. */
+		if (token && o->waiting && cpa_token(token)->key <= o->passes / o->waiting)
+			cpa_diag(CPA_DIAG_TOKENS_REFUSED);
+		else if (token)
 			cpa_token_free(self, token);
+	}
 	cpa_fifo_drain(self, o);
 	o->waiting = 0;
 	o->passes = 0;

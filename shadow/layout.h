@@ -239,6 +239,7 @@ enum cpa_object_kind {
 	CPA_FUTEX = 8,
 	CPA_ANNOTATION = 9,
 	CPA_HANDLE = 10, /* a thread's pthread_t; depth is its row. Not for users */
+	CPA_SIGNALS = 11, /* threads that wait for signals from each other */
 	CPA_OBJECT_KINDS
 };
 

@@ -88,11 +88,6 @@ static int64_t clock_ns(clockid_t clock)
 	return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-static struct timespec timespec_of(int64_t ns)
-{
-	return (struct timespec){ .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
-}
-
 static int component_of(const char *kind, const char *name, const char *match)
 {
 	int i;
@@ -139,8 +134,6 @@ static kp_id log_event(void)
 	self->cpu_ns = cpu_ns;
 	return kp_graph_last(self->row);
 }
-
-/* Threads. */
 
 static struct kp_thread *thread_new(const char *start_routine)
 {
@@ -225,8 +218,6 @@ void kp_detach(struct kp_thread *thread)
 	check(pthread_detach(thread->handle), "pthread_detach");
 }
 
-/* Work. */
-
 static void add_beyond(int64_t ns)
 {
 	if (ns > 0)
@@ -287,19 +278,17 @@ static int64_t pause_end(struct pause before, int component)
 	int64_t blocked_ns = (after.wall_ns - before.wall_ns) - (after.cpu_ns - before.cpu_ns) -
 			     (after.runqueue_ns - before.runqueue_ns);
 
+	blocked_ns = blocked_ns > 0 ? blocked_ns : 0;
 	log_event();
-	if (blocked_ns < 0)
-		blocked_ns = 0;
 	add_event(blocked_ns, self->active | 1U << component)->external = true;
 	return blocked_ns;
 }
 
 void kp_sleep(long us)
 {
-	struct timespec length = timespec_of(us * KP_NS);
 	struct pause pause = pause_clocks();
 
-	check(clock_nanosleep(CLOCK_MONOTONIC, 0, &length, NULL), "clock_nanosleep");
+	check(usleep((useconds_t)us) ? errno : 0, "usleep");
 	add_beyond(pause_end(pause, KP_SLEEP) - us * KP_NS);
 }
 
@@ -323,7 +312,8 @@ ssize_t kp_read(int fd, void *buffer, size_t size)
 
 void kp_sem_timeout(struct kp_sem *sem, long us)
 {
-	struct timespec until = timespec_of(clock_ns(CLOCK_REALTIME) + us * KP_NS);
+	int64_t until_ns = clock_ns(CLOCK_REALTIME) + us * KP_NS;
+	struct timespec until = { until_ns / 1000000000, until_ns % 1000000000 };
 	struct pause pause = pause_clocks();
 
 	if (!sem_timedwait(sem->sem, &until) || errno != ETIMEDOUT)

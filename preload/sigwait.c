@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/sigwait.c - signals as synchronization: pthread_kill() to sigwait()
+ *
+ * A thread that waits for signals is often ended, or given work, by another thread's signal. All
+ * such waits and sends of the process share one object, as a send may be to any thread that
+ * waits. A wait ended by a signal from elsewhere is external time.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "preload/object.h"
+#include "preload/real.h"
+#include "preload/track.h"
+
+static const uint64_t everybody; /* its address stands for the object */
+
+struct signal_wait {
+	struct cpa_worker *w;
+	struct cpa_object *object;
+	uint64_t caller, arrived;
+};
+
+static struct cpa_object *object_of(struct cpa_worker *w, uint64_t caller)
+{
+	return cpa_object_of(w, &everybody, CPA_SIGNALS, caller);
+}
+
+static void begin(struct signal_wait *wait)
+{
+	if (!wait->w)
+		return;
+	wait->object = object_of(wait->w, wait->caller);
+	wait->arrived = cpa_event(wait->w, CPA_EV_SLEEP, wait->caller,
+				  wait->object ? wait->object->class : 0);
+	if (wait->object)
+		cpa_wait_begin(wait->object);
+	cpa_leave();
+}
+
+static void end(struct signal_wait *wait, bool woken, bool timeout)
+{
+	struct cpa_wait result = { .arrived = wait->arrived };
+	int err = errno;
+
+	if (!wait->w)
+		return;
+	result.now = cpa_waited(wait->w);
+	if (wait->object)
+		cpa_wait_end(&wait->w->self, wait->object, woken, NULL, &result);
+	else
+		cpa_acquire_path(&wait->w->self, NULL, &result);
+	if (result.from)
+		cpa_dependency(&wait->w->self, &result, result.now - wait->arrived);
+	if (!result.matched)
+		cpa_unexplained(wait->w, timeout ? CPA_EXT_TIMEOUT : CPA_EXT_SIGNAL,
+				result.now - wait->arrived);
+	cpa_done(wait->w);
+	errno = err;
+}
+
+/* A cancelled wait was not woken. */
+static void cancelled(void *wait)
+{
+	end(wait, false, false);
+}
+
+/* Evaluate @call, the original, between begin() and end(). */
+#define WAIT(call, woken, timeout)                                                       \
+	({                                                                               \
+		struct signal_wait wait_ = { .w = cpa_enter(), .caller = CPA_CALLER() }; \
+		int ret_;                                                                \
+                                                                                         \
+		begin(&wait_);                                                           \
+		pthread_cleanup_push(cancelled, &wait_);                                 \
+		ret_ = (call);                                                           \
+		pthread_cleanup_pop(0);                                                  \
+		end(&wait_, woken, timeout);                                             \
+		ret_;                                                                    \
+	})
+
+CPA_EXPORT int sigwait(const sigset_t *restrict set, int *restrict sig)
+{
+	return WAIT(REAL(sigwait)(set, sig), !ret_, false);
+}
+
+CPA_EXPORT int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict info)
+{
+	return WAIT(REAL(sigwaitinfo)(set, info), ret_ > 0, false);
+}
+
+CPA_EXPORT int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info,
+			    const struct timespec *restrict timeout)
+{
+	return WAIT(REAL(sigtimedwait)(set, info, timeout), ret_ > 0, errno == EAGAIN);
+}
+
+/*
+ * A signal is about to be sent within the process. It may interrupt this very thread, so we are
+ * out of our code by then.
+ */
+static void sending(uint64_t caller)
+{
+	struct cpa_worker *w = cpa_enter();
+	struct cpa_object *o;
+
+	if (!w)
+		return;
+	o = object_of(w, caller);
+	/* Relaxed: a look; nobody waits for signals in most programs. */
+	if (!o || !__atomic_load_n(&o->waiting, __ATOMIC_RELAXED)) {
+		cpa_leave();
+		return;
+	}
+	cpa_event(w, CPA_EV_SIGNAL, caller, o->class);
+	cpa_wake(&w->self, o, 1);
+	cpa_done(w);
+}
+
+CPA_EXPORT int pthread_kill(pthread_t thread, int sig)
+{
+	if (sig)
+		sending(CPA_CALLER());
+	return REAL(pthread_kill)(thread, sig);
+}
+
+CPA_EXPORT int pthread_sigqueue(pthread_t thread, int sig, const union sigval value)
+{
+	if (sig)
+		sending(CPA_CALLER());
+	return REAL(pthread_sigqueue)(thread, sig, value);
+}
+
+CPA_EXPORT int kill(pid_t pid, int sig)
+{
+	if (sig && *cpa_alive && pid == getpid())
+		sending(CPA_CALLER());
+	return REAL(kill)(pid, sig);
+}
