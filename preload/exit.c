@@ -10,8 +10,7 @@
 
 CPA_EXPORT void _exit(int status)
 {
-	if (*cpa_alive)
-		cpa_life_end();
+	cpa_life_end();
 	REAL(_exit)(status);
 	__builtin_unreachable();
 }
@@ -24,8 +23,7 @@ CPA_EXPORT void _Exit(int status)
 /* Handlers of at_quick_exit() run after the profile has ended. */
 CPA_EXPORT void quick_exit(int status)
 {
-	if (*cpa_alive)
-		cpa_life_end();
+	cpa_life_end();
 	REAL(quick_exit)(status);
 	__builtin_unreachable();
 }

@@ -54,6 +54,7 @@ static void end_worker(struct cpa_worker *w)
 	cpa_clock_stop(&w->clock);
 	cpa_tls.worker = NULL;
 	cpa_tls.left = true;
+	cpa_tls.row = w->self.number;
 	cpa_thread_end(&w->self, now);
 	cpa_heap_free(w);
 	cpa_leave();
@@ -196,32 +197,46 @@ __attribute__((constructor)) static void begin(void)
 	errno = err;
 }
 
-void cpa_life_end(void)
+/* The observed path ends with that of row @thread, at clock @now. Only the first call counts. */
+static void finish(uint32_t thread, uint64_t now)
 {
 	struct cpa_header *h = cpa_header();
-	struct cpa_worker *w = cpa_enter();
-	uint64_t now, not_yet = 0;
+	uint64_t not_yet = 0;
 
-	if (!w)
-		return;
-	now = cpa_event(w, CPA_EV_EXIT, CPA_CALLER(), 0);
 	/* Relaxed: of several threads that exit one is first; the rest is its own. */
-	if (__atomic_compare_exchange_n(&h->end_ticks, &not_yet, now, false, __ATOMIC_RELAXED,
-					__ATOMIC_RELAXED)) {
-		h->exit_thread = w->self.number;
-		h->cpu_end_ns = cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
-		cpa_clock_note(now, true);
-		/* RELEASE: a reader that finds the state finds the figures. */
-		__atomic_store_n(&h->state, CPA_COMPLETE, __ATOMIC_RELEASE);
+	if (!__atomic_compare_exchange_n(&h->end_ticks, &not_yet, now, false, __ATOMIC_RELAXED,
+					 __ATOMIC_RELAXED))
+		return;
+	h->exit_thread = thread;
+	h->cpu_end_ns = cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
+	cpa_clock_note(now, true);
+	/* RELEASE: a reader that finds the state finds the figures. */
+	__atomic_store_n(&h->state, CPA_COMPLETE, __ATOMIC_RELEASE);
+}
+
+void cpa_life_end(void)
+{
+	struct cpa_worker *w;
+
+	/* A child of vfork() is in our memory; its _exit() is not the end of this process. */
+	if (!*cpa_alive || (uint32_t)getpid() != cpa_header()->pid)
+		return;
+	w = cpa_enter();
+	if (w) {
+		finish(w->self.number, cpa_event(w, CPA_EV_EXIT, CPA_CALLER(), 0));
+		/* What this thread does on its way out is not the program's run. */
+		cpa_tls.left = true;
+		cpa_tls.worker = NULL;
+		cpa_leave();
+	} else if (cpa_tls.row) {
+		/* The last thread ended, and with it the process: main had left before. */
+		const struct cpa_thread *row = cpa_row(CPA_TABLE_THREADS, cpa_tls.row);
+
+		finish(cpa_tls.row, row->path.released);
 	}
-	/* What this thread does from here on, on its way out, is not the program's run. */
-	cpa_tls.left = true;
-	cpa_tls.worker = NULL;
-	cpa_leave();
 }
 
 __attribute__((destructor)) static void end(void)
 {
-	if (*cpa_alive)
-		cpa_life_end();
+	cpa_life_end();
 }

@@ -19,7 +19,7 @@ struct call {
 	struct call *outer;
 	void (*routine)(void);
 	struct cpa_lock_op op;
-	bool ran;
+	bool ran, inside;
 };
 
 static __thread struct call *innermost __attribute__((tls_model("initial-exec")));
@@ -30,18 +30,25 @@ static bool done(const int *control)
 	return (__atomic_load_n(control, __ATOMIC_ACQUIRE) & DONE) != 0;
 }
 
+static void leave_routine(struct call *call)
+{
+	struct cpa_worker *w = cpa_enter();
+
+	call->inside = false;
+	if (w)
+		cpa_lock_exit(w, call->op.lock, CPA_ONCE, call->op.caller);
+}
+
 /* The original has chosen this thread to run the routine: it is as if it held a lock. */
 static void run(void)
 {
 	struct call *call = innermost;
-	struct cpa_worker *w;
 
 	call->ran = true;
 	cpa_lock_enter(&call->op);
+	call->inside = true;
 	call->routine();
-	w = cpa_enter();
-	if (w)
-		cpa_lock_exit(w, call->op.lock, CPA_ONCE, call->op.caller);
+	leave_routine(call);
 }
 
 static void begin(struct call *call)
@@ -72,9 +79,14 @@ static void end(struct call *call)
 	cpa_done(w);
 }
 
+/* Cancellation, or an exception of C++, goes through the routine. */
 static void unwound(void *argument)
 {
-	innermost = ((struct call *)argument)->outer;
+	struct call *call = argument;
+
+	innermost = call->outer;
+	if (call->inside)
+		leave_routine(call);
 }
 
 #define CALL(worker, control, f)                \

@@ -47,7 +47,8 @@ struct cpa_worker {
 struct cpa_tls {
 	struct cpa_worker *worker;
 	bool inside;
-	bool left; /* the thread has ended for us: what its last destructors do passes through */
+	bool left;    /* the thread has ended for us: what its last destructors do passes through */
+	uint32_t row; /* which it had */
 };
 
 extern CPA_HIDDEN __thread struct cpa_tls cpa_tls __attribute__((tls_model("initial-exec")));
