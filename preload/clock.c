@@ -18,6 +18,9 @@ uint64_t cpa_clock_rebase_ticks;
 /* Ticks per 2^20 ns, refined as the run gets longer. Relaxed: any recent value will do. */
 static uint64_t rate;
 
+/* The two clocks when our constructor began. */
+static uint64_t start_ticks, start_ns;
+
 /* An rseq critical section that no instruction lies in. The signature precedes the abort address. */
 static const uint32_t signature[2] = { RSEQ_SIG, RSEQ_SIG };
 static struct rseq_cs never __attribute__((aligned(32)));
@@ -84,6 +87,11 @@ static void set_rate(uint64_t ticks, uint64_t ns)
 			 __ATOMIC_RELAXED);
 }
 
+void cpa_clock_begin(void)
+{
+	both(&start_ticks, &start_ns);
+}
+
 void cpa_clock_init(void)
 {
 	struct cpa_header *h = cpa_header();
@@ -92,8 +100,8 @@ void cpa_clock_init(void)
 	never.start_ip = 1; /* no page is mapped there */
 	never.post_commit_offset = 1;
 	never.abort_ip = (uintptr_t)&signature[1];
-	both(&h->start_ticks, &h->start_ns);
-	h->start_real_ns = now_ns(CLOCK_REALTIME);
+	h->start_ticks = start_ticks;
+	h->start_ns = start_ns;
 	h->clock = rseq_detects() ? CPA_CLOCK_RSEQ : CPA_CLOCK_SYSCALL;
 	do
 		both(&ticks, &ns);

@@ -33,6 +33,9 @@ struct cpa_elapsed {
 	uint64_t process, runqueue, external;
 };
 
+/* The observed path starts now. Before anything else. */
+CPA_HIDDEN void cpa_clock_begin(void);
+
 /* Choose the detector, measure the counter's rate. Before any thread is attached. */
 CPA_HIDDEN void cpa_clock_init(void);
 

@@ -178,6 +178,7 @@ __attribute__((constructor)) static void begin(void)
 	int err = errno;
 	uint32_t *alive;
 
+	cpa_clock_begin();
 	cpa_tls.inside = true; /* what we call here is not the program's doing */
 	cpa_settings_read(&settings);
 	alive = alive_page();

@@ -107,7 +107,6 @@ struct cpa_header {
 	uint32_t exit_thread; /* row of the thread that called exit, 0 if none did */
 	uint64_t start_ticks; /* the start of the observed path: our constructor */
 	uint64_t start_ns;    /* CLOCK_MONOTONIC at start_ticks */
-	uint64_t start_real_ns;
 	uint64_t last_ticks; /* the latest pair of both clocks, written at re-bases */
 	uint64_t last_ns;
 	uint64_t end_ticks;	/* 0 while running */

@@ -164,6 +164,20 @@ static uint64_t slack_bound(const struct cpa_path *path)
 	return bound + add;
 }
 
+/* Without memory for a version: the longer path as it is, whose slack is then an upper bound. */
+static void take_longer(struct cpa_self *self, struct cpa_path *local,
+			const struct cpa_path *remote, bool observed)
+{
+	const struct cpa_path before = *local;
+
+	if (remote->len > local->len)
+		cpa_path_copy(self, local, remote);
+	memcpy(local->observed, (observed ? remote : &before)->observed, sizeof(local->observed));
+	local->released = before.released;
+	local->owner = before.owner;
+	local->node = before.node;
+}
+
 bool cpa_path_join(struct cpa_self *self, struct cpa_path *local, const struct cpa_path *remote,
 		   bool observed)
 {
@@ -184,8 +198,10 @@ bool cpa_path_join(struct cpa_self *self, struct cpa_path *local, const struct c
 	other = slots_needed(remote);
 	n = other > n ? other : n;
 	v = version_new(self, n);
-	if (!v)
-		return false;
+	if (!v) {
+		take_longer(self, local, remote, observed);
+		return remote_wins;
+	}
 	slack = v->value + 2 * n; /* scratch: O is written last */
 	materialize(o, CPA_S, slack, n);
 	materialize(w, CPA_S, v->value, n);

@@ -11,7 +11,7 @@
 #include "shadow/table.h"
 
 #define PAGE	 UINT64_C(4096)
-#define STEP	 (UINT64_C(256) << 10) /* space is made usable in multiples of this */
+#define STEP	 (UINT64_C(64) << 10) /* space is made usable in multiples of this */
 #define SMALLEST (UINT64_C(2) << 20)
 
 #ifndef MADV_POPULATE_WRITE
