@@ -83,15 +83,18 @@ struct cpa_worker *cpa_worker_begin(uint32_t row, uint32_t component, const stru
 		return NULL;
 	}
 	w->self.number = row;
+	/* Opening a perf event may take milliseconds: before the first activity begins. */
+	cpa_sampler_start(&w->sampler);
 	cpa_clock_start(&w->clock);
 	wait->now = w->clock.last;
 	if (cpa_thread_begin(&w->self, component, tid(), from, wait)) {
+		cpa_sampler_stop(&w->sampler);
+		cpa_clock_stop(&w->clock);
 		cpa_heap_free(w);
 		return NULL;
 	}
 	w->self.row->before += w->clock.cpu;
 	pthread_setspecific(end_key, w);
-	cpa_sampler_start(&w->sampler);
 	cpa_tls.worker = w;
 	return w;
 }

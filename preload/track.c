@@ -105,8 +105,7 @@ void cpa_done(struct cpa_worker *w)
 	cpa_clock_stamp(&w->clock, &e);
 	row->probe += e.process;
 	row->runqueue += e.runqueue;
-	row->external += e.external;
-	row->path.observed[CPA_TIME_PROBE] += e.process;
-	row->path.observed[CPA_TIME_RUNQUEUE] += e.runqueue + e.external;
+	row->path.observed[CPA_TIME_PROBE] += e.process + e.external;
+	row->path.observed[CPA_TIME_RUNQUEUE] += e.runqueue;
 	cpa_leave();
 }
