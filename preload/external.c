@@ -2,8 +2,8 @@
 /*
  * preload/external.c - calls that block for reasons outside synchronization
  *
- * A wrapper does nothing before the call, and after it one comparison, unless the thread was
- * switched out: then the activity ends, and the time without a processor is of the call's kind. A
+ * A wrapper does one comparison before the call and one after it, unless the thread was switched
+ * out: then the activity ends, and the time without a processor is of the call's kind. A
  * stamp before the call would cost more and tell no more: what the thread did before was on a
  * processor. All of these are cancellation points: nothing is held across them.
  */
@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/types.h>
@@ -46,14 +47,18 @@ static inline bool was_blocked(void)
 			cpa_header()->clock != CPA_CLOCK_SYSCALL);
 }
 
-#define BLOCKING(type, name, parameters, arguments, kind) \
-	CPA_EXPORT type name parameters                   \
-	{                                                 \
-		type ret = REAL(name) arguments;          \
-                                                          \
-		if (was_blocked())                        \
-			blocked(kind, CPA_CALLER());      \
-		return ret;                               \
+/* What blocked before the call is not of its kind: end that activity first. */
+#define BLOCKING(type, name, parameters, arguments, kind)     \
+	CPA_EXPORT type name parameters                       \
+	{                                                     \
+		type ret;                                     \
+                                                              \
+		if (was_blocked())                            \
+			blocked(CPA_EXT_OTHER, CPA_CALLER()); \
+		ret = REAL(name) arguments;                   \
+		if (was_blocked())                            \
+			blocked(kind, CPA_CALLER());          \
+		return ret;                                   \
 	}
 
 /* Fortified callers use these; they are in no header. */
@@ -134,6 +139,10 @@ BLOCKING(int, fdatasync, (int fd), (fd), CPA_EXT_SYNC)
 BLOCKING(pid_t, wait, (int *status), (status), CPA_EXT_CHILD)
 BLOCKING(pid_t, waitpid, (pid_t pid, int *status, int options), (pid, status, options),
 	 CPA_EXT_CHILD)
+BLOCKING(pid_t, wait3, (int *status, int options, struct rusage *usage), (status, options, usage),
+	 CPA_EXT_CHILD)
+BLOCKING(pid_t, wait4, (pid_t pid, int *status, int options, struct rusage *usage),
+	 (pid, status, options, usage), CPA_EXT_CHILD)
 BLOCKING(int, waitid, (idtype_t type, id_t id, siginfo_t *info, int options),
 	 (type, id, info, options), CPA_EXT_CHILD)
 

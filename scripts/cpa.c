@@ -5,8 +5,10 @@
 
 #include "scripts/child.h"
 #include "scripts/program.h"
+#include "shadow/layout.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -154,6 +156,28 @@ static int make_room(const char *pattern, const char *exe, bool force)
 	return 0;
 }
 
+/*
+ * Cut the dump of a process that has ended to what it used: it was created with the size of all
+ * the space it might have needed, and tools that do not know holes would copy that.
+ */
+static void trim(const char *dump)
+{
+	int fd = open(dump, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	struct cpa_header header;
+	struct stat st;
+
+	if (fd < 0)
+		return;
+	if (pread(fd, &header, sizeof(header), 0) == sizeof(header) &&
+	    memcmp(header.magic, CPA_MAGIC, sizeof(header.magic)) == 0 &&
+	    header.format == CPA_FORMAT && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    header.reserved < (uint64_t)st.st_size)
+		if (ftruncate(fd, (off_t)header.reserved) < 0)
+			cpa_complain("%s: cannot be cut to its used size: %s", dump,
+				     strerror(errno));
+	close(fd);
+}
+
 /* Say where the profile is, and a command that works here: cpa-report is beside cpa. */
 static void name_next(const char *argv0, const char *dump)
 {
@@ -234,8 +258,11 @@ static int run(const char *argv0, int argc, char **argv)
 		return CPA_EXIT_CANNOT_EXECUTE;
 	}
 	status = cpa_child_wait(&child);
-	if (!quiet && expand(pattern, exe, child.pid, dump, sizeof(dump)) == 0)
-		name_next(argv0, dump);
+	if (expand(pattern, exe, child.pid, dump, sizeof(dump)) == 0) {
+		trim(dump);
+		if (!quiet)
+			name_next(argv0, dump);
+	}
 	cpa_child_end_alike(status);
 }
 
