@@ -1,23 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/format.c - figures in three digits, with their unit */
+/* analysis/format.c - texts, and figures in three digits with their unit */
 #include "analysis/format.h"
 
 #include <inttypes.h>
 #include <libiberty/libiberty.h>
-#include <stdarg.h>
 #include <stdio.h>
+
+char *cpa_format_args(const char *format, va_list args)
+{
+	char *text;
+
+	if (vasprintf(&text, format, args) < 0)
+		xmalloc_failed(1);
+	return text;
+}
 
 char *cpa_format_text(const char *format, ...)
 {
-	char *text;
 	va_list args;
-	int length;
+	char *text;
 
 	va_start(args, format);
-	length = vasprintf(&text, format, args);
+	text = cpa_format_args(format, args);
 	va_end(args);
-	if (length < 0)
-		xmalloc_failed(1);
 	return text;
 }
 
@@ -49,7 +54,7 @@ struct cpa_figure cpa_format_percent(double part, double whole)
 	struct cpa_figure figure = { "-" };
 
 	if (whole > 0)
-		snprintf(figure.text, sizeof(figure.text), "%.1f %%", 100 * part / whole);
+		snprintf(figure.text, sizeof(figure.text), "%.1f%%", 100 * part / whole);
 	return figure;
 }
 

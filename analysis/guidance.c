@@ -31,7 +31,7 @@ __attribute__((format(printf, 2, 3))) static void advise(struct cpa_guidance *gu
 	if (guidance->advices == CPA_GUIDANCE_MAX)
 		return;
 	va_start(args, format);
-	guidance->advice[guidance->advices++] = xvasprintf(format, args);
+	guidance->advice[guidance->advices++] = cpa_format_args(format, args);
 	va_end(args);
 }
 
@@ -43,33 +43,36 @@ __attribute__((format(printf, 2, 3))) static void warn(struct cpa_guidance *guid
 	if (guidance->warnings == CPA_GUIDANCE_MAX)
 		return;
 	va_start(args, format);
-	guidance->warning[guidance->warnings++] = xvasprintf(format, args);
+	guidance->warning[guidance->warnings++] = cpa_format_args(format, args);
 	va_end(args);
 }
 
+/* What can be made cheaper: not what merely waits, nor all that a thread does. */
 static bool is_work(const struct cpa_component_figures *component)
 {
-	return component->kind == CPA_FUNCTION ?
-		       component->slot != CPA_SLOT_UNSAMPLED :
-		       component->kind != CPA_EXTERNAL && component->kind != CPA_THREAD;
+	if (component->kind == CPA_FUNCTION)
+		return component->slot != CPA_SLOT_UNSAMPLED;
+	return component->kind != CPA_EXTERNAL && component->kind != CPA_THREAD;
 }
 
-/*
- * The component with the largest saving: among functions, locks and the like if @work, else of
- * @kind. NULL if none saves anything.
- */
-static const struct cpa_component_figures *find_best(const struct cpa_profile *profile, bool work,
-						     enum cpa_component_kind kind,
-						     const struct cpa_component_figures *other_than)
+static bool is_external(const struct cpa_component_figures *component)
+{
+	return component->kind == CPA_EXTERNAL;
+}
+
+static bool is_thread(const struct cpa_component_figures *component)
+{
+	return component->kind == CPA_THREAD;
+}
+
+/* The component of @sort with the largest saving, NULL if none saves anything. */
+static const struct cpa_component_figures *
+find_best(const struct cpa_profile *profile, bool (*sort)(const struct cpa_component_figures *))
 {
 	/* They are sorted by saving. */
-	for (size_t i = 0; i < profile->components; i++) {
-		const struct cpa_component_figures *component = &profile->component[i];
-
-		if (component->saved_s > 0 && component != other_than &&
-		    (work ? is_work(component) : component->kind == kind))
-			return component;
-	}
+	for (size_t i = 0; i < profile->components; i++)
+		if (profile->component[i].saved_s > 0 && sort(&profile->component[i]))
+			return &profile->component[i];
 	return NULL;
 }
 
@@ -116,47 +119,80 @@ static char *describe(const struct cpa_component_figures *component, bool start)
 
 static const struct cpa_component_figures *choose(const struct cpa_profile *profile)
 {
-	const struct cpa_component_figures *best = find_best(profile, true, 0, NULL);
-	const struct cpa_component_figures *external =
-		find_best(profile, false, CPA_EXTERNAL, NULL);
+	const struct cpa_component_figures *best = find_best(profile, is_work);
+	const struct cpa_component_figures *external = find_best(profile, is_external);
 
 	if (external && (!best || external->saved_s > EXPLAINS_BETTER * best->saved_s))
 		best = external;
-	return best ? best : find_best(profile, false, CPA_THREAD, NULL);
+	return best ? best : find_best(profile, is_thread);
+}
+
+/* What @a and @b have in common at least: both lie on one path. */
+static double overlap(const struct cpa_profile *profile, const struct cpa_component_figures *a,
+		      const struct cpa_component_figures *b)
+{
+	return a->critical_path_s + b->critical_path_s - profile->program.critical_path_s;
+}
+
+/* After @best: what it consists of, and what saves most of the rest. */
+static void advise_next(struct cpa_guidance *guidance, const struct cpa_profile *profile,
+			const struct cpa_component_figures *best)
+{
+	double least = SHARE_STANDS_OUT * profile->program.critical_path_s;
+	const struct cpa_component_figures *part = NULL, *next = NULL;
+	char *name;
+
+	for (size_t i = 0; i < profile->components && !next; i++) {
+		const struct cpa_component_figures *other = &profile->component[i];
+
+		if (other == best || !is_work(other) || other->saved_s < least)
+			continue;
+		if (overlap(profile, best, other) < least)
+			next = other;
+		else if (!part)
+			part = other;
+	}
+	if (part) {
+		name = describe(part, false);
+		advise(guidance, "At least %s of that is also the time of %s.",
+		       cpa_format_seconds(overlap(profile, best, part)).text, name);
+		free(name);
+	}
+	if (next) {
+		name = describe(next, false);
+		advise(guidance, "Next comes %s, which alone saves %s.", name,
+		       cpa_format_seconds(next->saved_s).text);
+		free(name);
+	}
 }
 
 static void advise_component(struct cpa_guidance *guidance, const struct cpa_profile *profile)
 {
 	double length = profile->program.critical_path_s;
-	const struct cpa_component_figures *best = choose(profile), *next;
+	const struct cpa_component_figures *best = choose(profile);
+	bool stands_out = best && best->saved_s >= SHARE_STANDS_OUT * length;
 	char *name;
 
 	if (!best)
 		return;
-	name = describe(best, true);
-	if (best->saved_s < SHARE_STANDS_OUT * length) {
-		name[0] = best->shared ? 'o' : 't';
+	name = describe(best, stands_out);
+	if (stands_out)
+		advise(guidance,
+		       "%s is on the critical path for %s of %s; %s the run would be bounded at "
+		       "%s.",
+		       name, cpa_format_seconds(best->critical_path_s).text,
+		       cpa_format_seconds(length).text,
+		       best->kind == CPA_LOCK ? "without its critical section" : "without it",
+		       cpa_format_seconds(length - best->saved_s).text);
+	else
 		advise(guidance,
 		       "No component stands out: the largest, %s, saves %s of the %s critical "
 		       "path.",
 		       name, cpa_format_seconds(best->saved_s).text,
 		       cpa_format_seconds(length).text);
-		free(name);
-		return;
-	}
-	advise(guidance,
-	       "%s is on the critical path for %s of %s; %s the run would be bounded at %s.", name,
-	       cpa_format_seconds(best->critical_path_s).text, cpa_format_seconds(length).text,
-	       best->kind == CPA_LOCK ? "without its critical section" : "without it",
-	       cpa_format_seconds(length - best->saved_s).text);
 	free(name);
-	next = find_best(profile, true, 0, best);
-	if (!next || next->saved_s < SHARE_STANDS_OUT * length)
-		return;
-	name = describe(next, false);
-	advise(guidance, "Next comes %s, which alone saves %s.", name,
-	       cpa_format_seconds(next->saved_s).text);
-	free(name);
+	if (stands_out)
+		advise_next(guidance, profile, best);
 }
 
 static void advise_parallelism(struct cpa_guidance *guidance, const struct cpa_profile *profile)
@@ -185,21 +221,31 @@ static void advise_parallelism(struct cpa_guidance *guidance, const struct cpa_p
 		       cpa_format_percent(hand_off, program->observed_path_s).text);
 }
 
+static bool is_lock(const struct cpa_object_figures *object)
+{
+	return strcmp(object->kind, "mutex") == 0 || strcmp(object->kind, "spin") == 0 ||
+	       strcmp(object->kind, "rwlock") == 0;
+}
+
 /* A busy lock that is not on the path is not worth fixing, and this is often a surprise. */
 static void advise_busy_lock(struct cpa_guidance *guidance, const struct cpa_profile *profile)
 {
-	const struct cpa_object_figures *object = profile->object; /* the most waited for */
+	const struct cpa_object_figures *object = NULL; /* they are sorted by wait */
 	double length = profile->program.critical_path_s;
 
-	if (profile->objects == 0 || !object->has_slot ||
+	for (size_t i = 0; i < profile->objects && !object; i++)
+		if (is_lock(&profile->object[i]))
+			object = &profile->object[i];
+	if (!object || !object->has_slot ||
 	    object->wait_s < SHARE_WAITED * profile->program.cpu_s ||
 	    object->saved_s >= SHARE_STANDS_OUT * length)
 		return;
 	advise(guidance,
-	       "Threads wait longest for %s (%s in all), yet its critical sections save "
-	       "only %s of the critical path.",
+	       "Threads wait for %s longer than for any other lock (%s in all), yet without its "
+	       "critical sections the path would be %s%s shorter.",
 	       object->class, cpa_format_seconds(object->wait_s).text,
-	       cpa_format_seconds(object->saved_s).text);
+	       object->saved_s > 0 ? "only " : "",
+	       object->saved_s > 0 ? cpa_format_seconds(object->saved_s).text : "no");
 }
 
 static void add_warnings(struct cpa_guidance *guidance, const struct cpa_profile *profile)

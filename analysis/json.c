@@ -140,6 +140,17 @@ static json_t *objects_json(const struct cpa_profile *profile)
 	return array;
 }
 
+/* "push (queue.c:88)" */
+static void put_site(json_t *object, const struct cpa_node_figures *node)
+{
+	json_t *text = node->site && node->location ?
+			       json_sprintf("%s (%s)", node->site, node->location) :
+		       node->site ? json_string(node->site) :
+				    json_null();
+
+	json_object_set_new(object, "site", text);
+}
+
 static json_t *edge_json(const struct cpa_edge_figures *edge)
 {
 	json_t *object = json_object(), *functions = json_array();
@@ -173,7 +184,7 @@ static json_t *pag_json(const struct cpa_profile *profile)
 
 		put_count(object, "id", node->id);
 		put_text(object, "kind", node->kind);
-		put_text(object, "site", node->site);
+		put_site(object, node);
 		put_text(object, "class", node->class);
 		json_array_append_new(nodes, object);
 	}

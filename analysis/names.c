@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define KERNEL_FIRST (UINT64_C(1) << 47) /* programs live below */
+
 static const char *const external_names[CPA_EXTERNALS] = {
 	[CPA_EXT_OTHER] = "other",     [CPA_EXT_SLEEP] = "sleep",   [CPA_EXT_READ] = "read",
 	[CPA_EXT_WRITE] = "write",     [CPA_EXT_POLL] = "poll",	    [CPA_EXT_ACCEPT] = "accept",
@@ -41,6 +43,7 @@ const char *cpa_names_object_kind(uint32_t kind)
 		[CPA_ONCE] = "once",
 		[CPA_FUTEX] = "futex",
 		[CPA_ANNOTATION] = "annotation",
+		[CPA_SIGNALS] = "signal",
 	};
 
 	return word(words, ARRAY_SIZE(words), kind);
@@ -195,6 +198,8 @@ static struct cpa_place find_place(struct cpa_names *names, const struct cpa_com
 		/* The main thread has no start routine that pthread_create was given. */
 		if (row->kind == CPA_THREAD && row->address == 0)
 			place.name = xstrdup("main");
+		else if (row->kind == CPA_FUNCTION && row->address >= KERNEL_FIRST)
+			place.name = xstrdup("(kernel)");
 		else
 			place = cpa_symbols_code(names->symbols, row->module, row->address, false);
 	}
@@ -215,7 +220,7 @@ const struct cpa_place *cpa_names_component(struct cpa_names *names, uint32_t co
 	return place;
 }
 
-const struct cpa_place *cpa_names_site(struct cpa_names *names, uint32_t site)
+const struct cpa_place *cpa_names_site(struct cpa_names *names, uint32_t site, bool returned)
 {
 	static const struct cpa_place none;
 	struct cpa_place *place;
@@ -225,6 +230,6 @@ const struct cpa_place *cpa_names_site(struct cpa_names *names, uint32_t site)
 	place = &names->site_place[site - 1];
 	if (!place->name)
 		*place = cpa_symbols_code(names->symbols, names->site[site - 1].module,
-					  names->site[site - 1].key, true);
+					  names->site[site - 1].key, returned);
 	return place;
 }

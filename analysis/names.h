@@ -23,11 +23,11 @@ void cpa_names_fini(struct cpa_names *names);
 const struct cpa_component *cpa_names_row(const struct cpa_names *names, uint32_t component);
 
 /*
- * The name and place of a component or site. NULL name: there is no such row. The texts belong
- * to @names.
+ * The name and place of a component or site. NULL name: there is no such row. @returned: the site
+ * is a return address, as all are but those of thread starts. The texts belong to @names.
  */
 const struct cpa_place *cpa_names_component(struct cpa_names *names, uint32_t component);
-const struct cpa_place *cpa_names_site(struct cpa_names *names, uint32_t site);
+const struct cpa_place *cpa_names_site(struct cpa_names *names, uint32_t site, bool returned);
 
 /* One word for each kind, "other" for those unknown. */
 const char *cpa_names_component_kind(uint32_t kind);

@@ -80,7 +80,7 @@ static void note_cpu(struct cpa_build *build)
 {
 	const struct cpa_header *header = &build->dump->header;
 	struct cpa_profile *profile = build->profile;
-	double kernel = ((double)header->cpu_end_ns - (double)header->cpu_before_ns) * 1e-9;
+	double kernel = (double)header->cpu_end_ns * 1e-9;
 	double ours = profile->program.cpu_s;
 
 	if (header->cpu_end_ns == 0 || fabs(kernel - ours) < 0.02 ||

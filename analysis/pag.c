@@ -7,16 +7,9 @@
 #include "analysis/build.h"
 #include "analysis/format.h"
 
-/* "push (queue.c:88)", NULL if nothing is known. */
-static char *describe_site(struct cpa_names *names, uint32_t site)
+static char *copy(const char *text)
 {
-	const struct cpa_place *place = cpa_names_site(names, site);
-
-	if (!place->name)
-		return NULL;
-	if (!place->location)
-		return xstrdup(place->name);
-	return cpa_format_text("%s (%s)", place->name, place->location);
+	return text ? xstrdup(text) : NULL;
 }
 
 /* Return, by row - 1, which nodes exist. */
@@ -30,7 +23,7 @@ static bool *build_nodes(struct cpa_build *build)
 	profile->node = xcalloc(rows + 1, sizeof(*profile->node));
 	for (uint32_t i = 1; i <= rows; i++) {
 		struct cpa_node row;
-		const struct cpa_place *class;
+		const struct cpa_place *class, *site;
 
 		if (!cpa_dump_row(dump, CPA_TABLE_NODES, i, &row, sizeof(row)))
 			continue;
@@ -39,12 +32,14 @@ static bool *build_nodes(struct cpa_build *build)
 			continue;
 		}
 		class = cpa_names_component(&build->names, row.class);
+		site = cpa_names_site(&build->names, row.site, row.kind != CPA_EV_START);
 		exists[i - 1] = true;
 		profile->node[profile->nodes++] = (struct cpa_node_figures){
 			.id = i,
 			.kind = cpa_names_event(row.kind),
-			.site = describe_site(&build->names, row.site),
-			.class = class->name ? xstrdup(class->name) : NULL,
+			.site = copy(site->name),
+			.location = copy(site->location),
+			.class = copy(class->name),
 		};
 	}
 	return exists;
@@ -110,31 +105,32 @@ static uint32_t *count_users(struct cpa_build *build)
 	return users;
 }
 
-/* The name of the function with @slot, NULL if there is none. */
-static const char *function_of(const struct cpa_profile *profile, uint64_t slot)
+/* The names of functions by slot, NULL where there is none. */
+static const char **name_slots(const struct cpa_build *build)
 {
+	const struct cpa_profile *profile = build->profile;
+	const char **names = xcalloc(build->dump->header.slots, sizeof(*names));
+
 	for (size_t i = 0; i < profile->components; i++)
-		if (profile->component[i].slot == slot &&
-		    profile->component[i].kind == CPA_FUNCTION)
-			return profile->component[i].name;
-	return NULL;
+		if (profile->component[i].kind == CPA_FUNCTION)
+			names[profile->component[i].slot] = profile->component[i].name;
+	return names;
 }
 
 /* Samples fade with time: what they still tell is a share. */
-static void add_functions(const struct cpa_profile *profile, const struct cpa_edge *edge,
-			  struct cpa_edge_figures *figures)
+static void add_functions(const struct cpa_build *build, const char *const *names,
+			  const struct cpa_edge *edge, struct cpa_edge_figures *figures)
 {
 	double sum = 0;
 
 	for (unsigned k = 0; k < CPA_MIX; k++)
 		sum += (double)(edge->mix[k] & CPA_DELTA_TICKS);
 	for (unsigned k = 0; k < CPA_MIX; k++) {
-		uint64_t samples = edge->mix[k] & CPA_DELTA_TICKS;
-		const char *name = samples ? function_of(profile, edge->mix[k] >> 48) : NULL;
+		uint64_t slot = edge->mix[k] >> 48, samples = edge->mix[k] & CPA_DELTA_TICKS;
 
-		if (name)
+		if (samples && slot < build->dump->header.slots && names[slot])
 			figures->function[figures->functions++] = (struct cpa_mix_figures){
-				.function = xstrdup(name),
+				.function = xstrdup(names[slot]),
 				.share = (double)samples / sum,
 			};
 	}
@@ -144,6 +140,7 @@ static void build_edges(struct cpa_build *build)
 {
 	struct cpa_profile *profile = build->profile;
 	uint32_t *users = count_users(build);
+	const char **names = name_slots(build);
 
 	profile->edge = xcalloc(build->edges + 1, sizeof(*profile->edge));
 	for (uint32_t i = 0; i < build->edges; i++) {
@@ -164,9 +161,10 @@ static void build_edges(struct cpa_build *build)
 			.on_path_s = cpa_build_seconds(build, build->program.share[edge->slot]),
 			.observed_s = cpa_build_seconds(build, build->program.observed[edge->slot]),
 		};
-		add_functions(profile, edge, figures);
+		add_functions(build, names, edge, figures);
 	}
 	free(users);
+	free(names);
 }
 
 void cpa_build_pag(struct cpa_build *build)

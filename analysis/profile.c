@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "analysis/build.h"
+#include "analysis/format.h"
 #include "analysis/printable.h"
 
 void cpa_profile_note(struct cpa_profile *profile, const char *format, ...)
@@ -19,7 +20,7 @@ void cpa_profile_note(struct cpa_profile *profile, const char *format, ...)
 	va_start(args, format);
 	diagnostics->note =
 		xrealloc(diagnostics->note, (diagnostics->notes + 1) * sizeof(*diagnostics->note));
-	diagnostics->note[diagnostics->notes++] = xvasprintf(format, args);
+	diagnostics->note[diagnostics->notes++] = cpa_format_args(format, args);
 	va_end(args);
 }
 
@@ -137,6 +138,7 @@ void cpa_profile_free(struct cpa_profile *profile)
 	}
 	for (size_t i = 0; i < profile->nodes; i++) {
 		free(profile->node[i].site);
+		free(profile->node[i].location);
 		free(profile->node[i].class);
 	}
 	for (size_t i = 0; i < profile->diagnostics.notes; i++)

@@ -64,8 +64,9 @@ struct cpa_object_figures {
 struct cpa_node_figures {
 	uint32_t id;
 	const char *kind;
-	char *site;  /* "function (file:line)" or NULL */
-	char *class; /* or NULL */
+	char *site;	/* the function, or NULL */
+	char *location; /* of the site, or NULL */
+	char *class;	/* or NULL */
 };
 
 struct cpa_mix_figures {

@@ -19,7 +19,7 @@
 #define EXIT_BAD_DUMP  1
 #define EXIT_BAD_USAGE 2
 
-#define WIDTH_MIN     40
+#define WIDTH_MIN     72
 #define WIDTH_MAX     1000
 #define WIDTH_DEFAULT 80
 #define TOP_DEFAULT   10
@@ -134,7 +134,7 @@ static struct options parse_options(int argc, char **argv)
 			break;
 		case 'w':
 			options.width = parse_number("--width", optarg, WIDTH_MIN, WIDTH_MAX,
-						     "a number from 40 to 1000 expected");
+						     "a number from 72 to 1000 expected");
 			break;
 		case 'h':
 			fputs(help, stdout);

@@ -119,8 +119,11 @@ static struct module *find_module(struct cpa_symbols *symbols, uint32_t row)
 			dwfl_end(module->dwfl);
 		module->dwfl = NULL;
 		module->file = NULL;
-		module->trouble = cpa_format_text("%s %s: what it holds appears as %s+offset.",
-						  module->path, trouble, module->label);
+		/* The kernel's own module has no file anywhere. */
+		if (strncmp(module->label, "linux-vdso", strlen("linux-vdso")) != 0)
+			module->trouble =
+				cpa_format_text("%s %s: what it holds appears as %s+offset.",
+						module->path, trouble, module->label);
 	}
 	return module;
 }

@@ -10,7 +10,7 @@
 #include "analysis/printable.h"
 
 #define GAP	 2 /* between columns */
-#define NAME_MIN 8 /* a name is not cut to less */
+#define NAME_MIN 6 /* a name is not cut to less */
 
 void cpa_page_put(const struct cpa_page *page, enum cpa_style style, const char *text)
 {

@@ -56,16 +56,14 @@ static void put_program(const struct cpa_page *page, const struct cpa_program_fi
 	const char *end = program->complete	       ? "ran to its end" :
 			  program->state == CPA_EXECED ? "replaced by exec" :
 							 "DID NOT FINISH";
-	char *text = cpa_format_text("%s: %s wall, %s CPU, %zu thread%s, %u core%s, ",
+	char *text = cpa_format_text("%s: %s wall, %s CPU, %zu thread%s, %u core%s, %s",
 				     cpa_printable_base(program->exe),
 				     cpa_format_seconds(program->wall_s).text,
 				     cpa_format_seconds(program->cpu_s).text, program->threads,
 				     program->threads == 1 ? "" : "s", program->cores,
-				     program->cores == 1 ? "" : "s");
+				     program->cores == 1 ? "" : "s", end);
 
-	cpa_page_put(page, CPA_STRONG, text);
-	cpa_page_put(page, program->complete ? CPA_STRONG : CPA_ALARM, end);
-	fputc('\n', page->out);
+	cpa_page_paragraph(page, program->complete ? CPA_STRONG : CPA_ALARM, 2, text);
 	free(text);
 	if (!program->complete && program->state != CPA_EXECED)
 		cpa_page_paragraph(page, CPA_ALARM, 0,
@@ -91,7 +89,7 @@ static void put_paths(const struct cpa_page *page, const struct cpa_program_figu
 			       "observed path", cpa_format_seconds(program->observed_path_s).text);
 	cpa_page_paragraph(page, CPA_PLAIN, LABEL, text);
 	free(text);
-	text = xstrdup("  of it ");
+	text = xstrdup("  ");
 	for (unsigned i = 0; i < CPA_TIME_KINDS; i++) {
 		char *longer = cpa_format_text(
 			"%s%s%s %s", text, i ? ", " : "", segments[i],
@@ -102,8 +100,8 @@ static void put_paths(const struct cpa_page *page, const struct cpa_program_figu
 	}
 	cpa_page_paragraph(page, CPA_PLAIN, LABEL, text);
 	free(text);
-	text = cpa_format_text("%-*s%8s  at most %s with unlimited processors; utilization %s",
-			       LABEL, "parallelism", cpa_format_ratio(program->parallelism).text,
+	text = cpa_format_text("%-*s%8s  %s with unlimited processors; utilization %s", LABEL,
+			       "parallelism", cpa_format_ratio(program->parallelism).text,
 			       cpa_format_ratio(program->max_parallelism).text,
 			       cpa_format_percent(program->utilization, 1).text);
 	cpa_page_paragraph(page, CPA_PLAIN, LABEL, text);
@@ -125,8 +123,8 @@ static void put_components(const struct cpa_page *page, const struct cpa_profile
 
 	put_heading(page, "What the run would gain if one component cost nothing");
 	cpa_table_column(&table, "saves", false);
-	cpa_table_column(&table, "critical", false);
-	cpa_table_column(&table, "observed", false);
+	cpa_table_column(&table, "path", false);
+	cpa_table_column(&table, "wall", false);
 	cpa_table_column(&table, "CPU", false);
 	cpa_table_column(&table, "kind", true);
 	cpa_table_column(&table, "component", true);
@@ -154,23 +152,23 @@ static void put_components(const struct cpa_page *page, const struct cpa_profile
 	cpa_table_end(&table, page);
 	put_foot(
 		page, shown, top,
-		"Savings do not add up where components overlap: a lock and what is done under it, "
-		"a thread and its functions.");
+		"path, wall: shares of the critical and of the observed path. Savings do not add up "
+		"where components overlap: a lock and what is done under it, a thread and its "
+		"functions.");
 }
 
 static int compare_cpu(const void *a, const void *b)
 {
-	const struct cpa_thread_figures *x = *(const struct cpa_thread_figures *const *)a;
-	const struct cpa_thread_figures *y = *(const struct cpa_thread_figures *const *)b;
+	const struct cpa_thread_figures *x = a, *y = b;
 
 	if (x->cpu_s != y->cpu_s)
 		return x->cpu_s > y->cpu_s ? -1 : 1;
-	return x < y ? -1 : x > y;
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
 static void put_threads(const struct cpa_page *page, const struct cpa_profile *profile, size_t top)
 {
-	const struct cpa_thread_figures **sorted = xcalloc(profile->threads + 1, sizeof(*sorted));
+	struct cpa_thread_figures *sorted = xcalloc(profile->threads + 1, sizeof(*sorted));
 	struct cpa_table_text table = { 0 };
 
 	put_heading(page, "Threads");
@@ -182,11 +180,10 @@ static void put_threads(const struct cpa_page *page, const struct cpa_profile *p
 	cpa_table_column(&table, "path", false);
 	cpa_table_column(&table, "name", true);
 	cpa_table_column(&table, "start routine", true);
-	for (size_t i = 0; i < profile->threads; i++)
-		sorted[i] = &profile->thread[i];
+	memcpy(sorted, profile->thread, profile->threads * sizeof(*sorted));
 	qsort(sorted, profile->threads, sizeof(*sorted), compare_cpu);
 	for (size_t i = 0; i < profile->threads && i < top; i++) {
-		const struct cpa_thread_figures *thread = sorted[i];
+		const struct cpa_thread_figures *thread = &sorted[i];
 		struct cpa_figure cpu = cpa_format_seconds(thread->cpu_s);
 		struct cpa_figure wait = cpa_format_seconds(thread->wait_s);
 		struct cpa_figure external = cpa_format_seconds(thread->external_s);
@@ -211,8 +208,16 @@ static struct cpa_figure mark(double seconds, double largest)
 	size_t length = strlen(figure.text);
 
 	snprintf(figure.text + length, sizeof(figure.text) - length, "%s",
-		 seconds > 0 && seconds >= largest ? " *" : "  ");
+		 seconds > 0 && seconds >= largest ? "*" : " ");
 	return figure;
+}
+
+/* "mutex q.lock"; classes known by a site are called "mutex from init" anyway. */
+static char *describe_class(const struct cpa_object_figures *object)
+{
+	if (object->by != CPA_BY_VARIABLE)
+		return xstrdup(object->class);
+	return cpa_format_text("%s %s", object->kind, object->class);
 }
 
 static void put_objects(const struct cpa_page *page, const struct cpa_profile *profile, size_t top)
@@ -223,13 +228,12 @@ static void put_objects(const struct cpa_page *page, const struct cpa_profile *p
 	if (profile->objects == 0)
 		return;
 	put_heading(page, "Locks and other objects, by class");
-	cpa_table_column(&table, "waited  ", false);
-	cpa_table_column(&table, "held  ", false);
-	cpa_table_column(&table, "saves  ", false);
+	cpa_table_column(&table, "waited ", false);
+	cpa_table_column(&table, "held ", false);
+	cpa_table_column(&table, "saves ", false);
 	cpa_table_column(&table, "acquired", false);
 	cpa_table_column(&table, "contended", false);
 	cpa_table_column(&table, "hand-offs", false);
-	cpa_table_column(&table, "kind", true);
 	cpa_table_column(&table, "class", true);
 	for (size_t i = 0; i < profile->objects; i++) {
 		const struct cpa_object_figures *object = &profile->object[i];
@@ -247,12 +251,13 @@ static void put_objects(const struct cpa_page *page, const struct cpa_profile *p
 		struct cpa_figure contended =
 			cpa_format_percent((double)object->contended, (double)object->acquisitions);
 		struct cpa_figure handoffs = cpa_format_count(object->handoffs);
+		char *class = describe_class(object);
 
-		cpa_table_row(&table,
-			      (const char *const[]){ waited.text, held.text,
-						     object->has_slot ? saves.text : "?  ",
-						     acquired.text, contended.text, handoffs.text,
-						     object->kind, object->class });
+		cpa_table_row(&table, (const char *const[]){ waited.text, held.text,
+							     object->has_slot ? saves.text : "? ",
+							     acquired.text, contended.text,
+							     handoffs.text, class });
+		free(class);
 	}
 	cpa_table_end(&table, page);
 	put_foot(page, profile->objects, top, "* waits most, held most, would gain most.");
@@ -260,8 +265,7 @@ static void put_objects(const struct cpa_page *page, const struct cpa_profile *p
 
 static int compare_edges(const void *a, const void *b)
 {
-	const struct cpa_edge_figures *x = *(const struct cpa_edge_figures *const *)a;
-	const struct cpa_edge_figures *y = *(const struct cpa_edge_figures *const *)b;
+	const struct cpa_edge_figures *x = a, *y = b;
 
 	if (x->own_slot != y->own_slot)
 		return x->own_slot ? -1 : 1;
@@ -269,32 +273,38 @@ static int compare_edges(const void *a, const void *b)
 		return x->on_path_s > y->on_path_s ? -1 : 1;
 	if (x->weight_s != y->weight_s)
 		return x->weight_s > y->weight_s ? -1 : 1;
-	return x < y ? -1 : x > y;
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	return x->to < y->to ? -1 : x->to > y->to;
 }
 
 /* "unlock push (queue.c:90)" */
 static char *describe_node(const struct cpa_profile *profile, uint32_t id)
 {
+	const struct cpa_node_figures *node = NULL;
 	size_t low = 0, high = profile->nodes;
 
-	while (low < high) { /* nodes are in the order of their ids */
+	while (low < high && !node) { /* nodes are in the order of their ids */
 		size_t middle = low + (high - low) / 2;
 
-		if (profile->node[middle].id < id)
+		if (profile->node[middle].id == id)
+			node = &profile->node[middle];
+		else if (profile->node[middle].id < id)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (low == profile->nodes || profile->node[low].id != id)
-		return xstrdup("?");
-	if (!profile->node[low].site)
-		return xstrdup(profile->node[low].kind);
-	return cpa_format_text("%s %s", profile->node[low].kind, profile->node[low].site);
+	if (!node || !node->site)
+		return xstrdup(node ? node->kind : "?");
+	if (!node->location)
+		return cpa_format_text("%s %s", node->kind, node->site);
+	return cpa_format_text("%s %s (%s)", node->kind, node->site,
+			       cpa_printable_base(node->location));
 }
 
 static void put_pag(const struct cpa_page *page, const struct cpa_profile *profile, size_t top)
 {
-	const struct cpa_edge_figures **sorted = xcalloc(profile->edges + 1, sizeof(*sorted));
+	struct cpa_edge_figures *sorted = xcalloc(profile->edges + 1, sizeof(*sorted));
 	struct cpa_table_text table = { 0 };
 
 	put_heading(page, "Activity graph, edges by time on the critical path");
@@ -304,11 +314,10 @@ static void put_pag(const struct cpa_page *page, const struct cpa_profile *profi
 	cpa_table_column(&table, "type", true);
 	cpa_table_column(&table, "from", true);
 	cpa_table_column(&table, "to", true);
-	for (size_t i = 0; i < profile->edges; i++)
-		sorted[i] = &profile->edge[i];
+	memcpy(sorted, profile->edge, profile->edges * sizeof(*sorted));
 	qsort(sorted, profile->edges, sizeof(*sorted), compare_edges);
 	for (size_t i = 0; i < profile->edges && i < top; i++) {
-		const struct cpa_edge_figures *edge = sorted[i];
+		const struct cpa_edge_figures *edge = &sorted[i];
 		struct cpa_figure on_path = cpa_format_seconds(edge->on_path_s);
 		struct cpa_figure weight = cpa_format_seconds(edge->weight_s);
 		struct cpa_figure count = cpa_format_count(edge->count);

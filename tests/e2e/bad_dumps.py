@@ -1,0 +1,350 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""tests/e2e/bad_dumps.py - cpa-report on dumps that are cut, damaged or no dumps at all
+
+Whatever the file: no crash, no report of a sanitizer, exit status 0 or 1; with 1 one line on
+standard error and none on standard output, with 0 a report without control characters. Builds
+cpa-report with AddressSanitizer and UBSan. The dumps are one made by tests/unit/dump_maker.h and,
+if libcpa.so is built, one of a real run. CPA_LONG=1 tries four times as many; CPA_SEED repeats a
+run. Prints TAP and a summary; a file that fails is kept.
+"""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import random
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("CPA_BUILD") or ROOT / "build").resolve()
+LONG = bool(os.environ.get("CPA_LONG"))
+SEED = int(os.environ.get("CPA_SEED") or random.randrange(1 << 32))
+SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+TIMEOUT_S = 60
+
+HEADER = 8192
+USED = 24  # offset of header.used
+TABLES = 920  # about where the tables begin; all that matters lies in front of HEADER_END
+HEADER_END = TABLES + 8 * 232
+INTERESTING = (0, 1, 7, 63, 0x7F, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF, 1 << 63, (1 << 64) - 1)
+
+MAKER_MAIN = """
+#include "tests/unit/dump_maker.h"
+
+int main(int argc, char **argv)
+{
+	struct dump_maker maker;
+
+	dump_maker_example(&maker);
+	dump_maker_save(&maker, argv[argc - 1], SIZE_MAX);
+	dump_maker_free(&maker);
+	return example_worker(0) == 1 ? 0 : 99;
+}
+"""
+
+
+def compile_c(output, sources, extra):
+    command = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", f"-I{ROOT}", "-O1", "-g"]
+    subprocess.run([*command, "-o", str(output), *map(str, sources), *extra], check=True)
+
+
+def build_report(folder):
+    flags = subprocess.run(
+        ["pkg-config", "--libs", "libdw", "libelf", "jansson"],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.split()
+    objects = []
+
+    def one(source):
+        compile_c(
+            folder / (source.stem + ".o"), [source], ["-c", *SANITIZE, '-DCPA_VERSION="bad"']
+        )
+        return folder / (source.stem + ".o")
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        objects = list(pool.map(one, sorted((ROOT / "analysis").glob("*.c"))))
+    compile_c(folder / "cpa-report", objects, [*SANITIZE, *flags, "-liberty", "-lm"])
+    return folder / "cpa-report"
+
+
+def make_dump(folder):
+    main = folder / "maker.c"
+    main.write_text(MAKER_MAIN, encoding="ascii")
+    compile_c(folder / "maker", [main], ["-Wl,--build-id"])
+    subprocess.run([str(folder / "maker"), str(folder / "made.dump")], check=True)
+    return (folder / "made.dump").read_bytes()
+
+
+def record_dump(folder):
+    """A dump of a real run, without the space behind its last byte; None if there is none."""
+    program = BUILD / "tests/programs/nested_locks"
+    if not (BUILD / "libcpa.so").exists() or not program.exists():
+        return None
+    dump = folder / "real.dump"
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("CPA_")}
+    environment.update(LD_PRELOAD=str(BUILD / "libcpa.so"), CPA_OUTPUT=str(dump), CPA_QUIET="1")
+    subprocess.run([str(program)], env=environment, stdout=subprocess.DEVNULL, check=True)
+    with open(dump, "rb") as file:
+        used = struct.unpack_from("<Q", file.read(HEADER), USED)[0]
+        file.seek(0)
+        return file.read(used)
+
+
+class Results:
+    def __init__(self, report, folder):
+        self.report, self.folder = report, folder
+        self.passed = self.failed = self.skipped = 0
+
+    def check(self, problems, text):
+        """One line of TAP; @problems is a list of lines, empty if all is well."""
+        number = self.passed + self.failed + self.skipped + 1
+        for problem in problems[:5]:
+            print(f"# {problem}")
+        if problems:
+            self.failed += 1
+        else:
+            self.passed += 1
+        print(f"{'not ok' if problems else 'ok'} {number} - {text}", flush=True)
+
+    def skip(self, text, reason):
+        number = self.passed + self.failed + self.skipped + 1
+        self.skipped += 1
+        print(f"ok {number} - {text} # SKIP {reason}", flush=True)
+
+    def run(self, *arguments, **options):
+        environment = dict(os.environ, UBSAN_OPTIONS="print_stacktrace=1")
+        return subprocess.run(
+            [str(self.report), *map(str, arguments)],
+            capture_output=True,
+            timeout=TIMEOUT_S,
+            check=False,
+            env=environment,
+            **options,
+        )
+
+    def problem_of(self, arguments, statuses=(0, 1), **options):
+        """What is wrong with the report on a file, None if nothing is."""
+        try:
+            done = self.run(*arguments, **options)
+        except subprocess.TimeoutExpired:
+            return f"no end after {TIMEOUT_S} s"
+        error = done.stderr.decode(errors="replace")
+        if done.returncode not in statuses:
+            return f"exit status {done.returncode}: {error[:2000]}"
+        if done.returncode == 0:
+            if error:
+                return f"exit status 0, yet: {error[:2000]}"
+            try:
+                text = done.stdout.decode()
+            except UnicodeDecodeError as bad:
+                return f"output is not UTF-8: {bad}"
+            if "json" in arguments:
+                try:
+                    json.loads(text)
+                except ValueError as bad:
+                    return f"output is not JSON: {bad}"
+            elif re.search("[\0-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]", text):
+                return "control characters in the output"
+            return None if text else "no output"
+        if done.stdout:
+            return "output, though the exit status is 1"
+        if not re.fullmatch(r"cpa-report: [^\n]+\n", error):
+            return f"not one line on standard error: {error[:2000]}"
+        return None
+
+    def try_variants(self, variants, text):
+        """Run the report on each of @variants, pairs of a description and bytes."""
+
+        def one(numbered):
+            number, (what, data) = numbered
+            file = self.folder / f"{os.getpid()}.{number}.dump"
+            file.write_bytes(data)
+            form = [("--format", "json"), (), ("--level", "pag")][number % 3]
+            problem = self.problem_of((*form, file))
+            if not problem:
+                file.unlink()
+                return None
+            return f"{file}: {what}: {problem}"
+
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            problems = [p for p in pool.map(one, enumerate(variants)) if p]
+        self.check(problems, f"{text}: {len(variants)} variants")
+
+
+def truncations(dump, count, dice):
+    sizes = {0, 1, HEADER - 1, HEADER, HEADER + 1, len(dump) - 1}
+    sizes.update(dice.randrange(HEADER) for _ in range(count // 10))
+    sizes.update(dice.randrange(HEADER, len(dump)) for _ in range(count))
+    return [(f"cut at {size}", dump[:size]) for size in sorted(sizes)]
+
+
+def patched(dump, offset, data):
+    return dump[:offset] + data + dump[offset + len(data) :]
+
+
+def header_damage(dump, count, dice):
+    """Single bits, and words of every size with values that are often not thought of."""
+    variants = []
+    for _ in range(count):
+        offset = dice.randrange(HEADER_END)
+        if dice.random() < 0.5:
+            data = bytes([dump[offset] ^ 1 << dice.randrange(8)])
+        else:
+            size = dice.choice((4, 8))
+            offset -= offset % size
+            value = dice.choice((*INTERESTING, len(dump), len(dump) - 8, dice.getrandbits(64)))
+            data = (value % (1 << 8 * size)).to_bytes(size, "little")
+        variants.append((f"{data.hex()} at {offset:#x}", patched(dump, offset, data)))
+    return variants
+
+
+def body_damage(dump, count, dice):
+    """As above in the rows, several at once; words that are not 0 first, for they mean something."""
+    words = [o for o in range(HEADER, len(dump) - 7, 4) if any(dump[o : o + 4])]
+    variants = []
+    for _ in range(count):
+        data, what = dump, []
+        for _ in range(dice.choice((1, 1, 2, 8, 64))):
+            offset = dice.choice(words) if dice.random() < 0.9 else dice.randrange(HEADER, len(dump))
+            size = dice.choice((1, 4, 8))
+            value = dice.choice((*INTERESTING, len(dump), len(dump) - 8, dice.getrandbits(64)))
+            word = (value % (1 << 8 * size)).to_bytes(size, "little")[: len(dump) - offset]
+            data = patched(data, offset, word)
+            what.append(f"{word.hex()} at {offset:#x}")
+        variants.append((", ".join(what[:8]), data))
+    return variants
+
+
+def noise(count, dice):
+    """A good magic number and then anything."""
+    head = b"CPADUMP\n" + struct.pack("<IIII", 0x01020304, 1, HEADER, 8)
+    sizes = [dice.choice((HEADER, 20000, 100000)) for _ in range(count)]
+    return [("noise", head + dice.randbytes(size - len(head))) for size in sizes]
+
+
+def check_files(results, dump):
+    """What is no dump at all, and names that need care."""
+    folder = results.folder
+    (folder / "empty.dump").write_bytes(b"")
+    (folder / "folder.dump").mkdir()
+    os.mkfifo(folder / "fifo.dump")
+    (folder / "secret.dump").write_bytes(dump)
+    (folder / "secret.dump").chmod(0)
+    (folder / "a\n\x1b[2Jb.dump").write_bytes(dump[:100])
+    cases = ["missing.dump", "empty.dump", "folder.dump", "fifo.dump", "a\n\x1b[2Jb.dump"]
+    for name in cases:
+        problem = results.problem_of((folder / name,), statuses=(1,))
+        results.check([problem] if problem else [], f"{name!r} is refused")
+    if os.geteuid() == 0:
+        results.skip("a dump without permission", "root may read all")
+    else:
+        problem = results.problem_of((folder / "secret.dump",), statuses=(1,))
+        results.check([problem] if problem else [], "a dump without permission is refused")
+    for path in folder.iterdir():
+        if path.is_dir():
+            path.rmdir()
+        else:
+            path.unlink()
+    problem = results.problem_of((), statuses=(1,), cwd=folder)
+    results.check([problem] if problem else [], "a folder without dumps is told")
+
+
+def check_versions(results, dump):
+    cases = {
+        "0xc: format 2 found, 1 expected": patched(dump, 12, struct.pack("<I", 2)),
+        "0x8: byte order 0x04030201 found": patched(dump, 8, struct.pack(">I", 0x01020304)),
+        "0x0: an unknown file type found": b"\x7fELF" + dump[4:],
+        f"{HEADER - 1:#x}: end of file at byte": dump[: HEADER - 1],
+    }
+    for words, data in cases.items():
+        file = results.folder / "version.dump"
+        file.write_bytes(data)
+        done = results.run(file)
+        error = done.stderr.decode(errors="replace")
+        good = done.returncode == 1 and error.startswith(f"cpa-report: {file}:{words}")
+        results.check([] if good else [error], f"refused with '{words}'")
+        file.unlink()
+
+
+def check_newest(results, dump):
+    old, new = results.folder / "old.dump", results.folder / "new.dump"
+    new.write_bytes(dump)
+    old.write_bytes(b"no dump")
+    os.utime(old, (1, 1))
+    problem = results.problem_of((), statuses=(0,), cwd=results.folder)
+    results.check([problem] if problem else [], "without a name the newest dump is read")
+    old.unlink()
+    new.unlink()
+
+
+def check_usage(results):
+    cases = (
+        ("--format", "xml"),
+        ("--format", "csv"),
+        ("--format",),
+        ("--top", "0"),
+        ("--top", "-1"),
+        ("--top", "many"),
+        ("--width", "3"),
+        ("--level", "everything"),
+        ("--color", "blue"),
+        ("--no-such-option",),
+        ("a.dump", "b.dump"),
+    )
+    for arguments in cases:
+        done = results.run(*arguments)
+        lines = done.stderr.decode().splitlines()
+        good = done.returncode == 2 and len(lines) == 1 and lines[0].startswith("cpa-report: ")
+        results.check([] if good else lines, f"exit status 2 for {' '.join(arguments)}")
+
+
+def check_dump(results, name, dump, count):
+    file = results.folder / f"{name}.dump"
+    file.write_bytes(dump)
+    for arguments in ((), ("--format", "json"), ("--level", "pag"), ("--width", "200")):
+        problem = results.problem_of((*arguments, file), statuses=(0,))
+        label = " ".join(arguments) or "text"
+        results.check([problem] if problem else [], f"{name}: the whole dump as {label}")
+    file.unlink()
+    dice = random.Random(SEED)
+    results.try_variants(truncations(dump, count // 2, dice), f"{name}: cut")
+    results.try_variants(header_damage(dump, count, dice), f"{name}: damaged header")
+    results.try_variants(body_damage(dump, count, dice), f"{name}: damaged rows")
+
+
+def main():
+    work = pathlib.Path(tempfile.mkdtemp(prefix="bad_dumps.", dir=os.environ.get("CPA_TMP")))
+    folder = work / "dumps"
+    folder.mkdir()
+    results = Results(build_report(work), folder)
+    made = make_dump(work)
+    real = record_dump(work)
+    count = 2000 if LONG else 500
+
+    print(f"# CPA_SEED={SEED}")
+    check_files(results, made)
+    check_versions(results, made)
+    check_newest(results, made)
+    check_usage(results)
+    check_dump(results, "made", made, count)
+    if real:
+        check_dump(results, "real", real, count // 4)
+    else:
+        results.skip("a dump of a real run", "libcpa.so or its program is not built")
+    results.try_variants(noise(count // 5, random.Random(SEED)), "noise behind a good magic")
+    if not results.failed:
+        shutil.rmtree(work)
+    print(f"{results.passed} passed, {results.failed} failed, {results.skipped} skipped")
+    return 1 if results.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

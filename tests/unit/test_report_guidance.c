@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/* tests/unit/test_report_guidance.c - which sentences follow from which figures */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/guidance.h"
+
+#define MOST 4
+
+static struct cpa_component_figures components[MOST];
+static struct cpa_object_figures objects[1];
+static struct cpa_profile profile;
+static struct cpa_guidance guidance;
+
+/* A run of 10 s on 4 threads, path 8 s, all well. */
+static int setup(void **state)
+{
+	(void)state;
+	memset(components, 0, sizeof(components));
+	memset(objects, 0, sizeof(objects));
+	profile = (struct cpa_profile){
+		.program = { .complete = true,
+			     .cores = 4,
+			     .wall_s = 10,
+			     .cpu_s = 30,
+			     .critical_path_s = 8,
+			     .observed_path_s = 10,
+			     .segment_s = { [CPA_TIME_PROCESS] = 10 },
+			     .parallelism = 3,
+			     .max_parallelism = 3.75 },
+		.component = components,
+		.object = objects,
+	};
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	cpa_guidance_fini(&guidance);
+	return 0;
+}
+
+static void add(enum cpa_component_kind kind, char *name, char *location, double path_s,
+		double saved_s)
+{
+	components[profile.components++] = (struct cpa_component_figures){
+		.kind = kind,
+		.by = kind == CPA_LOCK ? CPA_BY_VARIABLE : CPA_BY_ADDRESS,
+		.name = name,
+		.location = location,
+		.slot = 10,
+		.critical_path_s = path_s,
+		.saved_s = saved_s,
+	};
+}
+
+static void expect_advice(size_t number, const char *sentence)
+{
+	assert_true(number < guidance.advices);
+	assert_string_equal(guidance.advice[number], sentence);
+}
+
+static void expect_only(const char *sentence)
+{
+	cpa_guidance_init(&guidance, &profile);
+	assert_int_equal(guidance.advices, 1);
+	assert_int_equal(guidance.warnings, 0);
+	expect_advice(0, sentence);
+}
+
+static void test_nothing_to_say(void **state)
+{
+	(void)state;
+	cpa_guidance_init(&guidance, &profile);
+	assert_int_equal(guidance.advices, 0);
+	assert_int_equal(guidance.warnings, 0);
+}
+
+static void test_lock(void **state)
+{
+	(void)state;
+	add(CPA_LOCK, "q->lock", "/src/queue.c:88", 3.1, 2.8);
+	expect_only("The lock q->lock (queue.c:88) is on the critical path for 3.10 s of 8.00 s; "
+		    "without its critical section the run would be bounded at 5.20 s.");
+}
+
+static void test_lock_known_by_its_site(void **state)
+{
+	(void)state;
+	add(CPA_LOCK, "mutex from cache_init", "cache.c:88", 3, 3);
+	components[0].by = CPA_BY_INIT_SITE;
+	expect_only("The mutex from cache_init (cache.c:88) is on the critical path for 3.00 s of "
+		    "8.00 s; without its critical section the run would be bounded at 5.00 s.");
+}
+
+static void test_next_component(void **state)
+{
+	(void)state;
+	add(CPA_FUNCTION, "parse", "parse.c:2", 4, 3);
+	add(CPA_THREAD, "worker", NULL, 4, 2.5);
+	add(CPA_LOCK, "lock", NULL, 2, 2);
+	cpa_guidance_init(&guidance, &profile);
+	assert_int_equal(guidance.advices, 2);
+	expect_advice(1, "Next comes the lock lock, which alone saves 2.00 s.");
+}
+
+/* Two that fill more than the path have time in common: the second is no next step. */
+static void test_overlap(void **state)
+{
+	(void)state;
+	add(CPA_LOCK, "lock", NULL, 6, 5);
+	add(CPA_FUNCTION, "compute", "c.c:1", 5, 4);
+	add(CPA_FUNCTION, "read", "r.c:1", 1, 1);
+	cpa_guidance_init(&guidance, &profile);
+	assert_int_equal(guidance.advices, 3);
+	expect_advice(1,
+		      "At least 3.00 s of that is also the time of the function compute (c.c:1).");
+	expect_advice(2, "Next comes the function read (r.c:1), which alone saves 1.00 s.");
+}
+
+/* A thread's share is that of all it does: functions and locks say more. */
+static void test_functions_before_threads(void **state)
+{
+	(void)state;
+	add(CPA_THREAD, "worker", NULL, 7, 7);
+	add(CPA_FUNCTION, "parse", "parse.c:2", 4, 3);
+	expect_only("The function parse (parse.c:2) is on the critical path for 4.00 s of 8.00 s; "
+		    "without it the run would be bounded at 5.00 s.");
+}
+
+static void test_external_that_explains_more(void **state)
+{
+	(void)state;
+	add(CPA_EXTERNAL, "read", NULL, 6, 6);
+	add(CPA_FUNCTION, "parse", "parse.c:2", 2, 0.2);
+	expect_only("The time blocked in read is on the critical path for 6.00 s of 8.00 s; "
+		    "without it the run would be bounded at 2.00 s.");
+}
+
+static void test_unsampled_is_no_advice(void **state)
+{
+	(void)state;
+	add(CPA_FUNCTION, "(not sampled)", NULL, 6, 6);
+	components[0].slot = CPA_SLOT_UNSAMPLED;
+	add(CPA_FUNCTION, "parse", "parse.c:2", 2, 2);
+	expect_only("The function parse (parse.c:2) is on the critical path for 2.00 s of 8.00 s; "
+		    "without it the run would be bounded at 6.00 s.");
+}
+
+static void test_nothing_stands_out(void **state)
+{
+	(void)state;
+	add(CPA_FUNCTION, "parse", "parse.c:2", 0.3, 0.1);
+	expect_only("No component stands out: the largest, the function parse (parse.c:2), saves "
+		    "100 ms of the 8.00 s critical path.");
+}
+
+static void test_shared_slot(void **state)
+{
+	(void)state;
+	add(CPA_LOCK, "a, b, +3 more", NULL, 3, 3);
+	components[0].shared = true;
+	expect_only("One or more of the locks a, b, +3 more is on the critical path for 3.00 s of "
+		    "8.00 s; without its critical section the run would be bounded at 5.00 s.");
+}
+
+static void test_serial(void **state)
+{
+	(void)state;
+	profile.program.max_parallelism = 1.05;
+	profile.program.parallelism = 1;
+	expect_only("The program is serial: its critical path holds 95.2% of all its work, so more "
+		    "threads or processors will not help.");
+}
+
+static void test_too_few_processors(void **state)
+{
+	(void)state;
+	profile.program.max_parallelism = 6;
+	profile.program.segment_s[CPA_TIME_RUNQUEUE] = 3;
+	expect_only("Processors limit this run: 30.0% of the observed path was ready to run "
+		    "without one, and the work allows a parallelism of 6.00 where it had 3.00.");
+}
+
+static void test_hand_offs(void **state)
+{
+	(void)state;
+	profile.program.segment_s[CPA_TIME_HANDOFF] = 2.5;
+	expect_only("Hand-offs from one thread to the next take 25.0% of the observed path: fewer "
+		    "of them gain more than shorter critical sections.");
+}
+
+static void test_busy_lock_off_the_path(void **state)
+{
+	(void)state;
+	objects[0] = (struct cpa_object_figures){
+		.kind = "mutex", .class = "log_lock", .wait_s = 9, .has_slot = true
+	};
+	profile.objects = 1;
+	expect_only("Threads wait for log_lock longer than for any other lock (9.00 s in all), yet "
+		    "without its critical sections the path would be no shorter.");
+}
+
+static void expect_warning(const char *words)
+{
+	cpa_guidance_init(&guidance, &profile);
+	assert_int_equal(guidance.warnings, 1);
+	if (!strstr(guidance.warning[0], words))
+		fail_msg("%s", guidance.warning[0]);
+}
+
+static void test_warns_of_probes(void **state)
+{
+	(void)state;
+	profile.program.segment_s[CPA_TIME_PROBE] = 1;
+	expect_warning("The profiler itself takes 10.0% of the observed path");
+}
+
+static void test_warns_of_probes_off_the_path(void **state)
+{
+	(void)state;
+	profile.diagnostics.probe_s = 3;
+	expect_warning("The profiler itself takes 10.0% of the CPU time");
+}
+
+static void test_warns_of_missing_samples(void **state)
+{
+	(void)state;
+	add(CPA_FUNCTION, "(not sampled)", NULL, 0, 0);
+	components[0].slot = CPA_SLOT_UNSAMPLED;
+	components[0].total_s = 6;
+	expect_warning("20.0% of the CPU time");
+}
+
+static void test_warns_of_unseen_releases(void **state)
+{
+	(void)state;
+	add(CPA_EXTERNAL, "unseen", NULL, 0.8, 0);
+	components[0].observed_path_s = 2;
+	expect_warning("10.0% of the critical path and 20.0% of the observed path");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_nothing_to_say),
+		TEST(test_lock),
+		TEST(test_lock_known_by_its_site),
+		TEST(test_next_component),
+		TEST(test_overlap),
+		TEST(test_functions_before_threads),
+		TEST(test_external_that_explains_more),
+		TEST(test_unsampled_is_no_advice),
+		TEST(test_nothing_stands_out),
+		TEST(test_shared_slot),
+		TEST(test_serial),
+		TEST(test_too_few_processors),
+		TEST(test_hand_offs),
+		TEST(test_busy_lock_off_the_path),
+		TEST(test_warns_of_probes),
+		TEST(test_warns_of_probes_off_the_path),
+		TEST(test_warns_of_missing_samples),
+		TEST(test_warns_of_unseen_releases),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

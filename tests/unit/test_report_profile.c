@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+/* tests/unit/test_report_profile.c - the example's figures, finished and not, whole and broken */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "analysis/profile.h"
+#include "tests/unit/dump_maker.h"
+
+static char file[] = "/tmp/test_report_profile.XXXXXX";
+static struct dump_maker maker;
+static struct cpa_dump dump;
+static struct cpa_profile *profile;
+
+static void build(void)
+{
+	char *error;
+
+	dump_maker_save(&maker, file, SIZE_MAX);
+	assert_int_equal(cpa_dump_open(&dump, file, &error), 0);
+	profile = cpa_profile_build(&dump);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	dump_maker_example(&maker);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	if (profile) {
+		cpa_profile_free(profile);
+		cpa_dump_close(&dump);
+		profile = NULL;
+	}
+	dump_maker_free(&maker);
+	return 0;
+}
+
+#define assert_seconds(got, expected)                                                       \
+	do {                                                                                \
+		if (!(fabs((got) - (expected)) < 1e-9))                                     \
+			fail_msg("%s: %.9f, expected %.9f", #got, got, (double)(expected)); \
+	} while (0)
+
+static const struct cpa_component_figures *find(enum cpa_component_kind kind, const char *name)
+{
+	for (size_t i = 0; i < profile->components; i++)
+		if (profile->component[i].kind == kind &&
+		    strcmp(profile->component[i].name, name) == 0)
+			return &profile->component[i];
+	fail_msg("no component %s", name);
+	return NULL;
+}
+
+static bool has_note(const char *words)
+{
+	for (size_t i = 0; i < profile->diagnostics.notes; i++)
+		if (strstr(profile->diagnostics.note[i], words))
+			return true;
+	return false;
+}
+
+static void test_program(void **state)
+{
+	const struct cpa_program_figures *program;
+
+	(void)state;
+	build();
+	program = &profile->program;
+	assert_string_equal(program->exe, "/usr/bin/example");
+	assert_true(program->complete);
+	assert_int_equal(program->cores, 2);
+	assert_seconds(program->wall_s, 10);
+	assert_seconds(program->cpu_s, 12.75);
+	assert_seconds(program->external_s, 1);
+	assert_seconds(program->critical_path_s, 8);
+	assert_seconds(program->observed_path_s, 10);
+	assert_seconds(program->segment_s[CPA_TIME_PROCESS], 7);
+	assert_seconds(program->segment_s[CPA_TIME_EXTERNAL], 1);
+	assert_seconds(program->segment_s[CPA_TIME_RUNQUEUE], 0.5);
+	assert_seconds(program->segment_s[CPA_TIME_HANDOFF], 1);
+	assert_seconds(program->segment_s[CPA_TIME_PROBE], 0.5);
+	assert_seconds(program->parallelism, 1.275);
+	assert_seconds(program->max_parallelism, 13.0 / 8);
+	assert_seconds(program->utilization, 0.6375);
+}
+
+static void expect_component(enum cpa_component_kind kind, const char *name, double total_s,
+			     double path_s, double observed_s, double saved_s)
+{
+	const struct cpa_component_figures *component = find(kind, name);
+
+	assert_seconds(component->total_s, total_s);
+	assert_seconds(component->critical_path_s, path_s);
+	assert_seconds(component->observed_path_s, observed_s);
+	assert_seconds(component->saved_s, saved_s);
+}
+
+static void test_components(void **state)
+{
+	(void)state;
+	build();
+	expect_component(CPA_FUNCTION, "example_work", 5, 3, 3, 3);
+	expect_component(CPA_LOCK, "example_pool.queue[1].lock", 2, 2, 2, 2);
+	/* The worker's path is but 2 s shorter than main's. */
+	expect_component(CPA_THREAD, "main", 7, 6, 6, 2);
+	expect_component(CPA_THREAD, "example_worker", 5, 0, 0, 0);
+	expect_component(CPA_EXTERNAL, "sleep", 1, 0, 0, 0);
+	expect_component(CPA_FUNCTION, "(not sampled)", 0.5, 0, 0, 0);
+	expect_component(CPA_FUNCTION, "(kernel)", 0, 0, 0, 0);
+	assert_int_equal(profile->components, 8); /* and the two locks of one slot */
+	assert_string_equal(profile->component[0].name, "example_work");
+}
+
+static void test_components_that_share_a_slot(void **state)
+{
+	const struct cpa_component_figures *component;
+
+	(void)state;
+	build();
+	component = find(CPA_LOCK, "spin lock from example_work, condition first used in "
+				   "example_worker");
+	assert_true(component->shared);
+	assert_null(component->location);
+	assert_false(find(CPA_FUNCTION, "example_work")->shared);
+}
+
+static void test_threads(void **state)
+{
+	(void)state;
+	build();
+	assert_int_equal(profile->threads, 2);
+	assert_int_equal(profile->thread[0].tid, 4711);
+	assert_string_equal(profile->thread[0].name, "example");
+	assert_string_equal(profile->thread[0].start_routine, "main");
+	assert_seconds(profile->thread[0].cpu_s, 7.75);
+	assert_seconds(profile->thread[0].wait_s, 2);
+	assert_seconds(profile->thread[0].runqueue_s, 0.5);
+	assert_seconds(profile->thread[0].probe_s, 0.5);
+	assert_seconds(profile->thread[0].critical_path_s, 8);
+	assert_string_equal(profile->thread[1].name, "worker ?[2J");
+	assert_string_equal(profile->thread[1].start_routine, "example_worker");
+	assert_seconds(profile->thread[1].external_s, 1);
+}
+
+static void test_objects(void **state)
+{
+	const struct cpa_object_figures *object;
+
+	(void)state;
+	build();
+	assert_int_equal(profile->objects, 1);
+	object = profile->object;
+	assert_string_equal(object->kind, "mutex");
+	assert_string_equal(object->class, "example_pool.queue[1].lock");
+	assert_int_equal(object->objects, 3);
+	assert_int_equal(object->acquisitions, 160);
+	assert_int_equal(object->contended, 50);
+	assert_int_equal(object->handoffs, 25);
+	assert_seconds(object->wait_s, 1.75);
+	assert_seconds(object->hold_s, 3);
+	assert_true(object->has_slot);
+	assert_seconds(object->saved_s, 2);
+}
+
+static void test_pag(void **state)
+{
+	(void)state;
+	build();
+	assert_int_equal(profile->nodes, 3);
+	assert_string_equal(profile->node[1].kind, "lock");
+	assert_string_equal(profile->node[1].site, "example_worker");
+	assert_string_equal(profile->node[1].class, "example_pool.queue[1].lock");
+	assert_null(profile->node[0].site);
+	assert_int_equal(profile->edges, 2);
+	assert_false(profile->edge[0].dependency);
+	assert_int_equal(profile->edge[0].count, 15); /* of them 5 in a thread's cache */
+	assert_seconds(profile->edge[0].weight_s, 3);
+	assert_true(profile->edge[0].own_slot);
+	assert_seconds(profile->edge[0].on_path_s, 1.5);
+	assert_int_equal(profile->edge[0].functions, 2);
+	assert_string_equal(profile->edge[0].function[0].function, "example_work");
+	assert_seconds(profile->edge[0].function[0].share, 0.75);
+	assert_true(profile->edge[1].dependency);
+	assert_false(profile->edge[1].own_slot);
+	assert_int_equal(profile->edge[1].followed, 6);
+}
+
+static void test_diagnostics(void **state)
+{
+	(void)state;
+	build();
+	assert_string_equal(profile->diagnostics.clock, "rseq");
+	assert_seconds(profile->diagnostics.probe_s, 0.5);
+	assert_int_equal(profile->diagnostics.samples, 3000);
+	assert_int_equal(profile->diagnostics.samples_lost, 3);
+	assert_int_equal(profile->diagnostics.notes, 1);
+	assert_true(has_note("3 samples were lost"));
+}
+
+/* A killed program: what its latest event knew. */
+static void test_unfinished(void **state)
+{
+	struct cpa_header *header = dump_maker_header(&maker);
+	struct cpa_thread *worker = dump_maker_at(&maker, CPA_TABLE_THREADS, 2);
+
+	(void)state;
+	header->state = CPA_RUNNING;
+	header->end_ticks = 0;
+	header->exit_thread = 0;
+	worker->path.released = MAKER_START + MAKER_TICKS(11);
+	build();
+	assert_false(profile->program.complete);
+	assert_seconds(profile->program.wall_s, 11);
+	assert_seconds(profile->program.critical_path_s, 8);
+	assert_seconds(profile->program.observed_path_s, 6);
+	assert_true(has_note("shorter than the run"));
+}
+
+static void test_exec(void **state)
+{
+	(void)state;
+	dump_maker_header(&maker)->state = CPA_EXECED;
+	build();
+	assert_false(profile->program.complete);
+	assert_seconds(profile->program.wall_s, 10);
+	assert_true(has_note("exec"));
+}
+
+static void test_unknown_clock_rate(void **state)
+{
+	(void)state;
+	dump_maker_header(&maker)->last_ticks = MAKER_START;
+	build();
+	assert_true(has_note("rate of the clock is not known"));
+	assert_seconds(profile->program.wall_s, 20);
+}
+
+/* The paths of former users of a row count too. */
+static void test_retired_paths_count(void **state)
+{
+	struct cpa_thread *worker = dump_maker_at(&maker, CPA_TABLE_THREADS, 2);
+
+	(void)state;
+	worker->retired = (struct cpa_path){ .len = MAKER_TICKS(9),
+					     .delta = { maker_delta(EXAMPLE_SLEEP, 4) } };
+	worker->earlier = 3;
+	build();
+	assert_seconds(profile->program.critical_path_s, 9);
+	assert_seconds(find(CPA_EXTERNAL, "sleep")->critical_path_s, 4);
+	assert_seconds(find(CPA_EXTERNAL, "sleep")->saved_s, 1);
+	assert_int_equal(profile->thread[1].earlier, 3);
+}
+
+/* Broken rows are left out and told; the rest stands. */
+static void test_broken_rows(void **state)
+{
+	struct cpa_component *components = dump_maker_at(&maker, CPA_TABLE_COMPONENTS, 1);
+	struct cpa_edge *edges = dump_maker_at(&maker, CPA_TABLE_EDGES, 1);
+	struct cpa_node *nodes = dump_maker_at(&maker, CPA_TABLE_NODES, 1);
+	struct cpa_object *objects = dump_maker_at(&maker, CPA_TABLE_OBJECTS, 1);
+	struct cpa_thread *threads = dump_maker_at(&maker, CPA_TABLE_THREADS, 1);
+
+	(void)state;
+	components[0].slot = EXAMPLE_SLOTS;
+	edges[0].to = 99;
+	nodes[0].kind = CPA_EV_KINDS;
+	objects[1].kind = 200;
+	threads[1].path.version = 3;
+	threads[0].totals = UINT64_MAX;
+	build();
+	assert_int_equal(dump.broken[CPA_TABLE_COMPONENTS], 1);
+	assert_int_equal(dump.broken[CPA_TABLE_EDGES], 1);
+	assert_int_equal(dump.broken[CPA_TABLE_NODES], 1);
+	assert_int_equal(dump.broken[CPA_TABLE_OBJECTS], 1);
+	assert_int_equal(dump.broken[CPA_TABLE_THREADS], 1);
+	assert_int_equal(dump.broken_paths, 1);
+	assert_true(has_note("1 component rows in the dump are damaged"));
+	assert_true(has_note("1 paths in the dump are damaged"));
+	assert_int_equal(profile->object[0].acquisitions, 110);
+	assert_seconds(profile->program.critical_path_s, 8);
+	assert_seconds(find(CPA_THREAD, "main")->saved_s, 6);
+}
+
+static void test_kernel_counted_more(void **state)
+{
+	(void)state;
+	dump_maker_header(&maker)->cpu_end_ns = UINT64_C(20000000000);
+	build();
+	assert_true(has_note("The kernel counted 20.000 s of CPU time"));
+}
+
+static void test_empty_session(void **state)
+{
+	(void)state;
+	dump_maker_free(&maker);
+	dump_maker_start(&maker);
+	build();
+	assert_seconds(profile->program.parallelism, 0);
+	assert_seconds(profile->program.max_parallelism, 0);
+	assert_true(has_note("No thread left any figures"));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_program),
+		TEST(test_components),
+		TEST(test_components_that_share_a_slot),
+		TEST(test_threads),
+		TEST(test_objects),
+		TEST(test_pag),
+		TEST(test_diagnostics),
+		TEST(test_unfinished),
+		TEST(test_exec),
+		TEST(test_unknown_clock_rate),
+		TEST(test_retired_paths_count),
+		TEST(test_broken_rows),
+		TEST(test_kernel_counted_more),
+		TEST(test_empty_session),
+	};
+	int fd = mkstemp(file), failed;
+
+	if (fd < 0)
+		return 99;
+	close(fd);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	unlink(file);
+	return failed;
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: MIT */
+/* tests/unit/test_report_render.c - the example as text and as JSON */
+#include <jansson.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "analysis/format.h"
+#include "analysis/json.h"
+#include "analysis/printable.h"
+#include "analysis/text.h"
+#include "tests/unit/dump_maker.h"
+
+static char file[] = "/tmp/test_report_render.XXXXXX";
+static struct cpa_profile *profile;
+static struct cpa_dump dump;
+
+static int setup(void **state)
+{
+	struct dump_maker maker;
+	char *error;
+
+	(void)state;
+	dump_maker_example(&maker);
+	dump_maker_save(&maker, file, SIZE_MAX);
+	dump_maker_free(&maker);
+	assert_int_equal(cpa_dump_open(&dump, file, &error), 0);
+	profile = cpa_profile_build(&dump);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	cpa_profile_free(profile);
+	cpa_dump_close(&dump);
+	return 0;
+}
+
+static char *render(size_t width, bool color, enum cpa_level level, size_t top)
+{
+	char *text = NULL;
+	size_t size;
+	struct cpa_page page = { .out = open_memstream(&text, &size),
+				 .width = width,
+				 .color = color };
+
+	cpa_text_write(profile, &page, level, top);
+	fclose(page.out);
+	return text;
+}
+
+static void test_first_screen(void **state)
+{
+	char *text = render(200, false, CPA_LEVEL_ALL, 10);
+
+	(void)state;
+	assert_non_null(strstr(text, "example: 10.0 s wall, 12.8 s CPU, 2 threads, 2 cores, ran to "
+				     "its end\n"));
+	assert_non_null(strstr(text, "critical path    8.00 s"));
+	assert_non_null(strstr(text, "observed path    10.0 s"));
+	assert_non_null(strstr(text, "process 70.0%, external 10.0%, run queue 5.0%, hand-off "
+				     "10.0%, probe 5.0%"));
+	assert_non_null(strstr(text, "The function example_work"));
+	assert_non_null(strstr(text, "Savings do not add up"));
+	assert_non_null(strstr(text, "3 samples were lost"));
+	free(text);
+}
+
+/* Lines keep to the width, which cuts names; no control character but the newline. */
+static void test_width(void **state)
+{
+	static const size_t widths[] = { 72, 80, 100, 200 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+		char *text = render(widths[i], false, CPA_LEVEL_ALL, 10), *line, *rest = text;
+
+		while ((line = strsep(&rest, "\n"))) {
+			if (cpa_printable_columns(line) > widths[i])
+				fail_msg("%zu: %s", widths[i], line);
+			for (; *line; line++)
+				assert_true((unsigned char)*line >= ' ');
+		}
+		free(text);
+	}
+}
+
+static void test_top(void **state)
+{
+	char *text = render(80, false, CPA_LEVEL_COMPONENT, 1);
+
+	(void)state;
+	assert_non_null(strstr(text, "example_work"));
+	assert_null(strstr(text, "example_worker"));
+	assert_non_null(strstr(text, "5 more (--top 6 shows all)"));
+	free(text);
+}
+
+static void test_levels(void **state)
+{
+	(void)state;
+	for (enum cpa_level level = CPA_LEVEL_PROGRAM; level < CPA_LEVELS; level++) {
+		char *text = render(120, false, level, 10);
+
+		assert_int_equal(!!strstr(text, "observed path "), level == CPA_LEVEL_PROGRAM);
+		assert_int_equal(!!strstr(text, "Savings do not"), level == CPA_LEVEL_COMPONENT);
+		assert_int_equal(!!strstr(text, "start routine"), level == CPA_LEVEL_THREAD);
+		assert_int_equal(!!strstr(text, "waits most"), level == CPA_LEVEL_OBJECT);
+		assert_int_equal(!!strstr(text, "unlock example_worker"), level == CPA_LEVEL_PAG);
+		free(text);
+	}
+}
+
+static void test_color(void **state)
+{
+	char *text = render(80, true, CPA_LEVEL_PROGRAM, 10);
+
+	(void)state;
+	assert_non_null(strstr(text, "\033[1m"));
+	free(text);
+}
+
+static void test_unfinished(void **state)
+{
+	char *text;
+
+	(void)state;
+	profile->program.complete = false;
+	profile->program.state = CPA_RUNNING;
+	text = render(80, false, CPA_LEVEL_PROGRAM, 10);
+	assert_non_null(strstr(text, "DID NOT FINISH"));
+	assert_non_null(strstr(text, "The program did not finish"));
+	free(text);
+}
+
+static double number(const json_t *object, const char *key)
+{
+	const json_t *value = json_object_get(object, key);
+
+	if (!json_is_number(value))
+		fail_msg("no number %s", key);
+	return json_number_value(value);
+}
+
+static void expect_keys(const json_t *object, const char *keys)
+{
+	char *list = strdup(keys), *rest = list, *key;
+
+	assert_non_null(object);
+	while ((key = strsep(&rest, " ")))
+		if (!json_object_get(object, key))
+			fail_msg("no key %s", key);
+	free(list);
+}
+
+static json_t *render_json(void)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	json_error_t error;
+	json_t *root;
+
+	assert_int_equal(cpa_json_write(profile, out), 0);
+	fclose(out);
+	root = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+	if (!root)
+		fail_msg("%d: %s", error.line, error.text);
+	free(text);
+	return root;
+}
+
+static void test_json_keys(void **state)
+{
+	json_t *root = render_json(), *pag = json_object_get(root, "pag");
+
+	(void)state;
+	expect_keys(json_object_get(root, "program"),
+		    "exe wall_s cpu_s critical_path_s observed_path_s parallelism max_parallelism "
+		    "utilization cores complete observed_segments");
+	expect_keys(json_object_get(json_object_get(root, "program"), "observed_segments"),
+		    "process_s external_s runqueue_s handoff_s probe_s");
+	expect_keys(json_array_get(json_object_get(root, "threads"), 0),
+		    "id name start_routine cpu_s wait_s external_s runqueue_s critical_path_s");
+	expect_keys(json_array_get(json_object_get(root, "components"), 0),
+		    "kind name location cpu_s critical_path_s observed_path_s saved_s shared");
+	expect_keys(json_array_get(json_object_get(root, "objects"), 0),
+		    "kind class acquisitions contended wait_s hold_s handoffs objects saved_s");
+	assert_int_equal(json_array_size(json_object_get(root, "queues")), 0);
+	expect_keys(json_array_get(json_object_get(pag, "nodes"), 1), "id kind site class");
+	expect_keys(json_array_get(json_object_get(pag, "edges"), 0),
+		    "from to type count weight_s on_path_s observed_s followed");
+	expect_keys(json_object_get(root, "diagnostics"),
+		    "probe_s clock samples samples_lost objects_untracked notes");
+	json_decref(root);
+}
+
+static void test_json_values(void **state)
+{
+	json_t *root = render_json(), *program = json_object_get(root, "program");
+	const json_t *edges = json_object_get(json_object_get(root, "pag"), "edges"), *component;
+	size_t i;
+
+	(void)state;
+	assert_true(number(program, "wall_s") == 10);
+	assert_true(number(program, "critical_path_s") == 8);
+	assert_true(json_is_true(json_object_get(program, "complete")));
+	assert_true(json_is_null(json_object_get(json_array_get(edges, 1), "on_path_s")));
+	assert_true(number(json_array_get(edges, 0), "on_path_s") == 1.5);
+	json_array_foreach(json_object_get(root, "components"), i, component) {
+		const char *kind = json_string_value(json_object_get(component, "kind"));
+
+		/* Being blocked takes no CPU time. */
+		if (strcmp(kind, "external") == 0)
+			assert_true(number(component, "cpu_s") == 0);
+	}
+	json_decref(root);
+}
+
+static void test_figures(void **state)
+{
+	(void)state;
+	assert_string_equal(cpa_format_seconds(0).text, "0 s");
+	assert_string_equal(cpa_format_seconds(8.414).text, "8.41 s");
+	assert_string_equal(cpa_format_seconds(9.996).text, "10.0 s");
+	assert_string_equal(cpa_format_seconds(123.4).text, "123 s");
+	assert_string_equal(cpa_format_seconds(0.9996).text, "1.00 s");
+	assert_string_equal(cpa_format_seconds(0.0841).text, "84.1 ms");
+	assert_string_equal(cpa_format_seconds(1.2e-6).text, "1.20 us");
+	assert_string_equal(cpa_format_seconds(1e300).text, "1.00e+300 s");
+	assert_string_equal(cpa_format_percent(1, 3).text, "33.3%");
+	assert_string_equal(cpa_format_percent(1, 0).text, "-");
+	assert_string_equal(cpa_format_count(98304).text, "98304");
+	assert_string_equal(cpa_format_count(1234567).text, "1.23 M");
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_first_screen), TEST(test_width),	 TEST(test_top),
+		TEST(test_levels),	 TEST(test_color),	 TEST(test_unfinished),
+		TEST(test_json_keys),	 TEST(test_json_values), cmocka_unit_test(test_figures),
+	};
+	int fd = mkstemp(file), failed;
+
+	if (fd < 0)
+		return 99;
+	close(fd);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	unlink(file);
+	return failed;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/* tests/unit/test_report_symbols.c - names of this very program's functions and variables */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/symbols.h"
+#include "tests/unit/dump_maker.h"
+
+/* What a C++ compiler calls queue::push(int). */
+int push(int value) __asm__("_ZN5queue4pushEi");
+
+__attribute__((noinline)) int push(int value)
+{
+	return value + (int)example_pool.size;
+}
+
+static struct cpa_module module;
+static struct cpa_symbols *symbols;
+static struct cpa_place place;
+
+static int setup(void **state)
+{
+	struct dump_maker maker;
+
+	(void)state;
+	dump_maker_example(&maker);
+	module = *(struct cpa_module *)dump_maker_at(&maker, CPA_TABLE_MODULES, 1);
+	dump_maker_free(&maker);
+	place = (struct cpa_place){ 0 };
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	free(place.name);
+	free(place.location);
+	cpa_symbols_close(symbols);
+	return 0;
+}
+
+static void expect(const char *name, const char *location)
+{
+	assert_string_equal(place.name, name);
+	if (!strstr(place.location, location))
+		fail_msg("%s: at %s, expected %s", name, place.location, location);
+}
+
+static void test_function(void **state)
+{
+	(void)state;
+	symbols = cpa_symbols_open(&module, 1);
+	place = cpa_symbols_code(symbols, 1, (uintptr_t)example_work, false);
+	expect("example_work", "dump_maker.h:");
+	assert_null(cpa_symbols_trouble(symbols, 1));
+}
+
+/* The address behind a call may be that of the next function. */
+static void test_return_address(void **state)
+{
+	(void)state;
+	symbols = cpa_symbols_open(&module, 1);
+	place = cpa_symbols_code(symbols, 1, (uintptr_t)example_work + 1, true);
+	expect("example_work", "dump_maker.h:");
+}
+
+static void test_cpp_name(void **state)
+{
+	(void)state;
+	assert_int_equal(push(1), 1);
+	symbols = cpa_symbols_open(&module, 1);
+	place = cpa_symbols_code(symbols, 1, (uintptr_t)push, false);
+	expect("queue::push", "test_report_symbols.c:");
+}
+
+static void test_variable(void **state)
+{
+	(void)state;
+	symbols = cpa_symbols_open(&module, 1);
+	place = cpa_symbols_variable(symbols, 1, (uintptr_t)&symbols);
+	expect("symbols", "test_report_symbols.c:");
+}
+
+static void test_part_of_a_variable(void **state)
+{
+	(void)state;
+	symbols = cpa_symbols_open(&module, 1);
+	place = cpa_symbols_variable(symbols, 1, (uintptr_t)&example_pool.queue[2].lock);
+	expect("example_pool.queue[2].lock", "dump_maker.h:");
+}
+
+/* Inside something that has no name of its own. */
+static void test_offset_in_a_variable(void **state)
+{
+	(void)state;
+	symbols = cpa_symbols_open(&module, 1);
+	place = cpa_symbols_variable(symbols, 1, (uintptr_t)&example_pool.queue[0].lock + 8);
+	expect("example_pool.queue[0].lock+0x8", "dump_maker.h:");
+}
+
+static void expect_unnamed(const char *words)
+{
+	char *expected = NULL;
+
+	symbols = cpa_symbols_open(&module, 1);
+	place = cpa_symbols_code(symbols, 1, (uintptr_t)example_work, false);
+	assert_true(asprintf(&expected, "%s+0x%" PRIx64, strrchr(module.path, '/') + 1,
+			     (uintptr_t)example_work - module.bias) > 0);
+	assert_string_equal(place.name, expected);
+	free(expected);
+	if (!strstr(cpa_symbols_trouble(symbols, 1), words))
+		fail_msg("%s", cpa_symbols_trouble(symbols, 1));
+}
+
+static void test_other_build_id(void **state)
+{
+	(void)state;
+	assert_true(module.build_id_size > 0);
+	module.build_id[0] ^= 1;
+	expect_unnamed("was replaced since the run");
+}
+
+static void test_build_id_of_wrong_size(void **state)
+{
+	(void)state;
+	module.build_id_size = 4000;
+	expect_unnamed("was replaced since the run");
+}
+
+static void test_missing_file(void **state)
+{
+	(void)state;
+	strcpy(module.path, "/no such folder/program");
+	expect_unnamed("is not there any more");
+}
+
+static void test_special_file(void **state)
+{
+	(void)state;
+	strcpy(module.path, "/dev/zero");
+	expect_unnamed("is not there any more");
+}
+
+static void test_not_an_elf_file(void **state)
+{
+	(void)state;
+	strcpy(module.path, "/etc/passwd");
+	expect_unnamed("is not a readable ELF file");
+}
+
+static void test_no_module(void **state)
+{
+	(void)state;
+	symbols = cpa_symbols_open(&module, 1);
+	place = cpa_symbols_code(symbols, 0, 0x1234, false);
+	assert_string_equal(place.name, "0x1234 [anonymous]");
+	assert_null(place.location);
+	free(place.name);
+	place = cpa_symbols_variable(symbols, 2, 0x1234);
+	assert_string_equal(place.name, "0x1234 [anonymous]");
+}
+
+/* An address that no symbol covers is not given the name of the nearest. */
+static void test_outside_of_all_symbols(void **state)
+{
+	(void)state;
+	symbols = cpa_symbols_open(&module, 1);
+	place = cpa_symbols_code(symbols, 1, module.bias + 1, false);
+	assert_non_null(strstr(place.name, "+0x1"));
+	free(place.name);
+	free(place.location);
+	place = cpa_symbols_code(symbols, 1, UINT64_MAX, true);
+	assert_non_null(strstr(place.name, "+0x"));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_function),
+		TEST(test_return_address),
+		TEST(test_cpp_name),
+		TEST(test_variable),
+		TEST(test_missing_file),
+		TEST(test_part_of_a_variable),
+		TEST(test_other_build_id),
+		TEST(test_offset_in_a_variable),
+		TEST(test_special_file),
+		TEST(test_build_id_of_wrong_size),
+		TEST(test_not_an_elf_file),
+		TEST(test_no_module),
+		TEST(test_outside_of_all_symbols),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
