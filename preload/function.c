@@ -94,7 +94,7 @@ static void copy_build_id(struct cpa_module *m, const ElfW(Ehdr) * elf)
 	const ElfW(Phdr) *ph = (const void *)((const char *)elf + elf->e_phoff);
 
 	/* The first page holds the headers of any module that the loader mapped. */
-	if (memcmp(elf->e_ident, ELFMAG, SELFMAG) ||
+	if (memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 ||
 	    elf->e_phoff + elf->e_phnum * sizeof(*ph) > 4096)
 		return;
 	for (int i = 0; i < elf->e_phnum; i++) {

@@ -40,9 +40,9 @@ static bool is(const char *name, const char *wanted, const char *allowed)
 {
 	const char *text = getenv(name);
 
-	if (!text || !strcmp(text, wanted))
+	if (!text || strcmp(text, wanted) == 0)
 		return text != NULL;
-	if (strcmp(text, allowed))
+	if (strcmp(text, allowed) != 0)
 		cpa_warn("%s=%s is not '%s' or '%s'; using '%s'", name, text, wanted, allowed,
 			 allowed);
 	return false;
@@ -114,7 +114,7 @@ void cpa_settings_read(struct cpa_settings *s)
 
 	if (is("CPA_QUIET", "1", "0"))
 		cpa_log_quiet();
-	if (getenv("CPA_START") && strcmp(getenv("CPA_START"), "on"))
+	if (getenv("CPA_START") && strcmp(getenv("CPA_START"), "on") != 0)
 		cpa_warn("CPA_START=%s is not 'on', the only value of this version; using 'on'",
 			 getenv("CPA_START"));
 	s->sample_hz = number("CPA_SAMPLE_HZ", 0, MOST_HZ, DEFAULT_HZ);

@@ -235,6 +235,7 @@ void cpa_barrier_left(struct cpa_self *self, struct cpa_object *o, uint64_t roun
 		return;
 	t->left = 0;
 	t->key = 0;
+	/* ACQ_REL: as above. It fails when a later round has taken the token out. */
 	if (__atomic_compare_exchange_n(slot, &row, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		cpa_token_free(self, t->row);
 }

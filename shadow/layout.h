@@ -107,7 +107,7 @@ struct cpa_header {
 	uint32_t exit_thread; /* row of the thread that called exit, 0 if none did */
 	uint64_t start_ticks; /* the start of the observed path: our constructor */
 	uint64_t start_ns;    /* CLOCK_MONOTONIC at start_ticks */
-	uint64_t last_ticks; /* the latest pair of both clocks, written at re-bases */
+	uint64_t last_ticks;  /* the latest pair of both clocks, written at re-bases */
 	uint64_t last_ns;
 	uint64_t end_ticks;	/* 0 while running */
 	uint64_t cpu_before_ns; /* CPU time the process had used before our constructor */
@@ -237,7 +237,7 @@ enum cpa_object_kind {
 	CPA_ONCE = 7,
 	CPA_FUTEX = 8,
 	CPA_ANNOTATION = 9,
-	CPA_HANDLE = 10, /* a thread's pthread_t; depth is its row. Not for users */
+	CPA_HANDLE = 10,  /* a thread's pthread_t; depth is its row. Not for users */
 	CPA_SIGNALS = 11, /* threads that wait for signals from each other */
 	CPA_OBJECT_KINDS
 };

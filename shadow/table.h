@@ -42,7 +42,9 @@ static inline void *cpa_row(enum cpa_table_id id, uint32_t number)
 	uint32_t top = 31 - (uint32_t)__builtin_clz(i);
 	uint32_t chunk = top - (uint32_t)__builtin_ctz(t->first_rows);
 
-	return cpa_at(t->chunk[chunk] + (uint64_t)(i - (1u << top)) * t->row_size);
+	/* Relaxed: the number came to us by a release that the chunk's came before. */
+	return cpa_at(__atomic_load_n(&t->chunk[chunk], __ATOMIC_RELAXED) +
+		      (uint64_t)(i - (1u << top)) * t->row_size);
 }
 
 /* Append a zeroed row. Return its number, 0 if there is no space (counted in `refused`). */

@@ -21,8 +21,9 @@ static void push_done(uint32_t number)
 {
 	uint64_t *top = &cpa_header()->done, old = __atomic_load_n(top, __ATOMIC_RELAXED);
 
+	/* Relaxed: a pop that is late may read it; its exchange then fails. */
 	do
-		row_at(number)->next_done = (uint32_t)old;
+		__atomic_store_n(&row_at(number)->next_done, (uint32_t)old, __ATOMIC_RELAXED);
 	/* RELEASE: the row is as its last user left it. Pairs with pop_done(). */
 	while (!__atomic_compare_exchange_n(top, &old, ((old >> 32) + 1) << 32 | number, true,
 					    __ATOMIC_RELEASE, __ATOMIC_RELAXED));

@@ -12,6 +12,17 @@ _Static_assert(sizeof(struct cds_lfs_node) == sizeof(((struct cpa_token *)0)->fr
 
 static struct __cds_lfs_stack surplus;
 
+/* The stack's operations are assembly, in which the race detector sees no order: tell it. */
+#ifdef __SANITIZE_THREAD__
+void __tsan_acquire(void *address);
+void __tsan_release(void *address);
+#define SAW_PUSH() __tsan_release(&surplus)
+#define SAW_POP()  __tsan_acquire(&surplus)
+#else
+#define SAW_PUSH() ((void)0)
+#define SAW_POP()  ((void)0)
+#endif
+
 static struct cds_lfs_node *node_of(struct cpa_token *t)
 {
 	return (struct cds_lfs_node *)&t->free_next;
@@ -29,12 +40,19 @@ static void keep(struct cpa_self *self, struct cpa_token *t)
 	self->free_token_count++;
 }
 
+static void give(struct cpa_token *t)
+{
+	SAW_PUSH();
+	cds_lfs_push(&surplus, node_of(t));
+}
+
 /* Take over all that other threads could not use. */
 static void refill(struct cpa_self *self)
 {
 	struct cds_lfs_head *all = __cds_lfs_pop_all(&surplus);
 	struct cds_lfs_node *node, *next;
 
+	SAW_POP();
 	for (node = all ? &all->node : NULL; node; node = next) {
 		next = node->next;
 		keep(self, token_of(node));
@@ -74,7 +92,7 @@ void cpa_token_free(struct cpa_self *self, uint32_t row)
 	if (self->free_token_count < KEEP)
 		keep(self, t);
 	else
-		cds_lfs_push(&surplus, node_of(t));
+		give(t);
 }
 
 void cpa_token_forget_spares(struct cpa_self *self)
@@ -83,7 +101,7 @@ void cpa_token_forget_spares(struct cpa_self *self)
 
 	for (t = self->free_tokens; t; t = next) {
 		next = t->free_next;
-		cds_lfs_push(&surplus, node_of(t));
+		give(t);
 	}
 	self->free_tokens = NULL;
 	self->free_token_count = 0;
