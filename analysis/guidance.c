@@ -272,6 +272,16 @@ static void add_warnings(struct cpa_guidance *guidance, const struct cpa_profile
 			     "No sample tells the function of %s of the CPU time: the "
 			     "shares of functions are too small.",
 			     cpa_format_percent(component->total_s, program->cpu_s).text);
+		if (component->kind == CPA_EXTERNAL && strcmp(component->name, "timeout") == 0 &&
+		    component->critical_path_s > SHARE_UNSEEN * program->critical_path_s)
+			warn(guidance,
+			     "Waits that timed out are %s of the critical path: a time-out "
+			     "passes at its own pace. Where a thread only looks around and "
+			     "waits again, nothing would be gained there, and the path "
+			     "without them is the one to read.",
+			     cpa_format_percent(component->critical_path_s,
+						program->critical_path_s)
+				     .text);
 		if (component->kind != CPA_EXTERNAL || strcmp(component->name, "unseen") != 0)
 			continue;
 		if (component->observed_path_s > SHARE_UNSEEN * program->observed_path_s ||

@@ -79,11 +79,12 @@ static void build_program(struct cpa_build *build)
 		program->segment_s[i] = cpa_build_seconds(build, build->program.kind[i]);
 		program->observed_path_s += program->segment_s[i];
 	}
-	program->parallelism = ratio(program->cpu_s, program->wall_s);
+	/* Of activities, as max_parallelism: what waits and probes burn is no work. */
+	program->parallelism = ratio(cpa_build_seconds(build, build->process), program->wall_s);
 	program->max_parallelism =
 		ratio(cpa_build_seconds(build, build->process) + program->external_s,
 		      program->critical_path_s);
-	program->utilization = ratio(program->parallelism, program->cores);
+	program->utilization = ratio(ratio(program->cpu_s, program->wall_s), program->cores);
 	check_tiles(build->profile);
 }
 

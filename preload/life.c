@@ -155,7 +155,6 @@ static void fill_header(void)
 
 	h->pid = (uint32_t)getpid();
 	h->cores = sched_getaffinity(0, sizeof(set), &set) ? 1 : (uint32_t)CPU_COUNT(&set);
-	h->cpu_before_ns = cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
 	cpa_settings_executable(h->exe, sizeof(h->exe));
 	gethostname(h->host, sizeof(h->host) - 1);
 }

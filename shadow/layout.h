@@ -109,11 +109,10 @@ struct cpa_header {
 	uint64_t start_ns;    /* CLOCK_MONOTONIC at start_ticks */
 	uint64_t last_ticks;  /* the latest pair of both clocks, written at re-bases */
 	uint64_t last_ns;
-	uint64_t end_ticks;	/* 0 while running */
-	uint64_t cpu_before_ns; /* CPU time the process had used before our constructor */
-	uint64_t cpu_end_ns;	/* CLOCK_PROCESS_CPUTIME_ID at the end, ours included */
-	uint64_t started;	/* atomic: threads profiled over the run */
-	uint64_t done;		/* atomic: see shadow/thread.h */
+	uint64_t end_ticks;  /* 0 while running */
+	uint64_t cpu_end_ns; /* CLOCK_PROCESS_CPUTIME_ID at the end, ours included */
+	uint64_t started;    /* atomic: threads profiled over the run */
+	uint64_t done;	     /* atomic: see shadow/thread.h */
 	uint64_t diag[CPA_DIAG_COUNT];
 	char exe[256]; /* NUL-terminated path, cut on the left if longer */
 	char host[64];

@@ -91,7 +91,7 @@ static void test_program(void **state)
 	assert_seconds(program->segment_s[CPA_TIME_RUNQUEUE], 0.5);
 	assert_seconds(program->segment_s[CPA_TIME_HANDOFF], 1);
 	assert_seconds(program->segment_s[CPA_TIME_PROBE], 0.5);
-	assert_seconds(program->parallelism, 1.275);
+	assert_seconds(program->parallelism, 12.0 / 10);
 	assert_seconds(program->max_parallelism, 13.0 / 8);
 	assert_seconds(program->utilization, 0.6375);
 }
