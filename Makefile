@@ -51,6 +51,8 @@ UNIT    := $(call programs,$(wildcard tests/unit/test_*.c))
 TOOLED  := $(UNIT) $(call programs,$(wildcard tests/property/*.c tests/torture/*.c))
 TARGETS := $(call programs,$(filter-out %/known_path.c,$(wildcard tests/programs/*.c)))
 TARGETS_CXX := $(call programs,$(wildcard tests/programs/*.cpp))
+CONFORMANCE := $(call programs,$(filter-out %/library.c,$(wildcard tests/conformance/*.c))) \
+	$(patsubst %.c,$(O)/%.so,$(wildcard tests/conformance/library.c))
 # A target that needs a library of its own: LDLIBS_<name> := -l...
 
 PRODUCTS := $(if $(wildcard preload/*.c),$(O)/libcpa.so) $(if $(REPORT_OBJ),$(O)/cpa-report) \
@@ -69,7 +71,7 @@ endif
 .PHONY: all tests check check-long lint bench install uninstall clean
 .DELETE_ON_ERROR:
 all: $(PRODUCTS)
-tests: all $(TOOLED) $(TARGETS) $(TARGETS_CXX)
+tests: all $(TOOLED) $(TARGETS) $(TARGETS_CXX) $(CONFORMANCE)
 
 $(O)/pic/%.o: %.c $(O)/flags
 	$(call say,CC)
@@ -130,6 +132,18 @@ $(TARGETS) $(TARGETS_CXX): $(O)/%: $(O)/prog/%.o $(KNOWN_OBJ)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(if $(filter $@,$(TARGETS_CXX)),$(CXX),$(CC)) $(PROG_FLAGS) -o $@ $^ \
 		$(LDLIBS_$(notdir $*)) -lm
+
+$(filter-out %.so,$(CONFORMANCE)): $(O)/%: $(O)/prog/%.o
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(PROG_FLAGS) -o $@ $^
+
+$(O)/tests/conformance/library.so: %/tests/conformance/library.so: %/prog/tests/conformance/library.o
+	$(call say,LINK)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(PROG_FLAGS) -shared -o $@ $^
+
+$(O)/prog/tests/conformance/library.o: PROG_FLAGS += -fPIC
 
 check:
 	+@O='$(O)' MAKE='$(MAKE)' tests/run

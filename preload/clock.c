@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/rseq.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -129,6 +130,14 @@ void cpa_clock_note(uint64_t now, bool always)
 	set_rate(ticks - h->start_ticks, ns - h->start_ns);
 }
 
+/* 0 if @fd is not open. */
+static uint64_t inode(int fd)
+{
+	struct stat s;
+
+	return syscall(SYS_fstat, fd, &s) ? 0 : s.st_ino;
+}
+
 /*
  * The thread's run-queue delay in ns: the second number of its schedstat file. The descriptor may
  * have been closed by the program, even used for a file of its own: reading at offset 0 disturbs
@@ -145,13 +154,16 @@ static bool read_delay(struct cpa_clock *c, uint64_t *delay)
 		int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/schedstat",
 				      O_RDONLY | O_CLOEXEC);
 
+		/* Few descriptors are allowed: none for us. */
 		c->schedstat =
 			fd < 0 ? -2 :
 				 (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
-		if (fd >= 0 && c->schedstat >= 0)
+		if (c->schedstat < 0)
+			c->schedstat = -2;
+		else
+			c->file = inode(c->schedstat);
+		if (fd >= 0)
 			syscall(SYS_close, fd);
-		else if (fd >= 0)
-			c->schedstat = fd;
 	}
 	n = syscall(SYS_pread64, c->schedstat, text, sizeof(text) - 1, 0);
 	if (n <= 0) {
@@ -251,7 +263,8 @@ void cpa_clock_start(struct cpa_clock *c)
 
 void cpa_clock_stop(struct cpa_clock *c)
 {
-	if (c->schedstat >= 0)
+	/* The program may have closed it, and have a file of its own there. */
+	if (c->schedstat >= 0 && inode(c->schedstat) == c->file)
 		syscall(SYS_close, c->schedstat);
 	c->schedstat = -2;
 }

@@ -26,6 +26,7 @@ struct cpa_clock {
 	uint64_t rebased;  /* counter when `cpu` was last compared with the kernel's clock */
 	uint64_t delay_ns; /* run-queue delay (schedstat) when last read */
 	int schedstat;	   /* descriptor, -1: none yet, -2: not to be had */
+	uint64_t file;	   /* its inode */
 };
 
 /* What happened between two stamps; ticks. process + runqueue + external = wall. */

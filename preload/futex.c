@@ -96,8 +96,9 @@ CPA_EXPORT long syscall(long number, ...)
 	if (likely(number != SYS_futex))
 		return ORIGINAL(number, call.argument);
 	command = call.argument[1] & FUTEX_CMD_MASK;
-	if (command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET && command != FUTEX_WAKE &&
-	    command != FUTEX_WAKE_BITSET)
+	if ((command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET && command != FUTEX_WAKE &&
+	     command != FUTEX_WAKE_BITSET) ||
+	    !call.argument[0]) /* no word: refused */
 		return ORIGINAL(number, call.argument);
 	w = cpa_enter();
 	if (!w)

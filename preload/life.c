@@ -166,7 +166,7 @@ static void fill_header(void)
 static bool is_our_familys(const char *path)
 {
 	struct cpa_header h = { .pid = 0 };
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	bool full;
 
 	if (fd < 0)

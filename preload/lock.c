@@ -31,6 +31,15 @@ void cpa_section_begin(struct cpa_worker *w, struct cpa_object *o, uint32_t dept
 	cpa_hold(&w->self, cpa_component_slot(o->class));
 }
 
+/* The wait that began at op->arrived ends at @wait->now without a dependency. Leaves. */
+static void end_alone(struct cpa_lock_op *op, struct cpa_wait *wait, enum cpa_external kind)
+{
+	wait->arrived = op->arrived;
+	cpa_acquire_path(&op->w->self, NULL, wait);
+	cpa_unexplained(op->w, kind, wait->now - op->arrived);
+	cpa_done(op->w);
+}
+
 void cpa_lock_enter(struct cpa_lock_op *op)
 {
 	struct cpa_worker *w = op->w;
@@ -43,7 +52,10 @@ void cpa_lock_enter(struct cpa_lock_op *op)
 	o = object_of(op);
 	if (o && o->holder == w->self.id) { /* recursive: no event but the outermost */
 		o->depth++;
-		cpa_leave();
+		if (unlikely(op->contended))
+			end_alone(op, &wait, CPA_EXT_OTHER);
+		else
+			cpa_leave();
 		return;
 	}
 	if (!op->contended)
@@ -65,7 +77,7 @@ void cpa_lock_enter(struct cpa_lock_op *op)
 		o->handoffs++;
 	if (wait.from)
 		cpa_dependency(&w->self, &wait, wait.now - op->arrived);
-	if (op->contended) {
+	if (op->contended && !op->free) {
 		o->contended++;
 		o->wait += wait.now - op->arrived;
 	}
@@ -75,11 +87,9 @@ void cpa_lock_enter(struct cpa_lock_op *op)
 
 void cpa_lock_failed(struct cpa_lock_op *op, bool timeout)
 {
-	struct cpa_wait wait = { .arrived = op->arrived, .now = cpa_waited(op->w) };
+	struct cpa_wait wait = { .now = cpa_waited(op->w) };
 
-	cpa_acquire_path(&op->w->self, NULL, &wait);
-	cpa_unexplained(op->w, timeout ? CPA_EXT_TIMEOUT : CPA_EXT_OTHER, wait.now - op->arrived);
-	cpa_done(op->w);
+	end_alone(op, &wait, timeout ? CPA_EXT_TIMEOUT : CPA_EXT_OTHER);
 }
 
 void cpa_lock_refused(struct cpa_lock_op *op)

@@ -14,7 +14,8 @@ struct cpa_lock_op {
 	const void *lock;
 	uint64_t caller;
 	enum cpa_object_kind kind;
-	bool contended;
+	bool contended; /* cpa_lock_arrive() was called */
+	bool free;	/* but it seemed to be free */
 	uint64_t arrived;
 };
 

@@ -16,14 +16,33 @@
 /* glibc's mtx_t is its pthread_mutex_t, and mtx_* call the internal functions, not ours. */
 #define MUTEX(m) ((pthread_mutex_t *)(m))
 
+/* Bits of the kind of a pthread_mutex_t: glibc's PTHREAD_MUTEX_ROBUST_NORMAL_NP and so on. */
+#define ROBUST	0x10
+#define CEILING 0x40
+
 static bool acquired(int ret)
 {
 	return ret == 0 || ret == EOWNERDEAD;
 }
 
+/*
+ * glibc's try is not without effect where it fails for good: a robust mutex that is not
+ * recoverable stays locked, a priority ceiling that is refused is taken for set afterwards.
+ */
+static bool must_not_try(const pthread_mutex_t *m)
+{
+	return m->__data.__kind & (ROBUST | CEILING);
+}
+
 /* Whether an uncontended try has the lock; if not, the wait has begun. */
 static bool try_first(struct cpa_lock_op *op, pthread_mutex_t *m, int *ret)
 {
+	if (unlikely(must_not_try(m))) {
+		/* A look, which may be wrong by the time of the call: for the statistics. */
+		op->free = !__atomic_load_n(&m->__data.__lock, __ATOMIC_RELAXED);
+		cpa_lock_arrive(op);
+		return false;
+	}
 	*ret = REAL(pthread_mutex_trylock)(m);
 	if (likely(acquired(*ret)))
 		return true;

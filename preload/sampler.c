@@ -2,10 +2,8 @@
 #include "preload/sampler.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -17,13 +15,12 @@
 #include "preload/signal.h"
 #include "preload/worker.h"
 
-#define PAGE		 4096u
-#define RING_PAGES	 8u
-#define RING		 (RING_PAGES * PAGE)
-#define RING_SAMPLES	 (RING / (sizeof(struct perf_event_header) + sizeof(struct user_chain)))
-#define SECOND		 1000000000u
-#define TIMER_HZ	 250u /* the kernel's CPU timers are no faster */
-#define FIRST_DESCRIPTOR 500
+#define PAGE	     4096u
+#define RING_PAGES   8u
+#define RING	     (RING_PAGES * PAGE)
+#define RING_SAMPLES (RING / (sizeof(struct perf_event_header) + sizeof(struct user_chain)))
+#define SECOND	     1000000000u
+#define TIMER_HZ     250u /* the kernel's CPU timers are no faster */
 
 /* The call chain of a sample: what it is a chain of, and the innermost program counter. */
 struct user_chain {
@@ -123,30 +120,21 @@ static int open_event(void)
 		attr.exclude_kernel = 1;
 		fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	}
-	if (fd >= 0) {
-		long high = syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
-
-		if (high >= 0) {
-			syscall(SYS_close, fd);
-			fd = high;
-		}
-	}
 	return (int)fd;
 }
 
+/* The mapping keeps the event alive: the descriptor's number is left to the program. */
 static bool start_perf(struct cpa_sampler *s)
 {
+	int fd = open_event();
 	void *ring;
 
-	s->fd = open_event();
-	if (s->fd < 0)
+	if (fd < 0)
 		return false;
-	ring = mmap(NULL, PAGE + RING, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
-	if (ring == MAP_FAILED) {
-		syscall(SYS_close, s->fd);
-		s->fd = -1;
+	ring = mmap(NULL, PAGE + RING, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	syscall(SYS_close, fd);
+	if (ring == MAP_FAILED)
 		return false;
-	}
 	s->ring = ring;
 	s->tail = 0;
 	return true;
@@ -162,7 +150,6 @@ void cpa_sampler_init(unsigned samples_per_second)
 
 void cpa_sampler_start(struct cpa_sampler *s)
 {
-	s->fd = -1;
 	if (!hz)
 		return;
 	if (!refused && start_perf(s)) {
@@ -182,10 +169,7 @@ void cpa_sampler_stop(struct cpa_sampler *s)
 	s->has_timer = false;
 	if (s->ring)
 		munmap((void *)s->ring, PAGE + RING);
-	if (s->fd >= 0)
-		syscall(SYS_close, s->fd);
 	s->ring = NULL;
-	s->fd = -1;
 }
 
 /* Copy @size bytes at @at of the ring, which may wrap. */

@@ -15,11 +15,10 @@
 #define CPA_FUNCTION_CACHE 64u
 
 struct cpa_sampler {
-	int fd; /* perf event, -1: none */
 	bool has_timer;
-	int timer; /* the kernel's number */
-	volatile struct perf_event_mmap_page *ring;
-	uint64_t tail; /* of the ring, what was read */
+	int timer;				    /* the kernel's number */
+	volatile struct perf_event_mmap_page *ring; /* of the perf event; NULL: none */
+	uint64_t tail;				    /* of the ring, what was read */
 	/*
 	 * Samples since the last event, by program counter of the function. Filled by the owner,
 	 * or by its signal handler while it is not inside our code.

@@ -49,41 +49,68 @@ static void die(void)
 
 static void forward(int sig, siginfo_t *info, void *context)
 {
-	struct sigaction action = *disposition();
+	struct sigaction action = *disposition(), reset = action;
 
-	if (action.sa_flags & SA_RESETHAND)
-		set_disposition(&(struct sigaction){ .sa_handler = SIG_DFL });
+	if (action.sa_handler == SIG_IGN)
+		return;
+	if (action.sa_handler == SIG_DFL) {
+		die();
+		return;
+	}
+	if (action.sa_flags & SA_RESETHAND) { /* the flags stay */
+		reset.sa_handler = SIG_DFL;
+		set_disposition(&reset);
+	}
 	if (action.sa_flags & SA_SIGINFO)
 		action.sa_sigaction(sig, info, context);
-	else if (action.sa_handler == SIG_DFL)
-		die();
-	else if (action.sa_handler != SIG_IGN)
+	else
 		action.sa_handler(sig);
+}
+
+bool cpa_signal_is_ours(const siginfo_t *info)
+{
+	return info->si_code == SI_TIMER && info->si_value.sival_ptr == &cpa_signal_mark;
 }
 
 static void on_signal(int sig, siginfo_t *info, void *context)
 {
 	int err = errno;
 
-	if (info->si_code == SI_TIMER && info->si_value.sival_ptr == &cpa_signal_mark)
+	if (cpa_signal_is_ours(info))
 		ours(context);
 	else
 		forward(sig, info, context);
 	errno = err;
 }
 
+/*
+ * Make the kernel treat the signal as the program asked, our handler in front of the program's.
+ * While the program ignores it, ours are ignored as well: that costs samples, no more.
+ */
+static int install(const struct sigaction *wanted)
+{
+	struct sigaction action = *wanted;
+
+	if (action.sa_handler == SIG_IGN)
+		return REAL(sigaction)(CPA_SIGNAL, &action, NULL);
+	if (action.sa_handler == SIG_DFL) {
+		action.sa_flags = SA_RESTART | SA_ONSTACK;
+		sigfillset(&action.sa_mask);
+	}
+	action.sa_flags = (action.sa_flags | SA_SIGINFO) & ~(int)SA_RESETHAND;
+	action.sa_sigaction = on_signal;
+	return REAL(sigaction)(CPA_SIGNAL, &action, NULL);
+}
+
 bool cpa_signal_init(void (*handler)(void *context))
 {
-	struct sigaction action = { .sa_sigaction = on_signal,
-				    .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK };
 	struct sigaction before;
 
-	sigfillset(&action.sa_mask);
 	if (REAL(sigaction)(CPA_SIGNAL, NULL, &before))
 		return false;
 	set_disposition(&before);
 	ours = handler;
-	return !REAL(sigaction)(CPA_SIGNAL, &action, NULL);
+	return !install(&before);
 }
 
 CPA_EXPORT int sigaction(int sig, const struct sigaction *restrict action,
@@ -94,8 +121,10 @@ CPA_EXPORT int sigaction(int sig, const struct sigaction *restrict action,
 	if (likely(sig != CPA_SIGNAL || !ours))
 		return REAL(sigaction)(sig, action, old);
 	before = *disposition();
-	if (action)
+	if (action) {
 		set_disposition(action);
+		install(action);
+	}
 	if (old)
 		*old = before;
 	return 0;

@@ -17,6 +17,9 @@
 
 extern CPA_HIDDEN const char cpa_signal_mark;
 
+/* Whether a signal of number CPA_SIGNAL is the sampler's. */
+CPA_HIDDEN bool cpa_signal_is_ours(const siginfo_t *info);
+
 /* Call @handler(context) for our signals from now on. Once, at start. False: not possible. */
 CPA_HIDDEN bool cpa_signal_init(void (*handler)(void *context));
 

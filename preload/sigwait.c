@@ -9,10 +9,12 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "preload/object.h"
 #include "preload/real.h"
+#include "preload/signal.h"
 #include "preload/track.h"
 
 static const uint64_t everybody; /* its address stands for the object */
@@ -81,20 +83,72 @@ static void cancelled(void *wait)
 		ret_;                                                                    \
 	})
 
+static struct timespec time_left(const struct timespec *until)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	now.tv_sec = until->tv_sec - now.tv_sec;
+	now.tv_nsec = until->tv_nsec - now.tv_nsec;
+	if (now.tv_nsec < 0) {
+		now.tv_sec--;
+		now.tv_nsec += 1000000000;
+	}
+	return now.tv_sec < 0 ? (struct timespec){ 0, 0 } : now;
+}
+
+/*
+ * The sampler's signals are pending, too, where the program blocks all and waits for all: take
+ * them out of its way. @timeout may be NULL.
+ */
+static int wait_for(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
+{
+	struct timespec until, left;
+	siginfo_t own;
+	int ret = REAL(sigtimedwait)(set, info ? info : &own, timeout);
+
+	if (likely(ret != CPA_SIGNAL || !cpa_signal_is_ours(info ? info : &own)))
+		return ret;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	if (timeout) {
+		until.tv_sec += timeout->tv_sec + (until.tv_nsec + timeout->tv_nsec) / 1000000000;
+		until.tv_nsec = (until.tv_nsec + timeout->tv_nsec) % 1000000000;
+	}
+	do {
+		left = time_left(&until);
+		ret = REAL(sigtimedwait)(set, info ? info : &own, timeout ? &left : NULL);
+	} while (ret == CPA_SIGNAL && cpa_signal_is_ours(info ? info : &own));
+	return ret;
+}
+
+/* As the original, which is not interrupted by handlers. */
+static int wait_for_one(const sigset_t *set, int *sig)
+{
+	int ret;
+
+	do
+		ret = wait_for(set, NULL, NULL);
+	while (ret < 0 && errno == EINTR);
+	if (ret < 0)
+		return errno;
+	*sig = ret;
+	return 0;
+}
+
 CPA_EXPORT int sigwait(const sigset_t *restrict set, int *restrict sig)
 {
-	return WAIT(REAL(sigwait)(set, sig), !ret_, false);
+	return WAIT(wait_for_one(set, sig), !ret_, false);
 }
 
 CPA_EXPORT int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict info)
 {
-	return WAIT(REAL(sigwaitinfo)(set, info), ret_ > 0, false);
+	return WAIT(wait_for(set, info, NULL), ret_ > 0, false);
 }
 
 CPA_EXPORT int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info,
 			    const struct timespec *restrict timeout)
 {
-	return WAIT(REAL(sigtimedwait)(set, info, timeout), ret_ > 0, errno == EAGAIN);
+	return WAIT(wait_for(set, info, timeout), ret_ > 0, errno == EAGAIN);
 }
 
 /*

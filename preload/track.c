@@ -80,7 +80,8 @@ uint64_t cpa_waited(struct cpa_worker *w)
 
 	cpa_reenter();
 	now = cpa_clock_stamp_slow(&w->clock, &e, true, cpa_clock_now());
-	row->wait += e.process + e.runqueue + e.external;
+	w->wait_length = e.process + e.runqueue + e.external;
+	row->wait += w->wait_length;
 	row->wait_cpu += e.process;
 	w->wait_runqueue = e.runqueue;
 	return now;
@@ -88,12 +89,13 @@ uint64_t cpa_waited(struct cpa_worker *w)
 
 void cpa_unexplained(struct cpa_worker *w, enum cpa_external kind, uint64_t ticks)
 {
-	uint64_t ready = w->wait_runqueue < ticks ? w->wait_runqueue : ticks;
-	struct cpa_span span = { .external = ticks - ready,
+	uint64_t length = w->wait_length < ticks ? w->wait_length : ticks;
+	uint64_t ready = w->wait_runqueue < length ? w->wait_runqueue : length;
+	struct cpa_span span = { .external = length - ready,
 				 .runqueue = ready,
 				 .external_slot = external_slot[kind] };
 
-	w->self.row->wait -= ticks < w->self.row->wait ? ticks : w->self.row->wait;
+	w->self.row->wait -= length < w->self.row->wait ? length : w->self.row->wait;
 	cpa_activity_end(&w->self, &span, w->self.row->node);
 }
 

@@ -40,7 +40,9 @@ struct cpa_worker {
 		uint64_t since;
 	} reads[CPA_READS];
 	unsigned read_count;
-	uint64_t wait_runqueue; /* of the last wait: ready, without a processor; ticks */
+	/* Of the last wait, since the last event: a signal handler may have had some in it. */
+	uint64_t wait_length;
+	uint64_t wait_runqueue; /* ready, without a processor */
 	unsigned end_rounds;	/* of thread-specific destructors seen */
 };
 

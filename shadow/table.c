@@ -1,6 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "shadow/table.h"
 
+#include <errno.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PATIENCE 2000u /* times 0.1 ms */
+
+/*
+ * Atomic: a thread is growing a table. Others wait for what it brings: blocks are large, and those
+ * of losers would be lost. Not a lock: who has waited long enough (it may be a signal handler that
+ * interrupted the thread in question) goes on without.
+ */
+static uint32_t growing;
+/* Atomic: the smallest block that found no space. Others of its size need not ask again. */
+static uint64_t too_large;
+
 void cpa_tables_init(void)
 {
 	static const struct {
@@ -16,26 +32,54 @@ void cpa_tables_init(void)
 		[CPA_TABLE_TOKENS] = { sizeof(struct cpa_token), 16 },
 	};
 
+	growing = 0;
+	too_large = UINT64_MAX;
 	for (int i = 0; i < CPA_TABLES; i++) {
 		cpa_table(i)->row_size = shape[i].row_size;
 		cpa_table(i)->first_rows = shape[i].first_rows;
 	}
 }
 
-/* The chunk or index level at *@where, allocated by the first who needs it. 0: no space. */
-static uint64_t block(uint64_t *where, uint64_t size)
+static uint64_t block_slow(uint64_t *where, uint64_t size)
 {
-	/* ACQUIRE pairs with the RELEASE below; the block is zero, but its pages must exist. */
-	uint64_t at = __atomic_load_n(where, __ATOMIC_ACQUIRE), mine;
+	static const struct timespec a_while = { .tv_nsec = 100000 };
+	uint64_t at = 0, mine;
+	bool ours = false;
+	int err = errno;
 
-	if (likely(at))
-		return at;
-	mine = cpa_session_alloc(size, 4096);
-	/* RELEASE: pairs with the ACQUIRE above. A loser's block stays unused: rare, and bounded. */
-	if (mine && !__atomic_compare_exchange_n(where, &at, mine, false, __ATOMIC_ACQ_REL,
-						 __ATOMIC_ACQUIRE))
-		return at;
+	/* Relaxed: a hint. */
+	if (size >= __atomic_load_n(&too_large, __ATOMIC_RELAXED))
+		return 0;
+	for (unsigned i = 0; i < PATIENCE && !ours && !at; i++) {
+		/* ACQUIRE: the one before has set *where. Pairs with the RELEASE at the end. */
+		ours = !__atomic_exchange_n(&growing, 1, __ATOMIC_ACQUIRE);
+		if (!ours)
+			syscall(SYS_nanosleep, &a_while, NULL); /* no cancellation point */
+		/* ACQUIRE pairs with the exchange below. */
+		at = __atomic_load_n(where, __ATOMIC_ACQUIRE);
+	}
+	mine = at ? at : cpa_session_alloc(size, 4096);
+	if (!mine)
+		__atomic_store_n(&too_large, size, __ATOMIC_RELAXED);
+	/* RELEASE: pairs with the ACQUIRE above and in block(). */
+	if (!at && mine &&
+	    !__atomic_compare_exchange_n(where, &at, mine, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_ACQUIRE))
+		mine = at;
+	/* RELEASE: pairs with the exchange of whoever grows a table next. */
+	if (ours)
+		__atomic_store_n(&growing, 0, __ATOMIC_RELEASE);
+	errno = err;
 	return mine;
+}
+
+/* The chunk or index level at *@where, allocated by the first who needs it. 0: no space. */
+static inline uint64_t block(uint64_t *where, uint64_t size)
+{
+	/* ACQUIRE pairs with block_slow(); the block is zero, but its pages must exist. */
+	uint64_t at = __atomic_load_n(where, __ATOMIC_ACQUIRE);
+
+	return likely(at) ? at : block_slow(where, size);
 }
 
 static uint32_t refuse(struct cpa_table *t)

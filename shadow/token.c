@@ -16,11 +16,16 @@ static struct __cds_lfs_stack surplus;
 #ifdef __SANITIZE_THREAD__
 void __tsan_acquire(void *address);
 void __tsan_release(void *address);
-#define SAW_PUSH() __tsan_release(&surplus)
-#define SAW_POP()  __tsan_acquire(&surplus)
+void AnnotateIgnoreWritesBegin(const char *file, int line);
+void AnnotateIgnoreWritesEnd(const char *file, int line);
+/* Between the two, push itself writes the link. */
+#define PUSHES() (__tsan_release(&surplus), AnnotateIgnoreWritesBegin(__FILE__, __LINE__))
+#define PUSHED() AnnotateIgnoreWritesEnd(__FILE__, __LINE__)
+#define POPPED() __tsan_acquire(&surplus)
 #else
-#define SAW_PUSH() ((void)0)
-#define SAW_POP()  ((void)0)
+#define PUSHES() ((void)0)
+#define PUSHED() ((void)0)
+#define POPPED() ((void)0)
 #endif
 
 static struct cds_lfs_node *node_of(struct cpa_token *t)
@@ -42,8 +47,9 @@ static void keep(struct cpa_self *self, struct cpa_token *t)
 
 static void give(struct cpa_token *t)
 {
-	SAW_PUSH();
+	PUSHES();
 	cds_lfs_push(&surplus, node_of(t));
+	PUSHED();
 }
 
 /* Take over all that other threads could not use. */
@@ -52,7 +58,7 @@ static void refill(struct cpa_self *self)
 	struct cds_lfs_head *all = __cds_lfs_pop_all(&surplus);
 	struct cds_lfs_node *node, *next;
 
-	SAW_POP();
+	POPPED();
 	for (node = all ? &all->node : NULL; node; node = next) {
 		next = node->next;
 		keep(self, token_of(node));

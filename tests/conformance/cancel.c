@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/conformance/cancel.c - cancellation in every call that waits, and what it leaves behind
+ *
+ * Each call runs in a thread that is cancelled once while it waits, and once before it is called.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+
+#include "tests/conformance/case.h"
+
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER, errorcheck;
+static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+static pthread_rwlock_t l = PTHREAD_RWLOCK_INITIALIZER;
+static sem_t s;
+static int pipe_fds[2], sockets[2];
+static pthread_t sleeper;
+static volatile int ready, cleaned, held_in_cleanup;
+
+static void *sleep_on(void *argument)
+{
+	for (;;)
+		pause();
+	return argument;
+}
+
+static void cond_cleanup(void *argument)
+{
+	(void)argument;
+	cleaned++;
+	/* The wait has taken the mutex again: error checking says whether it is ours. */
+	held_in_cleanup = pthread_mutex_unlock(&errorcheck);
+}
+
+static void count_cleanup(void *argument)
+{
+	(void)argument;
+	cleaned++;
+}
+
+static void wait_cond(int how)
+{
+	struct timespec t = at(FAR, how == 2 ? CLOCK_MONOTONIC : CLOCK_REALTIME);
+
+	pthread_mutex_lock(&errorcheck);
+	pthread_cleanup_push(cond_cleanup, NULL);
+	for (;;) {
+		if (how == 0)
+			pthread_cond_wait(&c, &errorcheck);
+		else if (how == 1)
+			pthread_cond_timedwait(&c, &errorcheck, &t);
+		else
+			pthread_cond_clockwait(&c, &errorcheck, CLOCK_MONOTONIC, &t);
+	}
+	pthread_cleanup_pop(0);
+}
+
+static void call_cond_wait(void)
+{
+	wait_cond(0);
+}
+
+static void call_cond_timedwait(void)
+{
+	wait_cond(1);
+}
+
+static void call_cond_clockwait(void)
+{
+	wait_cond(2);
+}
+
+static void call_sem_wait(void)
+{
+	sem_wait(&s);
+}
+
+static void call_sem_timedwait(void)
+{
+	struct timespec t = at(FAR, CLOCK_REALTIME);
+
+	sem_timedwait(&s, &t);
+}
+
+static void call_sem_clockwait(void)
+{
+	struct timespec t = at(FAR, CLOCK_MONOTONIC);
+
+	sem_clockwait(&s, CLOCK_MONOTONIC, &t);
+}
+
+static void call_join(void)
+{
+	pthread_join(sleeper, NULL);
+}
+
+static void call_timedjoin(void)
+{
+	struct timespec t = at(FAR, CLOCK_REALTIME);
+
+	pthread_timedjoin_np(sleeper, NULL, &t);
+}
+
+static void call_clockjoin(void)
+{
+	struct timespec t = at(FAR, CLOCK_MONOTONIC);
+
+	pthread_clockjoin_np(sleeper, NULL, CLOCK_MONOTONIC, &t);
+}
+
+static void call_read(void)
+{
+	char byte;
+
+	if (read(pipe_fds[0], &byte, 1) < 0)
+		cleaned += 100;
+}
+
+static void call_recv(void)
+{
+	char byte;
+
+	recv(sockets[0], &byte, 1, 0);
+}
+
+static void call_recvfrom(void)
+{
+	char byte;
+
+	recvfrom(sockets[0], &byte, 1, 0, NULL, NULL);
+}
+
+static void call_nanosleep(void)
+{
+	sleep_ms(300000);
+}
+
+static void call_clock_nanosleep(void)
+{
+	struct timespec t = at(FAR, CLOCK_MONOTONIC);
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
+}
+
+static void call_sleep(void)
+{
+	sleep(300);
+}
+
+static void call_usleep(void)
+{
+	usleep(300000000);
+}
+
+static void call_poll(void)
+{
+	struct pollfd p = { pipe_fds[0], POLLIN, 0 };
+
+	poll(&p, 1, 300000);
+}
+
+static void call_ppoll(void)
+{
+	struct pollfd p = { pipe_fds[0], POLLIN, 0 };
+
+	ppoll(&p, 1, NULL, NULL);
+}
+
+static void call_select(void)
+{
+	fd_set in;
+
+	FD_ZERO(&in);
+	FD_SET(pipe_fds[0], &in);
+	select(pipe_fds[0] + 1, &in, NULL, NULL, NULL);
+}
+
+static void call_pselect(void)
+{
+	fd_set in;
+
+	FD_ZERO(&in);
+	FD_SET(pipe_fds[0], &in);
+	pselect(pipe_fds[0] + 1, &in, NULL, NULL, NULL, NULL);
+}
+
+static void call_epoll_wait(void)
+{
+	static int fd = -1;
+	struct epoll_event event;
+
+	if (fd < 0)
+		fd = epoll_create1(0);
+	epoll_wait(fd, &event, 1, -1);
+}
+
+static void call_pause(void)
+{
+	pause();
+}
+
+static void call_sigwait(void)
+{
+	sigset_t set;
+	int sig;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR2);
+	sigwait(&set, &sig);
+}
+
+static void call_sigtimedwait(void)
+{
+	struct timespec t = { 300, 0 };
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR2);
+	sigtimedwait(&set, NULL, &t);
+}
+
+static void call_sigsuspend(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigsuspend(&set);
+}
+
+static void call_waitpid(void)
+{
+	int status;
+
+	waitpid(-1, &status, 0);
+	pause(); /* no children */
+}
+
+static void call_testcancel(void)
+{
+	for (;;)
+		pthread_testcancel();
+}
+
+static const struct {
+	const char *name;
+	void (*call)(void);
+} calls[] = { { "pthread_cond_wait", call_cond_wait },
+	      { "pthread_cond_timedwait", call_cond_timedwait },
+	      { "pthread_cond_clockwait", call_cond_clockwait },
+	      { "sem_wait", call_sem_wait },
+	      { "sem_timedwait", call_sem_timedwait },
+	      { "sem_clockwait", call_sem_clockwait },
+	      { "pthread_join", call_join },
+	      { "pthread_timedjoin_np", call_timedjoin },
+	      { "pthread_clockjoin_np", call_clockjoin },
+	      { "read", call_read },
+	      { "recv", call_recv },
+	      { "recvfrom", call_recvfrom },
+	      { "nanosleep", call_nanosleep },
+	      { "clock_nanosleep", call_clock_nanosleep },
+	      { "sleep", call_sleep },
+	      { "usleep", call_usleep },
+	      { "poll", call_poll },
+	      { "ppoll", call_ppoll },
+	      { "select", call_select },
+	      { "pselect", call_pselect },
+	      { "epoll_wait", call_epoll_wait },
+	      { "pause", call_pause },
+	      { "sigwait", call_sigwait },
+	      { "sigtimedwait", call_sigtimedwait },
+	      { "sigsuspend", call_sigsuspend },
+	      { "waitpid", call_waitpid },
+	      { "pthread_testcancel", call_testcancel } };
+
+struct victim {
+	void (*call)(void);
+	bool early;
+};
+
+static void *run(void *argument)
+{
+	struct victim *v = argument;
+
+	pthread_cleanup_push(count_cleanup, NULL);
+	if (v->early) { /* the request is there before the call */
+		int old;
+
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+		set(&ready, 1);
+		await(&ready, 2);
+		pthread_setcancelstate(old, NULL);
+	} else {
+		set(&ready, 1);
+	}
+	v->call();
+	pthread_cleanup_pop(0);
+	return (void *)5;
+}
+
+static void victims(void)
+{
+	for (size_t i = 0; i < 2 * sizeof(calls) / sizeof(calls[0]); i++) {
+		struct victim v = { calls[i / 2].call, i % 2 };
+		void *result = NULL;
+		pthread_t t;
+
+		ready = cleaned = 0;
+		held_in_cleanup = -1;
+		begin("%s, cancelled %s", calls[i / 2].name, v.early ? "before" : "in it");
+		must(!pthread_create(&t, NULL, run, &v), "pthread_create");
+		await(&ready, 1);
+		if (!v.early)
+			sleep_ms(2);
+		DO("cancel", pthread_cancel(t));
+		set(&ready, 2);
+		DO("join", pthread_join(t, &result));
+		add(" %s cleaned=%d held=%d", result == PTHREAD_CANCELED ? "cancelled" : "ran",
+		    cleaned, held_in_cleanup);
+		DO("lock", pthread_mutex_lock(&errorcheck));
+		DO("unlock", pthread_mutex_unlock(&errorcheck));
+		end();
+	}
+}
+
+/* Calls that are no cancellation points finish. */
+static void *no_points(void *argument)
+{
+	static pthread_barrier_t b;
+	pthread_spinlock_t spin;
+	intptr_t failed = 0;
+
+	(void)argument;
+	set(&ready, 1);
+	await(&ready, 2);
+	failed += pthread_mutex_lock(&m) + pthread_mutex_unlock(&m);
+	failed += pthread_mutex_trylock(&m) + pthread_mutex_unlock(&m);
+	failed += pthread_rwlock_wrlock(&l) + pthread_rwlock_unlock(&l);
+	failed += pthread_rwlock_rdlock(&l) + pthread_rwlock_unlock(&l);
+	failed +=
+		pthread_spin_init(&spin, 0) + pthread_spin_lock(&spin) + pthread_spin_unlock(&spin);
+	failed += pthread_barrier_init(&b, NULL, 1);
+	failed += pthread_barrier_wait(&b) != PTHREAD_BARRIER_SERIAL_THREAD;
+	failed += sem_post(&s) + sem_trywait(&s);
+	failed += pthread_cond_signal(&c) + pthread_cond_broadcast(&c);
+	failed += pthread_kill(pthread_self(), 0);
+	set(&cleaned, failed ? -1 : 1);
+	pthread_testcancel();
+	return NULL;
+}
+
+/* Cancelled while it waits for a mutex: it gets the mutex, then comes to its end. */
+static void *locks_then_tests(void *argument)
+{
+	(void)argument;
+	set(&ready, 1);
+	pthread_mutex_lock(&m);
+	cleaned++;
+	pthread_mutex_unlock(&m);
+	pthread_testcancel();
+	return NULL;
+}
+
+static void *asynchronous(void *argument)
+{
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, NULL);
+	set(&ready, 1);
+	for (;;)
+		;
+	return argument;
+}
+
+static void *disabled(void *argument)
+{
+	(void)argument;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	set(&ready, 1);
+	await(&ready, 2);
+	sem_wait(&s);
+	sleep_ms(1);
+	return (void *)6;
+}
+
+static void *cancels_itself(void *argument)
+{
+	(void)argument;
+	pthread_cancel(pthread_self());
+	sem_post(&s);
+	sem_wait(&s);
+	return NULL;
+}
+
+static pthread_cond_t c2 = PTHREAD_COND_INITIALIZER;
+static volatile int waiting_now, wakes;
+
+static void unlock(void *argument)
+{
+	pthread_mutex_unlock(argument);
+}
+
+static void *wait_for_wake(void *argument)
+{
+	(void)argument;
+	pthread_mutex_lock(&m);
+	pthread_cleanup_push(unlock, &m);
+	waiting_now++;
+	while (!wakes)
+		pthread_cond_wait(&c2, &m);
+	wakes--;
+	pthread_cleanup_pop(1);
+	return NULL;
+}
+
+/* A cancelled waiter does not take the signal from those that remain. */
+static void remaining(void)
+{
+	void *result;
+	pthread_t t[6];
+	int cancelled = 0;
+
+	begin("waiters that remain are woken");
+	for (int i = 0; i < 6; i++)
+		must(!pthread_create(&t[i], NULL, wait_for_wake, NULL), "pthread_create");
+	await(&waiting_now, 6);
+	for (int i = 0; i < 3; i++)
+		pthread_cancel(t[i]);
+	for (int i = 0; i < 3; i++) {
+		pthread_join(t[i], &result);
+		cancelled += result == PTHREAD_CANCELED;
+	}
+	pthread_mutex_lock(&m);
+	wakes = 3;
+	pthread_mutex_unlock(&m);
+	for (int i = 0; i < 3; i++)
+		pthread_cond_signal(&c2);
+	for (int i = 3; i < 6; i++)
+		pthread_join(t[i], NULL);
+	add(" cancelled=%d left=%d", cancelled, wakes);
+	end();
+}
+
+static void one(const char *name, void *(*f)(void *))
+{
+	void *result = NULL;
+	pthread_t t;
+
+	ready = cleaned = 0;
+	begin("%s", name);
+	must(!pthread_create(&t, NULL, f, NULL), "pthread_create");
+	if (f != cancels_itself) {
+		await(&ready, 1);
+		DO("cancel", pthread_cancel(t));
+		set(&ready, 2);
+	}
+	DO("join", pthread_join(t, &result));
+	add(" %s reached=%d", result == PTHREAD_CANCELED ? "cancelled" : "ran", cleaned);
+	end();
+}
+
+int main(void)
+{
+	pthread_mutexattr_t attr;
+	pthread_t t;
+	void *result;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
+	pthread_mutex_init(&errorcheck, &attr);
+	sem_init(&s, 0, 0);
+	must(!pipe(pipe_fds), "pipe");
+	must(!socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), "socketpair");
+	must(!pthread_create(&sleeper, NULL, sleep_on, NULL), "pthread_create");
+	victims();
+	one("calls that are no cancellation points", no_points);
+	one("asynchronous", asynchronous);
+	one("cancels itself", cancels_itself);
+	sem_post(&s);
+	one("disabled", disabled);
+	begin("in a mutex lock");
+	ready = cleaned = 0;
+	pthread_mutex_lock(&m);
+	must(!pthread_create(&t, NULL, locks_then_tests, NULL), "pthread_create");
+	await(&ready, 1);
+	pthread_cancel(t);
+	sleep_ms(2);
+	pthread_mutex_unlock(&m);
+	pthread_join(t, &result);
+	add(" %s reached=%d", result == PTHREAD_CANCELED ? "cancelled" : "ran", cleaned);
+	end();
+	remaining();
+	begin("states");
+	{
+		int old = -1;
+
+		DO("state", pthread_setcancelstate(77, &old));
+		DO("type", pthread_setcanceltype(77, &old));
+		DO("state", pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old));
+		add(" was %d", old);
+		DO("type", pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &old));
+		add(" was %d", old);
+	}
+	end();
+	pthread_cancel(sleeper);
+	begin("a thread that is joined after a cancelled join");
+	DO("join", pthread_join(sleeper, &result));
+	add(" %s", result == PTHREAD_CANCELED ? "cancelled" : "ran");
+	end();
+	return 0;
+}

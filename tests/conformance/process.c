@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/conformance/process.c - children of a program with threads: fork, vfork, clone, spawn
+ *
+ * While other threads hold and hand over locks, children of every kind are made; each uses what
+ * it may, and its exit status says what it found.
+ */
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "tests/conformance/case.h"
+
+extern char **environ;
+
+static pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER, busy = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+static pthread_rwlock_t rw = PTHREAD_RWLOCK_INITIALIZER;
+static volatile int stop, prepared, in_parent, in_child;
+static sem_t s;
+
+static void *make_noise(void *argument)
+{
+	struct timespec t;
+
+	(void)argument;
+	while (!stop) {
+		pthread_mutex_lock(&busy);
+		t = in_ms(CLOCK_REALTIME, 1);
+		pthread_cond_timedwait(&c, &busy, &t);
+		pthread_mutex_unlock(&busy);
+		pthread_rwlock_rdlock(&rw);
+		pthread_rwlock_unlock(&rw);
+		sem_post(&s);
+		sem_wait(&s);
+		free(malloc(1000));
+	}
+	return NULL;
+}
+
+static void *use_locks(void *argument)
+{
+	intptr_t failed = 0;
+
+	for (int i = 0; i < 100; i++)
+		failed += pthread_mutex_lock(&own) + pthread_mutex_unlock(&own);
+	return (void *)(failed + (intptr_t)argument);
+}
+
+/* What a child does; its result is 42 if all is well. */
+static int work(void)
+{
+	pthread_t t[3];
+	void *result;
+	sem_t mine;
+	int failed = 0;
+	struct timespec past = at(PAST, CLOCK_REALTIME);
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	static pthread_cond_t fresh = PTHREAD_COND_INITIALIZER;
+	pthread_barrier_t b;
+
+	failed += pthread_mutex_lock(&own);
+	failed += pthread_mutex_trylock(&own) != EBUSY;
+	failed += pthread_cond_timedwait(&fresh, &own, &past) != ETIMEDOUT;
+	failed += pthread_mutex_unlock(&own);
+	failed += sem_init(&mine, 0, 1) + sem_wait(&mine) + sem_post(&mine);
+	failed += pthread_barrier_init(&b, NULL, 1);
+	failed += pthread_barrier_wait(&b) != PTHREAD_BARRIER_SERIAL_THREAD;
+	failed += pthread_once(&once, tzset);
+	for (intptr_t i = 0; i < 3; i++)
+		failed += pthread_create(&t[i], NULL, use_locks, (void *)i);
+	for (intptr_t i = 0; i < 3; i++)
+		failed += pthread_join(t[i], &result) + (result != (void *)i);
+	return failed ? 1 : 42;
+}
+
+static void add_status(pid_t child)
+{
+	int status = -1;
+
+	if (child < 0 || waitpid(child, &status, 0) != child)
+		add(" no child");
+	else if (WIFSIGNALED(status))
+		add(" signal %d", WTERMSIG(status));
+	else
+		add(" exit %d", WEXITSTATUS(status));
+}
+
+static void fork_exit(void)
+{
+	pid_t child = fork();
+
+	if (!child)
+		_exit(work());
+	add_status(child);
+}
+
+static void fork_return(void)
+{
+	pid_t child = fork();
+
+	if (!child)
+		exit(work());
+	add_status(child);
+}
+
+static void fork_twice(void)
+{
+	pid_t child = fork(), grandchild;
+	int status;
+
+	if (!child) {
+		if (work() != 42)
+			_exit(1);
+		grandchild = fork();
+		if (!grandchild)
+			_exit(work());
+		_exit(waitpid(grandchild, &status, 0) == grandchild ? WEXITSTATUS(status) : 2);
+	}
+	add_status(child);
+}
+
+static void fork_killed(void)
+{
+	pid_t child = fork();
+
+	if (!child) {
+		work();
+		raise(SIGKILL);
+	}
+	add_status(child);
+}
+
+static void fork_thread_exits(void)
+{
+	pid_t child = fork();
+
+	if (!child) {
+		pthread_t t;
+
+		pthread_create(&t, NULL, use_locks, NULL);
+		pthread_exit(NULL); /* status 0 when the other has ended, too */
+	}
+	add_status(child);
+}
+
+static void raw_fork(void)
+{
+	pid_t child = (pid_t)syscall(SYS_fork);
+
+	if (!child) {
+		/* libc does not know that this is another process: only calls that need not. */
+		int failed = pthread_mutex_lock(&own) + pthread_mutex_unlock(&own) +
+			     pthread_cond_signal(&c) + sem_post(&s);
+
+		_exit(failed ? 1 : 42);
+	}
+	add_status(child);
+}
+
+static void raw_clone(void)
+{
+	pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, 0);
+
+	if (!child) {
+		int failed = pthread_mutex_lock(&own) + pthread_mutex_unlock(&own) + sem_post(&s) +
+			     sem_wait(&s);
+
+		syscall(SYS_exit_group, failed ? 1 : 42);
+	}
+	add_status(child);
+}
+
+static void no_fork(void)
+{
+	pid_t child = _Fork();
+
+	if (!child)
+		_exit(pthread_mutex_lock(&own) + pthread_mutex_unlock(&own) ? 1 : 42);
+	add_status(child);
+}
+
+static void vfork_exit(void)
+{
+	pid_t child = vfork();
+
+	if (!child)
+		_exit(43);
+	add_status(child);
+}
+
+static void vfork_exec(void)
+{
+	pid_t child = vfork();
+
+	if (!child) {
+		execl("/bin/sh", "sh", "-c", "exit 44", (char *)NULL);
+		_exit(1);
+	}
+	add_status(child);
+}
+
+static void vfork_no_exec(void)
+{
+	pid_t child = vfork();
+
+	if (!child) {
+		execl("/nowhere", "nowhere", (char *)NULL);
+		_exit(127);
+	}
+	add_status(child);
+}
+
+static void fork_exec(void)
+{
+	pid_t child = fork();
+
+	if (!child) {
+		work();
+		execl("/bin/sh", "sh", "-c", "exit 45", (char *)NULL);
+		_exit(1);
+	}
+	add_status(child);
+}
+
+static void spawn(void)
+{
+	char *const arguments[] = { "sh", "-c", "exit 46", NULL };
+	pid_t child = -1;
+	int ret = posix_spawn(&child, "/bin/sh", NULL, NULL, arguments, environ);
+
+	add(" %d", ret);
+	add_status(child);
+	add(" %d", posix_spawn(&child, "/nowhere", NULL, NULL, arguments, environ));
+}
+
+static void by_system(void)
+{
+	add(" %d", WEXITSTATUS(system("exit 47")));
+}
+
+static void by_popen(void)
+{
+	char text[32] = "";
+	FILE *f = popen("echo said; exit 48", "r");
+	size_t n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+
+	add(" %zu %d", n, f ? WEXITSTATUS(pclose(f)) : -1);
+}
+
+static const struct {
+	const char *name;
+	void (*make)(void);
+} kinds[] = { { "fork, _exit", fork_exit },
+	      { "fork, exit", fork_return },
+	      { "fork in a child", fork_twice },
+	      { "fork, killed", fork_killed },
+	      { "fork, main thread exits", fork_thread_exits },
+	      { "fork, exec", fork_exec },
+	      { "fork by system call", raw_fork },
+	      { "clone by system call", raw_clone },
+	      { "_Fork", no_fork },
+	      { "vfork, _exit", vfork_exit },
+	      { "vfork, exec", vfork_exec },
+	      { "vfork, exec fails", vfork_no_exec },
+	      { "posix_spawn", spawn },
+	      { "system", by_system },
+	      { "popen", by_popen } };
+
+static void before(void)
+{
+	prepared++;
+	pthread_mutex_lock(&own);
+}
+
+static void after(void)
+{
+	in_parent++;
+	pthread_mutex_unlock(&own);
+}
+
+static void after_in_child(void)
+{
+	in_child++;
+	pthread_mutex_unlock(&own);
+}
+
+static void *child_of_thread(void *argument)
+{
+	pid_t child = fork();
+
+	(void)argument;
+	if (!child)
+		_exit(work());
+	add_status(child);
+	return NULL;
+}
+
+/* A lock and a barrier in memory that two processes share. */
+struct shared {
+	pthread_mutex_t m;
+	pthread_cond_t c;
+	pthread_barrier_t b;
+	sem_t ping, pong;
+	int sum, turn;
+};
+
+static int play(struct shared *p, int me)
+{
+	int failed = 0;
+
+	for (int i = 0; i < 50; i++) {
+		failed += pthread_mutex_lock(&p->m);
+		while (p->turn != me)
+			failed += pthread_cond_wait(&p->c, &p->m);
+		p->sum++;
+		p->turn = !me;
+		failed += pthread_cond_broadcast(&p->c) + pthread_mutex_unlock(&p->m);
+		pthread_barrier_wait(&p->b);
+		failed += me ? sem_wait(&p->ping) + sem_post(&p->pong) :
+			       sem_post(&p->ping) + sem_wait(&p->pong);
+	}
+	return failed;
+}
+
+static void shared_memory(void)
+{
+	struct shared *p =
+		mmap(NULL, sizeof(*p), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pthread_mutexattr_t ma;
+	pthread_condattr_t ca;
+	pthread_barrierattr_t ba;
+	pid_t child;
+
+	pthread_mutexattr_init(&ma);
+	pthread_condattr_init(&ca);
+	pthread_barrierattr_init(&ba);
+	pthread_mutexattr_setpshared(&ma, 1);
+	pthread_mutexattr_setrobust(&ma, 1);
+	pthread_condattr_setpshared(&ca, 1);
+	pthread_barrierattr_setpshared(&ba, 1);
+	pthread_mutex_init(&p->m, &ma);
+	pthread_cond_init(&p->c, &ca);
+	pthread_barrier_init(&p->b, &ba, 2);
+	sem_init(&p->ping, 1, 0);
+	sem_init(&p->pong, 1, 0);
+	begin("two processes share objects");
+	child = fork();
+	if (!child)
+		_exit(play(p, 1) ? 1 : 42);
+	add(" failed=%d", play(p, 0));
+	add_status(child);
+	add(" sum=%d", p->sum);
+	end();
+	begin("the other process dies with the lock");
+	child = fork();
+	if (!child) {
+		pthread_mutex_lock(&p->m);
+		_exit(3);
+	}
+	add_status(child);
+	DO("lock", pthread_mutex_lock(&p->m));
+	DO("consistent", pthread_mutex_consistent(&p->m));
+	DO("unlock", pthread_mutex_unlock(&p->m));
+	end();
+}
+
+int main(void)
+{
+	pthread_t noise[3];
+
+	sem_init(&s, 0, 0);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		begin("%s, one thread", kinds[i].name);
+		kinds[i].make();
+		end();
+	}
+	for (int i = 0; i < 3; i++)
+		must(!pthread_create(&noise[i], NULL, make_noise, NULL), "pthread_create");
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		begin("%s, among threads", kinds[i].name);
+		for (int n = 0; n < 5; n++)
+			kinds[i].make();
+		end();
+	}
+	begin("fork in a thread");
+	in_thread(child_of_thread, NULL);
+	end();
+	pthread_atfork(before, after, after_in_child);
+	begin("atfork handlers lock");
+	fork_exit();
+	fork_return();
+	add(" prepared=%d parent=%d child=%d", prepared, in_parent, in_child);
+	end();
+	stop = 1;
+	for (int i = 0; i < 3; i++)
+		pthread_join(noise[i], NULL);
+	shared_memory();
+	begin("after all that");
+	DO("work", work());
+	end();
+	return 0;
+}

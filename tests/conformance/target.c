@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/conformance/target.c - what runs in the surroundings of tests/e2e/surroundings.py
+ *
+ *	target work		some of everything, ends with 5
+ *	target cpu		three threads of unequal CPU time, which it prints
+ *	target fill N		uses N mutexes, starts N/100 threads, ends with 6
+ *	target loop		says "ready", then works until it is killed
+ *	target exec PROGRAM ARGUMENT...
+ *	target daemon FILE	goes to the background, works, leaves its word in FILE
+ *	target quiet		closes its standard error, works, ends with 5
+ */
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "tests/conformance/case.h"
+
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+static int sum;
+
+static double cpu_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void burn(double seconds)
+{
+	double end_s = cpu_s() + seconds;
+
+	while (cpu_s() < end_s)
+		for (volatile int i = 0; i < 20000; i++)
+			;
+}
+
+static void *worker(void *argument)
+{
+	for (int i = 0; i < 300; i++) {
+		pthread_mutex_lock(&m);
+		sum++;
+		pthread_cond_signal(&c);
+		pthread_mutex_unlock(&m);
+		if (i % 100 == 0)
+			burn(0.01);
+	}
+	return argument;
+}
+
+static int work(void)
+{
+	pthread_t t[4];
+	pthread_rwlock_t l = PTHREAD_RWLOCK_INITIALIZER;
+	sem_t s;
+	int failed = 0;
+
+	sem_init(&s, 0, 1);
+	for (int i = 0; i < 4; i++)
+		must(!pthread_create(&t[i], NULL, worker, NULL), "pthread_create");
+	pthread_mutex_lock(&m);
+	while (sum < 600)
+		pthread_cond_wait(&c, &m);
+	pthread_mutex_unlock(&m);
+	failed +=
+		sem_wait(&s) + sem_post(&s) + pthread_rwlock_wrlock(&l) + pthread_rwlock_unlock(&l);
+	for (int i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
+	begin("work");
+	add(" sum=%d failed=%d", sum, failed);
+	end();
+	for (int i = 0; i < 3; i++) {
+		begin("descriptor");
+		DO("is", open("/dev/null", O_RDONLY));
+		end();
+	}
+	return 5;
+}
+
+static double used_s[3];
+
+static void *unequal(void *argument)
+{
+	int me = (int)(intptr_t)argument;
+
+	for (int i = 0; i < 40; i++) {
+		burn(0.001 * (me + 1));
+		pthread_mutex_lock(&m);
+		sum++;
+		pthread_mutex_unlock(&m);
+	}
+	used_s[me] = cpu_s();
+	return NULL;
+}
+
+static void *unequal_0(void *argument)
+{
+	return unequal(argument);
+}
+
+static void *unequal_1(void *argument)
+{
+	return unequal(argument);
+}
+
+static void *unequal_2(void *argument)
+{
+	return unequal(argument);
+}
+
+static int unequal_threads(void)
+{
+	static void *(*const routines[3])(void *) = { unequal_0, unequal_1, unequal_2 };
+	pthread_t t[3];
+
+	for (int i = 0; i < 3; i++)
+		must(!pthread_create(&t[i], NULL, routines[i], (void *)(intptr_t)i), "create");
+	for (int i = 0; i < 3; i++)
+		pthread_join(t[i], NULL);
+	printf("%.6f %.6f %.6f\n", used_s[0], used_s[1], used_s[2]);
+	return 0;
+}
+
+static int fill(int n)
+{
+	pthread_mutex_t *all = calloc((size_t)n, sizeof(*all));
+	long failed = 0;
+
+	must(all, "calloc");
+	for (int i = 0; i < n; i++) {
+		pthread_t t;
+
+		failed += pthread_mutex_init(&all[i], NULL);
+		failed += pthread_mutex_lock(&all[i]);
+		failed += pthread_mutex_trylock(&all[i]) != EBUSY;
+		failed += pthread_mutex_unlock(&all[i]);
+		if (i % 100)
+			continue;
+		failed += pthread_create(&t, NULL, worker, NULL);
+		failed += pthread_join(t, NULL);
+		sum %= 1000;
+	}
+	begin("fill");
+	add(" failed=%ld sum=%d", failed, sum);
+	end();
+	return 6;
+}
+
+static void *endless(void *argument)
+{
+	for (;;) {
+		pthread_mutex_lock(&m);
+		sum++;
+		pthread_mutex_unlock(&m);
+		sleep_ms(1);
+	}
+	return argument;
+}
+
+static int loop(void)
+{
+	pthread_t t;
+
+	for (int i = 0; i < 3; i++)
+		must(!pthread_create(&t, NULL, endless, NULL), "pthread_create");
+	burn(0.05);
+	begin("ready");
+	end();
+	endless(NULL);
+	return 0;
+}
+
+static int background(const char *path)
+{
+	int fd;
+
+	if (daemon(0, 0))
+		return 1;
+	fd = open(path, O_WRONLY | O_CREAT, 0600);
+	dup2(fd, STDOUT_FILENO);
+	close(fd);
+	return work();
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+
+	if (!strcmp(what, "work"))
+		return work();
+	if (!strcmp(what, "cpu"))
+		return unequal_threads();
+	if (!strcmp(what, "fill") && argc > 2)
+		return fill(atoi(argv[2]));
+	if (!strcmp(what, "loop"))
+		return loop();
+	if (!strcmp(what, "exec") && argc > 2) {
+		in_thread(worker, NULL);
+		execv(argv[2], argv + 2);
+		return 1;
+	}
+	if (!strcmp(what, "daemon") && argc > 2)
+		return background(argv[2]);
+	if (!strcmp(what, "quiet")) {
+		close(STDERR_FILENO);
+		return work();
+	}
+	return 2;
+}

@@ -1,0 +1,249 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""tests/e2e/conformance.py - a profiled program does what it does without us
+
+Each program of tests/conformance runs natively and under libcpa.so. Every line it prints is a
+case: it must be the same in both runs, and so must the exit status. Then cpa-report must be able
+to read the profile, and its figures must make sense. Prints TAP and a summary; what is needed to
+look into a failure is kept.
+"""
+
+import argparse
+import difflib
+import json
+import math
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+SOURCES = pathlib.Path(__file__).resolve().parents[1] / "conformance"
+# Not a limit on speed: a program that takes this long hangs.
+TIMEOUT_S = 240
+# Their profile does not tell of a run as long as the program's: children replace it, or it is killed.
+ODD_ONES = {"library", "loader", "ending", "streams"}
+
+
+class Results:
+    """TAP lines, and how many of each kind."""
+
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+
+    def _number(self):
+        return self.passed + self.failed + self.skipped
+
+    def check(self, good, text):
+        if good:
+            self.passed += 1
+        else:
+            self.failed += 1
+        print(f"{'ok' if good else 'not ok'} {self._number()} - {text}", flush=True)
+        return good
+
+    def skip(self, text, reason):
+        self.skipped += 1
+        print(f"ok {self._number()} - {text} # SKIP {reason}", flush=True)
+
+
+class Run:
+    """One run of a program: what it printed, what it said, and how it ended."""
+
+    def __init__(self, command, environment, **options):
+        self.begin = time.monotonic()
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                env=environment,
+                start_new_session=True,
+                **options,
+            )
+            try:
+                self.status = process.wait(TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                self.status = f"hangs: ended after {TIMEOUT_S} s"
+                os.killpg(process.pid, 9)
+                process.wait()
+            out.seek(0)
+            err.seek(0)
+            self.out = out.read().decode(errors="replace").splitlines()
+            self.err = err.read().decode(errors="replace").splitlines()
+        self.seconds = time.monotonic() - self.begin
+
+
+def clean_environment():
+    removed = ("CPA_", "LD_PRELOAD", "GLIBC_TUNABLES", "MALLOC_")
+    return {k: v for k, v in os.environ.items() if not k.startswith(removed)}
+
+
+def case_of(line):
+    """A line is `case name: what came out`."""
+    return line.partition(": ")[0] if ": " in line else line
+
+
+def compare(results, name, native, profiled):
+    """One TAP line for each line of the native run."""
+    matcher = difflib.SequenceMatcher(None, native.out, profiled.out, autojunk=False)
+    for tag, low, high, other_low, other_high in matcher.get_opcodes():
+        for i in range(low, high):
+            results.check(tag == "equal", f"{name}: {case_of(native.out[i])}".replace("#", "no."))
+        if tag != "equal":
+            for line in native.out[low:high]:
+                print(f"# natively: {line}")
+            for line in profiled.out[other_low:other_high]:
+                print(f"# profiled: {line}")
+        if tag == "insert":
+            results.check(False, f"{name}: a line that is not there natively")
+    same = native.status == profiled.status
+    results.check(same, f"{name}: ends with {native.status}, profiled {profiled.status}")
+    if native.err == profiled.err:
+        results.check(True, f"{name}: nothing more on stderr")
+    else:
+        results.check(False, f"{name}: nothing more on stderr: {'; '.join(profiled.err[-3:])}")
+
+
+def numbers(value, path=""):
+    """Every number of the report with its place."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield from numbers(each, f"{path}.{key}")
+    elif isinstance(value, list):
+        for i, each in enumerate(value):
+            yield from numbers(each, f"{path}[{i}]")
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        yield path, value
+
+
+def absurdities(report, seconds):
+    """What cannot be in any report of a run that took @seconds."""
+    odd = []
+    for path, value in numbers(report):
+        if not math.isfinite(value) or value < 0:
+            odd.append(f"{path} is {value}")
+    program, diagnostics = report["program"], report["diagnostics"]
+    cores = program["cores"]
+    most = {
+        "program.wall_s": (program["wall_s"], seconds),
+        "program.critical_path_s": (program["critical_path_s"], program["wall_s"]),
+        "program.cpu_s": (program["cpu_s"], seconds * cores),
+        "diagnostics.probe_s": (diagnostics["probe_s"], seconds * cores),
+        "diagnostics.samples_lost": (diagnostics["samples_lost"], diagnostics["samples"] + 10),
+        "diagnostics.objects_untracked": (diagnostics["objects_untracked"], 0),
+        "diagnostics.samples": (diagnostics["samples"], 1100 * (program["cpu_s"] + 1)),
+    }
+    for path, (value, limit) in most.items():
+        if value > limit * 1.01 + 0.001:
+            odd.append(f"{path} is {value}, at most {limit:.3f} possible")
+    if diagnostics["clock"] not in ("rseq", "perf", "syscall"):
+        odd.append(f"clock {diagnostics['clock']}")
+    return odd
+
+
+def check_dump(results, name, arguments, dump, seconds):
+    """Return whether the profile is there and makes sense."""
+    if not dump.exists():
+        return results.check(False, f"{name}: there is a profile")
+    report = str(arguments.build / "cpa-report")
+    text = Run([report, str(dump)], clean_environment())
+    results.check(text.status == 0, f"{name}: cpa-report says {text.status} {' '.join(text.err)}")
+    done = Run([report, "--format", "json", str(dump)], clean_environment())
+    try:
+        odd = absurdities(json.loads("\n".join(done.out)), seconds)
+    except (ValueError, KeyError, TypeError) as error:
+        return results.check(False, f"{name}: the report is JSON with all keys: {error!r}")
+    return results.check(not odd, f"{name}: figures that can be {'; '.join(odd)}".rstrip())
+
+
+def check_program(results, arguments, folder, label, command, preload=(), **options):
+    """Run @command both ways; @preload are libraries of its own."""
+    failed = results.failed
+    dump = folder / f"{label.replace('/', '-')}.dump"
+    environment = clean_environment()
+    if preload:
+        environment["LD_PRELOAD"] = ":".join(preload)
+    native = Run(command, environment, **options)
+    libraries = [str(arguments.build / "libcpa.so"), *preload]
+    # Children that are other programs have their own profiles, where the pattern is as by default.
+    environment.update(LD_PRELOAD=":".join(libraries), CPA_OUTPUT=str(folder / f"{label}.%e.%p"))
+    profiled = Run(command, environment, **options)
+    compare(results, label, native, profiled)
+    for each in folder.glob(f"{label}.{pathlib.Path(command[0]).name}.*"):
+        each.rename(dump)
+        break
+    check_dump(results, label, arguments, dump, profiled.seconds)
+    print(f"# {label}: {native.seconds:.1f} s natively, {profiled.seconds:.1f} s profiled")
+    if results.failed != failed:
+        print(f"# {label}: profile kept: {dump}")
+        return
+    for each in [dump, *folder.glob(f"{label}.*")]:
+        each.unlink(missing_ok=True)
+
+
+def closing(fds):
+    """For a child: without these descriptors, and its output on number 9."""
+
+    def prepare():
+        os.dup2(1, 9)
+        for fd in fds:
+            os.close(fd)
+
+    return prepare
+
+
+def check_special(results, arguments, folder, programs):
+    """Programs that need arguments or a surrounding."""
+    ending = str(programs / "ending")
+    for name in subprocess.check_output([ending, "--list"], text=True, timeout=60).split():
+        if not arguments.only or "ending" in arguments.only or name in arguments.only:
+            check_program(results, arguments, folder, f"ending-{name}", [ending, name])
+    if not arguments.only or "library" in arguments.only:
+        library = str(programs / "library.so")
+        for name in ("loader", "once", "barrier"):
+            command = [str(programs / name)]
+            check_program(results, arguments, folder, f"library-{name}", command, [library])
+    if not arguments.only or "streams" in arguments.only:
+        streams = [str(programs / "streams"), "9"]
+        for fds in ((), (0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)):
+            label = "streams" + "".join(f"-no-{fd}" for fd in fds)
+            options = {"preexec_fn": closing(fds), "close_fds": False}
+            check_program(results, arguments, folder, label, streams, **options)
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    build = os.environ.get("CPA_BUILD", "build")
+    parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path(build))
+    parser.add_argument("only", nargs="*", help="programs, default all")
+    return parser.parse_args()
+
+
+def main():
+    arguments = parse_arguments()
+    arguments.build = arguments.build.resolve()
+    programs = arguments.build / "tests/conformance"
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="cpa-conformance."))
+    results = Results()
+    for source in sorted(SOURCES.glob("*.c")):
+        name = source.stem
+        if name not in ODD_ONES | {"target"} and (not arguments.only or name in arguments.only):
+            check_program(results, arguments, folder, name, [str(programs / name)])
+        elif name == "loader" and (not arguments.only or name in arguments.only):
+            check_program(results, arguments, folder, name, [str(programs / name)])
+    check_special(results, arguments, folder, programs)
+    print(f"1..{results.passed + results.failed + results.skipped}")
+    if results.failed:
+        print(f"# profiles of failed programs are in {folder}")
+    else:
+        shutil.rmtree(folder)
+    print(f"{results.passed} passed, {results.failed} failed, {results.skipped} skipped")
+    return 1 if results.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/property/history.h - a synchronization history and its program activity graph
+ *
+ * A history is what a program of a few threads did: its events in the order in which they
+ * completed. It serves two readers. tests/property/online.h replays the operations and looks at
+ * none of the dependencies; tests/property/pag.h sees the events as the nodes of a graph, looks at
+ * the dependencies and knows no operation. Nothing here comes from shadow/.
+ *
+ * An event ends the activity that leads to it from the thread's previous event (`local`). The
+ * activity took place before `arrived`; from then to `now` the thread waited.
+ */
+#ifndef CPA_TESTS_HISTORY_H
+#define CPA_TESTS_HISTORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define THREADS	    6
+#define OBJECTS	    16
+#define FUNCTIONS   24
+#define CLASSES	    6
+#define ROUTINES    3
+#define EXTERNALS   5
+#define SITES	    THREADS
+#define SAMPLES	    16
+#define ACTIVITIES  4096
+#define START_CLOCK 1000
+
+enum op {
+	OP_START,
+	OP_EXIT,
+	OP_CREATE,
+	OP_JOIN,
+	OP_LOCK,
+	OP_TRY_FAILED,
+	OP_UNLOCK,
+	OP_READ_LOCK,
+	OP_READ_UNLOCK,
+	OP_WRITE_LOCK,
+	OP_WRITE_UNLOCK,
+	OP_SLEEP, /* begin of a condition wait, gives up the mutex */
+	OP_WAIT,  /* its return */
+	OP_SIGNAL,
+	OP_BROADCAST,
+	OP_POST,
+	OP_SEM_WAIT,
+	OP_ARRIVE,
+	OP_LEAVE,
+	OP_ONCE_DONE,
+	OP_ONCE,
+	OP_FUTEX_SLEEP,
+	OP_FUTEX_WAIT,
+	OP_FUTEX_WAKE,
+	OP_EXTERNAL, /* a call that blocked returned, or a wait that no release explains ended */
+	OPS
+};
+
+static const char *const op_name[OPS] = {
+	"start",       "exit",	     "create",	   "join",	"lock",	 "try-failed", "unlock",
+	"rd-lock",     "rd-unlock",  "wr-lock",	   "wr-unlock", "sleep", "wait",       "signal",
+	"broadcast",   "post",	     "sem-wait",   "arrive",	"leave", "once-done",  "once",
+	"futex-sleep", "futex-wait", "futex-wake", "external"
+};
+
+enum object_kind { MUTEX, RWLOCK, COND, SEM, BARRIER, ONCE, FUTEX, OBJECT_KINDS };
+
+/*
+ * Components, numbered in one row: functions, time without any sample, lock classes, start
+ * routines, external kinds, activities between two kinds of event.
+ */
+enum component {
+	C_FUNCTION = 0,
+	C_UNSAMPLED = C_FUNCTION + FUNCTIONS,
+	C_LOCK = C_UNSAMPLED + 1,
+	C_THREAD = C_LOCK + CLASSES,
+	C_EXTERNAL = C_THREAD + ROUTINES,
+	C_ACTIVITY = C_EXTERNAL + EXTERNALS,
+	COMPONENTS = C_ACTIVITY + ACTIVITIES
+};
+
+enum time_kind { T_PROCESS, T_EXTERNAL, T_RUNQUEUE, T_HANDOFF, T_PROBE, TIME_KINDS };
+
+struct activity {
+	uint64_t process, external, runqueue, probe;
+	unsigned external_kind;
+	unsigned held; /* a bit for each lock class held */
+	int component; /* from C_ACTIVITY, or -1 */
+	unsigned sampled;
+	/* What the samples say; without any, all process time is `unsampled`. */
+	unsigned function[SAMPLES], weight[SAMPLES];
+	unsigned unsampled; /* a component */
+};
+
+struct event {
+	enum op op;
+	int thread, object, mutex; /* -1: none. `object` of create and join: a thread */
+	unsigned site;
+	uint64_t arrived, now;
+	struct activity activity;
+	/* Operands for the replay. */
+	bool woken;
+	unsigned most, granted, undone;
+	/* The graph. */
+	int local;	  /* -1 for start */
+	int first, count; /* of history.pred; the first of equally long ones is chosen */
+	int latest;	  /* the one that released last, -1 if there is none */
+	bool matched;	  /* a release explains the wait */
+	bool check;	  /* compare here */
+};
+
+enum sampling { SAMPLED, SPARSE, UNSAMPLED };
+
+struct object {
+	enum object_kind kind;
+	int class;
+	int mutex;	  /* of a condition */
+	unsigned initial; /* of a semaphore */
+	unsigned members; /* of a barrier */
+};
+
+struct history {
+	enum sampling sampling;
+	unsigned threads, objects;
+	unsigned routine[THREADS];
+	bool detached[THREADS];
+	int last[THREADS]; /* event; -1: never started */
+	struct object object[OBJECTS];
+	int events, preds, room_events, room_preds;
+	struct event *event;
+	int *pred;
+	/* Kinds of event, and what pairs of them became activity components. */
+	int activities;
+	struct {
+		unsigned from, to;
+	} activity[ACTIVITIES];
+};
+
+/* Kinds of event are (operation, site, class); class 0 is none. */
+static inline unsigned node_of(const struct history *h, const struct event *e)
+{
+	int class = e->object < 0 || e->op <= OP_JOIN ? 0 : h->object[e->object].class + 1;
+
+	return ((unsigned)e->op * SITES + e->site) * (CLASSES + 1) + (unsigned)class;
+}
+
+static inline int activity_of(struct history *h, unsigned from, unsigned to)
+{
+	for (int i = 0; i < h->activities; i++)
+		if (h->activity[i].from == from && h->activity[i].to == to)
+			return C_ACTIVITY + i;
+	if (h->activities == ACTIVITIES)
+		abort();
+	h->activity[h->activities].from = from;
+	h->activity[h->activities].to = to;
+	return C_ACTIVITY + h->activities++;
+}
+
+static inline void *grow(void *p, int need, int *room, size_t size)
+{
+	if (need <= *room)
+		return p;
+	*room = need * 2 + 64;
+	p = realloc(p, (size_t)*room * size);
+	if (!p)
+		abort();
+	return p;
+}
+
+/* Append an event; the pointer is good until the next call. */
+static inline struct event *history_event(struct history *h, enum op op, int thread)
+{
+	struct event *e;
+
+	h->event = grow(h->event, h->events + 1, &h->room_events, sizeof(*h->event));
+	e = &h->event[h->events++];
+	memset(e, 0, sizeof(*e));
+	e->op = op;
+	e->thread = thread;
+	e->object = e->mutex = e->local = e->latest = e->activity.component = -1;
+	e->first = h->preds;
+	return e;
+}
+
+/* Add a dependency of the last event on @pred (-1: none). */
+static inline void history_pred(struct history *h, int pred)
+{
+	if (pred < 0)
+		return;
+	h->pred = grow(h->pred, h->preds + 1, &h->room_preds, sizeof(*h->pred));
+	h->pred[h->preds++] = pred;
+	h->event[h->events - 1].count++;
+}
+
+static inline void history_clear(struct history *h)
+{
+	h->events = h->preds = h->activities = 0;
+	h->threads = h->objects = 0;
+}
+
+static inline void history_print(const struct history *h)
+{
+	for (unsigned i = 0; i < h->objects; i++)
+		printf("# object %u kind %d class %d mutex %d initial %u members %u\n", i,
+		       h->object[i].kind, h->object[i].class, h->object[i].mutex,
+		       h->object[i].initial, h->object[i].members);
+	for (int i = 0; i < h->events; i++) {
+		const struct event *e = &h->event[i];
+
+		printf("# %3d T%d %-11s", i, e->thread, op_name[e->op]);
+		printf(" object %2d mutex %2d  %llu..%llu  cpu %llu ext %llu rq %llu probe %llu",
+		       e->object, e->mutex, (unsigned long long)e->arrived,
+		       (unsigned long long)e->now, (unsigned long long)e->activity.process,
+		       (unsigned long long)e->activity.external,
+		       (unsigned long long)e->activity.runqueue,
+		       (unsigned long long)e->activity.probe);
+		printf("  held %#x local %d preds", e->activity.held, e->local);
+		for (int k = 0; k < e->count; k++)
+			printf(" %d", h->pred[e->first + k]);
+		printf(" latest %d%s%s\n", e->latest, e->matched ? " matched" : "",
+		       e->check ? " checked" : "");
+	}
+}
+
+#endif

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/property/online.h - replays a history through the online algebra of shadow/
+ *
+ * Looks at operations, clocks and activities only, as the wrappers of the preload library would.
+ * Several simulated threads, each with a cpa_self of its own, share this one thread. The path at
+ * each event to be checked is kept as a copy: that it stays as it was is part of the test.
+ */
+#ifndef CPA_TESTS_ONLINE_H
+#define CPA_TESTS_ONLINE_H
+
+#include "shadow/acquire.h"
+#include "shadow/activity.h"
+#include "shadow/summary.h"
+
+#include "tests/property/history.h"
+#include "tests/unit/shadow_session.h"
+
+struct online_thread {
+	struct cpa_self self;
+	bool running, ended, joined;
+	uint32_t number;
+	uint64_t round;
+};
+
+struct online {
+	const struct history *h;
+	struct online_thread thread[THREADS];
+	struct cpa_object *object[OBJECTS], *handle[THREADS];
+	uint32_t class[CLASSES], routine[THREADS]; /* component rows */
+	uint32_t slot[COMPONENTS];
+	unsigned wrong_wakes, wrong_matches;
+	struct cpa_self observer; /* reads paths, has no thread */
+	int room;
+	struct cpa_path *snapshot; /* by event */
+};
+
+static uint32_t online_component(enum cpa_component_kind kind, enum cpa_class_by by,
+				 uint64_t address)
+{
+	struct cpa_component_name name = { .kind = kind, .by = by, .address = address };
+
+	return cpa_component_intern(&name);
+}
+
+/* A new session; 0 or -errno. */
+static int online_session(struct online *o, uint64_t limit, uint32_t slots)
+{
+	int ret = test_session(limit, slots);
+
+	if (ret)
+		return ret;
+	for (unsigned i = 0; i < OBJECTS; i++)
+		o->object[i] =
+			cpa_row(CPA_TABLE_OBJECTS,
+				cpa_table_intern(CPA_TABLE_OBJECTS, 0x1000 + 64 * i, NULL, NULL));
+	for (unsigned i = 0; i < THREADS; i++)
+		o->handle[i] =
+			cpa_row(CPA_TABLE_OBJECTS,
+				cpa_table_intern(CPA_TABLE_OBJECTS, 0x9000 + 64 * i, NULL, NULL));
+	return ret;
+}
+
+/* End it; the bytes that nobody gave back. */
+static uint64_t online_session_end(struct online *o)
+{
+	uint64_t live;
+
+	test_rows_clear(&o->observer);
+	live = test_heap_live();
+	cpa_session_destroy();
+	return live;
+}
+
+/* In an order that differs between histories, so that other components get slots first. */
+static void online_components(struct online *o, unsigned turn)
+{
+	for (unsigned k = 0; k < FUNCTIONS; k++) {
+		unsigned i = (k + turn) % FUNCTIONS;
+		uint32_t row = online_component(CPA_FUNCTION, CPA_BY_ADDRESS, 0x400000 + 32 * i);
+
+		o->slot[C_FUNCTION + i] = cpa_component_slot(row);
+	}
+	o->slot[C_UNSAMPLED] = CPA_SLOT_UNSAMPLED;
+	for (unsigned i = 0; i < CLASSES; i++) {
+		o->class[i] = online_component(CPA_LOCK, CPA_BY_INIT_SITE, 0x500000 + i);
+		o->slot[C_LOCK + i] = cpa_component_slot(o->class[i]);
+	}
+	for (unsigned i = 0; i < ROUTINES; i++) {
+		o->routine[i] = online_component(CPA_THREAD, CPA_BY_ADDRESS, 0x600000 + 16 * i);
+		o->slot[C_THREAD + i] = cpa_component_slot(o->routine[i]);
+	}
+	for (unsigned i = 0; i < EXTERNALS; i++)
+		o->slot[C_EXTERNAL + i] =
+			cpa_component_slot(online_component(CPA_EXTERNAL, CPA_BY_EXTERNAL, i));
+}
+
+static void online_objects(struct online *o)
+{
+	for (unsigned i = 0; i < o->h->objects; i++) {
+		const struct object *from = &o->h->object[i];
+		struct cpa_object *to = o->object[i];
+
+		to->class = o->class[from->class];
+		if (from->kind == SEM)
+			to->waiting = from->initial;
+		else if (from->kind == BARRIER)
+			to->waiting = from->members;
+	}
+}
+
+static uint32_t online_node(struct online *o, struct cpa_self *self, const struct event *e)
+{
+	static const enum cpa_event_kind kind[OPS] = { [OP_START] = CPA_EV_START,
+						       [OP_EXIT] = CPA_EV_EXIT,
+						       [OP_CREATE] = CPA_EV_CREATE,
+						       [OP_JOIN] = CPA_EV_JOIN,
+						       [OP_LOCK] = CPA_EV_LOCK,
+						       [OP_TRY_FAILED] = CPA_EV_TRY_FAILED,
+						       [OP_UNLOCK] = CPA_EV_UNLOCK,
+						       [OP_READ_LOCK] = CPA_EV_RDLOCK,
+						       [OP_READ_UNLOCK] = CPA_EV_KINDS,
+						       [OP_WRITE_LOCK] = CPA_EV_KINDS + 1,
+						       [OP_WRITE_UNLOCK] = CPA_EV_KINDS + 2,
+						       [OP_SLEEP] = CPA_EV_SLEEP,
+						       [OP_WAIT] = CPA_EV_WAIT,
+						       [OP_SIGNAL] = CPA_EV_SIGNAL,
+						       [OP_BROADCAST] = CPA_EV_BROADCAST,
+						       [OP_POST] = CPA_EV_POST,
+						       [OP_SEM_WAIT] = CPA_EV_SEM_WAIT,
+						       [OP_ARRIVE] = CPA_EV_ARRIVE,
+						       [OP_LEAVE] = CPA_EV_LEAVE,
+						       [OP_ONCE_DONE] = CPA_EV_KINDS + 3,
+						       [OP_ONCE] = CPA_EV_ONCE,
+						       [OP_FUTEX_SLEEP] = CPA_EV_KINDS + 4,
+						       [OP_FUTEX_WAIT] = CPA_EV_FUTEX_WAIT,
+						       [OP_FUTEX_WAKE] = CPA_EV_FUTEX_WAKE,
+						       [OP_EXTERNAL] = CPA_EV_EXTERNAL };
+	uint32_t class = e->object < 0 || e->op <= OP_JOIN ? 0 : o->object[e->object]->class;
+
+	return cpa_summary_node(self, kind[e->op], e->site + 1, class);
+}
+
+static void online_activity(struct online *o, struct cpa_self *self, const struct event *e,
+			    uint32_t node)
+{
+	const struct activity *a = &e->activity;
+	struct cpa_span span = { .process = a->process,
+				 .external = a->external,
+				 .runqueue = a->runqueue,
+				 .probe = a->probe,
+				 .external_slot = o->slot[C_EXTERNAL + a->external_kind],
+				 .sampled = a->sampled };
+
+	uint32_t from;
+
+	for (unsigned i = 0; i < a->sampled; i++) {
+		span.sample_slot[i] = o->slot[C_FUNCTION + a->function[i]];
+		span.sample_count[i] = a->weight[i];
+	}
+	from = self->row->node;
+	cpa_activity_end(self, &span, node);
+	self->row->path.released = e->arrived;
+	if (a->component >= 0) {
+		uint32_t edge = cpa_table_find(CPA_TABLE_EDGES, (uint64_t)from << 32 | node);
+
+		o->slot[a->component] =
+			edge ? ((struct cpa_edge *)cpa_row(CPA_TABLE_EDGES, edge))->slot : 0;
+	}
+}
+
+static void online_start(struct online *o, const struct event *e)
+{
+	struct online_thread *t = &o->thread[e->thread];
+	struct cpa_wait w = { .arrived = e->arrived, .now = e->now };
+	struct cpa_path *from = e->thread ? &o->handle[e->thread]->path : NULL;
+
+	memset(t, 0, sizeof(*t));
+	if (cpa_thread_begin(&t->self, o->routine[o->h->routine[e->thread]], 1, from, &w))
+		abort();
+	t->running = true;
+	t->number = t->self.number;
+	online_activity(o, &t->self, e, online_node(o, &t->self, e));
+	cpa_dependency(&t->self, &w, 0);
+}
+
+static void online_exit(struct online *o, int thread, uint64_t now)
+{
+	struct online_thread *t = &o->thread[thread];
+
+	if (o->h->detached[thread])
+		cpa_thread_detached(t->number);
+	cpa_thread_end(&t->self, now);
+	t->ended = true;
+}
+
+static void online_release(struct online *o, struct cpa_self *self, const struct event *e)
+{
+	struct cpa_object *object = e->object < 0 ? NULL : o->object[e->object];
+
+	switch (e->op) {
+	case OP_CREATE:
+		return cpa_lock_release(self, o->handle[e->object]);
+	case OP_READ_UNLOCK:
+		cpa_unhold(self, o->slot[C_LOCK + o->h->object[e->object].class]);
+		return cpa_read_release(self, object);
+	case OP_UNLOCK:
+	case OP_WRITE_UNLOCK:
+		cpa_unhold(self, o->slot[C_LOCK + o->h->object[e->object].class]);
+		return cpa_lock_release(self, object);
+	case OP_SLEEP:
+		cpa_wait_begin(object);
+		cpa_unhold(self, o->slot[C_LOCK + o->h->object[e->mutex].class]);
+		return cpa_lock_release(self, o->object[e->mutex]);
+	case OP_FUTEX_SLEEP:
+		return cpa_wait_begin(object);
+	case OP_ONCE_DONE:
+		return cpa_lock_release(self, object);
+	case OP_SIGNAL:
+	case OP_BROADCAST:
+	case OP_FUTEX_WAKE:
+		if (cpa_wake(self, object, e->most) != e->granted)
+			o->wrong_wakes++;
+		return cpa_wake_undo(self, object, e->undone);
+	case OP_POST:
+		return cpa_sem_release(self, object);
+	case OP_ARRIVE:
+		o->thread[e->thread].round =
+			cpa_barrier_arrive(self, object, o->h->object[e->object].members);
+		return;
+	case OP_EXTERNAL:
+		if (e->mutex >= 0)
+			cpa_hold(self, o->slot[C_LOCK + o->h->object[e->mutex].class]);
+		return;
+	default:
+		return;
+	}
+}
+
+static bool online_acquire(struct online *o, struct cpa_self *self, const struct event *e,
+			   struct cpa_wait *w)
+{
+	struct cpa_object *object = e->object < 0 ? NULL : o->object[e->object];
+
+	switch (e->op) {
+	case OP_LOCK:
+	case OP_ONCE:
+		cpa_lock_acquired(self, object, w);
+		break;
+	case OP_READ_LOCK:
+		cpa_read_acquired(self, object, w);
+		break;
+	case OP_WRITE_LOCK:
+		cpa_write_acquired(self, object, w);
+		break;
+	case OP_WAIT:
+		cpa_wait_end(self, object, e->woken, o->object[e->mutex], w);
+		break;
+	case OP_FUTEX_WAIT:
+		cpa_wait_end(self, object, e->woken, NULL, w);
+		break;
+	case OP_SEM_WAIT:
+		cpa_sem_acquired(self, object, w);
+		break;
+	case OP_LEAVE:
+		cpa_barrier_left(self, object, o->thread[e->thread].round, w);
+		break;
+	case OP_JOIN:
+		cpa_acquire_path(self, &o->thread[e->object].self.row->path, w);
+		cpa_thread_joined(o->thread[e->object].number);
+		o->thread[e->object].joined = true;
+		break;
+	default:
+		return false;
+	}
+	if (e->op == OP_LOCK || e->op == OP_READ_LOCK || e->op == OP_WRITE_LOCK)
+		cpa_hold(self, o->slot[C_LOCK + o->h->object[e->object].class]);
+	else if (e->op == OP_WAIT && (e->matched || e->now == e->arrived))
+		cpa_hold(self, o->slot[C_LOCK + o->h->object[e->mutex].class]);
+	return true;
+}
+
+static void online_event(struct online *o, int i)
+{
+	const struct event *e = &o->h->event[i];
+	struct cpa_self *self = &o->thread[e->thread].self;
+	struct cpa_wait w = { .arrived = e->arrived, .now = e->now };
+
+	if (e->op == OP_START) {
+		online_start(o, e);
+	} else {
+		online_activity(o, self, e, online_node(o, self, e));
+		if (online_acquire(o, self, e, &w)) {
+			if (w.matched != e->matched)
+				o->wrong_matches++;
+			cpa_dependency(self, &w, e->now - e->arrived);
+		} else {
+			online_release(o, self, e);
+		}
+	}
+	if (e->check)
+		cpa_path_copy(&o->observer, &o->snapshot[i], &self->row->path);
+	if (e->op == OP_EXIT)
+		online_exit(o, e->thread, e->now);
+}
+
+/* Replay @h. o->slot and o->snapshot are then good until online_finish(). */
+static void online_run(struct online *o, const struct history *h, unsigned turn)
+{
+	o->h = h;
+	o->wrong_wakes = o->wrong_matches = 0;
+	if (h->events > o->room) {
+		/* Snapshots hold references, so all of them are empty here. */
+		free(o->snapshot);
+		o->room = h->events * 2;
+		o->snapshot = aligned_alloc(CPA_CACHE_LINE, (size_t)o->room * sizeof(*o->snapshot));
+		if (!o->snapshot)
+			abort();
+		memset(o->snapshot, 0, (size_t)o->room * sizeof(*o->snapshot));
+	}
+	memset(o->thread, 0, sizeof(o->thread));
+	online_components(o, turn);
+	online_objects(o);
+	for (int i = 0; i < h->events; i++)
+		online_event(o, i);
+}
+
+/* Leave the barrier that thread @thread was about to leave when the history ended, if it did. */
+static void online_leave(struct online *o, int thread)
+{
+	const struct event *e = o->h->last[thread] < 0 ? NULL : &o->h->event[o->h->last[thread]];
+	struct cpa_wait w = { 0 };
+
+	if (e && e->op == OP_ARRIVE &&
+	    o->thread[thread].round < o->object[e->object]->passes / o->object[e->object]->waiting)
+		cpa_barrier_left(&o->thread[thread].self, o->object[e->object],
+				 o->thread[thread].round, &w);
+}
+
+/* Give everything back that the history took, threads blocked at its end included. */
+static void online_finish(struct online *o)
+{
+	for (int i = 0; i < o->h->events; i++)
+		if (o->h->event[i].check)
+			cpa_path_clear(&o->observer, &o->snapshot[i]);
+	for (unsigned i = 0; i < THREADS; i++)
+		online_leave(o, (int)i);
+	for (unsigned i = 0; i < OBJECTS; i++)
+		cpa_object_clear(&o->observer, o->object[i]);
+	for (unsigned i = 0; i < THREADS; i++) {
+		cpa_object_clear(&o->observer, o->handle[i]);
+		if (o->thread[i].running && !o->thread[i].ended)
+			online_exit(o, (int)i, 0);
+		if (o->thread[i].running && !o->thread[i].joined && !o->h->detached[i])
+			cpa_thread_joined(o->thread[i].number);
+	}
+	cpa_token_forget_spares(&o->observer);
+}
+
+#endif

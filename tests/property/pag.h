@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/property/pag.h - the reference: searches the explicit program activity graph
+ *
+ * Slow and obvious on purpose. An activity weighs its process and external time, a dependency
+ * nothing. What is computed, for any event:
+ *
+ *   L      the longest path that ends there
+ *   N[c]   the longest path when activities weigh nothing for as long as c is active; S = L - N
+ *   H[c]   time of c on the longest path, found by walking back
+ *   O[c]   time of c on the observed path, found by walking back: at an event whose latest
+ *          predecessor released after the arrival continue there, else in the same thread
+ */
+#ifndef CPA_TESTS_PAG_H
+#define CPA_TESTS_PAG_H
+
+#include "tests/property/history.h"
+
+#define GROUPS	 4096
+#define PORTIONS (2 + SAMPLES + CLASSES + 2)
+
+/* How long a component (its group) was active during one activity. */
+struct portion {
+	unsigned group;
+	uint64_t ticks;
+};
+
+struct pag_node {
+	uint64_t weight, longest;
+	unsigned portions;
+	struct portion portion[PORTIONS];
+};
+
+struct pag {
+	const struct history *h;
+	/* Components share a group as they share a slot online; group 0 is not looked at. */
+	unsigned group[COMPONENTS];
+	unsigned used, list[GROUPS]; /* groups that occur */
+	bool listed[GROUPS];
+	int room;
+	struct pag_node *node;
+	uint64_t *net; /* N of one group for all events */
+	/* Of the last walk back. */
+	uint64_t share[GROUPS], kind[TIME_KINDS];
+};
+
+static void pag_portion(struct pag *g, struct pag_node *n, unsigned component, uint64_t ticks)
+{
+	unsigned group = g->group[component];
+
+	if (!group || !ticks)
+		return;
+	if (!g->listed[group]) {
+		g->listed[group] = true;
+		g->list[g->used++] = group;
+	}
+	for (unsigned i = 0; i < n->portions; i++) {
+		if (n->portion[i].group == group) {
+			n->portion[i].ticks += ticks;
+			return;
+		}
+	}
+	n->portion[n->portions++] = (struct portion){ group, ticks };
+}
+
+/* Which classes of locks are held, each group once. */
+static void pag_held(struct pag *g, struct pag_node *n, unsigned held)
+{
+	for (unsigned c = 0; c < CLASSES; c++) {
+		bool counted = false;
+
+		if (!(held & 1u << c))
+			continue;
+		for (unsigned b = 0; b < c; b++)
+			counted |= held & 1u << b && g->group[C_LOCK + b] == g->group[C_LOCK + c];
+		if (!counted)
+			pag_portion(g, n, C_LOCK + c, n->weight);
+	}
+}
+
+/* Process time is divided in proportion to the samples, the remainder passed on. */
+static void pag_functions(struct pag *g, struct pag_node *n, const struct activity *a)
+{
+	uint64_t rest = a->process, weights = 0;
+
+	if (!a->sampled)
+		pag_portion(g, n, a->unsampled, a->process);
+	for (unsigned i = 0; i < a->sampled; i++)
+		weights += a->weight[i];
+	for (unsigned i = 0; i < a->sampled && weights; i++) {
+		uint64_t ticks = (uint64_t)((unsigned __int128)rest * a->weight[i] / weights);
+
+		pag_portion(g, n, C_FUNCTION + a->function[i], ticks);
+		rest -= ticks;
+		weights -= a->weight[i];
+	}
+}
+
+static void pag_weigh(struct pag *g)
+{
+	const struct history *h = g->h;
+
+	for (int i = 0; i < h->events; i++) {
+		const struct event *e = &h->event[i];
+		struct pag_node *n = &g->node[i];
+
+		n->portions = 0;
+		n->weight = e->activity.process + e->activity.external;
+		pag_functions(g, n, &e->activity);
+		pag_portion(g, n, C_EXTERNAL + e->activity.external_kind, e->activity.external);
+		pag_portion(g, n, C_THREAD + h->routine[e->thread], n->weight);
+		pag_held(g, n, e->activity.held);
+		if (e->activity.component >= 0)
+			pag_portion(g, n, (unsigned)e->activity.component, n->weight);
+	}
+}
+
+static uint64_t pag_active(const struct pag_node *n, unsigned group)
+{
+	for (unsigned i = 0; i < n->portions; i++)
+		if (n->portion[i].group == group)
+			return n->portion[i].ticks;
+	return 0;
+}
+
+/* The longest path to each event when @group weighs nothing (0: all weigh). */
+static void pag_longest(struct pag *g, unsigned group, uint64_t to[])
+{
+	const struct history *h = g->h;
+
+	for (int i = 0; i < h->events; i++) {
+		const struct event *e = &h->event[i];
+		uint64_t best = 0;
+
+		if (e->local >= 0)
+			best = to[e->local] + g->node[i].weight -
+			       (group ? pag_active(&g->node[i], group) : 0);
+		for (int k = 0; k < e->count; k++)
+			if (to[h->pred[e->first + k]] > best)
+				best = to[h->pred[e->first + k]];
+		to[i] = best;
+	}
+}
+
+/* Take over @h and its groups; results are good until the next call. */
+static void pag_build(struct pag *g, const struct history *h)
+{
+	g->h = h;
+	if (h->events > g->room) {
+		g->room = h->events * 2;
+		g->node = realloc(g->node, (size_t)g->room * sizeof(*g->node));
+		g->net = realloc(g->net, (size_t)g->room * sizeof(*g->net));
+		if (!g->node || !g->net)
+			abort();
+	}
+	for (unsigned i = 0; i < g->used; i++)
+		g->listed[g->list[i]] = false;
+	g->used = 0;
+	pag_weigh(g);
+	pag_longest(g, 0, g->net);
+	for (int i = 0; i < h->events; i++)
+		g->node[i].longest = g->net[i];
+}
+
+static void pag_walk_begin(struct pag *g)
+{
+	for (unsigned i = 0; i < g->used; i++)
+		g->share[g->list[i]] = 0;
+	memset(g->kind, 0, sizeof(g->kind));
+}
+
+static void pag_walk_activity(struct pag *g, int i)
+{
+	const struct activity *a = &g->h->event[i].activity;
+	const struct pag_node *n = &g->node[i];
+
+	for (unsigned k = 0; k < n->portions; k++)
+		g->share[n->portion[k].group] += n->portion[k].ticks;
+	g->kind[T_PROCESS] += a->process;
+	g->kind[T_EXTERNAL] += a->external;
+	g->kind[T_RUNQUEUE] += a->runqueue;
+	g->kind[T_PROBE] += a->probe;
+}
+
+/* The predecessor on the longest path: the local one on a tie, then in the order given. */
+static int pag_longest_pred(const struct pag *g, int i)
+{
+	const struct event *e = &g->h->event[i];
+	uint64_t best = 0;
+	int pred = -1;
+
+	if (e->local >= 0) {
+		pred = e->local;
+		best = g->node[e->local].longest + g->node[i].weight;
+	}
+	for (int k = 0; k < e->count; k++) {
+		int p = g->h->pred[e->first + k];
+
+		if (pred < 0 || g->node[p].longest > best) {
+			pred = p;
+			best = g->node[p].longest;
+		}
+	}
+	return pred;
+}
+
+/* H of event @i to g->share. */
+static void pag_walk_longest(struct pag *g, int i)
+{
+	pag_walk_begin(g);
+	while (i >= 0) {
+		int pred = pag_longest_pred(g, i);
+
+		if (pred == g->h->event[i].local)
+			pag_walk_activity(g, i);
+		i = pred;
+	}
+}
+
+/* O of event @i to g->share, its kinds of time to g->kind. */
+static void pag_walk_observed(struct pag *g, int i)
+{
+	pag_walk_begin(g);
+	while (i >= 0) {
+		const struct event *e = &g->h->event[i];
+		const struct event *latest = e->latest < 0 ? NULL : &g->h->event[e->latest];
+
+		if (latest && latest->now > e->arrived) {
+			g->kind[T_HANDOFF] += e->now - latest->now;
+			i = e->latest;
+			continue;
+		}
+		pag_walk_activity(g, i);
+		if (e->matched)
+			g->kind[T_HANDOFF] += e->now - e->arrived;
+		i = e->local;
+	}
+}
+
+#endif

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/property/reference.c - online paths equal what a search of the whole graph finds
+ *
+ * Random programs (generate.h) are run once through the online algebra (online.h) and once as an
+ * explicit graph (pag.h); length, slack, shares and kinds of time must be equal to the tick, at the
+ * last event of every thread and at others. CPA_SEED=n repeats a run, CPA_HISTORY=n prints that
+ * history of it, CPA_LONG=1 runs many more, and long ones.
+ */
+#include <errno.h>
+
+#include "tests/property/generate.h"
+#include "tests/property/online.h"
+#include "tests/property/pag.h"
+
+#define PER_SESSION 400
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SLOWER 10
+#else
+#define SLOWER 1
+#endif
+
+enum claim { LENGTH, SLACK, SHARE, OBSERVED, KINDS, TILES, PROGRAM, MATCHED, BOUNDED, CLAIMS };
+
+static const char *const claim_name[CLAIMS] = {
+	[LENGTH] = "L is the longest path",
+	[SLACK] = "S is what zeroing each component saves",
+	[SHARE] = "H is the share of the longest path",
+	[OBSERVED] = "O is the share of the observed path",
+	[KINDS] = "each kind of observed time",
+	[TILES] = "the kinds of observed time sum up to the clock",
+	[PROGRAM] = "the join of all threads' last paths",
+	[MATCHED] = "which waits a release explains",
+	[BOUNDED] = "nothing refused, all tokens and memory given back",
+};
+
+static struct {
+	uint64_t seed, number; /* of the history */
+	uint64_t done[CLAIMS];
+	bool failed[CLAIMS];
+	bool any;
+	/* What occurred, to see that nothing is left out. */
+	uint64_t op[OPS], contended, followed, remote, tied, unexplained;
+} run;
+
+static struct sim sim;
+static struct history history;
+static struct online online;
+static struct pag pag;
+
+static void expect(enum claim claim, int event, const char *what, unsigned n, uint64_t have,
+		   uint64_t want)
+{
+	run.done[claim]++;
+	if (have == want)
+		return;
+	if (!run.any)
+		history_print(&history);
+	run.any = true;
+	run.failed[claim] = true;
+	printf("# %s: seed %llu history %llu event %d %s %u: online %llu, reference %llu\n",
+	       claim_name[claim], (unsigned long long)run.seed, (unsigned long long)run.number,
+	       event, what, n, (unsigned long long)have, (unsigned long long)want);
+}
+
+static void count_events(void)
+{
+	for (int i = 0; i < history.events; i++) {
+		const struct event *e = &history.event[i];
+		int pred = pag_longest_pred(&pag, i);
+
+		run.op[e->op]++;
+		run.contended += e->op != OP_START && e->now > e->arrived;
+		run.followed += e->op != OP_START && e->latest >= 0 &&
+				history.event[e->latest].now > e->arrived;
+		run.unexplained += e->now > e->arrived && !e->matched && e->local >= 0;
+		run.remote += e->local >= 0 && pred != e->local;
+		for (int k = 0; k < e->count; k++)
+			run.tied += e->local >= 0 && history.pred[e->first + k] != pred &&
+				    history.event[history.pred[e->first + k]].thread != e->thread &&
+				    pag.node[history.pred[e->first + k]].longest ==
+					    pag.node[i].longest;
+	}
+}
+
+static void print_events(void)
+{
+	printf("# events:");
+	for (int i = 0; i < OPS; i++)
+		printf(" %s %llu", op_name[i], (unsigned long long)run.op[i]);
+	printf("\n# of them: waited %llu, observed path changes over %llu, longest path changes over "
+	       "%llu, ties %llu, unexplained waits %llu\n",
+	       (unsigned long long)run.contended, (unsigned long long)run.followed,
+	       (unsigned long long)run.remote, (unsigned long long)run.tied,
+	       (unsigned long long)run.unexplained);
+}
+
+/* A vector of an online path and the result of the last walk. */
+static void compare_values(enum claim claim, enum cpa_vector v, int event,
+			   const struct cpa_path *path)
+{
+	for (unsigned i = 0; i < pag.used; i++)
+		expect(claim, event, "slot", pag.list[i], cpa_path_value(path, v, pag.list[i]),
+		       pag.share[pag.list[i]]);
+}
+
+static void compare_walks(int i, const struct cpa_path *path)
+{
+	const struct event *e = &history.event[i];
+	uint64_t sum = 0;
+
+	expect(LENGTH, i, "L", 0, path->len, pag.node[i].longest);
+	pag_walk_longest(&pag, i);
+	compare_values(SHARE, CPA_H, i, path);
+	pag_walk_observed(&pag, i);
+	compare_values(OBSERVED, CPA_O, i, path);
+	for (unsigned k = 0; k < TIME_KINDS; k++) {
+		expect(KINDS, i, "kind", k, path->observed[k], pag.kind[k]);
+		sum += path->observed[k];
+	}
+	/* The time of an unexplained wait is accounted for by the event behind it. */
+	if (e->matched || e->now == e->arrived)
+		expect(TILES, i, "sum", 0, sum, e->now - START_CLOCK);
+	else
+		expect(TILES, i, "sum", 0, sum,
+		       (e->op == OP_START ? e->now : e->arrived) - START_CLOCK);
+}
+
+static void compare_slacks(const struct cpa_path *result)
+{
+	for (unsigned k = 0; k < pag.used; k++) {
+		unsigned group = pag.list[k];
+		uint64_t best = 0, longest = 0;
+
+		pag_longest(&pag, group, pag.net);
+		for (int i = 0; i < history.events; i++)
+			if (history.event[i].check)
+				expect(SLACK, i, "slot", group,
+				       cpa_path_value(&online.snapshot[i], CPA_S, group),
+				       pag.node[i].longest - pag.net[i]);
+		for (int i = 0; i < THREADS; i++) {
+			int last = history.last[i];
+
+			if (last >= 0 && pag.net[last] > best)
+				best = pag.net[last];
+			if (last >= 0 && pag.node[last].longest > longest)
+				longest = pag.node[last].longest;
+		}
+		expect(PROGRAM, -1, "slot", group, cpa_path_value(result, CPA_S, group),
+		       longest - best);
+		expect(PROGRAM, -1, "L", 0, result->len, longest);
+	}
+}
+
+/* Slots of components that do not occur. */
+static void compare_unused(int i, const struct cpa_path *path)
+{
+	for (uint32_t slot = 0; slot < cpa_header()->slots; slot++) {
+		if (pag.listed[slot])
+			continue;
+		expect(SLACK, i, "unused slot", slot, cpa_path_value(path, CPA_S, slot), 0);
+		expect(SHARE, i, "unused slot", slot, cpa_path_value(path, CPA_H, slot), 0);
+		expect(OBSERVED, i, "unused slot", slot, cpa_path_value(path, CPA_O, slot), 0);
+	}
+}
+
+static void compare(void)
+{
+	struct cpa_path result = { 0 };
+
+	memcpy(pag.group, online.slot,
+	       (size_t)(C_ACTIVITY + history.activities) * sizeof(*pag.group));
+	pag_build(&pag, &history);
+	count_events();
+	for (int i = 0; i < history.events; i++)
+		if (history.event[i].check)
+			compare_walks(i, &online.snapshot[i]);
+	for (int i = 0; i < THREADS; i++)
+		if (history.last[i] >= 0)
+			cpa_path_join(&online.observer, &result, &online.snapshot[history.last[i]],
+				      false);
+	compare_slacks(&result);
+	if (run.number % 16 == 0)
+		compare_unused(history.last[0], &online.snapshot[history.last[0]]);
+	cpa_path_clear(&online.observer, &result);
+	expect(MATCHED, -1, "wakes", 0, online.wrong_wakes, 0);
+	expect(MATCHED, -1, "matches", 0, online.wrong_matches, 0);
+}
+
+/* All tokens are free: as many as there are can be had without a new row. */
+static void check_session(void)
+{
+	static const enum cpa_diagnostic refused[] = {
+		CPA_DIAG_EDGES_REFUSED, CPA_DIAG_THREADS_REFUSED, CPA_DIAG_VERSIONS_REFUSED,
+		CPA_DIAG_TOKENS_REFUSED, CPA_DIAG_FOREIGN_UNLOCKS
+	};
+	uint32_t tokens = cpa_table(CPA_TABLE_TOKENS)->used;
+
+	for (uint32_t i = 0; i < tokens; i++)
+		cpa_token_new(&online.observer, NULL);
+	expect(BOUNDED, -1, "tokens", 0, cpa_table(CPA_TABLE_TOKENS)->used, tokens);
+	for (unsigned i = 0; i < sizeof(refused) / sizeof(*refused); i++)
+		expect(BOUNDED, -1, "diagnostic", refused[i], cpa_header()->diag[refused[i]], 0);
+	online.observer.free_tokens = NULL;
+	online.observer.free_token_count = 0;
+}
+
+/* @histories of up to @events events, @per_session in each session. */
+static void test(uint64_t histories, int events, unsigned per_session)
+{
+	static const uint32_t slots[] = { 2, 8, 16, 40, 64, 100, 256, 256, 512 };
+	const char *only = getenv("CPA_HISTORY");
+	uint64_t print = only ? strtoull(only, NULL, 0) : UINT64_MAX;
+
+	for (uint64_t n = 0; n < histories && !run.any; n++, run.number++) {
+		struct rnd r = rnd_sequence(run.seed, run.number);
+
+		if (n % per_session == 0) {
+			uint32_t of = slots[rnd_below(&r, sizeof(slots) / sizeof(*slots))];
+			int ret = online_session(&online, UINT64_C(64) << 20, of);
+
+			if (ret) {
+				printf("# no session: %s\n", strerror(-ret));
+				run.failed[BOUNDED] = run.any = true;
+				return;
+			}
+			history.sampling = rnd_percent(&r, 60) ? SAMPLED :
+					   rnd_percent(&r, 70) ? SPARSE :
+								 UNSAMPLED;
+			/* Without a slot, no function is remembered as the latest. */
+			if (of == slots[0] && history.sampling == SPARSE)
+				history.sampling = UNSAMPLED;
+		}
+		generate(&sim, &history, r,
+			 events / 3 + (int)rnd_below(&r, (uint64_t)events * 2 / 3));
+		online_run(&online, &history, (unsigned)rnd_below(&r, FUNCTIONS));
+		if (run.number == print)
+			history_print(&history);
+		compare();
+		online_finish(&online);
+		if (n % per_session == per_session - 1 || n == histories - 1 || run.any) {
+			check_session();
+			expect(BOUNDED, -1, "heap bytes", 0, online_session_end(&online), 0);
+		}
+	}
+}
+
+int main(void)
+{
+	const char *want = getenv("CPA_LONG");
+	bool more = want && *want && *want != '0';
+	unsigned failed = 0;
+
+	run.seed = rnd_seed();
+	printf("# seed %llu\n", (unsigned long long)run.seed);
+	fflush(stdout);
+	test((more ? 2000000 : 150000) / SLOWER, 60, PER_SESSION);
+	test((more ? 10000 : 300) / SLOWER, 1000, 20);
+	print_events();
+	for (int c = 0; c < CLAIMS; c++) {
+		failed += run.failed[c];
+		printf("%sok %d - %s: %llu comparisons in %llu histories (seed %llu)\n",
+		       run.failed[c] ? "not " : "", c + 1, claim_name[c],
+		       (unsigned long long)run.done[c], (unsigned long long)run.number,
+		       (unsigned long long)run.seed);
+	}
+	printf("%u passed, %u failed, 0 skipped\n", CLAIMS - failed, failed);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/torture/token.c - queues of tokens, and tokens given back by other threads than took them
+ */
+#include "shadow/fifo.h"
+
+#include "tests/torture/torture.h"
+
+#define PRODUCERS 4
+#define CONSUMERS (WORKERS - PRODUCERS)
+#define AHEAD	  500 /* tokens in the queue, about */
+
+static struct cpa_object *object;
+static unsigned per_producer;
+static uint64_t put, taken; /* atomic */
+static uint8_t *seen[PRODUCERS];
+
+static void produce(struct worker *w)
+{
+	struct cpa_path *path = &w->self.row->path;
+
+	for (unsigned i = 1; i <= per_producer; i++) {
+		uint32_t token;
+
+		/* More slots than deltas: the token shares a version with the path. */
+		cpa_path_add(&w->self, path, 2 + i % 40, 1);
+		path->len = (uint64_t)w->index << 32 | i;
+		token = cpa_token_new(&w->self, path);
+		EXPECT(token && cpa_fifo_put(&w->self, object, token));
+		__atomic_fetch_add(&put, 1, __ATOMIC_RELAXED);
+		while (__atomic_load_n(&put, __ATOMIC_RELAXED) >
+		       __atomic_load_n(&taken, __ATOMIC_RELAXED) + AHEAD)
+			sched_yield();
+	}
+}
+
+/* Each consumer meets the tokens of one producer in their order, and no token twice. */
+static void consume(struct worker *w)
+{
+	uint32_t last[PRODUCERS] = { 0 };
+
+	while (__atomic_load_n(&taken, __ATOMIC_RELAXED) < (uint64_t)PRODUCERS * per_producer) {
+		uint32_t token = cpa_fifo_take(&w->self, object), i;
+		unsigned from;
+		uint64_t len;
+
+		if (!token) {
+			sched_yield();
+			continue;
+		}
+		len = cpa_token(token)->path.len;
+		from = (unsigned)(len >> 32);
+		i = (uint32_t)len;
+		EXPECT(from < PRODUCERS && i > last[from] && i <= per_producer);
+		EXPECT(!__atomic_exchange_n(&seen[from][i], 1, __ATOMIC_RELAXED));
+		last[from] = i;
+		cpa_path_join(&w->self, &w->self.row->path, &cpa_token(token)->path, false);
+		cpa_token_free(&w->self, token);
+		__atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED);
+	}
+}
+
+static void produce_or_consume(struct worker *w)
+{
+	if (w->index < PRODUCERS)
+		produce(w);
+	else
+		consume(w);
+}
+
+static void run_fifo(void)
+{
+	object = torture_object();
+	per_producer = torture_work(100000);
+	put = taken = 0;
+	for (unsigned i = 0; i < PRODUCERS; i++)
+		seen[i] = calloc(per_producer + 1, 1);
+	torture_threads(WORKERS, produce_or_consume);
+	EXPECT(cpa_fifo_take(&main_self, object) == 0);
+	for (unsigned k = 0; k < PRODUCERS; k++) {
+		for (unsigned i = 1; i <= per_producer; i++)
+			EXPECT(seen[k][i]);
+		free(seen[k]);
+	}
+	/* Token and node, and what each thread may keep. */
+	EXPECT(cpa_table(CPA_TABLE_TOKENS)->used <= WORKERS * 2 * (AHEAD + WORKERS + 64));
+	cpa_object_clear(&main_self, object);
+	torture_given_back();
+}
+
+/* Everybody takes and puts, on objects that are new: their queues come into being in the race. */
+#define OBJECTS 2000u
+
+static struct cpa_object *fresh[OBJECTS];
+
+static void race_for_fresh(struct worker *w)
+{
+	for (unsigned i = 0; i < OBJECTS; i++) {
+		uint32_t token = cpa_token_new(&w->self, &w->self.row->path);
+
+		EXPECT(cpa_fifo_put(&w->self, fresh[i], token));
+		token = cpa_fifo_take(&w->self, fresh[i]);
+		/* Own put, nobody takes two: there is one. */
+		EXPECT(token != 0);
+		if (token)
+			cpa_token_free(&w->self, token);
+	}
+}
+
+static void run_fresh(void)
+{
+	for (unsigned i = 0; i < OBJECTS; i++)
+		fresh[i] = torture_object();
+	torture_threads(WORKERS, race_for_fresh);
+	for (unsigned i = 0; i < OBJECTS; i++) {
+		EXPECT(cpa_fifo_take(&main_self, fresh[i]) == 0);
+		cpa_object_clear(&main_self, fresh[i]);
+	}
+	torture_given_back();
+}
+
+/*
+ * All put into and take from one queue that is nearly empty: its nodes are used again at once, so
+ * that a late exchange meets a link that looks as before.
+ */
+static void put_and_take(struct worker *w)
+{
+	unsigned n = torture_work(200000);
+
+	for (unsigned i = 1; i <= n; i++) {
+		uint32_t token = cpa_token_new(&w->self, NULL);
+
+		EXPECT(token && cpa_fifo_put(&w->self, object, token));
+		token = cpa_fifo_take(&w->self, object);
+		EXPECT(token != 0);
+		if (!token)
+			return;
+		EXPECT(!__atomic_exchange_n(&cpa_token(token)->left, 1, __ATOMIC_RELAXED));
+		__atomic_store_n(&cpa_token(token)->left, 0, __ATOMIC_RELAXED);
+		cpa_token_free(&w->self, token);
+	}
+}
+
+static void run_short(void)
+{
+	object = torture_object();
+	torture_threads(WORKERS, put_and_take);
+	EXPECT(cpa_fifo_take(&main_self, object) == 0);
+	EXPECT(cpa_table(CPA_TABLE_TOKENS)->used <= WORKERS * 100);
+	cpa_object_clear(&main_self, object);
+	torture_given_back();
+}
+
+/* Tokens wander between threads through shared places; each has one owner at a time. */
+#define PLACES 64u
+
+static uint64_t place[PLACES]; /* atomic: token row */
+
+static void swap_tokens(struct worker *w)
+{
+	unsigned n = torture_work(400000);
+
+	for (unsigned i = 0; i < n; i++) {
+		uint64_t *at = &place[rnd_below(&w->r, PLACES)];
+		uint32_t mine = cpa_token_new(&w->self, &w->self.row->path), other;
+
+		/* Relaxed: it is ours alone, if all is well. */
+		EXPECT(mine && !__atomic_exchange_n(&cpa_token(mine)->left, 1, __ATOMIC_RELAXED));
+		other = (uint32_t)__atomic_exchange_n(at, mine, __ATOMIC_ACQ_REL);
+		if (!other)
+			continue;
+		EXPECT(__atomic_exchange_n(&cpa_token(other)->left, 0, __ATOMIC_RELAXED) == 1);
+		cpa_token_free(&w->self, other);
+		cpa_path_add(&w->self, &w->self.row->path, 2 + i % 50, 1);
+		w->self.row->path.len++;
+	}
+}
+
+static void run_free_list(void)
+{
+	memset(place, 0, sizeof(place));
+	torture_threads(WORKERS, swap_tokens);
+	EXPECT(cpa_table(CPA_TABLE_TOKENS)->used <= PLACES + WORKERS * (64 + PLACES));
+	for (unsigned i = 0; i < PLACES; i++) {
+		cpa_token((uint32_t)place[i])->left = 0;
+		cpa_token_free(&main_self, (uint32_t)place[i]);
+	}
+	torture_given_back();
+}
+
+int main(void)
+{
+	uint64_t seed = rnd_seed();
+
+	printf("# seed %llu\n", (unsigned long long)seed);
+	torture("every token is taken once, in order", seed, run_fifo);
+	torture("a queue that is nearly empty", seed, run_short);
+	torture("a queue begins while others use it", seed, run_fresh);
+	torture("a token has one owner", seed, run_free_list);
+	return torture_end();
+}

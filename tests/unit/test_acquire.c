@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/unit/test_acquire.c - shadow/acquire.h: tokens, grants and rounds where order matters
+ *
+ * What the paths come out as is the concern of tests/property; here it is which release an acquire
+ * is matched with in unusual orders, and that tokens are given back.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "shadow/fifo.h"
+#include "shadow/merge.h"
+
+#include "tests/unit/shadow_session.h"
+
+#define THREADS 6
+
+static struct cpa_self t[THREADS];
+static struct cpa_object *object, *mutex;
+
+static int setup(void **state)
+{
+	int ret = test_session(UINT64_C(64) << 20, 64);
+
+	(void)state;
+	memset(t, 0, sizeof(t));
+	for (uint32_t i = 0; i < THREADS && !ret; i++) {
+		struct cpa_wait w = { .now = 1 };
+
+		ret = cpa_thread_begin(&t[i], 0, i, NULL, &w);
+		t[i].row->path.node = 100 + i;
+	}
+	object = cpa_row(CPA_TABLE_OBJECTS, cpa_table_append(CPA_TABLE_OBJECTS));
+	mutex = cpa_row(CPA_TABLE_OBJECTS, cpa_table_append(CPA_TABLE_OBJECTS));
+	return ret;
+}
+
+/* All tokens are free again: as many as there are can be had without a new row. */
+static int teardown(void **state)
+{
+	uint32_t tokens;
+
+	(void)state;
+	cpa_object_clear(&t[0], object);
+	cpa_object_clear(&t[0], mutex);
+	for (int i = 1; i < THREADS; i++)
+		cpa_token_forget_spares(&t[i]);
+	tokens = cpa_table(CPA_TABLE_TOKENS)->used;
+	for (uint32_t i = 0; i < tokens; i++)
+		cpa_token_new(&t[0], NULL);
+	if (cpa_table(CPA_TABLE_TOKENS)->used != tokens)
+		return -1;
+	for (int i = 0; i < THREADS; i++)
+		cpa_path_forget_spares(&t[i]);
+	test_rows_clear(&t[0]);
+	if (test_heap_live())
+		return -1;
+	cpa_session_destroy();
+	return 0;
+}
+
+/* Thread @i is at clock @now, its path @len long. */
+static struct cpa_self *at(int i, uint64_t now, uint64_t len)
+{
+	t[i].row->path.released = now;
+	t[i].row->path.len = len;
+	return &t[i];
+}
+
+static uint32_t from(const struct cpa_wait *w)
+{
+	return w->from ? w->from - 100 : UINT32_MAX;
+}
+
+/* Signal s1 then s2: the first to return gets s1, though it was not the first to sleep. */
+static void test_signals_in_order(void **state)
+{
+	struct cpa_wait a = { .arrived = 10, .now = 40 }, b = { .arrived = 11, .now = 50 };
+
+	(void)state;
+	cpa_wait_begin(object);
+	cpa_wait_begin(object);
+	assert_int_equal(cpa_wake(at(2, 20, 5), object, 1), 1);
+	assert_int_equal(cpa_wake(at(3, 30, 6), object, 1), 1);
+	/* Nobody is left to wake. */
+	assert_int_equal(cpa_wake(at(4, 35, 7), object, 1), 0);
+	cpa_wait_end(&t[1], object, true, NULL, &b);
+	cpa_wait_end(&t[0], object, true, NULL, &a);
+	assert_int_equal(from(&b), 2);
+	assert_int_equal(from(&a), 3);
+	assert_true(a.matched && b.matched);
+	assert_int_equal(t[1].row->path.len, 5);
+	assert_int_equal(t[0].row->path.len, 6);
+	assert_int_equal(object->waiting, 0);
+}
+
+/* A signal without waiters is lost, as POSIX has it. */
+static void test_signal_without_waiters(void **state)
+{
+	struct cpa_wait w = { .arrived = 30, .now = 30 };
+
+	(void)state;
+	assert_int_equal(cpa_wake(at(2, 20, 5), object, UINT32_MAX), 0);
+	cpa_wait_begin(object);
+	cpa_wait_end(&t[0], object, true, NULL, &w);
+	assert_false(w.matched);
+	assert_int_equal(from(&w), UINT32_MAX);
+	assert_int_equal(object->waiting, 0);
+}
+
+/* Who times out leaves the token to the one who was woken. */
+static void test_timeout_leaves_the_grant(void **state)
+{
+	struct cpa_wait a = { .arrived = 10, .now = 20 }, b = { .arrived = 10, .now = 30 };
+
+	(void)state;
+	cpa_wait_begin(object);
+	cpa_wait_begin(object);
+	assert_int_equal(cpa_wake(at(2, 15, 5), object, 1), 1);
+	cpa_wait_end(&t[0], object, false, NULL, &a);
+	assert_false(a.matched);
+	cpa_wait_end(&t[1], object, true, NULL, &b);
+	assert_int_equal(from(&b), 2);
+	assert_int_equal(object->waiting, 0);
+}
+
+/* The last waiter times out while a signal is granted to it: the token goes with it. */
+static void test_timeout_takes_the_last_grant(void **state)
+{
+	struct cpa_wait a = { .arrived = 10, .now = 20 }, b = { .arrived = 30, .now = 40 };
+
+	(void)state;
+	cpa_wait_begin(object);
+	assert_int_equal(cpa_wake(at(2, 15, 5), object, 1), 1);
+	cpa_wait_end(&t[0], object, false, NULL, &a);
+	assert_false(a.matched);
+	assert_int_equal(t[0].row->path.len, 0);
+	cpa_wait_begin(object);
+	assert_int_equal(cpa_wake(at(3, 35, 6), object, 1), 1);
+	cpa_wait_end(&t[1], object, true, NULL, &b);
+	assert_int_equal(from(&b), 3);
+}
+
+static void test_broadcast(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		cpa_wait_begin(object);
+	assert_int_equal(cpa_wake(at(5, 20, 9), object, UINT32_MAX), 4);
+	for (int i = 0; i < 4; i++) {
+		struct cpa_wait w = { .arrived = 10, .now = 30 };
+
+		cpa_wait_end(&t[i], object, true, NULL, &w);
+		assert_int_equal(from(&w), 5);
+		assert_int_equal(t[i].row->path.len, 9);
+		assert_int_equal(t[i].row->path.observed[CPA_TIME_HANDOFF], 10);
+	}
+	assert_int_equal(object->waiting, 0);
+}
+
+/* The mutex given back after the signal is what the woken waited for last. */
+static void test_wait_follows_the_mutex(void **state)
+{
+	struct cpa_wait w = { .arrived = 10, .now = 40 };
+
+	(void)state;
+	cpa_wait_begin(object);
+	cpa_wake(at(2, 20, 5), object, 1);
+	cpa_lock_release(at(3, 30, 8), mutex);
+	cpa_wait_end(&t[0], object, true, mutex, &w);
+	assert_int_equal(from(&w), 3);
+	assert_int_equal(t[0].row->path.len, 8);
+	assert_int_equal(t[0].row->path.observed[CPA_TIME_HANDOFF], 10);
+}
+
+/* A wake of three that found two sleepers takes one grant back. */
+static void test_wake_undo(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		cpa_wait_begin(object);
+	assert_int_equal(cpa_wake(at(5, 20, 9), object, 3), 3);
+	cpa_wake_undo(&t[5], object, 1);
+	assert_int_equal(object->waiting, UINT64_C(2) << 32 | 1);
+	for (int i = 0; i < 3; i++) {
+		struct cpa_wait w = { .arrived = 10, .now = 30 };
+
+		cpa_wait_end(&t[i], object, i != 1, NULL, &w);
+		assert_int_equal(w.matched, i != 1);
+	}
+	assert_int_equal(object->waiting, 0);
+	cpa_wake_undo(&t[5], object, 5);
+	assert_int_equal(object->waiting, 0);
+}
+
+/* Initial tokens are nobody's; then posts in their order. */
+static void test_semaphore(void **state)
+{
+	(void)state;
+	object->waiting = 2;
+	for (int i = 2; i < 5; i++)
+		cpa_sem_release(at(i, (uint64_t)i * 10, (uint64_t)i), object);
+	for (uint32_t i = 0; i < 5; i++) {
+		struct cpa_wait w = { .arrived = 5, .now = 100 };
+
+		t[0].row->path.len = 0;
+		cpa_sem_acquired(&t[0], object, &w);
+		assert_true(w.matched);
+		assert_int_equal(from(&w), i < 2 ? UINT32_MAX : i);
+		assert_int_equal(t[0].row->path.len, i < 2 ? 0 : i);
+	}
+}
+
+/* Thousands of posts ahead, and none left over. */
+static void test_fifo_is_long(void **state)
+{
+	(void)state;
+	for (int round = 0; round < 3; round++) {
+		for (uint32_t i = 1; i <= 5000; i++) {
+			struct cpa_self *self = at((int)(i % THREADS), i, i);
+
+			assert_true(
+				cpa_fifo_put(self, object, cpa_token_new(self, &self->row->path)));
+		}
+		for (uint32_t i = 1; i <= 5000; i++) {
+			uint32_t token = cpa_fifo_take(&t[i * 7 % THREADS], object);
+
+			assert_true(token != 0);
+			assert_int_equal(cpa_token(token)->path.len, i);
+			cpa_token_free(&t[i * 7 % THREADS], token);
+		}
+		assert_int_equal(cpa_fifo_take(&t[0], object), 0);
+	}
+	/* Token and node of each at the peak, for whoever has to allocate. */
+	assert_true(cpa_table(CPA_TABLE_TOKENS)->used <= THREADS * 2 * 5000);
+}
+
+/* Round after round all depend on the latest; tokens do not pile up. */
+static void test_barrier_rounds(void **state)
+{
+	(void)state;
+	object->waiting = THREADS;
+	for (uint64_t r = 0; r < 1000; r++) {
+		uint64_t round[THREADS];
+
+		for (int i = 0; i < THREADS; i++)
+			round[i] = cpa_barrier_arrive(at(i, r * 100 + (uint64_t)i,
+							 r * 10 + (uint64_t)i),
+						      object, THREADS);
+		for (int i = THREADS; i-- > 0;) {
+			struct cpa_wait w = { .arrived = r * 100, .now = r * 100 + 50 };
+
+			assert_int_equal(round[i], r);
+			cpa_barrier_left(&t[i], object, r, &w);
+			assert_true(w.matched);
+			assert_int_equal(from(&w), THREADS - 1);
+			assert_int_equal(t[i].row->path.len, r * 10 + THREADS - 1);
+		}
+	}
+	assert_true(cpa_table(CPA_TABLE_TOKENS)->used < 20);
+	assert_int_equal(cpa_header()->diag[CPA_DIAG_TOKENS_REFUSED], 0);
+}
+
+/*
+ * The first to leave initializes the barrier anew while another is still to leave: that one finds
+ * nothing, or its own round; never a token that was given back, nor does it end the new round.
+ */
+static void test_barrier_cleared_early(void **state)
+{
+	struct cpa_wait w = { .arrived = 10, .now = 30 }, late = w;
+	uint32_t token, other[64];
+	unsigned n = 0;
+
+	(void)state;
+	object->waiting = 2;
+	cpa_barrier_arrive(at(0, 10, 5), object, 2);
+	cpa_barrier_arrive(at(1, 20, 6), object, 2);
+	token = (uint32_t)object->round[0];
+	cpa_barrier_left(&t[0], object, 0, &w);
+	assert_int_equal(from(&w), 1);
+	cpa_object_clear(&t[0], object);
+	object->waiting = 2;
+	/* Not among the tokens that others may write to now. */
+	while (n < 64 && (other[n] = cpa_token_new(&t[0], NULL)))
+		assert_int_not_equal(other[n++], token);
+	while (n)
+		cpa_token_free(&t[0], other[--n]);
+	cpa_barrier_left(&t[1], object, 0, &late);
+	assert_int_equal(from(&late), UINT32_MAX);
+	assert_int_equal(cpa_header()->diag[CPA_DIAG_UNMATCHED_WAKES], 1);
+	assert_int_equal(cpa_header()->diag[CPA_DIAG_TOKENS_REFUSED], 1);
+	for (int i = 0; i < 2; i++)
+		cpa_barrier_arrive(at(2 + i, 50, 7), object, 2);
+	for (int i = 0; i < 2; i++) {
+		w = (struct cpa_wait){ .arrived = 50, .now = 60 };
+		cpa_barrier_left(&t[2 + i], object, 0, &w);
+		assert_true(w.matched);
+	}
+	/* For teardown: the one that is lost by design. */
+	cpa_token_free(&t[0], token);
+}
+
+/* Readers' releases merge into one; the next writer depends on all, the one after on none. */
+static void test_readers(void **state)
+{
+	struct cpa_wait w = { .arrived = 10, .now = 60 }, again = w;
+
+	(void)state;
+	cpa_lock_release(at(4, 5, 1), object);
+	for (int i = 0; i < 3; i++)
+		cpa_read_release(at(i, 20 + 10 * (uint64_t)i, 9 - (uint64_t)i), object);
+	cpa_write_acquired(&t[3], object, &w);
+	assert_int_equal(t[3].row->path.len, 9); /* the longest */
+	assert_int_equal(from(&w), 2);		 /* the latest */
+	assert_int_equal(t[3].row->path.observed[CPA_TIME_HANDOFF], 20);
+	cpa_write_acquired(&t[5], object, &again);
+	assert_int_equal(t[5].row->path.len, 1);
+	assert_int_equal(from(&again), 4);
+}
+
+/* A thread's own release changes nothing: it has that path already. */
+static void test_own_release(void **state)
+{
+	struct cpa_wait w = { .arrived = 20, .now = 25 };
+
+	(void)state;
+	cpa_lock_release(at(0, 10, 5), object);
+	at(0, 20, 8);
+	cpa_lock_acquired(&t[0], object, &w);
+	assert_false(w.followed);
+	assert_int_equal(t[0].row->path.len, 8);
+	assert_int_equal(t[0].row->path.observed[CPA_TIME_HANDOFF], 5);
+}
+
+/* Clocks of two processors may differ: no hand-off before the release. */
+static void test_release_after_acquire(void **state)
+{
+	struct cpa_wait w = { .arrived = 20, .now = 25 };
+
+	(void)state;
+	cpa_lock_release(at(1, 27, 5), object);
+	cpa_lock_acquired(&t[0], object, &w);
+	assert_int_equal(t[0].row->path.len, 5);
+	assert_int_equal(t[0].row->path.observed[CPA_TIME_HANDOFF], 0);
+	assert_int_equal(t[0].row->path.released, 25);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_signals_in_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_signal_without_waiters, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_timeout_leaves_the_grant, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_timeout_takes_the_last_grant, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_broadcast, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_wait_follows_the_mutex, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_wake_undo, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_semaphore, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_fifo_is_long, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_barrier_rounds, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_barrier_cleared_early, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_readers, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_own_release, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_release_after_acquire, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

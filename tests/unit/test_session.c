@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/unit/test_session.c - shadow/session.h: the file, its space, and what goes wrong with both
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/shadow_session.h"
+
+#define MIB(n) (UINT64_C(n) << 20)
+
+static char folder[] = "/tmp/cpa-test-session-XXXXXX";
+static char file[64];
+
+static int setup(void **state)
+{
+	(void)state;
+	strcpy(folder + sizeof(folder) - 7, "XXXXXX");
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(file, sizeof(file), "%s/dump", folder);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	if (cpa_base)
+		cpa_session_destroy();
+	unlink(file);
+	return rmdir(folder);
+}
+
+/* Take space until there is none; write to all of it. Return how much it was. */
+static uint64_t fill(uint64_t step)
+{
+	uint64_t at, sum = 0;
+
+	while ((at = cpa_session_alloc(step, 64))) {
+		memset(cpa_at(at), 0xa5, step);
+		sum += step;
+	}
+	return sum;
+}
+
+/* Run @body in a child; its exit status, or 128 + signal. */
+static int in_child(int (*body)(void))
+{
+	int status;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (!pid)
+		_exit(body());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void test_header(void **state)
+{
+	const struct cpa_header *h;
+
+	(void)state;
+	assert_int_equal(cpa_session_create(NULL, MIB(8), 100), 0);
+	h = cpa_header();
+	assert_memory_equal(h->magic, CPA_MAGIC, 8);
+	assert_int_equal(h->format, CPA_FORMAT);
+	assert_int_equal(h->byte_order, CPA_BYTE_ORDER);
+	assert_int_equal(h->header_size, CPA_HEADER_SIZE);
+	assert_true(sizeof(*h) <= CPA_HEADER_SIZE);
+	assert_int_equal(h->tables, CPA_TABLES);
+	assert_int_equal(h->slots, 100);
+	assert_int_equal(h->limit, MIB(8));
+	assert_true(h->used >= CPA_HEADER_SIZE);
+	assert_int_equal(h->state, CPA_RUNNING);
+}
+
+/* Space is aligned, zero, disjoint, inside the limit; then there is none, and errno is as before. */
+static void test_alloc(void **state)
+{
+	uint64_t end = CPA_HEADER_SIZE;
+
+	(void)state;
+	assert_int_equal(cpa_session_create(NULL, MIB(8), 100), 0);
+	for (unsigned i = 0; i < 1000; i++) {
+		uint64_t size = 1 + i * 37 % 900, align = UINT64_C(1) << i % 13;
+		uint64_t at = cpa_session_alloc(size, align);
+
+		assert_true(at >= end);
+		assert_int_equal(at % align, 0);
+		for (uint64_t k = 0; k < size; k++)
+			assert_int_equal(((char *)cpa_at(at))[k], 0);
+		memset(cpa_at(at), 0xff, size);
+		end = at + size;
+	}
+	errno = EXDEV;
+	fill(10000);
+	assert_int_equal(cpa_session_alloc(UINT64_MAX - 100, 64), 0);
+	assert_int_equal(cpa_session_alloc(MIB(8), 4096), 0);
+	assert_int_equal(errno, EXDEV);
+	assert_true(cpa_header()->used > MIB(8) - 20000);
+	assert_true(cpa_header()->used <= MIB(8));
+}
+
+/* What was written is in the file, which only its owner may read. */
+static void test_file(void **state)
+{
+	struct cpa_header h;
+	struct stat st;
+	int fd;
+
+	(void)state;
+	assert_int_equal(cpa_session_create(file, MIB(8), 100), 0);
+	assert_int_equal(stat(file, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+	cpa_header()->pid = 4711;
+	fd = open(file, O_RDONLY);
+	assert_int_equal(read(fd, &h, sizeof(h)), sizeof(h));
+	close(fd);
+	assert_memory_equal(h.magic, CPA_MAGIC, 8);
+	assert_int_equal(h.pid, 4711);
+	/* Space that nobody asked for takes no blocks. */
+	assert_true((uint64_t)st.st_blocks * 512 < MIB(2));
+}
+
+/* No file is ever overwritten, no link followed. */
+static void test_existing(void **state)
+{
+	char target[80];
+	struct stat st;
+	int fd = open(file, O_CREAT | O_WRONLY, 0644);
+
+	(void)state;
+	assert_int_equal(write(fd, "mine", 4), 4);
+	close(fd);
+	assert_int_equal(cpa_session_create(file, MIB(8), 100), -EEXIST);
+	assert_int_equal(stat(file, &st), 0);
+	assert_int_equal(st.st_size, 4);
+	unlink(file);
+
+	snprintf(target, sizeof(target), "%s/target", folder);
+	assert_int_equal(symlink(target, file), 0);
+	assert_int_equal(cpa_session_create(file, MIB(8), 100), -EEXIST);
+	assert_int_equal(access(target, F_OK), -1);
+	assert_int_equal(lstat(file, &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	assert_null(cpa_base);
+}
+
+static void test_no_folder(void **state)
+{
+	(void)state;
+	assert_int_equal(cpa_session_create("/nonexistent/dump", MIB(8), 100), -ENOENT);
+	assert_int_equal(cpa_session_create("/proc/dump", MIB(8), 100), -ENOENT);
+	assert_null(cpa_base);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
+/* The session takes a small part of the address space, so that the target keeps the rest. */
+static int limited_address_space(void)
+{
+	struct rlimit r = { MIB(512), MIB(512) };
+
+	if (setrlimit(RLIMIT_AS, &r) || cpa_session_create(file, MIB(4096), 256))
+		return 1;
+	if (cpa_header()->limit > MIB(64) || fill(1000) < MIB(16))
+		return 2;
+	return malloc(MIB(256)) ? 0 : 3;
+}
+
+static int tiny_address_space(void)
+{
+	struct rlimit r = { MIB(24), MIB(24) };
+
+	if (setrlimit(RLIMIT_AS, &r))
+		return 1;
+	return cpa_session_create(file, MIB(4096), 256) == -ENOMEM ? 0 : 2;
+}
+
+static void test_limited_address_space(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(limited_address_space), 0);
+	unlink(file);
+	assert_int_equal(in_child(tiny_address_space), 0);
+	assert_int_equal(access(file, F_OK), -1);
+}
+
+#endif
+
+/* A file size limit is an error here, not a SIGXFSZ there. */
+static int limited_file_size(void)
+{
+	struct rlimit r = { MIB(3), MIB(3) };
+
+	if (setrlimit(RLIMIT_FSIZE, &r) || cpa_session_create(file, MIB(64), 256))
+		return 1;
+	if (cpa_header()->limit > MIB(3))
+		return 2;
+	return fill(1000) >= MIB(2) ? 0 : 3;
+}
+
+static int tiny_file_size(void)
+{
+	struct rlimit r = { MIB(1), MIB(1) };
+
+	if (setrlimit(RLIMIT_FSIZE, &r))
+		return 1;
+	return cpa_session_create(file, MIB(64), 256) < 0 ? 0 : 2;
+}
+
+static void test_limited_file_size(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(limited_file_size), 0);
+	unlink(file);
+	assert_int_equal(in_child(tiny_file_size), 0);
+	assert_int_equal(access(file, F_OK), -1);
+}
+
+enum { NO_MOUNT = 77 };
+
+/* Mount a small file system over the folder, for this process alone. */
+static bool mount_small(const char *options)
+{
+	return !unshare(CLONE_NEWNS) && !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
+	       !mount("cpa-test", folder, "tmpfs", 0, options);
+}
+
+/* The disk becomes full: allocation ends, what is there can still be written. */
+static int full_disk(void)
+{
+	uint64_t sum;
+
+	if (!mount_small("size=3m"))
+		return NO_MOUNT;
+	if (cpa_session_create(file, MIB(64), 256))
+		return 1;
+	sum = fill(1000);
+	if (sum < MIB(1) || sum > MIB(3))
+		return 2;
+	memset(cpa_at(CPA_HEADER_SIZE), 0x11, cpa_header()->used - CPA_HEADER_SIZE);
+	return cpa_session_alloc(300000, 64) ? 3 : 0;
+}
+
+/* The disk is full from the start: no session, no file, no signal. */
+static int no_disk(void)
+{
+	int ret;
+
+	if (!mount_small("size=32k"))
+		return NO_MOUNT;
+	ret = cpa_session_create(file, MIB(64), 256);
+	if (ret != -ENOSPC)
+		return 1;
+	return access(file, F_OK) ? 0 : 2;
+}
+
+static void test_full_disk(void **state)
+{
+	int ret = in_child(full_disk);
+
+	(void)state;
+	if (ret == NO_MOUNT)
+		skip();
+	assert_int_equal(ret, 0);
+	assert_int_equal(in_child(no_disk), 0);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_header, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_alloc, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_existing, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_folder, setup, teardown),
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+		cmocka_unit_test_setup_teardown(test_limited_address_space, setup, teardown),
+#endif
+		cmocka_unit_test_setup_teardown(test_limited_file_size, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_full_disk, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

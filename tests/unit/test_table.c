@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/unit/test_table.c - shadow/table.h: rows by number and by key
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/shadow_session.h"
+
+#define SITES CPA_TABLE_SITES
+
+static int setup(void **state)
+{
+	(void)state;
+	return test_session(UINT64_C(256) << 20, 256);
+}
+
+static int setup_small(void **state)
+{
+	(void)state;
+	return test_session(UINT64_C(2) << 20, 256);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	cpa_session_destroy();
+	return 0;
+}
+
+static void fill(void *row, const void *argument)
+{
+	((struct cpa_site *)row)->module = *(const uint32_t *)argument;
+}
+
+static uint32_t intern(uint64_t key, uint32_t module)
+{
+	return cpa_table_intern(SITES, key, fill, &module);
+}
+
+static uint64_t key_of(uint32_t i)
+{
+	return 0x7f0000000000 + (uint64_t)i * 16;
+}
+
+/* One key, one row: over several levels of the index, every key is found, none twice. */
+static void test_many_keys(void **state)
+{
+	enum { KEYS = 200000 };
+	uint8_t *seen = calloc(KEYS + 1, 1);
+	uint32_t levels = 0;
+
+	(void)state;
+	assert_non_null(seen);
+	for (uint32_t i = 0; i < KEYS; i++) {
+		uint32_t row = intern(key_of(i), i);
+
+		assert_in_range(row, 1, KEYS);
+		assert_int_equal(seen[row], 0);
+		seen[row] = 1;
+	}
+	for (uint32_t i = 0; i < KEYS; i++) {
+		uint32_t row = cpa_table_find(SITES, key_of(i));
+		const struct cpa_site *site = cpa_row(SITES, row);
+
+		assert_true(row != 0);
+		assert_int_equal(site->key, key_of(i));
+		assert_int_equal(site->module, i);
+		assert_int_equal(intern(key_of(i), 0), row);
+	}
+	for (uint32_t i = 0; i < CPA_INDEX_LEVELS; i++)
+		levels += cpa_table(SITES)->index[i] != 0;
+	assert_true(levels >= 4);
+	assert_int_equal(cpa_table(SITES)->used, KEYS);
+	assert_int_equal(cpa_table(SITES)->refused, 0);
+	free(seen);
+}
+
+/* A key that differs in any one bit is another key. */
+static void test_similar_keys(void **state)
+{
+	(void)state;
+	intern(UINT64_C(1) << 63, 64);
+	for (uint32_t bit = 0; bit < 63; bit++)
+		assert_int_equal(intern(UINT64_C(1) << bit | UINT64_C(1) << 63, bit), bit + 2);
+	for (uint32_t bit = 0; bit < 63; bit++)
+		assert_int_equal(cpa_table_find(SITES, UINT64_C(1) << bit), 0);
+}
+
+static void test_not_found(void **state)
+{
+	(void)state;
+	assert_int_equal(cpa_table_find(SITES, 1), 0);
+	intern(1, 0);
+	assert_int_equal(cpa_table_find(SITES, 2), 0);
+	assert_int_equal(cpa_table_find(CPA_TABLE_NODES, 1), 0);
+}
+
+/* Rows are zero, aligned as their type wants, do not overlap and never move. */
+static void test_rows(void **state)
+{
+	static struct cpa_object *row[3000];
+
+	(void)state;
+	for (uint32_t i = 0; i < 3000; i++) {
+		assert_int_equal(cpa_table_append(CPA_TABLE_OBJECTS), i + 1);
+		row[i] = cpa_row(CPA_TABLE_OBJECTS, i + 1);
+		assert_int_equal((uintptr_t)row[i] % CPA_CACHE_LINE, 0);
+		assert_int_equal(row[i]->path.len, 0);
+		memset(row[i], 0x55, sizeof(*row[i]));
+		row[i]->key = i;
+	}
+	for (uint32_t i = 0; i < 3000; i++) {
+		assert_ptr_equal(row[i], cpa_row(CPA_TABLE_OBJECTS, i + 1));
+		assert_int_equal(row[i]->key, i);
+	}
+}
+
+/* No space: refused and counted; what is there is still found. */
+static void test_full(void **state)
+{
+	uint32_t rows = 0;
+
+	(void)state;
+	while (intern(key_of(rows), rows))
+		rows++;
+	assert_true(rows > 1000);
+	assert_true(cpa_table(SITES)->refused > 0);
+	assert_int_equal(intern(key_of(rows + 1), 0), 0);
+	assert_true(cpa_header()->used <= cpa_header()->limit);
+	for (uint32_t i = 0; i < rows; i++)
+		assert_int_equal(intern(key_of(i), 0), cpa_table_find(SITES, key_of(i)));
+	while (cpa_table_append(CPA_TABLE_TOKENS))
+		;
+	assert_int_equal(cpa_table_append(CPA_TABLE_TOKENS), 0);
+	assert_true(cpa_table(CPA_TABLE_TOKENS)->refused > 1);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_many_keys, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_similar_keys, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_not_found, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_rows, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_full, setup_small, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

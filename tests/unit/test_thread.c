@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/unit/test_thread.c - shadow/thread.h: rows of threads, their ends and their reuse
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "shadow/activity.h"
+#include "shadow/summary.h"
+
+#include "tests/unit/shadow_session.h"
+
+static int setup(void **state)
+{
+	(void)state;
+	return test_session(UINT64_C(64) << 20, 64);
+}
+
+static int setup_small(void **state)
+{
+	(void)state;
+	return test_session(UINT64_C(2) << 20, 256);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	cpa_session_destroy();
+	return 0;
+}
+
+static struct cpa_thread *row_at(uint32_t number)
+{
+	return cpa_row(CPA_TABLE_THREADS, number);
+}
+
+static void begin(struct cpa_self *self, uint64_t now)
+{
+	struct cpa_wait w = { .now = now };
+
+	memset(self, 0, sizeof(*self));
+	assert_int_equal(cpa_thread_begin(self, 0, 1, NULL, &w), 0);
+}
+
+/* The thread works for @ticks, all in function @slot. */
+static void work(struct cpa_self *self, uint32_t slot, uint64_t ticks)
+{
+	struct cpa_span span = { .process = ticks, .sampled = 1 };
+
+	span.sample_slot[0] = slot;
+	span.sample_count[0] = 1;
+	cpa_activity_end(self, &span, 0);
+}
+
+static void test_begin(void **state)
+{
+	struct cpa_self a, b;
+
+	(void)state;
+	begin(&a, 1000);
+	begin(&b, 1001);
+	assert_int_not_equal(a.number, b.number);
+	assert_int_not_equal(a.id, b.id);
+	assert_int_equal(a.row->state, CPA_THREAD_RUNNING);
+	assert_int_equal(a.row->key, a.id);
+	assert_int_equal(a.row->start_ticks, 1000);
+	assert_int_equal(a.row->path.owner, a.id);
+	assert_int_equal(a.row->path.released, 1000);
+	assert_int_equal(a.row->totals_slots, 64);
+	assert_int_equal(cpa_header()->started, 2);
+}
+
+/* A thread starts with the path of its creator; the time to its start is hand-off. */
+static void test_begin_after_create(void **state)
+{
+	struct cpa_self parent, child;
+	struct cpa_wait w = { .now = 160 };
+	struct cpa_path handle = { 0 };
+
+	(void)state;
+	begin(&parent, 100);
+	work(&parent, 3, 50);
+	parent.row->path.released = 150;
+	cpa_path_copy(&parent, &handle, &parent.row->path);
+	memset(&child, 0, sizeof(child));
+	assert_int_equal(cpa_thread_begin(&child, 0, 2, &handle, &w), 0);
+	assert_int_equal(child.row->path.len, 50);
+	assert_int_equal(cpa_path_value(&child.row->path, CPA_H, 3), 50);
+	assert_int_equal(child.row->path.observed[CPA_TIME_PROCESS], 50);
+	assert_int_equal(child.row->path.observed[CPA_TIME_HANDOFF], 10);
+	assert_true(w.followed && w.matched);
+	/* The path is the child's own from now on. */
+	assert_int_equal(child.row->path.owner, child.id);
+	assert_int_equal(child.row->path.released, 160);
+}
+
+/* Whether detached before or after its exit, a row is free when both have happened. */
+static void test_ends(void **state)
+{
+	struct cpa_self t;
+
+	(void)state;
+	begin(&t, 1);
+	cpa_thread_end(&t, 9);
+	assert_int_equal(t.row->state, CPA_THREAD_EXITED);
+	assert_int_equal(t.row->end_ticks, 9);
+	cpa_thread_joined(t.number);
+	assert_int_equal(t.row->state, CPA_THREAD_DONE);
+
+	begin(&t, 1);
+	cpa_thread_detached(t.number);
+	assert_int_equal(t.row->state, CPA_THREAD_DETACHED);
+	cpa_thread_end(&t, 9);
+	assert_int_equal(t.row->state, CPA_THREAD_DONE);
+
+	begin(&t, 1);
+	cpa_thread_end(&t, 9);
+	cpa_thread_detached(t.number);
+	assert_int_equal(t.row->state, CPA_THREAD_DONE);
+	assert_int_equal((uint32_t)cpa_header()->done, t.number);
+}
+
+/*
+ * Up to CPA_THREADS_KEPT threads have rows of their own. Later ones use those of threads that are
+ * done: sums go on, the longest of the earlier paths is kept, the path starts anew.
+ */
+static void test_reuse(void **state)
+{
+	enum { THREADS = 3 * CPA_THREADS_KEPT };
+	uint64_t process = 0, longest = 0, totals = 0, earlier = 0;
+	struct cpa_self t;
+
+	(void)state;
+	for (uint32_t i = 0; i < THREADS; i++) {
+		begin(&t, 100 + i);
+		assert_int_equal(t.id, i + 1);
+		assert_int_equal(t.row->path.len, 0);
+		assert_int_equal(cpa_path_value(&t.row->path, CPA_S, 5), 0);
+		assert_int_equal(t.row->held_count, 0);
+		work(&t, 5, i);
+		cpa_hold(&t, 7);
+		cpa_thread_end(&t, 100 + 2 * i);
+		cpa_thread_joined(t.number);
+	}
+	assert_int_equal(cpa_table(CPA_TABLE_THREADS)->used, CPA_THREADS_KEPT);
+	for (uint32_t i = 1; i <= CPA_THREADS_KEPT; i++) {
+		const struct cpa_thread *row = row_at(i);
+		uint64_t len = row->retired.len > row->path.len ? row->retired.len : row->path.len;
+
+		process += row->process;
+		earlier += row->earlier;
+		totals += ((const uint64_t *)cpa_at(row->totals))[5];
+		longest = len > longest ? len : longest;
+	}
+	assert_int_equal(process, (uint64_t)THREADS * (THREADS - 1) / 2);
+	assert_int_equal(totals, process);
+	assert_int_equal(earlier, THREADS - CPA_THREADS_KEPT);
+	assert_int_equal(longest, THREADS - 1);
+	test_rows_clear(&t);
+	assert_int_equal(test_heap_live(), 0);
+}
+
+/* With all rows in use there are more than those kept; a thread that runs keeps its row. */
+static void test_many_running(void **state)
+{
+	enum { THREADS = CPA_THREADS_KEPT + 300 };
+	static struct cpa_self t[THREADS];
+
+	(void)state;
+	for (uint32_t i = 0; i < THREADS; i++) {
+		begin(&t[i], 1);
+		assert_int_equal(t[i].number, i + 1);
+	}
+	cpa_thread_end(&t[17], 2);
+	cpa_thread_joined(t[17].number);
+	begin(&t[17], 3);
+	assert_int_equal(t[17].number, 18);
+	assert_int_equal(t[17].row->earlier, 1);
+}
+
+/* No space for a row: the thread is refused and counted, later ones as well. */
+static void test_no_space(void **state)
+{
+	static struct cpa_self t;
+	struct cpa_wait w = { .now = 1 };
+	uint32_t n = 0;
+
+	(void)state;
+	while (memset(&t, 0, sizeof(t)), cpa_thread_begin(&t, 0, 1, NULL, &w) == 0) {
+		work(&t, 5, 3);
+		n++;
+	}
+	assert_true(n > 10);
+	assert_int_equal(cpa_header()->diag[CPA_DIAG_THREADS_REFUSED], 1);
+	assert_int_equal(cpa_thread_begin(&t, 0, 1, NULL, &w), -12);
+	/* A thread that found no memory for totals works without. */
+	cpa_thread_joined(1);
+}
+
+/* One class held by two locks counts once, and until both are unlocked. */
+static void test_hold(void **state)
+{
+	struct cpa_self t;
+
+	(void)state;
+	begin(&t, 1);
+	cpa_hold(&t, 9);
+	cpa_hold(&t, 9);
+	work(&t, 5, 10);
+	cpa_unhold(&t, 9);
+	work(&t, 5, 10);
+	cpa_unhold(&t, 9);
+	work(&t, 5, 10);
+	cpa_unhold(&t, 9); /* by a thread that does not hold it: nothing happens */
+	assert_int_equal(cpa_path_value(&t.row->path, CPA_H, 9), 20);
+	assert_int_equal(cpa_path_value(&t.row->path, CPA_H, 5), 30);
+	assert_int_equal(t.row->path.len, 30);
+	assert_int_equal(t.row->held_count, 0);
+}
+
+static void test_hold_overflow(void **state)
+{
+	struct cpa_self t;
+
+	(void)state;
+	begin(&t, 1);
+	for (uint32_t slot = 2; slot < 2 + CPA_HELD_MAX + 3; slot++)
+		cpa_hold(&t, slot);
+	assert_int_equal(cpa_header()->diag[CPA_DIAG_HELD_OVERFLOW], 3);
+	for (uint32_t slot = 2; slot < 2 + CPA_HELD_MAX + 3; slot++)
+		cpa_unhold(&t, slot);
+	assert_int_equal(t.row->held_count, 0);
+}
+
+/*
+ * Process time without samples goes where earlier samples between the same events fell; without
+ * any, to the thread's latest function; without that, to the slot for it. To the last tick.
+ */
+static void test_unsampled_time(void **state)
+{
+	struct cpa_self t;
+	struct cpa_span span = { .process = 100 };
+	uint32_t a, b;
+
+	(void)state;
+	begin(&t, 1);
+	a = cpa_summary_node(&t, CPA_EV_LOCK, 1, 0);
+	b = cpa_summary_node(&t, CPA_EV_UNLOCK, 1, 0);
+	cpa_activity_end(&t, &span, a);
+	assert_int_equal(cpa_path_value(&t.row->path, CPA_H, CPA_SLOT_UNSAMPLED), 100);
+	span.sampled = 2;
+	span.sample_slot[0] = 20;
+	span.sample_count[0] = 1;
+	span.sample_slot[1] = 21;
+	span.sample_count[1] = 2;
+	cpa_activity_end(&t, &span, b);
+	assert_int_equal(cpa_path_value(&t.row->path, CPA_H, 20), 33);
+	assert_int_equal(cpa_path_value(&t.row->path, CPA_H, 21), 67);
+	span.sampled = 0;
+	cpa_activity_end(&t, &span, a);
+	assert_int_equal(cpa_path_value(&t.row->path, CPA_H, 21), 167);
+	cpa_activity_end(&t, &span, b);
+	assert_int_equal(cpa_path_value(&t.row->path, CPA_H, 20), 66);
+	assert_int_equal(cpa_path_value(&t.row->path, CPA_H, 21), 234);
+	assert_int_equal(t.row->path.len, 400);
+	assert_int_equal(t.row->process, 400);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_begin, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_begin_after_create, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ends, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_reuse, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_many_running, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_space, setup_small, teardown),
+		cmocka_unit_test_setup_teardown(test_hold, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_hold_overflow, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unsampled_time, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
