@@ -1,16 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 #include "shadow/token.h"
 
+#include <sched.h>
 #include <urcu/lfstack.h>
 
 #include "shadow/path.h"
 
-#define KEEP 32u /* free tokens a thread keeps for itself */
+#define KEEP	 32u	/* free tokens a thread keeps for itself */
+#define REFILL	 8u	/* and takes at once */
+#define PATIENCE 10000u /* yields; some milliseconds */
 
 _Static_assert(sizeof(struct cds_lfs_node) == sizeof(((struct cpa_token *)0)->free_next),
 	       "free_next is the stack's node");
 
 static struct __cds_lfs_stack surplus;
+
+/*
+ * Atomic: a thread pops. liburcu's pop needs that or a grace period. Not a lock: who has waited
+ * long enough (it may be a signal handler that interrupted the popper) makes a new row instead.
+ * Taking the whole stack needs neither, but starves the others, who would make new rows again and
+ * again.
+ */
+static uint32_t popping;
 
 /* The stack's operations are assembly, in which the race detector sees no order: tell it. */
 #ifdef __SANITIZE_THREAD__
@@ -52,17 +63,29 @@ static void give(struct cpa_token *t)
 	PUSHED();
 }
 
-/* Take over all that other threads could not use. */
+static bool begin_pop(void)
+{
+	for (unsigned i = 0; i < PATIENCE; i++) {
+		/* ACQUIRE pairs with the RELEASE in refill(). */
+		if (!__atomic_exchange_n(&popping, 1, __ATOMIC_ACQUIRE))
+			return true;
+		sched_yield();
+	}
+	return false;
+}
+
 static void refill(struct cpa_self *self)
 {
-	struct cds_lfs_head *all = __cds_lfs_pop_all(&surplus);
-	struct cds_lfs_node *node, *next;
+	struct cds_lfs_node *node;
 
-	POPPED();
-	for (node = all ? &all->node : NULL; node; node = next) {
-		next = node->next;
+	if (cds_lfs_empty(&surplus) || !begin_pop())
+		return;
+	while (self->free_token_count < REFILL && (node = __cds_lfs_pop(&surplus))) {
+		POPPED();
 		keep(self, token_of(node));
 	}
+	/* RELEASE: our pops are over. Pairs with begin_pop(). */
+	__atomic_store_n(&popping, 0, __ATOMIC_RELEASE);
 }
 
 uint32_t cpa_token_new(struct cpa_self *self, const struct cpa_path *path)

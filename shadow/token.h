@@ -4,7 +4,7 @@
  *
  * Tokens are rows of a session table that are never anything else, so a late reader of a freed one
  * sees a token, if not the one it wanted. Each thread keeps some free ones; the surplus goes to a
- * stack that all share (liburcu's lock-free stack: single push, take all; no ABA, no grace period).
+ * stack that all share: liburcu's, pops excluding each other instead of grace periods.
  */
 #ifndef CPA_SHADOW_TOKEN_H
 #define CPA_SHADOW_TOKEN_H

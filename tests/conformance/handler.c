@@ -282,9 +282,15 @@ static volatile int over;
 
 static void *shoot(void *argument)
 {
-	while (!over) {
+	for (int i = 0; !over; i++) {
+		int before = caught;
+
 		pthread_kill(*(pthread_t *)argument, SIGUSR1);
-		sched_yield();
+		while (caught == before && !over)
+			sched_yield();
+		/* What is interrupted must get on, however slow its calls are. */
+		for (volatile int pause = 0; pause < 20000 + i * 37 % 5000; pause++)
+			;
 	}
 	return NULL;
 }

@@ -136,11 +136,11 @@ union any {
 	int word;
 };
 
-static __thread volatile int onces;
+static __thread volatile int times_run;
 
 static void once_routine(void)
 {
-	onces++;
+	times_run++;
 }
 
 static long use_as(union any *o, int kind)
@@ -171,8 +171,8 @@ static long use_as(union any *o, int kind)
 		failed += pthread_spin_init(&o->spin, 0) + pthread_spin_lock(&o->spin);
 		break;
 	case 5:
-		onces = 0;
-		failed += pthread_once(&o->once, once_routine) + (onces != 1);
+		times_run = 0;
+		failed += pthread_once(&o->once, once_routine) + (times_run != 1);
 		break;
 	case 6:
 		failed += sem_init(&o->sem, 0, 2) + sem_wait(&o->sem) + sem_wait(&o->sem) +

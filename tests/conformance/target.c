@@ -43,8 +43,8 @@ static void *worker(void *argument)
 		sum++;
 		pthread_cond_signal(&c);
 		pthread_mutex_unlock(&m);
-		if (i % 100 == 0)
-			burn(0.01);
+		if (argument && i % 100 == 0)
+			burn(0.005);
 	}
 	return argument;
 }
@@ -58,7 +58,7 @@ static int work(void)
 
 	sem_init(&s, 0, 1);
 	for (int i = 0; i < 4; i++)
-		must(!pthread_create(&t[i], NULL, worker, NULL), "pthread_create");
+		must(!pthread_create(&t[i], NULL, worker, &s), "pthread_create");
 	pthread_mutex_lock(&m);
 	while (sum < 600)
 		pthread_cond_wait(&c, &m);

@@ -25,6 +25,7 @@ COMPONENT = 0.02  # a component's share and saving, of the path; its CPU time, o
 CPU = 0.005  # CPU time of the threads of a start routine and of the process
 TILES = 0.001  # the observed path and the sum of its segments, of the wall time
 OBSERVED = 0.02  # process and external time of the observed path, of the wall time
+TRIES = 4  # until a program's own clocks confirm what it claims
 WALL = 0.01  # wall time as the program sees it
 ROUNDING = 2e-6  # seconds are printed with six decimals
 
@@ -162,13 +163,29 @@ def check_report(results, name, expected, report):
     check_observed(results, name, expected, report["program"])
 
 
+def run_undisturbed(command, dump, **options):
+    """
+    Run a program whose own clocks must confirm its own formula. Where they do not, the machine
+    was too busy for the program to be what it claims; nothing of cpa was looked at yet.
+    """
+    for _ in range(TRIES - 1):
+        try:
+            return run(command, **options)
+        except RuntimeError as error:
+            if "claimed" not in str(error):
+                raise
+            print(f"# {error}: once more")
+            pathlib.Path(dump).unlink(missing_ok=True)
+    return run(command, **options)
+
+
 def profile(results, name, build, folder):
     """Run the program under the profiler and check the report against what it printed."""
     dump = str(folder / f"{name}.dump")
     environment = {k: v for k, v in os.environ.items() if not k.startswith("CPA_")}
     environment.update(LD_PRELOAD=str(build / "libcpa.so"), CPA_OUTPUT=dump, CPA_QUIET="1")
     program = str(build / "tests/programs" / name)
-    expected = json.loads(run([program], env=environment))
+    expected = json.loads(run_undisturbed([program], dump, env=environment))
     check_expectation(results, name, expected)
     report = json.loads(run([str(build / "cpa-report"), "--format", "json", dump]))
     check_report(results, name, expected, report)

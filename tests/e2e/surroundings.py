@@ -154,12 +154,12 @@ class Tests:
         return profiled
 
     def readable(self, name, dump, complete=True):
-        """Return the report of a profile that must be there."""
+        """Return the report of a profile that must be there, and be complete or not, or either."""
         text = Run([self.report_program, str(dump)], self.environment())
         said = " ".join(text.err)
         self.results.check(text.status == 0, f"{name}: report readable {said}".rstrip())
         report = self.report(dump)
-        if report:
+        if report and complete is not None:
             good = report["program"]["complete"] is complete
             self.results.check(good, f"{name}: {'' if complete else 'in'}complete")
         return report
@@ -244,8 +244,11 @@ class Tests:
 
     # Space.
 
-    def mounted(self, name, script, lines, readable):
-        """Run fill in a mount namespace that @script changes. $1: where the dump goes."""
+    def mounted(self, name, script, lines, short):
+        """Run fill in a mount namespace that @script changes. $0 there: where the dump goes.
+
+        @short: not all of the profile has room, and it must say so.
+        """
         self.dumps += 1
         place = self.folder / f"mounted-{self.dumps}"
         place.mkdir()
@@ -265,11 +268,11 @@ class Tests:
         self.results.check(good, f"{name}: says {said}")
         if kept.exists() and not profiled.err:
             report = self.readable(name, kept)
-            if report and readable is not None:
-                lost = report["diagnostics"]["objects_untracked"]
-                text = f"{name}: {lost} objects untracked, {report['diagnostics']['notes']}"
-                self.results.check((lost > 0) == readable, text)
-        elif readable is False:
+            if report:
+                lost, notes = (report["diagnostics"][k] for k in ("objects_untracked", "notes"))
+                text = f"{name}: {lost} objects untracked: {' / '.join(notes) or 'no note'}"
+                self.results.check((lost > 0) == short and bool(notes) == short, text)
+        elif not profiled.err:
             self.results.check(False, f"{name}: a profile is written")
 
     def space(self):
@@ -277,9 +280,9 @@ class Tests:
             for name in ("no space", "no /proc", "read-only file system"):
                 self.results.skip(name, "not root")
             return
-        for size in ("4k", "64k", "256k", "512k", "1m", "2m", "3m", "4m", "6m"):
+        for size in ("4k", "64k", "256k", "512k", "1m", "2m"):
             script = f'mount -t tmpfs -o size={size} none "$0"'
-            self.mounted(f"{size} of space", script, (0, 1), None)
+            self.mounted(f"{size} of space", script, (0, 1), True)
         script = 'mount -t tmpfs -o size=200m none "$0"'
         self.mounted("enough space", script, (0,), False)
         script = 'mount -t tmpfs -o size=1m none "$0"; head -c 1100000 /dev/zero >"$0/y" 2>/dev/null'
@@ -292,7 +295,7 @@ class Tests:
 
     def limits(self):
         work = [self.target, "work"]
-        for megabytes in (24, 48, 100, 300, 1000):
+        for megabytes in (24, 100, 300, 1000):
             dump = self.new_dump()
             prepare = limit(resource.RLIMIT_AS, megabytes << 20)
             self.same(f"address space {megabytes} MB", work, dump, (0, 1), None, prepare)
@@ -330,8 +333,8 @@ class Tests:
             self.results.check((got > 0) == some, f"{name}: {got} samples")
 
     def refusals(self):
-        command = [self.target, "fill", "3000"]
-        if Run(command, self.environment(), None, deny(PERF_EVENT_OPEN)).status != 6:
+        command = [self.target, "work"]
+        if Run(command, self.environment(), None, deny(PERF_EVENT_OPEN)).status != 5:
             self.results.skip("system calls are refused", "no seccomp filters here")
             return
         for name, calls, error, some in (
@@ -489,7 +492,8 @@ class Tests:
         same = (native.status, native.out) == (profiled.status, profiled.out)
         self.results.check(same, f"daemon: ends with {native.status}, profiled {profiled.status}")
         self.results.check(not profiled.err, "daemon: says nothing")
-        self.readable("daemon", dump)
+        # Its first process ends inside daemon(), unseen; the second is a child and not profiled.
+        self.readable("daemon", dump, None)
 
 
 def parse_arguments():

@@ -54,7 +54,7 @@ static void run_rows(void)
 /* Rows popped from and pushed on the stack of free ones, nothing between, their order changed. */
 static void pop_and_push(struct worker *w)
 {
-	unsigned n = torture_work(200000);
+	unsigned n = torture_work(600000);
 
 	for (unsigned i = 0; i < n; i++) {
 		uint32_t number[2];

@@ -26,7 +26,7 @@
 const char *__tsan_default_suppressions(void);
 const char *__tsan_default_suppressions(void)
 {
-	return "race:_cds_lfs_push\n";
+	return "race:_cds_lfs_p\n";
 }
 #endif
 
