@@ -79,11 +79,18 @@ int cpa_heap_init(void)
 	};
 	/* jemalloc's own bookkeeping stays in private memory: readers have no use for it. */
 	struct arena_config config = { &hooks, false };
+	struct extent_hooks *also = &hooks;
 	unsigned arena;
 	size_t size = sizeof(arena);
 	int err = cpa_je_mallctl("experimental.arenas_create_ext", &arena, &size, &config,
 				 sizeof(config));
 
+	/*
+	 * In the last rounds of a thread's destructors jemalloc has put the thread's data away, and
+	 * serves it from arena 0, whatever arena was asked for.
+	 */
+	if (!err)
+		err = cpa_je_mallctl("arena.0.extent_hooks", NULL, NULL, &also, sizeof(also));
 	if (err)
 		return -err;
 	arena_flags = ARENA(arena) | TCACHE_NONE;

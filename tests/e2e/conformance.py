@@ -110,14 +110,14 @@ def absurdities(report, seconds, rate):
             odd.append(f"{path} is {value}")
     program, diagnostics = report["program"], report["diagnostics"]
     cores = program["cores"]
+    most_samples = rate * 1.1 * (seconds + 1) * cores
     most = {
         "program.wall_s": (program["wall_s"], seconds),
         "program.critical_path_s": (program["critical_path_s"], program["wall_s"]),
         "program.cpu_s": (program["cpu_s"], seconds * cores),
         "diagnostics.probe_s": (diagnostics["probe_s"], seconds * cores),
-        "diagnostics.samples_lost": (diagnostics["samples_lost"], diagnostics["samples"] + 10),
         "diagnostics.objects_untracked": (diagnostics["objects_untracked"], 0),
-        "diagnostics.samples": (diagnostics["samples"], rate * 1.1 * (program["cpu_s"] + 1)),
+        "samples": (diagnostics["samples"] + diagnostics["samples_lost"], most_samples),
     }
     for path, (value, limit) in most.items():
         if value > limit * 1.01 + 0.001:
