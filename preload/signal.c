@@ -75,11 +75,16 @@ bool cpa_signal_is_ours(const siginfo_t *info)
 static void on_signal(int sig, siginfo_t *info, void *context)
 {
 	int err = errno;
+	sigset_t all;
 
-	if (cpa_signal_is_ours(info))
+	if (cpa_signal_is_ours(info)) {
+		/* Another handler might jump out of ours. The return restores the mask. */
+		sigfillset(&all);
+		sigprocmask(SIG_SETMASK, &all, NULL);
 		ours(context);
-	else
+	} else {
 		forward(sig, info, context);
+	}
 	errno = err;
 }
 
