@@ -79,7 +79,7 @@ int cpa_heap_init(void)
 	};
 	/* jemalloc's own bookkeeping stays in private memory: readers have no use for it. */
 	struct arena_config config = { &hooks, false };
-	struct extent_hooks *also = &hooks;
+	void *also = &hooks;
 	unsigned arena;
 	size_t size = sizeof(arena);
 	int err = cpa_je_mallctl("experimental.arenas_create_ext", &arena, &size, &config,
