@@ -37,6 +37,8 @@ static void begin(struct waiting *wait)
 	wait->arrived = cpa_event(w, CPA_EV_SLEEP, wait->caller, cond ? cond->class : 0);
 	if (mutex)
 		wait->depth = cpa_section_end(w, mutex, wait->arrived);
+	if (cond && mutex)
+		cond->queue = mutex->queue;
 	if (cond)
 		cpa_wait_begin(cond);
 	wait->slept = cond != NULL;

@@ -79,6 +79,8 @@ static bool take_over(struct cpa_worker *w, struct cpa_object *o, uint32_t old,
 							    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return false;
 	retire(w, o);
+	if (old) /* else: a queue may have declared it its own before its first operation */
+		o->queue = 0;
 	o->class = class;
 	/* RELEASE: the object is clean before others find it to be of their kind. */
 	__atomic_store_n(&o->kind, kind, __ATOMIC_RELEASE);

@@ -16,7 +16,10 @@ static void join(struct cpa_self *self, const struct cpa_path *remote, bool late
 	struct cpa_path *path = &self->row->path;
 	bool observed = latest && remote->released > w->arrived;
 
-	w->followed |= cpa_path_join(self, path, remote, observed);
+	if (w->observed_only && observed)
+		cpa_path_observe(self, path, remote);
+	else if (!w->observed_only)
+		w->followed |= cpa_path_join(self, path, remote, observed);
 	if (latest)
 		w->from = remote->node;
 	if (observed) {
@@ -64,8 +67,14 @@ void cpa_acquire_path(struct cpa_self *self, const struct cpa_path *remote, stru
 	join_two(self, NULL, remote, w);
 }
 
+static bool queues_own(const struct cpa_self *self, const struct cpa_object *o)
+{
+	return self->inner || o->queue;
+}
+
 void cpa_lock_acquired(struct cpa_self *self, struct cpa_object *o, struct cpa_wait *w)
 {
+	w->observed_only = queues_own(self, o);
 	w->matched = true; /* a lock that nobody released before was merely slow to get */
 	cpa_acquire_path(self, &o->path, w);
 }
@@ -89,6 +98,7 @@ void cpa_write_acquired(struct cpa_self *self, struct cpa_object *o, struct cpa_
 {
 	uint32_t token = cpa_merge_take(&o->merged);
 
+	w->observed_only = queues_own(self, o);
 	w->matched = true;
 	join_two(self, token ? &cpa_token(token)->path : NULL, &o->path, w);
 	if (token)
@@ -172,6 +182,7 @@ void cpa_wait_end(struct cpa_self *self, struct cpa_object *o, bool woken,
 	} while (!count(o, old, new));
 	if (granted)
 		token = cpa_fifo_take(self, o);
+	w->observed_only = queues_own(self, o);
 	w->matched = (token && woken) || (mutex && mutex->path.released > w->arrived);
 	join_two(self, token && woken ? &cpa_token(token)->path : NULL, mutex ? &mutex->path : NULL,
 		 w);
@@ -192,6 +203,7 @@ void cpa_sem_acquired(struct cpa_self *self, struct cpa_object *o, struct cpa_wa
 	uint64_t initial = counts(o);
 	uint32_t token;
 
+	w->observed_only = queues_own(self, o);
 	while (initial && !count(o, initial, initial - 1))
 		initial = counts(o);
 	if (initial) {
@@ -222,6 +234,7 @@ void cpa_barrier_left(struct cpa_self *self, struct cpa_object *o, uint64_t roun
 	uint64_t row = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
 	struct cpa_token *t = row ? cpa_token(row) : NULL;
 
+	w->observed_only = queues_own(self, o);
 	/* Our share in `left` keeps the token of this round from being freed while we read. */
 	if (!t || t->key != round + 1) {
 		w->matched = true; /* an edge lost, not time outside synchronization */

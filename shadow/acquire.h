@@ -15,6 +15,11 @@
 
 struct cpa_wait {
 	uint64_t arrived, now;
+	/*
+	 * The object is a queue's own: the join is of the observed path only (Online CP 4.1). For
+	 * cpa_acquire_path() the caller says so; the others know it from their object.
+	 */
+	bool observed_only;
 	/* Results. */
 	bool matched;  /* a release was found */
 	bool followed; /* its path is the longer one */

@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #define CPA_MAGIC	 "CPADUMP\n"
-#define CPA_FORMAT	 1u
+#define CPA_FORMAT	 2u
 #define CPA_BYTE_ORDER	 0x01020304u
 #define CPA_HEADER_SIZE	 8192u
 #define CPA_CHUNKS	 20u
@@ -37,6 +37,12 @@
 #define CPA_ROUNDS	 4u
 #define CPA_THREADS_KEPT 1024u
 #define CPA_DELTA_TICKS	 ((UINT64_C(1) << 48) - 1)
+#define CPA_ITEMS_MAX	 (UINT32_C(1) << 20) /* items in queues at once */
+#define CPA_MARKS_MAX	 4096u
+#define CPA_ROLE_WORDS	 16u /* bitmaps of thread rows */
+#define CPA_NAME_SIZE	 112u
+/* Buckets of a histogram of ticks: four per power of two, see shadow/queue.h. */
+#define CPA_HISTOGRAM 192u
 
 enum cpa_table_id {
 	CPA_TABLE_THREADS,    /* struct cpa_thread */
@@ -47,6 +53,9 @@ enum cpa_table_id {
 	CPA_TABLE_NODES,      /* struct cpa_node */
 	CPA_TABLE_EDGES,      /* struct cpa_edge */
 	CPA_TABLE_TOKENS,     /* struct cpa_token: of no meaning to readers */
+	CPA_TABLE_NAMES,      /* struct cpa_name */
+	CPA_TABLE_QUEUES,     /* struct cpa_queue */
+	CPA_TABLE_MARKS,      /* struct cpa_mark */
 	CPA_TABLES
 };
 
@@ -81,6 +90,13 @@ enum cpa_diagnostic {
 	CPA_DIAG_HELD_OVERFLOW,	   /* locks held beyond CPA_HELD_MAX by one thread */
 	CPA_DIAG_SAMPLERS_REFUSED, /* threads without a sampler */
 	CPA_DIAG_ALIASED_CLASSES,  /* lock classes or functions that share a slot */
+	CPA_DIAG_ITEMS_REFUSED,	   /* enqueued items that found no space: their edges are missing */
+	CPA_DIAG_ITEMS_UNMATCHED,  /* dequeues of items that nobody had enqueued */
+	CPA_DIAG_ITEMS_TWICE,	   /* items enqueued while they were in the queue already */
+	CPA_DIAG_ITEMS_UNBALANCED, /* CPA_ITEM_DONE without a dequeue, too many items at once */
+	CPA_DIAG_REGIONS_UNBALANCED, /* region ends without a begin, begins without an end */
+	CPA_DIAG_MARKS_REFUSED,	     /* marks beyond CPA_MARKS_MAX */
+	CPA_DIAG_CALLS_UNBALANCED,   /* instrumented functions left in ways that we did not see */
 	CPA_DIAG_COUNT = 32
 };
 
@@ -114,7 +130,10 @@ struct cpa_header {
 	uint64_t started;    /* atomic: threads profiled over the run */
 	uint64_t done;	     /* atomic: see shadow/thread.h */
 	uint64_t diag[CPA_DIAG_COUNT];
-	char exe[256]; /* NUL-terminated path, cut on the left if longer */
+	/* Of no meaning to readers: items in queues, see shadow/item.h. */
+	uint64_t items;			       /* atomic: how many */
+	uint64_t item_index[CPA_INDEX_LEVELS]; /* offsets of the levels */
+	char exe[256];			       /* NUL-terminated path, cut on the left if longer */
 	char host[64];
 	struct cpa_table table[16];
 };
@@ -175,7 +194,8 @@ enum cpa_class_by {
 	CPA_BY_VARIABLE = 1,   /* a lock in static storage: the variable's address */
 	CPA_BY_INIT_SITE = 2,  /* return address of the *_init call */
 	CPA_BY_FIRST_SITE = 3, /* return address of the first operation seen */
-	CPA_BY_EXTERNAL = 4    /* address is an enum cpa_external */
+	CPA_BY_EXTERNAL = 4,   /* address is an enum cpa_external */
+	CPA_BY_NAME = 5	       /* address is a row of the names table */
 };
 
 enum cpa_external {
@@ -206,6 +226,49 @@ struct cpa_component {
 	/* Of a lock class: what its destroyed objects had counted (atomic adds). */
 	uint64_t retired_objects, retired_acquisitions, retired_contended, retired_handoffs;
 	uint64_t retired_wait, retired_hold;
+	/* Of a function of an instrumented build (atomic adds). */
+	uint64_t calls;
+	uint64_t inclusive; /* ticks of process + external time with what it called */
+};
+
+/* key: a hash of the text. A text the program gave: a region, a queue, a mark. */
+struct cpa_name {
+	uint64_t key;
+	char text[CPA_NAME_SIZE]; /* NUL-terminated, cut on the right if longer */
+};
+
+/*
+ * A work queue, key: its address. All counters are atomic; times in ticks. Mean depth follows from
+ * Little's law: (left - entered + depth * end) / run time.
+ */
+struct cpa_queue {
+	uint64_t key;
+	uint32_t component; /* row, kind CPA_QUEUE: its class */
+	uint32_t done_used; /* 1: the program says when an item is done */
+	uint64_t depth, max_depth;
+	uint64_t twice, unmatched; /* see CPA_DIAG_ITEMS_TWICE, CPA_DIAG_ITEMS_UNMATCHED */
+	uint64_t pad[2];
+	/* Written by producers. */
+	uint64_t enqueued;
+	uint64_t entered; /* sum of clocks since header.start_ticks of items that found space */
+	uint64_t producers[CPA_ROLE_WORDS]; /* bit: thread row modulo the size */
+	/* Written by consumers. */
+	uint64_t dequeued; /* matched ones */
+	uint64_t left;	   /* sum of their clocks, as `entered` */
+	uint64_t waited;   /* sum of the time they were in the queue */
+	uint64_t services; /* items whose processing has ended */
+	uint64_t service;  /* sum of process + external time of the processing */
+	uint64_t consumers[CPA_ROLE_WORDS];
+	uint32_t histogram[CPA_HISTOGRAM]; /* of the time in the queue */
+} __attribute__((aligned(CPA_CACHE_LINE)));
+
+/* A moment the program marked. key: 1, 2, 3 ... */
+struct cpa_mark {
+	uint64_t key;
+	uint64_t ticks;
+	uint64_t len;	 /* L of the thread's path */
+	uint32_t name;	 /* row of the names table */
+	uint32_t thread; /* id */
 };
 
 /* key: the address. A return address: the call is in front of it. */
@@ -251,6 +314,8 @@ struct cpa_object {
 	uint32_t class;	 /* component row, kind CPA_LOCK (for conditions etc. too: their class) */
 	uint32_t holder; /* thread id; of a lock held for writing */
 	uint32_t depth;	 /* of a recursive mutex */
+	uint32_t queue;	 /* row of the queue whose own it is: no edges in the inherent path */
+	uint32_t pad;
 	uint64_t acquisitions, contended, handoffs;
 	uint64_t wait, hold; /* ticks */
 	uint64_t since;	     /* clock at the acquisition by the holder */
@@ -286,6 +351,12 @@ enum cpa_event_kind {
 	CPA_EV_SLEEP = 20, /* begin of a condition wait: gives the mutex up */
 	CPA_EV_AFTER = 21, /* annotations */
 	CPA_EV_BEFORE = 22,
+	CPA_EV_ENQUEUE = 23, /* class: the queue's component; so below */
+	CPA_EV_DEQUEUE = 24,
+	CPA_EV_DONE = 25,
+	CPA_EV_REGION = 26, /* begin; class: the region's component */
+	CPA_EV_REGION_END = 27,
+	CPA_EV_MARK = 28,
 	CPA_EV_KINDS
 };
 
@@ -311,8 +382,9 @@ struct cpa_edge {
 	uint32_t slot;	 /* its component slot: H and O are its on-path weight; 0: none was free */
 	uint64_t count;	 /* atomic */
 	uint64_t weight; /* atomic, ticks */
-	uint64_t followed;     /* atomic: times the longer path came along this dependency */
-	uint64_t mix[CPA_MIX]; /* atomic: {slot:16, weight:48} functions seen in the activity */
+	uint64_t followed;	  /* atomic: times the longer path came along this dependency */
+	uint64_t followed_weight; /* atomic: the weight of those times */
+	uint64_t mix[CPA_MIX];	  /* atomic: {slot:16, weight:48} functions seen in the activity */
 };
 
 /* A thread's own sums for one edge, added to the row when another edge takes the place. */
@@ -321,6 +393,7 @@ struct cpa_edge_cache {
 	uint32_t count;
 	uint64_t weight;
 	uint64_t followed;
+	uint64_t followed_weight;
 	uint64_t mix[CPA_MIX];
 };
 

@@ -218,6 +218,24 @@ bool cpa_path_join(struct cpa_self *self, struct cpa_path *local, const struct c
 	return remote_wins;
 }
 
+void cpa_path_observe(struct cpa_self *self, struct cpa_path *local, const struct cpa_path *remote)
+{
+	uint32_t n = slots_needed(local), other = slots_needed(remote);
+	struct cpa_version *v;
+
+	n = other > n ? other : n;
+	v = version_new(self, n);
+	if (!v)
+		return;
+	materialize(local, CPA_S, v->value, n);
+	materialize(local, CPA_H, v->value + n, n);
+	materialize(remote, CPA_O, v->value + 2 * n, n);
+	v->max_slack = largest(v->value, n);
+	memcpy(local->observed, remote->observed, sizeof(local->observed));
+	set_version(self, local, v);
+	memset(local->delta, 0, sizeof(local->delta));
+}
+
 void cpa_path_clear(struct cpa_self *self, struct cpa_path *path)
 {
 	set_version(self, path, NULL);

@@ -39,6 +39,10 @@ CPA_HIDDEN void cpa_path_copy(struct cpa_self *self, struct cpa_path *to,
 CPA_HIDDEN bool cpa_path_join(struct cpa_self *self, struct cpa_path *local,
 			      const struct cpa_path *remote, bool observed);
 
+/* Let O and the observed kinds of @local become those of @remote; L, S and H stay. */
+CPA_HIDDEN void cpa_path_observe(struct cpa_self *self, struct cpa_path *local,
+				 const struct cpa_path *remote);
+
 /* Let @path be empty, as at the start of the program. */
 CPA_HIDDEN void cpa_path_clear(struct cpa_self *self, struct cpa_path *path);
 

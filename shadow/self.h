@@ -12,6 +12,7 @@
 
 #define CPA_SPARE_VERSIONS 4
 #define CPA_NODE_CACHE	   64
+#define CPA_ITEMS_IN_WORK  8 /* items that one thread processes at once */
 
 struct cpa_self {
 	struct cpa_thread *row;
@@ -23,6 +24,15 @@ struct cpa_self {
 	/* Free tokens, linked through free_next. */
 	struct cpa_token *free_tokens;
 	uint32_t free_token_count;
+	/* > 0: inside a queue's own code, whose acquires make no edges in the inherent path. */
+	uint32_t inner;
+	/* Items dequeued and not done, the latest last; begun: process + external ticks then. */
+	uint32_t items_in_work;
+	struct {
+		uint32_t queue; /* row */
+		uint64_t item;
+		uint64_t begun;
+	} item[CPA_ITEMS_IN_WORK];
 	/* The keys of the row's edge cache, and nodes found lately. */
 	uint64_t edge_key[CPA_EDGE_CACHE];
 	struct {

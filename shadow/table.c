@@ -30,6 +30,9 @@ void cpa_tables_init(void)
 		[CPA_TABLE_NODES] = { sizeof(struct cpa_node), 64 },
 		[CPA_TABLE_EDGES] = { sizeof(struct cpa_edge), 64 },
 		[CPA_TABLE_TOKENS] = { sizeof(struct cpa_token), 16 },
+		[CPA_TABLE_NAMES] = { sizeof(struct cpa_name), 16 },
+		[CPA_TABLE_QUEUES] = { sizeof(struct cpa_queue), 4 },
+		[CPA_TABLE_MARKS] = { sizeof(struct cpa_mark), 32 },
 	};
 
 	growing = 0;
