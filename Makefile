@@ -53,7 +53,10 @@ TARGETS := $(call programs,$(filter-out %/known_path.c,$(wildcard tests/programs
 TARGETS_CXX := $(call programs,$(wildcard tests/programs/*.cpp))
 CONFORMANCE := $(call programs,$(filter-out %/library.c,$(wildcard tests/conformance/*.c))) \
 	$(patsubst %.c,$(O)/%.so,$(wildcard tests/conformance/library.c))
-# A target that needs a library of its own: LDLIBS_<name> := -l...
+# A target that needs a library of its own: LDLIBS_<name> = -l..., and what its compiler needs.
+LDLIBS_known_glib = $(shell pkg-config --libs glib-2.0)
+LDLIBS_known_uv   = $(shell pkg-config --libs libuv)
+LDLIBS_known_apr  = $(shell pkg-config --libs apr-util-1 apr-1)
 
 PRODUCTS := $(if $(wildcard preload/*.c),$(O)/libcpa.so) $(if $(REPORT_OBJ),$(O)/cpa-report) \
 	$(if $(CPA_OBJ),$(O)/cpa)
@@ -144,6 +147,10 @@ $(O)/tests/conformance/library.so: %/tests/conformance/library.so: %/prog/tests/
 	$(Q)$(CC) $(PROG_FLAGS) -shared -o $@ $^
 
 $(O)/prog/tests/conformance/library.o: PROG_FLAGS += -fPIC
+$(O)/prog/tests/programs/known_glib.o: PROG_FLAGS += $(shell pkg-config --cflags glib-2.0)
+$(O)/prog/tests/programs/known_uv.o: PROG_FLAGS += $(shell pkg-config --cflags libuv)
+$(O)/prog/tests/programs/known_apr.o: PROG_FLAGS += $(shell pkg-config --cflags apr-util-1 apr-1)
+$(O)/prog/tests/programs/instrumented_%.o: PROG_FLAGS += -finstrument-functions
 
 check:
 	+@O='$(O)' MAKE='$(MAKE)' tests/run
@@ -151,8 +158,8 @@ check:
 check-long:
 	+@O='$(O)' MAKE='$(MAKE)' tests/run --long
 
-lint: LINT_FLAGS := -std=gnu11 $(BASE) $(filter-out -Werror,$(WARN)) $(WARN_C) \
-	-DCPA_VERSION="$(VERSION)"
+lint: LINT_FLAGS = -std=gnu11 $(BASE) $(filter-out -Werror,$(WARN)) $(WARN_C) \
+	-DCPA_VERSION="$(VERSION)" $(shell pkg-config --cflags glib-2.0 libuv apr-util-1 apr-1)
 lint:
 	@O='$(O)' LINT_FLAGS='$(LINT_FLAGS)' scripts/lint
 
@@ -166,11 +173,15 @@ MANPAGES = $(wildcard man/*.1)
 install: all
 	install -D -m 755 -t $(DEST)/bin $(filter-out %.so,$(PRODUCTS))
 	install -D -m 644 -t $(DEST)/lib/cpa $(O)/libcpa.so
-	$(if $(wildcard preload/cpa.h),install -D -m 644 -t $(DEST)/include preload/cpa.h)
+	install -D -m 644 -t $(DEST)/include preload/cpa.h
+	install -d $(DEST)/share/pkgconfig
+	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' preload/cpa.pc.in \
+		>$(DEST)/share/pkgconfig/cpa.pc
 	$(if $(MANPAGES),install -D -m 644 -t $(DEST)/share/man/man1 $(MANPAGES))
 
 uninstall:
-	rm -f $(DEST)/bin/cpa $(DEST)/bin/cpa-report $(DEST)/lib/cpa/libcpa.so $(DEST)/include/cpa.h
+	rm -f $(DEST)/bin/cpa $(DEST)/bin/cpa-report $(DEST)/lib/cpa/libcpa.so
+	rm -f $(DEST)/include/cpa.h $(DEST)/share/pkgconfig/cpa.pc
 	rm -f $(MANPAGES:man/%=$(DEST)/share/man/man1/%)
 	-rmdir $(DEST)/lib/cpa
 

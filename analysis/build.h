@@ -7,11 +7,21 @@
 #include "analysis/path.h"
 #include "analysis/profile.h"
 
+/* What others ask of a thread row; id 0: the row is unused. */
+struct cpa_build_thread {
+	uint64_t id;
+	uint32_t tid;
+	uint32_t slot;				    /* of its class */
+	uint64_t process, external, runqueue, wait; /* ticks */
+};
+
 struct cpa_build {
 	struct cpa_dump *dump;
 	struct cpa_profile *profile;
 	struct cpa_names names;
 	double tick_s;			 /* seconds per tick */
+	uint64_t end;			 /* ticks of the run's end, or of its last event */
+	struct cpa_build_thread *thread; /* [rows of the table], by row - 1 */
 	struct cpa_vector program;	 /* join of all paths; its observed path is the last one */
 	uint64_t *total;		 /* [slots]: the threads' totals, ticks */
 	uint64_t cpu, process, external; /* sums over threads, ticks */
@@ -25,6 +35,11 @@ void cpa_build_threads(struct cpa_build *build);
 /* components.c: components and objects. */
 void cpa_build_components(struct cpa_build *build);
 void cpa_build_objects(struct cpa_build *build);
+/* queues.c: queues, by class. marks.c: marks. */
+void cpa_build_queues(struct cpa_build *build);
+void cpa_build_marks(struct cpa_build *build);
+/* The component row of the queue in row @queue, 0 if there is none. */
+uint32_t cpa_build_queue_class(const struct cpa_build *build, uint32_t queue);
 /* pag.c: nodes and edges of the PAG summary. cpa_build_mix adds a word {slot:16, weight:48}. */
 void cpa_build_mix(struct cpa_edge *edge, uint64_t mix);
 void cpa_build_pag(struct cpa_build *build);

@@ -15,6 +15,19 @@ struct member {
 	uint32_t number;
 };
 
+/* Functions with all that they call: figures of the functions, no components of their own. */
+struct wholes {
+	size_t count;
+	struct cpa_component *row; /* by address */
+};
+
+static int compare_wholes(const void *a, const void *b)
+{
+	const struct cpa_component *x = a, *y = b;
+
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
 static int compare_members(const void *a, const void *b)
 {
 	const struct member *x = a, *y = b;
@@ -78,8 +91,25 @@ static struct cpa_component_figures *add_slot(struct cpa_build *build, uint32_t 
 	return figures;
 }
 
+static void fill_calls(struct cpa_build *build, const struct cpa_component *row,
+		       const struct wholes *wholes, struct cpa_component_figures *figures)
+{
+	const struct cpa_component *whole =
+		bsearch(row, wholes->row, wholes->count, sizeof(*wholes->row), compare_wholes);
+
+	figures->calls = row->calls;
+	figures->inclusive_s = cpa_build_seconds(build, row->inclusive);
+	figures->has_whole = whole && !whole->shared;
+	if (!figures->has_whole)
+		return;
+	figures->whole_saved_s = cpa_build_seconds(build, build->program.slack[whole->slot]);
+	figures->whole_critical_path_s =
+		cpa_build_seconds(build, build->program.share[whole->slot]);
+}
+
 /* The @count components at @members, all of one kind, have one slot and so one set of figures. */
-static void add_group(struct cpa_build *build, const struct member *members, size_t count)
+static void add_group(struct cpa_build *build, const struct member *members, size_t count,
+		      const struct wholes *wholes)
 {
 	const struct cpa_component *row = members[0].row;
 	const struct cpa_place *place = cpa_names_component(&build->names, members[0].number);
@@ -91,6 +121,8 @@ static void add_group(struct cpa_build *build, const struct member *members, siz
 	figures->shared = count > 1 || row->shared != 0;
 	if (place->location && count == 1)
 		figures->location = xstrdup(place->location);
+	if (row->kind == CPA_FUNCTION && row->calls && count == 1)
+		fill_calls(build, row, wholes, figures);
 }
 
 static void add_unsampled(struct cpa_build *build)
@@ -106,27 +138,34 @@ void cpa_build_components(struct cpa_build *build)
 	struct cpa_profile *profile = build->profile;
 	struct cpa_names *names = &build->names;
 	struct member *members = xcalloc(names->components + 1, sizeof(*members));
+	struct wholes wholes = { .row = xcalloc(names->components + 1, sizeof(*wholes.row)) };
 	size_t count = 0, next;
 
 	for (uint32_t number = 1; number <= names->components; number++) {
 		const struct cpa_component *row = cpa_names_row(names, number);
 
-		if (row && row->kind != CPA_ACTIVITY && row->slot >= CPA_SLOT_FIRST)
+		if (!row || row->kind == CPA_ACTIVITY || row->slot < CPA_SLOT_FIRST)
+			continue;
+		if (row->by == CPA_BY_CALL)
+			wholes.row[wholes.count++] = *row;
+		else
 			members[count++] = (struct member){ row, number };
 	}
 	qsort(members, count, sizeof(*members), compare_members);
+	qsort(wholes.row, wholes.count, sizeof(*wholes.row), compare_wholes);
 	profile->component = xcalloc(count + 1, sizeof(*profile->component));
 	for (size_t i = 0; i < count; i = next) {
 		for (next = i + 1; next < count; next++)
 			if (members[next].row->slot != members[i].row->slot ||
 			    members[next].row->kind != members[i].row->kind)
 				break;
-		add_group(build, &members[i], next - i);
+		add_group(build, &members[i], next - i, &wholes);
 	}
 	if (build->total[CPA_SLOT_UNSAMPLED] || build->program.share[CPA_SLOT_UNSAMPLED])
 		add_unsampled(build);
 	qsort(profile->component, profile->components, sizeof(*profile->component),
 	      compare_components);
+	free(wholes.row);
 	free(members);
 }
 
@@ -137,8 +176,11 @@ static int compare_objects(const void *a, const void *b)
 	return order(x->wait_s, y->wait_s, x->class, y->class);
 }
 
-/* Add the live objects to what the destroyed ones had counted, by class. */
-static void sum_objects(struct cpa_build *build, struct cpa_component *classes)
+/*
+ * Add the live objects to what the destroyed ones had counted, by class; find the @queues whose own
+ * they are, 0 for none.
+ */
+static void sum_objects(struct cpa_build *build, struct cpa_component *classes, uint32_t *queues)
 {
 	struct cpa_dump *dump = build->dump;
 	struct cpa_object row;
@@ -161,6 +203,8 @@ static void sum_objects(struct cpa_build *build, struct cpa_component *classes)
 			continue;
 		class = &classes[row.class - 1];
 		class->retired_objects++;
+		if (queues[row.class - 1] == 0)
+			queues[row.class - 1] = cpa_build_queue_class(build, row.queue);
 		class->retired_acquisitions += row.acquisitions;
 		class->retired_contended += row.contended;
 		class->retired_handoffs += row.handoffs;
@@ -171,7 +215,8 @@ static void sum_objects(struct cpa_build *build, struct cpa_component *classes)
 	}
 }
 
-static void add_class(struct cpa_build *build, uint32_t number, const struct cpa_component *class)
+static void add_class(struct cpa_build *build, uint32_t number, const struct cpa_component *class,
+		      uint32_t queue)
 {
 	struct cpa_profile *profile = build->profile;
 	const struct cpa_place *place = cpa_names_component(&build->names, number);
@@ -190,6 +235,8 @@ static void add_class(struct cpa_build *build, uint32_t number, const struct cpa
 		.hold_s = cpa_build_seconds(build, class->retired_hold),
 		.has_slot = class->slot >= CPA_SLOT_FIRST,
 	};
+	if (queue)
+		figures->queue = xstrdup(cpa_names_component(&build->names, queue)->name);
 	if (!figures->has_slot)
 		return;
 	figures->saved_s = cpa_build_seconds(build, build->program.slack[class->slot]);
@@ -201,13 +248,15 @@ void cpa_build_objects(struct cpa_build *build)
 	struct cpa_profile *profile = build->profile;
 	struct cpa_names *names = &build->names;
 	struct cpa_component *classes = xcalloc(names->components + 1, sizeof(*classes));
+	uint32_t *queues = xcalloc(names->components + 1, sizeof(*queues));
 
 	memcpy(classes, names->component, names->components * sizeof(*classes));
-	sum_objects(build, classes);
+	sum_objects(build, classes, queues);
 	profile->object = xcalloc(names->components + 1, sizeof(*profile->object));
 	for (uint32_t i = 0; i < names->components; i++)
 		if (classes[i].key && classes[i].kind == CPA_LOCK && classes[i].retired_objects)
-			add_class(build, i + 1, &classes[i]);
+			add_class(build, i + 1, &classes[i], queues[i]);
 	qsort(profile->object, profile->objects, sizeof(*profile->object), compare_objects);
+	free(queues);
 	free(classes);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/balance.h"
 #include "analysis/format.h"
 #include "analysis/printable.h"
 
@@ -19,6 +20,8 @@
 #define SHARE_PROBE	 0.05
 #define SHARE_UNSAMPLED	 0.10 /* of CPU time */
 #define SHARE_UNSEEN	 0.05 /* of either path */
+#define SHARE_PRODUCERS	 0.50 /* of the critical path: threads that fill a queue */
+#define IDLE_CONSUMERS	 0.50 /* of their time */
 #define SERIAL_BELOW	 1.1  /* max_parallelism */
 #define ROOM_FOR_CORES	 1.25 /* max_parallelism over parallelism */
 #define EXPLAINS_BETTER	 2.0  /* an external or thread is named only if it saves this much more */
@@ -107,7 +110,10 @@ static char *describe(const struct cpa_component_figures *component, bool start)
 		noun = "region ";
 		break;
 	case CPA_QUEUE:
-		noun = "queue ";
+		/* Those without a name are called "queue first used in f". */
+		noun = component->shared		  ? "queues " :
+		       component->by == CPA_BY_FIRST_SITE ? "processing of items of the " :
+							    "processing of items of queue ";
 		break;
 	default:
 		break;
@@ -166,6 +172,20 @@ static void advise_next(struct cpa_guidance *guidance, const struct cpa_profile 
 	}
 }
 
+/* Where nothing says when an item is done, its processing may hold what is no part of it. */
+static void advise_of_open_items(struct cpa_guidance *guidance, const struct cpa_profile *profile,
+				 uint32_t slot)
+{
+	for (size_t i = 0; i < profile->queues; i++)
+		if (profile->queue[i].slot == slot &&
+		    profile->queue[i].undone > profile->queue[i].services / 2) {
+			advise(guidance,
+			       "The program does not say when such an item is done: all that its "
+			       "thread does before the next one counts as its processing.");
+			return;
+		}
+}
+
 static void advise_component(struct cpa_guidance *guidance, const struct cpa_profile *profile)
 {
 	double length = profile->program.critical_path_s;
@@ -191,6 +211,8 @@ static void advise_component(struct cpa_guidance *guidance, const struct cpa_pro
 		       name, cpa_format_seconds(best->saved_s).text,
 		       cpa_format_seconds(length).text);
 	free(name);
+	if (best->kind == CPA_QUEUE && stands_out)
+		advise_of_open_items(guidance, profile, best->slot);
 	if (stands_out)
 		advise_next(guidance, profile, best);
 }
@@ -246,6 +268,49 @@ static void advise_busy_lock(struct cpa_guidance *guidance, const struct cpa_pro
 	       object->class, cpa_format_seconds(object->wait_s).text,
 	       object->saved_s > 0 ? "only " : "",
 	       object->saved_s > 0 ? cpa_format_seconds(object->saved_s).text : "no");
+}
+
+/* The queue whose limit to name: its items' processing is on the path, or what fills it is. */
+static const struct cpa_queue_figures *find_limiting(const struct cpa_profile *profile)
+{
+	double length = profile->program.critical_path_s;
+
+	for (size_t i = 0; i < profile->queues; i++) {
+		const struct cpa_queue_figures *queue = &profile->queue[i];
+		bool on_path = queue->critical_path_s >= SHARE_STANDS_OUT * length && length > 0;
+
+		if (on_path &&
+		    (queue->limit == CPA_LIMIT_CONSUMERS || queue->limit == CPA_LIMIT_PROCESSORS))
+			return queue;
+		if (queue->limit == CPA_LIMIT_PRODUCERS && queue->idle >= IDLE_CONSUMERS &&
+		    queue->producers_path_s >= SHARE_PRODUCERS * length && length > 0)
+			return queue;
+	}
+	return NULL;
+}
+
+static void advise_queue(struct cpa_guidance *guidance, const struct cpa_profile *profile)
+{
+	const struct cpa_queue_figures *queue = find_limiting(profile);
+	const char *noun;
+	char *reason;
+
+	if (!queue)
+		return;
+	noun = queue->by == CPA_BY_NAME || queue->by == CPA_BY_VARIABLE ? "queue " : "";
+	reason = cpa_balance_reason(queue);
+	if (queue->limit == CPA_LIMIT_PRODUCERS)
+		advise(guidance,
+		       "At %s%s, %s; threads that fill it are on the critical path for %s of %s, "
+		       "so more consumers will not help.",
+		       noun, queue->name, reason, cpa_format_seconds(queue->producers_path_s).text,
+		       cpa_format_seconds(profile->program.critical_path_s).text);
+	else
+		advise(guidance,
+		       "At %s%s, %s; their processing is on the critical path for %s of %s.", noun,
+		       queue->name, reason, cpa_format_seconds(queue->critical_path_s).text,
+		       cpa_format_seconds(profile->program.critical_path_s).text);
+	free(reason);
 }
 
 static void add_warnings(struct cpa_guidance *guidance, const struct cpa_profile *profile)
@@ -305,6 +370,7 @@ void cpa_guidance_init(struct cpa_guidance *guidance, const struct cpa_profile *
 	advise_component(guidance, profile);
 	advise_parallelism(guidance, profile);
 	advise_busy_lock(guidance, profile);
+	advise_queue(guidance, profile);
 	add_warnings(guidance, profile);
 }
 

@@ -10,7 +10,7 @@
 
 #include "analysis/profile.h"
 
-#define CPA_GUIDANCE_MAX 6
+#define CPA_GUIDANCE_MAX 8
 
 struct cpa_guidance {
 	size_t advices, warnings;

@@ -4,7 +4,9 @@
 
 #include <jansson.h>
 #include <math.h>
+#include <stdlib.h>
 
+#include "analysis/balance.h"
 #include "analysis/guidance.h"
 #include "analysis/names.h"
 
@@ -111,6 +113,14 @@ static json_t *components_json(const struct cpa_profile *profile)
 		put_real(object, "observed_path_s", component->observed_path_s);
 		put_real(object, "saved_s", component->saved_s);
 		put_bool(object, "shared", component->shared);
+		if (component->calls) {
+			put_count(object, "calls", component->calls);
+			put_real(object, "inclusive_s", component->inclusive_s);
+			put_known(object, "inclusive_critical_path_s", component->has_whole,
+				  component->whole_critical_path_s);
+			put_known(object, "inclusive_saved_s", component->has_whole,
+				  component->whole_saved_s);
+		}
 		json_array_append_new(array, object);
 	}
 	return array;
@@ -127,6 +137,8 @@ static json_t *objects_json(const struct cpa_profile *profile)
 		put_text(object, "kind", class->kind);
 		put_text(object, "class", class->class);
 		put_text(object, "location", class->location);
+		if (class->queue)
+			put_text(object, "queue", class->queue);
 		put_count(object, "objects", class->objects);
 		put_count(object, "acquisitions", class->acquisitions);
 		put_count(object, "contended", class->contended);
@@ -135,6 +147,95 @@ static json_t *objects_json(const struct cpa_profile *profile)
 		put_count(object, "handoffs", class->handoffs);
 		put_known(object, "saved_s", class->has_slot, class->saved_s);
 		put_known(object, "critical_path_s", class->has_slot, class->critical_path_s);
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
+/* What IPS, Appendix 3, says of the queue; "trouble" alone if it says nothing. */
+static json_t *master_json(const struct cpa_queue_figures *queue)
+{
+	const struct cpa_master_figures *master = &queue->master;
+	json_t *object = json_object();
+
+	put_bool(object, "applies", !master->trouble);
+	if (master->trouble) {
+		put_text(object, "trouble", master->trouble);
+		return object;
+	}
+	put_count(object, "workers", master->workers);
+	put_count(object, "best_workers", master->best_workers);
+	put_real(object, "optimum", master->optimum);
+	put_real(object, "master_s", master->master_s);
+	put_real(object, "workers_s", master->workers_s);
+	put_real(object, "master_critical_path_s", queue->producers_path_s);
+	put_real(object, "workers_critical_path_s", queue->consumers_path_s);
+	put_real(object, "path_s", master->path_s);
+	put_real(object, "best_path_s", master->best_path_s);
+	return object;
+}
+
+static json_t *queue_json(const struct cpa_queue_figures *queue)
+{
+	char *reason = cpa_balance_reason(queue);
+	json_t *object = json_object();
+
+	put_text(object, "name", queue->name);
+	put_text(object, "location", queue->location);
+	put_count(object, "queues", queue->queues);
+	put_count(object, "enqueued", queue->enqueued);
+	put_count(object, "dequeued", queue->dequeued);
+	put_count(object, "never_dequeued", queue->never_dequeued);
+	put_count(object, "enqueued_twice", queue->twice);
+	put_count(object, "unmatched", queue->unmatched);
+	put_count(object, "max_depth", queue->max_depth);
+	put_real(object, "mean_depth", queue->mean_depth);
+	put_real(object, "item_wait_s", queue->wait_s);
+	put_real(object, "item_wait_p50_s", queue->wait_p50_s);
+	put_real(object, "item_wait_p99_s", queue->wait_p99_s);
+	put_real(object, "service_s", queue->service_s);
+	put_real(object, "service_total_s", queue->services_s);
+	put_count(object, "services", queue->services);
+	put_count(object, "services_without_done", queue->undone);
+	put_count(object, "producers", queue->producers);
+	put_count(object, "consumers", queue->consumers);
+	put_real(object, "consumers_idle", queue->idle);
+	put_real(object, "consumers_runqueue", queue->starved);
+	put_real(object, "consumers_engaged", queue->engaged);
+	put_known(object, "critical_path_s", queue->slot, queue->critical_path_s);
+	put_known(object, "observed_path_s", queue->slot, queue->observed_path_s);
+	put_known(object, "saved_s", queue->slot, queue->saved_s);
+	put_text(object, "limit", cpa_balance_word(queue->limit));
+	put_text(object, "limit_reason", reason);
+	json_object_set_new(object, "master", master_json(queue));
+	free(reason);
+	return object;
+}
+
+static json_t *queues_json(const struct cpa_profile *profile)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < profile->queues; i++)
+		json_array_append_new(array, queue_json(&profile->queue[i]));
+	return array;
+}
+
+static json_t *marks_json(const struct cpa_profile *profile)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < profile->marks; i++) {
+		const struct cpa_mark_figures *mark = &profile->mark[i];
+		json_t *object = json_object();
+
+		put_text(object, "name", mark->name);
+		put_real(object, "at_s", mark->at_s);
+		if (mark->tid)
+			put_count(object, "thread", mark->tid);
+		else
+			json_object_set_new(object, "thread", json_null());
+		put_real(object, "critical_path_s", mark->critical_path_s);
 		json_array_append_new(array, object);
 	}
 	return array;
@@ -160,7 +261,7 @@ static json_t *edge_json(const struct cpa_edge_figures *edge)
 	put_text(object, "type", edge->dependency ? "dependency" : "activity");
 	put_count(object, "count", edge->count);
 	put_real(object, "weight_s", edge->weight_s);
-	put_known(object, "on_path_s", edge->own_slot, edge->on_path_s);
+	put_known(object, "on_path_s", edge->own_slot || edge->dependency, edge->on_path_s);
 	put_known(object, "observed_s", edge->own_slot, edge->observed_s);
 	put_count(object, "followed", edge->followed);
 	for (uint32_t i = 0; i < edge->functions; i++) {
@@ -228,7 +329,8 @@ int cpa_json_write(const struct cpa_profile *profile, FILE *out)
 	json_object_set_new(root, "threads", threads_json(profile));
 	json_object_set_new(root, "components", components_json(profile));
 	json_object_set_new(root, "objects", objects_json(profile));
-	json_object_set_new(root, "queues", json_array());
+	json_object_set_new(root, "queues", queues_json(profile));
+	json_object_set_new(root, "marks", marks_json(profile));
 	json_object_set_new(root, "pag", pag_json(profile));
 	json_object_set_new(root, "diagnostics", diagnostics_json(&profile->diagnostics));
 	json_object_set_new(root, "guidance", texts_json(guidance.advice, guidance.advices));

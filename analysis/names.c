@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analysis/printable.h"
+
 #define KERNEL_FIRST (UINT64_C(1) << 47) /* programs live below */
 
 static const char *const external_names[CPA_EXTERNALS] = {
@@ -74,6 +76,12 @@ const char *cpa_names_event(uint32_t kind)
 		[CPA_EV_SLEEP] = "sleep",
 		[CPA_EV_AFTER] = "after",
 		[CPA_EV_BEFORE] = "before",
+		[CPA_EV_ENQUEUE] = "enqueue",
+		[CPA_EV_DEQUEUE] = "dequeue",
+		[CPA_EV_DONE] = "done",
+		[CPA_EV_REGION] = "region",
+		[CPA_EV_REGION_END] = "region-end",
+		[CPA_EV_MARK] = "mark",
 	};
 
 	return word(words, CPA_EV_KINDS, kind);
@@ -90,11 +98,21 @@ const char *cpa_names_clock(uint32_t kind)
 	return word(words, ARRAY_SIZE(words), kind);
 }
 
+char *cpa_names_text(const struct cpa_names *names, uint32_t name)
+{
+	struct cpa_name row;
+
+	if (!cpa_dump_row(names->dump, CPA_TABLE_NAMES, name, &row, sizeof(row)))
+		return NULL;
+	return row.text[0] ? cpa_printable(row.text, sizeof(row.text)) : xstrdup("(no name)");
+}
+
 static bool sound(const struct cpa_dump *dump, const struct cpa_component *row)
 {
-	return row->kind >= CPA_FUNCTION && row->kind <= CPA_ACTIVITY &&
-	       row->by <= CPA_BY_EXTERNAL && row->slot < dump->header.slots &&
-	       (row->by != CPA_BY_EXTERNAL || row->address < CPA_EXTERNALS);
+	return row->kind >= CPA_FUNCTION && row->kind <= CPA_ACTIVITY && row->by <= CPA_BY_CALL &&
+	       row->slot < dump->header.slots &&
+	       (row->by != CPA_BY_EXTERNAL || row->address < CPA_EXTERNALS) &&
+	       (row->by != CPA_BY_NAME || row->address <= dump->rows[CPA_TABLE_NAMES]);
 }
 
 static void read_components(struct cpa_names *names, struct cpa_dump *dump)
@@ -127,7 +145,7 @@ static void read_modules(struct cpa_names *names, struct cpa_dump *dump)
 
 void cpa_names_init(struct cpa_names *names, struct cpa_dump *dump)
 {
-	*names = (struct cpa_names){ .sites = dump->rows[CPA_TABLE_SITES] };
+	*names = (struct cpa_names){ .dump = dump, .sites = dump->rows[CPA_TABLE_SITES] };
 	read_components(names, dump);
 	read_modules(names, dump);
 	names->site = xcalloc(names->sites + 1, sizeof(*names->site));
@@ -162,11 +180,12 @@ const struct cpa_component *cpa_names_row(const struct cpa_names *names, uint32_
 	return &names->component[component - 1];
 }
 
-/* "mutex from cache_init": a lock class that is known by the code that set it up or used it. */
+/* "mutex from cache_init": a class that is known by the code that set it up or used it. */
 static void name_by_site(struct cpa_place *place, const struct cpa_component *row,
 			 const char *between)
 {
-	const char *kind = row->object_kind == CPA_SPIN ? "spin lock" :
+	const char *kind = row->kind == CPA_QUEUE	? "queue" :
+			   row->object_kind == CPA_SPIN ? "spin lock" :
 			   row->object_kind == 0	? "lock" :
 							  cpa_names_object_kind(row->object_kind);
 	char *name = cpa_format_text("%s %s %s", kind, between, place->name);
@@ -183,8 +202,14 @@ static struct cpa_place find_place(struct cpa_names *names, const struct cpa_com
 	case CPA_BY_EXTERNAL:
 		place.name = xstrdup(external_names[row->address]);
 		break;
+	case CPA_BY_NAME:
+		place.name = cpa_names_text(names, (uint32_t)row->address);
+		if (!place.name)
+			place.name = xstrdup("(name lost)");
+		break;
 	case CPA_BY_VARIABLE:
-		place = cpa_symbols_variable(names->symbols, row->module, row->address);
+		place = cpa_symbols_variable(names->symbols, row->module, row->address,
+					     row->kind == CPA_QUEUE);
 		break;
 	case CPA_BY_INIT_SITE:
 		place = cpa_symbols_code(names->symbols, row->module, row->address, true);

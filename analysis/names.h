@@ -7,6 +7,7 @@
 #include "analysis/symbols.h"
 
 struct cpa_names {
+	struct cpa_dump *dump;
 	uint32_t components, sites, modules; /* rows of each */
 	struct cpa_component *component;     /* [row - 1]; key 0: unused or broken */
 	struct cpa_place *component_place;
@@ -28,6 +29,9 @@ const struct cpa_component *cpa_names_row(const struct cpa_names *names, uint32_
  */
 const struct cpa_place *cpa_names_component(struct cpa_names *names, uint32_t component);
 const struct cpa_place *cpa_names_site(struct cpa_names *names, uint32_t site, bool returned);
+
+/* The printable text in row @name of the names table, for the caller to free; NULL: no such row. */
+char *cpa_names_text(const struct cpa_names *names, uint32_t name);
 
 /* One word for each kind, "other" for those unknown. */
 const char *cpa_names_component_kind(uint32_t kind);

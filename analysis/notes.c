@@ -35,6 +35,24 @@ static const char *const counter_notes[CPA_DIAG_COUNT] = {
 	[CPA_DIAG_ALIASED_CLASSES] =
 		"components had to share a slot with another: set CPA_COMPONENTS higher to tell "
 		"them apart.",
+	[CPA_DIAG_ITEMS_REFUSED] =
+		"items were put into queues when there was no space to remember them: their "
+		"dequeues depend on nothing, and the critical path may be too short.",
+	[CPA_DIAG_ITEMS_UNMATCHED] =
+		"dequeued items had not been seen to be enqueued: these dequeues depend on "
+		"nothing, and the items are in no time in queue.",
+	[CPA_DIAG_ITEMS_TWICE] =
+		"items were enqueued while they were in the queue already: a dequeue was taken for "
+		"that of the oldest, so times in queue may be those of another.",
+	[CPA_DIAG_ITEMS_UNBALANCED] =
+		"items were said to be done that were not being processed, or too many were "
+		"processed at once: service times miss them.",
+	[CPA_DIAG_REGIONS_UNBALANCED] =
+		"regions ended without a begin, or began without an end: their time is less exact.",
+	[CPA_DIAG_MARKS_REFUSED] = "marks found no space and are not listed.",
+	[CPA_DIAG_CALLS_UNBALANCED] =
+		"instrumented functions were left in ways that were not seen: their inclusive "
+		"times are less exact.",
 };
 
 static const char *const table_names[CPA_TABLES] = {
@@ -42,6 +60,8 @@ static const char *const table_names[CPA_TABLES] = {
 	[CPA_TABLE_COMPONENTS] = "component", [CPA_TABLE_SITES] = "site",
 	[CPA_TABLE_MODULES] = "module",	      [CPA_TABLE_NODES] = "graph node",
 	[CPA_TABLE_EDGES] = "graph edge",     [CPA_TABLE_TOKENS] = "token",
+	[CPA_TABLE_NAMES] = "name",	      [CPA_TABLE_QUEUES] = "queue",
+	[CPA_TABLE_MARKS] = "mark",
 };
 
 static void note_rows(struct cpa_build *build)

@@ -52,10 +52,10 @@ void cpa_build_mix(struct cpa_edge *edge, uint64_t mix)
 	for (unsigned i = 0; i < CPA_MIX; i++) {
 		if (edge->mix[i] == 0 || edge->mix[i] >> 48 == mix >> 48) {
 			/* The weights of one slot add up; a sum too large stays at the most. */
-			uint64_t sum = (edge->mix[i] & CPA_DELTA_TICKS) + (mix & CPA_DELTA_TICKS);
+			uint64_t sum = (edge->mix[i] & CPA_MIX_WEIGHT) + (mix & CPA_MIX_WEIGHT);
 
-			sum = sum < CPA_DELTA_TICKS ? sum : CPA_DELTA_TICKS;
-			edge->mix[i] = (mix & ~CPA_DELTA_TICKS) | sum;
+			sum = sum < CPA_MIX_WEIGHT ? sum : CPA_MIX_WEIGHT;
+			edge->mix[i] = (mix & ~CPA_MIX_WEIGHT) | sum;
 			return;
 		}
 	}
@@ -81,6 +81,7 @@ static void read_edges(struct cpa_build *build, const bool *exists)
 		row.count += sum->count;
 		row.weight += sum->weight;
 		row.followed += sum->followed;
+		row.followed_weight += sum->followed_weight;
 		for (unsigned k = 0; k < CPA_MIX && sum->mix[k]; k++)
 			cpa_build_mix(&row, sum->mix[k]);
 		*sum = row;
@@ -124,9 +125,9 @@ static void add_functions(const struct cpa_build *build, const char *const *name
 	double sum = 0;
 
 	for (unsigned k = 0; k < CPA_MIX; k++)
-		sum += (double)(edge->mix[k] & CPA_DELTA_TICKS);
+		sum += (double)(edge->mix[k] & CPA_MIX_WEIGHT);
 	for (unsigned k = 0; k < CPA_MIX; k++) {
-		uint64_t slot = edge->mix[k] >> 48, samples = edge->mix[k] & CPA_DELTA_TICKS;
+		uint64_t slot = edge->mix[k] >> 48, samples = edge->mix[k] & CPA_MIX_WEIGHT;
 
 		if (samples && slot < build->dump->header.slots && names[slot])
 			figures->function[figures->functions++] = (struct cpa_mix_figures){
@@ -134,6 +135,13 @@ static void add_functions(const struct cpa_build *build, const char *const *name
 				.share = (double)samples / sum,
 			};
 	}
+}
+
+/* An activity's share of the path; of a dependency the waits that the path came through. */
+static double on_path(const struct cpa_build *build, const struct cpa_edge *edge)
+{
+	return cpa_build_seconds(build, edge->dependency ? edge->followed_weight :
+							   build->program.share[edge->slot]);
 }
 
 static void build_edges(struct cpa_build *build)
@@ -158,7 +166,7 @@ static void build_edges(struct cpa_build *build)
 			.count = edge->count,
 			.followed = edge->followed,
 			.weight_s = cpa_build_seconds(build, edge->weight),
-			.on_path_s = cpa_build_seconds(build, build->program.share[edge->slot]),
+			.on_path_s = on_path(build, edge),
 			.observed_s = cpa_build_seconds(build, build->program.observed[edge->slot]),
 		};
 		add_functions(build, names, edge, figures);

@@ -13,6 +13,14 @@ static uint64_t add(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
+/* Never below 0, whatever a broken file says. */
+static uint64_t add_signed(uint64_t a, int32_t b)
+{
+	uint64_t less = b < 0 ? (uint64_t)-(int64_t)b : 0;
+
+	return b >= 0 ? add(a, (uint64_t)b) : a > less ? a - less : 0;
+}
+
 void cpa_vector_init(struct cpa_vector *vector, uint32_t slots)
 {
 	uint64_t *values = xcalloc(3 * (size_t)slots, sizeof(*values));
@@ -58,15 +66,14 @@ bool cpa_vector_read(struct cpa_vector *vector, const struct cpa_dump *dump,
 	memcpy(vector->kind, path->observed, sizeof(vector->kind));
 	if (path->version && !read_version(vector, dump, path->version))
 		return false;
-	for (size_t i = 0; i < CPA_PATH_DELTAS && path->delta[i]; i++) {
-		uint64_t ticks = path->delta[i] & CPA_DELTA_TICKS;
-		uint64_t slot = path->delta[i] >> 48;
+	for (size_t i = 0; i < CPA_PATH_DELTAS && path->delta[i].slot; i++) {
+		const struct cpa_delta *d = &path->delta[i];
 
-		if (slot >= vector->slots)
+		if (d->slot >= vector->slots)
 			return false;
-		vector->observed[slot] = add(vector->observed[slot], ticks);
-		vector->slack[slot] = add(vector->slack[slot], ticks);
-		vector->share[slot] = add(vector->share[slot], ticks);
+		vector->slack[d->slot] = add_signed(vector->slack[d->slot], d->s);
+		vector->share[d->slot] = add_signed(vector->share[d->slot], d->h);
+		vector->observed[d->slot] = add_signed(vector->observed[d->slot], d->o);
 	}
 	for (uint32_t c = 0; c < vector->slots; c++) {
 		if (vector->slack[c] > vector->len)

@@ -24,6 +24,21 @@ void cpa_profile_note(struct cpa_profile *profile, const char *format, ...)
 	va_end(args);
 }
 
+const struct cpa_node_figures *cpa_profile_node(const struct cpa_profile *profile, uint32_t id)
+{
+	size_t low = 0, high = profile->nodes;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (profile->node[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < profile->nodes && profile->node[low].id == id ? &profile->node[low] : NULL;
+}
+
 /* Seconds per tick of the time stamp counter, from the two points that the writer left. */
 static double tick_length(const struct cpa_header *header, struct cpa_profile *profile)
 {
@@ -66,6 +81,7 @@ static void build_program(struct cpa_build *build)
 		end = build->program.released;
 	if (end < header->start_ticks)
 		end = header->start_ticks;
+	build->end = end;
 	program->exe = cpa_printable(header->exe, sizeof(header->exe));
 	program->state = header->state;
 	program->complete = header->state == CPA_COMPLETE;
@@ -105,10 +121,13 @@ struct cpa_profile *cpa_profile_build(struct cpa_dump *dump)
 	build_program(&build);
 	cpa_build_components(&build);
 	cpa_build_objects(&build);
+	cpa_build_queues(&build);
+	cpa_build_marks(&build);
 	cpa_build_pag(&build);
 	cpa_build_diagnostics(&build);
 	cpa_vector_fini(&build.program);
 	cpa_names_fini(&build.names);
+	free(build.thread);
 	free(build.total);
 	free(build.edge);
 	return build.profile;
@@ -136,7 +155,14 @@ void cpa_profile_free(struct cpa_profile *profile)
 	for (size_t i = 0; i < profile->objects; i++) {
 		free(profile->object[i].class);
 		free(profile->object[i].location);
+		free(profile->object[i].queue);
 	}
+	for (size_t i = 0; i < profile->queues; i++) {
+		free(profile->queue[i].name);
+		free(profile->queue[i].location);
+	}
+	for (size_t i = 0; i < profile->marks; i++)
+		free(profile->mark[i].name);
 	for (size_t i = 0; i < profile->nodes; i++) {
 		free(profile->node[i].site);
 		free(profile->node[i].location);
@@ -148,6 +174,8 @@ void cpa_profile_free(struct cpa_profile *profile)
 	free(profile->component);
 	free(profile->thread);
 	free(profile->object);
+	free(profile->queue);
+	free(profile->mark);
 	free(profile->node);
 	free(profile->diagnostics.note);
 	free(profile);

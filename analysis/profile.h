@@ -36,6 +36,11 @@ struct cpa_component_figures {
 	double total_s; /* process time of all threads; of an external, time blocked */
 	double critical_path_s, observed_path_s; /* its share of either path */
 	double saved_s;				 /* what zeroing it takes off the inherent path */
+	/* Of a function of an instrumented build, exact; 0 calls: of no such. */
+	uint64_t calls;
+	double inclusive_s; /* process and external time with what it called */
+	bool has_whole;	    /* what zeroing it together with what it called saves is known */
+	double whole_saved_s, whole_critical_path_s;
 };
 
 struct cpa_thread_figures {
@@ -53,12 +58,65 @@ struct cpa_object_figures {
 	const char *kind;
 	char *class;
 	char *location;
+	char *queue; /* whose own it is, or NULL */
 	enum cpa_class_by by;
 	uint64_t objects; /* ever made */
 	uint64_t acquisitions, contended, handoffs;
 	double wait_s, hold_s;
 	bool has_slot; /* the two below are known; with a shared slot, of all that share it */
 	double saved_s, critical_path_s;
+};
+
+/* Which side of a queue limits it; see balance.h. */
+enum cpa_limit {
+	CPA_LIMIT_UNKNOWN,
+	CPA_LIMIT_CONSUMERS,
+	CPA_LIMIT_PRODUCERS,
+	CPA_LIMIT_PROCESSORS,
+	CPA_LIMIT_ELSEWHERE,
+	CPA_LIMIT_MIXED,
+	CPA_LIMIT_BALANCED,
+	CPA_LIMITS
+};
+
+/* One master and several workers; see balance.h. */
+struct cpa_master_figures {
+	const char *trouble; /* why the queue has no such shape; NULL: it has */
+	uint32_t workers, best_workers;
+	double master_s, workers_s; /* all work of the master, and all processing of items */
+	double optimum;		    /* the best number of workers, not rounded */
+	double path_s, best_path_s; /* the path as the model has it, with either number */
+};
+
+/*
+ * The queues of one class together. Shares and savings are of the processing of their items; with
+ * a shared slot, of all that share it.
+ */
+struct cpa_queue_figures {
+	enum cpa_class_by by;
+	char *name;
+	char *location;
+	uint64_t queues;
+	uint64_t enqueued, dequeued, never_dequeued, twice, unmatched;
+	uint64_t services, undone; /* undone: of them those whose end the program did not tell */
+	uint64_t max_depth;	   /* of several queues: the sum of what each had at most */
+	double mean_depth;
+	double wait_s, wait_p50_s, wait_p99_s; /* of an item in the queue */
+	double service_s, services_s;	       /* of an item, and of all */
+	uint32_t producers, consumers;	       /* threads */
+	double idle, starved; /* shares of the consumers' time: waiting, without a processor */
+	double engaged;	      /* share of their work that was processing of these items */
+	double producers_path_s, consumers_path_s; /* of the threads of their classes */
+	uint32_t slot;				   /* 0: the three below are not known */
+	double critical_path_s, observed_path_s, saved_s;
+	enum cpa_limit limit;
+	struct cpa_master_figures master;
+};
+
+struct cpa_mark_figures {
+	char *name;
+	uint32_t tid; /* 0: of a thread that left no figures */
+	double at_s, critical_path_s;
 };
 
 struct cpa_node_figures {
@@ -77,7 +135,7 @@ struct cpa_mix_figures {
 struct cpa_edge_figures {
 	uint32_t from, to; /* node ids */
 	bool dependency;
-	bool own_slot; /* on_path_s and observed_s are known */
+	bool own_slot; /* observed_s is known, and on_path_s of an activity */
 	uint64_t count, followed;
 	double weight_s, on_path_s, observed_s;
 	uint32_t functions;
@@ -94,11 +152,13 @@ struct cpa_diagnostics_figures {
 
 struct cpa_profile {
 	struct cpa_program_figures program;
-	size_t components, threads, objects, nodes, edges;
+	size_t components, threads, objects, queues, marks, nodes, edges;
 	struct cpa_component_figures *component; /* by saved_s, most first */
 	struct cpa_thread_figures *thread;	 /* by row */
 	struct cpa_object_figures *object;	 /* by wait_s, most first */
-	struct cpa_node_figures *node;
+	struct cpa_queue_figures *queue;	 /* by saved_s, most first */
+	struct cpa_mark_figures *mark;		 /* by time */
+	struct cpa_node_figures *node;		 /* by id */
 	struct cpa_edge_figures *edge;
 	struct cpa_diagnostics_figures diagnostics;
 };
@@ -106,6 +166,9 @@ struct cpa_profile {
 /* Compute the profile; broken rows are counted in @dump. The caller frees it. */
 struct cpa_profile *cpa_profile_build(struct cpa_dump *dump);
 void cpa_profile_free(struct cpa_profile *profile);
+
+/* The node of @id, NULL if there is none. */
+const struct cpa_node_figures *cpa_profile_node(const struct cpa_profile *profile, uint32_t id);
 
 /* Append a sentence to the diagnostics. */
 void cpa_profile_note(struct cpa_profile *profile, const char *format, ...)

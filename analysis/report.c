@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analysis/csv.h"
 #include "analysis/json.h"
 #include "analysis/load.h"
 #include "analysis/printable.h"
@@ -25,10 +26,11 @@
 #define TOP_DEFAULT   10
 #define TOP_MAX	      1000000
 
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };
 enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 struct options {
-	bool json;
+	enum format format;
 	enum color color;
 	enum cpa_level level;
 	size_t top, width; /* width 0: find out */
@@ -40,8 +42,9 @@ static const char help[] =
 	"Show what decided how long a program ran, from a dump that cpa run left.\n"
 	"Without DUMP: the newest *.dump in the current folder.\n"
 	"\n"
-	"  --format text|json        default: text; JSON holds everything\n"
-	"  --level LEVEL             all, program, component, thread, object or pag (text)\n"
+	"  --format text|json|csv    default: text; JSON holds everything, CSV one table: that of\n"
+	"                            --level, or the components\n"
+	"  --level LEVEL             program, component, thread, object, queue, pag (text)\n"
 	"  --top N                   rows of each table (text), default 10\n"
 	"  --color auto|always|never default: auto, on a terminal unless NO_COLOR is set\n"
 	"  --width N                 columns of a line (text), default: the terminal's, or 80\n"
@@ -79,7 +82,8 @@ static enum cpa_level parse_level(const char *value)
 	for (unsigned level = 0; level < CPA_LEVELS; level++)
 		if (strcmp(value, cpa_level_name(level)) == 0)
 			return level;
-	bad_usage("--level", value, "all, program, component, thread, object or pag expected");
+	bad_usage("--level", value,
+		  "all, program, component, thread, object, queue or pag expected");
 }
 
 static enum color parse_color(const char *value)
@@ -92,13 +96,14 @@ static enum color parse_color(const char *value)
 	bad_usage("--color", value, "auto, always or never expected");
 }
 
-static bool parse_format(const char *value)
+static enum format parse_format(const char *value)
 {
-	if (strcmp(value, "csv") == 0)
-		bad_usage("--format", value, "not written by this release; use json");
-	if (strcmp(value, "text") != 0 && strcmp(value, "json") != 0)
-		bad_usage("--format", value, "text or json expected");
-	return value[0] == 'j';
+	static const char *const names[] = { "text", "json", "csv" };
+
+	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(value, names[i]) == 0)
+			return i;
+	bad_usage("--format", value, "text, json or csv expected");
 }
 
 static struct options parse_options(int argc, char **argv)
@@ -120,7 +125,7 @@ static struct options parse_options(int argc, char **argv)
 	while ((option = getopt_long(argc, argv, ":", known, NULL)) != -1) {
 		switch (option) {
 		case 'f':
-			options.json = parse_format(optarg);
+			options.format = parse_format(optarg);
 			break;
 		case 'l':
 			options.level = parse_level(optarg);
@@ -207,8 +212,10 @@ static int write_report(const struct cpa_profile *profile, const struct options 
 	struct cpa_page page = make_page(options);
 	int ret = 0;
 
-	if (options->json)
+	if (options->format == FORMAT_JSON)
 		ret = cpa_json_write(profile, stdout);
+	else if (options->format == FORMAT_CSV)
+		cpa_csv_write(profile, options->level, stdout);
 	else
 		cpa_text_write(profile, &page, options->level, options->top);
 	if (fflush(stdout) || ferror(stdout) || ret < 0) {

@@ -217,7 +217,8 @@ struct cpa_place cpa_symbols_code(struct cpa_symbols *symbols, uint32_t row, uin
 }
 
 /* The ELF symbol knows the name with its namespaces, DWARF the part and where it is declared. */
-struct cpa_place cpa_symbols_variable(struct cpa_symbols *symbols, uint32_t row, uint64_t address)
+struct cpa_place cpa_symbols_variable(struct cpa_symbols *symbols, uint32_t row, uint64_t address,
+				      bool whole)
 {
 	struct module *module = find_module(symbols, row);
 	uint64_t in_file;
@@ -237,7 +238,7 @@ struct cpa_place cpa_symbols_variable(struct cpa_symbols *symbols, uint32_t row,
 	symbol = find_symbol(module, in_file + bias, &offset);
 	if (!module->variables)
 		module->variables = cpa_variables_open(module->file);
-	cpa_variables_find(module->variables, in_file, &found);
+	cpa_variables_find(module->variables, in_file, whole, &found);
 	if (!found.name && !symbol)
 		return place;
 	free(place.name);

@@ -33,9 +33,12 @@ void cpa_symbols_close(struct cpa_symbols *symbols);
 struct cpa_place cpa_symbols_code(struct cpa_symbols *symbols, uint32_t module, uint64_t address,
 				  bool returned);
 
-/* The same for a variable, or the part of one. */
+/*
+ * The same for a variable, or the part of one. @whole: of a struct that begins there, the struct,
+ * not its first member.
+ */
 struct cpa_place cpa_symbols_variable(struct cpa_symbols *symbols, uint32_t module,
-				      uint64_t address);
+				      uint64_t address, bool whole);
 
 /*
  * Why the module in row @module (1 to count) gave no names: a sentence, owned by @symbols; NULL

@@ -55,6 +55,28 @@ void cpa_page_paragraph(const struct cpa_page *page, enum cpa_style style, size_
 	}
 }
 
+void cpa_page_heading(const struct cpa_page *page, const char *heading)
+{
+	fputc('\n', page->out);
+	cpa_page_put(page, CPA_STRONG, heading);
+	fputc('\n', page->out);
+}
+
+void cpa_page_foot(const struct cpa_page *page, size_t count, size_t top, const char *note)
+{
+	char *text;
+
+	if (count <= top && !note)
+		return;
+	if (count <= top)
+		text = xstrdup(note);
+	else
+		text = cpa_format_text("%zu more (--top %zu shows all).%s%s", count - top, count,
+				       note ? " " : "", note ? note : "");
+	cpa_page_paragraph(page, CPA_FAINT, 0, text);
+	free(text);
+}
+
 void cpa_table_column(struct cpa_table_text *table, const char *head, bool name)
 {
 	table->name[table->columns] = name;

@@ -37,6 +37,12 @@ void cpa_page_put(const struct cpa_page *page, enum cpa_style style, const char 
 void cpa_page_paragraph(const struct cpa_page *page, enum cpa_style style, size_t indent,
 			const char *text);
 
+/* Write @heading, with an empty line in front. */
+void cpa_page_heading(const struct cpa_page *page, const char *heading);
+
+/* Write what was left out of a table of @count rows of which it shows @top, and @note or NULL. */
+void cpa_page_foot(const struct cpa_page *page, size_t count, size_t top, const char *note);
+
 /* Add a column; @name: of names. The text of @head must outlive @table. */
 void cpa_table_column(struct cpa_table_text *table, const char *head, bool name);
 

@@ -10,6 +10,7 @@
 #include "analysis/guidance.h"
 #include "analysis/names.h"
 #include "analysis/printable.h"
+#include "analysis/sections.h"
 
 #define LABEL 15 /* columns of the labels in the heading */
 
@@ -21,34 +22,11 @@ const char *cpa_level_name(enum cpa_level level)
 		[CPA_LEVEL_COMPONENT] = "component",
 		[CPA_LEVEL_THREAD] = "thread",
 		[CPA_LEVEL_OBJECT] = "object",
+		[CPA_LEVEL_QUEUE] = "queue",
 		[CPA_LEVEL_PAG] = "pag",
 	};
 
 	return names[level];
-}
-
-/* A heading, and the table under it. */
-static void put_heading(const struct cpa_page *page, const char *heading)
-{
-	fputc('\n', page->out);
-	cpa_page_put(page, CPA_STRONG, heading);
-	fputc('\n', page->out);
-}
-
-/* What was left out of a table of @count rows, and a note below it. */
-static void put_foot(const struct cpa_page *page, size_t count, size_t top, const char *note)
-{
-	char *text;
-
-	if (count <= top && !note)
-		return;
-	if (count <= top)
-		text = xstrdup(note);
-	else
-		text = cpa_format_text("%zu more (--top %zu shows all).%s%s", count - top, count,
-				       note ? " " : "", note ? note : "");
-	cpa_page_paragraph(page, CPA_FAINT, 0, text);
-	free(text);
 }
 
 static void put_program(const struct cpa_page *page, const struct cpa_program_figures *program)
@@ -121,7 +99,7 @@ static void put_components(const struct cpa_page *page, const struct cpa_profile
 	struct cpa_table_text table = { 0 };
 	size_t shown = 0;
 
-	put_heading(page, "What the run would gain if one component cost nothing");
+	cpa_page_heading(page, "What the run would gain if one component cost nothing");
 	cpa_table_column(&table, "saves", false);
 	cpa_table_column(&table, "path", false);
 	cpa_table_column(&table, "wall", false);
@@ -150,7 +128,7 @@ static void put_components(const struct cpa_page *page, const struct cpa_profile
 					      "" });
 	}
 	cpa_table_end(&table, page);
-	put_foot(
+	cpa_page_foot(
 		page, shown, top,
 		"path, wall: shares of the critical and of the observed path. Savings do not add up "
 		"where components overlap: a lock and what is done under it, a thread and its "
@@ -171,7 +149,7 @@ static void put_threads(const struct cpa_page *page, const struct cpa_profile *p
 	struct cpa_thread_figures *sorted = xcalloc(profile->threads + 1, sizeof(*sorted));
 	struct cpa_table_text table = { 0 };
 
-	put_heading(page, "Threads");
+	cpa_page_heading(page, "Threads");
 	cpa_table_column(&table, "id", false);
 	cpa_table_column(&table, "CPU", false);
 	cpa_table_column(&table, "wait", false);
@@ -197,7 +175,7 @@ static void put_threads(const struct cpa_page *page, const struct cpa_profile *p
 							     thread->start_routine });
 	}
 	cpa_table_end(&table, page);
-	put_foot(page, profile->threads, top, NULL);
+	cpa_page_foot(page, profile->threads, top, NULL);
 	free(sorted);
 }
 
@@ -215,19 +193,22 @@ static struct cpa_figure mark(double seconds, double largest)
 /* "mutex q.lock"; classes known by a site are called "mutex from init" anyway. */
 static char *describe_class(const struct cpa_object_figures *object)
 {
+	const char *own = object->queue ? "+ " : "";
+
 	if (object->by != CPA_BY_VARIABLE)
-		return xstrdup(object->class);
-	return cpa_format_text("%s %s", object->kind, object->class);
+		return cpa_format_text("%s%s", own, object->class);
+	return cpa_format_text("%s%s %s", own, object->kind, object->class);
 }
 
 static void put_objects(const struct cpa_page *page, const struct cpa_profile *profile, size_t top)
 {
 	struct cpa_table_text table = { 0 };
 	double wait = 0, hold = 0, saved = 0;
+	bool queues = false;
 
 	if (profile->objects == 0)
 		return;
-	put_heading(page, "Locks and other objects, by class");
+	cpa_page_heading(page, "Locks and other objects, by class");
 	cpa_table_column(&table, "waited ", false);
 	cpa_table_column(&table, "held ", false);
 	cpa_table_column(&table, "saves ", false);
@@ -238,6 +219,7 @@ static void put_objects(const struct cpa_page *page, const struct cpa_profile *p
 	for (size_t i = 0; i < profile->objects; i++) {
 		const struct cpa_object_figures *object = &profile->object[i];
 
+		queues |= object->queue != NULL;
 		wait = object->wait_s > wait ? object->wait_s : wait;
 		hold = object->hold_s > hold ? object->hold_s : hold;
 		saved = object->saved_s > saved ? object->saved_s : saved;
@@ -260,7 +242,10 @@ static void put_objects(const struct cpa_page *page, const struct cpa_profile *p
 		free(class);
 	}
 	cpa_table_end(&table, page);
-	put_foot(page, profile->objects, top, "* waits most, held most, would gain most.");
+	cpa_page_foot(page, profile->objects, top,
+		      queues ? "* waits most, held most, would gain most. + a queue's own: on the "
+			       "critical path its items are the dependencies." :
+			       "* waits most, held most, would gain most.");
 }
 
 static int compare_edges(const void *a, const void *b)
@@ -281,19 +266,8 @@ static int compare_edges(const void *a, const void *b)
 /* "unlock push (queue.c:90)" */
 static char *describe_node(const struct cpa_profile *profile, uint32_t id)
 {
-	const struct cpa_node_figures *node = NULL;
-	size_t low = 0, high = profile->nodes;
+	const struct cpa_node_figures *node = cpa_profile_node(profile, id);
 
-	while (low < high && !node) { /* nodes are in the order of their ids */
-		size_t middle = low + (high - low) / 2;
-
-		if (profile->node[middle].id == id)
-			node = &profile->node[middle];
-		else if (profile->node[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
 	if (!node || !node->site)
 		return xstrdup(node ? node->kind : "?");
 	if (!node->location)
@@ -307,7 +281,7 @@ static void put_pag(const struct cpa_page *page, const struct cpa_profile *profi
 	struct cpa_edge_figures *sorted = xcalloc(profile->edges + 1, sizeof(*sorted));
 	struct cpa_table_text table = { 0 };
 
-	put_heading(page, "Activity graph, edges by time on the critical path");
+	cpa_page_heading(page, "Activity graph, edges by time on the critical path");
 	cpa_table_column(&table, "on path", false);
 	cpa_table_column(&table, "weight", false);
 	cpa_table_column(&table, "count", false);
@@ -326,13 +300,14 @@ static void put_pag(const struct cpa_page *page, const struct cpa_profile *profi
 
 		cpa_table_row(&table,
 			      (const char *const[]){
-				      edge->own_slot ? on_path.text : "?", weight.text, count.text,
+				      edge->own_slot || edge->dependency ? on_path.text : "?",
+				      weight.text, count.text,
 				      edge->dependency ? "dependency" : "activity", from, to });
 		free(from);
 		free(to);
 	}
 	cpa_table_end(&table, page);
-	put_foot(page, profile->edges, top, NULL);
+	cpa_page_foot(page, profile->edges, top, NULL);
 	free(sorted);
 }
 
@@ -363,7 +338,7 @@ static void put_diagnostics(const struct cpa_page *page,
 				     cpa_format_count(diagnostics->samples).text,
 				     cpa_format_count(diagnostics->samples_lost).text);
 
-	put_heading(page, "The profiler itself");
+	cpa_page_heading(page, "The profiler itself");
 	cpa_page_paragraph(page, CPA_PLAIN, 2, text);
 	free(text);
 	for (size_t i = 0; i < diagnostics->notes; i++) {
@@ -383,8 +358,14 @@ void cpa_text_write(const struct cpa_profile *profile, const struct cpa_page *pa
 		put_paths(page, &profile->program);
 	if (all || level == CPA_LEVEL_COMPONENT)
 		put_components(page, profile, top);
+	if (all || level == CPA_LEVEL_COMPONENT)
+		cpa_text_procedures(page, profile, top);
 	if (all || level == CPA_LEVEL_PROGRAM)
 		put_guidance(page, profile);
+	if (all || level == CPA_LEVEL_QUEUE)
+		cpa_text_queues(page, profile, top);
+	if (all || level == CPA_LEVEL_PROGRAM)
+		cpa_text_marks(page, profile, top);
 	if (all || level == CPA_LEVEL_THREAD)
 		put_threads(page, profile, top);
 	if (all || level == CPA_LEVEL_OBJECT)

@@ -76,6 +76,7 @@ static void add_edge_cache(struct cpa_build *build, const struct cpa_thread *thr
 		edge->count += cache->count;
 		edge->weight += cache->weight;
 		edge->followed += cache->followed;
+		edge->followed_weight += cache->followed_weight;
 		for (unsigned k = 0; k < CPA_MIX; k++)
 			cpa_build_mix(edge, cache->mix[k]);
 	}
@@ -110,6 +111,21 @@ static void add_figures(struct cpa_build *build, const struct reading *reading)
 	profile->diagnostics.probe_s += figures->probe_s;
 }
 
+static void keep_row(struct cpa_build *build, uint32_t row, const struct cpa_thread *thread)
+{
+	const struct cpa_component *class = cpa_names_row(&build->names, thread->component);
+
+	build->thread[row - 1] = (struct cpa_build_thread){
+		.id = thread->key,
+		.tid = thread->tid,
+		.slot = class && class->kind == CPA_THREAD ? class->slot : 0,
+		.process = thread->process,
+		.external = thread->external,
+		.runqueue = thread->runqueue,
+		.wait = thread->wait,
+	};
+}
+
 /* Join the paths of @reading; of the observed paths keep that which ended the program. */
 static void add_paths(struct cpa_build *build, uint32_t row, const struct reading *reading)
 {
@@ -134,6 +150,7 @@ void cpa_build_threads(struct cpa_build *build)
 	uint32_t rows = dump->rows[CPA_TABLE_THREADS];
 	struct reading *reading = xcalloc(1, sizeof(*reading));
 
+	build->thread = xcalloc(rows + 1, sizeof(*build->thread));
 	build->profile->thread = xcalloc(rows + 1, sizeof(*build->profile->thread));
 	cpa_vector_init(&reading->path, dump->header.slots);
 	cpa_vector_init(&reading->retired, dump->header.slots);
@@ -150,6 +167,7 @@ void cpa_build_threads(struct cpa_build *build)
 			add_paths(build, row, reading);
 		else
 			dump->broken_paths++;
+		keep_row(build, row, thread);
 		add_totals(build, thread);
 		add_edge_cache(build, thread);
 		build->cpu += cpu_ticks(thread);

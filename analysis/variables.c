@@ -155,8 +155,16 @@ static bool descend(Dwarf_Die *type, Dwarf_Word *offset, char *step, size_t room
 	}
 }
 
+static bool is_struct(Dwarf_Die *type)
+{
+	Dwarf_Die peeled;
+	int tag = dwarf_peel_type(type, &peeled) == 0 ? dwarf_tag(&peeled) : 0;
+
+	return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type;
+}
+
 /* "[2].lock": what lies at @offset of a variable of @type. */
-static char *describe_part(Dwarf_Die *type, Dwarf_Word offset)
+static char *describe_part(Dwarf_Die *type, Dwarf_Word offset, bool whole)
 {
 	char part[PART_MAX] = "";
 	size_t used = 0;
@@ -165,6 +173,8 @@ static char *describe_part(Dwarf_Die *type, Dwarf_Word offset)
 		char step[PART_MAX];
 		Dwarf_Word inside = offset;
 
+		if (whole && offset == 0 && is_struct(type))
+			break;
 		if (!descend(type, &inside, step, sizeof(step)))
 			break;
 		offset = inside;
@@ -189,7 +199,7 @@ static char *describe_location(Dwarf_Die *die)
 	return location;
 }
 
-void cpa_variables_find(struct cpa_variables *variables, uint64_t address,
+void cpa_variables_find(struct cpa_variables *variables, uint64_t address, bool whole,
 			struct cpa_variable *found)
 {
 	*found = (struct cpa_variable){ 0 };
@@ -203,7 +213,7 @@ void cpa_variables_find(struct cpa_variables *variables, uint64_t address,
 		if (!name || !type_of(&variable->die, &type))
 			continue;
 		found->name = cpa_printable(name, SIZE_MAX);
-		found->part = describe_part(&type, address - variable->start);
+		found->part = describe_part(&type, address - variable->start, whole);
 		found->location = describe_location(&variable->die);
 		return;
 	}

@@ -9,6 +9,7 @@
 #define CPA_ANALYSIS_VARIABLES_H
 
 #include <elfutils/libdwfl.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct cpa_variables;
@@ -24,8 +25,11 @@ struct cpa_variable {
 struct cpa_variables *cpa_variables_open(Dwfl_Module *file);
 void cpa_variables_close(struct cpa_variables *variables); /* NULL is no variables */
 
-/* Describe the variable that holds @address, which is one of the file. */
-void cpa_variables_find(struct cpa_variables *variables, uint64_t address,
+/*
+ * Describe the variable that holds @address, which is one of the file. @whole: and of a struct that
+ * begins there, the struct, not its first member.
+ */
+void cpa_variables_find(struct cpa_variables *variables, uint64_t address, bool whole,
 			struct cpa_variable *found);
 void cpa_variable_fini(struct cpa_variable *variable);
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/rseq.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -11,7 +12,9 @@
 #include <unistd.h>
 
 #define MS		 1000000u
-#define FIRST_DESCRIPTOR 500 /* ours are out of the way of programs that count theirs */
+#define SHORT_GAP	 50000u /* ns */
+#define PROBE_MOST	 2000u	/* ticks of an operation of ours, to begin with */
+#define FIRST_DESCRIPTOR 500	/* ours are out of the way of programs that count theirs */
 
 uint64_t cpa_clock_armed;
 uint64_t cpa_clock_rebase_ticks;
@@ -42,27 +45,52 @@ uint64_t cpa_clock_ticks(uint64_t ns)
 	return (uint64_t)((unsigned __int128)ns * __atomic_load_n(&rate, __ATOMIC_RELAXED) >> 20);
 }
 
+uint64_t cpa_clock_at(clockid_t clock, const struct timespec *t, uint64_t now)
+{
+	uint64_t ns = now_ns(clock),
+		 then = (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
+	uint64_t ago = then < ns ? cpa_clock_ticks(ns - then) : 0;
+
+	return ago < now ? now - ago : 0;
+}
+
 static uint64_t *rseq_word(void)
 {
 	return (uint64_t *)((char *)__builtin_thread_pointer() + __rseq_offset +
 			    offsetof(struct rseq, rseq_cs));
 }
 
-/* A thread that slept must find its word cleared, every time. */
+static long switches(void)
+{
+	struct rusage usage;
+
+	return syscall(SYS_getrusage, RUSAGE_THREAD, &usage) ? 0 : usage.ru_nvcsw;
+}
+
+/*
+ * A thread that slept must find its word cleared, every time. A short sleep may be over before the
+ * thread gives its processor up: that one tells nothing.
+ */
 static bool rseq_detects(void)
 {
 	volatile uint64_t *word = rseq_word();
 	struct timespec t = { 0, 1000 };
+	int slept = 0;
 
 	if (!__rseq_size)
 		return false;
-	for (int i = 0; i < 5; i++) {
+	for (int i = 0; i < 50 && slept < 5; i++) {
+		long before = switches();
+
 		*word = (uintptr_t)&never;
 		syscall(SYS_nanosleep, &t, NULL);
+		if (switches() == before)
+			continue;
 		if (*word)
 			return false;
+		slept++;
 	}
-	return true;
+	return slept == 5;
 }
 
 /* The counter against CLOCK_MONOTONIC, tightly. */
@@ -200,15 +228,25 @@ static uint64_t rebase(struct cpa_clock *c, uint64_t *now)
 	return cpu;
 }
 
-/* Of a @gap without a processor: how long the thread was ready to run. */
-static uint64_t ready_part(struct cpa_clock *c, uint64_t gap)
+/*
+ * Of a @gap without a processor: how long the thread was ready to run. Asking the kernel costs more
+ * than a microsecond, so short waits (@blocked) are left until there is a millisecond of them, and
+ * have their share of the delay counted with the gap that comes last.
+ */
+static uint64_t ready_part(struct cpa_clock *c, uint64_t gap, bool blocked)
 {
 	uint64_t delay, ready;
 
+	c->unread += gap;
+	if (blocked && gap < cpa_clock_ticks(SHORT_GAP) && c->unread < cpa_clock_ticks(MS))
+		return 0;
 	if (!read_delay(c, &delay))
 		return 0;
 	ready = cpa_clock_ticks(delay - c->delay_ns);
+	if (c->unread > gap)
+		ready = (uint64_t)((unsigned __int128)ready * gap / c->unread);
 	c->delay_ns = delay;
+	c->unread = 0;
 	return ready < gap ? ready : gap;
 }
 
@@ -230,10 +268,8 @@ uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool b
 	gap = wall - e->process;
 	e->runqueue = 0;
 	/* Below two microseconds it is an interrupt or the imprecision of the pair, not a switch. */
-	if (blocked)
-		e->runqueue = ready_part(c, gap);
-	else if (gap > cpa_clock_ticks(2000))
-		e->runqueue = ready_part(c, gap);
+	if (blocked || gap > cpa_clock_ticks(2000))
+		e->runqueue = ready_part(c, gap, blocked);
 	else
 		e->runqueue = gap;
 	/* What is left of a preemption is the switch itself. */
@@ -242,10 +278,21 @@ uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool b
 	e->external = gap - e->runqueue;
 	c->last = now;
 	c->rebased = now;
+	c->tick++;
 	cpa_diag(CPA_DIAG_CLOCK_SLOW);
 	cpa_clock_note(now, false);
 	errno = err;
 	return now;
+}
+
+void cpa_clock_measure(struct cpa_clock *c, struct cpa_elapsed *e)
+{
+	cpa_clock_stamp(c, e);
+	/* A mean of the last few, without those that were interrupted. */
+	if (!c->probe)
+		c->probe = 16 * (uint32_t)(e->process < PROBE_MOST ? e->process : PROBE_MOST);
+	else if (e->process < c->probe / 4 + PROBE_MOST / 8)
+		c->probe += (uint32_t)e->process - c->probe / 16;
 }
 
 void cpa_clock_start(struct cpa_clock *c)
@@ -253,8 +300,8 @@ void cpa_clock_start(struct cpa_clock *c)
 	uint64_t now, cpu;
 
 	c->detector = cpa_header()->clock == CPA_CLOCK_RSEQ ? rseq_word() : &never_armed;
-	c->schedstat = -1;
-	read_delay(c, &c->delay_ns);
+	c->schedstat = -1; /* opened when first needed; the delay counts from the thread's birth */
+	c->skips = CPA_CLOCK_SKIPS;
 	cpu = rebase(c, &now);
 	c->last = now;
 	c->rebased = now;

@@ -13,7 +13,11 @@
 #ifndef CPA_PRELOAD_CLOCK_H
 #define CPA_PRELOAD_CLOCK_H
 
+#include <time.h>
+
 #include "shadow/session.h"
+
+#define CPA_CLOCK_SKIPS 64u
 
 #ifndef __x86_64__
 #error "cpa needs x86-64: preload/clock.h is the place to add a processor"
@@ -25,8 +29,12 @@ struct cpa_clock {
 	uint64_t cpu;	   /* process time accounted for so far, ticks of the thread's CPU clock */
 	uint64_t rebased;  /* counter when `cpu` was last compared with the kernel's clock */
 	uint64_t delay_ns; /* run-queue delay (schedstat) when last read */
+	uint64_t unread;   /* ticks without a processor since then */
 	int schedstat;	   /* descriptor, -1: none yet, -2: not to be had */
 	uint64_t file;	   /* its inode */
+	uint32_t probe;	   /* 16 times what an operation of ours usually takes, ticks */
+	uint32_t skips;	   /* until it is measured again */
+	uint32_t tick;	   /* moves on when the thread may have been switched out, or was sampled */
 };
 
 /* What happened between two stamps; ticks. process + runqueue + external = wall. */
@@ -48,12 +56,18 @@ CPA_HIDDEN void cpa_clock_stop(struct cpa_clock *c);
 /* Ticks of @ns nanoseconds. */
 CPA_HIDDEN uint64_t cpa_clock_ticks(uint64_t ns);
 
+/* The counter when @clock showed @t, which is past: @now at most. */
+CPA_HIDDEN uint64_t cpa_clock_at(clockid_t clock, const struct timespec *t, uint64_t now);
+
 /* Note both clocks in the header, if that was not done lately or @always. */
 CPA_HIDDEN void cpa_clock_note(uint64_t now, bool always);
 
 /* As cpa_clock_stamp(), by asking the kernel. @blocked: the thread waited, however short. */
 CPA_HIDDEN uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool blocked,
 					 uint64_t now);
+
+/* The time since the last stamp was our own: as cpa_clock_stamp(), and learn how long it was. */
+CPA_HIDDEN void cpa_clock_measure(struct cpa_clock *c, struct cpa_elapsed *e);
 
 /* Descriptor that every armed detector points to; see clock.c. */
 extern CPA_HIDDEN uint64_t cpa_clock_armed;
@@ -77,13 +91,38 @@ static inline uint64_t cpa_clock_stamp(struct cpa_clock *c, struct cpa_elapsed *
 	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the counter is read before the detector */
 	if (unlikely(*c->detector != cpa_clock_armed || now - c->rebased > cpa_clock_rebase_ticks))
 		return cpa_clock_stamp_slow(c, e, false, now);
-	/* Counters of two cores may differ by less than a hand-off takes, but do not trust it. */
+	/* cpa_clock_skip() may have gone too far: what it took for ours is not counted again. */
 	e->process = now > c->last ? now - c->last : 0;
 	e->runqueue = 0;
 	e->external = 0;
 	c->cpu += e->process;
-	c->last = now;
+	c->last += e->process;
 	return now;
+}
+
+/* As cpa_clock_stamp(), after an original that may have blocked. */
+static inline uint64_t cpa_clock_stamp_waited(struct cpa_clock *c, struct cpa_elapsed *e)
+{
+	uint64_t now = cpa_clock_now();
+
+	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* as above */
+	if (*c->detector != cpa_clock_armed)
+		return cpa_clock_stamp_slow(c, e, true, now);
+	return cpa_clock_stamp(c, e);
+}
+
+/*
+ * The time since the last stamp was our own and short: let the next activity begin when such an
+ * operation usually ends, without a look at the clock. Return the ticks passed over. What this is
+ * wrong by goes to the program's activity; its mean is about 0, as every 64th time is measured.
+ */
+static inline uint64_t cpa_clock_skip(struct cpa_clock *c)
+{
+	uint64_t ticks = c->probe / 16;
+
+	c->last += ticks;
+	c->cpu += ticks;
+	return ticks;
 }
 
 #endif

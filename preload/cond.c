@@ -18,6 +18,9 @@
 #define VERSION	  "GLIBC_2.3.2" /* the older ones have another pthread_cond_t: cond_old.c */
 #define EVERYBODY UINT32_MAX
 
+/* Bit of a pthread_cond_t's __wrefs: glibc's __PTHREAD_COND_CLOCK_MONOTONIC_MASK. */
+#define ON_MONOTONIC 2u
+
 /* A wait under way. w is NULL if it is not tracked. */
 struct waiting {
 	struct cpa_worker *w;
@@ -26,6 +29,8 @@ struct waiting {
 	uint32_t depth; /* of the mutex; 0: we do not know it as held */
 	bool slept;
 	int ret;
+	clockid_t clock;
+	const struct timespec *until; /* NULL: for ever */
 };
 
 static void begin(struct waiting *wait)
@@ -34,6 +39,8 @@ static void begin(struct waiting *wait)
 	struct cpa_object *cond = cpa_object_of(w, wait->cond, CPA_COND, wait->caller);
 	struct cpa_object *mutex = cpa_object_of(w, wait->mutex, CPA_MUTEX, wait->caller);
 
+	if (mutex)
+		cpa_section_time(w, mutex);
 	wait->arrived = cpa_event(w, CPA_EV_SLEEP, wait->caller, cond ? cond->class : 0);
 	if (mutex)
 		wait->depth = cpa_section_end(w, mutex, wait->arrived);
@@ -45,12 +52,25 @@ static void begin(struct waiting *wait)
 	cpa_leave();
 }
 
+/*
+ * The wait timed out: until then it was external time (design 4); what came after was a wait for
+ * the mutex, which others may have held.
+ */
+static void timed_out(const struct waiting *wait, struct cpa_wait *result)
+{
+	result->arrived = cpa_clock_at(wait->clock, wait->until, result->now);
+	if (result->arrived < wait->arrived)
+		result->arrived = wait->arrived;
+	cpa_unexplained(wait->w, CPA_EXT_TIMEOUT, result->arrived - wait->arrived);
+}
+
 /* The wait is over, by whatever way; the mutex is held unless the original refused the call. */
 static void end(struct waiting *wait)
 {
 	struct cpa_worker *w = wait->w;
 	struct cpa_wait result = { .arrived = wait->arrived };
 	struct cpa_object *cond, *mutex;
+	uint64_t arrived;
 	bool woken = wait->ret == 0 || wait->ret == EOWNERDEAD;
 	bool locked = woken || wait->ret == ETIMEDOUT || wait->ret == ECANCELED;
 
@@ -59,6 +79,9 @@ static void end(struct waiting *wait)
 	result.now = cpa_waited(w);
 	cond = cpa_object_of(w, wait->cond, CPA_COND, wait->caller);
 	mutex = cpa_object_of(w, wait->mutex, CPA_MUTEX, wait->caller);
+	if (wait->ret == ETIMEDOUT && wait->until)
+		timed_out(wait, &result);
+	arrived = result.arrived;
 	if (cond && wait->slept)
 		cpa_wait_end(&w->self, cond, woken, locked ? mutex : NULL, &result);
 	else
@@ -73,10 +96,9 @@ static void end(struct waiting *wait)
 	if (!result.matched) {
 		if (woken)
 			cpa_diag(CPA_DIAG_UNMATCHED_WAKES);
-		cpa_unexplained(w, woken ? CPA_EXT_UNSEEN : CPA_EXT_TIMEOUT,
-				result.now - wait->arrived);
+		cpa_unexplained(w, woken ? CPA_EXT_UNSEEN : CPA_EXT_TIMEOUT, result.now - arrived);
 	} else if (result.from) {
-		cpa_dependency(&w->self, &result, result.now - wait->arrived);
+		cpa_dependency(&w->self, &result, result.now - arrived);
 	}
 	if (mutex && wait->depth)
 		cpa_section_begin(w, mutex, wait->depth, result.now);
@@ -123,6 +145,8 @@ CPA_EXPORT int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m,
 
 	if (unlikely(!wait.w))
 		return REAL_VERSION(pthread_cond_timedwait, VERSION)(c, m, until);
+	wait.clock = c->__data.__wrefs & ON_MONOTONIC ? CLOCK_MONOTONIC : CLOCK_REALTIME;
+	wait.until = until;
 	WAIT(wait, REAL_VERSION(pthread_cond_timedwait, VERSION)(c, m, until));
 	return wait.ret;
 }
@@ -134,6 +158,8 @@ CPA_EXPORT int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clo
 
 	if (unlikely(!wait.w))
 		return REAL(pthread_cond_clockwait)(c, m, clock, until);
+	wait.clock = clock;
+	wait.until = until;
 	WAIT(wait, REAL(pthread_cond_clockwait)(c, m, clock, until));
 	return wait.ret;
 }
@@ -163,6 +189,8 @@ CPA_EXPORT int cnd_timedwait(cnd_t *restrict c, mtx_t *restrict m,
 
 	if (unlikely(!wait.w))
 		return REAL(cnd_timedwait)(c, m, until);
+	wait.clock = CLOCK_REALTIME;
+	wait.until = until;
 	WAIT(wait, posix_of(ret = REAL(cnd_timedwait)(c, m, until)));
 	return ret;
 }

@@ -24,6 +24,7 @@
 
 #include "preload/real.h"
 #include "preload/track.h"
+#include "preload/uv.h"
 
 /* The thread came back from a call that may have blocked. errno is kept. */
 static __attribute__((noinline, cold)) void blocked(enum cpa_external kind, uint64_t caller)
@@ -59,6 +60,23 @@ static inline bool was_blocked(void)
 		if (was_blocked())                            \
 			blocked(kind, CPA_CALLER());          \
 		return ret;                                   \
+	}
+
+/* What libuv's loop blocks in. */
+#define EVENTS(type, name, parameters, arguments)                        \
+	CPA_EXPORT type name parameters                                  \
+	{                                                                \
+		struct cpa_loop_wait wait = cpa_loop_wait(CPA_CALLER()); \
+		type ret;                                                \
+                                                                         \
+		if (!wait.w && was_blocked())                            \
+			blocked(CPA_EXT_OTHER, CPA_CALLER());            \
+		ret = REAL(name) arguments;                              \
+		if (unlikely(wait.w))                                    \
+			cpa_loop_woken(&wait);                           \
+		else if (was_blocked())                                  \
+			blocked(CPA_EXT_POLL, CPA_CALLER());             \
+		return ret;                                              \
 	}
 
 /* Fortified callers use these; they are in no header. */
@@ -120,11 +138,11 @@ BLOCKING(int, pselect,
 	 (int n, fd_set *restrict in, fd_set *restrict out, fd_set *restrict except,
 	  const struct timespec *restrict timeout, const sigset_t *restrict mask),
 	 (n, in, out, except, timeout, mask), CPA_EXT_POLL)
-BLOCKING(int, epoll_wait, (int fd, struct epoll_event *events, int n, int timeout),
-	 (fd, events, n, timeout), CPA_EXT_POLL)
-BLOCKING(int, epoll_pwait,
-	 (int fd, struct epoll_event *events, int n, int timeout, const sigset_t *mask),
-	 (fd, events, n, timeout, mask), CPA_EXT_POLL)
+EVENTS(int, epoll_wait, (int fd, struct epoll_event *events, int n, int timeout),
+       (fd, events, n, timeout))
+EVENTS(int, epoll_pwait,
+       (int fd, struct epoll_event *events, int n, int timeout, const sigset_t *mask),
+       (fd, events, n, timeout, mask))
 
 BLOCKING(int, accept, (int fd, __SOCKADDR_ARG from, socklen_t *restrict length), (fd, from, length),
 	 CPA_EXT_ACCEPT)

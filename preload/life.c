@@ -15,8 +15,10 @@
 #include "preload/function.h"
 #include "preload/log.h"
 #include "preload/real.h"
+#include "preload/region.h"
 #include "preload/settings.h"
 #include "preload/track.h"
+#include "shadow/call.h"
 #include "shadow/component.h"
 #include "shadow/heap.h"
 #include "shadow/table.h"
@@ -51,12 +53,15 @@ static void end_worker(struct cpa_worker *w)
 
 	cpa_reenter();
 	now = cpa_event(w, CPA_EV_EXIT, 0, 0);
+	cpa_region_leave(w);
 	cpa_sampler_stop(&w->sampler);
 	cpa_clock_stop(&w->clock);
 	cpa_tls.worker = NULL;
 	cpa_tls.left = true;
 	cpa_tls.row = w->self.number;
 	cpa_thread_end(&w->self, now);
+	if (w->calls)
+		cpa_calls_free(w->calls);
 	cpa_heap_free(w);
 	cpa_leave();
 }
@@ -247,6 +252,7 @@ void cpa_life_end(void)
 		return;
 	w = cpa_enter();
 	if (w) {
+		cpa_region_leave(w);
 		finish(w->self.number, cpa_event(w, CPA_EV_EXIT, CPA_CALLER(), 0));
 		/* What this thread does on its way out is not the program's run. */
 		cpa_tls.left = true;

@@ -3,6 +3,30 @@
 
 #include "shadow/component.h"
 
+#define RUN 64u /* timed uses in a row that make a lock one thread's */
+
+/* Another thread's lock is ours now: what its path may be short of. */
+static void take_from_user(struct cpa_object *o, uint64_t now)
+{
+	uint64_t bound = now > o->path.released ? now - o->path.released : 0;
+
+	cpa_diag(CPA_DIAG_UNTIMED_HANDOFFS);
+	cpa_diag_add(CPA_DIAG_UNTIMED_TICKS, bound);
+	o->user = 0;
+	o->lost++;
+}
+
+/* A timed use begins: does it go on a run of one thread's? */
+static void count_run(struct cpa_worker *w, struct cpa_object *o, bool same, uint64_t now)
+{
+	if (o->user && o->user != w->self.id)
+		take_from_user(o, now);
+	o->run = same ? o->run + 1 : 1;
+	if (o->run >= RUN << (o->lost < 16 ? o->lost : 16) && cpa_sampler_ticks(&w->sampler))
+		o->user = w->self.id;
+	o->tick = w->clock.tick;
+}
+
 static uint32_t class_of(const struct cpa_object *o)
 {
 	return o ? o->class : 0;
@@ -28,7 +52,15 @@ void cpa_section_begin(struct cpa_worker *w, struct cpa_object *o, uint32_t dept
 	o->depth = depth;
 	o->since = now;
 	o->acquisitions++;
-	cpa_hold(&w->self, cpa_component_slot(o->class));
+	cpa_hold(&w->self, o->slot);
+}
+
+void cpa_section_time(struct cpa_worker *w, struct cpa_object *o)
+{
+	if (likely(o->since) || o->holder != w->self.id)
+		return;
+	o->since = w->clock.last; /* it began later, by a sample's time at most */
+	cpa_hold(&w->self, o->slot);
 }
 
 /* The wait that began at op->arrived ends at @wait->now without a dependency. Leaves. */
@@ -69,6 +101,8 @@ void cpa_lock_enter(struct cpa_lock_op *op)
 		return;
 	}
 	last = o->path.owner;
+	if (op->kind == CPA_MUTEX || op->kind == CPA_SPIN)
+		count_run(w, o, last == w->self.id && !op->contended, wait.now);
 	if (op->kind == CPA_RWLOCK)
 		cpa_write_acquired(&w->self, o, &wait);
 	else
@@ -101,13 +135,17 @@ void cpa_lock_refused(struct cpa_lock_op *op)
 uint32_t cpa_section_end(struct cpa_worker *w, struct cpa_object *o, uint64_t now)
 {
 	uint32_t depth = o->depth;
+	uint64_t length;
 
 	if (o->holder != w->self.id) {
 		cpa_diag(CPA_DIAG_FOREIGN_UNLOCKS);
 		return 0;
 	}
-	cpa_unhold(&w->self, cpa_component_slot(o->class));
-	o->hold += now - o->since;
+	cpa_unhold(&w->self, o->slot);
+	length = now > o->since ? now - o->since : 0;
+	o->hold += length;
+	if (o->since > w->clock.rebased && length < UINT32_MAX) /* it was not interrupted */
+		o->mean += (uint32_t)(((int64_t)length - o->mean) / 8);
 	o->holder = 0;
 	o->depth = 0;
 	cpa_lock_release(&w->self, o);
@@ -124,7 +162,9 @@ void cpa_lock_exit(struct cpa_worker *w, const void *lock, enum cpa_object_kind 
 		cpa_leave();
 		return;
 	}
-	if (o)
+	if (o) {
+		cpa_section_time(w, o);
 		cpa_section_end(w, o, cpa_event(w, CPA_EV_UNLOCK, caller, o->class));
+	}
 	cpa_done(w);
 }

@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * preload/lock.h - what mutexes, spin locks and write locks have in common
+ *
+ * A lock that one thread alone keeps using is not timed each time. Such a use changes no path; it
+ * only counts, and charges the lock's class with the mean of the timed sections at the thread's
+ * next event. Another thread that takes the lock finds the path of the last timed release, so what
+ * the edge may be short of must be bounded: a use is timed again after each sample of the thread's
+ * CPU time (1 ms by default) and each time it was off its processor; thus the last timed release is
+ * no older than that. What is lost at such hand-offs is counted (CPA_DIAG_UNTIMED_*), and the lock
+ * must be used twice as often by one thread before it is left untimed again.
  */
 #ifndef CPA_PRELOAD_LOCK_H
 #define CPA_PRELOAD_LOCK_H
@@ -38,11 +46,80 @@ CPA_HIDDEN void cpa_lock_refused(struct cpa_lock_op *op);
 CPA_HIDDEN void cpa_lock_exit(struct cpa_worker *w, const void *lock, enum cpa_object_kind kind,
 			      uint64_t caller);
 
+/* The shadow of @lock if the calling thread is its user (see above), else NULL. A hint. */
+static inline struct cpa_object *cpa_lock_used(const void *lock, enum cpa_object_kind kind)
+{
+	const struct cpa_worker *w = cpa_tls.worker;
+	struct cpa_object *o;
+	unsigned at = cpa_object_cached(lock);
+
+	if (unlikely(!w || cpa_tls.inside || !*cpa_alive))
+		return NULL;
+	o = w->objects[at].object;
+	/* Relaxed: another thread may be taking it from us. Who holds the lock looks again. */
+	return w->objects[at].address == (uint64_t)lock &&
+			       __atomic_load_n(&o->user, __ATOMIC_RELAXED) == w->self.id &&
+			       o->kind == (uint32_t)kind ?
+		       o :
+		       NULL;
+}
+
+/* Nothing happened since the last event that a path must not miss. */
+static inline bool cpa_lock_quiet(const struct cpa_worker *w)
+{
+	return !cpa_clock_switched(&w->clock) && !cpa_sampler_waiting(&w->sampler);
+}
+
+/* Let a section of a class with @slot, not timed, take @ticks. False: there is no room. */
+static inline bool cpa_lock_note(struct cpa_worker *w, uint32_t slot, uint64_t ticks)
+{
+	unsigned i = 0;
+
+	while (i < CPA_UNTIMED && w->untimed[i].slot != slot && w->untimed[i].slot)
+		i++;
+	if (unlikely(i == CPA_UNTIMED))
+		return false;
+	w->untimed[i].slot = slot;
+	w->untimed[i].ticks += ticks;
+	w->untimed_count++;
+	return true;
+}
+
+/* The thread has just got @o, found by cpa_lock_used(): whether this use goes untimed. */
+static inline bool cpa_lock_enter_untimed(struct cpa_object *o)
+{
+	struct cpa_worker *w = cpa_tls.worker;
+
+	if (unlikely(o->user != w->self.id || o->tick != w->clock.tick || o->holder ||
+		     !cpa_lock_quiet(w) || !cpa_lock_note(w, o->slot, o->mean)))
+		return false;
+	o->holder = w->self.id;
+	o->depth = 1;
+	o->since = 0;
+	o->acquisitions++;
+	o->hold += o->mean;
+	return true;
+}
+
+/* The thread is about to unlock @o: whether that goes untimed. */
+static inline bool cpa_lock_exit_untimed(struct cpa_object *o)
+{
+	const struct cpa_worker *w = cpa_tls.worker;
+
+	if (unlikely(o->since || o->holder != w->self.id || o->depth != 1 || !cpa_lock_quiet(w)))
+		return false;
+	o->holder = 0;
+	o->depth = 0;
+	return true;
+}
+
 /*
+ * cpa_section_time(): an untimed section of @o ends in an event: charge it with the activity.
  * The two halves for condition waits, which release and take the mutex inside the original:
  * begin or end @o's section at clock @now. cpa_section_end() returns the depth of a recursive
  * mutex, for cpa_section_begin(); 0 if the thread does not hold it.
  */
+CPA_HIDDEN void cpa_section_time(struct cpa_worker *w, struct cpa_object *o);
 CPA_HIDDEN void cpa_section_begin(struct cpa_worker *w, struct cpa_object *o, uint32_t depth,
 				  uint64_t now);
 CPA_HIDDEN uint32_t cpa_section_end(struct cpa_worker *w, struct cpa_object *o, uint64_t now);

@@ -64,16 +64,37 @@ static int finish(struct cpa_lock_op *op, int ret)
 		.w = (worker), .lock = (mutex), .kind = CPA_MUTEX, .caller = CPA_CALLER() \
 	}
 
-CPA_EXPORT int pthread_mutex_lock(pthread_mutex_t *m)
+/* The rest of a lock call that has the mutex already. */
+static __attribute__((noinline)) int locked(pthread_mutex_t *m, uint64_t caller)
+{
+	struct cpa_lock_op op = LOCK_OP(cpa_enter(), m);
+
+	op.caller = caller;
+	if (likely(op.w))
+		cpa_lock_enter(&op);
+	return 0;
+}
+
+static __attribute__((noinline)) int lock(pthread_mutex_t *m, uint64_t caller)
 {
 	struct cpa_lock_op op = LOCK_OP(cpa_enter(), m);
 	int ret;
 
+	op.caller = caller;
 	if (unlikely(!op.w))
 		return REAL(pthread_mutex_lock)(m);
 	if (unlikely(!try_first(&op, m, &ret)))
 		ret = REAL(pthread_mutex_lock)(m);
 	return finish(&op, ret);
+}
+
+CPA_EXPORT int pthread_mutex_lock(pthread_mutex_t *m)
+{
+	struct cpa_object *mine = cpa_lock_used(m, CPA_MUTEX);
+
+	if (likely(mine) && likely(!REAL(pthread_mutex_trylock)(m)))
+		return likely(cpa_lock_enter_untimed(mine)) ? 0 : locked(m, CPA_CALLER());
+	return lock(m, CPA_CALLER());
 }
 
 CPA_EXPORT int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *until)
@@ -121,12 +142,20 @@ CPA_EXPORT int pthread_mutex_trylock(pthread_mutex_t *m)
 	return ret;
 }
 
-CPA_EXPORT int pthread_mutex_unlock(pthread_mutex_t *m)
+static __attribute__((noinline)) void unlocking(pthread_mutex_t *m, uint64_t caller)
 {
 	struct cpa_worker *w = cpa_enter();
 
 	if (likely(w))
-		cpa_lock_exit(w, m, CPA_MUTEX, CPA_CALLER());
+		cpa_lock_exit(w, m, CPA_MUTEX, caller);
+}
+
+CPA_EXPORT int pthread_mutex_unlock(pthread_mutex_t *m)
+{
+	struct cpa_object *mine = cpa_lock_used(m, CPA_MUTEX);
+
+	if (!mine || !cpa_lock_exit_untimed(mine))
+		unlocking(m, CPA_CALLER());
 	return REAL(pthread_mutex_unlock)(m);
 }
 

@@ -6,14 +6,15 @@
 #define CHANGING UINT32_MAX /* kind of an object that a thread is making its own */
 
 /* The lock class of an object that was not initialized by a call that we saw. */
-static uint32_t class_without_init(const void *address, enum cpa_object_kind kind, uint64_t caller)
+static uint32_t class_without_init(uint64_t key, enum cpa_object_kind kind, uint64_t caller)
 {
 	struct cpa_component_name name = { .kind = CPA_LOCK, .object_kind = kind };
+	uint64_t address = key & ~CPA_ANNOTATED;
 
-	name.module = cpa_module_of((uint64_t)address);
+	name.module = cpa_module_of(address);
 	if (name.module) {
 		name.by = CPA_BY_VARIABLE;
-		name.address = (uint64_t)address;
+		name.address = address;
 	} else {
 		name.by = CPA_BY_FIRST_SITE;
 		name.address = caller;
@@ -53,12 +54,13 @@ static void retire(struct cpa_worker *w, struct cpa_object *o)
 	o->depth = 0;
 	o->acquisitions = o->contended = o->handoffs = 0;
 	o->wait = o->hold = 0;
+	o->user = o->run = o->mean = o->lost = 0;
 }
 
 static struct cpa_object *row_of(struct cpa_worker *w, const void *address)
 {
 	uint64_t key = (uint64_t)address;
-	unsigned at = (unsigned)(key >> 3) % CPA_OBJECT_CACHE;
+	unsigned at = cpa_object_cached(address);
 	uint32_t row = cpa_table_intern(CPA_TABLE_OBJECTS, key, NULL, NULL);
 
 	if (!row) {
@@ -74,14 +76,19 @@ static struct cpa_object *row_of(struct cpa_worker *w, const void *address)
 static bool take_over(struct cpa_worker *w, struct cpa_object *o, uint32_t old,
 		      enum cpa_object_kind kind, uint32_t class)
 {
+	bool declared;
+
 	/* ACQUIRE: what the last owner left. Pairs with the RELEASE below. */
 	if (old == CHANGING || !__atomic_compare_exchange_n(&o->kind, &old, CHANGING, false,
 							    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return false;
+	declared = o->declared == (uint32_t)o->acquisitions + 1;
 	retire(w, o);
-	if (old) /* else: a queue may have declared it its own before its first operation */
+	if (!kind || !declared)
 		o->queue = 0;
+	o->declared = 0;
 	o->class = class;
+	o->slot = cpa_component_slot(class);
 	/* RELEASE: the object is clean before others find it to be of their kind. */
 	__atomic_store_n(&o->kind, kind, __ATOMIC_RELEASE);
 	return true;
@@ -93,12 +100,14 @@ struct cpa_object *cpa_object_find_slow(struct cpa_worker *w, const void *addres
 	struct cpa_object *o = row_of(w, address);
 	uint32_t old;
 
+	w->self.slow++;
+
 	if (!o)
 		return NULL;
 	/* ACQUIRE pairs with take_over(). */
 	old = __atomic_load_n(&o->kind, __ATOMIC_ACQUIRE);
 	if (old == (uint32_t)kind ||
-	    take_over(w, o, old, kind, class_without_init(address, kind, caller)))
+	    take_over(w, o, old, kind, class_without_init((uint64_t)address, kind, caller)))
 		return o;
 	/* The thread that was faster may have finished. ACQUIRE as above. */
 	return __atomic_load_n(&o->kind, __ATOMIC_ACQUIRE) == (uint32_t)kind ? o : NULL;
@@ -123,4 +132,15 @@ void cpa_object_destroyed(struct cpa_worker *w, const void *address)
 
 		take_over(w, o, o->kind, 0, 0);
 	}
+}
+
+void cpa_object_declare(struct cpa_worker *w, const void *address, uint32_t queue)
+{
+	struct cpa_object *o = row_of(w, address);
+
+	if (!o)
+		return;
+	o->declared = (uint32_t)o->acquisitions + 1;
+	/* Relaxed: the program declares its lock before it uses it. */
+	__atomic_store_n(&o->queue, queue, __ATOMIC_RELAXED);
 }

@@ -8,6 +8,12 @@
 #include "preload/worker.h"
 
 /*
+ * Set in the address of what CPA_HAPPENS_BEFORE() names: a row of its own, where the program has a
+ * futex, too, for one.
+ */
+#define CPA_ANNOTATED (UINT64_C(1) << 63)
+
+/*
  * The shadow of the object of @kind at @address, first seen in an operation called from @caller.
  * NULL: no space (counted), or another thread is just taking it over for another kind.
  */
@@ -19,10 +25,22 @@ CPA_HIDDEN struct cpa_object *cpa_object_created(struct cpa_worker *w, const voi
 						 enum cpa_object_kind kind, uint64_t caller);
 CPA_HIDDEN void cpa_object_destroyed(struct cpa_worker *w, const void *address);
 
+/*
+ * The object at @address, which may have been used or not, is a part of the queue of row @queue. It
+ * stays one until it is destroyed, or its address becomes another object's.
+ */
+CPA_HIDDEN void cpa_object_declare(struct cpa_worker *w, const void *address, uint32_t queue);
+
+/* Where a worker remembers the object at @address. */
+static inline unsigned cpa_object_cached(const void *address)
+{
+	return (unsigned)((uint64_t)address >> 3) % CPA_OBJECT_CACHE;
+}
+
 static inline struct cpa_object *cpa_object_of(struct cpa_worker *w, const void *address,
 					       enum cpa_object_kind kind, uint64_t caller)
 {
-	unsigned at = (unsigned)((uint64_t)address >> 3) % CPA_OBJECT_CACHE;
+	unsigned at = cpa_object_cached(address);
 	struct cpa_object *o = w->objects[at].object;
 
 	if (likely(w->objects[at].address == (uint64_t)address && o->kind == (uint32_t)kind))

@@ -13,8 +13,18 @@
 #include "preload/worker.h"
 
 /*
- * @queue: its address. @name: of the queue's class if it has no name yet; NULL: the class is that
- * of the first caller. @caller: the return address in the program.
+ * The row of the queue at @queue, inside our code; 0: no space, or a NULL queue. @name and @caller:
+ * as below.
+ */
+CPA_HIDDEN uint32_t cpa_queue_of(struct cpa_worker *w, const void *queue, const char *name,
+				 uint64_t caller);
+
+/* The queue is of the class @name from now on. */
+CPA_HIDDEN void cpa_queue_name(const void *queue, const char *name, uint64_t caller);
+
+/*
+ * @queue: its address. @name: of the queue's class if it has no name yet; NULL: the class is its
+ * variable, or the first caller. @caller: the return address in the program.
  */
 CPA_HIDDEN void cpa_item_enqueue(const void *queue, uint64_t item, const char *name,
 				 uint64_t caller);

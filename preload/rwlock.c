@@ -10,7 +10,6 @@
 
 #include "preload/lock.h"
 #include "preload/real.h"
-#include "shadow/component.h"
 
 #define LOCK_OP(worker, rwlock)                                                             \
 	{                                                                                   \
@@ -49,7 +48,7 @@ static void read_enter(struct cpa_lock_op *op)
 	if (w->read_count < CPA_READS) {
 		w->reads[w->read_count].object = o;
 		w->reads[w->read_count++].since = wait.now;
-		cpa_hold(&w->self, cpa_component_slot(o->class));
+		cpa_hold(&w->self, o->slot);
 	} else {
 		cpa_diag(CPA_DIAG_HELD_OVERFLOW);
 	}
@@ -65,7 +64,7 @@ static bool read_exit(struct cpa_worker *w, struct cpa_object *o, uint64_t calle
 		if (w->reads[i].object != o)
 			continue;
 		now = cpa_event(w, CPA_EV_UNLOCK, caller, o->class);
-		cpa_unhold(&w->self, cpa_component_slot(o->class));
+		cpa_unhold(&w->self, o->slot);
 		/* Relaxed: a sum. */
 		__atomic_fetch_add(&o->hold, now - w->reads[i].since, __ATOMIC_RELAXED);
 		cpa_read_release(&w->self, o);

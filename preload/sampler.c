@@ -21,6 +21,8 @@
 #define RING_SAMPLES (RING / (sizeof(struct perf_event_header) + sizeof(struct user_chain)))
 #define SECOND	     1000000000u
 #define TIMER_HZ     250u /* the kernel's CPU timers are no faster */
+#define MANY	     128u /* switches, between two looks at their rate */
+#define SWITCHES_HZ  1000u
 
 /* The call chain of a sample: what it is a chain of, and the innermost program counter. */
 struct user_chain {
@@ -29,14 +31,13 @@ struct user_chain {
 
 static unsigned hz;
 static bool can_signal; /* written before there are threads */
-static bool refused;	/* perf events */
 
 static void note(struct cpa_sampler *s, uint64_t pc)
 {
 	unsigned at = (unsigned)(pc >> 2) % CPA_FUNCTION_CACHE;
 	uint32_t slot;
 
-	if (cpa_function_is_ours(pc)) /* probe time, which is measured */
+	if (s->paused || cpa_function_is_ours(pc)) /* probe time, which is measured */
 		return;
 	if (s->functions[at].pc != pc) {
 		s->functions[at].slot = cpa_function_slot(pc);
@@ -62,39 +63,6 @@ static void note(struct cpa_sampler *s, uint64_t pc)
 	}
 	s->slot[s->pending] = slot;
 	s->count[s->pending++] = 1;
-}
-
-/* Our signal finds the thread in its own code or in that of the program; only there do we act. */
-static void on_signal(void *context)
-{
-	struct cpa_worker *w = cpa_tls.worker;
-
-	if (!*cpa_alive || cpa_tls.inside || !w)
-		return;
-	cpa_reenter();
-	if (w->sampler.ring)
-		cpa_sampler_drain(&w->sampler);
-	else
-		note(&w->sampler, (uint64_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP]);
-	cpa_leave();
-}
-
-/* Signal the thread each @period_ns of its CPU time. By system calls: libc's use malloc. */
-static void start_timer(struct cpa_sampler *s, uint64_t period_ns)
-{
-	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID,
-				  .sigev_signo = CPA_SIGNAL,
-				  .sigev_value.sival_ptr = (void *)&cpa_signal_mark };
-	struct timespec period = { (time_t)(period_ns / SECOND), (long)(period_ns % SECOND) };
-	struct itimerspec every = { period, period };
-
-	event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
-	if (!can_signal || syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &s->timer)) {
-		cpa_diag(CPA_DIAG_SAMPLERS_REFUSED);
-		return;
-	}
-	s->has_timer = true;
-	syscall(SYS_timer_settime, s->timer, 0, &every, NULL);
 }
 
 static int open_event(void)
@@ -136,8 +104,65 @@ static bool start_perf(struct cpa_sampler *s)
 	if (ring == MAP_FAILED)
 		return false;
 	s->ring = ring;
+	s->head = (const uint64_t *)&((struct perf_event_mmap_page *)ring)->data_head;
 	s->tail = 0;
 	return true;
+}
+
+static void set_period(const struct cpa_sampler *s, uint64_t period_ns)
+{
+	struct timespec period = { (time_t)(period_ns / SECOND), (long)(period_ns % SECOND) };
+	struct itimerspec every = { period, period };
+
+	syscall(SYS_timer_settime, s->timer, 0, &every, NULL);
+}
+
+static uint64_t timer_period(void)
+{
+	return SECOND / (hz < TIMER_HZ ? hz : TIMER_HZ);
+}
+
+/* Signal the thread for each sample of its CPU time. By system calls: libc's use malloc. */
+static void start_timer(struct cpa_sampler *s)
+{
+	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID,
+				  .sigev_signo = CPA_SIGNAL,
+				  .sigev_value.sival_ptr = (void *)&cpa_signal_mark };
+
+	event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+	if (!can_signal || syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &s->timer)) {
+		cpa_diag(CPA_DIAG_SAMPLERS_REFUSED);
+		return;
+	}
+	s->has_timer = true;
+	set_period(s, SECOND / hz);
+}
+
+/* The thread is worth a perf event, if there can be one. */
+static void upgrade(struct cpa_sampler *s)
+{
+	s->stays = true; /* once is enough */
+	if (start_perf(s))
+		cpa_header()->sampler = CPA_SAMPLER_PERF;
+	set_period(s, s->ring ? (uint64_t)SECOND * RING_SAMPLES / 2 / hz : timer_period());
+}
+
+/* Our signal finds the thread in its own code or in that of the program; only there do we act. */
+static void on_signal(void *context)
+{
+	struct cpa_worker *w = cpa_tls.worker;
+
+	if (!*cpa_alive || cpa_tls.inside || !w)
+		return;
+	cpa_reenter();
+	if (w->sampler.ring) {
+		cpa_sampler_drain(&w->sampler);
+	} else {
+		note(&w->sampler, (uint64_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP]);
+		if (!w->sampler.stays)
+			upgrade(&w->sampler);
+	}
+	cpa_leave();
 }
 
 void cpa_sampler_init(unsigned samples_per_second)
@@ -150,16 +175,33 @@ void cpa_sampler_init(unsigned samples_per_second)
 
 void cpa_sampler_start(struct cpa_sampler *s)
 {
+	s->head = &s->tail;
 	if (!hz)
 		return;
-	if (!refused && start_perf(s)) {
-		start_timer(s, (uint64_t)SECOND * RING_SAMPLES / 2 / hz);
-		cpa_header()->sampler = CPA_SAMPLER_PERF;
-	} else {
-		refused = true; /* for all threads; racing writers agree */
-		start_timer(s, SECOND / (hz < TIMER_HZ ? hz : TIMER_HZ));
+	start_timer(s);
+	if (!cpa_header()->sampler)
 		cpa_header()->sampler = CPA_SAMPLER_TIMER;
+}
+
+static void unmap(struct cpa_sampler *s)
+{
+	if (s->ring)
+		munmap((void *)s->ring, PAGE + RING);
+	s->ring = NULL;
+	s->head = &s->tail;
+}
+
+void cpa_sampler_switched(struct cpa_sampler *s, uint64_t now)
+{
+	if (++s->switches < MANY)
+		return;
+	if (s->ring && now - s->counted < cpa_clock_ticks(MANY * (uint64_t)SECOND / SWITCHES_HZ)) {
+		cpa_sampler_drain(s);
+		unmap(s);
+		set_period(s, timer_period());
 	}
+	s->switches = 0;
+	s->counted = now;
 }
 
 void cpa_sampler_stop(struct cpa_sampler *s)
@@ -167,9 +209,7 @@ void cpa_sampler_stop(struct cpa_sampler *s)
 	if (s->has_timer)
 		syscall(SYS_timer_delete, s->timer);
 	s->has_timer = false;
-	if (s->ring)
-		munmap((void *)s->ring, PAGE + RING);
-	s->ring = NULL;
+	unmap(s);
 }
 
 /* Copy @size bytes at @at of the ring, which may wrap. */
@@ -196,7 +236,7 @@ void cpa_sampler_drain(struct cpa_sampler *s)
 			copy_out(s, s->tail + sizeof(record), &chain, sizeof(chain));
 			if (chain.length == 2 && chain.context == PERF_CONTEXT_USER)
 				note(s, chain.pc);
-		} else if (record.type == PERF_RECORD_LOST) {
+		} else if (record.type == PERF_RECORD_LOST && !s->paused) {
 			copy_out(s, s->tail + sizeof(record), lost, sizeof(lost));
 			cpa_diag_add(CPA_DIAG_SAMPLES_LOST, lost[1]);
 		}
@@ -207,11 +247,11 @@ void cpa_sampler_drain(struct cpa_sampler *s)
 	__atomic_store_n(&s->ring->data_tail, head, __ATOMIC_RELEASE);
 }
 
-bool cpa_sampler_waiting(const struct cpa_sampler *s)
+void cpa_sampler_pause(struct cpa_sampler *s, bool pause)
 {
-	/* Relaxed: drain() looks again. */
-	return s->pending ||
-	       (s->ring && __atomic_load_n(&s->ring->data_head, __ATOMIC_RELAXED) != s->tail);
+	if (s->ring)
+		cpa_sampler_drain(s);
+	s->paused = pause;
 }
 
 void cpa_sampler_take(struct cpa_sampler *s, struct cpa_span *span)

@@ -2,10 +2,12 @@
 /*
  * preload/sampler.h - where the calling thread spends its CPU time
  *
- * First choice: a perf cpu-clock event on the thread, whose ring its owner drains at its next
- * event, and in a signal after each second of CPU time, before it overflows. Where perf events are
- * refused the signal comes more often and its handler keeps the program counter. The signal is
- * that of a timer on the thread's CPU clock; see preload/signal.h.
+ * A thread begins with a timer on its CPU clock, whose signal's handler keeps the program counter:
+ * cheap to start, for threads that are short. The first signal brings, if the kernel permits it, a
+ * perf cpu-clock event on the thread, whose ring its owner drains at its next event and in a signal
+ * before it overflows. A perf event makes each switch of the thread dearer by microseconds, so a
+ * thread that is switched more than a thousand times a second goes back to the timer, for good.
+ * For the signal see preload/signal.h.
  */
 #ifndef CPA_PRELOAD_SAMPLER_H
 #define CPA_PRELOAD_SAMPLER_H
@@ -16,8 +18,13 @@
 
 struct cpa_sampler {
 	bool has_timer;
-	int timer;				    /* the kernel's number */
+	bool paused;	   /* instrumented calls tell where the time goes */
+	bool stays;	   /* with the timer */
+	uint32_t switches; /* since `counted` */
+	uint64_t counted;  /* clock */
+	int timer;	   /* the kernel's number */
 	volatile struct perf_event_mmap_page *ring; /* of the perf event; NULL: none */
+	const uint64_t *head;			    /* of the ring, or `tail` if there is none */
 	uint64_t tail;				    /* of the ring, what was read */
 	/*
 	 * Samples since the last event, by program counter of the function. Filled by the owner,
@@ -40,11 +47,27 @@ CPA_HIDDEN void cpa_sampler_init(unsigned hz);
 CPA_HIDDEN void cpa_sampler_start(struct cpa_sampler *s);
 CPA_HIDDEN void cpa_sampler_stop(struct cpa_sampler *s);
 
+/* The thread was off its processor, at clock @now. Inside our code only. */
+CPA_HIDDEN void cpa_sampler_switched(struct cpa_sampler *s, uint64_t now);
+
 /* Read the ring. Inside our code only. */
 CPA_HIDDEN void cpa_sampler_drain(struct cpa_sampler *s);
 
+/* From now on samples are dropped, or no longer. */
+CPA_HIDDEN void cpa_sampler_pause(struct cpa_sampler *s, bool pause);
+
 /* Whether there is something to move to a span. */
-CPA_HIDDEN bool cpa_sampler_waiting(const struct cpa_sampler *s);
+static inline bool cpa_sampler_waiting(const struct cpa_sampler *s)
+{
+	/* Relaxed: drain() looks again. */
+	return s->pending || __atomic_load_n(s->head, __ATOMIC_RELAXED) != s->tail;
+}
+
+/* Whether samples come as CPU time passes. */
+static inline bool cpa_sampler_ticks(const struct cpa_sampler *s)
+{
+	return s->ring || (s->has_timer && !s->paused);
+}
 
 /* Move what was sampled since the last event to @span. */
 CPA_HIDDEN void cpa_sampler_take(struct cpa_sampler *s, struct cpa_span *span);

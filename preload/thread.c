@@ -32,6 +32,7 @@ struct beginning {
 	uint32_t row;
 	uint32_t token; /* the creator's path; 0: none */
 	bool detached;
+	bool inner; /* made by a queue's own code: its loop is the queue's until it calls back */
 	uint64_t caller;
 };
 
@@ -72,6 +73,7 @@ static void begin(const struct beginning *b)
 	if (!w)
 		return;
 	register_handle(pthread_self(), b->row);
+	w->self.inner = b->inner;
 	if (b->detached)
 		cpa_thread_detached(b->row);
 	if (b->token)
@@ -117,6 +119,7 @@ static struct beginning *prepare(struct cpa_worker *w, const struct beginning *b
 	if (!copy)
 		return NULL;
 	*copy = *b;
+	copy->inner = w->self.inner > 0;
 	copy->row = cpa_thread_claim();
 	if (!copy->row) {
 		cpa_heap_free(copy);

@@ -2,6 +2,8 @@
 #include "preload/track.h"
 
 #include "preload/function.h"
+#include "preload/instrument.h"
+#include "shadow/call.h"
 #include "shadow/summary.h"
 
 static uint32_t external_slot[CPA_EXTERNALS];
@@ -23,10 +25,28 @@ uint32_t cpa_track_node(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t
 	unsigned at = (unsigned)(caller * UINT64_C(0x9e3779b97f4a7c15) >> 58) % CPA_SITE_CACHE;
 
 	if (w->sites[at].address != caller) {
+		w->self.slow++;
 		w->sites[at].row = cpa_site(caller);
 		w->sites[at].address = caller;
 	}
 	return cpa_summary_node(&w->self, kind, w->sites[at].row, class);
+}
+
+/* Sections in the activity that were not timed, which had @process ticks at most. */
+static void charge_untimed(struct cpa_worker *w, uint64_t process)
+{
+	for (unsigned i = 0; i < CPA_UNTIMED && w->untimed[i].slot; i++) {
+		uint64_t ticks = w->untimed[i].ticks < process ? w->untimed[i].ticks : process;
+
+		if (cpa_holds(&w->self, w->untimed[i].slot))
+			ticks = 0; /* the class has all of the activity already */
+		cpa_activity_charge(&w->self, w->untimed[i].slot, ticks, ticks);
+		process -= ticks;
+		w->untimed[i].slot = 0;
+		w->untimed[i].ticks = 0;
+	}
+	cpa_diag_add(CPA_DIAG_UNTIMED, w->untimed_count);
+	w->untimed_count = 0;
 }
 
 /* The activity that ends now, of which @e tells the times. */
@@ -40,10 +60,22 @@ static void end_activity(struct cpa_worker *w, const struct cpa_elapsed *e,
 	span.runqueue = e->runqueue;
 	span.probe = 0;
 	span.external_slot = external_slot[external];
+	span.earlier_slot = external_slot[CPA_EXT_OTHER];
 	span.sampled = 0;
-	if (unlikely(cpa_sampler_waiting(&w->sampler)))
+	span.calls = w->calls;
+	span.earlier = 0;
+	if (unlikely(w->calls))
+		cpa_instrument_end(w->calls, &span);
+	if (unlikely(cpa_sampler_waiting(&w->sampler))) {
 		cpa_sampler_take(&w->sampler, &span);
+		w->clock.tick++;
+	}
+	if (unlikely(w->clock.rebased == w->clock.last)) /* it may have been switched out */
+		cpa_sampler_switched(&w->sampler, w->clock.last);
+	w->between = true;
 	cpa_activity_end(&w->self, &span, node);
+	if (w->untimed_count)
+		charge_untimed(w, span.process);
 }
 
 static void stand_at(struct cpa_worker *w, uint64_t now)
@@ -79,7 +111,9 @@ uint64_t cpa_waited(struct cpa_worker *w)
 	uint64_t now;
 
 	cpa_reenter();
-	now = cpa_clock_stamp_slow(&w->clock, &e, true, cpa_clock_now());
+	now = cpa_clock_stamp_waited(&w->clock, &e);
+	if (w->clock.rebased == now)
+		cpa_sampler_switched(&w->sampler, now);
 	w->wait_length = e.process + e.runqueue + e.external;
 	row->wait += w->wait_length;
 	row->wait_cpu += e.process;
@@ -93,21 +127,48 @@ void cpa_unexplained(struct cpa_worker *w, enum cpa_external kind, uint64_t tick
 	uint64_t ready = w->wait_runqueue < length ? w->wait_runqueue : length;
 	struct cpa_span span = { .external = length - ready,
 				 .runqueue = ready,
-				 .external_slot = external_slot[kind] };
+				 .external_slot = external_slot[kind],
+				 .calls = w->calls };
 
+	if (unlikely(w->calls))
+		w->calls->time.external += span.external;
 	w->self.row->wait -= length < w->self.row->wait ? length : w->self.row->wait;
 	cpa_activity_end(&w->self, &span, w->self.row->node);
+}
+
+/* As cpa_done(), by a look at the clock. */
+static void done_measured(struct cpa_worker *w)
+{
+	struct cpa_thread *row = w->self.row;
+	struct cpa_elapsed e;
+
+	if (w->self.slow != w->slow) { /* no example of what is usual */
+		w->slow = w->self.slow;
+		cpa_clock_stamp(&w->clock, &e);
+	} else {
+		w->clock.skips = CPA_CLOCK_SKIPS;
+		cpa_clock_measure(&w->clock, &e);
+	}
+	row->probe += e.process;
+	row->runqueue += e.runqueue;
+	row->path.observed[CPA_TIME_PROBE] += e.process + e.external;
+	row->path.observed[CPA_TIME_RUNQUEUE] += e.runqueue;
+	w->between = false;
+	cpa_leave();
 }
 
 void cpa_done(struct cpa_worker *w)
 {
 	struct cpa_thread *row = w->self.row;
-	struct cpa_elapsed e;
+	uint64_t ticks;
 
-	cpa_clock_stamp(&w->clock, &e);
-	row->probe += e.process;
-	row->runqueue += e.runqueue;
-	row->path.observed[CPA_TIME_PROBE] += e.process + e.external;
-	row->path.observed[CPA_TIME_RUNQUEUE] += e.runqueue;
+	if (unlikely(w->self.slow != w->slow || !w->clock.probe || !--w->clock.skips)) {
+		done_measured(w);
+		return;
+	}
+	ticks = cpa_clock_skip(&w->clock);
+	row->probe += ticks;
+	row->path.observed[CPA_TIME_PROBE] += ticks;
+	w->between = false;
 	cpa_leave();
 }

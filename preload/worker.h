@@ -20,6 +20,10 @@
 #define CPA_OBJECT_CACHE 256u
 #define CPA_SITE_CACHE	 64u
 #define CPA_READS	 16u
+#define CPA_QUEUE_CACHE	 16u
+#define CPA_REGIONS	 64u
+#define CPA_REGION_CACHE 16u
+#define CPA_UNTIMED	 4u
 
 struct cpa_worker {
 	struct cpa_self self;
@@ -34,16 +38,42 @@ struct cpa_worker {
 		uint64_t address;
 		uint32_t row;
 	} sites[CPA_SITE_CACHE];
+	struct {
+		uint64_t address;
+		uint32_t row;
+	} queues[CPA_QUEUE_CACHE];
 	/* Read-write locks held for reading. */
 	struct {
 		struct cpa_object *object;
 		uint64_t since;
 	} reads[CPA_READS];
 	unsigned read_count;
+	/* Component rows of the regions it is in; those beyond the limit are only counted. */
+	uint32_t regions[CPA_REGIONS];
+	unsigned region_count;
+	struct {
+		const char *text; /* what the program passed */
+		uint32_t name;	  /* row of that text, then */
+		uint32_t component;
+	} region_names[CPA_REGION_CACHE];
 	/* Of the last wait, since the last event: a signal handler may have had some in it. */
 	uint64_t wait_length;
 	uint64_t wait_runqueue; /* ready, without a processor */
+	/* Sections that were not timed since the last event, by slot of the lock class. */
+	struct {
+		uint32_t slot;
+		uint64_t ticks; /* what such sections usually take */
+	} untimed[CPA_UNTIMED];
+	uint32_t untimed_count; /* of uses */
+	uint64_t slow; /* self.slow at the last look at the clock */
 	unsigned end_rounds;	/* of thread-specific destructors seen */
+	/* preload/uv.h: the loop of its work under way, and how much there is. */
+	const void *loop;
+	const struct cpa_object *loop_lock;
+	uint32_t loop_work;
+	/* Instrumented builds, see preload/instrument.h; NULL until the first call. */
+	struct cpa_calls *calls;
+	bool between; /* after cpa_event() and before cpa_done(): waiting, no activity */
 };
 
 struct cpa_tls {

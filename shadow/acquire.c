@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "shadow/cell.h"
 #include "shadow/fifo.h"
 #include "shadow/merge.h"
 #include "shadow/path.h"
@@ -246,8 +247,9 @@ void cpa_barrier_left(struct cpa_self *self, struct cpa_object *o, uint64_t roun
 	/* ACQ_REL: all have read before the last one frees. */
 	if (__atomic_add_fetch(&t->left, 1, __ATOMIC_ACQ_REL) < members)
 		return;
-	t->left = 0;
-	t->key = 0;
+	/* Relaxed: late losers of shadow/item.h may read them. */
+	__atomic_store_n(&t->left, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->key, 0, __ATOMIC_RELAXED);
 	/* ACQ_REL: as above. It fails when a later round has taken the token out. */
 	if (__atomic_compare_exchange_n(slot, &row, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		cpa_token_free(self, t->row);
@@ -258,8 +260,8 @@ void cpa_object_clear(struct cpa_self *self, struct cpa_object *o)
 	uint32_t token;
 
 	cpa_path_clear(self, &o->path);
-	if ((token = cpa_merge_take(&o->merged)))
-		cpa_token_free(self, token);
+	/* The word of an annotation is a cell's; one of shadow/merge.h is a cell without pins. */
+	cpa_cell_clear(self, &o->merged);
 	for (unsigned i = 0; i < CPA_ROUNDS; i++) {
 		token = cpa_merge_take(&o->round[i]);
 		/* A round that is complete and not yet left by all: they may be reading it. */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "shadow/activity.h"
 
+#include "shadow/call.h"
 #include "shadow/mix.h"
 #include "shadow/path.h"
 #include "shadow/summary.h"
 #include "shadow/table.h"
 
-/* @ticks pass while the component of @slot is active; @total of them count in its sum. */
-static void charge(struct cpa_self *self, uint32_t slot, uint64_t ticks, uint64_t total)
+void cpa_activity_charge(struct cpa_self *self, uint32_t slot, uint64_t ticks, uint64_t total)
 {
 	struct cpa_thread *row = self->row;
 
@@ -35,7 +35,7 @@ static void spread(struct cpa_self *self, uint64_t ticks, const uint32_t slot[],
 		else
 			part = weight[i] == sum ? rest : product / sum;
 
-		charge(self, slot[i], part, part);
+		cpa_activity_charge(self, slot[i], part, part);
 		rest -= part;
 		sum -= weight[i];
 	}
@@ -48,18 +48,34 @@ static void learn(struct cpa_self *self, const struct cpa_span *span, struct cpa
 		if (!cache)
 			continue;
 		cpa_mix_add(cache->mix, span->sample_slot[i], span->sample_count[i]);
-		cpa_mix_add(((struct cpa_edge *)cpa_row(CPA_TABLE_EDGES, cache->edge))->mix,
-			    span->sample_slot[i], span->sample_count[i]);
+		cpa_mix_add(cpa_summary_row(self, cache)->mix, span->sample_slot[i],
+			    span->sample_count[i]);
 	}
 }
 
-/* Which functions the process time of the activity was spent in; see shadow/mix.h. */
-static void attribute(struct cpa_self *self, const struct cpa_span *span,
+/* The functions of @mix that are not known exactly, and their weights. Return how many. */
+static unsigned of_mix(const struct cpa_span *span, const uint64_t mix[CPA_MIX], uint32_t slot[],
+		       uint64_t weight[])
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < CPA_MIX; i++) {
+		uint64_t word = __atomic_load_n(&mix[i], __ATOMIC_RELAXED); /* see cpa_mix_add() */
+
+		if (word && !(span->calls && cpa_calls_know(span->calls, cpa_mix_slot(word)))) {
+			slot[n] = cpa_mix_slot(word);
+			weight[n++] = word & CPA_MIX_WEIGHT;
+		}
+	}
+	return n;
+}
+
+/* Which functions @ticks of the activity's process time were spent in; see shadow/mix.h. */
+static void attribute(struct cpa_self *self, const struct cpa_span *span, uint64_t ticks,
 		      struct cpa_edge_cache *cache)
 {
 	uint32_t slot[CPA_SAMPLED_SLOTS];
 	uint64_t weight[CPA_SAMPLED_SLOTS];
-	const uint64_t *mix = NULL;
 	unsigned n = 0;
 
 	for (; n < span->sampled; n++) {
@@ -68,30 +84,25 @@ static void attribute(struct cpa_self *self, const struct cpa_span *span,
 	}
 	if (unlikely(n))
 		learn(self, span, cache);
-	else if (cache && cpa_mix_sum(cache->mix))
-		mix = cache->mix;
-	else if (cache)
-		mix = ((struct cpa_edge *)cpa_row(CPA_TABLE_EDGES, cache->edge))->mix;
-	for (unsigned i = 0; mix && i < CPA_MIX; i++) {
-		uint64_t word = __atomic_load_n(&mix[i], __ATOMIC_RELAXED); /* see cpa_mix_add() */
-
-		if (word) {
-			slot[n] = cpa_mix_slot(word);
-			weight[n++] = word & CPA_MIX_WEIGHT;
-		}
-	}
+	if (!n && cache)
+		n = of_mix(span, cache->mix, slot, weight);
+	if (!n && cache)
+		n = of_mix(span, cpa_summary_row(self, cache)->mix, slot, weight);
 	if (!n) {
 		slot[n] = self->row->last_function ? self->row->last_function : CPA_SLOT_UNSAMPLED;
 		weight[n++] = 1;
 	}
-	spread(self, span->process, slot, weight, n);
+	if (likely(n == 1))
+		cpa_activity_charge(self, slot[0], ticks, ticks);
+	else
+		spread(self, ticks, slot, weight, n);
 }
 
 void cpa_activity_end(struct cpa_self *self, const struct cpa_span *span, uint32_t node)
 {
 	struct cpa_thread *row = self->row;
 	struct cpa_edge_cache *cache = cpa_summary_edge(self, row->node, node, false);
-	uint64_t ticks = span->process + span->external;
+	uint64_t ticks = span->process + span->external, unknown = span->process;
 
 	row->path.len += ticks;
 	row->path.observed[CPA_TIME_PROCESS] += span->process;
@@ -106,16 +117,21 @@ void cpa_activity_end(struct cpa_self *self, const struct cpa_span *span, uint32
 	if (cache) {
 		cache->count++;
 		cache->weight += ticks;
-		charge(self, ((struct cpa_edge *)cpa_row(CPA_TABLE_EDGES, cache->edge))->slot,
-		       ticks, span->process);
+		cpa_activity_charge(self, cpa_summary_row(self, cache)->slot, ticks, span->process);
 	}
-	charge(self, row->thread_slot, ticks, span->process);
+	cpa_activity_charge(self, row->thread_slot, ticks, span->process);
 	for (unsigned i = 0; i < row->held_count; i++)
-		charge(self, row->held_slot[i], ticks, span->process);
-	if (span->process)
-		attribute(self, span, cache);
-	if (unlikely(span->external))
-		charge(self, span->external_slot, span->external, span->external);
+		cpa_activity_charge(self, row->held_slot[i], ticks, span->process);
+	if (unlikely(span->calls))
+		unknown = cpa_calls_charge(self, span->calls, cache);
+	if (unknown)
+		attribute(self, span, unknown, cache);
+	if (unlikely(span->external)) {
+		uint64_t last = span->external - span->earlier;
+
+		cpa_activity_charge(self, span->external_slot, last, last);
+		cpa_activity_charge(self, span->earlier_slot, span->earlier, span->earlier);
+	}
 	row->node = node;
 	row->path.node = node;
 }
@@ -128,7 +144,10 @@ void cpa_dependency(struct cpa_self *self, const struct cpa_wait *wait, uint64_t
 		return;
 	cache->count++;
 	cache->weight += waited;
-	cache->followed += wait->followed;
+	if (wait->followed) {
+		cache->followed++;
+		cache->followed_weight += waited;
+	}
 }
 
 void cpa_hold(struct cpa_self *self, uint32_t slot)
@@ -164,4 +183,12 @@ void cpa_unhold(struct cpa_self *self, uint32_t slot)
 		}
 		return;
 	}
+}
+
+bool cpa_holds(const struct cpa_self *self, uint32_t slot)
+{
+	for (unsigned i = 0; i < self->row->held_count; i++)
+		if (self->row->held_slot[i] == slot)
+			return true;
+	return false;
 }

@@ -12,11 +12,22 @@
 /* How the wall time since the last event was spent; all in ticks. */
 struct cpa_span {
 	uint64_t process, external, runqueue, probe;
-	uint32_t external_slot; /* of external */
+	uint32_t external_slot; /* of external, */
+	uint32_t earlier_slot;	/* but for `earlier` ticks, which passed before */
+	uint64_t earlier;
+	/* Instrumented builds: functions, exact. Samples are of the rest. NULL: none. */
+	struct cpa_calls *calls;
 	/* Functions that samples found in it. */
 	uint32_t sampled;
 	uint32_t sample_slot[CPA_SAMPLED_SLOTS], sample_count[CPA_SAMPLED_SLOTS];
 };
+
+/*
+ * @ticks pass while the component of @slot is active; @total of them count in its sum. Part of
+ * cpa_activity_end(), which adds to L.
+ */
+CPA_HIDDEN void cpa_activity_charge(struct cpa_self *self, uint32_t slot, uint64_t ticks,
+				    uint64_t total);
 
 /* End the activity at the event of @node: advance the path, sums and summary. */
 CPA_HIDDEN void cpa_activity_end(struct cpa_self *self, const struct cpa_span *span, uint32_t node);
@@ -27,5 +38,6 @@ CPA_HIDDEN void cpa_dependency(struct cpa_self *self, const struct cpa_wait *wai
 /* A lock whose class has @slot is held from now on, or no more. */
 CPA_HIDDEN void cpa_hold(struct cpa_self *self, uint32_t slot);
 CPA_HIDDEN void cpa_unhold(struct cpa_self *self, uint32_t slot);
+CPA_HIDDEN bool cpa_holds(const struct cpa_self *self, uint32_t slot);
 
 #endif

@@ -3,30 +3,34 @@
 
 #define MOST_SLOTS 4096u /* the slot field of a delta has room for more, a vector should not */
 
+/* Kinds of components as far as slots go: functions with what they call (CPA_BY_CALL) are one. */
+#define CALLS	 (CPA_ACTIVITY + 1)
+#define FAMILIES (CPA_ACTIVITY + 2)
+
 /*
  * Slots are handed out in the order of need, whatever the kind, so that vectors stay as short as
- * what is in use. of[kind][i] is the i-th slot of a kind; its quota keeps one kind from taking
+ * what is in use. of[family][i] is the i-th slot of a family; its quota keeps one from taking
  * all. Atomic; relaxed order suffices, as a slot number brings no data with it.
  */
 static struct {
 	uint32_t next;
-	uint32_t quota[CPA_ACTIVITY + 1];
-	uint32_t used[CPA_ACTIVITY + 1];
-	uint16_t of[CPA_ACTIVITY + 1][MOST_SLOTS];
+	uint32_t quota[FAMILIES];
+	uint32_t used[FAMILIES];
+	uint16_t of[FAMILIES][MOST_SLOTS];
 } slots;
 
 void cpa_component_init(void)
 {
-	static const uint32_t percent[CPA_ACTIVITY + 1] = {
-		[CPA_FUNCTION] = 32, [CPA_LOCK] = 24,	 [CPA_REGION] = 4,    [CPA_THREAD] = 6,
-		[CPA_QUEUE] = 4,     [CPA_EXTERNAL] = 4, [CPA_ACTIVITY] = 26,
+	static const uint32_t percent[FAMILIES] = {
+		[CPA_FUNCTION] = 31, [CPA_LOCK] = 21,	 [CPA_REGION] = 4,    [CPA_THREAD] = 6,
+		[CPA_QUEUE] = 4,     [CPA_EXTERNAL] = 4, [CPA_ACTIVITY] = 21, [CALLS] = 9,
 	};
 	uint32_t total = cpa_header()->slots;
 
 	if (total > MOST_SLOTS)
 		total = cpa_header()->slots = MOST_SLOTS;
 	slots.next = CPA_SLOT_FIRST;
-	for (int k = 0; k <= CPA_ACTIVITY; k++) {
+	for (int k = 0; k < FAMILIES; k++) {
 		slots.quota[k] = (total - CPA_SLOT_FIRST) * percent[k] / 100;
 		slots.used[k] = 0;
 	}
@@ -34,21 +38,25 @@ void cpa_component_init(void)
 
 static uint32_t take_slot(const struct cpa_component *c, uint32_t *shared)
 {
-	uint32_t n = __atomic_fetch_add(&slots.used[c->kind], 1, __ATOMIC_RELAXED), slot;
+	uint32_t family = c->by == CPA_BY_CALL ? (uint32_t)CALLS : c->kind, slot;
+	uint32_t n = __atomic_fetch_add(&slots.used[family], 1, __ATOMIC_RELAXED);
 
-	if (n < slots.quota[c->kind]) {
+	if (n < slots.quota[family]) {
 		slot = __atomic_fetch_add(&slots.next, 1, __ATOMIC_RELAXED);
-		__atomic_store_n(&slots.of[c->kind][n], (uint16_t)slot, __ATOMIC_RELAXED);
+		__atomic_store_n(&slots.of[family][n], (uint16_t)slot, __ATOMIC_RELAXED);
 		return slot;
 	}
-	__atomic_fetch_sub(&slots.used[c->kind], 1, __ATOMIC_RELAXED);
-	/* An activity without a slot of its own has no on-path weight; the report says so. */
-	if (c->kind == CPA_ACTIVITY || !slots.quota[c->kind])
+	__atomic_fetch_sub(&slots.used[family], 1, __ATOMIC_RELAXED);
+	/*
+	 * An activity without a slot of its own has no on-path weight; the report says so. Calls
+	 * nest: two that shared a slot would both count the time of the inner one.
+	 */
+	if (family == CPA_ACTIVITY || family == CALLS || !slots.quota[family])
 		return CPA_SLOT_NONE;
 	*shared = 1;
 	cpa_diag(CPA_DIAG_ALIASED_CLASSES);
-	n = (uint32_t)((c->address * UINT64_C(0x9e3779b97f4a7c15)) >> 40) % slots.quota[c->kind];
-	return __atomic_load_n(&slots.of[c->kind][n], __ATOMIC_RELAXED);
+	n = (uint32_t)((c->address * UINT64_C(0x9e3779b97f4a7c15)) >> 40) % slots.quota[family];
+	return __atomic_load_n(&slots.of[family][n], __ATOMIC_RELAXED);
 }
 
 static void fill(void *row, const void *argument)

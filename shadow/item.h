@@ -2,23 +2,28 @@
 /*
  * shadow/item.h - paths of items that are in work queues, found by (queue, item)
  *
- * Items come and go by the million, so this index, unlike that of shadow/table.h, forgets. Level k
- * has 64 << 2k lines of one cache line; a word is 0 or {hash:32, token row:32}. An item hashes to
- * one line per level and goes into any free word of the first level that has one; words never
- * move. So a taker looks at each level there is.
+ * Items come and go by the million, so this index, unlike that of shadow/table.h, forgets. A word
+ * (shadow/index.h) is 0 or {hash:32, token row:32}. An item goes into any free word of the first
+ * level whose line has one; words never move. So a taker looks at each level there is.
  *
  *              put  take     "-": the calls may overlap; equal items too
  *   put         -    -
  *   take        -    -
  *
  * I1  A word goes from 0 to an item by its putter and back to 0 by the one taker that gets it.
- * I2  The token of an item is read only by the taker that got its word.
+ * I2  The path of an item's token is read only by the taker that got its word. Its key (the item),
+ *     payload ({putter's id:32, queue row:32}) and left (the clock of its release) are read by all
+ *     that look for it, also when it serves others already: they are atomic, and the taker that got
+ *     the word looks again.
  * Progress: lock-free. Memory: one token an item, at most CPA_ITEMS_MAX, used again.
  */
 #ifndef CPA_SHADOW_ITEM_H
 #define CPA_SHADOW_ITEM_H
 
 #include "shadow/token.h"
+
+/* Equal items at once. They share their lines: more would make the index grow for nothing. */
+#define CPA_ITEMS_EQUAL 32u
 
 enum cpa_item_put { CPA_ITEM_REFUSED, CPA_ITEM_NEW, CPA_ITEM_TWICE };
 
@@ -29,7 +34,13 @@ enum cpa_item_put { CPA_ITEM_REFUSED, CPA_ITEM_NEW, CPA_ITEM_TWICE };
 CPA_HIDDEN enum cpa_item_put cpa_item_put(struct cpa_self *self, uint32_t queue, uint64_t item,
 					  const struct cpa_path *path);
 
-/* Take the oldest such item out: its token's row, the caller's to free; 0: there is none. */
+/*
+ * Take such an item out; of several the one released first. Return its token's row, the caller's
+ * to free; 0: there is none.
+ */
 CPA_HIDDEN uint32_t cpa_item_take(struct cpa_self *self, uint32_t queue, uint64_t item);
+
+/* As cpa_item_take(), of those that this thread has put; of several the one released last. */
+CPA_HIDDEN uint32_t cpa_item_take_back(struct cpa_self *self, uint32_t queue, uint64_t item);
 
 #endif

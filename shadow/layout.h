@@ -36,7 +36,7 @@
 #define CPA_MIX		 4u
 #define CPA_ROUNDS	 4u
 #define CPA_THREADS_KEPT 1024u
-#define CPA_DELTA_TICKS	 ((UINT64_C(1) << 48) - 1)
+#define CPA_MIX_WEIGHT	 ((UINT64_C(1) << 48) - 1)
 #define CPA_ITEMS_MAX	 (UINT32_C(1) << 20) /* items in queues at once */
 #define CPA_MARKS_MAX	 4096u
 #define CPA_ROLE_WORDS	 16u /* bitmaps of thread rows */
@@ -94,8 +94,11 @@ enum cpa_diagnostic {
 	CPA_DIAG_ITEMS_UNMATCHED,  /* dequeues of items that nobody had enqueued */
 	CPA_DIAG_ITEMS_TWICE,	   /* items enqueued while they were in the queue already */
 	CPA_DIAG_ITEMS_UNBALANCED, /* CPA_ITEM_DONE without a dequeue, too many items at once */
-	CPA_DIAG_REGIONS_UNBALANCED, /* region ends without a begin, begins without an end */
+	CPA_DIAG_REGIONS_UNBALANCED, /* region ends alone, begins alone, or nested too deep */
 	CPA_DIAG_MARKS_REFUSED,	     /* marks beyond CPA_MARKS_MAX */
+	CPA_DIAG_UNTIMED,	   /* uses of locks that were counted and not timed */
+	CPA_DIAG_UNTIMED_HANDOFFS, /* other threads' first uses of such locks */
+	CPA_DIAG_UNTIMED_TICKS,	   /* what their edges may be short of */
 	CPA_DIAG_CALLS_UNBALANCED,   /* instrumented functions left in ways that we did not see */
 	CPA_DIAG_COUNT = 32
 };
@@ -148,11 +151,15 @@ enum cpa_time_kind {
 	CPA_TIME_KINDS
 };
 
+/* What a path has more than its version in one slot of S, H and O; ticks. */
+struct cpa_delta {
+	uint32_t slot; /* 0: unused, and so are those behind it */
+	int32_t s, h, o;
+};
+
 /*
  * A path (design 3): the longest inherent path to here, and the chain of activities observed.
- *
- * S, H and O of all components are those of the version, plus the deltas: {slot:16, ticks:48}
- * words, each of which adds to S, H and O of its slot. Unused deltas are 0 and come last.
+ * S, H and O of all components are those of the version plus the deltas.
  */
 struct cpa_path {
 	uint64_t len;	   /* L, ticks of process and external time */
@@ -161,7 +168,7 @@ struct cpa_path {
 	uint32_t owner;	   /* id of the thread that published it; 0: nothing was published yet */
 	uint32_t node;	   /* PAG node of that release */
 	uint64_t observed[CPA_TIME_KINDS]; /* ticks of the observed path, by kind */
-	uint64_t delta[CPA_PATH_DELTAS];
+	struct cpa_delta delta[CPA_PATH_DELTAS];
 } __attribute__((aligned(CPA_CACHE_LINE)));
 
 /* Immutable once published. value: S[slots], then H[slots], then O[slots]. */
@@ -195,7 +202,8 @@ enum cpa_class_by {
 	CPA_BY_INIT_SITE = 2,  /* return address of the *_init call */
 	CPA_BY_FIRST_SITE = 3, /* return address of the first operation seen */
 	CPA_BY_EXTERNAL = 4,   /* address is an enum cpa_external */
-	CPA_BY_NAME = 5	       /* address is a row of the names table */
+	CPA_BY_NAME = 5,       /* address is a row of the names table */
+	CPA_BY_CALL = 6	       /* a function with all that it calls, in instrumented builds */
 };
 
 enum cpa_external {
@@ -226,7 +234,7 @@ struct cpa_component {
 	/* Of a lock class: what its destroyed objects had counted (atomic adds). */
 	uint64_t retired_objects, retired_acquisitions, retired_contended, retired_handoffs;
 	uint64_t retired_wait, retired_hold;
-	/* Of a function of an instrumented build (atomic adds). */
+	/* Of a function of an instrumented build, by address (atomic adds); calls 0: it is none. */
 	uint64_t calls;
 	uint64_t inclusive; /* ticks of process + external time with what it called */
 };
@@ -245,7 +253,7 @@ struct cpa_queue {
 	uint64_t key;
 	uint32_t component; /* row, kind CPA_QUEUE: its class */
 	uint32_t done_used; /* 1: the program says when an item is done */
-	uint64_t depth, max_depth;
+	uint64_t depth, max_depth; /* max_depth: before each dequeue; at the end look at depth */
 	uint64_t twice, unmatched; /* see CPA_DIAG_ITEMS_TWICE, CPA_DIAG_ITEMS_UNMATCHED */
 	uint64_t pad[2];
 	/* Written by producers. */
@@ -315,11 +323,19 @@ struct cpa_object {
 	uint32_t holder; /* thread id; of a lock held for writing */
 	uint32_t depth;	 /* of a recursive mutex */
 	uint32_t queue;	 /* row of the queue whose own it is: no edges in the inherent path */
-	uint32_t pad;
+	uint32_t declared; /* acquisitions + 1 when it became that; of no meaning to readers */
+	uint32_t slot;	 /* of its class */
+	/* Locks that one thread alone keeps using: preload/lock.h. */
+	uint32_t user; /* id of that thread */
+	uint32_t run;  /* its timed uses in a row */
+	uint32_t tick; /* its time of the last timed one */
+	uint32_t mean; /* of the length of timed sections, ticks */
+	uint32_t lost; /* times that another thread came in between */
 	uint64_t acquisitions, contended, handoffs;
 	uint64_t wait, hold; /* ticks */
-	uint64_t since;	     /* clock at the acquisition by the holder */
-	uint64_t merged;     /* shadow/merge.h: token that combines racing releases */
+	uint64_t since;	     /* clock at the acquisition by the holder; 0: not timed */
+	uint64_t merged;     /* shadow/merge.h: token that combines racing releases; annotations:
+				their cell, shadow/cell.h */
 	/* shadow/fifo.h: tagged row numbers of the oldest and newest token */
 	uint64_t head, tail;
 	uint64_t waiting; /* shadow/wake.h: waiters; semaphores: initial tokens; barriers: count */
@@ -397,12 +413,15 @@ struct cpa_edge_cache {
 	uint64_t mix[CPA_MIX];
 };
 
-/* A release on its way to one acquirer; see shadow/fifo.h and shadow/merge.h. */
+/*
+ * A release on its way to one acquirer or several; see shadow/fifo.h, shadow/merge.h,
+ * shadow/item.h and shadow/cell.h.
+ */
 struct cpa_token {
-	uint64_t key;	  /* of a barrier's: its round + 1 */
+	uint64_t key;	  /* atomic: of a barrier's its round + 1; of an item's the item */
 	uint64_t next;	  /* atomic: tagged row number of the queue node behind */
-	uint64_t payload; /* of a queue node: row number of the token it brings */
-	uint64_t left;	  /* atomic: acquirers that have read it (barriers) */
+	uint64_t payload; /* atomic: of a queue node row number of the token it brings; items */
+	uint64_t left;	  /* atomic: acquirers that have read it (barriers), pins (cells); items */
 	void *free_next;  /* of the free list; a pointer of the target */
 	uint32_t row;	  /* its number */
 	uint32_t pad;

@@ -9,8 +9,7 @@ uint32_t cpa_merge_take(uint64_t *slot)
 	return (uint32_t)__atomic_exchange_n(slot, 0, __ATOMIC_ACQUIRE);
 }
 
-/* Join @from into @into; the observed path is that of the later release. */
-static void combine(struct cpa_self *self, struct cpa_path *into, const struct cpa_path *from)
+void cpa_merge(struct cpa_self *self, struct cpa_path *into, const struct cpa_path *from)
 {
 	bool later = from->released > into->released;
 
@@ -24,27 +23,60 @@ static void combine(struct cpa_self *self, struct cpa_path *into, const struct c
 		into->owner = UINT32_MAX;
 }
 
+/*
+ * A token for the release of @path. If @other, which was in the slot, is of an earlier release by
+ * the same thread, it is that one: the path goes on from there.
+ */
+static uint32_t token_for(struct cpa_self *self, uint32_t *other, uint64_t key,
+			  const struct cpa_path *path)
+{
+	uint32_t mine;
+
+	if (*other && cpa_token(*other)->key == key && cpa_token(*other)->path.owner == self->id) {
+		mine = *other;
+		*other = 0;
+		cpa_path_copy(self, &cpa_token(mine)->path, path);
+		return mine;
+	}
+	mine = cpa_token_new(self, path);
+	if (mine) {
+		/* Relaxed: late losers of shadow/item.h may read them. A barrier left `left`. */
+		__atomic_store_n(&cpa_token(mine)->key, key, __ATOMIC_RELAXED);
+		__atomic_store_n(&cpa_token(mine)->left, 0, __ATOMIC_RELAXED);
+	}
+	return mine;
+}
+
+/* Join @other, of any round, into the token @mine of the round @key, and free it. */
+static void add(struct cpa_self *self, uint32_t mine, uint32_t other, uint64_t key)
+{
+	if (!other)
+		return;
+	if (cpa_token(other)->key == key) {
+		cpa_merge(self, &cpa_token(mine)->path, &cpa_token(other)->path);
+		cpa_token_free(self, other);
+	} else {
+		cpa_diag(CPA_DIAG_TOKENS_REFUSED);
+	}
+}
+
 void cpa_merge_release(struct cpa_self *self, uint64_t *slot, uint64_t key,
 		       const struct cpa_path *path)
 {
-	uint32_t mine = cpa_token_new(self, path);
-	uint64_t empty;
+	uint32_t other = cpa_merge_take(slot), mine = token_for(self, &other, key, path);
+	uint64_t empty = 0;
 
-	if (!mine)
-		return;
-	cpa_token(mine)->key = key;
-	cpa_token(mine)->left = 0; /* of a barrier destroyed before all had left */
-	do {
-		uint32_t other = cpa_merge_take(slot);
-
-		if (other && cpa_token(other)->key == key) {
-			combine(self, &cpa_token(mine)->path, &cpa_token(other)->path);
-			cpa_token_free(self, other);
-		} else if (other) {
-			cpa_diag(CPA_DIAG_TOKENS_REFUSED);
-		}
+	if (!mine) { /* no space, counted: what was there goes back */
+		if (!other)
+			return;
+		mine = other;
+		other = 0;
+	}
+	add(self, mine, other, key);
+	/* (A) RELEASE: the token is complete before it can be taken out. */
+	while (!__atomic_compare_exchange_n(slot, &empty, mine, false, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED)) {
+		add(self, mine, cpa_merge_take(slot), key);
 		empty = 0;
-		/* (A) RELEASE: the token is complete before it can be taken out. */
-	} while (!__atomic_compare_exchange_n(slot, &empty, mine, false, __ATOMIC_RELEASE,
-					      __ATOMIC_RELAXED));
+	}
 }

@@ -24,6 +24,10 @@
 CPA_HIDDEN void cpa_merge_release(struct cpa_self *self, uint64_t *slot, uint64_t key,
 				  const struct cpa_path *path);
 
+/* Join two releases: @from into @into; the observed path is that of the later one. */
+CPA_HIDDEN void cpa_merge(struct cpa_self *self, struct cpa_path *into,
+			  const struct cpa_path *from);
+
 /* The token in @slot, now the caller's, or 0. */
 CPA_HIDDEN uint32_t cpa_merge_take(uint64_t *slot);
 

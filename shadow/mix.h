@@ -15,7 +15,6 @@
 #include "shadow/layout.h"
 
 #define CPA_MIX_SHIFT  48
-#define CPA_MIX_WEIGHT ((UINT64_C(1) << CPA_MIX_SHIFT) - 1)
 #define CPA_MIX_FORGET (UINT64_C(1) << 12) /* weight at which older samples begin to fade */
 
 static inline uint32_t cpa_mix_slot(uint64_t word)

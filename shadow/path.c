@@ -5,12 +5,14 @@
 
 #include "shadow/heap.h"
 
-#define SLOT_SHIFT 48
-#define ROUND	   8u /* versions have a multiple of this many slots: one or two sizes per program */
+#define ROUND 8u /* versions have a multiple of this many slots: one or two sizes per program */
+#define FAR   (UINT64_C(1) << 62)
 
-static uint32_t delta_slot(uint64_t delta)
+/* Let @path have its first @n deltas. */
+static void end_deltas(struct cpa_path *path, unsigned n)
 {
-	return (uint32_t)(delta >> SLOT_SHIFT);
+	for (; n < CPA_PATH_DELTAS && path->delta[n].slot; n++)
+		path->delta[n].slot = 0;
 }
 
 static struct cpa_version *version_of(const struct cpa_path *path)
@@ -22,6 +24,7 @@ static struct cpa_version *version_new(struct cpa_self *self, uint32_t slots)
 {
 	struct cpa_version *v;
 
+	self->slow++;
 	for (uint32_t i = self->spare_count; i-- > 0;) {
 		v = self->spare[i];
 		if (v->slots == slots) {
@@ -75,10 +78,15 @@ static uint32_t slots_needed(const struct cpa_path *path)
 	const struct cpa_version *v = version_of(path);
 	uint32_t n = v ? v->slots : 0;
 
-	for (int i = 0; i < (int)CPA_PATH_DELTAS && path->delta[i]; i++)
-		if (delta_slot(path->delta[i]) >= n)
-			n = delta_slot(path->delta[i]) + 1;
+	for (int i = 0; i < (int)CPA_PATH_DELTAS && path->delta[i].slot; i++)
+		if (path->delta[i].slot >= n)
+			n = path->delta[i].slot + 1;
 	return (n + ROUND - 1) / ROUND * ROUND;
+}
+
+static int64_t field(const struct cpa_delta *d, enum cpa_vector v)
+{
+	return v == CPA_S ? d->s : v == CPA_H ? d->h : d->o;
 }
 
 /* Copy vector @v of @path to @to[@slots], deltas added. */
@@ -91,8 +99,8 @@ static void materialize(const struct cpa_path *path, enum cpa_vector v, uint64_t
 	if (from)
 		memcpy(to, from->value + v * have, have * sizeof(*to));
 	memset(to + have, 0, (slots - have) * sizeof(*to));
-	for (int i = 0; i < (int)CPA_PATH_DELTAS && path->delta[i]; i++)
-		to[delta_slot(path->delta[i])] += path->delta[i] & CPA_DELTA_TICKS;
+	for (int i = 0; i < (int)CPA_PATH_DELTAS && path->delta[i].slot; i++)
+		to[path->delta[i].slot] += (uint64_t)field(&path->delta[i], v);
 }
 
 static uint64_t largest(const uint64_t *value, uint32_t n)
@@ -104,12 +112,15 @@ static uint64_t largest(const uint64_t *value, uint32_t n)
 	return max;
 }
 
-/* Move the deltas of @path into a version of its own. */
-static void fold(struct cpa_self *self, struct cpa_path *path)
+/* Move the deltas of @path into a version of its own, with room for @slot. NULL: they are lost. */
+static struct cpa_version *fold(struct cpa_self *self, struct cpa_path *path, uint32_t slot)
 {
 	uint32_t n = slots_needed(path);
-	struct cpa_version *v = version_new(self, n);
+	struct cpa_version *v;
 
+	if (slot >= n)
+		n = slot / ROUND * ROUND + ROUND;
+	v = version_new(self, n);
 	if (v) {
 		materialize(path, CPA_S, v->value, n);
 		materialize(path, CPA_H, v->value + n, n);
@@ -117,31 +128,67 @@ static void fold(struct cpa_self *self, struct cpa_path *path)
 		v->max_slack = largest(v->value, n);
 		set_version(self, path, v);
 	}
-	memset(path->delta, 0, sizeof(path->delta));
+	end_deltas(path, 0);
+	return v;
 }
 
-void cpa_path_add(struct cpa_self *self, struct cpa_path *path, uint32_t slot, uint64_t ticks)
+/* The delta of @slot, a new one if need be. NULL: all are taken. */
+static struct cpa_delta *delta_of(struct cpa_self *self, struct cpa_path *path, uint32_t slot)
 {
-	unsigned i;
+	uint8_t *at = &self->delta_at[slot % sizeof(self->delta_at)];
+	unsigned i = 0;
+
+	if (likely(path->delta[*at].slot == slot))
+		return &path->delta[*at];
+	while (i < CPA_PATH_DELTAS && path->delta[i].slot && path->delta[i].slot != slot)
+		i++;
+	if (i == CPA_PATH_DELTAS)
+		return NULL;
+	*at = (uint8_t)i;
+	if (!path->delta[i].slot)
+		path->delta[i] = (struct cpa_delta){ .slot = slot };
+	return &path->delta[i];
+}
+
+static bool has_room(const struct cpa_delta *d)
+{
+	return d && d->s <= CPA_DELTA_MOST && d->h <= CPA_DELTA_MOST && d->o <= CPA_DELTA_MOST;
+}
+
+/* Add to a version that no other path names yet. */
+static void add_to_version(struct cpa_version *v, uint32_t slot, uint64_t ticks)
+{
+	if (!v)
+		return;
+	for (unsigned k = CPA_S; k <= CPA_O; k++)
+		v->value[k * v->slots + slot] += ticks;
+	v->max_slack = largest(v->value, v->slots);
+}
+
+void cpa_path_add_slow(struct cpa_self *self, struct cpa_path *path, uint32_t slot, uint64_t ticks)
+{
+	struct cpa_delta *d;
 
 	if (unlikely(!ticks))
 		return;
-	for (; unlikely(ticks > CPA_DELTA_TICKS); ticks -= CPA_DELTA_TICKS)
-		cpa_path_add(self, path, slot, CPA_DELTA_TICKS);
-	for (i = 0; i < CPA_PATH_DELTAS && path->delta[i]; i++)
-		if (delta_slot(path->delta[i]) == slot)
-			break;
-	if (unlikely(i == CPA_PATH_DELTAS ||
-		     (path->delta[i] & CPA_DELTA_TICKS) + ticks > CPA_DELTA_TICKS)) {
-		fold(self, path);
-		i = 0;
+	if (unlikely(ticks > CPA_DELTA_MOST)) {
+		add_to_version(fold(self, path, slot), slot, ticks);
+		return;
 	}
-	path->delta[i] =
-		(path->delta[i] & CPA_DELTA_TICKS) + ticks + ((uint64_t)slot << SLOT_SHIFT);
+	d = delta_of(self, path, slot);
+	if (unlikely(!has_room(d))) {
+		fold(self, path, slot);
+		d = delta_of(self, path, slot);
+	}
+	d->s += (int32_t)ticks;
+	d->h += (int32_t)ticks;
+	d->o += (int32_t)ticks;
 }
 
 void cpa_path_copy(struct cpa_self *self, struct cpa_path *to, const struct cpa_path *from)
 {
+	unsigned i = 0;
+
 	if (to->version != from->version) {
 		struct cpa_version *v = version_of(from);
 
@@ -149,19 +196,24 @@ void cpa_path_copy(struct cpa_self *self, struct cpa_path *to, const struct cpa_
 			version_get(v);
 		set_version(self, to, v);
 	}
-	*to = *from;
+	memcpy(to, from, offsetof(struct cpa_path, delta));
+	while (i < CPA_PATH_DELTAS && from->delta[i].slot) {
+		to->delta[i] = from->delta[i];
+		i++;
+	}
+	end_deltas(to, i);
 }
 
 /* An upper bound of the slack of any slot of @path. */
 static uint64_t slack_bound(const struct cpa_path *path)
 {
 	const struct cpa_version *v = version_of(path);
-	uint64_t bound = v ? v->max_slack : 0, add = 0;
+	int32_t add = 0;
 
-	for (int i = 0; i < (int)CPA_PATH_DELTAS && path->delta[i]; i++)
-		if ((path->delta[i] & CPA_DELTA_TICKS) > add)
-			add = path->delta[i] & CPA_DELTA_TICKS;
-	return bound + add;
+	for (int i = 0; i < (int)CPA_PATH_DELTAS && path->delta[i].slot; i++)
+		if (path->delta[i].s > add)
+			add = path->delta[i].s;
+	return (v ? v->max_slack : 0) + (uint64_t)add;
 }
 
 /* Without memory for a version: the longer path as it is, whose slack is then an upper bound. */
@@ -178,62 +230,172 @@ static void take_longer(struct cpa_self *self, struct cpa_path *local,
 	local->node = before.node;
 }
 
+/* Two paths on their way to become one. */
+struct joint {
+	const struct cpa_path *winner, *loser, *seen; /* O comes from the last */
+	uint64_t distance;			      /* of loser to winner */
+	struct cpa_delta delta[CPA_PATH_DELTAS];      /* the result, over the winner's version */
+	unsigned n;
+};
+
+/* Add a delta to the result. False: there is no room. */
+static bool put(struct joint *j, uint32_t slot, int64_t s, int64_t h, int64_t o)
+{
+	if (!s && !h && !o)
+		return true;
+	if (j->n == CPA_PATH_DELTAS || s != (int32_t)s || h != (int32_t)h || o != (int32_t)o)
+		return false;
+	j->delta[j->n++] = (struct cpa_delta){ slot, (int32_t)s, (int32_t)h, (int32_t)o };
+	return true;
+}
+
+/* @path's delta of @slot, which is probably the one at @guess. */
+static struct cpa_delta look_up(const struct cpa_path *path, uint32_t slot, int guess)
+{
+	if (path->delta[guess].slot == slot)
+		return path->delta[guess];
+	for (int i = 0; i < (int)CPA_PATH_DELTAS && path->delta[i].slot; i++)
+		if (path->delta[i].slot == slot)
+			return path->delta[i];
+	return (struct cpa_delta){ .slot = 0 };
+}
+
+/* Of equal versions the deltas tell all: S = min(v + s, v + s' + d). */
+static bool join_deltas(struct joint *j)
+{
+	int64_t d = (int64_t)(j->distance < FAR ? j->distance : FAR);
+
+	for (int i = 0; i < (int)CPA_PATH_DELTAS && j->winner->delta[i].slot; i++) {
+		struct cpa_delta w = j->winner->delta[i], l = look_up(j->loser, w.slot, i);
+
+		if (!put(j, w.slot, w.s < l.s + d ? w.s : l.s + d, w.h,
+			 j->seen == j->winner ? w.o : l.o))
+			return false;
+	}
+	for (int i = 0; i < (int)CPA_PATH_DELTAS && j->loser->delta[i].slot; i++) {
+		struct cpa_delta l = j->loser->delta[i];
+
+		if (look_up(j->winner, l.slot, i).slot)
+			continue;
+		if (!put(j, l.slot, l.s + d < 0 ? l.s + d : 0, 0, j->seen == j->loser ? l.o : 0))
+			return false;
+	}
+	return true;
+}
+
+/* The result as a version of its own. NULL: no memory. */
+static struct cpa_version *join_versions(struct cpa_self *self, const struct joint *j)
+{
+	uint32_t n = slots_needed(j->winner), other = slots_needed(j->loser);
+	struct cpa_version *v;
+	uint64_t *slack;
+
+	n = other > n ? other : n;
+	v = version_new(self, n);
+	if (!v)
+		return NULL;
+	slack = v->value + 2 * n; /* scratch: O is written last */
+	materialize(j->loser, CPA_S, slack, n);
+	materialize(j->winner, CPA_S, v->value, n);
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t through = slack[i] + j->distance;
+
+		if (through >= slack[i] && through < v->value[i])
+			v->value[i] = through;
+	}
+	materialize(j->winner, CPA_H, v->value + n, n);
+	materialize(j->seen, CPA_O, v->value + 2 * n, n);
+	v->max_slack = largest(v->value, n);
+	return v;
+}
+
+/* Is @v the winner's version but for a few deltas? Then threads converge on that one. */
+static bool close_to_winner(struct joint *j, const struct cpa_version *v)
+{
+	const struct cpa_version *base = version_of(j->winner);
+
+	j->n = 0;
+	for (uint32_t i = 0; base && i < v->slots; i++) {
+		bool in = i < base->slots;
+		const uint64_t *b = base->value + i, *r = v->value + i;
+
+		if (!put(j, i, (int64_t)(r[0] - (in ? b[0] : 0)),
+			 (int64_t)(r[v->slots] - (in ? b[base->slots] : 0)),
+			 (int64_t)(r[2 * v->slots] - (in ? b[2 * base->slots] : 0))))
+			return false;
+	}
+	return base;
+}
+
+/* Let @local have the winner's version and the deltas found. */
+static void take_winners(struct cpa_self *self, struct cpa_path *local, const struct joint *j)
+{
+	struct cpa_version *v = version_of(j->winner);
+
+	if (local->version != j->winner->version) {
+		version_get(v);
+		set_version(self, local, v);
+	}
+	memcpy(local->delta, j->delta, j->n * sizeof(j->delta[0]));
+	end_deltas(local, j->n);
+}
+
+/* Let the vectors of @local be the result. False: no memory, nothing was changed. */
+static bool join_vectors(struct cpa_self *self, struct cpa_path *local, struct joint *j)
+{
+	struct cpa_version *v;
+
+	if (j->winner->version == j->loser->version && join_deltas(j)) {
+		take_winners(self, local, j);
+		return true;
+	}
+	v = join_versions(self, j);
+	if (!v)
+		return false;
+	if (j->winner->version != j->loser->version && close_to_winner(j, v)) {
+		take_winners(self, local, j);
+		version_put(self, v);
+	} else {
+		set_version(self, local, v);
+		end_deltas(local, 0);
+	}
+	return true;
+}
+
 bool cpa_path_join(struct cpa_self *self, struct cpa_path *local, const struct cpa_path *remote,
 		   bool observed)
 {
 	bool remote_wins = remote->len > local->len;
-	const struct cpa_path *w = remote_wins ? remote : local, *o = remote_wins ? local : remote;
-	uint64_t d = w->len - o->len;
-	uint32_t n, other;
-	struct cpa_version *v;
-	uint64_t *slack;
+	struct joint j = {
+		.winner = remote_wins ? remote : local,
+		.loser = remote_wins ? local : remote,
+		.seen = observed ? remote : local,
+	};
 
+	j.distance = j.winner->len - j.loser->len;
 	/* The loser cannot shorten any slack, and the winner's O is the one wanted. */
-	if (observed == remote_wins && d >= slack_bound(w)) {
+	if (observed == remote_wins && j.distance >= slack_bound(j.winner)) {
 		if (remote_wins)
 			cpa_path_copy(self, local, remote);
 		return remote_wins;
 	}
-	n = slots_needed(local);
-	other = slots_needed(remote);
-	n = other > n ? other : n;
-	v = version_new(self, n);
-	if (!v) {
+	if (!join_vectors(self, local, &j)) {
 		take_longer(self, local, remote, observed);
 		return remote_wins;
 	}
-	slack = v->value + 2 * n; /* scratch: O is written last */
-	materialize(o, CPA_S, slack, n);
-	materialize(w, CPA_S, v->value, n);
-	for (uint32_t i = 0; i < n; i++)
-		v->value[i] = v->value[i] < slack[i] + d ? v->value[i] : slack[i] + d;
-	materialize(w, CPA_H, v->value + n, n);
-	materialize(observed ? remote : local, CPA_O, v->value + 2 * n, n);
-	v->max_slack = largest(v->value, n);
 	if (observed)
 		memcpy(local->observed, remote->observed, sizeof(local->observed));
-	local->len = w->len;
-	set_version(self, local, v);
-	memset(local->delta, 0, sizeof(local->delta));
+	local->len = remote_wins ? remote->len : local->len;
 	return remote_wins;
 }
 
 void cpa_path_observe(struct cpa_self *self, struct cpa_path *local, const struct cpa_path *remote)
 {
-	uint32_t n = slots_needed(local), other = slots_needed(remote);
-	struct cpa_version *v;
+	struct joint j = { .winner = local, .loser = remote, .seen = remote, .distance = FAR };
 
-	n = other > n ? other : n;
-	v = version_new(self, n);
-	if (!v)
-		return;
-	materialize(local, CPA_S, v->value, n);
-	materialize(local, CPA_H, v->value + n, n);
-	materialize(remote, CPA_O, v->value + 2 * n, n);
-	v->max_slack = largest(v->value, n);
+	/* Without memory for a version too: the kinds of time sum up to the clock. */
 	memcpy(local->observed, remote->observed, sizeof(local->observed));
-	set_version(self, local, v);
-	memset(local->delta, 0, sizeof(local->delta));
+	join_vectors(self, local, &j);
 }
 
 void cpa_path_clear(struct cpa_self *self, struct cpa_path *path)
@@ -247,9 +409,9 @@ uint64_t cpa_path_value(const struct cpa_path *path, enum cpa_vector v, uint32_t
 	const struct cpa_version *from = version_of(path);
 	uint64_t value = from && slot < from->slots ? from->value[v * from->slots + slot] : 0;
 
-	for (int i = 0; i < (int)CPA_PATH_DELTAS && path->delta[i]; i++)
-		if (delta_slot(path->delta[i]) == slot)
-			value += path->delta[i] & CPA_DELTA_TICKS;
+	for (int i = 0; i < (int)CPA_PATH_DELTAS && path->delta[i].slot; i++)
+		if (path->delta[i].slot == slot)
+			value += (uint64_t)field(&path->delta[i], v);
 	return value;
 }
 

@@ -23,9 +23,26 @@
 
 enum cpa_vector { CPA_S, CPA_H, CPA_O };
 
+#define CPA_DELTA_MOST ((1 << 30) - 1) /* of a delta before an addition, and of the addition */
+
+CPA_HIDDEN void cpa_path_add_slow(struct cpa_self *self, struct cpa_path *path, uint32_t slot,
+				  uint64_t ticks);
+
 /* Add @ticks to S, H and O of @slot. L and the observed kinds are the caller's to add. */
-CPA_HIDDEN void cpa_path_add(struct cpa_self *self, struct cpa_path *path, uint32_t slot,
-			     uint64_t ticks);
+static inline void cpa_path_add(struct cpa_self *self, struct cpa_path *path, uint32_t slot,
+				uint64_t ticks)
+{
+	struct cpa_delta *d = &path->delta[self->delta_at[slot % sizeof(self->delta_at)]];
+
+	if (unlikely(d->slot != slot || ticks > CPA_DELTA_MOST || d->s > CPA_DELTA_MOST ||
+		     d->h > CPA_DELTA_MOST || d->o > CPA_DELTA_MOST)) {
+		cpa_path_add_slow(self, path, slot, ticks);
+		return;
+	}
+	d->s += (int32_t)ticks;
+	d->h += (int32_t)ticks;
+	d->o += (int32_t)ticks;
+}
 
 /* Let @to be @from. */
 CPA_HIDDEN void cpa_path_copy(struct cpa_self *self, struct cpa_path *to,

@@ -44,8 +44,8 @@ CPA_HIDDEN uint32_t cpa_queue_intern(uint64_t address, uint32_t component);
 /* The thread puts @item into queue @row: publish its path with it. Before the real operation. */
 CPA_HIDDEN void cpa_queue_put(struct cpa_self *self, uint32_t row, uint64_t item, uint64_t now);
 
-/* The real operation refused the item: it never was in the queue. */
-CPA_HIDDEN void cpa_queue_unput(struct cpa_self *self, uint32_t row, uint64_t item, uint64_t now);
+/* The real operation refused the item that the thread put last: it never was in the queue. */
+CPA_HIDDEN void cpa_queue_unput(struct cpa_self *self, uint32_t row, uint64_t item);
 
 /*
  * The thread got @item out of queue @row at @wait->now: join the path of its enqueue. Return the

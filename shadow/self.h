@@ -18,9 +18,11 @@ struct cpa_self {
 	struct cpa_thread *row;
 	uint32_t number; /* of the row */
 	uint32_t id;	 /* of the thread, never used again: rows are. From 1 */
+	uint64_t slow;	 /* operations so far that took longer than a few hundred instructions */
 	/* Versions given back and not yet needed: a join drops one and wants one. */
 	uint32_t spare_count;
 	struct cpa_version *spare[CPA_SPARE_VERSIONS];
+	uint8_t delta_at[256]; /* by slot modulo the size: where in its path's deltas it was last */
 	/* Free tokens, linked through free_next. */
 	struct cpa_token *free_tokens;
 	uint32_t free_token_count;
@@ -30,11 +32,13 @@ struct cpa_self {
 	uint32_t items_in_work;
 	struct {
 		uint32_t queue; /* row */
+		uint32_t slot;	/* of its class then: the queue may get a name meanwhile */
 		uint64_t item;
 		uint64_t begun;
 	} item[CPA_ITEMS_IN_WORK];
 	/* The keys of the row's edge cache, and nodes found lately. */
 	uint64_t edge_key[CPA_EDGE_CACHE];
+	struct cpa_edge *edge_row[CPA_EDGE_CACHE];
 	struct {
 		uint64_t key;
 		uint32_t row;

@@ -24,6 +24,7 @@ uint32_t cpa_summary_node(struct cpa_self *self, enum cpa_event_kind kind, uint3
 
 	if (likely(self->node_cache[at].key == key))
 		return self->node_cache[at].row;
+	self->slow++;
 	row = cpa_table_intern(CPA_TABLE_NODES, key, fill_node, &node);
 	if (!row) {
 		cpa_diag(CPA_DIAG_EDGES_REFUSED);
@@ -54,6 +55,7 @@ static void flush(struct cpa_edge_cache *cache)
 	__atomic_fetch_add(&edge->count, cache->count, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&edge->weight, cache->weight, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&edge->followed, cache->followed, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&edge->followed_weight, cache->followed_weight, __ATOMIC_RELAXED);
 	memset(cache, 0, sizeof(*cache));
 }
 
@@ -70,6 +72,7 @@ struct cpa_edge_cache *cpa_summary_edge(struct cpa_self *self, uint32_t from, ui
 		return cache;
 	if (!from || !to)
 		return NULL;
+	self->slow++;
 	row = cpa_table_intern(CPA_TABLE_EDGES, key, fill_edge, &edge);
 	if (!row) {
 		cpa_diag(CPA_DIAG_EDGES_REFUSED);
@@ -79,6 +82,7 @@ struct cpa_edge_cache *cpa_summary_edge(struct cpa_self *self, uint32_t from, ui
 		flush(cache);
 	cache->edge = row;
 	self->edge_key[at] = key;
+	self->edge_row[at] = cpa_row(CPA_TABLE_EDGES, row);
 	return cache;
 }
 

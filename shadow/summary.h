@@ -18,6 +18,13 @@ CPA_HIDDEN uint32_t cpa_summary_node(struct cpa_self *self, enum cpa_event_kind 
 CPA_HIDDEN struct cpa_edge_cache *cpa_summary_edge(struct cpa_self *self, uint32_t from,
 						   uint32_t to, bool dependency);
 
+/* The row of a cached edge. */
+static inline struct cpa_edge *cpa_summary_row(const struct cpa_self *self,
+					       const struct cpa_edge_cache *cache)
+{
+	return self->edge_row[cache - self->row->edges];
+}
+
 /* Add what the thread's cache holds to the edges' rows, at its end. */
 CPA_HIDDEN void cpa_summary_flush(struct cpa_self *self);
 

@@ -6,6 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "shadow/index.h"
+
 #define PATIENCE 2000u /* times 0.1 ms */
 
 /*
@@ -43,7 +45,7 @@ void cpa_tables_init(void)
 	}
 }
 
-static uint64_t block_slow(uint64_t *where, uint64_t size)
+uint64_t cpa_block_slow(uint64_t *where, uint64_t size)
 {
 	static const struct timespec a_while = { .tv_nsec = 100000 };
 	uint64_t at = 0, mine;
@@ -64,7 +66,7 @@ static uint64_t block_slow(uint64_t *where, uint64_t size)
 	mine = at ? at : cpa_session_alloc(size, 4096);
 	if (!mine)
 		__atomic_store_n(&too_large, size, __ATOMIC_RELAXED);
-	/* RELEASE: pairs with the ACQUIRE above and in block(). */
+	/* RELEASE: pairs with the ACQUIRE above and in cpa_block(). */
 	if (!at && mine &&
 	    !__atomic_compare_exchange_n(where, &at, mine, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_ACQUIRE))
@@ -74,15 +76,6 @@ static uint64_t block_slow(uint64_t *where, uint64_t size)
 		__atomic_store_n(&growing, 0, __ATOMIC_RELEASE);
 	errno = err;
 	return mine;
-}
-
-/* The chunk or index level at *@where, allocated by the first who needs it. 0: no space. */
-static inline uint64_t block(uint64_t *where, uint64_t size)
-{
-	/* ACQUIRE pairs with block_slow(); the block is zero, but its pages must exist. */
-	uint64_t at = __atomic_load_n(where, __ATOMIC_ACQUIRE);
-
-	return likely(at) ? at : block_slow(where, size);
 }
 
 static uint32_t refuse(struct cpa_table *t)
@@ -103,34 +96,12 @@ uint32_t cpa_table_append(enum cpa_table_id id)
 			31 - (uint32_t)__builtin_clz(i) - (uint32_t)__builtin_ctz(t->first_rows);
 
 		if (chunk >= CPA_CHUNKS ||
-		    !block(&t->chunk[chunk], ((uint64_t)t->first_rows << chunk) * t->row_size))
+		    !cpa_block(&t->chunk[chunk], ((uint64_t)t->first_rows << chunk) * t->row_size))
 			return refuse(t);
 		/* Relaxed: the number is ours alone; whoever publishes it releases the row. */
 	} while (!__atomic_compare_exchange_n(&t->used, &old, old + 1, true, __ATOMIC_RELAXED,
 					      __ATOMIC_RELAXED));
 	return old + 1;
-}
-
-static uint64_t mix(uint64_t x)
-{
-	x ^= x >> 32;
-	x *= UINT64_C(0xd6e8feb86659fd93);
-	x ^= x >> 32;
-	x *= UINT64_C(0xd6e8feb86659fd93);
-	return x ^ x >> 32;
-}
-
-static uint64_t *line_of(const struct cpa_table *t, unsigned level, uint64_t at, uint64_t hash)
-{
-	uint64_t lines = UINT64_C(64) << 2 * level;
-
-	(void)t;
-	return (uint64_t *)cpa_at(at) + (hash & (lines - 1)) * CPA_INDEX_LINE;
-}
-
-static uint64_t level_size(unsigned level)
-{
-	return (UINT64_C(64) << 2 * level) * CPA_INDEX_LINE * sizeof(uint64_t);
 }
 
 /* A cell's row if it has the key, else 0. Every row begins with its key. */
@@ -144,16 +115,13 @@ static uint32_t match(enum cpa_table_id id, uint64_t cell, uint64_t hash, uint64
 uint32_t cpa_table_find(enum cpa_table_id id, uint64_t key)
 {
 	struct cpa_table *t = cpa_table(id);
-	uint64_t hash = mix(key);
+	uint64_t hash = cpa_index_hash(key);
 
 	for (unsigned k = 0; k < CPA_INDEX_LEVELS; k++) {
-		/* ACQUIRE pairs with block(). */
-		uint64_t at = __atomic_load_n(&t->index[k], __ATOMIC_ACQUIRE);
-		uint64_t *line;
+		const uint64_t *line = cpa_index_line(t->index, k, hash);
 
-		if (!at)
+		if (!line)
 			return 0;
-		line = line_of(t, k, at, hash);
 		for (unsigned i = 0; i < CPA_INDEX_LINE; i++) {
 			/* ACQUIRE: the row was filled before. Pairs with (A) in cpa_table_intern(). */
 			uint64_t cell = __atomic_load_n(&line[i], __ATOMIC_ACQUIRE);
@@ -170,12 +138,11 @@ uint32_t cpa_table_intern(enum cpa_table_id id, uint64_t key,
 			  void (*fill)(void *row, const void *argument), const void *argument)
 {
 	struct cpa_table *t = cpa_table(id);
-	uint64_t hash = mix(key), cell;
+	uint64_t hash = cpa_index_hash(key), cell;
 	uint32_t mine = 0, row;
 
 	for (unsigned k = 0; k < CPA_INDEX_LEVELS; k++) {
-		uint64_t at = block(&t->index[k], level_size(k));
-		uint64_t *line = at ? line_of(t, k, at, hash) : NULL;
+		uint64_t *line = cpa_index_line_new(t->index, k, hash);
 
 		for (unsigned i = 0; line && i < CPA_INDEX_LINE; i++) {
 			/* ACQUIRE: as in cpa_table_find(). */

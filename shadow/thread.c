@@ -8,6 +8,7 @@
 #include "shadow/component.h"
 #include "shadow/heap.h"
 #include "shadow/path.h"
+#include "shadow/queue.h"
 #include "shadow/summary.h"
 #include "shadow/table.h"
 #include "shadow/token.h"
@@ -131,6 +132,7 @@ void cpa_thread_end(struct cpa_self *self, uint64_t now)
 {
 	uint32_t number = self->number;
 
+	cpa_queue_leave(self);
 	cpa_summary_flush(self);
 	self->row->end_ticks = now;
 	cpa_path_forget_spares(self);

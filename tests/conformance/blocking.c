@@ -366,6 +366,7 @@ static volatile int go;
 
 static void *ends_later(void *argument)
 {
+	sleep_ms(2); /* our first wait opens a file of our own: before the descriptors are looked at */
 	set(&go, 2);
 	await(&go, 1);
 	return thread_after(argument);

@@ -6,6 +6,8 @@
  */
 #include "tests/programs/known_path.h"
 
+#include "preload/cpa.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -34,6 +36,7 @@ struct kp_thread {
 	int schedstat;	/* open file, or -1 */
 	uint32_t active;
 	unsigned held[KP_COMPONENTS];
+	int processed; /* component of the queue of the item in process, or 0 */
 };
 
 struct component {
@@ -474,6 +477,70 @@ void kp_barrier_wait(struct kp_barrier *barrier, unsigned member, unsigned round
 	log_event();
 	for (i = 0; i < barrier->members; i++)
 		add_edge(self->row, arrived[i]);
+}
+
+void kp_arrive(void)
+{
+	log_event();
+}
+
+void kp_enqueue(const struct kp_queue *queue, struct kp_item *item)
+{
+	item->enqueued = log_event();
+	CPA_ENQUEUE(queue->address, item);
+}
+
+static void process(int component)
+{
+	if (self->processed)
+		unhold(self->processed);
+	self->processed = component;
+	if (component)
+		hold(component);
+}
+
+void kp_dequeue(const struct kp_queue *queue, const struct kp_item *item)
+{
+	log_event();
+	add_edge(self->row, item->enqueued);
+	process(component_of("queue", queue->name, "exact"));
+	CPA_DEQUEUE(queue->address, item);
+}
+
+void kp_item_done(const struct kp_queue *queue, const struct kp_item *item)
+{
+	log_event();
+	process(0);
+	CPA_ITEM_DONE(queue->address, item);
+}
+
+void kp_region_begin(const char *name)
+{
+	log_event();
+	hold(component_of("region", name, "exact"));
+	CPA_REGION_BEGIN(name);
+}
+
+void kp_region_end(const char *name)
+{
+	log_event();
+	unhold(component_of("region", name, "exact"));
+	CPA_REGION_END();
+}
+
+kp_id kp_before(const void *address)
+{
+	kp_id id = log_event();
+
+	CPA_HAPPENS_BEFORE(address);
+	return id;
+}
+
+void kp_after(const void *address, kp_id before)
+{
+	log_event();
+	add_edge(self->row, before);
+	CPA_HAPPENS_AFTER(address);
 }
 
 void kp_claim(enum kp_claimed what, const char *component, long us)

@@ -136,6 +136,31 @@ void kp_sem_wait(struct kp_sem *sem);
 void kp_barrier_wait(struct kp_barrier *barrier, unsigned member, unsigned round);
 
 /*
+ * Annotations of cpa.h: these call the macros, too. A queue's own lock and condition variable are
+ * used without kp_, as they make no edges; kp_arrive() comes before what may block in them. An
+ * item is in process until kp_item_done(), or its thread's next dequeue. A region ends in its thread,
+ * @name again.
+ */
+struct kp_queue {
+	const void *address;
+	const char *name;
+};
+
+struct kp_item {
+	kp_id enqueued; /* handed over with the item */
+};
+
+void kp_arrive(void);
+void kp_enqueue(const struct kp_queue *queue, struct kp_item *item);
+void kp_dequeue(const struct kp_queue *queue, const struct kp_item *item);
+void kp_item_done(const struct kp_queue *queue, const struct kp_item *item);
+void kp_region_begin(const char *name);
+void kp_region_end(const char *name);
+/* Synchronization by hand: kp_before() returns what the other side passes to kp_after(). */
+kp_id kp_before(const void *address);
+void kp_after(const void *address, kp_id before);
+
+/*
  * What the path must come to by hand, in microseconds: the whole, or what zeroing a component
  * saves, or the component's share. kp_finish() fails if the search disagrees by over 1 % of the
  * path; more only by what work and sleeps took beyond the times asked for. A thread's component

@@ -10,18 +10,7 @@
 #ifndef CPA_TESTS_GENERATE_H
 #define CPA_TESTS_GENERATE_H
 
-#include "tests/property/simulate.h"
-
-/* A random object of @kind, or -1. */
-static int gen_object(struct sim *s, enum object_kind kind)
-{
-	int found[OBJECTS], n = 0;
-
-	for (unsigned i = 0; i < s->h->objects; i++)
-		if (s->h->object[i].kind == kind)
-			found[n++] = (int)i;
-	return n ? found[rnd_below(&s->r, (uint64_t)n)] : -1;
-}
+#include "tests/property/items.h"
 
 /* May @thread block on lock @object without a cycle of waiters? */
 static bool gen_in_order(const struct sim *s, int thread, int object)
@@ -357,6 +346,8 @@ static bool gen_any(struct sim *s, int thread)
 		return true;
 	if (s->thread[thread].holds && rnd_percent(&s->r, 40))
 		return gen_unlock(s, thread);
+	if (s->items && rnd_percent(&s->r, 40))
+		return gen_items(s, thread);
 	if (what < 22)
 		return gen_lock(s, thread);
 	if (what < 34)
@@ -398,7 +389,7 @@ static bool gen_once_pending(struct sim *s, int thread)
 /* Let all go on, then leave. */
 static bool gen_last(struct sim *s, int thread)
 {
-	unsigned what = (unsigned)rnd_below(&s->r, 8);
+	unsigned what = (unsigned)rnd_below(&s->r, 9);
 
 	if (s->thread[thread].holds)
 		return gen_unlock(s, thread);
@@ -412,6 +403,8 @@ static bool gen_last(struct sim *s, int thread)
 		return gen_barrier(s, thread);
 	if (what == 3)
 		return gen_futex_wake(s, thread, UINT32_MAX);
+	if (what == 4)
+		return gen_enqueue(s, thread);
 	return (thread == 0 && gen_join(s, thread)) || gen_exit(s, thread);
 }
 
@@ -449,12 +442,17 @@ static int gen_next(struct sim *s)
 	return next;
 }
 
-/* All are blocked: let a sleeper run out of time. */
+/* All are blocked: let a sleeper run out of time, or who wants an item get one from nowhere. */
 static bool gen_rescue(struct sim *s)
 {
 	for (int i = 0; i < THREADS; i++) {
 		struct sim_thread *t = &s->thread[i];
 
+		if (t->state == BLOCKED && t->op == OP_DEQUEUE) {
+			t->fixed = true;
+			t->next = s->now + sim_time(s);
+			return true;
+		}
 		if (t->state != BLOCKED || !t->asleep || t->doomed)
 			continue;
 		t->deadline = s->now + sim_time(s);
@@ -474,12 +472,17 @@ static void gen_objects(struct sim *s, struct history *h)
 		*o = (struct object){ .kind = (enum object_kind)rnd_below(&s->r, OBJECT_KINDS) };
 		if (i < 2)
 			o->kind = MUTEX;
-		o->class = (int)rnd_below(&s->r, CLASSES);
+		o->class = (int)rnd_below(&s->r, o->kind == QUEUE ? QCLASSES : CLASSES);
 		o->mutex = (int)rnd_below(&s->r, 2);
+		/* Conditions that are used with a queue's lock are the queue's too. */
+		o->own = o->kind == COND ? h->object[o->mutex].own :
+					   s->items && rnd_percent(&s->r, 30);
 		o->initial = (unsigned)rnd_below(&s->r, 3);
 		o->members = 1 + (unsigned)rnd_below(&s->r, h->threads);
 		so->holder = so->released = -1;
 		so->readers = so->once = 0;
+		so->order = (enum item_order)rnd_below(&s->r, ITEM_ORDERS);
+		so->done_used = false;
 		so->value = so->initial = o->initial;
 		so->granted = so->waiting = so->arrivals = 0;
 		sim_empty(&so->reads);
@@ -499,6 +502,7 @@ static void generate(struct sim *s, struct history *h, struct rnd r, int target)
 	s->now = START_CLOCK;
 	s->target = target;
 	s->winding_down = false;
+	s->items = rnd_percent(&s->r, 60);
 	s->scale = (enum time_scale)rnd_below(&s->r, rnd_percent(&s->r, 10) ? 4 : 3);
 	memset(s->thread, 0, sizeof(s->thread));
 	h->threads = 2 + (unsigned)rnd_below(&s->r, THREADS - 1);

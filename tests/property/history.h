@@ -22,7 +22,12 @@
 #define THREADS	    6
 #define OBJECTS	    16
 #define FUNCTIONS   24
-#define CLASSES	    6
+#define CLASSES	    6 /* of locks */
+#define QCLASSES    2 /* of queues */
+#define REGIONS	    3
+#define SECTIONS    (CLASSES + QCLASSES + REGIONS)
+#define ITEMS	    4
+#define IN_WORK	    8 /* items that one thread processes at once, the oldest forgotten beyond */
 #define ROUTINES    3
 #define EXTERNALS   5
 #define SITES	    THREADS
@@ -56,27 +61,39 @@ enum op {
 	OP_FUTEX_WAIT,
 	OP_FUTEX_WAKE,
 	OP_EXTERNAL, /* a call that blocked returned, or a wait that no release explains ended */
+	OP_ENQUEUE,
+	OP_REFUSED, /* the queue was full: the thread's latest such item is not in it */
+	OP_DEQUEUE,
+	OP_DONE,
+	OP_BEFORE, /* annotations: all after depend on all before */
+	OP_AFTER,
+	OP_REGION,
+	OP_REGION_END,
 	OPS
 };
 
 static const char *const op_name[OPS] = {
-	"start",       "exit",	     "create",	   "join",	"lock",	 "try-failed", "unlock",
-	"rd-lock",     "rd-unlock",  "wr-lock",	   "wr-unlock", "sleep", "wait",       "signal",
-	"broadcast",   "post",	     "sem-wait",   "arrive",	"leave", "once-done",  "once",
-	"futex-sleep", "futex-wait", "futex-wake", "external"
+	"start",    "exit",	 "create",    "join",	     "lock",	   "try-failed",
+	"unlock",   "rd-lock",	 "rd-unlock", "wr-lock",     "wr-unlock",  "sleep",
+	"wait",	    "signal",	 "broadcast", "post",	     "sem-wait",   "arrive",
+	"leave",    "once-done", "once",      "futex-sleep", "futex-wait", "futex-wake",
+	"external", "enqueue",	 "refused",   "dequeue",     "done",	   "before",
+	"after",    "region",	 "region-end"
 };
 
-enum object_kind { MUTEX, RWLOCK, COND, SEM, BARRIER, ONCE, FUTEX, OBJECT_KINDS };
+enum object_kind { MUTEX, RWLOCK, COND, SEM, BARRIER, ONCE, FUTEX, QUEUE, CELL, OBJECT_KINDS };
 
 /*
- * Components, numbered in one row: functions, time without any sample, lock classes, start
- * routines, external kinds, activities between two kinds of event.
+ * Components, numbered in one row: functions, time without any sample, sections (lock classes,
+ * queue classes, regions), start routines, external kinds, activities between two kinds of event.
  */
 enum component {
 	C_FUNCTION = 0,
 	C_UNSAMPLED = C_FUNCTION + FUNCTIONS,
 	C_LOCK = C_UNSAMPLED + 1,
-	C_THREAD = C_LOCK + CLASSES,
+	C_QUEUE = C_LOCK + CLASSES,
+	C_REGION = C_QUEUE + QCLASSES,
+	C_THREAD = C_REGION + REGIONS,
 	C_EXTERNAL = C_THREAD + ROUTINES,
 	C_ACTIVITY = C_EXTERNAL + EXTERNALS,
 	COMPONENTS = C_ACTIVITY + ACTIVITIES
@@ -87,7 +104,7 @@ enum time_kind { T_PROCESS, T_EXTERNAL, T_RUNQUEUE, T_HANDOFF, T_PROBE, TIME_KIN
 struct activity {
 	uint64_t process, external, runqueue, probe;
 	unsigned external_kind;
-	unsigned held; /* a bit for each lock class held */
+	unsigned held; /* a bit for each section: C_LOCK + bit is active */
 	int component; /* from C_ACTIVITY, or -1 */
 	unsigned sampled;
 	/* What the samples say; without any, all process time is `unsampled`. */
@@ -104,6 +121,9 @@ struct event {
 	/* Operands for the replay. */
 	bool woken;
 	unsigned most, granted, undone;
+	unsigned item; /* or region */
+	int undoes;    /* of OP_REFUSED: the enqueue */
+	bool inner;    /* in a queue's own code: no edges in the inherent path */
 	/* The graph. */
 	int local;	  /* -1 for start */
 	int first, count; /* of history.pred; the first of equally long ones is chosen */
@@ -116,7 +136,8 @@ enum sampling { SAMPLED, SPARSE, UNSAMPLED };
 
 struct object {
 	enum object_kind kind;
-	int class;
+	int class;	  /* of queues: one of QCLASSES */
+	bool own;	  /* a queue's own: no edges in the inherent path */
 	int mutex;	  /* of a condition */
 	unsigned initial; /* of a semaphore */
 	unsigned members; /* of a barrier */
@@ -180,7 +201,7 @@ static inline struct event *history_event(struct history *h, enum op op, int thr
 	memset(e, 0, sizeof(*e));
 	e->op = op;
 	e->thread = thread;
-	e->object = e->mutex = e->local = e->latest = e->activity.component = -1;
+	e->object = e->mutex = e->local = e->latest = e->undoes = e->activity.component = -1;
 	e->first = h->preds;
 	return e;
 }
@@ -204,16 +225,17 @@ static inline void history_clear(struct history *h)
 static inline void history_print(const struct history *h)
 {
 	for (unsigned i = 0; i < h->objects; i++)
-		printf("# object %u kind %d class %d mutex %d initial %u members %u\n", i,
-		       h->object[i].kind, h->object[i].class, h->object[i].mutex,
-		       h->object[i].initial, h->object[i].members);
+		printf("# object %u kind %d class %d%s mutex %d initial %u members %u\n", i,
+		       h->object[i].kind, h->object[i].class, h->object[i].own ? " own" : "",
+		       h->object[i].mutex, h->object[i].initial, h->object[i].members);
 	for (int i = 0; i < h->events; i++) {
 		const struct event *e = &h->event[i];
 
 		printf("# %3d T%d %-11s", i, e->thread, op_name[e->op]);
-		printf(" object %2d mutex %2d  %llu..%llu  cpu %llu ext %llu rq %llu probe %llu",
-		       e->object, e->mutex, (unsigned long long)e->arrived,
-		       (unsigned long long)e->now, (unsigned long long)e->activity.process,
+		printf(" object %2d mutex %2d item %u%s  %llu..%llu  cpu %llu ext %llu rq %llu probe %llu",
+		       e->object, e->mutex, e->item, e->inner ? " inner" : "",
+		       (unsigned long long)e->arrived, (unsigned long long)e->now,
+		       (unsigned long long)e->activity.process,
 		       (unsigned long long)e->activity.external,
 		       (unsigned long long)e->activity.runqueue,
 		       (unsigned long long)e->activity.probe);

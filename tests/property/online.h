@@ -11,6 +11,9 @@
 
 #include "shadow/acquire.h"
 #include "shadow/activity.h"
+#include "shadow/cell.h"
+#include "shadow/item.h"
+#include "shadow/queue.h"
 #include "shadow/summary.h"
 
 #include "tests/property/history.h"
@@ -27,7 +30,8 @@ struct online {
 	const struct history *h;
 	struct online_thread thread[THREADS];
 	struct cpa_object *object[OBJECTS], *handle[THREADS];
-	uint32_t class[CLASSES], routine[THREADS]; /* component rows */
+	uint32_t class[CLASSES + QCLASSES], routine[THREADS]; /* component rows */
+	uint32_t queue[OBJECTS];			      /* queue rows */
 	uint32_t slot[COMPONENTS];
 	unsigned wrong_wakes, wrong_matches;
 	struct cpa_self observer; /* reads paths, has no thread */
@@ -50,10 +54,13 @@ static int online_session(struct online *o, uint64_t limit, uint32_t slots)
 
 	if (ret)
 		return ret;
-	for (unsigned i = 0; i < OBJECTS; i++)
+	cpa_header()->start_ticks = START_CLOCK;
+	for (unsigned i = 0; i < OBJECTS; i++) {
 		o->object[i] =
 			cpa_row(CPA_TABLE_OBJECTS,
 				cpa_table_intern(CPA_TABLE_OBJECTS, 0x1000 + 64 * i, NULL, NULL));
+		o->queue[i] = cpa_queue_intern(0x5000 + 64 * i, 0);
+	}
 	for (unsigned i = 0; i < THREADS; i++)
 		o->handle[i] =
 			cpa_row(CPA_TABLE_OBJECTS,
@@ -86,6 +93,13 @@ static void online_components(struct online *o, unsigned turn)
 		o->class[i] = online_component(CPA_LOCK, CPA_BY_INIT_SITE, 0x500000 + i);
 		o->slot[C_LOCK + i] = cpa_component_slot(o->class[i]);
 	}
+	for (unsigned i = 0; i < QCLASSES; i++) {
+		o->class[CLASSES + i] = online_component(CPA_QUEUE, CPA_BY_ADDRESS, 0x700000 + i);
+		o->slot[C_QUEUE + i] = cpa_component_slot(o->class[CLASSES + i]);
+	}
+	for (unsigned i = 0; i < REGIONS; i++)
+		o->slot[C_REGION + i] =
+			cpa_component_slot(online_component(CPA_REGION, CPA_BY_NAME, 1 + i));
 	for (unsigned i = 0; i < ROUTINES; i++) {
 		o->routine[i] = online_component(CPA_THREAD, CPA_BY_ADDRESS, 0x600000 + 16 * i);
 		o->slot[C_THREAD + i] = cpa_component_slot(o->routine[i]);
@@ -101,7 +115,11 @@ static void online_objects(struct online *o)
 		const struct object *from = &o->h->object[i];
 		struct cpa_object *to = o->object[i];
 
-		to->class = o->class[from->class];
+		struct cpa_queue *q = cpa_queue(o->queue[i]);
+
+		to->class = o->class[from->class + (from->kind == QUEUE ? CLASSES : 0)];
+		to->queue = from->own;
+		*q = (struct cpa_queue){ .key = q->key, .component = to->class };
 		if (from->kind == SEM)
 			to->waiting = from->initial;
 		else if (from->kind == BARRIER)
@@ -135,7 +153,15 @@ static uint32_t online_node(struct online *o, struct cpa_self *self, const struc
 						       [OP_FUTEX_SLEEP] = CPA_EV_KINDS + 4,
 						       [OP_FUTEX_WAIT] = CPA_EV_FUTEX_WAIT,
 						       [OP_FUTEX_WAKE] = CPA_EV_FUTEX_WAKE,
-						       [OP_EXTERNAL] = CPA_EV_EXTERNAL };
+						       [OP_EXTERNAL] = CPA_EV_EXTERNAL,
+						       [OP_ENQUEUE] = CPA_EV_ENQUEUE,
+						       [OP_REFUSED] = CPA_EV_KINDS + 5,
+						       [OP_DEQUEUE] = CPA_EV_DEQUEUE,
+						       [OP_DONE] = CPA_EV_DONE,
+						       [OP_BEFORE] = CPA_EV_BEFORE,
+						       [OP_AFTER] = CPA_EV_AFTER,
+						       [OP_REGION] = CPA_EV_REGION,
+						       [OP_REGION_END] = CPA_EV_REGION_END };
 	uint32_t class = e->object < 0 || e->op <= OP_JOIN ? 0 : o->object[e->object]->class;
 
 	return cpa_summary_node(self, kind[e->op], e->site + 1, class);
@@ -232,6 +258,18 @@ static void online_release(struct online *o, struct cpa_self *self, const struct
 		if (e->mutex >= 0)
 			cpa_hold(self, o->slot[C_LOCK + o->h->object[e->mutex].class]);
 		return;
+	case OP_ENQUEUE:
+		return cpa_queue_put(self, o->queue[e->object], e->item, e->now);
+	case OP_REFUSED:
+		return cpa_queue_unput(self, o->queue[e->object], e->item);
+	case OP_DONE:
+		return cpa_queue_done(self, o->queue[e->object], e->item);
+	case OP_BEFORE:
+		return cpa_cell_release(self, &object->merged, &self->row->path);
+	case OP_REGION:
+		return cpa_hold(self, o->slot[C_REGION + e->item]);
+	case OP_REGION_END:
+		return cpa_unhold(self, o->slot[C_REGION + e->item]);
 	default:
 		return;
 	}
@@ -270,6 +308,13 @@ static bool online_acquire(struct online *o, struct cpa_self *self, const struct
 		cpa_thread_joined(o->thread[e->object].number);
 		o->thread[e->object].joined = true;
 		break;
+	case OP_DEQUEUE:
+		cpa_queue_take(self, o->queue[e->object], e->item, w);
+		cpa_queue_begin(self, o->queue[e->object], e->item);
+		break;
+	case OP_AFTER:
+		cpa_cell_acquired(self, &object->merged, w);
+		break;
 	default:
 		return false;
 	}
@@ -289,6 +334,7 @@ static void online_event(struct online *o, int i)
 	if (e->op == OP_START) {
 		online_start(o, e);
 	} else {
+		self->inner = e->inner;
 		online_activity(o, self, e, online_node(o, self, e));
 		if (online_acquire(o, self, e, &w)) {
 			if (w.matched != e->matched)
@@ -337,6 +383,14 @@ static void online_leave(struct online *o, int thread)
 				 o->thread[thread].round, &w);
 }
 
+/* Items that nobody dequeued. */
+static void online_drain(struct online *o, uint32_t queue)
+{
+	for (unsigned item = 0; item < ITEMS; item++)
+		for (uint32_t row; (row = cpa_item_take(&o->observer, queue, item));)
+			cpa_token_free(&o->observer, row);
+}
+
 /* Give everything back that the history took, threads blocked at its end included. */
 static void online_finish(struct online *o)
 {
@@ -345,8 +399,10 @@ static void online_finish(struct online *o)
 			cpa_path_clear(&o->observer, &o->snapshot[i]);
 	for (unsigned i = 0; i < THREADS; i++)
 		online_leave(o, (int)i);
-	for (unsigned i = 0; i < OBJECTS; i++)
+	for (unsigned i = 0; i < OBJECTS; i++) {
 		cpa_object_clear(&o->observer, o->object[i]);
+		online_drain(o, o->queue[i]);
+	}
 	for (unsigned i = 0; i < THREADS; i++) {
 		cpa_object_clear(&o->observer, o->handle[i]);
 		if (o->thread[i].running && !o->thread[i].ended)

@@ -10,6 +10,9 @@
  *   H[c]   time of c on the longest path, found by walking back
  *   O[c]   time of c on the observed path, found by walking back: at an event whose latest
  *          predecessor released after the arrival continue there, else in the same thread
+ *
+ * Dependencies by a lock that is a queue's own, or made inside a queue's code, are there for the
+ * observed path only.
  */
 #ifndef CPA_TESTS_PAG_H
 #define CPA_TESTS_PAG_H
@@ -17,7 +20,7 @@
 #include "tests/property/history.h"
 
 #define GROUPS	 4096
-#define PORTIONS (2 + SAMPLES + CLASSES + 2)
+#define PORTIONS (2 + SAMPLES + SECTIONS + 2)
 
 /* How long a component (its group) was active during one activity. */
 struct portion {
@@ -63,10 +66,10 @@ static void pag_portion(struct pag *g, struct pag_node *n, unsigned component, u
 	n->portion[n->portions++] = (struct portion){ group, ticks };
 }
 
-/* Which classes of locks are held, each group once. */
+/* Which sections are active, each group once. */
 static void pag_held(struct pag *g, struct pag_node *n, unsigned held)
 {
-	for (unsigned c = 0; c < CLASSES; c++) {
+	for (unsigned c = 0; c < SECTIONS; c++) {
 		bool counted = false;
 
 		if (!(held & 1u << c))
@@ -123,6 +126,24 @@ static uint64_t pag_active(const struct pag_node *n, unsigned group)
 	return 0;
 }
 
+/* The dependencies of @e that the inherent path may follow. */
+static int pag_inherent(const struct history *h, const struct event *e)
+{
+	switch (e->op) {
+	case OP_LOCK:
+	case OP_READ_LOCK:
+	case OP_WRITE_LOCK:
+	case OP_WAIT:
+	case OP_SEM_WAIT:
+	case OP_LEAVE:
+	case OP_ONCE:
+	case OP_FUTEX_WAIT:
+		return e->inner || h->object[e->object].own ? 0 : e->count;
+	default:
+		return e->count;
+	}
+}
+
 /* The longest path to each event when @group weighs nothing (0: all weigh). */
 static void pag_longest(struct pag *g, unsigned group, uint64_t to[])
 {
@@ -130,12 +151,13 @@ static void pag_longest(struct pag *g, unsigned group, uint64_t to[])
 
 	for (int i = 0; i < h->events; i++) {
 		const struct event *e = &h->event[i];
+		int preds = pag_inherent(h, e);
 		uint64_t best = 0;
 
 		if (e->local >= 0)
 			best = to[e->local] + g->node[i].weight -
 			       (group ? pag_active(&g->node[i], group) : 0);
-		for (int k = 0; k < e->count; k++)
+		for (int k = 0; k < preds; k++)
 			if (to[h->pred[e->first + k]] > best)
 				best = to[h->pred[e->first + k]];
 		to[i] = best;
@@ -186,14 +208,14 @@ static void pag_walk_activity(struct pag *g, int i)
 static int pag_longest_pred(const struct pag *g, int i)
 {
 	const struct event *e = &g->h->event[i];
+	int pred = -1, preds = pag_inherent(g->h, e);
 	uint64_t best = 0;
-	int pred = -1;
 
 	if (e->local >= 0) {
 		pred = e->local;
 		best = g->node[e->local].longest + g->node[i].weight;
 	}
-	for (int k = 0; k < e->count; k++) {
+	for (int k = 0; k < preds; k++) {
 		int p = g->h->pred[e->first + k];
 
 		if (pred < 0 || g->node[p].longest > best) {

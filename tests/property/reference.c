@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 
+#include "tests/property/figures.h"
 #include "tests/property/generate.h"
 #include "tests/property/online.h"
 #include "tests/property/pag.h"
@@ -21,7 +22,19 @@
 #define SLOWER 1
 #endif
 
-enum claim { LENGTH, SLACK, SHARE, OBSERVED, KINDS, TILES, PROGRAM, MATCHED, BOUNDED, CLAIMS };
+enum claim {
+	LENGTH,
+	SLACK,
+	SHARE,
+	OBSERVED,
+	KINDS,
+	TILES,
+	PROGRAM,
+	MATCHED,
+	FIGURES,
+	BOUNDED,
+	CLAIMS
+};
 
 static const char *const claim_name[CLAIMS] = {
 	[LENGTH] = "L is the longest path",
@@ -32,6 +45,7 @@ static const char *const claim_name[CLAIMS] = {
 	[TILES] = "the kinds of observed time sum up to the clock",
 	[PROGRAM] = "the join of all threads' last paths",
 	[MATCHED] = "which waits a release explains",
+	[FIGURES] = "the figures of queues",
 	[BOUNDED] = "nothing refused, all tokens and memory given back",
 };
 
@@ -41,13 +55,14 @@ static struct {
 	bool failed[CLAIMS];
 	bool any;
 	/* What occurred, to see that nothing is left out. */
-	uint64_t op[OPS], contended, followed, remote, tied, unexplained;
+	uint64_t op[OPS], contended, followed, remote, tied, unexplained, apart, unmatched, twice;
 } run;
 
 static struct sim sim;
 static struct history history;
 static struct online online;
 static struct pag pag;
+static struct counting counting;
 
 static void expect(enum claim claim, int event, const char *what, unsigned n, uint64_t have,
 		   uint64_t want)
@@ -76,7 +91,10 @@ static void count_events(void)
 				history.event[e->latest].now > e->arrived;
 		run.unexplained += e->now > e->arrived && !e->matched && e->local >= 0;
 		run.remote += e->local >= 0 && pred != e->local;
-		for (int k = 0; k < e->count; k++)
+		run.apart += e->count > pag_inherent(&history, e) && e->latest >= 0 &&
+			     history.event[e->latest].now > e->arrived;
+		run.unmatched += e->op == OP_DEQUEUE && !e->matched;
+		for (int k = 0; k < pag_inherent(&history, e); k++)
 			run.tied += e->local >= 0 && history.pred[e->first + k] != pred &&
 				    history.event[history.pred[e->first + k]].thread != e->thread &&
 				    pag.node[history.pred[e->first + k]].longest ==
@@ -90,10 +108,12 @@ static void print_events(void)
 	for (int i = 0; i < OPS; i++)
 		printf(" %s %llu", op_name[i], (unsigned long long)run.op[i]);
 	printf("\n# of them: waited %llu, observed path changes over %llu, longest path changes over "
-	       "%llu, ties %llu, unexplained waits %llu\n",
+	       "%llu, ties %llu, unexplained waits %llu, observed path alone changes over %llu, "
+	       "items unmatched %llu, twice %llu\n",
 	       (unsigned long long)run.contended, (unsigned long long)run.followed,
 	       (unsigned long long)run.remote, (unsigned long long)run.tied,
-	       (unsigned long long)run.unexplained);
+	       (unsigned long long)run.unexplained, (unsigned long long)run.apart,
+	       (unsigned long long)run.unmatched, (unsigned long long)run.twice);
 }
 
 /* A vector of an online path and the result of the last walk. */
@@ -165,6 +185,56 @@ static void compare_unused(int i, const struct cpa_path *path)
 	}
 }
 
+/* @role has the bits of the rows of @threads, no others. Threads may have had the same row. */
+static void compare_role(int i, const char *what, const uint64_t role[], unsigned threads)
+{
+	uint64_t want[CPA_ROLE_WORDS] = { 0 };
+
+	for (unsigned k = 0; k < THREADS; k++)
+		if (threads & 1u << k)
+			want[online.thread[k].number % 1024 / 64] |=
+				UINT64_C(1) << online.thread[k].number % 64;
+	for (unsigned k = 0; k < CPA_ROLE_WORDS; k++)
+		expect(FIGURES, i, what, k, role[k], want[k]);
+}
+
+static void compare_queue(int i, const struct figures *want)
+{
+	const struct cpa_queue *q = cpa_queue(online.queue[i]);
+	uint64_t in_histogram = 0;
+
+	for (unsigned b = 0; b < CPA_HISTOGRAM; b++)
+		in_histogram += q->histogram[b];
+	expect(FIGURES, i, "enqueued", 0, q->enqueued, want->enqueued);
+	expect(FIGURES, i, "entered", 0, q->entered, want->entered);
+	expect(FIGURES, i, "dequeued", 0, q->dequeued, want->dequeued);
+	expect(FIGURES, i, "left", 0, q->left, want->left);
+	expect(FIGURES, i, "waited", 0, q->waited, want->waited);
+	expect(FIGURES, i, "histogram", 0, in_histogram, want->dequeued);
+	expect(FIGURES, i, "depth", 0, q->depth, want->depth);
+	expect(FIGURES, i, "max depth", 0, q->max_depth, want->max_depth);
+	expect(FIGURES, i, "twice", 0, q->twice, want->twice);
+	expect(FIGURES, i, "unmatched", 0, q->unmatched, want->unmatched);
+	expect(FIGURES, i, "services", 0, q->services, want->services);
+	expect(FIGURES, i, "service", 0, q->service, want->service);
+	compare_role(i, "producers", q->producers, want->producers);
+	compare_role(i, "consumers", q->consumers, want->consumers);
+	run.twice += want->twice;
+}
+
+static void compare_figures(void)
+{
+	uint64_t items = 0;
+
+	figures_count(&counting, &history);
+	for (int i = 0; i < (int)history.objects; i++) {
+		if (history.object[i].kind == QUEUE)
+			compare_queue(i, &counting.queue[i]);
+		items += counting.queue[i].depth;
+	}
+	expect(FIGURES, -1, "items", 0, cpa_header()->items, items);
+}
+
 static void compare(void)
 {
 	struct cpa_path result = { 0 };
@@ -184,6 +254,7 @@ static void compare(void)
 	if (run.number % 16 == 0)
 		compare_unused(history.last[0], &online.snapshot[history.last[0]]);
 	cpa_path_clear(&online.observer, &result);
+	compare_figures();
 	expect(MATCHED, -1, "wakes", 0, online.wrong_wakes, 0);
 	expect(MATCHED, -1, "matches", 0, online.wrong_matches, 0);
 }
@@ -192,8 +263,8 @@ static void compare(void)
 static void check_session(void)
 {
 	static const enum cpa_diagnostic refused[] = {
-		CPA_DIAG_EDGES_REFUSED, CPA_DIAG_THREADS_REFUSED, CPA_DIAG_VERSIONS_REFUSED,
-		CPA_DIAG_TOKENS_REFUSED, CPA_DIAG_FOREIGN_UNLOCKS
+		CPA_DIAG_EDGES_REFUSED,	 CPA_DIAG_THREADS_REFUSED, CPA_DIAG_VERSIONS_REFUSED,
+		CPA_DIAG_TOKENS_REFUSED, CPA_DIAG_FOREIGN_UNLOCKS, CPA_DIAG_ITEMS_REFUSED
 	};
 	uint32_t tokens = cpa_table(CPA_TABLE_TOKENS)->used;
 
@@ -244,6 +315,7 @@ static void test(uint64_t histories, int events, unsigned per_session)
 			history_print(&history);
 		compare();
 		online_finish(&online);
+		expect(BOUNDED, -1, "items", 0, cpa_header()->items, 0);
 		if (n % per_session == per_session - 1 || n == histories - 1 || run.any) {
 			check_session();
 			expect(BOUNDED, -1, "heap bytes", 0, online_session_end(&online), 0);

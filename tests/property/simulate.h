@@ -10,267 +10,7 @@
 #ifndef CPA_TESTS_SIMULATE_H
 #define CPA_TESTS_SIMULATE_H
 
-#include "tests/property/history.h"
-#include "tests/property/random.h"
-
-#define NEVER UINT64_MAX
-#define HELD  6
-
-enum sim_state { ABSENT, READY, BLOCKED, ENDED, GONE };
-enum time_scale { TIES, NARROW, WIDE, HUGE_TIMES };
-
-struct sim_thread {
-	enum sim_state state;
-	uint64_t next;	/* when it acts */
-	uint64_t clock; /* of its last event */
-	int last;	/* its last event */
-	int created, parent;
-	bool started, detached, had_samples;
-	int held[HELD]; /* objects */
-	unsigned holds;
-	/* While blocked. */
-	enum op op;
-	int object, mutex, round;
-	uint64_t arrived;
-	struct activity activity; /* that ended at `arrived` */
-	bool asleep, woken, doomed;
-	uint64_t deadline;
-};
-
-/* A list of events, oldest first. */
-struct sim_list {
-	int count, room, head;
-	int *event;
-};
-
-struct sim_object {
-	int holder, readers;   /* holder -1: none */
-	int released;	       /* last release, of a rwlock by a writer; -1 */
-	struct sim_list reads; /* releases by readers since */
-	struct sim_list tokens;
-	unsigned value; /* of a semaphore, initial tokens included */
-	unsigned initial, granted, waiting;
-	unsigned arrivals; /* of a barrier, in all */
-	struct sim_list arrived;
-	int once; /* 0: new, 1: being done, 2: done */
-};
-
-struct sim {
-	struct history *h;
-	struct rnd r;
-	enum time_scale scale;
-	int target;
-	bool winding_down;
-	uint64_t now;
-	struct sim_thread thread[THREADS];
-	struct sim_object object[OBJECTS];
-};
-
-static void sim_push(struct sim_list *list, int event)
-{
-	list->event = grow(list->event, list->count + 1, &list->room, sizeof(int));
-	list->event[list->count++] = event;
-}
-
-static int sim_pop(struct sim_list *list)
-{
-	return list->head < list->count ? list->event[list->head++] : -1;
-}
-
-static void sim_empty(struct sim_list *list)
-{
-	list->count = list->head = 0;
-}
-
-/* Some time, of the scale of this history. */
-static uint64_t sim_time(struct sim *s)
-{
-	unsigned how = (unsigned)rnd_below(&s->r, 10);
-
-	switch (s->scale) {
-	case TIES:
-		return rnd_below(&s->r, 3);
-	case NARROW:
-		return rnd_below(&s->r, 12);
-	case WIDE:
-		return how < 2 ? 0 : rnd_below(&s->r, how < 7 ? 100 : 100000);
-	case HUGE_TIMES: /* a delta of a path has 48 bits */
-		return how < 2 ? 0 : rnd_below(&s->r, UINT64_C(1) << (how < 5 ? 49 : 46));
-	}
-	return 0;
-}
-
-/* How long after a release the released go on. */
-static uint64_t sim_latency(struct sim *s)
-{
-	return rnd_percent(&s->r, 40) ? 0 : sim_time(s) / 2;
-}
-
-static uint64_t sim_part(struct sim *s, uint64_t *rest, unsigned percent)
-{
-	uint64_t part = rnd_percent(&s->r, percent) ? rnd_below(&s->r, *rest + 1) : 0;
-
-	*rest -= part;
-	return part;
-}
-
-static void sim_samples(struct sim *s, struct activity *a, int thread)
-{
-	struct sim_thread *t = &s->thread[thread];
-
-	if (s->h->sampling == SAMPLED) {
-		a->sampled = 1 + (unsigned)rnd_below(&s->r, rnd_percent(&s->r, 5) ? SAMPLES : 3);
-		for (unsigned i = 0; i < a->sampled; i++) {
-			a->function[i] = (unsigned)rnd_below(&s->r, FUNCTIONS);
-			a->weight[i] = 1 + (unsigned)rnd_below(&s->r, 4);
-		}
-	} else if (s->h->sampling == SPARSE) {
-		/* One function a thread: then it does not matter where the samples fall. */
-		a->unsampled = C_FUNCTION + (unsigned)thread;
-		if (t->had_samples && rnd_percent(&s->r, 70))
-			return;
-		t->had_samples = true;
-		a->sampled = 1;
-		a->function[0] = (unsigned)thread;
-		a->weight[0] = 1 + (unsigned)rnd_below(&s->r, 4);
-	}
-}
-
-/* The activity of @thread from its last event to now. */
-static struct activity sim_activity(struct sim *s, int thread)
-{
-	struct sim_thread *t = &s->thread[thread];
-	struct activity a = { .unsampled = C_UNSAMPLED };
-	uint64_t rest = s->now - t->clock;
-
-	if (s->scale != TIES || rnd_percent(&s->r, 10)) {
-		a.external = sim_part(s, &rest, 20);
-		a.runqueue = sim_part(s, &rest, 20);
-		a.probe = sim_part(s, &rest, 30);
-	}
-	a.process = rest;
-	a.external_kind = (unsigned)rnd_below(&s->r, EXTERNALS);
-	for (unsigned i = 0; i < t->holds; i++)
-		a.held |= 1u << s->h->object[t->held[i]].class;
-	if (a.process)
-		sim_samples(s, &a, thread);
-	return a;
-}
-
-/* Event @op of @thread, whose activity @a ended at @arrived; it returns at @now. */
-static struct event *sim_event(struct sim *s, int thread, enum op op, int object,
-			       const struct activity *a, uint64_t arrived, uint64_t now)
-{
-	struct sim_thread *t = &s->thread[thread];
-	struct event *e = history_event(s->h, op, thread);
-
-	e->object = object;
-	e->site = s->h->sampling == SPARSE ? (unsigned)thread : (unsigned)rnd_below(&s->r, 2);
-	e->arrived = arrived;
-	e->now = now;
-	if (a)
-		e->activity = *a;
-	e->local = t->last;
-	e->check = rnd_percent(&s->r, 10);
-	if (e->local >= 0)
-		e->activity.component =
-			activity_of(s->h, node_of(s->h, &s->h->event[e->local]), node_of(s->h, e));
-	t->last = s->h->events - 1;
-	t->clock = now;
-	t->state = READY;
-	t->next = now + sim_time(s);
-	return e;
-}
-
-/* An event without a wait. */
-static struct event *sim_instant(struct sim *s, int thread, enum op op, int object)
-{
-	struct activity a = sim_activity(s, thread);
-
-	return sim_event(s, thread, op, object, &a, s->now, s->now);
-}
-
-/* A release. Some took their time stamp well before others can see them. */
-static struct event *sim_release(struct sim *s, int thread, enum op op, int object)
-{
-	uint64_t now = s->now;
-	struct event *e;
-
-	if (rnd_percent(&s->r, 15))
-		s->now -= rnd_below(&s->r, now - s->thread[thread].clock + 1);
-	e = sim_instant(s, thread, op, object);
-	s->now = now;
-	if (s->thread[thread].next < now)
-		s->thread[thread].next = now;
-	return e;
-}
-
-/* The event by which a blocked thread goes on. */
-static struct event *sim_return(struct sim *s, int thread)
-{
-	struct sim_thread *t = &s->thread[thread];
-
-	return sim_event(s, thread, t->op, t->object, &t->activity, t->arrived, s->now);
-}
-
-static void sim_block(struct sim *s, int thread, enum op op, int object)
-{
-	struct sim_thread *t = &s->thread[thread];
-
-	t->activity = sim_activity(s, thread);
-	t->state = BLOCKED;
-	t->op = op;
-	t->object = object;
-	t->arrived = s->now;
-	t->next = NEVER;
-}
-
-/* Those blocked on @object look again. */
-static void sim_wake(struct sim *s, int object)
-{
-	for (int i = 0; i < THREADS; i++) {
-		struct sim_thread *t = &s->thread[i];
-		int on = t->op == OP_WAIT ? t->mutex : t->object;
-
-		if (t->state == BLOCKED && t->op != OP_JOIN && !t->asleep && on == object &&
-		    t->next == NEVER)
-			t->next = s->now + sim_latency(s);
-	}
-}
-
-static void sim_hold(struct sim *s, int thread, int object)
-{
-	struct sim_thread *t = &s->thread[thread];
-
-	t->held[t->holds++] = object;
-}
-
-static void sim_unhold(struct sim *s, int thread, int object)
-{
-	struct sim_thread *t = &s->thread[thread];
-
-	for (unsigned i = 0; i < t->holds; i++) {
-		if (t->held[i] == object) {
-			t->held[i] = t->held[--t->holds];
-			return;
-		}
-	}
-}
-
-static bool sim_holds(const struct sim *s, int thread, int object)
-{
-	const struct sim_thread *t = &s->thread[thread];
-
-	for (unsigned i = 0; i < t->holds; i++)
-		if (t->held[i] == object)
-			return true;
-	return false;
-}
-
-static uint64_t sim_released(const struct sim *s, int event)
-{
-	return event < 0 ? 0 : s->h->event[event].now;
-}
+#include "tests/property/machine.h"
 
 /* Dependencies on all of @list, the newest first; the latest of them. */
 static int sim_depend(struct sim *s, const struct sim_list *list, int from, int to)
@@ -401,13 +141,81 @@ static void sim_try_join(struct sim *s, int thread)
 static void sim_unexplained(struct sim *s, int thread, uint64_t from, uint64_t to, int mutex)
 {
 	struct activity a = { .unsampled = C_UNSAMPLED, .external = to - from };
-	struct sim_thread *t = &s->thread[thread];
 
 	a.external_kind = (unsigned)rnd_below(&s->r, EXTERNALS);
-	for (unsigned i = 0; i < t->holds; i++)
-		a.held |= 1u << s->h->object[t->held[i]].class;
+	a.held = sim_held(s, thread);
 	if (to > from)
 		sim_event(s, thread, OP_EXTERNAL, -1, &a, to, to)->mutex = mutex;
+}
+
+/* The place in @object's list of item @item: the one released first. -1: there is none. */
+static int sim_oldest(const struct sim *s, int object, unsigned item)
+{
+	const struct sim_list *in = &s->object[object].tokens;
+	int best = -1;
+
+	for (int i = 0; i < in->count; i++)
+		if (s->h->event[in->event[i]].item == item &&
+		    (best < 0 || sim_released(s, in->event[i]) < sim_released(s, in->event[best])))
+			best = i;
+	return best;
+}
+
+/* @thread begins to process an item; those end here of which nobody says when. */
+static void sim_begin_item(struct sim *s, int thread, int object, unsigned item)
+{
+	struct sim_thread *t = &s->thread[thread];
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < t->works; i++)
+		if (s->object[t->work[i].object].done_used)
+			t->work[n++] = t->work[i];
+	if (n == IN_WORK)
+		memmove(&t->work[0], &t->work[1], --n * sizeof(t->work[0]));
+	t->work[n].object = object;
+	t->work[n].item = item;
+	t->works = n + 1;
+}
+
+static void sim_try_dequeue(struct sim *s, int thread)
+{
+	struct sim_thread *t = &s->thread[thread];
+	struct sim_object *o = &s->object[t->object];
+	int object = t->object, place, last = o->tokens.count - 1, enqueue = -1;
+	uint64_t arrived = t->arrived;
+	unsigned item = t->item;
+	struct event *e;
+
+	if (!t->fixed && last < 0)
+		return;
+	place = o->order == FIFO ? 0 : o->order == LIFO ? last : (int)rnd_below(&s->r, last + 1);
+	if (!t->fixed)
+		item = s->h->event[o->tokens.event[place]].item;
+	place = sim_oldest(s, object, item);
+	if (place >= 0) {
+		enqueue = o->tokens.event[place];
+		sim_remove(&o->tokens, place);
+	}
+	e = sim_return(s, thread);
+	history_pred(s->h, enqueue);
+	e->latest = enqueue;
+	e->item = item;
+	e->matched = enqueue >= 0;
+	sim_begin_item(s, thread, object, item);
+	if (enqueue < 0)
+		sim_unexplained(s, thread, arrived, s->now, -1);
+}
+
+static void sim_try_after(struct sim *s, int thread)
+{
+	struct sim_list *before = &s->object[s->thread[thread].object].tokens;
+	uint64_t arrived = s->thread[thread].arrived;
+	struct event *e = sim_return(s, thread);
+
+	e->latest = sim_depend(s, before, 0, before->count);
+	e->matched = e->latest >= 0;
+	if (!e->matched)
+		sim_unexplained(s, thread, arrived, s->now, -1);
 }
 
 /* A condition or futex wait ends: who was woken takes the oldest token if one is granted. */
@@ -484,6 +292,10 @@ static void sim_try(struct sim *s, int thread)
 		return sim_try_once(s, thread);
 	case OP_JOIN:
 		return sim_try_join(s, thread);
+	case OP_DEQUEUE:
+		return sim_try_dequeue(s, thread);
+	case OP_AFTER:
+		return sim_try_after(s, thread);
 	case OP_WAIT:
 	case OP_FUTEX_WAIT:
 		return sim_try_wait(s, thread);

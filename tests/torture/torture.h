@@ -19,7 +19,9 @@
 #include "tests/property/random.h"
 #include "tests/unit/shadow_session.h"
 
+#ifndef WORKERS
 #define WORKERS 8
+#endif
 
 #ifdef __SANITIZE_THREAD__
 /* liburcu's stack orders its links in assembly, which the race detector does not see. */

@@ -8,72 +8,32 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <string.h>
 
 #include <cmocka.h>
 
 #include "shadow/fifo.h"
 #include "shadow/merge.h"
 
-#include "tests/unit/shadow_session.h"
+#include "tests/unit/shadow_threads.h"
 
-#define THREADS 6
-
-static struct cpa_self t[THREADS];
 static struct cpa_object *object, *mutex;
 
 static int setup(void **state)
 {
-	int ret = test_session(UINT64_C(64) << 20, 64);
+	int ret = threads_setup(state);
 
-	(void)state;
-	memset(t, 0, sizeof(t));
-	for (uint32_t i = 0; i < THREADS && !ret; i++) {
-		struct cpa_wait w = { .now = 1 };
-
-		ret = cpa_thread_begin(&t[i], 0, i, NULL, &w);
-		t[i].row->path.node = 100 + i;
-	}
+	if (ret)
+		return ret;
 	object = cpa_row(CPA_TABLE_OBJECTS, cpa_table_append(CPA_TABLE_OBJECTS));
 	mutex = cpa_row(CPA_TABLE_OBJECTS, cpa_table_append(CPA_TABLE_OBJECTS));
-	return ret;
-}
-
-/* All tokens are free again: as many as there are can be had without a new row. */
-static int teardown(void **state)
-{
-	uint32_t tokens;
-
-	(void)state;
-	cpa_object_clear(&t[0], object);
-	cpa_object_clear(&t[0], mutex);
-	for (int i = 1; i < THREADS; i++)
-		cpa_token_forget_spares(&t[i]);
-	tokens = cpa_table(CPA_TABLE_TOKENS)->used;
-	for (uint32_t i = 0; i < tokens; i++)
-		cpa_token_new(&t[0], NULL);
-	if (cpa_table(CPA_TABLE_TOKENS)->used != tokens)
-		return -1;
-	for (int i = 0; i < THREADS; i++)
-		cpa_path_forget_spares(&t[i]);
-	test_rows_clear(&t[0]);
-	if (test_heap_live())
-		return -1;
-	cpa_session_destroy();
 	return 0;
 }
 
-/* Thread @i is at clock @now, its path @len long. */
-static struct cpa_self *at(int i, uint64_t now, uint64_t len)
+static int teardown(void **state)
 {
-	t[i].row->path.released = now;
-	t[i].row->path.len = len;
-	return &t[i];
-}
-
-static uint32_t from(const struct cpa_wait *w)
-{
-	return w->from ? w->from - 100 : UINT32_MAX;
+	cpa_object_clear(&t[0], object);
+	cpa_object_clear(&t[0], mutex);
+	return threads_teardown(state);
 }
 
 /* Signal s1 then s2: the first to return gets s1, though it was not the first to sleep. */
@@ -349,6 +309,37 @@ static void test_release_after_acquire(void **state)
 	assert_int_equal(t[0].row->path.released, 25);
 }
 
+/* A lock that is a queue's own, or met inside the queue's code: only the observed path follows. */
+static void test_queues_own_lock(void **state)
+{
+	(void)state;
+	for (int inner = 0; inner < 2; inner++) {
+		struct cpa_wait w = { .arrived = 10, .now = 40 };
+		struct cpa_self *self = at(2 * inner, 10, 3), *other = at(2 * inner + 1, 30, 9);
+
+		object->queue = !inner;
+		self->inner = (uint32_t)inner;
+		cpa_path_add(self, &self->row->path, 2, 3);
+		cpa_path_add(other, &other->row->path, 3, 9);
+		other->row->path.observed[CPA_TIME_PROCESS] = 29;
+		cpa_lock_release(other, object);
+		cpa_lock_acquired(self, object, &w);
+		assert_true(w.matched);
+		assert_false(w.followed);
+		assert_int_equal(from(&w), 2 * inner + 1);
+		assert_int_equal(self->row->path.len, 3);
+		assert_int_equal(cpa_path_value(&self->row->path, CPA_S, 2), 3);
+		assert_int_equal(cpa_path_value(&self->row->path, CPA_H, 2), 3);
+		assert_int_equal(cpa_path_value(&self->row->path, CPA_O, 2), 0);
+		assert_int_equal(cpa_path_value(&self->row->path, CPA_S, 3), 0);
+		assert_int_equal(cpa_path_value(&self->row->path, CPA_H, 3), 0);
+		assert_int_equal(cpa_path_value(&self->row->path, CPA_O, 3), 9);
+		assert_int_equal(self->row->path.observed[CPA_TIME_PROCESS], 29);
+		assert_int_equal(self->row->path.observed[CPA_TIME_HANDOFF], 10);
+		object->queue = 0;
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -366,6 +357,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_readers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_own_release, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_release_after_acquire, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_queues_own_lock, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@
 
 static struct cpa_component_figures components[MOST];
 static struct cpa_object_figures objects[1];
+static struct cpa_queue_figures queues[1];
 static struct cpa_profile profile;
 static struct cpa_guidance guidance;
 
@@ -23,6 +24,7 @@ static int setup(void **state)
 	(void)state;
 	memset(components, 0, sizeof(components));
 	memset(objects, 0, sizeof(objects));
+	memset(queues, 0, sizeof(queues));
 	profile = (struct cpa_profile){
 		.program = { .complete = true,
 			     .cores = 4,
@@ -35,6 +37,7 @@ static int setup(void **state)
 			     .max_parallelism = 3.75 },
 		.component = components,
 		.object = objects,
+		.queue = queues,
 	};
 	return 0;
 }
@@ -207,6 +210,87 @@ static void test_busy_lock_off_the_path(void **state)
 		    "without its critical sections the path would be no shorter.");
 }
 
+static void add_queue(enum cpa_limit limit, double path_s, double producers_path_s)
+{
+	static char name[] = "tasks";
+
+	queues[profile.queues++] = (struct cpa_queue_figures){
+		.by = CPA_BY_NAME,
+		.name = name,
+		.slot = 10,
+		.dequeued = 100,
+		.services = 100,
+		.mean_depth = 40,
+		.wait_s = 3.2e-3,
+		.service_s = 0.9e-3,
+		.idle = 0.8,
+		.starved = 0.5,
+		.limit = limit,
+		.critical_path_s = path_s,
+		.producers_path_s = producers_path_s,
+	};
+}
+
+static void test_limiting_consumers(void **state)
+{
+	(void)state;
+	add_queue(CPA_LIMIT_CONSUMERS, 2, 0);
+	expect_only("At queue tasks, consumers limit: items waited 3.20 ms on average for 900 us "
+		    "of service, 40.0 were waiting (mean depth); their processing is on the "
+		    "critical path for 2.00 s of 8.00 s.");
+}
+
+static void test_limiting_processors(void **state)
+{
+	(void)state;
+	add_queue(CPA_LIMIT_PROCESSORS, 2, 0);
+	expect_only("At queue tasks, processors limit: items waited 3.20 ms on average for 900 us "
+		    "of service, but consumers were ready without a processor for 50.0% of their "
+		    "time; their processing is on the critical path for 2.00 s of 8.00 s.");
+}
+
+static void test_limiting_producers(void **state)
+{
+	(void)state;
+	add_queue(CPA_LIMIT_PRODUCERS, 0.1, 6);
+	expect_only("At queue tasks, producers limit: few items were waiting (mean depth 40.0), "
+		    "and consumers waited for 80.0% of their time; threads that fill it are on "
+		    "the critical path for 6.00 s of 8.00 s, so more consumers will not help.");
+}
+
+/* A limit that decides nothing is not named. */
+static void test_limits_off_the_path(void **state)
+{
+	(void)state;
+	add_queue(CPA_LIMIT_CONSUMERS, 0.1, 0);
+	cpa_guidance_init(&guidance, &profile);
+	assert_int_equal(guidance.advices, 0);
+	queues[0].limit = CPA_LIMIT_PRODUCERS;
+	queues[0].producers_path_s = 1;
+	cpa_guidance_init(&guidance, &profile);
+	assert_int_equal(guidance.advices, 0);
+	queues[0].limit = CPA_LIMIT_BALANCED;
+	queues[0].critical_path_s = 8;
+	cpa_guidance_init(&guidance, &profile);
+	assert_int_equal(guidance.advices, 0);
+}
+
+static void test_processing_of_items(void **state)
+{
+	(void)state;
+	add(CPA_QUEUE, "tasks", NULL, 4, 4);
+	components[0].by = CPA_BY_NAME;
+	add_queue(CPA_LIMIT_BALANCED, 4, 0);
+	expect_only("The processing of items of queue tasks is on the critical path for 4.00 s of "
+		    "8.00 s; without it the run would be bounded at 4.00 s.");
+	cpa_guidance_fini(&guidance);
+	queues[0].undone = 99;
+	cpa_guidance_init(&guidance, &profile);
+	assert_int_equal(guidance.advices, 2);
+	expect_advice(1, "The program does not say when such an item is done: all that its thread "
+			 "does before the next one counts as its processing.");
+}
+
 static void expect_warning(const char *words)
 {
 	cpa_guidance_init(&guidance, &profile);
@@ -264,6 +348,11 @@ int main(void)
 		TEST(test_too_few_processors),
 		TEST(test_hand_offs),
 		TEST(test_busy_lock_off_the_path),
+		TEST(test_limiting_consumers),
+		TEST(test_limiting_processors),
+		TEST(test_limiting_producers),
+		TEST(test_limits_off_the_path),
+		TEST(test_processing_of_items),
 		TEST(test_warns_of_probes),
 		TEST(test_warns_of_probes_off_the_path),
 		TEST(test_warns_of_missing_samples),

@@ -84,7 +84,7 @@ static void test_wrong_format(void **state)
 {
 	(void)state;
 	dump_maker_header(&maker)->format = 4;
-	expect_header_refused("0xc: ", "format 4 found, 1 expected");
+	expect_header_refused("0xc: ", "format 4 found, 2 expected");
 }
 
 static void test_wrong_header_size(void **state)

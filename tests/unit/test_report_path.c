@@ -36,9 +36,9 @@ static uint64_t make_version(uint32_t slots)
 	return offset;
 }
 
-static uint64_t delta(uint64_t slot, uint64_t ticks)
+static struct cpa_delta delta(uint32_t slot, int32_t ticks)
 {
-	return slot << 48 | ticks;
+	return (struct cpa_delta){ slot, ticks, ticks, ticks };
 }
 
 static void test_version_and_deltas_add_up(void **state)
@@ -97,7 +97,7 @@ static void test_broken_paths(void **state)
 	path.version = 0;
 	path.delta[0] = delta(SLOTS, 1);
 	assert_false(cpa_vector_read(&vector, &dump, &path)); /* no such slot */
-	path.delta[0] = 0;
+	path.delta[0].slot = 0;
 	assert_true(cpa_vector_read(&vector, &dump, &path));
 	cpa_vector_fini(&vector);
 	cpa_dump_close(&dump);

@@ -85,7 +85,7 @@ static void test_variable(void **state)
 {
 	(void)state;
 	symbols = cpa_symbols_open(&module, 1);
-	place = cpa_symbols_variable(symbols, 1, (uintptr_t)&symbols);
+	place = cpa_symbols_variable(symbols, 1, (uintptr_t)&symbols, false);
 	expect("symbols", "test_report_symbols.c:");
 }
 
@@ -93,8 +93,25 @@ static void test_part_of_a_variable(void **state)
 {
 	(void)state;
 	symbols = cpa_symbols_open(&module, 1);
-	place = cpa_symbols_variable(symbols, 1, (uintptr_t)&example_pool.queue[2].lock);
+	place = cpa_symbols_variable(symbols, 1, (uintptr_t)&example_pool.queue[2].lock, false);
 	expect("example_pool.queue[2].lock", "dump_maker.h:");
+}
+
+/* A struct and its first member begin at one address. */
+static void test_whole_part(void **state)
+{
+	(void)state;
+	symbols = cpa_symbols_open(&module, 1);
+	place = cpa_symbols_variable(symbols, 1, (uintptr_t)&example_pool.queue[2], false);
+	expect("example_pool.queue[2].count", "dump_maker.h:");
+	free(place.name);
+	free(place.location);
+	place = cpa_symbols_variable(symbols, 1, (uintptr_t)&example_pool.queue[2], true);
+	expect("example_pool.queue[2]", "dump_maker.h:");
+	free(place.name);
+	free(place.location);
+	place = cpa_symbols_variable(symbols, 1, (uintptr_t)&example_pool, true);
+	expect("example_pool", "dump_maker.h:");
 }
 
 /* Inside something that has no name of its own. */
@@ -102,7 +119,7 @@ static void test_offset_in_a_variable(void **state)
 {
 	(void)state;
 	symbols = cpa_symbols_open(&module, 1);
-	place = cpa_symbols_variable(symbols, 1, (uintptr_t)&example_pool.queue[0].lock + 8);
+	place = cpa_symbols_variable(symbols, 1, (uintptr_t)&example_pool.queue[0].lock + 8, false);
 	expect("example_pool.queue[0].lock+0x8", "dump_maker.h:");
 }
 
@@ -164,7 +181,7 @@ static void test_no_module(void **state)
 	assert_string_equal(place.name, "0x1234 [anonymous]");
 	assert_null(place.location);
 	free(place.name);
-	place = cpa_symbols_variable(symbols, 2, 0x1234);
+	place = cpa_symbols_variable(symbols, 2, 0x1234, false);
 	assert_string_equal(place.name, "0x1234 [anonymous]");
 }
 
@@ -192,6 +209,7 @@ int main(void)
 		TEST(test_missing_file),
 		TEST(test_part_of_a_variable),
 		TEST(test_other_build_id),
+		TEST(test_whole_part),
 		TEST(test_offset_in_a_variable),
 		TEST(test_special_file),
 		TEST(test_build_id_of_wrong_size),

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/csv.c - one table of a profile as comma-separated values (RFC 4180) */
+#include "analysis/csv.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "analysis/balance.h"
+#include "analysis/names.h"
+
+/* Each puts one field; the first of a row has no comma in front. */
+struct csv {
+	FILE *out;
+	bool inside; /* of a row */
+};
+
+static void separate(struct csv *csv)
+{
+	if (csv->inside)
+		fputc(',', csv->out);
+	csv->inside = true;
+}
+
+static void end_row(struct csv *csv)
+{
+	fputs("\r\n", csv->out);
+	csv->inside = false;
+}
+
+static void put_text(struct csv *csv, const char *text)
+{
+	separate(csv);
+	if (!text)
+		return;
+	fputc('"', csv->out);
+	for (; *text; text++) {
+		if (*text == '"')
+			fputc('"', csv->out);
+		fputc(*text, csv->out);
+	}
+	fputc('"', csv->out);
+}
+
+static void put_count(struct csv *csv, uint64_t count)
+{
+	separate(csv);
+	fprintf(csv->out, "%" PRIu64, count);
+}
+
+static void put_known(struct csv *csv, bool known, double value)
+{
+	separate(csv);
+	if (known)
+		fprintf(csv->out, "%.9f", value);
+}
+
+static void put_real(struct csv *csv, double value)
+{
+	put_known(csv, true, value);
+}
+
+/* The names of the columns, separated by commas. */
+static void put_head(struct csv *csv, const char *names)
+{
+	fputs(names, csv->out);
+	end_row(csv);
+}
+
+static void put_program(struct csv *csv, const struct cpa_profile *profile)
+{
+	const struct cpa_program_figures *program = &profile->program;
+
+	put_head(csv, "exe,wall_s,cpu_s,external_s,critical_path_s,observed_path_s,parallelism,"
+		      "max_parallelism,utilization,cores,complete");
+	put_text(csv, program->exe);
+	put_real(csv, program->wall_s);
+	put_real(csv, program->cpu_s);
+	put_real(csv, program->external_s);
+	put_real(csv, program->critical_path_s);
+	put_real(csv, program->observed_path_s);
+	put_real(csv, program->parallelism);
+	put_real(csv, program->max_parallelism);
+	put_real(csv, program->utilization);
+	put_count(csv, program->cores);
+	put_text(csv, program->complete ? "true" : "false");
+	end_row(csv);
+}
+
+static void put_components(struct csv *csv, const struct cpa_profile *profile)
+{
+	put_head(csv, "kind,name,location,cpu_s,total_s,critical_path_s,observed_path_s,saved_s,"
+		      "calls,inclusive_s,inclusive_critical_path_s,inclusive_saved_s");
+	for (size_t i = 0; i < profile->components; i++) {
+		const struct cpa_component_figures *component = &profile->component[i];
+
+		put_text(csv, cpa_names_component_kind(component->kind));
+		put_text(csv, component->name);
+		put_text(csv, component->location);
+		put_real(csv, component->kind == CPA_EXTERNAL ? 0 : component->total_s);
+		put_real(csv, component->total_s);
+		put_real(csv, component->critical_path_s);
+		put_real(csv, component->observed_path_s);
+		put_real(csv, component->saved_s);
+		put_count(csv, component->calls);
+		put_known(csv, component->calls > 0, component->inclusive_s);
+		put_known(csv, component->has_whole, component->whole_critical_path_s);
+		put_known(csv, component->has_whole, component->whole_saved_s);
+		end_row(csv);
+	}
+}
+
+static void put_threads(struct csv *csv, const struct cpa_profile *profile)
+{
+	put_head(csv, "id,name,start_routine,cpu_s,wait_s,external_s,runqueue_s,probe_s,"
+		      "critical_path_s,events");
+	for (size_t i = 0; i < profile->threads; i++) {
+		const struct cpa_thread_figures *thread = &profile->thread[i];
+
+		put_count(csv, thread->tid);
+		put_text(csv, thread->name);
+		put_text(csv, thread->start_routine);
+		put_real(csv, thread->cpu_s);
+		put_real(csv, thread->wait_s);
+		put_real(csv, thread->external_s);
+		put_real(csv, thread->runqueue_s);
+		put_real(csv, thread->probe_s);
+		put_real(csv, thread->critical_path_s);
+		put_count(csv, thread->events);
+		end_row(csv);
+	}
+}
+
+static void put_objects(struct csv *csv, const struct cpa_profile *profile)
+{
+	put_head(csv, "kind,class,location,queue,objects,acquisitions,contended,handoffs,wait_s,"
+		      "hold_s,saved_s,critical_path_s");
+	for (size_t i = 0; i < profile->objects; i++) {
+		const struct cpa_object_figures *object = &profile->object[i];
+
+		put_text(csv, object->kind);
+		put_text(csv, object->class);
+		put_text(csv, object->location);
+		put_text(csv, object->queue);
+		put_count(csv, object->objects);
+		put_count(csv, object->acquisitions);
+		put_count(csv, object->contended);
+		put_count(csv, object->handoffs);
+		put_real(csv, object->wait_s);
+		put_real(csv, object->hold_s);
+		put_known(csv, object->has_slot, object->saved_s);
+		put_known(csv, object->has_slot, object->critical_path_s);
+		end_row(csv);
+	}
+}
+
+static void put_queues(struct csv *csv, const struct cpa_profile *profile)
+{
+	put_head(csv, "name,location,queues,enqueued,dequeued,never_dequeued,enqueued_twice,"
+		      "unmatched,max_depth,mean_depth,item_wait_s,item_wait_p50_s,item_wait_p99_s,"
+		      "service_s,services,producers,consumers,critical_path_s,observed_path_s,"
+		      "saved_s,limit");
+	for (size_t i = 0; i < profile->queues; i++) {
+		const struct cpa_queue_figures *queue = &profile->queue[i];
+
+		put_text(csv, queue->name);
+		put_text(csv, queue->location);
+		put_count(csv, queue->queues);
+		put_count(csv, queue->enqueued);
+		put_count(csv, queue->dequeued);
+		put_count(csv, queue->never_dequeued);
+		put_count(csv, queue->twice);
+		put_count(csv, queue->unmatched);
+		put_count(csv, queue->max_depth);
+		put_real(csv, queue->mean_depth);
+		put_real(csv, queue->wait_s);
+		put_real(csv, queue->wait_p50_s);
+		put_real(csv, queue->wait_p99_s);
+		put_real(csv, queue->service_s);
+		put_count(csv, queue->services);
+		put_count(csv, queue->producers);
+		put_count(csv, queue->consumers);
+		put_known(csv, queue->slot, queue->critical_path_s);
+		put_known(csv, queue->slot, queue->observed_path_s);
+		put_known(csv, queue->slot, queue->saved_s);
+		put_text(csv, cpa_balance_word(queue->limit));
+		end_row(csv);
+	}
+}
+
+static void put_node(struct csv *csv, const struct cpa_profile *profile, uint32_t id)
+{
+	const struct cpa_node_figures *node = cpa_profile_node(profile, id);
+
+	put_text(csv, node ? node->kind : NULL);
+	put_text(csv, node ? node->site : NULL);
+	put_text(csv, node ? node->location : NULL);
+	put_text(csv, node ? node->class : NULL);
+}
+
+static void put_edges(struct csv *csv, const struct cpa_profile *profile)
+{
+	put_head(csv, "type,from_kind,from_site,from_location,from_class,to_kind,to_site,"
+		      "to_location,to_class,count,weight_s,on_path_s,observed_s,followed");
+	for (size_t i = 0; i < profile->edges; i++) {
+		const struct cpa_edge_figures *edge = &profile->edge[i];
+
+		put_text(csv, edge->dependency ? "dependency" : "activity");
+		put_node(csv, profile, edge->from);
+		put_node(csv, profile, edge->to);
+		put_count(csv, edge->count);
+		put_real(csv, edge->weight_s);
+		put_known(csv, edge->own_slot || edge->dependency, edge->on_path_s);
+		put_known(csv, edge->own_slot, edge->observed_s);
+		put_count(csv, edge->followed);
+		end_row(csv);
+	}
+}
+
+void cpa_csv_write(const struct cpa_profile *profile, enum cpa_level level, FILE *out)
+{
+	static void (*const tables[CPA_LEVELS])(struct csv *, const struct cpa_profile *) = {
+		[CPA_LEVEL_ALL] = put_components,
+		[CPA_LEVEL_PROGRAM] = put_program,
+		[CPA_LEVEL_COMPONENT] = put_components,
+		[CPA_LEVEL_THREAD] = put_threads,
+		[CPA_LEVEL_OBJECT] = put_objects,
+		[CPA_LEVEL_QUEUE] = put_queues,
+		[CPA_LEVEL_PAG] = put_edges,
+	};
+
+	tables[level](&(struct csv){ .out = out }, profile);
+}

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/instrument.h"
+
+#include <errno.h>
+
+#include "preload/function.h"
+#include "preload/real.h"
+#include "shadow/call.h"
+
+#define COLD	      __attribute__((noinline, cold))
+#define MEASURE_CALLS 32
+#define MEASURE_TRIES 16
+
+/* Ticks that begin or end of a call takes, 0: not measured yet. */
+static uint64_t cost;
+
+CPA_EXPORT void __cyg_profile_func_enter(void *function, void *site);
+CPA_EXPORT void __cyg_profile_func_exit(void *function, void *site);
+
+/* The time @e went by; what we took of it ourselves is probe time. */
+static inline void pass(struct cpa_calls *c, const struct cpa_elapsed *e)
+{
+	uint64_t probe = e->process < c->unpaid ? e->process : c->unpaid;
+
+	c->probe += probe;
+	c->runqueue += e->runqueue;
+	cpa_calls_pass(c, e->process - probe, e->external);
+}
+
+/* A call begins or ends: stamp, unless the thread waits, in which time does not count. */
+static inline void stamp(struct cpa_worker *w, struct cpa_calls *c)
+{
+	struct cpa_elapsed e;
+	uint64_t rebased = w->clock.rebased;
+
+	if (unlikely(w->between))
+		return;
+	cpa_clock_stamp(&w->clock, &e);
+	pass(c, &e);
+	c->unpaid = __atomic_load_n(&cost, __ATOMIC_RELAXED);
+	/* Every few milliseconds; a process that is killed then shows nearly all calls. */
+	if (unlikely(w->clock.rebased != rebased))
+		cpa_calls_publish(c);
+}
+
+/* What was done since the last stamp was ours and took long. */
+static COLD void stamp_probe(struct cpa_worker *w, struct cpa_calls *c)
+{
+	struct cpa_elapsed e;
+
+	if (w->between)
+		return;
+	cpa_clock_stamp(&w->clock, &e);
+	c->probe += e.process;
+	c->runqueue += e.runqueue + e.external;
+	c->unpaid = __atomic_load_n(&cost, __ATOMIC_RELAXED);
+}
+
+/* Samples tell of the time outside of instrumented functions. */
+static inline void leave(struct cpa_worker *w, struct cpa_calls *c)
+{
+	if (unlikely(w->sampler.paused != (c->depth > 0)))
+		cpa_sampler_pause(&w->sampler, c->depth > 0);
+	cpa_leave();
+	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* see enter() */
+	c->light = 0;
+}
+
+/* Enter our code for the first time in this thread. errno is kept. */
+static COLD struct cpa_worker *enter_first(void)
+{
+	int err = errno;
+	struct cpa_worker *w = cpa_enter();
+
+	errno = err;
+	return w;
+}
+
+/* @stack: our stack pointer. */
+static inline struct cpa_worker *enter(uint64_t stack)
+{
+	struct cpa_worker *w = cpa_tls.worker;
+
+	if (unlikely(!*cpa_alive)) /* a child of fork must not touch its parent's profile */
+		return NULL;
+	if (unlikely(!w))
+		return enter_first();
+	/* Set before `inside` is, and cleared after it is: there is no gap, see abandons(). */
+	if (likely(w->calls && !cpa_tls.inside))
+		w->calls->light = stack;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* in this order for signal handlers */
+	return cpa_enter();
+}
+
+/* Calls of nothing from @site. Through pointers: as in the program, nothing is inlined. */
+static COLD uint64_t burst(void (*volatile begins)(void *, void *),
+			   void (*volatile ends)(void *, void *), void *site)
+{
+	uint64_t start = cpa_clock_now();
+
+	for (int i = 0; i < MEASURE_CALLS; i++) {
+		begins((void *)burst, site);
+		ends((void *)burst, site);
+	}
+	return cpa_clock_now() - start;
+}
+
+/* What a call costs, with @c out of the way. */
+static COLD void measure(struct cpa_worker *w, struct cpa_calls *c)
+{
+	struct cpa_calls *scratch = cpa_calls_new();
+	void *here = (void *)measure;
+	uint64_t best = UINT64_MAX;
+
+	if (!scratch)
+		return;
+	cpa_calls_add(scratch, (uint64_t)measure, 0, 0);
+	cpa_calls_add(scratch, (uint64_t)burst, 0, 0);
+	w->calls = scratch;
+	cpa_leave();
+	__cyg_profile_func_enter(here, here);
+	for (int i = 0; i < MEASURE_TRIES; i++) {
+		uint64_t took =
+			burst(__cyg_profile_func_enter, __cyg_profile_func_exit, (char *)here + 1);
+
+		best = took < best ? took : best;
+	}
+	cpa_reenter();
+	w->calls = c;
+	c->probe += scratch->process + scratch->probe;
+	c->runqueue += scratch->runqueue + scratch->external;
+	cpa_calls_free(scratch);
+	/* Relaxed: threads that measure at once differ by noise. */
+	__atomic_store_n(&cost, best / (2 * MEASURE_CALLS), __ATOMIC_RELAXED);
+}
+
+/* The first call of a thread. NULL: no memory. */
+static COLD struct cpa_calls *begin(struct cpa_worker *w)
+{
+	int err = errno;
+	struct cpa_calls *c = cpa_calls_new();
+	struct cpa_elapsed e;
+
+	if (c && !w->between) {
+		/* Nothing of ours was in the time until here. */
+		cpa_clock_stamp(&w->clock, &e);
+		pass(c, &e);
+		if (!__atomic_load_n(&cost, __ATOMIC_RELAXED))
+			measure(w, c);
+		stamp_probe(w, c);
+	}
+	w->calls = c;
+	errno = err;
+	return c;
+}
+
+/* Not to be abandoned from here to the end: it takes memory, under jemalloc's locks. */
+static uint64_t make_firm(struct cpa_calls *c)
+{
+	uint64_t light = c->light;
+
+	c->light = 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* seen by handlers before what follows */
+	return light;
+}
+
+static COLD uint32_t add(struct cpa_worker *w, struct cpa_calls *c, uint64_t address)
+{
+	int err = errno;
+	uint64_t light = make_firm(c);
+	struct cpa_component_name name = { .kind = CPA_FUNCTION,
+					   .address = address,
+					   .module = cpa_module_of(address) };
+	uint32_t row = cpa_component_intern(&name), number;
+
+	name.by = CPA_BY_CALL;
+	number = cpa_calls_add(c, address, row, cpa_component_intern(&name));
+	stamp_probe(w, c);
+	c->light = light;
+	errno = err;
+	return number;
+}
+
+static COLD bool grow(struct cpa_worker *w, struct cpa_calls *c)
+{
+	int err = errno;
+	uint64_t light = make_firm(c);
+	bool room = cpa_calls_grow(c);
+
+	stamp_probe(w, c);
+	c->light = light;
+	errno = err;
+	return room;
+}
+
+static COLD void learn_caller(struct cpa_worker *w, struct cpa_calls *c, unsigned at, uint64_t site)
+{
+	c->caller[at].site = site;
+	c->caller[at].start = cpa_function_start(site - 1);
+	stamp_probe(w, c);
+}
+
+/* The start of the function that @site, a return address, lies in. */
+static inline uint64_t caller_start(struct cpa_worker *w, struct cpa_calls *c, uint64_t site)
+{
+	unsigned at = (unsigned)(site * UINT64_C(0x9e3779b97f4a7c15) >> 56) % CPA_CALL_SITES;
+
+	if (unlikely(c->caller[at].site != site))
+		learn_caller(w, c, at, site);
+	return c->caller[at].start;
+}
+
+/* See to it that calls which are over are not on the stack when @call begins. */
+static inline void check(struct cpa_worker *w, struct cpa_calls *c, const struct cpa_call *call,
+			 uint64_t site)
+{
+	const struct cpa_call *top = &c->stack[c->depth - 1];
+	uint64_t caller = caller_start(w, c, site);
+
+	if (likely(call->frame < top->frame && caller == c->function[top->function].address))
+		return;
+	if (cpa_calls_check(c, call, cpa_calls_find(c, caller)))
+		cpa_diag(CPA_DIAG_CALLS_UNBALANCED);
+}
+
+CPA_EXPORT void __cyg_profile_func_enter(void *function, void *site)
+{
+	/* The stack pointer of the function, at its call of us. */
+	struct cpa_call call = { .frame = (uint64_t)__builtin_frame_address(0) + 16 };
+	struct cpa_worker *w = enter(call.frame);
+	struct cpa_calls *c;
+
+	if (unlikely(!w))
+		return;
+	c = w->calls;
+	if (unlikely(!c) && !(c = begin(w))) {
+		cpa_leave();
+		return;
+	}
+	stamp(w, c);
+	call.pc = (uint32_t)(uint64_t)__builtin_return_address(0);
+	call.site = (uint32_t)(uint64_t)site;
+	call.function = cpa_calls_find(c, (uint64_t)function);
+	if (unlikely(!call.function))
+		call.function = add(w, c, (uint64_t)function);
+	if (likely(c->depth))
+		check(w, c, &call, (uint64_t)site);
+	if (unlikely(c->depth == c->room && !grow(w, c)))
+		c->beyond++;
+	else
+		cpa_calls_push(c, &call);
+	leave(w, c);
+}
+
+/* Not the innermost function ends: the calls inside it were left in ways that we did not see. */
+static COLD void leave_outer(struct cpa_calls *c, uint64_t function)
+{
+	uint32_t number = cpa_calls_find(c, function);
+
+	if (number)
+		cpa_calls_leave_outer(c, number);
+	cpa_diag(CPA_DIAG_CALLS_UNBALANCED);
+}
+
+CPA_EXPORT void __cyg_profile_func_exit(void *function, void *site)
+{
+	struct cpa_worker *w = enter((uint64_t)__builtin_frame_address(0));
+	struct cpa_calls *c = w ? w->calls : NULL;
+
+	(void)site;
+	if (unlikely(!w))
+		return;
+	if (unlikely(!c)) { /* we came while it ran */
+		cpa_leave();
+		return;
+	}
+	stamp(w, c);
+	if (unlikely(c->beyond))
+		c->beyond--;
+	else if (likely(c->depth &&
+			c->function[c->stack[c->depth - 1].function].address == (uint64_t)function))
+		cpa_calls_pop(c);
+	else
+		leave_outer(c, (uint64_t)function);
+	leave(w, c);
+}
+
+void cpa_instrument_end(struct cpa_calls *c, struct cpa_span *span)
+{
+	struct cpa_elapsed last = { .process = span->process,
+				    .external = span->external,
+				    .runqueue = span->runqueue };
+
+	span->earlier = c->external;
+	pass(c, &last);
+	span->process = c->process;
+	span->external = c->external;
+	span->runqueue = c->runqueue;
+	span->probe = c->probe;
+	c->process = 0;
+	c->external = 0;
+	c->runqueue = 0;
+	c->probe = 0;
+	c->unpaid = 0;
+}
+
+/*
+ * The handler of a signal that interrupted our code for calls jumps out of it, to @stack: without
+ * this the thread would count as inside for ever. A jump within the handler is another thing: it
+ * stays below us, or on a stack of the handler's own. The thread's descriptor is above its stack,
+ * but that of the first thread, above whose stack nothing is.
+ */
+static bool abandons(const struct cpa_calls *c, uint64_t stack)
+{
+	uint64_t end = (uint64_t)__builtin_thread_pointer();
+
+	return cpa_tls.inside && c->light && stack > c->light && (stack < end || end < c->light);
+}
+
+void cpa_instrument_jump(uint64_t stack)
+{
+	struct cpa_worker *w = cpa_tls.worker;
+
+	if (likely(!w || !w->calls || !*cpa_alive))
+		return;
+	if (unlikely(abandons(w->calls, stack))) {
+		cpa_diag(CPA_DIAG_CALLS_UNBALANCED);
+		cpa_calls_mend(w->calls);
+	} else if (!cpa_enter()) {
+		return;
+	}
+	stamp(w, w->calls);
+	cpa_calls_jump(w->calls, (uint64_t)__builtin_frame_address(0), stack);
+	leave(w, w->calls);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/jump.c - longjmp() and kin, for the procedures of instrumented builds
+ *
+ * The calls that a jump leaves have no exit. glibc keeps the stack pointer of the function that
+ * called setjmp() in the buffer, rotated and mixed with a number of the thread's.
+ */
+#include <setjmp.h>
+
+#include "preload/instrument.h"
+#include "preload/real.h"
+
+#ifndef __x86_64__
+#error "cpa needs x86-64: preload/jump.c is one more place to add a processor"
+#endif
+
+#define STACK_POINTER 6 /* its place in the buffer */
+#define ROTATED	      17
+
+static uint64_t target(const struct __jmp_buf_tag *buffer)
+{
+	uint64_t mixed = (uint64_t)buffer->__jmpbuf[STACK_POINTER], guard;
+
+	mixed = mixed >> ROTATED | mixed << (64 - ROTATED);
+	__asm__("mov %%fs:0x30, %0" : "=r"(guard));
+	return mixed ^ guard;
+}
+
+#define JUMP(name)                                                      \
+	CPA_EXPORT void name(struct __jmp_buf_tag buffer[1], int value) \
+	{                                                               \
+		cpa_instrument_jump(target(buffer));                    \
+		REAL(name)(buffer, value);                              \
+		__builtin_unreachable();                                \
+	}
+
+void __longjmp_chk(struct __jmp_buf_tag buffer[1], int value) __attribute__((noreturn));
+
+JUMP(longjmp)
+JUMP(_longjmp)
+JUMP(siglongjmp)
+JUMP(__longjmp_chk) /* what _FORTIFY_SOURCE makes of them */

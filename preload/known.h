@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/known.h - the real functions of libraries that a program may or may not load
+ *
+ * A wrapper of a library's function is found first by every module, also by a plugin that was
+ * loaded with RTLD_LOCAL and brings the library with it, or a copy of its own. Which function is
+ * the real one therefore depends on who calls: the next one after ours in the global scope, or
+ * else the one in the scope of the calling module, as the loader would have it without us.
+ *
+ * The answer is kept for each calling module, for all functions of the library at once, until
+ * anything is unloaded; to look it up takes no lock and asks nobody. A call that is made as the
+ * last thing of a function (a jump) seems to come from that function's caller; where that module
+ * has no such library in its scope, the copy that was loaded first is taken, and where there are
+ * several the program is told.
+ *
+ * A program that asks whether it has a function of these names finds ours, loaded or not. Without
+ * the library they fail.
+ */
+#ifndef CPA_PRELOAD_KNOWN_H
+#define CPA_PRELOAD_KNOWN_H
+
+#include "preload/queue.h"
+#include "preload/real.h"
+#include "preload/track.h"
+
+#define CPA_KNOWN_FUNCTIONS 24u
+#define CPA_KNOWN_MODULES   8u
+
+/*
+ * What one calling module finds. A writer makes @version odd, fills, and makes it even again;
+ * readers compare it before and after.
+ */
+struct cpa_known_module {
+	uint32_t version;
+	uint32_t generation;
+	uint64_t start, end; /* of the module; end 0: unused */
+	void *function[CPA_KNOWN_FUNCTIONS];
+};
+
+struct cpa_known {
+	const char *const *names;
+	unsigned count;
+	unsigned next; /* module to be replaced */
+	struct cpa_known_module modules[CPA_KNOWN_MODULES];
+};
+
+/* The real function @number of @library for a call that returns to @caller; NULL: there is none. */
+CPA_HIDDEN void *cpa_known_find(struct cpa_known *library, unsigned number, uint64_t caller);
+
+/* Define @library of the functions that @functions(F) lists as F(name). */
+#define CPA_KNOWN_NUMBER(name) NUMBER_##name,
+#define CPA_KNOWN_NAME(name)   #name,
+#define CPA_KNOWN_LIBRARY(library, functions)                                       \
+	enum { functions(CPA_KNOWN_NUMBER) COUNT_##library };                       \
+	static const char *const names_##library[] = { functions(CPA_KNOWN_NAME) }; \
+	_Static_assert(COUNT_##library <= CPA_KNOWN_FUNCTIONS, "too many");         \
+	static struct cpa_known library = { .names = names_##library, .count = COUNT_##library };
+
+/* In an exported wrapper: the original of @name, of which NUMBER_@name is the number. */
+#define CPA_KNOWN(library, name) \
+	((__typeof__(&(name)))cpa_known_find(&(library), NUMBER_##name, CPA_CALLER()))
+
+/* F(00) ... F(77), octal: functions that differ in a number only. See preload/glib.c. */
+#define CPA_KNOWN_8(F, n) F(n##0) F(n##1) F(n##2) F(n##3) F(n##4) F(n##5) F(n##6) F(n##7)
+#define CPA_KNOWN_32(F, a, b, c, d) \
+	CPA_KNOWN_8(F, a) CPA_KNOWN_8(F, b) CPA_KNOWN_8(F, c) CPA_KNOWN_8(F, d)
+#define CPA_KNOWN_64(F) CPA_KNOWN_32(F, 0, 1, 2, 3) CPA_KNOWN_32(F, 4, 5, 6, 7)
+
+/* Whether the thread is in a queue's own code already: the outer call tells what happens. */
+static inline bool cpa_known_nested(void)
+{
+	const struct cpa_worker *w = cpa_tls.worker;
+
+	return w && w->self.inner;
+}
+
+static inline void cpa_known_leave(const char *scope)
+{
+	(void)scope;
+	cpa_inner_end();
+}
+
+/* The value of @call, run as a queue's own code. A thread may be cancelled in it. */
+#define CPA_INNER(call)                                                            \
+	({                                                                         \
+		char scope_ __attribute__((cleanup(cpa_known_leave), unused)) = 0; \
+                                                                                   \
+		cpa_inner_begin();                                                 \
+		call;                                                              \
+	})
+
+#endif

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/queue.h"
+
+#include <errno.h>
+
+#include "preload/function.h"
+#include "preload/track.h"
+#include "shadow/name.h"
+#include "shadow/queue.h"
+
+static uint32_t class_named(const char *text)
+{
+	struct cpa_component_name name = { .kind = CPA_QUEUE,
+					   .by = CPA_BY_NAME,
+					   .address = cpa_name(text) };
+
+	return name.address ? cpa_component_intern(&name) : 0;
+}
+
+/* The class of a queue that has no name: its variable, or where it was first used. */
+static uint32_t class_unnamed(uint64_t address, uint64_t caller)
+{
+	struct cpa_component_name name = { .kind = CPA_QUEUE };
+
+	name.module = cpa_module_of(address);
+	if (name.module) {
+		name.by = CPA_BY_VARIABLE;
+		name.address = address;
+	} else {
+		name.by = CPA_BY_FIRST_SITE;
+		name.address = caller;
+		name.module = cpa_module_of(caller);
+	}
+	return cpa_component_intern(&name);
+}
+
+static void give_name(uint32_t row, const char *text)
+{
+	uint32_t class = class_named(text);
+
+	/* RELEASE: the component is complete. Who reads the row follows it to there. */
+	if (class)
+		__atomic_store_n(&cpa_queue(row)->component, class, __ATOMIC_RELEASE);
+}
+
+static uint32_t class_of(uint32_t row)
+{
+	/* ACQUIRE pairs with give_name(). */
+	return row ? __atomic_load_n(&cpa_queue(row)->component, __ATOMIC_ACQUIRE) : 0;
+}
+
+static bool has_name(uint32_t row)
+{
+	uint32_t class = class_of(row);
+
+	return class && cpa_component(class)->by == CPA_BY_NAME;
+}
+
+static uint32_t find_slow(struct cpa_worker *w, uint64_t address, const char *name, uint64_t caller)
+{
+	unsigned at = (unsigned)(address >> 4) % CPA_QUEUE_CACHE;
+	uint32_t row = cpa_table_find(CPA_TABLE_QUEUES, address);
+
+	if (!row) {
+		uint32_t class = name ? class_named(name) : class_unnamed(address, caller);
+
+		row = cpa_queue_intern(address, class);
+	} else if (name && !has_name(row)) {
+		give_name(row, name);
+	}
+	if (row) {
+		w->queues[at].address = address;
+		w->queues[at].row = row;
+	}
+	return row;
+}
+
+uint32_t cpa_queue_of(struct cpa_worker *w, const void *queue, const char *name, uint64_t caller)
+{
+	unsigned at = (unsigned)((uint64_t)queue >> 4) % CPA_QUEUE_CACHE;
+
+	if (likely(w->queues[at].address == (uint64_t)queue && queue))
+		return w->queues[at].row;
+	return queue ? find_slow(w, (uint64_t)queue, name, caller) : 0;
+}
+
+void cpa_queue_name(const void *queue, const char *name, uint64_t caller)
+{
+	int err = errno;
+	struct cpa_worker *w = cpa_enter();
+	uint32_t row;
+
+	if (unlikely(!w))
+		return;
+	row = cpa_queue_of(w, queue, name, caller);
+	if (row)
+		give_name(row, name);
+	cpa_leave();
+	errno = err;
+}
+
+void cpa_item_enqueue(const void *queue, uint64_t item, const char *name, uint64_t caller)
+{
+	int err = errno;
+	struct cpa_worker *w = cpa_enter();
+	uint32_t row;
+	uint64_t now;
+
+	if (unlikely(!w))
+		return;
+	row = cpa_queue_of(w, queue, name, caller);
+	now = cpa_event(w, CPA_EV_ENQUEUE, caller, class_of(row));
+	if (likely(row))
+		cpa_queue_put(&w->self, row, item, now);
+	else
+		cpa_diag(CPA_DIAG_ITEMS_REFUSED);
+	cpa_done(w);
+	errno = err;
+}
+
+void cpa_item_refused(const void *queue, uint64_t item, uint64_t caller)
+{
+	int err = errno;
+	struct cpa_worker *w = cpa_enter();
+	uint32_t row;
+
+	if (unlikely(!w))
+		return;
+	row = cpa_queue_of(w, queue, NULL, caller);
+	cpa_event(w, CPA_EV_TRY_FAILED, caller, class_of(row));
+	if (likely(row))
+		cpa_queue_unput(&w->self, row, item);
+	cpa_done(w);
+	errno = err;
+}
+
+void cpa_item_dequeue(const void *queue, uint64_t item, const char *name, uint64_t caller)
+{
+	int err = errno;
+	struct cpa_worker *w = cpa_enter();
+	struct cpa_wait wait = { 0 };
+	uint32_t row;
+
+	if (unlikely(!w))
+		return;
+	row = cpa_queue_of(w, queue, name, caller);
+	wait.now = cpa_event(w, CPA_EV_DEQUEUE, caller, class_of(row));
+	/* If the thread waited for the item, in whatever way, the wait was an event of its own. */
+	wait.arrived = wait.now;
+	if (likely(row)) {
+		uint64_t waited = cpa_queue_take(&w->self, row, item, &wait);
+
+		if (wait.from)
+			cpa_dependency(&w->self, &wait, waited);
+		cpa_queue_begin(&w->self, row, item);
+	}
+	cpa_done(w);
+	errno = err;
+}
+
+void cpa_item_done(const void *queue, uint64_t item, uint64_t caller)
+{
+	int err = errno;
+	struct cpa_worker *w = cpa_enter();
+	uint32_t row;
+
+	if (unlikely(!w))
+		return;
+	row = cpa_queue_of(w, queue, NULL, caller);
+	cpa_event(w, CPA_EV_DONE, caller, class_of(row));
+	if (likely(row))
+		cpa_queue_done(&w->self, row, item);
+	cpa_done(w);
+	errno = err;
+}
+
+void cpa_inner_begin(void)
+{
+	int err = errno;
+	struct cpa_worker *w = cpa_enter();
+
+	if (likely(w)) {
+		w->self.inner++;
+		cpa_leave();
+	}
+	errno = err;
+}
+
+void cpa_inner_end(void)
+{
+	struct cpa_worker *w = cpa_enter();
+
+	if (likely(w)) {
+		/* 0: the thread became a profiled one in between. */
+		w->self.inner -= w->self.inner > 0;
+		cpa_leave();
+	}
+}

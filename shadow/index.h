@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shadow/index.h - levels of hashed lines in the session, allocated on demand
+ *
+ * Level k has 64 << 2k lines of CPA_INDEX_LINE words, one cache line each; a key has one line per
+ * level. What the words mean is up to the index: see shadow/table.h and shadow/item.h. Levels come
+ * into being in their order and stay.
+ */
+#ifndef CPA_SHADOW_INDEX_H
+#define CPA_SHADOW_INDEX_H
+
+#include "shadow/session.h"
+
+/* cpa_block() where there is none yet. */
+CPA_HIDDEN uint64_t cpa_block_slow(uint64_t *where, uint64_t size);
+
+/* The block of @size zeroed bytes at *@where, allocated by the first who needs it. 0: no space. */
+static inline uint64_t cpa_block(uint64_t *where, uint64_t size)
+{
+	/* ACQUIRE pairs with cpa_block_slow(); the block is zero, but its pages must exist. */
+	uint64_t at = __atomic_load_n(where, __ATOMIC_ACQUIRE);
+
+	return likely(at) ? at : cpa_block_slow(where, size);
+}
+
+static inline uint64_t cpa_index_hash(uint64_t x)
+{
+	x ^= x >> 32;
+	x *= UINT64_C(0xd6e8feb86659fd93);
+	x ^= x >> 32;
+	x *= UINT64_C(0xd6e8feb86659fd93);
+	return x ^ x >> 32;
+}
+
+static inline uint64_t cpa_index_lines(unsigned level)
+{
+	return UINT64_C(64) << 2 * level;
+}
+
+static inline uint64_t *cpa_index_line_at(uint64_t block, unsigned level, uint64_t hash)
+{
+	uint64_t line = hash & (cpa_index_lines(level) - 1);
+
+	return block ? (uint64_t *)cpa_at(block) + line * CPA_INDEX_LINE : NULL;
+}
+
+/* The line of @hash in @level; NULL if the level does not exist yet. */
+static inline uint64_t *cpa_index_line(const uint64_t *levels, unsigned level, uint64_t hash)
+{
+	/* ACQUIRE pairs with cpa_block_slow(). */
+	uint64_t block = __atomic_load_n(&levels[level], __ATOMIC_ACQUIRE);
+
+	return cpa_index_line_at(block, level, hash);
+}
+
+/* As above; the level is made if it does not exist. NULL: no space. */
+static inline uint64_t *cpa_index_line_new(uint64_t *levels, unsigned level, uint64_t hash)
+{
+	uint64_t size = cpa_index_lines(level) * CPA_INDEX_LINE * sizeof(uint64_t);
+
+	return cpa_index_line_at(cpa_block(&levels[level], size), level, hash);
+}
+
+#endif
