@@ -30,6 +30,7 @@ struct cpa_clock {
 	uint64_t rebased;  /* counter when `cpu` was last compared with the kernel's clock */
 	uint64_t delay_ns; /* run-queue delay (schedstat) when last read */
 	uint64_t unread;   /* ticks without a processor since then */
+	long switches;	   /* times it had given its processor up by itself, then; -1: unknown */
 	int schedstat;	   /* descriptor, -1: none yet, -2: not to be had */
 	uint64_t file;	   /* its inode */
 	uint32_t probe;	   /* 16 times what an operation of ours usually takes, ticks */

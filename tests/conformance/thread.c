@@ -92,7 +92,9 @@ static void joins(void)
 
 	begin("detach");
 	set(&go, 0);
+	set(&reached, 0);
 	t = start(until_told, NULL);
+	await(&reached, 1);
 	DO("detach", pthread_detach(t));
 	DO("again", pthread_detach(t));
 	DO("join", pthread_join(t, &result));

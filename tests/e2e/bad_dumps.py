@@ -10,6 +10,8 @@ run. Prints TAP and a summary; a file that fails is kept.
 """
 
 import concurrent.futures
+import csv
+import io
 import json
 import os
 import pathlib
@@ -30,8 +32,18 @@ TIMEOUT_S = 60
 
 HEADER = 8192
 USED = 24  # offset of header.used
-TABLES = 920  # about where the tables begin; all that matters lies in front of HEADER_END
-HEADER_END = TABLES + 8 * 232
+TABLES = 11
+TABLE_AT = 784  # offset of header.table
+TABLE_SIZE = 232
+NAMES, QUEUES, MARKS = 8, 9, 10
+HEADER_END = TABLE_AT + TABLES * TABLE_SIZE  # nothing behind the tables matters
+FORMS = (
+    ("--format", "json"),
+    (),
+    ("--level", "pag"),
+    ("--format", "csv", "--level", "queue"),
+    ("--format", "csv", "--level", "pag"),
+)
 INTERESTING = (0, 1, 7, 63, 0x7F, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF, 1 << 63, (1 << 64) - 1)
 
 MAKER_MAIN = """
@@ -42,6 +54,7 @@ int main(int argc, char **argv)
 	struct dump_maker maker;
 
 	dump_maker_example(&maker);
+	dump_maker_queues(&maker);
 	dump_maker_save(&maker, argv[argc - 1], SIZE_MAX);
 	dump_maker_free(&maker);
 	return example_worker(0) == 1 ? 0 : 99;
@@ -151,6 +164,8 @@ class Results:
                     json.loads(text)
                 except ValueError as bad:
                     return f"output is not JSON: {bad}"
+            elif "csv" in arguments:
+                return self.problem_of_csv(text)
             elif re.search("[\0-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]", text):
                 return "control characters in the output"
             return None if text else "no output"
@@ -160,6 +175,13 @@ class Results:
             return f"not one line on standard error: {error[:2000]}"
         return None
 
+    @staticmethod
+    def problem_of_csv(text):
+        rows = list(csv.reader(io.StringIO(text, newline=""), strict=True))
+        if not rows or any(len(row) != len(rows[0]) for row in rows):
+            return "rows of different lengths in the CSV"
+        return None
+
     def try_variants(self, variants, text):
         """Run the report on each of @variants, pairs of a description and bytes."""
 
@@ -167,7 +189,7 @@ class Results:
             number, (what, data) = numbered
             file = self.folder / f"{os.getpid()}.{number}.dump"
             file.write_bytes(data)
-            form = [("--format", "json"), (), ("--level", "pag")][number % 3]
+            form = FORMS[number % len(FORMS)]
             problem = self.problem_of((*form, file))
             if not problem:
                 file.unlink()
@@ -223,9 +245,40 @@ def body_damage(dump, count, dice):
     return variants
 
 
+def rows_of(dump, table):
+    """Where the rows of @table lie: pairs of offset and size."""
+    at = TABLE_AT + table * TABLE_SIZE
+    row_size, first, used, _ = struct.unpack_from("<IIII", dump, at)
+    rows = []
+    for k, chunk in enumerate(struct.unpack_from("<20Q", dump, at + 16)):
+        here = min(first << k, used)
+        rows += [(chunk + i * row_size, row_size) for i in range(here if chunk else 0)]
+        used -= here
+    return rows
+
+
+def table_damage(dump, table, count, dice):
+    """Noise, runs of equal bytes and single words, anywhere in the rows of @table."""
+    rows = rows_of(dump, table)
+    variants = []
+    for _ in range(count if rows else 0):
+        offset, size = dice.choice(rows)
+        start = dice.choice((8, dice.randrange(8, size)))
+        length = min(size - start, dice.choice((1, 4, 8, 8, 128, size)))
+        if dice.random() < 0.5:
+            data = dice.randbytes(length)
+        elif length <= 8:
+            data = (dice.choice(INTERESTING) % (1 << 8 * length)).to_bytes(length, "little")
+        else:
+            data = bytes([dice.choice((0, 1, 0x7F, 0x80, 0xFF))]) * length
+        what = f"{length} bytes at {offset + start:#x}, {data[:8].hex()}.."
+        variants.append((what, patched(dump, offset + start, data)))
+    return variants
+
+
 def noise(count, dice):
     """A good magic number and then anything."""
-    head = b"CPADUMP\n" + struct.pack("<IIII", 0x01020304, 1, HEADER, 8)
+    head = b"CPADUMP\n" + struct.pack("<IIII", 0x01020304, 2, HEADER, TABLES)
     sizes = [dice.choice((HEADER, 20000, 100000)) for _ in range(count)]
     return [("noise", head + dice.randbytes(size - len(head))) for size in sizes]
 
@@ -259,7 +312,7 @@ def check_files(results, dump):
 
 def check_versions(results, dump):
     cases = {
-        "0xc: format 2 found, 1 expected": patched(dump, 12, struct.pack("<I", 2)),
+        "0xc: format 1 found, 2 expected": patched(dump, 12, struct.pack("<I", 1)),
         "0x8: byte order 0x04030201 found": patched(dump, 8, struct.pack(">I", 0x01020304)),
         "0x0: an unknown file type found": b"\x7fELF" + dump[4:],
         f"{HEADER - 1:#x}: end of file at byte": dump[: HEADER - 1],
@@ -288,7 +341,6 @@ def check_newest(results, dump):
 def check_usage(results):
     cases = (
         ("--format", "xml"),
-        ("--format", "csv"),
         ("--format",),
         ("--top", "0"),
         ("--top", "-1"),
@@ -309,7 +361,7 @@ def check_usage(results):
 def check_dump(results, name, dump, count):
     file = results.folder / f"{name}.dump"
     file.write_bytes(dump)
-    for arguments in ((), ("--format", "json"), ("--level", "pag"), ("--width", "200")):
+    for arguments in (*FORMS, ("--width", "200")):
         problem = results.problem_of((*arguments, file), statuses=(0,))
         label = " ".join(arguments) or "text"
         results.check([problem] if problem else [], f"{name}: the whole dump as {label}")
@@ -318,6 +370,10 @@ def check_dump(results, name, dump, count):
     results.try_variants(truncations(dump, count // 2, dice), f"{name}: cut")
     results.try_variants(header_damage(dump, count, dice), f"{name}: damaged header")
     results.try_variants(body_damage(dump, count, dice), f"{name}: damaged rows")
+    for table, what in ((NAMES, "names"), (QUEUES, "queues"), (MARKS, "marks")):
+        variants = table_damage(dump, table, count // 2, dice)
+        if variants:
+            results.try_variants(variants, f"{name}: {what}")
 
 
 def main():
