@@ -16,7 +16,7 @@ static uint64_t add(uint64_t a, uint64_t b)
 /* Never below 0, whatever a broken file says. */
 static uint64_t add_signed(uint64_t a, int32_t b)
 {
-	uint64_t less = b < 0 ? (uint64_t)-(int64_t)b : 0;
+	uint64_t less = b < 0 ? (uint64_t) - (int64_t)b : 0;
 
 	return b >= 0 ? add(a, (uint64_t)b) : a > less ? a - less : 0;
 }

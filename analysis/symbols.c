@@ -146,11 +146,33 @@ static const char *find_symbol(const struct module *module, GElf_Addr address, G
 	return name;
 }
 
+/*
+ * In place: of the function that libstdc++ makes to run a std::thread or std::async, what it runs,
+ * as "main::{lambda()#1}".
+ */
+static void unwrap_thread(char *name)
+{
+	static const char before[] = "std::thread::_Invoker<std::tuple<", run[] = "::_M_run";
+	char *from = strstr(name, before), *to;
+	int depth = 0;
+
+	if (!from || !strstr(from, run))
+		return;
+	from += strlen(before);
+	for (to = from; *to && (depth > 0 || (*to != '>' && *to != ',')); to++)
+		depth += (*to == '<' || *to == '(') - (*to == '>' || *to == ')');
+	memmove(name, from, (size_t)(to - from));
+	name[to - from] = '\0';
+}
+
 static char *demangle(const char *name)
 {
 	char *plain = cplus_demangle(name, DMGL_AUTO | DMGL_ANSI);
-	char *text = cpa_printable(plain ? plain : name, SIZE_MAX);
+	char *text;
 
+	if (plain)
+		unwrap_thread(plain);
+	text = cpa_printable(plain ? plain : name, SIZE_MAX);
 	free(plain);
 	return text;
 }

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <threads.h>
 #include <unistd.h>
@@ -57,12 +58,40 @@ static uint32_t row_of(pthread_t thread)
 	return o && o->kind == CPA_HANDLE ? o->depth : 0;
 }
 
+static bool is_function(uint64_t address)
+{
+	return address & 0xfff && cpa_module_of(address) && cpa_function_start(address) == address;
+}
+
+/*
+ * What the thread is for. libstdc++ starts all threads with a routine of its own; its argument is an
+ * object with a virtual function to run, and behind that the callable, often a function's address.
+ */
+static uint64_t purpose(const struct beginning *b)
+{
+	uint64_t routine = b->routine ? (uint64_t)b->routine : (uint64_t)b->c11_routine;
+	uint32_t module = cpa_module_of(routine);
+	const uint64_t *state = b->argument;
+
+	if (!module || !b->routine || !state ||
+	    !strstr(((struct cpa_module *)cpa_row(CPA_TABLE_MODULES, module))->path, "/libstdc++.so"))
+		return routine;
+	if (is_function(state[1]))
+		return state[1];
+	/* The third word is part of the object only if there are arguments. */
+	if (((uintptr_t)state & 0xfff) < 0x1000 - 3 * sizeof(*state) && is_function(state[2]))
+		return state[2];
+	if (cpa_module_of(state[0]) && is_function(((const uint64_t *)state[0])[2]))
+		return ((const uint64_t *)state[0])[2];
+	return routine;
+}
+
 /* The calling thread begins, inside our code. */
 static void begin(const struct beginning *b)
 {
 	struct cpa_component_name name = {
 		.kind = CPA_THREAD,
-		.address = b->routine ? (uint64_t)b->routine : (uint64_t)b->c11_routine,
+		.address = purpose(b),
 	};
 	struct cpa_wait wait = { 0 };
 	struct cpa_worker *w;
