@@ -96,9 +96,9 @@ enum cpa_diagnostic {
 	CPA_DIAG_ITEMS_UNBALANCED, /* CPA_ITEM_DONE without a dequeue, too many items at once */
 	CPA_DIAG_REGIONS_UNBALANCED, /* region ends alone, begins alone, or nested too deep */
 	CPA_DIAG_MARKS_REFUSED,	     /* marks beyond CPA_MARKS_MAX */
-	CPA_DIAG_UNTIMED,	   /* uses of locks that were counted and not timed */
-	CPA_DIAG_UNTIMED_HANDOFFS, /* other threads' first uses of such locks */
-	CPA_DIAG_UNTIMED_TICKS,	   /* what their edges may be short of */
+	CPA_DIAG_UNTIMED,	     /* uses of locks that were counted and not timed */
+	CPA_DIAG_UNTIMED_HANDOFFS,   /* other threads' first uses of such locks */
+	CPA_DIAG_UNTIMED_TICKS,	     /* what their edges may be short of */
 	CPA_DIAG_CALLS_UNBALANCED,   /* instrumented functions left in ways that we did not see */
 	CPA_DIAG_COUNT = 32
 };
@@ -169,6 +169,7 @@ struct cpa_path {
 	uint32_t node;	   /* PAG node of that release */
 	uint64_t observed[CPA_TIME_KINDS]; /* ticks of the observed path, by kind */
 	struct cpa_delta delta[CPA_PATH_DELTAS];
+	uint64_t pad;
 } __attribute__((aligned(CPA_CACHE_LINE)));
 
 /* Immutable once published. value: S[slots], then H[slots], then O[slots]. */
@@ -251,8 +252,8 @@ struct cpa_name {
  */
 struct cpa_queue {
 	uint64_t key;
-	uint32_t component; /* row, kind CPA_QUEUE: its class */
-	uint32_t done_used; /* 1: the program says when an item is done */
+	uint32_t component;	   /* row, kind CPA_QUEUE: its class */
+	uint32_t done_used;	   /* 1: the program says when an item is done */
 	uint64_t depth, max_depth; /* max_depth: before each dequeue; at the end look at depth */
 	uint64_t twice, unmatched; /* see CPA_DIAG_ITEMS_TWICE, CPA_DIAG_ITEMS_UNMATCHED */
 	uint64_t pad[2];
@@ -318,18 +319,18 @@ enum cpa_object_kind {
  */
 struct cpa_object {
 	uint64_t key;
-	uint32_t kind;	 /* enum cpa_object_kind; 0 after destruction */
-	uint32_t class;	 /* component row, kind CPA_LOCK (for conditions etc. too: their class) */
-	uint32_t holder; /* thread id; of a lock held for writing */
-	uint32_t depth;	 /* of a recursive mutex */
-	uint32_t queue;	 /* row of the queue whose own it is: no edges in the inherent path */
+	uint32_t kind;	   /* enum cpa_object_kind; 0 after destruction */
+	uint32_t class;	   /* component row, kind CPA_LOCK (for conditions etc. too: their class) */
+	uint32_t holder;   /* thread id; of a lock held for writing */
+	uint32_t depth;	   /* of a recursive mutex */
+	uint32_t queue;	   /* row of the queue whose own it is: no edges in the inherent path */
 	uint32_t declared; /* acquisitions + 1 when it became that; of no meaning to readers */
-	uint32_t slot;	 /* of its class */
+	uint32_t slot;	   /* of its class */
 	/* Locks that one thread alone keeps using: preload/lock.h. */
 	uint32_t user; /* id of that thread */
 	uint32_t run;  /* its timed uses in a row */
 	uint32_t tick; /* its time of the last timed one */
-	uint32_t mean; /* of the length of timed sections, ticks */
+	uint32_t mean; /* of the first activity of sections, see preload/untimed.h */
 	uint32_t lost; /* times that another thread came in between */
 	uint64_t acquisitions, contended, handoffs;
 	uint64_t wait, hold; /* ticks */

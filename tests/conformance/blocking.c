@@ -366,7 +366,8 @@ static volatile int go;
 
 static void *ends_later(void *argument)
 {
-	sleep_ms(2); /* our first wait opens a file of our own: before the descriptors are looked at */
+	/* Its first wait makes us open a file: before the descriptors are looked at. */
+	sleep_ms(2);
 	set(&go, 2);
 	await(&go, 1);
 	return thread_after(argument);
