@@ -13,7 +13,7 @@
 #define DEFAULT_OUTPUT	   "cpa.%e.%p.dump"
 #define DEFAULT_HZ	   997 /* a prime: not in step with what the program does every ms */
 #define MOST_HZ		   10000
-#define DEFAULT_COMPONENTS 512
+#define DEFAULT_COMPONENTS 1024
 #define FEWEST_COMPONENTS  64
 #define MOST_COMPONENTS	   4096
 
