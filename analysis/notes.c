@@ -112,6 +112,22 @@ static void note_cpu(struct cpa_build *build)
 			 kernel, ours);
 }
 
+/* What a lane that skips clock reads may have lost. */
+static void note_untimed(struct cpa_build *build)
+{
+	const uint64_t *diag = build->dump->header.diag;
+	struct cpa_diagnostics_figures *diagnostics = &build->profile->diagnostics;
+
+	diagnostics->untimed = diag[CPA_DIAG_UNTIMED];
+	diagnostics->untimed_handoffs = diag[CPA_DIAG_UNTIMED_HANDOFFS];
+	diagnostics->untimed_handoffs_s = cpa_build_seconds(build, diag[CPA_DIAG_UNTIMED_TICKS]);
+	if (diagnostics->untimed_handoffs_s > build->profile->program.critical_path_s / 100)
+		cpa_profile_note(build->profile,
+				 "%" PRIu64 " times a thread took a lock that another had used "
+				 "untimed: these dependencies may be short by %.3f s in all.",
+				 diagnostics->untimed_handoffs, diagnostics->untimed_handoffs_s);
+}
+
 static void note_modules(struct cpa_build *build)
 {
 	for (uint32_t i = 1; i <= build->names.modules; i++) {
@@ -143,5 +159,6 @@ void cpa_build_diagnostics(struct cpa_build *build)
 		cpa_profile_note(profile, "No thread left any figures.");
 	note_rows(build);
 	note_cpu(build);
+	note_untimed(build);
 	note_modules(build);
 }

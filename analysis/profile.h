@@ -146,6 +146,9 @@ struct cpa_diagnostics_figures {
 	double probe_s;
 	const char *clock;
 	uint64_t samples, samples_lost, objects_untracked;
+	/* Uses of locks that were not timed; those before another thread's; what these edges miss. */
+	uint64_t untimed, untimed_handoffs;
+	double untimed_handoffs_s;
 	size_t notes;
 	char **note; /* sentences */
 };

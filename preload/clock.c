@@ -45,6 +45,13 @@ uint64_t cpa_clock_ticks(uint64_t ns)
 	return (uint64_t)((unsigned __int128)ns * __atomic_load_n(&rate, __ATOMIC_RELAXED) >> 20);
 }
 
+uint64_t cpa_clock_when(clockid_t clock, uint64_t then)
+{
+	uint64_t now = cpa_clock_now(), ns = now_ns(clock);
+
+	return then < ns ? now - cpa_clock_ticks(ns - then) : now;
+}
+
 uint64_t cpa_clock_at(clockid_t clock, const struct timespec *t, uint64_t now)
 {
 	uint64_t ns = now_ns(clock),

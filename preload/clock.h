@@ -57,6 +57,9 @@ CPA_HIDDEN void cpa_clock_stop(struct cpa_clock *c);
 /* Ticks of @ns nanoseconds. */
 CPA_HIDDEN uint64_t cpa_clock_ticks(uint64_t ns);
 
+/* The counter when @clock showed @then, which is past. */
+CPA_HIDDEN uint64_t cpa_clock_when(clockid_t clock, uint64_t then);
+
 /* The counter when @clock showed @t, which is past: @now at most. */
 CPA_HIDDEN uint64_t cpa_clock_at(clockid_t clock, const struct timespec *t, uint64_t now);
 
@@ -92,13 +95,17 @@ static inline uint64_t cpa_clock_stamp(struct cpa_clock *c, struct cpa_elapsed *
 	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the counter is read before the detector */
 	if (unlikely(*c->detector != cpa_clock_armed || now - c->rebased > cpa_clock_rebase_ticks))
 		return cpa_clock_stamp_slow(c, e, false, now);
-	/* cpa_clock_skip() may have gone too far: what it took for ours is not counted again. */
+	/*
+	 * cpa_clock_skip() may have gone too far: what it took for ours is not counted again. The
+	 * stamp is then a little ahead, as is all that was accounted for: a path that another
+	 * thread goes on from must not be longer than its release is late.
+	 */
 	e->process = now > c->last ? now - c->last : 0;
 	e->runqueue = 0;
 	e->external = 0;
 	c->cpu += e->process;
 	c->last += e->process;
-	return now;
+	return c->last;
 }
 
 /* As cpa_clock_stamp(), after an original that may have blocked. */

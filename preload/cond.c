@@ -39,8 +39,6 @@ static void begin(struct waiting *wait)
 	struct cpa_object *cond = cpa_object_of(w, wait->cond, CPA_COND, wait->caller);
 	struct cpa_object *mutex = cpa_object_of(w, wait->mutex, CPA_MUTEX, wait->caller);
 
-	if (mutex)
-		cpa_section_time(w, mutex);
 	wait->arrived = cpa_event(w, CPA_EV_SLEEP, wait->caller, cond ? cond->class : 0);
 	if (mutex)
 		wait->depth = cpa_section_end(w, mutex, wait->arrived);
@@ -82,6 +80,8 @@ static void end(struct waiting *wait)
 	if (wait->ret == ETIMEDOUT && wait->until)
 		timed_out(wait, &result);
 	arrived = result.arrived;
+	if (mutex && locked)
+		cpa_lock_taken(w, mutex, result.now);
 	if (cond && wait->slept)
 		cpa_wait_end(&w->self, cond, woken, locked ? mutex : NULL, &result);
 	else

@@ -5,11 +5,14 @@
 
 #define RUN 64u /* timed uses in a row that make a lock one thread's */
 
-/* Another thread's lock is ours now: what its path may be short of. */
-static void take_from_user(struct cpa_object *o, uint64_t now)
+void cpa_lock_taken(const struct cpa_worker *w, struct cpa_object *o, uint64_t now)
 {
 	uint64_t bound = now > o->path.released ? now - o->path.released : 0;
 
+	if (likely(!o->user || o->user == w->self.id))
+		return;
+	/* Its user would have timed a use after a sample: what the last one missed is no older. */
+	bound = bound < cpa_sampler_latest() ? bound : cpa_sampler_latest();
 	cpa_diag(CPA_DIAG_UNTIMED_HANDOFFS);
 	cpa_diag_add(CPA_DIAG_UNTIMED_TICKS, bound);
 	o->user = 0;
@@ -19,12 +22,12 @@ static void take_from_user(struct cpa_object *o, uint64_t now)
 /* A timed use begins: does it go on a run of one thread's? */
 static void count_run(struct cpa_worker *w, struct cpa_object *o, bool same, uint64_t now)
 {
-	if (o->user && o->user != w->self.id)
-		take_from_user(o, now);
+	cpa_lock_taken(w, o, now);
 	o->run = same ? o->run + 1 : 1;
 	if (o->run >= RUN << (o->lost < 16 ? o->lost : 16) && cpa_sampler_ticks(&w->sampler))
 		o->user = w->self.id;
 	o->tick = w->clock.tick;
+	cpa_untimed_measure(w, &o->mean, o->user == w->self.id);
 }
 
 static uint32_t class_of(const struct cpa_object *o)
@@ -52,14 +55,6 @@ void cpa_section_begin(struct cpa_worker *w, struct cpa_object *o, uint32_t dept
 	o->depth = depth;
 	o->since = now;
 	o->acquisitions++;
-	cpa_hold(&w->self, o->slot);
-}
-
-void cpa_section_time(struct cpa_worker *w, struct cpa_object *o)
-{
-	if (likely(o->since) || o->holder != w->self.id)
-		return;
-	o->since = w->clock.last; /* it began later, by a sample's time at most */
 	cpa_hold(&w->self, o->slot);
 }
 
@@ -144,8 +139,6 @@ uint32_t cpa_section_end(struct cpa_worker *w, struct cpa_object *o, uint64_t no
 	cpa_unhold(&w->self, o->slot);
 	length = now > o->since ? now - o->since : 0;
 	o->hold += length;
-	if (o->since > w->clock.rebased && length < UINT32_MAX) /* it was not interrupted */
-		o->mean += (uint32_t)(((int64_t)length - o->mean) / 8);
 	o->holder = 0;
 	o->depth = 0;
 	cpa_lock_release(&w->self, o);
@@ -162,9 +155,7 @@ void cpa_lock_exit(struct cpa_worker *w, const void *lock, enum cpa_object_kind 
 		cpa_leave();
 		return;
 	}
-	if (o) {
-		cpa_section_time(w, o);
+	if (o)
 		cpa_section_end(w, o, cpa_event(w, CPA_EV_UNLOCK, caller, o->class));
-	}
 	cpa_done(w);
 }

@@ -2,19 +2,20 @@
 /*
  * preload/lock.h - what mutexes, spin locks and write locks have in common
  *
- * A lock that one thread alone keeps using is not timed each time. Such a use changes no path; it
- * only counts, and charges the lock's class with the mean of the timed sections at the thread's
- * next event. Another thread that takes the lock finds the path of the last timed release, so what
- * the edge may be short of must be bounded: a use is timed again after each sample of the thread's
- * CPU time (1 ms by default) and each time it was off its processor; thus the last timed release is
- * no older than that. What is lost at such hand-offs is counted (CPA_DIAG_UNTIMED_*), and the lock
- * must be used twice as often by one thread before it is left untimed again.
+ * A lock that one thread alone keeps using is not timed each time. Such a use changes no path; it is
+ * only counted, and its section estimated (preload/untimed.h). Another thread that takes the lock
+ * finds the path of the last timed release, so what the edge may be short of must be bounded: a use
+ * is timed again after each sample of the thread's CPU time (1 ms by default) and each time it was
+ * off its processor; thus the last timed release is no older than that. What is lost at such
+ * hand-offs is counted (CPA_DIAG_UNTIMED_*), and the lock must be used twice as often by one thread
+ * before it is left untimed again.
  */
 #ifndef CPA_PRELOAD_LOCK_H
 #define CPA_PRELOAD_LOCK_H
 
 #include "preload/object.h"
 #include "preload/track.h"
+#include "preload/untimed.h"
 
 /* A lock operation from its arrival to its end; lives on the caller's stack. */
 struct cpa_lock_op {
@@ -70,56 +71,46 @@ static inline bool cpa_lock_quiet(const struct cpa_worker *w)
 	return !cpa_clock_switched(&w->clock) && !cpa_sampler_waiting(&w->sampler);
 }
 
-/* Let a section of a class with @slot, not timed, take @ticks. False: there is no room. */
-static inline bool cpa_lock_note(struct cpa_worker *w, uint32_t slot, uint64_t ticks)
-{
-	unsigned i = 0;
-
-	while (i < CPA_UNTIMED && w->untimed[i].slot != slot && w->untimed[i].slot)
-		i++;
-	if (unlikely(i == CPA_UNTIMED))
-		return false;
-	w->untimed[i].slot = slot;
-	w->untimed[i].ticks += ticks;
-	w->untimed_count++;
-	return true;
-}
-
 /* The thread has just got @o, found by cpa_lock_used(): whether this use goes untimed. */
 static inline bool cpa_lock_enter_untimed(struct cpa_object *o)
 {
 	struct cpa_worker *w = cpa_tls.worker;
 
 	if (unlikely(o->user != w->self.id || o->tick != w->clock.tick || o->holder ||
-		     !cpa_lock_quiet(w) || !cpa_lock_note(w, o->slot, o->mean)))
+		     w->open_count == CPA_OPEN || !cpa_lock_quiet(w) || cpa_untimed_draw(w) ||
+		     !cpa_untimed_note(w, o->slot, o->mean)))
 		return false;
 	o->holder = w->self.id;
 	o->depth = 1;
 	o->since = 0;
 	o->acquisitions++;
-	o->hold += o->mean;
+	o->hold += o->mean / CPA_UNTIMED_SCALE;
+	w->open[w->open_count++] = o;
 	return true;
 }
 
 /* The thread is about to unlock @o: whether that goes untimed. */
 static inline bool cpa_lock_exit_untimed(struct cpa_object *o)
 {
-	const struct cpa_worker *w = cpa_tls.worker;
+	struct cpa_worker *w = cpa_tls.worker;
 
-	if (unlikely(o->since || o->holder != w->self.id || o->depth != 1 || !cpa_lock_quiet(w)))
+	if (unlikely(!w->open_count || w->open[w->open_count - 1] != o || o->since ||
+		     o->holder != w->self.id || o->depth != 1 || !cpa_lock_quiet(w)))
 		return false;
+	w->open_count--;
 	o->holder = 0;
 	o->depth = 0;
 	return true;
 }
 
+/* Another thread may have used @o untimed: what the edge to us may be short of is counted. */
+CPA_HIDDEN void cpa_lock_taken(const struct cpa_worker *w, struct cpa_object *o, uint64_t now);
+
 /*
- * cpa_section_time(): an untimed section of @o ends in an event: charge it with the activity.
  * The two halves for condition waits, which release and take the mutex inside the original:
  * begin or end @o's section at clock @now. cpa_section_end() returns the depth of a recursive
  * mutex, for cpa_section_begin(); 0 if the thread does not hold it.
  */
-CPA_HIDDEN void cpa_section_time(struct cpa_worker *w, struct cpa_object *o);
 CPA_HIDDEN void cpa_section_begin(struct cpa_worker *w, struct cpa_object *o, uint32_t depth,
 				  uint64_t now);
 CPA_HIDDEN uint32_t cpa_section_end(struct cpa_worker *w, struct cpa_object *o, uint64_t now);

@@ -92,7 +92,7 @@ CPA_EXPORT int pthread_mutex_lock(pthread_mutex_t *m)
 {
 	struct cpa_object *mine = cpa_lock_used(m, CPA_MUTEX);
 
-	if (likely(mine) && likely(!REAL(pthread_mutex_trylock)(m)))
+	if (likely(mine) && likely(!must_not_try(m)) && likely(!REAL(pthread_mutex_trylock)(m)))
 		return likely(cpa_lock_enter_untimed(mine)) ? 0 : locked(m, CPA_CALLER());
 	return lock(m, CPA_CALLER());
 }

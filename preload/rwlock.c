@@ -4,6 +4,10 @@
  *
  * A writer is the holder, as of a mutex. Readers are remembered by the reading thread, so that an
  * unlock knows what it ends; their releases combine (shadow/merge.h).
+ *
+ * A lock that a thread has read many times since it was last written is read untimed, as a mutex
+ * that it alone uses: see preload/lock.h. The next writer finds the reader's last timed release,
+ * which is a sample's time old at most.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -15,6 +19,69 @@
 	{                                                                                   \
 		.w = (worker), .lock = (rwlock), .kind = CPA_RWLOCK, .caller = CPA_CALLER() \
 	}
+
+#define RUN 64u /* timed reads that make the next ones untimed */
+
+static struct cpa_read_use *use_of(struct cpa_worker *w, const struct cpa_object *o)
+{
+	return &w->read_uses[((uintptr_t)o / sizeof(*o)) % CPA_READ_USES];
+}
+
+/* A timed read of @o begins. */
+static void count_use(struct cpa_worker *w, struct cpa_object *o)
+{
+	struct cpa_read_use *use = use_of(w, o);
+
+	if (use->object != o || use->written != o->path.released)
+		*use = (struct cpa_read_use){ .object = o, .written = o->path.released };
+	if (cpa_sampler_ticks(&w->sampler))
+		use->run++;
+	use->tick = w->clock.tick;
+	cpa_untimed_measure(w, &use->mean, use->run > RUN);
+}
+
+/* The thread has @l for reading: whether that goes untimed. */
+static bool enter_untimed(const pthread_rwlock_t *l)
+{
+	struct cpa_worker *w = cpa_tls.worker;
+	unsigned at = cpa_object_cached(l);
+	struct cpa_read_use *use;
+	struct cpa_object *o;
+
+	if (unlikely(!w || cpa_tls.inside || !*cpa_alive))
+		return false;
+	o = w->objects[at].object;
+	if (w->objects[at].address != (uint64_t)l)
+		return false;
+	use = use_of(w, o);
+	/* The path is the last writer's, and no other can come: we hold the lock. */
+	if (use->object != o || use->run < RUN || use->tick != w->clock.tick ||
+	    use->written != o->path.released || o->kind != CPA_RWLOCK ||
+	    w->read_count == CPA_READS || !cpa_lock_quiet(w) || cpa_untimed_draw(w) ||
+	    !cpa_untimed_note(w, o->slot, use->mean))
+		return false;
+	/* Relaxed: several readers count; sums only. */
+	__atomic_fetch_add(&o->acquisitions, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&o->hold, use->mean / CPA_UNTIMED_SCALE, __ATOMIC_RELAXED);
+	w->reads[w->read_count].object = o;
+	w->reads[w->read_count++].since = 0;
+	w->open_reads++;
+	return true;
+}
+
+/* The thread is about to unlock @l: whether that ends an untimed read. */
+static bool exit_untimed(const pthread_rwlock_t *l)
+{
+	struct cpa_worker *w = cpa_tls.worker;
+	unsigned last = w ? w->read_count - 1 : 0;
+
+	if (!w || cpa_tls.inside || !*cpa_alive || !w->read_count || w->reads[last].since ||
+	    w->reads[last].object->key != (uint64_t)l || !cpa_lock_quiet(w))
+		return false;
+	w->read_count--;
+	w->open_reads--;
+	return true;
+}
 
 /* The lock is held for reading. Leaves. */
 static void read_enter(struct cpa_lock_op *op)
@@ -45,6 +112,8 @@ static void read_enter(struct cpa_lock_op *op)
 		__atomic_fetch_add(&o->contended, 1, __ATOMIC_RELAXED);
 		__atomic_fetch_add(&o->wait, wait.now - op->arrived, __ATOMIC_RELAXED);
 	}
+	if (!op->contended)
+		count_use(w, o);
 	if (w->read_count < CPA_READS) {
 		w->reads[w->read_count].object = o;
 		w->reads[w->read_count++].since = wait.now;
@@ -115,14 +184,28 @@ static int write_finish(struct cpa_lock_op *op, int ret)
 		finish(op, ret_);               \
 	})
 
-CPA_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *l)
+/* rdlock() has failed to get the lock at once with @ret, or has it and must count that. */
+static __attribute__((noinline)) int read_lock(pthread_rwlock_t *l, int ret, uint64_t caller)
 {
 	struct cpa_lock_op op = LOCK_OP(cpa_enter(), l);
 
+	op.caller = caller;
 	if (unlikely(!op.w))
-		return REAL(pthread_rwlock_rdlock)(l);
-	return ACQUIRE(&op, l, pthread_rwlock_tryrdlock, REAL(pthread_rwlock_rdlock)(l),
-		       read_finish);
+		return ret ? REAL(pthread_rwlock_rdlock)(l) : 0;
+	if (ret) {
+		cpa_lock_arrive(&op);
+		ret = REAL(pthread_rwlock_rdlock)(l);
+	}
+	return read_finish(&op, ret);
+}
+
+CPA_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *l)
+{
+	int ret = REAL(pthread_rwlock_tryrdlock)(l);
+
+	if (likely(!ret) && enter_untimed(l))
+		return 0;
+	return read_lock(l, ret, CPA_CALLER());
 }
 
 CPA_EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t *l, const struct timespec *until)
@@ -223,16 +306,22 @@ CPA_EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t *l)
 	return ret;
 }
 
-CPA_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *l)
+static __attribute__((noinline)) void unlocking(pthread_rwlock_t *l, uint64_t caller)
 {
 	struct cpa_worker *w = cpa_enter();
+	struct cpa_object *o;
 
-	if (likely(w)) {
-		struct cpa_object *o = cpa_object_of(w, l, CPA_RWLOCK, CPA_CALLER());
+	if (unlikely(!w))
+		return;
+	o = cpa_object_of(w, l, CPA_RWLOCK, caller);
+	if (!o || o->holder == w->self.id || !read_exit(w, o, caller))
+		cpa_lock_exit(w, l, CPA_RWLOCK, caller);
+}
 
-		if (!o || o->holder == w->self.id || !read_exit(w, o, CPA_CALLER()))
-			cpa_lock_exit(w, l, CPA_RWLOCK, CPA_CALLER());
-	}
+CPA_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *l)
+{
+	if (!exit_untimed(l))
+		unlocking(l, CPA_CALLER());
 	return REAL(pthread_rwlock_unlock)(l);
 }
 

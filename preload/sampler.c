@@ -23,10 +23,11 @@
 #define TIMER_HZ     250u /* the kernel's CPU timers are no faster */
 #define MANY	     128u /* switches, between two looks at their rate */
 #define SWITCHES_HZ  1000u
+#define LATE	     3u /* times of the timer, after which its first signal should have come */
 
-/* The call chain of a sample: what it is a chain of, and the innermost program counter. */
+/* A sample: when, and its call chain: of what it is one, and the innermost program counter. */
 struct user_chain {
-	uint64_t length, context, pc;
+	uint64_t ns, length, context, pc;
 };
 
 static unsigned hz;
@@ -72,7 +73,9 @@ static int open_event(void)
 		.size = sizeof(attr),
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 		.sample_period = 1000000000u / hz,
-		.sample_type = PERF_SAMPLE_CALLCHAIN,
+		.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
 		.sample_max_stack = 1,
 		.exclude_callchain_kernel = 1,
 		.exclude_kernel = 0,
@@ -109,17 +112,22 @@ static bool start_perf(struct cpa_sampler *s)
 	return true;
 }
 
-static void set_period(const struct cpa_sampler *s, uint64_t period_ns)
+static void set_timer(const struct cpa_sampler *s, uint64_t period_ns)
 {
 	struct timespec period = { (time_t)(period_ns / SECOND), (long)(period_ns % SECOND) };
 	struct itimerspec every = { period, period };
 
-	syscall(SYS_timer_settime, s->timer, 0, &every, NULL);
+	if (s->has_timer)
+		syscall(SYS_timer_settime, s->timer, 0, &every, NULL);
 }
 
-static uint64_t timer_period(void)
+/* Let the timer be the sampler. */
+static void sample_by_timer(struct cpa_sampler *s)
 {
-	return SECOND / (hz < TIMER_HZ ? hz : TIMER_HZ);
+	uint64_t period_ns = SECOND / (hz < TIMER_HZ ? hz : TIMER_HZ);
+
+	s->period = cpa_clock_ticks(period_ns);
+	set_timer(s, period_ns);
 }
 
 /* Signal the thread for each sample of its CPU time. By system calls: libc's use malloc. */
@@ -135,16 +143,21 @@ static void start_timer(struct cpa_sampler *s)
 		return;
 	}
 	s->has_timer = true;
-	set_period(s, SECOND / hz);
+	s->period = cpa_clock_ticks(SECOND / hz);
+	set_timer(s, SECOND / hz);
 }
 
 /* The thread is worth a perf event, if there can be one. */
 static void upgrade(struct cpa_sampler *s)
 {
 	s->stays = true; /* once is enough */
-	if (start_perf(s))
+	if (start_perf(s)) {
 		cpa_header()->sampler = CPA_SAMPLER_PERF;
-	set_period(s, s->ring ? (uint64_t)SECOND * RING_SAMPLES / 2 / hz : timer_period());
+		s->period = cpa_clock_ticks(SECOND / hz);
+		set_timer(s, (uint64_t)SECOND * RING_SAMPLES / 2 / hz);
+	} else {
+		sample_by_timer(s);
+	}
 }
 
 /* Our signal finds the thread in its own code or in that of the program; only there do we act. */
@@ -158,6 +171,8 @@ static void on_signal(void *context)
 	if (w->sampler.ring) {
 		cpa_sampler_drain(&w->sampler);
 	} else {
+		w->sampler.heard = true;
+		w->sampler.latest = cpa_clock_now();
 		note(&w->sampler, (uint64_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP]);
 		if (!w->sampler.stays)
 			upgrade(&w->sampler);
@@ -175,12 +190,16 @@ void cpa_sampler_init(unsigned samples_per_second)
 
 void cpa_sampler_start(struct cpa_sampler *s)
 {
+	sigset_t blocked;
+
 	s->head = &s->tail;
 	if (!hz)
 		return;
 	start_timer(s);
 	if (!cpa_header()->sampler)
 		cpa_header()->sampler = CPA_SAMPLER_TIMER;
+	if (!pthread_sigmask(SIG_BLOCK, NULL, &blocked) && sigismember(&blocked, CPA_SIGNAL))
+		upgrade(s);
 }
 
 static void unmap(struct cpa_sampler *s)
@@ -191,14 +210,34 @@ static void unmap(struct cpa_sampler *s)
 	s->head = &s->tail;
 }
 
-void cpa_sampler_switched(struct cpa_sampler *s, uint64_t now)
+uint64_t cpa_sampler_latest(void)
 {
+	return cpa_clock_ticks((LATE + 2) * (uint64_t)SECOND / (hz < TIMER_HZ ? hz : TIMER_HZ));
+}
+
+/* Has the program come to block or ignore the signal? What needs none must do without it. */
+static void watch(struct cpa_sampler *s, uint64_t cpu)
+{
+	if (s->latest != s->known) {
+		s->known = s->latest;
+		s->known_at = cpu;
+	} else if (hz && !s->ring && cpu - s->known_at > cpa_sampler_latest() * LATE / (LATE + 2)) {
+		s->heard = false;
+		if (!s->stays)
+			upgrade(s);
+	}
+}
+
+void cpa_sampler_switched(struct cpa_sampler *s, uint64_t now, uint64_t cpu)
+{
+	watch(s, cpu);
 	if (++s->switches < MANY)
 		return;
-	if (s->ring && now - s->counted < cpa_clock_ticks(MANY * (uint64_t)SECOND / SWITCHES_HZ)) {
+	if (s->ring && s->heard &&
+	    now - s->counted < cpa_clock_ticks(MANY * (uint64_t)SECOND / SWITCHES_HZ)) {
 		cpa_sampler_drain(s);
 		unmap(s);
-		set_period(s, timer_period());
+		sample_by_timer(s);
 	}
 	s->switches = 0;
 	s->counted = now;
@@ -225,7 +264,7 @@ void cpa_sampler_drain(struct cpa_sampler *s)
 {
 	/* ACQUIRE: pairs with the kernel's store of data_head after the records. */
 	uint64_t head = __atomic_load_n(&s->ring->data_head, __ATOMIC_ACQUIRE), lost[2];
-	struct user_chain chain;
+	struct user_chain chain = { 0 };
 	struct perf_event_header record;
 
 	while (s->tail < head) {
@@ -243,6 +282,8 @@ void cpa_sampler_drain(struct cpa_sampler *s)
 		s->tail += record.size;
 	}
 	s->tail = head;
+	if (chain.ns)
+		s->latest = cpa_clock_when(CLOCK_MONOTONIC, chain.ns);
 	/* RELEASE: the records were read before the kernel may write there again. */
 	__atomic_store_n(&s->ring->data_tail, head, __ATOMIC_RELEASE);
 }

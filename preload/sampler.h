@@ -19,10 +19,15 @@
 struct cpa_sampler {
 	bool has_timer;
 	bool paused;	   /* instrumented calls tell where the time goes */
-	bool stays;	   /* with the timer */
+	bool stays;	   /* with what it has: the choice was made */
+	bool heard;	   /* a signal of the timer came: the program does not block it */
 	uint32_t switches; /* since `counted` */
 	uint64_t counted;  /* clock */
 	int timer;	   /* the kernel's number */
+	uint64_t period;   /* CPU time between two samples, ticks */
+	uint64_t latest;   /* clock at the latest sample */
+	uint64_t known;	   /* it, when last looked at, */
+	uint64_t known_at; /* and the CPU time when it was new */
 	volatile struct perf_event_mmap_page *ring; /* of the perf event; NULL: none */
 	const uint64_t *head;			    /* of the ring, or `tail` if there is none */
 	uint64_t tail;				    /* of the ring, what was read */
@@ -47,8 +52,11 @@ CPA_HIDDEN void cpa_sampler_init(unsigned hz);
 CPA_HIDDEN void cpa_sampler_start(struct cpa_sampler *s);
 CPA_HIDDEN void cpa_sampler_stop(struct cpa_sampler *s);
 
-/* The thread was off its processor, at clock @now. Inside our code only. */
-CPA_HIDDEN void cpa_sampler_switched(struct cpa_sampler *s, uint64_t now);
+/* The thread, of @cpu ticks CPU time, was off its processor, at clock @now. Inside our code only. */
+CPA_HIDDEN void cpa_sampler_switched(struct cpa_sampler *s, uint64_t now, uint64_t cpu);
+
+/* Ticks of CPU time in which a thread has a sample, if cpa_sampler_ticks(); at least. */
+CPA_HIDDEN uint64_t cpa_sampler_latest(void);
 
 /* Read the ring. Inside our code only. */
 CPA_HIDDEN void cpa_sampler_drain(struct cpa_sampler *s);
@@ -66,7 +74,7 @@ static inline bool cpa_sampler_waiting(const struct cpa_sampler *s)
 /* Whether samples come as CPU time passes. */
 static inline bool cpa_sampler_ticks(const struct cpa_sampler *s)
 {
-	return s->ring || (s->has_timer && !s->paused);
+	return s->ring || (s->has_timer && s->heard && !s->paused);
 }
 
 /* Move what was sampled since the last event to @span. */

@@ -13,15 +13,16 @@
 		.caller = CPA_CALLER()                                         \
 	}
 
-CPA_EXPORT int pthread_spin_lock(pthread_spinlock_t *s)
+/* The rest of a lock call; @has: it got the lock at once. */
+static __attribute__((noinline)) int lock(pthread_spinlock_t *s, bool has, uint64_t caller)
 {
 	struct cpa_lock_op op = LOCK_OP(cpa_enter(), s);
-	int ret;
+	int ret = 0;
 
+	op.caller = caller;
 	if (unlikely(!op.w))
-		return REAL(pthread_spin_lock)(s);
-	ret = REAL(pthread_spin_trylock)(s);
-	if (unlikely(ret)) {
+		return has ? 0 : REAL(pthread_spin_lock)(s);
+	if (!has) {
 		cpa_lock_arrive(&op);
 		ret = REAL(pthread_spin_lock)(s);
 	}
@@ -30,6 +31,16 @@ CPA_EXPORT int pthread_spin_lock(pthread_spinlock_t *s)
 	else
 		cpa_lock_failed(&op, false);
 	return ret;
+}
+
+CPA_EXPORT int pthread_spin_lock(pthread_spinlock_t *s)
+{
+	struct cpa_object *mine = cpa_lock_used((const void *)s, CPA_SPIN);
+	bool has = !REAL(pthread_spin_trylock)(s);
+
+	if (likely(mine && has) && likely(cpa_lock_enter_untimed(mine)))
+		return 0;
+	return lock(s, has, CPA_CALLER());
 }
 
 CPA_EXPORT int pthread_spin_trylock(pthread_spinlock_t *s)
@@ -47,12 +58,20 @@ CPA_EXPORT int pthread_spin_trylock(pthread_spinlock_t *s)
 	return ret;
 }
 
-CPA_EXPORT int pthread_spin_unlock(pthread_spinlock_t *s)
+static __attribute__((noinline)) void unlocking(pthread_spinlock_t *s, uint64_t caller)
 {
 	struct cpa_worker *w = cpa_enter();
 
 	if (likely(w))
-		cpa_lock_exit(w, (const void *)s, CPA_SPIN, CPA_CALLER());
+		cpa_lock_exit(w, (const void *)s, CPA_SPIN, caller);
+}
+
+CPA_EXPORT int pthread_spin_unlock(pthread_spinlock_t *s)
+{
+	struct cpa_object *mine = cpa_lock_used((const void *)s, CPA_SPIN);
+
+	if (!mine || !cpa_lock_exit_untimed(mine))
+		unlocking(s, CPA_CALLER());
 	return REAL(pthread_spin_unlock)(s);
 }
 

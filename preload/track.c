@@ -3,6 +3,7 @@
 
 #include "preload/function.h"
 #include "preload/instrument.h"
+#include "preload/untimed.h"
 #include "shadow/call.h"
 #include "shadow/summary.h"
 
@@ -32,23 +33,6 @@ uint32_t cpa_track_node(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t
 	return cpa_summary_node(&w->self, kind, w->sites[at].row, class);
 }
 
-/* Sections in the activity that were not timed, which had @process ticks at most. */
-static void charge_untimed(struct cpa_worker *w, uint64_t process)
-{
-	for (unsigned i = 0; i < CPA_UNTIMED && w->untimed[i].slot; i++) {
-		uint64_t ticks = w->untimed[i].ticks < process ? w->untimed[i].ticks : process;
-
-		if (cpa_holds(&w->self, w->untimed[i].slot))
-			ticks = 0; /* the class has all of the activity already */
-		cpa_activity_charge(&w->self, w->untimed[i].slot, ticks, ticks);
-		process -= ticks;
-		w->untimed[i].slot = 0;
-		w->untimed[i].ticks = 0;
-	}
-	cpa_diag_add(CPA_DIAG_UNTIMED, w->untimed_count);
-	w->untimed_count = 0;
-}
-
 /* The activity that ends now, of which @e tells the times. */
 static void end_activity(struct cpa_worker *w, const struct cpa_elapsed *e,
 			 enum cpa_external external, uint32_t node)
@@ -71,11 +55,11 @@ static void end_activity(struct cpa_worker *w, const struct cpa_elapsed *e,
 		w->clock.tick++;
 	}
 	if (unlikely(w->clock.rebased == w->clock.last)) /* it may have been switched out */
-		cpa_sampler_switched(&w->sampler, w->clock.last);
+		cpa_sampler_switched(&w->sampler, w->clock.last, w->clock.cpu);
 	w->between = true;
 	cpa_activity_end(&w->self, &span, node);
-	if (w->untimed_count)
-		charge_untimed(w, span.process);
+	if (cpa_untimed_pending(w))
+		cpa_untimed_end(w, &span);
 }
 
 static void stand_at(struct cpa_worker *w, uint64_t now)
@@ -113,7 +97,7 @@ uint64_t cpa_waited(struct cpa_worker *w)
 	cpa_reenter();
 	now = cpa_clock_stamp_waited(&w->clock, &e);
 	if (w->clock.rebased == now)
-		cpa_sampler_switched(&w->sampler, now);
+		cpa_sampler_switched(&w->sampler, now, w->clock.cpu);
 	w->wait_length = e.process + e.runqueue + e.external;
 	row->wait += w->wait_length;
 	row->wait_cpu += e.process;

@@ -20,10 +20,12 @@
 #define CPA_OBJECT_CACHE 256u
 #define CPA_SITE_CACHE	 64u
 #define CPA_READS	 16u
+#define CPA_READ_USES	 16u
 #define CPA_QUEUE_CACHE	 16u
 #define CPA_REGIONS	 64u
 #define CPA_REGION_CACHE 16u
 #define CPA_UNTIMED	 4u
+#define CPA_OPEN	 4u
 
 struct cpa_worker {
 	struct cpa_self self;
@@ -42,12 +44,20 @@ struct cpa_worker {
 		uint64_t address;
 		uint32_t row;
 	} queues[CPA_QUEUE_CACHE];
-	/* Read-write locks held for reading. */
+	/* Read-write locks held for reading; since: 0 if not timed. */
 	struct {
 		struct cpa_object *object;
 		uint64_t since;
 	} reads[CPA_READS];
 	unsigned read_count;
+	/* Read-write locks that the thread keeps reading: preload/rwlock.c. */
+	struct cpa_read_use {
+		struct cpa_object *object;
+		uint64_t written; /* clock of the last write release when last timed */
+		uint32_t run;	  /* timed uses since then */
+		uint32_t tick;	  /* the thread's time of the last timed one */
+		uint32_t mean;	  /* of the length of timed sections, ticks */
+	} read_uses[CPA_READ_USES];
 	/* Component rows of the regions it is in; those beyond the limit are only counted. */
 	uint32_t regions[CPA_REGIONS];
 	unsigned region_count;
@@ -59,14 +69,20 @@ struct cpa_worker {
 	/* Of the last wait, since the last event: a signal handler may have had some in it. */
 	uint64_t wait_length;
 	uint64_t wait_runqueue; /* ready, without a processor */
-	/* Sections that were not timed since the last event, by slot of the lock class. */
+	/* preload/untimed.h: sections not timed since the last event, by slot of the lock class. */
 	struct {
 		uint32_t slot;
-		uint64_t ticks; /* what such sections usually take */
+		bool open;	/* one of them has not ended */
+		uint64_t ticks; /* what they usually take, times CPA_UNTIMED_SCALE */
 	} untimed[CPA_UNTIMED];
-	uint32_t untimed_count; /* of uses */
-	uint64_t slow; /* self.slow at the last look at the clock */
-	unsigned end_rounds;	/* of thread-specific destructors seen */
+	uint32_t untimed_count;		   /* of uses */
+	struct cpa_object *open[CPA_OPEN]; /* that have not ended, in order */
+	uint32_t open_count, open_reads;   /* the latter of w->reads */
+	uint32_t *begun; /* where the first activity of a section that has just begun is to count */
+	int32_t draw;	 /* uses to the next one that is drawn */
+	uint32_t random;
+	uint64_t slow;	     /* self.slow at the last look at the clock */
+	unsigned end_rounds; /* of thread-specific destructors seen */
 	/* preload/uv.h: the loop of its work under way, and how much there is. */
 	const void *loop;
 	const struct cpa_object *loop_lock;

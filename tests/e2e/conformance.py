@@ -28,7 +28,18 @@ TIMEOUT_S = 240
 # Their profile does not tell of a run as long as the program's: children replace it, or it is killed.
 ODD_ONES = {"library", "loader", "ending", "streams"}
 # Programs that run again with other samplers and clocks. many and mutex take their time.
-AGAIN = {"barrier", "blocking", "c11", "cancel", "cond", "handler", "once", "process", "semaphore"}
+AGAIN = {
+    "barrier",
+    "blocking",
+    "c11",
+    "cancel",
+    "cond",
+    "handler",
+    "once",
+    "process",
+    "semaphore",
+    "untimed",
+}
 
 
 class Run:

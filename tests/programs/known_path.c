@@ -381,6 +381,34 @@ void kp_unlock(struct kp_mutex *mutex)
 	check(pthread_mutex_unlock(mutex->mutex), "pthread_mutex_unlock");
 }
 
+static __attribute__((noinline)) void spin(long spins)
+{
+	for (long i = 0; i < spins; i++)
+		__asm__ volatile("" : : "r"(i));
+}
+
+void kp_use(struct kp_mutex *mutex, long uses, long inside_ns, long outside_ns)
+{
+	long inside = (long)((double)inside_ns * spins_per_ns);
+	long outside = (long)((double)outside_ns * spins_per_ns), i;
+	int64_t whole_ns, inside_part_ns;
+
+	log_event();
+	add_edge(self->row, mutex->released);
+	for (i = 0; i < uses; i++) {
+		check(pthread_mutex_lock(mutex->mutex), "pthread_mutex_lock");
+		spin(inside);
+		check(pthread_mutex_unlock(mutex->mutex), "pthread_mutex_unlock");
+		spin(outside);
+	}
+	whole_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - self->cpu_ns;
+	self->cpu_ns += whole_ns;
+	inside_part_ns = whole_ns * inside / (inside + outside);
+	add_event(whole_ns - inside_part_ns, self->active);
+	add_event(inside_part_ns, self->active | 1U << class_of(mutex));
+	mutex->released = kp_graph_last(self->row);
+}
+
 void kp_rdlock(struct kp_rwlock *lock)
 {
 	log_event();

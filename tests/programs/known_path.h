@@ -116,6 +116,13 @@ void kp_lock(struct kp_mutex *mutex);
 bool kp_trylock(struct kp_mutex *mutex);
 void kp_unlock(struct kp_mutex *mutex);
 
+/*
+ * Lock and unlock @uses times; nobody else may want the mutex meanwhile. A use is @inside_ns and
+ * @outside_ns long, more or less: what is exact is the ratio of the two, and the CPU time of all
+ * uses, of which there are a million rather than a hundred: they are two events.
+ */
+void kp_use(struct kp_mutex *mutex, long uses, long inside_ns, long outside_ns);
+
 void kp_rdlock(struct kp_rwlock *lock);
 void kp_wrlock(struct kp_rwlock *lock);
 void kp_rdunlock(struct kp_rwlock *lock);

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/untimed.h"
+
+#define BRIEF	128u /* parts of the time between two re-bases: 31 us */
+#define CARRIED 8u   /* most that is carried over, in times between two re-bases */
+
+static uint64_t samples_of(const struct cpa_span *span)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < span->sampled; i++)
+		n += span->sample_count[i];
+	return n;
+}
+
+/* The first activity of a section that was drawn has ended. */
+static void learn(uint32_t *mean, uint64_t ticks, uint64_t most)
+{
+	/* One look at the clock is in it, which untimed sections do not have. */
+	uint64_t before = cpa_clock_now(), look = cpa_clock_now() - before;
+
+	ticks = ticks > look ? ticks - look : 0;
+	ticks = ticks < most ? ticks : most;
+	*mean += (uint32_t)ticks - *mean / CPA_UNTIMED_SCALE;
+}
+
+/* A section of a class is open, which had @length more than what was noted. */
+static void open_class(struct cpa_worker *w, uint32_t slot, uint64_t length)
+{
+	for (unsigned i = 0; i < CPA_UNTIMED; i++) {
+		if (w->untimed[i].slot != slot || w->untimed[i].open)
+			continue;
+		w->untimed[i].open = true;
+		w->untimed[i].ticks += length * CPA_UNTIMED_SCALE;
+	}
+}
+
+/* Time the sections that are open from now on. Note their classes in @slot, return how many. */
+static unsigned time_open(struct cpa_worker *w, uint64_t length, uint64_t apart, uint32_t slot[])
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < w->open_count; i++) {
+		struct cpa_object *o = w->open[i];
+
+		/* An event of a signal handler may have come between, and be late to show. */
+		if (o->holder != w->self.id || o->since)
+			continue;
+		o->since = w->clock.last;
+		o->hold += length + apart;
+		slot[n++] = o->slot;
+	}
+	w->open_count = 0;
+	for (unsigned i = w->open_reads ? 0 : w->read_count; i < w->read_count; i++) {
+		if (w->reads[i].since)
+			continue;
+		w->reads[i].since = w->clock.last;
+		/* Relaxed: several readers; a sum. */
+		__atomic_fetch_add(&w->reads[i].object->hold, length + apart, __ATOMIC_RELAXED);
+		slot[n++] = w->reads[i].object->slot;
+	}
+	w->open_reads = 0;
+	for (unsigned i = 0; i < n; i++)
+		open_class(w, slot[i], length);
+	return n;
+}
+
+/* Charge what was noted. What is more than the activity had, the mean being one, is for the next. */
+static void charge(struct cpa_worker *w, const struct cpa_span *span)
+{
+	const uint64_t most = CARRIED * cpa_clock_rebase_ticks;
+
+	for (unsigned i = 0; i < CPA_UNTIMED; i++) {
+		uint32_t slot = w->untimed[i].slot;
+		uint64_t noted = w->untimed[i].ticks / CPA_UNTIMED_SCALE;
+		uint64_t ticks = noted < span->process ? noted : span->process;
+
+		if (cpa_holds(&w->self, slot)) /* the class has all of the activity already */
+			ticks = 0;
+		else if (slot)
+			cpa_activity_charge(&w->self, slot,
+					    ticks + (w->untimed[i].open ? span->external : 0),
+					    ticks);
+		noted = noted - ticks < most ? noted - ticks : most;
+		w->untimed[i].slot = noted ? slot : 0;
+		w->untimed[i].ticks = noted * CPA_UNTIMED_SCALE;
+		w->untimed[i].open = false;
+	}
+	cpa_diag_add(CPA_DIAG_UNTIMED, w->untimed_count);
+	w->untimed_count = 0;
+}
+
+void cpa_untimed_end(struct cpa_worker *w, const struct cpa_span *span)
+{
+	uint64_t samples = samples_of(span), brief = cpa_clock_rebase_ticks / BRIEF;
+	uint32_t slot[CPA_OPEN + CPA_READS];
+	unsigned opened;
+
+	/* A thread that is switched often may have got a longer period: that is no matter here. */
+	if (samples && w->clock.last < w->sampler.latest + brief)
+		samples--;
+	if (w->begun)
+		learn(w->begun, span->process, brief);
+	w->begun = NULL;
+	opened = time_open(w, samples * w->sampler.period, span->external + span->runqueue, slot);
+	charge(w, span);
+	for (unsigned i = 0; i < opened; i++)
+		cpa_hold(&w->self, slot[i]);
+}
+
+void cpa_untimed_measure(struct cpa_worker *w, uint32_t *mean, bool untimed)
+{
+	/* xorshift: no period of the program's meets it. */
+	uint32_t x = w->random ? w->random : w->self.id;
+
+	if (!untimed || w->draw <= 0)
+		w->begun = mean;
+	if (w->draw > 0)
+		return;
+	w->self.slow++; /* begin it with a look at the clock, which tells nothing of the usual */
+	x ^= x << 13;
+	x ^= x >> 17;
+	x ^= x << 5;
+	w->random = x;
+	w->draw = 1 + (int32_t)(x % (2 * CPA_UNTIMED_DRAW - 1));
+}

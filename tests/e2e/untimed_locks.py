@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""tests/e2e/untimed_locks.py - locks that are not timed each time, with every kind of sampler
+
+What such locks cost in exactness hangs on samples: programs that know their own path run with
+other rates, with the timer as sampler, and with all signals blocked. The path must be what the
+program says, but for what the report admits; the lock's share must be right on average. Prints TAP
+and a summary.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import signal
+import sys
+import tempfile
+
+import known_paths
+from surroundings import PERF_EVENT_OPEN, TIMER_CREATE, deny
+
+PROGRAMS = ("private_lock", "long_section", "burst_locks")
+LOCKS = {"private_lock": "private_lock", "long_section": "short_lock", "burst_locks": "burst_lock"}
+TILES = 0.001  # of the wall time
+PATH = 0.01  # of itself, beside what the report says that edges are short of
+SHARE = 0.02  # of the path
+
+
+def block_signals():
+    """To be called in the child: the sampler's signal never arrives."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, range(1, signal.NSIG))
+
+
+def get_report(arguments, folder, program, settings, prepare):
+    dump = str(folder / "dump")
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("CPA_")}
+    environment.update(settings, CPA_OUTPUT=dump, CPA_QUIET="1")
+    environment["LD_PRELOAD"] = str(arguments.build / "libcpa.so")
+    command = [str(arguments.build / "tests/programs" / program)]
+    options = {"env": environment, "preexec_fn": prepare}
+    expected = json.loads(known_paths.run_undisturbed(command, dump, **options))
+    report = known_paths.run([str(arguments.build / "cpa-report"), "--format", "json", dump])
+    os.unlink(dump)
+    return expected, json.loads(report)
+
+
+def check(results, name, program, expected, report, untimed):
+    """@untimed: whether locks can go untimed, with this sampler."""
+    whole, diagnostics = report["program"], report["diagnostics"]
+    count = diagnostics["untimed"]
+    results.check((count > 0) == untimed, f"{name}: {count} uses of locks were not timed")
+
+    wall_s = whole["wall_s"]
+    segments = sum(report["program"]["observed_segments"].values())
+    results.close(f"{name}: the observed path", segments, wall_s, TILES * wall_s)
+    for c in report["components"]:
+        if c["critical_path_s"] > whole["critical_path_s"] + 1e-6:
+            results.check(False, f"{name}: {c['kind']} {c['name']} has more than the whole path")
+        if c["saved_s"] > whole["critical_path_s"] + 1e-6:
+            results.check(False, f"{name}: {c['kind']} {c['name']} saves more than the whole path")
+
+    path_s = expected["critical_path_s"]
+    if not untimed:
+        return  # what the profiler took is in the program's own clock, and seen there
+    short_s = path_s - whole["critical_path_s"]
+    limit_s = diagnostics["untimed_handoffs_s"] + PATH * path_s
+    text = f"{name}: path {path_s:.4f} s, short by {short_s:.4f} s, admitted {limit_s:.4f} s"
+    results.check(-PATH * path_s <= short_s <= limit_s, text)
+
+    wanted = [c for c in expected["components"] if c["name"] == LOCKS[program]]
+    found = [c for c in report["components"] if (c["kind"], c["name"]) == ("lock", LOCKS[program])]
+    got_s = found[0]["critical_path_s"] if found else 0
+    share_s = wanted[0]["critical_path_s"]
+    results.close(f"{name}: the lock's share", got_s, share_s, SHARE * path_s)
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    build = os.environ.get("CPA_BUILD", "build")
+    parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path(build))
+    parser.add_argument("program", nargs="*", default=PROGRAMS)
+    return parser.parse_args()
+
+
+def main():
+    arguments = parse_arguments()
+    arguments.build = arguments.build.resolve()
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="cpa-untimed."))
+    results = known_paths.Results()
+    no_perf = deny(PERF_EVENT_OPEN, error=13)
+    cases = (
+        ("no samples", {"CPA_SAMPLE_HZ": "0"}, None, False),
+        ("100 Hz", {"CPA_SAMPLE_HZ": "100"}, None, True),
+        ("10000 Hz", {"CPA_SAMPLE_HZ": "10000"}, None, True),
+        ("timer", {}, no_perf, True),
+        ("no sampler", {}, deny(PERF_EVENT_OPEN, TIMER_CREATE), False),
+        ("signals blocked", {}, block_signals, True),
+        ("no rseq", {"GLIBC_TUNABLES": "glibc.pthread.rseq=0"}, None, False),
+    )
+    for case, settings, prepare, untimed in cases:
+        for program in arguments.program:
+            if case == "no rseq" and program != "burst_locks":
+                continue  # a system call for each event: they take their time
+            name = f"{program}, {case}"
+            try:
+                got = get_report(arguments, folder, program, settings, prepare)
+                check(results, name, program, *got, untimed)
+            except (RuntimeError, ValueError, KeyError) as error:
+                results.check(False, f"{name}: {error!r}")
+    shutil.rmtree(folder)
+    print(f"1..{results.passed + results.failed}")
+    print(f"{results.passed} passed, {results.failed} failed, {results.skipped} skipped")
+    return 1 if results.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
