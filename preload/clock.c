@@ -235,18 +235,29 @@ static uint64_t rebase(struct cpa_clock *c, uint64_t *now)
 	return cpu;
 }
 
+/* Whether the thread has given its processor up by itself since the last look. */
+static bool gave_up(struct cpa_clock *c)
+{
+	long before = c->switches;
+
+	c->switches = switches();
+	return c->switches < 0 || c->switches != before;
+}
+
 /*
  * Of a @gap without a processor: how long the thread was ready to run. Asking the kernel costs more
- * than a microsecond, so short waits (@blocked) are left until there is a millisecond of them, and
- * have their share of the delay counted with the gap that comes last.
+ * than a microsecond, so short waits (@blocked) and blocks are left until there is a millisecond of
+ * them, and have their share of the delay counted with the gap that comes last. One that did not
+ * give its processor up by itself was not blocked: some kernels (seen: 6.18) miss a part of that
+ * delay.
  */
 static uint64_t ready_part(struct cpa_clock *c, uint64_t gap, bool blocked)
 {
 	uint64_t delay, ready;
-	long before;
+	bool given = gave_up(c) || blocked;
 
 	c->unread += gap;
-	if (blocked && gap < cpa_clock_ticks(SHORT_GAP) && c->unread < cpa_clock_ticks(MS))
+	if (given && gap < cpa_clock_ticks(SHORT_GAP) && c->unread < cpa_clock_ticks(MS))
 		return 0;
 	if (!read_delay(c, &delay))
 		return 0;
@@ -255,15 +266,7 @@ static uint64_t ready_part(struct cpa_clock *c, uint64_t gap, bool blocked)
 		ready = (uint64_t)((unsigned __int128)ready * gap / c->unread);
 	c->delay_ns = delay;
 	c->unread = 0;
-	/*
-	 * Some kernels (seen: 6.18) miss a part of the delay of a thread that was preempted. One that
-	 * did not give its processor up by itself was not blocked.
-	 */
-	before = c->switches;
-	c->switches = switches();
-	if (!blocked && c->switches >= 0 && c->switches == before)
-		return gap;
-	return ready < gap ? ready : gap;
+	return !given || ready > gap ? gap : ready;
 }
 
 uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool blocked,

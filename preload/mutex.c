@@ -97,6 +97,20 @@ CPA_EXPORT int pthread_mutex_lock(pthread_mutex_t *m)
 	return lock(m, CPA_CALLER());
 }
 
+/* A try ended with @ret. */
+static __attribute__((noinline)) void tried(pthread_mutex_t *m, int ret, uint64_t caller)
+{
+	struct cpa_lock_op op = LOCK_OP(cpa_enter(), m);
+
+	op.caller = caller;
+	if (unlikely(!op.w))
+		return;
+	if (likely(acquired(ret)))
+		cpa_lock_enter(&op);
+	else
+		cpa_lock_refused(&op);
+}
+
 CPA_EXPORT int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *until)
 {
 	struct cpa_lock_op op = LOCK_OP(cpa_enter(), m);
@@ -129,16 +143,12 @@ CPA_EXPORT int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock,
 
 CPA_EXPORT int pthread_mutex_trylock(pthread_mutex_t *m)
 {
-	struct cpa_lock_op op = LOCK_OP(cpa_enter(), m);
-	int ret;
+	struct cpa_object *mine = cpa_lock_used(m, CPA_MUTEX);
+	int ret = REAL(pthread_mutex_trylock)(m);
 
-	if (unlikely(!op.w))
-		return REAL(pthread_mutex_trylock)(m);
-	ret = REAL(pthread_mutex_trylock)(m);
-	if (likely(acquired(ret)))
-		cpa_lock_enter(&op);
-	else
-		cpa_lock_refused(&op);
+	if (likely(mine && !ret) && likely(cpa_lock_enter_untimed(mine)))
+		return 0;
+	tried(m, ret, CPA_CALLER());
 	return ret;
 }
 

@@ -150,6 +150,8 @@ static void start_timer(struct cpa_sampler *s)
 /* The thread is worth a perf event, if there can be one. */
 static void upgrade(struct cpa_sampler *s)
 {
+	int err = errno;
+
 	s->stays = true; /* once is enough */
 	if (start_perf(s)) {
 		cpa_header()->sampler = CPA_SAMPLER_PERF;
@@ -158,6 +160,7 @@ static void upgrade(struct cpa_sampler *s)
 	} else {
 		sample_by_timer(s);
 	}
+	errno = err;
 }
 
 /* Our signal finds the thread in its own code or in that of the program; only there do we act. */

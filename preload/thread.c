@@ -74,7 +74,8 @@ static uint64_t purpose(const struct beginning *b)
 	const uint64_t *state = b->argument;
 
 	if (!module || !b->routine || !state ||
-	    !strstr(((struct cpa_module *)cpa_row(CPA_TABLE_MODULES, module))->path, "/libstdc++.so"))
+	    !strstr(((struct cpa_module *)cpa_row(CPA_TABLE_MODULES, module))->path,
+		    "/libstdc++.so"))
 		return routine;
 	if (is_function(state[1]))
 		return state[1];

@@ -30,7 +30,7 @@
 #define CPA_CACHE_LINE	 64u
 #define CPA_INDEX_LEVELS 7u
 #define CPA_INDEX_LINE	 8u /* entries of one index probe: one cache line */
-#define CPA_PATH_DELTAS	 15u
+#define CPA_PATH_DELTAS	 31u
 #define CPA_HELD_MAX	 16u
 #define CPA_EDGE_CACHE	 64u
 #define CPA_MIX		 4u

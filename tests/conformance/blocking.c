@@ -366,8 +366,12 @@ static volatile int go;
 
 static void *ends_later(void *argument)
 {
-	/* Its first wait makes us open a file: before the descriptors are looked at. */
+	struct timespec cpu = { 0 };
+
+	/* Its first wait and its first sample make us open files: before descriptors are compared. */
 	sleep_ms(2);
+	while (!cpu.tv_sec && cpu.tv_nsec < 20000000)
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
 	set(&go, 2);
 	await(&go, 1);
 	return thread_after(argument);

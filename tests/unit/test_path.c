@@ -197,7 +197,7 @@ static void test_copy_shares_the_version(void **state)
 	const struct cpa_version *v;
 
 	(void)state;
-	for (uint32_t slot = 1; slot < 30; slot++)
+	for (uint32_t slot = 1; slot < 2 * CPA_PATH_DELTAS; slot++)
 		work(&p[0], slot, 10);
 	cpa_path_copy(&self, &p[1], &p[0]);
 	assert_int_equal(p[1].version, p[0].version);
@@ -205,11 +205,11 @@ static void test_copy_shares_the_version(void **state)
 	assert_int_equal(v->refs, 2);
 	cpa_path_copy(&self, &p[1], &p[0]);
 	assert_int_equal(v->refs, 2);
-	for (uint32_t slot = 1; slot < 60; slot++)
+	for (uint32_t slot = 1; slot < 4 * CPA_PATH_DELTAS; slot++)
 		work(&p[0], slot, 10);
 	assert_int_equal(v->refs, 1);
 	assert_int_equal(S(&p[1], 29), 10);
-	assert_int_equal(S(&p[1], 31), 0);
+	assert_int_equal(S(&p[1], 2 * CPA_PATH_DELTAS + 1), 0);
 	assert_int_equal(S(&p[0], 29), 20);
 	clear_all(p, 2);
 }
