@@ -1,10 +1,10 @@
 # cpa - critical-path profiler for pthread programs
 #
-#   make                      build/libcpa.so, build/cpa-report, build/cpa
+#   make                      build/libcpa.so, build/cpa-report, build/cpa-top, build/cpa
 #   make check                every test, and lint
 #   make check-long           the same, longer, then unit and torture tests under sanitizers
 #   make lint                 clang-format, clang-tidy, codespell, atomics without a comment
-#   make bench                overhead and accuracy tables, see benchmarks/
+#   make bench                cost tables, see benchmarks/; BENCH='--quick' is shorter
 #   make install [PREFIX=/usr/local] [DESTDIR=]     make uninstall     make clean
 #
 #   V=1 shows the commands; WERROR=1 makes warnings errors; CC=clang changes the compiler;
@@ -53,13 +53,14 @@ TARGETS := $(call programs,$(filter-out %/known_path.c,$(wildcard tests/programs
 TARGETS_CXX := $(call programs,$(wildcard tests/programs/*.cpp))
 CONFORMANCE := $(call programs,$(filter-out %/library.c,$(wildcard tests/conformance/*.c))) \
 	$(patsubst %.c,$(O)/%.so,$(wildcard tests/conformance/library.c))
+BENCHES := $(call programs,$(wildcard benchmarks/*.c))
 # A target that needs a library of its own: LDLIBS_<name> = -l..., and what its compiler needs.
 LDLIBS_known_glib = $(shell pkg-config --libs glib-2.0)
 LDLIBS_known_uv   = $(shell pkg-config --libs libuv)
 LDLIBS_known_apr  = $(shell pkg-config --libs apr-util-1 apr-1)
 
-PRODUCTS := $(if $(wildcard preload/*.c),$(O)/libcpa.so) $(if $(REPORT_OBJ),$(O)/cpa-report) \
-	$(if $(CPA_OBJ),$(O)/cpa)
+PRODUCTS := $(if $(wildcard preload/*.c),$(O)/libcpa.so) $(if $(REPORT_OBJ),$(O)/cpa-report \
+	$(O)/cpa-top) $(if $(CPA_OBJ),$(O)/cpa)
 REPORT_LIBS = $(or $(shell pkg-config --libs libdw libelf jansson),$(error libraries are \
 	missing; run scripts/setup --deps-only)) -liberty
 
@@ -74,7 +75,7 @@ endif
 .PHONY: all tests check check-long lint bench install uninstall clean
 .DELETE_ON_ERROR:
 all: $(PRODUCTS)
-tests: all $(TOOLED) $(TARGETS) $(TARGETS_CXX) $(CONFORMANCE)
+tests: all $(TOOLED) $(TARGETS) $(TARGETS_CXX) $(CONFORMANCE) $(BENCHES)
 
 $(O)/pic/%.o: %.c $(O)/flags
 	$(call say,CC)
@@ -118,9 +119,11 @@ $(O)/libshadow.a $(O)/libanalysis.a:
 	$(call say,AR)
 	$(Q)rm -f $@ && ar crs $@ $^
 
-$(O)/cpa-report: $(REPORT_OBJ) $(O)/libshadow.a
+$(O)/cpa-top: TOP_LIBS = $(or $(shell pkg-config --libs ncursesw),$(error ncurses is missing; \
+	run scripts/setup --deps-only))
+$(O)/cpa-report $(O)/cpa-top: $(O)/cpa-%: $(O)/obj/analysis/%.o $(O)/libanalysis.a $(O)/libshadow.a
 	$(call say,LINK)
-	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(REPORT_LIBS) -lm
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(REPORT_LIBS) $(TOP_LIBS) -lm
 
 $(O)/cpa: $(CPA_OBJ)
 	$(call say,LINK)
@@ -139,7 +142,7 @@ $(TARGETS) $(TARGETS_CXX): $(O)/%: $(O)/prog/%.o $(KNOWN_OBJ)
 	$(Q)$(if $(filter $@,$(TARGETS_CXX)),$(CXX),$(CC)) $(PROG_FLAGS) -o $@ $^ \
 		$(LDLIBS_$(notdir $*)) -lm
 
-$(filter-out %.so,$(CONFORMANCE)): $(O)/%: $(O)/prog/%.o
+$(filter-out %.so,$(CONFORMANCE)) $(BENCHES): $(O)/%: $(O)/prog/%.o
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(PROG_FLAGS) -o $@ $^
@@ -167,7 +170,7 @@ lint:
 	@O='$(O)' LINT_FLAGS='$(LINT_FLAGS)' scripts/lint
 
 bench: tests
-	$(if $(wildcard benchmarks/run),CPA_BUILD='$(abspath $(O))' benchmarks/run,@echo 'no benchmarks/run')
+	CPA_BUILD='$(abspath $(O))' benchmarks/run $(BENCH)
 
 PREFIX  ?= /usr/local
 DEST     = $(DESTDIR)$(PREFIX)
@@ -183,7 +186,7 @@ install: all
 	$(if $(MANPAGES),install -D -m 644 -t $(DEST)/share/man/man1 $(MANPAGES))
 
 uninstall:
-	rm -f $(DEST)/bin/cpa $(DEST)/bin/cpa-report $(DEST)/lib/cpa/libcpa.so
+	rm -f $(DEST)/bin/cpa $(DEST)/bin/cpa-report $(DEST)/bin/cpa-top $(DEST)/lib/cpa/libcpa.so
 	rm -f $(DEST)/include/cpa.h $(DEST)/share/pkgconfig/cpa.pc
 	rm -f $(MANPAGES:man/%=$(DEST)/share/man/man1/%)
 	-rmdir $(DEST)/lib/cpa

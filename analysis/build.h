@@ -18,14 +18,14 @@ struct cpa_build_thread {
 struct cpa_build {
 	struct cpa_dump *dump;
 	struct cpa_profile *profile;
-	struct cpa_names names;
+	struct cpa_names *names;
 	double tick_s;			 /* seconds per tick */
 	uint64_t end;			 /* ticks of the run's end, or of its last event */
 	struct cpa_build_thread *thread; /* [rows of the table], by row - 1 */
 	struct cpa_vector program;	 /* join of all paths; its observed path is the last one */
 	uint64_t *total;		 /* [slots]: the threads' totals, ticks */
 	uint64_t cpu, process, external; /* sums over threads, ticks */
-	/* Sums of the threads' edge caches, by edge row - 1. */
+	/* Sums of the threads' edge caches, by edge row - 1; none if edges are not wanted. */
 	uint32_t edges;
 	struct cpa_edge *edge;
 };

@@ -112,12 +112,12 @@ static void add_group(struct cpa_build *build, const struct member *members, siz
 		      const struct wholes *wholes)
 {
 	const struct cpa_component *row = members[0].row;
-	const struct cpa_place *place = cpa_names_component(&build->names, members[0].number);
+	const struct cpa_place *place = cpa_names_component(build->names, members[0].number);
 	struct cpa_component_figures *figures = add_slot(build, row->slot);
 
 	figures->kind = row->kind;
 	figures->by = row->by;
-	figures->name = join_names(&build->names, members, count);
+	figures->name = join_names(build->names, members, count);
 	figures->shared = count > 1 || row->shared != 0;
 	if (place->location && count == 1)
 		figures->location = xstrdup(place->location);
@@ -136,7 +136,7 @@ static void add_unsampled(struct cpa_build *build)
 void cpa_build_components(struct cpa_build *build)
 {
 	struct cpa_profile *profile = build->profile;
-	struct cpa_names *names = &build->names;
+	struct cpa_names *names = build->names;
 	struct member *members = xcalloc(names->components + 1, sizeof(*members));
 	struct wholes wholes = { .row = xcalloc(names->components + 1, sizeof(*wholes.row)) };
 	size_t count = 0, next;
@@ -192,7 +192,7 @@ static void sum_objects(struct cpa_build *build, struct cpa_component *classes, 
 		if (!cpa_dump_row(dump, CPA_TABLE_OBJECTS, i, &row, sizeof(row)) || row.kind == 0 ||
 		    row.kind == CPA_HANDLE)
 			continue;
-		known = cpa_names_row(&build->names, row.class);
+		known = cpa_names_row(build->names, row.class);
 		/* The class comes with the first operation that needs one. */
 		if (row.kind >= CPA_OBJECT_KINDS || (row.class && !known) ||
 		    (known && known->kind != CPA_LOCK)) {
@@ -219,10 +219,12 @@ static void add_class(struct cpa_build *build, uint32_t number, const struct cpa
 		      uint32_t queue)
 {
 	struct cpa_profile *profile = build->profile;
-	const struct cpa_place *place = cpa_names_component(&build->names, number);
+	const struct cpa_place *place = cpa_names_component(build->names, number);
 	struct cpa_object_figures *figures = &profile->object[profile->objects++];
 
 	*figures = (struct cpa_object_figures){
+		.row = number,
+		.slot = class->slot >= CPA_SLOT_FIRST ? class->slot : 0,
 		.kind = cpa_names_object_kind(class->object_kind),
 		.class = xstrdup(place->name),
 		.location = place->location ? xstrdup(place->location) : NULL,
@@ -236,7 +238,7 @@ static void add_class(struct cpa_build *build, uint32_t number, const struct cpa
 		.has_slot = class->slot >= CPA_SLOT_FIRST,
 	};
 	if (queue)
-		figures->queue = xstrdup(cpa_names_component(&build->names, queue)->name);
+		figures->queue = xstrdup(cpa_names_component(build->names, queue)->name);
 	if (!figures->has_slot)
 		return;
 	figures->saved_s = cpa_build_seconds(build, build->program.slack[class->slot]);
@@ -246,7 +248,7 @@ static void add_class(struct cpa_build *build, uint32_t number, const struct cpa
 void cpa_build_objects(struct cpa_build *build)
 {
 	struct cpa_profile *profile = build->profile;
-	struct cpa_names *names = &build->names;
+	struct cpa_names *names = build->names;
 	struct cpa_component *classes = xcalloc(names->components + 1, sizeof(*classes));
 	uint32_t *queues = xcalloc(names->components + 1, sizeof(*queues));
 

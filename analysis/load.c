@@ -20,6 +20,7 @@
 
 #define READINGS     8u
 #define ROW_SIZE_MAX (UINT32_C(1) << 24)
+#define BUS_PAGE     4096u
 
 #define FIELD(name)   offsetof(struct cpa_header, name)
 #define OTHER_RELEASE "use the cpa-report of the release that wrote it"
@@ -27,16 +28,31 @@
 
 _Static_assert(sizeof(struct cpa_header) <= CPA_HEADER_SIZE, "the header fits its place");
 
-/* The mapping's file was cut while we read it, or the disk failed. */
-static void report_bus_error(int signal)
+/* The mapping of the dump opened last. */
+static struct {
+	const unsigned char *base;
+	uint64_t size;
+	volatile sig_atomic_t cut;
+} mapped;
+
+/*
+ * The mapping's file was cut while we read it, or the disk failed. From here on it reads as zeros,
+ * which every reader copes with; who asks cpa_dump_whole() learns of it.
+ */
+static void on_bus_error(int signal, siginfo_t *info, void *context)
 {
-	static const char message[] =
-		"cpa-report: the dump became unreadable while it was read (try again)\n";
-	ssize_t written = write(STDERR_FILENO, message, sizeof(message) - 1);
+	uint64_t from = (uint64_t)((const unsigned char *)info->si_addr - mapped.base);
+	int err = errno;
 
 	(void)signal;
-	(void)written;
-	_exit(1);
+	(void)context;
+	from -= from % BUS_PAGE;
+	if (from >= mapped.size ||
+	    mmap((void *)(uintptr_t)(mapped.base + from), mapped.size - from, PROT_READ,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+		abort();
+	mapped.cut = 1;
+	errno = err;
 }
 
 static int refuse(const struct cpa_dump *dump, char **error, uint64_t offset, const char *found,
@@ -178,7 +194,8 @@ static int map_file(struct cpa_dump *dump, const char *file, char **error)
 				     (uint64_t)st.st_size, "a header of 8192 bytes",
 				     "the file was cut, run the program again");
 	}
-	base = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	/* Shared: what the writer does later must show. */
+	base = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
 	close(fd);
 	if (base == MAP_FAILED) {
 		*error = cpa_format_text("%s: cannot map %jd bytes: %s", dump->file,
@@ -192,27 +209,47 @@ static int map_file(struct cpa_dump *dump, const char *file, char **error)
 
 int cpa_dump_open(struct cpa_dump *dump, const char *file, char **error)
 {
-	const struct sigaction action = { .sa_handler = report_bus_error };
+	const struct sigaction action = { .sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO };
 
 	*dump = (struct cpa_dump){ .file = cpa_printable(file, SIZE_MAX) };
 	if (map_file(dump, file, error) < 0) {
 		free(dump->file);
 		return -1;
 	}
+	mapped.base = dump->base;
+	mapped.size = dump->size;
+	mapped.cut = 0;
 	sigaction(SIGBUS, &action, NULL);
-	if (!copy_steady(&dump->header, dump->base, sizeof(dump->header)))
-		dump->unsteady++;
+	if (cpa_dump_again(dump, error) < 0) {
+		cpa_dump_close(dump);
+		return -1;
+	}
+	return 0;
+}
+
+int cpa_dump_again(struct cpa_dump *dump, char **error)
+{
+	uint32_t slots = dump->header.slots; /* 0: the first time */
+
+	memset(dump->rows, 0, sizeof(dump->rows));
+	memset(dump->broken, 0, sizeof(dump->broken));
+	dump->broken_paths = 0;
+	dump->unsteady = !copy_steady(&dump->header, dump->base, sizeof(dump->header));
 	dump->live = dump->header.state == CPA_RUNNING;
 	if (check_identity(dump, error) < 0 || check_values(dump, error) < 0)
-		goto refused;
+		return -1;
+	if (slots && dump->header.slots != slots)
+		return refuse_number(dump, error, FIELD(slots), "number of slots",
+				     dump->header.slots, "the same as before", DAMAGED);
 	for (uint32_t id = 0; id < CPA_TABLES && id < dump->header.tables; id++)
 		if (check_table(dump, id, error) < 0)
-			goto refused;
+			return -1;
 	return 0;
+}
 
-refused:
-	cpa_dump_close(dump);
-	return -1;
+bool cpa_dump_whole(const struct cpa_dump *dump)
+{
+	return dump->base != mapped.base || !mapped.cut;
 }
 
 void cpa_dump_close(struct cpa_dump *dump)

@@ -4,7 +4,8 @@
  *
  * The file may be that of a running program, of a killed one, cut short, or hostile. A header
  * that makes no sense is refused; a row that makes none is skipped by whoever reads it and
- * counted. All reading copies: the writer may change the file between two looks at it.
+ * counted. All reading copies: the writer may change the file between two looks at it. A file that
+ * is cut while it is open reads as zeros from there; only one may be open at a time for that.
  */
 #ifndef CPA_ANALYSIS_LOAD_H
 #define CPA_ANALYSIS_LOAD_H
@@ -35,6 +36,15 @@ struct cpa_dump {
  */
 int cpa_dump_open(struct cpa_dump *dump, const char *file, char **error);
 void cpa_dump_close(struct cpa_dump *dump);
+
+/*
+ * Read the header anew, to learn what the writer has done since; nothing is counted as broken yet.
+ * Return as above; after -1 only close @dump. The number of slots is never another one.
+ */
+int cpa_dump_again(struct cpa_dump *dump, char **error);
+
+/* False: the file was cut while it was open, or could not be read. What was read is worthless. */
+bool cpa_dump_whole(const struct cpa_dump *dump);
 
 /* Copy @size bytes at @offset. Return false if they do not lie in the file, behind its header. */
 bool cpa_dump_bytes(const struct cpa_dump *dump, uint64_t offset, void *copy, uint64_t size);

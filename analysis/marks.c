@@ -48,7 +48,7 @@ void cpa_build_marks(struct cpa_build *build)
 
 		if (!cpa_dump_row(dump, CPA_TABLE_MARKS, i, &row, sizeof(row)))
 			continue;
-		name = cpa_names_text(&build->names, row.name);
+		name = cpa_names_text(build->names, row.name);
 		if (!name || row.ticks < dump->header.start_ticks) {
 			free(name);
 			cpa_dump_skip(dump, CPA_TABLE_MARKS);

@@ -115,19 +115,73 @@ static bool sound(const struct cpa_dump *dump, const struct cpa_component *row)
 	       (row->by != CPA_BY_NAME || row->address <= dump->rows[CPA_TABLE_NAMES]);
 }
 
-static void read_components(struct cpa_names *names, struct cpa_dump *dump)
+/* @places for @now rows instead of @before; those that are new are not known yet. */
+static struct cpa_place *resize_places(struct cpa_place *places, uint32_t before, uint32_t now)
 {
-	names->components = dump->rows[CPA_TABLE_COMPONENTS];
-	names->component = xcalloc(names->components + 1, sizeof(*names->component));
-	names->component_place = xcalloc(names->components + 1, sizeof(struct cpa_place));
-	for (uint32_t i = 0; i < names->components; i++) {
-		struct cpa_component *row = &names->component[i];
+	for (uint32_t i = now; i < before; i++) {
+		free(places[i].name);
+		free(places[i].location);
+	}
+	places = xrealloc(places, (now + 1) * sizeof(*places));
+	for (uint32_t i = before; i < now; i++)
+		places[i] = (struct cpa_place){ 0 };
+	return places;
+}
 
-		if (cpa_dump_row(dump, CPA_TABLE_COMPONENTS, i + 1, row, sizeof(*row)) &&
-		    !sound(dump, row)) {
+static void forget_place(struct cpa_place *place)
+{
+	free(place->name);
+	free(place->location);
+	*place = (struct cpa_place){ 0 };
+}
+
+/* Whether what was found out about @before still holds; of @modules modules rows were there. */
+static bool same_component(const struct cpa_component *before, const struct cpa_component *now,
+			   uint32_t modules)
+{
+	return before->key == now->key && before->kind == now->kind && before->by == now->by &&
+	       before->address == now->address && before->module == now->module &&
+	       before->object_kind == now->object_kind && before->module <= modules &&
+	       before->by != CPA_BY_NAME;
+}
+
+static void read_components(struct cpa_names *names, struct cpa_dump *dump, uint32_t modules)
+{
+	uint32_t before = names->components;
+
+	names->components = dump->rows[CPA_TABLE_COMPONENTS];
+	names->component_place = resize_places(names->component_place, before, names->components);
+	names->component =
+		xrealloc(names->component, (names->components + 1) * sizeof(*names->component));
+	for (uint32_t i = 0; i < names->components; i++) {
+		struct cpa_component row = { 0 };
+
+		if (cpa_dump_row(dump, CPA_TABLE_COMPONENTS, i + 1, &row, sizeof(row)) &&
+		    !sound(dump, &row)) {
 			cpa_dump_skip(dump, CPA_TABLE_COMPONENTS);
-			row->key = 0;
+			row.key = 0;
 		}
+		if (i < before && !same_component(&names->component[i], &row, modules))
+			forget_place(&names->component_place[i]);
+		names->component[i] = row;
+	}
+}
+
+static void read_sites(struct cpa_names *names, struct cpa_dump *dump, uint32_t modules)
+{
+	uint32_t before = names->sites;
+
+	names->sites = dump->rows[CPA_TABLE_SITES];
+	names->site_place = resize_places(names->site_place, before, names->sites);
+	names->site = xrealloc(names->site, (names->sites + 1) * sizeof(*names->site));
+	for (uint32_t i = 0; i < names->sites; i++) {
+		struct cpa_site row = { 0 };
+
+		cpa_dump_row(dump, CPA_TABLE_SITES, i + 1, &row, sizeof(row));
+		if (i < before && (names->site[i].key != row.key ||
+				   names->site[i].module != row.module || row.module > modules))
+			forget_place(&names->site_place[i]);
+		names->site[i] = row;
 	}
 }
 
@@ -139,34 +193,30 @@ static void read_modules(struct cpa_names *names, struct cpa_dump *dump)
 	modules = xcalloc(names->modules + 1, sizeof(*modules));
 	for (uint32_t i = 0; i < names->modules; i++)
 		cpa_dump_row(dump, CPA_TABLE_MODULES, i + 1, &modules[i], sizeof(modules[i]));
-	names->symbols = cpa_symbols_open(modules, names->modules);
+	names->symbols = cpa_symbols_update(names->symbols, modules, names->modules);
 	free(modules);
 }
 
 void cpa_names_init(struct cpa_names *names, struct cpa_dump *dump)
 {
-	*names = (struct cpa_names){ .dump = dump, .sites = dump->rows[CPA_TABLE_SITES] };
-	read_components(names, dump);
-	read_modules(names, dump);
-	names->site = xcalloc(names->sites + 1, sizeof(*names->site));
-	names->site_place = xcalloc(names->sites + 1, sizeof(struct cpa_place));
-	for (uint32_t i = 0; i < names->sites; i++)
-		cpa_dump_row(dump, CPA_TABLE_SITES, i + 1, &names->site[i], sizeof(names->site[i]));
+	*names = (struct cpa_names){ 0 };
+	cpa_names_again(names, dump);
 }
 
-static void free_places(struct cpa_place *places, uint32_t count)
+void cpa_names_again(struct cpa_names *names, struct cpa_dump *dump)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		free(places[i].name);
-		free(places[i].location);
-	}
-	free(places);
+	uint32_t modules = names->modules;
+
+	names->dump = dump;
+	read_modules(names, dump);
+	read_components(names, dump, modules);
+	read_sites(names, dump, modules);
 }
 
 void cpa_names_fini(struct cpa_names *names)
 {
-	free_places(names->component_place, names->components);
-	free_places(names->site_place, names->sites);
+	free(resize_places(names->component_place, names->components, 0));
+	free(resize_places(names->site_place, names->sites, 0));
 	free(names->component);
 	free(names->site);
 	cpa_symbols_close(names->symbols);

@@ -18,6 +18,12 @@ struct cpa_names {
 
 /* Read the component, site and module rows. Broken ones are skipped and counted in @dump. */
 void cpa_names_init(struct cpa_names *names, struct cpa_dump *dump);
+
+/*
+ * Read them again, after cpa_dump_again(), or for the first time if @names is all zeros. What was
+ * looked up stays known while its row is the same.
+ */
+void cpa_names_again(struct cpa_names *names, struct cpa_dump *dump);
 void cpa_names_fini(struct cpa_names *names);
 
 /* The row, NULL if it is unused or broken. */

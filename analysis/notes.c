@@ -130,8 +130,8 @@ static void note_untimed(struct cpa_build *build)
 
 static void note_modules(struct cpa_build *build)
 {
-	for (uint32_t i = 1; i <= build->names.modules; i++) {
-		const char *trouble = cpa_symbols_trouble(build->names.symbols, i);
+	for (uint32_t i = 1; i <= build->names->modules; i++) {
+		const char *trouble = cpa_symbols_trouble(build->names->symbols, i);
 
 		if (trouble)
 			cpa_profile_note(build->profile, "%s", trouble);

@@ -31,8 +31,8 @@ static bool *build_nodes(struct cpa_build *build)
 			cpa_dump_skip(dump, CPA_TABLE_NODES);
 			continue;
 		}
-		class = cpa_names_component(&build->names, row.class);
-		site = cpa_names_site(&build->names, row.site, row.kind != CPA_EV_START);
+		class = cpa_names_component(build->names, row.class);
+		site = cpa_names_site(build->names, row.site, row.kind != CPA_EV_START);
 		exists[i - 1] = true;
 		profile->node[profile->nodes++] = (struct cpa_node_figures){
 			.id = i,
@@ -93,8 +93,8 @@ static uint32_t *count_users(struct cpa_build *build)
 {
 	uint32_t *users = xcalloc(build->dump->header.slots, sizeof(*users));
 
-	for (uint32_t i = 1; i <= build->names.components; i++) {
-		const struct cpa_component *row = cpa_names_row(&build->names, i);
+	for (uint32_t i = 1; i <= build->names->components; i++) {
+		const struct cpa_component *row = cpa_names_row(build->names, i);
 
 		/* The row of an activity is its edge's own. */
 		if (row && (row->kind != CPA_ACTIVITY || row->shared))

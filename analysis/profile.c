@@ -106,16 +106,29 @@ static void build_program(struct cpa_build *build)
 
 struct cpa_profile *cpa_profile_build(struct cpa_dump *dump)
 {
+	struct cpa_profile *profile;
+	struct cpa_names names;
+
+	cpa_names_init(&names, dump);
+	profile = cpa_profile_build_named(dump, &names, true);
+	cpa_names_fini(&names);
+	return profile;
+}
+
+struct cpa_profile *cpa_profile_build_named(struct cpa_dump *dump, struct cpa_names *names,
+					    bool edges)
+{
+	uint32_t rows = edges ? dump->rows[CPA_TABLE_EDGES] : 0;
 	struct cpa_build build = {
 		.dump = dump,
+		.names = names,
 		.profile = xcalloc(1, sizeof(struct cpa_profile)),
 		.total = xcalloc(dump->header.slots, sizeof(uint64_t)),
-		.edges = dump->rows[CPA_TABLE_EDGES],
-		.edge = xcalloc(dump->rows[CPA_TABLE_EDGES] + 1, sizeof(struct cpa_edge)),
+		.edges = rows,
+		.edge = xcalloc(rows + 1, sizeof(struct cpa_edge)),
 	};
 
 	build.tick_s = tick_length(&dump->header, build.profile);
-	cpa_names_init(&build.names, dump);
 	cpa_vector_init(&build.program, dump->header.slots);
 	cpa_build_threads(&build);
 	build_program(&build);
@@ -126,7 +139,6 @@ struct cpa_profile *cpa_profile_build(struct cpa_dump *dump)
 	cpa_build_pag(&build);
 	cpa_build_diagnostics(&build);
 	cpa_vector_fini(&build.program);
-	cpa_names_fini(&build.names);
 	free(build.thread);
 	free(build.total);
 	free(build.edge);

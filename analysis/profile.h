@@ -9,6 +9,8 @@
 
 #include "analysis/load.h"
 
+struct cpa_names;
+
 struct cpa_program_figures {
 	char *exe;
 	enum cpa_session_state state;
@@ -44,6 +46,9 @@ struct cpa_component_figures {
 };
 
 struct cpa_thread_figures {
+	uint64_t id; /* never that of another */
+	enum cpa_thread_state state;
+	uint32_t node; /* of its last event; 0: none */
 	uint32_t tid;
 	uint32_t earlier; /* other threads whose sums are in this row */
 	char *name;
@@ -55,6 +60,8 @@ struct cpa_thread_figures {
 
 /* One lock class. */
 struct cpa_object_figures {
+	uint32_t row;  /* of the class in the components table; so below */
+	uint32_t slot; /* 0: none */
 	const char *kind;
 	char *class;
 	char *location;
@@ -93,6 +100,7 @@ struct cpa_master_figures {
  * a shared slot, of all that share it.
  */
 struct cpa_queue_figures {
+	uint32_t row;
 	enum cpa_class_by by;
 	char *name;
 	char *location;
@@ -168,6 +176,13 @@ struct cpa_profile {
 
 /* Compute the profile; broken rows are counted in @dump. The caller frees it. */
 struct cpa_profile *cpa_profile_build(struct cpa_dump *dump);
+
+/*
+ * The same with @names, which are up to date and which the caller keeps for the next time; without
+ * the edges of the activity graph, which may be many, unless @edges.
+ */
+struct cpa_profile *cpa_profile_build_named(struct cpa_dump *dump, struct cpa_names *names,
+					    bool edges);
 void cpa_profile_free(struct cpa_profile *profile);
 
 /* The node of @id, NULL if there is none. */

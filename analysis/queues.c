@@ -86,7 +86,7 @@ static void add_queue(struct cpa_build *build, struct sum *sum, struct cpa_queue
 /* 0: a queue whose class found no space. */
 static bool class_is_sound(const struct cpa_build *build, uint32_t class)
 {
-	const struct cpa_component *row = cpa_names_row(&build->names, class);
+	const struct cpa_component *row = cpa_names_row(build->names, class);
 
 	return class == 0 || (row && row->kind == CPA_QUEUE);
 }
@@ -105,7 +105,8 @@ uint32_t cpa_build_queue_class(const struct cpa_build *build, uint32_t queue)
 static struct sum *sum_queues(struct cpa_build *build, size_t *count)
 {
 	struct cpa_dump *dump = build->dump;
-	size_t *index = xcalloc(build->names.components + 1, sizeof(*index)); /* + 1; 0: none yet */
+	/* + 1; 0: none yet */
+	size_t *index = xcalloc(build->names->components + 1, sizeof(*index));
 	size_t room = 1;
 	struct sum *sums = xmalloc(sizeof(*sums));
 	struct cpa_queue row;
@@ -215,12 +216,13 @@ static void fill_threads(struct cpa_build *build, const struct sum *sum,
 static void add_class(struct cpa_build *build, const struct sum *sum, bool *counted)
 {
 	struct cpa_profile *profile = build->profile;
-	const struct cpa_component *class = cpa_names_row(&build->names, sum->class);
-	const struct cpa_place *place = cpa_names_component(&build->names, sum->class);
+	const struct cpa_component *class = cpa_names_row(build->names, sum->class);
+	const struct cpa_place *place = cpa_names_component(build->names, sum->class);
 	struct cpa_queue_figures *figures = &profile->queue[profile->queues++];
 	double wall_s = profile->program.wall_s;
 
 	*figures = (struct cpa_queue_figures){
+		.row = sum->class,
 		.by = class ? class->by : CPA_BY_NAME,
 		.name = xstrdup(place->name ? place->name : "(class lost)"),
 		.location = place->location ? xstrdup(place->location) : NULL,

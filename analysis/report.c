@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* analysis/report.c - cpa-report: the command line */
-#include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
 #include <libiberty/libiberty.h>
@@ -8,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "analysis/csv.h"
 #include "analysis/json.h"
 #include "analysis/load.h"
+#include "analysis/newest.h"
 #include "analysis/printable.h"
 #include "analysis/text.h"
 
@@ -159,34 +158,6 @@ static struct options parse_options(int argc, char **argv)
 	return options;
 }
 
-/* The newest *.dump in the current folder, which the caller frees; NULL if there is none. */
-static char *find_newest(void)
-{
-	struct timespec newest = { 0 };
-	struct dirent *entry;
-	char *name = NULL;
-	DIR *folder = opendir(".");
-
-	while (folder && (entry = readdir(folder))) {
-		size_t length = strlen(entry->d_name);
-		struct stat st;
-
-		if (length < 5 || strcmp(entry->d_name + length - 5, ".dump") != 0 ||
-		    stat(entry->d_name, &st) < 0 || !S_ISREG(st.st_mode))
-			continue;
-		if (name &&
-		    (st.st_mtim.tv_sec < newest.tv_sec ||
-		     (st.st_mtim.tv_sec == newest.tv_sec && st.st_mtim.tv_nsec <= newest.tv_nsec)))
-			continue;
-		free(name);
-		name = xstrdup(entry->d_name);
-		newest = st.st_mtim;
-	}
-	if (folder)
-		closedir(folder);
-	return name;
-}
-
 static struct cpa_page make_page(const struct options *options)
 {
 	struct cpa_page page = { .out = stdout, .width = options->width };
@@ -228,7 +199,7 @@ static int write_report(const struct cpa_profile *profile, const struct options 
 int main(int argc, char **argv)
 {
 	struct options options = parse_options(argc, argv);
-	char *file = options.dump ? xstrdup(options.dump) : find_newest();
+	char *file = options.dump ? xstrdup(options.dump) : cpa_newest_dump();
 	struct cpa_profile *profile;
 	struct cpa_dump dump;
 	char *error;
@@ -248,7 +219,13 @@ int main(int argc, char **argv)
 		return EXIT_BAD_DUMP;
 	}
 	profile = cpa_profile_build(&dump);
-	ret = write_report(profile, &options);
+	if (cpa_dump_whole(&dump)) {
+		ret = write_report(profile, &options);
+	} else {
+		fprintf(stderr, "cpa-report: %s: became unreadable while it was read (try again)\n",
+			dump.file);
+		ret = EXIT_BAD_DUMP;
+	}
 	cpa_profile_free(profile);
 	cpa_dump_close(&dump);
 	return ret;

@@ -27,38 +27,63 @@ struct module {
 
 struct cpa_symbols {
 	uint32_t count;
-	struct module module[]; /* of row 1 and on */
+	struct module *module; /* of row 1 and on */
 };
+
+static void open_module(struct module *module, const struct cpa_module *row)
+{
+	*module = (struct module){ .row = *row };
+	module->path = cpa_printable(row->path, sizeof(row->path));
+	module->label = cpa_printable_base(module->path);
+}
+
+static void close_module(struct module *module)
+{
+	cpa_variables_close(module->variables);
+	if (module->dwfl)
+		dwfl_end(module->dwfl);
+	free(module->path);
+	free(module->trouble);
+}
 
 struct cpa_symbols *cpa_symbols_open(const struct cpa_module *modules, uint32_t count)
 {
-	struct cpa_symbols *symbols;
+	return cpa_symbols_update(NULL, modules, count);
+}
 
-	/* libdw would ask these servers for what it does not find. */
-	unsetenv("DEBUGINFOD_URLS");
-	symbols = xcalloc(1, sizeof(*symbols) + count * sizeof(symbols->module[0]));
+struct cpa_symbols *cpa_symbols_update(struct cpa_symbols *symbols,
+				       const struct cpa_module *modules, uint32_t count)
+{
+	uint32_t before = symbols ? symbols->count : 0;
+
+	if (!symbols) {
+		/* libdw would ask these servers for what it does not find. */
+		unsetenv("DEBUGINFOD_URLS");
+		symbols = xcalloc(1, sizeof(*symbols));
+	}
+	for (uint32_t i = count; i < before; i++)
+		close_module(&symbols->module[i]);
+	symbols->module = xrealloc(symbols->module, (count + 1) * sizeof(*symbols->module));
 	symbols->count = count;
 	for (uint32_t i = 0; i < count; i++) {
 		struct module *module = &symbols->module[i];
 
-		module->row = modules[i];
-		module->path = cpa_printable(modules[i].path, sizeof(modules[i].path));
-		module->label = cpa_printable_base(module->path);
+		if (i < before && memcmp(&module->row, &modules[i], sizeof(module->row)) == 0)
+			continue;
+		if (i < before)
+			close_module(module);
+		open_module(module, &modules[i]);
 	}
 	return symbols;
 }
 
 void cpa_symbols_close(struct cpa_symbols *symbols)
 {
-	for (uint32_t i = 0; i < symbols->count; i++) {
-		struct module *module = &symbols->module[i];
-
-		cpa_variables_close(module->variables);
-		if (module->dwfl)
-			dwfl_end(module->dwfl);
-		free(module->path);
-		free(module->trouble);
-	}
+	if (!symbols)
+		return;
+	for (uint32_t i = 0; i < symbols->count; i++)
+		close_module(&symbols->module[i]);
+	free(symbols->module);
 	free(symbols);
 }
 

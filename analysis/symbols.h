@@ -23,7 +23,11 @@ struct cpa_place {
 
 /* Prepare for the @count rows at @modules, which are copied. A row whose key is 0 is unused. */
 struct cpa_symbols *cpa_symbols_open(const struct cpa_module *modules, uint32_t count);
-void cpa_symbols_close(struct cpa_symbols *symbols);
+void cpa_symbols_close(struct cpa_symbols *symbols); /* NULL is none */
+
+/* The same when there may be more @modules than before; what is known of the others stays. */
+struct cpa_symbols *cpa_symbols_update(struct cpa_symbols *symbols,
+				       const struct cpa_module *modules, uint32_t count);
 
 /*
  * The function at the run-time @address of the module in row @module, where row 0 and rows that

@@ -190,8 +190,7 @@ static struct cpa_figure mark(double seconds, double largest)
 	return figure;
 }
 
-/* "mutex q.lock"; classes known by a site are called "mutex from init" anyway. */
-static char *describe_class(const struct cpa_object_figures *object)
+char *cpa_text_class(const struct cpa_object_figures *object)
 {
 	const char *own = object->queue ? "+ " : "";
 
@@ -233,7 +232,7 @@ static void put_objects(const struct cpa_page *page, const struct cpa_profile *p
 		struct cpa_figure contended =
 			cpa_format_percent((double)object->contended, (double)object->acquisitions);
 		struct cpa_figure handoffs = cpa_format_count(object->handoffs);
-		char *class = describe_class(object);
+		char *class = cpa_text_class(object);
 
 		cpa_table_row(&table, (const char *const[]){ waited.text, held.text,
 							     object->has_slot ? saves.text : "? ",
@@ -276,22 +275,20 @@ static char *describe_node(const struct cpa_profile *profile, uint32_t id)
 			       cpa_printable_base(node->location));
 }
 
-static void put_pag(const struct cpa_page *page, const struct cpa_profile *profile, size_t top)
+void cpa_text_edges(const struct cpa_page *page, const struct cpa_profile *profile,
+		    struct cpa_edge_figures *edges, size_t number, size_t top)
 {
-	struct cpa_edge_figures *sorted = xcalloc(profile->edges + 1, sizeof(*sorted));
 	struct cpa_table_text table = { 0 };
 
-	cpa_page_heading(page, "Activity graph, edges by time on the critical path");
 	cpa_table_column(&table, "on path", false);
 	cpa_table_column(&table, "weight", false);
 	cpa_table_column(&table, "count", false);
 	cpa_table_column(&table, "type", true);
 	cpa_table_column(&table, "from", true);
 	cpa_table_column(&table, "to", true);
-	memcpy(sorted, profile->edge, profile->edges * sizeof(*sorted));
-	qsort(sorted, profile->edges, sizeof(*sorted), compare_edges);
-	for (size_t i = 0; i < profile->edges && i < top; i++) {
-		const struct cpa_edge_figures *edge = &sorted[i];
+	qsort(edges, number, sizeof(*edges), compare_edges);
+	for (size_t i = 0; i < number && i < top; i++) {
+		const struct cpa_edge_figures *edge = &edges[i];
 		struct cpa_figure on_path = cpa_format_seconds(edge->on_path_s);
 		struct cpa_figure weight = cpa_format_seconds(edge->weight_s);
 		struct cpa_figure count = cpa_format_count(edge->count);
@@ -307,8 +304,17 @@ static void put_pag(const struct cpa_page *page, const struct cpa_profile *profi
 		free(to);
 	}
 	cpa_table_end(&table, page);
+}
+
+static void put_pag(const struct cpa_page *page, const struct cpa_profile *profile, size_t top)
+{
+	struct cpa_edge_figures *edges = xcalloc(profile->edges + 1, sizeof(*edges));
+
+	cpa_page_heading(page, "Activity graph, edges by time on the critical path");
+	memcpy(edges, profile->edge, profile->edges * sizeof(*edges));
+	cpa_text_edges(page, profile, edges, profile->edges, top);
 	cpa_page_foot(page, profile->edges, top, NULL);
-	free(sorted);
+	free(edges);
 }
 
 static void put_guidance(const struct cpa_page *page, const struct cpa_profile *profile)

@@ -24,4 +24,17 @@ const char *cpa_level_name(enum cpa_level level);
 void cpa_text_write(const struct cpa_profile *profile, const struct cpa_page *page,
 		    enum cpa_level level, size_t top);
 
+/*
+ * Sort the @number of the profile's @edges by their time on the critical path, and write the table
+ * of the first @top of them.
+ */
+void cpa_text_edges(const struct cpa_page *page, const struct cpa_profile *profile,
+		    struct cpa_edge_figures *edges, size_t number, size_t top);
+
+/*
+ * "mutex q.lock"; classes known by a site are called "mutex from init" anyway. The caller frees
+ * it.
+ */
+char *cpa_text_class(const struct cpa_object_figures *object);
+
 #endif

@@ -92,10 +92,13 @@ static void add_figures(struct cpa_build *build, const struct reading *reading)
 {
 	const struct cpa_thread *thread = &reading->row;
 	struct cpa_profile *profile = build->profile;
-	const struct cpa_place *start = cpa_names_component(&build->names, thread->component);
+	const struct cpa_place *start = cpa_names_component(build->names, thread->component);
 	struct cpa_thread_figures *figures = &profile->thread[profile->threads++];
 
 	*figures = (struct cpa_thread_figures){
+		.id = thread->key,
+		.state = thread->state,
+		.node = thread->node,
 		.tid = thread->tid,
 		.earlier = thread->earlier,
 		.name = cpa_printable(thread->name, sizeof(thread->name)),
@@ -113,7 +116,7 @@ static void add_figures(struct cpa_build *build, const struct reading *reading)
 
 static void keep_row(struct cpa_build *build, uint32_t row, const struct cpa_thread *thread)
 {
-	const struct cpa_component *class = cpa_names_row(&build->names, thread->component);
+	const struct cpa_component *class = cpa_names_row(build->names, thread->component);
 
 	build->thread[row - 1] = (struct cpa_build_thread){
 		.id = thread->key,

@@ -58,6 +58,15 @@ BATCH = {
 NOT_COMPARED = {"sysbench", "gm"}
 
 
+def make_text(path, least):
+    seed = hashlib.sha256(b"cpa").digest()
+    size = 0
+    with open(path, "wb") as text:
+        while size < least:
+            seed = hashlib.sha256(seed).digest()
+            size += text.write((seed.hex() + "\n").encode() * (1 + seed[0] % 3))
+
+
 def memcached_load(port):
     def client(name):
         with socket.create_connection(("127.0.0.1", port)) as s, s.makefile("rb") as lines:
@@ -161,12 +170,7 @@ def main():
     counts = {"ok": 0, "not ok": 0, "skip": 0}
     number = 0
     folder = tempfile.mkdtemp(prefix="cpa-programs.")
-    with open(f"{folder}/in.txt", "wb") as text:
-        seed = hashlib.sha256(b"cpa").digest()
-        size = 0
-        while size < TEXT_BYTES:
-            seed = hashlib.sha256(seed).digest()
-            size += text.write((seed.hex() + "\n").encode() * (1 + seed[0] % 3))
+    make_text(f"{folder}/in.txt", TEXT_BYTES)
     for name in options.names or [*BATCH, *SERVERS]:
         number += 1
         if not shutil.which(name):

@@ -23,6 +23,7 @@
 static const char usage_text[] =
 	"usage: cpa run [-q] [-f] [-o FILE] [--] PROGRAM [ARGUMENT...]\n"
 	"       cpa report [OPTION...] [DUMP]\n"
+	"       cpa top [PID|DUMP]\n"
 	"\n"
 	"  run                 run PROGRAM and write its profile; the exit status is PROGRAM's\n"
 	"    -o, --output FILE   write it to FILE; in it, %e is the executable, %p the process,\n"
@@ -30,6 +31,7 @@ static const char usage_text[] =
 	"    -f, --force         replace FILE if it exists\n"
 	"    -q, --quiet         do not name the next command\n"
 	"  report              show a profile: cpa-report, see cpa-report --help\n"
+	"  top                 watch a program that cpa run started, each second; ? shows the keys\n"
 	"\n"
 	"  -h, --help          this text\n"
 	"  -V, --version       the version\n"
@@ -266,13 +268,14 @@ static int run(const char *argv0, int argc, char **argv)
 	cpa_child_end_alike(status);
 }
 
-static int report(char **argv)
+/* Become the tool @name, which is beside us. */
+static int become(const char *name, char **argv)
 {
 	static const char *const folders[] = { ".", "../bin", NULL };
 	char path[PATH_MAX];
 
-	if (!find_beside(folders, "cpa-report", path)) {
-		cpa_complain("cpa-report: not found beside cpa (run make)");
+	if (!find_beside(folders, name, path)) {
+		cpa_complain("%s: not found beside cpa (run make)", name);
 		return CPA_EXIT_NOT_FOUND;
 	}
 	argv[0] = path;
@@ -292,8 +295,10 @@ int main(int argc, char **argv)
 	if (strcmp(command, "run") == 0)
 		return run(argv[0], argc - 1, argv + 1);
 	if (strcmp(command, "report") == 0)
-		return report(argv + 1);
-	if (strcmp(command, "top") == 0 || strcmp(command, "ctl") == 0) {
+		return become("cpa-report", argv + 1);
+	if (strcmp(command, "top") == 0)
+		return become("cpa-top", argv + 1);
+	if (strcmp(command, "ctl") == 0) {
 		cpa_complain("%s: not available in version " CPA_VERSION
 			     " (profile the whole run with cpa run)",
 			     command);
@@ -307,6 +312,6 @@ int main(int argc, char **argv)
 		puts("cpa " CPA_VERSION);
 		return 0;
 	}
-	cpa_complain("%s: no such command (one of run, report; see cpa --help)", command);
+	cpa_complain("%s: no such command (one of run, report, top; see cpa --help)", command);
 	return CPA_EXIT_USAGE;
 }

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analysis/top_process.h - what the kernel tells of a process that is being profiled
+ *
+ * Files of /proc only: nothing here stops the process, signals it or attaches to it.
+ */
+#ifndef CPA_ANALYSIS_TOP_PROCESS_H
+#define CPA_ANALYSIS_TOP_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/top.h"
+
+/*
+ * The session file that process @pid maps, for the caller to free; or NULL with *@error the
+ * message, which the caller frees.
+ */
+char *cpa_process_session(uint32_t pid, char **error);
+
+/* A process, and no other one that gets its number later; -1: there is none. */
+struct cpa_process {
+	int folder; /* in /proc */
+};
+
+/* Process @pid if it exists and maps @file. Close it in any case. */
+struct cpa_process cpa_process_open(uint32_t pid, const char *file);
+void cpa_process_close(const struct cpa_process *process);
+
+/* Whether it has a thread that still runs. */
+bool cpa_process_alive(const struct cpa_process *process);
+
+/* Fill in state and CPU time of the task whose tid is given. False: it is no more. */
+bool cpa_process_task(const struct cpa_process *process, struct cpa_top_task *task);
+
+#endif

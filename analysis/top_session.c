@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/top_session.c - the session that cpa top watches: found, and read as a moment */
+#include "analysis/top_session.h"
+
+#include <libiberty/libiberty.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "analysis/format.h"
+#include "analysis/newest.h"
+
+#define PID_DIGITS 9 /* a number of more is none of a process */
+
+double cpa_top_clock(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* The file that @argument means, for the caller to free; NULL with a message in *@error. */
+static char *find_file(const char *argument, uint32_t *pid, char **error)
+{
+	char *file;
+
+	if (!argument) {
+		file = cpa_newest_dump();
+		if (!file)
+			*error = xstrdup("no *.dump in this folder (name a process or a dump, or "
+					 "make one with cpa run -- PROGRAM)");
+		return file;
+	}
+	if (!*argument || argument[strspn(argument, "0123456789")] || strlen(argument) > PID_DIGITS)
+		return xstrdup(argument);
+	*pid = (uint32_t)strtoul(argument, NULL, 10);
+	return cpa_process_session(*pid, error);
+}
+
+int cpa_top_open(struct cpa_top_session *session, const char *argument, char **error)
+{
+	char host[sizeof(session->dump.header.host)] = "";
+	uint32_t pid = 0;
+	char *file = find_file(argument, &pid, error);
+
+	*session = (struct cpa_top_session){ .process.folder = -1 };
+	if (!file)
+		return -1;
+	if (cpa_dump_open(&session->dump, file, error) < 0) {
+		free(file);
+		return -1;
+	}
+	/* In a container the process has another number than for us. */
+	if (!pid)
+		pid = session->dump.header.pid;
+	gethostname(host, sizeof(host) - 1);
+	session->process = cpa_process_open(pid, file);
+	session->elsewhere = session->process.folder < 0 &&
+			     strncmp(host, session->dump.header.host, sizeof(host)) != 0;
+	free(file);
+	return 0;
+}
+
+void cpa_top_close(struct cpa_top_session *session)
+{
+	cpa_names_fini(&session->names);
+	cpa_process_close(&session->process);
+	cpa_dump_close(&session->dump);
+}
+
+static enum cpa_top_state find_state(const struct cpa_top_session *session, bool alive)
+{
+	switch (session->dump.header.state) {
+	case CPA_COMPLETE:
+		return CPA_TOP_FINISHED;
+	case CPA_EXECED:
+		return CPA_TOP_EXECED;
+	default:
+		return alive		  ? CPA_TOP_RUNNING :
+		       session->elsewhere ? CPA_TOP_UNKNOWN :
+					    CPA_TOP_KILLED;
+	}
+}
+
+static int compare_tids(const void *a, const void *b)
+{
+	const struct cpa_top_task *x = a, *y = b;
+
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+static void ask_kernel(const struct cpa_top_session *session, struct cpa_top_moment *moment)
+{
+	const struct cpa_profile *profile = moment->profile;
+
+	moment->task = xcalloc(profile->threads + 1, sizeof(*moment->task));
+	for (size_t i = 0; i < profile->threads; i++) {
+		struct cpa_top_task *task = &moment->task[moment->tasks];
+
+		task->tid = profile->thread[i].tid;
+		if (profile->thread[i].state != CPA_THREAD_EXITED &&
+		    profile->thread[i].state != CPA_THREAD_DONE &&
+		    cpa_process_task(&session->process, task))
+			moment->tasks++;
+	}
+	qsort(moment->task, moment->tasks, sizeof(*moment->task), compare_tids);
+}
+
+static struct cpa_top_moment make_moment(struct cpa_top_session *session, bool alive, bool edges)
+{
+	const struct cpa_header *header = &session->dump.header;
+	struct cpa_top_moment moment = { .pid = header->pid, .edges = edges };
+
+	cpa_names_again(&session->names, &session->dump);
+	moment.profile = cpa_profile_build_named(&session->dump, &session->names, edges);
+	moment.state = find_state(session, alive);
+	moment.at_s = cpa_top_clock();
+	moment.run_s = moment.profile->program.wall_s;
+	if (moment.state == CPA_TOP_RUNNING) {
+		double run_s = moment.at_s - (double)header->start_ns * 1e-9;
+
+		moment.run_s = run_s > moment.run_s ? run_s : moment.run_s;
+		ask_kernel(session, &moment);
+	}
+	return moment;
+}
+
+int cpa_top_read(struct cpa_top_session *session, struct cpa_top *top)
+{
+	/* Before the file is read: what a process did up to its end is then in it. */
+	bool alive = cpa_process_alive(&session->process);
+	char *error = NULL;
+
+	if (cpa_dump_again(&session->dump, &error) == 0) {
+		/* Edges may be very many: read them when they are looked at, or for good. */
+		bool edges = !session->dump.live || !alive || top->detail.slot;
+		struct cpa_top_moment moment = make_moment(session, alive, edges);
+
+		if (cpa_dump_whole(&session->dump)) {
+			cpa_top_advance(top, moment);
+			return 0;
+		}
+		cpa_profile_free(moment.profile);
+		free(moment.task);
+		error = cpa_format_text("%s: cut while it was read", session->dump.file);
+	}
+	free(top->message);
+	top->message = error;
+	top->now.state = CPA_TOP_LOST;
+	return -1;
+}

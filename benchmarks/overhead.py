@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: MIT
+"""Tables of benchmarks/run: CPU time of real programs, with cpa and with other tools."""
+import os
+import shutil
+import socket
+import sys
+import time
+
+import measure
+import operations
+import programs
+from measure import Fails, interleaved, median, ratios, run, run_hashed, spread, table
+
+TEXT_BYTES = 16_000_000
+PORT = 24000 + os.getpid() % 2000
+NODE = """
+const c = require('crypto'); let n = 0, left = 20000;
+function next() {
+    if (left-- > 0)
+        c.pbkdf2('p', 's' + left, 1, 64, 'sha512', (e, key) => { n += key[0]; next(); });
+}
+for (let i = 0; i < 8; i++) next();
+process.on('exit', () => console.log(n));
+"""
+ROCKSDB = ("db_bench --db=DIR/db --num=100000 --compression_type=none --disable_wal=1 "
+           "--max_background_jobs=1 ")
+
+# name: command, what is compared (standard output, a file, or nothing: figures are times), target
+PROGRAMS = {
+    "pigz": ("pigz -p4 -c DIR/in.txt", "-", "1.02"),
+    "zstd": ("zstd -q -T4 -6 -B1MiB -c DIR/in.txt", "-", "1.02"),
+    "xz": ("xz -T4 -0 -c --block-size=1MiB DIR/in.txt", "-", "1.02"),
+    "sort": ("sort --parallel=4 -S 400M DIR/in.txt", "-", "1.02"),
+    "ffmpeg": ("ffmpeg -v error -threads 4 -i DIR/clip.h264 -f md5 -", "-", "1.02"),
+    "SvtAv1EncApp": ("SvtAv1EncApp -i DIR/clip.y4m --preset 12 --lp 4 -n 60 -b DIR/out.ivf",
+                     "out.ivf", "1.02"),
+    "x264": ("x264 --quiet --threads 4 --preset veryfast -o DIR/out.h264 DIR/clip.y4m",
+             "out.h264", "1.06"),
+    "x265": ("x265 --preset ultrafast --pools 2 --log-level none -o DIR/out.hevc DIR/clip.y4m",
+             "out.hevc", "1.06"),
+    "db_bench": (ROCKSDB + "--use_existing_db=1 --benchmarks=readrandom --reads=50000 "
+                 "--threads=4 --cache_numshardbits=0", None, "1.06"),
+    "python3": (["/usr/bin/python3", "-c", programs.PYTHON], "-", "1.06"),
+    "memcached": ("memcached -u nobody -t 4 -l 127.0.0.1 -p PORT", None, "1.06"),
+    "memcached batch": ("memcached -u nobody -t 4 -l 127.0.0.1 -p PORT", None, ""),
+    "node": (["node", "-e", NODE], "-", "1.06"),
+    "sysbench": ("sysbench mutex --threads=4 --mutex-num=16 --mutex-locks=2000000 "
+                 "--mutex-loops=0 run", None, "1.8"),
+    "gm": ("gm convert -size 1500x1500 plasma:fractal rgb:-", None, "1.25"),
+}
+QUICK = ["pigz", "sort", "x264", "python3", "memcached", "node", "sysbench", "gm"]
+LOADS = {"memcached": 120, "memcached batch": 500}  # rounds, see memcached_load.c
+PEER_PROGRAMS = ["x264", "pigz", "sysbench", "gm"]
+
+
+def prepare(folder, names):
+    """Inputs that the programs `names` read."""
+    programs.make_text(f"{folder}/in.txt", TEXT_BYTES)
+    if shutil.which("ffmpeg"):
+        run(f"ffmpeg -v error -f lavfi -i testsrc2=size=640x360:rate=30:duration=4 "
+            f"{folder}/clip.y4m".split())
+        run(f"ffmpeg -v error -stream_loop 2 -i {folder}/clip.y4m -c:v libx264 -preset veryfast "
+            f"{folder}/clip.h264".split())
+    if "db_bench" in names and shutil.which("db_bench"):
+        run((ROCKSDB + "--benchmarks=fillrandom").replace("DIR", folder).split())
+
+
+def words_of(name, folder):
+    command = PROGRAMS[name][0]
+    if isinstance(command, list):
+        return command
+    return command.replace("DIR", folder).replace("PORT", str(PORT)).split()
+
+
+def serve(name, environment, cpa):
+    """The server under load; its second word says of which kind."""
+    begun = time.monotonic()
+    server = measure.start(words_of(name, cpa.folder), environment, cpa.folder)
+    for _ in range(200):
+        try:
+            socket.create_connection(("127.0.0.1", PORT)).close()
+            break
+        except OSError:
+            time.sleep(0.02)
+    loaded = run([cpa.program("memcached_load"), str(PORT), str(LOADS[name]), *name.split()[1:]])
+    done = measure.stop(server, begun)
+    if loaded.status:
+        raise Fails(f"the load generator failed ({loaded.status})")
+    return done
+
+
+def once(cpa, name, before=(), environment=None):
+    """One run, behind the command `before`. `output` is what must not change."""
+    words, compared = [*before, *words_of(name, cpa.folder)], PROGRAMS[name][1]
+    if name in LOADS:
+        return serve(name, environment, cpa)
+    done = run_hashed(words, environment, cpa.folder)
+    if compared is None:
+        done.output = b""
+    elif compared != "-":
+        with open(f"{cpa.folder}/{compared}", "rb") as file:
+            done.output = file.read()
+    if done.status:
+        raise Fails(f"exit status {done.status}")
+    return done
+
+
+def require_same(results):
+    if len({(done.status, done.output) for runs in results.values() for done in runs}) > 1:
+        raise Fails("status or output differs")
+
+
+def event_costs(cpa, rounds):
+    """ns of a timed event, of an untimed pair, of asking the kernel: added by cpa in this run."""
+    words = [cpa.program("operations"), "private", "3000000"]
+
+    def each(**settings):
+        return operations.number(run(words, cpa.environment(**settings)))
+    found = interleaved({
+        "native": lambda: operations.number(run(words)),
+        "untimed": each,
+        "timed": lambda: each(CPA_SAMPLE_HZ="0"),
+        "asked": lambda: each(CPA_SAMPLE_HZ="0", GLIBC_TUNABLES="glibc.pthread.rseq=0")}, rounds)
+    at = {name: median(values) for name, values in found.items()}
+    timed = (at["timed"] - at["native"]) / 2
+    return {"untimed": max(at["untimed"] - at["native"], 0), "events": timed,
+            "slow": max((at["asked"] - at["timed"]) / 2, 0)}
+
+
+def start_cost(cpa, rounds):
+    """CPU seconds that cpa adds to a program that does nothing."""
+    found = interleaved({"native": lambda: run(["/bin/true"]).cpu,
+                         "cpa": lambda: run(["/bin/true"], cpa.environment()).cpu}, rounds)
+    return median(found["cpa"]) - median(found["native"])
+
+
+def program_row(cpa, name, rounds, costs, start):
+    found = interleaved({"native": lambda: once(cpa, name),
+                         "cpa": lambda: once(cpa, name, (), cpa.environment())}, rounds)
+    require_same(found)
+    figures = cpa.figures()
+    native = [done.cpu for done in found["native"]]
+    ratio = ratios([done.cpu for done in found["cpa"]], native)
+    cpu, wall = median(native), median([done.wall for done in found["native"]])
+    events = figures["events"] + 2 * figures["untimed"]
+    product = (start + sum(ns * figures[what] for what, ns in costs.items()) / 1e9) / cpu
+    return [name, f"{cpu:.2f}", f"{events / wall:,.0f}", f"{figures['untimed'] * 2 / events:.0%}",
+            f"{figures['slow'] / wall:,.0f}", f"{1 + product:.3f}", f"{median(ratio):.3f}",
+            f"{spread(ratio) * median(ratio):.3f}", PROGRAMS[name][2] or "-",
+            f"{spread(native):.0%}"]
+
+
+def overhead(cpa, quick):
+    names, rounds = (QUICK, 3) if quick else (list(PROGRAMS), 20)
+    prepare(cpa.folder, names)
+    costs, start = event_costs(cpa, 3 if quick else 9), start_cost(cpa, 20)
+    rows = []
+    for name in names:
+        print(f"  {name}", file=sys.stderr)
+        if not shutil.which(name.split()[0]):
+            rows.append([name, "not installed", *["-"] * 8])
+            continue
+        try:
+            rows.append(program_row(cpa, name, rounds, costs, start))
+        except Fails as error:
+            rows.append([name, f"fails: {error}", *["-"] * 8])
+    head = ["program", "native CPU s", "events/s", "of these untimed", "clock asked/s",
+            "ns x events", "CPU ratio", "quartiles apart", "target", "native spread"]
+    return (f"{rounds} interleaved pairs. \"ns x events\": what cpa adds by count: "
+            f"{costs['events']:.0f} ns a timed event, {costs['untimed']:.0f} ns an untimed "
+            f"lock+unlock pair, {costs['slow']:.0f} ns more when the kernel is asked for the time, "
+            f"{start * 1e3:.1f} ms a process; samples, what hand-offs cost beyond other events, "
+            "and threads' starts are left out.\n\n" + table(head, rows))
+
+
+class Lttng:
+    """A session that records the wrapper's events into buffers that are overwritten."""
+
+    def __init__(self, folder):
+        os.environ["LTTNG_HOME"] = folder
+        self.daemon = None
+        if run(["lttng", "list"]).status:
+            self.daemon = measure.start(["lttng-sessiond", "--no-kernel"])
+            time.sleep(1)
+        for command in ("create cpa-bench --snapshot", "enable-channel -u c --subbuf-size=256k "
+                        "--num-subbuf=4", "enable-event -u -c c lttng_ust_pthread:*", "start"):
+            if run(["lttng", *command.split()]).status:
+                self.close()
+                raise Fails(f"lttng {command.split()[0]} fails")
+
+    def close(self):
+        run(["lttng", "destroy", "cpa-bench"])
+        if self.daemon:
+            measure.stop(self.daemon)
+
+
+def peers(folder):
+    """name: (executable, command in front, environment)"""
+    return {
+        "EZTrace": ("eztrace", ["eztrace", "-t", "pthread", "-o", f"{folder}/eztrace"], {}),
+        "coz": ("coz", ["coz", "run", "-o", f"{folder}/coz", "---"], {}),
+        "LTTng": ("lttng", [], {"LD_PRELOAD": "liblttng-ust-pthread-wrapper.so"}),
+        "perf": ("perf", ["perf", "record", "-q", "-g", "-o", f"{folder}/perf"], {}),
+    }
+
+
+def peer_row(cpa, name, tools, rounds):
+    """CPU ratio of each tool. One that fails is left out of further rounds."""
+    variants = {"native": lambda: once(cpa, name),
+                "cpa": lambda: once(cpa, name, (), cpa.environment())}
+    cells = {}
+    for tool, (_, before, environment) in tools.items():
+        try:
+            once(cpa, name, before, environment)
+            variants[tool] = lambda b=before, e=environment: once(cpa, name, b, e)
+        except Fails as error:
+            cells[tool] = f"fails: {error}"
+    found = interleaved(variants, rounds)
+    native = [done.cpu for done in found["native"]]
+    for tool, runs in found.items():
+        cells[tool] = f"{median(ratios([done.cpu for done in runs], native)):.2f}"
+        if {done.output for done in runs} != {done.output for done in found["native"]}:
+            cells[tool] += " (other output)"
+    return [name, f"{median(native):.2f}", cells["cpa"], *(cells[tool] for tool in tools)]
+
+
+def with_peers(cpa, quick):
+    tools = {}
+    missing = []
+    for tool, (executable, before, environment) in peers(cpa.folder).items():
+        if shutil.which(executable):
+            tools[tool] = (executable, before, environment)
+        else:
+            missing.append(f"{tool}: not installed.")
+    lttng = None
+    if "LTTng" in tools:
+        try:
+            lttng = Lttng(cpa.folder)
+        except Fails as error:
+            del tools["LTTng"]
+            missing.append(f"LTTng: {error}.")
+    names = [name for name in PEER_PROGRAMS if shutil.which(name)]
+    if not os.path.exists(f"{cpa.folder}/in.txt"):
+        prepare(cpa.folder, names)
+    rounds = 2 if quick else 3
+    try:
+        rows = []
+        for name in names[:2] if quick else names:
+            print(f"  {name}", file=sys.stderr)
+            rows.append(peer_row(cpa, name, tools, rounds))
+    finally:
+        if lttng:
+            lttng.close()
+    return (f"CPU time as a ratio to native, medians of {rounds} interleaved rounds; tools' own "
+            "processes that the program's parent does not wait for are not in it.\n" +
+            "".join(f"{line}\n" for line in missing) + "\n" +
+            table(["program", "native CPU s", "cpa", *tools], rows))

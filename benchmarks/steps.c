@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * benchmarks/steps.c - instructions of synchronization operations, one by one
+ *
+ *	steps                      list the operations
+ *	steps NAME [ROUNDS]        print, as a line of JSON, what rounds of one took
+ *
+ * The processor's single-step flag stops the thread after every instruction; a signal handler looks
+ * where it stands. What it counts does not depend on what else the machine does. Callgrind cannot
+ * do it: without rseq, which valgrind does not have, cpa asks the kernel for the time at each event
+ * and never gets to its fast path.
+ *
+ * Stepping must not be seen. A signal looks like a switch to cpa's clock, so the handler puts the
+ * word that tells back to what it was; it also does what rdtsc would, with a counter that goes on
+ * by one an instruction. Samples: set CPA_SAMPLE_HZ to 20 or 0. Without any, cpa times each use of
+ * a lock; the usual ones would come in every round, which takes a millisecond in such steps.
+ */
+#include <dlfcn.h>
+#include <link.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/rseq.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+
+#include "preload/cpa.h"
+
+#define TRAP_FLAG  0x100
+#define WARM	   300	     /* uses until a lock is left untimed, and more */
+#define WARM_NS	   120000000 /* CPU time until the first samples at 20 a second */
+#define MOST_CALLS 16
+
+struct range {
+	uint64_t start, end;
+};
+
+/* Of libcpa.so, empty if it is not there; of this program. */
+static struct range library, program;
+
+static struct {
+	unsigned long all, library;
+	bool was_library;
+	int calls;
+	uint64_t call[MOST_CALLS]; /* functions elsewhere that libcpa.so called */
+} count;
+
+static __thread bool stepping;
+static volatile uint64_t *detector;
+static uint64_t armed, clock_now;
+
+static bool inside(const struct range *r, uint64_t address)
+{
+	return address >= r->start && address < r->end;
+}
+
+static void note_call(uint64_t address)
+{
+	for (int i = 0; i < count.calls; i++)
+		if (count.call[i] == address)
+			return;
+	if (count.calls < MOST_CALLS)
+		count.call[count.calls++] = address;
+}
+
+/* After an instruction; the next one is at the address in @context. */
+static void stepped(int signal, siginfo_t *info, void *context)
+{
+	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
+	uint64_t next = (uint64_t)regs[REG_RIP];
+	bool in_library = inside(&library, next);
+
+	(void)signal;
+	(void)info;
+	if (!stepping) { /* a thread that was created by one that is stepped */
+		regs[REG_EFL] &= ~TRAP_FLAG;
+		return;
+	}
+	count.all++;
+	count.library += in_library;
+	if (count.was_library && !in_library && !inside(&program, next))
+		note_call(next);
+	count.was_library = in_library;
+	clock_now++;
+	if (in_library && !memcmp((void *)next, "\x0f\x31", 2)) { /* rdtsc */
+		regs[REG_RAX] = (greg_t)(clock_now & UINT32_MAX);
+		regs[REG_RDX] = (greg_t)(clock_now >> 32);
+		regs[REG_RIP] += 2;
+	}
+	if (armed)
+		*detector = armed;
+}
+
+/* 128: what the compiler may keep below the stack pointer. */
+#define SET_FLAGS(change)                                                                    \
+	__asm__ volatile("subq $128, %%rsp\n\tpushfq\n\t" change "popfq\n\taddq $128, %%rsp" \
+			 :                                                                   \
+			 :                                                                   \
+			 : "memory", "cc")
+
+static void step_begin(void)
+{
+	memset(&count, 0, sizeof(count));
+	armed = __rseq_size ? *detector : 0;
+	clock_now = __builtin_ia32_rdtsc();
+	stepping = true;
+	SET_FLAGS("orl $0x100, (%%rsp)\n\t");
+}
+
+static void step_end(void)
+{
+	SET_FLAGS("andl $~0x100, (%%rsp)\n\t");
+	stepping = false;
+}
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static pthread_spinlock_t spin;
+static sem_t sem;
+static char queue;
+
+static void nothing(void)
+{
+	__asm__ volatile("" : : : "memory");
+}
+
+static void lock_pair(void)
+{
+	pthread_mutex_lock(&mutex);
+	pthread_mutex_unlock(&mutex);
+}
+
+static void try_pair(void)
+{
+	if (!pthread_mutex_trylock(&mutex))
+		pthread_mutex_unlock(&mutex);
+}
+
+static void spin_pair(void)
+{
+	pthread_spin_lock(&spin);
+	pthread_spin_unlock(&spin);
+}
+
+static void read_pair(void)
+{
+	pthread_rwlock_rdlock(&rwlock);
+	pthread_rwlock_unlock(&rwlock);
+}
+
+static void write_pair(void)
+{
+	pthread_rwlock_wrlock(&rwlock);
+	pthread_rwlock_unlock(&rwlock);
+}
+
+static void post_wait(void)
+{
+	sem_post(&sem);
+	sem_wait(&sem);
+}
+
+static void signal_nobody(void)
+{
+	pthread_cond_signal(&cond);
+}
+
+static void enqueue_dequeue(void)
+{
+	CPA_ENQUEUE(&queue, 1);
+	CPA_DEQUEUE(&queue, 1);
+}
+
+static void annotation(void)
+{
+	CPA_HAPPENS_BEFORE(&queue);
+}
+
+static const struct operation {
+	const char *name;
+	void (*once)(void);
+	enum { NEVER, FIRST, EACH } other; /* whether another thread does it, too, and when */
+} operations[] = {
+	{ "nothing", nothing, NEVER },
+	{ "private", lock_pair, NEVER },
+	{ "again", lock_pair, FIRST },
+	{ "hand-off", lock_pair, EACH },
+	{ "try", try_pair, NEVER },
+	{ "spin", spin_pair, NEVER },
+	{ "spin-hand-off", spin_pair, EACH },
+	{ "read", read_pair, NEVER },
+	{ "write", write_pair, NEVER },
+	{ "post-wait", post_wait, NEVER },
+	{ "signal", signal_nobody, NEVER },
+	{ "annotation", annotation, NEVER },
+	{ "enqueue-dequeue", enqueue_dequeue, NEVER },
+};
+
+static const struct operation *chosen;
+static unsigned asked, answered; /* atomic: rounds the other thread is to do, and has done */
+
+/* Not by syscall(): cpa would see it, and make edges of its own. */
+static void futex(unsigned *word, int operation, unsigned value)
+{
+	register uint64_t timeout __asm__("r10") = 0;
+	uint64_t ret;
+
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "a"(SYS_futex), "D"(word), "S"(operation), "d"(value), "r"(timeout)
+			 : "rcx", "r11", "memory");
+}
+
+static void set(unsigned *word, unsigned value)
+{
+	__atomic_store_n(word, value, __ATOMIC_RELEASE);
+	futex(word, FUTEX_WAKE_PRIVATE, 1);
+}
+
+static void await(unsigned *word, unsigned value)
+{
+	unsigned seen;
+
+	while ((seen = __atomic_load_n(word, __ATOMIC_ACQUIRE)) != value)
+		futex(word, FUTEX_WAIT_PRIVATE, seen);
+}
+
+static void *other_thread(void *argument)
+{
+	(void)argument;
+	for (unsigned n = 1;; n++) {
+		await(&asked, n);
+		chosen->once();
+		set(&answered, n);
+	}
+	return NULL;
+}
+
+static void ask_other(void)
+{
+	unsigned n = asked + 1;
+
+	set(&asked, n);
+	await(&answered, n);
+}
+
+/* As long as it takes until a lock's uses go untimed. */
+static void warm_up(void)
+{
+	struct timespec t = { 0 };
+
+	if (chosen->other != NEVER)
+		ask_other();
+	for (int i = 0; i < WARM || (chosen->other != EACH && !t.tv_sec && t.tv_nsec < WARM_NS);
+	     i++) {
+		chosen->once();
+		if (chosen->other == EACH)
+			ask_other();
+		else
+			clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	}
+}
+
+static int find_module(struct dl_phdr_info *info, size_t size, void *none)
+{
+	const char *name = strrchr(info->dlpi_name, '/');
+	struct range *r = name && !strcmp(name, "/libcpa.so") ? &library : NULL;
+
+	(void)size;
+	(void)none;
+	if (!*info->dlpi_name && !program.start)
+		r = &program;
+	for (int i = 0; r && i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+
+		if (p->p_type == PT_LOAD && p->p_flags & PF_X) {
+			r->start = info->dlpi_addr + p->p_vaddr;
+			r->end = r->start + p->p_memsz;
+		}
+	}
+	return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const unsigned long *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static void print_call(uint64_t address, const char *before)
+{
+	static const char *const resolved[] = { "memcpy", "memmove", "memset", "memcmp" };
+	const char *module;
+	Dl_info info;
+
+	for (size_t i = 0; i < sizeof(resolved) / sizeof(*resolved); i++) {
+		if (dlsym(RTLD_DEFAULT, resolved[i]) == (void *)address) {
+			printf("%s\"%s\"", before, resolved[i]);
+			return;
+		}
+	}
+	if (!dladdr((void *)address, &info)) {
+		printf("%s\"?\"", before);
+	} else if (info.dli_sname && (uint64_t)info.dli_saddr == address) {
+		printf("%s\"%s\"", before, info.dli_sname);
+	} else {
+		module = strrchr(info.dli_fname, '/');
+		printf("%s\"%s+%#lx\"", before, module ? module + 1 : info.dli_fname,
+		       address - (uint64_t)info.dli_fbase);
+	}
+}
+
+/* The thread may have been switched out: let cpa ask the kernel for the time before it counts. */
+static void settle(void)
+{
+	static pthread_mutex_t scratch = PTHREAD_MUTEX_INITIALIZER;
+
+	pthread_mutex_lock(&scratch);
+	pthread_mutex_unlock(&scratch);
+	if (chosen->other != EACH)
+		chosen->once();
+}
+
+/* The calls are those of the round that took the fewest instructions. */
+static void measure(unsigned long rounds)
+{
+	unsigned long *all = calloc(rounds, sizeof(*all));
+	unsigned long *own = calloc(rounds, sizeof(*own)), least = -1ul;
+	uint64_t call[MOST_CALLS];
+	int calls = 0;
+
+	if (!all || !own)
+		abort();
+	for (unsigned long i = 0; i < rounds; i++) {
+		if (chosen->other == EACH)
+			ask_other();
+		settle();
+		step_begin();
+		chosen->once();
+		step_end();
+		all[i] = count.all;
+		own[i] = count.library;
+		if (count.all < least) {
+			least = count.all;
+			calls = count.calls;
+			memcpy(call, count.call, sizeof(call));
+		}
+	}
+	qsort(all, rounds, sizeof(*all), compare);
+	qsort(own, rounds, sizeof(*own), compare);
+	printf("{\"least\": %lu, \"median\": %lu, \"library_least\": %lu, \"library_median\": %lu, "
+	       "\"calls\": [",
+	       all[0], all[rounds / 2], own[0], own[rounds / 2]);
+	for (int i = 0; i < calls; i++)
+		print_call(call[i], i ? ", " : "");
+	printf("]}\n");
+	free(all);
+	free(own);
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction action = { .sa_sigaction = stepped, .sa_flags = SA_SIGINFO | SA_RESTART };
+	unsigned long rounds = argc > 2 ? strtoul(argv[2], NULL, 10) : 40;
+	pthread_t other;
+
+	for (size_t i = 0; i < sizeof(operations) / sizeof(*operations); i++) {
+		if (argc < 2)
+			puts(operations[i].name);
+		else if (!strcmp(argv[1], operations[i].name))
+			chosen = &operations[i];
+	}
+	if (!chosen || !rounds)
+		return argc < 2 ? 0 : 2;
+	detector = (uint64_t *)((char *)__builtin_thread_pointer() + __rseq_offset +
+				offsetof(struct rseq, rseq_cs));
+	dl_iterate_phdr(find_module, NULL);
+	sigfillset(&action.sa_mask);
+	sigaction(SIGTRAP, &action, NULL);
+	pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE);
+	sem_init(&sem, 0, 0);
+	pthread_create(&other, NULL, other_thread, NULL);
+	warm_up();
+	measure(rounds);
+	return 0;
+}

@@ -1,0 +1,443 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""tests/e2e/top.py - cpa top on a terminal: of programs that run, have ended, were killed
+
+A pseudo terminal of a kind of our own, which can move the cursor and clear the screen and no more,
+so that its screen is easily known. Prints TAP.
+"""
+
+import codecs
+import fcntl
+import os
+import pathlib
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+
+# Not a limit on speed: what takes this long hangs.
+TIMEOUT_S = 120
+BUILD = pathlib.Path(os.environ["CPA_BUILD"]).resolve()
+SERVER = BUILD / "tests/programs/server"
+ENTER, ESCAPE, INTERRUPT = "\r", "\033", "\003"
+LEAVE = "\033[?1049l"
+
+# Of the header in shadow/layout.h.
+HEADER_PID, HEADER_STARTED, HEADER_HOST = 52, 128, 720
+
+TERMINAL = r"""cpa-test|a screen of few abilities,
+	am, cols#80, lines#24,
+	clear=\E[H\E[J, cr=\r, cup=\E[%i%p1%d;%p2%dH, ind=\n, rev=\E[7m, sgr0=\E[m,
+	rmcup=\E[?1049l, smcup=\E[?1049h,
+"""
+
+results = {"ok": 0, "not ok": 0}
+
+
+def check(good, text, screen=None):
+    word = "ok" if good else "not ok"
+    results[word] += 1
+    print(f"{word} {sum(results.values())} - {text}", flush=True)
+    if not good and screen is not None:
+        print("\n".join(f"# |{line}" for line in screen.splitlines()), flush=True)
+    return good
+
+
+class Screen:
+    """What a terminal shows after what was written to it."""
+
+    CONTROL = re.compile(r"\033\[(\??[\d;]*)([A-Za-z])")
+
+    def __init__(self, lines, columns):
+        self.size(lines, columns)
+        self.left = ""
+        self.raw = ""
+
+    def size(self, lines, columns):
+        self.lines, self.columns = lines, columns
+        self.y = self.x = 0
+        self.cell = [[" "] * columns for _ in range(lines)]
+
+    def write(self, text):
+        self.raw += text
+        text = self.left + text
+        self.left = ""
+        at = 0
+        while at < len(text):
+            if text[at] == "\033":
+                control = self.CONTROL.match(text, at)
+                if not control:
+                    self.left = text[at:]
+                    return
+                self.control(*control.groups())
+                at = control.end()
+            else:
+                self.put(text[at])
+                at += 1
+
+    def control(self, numbers, letter):
+        if letter == "H":
+            place = [int(n) for n in numbers.split(";")] if numbers else [1, 1]
+            self.y, self.x = min(place[0], self.lines) - 1, min(place[1], self.columns) - 1
+        elif letter == "J":
+            self.cell = [[" "] * self.columns for _ in range(self.lines)]
+        elif letter not in "mhl":
+            raise ValueError(f"unexpected control {numbers}{letter}")
+
+    def put(self, character):
+        if character == "\r":
+            self.x = 0
+        elif character == "\n":
+            self.y = min(self.y + 1, self.lines - 1)
+        elif character == "\b":
+            self.x = max(self.x - 1, 0)
+        elif character >= " ":
+            if self.x == self.columns:
+                self.x, self.y = 0, min(self.y + 1, self.lines - 1)
+            self.cell[self.y][self.x] = character
+            self.x += 1
+
+    def text(self):
+        return "\n".join("".join(line).rstrip() for line in self.cell)
+
+
+class Terminal:
+    """A command on a terminal of its own."""
+
+    def __init__(self, folder, *command, lines=24, columns=80, kind="cpa-test"):
+        self.master, self.slave = pty.openpty()
+        self.screen = Screen(lines, columns)
+        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self.resize(lines, columns)
+        self.modes = termios.tcgetattr(self.slave)
+        environment = dict(os.environ, TERM=kind, LC_ALL="C.UTF-8")
+        environment.update(TERMINFO=str(folder / "terminfo") if kind == "cpa-test" else "")
+        if kind != "cpa-test":
+            del environment["TERMINFO"]
+        self.process = subprocess.Popen(
+            [str(part) for part in command],
+            stdin=self.slave,
+            stdout=self.slave,
+            stderr=self.slave,
+            env=environment,
+            cwd=folder,
+            preexec_fn=self.own_terminal,
+            start_new_session=True,
+        )
+
+    @staticmethod
+    def own_terminal():
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+    def resize(self, lines, columns):
+        self.screen.size(lines, columns)
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+
+    def read(self, seconds):
+        """Take in what comes within that time. False: nothing did."""
+        if not select.select([self.master], [], [], seconds)[0]:
+            return False
+        try:
+            self.screen.write(self.decoder.decode(os.read(self.master, 65536)))
+        except OSError:
+            return False
+        return True
+
+    def press(self, keys):
+        os.write(self.master, keys.encode())
+
+    def wait(self, pattern, text, absent=None):
+        """A check that a screen comes that matches @pattern and has no @absent."""
+        end = time.monotonic() + TIMEOUT_S
+        found = None
+        while time.monotonic() < end and self.process.poll() is None:
+            self.read(0.1)
+            shown = self.screen.text()
+            found = re.search(pattern, shown, re.M)
+            if found and not (absent and re.search(absent, shown, re.M)):
+                # All of the same screen.
+                while self.read(0.1):
+                    pass
+                break
+            found = None
+        check(found is not None, text, self.screen.text())
+        return found
+
+    def end(self, status, text):
+        """A check that the command ends with @status, and leaves the terminal as it was."""
+        end = time.monotonic() + TIMEOUT_S
+        while self.process.poll() is None and time.monotonic() < end:
+            self.read(0.1)
+        while self.read(0):
+            pass
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+            check(False, f"{text}: hangs")
+        check(self.process.returncode == status, f"{text}: ends with {status}", str(self.process))
+        check(termios.tcgetattr(self.slave) == self.modes, f"{text}: the terminal's modes are back")
+        check(LEAVE in self.screen.raw, f"{text}: the other screen was left")
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        os.close(self.slave)
+        os.close(self.master)
+
+
+class Server:
+    """The server under cpa run, until its input is closed."""
+
+    def __init__(self, folder, dump):
+        self.dump = folder / dump
+        self.cpa = subprocess.Popen(
+            [str(BUILD / "cpa"), "run", "-q", "-o", dump, "--", str(SERVER)],
+            cwd=folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        # Four threads, and the first marks.
+        while self.header()[1] < 5 and self.cpa.poll() is None:
+            time.sleep(0.05)
+        self.pid = self.header()[0]
+
+    def header(self):
+        """The process, and how many threads it had, from the start of the dump."""
+        try:
+            with open(self.dump, "rb") as file:
+                head = file.read(8192)
+        except FileNotFoundError:
+            head = b""
+        if len(head) < 8192:
+            return 0, 0
+        pid = struct.unpack_from("<I", head, HEADER_PID)[0]
+        return pid, struct.unpack_from("<Q", head, HEADER_STARTED)[0]
+
+    def finish(self):
+        out, err = self.cpa.communicate(timeout=TIMEOUT_S)
+        return out, err, self.cpa.returncode
+
+
+def test_live(folder):
+    server = Server(folder, "live.dump")
+    top = Terminal(folder, BUILD / "cpa", "top", server.pid)
+    if not top.wait(rf"^server, pid {server.pid}: running, .* 5 threads", "a process is found"):
+        top.close()
+        return
+    maps = pathlib.Path(f"/proc/{top.process.pid}/maps").read_text()
+    mapped = [line for line in maps.splitlines() if "live.dump" in line]
+    check(mapped and all(" r--s " in line for line in mapped), "its session is mapped to be read")
+    check("TracerPid:\t0" in pathlib.Path(f"/proc/{server.pid}/status").read_text(), "not traced")
+    top.wait(r"^critical path +\S+ m?s +\+\S+ \S+ in the last", "the last interval is shown")
+    top.wait(r"thread +clerk +server.c:\d+", "components")
+    top.press("l")
+    top.wait(r"mutex ledger", "locks")
+    top.press("u")
+    found = top.wait(r"^ +\d+ +(\S+) +(\S+) .* requests$", "queues")
+    # A clerk that puts a request into the queue each 20 ms and later.
+    check(found and 0 < float(found[1]) <= 50, "a queue's rate", top.screen.text())
+    top.press("t")
+    top.wait(r"waiting +guard +sleep night", "a thread that waits, and where")
+    top.wait(r"blocked +main", "a thread that is blocked elsewhere")
+    top.press("m")
+    top.wait(r"opened$", "marks")
+    top.press("1/ledg")
+    top.wait(r"^/ledg_", "a filter is typed")
+    top.press(ENTER)
+    top.wait(r"lock +ledger", "and selects", absent="clerk")
+    top.press(ENTER)
+    top.wait(r"^lock ledger\n.*server.c:\d+\nsaves ", "a component is looked into")
+    top.wait(r"^\d+ edges of the activity graph touch it\n.*\n.* activity ", "its edges come")
+    top.press(ESCAPE)
+    top.wait(r"\[1 components\]", "and back")
+    top.press(ESCAPE)
+    top.wait(r"clerk", "all components again")
+    test_freeze(top)
+    test_report(folder, server, top)
+    top.press("?")
+    top.wait(r"^space +freeze", "help")
+    top.resize(40, 120)
+    top.press("?")
+    top.wait(r"\[1 components\]", "another size of the screen")
+    top.wait(r"\A(.*\n){39}1-5 view", "the last line is used")
+    top.resize(24, 80)
+    top.press("q")
+    top.end(0, "q")
+    top.close()
+    server.cpa.stdin.close()
+    server.cpa.stdin = None
+    check(server.finish() == ("closed\n", "", 3), "the program's output and status are its own")
+
+
+def test_freeze(top):
+    top.press(" ")
+    top.wait(r"^FROZEN server", "freeze")
+    before = top.screen.text()
+    end = time.monotonic() + 2.5
+    while time.monotonic() < end:
+        top.read(0.1)
+    check(top.screen.text() == before, "what is frozen stays", top.screen.text())
+    top.press(" ")
+    top.wait(r"\Aserver, ", "goes on", absent=re.escape(before.splitlines()[1]))
+
+
+def test_report(folder, server, top):
+    top.press("w")
+    found = top.wait(r"^report in (cpa\.top\.\d+\.\S+\.txt)$", "a report is written")
+    text = (folder / found[1]).read_text() if found else ""
+    check(found and f".{server.pid}." in found[1], "named by its process")
+    check("What the run would gain" in text and "The profiler itself" in text, "as of cpa-report")
+    top.press("w")
+    top.wait(r"^(cannot write|report in) cpa\.top", "another does not replace it")
+
+
+def test_finished(folder):
+    top = Terminal(folder, BUILD / "cpa", "top", "live.dump")
+    top.wait(r"^server, pid \d+: finished, ", "a dump of a program that ended")
+    top.press("t")
+    top.wait(r"by CPU$", "threads by all of their CPU time")
+    top.wait(r"exited +teller", "threads that have ended")
+    top.press(INTERRUPT)
+    top.end(0, "Ctrl-C")
+    top.close()
+    # Without a name: the newest.
+    (folder / "old.dump").write_bytes(b"")
+    os.utime(folder / "old.dump", (1, 1))
+    top = Terminal(folder, BUILD / "cpa", "top")
+    top.wait(r": finished, ", "the newest dump")
+    os.kill(top.process.pid, signal.SIGTERM)
+    top.end(-signal.SIGTERM, "SIGTERM")
+    top.close()
+
+
+def test_killed(folder):
+    server = Server(folder, "killed.dump")
+    top = Terminal(folder, BUILD / "cpa", "top", "killed.dump")
+    top.wait(r": running, ", "a dump of a program that runs")
+    os.kill(server.pid, signal.SIGKILL)
+    top.wait(r": killed, ", "it is killed")
+    server.finish()
+    top.press("2")
+    top.wait(r"mutex ledger", "its locks are known")
+    os.kill(top.process.pid, signal.SIGSEGV)
+    top.end(-signal.SIGSEGV, "a crash")
+    top.close()
+    top = Terminal(folder, BUILD / "cpa", "top", "killed.dump", kind="xterm-256color")
+    while "killed" not in top.screen.raw and top.process.poll() is None:
+        try:
+            top.read(0.1)
+        except ValueError:
+            pass
+    top.press("q")
+    while top.process.poll() is None:
+        try:
+            top.read(0.1)
+        except ValueError:
+            pass
+    check(top.process.returncode == 0 and "killed" in top.screen.raw, "a terminal of another kind")
+    top.close()
+
+
+def test_end(folder):
+    server = Server(folder, "end.dump")
+    top = Terminal(folder, BUILD / "cpa", "top", server.pid)
+    top.wait(r": running, ", "a program that will end")
+    server.cpa.stdin.close()
+    server.cpa.stdin = None
+    top.wait(r": finished, ", "its end is seen")
+    check(server.finish() == ("closed\n", "", 3), "and was its own")
+    os.truncate(folder / "end.dump", 8192)
+    top.press("2")
+    top.wait(r"mutex ledger", "what was read stays, whatever becomes of the file")
+    # The other side of the terminal goes.
+    os.close(top.master)
+    try:
+        status = top.process.wait(TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        top.process.kill()
+        status = "hangs"
+    check(status == -signal.SIGHUP, f"without a terminal: ends with {status}")
+    os.close(top.slave)
+
+
+def test_cut(folder):
+    # As of another machine, so that it may still be written there.
+    dump = bytearray((folder / "killed.dump").read_bytes()[: 1 << 24])
+    dump[HEADER_PID : HEADER_PID + 4] = struct.pack("<I", 999999999)
+    dump[HEADER_HOST : HEADER_HOST + 10] = b"elsewhere\0"
+    (folder / "cut.dump").write_bytes(dump)
+    top = Terminal(folder, BUILD / "cpa", "top", "cut.dump")
+    top.wait(r"\Aserver, pid 999999999: did not finish, or runs elsewhere", "of another machine")
+    os.truncate(folder / "cut.dump", 8192)
+    top.wait(r"cut\.dump: cut while it was read$", "the file is cut: nothing crashes")
+    top.wait(r"\Aserver, .* its file was lost, .* 5 threads", "the last reading stays")
+    top.press("q")
+    top.end(0, "q")
+    top.close()
+
+
+def test_refusals(folder):
+    def run(*arguments):
+        done = subprocess.run(
+            [str(BUILD / "cpa"), "top", *arguments],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.returncode, done.stderr
+
+    (folder / "junk.dump").write_bytes(b"junk" * 4096)
+    cases = [
+        (["999999999"], 1, "no such process"),
+        ([str(os.getpid())], 1, "not profiled"),
+        (["nothing.dump"], 1, "cannot open"),
+        (["junk.dump"], 1, "a cpa session file expected"),
+        (["live.dump", "live.dump"], 2, "one process or dump expected"),
+        (["--nonsense"], 2, "option not known"),
+        (["live.dump"], 2, "needs a terminal"),
+    ]
+    for arguments, status, words in cases:
+        got, err = run(*arguments)
+        check(
+            got == status and words in err and err.count("\n") == 1,
+            f"cpa top {' '.join(arguments)}: {words}".replace(str(os.getpid()), "PID"),
+            err,
+        )
+    got, out = run("--help")
+    check(got == 0, "cpa top --help")
+
+
+def main():
+    folder = pathlib.Path(os.environ.get("CPA_TMP") or tempfile.mkdtemp())
+    (folder / "cpa-test.ti").write_text(TERMINAL)
+    done = subprocess.run(
+        ["tic", "-x", "-o", str(folder / "terminfo"), str(folder / "cpa-test.ti")],
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        print("1..0 # SKIP tic cannot make a terminal's description")
+        return 77
+    test_live(folder)
+    test_finished(folder)
+    test_killed(folder)
+    test_end(folder)
+    test_cut(folder)
+    test_refusals(folder)
+    print(f"1..{sum(results.values())}")
+    return 1 if results["not ok"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
