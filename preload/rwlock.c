@@ -37,7 +37,8 @@ static void count_use(struct cpa_worker *w, struct cpa_object *o)
 	if (cpa_sampler_ticks(&w->sampler))
 		use->run++;
 	use->tick = w->clock.tick;
-	cpa_untimed_measure(w, &use->mean, use->run > RUN);
+	if (use->run > RUN / 4)
+		cpa_untimed_measure(w, &use->mean, use->run > RUN);
 }
 
 /* The thread has @l for reading: whether that goes untimed. */
