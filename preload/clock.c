@@ -304,6 +304,26 @@ uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool b
 	return now;
 }
 
+struct cpa_clock_gap cpa_clock_hide(void)
+{
+	struct cpa_clock_gap gap = { cpa_clock_now(), now_ns(CLOCK_THREAD_CPUTIME_ID) };
+
+	return gap;
+}
+
+uint64_t cpa_clock_hidden(struct cpa_clock *c, const struct cpa_clock_gap *gap, uint64_t *cpu)
+{
+	uint64_t wall = cpa_clock_now() - gap->begun;
+
+	*cpu = cpa_clock_ticks(now_ns(CLOCK_THREAD_CPUTIME_ID) - gap->cpu_ns);
+	if (*cpu > wall)
+		*cpu = wall;
+	c->last += wall;
+	c->cpu += *cpu;
+	c->switches = switches();
+	return wall;
+}
+
 void cpa_clock_measure(struct cpa_clock *c, struct cpa_elapsed *e)
 {
 	cpa_clock_stamp(c, e);

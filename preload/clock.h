@@ -73,6 +73,17 @@ CPA_HIDDEN uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed
 /* The time since the last stamp was our own: as cpa_clock_stamp(), and learn how long it was. */
 CPA_HIDDEN void cpa_clock_measure(struct cpa_clock *c, struct cpa_elapsed *e);
 
+/*
+ * What the thread does between the two is nobody's: no stamp sees it. @cpu: its CPU time; return
+ * its wall time, ticks.
+ */
+struct cpa_clock_gap {
+	uint64_t begun, cpu_ns;
+};
+CPA_HIDDEN struct cpa_clock_gap cpa_clock_hide(void);
+CPA_HIDDEN uint64_t cpa_clock_hidden(struct cpa_clock *c, const struct cpa_clock_gap *gap,
+				     uint64_t *cpu);
+
 /* Descriptor that every armed detector points to; see clock.c. */
 extern CPA_HIDDEN uint64_t cpa_clock_armed;
 extern CPA_HIDDEN uint64_t cpa_clock_rebase_ticks;

@@ -30,6 +30,7 @@ __thread struct cpa_tls cpa_tls;
 
 static const uint32_t dead;
 const uint32_t *cpa_alive = &dead;
+static uint32_t *alive_word; /* the same when it can be written; set once, at start */
 
 /* Its destructor tells us that a thread ends. */
 static pthread_key_t end_key;
@@ -218,6 +219,7 @@ __attribute__((constructor)) static void begin(void)
 		cpa_sampler_init(settings.sample_hz);
 		pthread_atfork(before_fork, NULL, in_child);
 		*alive = 1;
+		alive_word = alive;
 		/* RELEASE: who finds the process alive finds the session ready. */
 		__atomic_store_n(&cpa_alive, alive, __ATOMIC_RELEASE);
 		cpa_worker_attach();
@@ -241,6 +243,8 @@ static void finish(uint32_t thread, uint64_t now)
 	cpa_clock_note(now, true);
 	/* RELEASE: a reader that finds the state finds the figures. */
 	__atomic_store_n(&h->state, CPA_COMPLETE, __ATOMIC_RELEASE);
+	/* Relaxed: what other threads do from now on, until the kernel ends them, is no more ours. */
+	__atomic_store_n(alive_word, 0, __ATOMIC_RELAXED);
 }
 
 void cpa_life_end(void)

@@ -163,6 +163,18 @@ static void upgrade(struct cpa_sampler *s)
 	errno = err;
 }
 
+/* The same in the midst of an activity: opening the event may sleep, for many milliseconds. */
+static void upgrade_hidden(struct cpa_worker *w)
+{
+	struct cpa_clock_gap gap = cpa_clock_hide();
+	uint64_t cpu, wall;
+
+	upgrade(&w->sampler);
+	wall = cpa_clock_hidden(&w->clock, &gap, &cpu);
+	w->self.row->probe += cpu;
+	w->self.row->path.observed[CPA_TIME_PROBE] += wall;
+}
+
 /* Our signal finds the thread in its own code or in that of the program; only there do we act. */
 static void on_signal(void *context)
 {
@@ -178,7 +190,7 @@ static void on_signal(void *context)
 		w->sampler.latest = cpa_clock_now();
 		note(&w->sampler, (uint64_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP]);
 		if (!w->sampler.stays)
-			upgrade(&w->sampler);
+			upgrade_hidden(w);
 	}
 	cpa_leave();
 }

@@ -54,8 +54,10 @@ static void end_activity(struct cpa_worker *w, const struct cpa_elapsed *e,
 		cpa_sampler_take(&w->sampler, &span);
 		w->clock.tick++;
 	}
-	if (unlikely(w->clock.rebased == w->clock.last)) /* it may have been switched out */
+	if (unlikely(w->clock.rebased == w->clock.last)) { /* it may have been switched out */
 		cpa_sampler_switched(&w->sampler, w->clock.last, w->clock.cpu);
+		w->self.slow++; /* which may have taken its time */
+	}
 	w->between = true;
 	cpa_activity_end(&w->self, &span, node);
 	if (cpa_untimed_pending(w))
@@ -116,6 +118,8 @@ void cpa_unexplained(struct cpa_worker *w, enum cpa_external kind, uint64_t tick
 
 	if (unlikely(w->calls))
 		w->calls->time.external += span.external;
+	if (unlikely(!*cpa_alive)) /* the end of the run ended the wait */
+		return;
 	w->self.row->wait -= length < w->self.row->wait ? length : w->self.row->wait;
 	cpa_activity_end(&w->self, &span, w->self.row->node);
 }
