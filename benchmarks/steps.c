@@ -47,7 +47,7 @@ struct range {
 static struct range library, program;
 
 static struct {
-	unsigned long all, library;
+	unsigned long all, ours;
 	bool was_library;
 	int calls;
 	uint64_t call[MOST_CALLS]; /* functions elsewhere that libcpa.so called */
@@ -85,7 +85,7 @@ static void stepped(int signal, siginfo_t *info, void *context)
 		return;
 	}
 	count.all++;
-	count.library += in_library;
+	count.ours += in_library;
 	if (count.was_library && !in_library && !inside(&program, next))
 		note_call(next);
 	count.was_library = in_library;
@@ -349,7 +349,7 @@ static void measure(unsigned long rounds)
 		chosen->once();
 		step_end();
 		all[i] = count.all;
-		own[i] = count.library;
+		own[i] = count.ours;
 		if (count.all < least) {
 			least = count.all;
 			calls = count.calls;

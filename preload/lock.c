@@ -3,8 +3,6 @@
 
 #include "shadow/component.h"
 
-#define RUN 64u /* timed uses in a row that make a lock one thread's */
-
 void cpa_lock_taken(const struct cpa_worker *w, struct cpa_object *o, uint64_t now)
 {
 	uint64_t bound = now > o->path.released ? now - o->path.released : 0;
@@ -24,11 +22,12 @@ static void count_run(struct cpa_worker *w, struct cpa_object *o, bool same, uin
 {
 	cpa_lock_taken(w, o, now);
 	o->run = same ? o->run + 1 : 1;
-	if (o->run >= RUN << (o->lost < 16 ? o->lost : 16) && cpa_sampler_ticks(&w->sampler))
+	if (o->run >= CPA_UNTIMED_RUN << (o->lost < 16 ? o->lost : 16) &&
+	    cpa_sampler_ticks(&w->sampler))
 		o->user = w->self.id;
 	o->tick = w->clock.tick;
 	/* Measuring costs two looks at the clock: only when the mean is or will be wanted. */
-	if (o->user == w->self.id || (o->run > RUN / 4 && o->run <= RUN))
+	if (o->user == w->self.id || (o->run > CPA_UNTIMED_RUN / 4 && o->run <= CPA_UNTIMED_RUN))
 		cpa_untimed_measure(w, &o->mean, o->user == w->self.id);
 }
 

@@ -5,11 +5,10 @@
 
 #define CHANGING UINT32_MAX /* kind of an object that a thread is making its own */
 
-/* The lock class of an object that was not initialized by a call that we saw. */
-static uint32_t class_without_init(uint64_t key, enum cpa_object_kind kind, uint64_t caller)
+uint32_t cpa_object_unnamed(enum cpa_component_kind kind, uint32_t object_kind, uint64_t address,
+			    uint64_t caller)
 {
-	struct cpa_component_name name = { .kind = CPA_LOCK, .object_kind = kind };
-	uint64_t address = key & ~CPA_ANNOTATED;
+	struct cpa_component_name name = { .kind = kind, .object_kind = object_kind };
 
 	name.module = cpa_module_of(address);
 	if (name.module) {
@@ -107,7 +106,9 @@ struct cpa_object *cpa_object_find_slow(struct cpa_worker *w, const void *addres
 	/* ACQUIRE pairs with take_over(). */
 	old = __atomic_load_n(&o->kind, __ATOMIC_ACQUIRE);
 	if (old == (uint32_t)kind ||
-	    take_over(w, o, old, kind, class_without_init((uint64_t)address, kind, caller)))
+	    take_over(w, o, old, kind,
+		      cpa_object_unnamed(CPA_LOCK, kind, (uint64_t)address & ~CPA_ANNOTATED,
+					 caller)))
 		return o;
 	/* The thread that was faster may have finished. ACQUIRE as above. */
 	return __atomic_load_n(&o->kind, __ATOMIC_ACQUIRE) == (uint32_t)kind ? o : NULL;

@@ -6,6 +6,7 @@
 #define CPA_PRELOAD_OBJECT_H
 
 #include "preload/worker.h"
+#include "shadow/component.h"
 
 /*
  * Set in the address of what CPA_HAPPENS_BEFORE() names: a row of its own, where the program has a
@@ -30,6 +31,13 @@ CPA_HIDDEN void cpa_object_destroyed(struct cpa_worker *w, const void *address);
  * stays one until it is destroyed, or its address becomes another object's.
  */
 CPA_HIDDEN void cpa_object_declare(struct cpa_worker *w, const void *address, uint32_t queue);
+
+/*
+ * The class row, of @kind, of what nobody named or initialized before our eyes: the variable at
+ * @address if it is one, else the place of its first use.
+ */
+CPA_HIDDEN uint32_t cpa_object_unnamed(enum cpa_component_kind kind, uint32_t object_kind,
+				       uint64_t address, uint64_t caller);
 
 /* Where a worker remembers the object at @address. */
 static inline unsigned cpa_object_cached(const void *address)

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "preload/function.h"
+#include "preload/object.h"
 #include "preload/track.h"
 #include "shadow/name.h"
 #include "shadow/queue.h"
@@ -15,23 +15,6 @@ static uint32_t class_named(const char *text)
 					   .address = cpa_name(text) };
 
 	return name.address ? cpa_component_intern(&name) : 0;
-}
-
-/* The class of a queue that has no name: its variable, or where it was first used. */
-static uint32_t class_unnamed(uint64_t address, uint64_t caller)
-{
-	struct cpa_component_name name = { .kind = CPA_QUEUE };
-
-	name.module = cpa_module_of(address);
-	if (name.module) {
-		name.by = CPA_BY_VARIABLE;
-		name.address = address;
-	} else {
-		name.by = CPA_BY_FIRST_SITE;
-		name.address = caller;
-		name.module = cpa_module_of(caller);
-	}
-	return cpa_component_intern(&name);
 }
 
 static void give_name(uint32_t row, const char *text)
@@ -62,7 +45,8 @@ static uint32_t find_slow(struct cpa_worker *w, uint64_t address, const char *na
 	uint32_t row = cpa_table_find(CPA_TABLE_QUEUES, address);
 
 	if (!row) {
-		uint32_t class = name ? class_named(name) : class_unnamed(address, caller);
+		uint32_t class = name ? class_named(name) :
+					cpa_object_unnamed(CPA_QUEUE, 0, address, caller);
 
 		row = cpa_queue_intern(address, class);
 	} else if (name && !has_name(row)) {
@@ -118,7 +102,9 @@ void cpa_item_enqueue(const void *queue, uint64_t item, const char *name, uint64
 	errno = err;
 }
 
-void cpa_item_refused(const void *queue, uint64_t item, uint64_t caller)
+/* An event after which @item is no more what it was to the thread: @end says it to the shadow. */
+static void end_item(const void *queue, uint64_t item, uint64_t caller, enum cpa_event_kind kind,
+		     void (*end)(struct cpa_self *self, uint32_t row, uint64_t item))
 {
 	int err = errno;
 	struct cpa_worker *w = cpa_enter();
@@ -127,11 +113,21 @@ void cpa_item_refused(const void *queue, uint64_t item, uint64_t caller)
 	if (unlikely(!w))
 		return;
 	row = cpa_queue_of(w, queue, NULL, caller);
-	cpa_event(w, CPA_EV_TRY_FAILED, caller, class_of(row));
+	cpa_event(w, kind, caller, class_of(row));
 	if (likely(row))
-		cpa_queue_unput(&w->self, row, item);
+		end(&w->self, row, item);
 	cpa_done(w);
 	errno = err;
+}
+
+void cpa_item_refused(const void *queue, uint64_t item, uint64_t caller)
+{
+	end_item(queue, item, caller, CPA_EV_TRY_FAILED, cpa_queue_unput);
+}
+
+void cpa_item_done(const void *queue, uint64_t item, uint64_t caller)
+{
+	end_item(queue, item, caller, CPA_EV_DONE, cpa_queue_done);
 }
 
 void cpa_item_dequeue(const void *queue, uint64_t item, const char *name, uint64_t caller)
@@ -154,22 +150,6 @@ void cpa_item_dequeue(const void *queue, uint64_t item, const char *name, uint64
 			cpa_dependency(&w->self, &wait, waited);
 		cpa_queue_begin(&w->self, row, item);
 	}
-	cpa_done(w);
-	errno = err;
-}
-
-void cpa_item_done(const void *queue, uint64_t item, uint64_t caller)
-{
-	int err = errno;
-	struct cpa_worker *w = cpa_enter();
-	uint32_t row;
-
-	if (unlikely(!w))
-		return;
-	row = cpa_queue_of(w, queue, NULL, caller);
-	cpa_event(w, CPA_EV_DONE, caller, class_of(row));
-	if (likely(row))
-		cpa_queue_done(&w->self, row, item);
 	cpa_done(w);
 	errno = err;
 }

@@ -20,8 +20,6 @@
 		.w = (worker), .lock = (rwlock), .kind = CPA_RWLOCK, .caller = CPA_CALLER() \
 	}
 
-#define RUN 64u /* timed reads that make the next ones untimed */
-
 static struct cpa_read_use *use_of(struct cpa_worker *w, const struct cpa_object *o)
 {
 	return &w->read_uses[((uintptr_t)o / sizeof(*o)) % CPA_READ_USES];
@@ -37,8 +35,8 @@ static void count_use(struct cpa_worker *w, struct cpa_object *o)
 	if (cpa_sampler_ticks(&w->sampler))
 		use->run++;
 	use->tick = w->clock.tick;
-	if (use->run > RUN / 4)
-		cpa_untimed_measure(w, &use->mean, use->run > RUN);
+	if (use->run > CPA_UNTIMED_RUN / 4)
+		cpa_untimed_measure(w, &use->mean, use->run > CPA_UNTIMED_RUN);
 }
 
 /* The thread has @l for reading: whether that goes untimed. */
@@ -56,7 +54,7 @@ static bool enter_untimed(const pthread_rwlock_t *l)
 		return false;
 	use = use_of(w, o);
 	/* The path is the last writer's, and no other can come: we hold the lock. */
-	if (use->object != o || use->run < RUN || use->tick != w->clock.tick ||
+	if (use->object != o || use->run < CPA_UNTIMED_RUN || use->tick != w->clock.tick ||
 	    use->written != o->path.released || o->kind != CPA_RWLOCK ||
 	    w->read_count == CPA_READS || !cpa_lock_quiet(w) || cpa_untimed_draw(w) ||
 	    !cpa_untimed_note(w, o->slot, use->mean))

@@ -23,6 +23,7 @@
 
 #define CPA_UNTIMED_SCALE 16u /* of means */
 #define CPA_UNTIMED_DRAW  128 /* uses to a timed one, on average */
+#define CPA_UNTIMED_RUN	  64u /* timed uses in a row, at least, before untimed ones */
 
 /* The activity that @span tells ends. Nothing to do if all is 0. */
 CPA_HIDDEN void cpa_untimed_end(struct cpa_worker *w, const struct cpa_span *span);

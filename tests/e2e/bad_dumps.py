@@ -47,7 +47,7 @@ FORMS = (
 INTERESTING = (0, 1, 7, 63, 0x7F, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF, 1 << 63, (1 << 64) - 1)
 
 MAKER_MAIN = """
-#include "tests/unit/dump_maker.h"
+#include "tests/unit/dump_queues.h"
 
 int main(int argc, char **argv)
 {

@@ -114,7 +114,7 @@ class Tests:
     def __init__(self, build, folder):
         self.results = Results()
         self.folder = folder
-        self.library = str(build / "libcpa.so")
+        self.preload = str(build / "libcpa.so")
         self.report_program = str(build / "cpa-report")
         self.target = str(build / "tests/conformance/target")
         self.dumps = 0
@@ -126,7 +126,7 @@ class Tests:
         return env
 
     def profiled_environment(self, dump, **settings):
-        return self.environment(LD_PRELOAD=self.library, CPA_OUTPUT=str(dump), **settings)
+        return self.environment(LD_PRELOAD=self.preload, CPA_OUTPUT=str(dump), **settings)
 
     def new_dump(self):
         self.dumps += 1
@@ -236,7 +236,7 @@ class Tests:
             self.readable("pattern", place / names[0])
         here = self.folder / "here"
         here.mkdir()
-        env = self.environment(LD_PRELOAD=self.library)
+        env = self.environment(LD_PRELOAD=self.preload)
         done = Run(work, env, here)
         names = [each.name for each in here.iterdir()]
         good = len(names) == 1 and re.fullmatch(r"cpa\.target\.\d+\.dump", names[0])
@@ -259,7 +259,7 @@ class Tests:
         if native.status != 6:
             self.results.skip(name, "no mount namespaces here")
             return
-        env = ["env", f"LD_PRELOAD={self.library}", f"CPA_OUTPUT={place}/x"]
+        env = ["env", f"LD_PRELOAD={self.preload}", f"CPA_OUTPUT={place}/x"]
         profiled = Run([*command, *env, self.target, "fill", "20000"], self.environment())
         good = native.out == profiled.out and profiled.status == 6
         self.results.check(good, f"{name}: as natively, ends with {profiled.status}")
@@ -484,7 +484,7 @@ class Tests:
 
         native, native_word = word(self.folder / "daemon-native")
         dump = self.new_dump()
-        extra = {"LD_PRELOAD": self.library, "CPA_OUTPUT": str(dump)}
+        extra = {"LD_PRELOAD": self.preload, "CPA_OUTPUT": str(dump)}
         profiled, profiled_word = word(self.folder / "daemon-profiled", **extra)
         self.results.check(native_word == profiled_word, "daemon: does the same")
         if native_word != profiled_word:

@@ -16,7 +16,7 @@
 #include "analysis/json.h"
 #include "analysis/printable.h"
 #include "analysis/text.h"
-#include "tests/unit/dump_maker.h"
+#include "tests/unit/dump_queues.h"
 
 static char file[] = "/tmp/test_report_queues.XXXXXX";
 static struct dump_maker maker;

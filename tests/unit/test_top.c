@@ -14,7 +14,7 @@
 
 #include "analysis/printable.h"
 #include "analysis/top.h"
-#include "tests/unit/dump_maker.h"
+#include "tests/unit/dump_queues.h"
 
 #define COLUMNS 120
 #define LINES	24

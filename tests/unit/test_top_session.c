@@ -21,7 +21,7 @@
 #include "analysis/names.h"
 #include "analysis/profile.h"
 #include "analysis/top_process.h"
-#include "tests/unit/dump_maker.h"
+#include "tests/unit/dump_queues.h"
 
 static char file[] = "/tmp/test_top_session.XXXXXX";
 static struct dump_maker maker;
