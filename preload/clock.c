@@ -266,6 +266,7 @@ static uint64_t ready_part(struct cpa_clock *c, uint64_t gap, bool blocked)
 		ready = (uint64_t)((unsigned __int128)ready * gap / c->unread);
 	c->delay_ns = delay;
 	c->unread = 0;
+	gave_up(c); /* reading the file may have slept: that tells nothing of the next gap */
 	return !given || ready > gap ? gap : ready;
 }
 
