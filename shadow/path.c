@@ -15,6 +15,15 @@ static void end_deltas(struct cpa_path *path, unsigned n)
 		path->delta[n].slot = 0;
 }
 
+static unsigned deltas_of(const struct cpa_path *path)
+{
+	unsigned n = 0;
+
+	while (n < CPA_PATH_DELTAS && path->delta[n].slot)
+		n++;
+	return n;
+}
+
 static struct cpa_version *version_of(const struct cpa_path *path)
 {
 	return path->version ? cpa_at(path->version) : NULL;
@@ -204,16 +213,18 @@ void cpa_path_copy(struct cpa_self *self, struct cpa_path *to, const struct cpa_
 	end_deltas(to, i);
 }
 
-/* An upper bound of the slack of any slot of @path. */
-static uint64_t slack_bound(const struct cpa_path *path)
+/* Whether no slot of @path has more slack than @most. It may say no too often. */
+static bool slack_within(const struct cpa_path *path, uint64_t most)
 {
 	const struct cpa_version *v = version_of(path);
-	int32_t add = 0;
+	uint64_t base = v ? v->max_slack : 0;
 
+	if (base > most)
+		return false;
 	for (int i = 0; i < (int)CPA_PATH_DELTAS && path->delta[i].slot; i++)
-		if (path->delta[i].s > add)
-			add = path->delta[i].s;
-	return (v ? v->max_slack : 0) + (uint64_t)add;
+		if (path->delta[i].s > 0 && (uint64_t)path->delta[i].s > most - base)
+			return false;
+	return true;
 }
 
 /* Without memory for a version: the longer path as it is, whose slack is then an upper bound. */
@@ -233,6 +244,7 @@ static void take_longer(struct cpa_self *self, struct cpa_path *local,
 /* Two paths on their way to become one. */
 struct joint {
 	const struct cpa_path *winner, *loser, *seen; /* O comes from the last */
+	const struct cpa_version *base, *other;	      /* of winner and loser; NULL: all zero */
 	uint64_t distance;			      /* of loser to winner */
 	struct cpa_delta delta[CPA_PATH_DELTAS];      /* the result, over the winner's version */
 	unsigned n;
@@ -260,26 +272,87 @@ static struct cpa_delta look_up(const struct cpa_path *path, uint32_t slot, int 
 	return (struct cpa_delta){ .slot = 0 };
 }
 
-/* Of equal versions the deltas tell all: S = min(v + s, v + s' + d). */
+static uint64_t value_in(const struct cpa_version *v, enum cpa_vector k, uint32_t slot)
+{
+	return v && slot < v->slots ? v->value[k * v->slots + slot] : 0;
+}
+
+/* How much more the loser's version has than the winner's. */
+static int64_t ahead(const struct joint *j, enum cpa_vector k, uint32_t slot)
+{
+	if (j->base == j->other)
+		return 0;
+	return (int64_t)(value_in(j->other, k, slot) - value_in(j->base, k, slot));
+}
+
+/* The result's delta of a slot of which one of the paths has @w or @l: S = min(S_w, S_l + d). */
+static bool put_joined(struct joint *j, uint32_t slot, struct cpa_delta w, struct cpa_delta l)
+{
+	int64_t through = l.s + ahead(j, CPA_S, slot) + (int64_t)j->distance;
+
+	return put(j, slot, w.s < through ? w.s : through, w.h,
+		   j->seen == j->winner ? w.o : l.o + ahead(j, CPA_O, slot));
+}
+
 static bool join_deltas(struct joint *j)
 {
-	int64_t d = (int64_t)(j->distance < FAR ? j->distance : FAR);
-
 	for (int i = 0; i < (int)CPA_PATH_DELTAS && j->winner->delta[i].slot; i++) {
-		struct cpa_delta w = j->winner->delta[i], l = look_up(j->loser, w.slot, i);
+		struct cpa_delta w = j->winner->delta[i];
 
-		if (!put(j, w.slot, w.s < l.s + d ? w.s : l.s + d, w.h,
-			 j->seen == j->winner ? w.o : l.o))
+		if (!put_joined(j, w.slot, w, look_up(j->loser, w.slot, i)))
 			return false;
 	}
 	for (int i = 0; i < (int)CPA_PATH_DELTAS && j->loser->delta[i].slot; i++) {
 		struct cpa_delta l = j->loser->delta[i];
 
-		if (look_up(j->winner, l.slot, i).slot)
-			continue;
-		if (!put(j, l.slot, l.s + d < 0 ? l.s + d : 0, 0, j->seen == j->loser ? l.o : 0))
+		if (!look_up(j->winner, l.slot, i).slot &&
+		    !put_joined(j, l.slot, (struct cpa_delta){ .slot = 0 }, l))
 			return false;
 	}
+	return true;
+}
+
+/* A slot whose value in the versions alone differs: unless deltas of it were looked at. */
+static bool put_base(struct joint *j, uint32_t slot)
+{
+	const struct cpa_delta none = { .slot = 0 };
+
+	return look_up(j->winner, slot, 0).slot || look_up(j->loser, slot, 0).slot ||
+	       put_joined(j, slot, none, none);
+}
+
+typedef int64_t pair __attribute__((vector_size(16), aligned(8), may_alias));
+
+static bool any(pair p)
+{
+	return p[0] | p[1];
+}
+
+/*
+ * Slots in which the loser's version leaves less slack than the winner's, or has another O if that
+ * is wanted. They are few, if threads meet often: the loop is what costs.
+ */
+static bool join_bases(struct joint *j)
+{
+	const pair d = { (int64_t)j->distance, (int64_t)j->distance };
+	const struct cpa_version *w = j->base, *l = j->other;
+	uint32_t most = w ? w->slots : 0, both = l ? l->slots : 0, n;
+	bool observe = j->seen == j->loser;
+
+	n = both < most ? both : most; /* an even number: ROUND */
+	most = both > most ? both : most;
+	for (uint32_t i = 0; i < n; i += 2) {
+		pair less = *(const pair *)&l->value[i] + d < *(const pair *)&w->value[i];
+
+		if (observe)
+			less |= *(const pair *)&l->value[2 * l->slots + i] !=
+				*(const pair *)&w->value[2 * w->slots + i];
+		if (unlikely(any(less)) && !(put_base(j, i) && put_base(j, i + 1)))
+			return false;
+	}
+	for (uint32_t i = n; i < most; i++)
+		if (!put_base(j, i))
+			return false;
 	return true;
 }
 
@@ -297,47 +370,37 @@ static struct cpa_version *join_versions(struct cpa_self *self, const struct joi
 	slack = v->value + 2 * n; /* scratch: O is written last */
 	materialize(j->loser, CPA_S, slack, n);
 	materialize(j->winner, CPA_S, v->value, n);
-	for (uint32_t i = 0; i < n; i++) {
-		uint64_t through = slack[i] + j->distance;
-
-		if (through >= slack[i] && through < v->value[i])
-			v->value[i] = through;
-	}
+	for (uint32_t i = 0; i < n; i++)
+		if (slack[i] + j->distance < v->value[i])
+			v->value[i] = slack[i] + j->distance;
 	materialize(j->winner, CPA_H, v->value + n, n);
 	materialize(j->seen, CPA_O, v->value + 2 * n, n);
 	v->max_slack = largest(v->value, n);
 	return v;
 }
 
-/* Is @v the winner's version but for a few deltas? Then threads converge on that one. */
-static bool close_to_winner(struct joint *j, const struct cpa_version *v)
+/* The deltas of @path are new: if it is the thread's, remember where they stand. */
+static void note_places(struct cpa_self *self, const struct cpa_path *path, unsigned n)
 {
-	const struct cpa_version *base = version_of(j->winner);
-
-	j->n = 0;
-	for (uint32_t i = 0; base && i < v->slots; i++) {
-		bool in = i < base->slots;
-		const uint64_t *b = base->value + i, *r = v->value + i;
-
-		if (!put(j, i, (int64_t)(r[0] - (in ? b[0] : 0)),
-			 (int64_t)(r[v->slots] - (in ? b[base->slots] : 0)),
-			 (int64_t)(r[2 * v->slots] - (in ? b[2 * base->slots] : 0))))
-			return false;
-	}
-	return base;
+	if (!self->row || path != &self->row->path)
+		return;
+	for (unsigned i = 0; i < n; i++)
+		self->delta_at[path->delta[i].slot % sizeof(self->delta_at)] = (uint8_t)i;
 }
 
-/* Let @local have the winner's version and the deltas found. */
+/* Let @local have the winner's version and the deltas found: threads converge on few versions. */
 static void take_winners(struct cpa_self *self, struct cpa_path *local, const struct joint *j)
 {
 	struct cpa_version *v = version_of(j->winner);
 
 	if (local->version != j->winner->version) {
-		version_get(v);
+		if (v)
+			version_get(v);
 		set_version(self, local, v);
 	}
 	memcpy(local->delta, j->delta, j->n * sizeof(j->delta[0]));
 	end_deltas(local, j->n);
+	note_places(self, local, j->n);
 }
 
 /* Let the vectors of @local be the result. False: no memory, nothing was changed. */
@@ -345,20 +408,19 @@ static bool join_vectors(struct cpa_self *self, struct cpa_path *local, struct j
 {
 	struct cpa_version *v;
 
-	if (j->winner->version == j->loser->version && join_deltas(j)) {
+	j->base = version_of(j->winner);
+	j->other = version_of(j->loser);
+	if (j->distance > FAR)
+		j->distance = FAR;
+	if (join_deltas(j) && (j->base == j->other || join_bases(j))) {
 		take_winners(self, local, j);
 		return true;
 	}
 	v = join_versions(self, j);
 	if (!v)
 		return false;
-	if (j->winner->version != j->loser->version && close_to_winner(j, v)) {
-		take_winners(self, local, j);
-		version_put(self, v);
-	} else {
-		set_version(self, local, v);
-		end_deltas(local, 0);
-	}
+	set_version(self, local, v);
+	end_deltas(local, 0);
 	return true;
 }
 
@@ -374,9 +436,11 @@ bool cpa_path_join(struct cpa_self *self, struct cpa_path *local, const struct c
 
 	j.distance = j.winner->len - j.loser->len;
 	/* The loser cannot shorten any slack, and the winner's O is the one wanted. */
-	if (observed == remote_wins && j.distance >= slack_bound(j.winner)) {
-		if (remote_wins)
+	if (observed == remote_wins && slack_within(j.winner, j.distance)) {
+		if (remote_wins) {
 			cpa_path_copy(self, local, remote);
+			note_places(self, local, deltas_of(local));
+		}
 		return remote_wins;
 	}
 	if (!join_vectors(self, local, &j)) {
