@@ -20,17 +20,15 @@ void cpa_track_init(void)
 	}
 }
 
-uint32_t cpa_track_node(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t caller,
-			uint32_t class)
+uint32_t cpa_track_node_slow(struct cpa_worker *w, unsigned at, uint64_t caller, uint32_t event)
 {
-	unsigned at = (unsigned)(caller * UINT64_C(0x9e3779b97f4a7c15) >> 58) % CPA_SITE_CACHE;
+	uint32_t row = cpa_summary_node(event >> 24, cpa_site(caller), event & 0xffffff);
 
-	if (w->sites[at].address != caller) {
-		w->self.slow++;
-		w->sites[at].row = cpa_site(caller);
-		w->sites[at].address = caller;
-	}
-	return cpa_summary_node(&w->self, kind, w->sites[at].row, class);
+	w->self.slow++;
+	w->nodes[at].caller = caller;
+	w->nodes[at].event = row ? event : 0; /* no space: each time is counted */
+	w->nodes[at].row = row;
+	return row;
 }
 
 /* The activity that ends now, of which @e tells the times. */

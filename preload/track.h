@@ -34,9 +34,22 @@ CPA_HIDDEN void cpa_unexplained(struct cpa_worker *w, enum cpa_external kind, ui
 /* Begin the next activity, and leave. */
 CPA_HIDDEN void cpa_done(struct cpa_worker *w);
 
+/* As cpa_track_node(), of a node that is not at its place @at in the cache. @event: as there. */
+CPA_HIDDEN uint32_t cpa_track_node_slow(struct cpa_worker *w, unsigned at, uint64_t caller,
+					uint32_t event);
+
 /* The PAG node of an event. */
-CPA_HIDDEN uint32_t cpa_track_node(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t caller,
-				   uint32_t class);
+static inline uint32_t cpa_track_node(struct cpa_worker *w, enum cpa_event_kind kind,
+				      uint64_t caller, uint32_t class)
+{
+	uint32_t event = (uint32_t)kind << 24 | (class & 0xffffff);
+	uint64_t mixed = (caller ^ (uint64_t)event << 32 ^ class) * UINT64_C(0x9e3779b97f4a7c15);
+	unsigned at = (unsigned)(mixed >> 48) % CPA_NODE_CACHE;
+
+	if (likely(w->nodes[at].caller == caller && w->nodes[at].event == event))
+		return w->nodes[at].row;
+	return cpa_track_node_slow(w, at, caller, event);
+}
 
 /* Make the components of external time. Once, at start. */
 CPA_HIDDEN void cpa_track_init(void);

@@ -18,7 +18,7 @@
 #include "shadow/activity.h"
 
 #define CPA_OBJECT_CACHE 256u
-#define CPA_SITE_CACHE	 64u
+#define CPA_NODE_CACHE	 128u
 #define CPA_READS	 16u
 #define CPA_READ_USES	 16u
 #define CPA_QUEUE_CACHE	 16u
@@ -36,10 +36,12 @@ struct cpa_worker {
 		uint64_t address;
 		struct cpa_object *object;
 	} objects[CPA_OBJECT_CACHE];
+	/* PAG nodes met lately. */
 	struct {
-		uint64_t address;
+		uint64_t caller;
+		uint32_t event; /* {kind:8, class:24} */
 		uint32_t row;
-	} sites[CPA_SITE_CACHE];
+	} nodes[CPA_NODE_CACHE];
 	struct {
 		uint64_t address;
 		uint32_t row;

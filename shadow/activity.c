@@ -7,15 +7,21 @@
 #include "shadow/summary.h"
 #include "shadow/table.h"
 
-void cpa_activity_charge(struct cpa_self *self, uint32_t slot, uint64_t ticks, uint64_t total)
+static inline void charge(struct cpa_self *self, uint32_t slot, uint64_t ticks, cpa_lanes lanes,
+			  uint64_t total)
 {
 	struct cpa_thread *row = self->row;
 
-	if (!slot)
+	if (unlikely(!slot))
 		return;
-	cpa_path_add(self, &row->path, slot, ticks);
-	if (likely(row->totals && slot < row->totals_slots))
+	cpa_path_add_lanes(self, &row->path, slot, ticks, lanes);
+	if (likely(slot < row->totals_slots))
 		((uint64_t *)cpa_at(row->totals))[slot] += total;
+}
+
+void cpa_activity_charge(struct cpa_self *self, uint32_t slot, uint64_t ticks, uint64_t total)
+{
+	charge(self, slot, ticks, cpa_path_lanes(ticks), total);
 }
 
 /* Divide @ticks in proportion to @weight, to the last tick. */
@@ -62,7 +68,9 @@ static unsigned of_mix(const struct cpa_span *span, const uint64_t mix[CPA_MIX],
 	for (unsigned i = 0; i < CPA_MIX; i++) {
 		uint64_t word = __atomic_load_n(&mix[i], __ATOMIC_RELAXED); /* see cpa_mix_add() */
 
-		if (word && !(span->calls && cpa_calls_know(span->calls, cpa_mix_slot(word)))) {
+		if (!word) /* they fill in order */
+			break;
+		if (!(span->calls && cpa_calls_know(span->calls, cpa_mix_slot(word)))) {
 			slot[n] = cpa_mix_slot(word);
 			weight[n++] = word & CPA_MIX_WEIGHT;
 		}
@@ -98,11 +106,23 @@ static void attribute(struct cpa_self *self, const struct cpa_span *span, uint64
 		spread(self, ticks, slot, weight, n);
 }
 
+/* The function of activities between two events, if there is one only. 0: look closer. */
+static uint32_t function_of(const struct cpa_span *span, const struct cpa_edge_cache *cache)
+{
+	/* Relaxed: our own. The words fill in order. */
+	if (span->sampled || span->calls || !cache ||
+	    __atomic_load_n(&cache->mix[1], __ATOMIC_RELAXED))
+		return 0;
+	return cpa_mix_slot(__atomic_load_n(&cache->mix[0], __ATOMIC_RELAXED));
+}
+
 void cpa_activity_end(struct cpa_self *self, const struct cpa_span *span, uint32_t node)
 {
 	struct cpa_thread *row = self->row;
 	struct cpa_edge_cache *cache = cpa_summary_edge(self, row->node, node, false);
 	uint64_t ticks = span->process + span->external, unknown = span->process;
+	cpa_lanes lanes = cpa_path_lanes(ticks);
+	uint32_t function = function_of(span, cache);
 
 	row->path.len += ticks;
 	row->path.observed[CPA_TIME_PROCESS] += span->process;
@@ -117,14 +137,16 @@ void cpa_activity_end(struct cpa_self *self, const struct cpa_span *span, uint32
 	if (cache) {
 		cache->count++;
 		cache->weight += ticks;
-		cpa_activity_charge(self, cpa_summary_row(self, cache)->slot, ticks, span->process);
+		charge(self, cpa_summary_row(self, cache)->slot, ticks, lanes, span->process);
 	}
-	cpa_activity_charge(self, row->thread_slot, ticks, span->process);
+	charge(self, row->thread_slot, ticks, lanes, span->process);
 	for (unsigned i = 0; i < row->held_count; i++)
-		cpa_activity_charge(self, row->held_slot[i], ticks, span->process);
+		charge(self, row->held_slot[i], ticks, lanes, span->process);
 	if (unlikely(span->calls))
 		unknown = cpa_calls_charge(self, span->calls, cache);
-	if (unknown)
+	if (likely(function))
+		cpa_activity_charge(self, function, unknown, unknown);
+	else if (unknown)
 		attribute(self, span, unknown, cache);
 	if (unlikely(span->external)) {
 		uint64_t last = span->external - span->earlier;

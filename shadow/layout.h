@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #define CPA_MAGIC	 "CPADUMP\n"
-#define CPA_FORMAT	 2u
+#define CPA_FORMAT	 3u
 #define CPA_BYTE_ORDER	 0x01020304u
 #define CPA_HEADER_SIZE	 8192u
 #define CPA_CHUNKS	 20u
@@ -32,7 +32,7 @@
 #define CPA_INDEX_LINE	 8u /* entries of one index probe: one cache line */
 #define CPA_PATH_DELTAS	 31u
 #define CPA_HELD_MAX	 16u
-#define CPA_EDGE_CACHE	 64u
+#define CPA_EDGE_CACHE	 256u
 #define CPA_MIX		 4u
 #define CPA_ROUNDS	 4u
 #define CPA_THREADS_KEPT 1024u
@@ -168,11 +168,16 @@ struct cpa_path {
 	uint32_t owner;	   /* id of the thread that published it; 0: nothing was published yet */
 	uint32_t node;	   /* PAG node of that release */
 	uint64_t observed[CPA_TIME_KINDS]; /* ticks of the observed path, by kind */
-	struct cpa_delta delta[CPA_PATH_DELTAS];
 	uint64_t pad;
+	struct cpa_delta delta[CPA_PATH_DELTAS]; /* each at a multiple of 16 bytes */
 } __attribute__((aligned(CPA_CACHE_LINE)));
 
-/* Immutable once published. value: S[slots], then H[slots], then O[slots]. */
+#define CPA_VERSION_BLOCK 8u
+
+/*
+ * Immutable once published. value: S[slots], then H[slots], then O[slots]; then, of no meaning to
+ * readers, the most that each CPA_VERSION_BLOCK of S have.
+ */
 struct cpa_version {
 	uint32_t refs; /* atomic: paths that name it */
 	uint32_t slots;

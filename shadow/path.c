@@ -5,7 +5,7 @@
 
 #include "shadow/heap.h"
 
-#define ROUND 8u /* versions have a multiple of this many slots: one or two sizes per program */
+#define ROUND CPA_VERSION_BLOCK /* versions have a multiple of this many slots */
 #define FAR   (UINT64_C(1) << 62)
 
 /* Let @path have its first @n deltas. */
@@ -42,7 +42,7 @@ static struct cpa_version *version_new(struct cpa_self *self, uint32_t slots)
 			return v;
 		}
 	}
-	v = cpa_heap_alloc(sizeof(*v) + 3 * slots * sizeof(v->value[0]));
+	v = cpa_heap_alloc(sizeof(*v) + (3 * slots + slots / ROUND) * sizeof(v->value[0]));
 	if (!v) {
 		cpa_diag(CPA_DIAG_VERSIONS_REFUSED);
 		return NULL;
@@ -112,13 +112,20 @@ static void materialize(const struct cpa_path *path, enum cpa_vector v, uint64_t
 		to[path->delta[i].slot] += (uint64_t)field(&path->delta[i], v);
 }
 
-static uint64_t largest(const uint64_t *value, uint32_t n)
+/* The slack of @v is complete: note how much there is, at most. */
+static void note_slack(struct cpa_version *v)
 {
-	uint64_t max = 0;
+	uint64_t *most = v->value + 3 * v->slots;
 
-	for (uint32_t i = 0; i < n; i++)
-		max = value[i] > max ? value[i] : max;
-	return max;
+	v->max_slack = 0;
+	for (uint32_t i = 0; i < v->slots; i += ROUND) {
+		uint64_t max = 0;
+
+		for (uint32_t k = i; k < i + ROUND; k++)
+			max = v->value[k] > max ? v->value[k] : max;
+		most[i / ROUND] = max;
+		v->max_slack = max > v->max_slack ? max : v->max_slack;
+	}
 }
 
 /* Move the deltas of @path into a version of its own, with room for @slot. NULL: they are lost. */
@@ -134,26 +141,33 @@ static struct cpa_version *fold(struct cpa_self *self, struct cpa_path *path, ui
 		materialize(path, CPA_S, v->value, n);
 		materialize(path, CPA_H, v->value + n, n);
 		materialize(path, CPA_O, v->value + 2 * n, n);
-		v->max_slack = largest(v->value, n);
+		note_slack(v);
 		set_version(self, path, v);
 	}
 	end_deltas(path, 0);
 	return v;
 }
 
+/* Where in @path the delta of @slot is, or would be; CPA_PATH_DELTAS: nowhere, all are taken. */
+static unsigned place_of(const struct cpa_self *self, const struct cpa_path *path, uint32_t slot)
+{
+	unsigned i = self->delta_at[slot % sizeof(self->delta_at)];
+
+	if (likely(path->delta[i].slot == slot))
+		return i;
+	for (i = 0; i < CPA_PATH_DELTAS && path->delta[i].slot && path->delta[i].slot != slot; i++)
+		;
+	return i;
+}
+
 /* The delta of @slot, a new one if need be. NULL: all are taken. */
 static struct cpa_delta *delta_of(struct cpa_self *self, struct cpa_path *path, uint32_t slot)
 {
-	uint8_t *at = &self->delta_at[slot % sizeof(self->delta_at)];
-	unsigned i = 0;
+	unsigned i = place_of(self, path, slot);
 
-	if (likely(path->delta[*at].slot == slot))
-		return &path->delta[*at];
-	while (i < CPA_PATH_DELTAS && path->delta[i].slot && path->delta[i].slot != slot)
-		i++;
 	if (i == CPA_PATH_DELTAS)
 		return NULL;
-	*at = (uint8_t)i;
+	self->delta_at[slot % sizeof(self->delta_at)] = (uint8_t)i;
 	if (!path->delta[i].slot)
 		path->delta[i] = (struct cpa_delta){ .slot = slot };
 	return &path->delta[i];
@@ -171,7 +185,7 @@ static void add_to_version(struct cpa_version *v, uint32_t slot, uint64_t ticks)
 		return;
 	for (unsigned k = CPA_S; k <= CPA_O; k++)
 		v->value[k * v->slots + slot] += ticks;
-	v->max_slack = largest(v->value, v->slots);
+	note_slack(v);
 }
 
 void cpa_path_add_slow(struct cpa_self *self, struct cpa_path *path, uint32_t slot, uint64_t ticks)
@@ -207,7 +221,7 @@ void cpa_path_copy(struct cpa_self *self, struct cpa_path *to, const struct cpa_
 	}
 	memcpy(to, from, offsetof(struct cpa_path, delta));
 	while (i < CPA_PATH_DELTAS && from->delta[i].slot) {
-		to->delta[i] = from->delta[i];
+		*(cpa_lanes *)&to->delta[i] = *(const cpa_lanes *)&from->delta[i];
 		i++;
 	}
 	end_deltas(to, i);
@@ -243,15 +257,17 @@ static void take_longer(struct cpa_self *self, struct cpa_path *local,
 
 /* Two paths on their way to become one. */
 struct joint {
-	const struct cpa_path *winner, *loser, *seen; /* O comes from the last */
+	const struct cpa_path *local, *remote;
+	const struct cpa_path *winner, *loser, *seen; /* which is which; O comes from the last */
 	const struct cpa_version *base, *other;	      /* of winner and loser; NULL: all zero */
 	uint64_t distance;			      /* of loser to winner */
+	uint64_t looked_at[4];			      /* slots with a delta; bits modulo 256 */
 	struct cpa_delta delta[CPA_PATH_DELTAS];      /* the result, over the winner's version */
 	unsigned n;
 };
 
 /* Add a delta to the result. False: there is no room. */
-static bool put(struct joint *j, uint32_t slot, int64_t s, int64_t h, int64_t o)
+static inline bool put(struct joint *j, uint32_t slot, int64_t s, int64_t h, int64_t o)
 {
 	if (!s && !h && !o)
 		return true;
@@ -261,97 +277,111 @@ static bool put(struct joint *j, uint32_t slot, int64_t s, int64_t h, int64_t o)
 	return true;
 }
 
-/* @path's delta of @slot, which is probably the one at @guess. */
-static struct cpa_delta look_up(const struct cpa_path *path, uint32_t slot, int guess)
-{
-	if (path->delta[guess].slot == slot)
-		return path->delta[guess];
-	for (int i = 0; i < (int)CPA_PATH_DELTAS && path->delta[i].slot; i++)
-		if (path->delta[i].slot == slot)
-			return path->delta[i];
-	return (struct cpa_delta){ .slot = 0 };
-}
-
 static uint64_t value_in(const struct cpa_version *v, enum cpa_vector k, uint32_t slot)
 {
 	return v && slot < v->slots ? v->value[k * v->slots + slot] : 0;
 }
 
 /* How much more the loser's version has than the winner's. */
-static int64_t ahead(const struct joint *j, enum cpa_vector k, uint32_t slot)
+static inline int64_t ahead(const struct joint *j, enum cpa_vector k, uint32_t slot)
 {
 	if (j->base == j->other)
 		return 0;
 	return (int64_t)(value_in(j->other, k, slot) - value_in(j->base, k, slot));
 }
 
-/* The result's delta of a slot of which one of the paths has @w or @l: S = min(S_w, S_l + d). */
-static bool put_joined(struct joint *j, uint32_t slot, struct cpa_delta w, struct cpa_delta l)
+/* Put the delta of @slot, of which winner and loser have @w and @l: S = min(S_w, S_l + d). */
+static inline bool put_joined(struct joint *j, uint32_t slot, const struct cpa_delta *w,
+			      const struct cpa_delta *l)
 {
-	int64_t through = l.s + ahead(j, CPA_S, slot) + (int64_t)j->distance;
+	int64_t through = l->s + ahead(j, CPA_S, slot) + (int64_t)j->distance;
 
-	return put(j, slot, w.s < through ? w.s : through, w.h,
-		   j->seen == j->winner ? w.o : l.o + ahead(j, CPA_O, slot));
+	return put(j, slot, w->s < through ? w->s : through, w->h,
+		   j->seen == j->winner ? w->o : l->o + ahead(j, CPA_O, slot));
 }
 
-static bool join_deltas(struct joint *j)
-{
-	for (int i = 0; i < (int)CPA_PATH_DELTAS && j->winner->delta[i].slot; i++) {
-		struct cpa_delta w = j->winner->delta[i];
+static const struct cpa_delta none;
 
-		if (!put_joined(j, w.slot, w, look_up(j->loser, w.slot, i)))
+static inline bool put_either(struct joint *j, uint32_t slot, const struct cpa_delta *local,
+			      const struct cpa_delta *remote)
+{
+	j->looked_at[slot / 64 % 4] |= UINT64_C(1) << slot % 64;
+	return j->winner == j->local ? put_joined(j, slot, local, remote) :
+				       put_joined(j, slot, remote, local);
+}
+
+/* Slots of which one of the paths has a delta. */
+static bool join_deltas(struct cpa_self *self, struct joint *j)
+{
+	uint32_t matched = 0; /* bit: local delta */
+
+	for (int i = 0; i < (int)CPA_PATH_DELTAS && j->remote->delta[i].slot; i++) {
+		const struct cpa_delta *r = &j->remote->delta[i], *l = &none;
+		unsigned at = place_of(self, j->local, r->slot);
+
+		if (at < CPA_PATH_DELTAS && j->local->delta[at].slot) {
+			l = &j->local->delta[at];
+			matched |= UINT32_C(1) << at;
+		}
+		if (!put_either(j, r->slot, l, r))
 			return false;
 	}
-	for (int i = 0; i < (int)CPA_PATH_DELTAS && j->loser->delta[i].slot; i++) {
-		struct cpa_delta l = j->loser->delta[i];
+	for (int i = 0; i < (int)CPA_PATH_DELTAS && j->local->delta[i].slot; i++) {
+		const struct cpa_delta *l = &j->local->delta[i];
 
-		if (!look_up(j->winner, l.slot, i).slot &&
-		    !put_joined(j, l.slot, (struct cpa_delta){ .slot = 0 }, l))
+		if (!(matched >> i & 1) && !put_either(j, l->slot, l, &none))
 			return false;
 	}
 	return true;
 }
 
-/* A slot whose value in the versions alone differs: unless deltas of it were looked at. */
-static bool put_base(struct joint *j, uint32_t slot)
+static bool has_delta(const struct cpa_path *path, uint32_t slot)
 {
-	const struct cpa_delta none = { .slot = 0 };
-
-	return look_up(j->winner, slot, 0).slot || look_up(j->loser, slot, 0).slot ||
-	       put_joined(j, slot, none, none);
+	for (int i = 0; i < (int)CPA_PATH_DELTAS && path->delta[i].slot; i++)
+		if (path->delta[i].slot == slot)
+			return true;
+	return false;
 }
 
-typedef int64_t pair __attribute__((vector_size(16), aligned(8), may_alias));
-
-static bool any(pair p)
+/* A slot whose value in the versions alone may differ: unless deltas of it were looked at. */
+static bool put_base(struct joint *j, uint32_t slot)
 {
-	return p[0] | p[1];
+	if (unlikely(j->looked_at[slot / 64 % 4] >> slot % 64 & 1) &&
+	    (has_delta(j->local, slot) || has_delta(j->remote, slot)))
+		return true;
+	return put_joined(j, slot, &none, &none);
+}
+
+/* Of the block of slots from @first on, in the winner's version. */
+static bool join_block(struct joint *j, uint32_t first, bool observe)
+{
+	const struct cpa_version *w = j->base, *l = j->other;
+
+	for (uint32_t i = first; i < first + ROUND; i++)
+		if ((w->value[i] > value_in(l, CPA_S, i) + j->distance ||
+		     (observe && w->value[2 * w->slots + i] != value_in(l, CPA_O, i))) &&
+		    !put_base(j, i))
+			return false;
+	return true;
 }
 
 /*
  * Slots in which the loser's version leaves less slack than the winner's, or has another O if that
- * is wanted. They are few, if threads meet often: the loop is what costs.
+ * is wanted. They are few if threads meet often; most slots are small, and are passed over by
+ * blocks.
  */
 static bool join_bases(struct joint *j)
 {
-	const pair d = { (int64_t)j->distance, (int64_t)j->distance };
 	const struct cpa_version *w = j->base, *l = j->other;
-	uint32_t most = w ? w->slots : 0, both = l ? l->slots : 0, n;
+	uint32_t slots = w ? w->slots : 0, others = l ? l->slots : 0;
 	bool observe = j->seen == j->loser;
 
-	n = both < most ? both : most; /* an even number: ROUND */
-	most = both > most ? both : most;
-	for (uint32_t i = 0; i < n; i += 2) {
-		pair less = *(const pair *)&l->value[i] + d < *(const pair *)&w->value[i];
-
-		if (observe)
-			less |= *(const pair *)&l->value[2 * l->slots + i] !=
-				*(const pair *)&w->value[2 * w->slots + i];
-		if (unlikely(any(less)) && !(put_base(j, i) && put_base(j, i + 1)))
+	for (uint32_t i = 0; i < slots; i += ROUND)
+		if ((observe || w->value[3 * slots + i / ROUND] > j->distance) &&
+		    !join_block(j, i, observe))
 			return false;
-	}
-	for (uint32_t i = n; i < most; i++)
-		if (!put_base(j, i))
+	for (uint32_t i = slots; observe && i < others; i++)
+		if (l->value[2 * others + i] && !put_base(j, i))
 			return false;
 	return true;
 }
@@ -375,7 +405,7 @@ static struct cpa_version *join_versions(struct cpa_self *self, const struct joi
 			v->value[i] = slack[i] + j->distance;
 	materialize(j->winner, CPA_H, v->value + n, n);
 	materialize(j->seen, CPA_O, v->value + 2 * n, n);
-	v->max_slack = largest(v->value, n);
+	note_slack(v);
 	return v;
 }
 
@@ -412,7 +442,7 @@ static bool join_vectors(struct cpa_self *self, struct cpa_path *local, struct j
 	j->other = version_of(j->loser);
 	if (j->distance > FAR)
 		j->distance = FAR;
-	if (join_deltas(j) && (j->base == j->other || join_bases(j))) {
+	if (join_deltas(self, j) && (j->base == j->other || join_bases(j))) {
 		take_winners(self, local, j);
 		return true;
 	}
@@ -429,6 +459,8 @@ bool cpa_path_join(struct cpa_self *self, struct cpa_path *local, const struct c
 {
 	bool remote_wins = remote->len > local->len;
 	struct joint j = {
+		.local = local,
+		.remote = remote,
 		.winner = remote_wins ? remote : local,
 		.loser = remote_wins ? local : remote,
 		.seen = observed ? remote : local,
@@ -455,7 +487,12 @@ bool cpa_path_join(struct cpa_self *self, struct cpa_path *local, const struct c
 
 void cpa_path_observe(struct cpa_self *self, struct cpa_path *local, const struct cpa_path *remote)
 {
-	struct joint j = { .winner = local, .loser = remote, .seen = remote, .distance = FAR };
+	struct joint j = { .local = local,
+			   .remote = remote,
+			   .winner = local,
+			   .loser = remote,
+			   .seen = remote,
+			   .distance = FAR };
 
 	/* Without memory for a version too: the kinds of time sum up to the clock. */
 	memcpy(local->observed, remote->observed, sizeof(local->observed));

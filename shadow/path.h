@@ -25,23 +25,49 @@ enum cpa_vector { CPA_S, CPA_H, CPA_O };
 
 #define CPA_DELTA_MOST ((1 << 30) - 1) /* of a delta before an addition, and of the addition */
 
+/* {slot, s, h, o} of a delta, to be added to and compared at one stroke. */
+typedef int32_t cpa_lanes __attribute__((vector_size(sizeof(struct cpa_delta)), may_alias));
+
 CPA_HIDDEN void cpa_path_add_slow(struct cpa_self *self, struct cpa_path *path, uint32_t slot,
 				  uint64_t ticks);
 
-/* Add @ticks to S, H and O of @slot. L and the observed kinds are the caller's to add. */
+/* What adds @ticks, CPA_DELTA_MOST at most, to a delta. */
+static inline cpa_lanes cpa_path_lanes(uint64_t ticks)
+{
+	int32_t t = (int32_t)ticks;
+
+	return (cpa_lanes){ t, t, t, t } & (cpa_lanes){ 0, -1, -1, -1 };
+}
+
+/* Whether a lane of @l is not 0. */
+static inline bool cpa_path_any(cpa_lanes l)
+{
+	typedef uint64_t halves __attribute__((vector_size(sizeof(struct cpa_delta))));
+
+	return ((halves)l)[0] | ((halves)l)[1];
+}
+
+/*
+ * Add @ticks to S, H and O of @slot; @more: their lanes. L and the observed kinds are the caller's
+ * to add.
+ */
+static inline void cpa_path_add_lanes(struct cpa_self *self, struct cpa_path *path, uint32_t slot,
+				      uint64_t ticks, cpa_lanes more)
+{
+	const cpa_lanes most = { INT32_MAX, CPA_DELTA_MOST, CPA_DELTA_MOST, CPA_DELTA_MOST };
+	struct cpa_delta *d = &path->delta[self->delta_at[slot % sizeof(self->delta_at)]];
+	cpa_lanes *lanes = (cpa_lanes *)d;
+
+	if (unlikely(d->slot != slot || ticks > CPA_DELTA_MOST || cpa_path_any(*lanes > most)))
+		cpa_path_add_slow(self, path, slot, ticks);
+	else
+		*lanes += more;
+}
+
 static inline void cpa_path_add(struct cpa_self *self, struct cpa_path *path, uint32_t slot,
 				uint64_t ticks)
 {
-	struct cpa_delta *d = &path->delta[self->delta_at[slot % sizeof(self->delta_at)]];
-
-	if (unlikely(d->slot != slot || ticks > CPA_DELTA_MOST || d->s > CPA_DELTA_MOST ||
-		     d->h > CPA_DELTA_MOST || d->o > CPA_DELTA_MOST)) {
-		cpa_path_add_slow(self, path, slot, ticks);
-		return;
-	}
-	d->s += (int32_t)ticks;
-	d->h += (int32_t)ticks;
-	d->o += (int32_t)ticks;
+	cpa_path_add_lanes(self, path, slot, ticks, cpa_path_lanes(ticks));
 }
 
 /* Let @to be @from. */

@@ -11,7 +11,6 @@
 #include "shadow/session.h"
 
 #define CPA_SPARE_VERSIONS 4
-#define CPA_NODE_CACHE	   64
 #define CPA_ITEMS_IN_WORK  8 /* items that one thread processes at once */
 
 struct cpa_self {
@@ -36,13 +35,11 @@ struct cpa_self {
 		uint64_t item;
 		uint64_t begun;
 	} item[CPA_ITEMS_IN_WORK];
-	/* The keys of the row's edge cache, and nodes found lately. */
-	uint64_t edge_key[CPA_EDGE_CACHE];
-	struct cpa_edge *edge_row[CPA_EDGE_CACHE];
+	/* Of the row's edge cache. */
 	struct {
 		uint64_t key;
-		uint32_t row;
-	} node_cache[CPA_NODE_CACHE];
+		struct cpa_edge *row;
+	} edge[CPA_EDGE_CACHE];
 };
 
 #endif

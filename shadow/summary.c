@@ -14,24 +14,14 @@ static void fill_node(void *row, const void *argument)
 	*node = *(const struct cpa_node *)argument;
 }
 
-uint32_t cpa_summary_node(struct cpa_self *self, enum cpa_event_kind kind, uint32_t site,
-			  uint32_t class)
+uint32_t cpa_summary_node(enum cpa_event_kind kind, uint32_t site, uint32_t class)
 {
 	uint64_t key = (uint64_t)kind << 56 | (uint64_t)(class & 0xffffff) << 32 | site;
 	struct cpa_node node = { .kind = kind, .site = site, .class = class };
-	unsigned at = (kind * 7 + class * 13 + site) % CPA_NODE_CACHE;
-	uint32_t row;
+	uint32_t row = cpa_table_intern(CPA_TABLE_NODES, key, fill_node, &node);
 
-	if (likely(self->node_cache[at].key == key))
-		return self->node_cache[at].row;
-	self->slow++;
-	row = cpa_table_intern(CPA_TABLE_NODES, key, fill_node, &node);
-	if (!row) {
+	if (!row)
 		cpa_diag(CPA_DIAG_EDGES_REFUSED);
-		return 0;
-	}
-	self->node_cache[at].key = key;
-	self->node_cache[at].row = row;
 	return row;
 }
 
@@ -54,22 +44,24 @@ static void flush(struct cpa_edge_cache *cache)
 	/* Relaxed: sums; nothing depends on their order. */
 	__atomic_fetch_add(&edge->count, cache->count, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&edge->weight, cache->weight, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&edge->followed, cache->followed, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&edge->followed_weight, cache->followed_weight, __ATOMIC_RELAXED);
+	if (cache->followed) {
+		/* Relaxed: as above. */
+		__atomic_fetch_add(&edge->followed, cache->followed, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&edge->followed_weight, cache->followed_weight,
+				   __ATOMIC_RELAXED);
+	}
 	memset(cache, 0, sizeof(*cache));
 }
 
-struct cpa_edge_cache *cpa_summary_edge(struct cpa_self *self, uint32_t from, uint32_t to,
-					bool dependency)
+struct cpa_edge_cache *cpa_summary_edge_slow(struct cpa_self *self, uint32_t from, uint32_t to,
+					     bool dependency)
 {
-	uint64_t key = (uint64_t)dependency << 63 | (uint64_t)from << 32 | to;
-	unsigned at = (from * 11 + to * 5 + dependency) % CPA_EDGE_CACHE;
+	uint64_t key = cpa_summary_key(from, to, dependency);
+	unsigned at = cpa_summary_place(key);
 	struct cpa_edge_cache *cache = &self->row->edges[at];
 	struct cpa_edge edge = { .from = from, .to = to, .dependency = dependency };
 	uint32_t row;
 
-	if (likely(self->edge_key[at] == key && cache->edge))
-		return cache;
 	if (!from || !to)
 		return NULL;
 	self->slow++;
@@ -81,8 +73,8 @@ struct cpa_edge_cache *cpa_summary_edge(struct cpa_self *self, uint32_t from, ui
 	if (cache->edge)
 		flush(cache);
 	cache->edge = row;
-	self->edge_key[at] = key;
-	self->edge_row[at] = cpa_row(CPA_TABLE_EDGES, row);
+	self->edge[at].key = key;
+	self->edge[at].row = cpa_row(CPA_TABLE_EDGES, row);
 	return cache;
 }
 
@@ -91,5 +83,5 @@ void cpa_summary_flush(struct cpa_self *self)
 	for (unsigned i = 0; i < CPA_EDGE_CACHE; i++)
 		if (self->row->edges[i].edge)
 			flush(&self->row->edges[i]);
-	memset(self->edge_key, 0, sizeof(self->edge_key));
+	memset(self->edge, 0, sizeof(self->edge));
 }

@@ -11,18 +11,39 @@
 #include "shadow/self.h"
 
 /* The node of events of @kind at site row @site on objects of class row @class. 0: no space. */
-CPA_HIDDEN uint32_t cpa_summary_node(struct cpa_self *self, enum cpa_event_kind kind, uint32_t site,
-				     uint32_t class);
+CPA_HIDDEN uint32_t cpa_summary_node(enum cpa_event_kind kind, uint32_t site, uint32_t class);
+
+/* As cpa_summary_edge(), of an edge that is not at its place in the cache. */
+CPA_HIDDEN struct cpa_edge_cache *cpa_summary_edge_slow(struct cpa_self *self, uint32_t from,
+							uint32_t to, bool dependency);
+
+static inline uint64_t cpa_summary_key(uint32_t from, uint32_t to, bool dependency)
+{
+	return (uint64_t)dependency << 63 | (uint64_t)from << 32 | to;
+}
+
+static inline unsigned cpa_summary_place(uint64_t key)
+{
+	return (unsigned)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) % CPA_EDGE_CACHE;
+}
 
 /* The thread's cache entry of the edge, NULL if there is no space or an end is 0. */
-CPA_HIDDEN struct cpa_edge_cache *cpa_summary_edge(struct cpa_self *self, uint32_t from,
-						   uint32_t to, bool dependency);
+static inline struct cpa_edge_cache *cpa_summary_edge(struct cpa_self *self, uint32_t from,
+						      uint32_t to, bool dependency)
+{
+	uint64_t key = cpa_summary_key(from, to, dependency);
+	unsigned at = cpa_summary_place(key);
+
+	if (likely(self->edge[at].key == key && key))
+		return &self->row->edges[at];
+	return cpa_summary_edge_slow(self, from, to, dependency);
+}
 
 /* The row of a cached edge. */
 static inline struct cpa_edge *cpa_summary_row(const struct cpa_self *self,
 					       const struct cpa_edge_cache *cache)
 {
-	return self->edge_row[cache - self->row->edges];
+	return self->edge[cache - self->row->edges].row;
 }
 
 /* Add what the thread's cache holds to the edges' rows, at its end. */

@@ -127,7 +127,7 @@ static void online_objects(struct online *o)
 	}
 }
 
-static uint32_t online_node(struct online *o, struct cpa_self *self, const struct event *e)
+static uint32_t online_node(struct online *o, const struct event *e)
 {
 	static const enum cpa_event_kind kind[OPS] = { [OP_START] = CPA_EV_START,
 						       [OP_EXIT] = CPA_EV_EXIT,
@@ -164,7 +164,7 @@ static uint32_t online_node(struct online *o, struct cpa_self *self, const struc
 						       [OP_REGION_END] = CPA_EV_REGION_END };
 	uint32_t class = e->object < 0 || e->op <= OP_JOIN ? 0 : o->object[e->object]->class;
 
-	return cpa_summary_node(self, kind[e->op], e->site + 1, class);
+	return cpa_summary_node(kind[e->op], e->site + 1, class);
 }
 
 static void online_activity(struct online *o, struct cpa_self *self, const struct event *e,
@@ -206,7 +206,7 @@ static void online_start(struct online *o, const struct event *e)
 		abort();
 	t->running = true;
 	t->number = t->self.number;
-	online_activity(o, &t->self, e, online_node(o, &t->self, e));
+	online_activity(o, &t->self, e, online_node(o, e));
 	cpa_dependency(&t->self, &w, 0);
 }
 
@@ -335,7 +335,7 @@ static void online_event(struct online *o, int i)
 		online_start(o, e);
 	} else {
 		self->inner = e->inner;
-		online_activity(o, self, e, online_node(o, self, e));
+		online_activity(o, self, e, online_node(o, e));
 		if (online_acquire(o, self, e, &w)) {
 			if (w.matched != e->matched)
 				o->wrong_matches++;

@@ -83,8 +83,8 @@ static void test_wrong_byte_order(void **state)
 static void test_wrong_format(void **state)
 {
 	(void)state;
-	dump_maker_header(&maker)->format = 4;
-	expect_header_refused("0xc: ", "format 4 found, 2 expected");
+	dump_maker_header(&maker)->format = 99;
+	expect_header_refused("0xc: ", "format 99 found, 3 expected");
 }
 
 static void test_wrong_header_size(void **state)

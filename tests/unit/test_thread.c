@@ -248,8 +248,8 @@ static void test_unsampled_time(void **state)
 
 	(void)state;
 	begin(&t, 1);
-	a = cpa_summary_node(&t, CPA_EV_LOCK, 1, 0);
-	b = cpa_summary_node(&t, CPA_EV_UNLOCK, 1, 0);
+	a = cpa_summary_node(CPA_EV_LOCK, 1, 0);
+	b = cpa_summary_node(CPA_EV_UNLOCK, 1, 0);
 	cpa_activity_end(&t, &span, a);
 	assert_int_equal(cpa_path_value(&t.row->path, CPA_H, CPA_SLOT_UNSAMPLED), 100);
 	span.sampled = 2;
