@@ -73,11 +73,35 @@ static bool queues_own(const struct cpa_self *self, const struct cpa_object *o)
 	return self->inner || o->queue;
 }
 
+/*
+ * Whether a later release of the same thread was joined already: its path continued @remote, so the
+ * longest path to here, whatever component weighs zero, is not shorter. Of equal stamps either may
+ * be the later one.
+ */
+static bool joined_later(const struct cpa_self *self, const struct cpa_path *remote)
+{
+	unsigned at = remote->owner % CPA_JOINED;
+
+	return self->joined[at].owner == remote->owner &&
+	       self->joined[at].released > remote->released;
+}
+
 void cpa_lock_acquired(struct cpa_self *self, struct cpa_object *o, struct cpa_wait *w)
 {
+	const struct cpa_path *remote = &o->path;
+
 	w->observed_only = queues_own(self, o);
 	w->matched = true; /* a lock that nobody released before was merely slow to get */
-	cpa_acquire_path(self, &o->path, w);
+	if (remote->released <= w->arrived && joined_later(self, remote)) {
+		w->from = remote->node;
+		settle(self, w);
+		return;
+	}
+	cpa_acquire_path(self, remote, w);
+	if (usable(self, remote) && !w->observed_only) {
+		self->joined[remote->owner % CPA_JOINED].owner = remote->owner;
+		self->joined[remote->owner % CPA_JOINED].released = remote->released;
+	}
 }
 
 void cpa_lock_release(struct cpa_self *self, struct cpa_object *o)

@@ -11,6 +11,7 @@
 #include "shadow/session.h"
 
 #define CPA_SPARE_VERSIONS 4
+#define CPA_JOINED	   16
 #define CPA_ITEMS_IN_WORK  8 /* items that one thread processes at once */
 
 struct cpa_self {
@@ -22,6 +23,11 @@ struct cpa_self {
 	uint32_t spare_count;
 	struct cpa_version *spare[CPA_SPARE_VERSIONS];
 	uint8_t delta_at[256]; /* by slot modulo the size: where in its path's deltas it was last */
+	/* Of threads whose paths were joined: the latest such release. By id modulo the size. */
+	struct {
+		uint32_t owner;
+		uint64_t released;
+	} joined[CPA_JOINED];
 	/* Free tokens, linked through free_next. */
 	struct cpa_token *free_tokens;
 	uint32_t free_token_count;
