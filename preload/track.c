@@ -31,9 +31,10 @@ uint32_t cpa_track_node_slow(struct cpa_worker *w, unsigned at, uint64_t caller,
 	return row;
 }
 
-/* The activity that ends now, of which @e tells the times. */
-static void end_activity(struct cpa_worker *w, const struct cpa_elapsed *e,
-			 enum cpa_external external, uint32_t node)
+/* The activity that ends now, of which @e tells the times, and in which something happened. */
+static __attribute__((noinline)) void end_eventful(struct cpa_worker *w,
+						   const struct cpa_elapsed *e,
+						   enum cpa_external external, uint32_t node)
 {
 	struct cpa_span span;
 
@@ -56,10 +57,20 @@ static void end_activity(struct cpa_worker *w, const struct cpa_elapsed *e,
 		cpa_sampler_switched(&w->sampler, w->clock.last, w->clock.cpu);
 		w->self.slow++; /* which may have taken its time */
 	}
-	w->between = true;
 	cpa_activity_end(&w->self, &span, node);
 	if (cpa_untimed_pending(w))
 		cpa_untimed_end(w, &span);
+}
+
+static inline void end_activity(struct cpa_worker *w, const struct cpa_elapsed *e,
+				enum cpa_external external, uint32_t node)
+{
+	w->between = true;
+	if (likely(!(e->external | e->runqueue) && !w->calls && !cpa_untimed_pending(w) &&
+		   !cpa_sampler_waiting(&w->sampler) && w->clock.rebased != w->clock.last))
+		cpa_activity_run(&w->self, e->process, node);
+	else
+		end_eventful(w, e, external, node);
 }
 
 static void stand_at(struct cpa_worker *w, uint64_t now)

@@ -78,6 +78,11 @@ static unsigned of_mix(const struct cpa_span *span, const uint64_t mix[CPA_MIX],
 	return n;
 }
 
+static uint32_t last_function(const struct cpa_self *self)
+{
+	return self->row->last_function ? self->row->last_function : CPA_SLOT_UNSAMPLED;
+}
+
 /* Which functions @ticks of the activity's process time were spent in; see shadow/mix.h. */
 static void attribute(struct cpa_self *self, const struct cpa_span *span, uint64_t ticks,
 		      struct cpa_edge_cache *cache)
@@ -97,7 +102,7 @@ static void attribute(struct cpa_self *self, const struct cpa_span *span, uint64
 	if (!n && cache)
 		n = of_mix(span, cpa_summary_row(self, cache)->mix, slot, weight);
 	if (!n) {
-		slot[n] = self->row->last_function ? self->row->last_function : CPA_SLOT_UNSAMPLED;
+		slot[n] = last_function(self);
 		weight[n++] = 1;
 	}
 	if (likely(n == 1))
@@ -106,47 +111,83 @@ static void attribute(struct cpa_self *self, const struct cpa_span *span, uint64
 		spread(self, ticks, slot, weight, n);
 }
 
-/* The function of activities between two events, if there is one only. 0: look closer. */
-static uint32_t function_of(const struct cpa_span *span, const struct cpa_edge_cache *cache)
+/*
+ * The function to which attribute() gives all of an activity without samples and calls. 0: there
+ * may be several.
+ */
+static inline uint32_t function_of(const struct cpa_self *self, const struct cpa_edge_cache *cache)
 {
-	/* Relaxed: our own. The words fill in order. */
-	if (span->sampled || span->calls || !cache ||
-	    __atomic_load_n(&cache->mix[1], __ATOMIC_RELAXED))
+	const uint64_t *mix;
+
+	if (unlikely(!cache))
 		return 0;
-	return cpa_mix_slot(__atomic_load_n(&cache->mix[0], __ATOMIC_RELAXED));
+	/* Relaxed: see cpa_mix_add(). The words fill in order. */
+	mix = __atomic_load_n(&cache->mix[0], __ATOMIC_RELAXED) ? cache->mix :
+								  cpa_summary_row(self, cache)->mix;
+	/* Relaxed: as above. */
+	if (__atomic_load_n(&mix[1], __ATOMIC_RELAXED))
+		return 0;
+	/* Relaxed: as above. */
+	if (__atomic_load_n(&mix[0], __ATOMIC_RELAXED))
+		return cpa_mix_slot(__atomic_load_n(&mix[0], __ATOMIC_RELAXED));
+	return last_function(self);
+}
+
+/* What all activities do but for functions, kinds of external time and time that is no one's. */
+static inline struct cpa_edge_cache *advance(struct cpa_self *self, uint64_t process,
+					     uint64_t external, uint32_t node)
+{
+	struct cpa_thread *row = self->row;
+	struct cpa_edge_cache *cache = cpa_summary_edge(self, row->node, node, false);
+	uint64_t ticks = process + external;
+	cpa_lanes lanes = cpa_path_lanes(ticks);
+
+	row->path.len += ticks;
+	row->path.observed[CPA_TIME_PROCESS] += process;
+	row->process += process;
+	row->events++;
+	if (likely(cache)) {
+		cache->count++;
+		cache->weight += ticks;
+		charge(self, cpa_summary_row(self, cache)->slot, ticks, lanes, process);
+	}
+	charge(self, row->thread_slot, ticks, lanes, process);
+	for (unsigned i = 0; i < row->held_count; i++)
+		charge(self, row->held_slot[i], ticks, lanes, process);
+	row->node = node;
+	row->path.node = node;
+	return cache;
+}
+
+void cpa_activity_run(struct cpa_self *self, uint64_t process, uint32_t node)
+{
+	struct cpa_edge_cache *cache = advance(self, process, 0, node);
+	uint32_t function = function_of(self, cache);
+
+	if (likely(function)) {
+		charge(self, function, process, cpa_path_lanes(process), process);
+	} else if (process) {
+		const struct cpa_span span = { .process = process };
+
+		attribute(self, &span, process, cache);
+	}
 }
 
 void cpa_activity_end(struct cpa_self *self, const struct cpa_span *span, uint32_t node)
 {
 	struct cpa_thread *row = self->row;
-	struct cpa_edge_cache *cache = cpa_summary_edge(self, row->node, node, false);
-	uint64_t ticks = span->process + span->external, unknown = span->process;
-	cpa_lanes lanes = cpa_path_lanes(ticks);
-	uint32_t function = function_of(span, cache);
+	struct cpa_edge_cache *cache = advance(self, span->process, span->external, node);
+	uint64_t unknown = span->process;
 
-	row->path.len += ticks;
-	row->path.observed[CPA_TIME_PROCESS] += span->process;
 	row->path.observed[CPA_TIME_EXTERNAL] += span->external;
 	row->path.observed[CPA_TIME_RUNQUEUE] += span->runqueue;
 	row->path.observed[CPA_TIME_PROBE] += span->probe;
-	row->process += span->process;
 	row->external += span->external;
 	row->runqueue += span->runqueue;
 	row->probe += span->probe;
-	row->events++;
-	if (cache) {
-		cache->count++;
-		cache->weight += ticks;
-		charge(self, cpa_summary_row(self, cache)->slot, ticks, lanes, span->process);
-	}
-	charge(self, row->thread_slot, ticks, lanes, span->process);
-	for (unsigned i = 0; i < row->held_count; i++)
-		charge(self, row->held_slot[i], ticks, lanes, span->process);
 	if (unlikely(span->calls))
 		unknown = cpa_calls_charge(self, span->calls, cache);
-	if (likely(function))
-		cpa_activity_charge(self, function, unknown, unknown);
-	else if (unknown)
+	if (unknown)
 		attribute(self, span, unknown, cache);
 	if (unlikely(span->external)) {
 		uint64_t last = span->external - span->earlier;
@@ -154,8 +195,6 @@ void cpa_activity_end(struct cpa_self *self, const struct cpa_span *span, uint32
 		cpa_activity_charge(self, span->external_slot, last, last);
 		cpa_activity_charge(self, span->earlier_slot, span->earlier, span->earlier);
 	}
-	row->node = node;
-	row->path.node = node;
 }
 
 void cpa_dependency(struct cpa_self *self, const struct cpa_wait *wait, uint64_t waited)

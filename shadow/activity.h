@@ -32,6 +32,9 @@ CPA_HIDDEN void cpa_activity_charge(struct cpa_self *self, uint32_t slot, uint64
 /* End the activity at the event of @node: advance the path, sums and summary. */
 CPA_HIDDEN void cpa_activity_end(struct cpa_self *self, const struct cpa_span *span, uint32_t node);
 
+/* The same of @process ticks alone, without samples and instrumented calls. */
+CPA_HIDDEN void cpa_activity_run(struct cpa_self *self, uint64_t process, uint32_t node);
+
 /* Account for the dependency found by an acquire at the thread's last event. */
 CPA_HIDDEN void cpa_dependency(struct cpa_self *self, const struct cpa_wait *wait, uint64_t waited);
 

@@ -185,7 +185,10 @@ static void online_activity(struct online *o, struct cpa_self *self, const struc
 		span.sample_count[i] = a->weight[i];
 	}
 	from = self->row->node;
-	cpa_activity_end(self, &span, node);
+	if (a->external || a->runqueue || a->probe || a->sampled)
+		cpa_activity_end(self, &span, node);
+	else
+		cpa_activity_run(self, a->process, node);
 	self->row->path.released = e->arrived;
 	if (a->component >= 0) {
 		uint32_t edge = cpa_table_find(CPA_TABLE_EDGES, (uint64_t)from << 32 | node);
