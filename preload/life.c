@@ -25,6 +25,7 @@
 #include "shadow/thread.h"
 
 #define SESSION_LIMIT (UINT64_C(1) << 30)
+#define MOST_IMAGES   100 /* of one process, with profiles of the same name */
 
 __thread struct cpa_tls cpa_tls;
 
@@ -165,28 +166,49 @@ static void fill_header(void)
 	gethostname(h->host, sizeof(h->host) - 1);
 }
 
+/* Whether @path is a session, with @h as its header. */
+static bool is_session(const char *path, struct cpa_header *h)
+{
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	bool full;
+
+	if (fd < 0)
+		return false;
+	full = syscall(SYS_read, fd, h, sizeof(*h)) == sizeof(*h);
+	syscall(SYS_close, fd);
+	return full && !memcmp(h->magic, CPA_MAGIC, sizeof(h->magic));
+}
+
 /*
  * Whether a process that still runs writes @path: with a fixed name in CPA_OUTPUT that is the one
  * that started us, and a complaint from each of its children would be noise in its output.
  */
 static bool is_our_familys(const char *path)
 {
-	struct cpa_header h = { .pid = 0 };
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	bool full;
+	struct cpa_header h;
 
-	if (fd < 0)
-		return false;
-	full = syscall(SYS_read, fd, &h, sizeof(h)) == sizeof(h);
-	syscall(SYS_close, fd);
-	return full && !memcmp(h.magic, CPA_MAGIC, sizeof(h.magic)) && h.state == CPA_RUNNING &&
-	       h.pid != (uint32_t)getpid() && !syscall(SYS_kill, h.pid, 0);
+	return is_session(path, &h) && h.state == CPA_RUNNING && h.pid != (uint32_t)getpid() &&
+	       !syscall(SYS_kill, h.pid, 0);
 }
 
-static int open_session(const struct cpa_settings *s)
+static bool is_our_own(const char *path)
 {
+	struct cpa_header h;
+
+	return is_session(path, &h) && h.state == CPA_EXECED && h.pid == (uint32_t)getpid();
+}
+
+static int open_session(struct cpa_settings *s)
+{
+	char wanted[PATH_MAX];
 	int ret = cpa_session_create(s->output, SESSION_LIMIT, s->components);
 
+	/* Of programs that this process was before, by exec: the next one has a number. */
+	strcpy(wanted, s->output);
+	for (unsigned n = 2; ret == -EEXIST && n < MOST_IMAGES && is_our_own(s->output); n++) {
+		cpa_settings_number(s->output, wanted, n);
+		ret = cpa_session_create(s->output, SESSION_LIMIT, s->components);
+	}
 	if (ret == -EEXIST && is_our_familys(s->output))
 		return ret;
 	if (ret) {
@@ -228,8 +250,11 @@ __attribute__((constructor)) static void begin(void)
 	errno = err;
 }
 
-/* The observed path ends with that of row @thread, at clock @now. Only the first call counts. */
-static void finish(uint32_t thread, uint64_t now)
+/*
+ * The observed path ends with that of row @thread, at clock @now; @state says how. Only the first
+ * call counts: return whether this is it.
+ */
+static bool finish(uint32_t thread, uint64_t now, enum cpa_session_state state)
 {
 	struct cpa_header *h = cpa_header();
 	uint64_t not_yet = 0;
@@ -237,27 +262,39 @@ static void finish(uint32_t thread, uint64_t now)
 	/* Relaxed: of several threads that exit one is first; the rest is its own. */
 	if (!__atomic_compare_exchange_n(&h->end_ticks, &not_yet, now, false, __ATOMIC_RELAXED,
 					 __ATOMIC_RELAXED))
-		return;
+		return false;
 	h->exit_thread = thread;
 	h->cpu_end_ns = cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
 	cpa_clock_note(now, true);
 	/* RELEASE: a reader that finds the state finds the figures. */
-	__atomic_store_n(&h->state, CPA_COMPLETE, __ATOMIC_RELEASE);
+	__atomic_store_n(&h->state, state, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* The process ends. */
+static void finish_all(uint32_t thread, uint64_t now)
+{
 	/* Relaxed: what other threads do from now on, until the kernel ends them, is no more ours. */
-	__atomic_store_n(alive_word, 0, __ATOMIC_RELAXED);
+	if (finish(thread, now, CPA_COMPLETE))
+		__atomic_store_n(alive_word, 0, __ATOMIC_RELAXED);
+}
+
+/* A child of vfork() is in our memory: what ends it is not the end of this process. */
+static bool is_ours(void)
+{
+	return *cpa_alive && (uint32_t)getpid() == cpa_header()->pid;
 }
 
 void cpa_life_end(void)
 {
 	struct cpa_worker *w;
 
-	/* A child of vfork() is in our memory; its _exit() is not the end of this process. */
-	if (!*cpa_alive || (uint32_t)getpid() != cpa_header()->pid)
+	if (!is_ours())
 		return;
 	w = cpa_enter();
 	if (w) {
 		cpa_region_leave(w);
-		finish(w->self.number, cpa_event(w, CPA_EV_EXIT, CPA_CALLER(), 0));
+		finish_all(w->self.number, cpa_event(w, CPA_EV_EXIT, CPA_CALLER(), 0));
 		/* What this thread does on its way out is not the program's run. */
 		cpa_tls.left = true;
 		cpa_tls.worker = NULL;
@@ -266,8 +303,29 @@ void cpa_life_end(void)
 		/* The last thread ended, and with it the process: main had left before. */
 		const struct cpa_thread *row = cpa_row(CPA_TABLE_THREADS, cpa_tls.row);
 
-		finish(cpa_tls.row, row->path.released);
+		finish_all(cpa_tls.row, row->path.released);
 	}
+}
+
+bool cpa_life_replaced(void)
+{
+	struct cpa_worker *w = is_ours() ? cpa_enter() : NULL;
+	bool first;
+
+	if (!w)
+		return false;
+	first = finish(w->self.number, cpa_event(w, CPA_EV_EXIT, CPA_CALLER(), 0), CPA_EXECED);
+	cpa_done(w);
+	return first;
+}
+
+void cpa_life_not_replaced(void)
+{
+	struct cpa_header *h = cpa_header();
+
+	/* RELEASE: who finds the process running again finds no end, either. */
+	h->end_ticks = 0;
+	__atomic_store_n(&h->state, CPA_RUNNING, __ATOMIC_RELEASE);
 }
 
 __attribute__((destructor)) static void end(void)

@@ -17,4 +17,11 @@ CPA_HIDDEN struct cpa_worker *cpa_worker_begin(uint32_t row, uint32_t component,
 /* The process ends by the calling thread: the observed path ends here. Once. */
 CPA_HIDDEN void cpa_life_end(void);
 
+/*
+ * The process is about to become another program: its observed path ends here. Return whether
+ * cpa_life_not_replaced() must be called if it does not. Async-signal-safe.
+ */
+CPA_HIDDEN bool cpa_life_replaced(void);
+CPA_HIDDEN void cpa_life_not_replaced(void);
+
 #endif

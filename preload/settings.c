@@ -108,6 +108,20 @@ static void expand(const char *pattern, char *to, size_t size)
 	}
 }
 
+void cpa_settings_number(char *to, const char *output, unsigned n)
+{
+	const char *end = strlen(output) > 5 ? output + strlen(output) - 5 : "";
+	size_t at = append(to, 0, PATH_MAX, output);
+	char digits[12];
+
+	decimal(digits, n);
+	if (strcmp(end, ".dump") != 0)
+		end = "";
+	at = append(to, at - strlen(end), PATH_MAX, ".");
+	at = append(to, at, PATH_MAX, digits);
+	append(to, at, PATH_MAX, end);
+}
+
 void cpa_settings_read(struct cpa_settings *s)
 {
 	const char *output = getenv("CPA_OUTPUT");

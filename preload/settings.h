@@ -18,6 +18,9 @@ struct cpa_settings {
 
 void cpa_settings_read(struct cpa_settings *s);
 
+/* Write to @to, of PATH_MAX bytes, the name @output with number @n: before ".dump" if it has that. */
+void cpa_settings_number(char *to, const char *output, unsigned n);
+
 /* The path of the running program, cut on the left to @size. */
 void cpa_settings_executable(char *to, size_t size);
 

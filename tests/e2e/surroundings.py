@@ -466,9 +466,15 @@ class Tests:
         good = len(names) == 2 and names[1] == "target"
         self.results.check(good, f"exec of a shell: profiles of {' '.join(names)}")
         again = [self.target, "exec", self.target, "work"]
-        self.same("exec of itself", again, self.folder / "%e.%p", (0, 1))
+        self.same("exec of itself", again, place / "%e.%p.dump")
+        good = len(list(place.glob("target.*.2.dump"))) == 1
+        self.results.check(good, "exec of itself: two profiles")
         for each in place.glob("target*"):
-            self.readable("exec of a shell, before", each, False)
+            replaced = not each.name.endswith(".2.dump")
+            text = Run([self.report_program, str(each)], self.environment()).out
+            good = ("replaced by exec" in text) == replaced
+            self.results.check(good, f"{each.name.split('.')[0]}: replaced by exec: {replaced}")
+            self.readable("a program before or after exec", each, not replaced)
         self.daemon()
 
     def daemon(self):
