@@ -45,11 +45,13 @@ SHADOW_OBJ := $(call objects,obj,$(wildcard shadow/*.c))
 REPORT_OBJ := $(call objects,obj,$(wildcard analysis/*.c))
 CPA_OBJ    := $(call objects,obj,$(wildcard scripts/*.c))
 HOOKS_OBJ  := $(call objects,obj,$(wildcard tests/unit/je_hooks.c))
-KNOWN_OBJ  := $(call objects,prog,$(wildcard tests/programs/known_path.c))
+KNOWN_OBJ  := $(call objects,prog,$(wildcard tests/programs/known_path.c \
+	tests/programs/known_expect.c))
 
 UNIT    := $(call programs,$(wildcard tests/unit/test_*.c))
 TOOLED  := $(UNIT) $(call programs,$(wildcard tests/property/*.c tests/torture/*.c))
-TARGETS := $(call programs,$(filter-out %/known_path.c,$(wildcard tests/programs/*.c)))
+TARGETS := $(call programs,$(filter-out %/known_path.c %/known_expect.c,\
+	$(wildcard tests/programs/*.c)))
 TARGETS_CXX := $(call programs,$(wildcard tests/programs/*.cpp))
 CONFORMANCE := $(call programs,$(filter-out %/library.c,$(wildcard tests/conformance/*.c))) \
 	$(patsubst %.c,$(O)/%.so,$(wildcard tests/conformance/library.c))

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/programs/known_path.c - the recorder and the expectations
+ * tests/programs/known_path.c - the recorder
  *
- * See known_path.h; the search itself is in known_graph.h.
+ * See known_path.h; the search is in known_graph.h, what is made of it in known_expect.c.
  */
 #include "tests/programs/known_path.h"
 
 #include "preload/cpa.h"
+#include "tests/programs/known_expect.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +25,6 @@
 #define BURN_SHARE	0.3
 #define BURN_CLOSE_NS	1000
 #define CALIBRATE_SPINS 3000000L
-#define CLAIM_TOLERANCE 0.01 /* of the path */
 #define CLAIMS		16
 
 struct kp_thread {
@@ -39,18 +39,8 @@ struct kp_thread {
 	int processed; /* component of the queue of the item in process, or 0 */
 };
 
-struct component {
-	const char *kind, *name, *match;
-};
-
-struct claim {
-	enum kp_claimed what;
-	const char *component;
-	long us;
-};
-
 static struct kp_graph graph;
-static struct component components[KP_COMPONENTS] = {
+static struct kp_named components[KP_COMPONENTS] = {
 	[KP_WORK_MAIN] = { "function", "work_main", "exact" },
 	[KP_WORK_A] = { "function", "work_a", "exact" },
 	[KP_WORK_B] = { "function", "work_b", "exact" },
@@ -64,14 +54,14 @@ static struct component components[KP_COMPONENTS] = {
 static int component_count = KP_FIRST_FREE;
 /* Not a pthread lock: that would be one more edge in the graph. */
 static atomic_flag component_guard = ATOMIC_FLAG_INIT;
-static struct claim claims[CLAIMS];
+static struct kp_claim claims[CLAIMS];
 static unsigned claim_count;
 static double spins_per_ns;
 static _Atomic int64_t beyond_ns; /* by which work and pauses were longer than asked for */
 static int64_t begin_ns, before_ns, constructors_ns;
 static _Thread_local struct kp_thread *self;
 
-static void die(const char *what, int error)
+void kp_die(const char *what, int error)
 {
 	fprintf(stderr, "known_path: %s: %s\n", what, strerror(error));
 	exit(2);
@@ -80,10 +70,10 @@ static void die(const char *what, int error)
 static void check(int error, const char *what)
 {
 	if (error)
-		die(what, error);
+		kp_die(what, error);
 }
 
-static int64_t clock_ns(clockid_t clock)
+int64_t kp_clock_ns(clockid_t clock)
 {
 	struct timespec now;
 
@@ -102,9 +92,9 @@ static int component_of(const char *kind, const char *name, const char *match)
 			break;
 	}
 	if (i == KP_COMPONENTS)
-		die("components", ENOSPC);
+		kp_die("components", ENOSPC);
 	if (i == component_count)
-		components[component_count++] = (struct component){ kind, name, match };
+		components[component_count++] = (struct kp_named){ kind, name, match };
 	atomic_flag_clear(&component_guard);
 	return i;
 }
@@ -116,22 +106,22 @@ static struct kp_event *add_event(int64_t weight_ns, uint32_t active)
 	struct kp_event *event;
 
 	if (!id)
-		die("events", ENOSPC);
+		kp_die("events", ENOSPC);
 	event = kp_graph_event(&graph, id);
-	event->at_ns = clock_ns(CLOCK_MONOTONIC);
+	event->at_ns = kp_clock_ns(CLOCK_MONOTONIC);
 	return event;
 }
 
 static void add_edge(struct kp_row *row, kp_id from)
 {
 	if (from && !kp_graph_add_edge(row, from))
-		die("edges", ENOSPC);
+		kp_die("edges", ENOSPC);
 }
 
 /* End the current activity here. */
 static kp_id log_event(void)
 {
-	int64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	int64_t cpu_ns = kp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	add_event(cpu_ns - self->cpu_ns, self->active);
 	self->cpu_ns = cpu_ns;
@@ -145,7 +135,7 @@ static struct kp_thread *thread_new(const char *start_routine)
 	if (thread)
 		thread->row = kp_graph_add_row(&graph);
 	if (!thread || !thread->row)
-		die("threads", ENOMEM);
+		kp_die("threads", ENOMEM);
 	thread->component = component_of("thread", start_routine, "exact");
 	thread->active = 1U << thread->component;
 	thread->schedstat = -1;
@@ -154,12 +144,12 @@ static struct kp_thread *thread_new(const char *start_routine)
 
 static void calibrate(void)
 {
-	int64_t start_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	int64_t start_ns = kp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	long i;
 
 	for (i = 0; i < CALIBRATE_SPINS; i++)
 		__asm__ volatile("" : : "r"(i));
-	spins_per_ns = CALIBRATE_SPINS / (double)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns);
+	spins_per_ns = CALIBRATE_SPINS / (double)(kp_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start_ns);
 }
 
 /*
@@ -168,16 +158,16 @@ static void calibrate(void)
  */
 static void before_constructors(void)
 {
-	before_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	before_ns = kp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 __attribute__((section(".preinit_array"), used)) static void (*preinit)(void) = before_constructors;
 
 void kp_begin(void)
 {
-	int64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	int64_t cpu_ns = kp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
-	begin_ns = clock_ns(CLOCK_MONOTONIC) - cpu_ns;
+	begin_ns = kp_clock_ns(CLOCK_MONOTONIC) - cpu_ns;
 	self = thread_new("main");
 	constructors_ns = cpu_ns - before_ns;
 	self->cpu_ns = constructors_ns;
@@ -197,7 +187,7 @@ struct kp_thread *kp_thread_create(void *(*start)(void *), const char *name, voi
 void *kp_enter(void *thread)
 {
 	self = thread;
-	self->row->event[0].at_ns = clock_ns(CLOCK_MONOTONIC);
+	self->row->event[0].at_ns = kp_clock_ns(CLOCK_MONOTONIC);
 	return self->arg;
 }
 
@@ -242,7 +232,7 @@ static void add_beyond(int64_t ns)
 			spins = (long)((double)left_ns * spins_per_ns * BURN_SHARE); \
 			for (i = 0; i < spins; i++)                                  \
 				__asm__ volatile("" : : "r"(i));                     \
-			left_ns = end_ns - clock_ns(CLOCK_THREAD_CPUTIME_ID);        \
+			left_ns = end_ns - kp_clock_ns(CLOCK_THREAD_CPUTIME_ID);     \
 		}                                                                    \
 		log_event();                                                         \
 		self->active &= ~(1U << (number));                                   \
@@ -270,8 +260,8 @@ static struct pause pause_clocks(void)
 		self->schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
 	if (pread(self->schedstat, text, sizeof(text) - 1, 0) <= 0 ||
 	    sscanf(text, "%llu %llu", &run, &delay) != 2)
-		die("/proc/thread-self/schedstat", errno);
-	return (struct pause){ clock_ns(CLOCK_MONOTONIC), clock_ns(CLOCK_THREAD_CPUTIME_ID),
+		kp_die("/proc/thread-self/schedstat", errno);
+	return (struct pause){ kp_clock_ns(CLOCK_MONOTONIC), kp_clock_ns(CLOCK_THREAD_CPUTIME_ID),
 			       (int64_t)delay };
 }
 
@@ -301,7 +291,7 @@ void kp_poll(long us)
 	struct pause pause = pause_clocks();
 
 	if (poll(NULL, 0, (int)(us / KP_MS)))
-		die("poll", errno);
+		kp_die("poll", errno);
 	add_beyond(pause_end(pause, KP_POLL) - us * KP_NS);
 }
 
@@ -316,12 +306,12 @@ ssize_t kp_read(int fd, void *buffer, size_t size)
 
 void kp_sem_timeout(struct kp_sem *sem, long us)
 {
-	int64_t until_ns = clock_ns(CLOCK_REALTIME) + us * KP_NS;
+	int64_t until_ns = kp_clock_ns(CLOCK_REALTIME) + us * KP_NS;
 	struct timespec until = { until_ns / 1000000000, until_ns % 1000000000 };
 	struct pause pause = pause_clocks();
 
 	if (!sem_timedwait(sem->sem, &until) || errno != ETIMEDOUT)
-		die("sem_timedwait did not time out", errno);
+		kp_die("sem_timedwait did not time out", errno);
 	add_beyond(pause_end(pause, KP_TIMEOUT) - us * KP_NS);
 }
 
@@ -401,7 +391,7 @@ void kp_use(struct kp_mutex *mutex, long uses, long inside_ns, long outside_ns)
 		check(pthread_mutex_unlock(mutex->mutex), "pthread_mutex_unlock");
 		spin(outside);
 	}
-	whole_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - self->cpu_ns;
+	whole_ns = kp_clock_ns(CLOCK_THREAD_CPUTIME_ID) - self->cpu_ns;
 	self->cpu_ns += whole_ns;
 	inside_part_ns = whole_ns * inside / (inside + outside);
 	add_event(whole_ns - inside_part_ns, self->active);
@@ -423,7 +413,7 @@ void kp_rdunlock(struct kp_rwlock *lock)
 	uint32_t i = atomic_fetch_add(&lock->reads, 1);
 
 	if (i >= KP_TOKENS)
-		die("read unlocks", ENOSPC);
+		kp_die("read unlocks", ENOSPC);
 	lock->read_released[i] = log_event();
 	unhold(component_of("lock", lock->name, "exact"));
 	check(pthread_rwlock_unlock(lock->lock), "pthread_rwlock_unlock");
@@ -477,7 +467,7 @@ void kp_broadcast(struct kp_cond *cond)
 void kp_post(struct kp_sem *sem)
 {
 	if (sem->posts == KP_TOKENS)
-		die("posts", ENOSPC);
+		kp_die("posts", ENOSPC);
 	sem->posted[sem->posts++] = log_event();
 	check(sem_post(sem->sem) ? errno : 0, "sem_post");
 }
@@ -574,125 +564,24 @@ void kp_after(const void *address, kp_id before)
 void kp_claim(enum kp_claimed what, const char *component, long us)
 {
 	if (claim_count == CLAIMS)
-		die("claims", ENOSPC);
-	claims[claim_count++] = (struct claim){ what, component, us };
-}
-
-/*
- * What is claimed holds for the times that were asked for. Each nanosecond beyond them changes a
- * path by one at most.
- */
-static bool claim_holds(const struct claim *made, const struct kp_expected *expected,
-			double longest_ns)
-{
-	static const char *const words[] = { "path", "share", "saved" };
-	double tolerance_ns = CLAIM_TOLERANCE * longest_ns + (double)beyond_ns;
-	double found_ns = longest_ns, off_ns;
-	int c = 0;
-
-	if (made->what != KP_PATH) {
-		while (c < component_count && strcmp(components[c].name, made->component) != 0)
-			c++;
-		if (c == component_count)
-			die(made->component, ESRCH);
-		found_ns = made->what == KP_SHARE ? expected[c].share_ns : expected[c].saved_ns;
-	}
-	off_ns = found_ns - (double)(made->us * KP_NS);
-	if (off_ns < tolerance_ns && off_ns > -tolerance_ns)
-		return true;
-	fprintf(stderr, "known_path: %s %s: found %.6f s, claimed %.6f s, may differ by %.6f s\n",
-		words[made->what], made->component ? made->component : "", found_ns / 1e9,
-		(double)made->us / 1e6, tolerance_ns / 1e9);
-	return false;
-}
-
-static void print_component(const struct component *c, const struct kp_expected *e)
-{
-	printf("{\"kind\":\"%s\",\"name\":\"%s\",\"match\":\"%s\",\"critical_path_s\":%.6f,"
-	       "\"saved_s\":%.6f,\"cpu_s\":%.6f,\"external_s\":%.6f,\"tied\":%s}",
-	       c->kind, c->name, c->match, e->share_ns / 1e9, e->saved_ns / 1e9,
-	       (double)e->cpu_ns / 1e9, (double)e->external_ns / 1e9, e->tied ? "true" : "false");
-}
-
-/* All of each thread's CPU clock, also what is not on any path: main's constructors. */
-static void print_threads(const struct kp_expected *expected)
-{
-	const char *comma = "";
-	int c;
-
-	for (c = KP_FIRST_FREE; c < component_count; c++) {
-		if (strcmp(components[c].kind, "thread") != 0)
-			continue;
-		printf("%s{\"start_routine\":\"%s\",\"cpu_s\":%.6f}", comma, components[c].name,
-		       (double)(expected[c].cpu_ns +
-				(strcmp(components[c].name, "main") ? 0 : constructors_ns)) /
-			       1e9);
-		comma = ",";
-	}
-}
-
-static void print_json(const struct kp_expected *expected, double longest_ns, int64_t cpu_ns,
-		       const struct kp_observed *observed)
-{
-	const char *comma = "";
-	int c;
-
-	printf("{\"critical_path_s\":%.6f,\"cpu_s\":%.6f,\"components\":[", longest_ns / 1e9,
-	       (double)(cpu_ns + constructors_ns) / 1e9);
-	for (c = 0; c < component_count; c++) {
-		if (!expected[c].cpu_ns && !expected[c].external_ns)
-			continue;
-		printf("%s", comma);
-		print_component(&components[c], &expected[c]);
-		comma = ",\n";
-	}
-	printf("],\n\"threads\":[");
-	print_threads(expected);
-	printf("],\n\"observed_path_s\":%.6f,\"observed\":{\"process_s\":%.6f,\"external_s\":%.6f,"
-	       "\"tied\":%s}}\n",
-	       (double)(clock_ns(CLOCK_MONOTONIC) - begin_ns) / 1e9,
-	       (double)observed->process_ns / 1e9, (double)observed->external_ns / 1e9,
-	       observed->tied ? "true" : "false");
-}
-
-/* All that came after the last event is work of main, in series with everything. */
-static int64_t add_search(struct kp_expected *main_thread)
-{
-	int64_t search_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - self->cpu_ns;
-
-	main_thread->share_ns += (double)search_ns;
-	main_thread->saved_ns += (double)search_ns;
-	main_thread->cpu_ns += search_ns;
-	return search_ns;
+		kp_die("claims", ENOSPC);
+	claims[claim_count++] = (struct kp_claim){ what, component, us };
 }
 
 int kp_finish(void)
 {
-	struct kp_expected expected[KP_COMPONENTS] = { 0 };
-	struct kp_observed observed;
-	double longest_ns;
-	int64_t cpu_ns = 0, search_ns;
-	unsigned i;
-	int c, ret = 0;
+	struct kp_facts facts = { .graph = &graph,
+				  .components = components,
+				  .count = component_count,
+				  .claims = claims,
+				  .claim_count = claim_count,
+				  .begin_ns = begin_ns,
+				  .constructors_ns = constructors_ns,
+				  .component = self->component };
 
 	log_event();
-	longest_ns = kp_graph_search(&graph, -1, 1);
-	if (longest_ns < 0)
-		die("the graph has a cycle", EINVAL);
-	if (kp_graph_end(&graph) != kp_graph_last(self->row))
-		die("the longest path does not end in main", EINVAL);
-	for (c = 0; c < component_count; c++) {
-		expected[c] = kp_graph_expect(&graph, c);
-		if (!strcmp(components[c].kind, "thread"))
-			cpu_ns += expected[c].cpu_ns;
-	}
-	for (i = 0; i < claim_count; i++) {
-		if (!claim_holds(&claims[i], expected, longest_ns))
-			ret = 1;
-	}
-	observed = kp_graph_observed(&graph);
-	search_ns = add_search(&expected[self->component]);
-	observed.process_ns += search_ns;
-	print_json(expected, longest_ns + (double)search_ns, cpu_ns + search_ns, &observed);
-	return ret;
+	facts.beyond_ns = beyond_ns;
+	facts.cpu_ns = self->cpu_ns;
+	facts.last = kp_graph_last(self->row);
+	return kp_expect(&facts);
 }
