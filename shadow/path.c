@@ -502,7 +502,8 @@ void cpa_path_observe(struct cpa_self *self, struct cpa_path *local, const struc
 void cpa_path_clear(struct cpa_self *self, struct cpa_path *path)
 {
 	set_version(self, path, NULL);
-	memset(path, 0, sizeof(*path));
+	memset(path, 0, offsetof(struct cpa_path, delta));
+	end_deltas(path, 0);
 }
 
 uint64_t cpa_path_value(const struct cpa_path *path, enum cpa_vector v, uint32_t slot)
