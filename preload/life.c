@@ -21,6 +21,7 @@
 #include "shadow/call.h"
 #include "shadow/component.h"
 #include "shadow/heap.h"
+#include "shadow/series.h"
 #include "shadow/table.h"
 #include "shadow/thread.h"
 
@@ -238,6 +239,7 @@ __attribute__((constructor)) static void begin(void)
 		cpa_component_init();
 		cpa_track_init();
 		cpa_clock_init();
+		cpa_series_init(cpa_header()->start_ticks);
 		cpa_sampler_init(settings.sample_hz);
 		pthread_atfork(before_fork, NULL, in_child);
 		*alive = 1;

@@ -5,6 +5,7 @@
 #include "preload/instrument.h"
 #include "preload/untimed.h"
 #include "shadow/call.h"
+#include "shadow/checkpoint.h"
 #include "shadow/summary.h"
 
 static uint32_t external_slot[CPA_EXTERNALS];
@@ -82,7 +83,7 @@ static void stand_at(struct cpa_worker *w, uint64_t now)
 uint64_t cpa_event(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t caller, uint32_t class)
 {
 	struct cpa_elapsed e;
-	uint64_t now = cpa_clock_stamp(&w->clock, &e);
+	uint64_t now = cpa_checkpoint(&w->self, cpa_clock_stamp(&w->clock, &e));
 
 	end_activity(w, &e, CPA_EXT_OTHER, cpa_track_node(w, kind, caller, class));
 	stand_at(w, now);
@@ -92,7 +93,7 @@ uint64_t cpa_event(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t call
 uint64_t cpa_event_external(struct cpa_worker *w, enum cpa_external external, uint64_t caller)
 {
 	struct cpa_elapsed e;
-	uint64_t now = cpa_clock_stamp(&w->clock, &e);
+	uint64_t now = cpa_checkpoint(&w->self, cpa_clock_stamp(&w->clock, &e));
 
 	end_activity(w, &e, external, cpa_track_node(w, CPA_EV_EXTERNAL, caller, 0));
 	stand_at(w, now);
@@ -109,6 +110,7 @@ uint64_t cpa_waited(struct cpa_worker *w)
 	now = cpa_clock_stamp_waited(&w->clock, &e);
 	if (w->clock.rebased == now)
 		cpa_sampler_switched(&w->sampler, now, w->clock.cpu);
+	cpa_checkpoint(&w->self, now);
 	w->wait_length = e.process + e.runqueue + e.external;
 	row->wait += w->wait_length;
 	row->wait_cpu += e.process;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "shadow/cell.h"
+#include "shadow/checkpoint.h"
 #include "shadow/fifo.h"
 #include "shadow/merge.h"
 #include "shadow/path.h"
@@ -53,12 +54,18 @@ static void join_two(struct cpa_self *self, const struct cpa_path *a, const stru
 		     struct cpa_wait *w)
 {
 	bool a_last = a && (!b || a->released > b->released);
+	uint64_t latest = a_last ? a->released : b ? b->released : 0;
 
+	cpa_checkpoint(self, latest > w->now ? latest : w->now);
+	if (unlikely(w->now < self->since)) /* C1 of shadow/checkpoint.h */
+		w->now = self->since;
+	cpa_writing(self->row);
 	if (usable(self, a))
 		join(self, a, a_last, w);
 	if (usable(self, b))
 		join(self, b, !a_last, w);
 	settle(self, w);
+	cpa_written(self->row);
 }
 
 void cpa_acquire_path(struct cpa_self *self, const struct cpa_path *remote, struct cpa_wait *w)

@@ -2,6 +2,7 @@
 #include "shadow/activity.h"
 
 #include "shadow/call.h"
+#include "shadow/checkpoint.h"
 #include "shadow/mix.h"
 #include "shadow/path.h"
 #include "shadow/summary.h"
@@ -161,9 +162,12 @@ static inline struct cpa_edge_cache *advance(struct cpa_self *self, uint64_t pro
 
 void cpa_activity_run(struct cpa_self *self, uint64_t process, uint32_t node)
 {
-	struct cpa_edge_cache *cache = advance(self, process, 0, node);
-	uint32_t function = function_of(self, cache);
+	struct cpa_edge_cache *cache;
+	uint32_t function;
 
+	cpa_writing(self->row);
+	cache = advance(self, process, 0, node);
+	function = function_of(self, cache);
 	if (likely(function)) {
 		charge(self, function, process, cpa_path_lanes(process), process);
 	} else if (process) {
@@ -171,14 +175,17 @@ void cpa_activity_run(struct cpa_self *self, uint64_t process, uint32_t node)
 
 		attribute(self, &span, process, cache);
 	}
+	cpa_written(self->row);
 }
 
 void cpa_activity_end(struct cpa_self *self, const struct cpa_span *span, uint32_t node)
 {
 	struct cpa_thread *row = self->row;
-	struct cpa_edge_cache *cache = advance(self, span->process, span->external, node);
+	struct cpa_edge_cache *cache;
 	uint64_t unknown = span->process;
 
+	cpa_writing(row);
+	cache = advance(self, span->process, span->external, node);
 	row->path.observed[CPA_TIME_EXTERNAL] += span->external;
 	row->path.observed[CPA_TIME_RUNQUEUE] += span->runqueue;
 	row->path.observed[CPA_TIME_PROBE] += span->probe;
@@ -195,6 +202,7 @@ void cpa_activity_end(struct cpa_self *self, const struct cpa_span *span, uint32
 		cpa_activity_charge(self, span->external_slot, last, last);
 		cpa_activity_charge(self, span->earlier_slot, span->earlier, span->earlier);
 	}
+	cpa_written(row);
 }
 
 void cpa_dependency(struct cpa_self *self, const struct cpa_wait *wait, uint64_t waited)

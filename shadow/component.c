@@ -83,3 +83,10 @@ uint32_t cpa_component_slot(uint32_t row)
 {
 	return row ? cpa_component(row)->slot : (uint32_t)CPA_SLOT_NONE;
 }
+
+uint32_t cpa_component_slots(void)
+{
+	uint32_t next = __atomic_load_n(&slots.next, __ATOMIC_RELAXED);
+
+	return next < cpa_header()->slots ? next : cpa_header()->slots;
+}

@@ -36,6 +36,9 @@ CPA_HIDDEN void cpa_component_init(void);
 /* The row of the component @name, made if it is new. 0: no space. */
 CPA_HIDDEN uint32_t cpa_component_intern(const struct cpa_component_name *name);
 
+/* All slots handed out so far are below. */
+CPA_HIDDEN uint32_t cpa_component_slots(void);
+
 /* The slot of component @row; CPA_SLOT_NONE for row 0. */
 CPA_HIDDEN uint32_t cpa_component_slot(uint32_t row);
 

@@ -41,6 +41,8 @@
 #define CPA_MARKS_MAX	 4096u
 #define CPA_ROLE_WORDS	 16u /* bitmaps of thread rows */
 #define CPA_NAME_SIZE	 112u
+#define CPA_PERIOD	 (UINT64_C(1) << 27) /* header.period: 45 to 90 ms on today's processors */
+#define CPA_SAMPLES	 64u		     /* of a series, a power of two */
 /* Buckets of a histogram of ticks: four per power of two, see shadow/queue.h. */
 #define CPA_HISTOGRAM 192u
 
@@ -56,6 +58,7 @@ enum cpa_table_id {
 	CPA_TABLE_NAMES,      /* struct cpa_name */
 	CPA_TABLE_QUEUES,     /* struct cpa_queue */
 	CPA_TABLE_MARKS,      /* struct cpa_mark */
+	CPA_TABLE_SERIES,     /* struct cpa_slot_series */
 	CPA_TABLES
 };
 
@@ -133,6 +136,14 @@ struct cpa_header {
 	uint64_t started;    /* atomic: threads profiled over the run */
 	uint64_t done;	     /* atomic: see shadow/thread.h */
 	uint64_t diag[CPA_DIAG_COUNT];
+	/*
+	 * Boundary n is at clock n * period, a power of two. Of the boundaries since `first_period`
+	 * each (1 << series_level)-th has a sample in `series`, a struct cpa_program_series.
+	 */
+	uint64_t period, first_period;
+	uint64_t series;       /* offset; 0: there is none */
+	uint32_t series_level; /* atomic: only grows */
+	uint32_t pad;
 	/* Of no meaning to readers: items in queues, see shadow/item.h. */
 	uint64_t items;			       /* atomic: how many */
 	uint64_t item_index[CPA_INDEX_LEVELS]; /* offsets of the levels */
@@ -434,6 +445,61 @@ struct cpa_token {
 	struct cpa_path path;
 } __attribute__((aligned(CPA_CACHE_LINE)));
 
+/* The sums of struct cpa_thread, from `before` on; ticks, but for the last. */
+struct cpa_sums {
+	uint64_t before, process, external, runqueue, wait, wait_cpu, probe, events;
+};
+
+/*
+ * What a thread's row held at the boundaries after `from` up to `label`: see shadow/checkpoint.h.
+ * Written by its thread.
+ */
+struct cpa_checkpoint {
+	uint64_t label; /* atomic; 0: none, or it is being written */
+	uint64_t from;
+	uint64_t slots; /* of total */
+	uint64_t room;
+	struct cpa_sums sums;
+	struct cpa_path path, retired;
+	uint64_t total[];
+};
+
+/* What a sample tells of the program; ticks, but for the last. */
+enum cpa_series_field {
+	CPA_SERIES_LEN,	     /* L */
+	CPA_SERIES_RELEASED, /* clock of the latest event; up to there: */
+	CPA_SERIES_OBSERVED, /* the observed path by kind */
+	/* Sums of all threads, in the order of struct cpa_sums. */
+	CPA_SERIES_BEFORE = CPA_SERIES_OBSERVED + CPA_TIME_KINDS,
+	CPA_SERIES_PROCESS,
+	CPA_SERIES_EXTERNAL,
+	CPA_SERIES_RUNQUEUE,
+	CPA_SERIES_WAIT,
+	CPA_SERIES_WAIT_CPU,
+	CPA_SERIES_PROBE,
+	CPA_SERIES_EVENTS,
+	CPA_SERIES_FIELDS
+};
+
+/*
+ * Cumulative values at boundaries; which sample is where: shadow/series.h. A sample is whole if its
+ * label is {boundary:62, CPA_SAMPLE_DONE}. Written by the thread that set the label.
+ */
+enum cpa_sample_state { CPA_SAMPLE_NONE, CPA_SAMPLE_WRITING, CPA_SAMPLE_DONE };
+
+struct cpa_program_series {
+	uint64_t label[CPA_SAMPLES]; /* atomic */
+	uint64_t value[CPA_SAMPLES][CPA_SERIES_FIELDS];
+};
+
+/* The same of one component slot, key: the slot. */
+struct cpa_slot_series {
+	uint64_t key;
+	struct {
+		uint64_t share, slack, total; /* H, S; as cpa_thread.totals */
+	} value[CPA_SAMPLES];
+};
+
 enum cpa_thread_state {
 	CPA_THREAD_FREE = 0,
 	CPA_THREAD_RUNNING = 1,
@@ -454,6 +520,7 @@ struct cpa_thread {
 	uint32_t tid;
 	uint32_t component;   /* component row, kind CPA_THREAD */
 	uint32_t thread_slot; /* its slot */
+	uint32_t writing;     /* atomic: odd while paths and sums change, see shadow/checkpoint.h */
 	uint64_t handle;      /* pthread_t */
 	uint64_t start_ticks, end_ticks;
 	/* Sums up to the last event, ticks. CPU clock: before + process + wait_cpu + probe. */
@@ -475,6 +542,9 @@ struct cpa_thread {
 	uint64_t totals; /* offset of uint64_t[totals_slots]: process time by slot, on any path;
 			    external time for slots of kind CPA_EXTERNAL */
 	uint64_t totals_slots;
+	/* See shadow/checkpoint.h: the latest boundary passed, that passed when the row was new. */
+	uint64_t period, first_period; /* atomic */
+	uint64_t checkpoint[2];	       /* atomic: offsets of struct cpa_checkpoint; 0: none */
 	struct cpa_path path;	 /* the thread's own; `released` is the clock of its last event */
 	struct cpa_path retired; /* join of the last paths of earlier users of the row */
 	struct cpa_edge_cache edges[CPA_EDGE_CACHE];

@@ -18,6 +18,8 @@ struct cpa_self {
 	struct cpa_thread *row;
 	uint32_t number; /* of the row */
 	uint32_t id;	 /* of the thread, never used again: rows are. From 1 */
+	uint64_t since;	 /* clock of the latest boundary passed, see shadow/checkpoint.h */
+	uint64_t period; /* header.period */
 	uint64_t slow;	 /* operations so far that took longer than a few hundred instructions */
 	/* Versions given back and not yet needed: a join drops one and wants one. */
 	uint32_t spare_count;

@@ -159,6 +159,7 @@ int cpa_session_create(const char *path, uint64_t limit, uint32_t slots)
 	h->reserved = STEP;
 	h->limit = limit;
 	h->slots = slots;
+	h->period = CPA_PERIOD;
 	cpa_tables_init();
 	memcpy(h->magic, CPA_MAGIC, sizeof(h->magic));
 	return 0;

@@ -35,6 +35,7 @@ void cpa_tables_init(void)
 		[CPA_TABLE_NAMES] = { sizeof(struct cpa_name), 16 },
 		[CPA_TABLE_QUEUES] = { sizeof(struct cpa_queue), 4 },
 		[CPA_TABLE_MARKS] = { sizeof(struct cpa_mark), 32 },
+		[CPA_TABLE_SERIES] = { sizeof(struct cpa_slot_series), 32 },
 	};
 
 	growing = 0;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "shadow/acquire.h"
+#include "shadow/checkpoint.h"
 #include "shadow/component.h"
 #include "shadow/heap.h"
 #include "shadow/path.h"
@@ -77,6 +78,8 @@ int cpa_thread_begin(struct cpa_self *self, uint32_t component, uint32_t tid,
 	self->row = row;
 	/* Relaxed: unique, no more. */
 	self->id = (uint32_t)__atomic_add_fetch(&cpa_header()->started, 1, __ATOMIC_RELAXED);
+	wait->now = cpa_checkpoint_begin(self, !row->key, wait->now);
+	cpa_writing(row);
 	if (row->key) {
 		row->earlier++;
 		cpa_path_join(self, &row->retired, &row->path, false);
@@ -98,6 +101,7 @@ int cpa_thread_begin(struct cpa_self *self, uint32_t component, uint32_t tid,
 	row->end_ticks = 0;
 	row->path.owner = self->id;
 	row->path.released = wait->now;
+	cpa_written(row);
 	if (from)
 		cpa_acquire_path(self, from, wait);
 	return 0;

@@ -315,7 +315,7 @@ def check_files(results, dump):
 
 def check_versions(results, dump):
     cases = {
-        "0xc: format 1 found, 2 expected": patched(dump, 12, struct.pack("<I", 1)),
+        "0xc: format 1 found, 3 expected": patched(dump, 12, struct.pack("<I", 1)),
         "0x8: byte order 0x04030201 found": patched(dump, 8, struct.pack(">I", 0x01020304)),
         "0x0: an unknown file type found": b"\x7fELF" + dump[4:],
         f"{HEADER - 1:#x}: end of file at byte": dump[: HEADER - 1],

@@ -353,6 +353,17 @@ static void online_event(struct online *o, int i)
 		online_exit(o, e->thread, e->now);
 }
 
+/* The clock begins anew with each history; that of a session never goes back. */
+static void online_rewind(struct online *o)
+{
+	for (uint32_t i = 1; i <= cpa_table(CPA_TABLE_THREADS)->used; i++) {
+		struct cpa_thread *row = cpa_row(CPA_TABLE_THREADS, i);
+
+		cpa_checkpoint_forget(&o->observer, row);
+		row->period = 0;
+	}
+}
+
 /* Replay @h. o->slot and o->snapshot are then good until online_finish(). */
 static void online_run(struct online *o, const struct history *h, unsigned turn)
 {
@@ -368,6 +379,7 @@ static void online_run(struct online *o, const struct history *h, unsigned turn)
 		memset(o->snapshot, 0, (size_t)o->room * sizeof(*o->snapshot));
 	}
 	memset(o->thread, 0, sizeof(o->thread));
+	online_rewind(o);
 	online_components(o, turn);
 	online_objects(o);
 	for (int i = 0; i < h->events; i++)

@@ -89,6 +89,7 @@ static inline void dump_maker_start(struct dump_maker *maker)
 		[CPA_TABLE_NAMES] = sizeof(struct cpa_name),
 		[CPA_TABLE_QUEUES] = sizeof(struct cpa_queue),
 		[CPA_TABLE_MARKS] = sizeof(struct cpa_mark),
+		[CPA_TABLE_SERIES] = sizeof(struct cpa_slot_series),
 	};
 	struct cpa_header *header;
 

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "shadow/checkpoint.h"
 #include "shadow/component.h"
 #include "shadow/heap.h"
 #include "shadow/path.h"
@@ -60,6 +61,7 @@ static inline void test_rows_clear(struct cpa_self *self)
 
 		cpa_path_clear(self, &row->path);
 		cpa_path_clear(self, &row->retired);
+		cpa_checkpoint_forget(self, row);
 		if (row->totals)
 			cpa_heap_free(cpa_at(row->totals));
 		row->totals = row->totals_slots = 0;
