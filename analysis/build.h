@@ -25,6 +25,7 @@ struct cpa_build {
 	struct cpa_vector program;	 /* join of all paths; its observed path is the last one */
 	uint64_t *total;		 /* [slots]: the threads' totals, ticks */
 	uint64_t cpu, process, external; /* sums over threads, ticks */
+	uint32_t torn;			 /* threads that were in the middle of an event */
 	/* Sums of the threads' edge caches, by edge row - 1; none if edges are not wanted. */
 	uint32_t edges;
 	struct cpa_edge *edge;

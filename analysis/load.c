@@ -247,6 +247,23 @@ int cpa_dump_again(struct cpa_dump *dump, char **error)
 	return 0;
 }
 
+void cpa_dump_grow(struct cpa_dump *dump, enum cpa_table_id id)
+{
+	const struct cpa_header *now = (const struct cpa_header *)dump->base;
+	struct cpa_table *table = &dump->header.table[id], before = *table;
+	char *error = NULL;
+
+	copy_steady(table, &now->table[id], sizeof(*table));
+	dump->rows[id] = 0;
+	dump->broken[id] = 0;
+	if (table->row_size == before.row_size && table->first_rows == before.first_rows &&
+	    check_table(dump, id, &error) == 0)
+		return;
+	free(error);
+	*table = before;
+	check_table(dump, id, &error); /* it was right before */
+}
+
 bool cpa_dump_whole(const struct cpa_dump *dump)
 {
 	return dump->base != mapped.base || !mapped.cut;
@@ -301,6 +318,17 @@ bool cpa_dump_row(struct cpa_dump *dump, enum cpa_table_id table, uint32_t row, 
 		dump->unsteady++;
 	memcpy(&key, copy, sizeof(key));
 	return key != 0;
+}
+
+bool cpa_dump_field(const struct cpa_dump *dump, enum cpa_table_id table, uint32_t row,
+		    size_t field, void *copy, size_t size)
+{
+	const unsigned char *from = find_row(dump, table, row);
+
+	if (!from || field + size > dump->header.table[table].row_size)
+		return false;
+	memcpy(copy, from + field, size);
+	return true;
 }
 
 void cpa_dump_skip(struct cpa_dump *dump, enum cpa_table_id table)

@@ -43,6 +43,12 @@ void cpa_dump_close(struct cpa_dump *dump);
  */
 int cpa_dump_again(struct cpa_dump *dump, char **error);
 
+/*
+ * Look how many rows @table has now. What was counted as broken in it is forgotten. A description
+ * that makes no sense any more is not taken over.
+ */
+void cpa_dump_grow(struct cpa_dump *dump, enum cpa_table_id table);
+
 /* False: the file was cut while it was open, or could not be read. What was read is worthless. */
 bool cpa_dump_whole(const struct cpa_dump *dump);
 
@@ -55,6 +61,13 @@ bool cpa_dump_bytes(const struct cpa_dump *dump, uint64_t offset, void *copy, ui
  */
 bool cpa_dump_row(struct cpa_dump *dump, enum cpa_table_id table, uint32_t row, void *copy,
 		  size_t size);
+
+/*
+ * Copy @size bytes at @field of @row, in one go if they are a word. Return false if they do not lie
+ * in the file or in the row.
+ */
+bool cpa_dump_field(const struct cpa_dump *dump, enum cpa_table_id table, uint32_t row,
+		    size_t field, void *copy, size_t size);
 
 /* Count a row of @table that the caller skips. */
 void cpa_dump_skip(struct cpa_dump *dump, enum cpa_table_id table);

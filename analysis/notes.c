@@ -88,6 +88,12 @@ static void note_rows(struct cpa_build *build)
 				 "%" PRIu64 " paths in the dump are damaged or cut off: "
 				 "the critical path may be too short.",
 				 dump->broken_paths);
+	if (build->torn)
+		cpa_profile_note(profile,
+				 "%" PRIu32 " thread%s stopped in the middle of an event: %s last "
+				 "event counts in part.",
+				 build->torn, build->torn == 1 ? " was" : "s were",
+				 build->torn == 1 ? "its" : "their");
 	if (dump->unsteady)
 		cpa_profile_note(profile,
 				 "%" PRIu64 " rows changed while they were read: some of "

@@ -6,62 +6,12 @@
 
 #include "analysis/build.h"
 #include "analysis/printable.h"
+#include "analysis/snapshot.h"
 
-#define READINGS 8u
-
-/* One thread row, with both of its paths spread out. */
-struct reading {
-	struct cpa_thread row;
-	struct cpa_vector path, retired;
-	bool sound; /* both paths */
-};
-
-/*
- * Read @row. The versions of a running thread's paths may be used again while we read them: so
- * read until the paths are the same before and after. Return false if the row is not in use.
- */
-static bool read_thread(struct cpa_dump *dump, uint32_t row, struct reading *reading)
+static void add_totals(struct cpa_build *build, const struct cpa_reading *reading)
 {
-	struct cpa_thread *thread = &reading->row;
-	struct cpa_thread after;
-	unsigned readings = 0;
-
-	do {
-		if (!cpa_dump_row(dump, CPA_TABLE_THREADS, row, thread, sizeof(*thread)))
-			return false;
-		reading->sound = cpa_vector_read(&reading->path, dump, &thread->path) &&
-				 cpa_vector_read(&reading->retired, dump, &thread->retired);
-		if (!dump->live)
-			return true;
-		if (!cpa_dump_row(dump, CPA_TABLE_THREADS, row, &after, sizeof(after)))
-			return false;
-		if (memcmp(&after.path, &thread->path, sizeof(after.path)) == 0 &&
-		    memcmp(&after.retired, &thread->retired, sizeof(after.retired)) == 0)
-			return true;
-	} while (++readings < READINGS);
-	dump->unsteady++;
-	return true;
-}
-
-static void add_totals(struct cpa_build *build, const struct cpa_thread *thread)
-{
-	struct cpa_dump *dump = build->dump;
-	uint64_t slots = thread->totals_slots;
-
-	if (thread->totals == 0)
-		return;
-	if (slots > dump->header.slots)
-		slots = dump->header.slots;
-	for (uint64_t i = 0; i < slots; i++) {
-		uint64_t value;
-
-		if (!cpa_dump_bytes(dump, thread->totals + i * sizeof(value), &value,
-				    sizeof(value))) {
-			cpa_dump_skip(dump, CPA_TABLE_THREADS);
-			return;
-		}
-		build->total[i] += value;
-	}
+	for (uint64_t i = 0; i < reading->totals; i++)
+		build->total[i] += reading->total[i];
 }
 
 static void add_edge_cache(struct cpa_build *build, const struct cpa_thread *thread)
@@ -88,7 +38,7 @@ static uint64_t cpu_ticks(const struct cpa_thread *thread)
 	return thread->before + thread->process + thread->wait_cpu + thread->probe;
 }
 
-static void add_figures(struct cpa_build *build, const struct reading *reading)
+static void add_figures(struct cpa_build *build, const struct cpa_reading *reading)
 {
 	const struct cpa_thread *thread = &reading->row;
 	struct cpa_profile *profile = build->profile;
@@ -130,7 +80,7 @@ static void keep_row(struct cpa_build *build, uint32_t row, const struct cpa_thr
 }
 
 /* Join the paths of @reading; of the observed paths keep that which ended the program. */
-static void add_paths(struct cpa_build *build, uint32_t row, const struct reading *reading)
+static void add_paths(struct cpa_build *build, uint32_t row, const struct cpa_reading *reading)
 {
 	const struct cpa_header *header = &build->dump->header;
 	struct cpa_vector *program = &build->program;
@@ -147,39 +97,67 @@ static void add_paths(struct cpa_build *build, uint32_t row, const struct readin
 	       program->slots * sizeof(*program->observed));
 }
 
+/* Begin with nothing, of @rows rows: the state read before could not be read to its end. */
+static void begin(struct cpa_build *build, uint32_t rows)
+{
+	struct cpa_profile *profile = build->profile;
+
+	for (size_t i = 0; i < profile->threads; i++) {
+		free(profile->thread[i].name);
+		free(profile->thread[i].start_routine);
+	}
+	free(profile->thread);
+	free(build->thread);
+	profile->threads = 0;
+	profile->thread = xcalloc((size_t)rows + 1, sizeof(*profile->thread));
+	build->thread = xcalloc((size_t)rows + 1, sizeof(*build->thread));
+	profile->diagnostics.probe_s = 0;
+	build->dump->broken_paths = 0;
+	memset(build->total, 0, build->dump->header.slots * sizeof(*build->total));
+	memset(build->edge, 0, build->edges * sizeof(*build->edge));
+	build->cpu = build->process = build->external = 0;
+	cpa_vector_fini(&build->program);
+	cpa_vector_init(&build->program, build->dump->header.slots);
+}
+
+static void add_thread(struct cpa_build *build, uint32_t row, const struct cpa_reading *reading)
+{
+	const struct cpa_thread *thread = &reading->row;
+
+	if (thread->state > CPA_THREAD_DONE) {
+		cpa_dump_skip(build->dump, CPA_TABLE_THREADS);
+		return;
+	}
+	if (reading->sound)
+		add_paths(build, row, reading);
+	else
+		build->dump->broken_paths++;
+	keep_row(build, row, thread);
+	add_totals(build, reading);
+	add_edge_cache(build, thread);
+	build->cpu += cpu_ticks(thread);
+	build->process += thread->process;
+	build->external += thread->external;
+	if (thread->state != CPA_THREAD_FREE)
+		add_figures(build, reading);
+}
+
 void cpa_build_threads(struct cpa_build *build)
 {
 	struct cpa_dump *dump = build->dump;
-	uint32_t rows = dump->rows[CPA_TABLE_THREADS];
-	struct reading *reading = xcalloc(1, sizeof(*reading));
+	struct cpa_reading *reading = xcalloc(1, sizeof(*reading));
+	struct cpa_snapshot snapshot;
 
-	build->thread = xcalloc(rows + 1, sizeof(*build->thread));
-	build->profile->thread = xcalloc(rows + 1, sizeof(*build->profile->thread));
-	cpa_vector_init(&reading->path, dump->header.slots);
-	cpa_vector_init(&reading->retired, dump->header.slots);
-	for (uint32_t row = 1; row <= rows; row++) {
-		const struct cpa_thread *thread = &reading->row;
-
-		if (!read_thread(dump, row, reading))
-			continue;
-		if (thread->state > CPA_THREAD_DONE) {
-			cpa_dump_skip(dump, CPA_TABLE_THREADS);
-			continue;
-		}
-		if (reading->sound)
-			add_paths(build, row, reading);
-		else
-			dump->broken_paths++;
-		keep_row(build, row, thread);
-		add_totals(build, thread);
-		add_edge_cache(build, thread);
-		build->cpu += cpu_ticks(thread);
-		build->process += thread->process;
-		build->external += thread->external;
-		if (thread->state != CPA_THREAD_FREE)
-			add_figures(build, reading);
-	}
-	cpa_vector_fini(&reading->path);
-	cpa_vector_fini(&reading->retired);
+	cpa_reading_init(reading, dump->header.slots);
+	cpa_snapshot_begin(&snapshot, dump);
+	do {
+		begin(build, snapshot.rows);
+		for (uint32_t row = 1; row <= snapshot.rows && !snapshot.failed; row++)
+			if (cpa_snapshot_read(&snapshot, row, reading) && !snapshot.failed)
+				add_thread(build, row, reading);
+	} while (cpa_snapshot_again(&snapshot));
+	build->torn = snapshot.torn;
+	cpa_snapshot_end(&snapshot);
+	cpa_reading_fini(reading);
 	free(reading);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "preload/untimed.h"
 
+#include "shadow/checkpoint.h"
+
 #define BRIEF	128u /* parts of the time between two re-bases: 31 us */
 #define CARRIED 8u   /* most that is carried over, in times between two re-bases */
 
@@ -70,6 +72,7 @@ static void charge(struct cpa_worker *w, const struct cpa_span *span)
 {
 	const uint64_t most = CARRIED * cpa_clock_rebase_ticks;
 
+	cpa_writing(w->self.row);
 	for (unsigned i = 0; i < CPA_UNTIMED; i++) {
 		uint32_t slot = w->untimed[i].slot;
 		uint64_t noted = w->untimed[i].ticks / CPA_UNTIMED_SCALE;
@@ -86,6 +89,7 @@ static void charge(struct cpa_worker *w, const struct cpa_span *span)
 		w->untimed[i].ticks = noted * CPA_UNTIMED_SCALE;
 		w->untimed[i].open = false;
 	}
+	cpa_written(w->self.row);
 	cpa_diag_add(CPA_DIAG_UNTIMED, w->untimed_count);
 	w->untimed_count = 0;
 }
