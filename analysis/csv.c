@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/balance.h"
+#include "analysis/intervals.h"
 #include "analysis/names.h"
 
 /* Each puts one field; the first of a row has no comma in front. */
@@ -187,6 +188,39 @@ static void put_queues(struct csv *csv, const struct cpa_profile *profile)
 	}
 }
 
+/* A row for each component and sample; one without a component for the program. */
+static void put_intervals(struct csv *csv, const struct cpa_profile *profile)
+{
+	const struct cpa_intervals *v = profile->intervals;
+
+	put_head(csv, "at_s,path_changed,kind,name,critical_path_s,saved_s,cpu_s");
+	for (size_t i = 0; i < v->samples; i++) {
+		put_real(csv, v->sample[i].at_s);
+		put_count(csv, v->sample[i].path_changed);
+		put_text(csv, "program");
+		put_text(csv, profile->program.exe);
+		put_real(csv, v->sample[i].critical_path_s);
+		put_known(csv, false, 0);
+		put_real(csv, v->sample[i].cpu_s);
+		end_row(csv);
+		for (size_t k = 0; k < profile->components; k++) {
+			const struct cpa_component_figures *component = &profile->component[k];
+			const struct cpa_slot_intervals *s = cpa_intervals_slot(v, component->slot);
+
+			if (!s)
+				continue;
+			put_real(csv, v->sample[i].at_s);
+			put_count(csv, v->sample[i].path_changed);
+			put_text(csv, cpa_names_component_kind(component->kind));
+			put_text(csv, component->name);
+			put_real(csv, s->path_s[i]);
+			put_real(csv, s->saved_s[i]);
+			put_known(csv, component->kind != CPA_EXTERNAL, s->total_s[i]);
+			end_row(csv);
+		}
+	}
+}
+
 static void put_node(struct csv *csv, const struct cpa_profile *profile, uint32_t id)
 {
 	const struct cpa_node_figures *node = cpa_profile_node(profile, id);
@@ -219,13 +253,10 @@ static void put_edges(struct csv *csv, const struct cpa_profile *profile)
 void cpa_csv_write(const struct cpa_profile *profile, enum cpa_level level, FILE *out)
 {
 	static void (*const tables[CPA_LEVELS])(struct csv *, const struct cpa_profile *) = {
-		[CPA_LEVEL_ALL] = put_components,
-		[CPA_LEVEL_PROGRAM] = put_program,
-		[CPA_LEVEL_COMPONENT] = put_components,
-		[CPA_LEVEL_THREAD] = put_threads,
-		[CPA_LEVEL_OBJECT] = put_objects,
-		[CPA_LEVEL_QUEUE] = put_queues,
-		[CPA_LEVEL_PAG] = put_edges,
+		[CPA_LEVEL_ALL] = put_components,	[CPA_LEVEL_PROGRAM] = put_program,
+		[CPA_LEVEL_COMPONENT] = put_components, [CPA_LEVEL_THREAD] = put_threads,
+		[CPA_LEVEL_OBJECT] = put_objects,	[CPA_LEVEL_QUEUE] = put_queues,
+		[CPA_LEVEL_INTERVAL] = put_intervals,	[CPA_LEVEL_PAG] = put_edges,
 	};
 
 	tables[level](&(struct csv){ .out = out }, profile);

@@ -8,6 +8,7 @@
 
 #include "analysis/balance.h"
 #include "analysis/guidance.h"
+#include "analysis/intervals.h"
 #include "analysis/names.h"
 
 #define DIGITS 15 /* a double of so many digits reads back as it was written */
@@ -45,14 +46,24 @@ static void put_known(json_t *object, const char *key, bool known, double value)
 		json_object_set_new(object, key, json_null());
 }
 
-static json_t *program_json(const struct cpa_program_figures *program)
+/* The observed path by kind of time. */
+static json_t *segments_json(const double segment_s[CPA_TIME_KINDS])
 {
 	static const char *const segments[CPA_TIME_KINDS] = {
 		[CPA_TIME_PROCESS] = "process_s",   [CPA_TIME_EXTERNAL] = "external_s",
 		[CPA_TIME_RUNQUEUE] = "runqueue_s", [CPA_TIME_HANDOFF] = "handoff_s",
 		[CPA_TIME_PROBE] = "probe_s",
 	};
-	json_t *object = json_object(), *observed = json_object();
+	json_t *object = json_object();
+
+	for (unsigned i = 0; i < CPA_TIME_KINDS; i++)
+		put_real(object, segments[i], segment_s[i]);
+	return object;
+}
+
+static json_t *program_json(const struct cpa_program_figures *program)
+{
+	json_t *object = json_object();
 
 	put_text(object, "exe", program->exe);
 	put_real(object, "wall_s", program->wall_s);
@@ -65,9 +76,7 @@ static json_t *program_json(const struct cpa_program_figures *program)
 	put_real(object, "utilization", program->utilization);
 	put_count(object, "cores", program->cores);
 	put_bool(object, "complete", program->complete);
-	for (unsigned i = 0; i < CPA_TIME_KINDS; i++)
-		put_real(observed, segments[i], program->segment_s[i]);
-	json_object_set_new(object, "observed_segments", observed);
+	json_object_set_new(object, "observed_segments", segments_json(program->segment_s));
 	return object;
 }
 
@@ -296,6 +305,63 @@ static json_t *pag_json(const struct cpa_profile *profile)
 	return pag;
 }
 
+static json_t *reals_json(const double *values, size_t count)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(array, json_real(round(values[i] * 1e9) / 1e9));
+	return array;
+}
+
+static json_t *sample_json(const struct cpa_interval_sample *sample)
+{
+	json_t *object = json_object();
+
+	put_real(object, "at_s", sample->at_s);
+	put_real(object, "critical_path_s", sample->critical_path_s);
+	put_real(object, "cpu_s", sample->cpu_s);
+	put_real(object, "external_s", sample->external_s);
+	put_real(object, "runqueue_s", sample->runqueue_s);
+	put_real(object, "wait_s", sample->wait_s);
+	put_real(object, "probe_s", sample->probe_s);
+	put_count(object, "events", sample->events);
+	json_object_set_new(object, "observed", segments_json(sample->segment_s));
+	put_bool(object, "path_changed", sample->path_changed);
+	return object;
+}
+
+/* All values are cumulative: an interval had the difference of two. */
+static json_t *intervals_json(const struct cpa_profile *profile)
+{
+	const struct cpa_intervals *v = profile->intervals;
+	json_t *object = json_object(), *samples = json_array(), *components = json_array();
+
+	for (size_t i = 0; i < v->samples; i++)
+		json_array_append_new(samples, sample_json(&v->sample[i]));
+	for (size_t i = 0; i < profile->components; i++) {
+		const struct cpa_component_figures *component = &profile->component[i];
+		const struct cpa_slot_intervals *s = cpa_intervals_slot(v, component->slot);
+		json_t *one;
+
+		if (!s)
+			continue;
+		one = json_object();
+		put_text(one, "kind", cpa_names_component_kind(component->kind));
+		put_text(one, "name", component->name);
+		json_object_set_new(one, "critical_path_s", reals_json(s->path_s, v->samples));
+		json_object_set_new(one, "saved_s", reals_json(s->saved_s, v->samples));
+		if (component->kind != CPA_EXTERNAL)
+			json_object_set_new(one, "cpu_s", reals_json(s->total_s, v->samples));
+		json_array_append_new(components, one);
+	}
+	put_real(object, "start_s", 0);
+	put_real(object, "period_s", v->period_s);
+	json_object_set_new(object, "samples", samples);
+	json_object_set_new(object, "components", components);
+	return object;
+}
+
 static json_t *texts_json(char *const *texts, size_t count)
 {
 	json_t *array = json_array();
@@ -334,6 +400,7 @@ int cpa_json_write(const struct cpa_profile *profile, FILE *out)
 	json_object_set_new(root, "objects", objects_json(profile));
 	json_object_set_new(root, "queues", queues_json(profile));
 	json_object_set_new(root, "marks", marks_json(profile));
+	json_object_set_new(root, "intervals", intervals_json(profile));
 	json_object_set_new(root, "pag", pag_json(profile));
 	json_object_set_new(root, "diagnostics", diagnostics_json(&profile->diagnostics));
 	json_object_set_new(root, "guidance", texts_json(guidance.advice, guidance.advices));

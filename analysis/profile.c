@@ -10,6 +10,7 @@
 
 #include "analysis/build.h"
 #include "analysis/format.h"
+#include "analysis/intervals.h"
 #include "analysis/printable.h"
 
 void cpa_profile_note(struct cpa_profile *profile, const char *format, ...)
@@ -137,6 +138,7 @@ struct cpa_profile *cpa_profile_build_named(struct cpa_dump *dump, struct cpa_na
 	cpa_build_queues(&build);
 	cpa_build_marks(&build);
 	cpa_build_pag(&build);
+	build.profile->intervals = cpa_intervals_build(&build);
 	cpa_build_diagnostics(&build);
 	cpa_vector_fini(&build.program);
 	free(build.thread);
@@ -183,6 +185,7 @@ void cpa_profile_free(struct cpa_profile *profile)
 	for (size_t i = 0; i < profile->diagnostics.notes; i++)
 		free(profile->diagnostics.note[i]);
 	free_edges(profile);
+	cpa_intervals_free(profile->intervals);
 	free(profile->component);
 	free(profile->thread);
 	free(profile->object);

@@ -9,6 +9,7 @@
 
 #include "analysis/load.h"
 
+struct cpa_intervals;
 struct cpa_names;
 
 struct cpa_program_figures {
@@ -171,6 +172,7 @@ struct cpa_profile {
 	struct cpa_mark_figures *mark;		 /* by time */
 	struct cpa_node_figures *node;		 /* by id */
 	struct cpa_edge_figures *edge;
+	struct cpa_intervals *intervals;
 	struct cpa_diagnostics_figures diagnostics;
 };
 

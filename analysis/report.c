@@ -2,6 +2,8 @@
 /* analysis/report.c - cpa-report: the command line */
 #include <errno.h>
 #include <getopt.h>
+#include <langinfo.h>
+#include <locale.h>
 #include <libiberty/libiberty.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +45,7 @@ static const char help[] =
 	"\n"
 	"  --format text|json|csv    default: text; JSON holds everything, CSV one table: that of\n"
 	"                            --level, or the components\n"
-	"  --level LEVEL             program, component, thread, object, queue, pag (text)\n"
+	"  --level LEVEL             program, component, thread, object, queue, interval, pag\n"
 	"  --top N                   rows of each table (text), default 10\n"
 	"  --color auto|always|never default: auto, on a terminal unless NO_COLOR is set\n"
 	"  --width N                 columns of a line (text), default: the terminal's, or 80\n"
@@ -82,7 +84,7 @@ static enum cpa_level parse_level(const char *value)
 		if (strcmp(value, cpa_level_name(level)) == 0)
 			return level;
 	bad_usage("--level", value,
-		  "all, program, component, thread, object, queue or pag expected");
+		  "all, program, component, thread, object, queue, interval or pag expected");
 }
 
 static enum color parse_color(const char *value)
@@ -165,6 +167,7 @@ static struct cpa_page make_page(const struct options *options)
 	struct winsize size;
 	bool terminal = isatty(STDOUT_FILENO);
 
+	page.unicode = setlocale(LC_CTYPE, "") && strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 	page.color = options->color == COLOR_ALWAYS ||
 		     (options->color == COLOR_AUTO && terminal && !(no_color && *no_color));
 	if (!page.width && terminal) {

@@ -11,6 +11,7 @@
 #include "analysis/table.h"
 
 void cpa_text_queues(const struct cpa_page *page, const struct cpa_profile *profile, size_t top);
+void cpa_text_intervals(const struct cpa_page *page, const struct cpa_profile *profile, size_t top);
 void cpa_text_marks(const struct cpa_page *page, const struct cpa_profile *profile, size_t top);
 
 /* The functions of an instrumented build, whose calls and times are exact. */

@@ -21,6 +21,7 @@ struct cpa_page {
 	FILE *out;
 	size_t width;
 	bool color;
+	bool unicode; /* UTF-8 can be shown */
 };
 
 struct cpa_table_text {

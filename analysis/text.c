@@ -13,6 +13,7 @@
 #include "analysis/sections.h"
 
 #define LABEL 15 /* columns of the labels in the heading */
+#define SHOWN 6u /* components of which the whole report says when they were on the path */
 
 const char *cpa_level_name(enum cpa_level level)
 {
@@ -23,6 +24,7 @@ const char *cpa_level_name(enum cpa_level level)
 		[CPA_LEVEL_THREAD] = "thread",
 		[CPA_LEVEL_OBJECT] = "object",
 		[CPA_LEVEL_QUEUE] = "queue",
+		[CPA_LEVEL_INTERVAL] = "interval",
 		[CPA_LEVEL_PAG] = "pag",
 	};
 
@@ -368,6 +370,8 @@ void cpa_text_write(const struct cpa_profile *profile, const struct cpa_page *pa
 		cpa_text_procedures(page, profile, top);
 	if (all || level == CPA_LEVEL_PROGRAM)
 		put_guidance(page, profile);
+	if (all || level == CPA_LEVEL_INTERVAL)
+		cpa_text_intervals(page, profile, all && top > SHOWN ? SHOWN : top);
 	if (all || level == CPA_LEVEL_QUEUE)
 		cpa_text_queues(page, profile, top);
 	if (all || level == CPA_LEVEL_PROGRAM)

@@ -136,6 +136,12 @@ struct cpa_header {
 	uint64_t started;    /* atomic: threads profiled over the run */
 	uint64_t done;	     /* atomic: see shadow/thread.h */
 	uint64_t diag[CPA_DIAG_COUNT];
+	/* Of no meaning to readers: items in queues, see shadow/item.h. */
+	uint64_t items;			       /* atomic: how many */
+	uint64_t item_index[CPA_INDEX_LEVELS]; /* offsets of the levels */
+	char exe[256];			       /* NUL-terminated path, cut on the left if longer */
+	char host[64];
+	struct cpa_table table[16];
 	/*
 	 * Boundary n is at clock n * period, a power of two. Of the boundaries since `first_period`
 	 * each (1 << series_level)-th has a sample in `series`, a struct cpa_program_series.
@@ -144,12 +150,6 @@ struct cpa_header {
 	uint64_t series;       /* offset; 0: there is none */
 	uint32_t series_level; /* atomic: only grows */
 	uint32_t pad;
-	/* Of no meaning to readers: items in queues, see shadow/item.h. */
-	uint64_t items;			       /* atomic: how many */
-	uint64_t item_index[CPA_INDEX_LEVELS]; /* offsets of the levels */
-	char exe[256];			       /* NUL-terminated path, cut on the left if longer */
-	char host[64];
-	struct cpa_table table[16];
 };
 
 /* Of what kind the time of the observed path is; the sum tiles the wall time. */

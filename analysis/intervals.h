@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analysis/intervals.h - when each component mattered: the session's series (shadow/series.h)
+ *
+ * Samples are cumulative values at equal distances, the last one is of the end; what an interval had
+ * is the difference of two. Where no thread passed a boundary, and so nothing happened, no sample was
+ * taken: it is as the one before. An activity is part of the samples behind the event that ends it, so a
+ * long one comes late and all at once. But a path that is L long at time t was no shorter than
+ * L - (t - t') at an earlier t': neither a path nor a component's share or saving grows faster than
+ * the clock. Samples are raised to that.
+ *
+ * H is that of the longest path at each sample. Where another path became the longest in between,
+ * the difference of two H is of no path: it may be negative, or more than the path grew. An
+ * interval where it is so by more than a tenth of that is marked, and nothing is raised across it.
+ */
+#ifndef CPA_ANALYSIS_INTERVALS_H
+#define CPA_ANALYSIS_INTERVALS_H
+
+#include "analysis/profile.h"
+
+struct cpa_build;
+
+/* Of one component slot, each [samples]; seconds since the start of the run. */
+struct cpa_slot_intervals {
+	double *path_s, *saved_s, *total_s;
+};
+
+struct cpa_interval_sample {
+	double at_s; /* since the start of the run */
+	double critical_path_s, cpu_s, process_s, external_s, runqueue_s, wait_s, probe_s;
+	double segment_s[CPA_TIME_KINDS]; /* of the observed path to the latest event */
+	uint64_t events;
+	bool path_changed; /* since the sample before */
+};
+
+struct cpa_intervals {
+	double period_s; /* from one sample to the next; the last one may be sooner */
+	size_t samples;	 /* 0: the run was too short */
+	struct cpa_interval_sample *sample;
+	uint32_t slots;			 /* 0: there is no series */
+	struct cpa_slot_intervals *slot; /* [slots]; path_s NULL: none */
+};
+
+/* Read the series of the session, and end it with what @build has found. */
+struct cpa_intervals *cpa_intervals_build(const struct cpa_build *build);
+void cpa_intervals_free(struct cpa_intervals *intervals);
+
+/* The series of @slot, NULL if there is none. */
+const struct cpa_slot_intervals *cpa_intervals_slot(const struct cpa_intervals *intervals,
+						    uint32_t slot);
+
+/*
+ * The share of the critical path's growth that @slot had between samples @from (SIZE_MAX: the start)
+ * and @to, without the intervals in which the path changed. NAN: there is nothing else.
+ */
+double cpa_intervals_share(const struct cpa_intervals *intervals, uint32_t slot, size_t from,
+			   size_t to);
+
+#endif
