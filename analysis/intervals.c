@@ -14,10 +14,10 @@
 #define CHANGE	 0.1 /* of what the path grew: a smaller contradiction is no change of path */
 #define READINGS 4u
 
-/* A boundary, and the latest whole sample up to it. */
+/* A boundary, and the first whole sample from there on. */
 struct found {
 	uint64_t boundary;
-	uint64_t sampled; /* boundary of the sample, 0: there is none */
+	uint64_t sampled; /* boundary of the sample; 0: there is none */
 	uint32_t place;
 	uint64_t value[CPA_SERIES_FIELDS];
 };
@@ -43,7 +43,6 @@ static uint64_t label_at(const struct reading *r, uint32_t place)
 static void find_samples(struct reading *r)
 {
 	const struct cpa_header *header = &r->build->dump->header;
-	bool any = false;
 
 	for (uint64_t j = 1; j < CPA_SAMPLES; j++) {
 		uint64_t periods = j << r->level, boundary = header->first_period + periods;
@@ -53,18 +52,21 @@ static void find_samples(struct reading *r)
 
 		if (boundary * header->period >= r->build->end)
 			break;
-		*f = j > 1 ? f[-1] : (struct found){ .boundary = 0 };
-		f->boundary = boundary;
-		r->count = j;
+		*f = (struct found){ .boundary = boundary, .place = place };
 		if (label_at(r, place) != cpa_sample_label(boundary, CPA_SAMPLE_DONE) ||
 		    !cpa_dump_bytes(r->build->dump, at, f->value, sizeof(f->value)))
 			continue;
 		f->sampled = boundary;
-		f->place = place;
-		any = true;
+		r->count = j;
 	}
-	if (!any)
-		r->count = 0;
+	for (size_t i = r->count; i-- > 1;) {
+		uint64_t boundary = r->found[i - 1].boundary;
+
+		if (r->found[i - 1].sampled)
+			continue;
+		r->found[i - 1] = r->found[i];
+		r->found[i - 1].boundary = boundary;
+	}
 }
 
 /* Of a program that runs, samples may have been dropped, and others be in their place by now. */
@@ -72,9 +74,8 @@ static bool unchanged(const struct reading *r)
 {
 	atomic_thread_fence(memory_order_acquire);
 	for (size_t i = 0; i < r->count; i++)
-		if (r->found[i].sampled &&
-		    label_at(r, r->found[i].place) !=
-			    cpa_sample_label(r->found[i].sampled, CPA_SAMPLE_DONE))
+		if (label_at(r, r->found[i].place) !=
+		    cpa_sample_label(r->found[i].sampled, CPA_SAMPLE_DONE))
 			return false;
 	return true;
 }
@@ -142,13 +143,11 @@ static void add_slot(struct cpa_intervals *v, const struct reading *r, uint32_t 
 	*s = (struct cpa_slot_intervals){ values, values + v->samples, values + 2 * v->samples };
 	for (size_t i = 0; row && i < r->count; i++) {
 		uint32_t place = r->found[i].place;
-		uint64_t len = r->found[i].value[CPA_SERIES_LEN]; /* 0: not sampled */
+		uint64_t len = r->found[i].value[CPA_SERIES_LEN];
 
 		s->path_s[i] = upto(r, row->value[place].share, len);
 		s->saved_s[i] = upto(r, row->value[place].slack, len);
-		s->total_s[i] = r->found[i].sampled ?
-					upto(r, row->value[place].total, build->total[slot]) :
-					0;
+		s->total_s[i] = upto(r, row->value[place].total, build->total[slot]);
 	}
 	s->path_s[r->count] = cpa_build_seconds(build, build->program.share[slot]);
 	s->saved_s[r->count] = cpa_build_seconds(build, build->program.slack[slot]);
@@ -291,16 +290,20 @@ double cpa_intervals_share(const struct cpa_intervals *v, uint32_t slot, size_t 
 {
 	const struct cpa_slot_intervals *s = cpa_intervals_slot(v, slot);
 	double grown = 0, mine = 0;
+	bool any = false;
 
 	for (size_t i = from + 1; i <= to; i++) {
 		bool first = i == 0;
 
 		if (v->sample[i].path_changed)
 			continue;
+		any = true;
 		grown += v->sample[i].critical_path_s -
 			 (first ? 0 : v->sample[i - 1].critical_path_s);
 		if (s)
 			mine += s->path_s[i] - (first ? 0 : s->path_s[i - 1]);
 	}
-	return grown > 0 ? fmin(fmax(mine / grown, 0), 1) : NAN;
+	if (!any)
+		return NAN;
+	return grown > 0 ? fmin(fmax(mine / grown, 0), 1) : 0;
 }

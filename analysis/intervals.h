@@ -3,8 +3,8 @@
  * analysis/intervals.h - when each component mattered: the session's series (shadow/series.h)
  *
  * Samples are cumulative values at equal distances, the last one is of the end; what an interval had
- * is the difference of two. Where no thread passed a boundary, and so nothing happened, no sample was
- * taken: it is as the one before. An activity is part of the samples behind the event that ends it, so a
+ * is the difference of two. Where no thread passed a boundary no sample was taken: as nothing happened
+ * up to the next one that was, it is as that. An activity is part of the samples behind the event that ends it, so a
  * long one comes late and all at once. But a path that is L long at time t was no shorter than
  * L - (t - t') at an earlier t': neither a path nor a component's share or saving grows faster than
  * the clock. Samples are raised to that.
