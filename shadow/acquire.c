@@ -240,7 +240,7 @@ void cpa_sem_acquired(struct cpa_self *self, struct cpa_object *o, struct cpa_wa
 		initial = counts(o);
 	if (initial) {
 		w->matched = true;
-		settle(self, w);
+		cpa_acquire_path(self, NULL, w);
 		return;
 	}
 	token = cpa_fifo_take(self, o);
@@ -271,7 +271,7 @@ void cpa_barrier_left(struct cpa_self *self, struct cpa_object *o, uint64_t roun
 	if (!t || t->key != round + 1) {
 		w->matched = true; /* an edge lost, not time outside synchronization */
 		cpa_diag(CPA_DIAG_UNMATCHED_WAKES);
-		settle(self, w);
+		cpa_acquire_path(self, NULL, w);
 		return;
 	}
 	cpa_acquire_path(self, &t->path, w);

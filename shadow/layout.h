@@ -147,6 +147,7 @@ struct cpa_header {
 	 * each (1 << series_level)-th has a sample in `series`, a struct cpa_program_series.
 	 */
 	uint64_t period, first_period;
+	uint64_t passed;       /* atomic: the latest boundary that any thread has passed */
 	uint64_t series;       /* offset; 0: there is none */
 	uint32_t series_level; /* atomic: only grows */
 	uint32_t pad;

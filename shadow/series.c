@@ -145,13 +145,26 @@ static uint32_t least_level(void)
 	return level;
 }
 
+/* Whether the thread is the first to pass boundary @n or a later one. */
+static bool first_to_pass(uint64_t n)
+{
+	uint64_t *passed = &cpa_header()->passed, old = __atomic_load_n(passed, __ATOMIC_RELAXED);
+
+	/* Relaxed: it only says who takes the sample; what a cut needs, it looks at itself. */
+	while (old < n)
+		if (__atomic_compare_exchange_n(passed, &old, n, true, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED))
+			return true;
+	return false;
+}
+
 void cpa_series_pass(struct cpa_self *self, uint64_t n)
 {
 	const struct cpa_header *h = cpa_header();
 	uint64_t periods = n - 1 - h->first_period;
 	uint32_t level, least, place;
 
-	if (!h->series || n - 1 <= h->first_period)
+	if (!h->series || !first_to_pass(n) || n - 1 <= h->first_period)
 		return;
 	level = level_at(periods);
 	least = least_level();

@@ -10,8 +10,8 @@
  *
  * The first thread behind a boundary takes the sample of the boundary before: by then all events
  * before that one have come to their rows, but for a thread that was stopped halfway for a period.
- * Who takes it marks its label first (compare and exchange); a thread that is stopped or dies at it
- * costs this sample and those that later want its place, nobody waits.
+ * It marks the label first (compare and exchange); if it is stopped or dies at it, that costs this
+ * sample and those that later want its place, and nobody waits.
  */
 #ifndef CPA_SHADOW_SERIES_H
 #define CPA_SHADOW_SERIES_H
@@ -27,8 +27,8 @@ CPA_HIDDEN void cpa_series_pass(struct cpa_self *self, uint64_t n);
 /*
  * Called with each sample and the one before it (boundary 0 and all values 0: there is none), inside
  * cpa_series_pass(), where the thread may allocate and its own row may be used but not changed. Both
- * are gone afterwards. Rarely by two threads at once: one was stopped in it. NULL: nobody. Set
- * before any thread is there.
+ * are gone afterwards. Samples come in order, but for one whose thread was stopped for a period: that
+ * may come late, and while another thread is in here. NULL: nobody. Set before any thread is there.
  */
 extern CPA_HIDDEN void (*cpa_series_hook)(struct cpa_self *self, const struct cpa_cut *now,
 					  const struct cpa_cut *before);

@@ -12,6 +12,7 @@
 #include "shadow/acquire.h"
 #include "shadow/activity.h"
 #include "shadow/cell.h"
+#include "shadow/checkpoint.h"
 #include "shadow/item.h"
 #include "shadow/queue.h"
 #include "shadow/summary.h"
@@ -34,6 +35,7 @@ struct online {
 	uint32_t queue[OBJECTS];			      /* queue rows */
 	uint32_t slot[COMPONENTS];
 	unsigned wrong_wakes, wrong_matches;
+	int at;			  /* the event that is being replayed */
 	struct cpa_self observer; /* reads paths, has no thread */
 	int room;
 	struct cpa_path *snapshot; /* by event */
@@ -189,7 +191,7 @@ static void online_activity(struct online *o, struct cpa_self *self, const struc
 		cpa_activity_end(self, &span, node);
 	else
 		cpa_activity_run(self, a->process, node);
-	self->row->path.released = e->arrived;
+	self->row->path.released = e->op == OP_START ? e->now : e->arrived;
 	if (a->component >= 0) {
 		uint32_t edge = cpa_table_find(CPA_TABLE_EDGES, (uint64_t)from << 32 | node);
 
@@ -338,6 +340,7 @@ static void online_event(struct online *o, int i)
 		online_start(o, e);
 	} else {
 		self->inner = e->inner;
+		cpa_checkpoint(self, e->arrived);
 		online_activity(o, self, e, online_node(o, e));
 		if (online_acquire(o, self, e, &w)) {
 			if (w.matched != e->matched)
@@ -356,6 +359,7 @@ static void online_event(struct online *o, int i)
 /* The clock begins anew with each history; that of a session never goes back. */
 static void online_rewind(struct online *o)
 {
+	cpa_header()->passed = 0;
 	for (uint32_t i = 1; i <= cpa_table(CPA_TABLE_THREADS)->used; i++) {
 		struct cpa_thread *row = cpa_row(CPA_TABLE_THREADS, i);
 
@@ -382,8 +386,8 @@ static void online_run(struct online *o, const struct history *h, unsigned turn)
 	online_rewind(o);
 	online_components(o, turn);
 	online_objects(o);
-	for (int i = 0; i < h->events; i++)
-		online_event(o, i);
+	for (o->at = 0; o->at < h->events; o->at++)
+		online_event(o, o->at);
 }
 
 /* Leave the barrier that thread @thread was about to leave when the history ended, if it did. */
