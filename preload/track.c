@@ -110,7 +110,7 @@ uint64_t cpa_waited(struct cpa_worker *w)
 	now = cpa_clock_stamp_waited(&w->clock, &e);
 	if (w->clock.rebased == now)
 		cpa_sampler_switched(&w->sampler, now, w->clock.cpu);
-	cpa_checkpoint(&w->self, now);
+	now = cpa_checkpoint(&w->self, now);
 	w->wait_length = e.process + e.runqueue + e.external;
 	row->wait += w->wait_length;
 	row->wait_cpu += e.process;

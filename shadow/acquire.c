@@ -56,9 +56,10 @@ static void join_two(struct cpa_self *self, const struct cpa_path *a, const stru
 	bool a_last = a && (!b || a->released > b->released);
 	uint64_t latest = a_last ? a->released : b ? b->released : 0;
 
-	cpa_checkpoint(self, latest > w->now ? latest : w->now);
-	if (unlikely(w->now < self->since)) /* C1 of shadow/checkpoint.h */
-		w->now = self->since;
+	if (unlikely(latest > w->now)) { /* C1 of shadow/checkpoint.h */
+		cpa_checkpoint(self, latest);
+		w->now = cpa_checkpoint(self, w->now);
+	}
 	cpa_writing(self->row);
 	if (usable(self, a))
 		join(self, a, a_last, w);
@@ -240,7 +241,7 @@ void cpa_sem_acquired(struct cpa_self *self, struct cpa_object *o, struct cpa_wa
 		initial = counts(o);
 	if (initial) {
 		w->matched = true;
-		cpa_acquire_path(self, NULL, w);
+		settle(self, w);
 		return;
 	}
 	token = cpa_fifo_take(self, o);
@@ -271,7 +272,7 @@ void cpa_barrier_left(struct cpa_self *self, struct cpa_object *o, uint64_t roun
 	if (!t || t->key != round + 1) {
 		w->matched = true; /* an edge lost, not time outside synchronization */
 		cpa_diag(CPA_DIAG_UNMATCHED_WAKES);
-		cpa_acquire_path(self, NULL, w);
+		settle(self, w);
 		return;
 	}
 	cpa_acquire_path(self, &t->path, w);

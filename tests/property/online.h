@@ -342,6 +342,7 @@ static void online_event(struct online *o, int i)
 		self->inner = e->inner;
 		cpa_checkpoint(self, e->arrived);
 		online_activity(o, self, e, online_node(o, e));
+		w.now = cpa_checkpoint(self, e->now);
 		if (online_acquire(o, self, e, &w)) {
 			if (w.matched != e->matched)
 				o->wrong_matches++;

@@ -72,7 +72,7 @@ static void release(int i)
 
 static void acquire(int i, uint64_t arrived, uint64_t now)
 {
-	struct cpa_wait w = { .arrived = arrived, .now = now };
+	struct cpa_wait w = { .arrived = arrived, .now = cpa_checkpoint(&t[i], now) };
 
 	cpa_lock_acquired(&t[i], &object, &w);
 }
