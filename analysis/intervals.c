@@ -35,7 +35,7 @@ static uint64_t label_at(const struct reading *r, uint32_t place)
 	uint64_t label = 0, at = r->offset + offsetof(struct cpa_program_series, label[place]);
 
 	cpa_dump_bytes(r->build->dump, at, &label, sizeof(label));
-	atomic_thread_fence(memory_order_acquire);
+	atomic_signal_fence(memory_order_seq_cst); /* x86 keeps loads in order */
 	return label;
 }
 
@@ -72,7 +72,7 @@ static void find_samples(struct reading *r)
 /* Of a program that runs, samples may have been dropped, and others be in their place by now. */
 static bool unchanged(const struct reading *r)
 {
-	atomic_thread_fence(memory_order_acquire);
+	atomic_signal_fence(memory_order_seq_cst); /* x86 keeps loads in order */
 	for (size_t i = 0; i < r->count; i++)
 		if (label_at(r, r->found[i].place) !=
 		    cpa_sample_label(r->found[i].sampled, CPA_SAMPLE_DONE))

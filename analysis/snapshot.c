@@ -24,10 +24,10 @@ static void pause_for(long ns)
 	nanosleep(&(struct timespec){ .tv_nsec = ns }, NULL);
 }
 
-/* What is read after this is read after what was read before: pairs with the writer's order. */
+/* What is read from here on is read after what was read before: x86 keeps loads in order. */
 static void then(void)
 {
-	atomic_thread_fence(memory_order_acquire);
+	atomic_signal_fence(memory_order_seq_cst);
 }
 
 static uint64_t word(const struct cpa_snapshot *s, uint32_t row, size_t field)

@@ -27,19 +27,21 @@ struct state {
 	uint64_t *slack[2], *share[2], *total; /* [slots] */
 };
 
-static uint64_t load(const void *word)
+/* Out of the sight of ThreadSanitizer: that others write meanwhile is noticed by steady(). */
+#define UNSEEN __attribute__((no_sanitize("thread")))
+
+UNSEEN static uint64_t load(const void *word)
 {
 	/* Relaxed: a torn whole of whole words is noticed by steady(). */
 	return __atomic_load_n((const uint64_t *)word, __ATOMIC_RELAXED);
 }
 
-/* Out of the sight of ThreadSanitizer: that others write meanwhile is noticed by steady(). */
-__attribute__((no_sanitize("thread"))) static void copy(void *to, const void *from, size_t size)
+UNSEEN static void copy(void *to, const void *from, size_t size)
 {
-	const volatile uint64_t *word = from;
+	typedef uint64_t __attribute__((may_alias)) word;
 
-	for (size_t i = 0; i < size / sizeof(*word); i++)
-		((uint64_t *)to)[i] = word[i];
+	for (size_t i = 0; i < size / sizeof(word); i++)
+		((word *)to)[i] = ((const volatile word *)from)[i];
 }
 
 static bool steady(const struct source *s)
@@ -52,7 +54,7 @@ static bool steady(const struct source *s)
 	       load(&s->checkpoint->label) == s->word;
 }
 
-static bool find_checkpoint(struct source *s, uint64_t boundary)
+UNSEEN static bool find_checkpoint(struct source *s, uint64_t boundary)
 {
 	for (s->index = 0; s->index < 2; s->index++) {
 		const struct cpa_checkpoint *c;
@@ -76,7 +78,7 @@ static bool find_checkpoint(struct source *s, uint64_t boundary)
 
 enum found { ABSENT, FOUND, CHANGING, OVER };
 
-static enum found find(struct source *s, const struct cpa_thread *row, uint64_t boundary)
+UNSEEN static enum found find(struct source *s, const struct cpa_thread *row, uint64_t boundary)
 {
 	*s = (struct source){ .row = row };
 	/* ACQUIRE: the row is as its writer left it; and its first period is there. */
