@@ -2,21 +2,16 @@
 /*
  * analysis/top.h - cpa top without the terminal: from profiles to lines of text
  *
- * A moment is a profile of the session as it was read at that time. It is read without a word to
- * the writers, so this holds and no more:
+ * A moment is a profile of the session as it was read at that time: analysis/snapshot.h. So:
  *
- *   - Each thread is shown as of its last event, on its own: a thread that has not synchronized
- *     for long holds nobody back, and what it did since is in no path yet. Its CPU time and state
- *     come from the kernel while the process lives, and are current.
- *   - A row is read until two readings agree, a path with its version until it is the same before
- *     and after. A writer that loses its processor halfway through a row defeats that; so slacks
- *     and shares are cut to the path's length. After eight tries a row is taken as it is.
- *   - The lengths of both paths never go back from one moment to the next: a thread whose row was
- *     read before the release of a longer path, which then went to one that was read after it had
- *     ended, cannot make the path shorter again.
- *   - The rows of one moment are of different times, some microseconds to milliseconds apart: a
- *     lock's hand-off may be counted and the path behind it not be there, or the reverse. Savings
- *     may go down from one moment to the next: another path has come near.
+ *   - All threads are shown in one state that the program could have been stopped in. A thread that
+ *     has not synchronized for long holds nobody back, and what it did since is in no path yet. Its
+ *     CPU time and state come from the kernel while the process lives, and are current.
+ *   - The lengths of both paths never go back from one moment to the next. If rows had to be taken as
+ *     they were, which is noted, they are kept from it here.
+ *   - Counters of locks and queues are of the reading, and so a little newer: a hand-off may be
+ *     counted and the path behind it not be there. Savings may go down from one moment to the next:
+ *     another path has come near.
  */
 #ifndef CPA_ANALYSIS_TOP_H
 #define CPA_ANALYSIS_TOP_H

@@ -32,16 +32,17 @@ TIMEOUT_S = 60
 
 HEADER = 8192
 USED = 24  # offset of header.used
-TABLES = 11
+TABLES = 12
 TABLE_AT = 784  # offset of header.table
 TABLE_SIZE = 232
 NAMES, QUEUES, MARKS = 8, 9, 10
-HEADER_END = TABLE_AT + TABLES * TABLE_SIZE  # nothing behind the tables matters
+HEADER_END = TABLE_AT + 16 * TABLE_SIZE + 40  # the series; nothing behind it matters
 FORMS = (
     ("--format", "json"),
     (),
     ("--level", "pag"),
     ("--format", "csv", "--level", "queue"),
+    ("--format", "csv", "--level", "interval"),
     ("--format", "csv", "--level", "pag"),
 )
 INTERESTING = (0, 1, 7, 63, 0x7F, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF, 1 << 63, (1 << 64) - 1)
@@ -281,7 +282,7 @@ def table_damage(dump, table, count, dice):
 
 def noise(count, dice):
     """A good magic number and then anything."""
-    head = b"CPADUMP\n" + struct.pack("<IIII", 0x01020304, 2, HEADER, TABLES)
+    head = b"CPADUMP\n" + struct.pack("<IIII", 0x01020304, 3, HEADER, TABLES)
     sizes = [dice.choice((HEADER, 20000, 100000)) for _ in range(count)]
     return [("noise", head + dice.randbytes(size - len(head))) for size in sizes]
 
