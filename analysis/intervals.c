@@ -81,7 +81,7 @@ static bool unchanged(const struct reading *r)
 }
 
 /* No sample has more than the end. */
-static double upto(const struct reading *r, uint64_t ticks, uint64_t most)
+static double at_most(const struct reading *r, uint64_t ticks, uint64_t most)
 {
 	return cpa_build_seconds(r->build, ticks < most ? ticks : most);
 }
@@ -93,16 +93,16 @@ static struct cpa_interval_sample sample_of(const struct reading *r, const struc
 	struct cpa_interval_sample s = {
 		.at_s = cpa_build_seconds(r->build,
 					  f->boundary * header->period - header->start_ticks),
-		.critical_path_s = upto(r, v[CPA_SERIES_LEN], r->build->program.len),
-		.cpu_s = upto(r,
-			      v[CPA_SERIES_BEFORE] + v[CPA_SERIES_PROCESS] +
-				      v[CPA_SERIES_WAIT_CPU] + v[CPA_SERIES_PROBE],
-			      r->build->cpu),
-		.process_s = upto(r, v[CPA_SERIES_PROCESS], r->build->process),
-		.external_s = upto(r, v[CPA_SERIES_EXTERNAL], r->build->external),
-		.runqueue_s = upto(r, v[CPA_SERIES_RUNQUEUE], UINT64_MAX),
-		.wait_s = upto(r, v[CPA_SERIES_WAIT], UINT64_MAX),
-		.probe_s = upto(r, v[CPA_SERIES_PROBE], UINT64_MAX),
+		.critical_path_s = at_most(r, v[CPA_SERIES_LEN], r->build->program.len),
+		.cpu_s = at_most(r,
+				 v[CPA_SERIES_BEFORE] + v[CPA_SERIES_PROCESS] +
+					 v[CPA_SERIES_WAIT_CPU] + v[CPA_SERIES_PROBE],
+				 r->build->cpu),
+		.process_s = at_most(r, v[CPA_SERIES_PROCESS], r->build->process),
+		.external_s = at_most(r, v[CPA_SERIES_EXTERNAL], r->build->external),
+		.runqueue_s = at_most(r, v[CPA_SERIES_RUNQUEUE], UINT64_MAX),
+		.wait_s = at_most(r, v[CPA_SERIES_WAIT], UINT64_MAX),
+		.probe_s = at_most(r, v[CPA_SERIES_PROBE], UINT64_MAX),
 		.events = v[CPA_SERIES_EVENTS],
 	};
 
@@ -145,9 +145,9 @@ static void add_slot(struct cpa_intervals *v, const struct reading *r, uint32_t 
 		uint32_t place = r->found[i].place;
 		uint64_t len = r->found[i].value[CPA_SERIES_LEN];
 
-		s->path_s[i] = upto(r, row->value[place].share, len);
-		s->saved_s[i] = upto(r, row->value[place].slack, len);
-		s->total_s[i] = upto(r, row->value[place].total, build->total[slot]);
+		s->path_s[i] = at_most(r, row->value[place].share, len);
+		s->saved_s[i] = at_most(r, row->value[place].slack, len);
+		s->total_s[i] = at_most(r, row->value[place].total, build->total[slot]);
 	}
 	s->path_s[r->count] = cpa_build_seconds(build, build->program.share[slot]);
 	s->saved_s[r->count] = cpa_build_seconds(build, build->program.slack[slot]);

@@ -59,11 +59,12 @@ UNSEEN static bool find_checkpoint(struct source *s, uint64_t boundary)
 	for (s->index = 0; s->index < 2; s->index++) {
 		const struct cpa_checkpoint *c;
 
-		/* ACQUIRE, both: pair with older() and set_label() in checkpoint.c. */
+		/* ACQUIRE: its label is there. Pairs with older() in checkpoint.c; below: set_label(). */
 		s->offset = __atomic_load_n(&s->row->checkpoint[s->index], __ATOMIC_ACQUIRE);
 		if (!s->offset)
 			continue;
 		s->checkpoint = c = cpa_at(s->offset);
+		/* ACQUIRE: what is labelled so is whole. As above. */
 		s->word = __atomic_load_n(&c->label, __ATOMIC_ACQUIRE);
 		if (s->word < boundary || load(&c->from) >= boundary)
 			continue;

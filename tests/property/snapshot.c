@@ -63,7 +63,7 @@ static void expect(enum claim claim, const struct kept *k, const char *what, uns
 	run.any = run.failed[claim] = true;
 	printf("# %s: seed %llu history %llu boundary %llu at event %d, %s %u: %llu, reference %llu\n",
 	       claim_name[claim], (unsigned long long)run.seed, (unsigned long long)run.number,
-	       (unsigned long long)(k->boundary * cpa_header()->period), k->at, what, n,
+	       (unsigned long long)k->boundary * cpa_header()->period, k->at, what, n,
 	       (unsigned long long)have, (unsigned long long)want);
 }
 
