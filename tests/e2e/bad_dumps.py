@@ -5,8 +5,9 @@
 Whatever the file: no crash, no report of a sanitizer, exit status 0 or 1; with 1 one line on
 standard error and none on standard output, with 0 a report without control characters. Builds
 cpa-report with AddressSanitizer and UBSan. The dumps are one made by tests/unit/dump_maker.h and,
-if libcpa.so is built, one of a real run. CPA_LONG=1 tries four times as many; CPA_SEED repeats a
-run. Prints TAP and a summary; a file that fails is kept.
+if libcpa.so is built, one of a real run; the recipes of tests/fuzz are for cpa top too. CPA_LONG=1
+tries four times as many; CPA_SEED repeats a run. Prints TAP and a summary; a file that fails is
+kept.
 """
 
 import concurrent.futures
@@ -68,28 +69,32 @@ def compile_c(output, sources, extra):
     subprocess.run([*command, "-o", str(output), *map(str, sources), *extra], check=True)
 
 
-def build_report(folder):
+def build(folder):
+    """cpa-report, and what the fuzzer runs."""
     flags = subprocess.run(
         ["pkg-config", "--libs", "libdw", "libelf", "jansson"],
         check=True,
         capture_output=True,
         text=True,
     ).stdout.split()
-    objects = []
+    sources = [ROOT / "tests/fuzz/report.c", *sorted((ROOT / "analysis").glob("*.c"))]
+    # The terminal, and another main().
+    sources = [source for source in sources if source.name not in ("top.c", "top_screen.c")]
 
     def one(source):
-        compile_c(
-            folder / (source.stem + ".o"), [source], ["-c", *SANITIZE, '-DCPA_VERSION="bad"']
-        )
-        return folder / (source.stem + ".o")
+        output = folder / ("-".join(source.relative_to(ROOT).parts) + ".o")
+        compile_c(output, [source], ["-c", *SANITIZE, '-DCPA_VERSION="bad"'])
+        return output
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        sources = sorted((ROOT / "analysis").glob("*.c"))
-        # Those of cpa-top, another program.
-        sources = [source for source in sources if not source.stem.startswith("top")]
         objects = list(pool.map(one, sources))
-    compile_c(folder / "cpa-report", objects, [*SANITIZE, *flags, "-liberty", "-lm"])
-    return folder / "cpa-report"
+    fuzz, *rest = objects
+    report = [each for each in rest if not each.name.startswith("analysis-top")]
+    rest = [each for each in rest if each.name != "analysis-report.c.o"]
+    libraries = [*SANITIZE, *flags, "-liberty", "-lm"]
+    compile_c(folder / "cpa-report", report, libraries)
+    compile_c(folder / "fuzz", [fuzz, *rest], libraries)
+    return folder / "cpa-report", folder / "fuzz"
 
 
 def make_dump(folder):
@@ -362,6 +367,19 @@ def check_usage(results):
         results.check([] if good else lines, f"exit status 2 for {' '.join(arguments)}")
 
 
+def check_recipes(results, fuzz):
+    """What the fuzzer once chose, and some recipes by chance."""
+    done = subprocess.run(
+        [str(fuzz), str(ROOT / "tests/fuzz/corpus.txt"), "20000" if LONG else "300"],
+        capture_output=True,
+        check=False,
+        env=dict(os.environ, UBSAN_OPTIONS="print_stacktrace=1", CPA_SEED=str(SEED)),
+    )
+    lines = (done.stdout + done.stderr).decode(errors="replace").splitlines()
+    last = max((i for i, line in enumerate(lines) if line.startswith("# ")), default=0)
+    results.check(lines[last:][:60] if done.returncode else [], "recipes of the fuzzer")
+
+
 def check_dump(results, name, dump, count):
     file = results.folder / f"{name}.dump"
     file.write_bytes(dump)
@@ -384,7 +402,8 @@ def main():
     work = pathlib.Path(tempfile.mkdtemp(prefix="bad_dumps.", dir=os.environ.get("CPA_TMP")))
     folder = work / "dumps"
     folder.mkdir()
-    results = Results(build_report(work), folder)
+    report, fuzz = build(work)
+    results = Results(report, folder)
     made = make_dump(work)
     real = record_dump(work)
     count = 2000 if LONG else 500
@@ -399,6 +418,7 @@ def main():
         check_dump(results, "real", real, count // 4)
     else:
         results.skip("a dump of a real run", "libcpa.so or its program is not built")
+    check_recipes(results, fuzz)
     results.try_variants(noise(count // 5, random.Random(SEED)), "noise behind a good magic")
     if not results.failed:
         shutil.rmtree(work)

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/fuzz/report.c - every view of cpa-report and cpa top, of session files that lie
+ *
+ *   report [CORPUS [COUNT]]   the recipes of CORPUS, one a line in hex, and COUNT random ones
+ *
+ * Under libFuzzer (tests/fuzz/run) it chooses recipes by what they reach. Whatever the file: no
+ * sanitizer complains, nothing but printable characters comes out, JSON parses, the rows of a CSV
+ * table have equally many fields, and no line of cpa top is longer than its screen.
+ */
+#include <ctype.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+
+#include "analysis/csv.h"
+#include "analysis/json.h"
+#include "analysis/load.h"
+#include "analysis/printable.h"
+#include "analysis/profile.h"
+#include "analysis/text.h"
+#include "analysis/top_session.h"
+#include "tests/fuzz/recipe.h"
+#include "tests/property/random.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char file[64];
+static int fd = -1;
+
+__attribute__((noreturn, format(printf, 1, 2))) static void fail(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	fputs("tests/fuzz/report: ", stderr);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+	abort();
+}
+
+/* Text that a terminal shows and does not obey; @ends: what else its lines may end with, or "". */
+static void check_text(const char *what, const char *text, size_t size, const char *ends)
+{
+	char *clean;
+
+	for (size_t i = 0, from = 0; i <= size; i++) {
+		if (i < size && (!text[i] || !strchr(ends, text[i])))
+			continue;
+		if (memchr(text + from, '\0', i - from))
+			fail("%s: a NUL", what);
+		clean = cpa_printable(text + from, i - from);
+		if (strlen(clean) != i - from || memcmp(clean, text + from, i - from) != 0)
+			fail("%s: not printable, line \"%s\"", what, clean);
+		free(clean);
+		from = i + 1;
+	}
+}
+
+/* Fields of the record at *@at, which moves to the next one. */
+static size_t csv_fields(const char **at)
+{
+	size_t fields = 1;
+	bool quoted = false;
+
+	for (; **at && (quoted || **at != '\n'); (*at)++) {
+		if (**at == '"')
+			quoted = !quoted;
+		fields += **at == ',' && !quoted;
+	}
+	if (quoted || !**at)
+		fail("CSV: the last record does not end");
+	(*at)++;
+	return fields;
+}
+
+static void check_csv(const char *text)
+{
+	size_t fields = csv_fields(&text);
+
+	while (*text)
+		if (csv_fields(&text) != fields)
+			fail("CSV: a record is not as long as the first");
+}
+
+static void check_json(const char *text, size_t size)
+{
+	json_error_t error;
+	json_t *json = json_loadb(text, size, 0, &error);
+
+	if (!json)
+		fail("JSON: %s at byte %d", error.text, error.position);
+	json_decref(json);
+}
+
+static void view(const struct cpa_profile *profile, int level, bool csv)
+{
+	static const size_t widths[] = { 72, 80, 200 };
+	size_t size = 0;
+	char *text = NULL;
+	FILE *out = open_memstream(&text, &size);
+	struct cpa_page page = { .out = out, .width = widths[(unsigned)level % 3] };
+
+	if (level < 0) {
+		if (cpa_json_write(profile, out) < 0)
+			fail("JSON: not written");
+	} else if (csv) {
+		cpa_csv_write(profile, (enum cpa_level)level, out);
+	} else {
+		cpa_text_write(profile, &page, (enum cpa_level)level, 10);
+	}
+	fclose(out);
+	if (level < 0)
+		check_json(text, size);
+	else
+		check_text(csv ? "CSV" : "text", text, size, csv ? "\r\n" : "\n");
+	if (csv)
+		check_csv(text);
+	free(text);
+}
+
+static void report(void)
+{
+	struct cpa_profile *profile;
+	struct cpa_dump dump;
+	char *error;
+
+	if (cpa_dump_open(&dump, file, &error) < 0) {
+		check_text("message", error, strlen(error), "");
+		free(error);
+		return;
+	}
+	profile = cpa_profile_build(&dump);
+	view(profile, -1, false);
+	for (int level = 0; level < CPA_LEVELS; level++) {
+		view(profile, level, false);
+		view(profile, level, true);
+	}
+	cpa_profile_free(profile);
+	cpa_dump_close(&dump);
+}
+
+static void draw(struct cpa_top *top, size_t columns, size_t lines)
+{
+	struct cpa_top_screen screen = cpa_top_draw(top, columns, lines);
+
+	if (screen.used > lines)
+		fail("cpa top: %zu lines on a screen of %zu", screen.used, lines);
+	for (size_t i = 0; i < screen.used; i++) {
+		const char *text = screen.line[i].text;
+
+		check_text("cpa top", text, strlen(text), "");
+		if (cpa_printable_columns(text) > columns)
+			fail("cpa top: longer than %zu columns: %s", columns, text);
+	}
+	cpa_top_screen_free(&screen);
+}
+
+static void watch(struct cpa_top_session *session, struct cpa_top *top)
+{
+	static const char keys[] = "\r\033jjk12345rr/e\r\033";
+
+	if (cpa_top_read(session, top) < 0) {
+		draw(top, 80, 24);
+		return;
+	}
+	for (size_t i = 0; keys[i]; i++) {
+		cpa_top_press(top, (unsigned char)keys[i]);
+		draw(top, 80, i & 1 ? 24 : 50);
+	}
+	draw(top, 10, 3);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct cpa_top_session session;
+	struct recipe recipe;
+	struct cpa_top top;
+	bool open = false;
+	char *error;
+
+	if (size < 1 || size > 1 + STEPS_MAX * sizeof(struct step))
+		return 0;
+	if (fd < 0) {
+		fd = memfd_create("session", MFD_CLOEXEC);
+		snprintf(file, sizeof(file), "/proc/self/fd/%d", fd);
+	}
+	recipe_start(&recipe, data[0], fd);
+	for (size_t at = 1; at + sizeof(struct step) <= size; at += sizeof(struct step)) {
+		struct step step;
+
+		memcpy(&step, data + at, sizeof(step));
+		recipe_step(&recipe, &step);
+		if (step.kind % STEP_KINDS != STEP_READ)
+			continue;
+		recipe_save(&recipe);
+		if (!open) {
+			open = cpa_top_open(&session, file, &error) == 0;
+			if (open)
+				cpa_top_init(&top, session.dump.header.slots, false);
+			else
+				free(error);
+		}
+		if (open)
+			watch(&session, &top);
+	}
+	if (open) {
+		cpa_top_close(&session);
+		cpa_top_fini(&top);
+	}
+	recipe_save(&recipe);
+	report();
+	dump_maker_free(&recipe.maker);
+	return 0;
+}
+
+#ifndef FUZZER
+
+static size_t unhex(const char *line, uint8_t *data, size_t room)
+{
+	size_t size = 0;
+	unsigned byte;
+
+	for (; size < room && sscanf(line, "%2x", &byte) == 1; line += 2)
+		data[size++] = (uint8_t)byte;
+	return size;
+}
+
+static unsigned replay(const char *corpus)
+{
+	FILE *lines = fopen(corpus, "re");
+	uint8_t data[1 + STEPS_MAX * sizeof(struct step)];
+	size_t room = 0;
+	char *line = NULL;
+	unsigned count = 0;
+
+	if (!lines)
+		maker_fail(corpus);
+	while (getline(&line, &room, lines) > 0) {
+		if (!isxdigit((unsigned char)line[0]))
+			continue;
+		count++;
+		printf("# recipe %u\n", count);
+		fflush(stdout);
+		LLVMFuzzerTestOneInput(data, unhex(line, data, sizeof(data)));
+	}
+	free(line);
+	fclose(lines);
+	return count;
+}
+
+static void cook(uint64_t seed, uint64_t count)
+{
+	uint8_t data[1 + 8 * sizeof(struct step)];
+
+	for (uint64_t n = 0; n < count; n++) {
+		struct rnd r = rnd_sequence(seed, n);
+		size_t steps = 1 + rnd_below(&r, 8);
+
+		for (size_t i = 0; i < sizeof(data); i++)
+			data[i] = (uint8_t)rnd_next(&r);
+		/* Names take long to look up: few recipes do. */
+		if (rnd_percent(&r, 90))
+			data[0] &= (uint8_t)~BASE_MODULE;
+		printf("# CPA_SEED=%llu, %llu\n", (unsigned long long)seed, (unsigned long long)n);
+		fflush(stdout);
+		LLVMFuzzerTestOneInput(data, 1 + steps * sizeof(struct step));
+	}
+}
+
+int main(int argc, char **argv)
+{
+	bool more = getenv("CPA_LONG") != NULL;
+
+	printf("1..2\n");
+	printf("ok 1 - %u recipes of the corpus\n",
+	       replay(argc > 1 ? argv[1] : "tests/fuzz/corpus.txt"));
+	cook(rnd_seed(), argc > 2 ? strtoull(argv[2], NULL, 10) : more ? 20000 : 500);
+	printf("ok 2 - random recipes\n");
+	return 0;
+}
+
+#endif
