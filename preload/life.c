@@ -145,8 +145,10 @@ static uint32_t *alive_page(void)
 	uint32_t *page =
 		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (page == MAP_FAILED)
+	if (page == MAP_FAILED) {
+		cpa_warn("no memory for the profile: %s; not profiled", strerrordesc_np(errno));
 		return NULL;
+	}
 	madvise(page, 4096, MADV_WIPEONFORK);
 	return page;
 }
@@ -219,8 +221,12 @@ static int open_session(struct cpa_settings *s)
 	}
 	fill_header();
 	ret = cpa_heap_init();
-	if (ret)
+	if (!ret)
+		ret = -REAL(pthread_key_create)(&end_key, on_thread_end);
+	if (ret) {
 		cpa_warn("no memory for the profile: %s; not profiled", strerrordesc_np(-ret));
+		unlink(s->output);
+	}
 	return ret;
 }
 
@@ -234,8 +240,7 @@ __attribute__((constructor)) static void begin(void)
 	cpa_tls.inside = true; /* what we call here is not the program's doing */
 	cpa_settings_read(&settings);
 	alive = alive_page();
-	if (alive && !open_session(&settings) &&
-	    !REAL(pthread_key_create)(&end_key, on_thread_end)) {
+	if (alive && !open_session(&settings)) {
 		cpa_component_init();
 		cpa_track_init();
 		cpa_clock_init();

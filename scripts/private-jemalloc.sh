@@ -6,7 +6,8 @@
 #                                                and our own free(strdup()) stays libc's
 #   the mutex functions it calls                 to cpa_je_*: they must not reach our wrappers
 #   secure_getenv                                to cpa_je_*: the target's MALLOC_CONF is not ours
-# Whoever links the result provides the last four; libcpa.so does in preload/, tests in
+#   mmap, munmap                                 to cpa_je_*: one mmap of it must not fail
+# Whoever links the result provides the last six; libcpa.so does in preload/, tests in
 # tests/unit/je_hooks.c. The C++ operators are dropped.
 set -euo pipefail
 
@@ -17,7 +18,7 @@ public=(malloc calloc realloc free memalign valloc posix_memalign aligned_alloc
 	malloc_usable_size malloc_conf malloc_conf_2_conf_harder malloc_message
 	malloc_stats_print mallctl mallctlbymib mallctlnametomib mallocx rallocx xallocx
 	sallocx sdallocx dallocx nallocx)
-hooks=(pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock secure_getenv)
+hooks=(pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock secure_getenv mmap munmap)
 
 archive=$(${CC:-cc} -print-file-name=libjemalloc_pic.a)
 if [ ! -r "$archive" ]; then

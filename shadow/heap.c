@@ -22,6 +22,7 @@ struct arena_config {
 void *cpa_je_mallocx(size_t size, int flags);
 void cpa_je_dallocx(void *p, int flags);
 int cpa_je_mallctl(const char *name, void *old, size_t *old_size, void *new, size_t new_size);
+CPA_HIDDEN extern void (*cpa_je_malloc_message)(void *argument, const char *text);
 
 /* Read by jemalloc at its first call. retain: false keeps extents as small as what is asked for. */
 CPA_HIDDEN extern const char *cpa_je_malloc_conf;
@@ -72,6 +73,12 @@ static bool can_merge(struct extent_hooks *hooks, void *a, size_t size_a, void *
 	return false;
 }
 
+/* What fails is said by whoever asked for memory: stderr is the target's. */
+static void say_nothing(void *argument, const char *text)
+{
+	(void)argument, (void)text;
+}
+
 int cpa_heap_init(void)
 {
 	static struct extent_hooks hooks = {
@@ -82,9 +89,11 @@ int cpa_heap_init(void)
 	void *also = &hooks;
 	unsigned arena;
 	size_t size = sizeof(arena);
-	int err = cpa_je_mallctl("experimental.arenas_create_ext", &arena, &size, &config,
-				 sizeof(config));
+	int err;
 
+	cpa_je_malloc_message = say_nothing;
+	err = cpa_je_mallctl("experimental.arenas_create_ext", &arena, &size, &config,
+			     sizeof(config));
 	/*
 	 * In the last rounds of a thread's destructors jemalloc has put the thread's data away, and
 	 * serves it from arena 0, whatever arena was asked for.

@@ -2,7 +2,7 @@
 /*
  * tests/conformance/target.c - what runs in the surroundings of tests/e2e/surroundings.py
  *
- *	target work		some of everything, ends with 5
+ *	target work [N]		some of everything, N times in each thread; ends with 5
  *	target cpu		three threads of unequal CPU time, which it prints
  *	target fill N		uses N mutexes, starts N/100 threads, ends with 6
  *	target loop		says "ready", then works until it is killed
@@ -17,7 +17,7 @@
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
-static int sum;
+static int sum, rounds = 300;
 
 static double cpu_s(void)
 {
@@ -38,7 +38,7 @@ static void burn(double seconds)
 
 static void *worker(void *argument)
 {
-	for (int i = 0; i < 300; i++) {
+	for (int i = 0; i < rounds; i++) {
 		pthread_mutex_lock(&m);
 		sum++;
 		pthread_cond_signal(&c);
@@ -60,7 +60,7 @@ static int work(void)
 	for (int i = 0; i < 4; i++)
 		must(!pthread_create(&t[i], NULL, worker, &s), "pthread_create");
 	pthread_mutex_lock(&m);
-	while (sum < 600)
+	while (sum < 2 * rounds)
 		pthread_cond_wait(&c, &m);
 	pthread_mutex_unlock(&m);
 	failed +=
@@ -187,6 +187,8 @@ int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 
+	if (!strcmp(what, "work") && argc > 2)
+		rounds = atoi(argv[2]);
 	if (!strcmp(what, "work"))
 		return work();
 	if (!strcmp(what, "cpu"))
