@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "preload/confine.h"
 #include "preload/object.h"
 #include "preload/real.h"
 #include "preload/track.h"
@@ -93,8 +94,11 @@ CPA_EXPORT long syscall(long number, ...)
 	for (int i = 0; i < 6; i++)
 		call.argument[i] = va_arg(args, long);
 	va_end(args);
-	if (likely(number != SYS_futex))
+	if (likely(number != SYS_futex)) {
+		if (unlikely(number == SYS_prctl || number == SYS_seccomp))
+			cpa_confine(number, call.argument);
 		return ORIGINAL(number, call.argument);
+	}
 	command = call.argument[1] & FUTEX_CMD_MASK;
 	if ((command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET && command != FUTEX_WAKE &&
 	     command != FUTEX_WAKE_BITSET) ||

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -153,9 +154,15 @@ static uint32_t *alive_page(void)
 	return page;
 }
 
+/*
+ * The session is the parent's alone: a child may become another user. It gets memory in its place,
+ * for a fork in a signal handler that interrupted our own code.
+ */
 static void in_child(void)
 {
 	cpa_alive = &dead;
+	mmap(cpa_base, cpa_header()->limit, PROT_READ | PROT_WRITE,
+	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 static void fill_header(void)
@@ -236,6 +243,9 @@ __attribute__((constructor)) static void begin(void)
 	int err = errno;
 	uint32_t *alive;
 
+	/* The loader ignores LD_PRELOAD for set-uid programs, but obeys /etc/ld.so.preload. */
+	if (getauxval(AT_SECURE))
+		return;
 	cpa_clock_begin();
 	cpa_tls.inside = true; /* what we call here is not the program's doing */
 	cpa_settings_read(&settings);

@@ -10,6 +10,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "preload/confine.h"
 #include "preload/function.h"
 #include "preload/real.h"
 #include "preload/signal.h"
@@ -31,6 +32,7 @@ struct user_chain {
 };
 
 static unsigned hz;
+static bool confined;	/* no perf events then: to ask for one may be the end */
 static bool can_signal; /* written before there are threads */
 
 static void note(struct cpa_sampler *s, uint64_t pc)
@@ -153,7 +155,7 @@ static void upgrade(struct cpa_sampler *s)
 	int err = errno;
 
 	s->stays = true; /* once is enough */
-	if (start_perf(s)) {
+	if (!confined && start_perf(s)) {
 		cpa_header()->sampler = CPA_SAMPLER_PERF;
 		s->period = cpa_clock_ticks(SECOND / hz);
 		set_timer(s, (uint64_t)SECOND * RING_SAMPLES / 2 / hz);
@@ -199,6 +201,7 @@ void cpa_sampler_init(unsigned samples_per_second)
 {
 	hz = samples_per_second;
 	cpa_header()->sample_hz = hz;
+	confined = cpa_confined();
 	if (hz)
 		can_signal = cpa_signal_init(on_signal);
 }

@@ -11,6 +11,7 @@
 const char cpa_signal_mark;
 
 static void (*ours)(void *context);
+static volatile bool finished;
 
 /*
  * What the program set for the signal. Written by its sigaction() calls, which it must order
@@ -78,6 +79,8 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 	sigset_t all;
 
 	if (cpa_signal_is_ours(info)) {
+		if (finished)
+			return;
 		/* Another handler might jump out of ours. The return restores the mask. */
 		sigfillset(&all);
 		sigprocmask(SIG_SETMASK, &all, NULL);
@@ -116,6 +119,16 @@ bool cpa_signal_init(void (*handler)(void *context))
 	set_disposition(&before);
 	ours = handler;
 	return !install(&before);
+}
+
+void cpa_signal_fini(void)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	finished = true;
+	/* By default it would end the process; nobody else sends it. */
+	if (ours && disposition()->sa_handler == SIG_DFL)
+		REAL(sigaction)(CPA_SIGNAL, &ignore, NULL);
 }
 
 CPA_EXPORT int sigaction(int sig, const struct sigaction *restrict action,

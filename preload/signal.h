@@ -23,4 +23,7 @@ CPA_HIDDEN bool cpa_signal_is_ours(const siginfo_t *info);
 /* Call @handler(context) for our signals from now on. Once, at start. False: not possible. */
 CPA_HIDDEN bool cpa_signal_init(void (*handler)(void *context));
 
+/* Ours are of no more use: from now on they reach nobody, and cost no system call. */
+CPA_HIDDEN void cpa_signal_fini(void);
+
 #endif

@@ -160,11 +160,12 @@ static int make_room(const char *pattern, const char *exe, bool force)
 
 /*
  * Cut the dump of a process that has ended to what it used: it was created with the size of all
- * the space it might have needed, and tools that do not know holes would copy that.
+ * the space it might have needed, and tools that do not know holes would copy that. Where others may
+ * write into the folder, the name may be that of something else by now: of another file of ours, too.
  */
-static void trim(const char *dump)
+static void trim(const char *dump, pid_t pid)
 {
-	int fd = open(dump, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	int fd = open(dump, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	struct cpa_header header;
 	struct stat st;
 
@@ -172,7 +173,8 @@ static void trim(const char *dump)
 		return;
 	if (pread(fd, &header, sizeof(header), 0) == sizeof(header) &&
 	    memcmp(header.magic, CPA_MAGIC, sizeof(header.magic)) == 0 &&
-	    header.format == CPA_FORMAT && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	    header.format == CPA_FORMAT && header.pid == (uint32_t)pid && fstat(fd, &st) == 0 &&
+	    S_ISREG(st.st_mode) && st.st_nlink == 1 && st.st_uid == geteuid() &&
 	    header.reserved < (uint64_t)st.st_size)
 		if (ftruncate(fd, (off_t)header.reserved) < 0)
 			cpa_complain("%s: cannot be cut to its used size: %s", dump,
@@ -261,7 +263,7 @@ static int run(const char *argv0, int argc, char **argv)
 	}
 	status = cpa_child_wait(&child);
 	if (expand(pattern, exe, child.pid, dump, sizeof(dump)) == 0) {
-		trim(dump);
+		trim(dump, child.pid);
 		if (!quiet)
 			name_next(argv0, dump);
 	}

@@ -9,15 +9,24 @@
  *	target exec PROGRAM ARGUMENT...
  *	target daemon FILE	goes to the background, works, leaves its word in FILE
  *	target quiet		closes its standard error, works, ends with 5
+ *	target child		what a child that becomes another user has of its parent's memory
+ *	target after CHANGE	changes what is around it, works, ends with 5; see change()
  */
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 
 #include "tests/conformance/case.h"
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
 static int sum, rounds = 300;
+static bool mute;
 
 static double cpu_s(void)
 {
@@ -67,6 +76,8 @@ static int work(void)
 		sem_wait(&s) + sem_post(&s) + pthread_rwlock_wrlock(&l) + pthread_rwlock_unlock(&l);
 	for (int i = 0; i < 4; i++)
 		pthread_join(t[i], NULL);
+	if (mute)
+		return failed ? 1 : 5;
 	begin("work");
 	add(" sum=%d failed=%d", sum, failed);
 	end();
@@ -183,6 +194,80 @@ static int background(const char *path)
 	return work();
 }
 
+/* How many files the child has mapped to write into for others to see, and whether it works. */
+static int child(void)
+{
+	char line_of_maps[4400];
+	int shared = 0, status = 0;
+	FILE *maps;
+
+	in_thread(worker, &sum);
+	if (fork() > 0) {
+		wait(&status);
+		sum = 0;
+		return WEXITSTATUS(status) == 5 ? work() : 1;
+	}
+	must(!setuid(65534), "setuid");
+	maps = fopen("/proc/self/maps", "r");
+	while (maps && fgets(line_of_maps, sizeof(line_of_maps), maps))
+		shared += strstr(line_of_maps, " rw-s ") != NULL;
+	begin("child");
+	add(" shared=%d", shared);
+	end();
+	sum = 0;
+	return work();
+}
+
+/* From now on system calls that the program itself never makes end it, or (@fail) fail. */
+static int filter(bool fail)
+{
+	static const unsigned calls[] = {
+		SYS_perf_event_open, SYS_timer_create, SYS_timer_settime, SYS_timer_delete,
+		SYS_getrusage,	     SYS_pread64,      SYS_fcntl
+	};
+	struct sock_filter code[2 * sizeof(calls) / sizeof(calls[0]) + 2] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	};
+	struct sock_fprog program = { 1, code };
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		code[program.len++] =
+			(struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, calls[i], 0, 1);
+		code[program.len++] = (struct sock_filter)BPF_STMT(
+			BPF_RET | BPF_K,
+			fail ? SECCOMP_RET_ERRNO | EPERM : SECCOMP_RET_KILL_PROCESS);
+	}
+	code[program.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
+}
+
+/* 0; -1 if it cannot be done here. */
+static int change(const char *what)
+{
+	in_thread(worker, &sum);
+	sum = 0;
+	if (!strcmp(what, "user"))
+		return setuid(65534);
+	if (!strcmp(what, "root"))
+		return chroot("/proc/self/fdinfo") ? -1 : chdir("/");
+	if (!strcmp(what, "descriptors"))
+		return closefrom(3), 0;
+	if (!strcmp(what, "streams")) {
+		for (int fd = 0; fd < 3; fd++)
+			close(fd);
+		mute = true;
+		return 0;
+	}
+	if (!strcmp(what, "calls"))
+		return filter(true);
+	if (!strcmp(what, "calls, or die"))
+		return filter(false);
+	if (!strcmp(what, "counter"))
+		return prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
+	return -1;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -204,6 +289,10 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(what, "daemon") && argc > 2)
 		return background(argv[2]);
+	if (!strcmp(what, "child"))
+		return child();
+	if (!strcmp(what, "after") && argc > 2)
+		return change(argv[2]) ? 77 : work();
 	if (!strcmp(what, "quiet")) {
 		close(STDERR_FILENO);
 		return work();

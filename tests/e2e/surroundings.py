@@ -24,6 +24,7 @@ import time
 # Not a limit on speed: what takes this long hangs.
 TIMEOUT_S = 240
 ROOT = os.geteuid() == 0
+LONG = bool(os.environ.get("CPA_LONG"))
 WARNING = re.compile(r"^cpa\[\d+\]: warning: ")
 
 # System calls of x86-64.
@@ -280,7 +281,8 @@ class Tests:
             for name in ("no space", "no /proc", "read-only file system"):
                 self.results.skip(name, "not root")
             return
-        for size in ("4k", "64k", "256k", "512k", "1m", "2m"):
+        sizes = [f"{n}k" for n in range(64, 2048, 64)] if LONG else ["64k", "256k", "512k", "1m"]
+        for size in ("4k", *sizes, "2m"):
             script = f'mount -t tmpfs -o size={size} none "$0"'
             self.mounted(f"{size} of space", script, (0, 1), True)
         script = 'mount -t tmpfs -o size=200m none "$0"'
@@ -421,6 +423,45 @@ class Tests:
         self.same("a huge value", work, None, (1,), CPA_SAMPLE_HZ=huge)
         self.same("no environment", ["env", "-i", self.target, "work"], None, (0,))
 
+    # What the program itself changes.
+
+    def changes(self):
+        for what, complete, says in (
+            ("user", True, ""),
+            ("root", True, ""),
+            ("descriptors", True, ""),
+            ("streams", True, ""),
+            ("calls", True, ""),
+            ("calls, or die", True, "seccomp"),
+            ("counter", True, "PR_SET_TSC"),
+        ):
+            name = f"gives up: {what}"
+            command = [self.target, "after", what]
+            native = Run(command, self.environment())
+            if native.status != 5:
+                self.results.skip(name, f"not possible here: {native.status}")
+                continue
+            dump = self.new_dump()
+            done = self.same(name, command, dump, (1,) if says else (0,))
+            self.results.check(says in " ".join(done.err), f"{name}: the line says why")
+            report = self.readable(name, dump, complete)
+            # Those that ended the profile early had one thread behind them.
+            least = 2 if says else 6
+            threads = len(report["threads"]) if report else 0
+            self.results.check(threads >= least, f"{name}: {threads} threads")
+        self.vanishing()
+
+    def vanishing(self):
+        place = self.folder / "vanishing"
+        place.mkdir()
+        process = self.start_loop(place / "x.dump")
+        shutil.rmtree(place)
+        time.sleep(0.2)
+        process.terminate()
+        _, err = process.communicate(timeout=TIMEOUT_S)
+        good = process.returncode == -signal.SIGTERM and not err and not place.exists()
+        self.results.check(good, f"the folder vanishes: ends with {process.returncode} {err}")
+
     # How it ends.
 
     def start_loop(self, dump):
@@ -506,7 +547,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     build = os.environ.get("CPA_BUILD", "build")
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path(build))
-    groups = ("output", "space", "limits", "refusals", "settings", "endings")
+    groups = ("output", "space", "limits", "refusals", "settings", "changes", "endings")
     parser.add_argument("only", nargs="*", metavar="|".join(groups), default=groups)
     return parser.parse_args()
 
