@@ -5,6 +5,7 @@
 
 #include "scripts/child.h"
 #include "scripts/program.h"
+#include "scripts/sanitizer.h"
 #include "shadow/layout.h"
 
 #include <errno.h>
@@ -93,13 +94,15 @@ static int find_library(char *library)
 	return 0;
 }
 
-static int preload(const char *library)
+static int preload(const char *library, const char *image)
 {
 	const char *old = getenv("LD_PRELOAD");
-	char *value;
+	char *value, sanitizer[64];
 	int ret;
 
-	if (asprintf(&value, "%s%s%s", library, old && *old ? ":" : "", old ? old : "") < 0)
+	cpa_sanitizer_of(image, sanitizer, sizeof(sanitizer));
+	if (asprintf(&value, "%s%s%s%s%s", sanitizer, *sanitizer ? ":" : "", library,
+		     old && *old ? ":" : "", old ? old : "") < 0)
 		return -1;
 	ret = setenv("LD_PRELOAD", value, 1);
 	free(value);
@@ -252,7 +255,8 @@ static int run(const char *argv0, int argc, char **argv)
 	if ((ret = make_room(pattern, exe, force)))
 		return ret;
 
-	if (preload(library) < 0 || (output && setenv("CPA_OUTPUT", output, 1) < 0)) {
+	if (preload(library, program.image) < 0 ||
+	    (output && setenv("CPA_OUTPUT", output, 1) < 0)) {
 		cpa_complain("cannot set the environment: %s", strerror(errno));
 		return CPA_EXIT_CANNOT_EXECUTE;
 	}
