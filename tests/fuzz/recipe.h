@@ -56,10 +56,32 @@ struct recipe {
 	struct step lie[STEPS_MAX];
 };
 
+/*
+ * Let module 1 be @file, at its own addresses, and what lies in it be somewhere in its code or data:
+ * our own debug information is large, and our addresses are others in each run.
+ */
+static inline void recipe_module(struct dump_maker *maker, const char *file)
+{
+	struct cpa_module *module = dump_maker_at(maker, CPA_TABLE_MODULES, 1);
+
+	memset(module->path, 0, sizeof(module->path));
+	strcpy(module->path, file);
+	module->build_id_size = 0;
+	module->bias = 0;
+	for (uint32_t row = 1; row <= maker->rows[CPA_TABLE_COMPONENTS]; row++) {
+		struct cpa_component *c = dump_maker_at(maker, CPA_TABLE_COMPONENTS, row);
+
+		if (c->module)
+			c->address = c->by == CPA_BY_VARIABLE ? 0x7508 : 0x2330 + 0x100 * row;
+	}
+	for (uint32_t row = 1; row <= maker->rows[CPA_TABLE_SITES]; row++)
+		((struct cpa_site *)dump_maker_at(maker, CPA_TABLE_SITES, row))->key = 0x2640;
+}
+
 static inline void recipe_start(struct recipe *recipe, unsigned base, int fd)
 {
 	struct dump_maker *maker = &recipe->maker;
-	struct cpa_module *module;
+	struct cpa_thread *thread;
 
 	recipe->fd = fd;
 	recipe->written = UINT64_MAX;
@@ -71,13 +93,11 @@ static inline void recipe_start(struct recipe *recipe, unsigned base, int fd)
 		dump_maker_example(maker);
 		if (base & BASE_QUEUES)
 			dump_maker_queues(maker);
-		/* Our own debug information is large. */
-		module = dump_maker_at(maker, CPA_TABLE_MODULES, 1);
-		memset(module->path, 0, sizeof(module->path));
-		module->build_id_size = 0;
-		if (base & BASE_MODULE)
-			strcpy(module->path, RECIPE_MODULE);
+		recipe_module(maker, base & BASE_MODULE ? RECIPE_MODULE : "");
+		thread = dump_maker_at(maker, CPA_TABLE_THREADS, 1);
+		thread->tid = (uint32_t)getpid();
 	}
+	dump_maker_header(maker)->pid = (uint32_t)getpid();
 	if (base & BASE_LIVE)
 		dump_maker_header(maker)->state = CPA_RUNNING;
 }

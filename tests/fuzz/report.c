@@ -159,15 +159,34 @@ static void draw(struct cpa_top *top, size_t columns, size_t lines)
 
 static void watch(struct cpa_top_session *session, struct cpa_top *top)
 {
-	static const char keys[] = "\r\033jjk12345rr/e\r\033";
+	static const int keys[] = { CPA_KEY_DOWN,
+				    CPA_KEY_ENTER,
+				    CPA_KEY_ESCAPE,
+				    's',
+				    CPA_KEY_LEFT,
+				    'l',
+				    CPA_KEY_END,
+				    CPA_KEY_ENTER,
+				    CPA_KEY_UP,
+				    CPA_KEY_ESCAPE,
+				    'u',
+				    't',
+				    CPA_KEY_RIGHT,
+				    'r',
+				    'm',
+				    'c',
+				    '/',
+				    'e',
+				    CPA_KEY_ENTER,
+				    CPA_KEY_ESCAPE,
+				    '?',
+				    CPA_KEY_ESCAPE };
 
-	if (cpa_top_read(session, top) < 0) {
-		draw(top, 80, 24);
-		return;
-	}
-	for (size_t i = 0; keys[i]; i++) {
-		cpa_top_press(top, (unsigned char)keys[i]);
-		draw(top, 80, i & 1 ? 24 : 50);
+	cpa_top_read(session, top);
+	draw(top, 80, 24);
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		cpa_top_press(top, keys[i]);
+		draw(top, i & 1 ? 80 : 132, i & 1 ? 24 : 50);
 	}
 	draw(top, 10, 3);
 }
@@ -184,6 +203,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	if (fd < 0) {
 		fd = memfd_create("session", MFD_CLOEXEC);
+		/* As the process has it whose session it is, which is us. */
+		if (ftruncate(fd, 1) ||
+		    mmap(NULL, 1, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED)
+			maker_fail("memfd");
 		snprintf(file, sizeof(file), "/proc/self/fd/%d", fd);
 	}
 	recipe_start(&recipe, data[0], fd);
