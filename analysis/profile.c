@@ -72,16 +72,29 @@ static void check_tiles(struct cpa_profile *profile)
 				 fabs(missing), missing > 0 ? "shorter" : "longer");
 }
 
+/* The end of the run, or the last that is known of it. */
+static uint64_t find_end(const struct cpa_build *build)
+{
+	const struct cpa_header *header = &build->dump->header;
+	uint64_t end = header->state == CPA_RUNNING ? 0 : header->end_ticks;
+	uint64_t observed = header->start_ticks;
+
+	if (end >= header->start_ticks)
+		return end;
+	/* A thread that died in the midst of an event has its times, and not yet its clock. */
+	end = build->program.released > observed ? build->program.released : observed;
+	for (uint32_t i = 0; i < CPA_TIME_KINDS; i++)
+		if (__builtin_add_overflow(observed, build->program.kind[i], &observed))
+			return end;
+	return observed > end ? observed : end;
+}
+
 static void build_program(struct cpa_build *build)
 {
 	const struct cpa_header *header = &build->dump->header;
 	struct cpa_program_figures *program = &build->profile->program;
-	uint64_t end = header->state == CPA_RUNNING ? 0 : header->end_ticks;
+	uint64_t end = find_end(build);
 
-	if (end < header->start_ticks)
-		end = build->program.released;
-	if (end < header->start_ticks)
-		end = header->start_ticks;
 	build->end = end;
 	program->exe = cpa_printable(header->exe, sizeof(header->exe));
 	program->state = header->state;

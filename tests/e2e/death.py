@@ -5,7 +5,7 @@
 tests/conformance/dying says of each operation when it begins and when it has ended, in memory that
 survives it. Whatever ends it: the dump opens and says whether the run finished; every thread and
 every object is in it, with no fewer operations than had ended and no more than had begun; and its
-times are consistent. Then the same after kill -9 at random moments, 40 of them, with CPA_LONG=1
+times are consistent. Then the same after kill -9 at random moments, 30 of them, with CPA_LONG=1
 1000; CPA_SEED repeats them. Prints TAP and a summary.
 """
 
@@ -30,7 +30,8 @@ from surroundings import Results
 TIMEOUT_S = 240
 BUILD = pathlib.Path(os.environ.get("CPA_BUILD", "build")).resolve()
 LONG = bool(os.environ.get("CPA_LONG"))
-KILLS = 1000 if LONG else 40
+KILLS = 1000 if LONG else 30
+EARLY = 500 if LONG else 20
 SEED = int(os.environ.get("CPA_SEED") or random.randrange(1 << 32))
 COUNTERS = ("shared", "private", "signaled", "posted", "crossed", "slept")
 TALLY = struct.Struct(f"<{2 + 3 * len(COUNTERS)}Q")
@@ -246,7 +247,7 @@ def check_early_kills(results, folder):
     """During the start: there is a profile, or one line that says why there is none."""
     dice = random.Random(SEED)
     bad, profiles = [], 0
-    for i in range(KILLS // 2):
+    for i in range(EARLY):
         life = Life(folder, f"early{i}", "live", kill_after=dice.random() * 0.02, early=True)
         report = life.report()
         if isinstance(report, str):
@@ -264,7 +265,7 @@ def check_early_kills(results, folder):
             life.dump.unlink()
     for line in bad[:20]:
         print(f"# {line}")
-    results.check(not bad, f"killed {KILLS // 2} times as it starts: {profiles} profiles")
+    results.check(not bad, f"killed {EARLY} times as it starts: {profiles} profiles")
 
 
 def main():

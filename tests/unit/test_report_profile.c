@@ -228,6 +228,21 @@ static void test_unfinished(void **state)
 	assert_true(has_note("shorter than the run"));
 }
 
+/* Killed after it had added an activity's times, before it moved its clock. */
+static void test_died_inside_an_event(void **state)
+{
+	struct cpa_thread *main = dump_maker_at(&maker, CPA_TABLE_THREADS, 1);
+
+	(void)state;
+	dump_maker_header(&maker)->state = CPA_RUNNING;
+	dump_maker_header(&maker)->end_ticks = 0;
+	main->path.observed[CPA_TIME_PROCESS] += MAKER_TICKS(2);
+	build();
+	assert_seconds(profile->program.wall_s, 12);
+	assert_seconds(profile->program.observed_path_s, 12);
+	assert_false(has_note("than the run"));
+}
+
 static void test_exec(void **state)
 {
 	(void)state;
@@ -324,6 +339,7 @@ int main(void)
 		TEST(test_pag),
 		TEST(test_diagnostics),
 		TEST(test_unfinished),
+		TEST(test_died_inside_an_event),
 		TEST(test_exec),
 		TEST(test_unknown_clock_rate),
 		TEST(test_retired_paths_count),
