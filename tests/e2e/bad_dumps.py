@@ -31,6 +31,9 @@ SEED = int(os.environ.get("CPA_SEED") or random.randrange(1 << 32))
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 TIMEOUT_S = 60
 
+LAYOUT = (ROOT / "shadow/layout.h").read_text(encoding="utf-8")
+FORMAT = int(re.search(r"CPA_FORMAT\s+(\d+)u", LAYOUT)[1])
+
 HEADER = 8192
 USED = 24  # offset of header.used
 TABLES = 12
@@ -287,7 +290,7 @@ def table_damage(dump, table, count, dice):
 
 def noise(count, dice):
     """A good magic number and then anything."""
-    head = b"CPADUMP\n" + struct.pack("<IIII", 0x01020304, 3, HEADER, TABLES)
+    head = b"CPADUMP\n" + struct.pack("<IIII", 0x01020304, FORMAT, HEADER, TABLES)
     sizes = [dice.choice((HEADER, 20000, 100000)) for _ in range(count)]
     return [("noise", head + dice.randbytes(size - len(head))) for size in sizes]
 
@@ -321,7 +324,7 @@ def check_files(results, dump):
 
 def check_versions(results, dump):
     cases = {
-        "0xc: format 1 found, 3 expected": patched(dump, 12, struct.pack("<I", 1)),
+        f"0xc: format 1 found, {FORMAT} expected": patched(dump, 12, struct.pack("<I", 1)),
         "0x8: byte order 0x04030201 found": patched(dump, 8, struct.pack(">I", 0x01020304)),
         "0x0: an unknown file type found": b"\x7fELF" + dump[4:],
         f"{HEADER - 1:#x}: end of file at byte": dump[: HEADER - 1],
