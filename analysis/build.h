@@ -24,6 +24,8 @@ struct cpa_build {
 	struct cpa_build_thread *thread; /* [rows of the table], by row - 1 */
 	struct cpa_vector program;	 /* join of all paths; its observed path is the last one */
 	uint64_t *total;		 /* [slots]: the threads' totals, ticks */
+	uint64_t *path_share;		 /* [slots]: of the critical path, whoever had the slot */
+	uint64_t *error;		 /* [slots]: most that the figures may be off, ticks */
 	uint64_t cpu, process, external; /* sums over threads, ticks */
 	uint32_t torn;			 /* threads that were in the middle of an event */
 	/* Sums of the threads' edge caches, by edge row - 1; none if edges are not wanted. */
@@ -33,6 +35,12 @@ struct cpa_build {
 
 /* threads.c: threads, all paths, totals and edge caches. */
 void cpa_build_threads(struct cpa_build *build);
+/* found.c: what a slot had before the search gave it to others leaves the figures. */
+void cpa_build_bases(struct cpa_build *build);
+/* The same: @row, alone in its slot, was found by the search. */
+void cpa_build_found(const struct cpa_build *build, const struct cpa_component *row,
+		     struct cpa_component_figures *figures);
+void cpa_build_search_notes(struct cpa_build *build);
 /* components.c: components and objects. */
 void cpa_build_components(struct cpa_build *build);
 void cpa_build_objects(struct cpa_build *build);

@@ -35,6 +35,8 @@ static const char *const counter_notes[CPA_DIAG_COUNT] = {
 	[CPA_DIAG_ALIASED_CLASSES] =
 		"components had to share a slot with another: set CPA_COMPONENTS higher to tell "
 		"them apart.",
+	[CPA_DIAG_SEARCH_WAITS] =
+		"times there was no slot to tell apart what shares one: set CPA_COMPONENTS higher.",
 	[CPA_DIAG_ITEMS_REFUSED] =
 		"items were put into queues when there was no space to remember them: their "
 		"dequeues depend on nothing, and the critical path may be too short.",
@@ -61,7 +63,7 @@ static const char *const table_names[CPA_TABLES] = {
 	[CPA_TABLE_MODULES] = "module",	      [CPA_TABLE_NODES] = "graph node",
 	[CPA_TABLE_EDGES] = "graph edge",     [CPA_TABLE_TOKENS] = "token",
 	[CPA_TABLE_NAMES] = "name",	      [CPA_TABLE_QUEUES] = "queue",
-	[CPA_TABLE_MARKS] = "mark",
+	[CPA_TABLE_MARKS] = "mark",	      [CPA_TABLE_BASES] = "slot base",
 };
 
 static void note_rows(struct cpa_build *build)
@@ -166,5 +168,6 @@ void cpa_build_diagnostics(struct cpa_build *build)
 	note_rows(build);
 	note_cpu(build);
 	note_untimed(build);
+	cpa_build_search_notes(build);
 	note_modules(build);
 }

@@ -6,6 +6,8 @@
 
 #include "analysis/build.h"
 #include "analysis/format.h"
+#include "shadow/component.h"
+#include "shadow/mix.h"
 
 static char *copy(const char *text)
 {
@@ -50,8 +52,8 @@ void cpa_build_mix(struct cpa_edge *edge, uint64_t mix)
 	if (mix == 0)
 		return;
 	for (unsigned i = 0; i < CPA_MIX; i++) {
-		if (edge->mix[i] == 0 || edge->mix[i] >> 48 == mix >> 48) {
-			/* The weights of one slot add up; a sum too large stays at the most. */
+		if (edge->mix[i] == 0 || edge->mix[i] >> CPA_MIX_SHIFT == mix >> CPA_MIX_SHIFT) {
+			/* The weights of one function add up; a sum too large stays at the most. */
 			uint64_t sum = (edge->mix[i] & CPA_MIX_WEIGHT) + (mix & CPA_MIX_WEIGHT);
 
 			sum = sum < CPA_MIX_WEIGHT ? sum : CPA_MIX_WEIGHT;
@@ -118,8 +120,18 @@ static const char **name_slots(const struct cpa_build *build)
 	return names;
 }
 
+/* The name of the function with an id of shadow/component.h, NULL if there is none. */
+static const char *name_function(struct cpa_build *build, const char *const *names, uint32_t id)
+{
+	uint32_t row = id >> CPA_SLOT_BITS, slot = id & CPA_SLOT_MASK;
+
+	if (row && cpa_names_row(build->names, row))
+		return cpa_names_component(build->names, row)->name;
+	return !row && slot < build->dump->header.slots ? names[slot] : NULL;
+}
+
 /* Samples fade with time: what they still tell is a share. */
-static void add_functions(const struct cpa_build *build, const char *const *names,
+static void add_functions(struct cpa_build *build, const char *const *names,
 			  const struct cpa_edge *edge, struct cpa_edge_figures *figures)
 {
 	double sum = 0;
@@ -127,11 +139,12 @@ static void add_functions(const struct cpa_build *build, const char *const *name
 	for (unsigned k = 0; k < CPA_MIX; k++)
 		sum += (double)(edge->mix[k] & CPA_MIX_WEIGHT);
 	for (unsigned k = 0; k < CPA_MIX; k++) {
-		uint64_t slot = edge->mix[k] >> 48, samples = edge->mix[k] & CPA_MIX_WEIGHT;
+		uint64_t samples = edge->mix[k] & CPA_MIX_WEIGHT;
+		const char *name = name_function(build, names, cpa_mix_function(edge->mix[k]));
 
-		if (samples && slot < build->dump->header.slots && names[slot])
+		if (samples && name)
 			figures->function[figures->functions++] = (struct cpa_mix_figures){
-				.function = xstrdup(names[slot]),
+				.function = xstrdup(name),
 				.share = (double)samples / sum,
 			};
 	}

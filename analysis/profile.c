@@ -145,6 +145,7 @@ struct cpa_profile *cpa_profile_build_named(struct cpa_dump *dump, struct cpa_na
 	build.tick_s = tick_length(&dump->header, build.profile);
 	cpa_vector_init(&build.program, dump->header.slots);
 	cpa_build_threads(&build);
+	cpa_build_bases(&build);
 	build_program(&build);
 	cpa_build_components(&build);
 	cpa_build_objects(&build);
@@ -156,6 +157,8 @@ struct cpa_profile *cpa_profile_build_named(struct cpa_dump *dump, struct cpa_na
 	cpa_vector_fini(&build.program);
 	free(build.thread);
 	free(build.total);
+	free(build.path_share);
+	free(build.error);
 	free(build.edge);
 	return build.profile;
 }

@@ -39,6 +39,12 @@ struct cpa_component_figures {
 	double total_s; /* process time of all threads; of an external, time blocked */
 	double critical_path_s, observed_path_s; /* its share of either path */
 	double saved_s;				 /* what zeroing it takes off the inherent path */
+	/*
+	 * Of one that the search found among others of its bucket: its figures are from since_s on,
+	 * and may be error_s off. Of the path before, of since_path_s, it had before_s at most.
+	 */
+	uint32_t among; /* 0: it was not found by the search */
+	double since_s, since_path_s, before_s, error_s;
 	/* Of a function of an instrumented build, exact; 0 calls: of no such. */
 	uint64_t calls;
 	double inclusive_s; /* process and external time with what it called */

@@ -147,7 +147,7 @@ uint32_t cpa_module_of(uint64_t address)
 	return cpa_table_intern(CPA_TABLE_MODULES, key | 1, fill_module, &source);
 }
 
-uint32_t cpa_function_slot(uint64_t pc)
+uint32_t cpa_function_at(uint64_t pc)
 {
 	struct cpa_component_name name = { .kind = CPA_FUNCTION };
 	uint32_t row;
@@ -160,7 +160,7 @@ uint32_t cpa_function_slot(uint64_t pc)
 		name.module = cpa_module_of(name.address);
 		row = cpa_component_intern(&name);
 	}
-	return row ? cpa_component_slot(row) : (uint32_t)CPA_SLOT_UNSAMPLED;
+	return row ? cpa_function_id(row) : (uint32_t)CPA_SLOT_UNSAMPLED;
 }
 
 static void fill_site(void *row, const void *argument)

@@ -19,8 +19,8 @@ CPA_HIDDEN uint64_t cpa_function_start(uint64_t pc);
 /* Whether @pc lies in this library. */
 CPA_HIDDEN bool cpa_function_is_ours(uint64_t pc);
 
-/* The slot of the function component that holds @pc. */
-CPA_HIDDEN uint32_t cpa_function_slot(uint64_t pc);
+/* The id of the function that holds @pc: see shadow/component.h. */
+CPA_HIDDEN uint32_t cpa_function_at(uint64_t pc);
 
 /* The row of the site @address; 0 if there is no space. */
 CPA_HIDDEN uint32_t cpa_site(uint64_t address);

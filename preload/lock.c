@@ -56,7 +56,7 @@ void cpa_section_begin(struct cpa_worker *w, struct cpa_object *o, uint32_t dept
 	o->depth = depth;
 	o->since = now;
 	o->acquisitions++;
-	cpa_hold(&w->self, o->slot);
+	cpa_hold(&w->self, o->class, o->slot);
 }
 
 /* The wait that began at op->arrived ends at @wait->now without a dependency. Leaves. */
@@ -137,7 +137,7 @@ uint32_t cpa_section_end(struct cpa_worker *w, struct cpa_object *o, uint64_t no
 		cpa_diag(CPA_DIAG_FOREIGN_UNLOCKS);
 		return 0;
 	}
-	cpa_unhold(&w->self, o->slot);
+	cpa_unhold(&w->self, o->class);
 	length = now > o->since ? now - o->since : 0;
 	o->hold += length;
 	o->holder = 0;

@@ -78,7 +78,7 @@ static inline bool cpa_lock_enter_untimed(struct cpa_object *o)
 
 	if (unlikely(o->user != w->self.id || o->tick != w->clock.tick || o->holder ||
 		     w->open_count == CPA_OPEN || !cpa_lock_quiet(w) || cpa_untimed_draw(w) ||
-		     !cpa_untimed_note(w, o->slot, o->mean)))
+		     !cpa_untimed_note(w, o->class, o->mean)))
 		return false;
 	o->holder = w->self.id;
 	o->depth = 1;

@@ -47,7 +47,7 @@ void cpa_region_begin(const char *name, uint64_t caller)
 	if (likely(w->region_count < CPA_REGIONS)) {
 		w->regions[w->region_count] = region;
 		if (region)
-			cpa_hold(&w->self, cpa_component_slot(region));
+			cpa_hold(&w->self, region, cpa_component_slot(region));
 	} else {
 		cpa_diag(CPA_DIAG_REGIONS_UNBALANCED);
 	}
@@ -68,7 +68,7 @@ void cpa_region_end(uint64_t caller)
 		region = w->regions[w->region_count - 1];
 	cpa_event(w, CPA_EV_REGION_END, caller, region);
 	if (region)
-		cpa_unhold(&w->self, cpa_component_slot(region));
+		cpa_unhold(&w->self, region);
 	if (likely(w->region_count))
 		w->region_count--;
 	else

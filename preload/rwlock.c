@@ -57,7 +57,7 @@ static bool enter_untimed(const pthread_rwlock_t *l)
 	if (use->object != o || use->run < CPA_UNTIMED_RUN || use->tick != w->clock.tick ||
 	    use->written != o->path.released || o->kind != CPA_RWLOCK ||
 	    w->read_count == CPA_READS || !cpa_lock_quiet(w) || cpa_untimed_draw(w) ||
-	    !cpa_untimed_note(w, o->slot, use->mean))
+	    !cpa_untimed_note(w, o->class, use->mean))
 		return false;
 	/* Relaxed: several readers count; sums only. */
 	__atomic_fetch_add(&o->acquisitions, 1, __ATOMIC_RELAXED);
@@ -116,7 +116,7 @@ static void read_enter(struct cpa_lock_op *op)
 	if (w->read_count < CPA_READS) {
 		w->reads[w->read_count].object = o;
 		w->reads[w->read_count++].since = wait.now;
-		cpa_hold(&w->self, o->slot);
+		cpa_hold(&w->self, o->class, o->slot);
 	} else {
 		cpa_diag(CPA_DIAG_HELD_OVERFLOW);
 	}
@@ -132,7 +132,7 @@ static bool read_exit(struct cpa_worker *w, struct cpa_object *o, uint64_t calle
 		if (w->reads[i].object != o)
 			continue;
 		now = cpa_event(w, CPA_EV_UNLOCK, caller, o->class);
-		cpa_unhold(&w->self, o->slot);
+		cpa_unhold(&w->self, o->class);
 		/* Relaxed: a sum. */
 		__atomic_fetch_add(&o->hold, now - w->reads[i].since, __ATOMIC_RELAXED);
 		cpa_read_release(&w->self, o);

@@ -38,33 +38,33 @@ static bool can_signal; /* written before there are threads */
 static void note(struct cpa_sampler *s, uint64_t pc)
 {
 	unsigned at = (unsigned)(pc >> 2) % CPA_FUNCTION_CACHE;
-	uint32_t slot;
+	uint32_t function;
 
 	if (s->paused || cpa_function_is_ours(pc)) /* probe time, which is measured */
 		return;
 	if (s->functions[at].pc != pc) {
-		s->functions[at].slot = cpa_function_slot(pc);
+		s->functions[at].id = cpa_function_at(pc);
 		s->functions[at].pc = pc;
 	}
-	slot = s->functions[at].slot;
+	function = s->functions[at].id;
 	cpa_diag(CPA_DIAG_SAMPLES);
 	for (unsigned i = 0; i < s->pending; i++) {
-		if (s->slot[i] == slot) {
+		if (s->function[i] == function) {
 			s->count[i]++;
 			return;
 		}
 	}
-	if (s->pending == CPA_SAMPLED_SLOTS) {
+	if (s->pending == CPA_SAMPLED) {
 		/* The rarest function so far gives way; its samples go to the newcomer. */
 		unsigned least = 0;
 
 		for (unsigned i = 1; i < s->pending; i++)
 			least = s->count[i] < s->count[least] ? i : least;
-		s->slot[least] = slot;
+		s->function[least] = function;
 		s->count[least]++;
 		return;
 	}
-	s->slot[s->pending] = slot;
+	s->function[s->pending] = function;
 	s->count[s->pending++] = 1;
 }
 
@@ -317,7 +317,7 @@ void cpa_sampler_take(struct cpa_sampler *s, struct cpa_span *span)
 {
 	if (s->ring)
 		cpa_sampler_drain(s);
-	memcpy(span->sample_slot, s->slot, sizeof(span->sample_slot));
+	memcpy(span->sample_function, s->function, sizeof(span->sample_function));
 	memcpy(span->sample_count, s->count, sizeof(span->sample_count));
 	span->sampled = s->pending;
 	s->pending = 0;

@@ -36,12 +36,12 @@ struct cpa_sampler {
 	 * or by its signal handler while it is not inside our code.
 	 */
 	uint32_t pending;
-	uint32_t slot[CPA_SAMPLED_SLOTS];
-	uint32_t count[CPA_SAMPLED_SLOTS];
-	/* Program counters to slots. */
+	uint32_t function[CPA_SAMPLED];
+	uint32_t count[CPA_SAMPLED];
+	/* Program counters to ids of functions. */
 	struct {
 		uint64_t pc;
-		uint32_t slot;
+		uint32_t id;
 	} functions[CPA_FUNCTION_CACHE];
 };
 

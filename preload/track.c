@@ -6,6 +6,7 @@
 #include "preload/untimed.h"
 #include "shadow/call.h"
 #include "shadow/checkpoint.h"
+#include "shadow/search.h"
 #include "shadow/summary.h"
 
 static uint32_t external_slot[CPA_EXTERNALS];
@@ -72,6 +73,8 @@ static inline void end_activity(struct cpa_worker *w, const struct cpa_elapsed *
 		cpa_activity_run(&w->self, e->process, node);
 	else
 		end_eventful(w, e, external, node);
+	if (unlikely(cpa_search_is_due(w->clock.last)))
+		cpa_search_tick(&w->self, w->clock.last, cpa_clock_rebase_ticks);
 }
 
 static void stand_at(struct cpa_worker *w, uint64_t now)

@@ -2,6 +2,7 @@
 #include "preload/untimed.h"
 
 #include "shadow/checkpoint.h"
+#include "shadow/component.h"
 
 #define BRIEF	128u /* parts of the time between two re-bases: 31 us */
 #define CARRIED 8u   /* most that is carried over, in times between two re-bases */
@@ -27,18 +28,18 @@ static void learn(uint32_t *mean, uint64_t ticks, uint64_t most)
 }
 
 /* A section of a class is open, which had @length more than what was noted. */
-static void open_class(struct cpa_worker *w, uint32_t slot, uint64_t length)
+static void open_class(struct cpa_worker *w, uint32_t class, uint64_t length)
 {
 	for (unsigned i = 0; i < CPA_UNTIMED; i++) {
-		if (w->untimed[i].slot != slot || w->untimed[i].open)
+		if (w->untimed[i].class != class || w->untimed[i].open)
 			continue;
 		w->untimed[i].open = true;
 		w->untimed[i].ticks += length * CPA_UNTIMED_SCALE;
 	}
 }
 
-/* Time the sections that are open from now on. Note their classes in @slot, return how many. */
-static unsigned time_open(struct cpa_worker *w, uint64_t length, uint64_t apart, uint32_t slot[])
+/* Time the sections that are open from now on. Note their classes, return how many. */
+static unsigned time_open(struct cpa_worker *w, uint64_t length, uint64_t apart, uint32_t class[])
 {
 	unsigned n = 0;
 
@@ -50,7 +51,7 @@ static unsigned time_open(struct cpa_worker *w, uint64_t length, uint64_t apart,
 			continue;
 		o->since = w->clock.last;
 		o->hold += length + apart;
-		slot[n++] = o->slot;
+		class[n++] = o->class;
 	}
 	w->open_count = 0;
 	for (unsigned i = w->open_reads ? 0 : w->read_count; i < w->read_count; i++) {
@@ -59,11 +60,11 @@ static unsigned time_open(struct cpa_worker *w, uint64_t length, uint64_t apart,
 		w->reads[i].since = w->clock.last;
 		/* Relaxed: several readers; a sum. */
 		__atomic_fetch_add(&w->reads[i].object->hold, length + apart, __ATOMIC_RELAXED);
-		slot[n++] = w->reads[i].object->slot;
+		class[n++] = w->reads[i].object->class;
 	}
 	w->open_reads = 0;
 	for (unsigned i = 0; i < n; i++)
-		open_class(w, slot[i], length);
+		open_class(w, class[i], length);
 	return n;
 }
 
@@ -74,7 +75,7 @@ static void charge(struct cpa_worker *w, const struct cpa_span *span)
 
 	cpa_writing(w->self.row);
 	for (unsigned i = 0; i < CPA_UNTIMED; i++) {
-		uint32_t slot = w->untimed[i].slot;
+		uint32_t slot = cpa_component_slot(w->untimed[i].class);
 		uint64_t noted = w->untimed[i].ticks / CPA_UNTIMED_SCALE;
 		uint64_t ticks = noted < span->process ? noted : span->process;
 
@@ -84,8 +85,10 @@ static void charge(struct cpa_worker *w, const struct cpa_span *span)
 			cpa_activity_charge(&w->self, slot,
 					    ticks + (w->untimed[i].open ? span->external : 0),
 					    ticks);
+		if (unlikely(w->untimed[i].open && span->external))
+			cpa_activity_held_external(&w->self, slot, span->external);
 		noted = noted - ticks < most ? noted - ticks : most;
-		w->untimed[i].slot = noted ? slot : 0;
+		w->untimed[i].class = noted ? w->untimed[i].class : 0;
 		w->untimed[i].ticks = noted * CPA_UNTIMED_SCALE;
 		w->untimed[i].open = false;
 	}
@@ -97,7 +100,7 @@ static void charge(struct cpa_worker *w, const struct cpa_span *span)
 void cpa_untimed_end(struct cpa_worker *w, const struct cpa_span *span)
 {
 	uint64_t samples = samples_of(span), brief = cpa_clock_rebase_ticks / BRIEF;
-	uint32_t slot[CPA_OPEN + CPA_READS];
+	uint32_t class[CPA_OPEN + CPA_READS];
 	unsigned opened;
 
 	/* A thread that is switched often may have got a longer period: that is no matter here. */
@@ -106,10 +109,10 @@ void cpa_untimed_end(struct cpa_worker *w, const struct cpa_span *span)
 	if (w->begun)
 		learn(w->begun, span->process, brief);
 	w->begun = NULL;
-	opened = time_open(w, samples * w->sampler.period, span->external + span->runqueue, slot);
+	opened = time_open(w, samples * w->sampler.period, span->external + span->runqueue, class);
 	charge(w, span);
 	for (unsigned i = 0; i < opened; i++)
-		cpa_hold(&w->self, slot[i]);
+		cpa_hold(&w->self, class[i], cpa_component_slot(class[i]));
 }
 
 void cpa_untimed_measure(struct cpa_worker *w, uint32_t *mean, bool untimed)

@@ -46,16 +46,16 @@ static inline bool cpa_untimed_pending(const struct cpa_worker *w)
 	return w->untimed_count || w->open_count || w->open_reads || w->begun;
 }
 
-/* Let a section of a class with @slot take @mean / CPA_UNTIMED_SCALE. False: there is no room. */
-static inline bool cpa_untimed_note(struct cpa_worker *w, uint32_t slot, uint64_t mean)
+/* Let a section of a lock of class row @class take @mean / CPA_UNTIMED_SCALE. False: there is no room. */
+static inline bool cpa_untimed_note(struct cpa_worker *w, uint32_t class, uint64_t mean)
 {
 	unsigned i = 0;
 
-	while (i < CPA_UNTIMED && w->untimed[i].slot != slot && w->untimed[i].slot)
+	while (i < CPA_UNTIMED && w->untimed[i].class != class && w->untimed[i].class)
 		i++;
 	if (unlikely(i == CPA_UNTIMED))
 		return false;
-	w->untimed[i].slot = slot;
+	w->untimed[i].class = class;
 	w->untimed[i].ticks += mean;
 	w->untimed_count++;
 	return true;

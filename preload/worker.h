@@ -71,9 +71,9 @@ struct cpa_worker {
 	/* Of the last wait, since the last event: a signal handler may have had some in it. */
 	uint64_t wait_length;
 	uint64_t wait_runqueue; /* ready, without a processor */
-	/* preload/untimed.h: sections not timed since the last event, by slot of the lock class. */
+	/* preload/untimed.h: sections not timed since the last event, by row of the lock class. */
 	struct {
-		uint32_t slot;
+		uint32_t class;
 		bool open;	/* one of them has not ended */
 		uint64_t ticks; /* what they usually take, times CPA_UNTIMED_SCALE */
 	} untimed[CPA_UNTIMED];

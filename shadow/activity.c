@@ -3,10 +3,14 @@
 
 #include "shadow/call.h"
 #include "shadow/checkpoint.h"
+#include "shadow/component.h"
+#include "shadow/heap.h"
 #include "shadow/mix.h"
 #include "shadow/path.h"
 #include "shadow/summary.h"
 #include "shadow/table.h"
+
+#define COLD __attribute__((noinline, cold))
 
 static inline void charge(struct cpa_self *self, uint32_t slot, uint64_t ticks, cpa_lanes lanes,
 			  uint64_t total)
@@ -51,11 +55,11 @@ static void spread(struct cpa_self *self, uint64_t ticks, const uint32_t slot[],
 static void learn(struct cpa_self *self, const struct cpa_span *span, struct cpa_edge_cache *cache)
 {
 	for (unsigned i = 0; i < span->sampled; i++) {
-		self->row->last_function = span->sample_slot[i];
+		self->row->last_function = span->sample_function[i];
 		if (!cache)
 			continue;
-		cpa_mix_add(cache->mix, span->sample_slot[i], span->sample_count[i]);
-		cpa_mix_add(cpa_summary_row(self, cache)->mix, span->sample_slot[i],
+		cpa_mix_add(cache->mix, span->sample_function[i], span->sample_count[i]);
+		cpa_mix_add(cpa_summary_row(self, cache)->mix, span->sample_function[i],
 			    span->sample_count[i]);
 	}
 }
@@ -71,10 +75,9 @@ static unsigned of_mix(const struct cpa_span *span, const uint64_t mix[CPA_MIX],
 
 		if (!word) /* they fill in order */
 			break;
-		if (!(span->calls && cpa_calls_know(span->calls, cpa_mix_slot(word)))) {
-			slot[n] = cpa_mix_slot(word);
+		slot[n] = cpa_function_slot(cpa_mix_function(word));
+		if (!span->calls || !cpa_calls_know(span->calls, slot[n]))
 			weight[n++] = word & CPA_MIX_WEIGHT;
-		}
 	}
 	return n;
 }
@@ -88,12 +91,12 @@ static uint32_t last_function(const struct cpa_self *self)
 static void attribute(struct cpa_self *self, const struct cpa_span *span, uint64_t ticks,
 		      struct cpa_edge_cache *cache)
 {
-	uint32_t slot[CPA_SAMPLED_SLOTS];
-	uint64_t weight[CPA_SAMPLED_SLOTS];
+	uint32_t slot[CPA_SAMPLED];
+	uint64_t weight[CPA_SAMPLED];
 	unsigned n = 0;
 
 	for (; n < span->sampled; n++) {
-		slot[n] = span->sample_slot[n];
+		slot[n] = cpa_function_slot(span->sample_function[n]);
 		weight[n] = span->sample_count[n];
 	}
 	if (unlikely(n))
@@ -103,7 +106,7 @@ static void attribute(struct cpa_self *self, const struct cpa_span *span, uint64
 	if (!n && cache)
 		n = of_mix(span, cpa_summary_row(self, cache)->mix, slot, weight);
 	if (!n) {
-		slot[n] = last_function(self);
+		slot[n] = cpa_function_slot(last_function(self));
 		weight[n++] = 1;
 	}
 	if (likely(n == 1))
@@ -130,19 +133,65 @@ static inline uint32_t function_of(const struct cpa_self *self, const struct cpa
 		return 0;
 	/* Relaxed: as above. */
 	if (__atomic_load_n(&mix[0], __ATOMIC_RELAXED))
-		return cpa_mix_slot(__atomic_load_n(&mix[0], __ATOMIC_RELAXED));
+		return cpa_mix_function(__atomic_load_n(&mix[0], __ATOMIC_RELAXED));
 	return last_function(self);
 }
 
+/* Classes that share a slot count once: the first one that is held has it. */
+static void set_held_slot(struct cpa_self *self, unsigned at, uint32_t slot)
+{
+	struct cpa_thread *row = self->row;
+
+	row->held_slot[at] = slot;
+	for (unsigned i = 0; i < at; i++)
+		if (unlikely(row->held_slot[i] == slot))
+			row->held_slot[at] = CPA_SLOT_NONE;
+}
+
+static void look_up_held(struct cpa_self *self)
+{
+	for (unsigned i = 0; i < self->row->held_count; i++)
+		set_held_slot(self, i, cpa_component_slot(self->held_class[i]));
+}
+
+/* Components have got other slots. */
+static COLD void follow(struct cpa_self *self, struct cpa_calls *calls, uint32_t moves)
+{
+	self->moves = moves;
+	self->row->thread_slot = cpa_component_slot(self->row->component);
+	look_up_held(self);
+	if (calls)
+		cpa_calls_follow(calls);
+}
+
+void cpa_activity_held_external(struct cpa_self *self, uint32_t slot, uint64_t ticks)
+{
+	struct cpa_thread *row = self->row;
+
+	if (unlikely(slot >= row->totals_slots))
+		return;
+	if (unlikely(!row->held_external)) {
+		void *sums = cpa_heap_alloc(row->totals_slots * sizeof(uint64_t));
+
+		if (!sums)
+			return;
+		row->held_external = cpa_offset(sums);
+	}
+	((uint64_t *)cpa_at(row->held_external))[slot] += ticks;
+}
+
 /* What all activities do but for functions, kinds of external time and time that is no one's. */
-static inline struct cpa_edge_cache *advance(struct cpa_self *self, uint64_t process,
-					     uint64_t external, uint32_t node)
+static inline struct cpa_edge_cache *advance(struct cpa_self *self, struct cpa_calls *calls,
+					     uint64_t process, uint64_t external, uint32_t node)
 {
 	struct cpa_thread *row = self->row;
 	struct cpa_edge_cache *cache = cpa_summary_edge(self, row->node, node, false);
 	uint64_t ticks = process + external;
 	cpa_lanes lanes = cpa_path_lanes(ticks);
+	uint32_t moves = cpa_component_moved();
 
+	if (unlikely(moves != self->moves))
+		follow(self, calls, moves);
 	row->path.len += ticks;
 	row->path.observed[CPA_TIME_PROCESS] += process;
 	row->process += process;
@@ -166,10 +215,11 @@ void cpa_activity_run(struct cpa_self *self, uint64_t process, uint32_t node)
 	uint32_t function;
 
 	cpa_writing(self->row);
-	cache = advance(self, process, 0, node);
+	cache = advance(self, NULL, process, 0, node);
 	function = function_of(self, cache);
 	if (likely(function)) {
-		charge(self, function, process, cpa_path_lanes(process), process);
+		charge(self, cpa_function_slot(function), process, cpa_path_lanes(process),
+		       process);
 	} else if (process) {
 		const struct cpa_span span = { .process = process };
 
@@ -185,7 +235,7 @@ void cpa_activity_end(struct cpa_self *self, const struct cpa_span *span, uint32
 	uint64_t unknown = span->process;
 
 	cpa_writing(row);
-	cache = advance(self, span->process, span->external, node);
+	cache = advance(self, span->calls, span->process, span->external, node);
 	row->path.observed[CPA_TIME_EXTERNAL] += span->external;
 	row->path.observed[CPA_TIME_RUNQUEUE] += span->runqueue;
 	row->path.observed[CPA_TIME_PROBE] += span->probe;
@@ -201,6 +251,8 @@ void cpa_activity_end(struct cpa_self *self, const struct cpa_span *span, uint32
 
 		cpa_activity_charge(self, span->external_slot, last, last);
 		cpa_activity_charge(self, span->earlier_slot, span->earlier, span->earlier);
+		for (unsigned i = 0; i < row->held_count; i++)
+			cpa_activity_held_external(self, row->held_slot[i], span->external);
 	}
 	cpa_written(row);
 }
@@ -219,36 +271,43 @@ void cpa_dependency(struct cpa_self *self, const struct cpa_wait *wait, uint64_t
 	}
 }
 
-void cpa_hold(struct cpa_self *self, uint32_t slot)
+void cpa_hold(struct cpa_self *self, uint32_t class, uint32_t slot)
 {
 	struct cpa_thread *row = self->row;
 
 	/* Nested locks of one class count once: the section is one. */
 	for (unsigned i = 0; i < row->held_count; i++) {
-		if (row->held_slot[i] == slot) {
+		if (self->held_class[i] == class) {
 			row->held_times[i]++;
 			return;
 		}
 	}
+	slot = cpa_component_now(class, slot);
 	if (!slot || row->held_count == CPA_HELD_MAX) {
 		cpa_diag(CPA_DIAG_HELD_OVERFLOW);
 		return;
 	}
-	row->held_slot[row->held_count] = slot;
-	row->held_times[row->held_count++] = 1;
+	self->held_class[row->held_count] = class;
+	row->held_times[row->held_count] = 1;
+	set_held_slot(self, row->held_count++, slot);
 }
 
-void cpa_unhold(struct cpa_self *self, uint32_t slot)
+void cpa_unhold(struct cpa_self *self, uint32_t class)
 {
 	struct cpa_thread *row = self->row;
+	bool first = true;
 
 	for (unsigned i = row->held_count; i-- > 0;) {
-		if (row->held_slot[i] != slot)
+		first = first && row->held_slot[i];
+		if (self->held_class[i] != class)
 			continue;
 		if (!--row->held_times[i]) {
 			row->held_count--;
 			row->held_slot[i] = row->held_slot[row->held_count];
 			row->held_times[i] = row->held_times[row->held_count];
+			self->held_class[i] = self->held_class[row->held_count];
+			if (unlikely(!first)) /* it may have had the slot of one above */
+				look_up_held(self);
 		}
 		return;
 	}

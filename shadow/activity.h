@@ -7,7 +7,7 @@
 
 #include "shadow/acquire.h"
 
-#define CPA_SAMPLED_SLOTS 16u
+#define CPA_SAMPLED 16u
 
 /* How the wall time since the last event was spent; all in ticks. */
 struct cpa_span {
@@ -17,9 +17,9 @@ struct cpa_span {
 	uint64_t earlier;
 	/* Instrumented builds: functions, exact. Samples are of the rest. NULL: none. */
 	struct cpa_calls *calls;
-	/* Functions that samples found in it. */
+	/* Functions that samples found in it, by id. */
 	uint32_t sampled;
-	uint32_t sample_slot[CPA_SAMPLED_SLOTS], sample_count[CPA_SAMPLED_SLOTS];
+	uint32_t sample_function[CPA_SAMPLED], sample_count[CPA_SAMPLED];
 };
 
 /*
@@ -28,6 +28,9 @@ struct cpa_span {
  */
 CPA_HIDDEN void cpa_activity_charge(struct cpa_self *self, uint32_t slot, uint64_t ticks,
 				    uint64_t total);
+
+/* The class of a lock with @slot was held for @ticks of external time. */
+CPA_HIDDEN void cpa_activity_held_external(struct cpa_self *self, uint32_t slot, uint64_t ticks);
 
 /* End the activity at the event of @node: advance the path, sums and summary. */
 CPA_HIDDEN void cpa_activity_end(struct cpa_self *self, const struct cpa_span *span, uint32_t node);
@@ -38,9 +41,14 @@ CPA_HIDDEN void cpa_activity_run(struct cpa_self *self, uint64_t process, uint32
 /* Account for the dependency found by an acquire at the thread's last event. */
 CPA_HIDDEN void cpa_dependency(struct cpa_self *self, const struct cpa_wait *wait, uint64_t waited);
 
-/* A lock whose class has @slot is held from now on, or no more. */
-CPA_HIDDEN void cpa_hold(struct cpa_self *self, uint32_t slot);
-CPA_HIDDEN void cpa_unhold(struct cpa_self *self, uint32_t slot);
+/*
+ * A lock of class row @class is held from now on, or no more. @slot: that of the class before any
+ * component moved.
+ */
+CPA_HIDDEN void cpa_hold(struct cpa_self *self, uint32_t class, uint32_t slot);
+CPA_HIDDEN void cpa_unhold(struct cpa_self *self, uint32_t class);
+
+/* Whether a lock is held whose class has @slot now. */
 CPA_HIDDEN bool cpa_holds(const struct cpa_self *self, uint32_t slot);
 
 #endif

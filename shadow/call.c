@@ -79,6 +79,21 @@ static bool grow_functions(struct cpa_calls *c)
 	return true;
 }
 
+static void look_up(struct cpa_calls *c, struct cpa_call_function *f)
+{
+	f->slot = f->row ? cpa_component_slot(f->row) : (uint32_t)CPA_SLOT_UNSAMPLED;
+	if (f->row)
+		c->slots[f->slot / 64 % CPA_CALL_SLOT_WORDS] |= UINT64_C(1) << f->slot % 64;
+	f->whole_slot = cpa_component_slot(f->whole_row);
+}
+
+void cpa_calls_follow(struct cpa_calls *c)
+{
+	memset(c->slots, 0, sizeof(c->slots));
+	for (uint32_t i = CPA_CALL_UNNAMED; i < c->function_count; i++)
+		look_up(c, &c->function[i]);
+}
+
 uint32_t cpa_calls_add(struct cpa_calls *c, uint64_t address, uint32_t row, uint32_t whole_row)
 {
 	struct cpa_call_function *f;
@@ -88,10 +103,8 @@ uint32_t cpa_calls_add(struct cpa_calls *c, uint64_t address, uint32_t row, uint
 	f = &c->function[c->function_count];
 	f->address = address;
 	f->row = row;
-	f->slot = row ? cpa_component_slot(row) : (uint32_t)CPA_SLOT_UNSAMPLED;
-	if (row)
-		c->slots[f->slot / 64 % CPA_CALL_SLOT_WORDS] |= UINT64_C(1) << f->slot % 64;
-	f->whole_slot = cpa_component_slot(whole_row);
+	f->whole_row = whole_row;
+	look_up(c, f);
 	enter_index(c, c->function_count);
 	return c->function_count++;
 }
@@ -258,9 +271,10 @@ static void learn(const struct cpa_call_function *f, struct cpa_edge_cache *cach
 	struct cpa_edge *edge = cpa_row(CPA_TABLE_EDGES, cache->edge);
 	uint64_t weight = 1 + f->own / SAMPLE;
 	uint32_t n = weight < CPA_MIX_FORGET ? (uint32_t)weight : (uint32_t)CPA_MIX_FORGET;
+	uint32_t id = f->row ? cpa_function_id(f->row) : f->slot;
 
-	cpa_mix_add(cache->mix, f->slot, n);
-	cpa_mix_add(edge->mix, f->slot, n);
+	cpa_mix_add(cache->mix, id, n);
+	cpa_mix_add(edge->mix, id, n);
 }
 
 uint64_t cpa_calls_charge(struct cpa_self *self, struct cpa_calls *c, struct cpa_edge_cache *cache)

@@ -37,6 +37,7 @@ struct cpa_call_function {
 	uint32_t next, below; /* lists, see C1 and C2; next 0: not in it, CPA_CALL_END: last */
 	uint32_t active;      /* its calls on the stack */
 	uint32_t row;	      /* component */
+	uint32_t whole_row;
 	uint32_t slot, whole_slot;
 	struct cpa_call_time since; /* outermost call, or last event if that is later */
 	struct cpa_call_time whole; /* with what it called, up to `since` */
@@ -105,6 +106,9 @@ CPA_HIDDEN void cpa_calls_jump(struct cpa_calls *c, uint64_t from, uint64_t to);
  */
 CPA_HIDDEN uint64_t cpa_calls_charge(struct cpa_self *self, struct cpa_calls *c,
 				     struct cpa_edge_cache *cache);
+
+/* Components have got other slots. */
+CPA_HIDDEN void cpa_calls_follow(struct cpa_calls *c);
 
 /* Bring the counters in the components up to date. */
 CPA_HIDDEN void cpa_calls_publish(struct cpa_calls *c);

@@ -36,7 +36,8 @@
 #define CPA_MIX		 4u
 #define CPA_ROUNDS	 4u
 #define CPA_THREADS_KEPT 1024u
-#define CPA_MIX_WEIGHT	 ((UINT64_C(1) << 48) - 1)
+#define CPA_MIX_WEIGHT	 ((UINT64_C(1) << 32) - 1)
+#define CPA_EARLIER	 12u
 #define CPA_ITEMS_MAX	 (UINT32_C(1) << 20) /* items in queues at once */
 #define CPA_MARKS_MAX	 4096u
 #define CPA_ROLE_WORDS	 16u /* bitmaps of thread rows */
@@ -59,6 +60,7 @@ enum cpa_table_id {
 	CPA_TABLE_QUEUES,     /* struct cpa_queue */
 	CPA_TABLE_MARKS,      /* struct cpa_mark */
 	CPA_TABLE_SERIES,     /* struct cpa_slot_series */
+	CPA_TABLE_BASES,      /* struct cpa_base */
 	CPA_TABLES
 };
 
@@ -103,6 +105,8 @@ enum cpa_diagnostic {
 	CPA_DIAG_UNTIMED_HANDOFFS,   /* other threads' first uses of such locks */
 	CPA_DIAG_UNTIMED_TICKS,	     /* what their edges may be short of */
 	CPA_DIAG_CALLS_UNBALANCED,   /* instrumented functions left in ways that we did not see */
+	CPA_DIAG_SEARCH_STEPS,	     /* of the search for the top components */
+	CPA_DIAG_SEARCH_WAITS,	     /* heavy buckets that found no slot to be refined with */
 	CPA_DIAG_COUNT = 32
 };
 
@@ -247,7 +251,7 @@ struct cpa_component {
 	uint64_t address;
 	uint32_t module;      /* row of the module that holds the address, 0 if none does */
 	uint32_t slot;	      /* several components of one kind share a slot when slots ran out */
-	uint32_t shared;      /* 1: the slot was handed out before */
+	uint32_t shared;      /* 1: it has not been given to this one alone */
 	uint32_t object_kind; /* of a lock class: enum cpa_object_kind */
 	/* Of a lock class: what its destroyed objects had counted (atomic adds). */
 	uint64_t retired_objects, retired_acquisitions, retired_contended, retired_handoffs;
@@ -255,6 +259,28 @@ struct cpa_component {
 	/* Of a function of an instrumented build, by address (atomic adds); calls 0: it is none. */
 	uint64_t calls;
 	uint64_t inclusive; /* ticks of process + external time with what it called */
+	/*
+	 * Of one that the search moved (shadow/search.h): its slot has its time since the clock
+	 * was `since`, and the longest path `since_len`. Its time before is in the slots `earlier`,
+	 * and in others as well if there are more of them than places.
+	 */
+	uint64_t since, since_len;
+	uint32_t first;		/* slot at first use; never changes */
+	uint32_t among;		/* components that shared the slot it left first */
+	uint32_t earlier_count; /* slots that it left; may be more than there are places */
+	uint16_t earlier[CPA_EARLIER];
+};
+
+/*
+ * What a slot had when the search gave it to others, by the path that was the longest then. key:
+ * the slot. No path had more than `most` of it. Written by the search before the components get the
+ * slot.
+ */
+struct cpa_base {
+	uint64_t key;
+	uint64_t slack, share, observed; /* S, H, O */
+	uint64_t total;			 /* of all threads' totals */
+	uint64_t most;			 /* ticks charged to it in all threads */
 };
 
 /* key: a hash of the text. A text the program gave: a region, a queue, a mark. */
@@ -418,7 +444,7 @@ struct cpa_edge {
 	uint64_t weight; /* atomic, ticks */
 	uint64_t followed;	  /* atomic: times the longer path came along this dependency */
 	uint64_t followed_weight; /* atomic: the weight of those times */
-	uint64_t mix[CPA_MIX];	  /* atomic: {slot:16, weight:48} functions seen in the activity */
+	uint64_t mix[CPA_MIX];	  /* atomic: {function:32, weight:32}, see shadow/component.h */
 };
 
 /* A thread's own sums for one edge, added to the row when another edge takes the place. */
@@ -534,7 +560,7 @@ struct cpa_thread {
 	uint64_t probe;
 	uint64_t events;
 	uint32_t node;		/* PAG node of its last event */
-	uint32_t last_function; /* slot of the last sample */
+	uint32_t last_function; /* of the last sample, see shadow/component.h */
 	uint32_t held_count;
 	uint32_t held_slot[CPA_HELD_MAX];  /* slots of the classes of the locks it holds */
 	uint32_t held_times[CPA_HELD_MAX]; /* locks of that class */
@@ -546,6 +572,8 @@ struct cpa_thread {
 	/* See shadow/checkpoint.h: the latest boundary passed, that passed when the row was new. */
 	uint64_t period, first_period; /* atomic */
 	uint64_t checkpoint[2];	       /* atomic: offsets of struct cpa_checkpoint; 0: none */
+	uint64_t held_external;	 /* offset of uint64_t[totals_slots]: external time in held slots;
+				   0: there was none */
 	struct cpa_path path;	 /* the thread's own; `released` is the clock of its last event */
 	struct cpa_path retired; /* join of the last paths of earlier users of the row */
 	struct cpa_edge_cache edges[CPA_EDGE_CACHE];

@@ -14,10 +14,11 @@
 
 #include "shadow/layout.h"
 
-#define CPA_MIX_SHIFT  48
+#define CPA_MIX_SHIFT  32
 #define CPA_MIX_FORGET (UINT64_C(1) << 12) /* weight at which older samples begin to fade */
 
-static inline uint32_t cpa_mix_slot(uint64_t word)
+/* Its id: see shadow/component.h. */
+static inline uint32_t cpa_mix_function(uint64_t word)
 {
 	return (uint32_t)(word >> CPA_MIX_SHIFT);
 }
@@ -32,18 +33,18 @@ static inline uint64_t cpa_mix_sum(const uint64_t mix[CPA_MIX])
 }
 
 /*
- * Count @n samples of @slot. When all words are taken the lightest is replaced and its weight
+ * Count @n samples of @function. When all words are taken the lightest is replaced and its weight
  * kept (the space-saving counter of Metwally et al., ICDT 2005). Racing adds may lose samples, of
  * which there are many; they cannot tear a word.
  */
-static inline void cpa_mix_add(uint64_t mix[CPA_MIX], uint32_t slot, uint32_t n)
+static inline void cpa_mix_add(uint64_t mix[CPA_MIX], uint32_t function, uint32_t n)
 {
 	unsigned at = 0;
 	uint64_t words[CPA_MIX], weight;
 
 	for (unsigned i = 0; i < CPA_MIX; i++) {
 		words[i] = __atomic_load_n(&mix[i], __ATOMIC_RELAXED);
-		if (cpa_mix_slot(words[i]) == slot) {
+		if (cpa_mix_function(words[i]) == function) {
 			at = i;
 			break;
 		}
@@ -51,7 +52,7 @@ static inline void cpa_mix_add(uint64_t mix[CPA_MIX], uint32_t slot, uint32_t n)
 			at = i;
 	}
 	weight = (words[at] & CPA_MIX_WEIGHT) + n;
-	__atomic_store_n(&mix[at], (uint64_t)slot << CPA_MIX_SHIFT | weight, __ATOMIC_RELAXED);
+	__atomic_store_n(&mix[at], (uint64_t)function << CPA_MIX_SHIFT | weight, __ATOMIC_RELAXED);
 	if (weight < CPA_MIX_FORGET)
 		return;
 	for (unsigned i = 0; i < CPA_MIX; i++) {

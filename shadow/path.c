@@ -517,6 +517,11 @@ uint64_t cpa_path_value(const struct cpa_path *path, enum cpa_vector v, uint32_t
 	return value;
 }
 
+void cpa_path_read(const struct cpa_path *path, enum cpa_vector v, uint64_t *to, uint32_t slots)
+{
+	materialize(path, v, to, slots);
+}
+
 void cpa_path_forget_spares(struct cpa_self *self)
 {
 	while (self->spare_count)

@@ -89,6 +89,10 @@ CPA_HIDDEN void cpa_path_observe(struct cpa_self *self, struct cpa_path *local,
 /* Let @path be empty, as at the start of the program. */
 CPA_HIDDEN void cpa_path_clear(struct cpa_self *self, struct cpa_path *path);
 
+/* Copy @v to @to[@slots]: a multiple of 8, and all that any path has. */
+CPA_HIDDEN void cpa_path_read(const struct cpa_path *path, enum cpa_vector v, uint64_t *to,
+			      uint32_t slots);
+
 /* One value; for tests. */
 CPA_HIDDEN uint64_t cpa_path_value(const struct cpa_path *path, enum cpa_vector v, uint32_t slot);
 

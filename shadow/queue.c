@@ -124,7 +124,7 @@ static uint64_t spent(const struct cpa_self *self)
 /* Forget the item in work at place @i. */
 static void drop(struct cpa_self *self, uint32_t i)
 {
-	cpa_unhold(self, self->item[i].slot);
+	cpa_unhold(self, self->item[i].class);
 	self->items_in_work--;
 	memmove(&self->item[i], &self->item[i + 1],
 		(self->items_in_work - i) * sizeof(self->item[0]));
@@ -159,11 +159,10 @@ void cpa_queue_begin(struct cpa_self *self, uint32_t row, uint64_t item)
 	i = self->items_in_work++;
 	self->item[i].queue = row;
 	/* ACQUIRE: the component is complete. Pairs with who gave the queue its name. */
-	self->item[i].slot =
-		cpa_component_slot(__atomic_load_n(&cpa_queue(row)->component, __ATOMIC_ACQUIRE));
+	self->item[i].class = __atomic_load_n(&cpa_queue(row)->component, __ATOMIC_ACQUIRE);
 	self->item[i].item = item;
 	self->item[i].begun = spent(self);
-	cpa_hold(self, self->item[i].slot);
+	cpa_hold(self, self->item[i].class, cpa_component_slot(self->item[i].class));
 }
 
 void cpa_queue_done(struct cpa_self *self, uint32_t row, uint64_t item)

@@ -24,6 +24,8 @@ struct cpa_self {
 	/* Versions given back and not yet needed: a join drops one and wants one. */
 	uint32_t spare_count;
 	struct cpa_version *spare[CPA_SPARE_VERSIONS];
+	uint32_t moves; /* cpa_component_moves, as far as the slots kept here and in the row go */
+	uint32_t held_class[CPA_HELD_MAX]; /* component rows; their slots are in the thread row */
 	uint8_t delta_at[256]; /* by slot modulo the size: where in its path's deltas it was last */
 	/* Of threads whose paths were joined: the latest such release. By id modulo the size. */
 	struct {
@@ -39,7 +41,7 @@ struct cpa_self {
 	uint32_t items_in_work;
 	struct {
 		uint32_t queue; /* row */
-		uint32_t slot;	/* of its class then: the queue may get a name meanwhile */
+		uint32_t class; /* its component then: the queue may get a name meanwhile */
 		uint64_t item;
 		uint64_t begun;
 	} item[CPA_ITEMS_IN_WORK];

@@ -34,6 +34,7 @@ void cpa_tables_init(void)
 		[CPA_TABLE_TOKENS] = { sizeof(struct cpa_token), 16 },
 		[CPA_TABLE_NAMES] = { sizeof(struct cpa_name), 16 },
 		[CPA_TABLE_QUEUES] = { sizeof(struct cpa_queue), 4 },
+		[CPA_TABLE_BASES] = { sizeof(struct cpa_base), 64 },
 		[CPA_TABLE_MARKS] = { sizeof(struct cpa_mark), 32 },
 		[CPA_TABLE_SERIES] = { sizeof(struct cpa_slot_series), 32 },
 	};
@@ -154,7 +155,9 @@ uint32_t cpa_table_intern(enum cpa_table_id id, uint64_t key,
 					return 0;
 				if (fill)
 					fill(cpa_row(id, mine), argument);
-				*(uint64_t *)cpa_row(id, mine) = key;
+				/* RELEASE: for the search, which reads all rows in turn. */
+				__atomic_store_n((uint64_t *)cpa_row(id, mine), key,
+						 __ATOMIC_RELEASE);
 			}
 			/* (A) RELEASE: key and row are complete before they can be found. */
 			if (!cell &&

@@ -33,7 +33,7 @@ struct online {
 	struct cpa_object *object[OBJECTS], *handle[THREADS];
 	uint32_t class[CLASSES + QCLASSES], routine[THREADS]; /* component rows */
 	uint32_t queue[OBJECTS];			      /* queue rows */
-	uint32_t slot[COMPONENTS];
+	uint32_t slot[COMPONENTS], row[COMPONENTS];
 	unsigned wrong_wakes, wrong_matches;
 	int at;			  /* the event that is being replayed */
 	struct cpa_self observer; /* reads paths, has no thread */
@@ -81,6 +81,11 @@ static uint64_t online_session_end(struct online *o)
 	return live;
 }
 
+static void online_hold(const struct online *o, struct cpa_self *self, int component)
+{
+	cpa_hold(self, o->row[component], o->slot[component]);
+}
+
 /* In an order that differs between histories, so that other components get slots first. */
 static void online_components(struct online *o, unsigned turn)
 {
@@ -93,15 +98,17 @@ static void online_components(struct online *o, unsigned turn)
 	o->slot[C_UNSAMPLED] = CPA_SLOT_UNSAMPLED;
 	for (unsigned i = 0; i < CLASSES; i++) {
 		o->class[i] = online_component(CPA_LOCK, CPA_BY_INIT_SITE, 0x500000 + i);
+		o->row[C_LOCK + i] = o->class[i];
 		o->slot[C_LOCK + i] = cpa_component_slot(o->class[i]);
 	}
 	for (unsigned i = 0; i < QCLASSES; i++) {
 		o->class[CLASSES + i] = online_component(CPA_QUEUE, CPA_BY_ADDRESS, 0x700000 + i);
 		o->slot[C_QUEUE + i] = cpa_component_slot(o->class[CLASSES + i]);
 	}
-	for (unsigned i = 0; i < REGIONS; i++)
-		o->slot[C_REGION + i] =
-			cpa_component_slot(online_component(CPA_REGION, CPA_BY_NAME, 1 + i));
+	for (unsigned i = 0; i < REGIONS; i++) {
+		o->row[C_REGION + i] = online_component(CPA_REGION, CPA_BY_NAME, 1 + i);
+		o->slot[C_REGION + i] = cpa_component_slot(o->row[C_REGION + i]);
+	}
 	for (unsigned i = 0; i < ROUTINES; i++) {
 		o->routine[i] = online_component(CPA_THREAD, CPA_BY_ADDRESS, 0x600000 + 16 * i);
 		o->slot[C_THREAD + i] = cpa_component_slot(o->routine[i]);
@@ -183,7 +190,7 @@ static void online_activity(struct online *o, struct cpa_self *self, const struc
 	uint32_t from;
 
 	for (unsigned i = 0; i < a->sampled; i++) {
-		span.sample_slot[i] = o->slot[C_FUNCTION + a->function[i]];
+		span.sample_function[i] = o->slot[C_FUNCTION + a->function[i]];
 		span.sample_count[i] = a->weight[i];
 	}
 	from = self->row->node;
@@ -233,15 +240,15 @@ static void online_release(struct online *o, struct cpa_self *self, const struct
 	case OP_CREATE:
 		return cpa_lock_release(self, o->handle[e->object]);
 	case OP_READ_UNLOCK:
-		cpa_unhold(self, o->slot[C_LOCK + o->h->object[e->object].class]);
+		cpa_unhold(self, o->row[C_LOCK + o->h->object[e->object].class]);
 		return cpa_read_release(self, object);
 	case OP_UNLOCK:
 	case OP_WRITE_UNLOCK:
-		cpa_unhold(self, o->slot[C_LOCK + o->h->object[e->object].class]);
+		cpa_unhold(self, o->row[C_LOCK + o->h->object[e->object].class]);
 		return cpa_lock_release(self, object);
 	case OP_SLEEP:
 		cpa_wait_begin(object);
-		cpa_unhold(self, o->slot[C_LOCK + o->h->object[e->mutex].class]);
+		cpa_unhold(self, o->row[C_LOCK + o->h->object[e->mutex].class]);
 		return cpa_lock_release(self, o->object[e->mutex]);
 	case OP_FUTEX_SLEEP:
 		return cpa_wait_begin(object);
@@ -261,7 +268,7 @@ static void online_release(struct online *o, struct cpa_self *self, const struct
 		return;
 	case OP_EXTERNAL:
 		if (e->mutex >= 0)
-			cpa_hold(self, o->slot[C_LOCK + o->h->object[e->mutex].class]);
+			online_hold(o, self, C_LOCK + o->h->object[e->mutex].class);
 		return;
 	case OP_ENQUEUE:
 		return cpa_queue_put(self, o->queue[e->object], e->item, e->now);
@@ -272,9 +279,9 @@ static void online_release(struct online *o, struct cpa_self *self, const struct
 	case OP_BEFORE:
 		return cpa_cell_release(self, &object->merged, &self->row->path);
 	case OP_REGION:
-		return cpa_hold(self, o->slot[C_REGION + e->item]);
+		return online_hold(o, self, C_REGION + e->item);
 	case OP_REGION_END:
-		return cpa_unhold(self, o->slot[C_REGION + e->item]);
+		return cpa_unhold(self, o->row[C_REGION + e->item]);
 	default:
 		return;
 	}
@@ -324,9 +331,9 @@ static bool online_acquire(struct online *o, struct cpa_self *self, const struct
 		return false;
 	}
 	if (e->op == OP_LOCK || e->op == OP_READ_LOCK || e->op == OP_WRITE_LOCK)
-		cpa_hold(self, o->slot[C_LOCK + o->h->object[e->object].class]);
+		online_hold(o, self, C_LOCK + o->h->object[e->object].class);
 	else if (e->op == OP_WAIT && (e->matched || e->now == e->arrived))
-		cpa_hold(self, o->slot[C_LOCK + o->h->object[e->mutex].class]);
+		online_hold(o, self, C_LOCK + o->h->object[e->mutex].class);
 	return true;
 }
 

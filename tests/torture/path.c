@@ -21,7 +21,7 @@ static void work(struct worker *w, uint32_t slots)
 {
 	struct cpa_span span = { .process = 1 + rnd_below(&w->r, 20), .sampled = 1 };
 
-	span.sample_slot[0] = 2 + (uint32_t)rnd_below(&w->r, slots);
+	span.sample_function[0] = 2 + (uint32_t)rnd_below(&w->r, slots);
 	span.sample_count[0] = 1;
 	cpa_activity_end(&w->self, &span, 0);
 }

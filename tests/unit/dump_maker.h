@@ -90,6 +90,7 @@ static inline void dump_maker_start(struct dump_maker *maker)
 		[CPA_TABLE_QUEUES] = sizeof(struct cpa_queue),
 		[CPA_TABLE_MARKS] = sizeof(struct cpa_mark),
 		[CPA_TABLE_SERIES] = sizeof(struct cpa_slot_series),
+		[CPA_TABLE_BASES] = sizeof(struct cpa_base),
 	};
 	struct cpa_header *header;
 
@@ -357,7 +358,7 @@ static inline void maker_add_graph(struct dump_maker *maker)
 		  .slot = EXAMPLE_ACTIVITY,
 		  .count = 10,
 		  .weight = MAKER_TICKS(2),
-		  .mix = { (uint64_t)EXAMPLE_WORK << 48 | 3, (uint64_t)EXAMPLE_KERNEL << 48 | 1 } },
+		  .mix = { (uint64_t)EXAMPLE_WORK << 32 | 3, (uint64_t)EXAMPLE_KERNEL << 32 | 1 } },
 		{ .key = 2,
 		  .from = 3,
 		  .to = 2,

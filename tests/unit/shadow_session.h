@@ -11,6 +11,7 @@
 #include "shadow/component.h"
 #include "shadow/heap.h"
 #include "shadow/path.h"
+#include "shadow/search.h"
 #include "shadow/thread.h"
 #include "shadow/token.h"
 
@@ -26,6 +27,7 @@ static inline int test_session(uint64_t limit, uint32_t slots)
 		return ret;
 	ret = cpa_heap_init();
 	cpa_component_init();
+	cpa_search_reset();
 	cpa_token_reset();
 	return ret;
 }
@@ -64,7 +66,9 @@ static inline void test_rows_clear(struct cpa_self *self)
 		cpa_checkpoint_forget(self, row);
 		if (row->totals)
 			cpa_heap_free(cpa_at(row->totals));
-		row->totals = row->totals_slots = 0;
+		if (row->held_external)
+			cpa_heap_free(cpa_at(row->held_external));
+		row->totals = row->totals_slots = row->held_external = 0;
 	}
 	cpa_path_forget_spares(self);
 }

@@ -327,6 +327,42 @@ static void test_empty_session(void **state)
 	assert_true(has_note("No thread left any figures"));
 }
 
+/* Found by the search, in a slot that others had had before. */
+static void test_found(void **state)
+{
+	const struct cpa_base base = { .key = EXAMPLE_WORK,
+				       .slack = MAKER_TICKS(0.25),
+				       .share = MAKER_TICKS(0.5),
+				       .observed = MAKER_TICKS(1),
+				       .total = MAKER_TICKS(1.5),
+				       .most = MAKER_TICKS(1.75) };
+	const struct cpa_base broken = { .key = MAKER_SLOTS };
+	const struct cpa_component_figures *found;
+	struct cpa_component *row;
+
+	(void)state;
+	dump_maker_row(&maker, CPA_TABLE_BASES, &base);
+	dump_maker_row(&maker, CPA_TABLE_BASES, &broken);
+	row = dump_maker_at(&maker, CPA_TABLE_COMPONENTS, 1);
+	row->since = MAKER_START + MAKER_TICKS(4);
+	row->since_len = MAKER_TICKS(3);
+	row->among = 12;
+	row->earlier_count = 2;
+	row->earlier[0] = EXAMPLE_POOL;
+	row->earlier[1] = UINT16_MAX;
+	build();
+	expect_component(CPA_FUNCTION, "example_work", 3.5, 2.5, 2, 2.75);
+	found = find(CPA_FUNCTION, "example_work");
+	assert_int_equal(found->among, 12);
+	assert_seconds(found->since_s, 4);
+	assert_seconds(found->since_path_s, 3);
+	assert_seconds(found->before_s, 2);
+	assert_seconds(found->error_s, 1.75);
+	assert_true(has_note("example_work was found among 12 components"));
+	assert_true(has_note("1 slot base rows in the dump are damaged"));
+	assert_int_equal(find(CPA_LOCK, "example_pool.queue[1].lock")->among, 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -346,6 +382,7 @@ int main(void)
 		TEST(test_broken_rows),
 		TEST(test_kernel_counted_more),
 		TEST(test_empty_session),
+		TEST(test_found),
 	};
 	int fd = mkstemp(file), failed;
 

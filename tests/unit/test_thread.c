@@ -51,7 +51,7 @@ static void work(struct cpa_self *self, uint32_t slot, uint64_t ticks)
 {
 	struct cpa_span span = { .process = ticks, .sampled = 1 };
 
-	span.sample_slot[0] = slot;
+	span.sample_function[0] = slot;
 	span.sample_count[0] = 1;
 	cpa_activity_end(self, &span, 0);
 }
@@ -142,7 +142,7 @@ static void test_reuse(void **state)
 		assert_int_equal(cpa_path_value(&t.row->path, CPA_S, 5), 0);
 		assert_int_equal(t.row->held_count, 0);
 		work(&t, 5, i);
-		cpa_hold(&t, 7);
+		cpa_hold(&t, 7, 7);
 		cpa_thread_end(&t, 100 + 2 * i);
 		cpa_thread_joined(t.number);
 	}
@@ -208,8 +208,8 @@ static void test_hold(void **state)
 
 	(void)state;
 	begin(&t, 1);
-	cpa_hold(&t, 9);
-	cpa_hold(&t, 9);
+	cpa_hold(&t, 9, 9);
+	cpa_hold(&t, 9, 9);
 	work(&t, 5, 10);
 	cpa_unhold(&t, 9);
 	work(&t, 5, 10);
@@ -229,7 +229,7 @@ static void test_hold_overflow(void **state)
 	(void)state;
 	begin(&t, 1);
 	for (uint32_t slot = 2; slot < 2 + CPA_HELD_MAX + 3; slot++)
-		cpa_hold(&t, slot);
+		cpa_hold(&t, slot, slot);
 	assert_int_equal(cpa_header()->diag[CPA_DIAG_HELD_OVERFLOW], 3);
 	for (uint32_t slot = 2; slot < 2 + CPA_HELD_MAX + 3; slot++)
 		cpa_unhold(&t, slot);
@@ -253,9 +253,9 @@ static void test_unsampled_time(void **state)
 	cpa_activity_end(&t, &span, a);
 	assert_int_equal(cpa_path_value(&t.row->path, CPA_H, CPA_SLOT_UNSAMPLED), 100);
 	span.sampled = 2;
-	span.sample_slot[0] = 20;
+	span.sample_function[0] = 20;
 	span.sample_count[0] = 1;
-	span.sample_slot[1] = 21;
+	span.sample_function[1] = 21;
 	span.sample_count[1] = 2;
 	cpa_activity_end(&t, &span, b);
 	assert_int_equal(cpa_path_value(&t.row->path, CPA_H, 20), 33);
