@@ -136,6 +136,13 @@ uint32_t cpa_table_find(enum cpa_table_id id, uint64_t key)
 	return 0;
 }
 
+/* Nobody can find row @number, and nobody shall: it has no key. */
+static void disown(enum cpa_table_id id, uint32_t number)
+{
+	/* Relaxed: the search may still take it for a component that does nothing. */
+	__atomic_store_n((uint64_t *)cpa_row(id, number), 0, __ATOMIC_RELAXED);
+}
+
 uint32_t cpa_table_intern(enum cpa_table_id id, uint64_t key,
 			  void (*fill)(void *row, const void *argument), const void *argument)
 {
@@ -167,7 +174,7 @@ uint32_t cpa_table_intern(enum cpa_table_id id, uint64_t key,
 			row = match(id, cell, hash, key);
 			if (row) {
 				if (mine) /* lost to the same key: the row stays unused */
-					*(uint64_t *)cpa_row(id, mine) = 0;
+					disown(id, mine);
 				return row;
 			}
 		}
@@ -175,6 +182,6 @@ uint32_t cpa_table_intern(enum cpa_table_id id, uint64_t key,
 			break;
 	}
 	if (mine)
-		*(uint64_t *)cpa_row(id, mine) = 0;
+		disown(id, mine);
 	return refuse(t);
 }
