@@ -36,7 +36,7 @@ FORMAT = int(re.search(r"CPA_FORMAT\s+(\d+)u", LAYOUT)[1])
 
 HEADER = 8192
 USED = 24  # offset of header.used
-TABLES = 12
+TABLES = 13
 TABLE_AT = 784  # offset of header.table
 TABLE_SIZE = 232
 NAMES, QUEUES, MARKS = 8, 9, 10

@@ -67,7 +67,7 @@ static uint64_t event(struct worker *w)
 	uint64_t since = w->self.row->path.released;
 	struct cpa_span span = { .process = now > since ? now - since : 0,
 				 .sampled = 1,
-				 .sample_slot = { (uint32_t)(2 + rnd_below(&w->r, FUNCTIONS)) },
+				 .sample_function = { (uint32_t)(2 + rnd_below(&w->r, FUNCTIONS)) },
 				 .sample_count = { 1 } };
 
 	cpa_activity_end(&w->self, &span, 0);

@@ -56,7 +56,7 @@ static void work(int i, uint64_t now, uint32_t slot)
 {
 	struct cpa_span span = { .process = now - t[i].row->path.released,
 				 .sampled = 1,
-				 .sample_slot = { slot },
+				 .sample_function = { slot },
 				 .sample_count = { 1 } };
 
 	now = cpa_checkpoint(&t[i], now);
