@@ -1,6 +1,6 @@
 # cpa - critical-path profiler for pthread programs
 #
-#   make                      build/libcpa.so, build/cpa-report, build/cpa-top, build/cpa
+#   make                      build/libcpa.so and build/cpa with cpa-report, cpa-top, cpa-ctl
 #   make check                every test, and lint
 #   make check-long           the same, longer, then unit and torture tests under sanitizers
 #   make lint                 clang-format, clang-tidy, codespell, atomics without a comment
@@ -62,7 +62,7 @@ LDLIBS_known_uv   = $(shell pkg-config --libs libuv)
 LDLIBS_known_apr  = $(shell pkg-config --libs apr-util-1 apr-1)
 
 PRODUCTS := $(if $(wildcard preload/*.c),$(O)/libcpa.so) $(if $(REPORT_OBJ),$(O)/cpa-report \
-	$(O)/cpa-top) $(if $(CPA_OBJ),$(O)/cpa)
+	$(O)/cpa-top $(O)/cpa-ctl) $(if $(CPA_OBJ),$(O)/cpa)
 REPORT_LIBS = $(or $(shell pkg-config --libs libdw libelf jansson),$(error libraries are \
 	missing; run scripts/setup --deps-only)) -liberty
 
@@ -123,11 +123,11 @@ $(O)/libshadow.a $(O)/libanalysis.a:
 
 $(O)/cpa-top: TOP_LIBS = $(or $(shell pkg-config --libs ncursesw),$(error ncurses is missing; \
 	run scripts/setup --deps-only))
-$(O)/cpa-report $(O)/cpa-top: $(O)/cpa-%: $(O)/obj/analysis/%.o $(O)/libanalysis.a $(O)/libshadow.a
+$(O)/cpa-report $(O)/cpa-top $(O)/cpa-ctl: $(O)/cpa-%: $(O)/obj/analysis/%.o $(O)/libanalysis.a $(O)/libshadow.a
 	$(call say,LINK)
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(REPORT_LIBS) $(TOP_LIBS) -lm
 
-$(O)/cpa: $(CPA_OBJ)
+$(O)/cpa: $(CPA_OBJ) $(O)/obj/analysis/control.o $(O)/obj/shadow/epoch.o
 	$(call say,LINK)
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^
 
@@ -188,7 +188,8 @@ install: all
 	$(if $(MANPAGES),install -D -m 644 -t $(DEST)/share/man/man1 $(MANPAGES))
 
 uninstall:
-	rm -f $(DEST)/bin/cpa $(DEST)/bin/cpa-report $(DEST)/bin/cpa-top $(DEST)/lib/cpa/libcpa.so
+	rm -f $(DEST)/bin/cpa $(DEST)/bin/cpa-report $(DEST)/bin/cpa-top \
+		$(DEST)/bin/cpa-ctl $(DEST)/lib/cpa/libcpa.so
 	rm -f $(DEST)/include/cpa.h $(DEST)/share/pkgconfig/cpa.pc
 	rm -f $(MANPAGES:man/%=$(DEST)/share/man/man1/%)
 	-rmdir $(DEST)/lib/cpa

@@ -6,6 +6,7 @@
 #include "analysis/names.h"
 #include "analysis/path.h"
 #include "analysis/profile.h"
+#include "shadow/epoch.h"
 
 /* What others ask of a thread row; id 0: the row is unused. */
 struct cpa_build_thread {
@@ -19,8 +20,8 @@ struct cpa_build {
 	struct cpa_dump *dump;
 	struct cpa_profile *profile;
 	struct cpa_names *names;
-	double tick_s;			 /* seconds per tick */
-	uint64_t end;			 /* ticks of the run's end, or of its last event */
+	double tick_s; /* seconds per tick */
+	uint64_t end;  /* clock at the end of what was profiled, or at the last event */
 	struct cpa_build_thread *thread; /* [rows of the table], by row - 1 */
 	struct cpa_vector program;	 /* join of all paths; its observed path is the last one */
 	uint64_t *total;		 /* [slots]: the threads' totals, ticks */
@@ -47,6 +48,8 @@ void cpa_build_objects(struct cpa_build *build);
 /* queues.c: queues, by class. marks.c: marks. */
 void cpa_build_queues(struct cpa_build *build);
 void cpa_build_marks(struct cpa_build *build);
+/* parts.c: parts of the run, and its length. */
+void cpa_build_parts(struct cpa_build *build);
 /* The component row of the queue in row @queue, 0 if there is none. */
 uint32_t cpa_build_queue_class(const struct cpa_build *build, uint32_t queue);
 /* pag.c: nodes and edges of the PAG summary. cpa_build_mix adds a word {slot:16, weight:48}. */

@@ -67,6 +67,7 @@ static json_t *program_json(const struct cpa_program_figures *program)
 
 	put_text(object, "exe", program->exe);
 	put_real(object, "wall_s", program->wall_s);
+	put_real(object, "run_s", program->run_s);
 	put_real(object, "cpu_s", program->cpu_s);
 	put_real(object, "external_s", program->external_s);
 	put_real(object, "critical_path_s", program->critical_path_s);
@@ -78,6 +79,20 @@ static json_t *program_json(const struct cpa_program_figures *program)
 	put_bool(object, "complete", program->complete);
 	json_object_set_new(object, "observed_segments", segments_json(program->segment_s));
 	return object;
+}
+
+static json_t *parts_json(const struct cpa_profile *profile)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < profile->parts; i++) {
+		json_t *object = json_object();
+
+		put_real(object, "from_s", profile->part[i].from_s);
+		put_real(object, "to_s", profile->part[i].to_s);
+		json_array_append_new(array, object);
+	}
+	return array;
 }
 
 static json_t *threads_json(const struct cpa_profile *profile)
@@ -402,6 +417,7 @@ int cpa_json_write(const struct cpa_profile *profile, FILE *out)
 
 	cpa_guidance_init(&guidance, profile);
 	json_object_set_new(root, "program", program_json(&profile->program));
+	json_object_set_new(root, "parts", parts_json(profile));
 	json_object_set_new(root, "threads", threads_json(profile));
 	json_object_set_new(root, "components", components_json(profile));
 	json_object_set_new(root, "objects", objects_json(profile));

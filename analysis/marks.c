@@ -60,7 +60,8 @@ void cpa_build_marks(struct cpa_build *build)
 		profile->mark[profile->marks++] = (struct cpa_mark_figures){
 			.name = name,
 			.tid = thread ? thread->tid : 0,
-			.at_s = fmin(cpa_build_seconds(build, row.ticks - dump->header.start_ticks),
+			.at_s = fmin(cpa_build_seconds(build,
+						       cpa_epoch_on(&dump->header, row.ticks)),
 				     profile->program.wall_s),
 			.critical_path_s = cpa_build_seconds(build, row.len),
 		};

@@ -82,6 +82,8 @@ const char *cpa_names_event(uint32_t kind)
 		[CPA_EV_REGION] = "region",
 		[CPA_EV_REGION_END] = "region-end",
 		[CPA_EV_MARK] = "mark",
+		[CPA_EV_STOP] = "stop",
+		[CPA_EV_RESTART] = "restart",
 	};
 
 	return word(words, CPA_EV_KINDS, kind);

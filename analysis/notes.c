@@ -55,6 +55,9 @@ static const char *const counter_notes[CPA_DIAG_COUNT] = {
 	[CPA_DIAG_CALLS_UNBALANCED] =
 		"instrumented functions were left in ways that were not seen: their inclusive "
 		"times are less exact.",
+	[CPA_DIAG_PART_ITEMS] =
+		"items were in queues when profiling stopped, and are forgotten: if they were "
+		"dequeued later, that depends on nothing.",
 };
 
 static const char *const table_names[CPA_TABLES] = {
@@ -111,7 +114,8 @@ static void note_cpu(struct cpa_build *build)
 	double kernel = (double)header->cpu_end_ns * 1e-9;
 	double ours = profile->program.cpu_s;
 
-	if (header->cpu_end_ns == 0 || fabs(kernel - ours) < 0.02 ||
+	/* What the kernel counted between parts of the run is in no figure. */
+	if (header->epoch > CPA_EPOCH_ON || header->cpu_end_ns == 0 || fabs(kernel - ours) < 0.02 ||
 	    fabs(kernel - ours) < kernel / 20)
 		return;
 	cpa_profile_note(profile,
@@ -134,6 +138,30 @@ static void note_untimed(struct cpa_build *build)
 				 "%" PRIu64 " times a thread took a lock that another had used "
 				 "untimed: these dependencies may be short by %.3f s in all.",
 				 diagnostics->untimed_handoffs, diagnostics->untimed_handoffs_s);
+}
+
+/* What is not exact where a part of the run began or ended. */
+static void note_parts(struct cpa_build *build)
+{
+	const struct cpa_header *header = &build->dump->header;
+	struct cpa_profile *profile = build->profile;
+	double late = cpa_build_seconds(build, header->diag[CPA_DIAG_PART_LATE_TICKS]);
+	double blocked = cpa_build_seconds(build, header->diag[CPA_DIAG_PART_BLOCKED_TICKS]);
+
+	if (header->epoch > CPA_EPOCH_ON && profile->program.wall_s <= 0)
+		cpa_profile_note(profile, "Profiling was off all the time (start it with "
+					  "CPA_START() or cpa ctl).");
+	if (late > profile->program.critical_path_s / 100)
+		cpa_profile_note(profile,
+				 "%" PRIu64 " times a thread was at work, without any event, from "
+				 "one part of the run into the next: the path that others had "
+				 "there may be short by %.3f s in all.",
+				 header->diag[CPA_DIAG_PART_LATE], late);
+	if (blocked > 1e-3 && blocked > profile->program.wall_s / 100)
+		cpa_profile_note(profile,
+				 "Threads were blocked when a part of the run began: what for is "
+				 "not known, and %.3f s of it are on no critical path.",
+				 blocked);
 }
 
 static void note_modules(struct cpa_build *build)
@@ -169,5 +197,6 @@ void cpa_build_diagnostics(struct cpa_build *build)
 	note_cpu(build);
 	note_untimed(build);
 	cpa_build_search_notes(build);
+	note_parts(build);
 	note_modules(build);
 }

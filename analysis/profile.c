@@ -79,6 +79,8 @@ static uint64_t find_end(const struct cpa_build *build)
 	uint64_t end = header->state == CPA_RUNNING ? 0 : header->end_ticks;
 	uint64_t observed = header->start_ticks;
 
+	if (header->epoch && !cpa_epoch_is_on(header->epoch))
+		return cpa_epoch_begun(header, header->epoch);
 	if (end >= header->start_ticks)
 		return end;
 	/* A thread that died in the midst of an event has its times, and not yet its clock. */
@@ -93,21 +95,28 @@ static void build_program(struct cpa_build *build)
 {
 	const struct cpa_header *header = &build->dump->header;
 	struct cpa_program_figures *program = &build->profile->program;
-	uint64_t end = find_end(build);
+	uint64_t end = find_end(build), wall;
 
 	build->end = end;
+	wall = cpa_epoch_on(header, end);
 	program->exe = cpa_printable(header->exe, sizeof(header->exe));
 	program->state = header->state;
 	program->complete = header->state == CPA_COMPLETE;
 	program->cores = header->cores;
 	program->threads = build->profile->threads;
-	program->wall_s = cpa_build_seconds(build, end - header->start_ticks);
+	program->wall_s = cpa_build_seconds(build, wall);
 	program->cpu_s = cpa_build_seconds(build, build->cpu);
 	program->external_s = cpa_build_seconds(build, build->external);
 	program->critical_path_s = cpa_build_seconds(build, build->program.len);
 	for (uint32_t i = 0; i < CPA_TIME_KINDS; i++) {
 		program->segment_s[i] = cpa_build_seconds(build, build->program.kind[i]);
 		program->observed_path_s += program->segment_s[i];
+	}
+	/* At a stop nobody may have been at work: as for paths that go on, see shadow/part.c. */
+	if (header->epoch > CPA_EPOCH_ON && !cpa_epoch_is_on(header->epoch) &&
+	    program->wall_s > program->observed_path_s) {
+		program->segment_s[CPA_TIME_EXTERNAL] += program->wall_s - program->observed_path_s;
+		program->observed_path_s = program->wall_s;
 	}
 	/* Of activities, as max_parallelism: what waits and probes burn is no work. */
 	program->parallelism = ratio(cpa_build_seconds(build, build->process), program->wall_s);
@@ -151,6 +160,7 @@ struct cpa_profile *cpa_profile_build_named(struct cpa_dump *dump, struct cpa_na
 	cpa_build_objects(&build);
 	cpa_build_queues(&build);
 	cpa_build_marks(&build);
+	cpa_build_parts(&build);
 	cpa_build_pag(&build);
 	build.profile->intervals = cpa_intervals_build(&build);
 	cpa_build_diagnostics(&build);
@@ -207,6 +217,7 @@ void cpa_profile_free(struct cpa_profile *profile)
 	free(profile->object);
 	free(profile->queue);
 	free(profile->mark);
+	free(profile->part);
 	free(profile->node);
 	free(profile->diagnostics.note);
 	free(profile);

@@ -17,9 +17,11 @@ struct cpa_program_figures {
 	enum cpa_session_state state;
 	bool complete; /* it ran to its end */
 	uint32_t cores;
-	size_t threads; /* rows with figures */
-	double wall_s;	/* of an unfinished run: up to the last event seen */
-	double cpu_s;	/* of all threads: work, waiting and probes */
+	size_t threads;		/* rows with figures */
+	double wall_s;		/* profiled; of an unfinished run: up to the last event seen */
+	double run_s;		/* from start to end, profiled or not */
+	uint64_t earlier_parts; /* before the oldest one that is listed */
+	double cpu_s;		/* of all threads: work, waiting and probes */
 	double external_s;
 	double critical_path_s; /* inherent: L */
 	double observed_path_s;
@@ -134,6 +136,11 @@ struct cpa_mark_figures {
 	double at_s, critical_path_s;
 };
 
+/* What was profiled of the run, by its own time. */
+struct cpa_part_figures {
+	double from_s, to_s;
+};
+
 struct cpa_node_figures {
 	uint32_t id;
 	const char *kind;
@@ -170,12 +177,13 @@ struct cpa_diagnostics_figures {
 
 struct cpa_profile {
 	struct cpa_program_figures program;
-	size_t components, threads, objects, queues, marks, nodes, edges;
+	size_t components, threads, objects, queues, marks, parts, nodes, edges;
 	struct cpa_component_figures *component; /* by saved_s, most first */
 	struct cpa_thread_figures *thread;	 /* by row */
 	struct cpa_object_figures *object;	 /* by wait_s, most first */
 	struct cpa_queue_figures *queue;	 /* by saved_s, most first */
 	struct cpa_mark_figures *mark;		 /* by time */
+	struct cpa_part_figures *part;		 /* by time; none if the whole run was profiled */
 	struct cpa_node_figures *node;		 /* by id */
 	struct cpa_edge_figures *edge;
 	struct cpa_intervals *intervals;

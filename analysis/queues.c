@@ -44,7 +44,7 @@ static uint64_t add(uint64_t a, uint64_t b)
  */
 static double queued_ticks(const struct cpa_build *build, const struct cpa_queue *row)
 {
-	uint64_t run = build->end - build->dump->header.start_ticks;
+	uint64_t run = cpa_epoch_on(&build->dump->header, build->end);
 	uint64_t ticks = row->left - row->entered + row->depth * run;
 	double most = (double)row->max_depth * (double)run;
 

@@ -12,8 +12,9 @@
 #include "analysis/printable.h"
 #include "analysis/sections.h"
 
-#define LABEL 15 /* columns of the labels in the heading */
-#define SHOWN 6u /* components of which the whole report says when they were on the path */
+#define LABEL	    15 /* columns of the labels in the heading */
+#define SHOWN	    6u /* components of which the whole report says when they were on the path */
+#define PARTS_SHOWN 4
 
 const char *cpa_level_name(enum cpa_level level)
 {
@@ -31,8 +32,36 @@ const char *cpa_level_name(enum cpa_level level)
 	return names[level];
 }
 
-static void put_program(const struct cpa_page *page, const struct cpa_program_figures *program)
+/* "2 parts of the run: 1.00 s to 2.00 s, 5.00 s to 9.00 s; 5.00 s of 10.0 s" */
+static void put_parts(const struct cpa_page *page, const struct cpa_profile *profile)
 {
+	uint64_t earlier = profile->program.earlier_parts;
+	size_t listed = profile->parts < PARTS_SHOWN ? profile->parts : PARTS_SHOWN;
+	size_t all = earlier + profile->parts;
+	char *text, *longer;
+
+	if (!profile->parts)
+		return;
+	text = cpa_format_text("%zu part%s of the run:%s", all, all == 1 ? "" : "s",
+			       all > listed ? " ..." : "");
+	for (size_t i = profile->parts - listed; i < profile->parts; i++) {
+		longer = cpa_format_text("%s%s %s to %s", text, i || earlier ? "," : "",
+					 cpa_format_seconds(profile->part[i].from_s).text,
+					 cpa_format_seconds(profile->part[i].to_s).text);
+		free(text);
+		text = longer;
+	}
+	longer = cpa_format_text("%s; %s of %s", text,
+				 cpa_format_seconds(profile->program.wall_s).text,
+				 cpa_format_seconds(profile->program.run_s).text);
+	cpa_page_paragraph(page, CPA_PLAIN, 2, longer);
+	free(longer);
+	free(text);
+}
+
+static void put_program(const struct cpa_page *page, const struct cpa_profile *profile)
+{
+	const struct cpa_program_figures *program = &profile->program;
 	const char *end = program->complete	       ? "ran to its end" :
 			  program->state == CPA_EXECED ? "replaced by exec" :
 							 "DID NOT FINISH";
@@ -45,6 +74,7 @@ static void put_program(const struct cpa_page *page, const struct cpa_program_fi
 
 	cpa_page_paragraph(page, program->complete ? CPA_STRONG : CPA_ALARM, 2, text);
 	free(text);
+	put_parts(page, profile);
 	if (!program->complete && program->state != CPA_EXECED)
 		cpa_page_paragraph(page, CPA_ALARM, 0,
 				   "The program did not finish (killed, or still running): the "
@@ -361,7 +391,7 @@ void cpa_text_write(const struct cpa_profile *profile, const struct cpa_page *pa
 {
 	bool all = level == CPA_LEVEL_ALL;
 
-	put_program(page, &profile->program);
+	put_program(page, profile);
 	if (all || level == CPA_LEVEL_PROGRAM)
 		put_paths(page, &profile->program);
 	if (all || level == CPA_LEVEL_COMPONENT)

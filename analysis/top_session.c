@@ -10,6 +10,7 @@
 
 #include "analysis/format.h"
 #include "analysis/newest.h"
+#include "shadow/epoch.h"
 
 #define PID_DIGITS 9 /* a number of more is none of a process */
 
@@ -21,8 +22,7 @@ double cpa_top_clock(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* The file that @argument means, for the caller to free; NULL with a message in *@error. */
-static char *find_file(const char *argument, uint32_t *pid, char **error)
+char *cpa_top_find(const char *argument, uint32_t *pid, char **error)
 {
 	char *file;
 
@@ -43,7 +43,7 @@ int cpa_top_open(struct cpa_top_session *session, const char *argument, char **e
 {
 	char host[sizeof(session->dump.header.host)] = "";
 	uint32_t pid = 0;
-	char *file = find_file(argument, &pid, error);
+	char *file = cpa_top_find(argument, &pid, error);
 
 	*session = (struct cpa_top_session){ .process.folder = -1 };
 	if (!file)
@@ -121,7 +121,9 @@ static struct cpa_top_moment make_moment(struct cpa_top_session *session, bool a
 	if (moment.state == CPA_TOP_RUNNING) {
 		double run_s = moment.at_s - (double)header->start_ns * 1e-9;
 
-		moment.run_s = run_s > moment.run_s ? run_s : moment.run_s;
+		/* Of a run in parts only what was profiled. */
+		if (header->epoch <= CPA_EPOCH_ON && run_s > moment.run_s)
+			moment.run_s = run_s;
 		ask_kernel(session, &moment);
 	}
 	return moment;

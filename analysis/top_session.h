@@ -28,4 +28,10 @@ int cpa_top_read(struct cpa_top_session *session, struct cpa_top *top);
 /* Seconds of CLOCK_MONOTONIC, by which moments are dated. */
 double cpa_top_clock(void);
 
+/*
+ * The file that @argument, NULL for none, means, and in *@pid which process was named; for the
+ * caller to free. NULL with the message, the caller's to free, in *@error.
+ */
+char *cpa_top_find(const char *argument, uint32_t *pid, char **error);
+
 #endif

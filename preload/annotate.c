@@ -10,6 +10,7 @@
 #include <errno.h>
 
 #include "preload/object.h"
+#include "preload/part.h"
 #include "preload/queue.h"
 #include "preload/real.h"
 #include "preload/region.h"
@@ -40,7 +41,7 @@ static void queue_lock(const volatile void *queue, const volatile void *lock)
 {
 	uint64_t caller = CPA_CALLER();
 	int err = errno;
-	struct cpa_worker *w = cpa_enter();
+	struct cpa_worker *w = cpa_enter_any();
 	uint32_t row;
 
 	if (unlikely(!w))
@@ -65,6 +66,16 @@ static void region_end(void)
 static void mark(const char *name)
 {
 	cpa_region_mark(name, CPA_CALLER());
+}
+
+static void part_start(void)
+{
+	cpa_part_start();
+}
+
+static void part_stop(void)
+{
+	cpa_part_stop(CPA_CALLER());
 }
 
 static struct cpa_object *annotated(struct cpa_worker *w, const volatile void *address,
@@ -129,4 +140,6 @@ CPA_EXPORT const struct cpa_annotations cpa_annotations = {
 	.mark = mark,
 	.happens_before = happens_before,
 	.happens_after = happens_after,
+	.start = part_start,
+	.stop = part_stop,
 };

@@ -12,6 +12,7 @@
 #include <threads.h>
 
 #include "preload/lock.h"
+#include "preload/part.h"
 #include "preload/real.h"
 #include "shadow/component.h"
 
@@ -74,7 +75,8 @@ static void end(struct waiting *wait)
 
 	if (!w)
 		return;
-	result.now = cpa_waited(w);
+	result.now = cpa_waited(w, &wait->arrived);
+	result.arrived = wait->arrived;
 	cond = cpa_object_of(w, wait->cond, CPA_COND, wait->caller);
 	mutex = cpa_object_of(w, wait->mutex, CPA_MUTEX, wait->caller);
 	if (wait->ret == ETIMEDOUT && wait->until)
@@ -95,7 +97,7 @@ static void end(struct waiting *wait)
 	}
 	if (!result.matched) {
 		if (woken)
-			cpa_diag(CPA_DIAG_UNMATCHED_WAKES);
+			cpa_unmatched(w, true);
 		cpa_unexplained(w, woken ? CPA_EXT_UNSEEN : CPA_EXT_TIMEOUT, result.now - arrived);
 	} else if (result.from) {
 		cpa_dependency(&w->self, &result, result.now - arrived);
@@ -123,6 +125,14 @@ static void cancelled(void *argument)
 		end(&(wait));                             \
 	} while (0)
 
+/* The wait began while profiling was off. What the mutex brings the waker has left there. */
+static int begun(const struct waiting *wait)
+{
+	if (!wait->ret || wait->ret == ETIMEDOUT || wait->ret == EOWNERDEAD)
+		cpa_lock_begun(wait->mutex, CPA_MUTEX, wait->caller);
+	return wait->ret;
+}
+
 #define WAITING(c, m)                                                               \
 	{                                                                           \
 		.w = cpa_enter(), .cond = (c), .mutex = (m), .caller = CPA_CALLER() \
@@ -132,8 +142,10 @@ CPA_EXPORT int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
 {
 	struct waiting wait = WAITING(c, m);
 
-	if (unlikely(!wait.w))
-		return REAL_VERSION(pthread_cond_wait, VERSION)(c, m);
+	if (unlikely(!wait.w)) {
+		wait.ret = REAL_VERSION(pthread_cond_wait, VERSION)(c, m);
+		return begun(&wait);
+	}
 	WAIT(wait, REAL_VERSION(pthread_cond_wait, VERSION)(c, m));
 	return wait.ret;
 }
@@ -143,8 +155,10 @@ CPA_EXPORT int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m,
 {
 	struct waiting wait = WAITING(c, m);
 
-	if (unlikely(!wait.w))
-		return REAL_VERSION(pthread_cond_timedwait, VERSION)(c, m, until);
+	if (unlikely(!wait.w)) {
+		wait.ret = REAL_VERSION(pthread_cond_timedwait, VERSION)(c, m, until);
+		return begun(&wait);
+	}
 	wait.clock = c->__data.__wrefs & ON_MONOTONIC ? CLOCK_MONOTONIC : CLOCK_REALTIME;
 	wait.until = until;
 	WAIT(wait, REAL_VERSION(pthread_cond_timedwait, VERSION)(c, m, until));
@@ -237,7 +251,7 @@ CPA_EXPORT int cnd_broadcast(cnd_t *c)
 
 static void created(const void *cond, uint64_t caller)
 {
-	struct cpa_worker *w = cpa_enter();
+	struct cpa_worker *w = cpa_enter_any();
 
 	if (!w)
 		return;

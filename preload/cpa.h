@@ -69,6 +69,14 @@
 #define CPA_HAPPENS_BEFORE(address) CPA_CALL(happens_before, (address))
 #define CPA_HAPPENS_AFTER(address)  CPA_CALL(happens_after, (address))
 
+/*
+ * Profile from here on, or up to here: all threads, at any time, as often as you like. The report is
+ * of these parts of the run, as if what lies between them were cut out. CPA_START=off in the
+ * environment begins off. To switch as it already is does nothing.
+ */
+#define CPA_START() CPA_CALL_SINCE(start, )
+#define CPA_STOP()  CPA_CALL_SINCE(stop, )
+
 /* The rest is not for use. */
 
 #include <stddef.h>
@@ -91,6 +99,8 @@ struct cpa_annotations {
 	void (*mark)(const char *name);
 	void (*happens_before)(const volatile void *address);
 	void (*happens_after)(const volatile void *address);
+	void (*start)(void);
+	void (*stop)(void);
 };
 
 #if defined(CPA_DISABLE) || !defined(__GNUC__) || !defined(__x86_64__) || defined(__ILP32__)
@@ -101,6 +111,7 @@ extern const struct cpa_annotations cpa_annotations;
 		if (0)                                     \
 			cpa_annotations.hook(__VA_ARGS__); \
 	} while (0)
+#define CPA_CALL_SINCE CPA_CALL
 #else
 /*
  * The address of libcpa's struct, NULL without libcpa. From the global offset table, which the
@@ -109,7 +120,11 @@ extern const struct cpa_annotations cpa_annotations;
  *
  * No functions: the call is at the place in the program that it is about, optimized or not.
  */
-#define CPA_CALL(hook, ...)                                                 \
+#define CPA_CALL(hook, ...) CPA_CALL_IF(1, hook, __VA_ARGS__)
+/* What an earlier libcpa did not have. */
+#define CPA_CALL_SINCE(hook, ...) \
+	CPA_CALL_IF(cpa_found_->size > offsetof(struct cpa_annotations, hook), hook, __VA_ARGS__)
+#define CPA_CALL_IF(has, hook, ...)                                         \
 	do {                                                                \
 		const struct cpa_annotations *cpa_found_;                   \
                                                                             \
@@ -117,7 +132,7 @@ extern const struct cpa_annotations cpa_annotations;
 			"{movq cpa_annotations@GOTPCREL(%%rip), %0"         \
 			"|mov %0, QWORD PTR cpa_annotations@GOTPCREL[rip]}" \
 			: "=r"(cpa_found_));                                \
-		if (__builtin_expect(cpa_found_ != NULL, 0))                \
+		if (__builtin_expect(cpa_found_ != NULL, 0) && (has))       \
 			cpa_found_->hook(__VA_ARGS__);                      \
 	} while (0)
 #endif

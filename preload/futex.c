@@ -33,14 +33,14 @@ static long wait_call(struct cpa_worker *w, const struct futex_call *call)
 	long ret;
 	int err;
 
-	wait.arrived = arrived;
 	if (o)
 		cpa_wait_begin(o);
 	cpa_leave();
 	ret = ORIGINAL(SYS_futex, call->argument);
 	err = errno;
 	woken = ret == 0;
-	wait.now = cpa_waited(w);
+	wait.now = cpa_waited(w, &arrived);
+	wait.arrived = arrived;
 	if (o) {
 		cpa_wait_end(&w->self, o, woken, NULL, &wait);
 		/* Relaxed: several threads count; sums only. */
@@ -53,7 +53,7 @@ static long wait_call(struct cpa_worker *w, const struct futex_call *call)
 		cpa_dependency(&w->self, &wait, wait.now - arrived);
 	if (!wait.matched) {
 		if (woken)
-			cpa_diag(CPA_DIAG_UNMATCHED_WAKES);
+			cpa_unmatched(w, true);
 		cpa_unexplained(w, woken ? CPA_EXT_UNSEEN : CPA_EXT_TIMEOUT, wait.now - arrived);
 	}
 	cpa_done(w);

@@ -5,7 +5,9 @@
 
 #include "preload/function.h"
 #include "preload/real.h"
+#include "preload/signal.h"
 #include "shadow/call.h"
+#include "shadow/epoch.h"
 
 #define COLD	      __attribute__((noinline, cold))
 #define MEASURE_CALLS 32
@@ -76,6 +78,16 @@ static COLD struct cpa_worker *enter_first(void)
 	return w;
 }
 
+/* The part of the run has ended, or profiling was switched off, just now. */
+static COLD struct cpa_worker *not_entered(struct cpa_worker *w)
+{
+	if (w->calls && !cpa_tls.inside)
+		w->calls->light = 0;
+	return NULL;
+}
+
+static struct cpa_worker *enter_other(struct cpa_worker *w, uint64_t stack);
+
 /* @stack: our stack pointer. */
 static inline struct cpa_worker *enter(uint64_t stack)
 {
@@ -85,11 +97,13 @@ static inline struct cpa_worker *enter(uint64_t stack)
 		return NULL;
 	if (unlikely(!w))
 		return enter_first();
+	if (unlikely(cpa_part_moved(w)))
+		return enter_other(w, stack);
 	/* Set before `inside` is, and cleared after it is: there is no gap, see abandons(). */
 	if (likely(w->calls && !cpa_tls.inside))
 		w->calls->light = stack;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* in this order for signal handlers */
-	return cpa_enter();
+	return likely(cpa_enter()) ? w : not_entered(w);
 }
 
 /* Calls of nothing from @site. Through pointers: as in the program, nothing is inlined. */
@@ -134,10 +148,11 @@ static COLD void measure(struct cpa_worker *w, struct cpa_calls *c)
 	__atomic_store_n(&cost, best / (2 * MEASURE_CALLS), __ATOMIC_RELAXED);
 }
 
-/* The first call of a thread. NULL: no memory. */
-static COLD struct cpa_calls *begin(struct cpa_worker *w)
+/* The first call of a thread; @stack: see enter(). NULL: no memory. */
+static COLD struct cpa_calls *begin(struct cpa_worker *w, uint64_t stack)
 {
 	int err = errno;
+	sigset_t before = cpa_signal_hold(); /* nothing tells how to mend what is left half done */
 	struct cpa_calls *c = cpa_calls_new();
 	struct cpa_elapsed e;
 
@@ -150,8 +165,32 @@ static COLD struct cpa_calls *begin(struct cpa_worker *w)
 		stamp_probe(w, c);
 	}
 	w->calls = c;
+	if (c) /* from here on it may be abandoned: see enter() */
+		c->light = stack;
+	cpa_signal_let(&before);
 	errno = err;
 	return c;
+}
+
+/* The part of the run is over, or profiling is off. Calls begin anew. errno is kept. */
+static COLD struct cpa_worker *enter_other(struct cpa_worker *w, uint64_t stack)
+{
+	sigset_t before;
+
+	/* A signal handler's: the code for calls that it interrupted still has them. */
+	if (w->calls && w->calls->light)
+		return NULL;
+	/* Off, and known to be: the usual case. */
+	if (!cpa_part_begun(w))
+		return NULL;
+	before = cpa_signal_hold();
+	w = cpa_enter();
+	if (w && !w->calls && !begin(w, stack)) {
+		cpa_leave();
+		w = NULL;
+	}
+	cpa_signal_let(&before);
+	return w;
 }
 
 /* Not to be abandoned from here to the end: it takes memory, under jemalloc's locks. */
@@ -233,7 +272,7 @@ CPA_EXPORT void __cyg_profile_func_enter(void *function, void *site)
 	if (unlikely(!w))
 		return;
 	c = w->calls;
-	if (unlikely(!c) && !(c = begin(w))) {
+	if (unlikely(!c) && !(c = begin(w, call.frame))) {
 		cpa_leave();
 		return;
 	}
@@ -280,7 +319,7 @@ CPA_EXPORT void __cyg_profile_func_exit(void *function, void *site)
 	else if (likely(c->depth &&
 			c->function[c->stack[c->depth - 1].function].address == (uint64_t)function))
 		cpa_calls_pop(c);
-	else
+	else if (c->depth || w->epoch == CPA_EPOCH_ON) /* later it may have begun in no part */
 		leave_outer(c, (uint64_t)function);
 	leave(w, c);
 }
@@ -327,6 +366,9 @@ void cpa_instrument_jump(uint64_t stack)
 		cpa_diag(CPA_DIAG_CALLS_UNBALANCED);
 		cpa_calls_mend(w->calls);
 	} else if (!cpa_enter()) {
+		return;
+	} else if (!w->calls) { /* they were of an earlier part of the run */
+		cpa_leave();
 		return;
 	}
 	stamp(w, w->calls);

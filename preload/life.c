@@ -15,12 +15,14 @@
 
 #include "preload/function.h"
 #include "preload/log.h"
+#include "preload/part.h"
 #include "preload/real.h"
 #include "preload/region.h"
 #include "preload/settings.h"
 #include "preload/track.h"
 #include "shadow/call.h"
 #include "shadow/component.h"
+#include "shadow/epoch.h"
 #include "shadow/heap.h"
 #include "shadow/series.h"
 #include "shadow/table.h"
@@ -56,7 +58,10 @@ static void end_worker(struct cpa_worker *w)
 	uint64_t now;
 
 	cpa_reenter();
-	now = cpa_event(w, CPA_EV_EXIT, 0, 0);
+	if (likely(cpa_part_meet(w)))
+		now = cpa_event(w, CPA_EV_EXIT, 0, 0);
+	else
+		now = w->self.row->path.released;
 	cpa_region_leave(w);
 	cpa_sampler_stop(&w->sampler);
 	cpa_clock_stop(&w->clock);
@@ -104,26 +109,42 @@ struct cpa_worker *cpa_worker_begin(uint32_t row, uint32_t component, const stru
 		return NULL;
 	}
 	w->self.row->before += w->clock.cpu;
+	w->epoch = CPA_EPOCH_ON;
 	pthread_setspecific(end_key, w);
 	cpa_tls.worker = w;
 	return w;
 }
 
+/* What the thread did before is not known, or was done while profiling was off. */
+static void begin_late(struct cpa_worker *w)
+{
+	/* The first thread was busy with us. */
+	bool first = w->self.number == 1;
+
+	if (cpa_epoch(cpa_header()) == CPA_EPOCH_ON) {
+		w->self.row->path.observed[first ? CPA_TIME_PROBE : CPA_TIME_EXTERNAL] +=
+			w->clock.last - cpa_header()->start_ticks;
+		return;
+	}
+	w->epoch = 0;
+	w->self.row->path.released = 0; /* it is in no part */
+	w->self.row->off += w->clock.cpu;
+	w->self.row->before -= w->clock.cpu;
+}
+
 struct cpa_worker *cpa_worker_attach(void)
 {
-	struct cpa_component_name name = { .kind = CPA_THREAD };
+	struct cpa_component_name name = { .kind = CPA_THREAD, .address = cpa_tls.routine };
 	struct cpa_wait wait = { 0 };
 	struct cpa_worker *w;
 
 	if (cpa_tls.left)
 		return NULL;
+	name.module = name.address ? cpa_module_of(name.address) : 0;
 	w = cpa_worker_begin(0, cpa_component_intern(&name), NULL, &wait);
 	if (w) {
-		/* The first thread was busy with us; of another the past is not known. */
-		uint64_t missed = w->clock.last - cpa_header()->start_ticks;
-		bool first = w->self.number == 1;
-
-		w->self.row->path.observed[first ? CPA_TIME_PROBE : CPA_TIME_EXTERNAL] += missed;
+		begin_late(w);
+		cpa_thread_register(pthread_self(), w->self.number);
 		w->self.row->node = cpa_track_node(w, CPA_EV_START, 0, 0);
 	} else {
 		cpa_tls.left = true;
@@ -256,6 +277,9 @@ __attribute__((constructor)) static void begin(void)
 		cpa_clock_init();
 		cpa_series_init(cpa_header()->start_ticks);
 		cpa_sampler_init(settings.sample_hz);
+		cpa_epoch_begin(cpa_header(), settings.on);
+		cpa_table_prepare(CPA_TABLE_NAMES);
+		cpa_table_prepare(CPA_TABLE_MARKS);
 		pthread_atfork(before_fork, NULL, in_child);
 		*alive = 1;
 		alive_word = alive;
@@ -302,6 +326,12 @@ static bool is_ours(void)
 	return *cpa_alive && (uint32_t)getpid() == cpa_header()->pid;
 }
 
+/* Whether the thread could not enter because profiling is off. */
+static bool is_off(void)
+{
+	return !cpa_tls.inside && !cpa_epoch_is_on(cpa_epoch(cpa_header()));
+}
+
 void cpa_life_end(void)
 {
 	struct cpa_worker *w;
@@ -316,6 +346,8 @@ void cpa_life_end(void)
 		cpa_tls.left = true;
 		cpa_tls.worker = NULL;
 		cpa_leave();
+	} else if (is_off()) {
+		finish_all(0, cpa_clock_now());
 	} else if (cpa_tls.row) {
 		/* The last thread ended, and with it the process: main had left before. */
 		const struct cpa_thread *row = cpa_row(CPA_TABLE_THREADS, cpa_tls.row);
@@ -330,7 +362,7 @@ bool cpa_life_replaced(void)
 	bool first;
 
 	if (!w)
-		return false;
+		return is_ours() && is_off() && finish(0, cpa_clock_now(), CPA_EXECED);
 	first = finish(w->self.number, cpa_event(w, CPA_EV_EXIT, CPA_CALLER(), 0), CPA_EXECED);
 	cpa_done(w);
 	return first;

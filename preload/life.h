@@ -5,6 +5,8 @@
 #ifndef CPA_PRELOAD_LIFE_H
 #define CPA_PRELOAD_LIFE_H
 
+#include <pthread.h>
+
 #include "preload/worker.h"
 
 /*
@@ -13,6 +15,9 @@
  */
 CPA_HIDDEN struct cpa_worker *cpa_worker_begin(uint32_t row, uint32_t component,
 					       const struct cpa_path *from, struct cpa_wait *wait);
+
+/* Remember which row @thread has; 0: none. Inside our code, or where nothing else is. */
+CPA_HIDDEN void cpa_thread_register(pthread_t thread, uint32_t row);
 
 /* The process ends by the calling thread: the observed path ends here. Once. */
 CPA_HIDDEN void cpa_life_end(void);

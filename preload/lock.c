@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "preload/lock.h"
 
+#include "preload/part.h"
 #include "shadow/component.h"
+#include "shadow/epoch.h"
 
 void cpa_lock_taken(const struct cpa_worker *w, struct cpa_object *o, uint64_t now)
 {
@@ -9,12 +11,15 @@ void cpa_lock_taken(const struct cpa_worker *w, struct cpa_object *o, uint64_t n
 
 	if (likely(!o->user || o->user == w->self.id))
 		return;
+	o->user = 0;
+	o->lost++;
+	/* What was lost of earlier parts of the run this one does without. */
+	if (unlikely(o->path.released < cpa_epoch_begun(cpa_header(), w->epoch)))
+		return;
 	/* Its user would have timed a use after a sample: what the last one missed is no older. */
 	bound = bound < cpa_sampler_latest() ? bound : cpa_sampler_latest();
 	cpa_diag(CPA_DIAG_UNTIMED_HANDOFFS);
 	cpa_diag_add(CPA_DIAG_UNTIMED_TICKS, bound);
-	o->user = 0;
-	o->lost++;
 }
 
 /* A timed use begins: does it go on a run of one thread's? */
@@ -76,7 +81,7 @@ void cpa_lock_enter(struct cpa_lock_op *op)
 	uint32_t last;
 
 	if (op->contended)
-		wait.now = cpa_waited(w);
+		wait.now = cpa_waited(w, &op->arrived);
 	o = object_of(op);
 	if (o && o->holder == w->self.id) { /* recursive: no event but the outermost */
 		o->depth++;
@@ -115,9 +120,19 @@ void cpa_lock_enter(struct cpa_lock_op *op)
 	cpa_done(w);
 }
 
+void cpa_lock_begun_slow(const void *lock, enum cpa_object_kind kind, uint64_t caller)
+{
+	struct cpa_lock_op op = {
+		.w = cpa_enter_begun(), .lock = lock, .kind = kind, .caller = caller
+	};
+
+	if (op.w)
+		cpa_lock_enter(&op);
+}
+
 void cpa_lock_failed(struct cpa_lock_op *op, bool timeout)
 {
-	struct cpa_wait wait = { .now = cpa_waited(op->w) };
+	struct cpa_wait wait = { .now = cpa_waited(op->w, &op->arrived) };
 
 	end_alone(op, &wait, timeout ? CPA_EXT_TIMEOUT : CPA_EXT_OTHER);
 }
@@ -133,11 +148,18 @@ uint32_t cpa_section_end(struct cpa_worker *w, struct cpa_object *o, uint64_t no
 	uint32_t depth = o->depth;
 	uint64_t length;
 
-	if (o->holder != w->self.id) {
-		cpa_diag(CPA_DIAG_FOREIGN_UNLOCKS);
-		return 0;
+	if (unlikely(o->holder != w->self.id)) {
+		if (w->epoch == CPA_EPOCH_ON) {
+			cpa_diag(CPA_DIAG_FOREIGN_UNLOCKS);
+			return 0;
+		}
+		/* Taken in no part, or an earlier one: since when does not matter, but it is held. */
+		cpa_diag(CPA_DIAG_PART_UNLOCKS);
+		o->since = now;
+		depth = 1;
+	} else {
+		cpa_unhold(&w->self, o->class);
 	}
-	cpa_unhold(&w->self, o->class);
 	length = now > o->since ? now - o->since : 0;
 	o->hold += length;
 	o->holder = 0;

@@ -52,10 +52,11 @@ static inline struct cpa_object *cpa_lock_used(const void *lock, enum cpa_object
 {
 	const struct cpa_worker *w = cpa_tls.worker;
 	struct cpa_object *o;
-	unsigned at = cpa_object_cached(lock);
+	unsigned at;
 
-	if (unlikely(!w || cpa_tls.inside || !*cpa_alive))
+	if (unlikely(!w || cpa_tls.inside || !*cpa_alive || cpa_part_moved(w)))
 		return NULL;
+	at = cpa_object_cached(lock);
 	o = w->objects[at].object;
 	/* Relaxed: another thread may be taking it from us. Who holds the lock looks again. */
 	return w->objects[at].address == (uint64_t)lock &&
@@ -101,6 +102,18 @@ static inline bool cpa_lock_exit_untimed(struct cpa_object *o)
 	o->holder = 0;
 	o->depth = 0;
 	return true;
+}
+
+/*
+ * The lock was taken by a call that began while profiling was off: if a part of the run has begun
+ * meanwhile, the section begins here.
+ */
+CPA_HIDDEN void cpa_lock_begun_slow(const void *lock, enum cpa_object_kind kind, uint64_t caller);
+
+static inline void cpa_lock_begun(const void *lock, enum cpa_object_kind kind, uint64_t caller)
+{
+	if (unlikely(*cpa_alive && cpa_header()->epoch & 1))
+		cpa_lock_begun_slow(lock, kind, caller);
 }
 
 /* Another thread may have used @o untimed: what the edge to us may be short of is counted. */

@@ -11,6 +11,7 @@
 #include <threads.h>
 
 #include "preload/lock.h"
+#include "preload/part.h"
 #include "preload/real.h"
 
 /* glibc's mtx_t is its pthread_mutex_t, and mtx_* call the internal functions, not ours. */
@@ -81,8 +82,12 @@ static __attribute__((noinline)) int lock(pthread_mutex_t *m, uint64_t caller)
 	int ret;
 
 	op.caller = caller;
-	if (unlikely(!op.w))
-		return REAL(pthread_mutex_lock)(m);
+	if (unlikely(!op.w)) {
+		ret = REAL(pthread_mutex_lock)(m);
+		if (acquired(ret))
+			cpa_lock_begun(m, CPA_MUTEX, caller);
+		return ret;
+	}
 	if (unlikely(!try_first(&op, m, &ret)))
 		ret = REAL(pthread_mutex_lock)(m);
 	return finish(&op, ret);
@@ -171,7 +176,7 @@ CPA_EXPORT int pthread_mutex_unlock(pthread_mutex_t *m)
 
 CPA_EXPORT int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *attr)
 {
-	struct cpa_worker *w = cpa_enter();
+	struct cpa_worker *w = cpa_enter_any();
 
 	if (w) {
 		cpa_object_created(w, m, CPA_MUTEX, CPA_CALLER());
@@ -182,7 +187,7 @@ CPA_EXPORT int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t 
 
 CPA_EXPORT int pthread_mutex_destroy(pthread_mutex_t *m)
 {
-	struct cpa_worker *w = cpa_enter();
+	struct cpa_worker *w = cpa_enter_any();
 	int ret = REAL(pthread_mutex_destroy)(m);
 
 	if (w) {
@@ -257,7 +262,7 @@ CPA_EXPORT int mtx_unlock(mtx_t *m)
 
 CPA_EXPORT int mtx_init(mtx_t *m, int type)
 {
-	struct cpa_worker *w = cpa_enter();
+	struct cpa_worker *w = cpa_enter_any();
 
 	if (w) {
 		cpa_object_created(w, m, CPA_MUTEX, CPA_CALLER());
@@ -268,7 +273,7 @@ CPA_EXPORT int mtx_init(mtx_t *m, int type)
 
 CPA_EXPORT void mtx_destroy(mtx_t *m)
 {
-	struct cpa_worker *w = cpa_enter();
+	struct cpa_worker *w = cpa_enter_any();
 
 	if (w) {
 		cpa_object_destroyed(w, m);

@@ -61,14 +61,15 @@ static void begin(struct call *call)
 /* A caller that did not run the routine waited for the one that did. */
 static void end(struct call *call)
 {
-	struct cpa_wait wait = { .arrived = call->op.arrived };
+	struct cpa_wait wait = { 0 };
 	struct cpa_worker *w = call->op.w;
 	struct cpa_object *o;
 
 	innermost = call->outer;
 	if (call->ran)
 		return;
-	wait.now = cpa_waited(w);
+	wait.now = cpa_waited(w, &call->op.arrived);
+	wait.arrived = call->op.arrived;
 	o = cpa_object_of(w, call->op.lock, CPA_ONCE, call->op.caller);
 	/* The path was published before the control read as done, and is not written again. */
 	cpa_acquire_path(&w->self, o ? &o->path : NULL, &wait);

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "preload/object.h"
+#include "preload/part.h"
 #include "preload/track.h"
 #include "shadow/name.h"
 #include "shadow/queue.h"
@@ -71,7 +72,7 @@ uint32_t cpa_queue_of(struct cpa_worker *w, const void *queue, const char *name,
 void cpa_queue_name(const void *queue, const char *name, uint64_t caller)
 {
 	int err = errno;
-	struct cpa_worker *w = cpa_enter();
+	struct cpa_worker *w = cpa_enter_any();
 	uint32_t row;
 
 	if (unlikely(!w))
@@ -157,7 +158,7 @@ void cpa_item_dequeue(const void *queue, uint64_t item, const char *name, uint64
 void cpa_inner_begin(void)
 {
 	int err = errno;
-	struct cpa_worker *w = cpa_enter();
+	struct cpa_worker *w = cpa_enter_any();
 
 	if (likely(w)) {
 		w->self.inner++;
@@ -168,7 +169,7 @@ void cpa_inner_begin(void)
 
 void cpa_inner_end(void)
 {
-	struct cpa_worker *w = cpa_enter();
+	struct cpa_worker *w = cpa_enter_any();
 
 	if (likely(w)) {
 		/* 0: the thread became a profiled one in between. */

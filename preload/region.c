@@ -6,6 +6,7 @@
 
 #include "preload/track.h"
 #include "shadow/component.h"
+#include "shadow/epoch.h"
 #include "shadow/name.h"
 
 /* Whether names row @row, not 0, is still that of @text: the program may have changed it. */
@@ -71,7 +72,7 @@ void cpa_region_end(uint64_t caller)
 		cpa_unhold(&w->self, region);
 	if (likely(w->region_count))
 		w->region_count--;
-	else
+	else if (w->epoch == CPA_EPOCH_ON) /* later it may have begun in no part */
 		cpa_diag(CPA_DIAG_REGIONS_UNBALANCED);
 	cpa_done(w);
 	errno = err;
@@ -93,7 +94,7 @@ void cpa_region_mark(const char *name, uint64_t caller)
 	if (unlikely(!w))
 		return;
 	now = cpa_event(w, CPA_EV_MARK, caller, 0);
-	cpa_mark(cpa_name(name), w->self.id, w->self.row->path.len, now);
+	cpa_mark(cpa_name(name), (uint32_t)w->self.row->key, w->self.row->path.len, now);
 	cpa_done(w);
 	errno = err;
 }

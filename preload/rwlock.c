@@ -13,7 +13,9 @@
 #include <pthread.h>
 
 #include "preload/lock.h"
+#include "preload/part.h"
 #include "preload/real.h"
+#include "shadow/epoch.h"
 
 #define LOCK_OP(worker, rwlock)                                                             \
 	{                                                                                   \
@@ -47,7 +49,7 @@ static bool enter_untimed(const pthread_rwlock_t *l)
 	struct cpa_read_use *use;
 	struct cpa_object *o;
 
-	if (unlikely(!w || cpa_tls.inside || !*cpa_alive))
+	if (unlikely(!w || cpa_tls.inside || !*cpa_alive || cpa_part_moved(w)))
 		return false;
 	o = w->objects[at].object;
 	if (w->objects[at].address != (uint64_t)l)
@@ -75,7 +77,7 @@ static bool exit_untimed(const pthread_rwlock_t *l)
 	unsigned last = w ? w->read_count - 1 : 0;
 
 	if (!w || cpa_tls.inside || !*cpa_alive || !w->read_count || w->reads[last].since ||
-	    w->reads[last].object->key != (uint64_t)l || !cpa_lock_quiet(w))
+	    w->reads[last].object->key != (uint64_t)l || !cpa_lock_quiet(w) || cpa_part_moved(w))
 		return false;
 	w->read_count--;
 	w->open_reads--;
@@ -90,7 +92,7 @@ static void read_enter(struct cpa_lock_op *op)
 	struct cpa_object *o;
 
 	if (op->contended)
-		wait.now = cpa_waited(w);
+		wait.now = cpa_waited(w, &op->arrived);
 	o = cpa_object_of(w, op->lock, CPA_RWLOCK, op->caller);
 	if (!op->contended)
 		wait.now = op->arrived = cpa_event(w, CPA_EV_RDLOCK, op->caller, o ? o->class : 0);
@@ -141,6 +143,15 @@ static bool read_exit(struct cpa_worker *w, struct cpa_object *o, uint64_t calle
 		return true;
 	}
 	return false;
+}
+
+/* End a read section that began in no part of the run, or an earlier one. Leaves. */
+static void read_exit_late(struct cpa_worker *w, struct cpa_object *o, uint64_t caller)
+{
+	cpa_event(w, CPA_EV_UNLOCK, caller, o->class);
+	cpa_diag(CPA_DIAG_PART_UNLOCKS);
+	cpa_read_release(&w->self, o);
+	cpa_done(w);
 }
 
 static int read_finish(struct cpa_lock_op *op, int ret)
@@ -313,7 +324,11 @@ static __attribute__((noinline)) void unlocking(pthread_rwlock_t *l, uint64_t ca
 	if (unlikely(!w))
 		return;
 	o = cpa_object_of(w, l, CPA_RWLOCK, caller);
-	if (!o || o->holder == w->self.id || !read_exit(w, o, caller))
+	if (o && o->holder != w->self.id && read_exit(w, o, caller))
+		return;
+	if (o && w->epoch != CPA_EPOCH_ON && l->__data.__cur_writer != (int)w->self.row->tid)
+		read_exit_late(w, o, caller);
+	else
 		cpa_lock_exit(w, l, CPA_RWLOCK, caller);
 }
 
@@ -326,7 +341,7 @@ CPA_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *l)
 
 CPA_EXPORT int pthread_rwlock_init(pthread_rwlock_t *l, const pthread_rwlockattr_t *attr)
 {
-	struct cpa_worker *w = cpa_enter();
+	struct cpa_worker *w = cpa_enter_any();
 
 	if (w) {
 		cpa_object_created(w, l, CPA_RWLOCK, CPA_CALLER());
@@ -337,7 +352,7 @@ CPA_EXPORT int pthread_rwlock_init(pthread_rwlock_t *l, const pthread_rwlockattr
 
 CPA_EXPORT int pthread_rwlock_destroy(pthread_rwlock_t *l)
 {
-	struct cpa_worker *w = cpa_enter();
+	struct cpa_worker *w = cpa_enter_any();
 
 	if (w) {
 		cpa_object_destroyed(w, l);

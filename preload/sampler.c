@@ -184,6 +184,12 @@ static void on_signal(void *context)
 
 	if (!*cpa_alive || cpa_tls.inside || !w)
 		return;
+	if (unlikely(cpa_part_moved(w))) {
+		/* A thread that has no events meets the borders of parts here. */
+		if (cpa_enter())
+			cpa_leave();
+		return;
+	}
 	cpa_reenter();
 	if (w->sampler.ring) {
 		cpa_sampler_drain(&w->sampler);

@@ -13,9 +13,13 @@
 #include <time.h>
 
 #include "preload/object.h"
+#include "preload/part.h"
 #include "preload/real.h"
 #include "preload/track.h"
+#include "shadow/epoch.h"
+#include "shadow/fifo.h"
 #include "shadow/table.h"
+#include "shadow/token.h"
 
 struct sem_op {
 	struct cpa_worker *w;
@@ -30,14 +34,44 @@ struct sem_op {
 		.w = (worker), .sem = (s), .caller = CPA_CALLER() \
 	}
 
-static struct cpa_object *object_of(const struct sem_op *op)
+/*
+ * The first use in a part of the run: what was posted before, and not taken, depends on nothing; of
+ * the posts that the shadow knows some were taken while profiling was off. @taken: the thread has
+ * just taken one. A use by another thread at this very moment may be counted among them.
+ */
+static __attribute__((noinline, cold)) void renew(struct cpa_worker *w, struct cpa_object *o,
+						  sem_t *s, unsigned taken)
 {
-	return cpa_object_of(op->w, op->sem, CPA_SEM, op->caller);
+	uint32_t part = (uint32_t)w->epoch, token;
+	int err = errno, value = 0;
+
+	/* Relaxed: one of several threads does it; posts are ordered by the queue they are in. */
+	if (__atomic_exchange_n(&o->run, part, __ATOMIC_RELAXED) == part)
+		return;
+	while ((token = cpa_fifo_take(&w->self, o)))
+		cpa_token_free(&w->self, token);
+	REAL(sem_getvalue)(s, &value);
+	__atomic_store_n(&o->waiting, taken + (value > 0 ? (unsigned)value : 0), __ATOMIC_RELAXED);
+	errno = err;
+}
+
+static struct cpa_object *find(struct cpa_worker *w, sem_t *s, uint64_t caller, unsigned taken)
+{
+	struct cpa_object *o = cpa_object_of(w, s, CPA_SEM, caller);
+
+	if (unlikely(w->epoch != CPA_EPOCH_ON) && o && o->run != (uint32_t)w->epoch)
+		renew(w, o, s, taken);
+	return o;
+}
+
+static struct cpa_object *object_of(const struct sem_op *op, unsigned taken)
+{
+	return find(op->w, op->sem, op->caller, taken);
 }
 
 static void arrive(struct sem_op *op)
 {
-	struct cpa_object *o = object_of(op);
+	struct cpa_object *o = object_of(op, 0);
 
 	op->contended = true;
 	op->arrived = cpa_event(op->w, CPA_EV_SEM_WAIT, op->caller, o ? o->class : 0);
@@ -52,8 +86,8 @@ static void taken(struct sem_op *op)
 	struct cpa_object *o;
 
 	if (op->contended)
-		wait.now = cpa_waited(w);
-	o = object_of(op);
+		wait.now = cpa_waited(w, &op->arrived);
+	o = object_of(op, 1);
 	if (!op->contended)
 		wait.now = op->arrived =
 			cpa_event(w, CPA_EV_SEM_WAIT, op->caller, o ? o->class : 0);
@@ -71,7 +105,7 @@ static void taken(struct sem_op *op)
 	if (wait.from)
 		cpa_dependency(&w->self, &wait, wait.now - op->arrived);
 	if (!wait.matched) {
-		cpa_diag(CPA_DIAG_UNMATCHED_WAKES);
+		cpa_unmatched(w, op->contended);
 		cpa_unexplained(w, CPA_EXT_UNSEEN, wait.now - op->arrived);
 	}
 	cpa_done(w);
@@ -81,8 +115,9 @@ static void taken(struct sem_op *op)
 static void failed(struct sem_op *op)
 {
 	int err = errno;
-	struct cpa_wait wait = { .arrived = op->arrived, .now = cpa_waited(op->w) };
+	struct cpa_wait wait = { .now = cpa_waited(op->w, &op->arrived) };
 
+	wait.arrived = op->arrived;
 	cpa_acquire_path(&op->w->self, NULL, &wait);
 	cpa_unexplained(op->w, err == ETIMEDOUT ? CPA_EXT_TIMEOUT : CPA_EXT_OTHER,
 			wait.now - op->arrived);
@@ -125,8 +160,14 @@ CPA_EXPORT int sem_wait(sem_t *s)
 	/* A cancellation point even when it need not wait. */
 	pthread_testcancel();
 	op = (struct sem_op)SEM_OP(cpa_enter(), s);
-	if (unlikely(!op.w))
-		return REAL(sem_wait)(s);
+	if (unlikely(!op.w)) {
+		int ret = REAL(sem_wait)(s);
+
+		op.w = ret ? NULL : cpa_enter_begun();
+		if (op.w)
+			taken(&op);
+		return ret;
+	}
 	return finish(&op, try_first(&op) ? 0 : REAL(sem_wait)(s));
 }
 
@@ -168,7 +209,7 @@ CPA_EXPORT int sem_trywait(sem_t *s)
 		taken(&op);
 	} else {
 		int err = errno;
-		struct cpa_object *o = object_of(&op);
+		struct cpa_object *o = object_of(&op, 0);
 
 		cpa_event(op.w, CPA_EV_TRY_FAILED, op.caller, o ? o->class : 0);
 		cpa_done(op.w);
@@ -182,7 +223,7 @@ CPA_EXPORT int sem_post(sem_t *s)
 	struct cpa_worker *w = cpa_enter();
 
 	if (likely(w)) {
-		struct cpa_object *o = cpa_object_of(w, s, CPA_SEM, CPA_CALLER());
+		struct cpa_object *o = find(w, s, CPA_CALLER(), 0);
 
 		cpa_event(w, CPA_EV_POST, CPA_CALLER(), o ? o->class : 0);
 		if (o)
@@ -195,7 +236,7 @@ CPA_EXPORT int sem_post(sem_t *s)
 /* A semaphore begins with @value tokens that depend on nothing. */
 static void created(sem_t *s, unsigned value, uint64_t caller)
 {
-	struct cpa_worker *w = cpa_enter();
+	struct cpa_worker *w = cpa_enter_any();
 	struct cpa_object *o;
 
 	if (!w)
@@ -235,7 +276,7 @@ CPA_EXPORT sem_t *sem_open(const char *name, int flags, ...)
 	s = REAL(sem_open)(name, flags, mode, value);
 	if (s == SEM_FAILED)
 		return s;
-	w = cpa_enter();
+	w = cpa_enter_any();
 	if (w) {
 		uint32_t row = cpa_table_find(CPA_TABLE_OBJECTS, (uint64_t)s);
 		struct cpa_object *o = row ? cpa_row(CPA_TABLE_OBJECTS, row) : NULL;

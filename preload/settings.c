@@ -128,9 +128,7 @@ void cpa_settings_read(struct cpa_settings *s)
 
 	if (is("CPA_QUIET", "1", "0"))
 		cpa_log_quiet();
-	if (getenv("CPA_START") && strcmp(getenv("CPA_START"), "on") != 0)
-		cpa_warn("CPA_START=%s is not 'on', the only value of this version; using 'on'",
-			 getenv("CPA_START"));
+	s->on = !is("CPA_START", "off", "on");
 	s->sample_hz = number("CPA_SAMPLE_HZ", 0, MOST_HZ, DEFAULT_HZ);
 	s->components =
 		number("CPA_COMPONENTS", FEWEST_COMPONENTS, MOST_COMPONENTS, DEFAULT_COMPONENTS);

@@ -8,12 +8,14 @@
 #define CPA_PRELOAD_SETTINGS_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct cpa_settings {
 	char output[PATH_MAX]; /* pattern filled in */
 	unsigned sample_hz;
 	unsigned components; /* slots */
+	bool on;	     /* profile from the start */
 };
 
 void cpa_settings_read(struct cpa_settings *s);

@@ -91,6 +91,20 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 	errno = err;
 }
 
+sigset_t cpa_signal_hold(void)
+{
+	sigset_t all, before;
+
+	sigfillset(&all);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, _NSIG / 8);
+	return before;
+}
+
+void cpa_signal_let(const sigset_t *before)
+{
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, before, NULL, _NSIG / 8);
+}
+
 /*
  * Make the kernel treat the signal as the program asked, our handler in front of the program's.
  * While the program ignores it, ours are ignored as well: that costs samples, no more.

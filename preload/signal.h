@@ -26,4 +26,8 @@ CPA_HIDDEN bool cpa_signal_init(void (*handler)(void *context));
 /* Ours are of no more use: from now on they reach nobody, and cost no system call. */
 CPA_HIDDEN void cpa_signal_fini(void);
 
+/* Let no handler interrupt the thread, and let them again. */
+CPA_HIDDEN sigset_t cpa_signal_hold(void);
+CPA_HIDDEN void cpa_signal_let(const sigset_t *before);
+
 #endif

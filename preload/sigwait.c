@@ -44,12 +44,13 @@ static void begin(struct signal_wait *wait)
 
 static void end(struct signal_wait *wait, bool woken, bool timeout)
 {
-	struct cpa_wait result = { .arrived = wait->arrived };
+	struct cpa_wait result = { 0 };
 	int err = errno;
 
 	if (!wait->w)
 		return;
-	result.now = cpa_waited(wait->w);
+	result.now = cpa_waited(wait->w, &wait->arrived);
+	result.arrived = wait->arrived;
 	if (wait->object)
 		cpa_wait_end(&wait->w->self, wait->object, woken, NULL, &result);
 	else

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "preload/lock.h"
+#include "preload/part.h"
 #include "preload/real.h"
 
 #define LOCK_OP(worker, spin)                                                  \
@@ -77,7 +78,7 @@ CPA_EXPORT int pthread_spin_unlock(pthread_spinlock_t *s)
 
 CPA_EXPORT int pthread_spin_init(pthread_spinlock_t *s, int shared)
 {
-	struct cpa_worker *w = cpa_enter();
+	struct cpa_worker *w = cpa_enter_any();
 
 	if (w) {
 		cpa_object_created(w, (const void *)s, CPA_SPIN, CPA_CALLER());
@@ -88,7 +89,7 @@ CPA_EXPORT int pthread_spin_init(pthread_spinlock_t *s, int shared)
 
 CPA_EXPORT int pthread_spin_destroy(pthread_spinlock_t *s)
 {
-	struct cpa_worker *w = cpa_enter();
+	struct cpa_worker *w = cpa_enter_any();
 
 	if (w) {
 		cpa_object_destroyed(w, (const void *)s);

@@ -17,6 +17,7 @@
 #include "preload/function.h"
 #include "preload/life.h"
 #include "preload/object.h"
+#include "preload/part.h"
 #include "preload/real.h"
 #include "preload/track.h"
 #include "shadow/component.h"
@@ -30,14 +31,15 @@ struct beginning {
 	void *(*routine)(void *);
 	int (*c11_routine)(void *);
 	void *argument;
-	uint32_t row;
+	uint32_t row;	/* 0: created while profiling was off */
 	uint32_t token; /* the creator's path; 0: none */
+	uint64_t epoch; /* the creator's */
 	bool detached;
 	bool inner; /* made by a queue's own code: its loop is the queue's until it calls back */
 	uint64_t caller;
 };
 
-static void register_handle(pthread_t thread, uint32_t row)
+void cpa_thread_register(pthread_t thread, uint32_t row)
 {
 	uint32_t number = cpa_table_intern(CPA_TABLE_OBJECTS, (uint64_t)thread, NULL, NULL);
 
@@ -102,8 +104,9 @@ static void begin(const struct beginning *b)
 			     b->token ? &cpa_token(b->token)->path : NULL, &wait);
 	if (!w)
 		return;
-	register_handle(pthread_self(), b->row);
+	cpa_thread_register(pthread_self(), b->row);
 	w->self.inner = b->inner;
+	w->epoch = b->epoch;
 	if (b->detached)
 		cpa_thread_detached(b->row);
 	if (b->token)
@@ -122,7 +125,13 @@ static struct beginning take(void *argument)
 		return b;
 	cpa_reenter();
 	cpa_heap_free(argument);
-	begin(&b);
+	if (likely(b.row)) {
+		begin(&b);
+	} else {
+		cpa_tls.routine = purpose(&b);
+		/* Another may have had this pthread_t. */
+		cpa_thread_register(pthread_self(), 0);
+	}
 	cpa_leave();
 	return b;
 }
@@ -150,6 +159,7 @@ static struct beginning *prepare(struct cpa_worker *w, const struct beginning *b
 		return NULL;
 	*copy = *b;
 	copy->inner = w->self.inner > 0;
+	copy->epoch = w->epoch;
 	copy->row = cpa_thread_claim();
 	if (!copy->row) {
 		cpa_heap_free(copy);
@@ -160,12 +170,38 @@ static struct beginning *prepare(struct cpa_worker *w, const struct beginning *b
 	return copy;
 }
 
+/*
+ * The same while profiling is off: only what the thread is for is to be known when it meets a part
+ * of the run. NULL: create it without us.
+ */
+static struct beginning *prepare_off(const struct beginning *b)
+{
+	struct beginning *copy;
+
+	if (!*cpa_alive || cpa_tls.inside)
+		return NULL;
+	cpa_reenter();
+	copy = cpa_heap_alloc(sizeof(*copy));
+	if (copy)
+		*copy = *b;
+	cpa_leave();
+	return copy;
+}
+
+/* No thread was made of @copy. */
+static void drop_off(struct beginning *copy)
+{
+	cpa_reenter();
+	cpa_heap_free(copy);
+	cpa_leave();
+}
+
 /* The creation is over; on success the new thread owns @copy, so @row is passed on its own. */
 static void created(struct cpa_worker *w, struct beginning *copy, uint32_t row, pthread_t thread,
 		    bool success)
 {
 	if (success) {
-		register_handle(thread, row);
+		cpa_thread_register(thread, row);
 	} else {
 		if (copy->token)
 			cpa_token_free(&w->self, copy->token);
@@ -184,8 +220,15 @@ CPA_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
 	int state = PTHREAD_CREATE_JOINABLE, ret;
 	uint32_t row;
 
-	if (!w)
-		return REAL(pthread_create)(thread, attr, routine, argument);
+	if (!w) {
+		copy = prepare_off(&b);
+		if (!copy)
+			return REAL(pthread_create)(thread, attr, routine, argument);
+		ret = REAL(pthread_create)(thread, attr, start, copy);
+		if (ret)
+			drop_off(copy);
+		return ret;
+	}
 	if (attr && !pthread_attr_getdetachstate(attr, &state))
 		b.detached = state == PTHREAD_CREATE_DETACHED;
 	copy = prepare(w, &b);
@@ -209,10 +252,16 @@ CPA_EXPORT int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
 	struct beginning b = { .c11_routine = routine,
 			       .argument = argument,
 			       .caller = CPA_CALLER() };
-	struct beginning *copy = w ? prepare(w, &b) : NULL;
+	struct beginning *copy = w ? prepare(w, &b) : prepare_off(&b);
 	uint32_t row;
 	int ret;
 
+	if (copy && !w) {
+		ret = REAL(thrd_create)(thread, start_c11, copy);
+		if (ret != thrd_success)
+			drop_off(copy);
+		return ret;
+	}
 	if (!copy) {
 		if (w)
 			cpa_leave();
@@ -226,32 +275,69 @@ CPA_EXPORT int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
 
 struct join_op {
 	struct cpa_worker *w;
+	pthread_t thread;
 	uint64_t caller, arrived;
 	uint32_t row;
 };
 
 static struct join_op join_begin(pthread_t thread, uint64_t caller)
 {
-	struct join_op op = { .w = cpa_enter(), .caller = caller };
+	struct join_op op = { .w = cpa_enter(), .thread = thread, .caller = caller };
 
+	if (likely(*cpa_alive))
+		op.row = row_of(thread);
 	if (!op.w)
 		return op;
-	op.row = row_of(thread);
 	op.arrived = cpa_event(op.w, CPA_EV_JOIN, caller, 0);
 	cpa_leave();
 	return op;
+}
+
+/* The thread is gone, and its pthread_t will be another's. */
+static void gone(const struct join_op *op)
+{
+	cpa_thread_register(op->thread, 0);
+	cpa_thread_joined(op->row);
+}
+
+/* The join returned, and had begun while profiling was off: the row must be free all the same. */
+static void join_end_off(struct join_op *op)
+{
+	struct cpa_wait wait = { 0 };
+	struct cpa_worker *w;
+
+	if (!op->row || !*cpa_alive || cpa_tls.inside)
+		return;
+	w = cpa_enter_begun();
+	if (!w) {
+		cpa_reenter();
+		gone(op);
+		cpa_leave();
+		return;
+	}
+	wait.now = wait.arrived = cpa_event(w, CPA_EV_JOIN, op->caller, 0);
+	cpa_acquire_path(&w->self,
+			 &((struct cpa_thread *)cpa_row(CPA_TABLE_THREADS, op->row))->path, &wait);
+	if (wait.from)
+		cpa_dependency(&w->self, &wait, 0);
+	gone(op);
+	cpa_done(w);
 }
 
 /* The join returned; @joined: the thread is gone. @timeout: the wait was cut short. */
 static void join_end(struct join_op *op, bool joined, bool timeout)
 {
 	struct cpa_worker *w = op->w;
-	struct cpa_wait wait = { .arrived = op->arrived };
+	struct cpa_wait wait = { 0 };
 	const struct cpa_thread *other;
 
-	if (!w)
+	if (!w) {
+		if (joined)
+			join_end_off(op);
 		return;
-	wait.now = cpa_waited(w);
+	}
+	wait.now = cpa_waited(w, &op->arrived);
+	wait.arrived = op->arrived;
 	other = joined && op->row ? cpa_row(CPA_TABLE_THREADS, op->row) : NULL;
 	cpa_acquire_path(&w->self, other ? &other->path : NULL, &wait);
 	if (wait.from)
@@ -260,7 +346,7 @@ static void join_end(struct join_op *op, bool joined, bool timeout)
 		cpa_unexplained(w, timeout ? CPA_EXT_TIMEOUT : CPA_EXT_UNSEEN,
 				wait.now - op->arrived);
 	if (other)
-		cpa_thread_joined(op->row);
+		gone(op);
 	cpa_done(w);
 }
 
@@ -313,7 +399,7 @@ CPA_EXPORT int thrd_join(thrd_t thread, int *result)
 /* Nobody will join @thread: said before, as it may be gone afterwards. */
 static void detaching(pthread_t thread)
 {
-	struct cpa_worker *w = cpa_enter();
+	struct cpa_worker *w = cpa_enter_any();
 	uint32_t row;
 
 	if (!w)

@@ -3,6 +3,7 @@
 
 #include "preload/function.h"
 #include "preload/instrument.h"
+#include "preload/part.h"
 #include "preload/untimed.h"
 #include "shadow/call.h"
 #include "shadow/checkpoint.h"
@@ -103,7 +104,15 @@ uint64_t cpa_event_external(struct cpa_worker *w, enum cpa_external external, ui
 	return now;
 }
 
-uint64_t cpa_waited(struct cpa_worker *w)
+void cpa_event_cut(struct cpa_worker *w, enum cpa_event_kind kind, const struct cpa_elapsed *e,
+		   uint64_t now)
+{
+	end_activity(w, e, CPA_EXT_OTHER, cpa_track_node(w, kind, 0, 0));
+	stand_at(w, now);
+	w->between = false;
+}
+
+uint64_t cpa_waited(struct cpa_worker *w, uint64_t *arrived)
 {
 	struct cpa_thread *row = w->self.row;
 	struct cpa_elapsed e;
@@ -113,6 +122,8 @@ uint64_t cpa_waited(struct cpa_worker *w)
 	now = cpa_clock_stamp_waited(&w->clock, &e);
 	if (w->clock.rebased == now)
 		cpa_sampler_switched(&w->sampler, now, w->clock.cpu);
+	if (unlikely(cpa_part_moved(w)))
+		return cpa_part_crossed(w, &e, arrived, now);
 	now = cpa_checkpoint(&w->self, now);
 	w->wait_length = e.process + e.runqueue + e.external;
 	row->wait += w->wait_length;
@@ -130,6 +141,9 @@ void cpa_unexplained(struct cpa_worker *w, enum cpa_external kind, uint64_t tick
 				 .external_slot = external_slot[kind],
 				 .calls = w->calls };
 
+	/* It was cut: nobody knows what ended it, nor what it was of all threads' time. */
+	if (unlikely(!w->wait_length))
+		w->self.row->path.observed[CPA_TIME_EXTERNAL] += ticks;
 	if (unlikely(w->calls))
 		w->calls->time.external += span.external;
 	if (unlikely(!*cpa_alive)) /* the end of the run ended the wait */
@@ -138,10 +152,32 @@ void cpa_unexplained(struct cpa_worker *w, enum cpa_external kind, uint64_t tick
 	cpa_activity_end(&w->self, &span, w->self.row->node);
 }
 
+static void count_probe(struct cpa_thread *row, const struct cpa_elapsed *e)
+{
+	row->probe += e->process;
+	row->runqueue += e->runqueue;
+	row->path.observed[CPA_TIME_PROBE] += e->process + e->external;
+	row->path.observed[CPA_TIME_RUNQUEUE] += e->runqueue;
+}
+
+void cpa_track_probe(struct cpa_worker *w)
+{
+	struct cpa_elapsed e;
+
+	cpa_clock_stamp(&w->clock, &e);
+	count_probe(w->self.row, &e);
+}
+
+void cpa_unmatched(struct cpa_worker *w, bool waited)
+{
+	/* Not if the wait was cut, which leaves it no length: the release may have been made while off. */
+	if (!waited || w->wait_length)
+		cpa_diag(CPA_DIAG_UNMATCHED_WAKES);
+}
+
 /* As cpa_done(), by a look at the clock. */
 static void done_measured(struct cpa_worker *w)
 {
-	struct cpa_thread *row = w->self.row;
 	struct cpa_elapsed e;
 
 	if (w->self.slow != w->slow) { /* no example of what is usual */
@@ -151,10 +187,7 @@ static void done_measured(struct cpa_worker *w)
 		w->clock.skips = CPA_CLOCK_SKIPS;
 		cpa_clock_measure(&w->clock, &e);
 	}
-	row->probe += e.process;
-	row->runqueue += e.runqueue;
-	row->path.observed[CPA_TIME_PROBE] += e.process + e.external;
-	row->path.observed[CPA_TIME_RUNQUEUE] += e.runqueue;
+	count_probe(w->self.row, &e);
 	w->between = false;
 	cpa_leave();
 }

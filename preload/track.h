@@ -25,11 +25,24 @@ CPA_HIDDEN uint64_t cpa_event(struct cpa_worker *w, enum cpa_event_kind kind, ui
 CPA_HIDDEN uint64_t cpa_event_external(struct cpa_worker *w, enum cpa_external external,
 				       uint64_t caller);
 
-/* Back from an original that blocked since @arrived: enter, count the wait. Return the clock. */
-CPA_HIDDEN uint64_t cpa_waited(struct cpa_worker *w);
+/*
+ * Back from an original that blocked since *@arrived: enter, count the wait. Return the clock. Where
+ * the part of the run began or ended meanwhile, both are what of the wait is in the part.
+ */
+CPA_HIDDEN uint64_t cpa_waited(struct cpa_worker *w, uint64_t *arrived);
+
+/* As cpa_event() at clock @now, of an activity of which @e lies in the part of the run. */
+CPA_HIDDEN void cpa_event_cut(struct cpa_worker *w, enum cpa_event_kind kind,
+			      const struct cpa_elapsed *e, uint64_t now);
+
+/* The time since the last look at the clock was ours. */
+CPA_HIDDEN void cpa_track_probe(struct cpa_worker *w);
 
 /* The last wait, of @ticks, is not explained by a release: it becomes external time. */
 CPA_HIDDEN void cpa_unexplained(struct cpa_worker *w, enum cpa_external kind, uint64_t ticks);
+
+/* A wait was ended by a release that we did not see. @waited: there was a wait. */
+CPA_HIDDEN void cpa_unmatched(struct cpa_worker *w, bool waited);
 
 /* Begin the next activity, and leave. */
 CPA_HIDDEN void cpa_done(struct cpa_worker *w);

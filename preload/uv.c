@@ -151,8 +151,10 @@ void cpa_loop_woken(const struct cpa_loop_wait *loop_wait)
 	struct cpa_wait wait = { .arrived = loop_wait->arrived, .observed_only = true };
 	struct cpa_object *o;
 	uint32_t first = 0, token;
+	uint64_t arrived;
 
-	wait.now = cpa_waited(w);
+	wait.now = cpa_waited(w, &wait.arrived);
+	arrived = wait.arrived;
 	o = ended_of(w, w->loop, loop_wait->caller);
 	/* The first that ended after our arrival woke us. The items bring the inherent path. */
 	while (o && (token = cpa_fifo_take(&w->self, o))) {
@@ -165,9 +167,9 @@ void cpa_loop_woken(const struct cpa_loop_wait *loop_wait)
 	if (first)
 		cpa_token_free(&w->self, first);
 	if (wait.from)
-		cpa_dependency(&w->self, &wait, wait.now - loop_wait->arrived);
+		cpa_dependency(&w->self, &wait, wait.now - arrived);
 	if (!wait.matched)
-		cpa_unexplained(w, CPA_EXT_POLL, wait.now - loop_wait->arrived);
+		cpa_unexplained(w, CPA_EXT_POLL, wait.now - arrived);
 	cpa_done(w);
 	errno = err;
 }

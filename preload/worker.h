@@ -30,6 +30,8 @@
 struct cpa_worker {
 	struct cpa_self self;
 	struct cpa_clock clock;
+	/* preload/part.h: the part it is in, 0: none; the latest stop that it has met. */
+	uint64_t epoch, off;
 	struct cpa_sampler sampler;
 	/* Found lately, by address. Rows never move. */
 	struct {
@@ -99,6 +101,7 @@ struct cpa_tls {
 	bool inside;
 	bool left;    /* the thread has ended for us: what its last destructors do passes through */
 	uint32_t row; /* which it had */
+	uint64_t routine; /* what it is for, if it began while off */
 };
 
 extern CPA_HIDDEN __thread struct cpa_tls cpa_tls __attribute__((tls_model("initial-exec")));
@@ -112,6 +115,23 @@ extern CPA_HIDDEN const uint32_t *cpa_alive;
 /* Make the calling thread, which we did not see start, a profiled one. NULL: it cannot be. */
 CPA_HIDDEN struct cpa_worker *cpa_worker_attach(void);
 
+/* The thread has no worker, or the epoch has changed. NULL: pass straight through. */
+CPA_HIDDEN struct cpa_worker *cpa_enter_slow(struct cpa_worker *w);
+
+/* Whether the epoch is another than that of the thread's part: one that is over, or none. */
+static inline bool cpa_part_moved(const struct cpa_worker *w)
+{
+	/* Relaxed: who finds a change looks again. */
+	return __atomic_load_n(&cpa_header()->epoch, __ATOMIC_RELAXED) != w->epoch;
+}
+
+/* Whether a thread that is in no part, or in one that is over, has anything to do about it. */
+static inline bool cpa_part_begun(const struct cpa_worker *w)
+{
+	/* Relaxed: as above. */
+	return w->off != __atomic_load_n(&cpa_header()->epoch, __ATOMIC_RELAXED);
+}
+
 /* Enter our code. NULL: pass straight through. */
 static inline struct cpa_worker *cpa_enter(void)
 {
@@ -123,14 +143,11 @@ static inline struct cpa_worker *cpa_enter(void)
 		cpa_diag(CPA_DIAG_NESTED);
 		return NULL;
 	}
+	if (unlikely(!w || cpa_part_moved(w))) /* the first test: off, and known to be */
+		return w && !cpa_part_begun(w) ? NULL : cpa_enter_slow(w);
 	cpa_tls.inside = true;
 	/* The store is seen by our own signal handlers before anything else we do. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (unlikely(!w)) {
-		w = cpa_worker_attach();
-		if (!w)
-			cpa_tls.inside = false;
-	}
 	return w;
 }
 

@@ -17,6 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static const int passed_on[] = { SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
@@ -47,6 +48,14 @@ static _Noreturn void become(const struct cpa_child *child, const struct sigacti
 	_exit(127);
 }
 
+static uint64_t clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 int cpa_child_start(struct cpa_child *child, const char *path, char **argv)
 {
 	struct sigaction old_chld, chld = { .sa_handler = SIG_DFL };
@@ -65,6 +74,7 @@ int cpa_child_start(struct cpa_child *child, const char *path, char **argv)
 	/* Inherited as ignored, it would hide the exit status. */
 	sigaction(SIGCHLD, &chld, &old_chld);
 
+	child->started_ns = clock_ns();
 	child->pid = fork();
 	if (child->pid < 0) {
 		error = errno;
@@ -97,7 +107,25 @@ static void stop_alike(int status)
 		raise(SIGSTOP);
 }
 
-int cpa_child_wait(const struct cpa_child *child)
+/* Wait for one of @awaited. Return it; -1: there was none. What is due meanwhile is done. */
+static int next_signal(const struct cpa_child *child, const sigset_t *awaited, siginfo_t *info,
+		       struct cpa_parts *parts)
+{
+	uint64_t next = cpa_parts_next(parts), now = clock_ns() - child->started_ns;
+	struct timespec left;
+
+	if (next == UINT64_MAX)
+		return sigwaitinfo(awaited, info);
+	if (next <= now) {
+		cpa_parts_act(parts, now);
+		return -1;
+	}
+	left.tv_sec = (time_t)((next - now) / 1000000000u);
+	left.tv_nsec = (long)((next - now) % 1000000000u);
+	return sigtimedwait(awaited, info, &left);
+}
+
+int cpa_child_wait(const struct cpa_child *child, struct cpa_parts *parts)
 {
 	sigset_t awaited;
 	siginfo_t info;
@@ -117,7 +145,7 @@ int cpa_child_wait(const struct cpa_child *child)
 		}
 		if (pid == child->pid || (pid < 0 && errno != EINTR))
 			return pid < 0 ? 0 : status;
-		if (sigwaitinfo(&awaited, &info) < 0 || info.si_signo == SIGCHLD)
+		if (next_signal(child, &awaited, &info, parts) < 0 || info.si_signo == SIGCHLD)
 			continue;
 		/* Sent to the group by kill(-pgid), it arrives twice: nothing tells that apart. */
 		if (!from_terminal(&info))

@@ -9,18 +9,22 @@
 #define CPA_SCRIPTS_CHILD_H
 
 #include <signal.h>
+#include <stdint.h>
 #include <sys/types.h>
+
+#include "scripts/parts.h"
 
 struct cpa_child {
 	pid_t pid;
-	sigset_t old_mask; /* the launcher's own before the start */
+	uint64_t started_ns; /* CLOCK_MONOTONIC */
+	sigset_t old_mask;   /* the launcher's own before the start */
 };
 
 /* Start @path. Return 0, or -errno when it could not be started (fork or exec failed). */
 int cpa_child_start(struct cpa_child *child, const char *path, char **argv);
 
-/* Pass signals on until the program ended. Return its wait status. */
-int cpa_child_wait(const struct cpa_child *child);
+/* Pass signals on until the program ended, and see to @parts. Return its wait status. */
+int cpa_child_wait(const struct cpa_child *child, struct cpa_parts *parts);
 
 /* End the launcher as @status says the program ended. */
 _Noreturn void cpa_child_end_alike(int status);

@@ -22,17 +22,21 @@
 #define DEFAULT_OUTPUT "cpa.%e.%p.dump"
 
 static const char usage_text[] =
-	"usage: cpa run [-q] [-f] [-o FILE] [--] PROGRAM [ARGUMENT...]\n"
+	"usage: cpa run [-q] [-f] [-o FILE] [--delay TIME] [--duration TIME] [--] PROGRAM [ARGUMENT...]\n"
 	"       cpa report [OPTION...] [DUMP]\n"
 	"       cpa top [PID|DUMP]\n"
+	"       cpa ctl PID|DUMP start|stop|mark NAME|snapshot FILE\n"
 	"\n"
 	"  run                 run PROGRAM and write its profile; the exit status is PROGRAM's\n"
 	"    -o, --output FILE   write it to FILE; in it, %e is the executable, %p the process,\n"
 	"                        %h the host (default " DEFAULT_OUTPUT ")\n"
 	"    -f, --force         replace FILE if it exists\n"
 	"    -q, --quiet         do not name the next command\n"
+	"    --delay TIME        profile after TIME (500ms, 30s, 2m, 1h) from PROGRAM's start\n"
+	"    --duration TIME     and for TIME; both can be changed by cpa ctl, CPA_START()\n"
 	"  report              show a profile: cpa-report, see cpa-report --help\n"
 	"  top                 watch a program that cpa run started, each second; ? shows the keys\n"
+	"  ctl                 switch its profiling, mark a moment, or copy its profile\n"
 	"\n"
 	"  -h, --help          this text\n"
 	"  -V, --version       the version\n"
@@ -206,12 +210,15 @@ static int run(const char *argv0, int argc, char **argv)
 		{ "output", required_argument, NULL, 'o' },
 		{ "force", no_argument, NULL, 'f' },
 		{ "quiet", no_argument, NULL, 'q' },
+		{ "delay", required_argument, NULL, 'd' },
+		{ "duration", required_argument, NULL, 't' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
 	const char *output = NULL, *quiet_env = getenv("CPA_QUIET"), *pattern;
 	bool force = false, quiet = quiet_env && strcmp(quiet_env, "1") == 0;
 	char library[PATH_MAX], dump[PATH_MAX], exe[NAME_MAX + 1];
+	struct cpa_parts parts = { .session = dump };
 	struct cpa_program program;
 	struct cpa_child child;
 	int option, ret, status;
@@ -229,6 +236,14 @@ static int run(const char *argv0, int argc, char **argv)
 		case 'q':
 			quiet = true;
 			break;
+		case 'd':
+		case 't':
+			if (cpa_parts_time(optarg,
+					   option == 'd' ? &parts.delay_ns : &parts.duration_ns))
+				break;
+			cpa_complain("run: --%s %s is no time (a number and ms, s, m or h, as 30s)",
+				     option == 'd' ? "delay" : "duration", optarg);
+			return CPA_EXIT_USAGE;
 		case 'h':
 			fputs(usage_text, stdout);
 			return 0;
@@ -256,7 +271,9 @@ static int run(const char *argv0, int argc, char **argv)
 		return ret;
 
 	if (preload(library, program.image) < 0 ||
-	    (output && setenv("CPA_OUTPUT", output, 1) < 0)) {
+	    (output && setenv("CPA_OUTPUT", output, 1) < 0) ||
+	    ((parts.delay_ns || parts.duration_ns) &&
+	     setenv("CPA_START", parts.delay_ns ? "off" : "on", 1) < 0)) {
 		cpa_complain("cannot set the environment: %s", strerror(errno));
 		return CPA_EXIT_CANNOT_EXECUTE;
 	}
@@ -265,8 +282,10 @@ static int run(const char *argv0, int argc, char **argv)
 		cpa_complain("%s: cannot be started: %s", program.path, strerror(-ret));
 		return CPA_EXIT_CANNOT_EXECUTE;
 	}
-	status = cpa_child_wait(&child);
-	if (expand(pattern, exe, child.pid, dump, sizeof(dump)) == 0) {
+	if (expand(pattern, exe, child.pid, dump, sizeof(dump)) < 0)
+		dump[0] = '\0';
+	status = cpa_child_wait(&child, &parts);
+	if (dump[0]) {
 		trim(dump, child.pid);
 		if (!quiet)
 			name_next(argv0, dump);
@@ -304,12 +323,8 @@ int main(int argc, char **argv)
 		return become("cpa-report", argv + 1);
 	if (strcmp(command, "top") == 0)
 		return become("cpa-top", argv + 1);
-	if (strcmp(command, "ctl") == 0) {
-		cpa_complain("%s: not available in version " CPA_VERSION
-			     " (profile the whole run with cpa run)",
-			     command);
-		return CPA_EXIT_USAGE;
-	}
+	if (strcmp(command, "ctl") == 0)
+		return become("cpa-ctl", argv + 1);
 	if (strcmp(command, "-h") == 0 || strcmp(command, "--help") == 0) {
 		fputs(usage_text, stdout);
 		return 0;
@@ -318,6 +333,6 @@ int main(int argc, char **argv)
 		puts("cpa " CPA_VERSION);
 		return 0;
 	}
-	cpa_complain("%s: no such command (one of run, report, top; see cpa --help)", command);
+	cpa_complain("%s: no such command (one of run, report, top, ctl; see cpa --help)", command);
 	return CPA_EXIT_USAGE;
 }

@@ -193,3 +193,43 @@ uint32_t cpa_item_take_back(struct cpa_self *self, uint32_t queue, uint64_t item
 
 	return take(self, &w, true);
 }
+
+static void forget_line(struct cpa_self *self, uint64_t *line, uint64_t before,
+			void (*each)(uint32_t queue, const struct cpa_path *path))
+{
+	for (unsigned i = 0; i < CPA_INDEX_LINE; i++) {
+		/* ACQUIRE: as in find(). */
+		uint64_t word = __atomic_load_n(&line[i], __ATOMIC_ACQUIRE);
+		uint32_t row = (uint32_t)word;
+
+		/* ACQUIRE, RELEASE: as in take(). */
+		if (!word || field(&cpa_token(row)->left) >= before ||
+		    !__atomic_compare_exchange_n(&line[i], &word, 0, false, __ATOMIC_ACQ_REL,
+						 __ATOMIC_RELAXED))
+			continue;
+		if (field(&cpa_token(row)->left) >= before) { /* as in take() */
+			put_back(self, row);
+			continue;
+		}
+		count(-UINT64_C(1));
+		each((uint32_t)field(&cpa_token(row)->payload), &cpa_token(row)->path);
+		cpa_token_free(self, row);
+	}
+}
+
+void cpa_item_forget(struct cpa_self *self, uint64_t before,
+		     void (*each)(uint32_t queue, const struct cpa_path *path))
+{
+	/* Relaxed: a hint; most programs have no items. */
+	if (!__atomic_load_n(&cpa_header()->items, __ATOMIC_RELAXED))
+		return;
+	for (unsigned k = 0; k < CPA_INDEX_LEVELS; k++) {
+		for (uint64_t line = 0; line < cpa_index_lines(k); line++) {
+			uint64_t *words = cpa_index_line(cpa_header()->item_index, k, line);
+
+			if (!words)
+				return;
+			forget_line(self, words, before, each);
+		}
+	}
+}

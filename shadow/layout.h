@@ -44,6 +44,7 @@
 #define CPA_NAME_SIZE	 112u
 #define CPA_PERIOD	 (UINT64_C(1) << 27) /* header.period: 45 to 90 ms on today's processors */
 #define CPA_SAMPLES	 64u		     /* of a series, a power of two */
+#define CPA_BORDERS	 64u /* the latest changes of the epoch */
 /* Buckets of a histogram of ticks: four per power of two, see shadow/queue.h. */
 #define CPA_HISTOGRAM 192u
 
@@ -107,12 +108,26 @@ enum cpa_diagnostic {
 	CPA_DIAG_CALLS_UNBALANCED,   /* instrumented functions left in ways that we did not see */
 	CPA_DIAG_SEARCH_STEPS,	     /* of the search for the top components */
 	CPA_DIAG_SEARCH_WAITS,	     /* heavy buckets that found no slot to be refined with */
+	CPA_DIAG_PART_LATE,	     /* threads that met a stop when the next part had begun */
+	CPA_DIAG_PART_LATE_TICKS,    /* what of their time others then had not known of */
+	CPA_DIAG_PART_BLOCKED_TICKS, /* of threads that were blocked, nobody knows in what, at a start */
+	CPA_DIAG_PART_ITEMS,	     /* items that were in queues at a stop, and are forgotten */
+	CPA_DIAG_PART_UNLOCKS,	     /* unlocks of locks that were taken in no part */
 	CPA_DIAG_COUNT = 32
 };
 
 enum cpa_clock_kind { CPA_CLOCK_RSEQ = 1, CPA_CLOCK_PERF = 2, CPA_CLOCK_SYSCALL = 3 };
 enum cpa_sampler_kind { CPA_SAMPLER_NONE = 0, CPA_SAMPLER_PERF = 1, CPA_SAMPLER_TIMER = 2 };
 enum cpa_session_state { CPA_RUNNING = 0, CPA_COMPLETE = 1, CPA_EXECED = 2 };
+
+/*
+ * A change of the epoch: profiling is switched on or off (Online CP 2.3). What happens while it is
+ * off is as if it were cut out of the run.
+ */
+struct cpa_border {
+	uint64_t ticks;
+	uint64_t on; /* ticks of all parts before */
+};
 
 struct cpa_header {
 	char magic[8];
@@ -155,6 +170,16 @@ struct cpa_header {
 	uint64_t series;       /* offset; 0: there is none */
 	uint32_t series_level; /* atomic: only grows */
 	uint32_t pad;
+	/*
+	 * Atomic: the changes so far; odd: on. 1 from the start, or 2 if the run begins off; 0 in
+	 * sessions that know no parts. Read at each event, so what shares its line changes rarely.
+	 * Written by whoever switches, in the process or not: shadow/epoch.h.
+	 */
+	uint64_t epoch __attribute__((aligned(CPA_CACHE_LINE)));
+	uint64_t first_epoch; /* 1 or 2 */
+	uint64_t part;	      /* atomic, of no meaning to readers, as the next: see shadow/part.h */
+	uint64_t final; /* atomic: a cell, the join of the threads' paths at the latest stops */
+	struct cpa_border border[CPA_BORDERS]; /* of epoch e in e % CPA_BORDERS */
 };
 
 /* Of what kind the time of the observed path is; the sum tiles the wall time. */
@@ -417,6 +442,8 @@ enum cpa_event_kind {
 	CPA_EV_REGION = 26, /* begin; class: the region's component */
 	CPA_EV_REGION_END = 27,
 	CPA_EV_MARK = 28,
+	CPA_EV_STOP = 29,    /* a part of the run ends here for the thread, */
+	CPA_EV_RESTART = 30, /* and another begins */
 	CPA_EV_KINDS
 };
 
@@ -550,7 +577,7 @@ struct cpa_thread {
 	uint32_t writing;     /* atomic: odd while paths and sums change, see shadow/checkpoint.h */
 	uint64_t handle;      /* pthread_t */
 	uint64_t start_ticks, end_ticks;
-	/* Sums up to the last event, ticks. CPU clock: before + process + wait_cpu + probe. */
+	/* Sums up to the last event, ticks. CPU clock: before + process + wait_cpu + probe + off. */
 	uint64_t before; /* CPU time before the first activity: the loader, our constructor */
 	uint64_t process;
 	uint64_t external;
@@ -559,12 +586,14 @@ struct cpa_thread {
 	uint64_t wait_cpu; /* CPU time inside such waits: spinning, system calls */
 	uint64_t probe;
 	uint64_t events;
+	uint64_t off; /* CPU time between parts of the run */
 	uint32_t node;		/* PAG node of its last event */
 	uint32_t last_function; /* of the last sample, see shadow/component.h */
 	uint32_t held_count;
 	uint32_t held_slot[CPA_HELD_MAX];  /* slots of the classes of the locks it holds */
 	uint32_t held_times[CPA_HELD_MAX]; /* locks of that class */
 	uint32_t earlier; /* threads that used the row before, and whose sums it holds too */
+	uint64_t left; /* atomic: the latest epoch whose final node has its path; shadow/part.h */
 	char name[16];
 	uint64_t totals; /* offset of uint64_t[totals_slots]: process time by slot, on any path;
 			    external time for slots of kind CPA_EXTERNAL */

@@ -42,7 +42,7 @@ static struct cpa_version *version_new(struct cpa_self *self, uint32_t slots)
 			return v;
 		}
 	}
-	v = cpa_heap_alloc(sizeof(*v) + (3 * slots + slots / ROUND) * sizeof(v->value[0]));
+	v = cpa_heap_alloc(cpa_version_size(slots));
 	if (!v) {
 		cpa_diag(CPA_DIAG_VERSIONS_REFUSED);
 		return NULL;

@@ -23,6 +23,13 @@
 
 enum cpa_vector { CPA_S, CPA_H, CPA_O };
 
+/* Bytes of a version of @slots. */
+static inline size_t cpa_version_size(uint32_t slots)
+{
+	return sizeof(struct cpa_version) +
+	       (3 * (size_t)slots + slots / CPA_VERSION_BLOCK) * sizeof(uint64_t);
+}
+
 #define CPA_DELTA_MOST ((1 << 30) - 1) /* of a delta before an addition, and of the addition */
 
 /* {slot, s, h, o} of a delta, to be added to and compared at one stroke. */

@@ -5,6 +5,7 @@
 
 #include "shadow/activity.h"
 #include "shadow/component.h"
+#include "shadow/epoch.h"
 #include "shadow/item.h"
 #include "shadow/path.h"
 
@@ -39,7 +40,7 @@ static void take_part(const struct cpa_self *self, uint64_t role[])
 		__atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
 }
 
-/* @ticks since the start, for sums that do not overflow. */
+/* @ticks since the start, for sums that do not overflow. Within a part differences are exact. */
 static uint64_t clock(uint64_t ticks)
 {
 	return ticks - cpa_header()->start_ticks;
@@ -175,11 +176,26 @@ void cpa_queue_done(struct cpa_self *self, uint32_t row, uint64_t item)
 			return;
 		}
 	}
-	cpa_diag(CPA_DIAG_ITEMS_UNBALANCED);
+	if (cpa_header()->epoch <= CPA_EPOCH_ON) /* later it may have been dequeued in no part */
+		cpa_diag(CPA_DIAG_ITEMS_UNBALANCED);
 }
 
 void cpa_queue_leave(struct cpa_self *self)
 {
 	while (self->items_in_work)
 		finish(self, self->items_in_work - 1);
+}
+
+static void forget(uint32_t row, const struct cpa_path *path)
+{
+	struct cpa_queue *q = cpa_queue(row);
+
+	add(&q->depth, -UINT64_C(1));
+	add(&q->entered, -clock(path->released));
+	cpa_diag(CPA_DIAG_PART_ITEMS);
+}
+
+void cpa_queue_forget(struct cpa_self *self, uint64_t now)
+{
+	cpa_item_forget(self, now, forget);
 }

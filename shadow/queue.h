@@ -66,4 +66,10 @@ CPA_HIDDEN void cpa_queue_done(struct cpa_self *self, uint32_t row, uint64_t ite
 /* The thread ends, and with it whatever it processed. */
 CPA_HIDDEN void cpa_queue_leave(struct cpa_self *self);
 
+/*
+ * A part of the run begins at clock @now: forget what was put into queues before, as nobody knows
+ * what of it was taken out since. Counted; these items wait no time in the queue.
+ */
+CPA_HIDDEN void cpa_queue_forget(struct cpa_self *self, uint64_t now);
+
 #endif

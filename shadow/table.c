@@ -87,6 +87,13 @@ static uint32_t refuse(struct cpa_table *t)
 	return 0;
 }
 
+void cpa_table_prepare(enum cpa_table_id id)
+{
+	struct cpa_table *t = cpa_table(id);
+
+	cpa_block(&t->chunk[0], (uint64_t)t->first_rows * t->row_size);
+}
+
 uint32_t cpa_table_append(enum cpa_table_id id)
 {
 	struct cpa_table *t = cpa_table(id);

@@ -61,4 +61,7 @@ CPA_HIDDEN uint32_t cpa_table_intern(enum cpa_table_id id, uint64_t key,
 				     void (*fill)(void *row, const void *argument),
 				     const void *argument);
 
+/* Make room for the first rows: other processes, which can make none, may want to append some. */
+CPA_HIDDEN void cpa_table_prepare(enum cpa_table_id id);
+
 #endif

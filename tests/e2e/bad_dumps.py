@@ -81,8 +81,10 @@ def build(folder):
         text=True,
     ).stdout.split()
     sources = [ROOT / "tests/fuzz/report.c", *sorted((ROOT / "analysis").glob("*.c"))]
-    # The terminal, and another main().
-    sources = [source for source in sources if source.name not in ("top.c", "top_screen.c")]
+    # The terminal, and other programs.
+    others = ("top.c", "top_screen.c", "ctl.c", "control.c")
+    sources = [source for source in sources if source.name not in others]
+    sources.append(ROOT / "shadow/epoch.c")
 
     def one(source):
         output = folder / ("-".join(source.relative_to(ROOT).parts) + ".o")

@@ -30,15 +30,16 @@ BUDGETS = [
     ("hand-off", "0", 3700, LOCK | VECTORS, "lock and unlock after another thread's"),
 ]
 ANNOTATION = 3  # load, test, branch
+OFF = 125  # a lock and unlock while profiling is off: less than what is left untimed while on
 
 
-def steps(name, hz):
-    """What benchmarks/steps found; None for `hz`: without cpa."""
+def steps(name, hz, start="on"):
+    """What benchmarks/steps found; None for `hz`: without cpa. CPA_START is `start`."""
     dump = f"{TMP}/steps.dump"
     environment = dict(os.environ, LD_BIND_NOW="1")
     if hz is not None:
         environment.update(LD_PRELOAD=os.path.abspath(f"{BUILD}/libcpa.so"), CPA_OUTPUT=dump,
-                           CPA_SAMPLE_HZ=hz, CPA_QUIET="1")
+                           CPA_SAMPLE_HZ=hz, CPA_QUIET="1", CPA_START=start)
     if os.path.exists(dump):
         os.unlink(dump)
     done = subprocess.run([f"{BUILD}/benchmarks/steps", name, ROUNDS], env=environment,
@@ -71,6 +72,9 @@ def main():
     nothing, annotation = (steps(name, None)["least"] for name in ("nothing", "annotation"))
     tap.result(annotation - nothing <= ANNOTATION,
                f"an annotation without cpa: {annotation - nothing} instructions of {ANNOTATION}")
+    off = steps("private", "20", "off")["library_median"]
+    tap.result(0 < off <= OFF * MARGIN,
+               f"a lock and unlock while profiling is off: {off} instructions of {int(OFF * MARGIN)}")
     steps("private", "0")
     if clock() != "rseq":
         for _, _, _, _, what in BUDGETS:

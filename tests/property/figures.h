@@ -10,6 +10,7 @@
 struct figures {
 	uint64_t enqueued, entered, dequeued, left, waited, depth, max_depth, twice, unmatched;
 	uint64_t services, service;
+	uint64_t settled;	       /* of `entered`, items that were dequeued */
 	unsigned producers, consumers; /* a bit for each thread */
 	bool done_used;
 	unsigned in[ITEMS]; /* how many of each item are in it */
@@ -75,6 +76,7 @@ static void figures_dequeue(struct counting *c, const struct history *h, const s
 		q->depth--;
 		q->dequeued++;
 		q->left += e->now - START_CLOCK;
+		q->settled += since - START_CLOCK;
 		q->waited += e->now - since;
 		q->in[e->item]--;
 	}
@@ -102,6 +104,18 @@ static void figures_refused(struct counting *c, const struct history *h, const s
 	q->in[e->item]--;
 }
 
+/* What was enqueued in earlier parts is forgotten. */
+static void figures_restart(struct counting *c, const struct history *h, const struct event *e)
+{
+	if (!e->opens)
+		return;
+	for (unsigned i = 0; i < h->objects; i++) {
+		c->queue[i].depth = 0;
+		c->queue[i].entered = c->queue[i].settled;
+		memset(c->queue[i].in, 0, sizeof(c->queue[i].in));
+	}
+}
+
 static void figures_count(struct counting *c, const struct history *h)
 {
 	memset(c, 0, sizeof(*c));
@@ -117,6 +131,10 @@ static void figures_count(struct counting *c, const struct history *h)
 			figures_dequeue(c, h, e);
 		else if (e->op == OP_DONE)
 			figures_done(c, e);
+		else if (e->op == OP_RESTART)
+			figures_restart(c, h, e);
+		else if (e->op == OP_STOP)
+			c->works[e->thread] = 0;
 		while (e->op == OP_EXIT && c->works[e->thread])
 			figures_finish(c, e->thread, 0);
 	}

@@ -10,7 +10,7 @@
 #ifndef CPA_TESTS_GENERATE_H
 #define CPA_TESTS_GENERATE_H
 
-#include "tests/property/items.h"
+#include "tests/property/cut.h"
 
 /* May @thread block on lock @object without a cycle of waiters? */
 static bool gen_in_order(const struct sim *s, int thread, int object)
@@ -55,11 +55,13 @@ static bool gen_unlock(struct sim *s, int thread)
 	struct sim_thread *t = &s->thread[thread];
 	int object;
 	struct sim_object *o;
+	bool dark;
 
 	if (!t->holds)
 		return false;
 	object = t->held[rnd_below(&s->r, t->holds)];
 	o = &s->object[object];
+	dark = !(t->bright & 1u << object);
 	if (s->h->object[object].kind == MUTEX) {
 		sim_release(s, thread, OP_UNLOCK, object);
 		o->released = t->last;
@@ -73,6 +75,7 @@ static bool gen_unlock(struct sim *s, int thread)
 		sim_push(&o->reads, t->last);
 		o->readers--;
 	}
+	s->h->event[t->last].dark = dark;
 	sim_unhold(s, thread, object);
 	sim_wake(s, object);
 	return true;
@@ -101,13 +104,16 @@ static void gen_sleep(struct sim *s, int thread, enum op op, int object, int mut
 static bool gen_cond_wait(struct sim *s, int thread)
 {
 	int object = gen_object(s, COND), mutex;
+	struct event *e;
 
 	if (object < 0)
 		return false;
 	mutex = s->h->object[object].mutex;
 	if (!sim_holds(s, thread, mutex) || s->thread[thread].holds > 1)
 		return false;
-	sim_instant(s, thread, OP_SLEEP, object)->mutex = mutex;
+	e = sim_instant(s, thread, OP_SLEEP, object);
+	e->mutex = mutex;
+	e->dark = !(s->thread[thread].bright & 1u << mutex);
 	s->object[mutex].released = s->thread[thread].last;
 	s->object[mutex].holder = -1;
 	sim_unhold(s, thread, mutex);
@@ -292,6 +298,7 @@ static void gen_start(struct sim *s, int thread)
 
 	t->last = -1;
 	t->started = true;
+	s->h->start[s->h->starts++] = thread;
 	e = sim_event(s, thread, OP_START, -1, NULL, 0, s->now);
 	if (thread) {
 		e->latest = t->created;
@@ -491,8 +498,8 @@ static void gen_objects(struct sim *s, struct history *h)
 	}
 }
 
-/* Make @h the history of a random program of about @target events. */
-static void generate(struct sim *s, struct history *h, struct rnd r, int target)
+/* Make @h the history of a random program of about @target events, in several @parts or one. */
+static void generate(struct sim *s, struct history *h, struct rnd r, int target, bool parts)
 {
 	int next;
 
@@ -503,6 +510,8 @@ static void generate(struct sim *s, struct history *h, struct rnd r, int target)
 	s->target = target;
 	s->winding_down = false;
 	s->items = rnd_percent(&s->r, 60);
+	s->parts = parts;
+	sim_empty(&s->finals);
 	s->scale = (enum time_scale)rnd_below(&s->r, rnd_percent(&s->r, 10) ? 4 : 3);
 	memset(s->thread, 0, sizeof(s->thread));
 	h->threads = 2 + (unsigned)rnd_below(&s->r, THREADS - 1);
@@ -520,6 +529,10 @@ static void generate(struct sim *s, struct history *h, struct rnd r, int target)
 		if (h->events > 3 * s->target || s->thread[0].state == ENDED)
 			break;
 		s->now = s->thread[next].next;
+		if (s->parts && rnd_percent(&s->r, 4)) {
+			gen_cut(s);
+			continue;
+		}
 		if (!s->winding_down && h->events < 10 && rnd_percent(&s->r, 50) &&
 		    s->thread[next].state == READY && gen_create(s, next))
 			continue;

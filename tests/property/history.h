@@ -34,6 +34,7 @@
 #define SAMPLES	    16
 #define ACTIVITIES  4096
 #define START_CLOCK 1000
+#define CUTS	    8 /* times off, and 1 */
 
 enum op {
 	OP_START,
@@ -69,16 +70,18 @@ enum op {
 	OP_AFTER,
 	OP_REGION,
 	OP_REGION_END,
+	OP_STOP,    /* the last event of a part of the run, */
+	OP_RESTART, /* and the first */
 	OPS
 };
 
 static const char *const op_name[OPS] = {
-	"start",    "exit",	 "create",    "join",	     "lock",	   "try-failed",
-	"unlock",   "rd-lock",	 "rd-unlock", "wr-lock",     "wr-unlock",  "sleep",
-	"wait",	    "signal",	 "broadcast", "post",	     "sem-wait",   "arrive",
-	"leave",    "once-done", "once",      "futex-sleep", "futex-wait", "futex-wake",
-	"external", "enqueue",	 "refused",   "dequeue",     "done",	   "before",
-	"after",    "region",	 "region-end"
+	"start",    "exit",	 "create",     "join",	      "lock",	    "try-failed",
+	"unlock",   "rd-lock",	 "rd-unlock",  "wr-lock",     "wr-unlock",  "sleep",
+	"wait",	    "signal",	 "broadcast",  "post",	      "sem-wait",   "arrive",
+	"leave",    "once-done", "once",       "futex-sleep", "futex-wait", "futex-wake",
+	"external", "enqueue",	 "refused",    "dequeue",     "done",	    "before",
+	"after",    "region",	 "region-end", "stop",	      "restart"
 };
 
 enum object_kind { MUTEX, RWLOCK, COND, SEM, BARRIER, ONCE, FUTEX, QUEUE, CELL, OBJECT_KINDS };
@@ -130,6 +133,12 @@ struct event {
 	int latest;	  /* the one that released last, -1 if there is none */
 	bool matched;	  /* a release explains the wait */
 	bool check;	  /* compare here */
+	/* Parts of the run. */
+	int part;
+	uint64_t released; /* of OP_STOP: which is the observed path's; of others: now */
+	bool asleep;	   /* of OP_STOP: the thread does not act */
+	bool opens;	   /* of OP_RESTART: the first one */
+	bool dark;	   /* of an unlock: the section ended with an earlier part */
 };
 
 enum sampling { SAMPLED, SPARSE, UNSAMPLED };
@@ -149,6 +158,11 @@ struct history {
 	unsigned routine[THREADS];
 	bool detached[THREADS];
 	int last[THREADS]; /* event; -1: never started */
+	/* What is cut out, from [1] on; threads by start. */
+	int cuts, starts, start[THREADS];
+	struct {
+		uint64_t from, to;
+	} cut[CUTS];
 	struct object object[OBJECTS];
 	int events, preds, room_events, room_preds;
 	struct event *event;
@@ -178,6 +192,20 @@ static inline int activity_of(struct history *h, unsigned from, unsigned to)
 	h->activity[h->activities].from = from;
 	h->activity[h->activities].to = to;
 	return C_ACTIVITY + h->activities++;
+}
+
+/* The run's clock without what was cut out. */
+static inline uint64_t clock_on(const struct history *h, uint64_t clock)
+{
+	uint64_t on = clock - START_CLOCK;
+
+	for (int i = 1; i <= h->cuts; i++) {
+		if (clock >= h->cut[i].to)
+			on -= h->cut[i].to - h->cut[i].from;
+		else if (clock > h->cut[i].from)
+			on -= clock - h->cut[i].from;
+	}
+	return on;
 }
 
 static inline void *grow(void *p, int need, int *room, size_t size)
@@ -220,6 +248,9 @@ static inline void history_clear(struct history *h)
 {
 	h->events = h->preds = h->activities = 0;
 	h->threads = h->objects = 0;
+	h->cuts = h->starts = 0;
+	memset(h->cut, 0, sizeof(h->cut));
+	h->cut[0].to = START_CLOCK;
 }
 
 static inline void history_print(const struct history *h)
@@ -228,6 +259,9 @@ static inline void history_print(const struct history *h)
 		printf("# object %u kind %d class %d%s mutex %d initial %u members %u\n", i,
 		       h->object[i].kind, h->object[i].class, h->object[i].own ? " own" : "",
 		       h->object[i].mutex, h->object[i].initial, h->object[i].members);
+	for (int i = 1; i <= h->cuts; i++)
+		printf("# cut %llu to %llu\n", (unsigned long long)h->cut[i].from,
+		       (unsigned long long)h->cut[i].to);
 	for (int i = 0; i < h->events; i++) {
 		const struct event *e = &h->event[i];
 

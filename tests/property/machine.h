@@ -24,7 +24,8 @@ struct sim_thread {
 	bool started, detached, had_samples;
 	int held[HELD]; /* objects */
 	unsigned holds;
-	bool inner; /* in a queue's own code */
+	unsigned bright; /* bits of those held in this part of the run */
+	bool inner;	 /* in a queue's own code */
 	/* Items it processes, the latest last; regions it is in. */
 	struct {
 		int object;
@@ -68,7 +69,9 @@ struct sim {
 	enum time_scale scale;
 	int target;
 	bool winding_down;
-	bool items; /* queues, regions and annotations occur */
+	bool items;		/* queues, regions and annotations occur */
+	bool parts;		/* profiling is switched off and on */
+	struct sim_list finals; /* last events of parts, in the order in which they are known */
 	uint64_t now;
 	struct sim_thread thread[THREADS];
 	struct sim_object object[OBJECTS];
@@ -157,7 +160,8 @@ static unsigned sim_held(const struct sim *s, int thread)
 	unsigned held = 0;
 
 	for (unsigned i = 0; i < t->holds; i++)
-		held |= 1u << s->h->object[t->held[i]].class;
+		if (t->bright & 1u << t->held[i])
+			held |= 1u << s->h->object[t->held[i]].class;
 	for (unsigned i = 0; i < t->works; i++)
 		held |= 1u << (CLASSES + s->h->object[t->work[i].object].class);
 	for (unsigned i = 0; i < t->regions; i++)
@@ -201,6 +205,8 @@ static struct event *sim_event(struct sim *s, int thread, enum op op, int object
 	e->local = t->last;
 	e->check = rnd_percent(&s->r, 10);
 	e->inner = t->inner;
+	e->part = s->h->cuts;
+	e->released = now;
 	if (e->local >= 0)
 		e->activity.component =
 			activity_of(s->h, node_of(s->h, &s->h->event[e->local]), node_of(s->h, e));
@@ -284,6 +290,7 @@ static void sim_hold(struct sim *s, int thread, int object)
 	struct sim_thread *t = &s->thread[thread];
 
 	t->held[t->holds++] = object;
+	t->bright |= 1u << object;
 }
 
 static void sim_unhold(struct sim *s, int thread, int object)
@@ -293,6 +300,7 @@ static void sim_unhold(struct sim *s, int thread, int object)
 	for (unsigned i = 0; i < t->holds; i++) {
 		if (t->held[i] == object) {
 			t->held[i] = t->held[--t->holds];
+			t->bright &= ~(1u << object);
 			return;
 		}
 	}

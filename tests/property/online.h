@@ -13,7 +13,9 @@
 #include "shadow/activity.h"
 #include "shadow/cell.h"
 #include "shadow/checkpoint.h"
+#include "shadow/epoch.h"
 #include "shadow/item.h"
+#include "shadow/part.h"
 #include "shadow/queue.h"
 #include "shadow/summary.h"
 
@@ -25,6 +27,7 @@ struct online_thread {
 	bool running, ended, joined;
 	uint32_t number;
 	uint64_t round;
+	struct cpa_object *barrier; /* that it is in; NULL: none */
 };
 
 struct online {
@@ -170,7 +173,9 @@ static uint32_t online_node(struct online *o, const struct event *e)
 						       [OP_BEFORE] = CPA_EV_BEFORE,
 						       [OP_AFTER] = CPA_EV_AFTER,
 						       [OP_REGION] = CPA_EV_REGION,
-						       [OP_REGION_END] = CPA_EV_REGION_END };
+						       [OP_REGION_END] = CPA_EV_REGION_END,
+						       [OP_STOP] = CPA_EV_STOP,
+						       [OP_RESTART] = CPA_EV_RESTART };
 	uint32_t class = e->object < 0 || e->op <= OP_JOIN ? 0 : o->object[e->object]->class;
 
 	return cpa_summary_node(kind[e->op], e->site + 1, class);
@@ -232,6 +237,16 @@ static void online_exit(struct online *o, int thread, uint64_t now)
 	t->ended = true;
 }
 
+/* The thread's activity is over; who sleeps is found so by the first of the next part. */
+static void online_stop(struct online *o, struct cpa_self *self, const struct event *e)
+{
+	struct cpa_header *h = cpa_header();
+
+	cpa_epoch_change(h, false, o->h->cut[e->part + 1].from);
+	if (!e->asleep)
+		cpa_part_end(self, cpa_epoch(h), e->released);
+}
+
 static void online_release(struct online *o, struct cpa_self *self, const struct event *e)
 {
 	struct cpa_object *object = e->object < 0 ? NULL : o->object[e->object];
@@ -240,15 +255,18 @@ static void online_release(struct online *o, struct cpa_self *self, const struct
 	case OP_CREATE:
 		return cpa_lock_release(self, o->handle[e->object]);
 	case OP_READ_UNLOCK:
-		cpa_unhold(self, o->row[C_LOCK + o->h->object[e->object].class]);
+		if (!e->dark)
+			cpa_unhold(self, o->row[C_LOCK + o->h->object[e->object].class]);
 		return cpa_read_release(self, object);
 	case OP_UNLOCK:
 	case OP_WRITE_UNLOCK:
-		cpa_unhold(self, o->row[C_LOCK + o->h->object[e->object].class]);
+		if (!e->dark)
+			cpa_unhold(self, o->row[C_LOCK + o->h->object[e->object].class]);
 		return cpa_lock_release(self, object);
 	case OP_SLEEP:
 		cpa_wait_begin(object);
-		cpa_unhold(self, o->row[C_LOCK + o->h->object[e->mutex].class]);
+		if (!e->dark)
+			cpa_unhold(self, o->row[C_LOCK + o->h->object[e->mutex].class]);
 		return cpa_lock_release(self, o->object[e->mutex]);
 	case OP_FUTEX_SLEEP:
 		return cpa_wait_begin(object);
@@ -263,6 +281,7 @@ static void online_release(struct online *o, struct cpa_self *self, const struct
 	case OP_POST:
 		return cpa_sem_release(self, object);
 	case OP_ARRIVE:
+		o->thread[e->thread].barrier = object;
 		o->thread[e->thread].round =
 			cpa_barrier_arrive(self, object, o->h->object[e->object].members);
 		return;
@@ -280,6 +299,8 @@ static void online_release(struct online *o, struct cpa_self *self, const struct
 		return cpa_cell_release(self, &object->merged, &self->row->path);
 	case OP_REGION:
 		return online_hold(o, self, C_REGION + e->item);
+	case OP_STOP:
+		return online_stop(o, self, e);
 	case OP_REGION_END:
 		return cpa_unhold(self, o->row[C_REGION + e->item]);
 	default:
@@ -313,6 +334,7 @@ static bool online_acquire(struct online *o, struct cpa_self *self, const struct
 		cpa_sem_acquired(self, object, w);
 		break;
 	case OP_LEAVE:
+		o->thread[e->thread].barrier = NULL;
 		cpa_barrier_left(self, object, o->thread[e->thread].round, w);
 		break;
 	case OP_JOIN:
@@ -337,6 +359,19 @@ static bool online_acquire(struct online *o, struct cpa_self *self, const struct
 	return true;
 }
 
+static void online_restart(struct online *o, struct cpa_self *self, const struct event *e)
+{
+	struct cpa_header *h = cpa_header();
+
+	cpa_epoch_change(h, true, e->now);
+	if (self->row->left < cpa_epoch(h) - 1)
+		cpa_part_end(self, cpa_epoch(h) - 1, self->row->path.released);
+	if (!cpa_part_open(self, cpa_epoch(h)))
+		o->wrong_wakes++;
+	cpa_part_begin(self, cpa_epoch(h));
+	self->row->node = self->row->path.node = online_node(o, e);
+}
+
 static void online_event(struct online *o, int i)
 {
 	const struct event *e = &o->h->event[i];
@@ -345,6 +380,8 @@ static void online_event(struct online *o, int i)
 
 	if (e->op == OP_START) {
 		online_start(o, e);
+	} else if (e->op == OP_RESTART) {
+		online_restart(o, self, e);
 	} else {
 		self->inner = e->inner;
 		cpa_checkpoint(self, e->arrived);
@@ -376,6 +413,22 @@ static void online_rewind(struct online *o)
 	}
 }
 
+/* Threads of earlier histories have no part in this one. */
+static void online_parts(struct online *o)
+{
+	struct cpa_header *h = cpa_header();
+
+	for (uint32_t i = 1; i <= cpa_table(CPA_TABLE_THREADS)->used; i++) {
+		struct cpa_thread *row = cpa_row(CPA_TABLE_THREADS, i);
+
+		cpa_path_clear(&o->observer, &row->path);
+		cpa_path_clear(&o->observer, &row->retired);
+	}
+	memset(h->border, 0, sizeof(h->border));
+	h->part = 0;
+	cpa_epoch_begin(h, true);
+}
+
 /* Replay @h. o->slot and o->snapshot are then good until online_finish(). */
 static void online_run(struct online *o, const struct history *h, unsigned turn)
 {
@@ -392,6 +445,7 @@ static void online_run(struct online *o, const struct history *h, unsigned turn)
 	}
 	memset(o->thread, 0, sizeof(o->thread));
 	online_rewind(o);
+	online_parts(o);
 	online_components(o, turn);
 	online_objects(o);
 	for (o->at = 0; o->at < h->events; o->at++)
@@ -401,13 +455,11 @@ static void online_run(struct online *o, const struct history *h, unsigned turn)
 /* Leave the barrier that thread @thread was about to leave when the history ended, if it did. */
 static void online_leave(struct online *o, int thread)
 {
-	const struct event *e = o->h->last[thread] < 0 ? NULL : &o->h->event[o->h->last[thread]];
+	struct online_thread *t = &o->thread[thread];
 	struct cpa_wait w = { 0 };
 
-	if (e && e->op == OP_ARRIVE &&
-	    o->thread[thread].round < o->object[e->object]->passes / o->object[e->object]->waiting)
-		cpa_barrier_left(&o->thread[thread].self, o->object[e->object],
-				 o->thread[thread].round, &w);
+	if (t->barrier && t->round < t->barrier->passes / t->barrier->waiting)
+		cpa_barrier_left(&t->self, t->barrier, t->round, &w);
 }
 
 /* Items that nobody dequeued. */
@@ -437,6 +489,7 @@ static void online_finish(struct online *o)
 		if (o->thread[i].running && !o->thread[i].joined && !o->h->detached[i])
 			cpa_thread_joined(o->thread[i].number);
 	}
+	cpa_cell_clear(&o->observer, &cpa_header()->final);
 	cpa_token_forget_spares(&o->observer);
 }
 

@@ -144,6 +144,12 @@ static int pag_inherent(const struct history *h, const struct event *e)
 	}
 }
 
+/* A dependency on an earlier part of the run is none, but that of the start on the end. */
+static bool pag_is_edge(const struct history *h, const struct event *e, int k)
+{
+	return e->op == OP_RESTART || h->event[h->pred[e->first + k]].part == e->part;
+}
+
 /* The longest path to each event when @group weighs nothing (0: all weigh). */
 static void pag_longest(struct pag *g, unsigned group, uint64_t to[])
 {
@@ -158,7 +164,7 @@ static void pag_longest(struct pag *g, unsigned group, uint64_t to[])
 			best = to[e->local] + g->node[i].weight -
 			       (group ? pag_active(&g->node[i], group) : 0);
 		for (int k = 0; k < preds; k++)
-			if (to[h->pred[e->first + k]] > best)
+			if (pag_is_edge(h, e, k) && to[h->pred[e->first + k]] > best)
 				best = to[h->pred[e->first + k]];
 		to[i] = best;
 	}
@@ -218,7 +224,7 @@ static int pag_longest_pred(const struct pag *g, int i)
 	for (int k = 0; k < preds; k++) {
 		int p = g->h->pred[e->first + k];
 
-		if (pred < 0 || g->node[p].longest > best) {
+		if (pag_is_edge(g->h, e, k) && (pred < 0 || g->node[p].longest > best)) {
 			pred = p;
 			best = g->node[p].longest;
 		}
@@ -247,6 +253,12 @@ static void pag_walk_observed(struct pag *g, int i)
 		const struct event *e = &g->h->event[i];
 		const struct event *latest = e->latest < 0 ? NULL : &g->h->event[e->latest];
 
+		if (e->op == OP_RESTART) {
+			/* Nobody's last event is as late as the end of the part. */
+			g->kind[T_EXTERNAL] += clock_on(g->h, e->now) - clock_on(g->h, latest->now);
+			i = e->latest;
+			continue;
+		}
 		if (latest && latest->now > e->arrived) {
 			g->kind[T_HANDOFF] += e->now - latest->now;
 			i = e->latest;

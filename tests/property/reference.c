@@ -141,10 +141,10 @@ static void compare_walks(int i, const struct cpa_path *path)
 	}
 	/* The time of an unexplained wait is accounted for by the event behind it. */
 	if (e->matched || e->now == e->arrived)
-		expect(TILES, i, "sum", 0, sum, e->now - START_CLOCK);
+		expect(TILES, i, "sum", 0, sum, clock_on(&history, e->now));
 	else
 		expect(TILES, i, "sum", 0, sum,
-		       (e->op == OP_START ? e->now : e->arrived) - START_CLOCK);
+		       clock_on(&history, e->op == OP_START ? e->now : e->arrived));
 }
 
 static void compare_slacks(const struct cpa_path *result)
@@ -277,8 +277,8 @@ static void check_session(void)
 	online.observer.free_token_count = 0;
 }
 
-/* @histories of up to @events events, @per_session in each session. */
-static void test(uint64_t histories, int events, unsigned per_session)
+/* @histories of up to @events events, @per_session in each session; in several @parts or one. */
+static void test(uint64_t histories, int events, unsigned per_session, bool parts)
 {
 	static const uint32_t slots[] = { 2, 8, 16, 40, 64, 100, 256, 256, 512 };
 	const char *only = getenv("CPA_HISTORY");
@@ -309,7 +309,7 @@ static void test(uint64_t histories, int events, unsigned per_session)
 				history.sampling = UNSAMPLED;
 		}
 		generate(&sim, &history, r,
-			 events / 3 + (int)rnd_below(&r, (uint64_t)events * 2 / 3));
+			 events / 3 + (int)rnd_below(&r, (uint64_t)events * 2 / 3), parts);
 		online_run(&online, &history, (unsigned)rnd_below(&r, FUNCTIONS));
 		if (run.number == print)
 			history_print(&history);
@@ -333,8 +333,11 @@ int main(void)
 	printf("# seed %llu\n", (unsigned long long)run.seed);
 	fflush(stdout);
 	/* A session costs an arena, of which jemalloc has 4095 in a process. */
-	test((more ? 2000000 : 150000) / SLOWER, 60, more ? 2000 : 400);
-	test((more ? 10000 : 300) / SLOWER, 1000, 20);
+	test((more ? 2000000 : 150000) / SLOWER, 60, more ? 2000 : 400, false);
+	test((more ? 10000 : 300) / SLOWER, 1000, 20, false);
+	/* Rows of threads are not used again, so it is known which are found first. */
+	test((more ? 400000 : 30000) / SLOWER, 80, 150, true);
+	test((more ? 4000 : 150) / SLOWER, 1000, 20, true);
 	print_events();
 	for (int c = 0; c < CLAIMS; c++) {
 		failed += run.failed[c];

@@ -16,7 +16,7 @@
 #include "tests/property/online.h"
 #include "tests/property/pag.h"
 
-#define CUTS  64
+#define KEPT  64
 #define SLOTS 256u
 
 /* A sample, and the event that was being replayed when it was taken. */
@@ -49,7 +49,7 @@ static struct sim sim;
 static struct history history;
 static struct online online;
 static struct pag pag;
-static struct kept kept[CUTS];
+static struct kept kept[KEPT];
 static unsigned cuts;
 
 static void expect(enum claim claim, const struct kept *k, const char *what, unsigned n,
@@ -72,7 +72,7 @@ static void keep(struct cpa_self *self, const struct cpa_cut *now, const struct 
 	struct kept *k = &kept[cuts];
 
 	(void)self;
-	if (cuts == CUTS)
+	if (cuts == KEPT)
 		return;
 	cuts++;
 	memset(k, 0, sizeof(*k));
@@ -274,7 +274,8 @@ static void test_one(struct rnd r, int events)
 		return;
 	}
 	history.sampling = rnd_percent(&r, 60) ? SAMPLED : SPARSE;
-	generate(&sim, &history, r, events / 3 + (int)rnd_below(&r, (uint64_t)events * 2 / 3));
+	generate(&sim, &history, r, events / 3 + (int)rnd_below(&r, (uint64_t)events * 2 / 3),
+		 false);
 	cpa_header()->period = period_of(&r);
 	cpa_series_init(START_CLOCK);
 	cuts = 0;

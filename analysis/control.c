@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "shadow/epoch.h"
+
+#define PAGE 4096u
+
+static int fail(char **error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int fail(char **error, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(error, format, args) < 0)
+		*error = NULL;
+	va_end(args);
+	return -1;
+}
+
+/* NULL: it is a session file of ours that can be changed. */
+static const char *trouble(const struct stat *st)
+{
+	if (!S_ISREG(st->st_mode))
+		return "not a regular file";
+	if (st->st_uid != geteuid() && geteuid() != 0)
+		return "the file of another user";
+	return (uint64_t)st->st_size < sizeof(struct cpa_header) ? "not a session file" : NULL;
+}
+
+static const char *header_trouble(const struct cpa_header *h)
+{
+	if (memcmp(h->magic, CPA_MAGIC, sizeof(h->magic)) != 0 || h->byte_order != CPA_BYTE_ORDER)
+		return "not a session file";
+	if (h->format != CPA_FORMAT || h->header_size != CPA_HEADER_SIZE)
+		return "written by another release of cpa (use the cpa of that release)";
+	if (!h->epoch || !h->start_ticks)
+		return "not yet begun, or not by this release of cpa";
+	return NULL;
+}
+
+int cpa_control_open(struct cpa_control *control, const char *file, char **error)
+{
+	/* Not blocking: the name may be that of a FIFO. */
+	int fd = open(file, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	const char *why = NULL;
+	struct stat st;
+	void *base;
+
+	*control = (struct cpa_control){ .file = file, .fd = fd };
+	if (fd < 0 || fstat(fd, &st) < 0)
+		why = errno == ELOOP ? "a symbolic link (name the file itself)" : strerror(errno);
+	else
+		why = trouble(&st);
+	base = why ? MAP_FAILED :
+		     mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (!why && base == MAP_FAILED)
+		why = strerror(errno);
+	if (!why)
+		why = header_trouble(base);
+	if (why) {
+		if (base != MAP_FAILED)
+			munmap(base, (size_t)st.st_size);
+		if (fd >= 0)
+			close(fd);
+		return fail(error, "%s: cannot be controlled: %s", file, why);
+	}
+	control->header = base;
+	control->size = (uint64_t)st.st_size;
+	return 0;
+}
+
+void cpa_control_close(struct cpa_control *control)
+{
+	munmap(control->header, control->size);
+	close(control->fd);
+}
+
+int cpa_control_dead(const struct cpa_control *control, char **error)
+{
+	return fail(error, "%s: its process %u has ended (cpa-report shows what it did)",
+		    control->file, control->header->pid);
+}
+
+/* The process may have ended by now, in its own way. */
+static bool has_ended(const struct cpa_control *control)
+{
+	/* Relaxed: a look. */
+	return __atomic_load_n(&control->header->state, __ATOMIC_RELAXED) != CPA_RUNNING;
+}
+
+int cpa_control_switch(struct cpa_control *control, bool on, char **error)
+{
+	if (has_ended(control))
+		return cpa_control_dead(control, error);
+	if (!cpa_epoch_change(control->header, on, __builtin_ia32_rdtsc()))
+		return fail(error, "%s: profiling is %s already", control->file, on ? "on" : "off");
+	return 0;
+}
+
+/* Row @row of table @id, of @size bytes; NULL: it does not lie in the file. */
+static void *row_at(struct cpa_control *control, enum cpa_table_id id, uint64_t size, uint32_t row)
+{
+	const struct cpa_table *t = &control->header->table[id];
+	uint64_t left = row - 1, rows = t->first_rows, chunk;
+	uint32_t k = 0;
+
+	for (; rows && left >= rows; rows <<= 1, k++)
+		left -= rows;
+	/* ACQUIRE: the chunk is usable. Pairs with shadow/table.c. */
+	chunk = k < CPA_CHUNKS ? __atomic_load_n(&t->chunk[k], __ATOMIC_ACQUIRE) : 0;
+	if (!rows || t->row_size != size || chunk < CPA_HEADER_SIZE || chunk > control->size ||
+	    control->size - chunk < (left + 1) * size)
+		return NULL;
+	return (char *)control->header + chunk + left * size;
+}
+
+/* A new row of table @id, of @size bytes; NULL: there is no room that its process has made. */
+static void *append(struct cpa_control *control, enum cpa_table_id id, uint64_t size, uint32_t *row)
+{
+	struct cpa_table *t = &control->header->table[id];
+	uint32_t old = __atomic_load_n(&t->used, __ATOMIC_RELAXED);
+	void *at;
+
+	do {
+		at = row_at(control, id, size, old + 1);
+		/* Relaxed: the row is published by its key. */
+	} while (at && !__atomic_compare_exchange_n(&t->used, &old, old + 1, false,
+						    __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	*row = old + 1;
+	return at;
+}
+
+/* L of the thread whose path is longest, as of its last event. */
+static uint64_t longest(struct cpa_control *control)
+{
+	const struct cpa_thread *thread;
+	uint64_t len = 0;
+
+	for (uint32_t i = 1; i <= control->header->table[CPA_TABLE_THREADS].used &&
+			     (thread = row_at(control, CPA_TABLE_THREADS, sizeof(*thread), i));
+	     i++)
+		len = thread->path.len > len ? thread->path.len : len;
+	return len;
+}
+
+int cpa_control_mark(struct cpa_control *control, const char *name, char **error)
+{
+	struct cpa_mark *mark = NULL;
+	uint32_t name_row, row = 0;
+	struct cpa_name *text;
+
+	if (has_ended(control))
+		return cpa_control_dead(control, error);
+	text = append(control, CPA_TABLE_NAMES, sizeof(*text), &name_row);
+	if (text)
+		mark = append(control, CPA_TABLE_MARKS, sizeof(*mark), &row);
+	if (!mark || row > CPA_MARKS_MAX)
+		return fail(error, "%s: no space for another mark", control->file);
+	/* Not in the index, which is the process's: a name of its own, of an unlikely key. */
+	strncpy(text->text, name, sizeof(text->text) - 1);
+	/* RELEASE, both: readers take a row with a key for complete. */
+	__atomic_store_n(&text->key, UINT64_MAX - name_row, __ATOMIC_RELEASE);
+	mark->ticks = __builtin_ia32_rdtsc();
+	mark->len = longest(control);
+	mark->name = name_row;
+	__atomic_store_n(&mark->key, row, __ATOMIC_RELEASE); /* as above */
+	return 0;
+}
+
+static bool is_empty(const char *page)
+{
+	static const char nothing[PAGE];
+
+	return memcmp(page, nothing, PAGE) == 0;
+}
+
+/* Copy the pages that exist. Return 0 or -errno. */
+static int copy_pages(const struct cpa_control *control, int to)
+{
+	const char *base = (const char *)control->header;
+	uint64_t reserved = __atomic_load_n(&control->header->reserved, __ATOMIC_RELAXED);
+	uint64_t size = reserved < control->size ? reserved : control->size;
+
+	if (ftruncate(to, (off_t)size) < 0)
+		return -errno;
+	for (uint64_t at = 0; at + PAGE <= size; at += PAGE) {
+		ssize_t n = is_empty(base + at) ? PAGE : pwrite(to, base + at, PAGE, (off_t)at);
+
+		if (n != PAGE)
+			return n < 0 ? -errno : -ENOSPC;
+	}
+	return 0;
+}
+
+int cpa_control_snapshot(struct cpa_control *control, const char *to, char **error)
+{
+	int fd = open(to, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600), ret;
+
+	if (fd < 0)
+		return fail(error, "%s: cannot be created: %s", to, strerror(errno));
+	ret = copy_pages(control, fd);
+	if (close(fd) < 0 && !ret)
+		ret = -errno;
+	if (!ret)
+		return 0;
+	unlink(to);
+	return fail(error, "%s: cannot be written: %s", to, strerror(-ret));
+}

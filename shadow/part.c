@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+#include "shadow/part.h"
+
+#include <string.h>
+
+#include "shadow/cell.h"
+#include "shadow/checkpoint.h"
+#include "shadow/epoch.h"
+#include "shadow/heap.h"
+#include "shadow/item.h"
+#include "shadow/path.h"
+#include "shadow/queue.h"
+#include "shadow/table.h"
+
+#define READINGS 4u
+
+/* header.part: of the latest part that was begun its epoch, times 2, and 1 when it is open. */
+#define OPEN 1u
+
+static uint64_t observed_of(const struct cpa_path *path)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < CPA_TIME_KINDS; i++)
+		sum += path->observed[i];
+	return sum;
+}
+
+/* An operation that was under way at the end of a part went on a little: cut that off. */
+static void trim(struct cpa_path *path, uint64_t until)
+{
+	static const enum cpa_time_kind order[CPA_TIME_KINDS] = { CPA_TIME_PROBE, CPA_TIME_RUNQUEUE,
+								  CPA_TIME_HANDOFF,
+								  CPA_TIME_EXTERNAL,
+								  CPA_TIME_PROCESS };
+	uint64_t sum = observed_of(path), over = sum > until ? sum - until : 0;
+
+	for (unsigned i = 0; over && i < CPA_TIME_KINDS; i++) {
+		uint64_t *kind = &path->observed[order[i]];
+		uint64_t less = over < *kind ? over : *kind;
+
+		*kind -= less;
+		over -= less;
+	}
+}
+
+/* The observed path of a part begins with all of those before: where nobody knows, outside. */
+static void tile(struct cpa_path *path, uint64_t until)
+{
+	uint64_t sum = observed_of(path);
+
+	trim(path, until);
+	if (until > sum)
+		path->observed[CPA_TIME_EXTERNAL] += until - sum;
+}
+
+void cpa_part_end(struct cpa_self *self, uint64_t stop, uint64_t end)
+{
+	struct cpa_path *path = &self->row->path;
+
+	cpa_writing(self->row);
+	path->released = end;
+	trim(path, cpa_epoch_on(cpa_header(), end));
+	cpa_written(self->row);
+	cpa_cell_release(self, &cpa_header()->final, path);
+	/* RELEASE: who finds the mark finds the path in the cell. Pairs with gather_row(). */
+	__atomic_store_n(&self->row->left, stop, __ATOMIC_RELEASE);
+}
+
+/*
+ * Copy @from, of a thread that sleeps or is gone, with a version of its own. The thread may wake up:
+ * false if it did, and the copy is nothing. What is read meanwhile lies in the session anyway.
+ */
+static bool copy_still(struct cpa_path *to, const struct cpa_path *from)
+{
+	struct cpa_version *v = NULL;
+	const struct cpa_version *of;
+	uint32_t slots;
+
+	memcpy(to, from, sizeof(*to));
+	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* the path is read before its version */
+	of = to->version ? cpa_at(to->version) : NULL;
+	to->version = 0;
+	if (of) {
+		slots = of->slots;
+		if (slots > cpa_header()->slots + 8)
+			return false;
+		v = cpa_heap_alloc(cpa_version_size(slots));
+		if (!v) {
+			cpa_diag(CPA_DIAG_VERSIONS_REFUSED);
+			return false;
+		}
+		memcpy(v, of, cpa_version_size(slots));
+		v->refs = 1;
+		v->slots = slots;
+		to->version = cpa_offset(v);
+	}
+	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* the version is read before the path again */
+	/* While the path names the version nobody uses it again. */
+	if (from->version == (of ? cpa_offset(of) : 0) && from->len == to->len &&
+	    from->released == to->released)
+		return true;
+	if (v)
+		cpa_heap_free(v);
+	return false;
+}
+
+static void gather(struct cpa_self *self, const struct cpa_path *path)
+{
+	struct cpa_path copy;
+	unsigned n = 0;
+
+	if (!path->owner && !path->len)
+		return;
+	while (n < READINGS && !copy_still(&copy, path))
+		n++;
+	if (n == READINGS) /* it is awake, and will come by itself */
+		return;
+	copy.owner = UINT32_MAX; /* nobody's own */
+	cpa_cell_release(self, &cpa_header()->final, &copy);
+	cpa_path_clear(self, &copy);
+}
+
+static void gather_row(struct cpa_self *self, const struct cpa_thread *row, uint64_t stop)
+{
+	if (!row->key)
+		return;
+	/* ACQUIRE pairs with cpa_part_end(). */
+	if (__atomic_load_n(&row->left, __ATOMIC_ACQUIRE) < stop)
+		gather(self, &row->path);
+	gather(self, &row->retired);
+}
+
+bool cpa_part_open(struct cpa_self *self, uint64_t epoch)
+{
+	struct cpa_header *h = cpa_header();
+	/* ACQUIRE: when it is open the cell has all paths. */
+	uint64_t word = __atomic_load_n(&h->part, __ATOMIC_ACQUIRE);
+	uint32_t rows = cpa_table(CPA_TABLE_THREADS)->used;
+
+	if (likely(word == 2 * epoch + OPEN))
+		return true;
+	/* Relaxed: only who claims goes on. A word beyond ours: the epoch has changed again. */
+	if (word >= 2 * epoch || !__atomic_compare_exchange_n(&h->part, &word, 2 * epoch, false,
+							      __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		return false;
+	for (uint32_t i = 1; i <= rows; i++)
+		gather_row(self, cpa_row(CPA_TABLE_THREADS, i), epoch - 1);
+	cpa_queue_forget(self, cpa_epoch_begun(h, epoch));
+	word = 2 * epoch;
+	/* RELEASE: pairs with the ACQUIRE above. */
+	return __atomic_compare_exchange_n(&h->part, &word, 2 * epoch + OPEN, false,
+					   __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+void cpa_part_begin(struct cpa_self *self, uint64_t epoch)
+{
+	struct cpa_header *h = cpa_header();
+	/* Later than anything: the observed path is that of the cell. */
+	struct cpa_wait wait = { .arrived = 0, .now = 0 };
+	uint64_t now = cpa_epoch_begun(h, epoch);
+
+	/* Relaxed: unique, no more. */
+	self->id = (uint32_t)__atomic_add_fetch(&h->started, 1, __ATOMIC_RELAXED);
+	cpa_cell_acquired(self, &h->final, &wait);
+	cpa_writing(self->row);
+	tile(&self->row->path, cpa_epoch_on(h, now));
+	self->row->path.released = now;
+	cpa_written(self->row);
+	self->row->held_count = 0;
+	self->items_in_work = 0;
+}

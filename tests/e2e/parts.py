@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Parts of a run: switched from inside, by cpa ctl, by cpa run --delay and --duration."""
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+BUILD = os.path.abspath(os.environ.get("CPA_BUILD", "build"))
+TMP = os.environ.get("CPA_TMP", "/tmp")
+PROGRAM = f"{BUILD}/tests/programs/parts"
+NAMES = ("alone", "lock", "condition", "barrier", "semaphore", "threads")
+PATH_S = 0.003  # by which a path may be off; all are of 85 ms or more
+TRIES = 3  # of which one must be within it: the machine may take its time for other things
+TILES_S = 1e-3
+SWITCHES = 40
+
+
+class Tap:
+    number = failed = 0
+
+    def result(self, good, what):
+        self.number += 1
+        self.failed += not good
+        print(f"{'ok' if good else 'not ok'} {self.number} - {what}", flush=True)
+
+
+def environment(dump, **more):
+    if os.path.exists(dump):
+        os.unlink(dump)
+    return dict(os.environ, LD_PRELOAD=f"{BUILD}/libcpa.so", CPA_OUTPUT=dump, CPA_QUIET="1", **more)
+
+
+def report(dump):
+    done = subprocess.run([f"{BUILD}/cpa-report", "--format", "json", dump],
+                          stdout=subprocess.PIPE, check=True)
+    return json.loads(done.stdout)
+
+
+def ctl(*arguments):
+    return subprocess.run([f"{BUILD}/cpa", "ctl", *arguments], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True)
+
+
+def await_true(condition):
+    while not condition():
+        time.sleep(0.01)
+
+
+def tiles(found):
+    program = found["program"]
+    return abs(program["observed_path_s"] - program["wall_s"]) < TILES_S
+
+
+def known(tap, name):
+    """The path of the parts is what the program says, and nothing is seen of what is between."""
+    dump = f"{TMP}/parts.dump"
+    for _ in range(TRIES):
+        done = subprocess.run([PROGRAM, name], env=environment(dump, CPA_START="off"),
+                              stdout=subprocess.PIPE, check=True)
+        expected, found = int(done.stdout) / 1000, report(dump)
+        path = found["program"]["critical_path_s"]
+        if abs(path - expected) < PATH_S:
+            break
+    tap.result(abs(path - expected) < PATH_S, f"{name}: path {path:.4f} s of {expected:.4f} s")
+    seen = [c["name"] for c in found["components"]]
+    tap.result("work_in_part" in seen and "work_between" not in seen, f"{name}: no work in between")
+    tap.result(tiles(found), f"{name}: the observed path is as long as the parts")
+    parts = sum(p["to_s"] - p["from_s"] for p in found["parts"])
+    tap.result(abs(parts - found["program"]["wall_s"]) < 1e-6 < found["program"]["run_s"] - parts,
+               f"{name}: {len(found['parts'])} parts, shorter than the run")
+    bad = [n for n in found["diagnostics"]["notes"] if "blocked when" not in n]
+    tap.result(not bad, f"{name}: nothing is amiss {bad if bad else ''}")
+    names = {t["start_routine"] for t in found["threads"]} - {"main"}
+    tap.result(all(n.endswith("_worker") or n == "burner" for n in names),
+               f"{name}: threads created while off have a start routine")
+
+
+def thread_sums(tap):
+    """CPU clock of main: in parts and between them; whole, by the kernel's account."""
+    dump = f"{TMP}/parts.dump"
+    subprocess.run([PROGRAM, "alone"], env=environment(dump, CPA_START="off"),
+                   stdout=subprocess.DEVNULL, check=True)
+    cpu = report(dump)["program"]["cpu_s"]
+    tap.result(abs(cpu - 0.090) < 0.01, f"CPU time of the parts only: {cpu:.4f} s of 0.0900 s")
+
+
+def from_outside(tap):
+    dump, copy = f"{TMP}/outside.dump", f"{TMP}/copy.dump"
+    env = dict(environment(dump), CPA_OUTPUT=dump)
+    del env["LD_PRELOAD"]
+    if os.path.exists(copy):
+        os.unlink(copy)
+    run = subprocess.Popen([f"{BUILD}/cpa", "run", "-q", f"{BUILD}/tests/programs/server", "64"],
+                           env=env, stdout=subprocess.DEVNULL, stdin=subprocess.PIPE)
+    await_true(lambda: os.path.exists(dump) and ctl(dump, "mark", "ready").returncode == 0)
+    pid = subprocess.run(["pgrep", "-P", str(run.pid)], stdout=subprocess.PIPE,
+                         text=True).stdout.strip()
+    time.sleep(0.3)
+    tap.result(ctl(pid, "stop").returncode == 0, "ctl PID stop")
+    again = ctl(pid, "stop")
+    tap.result(again.returncode == 1 and "off already" in again.stderr, "it is off already: 1")
+    time.sleep(0.3)
+    off = report(dump)["program"]["wall_s"]
+    time.sleep(0.3)
+    tap.result(report(dump)["program"]["wall_s"] == off, "the profile stands still")
+    tap.result(ctl(dump, "start").returncode == 0, "ctl DUMP start")
+    time.sleep(0.2)
+    tap.result(ctl(pid, "mark", "second part").returncode == 0, "ctl PID mark NAME")
+    tap.result(ctl(pid, "snapshot", copy).returncode == 0, "ctl PID snapshot FILE")
+    tap.result(ctl(pid, "snapshot", copy).returncode == 1, "no file is overwritten")
+    tap.result(os.stat(copy).st_mode & 0o777 == 0o600, "a snapshot is its owner's")
+    os.kill(int(pid), signal.SIGKILL)
+    run.wait()
+    dead = ctl(dump, "start")
+    tap.result(dead.returncode == 1 and "has ended" in dead.stderr and dead.stderr.count("\n") == 1,
+               "a dead process: one line, 1")
+    found, early = report(dump), report(copy)
+    tap.result(len(found["parts"]) == 2 and tiles(found), "two parts, all of them accounted for")
+    marks = [[m["name"] for m in dump["marks"] if m["name"] in ("ready", "second part")]
+             for dump in (found, early)]
+    tap.result(marks == [["ready", "second part"]] * 2, f"both marks, in the snapshot too: {marks}")
+    tap.result(early["program"]["wall_s"] <= found["program"]["wall_s"],
+               "the snapshot is of its moment")
+    for wrong in ((), (pid,), (pid, "go"), (pid, "mark"), (pid, "stop", "now"), ("--fast",)):
+        tap.result(ctl(*wrong).returncode == 2, f"ctl {' '.join(wrong[1:])}: wrong usage, 2")
+    os.symlink(dump, f"{TMP}/link.dump")
+    for name, what in (("nowhere.dump", "no such file"), ("link.dump", "a symbolic link")):
+        tap.result(ctl(f"{TMP}/{name}", "stop").returncode == 1, f"{what}: 1")
+
+
+def by_time(tap):
+    dump = f"{TMP}/time.dump"
+    env = environment(dump)
+    del env["LD_PRELOAD"]
+
+    def run(*options):
+        if os.path.exists(dump):
+            os.unlink(dump)
+        return subprocess.run([f"{BUILD}/cpa", "run", "-q", *options, "--", "sh", "-c",
+                               "read x; exit 7"], env=env, stdin=sleeper.stdout).returncode
+
+    sleeper = subprocess.Popen(["sleep", "1.5"], stdout=subprocess.PIPE)
+    tap.result(run("--delay", "300ms", "--duration", "0.4s") == 7, "the status is the program's")
+    part = report(dump)["parts"]
+    tap.result(len(part) == 1 and part[0]["from_s"] > 0.28 and
+               0.39 < part[0]["to_s"] - part[0]["from_s"], f"delayed, for a time: {part}")
+    sleeper = subprocess.Popen(["sleep", "0.7"], stdout=subprocess.PIPE)
+    run("--duration", "200ms")
+    part = report(dump)["parts"]
+    tap.result(len(part) == 1 and part[0]["from_s"] == 0 and part[0]["to_s"] > 0.15,
+               f"from the start, for a time: {part}")
+    sleeper = subprocess.Popen(["sleep", "0"], stdout=subprocess.PIPE)
+    run("--delay", "1h")
+    found = report(dump)
+    tap.result(found["program"]["wall_s"] == 0 and any("off all the time" in n for n in
+               found["diagnostics"]["notes"]), "nothing was profiled, and the report says so")
+    for wrong in ("", "5", "s", "1x", "-1s", "1e3s"):
+        tap.result(run("--delay", wrong) == 2, f"--delay '{wrong}': wrong usage, 2")
+
+
+def at_random(tap):
+    """Switched every few milliseconds: programs do not notice, and the figures stay consistent."""
+    dump = f"{TMP}/random.dump"
+    seed = int(os.environ.get("CPA_SEED", random.randrange(1 << 30)))
+    dice = random.Random(seed)
+    for name in ("sem_ring", "pipeline", "instrumented_calls", "create_tree", "tsp"):
+        process = subprocess.Popen([f"{BUILD}/tests/programs/{name}"], env=environment(dump),
+                                   stdout=subprocess.DEVNULL)
+        on, switches = True, 0
+        while process.poll() is None:
+            on = not on if switches < SWITCHES else True
+            done = subprocess.run([f"{BUILD}/cpa-ctl", dump, "start" if on else "stop"],
+                                  stderr=subprocess.DEVNULL)
+            switches += done.returncode == 0
+            time.sleep(dice.random() * 0.01 if switches < SWITCHES else 0.05)
+        found = report(dump)
+        tap.result(process.returncode == 0 and found["program"]["complete"],
+                   f"{name}: ran to its end, {switches} switches (seed {seed})")
+        tap.result(tiles(found) and found["program"]["critical_path_s"] <=
+                   found["program"]["wall_s"] + PATH_S,
+                   f"{name}: the observed path is as long as the parts (seed {seed})")
+
+
+def main():
+    tap = Tap()
+    for name in NAMES:
+        known(tap, name)
+    thread_sums(tap)
+    from_outside(tap)
+    by_time(tap)
+    at_random(tap)
+    print(f"1..{tap.number}")
+    return 1 if tap.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/programs/parts.c - parts of a run whose critical path is known
+ *
+ *	parts NAME       one of those below; to be run with CPA_START=off
+ *
+ * Prints the length of the critical path of the parts, in ms. What lies between them is work and
+ * sleep that must show nowhere. Waits go on across a start, a stop, or both; locks are held there.
+ */
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "preload/cpa.h"
+#include "tests/programs/burn.h"
+
+#define WHILE_MS 20 /* until the other thread waits; nobody profiles it */
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static pthread_barrier_t barrier;
+static sem_t sem;
+static int turn;
+
+__attribute__((noinline)) void work_in_part(int ms)
+{
+	burn_ms(ms);
+	__asm__ volatile("");
+}
+
+__attribute__((noinline)) void work_between(void)
+{
+	burn_ms(WHILE_MS);
+	usleep(WHILE_MS * 1000);
+}
+
+static void pause_profile(void)
+{
+	CPA_STOP();
+	work_between();
+	CPA_START();
+}
+
+/* Repeated, and nothing but main. */
+static int alone(void)
+{
+	for (int i = 0; i < 3; i++) {
+		work_between();
+		CPA_START();
+		CPA_START();
+		work_in_part(30);
+		CPA_STOP();
+		CPA_STOP();
+	}
+	work_between();
+	return 90;
+}
+
+static void *lock_worker(void *unused)
+{
+	pthread_mutex_lock(&mutex);
+	work_in_part(30);
+	pause_profile();
+	work_in_part(20);
+	pthread_mutex_unlock(&mutex);
+	return unused;
+}
+
+/* The lock is held by main when it begins, by the worker when it stops and begins again. */
+static int lock(void)
+{
+	pthread_t worker;
+
+	pthread_mutex_lock(&mutex);
+	pthread_create(&worker, NULL, lock_worker, NULL);
+	work_between();
+	CPA_START();
+	work_in_part(40);
+	pthread_mutex_unlock(&mutex);
+	pthread_join(worker, NULL);
+	return 90;
+}
+
+static void await_turn(int wanted)
+{
+	pthread_mutex_lock(&mutex);
+	while (turn != wanted)
+		pthread_cond_wait(&cond, &mutex);
+	pthread_mutex_unlock(&mutex);
+}
+
+static void give_turn(int to)
+{
+	pthread_mutex_lock(&mutex);
+	turn = to;
+	pthread_cond_signal(&cond);
+	pthread_mutex_unlock(&mutex);
+}
+
+static void *cond_worker(void *unused)
+{
+	await_turn(1);
+	work_in_part(30);
+	give_turn(2);
+	await_turn(3);
+	work_in_part(10);
+	return unused;
+}
+
+static int condition(void)
+{
+	pthread_t worker;
+
+	pthread_create(&worker, NULL, cond_worker, NULL);
+	work_between();
+	CPA_START();
+	work_in_part(40);
+	give_turn(1);
+	await_turn(2);
+	pause_profile();
+	work_in_part(20);
+	give_turn(3);
+	pthread_join(worker, NULL);
+	return 100;
+}
+
+static void *barrier_worker(void *unused)
+{
+	pthread_barrier_wait(&barrier);
+	pthread_barrier_wait(&barrier);
+	work_in_part(15);
+	return unused;
+}
+
+static int meet(void)
+{
+	pthread_t worker;
+
+	pthread_barrier_init(&barrier, NULL, 2);
+	pthread_create(&worker, NULL, barrier_worker, NULL);
+	work_between();
+	CPA_START();
+	work_in_part(40);
+	pthread_barrier_wait(&barrier);
+	work_in_part(10);
+	pause_profile();
+	work_in_part(20);
+	pthread_barrier_wait(&barrier);
+	pthread_join(worker, NULL);
+	return 85;
+}
+
+static void *sem_worker(void *unused)
+{
+	for (int i = 0; i < 3; i++)
+		sem_wait(&sem);
+	work_in_part(30);
+	give_turn(1);
+	for (int i = 0; i < 2; i++)
+		sem_wait(&sem);
+	work_in_part(15);
+	return unused;
+}
+
+/* Posts are made, and taken, between the parts. */
+static int semaphore(void)
+{
+	pthread_t worker;
+
+	sem_init(&sem, 0, 0);
+	sem_post(&sem);
+	sem_post(&sem);
+	pthread_create(&worker, NULL, sem_worker, NULL);
+	work_between();
+	CPA_START();
+	work_in_part(40);
+	sem_post(&sem);
+	await_turn(1);
+	CPA_STOP();
+	work_between();
+	sem_post(&sem);
+	work_between();
+	CPA_START();
+	work_in_part(20);
+	sem_post(&sem);
+	pthread_join(worker, NULL);
+	return 105;
+}
+
+static void *burner(void *unused)
+{
+	work_in_part(25);
+	return unused;
+}
+
+/* Created in a part and joined between, created between and joined in a part. */
+static int threads(void)
+{
+	pthread_t a, b, c;
+
+	work_between();
+	CPA_START();
+	pthread_create(&a, NULL, burner, NULL);
+	pthread_create(&b, NULL, burner, NULL);
+	work_in_part(35);
+	pthread_join(b, NULL);
+	CPA_STOP();
+	pthread_join(a, NULL);
+	pthread_create(&c, NULL, sem_worker, NULL);
+	sem_init(&sem, 0, 2);
+	work_between();
+	CPA_START();
+	work_in_part(20);
+	sem_post(&sem);
+	await_turn(1);
+	sem_post(&sem);
+	sem_post(&sem);
+	pthread_join(c, NULL);
+	return 35 + 20 + 30 + 15;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		int (*run)(void);
+	} programs[] = { { "alone", alone },	     { "lock", lock },
+			 { "condition", condition }, { "barrier", meet },
+			 { "semaphore", semaphore }, { "threads", threads } };
+
+	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+		if (argc != 2 || strcmp(argv[1], programs[i].name) != 0)
+			continue;
+		printf("%d\n", programs[i].run());
+		return 0;
+	}
+	fprintf(stderr, "usage: parts alone|lock|condition|barrier|semaphore|threads\n");
+	return 2;
+}
