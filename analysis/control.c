@@ -53,14 +53,14 @@ int cpa_control_open(struct cpa_control *control, const char *file, char **error
 	/* Not blocking: the name may be that of a FIFO. */
 	int fd = open(file, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	const char *why = NULL;
-	struct stat st;
+	struct stat st = { 0 };
 	void *base;
 
 	*control = (struct cpa_control){ .file = file, .fd = fd };
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fd < 0)
 		why = errno == ELOOP ? "a symbolic link (name the file itself)" : strerror(errno);
 	else
-		why = trouble(&st);
+		why = fstat(fd, &st) < 0 ? strerror(errno) : trouble(&st);
 	base = why ? MAP_FAILED :
 		     mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (!why && base == MAP_FAILED)
