@@ -25,13 +25,13 @@ static pthread_barrier_t barrier;
 static sem_t sem;
 static int turn;
 
-__attribute__((noinline)) void work_in_part(int ms)
+static __attribute__((noinline)) void work_in_part(int ms)
 {
 	burn_ms(ms);
 	__asm__ volatile("");
 }
 
-__attribute__((noinline)) void work_between(void)
+static __attribute__((noinline)) void work_between(void)
 {
 	burn_ms(WHILE_MS);
 	usleep(WHILE_MS * 1000);
