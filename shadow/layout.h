@@ -44,7 +44,7 @@
 #define CPA_NAME_SIZE	 112u
 #define CPA_PERIOD	 (UINT64_C(1) << 27) /* header.period: 45 to 90 ms on today's processors */
 #define CPA_SAMPLES	 64u		     /* of a series, a power of two */
-#define CPA_BORDERS	 64u /* the latest changes of the epoch */
+#define CPA_BORDERS	 64u		     /* the latest changes of the epoch */
 /* Buckets of a histogram of ticks: four per power of two, see shadow/queue.h. */
 #define CPA_HISTOGRAM 192u
 
@@ -586,7 +586,7 @@ struct cpa_thread {
 	uint64_t wait_cpu; /* CPU time inside such waits: spinning, system calls */
 	uint64_t probe;
 	uint64_t events;
-	uint64_t off; /* CPU time between parts of the run */
+	uint64_t off;		/* CPU time between parts of the run */
 	uint32_t node;		/* PAG node of its last event */
 	uint32_t last_function; /* of the last sample, see shadow/component.h */
 	uint32_t held_count;

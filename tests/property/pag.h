@@ -253,7 +253,7 @@ static void pag_walk_observed(struct pag *g, int i)
 		const struct event *e = &g->h->event[i];
 		const struct event *latest = e->latest < 0 ? NULL : &g->h->event[e->latest];
 
-		if (e->op == OP_RESTART) {
+		if (latest && e->op == OP_RESTART) {
 			/* Nobody's last event is as late as the end of the part. */
 			g->kind[T_EXTERNAL] += clock_on(g->h, e->now) - clock_on(g->h, latest->now);
 			i = e->latest;
