@@ -72,11 +72,19 @@ static inline bool cpa_lock_quiet(const struct cpa_worker *w)
 	return !cpa_clock_switched(&w->clock) && !cpa_sampler_waiting(&w->sampler);
 }
 
-/* The thread has just got @o, found by cpa_lock_used(): whether this use goes untimed. */
-static inline bool cpa_lock_enter_untimed(struct cpa_object *o)
-{
-	struct cpa_worker *w = cpa_tls.worker;
+/* Let @call be our code, which a signal handler does not enter: that could end what is open. */
+#define CPA_GUARDED(call)       \
+	({                      \
+		bool done_;     \
+                                \
+		cpa_reenter();  \
+		done_ = (call); \
+		cpa_leave();    \
+		done_;          \
+	})
 
+static inline bool cpa_lock_note_enter(struct cpa_worker *w, struct cpa_object *o)
+{
 	if (unlikely(o->user != w->self.id || o->tick != w->clock.tick || o->holder ||
 		     w->open_count == CPA_OPEN || !cpa_lock_quiet(w) || cpa_untimed_draw(w) ||
 		     !cpa_untimed_note(w, o->class, o->mean)))
@@ -90,11 +98,14 @@ static inline bool cpa_lock_enter_untimed(struct cpa_object *o)
 	return true;
 }
 
-/* The thread is about to unlock @o: whether that goes untimed. */
-static inline bool cpa_lock_exit_untimed(struct cpa_object *o)
+/* The thread has just got @o, found by cpa_lock_used(): whether this use goes untimed. */
+static inline bool cpa_lock_enter_untimed(struct cpa_object *o)
 {
-	struct cpa_worker *w = cpa_tls.worker;
+	return CPA_GUARDED(cpa_lock_note_enter(cpa_tls.worker, o));
+}
 
+static inline bool cpa_lock_note_exit(struct cpa_worker *w, struct cpa_object *o)
+{
 	if (unlikely(!w->open_count || w->open[w->open_count - 1] != o || o->since ||
 		     o->holder != w->self.id || o->depth != 1 || !cpa_lock_quiet(w)))
 		return false;
@@ -102,6 +113,12 @@ static inline bool cpa_lock_exit_untimed(struct cpa_object *o)
 	o->holder = 0;
 	o->depth = 0;
 	return true;
+}
+
+/* The thread is about to unlock @o, found by cpa_lock_used(): whether that goes untimed. */
+static inline bool cpa_lock_exit_untimed(struct cpa_object *o)
+{
+	return CPA_GUARDED(cpa_lock_note_exit(cpa_tls.worker, o));
 }
 
 /*

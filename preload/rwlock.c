@@ -41,17 +41,17 @@ static void count_use(struct cpa_worker *w, struct cpa_object *o)
 		cpa_untimed_measure(w, &use->mean, use->run > CPA_UNTIMED_RUN);
 }
 
-/* The thread has @l for reading: whether that goes untimed. */
-static bool enter_untimed(const pthread_rwlock_t *l)
+static bool outside(const struct cpa_worker *w)
 {
-	struct cpa_worker *w = cpa_tls.worker;
-	unsigned at = cpa_object_cached(l);
-	struct cpa_read_use *use;
-	struct cpa_object *o;
+	return likely(w && !cpa_tls.inside && *cpa_alive && !cpa_part_moved(w));
+}
 
-	if (unlikely(!w || cpa_tls.inside || !*cpa_alive || cpa_part_moved(w)))
-		return false;
-	o = w->objects[at].object;
+static inline bool note_enter(struct cpa_worker *w, const pthread_rwlock_t *l)
+{
+	unsigned at = cpa_object_cached(l);
+	struct cpa_object *o = w->objects[at].object;
+	struct cpa_read_use *use;
+
 	if (w->objects[at].address != (uint64_t)l)
 		return false;
 	use = use_of(w, o);
@@ -70,18 +70,28 @@ static bool enter_untimed(const pthread_rwlock_t *l)
 	return true;
 }
 
-/* The thread is about to unlock @l: whether that ends an untimed read. */
-static bool exit_untimed(const pthread_rwlock_t *l)
+/* The thread has @l for reading: whether that goes untimed. */
+static bool enter_untimed(const pthread_rwlock_t *l)
 {
-	struct cpa_worker *w = cpa_tls.worker;
-	unsigned last = w ? w->read_count - 1 : 0;
+	return outside(cpa_tls.worker) && CPA_GUARDED(note_enter(cpa_tls.worker, l));
+}
 
-	if (!w || cpa_tls.inside || !*cpa_alive || !w->read_count || w->reads[last].since ||
-	    w->reads[last].object->key != (uint64_t)l || !cpa_lock_quiet(w) || cpa_part_moved(w))
+static inline bool note_exit(struct cpa_worker *w, const pthread_rwlock_t *l)
+{
+	unsigned last = w->read_count - 1;
+
+	if (!w->read_count || w->reads[last].since || w->reads[last].object->key != (uint64_t)l ||
+	    !cpa_lock_quiet(w))
 		return false;
 	w->read_count--;
 	w->open_reads--;
 	return true;
+}
+
+/* The thread is about to unlock @l: whether that ends an untimed read. */
+static bool exit_untimed(const pthread_rwlock_t *l)
+{
+	return outside(cpa_tls.worker) && CPA_GUARDED(note_exit(cpa_tls.worker, l));
 }
 
 /* The lock is held for reading. Leaves. */
