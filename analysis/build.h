@@ -27,6 +27,7 @@ struct cpa_build {
 	uint64_t *total;		 /* [slots]: the threads' totals, ticks */
 	uint64_t *path_share;		 /* [slots]: of the critical path, whoever had the slot */
 	uint64_t *error;		 /* [slots]: most that the figures may be off, ticks */
+	uint32_t *slot_kind;		 /* [slots]: enum cpa_component_kind */
 	uint64_t cpu, process, external; /* sums over threads, ticks */
 	uint32_t torn;			 /* threads that were in the middle of an event */
 	/* Sums of the threads' edge caches, by edge row - 1; none if edges are not wanted. */

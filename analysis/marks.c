@@ -58,6 +58,7 @@ void cpa_build_marks(struct cpa_build *build)
 		thread = bsearch(&(struct cpa_build_thread){ .id = row.thread }, threads,
 				 dump->rows[CPA_TABLE_THREADS], sizeof(*threads), compare_ids);
 		profile->mark[profile->marks++] = (struct cpa_mark_figures){
+			.row = i,
 			.name = name,
 			.tid = thread ? thread->tid : 0,
 			.at_s = fmin(cpa_build_seconds(build,

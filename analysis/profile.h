@@ -54,6 +54,15 @@ struct cpa_component_figures {
 	double whole_saved_s, whole_critical_path_s;
 };
 
+#define CPA_SPENDS 12
+
+/* A function in which a thread worked, or an external in which it was blocked. */
+struct cpa_spend_figures {
+	uint32_t slot;
+	enum cpa_component_kind kind;
+	double seconds;
+};
+
 struct cpa_thread_figures {
 	uint64_t id; /* never that of another */
 	enum cpa_thread_state state;
@@ -64,7 +73,13 @@ struct cpa_thread_figures {
 	char *start_routine;
 	uint64_t events;
 	double cpu_s, wait_s, external_s, runqueue_s, probe_s;
-	double critical_path_s; /* length of the longest inherent path to its last event */
+	double critical_path_s;	 /* length of the longest inherent path to its last event */
+	uint32_t slot;		 /* of its class; 0: none */
+	double begun_s, lived_s; /* since the program's start; up to its last event */
+	uint32_t holds;		 /* classes of locks that it held then */
+	uint32_t held_slot[CPA_HELD_MAX]; /* theirs */
+	uint32_t spends;		  /* what it spent most in, most first */
+	struct cpa_spend_figures spend[CPA_SPENDS];
 };
 
 /* One lock class. */
@@ -131,6 +146,7 @@ struct cpa_queue_figures {
 };
 
 struct cpa_mark_figures {
+	uint32_t row;
 	char *name;
 	uint32_t tid; /* 0: of a thread that left no figures */
 	double at_s, critical_path_s;

@@ -71,7 +71,7 @@ static void write_master(FILE *out, const struct cpa_queue_figures *queue)
 		cpa_format_seconds(master->path_s).text, cpa_format_seconds(master->master_s).text);
 }
 
-static void put_queue(const struct cpa_page *page, const struct cpa_queue_figures *queue)
+void cpa_text_queue(const struct cpa_page *page, const struct cpa_queue_figures *queue)
 {
 	char *text, *reason = cpa_balance_reason(queue);
 	size_t size;
@@ -134,7 +134,7 @@ void cpa_text_queues(const struct cpa_page *page, const struct cpa_profile *prof
 		      "saves, path: of the processing. waited: mean time of an item in the queue; "
 		      "p50 and p99 within one bucket, +-12 %. depth: mean over the run.");
 	for (size_t i = 0; i < profile->queues && i < top; i++)
-		put_queue(page, &profile->queue[i]);
+		cpa_text_queue(page, &profile->queue[i]);
 }
 
 void cpa_text_marks(const struct cpa_page *page, const struct cpa_profile *profile, size_t top)

@@ -12,6 +12,10 @@
 
 void cpa_text_queues(const struct cpa_page *page, const struct cpa_profile *profile, size_t top);
 void cpa_text_intervals(const struct cpa_page *page, const struct cpa_profile *profile, size_t top);
+
+/* One queue in words: what limits it, its items, master and workers. */
+void cpa_text_queue(const struct cpa_page *page, const struct cpa_queue_figures *queue);
+
 void cpa_text_marks(const struct cpa_page *page, const struct cpa_profile *profile, size_t top);
 
 /* The functions of an instrumented build, whose calls and times are exact. */

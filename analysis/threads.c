@@ -8,10 +8,35 @@
 #include "analysis/printable.h"
 #include "analysis/snapshot.h"
 
-static void add_totals(struct cpa_build *build, const struct cpa_reading *reading)
+/* Keep @ticks in @slot if it is among the most. */
+static void add_spend(const struct cpa_build *build, struct cpa_thread_figures *figures,
+		      uint32_t slot, uint64_t ticks)
 {
-	for (uint64_t i = 0; i < reading->totals; i++)
+	double seconds = cpa_build_seconds(build, ticks);
+	enum cpa_component_kind kind = build->slot_kind[slot];
+	uint32_t at = figures->spends;
+
+	if (ticks == 0 || (kind != CPA_FUNCTION && kind != CPA_EXTERNAL))
+		return;
+	while (at > 0 && figures->spend[at - 1].seconds < seconds)
+		at--;
+	if (at == CPA_SPENDS)
+		return;
+	if (figures->spends < CPA_SPENDS)
+		figures->spends++;
+	memmove(&figures->spend[at + 1], &figures->spend[at],
+		(figures->spends - at - 1) * sizeof(*figures->spend));
+	figures->spend[at] = (struct cpa_spend_figures){ slot, kind, seconds };
+}
+
+static void add_totals(struct cpa_build *build, const struct cpa_reading *reading,
+		       struct cpa_thread_figures *figures)
+{
+	for (uint64_t i = 0; i < reading->totals; i++) {
 		build->total[i] += reading->total[i];
+		if (figures)
+			add_spend(build, figures, (uint32_t)i, reading->total[i]);
+	}
 }
 
 static void add_edge_cache(struct cpa_build *build, const struct cpa_thread *thread)
@@ -32,13 +57,48 @@ static void add_edge_cache(struct cpa_build *build, const struct cpa_thread *thr
 	}
 }
 
+/* Which kind of component each slot counts. */
+static void find_kinds(struct cpa_build *build)
+{
+	build->slot_kind = xcalloc(build->dump->header.slots + 1, sizeof(*build->slot_kind));
+	build->slot_kind[CPA_SLOT_UNSAMPLED] = CPA_FUNCTION;
+	for (uint32_t i = 1; i <= build->names->components; i++) {
+		const struct cpa_component *row = cpa_names_row(build->names, i);
+
+		if (row)
+			build->slot_kind[row->slot] = row->kind;
+	}
+}
+
+static uint32_t class_slot(const struct cpa_build *build, const struct cpa_thread *thread)
+{
+	const struct cpa_component *class = cpa_names_row(build->names, thread->component);
+
+	return class && class->kind == CPA_THREAD ? class->slot : 0;
+}
+
+static double between(const struct cpa_build *build, uint64_t from, uint64_t to)
+{
+	return from < to ? cpa_build_seconds(build, to - from) : 0;
+}
+
 /* The thread's CPU clock at its last event. */
 static uint64_t cpu_ticks(const struct cpa_thread *thread)
 {
 	return thread->before + thread->process + thread->wait_cpu + thread->probe;
 }
 
-static void add_figures(struct cpa_build *build, const struct cpa_reading *reading)
+/* The locks that it held at its last event. */
+static void add_held(const struct cpa_build *build, const struct cpa_thread *thread,
+		     struct cpa_thread_figures *figures)
+{
+	for (uint32_t i = 0; i < thread->held_count && i < CPA_HELD_MAX; i++)
+		if (thread->held_slot[i] < build->dump->header.slots)
+			figures->held_slot[figures->holds++] = thread->held_slot[i];
+}
+
+static struct cpa_thread_figures *add_figures(struct cpa_build *build,
+					      const struct cpa_reading *reading)
 {
 	const struct cpa_thread *thread = &reading->row;
 	struct cpa_profile *profile = build->profile;
@@ -60,18 +120,21 @@ static void add_figures(struct cpa_build *build, const struct cpa_reading *readi
 		.runqueue_s = cpa_build_seconds(build, thread->runqueue),
 		.probe_s = cpa_build_seconds(build, thread->probe),
 		.critical_path_s = reading->sound ? cpa_build_seconds(build, reading->path.len) : 0,
+		.slot = class_slot(build, thread),
+		.begun_s = between(build, build->dump->header.start_ticks, thread->start_ticks),
+		.lived_s = between(build, thread->start_ticks, reading->path.released),
 	};
+	add_held(build, thread, figures);
 	profile->diagnostics.probe_s += figures->probe_s;
+	return figures;
 }
 
 static void keep_row(struct cpa_build *build, uint32_t row, const struct cpa_thread *thread)
 {
-	const struct cpa_component *class = cpa_names_row(build->names, thread->component);
-
 	build->thread[row - 1] = (struct cpa_build_thread){
 		.id = thread->key,
 		.tid = thread->tid,
-		.slot = class && class->kind == CPA_THREAD ? class->slot : 0,
+		.slot = class_slot(build, thread),
 		.process = thread->process,
 		.external = thread->external,
 		.runqueue = thread->runqueue,
@@ -123,6 +186,7 @@ static void begin(struct cpa_build *build, uint32_t rows)
 static void add_thread(struct cpa_build *build, uint32_t row, const struct cpa_reading *reading)
 {
 	const struct cpa_thread *thread = &reading->row;
+	struct cpa_thread_figures *figures = NULL;
 
 	if (thread->state > CPA_THREAD_DONE) {
 		cpa_dump_skip(build->dump, CPA_TABLE_THREADS);
@@ -133,13 +197,13 @@ static void add_thread(struct cpa_build *build, uint32_t row, const struct cpa_r
 	else
 		build->dump->broken_paths++;
 	keep_row(build, row, thread);
-	add_totals(build, reading);
 	add_edge_cache(build, thread);
 	build->cpu += cpu_ticks(thread);
 	build->process += thread->process;
 	build->external += thread->external;
 	if (thread->state != CPA_THREAD_FREE)
-		add_figures(build, reading);
+		figures = add_figures(build, reading);
+	add_totals(build, reading, figures);
 }
 
 void cpa_build_threads(struct cpa_build *build)
@@ -148,6 +212,7 @@ void cpa_build_threads(struct cpa_build *build)
 	struct cpa_reading *reading = xcalloc(1, sizeof(*reading));
 	struct cpa_snapshot snapshot;
 
+	find_kinds(build);
 	cpa_reading_init(reading, dump->header.slots);
 	cpa_snapshot_begin(&snapshot, dump);
 	do {

@@ -61,10 +61,23 @@ enum cpa_top_view {
 	CPA_TOP_VIEWS
 };
 
-/* A component, or what shares its slot. */
+/*
+ * A thing that has a page of its own, the same one in all moments. id, by @view: of a component (or
+ * of what shares its slot) CPA_TOP_COMPONENT_ID, of locks and queues the row of their class plus 1,
+ * of a thread its id, of a mark its row.
+ */
 struct cpa_top_key {
-	uint32_t slot; /* 0: none */
-	enum cpa_component_kind kind;
+	enum cpa_top_view view;
+	uint64_t id; /* 0: none */
+};
+
+#define CPA_TOP_COMPONENT_ID(slot, kind) ((uint64_t)(kind) << 32 | (slot))
+
+/* A figure of what is looked into, in the readings since its page was opened; in a ring. */
+struct cpa_top_trail {
+	struct cpa_top_key of;
+	size_t readings;
+	double value[CPA_TOP_HISTORY]; /* a thread's CPU share, a queue's depth; NAN: not known */
 };
 
 struct cpa_top_order {
@@ -87,9 +100,10 @@ struct cpa_top {
 	char filter[64];
 	bool typing; /* the filter */
 	bool frozen, help, ascii;
-	size_t selected, first; /* row at the cursor, and at the top */
-	struct cpa_top_key at;	/* the component at the cursor */
-	struct cpa_top_key detail;
+	size_t selected, first;	   /* row at the cursor, and at the top */
+	struct cpa_top_key at;	   /* what is at the cursor */
+	struct cpa_top_key detail; /* what is looked into */
+	struct cpa_top_trail trail;
 	char *message; /* in the last line until the next key; NULL: none */
 };
 
@@ -105,6 +119,9 @@ double cpa_top_interval(const struct cpa_top *top);
 
 /* The savings of @slot @back moments ago (0: now), NAN if there was none. */
 double cpa_top_saved(const struct cpa_top *top, uint32_t slot, size_t back);
+
+/* The index of what @key means in its table of the profile now, SIZE_MAX: it is no more. */
+size_t cpa_top_index(const struct cpa_top *top, struct cpa_top_key key);
 
 /* CPU seconds of thread @thread in the last interval, NAN if they are not known. */
 double cpa_top_cpu(const struct cpa_top *top, size_t thread);

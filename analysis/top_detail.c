@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/top_detail.c - one component: its figures, its last minute, its part of the graph */
+/* analysis/top_detail.c - one component or lock: its figures, its last minute, its part of the graph */
+#include "analysis/top_detail.h"
+
 #include <libiberty/libiberty.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,43 +11,105 @@
 #include "analysis/names.h"
 #include "analysis/printable.h"
 #include "analysis/text.h"
-#include "analysis/top_page.h"
 
-static const struct cpa_component_figures *find_component(const struct cpa_top *top)
+const struct cpa_component_figures *cpa_top_component(const struct cpa_top *top, uint32_t slot,
+						      enum cpa_component_kind kind)
 {
 	const struct cpa_profile *profile = top->now.profile;
 
 	for (size_t i = 0; i < profile->components; i++)
-		if (profile->component[i].slot == top->detail.slot &&
-		    profile->component[i].kind == top->detail.kind)
+		if (slot != 0 && profile->component[i].slot == slot &&
+		    profile->component[i].kind == kind)
 			return &profile->component[i];
 	return NULL;
 }
 
-/* The savings of the latest moments, oldest first, as bars of up to eight steps. */
-static void put_history(const struct cpa_top *top, struct cpa_top_screen *screen)
+void cpa_top_say(struct cpa_top_screen *screen, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	cpa_top_put(screen, CPA_TOP_PLAIN, cpa_format_args(format, args));
+	va_end(args);
+}
+
+void cpa_top_put_bars(const struct cpa_top *top, struct cpa_top_screen *screen, const double *value,
+		      size_t count)
 {
 	static const char *const bars[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
-	static const char plain[] = "_.:-=+*#";
-	size_t moments = top->moments < CPA_TOP_HISTORY ? top->moments : CPA_TOP_HISTORY;
+	static const char *const plain[] = { "_", ".", ":", "-", "=", "+", "*", "#" };
+	const char *const *steps = top->ascii ? plain : bars;
 	char *text = xstrdup("");
 	double most = 0;
 
-	for (size_t back = 0; back < moments; back++)
-		most = fmax(most, cpa_top_saved(top, top->detail.slot, back));
-	for (size_t back = moments; back-- > 0;) {
-		double part = most > 0 ? cpa_top_saved(top, top->detail.slot, back) / most : 0;
+	for (size_t i = 0; i < count; i++)
+		most = fmax(most, value[i]);
+	for (size_t i = 0; i < count; i++) {
+		double part = most > 0 ? fmax(value[i], 0) / most : 0;
 		size_t step = (size_t)lround(part * (ARRAY_SIZE(bars) - 1));
-		char *longer = top->ascii ? cpa_format_text("%s%c", text, plain[step]) :
-					    cpa_format_text("%s%s", text, bars[step]);
+		char *longer = cpa_format_text("%s%s", text, isnan(value[i]) ? " " : steps[step]);
 
 		free(text);
 		text = longer;
 	}
-	cpa_top_put(screen, CPA_TOP_FAINT,
-		    cpa_format_text("saves, in the last %zu readings; the highest is %s", moments,
-				    cpa_format_seconds(most).text));
 	cpa_top_put(screen, CPA_TOP_PLAIN, text);
+}
+
+void cpa_top_put_trail(const struct cpa_top *top, struct cpa_top_screen *screen, const char *head,
+		       char *(*format)(double value))
+{
+	const struct cpa_top_trail *trail = &top->trail;
+	bool ours = trail->of.view == top->detail.view && trail->of.id == top->detail.id;
+	size_t count = ours ? trail->readings : 0, skipped;
+	double value[CPA_TOP_HISTORY], most = 0;
+	char *text;
+
+	skipped = count > CPA_TOP_HISTORY ? count - CPA_TOP_HISTORY : 0;
+	count -= skipped;
+	for (size_t i = 0; i < count; i++) {
+		value[i] = trail->value[(skipped + i) % CPA_TOP_HISTORY];
+		most = fmax(most, value[i]);
+	}
+	if (count == 0) {
+		cpa_top_put(screen, CPA_TOP_FAINT,
+			    cpa_format_text("%s: with the next readings", head));
+		return;
+	}
+	text = format(most);
+	cpa_top_put(screen, CPA_TOP_FAINT,
+		    cpa_format_text("%s, in the last %zu readings; the highest is %s", head, count,
+				    text));
+	free(text);
+	cpa_top_put_bars(top, screen, value, count);
+}
+
+/* The savings of the latest moments. */
+static void put_history(const struct cpa_top *top, struct cpa_top_screen *screen, uint32_t slot)
+{
+	size_t count = top->moments < CPA_TOP_HISTORY ? top->moments : CPA_TOP_HISTORY;
+	double value[CPA_TOP_HISTORY], most = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		value[i] = cpa_top_saved(top, slot, count - 1 - i);
+		most = fmax(most, value[i]);
+	}
+	cpa_top_put(screen, CPA_TOP_FAINT,
+		    cpa_format_text("saves, in the last %zu readings; the highest is %s", count,
+				    cpa_format_seconds(most).text));
+	cpa_top_put_bars(top, screen, value, count);
+}
+
+void cpa_top_put_savings(const struct cpa_top *top, struct cpa_top_screen *screen,
+			 const struct cpa_component_figures *component)
+{
+	const struct cpa_program_figures *program = &top->now.profile->program;
+
+	cpa_top_say(screen, "saves %s; %s of the critical path, %s of the observed%s",
+		    cpa_format_seconds(component->saved_s).text,
+		    cpa_format_percent(component->critical_path_s, program->critical_path_s).text,
+		    cpa_format_percent(component->observed_path_s, program->observed_path_s).text,
+		    component->shared ? "; shares its slot with others" : "");
+	put_history(top, screen, component->slot);
 }
 
 static bool same(const char *a, const char *b)
@@ -72,8 +136,8 @@ static bool touches(const struct cpa_profile *profile, const struct cpa_edge_fig
 	return false;
 }
 
-static void put_edges(const struct cpa_top *top, struct cpa_top_screen *screen, const char *name,
-		      size_t below)
+void cpa_top_put_edges(const struct cpa_top *top, struct cpa_top_screen *screen, const char *name,
+		       size_t below)
 {
 	const struct cpa_profile *profile = top->now.profile;
 	struct cpa_edge_figures *edges = xcalloc(profile->edges + 1, sizeof(*edges));
@@ -97,39 +161,94 @@ static void put_edges(const struct cpa_top *top, struct cpa_top_screen *screen, 
 	free(edges);
 }
 
-static void put_figures(const struct cpa_top *top, struct cpa_top_screen *screen,
-			const struct cpa_component_figures *component)
+static void put_place(struct cpa_top_screen *screen, const char *location)
 {
-	const struct cpa_program_figures *program = &top->now.profile->program;
+	cpa_top_put(screen, CPA_TOP_PLAIN, xstrdup(location ? location : "place not known"));
+}
+
+/* A class of objects that threads wait for: what they lost there. */
+static void put_uses(const struct cpa_top *top, struct cpa_top_screen *screen, size_t i)
+{
+	const struct cpa_object_figures *object = &top->now.profile->object[i];
+	const struct cpa_profile *before = top->before.profile;
+	size_t then = before ? top->lock_before[i] : SIZE_MAX;
+	char *lately = NULL;
+
+	if (then != SIZE_MAX)
+		lately = cpa_format_text(
+			", lately +%s",
+			cpa_format_seconds(fmax(object->wait_s - before->object[then].wait_s, 0))
+				.text);
+	cpa_top_say(screen, "threads waited %s%s; held %s%s%s",
+		    cpa_format_seconds(object->wait_s).text, lately ? lately : "",
+		    cpa_format_seconds(object->hold_s).text, object->queue ? "; of the queue " : "",
+		    object->queue ? object->queue : "");
+	free(lately);
+	cpa_top_say(
+		screen, "acquired %s times, %s contended, %s hand-offs; %s object%s",
+		cpa_format_count(object->acquisitions).text,
+		cpa_format_percent((double)object->contended, (double)object->acquisitions).text,
+		cpa_format_count(object->handoffs).text, cpa_format_count(object->objects).text,
+		object->objects == 1 ? "" : "s");
+}
+
+/* The lock class that alone has the slot of @component, SIZE_MAX if there is none. */
+static size_t find_class(const struct cpa_profile *profile,
+			 const struct cpa_component_figures *component)
+{
+	if (component->kind == CPA_LOCK && !component->shared)
+		for (size_t i = 0; i < profile->objects; i++)
+			if (profile->object[i].slot == component->slot)
+				return i;
+	return SIZE_MAX;
+}
+
+static void put_component(const struct cpa_top *top, struct cpa_top_screen *screen, size_t i,
+			  size_t below)
+{
+	const struct cpa_component_figures *component = &top->now.profile->component[i];
+	size_t class = find_class(top->now.profile, component);
 
 	cpa_top_put(screen, CPA_TOP_STRONG,
 		    cpa_format_text("%s %s", cpa_names_component_kind(component->kind),
 				    component->name));
-	cpa_top_put(screen, CPA_TOP_PLAIN,
-		    xstrdup(component->location ? component->location : "place not known"));
-	cpa_top_put(screen, CPA_TOP_PLAIN,
-		    cpa_format_text(
-			    "saves %s; %s of the critical path, %s of the observed",
-			    cpa_format_seconds(component->saved_s).text,
-			    cpa_format_percent(component->critical_path_s, program->critical_path_s)
-				    .text,
-			    cpa_format_percent(component->observed_path_s, program->observed_path_s)
-				    .text));
-	cpa_top_put(screen, CPA_TOP_PLAIN,
-		    cpa_format_text("%s of all threads%s",
-				    cpa_format_seconds(component->total_s).text,
-				    component->shared ? "; shares its slot with others" : ""));
+	put_place(screen, component->location);
+	cpa_top_say(screen, "%s of all threads", cpa_format_seconds(component->total_s).text);
+	if (class != SIZE_MAX)
+		put_uses(top, screen, class);
+	cpa_top_put_savings(top, screen, component);
+	cpa_top_put_edges(top, screen, component->name, below);
+}
+
+static void put_lock(const struct cpa_top *top, struct cpa_top_screen *screen, size_t i,
+		     size_t below)
+{
+	const struct cpa_object_figures *object = &top->now.profile->object[i];
+	const struct cpa_component_figures *component =
+		cpa_top_component(top, object->slot, CPA_LOCK);
+
+	cpa_top_put(screen, CPA_TOP_STRONG, cpa_text_class(object));
+	put_place(screen, object->location);
+	put_uses(top, screen, i);
+	if (component)
+		cpa_top_put_savings(top, screen, component);
+	else
+		cpa_top_say(screen, "what it saves is not known");
+	cpa_top_put_edges(top, screen, object->class, below);
 }
 
 void cpa_top_put_detail(const struct cpa_top *top, struct cpa_top_screen *screen, size_t below)
 {
-	const struct cpa_component_figures *component = find_component(top);
+	static void (*const pages[CPA_TOP_VIEWS])(const struct cpa_top *, struct cpa_top_screen *,
+						  size_t, size_t) = {
+		[CPA_TOP_COMPONENTS] = put_component, [CPA_TOP_LOCKS] = put_lock,
+		[CPA_TOP_QUEUES] = cpa_top_put_queue, [CPA_TOP_THREADS] = cpa_top_put_thread,
+		[CPA_TOP_MARKS] = cpa_top_put_mark,
+	};
+	size_t i = cpa_top_index(top, top->detail);
 
-	if (!component) {
-		cpa_top_put(screen, CPA_TOP_PLAIN, xstrdup("This component is no more."));
-		return;
-	}
-	put_figures(top, screen, component);
-	put_history(top, screen);
-	put_edges(top, screen, component->name, below);
+	if (i == SIZE_MAX)
+		cpa_top_say(screen, "It is no more.");
+	else
+		pages[top->detail.view](top, screen, i, below);
 }

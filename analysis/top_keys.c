@@ -81,10 +81,27 @@ static void go_back(struct cpa_top *top)
 {
 	if (top->help)
 		top->help = false;
-	else if (top->detail.slot)
+	else if (top->detail.id)
 		top->detail = (struct cpa_top_key){ 0 };
 	else
 		top->filter[0] = '\0';
+}
+
+/* Keys of a table. */
+static void press_table(struct cpa_top *top, int key)
+{
+	if (key == 's' || key == CPA_KEY_RIGHT)
+		choose_column(top, 1);
+	else if (key == CPA_KEY_LEFT)
+		choose_column(top, cpa_top_table(top->view)->columns - 1);
+	else if (key == 'r')
+		top->order[top->view].reversed ^= true;
+	else if (key == '/')
+		top->typing = true;
+	else if (key == CPA_KEY_ENTER)
+		top->detail = top->at;
+	else if (key >= CPA_KEY_UP && key <= CPA_KEY_END)
+		move(top, key);
 }
 
 static void press_plain(struct cpa_top *top, int key)
@@ -98,24 +115,14 @@ static void press_plain(struct cpa_top *top, int key)
 		choose_view(top, (enum cpa_top_view)(letter - letters));
 	else if (key == '\t')
 		choose_view(top, (top->view + 1) % CPA_TOP_VIEWS);
-	else if (key == 's' || key == CPA_KEY_RIGHT)
-		choose_column(top, 1);
-	else if (key == CPA_KEY_LEFT)
-		choose_column(top, cpa_top_table(top->view)->columns - 1);
-	else if (key == 'r')
-		top->order[top->view].reversed ^= true;
-	else if (key == '/')
-		top->typing = true;
 	else if (key == ' ')
 		top->frozen = !top->frozen;
 	else if (key == '?' || key == 'h')
 		top->help = !top->help;
-	else if (key == CPA_KEY_ENTER)
-		top->detail = top->at;
 	else if (key == CPA_KEY_ESCAPE || key == CPA_KEY_BACKSPACE)
 		go_back(top);
-	else if (key >= CPA_KEY_UP && key <= CPA_KEY_END)
-		move(top, key);
+	else if (!top->help && !top->detail.id)
+		press_table(top, key);
 }
 
 enum cpa_top_action cpa_top_press(struct cpa_top *top, int key)

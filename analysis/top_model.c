@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* analysis/top_model.c - two moments of a session, and what lies between them */
-#include "analysis/top.h"
+#include "analysis/top_views.h"
 
 #include <libiberty/libiberty.h>
 #include <math.h>
@@ -99,21 +99,61 @@ static void remember(struct cpa_top *top)
 			saved[profile->component[i].slot] = profile->component[i].saved_s;
 }
 
+size_t cpa_top_index(const struct cpa_top *top, struct cpa_top_key key)
+{
+	const struct cpa_top_table *table = cpa_top_table(key.view);
+
+	for (size_t i = 0; i < table->count(top->now.profile); i++)
+		if (table->key(top, i).id == key.id)
+			return i;
+	return SIZE_MAX;
+}
+
+/* The figure of what is looked into that its page follows, and that no slot remembers. */
+static double followed(const struct cpa_top *top)
+{
+	size_t i = cpa_top_index(top, top->detail);
+
+	if (i == SIZE_MAX)
+		return NAN;
+	if (top->detail.view == CPA_TOP_QUEUES)
+		return (double)top->now.profile->queue[i].never_dequeued;
+	if (top->detail.view == CPA_TOP_THREADS)
+		return cpa_top_cpu(top, i) / cpa_top_interval(top);
+	return NAN;
+}
+
+static void follow(struct cpa_top *top)
+{
+	struct cpa_top_trail *trail = &top->trail;
+
+	if (top->detail.view != trail->of.view || top->detail.id != trail->of.id)
+		*trail = (struct cpa_top_trail){ .of = top->detail };
+	if (top->detail.id)
+		trail->value[trail->readings++ % CPA_TOP_HISTORY] = followed(top);
+}
+
+/* What was there before, too. */
+static void compare(struct cpa_top *top)
+{
+	const struct cpa_profile *before = top->before.profile, *now = top->now.profile;
+
+	keep_lengths(&top->now.profile->program, &before->program);
+	top->lock_before = match(now, now->objects, before, before->objects, lock_identity);
+	top->queue_before = match(now, now->queues, before, before->queues, queue_identity);
+	top->thread_before = match(now, now->threads, before, before->threads, thread_identity);
+}
+
 void cpa_top_advance(struct cpa_top *top, struct cpa_top_moment moment)
 {
-	const struct cpa_profile *before = top->now.profile, *now = moment.profile;
-
 	free_moment(&top->before);
 	free_matches(top);
 	top->before = top->now;
 	top->now = moment;
 	remember(top);
-	if (!before)
-		return;
-	keep_lengths(&moment.profile->program, &before->program);
-	top->lock_before = match(now, now->objects, before, before->objects, lock_identity);
-	top->queue_before = match(now, now->queues, before, before->queues, queue_identity);
-	top->thread_before = match(now, now->threads, before, before->threads, thread_identity);
+	if (top->before.profile)
+		compare(top);
+	follow(top);
 }
 
 double cpa_top_interval(const struct cpa_top *top)

@@ -18,7 +18,7 @@ static const char *const help[] = {
 	"arrows, PgUp PgDn      move the cursor; left, right: another column sorts",
 	"s r                    sort by the next column; reverse the order",
 	"/                      show what contains a text; Esc: all again",
-	"Enter                  look into the component at the cursor; Esc: back",
+	"Enter                  look into what is at the cursor; Esc: back",
 	"space                  freeze, and go on",
 	"w                      write a report of what is shown to cpa.top.PID.TIME.txt",
 	"q, Ctrl-C              quit",
@@ -48,7 +48,7 @@ size_t cpa_top_room(const struct cpa_top_screen *screen, size_t below)
 
 void cpa_top_sheet_begin(struct cpa_top_sheet *sheet, const struct cpa_top_screen *screen)
 {
-	*sheet = (struct cpa_top_sheet){ .page.width = screen->columns };
+	*sheet = (struct cpa_top_sheet){ .page.width = screen->columns, .row = SIZE_MAX };
 	sheet->page.out = open_memstream(&sheet->text, &sheet->size);
 	if (!sheet->page.out)
 		xmalloc_failed(1);
@@ -58,16 +58,15 @@ void cpa_top_sheet_end(struct cpa_top_sheet *sheet, struct cpa_top_screen *scree
 		       size_t below)
 {
 	const char *line, *end;
-	size_t row = SIZE_MAX; /* the head is the row before the first */
 
 	if (fclose(sheet->page.out))
 		xmalloc_failed(1);
 	for (line = sheet->text; cpa_top_room(screen, below) && (end = strchr(line, '\n'));
-	     line = end + 1, row++)
+	     line = end + 1, sheet->row++)
 		cpa_top_put(screen,
-			    row == SIZE_MAX ? CPA_TOP_HEAD :
-			    row == selected ? CPA_TOP_SELECTED :
-					      CPA_TOP_PLAIN,
+			    sheet->row == SIZE_MAX ? CPA_TOP_HEAD :
+			    sheet->row == selected ? CPA_TOP_SELECTED :
+						     CPA_TOP_PLAIN,
 			    xstrndup(line, (size_t)(end - line)));
 	free(sheet->text);
 }
@@ -227,7 +226,7 @@ static void keep_cursor(struct cpa_top *top, const size_t *rows, size_t count, s
 	if (room && top->first + room > count)
 		top->first = count > room ? count - room : 0;
 	top->at = (struct cpa_top_key){ 0 };
-	if (table->key && count)
+	if (count)
 		top->at = table->key(top, rows[top->selected]);
 }
 
@@ -286,7 +285,7 @@ static void put_foot(const struct cpa_top *top, struct cpa_top_screen *screen)
 		text = cpa_format_text("/%s_  Enter: done, Esc: show all", top->filter);
 	else if (top->message)
 		text = xstrdup(top->message);
-	else if (top->help || top->detail.slot)
+	else if (top->help || top->detail.id)
 		text = xstrdup("Esc back  space freeze  w report  q quit");
 	else
 		text = xstrdup("1-5 view s sort r reverse / filter Enter details space freeze "
@@ -303,7 +302,7 @@ struct cpa_top_screen cpa_top_draw(struct cpa_top *top, size_t columns, size_t l
 	put_paths(top, &screen);
 	if (top->help)
 		put_help(&screen);
-	else if (top->detail.slot)
+	else if (top->detail.id)
 		cpa_top_put_detail(top, &screen, 1);
 	else
 		put_view(top, &screen);

@@ -20,13 +20,14 @@ struct cpa_top_sheet {
 	struct cpa_page page;
 	char *text;
 	size_t size;
+	size_t row; /* of the next line; SIZE_MAX: the head of a table, in front of row 0 */
 };
 
 void cpa_top_sheet_begin(struct cpa_top_sheet *sheet, const struct cpa_top_screen *screen);
 void cpa_top_sheet_end(struct cpa_top_sheet *sheet, struct cpa_top_screen *screen, size_t selected,
 		       size_t below);
 
-/* top_detail.c: all that is known of the component top->detail, above @below lines. */
+/* top_detail.c: all that is known of top->detail, above @below lines. */
 void cpa_top_put_detail(const struct cpa_top *top, struct cpa_top_screen *screen, size_t below);
 
 #endif

@@ -137,7 +137,7 @@ int cpa_top_read(struct cpa_top_session *session, struct cpa_top *top)
 
 	if (cpa_dump_again(&session->dump, &error) == 0) {
 		/* Edges may be very many: read them when they are looked at, or for good. */
-		bool edges = !session->dump.live || !alive || top->detail.slot;
+		bool edges = !session->dump.live || !alive || top->detail.id;
 		struct cpa_top_moment moment = make_moment(session, alive, edges);
 
 		if (cpa_dump_whole(&session->dump)) {

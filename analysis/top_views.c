@@ -76,7 +76,9 @@ static bool component_shown(const struct cpa_profile *profile, size_t i)
 
 static struct cpa_top_key component_key(const struct cpa_top *top, size_t i)
 {
-	return (struct cpa_top_key){ OF(component, i)->slot, OF(component, i)->kind };
+	return (struct cpa_top_key){ CPA_TOP_COMPONENTS,
+				     CPA_TOP_COMPONENT_ID(OF(component, i)->slot,
+							  OF(component, i)->kind) };
 }
 
 /* Locks, and the other objects that threads wait for. */
@@ -118,12 +120,12 @@ static size_t count_locks(const struct cpa_profile *profile)
 
 static struct cpa_top_key lock_key(const struct cpa_top *top, size_t i)
 {
-	return (struct cpa_top_key){ OF(object, i)->slot, CPA_LOCK };
+	return (struct cpa_top_key){ CPA_TOP_LOCKS, OF(object, i)->row + UINT64_C(1) };
 }
 
 /* Queues. */
 
-static double queue_in(const struct cpa_top *top, size_t i)
+double cpa_top_queue_in(const struct cpa_top *top, size_t i)
 {
 	size_t before = top->before.profile ? top->queue_before[i] : SIZE_MAX;
 
@@ -131,7 +133,7 @@ static double queue_in(const struct cpa_top *top, size_t i)
 		    before == SIZE_MAX ? 0 : top->before.profile->queue[before].enqueued);
 }
 
-static double queue_out(const struct cpa_top *top, size_t i)
+double cpa_top_queue_out(const struct cpa_top *top, size_t i)
 {
 	size_t before = top->before.profile ? top->queue_before[i] : SIZE_MAX;
 
@@ -153,7 +155,7 @@ static size_t count_queues(const struct cpa_profile *profile)
 
 static struct cpa_top_key queue_key(const struct cpa_top *top, size_t i)
 {
-	return (struct cpa_top_key){ OF(queue, i)->slot, CPA_QUEUE };
+	return (struct cpa_top_key){ CPA_TOP_QUEUES, OF(queue, i)->row + UINT64_C(1) };
 }
 
 /* Threads. */
@@ -170,7 +172,7 @@ static bool waits(const struct cpa_node_figures *node)
 			strcmp(node->kind, cpa_names_event(CPA_EV_ARRIVE)) == 0);
 }
 
-static char *thread_state(const struct cpa_top *top, size_t i)
+char *cpa_top_thread_state(const struct cpa_top *top, size_t i)
 {
 	const struct cpa_top_task *task = cpa_top_task(&top->now, OF(thread, i)->tid);
 	enum cpa_thread_state state = OF(thread, i)->state;
@@ -188,7 +190,7 @@ static char *thread_state(const struct cpa_top *top, size_t i)
 	return xstrdup(waits(last_event(top, i)) ? "waiting" : "blocked");
 }
 
-static char *thread_event(const struct cpa_top *top, size_t i)
+char *cpa_top_thread_event(const struct cpa_top *top, size_t i)
 {
 	const struct cpa_node_figures *node = last_event(top, i);
 	const char *of = !node ? NULL : node->class ? node->class : node->site;
@@ -211,6 +213,11 @@ static size_t count_threads(const struct cpa_profile *profile)
 	return profile->threads;
 }
 
+static struct cpa_top_key thread_key(const struct cpa_top *top, size_t i)
+{
+	return (struct cpa_top_key){ CPA_TOP_THREADS, OF(thread, i)->id };
+}
+
 /* Marks. */
 
 FIGURE(mark_at, OF(mark, i)->at_s)
@@ -221,6 +228,11 @@ TEXT(mark_name, xstrdup(OF(mark, i)->name))
 static size_t count_marks(const struct cpa_profile *profile)
 {
 	return profile->marks;
+}
+
+static struct cpa_top_key mark_key(const struct cpa_top *top, size_t i)
+{
+	return (struct cpa_top_key){ CPA_TOP_MARKS, OF(mark, i)->row };
 }
 
 static const struct cpa_top_table tables[CPA_TOP_VIEWS] = {
@@ -261,8 +273,8 @@ static const struct cpa_top_table tables[CPA_TOP_VIEWS] = {
 		.columns = 8,
 		.column = {
 			{ "depth", CPA_UNIT_COUNT, .value = queue_depth },
-			{ "in/s", CPA_UNIT_RATE, .value = queue_in },
-			{ "out/s", CPA_UNIT_RATE, .value = queue_out },
+			{ "in/s", CPA_UNIT_RATE, .value = cpa_top_queue_in },
+			{ "out/s", CPA_UNIT_RATE, .value = cpa_top_queue_out },
 			{ "in queue", CPA_UNIT_SECONDS, .value = queue_wait },
 			{ "99%", CPA_UNIT_SECONDS, .value = queue_p99 },
 			{ "saves", CPA_UNIT_SECONDS, .value = queue_saves },
@@ -281,11 +293,12 @@ static const struct cpa_top_table tables[CPA_TOP_VIEWS] = {
 			{ "wait", CPA_UNIT_SECONDS, .value = thread_wait },
 			{ "path", CPA_UNIT_SECONDS, .value = thread_path },
 			{ "id", CPA_UNIT_ID, .value = thread_id },
-			{ "state", CPA_UNIT_TEXT, .text = thread_state },
+			{ "state", CPA_UNIT_TEXT, .text = cpa_top_thread_state },
 			{ "name", CPA_UNIT_TEXT, .text = thread_name },
-			{ "last event", CPA_UNIT_TEXT, .text = thread_event },
+			{ "last event", CPA_UNIT_TEXT, .text = cpa_top_thread_event },
 		},
 		.count = count_threads,
+		.key = thread_key,
 	},
 	[CPA_TOP_MARKS] = {
 		.name = "marks",
@@ -297,6 +310,7 @@ static const struct cpa_top_table tables[CPA_TOP_VIEWS] = {
 			{ "mark", CPA_UNIT_TEXT, .text = mark_name },
 		},
 		.count = count_marks,
+		.key = mark_key,
 	},
 };
 

@@ -30,7 +30,7 @@ struct cpa_top_table {
 	struct cpa_top_column column[CPA_TOP_COLUMNS];
 	size_t (*count)(const struct cpa_profile *profile);
 	bool (*shown)(const struct cpa_profile *profile, size_t i);	/* NULL: all are */
-	struct cpa_top_key (*key)(const struct cpa_top *top, size_t i); /* NULL: of nothing */
+	struct cpa_top_key (*key)(const struct cpa_top *top, size_t i); /* what has a page */
 };
 
 const struct cpa_top_table *cpa_top_table(enum cpa_top_view view);
@@ -40,6 +40,14 @@ const struct cpa_top_table *cpa_top_table(enum cpa_top_view view);
  * their number in *@count.
  */
 size_t *cpa_top_rows(const struct cpa_top *top, size_t *count);
+
+/* What a thread does, one word, and its last event, for the caller to free. */
+char *cpa_top_thread_state(const struct cpa_top *top, size_t thread);
+char *cpa_top_thread_event(const struct cpa_top *top, size_t thread);
+
+/* Items in or out of queue @i in a second of the last interval; NAN: there was none. */
+double cpa_top_queue_in(const struct cpa_top *top, size_t i);
+double cpa_top_queue_out(const struct cpa_top *top, size_t i);
 
 /* What a cell shows, for the caller to free. */
 char *cpa_top_cell(const struct cpa_top *top, const struct cpa_top_column *column, size_t row);
