@@ -26,56 +26,66 @@ static void put_between(struct cpa_top_screen *screen, const char *what,
 	free(path);
 }
 
-/* The marks of the name of @mark, those around it if they are too many for the screen. */
-static void put_others(const struct cpa_profile *profile, const struct cpa_mark_figures *mark,
-		       struct cpa_top_screen *screen, size_t below)
+/* A row for @mark; @before: the one of its name before it, NULL for the first. */
+static void put_row(struct cpa_table_text *table, const struct cpa_mark_figures *mark,
+		    const struct cpa_mark_figures *before)
 {
-	const struct cpa_mark_figures **same = xcalloc(profile->marks, sizeof(*same));
-	size_t room = cpa_top_room(screen, below + 2), count = 0, here = 0, first;
+	struct cpa_figure at = cpa_format_seconds(mark->at_s), after = { "-" };
+	struct cpa_figure path = cpa_format_seconds(mark->critical_path_s);
+	char *thread = mark->tid ? cpa_format_text("%u", mark->tid) : xstrdup("?");
+	char *grew = before ? format_change(mark->critical_path_s - before->critical_path_s) :
+			      xstrdup("-");
+
+	if (before)
+		after = cpa_format_seconds(mark->at_s - before->at_s);
+	cpa_table_row(table, (const char *const[]){ at.text, after.text, path.text, grew, thread });
+	free(thread);
+	free(grew);
+}
+
+/* The @count marks @same, by their indexes; those around number @here if the screen is too small. */
+static void put_rows(const struct cpa_profile *profile, const size_t *same, size_t count,
+		     size_t here, struct cpa_top_screen *screen, size_t below)
+{
+	size_t room = cpa_top_room(screen, below + 1), first = 0;
 	struct cpa_table_text table = { 0 };
 	struct cpa_top_sheet sheet;
 
-	for (size_t i = 0; i < profile->marks; i++)
-		if (strcmp(profile->mark[i].name, mark->name) == 0) {
-			here = &profile->mark[i] == mark ? count : here;
-			same[count++] = &profile->mark[i];
-		}
-	cpa_top_put(screen, CPA_TOP_FAINT,
-		    cpa_format_text(
-			    "%zu of this name, apart %s on average", count,
-			    count < 2 ? "-" :
-					cpa_format_seconds((same[count - 1]->at_s - same[0]->at_s) /
-							   (double)(count - 1))
-						.text));
+	if (count > room)
+		first = here > room / 2 ? here - room / 2 : 0;
+	if (count > room && first > count - room)
+		first = count - room;
 	cpa_table_column(&table, "at", false);
 	cpa_table_column(&table, "after", false);
 	cpa_table_column(&table, "path", false);
 	cpa_table_column(&table, "grew by", false);
 	cpa_table_column(&table, "thread", false);
-	first = here > room / 2 ? here - room / 2 : 0;
-	first = first + room > count ? (count > room ? count - room : 0) : first;
-	for (size_t i = first; i < count && i - first < room; i++) {
-		struct cpa_figure at = cpa_format_seconds(same[i]->at_s);
-		struct cpa_figure path = cpa_format_seconds(same[i]->critical_path_s);
-		char *after = xstrdup("-"), *grew = xstrdup("-");
-		char *thread = same[i]->tid ? cpa_format_text("%u", same[i]->tid) : xstrdup("?");
-
-		if (i > 0) {
-			free(after);
-			free(grew);
-			after = xstrdup(cpa_format_seconds(same[i]->at_s - same[i - 1]->at_s).text);
-			grew = format_change(same[i]->critical_path_s -
-					     same[i - 1]->critical_path_s);
-		}
-		cpa_table_row(&table,
-			      (const char *const[]){ at.text, after, path.text, grew, thread });
-		free(after);
-		free(grew);
-		free(thread);
-	}
+	for (size_t i = first; i < count && i - first < room; i++)
+		put_row(&table, &profile->mark[same[i]], i ? &profile->mark[same[i - 1]] : NULL);
 	cpa_top_sheet_begin(&sheet, screen);
 	cpa_table_end(&table, &sheet.page);
 	cpa_top_sheet_end(&sheet, screen, here - first, below);
+}
+
+/* The marks of the name of @mark. */
+static void put_others(const struct cpa_profile *profile, const struct cpa_mark_figures *mark,
+		       struct cpa_top_screen *screen, size_t below)
+{
+	size_t *same = xcalloc(profile->marks, sizeof(*same)), count = 0, here = 0;
+	struct cpa_figure apart = { "-" };
+
+	for (size_t i = 0; i < profile->marks; i++)
+		if (strcmp(profile->mark[i].name, mark->name) == 0) {
+			here = &profile->mark[i] == mark ? count : here;
+			same[count++] = i;
+		}
+	if (count > 1)
+		apart = cpa_format_seconds(
+			(profile->mark[same[count - 1]].at_s - profile->mark[same[0]].at_s) /
+			(double)(count - 1));
+	cpa_top_put(screen, CPA_TOP_FAINT,
+		    cpa_format_text("%zu of this name, apart %s on average", count, apart.text));
+	put_rows(profile, same, count, here, screen, below);
 	free(same);
 }
 
