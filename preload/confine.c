@@ -82,6 +82,7 @@ CPA_EXPORT int prctl(int option, ...)
 {
 	long argument[5] = { option };
 	va_list args;
+	int ret;
 
 	/* As libc: arguments that were not passed are read and not looked at. */
 	va_start(args, option);
@@ -89,5 +90,9 @@ CPA_EXPORT int prctl(int option, ...)
 		argument[i] = va_arg(args, long);
 	va_end(args);
 	cpa_confine(SYS_prctl, argument);
-	return REAL(prctl)(option, argument[1], argument[2], argument[3], argument[4]);
+	ret = REAL(prctl)(option, argument[1], argument[2], argument[3], argument[4]);
+	/* The kernel has read the name. */
+	if (ret == 0 && option == PR_SET_NAME)
+		cpa_thread_named((const char *)argument[1]);
+	return ret;
 }

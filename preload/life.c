@@ -24,6 +24,7 @@
 #include "shadow/component.h"
 #include "shadow/epoch.h"
 #include "shadow/heap.h"
+#include "shadow/name.h"
 #include "shadow/series.h"
 #include "shadow/table.h"
 #include "shadow/thread.h"
@@ -141,6 +142,11 @@ struct cpa_worker *cpa_worker_attach(void)
 	if (cpa_tls.left)
 		return NULL;
 	name.module = name.address ? cpa_module_of(name.address) : 0;
+	/* Made by a clone() or a pthread_create() that did not pass by us. */
+	if (!name.address && tid() != (uint32_t)getpid()) {
+		name.by = CPA_BY_NAME;
+		name.address = cpa_name("(start not seen)");
+	}
 	w = cpa_worker_begin(0, cpa_component_intern(&name), NULL, &wait);
 	if (w) {
 		begin_late(w);

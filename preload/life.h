@@ -29,4 +29,7 @@ CPA_HIDDEN void cpa_life_end(void);
 CPA_HIDDEN bool cpa_life_replaced(void);
 CPA_HIDDEN void cpa_life_not_replaced(void);
 
+/* The calling thread was given @name, of which the first 15 bytes count. */
+CPA_HIDDEN void cpa_thread_named(const char *name);
+
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/thread.c - pthread_create, join, detach and kin; thrd_*
+ * preload/thread.c - pthread_create, join, detach, names and kin; thrd_*
  *
  * The creator claims the row of the thread to come and registers it under its pthread_t, so that
  * a join finds the right row even if the system used the address before. A thread ends for us in
@@ -420,4 +420,38 @@ CPA_EXPORT int thrd_detach(thrd_t thread)
 {
 	detaching(thread);
 	return REAL(thrd_detach)(thread);
+}
+
+/*
+ * Let row @number have @name. Its own thread may write at the same time, and readers of a running
+ * session may find half of a name: it is for people, and the next reading has it whole.
+ */
+static void set_name(uint32_t number, const char *name)
+{
+	struct cpa_thread *row = number ? cpa_row(CPA_TABLE_THREADS, number) : NULL;
+
+	if (row)
+		strncpy(row->name, name, sizeof(row->name) - 1);
+}
+
+CPA_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
+{
+	int ret = REAL(pthread_setname_np)(thread, name);
+	struct cpa_worker *w = ret ? NULL : cpa_enter();
+
+	if (w) {
+		set_name(thread == pthread_self() ? w->self.number : row_of(thread), name);
+		cpa_leave();
+	}
+	return ret;
+}
+
+void cpa_thread_named(const char *name)
+{
+	struct cpa_worker *w = cpa_enter();
+
+	if (w) {
+		set_name(w->self.number, name);
+		cpa_leave();
+	}
 }

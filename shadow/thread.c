@@ -56,6 +56,8 @@ uint32_t cpa_thread_claim(void)
 	if (__atomic_load_n(&cpa_table(CPA_TABLE_THREADS)->used, __ATOMIC_RELAXED) >=
 	    CPA_THREADS_KEPT)
 		number = pop_done();
+	if (number) /* The creator may name the new thread before it begins. */
+		memset(row_at(number)->name, 0, sizeof(row_at(number)->name));
 	if (!number)
 		number = cpa_table_append(CPA_TABLE_THREADS);
 	if (number) /* RELEASE: detach or exit, by whatever thread, come after this. */

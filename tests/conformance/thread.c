@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include "tests/conformance/case.h"
@@ -340,6 +341,14 @@ static void names(void)
 	DO("get", pthread_getname_np(pthread_self(), name, sizeof(name)));
 	add(" %s", name);
 	DO("long", pthread_setname_np(pthread_self(), "a name that is too long"));
+	end();
+	begin("names: prctl");
+	DO("set", prctl(PR_SET_NAME, "a name that is too long"));
+	DO("get", prctl(PR_GET_NAME, name));
+	add(" %s", name);
+	DO("none", prctl(PR_SET_NAME, NULL));
+	DO("unknown", prctl(-1, 1UL, 2UL, 3UL, 4UL));
+	DO("no name", prctl(PR_SET_KEEPCAPS, 2UL, 0UL, 0UL, 0UL));
 	end();
 }
 
