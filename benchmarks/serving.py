@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: MIT
+"""Servers that nobody here wrote, each in a folder of its own: how to start, load and end one.
+
+They listen on the loopback or on a socket in their folder, and run as `nobody` where we are root:
+some refuse root, and most are no root's in life. A load is bounded in time and fails on the first
+wrong answer.
+"""
+import os
+import pwd
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+from measure import Fails
+
+HANGS_S = 300  # not a limit on speed: what takes this long hangs
+CLIENTS = 8
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def answers(address):
+    family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as s:
+        return s.connect_ex(address) == 0
+
+
+class Server:
+    """One server; `folder` is its own, and is removed by whoever made it."""
+
+    needs = ()  # programs: the server, and what loads it
+    load_text = ""
+
+    def __init__(self, folder, build):
+        self.folder, self.build = folder, os.path.abspath(build)
+        self.process = None
+        self.owner = "nobody" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
+        # That user may not be allowed to read the build folder.
+        shutil.copy(f"{self.build}/libcpa.so", folder)
+        os.chmod(f"{folder}/libcpa.so", 0o755)
+        self.address = f"{folder}/socket"
+        self.give(folder)
+        self.prepare()
+
+    @classmethod
+    def missing(cls):
+        return [program for program in cls.needs if not shutil.which(program)]
+
+    def give(self, path):
+        if os.geteuid() == 0:
+            shutil.chown(path, self.owner, pwd.getpwnam(self.owner).pw_gid)
+
+    def run(self, *words, check=True):
+        """A command of ours or of the server's owner that ends; what it printed."""
+        done = subprocess.run(words, cwd=self.folder, stdin=subprocess.DEVNULL, timeout=HANGS_S,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if check and done.returncode:
+            raise Fails(f"{words[0]} ended with {done.returncode}: {done.stdout[-300:].strip()}")
+        return done.stdout
+
+    def as_owner(self):
+        if os.geteuid() != 0:
+            return {}
+        entry = pwd.getpwnam(self.owner)
+        return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
+
+    def dump(self):
+        return f"{self.folder}/run.dump"
+
+    def start(self, profiled):
+        environment = dict(os.environ)
+        if profiled:
+            if os.path.exists(self.dump()):
+                os.unlink(self.dump())
+            environment.update(LD_PRELOAD=f"{self.folder}/libcpa.so", CPA_OUTPUT=self.dump())
+        with open(f"{self.folder}/log", "wb") as log:
+            self.process = subprocess.Popen(self.words(), env=environment, cwd=self.folder,
+                                            stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                            **self.as_owner())
+        end = time.monotonic() + HANGS_S
+        while not answers(self.address):
+            if self.process.poll() is not None or time.monotonic() > end:
+                raise Fails(f"does not start: {self.log()[-300:]}")
+            time.sleep(0.05)
+
+    def log(self):
+        with open(f"{self.folder}/log", errors="replace") as log:
+            return log.read()
+
+    def stop(self):
+        """Ask it to end; its exit status."""
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(HANGS_S)
+        except subprocess.TimeoutExpired:
+            raise Fails("does not end on SIGTERM") from None
+        finally:
+            self.kill()
+
+    def kill(self):
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+    def cpu(self):
+        """Seconds of all its threads so far."""
+        with open(f"/proc/{self.process.pid}/stat") as stat:
+            fields = stat.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS
+
+    def descriptors(self):
+        """How many are open, and how many of them cpa opened."""
+        folder, links = f"/proc/{self.process.pid}/fd", []
+        for name in os.listdir(folder):
+            try:
+                links.append(os.readlink(f"{folder}/{name}"))
+            except FileNotFoundError:
+                pass
+        ours = [link for link in links if "perf_event" in link or "schedstat" in link]
+        return len(links), len(ours)
+
+    def threads(self):
+        return len(os.listdir(f"/proc/{self.process.pid}/task"))
+
+    def load(self, seconds):
+        """Keep it busy for about so long; requests done, and the seconds it took."""
+        begun, requests = time.monotonic(), 0
+        while time.monotonic() - begun < seconds:
+            requests += self.some()
+        return requests, time.monotonic() - begun
+
+    # What each of them does in its own way.
+
+    def prepare(self):
+        """Before the first start."""
+
+    def words(self):
+        raise NotImplementedError
+
+    def some(self):
+        """Some tenths of a second of requests; how many."""
+        raise NotImplementedError
+
+
+class Memcached(Server):
+    needs = ("memcached",)
+    load_text = "8 connections, 50 sets and gets each in a packet"
+    rounds = 100
+
+    def prepare(self):
+        self.address = ("127.0.0.1", free_port())
+
+    def words(self):
+        return ["memcached", "-t", "4", "-l", "127.0.0.1", "-p", str(self.address[1])]
+
+    def some(self):
+        self.run(f"{self.build}/benchmarks/memcached_load", str(self.address[1]), str(self.rounds))
+        return self.rounds * CLIENTS * 100
+
+
+class Redis(Server):
+    needs = ("redis-server", "redis-benchmark")
+    load_text = "io-threads 2; 20 connections, sets and gets, 4 in a packet"
+    requests = 4000
+
+    def words(self):
+        return ["redis-server", "--port", "0", "--unixsocket", self.address, "--save", "",
+                "--io-threads", "2", "--io-threads-do-reads", "yes", "--daemonize", "no"]
+
+    def some(self):
+        out = self.run("redis-benchmark", "-q", "-s", self.address, "-n", str(self.requests),
+                       "-c", "20", "-P", "4", "-t", "set,get")
+        if out.count("requests per second") < 2 or "rror" in out:
+            raise Fails(f"redis-benchmark: {out[-300:].strip()}")
+        return 2 * self.requests
+
+
+class MariaDB(Server):
+    needs = ("mariadbd", "mariadb-install-db", "mariadb", "sysbench")
+    load_text = "sysbench oltp_read_write, 8 connections; queries"
+
+    def words(self):
+        return ["mariadbd", "--no-defaults", f"--datadir={self.folder}/data",
+                f"--socket={self.address}", "--skip-networking", "--skip-name-resolve",
+                f"--pid-file={self.folder}/pid", "--innodb-buffer-pool-size=64M",
+                "--innodb-flush-log-at-trx-commit=0"]
+
+    def sysbench(self, *words):
+        return self.run("sysbench", "oltp_read_write", f"--mysql-socket={self.address}",
+                        "--mysql-user=root", "--tables=2", "--table-size=10000", "--rand-seed=7",
+                        *words)
+
+    def prepare(self):
+        self.run("mariadb-install-db", "--no-defaults", f"--user={self.owner}",
+                 f"--datadir={self.folder}/data", "--auth-root-authentication-method=normal",
+                 "--skip-test-db")
+        self.start(False)
+        self.run("mariadb", "--no-defaults", f"--socket={self.address}", "-uroot", "-e",
+                 "create database sbtest")
+        self.sysbench("prepare")
+        self.stop()
+
+    def load(self, seconds):
+        out = self.sysbench(f"--threads={CLIENTS}", f"--time={max(1, round(seconds))}", "run")
+        queries = re.search(r"queries: +(\d+)", out)
+        took = re.search(r"total time: +([\d.]+)s", out)
+        if not queries or not took or "FATAL" in out:
+            raise Fails(f"sysbench: {out[-300:].strip()}")
+        return int(queries[1]), float(took[1])
+
+
+class Nginx(Server):
+    needs = ("nginx", "wrk")
+    load_text = "thread_pool of 4, aio threads; 16 connections, files of 256 KiB"
+
+    def prepare(self):
+        self.address = ("127.0.0.1", free_port())
+        os.mkdir(f"{self.folder}/files")
+        os.chmod(f"{self.folder}/files", 0o755)
+        with open(f"{self.folder}/files/file", "wb") as file:
+            file.write(os.urandom(1 << 18))
+        paths = "".join(f"{kind}_temp_path {self.folder}/{kind};" for kind in
+                        ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        with open(f"{self.folder}/nginx.conf", "w") as conf:
+            conf.write(f"""daemon off; master_process off; pid {self.folder}/pid;
+                error_log stderr; thread_pool default threads=4;
+                events {{ worker_connections 256; }}
+                http {{ access_log off; sendfile off; aio threads; output_buffers 1 256k; {paths}
+                    server {{ listen 127.0.0.1:{self.address[1]}; root {self.folder}/files; }} }}
+                """)
+
+    def words(self):
+        return ["nginx", "-e", "stderr", "-c", f"{self.folder}/nginx.conf"]
+
+    def load(self, seconds):
+        out = self.run("wrk", "-t", "1", "-c", "16", "-d", str(max(1, round(seconds))),
+                       f"http://127.0.0.1:{self.address[1]}/file")
+        done = re.search(r"(\d+) requests in ([\d.]+)s", out)
+        if not done or "Non-2xx" in out or "Socket errors" in out:
+            raise Fails(f"wrk: {out[-300:].strip()}")
+        return int(done[1]), float(done[2])
+
+
+SERVERS = {"memcached": Memcached, "redis": Redis, "mariadb": MariaDB, "nginx": Nginx}
