@@ -24,10 +24,15 @@ void cpa_je_dallocx(void *p, int flags);
 int cpa_je_mallctl(const char *name, void *old, size_t *old_size, void *new, size_t new_size);
 CPA_HIDDEN extern void (*cpa_je_malloc_message)(void *argument, const char *text);
 
-/* Read by jemalloc at its first call. retain: false keeps extents as small as what is asked for. */
+/*
+ * Read by jemalloc at its first call. retain: false keeps extents as small as what is asked for.
+ * What was freed is merged with its neighbours and is never given back: without the last setting
+ * jemalloc takes nothing out of an extent that has become 64 times as large as what is asked for,
+ * and the session grows for as long as versions come and go.
+ */
 CPA_HIDDEN extern const char *cpa_je_malloc_conf;
 const char *cpa_je_malloc_conf = "narenas:1,tcache:false,background_thread:false,retain:false,"
-				 "dirty_decay_ms:-1,muzzy_decay_ms:-1";
+				 "dirty_decay_ms:-1,muzzy_decay_ms:-1,lg_extent_max_active_fit:64";
 
 #define ARENA(a)    ((int)((a) + 1) << 20) /* MALLOCX_ARENA */
 #define TCACHE_NONE (1 << 8)		   /* MALLOCX_TCACHE_NONE */
