@@ -20,6 +20,7 @@
 #define SHARE_PROBE	 0.05
 #define SHARE_UNSAMPLED	 0.10 /* of CPU time */
 #define SHARE_UNSEEN	 0.05 /* of either path */
+#define SHARE_BLOCKED	 0.75 /* of the critical path: time that others decide */
 #define SHARE_PRODUCERS	 0.50 /* of the critical path: threads that fill a queue */
 #define IDLE_CONSUMERS	 0.50 /* of their time */
 #define SERIAL_BELOW	 1.1  /* max_parallelism */
@@ -313,6 +314,31 @@ static void advise_queue(struct cpa_guidance *guidance, const struct cpa_profile
 	free(reason);
 }
 
+/* A server waits for clients: savings of its work are small beside that, and mean little. */
+static void warn_of_waiting(struct cpa_guidance *guidance, const struct cpa_profile *profile)
+{
+	const struct cpa_component_figures *most = NULL;
+	double path = profile->program.critical_path_s, blocked = 0;
+
+	for (size_t i = 0; i < profile->components; i++) {
+		const struct cpa_component_figures *component = &profile->component[i];
+
+		if (!is_external(component) || strcmp(component->name, "timeout") == 0 ||
+		    strcmp(component->name, "unseen") == 0)
+			continue;
+		blocked += component->critical_path_s;
+		if (!most || component->critical_path_s > most->critical_path_s)
+			most = component;
+	}
+	if (most && blocked > SHARE_BLOCKED * path)
+		warn(guidance,
+		     "%s of the critical path is time blocked outside synchronization, most of it "
+		     "in %s: the program waited for others, as servers do for their clients. What "
+		     "it saves is said of such a run. How much it could serve is bounded by the "
+		     "CPU time of its threads and by the locks that they wait for.",
+		     cpa_format_percent(blocked, path).text, most->name);
+}
+
 static void add_warnings(struct cpa_guidance *guidance, const struct cpa_profile *profile)
 {
 	const struct cpa_program_figures *program = &profile->program;
@@ -372,6 +398,7 @@ void cpa_guidance_init(struct cpa_guidance *guidance, const struct cpa_profile *
 	advise_busy_lock(guidance, profile);
 	advise_queue(guidance, profile);
 	add_warnings(guidance, profile);
+	warn_of_waiting(guidance, profile);
 }
 
 void cpa_guidance_fini(struct cpa_guidance *guidance)

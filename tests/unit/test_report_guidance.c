@@ -330,6 +330,21 @@ static void test_warns_of_unseen_releases(void **state)
 	expect_warning("10.0% of the critical path and 20.0% of the observed path");
 }
 
+static void test_warns_of_waiting_for_others(void **state)
+{
+	(void)state;
+	profile.program.critical_path_s = 8;
+	add(CPA_EXTERNAL, "timeout", NULL, 0, 0);
+	add(CPA_EXTERNAL, "read", NULL, 2, 2);
+	add(CPA_EXTERNAL, "poll", NULL, 4.8, 4.8);
+	expect_warning("85.0% of the critical path is time blocked outside synchronization, most "
+		       "of it in poll:");
+	cpa_guidance_fini(&guidance);
+	components[1].critical_path_s = 1;
+	cpa_guidance_init(&guidance, &profile);
+	assert_int_equal(guidance.warnings, 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -357,6 +372,7 @@ int main(void)
 		TEST(test_warns_of_probes_off_the_path),
 		TEST(test_warns_of_missing_samples),
 		TEST(test_warns_of_unseen_releases),
+		TEST(test_warns_of_waiting_for_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
