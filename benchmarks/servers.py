@@ -89,7 +89,7 @@ def row(name, options):
         if doubts or not found["program"]["complete"]:
             raise Fails("; ".join(doubts) or "the dump is not complete")
         probes = found["diagnostics"]["probe_s"] / found["program"]["cpu_s"]
-        return [name, server.load_text, f"{median(native):.0f}", f"{spread(native):.0%}",
+        return [name, server.load_text, f"{median(native):.0f}", f"{spread(native):.0%}" if len(native) > 3 else "-",
                 f"{median(profiled):.0f}", f"{median(ratios(profiled, native)):.2f}",
                 f"{median(cpu):.2f}", f"{counts['events'] / found['program']['wall_s']:.0f}",
                 f"{probes:.1%}", " -> ".join(str(look[0]) for look in looks),
