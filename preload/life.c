@@ -359,6 +359,8 @@ void cpa_life_end(void)
 		const struct cpa_thread *row = cpa_row(CPA_TABLE_THREADS, cpa_tls.row);
 
 		finish_all(cpa_tls.row, row->path.released);
+	} else if (cpa_tls.left) { /* there was no space for the thread */
+		finish_all(0, cpa_clock_now());
 	}
 }
 

@@ -24,8 +24,8 @@ VECTORS = {"memcpy", "memmove", "memset"}
 # name in steps.c, CPA_SAMPLE_HZ, instructions in libcpa.so (median), calls allowed
 # 20 samples a second: more would come in every round of single steps, which take their time.
 BUDGETS = [
-    ("private", "20", 149, LOCK, "an untimed lock and unlock, nobody else takes the mutex"),
-    ("again", "20", 149, LOCK, "the same, of a mutex that another thread had taken"),
+    ("private", "20", 171, LOCK, "an untimed lock and unlock, nobody else takes the mutex"),
+    ("again", "20", 171, LOCK, "the same, of a mutex that another thread had taken"),
     ("private", "0", 1310, LOCK, "a timed lock and unlock"),
     ("hand-off", "0", 3700, LOCK | VECTORS, "lock and unlock after another thread's"),
 ]
