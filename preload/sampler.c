@@ -149,13 +149,19 @@ static void start_timer(struct cpa_sampler *s)
 	set_timer(s, SECOND / hz);
 }
 
+/* Whether the thread was switched too often since `counted` for a perf event. */
+static bool is_restless(const struct cpa_sampler *s, uint64_t now)
+{
+	return now - s->counted < cpa_clock_ticks(s->switches * (uint64_t)SECOND / SWITCHES_HZ);
+}
+
 /* The thread is worth a perf event, if there can be one. */
 static void upgrade(struct cpa_sampler *s)
 {
 	int err = errno;
 
 	s->stays = true; /* once is enough */
-	if (!confined && start_perf(s)) {
+	if (!confined && !is_restless(s, cpa_clock_now()) && start_perf(s)) {
 		cpa_header()->sampler = CPA_SAMPLER_PERF;
 		s->period = cpa_clock_ticks(SECOND / hz);
 		set_timer(s, (uint64_t)SECOND * RING_SAMPLES / 2 / hz);
@@ -217,6 +223,7 @@ void cpa_sampler_start(struct cpa_sampler *s)
 	sigset_t blocked;
 
 	s->head = &s->tail;
+	s->counted = cpa_clock_now();
 	if (!hz)
 		return;
 	start_timer(s);
@@ -257,8 +264,7 @@ void cpa_sampler_switched(struct cpa_sampler *s, uint64_t now, uint64_t cpu)
 	watch(s, cpu);
 	if (++s->switches < MANY)
 		return;
-	if (s->ring && s->heard &&
-	    now - s->counted < cpa_clock_ticks(MANY * (uint64_t)SECOND / SWITCHES_HZ)) {
+	if (s->ring && s->heard && is_restless(s, now)) {
 		cpa_sampler_drain(s);
 		unmap(s);
 		sample_by_timer(s);
