@@ -204,11 +204,14 @@ static int copy_pages(const struct cpa_control *control, int to)
 
 int cpa_control_snapshot(struct cpa_control *control, const char *to, char **error)
 {
+	const uint32_t copied = 1;
 	int fd = open(to, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600), ret;
 
 	if (fd < 0)
 		return fail(error, "%s: cannot be created: %s", to, strerror(errno));
 	ret = copy_pages(control, fd);
+	if (!ret && pwrite(fd, &copied, sizeof(copied), offsetof(struct cpa_header, copied)) < 0)
+		ret = -errno;
 	if (close(fd) < 0 && !ret)
 		ret = -errno;
 	if (!ret)

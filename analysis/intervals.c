@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analysis/build.h"
+#include "shadow/epoch.h"
 #include "shadow/series.h"
 
 #define CHANGE	 0.1 /* of what the path grew: a smaller contradiction is no change of path */
@@ -92,7 +93,7 @@ static struct cpa_interval_sample sample_of(const struct reading *r, const struc
 	const uint64_t *v = f->value;
 	struct cpa_interval_sample s = {
 		.at_s = cpa_build_seconds(r->build,
-					  f->boundary * header->period - header->start_ticks),
+					  cpa_epoch_on(header, f->boundary * header->period)),
 		.critical_path_s = at_most(r, v[CPA_SERIES_LEN], r->build->program.len),
 		.cpu_s = at_most(r,
 				 v[CPA_SERIES_BEFORE] + v[CPA_SERIES_PROCESS] +
@@ -154,6 +155,12 @@ static void add_slot(struct cpa_intervals *v, const struct reading *r, uint32_t 
 	s->total_s[r->count] = cpa_build_seconds(build, build->total[slot]);
 }
 
+/* Samples of a slot that the search gave to another component tell of both. */
+static bool has_former_owner(const struct cpa_build *build, uint32_t slot)
+{
+	return build->path_share[slot] != build->program.share[slot];
+}
+
 static void add_slots(struct cpa_intervals *v, const struct reading *r)
 {
 	const struct cpa_build *build = r->build;
@@ -164,11 +171,12 @@ static void add_slots(struct cpa_intervals *v, const struct reading *r)
 			continue;
 		if (row.key >= v->slots || v->slot[row.key].path_s)
 			cpa_dump_skip(build->dump, CPA_TABLE_SERIES);
-		else
+		else if (!has_former_owner(build, (uint32_t)row.key))
 			add_slot(v, r, (uint32_t)row.key, &row);
 	}
 	for (uint32_t slot = 0; slot < v->slots; slot++)
-		if (!v->slot[slot].path_s && (build->program.share[slot] || build->total[slot]))
+		if (!v->slot[slot].path_s && !has_former_owner(build, slot) &&
+		    (build->program.share[slot] || build->total[slot]))
 			add_slot(v, r, slot, NULL);
 }
 
@@ -200,6 +208,7 @@ static void raise_samples(struct cpa_intervals *v)
 		double between = v->sample[i + 1].at_s - v->sample[i].at_s;
 		double *len = &v->sample[i].critical_path_s;
 
+		between = between > 0 ? between : 0;
 		*len = raised(*len, v->sample[i + 1].critical_path_s, between);
 		for (uint32_t slot = 0; slot < v->slots && !v->sample[i + 1].path_changed; slot++) {
 			struct cpa_slot_intervals *s = &v->slot[slot];

@@ -99,6 +99,9 @@ static void note_rows(struct cpa_build *build)
 				 "event counts in part.",
 				 build->torn, build->torn == 1 ? " was" : "s were",
 				 build->torn == 1 ? "its" : "their");
+	if (dump->header.copied)
+		cpa_profile_note(profile, "This copy was taken row by row while the process ran: "
+					  "some figures may not fit together.");
 	if (dump->unsteady)
 		cpa_profile_note(profile,
 				 "%" PRIu64 " rows changed while they were read: some of "

@@ -94,7 +94,7 @@ void cpa_snapshot_begin(struct cpa_snapshot *s, struct cpa_dump *dump)
 	*s = (struct cpa_snapshot){
 		.dump = dump,
 		.rows = dump->rows[CPA_TABLE_THREADS],
-		.raw = !dump->live,
+		.raw = !dump->live || dump->header.copied,
 	};
 	s->passed = latest(s);
 	first_look(s);

@@ -251,7 +251,7 @@ CPA_EXPORT int cnd_broadcast(cnd_t *c)
 
 static void created(const void *cond, uint64_t caller)
 {
-	struct cpa_worker *w = cpa_enter_any();
+	struct cpa_worker *w = cpa_enter_known();
 
 	if (!w)
 		return;

@@ -130,6 +130,7 @@ static COLD void measure(struct cpa_worker *w, struct cpa_calls *c)
 		return;
 	cpa_calls_add(scratch, (uint64_t)measure, 0, 0);
 	cpa_calls_add(scratch, (uint64_t)burst, 0, 0);
+	scratch->scratch = true;
 	w->calls = scratch;
 	cpa_leave();
 	__cyg_profile_func_enter(here, here);
@@ -145,7 +146,8 @@ static COLD void measure(struct cpa_worker *w, struct cpa_calls *c)
 	c->runqueue += scratch->runqueue + scratch->external;
 	cpa_calls_free(scratch);
 	/* Relaxed: threads that measure at once differ by noise. */
-	__atomic_store_n(&cost, best / (2 * MEASURE_CALLS), __ATOMIC_RELAXED);
+	if (!cpa_part_moved(w)) /* else it was too little */
+		__atomic_store_n(&cost, best / (2 * MEASURE_CALLS), __ATOMIC_RELAXED);
 }
 
 /* The first call of a thread; @stack: see enter(). NULL: no memory. */
@@ -178,7 +180,7 @@ static COLD struct cpa_worker *enter_other(struct cpa_worker *w, uint64_t stack)
 	sigset_t before;
 
 	/* A signal handler's: the code for calls that it interrupted still has them. */
-	if (w->calls && w->calls->light)
+	if (w->calls && (w->calls->light || w->calls->scratch))
 		return NULL;
 	/* Off, and known to be: the usual case. */
 	if (!cpa_part_begun(w))

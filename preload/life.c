@@ -30,7 +30,8 @@
 #include "shadow/thread.h"
 
 #define SESSION_LIMIT (UINT64_C(1) << 30)
-#define MOST_IMAGES   100 /* of one process, with profiles of the same name */
+#define COPIED	      (UINT64_C(64) << 20) /* to a child of fork, without a reason */
+#define MOST_IMAGES   100		   /* of one process, with profiles of the same name */
 
 __thread struct cpa_tls cpa_tls;
 
@@ -158,8 +159,14 @@ struct cpa_worker *cpa_worker_attach(void)
 	return w;
 }
 
+/* Bytes of the session that a child can read; the header's number may be larger by then. */
+static uint64_t readable;
+
 static void before_fork(void)
 {
+	/* Relaxed: the space was made accessible before. */
+	__atomic_store_n(&readable, __atomic_load_n(&cpa_header()->reserved, __ATOMIC_RELAXED),
+			 __ATOMIC_RELAXED);
 	if (*cpa_alive)
 		cpa_diag(CPA_DIAG_FORKS);
 }
@@ -183,13 +190,24 @@ static uint32_t *alive_page(void)
 
 /*
  * The session is the parent's alone: a child may become another user. It gets memory in its place,
- * for a fork in a signal handler that interrupted our own code.
+ * with what was there: a signal handler may have forked that interrupted our own code or a wait of
+ * ours, to which the child returns. Very much is copied only if that is known to be so.
  */
 static void in_child(void)
 {
+	const struct cpa_worker *w = cpa_tls.worker;
+	uint64_t limit = cpa_header()->limit, size = readable;
+	void *copy = MAP_FAILED;
+
 	cpa_alive = &dead;
-	mmap(cpa_base, cpa_header()->limit, PROT_READ | PROT_WRITE,
+	if (size <= COPIED || cpa_tls.inside || (w && w->between))
+		copy = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (copy != MAP_FAILED)
+		memcpy(copy, cpa_base, size);
+	mmap(cpa_base, limit, PROT_READ | PROT_WRITE,
 	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	if (copy != MAP_FAILED)
+		mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, cpa_base);
 }
 
 static void fill_header(void)
@@ -308,8 +326,13 @@ static bool finish(uint32_t thread, uint64_t now, enum cpa_session_state state)
 
 	/* Relaxed: of several threads that exit one is first; the rest is its own. */
 	if (!__atomic_compare_exchange_n(&h->end_ticks, &not_yet, now, false, __ATOMIC_RELAXED,
-					 __ATOMIC_RELAXED))
-		return false;
+					 __ATOMIC_RELAXED)) {
+		/* ACQUIRE: another thread may be about to fail to become another program. */
+		if (state != CPA_COMPLETE ||
+		    __atomic_load_n(&h->state, __ATOMIC_ACQUIRE) != CPA_EXECED)
+			return false;
+		h->end_ticks = now;
+	}
 	h->exit_thread = thread;
 	h->cpu_end_ns = cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
 	cpa_clock_note(now, true);
@@ -359,7 +382,7 @@ void cpa_life_end(void)
 		const struct cpa_thread *row = cpa_row(CPA_TABLE_THREADS, cpa_tls.row);
 
 		finish_all(cpa_tls.row, row->path.released);
-	} else if (cpa_tls.left) { /* there was no space for the thread */
+	} else if (!cpa_tls.inside) { /* there was no space for the thread */
 		finish_all(0, cpa_clock_now());
 	}
 }
@@ -380,9 +403,12 @@ void cpa_life_not_replaced(void)
 {
 	struct cpa_header *h = cpa_header();
 
-	/* RELEASE: who finds the process running again finds no end, either. */
-	h->end_ticks = 0;
-	__atomic_store_n(&h->state, CPA_RUNNING, __ATOMIC_RELEASE);
+	uint32_t state = CPA_EXECED;
+
+	/* RELAXED: readers do not look at the end of what is running. Not if the process has ended. */
+	if (__atomic_compare_exchange_n(&h->state, &state, CPA_RUNNING, false, __ATOMIC_RELAXED,
+					__ATOMIC_RELAXED))
+		h->end_ticks = 0;
 }
 
 __attribute__((destructor)) static void end(void)

@@ -176,7 +176,7 @@ CPA_EXPORT int pthread_mutex_unlock(pthread_mutex_t *m)
 
 CPA_EXPORT int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *attr)
 {
-	struct cpa_worker *w = cpa_enter_any();
+	struct cpa_worker *w = cpa_enter_known();
 
 	if (w) {
 		cpa_object_created(w, m, CPA_MUTEX, CPA_CALLER());
@@ -187,7 +187,7 @@ CPA_EXPORT int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t 
 
 CPA_EXPORT int pthread_mutex_destroy(pthread_mutex_t *m)
 {
-	struct cpa_worker *w = cpa_enter_any();
+	struct cpa_worker *w = cpa_enter_known();
 	int ret = REAL(pthread_mutex_destroy)(m);
 
 	if (w) {
@@ -262,7 +262,7 @@ CPA_EXPORT int mtx_unlock(mtx_t *m)
 
 CPA_EXPORT int mtx_init(mtx_t *m, int type)
 {
-	struct cpa_worker *w = cpa_enter_any();
+	struct cpa_worker *w = cpa_enter_known();
 
 	if (w) {
 		cpa_object_created(w, m, CPA_MUTEX, CPA_CALLER());
@@ -273,7 +273,7 @@ CPA_EXPORT int mtx_init(mtx_t *m, int type)
 
 CPA_EXPORT void mtx_destroy(mtx_t *m)
 {
-	struct cpa_worker *w = cpa_enter_any();
+	struct cpa_worker *w = cpa_enter_known();
 
 	if (w) {
 		cpa_object_destroyed(w, m);

@@ -200,6 +200,8 @@ struct cpa_worker *cpa_enter_slow(struct cpa_worker *w)
 	sigset_t before;
 	int err;
 
+	if (!w && cpa_tls.left)
+		return NULL;
 	if (!cpa_epoch_is_on(epoch) && (!w || w->off == epoch))
 		return NULL;
 	err = errno;
@@ -217,15 +219,26 @@ struct cpa_worker *cpa_enter_slow(struct cpa_worker *w)
 	return w;
 }
 
-struct cpa_worker *cpa_enter_any(void)
+struct cpa_worker *cpa_enter_known(void)
 {
 	struct cpa_worker *w = cpa_enter();
-	int err = errno;
 
 	if (likely(w) || !*cpa_alive || cpa_tls.inside)
 		return w;
+	if (cpa_tls.worker)
+		cpa_reenter();
+	return cpa_tls.worker;
+}
+
+struct cpa_worker *cpa_enter_any(void)
+{
+	struct cpa_worker *w = cpa_enter_known();
+	int err = errno;
+
+	if (likely(w) || !*cpa_alive || cpa_tls.inside || cpa_tls.left)
+		return w;
 	cpa_reenter();
-	w = cpa_tls.worker ? cpa_tls.worker : cpa_worker_attach();
+	w = cpa_worker_attach();
 	if (!w)
 		cpa_tls.inside = false;
 	errno = err;

@@ -22,8 +22,12 @@ CPA_HIDDEN bool cpa_part_meet(struct cpa_worker *w);
 CPA_HIDDEN uint64_t cpa_part_crossed(struct cpa_worker *w, struct cpa_elapsed *e, uint64_t *arrived,
 				     uint64_t now);
 
-/* Enter also while off: for what must not be missed. There is no event to be made then. */
+/*
+ * Enter also while off: for what must not be missed. There is no event to be made then. Known: not
+ * if that took a row for the thread, which may be one of very many that are never in a part.
+ */
 CPA_HIDDEN struct cpa_worker *cpa_enter_any(void);
+CPA_HIDDEN struct cpa_worker *cpa_enter_known(void);
 
 /* Whether the calling thread, which entered by cpa_enter_any(), is in a part. */
 static inline bool cpa_part_is_in(const struct cpa_worker *w)

@@ -351,7 +351,7 @@ CPA_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *l)
 
 CPA_EXPORT int pthread_rwlock_init(pthread_rwlock_t *l, const pthread_rwlockattr_t *attr)
 {
-	struct cpa_worker *w = cpa_enter_any();
+	struct cpa_worker *w = cpa_enter_known();
 
 	if (w) {
 		cpa_object_created(w, l, CPA_RWLOCK, CPA_CALLER());
@@ -362,7 +362,7 @@ CPA_EXPORT int pthread_rwlock_init(pthread_rwlock_t *l, const pthread_rwlockattr
 
 CPA_EXPORT int pthread_rwlock_destroy(pthread_rwlock_t *l)
 {
-	struct cpa_worker *w = cpa_enter_any();
+	struct cpa_worker *w = cpa_enter_known();
 
 	if (w) {
 		cpa_object_destroyed(w, l);

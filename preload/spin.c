@@ -78,7 +78,7 @@ CPA_EXPORT int pthread_spin_unlock(pthread_spinlock_t *s)
 
 CPA_EXPORT int pthread_spin_init(pthread_spinlock_t *s, int shared)
 {
-	struct cpa_worker *w = cpa_enter_any();
+	struct cpa_worker *w = cpa_enter_known();
 
 	if (w) {
 		cpa_object_created(w, (const void *)s, CPA_SPIN, CPA_CALLER());
@@ -89,7 +89,7 @@ CPA_EXPORT int pthread_spin_init(pthread_spinlock_t *s, int shared)
 
 CPA_EXPORT int pthread_spin_destroy(pthread_spinlock_t *s)
 {
-	struct cpa_worker *w = cpa_enter_any();
+	struct cpa_worker *w = cpa_enter_known();
 
 	if (w) {
 		cpa_object_destroyed(w, (const void *)s);

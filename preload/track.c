@@ -74,8 +74,10 @@ static inline void end_activity(struct cpa_worker *w, const struct cpa_elapsed *
 		cpa_activity_run(&w->self, e->process, node);
 	else
 		end_eventful(w, e, external, node);
-	if (unlikely(cpa_search_is_due(w->clock.last)))
+	if (unlikely(cpa_search_is_due(w->clock.last))) {
+		w->self.slow++;
 		cpa_search_tick(&w->self, w->clock.last, cpa_clock_rebase_ticks);
+	}
 }
 
 static void stand_at(struct cpa_worker *w, uint64_t now)
@@ -119,6 +121,10 @@ uint64_t cpa_waited(struct cpa_worker *w, uint64_t *arrived)
 	uint64_t now;
 
 	cpa_reenter();
+	if (unlikely(!*cpa_alive)) { /* the profile has ended: no more system calls of ours */
+		w->wait_length = w->wait_runqueue = 0;
+		return w->clock.last;
+	}
 	now = cpa_clock_stamp_waited(&w->clock, &e);
 	if (w->clock.rebased == now)
 		cpa_sampler_switched(&w->sampler, now, w->clock.cpu);

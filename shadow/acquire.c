@@ -102,7 +102,7 @@ void cpa_lock_acquired(struct cpa_self *self, struct cpa_object *o, struct cpa_w
 	w->matched = true; /* a lock that nobody released before was merely slow to get */
 	if (remote->released <= w->arrived && joined_later(self, remote)) {
 		w->from = remote->node;
-		settle(self, w);
+		join_two(self, NULL, NULL, w);
 		return;
 	}
 	cpa_acquire_path(self, remote, w);
@@ -241,7 +241,7 @@ void cpa_sem_acquired(struct cpa_self *self, struct cpa_object *o, struct cpa_wa
 		initial = counts(o);
 	if (initial) {
 		w->matched = true;
-		settle(self, w);
+		join_two(self, NULL, NULL, w);
 		return;
 	}
 	token = cpa_fifo_take(self, o);

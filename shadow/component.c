@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define MOST_BUCKETS (2 * CPA_MOST_SLOTS / 64)
+#define PATIENCE     1000u /* looks at each of them */
 
 /* Kinds of components as far as slots go: functions with what they call (CPA_BY_CALL) are one. */
 #define CALLS	 (CPA_ACTIVITY + 1)
@@ -103,6 +104,14 @@ uint32_t cpa_component_bucket(const struct cpa_component *c)
 						   __ATOMIC_RELAXED, __ATOMIC_RELAXED) ?
 			       slot :
 			       none;
+	}
+	/* The thread that was faster is about to store the slot that it took. */
+	for (uint32_t i = 0; i < PATIENCE * count; i++) {
+		uint32_t slot = __atomic_load_n(&slots.bucket[family][i % count], __ATOMIC_RELAXED);
+
+		if (slot)
+			return slot;
+		__builtin_ia32_pause();
 	}
 	return CPA_SLOT_NONE;
 }

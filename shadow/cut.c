@@ -108,6 +108,8 @@ static void spread(struct state *t, unsigned i)
 
 	if (v)
 		copy(&head, v, sizeof(head));
+	if (head.slots > cpa_header()->slots + CPA_VERSION_BLOCK)
+		head.slots = 0;
 	n = head.slots < t->slots ? head.slots : t->slots;
 	memset(t->slack[i], 0, t->slots * sizeof(uint64_t));
 	memset(t->share[i], 0, t->slots * sizeof(uint64_t));

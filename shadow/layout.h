@@ -169,7 +169,7 @@ struct cpa_header {
 	uint64_t passed;       /* atomic: the latest boundary that any thread has passed */
 	uint64_t series;       /* offset; 0: there is none */
 	uint32_t series_level; /* atomic: only grows */
-	uint32_t pad;
+	uint32_t copied;       /* 1: a copy, taken row by row while the process ran */
 	/*
 	 * Atomic: the changes so far; odd: on. 1 from the start, or 2 if the run begins off; 0 in
 	 * sessions that know no parts. Read at each event, so what shares its line changes rarely.

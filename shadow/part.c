@@ -83,7 +83,8 @@ static bool copy_still(struct cpa_path *to, const struct cpa_path *from)
 	to->version = 0;
 	if (of) {
 		slots = of->slots;
-		if (slots > cpa_header()->slots + 8)
+		if (slots > cpa_header()->slots + CPA_VERSION_BLOCK ||
+		    cpa_offset(of) + cpa_version_size(slots) > cpa_header()->reserved)
 			return false;
 		v = cpa_heap_alloc(cpa_version_size(slots));
 		if (!v) {

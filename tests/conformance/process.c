@@ -10,6 +10,7 @@
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 #include "tests/conformance/case.h"
@@ -183,6 +184,32 @@ static void no_fork(void)
 	add_status(child);
 }
 
+static volatile pid_t forked;
+static sem_t wake;
+
+static void forks(int sig)
+{
+	(void)sig;
+	forked = fork();
+	sem_post(&wake);
+}
+
+/* Parent and child both return to the wait that the handler interrupted. */
+static void fork_in_wait(void)
+{
+	struct sigaction a = { .sa_handler = forks, .sa_flags = SA_RESTART };
+	struct itimerval soon = { .it_value = { 0, 50000 } };
+
+	sem_init(&wake, 0, 0);
+	sigaction(SIGALRM, &a, NULL);
+	setitimer(ITIMER_REAL, &soon, NULL);
+	while (sem_wait(&wake))
+		;
+	if (!forked)
+		_exit(work());
+	add_status(forked);
+}
+
 static void vfork_exit(void)
 {
 	pid_t child = vfork();
@@ -260,6 +287,7 @@ static const struct {
 	      { "fork, killed", fork_killed },
 	      { "fork, main thread exits", fork_thread_exits },
 	      { "fork, exec", fork_exec },
+	      { "fork in a handler, in a wait", fork_in_wait },
 	      { "fork by system call", raw_fork },
 	      { "clone by system call", raw_clone },
 	      { "_Fork", no_fork },
