@@ -10,16 +10,6 @@
 
 #define TRIAL 3000000L
 
-#define EACH(do, n) \
-	do          \
-	(n##0) do(n##1) do(n##2) do(n##3) do(n##4) do(n##5) do(n##6) do(n##7) do(n##8) do(n##9)
-#define TENS(do, n)    \
-	EACH(do, n##0) \
-	EACH(do, n##1) \
-	EACH(do, n##2) \
-	EACH(do, n##3) \
-	EACH(do, n##4) \
-	EACH(do, n##5) EACH(do, n##6) EACH(do, n##7) EACH(do, n##8) EACH(do, n##9)
 #define ALL(do)     \
 	TENS(do, 0) \
 	TENS(do, 1) \
