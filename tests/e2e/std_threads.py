@@ -13,6 +13,8 @@ EXPECTED = {
     "by_function",
     "by_function_with_argument",
     "object::by_member",
+    "void (*)(void (*)(unsigned long), unsigned long)",
+    "after_another(unsigned long)::{lambda()#1}",
     "main::{lambda()#1}",
     "main::{lambda()#2}",
     "main::{lambda()#3}",

@@ -19,6 +19,11 @@ static void by_function_with_argument(unsigned long n)
 	burn(n);
 }
 
+static void by_callback(void (*call)(unsigned long), unsigned long n)
+{
+	call(n);
+}
+
 struct object {
 	void by_member()
 	{
@@ -26,10 +31,20 @@ struct object {
 	}
 };
 
+/* In memory that another thread's state had, with that one's function still in it. */
+static void after_another(unsigned long n)
+{
+	std::thread(by_function_with_argument, n).join();
+	std::thread([&n] { burn(n); }).join();
+}
+
 int main()
 {
 	unsigned long n = 1000000;
 	struct object o;
+
+	after_another(n);
+	std::thread(by_callback, by_function_with_argument, n).join();
 	std::thread function(by_function), argument(by_function_with_argument, n);
 	std::thread member(&object::by_member, &o), plain([] { burn(1000000); });
 	std::thread capture([&n] { burn(n); });
