@@ -16,6 +16,7 @@ import tempfile
 
 sys.dont_write_bytecode = True
 from known_paths import SOURCES, Results, run  # noqa: E402
+from machine import hold_perf_event  # noqa: E402
 
 BUILD = pathlib.Path(os.environ.get("CPA_BUILD") or SOURCES.parents[1] / "build").resolve()
 PREDICTION = 0.03  # what zeroing predicts by items, of what the changed program does
@@ -205,6 +206,7 @@ def check_anywhere(results, profiler):
 
 def main():
     results = Results()
+    hold_perf_event()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="annotations."))
     profiler = Profiler(folder)
     checks = {

@@ -18,6 +18,8 @@ import sys
 import tempfile
 import time
 
+from machine import hold_perf_event
+
 SOURCES = pathlib.Path(__file__).resolve().parents[1] / "programs"
 TIMEOUT_S = 120
 PATH = 0.01  # length of the critical path, of itself
@@ -246,6 +248,7 @@ def parse_arguments():
 def main():
     arguments = parse_arguments()
     results = Results()
+    hold_perf_event()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="known_paths."))
 
     for name in arguments.program:

@@ -18,7 +18,8 @@ import sys
 import tempfile
 
 import known_paths
-from surroundings import PERF_EVENT_OPEN, TIMER_CREATE, deny
+from machine import PERF_EVENT_OPEN, hold_perf_event
+from surroundings import TIMER_CREATE, deny
 
 PROGRAMS = ("private_lock", "long_section", "burst_locks")
 LOCKS = {"private_lock": "private_lock", "long_section": "short_lock", "burst_locks": "burst_lock"}
@@ -89,6 +90,7 @@ def main():
     arguments.build = arguments.build.resolve()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="cpa-untimed."))
     results = known_paths.Results()
+    hold_perf_event()
     no_perf = deny(PERF_EVENT_OPEN, error=13)
     cases = (
         ("no samples", {"CPA_SAMPLE_HZ": "0"}, None, False),

@@ -61,8 +61,8 @@ static void ki_preinit(void)
 
 __attribute__((section(".preinit_array"), used)) static void (*ki_preinit_)(void) = ki_preinit;
 
-/* Nanoseconds, from some time on, in which this thread neither ran nor waited for a processor. */
-static inline int64_t ki_elsewhere(void)
+/* Nanoseconds for which this thread was ready to run and waited for a processor; 0 if unknown. */
+static inline int64_t ki_ready(void)
 {
 	long long ran, ready = 0;
 	char text[64] = "";
@@ -72,7 +72,21 @@ static inline int64_t ki_elsewhere(void)
 	    sscanf(text, "%lld %lld", &ran, &ready) != 2)
 		ready = 0;
 	close(fd);
-	return ki_clock(CLOCK_MONOTONIC) - ki_clock(CLOCK_THREAD_CPUTIME_ID) - ready;
+	return ready;
+}
+
+/* Nanoseconds, from some time on, in which this thread neither ran nor waited for a processor. */
+static inline int64_t ki_elsewhere(void)
+{
+	int64_t ready = ki_ready(), before, ns;
+
+	/* A thread that is preempted in between would seem to have been elsewhere. */
+	do {
+		before = ready;
+		ns = ki_clock(CLOCK_MONOTONIC) - ki_clock(CLOCK_THREAD_CPUTIME_ID);
+		ready = ki_ready();
+	} while (ready != before);
+	return ns - ready;
 }
 
 /* The activity of this thread ends here. Return its CPU time, and what was stolen from it. */
