@@ -16,7 +16,12 @@
 #include "preload/real.h"
 #include "shadow/component.h"
 
-#define VERSION	  "GLIBC_2.3.2" /* the older ones have another pthread_cond_t: cond_old.c */
+/*
+ * To the functions of old a pthread_cond_t is a pointer to memory of theirs: those of one version are
+ * not to be called for what another has made, so each wrapper calls its own.
+ */
+#define VERSION	  "GLIBC_2.3.2"
+#define OLDER	  "GLIBC_2.2.5"
 #define EVERYBODY UINT32_MAX
 
 /* Bit of a pthread_cond_t's __wrefs: glibc's __PTHREAD_COND_CLOCK_MONOTONIC_MASK. */
@@ -133,42 +138,72 @@ static int begun(const struct waiting *wait)
 	return wait->ret;
 }
 
-#define WAITING(c, m)                                                               \
-	{                                                                           \
-		.w = cpa_enter(), .cond = (c), .mutex = (m), .caller = CPA_CALLER() \
+#define WAITING(c, m, from)                                                   \
+	{                                                                     \
+		.w = cpa_enter(), .cond = (c), .mutex = (m), .caller = (from) \
 	}
+
+static inline int wait_by(__typeof__(&pthread_cond_wait) original, pthread_cond_t *c,
+			  pthread_mutex_t *m, uint64_t caller)
+{
+	struct waiting wait = WAITING(c, m, caller);
+
+	if (unlikely(!wait.w)) {
+		wait.ret = original(c, m);
+		return begun(&wait);
+	}
+	WAIT(wait, original(c, m));
+	return wait.ret;
+}
+
+static inline int timed_wait_by(__typeof__(&pthread_cond_timedwait) original, pthread_cond_t *c,
+				pthread_mutex_t *m, clockid_t clock, const struct timespec *until,
+				uint64_t caller)
+{
+	struct waiting wait = WAITING(c, m, caller);
+
+	if (unlikely(!wait.w)) {
+		wait.ret = original(c, m, until);
+		return begun(&wait);
+	}
+	wait.clock = clock;
+	wait.until = until;
+	WAIT(wait, original(c, m, until));
+	return wait.ret;
+}
 
 CPA_EXPORT int pthread_cond_wait(pthread_cond_t *c, pthread_mutex_t *m)
 {
-	struct waiting wait = WAITING(c, m);
-
-	if (unlikely(!wait.w)) {
-		wait.ret = REAL_VERSION(pthread_cond_wait, VERSION)(c, m);
-		return begun(&wait);
-	}
-	WAIT(wait, REAL_VERSION(pthread_cond_wait, VERSION)(c, m));
-	return wait.ret;
+	return wait_by(REAL_VERSION(pthread_cond_wait, VERSION), c, m, CPA_CALLER());
 }
 
 CPA_EXPORT int pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m,
 				      const struct timespec *until)
 {
-	struct waiting wait = WAITING(c, m);
+	clockid_t clock = c->__data.__wrefs & ON_MONOTONIC ? CLOCK_MONOTONIC : CLOCK_REALTIME;
 
-	if (unlikely(!wait.w)) {
-		wait.ret = REAL_VERSION(pthread_cond_timedwait, VERSION)(c, m, until);
-		return begun(&wait);
-	}
-	wait.clock = c->__data.__wrefs & ON_MONOTONIC ? CLOCK_MONOTONIC : CLOCK_REALTIME;
-	wait.until = until;
-	WAIT(wait, REAL_VERSION(pthread_cond_timedwait, VERSION)(c, m, until));
-	return wait.ret;
+	return timed_wait_by(REAL_VERSION(pthread_cond_timedwait, VERSION), c, m, clock, until,
+			     CPA_CALLER());
+}
+
+CPA_OLDER(pthread_cond_wait, OLDER);
+int pthread_cond_wait_older(pthread_cond_t *c, pthread_mutex_t *m)
+{
+	return wait_by(REAL_VERSION(pthread_cond_wait, OLDER), c, m, CPA_CALLER());
+}
+
+CPA_OLDER(pthread_cond_timedwait, OLDER);
+int pthread_cond_timedwait_older(pthread_cond_t *c, pthread_mutex_t *m,
+				 const struct timespec *until)
+{
+	return timed_wait_by(REAL_VERSION(pthread_cond_timedwait, OLDER), c, m, CLOCK_REALTIME,
+			     until, CPA_CALLER());
 }
 
 CPA_EXPORT int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock,
 				      const struct timespec *until)
 {
-	struct waiting wait = WAITING(c, m);
+	struct waiting wait = WAITING(c, m, CPA_CALLER());
 
 	if (unlikely(!wait.w))
 		return REAL(pthread_cond_clockwait)(c, m, clock, until);
@@ -186,7 +221,7 @@ static int posix_of(int ret)
 
 CPA_EXPORT int cnd_wait(cnd_t *c, mtx_t *m)
 {
-	struct waiting wait = WAITING(c, m);
+	struct waiting wait = WAITING(c, m, CPA_CALLER());
 	int ret = thrd_error;
 
 	if (unlikely(!wait.w))
@@ -198,7 +233,7 @@ CPA_EXPORT int cnd_wait(cnd_t *c, mtx_t *m)
 CPA_EXPORT int cnd_timedwait(cnd_t *restrict c, mtx_t *restrict m,
 			     const struct timespec *restrict until)
 {
-	struct waiting wait = WAITING(c, m);
+	struct waiting wait = WAITING(c, m, CPA_CALLER());
 	int ret = thrd_error;
 
 	if (unlikely(!wait.w))
@@ -231,10 +266,24 @@ CPA_EXPORT int pthread_cond_signal(pthread_cond_t *c)
 	return REAL_VERSION(pthread_cond_signal, VERSION)(c);
 }
 
+CPA_OLDER(pthread_cond_signal, OLDER);
+int pthread_cond_signal_older(pthread_cond_t *c)
+{
+	wake(c, 1, CPA_CALLER());
+	return REAL_VERSION(pthread_cond_signal, OLDER)(c);
+}
+
 CPA_EXPORT int pthread_cond_broadcast(pthread_cond_t *c)
 {
 	wake(c, EVERYBODY, CPA_CALLER());
 	return REAL_VERSION(pthread_cond_broadcast, VERSION)(c);
+}
+
+CPA_OLDER(pthread_cond_broadcast, OLDER);
+int pthread_cond_broadcast_older(pthread_cond_t *c)
+{
+	wake(c, EVERYBODY, CPA_CALLER());
+	return REAL_VERSION(pthread_cond_broadcast, OLDER)(c);
 }
 
 CPA_EXPORT int cnd_signal(cnd_t *c)
@@ -263,6 +312,13 @@ CPA_EXPORT int pthread_cond_init(pthread_cond_t *c, const pthread_condattr_t *at
 {
 	created(c, CPA_CALLER());
 	return REAL_VERSION(pthread_cond_init, VERSION)(c, attr);
+}
+
+CPA_OLDER(pthread_cond_init, OLDER);
+int pthread_cond_init_older(pthread_cond_t *c, const pthread_condattr_t *attr)
+{
+	created(c, CPA_CALLER());
+	return REAL_VERSION(pthread_cond_init, OLDER)(c, attr);
 }
 
 /*

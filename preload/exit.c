@@ -27,3 +27,11 @@ CPA_EXPORT void quick_exit(int status)
 	REAL(quick_exit)(status);
 	__builtin_unreachable();
 }
+
+CPA_OLDER(quick_exit, "GLIBC_2.10"); /* runs destructors of thread-local objects */
+void quick_exit_older(int status)
+{
+	cpa_life_end();
+	REAL_VERSION(quick_exit, "GLIBC_2.10")(status);
+	__builtin_unreachable();
+}

@@ -31,4 +31,13 @@ CPA_HIDDEN void *cpa_real_find(const char *name, const char *version);
 	})
 #define REAL(function) REAL_VERSION(function, NULL)
 
+/*
+ * Of some functions the C library keeps an older @version that does something else, for programs
+ * linked when it was the only one. function##_older() is what those find; preload/exports.map names
+ * the version that all others do.
+ */
+#define CPA_OLDER(function, version)                      \
+	CPA_EXPORT __typeof__(function) function##_older; \
+	__asm__(".symver " #function "_older, " #function "@" version ", remove")
+
 #endif

@@ -181,6 +181,14 @@ CPA_EXPORT int pthread_kill(pthread_t thread, int sig)
 	return REAL(pthread_kill)(thread, sig);
 }
 
+CPA_OLDER(pthread_kill, "GLIBC_2.2.5"); /* tells of a thread that has ended */
+int pthread_kill_older(pthread_t thread, int sig)
+{
+	if (sig)
+		sending(CPA_CALLER());
+	return REAL_VERSION(pthread_kill, "GLIBC_2.2.5")(thread, sig);
+}
+
 CPA_EXPORT int pthread_sigqueue(pthread_t thread, int sig, const union sigval value)
 {
 	if (sig)
