@@ -402,6 +402,8 @@ static json_t *diagnostics_json(const struct cpa_diagnostics_figures *diagnostic
 	put_count(object, "samples", diagnostics->samples);
 	put_count(object, "samples_lost", diagnostics->samples_lost);
 	put_count(object, "objects_untracked", diagnostics->objects_untracked);
+	put_count(object, "deepbind_libraries", diagnostics->deepbind);
+	put_count(object, "namespace_libraries", diagnostics->namespaced);
 	put_count(object, "untimed", diagnostics->untimed);
 	put_count(object, "untimed_handoffs", diagnostics->untimed_handoffs);
 	put_real(object, "untimed_handoffs_s", diagnostics->untimed_handoffs_s);

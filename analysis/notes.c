@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* analysis/notes.c - what went wrong, and what that means for the figures */
 #include <inttypes.h>
+#include <libiberty/libiberty.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "analysis/build.h"
+#include "analysis/format.h"
+#include "analysis/printable.h"
+
+#define MOST_NAMES 3 /* of libraries in one note */
 
 /* What stands behind the number, by counter. Those that are no trouble have no text. */
 static const char *const counter_notes[CPA_DIAG_COUNT] = {
@@ -177,6 +183,36 @@ static void note_modules(struct cpa_build *build)
 	}
 }
 
+/* Libraries that were not seen for @why. Return how many. */
+static uint64_t note_unseen(struct cpa_build *build, uint32_t why, const char *how)
+{
+	char *names = xstrdup("");
+	uint64_t count = 0;
+
+	for (uint32_t i = 1; i <= build->names->modules; i++) {
+		struct cpa_module row;
+		char *name, *longer;
+
+		if (!cpa_dump_row(build->dump, CPA_TABLE_MODULES, i, &row, sizeof(row)) ||
+		    row.unseen != why || ++count > MOST_NAMES)
+			continue;
+		name = cpa_printable(row.path, sizeof(row.path));
+		longer = cpa_format_text("%s%s%s", names, count > 1 ? ", " : "",
+					 cpa_printable_base(name));
+		free(name);
+		free(names);
+		names = longer;
+	}
+	if (count)
+		cpa_profile_note(build->profile,
+				 "%" PRIu64 " librar%s to be loaded %s (%s%s): the locks and "
+				 "threads of such libraries are not seen.",
+				 count, count == 1 ? "y was" : "ies were", how, names,
+				 count > MOST_NAMES ? ", ..." : "");
+	free(names);
+	return count;
+}
+
 void cpa_build_diagnostics(struct cpa_build *build)
 {
 	const struct cpa_header *header = &build->dump->header;
@@ -196,6 +232,9 @@ void cpa_build_diagnostics(struct cpa_build *build)
 					  "was not profiled here.");
 	if (profile->threads == 0)
 		cpa_profile_note(profile, "No thread left any figures.");
+	diagnostics->deepbind = note_unseen(build, CPA_UNSEEN_DEEPBIND, "with RTLD_DEEPBIND");
+	diagnostics->namespaced =
+		note_unseen(build, CPA_UNSEEN_NAMESPACE, "into another namespace");
 	note_rows(build);
 	note_cpu(build);
 	note_untimed(build);

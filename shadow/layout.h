@@ -355,14 +355,20 @@ struct cpa_site {
 	uint32_t pad;
 };
 
-/* key: mixed from start and name. Written by its creator. */
+/* Why what a library locks was not seen. */
+enum cpa_module_unseen { CPA_SEEN = 0, CPA_UNSEEN_DEEPBIND = 1, CPA_UNSEEN_NAMESPACE = 2 };
+
+/*
+ * key: mixed from start and name. Written by its creator. Those not seen have no addresses; more than
+ * that they were to be loaded so is not known.
+ */
 struct cpa_module {
 	uint64_t key;
 	uint64_t start, end; /* the addresses mapped */
 	uint64_t bias;	     /* run-time address minus address in the file (l_addr) */
 	uint8_t build_id[32];
 	uint32_t build_id_size;
-	uint32_t pad;
+	uint32_t unseen; /* enum cpa_module_unseen */
 	char path[256]; /* NUL-terminated, cut on the left if longer */
 };
 
