@@ -180,6 +180,7 @@ static void read_sites(struct cpa_names *names, struct cpa_dump *dump, uint32_t 
 		struct cpa_site row = { 0 };
 
 		cpa_dump_row(dump, CPA_TABLE_SITES, i + 1, &row, sizeof(row));
+		row.key &= CPA_ADDRESS_MASK;
 		if (i < before && (names->site[i].key != row.key ||
 				   names->site[i].module != row.module || row.module > modules))
 			forget_place(&names->site_place[i]);

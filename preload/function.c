@@ -115,6 +115,24 @@ static void copy_build_id(struct cpa_module *m, const ElfW(Ehdr) * elf)
 	}
 }
 
+/* Modules that are where @m is are no more. */
+static uint32_t layer_above(const struct cpa_module *m)
+{
+	/* Relaxed: a row that another thread is making is of a module that lies elsewhere. */
+	uint32_t rows = __atomic_load_n(&cpa_table(CPA_TABLE_MODULES)->used, __ATOMIC_RELAXED);
+	uint32_t layer = 0;
+
+	for (uint32_t i = 1; i <= rows; i++) {
+		const struct cpa_module *other = cpa_row(CPA_TABLE_MODULES, i);
+
+		/* ACQUIRE: with the key comes the row. Pairs with cpa_table_intern(). */
+		if (__atomic_load_n(&other->key, __ATOMIC_ACQUIRE) && other->start < m->end &&
+		    m->start < other->end && other->layer >= layer)
+			layer = other->layer < CPA_LAYERS ? other->layer + 1 : CPA_LAYERS;
+	}
+	return layer;
+}
+
 static void fill_module(void *row, const void *argument)
 {
 	const struct module_source *source = argument;
@@ -125,6 +143,7 @@ static void fill_module(void *row, const void *argument)
 	m->end = (uint64_t)source->object->dlfo_map_end;
 	m->bias = source->object->dlfo_link_map->l_addr;
 	strncpy(m->path, source->path + (length > room ? length - room : 0), room);
+	m->layer = layer_above(m);
 	copy_build_id(m, (const void *)m->start);
 }
 
@@ -154,21 +173,20 @@ uint32_t cpa_function_at(uint64_t pc)
 
 	/* Kernel addresses: one component, "kernel", at address ~0. */
 	name.address = pc >= KERNEL_FIRST ? UINT64_MAX >> 16 : cpa_function_start(pc);
-	row = cpa_table_find(CPA_TABLE_COMPONENTS,
-			     cpa_component_key(name.kind, name.by, name.address));
-	if (!row) {
-		name.module = cpa_module_of(name.address);
-		row = cpa_component_intern(&name);
-	}
+	name.module = cpa_module_of(name.address);
+	row = cpa_component_intern(&name);
 	return row ? cpa_function_id(row) : (uint32_t)CPA_SLOT_UNSAMPLED;
 }
 
 static void fill_site(void *row, const void *argument)
 {
-	((struct cpa_site *)row)->module = cpa_module_of(*(const uint64_t *)argument);
+	((struct cpa_site *)row)->module = *(const uint32_t *)argument;
 }
 
 uint32_t cpa_site(uint64_t address)
 {
-	return cpa_table_intern(CPA_TABLE_SITES, address, fill_site, &address);
+	uint32_t module = cpa_module_of(address);
+
+	return cpa_table_intern(CPA_TABLE_SITES, cpa_address_key(address, module), fill_site,
+				&module);
 }

@@ -7,22 +7,8 @@
 #include <string.h>
 
 #include "preload/function.h"
+#include "preload/load.h"
 #include "preload/log.h"
-
-/* Changes with every dlclose(): what was found may be gone, and other modules be in its place. */
-static uint32_t generation;
-
-CPA_EXPORT int dlclose(void *handle)
-{
-	int ret;
-
-	/* ACQ_REL: before anything goes; pairs with look(). */
-	__atomic_fetch_add(&generation, 1, __ATOMIC_ACQ_REL);
-	ret = REAL(dlclose)(handle);
-	/* ACQ_REL: what a destructor made us find meanwhile. */
-	__atomic_fetch_add(&generation, 1, __ATOMIC_ACQ_REL);
-	return ret;
-}
 
 /* What module @m finds as @number if @caller lies in it, else NULL. */
 static void *look(const struct cpa_known_module *m, unsigned number, uint64_t caller)
@@ -40,7 +26,7 @@ static void *look(const struct cpa_known_module *m, unsigned number, uint64_t ca
 		return NULL;
 	/* Relaxed: who calls from a module knows that it was loaded. */
 	if (caller < start || caller >= end ||
-	    then != __atomic_load_n(&generation, __ATOMIC_RELAXED))
+	    then != __atomic_load_n(&cpa_load_generation, __ATOMIC_RELAXED))
 		return NULL;
 	return f;
 }
@@ -166,7 +152,7 @@ static __attribute__((noinline, cold)) void *find_slow(struct cpa_known *library
 
 	cpa_reenter();
 	/* ACQUIRE: what is found is found after that. */
-	m.generation = __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
+	m.generation = __atomic_load_n(&cpa_load_generation, __ATOMIC_ACQUIRE);
 	resolve(library, caller, &m);
 	if (!m.function[number])
 		find_anywhere(library, number, &m);

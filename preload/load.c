@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/load.c - libraries that are loaded so that our wrappers are not theirs
+ * preload/load.c - libraries come and go, and some are loaded so that our wrappers are not theirs
  *
  * With RTLD_DEEPBIND a library finds its own dependencies' functions before ours; in a namespace of
  * its own it has another C library. What it locks is not seen, so the report names it.
@@ -9,17 +9,109 @@
  * module, which the original finds by its return address. So our wrappers are no functions that call
  * it, they look at the arguments and jump there.
  */
+#include "preload/load.h"
+
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <string.h>
 
+#include "preload/object.h"
+#include "preload/part.h"
 #include "preload/real.h"
-#include "preload/worker.h"
-#include "shadow/table.h"
+#include "preload/signal.h"
 
 #ifndef __x86_64__
 #error "cpa needs x86-64: preload/load.c is one more place to add a processor"
 #endif
+
+uint32_t cpa_load_generation;
+
+/* What is to be known of one module. */
+struct range {
+	uint64_t start, end;
+	bool loaded;
+};
+
+static int look_for(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	struct range *range = argument;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		uint64_t start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+
+		if (info->dlpi_phdr[i].p_type == PT_LOAD && start < range->end &&
+		    range->start < start + info->dlpi_phdr[i].p_memsz)
+			range->loaded = true;
+	}
+	return range->loaded;
+}
+
+/* No code uses them: they are destroyed. */
+static void destroy_objects(struct cpa_worker *w, const struct range *range)
+{
+	uint32_t rows = __atomic_load_n(&cpa_table(CPA_TABLE_OBJECTS)->used, __ATOMIC_RELAXED);
+
+	for (uint32_t i = 1; i <= rows; i++) {
+		const struct cpa_object *o = cpa_row(CPA_TABLE_OBJECTS, i);
+		/* Relaxed: rows in the range have been there for long. */
+		uint64_t key = __atomic_load_n(&o->key, __ATOMIC_RELAXED);
+
+		if ((key & ~CPA_ANNOTATED) - range->start < range->end - range->start)
+			cpa_object_destroyed(w, (const void *)key);
+	}
+}
+
+/*
+ * The loader holds its lock, which it takes for dlclose() anyhow: while this runs nothing is loaded
+ * where something was unloaded.
+ */
+static int sweep(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	uint32_t rows = __atomic_load_n(&cpa_table(CPA_TABLE_MODULES)->used, __ATOMIC_RELAXED);
+
+	(void)info;
+	(void)size;
+	for (uint32_t i = 1; i <= rows; i++) {
+		struct cpa_module *m = cpa_row(CPA_TABLE_MODULES, i);
+		struct range range = { .start = m->start, .end = m->end };
+
+		/* Relaxed: set before the first use of a variable of a module that is gone by now. */
+		if (!__atomic_load_n(&m->variables, __ATOMIC_RELAXED))
+			continue;
+		dl_iterate_phdr(look_for, &range);
+		if (range.loaded)
+			continue;
+		/* Relaxed: under the loader's lock. */
+		__atomic_store_n(&m->variables, 0, __ATOMIC_RELAXED);
+		destroy_objects(argument, &range);
+	}
+	return 1;
+}
+
+CPA_EXPORT int dlclose(void *handle)
+{
+	struct cpa_worker *w;
+	sigset_t before;
+	int ret, err;
+
+	/* ACQ_REL: before anything goes; pairs with look() in preload/known.c. */
+	__atomic_fetch_add(&cpa_load_generation, 1, __ATOMIC_ACQ_REL);
+	ret = REAL(dlclose)(handle);
+	/* ACQ_REL: what a destructor made us find meanwhile. */
+	__atomic_fetch_add(&cpa_load_generation, 1, __ATOMIC_ACQ_REL);
+	err = errno;
+	w = cpa_enter_known();
+	if (w) {
+		before = cpa_signal_hold();
+		dl_iterate_phdr(sweep, w);
+		cpa_signal_let(&before);
+		cpa_leave();
+	}
+	errno = err;
+	return ret;
+}
 
 struct unseen {
 	const char *file;

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "preload/object.h"
 
+#include <string.h>
+
 #include "preload/function.h"
+#include "preload/load.h"
 
 #define CHANGING UINT32_MAX /* kind of an object that a thread is making its own */
 
@@ -12,6 +15,10 @@ uint32_t cpa_object_unnamed(enum cpa_component_kind kind, uint32_t object_kind, 
 
 	name.module = cpa_module_of(address);
 	if (name.module) {
+		struct cpa_module *m = cpa_row(CPA_TABLE_MODULES, name.module);
+
+		/* Relaxed: for the thread that unloads it, which has waited for us. */
+		__atomic_store_n(&m->variables, 1, __ATOMIC_RELAXED);
 		name.by = CPA_BY_VARIABLE;
 		name.address = address;
 	} else {
@@ -100,7 +107,8 @@ struct cpa_object *cpa_object_find_slow(struct cpa_worker *w, const void *addres
 	uint32_t old;
 
 	w->self.slow++;
-
+	if (cpa_load_changed(&w->loads))
+		memset(w->nodes, 0, sizeof(w->nodes));
 	if (!o)
 		return NULL;
 	/* ACQUIRE pairs with take_over(). */

@@ -12,6 +12,7 @@
 
 #include "preload/confine.h"
 #include "preload/function.h"
+#include "preload/load.h"
 #include "preload/real.h"
 #include "preload/signal.h"
 #include "preload/worker.h"
@@ -42,6 +43,8 @@ static void note(struct cpa_sampler *s, uint64_t pc)
 
 	if (s->paused || cpa_function_is_ours(pc)) /* probe time, which is measured */
 		return;
+	if (unlikely(cpa_load_changed(&s->loads)))
+		memset(s->functions, 0, sizeof(s->functions));
 	if (s->functions[at].pc != pc) {
 		s->functions[at].id = cpa_function_at(pc);
 		s->functions[at].pc = pc;

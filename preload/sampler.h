@@ -38,7 +38,8 @@ struct cpa_sampler {
 	uint32_t pending;
 	uint32_t function[CPA_SAMPLED];
 	uint32_t count[CPA_SAMPLED];
-	/* Program counters to ids of functions. */
+	/* Program counters to ids of functions, as of generation `loads`: preload/load.h. */
+	uint32_t loads;
 	struct {
 		uint64_t pc;
 		uint32_t id;

@@ -86,6 +86,7 @@ struct cpa_worker {
 	int32_t draw;	 /* uses to the next one that is drawn */
 	uint32_t random;
 	uint64_t slow;	     /* self.slow at the last look at the clock */
+	uint32_t loads;	     /* cpa_load_generation that `nodes` is of */
 	unsigned end_rounds; /* of thread-specific destructors seen */
 	/* preload/uv.h: the loop of its work under way, and how much there is. */
 	const void *loop;

@@ -161,9 +161,7 @@ static void fill(void *row, const void *argument)
 
 uint32_t cpa_component_intern(const struct cpa_component_name *name)
 {
-	uint64_t key = cpa_component_key(name->kind, name->by, name->address);
-
-	return cpa_table_intern(CPA_TABLE_COMPONENTS, key, fill, name);
+	return cpa_table_intern(CPA_TABLE_COMPONENTS, cpa_component_key(name), fill, name);
 }
 
 uint32_t cpa_component_slots(void)

@@ -2,7 +2,7 @@
 /*
  * shadow/component.h - components and their slots
  *
- * A component is named by kind and address. It gets a slot of the paths' vectors for itself while
+ * A component is named by kind and address, in the module that was there then. It gets a slot of the paths' vectors for itself while
  * its kind has some left; then it shares one of its kind's buckets, the one that its hash names:
  * coarser, not lost, and counted. The search (shadow/search.h) may give it another slot at any
  * time. Any thread may call; lock-free.
@@ -40,10 +40,19 @@ static inline struct cpa_component *cpa_component(uint32_t row)
 	return cpa_row(CPA_TABLE_COMPONENTS, row);
 }
 
-static inline uint64_t cpa_component_key(enum cpa_component_kind kind, enum cpa_class_by by,
-					 uint64_t address)
+/* @address, of module row @module or 0, as it is in keys: not as that of a module before it. */
+static inline uint64_t cpa_address_key(uint64_t address, uint32_t module)
 {
-	return (uint64_t)kind << 56 | (uint64_t)by << 48 | (address & ((UINT64_C(1) << 48) - 1));
+	uint64_t layer =
+		module ? ((const struct cpa_module *)cpa_row(CPA_TABLE_MODULES, module))->layer : 0;
+
+	return layer << 48 | (address & CPA_ADDRESS_MASK);
+}
+
+static inline uint64_t cpa_component_key(const struct cpa_component_name *name)
+{
+	return (uint64_t)name->kind << 60 | (uint64_t)name->by << 56 |
+	       cpa_address_key(name->address, name->module);
 }
 
 /* Divide header.slots among the kinds; at creation of a session. */

@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #define CPA_MAGIC	 "CPADUMP\n"
-#define CPA_FORMAT	 3u
+#define CPA_FORMAT	 4u
 #define CPA_BYTE_ORDER	 0x01020304u
 #define CPA_HEADER_SIZE	 8192u
 #define CPA_CHUNKS	 20u
@@ -268,7 +268,10 @@ enum cpa_external {
 	CPA_EXTERNALS
 };
 
-/* key: {kind:8, by:8, address:48}. Written by its creator before it is indexed; slot is atomic. */
+/*
+ * key: {kind:4, by:4, layer:8, address:48}, the layer being the module's. Written by its creator before
+ * it is indexed; slot is atomic.
+ */
 struct cpa_component {
 	uint64_t key;
 	uint32_t kind; /* enum cpa_component_kind */
@@ -348,29 +351,7 @@ struct cpa_mark {
 	uint32_t thread; /* id */
 };
 
-/* key: the address. A return address: the call is in front of it. */
-struct cpa_site {
-	uint64_t key;
-	uint32_t module;
-	uint32_t pad;
-};
-
-/* Why what a library locks was not seen. */
-enum cpa_module_unseen { CPA_SEEN = 0, CPA_UNSEEN_DEEPBIND = 1, CPA_UNSEEN_NAMESPACE = 2 };
-
-/*
- * key: mixed from start and name. Written by its creator. Those not seen have no addresses; more than
- * that they were to be loaded so is not known.
- */
-struct cpa_module {
-	uint64_t key;
-	uint64_t start, end; /* the addresses mapped */
-	uint64_t bias;	     /* run-time address minus address in the file (l_addr) */
-	uint8_t build_id[32];
-	uint32_t build_id_size;
-	uint32_t unseen; /* enum cpa_module_unseen */
-	char path[256]; /* NUL-terminated, cut on the left if longer */
-};
+#include "shadow/layout_module.h"
 
 enum cpa_object_kind {
 	CPA_MUTEX = 1,

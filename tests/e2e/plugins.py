@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""tests/e2e/plugins.py - libraries that are loaded so that they are not seen
+"""tests/e2e/plugins.py - libraries that come and go, and those that are loaded so that they are not seen
 
 A host (tests/plugins) loads, runs and unloads plugins, natively and profiled, with the same output:
 the plugins find the files that lie where only they may look. The report names what was loaded with
-RTLD_DEEPBIND, or into another namespace. Prints TAP and a summary.
+RTLD_DEEPBIND, or into another namespace. Then thousands of times two plugins that are loaded to the
+same addresses in turn: each has what is its own under its own name, and nothing grows. Prints TAP and
+a summary.
 """
 
 import json
@@ -12,6 +14,7 @@ import os
 import pathlib
 import shlex
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -20,6 +23,14 @@ from surroundings import Results, Run
 
 BUILD = pathlib.Path(os.environ.get("CPA_BUILD", "build")).resolve()
 SOURCES = pathlib.Path(__file__).resolve().parents[1] / "plugins"
+# More than there are rows of threads.
+ROUNDS = 1500
+# Bytes of the session, which half of the rounds may need more: nodes of edges that are rare.
+GROWTH = 1 << 18
+# See shadow/layout.h.
+HEADER, USED, TABLES, TABLE = 8192, 24, 784, 232
+TABLE_NAMES = ("threads", "objects", "components", "sites", "modules")
+NAMES = ("alpha", "beta")
 COMPILE = [*shlex.split(os.environ.get("CC", "cc")), "-O1", "-g", "-D_GNU_SOURCE", "-pthread"]
 
 
@@ -38,8 +49,17 @@ def build(folder, names):
     compile_c(folder / "found/libfound.so", "plugin.c", *shared, "-DNAME=found")
 
 
+def read_sizes(dump):
+    """Bytes in use, and rows by table."""
+    with open(dump, "rb") as file:
+        header = file.read(HEADER)
+    places = {name: TABLES + i * TABLE + 8 for i, name in enumerate(TABLE_NAMES)}
+    rows = {name: struct.unpack_from("<I", header, at)[0] for name, at in places.items()}
+    return {"bytes": struct.unpack_from("<Q", header, USED)[0], **rows}
+
+
 def run_both(results, folder, how, rounds, times, names):
-    """The same natively and profiled? Return the report."""
+    """The same natively and profiled? Return the report, and the sizes in the dump."""
     plugins = [str(folder / f"lib{name}.so") for name in names]
     command = [str(folder / "host"), how, str(rounds), str(times), *plugins]
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("CPA_", "LD_"))}
@@ -54,14 +74,15 @@ def run_both(results, folder, how, rounds, times, names):
     done = subprocess.run(
         [str(BUILD / "cpa-report"), "--format", "json", str(dump)], check=True, capture_output=True
     )
+    sizes = read_sizes(dump)
     dump.unlink()
-    return json.loads(done.stdout)
+    return json.loads(done.stdout), sizes
 
 
 def check_unseen(results, folder):
     words = {"deepbind": "RTLD_DEEPBIND", "namespace": "another namespace"}
     for how in ("local", *words):
-        report = run_both(results, folder, f"{how}+finds", 2, 10, ("alpha", "beta"))
+        report, _ = run_both(results, folder, f"{how}+finds", 2, 10, NAMES)
         told = report["diagnostics"]
         for kind, word in words.items():
             count = 2 if kind == how else 0
@@ -71,14 +92,55 @@ def check_unseen(results, folder):
             good = not notes if not count else "(libalpha.so, libbeta.so)" in "".join(notes)
             results.check(good, f"{how}: the notes on {word}: {notes}")
         locks = {o["class"] for o in report["objects"]} & {"alpha_lock", "beta_lock"}
-        results.check(bool(locks) == (how == "local"), f"{how}: locks that were seen: {sorted(locks)}")
+        expected = {"alpha_lock", "beta_lock"} if how == "local" else set()
+        results.check(locks == expected, f"{how}: locks that were seen: {sorted(locks)}")
+
+
+def check_names(results, label, report, acquired):
+    """Each plugin has its own: locks exactly, threads by name, functions by samples."""
+    locks = {o["class"]: o["acquisitions"] for o in report["objects"]}
+    for name in NAMES:
+        got = locks.get(f"{name}_lock")
+        results.check(got == acquired, f"{label}: {name}_lock was taken {got} times of {acquired}")
+    threads = {c["name"] for c in report["components"] if c["kind"] == "thread"}
+    expected = {"main", *(f"{name}_work" for name in NAMES)}
+    results.check(threads == expected, f"{label}: threads {sorted(threads)}")
+
+
+def check_functions(results, folder):
+    report, _ = run_both(results, folder, "local", 50, 2000, NAMES)
+    check_names(results, "few rounds", report, 2 * 50 * 2000)
+    found = {c["name"]: c["cpu_s"] for c in report["components"] if c["kind"] == "function"}
+    samples = report["diagnostics"]["samples"]
+    if samples < 100:
+        results.skip("few rounds: functions", f"only {samples} samples")
+        return
+    share = [found.get(f"{name}_burn", 0) for name in NAMES]
+    good = min(share) > 0.25 * sum(share)
+    results.check(good, f"few rounds: equal work is seen to take {share} s")
+
+
+def check_loop(results, folder):
+    sizes = []
+    for rounds in (ROUNDS, 2 * ROUNDS):
+        report, size = run_both(results, folder, "local+size", rounds, 5, NAMES)
+        check_names(results, f"{rounds} rounds", report, 2 * rounds * 5)
+        sizes.append(size)
+    less, more = sizes
+    for name in ("threads", "objects", "sites", "modules"):
+        text = f"{less[name]} rows of {name} for {ROUNDS} rounds, {more[name]} for twice as many"
+        # A sample may fall into a library for the first time.
+        results.check(more[name] <= less[name] + 4 * (name == "modules"), text)
+    grown = more["bytes"] - less["bytes"]
+    results.check(grown < GROWTH, f"{ROUNDS} rounds more need {grown} bytes")
 
 
 def main():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="cpa-plugins.", dir=os.environ.get("CPA_TMP")))
     results = Results()
-    build(folder, ("alpha", "beta"))
-    check_unseen(results, folder)
+    build(folder, NAMES)
+    for check in check_unseen, check_functions, check_loop:
+        check(results, folder)
     print(f"{results.passed} passed, {results.failed} failed, {results.skipped} skipped")
     if not results.failed:
         shutil.rmtree(folder)

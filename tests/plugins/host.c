@@ -6,12 +6,14 @@
  *
  * Each plugin in turn is loaded, runs TIMES and is unloaded again; all of that ROUNDS times. HOW is
  * local, deepbind, or namespace; with "+finds" behind it each is asked if it finds libfound.so, with
- * "+size" what the second half of the rounds needed more in memory is told.
+ * "+size" is told whether the second half of the rounds needed more memory.
  */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define MANY 64 /* pages */
 
 static void *load(const char *how, const char *file)
 {
@@ -67,6 +69,6 @@ int main(int argc, char **argv)
 	}
 	printf("sum %ld\n", sum);
 	if (strstr(argv[1], "+size"))
-		printf("grew by %ld pages\n", size() - before);
+		printf("grew: %d\n", size() - before > MANY);
 	return rounds == 0;
 }

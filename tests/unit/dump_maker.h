@@ -310,7 +310,7 @@ static inline void maker_add_components(struct dump_maker *maker)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		rows[i].key = (uint64_t)rows[i].kind << 56 | (uint64_t)rows[i].by << 48 | (i + 1);
+		rows[i].key = (uint64_t)rows[i].kind << 60 | (uint64_t)rows[i].by << 56 | (i + 1);
 		dump_maker_row(maker, CPA_TABLE_COMPONENTS, &rows[i]);
 	}
 }

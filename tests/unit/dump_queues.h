@@ -15,7 +15,7 @@ static inline uint32_t maker_add_name(struct dump_maker *maker, const char *text
 
 static inline uint32_t maker_add_class(struct dump_maker *maker, struct cpa_component class)
 {
-	class.key = (uint64_t) class.kind << 56 | (uint64_t) class.by << 48 |
+	class.key = (uint64_t) class.kind << 60 | (uint64_t) class.by << 56 |
 		    (maker->rows[CPA_TABLE_COMPONENTS] + 1);
 	return dump_maker_row(maker, CPA_TABLE_COMPONENTS, &class);
 }

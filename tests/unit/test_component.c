@@ -40,9 +40,30 @@ static int teardown(void **state)
 
 static uint32_t intern(enum cpa_component_kind kind, uint64_t address)
 {
-	struct cpa_component_name name = { .kind = kind, .address = address, .module = 7 };
+	struct cpa_component_name name = { .kind = kind, .address = address };
 
 	return cpa_component_intern(&name);
+}
+
+/* What other modules have at an address, one after the other, are different things. */
+static void test_layers(void **state)
+{
+	struct cpa_component_name name = { .kind = CPA_LOCK, .address = 0x401000 };
+	uint32_t row[3];
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++) {
+		name.module = cpa_table_append(CPA_TABLE_MODULES);
+		((struct cpa_module *)cpa_row(CPA_TABLE_MODULES, name.module))->layer = i;
+		row[i] = cpa_component_intern(&name);
+		assert_int_equal(cpa_component_intern(&name), row[i]);
+		assert_int_equal(cpa_component(row[i])->address, 0x401000);
+		assert_int_equal(cpa_component(row[i])->module, name.module);
+	}
+	name.module = 0;
+	assert_int_equal(cpa_component_intern(&name), row[0]);
+	assert_int_not_equal(row[0], row[1]);
+	assert_int_not_equal(row[1], row[2]);
 }
 
 static void test_same_name_same_row(void **state)
@@ -56,7 +77,7 @@ static void test_same_name_same_row(void **state)
 	assert_int_equal(intern(CPA_FUNCTION, 0x401000), row);
 	assert_int_equal(c->kind, CPA_FUNCTION);
 	assert_int_equal(c->address, 0x401000);
-	assert_int_equal(c->module, 7);
+	assert_int_equal(c->module, 0);
 	assert_int_equal(c->shared, 0);
 	assert_true(c->slot >= CPA_SLOT_FIRST);
 	assert_int_not_equal(c->slot, cpa_component(lock)->slot);
@@ -142,6 +163,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_same_name_same_row, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_layers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_quota_and_sharing, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_activities_do_not_share, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_most_slots, setup_most, teardown),
