@@ -127,7 +127,8 @@ $(O)/cpa-report $(O)/cpa-top $(O)/cpa-ctl: $(O)/cpa-%: $(O)/obj/analysis/%.o $(O
 	$(call say,LINK)
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(REPORT_LIBS) $(TOP_LIBS) -lm
 
-$(O)/cpa: $(CPA_OBJ) $(O)/obj/analysis/control.o $(O)/obj/shadow/epoch.o
+$(O)/cpa: $(CPA_OBJ) $(O)/obj/analysis/control.o \
+	$(O)/obj/analysis/mapping.o $(O)/obj/shadow/epoch.o
 	$(call say,LINK)
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^
 

@@ -11,9 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analysis/mapping.h"
 #include "shadow/epoch.h"
-
-#define PAGE 4096u
 
 static int fail(char **error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static int fail(char **error, const char *format, ...)
@@ -61,14 +60,11 @@ int cpa_control_open(struct cpa_control *control, const char *file, char **error
 		why = errno == ELOOP ? "a symbolic link (name the file itself)" : strerror(errno);
 	else
 		why = fstat(fd, &st) < 0 ? strerror(errno) : trouble(&st);
-	base = why ? MAP_FAILED :
-		     mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (!why && base == MAP_FAILED)
-		why = strerror(errno);
+	base = why ? NULL : cpa_mapping_open(fd, (uint64_t)st.st_size, true);
 	if (!why)
-		why = header_trouble(base);
+		why = base ? header_trouble(base) : strerror(errno);
 	if (why) {
-		if (base != MAP_FAILED)
+		if (base)
 			munmap(base, (size_t)st.st_size);
 		if (fd >= 0)
 			close(fd);
@@ -98,11 +94,24 @@ static bool has_ended(const struct cpa_control *control)
 	return __atomic_load_n(&control->header->state, __ATOMIC_RELAXED) != CPA_RUNNING;
 }
 
+/* What was changed may be in nobody's sight. */
+static int check_whole(const struct cpa_control *control, char **error)
+{
+	return cpa_mapping_whole(control->header) ?
+		       0 :
+		       fail(error, "%s: the file was cut meanwhile", control->file);
+}
+
 int cpa_control_switch(struct cpa_control *control, bool on, char **error)
 {
+	uint64_t at;
+
 	if (has_ended(control))
 		return cpa_control_dead(control, error);
-	if (!cpa_epoch_change(control->header, on, __builtin_ia32_rdtsc()))
+	at = cpa_epoch_change(control->header, on, __builtin_ia32_rdtsc());
+	if (check_whole(control, error) < 0)
+		return -1;
+	if (!at)
 		return fail(error, "%s: profiling is %s already", control->file, on ? "on" : "off");
 	return 0;
 }
@@ -164,6 +173,8 @@ int cpa_control_mark(struct cpa_control *control, const char *name, char **error
 	text = append(control, CPA_TABLE_NAMES, sizeof(*text), &name_row);
 	if (text)
 		mark = append(control, CPA_TABLE_MARKS, sizeof(*mark), &row);
+	if (check_whole(control, error) < 0)
+		return -1;
 	if (!mark || row > CPA_MARKS_MAX)
 		return fail(error, "%s: no space for another mark", control->file);
 	/* Not in the index, which is the process's: a name of its own, of an unlikely key. */
@@ -174,48 +185,5 @@ int cpa_control_mark(struct cpa_control *control, const char *name, char **error
 	mark->len = longest(control);
 	mark->name = name_row;
 	__atomic_store_n(&mark->key, row, __ATOMIC_RELEASE); /* as above */
-	return 0;
-}
-
-static bool is_empty(const char *page)
-{
-	static const char nothing[PAGE];
-
-	return memcmp(page, nothing, PAGE) == 0;
-}
-
-/* Copy the pages that exist. Return 0 or -errno. */
-static int copy_pages(const struct cpa_control *control, int to)
-{
-	const char *base = (const char *)control->header;
-	uint64_t reserved = __atomic_load_n(&control->header->reserved, __ATOMIC_RELAXED);
-	uint64_t size = reserved < control->size ? reserved : control->size;
-
-	if (ftruncate(to, (off_t)size) < 0)
-		return -errno;
-	for (uint64_t at = 0; at + PAGE <= size; at += PAGE) {
-		ssize_t n = is_empty(base + at) ? PAGE : pwrite(to, base + at, PAGE, (off_t)at);
-
-		if (n != PAGE)
-			return n < 0 ? -errno : -ENOSPC;
-	}
-	return 0;
-}
-
-int cpa_control_snapshot(struct cpa_control *control, const char *to, char **error)
-{
-	const uint32_t copied = 1;
-	int fd = open(to, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600), ret;
-
-	if (fd < 0)
-		return fail(error, "%s: cannot be created: %s", to, strerror(errno));
-	ret = copy_pages(control, fd);
-	if (!ret && pwrite(fd, &copied, sizeof(copied), offsetof(struct cpa_header, copied)) < 0)
-		ret = -errno;
-	if (close(fd) < 0 && !ret)
-		ret = -errno;
-	if (!ret)
-		return 0;
-	unlink(to);
-	return fail(error, "%s: cannot be written: %s", to, strerror(-ret));
+	return check_whole(control, error);
 }

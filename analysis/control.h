@@ -3,8 +3,8 @@
  * analysis/control.h - change the session of another process, which goes on
  *
  * The file is mapped for writing, so it is looked at first: whose it is, what it is, and that what
- * is written lies within it. Nothing of the file is ever enlarged: that is for its process. Needs no
- * library of the others in this folder; cpa run uses it, too.
+ * is written lies within it; one that is cut meanwhile is told. Nothing of the file is ever enlarged:
+ * that is for its process. Needs no library of the others in this folder; cpa run uses it, too.
  */
 #ifndef CPA_ANALYSIS_CONTROL_H
 #define CPA_ANALYSIS_CONTROL_H
@@ -32,9 +32,6 @@ int cpa_control_switch(struct cpa_control *control, bool on, char **error);
 
 /* Let the report list this moment as @name. */
 int cpa_control_mark(struct cpa_control *control, const char *name, char **error);
-
-/* Copy the session, as it is from moment to moment, to the new file @to. */
-int cpa_control_snapshot(struct cpa_control *control, const char *to, char **error);
 
 /* The message for a session whose process is no more. Returns -1. */
 int cpa_control_dead(const struct cpa_control *control, char **error);

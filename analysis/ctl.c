@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "analysis/control.h"
+#include "analysis/copy.h"
 #include "analysis/top_process.h"
 #include "analysis/top_session.h"
 
@@ -92,7 +93,7 @@ static int act(struct cpa_control *control, char **argv, char **error)
 	if (strcmp(argv[1], "mark") == 0)
 		return cpa_control_mark(control, argv[2], error);
 	if (strcmp(argv[1], "snapshot") == 0)
-		return cpa_control_snapshot(control, argv[2], error);
+		return cpa_copy_session(control->file, argv[2], error);
 	return cpa_control_switch(control, strcmp(argv[1], "start") == 0, error);
 }
 

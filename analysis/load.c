@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <libiberty/libiberty.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,44 +15,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analysis/mapping.h"
 #include "analysis/printable.h"
 
 #define READINGS     8u
 #define ROW_SIZE_MAX (UINT32_C(1) << 24)
-#define BUS_PAGE     4096u
 
 #define FIELD(name)   offsetof(struct cpa_header, name)
 #define OTHER_RELEASE "use the cpa-report of the release that wrote it"
 #define DAMAGED	      "the file is damaged, run the program again"
 
 _Static_assert(sizeof(struct cpa_header) <= CPA_HEADER_SIZE, "the header fits its place");
-
-/* The mapping of the dump opened last. */
-static struct {
-	const unsigned char *base;
-	uint64_t size;
-	volatile sig_atomic_t cut;
-} mapped;
-
-/*
- * The mapping's file was cut while we read it, or the disk failed. From here on it reads as zeros,
- * which every reader copes with; who asks cpa_dump_whole() learns of it.
- */
-static void on_bus_error(int signal, siginfo_t *info, void *context)
-{
-	uint64_t from = (uint64_t)((const unsigned char *)info->si_addr - mapped.base);
-	int err = errno;
-
-	(void)signal;
-	(void)context;
-	from -= from % BUS_PAGE;
-	if (from >= mapped.size ||
-	    mmap((void *)(uintptr_t)(mapped.base + from), mapped.size - from, PROT_READ,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
-		abort();
-	mapped.cut = 1;
-	errno = err;
-}
 
 static int refuse(const struct cpa_dump *dump, char **error, uint64_t offset, const char *found,
 		  const char *expected, const char *advice)
@@ -195,9 +167,9 @@ static int map_file(struct cpa_dump *dump, const char *file, char **error)
 				     "the file was cut, run the program again");
 	}
 	/* Shared: what the writer does later must show. */
-	base = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	base = cpa_mapping_open(fd, (uint64_t)st.st_size, false);
 	close(fd);
-	if (base == MAP_FAILED) {
+	if (!base) {
 		*error = cpa_format_text("%s: cannot map %jd bytes: %s", dump->file,
 					 (intmax_t)st.st_size, strerror(errno));
 		return -1;
@@ -209,17 +181,11 @@ static int map_file(struct cpa_dump *dump, const char *file, char **error)
 
 int cpa_dump_open(struct cpa_dump *dump, const char *file, char **error)
 {
-	const struct sigaction action = { .sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO };
-
 	*dump = (struct cpa_dump){ .file = cpa_printable(file, SIZE_MAX) };
 	if (map_file(dump, file, error) < 0) {
 		free(dump->file);
 		return -1;
 	}
-	mapped.base = dump->base;
-	mapped.size = dump->size;
-	mapped.cut = 0;
-	sigaction(SIGBUS, &action, NULL);
 	if (cpa_dump_again(dump, error) < 0) {
 		cpa_dump_close(dump);
 		return -1;
@@ -266,7 +232,7 @@ void cpa_dump_grow(struct cpa_dump *dump, enum cpa_table_id id)
 
 bool cpa_dump_whole(const struct cpa_dump *dump)
 {
-	return dump->base != mapped.base || !mapped.cut;
+	return cpa_mapping_whole(dump->base);
 }
 
 void cpa_dump_close(struct cpa_dump *dump)
@@ -283,22 +249,29 @@ bool cpa_dump_bytes(const struct cpa_dump *dump, uint64_t offset, void *copy, ui
 	return true;
 }
 
-/* The row's place in the mapping, NULL if it is not in the file. */
-static const unsigned char *find_row(const struct cpa_dump *dump, enum cpa_table_id id,
-				     uint32_t row)
+uint64_t cpa_dump_place(const struct cpa_dump *dump, enum cpa_table_id id, uint32_t row)
 {
 	const struct cpa_table *table = &dump->header.table[id];
 	uint64_t left = (uint64_t)row - 1, rows = table->first_rows, chunk;
 	uint32_t k = 0;
 
 	if (row == 0 || row > dump->rows[id])
-		return NULL;
+		return 0;
 	for (; left >= rows; rows <<= 1, k++)
 		left -= rows;
 	chunk = table->chunk[k];
 	if (chunk == 0 || chunk > dump->size || (dump->size - chunk) / table->row_size <= left)
-		return NULL;
-	return dump->base + chunk + left * table->row_size;
+		return 0;
+	return chunk + left * table->row_size;
+}
+
+/* The row's place in the mapping, NULL if it is not in the file. */
+static const unsigned char *find_row(const struct cpa_dump *dump, enum cpa_table_id id,
+				     uint32_t row)
+{
+	uint64_t place = cpa_dump_place(dump, id, row);
+
+	return place ? dump->base + place : NULL;
 }
 
 bool cpa_dump_row(struct cpa_dump *dump, enum cpa_table_id table, uint32_t row, void *copy,

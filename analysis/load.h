@@ -69,6 +69,9 @@ bool cpa_dump_row(struct cpa_dump *dump, enum cpa_table_id table, uint32_t row, 
 bool cpa_dump_field(const struct cpa_dump *dump, enum cpa_table_id table, uint32_t row,
 		    size_t field, void *copy, size_t size);
 
+/* Where in the file @row lies; 0: not in it. */
+uint64_t cpa_dump_place(const struct cpa_dump *dump, enum cpa_table_id table, uint32_t row);
+
 /* Count a row of @table that the caller skips. */
 void cpa_dump_skip(struct cpa_dump *dump, enum cpa_table_id table);
 

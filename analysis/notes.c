@@ -105,7 +105,7 @@ static void note_rows(struct cpa_build *build)
 				 "event counts in part.",
 				 build->torn, build->torn == 1 ? " was" : "s were",
 				 build->torn == 1 ? "its" : "their");
-	if (dump->header.copied)
+	if (dump->header.copied == CPA_COPY_ROWS)
 		cpa_profile_note(profile, "This copy was taken row by row while the process ran: "
 					  "some figures may not fit together.");
 	if (dump->unsteady)

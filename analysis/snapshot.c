@@ -207,8 +207,11 @@ bool cpa_snapshot_read(struct cpa_snapshot *s, uint32_t row, struct cpa_reading 
 
 	if (s->failed)
 		return false;
-	if (s->raw)
-		return read_row(s, row, r);
+	if (s->raw) {
+		used = read_row(s, row, r);
+		s->torn += used && s->dump->header.copied && r->row.writing % 2;
+		return used;
+	}
 	used = s->boundary ? read_at_boundary(s, row, r) : read_still(s, row, r);
 	s->dump->unsteady = unsteady; /* we saw for ourselves */
 	return used;

@@ -121,6 +121,12 @@ enum cpa_sampler_kind { CPA_SAMPLER_NONE = 0, CPA_SAMPLER_PERF = 1, CPA_SAMPLER_
 enum cpa_session_state { CPA_RUNNING = 0, CPA_COMPLETE = 1, CPA_EXECED = 2 };
 
 /*
+ * Of a copy that was taken while the process ran: what its thread rows are. Of a state they need no
+ * checkpoints, and have none.
+ */
+enum cpa_copy { CPA_COPY_NONE = 0, CPA_COPY_ROWS = 1, CPA_COPY_STATE = 2 };
+
+/*
  * A change of the epoch: profiling is switched on or off (Online CP 2.3). What happens while it is
  * off is as if it were cut out of the run.
  */
@@ -169,7 +175,7 @@ struct cpa_header {
 	uint64_t passed;       /* atomic: the latest boundary that any thread has passed */
 	uint64_t series;       /* offset; 0: there is none */
 	uint32_t series_level; /* atomic: only grows */
-	uint32_t copied;       /* 1: a copy, taken row by row while the process ran */
+	uint32_t copied;       /* enum cpa_copy */
 	/*
 	 * Atomic: the changes so far; odd: on. 1 from the start, or 2 if the run begins off; 0 in
 	 * sessions that know no parts. Read at each event, so what shares its line changes rarely.
@@ -309,12 +315,6 @@ struct cpa_base {
 	uint64_t slack, share, observed; /* S, H, O */
 	uint64_t total;			 /* of all threads' totals */
 	uint64_t most;			 /* ticks charged to it in all threads */
-};
-
-/* key: a hash of the text. A text the program gave: a region, a queue, a mark. */
-struct cpa_name {
-	uint64_t key;
-	char text[CPA_NAME_SIZE]; /* NUL-terminated, cut on the right if longer */
 };
 
 /*

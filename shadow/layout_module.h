@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shadow/layout_module.h - a part of shadow/layout.h: addresses, and the modules that they lie in
+ * shadow/layout_module.h - a part of shadow/layout.h: names, addresses and the modules that they lie in
  */
 #ifndef CPA_SHADOW_LAYOUT_MODULE_H
 #define CPA_SHADOW_LAYOUT_MODULE_H
 
 #include <stdint.h>
+
+/* key: a hash of the text. A text the program gave: a region, a queue, a mark. */
+struct cpa_name {
+	uint64_t key;
+	char text[CPA_NAME_SIZE]; /* NUL-terminated, cut on the right if longer */
+};
 
 /* key: {0:8, layer:8, address:48}. A return address: the call is in front of it. */
 struct cpa_site {

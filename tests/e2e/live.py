@@ -4,7 +4,7 @@
 
 A relay, in which all work is on the critical path, is looked at again and again while it runs: each
 report must be of a state that the program could have been stopped in, and no later one may have less
-than an earlier one. Then when each phase of a program was on the path. Prints TAP.
+than an earlier one. The same goes for copies that cpa ctl takes. Then when each phase of a program was on the path. Prints TAP.
 """
 
 import csv
@@ -130,6 +130,60 @@ def test_running(folder):
     check(again["program"] == now["program"], "killed: the same when read again")
 
 
+def snapshot(dump, to):
+    command = [str(BUILD / "cpa-ctl"), str(dump), "snapshot", str(to)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    return check(done.returncode == 0, f"{to.name}: {done.stderr or 'is made'}")
+
+
+def test_snapshots(folder):
+    """Copies of a session that goes on are each of one state, and stay so when it goes on."""
+    dump = folder / "copied.dump"
+    process = start("relay", dump)
+    try:
+        wait_for_events(dump)
+        before, copies = None, []
+        for look in range(LOOKS):
+            copy = folder / f"snapshot {look}"
+            seen = read(dump)
+            if not snapshot(dump, copy):
+                continue
+            now = read(copy)
+            check_state(copy.name, now)
+            check_notes(copy.name, now, "row by row")
+            check_notes(copy.name, now, "damaged")
+            check_samples(copy.name, now)
+            check_growth(f"{copy.name}, looked at before", seen, now)
+            if before:
+                more = now["program"]["critical_path_s"] > before["program"]["critical_path_s"]
+                check(more, f"{copy.name}: is later than that before")
+            before = now
+            copies.append((copy, now))
+        check_growth("looked at after", before, read(dump))
+    finally:
+        process.kill()
+        process.wait()
+    for copy, then in copies:
+        check(read(copy) == then, f"{copy.name}: the same when the process is no more")
+
+
+def test_copy_of_stopped(folder):
+    """No thread goes on, and one may be in the middle of an event: the copy is as the session."""
+    dump = folder / "still.dump"
+    process = start("relay", dump)
+    try:
+        wait_for_events(dump)
+        process.send_signal(signal.SIGSTOP)
+        copy = folder / "copy of what is stopped"
+        if snapshot(dump, copy):
+            now, original = read(copy), read(dump)
+            for key in "program", "threads", "components", "objects", "intervals":
+                check(now[key] == original[key], f"{copy.name}: {key} as in the session")
+    finally:
+        process.kill()
+        process.wait()
+
+
 def test_stopped(folder):
     """All threads stopped somewhere: the report comes all the same, and is of a state."""
     dump = folder / "stopped.dump"
@@ -187,10 +241,13 @@ def test_phases(folder):
     check(text.isascii(), "phases: ASCII where the locale has no more")
 
 
+TESTS = test_running, test_stopped, test_snapshots, test_copy_of_stopped, test_phases
+
+
 def main():
     os.environ["LC_ALL"] = "C"
     with tempfile.TemporaryDirectory(dir=os.environ.get("CPA_TMP")) as folder:
-        for test in test_running, test_stopped, test_phases:
+        for test in TESTS:
             test(pathlib.Path(folder))
     print(f"{results['ok']} passed, {results['not ok']} failed, 0 skipped")
     return 1 if results["not ok"] else 0

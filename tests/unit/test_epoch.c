@@ -144,6 +144,35 @@ static void test_control_refuses(void **state)
 	unlink(file);
 }
 
+/* A file that is cut while it is open: a message, for whatever is asked. */
+static void test_control_of_what_is_cut(void **state)
+{
+	char file[] = "/tmp/test_epoch.XXXXXX";
+	struct cpa_control control;
+	char *error = NULL;
+	int fd = mkstemp(file);
+
+	(void)state;
+	assert_true(fd >= 0);
+	memcpy(header.magic, CPA_MAGIC, sizeof(header.magic));
+	header.byte_order = CPA_BYTE_ORDER;
+	header.format = CPA_FORMAT;
+	header.header_size = CPA_HEADER_SIZE;
+	for (unsigned marks = 0; marks < 2; marks++) {
+		assert_int_equal(pwrite(fd, &header, sizeof(header), 0), sizeof(header));
+		assert_int_equal(cpa_control_open(&control, file, &error), 0);
+		assert_int_equal(ftruncate(fd, 0), 0);
+		assert_int_equal(marks ? cpa_control_mark(&control, "x", &error) :
+					 cpa_control_switch(&control, false, &error),
+				 -1);
+		assert_non_null(strstr(error, "was cut"));
+		free(error);
+		cpa_control_close(&control);
+	}
+	close(fd);
+	unlink(file);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -154,6 +183,7 @@ int main(void)
 		cmocka_unit_test_setup(test_half_a_change, begin_on),
 		cmocka_unit_test_setup(test_many_parts, begin_on),
 		cmocka_unit_test_setup(test_control_refuses, begin_on),
+		cmocka_unit_test_setup(test_control_of_what_is_cut, begin_on),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
