@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/jump.c - longjmp() and kin, for the procedures of instrumented builds
+ * preload/jump.c - longjmp() and kin
  *
- * The calls that a jump leaves have no exit. glibc keeps the stack pointer of the function that
+ * The waits that a jump leaves have no end, the calls of instrumented builds no exit. glibc keeps the stack pointer of the function that
  * called setjmp() in the buffer, rotated and mixed with a number of the thread's.
  */
 #include <setjmp.h>
 
 #include "preload/instrument.h"
+#include "preload/part.h"
 #include "preload/real.h"
 
 #ifndef __x86_64__
@@ -29,6 +30,7 @@ static uint64_t target(const struct __jmp_buf_tag *buffer)
 #define JUMP(name)                                                      \
 	CPA_EXPORT void name(struct __jmp_buf_tag buffer[1], int value) \
 	{                                                               \
+		cpa_part_jump(target(buffer));                          \
 		cpa_instrument_jump(target(buffer));                    \
 		REAL(name)(buffer, value);                              \
 		__builtin_unreachable();                                \

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "preload/life.h"
 #include "preload/signal.h"
@@ -169,6 +171,7 @@ static void count_wait(struct cpa_worker *w, const struct cpa_elapsed *e)
 uint64_t cpa_part_crossed(struct cpa_worker *w, struct cpa_elapsed *e, uint64_t *arrived,
 			  uint64_t now)
 {
+	sigset_t before = cpa_signal_hold(); /* as in cpa_enter_slow() */
 	const struct cpa_header *h = cpa_header();
 	uint64_t epoch = cpa_epoch(h), from = now - wall_of(e), begun = cpa_epoch_begun(h, epoch);
 	/* Of a border of long ago the place was used again. */
@@ -191,7 +194,27 @@ uint64_t cpa_part_crossed(struct cpa_worker *w, struct cpa_elapsed *e, uint64_t 
 		end = now;
 	}
 	w->self.row->off += e->process;
+	cpa_signal_let(&before);
 	return end > *arrived ? end : *arrived;
+}
+
+static bool lies_in(const stack_t *stack, uint64_t address)
+{
+	return address - (uint64_t)stack->ss_sp < stack->ss_size;
+}
+
+void cpa_part_jump(uint64_t target)
+{
+	struct cpa_worker *w = cpa_tls.worker;
+	stack_t stack;
+
+	if (likely(!*cpa_alive || !w || !w->between || cpa_tls.inside || target < w->between))
+		return;
+	/* A handler with a stack of its own may jump about on that. */
+	if (!syscall(SYS_sigaltstack, NULL, &stack) && stack.ss_flags & SS_ONSTACK &&
+	    lies_in(&stack, target) && !lies_in(&stack, w->between))
+		return;
+	w->between = 0;
 }
 
 struct cpa_worker *cpa_enter_slow(struct cpa_worker *w)
@@ -206,10 +229,10 @@ struct cpa_worker *cpa_enter_slow(struct cpa_worker *w)
 		return NULL;
 	err = errno;
 	cpa_reenter();
-	if (!w)
-		w = cpa_worker_attach();
 	/* It takes a while, and memory: no signal handler is to jump out of it. */
 	before = cpa_signal_hold();
+	if (!w)
+		w = cpa_worker_attach();
 	if (w && !cpa_part_meet(w))
 		w = NULL;
 	cpa_signal_let(&before);
@@ -234,11 +257,14 @@ struct cpa_worker *cpa_enter_any(void)
 {
 	struct cpa_worker *w = cpa_enter_known();
 	int err = errno;
+	sigset_t before;
 
 	if (likely(w) || !*cpa_alive || cpa_tls.inside || cpa_tls.left)
 		return w;
 	cpa_reenter();
+	before = cpa_signal_hold(); /* as above */
 	w = cpa_worker_attach();
+	cpa_signal_let(&before);
 	if (!w)
 		cpa_tls.inside = false;
 	errno = err;
@@ -271,7 +297,7 @@ void cpa_part_stop(uint64_t caller)
 	at = cpa_epoch_change(cpa_header(), false, now);
 	if (at) {
 		leave(w, w->epoch + 1, at + 1);
-		w->between = false;
+		w->between = 0;
 		cpa_leave();
 	} else { /* another thread was faster */
 		cpa_done(w);

@@ -94,7 +94,8 @@ struct cpa_worker {
 	uint32_t loop_work;
 	/* Instrumented builds, see preload/instrument.h; NULL until the first call. */
 	struct cpa_calls *calls;
-	bool between; /* after cpa_event() and before cpa_done(): waiting, no activity */
+	/* After cpa_event() and before cpa_done(): waiting, no activity. Where on the stack; else 0. */
+	uint64_t between;
 };
 
 struct cpa_tls {

@@ -162,6 +162,20 @@ def by_time(tap):
         tap.result(run("--delay", wrong) == 2, f"--delay '{wrong}': wrong usage, 2")
 
 
+def jumps(tap):
+    """Out of a wait, by a signal handler, and then a border; or only about in the handler."""
+    dump = f"{TMP}/jump.dump"
+    for how, taken in ("out", 100), ("within", 0):
+        for stack in (), ("stack",):
+            command = [f"{BUILD}/tests/programs/jump_out", how, *stack]
+            subprocess.run(command, env=environment(dump), check=True)
+            found = report(dump)
+            label = f"a jump {how} {' '.join(stack)}".strip()
+            got = sum(o["acquisitions"] for o in found["objects"] if o["class"] == "lock")
+            tap.result(len(found["parts"]) == 2 and tiles(found), f"{label}: two parts")
+            tap.result(got == taken, f"{label}: then the lock was taken {got} times of {taken}")
+
+
 def at_random(tap):
     """Switched every few milliseconds: programs do not notice, and the figures stay consistent."""
     dump = f"{TMP}/random.dump"
@@ -190,6 +204,7 @@ def main():
     for name in NAMES:
         known(tap, name)
     thread_sums(tap)
+    jumps(tap)
     from_outside(tap)
     by_time(tap)
     at_random(tap)
