@@ -61,6 +61,9 @@ static const char *const counter_notes[CPA_DIAG_COUNT] = {
 	[CPA_DIAG_CALLS_UNBALANCED] =
 		"instrumented functions were left in ways that were not seen: their inclusive "
 		"times are less exact.",
+	[CPA_DIAG_PART_FORGOTTEN] =
+		"times a thread met the end of a part of the run when profiling had been switched "
+		"some 60 times more: what of its time lies in which part is less exact.",
 	[CPA_DIAG_PART_ITEMS] =
 		"items were in queues when profiling stopped, and are forgotten: if they were "
 		"dequeued later, that depends on nothing.",

@@ -137,9 +137,17 @@ static void begin_activity(struct cpa_worker *w, uint64_t epoch, struct cpa_elap
 	cpa_event_cut(w, CPA_EV_RESTART, &head, now);
 }
 
+/* By now there have been so many changes since epoch @met that its end is not kept. */
+static void note_forgotten(uint64_t met)
+{
+	if (unlikely(cpa_epoch(cpa_header()) - met >= CPA_BORDERS - 1))
+		cpa_diag(CPA_DIAG_PART_FORGOTTEN);
+}
+
 bool cpa_part_meet(struct cpa_worker *w)
 {
 	uint64_t epoch = cpa_epoch(cpa_header()), from = w->clock.last, now;
+	uint64_t met = w->epoch ? w->epoch : epoch;
 	struct cpa_elapsed e;
 	bool in;
 
@@ -157,6 +165,7 @@ bool cpa_part_meet(struct cpa_worker *w)
 	else
 		w->off = stop_before(epoch);
 	w->self.row->off += e.process;
+	note_forgotten(met);
 	if (in)
 		cpa_track_probe(w);
 	return in;
@@ -174,8 +183,9 @@ uint64_t cpa_part_crossed(struct cpa_worker *w, struct cpa_elapsed *e, uint64_t 
 	sigset_t before = cpa_signal_hold(); /* as in cpa_enter_slow() */
 	const struct cpa_header *h = cpa_header();
 	uint64_t epoch = cpa_epoch(h), from = now - wall_of(e), begun = cpa_epoch_begun(h, epoch);
-	/* Of a border of long ago the place was used again. */
-	uint64_t end = epoch - w->epoch < CPA_BORDERS ? cpa_epoch_begun(h, w->epoch + 1) : 0;
+	/* A border of long ago is not known. */
+	uint64_t met = w->epoch,
+		 end = epoch - met < CPA_BORDERS - 2 ? cpa_epoch_begun(h, met + 1) : 0;
 	struct cpa_elapsed part = cut(e, time_in(epoch, from));
 
 	now = cpa_checkpoint(&w->self, now);
@@ -194,6 +204,7 @@ uint64_t cpa_part_crossed(struct cpa_worker *w, struct cpa_elapsed *e, uint64_t 
 		end = now;
 	}
 	w->self.row->off += e->process;
+	note_forgotten(met);
 	cpa_signal_let(&before);
 	return end > *arrived ? end : *arrived;
 }

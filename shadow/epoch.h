@@ -6,7 +6,7 @@
  * was on before that. Whoever switches, thread or other process, claims the border of the next
  * epoch, then moves the epoch on; who finds a claimed border does the second for him, so one that
  * dies between the two holds up nobody. Of older borders than the latest CPA_BORDERS the place is
- * used again.
+ * used again; who stood still for so long, in the midst of a change or of a look, begins anew.
  *
  *            change  on
  *   change      -     -     E1  The border of epoch e is complete before header.epoch is e.
@@ -40,7 +40,7 @@ CPA_HIDDEN void cpa_epoch_begin(struct cpa_header *h, bool on);
  */
 CPA_HIDDEN uint64_t cpa_epoch_change(struct cpa_header *h, bool on, uint64_t now);
 
-/* The clock at which epoch @epoch, one of the latest, began. */
+/* The clock at which epoch @epoch began; if its border is not kept any more, that of a later one. */
 CPA_HIDDEN uint64_t cpa_epoch_begun(const struct cpa_header *h, uint64_t epoch);
 
 /*

@@ -113,7 +113,9 @@ enum cpa_diagnostic {
 	CPA_DIAG_PART_BLOCKED_TICKS, /* of threads that were blocked, nobody knows in what, at a start */
 	CPA_DIAG_PART_ITEMS,	     /* items that were in queues at a stop, and are forgotten */
 	CPA_DIAG_PART_UNLOCKS,	     /* unlocks of locks that were taken in no part */
-	CPA_DIAG_COUNT = 32
+	CPA_DIAG_PART_FORGOTTEN,     /* borders that a thread met when they were not kept any more */
+	CPA_DIAG_USED,
+	CPA_DIAG_COUNT = 48
 };
 
 enum cpa_clock_kind { CPA_CLOCK_RSEQ = 1, CPA_CLOCK_PERF = 2, CPA_CLOCK_SYSCALL = 3 };

@@ -79,6 +79,22 @@ def known(tap, name):
                f"{name}: threads created while off have a start routine")
 
 
+def often(tap):
+    """Of a thread that slept through all borders that are kept the report says so."""
+    dump = f"{TMP}/often.dump"
+    for _ in range(TRIES):
+        done = subprocess.run([PROGRAM, "often"], env=environment(dump, CPA_START="off"),
+                              stdout=subprocess.PIPE, check=True)
+        expected, found = int(done.stdout) / 1000, report(dump)
+        path = found["program"]["critical_path_s"]
+        if abs(path - expected) < PATH_S:
+            break
+    tap.result(abs(path - expected) < PATH_S, f"often: path {path:.4f} s of {expected:.4f} s")
+    tap.result(tiles(found), "often: the observed path is as long as the parts")
+    notes = [n for n in found["diagnostics"]["notes"] if n.startswith("1 times a thread met the end")]
+    tap.result(len(notes) == 1, f"often: {notes}")
+
+
 def thread_sums(tap):
     """CPU clock of main: in parts and between them; whole, by the kernel's account."""
     dump = f"{TMP}/parts.dump"
@@ -203,6 +219,7 @@ def main():
     tap = Tap()
     for name in NAMES:
         known(tap, name)
+    often(tap)
     thread_sums(tap)
     jumps(tap)
     from_outside(tap)

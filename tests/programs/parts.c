@@ -222,6 +222,32 @@ static int threads(void)
 	return 35 + 20 + 30 + 15;
 }
 
+static void *asleep_worker(void *unused)
+{
+	sem_wait(&sem);
+	work_in_part(30);
+	return unused;
+}
+
+/* The worker sleeps through more changes than there are borders kept. */
+static int often(void)
+{
+	pthread_t worker;
+
+	work_between();
+	CPA_START();
+	sem_init(&sem, 0, 0);
+	pthread_create(&worker, NULL, asleep_worker, NULL);
+	work_in_part(40);
+	for (int i = 0; i < 40; i++) {
+		CPA_STOP();
+		CPA_START();
+	}
+	sem_post(&sem);
+	pthread_join(worker, NULL);
+	return 70;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -229,7 +255,8 @@ int main(int argc, char **argv)
 		int (*run)(void);
 	} programs[] = { { "alone", alone },	     { "lock", lock },
 			 { "condition", condition }, { "barrier", meet },
-			 { "semaphore", semaphore }, { "threads", threads } };
+			 { "semaphore", semaphore }, { "threads", threads },
+			 { "often", often } };
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
 		if (argc != 2 || strcmp(argv[1], programs[i].name) != 0)
@@ -237,6 +264,6 @@ int main(int argc, char **argv)
 		printf("%d\n", programs[i].run());
 		return 0;
 	}
-	fprintf(stderr, "usage: parts alone|lock|condition|barrier|semaphore|threads\n");
+	fprintf(stderr, "usage: parts alone|lock|condition|barrier|semaphore|threads|often\n");
 	return 2;
 }
