@@ -14,13 +14,13 @@ import json
 import math
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
 
-from surroundings import PERF_EVENT_OPEN, Results, deny
+from results import Results
+from surroundings import PERF_EVENT_OPEN, deny
 
 SOURCES = pathlib.Path(__file__).resolve().parents[1] / "conformance"
 # Not a limit on speed: a program that takes this long hangs.
@@ -252,13 +252,7 @@ def main():
             check_program(results, arguments, folder, name, [str(programs / name)])
     check_again(results, arguments, folder, programs)
     check_special(results, arguments, folder, programs)
-    print(f"1..{results.passed + results.failed + results.skipped}")
-    if results.failed:
-        print(f"# profiles of failed programs are in {folder}")
-    else:
-        shutil.rmtree(folder)
-    print(f"{results.passed} passed, {results.failed} failed, {results.skipped} skipped")
-    return 1 if results.failed else 0
+    return results.end(folder)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ import concurrent.futures
 import errno
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -160,12 +159,7 @@ def main():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="cpa-failing.", dir=os.environ.get("CPA_TMP")))
     tests = Injection(pathlib.Path(os.environ.get("CPA_BUILD", "build")).resolve(), folder)
     tests.check()
-    results = tests.results
-    print(f"1..{results.passed + results.failed + results.skipped}")
-    if not results.failed:
-        shutil.rmtree(folder)
-    print(f"{results.passed} passed, {results.failed} failed, {results.skipped} skipped")
-    return 1 if results.failed else 0
+    return tests.results.end(folder)
 
 
 if __name__ == "__main__":

@@ -9,17 +9,18 @@ same addresses in turn: each has what is its own under its own name, and nothing
 a summary.
 """
 
+import collections
 import json
 import os
 import pathlib
 import shlex
-import shutil
 import struct
 import subprocess
 import sys
 import tempfile
 
-from surroundings import Results, Run
+from results import Results
+from surroundings import Run
 
 BUILD = pathlib.Path(os.environ.get("CPA_BUILD", "build")).resolve()
 SOURCES = pathlib.Path(__file__).resolve().parents[1] / "plugins"
@@ -98,9 +99,9 @@ def check_unseen(results, folder):
 
 def check_names(results, label, report, acquired):
     """Each plugin has its own: locks exactly, threads by name, functions by samples."""
-    locks = {o["class"]: o["acquisitions"] for o in report["objects"]}
     for name in NAMES:
-        got = locks.get(f"{name}_lock")
+        # Where a plugin was at two places its lock has two rows.
+        got = sum(o["acquisitions"] for o in report["objects"] if o["class"] == f"{name}_lock")
         results.check(got == acquired, f"{label}: {name}_lock was taken {got} times of {acquired}")
     threads = {c["name"] for c in report["components"] if c["kind"] == "thread"}
     expected = {"main", *(f"{name}_work" for name in NAMES)}
@@ -110,12 +111,15 @@ def check_names(results, label, report, acquired):
 def check_functions(results, folder):
     report, _ = run_both(results, folder, "local", 50, 2000, NAMES)
     check_names(results, "few rounds", report, 2 * 50 * 2000)
-    found = {c["name"]: c["cpu_s"] for c in report["components"] if c["kind"] == "function"}
+    found = collections.Counter()
+    for component in report["components"]:
+        if component["kind"] == "function":
+            found[component["name"]] += component["cpu_s"]
     samples = report["diagnostics"]["samples"]
     if samples < 100:
         results.skip("few rounds: functions", f"only {samples} samples")
         return
-    share = [found.get(f"{name}_burn", 0) for name in NAMES]
+    share = [found[f"{name}_burn"] for name in NAMES]
     good = min(share) > 0.25 * sum(share)
     results.check(good, f"few rounds: equal work is seen to take {share} s")
 
@@ -129,8 +133,8 @@ def check_loop(results, folder):
     less, more = sizes
     for name in ("threads", "objects", "sites", "modules"):
         text = f"{less[name]} rows of {name} for {ROUNDS} rounds, {more[name]} for twice as many"
-        # A sample may fall into a library for the first time.
-        results.check(more[name] <= less[name] + 4 * (name == "modules"), text)
+        # Mappings of others, ours too, may now and then move a plugin to another place.
+        results.check(more[name] - less[name] <= ROUNDS // 50, text)
     grown = more["bytes"] - less["bytes"]
     results.check(grown < GROWTH, f"{ROUNDS} rounds more need {grown} bytes")
 
@@ -141,10 +145,7 @@ def main():
     build(folder, NAMES)
     for check in check_unseen, check_functions, check_loop:
         check(results, folder)
-    print(f"{results.passed} passed, {results.failed} failed, {results.skipped} skipped")
-    if not results.failed:
-        shutil.rmtree(folder)
-    return 1 if results.failed else 0
+    return results.end(folder)
 
 
 if __name__ == "__main__":

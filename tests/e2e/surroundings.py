@@ -21,6 +21,8 @@ import sys
 import tempfile
 import time
 
+from results import Results
+
 # Not a limit on speed: what takes this long hangs.
 TIMEOUT_S = 240
 ROOT = os.geteuid() == 0
@@ -30,28 +32,6 @@ WARNING = re.compile(r"^cpa\[\d+\]: warning: ")
 # System calls of x86-64.
 MADVISE, FCNTL, PREAD, FTRUNCATE, GETTID, AFFINITY = 28, 72, 17, 77, 186, 204
 TIMER_CREATE, TIMER_SETTIME, PERF_EVENT_OPEN, MEMBARRIER, RSEQ = 222, 223, 298, 324, 334
-
-
-class Results:
-    """TAP lines, and how many of each kind."""
-
-    def __init__(self):
-        self.passed = self.failed = self.skipped = 0
-
-    def _number(self):
-        return self.passed + self.failed + self.skipped
-
-    def check(self, good, text):
-        if good:
-            self.passed += 1
-        else:
-            self.failed += 1
-        print(f"{'ok' if good else 'not ok'} {self._number()} - {text}", flush=True)
-        return good
-
-    def skip(self, text, reason):
-        self.skipped += 1
-        print(f"ok {self._number()} - {text} # SKIP {reason}", flush=True)
 
 
 class Run:
@@ -562,14 +542,7 @@ def main():
         begin = time.monotonic()
         getattr(tests, group)()
         print(f"# {group}: {time.monotonic() - begin:.1f} s")
-    results = tests.results
-    print(f"1..{results.passed + results.failed + results.skipped}")
-    if results.failed:
-        print(f"# what was written is in {folder}")
-    else:
-        shutil.rmtree(folder)
-    print(f"{results.passed} passed, {results.failed} failed, {results.skipped} skipped")
-    return 1 if results.failed else 0
+    return tests.results.end(folder)
 
 
 if __name__ == "__main__":

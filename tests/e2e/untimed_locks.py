@@ -13,7 +13,6 @@ import functools
 import json
 import os
 import pathlib
-import shutil
 import signal
 import sys
 import tempfile
@@ -134,10 +133,7 @@ def main():
                     check_share(results, name, program, run)
             except (RuntimeError, ValueError, KeyError) as error:
                 results.check(False, f"{name}: {error!r}")
-    shutil.rmtree(folder)
-    print(f"1..{results.passed + results.failed}")
-    print(f"{results.passed} passed, {results.failed} failed, {results.skipped} skipped")
-    return 1 if results.failed else 0
+    return results.end(folder)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 
-from surroundings import Results
+from results import Results
 
 LIBRARY = pathlib.Path(os.environ.get("CPA_BUILD", "build")).resolve() / "libcpa.so"
 
@@ -39,8 +39,7 @@ def main():
         text = f"{name}: {sorted(theirs[name])}, ours {sorted(ours[name])}"
         results.check(set(ours[name]) == set(theirs[name]), text)
     results.check("pthread_cond_wait" in several, f"{len(ours)} functions, {len(several)} of several versions")
-    print(f"{results.passed} passed, {results.failed} failed, {results.skipped} skipped")
-    return 1 if results.failed else 0
+    return results.end()
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 
+#include "tests/property/claims.h"
 #include "tests/property/figures.h"
 #include "tests/property/generate.h"
 #include "tests/property/online.h"
@@ -49,11 +50,9 @@ static const char *const claim_name[CLAIMS] = {
 	[BOUNDED] = "nothing refused, all tokens and memory given back",
 };
 
+static struct claims claims = { .name = claim_name, .count = CLAIMS, .what = "histories" };
+
 static struct {
-	uint64_t seed, number; /* of the history */
-	uint64_t done[CLAIMS];
-	bool failed[CLAIMS];
-	bool any;
 	/* What occurred, to see that nothing is left out. */
 	uint64_t op[OPS], contended, followed, remote, tied, unexplained, apart, unmatched, twice;
 } run;
@@ -67,16 +66,15 @@ static struct counting counting;
 static void expect(enum claim claim, int event, const char *what, unsigned n, uint64_t have,
 		   uint64_t want)
 {
-	run.done[claim]++;
-	if (have == want)
+	if (!claims_fail(&claims, claim, have == want))
 		return;
-	if (!run.any)
+	if (!claims.any)
 		history_print(&history);
-	run.any = true;
-	run.failed[claim] = true;
+	claims.any = true;
 	printf("# %s: seed %llu history %llu event %d %s %u: online %llu, reference %llu\n",
-	       claim_name[claim], (unsigned long long)run.seed, (unsigned long long)run.number,
-	       event, what, n, (unsigned long long)have, (unsigned long long)want);
+	       claim_name[claim], (unsigned long long)claims.seed,
+	       (unsigned long long)claims.number, event, what, n, (unsigned long long)have,
+	       (unsigned long long)want);
 }
 
 static void count_events(void)
@@ -251,7 +249,7 @@ static void compare(void)
 			cpa_path_join(&online.observer, &result, &online.snapshot[history.last[i]],
 				      false);
 	compare_slacks(&result);
-	if (run.number % 16 == 0)
+	if (claims.number % 16 == 0)
 		compare_unused(history.last[0], &online.snapshot[history.last[0]]);
 	cpa_path_clear(&online.observer, &result);
 	compare_figures();
@@ -284,12 +282,12 @@ static void test(uint64_t histories, int events, unsigned per_session, bool part
 	const char *only = getenv("CPA_HISTORY");
 	uint64_t print = only ? strtoull(only, NULL, 0) : UINT64_MAX;
 
-	for (uint64_t n = 0; n < histories && !run.any; n++, run.number++) {
-		struct rnd r = rnd_sequence(run.seed, run.number);
+	for (uint64_t n = 0; n < histories && !claims.any; n++, claims.number++) {
+		struct rnd r = rnd_sequence(claims.seed, claims.number);
 
-		if (only && n % per_session == 0 && print - run.number >= per_session) {
+		if (only && n % per_session == 0 && print - claims.number >= per_session) {
 			n += per_session - 1;
-			run.number += per_session - 1;
+			claims.number += per_session - 1;
 			continue;
 		}
 		if (n % per_session == 0) {
@@ -298,7 +296,7 @@ static void test(uint64_t histories, int events, unsigned per_session, bool part
 
 			if (ret) {
 				printf("# no session: %s\n", strerror(-ret));
-				run.failed[BOUNDED] = run.any = true;
+				claims.failed[BOUNDED] = claims.any = true;
 				return;
 			}
 			history.sampling = rnd_percent(&r, 60) ? SAMPLED :
@@ -311,12 +309,12 @@ static void test(uint64_t histories, int events, unsigned per_session, bool part
 		generate(&sim, &history, r,
 			 events / 3 + (int)rnd_below(&r, (uint64_t)events * 2 / 3), parts);
 		online_run(&online, &history, (unsigned)rnd_below(&r, FUNCTIONS));
-		if (run.number == print)
+		if (claims.number == print)
 			history_print(&history);
 		compare();
 		online_finish(&online);
 		expect(BOUNDED, -1, "items", 0, cpa_header()->items, 0);
-		if (n % per_session == per_session - 1 || n == histories - 1 || run.any) {
+		if (n % per_session == per_session - 1 || n == histories - 1 || claims.any) {
 			check_session();
 			expect(BOUNDED, -1, "heap bytes", 0, online_session_end(&online), 0);
 		}
@@ -325,13 +323,9 @@ static void test(uint64_t histories, int events, unsigned per_session, bool part
 
 int main(void)
 {
-	const char *want = getenv("CPA_LONG");
-	bool more = want && *want && *want != '0';
-	unsigned failed = 0;
+	bool more = claims_long();
 
-	run.seed = rnd_seed();
-	printf("# seed %llu\n", (unsigned long long)run.seed);
-	fflush(stdout);
+	claims_begin(&claims);
 	/* A session costs an arena, of which jemalloc has 4095 in a process. */
 	test((more ? 2000000 : 150000) / SLOWER, 60, more ? 2000 : 400, false);
 	test((more ? 10000 : 300) / SLOWER, 1000, 20, false);
@@ -339,13 +333,5 @@ int main(void)
 	test((more ? 400000 : 30000) / SLOWER, 80, 150, true);
 	test((more ? 4000 : 150) / SLOWER, 1000, 20, true);
 	print_events();
-	for (int c = 0; c < CLAIMS; c++) {
-		failed += run.failed[c];
-		printf("%sok %d - %s: %llu comparisons in %llu histories (seed %llu)\n",
-		       run.failed[c] ? "not " : "", c + 1, claim_name[c],
-		       (unsigned long long)run.done[c], (unsigned long long)run.number,
-		       (unsigned long long)run.seed);
-	}
-	printf("%u passed, %u failed, 0 skipped\n", CLAIMS - failed, failed);
-	return failed ? 1 : 0;
+	return claims_end(&claims);
 }

@@ -12,6 +12,7 @@
 
 #include "shadow/activity.h"
 #include "shadow/search.h"
+#include "tests/property/claims.h"
 #include "tests/property/random.h"
 #include "tests/unit/shadow_session.h"
 
@@ -44,9 +45,9 @@ struct reference {
 	uint64_t len, share[MOST], without[MOST];
 };
 
+static struct claims claims = { .name = claim_name, .count = CLAIMS, .what = "runs" };
+
 static struct {
-	uint64_t seed, number, done[CLAIMS];
-	bool failed[CLAIMS], any;
 	uint64_t named, waits, again, late;
 } run;
 
@@ -60,16 +61,14 @@ static uint64_t steps, waited;
 
 static void expect(enum claim claim, bool holds, uint32_t component, uint64_t got, uint64_t want)
 {
-	run.done[claim]++;
-	if (holds)
+	if (!claims_fail(&claims, claim, holds))
 		return;
-	run.failed[claim] = true;
-	if (!run.any)
+	if (!claims.any)
 		printf("# %s: seed %llu run %llu step %llu component %u: %llu, %llu\n",
-		       claim_name[claim], (unsigned long long)run.seed,
-		       (unsigned long long)run.number, (unsigned long long)steps, component,
+		       claim_name[claim], (unsigned long long)claims.seed,
+		       (unsigned long long)claims.number, (unsigned long long)steps, component,
 		       (unsigned long long)got, (unsigned long long)want);
-	run.any = true;
+	claims.any = true;
 }
 
 static enum cpa_component_kind kind_of(uint32_t component)
@@ -338,13 +337,13 @@ static void test(struct rnd r)
 	planted = 1 + (uint32_t)rnd_below(&r, PLANTED);
 	if (begin(slots)) {
 		printf("# no session\n");
-		run.failed[LENGTH] = run.any = true;
+		claims.failed[LENGTH] = claims.any = true;
 		return;
 	}
 	/* Of a bucket for a single slot, and divisions by two at least; after a rest. */
 	most = 1 + log2_up(count / 3) + (1u << CPA_SEARCH_REST);
 	for (unsigned phase = 0; phase < PHASES; phase++) {
-		for (unsigned i = 0; i < STEPS && !run.any; i++) {
+		for (unsigned i = 0; i < STEPS && !claims.any; i++) {
 			for (unsigned k = 0; k < 100; k++) {
 				uint32_t t = (uint32_t)rnd_below(&r, threads);
 
@@ -360,27 +359,14 @@ static void test(struct rnd r)
 
 int main(void)
 {
-	const char *want = getenv("CPA_LONG");
-	uint64_t runs = want && *want && *want != '0' ? 600 : 30;
-	unsigned failed = 0;
+	uint64_t runs = claims_long() ? 600 : 30;
 
-	run.seed = rnd_seed();
-	printf("# seed %llu\n", (unsigned long long)run.seed);
-	fflush(stdout);
-	for (; run.number < runs / SLOWER && !run.any; run.number++)
-		test(rnd_sequence(run.seed, run.number));
+	claims_begin(&claims);
+	for (; claims.number < runs / SLOWER && !claims.any; claims.number++)
+		test(rnd_sequence(claims.seed, claims.number));
 	printf("# components alone after a step %llu, waits for slots %llu, slots given again %llu, "
 	       "latest after %llu steps\n",
 	       (unsigned long long)run.named, (unsigned long long)run.waits,
 	       (unsigned long long)run.again, (unsigned long long)run.late);
-	for (int c = 0; c < CLAIMS; c++) {
-		run.failed[c] |= !run.done[c]; /* what never occurs is not tested */
-		failed += run.failed[c];
-		printf("%sok %d - %s: %llu comparisons in %llu runs (seed %llu)\n",
-		       run.failed[c] ? "not " : "", c + 1, claim_name[c],
-		       (unsigned long long)run.done[c], (unsigned long long)run.number,
-		       (unsigned long long)run.seed);
-	}
-	printf("%u passed, %u failed, 0 skipped\n", CLAIMS - failed, failed);
-	return failed ? 1 : 0;
+	return claims_end(&claims);
 }

@@ -12,6 +12,7 @@
 
 #include "shadow/series.h"
 
+#include "tests/property/claims.h"
 #include "tests/property/generate.h"
 #include "tests/property/online.h"
 #include "tests/property/pag.h"
@@ -39,9 +40,9 @@ static const char *const claim_name[CLAIMS] = {
 	[BOUNDED] = "all memory given back",
 };
 
+static struct claims claims = { .name = claim_name, .count = CLAIMS, .what = "histories" };
+
 static struct {
-	uint64_t seed, number, done[CLAIMS];
-	bool failed[CLAIMS], any;
 	uint64_t halfway; /* threads that waited at the boundary */
 } run;
 
@@ -55,14 +56,14 @@ static unsigned cuts;
 static void expect(enum claim claim, const struct kept *k, const char *what, unsigned n,
 		   uint64_t have, uint64_t want)
 {
-	run.done[claim]++;
-	if (have == want)
+	if (!claims_fail(&claims, claim, have == want))
 		return;
-	if (!run.any)
+	if (!claims.any)
 		history_print(&history);
-	run.any = run.failed[claim] = true;
+	claims.any = true;
 	printf("# %s: seed %llu history %llu boundary %llu at event %d, %s %u: %llu, reference %llu\n",
-	       claim_name[claim], (unsigned long long)run.seed, (unsigned long long)run.number,
+	       claim_name[claim], (unsigned long long)claims.seed,
+	       (unsigned long long)claims.number,
 	       (unsigned long long)k->boundary * cpa_header()->period, k->at, what, n,
 	       (unsigned long long)have, (unsigned long long)want);
 }
@@ -270,7 +271,7 @@ static void test_one(struct rnd r, int events)
 
 	if (ret) {
 		printf("# no session: %s\n", strerror(-ret));
-		run.failed[BOUNDED] = run.any = true;
+		claims.failed[BOUNDED] = claims.any = true;
 		return;
 	}
 	history.sampling = rnd_percent(&r, 60) ? SAMPLED : SPARSE;
@@ -294,27 +295,14 @@ static void test_one(struct rnd r, int events)
 
 int main(void)
 {
-	const char *want = getenv("CPA_LONG");
-	bool more = want && *want && *want != '0';
+	bool more = claims_long();
 	/* A session costs an arena, of which jemalloc has 4095 in a process. */
 	uint64_t histories = more ? 4000 : 600;
-	unsigned failed = 0;
 
-	run.seed = rnd_seed();
-	printf("# seed %llu\n", (unsigned long long)run.seed);
-	fflush(stdout);
+	claims_begin(&claims);
 	cpa_series_hook = keep;
-	for (; run.number < histories && !run.any; run.number++)
-		test_one(rnd_sequence(run.seed, run.number), run.number % 20 ? 80 : 600);
+	for (; claims.number < histories && !claims.any; claims.number++)
+		test_one(rnd_sequence(claims.seed, claims.number), claims.number % 20 ? 80 : 600);
 	printf("# threads in a wait at a boundary: %llu\n", (unsigned long long)run.halfway);
-	for (int c = 0; c < CLAIMS; c++) {
-		run.failed[c] |= !run.done[c];
-		failed += run.failed[c];
-		printf("%sok %d - %s: %llu comparisons in %llu histories (seed %llu)\n",
-		       run.failed[c] ? "not " : "", c + 1, claim_name[c],
-		       (unsigned long long)run.done[c], (unsigned long long)run.number,
-		       (unsigned long long)run.seed);
-	}
-	printf("%u passed, %u failed, 0 skipped\n", CLAIMS - failed, failed);
-	return failed ? 1 : 0;
+	return claims_end(&claims);
 }

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: MIT
+"""tests/e2e/results.py - what an end-to-end test prints: TAP lines, and their sums at the end"""
+
+import shutil
+
+
+class Results:
+    """TAP lines, and how many of each kind."""
+
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+
+    def _number(self):
+        return self.passed + self.failed + self.skipped
+
+    def check(self, good, text):
+        if good:
+            self.passed += 1
+        else:
+            self.failed += 1
+        print(f"{'ok' if good else 'not ok'} {self._number()} - {text}", flush=True)
+        return good
+
+    def skip(self, text, reason):
+        self.skipped += 1
+        print(f"ok {self._number()} - {text} # SKIP {reason}", flush=True)
+
+    def end(self, folder=None):
+        """Print plan and sums; remove @folder unless something failed. Return the exit status."""
+        print(f"1..{self._number()}")
+        if folder and self.failed:
+            print(f"# what is needed to look into it is in {folder}")
+        elif folder:
+            shutil.rmtree(folder, ignore_errors=True)
+        print(f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped")
+        return 1 if self.failed else 0
