@@ -38,6 +38,7 @@ AGAIN = {
     "once",
     "process",
     "semaphore",
+    "serving",
     "untimed",
 }
 
