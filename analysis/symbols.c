@@ -1,79 +1,78 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/symbols.c - names of addresses, from the modules' files */
+/*
+ * analysis/symbols.c - names of addresses, from the modules' files
+ *
+ * A child reads the files (analysis/resolve.c). It begins with the first question and lives until a
+ * module changes. One that dies over a question takes the names of one module with it, no more.
+ */
 #include "analysis/symbols.h"
-#include "analysis/format.h"
 
-#include <elfutils/libdwfl.h>
-#include <inttypes.h>
-#include <libiberty/demangle.h>
+#include <errno.h>
 #include <libiberty/libiberty.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include "analysis/printable.h"
-#include "analysis/variables.h"
+#include "analysis/format.h"
+#include "analysis/resolve.h"
 
-struct module {
-	struct cpa_module row;
-	char *path;	   /* printable */
-	const char *label; /* the last part of path */
-	bool asked;
-	char *trouble;
-	Dwfl *dwfl; /* NULL without names */
-	Dwfl_Module *file;
-	struct cpa_variables *variables; /* NULL until asked for */
-};
+#define NOTHING	    UINT32_MAX /* length of a text that is NULL */
+#define LONGEST	    (UINT32_C(1) << 26)
+#define QUESTION_S  120 /* CPU time for one: the debug information of a browser takes some */
+#define MEMORY_PART 2	/* of what the machine has */
+
+bool cpa_symbols_here;
 
 struct cpa_symbols {
-	uint32_t count;
-	struct module *module; /* of row 1 and on */
+	struct cpa_resolver *resolver; /* the child's; here for what needs no file */
+	pid_t child;		       /* 0: none */
+	int socket;
 };
 
-static void open_module(struct module *module, const struct cpa_module *row)
-{
-	*module = (struct module){ .row = *row };
-	module->path = cpa_printable(row->path, sizeof(row->path));
-	module->label = cpa_printable_base(module->path);
-}
+struct question {
+	uint64_t address;
+	uint32_t module;
+	bool variable, flag;
+};
 
-static void close_module(struct module *module)
-{
-	cpa_variables_close(module->variables);
-	if (module->dwfl)
-		dwfl_end(module->dwfl);
-	free(module->path);
-	free(module->trouble);
-}
+/* Followed by the texts. */
+struct answer {
+	uint32_t name, location, why; /* lengths */
+};
 
 struct cpa_symbols *cpa_symbols_open(const struct cpa_module *modules, uint32_t count)
 {
 	return cpa_symbols_update(NULL, modules, count);
 }
 
+/* Return what waitpid() says of the child, which has ended or will now. */
+static int end_child(struct cpa_symbols *symbols)
+{
+	int status = 0;
+
+	if (!symbols->child)
+		return 0;
+	close(symbols->socket);
+	while (waitpid(symbols->child, &status, 0) < 0 && errno == EINTR)
+		;
+	symbols->child = 0;
+	return status;
+}
+
 struct cpa_symbols *cpa_symbols_update(struct cpa_symbols *symbols,
 				       const struct cpa_module *modules, uint32_t count)
 {
-	uint32_t before = symbols ? symbols->count : 0;
-
 	if (!symbols) {
-		/* libdw would ask these servers for what it does not find. */
-		unsetenv("DEBUGINFOD_URLS");
 		symbols = xcalloc(1, sizeof(*symbols));
+		symbols->resolver = cpa_resolver_open();
 	}
-	for (uint32_t i = count; i < before; i++)
-		close_module(&symbols->module[i]);
-	symbols->module = xrealloc(symbols->module, (count + 1) * sizeof(*symbols->module));
-	symbols->count = count;
-	for (uint32_t i = 0; i < count; i++) {
-		struct module *module = &symbols->module[i];
-
-		if (i < before && memcmp(&module->row, &modules[i], sizeof(module->row)) == 0)
-			continue;
-		if (i < before)
-			close_module(module);
-		open_module(module, &modules[i]);
-	}
+	if (cpa_resolver_update(symbols->resolver, modules, count))
+		end_child(symbols);
 	return symbols;
 }
 
@@ -81,227 +80,215 @@ void cpa_symbols_close(struct cpa_symbols *symbols)
 {
 	if (!symbols)
 		return;
-	for (uint32_t i = 0; i < symbols->count; i++)
-		close_module(&symbols->module[i]);
-	free(symbols->module);
+	end_child(symbols);
+	cpa_resolver_close(symbols->resolver);
 	free(symbols);
 }
 
-/* Report the file of @module to libdwfl and compare build-ids. NULL, or what is wrong. */
-static const char *open_file(struct module *module)
+/* False: the other side is gone. */
+static bool put(int socket, const void *from, size_t size)
 {
-	static const Dwfl_Callbacks callbacks = {
-		.find_elf = dwfl_build_id_find_elf,
-		.find_debuginfo = dwfl_standard_find_debuginfo,
-		.section_address = dwfl_offline_section_address,
-	};
-	const struct cpa_module *row = &module->row;
-	const unsigned char *id;
-	char path[sizeof(row->path) + 1] = "";
-	struct stat st;
-	GElf_Addr where, bias;
-	int size;
+	const char *bytes = from;
 
-	memcpy(path, row->path, sizeof(row->path));
-	/* A path cut on the left is relative; a special file could block. */
-	if (path[0] != '/')
-		return "has no file that could be opened";
-	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
-		return "is not there any more";
-	module->dwfl = dwfl_begin(&callbacks);
-	if (!module->dwfl)
-		return "could not be read";
-	module->file = dwfl_report_offline(module->dwfl, module->label, path, -1);
-	if (!module->file || dwfl_report_end(module->dwfl, NULL, NULL) != 0)
-		return "is not a readable ELF file";
-	if (!dwfl_module_getelf(module->file, &bias))
-		return "is not a readable ELF file";
-	if (row->build_id_size == 0)
+	while (size) {
+		ssize_t n = send(socket, bytes, size, MSG_NOSIGNAL);
+
+		if (n < 0 && errno != EINTR)
+			return false;
+		n = n < 0 ? 0 : n;
+		bytes += n;
+		size -= (size_t)n;
+	}
+	return true;
+}
+
+static bool get(int socket, void *to, size_t size)
+{
+	char *bytes = to;
+
+	while (size) {
+		ssize_t n = recv(socket, bytes, size, 0);
+
+		if (n == 0 || (n < 0 && errno != EINTR))
+			return false;
+		n = n < 0 ? 0 : n;
+		bytes += n;
+		size -= (size_t)n;
+	}
+	return true;
+}
+
+static uint32_t length_of(const char *text)
+{
+	size_t length = text ? strlen(text) : 0;
+
+	return !text ? NOTHING : length < LONGEST ? (uint32_t)length : LONGEST;
+}
+
+static bool put_text(int socket, const char *text, uint32_t length)
+{
+	return length == NOTHING || put(socket, text, length);
+}
+
+/* NULL: nothing, or the other side is gone: *@good is then false. */
+static char *get_text(int socket, uint32_t length, bool *good)
+{
+	char *text;
+
+	if (length == NOTHING || !*good)
 		return NULL;
-	size = dwfl_module_build_id(module->file, &id, &where);
-	if (size < 0 || (uint32_t)size != row->build_id_size ||
-	    row->build_id_size > sizeof(row->build_id) ||
-	    memcmp(id, row->build_id, row->build_id_size) != 0)
-		return "was replaced since the run (its build-id differs)";
+	*good = length <= LONGEST;
+	text = *good ? xcalloc(length + 1, 1) : NULL;
+	if (!text || get(socket, text, length))
+		return text;
+	*good = false;
+	free(text);
 	return NULL;
 }
 
-/* The module of row @row with its file open if it can be; NULL if there is none. */
-static struct module *find_module(struct cpa_symbols *symbols, uint32_t row)
+static struct cpa_place resolve(struct cpa_resolver *resolver, const struct question *q)
 {
-	struct module *module;
-	const char *trouble;
+	return q->variable ? cpa_resolver_variable(resolver, q->module, q->address, q->flag) :
+			     cpa_resolver_code(resolver, q->module, q->address, q->flag);
+}
 
-	if (row == 0 || row > symbols->count || symbols->module[row - 1].row.key == 0)
-		return NULL;
-	module = &symbols->module[row - 1];
-	if (module->asked)
-		return module;
-	module->asked = true;
-	trouble = open_file(module);
-	if (trouble) {
-		if (module->dwfl)
-			dwfl_end(module->dwfl);
-		module->dwfl = NULL;
-		module->file = NULL;
-		/* The kernel's own module has no file anywhere. */
-		if (strncmp(module->label, "linux-vdso", strlen("linux-vdso")) != 0)
-			module->trouble =
-				cpa_format_text("%s %s: what it holds appears as %s+offset.",
-						module->path, trouble, module->label);
+/* What a file makes its readers do is bounded: it may say that it is enormous once unpacked. */
+static void limit_memory(void)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	return; /* which use very much, seemingly */
+#endif
+	uint64_t pages = (uint64_t)sysconf(_SC_PHYS_PAGES), page = (uint64_t)sysconf(_SC_PAGESIZE);
+	struct rlimit data;
+
+	if (!getrlimit(RLIMIT_DATA, &data) && data.rlim_cur > pages * page / MEMORY_PART) {
+		data.rlim_cur = pages * page / MEMORY_PART;
+		setrlimit(RLIMIT_DATA, &data);
 	}
-	return module;
+	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+}
+
+/* And it may have no end. */
+static void limit_time(void)
+{
+	struct rlimit cpu;
+	struct rusage used;
+
+	if (getrusage(RUSAGE_SELF, &used) || getrlimit(RLIMIT_CPU, &cpu))
+		return;
+	cpu.rlim_cur = (rlim_t)used.ru_utime.tv_sec + (rlim_t)used.ru_stime.tv_sec + QUESTION_S;
+	setrlimit(RLIMIT_CPU, &cpu);
+}
+
+/* The child: answers until nobody asks any more. */
+static void serve(struct cpa_resolver *resolver, int socket)
+{
+	static const int errors[] = { SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE };
+	struct question q;
+
+	/* The terminal's signals are for who asks. */
+	signal(SIGINT, SIG_IGN);
+	signal(SIGQUIT, SIG_IGN);
+	for (size_t i = 0; i < ARRAY_SIZE(errors); i++)
+		signal(errors[i], SIG_DFL);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	limit_memory();
+	while (get(socket, &q, sizeof(q))) {
+		struct cpa_place place;
+		struct answer a;
+		const char *why;
+
+		limit_time();
+		place = resolve(resolver, &q);
+		why = cpa_resolver_why(resolver, q.module);
+		a = (struct answer){ length_of(place.name), length_of(place.location),
+				     length_of(why) };
+		if (!put(socket, &a, sizeof(a)) || !put_text(socket, place.name, a.name) ||
+		    !put_text(socket, place.location, a.location) || !put_text(socket, why, a.why))
+			break;
+		free(place.name);
+		free(place.location);
+	}
+}
+
+static bool begin_child(struct cpa_symbols *symbols)
+{
+	int ends[2];
+
+	if (symbols->child)
+		return true;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		return false;
+	symbols->child = fork();
+	if (symbols->child == 0) {
+		close(ends[0]);
+		serve(symbols->resolver, ends[1]);
+		_exit(0);
+	}
+	close(ends[1]);
+	symbols->socket = ends[0];
+	if (symbols->child > 0)
+		return true;
+	symbols->child = 0;
+	close(ends[0]);
+	return false;
+}
+
+/* The child died over the file of @module. */
+static void blame(struct cpa_symbols *symbols, uint32_t module)
+{
+	int status = end_child(symbols);
+	const char *name = WIFSIGNALED(status) ? sigabbrev_np(WTERMSIG(status)) : NULL;
+	char *why = cpa_format_text("is damaged: what read its debug information ended with %s%s",
+				    name ? "SIG" : "an error", name ? name : "");
+
+	cpa_resolver_give_up(symbols->resolver, module, why);
+	free(why);
+}
+
+static struct cpa_place ask(struct cpa_symbols *symbols, const struct question *q)
+{
+	struct cpa_place place = { 0 };
+	struct answer a;
+	bool good = true;
+	char *why;
+
+	if (cpa_symbols_here || !cpa_resolver_has_file(symbols->resolver, q->module) ||
+	    !begin_child(symbols))
+		return resolve(symbols->resolver, q);
+	good = put(symbols->socket, q, sizeof(*q)) && get(symbols->socket, &a, sizeof(a));
+	if (good) {
+		place.name = get_text(symbols->socket, a.name, &good);
+		place.location = get_text(symbols->socket, a.location, &good);
+		why = get_text(symbols->socket, a.why, &good);
+		if (why && good)
+			cpa_resolver_give_up(symbols->resolver, q->module, why);
+		free(why);
+	}
+	if (good && place.name)
+		return place;
+	free(place.name);
+	free(place.location);
+	blame(symbols, q->module);
+	return resolve(symbols->resolver, q);
+}
+
+struct cpa_place cpa_symbols_code(struct cpa_symbols *symbols, uint32_t module, uint64_t address,
+				  bool returned)
+{
+	return ask(symbols,
+		   &(struct question){ .module = module, .address = address, .flag = returned });
+}
+
+struct cpa_place cpa_symbols_variable(struct cpa_symbols *symbols, uint32_t module,
+				      uint64_t address, bool whole)
+{
+	return ask(symbols,
+		   &(struct question){
+			   .module = module, .address = address, .variable = true, .flag = whole });
 }
 
 const char *cpa_symbols_trouble(const struct cpa_symbols *symbols, uint32_t module)
 {
-	return symbols->module[module - 1].trouble;
-}
-
-/* The symbol that covers @address of libdwfl's own address space, and how far into it it is. */
-static const char *find_symbol(const struct module *module, GElf_Addr address, GElf_Off *offset)
-{
-	GElf_Sym symbol;
-	const char *name =
-		dwfl_module_addrinfo(module->file, address, offset, &symbol, NULL, NULL, NULL);
-
-	/* Without a full symbol table the nearest name may be that of something else. */
-	if (!name || (*offset != 0 && *offset >= symbol.st_size))
-		return NULL;
-	return name;
-}
-
-/*
- * In place: of the function that libstdc++ makes to run a std::thread or std::async, what it runs,
- * as "main::{lambda()#1}".
- */
-static void unwrap_thread(char *name)
-{
-	static const char before[] = "std::thread::_Invoker<std::tuple<", run[] = "::_M_run";
-	char *from = strstr(name, before), *to;
-	int depth = 0;
-
-	if (!from || !strstr(from, run))
-		return;
-	from += strlen(before);
-	for (to = from; *to && (depth > 0 || (*to != '>' && *to != ',')); to++)
-		depth += (*to == '<' || *to == '(') - (*to == '>' || *to == ')');
-	memmove(name, from, (size_t)(to - from));
-	name[to - from] = '\0';
-}
-
-static char *demangle(const char *name)
-{
-	char *plain = cplus_demangle(name, DMGL_AUTO | DMGL_ANSI);
-	char *text;
-
-	if (plain)
-		unwrap_thread(plain);
-	text = cpa_printable(plain ? plain : name, SIZE_MAX);
-	free(plain);
-	return text;
-}
-
-static struct cpa_place anonymous_place(uint64_t address)
-{
-	return (struct cpa_place){
-		.name = cpa_format_text("0x%" PRIx64 " [anonymous]", address),
-	};
-}
-
-/* @address is that in the file. */
-static struct cpa_place unnamed_place(const struct module *module, uint64_t address)
-{
-	return (struct cpa_place){
-		.name = cpa_format_text("%s+0x%" PRIx64, module->label, address),
-		.location = xstrdup(module->label),
-	};
-}
-
-/* "file:line" of the code at @address of libdwfl's address space, else the module. */
-static char *locate_code(const struct module *module, GElf_Addr address)
-{
-	Dwfl_Line *line = dwfl_module_getsrc(module->file, address);
-	const char *file = NULL;
-	char *text, *location;
-	int number = 0;
-
-	if (line)
-		file = dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL);
-	if (!file)
-		return xstrdup(module->label);
-	text = cpa_printable(file, SIZE_MAX);
-	location = number > 0 ? cpa_format_text("%s:%d", text, number) : xstrdup(text);
-	free(text);
-	return location;
-}
-
-struct cpa_place cpa_symbols_code(struct cpa_symbols *symbols, uint32_t row, uint64_t address,
-				  bool returned)
-{
-	struct module *module = find_module(symbols, row);
-	uint64_t in_file;
-	struct cpa_place place;
-	GElf_Addr at, bias;
-	GElf_Off offset;
-	const char *name;
-
-	if (!module)
-		return anonymous_place(address);
-	in_file = address - module->row.bias;
-	place = unnamed_place(module, in_file);
-	if (!module->file || !dwfl_module_getelf(module->file, &bias))
-		return place;
-	at = in_file + bias - returned;
-	free(place.location);
-	place.location = locate_code(module, at);
-	name = find_symbol(module, at, &offset);
-	if (name) {
-		free(place.name);
-		place.name = demangle(name);
-	}
-	return place;
-}
-
-/* The ELF symbol knows the name with its namespaces, DWARF the part and where it is declared. */
-struct cpa_place cpa_symbols_variable(struct cpa_symbols *symbols, uint32_t row, uint64_t address,
-				      bool whole)
-{
-	struct module *module = find_module(symbols, row);
-	uint64_t in_file;
-	struct cpa_variable found = { 0 };
-	struct cpa_place place;
-	GElf_Off offset = 0;
-	GElf_Addr bias;
-	const char *symbol;
-	char *name;
-
-	if (!module)
-		return anonymous_place(address);
-	in_file = address - module->row.bias;
-	place = unnamed_place(module, in_file);
-	if (!module->file || !dwfl_module_getelf(module->file, &bias))
-		return place;
-	symbol = find_symbol(module, in_file + bias, &offset);
-	if (!module->variables)
-		module->variables = cpa_variables_open(module->file);
-	cpa_variables_find(module->variables, in_file, whole, &found);
-	if (!found.name && !symbol)
-		return place;
-	free(place.name);
-	/* A static variable inside a function has a symbol such as "lock.0". */
-	name = found.name && (!symbol || symbol[0] != '_') ? xstrdup(found.name) : demangle(symbol);
-	if (found.name)
-		place.name = cpa_format_text("%s%s", name, found.part);
-	else if (offset)
-		place.name = cpa_format_text("%s+0x%" PRIx64, name, offset);
-	else
-		place.name = xstrdup(name);
-	free(name);
-	if (found.location) {
-		free(place.location);
-		place.location = xstrdup(found.location);
-	}
-	cpa_variable_fini(&found);
-	return place;
+	return cpa_resolver_trouble(symbols->resolver, module);
 }

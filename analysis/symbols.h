@@ -3,7 +3,8 @@
  * analysis/symbols.h - names of addresses, from the modules' files
  *
  * A module's file is read only if its build-id is the one that ran: a wrong name is worse than
- * none. Separate debug files are found where the system keeps them; nothing is fetched.
+ * none. Separate debug files are found where the system keeps them; nothing is fetched. They may be
+ * anything, and are read in a process of their own: if it dies, the module has no names.
  */
 #ifndef CPA_ANALYSIS_SYMBOLS_H
 #define CPA_ANALYSIS_SYMBOLS_H
@@ -14,6 +15,9 @@
 #include "shadow/layout.h"
 
 struct cpa_symbols;
+
+/* Read the files in this process, for whoever looks for errors in that (tests). */
+extern bool cpa_symbols_here;
 
 /* What is known of an address. Both texts are printable and freed by the caller. */
 struct cpa_place {

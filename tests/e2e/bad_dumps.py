@@ -80,7 +80,8 @@ def build(folder):
         capture_output=True,
         text=True,
     ).stdout.split()
-    sources = [ROOT / "tests/fuzz/report.c", *sorted((ROOT / "analysis").glob("*.c"))]
+    fuzzers = [ROOT / "tests/fuzz/report.c", ROOT / "tests/fuzz/symbols.c"]
+    sources = [*fuzzers, *sorted((ROOT / "analysis").glob("*.c"))]
     # The terminal, and other programs.
     others = ("top.c", "top_screen.c", "ctl.c", "control.c")
     sources = [source for source in sources if source.name not in others]
@@ -93,12 +94,13 @@ def build(folder):
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         objects = list(pool.map(one, sources))
-    fuzz, *rest = objects
+    fuzz, symbols, *rest = objects
     report = [each for each in rest if not each.name.startswith("analysis-top")]
     rest = [each for each in rest if each.name != "analysis-report.c.o"]
     libraries = [*SANITIZE, *flags, "-liberty", "-lm"]
     compile_c(folder / "cpa-report", report, libraries)
     compile_c(folder / "fuzz", [fuzz, *rest], libraries)
+    compile_c(folder / "symbols", [symbols, *rest], libraries)
     return folder / "cpa-report", folder / "fuzz"
 
 
@@ -385,6 +387,19 @@ def check_recipes(results, fuzz):
     results.check(lines[last:][:60] if done.returncode else [], "recipes of the fuzzer")
 
 
+def check_names(results, folder):
+    """Debug information that lies: libelf and libdw may do what they want, but to them alone."""
+    done = subprocess.run(
+        [str(folder / "symbols"), str(folder / "maker"), "2000" if LONG else "200"],
+        capture_output=True,
+        check=False,
+        env=dict(os.environ, CPA_SEED=str(SEED)),
+    )
+    lines = (done.stdout + done.stderr).decode(errors="replace").splitlines()
+    good = done.returncode == 0 and any(line.startswith("ok 1") for line in lines)
+    results.check([] if good else lines[-60:], f"names from damaged files: {lines[-2]}")
+
+
 def check_dump(results, name, dump, count):
     file = results.folder / f"{name}.dump"
     file.write_bytes(dump)
@@ -424,6 +439,7 @@ def main():
     else:
         results.skip("a dump of a real run", "libcpa.so or its program is not built")
     check_recipes(results, fuzz)
+    check_names(results, work)
     results.try_variants(noise(count // 5, random.Random(SEED)), "noise behind a good magic")
     if not results.failed:
         shutil.rmtree(work)

@@ -21,7 +21,7 @@ BUILD = pathlib.Path(os.environ["CPA_BUILD"]).resolve()
 SERVER = BUILD / "tests/programs/server"
 
 # Of the header in shadow/layout.h.
-HEADER_PID, HEADER_STARTED, HEADER_HOST = 52, 128, 720
+HEADER_PID, HEADER_STARTED, HEADER_HOST = 52, 128, 848
 
 class Server:
     """The server under cpa run, until its input is closed."""

@@ -19,6 +19,7 @@
 #include "analysis/load.h"
 #include "analysis/printable.h"
 #include "analysis/profile.h"
+#include "analysis/symbols.h"
 #include "analysis/text.h"
 #include "analysis/top_session.h"
 #include "tests/fuzz/recipe.h"
@@ -202,6 +203,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 1 || size > 1 + STEPS_MAX * sizeof(struct step))
 		return 0;
 	if (fd < 0) {
+		cpa_symbols_here = true;
 		fd = memfd_create("session", MFD_CLOEXEC);
 		/* As the process has it whose session it is, which is us. */
 		if (ftruncate(fd, 1) ||

@@ -6,7 +6,8 @@
  *
  * The report reads the files that a session names, and those may be anything, whoever wrote them.
  * COUNT copies of FILE, each with some bytes changed where libelf and libdw look, are asked for the
- * names of code and variables all over them. CPA_SEED repeats a run.
+ * names of code and variables all over them. Whoever reads a file may die over it, whoever asks may not.
+ * CPA_SEED repeats a run.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -14,15 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "analysis/symbols.h"
 #include "tests/property/random.h"
 
-#define PLACES	256u
-#define AT_ONCE 16u /* copies for one child */
+#define PLACES 64u
 
 static unsigned char *original, *copy;
 static size_t size;
@@ -109,10 +107,13 @@ static void forget(struct cpa_place place)
 	free(place.location);
 }
 
-static void ask(const char *file)
+/* Return whether whoever read the file died over it. */
+static bool ask(const char *file)
 {
 	struct cpa_module module = { .key = 1, .end = loaded };
 	struct cpa_symbols *symbols;
+	const char *trouble;
+	bool died;
 
 	strcpy(module.path, file);
 	symbols = cpa_symbols_open(&module, 1);
@@ -122,61 +123,35 @@ static void ask(const char *file)
 		forget(cpa_symbols_code(symbols, 1, at, i % 2));
 		forget(cpa_symbols_variable(symbols, 1, at, i % 2));
 	}
+	trouble = cpa_symbols_trouble(symbols, 1);
+	died = trouble && strstr(trouble, "ended with");
 	cpa_symbols_close(symbols);
-}
-
-/* Ask for copies @from to @to, in a child. Return its status. */
-static int run(uint64_t seed, uint64_t from, uint64_t to)
-{
-	pid_t child = fork();
-	char file[64];
-	int status;
-
-	if (child == 0) {
-		struct rlimit cpu = { 20, 20 };
-
-		setrlimit(RLIMIT_CPU, &cpu);
-		snprintf(file, sizeof(file), "/proc/%d/fd/%d", getpid(), fd);
-		for (uint64_t i = from; i < to; i++) {
-			struct rnd r = rnd_sequence(seed, i);
-
-			damage(&r);
-			ask(file);
-		}
-		_exit(0);
-	}
-	if (child < 0 || waitpid(child, &status, 0) != child)
-		fail("child");
-	return status;
+	return died;
 }
 
 int main(int argc, char **argv)
 {
-	uint64_t seed = rnd_seed(), count, bad = 0;
+	uint64_t seed = rnd_seed(), count, deaths = 0;
+	char file[64];
 
 	if (argc != 3)
 		return 2;
 	load(argv[1]);
 	count = strtoul(argv[2], NULL, 10);
 	fd = memfd_create("copy", 0);
+	snprintf(file, sizeof(file), "/proc/%d/fd/%d", getpid(), fd);
 	printf("# CPA_SEED=%llu\n", (unsigned long long)seed);
-	for (uint64_t i = 0; i < count; i += AT_ONCE) {
-		uint64_t end = i + AT_ONCE < count ? i + AT_ONCE : count;
-		bool all = run(seed, i, end) == 0;
+	for (uint64_t i = 0; i < count; i++) {
+		struct rnd r = rnd_sequence(seed, i);
 
-		for (uint64_t k = i; !all && k < end; k++) {
-			int status = run(seed, k, k + 1);
-
-			if (!status)
-				continue;
-			bad++;
-			printf("# copy %llu: %s %d\n", (unsigned long long)k,
-			       WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "status",
-			       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-			fflush(stdout);
-		}
+		damage(&r);
+		if (!ask(file))
+			continue;
+		deaths++;
+		printf("# who read copy %llu died\n", (unsigned long long)i);
+		fflush(stdout);
 	}
-	printf("%sok 1 - names of %llu copies, %llu of them a crash\n1..1\n", bad ? "not " : "",
-	       (unsigned long long)count, (unsigned long long)bad);
-	return bad ? 1 : 0;
+	printf("ok 1 - names of %llu copies, %llu of which nobody could read\n1..1\n",
+	       (unsigned long long)count, (unsigned long long)deaths);
+	return 0;
 }

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* tests/unit/test_report_symbols.c - names of this very program's functions and variables */
+#include <dirent.h>
 #include <inttypes.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -198,6 +201,66 @@ static void test_outside_of_all_symbols(void **state)
 	assert_non_null(strstr(place.name, "+0x"));
 }
 
+/* End our children by @sig, as a file that is damaged would. Return how many there are. */
+static int end_children(int sig)
+{
+	DIR *folder = opendir("/proc");
+	struct dirent *entry;
+	int count = 0;
+
+	assert_non_null(folder);
+	while ((entry = readdir(folder))) {
+		char path[300];
+		int pid, parent;
+		FILE *file;
+
+		snprintf(path, sizeof(path), "/proc/%s/stat", entry->d_name);
+		file = fopen(path, "r");
+		if (!file)
+			continue;
+		if (fscanf(file, "%d (%*[^)]) %*c %d", &pid, &parent) == 2 && parent == getpid())
+			count += !kill(pid, sig);
+		fclose(file);
+	}
+	closedir(folder);
+	return count;
+}
+
+/* Who reads a module's file may die over it: the module has no names, and the report says why. */
+static void test_reader_dies(void **state)
+{
+	struct cpa_module two[2];
+	struct cpa_place lost;
+	char expected[64];
+
+	(void)state;
+	two[0] = two[1] = module;
+	symbols = cpa_symbols_open(two, 2);
+	place = cpa_symbols_code(symbols, 1, (uintptr_t)example_work, false);
+	expect("example_work", "dump_maker.h:");
+	assert_int_equal(end_children(SIGSEGV), 1);
+	lost = cpa_symbols_code(symbols, 1, (uintptr_t)example_work, false);
+	snprintf(expected, sizeof(expected), "test_report_symbols+0x%" PRIx64,
+		 (uint64_t)(uintptr_t)example_work - module.bias);
+	assert_string_equal(lost.name, expected);
+	assert_string_equal(lost.location, "test_report_symbols");
+	assert_non_null(strstr(cpa_symbols_trouble(symbols, 1), "ended with SIGSEGV"));
+	free(lost.name);
+	free(lost.location);
+	free(place.name);
+	free(place.location);
+	assert_int_equal(end_children(SIGKILL), 0);
+	/* Another one reads the next module. */
+	place = cpa_symbols_variable(symbols, 2, (uintptr_t)&example_pool, true);
+	expect("example_pool", "dump_maker.h:");
+	assert_null(cpa_symbols_trouble(symbols, 2));
+	assert_int_equal(end_children(0), 1);
+	cpa_symbols_update(symbols, two, 2);
+	assert_int_equal(end_children(0), 1);
+	cpa_symbols_update(symbols, two, 1);
+	assert_int_equal(end_children(0), 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -216,6 +279,7 @@ int main(void)
 		TEST(test_not_an_elf_file),
 		TEST(test_no_module),
 		TEST(test_outside_of_all_symbols),
+		TEST(test_reader_dies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
