@@ -62,6 +62,38 @@ static inline bool was_blocked(void)
 		return ret;                                   \
 	}
 
+/*
+ * The calling thread moved @n bytes. They stand in its row alone: no event, and no look at the clock.
+ * A signal handler that moves some meanwhile adds to the same word: one instruction.
+ */
+#define COUNT_BYTES(field, n)                                                      \
+	do {                                                                       \
+		const struct cpa_worker *moved_by = cpa_tls.worker;                \
+                                                                                   \
+		if (likely((n) > 0 && moved_by && !cpa_tls.inside && *cpa_alive && \
+			   !cpa_part_moved(moved_by)))                             \
+			moved_by->self.row->field += (uint64_t)(n);                \
+	} while (0)
+
+/* As BLOCKING, of a call that returns how many bytes it moved. */
+#define MOVING(name, parameters, arguments, kind, field)      \
+	CPA_EXPORT ssize_t name parameters                    \
+	{                                                     \
+		ssize_t ret;                                  \
+                                                              \
+		if (was_blocked())                            \
+			blocked(CPA_EXT_OTHER, CPA_CALLER()); \
+		ret = REAL(name) arguments;                   \
+		if (was_blocked())                            \
+			blocked(kind, CPA_CALLER());          \
+		COUNT_BYTES(field, ret);                      \
+		return ret;                                   \
+	}
+#define READING(name, parameters, arguments) \
+	MOVING(name, parameters, arguments, CPA_EXT_READ, bytes_read)
+#define WRITING(name, parameters, arguments) \
+	MOVING(name, parameters, arguments, CPA_EXT_WRITE, bytes_written)
+
 /* What libuv's loop blocks in. */
 #define EVENTS(type, name, parameters, arguments)                        \
 	CPA_EXPORT type name parameters                                  \
@@ -94,35 +126,28 @@ BLOCKING(int, clock_nanosleep,
 BLOCKING(int, thrd_sleep, (const struct timespec *t, struct timespec *left), (t, left),
 	 CPA_EXT_SLEEP)
 
-BLOCKING(ssize_t, read, (int fd, void *to, size_t n), (fd, to, n), CPA_EXT_READ)
-BLOCKING(ssize_t, __read_chk, (int fd, void *to, size_t n, size_t room), (fd, to, n, room),
-	 CPA_EXT_READ)
-BLOCKING(ssize_t, readv, (int fd, const struct iovec *to, int n), (fd, to, n), CPA_EXT_READ)
-BLOCKING(ssize_t, pread, (int fd, void *to, size_t n, off_t at), (fd, to, n, at), CPA_EXT_READ)
-BLOCKING(ssize_t, pread64, (int fd, void *to, size_t n, off64_t at), (fd, to, n, at), CPA_EXT_READ)
-BLOCKING(ssize_t, recv, (int fd, void *to, size_t n, int flags), (fd, to, n, flags), CPA_EXT_READ)
-BLOCKING(ssize_t, __recv_chk, (int fd, void *to, size_t n, size_t room, int flags),
-	 (fd, to, n, room, flags), CPA_EXT_READ)
-BLOCKING(ssize_t, recvfrom,
-	 (int fd, void *restrict to, size_t n, int flags, __SOCKADDR_ARG from,
-	  socklen_t *restrict length),
-	 (fd, to, n, flags, from, length), CPA_EXT_READ)
-BLOCKING(ssize_t, recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, flags),
-	 CPA_EXT_READ)
+READING(read, (int fd, void *to, size_t n), (fd, to, n))
+READING(__read_chk, (int fd, void *to, size_t n, size_t room), (fd, to, n, room))
+READING(readv, (int fd, const struct iovec *to, int n), (fd, to, n))
+READING(pread, (int fd, void *to, size_t n, off_t at), (fd, to, n, at))
+READING(pread64, (int fd, void *to, size_t n, off64_t at), (fd, to, n, at))
+READING(recv, (int fd, void *to, size_t n, int flags), (fd, to, n, flags))
+READING(__recv_chk, (int fd, void *to, size_t n, size_t room, int flags), (fd, to, n, room, flags))
+READING(recvfrom,
+	(int fd, void *restrict to, size_t n, int flags, __SOCKADDR_ARG from,
+	 socklen_t *restrict length),
+	(fd, to, n, flags, from, length))
+READING(recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, flags))
 
-BLOCKING(ssize_t, write, (int fd, const void *from, size_t n), (fd, from, n), CPA_EXT_WRITE)
-BLOCKING(ssize_t, writev, (int fd, const struct iovec *from, int n), (fd, from, n), CPA_EXT_WRITE)
-BLOCKING(ssize_t, pwrite, (int fd, const void *from, size_t n, off_t at), (fd, from, n, at),
-	 CPA_EXT_WRITE)
-BLOCKING(ssize_t, pwrite64, (int fd, const void *from, size_t n, off64_t at), (fd, from, n, at),
-	 CPA_EXT_WRITE)
-BLOCKING(ssize_t, send, (int fd, const void *from, size_t n, int flags), (fd, from, n, flags),
-	 CPA_EXT_WRITE)
-BLOCKING(ssize_t, sendto,
-	 (int fd, const void *from, size_t n, int flags, __CONST_SOCKADDR_ARG to, socklen_t length),
-	 (fd, from, n, flags, to, length), CPA_EXT_WRITE)
-BLOCKING(ssize_t, sendmsg, (int fd, const struct msghdr *message, int flags), (fd, message, flags),
-	 CPA_EXT_WRITE)
+WRITING(write, (int fd, const void *from, size_t n), (fd, from, n))
+WRITING(writev, (int fd, const struct iovec *from, int n), (fd, from, n))
+WRITING(pwrite, (int fd, const void *from, size_t n, off_t at), (fd, from, n, at))
+WRITING(pwrite64, (int fd, const void *from, size_t n, off64_t at), (fd, from, n, at))
+WRITING(send, (int fd, const void *from, size_t n, int flags), (fd, from, n, flags))
+WRITING(sendto,
+	(int fd, const void *from, size_t n, int flags, __CONST_SOCKADDR_ARG to, socklen_t length),
+	(fd, from, n, flags, to, length))
+WRITING(sendmsg, (int fd, const struct msghdr *message, int flags), (fd, message, flags))
 
 BLOCKING(int, poll, (struct pollfd * fds, nfds_t n, int timeout), (fds, n, timeout), CPA_EXT_POLL)
 BLOCKING(int, __poll_chk, (struct pollfd * fds, nfds_t n, int timeout, size_t room),

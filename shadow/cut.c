@@ -23,6 +23,7 @@ struct source {
 struct state {
 	uint32_t slots, totals;
 	struct cpa_sums sums;
+	uint64_t bytes[2];
 	struct cpa_path path[2];
 	uint64_t *slack[2], *share[2], *total; /* [slots] */
 };
@@ -131,6 +132,7 @@ static bool take(struct state *t, const struct source *s)
 	uint64_t slots[2] = { 0 };
 
 	copy(&t->sums, s->sums, sizeof(t->sums));
+	copy(t->bytes, &s->row->bytes_read, sizeof(t->bytes));
 	copy(&t->path[0], s->path, sizeof(t->path[0]));
 	copy(&t->path[1], s->retired, sizeof(t->path[1]));
 	if (s->checkpoint)
@@ -167,10 +169,20 @@ static void join(struct cpa_cut *cut, const struct state *t, unsigned i)
 	*mine = len;
 }
 
-static void add(struct cpa_cut *cut, const struct state *t)
+static void add(struct cpa_cut *cut, const struct state *t, struct cpa_thread_point *point)
 {
 	const uint64_t *sums = &t->sums.before;
 
+	*point = (struct cpa_thread_point){
+		.released = t->path[0].released,
+		.process = t->sums.process,
+		.external = t->sums.external,
+		.runqueue = t->sums.runqueue,
+		.wait = t->sums.wait,
+		.probe = t->sums.probe,
+		.events = t->sums.events,
+		.bytes = t->bytes[0] + t->bytes[1],
+	};
 	join(cut, t, 0);
 	join(cut, t, 1);
 	for (unsigned i = 0; i < sizeof(t->sums) / sizeof(*sums); i++)
@@ -208,22 +220,24 @@ bool cpa_cut_read(struct cpa_cut *cut, uint64_t boundary)
 	enum found found = ABSENT;
 
 	cut->boundary = boundary;
+	cut->rows = rows;
+	cut->point = cpa_heap_alloc((rows + 1) * sizeof(*cut->point));
 	for (unsigned i = 0; i < 2 && arrays && t; i++) {
 		t->slack[i] = arrays + i * cut->slots;
 		t->share[i] = arrays + (2 + i) * cut->slots;
 	}
-	for (uint32_t i = 1; i <= rows && arrays && t && found <= FOUND; i++) {
+	for (uint32_t i = 1; i <= rows && arrays && t && cut->point && found <= FOUND; i++) {
 		t->slots = cut->slots;
 		t->total = arrays + 4 * (size_t)cut->slots;
 		found = read_thread(t, cpa_row(CPA_TABLE_THREADS, i), boundary);
 		if (found == FOUND)
-			add(cut, t);
+			add(cut, t, &cut->point[i - 1]);
 	}
 	if (arrays)
 		cpa_heap_free(arrays);
 	if (t)
 		cpa_heap_free(t);
-	return arrays && t && found <= FOUND;
+	return arrays && t && cut->point && found <= FOUND;
 }
 
 bool cpa_cut_init(struct cpa_cut *cut, uint32_t slots)
@@ -239,5 +253,8 @@ void cpa_cut_free(struct cpa_cut *cut)
 {
 	if (cut->share)
 		cpa_heap_free(cut->share);
+	if (cut->point)
+		cpa_heap_free(cut->point);
 	cut->share = NULL;
+	cut->point = NULL;
 }

@@ -16,6 +16,8 @@ struct cpa_cut {
 	uint64_t *share;		   /* H[slots] of the longest path, ticks */
 	uint64_t *slack;		   /* S[slots] */
 	uint64_t *total;		   /* [slots]: see cpa_thread.totals */
+	uint32_t rows;
+	struct cpa_thread_point *point; /* [rows]: of thread row i + 1; NULL: not read */
 };
 
 /* An empty cut with room for the @slots first slots. Free it. Return false if there is no memory. */

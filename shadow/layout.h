@@ -62,6 +62,7 @@ enum cpa_table_id {
 	CPA_TABLE_MARKS,      /* struct cpa_mark */
 	CPA_TABLE_SERIES,     /* struct cpa_slot_series */
 	CPA_TABLE_BASES,      /* struct cpa_base */
+	CPA_TABLE_POINTS,     /* struct cpa_thread_series */
 	CPA_TABLES
 };
 
@@ -507,42 +508,6 @@ struct cpa_checkpoint {
 	uint64_t total[];
 };
 
-/* What a sample tells of the program; ticks, but for the last. */
-enum cpa_series_field {
-	CPA_SERIES_LEN,	     /* L */
-	CPA_SERIES_RELEASED, /* clock of the latest event; up to there: */
-	CPA_SERIES_OBSERVED, /* the observed path by kind */
-	/* Sums of all threads, in the order of struct cpa_sums. */
-	CPA_SERIES_BEFORE = CPA_SERIES_OBSERVED + CPA_TIME_KINDS,
-	CPA_SERIES_PROCESS,
-	CPA_SERIES_EXTERNAL,
-	CPA_SERIES_RUNQUEUE,
-	CPA_SERIES_WAIT,
-	CPA_SERIES_WAIT_CPU,
-	CPA_SERIES_PROBE,
-	CPA_SERIES_EVENTS,
-	CPA_SERIES_FIELDS
-};
-
-/*
- * Cumulative values at boundaries; which sample is where: shadow/series.h. A sample is whole if its
- * label is {boundary:62, CPA_SAMPLE_DONE}. Written by the thread that set the label.
- */
-enum cpa_sample_state { CPA_SAMPLE_NONE, CPA_SAMPLE_WRITING, CPA_SAMPLE_DONE };
-
-struct cpa_program_series {
-	uint64_t label[CPA_SAMPLES]; /* atomic */
-	uint64_t value[CPA_SAMPLES][CPA_SERIES_FIELDS];
-};
-
-/* The same of one component slot, key: the slot. */
-struct cpa_slot_series {
-	uint64_t key;
-	struct {
-		uint64_t share, slack, total; /* H, S; as cpa_thread.totals */
-	} value[CPA_SAMPLES];
-};
-
 enum cpa_thread_state {
 	CPA_THREAD_FREE = 0,
 	CPA_THREAD_RUNNING = 1,
@@ -595,6 +560,9 @@ struct cpa_thread {
 	struct cpa_path path;	 /* the thread's own; `released` is the clock of its last event */
 	struct cpa_path retired; /* join of the last paths of earlier users of the row */
 	struct cpa_edge_cache edges[CPA_EDGE_CACHE];
+	uint64_t bytes_read, bytes_written; /* by calls of its own, see preload/external.c */
 } __attribute__((aligned(CPA_CACHE_LINE)));
+
+#include "shadow/layout_series.h"
 
 #endif

@@ -71,6 +71,20 @@ static void write_slots(const struct cpa_cut *cut, uint32_t place)
 	}
 }
 
+/* A row that has a series and is not in the cut is newer: its place may hold an older sample's. */
+static void write_threads(const struct cpa_cut *cut, uint32_t place)
+{
+	for (uint32_t i = 1; i <= cut->rows; i++) {
+		const struct cpa_thread_point *point = &cut->point[i - 1];
+		uint32_t row = point->released ? cpa_table_intern(CPA_TABLE_POINTS, i, NULL, NULL) :
+						 cpa_table_find(CPA_TABLE_POINTS, i);
+		struct cpa_thread_series *s = row ? cpa_row(CPA_TABLE_POINTS, row) : NULL;
+
+		if (s)
+			s->value[place] = *point;
+	}
+}
+
 /* Fill @cut from the latest sample before @boundary. None: it stays empty. */
 static void read_before(struct cpa_cut *cut, uint64_t boundary)
 {
@@ -122,6 +136,7 @@ static void take(struct cpa_self *self, uint64_t boundary, uint32_t place)
 
 	if (cpa_cut_init(&cut, cpa_component_slots()) && cpa_cut_read(&cut, boundary)) {
 		write_slots(&cut, place);
+		write_threads(&cut, place);
 		memcpy(p->value[place], cut.field, sizeof(cut.field));
 		state = CPA_SAMPLE_DONE;
 	}

@@ -37,6 +37,7 @@ void cpa_tables_init(void)
 		[CPA_TABLE_BASES] = { sizeof(struct cpa_base), 64 },
 		[CPA_TABLE_MARKS] = { sizeof(struct cpa_mark), 32 },
 		[CPA_TABLE_SERIES] = { sizeof(struct cpa_slot_series), 32 },
+		[CPA_TABLE_POINTS] = { sizeof(struct cpa_thread_series), 4 },
 	};
 
 	growing = 0;

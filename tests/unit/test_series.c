@@ -296,6 +296,38 @@ static void test_fold(void **state)
 	free(len);
 }
 
+/* Each thread's sums, and the clock of the event that they are of; a later thread has none before. */
+static void test_threads(void **state)
+{
+	const struct cpa_thread_series *s[2];
+	uint32_t place[2], row;
+
+	(void)state;
+	begin(0, START);
+	work(0, START + 100, 3);
+	t[0].row->bytes_read = 5;
+	t[0].row->bytes_written = 2;
+	work(0, START + PERIOD + 10, 3);
+	begin(1, START + PERIOD + 20);
+	work(1, START + PERIOD + 30, 3);
+	work(0, START + 2 * PERIOD + 1, 3);
+	work(1, START + 3 * PERIOD + 1, 3);
+	for (uint32_t i = 0; i < 2; i++) {
+		place[i] = cpa_series_place(i + 1, 0);
+		row = cpa_table_find(CPA_TABLE_POINTS, t[i].number);
+		assert_int_not_equal(row, 0);
+		s[i] = cpa_row(CPA_TABLE_POINTS, row);
+	}
+	assert_int_equal(s[0]->value[place[0]].released, START + 100);
+	assert_int_equal(s[0]->value[place[0]].process, 100);
+	assert_int_equal(s[0]->value[place[0]].events, t[0].row->events - 2);
+	assert_int_equal(s[0]->value[place[0]].bytes, 7);
+	assert_int_equal(s[0]->value[place[1]].released, START + PERIOD + 10);
+	assert_int_equal(s[1]->value[place[0]].released, 0);
+	assert_int_equal(s[1]->value[place[1]].released, START + PERIOD + 30);
+	assert_int_equal(s[1]->value[place[1]].process, 10);
+}
+
 /* Places: what survives a fold stays where it is, and no two samples of a level share one. */
 static void test_places(void **state)
 {
@@ -341,6 +373,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_row_used_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hook, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fold, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_places, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_writer_lost, setup, teardown),
 	};
