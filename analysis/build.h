@@ -14,6 +14,7 @@ struct cpa_build_thread {
 	uint32_t tid;
 	uint32_t slot;				    /* of its class */
 	uint64_t process, external, runqueue, wait; /* ticks */
+	struct cpa_thread_point last;		    /* as the samples of shadow/series.h */
 };
 
 struct cpa_build {

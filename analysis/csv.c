@@ -3,6 +3,7 @@
 #include "analysis/csv.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "analysis/balance.h"
@@ -260,4 +261,73 @@ void cpa_csv_write(const struct cpa_profile *profile, enum cpa_level level, FILE
 	};
 
 	tables[level](&(struct csv){ .out = out }, profile);
+}
+
+static void put_metric_heads(struct csv *csv, const char *first, enum cpa_metric_level level)
+{
+	fputs(first, csv->out);
+	for (unsigned i = 0; i < CPA_METRICS; i++)
+		if (cpa_metric_about(i)->at[level])
+			fprintf(csv->out, ",%s", cpa_metric_about(i)->key);
+	end_row(csv);
+}
+
+static void put_metrics(struct csv *csv, const double value[CPA_METRICS],
+			enum cpa_metric_level level)
+{
+	for (unsigned i = 0; i < CPA_METRICS; i++)
+		if (cpa_metric_about(i)->at[level])
+			put_known(csv, !isnan(value[i]), value[i]);
+	end_row(csv);
+}
+
+void cpa_csv_metrics(const struct cpa_metrics *metrics, enum cpa_metric_level level, FILE *out)
+{
+	struct csv csv = { .out = out };
+
+	if (level == CPA_METRIC_LEVELS)
+		level = CPA_AT_THREAD;
+	put_metric_heads(&csv, "id,name,where", level);
+	for (size_t i = 0; i < metrics->rows[level]; i++) {
+		const struct cpa_metric_row *row = &metrics->row[level][i];
+
+		put_count(&csv, row->id);
+		put_text(&csv, row->name);
+		put_text(&csv, row->where);
+		put_metrics(&csv, row->value, level);
+	}
+}
+
+void cpa_csv_histogram(const struct cpa_histogram *h, FILE *out)
+{
+	struct csv csv = { .out = out };
+
+	fprintf(out, "until_s,id,name,%s", cpa_metric_about(h->metric)->key);
+	end_row(&csv);
+	for (size_t i = 0; i < h->rows * h->bins; i++) {
+		const struct cpa_metric_row *row = h->row[i / h->bins];
+
+		put_real(&csv, h->until_s[i % h->bins]);
+		put_count(&csv, row->id);
+		put_text(&csv, row->name);
+		put_known(&csv, !isnan(h->value[i]), h->value[i]);
+		end_row(&csv);
+	}
+}
+
+void cpa_csv_phases(const struct cpa_phases *p, FILE *out)
+{
+	struct csv csv = { .out = out };
+
+	put_metric_heads(&csv, "name,by,from_s,to_s,critical_path_s", CPA_AT_PROGRAM);
+	for (size_t i = 0; i < p->count; i++) {
+		const struct cpa_phase *phase = &p->phase[i];
+
+		put_text(&csv, phase->name);
+		put_text(&csv, cpa_phase_by_name(phase->by));
+		put_real(&csv, phase->from_s);
+		put_real(&csv, phase->to_s);
+		put_known(&csv, phase->sampled, phase->path_s);
+		put_metrics(&csv, phase->value, CPA_AT_PROGRAM);
+	}
 }

@@ -5,7 +5,8 @@
 
 #include <stdio.h>
 
-#include "analysis/profile.h"
+#include "analysis/metrics.h"
+#include "analysis/phases.h"
 #include "analysis/text.h"
 
 /*
@@ -13,5 +14,10 @@
  * named as in the JSON report; what is not known is empty. Errors show in @out.
  */
 void cpa_csv_write(const struct cpa_profile *profile, enum cpa_level level, FILE *out);
+
+/* The same of the metrics of @level (CPA_METRIC_LEVELS: of the threads), a histogram, phases. */
+void cpa_csv_metrics(const struct cpa_metrics *metrics, enum cpa_metric_level level, FILE *out);
+void cpa_csv_histogram(const struct cpa_histogram *histogram, FILE *out);
+void cpa_csv_phases(const struct cpa_phases *phases, FILE *out);
 
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analysis/build.h"
+#include "analysis/curves.h"
 #include "shadow/epoch.h"
 #include "shadow/series.h"
 
@@ -221,8 +222,21 @@ static void raise_samples(struct cpa_intervals *v)
 	}
 }
 
+static void add_threads(struct cpa_intervals *v, const struct reading *r)
+{
+	uint64_t clock[CPA_SAMPLES];
+	uint32_t place[CPA_SAMPLES];
+
+	for (size_t i = 0; i < r->count; i++) {
+		clock[i] = r->found[i].boundary * r->build->dump->header.period;
+		place[i] = r->found[i].place;
+	}
+	cpa_curves_build(v, r->build, clock, place);
+}
+
 static void free_slots(struct cpa_intervals *v)
 {
+	cpa_curves_free(v);
 	for (uint32_t slot = 0; slot < v->slots; slot++)
 		free(v->slot[slot].path_s);
 	free(v->slot);
@@ -237,8 +251,10 @@ static bool read_all(struct cpa_intervals *v, struct reading *r)
 	v->samples = r->count ? r->count + 1 : 0;
 	v->sample = xcalloc(v->samples + 1, sizeof(*v->sample));
 	v->slot = xcalloc(v->slots, sizeof(*v->slot));
-	if (r->count)
+	if (r->count) {
 		add_slots(v, r);
+		add_threads(v, r);
+	}
 	return unchanged(r);
 }
 

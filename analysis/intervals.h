@@ -25,6 +25,24 @@ struct cpa_slot_intervals {
 	double *path_s, *saved_s, *total_s;
 };
 
+/* What is sampled of each thread, in the order of struct cpa_thread_point. */
+enum cpa_curve {
+	CPA_CURVE_CPU, /* of activities; the times together are the thread's time */
+	CPA_CURVE_EXTERNAL,
+	CPA_CURVE_RUNQUEUE,
+	CPA_CURVE_WAIT,
+	CPA_CURVE_PROBE,
+	CPA_CURVE_EVENTS,
+	CPA_CURVE_BYTES,
+	CPA_CURVES
+};
+
+/* Of one thread row, each [samples], cumulative; seconds, and numbers. See curves.h. */
+struct cpa_thread_intervals {
+	uint32_t row;
+	double *value[CPA_CURVES];
+};
+
 struct cpa_interval_sample {
 	double at_s; /* since the start of the run */
 	double critical_path_s, cpu_s, process_s, external_s, runqueue_s, wait_s, probe_s;
@@ -39,6 +57,8 @@ struct cpa_intervals {
 	struct cpa_interval_sample *sample;
 	uint32_t slots;			 /* 0: there is no series */
 	struct cpa_slot_intervals *slot; /* [slots]; path_s NULL: none */
+	size_t threads;
+	struct cpa_thread_intervals *thread;
 };
 
 /* Read the series of the session, and end it with what @build has found. */

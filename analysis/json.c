@@ -9,42 +9,10 @@
 #include "analysis/balance.h"
 #include "analysis/guidance.h"
 #include "analysis/intervals.h"
+#include "analysis/json_put.h"
 #include "analysis/names.h"
 
 #define DIGITS 15 /* a double of so many digits reads back as it was written */
-
-static void put_text(json_t *object, const char *key, const char *text)
-{
-	json_object_set_new(object, key, text ? json_string(text) : json_null());
-}
-
-static void put_bool(json_t *object, const char *key, bool value)
-{
-	json_object_set_new(object, key, json_boolean(value));
-}
-
-/* JSON has no numbers beyond those of an int64_t here; larger ones come from damaged dumps. */
-static void put_count(json_t *object, const char *key, uint64_t count)
-{
-	json_int_t value = count > INT64_MAX ? INT64_MAX : (json_int_t)count;
-
-	json_object_set_new(object, key, json_integer(value));
-}
-
-/* Seconds and ratios, to 1e-9. */
-static void put_real(json_t *object, const char *key, double value)
-{
-	json_object_set_new(object, key, json_real(round(value * 1e9) / 1e9));
-}
-
-/* Seconds that may not be known. */
-static void put_known(json_t *object, const char *key, bool known, double value)
-{
-	if (known)
-		put_real(object, key, value);
-	else
-		json_object_set_new(object, key, json_null());
-}
 
 /* The observed path by kind of time. */
 static json_t *segments_json(const double segment_s[CPA_TIME_KINDS])
@@ -327,15 +295,6 @@ static json_t *pag_json(const struct cpa_profile *profile)
 	return pag;
 }
 
-static json_t *reals_json(const double *values, size_t count)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < count; i++)
-		json_array_append_new(array, json_real(round(values[i] * 1e9) / 1e9));
-	return array;
-}
-
 static json_t *sample_json(const struct cpa_interval_sample *sample)
 {
 	json_t *object = json_object();
@@ -426,6 +385,12 @@ int cpa_json_write(const struct cpa_profile *profile, FILE *out)
 	json_object_set_new(root, "queues", queues_json(profile));
 	json_object_set_new(root, "marks", marks_json(profile));
 	json_object_set_new(root, "intervals", intervals_json(profile));
+	if (profile->metrics)
+		json_object_set_new(root, "metrics", cpa_json_metrics(profile->metrics));
+	if (profile->histogram)
+		json_object_set_new(root, "histogram", cpa_json_histogram(profile->histogram));
+	if (profile->phases)
+		json_object_set_new(root, "phases", cpa_json_phases(profile, profile->phases));
 	json_object_set_new(root, "pag", pag_json(profile));
 	json_object_set_new(root, "diagnostics", diagnostics_json(&profile->diagnostics));
 	json_object_set_new(root, "guidance", texts_json(guidance.advice, guidance.advices));

@@ -100,6 +100,8 @@ static void build_program(struct cpa_build *build)
 	build->end = end;
 	wall = cpa_epoch_on(header, end);
 	program->exe = cpa_printable(header->exe, sizeof(header->exe));
+	program->host = cpa_printable(header->host, sizeof(header->host));
+	program->pid = header->pid;
 	program->state = header->state;
 	program->complete = header->state == CPA_COMPLETE;
 	program->cores = header->cores;
@@ -185,6 +187,7 @@ static void free_edges(struct cpa_profile *profile)
 void cpa_profile_free(struct cpa_profile *profile)
 {
 	free(profile->program.exe);
+	free(profile->program.host);
 	for (size_t i = 0; i < profile->components; i++) {
 		free(profile->component[i].name);
 		free(profile->component[i].location);

@@ -9,11 +9,15 @@
 
 #include "analysis/load.h"
 
+struct cpa_histogram;
 struct cpa_intervals;
+struct cpa_metrics;
 struct cpa_names;
+struct cpa_phases;
 
 struct cpa_program_figures {
-	char *exe;
+	char *exe, *host;
+	uint32_t pid;
 	enum cpa_session_state state;
 	bool complete; /* it ran to its end */
 	uint32_t cores;
@@ -66,6 +70,7 @@ struct cpa_spend_figures {
 struct cpa_thread_figures {
 	uint64_t id; /* never that of another */
 	enum cpa_thread_state state;
+	uint32_t row;
 	uint32_t node; /* of its last event; 0: none */
 	uint32_t tid;
 	uint32_t earlier; /* other threads whose sums are in this row */
@@ -73,6 +78,8 @@ struct cpa_thread_figures {
 	char *start_routine;
 	uint64_t events;
 	double cpu_s, wait_s, external_s, runqueue_s, probe_s;
+	double process_s; /* of cpu_s, in activities */
+	uint64_t bytes_read, bytes_written;
 	double critical_path_s;	 /* length of the longest inherent path to its last event */
 	uint32_t slot;		 /* of its class; 0: none */
 	double begun_s, lived_s; /* since the program's start; up to its last event */
@@ -204,6 +211,10 @@ struct cpa_profile {
 	struct cpa_node_figures *node;		 /* by id */
 	struct cpa_edge_figures *edge;
 	struct cpa_intervals *intervals;
+	/* Of whoever wants them, who frees them: metrics.h, phases.h. NULL: nobody. */
+	struct cpa_metrics *metrics;
+	struct cpa_histogram *histogram;
+	struct cpa_phases *phases;
 	struct cpa_diagnostics_figures diagnostics;
 };
 

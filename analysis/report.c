@@ -14,7 +14,9 @@
 #include "analysis/csv.h"
 #include "analysis/json.h"
 #include "analysis/load.h"
+#include "analysis/metrics_text.h"
 #include "analysis/newest.h"
+#include "analysis/phases_text.h"
 #include "analysis/printable.h"
 #include "analysis/text.h"
 
@@ -29,11 +31,19 @@
 
 enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };
 enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+enum option_only_long { OPTION_HISTOGRAM = 256, OPTION_PHASES, OPTION_PHASE, OPTION_THRESHOLD };
 
 struct options {
 	enum format format;
 	enum color color;
 	enum cpa_level level;
+	bool metrics; /* instead of the level: */
+	enum cpa_metric_level metric_level;
+	enum cpa_metric histogram; /* CPA_METRICS: none */
+	bool phases;
+	double phase_step; /* 0: to be found */
+	size_t ranges;
+	struct cpa_phase_range *range;
 	size_t top, width; /* width 0: find out */
 	const char *dump;  /* NULL: the newest here */
 };
@@ -46,6 +56,12 @@ static const char help[] =
 	"  --format text|json|csv    default: text; JSON holds everything, CSV one table: that of\n"
 	"                            --level, or the components\n"
 	"  --level LEVEL             program, component, thread, object, queue, interval, pag\n"
+	"  --metrics LEVEL           metrics of IPS: program, machine, process, thread, procedure,\n"
+	"                            event, or all; see man cpa-metrics\n"
+	"  --histogram METRIC        one of them over time, at the level of --metrics\n"
+	"  --phases                  phases of the run, each with its metrics and critical path\n"
+	"  --phase NAME=FROM..TO     this range too, in seconds; as often as wanted\n"
+	"  --phase-threshold STEP    what change is a phase, 0.01 to 10; default: chosen\n"
 	"  --top N                   rows of each table (text), default 10\n"
 	"  --color auto|always|never default: auto, on a terminal unless NO_COLOR is set\n"
 	"  --width N                 columns of a line (text), default: the terminal's, or 80\n"
@@ -87,6 +103,47 @@ static enum cpa_level parse_level(const char *value)
 		  "all, program, component, thread, object, queue, interval or pag expected");
 }
 
+static enum cpa_metric_level parse_metric_level(const char *value)
+{
+	if (strcmp(value, "all") == 0)
+		return CPA_METRIC_LEVELS;
+	for (unsigned level = 0; level < CPA_METRIC_LEVELS; level++)
+		if (strcmp(value, cpa_metric_level_name(level)) == 0)
+			return level;
+	bad_usage("--metrics", value,
+		  "all, program, machine, process, thread, procedure or event expected");
+}
+
+static enum cpa_metric parse_metric(const char *value)
+{
+	for (unsigned metric = 0; metric < CPA_METRICS; metric++)
+		if (strcmp(value, cpa_metric_about(metric)->symbol) == 0)
+			return metric;
+	bad_usage("--histogram", value,
+		  "T_cpu, T_wait, T_wait_cpu, T_ext, T_probe, R, L, P, P_max, rho, PR, M_m or M_b "
+		  "expected");
+}
+
+static void add_phase(struct options *options, char *value)
+{
+	size_t count = options->ranges++;
+
+	options->range = xrealloc(options->range, (count + 1) * sizeof(*options->range));
+	if (!cpa_phase_parse(value, &options->range[count]))
+		bad_usage("--phase", value, "NAME=FROM..TO expected, as start=0s..1.5s");
+	options->phases = true;
+}
+
+static double parse_step(const char *value)
+{
+	char *end;
+	double step = strtod(value, &end);
+
+	if (end == value || *end || !(step >= 0.01 && step <= 10))
+		bad_usage("--phase-threshold", value, "a number from 0.01 to 10 expected");
+	return step;
+}
+
 static enum color parse_color(const char *value)
 {
 	static const char *const names[] = { "auto", "always", "never" };
@@ -112,6 +169,11 @@ static struct options parse_options(int argc, char **argv)
 	static const struct option known[] = {
 		{ "format", required_argument, NULL, 'f' },
 		{ "level", required_argument, NULL, 'l' },
+		{ "metrics", required_argument, NULL, 'm' },
+		{ "histogram", required_argument, NULL, OPTION_HISTOGRAM },
+		{ "phases", no_argument, NULL, OPTION_PHASES },
+		{ "phase", required_argument, NULL, OPTION_PHASE },
+		{ "phase-threshold", required_argument, NULL, OPTION_THRESHOLD },
 		{ "top", required_argument, NULL, 't' },
 		{ "color", required_argument, NULL, 'c' },
 		{ "width", required_argument, NULL, 'w' },
@@ -119,7 +181,9 @@ static struct options parse_options(int argc, char **argv)
 		{ "version", no_argument, NULL, 'v' },
 		{ 0 },
 	};
-	struct options options = { .top = TOP_DEFAULT };
+	struct options options = { .top = TOP_DEFAULT,
+				   .metric_level = CPA_AT_PROGRAM,
+				   .histogram = CPA_METRICS };
 	int option;
 
 	opterr = 0;
@@ -130,6 +194,23 @@ static struct options parse_options(int argc, char **argv)
 			break;
 		case 'l':
 			options.level = parse_level(optarg);
+			break;
+		case 'm':
+			options.metrics = true;
+			options.metric_level = parse_metric_level(optarg);
+			break;
+		case OPTION_HISTOGRAM:
+			options.histogram = parse_metric(optarg);
+			break;
+		case OPTION_PHASES:
+			options.phases = true;
+			break;
+		case OPTION_PHASE:
+			add_phase(&options, optarg);
+			break;
+		case OPTION_THRESHOLD:
+			options.phase_step = parse_step(optarg);
+			options.phases = true;
 			break;
 		case 't':
 			options.top = parse_number("--top", optarg, 1, TOP_MAX,
@@ -156,6 +237,8 @@ static struct options parse_options(int argc, char **argv)
 	}
 	if (argc - optind > 1)
 		bad_usage("argument", argv[optind + 1], "one dump expected");
+	if (options.histogram != CPA_METRICS && options.metric_level == CPA_METRIC_LEVELS)
+		bad_usage("--histogram", NULL, "one level expected (--metrics)");
 	options.dump = argv[optind];
 	return options;
 }
@@ -181,6 +264,55 @@ static struct cpa_page make_page(const struct options *options)
 	return page;
 }
 
+/* What was asked for of metrics and phases, instead of the usual sections. */
+static void write_details(const struct cpa_profile *profile, const struct options *options,
+			  const struct cpa_page *page)
+{
+	cpa_text_program(page, profile);
+	if (profile->histogram)
+		cpa_text_histogram(page, profile->histogram, options->top);
+	else if (options->metrics)
+		cpa_text_metrics(page, profile->metrics, options->metric_level, options->top);
+	if (options->phases)
+		cpa_text_phases(page, profile, profile->phases, options->top);
+}
+
+static void write_csv(const struct cpa_profile *profile, const struct options *options)
+{
+	if (profile->histogram)
+		cpa_csv_histogram(profile->histogram, stdout);
+	else if (options->metrics)
+		cpa_csv_metrics(profile->metrics, options->metric_level, stdout);
+	else if (options->phases)
+		cpa_csv_phases(profile->phases, stdout);
+	else
+		cpa_csv_write(profile, options->level, stdout);
+}
+
+static void add_details(struct cpa_profile *profile, const struct options *options)
+{
+	const struct cpa_phase_settings settings = { .step = options->phase_step,
+						     .ranges = options->ranges,
+						     .range = options->range };
+
+	profile->metrics = cpa_metrics_build(profile);
+	profile->phases = cpa_phases_build(profile, &settings);
+	if (options->histogram == CPA_METRICS)
+		return;
+	profile->histogram = cpa_histogram_build(profile, profile->metrics, options->histogram,
+						 options->metric_level);
+	if (!profile->histogram)
+		bad_usage("--histogram", cpa_metric_about(options->histogram)->symbol,
+			  "not sampled over time at this level of --metrics");
+}
+
+static void free_details(struct cpa_profile *profile)
+{
+	cpa_histogram_free(profile->histogram);
+	cpa_phases_free(profile->phases);
+	cpa_metrics_free(profile->metrics);
+}
+
 static int write_report(const struct cpa_profile *profile, const struct options *options)
 {
 	struct cpa_page page = make_page(options);
@@ -189,7 +321,9 @@ static int write_report(const struct cpa_profile *profile, const struct options 
 	if (options->format == FORMAT_JSON)
 		ret = cpa_json_write(profile, stdout);
 	else if (options->format == FORMAT_CSV)
-		cpa_csv_write(profile, options->level, stdout);
+		write_csv(profile, options);
+	else if (options->metrics || options->phases || profile->histogram)
+		write_details(profile, options, &page);
 	else
 		cpa_text_write(profile, &page, options->level, options->top);
 	if (fflush(stdout) || ferror(stdout) || ret < 0) {
@@ -222,6 +356,7 @@ int main(int argc, char **argv)
 		return EXIT_BAD_DUMP;
 	}
 	profile = cpa_profile_build(&dump);
+	add_details(profile, &options);
 	if (cpa_dump_whole(&dump)) {
 		ret = write_report(profile, &options);
 	} else {
@@ -229,7 +364,9 @@ int main(int argc, char **argv)
 			dump.file);
 		ret = EXIT_BAD_DUMP;
 	}
+	free_details(profile);
 	cpa_profile_free(profile);
+	free(options.range);
 	cpa_dump_close(&dump);
 	return ret;
 }

@@ -9,6 +9,7 @@
 #include "analysis/format.h"
 #include "analysis/guidance.h"
 #include "analysis/names.h"
+#include "analysis/phases_text.h"
 #include "analysis/printable.h"
 #include "analysis/sections.h"
 
@@ -59,7 +60,7 @@ static void put_parts(const struct cpa_page *page, const struct cpa_profile *pro
 	free(text);
 }
 
-static void put_program(const struct cpa_page *page, const struct cpa_profile *profile)
+void cpa_text_program(const struct cpa_page *page, const struct cpa_profile *profile)
 {
 	const struct cpa_program_figures *program = &profile->program;
 	const char *end = program->complete	       ? "ran to its end" :
@@ -391,9 +392,11 @@ void cpa_text_write(const struct cpa_profile *profile, const struct cpa_page *pa
 {
 	bool all = level == CPA_LEVEL_ALL;
 
-	put_program(page, profile);
+	cpa_text_program(page, profile);
 	if (all || level == CPA_LEVEL_PROGRAM)
 		put_paths(page, &profile->program);
+	if (all || level == CPA_LEVEL_PROGRAM)
+		cpa_text_phase_line(page, profile->phases);
 	if (all || level == CPA_LEVEL_COMPONENT)
 		put_components(page, profile, top);
 	if (all || level == CPA_LEVEL_COMPONENT)

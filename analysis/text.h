@@ -21,6 +21,9 @@ enum cpa_level {
 /* The word for a level on the command line. */
 const char *cpa_level_name(enum cpa_level level);
 
+/* Write what a report begins with: what ran, how long, and how it ended. */
+void cpa_text_program(const struct cpa_page *page, const struct cpa_profile *profile);
+
 /* Write what @level selects of @profile, at most @top rows of each table. */
 void cpa_text_write(const struct cpa_profile *profile, const struct cpa_page *page,
 		    enum cpa_level level, size_t top);

@@ -97,7 +97,7 @@ static void add_held(const struct cpa_build *build, const struct cpa_thread *thr
 			figures->held_slot[figures->holds++] = thread->held_slot[i];
 }
 
-static struct cpa_thread_figures *add_figures(struct cpa_build *build,
+static struct cpa_thread_figures *add_figures(struct cpa_build *build, uint32_t row,
 					      const struct cpa_reading *reading)
 {
 	const struct cpa_thread *thread = &reading->row;
@@ -108,6 +108,7 @@ static struct cpa_thread_figures *add_figures(struct cpa_build *build,
 	*figures = (struct cpa_thread_figures){
 		.id = thread->key,
 		.state = thread->state,
+		.row = row,
 		.node = thread->node,
 		.tid = thread->tid,
 		.earlier = thread->earlier,
@@ -119,6 +120,9 @@ static struct cpa_thread_figures *add_figures(struct cpa_build *build,
 		.external_s = cpa_build_seconds(build, thread->external),
 		.runqueue_s = cpa_build_seconds(build, thread->runqueue),
 		.probe_s = cpa_build_seconds(build, thread->probe),
+		.process_s = cpa_build_seconds(build, thread->process),
+		.bytes_read = thread->bytes_read,
+		.bytes_written = thread->bytes_written,
 		.critical_path_s = reading->sound ? cpa_build_seconds(build, reading->path.len) : 0,
 		.slot = class_slot(build, thread),
 		.begun_s = between(build, build->dump->header.start_ticks, thread->start_ticks),
@@ -139,6 +143,14 @@ static void keep_row(struct cpa_build *build, uint32_t row, const struct cpa_thr
 		.external = thread->external,
 		.runqueue = thread->runqueue,
 		.wait = thread->wait,
+		.last = { .released = thread->path.released,
+			  .process = thread->process,
+			  .external = thread->external,
+			  .runqueue = thread->runqueue,
+			  .wait = thread->wait,
+			  .probe = thread->probe,
+			  .events = thread->events,
+			  .bytes = thread->bytes_read + thread->bytes_written },
 	};
 }
 
@@ -202,7 +214,7 @@ static void add_thread(struct cpa_build *build, uint32_t row, const struct cpa_r
 	build->process += thread->process;
 	build->external += thread->external;
 	if (thread->state != CPA_THREAD_FREE)
-		figures = add_figures(build, reading);
+		figures = add_figures(build, row, reading);
 	add_totals(build, reading, figures);
 }
 
