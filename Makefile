@@ -178,6 +178,7 @@ bench: tests
 PREFIX  ?= /usr/local
 DEST     = $(DESTDIR)$(PREFIX)
 MANPAGES = $(wildcard man/*.1)
+MANPAGES_7 = $(wildcard man/*.7)
 
 install: all
 	install -D -m 755 -t $(DEST)/bin $(filter-out %.so,$(PRODUCTS))
@@ -187,12 +188,13 @@ install: all
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' preload/cpa.pc.in \
 		>$(DEST)/share/pkgconfig/cpa.pc
 	$(if $(MANPAGES),install -D -m 644 -t $(DEST)/share/man/man1 $(MANPAGES))
+	$(if $(MANPAGES_7),install -D -m 644 -t $(DEST)/share/man/man7 $(MANPAGES_7))
 
 uninstall:
 	rm -f $(DEST)/bin/cpa $(DEST)/bin/cpa-report $(DEST)/bin/cpa-top \
 		$(DEST)/bin/cpa-ctl $(DEST)/lib/cpa/libcpa.so
 	rm -f $(DEST)/include/cpa.h $(DEST)/share/pkgconfig/cpa.pc
-	rm -f $(MANPAGES:man/%=$(DEST)/share/man/man1/%)
+	rm -f $(MANPAGES:man/%=$(DEST)/share/man/man1/%) $(MANPAGES_7:man/%=$(DEST)/share/man/man7/%)
 	-rmdir $(DEST)/lib/cpa
 
 clean:

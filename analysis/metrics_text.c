@@ -4,6 +4,7 @@
 
 #include <libiberty/libiberty.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "analysis/format.h"
@@ -56,42 +57,59 @@ static void put_program(const struct cpa_page *page, const struct cpa_metric_row
 		"Definitions and sources: man cpa-metrics.");
 }
 
-/* The metrics of @level in @list that any row has. */
+static bool has_id(enum cpa_metric_level level)
+{
+	return level == CPA_AT_PROCESS || level == CPA_AT_THREAD;
+}
+
+static bool any_where(const struct cpa_metrics *m, enum cpa_metric_level level)
+{
+	for (size_t i = 0; i < m->rows[level]; i++)
+		if (m->row[level][i].where)
+			return true;
+	return false;
+}
+
+static void put_row(struct cpa_table_text *table, const struct cpa_metric_row *row,
+		    enum cpa_metric_level level, const enum cpa_metric *list, size_t count)
+{
+	struct cpa_figure figure[CPA_TABLE_COLUMNS];
+	const char *cell[CPA_TABLE_COLUMNS + 1];
+	size_t cells = 0;
+	char id[16];
+
+	snprintf(id, sizeof(id), "%u", row->id);
+	if (has_id(level))
+		cell[cells++] = id;
+	for (size_t c = 0; c < count; c++) {
+		if (!cpa_metric_about(list[c])->at[level])
+			continue;
+		figure[cells] = cpa_format_metric(list[c], row->value[list[c]]);
+		cell[cells] = figure[cells].text;
+		cells++;
+	}
+	cell[cells++] = level == CPA_AT_PROCESS ? cpa_printable_base(row->name) : row->name;
+	cell[cells] = row->where ? cpa_printable_base(row->where) : "";
+	cpa_table_row(table, cell);
+}
+
+/* Those metrics of @list that @level has. */
 static void put_table(const struct cpa_page *page, const struct cpa_metrics *m,
 		      enum cpa_metric_level level, const enum cpa_metric *list, size_t count,
 		      size_t top)
 {
 	struct cpa_table_text table = { 0 };
-	size_t rows = m->rows[level] < top ? m->rows[level] : top;
 
+	if (has_id(level))
+		cpa_table_column(&table, "id", false);
 	for (size_t c = 0; c < count; c++)
 		if (cpa_metric_about(list[c])->at[level])
 			cpa_table_column(&table, cpa_metric_about(list[c])->symbol, false);
 	cpa_table_column(&table, cpa_metric_level_name(level), true);
-	if (level >= CPA_AT_THREAD)
+	if (any_where(m, level))
 		cpa_table_column(&table, level == CPA_AT_THREAD ? "name" : "where", true);
-	for (size_t i = 0; i < rows; i++) {
-		const struct cpa_metric_row *row = &m->row[level][i];
-		struct cpa_figure figure[CPA_TABLE_COLUMNS];
-		const char *cell[CPA_TABLE_COLUMNS];
-		size_t cells = 0;
-		char *name;
-
-		for (size_t c = 0; c < count; c++) {
-			if (!cpa_metric_about(list[c])->at[level])
-				continue;
-			figure[cells] = cpa_format_metric(list[c], row->value[list[c]]);
-			cell[cells] = figure[cells].text;
-			cells++;
-		}
-		name = level == CPA_AT_THREAD || level == CPA_AT_PROCESS ?
-			       cpa_format_text("%s (%u)", cpa_printable_base(row->name), row->id) :
-			       xstrdup(row->name);
-		cell[cells++] = name;
-		cell[cells] = row->where ? cpa_printable_base(row->where) : "";
-		cpa_table_row(&table, cell);
-		free(name);
-	}
+	for (size_t i = 0; i < m->rows[level] && i < top; i++)
+		put_row(&table, &m->row[level][i], level, list, count);
 	cpa_table_end(&table, page);
 }
 

@@ -112,7 +112,7 @@ struct cpa_segments *cpa_segments_find(const struct cpa_segment_input *input)
 	s->step = input->step > 0 ? wanted : fmax(wanted, sqrt(noise));
 	/* A step of height 1 rises by the weight of the window's centre at most. */
 	s->level = s->step * s->step / (double)(half + 1);
-	for (size_t i = 1; i < points; i++)
+	for (size_t i = half; i + half <= points; i++)
 		if (s->boundary[i] > s->level * (1 - 1e-9) && is_peak(s->boundary, points, half, i))
 			s->at[s->count++] = i;
 	free(smooth);

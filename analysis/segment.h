@@ -6,7 +6,7 @@
  * metric is the height of the monotone run that a point lies in times its slope there. Combining:
  * the boundary curves are added; a boundary is a peak of the sum above a threshold. What IPS-2
  * leaves to its user: a peak is the highest point within half a window, as nothing nearer can be
- * told apart after smoothing; and the threshold.
+ * told apart after smoothing; so no phase is shorter, nor at the ends of the run; and the threshold.
  *
  * The threshold is told as the height of a step: one metric that jumps by this much of its range
  * gives a peak as high. It is CPA_SEGMENT_STEP unless the curves' noise, by their second
