@@ -18,7 +18,7 @@ static json_t *row_json(const struct cpa_metric_row *row, enum cpa_metric_level 
 
 	if (level == CPA_AT_EVENT) {
 		put_count(object, "node", row->id);
-		put_count(object, "count", (uint64_t)row->base.events);
+		put_count(object, "count", (uint64_t)fmin(row->base.events, 1e18));
 	} else if (row->id) {
 		put_count(object, "id", row->id);
 	}

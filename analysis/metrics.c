@@ -251,7 +251,7 @@ static struct cpa_metric_row *find_procedure(struct cpa_metrics *m, size_t sorte
 	const struct cpa_metric_row key = { .name = (char *)(uintptr_t)name };
 	struct cpa_metric_row *row, *rows = m->row[CPA_AT_PROCEDURE];
 
-	row = sorted ? bsearch(&key, rows, sorted, sizeof(*rows), compare_names) : NULL;
+	row = bsearch(&key, rows, sorted, sizeof(*rows), compare_names);
 	for (size_t i = sorted; !row && i < m->rows[CPA_AT_PROCEDURE]; i++)
 		row = strcmp(rows[i].name, name) == 0 ? &rows[i] : NULL;
 	return row;
@@ -351,6 +351,8 @@ struct cpa_metrics *cpa_metrics_build(const struct cpa_profile *profile)
 {
 	struct cpa_metrics *m = xcalloc(1, sizeof(*m));
 
+	for (unsigned level = 0; level < CPA_METRIC_LEVELS; level++)
+		m->row[level] = xcalloc(1, sizeof(*m->row[level])); /* never NULL, for qsort() */
 	add_threads(m, profile);
 	add_wholes(m, profile);
 	count_nodes(m, profile);
@@ -367,8 +369,7 @@ struct cpa_metrics *cpa_metrics_build(const struct cpa_profile *profile)
 			if (level == CPA_AT_EVENT)
 				row->value[CPA_METRIC_TIME] = row->base.time;
 		}
-		if (m->rows[level])
-			qsort(m->row[level], m->rows[level], sizeof(*m->row[level]), compare_rows);
+		qsort(m->row[level], m->rows[level], sizeof(*m->row[level]), compare_rows);
 	}
 	return m;
 }

@@ -62,7 +62,6 @@ static void put_overview(const struct cpa_page *page, const struct cpa_phases *p
 	cpa_table_column(&table, "path", false);
 	for (size_t m = 0; m < ARRAY_SIZE(metrics); m++)
 		cpa_table_column(&table, cpa_metric_about(metrics[m])->symbol, false);
-	cpa_table_column(&table, "by", true);
 	cpa_table_column(&table, "phase", true);
 	for (size_t i = 0; i < p->count; i++) {
 		const struct cpa_phase *phase = &p->phase[i];
@@ -77,8 +76,7 @@ static void put_overview(const struct cpa_page *page, const struct cpa_phases *p
 			figure[m] = cpa_format_metric(metrics[m], phase->value[metrics[m]]);
 			cell[3 + m] = figure[m].text;
 		}
-		cell[3 + ARRAY_SIZE(metrics)] = cpa_phase_by_name(phase->by);
-		cell[4 + ARRAY_SIZE(metrics)] = phase->name;
+		cell[3 + ARRAY_SIZE(metrics)] = phase->name;
 		cpa_table_row(&table, cell);
 	}
 	cpa_table_end(&table, page);

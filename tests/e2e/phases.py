@@ -189,8 +189,11 @@ def test_marks(folder):
     for p, name in zip(marked[1:], ("first_phase", "second_phase", "third_phase")):
         length = p["to_s"] - p["from_s"]
         share = next(c for c in p["components"] if (c["kind"], c["name"]) == ("thread", name))
-        inside = share["saved_s"] / p["critical_path_s"]
-        check(inside >= 1 - 2 * width / length, f"{name}: {inside:.1%} of the path of its phase")
+        if p["path_changed"]:
+            skip(f"{name}: its share of its phase", "another path became the longest")
+        else:
+            inside = share["critical_path_s"] / p["critical_path_s"]
+            check(inside >= 1 - 2 * width / length, f"{name}: {inside:.1%} of the path of its phase")
         check(abs(p["sampled_from_s"] - p["from_s"]) <= width, f"{name}: begins within an interval")
     sampled = [p for p in marked if p["sampled_from_s"] is not None]
     path = sum(p["critical_path_s"] for p in sampled)

@@ -11,12 +11,15 @@
 #include <ctype.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdarg.h>
 #include <sys/mman.h>
 
 #include "analysis/csv.h"
 #include "analysis/json.h"
 #include "analysis/load.h"
+#include "analysis/metrics_text.h"
+#include "analysis/phases_text.h"
 #include "analysis/printable.h"
 #include "analysis/profile.h"
 #include "analysis/symbols.h"
@@ -121,6 +124,35 @@ static void view(const struct cpa_profile *profile, int level, bool csv)
 	free(text);
 }
 
+/* What cpa-report adds for --metrics, --histogram and --phases. */
+static void view_details(struct cpa_profile *profile)
+{
+	const struct cpa_phase_range range = { "range", 0.1, INFINITY };
+	size_t size = 0;
+	char *text = NULL;
+	FILE *out = open_memstream(&text, &size);
+	struct cpa_page page = { .out = out, .width = 80 };
+
+	profile->metrics = cpa_metrics_build(profile);
+	profile->phases = cpa_phases_build(
+		profile, &(struct cpa_phase_settings){ .ranges = 1, .range = &range });
+	profile->histogram =
+		cpa_histogram_build(profile, profile->metrics, CPA_METRIC_LOAD, CPA_AT_THREAD);
+	cpa_text_metrics(&page, profile->metrics, CPA_METRIC_LEVELS, 10);
+	cpa_text_phases(&page, profile, profile->phases, 10);
+	cpa_text_histogram(&page, profile->histogram, 10);
+	fclose(out);
+	check_text("details", text, size, "\n");
+	free(text);
+	view(profile, -1, false);
+	cpa_histogram_free(profile->histogram);
+	cpa_phases_free(profile->phases);
+	cpa_metrics_free(profile->metrics);
+	profile->metrics = NULL;
+	profile->phases = NULL;
+	profile->histogram = NULL;
+}
+
 static void report(void)
 {
 	struct cpa_profile *profile;
@@ -138,6 +170,7 @@ static void report(void)
 		view(profile, level, false);
 		view(profile, level, true);
 	}
+	view_details(profile);
 	cpa_profile_free(profile);
 	cpa_dump_close(&dump);
 }

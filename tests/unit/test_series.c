@@ -326,6 +326,14 @@ static void test_threads(void **state)
 	assert_int_equal(s[1]->value[place[0]].released, 0);
 	assert_int_equal(s[1]->value[place[1]].released, START + PERIOD + 30);
 	assert_int_equal(s[1]->value[place[1]].process, 10);
+	for (uint32_t i = 0; i < 2; i++) {
+		const uint64_t *sum = sample(i + 1);
+
+		assert_int_equal(sum[CPA_SERIES_PROCESS],
+				 s[0]->value[place[i]].process + s[1]->value[place[i]].process);
+		assert_int_equal(sum[CPA_SERIES_EVENTS],
+				 s[0]->value[place[i]].events + s[1]->value[place[i]].events);
+	}
 }
 
 /* Places: what survives a fold stays where it is, and no two samples of a level share one. */
