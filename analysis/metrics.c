@@ -188,7 +188,7 @@ static void add_threads(struct cpa_metrics *m, const struct cpa_profile *profile
 		/* Of several, one after the other, only their sums are known. */
 		base->time = thread->earlier ? base->cpu + base->wait + base->runqueue +
 						       base->external + base->probe :
-					       thread->lived_s;
+					       thread->profiled_s;
 	}
 }
 

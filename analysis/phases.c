@@ -36,19 +36,21 @@ static double at(const struct cpa_intervals *v, size_t i)
 	return i == SIZE_MAX ? 0 : v->sample[i].at_s;
 }
 
-/* The last interval ends with the run: a short one is part of the one before. */
+/*
+ * Intervals of some length: the last one ends with the run, and one that was not profiled all the time
+ * may have little of it. Short ones are part of their neighbours.
+ */
 static void find_edges(struct curves *c)
 {
 	const struct cpa_intervals *v = c->v;
-	size_t n = v->samples;
 
-	c->edge = xcalloc(n + 1, sizeof(*c->edge));
+	c->edge = xcalloc(v->samples + 1, sizeof(*c->edge));
 	c->edge[0] = SIZE_MAX;
-	for (size_t i = 0; i < n; i++) {
-		if (i + 1 == n && n > 1 && at(v, i) - at(v, i - 1) < v->period_s / 2)
-			c->edge[c->points] = i;
-		else
+	for (size_t i = 0; i < v->samples; i++) {
+		if (at(v, i) - at(v, c->edge[c->points]) >= v->period_s / 2)
 			c->edge[++c->points] = i;
+		else if (i + 1 == v->samples && c->points)
+			c->edge[c->points] = i;
 	}
 }
 

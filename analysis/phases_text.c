@@ -52,8 +52,8 @@ static struct cpa_figure format_change(double seconds)
 static void put_overview(const struct cpa_page *page, const struct cpa_phases *p)
 {
 	static const enum cpa_metric metrics[] = {
-		CPA_METRIC_PARALLELISM, CPA_METRIC_MOST_PARALLELISM, CPA_METRIC_CPU,
-		CPA_METRIC_WAIT,	CPA_METRIC_EXTERNAL,	     CPA_METRIC_WAIT_CPU,
+		CPA_METRIC_PARALLELISM, CPA_METRIC_CPU,	     CPA_METRIC_WAIT,
+		CPA_METRIC_EXTERNAL,	CPA_METRIC_WAIT_CPU,
 	};
 	struct cpa_table_text table = { 0 };
 

@@ -78,7 +78,8 @@ struct cpa_thread_figures {
 	char *start_routine;
 	uint64_t events;
 	double cpu_s, wait_s, external_s, runqueue_s, probe_s;
-	double process_s; /* of cpu_s, in activities */
+	double process_s;  /* of cpu_s, in activities */
+	double profiled_s; /* since its start, without what lies between parts of the run */
 	uint64_t bytes_read, bytes_written;
 	double critical_path_s;	 /* length of the longest inherent path to its last event */
 	uint32_t slot;		 /* of its class; 0: none */

@@ -41,10 +41,10 @@ def skip(text, why):
     print(f"ok {sum(results.values())} - {text} # SKIP {why}", flush=True)
 
 
-def profile(dump, *command):
+def profile(dump, *command, **environment):
     dump.unlink(missing_ok=True)
     kept = {k: v for k, v in os.environ.items() if not k.startswith("CPA_")}
-    kept.update(LD_PRELOAD=str(BUILD / "libcpa.so"), CPA_OUTPUT=str(dump), CPA_QUIET="1")
+    kept.update(LD_PRELOAD=str(BUILD / "libcpa.so"), CPA_OUTPUT=str(dump), CPA_QUIET="1", **environment)
     return subprocess.run(command, env=kept, check=True, capture_output=True, text=True).stdout
 
 
@@ -203,6 +203,15 @@ def test_marks(folder):
     check(given[0]["to_s"] == 1 and given[1]["to_s"] == r["program"]["wall_s"], "and end where they should")
 
 
+def test_parts(folder):
+    """What lies between the parts of a run is in no metric, and in no thread's T."""
+    dump = folder / "parts.dump"
+    profile(dump, str(BUILD / "tests/programs/parts"), "alone", CPA_START="off")
+    r = read(dump)
+    check(len(r["parts"]) > 1, f"{len(r['parts'])} parts")
+    check_sums(r)
+
+
 def test_bytes(folder):
     """A thousand reads and writes of a thousand bytes; and some more of libc's for dd."""
     dump = folder / "bytes.dump"
@@ -238,7 +247,7 @@ def test_usage(folder):
 def main():
     os.environ["LC_ALL"] = "C"
     with tempfile.TemporaryDirectory(dir=os.environ.get("CPA_TMP")) as folder:
-        for test in test_known, test_marks, test_bytes, test_usage:
+        for test in test_known, test_marks, test_parts, test_bytes, test_usage:
             test(pathlib.Path(folder))
     print(f"1..{sum(results.values())}")
     return 1 if results["not ok"] else 0
