@@ -88,12 +88,23 @@ static bool is_peak(const double *sum, size_t points, size_t half, size_t i)
 	return true;
 }
 
+static double height(const double *curve, size_t points)
+{
+	double least = curve[0], most = curve[0];
+
+	for (size_t i = 1; i < points; i++) {
+		least = fmin(least, curve[i]);
+		most = fmax(most, curve[i]);
+	}
+	return most - least;
+}
+
 struct cpa_segments *cpa_segments_find(const struct cpa_segment_input *input)
 {
 	const size_t points = input->points, half = cpa_segment_window(points) / 2;
 	struct cpa_segments *s = xcalloc(1, sizeof(*s));
 	double *smooth = xcalloc(points + 1, sizeof(*smooth));
-	double wanted = input->step > 0 ? input->step : CPA_SEGMENT_STEP, noise = 0;
+	double wanted = input->step > 0 ? input->step : CPA_SEGMENT_STEP, noise = 0, spread = 0;
 
 	s->window = 2 * half + 1;
 	s->boundary = xcalloc(points + 1, sizeof(*s->boundary));
@@ -108,8 +119,11 @@ struct cpa_segments *cpa_segments_find(const struct cpa_segment_input *input)
 		noise += step * step;
 		cpa_segment_smooth(input->curve[m], smooth, points, s->window);
 		cpa_segment_add(smooth, s->boundary, points);
+		spread += pow(height(smooth, points), 2);
 	}
-	s->step = input->step > 0 ? wanted : fmax(wanted, sqrt(noise));
+	s->step = wanted;
+	if (input->step <= 0)
+		s->step = fmax(wanted, fmax(CPA_SEGMENT_SHARE * sqrt(spread), sqrt(noise)));
 	/* A step of height 1 rises by the weight of the window's centre at most. */
 	s->level = s->step * s->step / (double)(half + 1);
 	for (size_t i = half; i + half <= points; i++)

@@ -9,9 +9,10 @@
  * told apart after smoothing; so no phase is shorter, nor at the ends of the run; and the threshold.
  *
  * The threshold is told as the height of a step: one metric that jumps by this much of its range
- * gives a peak as high. It is CPA_SEGMENT_STEP unless the curves' noise, by their second
- * differences, would make such peaks in one of a hundred runs by chance: then it is that. A curve
- * whose noise alone would raise it is left out.
+ * gives a peak as high. It is the largest of CPA_SEGMENT_STEP; of CPA_SEGMENT_SHARE of how far the
+ * smooth curves go in all, as steps add up (by their squares): most must change, not a few; and of
+ * the step that the curves' noise, by their second differences, would seem to be in one of a
+ * hundred runs. A curve whose noise alone is more than CPA_SEGMENT_STEP is left out.
  */
 #ifndef CPA_ANALYSIS_SEGMENT_H
 #define CPA_ANALYSIS_SEGMENT_H
@@ -22,6 +23,7 @@
 #define CPA_SEGMENT_WINDOW 9u /* points (IPS-2); a quarter of them all if these are fewer than 36 */
 #define CPA_SEGMENT_FEWEST 8u /* points: of fewer nothing is said */
 #define CPA_SEGMENT_STEP   0.3
+#define CPA_SEGMENT_SHARE  0.4
 
 /* Curves of mean values in @points intervals of one length, each in units of its range. */
 struct cpa_segment_input {

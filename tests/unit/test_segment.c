@@ -149,6 +149,29 @@ static void test_step(void **state)
 	cpa_segments_free(s);
 }
 
+/* Where four metrics change all the way, half the way of a fifth is no phase, unless one asks for it. */
+static void test_most_must_change(void **state)
+{
+	double curve[5][POINTS] = { { 0 } };
+	struct cpa_segments *s;
+
+	(void)state;
+	for (int i = 0; i < 60; i++) {
+		for (int m = 0; m < 4; m++)
+			curve[m][i] = i >= 20;
+		curve[4][i] = i >= 40 ? 0.5 : 0;
+	}
+	s = find(curve, 5, 60, 0);
+	assert_int_equal(s->count, 1);
+	assert_int_equal(s->at[0], 20);
+	assert_true(fabs(s->step - CPA_SEGMENT_SHARE * sqrt(4.25)) < 1e-12);
+	cpa_segments_free(s);
+	s = find(curve, 5, 60, 0.49);
+	assert_int_equal(s->count, 2);
+	assert_int_equal(s->at[1], 40);
+	cpa_segments_free(s);
+}
+
 static void test_nothing(void **state)
 {
 	double curve[1][POINTS] = { { 0 } };
@@ -310,13 +333,10 @@ static void test_known_phases(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_smooth),
-		cmocka_unit_test(test_boundary),
-		cmocka_unit_test(test_step),
-		cmocka_unit_test(test_nothing),
-		cmocka_unit_test(test_reference),
-		cmocka_unit_test(test_noise),
-		cmocka_unit_test(test_noise_makes_no_phases),
+		cmocka_unit_test(test_smooth),	     cmocka_unit_test(test_boundary),
+		cmocka_unit_test(test_step),	     cmocka_unit_test(test_most_must_change),
+		cmocka_unit_test(test_nothing),	     cmocka_unit_test(test_reference),
+		cmocka_unit_test(test_noise),	     cmocka_unit_test(test_noise_makes_no_phases),
 		cmocka_unit_test(test_known_phases),
 	};
 
