@@ -78,7 +78,9 @@ def check_sums(r):
         for row in level:
             t, cpu, wait = row["t_s"], row["t_cpu_s"], row["t_wait_s"]
             good = near(row["r"], t / cpu) and near(row["l"], (cpu + row["t_wait_cpu_s"]) / cpu)
-            good = good and (row["pr"] is None if wait == 0 else near(row["pr"], cpu / wait))
+            # All are rounded to 1e-9: of a wait of some ns that is much.
+            pr = row["pr"]
+            good = good and (wait == 0 if pr is None else abs(pr * wait - cpu) <= 1e-6 + 1e-9 * pr)
             cores = 1 if level is threads else r["program"]["cores"]
             check(good and near(row["rho"], cpu / t / cores), f"{row['name']}: R, L, PR, rho")
     p_max = (program["t_cpu_s"] + program["t_ext_s"]) / r["program"]["critical_path_s"]
