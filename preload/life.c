@@ -24,6 +24,7 @@
 #include "shadow/component.h"
 #include "shadow/epoch.h"
 #include "shadow/heap.h"
+#include "shadow/journal.h"
 #include "shadow/name.h"
 #include "shadow/series.h"
 #include "shadow/table.h"
@@ -111,6 +112,7 @@ struct cpa_worker *cpa_worker_begin(uint32_t row, uint32_t component, const stru
 		return NULL;
 	}
 	w->self.row->before += w->clock.cpu;
+	w->watched = w->self.journal != NULL;
 	w->epoch = CPA_EPOCH_ON;
 	pthread_setspecific(end_key, w);
 	cpa_tls.worker = w;
@@ -256,13 +258,14 @@ static bool is_our_own(const char *path)
 static int open_session(struct cpa_settings *s)
 {
 	char wanted[PATH_MAX];
-	int ret = cpa_session_create(s->output, SESSION_LIMIT, s->components);
+	const uint64_t limit = SESSION_LIMIT + s->journal;
+	int ret = cpa_session_create(s->output, limit, s->components);
 
 	/* Of programs that this process was before, by exec: the next one has a number. */
 	strcpy(wanted, s->output);
 	for (unsigned n = 2; ret == -EEXIST && n < MOST_IMAGES && is_our_own(s->output); n++) {
 		cpa_settings_number(s->output, wanted, n);
-		ret = cpa_session_create(s->output, SESSION_LIMIT, s->components);
+		ret = cpa_session_create(s->output, limit, s->components);
 	}
 	if (ret == -EEXIST && is_our_familys(s->output))
 		return ret;
@@ -297,6 +300,8 @@ __attribute__((constructor)) static void begin(void)
 	alive = alive_page();
 	if (alive && !open_session(&settings)) {
 		cpa_component_init();
+		if (settings.journal && !cpa_journal_init(settings.journal))
+			cpa_warn("no space for a journal; profiled without (make CPA_JOURNAL smaller)");
 		cpa_track_init();
 		cpa_clock_init();
 		cpa_series_init(cpa_header()->start_ticks);

@@ -62,6 +62,7 @@ static void let_go(struct cpa_worker *w)
 	if (w->calls)
 		cpa_calls_free(w->calls);
 	w->calls = NULL;
+	w->watched = w->self.journal != NULL;
 	cpa_sampler_pause(&w->sampler, true);
 	w->sampler.pending = 0;
 }

@@ -10,11 +10,13 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct cpa_settings {
 	char output[PATH_MAX]; /* pattern filled in */
 	unsigned sample_hz;
 	unsigned components; /* slots */
+	uint64_t journal;    /* bytes; 0: none */
 	bool on;	     /* profile from the start */
 };
 

@@ -22,6 +22,7 @@
 #include "preload/track.h"
 #include "shadow/component.h"
 #include "shadow/heap.h"
+#include "shadow/journal.h"
 #include "shadow/path.h"
 #include "shadow/thread.h"
 #include "shadow/token.h"
@@ -190,6 +191,7 @@ static struct beginning *prepare(struct cpa_worker *w, const struct beginning *b
 		return NULL;
 	}
 	cpa_event(w, CPA_EV_CREATE, b->caller, 0);
+	cpa_journal_release(&w->self, NULL, 0, 1);
 	copy->token = cpa_token_new(&w->self, &w->self.row->path);
 	return copy;
 }

@@ -7,6 +7,7 @@
 #include "preload/untimed.h"
 #include "shadow/call.h"
 #include "shadow/checkpoint.h"
+#include "shadow/journal.h"
 #include "shadow/search.h"
 #include "shadow/summary.h"
 
@@ -37,7 +38,8 @@ uint32_t cpa_track_node_slow(struct cpa_worker *w, unsigned at, uint64_t caller,
 /* The activity that ends now, of which @e tells the times, and in which something happened. */
 static __attribute__((noinline)) void end_eventful(struct cpa_worker *w,
 						   const struct cpa_elapsed *e,
-						   enum cpa_external external, uint32_t node)
+						   enum cpa_external external, uint32_t node,
+						   uint64_t now)
 {
 	struct cpa_span span;
 
@@ -63,26 +65,23 @@ static __attribute__((noinline)) void end_eventful(struct cpa_worker *w,
 	cpa_activity_end(&w->self, &span, node);
 	if (cpa_untimed_pending(w))
 		cpa_untimed_end(w, &span);
+	cpa_journal_event(&w->self, now);
 }
 
 static inline void end_activity(struct cpa_worker *w, const struct cpa_elapsed *e,
-				enum cpa_external external, uint32_t node)
+				enum cpa_external external, uint32_t node, uint64_t now)
 {
 	/* As good as `true`, and tells a jump out of the wait: preload/part.h. */
 	__asm__ volatile("mov %%rsp, %0" : "=m"(w->between));
-	if (likely(!(e->external | e->runqueue) && !w->calls && !cpa_untimed_pending(w) &&
+	if (likely(!(e->external | e->runqueue) && !w->watched && !cpa_untimed_pending(w) &&
 		   !cpa_sampler_waiting(&w->sampler) && w->clock.rebased != w->clock.last))
 		cpa_activity_run(&w->self, e->process, node);
 	else
-		end_eventful(w, e, external, node);
+		end_eventful(w, e, external, node, now);
 	if (unlikely(cpa_search_is_due(w->clock.last))) {
 		w->self.slow++;
 		cpa_search_tick(&w->self, w->clock.last, cpa_clock_rebase_ticks);
 	}
-}
-
-static void stand_at(struct cpa_worker *w, uint64_t now)
-{
 	w->self.row->path.released = now;
 	w->self.row->path.owner = w->self.id;
 }
@@ -92,8 +91,7 @@ uint64_t cpa_event(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t call
 	struct cpa_elapsed e;
 	uint64_t now = cpa_checkpoint(&w->self, cpa_clock_stamp(&w->clock, &e));
 
-	end_activity(w, &e, CPA_EXT_OTHER, cpa_track_node(w, kind, caller, class));
-	stand_at(w, now);
+	end_activity(w, &e, CPA_EXT_OTHER, cpa_track_node(w, kind, caller, class), now);
 	return now;
 }
 
@@ -102,15 +100,14 @@ uint64_t cpa_event_external(struct cpa_worker *w, enum cpa_external external, ui
 	struct cpa_elapsed e;
 	uint64_t now = cpa_checkpoint(&w->self, cpa_clock_stamp(&w->clock, &e));
 
-	end_activity(w, &e, external, cpa_track_node(w, CPA_EV_EXTERNAL, caller, 0));
-	stand_at(w, now);
+	end_activity(w, &e, external, cpa_track_node(w, CPA_EV_EXTERNAL, caller, 0), now);
 	return now;
 }
 
 void cpa_event_cut(struct cpa_worker *w, enum cpa_event_kind kind, const struct cpa_elapsed *e,
 		   uint64_t now)
 {
-	end_activity(w, e, CPA_EXT_OTHER, cpa_track_node(w, kind, 0, 0));
+	end_activity(w, e, CPA_EXT_OTHER, cpa_track_node(w, kind, 0, 0), now);
 	stand_at(w, now);
 	w->between = 0;
 }
@@ -157,6 +154,7 @@ void cpa_unexplained(struct cpa_worker *w, enum cpa_external kind, uint64_t tick
 		return;
 	w->self.row->wait -= length < w->self.row->wait ? length : w->self.row->wait;
 	cpa_activity_end(&w->self, &span, w->self.row->node);
+	cpa_journal_event(&w->self, w->self.row->path.released);
 }
 
 static void count_probe(struct cpa_thread *row, const struct cpa_elapsed *e)

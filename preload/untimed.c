@@ -3,6 +3,7 @@
 
 #include "shadow/checkpoint.h"
 #include "shadow/component.h"
+#include "shadow/journal.h"
 
 #define BRIEF	128u /* parts of the time between two re-bases: 31 us */
 #define CARRIED 8u   /* most that is carried over, in times between two re-bases */
@@ -94,6 +95,8 @@ static void charge(struct cpa_worker *w, const struct cpa_span *span)
 	}
 	cpa_written(w->self.row);
 	cpa_diag_add(CPA_DIAG_UNTIMED, w->untimed_count);
+	if (unlikely(w->self.journal))
+		cpa_journal_untimed(&w->self, w->untimed_count);
 	w->untimed_count = 0;
 }
 

@@ -19,10 +19,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define DEFAULT_OUTPUT "cpa.%e.%p.dump"
+#define DEFAULT_OUTPUT	"cpa.%e.%p.dump"
+#define DEFAULT_JOURNAL "256M"
 
 static const char usage_text[] =
-	"usage: cpa run [-q] [-f] [-o FILE] [--delay TIME] [--duration TIME] [--] PROGRAM [ARGUMENT...]\n"
+	"usage: cpa run [-q] [-f] [-o FILE] [--delay TIME] [--duration TIME]\n"
+	"               [--journal[=SIZE]] [--] PROGRAM [ARGUMENT...]\n"
 	"       cpa report [OPTION...] [DUMP]\n"
 	"       cpa top [PID|DUMP]\n"
 	"       cpa ctl PID|DUMP start|stop|mark NAME|snapshot FILE\n"
@@ -34,6 +36,8 @@ static const char usage_text[] =
 	"    -q, --quiet         do not name the next command\n"
 	"    --delay TIME        profile after TIME (500ms, 30s, 2m, 1h) from PROGRAM's start\n"
 	"    --duration TIME     and for TIME; both can be changed by cpa ctl, CPA_START()\n"
+	"    --journal[=SIZE]    keep the events, too: the latest that SIZE (64K, 200M, 2G; default\n"
+	"                        " DEFAULT_JOURNAL ") has room for, some 8 bytes each\n"
 	"  report              show a profile: cpa-report, see cpa-report --help\n"
 	"  top                 watch a program that cpa run started, each second; ? shows the keys\n"
 	"  ctl                 switch its profiling, mark a moment, or copy its profile\n"
@@ -212,10 +216,11 @@ static int run(const char *argv0, int argc, char **argv)
 		{ "quiet", no_argument, NULL, 'q' },
 		{ "delay", required_argument, NULL, 'd' },
 		{ "duration", required_argument, NULL, 't' },
+		{ "journal", optional_argument, NULL, 'j' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
-	const char *output = NULL, *quiet_env = getenv("CPA_QUIET"), *pattern;
+	const char *output = NULL, *journal = NULL, *quiet_env = getenv("CPA_QUIET"), *pattern;
 	bool force = false, quiet = quiet_env && strcmp(quiet_env, "1") == 0;
 	char library[PATH_MAX], dump[PATH_MAX], exe[NAME_MAX + 1];
 	struct cpa_parts parts = { .session = dump };
@@ -244,6 +249,9 @@ static int run(const char *argv0, int argc, char **argv)
 			cpa_complain("run: --%s %s is no time (a number and ms, s, m or h, as 30s)",
 				     option == 'd' ? "delay" : "duration", optarg);
 			return CPA_EXIT_USAGE;
+		case 'j':
+			journal = optarg ? optarg : DEFAULT_JOURNAL;
+			break;
 		case 'h':
 			fputs(usage_text, stdout);
 			return 0;
@@ -272,6 +280,7 @@ static int run(const char *argv0, int argc, char **argv)
 
 	if (preload(library, program.image) < 0 ||
 	    (output && setenv("CPA_OUTPUT", output, 1) < 0) ||
+	    (journal && setenv("CPA_JOURNAL", journal, 1) < 0) ||
 	    ((parts.delay_ns || parts.duration_ns) &&
 	     setenv("CPA_START", parts.delay_ns ? "off" : "on", 1) < 0)) {
 		cpa_complain("cannot set the environment: %s", strerror(errno));

@@ -6,13 +6,17 @@
 #include "shadow/cell.h"
 #include "shadow/checkpoint.h"
 #include "shadow/fifo.h"
+#include "shadow/journal.h"
 #include "shadow/merge.h"
 #include "shadow/path.h"
 
 #define GRANT (UINT64_C(1) << 32)
 
-/* Join @remote; the observed path changes over only if it came after our arrival and @latest. */
-static void join(struct cpa_self *self, const struct cpa_path *remote, bool latest,
+/*
+ * Join @remote; the observed path changes over only if it came after our arrival and @latest. Return
+ * whether it did.
+ */
+static bool join(struct cpa_self *self, const struct cpa_path *remote, bool latest,
 		 struct cpa_wait *w)
 {
 	struct cpa_path *path = &self->row->path;
@@ -31,6 +35,7 @@ static void join(struct cpa_self *self, const struct cpa_path *remote, bool late
 		path->observed[CPA_TIME_HANDOFF] += since;
 		w->arrived = w->now;
 	}
+	return observed;
 }
 
 /* What of the wait no release explains stays on the local path. */
@@ -49,12 +54,17 @@ static bool usable(const struct cpa_self *self, const struct cpa_path *remote)
 	return remote && remote->owner && remote->owner != self->id;
 }
 
-/* Join two releases, either may be NULL. The observed path is that of the later one. */
-static void join_two(struct cpa_self *self, const struct cpa_path *a, const struct cpa_path *b,
-		     struct cpa_wait *w)
+/*
+ * Join two releases, either may be NULL. The observed path is that of the later one. @on and @other:
+ * what was acquired, for the journal.
+ */
+static inline void join_two(struct cpa_self *self, const struct cpa_path *a,
+			    const struct cpa_path *b, const struct cpa_object *on,
+			    const struct cpa_object *other, struct cpa_wait *w)
 {
 	bool a_last = a && (!b || a->released > b->released);
 	uint64_t latest = a_last ? a->released : b ? b->released : 0;
+	unsigned came = 0;
 
 	if (unlikely(latest > w->now)) { /* C1 of shadow/checkpoint.h */
 		cpa_checkpoint(self, latest);
@@ -62,18 +72,26 @@ static void join_two(struct cpa_self *self, const struct cpa_path *a, const stru
 	}
 	cpa_writing(self->row);
 	if (usable(self, a))
-		join(self, a, a_last, w);
+		came = join(self, a, a_last, w);
 	if (usable(self, b))
-		join(self, b, !a_last, w);
+		came |= (unsigned)join(self, b, !a_last, w) << 1;
 	settle(self, w);
 	cpa_written(self->row);
+	if (unlikely(self->journal))
+		cpa_journal_acquire_write(self, on, other, a, b, came, w);
+}
+
+void cpa_acquire_object(struct cpa_self *self, const struct cpa_path *remote,
+			const struct cpa_object *on, struct cpa_wait *w)
+{
+	if (remote && remote->owner)
+		w->matched = true;
+	join_two(self, NULL, remote, on, NULL, w);
 }
 
 void cpa_acquire_path(struct cpa_self *self, const struct cpa_path *remote, struct cpa_wait *w)
 {
-	if (remote && remote->owner)
-		w->matched = true;
-	join_two(self, NULL, remote, w);
+	cpa_acquire_object(self, remote, NULL, w);
 }
 
 static bool queues_own(const struct cpa_self *self, const struct cpa_object *o)
@@ -102,10 +120,10 @@ void cpa_lock_acquired(struct cpa_self *self, struct cpa_object *o, struct cpa_w
 	w->matched = true; /* a lock that nobody released before was merely slow to get */
 	if (remote->released <= w->arrived && joined_later(self, remote)) {
 		w->from = remote->node;
-		join_two(self, NULL, NULL, w);
+		join_two(self, NULL, NULL, o, NULL, w);
 		return;
 	}
-	cpa_acquire_path(self, remote, w);
+	cpa_acquire_object(self, remote, o, w);
 	if (usable(self, remote) && !w->observed_only) {
 		self->joined[remote->owner % CPA_JOINED].owner = remote->owner;
 		self->joined[remote->owner % CPA_JOINED].released = remote->released;
@@ -115,6 +133,7 @@ void cpa_lock_acquired(struct cpa_self *self, struct cpa_object *o, struct cpa_w
 void cpa_lock_release(struct cpa_self *self, struct cpa_object *o)
 {
 	cpa_path_copy(self, &o->path, &self->row->path);
+	cpa_journal_release(self, o, 0, 0);
 }
 
 void cpa_read_acquired(struct cpa_self *self, struct cpa_object *o, struct cpa_wait *w)
@@ -124,6 +143,7 @@ void cpa_read_acquired(struct cpa_self *self, struct cpa_object *o, struct cpa_w
 
 void cpa_read_release(struct cpa_self *self, struct cpa_object *o)
 {
+	cpa_journal_release(self, o, CPA_RELEASE_READ, 0);
 	cpa_merge_release(self, &o->merged, 0, &self->row->path);
 }
 
@@ -133,7 +153,7 @@ void cpa_write_acquired(struct cpa_self *self, struct cpa_object *o, struct cpa_
 
 	w->observed_only = queues_own(self, o);
 	w->matched = true;
-	join_two(self, token ? &cpa_token(token)->path : NULL, &o->path, w);
+	join_two(self, token ? &cpa_token(token)->path : NULL, &o->path, o, NULL, w);
 	if (token)
 		cpa_token_free(self, token);
 }
@@ -181,6 +201,7 @@ uint32_t cpa_wake(struct cpa_self *self, struct cpa_object *o, uint32_t most)
 		}
 		n++;
 	}
+	cpa_journal_release(self, o, n ? 0 : CPA_RELEASE_NOTHING, n);
 	return n;
 }
 
@@ -217,8 +238,10 @@ void cpa_wait_end(struct cpa_self *self, struct cpa_object *o, bool woken,
 		token = cpa_fifo_take(self, o);
 	w->observed_only = queues_own(self, o);
 	w->matched = (token && woken) || (mutex && mutex->path.released > w->arrived);
+	if (unlikely(self->journal && !woken))
+		cpa_journal_failed(self);
 	join_two(self, token && woken ? &cpa_token(token)->path : NULL, mutex ? &mutex->path : NULL,
-		 w);
+		 o, mutex, w);
 	if (token)
 		cpa_token_free(self, token);
 }
@@ -229,6 +252,7 @@ void cpa_sem_release(struct cpa_self *self, struct cpa_object *o)
 
 	if (token)
 		cpa_fifo_put(self, o, token);
+	cpa_journal_release(self, o, 0, 1);
 }
 
 void cpa_sem_acquired(struct cpa_self *self, struct cpa_object *o, struct cpa_wait *w)
@@ -241,11 +265,11 @@ void cpa_sem_acquired(struct cpa_self *self, struct cpa_object *o, struct cpa_wa
 		initial = counts(o);
 	if (initial) {
 		w->matched = true;
-		join_two(self, NULL, NULL, w);
+		join_two(self, NULL, NULL, o, NULL, w);
 		return;
 	}
 	token = cpa_fifo_take(self, o);
-	cpa_acquire_path(self, token ? &cpa_token(token)->path : NULL, w);
+	cpa_acquire_object(self, token ? &cpa_token(token)->path : NULL, o, w);
 	if (token)
 		cpa_token_free(self, token);
 }
@@ -255,6 +279,7 @@ uint64_t cpa_barrier_arrive(struct cpa_self *self, struct cpa_object *o, uint32_
 	/* Relaxed: the number only names the round; the slot's own exchange orders the paths. */
 	uint64_t round = __atomic_fetch_add(&o->passes, 1, __ATOMIC_RELAXED) / members;
 
+	cpa_journal_release(self, o, 0, members);
 	cpa_merge_release(self, &o->round[round % CPA_ROUNDS], round + 1, &self->row->path);
 	return round;
 }
@@ -272,10 +297,10 @@ void cpa_barrier_left(struct cpa_self *self, struct cpa_object *o, uint64_t roun
 	if (!t || t->key != round + 1) {
 		w->matched = true; /* an edge lost, not time outside synchronization */
 		cpa_diag(CPA_DIAG_UNMATCHED_WAKES);
-		settle(self, w);
+		join_two(self, NULL, NULL, o, NULL, w);
 		return;
 	}
-	cpa_acquire_path(self, &t->path, w);
+	cpa_acquire_object(self, &t->path, o, w);
 	/* ACQ_REL: all have read before the last one frees. */
 	if (__atomic_add_fetch(&t->left, 1, __ATOMIC_ACQ_REL) < members)
 		return;

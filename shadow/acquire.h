@@ -30,6 +30,10 @@ struct cpa_wait {
 CPA_HIDDEN void cpa_acquire_path(struct cpa_self *self, const struct cpa_path *remote,
 				 struct cpa_wait *wait);
 
+/* The same, of the object @on. */
+CPA_HIDDEN void cpa_acquire_object(struct cpa_self *self, const struct cpa_path *remote,
+				   const struct cpa_object *on, struct cpa_wait *wait);
+
 /* Mutex, spin lock, once: guarded by themselves. */
 CPA_HIDDEN void cpa_lock_acquired(struct cpa_self *self, struct cpa_object *o,
 				  struct cpa_wait *wait);

@@ -5,6 +5,7 @@
 #include "shadow/checkpoint.h"
 #include "shadow/component.h"
 #include "shadow/heap.h"
+#include "shadow/journal.h"
 #include "shadow/mix.h"
 #include "shadow/path.h"
 #include "shadow/summary.h"
@@ -27,6 +28,8 @@ static inline void charge(struct cpa_self *self, uint32_t slot, uint64_t ticks, 
 void cpa_activity_charge(struct cpa_self *self, uint32_t slot, uint64_t ticks, uint64_t total)
 {
 	charge(self, slot, ticks, cpa_path_lanes(ticks), total);
+	if (unlikely(self->journal))
+		cpa_journal_charge(self, slot, ticks);
 }
 
 /* Divide @ticks in proportion to @weight, to the last tick. */
@@ -236,6 +239,8 @@ void cpa_activity_end(struct cpa_self *self, const struct cpa_span *span, uint32
 
 	cpa_writing(row);
 	cache = advance(self, span->calls, span->process, span->external, node);
+	if (unlikely(self->journal))
+		cpa_journal_activity(self, span, cache);
 	row->path.observed[CPA_TIME_EXTERNAL] += span->external;
 	row->path.observed[CPA_TIME_RUNQUEUE] += span->runqueue;
 	row->path.observed[CPA_TIME_PROBE] += span->probe;

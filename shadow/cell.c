@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "shadow/cell.h"
 
+#include <stddef.h>
+
+#include "shadow/journal.h"
 #include "shadow/merge.h"
 
 #define PIN (UINT64_C(1) << 32)
@@ -65,12 +68,21 @@ static bool replace(struct cpa_self *self, uint64_t *cell, uint32_t old, uint32_
 	return false;
 }
 
+/* Whose cell it is; NULL: no object's. */
+static const struct cpa_object *object_of(const uint64_t *cell)
+{
+	if (cell == &cpa_header()->final)
+		return NULL;
+	return (const struct cpa_object *)((const char *)cell - offsetof(struct cpa_object, merged));
+}
+
 void cpa_cell_release(struct cpa_self *self, uint64_t *cell, const struct cpa_path *path)
 {
 	uint32_t mine = cpa_token_new(self, path), old;
 
 	if (!mine)
 		return;
+	cpa_journal_release(self, object_of(cell), 0, 0);
 	/* Relaxed: published by swap(). Late losers of shadow/item.h may read it. */
 	__atomic_store_n(&cpa_token(mine)->left, 0, __ATOMIC_RELAXED);
 	for (;;) {
@@ -89,7 +101,7 @@ void cpa_cell_acquired(struct cpa_self *self, uint64_t *cell, struct cpa_wait *w
 {
 	uint32_t row = pin(cell);
 
-	cpa_acquire_path(self, row ? &cpa_token(row)->path : NULL, wait);
+	cpa_acquire_object(self, row ? &cpa_token(row)->path : NULL, object_of(cell), wait);
 	if (row)
 		unpin(self, cell, row);
 }

@@ -189,6 +189,7 @@ struct cpa_header {
 	uint64_t part;	      /* atomic, of no meaning to readers, as the next: see shadow/part.h */
 	uint64_t final; /* atomic: a cell, the join of the threads' paths at the latest stops */
 	struct cpa_border border[CPA_BORDERS]; /* of epoch e in e % CPA_BORDERS */
+	uint64_t journal;		       /* offset of a struct cpa_journal_pool; 0: none */
 };
 
 /* Of what kind the time of the observed path is; the sum tiles the wall time. */
@@ -218,7 +219,7 @@ struct cpa_path {
 	uint32_t owner;	   /* id of the thread that published it; 0: nothing was published yet */
 	uint32_t node;	   /* PAG node of that release */
 	uint64_t observed[CPA_TIME_KINDS]; /* ticks of the observed path, by kind */
-	uint64_t pad;
+	uint64_t event; /* of that release in the journal, see shadow/layout_journal.h; 0: none */
 	struct cpa_delta delta[CPA_PATH_DELTAS]; /* each at a multiple of 16 bytes */
 } __attribute__((aligned(CPA_CACHE_LINE)));
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "shadow/merge.h"
 
+#include "shadow/journal.h"
 #include "shadow/path.h"
 
 uint32_t cpa_merge_take(uint64_t *slot)
@@ -12,6 +13,7 @@ uint32_t cpa_merge_take(uint64_t *slot)
 void cpa_merge(struct cpa_self *self, struct cpa_path *into, const struct cpa_path *from)
 {
 	bool later = from->released > into->released;
+	uint64_t event = into->event;
 
 	cpa_path_join(self, into, from, later);
 	if (later) {
@@ -21,6 +23,8 @@ void cpa_merge(struct cpa_self *self, struct cpa_path *into, const struct cpa_pa
 	/* Several owners: no thread may take it for its own path. */
 	if (into->owner != from->owner)
 		into->owner = UINT32_MAX;
+	if (unlikely(self->journal))
+		cpa_journal_merge_write(self, into, event, from->event);
 }
 
 /*

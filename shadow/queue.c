@@ -7,7 +7,15 @@
 #include "shadow/component.h"
 #include "shadow/epoch.h"
 #include "shadow/item.h"
+#include "shadow/journal.h"
 #include "shadow/path.h"
+
+/* The journal's next record is about @item. */
+static void note(struct cpa_self *self, uint32_t row, uint64_t item)
+{
+	if (unlikely(self->journal))
+		cpa_journal_item(self, row, item);
+}
 
 static void add(uint64_t *to, uint64_t n)
 {
@@ -56,6 +64,8 @@ void cpa_queue_put(struct cpa_self *self, uint32_t row, uint64_t item, uint64_t 
 	/* Before the item can be taken: the depth is never below what is in the queue. */
 	add(&q->depth, 1);
 	add(&q->entered, clock(now));
+	note(self, row, item);
+	cpa_journal_release(self, NULL, 0, 1);
 	put = cpa_item_put(self, row, item, &self->row->path);
 	if (unlikely(put == CPA_ITEM_REFUSED)) {
 		add(&q->depth, -UINT64_C(1));
@@ -71,6 +81,8 @@ void cpa_queue_unput(struct cpa_self *self, uint32_t row, uint64_t item)
 	struct cpa_queue *q = cpa_queue(row);
 	uint32_t token = cpa_item_take_back(self, row, item);
 
+	note(self, row, item);
+	cpa_journal_release(self, NULL, CPA_RELEASE_NOTHING, 0);
 	add(&q->enqueued, -UINT64_C(1));
 	if (!token) /* it had found no space */
 		return;
@@ -99,6 +111,7 @@ uint64_t cpa_queue_take(struct cpa_self *self, uint32_t row, uint64_t item, stru
 
 	take_part(self, q->consumers);
 	wait->observed_only = false; /* also inside the queue's own code */
+	note(self, row, item);
 	cpa_acquire_path(self, path, wait);
 	if (!token) {
 		add(&q->unmatched, 1);
@@ -168,6 +181,8 @@ void cpa_queue_begin(struct cpa_self *self, uint32_t row, uint64_t item)
 
 void cpa_queue_done(struct cpa_self *self, uint32_t row, uint64_t item)
 {
+	note(self, row, item);
+	cpa_journal_release(self, NULL, CPA_RELEASE_NOTHING, 0);
 	if (unlikely(!done_used(row)))
 		__atomic_store_n(&cpa_queue(row)->done_used, 1, __ATOMIC_RELAXED);
 	for (uint32_t i = self->items_in_work; i-- > 0;) {

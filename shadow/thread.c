@@ -8,6 +8,7 @@
 #include "shadow/checkpoint.h"
 #include "shadow/component.h"
 #include "shadow/heap.h"
+#include "shadow/journal.h"
 #include "shadow/path.h"
 #include "shadow/queue.h"
 #include "shadow/summary.h"
@@ -104,6 +105,7 @@ int cpa_thread_begin(struct cpa_self *self, uint32_t component, uint32_t tid,
 	row->path.owner = self->id;
 	row->path.released = wait->now;
 	cpa_written(row);
+	cpa_journal_begin(self);
 	if (from)
 		cpa_acquire_path(self, from, wait);
 	return 0;
@@ -141,6 +143,7 @@ void cpa_thread_end(struct cpa_self *self, uint64_t now)
 	cpa_queue_leave(self);
 	cpa_summary_flush(self);
 	self->row->end_ticks = now;
+	cpa_journal_end(self);
 	cpa_path_forget_spares(self);
 	cpa_token_forget_spares(self);
 	transition(number, CPA_THREAD_RUNNING, CPA_THREAD_EXITED, CPA_THREAD_DETACHED);
