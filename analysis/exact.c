@@ -137,6 +137,8 @@ static void publish(struct cpa_exact *x, struct runner *r, uint32_t number)
 	struct cpa_exact_work *w = x->work;
 	size_t *link = &r->waiting;
 
+	if (reached(r->published, number) && !r->over)
+		return;
 	r->published = number;
 	while (*link != NOBODY) {
 		struct runner *other = &w->runner[*link];
@@ -214,24 +216,50 @@ static void larger(uint64_t *to, const uint64_t *from, unsigned lanes)
 		to[k] = to[k] > from[k] ? to[k] : from[k];
 }
 
+/* How often the value of what @l publishes is wanted. */
+static uint32_t uses_of(const struct release *l)
+{
+	return l->read ? 1 : l->count ? l->count : CPA_USES_ANY;
+}
+
+/*
+ * Whose latest release it is; 0: nobody's. Of a lock the next release is the only one that is wanted
+ * from then on; a reader's next one goes on from this one.
+ */
+static uint64_t owner_of(const struct release *l, uint32_t thread)
+{
+	return l->read ? cpa_event_of(l->object, thread) : l->count ? 0 : l->object;
+}
+
 /* Keep the value of the current event, which ends, for those that will want it. */
 static void keep(struct cpa_exact *x, struct runner *r, uint32_t thread)
 {
 	struct cpa_values *v = &x->work->values;
 	const struct release *l = &r->release;
 	cpa_event_name name = cpa_event_of(thread, r->event);
-	bool any = !l->read && !l->count;
+	uint64_t owner = owner_of(l, thread);
 
-	if ((!l->is || l->merged) && !(v->kept.used && cpa_map_get(&v->kept, name)))
+	if ((!l->is || l->merged || (owner && !cpa_values_owns(v, owner, name))) &&
+	    !cpa_values_kept(v, name))
 		return;
-	memcpy(cpa_values_put(v, name, any ? CPA_USES_ANY : l->read ? 1 : l->count), r->value,
-	       x->lanes * sizeof(*r->value));
-	if (!l->is)
+	memcpy(cpa_values_put(v, name, uses_of(l)), r->value, x->lanes * sizeof(*r->value));
+}
+
+static void apply_release(struct cpa_exact *x, struct runner *r, uint32_t thread)
+{
+	const struct cpa_entry *e = &r->entry;
+	uint64_t owner;
+
+	if (e->flags & CPA_RELEASE_NOTHING)
 		return;
-	if (any && l->object)
-		cpa_values_own(v, l->object, name);
-	else if (l->read) /* the thread's next such release goes on from this one */
-		cpa_values_own(v, cpa_event_of(l->object, thread), name);
+	r->release = (struct release){ .is = true,
+				       .read = e->flags & CPA_RELEASE_READ,
+				       .object = e->object,
+				       .count = e->count };
+	owner = owner_of(&r->release, thread);
+	if (owner)
+		cpa_values_own(&x->work->values, owner, cpa_event_of(thread, e->number));
+	publish(x, r, e->number);
 }
 
 static void charge(struct cpa_exact *x, struct runner *r, uint64_t *taken, uint32_t slot,
@@ -312,8 +340,11 @@ static void apply_merge(struct cpa_exact *x, struct runner *r, uint32_t thread)
 		if (!cell || !i)
 			cpa_values_drop(v, e->cause[i]);
 	}
-	memcpy(cpa_values_put(v, name, cell ? CPA_USES_ANY : l->read ? 1 : l->count), both,
-	       x->lanes * sizeof(*both));
+	memcpy(cpa_values_put(v, name,
+			      cell    ? CPA_USES_ANY :
+			      l->read ? 1 :
+					l->count),
+	       both, x->lanes * sizeof(*both));
 	if (cell && l->object)
 		cpa_values_own(v, l->object, name);
 	l->merged = true;
@@ -348,13 +379,7 @@ static void apply(struct cpa_exact *x, size_t who)
 		apply_acquire(x, r);
 		break;
 	case CPA_ENTRY_RELEASE:
-		if (e->flags & CPA_RELEASE_NOTHING)
-			break;
-		r->release = (struct release){ .is = true,
-					       .read = e->flags & CPA_RELEASE_READ,
-					       .object = e->object,
-					       .count = e->count };
-		publish(x, r, e->number);
+		apply_release(x, r, thread);
 		break;
 	case CPA_ENTRY_MERGE:
 		apply_merge(x, r, thread);
@@ -472,8 +497,7 @@ static void run_once(struct cpa_exact *x)
 		if (!w->heaped)
 			force(x);
 		who = pop(w);
-		advance(x, who,
-			w->heaped ? w->runner[w->heap[0]].clock + QUANTUM : UINT64_MAX);
+		advance(x, who, w->heaped ? w->runner[w->heap[0]].clock + QUANTUM : UINT64_MAX);
 	}
 	if (w->values.most > x->most_values)
 		x->most_values = w->values.most;

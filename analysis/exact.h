@@ -20,7 +20,7 @@
 struct cpa_exact_strand {
 	uint64_t process, external, runqueue; /* ticks, in all */
 	uint64_t events, uses;
-	uint64_t len; /* lane 0 at its end */
+	uint64_t len;  /* lane 0 at its end */
 	uint32_t last; /* its last event */
 };
 
@@ -57,6 +57,7 @@ void cpa_exact_run(struct cpa_exact *exact);
  * Whether cause @cause (0 or 1) of event @number of strand @strand was longer than what its thread, and
  * the cause before, had. After cpa_exact_run().
  */
-bool cpa_exact_chosen(const struct cpa_exact *exact, size_t strand, uint32_t number, unsigned cause);
+bool cpa_exact_chosen(const struct cpa_exact *exact, size_t strand, uint32_t number,
+		      unsigned cause);
 
 #endif

@@ -46,11 +46,7 @@
  *	MERGE		as before	to whoever meets what was merged
  *							of no activity: two releases became one, see struct cpa_cause
  */
-enum cpa_history_kind {
-	CPA_HISTORY_MORE = CPA_EV_KINDS,
-	CPA_HISTORY_MERGE,
-	CPA_HISTORY_KINDS
-};
+enum cpa_history_kind { CPA_HISTORY_MORE = CPA_EV_KINDS, CPA_HISTORY_MERGE, CPA_HISTORY_KINDS };
 
 /* An event of another thread that this one depends on. */
 struct cpa_cause {
@@ -72,14 +68,14 @@ struct cpa_charge {
 
 /* An event, and the activity that led to it from the thread's event before. Times are ticks. */
 struct cpa_history_event {
-	uint32_t thread;   /* id of the thread: struct cpa_thread.key of its row, never used again */
-	uint32_t number;   /* in the thread, from 1; CPA_HISTORY_MERGEs count, too */
-	uint8_t kind;	   /* enum cpa_event_kind or enum cpa_history_kind */
-	bool read, failed; /* see above */
-	bool matched;	   /* an acquire that found a release, or needed none */
-	uint8_t external_kind; /* enum cpa_external, of `external` */
-	uint32_t node;	       /* row of the PAG summary: site and class; 0: none */
-	uint32_t class;	       /* of that node: a row of the components table; 0: none */
+	uint32_t thread; /* id of the thread: struct cpa_thread.key of its row, never used again */
+	uint32_t number; /* in the thread, from 1; CPA_HISTORY_MERGEs count, too */
+	uint8_t kind;	 /* enum cpa_event_kind or enum cpa_history_kind */
+	bool read, failed;	/* see above */
+	bool matched;		/* an acquire that found a release, or needed none */
+	uint8_t external_kind;	/* enum cpa_external, of `external` */
+	uint32_t node;		/* row of the PAG summary: site and class; 0: none */
+	uint32_t class;		/* of that node: a row of the components table; 0: none */
 	uint32_t object, other; /* rows of the objects table; 0: none */
 	uint32_t peer;		/* id of a thread */
 	uint32_t count, queue;
@@ -143,10 +139,10 @@ struct cpa_run_thread {
 struct cpa_run {
 	size_t threads;
 	struct cpa_run_thread *thread;
-	size_t events;	  /* of all */
-	uint64_t dropped; /* of all: 0 if the run is whole */
-	uint64_t start;	  /* clock at the start of the run */
-	uint64_t end;	  /* and at its end, 0 if it had none */
+	size_t events;	      /* of all */
+	uint64_t dropped;     /* of all: 0 if the run is whole */
+	uint64_t start;	      /* clock at the start of the run */
+	uint64_t end;	      /* and at its end, 0 if it had none */
 	uint32_t exit_thread; /* id of the thread that ended the run, 0 if none did */
 };
 

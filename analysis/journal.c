@@ -89,8 +89,8 @@ static void make_strands(struct cpa_journal_file *file)
 					  .leaves = 1,
 					  .begun = leaf->clock,
 					  /* Its own start is event 1 of the first block. */
-					  .dropped = leaf->number - (!leaf->sequence &&
-								     leaf->number == 1) };
+					  .dropped = leaf->number -
+						     (!leaf->sequence && leaf->number == 1) };
 	}
 }
 

@@ -40,7 +40,7 @@ struct cpa_journal_file {
 	/* Of the edges table, by row: slot and end. */
 	struct cpa_journal_edge {
 		uint32_t slot, to;
-	} *edge;
+	} * edge;
 	uint32_t edges;
 };
 

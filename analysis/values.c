@@ -79,7 +79,8 @@ void cpa_map_remove(struct cpa_map *m, uint64_t key)
 		i = (i + 1) & (m->size - 1);
 		if (!m->key[i])
 			break;
-		if (((i - place_of(m, m->key[i])) & (m->size - 1)) >= ((i - hole) & (m->size - 1))) {
+		if (((i - place_of(m, m->key[i])) & (m->size - 1)) >=
+		    ((i - hole) & (m->size - 1))) {
 			m->key[hole] = m->key[i];
 			m->word[hole] = m->word[i];
 			hole = i;
@@ -113,6 +114,11 @@ void cpa_values_fini(struct cpa_values *v)
 	free(v->spare);
 }
 
+bool cpa_values_kept(const struct cpa_values *v, uint64_t name)
+{
+	return v->kept.used && cpa_map_get(&v->kept, name);
+}
+
 static size_t new_row(struct cpa_values *v)
 {
 	if (v->spares)
@@ -134,7 +140,7 @@ uint64_t *cpa_values_put(struct cpa_values *v, uint64_t name, uint32_t uses)
 		at = new_row(v) + 1;
 		cpa_map_set(&v->by_name, name, at);
 	}
-	v->left[at - 1] = v->kept.used && cpa_map_get(&v->kept, name) ? CPA_USES_ANY : uses;
+	v->left[at - 1] = cpa_values_kept(v, name) ? CPA_USES_ANY : uses;
 	if (v->by_name.used > v->most)
 		v->most = v->by_name.used;
 	return v->row + (at - 1) * v->width;
@@ -151,7 +157,7 @@ void cpa_values_drop(struct cpa_values *v, uint64_t name)
 {
 	uint64_t at = cpa_map_get(&v->by_name, name);
 
-	if (!at || (v->kept.used && cpa_map_get(&v->kept, name)))
+	if (!at || cpa_values_kept(v, name))
 		return;
 	cpa_map_remove(&v->by_name, name);
 	v->spare[v->spares++] = (uint32_t)(at - 1);
@@ -172,6 +178,11 @@ void cpa_values_own(struct cpa_values *v, uint64_t owner, uint64_t name)
 	if (before && before != name)
 		cpa_values_drop(v, before);
 	cpa_map_set(&v->by_owner, owner, name);
+}
+
+bool cpa_values_owns(const struct cpa_values *v, uint64_t owner, uint64_t name)
+{
+	return cpa_map_get(&v->by_owner, owner) == name;
 }
 
 bool cpa_values_keep(struct cpa_values *v, uint64_t name)

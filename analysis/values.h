@@ -47,8 +47,11 @@ const uint64_t *cpa_values_get(const struct cpa_values *values, uint64_t name);
 /* The value of @name, if there is one, has been used; or is not used any more. */
 void cpa_values_use(struct cpa_values *values, uint64_t name);
 void cpa_values_drop(struct cpa_values *values, uint64_t name);
-/* @owner, not 0, has that of @name now, and not that which it had. */
+/* @owner, not 0, has @name now, whose value may follow later, and not that which it had. */
 void cpa_values_own(struct cpa_values *values, uint64_t owner, uint64_t name);
+bool cpa_values_owns(const struct cpa_values *values, uint64_t owner, uint64_t name);
+/* Whether the value of @name is never to go. */
+bool cpa_values_kept(const struct cpa_values *values, uint64_t name);
 /* Let @name's value, when it is put again, never go. False: that was said before. */
 bool cpa_values_keep(struct cpa_values *values, uint64_t name);
 

@@ -7,8 +7,8 @@
 #include "shadow/table.h"
 
 #define PAGE	4096u
-#define CHARGES 64u /* kept before they are written */
-#define NUMBER	10u /* bytes of a number, at most */
+#define CHARGES 64u  /* kept before they are written */
+#define NUMBER	10u  /* bytes of a number, at most */
 #define RETRY	256u /* events without a block, until one is looked for again */
 
 /* What numbers are likely to be; all 0 at the begin of a block. */

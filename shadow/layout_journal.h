@@ -58,10 +58,11 @@ enum cpa_record {
  */
 #define CPA_ACQUIRE_OBJECT 0x04u
 #define CPA_ACQUIRE_FIRST  0x08u /* a path was joined */
-#define CPA_ACQUIRE_WAITED 0x10u /* the clock moves on; the first one is that of the observed path */
-#define CPA_ACQUIRE_MORE   0x20u
-#define CPA_ACQUIRE_ITEM   0x40u
-#define CPA_ACQUIRE_OTHER  0x80u
+#define CPA_ACQUIRE_WAITED \
+	0x10u /* the clock moves on; the first one is that of the observed path */
+#define CPA_ACQUIRE_MORE  0x20u
+#define CPA_ACQUIRE_ITEM  0x40u
+#define CPA_ACQUIRE_OTHER 0x80u
 
 #define CPA_ACQUIRE_SECOND	    0x01u /* a second path was joined, after the first */
 #define CPA_ACQUIRE_OBSERVED_ONLY   0x02u /* they are no edges of the inherent path */
@@ -90,12 +91,12 @@ enum cpa_record_other {
 
 /* Zero but for `open` and `used` while it is being made ready. */
 struct cpa_journal_block {
-	uint64_t ticket; /* atomic: 1, 2, 3 ... of all blocks; 0: not ready */
-	uint32_t open;	 /* atomic: 1: its thread writes more into it */
-	uint32_t used;	 /* atomic: bytes of records that are whole */
-	uint32_t events; /* numbers given in it when it was closed */
-	uint32_t thread; /* its id when it began */
-	uint32_t row;	 /* of the threads table */
+	uint64_t ticket;   /* atomic: 1, 2, 3 ... of all blocks; 0: not ready */
+	uint32_t open;	   /* atomic: 1: its thread writes more into it */
+	uint32_t used;	   /* atomic: bytes of records that are whole */
+	uint32_t events;   /* numbers given in it when it was closed */
+	uint32_t thread;   /* its id when it began */
+	uint32_t row;	   /* of the threads table */
 	uint32_t sequence; /* 0, 1, 2 ... of the thread's blocks; 0 with number 1: from its start */
 	/* The state at its begin; what is not here is 0. */
 	uint32_t number; /* the last one given */
