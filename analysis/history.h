@@ -2,9 +2,9 @@
 /*
  * analysis/history.h - what happened in a run, event by event, from the journal of its session
  *
- * shadow/journal.h says what a journal holds. Here it is read: per thread in program order
- * (cpa_history_next() of one thread), all threads in an order in which each event comes after those
- * it depends on (cpa_history_merged()), or as a whole in memory (cpa_run_read()).
+ * shadow/layout_journal.h says what a journal holds, analysis/journal.h reads its records. Here they
+ * become events, of a whole run in memory: for what needs to go to and fro in it. What reads a run from
+ * begin to end does better with the records (analysis/exact.h).
  *
  * Where the journal's ring came round, a thread begins with the oldest event that is left of it. All
  * is checked: what makes no sense ends the thread's events there, and is counted.
@@ -79,7 +79,7 @@ struct cpa_history_event {
 	uint32_t object, other; /* rows of the objects table; 0: none */
 	uint32_t peer;		/* id of a thread */
 	uint32_t count, queue;
-	uint64_t round, item;
+	uint64_t item;
 	/* The activity. process + external is its weight on the inherent path. */
 	uint64_t process, external, runqueue;
 	uint64_t arrived; /* clock at the end of the activity */
@@ -88,7 +88,7 @@ struct cpa_history_event {
 	/*
 	 * Causes, in the order in which they were joined; charges of the activity, each slot once,
 	 * with the thread's class, locks held, regions, items, functions (as attributed by samples),
-	 * the activity's own slot. Good until the next call of the reader; of a run in memory for good.
+	 * the activity's own slot.
 	 */
 	uint32_t causes, charges;
 	const struct cpa_cause *cause;
@@ -104,31 +104,6 @@ struct cpa_history_thread {
 	bool ended;	  /* its EXIT is there */
 };
 
-struct cpa_history; /* opaque: a journal being read */
-
-/*
- * Read the journal of @dump, which stays open meanwhile. Return NULL with *@error a message that the
- * caller frees if there is none, or if it makes no sense.
- */
-struct cpa_history *cpa_history_open(struct cpa_dump *dump, char **error);
-void cpa_history_close(struct cpa_history *history);
-
-/* The threads, by the clock of their first event. */
-size_t cpa_history_threads(const struct cpa_history *history,
-			   const struct cpa_history_thread **threads);
-
-/* The next event of thread @index of cpa_history_threads(). Return false at its end. */
-bool cpa_history_next(struct cpa_history *history, size_t index, struct cpa_history_event *event);
-
-/*
- * The next event of all: each comes after its causes and after those of its thread before it, and as
- * near to the order of clocks as that allows. Return false at the end. Not to be mixed with the other.
- */
-bool cpa_history_merged(struct cpa_history *history, struct cpa_history_event *event);
-
-/* Begin anew. */
-void cpa_history_rewind(struct cpa_history *history);
-
 /* A whole run in memory: some 150 bytes an event. */
 struct cpa_run_thread {
 	struct cpa_history_thread thread;
@@ -137,6 +112,9 @@ struct cpa_run_thread {
 };
 
 struct cpa_run {
+	/* Of all events; of no interest to readers. */
+	struct cpa_cause *cause;
+	struct cpa_charge *charge;
 	size_t threads;
 	struct cpa_run_thread *thread;
 	size_t events;	      /* of all */
