@@ -262,38 +262,55 @@ static void apply_release(struct cpa_exact *x, struct runner *r, uint32_t thread
 	publish(x, r, e->number);
 }
 
-static void charge(struct cpa_exact *x, struct runner *r, uint64_t *taken, uint32_t slot,
-		   uint64_t ticks)
+static void charge(struct cpa_exact *x, struct runner *r, uint32_t slot, uint64_t ticks)
 {
-	unsigned lane = x->lane_of[slot];
-
 	x->total[slot] += ticks;
-	if (!lane)
-		return;
-	if (x->sets)
-		taken[lane] += ticks;
-	else
-		r->value[lane] -= ticks;
+	if (x->lane_of[slot])
+		r->value[x->lane_of[slot]] -= ticks;
 }
 
-static void apply_event(struct cpa_exact *x, struct runner *r, struct cpa_exact_strand *s)
+/* What of an activity of @weight counts when @slot, active for @ticks of it, does not. */
+static uint64_t less(const struct cpa_exact *x, uint64_t weight, uint32_t slot, uint64_t ticks)
+{
+	return !x->zero[slot] ? weight : weight > ticks ? weight - ticks : 0;
+}
+
+/* What of the activity counts in the context. */
+static uint64_t weigh(const struct cpa_exact *x, size_t who, const struct runner *r)
 {
 	const struct cpa_entry *e = &r->entry;
 	const struct cpa_cursor *c = r->cursor;
-	uint64_t weight = e->process + e->external, taken[CPA_LANES];
+	uint64_t full = e->process + e->external, weight = full;
 
-	if (x->sets)
-		memset(taken, 0, x->lanes * sizeof(*taken));
+	if (x->skip && x->skip(x->skip_argument, who, e->number))
+		return 0;
+	if (!x->zero)
+		return full;
+	weight = less(x, weight, x->file->edge[e->edge].slot, full);
+	weight = less(x, weight, c->slot, full);
+	for (unsigned i = 0; i < c->held_count; i++)
+		weight = less(x, weight, c->held[i], full);
+	for (size_t i = 0; i < e->charges; i++)
+		weight = less(x, weight, e->charge[i].slot, e->charge[i].ticks);
+	return weight;
+}
+
+static void apply_event(struct cpa_exact *x, size_t who)
+{
+	struct runner *r = &x->work->runner[who];
+	struct cpa_exact_strand *s = &x->strand[who];
+	const struct cpa_entry *e = &r->entry;
+	const struct cpa_cursor *c = r->cursor;
+	uint64_t full = e->process + e->external, weight = weigh(x, who, r);
+
 	for (unsigned k = 0; k < x->lanes; k++)
 		r->value[k] += weight;
-	charge(x, r, taken, x->file->edge[e->edge].slot, weight);
-	charge(x, r, taken, c->slot, weight);
+	charge(x, r, x->file->edge[e->edge].slot, full);
+	charge(x, r, c->slot, full);
 	for (unsigned i = 0; i < c->held_count; i++)
-		charge(x, r, taken, c->held[i], weight);
+		charge(x, r, c->held[i], full);
 	for (size_t i = 0; i < e->charges; i++)
-		charge(x, r, taken, e->charge[i].slot, e->charge[i].ticks);
-	for (unsigned k = 1; x->sets && k < x->lanes; k++)
-		r->value[k] -= taken[k] < weight ? taken[k] : weight;
+		charge(x, r, e->charge[i].slot, e->charge[i].ticks);
 	s->process += e->process;
 	s->external += e->external;
 	s->runqueue += e->runqueue;
@@ -371,7 +388,7 @@ static void apply(struct cpa_exact *x, size_t who)
 		break;
 	case CPA_ENTRY_EVENT:
 		leave(x, r, thread, e->number);
-		apply_event(x, r, &x->strand[who]);
+		apply_event(x, who);
 		break;
 	case CPA_ENTRY_ACQUIRE:
 		if (e->fresh)
@@ -392,15 +409,12 @@ static void begin(struct cpa_exact *x, size_t who)
 {
 	const struct cpa_strand *s = &x->file->strand[who];
 	struct runner *r = &x->work->runner[who];
-	const struct cpa_leaf *leaf = &x->file->leaf[s->first];
 
 	r->begun = true;
 	r->cursor = xmalloc(sizeof(*r->cursor));
 	cpa_cursor_init(r->cursor, x->file, s, 0, s->leaves);
 	free(r->value);
 	r->value = xcalloc(x->lanes, sizeof(*r->value));
-	r->first = r->event = leaf->event;
-	r->published = leaf->event - 1;
 }
 
 static void finish(struct cpa_exact *x, size_t who)
@@ -478,6 +492,8 @@ static void reset(struct cpa_exact *x)
 
 		r->begun = r->over = r->ready = r->forced = false;
 		r->release = (struct release){ 0 };
+		r->first = r->event = x->file->leaf[x->file->strand[i].first].event;
+		r->published = r->event - 1;
 		r->clock = x->file->strand[i].begun;
 		r->waiting = r->next = NOBODY;
 		if (r->choices)

@@ -3,7 +3,7 @@
  * analysis/exact.h - the inherent path of a journal, event by event (Online CP 2, Fig. 4)
  *
  * The longest path to each event, in several lanes at once: in lane 0 all activities weigh what they
- * took; in each other lane activities weigh nothing for as long as a component of its set is active.
+ * took; in each other lane activities weigh nothing for as long as the component of its slot is active.
  * An event's value is the largest of its thread's value before plus the activity, and of the values
  * of the releases that it depends on. Values are kept only as long as a later event may want them:
  * those of the last release of each lock, of signals, posts and items on their way, of each thread's
@@ -27,13 +27,15 @@ struct cpa_exact_strand {
 struct cpa_exact {
 	const struct cpa_journal_file *file;
 	unsigned lanes;
-	/* Of each slot its lane, 0: none, only lane 0. Slots of a lane are a set. */
-	uint8_t *lane_of;
+	uint8_t *lane_of; /* by slot; 0: none, or lane 0 */
 	/*
-	 * Components of a set may be active at once: no more than the activity is taken off. How long
-	 * two that were active for parts of it were so together is not known: as little as can be.
+	 * Another context: activities weigh nothing, in all lanes, for as long as a component of a slot
+	 * that is set here is active, or if they are one of `skip`. How long two components that were
+	 * active for parts of an activity were so together is not known: as little as can be.
 	 */
-	bool sets;
+	bool *zero; /* by slot; NULL: none */
+	bool (*skip)(void *argument, size_t strand, uint32_t number);
+	void *skip_argument;
 	/* Results. */
 	uint64_t result[CPA_LANES]; /* the largest of all threads */
 	size_t longest;		    /* strand that has it in lane 0 */

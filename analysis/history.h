@@ -38,7 +38,7 @@
  *	ENQUEUE		-		to its DEQUEUE			queue, item
  *	DEQUEUE		-		-				queue, item
  *	DONE		-		-				queue, item: 0 if it was the thread's only one
- *	BEFORE, AFTER	annotation	to the AFTERs behind it, AFTER: all BEFOREs
+ *	BEFORE, AFTER	annotation	to the AFTERs behind it, AFTER: all those of BEFORE
  *	EXTERNAL	-		-			return of a call that may block; the time is `external`
  *	REGION, REGION_END, MARK	-			class: component of the region, row of the mark's name
  *	STOP, RESTART	-		-			of a part of the run

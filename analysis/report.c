@@ -19,6 +19,7 @@
 #include "analysis/phases_text.h"
 #include "analysis/printable.h"
 #include "analysis/text.h"
+#include "analysis/verify.h"
 
 #define EXIT_BAD_DUMP  1
 #define EXIT_BAD_USAGE 2
@@ -46,6 +47,7 @@ struct options {
 	struct cpa_phase_range *range;
 	size_t top, width; /* width 0: find out */
 	const char *dump;  /* NULL: the newest here */
+	bool verify;
 };
 
 static const char help[] =
@@ -65,9 +67,11 @@ static const char help[] =
 	"  --top N                   rows of each table (text), default 10\n"
 	"  --color auto|always|never default: auto, on a terminal unless NO_COLOR is set\n"
 	"  --width N                 columns of a line (text), default: the terminal's, or 80\n"
+	"  --verify                  instead: compute the paths again from the journal of the run\n"
+	"                            (cpa run --journal) and say whether they are the same\n"
 	"  --help, --version\n"
 	"\n"
-	"Exit status: 0, 1 for a dump that cannot be read, 2 for wrong usage.\n";
+	"Exit status: 0, 1 for a dump that cannot be read or is not verified, 2 for wrong usage.\n";
 
 /* Complain about the value of an option and leave. */
 static void __attribute__((noreturn))
@@ -177,6 +181,7 @@ static struct options parse_options(int argc, char **argv)
 		{ "top", required_argument, NULL, 't' },
 		{ "color", required_argument, NULL, 'c' },
 		{ "width", required_argument, NULL, 'w' },
+		{ "verify", no_argument, NULL, 'V' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'v' },
 		{ 0 },
@@ -222,6 +227,9 @@ static struct options parse_options(int argc, char **argv)
 		case 'w':
 			options.width = parse_number("--width", optarg, WIDTH_MIN, WIDTH_MAX,
 						     "a number from 72 to 1000 expected");
+			break;
+		case 'V':
+			options.verify = true;
 			break;
 		case 'h':
 			fputs(help, stdout);
@@ -333,6 +341,22 @@ static int write_report(const struct cpa_profile *profile, const struct options 
 	return 0;
 }
 
+/* Compare the dump with its journal. */
+static int verify(struct cpa_dump *dump)
+{
+	char *error = NULL;
+	int ret = cpa_verify(dump, stdout, &error);
+
+	if (ret < 0) {
+		fprintf(stderr, "cpa-report: %s\n", error);
+		free(error);
+	} else if (fflush(stdout) || ferror(stdout)) {
+		fprintf(stderr, "cpa-report: cannot write: %s\n", strerror(errno));
+		ret = -1;
+	}
+	return ret ? EXIT_BAD_DUMP : 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct options options = parse_options(argc, argv);
@@ -354,6 +378,11 @@ int main(int argc, char **argv)
 		fprintf(stderr, "cpa-report: %s\n", error);
 		free(error);
 		return EXIT_BAD_DUMP;
+	}
+	if (options.verify) {
+		ret = verify(&dump);
+		cpa_dump_close(&dump);
+		return ret;
 	}
 	profile = cpa_profile_build(&dump);
 	add_details(profile, &options);
