@@ -15,6 +15,7 @@
 #include "shadow/checkpoint.h"
 #include "shadow/epoch.h"
 #include "shadow/item.h"
+#include "shadow/journal.h"
 #include "shadow/part.h"
 #include "shadow/queue.h"
 #include "shadow/summary.h"
@@ -199,11 +200,12 @@ static void online_activity(struct online *o, struct cpa_self *self, const struc
 		span.sample_count[i] = a->weight[i];
 	}
 	from = self->row->node;
-	if (a->external || a->runqueue || a->probe || a->sampled)
+	if (a->external || a->runqueue || a->probe || a->sampled || self->journal)
 		cpa_activity_end(self, &span, node);
 	else
 		cpa_activity_run(self, a->process, node);
 	self->row->path.released = e->op == OP_START ? e->now : e->arrived;
+	cpa_journal_event(self, self->row->path.released);
 	if (a->component >= 0) {
 		uint32_t edge = cpa_table_find(CPA_TABLE_EDGES, (uint64_t)from << 32 | node);
 

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/property/journal.c - what is rebuilt from a journal equals what was computed online
+ *
+ * Random programs (generate.h) are replayed through the online algebra (online.h) with a journal. Where
+ * it has room for all, the path to each event walked back through its records, and what zeroing saves,
+ * must be those of the online paths, to the tick, which tests/property/reference.c compares with a
+ * search of the graph. Where it has not, each record that is left must be that of its event, the rest
+ * be counted, and the rebuild come to an end. CPA_SEED=n repeats a run, CPA_LONG=1 runs more.
+ */
+#include <errno.h>
+
+#include "analysis/walk.h"
+#include "tests/property/generate.h"
+#include "tests/property/online.h"
+
+#define SLOTS 128u
+
+enum claim { WHOLE, LENGTH, SHARE, SLACK, RECORDS, COUNTED, CLAIMS };
+
+static const char *const claim_name[CLAIMS] = {
+	[WHOLE] = "nothing is missing where there is room for all",
+	[LENGTH] = "L is the length of the path walked back",
+	[SHARE] = "H is what is found on it",
+	[SLACK] = "S is what zeroing saves in the rebuild",
+	[RECORDS] = "a record has the figures of its event",
+	[COUNTED] = "events are there, or counted as overwritten or refused",
+};
+
+static struct {
+	uint64_t seed, number, done[CLAIMS];
+	bool failed[CLAIMS], any;
+	uint64_t events, overwritten, refused, unknown, bytes;
+} run;
+
+static struct sim sim;
+static struct history history;
+static struct online online;
+
+static void expect(enum claim claim, int event, const char *what, unsigned n, uint64_t have,
+		   uint64_t want)
+{
+	run.done[claim]++;
+	if (have == want)
+		return;
+	if (!run.any)
+		history_print(&history);
+	run.any = run.failed[claim] = true;
+	printf("# %s: seed %llu history %llu event %d %s %u: journal %llu, online %llu\n",
+	       claim_name[claim], (unsigned long long)run.seed, (unsigned long long)run.number,
+	       event, what, n, (unsigned long long)have, (unsigned long long)want);
+}
+
+static void add_shares(void *argument, const struct cpa_step *step)
+{
+	uint64_t *share = argument;
+
+	for (size_t i = 0; i < step->charges; i++)
+		share[step->charge[i].slot] += step->charge[i].ticks;
+}
+
+static void compare_walk(struct cpa_exact *x, int i)
+{
+	const struct cpa_path *path = &online.snapshot[i];
+	const struct cpa_strand *s = cpa_journal_strand(x->file, cpa_event_thread(path->event));
+	uint64_t share[SLOTS] = { 0 };
+
+	expect(WHOLE, i, "strand", cpa_event_thread(path->event), s != NULL, 1);
+	if (!s)
+		return;
+	expect(LENGTH, i, "L", 0,
+	       cpa_walk(x, (size_t)(s - x->file->strand), (uint32_t)path->event, add_shares, share),
+	       path->len);
+	for (uint32_t slot = 1; slot < SLOTS; slot++)
+		expect(SHARE, i, "slot", slot, share[slot], cpa_path_value(path, CPA_H, slot));
+}
+
+static void compare_savings(struct cpa_exact *x)
+{
+	struct cpa_path result = { 0 };
+
+	for (int i = 0; i < THREADS; i++)
+		if (history.last[i] >= 0)
+			cpa_path_join(&online.observer, &result, &online.snapshot[history.last[i]],
+				      false);
+	for (uint32_t first = 1; first < SLOTS; first += CPA_LANES - 1) {
+		memset(x->lane_of, 0, SLOTS * sizeof(*x->lane_of));
+		for (x->lanes = 1; x->lanes < CPA_LANES; x->lanes++)
+			if (first + x->lanes - 1 < SLOTS)
+				x->lane_of[first + x->lanes - 1] = (uint8_t)x->lanes;
+		cpa_exact_run(x);
+		expect(SLACK, -1, "L", 0, x->result[0], result.len);
+		for (unsigned k = 1; k < CPA_LANES && first + k - 1 < SLOTS; k++)
+			expect(SLACK, -1, "slot", first + k - 1, x->result[0] - x->result[k],
+			       cpa_path_value(&result, CPA_S, first + k - 1));
+	}
+	cpa_path_clear(&online.observer, &result);
+}
+
+/* Each event ends an activity but those that begin a part of the run. */
+static uint64_t activities(void)
+{
+	uint64_t n = 0;
+
+	for (int i = 0; i < history.events; i++)
+		n += history.event[i].op != OP_RESTART;
+	return n;
+}
+
+/* All is there. */
+static void compare_whole(struct cpa_journal_file *file)
+{
+	struct cpa_exact *x = cpa_exact_new(file);
+
+	cpa_exact_run(x);
+	expect(WHOLE, -1, "missing", 0, x->missing, 0);
+	expect(WHOLE, -1, "broken", 0, x->broken, 0);
+	expect(WHOLE, -1, "events", 0, x->events, activities());
+	for (int i = 0; i < history.events && !run.any; i++)
+		if (history.event[i].check)
+			compare_walk(x, i);
+	compare_savings(x);
+	run.events += x->events;
+	run.bytes += file->size;
+	cpa_exact_free(x);
+}
+
+/* The event of the history that became @name; -1: none. */
+static int event_of(cpa_event_name name)
+{
+	for (int i = 0; i < history.events; i++)
+		if (history.event[i].check && online.snapshot[i].event == name)
+			return i;
+	return -1;
+}
+
+/* Some blocks are there: what they hold is right. */
+static void compare_rest(struct cpa_journal_file *file, uint64_t blocks)
+{
+	struct cpa_exact *x = cpa_exact_new(file);
+	struct cpa_cursor *c = malloc(sizeof(*c));
+	struct cpa_entry e;
+
+	for (size_t s = 0; c && s < file->strands; s++) {
+		cpa_cursor_init(c, file, &file->strand[s], 0, file->strand[s].leaves);
+		while (cpa_cursor_next(c, &e)) {
+			int i = event_of(cpa_event_of(file->strand[s].id, e.number));
+
+			if (e.kind != CPA_ENTRY_EVENT || i < 0 || history.event[i].op == OP_RESTART)
+				continue;
+			expect(RECORDS, i, "process", 0, e.process,
+			       history.event[i].activity.process);
+			expect(RECORDS, i, "external", 0, e.external,
+			       history.event[i].activity.external);
+			expect(RECORDS, i, "clock", 0, e.clock,
+			       history.event[i].op == OP_START ? history.event[i].now :
+								 history.event[i].arrived);
+		}
+		expect(RECORDS, -1, "broken", 0, c->broken, 0);
+		cpa_cursor_fini(c);
+	}
+	free(c);
+	cpa_exact_run(x);
+	expect(COUNTED, -1, "broken", 0, x->broken, 0);
+	expect(COUNTED, -1, "blocks", 0, file->leaves <= blocks, 1);
+	if (x->events < activities())
+		expect(COUNTED, -1, "any lost", 0, file->overwritten + file->refused > 0, 1);
+	run.overwritten += file->overwritten;
+	run.refused += file->refused;
+	run.unknown += x->missing;
+	cpa_exact_free(x);
+}
+
+static bool open_journal(struct cpa_dump *dump, struct cpa_journal_file *file)
+{
+	char *error = NULL;
+	static char name[] = "session";
+
+	*dump = (struct cpa_dump){ .file = name,
+				   .base = (const unsigned char *)cpa_base,
+				   .size = cpa_header()->reserved };
+	if (cpa_dump_again(dump, &error) == 0 && cpa_journal_open(file, dump, &error))
+		return true;
+	printf("# no journal: %s\n", error ? error : "none");
+	free(error);
+	run.any = run.failed[WHOLE] = true;
+	return false;
+}
+
+/* @histories of up to @events events, @per_session in each session, with @blocks or as many as needed. */
+static void test(uint64_t histories, int events, unsigned per_session, unsigned blocks, bool parts)
+{
+	struct cpa_journal_file file;
+	struct cpa_dump dump;
+
+	for (uint64_t n = 0; n < histories && !run.any; n++, run.number++) {
+		struct rnd r = rnd_sequence(run.seed, run.number);
+
+		if (n % per_session == 0 && online_session(&online, UINT64_C(64) << 20, SLOTS)) {
+			printf("# no session\n");
+			run.any = run.failed[WHOLE] = true;
+			return;
+		}
+		history.sampling = rnd_percent(&r, 60) ? SAMPLED : SPARSE;
+		if (!cpa_journal_init((uint64_t)(blocks ? blocks : 64) * CPA_JOURNAL_BLOCK))
+			run.any = run.failed[WHOLE] = true;
+		generate(&sim, &history, r,
+			 events / 3 + (int)rnd_below(&r, (uint64_t)events * 2 / 3), parts);
+		for (int i = 0; i < history.events; i++)
+			history.event[i].check |= events < 100 || blocks;
+		online_run(&online, &history, (unsigned)rnd_below(&r, FUNCTIONS));
+		if (open_journal(&dump, &file)) {
+			if (blocks)
+				compare_rest(&file, blocks);
+			else
+				compare_whole(&file);
+			cpa_journal_close(&file);
+		}
+		online_finish(&online);
+		if (n % per_session == per_session - 1 || n == histories - 1 || run.any)
+			expect(COUNTED, -1, "heap bytes", 0, online_session_end(&online), 0);
+	}
+}
+
+int main(void)
+{
+	const char *want = getenv("CPA_LONG");
+	unsigned times = want && *want && *want != '0' ? 20 : 1, failed = 0;
+
+	run.seed = rnd_seed();
+	printf("# seed %llu\n", (unsigned long long)run.seed);
+	fflush(stdout);
+	test(6000 * times, 60, 20, 0, false);
+	test(100 * times, 1000, 5, 0, false);
+	test(1200 * times, 60, 20, 0, true);
+	test(150 * times, 3000, 5, 6, false);
+	test(150 * times, 3000, 5, 3, true);
+	printf("# %llu events in %llu bytes of blocks; with few blocks overwritten %llu, refused %llu, "
+	       "releases not found %llu\n",
+	       (unsigned long long)run.events, (unsigned long long)run.bytes,
+	       (unsigned long long)run.overwritten, (unsigned long long)run.refused,
+	       (unsigned long long)run.unknown);
+	for (int c = 0; c < CLAIMS; c++) {
+		failed += run.failed[c];
+		printf("%sok %d - %s: %llu comparisons in %llu histories (seed %llu)\n",
+		       run.failed[c] ? "not " : "", c + 1, claim_name[c],
+		       (unsigned long long)run.done[c], (unsigned long long)run.number,
+		       (unsigned long long)run.seed);
+	}
+	printf("%u passed, %u failed, 0 skipped\n", CLAIMS - failed, failed);
+	return failed ? 1 : 0;
+}
