@@ -14,6 +14,7 @@
 struct release {
 	bool is;	 /* anything */
 	bool read;	 /* as a reader of a lock */
+	bool cell;	 /* added to what was released before */
 	bool merged;	 /* it was merged: nobody finds it under its own name */
 	uint32_t object; /* 0: none that will be released again */
 	uint32_t count;	 /* of acquires; 0: any number, until `object` is released again */
@@ -223,12 +224,14 @@ static uint32_t uses_of(const struct release *l)
 }
 
 /*
- * Whose latest release it is; 0: nobody's. Of a lock the next release is the only one that is wanted
+ * Whose latest release it is; 0: nobody's, or (cells) not yet. Of a lock the next release is the only one that is wanted
  * from then on; a reader's next one goes on from this one.
  */
 static uint64_t owner_of(const struct release *l, uint32_t thread)
 {
-	return l->read ? cpa_event_of(l->object, thread) : l->count ? 0 : l->object;
+	if (l->read)
+		return cpa_event_of(l->object, thread);
+	return l->count || l->cell ? 0 : l->object;
 }
 
 /* Keep the value of the current event, which ends, for those that will want it. */
@@ -243,17 +246,21 @@ static void keep(struct cpa_exact *x, struct runner *r, uint32_t thread)
 	    !cpa_values_kept(v, name))
 		return;
 	memcpy(cpa_values_put(v, name, uses_of(l)), r->value, x->lanes * sizeof(*r->value));
+	if (l->cell && l->object)
+		cpa_values_own(v, l->object, name);
 }
 
 static void apply_release(struct cpa_exact *x, struct runner *r, uint32_t thread)
 {
 	const struct cpa_entry *e = &r->entry;
+	unsigned how = e->flags & CPA_RELEASE_CELL;
 	uint64_t owner;
 
-	if (e->flags & CPA_RELEASE_NOTHING)
+	if (how == CPA_RELEASE_NOTHING)
 		return;
 	r->release = (struct release){ .is = true,
-				       .read = e->flags & CPA_RELEASE_READ,
+				       .read = how == CPA_RELEASE_READ,
+				       .cell = how == CPA_RELEASE_CELL,
 				       .object = e->object,
 				       .count = e->count };
 	owner = owner_of(&r->release, thread);
@@ -343,7 +350,7 @@ static void apply_merge(struct cpa_exact *x, struct runner *r, uint32_t thread)
 	struct cpa_values *v = &x->work->values;
 	struct release *l = &r->release;
 	uint64_t both[CPA_LANES] = { 0 };
-	bool cell = !l->read && !l->count;
+	bool cell = l->cell || !l->is;
 	cpa_event_name name = cpa_event_of(thread, e->number);
 
 	for (unsigned i = 0; i < 2; i++) {

@@ -176,7 +176,7 @@ static void take_release(const struct cpa_entry *e, struct cpa_history_event *to
 	}
 	if (e->count)
 		to->count = e->count;
-	to->read |= (e->flags & CPA_RELEASE_READ) != 0;
+	to->read |= (e->flags & CPA_RELEASE_CELL) == CPA_RELEASE_READ;
 }
 
 static void take_merge(struct reading *in, uint32_t thread, const struct cpa_entry *e)

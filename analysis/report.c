@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "analysis/context.h"
 #include "analysis/csv.h"
 #include "analysis/json.h"
 #include "analysis/load.h"
@@ -47,7 +48,8 @@ struct options {
 	struct cpa_phase_range *range;
 	size_t top, width; /* width 0: find out */
 	const char *dump;  /* NULL: the newest here */
-	bool verify;
+	bool verify, paths;
+	const char *zero; /* components, or NULL */
 };
 
 static const char help[] =
@@ -67,6 +69,9 @@ static const char help[] =
 	"  --top N                   rows of each table (text), default 10\n"
 	"  --color auto|always|never default: auto, on a terminal unless NO_COLOR is set\n"
 	"  --width N                 columns of a line (text), default: the terminal's, or 80\n"
+	"  --zero KIND:NAME,...      instead: the critical path if these components took no time, beside\n"
+	"                            that of the run, exact; as are the next two:\n"
+	"  --paths                   the second and third critical path, and what they share with the first\n"
 	"  --verify                  instead: compute the paths again from the journal of the run\n"
 	"                            (cpa run --journal) and say whether they are the same\n"
 	"  --help, --version\n"
@@ -182,6 +187,8 @@ static struct options parse_options(int argc, char **argv)
 		{ "color", required_argument, NULL, 'c' },
 		{ "width", required_argument, NULL, 'w' },
 		{ "verify", no_argument, NULL, 'V' },
+		{ "paths", no_argument, NULL, 'p' },
+		{ "zero", required_argument, NULL, 'z' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'v' },
 		{ 0 },
@@ -230,6 +237,12 @@ static struct options parse_options(int argc, char **argv)
 			break;
 		case 'V':
 			options.verify = true;
+			break;
+		case 'p':
+			options.paths = true;
+			break;
+		case 'z':
+			options.zero = optarg;
 			break;
 		case 'h':
 			fputs(help, stdout);
@@ -321,12 +334,18 @@ static void free_details(struct cpa_profile *profile)
 	cpa_metrics_free(profile->metrics);
 }
 
-static int write_report(const struct cpa_profile *profile, const struct options *options)
+static int write_report(struct cpa_dump *dump, const struct cpa_profile *profile,
+			const struct options *options)
 {
 	struct cpa_page page = make_page(options);
+	char *error = NULL;
 	int ret = 0;
 
-	if (options->format == FORMAT_JSON)
+	if (options->zero)
+		ret = cpa_context_zero(dump, profile, options->zero, &page, options->top, &error);
+	else if (options->paths)
+		ret = cpa_context_paths(dump, profile, &page, options->top, &error);
+	else if (options->format == FORMAT_JSON)
 		ret = cpa_json_write(profile, stdout);
 	else if (options->format == FORMAT_CSV)
 		write_csv(profile, options);
@@ -334,6 +353,11 @@ static int write_report(const struct cpa_profile *profile, const struct options 
 		write_details(profile, options, &page);
 	else
 		cpa_text_write(profile, &page, options->level, options->top);
+	if (error) {
+		fprintf(stderr, "cpa-report: %s\n", error);
+		free(error);
+		return EXIT_BAD_DUMP;
+	}
 	if (fflush(stdout) || ferror(stdout) || ret < 0) {
 		fprintf(stderr, "cpa-report: cannot write the report: %s\n", strerror(errno));
 		return EXIT_BAD_DUMP;
@@ -387,7 +411,7 @@ int main(int argc, char **argv)
 	profile = cpa_profile_build(&dump);
 	add_details(profile, &options);
 	if (cpa_dump_whole(&dump)) {
-		ret = write_report(profile, &options);
+		ret = write_report(&dump, profile, &options);
 	} else {
 		fprintf(stderr, "cpa-report: %s: became unreadable while it was read (try again)\n",
 			dump.file);

@@ -82,7 +82,7 @@ void cpa_cell_release(struct cpa_self *self, uint64_t *cell, const struct cpa_pa
 
 	if (!mine)
 		return;
-	cpa_journal_release(self, object_of(cell), 0, 0);
+	cpa_journal_release(self, object_of(cell), CPA_RELEASE_CELL, 0);
 	/* Relaxed: published by swap(). Late losers of shadow/item.h may read it. */
 	__atomic_store_n(&cpa_token(mine)->left, 0, __ATOMIC_RELAXED);
 	for (;;) {

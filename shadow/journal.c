@@ -368,7 +368,8 @@ static bool as_usual(const struct cpa_journal *j)
 void cpa_journal_event_write(struct cpa_self *self, uint64_t now)
 {
 	struct cpa_journal *j = self->journal;
-	uint8_t *tag = room(self, (8 + CPA_HELD_MAX + 2 * CHARGES) * NUMBER), *at = tag;
+	size_t most = (10 + j->holds + 2 * (size_t)j->charges) * NUMBER;
+	uint8_t *tag = room(self, most), *at = tag;
 	unsigned flags = 0;
 	uint64_t gap;
 

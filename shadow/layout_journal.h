@@ -81,6 +81,7 @@ enum cpa_record {
 #define CPA_RELEASE_COUNT   0x10u
 #define CPA_RELEASE_READ    0x20u
 #define CPA_RELEASE_NOTHING 0x40u /* no path is published: an item is done, or was refused */
+#define CPA_RELEASE_CELL    0x60u /* READ and NOTHING: added to what any number may join at any time */
 
 enum cpa_record_other {
 	/* Two published paths, {thread, number} each, became one, which has the next number. */
