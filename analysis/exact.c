@@ -138,9 +138,10 @@ static void publish(struct cpa_exact *x, struct runner *r, uint32_t number)
 	struct cpa_exact_work *w = x->work;
 	size_t *link = &r->waiting;
 
-	if (reached(r->published, number) && !r->over)
+	if (!reached(r->published, number))
+		r->published = number;
+	else if (!r->over)
 		return;
-	r->published = number;
 	while (*link != NOBODY) {
 		struct runner *other = &w->runner[*link];
 
@@ -181,7 +182,8 @@ static const uint64_t *value_of(struct cpa_exact *x, cpa_event_name name)
 		return value;
 	x->missing++;
 	/* It was there: another run can keep it. */
-	if (r && r->begun && reached(r->event, (uint32_t)name) && reached((uint32_t)name, r->first))
+	if (r && r->begun && reached(r->published, (uint32_t)name) &&
+	    reached((uint32_t)name, r->first))
 		x->work->again |= cpa_values_keep(&x->work->values, name);
 	return NULL;
 }

@@ -206,11 +206,12 @@ static bool turn(struct cpa_cursor *c)
 	c->node = b->node;
 	c->edge = b->edge;
 	c->slot = b->slot;
-	c->function = b->function;
 	c->held_count = b->held_count;
 	memcpy(c->held, b->held, sizeof(c->held));
 	c->clock = b->clock;
 	c->gap = c->item = 0;
+	c->object = 0;
+	memset(c->list, 0, sizeof(c->list));
 	memset(c->edge_guess, 0, sizeof(c->edge_guess));
 	memset(c->acquired, 0, sizeof(c->acquired));
 	memset(c->released_guess, 0, sizeof(c->released_guess));
@@ -261,18 +262,41 @@ static void add_charge(struct cpa_cursor *c, uint32_t slot, uint64_t ticks)
 	c->charge[c->charges++].ticks = ticks;
 }
 
-/* Return the first slot of them, 0 if there is none. */
-static uint32_t get_charges(struct cpa_cursor *c)
+/* Charges of known slots, which are all of @process ticks. */
+static void get_known(struct cpa_cursor *c, uint64_t process)
 {
-	uint64_t n = get(c);
-	size_t first = c->charges;
+	unsigned at = c->edge % CPA_JOURNAL_GUESS;
+	uint32_t n = c->list[at].slots;
 
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t ticks = i + 1 < n ? get(c) : process;
+
+		add_charge(c, c->list[at].slot[i], ticks);
+		process -= ticks;
+	}
+}
+
+static void get_charges(struct cpa_cursor *c, uint64_t process)
+{
+	uint64_t code = get(c), n = (code - 1) / 2;
+	unsigned at = c->edge % CPA_JOURNAL_GUESS;
+	bool whole = !(code & 1);
+
+	if (!code) {
+		get_known(c, process);
+		return;
+	}
+	if (n <= CPA_JOURNAL_LIST)
+		c->list[at].slots = (uint32_t)n;
 	for (uint64_t i = 0; i < n && !c->broken && c->charges < CHARGES_MAX; i++) {
 		uint32_t slot = get_slot(c);
+		uint64_t ticks = whole && i + 1 == n ? process : get(c);
 
-		add_charge(c, slot, get(c));
+		add_charge(c, slot, ticks);
+		process -= ticks;
+		if (n <= CPA_JOURNAL_LIST)
+			c->list[at].slot[i] = slot;
 	}
-	return c->charges > first ? c->charge[first].slot : 0;
 }
 
 static void get_edge(struct cpa_cursor *c, unsigned flags)
@@ -325,13 +349,10 @@ static void get_event(struct cpa_cursor *c, unsigned flags, struct cpa_entry *e)
 		e->runqueue = get(c);
 		e->uses = (uint32_t)get(c);
 	}
-	if (flags & CPA_EVENT_CHARGES) {
-		uint32_t first = get_charges(c);
-
-		c->function = first ? first : c->function;
-	} else if (e->process) {
-		add_charge(c, c->function, e->process);
-	}
+	if (flags & CPA_EVENT_CHARGES)
+		get_charges(c, e->process);
+	else if (e->process)
+		get_known(c, e->process);
 	c->clock += c->gap + e->process + e->external + e->runqueue;
 	c->event = ++c->number;
 	c->released = 0;
@@ -340,15 +361,6 @@ static void get_event(struct cpa_cursor *c, unsigned flags, struct cpa_entry *e)
 	e->charge = c->charge;
 	e->charges = c->charges;
 	c->charges = 0;
-}
-
-static uint32_t get_object(struct cpa_cursor *c, uint32_t guess[], bool said)
-{
-	uint32_t *last = &guess[c->edge % CPA_JOURNAL_GUESS];
-
-	if (said)
-		*last = (uint32_t)get(c);
-	return *last;
 }
 
 static void get_item(struct cpa_cursor *c, bool said, struct cpa_entry *e)
@@ -384,7 +396,9 @@ static void get_acquire(struct cpa_cursor *c, unsigned flags, struct cpa_entry *
 		e->more = (unsigned)get(c);
 	else if (flags & CPA_ACQUIRE_WAITED && flags & CPA_ACQUIRE_FIRST)
 		e->more = CPA_ACQUIRE_FIRST_OBSERVED;
-	e->object = get_object(c, c->acquired, flags & CPA_ACQUIRE_OBJECT);
+	if (flags & CPA_ACQUIRE_OBJECT)
+		c->acquired[c->edge % CPA_JOURNAL_GUESS] = (uint32_t)get(c);
+	e->object = c->object = c->acquired[c->edge % CPA_JOURNAL_GUESS];
 	e->other = flags & CPA_ACQUIRE_OTHER ? (uint32_t)get(c) : 0;
 	get_item(c, flags & CPA_ACQUIRE_ITEM, e);
 	e->causes = 0;
@@ -400,9 +414,14 @@ static void get_acquire(struct cpa_cursor *c, unsigned flags, struct cpa_entry *
 static void get_release(struct cpa_cursor *c, unsigned flags, struct cpa_entry *e)
 {
 	e->kind = CPA_ENTRY_RELEASE;
-	e->object = get_object(c, c->released_guess, flags & CPA_RELEASE_OBJECT);
+	if (flags & CPA_RELEASE_OBJECT) {
+		uint32_t code = (uint32_t)get(c);
+
+		c->released_guess[c->edge % CPA_JOURNAL_GUESS] = code ? code - 1 : c->object;
+	}
+	e->object = c->released_guess[c->edge % CPA_JOURNAL_GUESS];
 	get_item(c, flags & CPA_RELEASE_ITEM, e);
-	e->count = flags & CPA_RELEASE_COUNT ? (uint32_t)get(c) : 0;
+	e->count = flags & CPA_RELEASE_COUNT ? (uint32_t)get(c) : (flags & CPA_RELEASE_ONE) != 0;
 	c->released = 1;
 }
 
@@ -410,7 +429,7 @@ static void get_release(struct cpa_cursor *c, unsigned flags, struct cpa_entry *
 static bool get_other(struct cpa_cursor *c, unsigned flags, struct cpa_entry *e)
 {
 	if (flags >> 2 == CPA_RECORD_CHARGES) {
-		get_charges(c);
+		get_charges(c, 0);
 		return false;
 	}
 	if (flags >> 2 != CPA_RECORD_MERGE)

@@ -106,11 +106,15 @@ struct cpa_cursor {
 	bool broken;
 	bool begin; /* the strand's START is to be told */
 	const unsigned char *at, *end;
-	uint32_t number, event, released, node, edge, slot, function;
+	uint32_t number, event, released, node, edge, slot;
 	uint32_t held_count, held[CPA_JOURNAL_HELD];
 	uint64_t clock, gap, item;
 	uint32_t edge_guess[CPA_JOURNAL_GUESS], acquired[CPA_JOURNAL_GUESS];
 	uint32_t released_guess[CPA_JOURNAL_GUESS], number_guess[CPA_JOURNAL_GUESS];
+	uint32_t object; /* the one acquired last */
+	struct {
+		uint32_t slots, slot[CPA_JOURNAL_LIST];
+	} list[CPA_JOURNAL_GUESS];
 	size_t charges, room;
 	struct cpa_held_charge *charge;
 	unsigned char block[CPA_JOURNAL_BLOCK] __attribute__((aligned(8)));

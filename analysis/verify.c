@@ -275,9 +275,9 @@ int cpa_verify(struct cpa_dump *dump, FILE *out, char **error)
 	v.exact = cpa_exact_new(&v.file);
 	cpa_exact_run(v.exact);
 	read_online(&v);
-	fprintf(out, "%s: %zu threads, %llu events in %llu bytes of journal\n", dump->file,
-		v.file.strands, (unsigned long long)v.exact->events,
-		(unsigned long long)v.file.size);
+	fprintf(out, "%s: %zu threads, %llu events in %llu bytes of journal, path of %llu ticks\n",
+		dump->file, v.file.strands, (unsigned long long)v.exact->events,
+		(unsigned long long)v.file.size, (unsigned long long)v.exact->result[0]);
 	compare_all(&v);
 	cpa_vector_fini(&v.online.program);
 	free(v.online.row);

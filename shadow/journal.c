@@ -8,13 +8,25 @@
 
 #define PAGE	4096u
 #define CHARGES 64u  /* kept before they are written */
-#define NUMBER	10u  /* bytes of a number, at most */
 #define RETRY	256u /* events without a block, until one is looked for again */
+/* Bytes of a number at most: any, one of 32 bits, a slot or how many there are. */
+#define NUMBER 10u
+#define WORD   5u
+#define SLOT   3u
+/* And of a record, without what is held and charged. */
+#define EVENT_MOST   (1 + 2 * WORD + 3 * SLOT + 4 * NUMBER + WORD)
+#define ACQUIRE_MOST (2 + 3 * WORD + 2 * NUMBER + 4 * WORD)
+#define RELEASE_MOST (1 + 3 * WORD + NUMBER)
+#define MERGE_MOST   (1 + 4 * WORD)
 
 /* What numbers are likely to be; all 0 at the begin of a block. */
 struct guess {
 	uint32_t edge[CPA_JOURNAL_GUESS], acquired[CPA_JOURNAL_GUESS], released[CPA_JOURNAL_GUESS];
 	uint32_t number[CPA_JOURNAL_GUESS];
+	struct {
+		uint16_t slots, slot[CPA_JOURNAL_LIST];
+	} list[CPA_JOURNAL_GUESS];
+	uint32_t object; /* the one acquired last */
 	uint64_t gap, item;
 };
 
@@ -42,7 +54,7 @@ struct cpa_journal {
 	bool failed; /* the wait that the next record ends */
 
 	uint32_t number, event, released;
-	uint32_t node, edge, slot, function;
+	uint32_t node, edge, slot;
 	uint32_t held_count, held[CPA_HELD_MAX];
 	uint64_t clock;
 	struct guess guess;
@@ -165,7 +177,6 @@ static void open_block(struct cpa_self *self, struct cpa_journal_block *b, uint6
 	b->node = j->node;
 	b->edge = j->edge;
 	b->slot = j->slot;
-	b->function = j->function;
 	b->held_count = j->held_count;
 	memcpy(b->held, j->held, sizeof(b->held));
 	b->clock = j->clock;
@@ -279,13 +290,40 @@ void cpa_journal_activity(struct cpa_self *self, const struct cpa_span *span,
 	j->uses = 0;
 }
 
-static uint8_t *put_charges(uint8_t *at, const struct cpa_journal *j)
+/* Whether the charges are of the slots that those of the last activity of the kind were. */
+static bool as_before(const struct cpa_journal *j)
 {
-	at = put(at, j->charges);
+	unsigned at = j->edge % CPA_JOURNAL_GUESS, i = 0;
+
+	while (i < j->charges && i < CPA_JOURNAL_LIST &&
+	       j->guess.list[at].slot[i] == j->charge[i].slot)
+		i++;
+	return i == j->charges && i == j->guess.list[at].slots;
+}
+
+static void remember(struct cpa_journal *j)
+{
+	unsigned at = j->edge % CPA_JOURNAL_GUESS;
+
+	if (j->charges > CPA_JOURNAL_LIST)
+		return;
+	j->guess.list[at].slots = (uint16_t)j->charges;
+	for (unsigned i = 0; i < j->charges; i++)
+		j->guess.list[at].slot[i] = (uint16_t)j->charge[i].slot;
+}
+
+/* The charges, which are @whole; @same: their slots need not be said. */
+static uint8_t *put_charges(uint8_t *at, struct cpa_journal *j, bool whole, bool same)
+{
+	at = put(at, same ? 0 : 1 + 2 * j->charges + whole);
 	for (unsigned i = 0; i < j->charges; i++) {
-		at = put(at, j->charge[i].slot);
-		at = put(at, j->charge[i].ticks);
+		if (!same)
+			at = put(at, j->charge[i].slot);
+		if (!whole || i + 1 < j->charges)
+			at = put(at, j->charge[i].ticks);
 	}
+	if (!same)
+		remember(j);
 	return at;
 }
 
@@ -293,11 +331,11 @@ static uint8_t *put_charges(uint8_t *at, const struct cpa_journal *j)
 static void flush_charges(struct cpa_self *self)
 {
 	struct cpa_journal *j = self->journal;
-	uint8_t *at = room(self, 2 + CHARGES * 2 * NUMBER);
+	uint8_t *at = room(self, 1 + SLOT + CHARGES * (SLOT + NUMBER));
 
 	if (at) {
 		*at++ = CPA_RECORD_OTHER | CPA_RECORD_CHARGES << 2;
-		publish(j, put_charges(at, j));
+		publish(j, put_charges(at, j, false, false));
 	}
 	j->charges = 0;
 }
@@ -358,17 +396,26 @@ static uint8_t *put_held(uint8_t *at, struct cpa_journal *j, unsigned *flags)
 	return at;
 }
 
-static bool as_usual(const struct cpa_journal *j)
+/* Charges, if there is anything to say of them. */
+static uint8_t *put_functions(uint8_t *at, struct cpa_journal *j, unsigned *flags)
 {
-	return j->process ? j->charges == 1 && j->charge[0].slot == j->function &&
-				    j->charge[0].ticks == j->process :
-			    !j->charges;
+	uint64_t sum = 0;
+	bool whole, same;
+
+	for (unsigned i = 0; i < j->charges; i++)
+		sum += j->charge[i].ticks;
+	whole = j->charges && sum == j->process;
+	same = whole && as_before(j);
+	if (j->process ? same && j->charges == 1 : !j->charges)
+		return at;
+	*flags |= CPA_EVENT_CHARGES;
+	return put_charges(at, j, whole, same);
 }
 
 void cpa_journal_event_write(struct cpa_self *self, uint64_t now)
 {
 	struct cpa_journal *j = self->journal;
-	size_t most = (10 + j->holds + 2 * (size_t)j->charges) * NUMBER;
+	size_t most = EVENT_MOST + j->holds * SLOT + (size_t)j->charges * (SLOT + NUMBER);
 	uint8_t *tag = room(self, most), *at = tag;
 	unsigned flags = 0;
 	uint64_t gap;
@@ -399,27 +446,19 @@ void cpa_journal_event_write(struct cpa_self *self, uint64_t now)
 		at = put(at, j->runqueue);
 		at = put(at, j->uses);
 	}
-	if (!as_usual(j)) {
-		flags |= CPA_EVENT_CHARGES;
-		at = put_charges(at, j);
-		if (j->charges)
-			j->function = j->charge[0].slot;
-	}
+	at = put_functions(at, j, &flags);
 	*tag = (uint8_t)(CPA_RECORD_EVENT | flags);
 	next_event(self);
 	publish(j, at);
 }
 
-static uint8_t *put_object(uint8_t *at, struct cpa_journal *j, uint32_t guess[], uint32_t object,
-			   unsigned flag, unsigned *flags)
+/* Whether @object is not the one that goes without saying, which it is from now on. */
+static bool is_new(struct cpa_journal *j, uint32_t guess[], uint32_t object)
 {
-	uint32_t *last = &guess[j->edge % CPA_JOURNAL_GUESS];
+	uint32_t *last = &guess[j->edge % CPA_JOURNAL_GUESS], before = *last;
 
-	if (*last == object)
-		return at;
 	*last = object;
-	*flags |= flag;
-	return put(at, object);
+	return before != object;
 }
 
 void cpa_journal_item(struct cpa_self *self, uint32_t queue, uint64_t item)
@@ -505,7 +544,8 @@ void cpa_journal_acquire_write(struct cpa_self *self, const struct cpa_object *o
 	bool has_a = is_cause(self, on, other, a), has_b = is_cause(self, on, other, b);
 	bool waited = w->now > j->clock;
 	unsigned causes = (unsigned)has_a + has_b, flags = 0, more;
-	uint8_t *tag = room(self, 12 * NUMBER), *at = tag;
+	uint32_t object = object_number(on);
+	uint8_t *tag = room(self, ACQUIRE_MOST), *at = tag;
 
 	if (j->released)
 		next_event(self);
@@ -524,7 +564,11 @@ void cpa_journal_acquire_write(struct cpa_self *self, const struct cpa_object *o
 		flags |= CPA_ACQUIRE_MORE;
 		*at++ = (uint8_t)more;
 	}
-	at = put_object(at, j, j->guess.acquired, object_number(on), CPA_ACQUIRE_OBJECT, &flags);
+	if (is_new(j, j->guess.acquired, object)) {
+		flags |= CPA_ACQUIRE_OBJECT;
+		at = put(at, object);
+	}
+	j->guess.object = object;
 	if (unlikely(other)) {
 		flags |= CPA_ACQUIRE_OTHER;
 		at = put(at, object_number(other));
@@ -550,7 +594,8 @@ void cpa_journal_release_write(struct cpa_self *self, const struct cpa_object *o
 			       uint32_t count)
 {
 	struct cpa_journal *j = self->journal;
-	uint8_t *tag = room(self, 5 * NUMBER), *at = tag;
+	uint8_t *tag = room(self, RELEASE_MOST), *at = tag;
+	uint32_t object = object_number(on);
 	unsigned flags = how;
 
 	if (unlikely(!at)) {
@@ -558,10 +603,15 @@ void cpa_journal_release_write(struct cpa_self *self, const struct cpa_object *o
 		j->queue = 0;
 		return;
 	}
-	at = put_object(at + 1, j, j->guess.released, object_number(on), CPA_RELEASE_OBJECT,
-			&flags);
+	at++;
+	if (is_new(j, j->guess.released, object)) {
+		flags |= CPA_RELEASE_OBJECT;
+		at = put(at, object && object == j->guess.object ? 0 : UINT64_C(1) + object);
+	}
 	at = put_item(at, j, CPA_RELEASE_ITEM, &flags);
-	if (count) {
+	if (count == 1) {
+		flags |= CPA_RELEASE_ONE;
+	} else if (count) {
 		flags |= CPA_RELEASE_COUNT;
 		at = put(at, count);
 	}
@@ -574,7 +624,7 @@ void cpa_journal_merge_write(struct cpa_self *self, struct cpa_path *path, uint6
 			     uint64_t from)
 {
 	struct cpa_journal *j = self->journal;
-	uint8_t *at = room(self, 6 * NUMBER);
+	uint8_t *at = room(self, MERGE_MOST);
 
 	path->event = (uint64_t)j->thread << 32 | ++j->number;
 	if (unlikely(!at))

@@ -22,6 +22,7 @@
 #define CPA_JOURNAL_BLOCK 4096u
 #define CPA_JOURNAL_HELD  16u
 #define CPA_JOURNAL_GUESS 64u /* of each kind, by edge modulo the number, or by thread */
+#define CPA_JOURNAL_LIST  4u  /* slots of charges that are remembered */
 
 enum cpa_record {
 	CPA_RECORD_EVENT,   /* an activity ends, with the next number */
@@ -38,8 +39,12 @@ enum cpa_record {
  * that which followed the last one before. held: changes of the slots of locks, regions and items
  * held in the activity: 0: the last one no more, 1: the number of all and each, n: n - 2 is one more.
  * gap: clock now, minus the state's clock, process, external and run-queue ticks: signed, minus the
- * last gap; the state's clock is then that. charges: their number, then {slot, ticks} each; else
- * all process time is of the last function slot that was charged.
+ * last gap; the state's clock is then that.
+ *
+ * charges: functions, external kinds and the like, by slot. 0: the slots are those of the last ones after
+ * the same edge; else 1 + 2 * n + whole, and n slots. With each slot follow its ticks, but for the last
+ * one if (whole, or 0) all are the process ticks together. None said, and process ticks: all are of the
+ * one slot of the last ones after the same edge.
  */
 #define CPA_EVENT_EDGE	   0x04u
 #define CPA_EVENT_HELD	   0x08u
@@ -74,11 +79,13 @@ enum cpa_record {
 
 /*
  * RELEASE. Numbers in this order: object, queue and item, how many acquires it is for. Objects and
- * items as above.
+ * items as above, but an object that follows is 0, if it is the one acquired last, or 1 more than its
+ * number.
  */
 #define CPA_RELEASE_OBJECT  0x04u
 #define CPA_RELEASE_ITEM    0x08u
 #define CPA_RELEASE_COUNT   0x10u
+#define CPA_RELEASE_ONE	    0x80u /* the count is 1 */
 #define CPA_RELEASE_READ    0x20u
 #define CPA_RELEASE_NOTHING 0x40u /* no path is published: an item is done, or was refused */
 #define CPA_RELEASE_CELL    0x60u /* READ and NOTHING: added to what any number may join at any time */
@@ -106,7 +113,6 @@ struct cpa_journal_block {
 	uint32_t node;
 	uint32_t edge;
 	uint32_t slot; /* of the thread's class */
-	uint32_t function;
 	uint32_t held_count;
 	uint32_t held[CPA_JOURNAL_HELD];
 	uint64_t clock;
