@@ -108,7 +108,6 @@ void cpa_event_cut(struct cpa_worker *w, enum cpa_event_kind kind, const struct 
 		   uint64_t now)
 {
 	end_activity(w, e, CPA_EXT_OTHER, cpa_track_node(w, kind, 0, 0), now);
-	stand_at(w, now);
 	w->between = 0;
 }
 
