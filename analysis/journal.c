@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define CHARGES_MAX (1u << 20) /* of one activity */
+#define MERGES_MAX  (1u << 20) /* of one event */
 
 static int compare_leaves(const void *a, const void *b)
 {
@@ -24,7 +25,8 @@ static void read_leaf(struct cpa_journal_file *file, uint64_t offset)
 	struct cpa_journal_block b;
 	struct cpa_leaf *leaf = &file->leaf[file->leaves];
 
-	if (!cpa_dump_bytes(file->dump, offset, &b, sizeof(b)) || !b.ticket || !b.thread)
+	if (!cpa_dump_bytes(file->dump, offset, &b, sizeof(b)) || !b.ticket || !b.thread ||
+	    b.number - b.event > MERGES_MAX)
 		return;
 	*leaf = (struct cpa_leaf){ .offset = offset,
 				   .ticket = b.ticket,
@@ -66,8 +68,11 @@ static uint32_t events_in(const struct cpa_journal_file *file, uint64_t offset)
 static bool follows(const struct cpa_journal_file *file, const struct cpa_leaf *leaf,
 		    const struct cpa_leaf *next)
 {
+	uint32_t events = events_in(file, leaf->offset);
+
+	/* A record that gives a number has a byte at least. */
 	return next->sequence == leaf->sequence + 1 && next->row == leaf->row &&
-	       next->number == leaf->number + events_in(file, leaf->offset);
+	       events < CPA_JOURNAL_BLOCK && next->number == leaf->number + events;
 }
 
 static void make_strands(struct cpa_journal_file *file)
@@ -196,8 +201,11 @@ static bool turn(struct cpa_cursor *c)
 	    !cpa_dump_bytes(c->file->dump, leaf->offset, &ticket, sizeof(ticket)) ||
 	    ticket != leaf->ticket || b->ticket != ticket || b->thread != leaf->thread ||
 	    b->used > sizeof(c->block) - offsetof(struct cpa_journal_block, records) ||
-	    b->held_count > CPA_JOURNAL_HELD)
+	    b->held_count > CPA_JOURNAL_HELD || b->slot >= c->file->slots)
 		return broken(c);
+	for (unsigned i = 0; i < b->held_count; i++)
+		if (b->held[i] >= c->file->slots)
+			return broken(c);
 	c->at = b->records;
 	c->end = b->records + b->used;
 	c->number = b->number;

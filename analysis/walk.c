@@ -200,7 +200,8 @@ uint64_t cpa_walk(const struct cpa_exact *exact, size_t strand, uint32_t number,
 {
 	size_t strands = exact->file->strands;
 	struct walk *w = xcalloc(1, sizeof(*w));
-	uint64_t length = 0;
+	/* Each record is on the way once, or they make no sense. */
+	uint64_t length = 0, left = exact->file->size;
 	bool there;
 
 	w->exact = exact;
@@ -208,13 +209,13 @@ uint64_t cpa_walk(const struct cpa_exact *exact, size_t strand, uint32_t number,
 	for (size_t i = 0; i < strands; i++)
 		w->page[i].leaf = NOWHERE;
 	there = go_to(w, strand, number);
-	for (bool more = there; more;) {
+	for (bool more = there; more; left--) {
 		const struct page *p = &w->page[w->strand];
 		const struct note *n = &p->note[w->at];
 		cpa_event_name from = longest_of(w, n);
 
 		if (from) {
-			more = there = follow(w, from);
+			more = there = left && follow(w, from);
 			continue;
 		}
 		if (n->kind == CPA_ENTRY_EVENT) {

@@ -73,7 +73,8 @@ static const struct cpa_object *object_of(const uint64_t *cell)
 {
 	if (cell == &cpa_header()->final)
 		return NULL;
-	return (const struct cpa_object *)((const char *)cell - offsetof(struct cpa_object, merged));
+	return (const struct cpa_object *)((const char *)cell -
+					   offsetof(struct cpa_object, merged));
 }
 
 void cpa_cell_release(struct cpa_self *self, uint64_t *cell, const struct cpa_path *path)

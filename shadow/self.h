@@ -23,7 +23,7 @@ struct cpa_self {
 	uint64_t since;	 /* clock of the latest boundary passed, see shadow/checkpoint.h */
 	uint64_t period; /* header.period */
 	struct cpa_journal *journal; /* shadow/journal.h; NULL: there is none */
-	uint64_t slow;	 /* operations so far that took longer than a few hundred instructions */
+	uint64_t slow; /* operations so far that took longer than a few hundred instructions */
 	/* Versions given back and not yet needed: a join drops one and wants one. */
 	uint32_t spare_count;
 	struct cpa_version *spare[CPA_SPARE_VERSIONS];
