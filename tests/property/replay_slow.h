@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/property/replay_slow.h - what a script comes to, tick by tick
+ *
+ * The obvious way to do what analysis/replay.h says: each tick every thread with work gets its
+ * share; then, as long as something has ended, the first of it goes on. Who waits for what is found
+ * by looking at all threads. No heap, no list, no virtual clock.
+ */
+#ifndef CPA_TESTS_REPLAY_SLOW_H
+#define CPA_TESTS_REPLAY_SLOW_H
+
+#include <string.h>
+
+#include "analysis/replay.h"
+#include "tests/unit/script_maker.h"
+
+enum slow_mode { SLOW_NONE, SLOW_WORK, SLOW_DELAY, SLOW_BLOCKED, SLOW_DONE };
+enum slow_what { SLOW_LOCK, SLOW_SEM, SLOW_BARRIER, SLOW_OFFER, SLOW_EXIT, SLOW_ITEMS, SLOW_SPACE };
+
+struct slow_thread {
+	enum slow_mode mode;
+	int64_t left;	/* work in shares; or ticks of delay */
+	uint64_t begun; /* number of the beginning */
+	uint32_t at;
+	bool operating; /* its work is done, its operation is not */
+	bool holds[MAKER_OBJECTS], reads[MAKER_OBJECTS];
+	enum slow_what what; /* it is blocked on, */
+	uint32_t which;
+	uint64_t since; /* number of the wait */
+	bool reader, let_go, regain, arrived, claim;
+	uint64_t round;
+	uint32_t end, get; /* of a last service */
+};
+
+static struct slow {
+	const struct cpa_script *script;
+	const struct cpa_placement *placement;
+	struct slow_thread thread[MAKER_THREADS];
+	uint64_t tokens[MAKER_OBJECTS], rounds[MAKER_OBJECTS], claims[MAKER_OBJECTS];
+	uint64_t begun, waits;
+	uint32_t row[MAKER_OBJECTS][MAKER_ITEMS], length[MAKER_OBJECTS];
+	bool put[MAKER_ITEMS], offered[MAKER_STEPS];
+	struct cpa_replay_result result;
+} slow;
+
+static void slow_begin(uint32_t t, enum slow_mode mode, uint64_t ticks)
+{
+	slow.thread[t].mode = mode;
+	slow.thread[t].left = (int64_t)(mode == SLOW_WORK ? ticks * CPA_ENGINE_ONE : ticks);
+	slow.thread[t].begun = slow.begun++;
+}
+
+static bool slow_block(uint32_t t, enum slow_what what, uint32_t which)
+{
+	slow.thread[t].mode = SLOW_BLOCKED;
+	slow.thread[t].what = what;
+	slow.thread[t].which = which;
+	slow.thread[t].since = slow.waits++;
+	slow.result.blocked++;
+	return false;
+}
+
+/* The thread that has been blocked longest there; readers only if @readers; -1: none. */
+static int slow_oldest(bool any, enum slow_what what, uint32_t which, bool readers)
+{
+	int best = -1;
+
+	for (uint32_t i = 0; i < slow.script->threads; i++) {
+		const struct slow_thread *t = &slow.thread[i];
+
+		if (t->mode != SLOW_BLOCKED ||
+		    (!any && (t->what != what || t->which != which || (readers && !t->reader))))
+			continue;
+		if (best < 0 || t->since < slow.thread[best].since)
+			best = (int)i;
+	}
+	return best;
+}
+
+static void slow_wake(int t)
+{
+	if (t >= 0)
+		slow_begin((uint32_t)t, SLOW_DELAY, slow.script->latency);
+}
+
+static void slow_wake_all(enum slow_what what, uint32_t which, bool readers)
+{
+	int t;
+
+	while ((t = slow_oldest(false, what, which, readers)) >= 0)
+		slow_wake(t);
+}
+
+static bool slow_acquire(uint32_t t, uint32_t lock, bool read)
+{
+	struct slow_thread *self = &slow.thread[t];
+	bool taken = false;
+
+	if (!slow.script->object[lock].count || self->holds[lock] || self->reads[lock])
+		return true;
+	for (uint32_t i = 0; i < slow.script->threads; i++)
+		taken |= slow.thread[i].holds[lock] || (!read && slow.thread[i].reads[lock]);
+	if (self->let_go)
+		return true;
+	self->reader = read;
+	if (taken)
+		return slow_block(t, SLOW_LOCK, lock);
+	(read ? self->reads : self->holds)[lock] = true;
+	return true;
+}
+
+static void slow_release(uint32_t t, uint32_t lock)
+{
+	struct slow_thread *self = &slow.thread[t];
+	bool others = false;
+
+	if (self->holds[lock]) {
+		self->holds[lock] = false;
+		if (slow_oldest(false, SLOW_LOCK, lock, true) >= 0)
+			slow_wake_all(SLOW_LOCK, lock, true);
+		else
+			slow_wake(slow_oldest(false, SLOW_LOCK, lock, false));
+	} else if (self->reads[lock]) {
+		self->reads[lock] = false;
+		for (uint32_t i = 0; i < slow.script->threads; i++)
+			others |= slow.thread[i].reads[lock];
+		if (!others)
+			slow_wake(slow_oldest(false, SLOW_LOCK, lock, false));
+	}
+}
+
+static bool slow_arrive(uint32_t t, uint32_t barrier)
+{
+	struct slow_thread *self = &slow.thread[t];
+
+	if (!self->arrived) {
+		self->arrived = true;
+		self->round = slow.rounds[barrier];
+		if (++slow.tokens[barrier] == slow.script->object[barrier].count) {
+			slow.tokens[barrier] = 0;
+			slow.rounds[barrier]++;
+			slow_wake_all(SLOW_BARRIER, barrier, false);
+		}
+	}
+	if (slow.rounds[barrier] == self->round && !self->let_go)
+		return slow_block(t, SLOW_BARRIER, barrier);
+	self->arrived = false;
+	return true;
+}
+
+static bool slow_wait_outside(uint32_t t, enum slow_what what, uint32_t queue)
+{
+	uint32_t lock = slow.script->object[queue].lock;
+
+	if (lock != CPA_NOWHERE && (slow.thread[t].holds[lock] || slow.thread[t].reads[lock])) {
+		slow.thread[t].regain = true;
+		slow_release(t, lock);
+	}
+	return slow_block(t, what, queue);
+}
+
+static bool slow_regain(uint32_t t, uint32_t queue)
+{
+	if (slow.thread[t].regain && !slow_acquire(t, slow.script->object[queue].lock, false))
+		return false;
+	slow.thread[t].regain = false;
+	return true;
+}
+
+static bool slow_put(uint32_t t, uint32_t queue, uint32_t item)
+{
+	const struct cpa_script_object *q = &slow.script->object[queue];
+	int receiver = -1;
+
+	if (!slow_regain(t, queue))
+		return false;
+	if (q->count && slow.length[queue] >= q->count && !slow.thread[t].let_go)
+		return slow_wait_outside(t, SLOW_SPACE, queue);
+	if (q->dealt && slow.script->item[item].first == CPA_NOWHERE)
+		return true;
+	slow.put[item] = true;
+	slow.row[queue][slow.length[queue]++] = item;
+	if (q->dealt) {
+		slow_wake(slow_oldest(false, SLOW_ITEMS, queue, false));
+		return true;
+	}
+	for (uint32_t i = 0; i < slow.script->threads; i++)
+		if (slow.thread[i].mode == SLOW_BLOCKED && slow.thread[i].what == SLOW_ITEMS &&
+		    slow.thread[i].which == queue &&
+		    slow.script->step[slow.thread[i].at].value == item)
+			receiver = (int)i;
+	slow_wake(receiver);
+	return true;
+}
+
+static void slow_remove(uint32_t queue, uint32_t item)
+{
+	uint32_t *row = slow.row[queue], at = 0;
+
+	while (row[at] != item)
+		at++;
+	memmove(&row[at], &row[at + 1], (--slow.length[queue] - at) * sizeof(*row));
+	slow_wake(slow_oldest(false, SLOW_SPACE, queue, false));
+}
+
+static uint64_t slow_gets(uint32_t queue)
+{
+	uint64_t gets = 0;
+
+	for (uint32_t i = 0; i < slow.script->steps; i++)
+		gets += slow.script->step[i].kind == CPA_STEP_GET &&
+			slow.script->step[i].object == queue;
+	return gets;
+}
+
+static bool slow_get(uint32_t t, uint32_t queue, uint32_t item)
+{
+	struct slow_thread *self = &slow.thread[t];
+
+	if (!slow_regain(t, queue))
+		return false;
+	if (!slow.script->object[queue].dealt) {
+		if (!slow.put[item] && !self->let_go)
+			return slow_wait_outside(t, SLOW_ITEMS, queue);
+		if (slow.put[item])
+			slow_remove(queue, item);
+		self->at++;
+		return true;
+	}
+	if (!self->claim && slow.claims[queue] == slow_gets(queue)) {
+		self->at = slow.script->thread[t].tail;
+		self->end = CPA_NOWHERE;
+		return true;
+	}
+	slow.claims[queue] += !self->claim;
+	self->claim = true;
+	if (!slow.length[queue] && !self->let_go)
+		return slow_wait_outside(t, SLOW_ITEMS, queue);
+	self->claim = false;
+	if (!slow.length[queue]) {
+		self->at = slow.script->thread[t].tail;
+		self->end = CPA_NOWHERE;
+		return true;
+	}
+	item = slow.row[queue][0];
+	slow_remove(queue, item);
+	self->at = slow.script->item[item].first;
+	self->end = slow.script->item[item].end;
+	self->get = slow.script->item[item].first - 1;
+	return true;
+}
+
+/* Do the operation; false: the thread does not go on now. */
+static bool slow_operate(uint32_t t, const struct cpa_step *step)
+{
+	struct slow_thread *self = &slow.thread[t];
+
+	switch ((enum cpa_step_kind)step->kind) {
+	case CPA_STEP_EXIT:
+		self->mode = SLOW_DONE;
+		slow_wake_all(SLOW_EXIT, t, false);
+		return false;
+	case CPA_STEP_PAUSE:
+		slow_begin(t, SLOW_DELAY, step->value);
+		self->at++;
+		self->operating = false;
+		return false;
+	case CPA_STEP_LOCK:
+	case CPA_STEP_READ:
+		return slow_acquire(t, step->object, step->kind == CPA_STEP_READ);
+	case CPA_STEP_UNLOCK:
+		slow_release(t, step->object);
+		return true;
+	case CPA_STEP_OFFER:
+		slow.offered[step->object] = true;
+		slow_wake_all(SLOW_OFFER, step->object, false);
+		return true;
+	case CPA_STEP_AWAIT:
+		return slow.offered[step->object] || self->let_go ||
+		       slow_block(t, SLOW_OFFER, step->object);
+	case CPA_STEP_POST:
+		slow.tokens[step->object]++;
+		slow_wake(slow_oldest(false, SLOW_SEM, step->object, false));
+		return true;
+	case CPA_STEP_TAKE:
+		if (slow.tokens[step->object])
+			slow.tokens[step->object]--;
+		else
+			return self->let_go || slow_block(t, SLOW_SEM, step->object);
+		return true;
+	case CPA_STEP_ARRIVE:
+		return slow_arrive(t, step->object);
+	case CPA_STEP_CREATE:
+		if (slow.thread[step->object].mode == SLOW_NONE)
+			slow_begin(step->object, SLOW_DELAY, slow.script->latency);
+		return true;
+	case CPA_STEP_JOIN:
+		return slow.thread[step->object].mode == SLOW_DONE || self->let_go ||
+		       slow_block(t, SLOW_EXIT, step->object);
+	case CPA_STEP_PUT:
+		return slow_put(t, step->object, (uint32_t)step->value);
+	case CPA_STEP_GET:
+		return slow_get(t, step->object, (uint32_t)step->value);
+	default:
+		return true;
+	}
+}
+
+static void slow_react(uint32_t t)
+{
+	struct slow_thread *self = &slow.thread[t];
+
+	if (self->mode == SLOW_WORK) {
+		slow.result.worked += slow.script->step[self->at].work;
+		self->operating = true;
+	}
+	for (;;) {
+		const struct cpa_step *step;
+
+		if (!self->operating && self->at == self->end) {
+			self->at = self->get;
+			self->end = CPA_NOWHERE;
+			self->operating = true;
+		}
+		step = &slow.script->step[self->at];
+		if (!self->operating && step->work) {
+			slow_begin(t, SLOW_WORK, step->work);
+			return;
+		}
+		self->operating = true;
+		if (!slow_operate(t, step))
+			return;
+		self->let_go = self->operating = false;
+		if (step->kind != CPA_STEP_GET)
+			self->at++;
+	}
+}
+
+/* What has ended and is the first to go on; -1: nothing. */
+static int slow_ended(void)
+{
+	for (int g = -1; g < (int)slow.placement->groups; g++) {
+		int best = -1;
+
+		for (uint32_t i = 0; i < slow.script->threads; i++) {
+			const struct slow_thread *t = &slow.thread[i];
+
+			if (t->left > 0 || t->mode != (g < 0 ? SLOW_DELAY : SLOW_WORK) ||
+			    (g >= 0 && (int)slow.placement->group[i] != g))
+				continue;
+			if (best < 0 || t->left < slow.thread[best].left ||
+			    (t->left == slow.thread[best].left &&
+			     t->begun < slow.thread[best].begun))
+				best = (int)i;
+		}
+		if (best >= 0)
+			return best;
+	}
+	return -1;
+}
+
+/* Let a tick pass. Return false if it would change nothing. */
+static bool slow_tick(void)
+{
+	uint32_t cores = 0, ready[MAKER_THREADS] = { 0 };
+	bool any = false;
+
+	for (uint32_t g = 0; g < slow.placement->groups; g++)
+		cores += slow.placement->cores[g];
+	for (uint32_t i = 0; i < slow.script->threads; i++)
+		ready[slow.placement->group[i]] += slow.thread[i].mode == SLOW_WORK;
+	for (uint32_t i = 0; i < slow.script->threads; i++) {
+		struct slow_thread *t = &slow.thread[i];
+		uint32_t g = slow.placement->group[i];
+
+		any |= t->mode == SLOW_WORK || t->mode == SLOW_DELAY;
+		if (t->mode == SLOW_WORK)
+			t->left -= (int64_t)cpa_engine_share(slow.placement->cores[g], cores,
+							     slow.placement->load, ready[g]);
+		else if (t->mode == SLOW_DELAY)
+			t->left--;
+	}
+	slow.result.ticks += any;
+	return any;
+}
+
+static struct cpa_replay_result slow_replay(const struct cpa_script *script,
+					    const struct cpa_placement *placement)
+{
+	int t;
+
+	memset(&slow, 0, sizeof(slow));
+	slow.script = script;
+	slow.placement = placement;
+	for (uint32_t i = 0; i < script->objects; i++)
+		if (script->object[i].kind == CPA_SCRIPT_SEM)
+			slow.tokens[i] = script->object[i].count;
+	for (uint32_t i = 0; i < script->threads; i++) {
+		slow.thread[i].at = script->thread[i].first;
+		slow.thread[i].end = CPA_NOWHERE;
+		if (!script->thread[i].created)
+			slow_begin(i, SLOW_DELAY, script->thread[i].begin);
+	}
+	for (;;) {
+		while ((t = slow_ended()) >= 0) {
+			slow_react((uint32_t)t);
+			if (script->ends != CPA_NOWHERE &&
+			    slow.thread[script->ends].mode == SLOW_DONE)
+				return slow.result;
+		}
+		if (slow_tick())
+			continue;
+		t = slow_oldest(true, 0, 0, false);
+		if (t < 0)
+			return slow.result;
+		slow.thread[t].let_go = true;
+		slow.result.forced++;
+		slow_wake(t);
+	}
+}
+
+#endif
