@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analysis/placement.h - which threads share which cores, as said on the command line
+ *
+ *	CORES:NAME[,NAME...] ...	CORES: 3, or 0-3; NAME of threads, with * and ?
+ *
+ * separated by blanks. A thread belongs to the first group that names it; the others share the cores
+ * that no group has. Within a group the sharing is fair: engine.h.
+ */
+#ifndef CPA_ANALYSIS_PLACEMENT_H
+#define CPA_ANALYSIS_PLACEMENT_H
+
+#include "analysis/engine.h"
+
+#define CPA_CORES_MAX 4096
+
+/*
+ * Place @threads of these @names (NULL: none) on @cores by @groups, NULL: all on all. Return 0, and
+ * the caller calls cpa_placement_fini(); or -1 with *@error what is wrong, for the caller to free.
+ */
+int cpa_placement_init(struct cpa_placement *placement, uint32_t cores, uint32_t load,
+		       const char *groups, const char *const *names, uint32_t threads,
+		       char **error);
+void cpa_placement_fini(struct cpa_placement *placement);
+
+#endif

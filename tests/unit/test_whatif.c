@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* tests/unit/test_whatif.c - changes and placements as said on the command line */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/placement.h"
+#include "analysis/whatif.h"
+
+static void expect(const char *text, enum cpa_change_kind kind, enum cpa_component_kind of,
+		   const char *name, double factor, uint32_t number)
+{
+	struct cpa_change change;
+	const char *error = NULL;
+
+	if (cpa_change_parse(&change, text, &error) < 0)
+		fail_msg("%s: %s", text, error);
+	assert_int_equal(change.kind, kind);
+	assert_int_equal(change.of, of);
+	assert_string_equal(change.name, name);
+	assert_true(change.factor == factor);
+	assert_int_equal(change.number, number);
+	free(change.name);
+}
+
+static void refuse(const char *text, const char *why)
+{
+	struct cpa_change change;
+	const char *error = "";
+
+	if (cpa_change_parse(&change, text, &error) == 0)
+		fail_msg("%s was taken", text);
+	if (!strstr(error, why))
+		fail_msg("%s: \"%s\" is not in \"%s\"", text, why, error);
+}
+
+static void test_changes(void **state)
+{
+	(void)state;
+	expect("function:compress=0.5", CPA_CHANGE_SCALE, CPA_FUNCTION, "compress", 0.5, 0);
+	expect("function:ns::operator==(x const&)=0", CPA_CHANGE_SCALE, CPA_FUNCTION,
+	       "ns::operator==(x const&)", 0, 0);
+	expect("external:read=0", CPA_CHANGE_SCALE, CPA_EXTERNAL, "read", 0, 0);
+	expect("lock:cache=drop", CPA_CHANGE_DROP, CPA_LOCK, "cache", 1, 0);
+	expect("lock:cache=split:8", CPA_CHANGE_SPLIT, CPA_LOCK, "cache", 1, 8);
+	expect("lock:mutex from a+0x10=2.5", CPA_CHANGE_SCALE, CPA_LOCK, "mutex from a+0x10", 2.5,
+	       0);
+	expect("queue:jobs workers=6", CPA_CHANGE_WORKERS, CPA_QUEUE, "jobs", 1, 6);
+	expect("queue:workers=0.1", CPA_CHANGE_SCALE, CPA_QUEUE, "workers", 0.1, 0);
+}
+
+static void test_wrong_changes(void **state)
+{
+	(void)state;
+	refuse("", "KIND:NAME=FACTOR");
+	refuse("compress", "KIND:NAME=FACTOR");
+	refuse("function:compress", "KIND:NAME=FACTOR");
+	refuse("a=b:c", "KIND:NAME=FACTOR");
+	refuse("func:compress=1", "expected before ':'");
+	refuse(":compress=1", "expected before ':'");
+	refuse("function:=1", "a name is missing");
+	refuse("queue: workers=1", "a name is missing");
+	refuse("function:f=", "a factor from 0 to 100");
+	refuse("function:f=-1", "a factor from 0 to 100");
+	refuse("function:f=nan", "a factor from 0 to 100");
+	refuse("function:f=1e1", "a factor from 0 to 100");
+	refuse("function:f=1.2.3", "a factor from 0 to 100");
+	refuse("function:f=101", "a factor from 0 to 100");
+	refuse("function:f=.", "a factor from 0 to 100");
+	refuse("function:f=drop", "are for locks");
+	refuse("queue:q=split:2", "are for locks");
+	refuse("lock:m=split:1", "from 2 to 4096");
+	refuse("lock:m=split:-2", "from 2 to 4096");
+	refuse("lock:m=split:99999999999999999999", "from 2 to 4096");
+	refuse("queue:q workers=0", "from 1 to 4096");
+	refuse("queue:q workers=1.5", "from 1 to 4096");
+}
+
+static const char *const names[] = { "main", "io", "worker1", "worker2", NULL };
+
+static void test_everywhere(void **state)
+{
+	struct cpa_placement placement;
+
+	(void)state;
+	assert_int_equal(cpa_placement_init(&placement, 3, 2, NULL, NULL, 5, NULL), 0);
+	assert_int_equal(placement.groups, 1);
+	assert_int_equal(placement.cores[0], 3);
+	assert_int_equal(placement.load, 2);
+	for (unsigned i = 0; i < 5; i++)
+		assert_int_equal(placement.group[i], 0);
+	cpa_placement_fini(&placement);
+}
+
+static void test_groups(void **state)
+{
+	static const uint32_t group[] = { 0, 0, 1, 1, 2 };
+	struct cpa_placement placement;
+	char *error = NULL;
+
+	(void)state;
+	assert_int_equal(cpa_placement_init(&placement, 8, 0, " 0:main,io  2-4:worker* ", names, 5,
+					    &error),
+			 0);
+	assert_int_equal(placement.groups, 3);
+	assert_int_equal(placement.cores[0], 1);
+	assert_int_equal(placement.cores[1], 3);
+	assert_int_equal(placement.cores[2], 4);
+	assert_memory_equal(placement.group, group, sizeof(group));
+	cpa_placement_fini(&placement);
+	/* The first that names a thread has it. */
+	assert_int_equal(cpa_placement_init(&placement, 2, 0, "1:*2 0:worker*,main,io", names, 4,
+					    &error),
+			 0);
+	assert_int_equal(placement.groups, 2);
+	assert_int_equal(placement.group[2], 1);
+	assert_int_equal(placement.group[3], 0);
+	cpa_placement_fini(&placement);
+}
+
+static void test_wrong_groups(void **state)
+{
+	static const struct {
+		const char *groups, *why;
+	} wrong[] = {
+		{ "main", "CORES:NAME" },
+		{ "0", "CORES:NAME" },
+		{ "0:", "CORES:NAME" },
+		{ "4:main", "cores from 0 to 3" },
+		{ "2-1:main", "CORES:NAME" },
+		{ "0-4:main", "cores from 0 to 3" },
+		{ "-1:main", "CORES:NAME" },
+		{ "0:main 0:io", "each in one group" },
+		{ "0:nobody", "no thread has the name 'nobody'" },
+		{ "0:main,", "no thread has the name ''" },
+		{ "0-3:main", "some threads are in no group" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		struct cpa_placement placement;
+		char *error = NULL;
+
+		assert_int_equal(cpa_placement_init(&placement, 4, 0, wrong[i].groups, names, 5,
+						    &error),
+				 -1);
+		if (!strstr(error, wrong[i].why))
+			fail_msg("%s: %s", wrong[i].groups, error);
+		free(error);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_changes),	     cmocka_unit_test(test_wrong_changes),
+		cmocka_unit_test(test_everywhere),   cmocka_unit_test(test_groups),
+		cmocka_unit_test(test_wrong_groups),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
