@@ -154,6 +154,7 @@ struct cpa_profile *cpa_profile_build_named(struct cpa_dump *dump, struct cpa_na
 	};
 
 	build.tick_s = tick_length(&dump->header, build.profile);
+	build.profile->tick_s = build.tick_s;
 	cpa_vector_init(&build.program, dump->header.slots);
 	cpa_build_threads(&build);
 	cpa_build_bases(&build);

@@ -202,6 +202,7 @@ struct cpa_diagnostics_figures {
 
 struct cpa_profile {
 	struct cpa_program_figures program;
+	double tick_s; /* seconds of a tick */
 	size_t components, threads, objects, queues, marks, parts, nodes, edges;
 	struct cpa_component_figures *component; /* by saved_s, most first */
 	struct cpa_thread_figures *thread;	 /* by row */

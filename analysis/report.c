@@ -19,6 +19,7 @@
 #include "analysis/newest.h"
 #include "analysis/phases_text.h"
 #include "analysis/printable.h"
+#include "analysis/question.h"
 #include "analysis/text.h"
 #include "analysis/verify.h"
 
@@ -50,6 +51,7 @@ struct options {
 	const char *dump;  /* NULL: the newest here */
 	bool verify, paths;
 	const char *zero; /* components, or NULL */
+	struct cpa_question question;
 };
 
 static const char help[] =
@@ -75,6 +77,18 @@ static const char help[] =
 	"  --verify                  instead: compute the paths again from the journal of the run\n"
 	"                            (cpa run --journal) and say whether they are the same\n"
 	"  --help, --version\n"
+	"\n"
+	"Instead of the report, how long the run would take, from a dump with a journal:\n"
+	"  --cores N[,N...]          on so many cores\n"
+	"  --group 'CORES:NAME[,NAME...] ...'\n"
+	"                            with the threads of these names on these cores only\n"
+	"  --load N                  beside N other processes that always work\n"
+	"  --what-if KIND:NAME=FACTOR\n"
+	"                            if that component took FACTOR times as long; KIND: function,\n"
+	"                            lock, region, thread, queue, external; NAME as in the report,\n"
+	"                            with * and ?. Also lock:NAME=drop, lock:NAME=split:N,\n"
+	"                            'queue:NAME workers=N'; as many of them as you like\n"
+	"  --curves                  and if components that matter took less and less\n"
 	"\n"
 	"Exit status: 0, 1 for a dump that cannot be read or is not verified, 2 for wrong usage.\n";
 
@@ -173,6 +187,18 @@ static enum format parse_format(const char *value)
 	bad_usage("--format", value, "text, json or csv expected");
 }
 
+/* Add the value of option @name to the question. */
+static void ask(struct cpa_question *question, int option, const char *name)
+{
+	const char *wrong = cpa_question_add(question, option, optarg);
+	char dashed[32];
+
+	if (!wrong)
+		return;
+	snprintf(dashed, sizeof(dashed), "--%s", name);
+	bad_usage(dashed, optarg, wrong);
+}
+
 static struct options parse_options(int argc, char **argv)
 {
 	static const struct option known[] = {
@@ -191,15 +217,16 @@ static struct options parse_options(int argc, char **argv)
 		{ "zero", required_argument, NULL, 'z' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'v' },
+		CPA_QUESTION_OPTIONS,
 		{ 0 },
 	};
 	struct options options = { .top = TOP_DEFAULT,
 				   .metric_level = CPA_AT_PROGRAM,
 				   .histogram = CPA_METRICS };
-	int option;
+	int option, which;
 
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":", known, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, ":", known, &which)) != -1) {
 		switch (option) {
 		case 'f':
 			options.format = parse_format(optarg);
@@ -250,6 +277,9 @@ static struct options parse_options(int argc, char **argv)
 		case 'v':
 			puts("cpa-report " CPA_VERSION);
 			exit(fflush(stdout) ? EXIT_BAD_DUMP : 0);
+		case CPA_ASK_CORES ... CPA_ASK_CURVES:
+			ask(&options.question, option, known[which].name);
+			break;
 		case ':':
 			bad_usage("option", argv[optind - 1], "a value is missing");
 		default:
@@ -341,7 +371,10 @@ static int write_report(struct cpa_dump *dump, const struct cpa_profile *profile
 	char *error = NULL;
 	int ret = 0;
 
-	if (options->zero)
+	if (cpa_question_asked(&options->question))
+		ret = cpa_question_answer(&options->question, dump, profile, &page,
+					  options->format == FORMAT_JSON);
+	else if (options->zero)
 		ret = cpa_context_zero(dump, profile, options->zero, &page, options->top, &error);
 	else if (options->paths)
 		ret = cpa_context_paths(dump, profile, &page, options->top, &error);
@@ -358,6 +391,8 @@ static int write_report(struct cpa_dump *dump, const struct cpa_profile *profile
 		free(error);
 		return EXIT_BAD_DUMP;
 	}
+	if (ret > 0)
+		return ret;
 	if (fflush(stdout) || ferror(stdout) || ret < 0) {
 		fprintf(stderr, "cpa-report: cannot write the report: %s\n", strerror(errno));
 		return EXIT_BAD_DUMP;
@@ -421,5 +456,6 @@ int main(int argc, char **argv)
 	cpa_profile_free(profile);
 	free(options.range);
 	cpa_dump_close(&dump);
+	cpa_question_fini(&options.question);
 	return ret;
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "analysis/replay.h"
+#include "tests/property/replay_record.h"
 #include "tests/unit/script_maker.h"
 
 enum slow_mode { SLOW_NONE, SLOW_WORK, SLOW_DELAY, SLOW_BLOCKED, SLOW_DONE };
@@ -30,6 +31,7 @@ struct slow_thread {
 	bool reader, let_go, regain, arrived, claim;
 	uint64_t round;
 	uint32_t end, get; /* of a last service */
+	uint64_t got;	   /* the item; UINT64_MAX: none */
 };
 
 static struct slow {
@@ -222,8 +224,10 @@ static bool slow_get(uint32_t t, uint32_t queue, uint32_t item)
 	if (!slow.script->object[queue].dealt) {
 		if (!slow.put[item] && !self->let_go)
 			return slow_wait_outside(t, SLOW_ITEMS, queue);
-		if (slow.put[item])
+		if (slow.put[item]) {
 			slow_remove(queue, item);
+			self->got = item;
+		}
 		self->at++;
 		return true;
 	}
@@ -243,6 +247,7 @@ static bool slow_get(uint32_t t, uint32_t queue, uint32_t item)
 		return true;
 	}
 	item = slow.row[queue][0];
+	self->got = item;
 	slow_remove(queue, item);
 	self->at = slow.script->item[item].first;
 	self->end = slow.script->item[item].end;
@@ -314,6 +319,9 @@ static void slow_react(uint32_t t)
 		slow.result.worked += slow.script->step[self->at].work;
 		self->operating = true;
 	}
+	if (self->at == slow.script->thread[t].first && !self->operating &&
+	    !record.thread[t].events)
+		record_start(t, slow.result.ticks, slow.script->thread[t].created);
 	for (;;) {
 		const struct cpa_step *step;
 
@@ -328,8 +336,15 @@ static void slow_react(uint32_t t)
 			return;
 		}
 		self->operating = true;
-		if (!slow_operate(t, step))
+		record_arrival(t, slow.result.ticks);
+		self->got = UINT64_MAX;
+		if (!slow_operate(t, step)) {
+			if (step->kind == CPA_STEP_EXIT || step->kind == CPA_STEP_PAUSE)
+				record_operation(t, step, slow.result.ticks, self->got, 0);
 			return;
+		}
+		record_operation(t, step, slow.result.ticks, self->got,
+				 slow.script->object[step->object].count);
 		self->let_go = self->operating = false;
 		if (step->kind != CPA_STEP_GET)
 			self->at++;
@@ -392,6 +407,7 @@ static struct cpa_replay_result slow_replay(const struct cpa_script *script,
 	memset(&slow, 0, sizeof(slow));
 	slow.script = script;
 	slow.placement = placement;
+	record_begin(script->threads);
 	for (uint32_t i = 0; i < script->objects; i++)
 		if (script->object[i].kind == CPA_SCRIPT_SEM)
 			slow.tokens[i] = script->object[i].count;
