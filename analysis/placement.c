@@ -73,9 +73,10 @@ static int parse_group(struct cpa_placement *placement, const char *text, uint32
 	uint32_t group = placement->groups, named = 1;
 
 	if (!parse_cores(&at, cores, taken, &placement->cores[group]) || !*at) {
-		*error = cpa_format_text("'%s': CORES:NAME[,NAME...] expected, cores from 0 to %u, "
-					 "each in one group",
-					 text, cores - 1);
+		*error = cpa_format_text(
+			"--group '%s': CORES:NAME[,NAME...] expected, cores from 0 to %u, "
+			"each in one group",
+			text, cores - 1);
 		return -1;
 	}
 	placement->groups++;
@@ -83,7 +84,8 @@ static int parse_group(struct cpa_placement *placement, const char *text, uint32
 	while (named && (name = strsep(&rest, ",")) != NULL) {
 		named = place(placement, group, name, names);
 		if (!named)
-			*error = cpa_format_text("'%s': no thread has the name '%s'", text, name);
+			*error = cpa_format_text("--group '%s': no thread has the name '%s'", text,
+						 name);
 	}
 	free(list);
 	return named ? 0 : -1;
@@ -118,8 +120,9 @@ static int place_others(struct cpa_placement *placement, uint32_t cores, const b
 		placement->group[i] = placement->groups;
 	}
 	if (any && !left) {
-		*error = xstrdup("the groups have all cores, and some threads are in no group (add "
-				 "'*' to one)");
+		*error = xstrdup(
+			"--group: the groups have all cores, and some threads are in no group "
+			"(add '*' to one)");
 		return -1;
 	}
 	/* Unused cores are there all the same: the load is on them, too. */

@@ -204,6 +204,7 @@ static double replay_recorded(struct inquiry *q, const struct cpa_changes *chang
 	result = cpa_replay(&transcript->script, &placement);
 	cpa_placement_fini(&placement);
 	answer->recorded_s = predict_seconds(q, transcript->recorded);
+	answer->start_s = predict_seconds(q, transcript->start);
 	answer->probe_s = predict_seconds(q, transcript->probe);
 	answer->runqueue_s = predict_seconds(q, transcript->runqueue);
 	answer->latency_s = predict_seconds(q, transcript->script.latency);
@@ -323,7 +324,8 @@ static int answer_question(struct inquiry *q, char **error)
 	if (changed && changed->weakness.refused) {
 		*error =
 			xstrdup("--what-if: workers: threads that get items of this queue also get "
-				"those of another, or where the work on an item ends is not known");
+				"those of another, or are of several classes, or where the work on "
+				"an item ends is not known");
 		ret = -1;
 	} else {
 		ret = answer_rows(q, same, changed, error);

@@ -49,6 +49,7 @@ struct cpa_answer {
 	 */
 	double recorded_s, replayed_s, reordered_s;
 	double runqueue_s; /* that waiting, of all threads */
+	double start_s;	   /* before the first event; all have it */
 	double probe_s;	   /* of all threads */
 	double latency_s;
 	uint64_t waits; /* of which the latency is the median */

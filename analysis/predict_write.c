@@ -196,6 +196,7 @@ json_t *cpa_answer_json(const struct cpa_answer *answer)
 	put_real(object, "replayed_s", answer->replayed_s);
 	put_real(object, "reordered_s", answer->reordered_s);
 	put_real(object, "runqueue_s", answer->runqueue_s);
+	put_real(object, "start_s", answer->start_s);
 	put_real(object, "probe_s", answer->probe_s);
 	put_real(object, "latency_s", answer->latency_s);
 	json_object_set_new(object, "waits", json_integer((json_int_t)answer->waits));

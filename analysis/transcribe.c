@@ -255,6 +255,7 @@ struct cpa_transcript *cpa_transcribe(const struct cpa_run *run, const struct cp
 	for (uint32_t i = 1; i <= cast->queues; i++)
 		if (t.queue[i].consumers && t.queue[i].lock && t.lock[t.queue[i].lock])
 			t.out->script.object[t.queue[i].object].lock = t.lock[t.queue[i].lock] - 1;
+	t.out->start = t.out->script.threads ? t.out->script.thread[0].begin : 0;
 	if (run->exit_thread)
 		t.out->script.ends = transcribe_thread(&t, run->exit_thread);
 	free(t.thread);

@@ -7,8 +7,8 @@
  *	locks, semaphores, barriers, creation, joining	the same; the replay decides who comes first
  *	conditions, futexes, once, annotations		the recorded order: an acquirer waits for the
  *							releases that it met
- *	items of work queues				dealt anew where each consumer has one queue, and
- *							there are several; else as recorded
+ *	items of work queues				dealt anew where the consumers are of one class, each
+ *							with this one queue; else as recorded
  *	a queue's own lock and conditions		its lock excludes; waiting is for an item, or for
  *							space if a producer ever had to wait for it
  *	time blocked, waits without a known release	a pause as long as it was
@@ -58,6 +58,7 @@ struct cpa_transcript {
 	struct cpa_weakness weakness;
 	uint32_t *source; /* [script.threads]: index in the run; of added workers that of another */
 	uint64_t recorded; /* ticks the run took */
+	uint64_t start;	   /* up to the first event */
 	uint64_t probe;	   /* ticks of the profiler in all threads */
 	uint64_t work;	   /* of all threads, probes not among them */
 	uint64_t runqueue; /* waiting for a processor, in all threads' activities */

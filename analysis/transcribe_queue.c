@@ -111,6 +111,9 @@ static void find_items(struct transcribe *t, uint32_t which)
 			if (!queue->consumers++)
 				queue->first = which;
 			queue->last = which;
+			/* Threads of different classes may get different kinds of items. */
+			queue->mixed |= thread->thread.slot !=
+					t->run->thread[queue->first].thread.slot;
 			self->queue = event->queue;
 		}
 		self->last_get = i;
@@ -177,7 +180,7 @@ static void cast_queue(struct transcribe *t, uint32_t row)
 			ends &= find_tail(t, i);
 	object = &t->out->script.object[queue->object];
 	/* Of one consumer it must be known where its work on an item ends. */
-	object->dealt = !queue->shared && (queue->consumers > 1 || ends);
+	object->dealt = !queue->shared && !queue->mixed && (queue->consumers > 1 || ends);
 	hire(t, row);
 }
 

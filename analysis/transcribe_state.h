@@ -25,6 +25,7 @@ struct transcribe_queue {
 	uint32_t consumers;
 	uint32_t first, last; /* threads that get its items */
 	bool shared;	      /* with another queue, by a consumer */
+	bool mixed;	      /* its consumers are of several classes */
 	bool bounded;
 };
 

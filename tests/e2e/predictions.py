@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""tests/e2e/predictions.py - predictions from the journals of real runs
+
+What is compared are computations, not clocks: on as many cores as it likes a program without locks
+takes as long as its critical path, which the target computed while it ran; the work done is the same
+on any number of cores; what changes nothing predicts the same to the tick. Prints TAP and a summary.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import sys
+import tempfile
+
+from instrumented import ROOT, run
+from surroundings import Results, Run
+
+CORES = (1, 2, 3, 64)
+# Programs without locks, and how many waits there are on a path of theirs at most.
+LOCKLESS = (("fork_join", 8), ("create_tree", 16), ("barrier_rotate", 64))
+CLOSE = 1e-6  # relative: figures have 15 digits, ticks are rounded
+PATH = 0.01  # relative: a thread's activity before its first event is on no path
+
+
+def record(build, folder, program):
+    dump = folder / f"{program}.dump"
+    environment = dict(os.environ, CPA_OUTPUT=str(dump), CPA_QUIET="1", CPA_JOURNAL="64M")
+    run(
+        [build / "tests/programs" / program],
+        env=dict(environment, LD_PRELOAD=str(build / "libcpa.so")),
+    )
+    return dump
+
+
+def report(build, dump, *options):
+    done = run([build / "cpa-report", "--format", "json", *options, dump])
+    return json.loads(done.stdout)
+
+
+def near(one, other, relative=CLOSE):
+    return abs(one - other) <= relative * max(abs(one), abs(other)) + 1e-9
+
+
+def check_rows(results, label, answer):
+    """Whatever the cores, the same work is done, and not faster than they can."""
+    rows = answer["predictions"]
+    results.check([row["cores"] for row in rows] == list(CORES), f"{label}: a row for each")
+    work = [row["cores"] * row["utilization"] * row["unchanged_s"] for row in rows]
+    results.check(
+        all(near(each, work[0], 1e-5) for each in work), f"{label}: the same work: {work}"
+    )
+    results.check(
+        all(row["utilization"] <= 1 + CLOSE for row in rows), f"{label}: no more than all cores"
+    )
+    slack = (1 + CLOSE) * rows[0]["unchanged_s"]
+    results.check(
+        all(row["unchanged_s"] <= slack for row in rows), f"{label}: one core is slowest"
+    )
+
+
+def check_path(results, build, folder, program, waits):
+    dump = record(build, folder, program)
+    answer = report(build, dump, "--cores", ",".join(map(str, CORES)))
+    path = report(build, dump)["program"]["critical_path_s"]
+    check_rows(results, program, answer)
+    alone = answer["predictions"][-1]["unchanged_s"] - answer["start_s"]
+    results.check(
+        path * (1 - PATH) <= alone <= path * (1 + PATH) + waits * answer["latency_s"],
+        f"{program}: with a core for each thread {alone:.6f} s, the critical path: {path:.6f} s",
+    )
+
+
+def same(answer):
+    return all(row["changed_s"] == row["unchanged_s"] for row in answer["predictions"])
+
+
+def check_changes(results, build, folder):
+    dump = record(build, folder, "tsp")
+    whole = report(build, dump)
+    answer = report(build, dump, "--cores", ",".join(map(str, CORES)))
+    check_rows(results, "tsp", answer)
+    function = next(
+        each["name"] for each in whole["components"] if each["kind"] == "function"
+    )
+    results.check(
+        same(report(build, dump, "--what-if", f"function:{function}=1")),
+        "tsp: a factor of 1 changes nothing",
+    )
+    nothing = report(build, dump, "--what-if", "thread:*=0", "--what-if", "external:*=0")
+    row = nothing["predictions"][0]
+    rest = answer["start_s"] + len(whole["threads"]) * 1000 * answer["latency_s"]
+    results.check(
+        row["changed_s"] <= rest + 0.05 * row["unchanged_s"], f"tsp: no work, no time: {row}"
+    )
+    one, eight, many = (
+        report(build, dump, "--cores", "64", "--what-if", f"queue:tasks workers={n}")
+        for n in (1, 8, 32)
+    )
+    results.check(same(eight), "tsp: as many workers as there were change nothing")
+    one, many = (each["predictions"][0]["changed_s"] for each in (one, many))
+    results.check(one > many, f"tsp: many workers are faster than one: {many} {one}")
+    curves = report(build, dump, "--curves")
+    falling = all(
+        each["points"][0]["run_s"] >= each["points"][-1]["run_s"] * (1 - PATH)
+        for each in curves["curves"]
+    )
+    results.check(falling and curves["curves"], "tsp: less of a component takes no longer")
+    check_refusals(results, build, folder, dump)
+
+
+def check_refusals(results, build, folder, dump):
+    environment = dict(os.environ)
+    for options in (
+        ("--cores", "0"),
+        ("--cores", "1,"),
+        ("--load", "x"),
+        ("--group", "0:nobody"),
+        ("--group", "99:main"),
+        ("--what-if", "function"),
+        ("--what-if", "function:no such=0"),
+        ("--what-if", "queue:no such workers=2"),
+        ("--what-if", "lock:*=split:1"),
+    ):
+        said = Run([str(build / "cpa-report"), *options, str(dump)], environment)
+        results.check(
+            said.status == 2 and len(said.err) == 1 and not said.out,
+            f"{' '.join(options)}: one line: {said.err}",
+        )
+    plain = folder / "plain.dump"
+    run(
+        ["true"],
+        env=dict(
+            os.environ,
+            CPA_OUTPUT=str(plain),
+            CPA_QUIET="1",
+            LD_PRELOAD=str(build / "libcpa.so"),
+        ),
+    )
+    said = Run([str(build / "cpa-report"), "--cores", "2", str(plain)], environment)
+    results.check(
+        said.status == 1 and len(said.err) == 1 and "journal" in said.err[0],
+        f"no journal: one line: {said.err}",
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", default=os.environ.get("CPA_BUILD") or str(ROOT / "build"))
+    build = pathlib.Path(parser.parse_args().build).resolve()
+    results = Results()
+    with tempfile.TemporaryDirectory(dir=os.environ.get("CPA_TMP")) as name:
+        for program, waits in LOCKLESS:
+            check_path(results, build, pathlib.Path(name), program, waits)
+        check_changes(results, build, pathlib.Path(name))
+    print(f"{results.passed} passed, {results.failed} failed, {results.skipped} skipped")
+    return 1 if results.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
