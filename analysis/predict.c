@@ -79,6 +79,7 @@ static void read_cast(struct inquiry *q)
 	q->cast.queues = rows;
 	q->cast.queue_class = q->queue_class;
 	q->cast.slots = q->dump->header.slots;
+	q->cast.components = q->names.components;
 	q->cast.cores = q->profile->program.cores;
 	q->cast.slot_kind = q->slot_kind;
 }

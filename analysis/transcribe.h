@@ -21,7 +21,7 @@
 
 /* What is known of the rows that a run's events name. NULL arrays: nothing. */
 struct cpa_cast {
-	uint32_t objects, queues, slots, cores;
+	uint32_t objects, queues, slots, components, cores;
 	const uint8_t *object_kind;   /* [object row]: enum cpa_object_kind */
 	const uint32_t *object_queue; /* [object row]: row of the queue whose own it is, or 0 */
 	const uint32_t *queue_class;  /* [queue row]: row of the components table */
@@ -31,9 +31,9 @@ struct cpa_cast {
 
 /* What is changed; NULL arrays: nothing. */
 struct cpa_changes {
-	const double *factor;	 /* [slot] */
-	const uint32_t *locks;	 /* [component row] of a lock class: 1; 0: dropped; or split */
-	const uint32_t *workers; /* [component row] of a queue: 0; or so many */
+	const double *factor;  /* [slot] */
+	const uint32_t *locks; /* [component row, 0: 1] of a lock class: 1; 0: dropped; or split */
+	const uint32_t *workers; /* [component row, 0: 0] of a queue: 0; or so many */
 	bool probes; /* the profiler's own time is work, as it was in the recorded run */
 	/* Waiting for a processor is a pause as long as it was, and so is time of no known use. */
 	bool runqueue;

@@ -41,9 +41,10 @@ static void emit_lock(struct transcribe *t, enum cpa_step_kind kind, uint32_t ro
 		return;
 	}
 	if (!t->lock[row])
-		t->lock[row] =
-			transcribe_object(t, CPA_SCRIPT_LOCK, locks && class ? locks[class] : 1) +
-			1;
+		t->lock[row] = transcribe_object(
+				       t, CPA_SCRIPT_LOCK,
+				       locks && class <= t->cast->components ? locks[class] : 1) +
+			       1;
 	transcribe_emit(t, kind, t->lock[row] - 1, 0);
 }
 

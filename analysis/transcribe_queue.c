@@ -146,7 +146,9 @@ static void hire(struct transcribe *t, uint32_t row)
 	struct transcribe_queue *queue = &t->queue[row];
 	struct cpa_script *script = &t->out->script;
 	uint32_t class = t->cast->queue_class ? t->cast->queue_class[row] : 0;
-	uint32_t wanted = t->changes->workers && class ? t->changes->workers[class] : 0;
+	uint32_t wanted = t->changes->workers && class <= t->cast->components ?
+				  t->changes->workers[class] :
+				  0;
 	uint32_t found = 0;
 
 	if (!wanted)

@@ -188,7 +188,9 @@ static bool repeats(uint64_t number)
 {
 	uint8_t kind[OBJECTS + 1] = { 0 };
 	uint32_t locks[OBJECTS + 1] = { 0 };
-	const struct cpa_cast cast = { .objects = OBJECTS, .queues = OBJECTS, .object_kind = kind };
+	const struct cpa_cast cast = {
+		.objects = OBJECTS, .queues = OBJECTS, .components = OBJECTS, .object_kind = kind
+	};
 	const struct cpa_changes changes = { .locks = locks };
 	struct cpa_replay_result slowly, again;
 	struct cpa_transcript *transcript;

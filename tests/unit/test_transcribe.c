@@ -32,6 +32,7 @@ static const uint8_t slot_kind[SLOTS] = {
 static const struct cpa_cast cast = { .objects = OBJECTS,
 				      .queues = 1,
 				      .slots = SLOTS,
+				      .components = CLASSES - 1,
 				      .cores = 2,
 				      .object_kind = object_kind,
 				      .object_queue = object_queue,
