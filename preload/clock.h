@@ -98,24 +98,38 @@ static inline bool cpa_clock_switched(const struct cpa_clock *c)
 	return *c->detector != cpa_clock_armed;
 }
 
+/* Whether all the time since the last stamp, up to @now, was on a processor; @now is just read. */
+static inline bool cpa_clock_usual(const struct cpa_clock *c, uint64_t now)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the counter is read before the detector */
+	return *c->detector == cpa_clock_armed && now - c->rebased <= cpa_clock_rebase_ticks;
+}
+
+/*
+ * Stamp at @now, which is usual. Return the time since the last stamp. cpa_clock_skip() may have
+ * gone too far: what it took for ours is not counted again. The stamp is then a little ahead, as is
+ * all that was accounted for: a path that another thread goes on from must not be longer than its
+ * release is late.
+ */
+static inline uint64_t cpa_clock_advance(struct cpa_clock *c, uint64_t now)
+{
+	uint64_t ticks = now > c->last ? now - c->last : 0;
+
+	c->cpu += ticks;
+	c->last += ticks;
+	return ticks;
+}
+
 /* Stamp: fill @e with the time since the last one and return the counter. */
 static inline uint64_t cpa_clock_stamp(struct cpa_clock *c, struct cpa_elapsed *e)
 {
 	uint64_t now = cpa_clock_now();
 
-	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the counter is read before the detector */
-	if (unlikely(*c->detector != cpa_clock_armed || now - c->rebased > cpa_clock_rebase_ticks))
+	if (unlikely(!cpa_clock_usual(c, now)))
 		return cpa_clock_stamp_slow(c, e, false, now);
-	/*
-	 * cpa_clock_skip() may have gone too far: what it took for ours is not counted again. The
-	 * stamp is then a little ahead, as is all that was accounted for: a path that another
-	 * thread goes on from must not be longer than its release is late.
-	 */
-	e->process = now > c->last ? now - c->last : 0;
+	e->process = cpa_clock_advance(c, now);
 	e->runqueue = 0;
 	e->external = 0;
-	c->cpu += e->process;
-	c->last += e->process;
 	return c->last;
 }
 

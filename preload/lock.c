@@ -9,7 +9,7 @@ void cpa_lock_taken(const struct cpa_worker *w, struct cpa_object *o, uint64_t n
 {
 	uint64_t bound = now > o->path.released ? now - o->path.released : 0;
 
-	if (likely(!o->user || o->user == w->self.id))
+	if (!o->user || o->user == w->self.id)
 		return;
 	o->user = 0;
 	o->lost++;
@@ -23,16 +23,19 @@ void cpa_lock_taken(const struct cpa_worker *w, struct cpa_object *o, uint64_t n
 }
 
 /* A timed use begins: does it go on a run of one thread's? */
-static void count_run(struct cpa_worker *w, struct cpa_object *o, bool same, uint64_t now)
+static inline void count_run(struct cpa_worker *w, struct cpa_object *o, bool same, uint64_t now)
 {
-	cpa_lock_taken(w, o, now);
+	if (unlikely(o->user && o->user != w->self.id))
+		cpa_lock_taken(w, o, now);
 	o->run = same ? o->run + 1 : 1;
+	o->tick = w->clock.tick;
+	if (likely(o->run <= CPA_UNTIMED_RUN / 4))
+		return;
 	if (o->run >= CPA_UNTIMED_RUN << (o->lost < 16 ? o->lost : 16) &&
 	    cpa_sampler_ticks(&w->sampler))
 		o->user = w->self.id;
-	o->tick = w->clock.tick;
 	/* Measuring costs two looks at the clock: only when the mean is or will be wanted. */
-	if (o->user == w->self.id || (o->run > CPA_UNTIMED_RUN / 4 && o->run <= CPA_UNTIMED_RUN))
+	if (o->user == w->self.id || o->run <= CPA_UNTIMED_RUN)
 		cpa_untimed_measure(w, &o->mean, o->user == w->self.id);
 }
 
@@ -55,13 +58,19 @@ void cpa_lock_arrive(struct cpa_lock_op *op)
 	cpa_leave();
 }
 
-void cpa_section_begin(struct cpa_worker *w, struct cpa_object *o, uint32_t depth, uint64_t now)
+static inline void section_begin(struct cpa_worker *w, struct cpa_object *o, uint32_t depth,
+				 uint64_t now)
 {
 	o->holder = w->self.id;
 	o->depth = depth;
 	o->since = now;
 	o->acquisitions++;
 	cpa_hold(&w->self, o->class, o->slot);
+}
+
+void cpa_section_begin(struct cpa_worker *w, struct cpa_object *o, uint32_t depth, uint64_t now)
+{
+	section_begin(w, o, depth, now);
 }
 
 /* The wait that began at op->arrived ends at @wait->now without a dependency. Leaves. */
@@ -73,12 +82,27 @@ static void end_alone(struct cpa_lock_op *op, struct cpa_wait *wait, enum cpa_ex
 	cpa_done(op->w);
 }
 
-void cpa_lock_enter(struct cpa_lock_op *op)
+/* @o, another thread's last time or nobody's, is ours since @wait->now. */
+static void take(struct cpa_worker *w, struct cpa_object *o, struct cpa_wait *wait)
+{
+	uint32_t last = o->path.owner;
+
+	if (o->kind == CPA_RWLOCK)
+		cpa_write_acquired(&w->self, o, wait);
+	else
+		cpa_lock_acquired(&w->self, o, wait);
+	if (last && last != w->self.id)
+		o->handoffs++;
+	if (wait->from)
+		cpa_dependency(&w->self, wait, wait->now - wait->arrived);
+}
+
+/* As cpa_lock_enter(), of a lock that has no shadow, that the thread had, or that it waited for. */
+static __attribute__((noinline)) void enter_slow(struct cpa_lock_op *op)
 {
 	struct cpa_worker *w = op->w;
 	struct cpa_wait wait = { 0 };
 	struct cpa_object *o;
-	uint32_t last;
 
 	if (op->contended)
 		wait.now = cpa_waited(w, &op->arrived);
@@ -101,22 +125,49 @@ void cpa_lock_enter(struct cpa_lock_op *op)
 		cpa_done(w);
 		return;
 	}
-	last = o->path.owner;
 	if (op->kind == CPA_MUTEX || op->kind == CPA_SPIN)
-		count_run(w, o, last == w->self.id && !op->contended, wait.now);
-	if (op->kind == CPA_RWLOCK)
-		cpa_write_acquired(&w->self, o, &wait);
-	else
-		cpa_lock_acquired(&w->self, o, &wait);
-	if (last && last != w->self.id)
-		o->handoffs++;
-	if (wait.from)
-		cpa_dependency(&w->self, &wait, wait.now - op->arrived);
+		count_run(w, o, o->path.owner == w->self.id && !op->contended, wait.now);
+	take(w, o, &wait);
 	if (op->contended && !op->free) {
 		o->contended++;
 		o->wait += wait.now - op->arrived;
 	}
-	cpa_section_begin(w, o, 1, wait.now);
+	section_begin(w, o, 1, wait.now);
+	cpa_done(w);
+}
+
+void cpa_lock_enter(struct cpa_lock_op *op)
+{
+	if (op->contended || op->kind == CPA_RWLOCK)
+		enter_slow(op);
+	else
+		cpa_lock_got(op->w, op->lock, op->kind, op->caller);
+}
+
+void cpa_lock_got(struct cpa_worker *w, const void *lock, enum cpa_object_kind kind,
+		  uint64_t caller)
+{
+	struct cpa_object *o = cpa_object_of(w, lock, kind, caller);
+	uint64_t now;
+	bool same;
+
+	if (unlikely(!o || o->holder == w->self.id)) {
+		struct cpa_lock_op op = { .w = w, .lock = lock, .kind = kind, .caller = caller };
+
+		enter_slow(&op);
+		return;
+	}
+	now = cpa_event(w, CPA_EV_LOCK, caller, o->class);
+	same = o->path.owner == w->self.id;
+	if (likely(kind != CPA_ONCE))
+		count_run(w, o, same, now);
+	if (unlikely(!same || w->self.journal)) { /* else the path that was released has been ours since then */
+		struct cpa_wait wait = { .arrived = now, .now = now };
+
+		take(w, o, &wait);
+		now = wait.now;
+	}
+	section_begin(w, o, 1, now);
 	cpa_done(w);
 }
 
@@ -143,7 +194,7 @@ void cpa_lock_refused(struct cpa_lock_op *op)
 	cpa_done(op->w);
 }
 
-uint32_t cpa_section_end(struct cpa_worker *w, struct cpa_object *o, uint64_t now)
+static inline uint32_t section_end(struct cpa_worker *w, struct cpa_object *o, uint64_t now)
 {
 	uint32_t depth = o->depth;
 	uint64_t length;
@@ -168,6 +219,11 @@ uint32_t cpa_section_end(struct cpa_worker *w, struct cpa_object *o, uint64_t no
 	return depth;
 }
 
+uint32_t cpa_section_end(struct cpa_worker *w, struct cpa_object *o, uint64_t now)
+{
+	return section_end(w, o, now);
+}
+
 void cpa_lock_exit(struct cpa_worker *w, const void *lock, enum cpa_object_kind kind,
 		   uint64_t caller)
 {
@@ -178,7 +234,7 @@ void cpa_lock_exit(struct cpa_worker *w, const void *lock, enum cpa_object_kind 
 		cpa_leave();
 		return;
 	}
-	if (o)
-		cpa_section_end(w, o, cpa_event(w, CPA_EV_UNLOCK, caller, o->class));
+	if (likely(o))
+		section_end(w, o, cpa_event(w, CPA_EV_UNLOCK, caller, o->class));
 	cpa_done(w);
 }

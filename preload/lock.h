@@ -37,6 +37,10 @@ CPA_HIDDEN void cpa_lock_arrive(struct cpa_lock_op *op);
  */
 CPA_HIDDEN void cpa_lock_enter(struct cpa_lock_op *op);
 
+/* As cpa_lock_enter(), of a lock that is not a CPA_RWLOCK and was free. Leaves. */
+CPA_HIDDEN void cpa_lock_got(struct cpa_worker *w, const void *lock, enum cpa_object_kind kind,
+			     uint64_t caller);
+
 /* The wait ended without the lock: @timeout, or an error. Leaves. */
 CPA_HIDDEN void cpa_lock_failed(struct cpa_lock_op *op, bool timeout);
 

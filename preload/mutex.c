@@ -35,19 +35,23 @@ static bool must_not_try(const pthread_mutex_t *m)
 	return m->__data.__kind & (ROBUST | CEILING);
 }
 
+/* The mutex is another's, or must not be tried: the wait begins. Leaves. */
+static void arrive(struct cpa_lock_op *op, const pthread_mutex_t *m)
+{
+	/* A look, which may be wrong by the time of the call: for the statistics. */
+	op->free = must_not_try(m) && !__atomic_load_n(&m->__data.__lock, __ATOMIC_RELAXED);
+	cpa_lock_arrive(op);
+}
+
 /* Whether an uncontended try has the lock; if not, the wait has begun. */
 static bool try_first(struct cpa_lock_op *op, pthread_mutex_t *m, int *ret)
 {
-	if (unlikely(must_not_try(m))) {
-		/* A look, which may be wrong by the time of the call: for the statistics. */
-		op->free = !__atomic_load_n(&m->__data.__lock, __ATOMIC_RELAXED);
-		cpa_lock_arrive(op);
-		return false;
+	if (likely(!must_not_try(m))) {
+		*ret = REAL(pthread_mutex_trylock)(m);
+		if (likely(acquired(*ret)))
+			return true;
 	}
-	*ret = REAL(pthread_mutex_trylock)(m);
-	if (likely(acquired(*ret)))
-		return true;
-	cpa_lock_arrive(op);
+	arrive(op, m);
 	return false;
 }
 
@@ -68,29 +72,38 @@ static int finish(struct cpa_lock_op *op, int ret)
 /* The rest of a lock call that has the mutex already. */
 static __attribute__((noinline)) int locked(pthread_mutex_t *m, uint64_t caller)
 {
-	struct cpa_lock_op op = LOCK_OP(cpa_enter(), m);
+	struct cpa_worker *w = cpa_enter();
 
-	op.caller = caller;
-	if (likely(op.w))
-		cpa_lock_enter(&op);
+	if (likely(w))
+		cpa_lock_got(w, m, CPA_MUTEX, caller);
 	return 0;
+}
+
+/* The rest of a lock call that has to wait. @w: NULL if we have no part in it. */
+static __attribute__((noinline)) int wait_for(struct cpa_worker *w, pthread_mutex_t *m,
+					      uint64_t caller)
+{
+	struct cpa_lock_op op = { .w = w, .lock = m, .kind = CPA_MUTEX, .caller = caller };
+	int ret;
+
+	if (w) {
+		arrive(&op, m);
+		return finish(&op, REAL(pthread_mutex_lock)(m));
+	}
+	ret = REAL(pthread_mutex_lock)(m);
+	if (acquired(ret))
+		cpa_lock_begun(m, CPA_MUTEX, caller);
+	return ret;
 }
 
 static __attribute__((noinline)) int lock(pthread_mutex_t *m, uint64_t caller)
 {
-	struct cpa_lock_op op = LOCK_OP(cpa_enter(), m);
-	int ret;
+	struct cpa_worker *w = cpa_enter();
 
-	op.caller = caller;
-	if (unlikely(!op.w)) {
-		ret = REAL(pthread_mutex_lock)(m);
-		if (acquired(ret))
-			cpa_lock_begun(m, CPA_MUTEX, caller);
-		return ret;
-	}
-	if (unlikely(!try_first(&op, m, &ret)))
-		ret = REAL(pthread_mutex_lock)(m);
-	return finish(&op, ret);
+	if (unlikely(!w) || unlikely(must_not_try(m)) || unlikely(REAL(pthread_mutex_trylock)(m)))
+		return wait_for(w, m, caller);
+	cpa_lock_got(w, m, CPA_MUTEX, caller);
+	return 0;
 }
 
 CPA_EXPORT int pthread_mutex_lock(pthread_mutex_t *m)

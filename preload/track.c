@@ -8,6 +8,7 @@
 #include "shadow/call.h"
 #include "shadow/checkpoint.h"
 #include "shadow/journal.h"
+#include "shadow/run.h"
 #include "shadow/search.h"
 #include "shadow/summary.h"
 
@@ -68,16 +69,11 @@ static __attribute__((noinline)) void end_eventful(struct cpa_worker *w,
 	cpa_journal_event(&w->self, now);
 }
 
-static inline void end_activity(struct cpa_worker *w, const struct cpa_elapsed *e,
-				enum cpa_external external, uint32_t node, uint64_t now)
+static void end_activity(struct cpa_worker *w, const struct cpa_elapsed *e,
+			 enum cpa_external external, uint32_t node, uint64_t now)
 {
-	/* As good as `true`, and tells a jump out of the wait: preload/part.h. */
-	__asm__ volatile("mov %%rsp, %0" : "=m"(w->between));
-	if (likely(!(e->external | e->runqueue) && !w->watched && !cpa_untimed_pending(w) &&
-		   !cpa_sampler_waiting(&w->sampler) && w->clock.rebased != w->clock.last))
-		cpa_activity_run(&w->self, e->process, node);
-	else
-		end_eventful(w, e, external, node, now);
+	cpa_stand_between(w);
+	end_eventful(w, e, external, node, now);
 	if (unlikely(cpa_search_is_due(w->clock.last))) {
 		w->self.slow++;
 		cpa_search_tick(&w->self, w->clock.last, cpa_clock_rebase_ticks);
@@ -86,13 +82,36 @@ static inline void end_activity(struct cpa_worker *w, const struct cpa_elapsed *
 	w->self.row->path.owner = w->self.id;
 }
 
-uint64_t cpa_event(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t caller, uint32_t class)
+/* Any event. */
+static __attribute__((noinline)) uint64_t event_slow(struct cpa_worker *w, enum cpa_event_kind kind,
+						     uint64_t caller, uint32_t class)
 {
 	struct cpa_elapsed e;
 	uint64_t now = cpa_checkpoint(&w->self, cpa_clock_stamp(&w->clock, &e));
 
 	end_activity(w, &e, CPA_EXT_OTHER, cpa_track_node(w, kind, caller, class), now);
 	return now;
+}
+
+/* Whether the activity is more than CPU time without samples. */
+static inline bool eventful(const struct cpa_worker *w)
+{
+	return w->watched || cpa_untimed_pending(w) || cpa_sampler_waiting(&w->sampler);
+}
+
+uint64_t cpa_event(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t caller, uint32_t class)
+{
+	uint64_t now = cpa_clock_now(), stamp = now > w->clock.last ? now : w->clock.last, ticks;
+
+	if (unlikely(!cpa_clock_usual(&w->clock, now) || stamp - w->self.since >= w->self.period ||
+		     eventful(w)))
+		return event_slow(w, kind, caller, class);
+	ticks = cpa_clock_advance(&w->clock, now);
+	cpa_stand_between(w);
+	cpa_activity_run(&w->self, ticks, cpa_track_node(w, kind, caller, class));
+	w->self.row->path.released = stamp;
+	w->self.row->path.owner = w->self.id;
+	return stamp;
 }
 
 uint64_t cpa_event_external(struct cpa_worker *w, enum cpa_external external, uint64_t caller)

@@ -8,26 +8,17 @@
 #include "shadow/journal.h"
 #include "shadow/mix.h"
 #include "shadow/path.h"
+#include "shadow/run.h"
 #include "shadow/summary.h"
 #include "shadow/table.h"
 
 #define COLD __attribute__((noinline, cold))
 
-static inline void charge(struct cpa_self *self, uint32_t slot, uint64_t ticks, cpa_lanes lanes,
-			  uint64_t total)
-{
-	struct cpa_thread *row = self->row;
-
-	if (unlikely(!slot))
-		return;
-	cpa_path_add_lanes(self, &row->path, slot, ticks, lanes);
-	if (likely(slot < row->totals_slots))
-		((uint64_t *)cpa_at(row->totals))[slot] += total;
-}
-
 void cpa_activity_charge(struct cpa_self *self, uint32_t slot, uint64_t ticks, uint64_t total)
 {
-	charge(self, slot, ticks, cpa_path_lanes(ticks), total);
+	const struct cpa_charging c = cpa_charging(self, ticks);
+
+	cpa_charge(&c, slot, total);
 	if (unlikely(self->journal))
 		cpa_journal_charge(self, slot, ticks);
 }
@@ -85,9 +76,37 @@ static unsigned of_mix(const struct cpa_span *span, const uint64_t mix[CPA_MIX],
 	return n;
 }
 
-static uint32_t last_function(const struct cpa_self *self)
+void cpa_activity_attribute(struct cpa_self *self, uint64_t ticks, struct cpa_edge_cache *cache)
 {
-	return self->row->last_function ? self->row->last_function : CPA_SLOT_UNSAMPLED;
+	uint32_t last = self->row->last_function ? self->row->last_function : CPA_SLOT_UNSAMPLED;
+	uint64_t word[CPA_MIX], rest = ticks, unit;
+	uint32_t sum = 0;
+	unsigned n = 0;
+
+	for (const uint64_t *mix = cache ? cache->mix : NULL; mix && n < CPA_MIX; n++) {
+		word[n] = __atomic_load_n(&mix[n], __ATOMIC_RELAXED); /* see cpa_mix_add() */
+		if (!n && !word[n] && mix == cache->mix) {
+			mix = cpa_summary_row(self, cache)->mix;
+			word[n] = __atomic_load_n(&mix[n], __ATOMIC_RELAXED); /* as above */
+		}
+		if (!word[n]) /* they fill in order */
+			break;
+		sum += (uint32_t)(word[n] & CPA_MIX_WEIGHT);
+	}
+	if (!sum) {
+		cpa_activity_charge(self, cpa_function_slot(last), ticks, ticks);
+		return;
+	}
+	/* In proportion to the weights. One division, as this is done for most activities. */
+	unit = UINT32_MAX / sum * ticks;
+	for (unsigned i = 0; i < n; i++) {
+		uint64_t part =
+			(uint64_t)((unsigned __int128)unit * (word[i] & CPA_MIX_WEIGHT) >> 32);
+
+		part = i == n - 1 ? rest : part;
+		rest -= part;
+		cpa_activity_charge(self, cpa_function_slot(cpa_mix_function(word[i])), part, part);
+	}
 }
 
 /* Which functions @ticks of the activity's process time were spent in; see shadow/mix.h. */
@@ -104,40 +123,14 @@ static void attribute(struct cpa_self *self, const struct cpa_span *span, uint64
 	}
 	if (unlikely(n))
 		learn(self, span, cache);
-	if (!n && cache)
+	if (!n && span->calls && cache)
 		n = of_mix(span, cache->mix, slot, weight);
-	if (!n && cache)
+	if (!n && span->calls && cache)
 		n = of_mix(span, cpa_summary_row(self, cache)->mix, slot, weight);
-	if (!n) {
-		slot[n] = cpa_function_slot(last_function(self));
-		weight[n++] = 1;
-	}
-	if (likely(n == 1))
-		cpa_activity_charge(self, slot[0], ticks, ticks);
-	else
+	if (n)
 		spread(self, ticks, slot, weight, n);
-}
-
-/*
- * The function to which attribute() gives all of an activity without samples and calls. 0: there
- * may be several.
- */
-static inline uint32_t function_of(const struct cpa_self *self, const struct cpa_edge_cache *cache)
-{
-	const uint64_t *mix;
-
-	if (unlikely(!cache))
-		return 0;
-	/* Relaxed: see cpa_mix_add(). The words fill in order. */
-	mix = __atomic_load_n(&cache->mix[0], __ATOMIC_RELAXED) ? cache->mix :
-								  cpa_summary_row(self, cache)->mix;
-	/* Relaxed: as above. */
-	if (__atomic_load_n(&mix[1], __ATOMIC_RELAXED))
-		return 0;
-	/* Relaxed: as above. */
-	if (__atomic_load_n(&mix[0], __ATOMIC_RELAXED))
-		return cpa_mix_function(__atomic_load_n(&mix[0], __ATOMIC_RELAXED));
-	return last_function(self);
+	else
+		cpa_activity_attribute(self, ticks, span->calls ? NULL : cache);
 }
 
 /* Classes that share a slot count once: the first one that is held has it. */
@@ -184,50 +177,41 @@ void cpa_activity_held_external(struct cpa_self *self, uint32_t slot, uint64_t t
 }
 
 /* What all activities do but for functions, kinds of external time and time that is no one's. */
-static inline struct cpa_edge_cache *advance(struct cpa_self *self, struct cpa_calls *calls,
-					     uint64_t process, uint64_t external, uint32_t node)
+static struct cpa_edge_cache *advance(struct cpa_self *self, struct cpa_calls *calls,
+				      uint64_t process, uint64_t external, uint32_t node)
 {
 	struct cpa_thread *row = self->row;
 	struct cpa_edge_cache *cache = cpa_summary_edge(self, row->node, node, false);
-	uint64_t ticks = process + external;
-	cpa_lanes lanes = cpa_path_lanes(ticks);
+	const struct cpa_charging c = cpa_charging(self, process + external);
 	uint32_t moves = cpa_component_moved();
 
 	if (unlikely(moves != self->moves))
 		follow(self, calls, moves);
-	row->path.len += ticks;
+	row->path.len += c.ticks;
 	row->path.observed[CPA_TIME_PROCESS] += process;
 	row->process += process;
 	row->events++;
 	if (likely(cache)) {
 		cache->count++;
-		cache->weight += ticks;
-		charge(self, cpa_summary_row(self, cache)->slot, ticks, lanes, process);
+		cache->weight += c.ticks;
+		cpa_charge(&c, cpa_summary_row(self, cache)->slot, process);
 	}
-	charge(self, row->thread_slot, ticks, lanes, process);
+	cpa_charge(&c, row->thread_slot, process);
 	for (unsigned i = 0; i < row->held_count; i++)
-		charge(self, row->held_slot[i], ticks, lanes, process);
+		cpa_charge(&c, row->held_slot[i], process);
 	row->node = node;
 	row->path.node = node;
 	return cache;
 }
 
-void cpa_activity_run(struct cpa_self *self, uint64_t process, uint32_t node)
+void cpa_activity_run_slow(struct cpa_self *self, uint64_t process, uint32_t node)
 {
 	struct cpa_edge_cache *cache;
-	uint32_t function;
 
 	cpa_writing(self->row);
 	cache = advance(self, NULL, process, 0, node);
-	function = function_of(self, cache);
-	if (likely(function)) {
-		charge(self, cpa_function_slot(function), process, cpa_path_lanes(process),
-		       process);
-	} else if (process) {
-		const struct cpa_span span = { .process = process };
-
-		attribute(self, &span, process, cache);
-	}
+	if (process)
+		cpa_activity_attribute(self, process, cache);
 	cpa_written(self->row);
 }
 
@@ -276,7 +260,7 @@ void cpa_dependency(struct cpa_self *self, const struct cpa_wait *wait, uint64_t
 	}
 }
 
-void cpa_hold(struct cpa_self *self, uint32_t class, uint32_t slot)
+void cpa_hold_slow(struct cpa_self *self, uint32_t class, uint32_t slot)
 {
 	struct cpa_thread *row = self->row;
 
@@ -297,7 +281,7 @@ void cpa_hold(struct cpa_self *self, uint32_t class, uint32_t slot)
 	set_held_slot(self, row->held_count++, slot);
 }
 
-void cpa_unhold(struct cpa_self *self, uint32_t class)
+void cpa_unhold_slow(struct cpa_self *self, uint32_t class)
 {
 	struct cpa_thread *row = self->row;
 	bool first = true;

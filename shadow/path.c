@@ -208,17 +208,21 @@ void cpa_path_add_slow(struct cpa_self *self, struct cpa_path *path, uint32_t sl
 	d->o += (int32_t)ticks;
 }
 
+void cpa_path_take_version(struct cpa_self *self, struct cpa_path *to, const struct cpa_path *from)
+{
+	struct cpa_version *v = version_of(from);
+
+	if (v)
+		version_get(v);
+	set_version(self, to, v);
+}
+
 void cpa_path_copy(struct cpa_self *self, struct cpa_path *to, const struct cpa_path *from)
 {
 	unsigned i = 0;
 
-	if (to->version != from->version) {
-		struct cpa_version *v = version_of(from);
-
-		if (v)
-			version_get(v);
-		set_version(self, to, v);
-	}
+	if (to->version != from->version)
+		cpa_path_take_version(self, to, from);
 	memcpy(to, from, offsetof(struct cpa_path, delta));
 	while (i < CPA_PATH_DELTAS && from->delta[i].slot) {
 		*(cpa_lanes *)&to->delta[i] = *(const cpa_lanes *)&from->delta[i];
@@ -421,13 +425,8 @@ static void note_places(struct cpa_self *self, const struct cpa_path *path, unsi
 /* Let @local have the winner's version and the deltas found: threads converge on few versions. */
 static void take_winners(struct cpa_self *self, struct cpa_path *local, const struct joint *j)
 {
-	struct cpa_version *v = version_of(j->winner);
-
-	if (local->version != j->winner->version) {
-		if (v)
-			version_get(v);
-		set_version(self, local, v);
-	}
+	if (local->version != j->winner->version)
+		cpa_path_take_version(self, local, j->winner);
 	memcpy(local->delta, j->delta, j->n * sizeof(j->delta[0]));
 	end_deltas(local, j->n);
 	note_places(self, local, j->n);

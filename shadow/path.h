@@ -19,6 +19,8 @@
 #ifndef CPA_SHADOW_PATH_H
 #define CPA_SHADOW_PATH_H
 
+#include <string.h>
+
 #include "shadow/self.h"
 
 enum cpa_vector { CPA_S, CPA_H, CPA_O };
@@ -46,12 +48,12 @@ static inline cpa_lanes cpa_path_lanes(uint64_t ticks)
 	return (cpa_lanes){ t, t, t, t } & (cpa_lanes){ 0, -1, -1, -1 };
 }
 
-/* Whether a lane of @l is not 0. */
+/* Whether a lane of @l, a result of a comparison, is true. */
 static inline bool cpa_path_any(cpa_lanes l)
 {
-	typedef uint64_t halves __attribute__((vector_size(sizeof(struct cpa_delta))));
+	typedef float floats __attribute__((vector_size(sizeof(struct cpa_delta))));
 
-	return ((halves)l)[0] | ((halves)l)[1];
+	return __builtin_ia32_movmskps((floats)l);
 }
 
 /*
@@ -62,7 +64,8 @@ static inline void cpa_path_add_lanes(struct cpa_self *self, struct cpa_path *pa
 				      uint64_t ticks, cpa_lanes more)
 {
 	const cpa_lanes most = { INT32_MAX, CPA_DELTA_MOST, CPA_DELTA_MOST, CPA_DELTA_MOST };
-	struct cpa_delta *d = &path->delta[self->delta_at[slot % sizeof(self->delta_at)]];
+	size_t at = self->delta_at[slot % sizeof(self->delta_at)];
+	struct cpa_delta *d = path->delta + at;
 	cpa_lanes *lanes = (cpa_lanes *)d;
 
 	if (unlikely(d->slot != slot || ticks > CPA_DELTA_MOST || cpa_path_any(*lanes > most)))
@@ -80,6 +83,33 @@ static inline void cpa_path_add(struct cpa_self *self, struct cpa_path *path, ui
 /* Let @to be @from. */
 CPA_HIDDEN void cpa_path_copy(struct cpa_self *self, struct cpa_path *to,
 			      const struct cpa_path *from);
+
+/* Let @to name the version of @from. */
+CPA_HIDDEN void cpa_path_take_version(struct cpa_self *self, struct cpa_path *to,
+				      const struct cpa_path *from);
+
+/*
+ * As cpa_path_copy(), by cache lines, to a path that is only ever published and read: what it had
+ * behind its first unused delta may stay there.
+ */
+static inline void cpa_path_publish(struct cpa_self *self, struct cpa_path *to,
+				    const struct cpa_path *from)
+{
+	enum { LINES = sizeof(*to) / CPA_CACHE_LINE, DELTAS = CPA_CACHE_LINE / sizeof(*to->delta) };
+	const char *f = (const char *)from;
+	char *t = (char *)to;
+
+	_Static_assert(offsetof(struct cpa_path, delta[DELTAS - 1]) == 2 * CPA_CACHE_LINE,
+		       "the second line has a delta less than the others");
+	if (unlikely(to->version != from->version))
+		cpa_path_take_version(self, to, from);
+	memcpy(t, f, CPA_CACHE_LINE);
+	for (unsigned i = 1; i < LINES; i++) {
+		memcpy(t + i * CPA_CACHE_LINE, f + i * CPA_CACHE_LINE, CPA_CACHE_LINE);
+		if (!from->delta[i * DELTAS - 2].slot)
+			break;
+	}
+}
 
 /*
  * Let @local be the join with @remote: the longer one, the local one on a tie, with the slack that

@@ -50,8 +50,9 @@ struct cpa_self {
 	} item[CPA_ITEMS_IN_WORK];
 	/* Of the row's edge cache. */
 	struct {
-		uint64_t key;
+		uint64_t key; /* ~cpa_summary_key(), so that 0 is none */
 		struct cpa_edge *row;
+		uint32_t slot; /* of the row; it never changes */
 	} edge[CPA_EDGE_CACHE];
 };
 

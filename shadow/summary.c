@@ -73,8 +73,9 @@ struct cpa_edge_cache *cpa_summary_edge_slow(struct cpa_self *self, uint32_t fro
 	if (cache->edge)
 		flush(cache);
 	cache->edge = row;
-	self->edge[at].key = key;
+	self->edge[at].key = ~key;
 	self->edge[at].row = cpa_row(CPA_TABLE_EDGES, row);
+	self->edge[at].slot = self->edge[at].row->slot;
 	return cache;
 }
 

@@ -34,7 +34,7 @@ static inline struct cpa_edge_cache *cpa_summary_edge(struct cpa_self *self, uin
 	uint64_t key = cpa_summary_key(from, to, dependency);
 	unsigned at = cpa_summary_place(key);
 
-	if (likely(self->edge[at].key == key && key))
+	if (likely(self->edge[at].key == ~key))
 		return &self->row->edges[at];
 	return cpa_summary_edge_slow(self, from, to, dependency);
 }

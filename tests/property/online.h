@@ -18,6 +18,7 @@
 #include "shadow/journal.h"
 #include "shadow/part.h"
 #include "shadow/queue.h"
+#include "shadow/run.h"
 #include "shadow/summary.h"
 
 #include "tests/property/history.h"
