@@ -42,27 +42,38 @@ static bool is_used(const struct cpa_vector *v, uint32_t slot)
 	return v->slack[slot] || v->share[slot] || v->observed[slot];
 }
 
-/* Let @path name a version of its own with all values of @v, which is what was read of it. */
+/* Append a version of @slots with @count vectors and room for @more values. */
+static uint64_t append_version(struct state *state, uint32_t slots, uint64_t *const vector[],
+			       unsigned count, uint32_t more)
+{
+	const uint64_t size = slots * sizeof(uint64_t);
+	struct cpa_version *version;
+	uint64_t at =
+		append(state, NULL, sizeof(*version) + count * size + more * sizeof(uint64_t));
+
+	version = (struct cpa_version *)(state->bytes + at);
+	version->refs = 1;
+	version->slots = slots;
+	for (unsigned i = 0; i < count; i++)
+		memcpy(version->value + i * slots, vector[i], size);
+	return at;
+}
+
+/* Let @path name versions of its own with all values of @v, which is what was read of it. */
 static void put_path(struct state *state, struct cpa_path *path, const struct cpa_vector *v)
 {
-	uint32_t slots = v->slots, blocks;
+	uint64_t *const inherent[] = { v->slack, v->share };
+	uint32_t slots = v->slots;
 	struct cpa_version *version;
-	uint64_t *value;
 
 	while (slots && !is_used(v, slots - 1))
 		slots--;
-	blocks = (slots + CPA_VERSION_BLOCK - 1) / CPA_VERSION_BLOCK;
-	path->version =
-		append(state, NULL, sizeof(*version) + (3 * slots + blocks) * sizeof(*value));
+	path->observed_version = append_version(state, slots, &v->observed, 1, 0);
+	path->version = append_version(state, slots, inherent, 2,
+				       (slots + CPA_VERSION_BLOCK - 1) / CPA_VERSION_BLOCK);
 	version = (struct cpa_version *)(state->bytes + path->version);
-	version->refs = 1;
-	version->slots = slots;
-	value = version->value;
-	memcpy(value, v->slack, slots * sizeof(*value));
-	memcpy(value + slots, v->share, slots * sizeof(*value));
-	memcpy(value + 2 * slots, v->observed, slots * sizeof(*value));
 	for (uint32_t c = 0; c < slots; c++) {
-		uint64_t *most = &value[3 * slots + c / CPA_VERSION_BLOCK];
+		uint64_t *most = &version->value[2 * slots + c / CPA_VERSION_BLOCK];
 
 		*most = v->slack[c] > *most ? v->slack[c] : *most;
 		version->max_slack = *most > version->max_slack ? *most : version->max_slack;
@@ -176,7 +187,9 @@ static int put_state(const struct cpa_dump *dump, const struct state *state, int
 		uint64_t at = cpa_dump_place(dump, CPA_TABLE_THREADS, i + 1);
 
 		row->path.version += size;
+		row->path.observed_version += size;
 		row->retired.version += size;
+		row->retired.observed_version += size;
 		row->totals += size;
 		ret = at ? put(to, row, known, at) : 0;
 	}

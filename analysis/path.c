@@ -38,19 +38,21 @@ void cpa_vector_fini(struct cpa_vector *vector)
 	free(vector->slack);
 }
 
-static bool read_version(struct cpa_vector *vector, const struct cpa_dump *dump, uint64_t offset)
+/* Read the @count vectors of the version at @offset, each of @slots at most; 0: leave them. */
+static bool read_version(const struct cpa_dump *dump, uint64_t offset, uint32_t slots,
+			 uint64_t *const vector[], size_t count)
 {
 	struct cpa_version version;
-	uint64_t *const half[] = { vector->slack, vector->share, vector->observed };
 
-	if (!cpa_dump_bytes(dump, offset, &version, sizeof(version)) ||
-	    version.slots > vector->slots)
+	if (!offset)
+		return true;
+	if (!cpa_dump_bytes(dump, offset, &version, sizeof(version)) || version.slots > slots)
 		return false;
 	offset += sizeof(version);
-	for (size_t i = 0; i < ARRAY_SIZE(half); i++) {
+	for (size_t i = 0; i < count; i++) {
 		uint64_t size = version.slots * sizeof(uint64_t);
 
-		if (!cpa_dump_bytes(dump, offset, half[i], size))
+		if (!cpa_dump_bytes(dump, offset, vector[i], size))
 			return false;
 		offset += size;
 	}
@@ -60,11 +62,14 @@ static bool read_version(struct cpa_vector *vector, const struct cpa_dump *dump,
 bool cpa_vector_read(struct cpa_vector *vector, const struct cpa_dump *dump,
 		     const struct cpa_path *path)
 {
+	uint64_t *const inherent[] = { vector->slack, vector->share };
+
 	memset(vector->slack, 0, 3 * vector->slots * sizeof(*vector->slack));
 	vector->len = path->len;
 	vector->released = path->released;
 	memcpy(vector->kind, path->observed, sizeof(vector->kind));
-	if (path->version && !read_version(vector, dump, path->version))
+	if (!read_version(dump, path->version, vector->slots, inherent, ARRAY_SIZE(inherent)) ||
+	    !read_version(dump, path->observed_version, vector->slots, &vector->observed, 1))
 		return false;
 	for (size_t i = 0; i < CPA_PATH_DELTAS && path->delta[i].slot; i++) {
 		const struct cpa_delta *d = &path->delta[i];

@@ -30,7 +30,7 @@
 #define CPA_CACHE_LINE	 64u
 #define CPA_INDEX_LEVELS 7u
 #define CPA_INDEX_LINE	 8u /* entries of one index probe: one cache line */
-#define CPA_PATH_DELTAS	 31u
+#define CPA_PATH_DELTAS	 30u
 #define CPA_HELD_MAX	 16u
 #define CPA_EDGE_CACHE	 64u
 #define CPA_MIX		 4u
@@ -114,7 +114,7 @@ enum cpa_diagnostic {
 	CPA_DIAG_PART_BLOCKED_TICKS, /* of threads that were blocked, nobody knows in what, at a start */
 	CPA_DIAG_PART_ITEMS,	     /* items that were in queues at a stop, and are forgotten */
 	CPA_DIAG_PART_UNLOCKS,	     /* unlocks of locks that were taken in no part */
-	CPA_DIAG_PART_FORGOTTEN,     /* borders that a thread met when they were not kept any more */
+	CPA_DIAG_PART_FORGOTTEN, /* borders that a thread met when they were not kept any more */
 	CPA_DIAG_USED,
 	CPA_DIAG_COUNT = 48
 };
@@ -202,7 +202,7 @@ enum cpa_time_kind {
 	CPA_TIME_KINDS
 };
 
-/* What a path has more than its version in one slot of S, H and O; ticks. */
+/* What a path has more than its versions in one slot of S, H and O; ticks. */
 struct cpa_delta {
 	uint32_t slot; /* 0: unused, and so are those behind it */
 	int32_t s, h, o;
@@ -210,29 +210,31 @@ struct cpa_delta {
 
 /*
  * A path (design 3): the longest inherent path to here, and the chain of activities observed.
- * S, H and O of all components are those of the version plus the deltas.
+ * S, H and O of all components are those of the versions plus the deltas.
  */
 struct cpa_path {
 	uint64_t len;	   /* L, ticks of process and external time */
 	uint64_t released; /* clock at the release that published it */
-	uint64_t version;  /* offset of a struct cpa_version; 0: all zero */
+	uint64_t version;  /* of S and H: offset of a struct cpa_version; 0: all zero */
 	uint32_t owner;	   /* id of the thread that published it; 0: nothing was published yet */
 	uint32_t node;	   /* PAG node of that release */
 	uint64_t observed[CPA_TIME_KINDS]; /* ticks of the observed path, by kind */
 	uint64_t event; /* of that release in the journal, see shadow/layout_journal.h; 0: none */
+	uint64_t observed_version; /* of O, as `version` */
+	uint64_t pad;
 	struct cpa_delta delta[CPA_PATH_DELTAS]; /* each at a multiple of 16 bytes */
 } __attribute__((aligned(CPA_CACHE_LINE)));
 
 #define CPA_VERSION_BLOCK 8u
 
 /*
- * Immutable once published. value: S[slots], then H[slots], then O[slots]; then, of no meaning to
- * readers, the most that each CPA_VERSION_BLOCK of S have.
+ * Immutable once published. value of a version of S and H: S[slots], then H[slots]; then, of no
+ * meaning to readers, the most that each CPA_VERSION_BLOCK of S have. Of a version of O: O[slots].
  */
 struct cpa_version {
 	uint32_t refs; /* atomic: paths that name it */
 	uint32_t slots;
-	uint64_t max_slack;
+	uint64_t max_slack; /* of S */
 	uint64_t value[];
 };
 

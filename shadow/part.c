@@ -67,42 +67,56 @@ void cpa_part_end(struct cpa_self *self, uint64_t stop, uint64_t end)
 	__atomic_store_n(&self->row->left, stop, __ATOMIC_RELEASE);
 }
 
+/* The offset of a copy of @version, 0 if that is 0. False: no memory, or it is none by now. */
+static bool copy_version(uint64_t *to, uint64_t version, bool of_o)
+{
+	const struct cpa_version *from = cpa_at(version);
+	struct cpa_version *v;
+	uint32_t slots = version ? from->slots : 0;
+
+	*to = 0;
+	if (!version)
+		return true;
+	if (slots > cpa_header()->slots + CPA_VERSION_BLOCK ||
+	    version + cpa_version_size(slots, of_o) > cpa_header()->reserved)
+		return false;
+	v = cpa_heap_alloc(cpa_version_size(slots, of_o));
+	if (!v) {
+		cpa_diag(CPA_DIAG_VERSIONS_REFUSED);
+		return false;
+	}
+	memcpy(v, from, cpa_version_size(slots, of_o));
+	v->refs = 1;
+	v->slots = slots;
+	*to = cpa_offset(v);
+	return true;
+}
+
 /*
- * Copy @from, of a thread that sleeps or is gone, with a version of its own. The thread may wake up:
+ * Copy @from, of a thread that sleeps or is gone, with versions of its own. The thread may wake up:
  * false if it did, and the copy is nothing. What is read meanwhile lies in the session anyway.
  */
 static bool copy_still(struct cpa_path *to, const struct cpa_path *from)
 {
-	struct cpa_version *v = NULL;
-	const struct cpa_version *of;
-	uint32_t slots;
+	struct cpa_path was;
+	bool copied;
 
-	memcpy(to, from, sizeof(*to));
-	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* the path is read before its version */
-	of = to->version ? cpa_at(to->version) : NULL;
-	to->version = 0;
-	if (of) {
-		slots = of->slots;
-		if (slots > cpa_header()->slots + CPA_VERSION_BLOCK ||
-		    cpa_offset(of) + cpa_version_size(slots) > cpa_header()->reserved)
-			return false;
-		v = cpa_heap_alloc(cpa_version_size(slots));
-		if (!v) {
-			cpa_diag(CPA_DIAG_VERSIONS_REFUSED);
-			return false;
-		}
-		memcpy(v, of, cpa_version_size(slots));
-		v->refs = 1;
-		v->slots = slots;
-		to->version = cpa_offset(v);
-	}
-	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* the version is read before the path again */
-	/* While the path names the version nobody uses it again. */
-	if (from->version == (of ? cpa_offset(of) : 0) && from->len == to->len &&
-	    from->released == to->released)
+	memcpy(&was, from, sizeof(was));
+	memcpy(to, &was, sizeof(*to));
+	to->version = to->observed_version = 0;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* the path is read before its versions */
+	copied = copy_version(&to->version, was.version, false) &&
+		 copy_version(&to->observed_version, was.observed_version, true);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* the versions are read before the path again */
+	/* While the path names the versions nobody uses them again. */
+	if (copied && from->version == was.version &&
+	    from->observed_version == was.observed_version && from->len == was.len &&
+	    from->released == was.released)
 		return true;
-	if (v)
-		cpa_heap_free(v);
+	if (to->version)
+		cpa_heap_free(cpa_at(to->version));
+	if (to->observed_version)
+		cpa_heap_free(cpa_at(to->observed_version));
 	return false;
 }
 

@@ -24,25 +24,25 @@ static unsigned deltas_of(const struct cpa_path *path)
 	return n;
 }
 
-static struct cpa_version *version_of(const struct cpa_path *path)
+static struct cpa_version *at(uint64_t version)
 {
-	return path->version ? cpa_at(path->version) : NULL;
+	return version ? cpa_at(version) : NULL;
 }
 
-static struct cpa_version *version_new(struct cpa_self *self, uint32_t slots)
+static struct cpa_version *version_new(struct cpa_self *self, uint32_t slots, bool of_o)
 {
-	struct cpa_version *v;
+	struct cpa_version *v, **spare = self->spare[of_o];
 
 	self->slow++;
-	for (uint32_t i = self->spare_count; i-- > 0;) {
-		v = self->spare[i];
+	for (uint32_t i = self->spare_count[of_o]; i-- > 0;) {
+		v = spare[i];
 		if (v->slots == slots) {
-			self->spare[i] = self->spare[--self->spare_count];
+			spare[i] = spare[--self->spare_count[of_o]];
 			v->refs = 1;
 			return v;
 		}
 	}
-	v = cpa_heap_alloc(cpa_version_size(slots));
+	v = cpa_heap_alloc(cpa_version_size(slots, of_o));
 	if (!v) {
 		cpa_diag(CPA_DIAG_VERSIONS_REFUSED);
 		return NULL;
@@ -58,35 +58,58 @@ static void version_get(struct cpa_version *v)
 	__atomic_fetch_add(&v->refs, 1, __ATOMIC_RELAXED);
 }
 
-static void version_put(struct cpa_self *self, struct cpa_version *v)
+static void version_put(struct cpa_self *self, struct cpa_version *v, bool of_o)
 {
+	struct cpa_version **spare = self->spare[of_o];
+	uint32_t *count = &self->spare_count[of_o];
+
 	/* A reference that is the only one needs no atomic operation: nobody can add one. */
 	/* ACQUIRE/RELEASE: all reads of v through dropped references precede its next use. */
 	if (__atomic_load_n(&v->refs, __ATOMIC_ACQUIRE) != 1 &&
 	    __atomic_fetch_sub(&v->refs, 1, __ATOMIC_ACQ_REL) != 1)
 		return;
-	if (self->spare_count == CPA_SPARE_VERSIONS) {
-		cpa_heap_free(self->spare[0]);
-		self->spare[0] = self->spare[--self->spare_count];
+	if (*count == CPA_SPARE_VERSIONS) {
+		cpa_heap_free(spare[0]);
+		spare[0] = spare[--*count];
 	}
-	self->spare[self->spare_count++] = v;
+	spare[(*count)++] = v;
 }
 
 /* Let @path name @v, whose reference it takes over. */
-static void set_version(struct cpa_self *self, struct cpa_path *path, struct cpa_version *v)
+static void set_version(struct cpa_self *self, struct cpa_path *path, struct cpa_version *v,
+			bool of_o)
 {
-	struct cpa_version *old = version_of(path);
+	uint64_t *version = of_o ? &path->observed_version : &path->version;
+	struct cpa_version *old = at(*version);
 
-	path->version = v ? cpa_offset(v) : 0;
+	*version = v ? cpa_offset(v) : 0;
 	if (old)
-		version_put(self, old);
+		version_put(self, old, of_o);
+}
+
+static void take_version(struct cpa_self *self, struct cpa_path *to, uint64_t version, bool of_o)
+{
+	if ((of_o ? to->observed_version : to->version) == version)
+		return;
+	if (version)
+		version_get(at(version));
+	set_version(self, to, at(version), of_o);
+}
+
+void cpa_path_take_versions(struct cpa_self *self, struct cpa_path *to, const struct cpa_path *from,
+			    const struct cpa_path *seen)
+{
+	take_version(self, to, from->version, false);
+	take_version(self, to, seen->observed_version, true);
 }
 
 static uint32_t slots_needed(const struct cpa_path *path)
 {
-	const struct cpa_version *v = version_of(path);
+	const struct cpa_version *v = at(path->version), *o = at(path->observed_version);
 	uint32_t n = v ? v->slots : 0;
 
+	if (o && o->slots > n)
+		n = o->slots;
 	for (int i = 0; i < (int)CPA_PATH_DELTAS && path->delta[i].slot; i++)
 		if (path->delta[i].slot >= n)
 			n = path->delta[i].slot + 1;
@@ -98,15 +121,24 @@ static int64_t field(const struct cpa_delta *d, enum cpa_vector v)
 	return v == CPA_S ? d->s : v == CPA_H ? d->h : d->o;
 }
 
+/* The values of vector @v of @path without its deltas, *@slots of them. */
+static const uint64_t *values(const struct cpa_path *path, enum cpa_vector v, uint32_t *slots)
+{
+	const struct cpa_version *from = at(v == CPA_O ? path->observed_version : path->version);
+
+	*slots = from ? from->slots : 0;
+	return !from ? NULL : from->value + (v == CPA_H ? from->slots : 0);
+}
+
 /* Copy vector @v of @path to @to[@slots], deltas added. */
 static void materialize(const struct cpa_path *path, enum cpa_vector v, uint64_t *to,
 			uint32_t slots)
 {
-	const struct cpa_version *from = version_of(path);
-	uint32_t have = from ? from->slots : 0;
+	uint32_t have;
+	const uint64_t *from = values(path, v, &have);
 
 	if (from)
-		memcpy(to, from->value + v * have, have * sizeof(*to));
+		memcpy(to, from, have * sizeof(*to));
 	memset(to + have, 0, (slots - have) * sizeof(*to));
 	for (int i = 0; i < (int)CPA_PATH_DELTAS && path->delta[i].slot; i++)
 		to[path->delta[i].slot] += (uint64_t)field(&path->delta[i], v);
@@ -115,7 +147,7 @@ static void materialize(const struct cpa_path *path, enum cpa_vector v, uint64_t
 /* The slack of @v is complete: note how much there is, at most. */
 static void note_slack(struct cpa_version *v)
 {
-	uint64_t *most = v->value + 3 * v->slots;
+	uint64_t *most = v->value + 2 * v->slots;
 
 	v->max_slack = 0;
 	for (uint32_t i = 0; i < v->slots; i += ROUND) {
@@ -128,24 +160,42 @@ static void note_slack(struct cpa_version *v)
 	}
 }
 
-/* Move the deltas of @path into a version of its own, with room for @slot. NULL: they are lost. */
-static struct cpa_version *fold(struct cpa_self *self, struct cpa_path *path, uint32_t slot)
+/* Versions of @slots: of S and H, of O. False: no memory. */
+static bool versions_new(struct cpa_self *self, uint32_t slots, struct cpa_version *v[2])
+{
+	v[0] = version_new(self, slots, false);
+	v[1] = v[0] ? version_new(self, slots, true) : NULL;
+	if (v[0] && !v[1])
+		version_put(self, v[0], false);
+	return v[1];
+}
+
+/* Let @path name @v, which are complete, without deltas. */
+static void set_versions(struct cpa_self *self, struct cpa_path *path, struct cpa_version *v[2])
+{
+	note_slack(v[0]);
+	set_version(self, path, v[0], false);
+	set_version(self, path, v[1], true);
+	end_deltas(path, 0);
+}
+
+/* Move the deltas of @path into versions of its own, with room for @slot. False: they are lost. */
+static bool fold(struct cpa_self *self, struct cpa_path *path, uint32_t slot)
 {
 	uint32_t n = slots_needed(path);
-	struct cpa_version *v;
+	struct cpa_version *v[2];
 
 	if (slot >= n)
 		n = slot / ROUND * ROUND + ROUND;
-	v = version_new(self, n);
-	if (v) {
-		materialize(path, CPA_S, v->value, n);
-		materialize(path, CPA_H, v->value + n, n);
-		materialize(path, CPA_O, v->value + 2 * n, n);
-		note_slack(v);
-		set_version(self, path, v);
+	if (!versions_new(self, n, v)) {
+		end_deltas(path, 0);
+		return false;
 	}
-	end_deltas(path, 0);
-	return v;
+	materialize(path, CPA_S, v[0]->value, n);
+	materialize(path, CPA_H, v[0]->value + n, n);
+	materialize(path, CPA_O, v[1]->value, n);
+	set_versions(self, path, v);
+	return true;
 }
 
 /* Where in @path the delta of @slot is, or would be; CPA_PATH_DELTAS: nowhere, all are taken. */
@@ -178,13 +228,14 @@ static bool has_room(const struct cpa_delta *d)
 	return d && d->s <= CPA_DELTA_MOST && d->h <= CPA_DELTA_MOST && d->o <= CPA_DELTA_MOST;
 }
 
-/* Add to a version that no other path names yet. */
-static void add_to_version(struct cpa_version *v, uint32_t slot, uint64_t ticks)
+/* Add to the versions of @path, which no other path names yet. */
+static void add_to_versions(const struct cpa_path *path, uint32_t slot, uint64_t ticks)
 {
-	if (!v)
-		return;
-	for (unsigned k = CPA_S; k <= CPA_O; k++)
-		v->value[k * v->slots + slot] += ticks;
+	struct cpa_version *v = at(path->version);
+
+	v->value[slot] += ticks;
+	v->value[v->slots + slot] += ticks;
+	at(path->observed_version)->value[slot] += ticks;
 	note_slack(v);
 }
 
@@ -195,7 +246,8 @@ void cpa_path_add_slow(struct cpa_self *self, struct cpa_path *path, uint32_t sl
 	if (unlikely(!ticks))
 		return;
 	if (unlikely(ticks > CPA_DELTA_MOST)) {
-		add_to_version(fold(self, path, slot), slot, ticks);
+		if (fold(self, path, slot))
+			add_to_versions(path, slot, ticks);
 		return;
 	}
 	d = delta_of(self, path, slot);
@@ -208,21 +260,11 @@ void cpa_path_add_slow(struct cpa_self *self, struct cpa_path *path, uint32_t sl
 	d->o += (int32_t)ticks;
 }
 
-void cpa_path_take_version(struct cpa_self *self, struct cpa_path *to, const struct cpa_path *from)
-{
-	struct cpa_version *v = version_of(from);
-
-	if (v)
-		version_get(v);
-	set_version(self, to, v);
-}
-
 void cpa_path_copy(struct cpa_self *self, struct cpa_path *to, const struct cpa_path *from)
 {
 	unsigned i = 0;
 
-	if (to->version != from->version)
-		cpa_path_take_version(self, to, from);
+	cpa_path_take_versions(self, to, from, from);
 	memcpy(to, from, offsetof(struct cpa_path, delta));
 	while (i < CPA_PATH_DELTAS && from->delta[i].slot) {
 		*(cpa_lanes *)&to->delta[i] = *(const cpa_lanes *)&from->delta[i];
@@ -234,7 +276,7 @@ void cpa_path_copy(struct cpa_self *self, struct cpa_path *to, const struct cpa_
 /* Whether no slot of @path has more slack than @most. It may say no too often. */
 static bool slack_within(const struct cpa_path *path, uint64_t most)
 {
-	const struct cpa_version *v = version_of(path);
+	const struct cpa_version *v = at(path->version);
 	uint64_t base = v ? v->max_slack : 0;
 
 	if (base > most)
@@ -259,84 +301,88 @@ static void take_longer(struct cpa_self *self, struct cpa_path *local,
 	local->node = before.node;
 }
 
-/* Two paths on their way to become one. */
+/* How two paths become one. */
+struct terms {
+	bool remote_wins, observed; /* what the remote path is: winner; where O comes from */
+	const struct cpa_version *base, *other; /* of S and H of winner and loser; NULL: zero */
+	uint64_t distance;			/* of loser to winner */
+};
+
 struct joint {
 	const struct cpa_path *local, *remote;
 	const struct cpa_path *winner, *loser, *seen; /* which is which; O comes from the last */
-	const struct cpa_version *base, *other;	      /* of winner and loser; NULL: all zero */
-	uint64_t distance;			      /* of loser to winner */
-	uint64_t looked_at[4];			      /* slots with a delta; bits modulo 256 */
-	struct cpa_delta delta[CPA_PATH_DELTAS];      /* the result, over the winner's version */
+	struct terms terms;
 	unsigned n;
+	struct cpa_delta delta[CPA_PATH_DELTAS]; /* the result, over the versions of winner, seen */
 };
 
-/* Add a delta to the result. False: there is no room. */
-static inline bool put(struct joint *j, uint32_t slot, int64_t s, int64_t h, int64_t o)
+static inline void pair(struct joint *j, const struct cpa_path *local,
+			const struct cpa_path *remote, bool remote_wins, bool observed,
+			uint64_t distance)
 {
-	if (!s && !h && !o)
+	j->local = local;
+	j->remote = remote;
+	j->winner = remote_wins ? remote : local;
+	j->loser = remote_wins ? local : remote;
+	j->seen = observed ? remote : local;
+	j->terms = (struct terms){ .remote_wins = remote_wins,
+				   .observed = observed,
+				   .base = at(j->winner->version),
+				   .other = at(j->loser->version),
+				   .distance = distance < FAR ? distance : FAR };
+	j->n = 0;
+}
+
+static inline uint64_t slack_in(const struct cpa_version *v, uint32_t slot)
+{
+	return v && slot < v->slots ? v->value[slot] : 0;
+}
+
+/*
+ * Let @to[*n] be the delta of @slot, of which the paths have @local and @remote:
+ * S = min(S_w, S_l + d). False: there is no room.
+ */
+static inline bool put(struct cpa_delta *to, unsigned *n, struct terms t, uint32_t slot,
+		       const struct cpa_delta *local, const struct cpa_delta *remote)
+{
+	const struct cpa_delta *w = t.remote_wins ? remote : local;
+	int64_t s = w->s, through = (t.remote_wins ? local : remote)->s + (int64_t)t.distance;
+	int32_t h = w->h, o = (t.observed ? remote : local)->o;
+
+	if (t.base != t.other)
+		through += (int64_t)(slack_in(t.other, slot) - slack_in(t.base, slot));
+	s = s < through ? s : through;
+	if (!(s | h | o))
 		return true;
-	if (j->n == CPA_PATH_DELTAS || s != (int32_t)s || h != (int32_t)h || o != (int32_t)o)
+	if (unlikely(*n == CPA_PATH_DELTAS || s != (int32_t)s))
 		return false;
-	j->delta[j->n++] = (struct cpa_delta){ slot, (int32_t)s, (int32_t)h, (int32_t)o };
+	to[(*n)++] = (struct cpa_delta){ slot, (int32_t)s, h, o };
 	return true;
-}
-
-static uint64_t value_in(const struct cpa_version *v, enum cpa_vector k, uint32_t slot)
-{
-	return v && slot < v->slots ? v->value[k * v->slots + slot] : 0;
-}
-
-/* How much more the loser's version has than the winner's. */
-static inline int64_t ahead(const struct joint *j, enum cpa_vector k, uint32_t slot)
-{
-	if (j->base == j->other)
-		return 0;
-	return (int64_t)(value_in(j->other, k, slot) - value_in(j->base, k, slot));
-}
-
-/* Put the delta of @slot, of which winner and loser have @w and @l: S = min(S_w, S_l + d). */
-static inline bool put_joined(struct joint *j, uint32_t slot, const struct cpa_delta *w,
-			      const struct cpa_delta *l)
-{
-	int64_t through = l->s + ahead(j, CPA_S, slot) + (int64_t)j->distance;
-
-	return put(j, slot, w->s < through ? w->s : through, w->h,
-		   j->seen == j->winner ? w->o : l->o + ahead(j, CPA_O, slot));
 }
 
 static const struct cpa_delta none;
 
-static inline bool put_either(struct joint *j, uint32_t slot, const struct cpa_delta *local,
-			      const struct cpa_delta *remote)
-{
-	j->looked_at[slot / 64 % 4] |= UINT64_C(1) << slot % 64;
-	return j->winner == j->local ? put_joined(j, slot, local, remote) :
-				       put_joined(j, slot, remote, local);
-}
-
 /* Slots of which one of the paths has a delta. */
-static bool join_deltas(struct cpa_self *self, struct joint *j)
+static bool join_deltas(const struct cpa_self *self, struct joint *j)
 {
+	const struct cpa_delta *local = j->local->delta, *remote = j->remote->delta;
+	const struct terms t = j->terms;
 	uint32_t matched = 0; /* bit: local delta */
+	unsigned n = 0;
+	bool fits = true;
 
-	for (int i = 0; i < (int)CPA_PATH_DELTAS && j->remote->delta[i].slot; i++) {
-		const struct cpa_delta *r = &j->remote->delta[i], *l = &none;
-		unsigned at = place_of(self, j->local, r->slot);
+	for (unsigned i = 0; fits && i < CPA_PATH_DELTAS && remote[i].slot; i++) {
+		unsigned at = place_of(self, j->local, remote[i].slot);
+		bool has = at < CPA_PATH_DELTAS && local[at].slot;
 
-		if (at < CPA_PATH_DELTAS && j->local->delta[at].slot) {
-			l = &j->local->delta[at];
-			matched |= UINT32_C(1) << at;
-		}
-		if (!put_either(j, r->slot, l, r))
-			return false;
+		matched |= (uint32_t)has << at % 32;
+		fits = put(j->delta, &n, t, remote[i].slot, has ? local + at : &none, remote + i);
 	}
-	for (int i = 0; i < (int)CPA_PATH_DELTAS && j->local->delta[i].slot; i++) {
-		const struct cpa_delta *l = &j->local->delta[i];
-
-		if (!(matched >> i & 1) && !put_either(j, l->slot, l, &none))
-			return false;
-	}
-	return true;
+	for (unsigned i = 0; fits && i < CPA_PATH_DELTAS && local[i].slot; i++)
+		if (!(matched >> i & 1))
+			fits = put(j->delta, &n, t, local[i].slot, local + i, &none);
+	j->n = n;
+	return fits;
 }
 
 static bool has_delta(const struct cpa_path *path, uint32_t slot)
@@ -347,70 +393,59 @@ static bool has_delta(const struct cpa_path *path, uint32_t slot)
 	return false;
 }
 
-/* A slot whose value in the versions alone may differ: unless deltas of it were looked at. */
+/* A slot whose slack in the versions alone is less by the loser's: unless there is a delta of it. */
 static bool put_base(struct joint *j, uint32_t slot)
 {
-	if (unlikely(j->looked_at[slot / 64 % 4] >> slot % 64 & 1) &&
-	    (has_delta(j->local, slot) || has_delta(j->remote, slot)))
-		return true;
-	return put_joined(j, slot, &none, &none);
+	return has_delta(j->local, slot) || has_delta(j->remote, slot) ||
+	       put(j->delta, &j->n, j->terms, slot, &none, &none);
 }
 
 /* Of the block of slots from @first on, in the winner's version. */
-static bool join_block(struct joint *j, uint32_t first, bool observe)
+static bool join_block(struct joint *j, uint32_t first)
 {
-	const struct cpa_version *w = j->base, *l = j->other;
-
 	for (uint32_t i = first; i < first + ROUND; i++)
-		if ((w->value[i] > value_in(l, CPA_S, i) + j->distance ||
-		     (observe && w->value[2 * w->slots + i] != value_in(l, CPA_O, i))) &&
+		if (j->terms.base->value[i] > slack_in(j->terms.other, i) + j->terms.distance &&
 		    !put_base(j, i))
 			return false;
 	return true;
 }
 
 /*
- * Slots in which the loser's version leaves less slack than the winner's, or has another O if that
- * is wanted. They are few if threads meet often; most slots are small, and are passed over by
- * blocks.
+ * Slots in which the loser's version leaves less slack than the winner's. They are few if threads
+ * meet often; most slots are small, and are passed over by blocks.
  */
 static bool join_bases(struct joint *j)
 {
-	const struct cpa_version *w = j->base, *l = j->other;
-	uint32_t slots = w ? w->slots : 0, others = l ? l->slots : 0;
-	bool observe = j->seen == j->loser;
+	const struct cpa_version *w = j->terms.base;
+	uint32_t slots = w && w != j->terms.other ? w->slots : 0;
 
 	for (uint32_t i = 0; i < slots; i += ROUND)
-		if ((observe || w->value[3 * slots + i / ROUND] > j->distance) &&
-		    !join_block(j, i, observe))
-			return false;
-	for (uint32_t i = slots; observe && i < others; i++)
-		if (l->value[2 * others + i] && !put_base(j, i))
+		if (w->value[2 * slots + i / ROUND] > j->terms.distance && !join_block(j, i))
 			return false;
 	return true;
 }
 
-/* The result as a version of its own. NULL: no memory. */
-static struct cpa_version *join_versions(struct cpa_self *self, const struct joint *j)
+/* Let @local have the result as versions of its own. False: no memory, nothing was changed. */
+static bool join_versions(struct cpa_self *self, struct cpa_path *local, const struct joint *j)
 {
 	uint32_t n = slots_needed(j->winner), other = slots_needed(j->loser);
-	struct cpa_version *v;
-	uint64_t *slack;
+	struct cpa_version *v[2];
+	uint64_t *slack, *through;
 
 	n = other > n ? other : n;
-	v = version_new(self, n);
-	if (!v)
-		return NULL;
-	slack = v->value + 2 * n; /* scratch: O is written last */
-	materialize(j->loser, CPA_S, slack, n);
-	materialize(j->winner, CPA_S, v->value, n);
+	if (!versions_new(self, n, v))
+		return false;
+	slack = v[0]->value;
+	through = v[1]->value; /* scratch: O is written last */
+	materialize(j->winner, CPA_S, slack, n);
+	materialize(j->loser, CPA_S, through, n);
 	for (uint32_t i = 0; i < n; i++)
-		if (slack[i] + j->distance < v->value[i])
-			v->value[i] = slack[i] + j->distance;
-	materialize(j->winner, CPA_H, v->value + n, n);
-	materialize(j->seen, CPA_O, v->value + 2 * n, n);
-	note_slack(v);
-	return v;
+		if (through[i] + j->terms.distance < slack[i])
+			slack[i] = through[i] + j->terms.distance;
+	materialize(j->winner, CPA_H, slack + n, n);
+	materialize(j->seen, CPA_O, v[1]->value, n);
+	set_versions(self, local, v);
+	return true;
 }
 
 /* The deltas of @path are new: if it is the thread's, remember where they stand. */
@@ -422,11 +457,10 @@ static void note_places(struct cpa_self *self, const struct cpa_path *path, unsi
 		self->delta_at[path->delta[i].slot % sizeof(self->delta_at)] = (uint8_t)i;
 }
 
-/* Let @local have the winner's version and the deltas found: threads converge on few versions. */
+/* Let @local have their versions and the deltas found: threads converge on few versions. */
 static void take_winners(struct cpa_self *self, struct cpa_path *local, const struct joint *j)
 {
-	if (local->version != j->winner->version)
-		cpa_path_take_version(self, local, j->winner);
+	cpa_path_take_versions(self, local, j->winner, j->seen);
 	memcpy(local->delta, j->delta, j->n * sizeof(j->delta[0]));
 	end_deltas(local, j->n);
 	note_places(self, local, j->n);
@@ -435,21 +469,9 @@ static void take_winners(struct cpa_self *self, struct cpa_path *local, const st
 /* Let the vectors of @local be the result. False: no memory, nothing was changed. */
 static bool join_vectors(struct cpa_self *self, struct cpa_path *local, struct joint *j)
 {
-	struct cpa_version *v;
-
-	j->base = version_of(j->winner);
-	j->other = version_of(j->loser);
-	if (j->distance > FAR)
-		j->distance = FAR;
-	if (join_deltas(self, j) && (j->base == j->other || join_bases(j))) {
-		take_winners(self, local, j);
-		return true;
-	}
-	v = join_versions(self, j);
-	if (!v)
-		return false;
-	set_version(self, local, v);
-	end_deltas(local, 0);
+	if (!join_deltas(self, j) || !join_bases(j))
+		return join_versions(self, local, j);
+	take_winners(self, local, j);
 	return true;
 }
 
@@ -457,23 +479,18 @@ bool cpa_path_join(struct cpa_self *self, struct cpa_path *local, const struct c
 		   bool observed)
 {
 	bool remote_wins = remote->len > local->len;
-	struct joint j = {
-		.local = local,
-		.remote = remote,
-		.winner = remote_wins ? remote : local,
-		.loser = remote_wins ? local : remote,
-		.seen = observed ? remote : local,
-	};
+	uint64_t distance = remote_wins ? remote->len - local->len : local->len - remote->len;
+	struct joint j;
 
-	j.distance = j.winner->len - j.loser->len;
 	/* The loser cannot shorten any slack, and the winner's O is the one wanted. */
-	if (observed == remote_wins && slack_within(j.winner, j.distance)) {
+	if (observed == remote_wins && slack_within(remote_wins ? remote : local, distance)) {
 		if (remote_wins) {
 			cpa_path_copy(self, local, remote);
 			note_places(self, local, deltas_of(local));
 		}
 		return remote_wins;
 	}
+	pair(&j, local, remote, remote_wins, observed, distance);
 	if (!join_vectors(self, local, &j)) {
 		take_longer(self, local, remote, observed);
 		return remote_wins;
@@ -486,13 +503,9 @@ bool cpa_path_join(struct cpa_self *self, struct cpa_path *local, const struct c
 
 void cpa_path_observe(struct cpa_self *self, struct cpa_path *local, const struct cpa_path *remote)
 {
-	struct joint j = { .local = local,
-			   .remote = remote,
-			   .winner = local,
-			   .loser = remote,
-			   .seen = remote,
-			   .distance = FAR };
+	struct joint j;
 
+	pair(&j, local, remote, false, true, FAR);
 	/* Without memory for a version too: the kinds of time sum up to the clock. */
 	memcpy(local->observed, remote->observed, sizeof(local->observed));
 	join_vectors(self, local, &j);
@@ -500,15 +513,17 @@ void cpa_path_observe(struct cpa_self *self, struct cpa_path *local, const struc
 
 void cpa_path_clear(struct cpa_self *self, struct cpa_path *path)
 {
-	set_version(self, path, NULL);
+	set_version(self, path, NULL, false);
+	set_version(self, path, NULL, true);
 	memset(path, 0, offsetof(struct cpa_path, delta));
 	end_deltas(path, 0);
 }
 
 uint64_t cpa_path_value(const struct cpa_path *path, enum cpa_vector v, uint32_t slot)
 {
-	const struct cpa_version *from = version_of(path);
-	uint64_t value = from && slot < from->slots ? from->value[v * from->slots + slot] : 0;
+	uint32_t slots;
+	const uint64_t *from = values(path, v, &slots);
+	uint64_t value = slot < slots ? from[slot] : 0;
 
 	for (int i = 0; i < (int)CPA_PATH_DELTAS && path->delta[i].slot; i++)
 		if (path->delta[i].slot == slot)
@@ -523,6 +538,7 @@ void cpa_path_read(const struct cpa_path *path, enum cpa_vector v, uint64_t *to,
 
 void cpa_path_forget_spares(struct cpa_self *self)
 {
-	while (self->spare_count)
-		cpa_heap_free(self->spare[--self->spare_count]);
+	for (unsigned k = 0; k < 2; k++)
+		while (self->spare_count[k])
+			cpa_heap_free(self->spare[k][--self->spare_count[k]]);
 }

@@ -3,8 +3,9 @@
  * shadow/path.h - the algebra of paths (design 3; Online CP, Fig. 2 and 4, all components at once)
  *
  * A path is a length and three vectors, S, H and O, over the component slots. The vectors live in
- * an immutable, counted version; what was added since stands in the path itself as a few deltas.
- * A release is thus a copy of three cache lines, whatever the number of components.
+ * immutable, counted versions, O in one of its own: a join that no wait came before goes on with the
+ * longer path's S and H, and with its own O. What was added since stands in the path itself as a few
+ * deltas. A release is thus a copy of three cache lines, whatever the number of components.
  *
  *               add  copy  join  clear     on the same path: never two at once. The owner of a
  *                                          path is its thread, or who holds the lock it stands in.
@@ -25,11 +26,12 @@
 
 enum cpa_vector { CPA_S, CPA_H, CPA_O };
 
-/* Bytes of a version of @slots. */
-static inline size_t cpa_version_size(uint32_t slots)
+/* Bytes of a version of @slots, of S and H or of O. */
+static inline size_t cpa_version_size(uint32_t slots, bool of_o)
 {
-	return sizeof(struct cpa_version) +
-	       (3 * (size_t)slots + slots / CPA_VERSION_BLOCK) * sizeof(uint64_t);
+	size_t values = of_o ? slots : 2 * (size_t)slots + slots / CPA_VERSION_BLOCK;
+
+	return sizeof(struct cpa_version) + values * sizeof(uint64_t);
 }
 
 #define CPA_DELTA_MOST ((1 << 30) - 1) /* of a delta before an addition, and of the addition */
@@ -84,9 +86,9 @@ static inline void cpa_path_add(struct cpa_self *self, struct cpa_path *path, ui
 CPA_HIDDEN void cpa_path_copy(struct cpa_self *self, struct cpa_path *to,
 			      const struct cpa_path *from);
 
-/* Let @to name the version of @from. */
-CPA_HIDDEN void cpa_path_take_version(struct cpa_self *self, struct cpa_path *to,
-				      const struct cpa_path *from);
+/* Let @to name the versions of S and H of @from, and of O of @seen. */
+CPA_HIDDEN void cpa_path_take_versions(struct cpa_self *self, struct cpa_path *to,
+				       const struct cpa_path *from, const struct cpa_path *seen);
 
 /*
  * As cpa_path_copy(), by cache lines, to a path that is only ever published and read: what it had
@@ -99,14 +101,15 @@ static inline void cpa_path_publish(struct cpa_self *self, struct cpa_path *to,
 	const char *f = (const char *)from;
 	char *t = (char *)to;
 
-	_Static_assert(offsetof(struct cpa_path, delta[DELTAS - 1]) == 2 * CPA_CACHE_LINE,
-		       "the second line has a delta less than the others");
-	if (unlikely(to->version != from->version))
-		cpa_path_take_version(self, to, from);
+	_Static_assert(offsetof(struct cpa_path, delta[DELTAS - 2]) == 2 * CPA_CACHE_LINE,
+		       "the second line has two deltas less than the others");
+	if (unlikely(to->version != from->version ||
+		     to->observed_version != from->observed_version))
+		cpa_path_take_versions(self, to, from, from);
 	memcpy(t, f, CPA_CACHE_LINE);
 	for (unsigned i = 1; i < LINES; i++) {
 		memcpy(t + i * CPA_CACHE_LINE, f + i * CPA_CACHE_LINE, CPA_CACHE_LINE);
-		if (!from->delta[i * DELTAS - 2].slot)
+		if (!from->delta[i * DELTAS - 3].slot)
 			break;
 	}
 }

@@ -24,9 +24,9 @@ struct cpa_self {
 	uint64_t period; /* header.period */
 	struct cpa_journal *journal; /* shadow/journal.h; NULL: there is none */
 	uint64_t slow; /* operations so far that took longer than a few hundred instructions */
-	/* Versions given back and not yet needed: a join drops one and wants one. */
-	uint32_t spare_count;
-	struct cpa_version *spare[CPA_SPARE_VERSIONS];
+	/* Versions given back and not yet needed: a join drops one and wants one. [1]: those of O. */
+	uint32_t spare_count[2];
+	struct cpa_version *spare[2][CPA_SPARE_VERSIONS];
 	uint32_t moves; /* cpa_component_moves, as far as the slots kept here and in the row go */
 	uint32_t held_class[CPA_HELD_MAX]; /* component rows; their slots are in the thread row */
 	uint8_t delta_at[256]; /* by slot modulo the size: where in its path's deltas it was last */

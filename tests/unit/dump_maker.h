@@ -380,8 +380,9 @@ static inline void maker_add_graph(struct dump_maker *maker)
 /* L = 8 s: S, H and O of the work are 3 s and in the version, the rest is in the deltas. */
 static inline void maker_add_main(struct dump_maker *maker)
 {
-	/* A struct cpa_version and its values. */
-	uint64_t version[2 + 3 * EXAMPLE_SLOTS] = { (uint64_t)EXAMPLE_SLOTS << 32 | 1 };
+	/* Each a struct cpa_version and its values. */
+	uint64_t version[2 + 2 * EXAMPLE_SLOTS] = { (uint64_t)EXAMPLE_SLOTS << 32 | 1 };
+	uint64_t observed[2 + EXAMPLE_SLOTS] = { (uint64_t)EXAMPLE_SLOTS << 32 | 1 };
 	uint64_t totals[EXAMPLE_SLOTS] = {
 		[EXAMPLE_WORK] = MAKER_TICKS(4),
 		[EXAMPLE_POOL] = MAKER_TICKS(2),
@@ -410,10 +411,12 @@ static inline void maker_add_main(struct dump_maker *maker)
 		.edges = { { .edge = 1, .count = 5, .weight = MAKER_TICKS(1) } },
 	};
 
-	for (unsigned part = 0; part < 3; part++)
+	for (unsigned part = 0; part < 2; part++)
 		version[2 + part * EXAMPLE_SLOTS + EXAMPLE_WORK] = MAKER_TICKS(3);
+	observed[2 + EXAMPLE_WORK] = MAKER_TICKS(3);
 	thread.totals = dump_maker_block(maker, totals, sizeof(totals));
 	thread.path.version = dump_maker_block(maker, version, sizeof(version));
+	thread.path.observed_version = dump_maker_block(maker, observed, sizeof(observed));
 	dump_maker_row(maker, CPA_TABLE_THREADS, &thread);
 	dump_maker_header(maker)->exit_thread = 1;
 }

@@ -201,6 +201,7 @@ static void test_copy_shares_the_version(void **state)
 		work(&p[0], slot, 10);
 	cpa_path_copy(&self, &p[1], &p[0]);
 	assert_int_equal(p[1].version, p[0].version);
+	assert_int_equal(p[1].observed_version, p[0].observed_version);
 	v = cpa_at(p[1].version);
 	assert_int_equal(v->refs, 2);
 	cpa_path_copy(&self, &p[1], &p[0]);

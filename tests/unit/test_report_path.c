@@ -19,10 +19,13 @@
 static char file[] = "/tmp/test_report_path.XXXXXX";
 static struct cpa_dump dump;
 
-/* A file with one version of 3 slots: S = 10 11 12, H = 20 21 22, O = 30 31 32. */
+static uint64_t observed_version; /* of make_version(), too */
+
+/* A file with versions of 3 slots: S = 10 11 12, H = 20 21 22; O = 30 31 32. */
 static uint64_t make_version(uint32_t slots)
 {
-	const uint64_t version[] = { UINT64_C(3) << 32 | 1, 12, 10, 11, 12, 20, 21, 22, 30, 31, 32 };
+	const uint64_t version[] = { UINT64_C(3) << 32 | 1, 12, 10, 11, 12, 20, 21, 22 };
+	const uint64_t observed[] = { UINT64_C(3) << 32 | 1, 0, 30, 31, 32 };
 	struct dump_maker maker;
 	uint64_t offset;
 	char *error;
@@ -30,6 +33,7 @@ static uint64_t make_version(uint32_t slots)
 	dump_maker_start(&maker);
 	offset = dump_maker_block(&maker, version, sizeof(version));
 	((struct cpa_version *)(maker.bytes + offset))->slots = slots;
+	observed_version = dump_maker_block(&maker, observed, sizeof(observed));
 	dump_maker_save(&maker, file, SIZE_MAX);
 	dump_maker_free(&maker);
 	assert_int_equal(cpa_dump_open(&dump, file, &error), 0);
@@ -53,6 +57,7 @@ static void test_version_and_deltas_add_up(void **state)
 	struct cpa_vector vector;
 
 	(void)state;
+	path.observed_version = observed_version;
 	cpa_vector_init(&vector, SLOTS);
 	assert_true(cpa_vector_read(&vector, &dump, &path));
 	assert_int_equal(vector.len, 500);
@@ -95,6 +100,9 @@ static void test_broken_paths(void **state)
 	path.version = UINT64_MAX;
 	assert_false(cpa_vector_read(&vector, &dump, &path));
 	path.version = 0;
+	path.observed_version = dump.size - 8;
+	assert_false(cpa_vector_read(&vector, &dump, &path));
+	path.observed_version = 0;
 	path.delta[0] = delta(SLOTS, 1);
 	assert_false(cpa_vector_read(&vector, &dump, &path)); /* no such slot */
 	path.delta[0].slot = 0;
