@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "preload/lock.h"
 
+#include "preload/event.h"
 #include "preload/part.h"
 #include "shadow/component.h"
 #include "shadow/epoch.h"
@@ -144,10 +145,10 @@ void cpa_lock_enter(struct cpa_lock_op *op)
 		cpa_lock_got(op->w, op->lock, op->kind, op->caller);
 }
 
-void cpa_lock_got(struct cpa_worker *w, const void *lock, enum cpa_object_kind kind,
-		  uint64_t caller)
+/* As cpa_lock_got(), of a lock with shadow @o. */
+static inline void got(struct cpa_worker *w, struct cpa_object *o, const void *lock,
+		       enum cpa_object_kind kind, uint64_t caller)
 {
-	struct cpa_object *o = cpa_object_of(w, lock, kind, caller);
 	uint64_t now;
 	bool same;
 
@@ -157,7 +158,7 @@ void cpa_lock_got(struct cpa_worker *w, const void *lock, enum cpa_object_kind k
 		enter_slow(&op);
 		return;
 	}
-	now = cpa_event(w, CPA_EV_LOCK, caller, o->class);
+	now = cpa_event_usual(w, CPA_EV_LOCK, caller, o->class);
 	same = o->path.owner == w->self.id;
 	if (likely(kind != CPA_ONCE))
 		count_run(w, o, same, now);
@@ -168,7 +169,19 @@ void cpa_lock_got(struct cpa_worker *w, const void *lock, enum cpa_object_kind k
 		now = wait.now;
 	}
 	section_begin(w, o, 1, now);
-	cpa_done(w);
+	cpa_done_usual(w);
+}
+
+void cpa_lock_got(struct cpa_worker *w, const void *lock, enum cpa_object_kind kind,
+		  uint64_t caller)
+{
+	got(w, cpa_object_of(w, lock, kind, caller), lock, kind, caller);
+}
+
+void cpa_lock_got_known(struct cpa_object *o, const void *lock, uint64_t caller)
+{
+	cpa_reenter();
+	got(cpa_tls.worker, o, lock, (enum cpa_object_kind)o->kind, caller);
 }
 
 void cpa_lock_begun_slow(const void *lock, enum cpa_object_kind kind, uint64_t caller)
@@ -224,17 +237,27 @@ uint32_t cpa_section_end(struct cpa_worker *w, struct cpa_object *o, uint64_t no
 	return section_end(w, o, now);
 }
 
-void cpa_lock_exit(struct cpa_worker *w, const void *lock, enum cpa_object_kind kind,
-		   uint64_t caller)
+/* As cpa_lock_exit(), of a lock with shadow @o. */
+static inline void leave(struct cpa_worker *w, struct cpa_object *o, uint64_t caller)
 {
-	struct cpa_object *o = cpa_object_of(w, lock, kind, caller);
-
 	if (o && o->holder == w->self.id && o->depth > 1) {
 		o->depth--;
 		cpa_leave();
 		return;
 	}
 	if (likely(o))
-		section_end(w, o, cpa_event(w, CPA_EV_UNLOCK, caller, o->class));
-	cpa_done(w);
+		section_end(w, o, cpa_event_usual(w, CPA_EV_UNLOCK, caller, o->class));
+	cpa_done_usual(w);
+}
+
+void cpa_lock_exit(struct cpa_worker *w, const void *lock, enum cpa_object_kind kind,
+		   uint64_t caller)
+{
+	leave(w, cpa_object_of(w, lock, kind, caller), caller);
+}
+
+void cpa_lock_exit_known(struct cpa_object *o, uint64_t caller)
+{
+	cpa_reenter();
+	leave(cpa_tls.worker, o, caller);
 }

@@ -41,6 +41,10 @@ CPA_HIDDEN void cpa_lock_enter(struct cpa_lock_op *op);
 CPA_HIDDEN void cpa_lock_got(struct cpa_worker *w, const void *lock, enum cpa_object_kind kind,
 			     uint64_t caller);
 
+/* The same, and cpa_lock_exit(), of a lock with shadow @o, inside our code or not. */
+CPA_HIDDEN void cpa_lock_got_known(struct cpa_object *o, const void *lock, uint64_t caller);
+CPA_HIDDEN void cpa_lock_exit_known(struct cpa_object *o, uint64_t caller);
+
 /* The wait ended without the lock: @timeout, or an error. Leaves. */
 CPA_HIDDEN void cpa_lock_failed(struct cpa_lock_op *op, bool timeout);
 
@@ -51,8 +55,8 @@ CPA_HIDDEN void cpa_lock_refused(struct cpa_lock_op *op);
 CPA_HIDDEN void cpa_lock_exit(struct cpa_worker *w, const void *lock, enum cpa_object_kind kind,
 			      uint64_t caller);
 
-/* The shadow of @lock if the calling thread is its user (see above), else NULL. A hint. */
-static inline struct cpa_object *cpa_lock_used(const void *lock, enum cpa_object_kind kind)
+/* The shadow of @lock if the calling thread has met it lately and may enter our code, else NULL. */
+static inline struct cpa_object *cpa_lock_known(const void *lock, enum cpa_object_kind kind)
 {
 	const struct cpa_worker *w = cpa_tls.worker;
 	struct cpa_object *o;
@@ -62,12 +66,22 @@ static inline struct cpa_object *cpa_lock_used(const void *lock, enum cpa_object
 		return NULL;
 	at = cpa_object_cached(lock);
 	o = w->objects[at].object;
+	return w->objects[at].address == (uint64_t)lock && o->kind == (uint32_t)kind ? o : NULL;
+}
+
+/* Whether the calling thread is the user (see above) of @o, of cpa_lock_known(). A hint. */
+static inline bool cpa_lock_is_used(const struct cpa_object *o)
+{
 	/* Relaxed: another thread may be taking it from us. Who holds the lock looks again. */
-	return w->objects[at].address == (uint64_t)lock &&
-			       __atomic_load_n(&o->user, __ATOMIC_RELAXED) == w->self.id &&
-			       o->kind == (uint32_t)kind ?
-		       o :
-		       NULL;
+	return __atomic_load_n(&o->user, __ATOMIC_RELAXED) == cpa_tls.worker->self.id;
+}
+
+/* The shadow of @lock if it is known and used, else NULL. A hint. */
+static inline struct cpa_object *cpa_lock_used(const void *lock, enum cpa_object_kind kind)
+{
+	struct cpa_object *o = cpa_lock_known(lock, kind);
+
+	return o && cpa_lock_is_used(o) ? o : NULL;
 }
 
 /* Nothing happened since the last event that a path must not miss. */
@@ -102,7 +116,7 @@ static inline bool cpa_lock_note_enter(struct cpa_worker *w, struct cpa_object *
 	return true;
 }
 
-/* The thread has just got @o, found by cpa_lock_used(): whether this use goes untimed. */
+/* The thread has just got @o, of cpa_lock_used(): whether this use goes untimed. */
 static inline bool cpa_lock_enter_untimed(struct cpa_object *o)
 {
 	return CPA_GUARDED(cpa_lock_note_enter(cpa_tls.worker, o));
@@ -119,7 +133,7 @@ static inline bool cpa_lock_note_exit(struct cpa_worker *w, struct cpa_object *o
 	return true;
 }
 
-/* The thread is about to unlock @o, found by cpa_lock_used(): whether that goes untimed. */
+/* The thread is about to unlock @o, of cpa_lock_used(): whether that goes untimed. */
 static inline bool cpa_lock_exit_untimed(struct cpa_object *o)
 {
 	return CPA_GUARDED(cpa_lock_note_exit(cpa_tls.worker, o));

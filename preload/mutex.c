@@ -106,13 +106,27 @@ static __attribute__((noinline)) int lock(pthread_mutex_t *m, uint64_t caller)
 	return 0;
 }
 
+/* As lock(), of a mutex with shadow @o. */
+static __attribute__((noinline)) int lock_known(struct cpa_object *o, pthread_mutex_t *m,
+						uint64_t caller)
+{
+	if (unlikely(REAL(pthread_mutex_trylock)(m)))
+		return wait_for(cpa_enter(), m, caller);
+	cpa_lock_got_known(o, m, caller);
+	return 0;
+}
+
 CPA_EXPORT int pthread_mutex_lock(pthread_mutex_t *m)
 {
-	struct cpa_object *mine = cpa_lock_used(m, CPA_MUTEX);
+	struct cpa_object *o = cpa_lock_known(m, CPA_MUTEX);
 
-	if (likely(mine) && likely(!must_not_try(m)) && likely(!REAL(pthread_mutex_trylock)(m)))
-		return likely(cpa_lock_enter_untimed(mine)) ? 0 : locked(m, CPA_CALLER());
-	return lock(m, CPA_CALLER());
+	if (unlikely(!o || must_not_try(m)))
+		return lock(m, CPA_CALLER());
+	if (!cpa_lock_is_used(o))
+		return lock_known(o, m, CPA_CALLER());
+	if (likely(!REAL(pthread_mutex_trylock)(m)))
+		return likely(cpa_lock_enter_untimed(o)) ? 0 : locked(m, CPA_CALLER());
+	return wait_for(cpa_enter(), m, CPA_CALLER());
 }
 
 /* A try ended with @ret. */
@@ -180,10 +194,12 @@ static __attribute__((noinline)) void unlocking(pthread_mutex_t *m, uint64_t cal
 
 CPA_EXPORT int pthread_mutex_unlock(pthread_mutex_t *m)
 {
-	struct cpa_object *mine = cpa_lock_used(m, CPA_MUTEX);
+	struct cpa_object *o = cpa_lock_known(m, CPA_MUTEX);
 
-	if (!mine || !cpa_lock_exit_untimed(mine))
+	if (unlikely(!o))
 		unlocking(m, CPA_CALLER());
+	else if (!cpa_lock_is_used(o) || !cpa_lock_exit_untimed(o))
+		cpa_lock_exit_known(o, CPA_CALLER());
 	return REAL(pthread_mutex_unlock)(m);
 }
 

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "preload/track.h"
-
+#include "preload/event.h"
 #include "preload/function.h"
 #include "preload/instrument.h"
 #include "preload/part.h"
-#include "preload/untimed.h"
 #include "shadow/call.h"
 #include "shadow/checkpoint.h"
 #include "shadow/journal.h"
-#include "shadow/run.h"
 #include "shadow/search.h"
 #include "shadow/summary.h"
 
@@ -82,9 +79,8 @@ static void end_activity(struct cpa_worker *w, const struct cpa_elapsed *e,
 	w->self.row->path.owner = w->self.id;
 }
 
-/* Any event. */
-static __attribute__((noinline)) uint64_t event_slow(struct cpa_worker *w, enum cpa_event_kind kind,
-						     uint64_t caller, uint32_t class)
+uint64_t cpa_event_slow(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t caller,
+			uint32_t class)
 {
 	struct cpa_elapsed e;
 	uint64_t now = cpa_checkpoint(&w->self, cpa_clock_stamp(&w->clock, &e));
@@ -93,25 +89,9 @@ static __attribute__((noinline)) uint64_t event_slow(struct cpa_worker *w, enum 
 	return now;
 }
 
-/* Whether the activity is more than CPU time without samples. */
-static inline bool eventful(const struct cpa_worker *w)
-{
-	return w->watched || cpa_untimed_pending(w) || cpa_sampler_waiting(&w->sampler);
-}
-
 uint64_t cpa_event(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t caller, uint32_t class)
 {
-	uint64_t now = cpa_clock_now(), stamp = now > w->clock.last ? now : w->clock.last, ticks;
-
-	if (unlikely(!cpa_clock_usual(&w->clock, now) || stamp - w->self.since >= w->self.period ||
-		     eventful(w)))
-		return event_slow(w, kind, caller, class);
-	ticks = cpa_clock_advance(&w->clock, now);
-	cpa_stand_between(w);
-	cpa_activity_run(&w->self, ticks, cpa_track_node(w, kind, caller, class));
-	w->self.row->path.released = stamp;
-	w->self.row->path.owner = w->self.id;
-	return stamp;
+	return cpa_event_usual(w, kind, caller, class);
 }
 
 uint64_t cpa_event_external(struct cpa_worker *w, enum cpa_external external, uint64_t caller)
@@ -198,8 +178,8 @@ void cpa_unmatched(struct cpa_worker *w, bool waited)
 		cpa_diag(CPA_DIAG_UNMATCHED_WAKES);
 }
 
-/* As cpa_done(), by a look at the clock. */
-static void done_measured(struct cpa_worker *w)
+/* By a look at the clock. */
+void cpa_done_slow(struct cpa_worker *w)
 {
 	struct cpa_elapsed e;
 
@@ -217,16 +197,5 @@ static void done_measured(struct cpa_worker *w)
 
 void cpa_done(struct cpa_worker *w)
 {
-	struct cpa_thread *row = w->self.row;
-	uint64_t ticks;
-
-	if (unlikely(w->self.slow != w->slow || !w->clock.probe || !--w->clock.skips)) {
-		done_measured(w);
-		return;
-	}
-	ticks = cpa_clock_skip(&w->clock);
-	row->probe += ticks;
-	row->path.observed[CPA_TIME_PROBE] += ticks;
-	w->between = 0;
-	cpa_leave();
+	cpa_done_usual(w);
 }

@@ -40,10 +40,10 @@ static inline bool cpa_untimed_draw(struct cpa_worker *w)
 	return --w->draw <= 0;
 }
 
-/* Whether cpa_untimed_end() is needed. */
+/* Whether cpa_untimed_end() is needed. What is open was noted, and counted, since the last time. */
 static inline bool cpa_untimed_pending(const struct cpa_worker *w)
 {
-	return w->untimed_count || w->open_count || w->open_reads || w->begun;
+	return w->untimed_count || w->begun;
 }
 
 /* Let a section of a lock of class row @class take @mean / CPA_UNTIMED_SCALE. False: there is no room. */

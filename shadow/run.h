@@ -38,7 +38,8 @@ static inline struct cpa_charging cpa_charging(struct cpa_self *self, uint64_t t
 }
 
 /* The activity counts for the component of @slot; @total of its ticks in the thread's sum. */
-static inline void cpa_charge(const struct cpa_charging *c, uint32_t slot, uint64_t total)
+static inline __attribute__((always_inline)) void cpa_charge(const struct cpa_charging *c,
+							     uint32_t slot, uint64_t total)
 {
 	if (unlikely(!slot))
 		return;
@@ -69,7 +70,8 @@ static inline uint32_t cpa_run_function(const struct cpa_self *self,
 }
 
 /* End the activity of @process ticks at the event of @node: as cpa_activity_end(). */
-static inline void cpa_activity_run(struct cpa_self *self, uint64_t process, uint32_t node)
+static inline __attribute__((always_inline)) void cpa_activity_run(struct cpa_self *self,
+								   uint64_t process, uint32_t node)
 {
 	struct cpa_thread *row = self->row;
 	uint64_t key = cpa_summary_key(row->node, node, false);
