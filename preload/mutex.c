@@ -79,31 +79,39 @@ static __attribute__((noinline)) int locked(pthread_mutex_t *m, uint64_t caller)
 	return 0;
 }
 
-/* The rest of a lock call that has to wait. @w: NULL if we have no part in it. */
+/* The rest of a lock call that has to wait. */
 static __attribute__((noinline)) int wait_for(struct cpa_worker *w, pthread_mutex_t *m,
 					      uint64_t caller)
 {
 	struct cpa_lock_op op = { .w = w, .lock = m, .kind = CPA_MUTEX, .caller = caller };
-	int ret;
 
-	if (w) {
-		arrive(&op, m);
-		return finish(&op, REAL(pthread_mutex_lock)(m));
-	}
-	ret = REAL(pthread_mutex_lock)(m);
-	if (acquired(ret))
-		cpa_lock_begun(m, CPA_MUTEX, caller);
-	return ret;
+	arrive(&op, m);
+	return finish(&op, REAL(pthread_mutex_lock)(m));
 }
 
 static __attribute__((noinline)) int lock(pthread_mutex_t *m, uint64_t caller)
 {
 	struct cpa_worker *w = cpa_enter();
+	int ret;
 
-	if (unlikely(!w) || unlikely(must_not_try(m)) || unlikely(REAL(pthread_mutex_trylock)(m)))
+	if (unlikely(!w)) {
+		ret = REAL(pthread_mutex_lock)(m);
+		if (acquired(ret))
+			cpa_lock_begun(m, CPA_MUTEX, caller);
+		return ret;
+	}
+	if (unlikely(must_not_try(m)) || unlikely(REAL(pthread_mutex_trylock)(m)))
 		return wait_for(w, m, caller);
 	cpa_lock_got(w, m, CPA_MUTEX, caller);
 	return 0;
+}
+
+/* As lock(), of a mutex that was just tried in vain. */
+static __attribute__((noinline)) int lock_contended(pthread_mutex_t *m, uint64_t caller)
+{
+	struct cpa_worker *w = cpa_enter();
+
+	return likely(w) ? wait_for(w, m, caller) : lock(m, caller);
 }
 
 /* As lock(), of a mutex with shadow @o. */
@@ -111,7 +119,7 @@ static __attribute__((noinline)) int lock_known(struct cpa_object *o, pthread_mu
 						uint64_t caller)
 {
 	if (unlikely(REAL(pthread_mutex_trylock)(m)))
-		return wait_for(cpa_enter(), m, caller);
+		return lock_contended(m, caller);
 	cpa_lock_got_known(o, m, caller);
 	return 0;
 }
@@ -126,7 +134,7 @@ CPA_EXPORT int pthread_mutex_lock(pthread_mutex_t *m)
 		return lock_known(o, m, CPA_CALLER());
 	if (likely(!REAL(pthread_mutex_trylock)(m)))
 		return likely(cpa_lock_enter_untimed(o)) ? 0 : locked(m, CPA_CALLER());
-	return wait_for(cpa_enter(), m, CPA_CALLER());
+	return lock_contended(m, CPA_CALLER());
 }
 
 /* A try ended with @ret. */

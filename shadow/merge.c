@@ -15,6 +15,7 @@ void cpa_merge(struct cpa_self *self, struct cpa_path *into, const struct cpa_pa
 	bool later = from->released > into->released;
 	uint64_t event = into->event;
 
+	cpa_path_tidy(into);
 	cpa_path_join(self, into, from, later);
 	if (later) {
 		into->released = from->released;

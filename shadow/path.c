@@ -511,10 +511,22 @@ void cpa_path_observe(struct cpa_self *self, struct cpa_path *local, const struc
 	join_vectors(self, local, &j);
 }
 
+void cpa_path_tidy(struct cpa_path *path)
+{
+	for (unsigned i = deltas_of(path); i < CPA_PATH_DELTAS; i++)
+		path->delta[i].slot = 0;
+}
+
+void cpa_path_drop(struct cpa_self *self, struct cpa_path *path)
+{
+	take_version(self, path, 0, false);
+	take_version(self, path, 0, true);
+	path->owner = 0;
+}
+
 void cpa_path_clear(struct cpa_self *self, struct cpa_path *path)
 {
-	set_version(self, path, NULL, false);
-	set_version(self, path, NULL, true);
+	cpa_path_drop(self, path);
 	memset(path, 0, offsetof(struct cpa_path, delta));
 	end_deltas(path, 0);
 }

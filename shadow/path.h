@@ -91,8 +91,8 @@ CPA_HIDDEN void cpa_path_take_versions(struct cpa_self *self, struct cpa_path *t
 				       const struct cpa_path *from, const struct cpa_path *seen);
 
 /*
- * As cpa_path_copy(), by cache lines, to a path that is only ever published and read: what it had
- * behind its first unused delta may stay there.
+ * As cpa_path_copy(), by cache lines, to a path that is only published and read: what it had behind
+ * its first unused delta may stay there.
  */
 static inline void cpa_path_publish(struct cpa_self *self, struct cpa_path *to,
 				    const struct cpa_path *from)
@@ -125,6 +125,12 @@ CPA_HIDDEN bool cpa_path_join(struct cpa_self *self, struct cpa_path *local,
 /* Let O and the observed kinds of @local become those of @remote; L, S and H stay. */
 CPA_HIDDEN void cpa_path_observe(struct cpa_self *self, struct cpa_path *local,
 				 const struct cpa_path *remote);
+
+/* Let @path, a published one, be fit for joins into it. */
+CPA_HIDDEN void cpa_path_tidy(struct cpa_path *path);
+
+/* Let @path hold no versions, nor be anybody's. */
+CPA_HIDDEN void cpa_path_drop(struct cpa_self *self, struct cpa_path *path);
 
 /* Let @path be empty, as at the start of the program. */
 CPA_HIDDEN void cpa_path_clear(struct cpa_self *self, struct cpa_path *path);

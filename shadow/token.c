@@ -109,7 +109,7 @@ uint32_t cpa_token_new(struct cpa_self *self, const struct cpa_path *path)
 		t->row = row;
 	}
 	if (path)
-		cpa_path_copy(self, &t->path, path);
+		cpa_path_publish(self, &t->path, path);
 	return t->row;
 }
 
@@ -117,7 +117,7 @@ void cpa_token_free(struct cpa_self *self, uint32_t row)
 {
 	struct cpa_token *t = cpa_token(row);
 
-	cpa_path_clear(self, &t->path);
+	cpa_path_drop(self, &t->path);
 	if (self->free_token_count < KEEP)
 		keep(self, t);
 	else
