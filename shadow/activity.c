@@ -79,7 +79,8 @@ static unsigned of_mix(const struct cpa_span *span, const uint64_t mix[CPA_MIX],
 void cpa_activity_attribute(struct cpa_self *self, uint64_t ticks, struct cpa_edge_cache *cache)
 {
 	uint32_t last = self->row->last_function ? self->row->last_function : CPA_SLOT_UNSAMPLED;
-	uint64_t word[CPA_MIX], rest = ticks, unit;
+	struct cpa_charging c = cpa_charging(self, 0);
+	uint64_t word[CPA_MIX], rest = ticks;
 	uint32_t sum = 0;
 	unsigned n = 0;
 
@@ -98,14 +99,13 @@ void cpa_activity_attribute(struct cpa_self *self, uint64_t ticks, struct cpa_ed
 		return;
 	}
 	/* In proportion to the weights. One division, as this is done for most activities. */
-	unit = UINT32_MAX / sum * ticks;
 	for (unsigned i = 0; i < n; i++) {
-		uint64_t part =
-			(uint64_t)((unsigned __int128)unit * (word[i] & CPA_MIX_WEIGHT) >> 32);
+		uint64_t share = UINT32_MAX / sum * (word[i] & CPA_MIX_WEIGHT);
 
-		part = i == n - 1 ? rest : part;
-		rest -= part;
-		cpa_activity_charge(self, cpa_function_slot(cpa_mix_function(word[i])), part, part);
+		c.ticks = i == n - 1 ? rest : (uint64_t)((unsigned __int128)ticks * share >> 32);
+		c.lanes = cpa_path_lanes(c.ticks);
+		rest -= c.ticks;
+		cpa_charge(&c, cpa_function_slot(cpa_mix_function(word[i])), c.ticks);
 	}
 }
 

@@ -15,11 +15,11 @@
 #ifndef CPA_SHADOW_COMPONENT_H
 #define CPA_SHADOW_COMPONENT_H
 
+#include "shadow/self.h"
 #include "shadow/table.h"
 
-#define CPA_MOST_SLOTS 4096u
-#define CPA_SLOT_BITS  12
-#define CPA_SLOT_MASK  (CPA_MOST_SLOTS - 1)
+#define CPA_SLOT_BITS 12
+#define CPA_SLOT_MASK (CPA_MOST_SLOTS - 1)
 
 struct cpa_component_name {
 	enum cpa_component_kind kind;

@@ -8,11 +8,22 @@
 #define ROUND CPA_VERSION_BLOCK /* versions have a multiple of this many slots */
 #define FAR   (UINT64_C(1) << 62)
 
-/* Let @path have its first @n deltas. */
-static void end_deltas(struct cpa_path *path, unsigned n)
+/* Whether self->delta_at tells of @path. */
+static bool is_own(const struct cpa_self *self, const struct cpa_path *path)
 {
-	for (; n < CPA_PATH_DELTAS && path->delta[n].slot; n++)
-		path->delta[n].slot = 0;
+	return self->row && path == &self->row->path;
+}
+
+/* Let the first @n deltas of @path be all, and these be new. */
+static void set_deltas(struct cpa_self *self, struct cpa_path *path, unsigned n)
+{
+	for (unsigned i = n; i < CPA_PATH_DELTAS && path->delta[i].slot; i++)
+		path->delta[i].slot = 0;
+	if (!is_own(self, path))
+		return;
+	for (unsigned i = 0; i < n; i++)
+		self->delta_at[path->delta[i].slot % CPA_MOST_SLOTS] = (uint8_t)i;
+	self->deltas = n;
 }
 
 static unsigned deltas_of(const struct cpa_path *path)
@@ -173,27 +184,64 @@ static bool versions_new(struct cpa_self *self, uint32_t slots, struct cpa_versi
 /* Let @path name @v, which are complete, without deltas. */
 static void set_versions(struct cpa_self *self, struct cpa_path *path, struct cpa_version *v[2])
 {
-	note_slack(v[0]);
 	set_version(self, path, v[0], false);
 	set_version(self, path, v[1], true);
-	end_deltas(path, 0);
+	set_deltas(self, path, 0);
+}
+
+/* Let @to be @from, of the same size, and the caller's. */
+static void copy_version(struct cpa_version *to, const struct cpa_version *from, bool of_o)
+{
+	memcpy(&to->max_slack, &from->max_slack,
+	       cpa_version_size(to->slots, of_o) - offsetof(struct cpa_version, max_slack));
+}
+
+/* Let @v, copies of the versions of @path, have its deltas as well. */
+static void add_deltas(struct cpa_version *v[2], const struct cpa_path *path)
+{
+	uint64_t *most = v[0]->value + 2 * v[0]->slots;
+	bool less = false;
+
+	for (int i = 0; i < (int)CPA_PATH_DELTAS && path->delta[i].slot; i++) {
+		const struct cpa_delta *d = &path->delta[i];
+		uint64_t *s = &v[0]->value[d->slot], *block = &most[d->slot / ROUND];
+
+		*s += (uint64_t)(int64_t)d->s;
+		s[v[0]->slots] += (uint64_t)(int64_t)d->h;
+		v[1]->value[d->slot] += (uint64_t)(int64_t)d->o;
+		if (*s > *block)
+			*block = *s;
+		if (*s > v[0]->max_slack)
+			v[0]->max_slack = *s;
+		less = less || d->s < 0;
+	}
+	if (less)
+		note_slack(v[0]);
 }
 
 /* Move the deltas of @path into versions of its own, with room for @slot. False: they are lost. */
 static bool fold(struct cpa_self *self, struct cpa_path *path, uint32_t slot)
 {
+	const struct cpa_version *old = at(path->version), *seen = at(path->observed_version);
 	uint32_t n = slots_needed(path);
 	struct cpa_version *v[2];
 
 	if (slot >= n)
 		n = slot / ROUND * ROUND + ROUND;
 	if (!versions_new(self, n, v)) {
-		end_deltas(path, 0);
+		set_deltas(self, path, 0);
 		return false;
 	}
-	materialize(path, CPA_S, v[0]->value, n);
-	materialize(path, CPA_H, v[0]->value + n, n);
-	materialize(path, CPA_O, v[1]->value, n);
+	if (old && seen && old->slots == n && seen->slots == n) {
+		copy_version(v[0], old, false);
+		copy_version(v[1], seen, true);
+		add_deltas(v, path);
+	} else {
+		materialize(path, CPA_S, v[0]->value, n);
+		materialize(path, CPA_H, v[0]->value + n, n);
+		materialize(path, CPA_O, v[1]->value, n);
+		note_slack(v[0]);
+	}
 	set_versions(self, path, v);
 	return true;
 }
@@ -201,10 +249,12 @@ static bool fold(struct cpa_self *self, struct cpa_path *path, uint32_t slot)
 /* Where in @path the delta of @slot is, or would be; CPA_PATH_DELTAS: nowhere, all are taken. */
 static unsigned place_of(const struct cpa_self *self, const struct cpa_path *path, uint32_t slot)
 {
-	unsigned i = self->delta_at[slot % sizeof(self->delta_at)];
+	unsigned i = self->delta_at[slot % CPA_MOST_SLOTS];
 
 	if (likely(path->delta[i].slot == slot))
 		return i;
+	if (likely(is_own(self, path)))
+		return self->deltas;
 	for (i = 0; i < CPA_PATH_DELTAS && path->delta[i].slot && path->delta[i].slot != slot; i++)
 		;
 	return i;
@@ -217,9 +267,13 @@ static struct cpa_delta *delta_of(struct cpa_self *self, struct cpa_path *path, 
 
 	if (i == CPA_PATH_DELTAS)
 		return NULL;
-	self->delta_at[slot % sizeof(self->delta_at)] = (uint8_t)i;
-	if (!path->delta[i].slot)
+	if (!path->delta[i].slot) {
 		path->delta[i] = (struct cpa_delta){ .slot = slot };
+		if (is_own(self, path)) {
+			self->delta_at[slot % CPA_MOST_SLOTS] = (uint8_t)i;
+			self->deltas++;
+		}
+	}
 	return &path->delta[i];
 }
 
@@ -270,7 +324,7 @@ void cpa_path_copy(struct cpa_self *self, struct cpa_path *to, const struct cpa_
 		*(cpa_lanes *)&to->delta[i] = *(const cpa_lanes *)&from->delta[i];
 		i++;
 	}
-	end_deltas(to, i);
+	set_deltas(self, to, i);
 }
 
 /* Whether no slot of @path has more slack than @most. It may say no too often. */
@@ -444,17 +498,9 @@ static bool join_versions(struct cpa_self *self, struct cpa_path *local, const s
 			slack[i] = through[i] + j->terms.distance;
 	materialize(j->winner, CPA_H, slack + n, n);
 	materialize(j->seen, CPA_O, v[1]->value, n);
+	note_slack(v[0]);
 	set_versions(self, local, v);
 	return true;
-}
-
-/* The deltas of @path are new: if it is the thread's, remember where they stand. */
-static void note_places(struct cpa_self *self, const struct cpa_path *path, unsigned n)
-{
-	if (!self->row || path != &self->row->path)
-		return;
-	for (unsigned i = 0; i < n; i++)
-		self->delta_at[path->delta[i].slot % sizeof(self->delta_at)] = (uint8_t)i;
 }
 
 /* Let @local have their versions and the deltas found: threads converge on few versions. */
@@ -462,8 +508,7 @@ static void take_winners(struct cpa_self *self, struct cpa_path *local, const st
 {
 	cpa_path_take_versions(self, local, j->winner, j->seen);
 	memcpy(local->delta, j->delta, j->n * sizeof(j->delta[0]));
-	end_deltas(local, j->n);
-	note_places(self, local, j->n);
+	set_deltas(self, local, j->n);
 }
 
 /* Let the vectors of @local be the result. False: no memory, nothing was changed. */
@@ -484,10 +529,8 @@ bool cpa_path_join(struct cpa_self *self, struct cpa_path *local, const struct c
 
 	/* The loser cannot shorten any slack, and the winner's O is the one wanted. */
 	if (observed == remote_wins && slack_within(remote_wins ? remote : local, distance)) {
-		if (remote_wins) {
+		if (remote_wins)
 			cpa_path_copy(self, local, remote);
-			note_places(self, local, deltas_of(local));
-		}
 		return remote_wins;
 	}
 	pair(&j, local, remote, remote_wins, observed, distance);
@@ -528,7 +571,7 @@ void cpa_path_clear(struct cpa_self *self, struct cpa_path *path)
 {
 	cpa_path_drop(self, path);
 	memset(path, 0, offsetof(struct cpa_path, delta));
-	end_deltas(path, 0);
+	set_deltas(self, path, 0);
 }
 
 uint64_t cpa_path_value(const struct cpa_path *path, enum cpa_vector v, uint32_t slot)

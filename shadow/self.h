@@ -10,6 +10,7 @@
 
 #include "shadow/session.h"
 
+#define CPA_MOST_SLOTS	   4096u
 #define CPA_SPARE_VERSIONS 4
 #define CPA_JOINED	   16
 #define CPA_ITEMS_IN_WORK  8 /* items that one thread processes at once */
@@ -29,7 +30,9 @@ struct cpa_self {
 	struct cpa_version *spare[2][CPA_SPARE_VERSIONS];
 	uint32_t moves; /* cpa_component_moves, as far as the slots kept here and in the row go */
 	uint32_t held_class[CPA_HELD_MAX]; /* component rows; their slots are in the thread row */
-	uint8_t delta_at[256]; /* by slot modulo the size: where in its path's deltas it was last */
+	/* Of the row's path: by slot, where its delta is, if it has one; how many there are. */
+	uint8_t delta_at[CPA_MOST_SLOTS];
+	uint32_t deltas;
 	/* Of threads whose paths were joined: the latest such release. By id modulo the size. */
 	struct {
 		uint32_t owner;
