@@ -32,7 +32,7 @@
 #define CPA_INDEX_LINE	 8u /* entries of one index probe: one cache line */
 #define CPA_PATH_DELTAS	 30u
 #define CPA_HELD_MAX	 16u
-#define CPA_EDGE_CACHE	 64u
+#define CPA_EDGE_CACHE	 128u
 #define CPA_MIX		 4u
 #define CPA_ROUNDS	 4u
 #define CPA_THREADS_KEPT 1024u

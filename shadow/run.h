@@ -75,16 +75,17 @@ static inline __attribute__((always_inline)) void cpa_activity_run(struct cpa_se
 {
 	struct cpa_thread *row = self->row;
 	uint64_t key = cpa_summary_key(row->node, node, false);
-	unsigned at = cpa_summary_place(key);
-	struct cpa_edge_cache *cache = &row->edges[at];
+	unsigned at = cpa_summary_find(self, key);
+	struct cpa_edge_cache *cache;
 	struct cpa_charging c;
 	uint32_t function;
 
-	if (unlikely(self->edge[at].key != ~key || process > CPA_DELTA_MOST ||
+	if (unlikely(at == CPA_EDGE_CACHE || process > CPA_DELTA_MOST ||
 		     cpa_component_moved() != self->moves)) {
 		cpa_activity_run_slow(self, process, node);
 		return;
 	}
+	cache = &row->edges[at];
 	cpa_writing(row);
 	c = cpa_charging(self, process);
 	row->path.len += process;

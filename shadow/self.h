@@ -57,6 +57,7 @@ struct cpa_self {
 		struct cpa_edge *row;
 		uint32_t slot; /* of the row; it never changes */
 	} edge[CPA_EDGE_CACHE];
+	uint32_t edge_turn; /* which of two places the next one gets */
 };
 
 #endif

@@ -58,7 +58,7 @@ struct cpa_edge_cache *cpa_summary_edge_slow(struct cpa_self *self, uint32_t fro
 {
 	uint64_t key = cpa_summary_key(from, to, dependency);
 	unsigned at = cpa_summary_place(key);
-	struct cpa_edge_cache *cache = &self->row->edges[at];
+	struct cpa_edge_cache *cache;
 	struct cpa_edge edge = { .from = from, .to = to, .dependency = dependency };
 	uint32_t row;
 
@@ -70,6 +70,9 @@ struct cpa_edge_cache *cpa_summary_edge_slow(struct cpa_self *self, uint32_t fro
 		cpa_diag(CPA_DIAG_EDGES_REFUSED);
 		return NULL;
 	}
+	if (self->row->edges[at].edge && (!self->row->edges[at ^ 1].edge || ++self->edge_turn % 2))
+		at ^= 1;
+	cache = &self->row->edges[at];
 	if (cache->edge)
 		flush(cache);
 	cache->edge = row;

@@ -27,14 +27,23 @@ static inline unsigned cpa_summary_place(uint64_t key)
 	return (unsigned)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) % CPA_EDGE_CACHE;
 }
 
+/* Where in the cache the edge with @key is, at one of two places; CPA_EDGE_CACHE: it is not. */
+static inline unsigned cpa_summary_find(const struct cpa_self *self, uint64_t key)
+{
+	unsigned at = cpa_summary_place(key);
+
+	if (likely(self->edge[at].key == ~key))
+		return at;
+	return self->edge[at ^ 1].key == ~key ? at ^ 1 : CPA_EDGE_CACHE;
+}
+
 /* The thread's cache entry of the edge, NULL if there is no space or an end is 0. */
 static inline struct cpa_edge_cache *cpa_summary_edge(struct cpa_self *self, uint32_t from,
 						      uint32_t to, bool dependency)
 {
-	uint64_t key = cpa_summary_key(from, to, dependency);
-	unsigned at = cpa_summary_place(key);
+	unsigned at = cpa_summary_find(self, cpa_summary_key(from, to, dependency));
 
-	if (likely(self->edge[at].key == ~key))
+	if (likely(at < CPA_EDGE_CACHE))
 		return &self->row->edges[at];
 	return cpa_summary_edge_slow(self, from, to, dependency);
 }
