@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "shadow/heap.h"
-
 #define ROUND CPA_VERSION_BLOCK /* versions have a multiple of this many slots */
 #define FAR   (UINT64_C(1) << 62)
 
@@ -35,67 +33,16 @@ static unsigned deltas_of(const struct cpa_path *path)
 	return n;
 }
 
-static struct cpa_version *at(uint64_t version)
-{
-	return version ? cpa_at(version) : NULL;
-}
-
-static struct cpa_version *version_new(struct cpa_self *self, uint32_t slots, bool of_o)
-{
-	struct cpa_version *v, **spare = self->spare[of_o];
-
-	self->slow++;
-	for (uint32_t i = self->spare_count[of_o]; i-- > 0;) {
-		v = spare[i];
-		if (v->slots == slots) {
-			spare[i] = spare[--self->spare_count[of_o]];
-			v->refs = 1;
-			return v;
-		}
-	}
-	v = cpa_heap_alloc(cpa_version_size(slots, of_o));
-	if (!v) {
-		cpa_diag(CPA_DIAG_VERSIONS_REFUSED);
-		return NULL;
-	}
-	v->slots = slots;
-	v->refs = 1;
-	return v;
-}
-
-static void version_get(struct cpa_version *v)
-{
-	/* Relaxed: who takes a reference has one, or excludes the one who has (V2). */
-	__atomic_fetch_add(&v->refs, 1, __ATOMIC_RELAXED);
-}
-
-static void version_put(struct cpa_self *self, struct cpa_version *v, bool of_o)
-{
-	struct cpa_version **spare = self->spare[of_o];
-	uint32_t *count = &self->spare_count[of_o];
-
-	/* A reference that is the only one needs no atomic operation: nobody can add one. */
-	/* ACQUIRE/RELEASE: all reads of v through dropped references precede its next use. */
-	if (__atomic_load_n(&v->refs, __ATOMIC_ACQUIRE) != 1 &&
-	    __atomic_fetch_sub(&v->refs, 1, __ATOMIC_ACQ_REL) != 1)
-		return;
-	if (*count == CPA_SPARE_VERSIONS) {
-		cpa_heap_free(spare[0]);
-		spare[0] = spare[--*count];
-	}
-	spare[(*count)++] = v;
-}
-
 /* Let @path name @v, whose reference it takes over. */
 static void set_version(struct cpa_self *self, struct cpa_path *path, struct cpa_version *v,
 			bool of_o)
 {
 	uint64_t *version = of_o ? &path->observed_version : &path->version;
-	struct cpa_version *old = at(*version);
+	struct cpa_version *old = cpa_version_at(*version);
 
 	*version = v ? cpa_offset(v) : 0;
 	if (old)
-		version_put(self, old, of_o);
+		cpa_version_put(self, old, of_o);
 }
 
 static void take_version(struct cpa_self *self, struct cpa_path *to, uint64_t version, bool of_o)
@@ -103,8 +50,8 @@ static void take_version(struct cpa_self *self, struct cpa_path *to, uint64_t ve
 	if ((of_o ? to->observed_version : to->version) == version)
 		return;
 	if (version)
-		version_get(at(version));
-	set_version(self, to, at(version), of_o);
+		cpa_version_get(cpa_version_at(version));
+	set_version(self, to, cpa_version_at(version), of_o);
 }
 
 void cpa_path_take_versions(struct cpa_self *self, struct cpa_path *to, const struct cpa_path *from,
@@ -116,7 +63,8 @@ void cpa_path_take_versions(struct cpa_self *self, struct cpa_path *to, const st
 
 static uint32_t slots_needed(const struct cpa_path *path)
 {
-	const struct cpa_version *v = at(path->version), *o = at(path->observed_version);
+	const struct cpa_version *v = cpa_version_at(path->version),
+				 *o = cpa_version_at(path->observed_version);
 	uint32_t n = v ? v->slots : 0;
 
 	if (o && o->slots > n)
@@ -135,7 +83,8 @@ static int64_t field(const struct cpa_delta *d, enum cpa_vector v)
 /* The values of vector @v of @path without its deltas, *@slots of them. */
 static const uint64_t *values(const struct cpa_path *path, enum cpa_vector v, uint32_t *slots)
 {
-	const struct cpa_version *from = at(v == CPA_O ? path->observed_version : path->version);
+	const struct cpa_version *from =
+		cpa_version_at(v == CPA_O ? path->observed_version : path->version);
 
 	*slots = from ? from->slots : 0;
 	return !from ? NULL : from->value + (v == CPA_H ? from->slots : 0);
@@ -155,45 +104,12 @@ static void materialize(const struct cpa_path *path, enum cpa_vector v, uint64_t
 		to[path->delta[i].slot] += (uint64_t)field(&path->delta[i], v);
 }
 
-/* The slack of @v is complete: note how much there is, at most. */
-static void note_slack(struct cpa_version *v)
-{
-	uint64_t *most = v->value + 2 * v->slots;
-
-	v->max_slack = 0;
-	for (uint32_t i = 0; i < v->slots; i += ROUND) {
-		uint64_t max = 0;
-
-		for (uint32_t k = i; k < i + ROUND; k++)
-			max = v->value[k] > max ? v->value[k] : max;
-		most[i / ROUND] = max;
-		v->max_slack = max > v->max_slack ? max : v->max_slack;
-	}
-}
-
-/* Versions of @slots: of S and H, of O. False: no memory. */
-static bool versions_new(struct cpa_self *self, uint32_t slots, struct cpa_version *v[2])
-{
-	v[0] = version_new(self, slots, false);
-	v[1] = v[0] ? version_new(self, slots, true) : NULL;
-	if (v[0] && !v[1])
-		version_put(self, v[0], false);
-	return v[1];
-}
-
 /* Let @path name @v, which are complete, without deltas. */
 static void set_versions(struct cpa_self *self, struct cpa_path *path, struct cpa_version *v[2])
 {
 	set_version(self, path, v[0], false);
 	set_version(self, path, v[1], true);
 	set_deltas(self, path, 0);
-}
-
-/* Let @to be @from, of the same size, and the caller's. */
-static void copy_version(struct cpa_version *to, const struct cpa_version *from, bool of_o)
-{
-	memcpy(&to->max_slack, &from->max_slack,
-	       cpa_version_size(to->slots, of_o) - offsetof(struct cpa_version, max_slack));
 }
 
 /* Let @v, copies of the versions of @path, have its deltas as well. */
@@ -216,31 +132,32 @@ static void add_deltas(struct cpa_version *v[2], const struct cpa_path *path)
 		less = less || d->s < 0;
 	}
 	if (less)
-		note_slack(v[0]);
+		cpa_version_note_slack(v[0]);
 }
 
 /* Move the deltas of @path into versions of its own, with room for @slot. False: they are lost. */
 static bool fold(struct cpa_self *self, struct cpa_path *path, uint32_t slot)
 {
-	const struct cpa_version *old = at(path->version), *seen = at(path->observed_version);
+	const struct cpa_version *old = cpa_version_at(path->version),
+				 *seen = cpa_version_at(path->observed_version);
 	uint32_t n = slots_needed(path);
 	struct cpa_version *v[2];
 
 	if (slot >= n)
 		n = slot / ROUND * ROUND + ROUND;
-	if (!versions_new(self, n, v)) {
+	if (!cpa_versions_new(self, n, v)) {
 		set_deltas(self, path, 0);
 		return false;
 	}
 	if (old && seen && old->slots == n && seen->slots == n) {
-		copy_version(v[0], old, false);
-		copy_version(v[1], seen, true);
+		cpa_version_copy(v[0], old, false);
+		cpa_version_copy(v[1], seen, true);
 		add_deltas(v, path);
 	} else {
 		materialize(path, CPA_S, v[0]->value, n);
 		materialize(path, CPA_H, v[0]->value + n, n);
 		materialize(path, CPA_O, v[1]->value, n);
-		note_slack(v[0]);
+		cpa_version_note_slack(v[0]);
 	}
 	set_versions(self, path, v);
 	return true;
@@ -285,12 +202,12 @@ static bool has_room(const struct cpa_delta *d)
 /* Add to the versions of @path, which no other path names yet. */
 static void add_to_versions(const struct cpa_path *path, uint32_t slot, uint64_t ticks)
 {
-	struct cpa_version *v = at(path->version);
+	struct cpa_version *v = cpa_version_at(path->version);
 
 	v->value[slot] += ticks;
 	v->value[v->slots + slot] += ticks;
-	at(path->observed_version)->value[slot] += ticks;
-	note_slack(v);
+	cpa_version_at(path->observed_version)->value[slot] += ticks;
+	cpa_version_note_slack(v);
 }
 
 void cpa_path_add_slow(struct cpa_self *self, struct cpa_path *path, uint32_t slot, uint64_t ticks)
@@ -330,7 +247,7 @@ void cpa_path_copy(struct cpa_self *self, struct cpa_path *to, const struct cpa_
 /* Whether no slot of @path has more slack than @most. It may say no too often. */
 static bool slack_within(const struct cpa_path *path, uint64_t most)
 {
-	const struct cpa_version *v = at(path->version);
+	const struct cpa_version *v = cpa_version_at(path->version);
 	uint64_t base = v ? v->max_slack : 0;
 
 	if (base > most)
@@ -381,8 +298,8 @@ static inline void pair(struct joint *j, const struct cpa_path *local,
 	j->seen = observed ? remote : local;
 	j->terms = (struct terms){ .remote_wins = remote_wins,
 				   .observed = observed,
-				   .base = at(j->winner->version),
-				   .other = at(j->loser->version),
+				   .base = cpa_version_at(j->winner->version),
+				   .other = cpa_version_at(j->loser->version),
 				   .distance = distance < FAR ? distance : FAR };
 	j->n = 0;
 }
@@ -487,7 +404,7 @@ static bool join_versions(struct cpa_self *self, struct cpa_path *local, const s
 	uint64_t *slack, *through;
 
 	n = other > n ? other : n;
-	if (!versions_new(self, n, v))
+	if (!cpa_versions_new(self, n, v))
 		return false;
 	slack = v[0]->value;
 	through = v[1]->value; /* scratch: O is written last */
@@ -498,7 +415,7 @@ static bool join_versions(struct cpa_self *self, struct cpa_path *local, const s
 			slack[i] = through[i] + j->terms.distance;
 	materialize(j->winner, CPA_H, slack + n, n);
 	materialize(j->seen, CPA_O, v[1]->value, n);
-	note_slack(v[0]);
+	cpa_version_note_slack(v[0]);
 	set_versions(self, local, v);
 	return true;
 }
@@ -589,11 +506,4 @@ uint64_t cpa_path_value(const struct cpa_path *path, enum cpa_vector v, uint32_t
 void cpa_path_read(const struct cpa_path *path, enum cpa_vector v, uint64_t *to, uint32_t slots)
 {
 	materialize(path, v, to, slots);
-}
-
-void cpa_path_forget_spares(struct cpa_self *self)
-{
-	for (unsigned k = 0; k < 2; k++)
-		while (self->spare_count[k])
-			cpa_heap_free(self->spare[k][--self->spare_count[k]]);
 }

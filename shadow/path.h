@@ -22,17 +22,9 @@
 
 #include <string.h>
 
-#include "shadow/self.h"
+#include "shadow/version.h"
 
 enum cpa_vector { CPA_S, CPA_H, CPA_O };
-
-/* Bytes of a version of @slots, of S and H or of O. */
-static inline size_t cpa_version_size(uint32_t slots, bool of_o)
-{
-	size_t values = of_o ? slots : 2 * (size_t)slots + slots / CPA_VERSION_BLOCK;
-
-	return sizeof(struct cpa_version) + values * sizeof(uint64_t);
-}
 
 #define CPA_DELTA_MOST ((1 << 30) - 1) /* of a delta before an addition, and of the addition */
 
@@ -141,8 +133,5 @@ CPA_HIDDEN void cpa_path_read(const struct cpa_path *path, enum cpa_vector v, ui
 
 /* One value; for tests. */
 CPA_HIDDEN uint64_t cpa_path_value(const struct cpa_path *path, enum cpa_vector v, uint32_t slot);
-
-/* Give the spare versions of a thread that ends back to the heap. */
-CPA_HIDDEN void cpa_path_forget_spares(struct cpa_self *self);
 
 #endif

@@ -144,7 +144,7 @@ void cpa_thread_end(struct cpa_self *self, uint64_t now)
 	cpa_summary_flush(self);
 	self->row->end_ticks = now;
 	cpa_journal_end(self);
-	cpa_path_forget_spares(self);
+	cpa_version_forget_spares(self);
 	cpa_token_forget_spares(self);
 	transition(number, CPA_THREAD_RUNNING, CPA_THREAD_EXITED, CPA_THREAD_DETACHED);
 }

@@ -321,7 +321,7 @@ static void end(void)
 	run.waits += cpa_header()->diag[CPA_DIAG_SEARCH_WAITS];
 	run.again += cpa_table(CPA_TABLE_BASES)->used;
 	for (uint32_t t = 1; t < threads; t++)
-		cpa_path_forget_spares(&thread[t]);
+		cpa_version_forget_spares(&thread[t]);
 	test_rows_clear(&thread[0]);
 	cpa_session_destroy();
 }

@@ -70,7 +70,7 @@ static inline void test_rows_clear(struct cpa_self *self)
 			cpa_heap_free(cpa_at(row->held_external));
 		row->totals = row->totals_slots = row->held_external = 0;
 	}
-	cpa_path_forget_spares(self);
+	cpa_version_forget_spares(self);
 }
 
 #endif

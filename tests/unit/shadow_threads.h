@@ -42,7 +42,7 @@ static inline int threads_teardown(void **state)
 	if (cpa_table(CPA_TABLE_TOKENS)->used != tokens)
 		return -1;
 	for (int i = 0; i < THREADS; i++)
-		cpa_path_forget_spares(&t[i]);
+		cpa_version_forget_spares(&t[i]);
 	test_rows_clear(&t[0]);
 	if (test_heap_live())
 		return -1;

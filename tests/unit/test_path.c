@@ -57,7 +57,7 @@ static void clear_all(struct cpa_path path[], unsigned n)
 {
 	for (unsigned i = 0; i < n; i++)
 		cpa_path_clear(&self, &path[i]);
-	cpa_path_forget_spares(&self);
+	cpa_version_forget_spares(&self);
 	assert_int_equal(test_heap_live(), 0);
 }
 

@@ -266,7 +266,7 @@ static void test_tick(void **state)
 	other.row->path.len = 101;
 	cpa_search_tick(&other, 2000, 1);
 	assert_int_equal(*steps, 2);
-	cpa_path_forget_spares(&other);
+	cpa_version_forget_spares(&other);
 }
 
 /* While nobody shares a slot there is nothing to do, ever. */

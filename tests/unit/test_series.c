@@ -36,7 +36,7 @@ static int teardown(void **state)
 	cpa_series_hook = NULL;
 	cpa_path_clear(&t[0], &object.path);
 	for (int i = 0; i < 3; i++)
-		cpa_path_forget_spares(&t[i]);
+		cpa_version_forget_spares(&t[i]);
 	test_rows_clear(&t[0]);
 	if (test_heap_live())
 		return -1;
