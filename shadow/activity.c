@@ -101,11 +101,14 @@ void cpa_activity_attribute(struct cpa_self *self, uint64_t ticks, struct cpa_ed
 	/* In proportion to the weights. One division, as this is done for most activities. */
 	for (unsigned i = 0; i < n; i++) {
 		uint64_t share = UINT32_MAX / sum * (word[i] & CPA_MIX_WEIGHT);
+		uint32_t slot = cpa_function_slot(cpa_mix_function(word[i]));
 
 		c.ticks = i == n - 1 ? rest : (uint64_t)((unsigned __int128)ticks * share >> 32);
 		c.lanes = cpa_path_lanes(c.ticks);
 		rest -= c.ticks;
-		cpa_charge(&c, cpa_function_slot(cpa_mix_function(word[i])), c.ticks);
+		cpa_charge(&c, slot, c.ticks);
+		if (unlikely(self->journal))
+			cpa_journal_charge(self, slot, c.ticks);
 	}
 }
 
