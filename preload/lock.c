@@ -162,7 +162,8 @@ static inline void got(struct cpa_worker *w, struct cpa_object *o, const void *l
 	same = o->path.owner == w->self.id;
 	if (likely(kind != CPA_ONCE))
 		count_run(w, o, same, now);
-	if (unlikely(!same || w->self.journal)) { /* else the path that was released has been ours since then */
+	/* Else the path that was released has been ours since then. */
+	if (unlikely(!same || w->self.journal)) {
 		struct cpa_wait wait = { .arrived = now, .now = now };
 
 		take(w, o, &wait);
