@@ -14,13 +14,15 @@
 #include "analysis/snapshot.h"
 
 #define PAGE 4096u
+#define NOWHERE \
+	(UINT64_MAX / 2) /* offset of what could not be read, of which readers shall learn */
 
 /* The state, and what its rows name, by offsets into `bytes`. */
 struct state {
 	uint32_t rows;
 	struct cpa_thread *row; /* key 0: no such thread */
 	unsigned char *bytes;
-	uint64_t size;
+	uint64_t size, room;
 	uint32_t copied; /* enum cpa_copy */
 };
 
@@ -30,7 +32,10 @@ static uint64_t append(struct state *state, const void *from, uint64_t size)
 	uint64_t at = state->size;
 
 	state->size += (size + 7) / 8 * 8;
-	state->bytes = xrealloc(state->bytes, state->size);
+	if (state->size > state->room) {
+		state->room = 2 * state->size;
+		state->bytes = xrealloc(state->bytes, state->room);
+	}
 	memset(state->bytes + at, 0, state->size - at);
 	if (from)
 		memcpy(state->bytes + at, from, size);
@@ -93,6 +98,9 @@ static void put_row(struct state *state, const struct cpa_snapshot *snapshot, ui
 	row->held_external = 0;
 	row->totals_slots = reading->totals;
 	row->totals = append(state, reading->total, reading->totals * sizeof(*reading->total));
+	row->path.version = row->retired.version = NOWHERE;
+	if (!reading->sound)
+		return;
 	put_path(state, &row->path, &reading->path);
 	put_path(state, &row->retired, &reading->retired);
 }
@@ -110,8 +118,7 @@ static void read_state(struct state *state, struct cpa_dump *dump)
 		free(state->row);
 		state->row = xcalloc((size_t)snapshot.rows + 1, sizeof(*state->row));
 		for (uint32_t row = 1; row <= snapshot.rows && !snapshot.failed; row++)
-			if (cpa_snapshot_read(&snapshot, row, reading) && !snapshot.failed &&
-			    reading->sound)
+			if (cpa_snapshot_read(&snapshot, row, reading) && !snapshot.failed)
 				put_row(state, &snapshot, row, reading);
 	} while (cpa_snapshot_again(&snapshot));
 	state->copied = snapshot.raw ? CPA_COPY_ROWS : CPA_COPY_STATE;

@@ -192,7 +192,8 @@ struct cpa_diagnostics_figures {
 	double probe_s;
 	const char *clock;
 	uint64_t samples, samples_lost, objects_untracked;
-	uint64_t deepbind, namespaced; /* libraries that were to be loaded so that they are not seen */
+	uint64_t deepbind,
+		namespaced; /* libraries that were to be loaded so that they are not seen */
 	/* Uses of locks that were not timed; those before another thread's; what these edges miss. */
 	uint64_t untimed, untimed_handoffs;
 	double untimed_handoffs_s;
