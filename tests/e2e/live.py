@@ -174,6 +174,7 @@ def test_copy_of_stopped(folder):
     try:
         wait_for_events(dump)
         process.send_signal(signal.SIGSTOP)
+        os.waitpid(process.pid, os.WUNTRACED)  # all threads have stopped
         copy = folder / "copy of what is stopped"
         if snapshot(dump, copy):
             now, original = read(copy), read(dump)
