@@ -81,6 +81,8 @@ static json_t *threads_json(const struct cpa_profile *profile)
 		put_real(object, "probe_s", thread->probe_s);
 		put_real(object, "critical_path_s", thread->critical_path_s);
 		put_count(object, "events", thread->events);
+		put_count(object, "bytes_read", thread->bytes_read);
+		put_count(object, "bytes_written", thread->bytes_written);
 		put_count(object, "earlier_threads", thread->earlier);
 		json_array_append_new(array, object);
 	}
