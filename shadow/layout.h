@@ -492,24 +492,7 @@ struct cpa_token {
 	struct cpa_path path;
 } __attribute__((aligned(CPA_CACHE_LINE)));
 
-/* The sums of struct cpa_thread, from `before` on; ticks, but for the last. */
-struct cpa_sums {
-	uint64_t before, process, external, runqueue, wait, wait_cpu, probe, events;
-};
-
-/*
- * What a thread's row held at the boundaries after `from` up to `label`: see shadow/checkpoint.h.
- * Written by its thread.
- */
-struct cpa_checkpoint {
-	uint64_t label; /* atomic; 0: none, or it is being written */
-	uint64_t from;
-	uint64_t slots; /* of total */
-	uint64_t room;
-	struct cpa_sums sums;
-	struct cpa_path path, retired;
-	uint64_t total[];
-};
+#include "shadow/layout_series.h"
 
 enum cpa_thread_state {
 	CPA_THREAD_FREE = 0,
@@ -565,7 +548,5 @@ struct cpa_thread {
 	struct cpa_edge_cache edges[CPA_EDGE_CACHE];
 	uint64_t bytes_read, bytes_written; /* by calls of its own, see preload/external.c */
 } __attribute__((aligned(CPA_CACHE_LINE)));
-
-#include "shadow/layout_series.h"
 
 #endif

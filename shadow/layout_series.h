@@ -1,13 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shadow/layout_series.h - the part of shadow/layout.h that tells when: cumulative samples
- *
- * Included by layout.h, whose rules hold.
+ * shadow/layout_series.h - what threads and slots had at boundaries; a part of shadow/layout.h
  */
 #ifndef CPA_SHADOW_LAYOUT_SERIES_H
 #define CPA_SHADOW_LAYOUT_SERIES_H
 
-#include "shadow/layout.h"
+/* The sums of struct cpa_thread, from `before` on; ticks, but for the last. */
+struct cpa_sums {
+	uint64_t before, process, external, runqueue, wait, wait_cpu, probe, events;
+};
+
+/*
+ * What a thread's row held at the boundaries after `from` up to `label`: see shadow/checkpoint.h.
+ * Written by its thread.
+ */
+struct cpa_checkpoint {
+	uint64_t label; /* atomic; 0: none, or it is being written */
+	uint64_t from;
+	uint64_t slots; /* of total */
+	uint64_t room;
+	struct cpa_sums sums;
+	struct cpa_path path, retired;
+	uint64_t total[];
+};
 
 /* What a sample tells of the program; ticks, but for the last. */
 enum cpa_series_field {
