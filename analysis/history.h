@@ -3,7 +3,7 @@
  * analysis/history.h - what happened in a run, event by event, from the journal of its session
  *
  * shadow/layout_journal.h says what a journal holds, analysis/journal.h reads its records. Here they
- * become events, of a whole run in memory: for what needs to go to and fro in it. What reads a run from
+ * become events, of a whole run in memory: for what needs to go both ways in it. What reads a run from
  * begin to end does better with the records (analysis/exact.h).
  *
  * Where the journal's ring came round, a thread begins with the oldest event that is left of it. All
