@@ -188,9 +188,9 @@ static size_t zero_one(const struct work *w, const char *name, size_t size)
 		const char *kind = c->kind < ARRAY_SIZE(kind_name) ? kind_name[c->kind] : NULL;
 		size_t head = kind ? strlen(kind) : 0;
 
-		if (!kind || size < head + 1 || strncmp(name, kind, head) || name[head] != ':' ||
-		    strlen(c->name) != size - head - 1 ||
-		    strncmp(name + head + 1, c->name, size - head - 1))
+		if (!kind || size < head + 1 || strncmp(name, kind, head) != 0 ||
+		    name[head] != ':' || strlen(c->name) != size - head - 1 ||
+		    strncmp(name + head + 1, c->name, size - head - 1) != 0)
 			continue;
 		if (c->slot && c->slot < w->file.slots)
 			w->exact->zero[c->slot] = true;

@@ -279,14 +279,14 @@ static void unite(struct reading *in, struct merge *m)
 }
 
 /* Depth first: what was merged before comes first. */
-static void resolve(struct reading *in, struct merge *m)
+static void resolve(struct reading *in, const struct merge *m)
 {
 	size_t used = 1, room = 0;
-	struct merge **stack = grown(NULL, 0, &room, sizeof(*stack));
+	size_t *stack = grown(NULL, 0, &room, sizeof(*stack)); /* indices of merges */
 
-	stack[0] = m;
+	stack[0] = (size_t)(m - in->merge);
 	while (used) {
-		struct merge *top = stack[used - 1], *wanted = NULL;
+		struct merge *top = &in->merge[stack[used - 1]], *wanted = NULL;
 
 		for (unsigned i = 0; i < 2 && !top->done; i++) {
 			struct merge *from = merge_of(in, top->cause[i]);
@@ -297,7 +297,7 @@ static void resolve(struct reading *in, struct merge *m)
 		/* A ring of merges is nonsense: used does not exceed their number otherwise. */
 		if (wanted && used <= in->merges) {
 			stack = grown(stack, used, &room, sizeof(*stack));
-			stack[used++] = wanted;
+			stack[used++] = (size_t)(wanted - in->merge);
 			continue;
 		}
 		if (!top->done)
