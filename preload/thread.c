@@ -83,8 +83,7 @@ static bool calls_pointer(const uint64_t *table)
 	if (!callable)
 		return false;
 	callable += strlen(tuple);
-	return (strncmp(callable, "PF", 2) == 0 || *callable == 'M') &&
-	       !strstr(callable + 2, "PF");
+	return (strncmp(callable, "PF", 2) == 0 || *callable == 'M') && !strstr(callable + 2, "PF");
 }
 
 /*
