@@ -24,9 +24,15 @@ void cpa_track_init(void)
 
 uint32_t cpa_track_node_slow(struct cpa_worker *w, unsigned at, uint64_t caller, uint32_t event)
 {
-	uint32_t row = cpa_summary_node(event >> 24, cpa_site(caller), event & 0xffffff);
+	unsigned other = at ^ 1;
+	uint32_t row;
 
+	/* Two nodes that share a place have two, else a thread that meets them in turn is here always. */
+	if (w->nodes[other].caller == caller && w->nodes[other].event == event)
+		return w->nodes[other].row;
+	w->nodes[other] = w->nodes[at];
 	w->self.slow++;
+	row = cpa_summary_node(event >> 24, cpa_site(caller), event & 0xffffff);
 	w->nodes[at].caller = caller;
 	w->nodes[at].event = row ? event : 0; /* no space: each time is counted */
 	w->nodes[at].row = row;

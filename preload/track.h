@@ -57,7 +57,8 @@ static inline uint32_t cpa_track_node(struct cpa_worker *w, enum cpa_event_kind 
 {
 	uint32_t event = (uint32_t)kind << 24 | (class & 0xffffff);
 	uint64_t mixed = (caller ^ (uint64_t)event << 32 ^ class) * UINT64_C(0x9e3779b97f4a7c15);
-	unsigned at = (unsigned)(mixed >> 48) % CPA_NODE_CACHE;
+	/* The highest bits: only they hang on all of the kind, the class and the caller. */
+	unsigned at = (unsigned)(mixed >> 32) / (UINT32_MAX / CPA_NODE_CACHE + 1);
 
 	if (likely(w->nodes[at].caller == caller && w->nodes[at].event == event))
 		return w->nodes[at].row;
