@@ -32,7 +32,7 @@ static uint64_t append(struct state *state, const void *from, uint64_t size)
 	uint64_t at = state->size;
 
 	state->size += (size + 7) / 8 * 8;
-	if (state->size > state->room) {
+	if (!state->bytes || state->size > state->room) {
 		state->room = 2 * state->size;
 		state->bytes = xrealloc(state->bytes, state->room);
 	}

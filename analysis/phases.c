@@ -247,7 +247,8 @@ static void fill_shares(struct cpa_phase *phase, const struct cpa_profile *profi
 
 		if (!s)
 			continue;
-		share.path_s = grown(s->path_s, phase);
+		/* It gets less by what is too little for another path, or where the path is another. */
+		share.path_s = fmax(0, grown(s->path_s, phase));
 		share.saved_s = grown(s->saved_s, phase);
 		share.total_s = grown(s->total_s, phase);
 		if (share.path_s != 0 || share.saved_s != 0 || share.total_s != 0)

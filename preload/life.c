@@ -301,7 +301,8 @@ __attribute__((constructor)) static void begin(void)
 	if (alive && !open_session(&settings)) {
 		cpa_component_init();
 		if (settings.journal && !cpa_journal_init(settings.journal))
-			cpa_warn("no space for a journal; profiled without (make CPA_JOURNAL smaller)");
+			cpa_warn(
+				"no space for a journal; profiled without (make CPA_JOURNAL smaller)");
 		cpa_track_init();
 		cpa_clock_init();
 		cpa_series_init(cpa_header()->start_ticks);

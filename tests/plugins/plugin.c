@@ -35,6 +35,7 @@ static void *OWN(work)(void *argument)
 }
 
 /* As often as @times, at once in the caller and in a thread. */
+long plugin_run(long times);
 long plugin_run(long times)
 {
 	pthread_t t;
@@ -47,6 +48,7 @@ long plugin_run(long times)
 }
 
 /* Whether this library, by its own RUNPATH, finds @file. */
+int plugin_finds(const char *file);
 int plugin_finds(const char *file)
 {
 	void *other = dlopen(file, RTLD_NOW);

@@ -7,6 +7,7 @@
  * in a phase they have a good part of each interval, in the next one others have. The reference
  * keeps L, H, and the length without each component for each of them, in as many slots.
  */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -151,6 +152,7 @@ static void do_activity(struct rnd *r, uint32_t t, unsigned phase)
 	uint32_t active[2 + HELD], nested[HELD], n;
 	unsigned held = (unsigned)rnd_below(r, HELD + 1);
 
+	assert(self->row);
 	keep(r, t, phase);
 	active[0] = choose(r, CPA_FUNCTION, phase);
 	n = kept[t] ? add_active(active, 1, kept[t] - 1) : 1;
