@@ -219,7 +219,8 @@ class Neighbours(Tests):
         yield "libfaketime.so", f"{LIBRARIES}/faketime/libfaketimeMT.so.1", fake
         heaps = f"/usr/lib/heaptrack {LIBRARIES}/heaptrack".split()
         heap = next((each for each in heaps if os.path.exists(each)), "")
-        out = {"DUMP_HEAPTRACK_OUTPUT": str(self.folder / "heaptrack.out")}
+        # Each process has one of its own: a child may hold it longer than its parent lives.
+        out = {"DUMP_HEAPTRACK_OUTPUT": str(self.folder / "heaptrack.$$.out")}
         yield "libheaptrack_preload.so", f"{heap}/libheaptrack_preload.so", out
 
     def check_preload(self, name, other, settings, first):
