@@ -19,7 +19,7 @@ from machine import hold_perf_event
 
 BUILD = pathlib.Path(os.environ["CPA_BUILD"]).resolve()
 MS = 700
-TRIES = 3
+TRIES = 6
 WORKERS = 2
 # A phase of a quarter more than its work was not left alone.
 SLOWER = 1.25
