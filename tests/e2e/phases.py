@@ -130,16 +130,27 @@ def check_tables(dump, r):
     check(len(rows) == len(r["phases"]["phases"]), f"CSV of {len(rows)} phases")
 
 
-def run_undisturbed(dump):
-    """Return the borders by the program's own clock, and whether it had the processors it asked for."""
-    for _ in range(TRIES):
+def run_undisturbed(folder):
+    """
+    Return the dump, the borders by the program's own clock, the report, and whether the program had
+    the processors it asked for. Its workers are equal: where they take turns at having the longest path,
+    the path of that phase has no shares, and it is looked at again.
+    """
+    undisturbed = None
+    for number in range(TRIES):
+        dump = folder / f"known{number}.dump"
         output = profile(dump, str(BUILD / "tests/programs/serial_parallel"), str(MS))
         border = [float(line.split()[0]) for line in output.splitlines()]
+        r = read(dump)
         longest = max(b - a for a, b in zip(border, border[1:]))
-        if longest < SLOWER * MS / 1000:
-            return border, True
-        print(f"# a phase took {longest:.3f} s for {MS} ms of work: once more")
-    return border, False
+        if longest >= SLOWER * MS / 1000:
+            print(f"# a phase took {longest:.3f} s for {MS} ms of work: once more")
+            continue
+        undisturbed = dump, border, r, True
+        if not any(p["path_changed"] for p in r["phases"]["phases"]):
+            break
+        print("# another path became the longest in a phase: once more")
+    return undisturbed or (dump, border, r, False)
 
 
 def check_phases(r, border):
@@ -162,16 +173,18 @@ def check_phases(r, border):
         off = 2 * width / length
         good = parallelism / SLOWER - off <= phase["p"] <= parallelism + off
         check(good, f"{phase['name']}: parallelism of {phase['p']:.3f}")
-        path = share["critical_path_s"] / phase["critical_path_s"]
-        check(path >= 1 - off, f"{phase['name']}: {path:.1%} of its path is {name}")
+        text = f"{phase['name']}: its path is {name}"
+        if phase["path_changed"]:
+            skip(text, "another path became the longest")
+        else:
+            path = share["critical_path_s"] / phase["critical_path_s"]
+            check(path >= 1 - off, f"{text}: {path:.1%}")
         saved = share["saved_s"] / phase["critical_path_s"]
         check(saved >= 1 - off, f"{phase['name']}: without {name} it is {saved:.1%} shorter")
 
 
 def test_known(folder):
-    dump = folder / "known.dump"
-    border, undisturbed = run_undisturbed(dump)
-    r = read(dump)
+    dump, border, r, undisturbed = run_undisturbed(folder)
     check_sums(r)
     check_histograms(dump, r)
     check_tables(dump, r)
