@@ -26,7 +26,7 @@ LOCKS = {"private_lock": "private_lock", "long_section": "short_lock", "burst_lo
 TILES = 0.001  # of the wall time
 PATH = 0.01  # of itself, beside what the report says that edges are short of
 SHARE = 0.02  # of the path
-RUNS = 6  # whose mean must be it, if that of fewer is not
+RUNS = 20  # whose mean must be it, if that of fewer is not: at 100 Hz a run has 130 samples
 
 
 def block_signals():
@@ -34,14 +34,14 @@ def block_signals():
     signal.pthread_sigmask(signal.SIG_BLOCK, range(1, signal.NSIG))
 
 
-def get_report(arguments, folder, program, settings, prepare):
+def get_report(results, arguments, folder, program, settings, prepare):
     dump = str(folder / "dump")
     environment = {k: v for k, v in os.environ.items() if not k.startswith("CPA_")}
     environment.update(settings, CPA_OUTPUT=dump, CPA_QUIET="1")
     environment["LD_PRELOAD"] = str(arguments.build / "libcpa.so")
     command = [str(arguments.build / "tests/programs" / program)]
     options = {"env": environment, "preexec_fn": prepare}
-    expected = json.loads(known_paths.run_undisturbed(command, dump, **options))
+    expected = json.loads(known_paths.run_undisturbed(results, command, dump, **options))
     report = known_paths.run([str(arguments.build / "cpa-report"), "--format", "json", dump])
     os.unlink(dump)
     return expected, json.loads(report)
@@ -69,7 +69,7 @@ def check(results, name, program, expected, report, untimed):
     # The program's own clock cannot tell the profiler's time, which is not on its path, from its own.
     limit_s = diagnostics["untimed_handoffs_s"] + diagnostics["probe_s"] + PATH * path_s
     text = f"{name}: path {path_s:.4f} s, short by {short_s:.4f} s, admitted {limit_s:.4f} s"
-    results.check(-PATH * path_s <= short_s <= limit_s, text)
+    results.figure(-PATH * path_s <= short_s <= limit_s, text)
 
 
 def lock_share(program, expected, report):
@@ -83,14 +83,16 @@ def lock_share(program, expected, report):
 
 def check_share(results, name, program, run):
     """The lock's share is right on average: that of one run hangs on a hundred samples. @run: again."""
-    shares = []
+    shares, disturbed = [], None
     while True:
         shares.append(lock_share(program, *run()))
+        disturbed = disturbed or results.disturbed
         got, wanted = (sum(column) / len(shares) for column in zip(*shares))
-        if abs(got - wanted) <= SHARE or len(shares) == RUNS:
+        if abs(got - wanted) <= SHARE or len(shares) == RUNS or disturbed:
             break
+    results.disturbed = disturbed
     text = f"{name}: the lock's share {got:.4f}, expected {wanted:.4f}, in {len(shares)} runs"
-    results.check(abs(got - wanted) <= SHARE, text)
+    results.figure(abs(got - wanted) <= SHARE, text)
 
 
 def parse_arguments():
@@ -125,12 +127,14 @@ def main():
                 continue  # 5 % of its time are the samples' interrupts: its own claim is off
             name = f"{program}, {case}"
             run = functools.partial(
-                get_report, arguments, folder, program, settings, prepare
+                get_report, results, arguments, folder, program, settings, prepare
             )
             try:
                 check(results, name, program, *run(), untimed)
                 if untimed:
                     check_share(results, name, program, run)
+            except known_paths.Busy as error:
+                results.skip(name, error)
             except (RuntimeError, ValueError, KeyError) as error:
                 results.check(False, f"{name}: {error!r}")
     return results.end(folder)
