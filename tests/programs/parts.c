@@ -209,8 +209,8 @@ static int threads(void)
 	pthread_join(b, NULL);
 	CPA_STOP();
 	pthread_join(a, NULL);
+	sem_init(&sem, 0, 2); /* before there is a waiter: it would not see the posts */
 	pthread_create(&c, NULL, sem_worker, NULL);
-	sem_init(&sem, 0, 2);
 	work_between();
 	CPA_START();
 	work_in_part(20);
