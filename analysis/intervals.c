@@ -140,9 +140,10 @@ static void add_slot(struct cpa_intervals *v, const struct reading *r, uint32_t 
 {
 	const struct cpa_build *build = r->build;
 	struct cpa_slot_intervals *s = &v->slot[slot];
-	double *values = xcalloc(3 * v->samples, sizeof(*values));
+	double *values = xcalloc(4 * v->samples, sizeof(*values));
 
-	*s = (struct cpa_slot_intervals){ values, values + v->samples, values + 2 * v->samples };
+	*s = (struct cpa_slot_intervals){ values, values + v->samples, values + 2 * v->samples,
+					  values + 3 * v->samples };
 	for (size_t i = 0; row && i < r->count; i++) {
 		uint32_t place = r->found[i].place;
 		uint64_t len = r->found[i].value[CPA_SERIES_LEN];
@@ -222,6 +223,23 @@ static void raise_samples(struct cpa_intervals *v)
 	}
 }
 
+void cpa_intervals_trace(struct cpa_intervals *v)
+{
+	for (uint32_t slot = 0; slot < v->slots; slot++) {
+		struct cpa_slot_intervals *s = &v->slot[slot];
+
+		if (!s->path_s)
+			continue;
+		s->final_s[v->samples - 1] = s->path_s[v->samples - 1];
+		for (size_t i = v->samples - 1; i-- > 0;) {
+			double between = fmax(v->sample[i + 1].at_s - v->sample[i].at_s, 0);
+			double later = s->final_s[i + 1];
+
+			s->final_s[i] = fmin(fmax(s->path_s[i], later - between), later);
+		}
+	}
+}
+
 static void add_threads(struct cpa_intervals *v, const struct reading *r)
 {
 	uint64_t clock[CPA_SAMPLES];
@@ -292,6 +310,7 @@ struct cpa_intervals *cpa_intervals_build(const struct cpa_build *build)
 		v->sample[r->count] = last_sample(build);
 		mark_changes(v);
 		raise_samples(v);
+		cpa_intervals_trace(v);
 	}
 	if (!v->slots)
 		v->samples = 0;
@@ -314,21 +333,12 @@ const struct cpa_slot_intervals *cpa_intervals_slot(const struct cpa_intervals *
 double cpa_intervals_share(const struct cpa_intervals *v, uint32_t slot, size_t from, size_t to)
 {
 	const struct cpa_slot_intervals *s = cpa_intervals_slot(v, slot);
-	double grown = 0, mine = 0;
-	bool any = false;
+	bool first = from == SIZE_MAX;
+	double grown, mine;
 
-	for (size_t i = from + 1; i <= to; i++) {
-		bool first = i == 0;
-
-		if (v->sample[i].path_changed)
-			continue;
-		any = true;
-		grown += v->sample[i].critical_path_s -
-			 (first ? 0 : v->sample[i - 1].critical_path_s);
-		if (s)
-			mine += s->path_s[i] - (first ? 0 : s->path_s[i - 1]);
-	}
-	if (!any)
-		return NAN;
+	if (!s)
+		return 0;
+	grown = v->sample[to].critical_path_s - (first ? 0 : v->sample[from].critical_path_s);
+	mine = s->final_s[to] - (first ? 0 : s->final_s[from]);
 	return grown > 0 ? fmin(fmax(mine / grown, 0), 1) : 0;
 }

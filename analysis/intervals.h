@@ -9,9 +9,11 @@
  * L - (t - t') at an earlier t': neither a path nor a component's share or saving grows faster than
  * the clock. Samples are raised to that.
  *
- * H is that of the longest path at each sample. Where another path became the longest in between,
+ * H is that of the path that was the longest at each sample. Where another path became the longest in between,
  * the difference of two H is of no path: it may be negative, or more than the path grew. An
  * interval where it is so by more than a tenth of that is marked, and nothing is raised across it.
+ * When the path that was the longest at the end had its share of each component follows from the
+ * same bound: at t it had no less than its share at the next sample less the time between, and no more.
  */
 #ifndef CPA_ANALYSIS_INTERVALS_H
 #define CPA_ANALYSIS_INTERVALS_H
@@ -23,6 +25,7 @@ struct cpa_build;
 /* Of one component slot, each [samples]; seconds since the start of the run. */
 struct cpa_slot_intervals {
 	double *path_s, *saved_s, *total_s;
+	double *final_s; /* like path_s, of the path that is the longest at the end */
 };
 
 /* What is sampled of each thread, in the order of struct cpa_thread_point. */
@@ -70,8 +73,15 @@ const struct cpa_slot_intervals *cpa_intervals_slot(const struct cpa_intervals *
 						    uint32_t slot);
 
 /*
- * The share of the critical path's growth that @slot had between samples @from (SIZE_MAX: the start)
- * and @to, without the intervals in which the path changed. NAN: there is nothing else.
+ * From all path_s of @intervals set all final_s: what the path that is the longest at the end can have
+ * had of each slot at each sample. Backwards, no share grows faster than the clock, nor shrinks; within
+ * that the samples tell, of whatever path they are.
+ */
+void cpa_intervals_trace(struct cpa_intervals *intervals);
+
+/*
+ * The share of the critical path's growth between samples @from (SIZE_MAX: the start) and @to that
+ * @slot had on the path that is the longest at the end.
  */
 double cpa_intervals_share(const struct cpa_intervals *intervals, uint32_t slot, size_t from,
 			   size_t to);

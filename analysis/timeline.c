@@ -23,9 +23,9 @@ static char *draw(const struct cpa_page *page, const struct cpa_intervals *v, ui
 	for (size_t i = 0; i < v->samples; i += each) {
 		size_t to = i + each < v->samples ? i + each : v->samples;
 		double share = cpa_intervals_share(v, slot, i ? i - 1 : SIZE_MAX, to - 1);
-		size_t step = isnan(share) ? 0 : (size_t)ceil(share * 8 - 0.05);
-		const char *bar = isnan(share) ? "?" : page->unicode ? bars[step] : plain[step];
-		char *longer = cpa_format_text("%s%s", text, bar);
+		size_t step = (size_t)fmax(ceil(share * 8 - 0.05), 0);
+		char *longer =
+			cpa_format_text("%s%s", text, page->unicode ? bars[step] : plain[step]);
 
 		free(text);
 		text = longer;
@@ -62,7 +62,7 @@ void cpa_text_intervals(const struct cpa_page *page, const struct cpa_profile *p
 	cpa_table_end(&table, page);
 	note = cpa_format_text(
 		"A character: its share of what the path grew in %s; %s is all of it, a "
-		"blank nothing, ? that another path became the longest.",
+		"blank nothing. Of the path that was the longest in the end.",
 		cpa_format_seconds(v->period_s * (double)each).text, page->unicode ? "█" : "#");
 	cpa_page_foot(page, 0, 0, note);
 	free(note);
