@@ -35,6 +35,12 @@ static void set_disposition(const struct sigaction *action)
 	__atomic_store_n(&current, next, __ATOMIC_RELEASE);
 }
 
+/*
+ * Atomic: the signals, by bit, whose handlers run on an alternate stack and have ours masked, which
+ * the program did not ask for and does not see.
+ */
+static uint64_t masked;
+
 /* The default action of the signal: it ends the process. */
 static void die(void)
 {
@@ -145,13 +151,46 @@ void cpa_signal_fini(void)
 		REAL(sigaction)(CPA_SIGNAL, &ignore, NULL);
 }
 
+/* An alternate stack may have room for one signal, not for ours on top of it. */
+static bool needs_mask(const struct sigaction *action)
+{
+	return action && action->sa_flags & SA_ONSTACK && action->sa_handler != SIG_DFL &&
+	       action->sa_handler != SIG_IGN && !sigismember(&action->sa_mask, CPA_SIGNAL);
+}
+
+/* sigaction() for signals but our own. */
+static int set_other(int sig, const struct sigaction *action, struct sigaction *old)
+{
+	uint64_t bit = sig > 0 && sig < _NSIG ? UINT64_C(1) << (sig - 1) : 0, before;
+	bool mask = needs_mask(action);
+	struct sigaction copy;
+	int ret;
+
+	if (mask) {
+		copy = *action;
+		sigaddset(&copy.sa_mask, CPA_SIGNAL);
+	}
+	ret = REAL(sigaction)(sig, mask ? &copy : action, old);
+	if (ret)
+		return ret;
+	/* Relaxed: threads that set or ask for one signal's action at once must order that themselves. */
+	before = mask	? __atomic_fetch_or(&masked, bit, __ATOMIC_RELAXED) :
+		 action ? __atomic_fetch_and(&masked, ~bit, __ATOMIC_RELAXED) :
+			  __atomic_load_n(&masked, __ATOMIC_RELAXED);
+	if (old && before & bit)
+		sigdelset(&old->sa_mask, CPA_SIGNAL);
+	return 0;
+}
+
 CPA_EXPORT int sigaction(int sig, const struct sigaction *restrict action,
 			 struct sigaction *restrict old)
 {
 	struct sigaction before;
 
-	if (likely(sig != CPA_SIGNAL || !ours))
+	if (!ours)
 		return REAL(sigaction)(sig, action, old);
+	if (likely(sig != CPA_SIGNAL))
+		return set_other(sig, action, old);
 	before = *disposition();
 	if (action) {
 		set_disposition(action);

@@ -4,7 +4,8 @@
  *
  * SIGSTKFLT, which Linux never sends. A program that sets handlers for every signal sets one for
  * it, too: its disposition is then kept here, returned when asked for, and applied to signals that
- * are not ours. Ours come from timers and carry cpa_signal_mark.
+ * are not ours. Ours come from timers and carry cpa_signal_mark. Handlers of other signals that run on
+ * an alternate stack have ours masked: the stack is as large as the program needs it.
  */
 #ifndef CPA_PRELOAD_SIGNAL_H
 #define CPA_PRELOAD_SIGNAL_H

@@ -4,6 +4,7 @@
  */
 #include <setjmp.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/time.h>
 #include <ucontext.h>
 
@@ -400,6 +401,50 @@ static void alternate_stack(void)
 	end();
 }
 
+static void long_on_alternate(int sig)
+{
+	struct timespec t;
+	long end_ms;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	end_ms = t.tv_sec * 1000 + t.tv_nsec / 1000000 + 12;
+	do
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	while (t.tv_sec * 1000 + t.tv_nsec / 1000000 < end_ms);
+	caught += sig;
+}
+
+/* It has room for one signal and a little, and a page behind it that nobody may touch. */
+static void small_alternate_stack(void)
+{
+	size_t page = 4096, size = (size_t)sysconf(_SC_MINSIGSTKSZ) + 1280;
+	char *memory =
+		mmap(NULL, 16 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	stack_t stack = { .ss_sp = memory + page, .ss_size = size },
+		none = { .ss_flags = SS_DISABLE };
+	struct sigaction a = { .sa_handler = long_on_alternate, .sa_flags = SA_ONSTACK }, old;
+
+	must(memory != MAP_FAILED && !mprotect(memory, page, PROT_NONE), "mmap");
+	begin("small alternate stack");
+	DO("set", sigaltstack(&stack, NULL));
+	sigaction(SIGUSR1, &a, NULL);
+	caught = 0;
+	for (int i = 0; i < 10; i++)
+		raise(SIGUSR1);
+	add(" caught=%d masks", caught / SIGUSR1);
+	sigaction(SIGUSR1, NULL, &old);
+	add(" %d", sigismember(&old.sa_mask, SIGSTKFLT));
+	sigaddset(&a.sa_mask, SIGSTKFLT);
+	sigaction(SIGUSR1, &a, &old);
+	add(" %d", sigismember(&old.sa_mask, SIGSTKFLT));
+	sigaction(SIGUSR1, NULL, &old);
+	add(" %d", sigismember(&old.sa_mask, SIGSTKFLT));
+	signal(SIGUSR1, SIG_DFL);
+	DO("unset", sigaltstack(&none, NULL));
+	munmap(memory, 16 * page);
+	end();
+}
+
 /* CPU-bound work while our sampler's signals arrive: the program's mask and errno are untouched. */
 static void undisturbed(void)
 {
@@ -435,6 +480,7 @@ int main(void)
 	for (int what = 0; what < 5; what++)
 		jumps(what);
 	alternate_stack();
+	small_alternate_stack();
 	undisturbed();
 	return 0;
 }
