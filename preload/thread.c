@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <threads.h>
 #include <unistd.h>
@@ -236,9 +237,31 @@ static void created(struct cpa_worker *w, struct beginning *copy, uint32_t row, 
 	cpa_done(w);
 }
 
-CPA_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
+#define SMALL_STACK (256u << 10)
+#define OUR_STACK   8192u /* our TLS, which is in it, and our functions; a signal comes on top */
+
+/*
+ * @attr, or @copy of it with a larger stack: where the program needs nearly all of a small one, there
+ * is no room for us. A stack of its own is as it is. What pthread_attr_t points to is shared.
+ */
+static const pthread_attr_t *with_room(const pthread_attr_t *attr, pthread_attr_t *copy)
+{
+	size_t size, more = OUR_STACK + getauxval(AT_MINSIGSTKSZ);
+	void *stack;
+
+	/* glibc gives the lower end of a stack whose upper one is NULL if there is none. */
+	if (!attr || pthread_attr_getstack(attr, &stack, &size) || !size || size >= SMALL_STACK ||
+	    (uintptr_t)stack + size)
+		return attr;
+	*copy = *attr;
+	return pthread_attr_setstacksize(copy, size + more) ? attr : copy;
+}
+
+CPA_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *asked,
 			      void *(*routine)(void *), void *argument)
 {
+	pthread_attr_t roomy;
+	const pthread_attr_t *attr = with_room(asked, &roomy);
 	struct cpa_worker *w = cpa_enter();
 	struct beginning b = { .routine = routine, .argument = argument, .caller = CPA_CALLER() };
 	struct beginning *copy;

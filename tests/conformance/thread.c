@@ -2,6 +2,7 @@
 /*
  * tests/conformance/thread.c - create, join, detach, exit, attributes, thread-specific data
  */
+#include <alloca.h>
 #include <limits.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -208,6 +209,20 @@ static void *on_small_stack(void *argument)
 	return (void *)(failed + (intptr_t)argument);
 }
 
+#define FILLED 16384 /* bytes that a thread needs beyond the least */
+
+/* The program's own part of its stack is full: there is room for what libc needs, and a signal. */
+static void *on_full_stack(void *argument)
+{
+	size_t least = (size_t)sysconf(_SC_THREAD_STACK_MIN);
+	size_t room = 4096 + (size_t)sysconf(_SC_MINSIGSTKSZ), size = FILLED + least - room;
+	volatile char *filled = alloca(size);
+
+	for (size_t i = 0; i < size; i += 64)
+		filled[i] = 1;
+	return on_small_stack(argument);
+}
+
 static void small_stacks(void)
 {
 	size_t size = (size_t)sysconf(_SC_THREAD_STACK_MIN);
@@ -221,6 +236,16 @@ static void small_stacks(void)
 	for (int i = 0; i < 8; i++)
 		must(!pthread_create(&t[i], &attr, on_small_stack, NULL), "pthread_create");
 	for (int i = 0; i < 8; i++) {
+		pthread_join(t[i], &result);
+		add(" %ld", (long)(intptr_t)result);
+	}
+	end();
+
+	begin("most of a small stack");
+	DO("size", pthread_attr_setstacksize(&attr, size + FILLED));
+	for (int i = 0; i < 4; i++)
+		must(!pthread_create(&t[i], &attr, on_full_stack, NULL), "pthread_create");
+	for (int i = 0; i < 4; i++) {
 		pthread_join(t[i], &result);
 		add(" %ld", (long)(intptr_t)result);
 	}
