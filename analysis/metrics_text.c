@@ -89,7 +89,7 @@ static void put_row(struct cpa_table_text *table, const struct cpa_metric_row *r
 		cells++;
 	}
 	cell[cells++] = level == CPA_AT_PROCESS ? cpa_printable_base(row->name) : row->name;
-	cell[cells] = row->where ? cpa_printable_base(row->where) : "";
+	cell[cells] = cpa_printable_where(row->name, row->where);
 	cpa_table_row(table, cell);
 }
 

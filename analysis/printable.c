@@ -97,3 +97,10 @@ const char *cpa_printable_base(const char *path)
 
 	return slash && slash[1] ? slash + 1 : path;
 }
+
+const char *cpa_printable_where(const char *name, const char *location)
+{
+	const char *base = location ? cpa_printable_base(location) : "", *said = strstr(name, base);
+
+	return *base && said && strncmp(said + strlen(base), "+0x", 3) == 0 ? "" : base;
+}

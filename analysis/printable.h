@@ -21,4 +21,10 @@ size_t cpa_printable_bytes(const char *text, size_t columns);
 /* What follows the last slash of @path. */
 const char *cpa_printable_base(const char *path);
 
+/*
+ * What @location (NULL: not known) tells of something beside its @name: the location's base, "" if
+ * the name says it, as "libz.so.1+0x4970" does of "/usr/lib/libz.so.1".
+ */
+const char *cpa_printable_where(const char *name, const char *location);
+
 #endif

@@ -174,7 +174,7 @@ void cpa_text_procedures(const struct cpa_page *page, const struct cpa_profile *
 	cpa_table_column(&table, "saves", false);
 	cpa_table_column(&table, "calls", false);
 	cpa_table_column(&table, "procedure", true);
-	cpa_table_column(&table, "where", true);
+	cpa_table_remark(&table, "where");
 	for (size_t i = 0; i < profile->components; i++) {
 		const struct cpa_component_figures *component = &profile->component[i];
 		struct cpa_figure saves = cpa_format_seconds(component->saved_s);
@@ -185,13 +185,12 @@ void cpa_text_procedures(const struct cpa_page *page, const struct cpa_profile *
 
 		if (component->kind != CPA_FUNCTION || component->calls == 0 || shown++ >= top)
 			continue;
-		cpa_table_row(&table, (const char *const[]){
-					      self.text, saves.text, inclusive.text,
-					      component->has_whole ? whole.text : "?", calls.text,
-					      component->name,
-					      component->location ?
-						      cpa_printable_base(component->location) :
-						      "" });
+		cpa_table_row(&table,
+			      (const char *const[]){
+				      self.text, saves.text, inclusive.text,
+				      component->has_whole ? whole.text : "?", calls.text,
+				      component->name,
+				      cpa_printable_where(component->name, component->location) });
 	}
 	if (shown == 0)
 		return;

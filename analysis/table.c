@@ -4,6 +4,7 @@
 #include "analysis/format.h"
 
 #include <libiberty/libiberty.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,6 +84,12 @@ void cpa_table_column(struct cpa_table_text *table, const char *head, bool name)
 	table->head[table->columns++] = head;
 }
 
+void cpa_table_remark(struct cpa_table_text *table, const char *head)
+{
+	table->remark[table->columns] = true;
+	cpa_table_column(table, head, true);
+}
+
 void cpa_table_row(struct cpa_table_text *table, const char *const *cells)
 {
 	size_t first = table->rows++ * table->columns;
@@ -90,6 +97,22 @@ void cpa_table_row(struct cpa_table_text *table, const char *const *cells)
 	table->cell = xrealloc(table->cell, (first + table->columns) * sizeof(*table->cell));
 	for (size_t i = 0; i < table->columns; i++)
 		table->cell[first + i] = xstrdup(cells[i]);
+}
+
+/* The column to cut next, the widest; SIZE_MAX if there is none that may be cut. */
+static size_t find_widest(const struct cpa_table_text *table, const size_t *widths)
+{
+	size_t widest = SIZE_MAX, most = 0;
+
+	for (size_t c = 0; c < table->columns; c++) {
+		size_t width = table->remark[c] ? 2 * widths[c] : widths[c];
+
+		if (table->name[c] && widths[c] > NAME_MIN && width > most) {
+			widest = c;
+			most = width;
+		}
+	}
+	return widest;
 }
 
 /* Widths by content; names are cut until the line fits, the widest first. */
@@ -107,25 +130,44 @@ static void find_widths(const struct cpa_table_text *table, size_t room, size_t 
 		total += widths[c] + (c ? GAP : 0);
 	}
 	for (; total > room; total--) {
-		widest = table->columns;
-		for (size_t c = 0; c < table->columns; c++)
-			if (table->name[c] && widths[c] > NAME_MIN &&
-			    (widest == table->columns || widths[c] > widths[widest]))
-				widest = c;
-		if (widest == table->columns)
+		widest = find_widest(table, widths);
+		if (widest == SIZE_MAX)
 			return;
 		widths[widest]--;
 	}
 }
 
-/* The text in @width columns: cut and ended by ".." if it is longer, or filled up. */
+/*
+ * The end of @text by which it differs from others of its kind, and without which it means nothing:
+ * "+0x11b50" of an address, ":123" of a line; "" if it has none.
+ */
+static const char *tail(const char *text)
+{
+	const char *plus = strrchr(text, '+'), *colon = strrchr(text, ':');
+
+	if (plus && plus[1] == '0' && plus[2] == 'x' &&
+	    strspn(plus + 3, "0123456789abcdef") == strlen(plus + 3))
+		return plus;
+	if (colon && colon[1] && strspn(colon + 1, "0123456789") == strlen(colon + 1))
+		return colon;
+	return "";
+}
+
+/* The text in @width columns: cut if it is longer, with ".." for what is left out, or filled up. */
 static char *fit(const char *text, size_t width, bool left, bool last)
 {
 	size_t columns = cpa_printable_columns(text);
 	int fill = columns < width ? (int)(width - columns) : 0;
 
-	if (columns > width)
-		return cpa_format_text("%.*s..", (int)cpa_printable_bytes(text, width - 2), text);
+	if (columns > width) {
+		const char *end = tail(text);
+
+		if (strlen(end) + NAME_MIN > width)
+			end = "";
+		return cpa_format_text("%.*s..%s",
+				       (int)cpa_printable_bytes(text, width - 2 - strlen(end)),
+				       text, end);
+	}
 	if (left)
 		return cpa_format_text("%s%*s", text, last ? 0 : fill, "");
 	return cpa_format_text("%*s%s", fill, "", text);

@@ -27,6 +27,7 @@ struct cpa_page {
 struct cpa_table_text {
 	size_t columns, rows;
 	bool name[CPA_TABLE_COLUMNS]; /* a column of names */
+	bool remark[CPA_TABLE_COLUMNS];
 	const char *head[CPA_TABLE_COLUMNS];
 	char **cell; /* [rows * columns] */
 };
@@ -46,6 +47,9 @@ void cpa_page_foot(const struct cpa_page *page, size_t count, size_t top, const 
 
 /* Add a column; @name: of names. The text of @head must outlive @table. */
 void cpa_table_column(struct cpa_table_text *table, const char *head, bool name);
+
+/* Add a column of names that say where the things before them are: cut to half before those are. */
+void cpa_table_remark(struct cpa_table_text *table, const char *head);
 
 /* Add a row of copies of @cells, one for each column. */
 void cpa_table_row(struct cpa_table_text *table, const char *const *cells);

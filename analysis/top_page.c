@@ -238,8 +238,11 @@ static void put_rows(const struct cpa_top *top, struct cpa_top_screen *screen, c
 	struct cpa_top_sheet sheet;
 
 	for (size_t c = 0; c < table->columns; c++)
-		cpa_table_column(&text, table->column[c].head,
-				 table->column[c].unit == CPA_UNIT_TEXT);
+		if (table->column[c].remark)
+			cpa_table_remark(&text, table->column[c].head);
+		else
+			cpa_table_column(&text, table->column[c].head,
+					 table->column[c].unit == CPA_UNIT_TEXT);
 	for (size_t i = 0; i < count; i++) {
 		char *cell[CPA_TOP_COLUMNS];
 

@@ -67,7 +67,7 @@ static void put_spends(const struct cpa_top *top, struct cpa_top_screen *screen,
 	cpa_table_column(&table, "of its life", false);
 	cpa_table_column(&table, "kind", true);
 	cpa_table_column(&table, "it was in", true);
-	cpa_table_column(&table, "where", true);
+	cpa_table_remark(&table, "where");
 	for (uint32_t k = 0; k < thread->spends; k++) {
 		const struct cpa_spend_figures *spend = &thread->spend[k];
 		const struct cpa_component_figures *component =
@@ -79,9 +79,9 @@ static void put_spends(const struct cpa_top *top, struct cpa_top_screen *screen,
 			      (const char *const[]){
 				      time.text, share.text, cpa_names_component_kind(spend->kind),
 				      component ? component->name : "?",
-				      component && component->location ?
-					      cpa_printable_base(component->location) :
-					      "" });
+				      component ? cpa_printable_where(component->name,
+								      component->location) :
+						  "" });
 	}
 	cpa_top_sheet_begin(&sheet, screen);
 	cpa_table_end(&table, &sheet.page);

@@ -30,11 +30,6 @@ static double ratio(double part, double whole)
 	return whole > 0 ? part / whole : NAN;
 }
 
-static char *place(const char *location)
-{
-	return xstrdup(location ? cpa_printable_base(location) : "");
-}
-
 /* What happened in a second of the last interval. */
 static double rate(const struct cpa_top *top, size_t before, uint64_t now, uint64_t earlier)
 {
@@ -59,7 +54,8 @@ FIGURE(component_cpu, OF(component, i)->kind == CPA_EXTERNAL ?
 			      ratio(OF(component, i)->total_s, top->now.profile->program.cpu_s))
 TEXT(component_kind, xstrdup(cpa_names_component_kind(OF(component, i)->kind)))
 TEXT(component_name, xstrdup(OF(component, i)->name))
-TEXT(component_where, place(OF(component, i)->location))
+TEXT(component_where,
+     xstrdup(cpa_printable_where(OF(component, i)->name, OF(component, i)->location)))
 
 static size_t count_components(const struct cpa_profile *profile)
 {
@@ -104,11 +100,12 @@ FIGURE(lock_handoffs, (double)OF(object, i)->handoffs)
 static char *lock_class(const struct cpa_top *top, size_t i)
 {
 	const struct cpa_object_figures *object = OF(object, i);
+	const char *where = cpa_printable_where(object->class, object->location);
 	char *class = cpa_text_class(object), *text;
 
-	if (!object->location)
+	if (!*where)
 		return class;
-	text = cpa_format_text("%s (%s)", class, cpa_printable_base(object->location));
+	text = cpa_format_text("%s (%s)", class, where);
 	free(class);
 	return text;
 }
@@ -247,7 +244,7 @@ static const struct cpa_top_table tables[CPA_TOP_VIEWS] = {
 			{ "CPU", CPA_UNIT_SHARE, .value = component_cpu },
 			{ "kind", CPA_UNIT_TEXT, .text = component_kind },
 			{ "component", CPA_UNIT_TEXT, .text = component_name },
-			{ "where", CPA_UNIT_TEXT, .text = component_where },
+			{ "where", CPA_UNIT_TEXT, .text = component_where, .remark = true },
 		},
 		.count = count_components,
 		.shown = component_shown,

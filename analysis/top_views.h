@@ -22,6 +22,7 @@ struct cpa_top_column {
 	double (*value)(const struct cpa_top *top, size_t i);
 	/* The same of CPA_UNIT_TEXT, for the caller to free. */
 	char *(*text)(const struct cpa_top *top, size_t i);
+	bool remark; /* see cpa_table_remark */
 };
 
 struct cpa_top_table {

@@ -83,6 +83,20 @@ static void test_base(void **state)
 	assert_string_equal(cpa_printable_base("/a/"), "/a/");
 }
 
+static void test_where_is_said_once(void **state)
+{
+	static const char library[] = "/usr/lib/libz.so.1";
+
+	(void)state;
+	assert_string_equal(cpa_printable_where("deflate", library), "libz.so.1");
+	assert_string_equal(cpa_printable_where("libz.so.1+0x4970", library), "");
+	assert_string_equal(cpa_printable_where("mutex from libz.so.1+0x4970", library), "");
+	assert_string_equal(cpa_printable_where("read", "../io/read.c:26"), "read.c:26");
+	assert_string_equal(cpa_printable_where("libz.so.1", library), "libz.so.1");
+	assert_string_equal(cpa_printable_where("deflate", NULL), "");
+	assert_string_equal(cpa_printable_where("deflate", ""), "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -92,6 +106,7 @@ int main(void)
 		cmocka_unit_test(test_reads_no_further_than_told),
 		cmocka_unit_test(test_columns_are_characters),
 		cmocka_unit_test(test_base),
+		cmocka_unit_test(test_where_is_said_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
