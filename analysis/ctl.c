@@ -100,10 +100,8 @@ static int act(struct cpa_control *control, char **argv, char **error)
 int main(int argc, char **argv)
 {
 	struct cpa_control control;
-	struct cpa_process process;
 	char *error = NULL, *file;
 	uint32_t pid = 0;
-	bool alive;
 	int ret;
 
 	argv += parse_options(argc, argv);
@@ -114,10 +112,9 @@ int main(int argc, char **argv)
 		free(file);
 		return complain(EXIT_FAILED, error);
 	}
-	process = cpa_process_open(pid ? pid : control.header->pid, file);
-	alive = process.folder >= 0 && cpa_process_alive(&process);
-	cpa_process_close(&process);
-	ret = alive ? act(&control, argv, &error) : cpa_control_dead(&control, &error);
+	ret = cpa_process_writes(pid ? pid : control.header->pid, file) ?
+		      act(&control, argv, &error) :
+		      cpa_control_dead(&control, &error);
 	cpa_control_close(&control);
 	free(file);
 	return ret < 0 ? complain(EXIT_FAILED, error) : 0;

@@ -24,6 +24,7 @@
 #define SHARE_PRODUCERS	 0.50 /* of the critical path: threads that fill a queue */
 #define IDLE_CONSUMERS	 0.50 /* of their time */
 #define SERIAL_BELOW	 1.1  /* max_parallelism */
+#define SERIAL_WORK	 0.25 /* of the critical path: of less it says nothing */
 #define ROOM_FOR_CORES	 1.25 /* max_parallelism over parallelism */
 #define EXPLAINS_BETTER	 2.0  /* an external or thread is named only if it saves this much more */
 
@@ -80,15 +81,37 @@ find_best(const struct cpa_profile *profile, bool (*sort)(const struct cpa_compo
 	return NULL;
 }
 
+/* What "time blocked in X" says badly: where no single call is meant. */
+static const char *describe_external(const char *name)
+{
+	static const struct {
+		const char *name, *text;
+	} known[] = {
+		{ "other", "time blocked elsewhere (disk, page faults, calls that are not told "
+			   "apart)" },
+		{ "timeout", "time of waits that timed out" },
+		{ "unseen", "time of waits whose release was not seen" },
+		{ "child", "time blocked in waits for child processes" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (strcmp(name, known[i].name) == 0)
+			return known[i].text;
+	return NULL;
+}
+
 /* "the lock q.lock (queue.c:88)", with a capital for @start. */
 static char *describe(const struct cpa_component_figures *component, bool start)
 {
 	const char *article = start ? "The" : "the", *noun = "component ";
-	char *where = component->location ?
-			      cpa_format_text(" (%s)", cpa_printable_base(component->location)) :
-			      xstrdup("");
+	const char *base = cpa_printable_where(component->name, component->location);
+	char *where = *base ? cpa_format_text(" (%s)", base) : xstrdup("");
 	char *text;
 
+	if (component->kind == CPA_EXTERNAL && describe_external(component->name)) {
+		free(where);
+		return cpa_format_text("%s %s", article, describe_external(component->name));
+	}
 	if (component->shared)
 		article = start ? "One or more of the" : "one or more of the";
 	switch (component->kind) {
@@ -218,25 +241,61 @@ static void advise_component(struct cpa_guidance *guidance, const struct cpa_pro
 		advise_next(guidance, profile, best);
 }
 
+static const struct cpa_component_figures *find_external(const struct cpa_profile *profile,
+							 const char *name)
+{
+	for (size_t i = 0; i < profile->components; i++)
+		if (is_external(&profile->component[i]) &&
+		    strcmp(profile->component[i].name, name) == 0)
+			return &profile->component[i];
+	return NULL;
+}
+
+/* Waits that timed out, if they have a part of the path that hides what else is on it. */
+static const struct cpa_component_figures *find_timeouts(const struct cpa_profile *profile)
+{
+	const struct cpa_component_figures *timeouts = find_external(profile, "timeout");
+
+	return timeouts && timeouts->critical_path_s >
+				       SHARE_UNSEEN * profile->program.critical_path_s ?
+		       timeouts :
+		       NULL;
+}
+
+/* What unlimited processors could do with the work, without waits that time out. */
+static double max_parallelism(const struct cpa_profile *profile)
+{
+	const struct cpa_program_figures *program = &profile->program;
+	const struct cpa_component_figures *timeouts = find_timeouts(profile);
+	double path, work;
+
+	if (!timeouts)
+		return program->max_parallelism;
+	path = program->critical_path_s - timeouts->saved_s;
+	work = program->work_s + program->external_s - timeouts->total_s;
+	return path > 0 && work > 0 ? work / path : program->max_parallelism;
+}
+
 static void advise_parallelism(struct cpa_guidance *guidance, const struct cpa_profile *profile)
 {
 	const struct cpa_program_figures *program = &profile->program;
 	double run_queue = program->segment_s[CPA_TIME_RUNQUEUE];
 	double hand_off = program->segment_s[CPA_TIME_HANDOFF];
+	double most = max_parallelism(profile);
 
-	if (program->max_parallelism > 0 && program->max_parallelism < SERIAL_BELOW)
+	if (most > 0 && most < SERIAL_BELOW &&
+	    program->work_s >= SERIAL_WORK * program->critical_path_s)
 		advise(guidance,
 		       "The program is serial: its critical path holds %s of all its work, so more "
 		       "threads or processors will not help.",
-		       cpa_format_percent(1, program->max_parallelism).text);
+		       cpa_format_percent(1, most).text);
 	else if (run_queue >= SHARE_RUN_QUEUE * program->observed_path_s && run_queue > 0 &&
-		 program->max_parallelism > ROOM_FOR_CORES * program->parallelism)
+		 most > ROOM_FOR_CORES * program->parallelism)
 		advise(guidance,
 		       "Processors limit this run: %s of the observed path was ready to run "
 		       "without one, and the work allows a parallelism of %s where it had %s.",
 		       cpa_format_percent(run_queue, program->observed_path_s).text,
-		       cpa_format_ratio(program->max_parallelism).text,
-		       cpa_format_ratio(program->parallelism).text);
+		       cpa_format_ratio(most).text, cpa_format_ratio(program->parallelism).text);
 	if (hand_off >= SHARE_HAND_OFF * program->observed_path_s && hand_off > 0)
 		advise(guidance,
 		       "Hand-offs from one thread to the next take %s of the observed path: "
@@ -314,7 +373,23 @@ static void advise_queue(struct cpa_guidance *guidance, const struct cpa_profile
 	free(reason);
 }
 
-/* A server waits for clients: savings of its work are small beside that, and mean little. */
+/* Who the program waits for in @external, and what that means for the savings. */
+static const char *blame(const char *external)
+{
+	if (strcmp(external, "poll") == 0 || strcmp(external, "accept") == 0)
+		return "the program waited for others, as servers do for their clients (or for "
+		       "its own threads by a pipe or an eventfd, which is not followed). What it "
+		       "saves is said of such a run. How much it could serve is bounded by the "
+		       "CPU time of its threads and by the locks that they wait for";
+	if (strcmp(external, "child") == 0)
+		return "the program waited for other processes, whose figures are not these";
+	if (strcmp(external, "sleep") == 0)
+		return "the program slept";
+	return "the program waited for files, devices or other programs. Cheaper code gains "
+	       "little there; caches, larger or more requests at a time do";
+}
+
+/* Where others decide how long it takes, savings of its work are small, and mean little. */
 static void warn_of_waiting(struct cpa_guidance *guidance, const struct cpa_profile *profile)
 {
 	const struct cpa_component_figures *most = NULL;
@@ -333,10 +408,72 @@ static void warn_of_waiting(struct cpa_guidance *guidance, const struct cpa_prof
 	if (most && blocked > SHARE_BLOCKED * path)
 		warn(guidance,
 		     "%s of the critical path is time blocked outside synchronization, most of it "
-		     "in %s: the program waited for others, as servers do for their clients. What "
-		     "it saves is said of such a run. How much it could serve is bounded by the "
-		     "CPU time of its threads and by the locks that they wait for.",
-		     cpa_format_percent(blocked, path).text, most->name);
+		     "in %s: %s.",
+		     cpa_format_percent(blocked, path).text,
+		     strcmp(most->name, "other") == 0 ? "calls that are not told apart" :
+							most->name,
+		     blame(most->name));
+}
+
+/* Libraries that make their threads wait by system calls of their own, without a function call. */
+static const char *find_own_waits(const struct cpa_profile *profile)
+{
+	static const char *const libraries[] = { "libgomp.so", "libtbb.so", "libomp.so",
+						 "libiomp5.so" };
+
+	for (size_t i = 0; i < profile->threads; i++)
+		for (size_t k = 0; k < ARRAY_SIZE(libraries); k++)
+			if (strncmp(profile->thread[i].start_routine, libraries[k],
+				    strlen(libraries[k])) == 0)
+				return libraries[k];
+	return NULL;
+}
+
+static void warn_of_own_waits(struct cpa_guidance *guidance, const struct cpa_profile *profile)
+{
+	const struct cpa_component_figures *other = find_external(profile, "other");
+	const char *library = other ? find_own_waits(profile) : NULL;
+	const struct cpa_program_figures *program = &profile->program;
+
+	if (library && (other->critical_path_s > SHARE_UNSEEN * program->critical_path_s ||
+			other->observed_path_s > SHARE_UNSEEN * program->observed_path_s))
+		warn(guidance,
+		     "Threads of %s wait for each other by system calls that are not seen: such "
+		     "waits count as blocked in other, %s of the critical and %s of the observed "
+		     "path, and what they waited for is on neither.",
+		     library,
+		     cpa_format_percent(other->critical_path_s, program->critical_path_s).text,
+		     cpa_format_percent(other->observed_path_s, program->observed_path_s).text);
+}
+
+static void warn_of_timeouts(struct cpa_guidance *guidance, const struct cpa_profile *profile)
+{
+	const struct cpa_component_figures *timeouts = find_timeouts(profile);
+	double path = profile->program.critical_path_s;
+
+	if (timeouts)
+		warn(guidance,
+		     "Waits that timed out are %s of the critical path: a time-out passes at its "
+		     "own pace. Where a thread only looks around and waits again, nothing would be "
+		     "gained there, and the path without them is the one to read: %s, which allows "
+		     "a parallelism of %s.",
+		     cpa_format_percent(timeouts->critical_path_s, path).text,
+		     cpa_format_seconds(path - timeouts->saved_s).text,
+		     cpa_format_ratio(max_parallelism(profile)).text);
+}
+
+static void warn_of_unseen(struct cpa_guidance *guidance, const struct cpa_profile *profile)
+{
+	const struct cpa_component_figures *unseen = find_external(profile, "unseen");
+	const struct cpa_program_figures *program = &profile->program;
+
+	if (unseen && (unseen->observed_path_s > SHARE_UNSEEN * program->observed_path_s ||
+		       unseen->critical_path_s > SHARE_UNSEEN * program->critical_path_s))
+		warn(guidance,
+		     "Waits whose release was not seen are %s of the critical path and %s of the "
+		     "observed path: dependencies are missing there.",
+		     cpa_format_percent(unseen->critical_path_s, program->critical_path_s).text,
+		     cpa_format_percent(unseen->observed_path_s, program->observed_path_s).text);
 }
 
 static void add_warnings(struct cpa_guidance *guidance, const struct cpa_profile *profile)
@@ -363,31 +500,11 @@ static void add_warnings(struct cpa_guidance *guidance, const struct cpa_profile
 			     "No sample tells the function of %s of the CPU time: the "
 			     "shares of functions are too small.",
 			     cpa_format_percent(component->total_s, program->cpu_s).text);
-		if (component->kind == CPA_EXTERNAL && strcmp(component->name, "timeout") == 0 &&
-		    component->critical_path_s > SHARE_UNSEEN * program->critical_path_s)
-			warn(guidance,
-			     "Waits that timed out are %s of the critical path: a time-out "
-			     "passes at its own pace. Where a thread only looks around and "
-			     "waits again, nothing would be gained there, and the path "
-			     "without them is the one to read.",
-			     cpa_format_percent(component->critical_path_s,
-						program->critical_path_s)
-				     .text);
-		if (component->kind != CPA_EXTERNAL || strcmp(component->name, "unseen") != 0)
-			continue;
-		if (component->observed_path_s > SHARE_UNSEEN * program->observed_path_s ||
-		    component->critical_path_s > SHARE_UNSEEN * program->critical_path_s)
-			warn(guidance,
-			     "Waits whose release was not seen are %s of the critical "
-			     "path and %s of the observed path: dependencies are "
-			     "missing there.",
-			     cpa_format_percent(component->critical_path_s,
-						program->critical_path_s)
-				     .text,
-			     cpa_format_percent(component->observed_path_s,
-						program->observed_path_s)
-				     .text);
 	}
+	warn_of_timeouts(guidance, profile);
+	warn_of_unseen(guidance, profile);
+	warn_of_own_waits(guidance, profile);
+	warn_of_waiting(guidance, profile);
 }
 
 void cpa_guidance_init(struct cpa_guidance *guidance, const struct cpa_profile *profile)
@@ -398,7 +515,6 @@ void cpa_guidance_init(struct cpa_guidance *guidance, const struct cpa_profile *
 	advise_busy_lock(guidance, profile);
 	advise_queue(guidance, profile);
 	add_warnings(guidance, profile);
-	warn_of_waiting(guidance, profile);
 }
 
 void cpa_guidance_fini(struct cpa_guidance *guidance)

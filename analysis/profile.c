@@ -121,10 +121,10 @@ static void build_program(struct cpa_build *build)
 		program->observed_path_s = program->wall_s;
 	}
 	/* Of activities, as max_parallelism: what waits and probes burn is no work. */
-	program->parallelism = ratio(cpa_build_seconds(build, build->process), program->wall_s);
+	program->work_s = cpa_build_seconds(build, build->process);
+	program->parallelism = ratio(program->work_s, program->wall_s);
 	program->max_parallelism =
-		ratio(cpa_build_seconds(build, build->process) + program->external_s,
-		      program->critical_path_s);
+		ratio(program->work_s + program->external_s, program->critical_path_s);
 	program->utilization = ratio(ratio(program->cpu_s, program->wall_s), program->cores);
 	check_tiles(build->profile);
 }

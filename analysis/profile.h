@@ -20,18 +20,20 @@ struct cpa_program_figures {
 	uint32_t pid;
 	enum cpa_session_state state;
 	bool complete; /* it ran to its end */
+	bool running;  /* its process is there, and has not ended; set by whoever looks */
 	uint32_t cores;
 	size_t threads;		/* rows with figures */
 	double wall_s;		/* profiled; of an unfinished run: up to the last event seen */
 	double run_s;		/* from start to end, profiled or not */
 	uint64_t earlier_parts; /* before the oldest one that is listed */
 	double cpu_s;		/* of all threads: work, waiting and probes */
+	double work_s;		/* of that the activities */
 	double external_s;
 	double critical_path_s; /* inherent: L */
 	double observed_path_s;
 	double segment_s[CPA_TIME_KINDS]; /* of the observed path */
-	double parallelism;		  /* cpu / wall */
-	double max_parallelism;		  /* (cpu + external) / critical path */
+	double parallelism;		  /* work / wall */
+	double max_parallelism;		  /* (work + external) / critical path */
 	double utilization;		  /* cpu / (wall * cores) */
 };
 

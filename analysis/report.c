@@ -21,6 +21,7 @@
 #include "analysis/printable.h"
 #include "analysis/question.h"
 #include "analysis/text.h"
+#include "analysis/top_process.h"
 #include "analysis/verify.h"
 
 #define EXIT_BAD_DUMP  1
@@ -444,6 +445,7 @@ int main(int argc, char **argv)
 		return ret;
 	}
 	profile = cpa_profile_build(&dump);
+	profile->program.running = dump.live && cpa_process_writes(dump.header.pid, dump.file);
 	add_details(profile, &options);
 	if (cpa_dump_whole(&dump)) {
 		ret = write_report(&dump, profile, &options);

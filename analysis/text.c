@@ -16,6 +16,7 @@
 #define LABEL	    15 /* columns of the labels in the heading */
 #define SHOWN	    6u /* components of which the whole report says when they were on the path */
 #define PARTS_SHOWN 4
+#define MOSTLY_WORK 0.9 /* of the CPU time: the rest needs no mention */
 
 const char *cpa_level_name(enum cpa_level level)
 {
@@ -65,20 +66,33 @@ void cpa_text_program(const struct cpa_page *page, const struct cpa_profile *pro
 	const struct cpa_program_figures *program = &profile->program;
 	const char *end = program->complete	       ? "ran to its end" :
 			  program->state == CPA_EXECED ? "replaced by exec" :
+			  program->running	       ? "is running" :
 							 "DID NOT FINISH";
-	char *text = cpa_format_text("%s: %s wall, %s CPU, %zu thread%s, %u core%s, %s",
-				     cpa_printable_base(program->exe),
-				     cpa_format_seconds(program->wall_s).text,
-				     cpa_format_seconds(program->cpu_s).text, program->threads,
-				     program->threads == 1 ? "" : "s", program->cores,
-				     program->cores == 1 ? "" : "s", end);
+	char *work = xstrdup("");
+	char *text;
 
-	cpa_page_paragraph(page, program->complete ? CPA_STRONG : CPA_ALARM, 2, text);
+	/* Else parallelism, which is that of work, would look wrong. */
+	if (program->work_s < MOSTLY_WORK * program->cpu_s) {
+		free(work);
+		work = cpa_format_text(" (%s work)", cpa_format_seconds(program->work_s).text);
+	}
+	text = cpa_format_text("%s: %s wall, %s CPU%s, %zu thread%s, %u core%s, %s",
+			       cpa_printable_base(program->exe),
+			       cpa_format_seconds(program->wall_s).text,
+			       cpa_format_seconds(program->cpu_s).text, work, program->threads,
+			       program->threads == 1 ? "" : "s", program->cores,
+			       program->cores == 1 ? "" : "s", end);
+	free(work);
+	cpa_page_paragraph(page, program->complete || program->running ? CPA_STRONG : CPA_ALARM, 2,
+			   text);
 	free(text);
 	put_parts(page, profile);
-	if (!program->complete && program->state != CPA_EXECED)
+	if (program->running)
+		cpa_page_paragraph(page, CPA_PLAIN, 0,
+				   "The figures are of what it had done by its last event.");
+	else if (!program->complete && program->state != CPA_EXECED)
 		cpa_page_paragraph(page, CPA_ALARM, 0,
-				   "The program did not finish (killed, or still running): the "
+				   "The program did not finish (killed, or running elsewhere): the "
 				   "figures are of what it had done by its last event.");
 }
 
@@ -139,7 +153,7 @@ static void put_components(const struct cpa_page *page, const struct cpa_profile
 	cpa_table_column(&table, "CPU", false);
 	cpa_table_column(&table, "kind", true);
 	cpa_table_column(&table, "component", true);
-	cpa_table_column(&table, "where", true);
+	cpa_table_remark(&table, "where");
 	for (size_t i = 0; i < profile->components; i++) {
 		const struct cpa_component_figures *component = &profile->component[i];
 		struct cpa_figure saves = cpa_format_seconds(component->saved_s);
@@ -156,9 +170,7 @@ static void put_components(const struct cpa_page *page, const struct cpa_profile
 				      saves.text, critical.text, observed.text,
 				      component->kind == CPA_EXTERNAL ? "-" : cpu.text,
 				      cpa_names_component_kind(component->kind), component->name,
-				      component->location ?
-					      cpa_printable_base(component->location) :
-					      "" });
+				      cpa_printable_where(component->name, component->location) });
 	}
 	cpa_table_end(&table, page);
 	cpa_page_foot(
@@ -299,13 +311,14 @@ static int compare_edges(const void *a, const void *b)
 static char *describe_node(const struct cpa_profile *profile, uint32_t id)
 {
 	const struct cpa_node_figures *node = cpa_profile_node(profile, id);
+	const char *where;
 
 	if (!node || !node->site)
 		return xstrdup(node ? node->kind : "?");
-	if (!node->location)
+	where = cpa_printable_where(node->site, node->location);
+	if (!*where)
 		return cpa_format_text("%s %s", node->kind, node->site);
-	return cpa_format_text("%s %s (%s)", node->kind, node->site,
-			       cpa_printable_base(node->location));
+	return cpa_format_text("%s %s (%s)", node->kind, node->site, where);
 }
 
 void cpa_text_edges(const struct cpa_page *page, const struct cpa_profile *profile,

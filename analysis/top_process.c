@@ -256,6 +256,15 @@ bool cpa_process_alive(const struct cpa_process *process)
 	return tasks > 1;
 }
 
+bool cpa_process_writes(uint32_t pid, const char *file)
+{
+	struct cpa_process process = cpa_process_open(pid, file);
+	bool alive = process.folder >= 0 && cpa_process_alive(&process);
+
+	cpa_process_close(&process);
+	return alive;
+}
+
 bool cpa_process_task(const struct cpa_process *process, struct cpa_top_task *task)
 {
 	char name[48], text[128];

@@ -30,6 +30,9 @@ void cpa_process_close(const struct cpa_process *process);
 /* Whether it has a thread that still runs. */
 bool cpa_process_alive(const struct cpa_process *process);
 
+/* Whether process @pid has not ended, and maps @file. */
+bool cpa_process_writes(uint32_t pid, const char *file);
+
 /* Fill in state and CPU time of the task whose tid is given. False: it is no more. */
 bool cpa_process_task(const struct cpa_process *process, struct cpa_top_task *task);
 

@@ -118,6 +118,7 @@ static struct cpa_top_moment make_moment(struct cpa_top_session *session, bool a
 	moment.state = find_state(session, alive);
 	moment.at_s = cpa_top_clock();
 	moment.run_s = moment.profile->program.wall_s;
+	moment.profile->program.running = moment.state == CPA_TOP_RUNNING;
 	if (moment.state == CPA_TOP_RUNNING) {
 		double run_s = moment.at_s - (double)header->start_ns * 1e-9;
 

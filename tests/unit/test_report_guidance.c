@@ -15,6 +15,7 @@
 static struct cpa_component_figures components[MOST];
 static struct cpa_object_figures objects[1];
 static struct cpa_queue_figures queues[1];
+static struct cpa_thread_figures threads[1];
 static struct cpa_profile profile;
 static struct cpa_guidance guidance;
 
@@ -30,6 +31,7 @@ static int setup(void **state)
 			     .cores = 4,
 			     .wall_s = 10,
 			     .cpu_s = 30,
+			     .work_s = 30,
 			     .critical_path_s = 8,
 			     .observed_path_s = 10,
 			     .segment_s = { [CPA_TIME_PROCESS] = 10 },
@@ -38,6 +40,7 @@ static int setup(void **state)
 		.component = components,
 		.object = objects,
 		.queue = queues,
+		.thread = threads,
 	};
 	return 0;
 }
@@ -180,6 +183,27 @@ static void test_serial(void **state)
 	profile.program.parallelism = 1;
 	expect_only("The program is serial: its critical path holds 95.2% of all its work, so more "
 		    "threads or processors will not help.");
+}
+
+/* Little work beside what others take: it is no matter whether it is serial. */
+static void test_serial_means_nothing_of_little_work(void **state)
+{
+	(void)state;
+	profile.program.max_parallelism = 1;
+	profile.program.work_s = 1;
+	add(CPA_EXTERNAL, "read", NULL, 5.9, 5.9);
+	expect_only("The time blocked in read is on the critical path for 5.90 s of 8.00 s; "
+		    "without it the run would be bounded at 2.10 s.");
+}
+
+/* What is blocked in no known call, and what is no call at all, is not said to be blocked in it. */
+static void test_externals_that_are_no_calls(void **state)
+{
+	(void)state;
+	add(CPA_EXTERNAL, "other", NULL, 4, 4);
+	expect_only("The time blocked elsewhere (disk, page faults, calls that are not told apart) "
+		    "is on the critical path for 4.00 s of 8.00 s; without it the run would be "
+		    "bounded at 4.00 s.");
 }
 
 static void test_too_few_processors(void **state)
@@ -345,6 +369,58 @@ static void test_warns_of_waiting_for_others(void **state)
 	assert_int_equal(guidance.warnings, 0);
 }
 
+static void test_says_whom_it_waited_for(void **state)
+{
+	static const struct {
+		const char *external, *words;
+	} cases[] = {
+		{ "poll", "as servers do for their clients" },
+		{ "accept", "as servers do for their clients" },
+		{ "child", "in child: the program waited for other processes" },
+		{ "sleep", "in sleep: the program slept." },
+		{ "read", "waited for files, devices or other programs" },
+		{ "other", "in calls that are not told apart: the program waited for files" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		profile.components = 0;
+		add(CPA_EXTERNAL, (char *)cases[i].external, NULL, 7.5, 7.5);
+		expect_warning(cases[i].words);
+		cpa_guidance_fini(&guidance);
+	}
+	cpa_guidance_init(&guidance, &profile);
+}
+
+/* Waits that time out hide the rest of the path: what is left of it is said, and judged. */
+static void test_time_outs_hide_the_path(void **state)
+{
+	(void)state;
+	add(CPA_EXTERNAL, "timeout", NULL, 7.9, 4);
+	components[0].total_s = 8;
+	profile.program.external_s = 8;
+	profile.program.max_parallelism = 1.05;
+	profile.program.parallelism = 3;
+	profile.program.segment_s[CPA_TIME_RUNQUEUE] = 3;
+	expect_warning("the one to read: 4.00 s, which allows a parallelism of 7.50.");
+	expect_advice(1, "Processors limit this run: 30.0% of the observed path was ready to run "
+			 "without one, and the work allows a parallelism of 7.50 where it had "
+			 "3.00.");
+}
+
+static void test_warns_of_waits_of_other_libraries(void **state)
+{
+	(void)state;
+	profile.threads = 1;
+	threads[0].start_routine = "libgomp.so.1+0x1cc40";
+	add(CPA_EXTERNAL, "other", NULL, 3, 1);
+	expect_warning("Threads of libgomp.so wait for each other by system calls");
+	cpa_guidance_fini(&guidance);
+	threads[0].start_routine = "worker";
+	cpa_guidance_init(&guidance, &profile);
+	assert_int_equal(guidance.warnings, 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -360,6 +436,8 @@ int main(void)
 		TEST(test_nothing_stands_out),
 		TEST(test_shared_slot),
 		TEST(test_serial),
+		TEST(test_serial_means_nothing_of_little_work),
+		TEST(test_externals_that_are_no_calls),
 		TEST(test_too_few_processors),
 		TEST(test_hand_offs),
 		TEST(test_busy_lock_off_the_path),
@@ -373,6 +451,9 @@ int main(void)
 		TEST(test_warns_of_missing_samples),
 		TEST(test_warns_of_unseen_releases),
 		TEST(test_warns_of_waiting_for_others),
+		TEST(test_says_whom_it_waited_for),
+		TEST(test_time_outs_hide_the_path),
+		TEST(test_warns_of_waits_of_other_libraries),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

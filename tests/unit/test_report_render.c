@@ -119,6 +119,33 @@ static void test_levels(void **state)
 	}
 }
 
+/* What tells addresses and lines apart survives the cut; the remark is cut before the name. */
+static void test_cut_names_keep_their_ends(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "mutex from memcached+0x1a486", "a_long_file_name.c:1234" },
+		{ "a_function_of_a_long_name_without_any", "another_long_name" },
+		{ "short", "short.c:1" },
+	};
+	struct cpa_table_text table = { 0 };
+	char *text = NULL;
+	size_t size;
+	struct cpa_page page = { .out = open_memstream(&text, &size), .width = 38 };
+
+	(void)state;
+	cpa_table_column(&table, "name", true);
+	cpa_table_remark(&table, "where");
+	for (size_t i = 0; i < 3; i++)
+		cpa_table_row(&table, rows[i]);
+	cpa_table_end(&table, &page);
+	fclose(page.out);
+	assert_string_equal(text, "name                      where\n"
+				  "mutex from mem..+0x1a486  a_lon..:1234\n"
+				  "a_function_of_a_long_n..  another_lo..\n"
+				  "short                     short.c:1\n");
+	free(text);
+}
+
 static void test_color(void **state)
 {
 	char *text = render(80, true, CPA_LEVEL_PROGRAM, 10);
@@ -135,9 +162,14 @@ static void test_unfinished(void **state)
 	(void)state;
 	profile->program.complete = false;
 	profile->program.state = CPA_RUNNING;
-	text = render(80, false, CPA_LEVEL_PROGRAM, 10);
+	text = render(100, false, CPA_LEVEL_PROGRAM, 10);
 	assert_non_null(strstr(text, "DID NOT FINISH"));
 	assert_non_null(strstr(text, "The program did not finish"));
+	free(text);
+	profile->program.running = true;
+	text = render(100, false, CPA_LEVEL_PROGRAM, 10);
+	assert_non_null(strstr(text, ", is running\n"));
+	assert_null(strstr(text, "finish"));
 	free(text);
 }
 
@@ -247,9 +279,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_first_screen), TEST(test_width),	 TEST(test_top),
-		TEST(test_levels),	 TEST(test_color),	 TEST(test_unfinished),
-		TEST(test_json_keys),	 TEST(test_json_values), cmocka_unit_test(test_figures),
+		TEST(test_first_screen), TEST(test_width),
+		TEST(test_top),		 TEST(test_levels),
+		TEST(test_color),	 TEST(test_cut_names_keep_their_ends),
+		TEST(test_unfinished),	 TEST(test_json_keys),
+		TEST(test_json_values),	 cmocka_unit_test(test_figures),
 	};
 	int fd = mkstemp(file), failed;
 
