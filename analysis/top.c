@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <libiberty/libiberty.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 
 #include "analysis/format.h"
 #include "analysis/text.h"
+#include "analysis/top_page.h"
 #include "analysis/top_screen.h"
 #include "analysis/top_session.h"
 
@@ -129,6 +131,20 @@ static void watch(struct cpa_top_session *session, struct cpa_top *top)
 	}
 }
 
+/* Of a large program it takes seconds until all names are found. */
+static void announce(const struct cpa_top_session *session)
+{
+	struct cpa_top_screen screen = { 0 };
+
+	cpa_screen_size(&screen.columns, &screen.lines);
+	screen.line = xcalloc(screen.lines + 1, sizeof(*screen.line));
+	cpa_top_put(&screen, CPA_TOP_FAINT,
+		    cpa_format_text("reading %s, and the names of what is in it",
+				    session->dump.file));
+	cpa_screen_show(&screen);
+	cpa_top_screen_free(&screen);
+}
+
 /* The first reading, then the others. Return an exit status. */
 static int run(struct cpa_top_session *session)
 {
@@ -139,6 +155,7 @@ static int run(struct cpa_top_session *session)
 	if (cpa_screen_begin(&trouble) < 0)
 		return complain(EXIT_BAD_USAGE, trouble);
 	cpa_top_init(&top, session->dump.header.slots, cpa_screen_ascii());
+	announce(session);
 	if (cpa_top_read(session, &top) == 0) {
 		/* Of the last interval nothing is known, nor ever will be. */
 		if (!goes_on(&top))

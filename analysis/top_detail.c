@@ -192,6 +192,65 @@ static void put_uses(const struct cpa_top *top, struct cpa_top_screen *screen, s
 		object->objects == 1 ? "" : "s");
 }
 
+static double spent_in(const struct cpa_thread_figures *thread,
+		       const struct cpa_component_figures *component)
+{
+	for (uint32_t k = 0; k < thread->spends; k++)
+		if (thread->spend[k].slot == component->slot &&
+		    thread->spend[k].kind == component->kind)
+			return thread->spend[k].seconds;
+	return 0;
+}
+
+struct spender {
+	double seconds;
+	const struct cpa_thread_figures *thread;
+};
+
+static int compare_spenders(const void *a, const void *b)
+{
+	const struct spender *x = a, *y = b;
+
+	return x->seconds < y->seconds ? 1 : x->seconds > y->seconds ? -1 : 0;
+}
+
+/* The @most threads that were in a function or blocked in an external most of the time. */
+static void put_spenders(const struct cpa_top *top, struct cpa_top_screen *screen,
+			 const struct cpa_component_figures *component, size_t most, size_t below)
+{
+	const struct cpa_profile *profile = top->now.profile;
+	struct spender *spenders = xcalloc(profile->threads + 1, sizeof(*spenders));
+	struct cpa_table_text table = { 0 };
+	struct cpa_top_sheet sheet;
+	size_t count = 0;
+
+	for (size_t i = 0; i < profile->threads; i++) {
+		spenders[count] = (struct spender){ spent_in(&profile->thread[i], component),
+						    &profile->thread[i] };
+		count += spenders[count].seconds > 0;
+	}
+	qsort(spenders, count, sizeof(*spenders), compare_spenders);
+	cpa_table_column(&table, "time", false);
+	cpa_table_column(&table, "of its life", false);
+	cpa_table_column(&table, "thread", false);
+	cpa_table_column(&table, "name", true);
+	cpa_table_column(&table, "start routine", true);
+	for (size_t i = 0; i < count && i < most; i++) {
+		const struct cpa_thread_figures *thread = spenders[i].thread;
+		struct cpa_figure time = cpa_format_seconds(spenders[i].seconds);
+		struct cpa_figure share = cpa_format_percent(spenders[i].seconds, thread->lived_s);
+		char *id = cpa_format_text("%u", thread->tid);
+
+		cpa_table_row(&table, (const char *const[]){ time.text, share.text, id,
+							     thread->name, thread->start_routine });
+		free(id);
+	}
+	cpa_top_sheet_begin(&sheet, screen);
+	cpa_table_end(&table, &sheet.page);
+	cpa_top_sheet_end(&sheet, screen, SIZE_MAX - 1, below);
+	free(spenders);
+}
+
 /* The lock class that alone has the slot of @component, SIZE_MAX if there is none. */
 static size_t find_class(const struct cpa_profile *profile,
 			 const struct cpa_component_figures *component)
@@ -212,12 +271,23 @@ static void put_component(const struct cpa_top *top, struct cpa_top_screen *scre
 	cpa_top_put(screen, CPA_TOP_STRONG,
 		    cpa_format_text("%s %s", cpa_names_component_kind(component->kind),
 				    component->name));
-	put_place(screen, component->location);
-	cpa_top_say(screen, "%s of all threads", cpa_format_seconds(component->total_s).text);
+	if (component->kind != CPA_EXTERNAL)
+		put_place(screen, component->location);
+	cpa_top_say(screen,
+		    component->kind == CPA_EXTERNAL ? "%s blocked, of all threads" :
+						      "%s of all threads",
+		    cpa_format_seconds(component->total_s).text);
 	if (class != SIZE_MAX)
 		put_uses(top, screen, class);
 	cpa_top_put_savings(top, screen, component);
-	cpa_top_put_edges(top, screen, component->name, below);
+	/* No event is in an external; of a function there is room for both. */
+	if (component->kind == CPA_EXTERNAL || component->kind == CPA_FUNCTION)
+		put_spenders(top, screen, component,
+			     component->kind == CPA_EXTERNAL ? SIZE_MAX :
+							       cpa_top_room(screen, below) / 2,
+			     below);
+	if (component->kind != CPA_EXTERNAL)
+		cpa_top_put_edges(top, screen, component->name, below);
 }
 
 static void put_lock(const struct cpa_top *top, struct cpa_top_screen *screen, size_t i,

@@ -192,6 +192,9 @@ double cpa_top_cpu(const struct cpa_top *top, size_t thread)
 
 	if (!top->before.profile)
 		return NAN;
+	/* Its number may be another thread's by now. */
+	if (now->state == CPA_THREAD_EXITED || now->state == CPA_THREAD_DONE)
+		task = NULL;
 	/* The row's sums are also those of its earlier users. */
 	if (top->thread_before[thread] == SIZE_MAX)
 		return task ? task->cpu_s : now->earlier ? NAN : now->cpu_s;

@@ -235,24 +235,32 @@ static char read_state(int folder, const char *name)
 	return end && end[1] == ' ' && !strchr("ZXx", end[2]) ? end[2] : 0;
 }
 
+static DIR *open_tasks(const struct cpa_process *process)
+{
+	int fd = process->folder < 0 ?
+			 -1 :
+			 openat(process->folder, "task", O_RDONLY | O_CLOEXEC | O_DIRECTORY);
+	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!folder && fd >= 0)
+		close(fd);
+	return folder;
+}
+
 bool cpa_process_alive(const struct cpa_process *process)
 {
 	struct dirent *entry;
 	size_t tasks = 0;
 	DIR *folder;
-	int fd;
 
 	if (read_state(process->folder, "stat"))
 		return true;
 	/* The first thread may have left the others, which are gone as soon as they end. */
-	fd = process->folder < 0 ? -1 : openat(process->folder, "task", O_RDONLY | O_CLOEXEC);
-	folder = fd < 0 ? NULL : fdopendir(fd);
+	folder = open_tasks(process);
 	while (folder && (entry = readdir(folder)))
 		tasks += entry->d_name[0] != '.';
 	if (folder)
 		closedir(folder);
-	else if (fd >= 0)
-		close(fd);
 	return tasks > 1;
 }
 
@@ -265,7 +273,8 @@ bool cpa_process_writes(uint32_t pid, const char *file)
 	return alive;
 }
 
-bool cpa_process_task(const struct cpa_process *process, struct cpa_top_task *task)
+/* Fill in what is known of the task whose tid is given. False: it is no more. */
+static bool read_task(const struct cpa_process *process, struct cpa_top_task *task)
 {
 	char name[48], text[128];
 
@@ -276,4 +285,32 @@ bool cpa_process_task(const struct cpa_process *process, struct cpa_top_task *ta
 		return false;
 	task->cpu_s = (double)strtoull(text, NULL, 10) * 1e-9;
 	return true;
+}
+
+static int compare_tids(const void *a, const void *b)
+{
+	const struct cpa_top_task *x = a, *y = b;
+
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+struct cpa_top_task *cpa_process_tasks(const struct cpa_process *process, size_t *count)
+{
+	struct cpa_top_task *tasks = xcalloc(1, sizeof(*tasks));
+	DIR *folder = open_tasks(process);
+	struct dirent *entry;
+
+	*count = 0;
+	while (folder && (entry = readdir(folder))) {
+		struct cpa_top_task task = { .tid = (uint32_t)strtoul(entry->d_name, NULL, 10) };
+
+		if (task.tid == 0 || !read_task(process, &task))
+			continue;
+		tasks = xrealloc(tasks, (*count + 1) * sizeof(*tasks));
+		tasks[(*count)++] = task;
+	}
+	if (folder)
+		closedir(folder);
+	qsort(tasks, *count, sizeof(*tasks), compare_tids);
+	return tasks;
 }

@@ -33,7 +33,7 @@ bool cpa_process_alive(const struct cpa_process *process);
 /* Whether process @pid has not ended, and maps @file. */
 bool cpa_process_writes(uint32_t pid, const char *file);
 
-/* Fill in state and CPU time of the task whose tid is given. False: it is no more. */
-bool cpa_process_task(const struct cpa_process *process, struct cpa_top_task *task);
+/* State and CPU time of each of its tasks, by tid, for the caller to free; their number in *@count. */
+struct cpa_top_task *cpa_process_tasks(const struct cpa_process *process, size_t *count);
 
 #endif

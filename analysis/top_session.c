@@ -84,39 +84,18 @@ static enum cpa_top_state find_state(const struct cpa_top_session *session, bool
 	}
 }
 
-static int compare_tids(const void *a, const void *b)
-{
-	const struct cpa_top_task *x = a, *y = b;
-
-	return x->tid < y->tid ? -1 : x->tid > y->tid;
-}
-
-static void ask_kernel(const struct cpa_top_session *session, struct cpa_top_moment *moment)
-{
-	const struct cpa_profile *profile = moment->profile;
-
-	moment->task = xcalloc(profile->threads + 1, sizeof(*moment->task));
-	for (size_t i = 0; i < profile->threads; i++) {
-		struct cpa_top_task *task = &moment->task[moment->tasks];
-
-		task->tid = profile->thread[i].tid;
-		if (profile->thread[i].state != CPA_THREAD_EXITED &&
-		    profile->thread[i].state != CPA_THREAD_DONE &&
-		    cpa_process_task(&session->process, task))
-			moment->tasks++;
-	}
-	qsort(moment->task, moment->tasks, sizeof(*moment->task), compare_tids);
-}
-
 static struct cpa_top_moment make_moment(struct cpa_top_session *session, bool alive, bool edges)
 {
 	const struct cpa_header *header = &session->dump.header;
 	struct cpa_top_moment moment = { .pid = header->pid, .edges = edges };
 
 	cpa_names_again(&session->names, &session->dump);
-	moment.profile = cpa_profile_build_named(&session->dump, &session->names, edges);
 	moment.state = find_state(session, alive);
+	/* Now, as what the session has: to look up names of a large program may take seconds. */
 	moment.at_s = cpa_top_clock();
+	if (moment.state == CPA_TOP_RUNNING)
+		moment.task = cpa_process_tasks(&session->process, &moment.tasks);
+	moment.profile = cpa_profile_build_named(&session->dump, &session->names, edges);
 	moment.run_s = moment.profile->program.wall_s;
 	moment.profile->program.running = moment.state == CPA_TOP_RUNNING;
 	if (moment.state == CPA_TOP_RUNNING) {
@@ -125,7 +104,6 @@ static struct cpa_top_moment make_moment(struct cpa_top_session *session, bool a
 		/* Of a run in parts only what was profiled. */
 		if (header->epoch <= CPA_EPOCH_ON && run_s > moment.run_s)
 			moment.run_s = run_s;
-		ask_kernel(session, &moment);
 	}
 	return moment;
 }

@@ -85,6 +85,30 @@ static void test_thread_page(void **state)
 	expect_order("function  example_work", "external  sleep");
 }
 
+/* Of a function and an external: which threads were in it. */
+static void test_spenders(void **state)
+{
+	(void)state;
+	advance(0);
+	press("/example_work");
+	cpa_top_press(&top, CPA_KEY_ENTER);
+	enter("");
+	expect("function example_work\n");
+	expect("  time  of its life  thread  name         start routine\n");
+	expect_order("  4711  example", "edges of the activity graph touch it");
+	cpa_top_press(&top, CPA_KEY_ESCAPE);
+	cpa_top_press(&top, CPA_KEY_ESCAPE);
+	press("/sleep");
+	cpa_top_press(&top, CPA_KEY_ENTER);
+	enter("");
+	expect("external sleep\n");
+	expect(" blocked, of all threads\n");
+	expect("  4712  worker");
+	expect_not("  4711  example");
+	expect_not("edges of the activity graph");
+	expect_not("place not known");
+}
+
 static void test_queue_page(void **state)
 {
 	(void)state;
@@ -133,8 +157,8 @@ static void test_mark_page(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TOP_TEST(test_history),	   TOP_TEST(test_detail),    TOP_TEST(test_thread_page),
-		TOP_TEST(test_queue_page), TOP_TEST(test_mark_page),
+		TOP_TEST(test_history),	 TOP_TEST(test_detail),	    TOP_TEST(test_thread_page),
+		TOP_TEST(test_spenders), TOP_TEST(test_queue_page), TOP_TEST(test_mark_page),
 	};
 
 	return top_run(tests);

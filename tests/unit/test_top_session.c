@@ -279,15 +279,18 @@ static void test_process(void **state)
 {
 	pid_t pid = start_child(false);
 	struct cpa_process process = wait_for_process(pid), other;
-	struct cpa_top_task task = { .tid = (uint32_t)pid };
+	struct cpa_top_task *task;
+	size_t tasks;
 
 	(void)state;
 	assert_true(cpa_process_alive(&process));
-	assert_true(cpa_process_task(&process, &task));
-	assert_non_null(strchr("RS", task.state));
-	assert_true(task.cpu_s > 0 && task.cpu_s < 100);
-	task.tid = 999999999;
-	assert_false(cpa_process_task(&process, &task));
+	assert_true(cpa_process_writes((uint32_t)pid, file));
+	task = cpa_process_tasks(&process, &tasks);
+	assert_int_equal(tasks, 1);
+	assert_int_equal(task->tid, pid);
+	assert_non_null(strchr("RS", task->state));
+	assert_true(task->cpu_s > 0 && task->cpu_s < 100);
+	free(task);
 	/* It exists, and does not map that. */
 	other = cpa_process_open((uint32_t)pid, "/proc/self/exe");
 	assert_int_equal(other.folder, -1);
@@ -298,6 +301,9 @@ static void test_process(void **state)
 	assert_false(cpa_process_alive(&process));
 	waitpid(pid, NULL, 0);
 	assert_false(cpa_process_alive(&process));
+	assert_false(cpa_process_writes((uint32_t)pid, file));
+	free(cpa_process_tasks(&process, &tasks));
+	assert_int_equal(tasks, 0);
 	cpa_process_close(&process);
 }
 
