@@ -211,9 +211,10 @@ struct cpa_profile {
 	struct cpa_thread_figures *thread;	 /* by row */
 	struct cpa_object_figures *object;	 /* by wait_s, most first */
 	struct cpa_queue_figures *queue;	 /* by saved_s, most first */
-	struct cpa_mark_figures *mark;		 /* by time */
-	struct cpa_part_figures *part;		 /* by time; none if the whole run was profiled */
-	struct cpa_node_figures *node;		 /* by id */
+	double queues_at_s;	       /* of CLOCK_MONOTONIC: when their counters were read */
+	struct cpa_mark_figures *mark; /* by time */
+	struct cpa_part_figures *part; /* by time; none if the whole run was profiled */
+	struct cpa_node_figures *node; /* by id */
 	struct cpa_edge_figures *edge;
 	struct cpa_intervals *intervals;
 	/* Of whoever wants them, who frees them: metrics.h, phases.h. NULL: nobody. */

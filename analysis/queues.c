@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "analysis/balance.h"
 #include "analysis/build.h"
@@ -270,7 +271,10 @@ void cpa_build_queues(struct cpa_build *build)
 	bool *counted = xcalloc(build->dump->header.slots, sizeof(*counted));
 	size_t count;
 	struct sum *sums = sum_queues(build, &count);
+	struct timespec now;
 
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	profile->queues_at_s = (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 	profile->queue = xcalloc(count + 1, sizeof(*profile->queue));
 	for (size_t i = 0; i < count; i++)
 		add_class(build, &sums[i], counted);

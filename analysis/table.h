@@ -48,7 +48,7 @@ void cpa_page_foot(const struct cpa_page *page, size_t count, size_t top, const 
 /* Add a column; @name: of names. The text of @head must outlive @table. */
 void cpa_table_column(struct cpa_table_text *table, const char *head, bool name);
 
-/* Add a column of names that say where the things before them are: cut to half before those are. */
+/* Add a column of names that say where the things before them are: cut a little more than those. */
 void cpa_table_remark(struct cpa_table_text *table, const char *head);
 
 /* Add a row of copies of @cells, one for each column. */

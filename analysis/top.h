@@ -42,8 +42,9 @@ struct cpa_top_task {
 };
 
 struct cpa_top_moment {
-	double at_s;  /* when it was read */
-	double run_s; /* from the program's start to then, or to its end */
+	double at_s;	    /* when it was read */
+	double queues_at_s; /* when the counters of queues were, which comes later */
+	double run_s;	    /* from the program's start to then, or to its end */
 	uint32_t pid;
 	enum cpa_top_state state;
 	struct cpa_profile *profile; /* NULL: there is no such moment */

@@ -89,14 +89,20 @@ static struct cpa_top_moment make_moment(struct cpa_top_session *session, bool a
 	const struct cpa_header *header = &session->dump.header;
 	struct cpa_top_moment moment = { .pid = header->pid, .edges = edges };
 
+	/* To look up the names of a large program takes seconds: not while it is read. */
+	if (session->names.components == 0) {
+		cpa_names_again(&session->names, &session->dump);
+		cpa_profile_free(cpa_profile_build_named(&session->dump, &session->names, edges));
+	}
 	cpa_names_again(&session->names, &session->dump);
 	moment.state = find_state(session, alive);
-	/* Now, as what the session has: to look up names of a large program may take seconds. */
+	/* Now, as what the session has: there may be new names to look up. */
 	moment.at_s = cpa_top_clock();
 	if (moment.state == CPA_TOP_RUNNING)
 		moment.task = cpa_process_tasks(&session->process, &moment.tasks);
 	moment.profile = cpa_profile_build_named(&session->dump, &session->names, edges);
 	moment.run_s = moment.profile->program.wall_s;
+	moment.queues_at_s = moment.profile->queues_at_s;
 	moment.profile->program.running = moment.state == CPA_TOP_RUNNING;
 	if (moment.state == CPA_TOP_RUNNING) {
 		double run_s = moment.at_s - (double)header->start_ns * 1e-9;

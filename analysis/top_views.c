@@ -38,7 +38,8 @@ static double rate(const struct cpa_top *top, size_t before, uint64_t now, uint6
 	/* A counter may be read late in one moment and early in the next. */
 	if (before != SIZE_MAX && earlier > now)
 		return 0;
-	return ratio((double)(now - (before == SIZE_MAX ? 0 : earlier)), cpa_top_interval(top));
+	return ratio((double)(now - (before == SIZE_MAX ? 0 : earlier)),
+		     top->now.queues_at_s - top->before.queues_at_s);
 }
 
 /* Components. */

@@ -55,7 +55,9 @@ static inline int teardown(void **state)
 
 static inline struct cpa_top_moment make_moment(void)
 {
-	struct cpa_top_moment moment = { .at_s = clock_s, .run_s = 10, .pid = 4711, .edges = true };
+	struct cpa_top_moment moment = {
+		.at_s = clock_s, .queues_at_s = clock_s, .run_s = 10, .pid = 4711, .edges = true
+	};
 	struct cpa_dump dump;
 	char *error;
 
