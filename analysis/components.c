@@ -171,6 +171,19 @@ void cpa_build_components(struct cpa_build *build)
 	free(members);
 }
 
+/* How long the lock was held by whom still holds it: it counts as held when it is released. */
+static uint64_t held_until_now(const struct cpa_build *build, const struct cpa_object *row)
+{
+	const struct cpa_header *header = &build->dump->header;
+	uint64_t since, now;
+
+	if (row->holder == 0 || row->since < header->start_ticks || row->since >= build->end)
+		return 0;
+	since = cpa_epoch_on(header, row->since);
+	now = cpa_epoch_on(header, build->end);
+	return now > since ? now - since : 0;
+}
+
 static int compare_objects(const void *a, const void *b)
 {
 	const struct cpa_object_figures *x = a, *y = b;
@@ -211,7 +224,7 @@ static void sum_objects(struct cpa_build *build, struct cpa_component *classes, 
 		class->retired_contended += row.contended;
 		class->retired_handoffs += row.handoffs;
 		class->retired_wait += row.wait;
-		class->retired_hold += row.hold;
+		class->retired_hold += row.hold + held_until_now(build, &row);
 		if (class->object_kind == 0)
 			class->object_kind = row.kind;
 	}

@@ -3,6 +3,7 @@
 #include "analysis/text.h"
 
 #include <libiberty/libiberty.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -244,10 +245,55 @@ char *cpa_text_class(const struct cpa_object_figures *object)
 	return cpa_format_text("%s%s %s", own, object->kind, object->class);
 }
 
+/* The largest figures of all classes. */
+struct records {
+	double wait_s, hold_s, saved_s;
+};
+
+static struct records find_records(const struct cpa_profile *profile)
+{
+	struct records most = { 0 };
+
+	for (size_t i = 0; i < profile->objects; i++) {
+		const struct cpa_object_figures *object = &profile->object[i];
+
+		most.wait_s = fmax(object->wait_s, most.wait_s);
+		most.hold_s = fmax(object->hold_s, most.hold_s);
+		most.saved_s = fmax(object->saved_s, most.saved_s);
+	}
+	return most;
+}
+
+static bool has_record(const struct cpa_object_figures *object, const struct records *most)
+{
+	return (object->wait_s > 0 && object->wait_s >= most->wait_s) ||
+	       (object->hold_s > 0 && object->hold_s >= most->hold_s) ||
+	       (object->saved_s > 0 && object->saved_s >= most->saved_s);
+}
+
+static void put_object(struct cpa_table_text *table, const struct cpa_object_figures *object,
+		       const struct records *most)
+{
+	struct cpa_figure waited = mark(object->wait_s, most->wait_s);
+	struct cpa_figure held = mark(object->hold_s, most->hold_s);
+	struct cpa_figure saves = mark(object->saved_s, most->saved_s);
+	struct cpa_figure acquired = cpa_format_count(object->acquisitions);
+	struct cpa_figure contended =
+		cpa_format_percent((double)object->contended, (double)object->acquisitions);
+	struct cpa_figure handoffs = cpa_format_count(object->handoffs);
+	char *class = cpa_text_class(object);
+
+	cpa_table_row(table, (const char *const[]){
+				     waited.text, held.text, object->has_slot ? saves.text : "? ",
+				     acquired.text, contended.text, handoffs.text, class });
+	free(class);
+}
+
 static void put_objects(const struct cpa_page *page, const struct cpa_profile *profile, size_t top)
 {
+	struct records most = find_records(profile);
 	struct cpa_table_text table = { 0 };
-	double wait = 0, hold = 0, saved = 0;
+	size_t room = top, records = 0;
 	bool queues = false;
 
 	if (profile->objects == 0)
@@ -261,29 +307,18 @@ static void put_objects(const struct cpa_page *page, const struct cpa_profile *p
 	cpa_table_column(&table, "hand-offs", false);
 	cpa_table_column(&table, "class", true);
 	for (size_t i = 0; i < profile->objects; i++) {
-		const struct cpa_object_figures *object = &profile->object[i];
-
-		queues |= object->queue != NULL;
-		wait = object->wait_s > wait ? object->wait_s : wait;
-		hold = object->hold_s > hold ? object->hold_s : hold;
-		saved = object->saved_s > saved ? object->saved_s : saved;
+		queues |= profile->object[i].queue != NULL;
+		records += has_record(&profile->object[i], &most);
 	}
-	for (size_t i = 0; i < profile->objects && i < top; i++) {
-		const struct cpa_object_figures *object = &profile->object[i];
-		struct cpa_figure waited = mark(object->wait_s, wait);
-		struct cpa_figure held = mark(object->hold_s, hold);
-		struct cpa_figure saves = mark(object->saved_s, saved);
-		struct cpa_figure acquired = cpa_format_count(object->acquisitions);
-		struct cpa_figure contended =
-			cpa_format_percent((double)object->contended, (double)object->acquisitions);
-		struct cpa_figure handoffs = cpa_format_count(object->handoffs);
-		char *class = cpa_text_class(object);
+	/* They are sorted by wait; those with a star are shown in any case. */
+	for (size_t i = 0; i < profile->objects && room > 0; i++) {
+		bool record = has_record(&profile->object[i], &most);
 
-		cpa_table_row(&table, (const char *const[]){ waited.text, held.text,
-							     object->has_slot ? saves.text : "? ",
-							     acquired.text, contended.text,
-							     handoffs.text, class });
-		free(class);
+		records -= record;
+		if (!record && room <= records)
+			continue;
+		put_object(&table, &profile->object[i], &most);
+		room--;
 	}
 	cpa_table_end(&table, page);
 	cpa_page_foot(page, profile->objects, top,

@@ -174,6 +174,21 @@ static void test_objects(void **state)
 	assert_seconds(object->saved_s, 2);
 }
 
+/* A lock that nobody released is held up to the end; a time outside the run is damage. */
+static void test_held_at_the_end(void **state)
+{
+	struct cpa_object *objects = dump_maker_at(&maker, CPA_TABLE_OBJECTS, 1);
+	const struct cpa_header *header = dump_maker_header(&maker);
+
+	(void)state;
+	objects[0].holder = 1;
+	objects[0].since = header->end_ticks - MAKER_TICKS(1.5);
+	objects[1].holder = 1;
+	objects[1].since = header->end_ticks + 1;
+	build();
+	assert_seconds(profile->object[0].hold_s, 4.5);
+}
+
 static void test_pag(void **state)
 {
 	(void)state;
@@ -372,6 +387,7 @@ int main(void)
 		TEST(test_components_that_share_a_slot),
 		TEST(test_threads),
 		TEST(test_objects),
+		TEST(test_held_at_the_end),
 		TEST(test_pag),
 		TEST(test_diagnostics),
 		TEST(test_unfinished),

@@ -119,6 +119,37 @@ static void test_levels(void **state)
 	}
 }
 
+/* Of few rows, those with the largest figures are not left out. */
+static void test_records_are_shown(void **state)
+{
+	static struct cpa_object_figures objects[] = {
+		{ .kind = "mutex", .class = "waited_for", .wait_s = 3, .has_slot = true },
+		{ .kind = "mutex", .class = "second", .wait_s = 2, .has_slot = true },
+		{ .kind = "mutex", .class = "held", .wait_s = 1, .hold_s = 9, .has_slot = true },
+		{ .kind = "mutex", .class = "saving", .saved_s = 5, .has_slot = true },
+	};
+	struct cpa_object_figures *before = profile->object;
+	size_t count = profile->objects;
+	char *text;
+
+	(void)state;
+	profile->object = objects;
+	profile->objects = 4;
+	text = render(100, false, CPA_LEVEL_OBJECT, 3);
+	assert_non_null(strstr(text, "waited_for"));
+	assert_non_null(strstr(text, "held"));
+	assert_non_null(strstr(text, "saving"));
+	assert_null(strstr(text, "second"));
+	assert_non_null(strstr(text, "1 more (--top 4 shows all)"));
+	free(text);
+	text = render(100, false, CPA_LEVEL_OBJECT, 1);
+	assert_non_null(strstr(text, "waited_for"));
+	assert_null(strstr(text, "saving"));
+	free(text);
+	profile->object = before;
+	profile->objects = count;
+}
+
 /* What tells addresses and lines apart survives the cut; the remark is cut before the name. */
 static void test_cut_names_keep_their_ends(void **state)
 {
@@ -279,11 +310,17 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_first_screen), TEST(test_width),
-		TEST(test_top),		 TEST(test_levels),
-		TEST(test_color),	 TEST(test_cut_names_keep_their_ends),
-		TEST(test_unfinished),	 TEST(test_json_keys),
-		TEST(test_json_values),	 cmocka_unit_test(test_figures),
+		TEST(test_first_screen),
+		TEST(test_width),
+		TEST(test_top),
+		TEST(test_levels),
+		TEST(test_color),
+		TEST(test_records_are_shown),
+		TEST(test_cut_names_keep_their_ends),
+		TEST(test_unfinished),
+		TEST(test_json_keys),
+		TEST(test_json_values),
+		cmocka_unit_test(test_figures),
 	};
 	int fd = mkstemp(file), failed;
 
