@@ -85,6 +85,8 @@ static int parse_options(int argc, char **argv)
 						     operands(argv[1]) ? ": one argument expected" :
 									 ": no argument expected",
 						     " (see cpa ctl --help)", NULL)));
+	if (strcmp(argv[1], "mark") == 0 && !argv[2][0])
+		exit(complain(EXIT_BAD_USAGE, xstrdup("mark: a name expected")));
 	return optind;
 }
 

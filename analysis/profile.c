@@ -104,6 +104,7 @@ static void build_program(struct cpa_build *build)
 	program->pid = header->pid;
 	program->state = header->state;
 	program->complete = header->state == CPA_COMPLETE;
+	program->copied = header->copied != CPA_COPY_NONE;
 	program->cores = header->cores;
 	program->threads = build->profile->threads;
 	program->wall_s = cpa_build_seconds(build, wall);

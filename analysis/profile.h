@@ -20,6 +20,7 @@ struct cpa_program_figures {
 	uint32_t pid;
 	enum cpa_session_state state;
 	bool complete; /* it ran to its end */
+	bool copied;   /* by cpa ctl snapshot, while it ran */
 	bool running;  /* its process is there, and has not ended; set by whoever looks */
 	uint32_t cores;
 	size_t threads;		/* rows with figures */

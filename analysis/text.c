@@ -62,13 +62,22 @@ static void put_parts(const struct cpa_page *page, const struct cpa_profile *pro
 	free(text);
 }
 
+/* How the run ended, as far as is known. */
+static const char *describe_end(const struct cpa_program_figures *program)
+{
+	if (program->complete)
+		return "ran to its end";
+	if (program->state == CPA_EXECED)
+		return "replaced by exec";
+	if (program->copied)
+		return "copied while it ran";
+	return program->running ? "running" : "DID NOT FINISH";
+}
+
 void cpa_text_program(const struct cpa_page *page, const struct cpa_profile *profile)
 {
 	const struct cpa_program_figures *program = &profile->program;
-	const char *end = program->complete	       ? "ran to its end" :
-			  program->state == CPA_EXECED ? "replaced by exec" :
-			  program->running	       ? "is running" :
-							 "DID NOT FINISH";
+	bool well = program->complete || program->running || program->copied;
 	char *work = xstrdup("");
 	char *text;
 
@@ -82,19 +91,17 @@ void cpa_text_program(const struct cpa_page *page, const struct cpa_profile *pro
 			       cpa_format_seconds(program->wall_s).text,
 			       cpa_format_seconds(program->cpu_s).text, work, program->threads,
 			       program->threads == 1 ? "" : "s", program->cores,
-			       program->cores == 1 ? "" : "s", end);
+			       program->cores == 1 ? "" : "s", describe_end(program));
 	free(work);
-	cpa_page_paragraph(page, program->complete || program->running ? CPA_STRONG : CPA_ALARM, 2,
-			   text);
+	cpa_page_paragraph(page, well ? CPA_STRONG : CPA_ALARM, 2, text);
 	free(text);
 	put_parts(page, profile);
-	if (program->running)
-		cpa_page_paragraph(page, CPA_PLAIN, 0,
-				   "The figures are of what it had done by its last event.");
-	else if (!program->complete && program->state != CPA_EXECED)
-		cpa_page_paragraph(page, CPA_ALARM, 0,
-				   "The program did not finish (killed, or running elsewhere): the "
-				   "figures are of what it had done by its last event.");
+	if (program->complete || program->state == CPA_EXECED)
+		return;
+	cpa_page_paragraph(page, well ? CPA_PLAIN : CPA_ALARM, 0,
+			   well ? "The figures are of what it had done by its last event." :
+				  "The program did not finish (killed, or running elsewhere): the "
+				  "figures are of what it had done by its last event.");
 }
 
 static void put_paths(const struct cpa_page *page, const struct cpa_program_figures *program)

@@ -30,6 +30,7 @@ enum cpa_top_state {
 	CPA_TOP_FINISHED,
 	CPA_TOP_EXECED,
 	CPA_TOP_KILLED,	 /* its process is gone, and it did not finish */
+	CPA_TOP_COPIED,	 /* by cpa ctl snapshot, while it ran */
 	CPA_TOP_UNKNOWN, /* it did not finish, on another machine */
 	CPA_TOP_LOST	 /* its file cannot be read any more */
 };

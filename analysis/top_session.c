@@ -78,6 +78,8 @@ static enum cpa_top_state find_state(const struct cpa_top_session *session, bool
 	case CPA_EXECED:
 		return CPA_TOP_EXECED;
 	default:
+		if (session->dump.header.copied != CPA_COPY_NONE)
+			return CPA_TOP_COPIED;
 		return alive		  ? CPA_TOP_RUNNING :
 		       session->elsewhere ? CPA_TOP_UNKNOWN :
 					    CPA_TOP_KILLED;

@@ -100,6 +100,32 @@ def row(name, options):
         shutil.rmtree(folder)
 
 
+def compare(options):
+    """The table, and which servers are not in it."""
+    rows, left_out = [], []
+    for name in options.names or serving.SERVERS:
+        missing = serving.SERVERS[name].missing()
+        try:
+            if missing:
+                raise Fails(f"not installed: {', '.join(missing)}")
+            print(f"{name} ...", file=sys.stderr, flush=True)
+            rows.append(row(name, options))
+        except Fails as error:
+            left_out.append(f"{name}: {error}")
+    return table(HEAD, rows) + "".join(f"Left out: {line}\n" for line in left_out), left_out
+
+
+def servers(cpa, quick):
+    """The section of benchmarks/run."""
+    pairs, seconds = (1, 2) if quick else (5, 5)
+    options = argparse.Namespace(names=[], build=cpa.build, pairs=pairs, seconds=seconds,
+                                 long=6 * seconds)
+    return (f"{pairs} interleaved pairs of {seconds} s each, then {options.long} s with cpa, looked at "
+            "early and late for space and descriptors. Requests a second depend on who gets the "
+            "processors, server or load; CPU time of the server per request does not.\n\n"
+            + compare(options)[0])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(serving.SERVERS))
@@ -111,19 +137,8 @@ def main():
     unknown = set(options.names) - set(serving.SERVERS)
     if unknown:
         parser.error(f"no server {', '.join(sorted(unknown))}")
-    rows, left_out = [], []
-    for name in options.names or serving.SERVERS:
-        missing = serving.SERVERS[name].missing()
-        try:
-            if missing:
-                raise Fails(f"not installed: {', '.join(missing)}")
-            print(f"{name} ...", file=sys.stderr, flush=True)
-            rows.append(row(name, options))
-        except Fails as error:
-            left_out.append(f"{name}: {error}")
-    print(table(HEAD, rows))
-    for line in left_out:
-        print(f"Left out: {line}")
+    text, left_out = compare(options)
+    print(text, end="")
     return 1 if any("not installed" not in line for line in left_out) else 0
 
 

@@ -141,7 +141,7 @@ def from_outside(tap):
     tap.result(marks == [["ready", "second part"]] * 2, f"both marks, in the snapshot too: {marks}")
     tap.result(early["program"]["wall_s"] <= found["program"]["wall_s"],
                "the snapshot is of its moment")
-    for wrong in ((), (pid,), (pid, "go"), (pid, "mark"), (pid, "stop", "now"), ("--fast",)):
+    for wrong in ((), (pid,), (pid, "go"), (pid, "mark"), (pid, "mark", ""), (pid, "stop", "now"), ("--fast",)):
         tap.result(ctl(*wrong).returncode == 2, f"ctl {' '.join(wrong[1:])}: wrong usage, 2")
     os.symlink(dump, f"{TMP}/link.dump")
     for name, what in (("nowhere.dump", "no such file"), ("link.dump", "a symbolic link")):

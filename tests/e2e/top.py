@@ -162,8 +162,21 @@ def test_finished(folder):
     top.close()
 
 
+def test_copied(folder, server):
+    """A copy is of a program that ran, and no more than that."""
+    command = [str(BUILD / "cpa-ctl"), str(server.pid), "snapshot", "copied.dump"]
+    done = subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True)
+    check(done.returncode == 0, "a copy is taken", done.stderr)
+    top = Terminal(folder, BUILD / "cpa", "top", "copied.dump")
+    top.wait(r"\Aserver, pid \d+: copied while it ran, .* 5 threads", "a copy is looked at")
+    top.press("q")
+    top.end(0, "q")
+    top.close()
+
+
 def test_killed(folder):
     server = Server(folder, "killed.dump")
+    test_copied(folder, server)
     top = Terminal(folder, BUILD / "cpa", "top", "killed.dump")
     top.wait(r": running, ", "a dump of a program that runs")
     os.kill(server.pid, signal.SIGKILL)

@@ -199,7 +199,13 @@ static void test_unfinished(void **state)
 	free(text);
 	profile->program.running = true;
 	text = render(100, false, CPA_LEVEL_PROGRAM, 10);
-	assert_non_null(strstr(text, ", is running\n"));
+	assert_non_null(strstr(text, ", running\n"));
+	assert_null(strstr(text, "finish"));
+	free(text);
+	profile->program.running = false;
+	profile->program.copied = true;
+	text = render(100, false, CPA_LEVEL_PROGRAM, 10);
+	assert_non_null(strstr(text, ", copied while it ran\n"));
 	assert_null(strstr(text, "finish"));
 	free(text);
 }
