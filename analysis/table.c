@@ -14,7 +14,7 @@
 #define NAME_MIN 6 /* a name is not cut to less */
 
 /* Where both are cut a remark has so many columns less than a name. */
-#define REMARK_LESS 4
+#define REMARK_LESS 5
 
 void cpa_page_put(const struct cpa_page *page, enum cpa_style style, const char *text)
 {
@@ -110,7 +110,7 @@ static size_t find_widest(const struct cpa_table_text *table, const size_t *widt
 	for (size_t c = 0; c < table->columns; c++) {
 		size_t width = table->remark[c] ? widths[c] + REMARK_LESS : widths[c];
 
-		if (table->name[c] && widths[c] > NAME_MIN && width > most) {
+		if (table->name[c] && widths[c] > NAME_MIN && width >= most) {
 			widest = c;
 			most = width;
 		}

@@ -170,10 +170,10 @@ static void test_cut_names_keep_their_ends(void **state)
 		cpa_table_row(&table, rows[i]);
 	cpa_table_end(&table, &page);
 	fclose(page.out);
-	assert_string_equal(text, "name                  where\n"
-				  "mutex from..+0x1a486  a_long_fi..:1234\n"
-				  "a_function_of_a_lo..  another_long_n..\n"
-				  "short                 short.c:1\n");
+	assert_string_equal(text, "name                   where\n"
+				  "mutex from ..+0x1a486  a_long_f..:1234\n"
+				  "a_function_of_a_lon..  another_long_..\n"
+				  "short                  short.c:1\n");
 	free(text);
 }
 
