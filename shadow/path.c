@@ -24,6 +24,14 @@ static void set_deltas(struct cpa_self *self, struct cpa_path *path, unsigned n)
 	self->deltas = n;
 }
 
+/* The path of the thread has got more deltas, at the end: @n are all. */
+static void note_appended(struct cpa_self *self, const struct cpa_path *path, unsigned n)
+{
+	for (unsigned i = self->deltas; i < n; i++)
+		self->delta_at[path->delta[i].slot % CPA_MOST_SLOTS] = (uint8_t)i;
+	self->deltas = n;
+}
+
 static unsigned deltas_of(const struct cpa_path *path)
 {
 	unsigned n = 0;
@@ -59,6 +67,25 @@ void cpa_path_take_versions(struct cpa_self *self, struct cpa_path *to, const st
 {
 	take_version(self, to, from->version, false);
 	take_version(self, to, seen->observed_version, true);
+}
+
+static inline bool is_zero(const struct cpa_delta *d)
+{
+	return !(d->s | d->h | d->o);
+}
+
+/* Make room: let @path have no deltas that say nothing. False: it had none. */
+static bool squeeze(struct cpa_self *self, struct cpa_path *path)
+{
+	unsigned all = deltas_of(path), n = 0;
+
+	for (unsigned i = 0; i < all; i++)
+		if (!is_zero(&path->delta[i]))
+			path->delta[n++] = path->delta[i];
+	if (n == all)
+		return false;
+	set_deltas(self, path, n);
+	return true;
 }
 
 static uint32_t slots_needed(const struct cpa_path *path)
@@ -222,6 +249,8 @@ void cpa_path_add_slow(struct cpa_self *self, struct cpa_path *path, uint32_t sl
 		return;
 	}
 	d = delta_of(self, path, slot);
+	if (unlikely(!d) && squeeze(self, path))
+		d = delta_of(self, path, slot);
 	if (unlikely(!has_room(d))) {
 		fold(self, path, slot);
 		d = delta_of(self, path, slot);
@@ -310,50 +339,85 @@ static inline uint64_t slack_in(const struct cpa_version *v, uint32_t slot)
 }
 
 /*
- * Let @to[*n] be the delta of @slot, of which the paths have @local and @remote:
- * S = min(S_w, S_l + d). False: there is no room.
+ * Let @to be the delta of @slot, of which the paths have @local and @remote: S = min(S_w, S_l + d).
+ * False: it does not fit.
  */
-static inline bool put(struct cpa_delta *to, unsigned *n, struct terms t, uint32_t slot,
-		       const struct cpa_delta *local, const struct cpa_delta *remote)
+static inline __attribute__((always_inline)) bool put(struct cpa_delta *to, struct terms t,
+						      uint32_t slot, const struct cpa_delta *local,
+						      const struct cpa_delta *remote)
 {
 	const struct cpa_delta *w = t.remote_wins ? remote : local;
 	int64_t s = w->s, through = (t.remote_wins ? local : remote)->s + (int64_t)t.distance;
-	int32_t h = w->h, o = (t.observed ? remote : local)->o;
 
 	if (t.base != t.other)
 		through += (int64_t)(slack_in(t.other, slot) - slack_in(t.base, slot));
 	s = s < through ? s : through;
-	if (!(s | h | o))
-		return true;
-	if (unlikely(*n == CPA_PATH_DELTAS || s != (int32_t)s))
-		return false;
-	to[(*n)++] = (struct cpa_delta){ slot, (int32_t)s, h, o };
-	return true;
+	*to = (struct cpa_delta){ slot, (int32_t)s, w->h, (t.observed ? remote : local)->o };
+	return likely(s == (int32_t)s);
 }
 
 static const struct cpa_delta none;
 
-/* Slots of which one of the paths has a delta. */
-static bool join_deltas(const struct cpa_self *self, struct joint *j)
+/* Add the delta of @slot, of which @remote alone may have one. False: there is no room. */
+static inline __attribute__((always_inline)) bool
+append(struct joint *j, struct terms t, uint32_t slot, const struct cpa_delta *remote)
+{
+	struct cpa_delta d;
+
+	if (unlikely(!put(&d, t, slot, &none, remote)))
+		return false;
+	if (is_zero(&d))
+		return true;
+	if (unlikely(j->n == CPA_PATH_DELTAS))
+		return false;
+	j->delta[j->n++] = d;
+	return true;
+}
+
+/*
+ * Slots of which one of the paths has a delta. Those of the local path stay where they are, so that
+ * what is known of their places still holds.
+ */
+static inline __attribute__((always_inline)) bool
+join_by_terms(const struct cpa_self *self, struct joint *j, struct terms t)
 {
 	const struct cpa_delta *local = j->local->delta, *remote = j->remote->delta;
-	const struct terms t = j->terms;
-	uint32_t matched = 0; /* bit: local delta */
-	unsigned n = 0;
-	bool fits = true;
+	const unsigned have = is_own(self, j->local) ? self->deltas : deltas_of(j->local);
+	uint32_t rest = (uint32_t)((UINT64_C(1) << have) - 1); /* bit: local delta */
 
-	for (unsigned i = 0; fits && i < CPA_PATH_DELTAS && remote[i].slot; i++) {
+	j->n = have;
+	for (unsigned i = 0; i < CPA_PATH_DELTAS && remote[i].slot; i++) {
 		unsigned at = place_of(self, j->local, remote[i].slot);
-		bool has = at < CPA_PATH_DELTAS && local[at].slot;
 
-		matched |= (uint32_t)has << at % 32;
-		fits = put(j->delta, &n, t, remote[i].slot, has ? local + at : &none, remote + i);
+		if (unlikely(at >= have)) {
+			if (!append(j, t, remote[i].slot, remote + i))
+				return false;
+			continue;
+		}
+		rest &= ~(1u << at);
+		if (unlikely(!put(j->delta + at, t, remote[i].slot, local + at, remote + i)))
+			return false;
 	}
-	for (unsigned i = 0; fits && i < CPA_PATH_DELTAS && local[i].slot; i++)
-		if (!(matched >> i & 1))
-			fits = put(j->delta, &n, t, local[i].slot, local + i, &none);
-	j->n = n;
-	return fits;
+	for (; rest; rest &= rest - 1) {
+		unsigned at = (unsigned)__builtin_ctz(rest);
+
+		if (unlikely(!put(j->delta + at, t, local[at].slot, local + at, &none)))
+			return false;
+	}
+	return true;
+}
+
+/* The same, compiled for each kind of @terms, as this is most of what a hand-off costs. */
+static bool join_deltas(const struct cpa_self *self, struct joint *j)
+{
+	struct terms t = j->terms;
+
+	_Static_assert(CPA_PATH_DELTAS <= 32, "a bit for each");
+#define BY(wins, seen) (t.remote_wins = (wins), t.observed = (seen), join_by_terms(self, j, t))
+	if (t.remote_wins)
+		return t.observed ? BY(true, true) : BY(true, false);
+	return t.observed ? BY(false, true) : BY(false, false);
+#undef BY
 }
 
 static bool has_delta(const struct cpa_path *path, uint32_t slot)
@@ -368,7 +432,7 @@ static bool has_delta(const struct cpa_path *path, uint32_t slot)
 static bool put_base(struct joint *j, uint32_t slot)
 {
 	return has_delta(j->local, slot) || has_delta(j->remote, slot) ||
-	       put(j->delta, &j->n, j->terms, slot, &none, &none);
+	       append(j, j->terms, slot, &none);
 }
 
 /* Of the block of slots from @first on, in the winner's version. */
@@ -425,13 +489,18 @@ static void take_winners(struct cpa_self *self, struct cpa_path *local, const st
 {
 	cpa_path_take_versions(self, local, j->winner, j->seen);
 	memcpy(local->delta, j->delta, j->n * sizeof(j->delta[0]));
-	set_deltas(self, local, j->n);
+	if (is_own(self, local))
+		note_appended(self, local, j->n);
 }
 
 /* Let the vectors of @local be the result. False: no memory, nothing was changed. */
 static bool join_vectors(struct cpa_self *self, struct cpa_path *local, struct joint *j)
 {
-	if (!join_deltas(self, j) || !join_bases(j))
+	bool fits = join_deltas(self, j) && join_bases(j);
+
+	if (unlikely(!fits) && squeeze(self, local))
+		fits = join_deltas(self, j) && join_bases(j);
+	if (unlikely(!fits))
 		return join_versions(self, local, j);
 	take_winners(self, local, j);
 	return true;
