@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Predict what changes to programs would do, make the changes, and compare.
+
+    benchmarks/accuracy.py [--rounds N] [--build DIR] [--output FILE] [PROGRAM ...]
+
+Nothing is timed against a limit: targets stand beside the figures.
+"""
+import argparse
+import fnmatch
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import accuracy_cases as cases
+import accuracy_coz
+import accuracy_table
+import measure
+
+BURNER = "while :; do :; done"
+
+
+class Measured:
+    """Of one case or setting: seconds of each round, by what was done."""
+
+    def __init__(self):
+        self.native, self.predicted, self.zeroed = [], [], []
+        self.unchanged = []
+
+
+class Bench:
+    def __init__(self, build, folder):
+        self.build, self.folder = os.path.abspath(build), folder
+        self.dump = f"{folder}/run.dump"
+
+    def words(self, setting, switches):
+        return setting.program.words(self.folder, self.build, **{**setting.switches, **switches})
+
+    def timed(self, words, cores, load=0):
+        """Seconds of @words on the first @cores, beside @load processes that always work."""
+        available = sorted(os.sched_getaffinity(0))[:cores]
+        burners = [subprocess.Popen(["sh", "-c", BURNER]) for _ in range(load)]
+        try:
+            with open(f"{self.folder}/output", "wb") as output:
+                begun = time.monotonic()
+                process = subprocess.Popen(
+                    words, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.DEVNULL,
+                    preexec_fn=lambda: os.sched_setaffinity(0, available))
+                status = process.wait()
+                took = time.monotonic() - begun
+        finally:
+            for burner in burners:
+                burner.kill()
+                burner.wait()
+        if status:
+            raise measure.Fails(f"{words[0]} ended with status {status}")
+        return took
+
+    def record(self, setting):
+        if os.path.exists(self.dump):
+            os.unlink(self.dump)
+        self.timed([f"{self.build}/cpa", "run", "--journal=256M", "-o", self.dump, "--",
+                    *self.words(setting, {})], setting.cores)
+
+    def report(self, *options):
+        done = subprocess.run([f"{self.build}/cpa-report", "--format", "json", *options, self.dump],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        if done.returncode:
+            raise measure.Fails(done.stderr.decode().strip())
+        return json.loads(done.stdout)
+
+
+def zeroing(report, case):
+    """Of the run's time what its critical path without the component is of its path."""
+    if not case.zero:
+        return None
+    kind, name, factor = case.zero
+    path = report["program"]["critical_path_s"]
+    saved = sum(c["saved_s"] for c in report["components"]
+                if c["kind"] == kind and fnmatch.fnmatchcase(c["name"], name))
+    return (path - (1 - factor) * saved) / path
+
+
+def predict(bench, setting, figures):
+    """All predictions from the dump that is there."""
+    whole = bench.report()
+    for case in setting.cases:
+        answer = bench.report(*(case.asked or ("--cores", str(case.cores))))
+        row = answer["predictions"][0]
+        figures[case].predicted.append(row.get("changed_s", row["unchanged_s"]))
+        share = zeroing(whole, case)
+        if share is not None:
+            figures[case].zeroed.append(share * figures[setting].native[-1])
+    same = bench.report("--cores", str(setting.cores))
+    figures[setting].predicted.append(same["predictions"][0]["unchanged_s"])
+    figures[setting].unchanged.append(same["replayed_s"] / same["recorded_s"] - 1)
+
+
+def found_changes(bench, setting):
+    """As cases: the best next changes that the search finds in the run, and that can be made."""
+    answer = bench.report("--curves")
+    asked, switches, found = [], {}, []
+    for change in answer.get("next", []):
+        name = f"{change['kind']}:{change['name']}"
+        known = [s for pattern, s in setting.program.zeroed.items()
+                 if fnmatch.fnmatchcase(name, pattern)]
+        if not known:
+            break
+        asked += ["--what-if", f"{name}=0"]
+        switches = {**switches, **known[0]}
+        found.append(cases.Case(setting, f"search: `{name}=0`" + (" too" if found else ""),
+                                tuple(asked), None, setting.cores, 0, switches, ""))
+    return found
+
+
+def measure_setting(bench, setting, rounds):
+    if setting.search:
+        bench.record(setting)
+        setting.cases += found_changes(bench, setting)
+    figures = {each: Measured() for each in [setting, *setting.cases]}
+    for i in range(rounds):
+        order = setting.cases[::-1 if i % 2 else 1]
+        figures[setting].native.append(bench.timed(bench.words(setting, {}), setting.cores))
+        bench.record(setting)
+        predict(bench, setting, figures)
+        for case in order:
+            figures[case].native.append(
+                bench.timed(bench.words(setting, case.switches), case.cores, case.load))
+    return figures
+
+
+def measure_all(bench, rounds, wanted):
+    """(setting, figures) of each that can be measured; texts on the others."""
+    done, missing = [], []
+    for setting in cases.settings():
+        name = setting.program.name
+        if wanted and not any(fnmatch.fnmatchcase(name, each) for each in wanted):
+            continue
+        if setting.program.missing() or setting.cores > len(os.sched_getaffinity(0)):
+            missing.append(f"{name}: not installed, or too few cores")
+            continue
+        print(f"{name}, {setting.cores} cores ...", file=sys.stderr)
+        try:
+            figures = measure_setting(bench, setting, rounds)
+        except measure.Fails as error:
+            missing.append(f"{name}: {error}")
+            continue
+        done.append((setting, figures))
+        print(accuracy_table.rows_text([(setting, figures)]), file=sys.stderr)
+    return done, missing
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("programs", nargs="*", metavar="PROGRAM")
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--build", default=os.environ.get("CPA_BUILD", "build"))
+    parser.add_argument("--output", default=accuracy_table.OUTPUT)
+    options = parser.parse_args()
+    folder = tempfile.mkdtemp(prefix="cpa-accuracy.")
+    load, begun = os.getloadavg()[0], time.monotonic()
+    try:
+        cases.make_files(folder)
+        bench = Bench(options.build, folder)
+        done, missing = measure_all(bench, options.rounds, options.programs)
+        if not options.programs:
+            accuracy_coz.predict(bench, done)
+    finally:
+        shutil.rmtree(folder)
+    text = accuracy_table.document(done, missing, options.rounds, load, time.monotonic() - begun)
+    with open(options.output, "w") as output:
+        output.write(text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: MIT
+"""What benchmarks/accuracy.py predicts and then does: programs, and changes to them."""
+import hashlib
+import os
+import shutil
+import sys
+
+SCRIPTS = {
+    "tasks.py": """
+import hashlib, queue, sys, threading, time
+tasks, slow = queue.Queue(), float(sys.argv[1])
+data = bytes(range(256)) * 8192
+def worker():
+    while (n := tasks.get()) is not None:
+        for _ in range(n):
+            hashlib.sha512(data).digest()
+threads = [threading.Thread(target=worker) for _ in range(2)]
+for t in threads:
+    t.start()
+for i in range(60):
+    tasks.put(1 + i * 7 % 4)
+    if i % 6 == 0:
+        time.sleep(slow)
+for t in threads:
+    tasks.put(None)
+for t in threads:
+    t.join()
+""",
+    "tasks.pl": """
+use threads; use Thread::Queue; use Digest::SHA; use Time::HiRes;
+my ($slow, $tasks, $answers) = ($ARGV[0], Thread::Queue->new, Thread::Queue->new);
+my $data = join '', map { chr($_ % 251) } 0 .. 199999;
+my @threads = map { threads->create(sub {
+    while (defined(my $n = $tasks->dequeue)) {
+        my $digest = '';
+        $digest = Digest::SHA::sha256($data . $digest) for 1 .. $n;
+        $answers->enqueue(unpack 'H*', $digest);
+    } }) } 1 .. 2;
+for my $i (0 .. 119) { $tasks->enqueue(5 + $i * 7 % 9); }
+$tasks->end;
+for my $i (0 .. 119) { $answers->dequeue; Time::HiRes::sleep($slow) if $slow && $i % 4 == 0; }
+$_->join for @threads;
+""",
+}
+
+
+class Program:
+    """A program and its command: words(folder, build, **switches)."""
+
+    def __init__(self, name, words, ours=False, zeroed=None, needs=None):
+        self.name, self.words, self.ours = name, words, ours
+        # The change to make where the search of the best next changes names a component.
+        self.zeroed = zeroed or {}
+        self.needs = needs or name
+
+    def missing(self):
+        return not self.ours and shutil.which(self.needs) is None
+
+
+def our_program(name, zeroed=None):
+    def words(folder, build, **switches):
+        return [f"{build}/benchmarks/changed_{name}",
+                *(f"{key}={value}" for key, value in switches.items())]
+
+    return Program(name, words, ours=True, zeroed=zeroed)
+
+
+def hashdeep(folder, build, threads=2):
+    return ["hashdeep", "-j", str(threads), "-c", "md5,sha256",
+            *(f"{folder}/data/{i}" for i in range(16))]
+
+
+def python3(folder, build, slow=0.025):
+    return ["/usr/bin/python3", f"{folder}/tasks.py", str(slow)]
+
+
+def perl(folder, build, slow=0.01):
+    return ["perl", f"{folder}/tasks.pl", str(slow)]
+
+
+def sysbench(folder, build, test="cpu", events=1600, threads=4):
+    more = {"cpu": ["--cpu-max-prime=8000"],
+            "threads": ["--thread-yields=300", "--thread-locks=2"],
+            "mutex": ["--mutex-num=4", "--mutex-locks=20000", "--mutex-loops=6000"]}[test]
+    return ["sysbench", test, f"--threads={threads}", f"--events={events}", "--time=0", *more, "run"]
+
+
+def ffmpeg(folder, build, paced=True):
+    source = "testsrc2=duration=0.8:size=320x180:rate=25"
+    return ["ffmpeg", "-v", "quiet", "-nostdin", *(["-re"] if paced else []), "-f", "lavfi", "-i",
+            source, "-c:v", "mpeg4", "-threads", "2", "-f", "null", "-"]
+
+
+def ffmpeg_codec(folder, build):
+    return ["ffmpeg", "-v", "quiet", "-nostdin", "-threads", "2", "-i", f"{folder}/film.mkv",
+            "-f", "null", "-"]
+
+
+SECTION = our_program("section", {"function:compute": {"outside": 0},
+                                  "function:update": {"inside": 0}, "lock:*": {"inside": 0}})
+STAGES = our_program("stages", {"function:parse": {"parse": 0}, "function:filter": {"filter": 0},
+                                "function:store": {"store": 0}, "queue:parsed": {"filter": 0},
+                                "queue:filtered": {"store": 0}})
+POOL = our_program("pool", {"function:prepare": {"prepare": 0}, "function:finish": {"finish": 0}})
+ROUNDS = our_program("rounds")
+HASHDEEP = Program("hashdeep", hashdeep)
+PYTHON = Program("python3", python3, needs="/usr/bin/python3")
+PERL = Program("perl", perl)
+SYSBENCH = Program("sysbench", sysbench)
+FFMPEG = Program("ffmpeg", ffmpeg)
+DECODER = Program("ffmpeg decoder", ffmpeg_codec, needs="ffmpeg")
+PIGZ = Program("pigz", lambda folder, build, threads=2: [
+    "pigz", "-c", "-p", str(threads), f"{folder}/text"])
+XZ = Program("xz", lambda folder, build, threads=2: [
+    "xz", "-c", "-1", f"-T{threads}", "--block-size=1MiB", f"{folder}/text"])
+ZSTD = Program("zstd", lambda folder, build, threads=2: [
+    "zstd", "-q", "-c", "-9", f"-T{threads}", "-B1MiB", f"{folder}/text"])
+
+
+class Setting:
+    """A program as it is recorded: its switches, how many cores it has."""
+
+    def __init__(self, program, cores=2, wide=False, search=False, coz=(), **switches):
+        self.program, self.cores, self.wide, self.search = program, cores, wide, search
+        self.switches = switches
+        self.coz = coz  # (function, the case that halves it)
+        self.cases = []
+
+    def change(self, what, *asked, zero=None, cores=None, load=0, why="", **switches):
+        """
+        @asked are options of cpa-report; with @switches, on @cores, beside @load processes it is done.
+        zero: (kind, pattern of the name, factor), where zeroing says something.
+        """
+        self.cases.append(Case(self, what, asked, zero, cores or self.cores, load, switches, why))
+        return self
+
+    def place(self, cores):
+        return self.change(f"{self.cores} → {cores} cores", "--cores", str(cores), cores=cores)
+
+    def beside(self, load=1):
+        return self.change(f"{load} process beside it", "--load", str(load), load=load)
+
+    def scale(self, what, pattern, factor, **switches):
+        kind = what.partition(":")[0]
+        return self.change(f"`{what}={factor:g}`", "--what-if", f"{pattern}={factor}",
+                           zero=(kind, pattern.partition(":")[2], factor), **switches)
+
+
+class Case:
+    def __init__(self, setting, what, asked, zero, cores, load, switches, why):
+        self.setting, self.what, self.asked, self.zero = setting, what, asked, zero
+        self.cores, self.load, self.switches, self.why = cores, load, switches, why
+
+
+def function(setting, name, factor, **switches):
+    return setting.scale(f"function:{name}", f"function:{name}", factor, **switches)
+
+
+def settings():
+    section = Setting(SECTION, search=True).place(1)
+    function(section, "update", 0.5, inside=0.5)
+    function(section, "compute", 0.25, outside=0.25)
+    section.change("`lock=drop`", "--what-if", "lock:*=drop", locks=0)
+    section.change("`lock=split:8`", "--what-if", "lock:*=split:8", locks=8)
+    stages = Setting(STAGES, search=True).place(1).beside()
+    function(stages, "filter", 0.5, filter=0.5)
+    function(stages, "parse", 0.5, parse=0.5)
+    stages.change("`queue:parsed workers=1`", "--what-if", "queue:parsed workers=1", workers=1)
+    stages.change("`queue:parsed workers=4`", "--what-if", "queue:parsed workers=4", workers=4)
+    pool = Setting(POOL).place(1)
+    function(pool, "prepare", 0.5, prepare=0.5)
+    function(pool, "finish", 0.5, finish=0.5)
+    rounds = Setting(ROUNDS).place(1)
+    function(rounds, "heavy", 0, heavy=0)
+    rounds.scale("external:sleep", "external:sleep", 0, pause_ms=0)
+    python = Setting(PYTHON).place(1).beside()
+    python.scale("external:sleep", "external:sleep", 0, slow=0)
+    perl_ = Setting(PERL).place(1)
+    perl_.scale("external:sleep", "external:sleep", 0, slow=0)
+    sysbench_ = Setting(SYSBENCH).place(1)
+    sysbench_.scale("thread:worker_thread", "thread:*", 0.5, events=800)
+    ffmpeg_ = Setting(FFMPEG)
+    ffmpeg_.scale("external:sleep", "external:sleep", 0, paced=False)
+    return [section, Setting(SECTION, 1).place(2), stages, Setting(STAGES, 1).place(2), pool,
+            Setting(POOL, 1).place(2), rounds, Setting(HASHDEEP).place(1).beside(),
+            Setting(HASHDEEP, 1).place(2), python, Setting(PYTHON, 1).place(2), perl_,
+            Setting(PERL, 1).place(2), sysbench_, Setting(SYSBENCH, 1).place(2),
+            Setting(SYSBENCH, test="mutex", events=4).place(1), ffmpeg_,
+            Setting(DECODER).place(1), Setting(DECODER, 1).place(2),
+            *(wide for program in (PIGZ, XZ, ZSTD)
+              for wide in (Setting(program, 2, wide=True).place(1),
+                           Setting(program, 1, wide=True).place(2)))]
+
+
+def make_files(folder):
+    """What the programs read."""
+    for name, text in SCRIPTS.items():
+        with open(f"{folder}/{name}", "w") as script:
+            script.write(text)
+    os.mkdir(f"{folder}/data")
+    block = b"".join(hashlib.sha512(str(i).encode()).digest() for i in range(16384))
+    for i in range(16):
+        with open(f"{folder}/data/{i}", "wb") as data:
+            data.write(block * (6 + i * 5 % 7))
+    seed = hashlib.sha256(b"text").digest()
+    with open(f"{folder}/text", "wb") as text:
+        for _ in range(160000):
+            seed = hashlib.sha256(seed).digest()
+            text.write(seed.hex().encode() * (1 + seed[0] % 3) + b"\n")
+    if shutil.which("ffmpeg"):
+        os.spawnlp(os.P_WAIT, "ffmpeg", "ffmpeg", "-v", "quiet", "-nostdin", "-f", "lavfi", "-i",
+                   "testsrc2=duration=8:size=640x360:rate=25", "-c:v", "mpeg4", "-q:v", "4",
+                   f"{folder}/film.mkv")

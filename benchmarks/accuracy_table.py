@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT
+"""The tables of benchmarks/accuracy.md."""
+import math
+import os
+import statistics
+import subprocess
+import time
+
+import measure
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+OUTPUT = f"{HERE}/accuracy.md"
+DECIDED = 0.01  # a median that is known no better does not decide about errors of some per cent
+CLOSE, FAR = 0.02, 0.05
+HEAD = ["program", "what is changed", "before, s", "measured, s", "±", "predicted, s", "error",
+        "zeroing", "coz", ""]
+
+
+def uncertainty(values):
+    """Of the median, relative: half the distance of the quartiles by the root of the number."""
+    return measure.spread(values) / 2 / math.sqrt(len(values))
+
+
+def percent(value):
+    return f"{100 * value:+.1f} %"
+
+
+def against(measured, predicted):
+    return predicted / measured - 1
+
+
+class Row:
+    """What there is to say of one change."""
+
+    def __init__(self, setting, case, figures):
+        self.setting, self.case = setting, case
+        own, base = figures[case], figures[setting]
+        self.before = measure.median(base.native)
+        self.measured = measure.median(own.native)
+        self.predicted = measure.median(own.predicted)
+        self.error = against(self.measured, self.predicted)
+        self.known = max(uncertainty(own.native), uncertainty(base.native))
+        # A quartile of fewer is no quartile.
+        self.decided = len(own.native) >= 4 and self.known <= DECIDED
+        self.zeroed = measure.median(own.zeroed) if own.zeroed else None
+        self.coz = getattr(own, "coz", None)
+        self.unchanged = against(self.before, measure.median(base.predicted))
+
+    def remark(self):
+        if not self.decided:
+            return "undecided"
+        if abs(self.error) <= FAR:
+            return ""
+        off = "" if abs(self.unchanged) < CLOSE else \
+            f"the program as it is is predicted {percent(self.unchanged)} off"
+        return "; ".join(text for text in (self.case.why, off) if text) or "not explained"
+
+    def cells(self):
+        def other(value):
+            return "–" if value is None else percent(against(self.measured, value))
+
+        cores = self.setting.cores
+        return [f"{self.setting.program.name}, {cores} core{'s' if cores > 1 else ''}",
+                self.case.what, f"{self.before:.3f}", f"{self.measured:.3f}", percent(self.known)[1:],
+                f"{self.predicted:.3f}", percent(self.error), other(self.zeroed), other(self.coz),
+                self.remark()]
+
+
+def rows_of(done):
+    return [Row(setting, case, figures) for setting, figures in done for case in setting.cases]
+
+
+def rows_text(done):
+    return "\n".join("  " + " | ".join(row.cells()) for row in rows_of(done))
+
+
+def errors_text(rows, which):
+    errors = [abs(getattr(row, which)) if which == "error" else
+              abs(against(row.measured, getattr(row, which)))
+              for row in rows if getattr(row, which) is not None]
+    if not errors:
+        return None
+    return (f"median {100 * statistics.median(errors):.1f} %, worst {100 * max(errors):.1f} %, "
+            f"{sum(e <= CLOSE for e in errors)} of {len(errors)} within {100 * CLOSE:.0f} %, "
+            f"{sum(e > FAR for e in errors)} beyond {100 * FAR:.0f} %")
+
+
+def summary(done):
+    rows = [row for row in rows_of(done) if row.decided]
+    lines = [f"Changes decided: {len(rows)} of {len(rows_of(done))}, programs: "
+             f"{len({s.program.name for s, _ in done})}, of them not ours: "
+             f"{len({s.program.name for s, _ in done if not s.program.ours})}."]
+    for which, name in (("error", "Replay"), ("zeroed", "Zeroing, where it says something"),
+                        ("coz", "coz, where it says something")):
+        text = errors_text(rows, which)
+        if text:
+            lines.append(f"{name}: {text}.")
+    unchanged = [abs(measure.median(f[s].unchanged)) for s, f in done]
+    if unchanged:
+        lines.append(f"Replayed with nothing changed, against the recorded run: median "
+                     f"{100 * statistics.median(unchanged):.1f} %, worst "
+                     f"{100 * max(unchanged):.1f} %.")
+    return "- " + "\n- ".join(lines) + "\n"
+
+
+def git(*words):
+    done = subprocess.run(["git", "-C", HERE, *words], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True, check=False)
+    return done.stdout.strip()
+
+
+def machine():
+    model = "unknown processor"
+    with open("/proc/cpuinfo") as info:
+        for line in info:
+            if line.startswith("model name"):
+                model = line.split(":", 1)[1].strip()
+                break
+    return f"{model}, {len(os.sched_getaffinity(0))} cores, Linux {os.uname().release}"
+
+
+METHOD = """\
+Each prediction is made from the journal of the unchanged program (`cpa run --journal`, then
+`cpa-report --what-if ...`), and is of the run time without the profiler. Then the change is made: a
+switch, another number of workers, other cores (taskset), a process that always works beside it; and
+measured. Rounds of: the program as it is, recorded, changed in each way. All figures are medians;
+error: predicted - measured, of the measured time. ±: half the distance of the quartiles of the native
+runs by the root of their number; above {decided:.0f} % a row is undecided, and in no figure of the
+summary. zeroing: of the time before, what remains of the inherent critical path. coz: what a causal
+profiler predicts for the same change. Targets: median at most 2 %, worst at most 5 %.
+"""
+
+
+def document(done, missing, rounds, load, took):
+    narrow = [pair for pair in done if not pair[0].wide]
+    wide = [pair for pair in done if pair[0].wide]
+    text = (f"# How right predictions are\n\n{machine()}. {time.strftime('%Y-%m-%d', time.gmtime())},"
+            f" commit {git('rev-parse', '--short', 'HEAD') or 'unknown'}"
+            f"{'+' if git('status', '--porcelain', '--untracked-files=no') else ''}, {rounds} rounds "
+            f"in {took / 60:.0f} minutes.\nLoad average at the start: {load:.2f}"
+            f"{': **other work ran beside this**' if load > 1 else ''}.\n\n"
+            f"{METHOD.format(decided=100 * DECIDED)}\n{summary(narrow)}\n"
+            f"{measure.table(HEAD, [row.cells() for row in rows_of(narrow)])}")
+    if wide:
+        text += ("\n## Wide programs\n\nThese fill the width of a core. Where two cores are threads "
+                 "of one, or a neighbour's, each is slower while the other works, which no "
+                 f"prediction knows.\n\n{summary(wide)}\n"
+                 f"{measure.table(HEAD, [row.cells() for row in rows_of(wide)])}")
+    if missing:
+        text += "\nNot measured: " + "; ".join(missing) + ".\n"
+    return text

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * benchmarks/changed_rounds.c - two threads in rounds between barriers, one with more to do
+ *
+ *	changed_rounds [rounds=150] [heavy=1] [pause_ms=2]
+ *
+ * heavy: factor of the second thread's additional work; the first thread sleeps pause_ms in each round
+ * after its work.
+ */
+#include "benchmarks/changed.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#define BALANCED 2500
+#define HEAVY	 4000
+
+static pthread_barrier_t barrier;
+static unsigned rounds, pause_us;
+static double heavy_factor;
+
+__attribute__((noinline)) static void balanced(unsigned piece)
+{
+	work(varied(piece, BALANCED));
+}
+
+__attribute__((noinline)) static void heavy(unsigned piece)
+{
+	work(varied(piece, HEAVY) * heavy_factor);
+}
+
+static void *first(void *unused)
+{
+	for (unsigned i = 0; i < rounds; i++) {
+		balanced(i);
+		if (pause_us)
+			usleep(pause_us);
+		pthread_barrier_wait(&barrier);
+	}
+	return unused;
+}
+
+static void *second(void *unused)
+{
+	for (unsigned i = 0; i < rounds; i++) {
+		balanced(i + 1);
+		heavy(i);
+		pthread_barrier_wait(&barrier);
+	}
+	return unused;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t thread[2];
+
+	rounds = (unsigned)option(argc, argv, "rounds", 150);
+	heavy_factor = option(argc, argv, "heavy", 1);
+	pause_us = (unsigned)(1000 * option(argc, argv, "pause_ms", 2));
+	pthread_barrier_init(&barrier, NULL, 2);
+	pthread_create(&thread[0], NULL, first, NULL);
+	pthread_create(&thread[1], NULL, second, NULL);
+	for (int i = 0; i < 2; i++)
+		pthread_join(thread[i], NULL);
+	return 0;
+}
