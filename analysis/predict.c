@@ -248,6 +248,20 @@ static void note_weakness(struct inquiry *q, const struct cpa_weakness *w)
 			 "%s waits on conditions keep the recorded order, as it is not known what "
 			 "was waited for: weak where another order would need fewer or more.",
 			 cpa_format_count(w->conditions).text);
+	if (w->guessed)
+		add_note(answer,
+			 "%s visits to conditions are taken for the taking of something that "
+			 "others put there, by whoever comes first, as in the recorded run it could "
+			 "have been.",
+			 cpa_format_count(w->guessed).text);
+	if (w->polls)
+		add_note(answer,
+			 "%s waits timed out and were begun again until a signal came: only the "
+			 "signal counts.",
+			 cpa_format_count(w->polls).text);
+	if (w->timeouts)
+		add_note(answer, "%s waits on conditions time out after the time that they did.",
+			 cpa_format_count(w->timeouts).text);
 	if (w->ordered)
 		add_note(answer,
 			 "%s other waits (futexes, once, annotations) keep the recorded "
@@ -269,6 +283,15 @@ static void note_weakness(struct inquiry *q, const struct cpa_weakness *w)
 			 cpa_format_count(w->tries).text);
 }
 
+static void note_unfinished(struct inquiry *q, uint32_t threads)
+{
+	if (threads)
+		add_note(q->answer,
+			 "The program ends before %u of its threads: what they have left to do "
+			 "takes no time.",
+			 threads);
+}
+
 static void note_forced(struct inquiry *q, uint64_t forced)
 {
 	if (forced)
@@ -285,6 +308,7 @@ static int answer_rows(struct inquiry *q, const struct cpa_transcript *same,
 	struct cpa_answer *answer = q->answer;
 	uint32_t recorded = q->profile->program.cores ? q->profile->program.cores : 1;
 	uint64_t forced = 0;
+	uint32_t unfinished = 0;
 
 	answer->rows = q->question->cores ? q->question->cores : 1;
 	answer->row = XCNEWVEC(struct cpa_answer_row, answer->rows);
@@ -303,8 +327,10 @@ static int answer_rows(struct inquiry *q, const struct cpa_transcript *same,
 		row->utilization =
 			after.ticks ? (double)after.worked / (double)after.ticks / row->cores : 0;
 		forced = after.forced > forced ? after.forced : forced;
+		unfinished = after.unfinished > unfinished ? after.unfinished : unfinished;
 	}
 	note_forced(q, forced);
+	note_unfinished(q, unfinished);
 	return 0;
 }
 

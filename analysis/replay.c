@@ -260,6 +260,8 @@ static void prepare_objects(struct replay *replay)
 			locks += script->object[i].count;
 		else if (script->object[i].kind == CPA_SCRIPT_SEM)
 			object->tokens = script->object[i].count;
+		else if (script->object[i].kind == CPA_SCRIPT_QUEUE)
+			object->tokens = script->object[i].initial;
 	}
 	replay->lock = XNEWVEC(struct replay_lock, locks);
 	for (uint32_t i = 0; i < locks; i++)

@@ -51,11 +51,15 @@ bool replay_put(struct replay *replay, uint32_t thread, uint32_t object, uint64_
 		return false;
 	if (what->count && queue->tokens >= what->count && !replay->thread[thread].forced)
 		return wait_without_lock(replay, thread, object, &queue->full);
-	if (what->dealt && replay->script->item[item].first == CPA_NOWHERE)
+	if (what->deal == CPA_DEAL_ITEMS && replay->script->item[item].first == CPA_NOWHERE)
 		return true;
 	queue->tokens++;
+	if (what->deal == CPA_DEAL_COUNT) {
+		replay_wake_first(replay, &queue->waiters);
+		return true;
+	}
 	replay->item[item].put = true;
-	if (!what->dealt) {
+	if (what->deal == CPA_DEAL_RECORDED) {
 		wake_receiver(replay, queue, item);
 		return true;
 	}
@@ -88,6 +92,19 @@ static bool get_recorded(struct replay *replay, uint32_t thread, uint32_t object
 	return true;
 }
 
+static bool get_any(struct replay *replay, uint32_t thread, uint32_t object)
+{
+	struct replay_thread *self = &replay->thread[thread];
+	struct replay_object *queue = &replay->object[object];
+
+	if (!queue->tokens && !self->forced)
+		return wait_without_lock(replay, thread, object, &queue->waiters);
+	if (queue->tokens)
+		took(replay, queue);
+	self->step++;
+	return true;
+}
+
 bool replay_get(struct replay *replay, uint32_t thread, uint32_t object, uint64_t recorded)
 {
 	struct replay_thread *self = &replay->thread[thread];
@@ -97,8 +114,10 @@ bool replay_get(struct replay *replay, uint32_t thread, uint32_t object, uint64_
 
 	if (!regain_lock(replay, thread, object))
 		return false;
-	if (!replay->script->object[object].dealt)
+	if (replay->script->object[object].deal == CPA_DEAL_RECORDED)
 		return get_recorded(replay, thread, object, recorded);
+	if (replay->script->object[object].deal == CPA_DEAL_COUNT)
+		return get_any(replay, thread, object);
 	if (!self->claimed && queue->claims == queue->total) {
 		self->step = replay->script->thread[thread].tail;
 		self->until = CPA_NOWHERE;

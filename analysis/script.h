@@ -47,6 +47,18 @@ struct cpa_step {
 
 enum cpa_script_kind { CPA_SCRIPT_LOCK, CPA_SCRIPT_SEM, CPA_SCRIPT_BARRIER, CPA_SCRIPT_QUEUE };
 
+/* Who gets what of a queue. */
+enum cpa_script_deal {
+	CPA_DEAL_RECORDED, /* each GET waits for the item recorded */
+	/*
+	 * Whoever comes first gets the oldest item, and does for it what the recorded thread did
+	 * (struct cpa_script_item).
+	 */
+	CPA_DEAL_ITEMS,
+	/* Whoever comes first gets one, and does what it did itself: one is like the other. */
+	CPA_DEAL_COUNT,
+};
+
 struct cpa_script_object {
 	enum cpa_script_kind kind;
 	/*
@@ -60,11 +72,8 @@ struct cpa_script_object {
 	 * CPA_NOWHERE: there is none.
 	 */
 	uint32_t lock;
-	/*
-	 * Of a queue. True: whoever comes first gets the oldest item, and does for it what the
-	 * recorded thread did (struct cpa_script_item). False: each GET waits for the item recorded.
-	 */
-	bool dealt;
+	enum cpa_script_deal deal; /* of a queue */
+	uint32_t initial; /* of a counted one: GETs that need no PUT */
 };
 
 /*

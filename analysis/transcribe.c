@@ -87,13 +87,20 @@ bool transcribe_ordered(const struct transcribe *t, const struct cpa_history_eve
 	       cause->kind != CPA_EV_ENQUEUE && cause->kind != CPA_EV_DEQUEUE;
 }
 
+/* Number + 1 of the last item that the thread got of a queue whose items are dealt; 0: none. */
+static uint32_t last_item(const struct transcribe *t, const struct transcribe_thread *self)
+{
+	if (self->queue == POOL)
+		return t->part[self->base + self->last_get].item;
+	return self->queue && self->queue != SEVERAL ? t->number[self->base + self->last_get] : 0;
+}
+
 static void emit_events(struct transcribe *t, uint32_t which)
 {
 	const struct cpa_run_thread *thread = &t->run->thread[which];
 	struct transcribe_thread *self = &t->thread[which];
 	struct cpa_script *script = &t->out->script;
-	uint32_t last =
-		self->queue && self->queue != SEVERAL ? t->number[self->base + self->last_get] : 0;
+	uint32_t last = last_item(t, self);
 
 	for (size_t i = 0; i < thread->events; i++) {
 		const struct cpa_history_event *event = &thread->event[i];
@@ -101,13 +108,13 @@ static void emit_events(struct transcribe *t, uint32_t which)
 
 		/* Where a recorded thread begins, so does its work. */
 		if (i)
-			transcribe_activity(t, which, event);
+			transcribe_activity(t, which, event, &t->part[self->base + i]);
 		if (last && i == self->tail) {
 			if (t->work)
 				transcribe_emit(t, CPA_STEP_NONE, 0, 0);
 			script->thread[which].tail = script->steps;
 		}
-		transcribe_operation(t, event, number);
+		transcribe_operation(t, event, number, &t->part[self->base + i]);
 		if (number && event->kind != CPA_EV_ENQUEUE && event->kind != CPA_EV_DEQUEUE)
 			transcribe_emit(t, CPA_STEP_OFFER, number - 1, 0);
 		else if (t->work)
@@ -174,6 +181,9 @@ static void find_offers(struct transcribe *t)
 					*sem = transcribe_object(t, CPA_SCRIPT_SEM, 0) + 1;
 				t->out->script.object[*sem - 1].count++;
 			}
+			/* A wait for an item. */
+			if (t->part[t->thread[i].base + k].role)
+				continue;
 			for (uint32_t c = 0; c < event->causes; c++) {
 				uint32_t *number;
 				const struct cpa_history_event *cause =
@@ -203,6 +213,7 @@ static void number_threads(struct transcribe *t)
 		t->by_id[at] = i;
 	}
 	t->number = XCNEWVEC(uint32_t, base + 1);
+	t->part = XCNEWVEC(struct transcribe_part, base + 1);
 }
 
 /* How much of each thread's gaps the profiler can have taken. */
@@ -249,12 +260,17 @@ struct cpa_transcript *cpa_transcribe(const struct cpa_run *run, const struct cp
 	number_threads(&t);
 	find_probes(&t);
 	transcribe_queues(&t);
+	transcribe_polls(&t);
+	transcribe_pools(&t);
 	find_offers(&t);
 	transcribe_latency(&t);
 	emit_threads(&t);
 	for (uint32_t i = 1; i <= cast->queues; i++)
 		if (t.queue[i].consumers && t.queue[i].lock && t.lock[t.queue[i].lock])
 			t.out->script.object[t.queue[i].object].lock = t.lock[t.queue[i].lock] - 1;
+	for (size_t i = 0; i < t.pools; i++)
+		if (t.lock[t.pool[i].mutex])
+			t.out->script.object[t.pool[i].object].lock = t.lock[t.pool[i].mutex] - 1;
 	t.out->start = t.out->script.threads ? t.out->script.thread[0].begin : 0;
 	if (run->exit_thread)
 		t.out->script.ends = transcribe_thread(&t, run->exit_thread);
@@ -262,6 +278,8 @@ struct cpa_transcript *cpa_transcribe(const struct cpa_run *run, const struct cp
 	free(t.queue);
 	free(t.by_id);
 	free(t.number);
+	free(t.part);
+	free(t.pool);
 	free(t.lock);
 	free(t.sem);
 	free(t.barrier);

@@ -42,10 +42,13 @@ struct cpa_changes {
 /* What makes a prediction weak: how often the script has to take the recording's word. */
 struct cpa_weakness {
 	uint64_t conditions; /* waits for a signal that may not be needed in another order */
+	uint64_t guessed; /* acquires of what behaved as a queue, and is replayed as one */
 	uint64_t ordered;    /* other acquires in recorded order: once, futexes, annotations */
 	uint64_t unexplained, unexplained_ticks; /* waits replayed as pauses */
 	uint64_t pauses, pause_ticks;
 	uint64_t untimed; /* uses of locks that are not there */
+	uint64_t polls;	  /* waits that timed out and were begun again: the timeouts are left out */
+	uint64_t timeouts; /* other waits that timed out, after the same time again */
 	uint64_t tries;	  /* to get a lock, in vain: what follows is as recorded */
 	uint64_t undealt; /* items that go to the recorded thread */
 	uint64_t refused; /* queues whose workers cannot be changed */

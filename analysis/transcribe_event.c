@@ -88,8 +88,11 @@ static void emit_wait(struct transcribe *t, const struct cpa_history_event *even
 		return;
 	}
 	met = event->failed ? 0 : emit_awaits(t, event);
-	if (!met)
+	/* The time of one that timed out is external time of the activity. */
+	if (!met && !event->external)
 		emit_unexplained(t, event);
+	else if (!met)
+		t->out->weakness.timeouts++;
 	else if (transcribe_kind(t, event->object) == CPA_COND)
 		t->out->weakness.conditions++;
 	else
@@ -134,11 +137,10 @@ static void emit_item(struct transcribe *t, const struct cpa_history_event *even
 	if (event->kind == CPA_EV_ENQUEUE)
 		return;
 	script->item[number - 1].first = script->steps;
-	t->out->weakness.undealt += !script->object[queue].dealt;
+	t->out->weakness.undealt += script->object[queue].deal == CPA_DEAL_RECORDED;
 }
 
-void transcribe_operation(struct transcribe *t, const struct cpa_history_event *event,
-			  uint32_t number)
+static void emit_known(struct transcribe *t, const struct cpa_history_event *event, uint32_t number)
 {
 	switch (event->kind) {
 	case CPA_EV_CREATE:
@@ -203,14 +205,46 @@ void transcribe_operation(struct transcribe *t, const struct cpa_history_event *
 	}
 }
 
+static void emit_get(struct transcribe *t, const struct transcribe_part *part)
+{
+	transcribe_emit(t, CPA_STEP_GET, part->queue, part->item ? part->item - 1 : 0);
+	if (part->item)
+		t->out->script.item[part->item - 1].first = t->out->script.steps;
+}
+
+void transcribe_operation(struct transcribe *t, const struct cpa_history_event *event,
+			  uint32_t number, const struct transcribe_part *part)
+{
+	switch ((enum transcribe_role)part->role) {
+	case ROLE_SKIP:
+		return;
+	case ROLE_PUT:
+		emit_known(t, event, number);
+		transcribe_emit(t, CPA_STEP_PUT, part->queue, part->item ? part->item - 1 : 0);
+		return;
+	case ROLE_GET:
+		/* In a visit to the mutex; of one that waited, that was for this. */
+		if (event->kind == CPA_EV_LOCK)
+			emit_known(t, event, number);
+		emit_get(t, part);
+		if (event->kind == CPA_EV_UNLOCK)
+			emit_known(t, event, number);
+		return;
+	case ROLE_NONE:
+		emit_known(t, event, number);
+	}
+}
+
 void transcribe_activity(struct transcribe *t, uint32_t which,
-			 const struct cpa_history_event *event)
+			 const struct cpa_history_event *event, const struct transcribe_part *part)
 {
 	struct cpa_weakness *weakness = &t->out->weakness;
 	uint64_t process, external, gap = transcribe_gap(event), runqueue = event->runqueue;
 	uint64_t probe = (uint64_t)((double)gap * t->thread[which].probe);
 
 	transcribe_weigh(t, event, &process, &external);
+	if (part->polled)
+		external = 0;
 	t->out->probe += probe;
 	t->out->work += process;
 	t->work += process + (t->changes->probes ? probe : 0);

@@ -64,25 +64,28 @@ static void find_bound(struct transcribe *t, const struct cpa_run_thread *thread
 	}
 }
 
-/* Number the item that @get received. Return false if nobody is known to have put it there. */
-static bool find_item(struct transcribe *t, const struct cpa_history_event *get)
+uint32_t transcribe_item(struct transcribe *t)
 {
 	struct cpa_script *script = &t->out->script;
 
+	if (script->items == t->item_room) {
+		t->item_room = t->item_room ? 2 * t->item_room : 64;
+		script->item = XRESIZEVEC(struct cpa_script_item, script->item, t->item_room);
+	}
+	script->item[script->items] = (struct cpa_script_item){ CPA_NOWHERE, CPA_NOWHERE };
+	return ++script->items;
+}
+
+/* Number the item that @get received. Return false if nobody is known to have put it there. */
+static bool find_item(struct transcribe *t, const struct cpa_history_event *get)
+{
 	for (uint32_t i = 0; i < get->causes; i++) {
 		uint32_t *number;
 		const struct cpa_history_event *put = transcribe_cause(t, &get->cause[i], &number);
 
 		if (!put || put->kind != CPA_EV_ENQUEUE || put->queue != get->queue || *number)
 			continue;
-		if (script->items == t->item_room) {
-			t->item_room = t->item_room ? 2 * t->item_room : 64;
-			script->item =
-				XRESIZEVEC(struct cpa_script_item, script->item, t->item_room);
-		}
-		script->item[script->items++] =
-			(struct cpa_script_item){ CPA_NOWHERE, CPA_NOWHERE };
-		*number = script->items;
+		*number = transcribe_item(t);
 		return true;
 	}
 	return false;
@@ -153,7 +156,7 @@ static void hire(struct transcribe *t, uint32_t row)
 
 	if (!wanted)
 		return;
-	if (!script->object[queue->object].dealt) {
+	if (script->object[queue->object].deal != CPA_DEAL_ITEMS) {
 		t->out->weakness.refused++;
 		return;
 	}
@@ -181,8 +184,16 @@ static void cast_queue(struct transcribe *t, uint32_t row)
 		if (t->thread[i].queue == row)
 			ends &= find_tail(t, i);
 	object = &t->out->script.object[queue->object];
-	/* Of one consumer it must be known where its work on an item ends. */
-	object->dealt = !queue->shared && !queue->mixed && (queue->consumers > 1 || ends);
+	/*
+	 * Of one consumer it must be known where its work on an item ends; else it works on one item
+	 * like on another.
+	 */
+	if (!queue->shared && !queue->mixed)
+		object->deal = queue->consumers > 1 || ends ? CPA_DEAL_ITEMS : CPA_DEAL_COUNT;
+	/* Its thread goes from step to step as it did. */
+	for (uint32_t i = 0; i < t->run->threads && object->deal != CPA_DEAL_ITEMS; i++)
+		if (t->thread[i].queue == row)
+			t->thread[i].queue = SEVERAL;
 	hire(t, row);
 }
 

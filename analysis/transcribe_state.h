@@ -5,12 +5,14 @@
 
 #include "analysis/transcribe.h"
 
-#define SEVERAL UINT32_MAX /* queues */
+#define SEVERAL UINT32_MAX	 /* queues */
+#define POOL	(UINT32_MAX - 1)
 
 struct transcribe_thread {
 	uint32_t id;
 	size_t base;	 /* of its events among all */
-	uint32_t queue;	 /* row of the queue whose items it gets, or SEVERAL; 0: none */
+	/* Row of the queue whose items it gets, or SEVERAL; POOL: transcribe_pools(); 0: none. */
+	uint32_t queue;
 	size_t last_get; /* the event; if it has a queue */
 	size_t tail;	 /* the event before which its dealings with a dealt queue end */
 	double probe;	 /* of the time between its events that is not known otherwise */
@@ -29,6 +31,23 @@ struct transcribe_queue {
 	bool bounded;
 };
 
+/* What a condition's event is, if that is taken for a queue. */
+enum transcribe_role { ROLE_NONE, ROLE_SKIP, ROLE_PUT, ROLE_GET };
+
+struct transcribe_part {
+	uint8_t role; /* enum transcribe_role */
+	/* A wait that timed out, and was begun again until it was no longer necessary. */
+	bool polled;
+	uint32_t queue; /* object of the script */
+	uint32_t item;	/* number + 1; 0: one is like the other */
+};
+
+/* A queue of the script that was guessed, and its own lock. */
+struct transcribe_pool {
+	uint32_t object; /* of the script */
+	uint32_t mutex;	 /* object row */
+};
+
 struct transcribe {
 	const struct cpa_run *run;
 	const struct cpa_cast *cast;
@@ -38,6 +57,9 @@ struct transcribe {
 	struct transcribe_queue *queue;	  /* [cast->queues + 1] */
 	uint32_t *by_id;		  /* threads, by id */
 	uint32_t *number; /* [events]: of an enqueue its item + 1, of others their offer + 1 */
+	struct transcribe_part *part;	  /* [events] */
+	struct transcribe_pool *pool;
+	size_t pools;
 	/* By object row: the script's object + 1. */
 	uint32_t *lock, *sem, *barrier;
 	uint32_t step_room, object_room, item_room;
@@ -83,12 +105,24 @@ static inline uint64_t transcribe_gap(const struct cpa_history_event *event)
 
 /* The activity of thread @which up to @event, not its first one; then what @event did. */
 void transcribe_activity(struct transcribe *t, uint32_t which,
-			 const struct cpa_history_event *event);
+			 const struct cpa_history_event *event, const struct transcribe_part *part);
 void transcribe_operation(struct transcribe *t, const struct cpa_history_event *event,
-			  uint32_t number);
+			  uint32_t number, const struct transcribe_part *part);
+
+/* Find waits that time out and begin again. */
+void transcribe_polls(struct transcribe *t);
 
 /* Find how long a thread that is woken takes to go on. */
 void transcribe_latency(struct transcribe *t);
+
+/* A new item of a queue; its number + 1. */
+uint32_t transcribe_item(struct transcribe *t);
+
+/*
+ * Find conditions that behave as queues: whoever comes first gets what was put there.
+ * After transcribe_queues().
+ */
+void transcribe_pools(struct transcribe *t);
 
 /* Find the queues, who gets their items, and which items. */
 void transcribe_queues(struct transcribe *t);

@@ -49,7 +49,11 @@ static void make_objects(void)
 	make_object(CPA_SCRIPT_BARRIER, 1 + (uint32_t)some(3));
 	for (uint32_t i = 0; i < QUEUES; i++) {
 		make_object(CPA_SCRIPT_QUEUE, run.recorded || some(6) ? 0 : 1 + (uint32_t)some(3));
-		maker.object[QUEUE + i].dealt = i == 0;
+		maker.object[QUEUE + i].deal = i == 0  ? CPA_DEAL_ITEMS :
+					       some(2) ? CPA_DEAL_COUNT :
+							 CPA_DEAL_RECORDED;
+		if (maker.object[QUEUE + i].deal == CPA_DEAL_COUNT)
+			maker.object[QUEUE + i].initial = (uint32_t)some(3);
 		maker.object[QUEUE + i].lock = run.recorded || some(2) ? CPA_NOWHERE : i;
 	}
 }

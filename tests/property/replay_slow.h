@@ -178,11 +178,14 @@ static bool slow_put(uint32_t t, uint32_t queue, uint32_t item)
 		return false;
 	if (q->count && slow.length[queue] >= q->count && !slow.thread[t].let_go)
 		return slow_wait_outside(t, SLOW_SPACE, queue);
-	if (q->dealt && slow.script->item[item].first == CPA_NOWHERE)
+	if (q->deal == CPA_DEAL_ITEMS && slow.script->item[item].first == CPA_NOWHERE)
 		return true;
-	slow.put[item] = true;
-	slow.row[queue][slow.length[queue]++] = item;
-	if (q->dealt) {
+	if (q->deal != CPA_DEAL_COUNT) {
+		slow.put[item] = true;
+		slow.row[queue][slow.length[queue]] = item;
+	}
+	slow.length[queue]++;
+	if (q->deal != CPA_DEAL_RECORDED) {
 		slow_wake(slow_oldest(false, SLOW_ITEMS, queue, false));
 		return true;
 	}
@@ -221,7 +224,17 @@ static bool slow_get(uint32_t t, uint32_t queue, uint32_t item)
 
 	if (!slow_regain(t, queue))
 		return false;
-	if (!slow.script->object[queue].dealt) {
+	if (slow.script->object[queue].deal == CPA_DEAL_COUNT) {
+		if (!slow.length[queue] && !self->let_go)
+			return slow_wait_outside(t, SLOW_ITEMS, queue);
+		if (slow.length[queue]) {
+			slow.length[queue]--;
+			slow_wake(slow_oldest(false, SLOW_SPACE, queue, false));
+		}
+		self->at++;
+		return true;
+	}
+	if (slow.script->object[queue].deal == CPA_DEAL_RECORDED) {
 		if (!slow.put[item] && !self->let_go)
 			return slow_wait_outside(t, SLOW_ITEMS, queue);
 		if (slow.put[item]) {
@@ -411,6 +424,8 @@ static struct cpa_replay_result slow_replay(const struct cpa_script *script,
 	for (uint32_t i = 0; i < script->objects; i++)
 		if (script->object[i].kind == CPA_SCRIPT_SEM)
 			slow.tokens[i] = script->object[i].count;
+		else if (script->object[i].kind == CPA_SCRIPT_QUEUE)
+			slow.length[i] = script->object[i].initial;
 	for (uint32_t i = 0; i < script->threads; i++) {
 		slow.thread[i].at = script->thread[i].first;
 		slow.thread[i].end = CPA_NOWHERE;

@@ -225,7 +225,7 @@ static void make_pool(unsigned items, unsigned workers)
 {
 	uint32_t queue = make_object(CPA_SCRIPT_QUEUE, 0);
 
-	maker.object[queue].dealt = true;
+	maker.object[queue].deal = CPA_DEAL_ITEMS;
 	make_thread(false, 0);
 	for (unsigned i = 0; i < items; i++)
 		make_step(10, CPA_STEP_PUT, queue, i);
@@ -255,7 +255,7 @@ static void test_queue(void **state)
 	/* Two rounds of ten: the last one begins at 200. */
 	assert_int_equal(end_on(11, 0), 200 + 100 + 1);
 	/* As recorded: the first worker does 0 to 10, then 11 on its own. */
-	maker.object[0].dealt = false;
+	maker.object[0].deal = CPA_DEAL_RECORDED;
 	assert_int_equal(end_on(11, 0), 10 + 11 * 100 + 1);
 }
 
@@ -268,7 +268,7 @@ static void test_bounded_queue(void **state)
 	make_script(0);
 	queue = make_object(CPA_SCRIPT_QUEUE, 2);
 	lock = make_object(CPA_SCRIPT_LOCK, 1);
-	maker.object[queue].dealt = true;
+	maker.object[queue].deal = CPA_DEAL_ITEMS;
 	maker.object[queue].lock = lock;
 	make_thread(false, 0);
 	for (unsigned i = 0; i < 6; i++) {
