@@ -5,8 +5,11 @@
 #include <libiberty/libiberty.h>
 #include <stdlib.h>
 
+/* Shares added up: of days at a nanosecond they have more than 64 bits. */
+typedef unsigned __int128 shares;
+
 struct entry {
-	uint64_t key; /* when it ends */
+	shares key; /* when it ends */
 	uint64_t number;
 	uint32_t thread;
 };
@@ -23,7 +26,8 @@ struct heap {
  */
 struct group {
 	uint32_t cores;
-	uint64_t clock, share;
+	shares clock;
+	uint64_t share;
 	struct heap ready;
 };
 
@@ -117,7 +121,7 @@ void cpa_engine_work(struct cpa_engine *engine, uint32_t thread, uint64_t ticks)
 {
 	struct group *group = &engine->group[engine->placement->group[thread]];
 
-	heap_push(&group->ready, (struct entry){ group->clock + ticks * CPA_ENGINE_ONE,
+	heap_push(&group->ready, (struct entry){ group->clock + (shares)ticks * CPA_ENGINE_ONE,
 						 engine->number++, thread });
 	share_out(engine, group);
 }
@@ -130,9 +134,11 @@ void cpa_engine_delay(struct cpa_engine *engine, uint32_t thread, uint64_t ticks
 /* Ticks until the first work of @group ends. */
 static uint64_t remaining(const struct group *group)
 {
-	uint64_t key = group->ready.entry[0].key;
+	shares key = group->ready.entry[0].key;
 
-	return key <= group->clock ? 0 : (key - group->clock + group->share - 1) / group->share;
+	if (key <= group->clock)
+		return 0;
+	return (uint64_t)((key - group->clock + group->share - 1) / group->share);
 }
 
 static void advance(struct cpa_engine *engine, uint64_t ticks)
@@ -140,7 +146,7 @@ static void advance(struct cpa_engine *engine, uint64_t ticks)
 	engine->now += ticks;
 	for (uint32_t i = 0; i < engine->placement->groups; i++)
 		if (engine->group[i].ready.count)
-			engine->group[i].clock += ticks * engine->group[i].share;
+			engine->group[i].clock += (shares)ticks * engine->group[i].share;
 }
 
 bool cpa_engine_next(struct cpa_engine *engine, uint32_t *thread)
@@ -151,7 +157,7 @@ bool cpa_engine_next(struct cpa_engine *engine, uint32_t *thread)
 
 	if (engine->delays.count) {
 		first = &engine->delays;
-		soonest = first->entry[0].key - engine->now;
+		soonest = (uint64_t)first->entry[0].key - engine->now;
 	}
 	for (uint32_t i = 0; i < engine->placement->groups; i++) {
 		struct group *group = &engine->group[i];

@@ -8,8 +8,7 @@
  * processes take part in the sharing and never end (4.4).
  *
  * Everything is in whole ticks. Work ends in the first tick in which the thread's share, added up,
- * reaches it; a share has CPA_ENGINE_ONE steps, so that a clock of 2^44 ticks is the limit: two
- * hours at 2.1 GHz. What ends in one tick ends in this order: delays, by deadline; then the groups'
+ * reaches it; a share has CPA_ENGINE_ONE steps. What ends in one tick ends in this order: delays, by deadline; then the groups'
  * work, group by group, by the share it needed; of equals that which began first.
  */
 #ifndef CPA_ANALYSIS_ENGINE_H

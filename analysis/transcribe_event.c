@@ -128,6 +128,7 @@ static void emit_item(struct transcribe *t, const struct cpa_history_event *even
 	uint32_t queue;
 
 	if (!number || !event->queue || event->queue > t->cast->queues) {
+		emit_unexplained(t, event);
 		transcribe_emit(t, CPA_STEP_NONE, 0, 0);
 		return;
 	}
@@ -178,7 +179,7 @@ static void emit_known(struct transcribe *t, const struct cpa_history_event *eve
 				event->count);
 		return;
 	case CPA_EV_SEM_WAIT:
-		if (event->failed)
+		if (event->failed || !event->matched)
 			emit_unexplained(t, event);
 		else
 			emit_on(t, CPA_STEP_TAKE, t->sem, event->object, CPA_SCRIPT_SEM, 0);
@@ -235,6 +236,13 @@ void transcribe_operation(struct transcribe *t, const struct cpa_history_event *
 	}
 }
 
+/* The time is that of the wait before, which is a pause already, or is replayed. */
+static bool counted_before(const struct cpa_history_event *event)
+{
+	return event->kind == CPA_HISTORY_MORE &&
+	       event[-1].now - event[-1].arrived >= event->external + event->runqueue;
+}
+
 void transcribe_activity(struct transcribe *t, uint32_t which,
 			 const struct cpa_history_event *event, const struct transcribe_part *part)
 {
@@ -243,8 +251,8 @@ void transcribe_activity(struct transcribe *t, uint32_t which,
 	uint64_t probe = (uint64_t)((double)gap * t->thread[which].probe);
 
 	transcribe_weigh(t, event, &process, &external);
-	if (part->polled)
-		external = 0;
+	if (part->polled || counted_before(event))
+		external = runqueue = 0;
 	t->out->probe += probe;
 	t->out->work += process;
 	t->work += process + (t->changes->probes ? probe : 0);

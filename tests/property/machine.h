@@ -71,6 +71,7 @@ struct sim {
 	bool winding_down;
 	bool items;		/* queues, regions and annotations occur */
 	bool parts;		/* profiling is switched off and on */
+	bool prompt;		/* who is released goes on at once */
 	struct sim_list finals; /* last events of parts, in the order in which they are known */
 	uint64_t now;
 	struct sim_thread thread[THREADS];
@@ -120,7 +121,7 @@ static uint64_t sim_time(struct sim *s)
 /* How long after a release the released go on. */
 static uint64_t sim_latency(struct sim *s)
 {
-	return rnd_percent(&s->r, 40) ? 0 : sim_time(s) / 2;
+	return s->prompt || rnd_percent(&s->r, 40) ? 0 : sim_time(s) / 2;
 }
 
 static uint64_t sim_part(struct sim *s, uint64_t *rest, unsigned percent)

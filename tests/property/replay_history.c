@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/property/replay_history.c - random synchronization histories, done again with nothing changed
+ *
+ * Random programs (generate.h) go through the online algebra (online.h) into a journal, from there into
+ * a script, and are replayed on as many cores as there are threads. Where whoever is released goes on
+ * at once, most take as long as they took, to the tick. The others are those in which the script cannot
+ * know why something happened when it did: who of several at the same tick was first, items that came
+ * in another order than they were put, wake-ups without a signal. CPA_SEED=n repeats a run, CPA_LONG=1
+ * runs more.
+ */
+#include "analysis/replay.h"
+#include "analysis/transcribe.h"
+#include "tests/property/generate.h"
+#include "tests/property/online.h"
+
+#define SLOTS 128u
+
+enum claim { READABLE, SAME_WORK, BOUNDED, MOSTLY, CLAIMS };
+
+static const char *const claim_name[CLAIMS] = {
+	[READABLE] = "the journal becomes a run",
+	[SAME_WORK] = "what all have done is what they did",
+	[BOUNDED] = "it ends, and takes no longer than one thing after the other",
+	[MOSTLY] = "most take as long as they took, to the tick",
+};
+
+static struct {
+	uint64_t seed, number, done[CLAIMS];
+	uint64_t same, whole, forced, blocked;
+	bool failed[CLAIMS], any;
+	struct cpa_cast cast;
+	uint8_t *kind;
+	uint32_t *owner;
+} run;
+
+static struct sim sim;
+static struct history history;
+static struct online online;
+
+static void expect(enum claim claim, const char *what, uint64_t have, uint64_t want)
+{
+	run.done[claim]++;
+	if (have == want)
+		return;
+	if (!run.any)
+		history_print(&history);
+	run.any = run.failed[claim] = true;
+	printf("# %s: seed %llu history %llu %s: replayed %llu, was %llu\n", claim_name[claim],
+	       (unsigned long long)run.seed, (unsigned long long)run.number, what,
+	       (unsigned long long)have, (unsigned long long)want);
+}
+
+/* What is known of the objects of the session, as of a dump's. */
+static void read_cast(void)
+{
+	uint32_t rows = cpa_table(CPA_TABLE_OBJECTS)->used;
+
+	run.kind = calloc(rows + 1, sizeof(*run.kind));
+	run.owner = calloc(rows + 1, sizeof(*run.owner));
+	for (uint32_t i = 1; run.kind && run.owner && i <= rows; i++) {
+		const struct cpa_object *row = cpa_row(CPA_TABLE_OBJECTS, i);
+
+		run.kind[i] = (uint8_t)row->kind;
+		run.owner[i] = row->queue;
+	}
+	run.cast = (struct cpa_cast){ .objects = rows,
+				      .queues = cpa_table(CPA_TABLE_QUEUES)->used,
+				      .slots = SLOTS,
+				      .components = 0,
+				      .cores = THREADS,
+				      .object_kind = run.kind,
+				      .object_queue = run.owner };
+}
+
+static struct cpa_run *read_run(void)
+{
+	static char name[] = "session";
+	struct cpa_dump dump = { .file = name,
+				 .base = (const unsigned char *)cpa_base,
+				 .size = cpa_header()->reserved };
+	char *error = NULL;
+	struct cpa_run *recorded = NULL;
+
+	if (cpa_dump_again(&dump, &error) == 0)
+		recorded = cpa_run_read(&dump, &error);
+	if (!recorded)
+		printf("# no run: %s\n", error ? error : "none");
+	free(error);
+	return recorded;
+}
+
+static struct cpa_replay_result replay(const struct cpa_transcript *transcript)
+{
+	uint32_t cores = transcript->script.threads ? transcript->script.threads : 1;
+	uint32_t *group = calloc(cores, sizeof(*group));
+	const struct cpa_placement placement = { 1, &cores, 0, transcript->script.threads, group };
+	struct cpa_replay_result result = cpa_replay(&transcript->script, &placement);
+
+	free(group);
+	return result;
+}
+
+/* All that the script has, one thing after the other. */
+static uint64_t sum(const struct cpa_script *script, uint64_t *work)
+{
+	uint64_t ticks = 0;
+
+	for (uint32_t i = 0; i < script->steps; i++) {
+		*work += script->step[i].work;
+		ticks += script->step[i].kind == CPA_STEP_PAUSE ? script->step[i].value : 0;
+	}
+	for (uint32_t i = 0; i < script->threads; i++)
+		ticks += script->thread[i].created ? script->latency : script->thread[i].begin;
+	return ticks + *work;
+}
+
+static void compare(bool whole)
+{
+	const struct cpa_changes changes = { .probes = true, .runqueue = true };
+	struct cpa_run *recorded = read_run();
+	struct cpa_transcript *transcript;
+	struct cpa_replay_result result;
+	uint64_t most, work = 0;
+
+	expect(READABLE, "run", recorded != NULL, 1);
+	if (!recorded)
+		return;
+	read_cast();
+	transcript = cpa_transcribe(recorded, &run.cast, &changes);
+	if (sim.prompt)
+		transcript->script.latency = 0;
+	result = replay(transcript);
+	most = sum(&transcript->script, &work) + result.blocked * transcript->script.latency;
+	if (!result.unfinished && !result.forced)
+		expect(SAME_WORK, "work", result.worked, work);
+	expect(BOUNDED, "more than all", result.ticks > most, 0);
+	run.forced += result.forced;
+	run.blocked += result.blocked;
+	run.whole += whole;
+	run.same += whole && result.ticks == transcript->recorded;
+	cpa_transcript_free(transcript);
+	cpa_run_free(recorded);
+	free(run.kind);
+	free(run.owner);
+}
+
+/* @histories of up to @events events, with @blocks of a journal or as many as needed. */
+static void test(uint64_t histories, int events, unsigned blocks, bool parts, bool prompt)
+{
+	for (uint64_t n = 0; n < histories && !run.any; n++, run.number++) {
+		struct rnd r = rnd_sequence(run.seed, run.number);
+
+		if (online_session(&online, UINT64_C(64) << 20, SLOTS) ||
+		    !cpa_journal_init((uint64_t)(blocks ? blocks : 64) * CPA_JOURNAL_BLOCK)) {
+			expect(READABLE, "session", 0, 1);
+			return;
+		}
+		sim.prompt = prompt;
+		history.sampling = rnd_percent(&r, 60) ? SAMPLED : SPARSE;
+		generate(&sim, &history, r,
+			 events / 3 + (int)rnd_below(&r, (uint64_t)events * 2 / 3), parts);
+		online_run(&online, &history, 0);
+		compare(prompt);
+		online_finish(&online);
+		online_session_end(&online);
+	}
+}
+
+int main(void)
+{
+	const char *want = getenv("CPA_LONG");
+	unsigned times = want && *want && *want != '0' ? 20 : 1, failed = 0;
+
+	run.seed = rnd_seed();
+	printf("# seed %llu\n", (unsigned long long)run.seed);
+	test(600 * times, 60, 0, false, true);
+	test(20 * times, 1000, 0, false, false);
+	test(200 * times, 60, 0, true, false);
+	test(30 * times, 3000, 6, false, false);
+	test(30 * times, 3000, 3, true, false);
+	expect(MOSTLY, "half of them", 2 * run.same > run.whole, 1);
+	printf("# %llu of %llu histories to the tick; of %llu waits %llu were forced to end\n",
+	       (unsigned long long)run.same, (unsigned long long)run.whole,
+	       (unsigned long long)run.blocked, (unsigned long long)run.forced);
+	for (int c = 0; c < CLAIMS; c++) {
+		failed += run.failed[c];
+		printf("%sok %d - %s: %llu comparisons in %llu histories (seed %llu)\n",
+		       run.failed[c] ? "not " : "", c + 1, claim_name[c],
+		       (unsigned long long)run.done[c], (unsigned long long)run.number,
+		       (unsigned long long)run.seed);
+	}
+	printf("%u passed, %u failed, 0 skipped\n", CLAIMS - failed, failed);
+	return failed ? 1 : 0;
+}
