@@ -22,8 +22,7 @@ say  = $(if $(V),,@printf '  %-5s %s\n' '$(1)' '$@')
 CFLAGS ?= -O2 -g
 WARN   := -Wall -Wextra -Wshadow -Wundef -Wvla $(if $(WERROR),-Werror)
 WARN_C := -Wstrict-prototypes -Wmissing-prototypes
-# _LGPL_SOURCE: liburcu is used through its inline headers only, never linked.
-BASE   := -D_GNU_SOURCE -D_LGPL_SOURCE -I. -pthread
+BASE   := -D_GNU_SOURCE -I. -pthread
 
 # Inside the target. -fexceptions: cancellation unwinds through the wrappers. libgcc_s stays
 # shared: a private copy of its personality routine would read the other copy's unwind context.
@@ -44,7 +43,6 @@ PIC_OBJ    := $(call objects,pic,$(wildcard preload/*.c shadow/*.c))
 SHADOW_OBJ := $(call objects,obj,$(wildcard shadow/*.c))
 REPORT_OBJ := $(call objects,obj,$(wildcard analysis/*.c))
 CPA_OBJ    := $(call objects,obj,$(wildcard scripts/*.c))
-HOOKS_OBJ  := $(call objects,obj,$(wildcard tests/unit/je_hooks.c))
 KNOWN_OBJ  := $(call objects,prog,$(wildcard tests/programs/known_path.c \
 	tests/programs/known_expect.c))
 
@@ -100,21 +98,13 @@ $(O)/prog/%.o: %.cpp $(O)/flags
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) -std=gnu++20 $(PROG_FLAGS) $(WARN) $(BASE) -MMD -MP -c -o $@ $<
 
-$(O)/jemalloc.a: scripts/private-jemalloc.sh
-	$(call say,GEN)
-	$(Q)mkdir -p $(@D)
-	$(Q)CC='$(CC)' bash $< $@
-
-$(O)/libcpa.so: $(PIC_OBJ) $(O)/jemalloc.a $(EXPORTS)
+$(O)/libcpa.so: $(PIC_OBJ) $(EXPORTS)
 	$(call say,LINK)
 	$(Q)$(CC) $(PIC_LDFLAGS) $(EXPORTS:%=-Wl,--version-script=%) $(LDFLAGS) -pthread -o $@ \
-		$(PIC_OBJ) $(O)/jemalloc.a -lm
+		$(PIC_OBJ) -lm
 
-# liburcu's stack takes the address of a member of a null node, which is the member's offset 0.
-$(O)/obj/shadow/token.o: SANFLAGS += $(if $(findstring undefined,$(SAN)),-fno-sanitize=null)
-
-# Archives, so that a program takes only the parts it calls: cpa-report needs no jemalloc. What
-# a test calls in analysis/ must not share a file with main().
+# Archives, so that a program takes only the parts it calls. What a test calls in analysis/ must not
+# share a file with main().
 $(O)/libshadow.a: $(SHADOW_OBJ)
 $(O)/libanalysis.a: $(REPORT_OBJ)
 $(O)/libshadow.a $(O)/libanalysis.a:
@@ -133,7 +123,7 @@ $(O)/cpa: $(CPA_OBJ) $(O)/obj/analysis/control.o \
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^
 
 $(UNIT): TEST_LIBS := -lcmocka
-$(TOOLED): $(O)/%: $(O)/obj/%.o $(HOOKS_OBJ) $(O)/libanalysis.a $(O)/libshadow.a $(O)/jemalloc.a
+$(TOOLED): $(O)/%: $(O)/obj/%.o $(O)/libanalysis.a $(O)/libshadow.a
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -pthread -Wl,--as-needed -o $@ $^ $(TEST_LIBS) \

@@ -132,6 +132,32 @@ static void put_threads(struct csv *csv, const struct cpa_profile *profile)
 	}
 }
 
+static void put_processes(struct csv *csv, const struct cpa_profile *profile)
+{
+	put_head(csv, "id,parent,pid,name,count,threads,programs,start_s,end_s,cpu_s,wait_s,"
+		      "external_s,runqueue_s,probe_s,state");
+	for (size_t i = 0; i < profile->processes; i++) {
+		const struct cpa_process_figures *process = &profile->process[i];
+
+		put_count(csv, process->id);
+		put_count(csv, process->parent);
+		put_count(csv, process->pid);
+		put_text(csv, process->name);
+		put_count(csv, process->count);
+		put_count(csv, process->threads);
+		put_count(csv, process->images);
+		put_real(csv, process->start_s);
+		put_known(csv, process->ending != CPA_ENDING_NONE, process->end_s);
+		put_real(csv, process->cpu_s);
+		put_real(csv, process->wait_s);
+		put_real(csv, process->external_s);
+		put_real(csv, process->runqueue_s);
+		put_real(csv, process->probe_s);
+		put_text(csv, cpa_ending_word(process->ending));
+		end_row(csv);
+	}
+}
+
 static void put_objects(struct csv *csv, const struct cpa_profile *profile)
 {
 	put_head(csv, "kind,class,location,queue,objects,acquisitions,contended,handoffs,wait_s,"
@@ -256,6 +282,7 @@ void cpa_csv_write(const struct cpa_profile *profile, enum cpa_level level, FILE
 	static void (*const tables[CPA_LEVELS])(struct csv *, const struct cpa_profile *) = {
 		[CPA_LEVEL_ALL] = put_components,	[CPA_LEVEL_PROGRAM] = put_program,
 		[CPA_LEVEL_COMPONENT] = put_components, [CPA_LEVEL_THREAD] = put_threads,
+		[CPA_LEVEL_PROCESS] = put_processes,
 		[CPA_LEVEL_OBJECT] = put_objects,	[CPA_LEVEL_QUEUE] = put_queues,
 		[CPA_LEVEL_INTERVAL] = put_intervals,	[CPA_LEVEL_PAG] = put_edges,
 	};

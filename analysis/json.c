@@ -72,6 +72,7 @@ static json_t *threads_json(const struct cpa_profile *profile)
 		json_t *object = json_object();
 
 		put_count(object, "id", thread->tid);
+		put_count(object, "process", thread->process);
 		put_text(object, "name", thread->name);
 		put_text(object, "start_routine", thread->start_routine);
 		put_real(object, "cpu_s", thread->cpu_s);
@@ -84,6 +85,37 @@ static json_t *threads_json(const struct cpa_profile *profile)
 		put_count(object, "bytes_read", thread->bytes_read);
 		put_count(object, "bytes_written", thread->bytes_written);
 		put_count(object, "earlier_threads", thread->earlier);
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
+static json_t *processes_json(const struct cpa_profile *profile)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < profile->processes; i++) {
+		const struct cpa_process_figures *process = &profile->process[i];
+		json_t *object = json_object();
+
+		put_count(object, "id", process->id);
+		put_count(object, "parent", process->parent);
+		put_count(object, "pid", process->pid);
+		put_text(object, "name", process->name);
+		put_count(object, "count", process->count);
+		put_count(object, "threads", process->threads);
+		put_count(object, "programs", process->images);
+		put_text(object, "state", cpa_ending_word(process->ending));
+		if (process->waited)
+			json_object_set_new(object, "status", json_integer(process->status));
+		put_real(object, "start_s", process->start_s);
+		if (process->end_s > 0)
+			put_real(object, "end_s", process->end_s);
+		put_real(object, "cpu_s", process->cpu_s);
+		put_real(object, "wait_s", process->wait_s);
+		put_real(object, "external_s", process->external_s);
+		put_real(object, "runqueue_s", process->runqueue_s);
+		put_real(object, "probe_s", process->probe_s);
 		json_array_append_new(array, object);
 	}
 	return array;
@@ -381,6 +413,7 @@ int cpa_json_write(const struct cpa_profile *profile, FILE *out)
 	cpa_guidance_init(&guidance, profile);
 	json_object_set_new(root, "program", program_json(&profile->program));
 	json_object_set_new(root, "parts", parts_json(profile));
+	json_object_set_new(root, "processes", processes_json(profile));
 	json_object_set_new(root, "threads", threads_json(profile));
 	json_object_set_new(root, "components", components_json(profile));
 	json_object_set_new(root, "objects", objects_json(profile));

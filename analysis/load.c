@@ -163,7 +163,7 @@ static int map_file(struct cpa_dump *dump, const char *file, char **error)
 	if ((uint64_t)st.st_size < CPA_HEADER_SIZE) {
 		close(fd);
 		return refuse_number(dump, error, (uint64_t)st.st_size, "end of file at byte",
-				     (uint64_t)st.st_size, "a header of 8192 bytes",
+				     (uint64_t)st.st_size, "a header of 16384 bytes",
 				     "the file was cut, run the program again");
 	}
 	/* Shared: what the writer does later must show. */

@@ -84,6 +84,9 @@ const char *cpa_names_event(uint32_t kind)
 		[CPA_EV_MARK] = "mark",
 		[CPA_EV_STOP] = "stop",
 		[CPA_EV_RESTART] = "restart",
+		[CPA_EV_FORK] = "fork",
+		[CPA_EV_CHILD] = "wait for child",
+		[CPA_EV_EXEC] = "exec",
 	};
 
 	return word(words, CPA_EV_KINDS, kind);

@@ -32,7 +32,16 @@ static const char *const counter_notes[CPA_DIAG_COUNT] = {
 	[CPA_DIAG_FOREIGN_UNLOCKS] =
 		"unlocks came from a thread that did not hold the lock: its hold time is not "
 		"known.",
-	[CPA_DIAG_FORKS] = "child processes were not profiled.",
+	[CPA_DIAG_FORKS] = "child processes of fork could not join: they are in no figure.",
+	[CPA_DIAG_PROCESSES_REFUSED] =
+		"child processes found no place in the session: they are in no figure.",
+	[CPA_DIAG_UNSEEN_CHILDREN] =
+		"child processes were waited for that had no part in the session (static, set-uid, "
+		"of another user, or without LD_PRELOAD and CPA_SESSION in their environment): "
+		"the waits are external time, \"child\".",
+	[CPA_DIAG_PROCESSES_LOST] =
+		"child processes ended without a word, as when they are killed: what they did "
+		"after their last events is in no figure.",
 	[CPA_DIAG_HELD_OVERFLOW] =
 		"locks were taken by threads that held 16 others: time in them does not count as "
 		"theirs.",
@@ -77,6 +86,7 @@ static const char *const table_names[CPA_TABLES] = {
 	[CPA_TABLE_NAMES] = "name",	      [CPA_TABLE_QUEUES] = "queue",
 	[CPA_TABLE_MARKS] = "mark",	      [CPA_TABLE_BASES] = "slot base",
 	[CPA_TABLE_SERIES] = "sample",	      [CPA_TABLE_POINTS] = "thread sample",
+	[CPA_TABLE_PROCESSES] = "process",
 };
 
 static void note_rows(struct cpa_build *build)
@@ -127,6 +137,11 @@ static void note_cpu(struct cpa_build *build)
 	double kernel = (double)header->cpu_end_ns * 1e-9;
 	double ours = profile->program.cpu_s;
 
+	for (size_t i = 1; i < profile->processes; i++) {
+		const struct cpa_process_figures *process = &profile->process[i];
+
+		kernel += process->kernel_cpu_s > 0 ? process->kernel_cpu_s : process->cpu_s;
+	}
 	/* What the kernel counted between parts of the run is in no figure. */
 	if (header->epoch > CPA_EPOCH_ON || header->cpu_end_ns == 0 || fabs(kernel - ours) < 0.02 ||
 	    fabs(kernel - ours) < kernel / 20)

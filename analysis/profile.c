@@ -158,6 +158,7 @@ struct cpa_profile *cpa_profile_build_named(struct cpa_dump *dump, struct cpa_na
 	build.profile->tick_s = build.tick_s;
 	cpa_vector_init(&build.program, dump->header.slots);
 	cpa_build_threads(&build);
+	cpa_build_processes(&build);
 	cpa_build_bases(&build);
 	build_program(&build);
 	cpa_build_components(&build);
@@ -198,6 +199,9 @@ void cpa_profile_free(struct cpa_profile *profile)
 		free(profile->thread[i].name);
 		free(profile->thread[i].start_routine);
 	}
+	for (size_t i = 0; i < profile->processes; i++)
+		free(profile->process[i].name);
+	free(profile->process);
 	for (size_t i = 0; i < profile->objects; i++) {
 		free(profile->object[i].class);
 		free(profile->object[i].location);

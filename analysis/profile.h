@@ -38,6 +38,34 @@ struct cpa_program_figures {
 	double utilization;		  /* cpu / (wall * cores) */
 };
 
+/* How a process ended. */
+enum cpa_ending {
+	CPA_ENDING_NONE, /* it ran to the end of what was read */
+	CPA_ENDING_SEEN,
+	CPA_ENDING_KILLED, /* by a signal, without a word */
+	CPA_ENDING_UNSEEN, /* otherwise without a word */
+	CPA_ENDING_EXECED, /* it became a program that did not join, or is about to */
+	CPA_ENDINGS
+};
+
+struct cpa_process_figures {
+	uint64_t id, parent; /* numbers in the session; parent 0: not known */
+	uint32_t pid;	     /* of a sum: 0 */
+	uint64_t count;	     /* processes in these figures: of one command more than one */
+	uint32_t threads;    /* that were profiled */
+	uint32_t images;     /* programs that it was */
+	char *name;	     /* the command */
+	enum cpa_ending ending;
+	bool waited; /* for which its parent did; */
+	int status;  /* and was told this */
+	double start_s, end_s;
+	double cpu_s, process_s, wait_s, external_s, runqueue_s, probe_s;
+	double kernel_cpu_s; /* 0: not known */
+};
+
+/* "running" ... */
+const char *cpa_ending_word(enum cpa_ending ending);
+
 struct cpa_component_figures {
 	enum cpa_component_kind kind;
 	enum cpa_class_by by;
@@ -76,6 +104,7 @@ struct cpa_thread_figures {
 	uint32_t row;
 	uint32_t node; /* of its last event; 0: none */
 	uint32_t tid;
+	uint64_t process; /* its number in the session; 0: not known */
 	uint32_t earlier; /* other threads whose sums are in this row */
 	char *name;
 	char *start_routine;
@@ -207,8 +236,9 @@ struct cpa_diagnostics_figures {
 struct cpa_profile {
 	struct cpa_program_figures program;
 	double tick_s; /* seconds of a tick */
-	size_t components, threads, objects, queues, marks, parts, nodes, edges;
+	size_t components, processes, threads, objects, queues, marks, parts, nodes, edges;
 	struct cpa_component_figures *component; /* by saved_s, most first */
+	struct cpa_process_figures *process;	 /* by row */
 	struct cpa_thread_figures *thread;	 /* by row */
 	struct cpa_object_figures *object;	 /* by wait_s, most first */
 	struct cpa_queue_figures *queue;	 /* by saved_s, most first */

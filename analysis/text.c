@@ -12,6 +12,7 @@
 #include "analysis/names.h"
 #include "analysis/phases_text.h"
 #include "analysis/printable.h"
+#include "analysis/processes_text.h"
 #include "analysis/sections.h"
 
 #define LABEL	    15 /* columns of the labels in the heading */
@@ -25,6 +26,7 @@ const char *cpa_level_name(enum cpa_level level)
 		[CPA_LEVEL_ALL] = "all",
 		[CPA_LEVEL_PROGRAM] = "program",
 		[CPA_LEVEL_COMPONENT] = "component",
+		[CPA_LEVEL_PROCESS] = "process",
 		[CPA_LEVEL_THREAD] = "thread",
 		[CPA_LEVEL_OBJECT] = "object",
 		[CPA_LEVEL_QUEUE] = "queue",
@@ -464,6 +466,8 @@ void cpa_text_write(const struct cpa_profile *profile, const struct cpa_page *pa
 		cpa_text_queues(page, profile, top);
 	if (all || level == CPA_LEVEL_PROGRAM)
 		cpa_text_marks(page, profile, top);
+	if ((all && profile->processes > 1) || level == CPA_LEVEL_PROCESS)
+		cpa_text_processes(page, profile, top);
 	if (all || level == CPA_LEVEL_THREAD)
 		put_threads(page, profile, top);
 	if (all || level == CPA_LEVEL_OBJECT)

@@ -111,6 +111,7 @@ static struct cpa_thread_figures *add_figures(struct cpa_build *build, uint32_t 
 		.row = row,
 		.node = thread->node,
 		.tid = thread->tid,
+		.process = thread->process_key,
 		.earlier = thread->earlier,
 		.name = cpa_printable(thread->name, sizeof(thread->name)),
 		.start_routine = xstrdup(start->name ? start->name : "?"),

@@ -143,15 +143,34 @@ static void grow_descriptors(void)
 	syscall(SYS_close, fd);
 }
 
+/* What detects that a thread was switched out. */
+static void arm(void)
+{
+	grow_descriptors();
+	never.start_ip = 1; /* no page is mapped there */
+	never.post_commit_offset = 1;
+	never.abort_ip = (uintptr_t)&signature[1];
+	cpa_clock_armed = (uintptr_t)&never;
+}
+
+void cpa_clock_join(void)
+{
+	const struct cpa_header *h = cpa_header();
+	uint64_t ticks, ns;
+
+	arm();
+	both(&ticks, &ns);
+	if (ticks > h->start_ticks && ns > h->start_ns)
+		set_rate(ticks - h->start_ticks, ns - h->start_ns);
+	cpa_clock_rebase_ticks = cpa_clock_ticks(4 * MS);
+}
+
 void cpa_clock_init(void)
 {
 	struct cpa_header *h = cpa_header();
 	uint64_t ticks, ns;
 
-	grow_descriptors();
-	never.start_ip = 1; /* no page is mapped there */
-	never.post_commit_offset = 1;
-	never.abort_ip = (uintptr_t)&signature[1];
+	arm();
 	h->start_ticks = start_ticks;
 	h->start_ns = start_ns;
 	h->clock = rseq_detects() ? CPA_CLOCK_RSEQ : CPA_CLOCK_SYSCALL;
@@ -161,7 +180,6 @@ void cpa_clock_init(void)
 	set_rate(ticks - h->start_ticks, ns - h->start_ns);
 	h->last_ticks = ticks;
 	h->last_ns = ns;
-	cpa_clock_armed = (uintptr_t)&never;
 	cpa_clock_rebase_ticks = cpa_clock_ticks(4 * MS);
 }
 
@@ -355,7 +373,9 @@ void cpa_clock_start(struct cpa_clock *c)
 {
 	uint64_t now, cpu;
 
-	c->detector = cpa_header()->clock == CPA_CLOCK_RSEQ ? rseq_word() : &never_armed;
+	/* A process that joined may have a C library without one. */
+	c->detector = cpa_header()->clock == CPA_CLOCK_RSEQ && __rseq_size ? rseq_word() :
+									     &never_armed;
 	c->schedstat = -1; /* opened when first needed; the delay counts from the thread's birth */
 	c->skips = CPA_CLOCK_SKIPS;
 	c->switches = switches();

@@ -49,6 +49,9 @@ CPA_HIDDEN void cpa_clock_begin(void);
 /* Choose the detector, measure the counter's rate. Before any thread is attached. */
 CPA_HIDDEN void cpa_clock_init(void);
 
+/* The same in a process that joins a session: of the machine all is known. */
+CPA_HIDDEN void cpa_clock_join(void);
+
 /* Start the clock of the calling thread. */
 CPA_HIDDEN void cpa_clock_start(struct cpa_clock *c);
 

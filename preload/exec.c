@@ -3,7 +3,7 @@
  * preload/exec.c - the process becomes another program
  *
  * glibc's exec functions do not call each other by name, so each is wrapped. All are
- * async-signal-safe, and may be called by a child of vfork(), which is none of our process.
+ * async-signal-safe, and may be called by a child of vfork(): preload/spawn.h.
  */
 #include <alloca.h>
 #include <stdarg.h>
@@ -11,14 +11,18 @@
 
 #include "preload/life.h"
 #include "preload/real.h"
+#include "preload/spawn.h"
 
 #define REPLACE(call)                               \
 	({                                          \
+		uint32_t child_ = cpa_spawn_exec(); \
 		bool marked_ = cpa_life_replaced(); \
 		int ret_ = (call);                  \
                                                     \
 		if (marked_)                        \
 			cpa_life_not_replaced();    \
+		if (child_)                         \
+			cpa_spawn_not_exec(child_); \
 		ret_;                               \
 	})
 

@@ -12,19 +12,19 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/process.h"
 #include "preload/real.h"
 #include "preload/track.h"
 #include "preload/uv.h"
+#include "preload/wait.h"
 
 /* The thread came back from a call that may have blocked. errno is kept. */
 static __attribute__((noinline, cold)) void blocked(enum cpa_external kind, uint64_t caller)
@@ -33,7 +33,8 @@ static __attribute__((noinline, cold)) void blocked(enum cpa_external kind, uint
 	struct cpa_worker *w = cpa_enter();
 
 	if (w) {
-		cpa_event_external(w, kind, caller);
+		if (likely(!cpa_process_has_children) || !cpa_child_block(w, kind, caller))
+			cpa_event_external(w, kind, caller);
 		cpa_done(w);
 	}
 	errno = err;
@@ -178,16 +179,6 @@ BLOCKING(int, connect, (int fd, __CONST_SOCKADDR_ARG to, socklen_t length), (fd,
 
 BLOCKING(int, fsync, (int fd), (fd), CPA_EXT_SYNC)
 BLOCKING(int, fdatasync, (int fd), (fd), CPA_EXT_SYNC)
-
-BLOCKING(pid_t, wait, (int *status), (status), CPA_EXT_CHILD)
-BLOCKING(pid_t, waitpid, (pid_t pid, int *status, int options), (pid, status, options),
-	 CPA_EXT_CHILD)
-BLOCKING(pid_t, wait3, (int *status, int options, struct rusage *usage), (status, options, usage),
-	 CPA_EXT_CHILD)
-BLOCKING(pid_t, wait4, (pid_t pid, int *status, int options, struct rusage *usage),
-	 (pid, status, options, usage), CPA_EXT_CHILD)
-BLOCKING(int, waitid, (idtype_t type, id_t id, siginfo_t *info, int options),
-	 (type, id, info, options), CPA_EXT_CHILD)
 
 BLOCKING(int, pause, (void), (), CPA_EXT_SIGNAL)
 BLOCKING(int, sigsuspend, (const sigset_t *mask), (mask), CPA_EXT_SIGNAL)

@@ -6,6 +6,9 @@
 #include <link.h>
 #include <string.h>
 
+#include "preload/settings.h"
+#include "shadow/moved.h"
+
 #define KERNEL_FIRST (UINT64_C(1) << 63)
 #define PAGE_MASK    UINT64_C(0xfff)
 
@@ -13,6 +16,18 @@
 #define ENC_UDATA4	   0x03
 #define ENC_DATAREL_SDATA4 0x3b
 #define ENC_SKIP_SIZE(e)   (((e)&0x0f) == 0x0c || ((e)&0x0f) == 0x04 ? 8 : 4)
+
+#define MODULES	     256u
+
+/* The path of the program; whether other programs have put modules into the session before. */
+static char program[256];
+static bool joined;
+
+/* Of a program that joined: rows of its modules, by what would be their keys. */
+static struct {
+	uint64_t taken, key; /* atomic */
+	uint32_t row;
+} known[MODULES];
 
 struct eh_frame_hdr {
 	uint8_t version, frame_encoding, count_encoding, table_encoding;
@@ -147,6 +162,84 @@ static void fill_module(void *row, const void *argument)
 	copy_build_id(m, (const void *)m->start);
 }
 
+/* Whether @a and @b are the same file, loaded at two places. */
+static bool is_same(const struct cpa_module *a, const struct cpa_module *b)
+{
+	return a->end - a->start == b->end - b->start && a->build_id_size == b->build_id_size &&
+	       !memcmp(a->build_id, b->build_id, sizeof(a->build_id)) &&
+	       !strcmp(a->path, b->path) && !a->unseen == !b->unseen;
+}
+
+/* The first row of the module that row @number is of, before which there is none. */
+static uint32_t first_of(uint32_t number)
+{
+	const struct cpa_module *m = cpa_row(CPA_TABLE_MODULES, number);
+
+	for (uint32_t i = 1; i < number; i++) {
+		const struct cpa_module *other = cpa_row(CPA_TABLE_MODULES, i);
+
+		/* ACQUIRE: with the key comes the row. Pairs with cpa_table_intern(). */
+		if (__atomic_load_n(&other->key, __ATOMIC_ACQUIRE) && is_same(m, other))
+			return i;
+	}
+	return number;
+}
+
+/* The row of a module that processes before this one may have met. 0: no space. */
+static uint32_t module_met(uint64_t key, const struct module_source *source)
+{
+	struct cpa_module m = { 0 };
+	uint32_t rows = cpa_table(CPA_TABLE_MODULES)->used, number = 0, first;
+
+	fill_module(&m, source);
+	for (uint32_t i = 1; i <= rows && !number; i++) {
+		const struct cpa_module *other = cpa_row(CPA_TABLE_MODULES, i);
+
+		/* ACQUIRE: as above. */
+		if (__atomic_load_n(&other->key, __ATOMIC_ACQUIRE) && is_same(&m, other))
+			number = i;
+	}
+	if (!number)
+		number = cpa_table_intern(CPA_TABLE_MODULES, key, fill_module, source);
+	if (!number)
+		return 0;
+	first = first_of(number); /* another process may have made one meanwhile */
+	cpa_moved_set(first, m.start -
+				     ((struct cpa_module *)cpa_row(CPA_TABLE_MODULES, first))->start);
+	return first;
+}
+
+/* The same, as remembered. */
+static uint32_t module_known(uint64_t key, const struct module_source *source)
+{
+	uint32_t row;
+
+	for (unsigned i = 0; i < MODULES; i++) {
+		/* ACQUIRE: with the key comes the row. */
+		uint64_t at = __atomic_load_n(&known[i].key, __ATOMIC_ACQUIRE);
+
+		if (at == key)
+			return known[i].row;
+		if (at)
+			continue;
+		row = module_met(key, source);
+		if (row && __atomic_compare_exchange_n(&known[i].taken, &at, key, false,
+						       __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+			known[i].row = row;
+			/* RELEASE: as above. */
+			__atomic_store_n(&known[i].key, key, __ATOMIC_RELEASE);
+		}
+		return row;
+	}
+	return module_met(key, source);
+}
+
+void cpa_function_init(bool others)
+{
+	cpa_settings_executable(program, sizeof(program));
+	joined = others;
+}
+
 uint32_t cpa_module_of(uint64_t address)
 {
 	struct dl_find_object o;
@@ -158,12 +251,14 @@ uint32_t cpa_module_of(uint64_t address)
 	/* The program itself has no name in the loader's list. */
 	source.path = o.dlfo_link_map->l_name && *o.dlfo_link_map->l_name ?
 			      o.dlfo_link_map->l_name :
-			      cpa_header()->exe;
+			      program;
 	/* Another library at the same place after dlclose() is another module. */
 	key = (uint64_t)o.dlfo_map_start;
 	for (const char *p = source.path; *p; p++)
 		key = key * 31 + (unsigned char)*p;
-	return cpa_table_intern(CPA_TABLE_MODULES, key | 1, fill_module, &source);
+	key |= 1;
+	return joined ? module_known(key, &source) :
+			cpa_table_intern(CPA_TABLE_MODULES, key, fill_module, &source);
 }
 
 uint32_t cpa_function_at(uint64_t pc)
@@ -187,6 +282,7 @@ uint32_t cpa_site(uint64_t address)
 {
 	uint32_t module = cpa_module_of(address);
 
-	return cpa_table_intern(CPA_TABLE_SITES, cpa_address_key(address, module), fill_site,
+	return cpa_table_intern(CPA_TABLE_SITES,
+				cpa_address_key(cpa_moved(address, module), module), fill_site,
 				&module);
 }

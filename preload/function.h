@@ -25,4 +25,7 @@ CPA_HIDDEN uint32_t cpa_function_at(uint64_t pc);
 /* The row of the site @address; 0 if there is no space. */
 CPA_HIDDEN uint32_t cpa_site(uint64_t address);
 
+/* Before the others: @others: the session is that of another program. */
+CPA_HIDDEN void cpa_function_init(bool others);
+
 #endif

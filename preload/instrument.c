@@ -196,7 +196,7 @@ static COLD struct cpa_worker *enter_other(struct cpa_worker *w, uint64_t stack)
 	return w;
 }
 
-/* Not to be abandoned from here to the end: it takes memory, under jemalloc's locks. */
+/* Not to be abandoned from here to the end: it takes memory, and may leave none of it lost. */
 static uint64_t make_firm(struct cpa_calls *c)
 {
 	uint64_t light = c->light;

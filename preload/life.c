@@ -16,6 +16,7 @@
 #include "preload/function.h"
 #include "preload/log.h"
 #include "preload/part.h"
+#include "preload/process.h"
 #include "preload/real.h"
 #include "preload/region.h"
 #include "preload/settings.h"
@@ -26,6 +27,7 @@
 #include "shadow/heap.h"
 #include "shadow/journal.h"
 #include "shadow/name.h"
+#include "shadow/process.h"
 #include "shadow/series.h"
 #include "shadow/table.h"
 #include "shadow/thread.h"
@@ -101,9 +103,12 @@ struct cpa_worker *cpa_worker_begin(uint32_t row, uint32_t component, const stru
 		return NULL;
 	}
 	w->self.number = row;
+	w->self.process = cpa_process_number;
 	/* Opening a perf event may take milliseconds: before the first activity begins. */
 	cpa_sampler_start(&w->sampler);
 	cpa_clock_start(&w->clock);
+	if (wait->now)
+		w->clock.last = wait->now;
 	wait->now = w->clock.last;
 	if (cpa_thread_begin(&w->self, component, tid(), from, wait)) {
 		cpa_sampler_stop(&w->sampler);
@@ -149,6 +154,9 @@ struct cpa_worker *cpa_worker_attach(void)
 	if (!name.address && tid() != (uint32_t)getpid()) {
 		name.by = CPA_BY_NAME;
 		name.address = cpa_name("(start not seen)");
+	} else if (!name.address && cpa_process_is_child()) {
+		name.by = CPA_BY_NAME;
+		name.address = cpa_process(cpa_process_number)->name;
 	}
 	w = cpa_worker_begin(0, cpa_component_intern(&name), NULL, &wait);
 	if (w) {
@@ -169,7 +177,8 @@ static void before_fork(void)
 	/* Relaxed: the space was made accessible before. */
 	__atomic_store_n(&readable, __atomic_load_n(&cpa_header()->reserved, __ATOMIC_RELAXED),
 			 __ATOMIC_RELAXED);
-	if (*cpa_alive)
+	cpa_process_forking();
+	if (*cpa_alive && !cpa_tls.child)
 		cpa_diag(CPA_DIAG_FORKS);
 }
 
@@ -191,11 +200,11 @@ static uint32_t *alive_page(void)
 }
 
 /*
- * The session is the parent's alone: a child may become another user. It gets memory in its place,
- * with what was there: a signal handler may have forked that interrupted our own code or a wait of
- * ours, to which the child returns. Very much is copied only if that is known to be so.
+ * A child that has no part in the session gets memory in its place, with what was there: a signal
+ * handler may have forked that interrupted our own code or a wait of ours, to which the child
+ * returns. Very much is copied only if that is known to be so.
  */
-static void in_child(void)
+static void leave_session(void)
 {
 	const struct cpa_worker *w = cpa_tls.worker;
 	uint64_t limit = cpa_header()->limit, size = readable;
@@ -210,6 +219,21 @@ static void in_child(void)
 	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 	if (copy != MAP_FAILED)
 		mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, cpa_base);
+}
+
+static void in_parent(void)
+{
+	if (cpa_tls.ends)
+		cpa_life_end();
+}
+
+static void in_child(void)
+{
+	if (cpa_process_forked())
+		/* RELEASE: who finds the process alive finds it ready. */
+		__atomic_store_n(alive_word, 1, __ATOMIC_RELEASE);
+	else
+		leave_session();
 }
 
 static void fill_header(void)
@@ -275,7 +299,7 @@ static int open_session(struct cpa_settings *s)
 		return ret;
 	}
 	fill_header();
-	ret = cpa_heap_init();
+	ret = cpa_component_init();
 	if (!ret)
 		ret = -REAL(pthread_key_create)(&end_key, on_thread_end);
 	if (ret) {
@@ -285,9 +309,40 @@ static int open_session(struct cpa_settings *s)
 	return ret;
 }
 
+/* A session of the process's own, or that of its parents. False: none. */
+static bool make_session(void)
+{
+	struct cpa_settings s;
+	bool joined;
+
+	cpa_settings_read(&s);
+	if (cpa_process_join(&joined)) {
+		if (!joined || REAL(pthread_key_create)(&end_key, on_thread_end))
+			return false;
+		cpa_function_init(true);
+		cpa_track_init();
+		cpa_clock_join();
+		cpa_sampler_init(cpa_header()->sample_hz);
+		return true;
+	}
+	if (open_session(&s))
+		return false;
+	if (s.journal && !cpa_journal_init(s.journal))
+		cpa_warn("no space for a journal; profiled without (make CPA_JOURNAL smaller)");
+	cpa_function_init(false);
+	cpa_track_init();
+	cpa_clock_init();
+	cpa_series_init(cpa_header()->start_ticks);
+	cpa_sampler_init(s.sample_hz);
+	cpa_epoch_begin(cpa_header(), s.on);
+	cpa_table_prepare(CPA_TABLE_NAMES);
+	cpa_table_prepare(CPA_TABLE_MARKS);
+	cpa_process_first(s.output);
+	return true;
+}
+
 __attribute__((constructor)) static void begin(void)
 {
-	struct cpa_settings settings;
 	int err = errno;
 	uint32_t *alive;
 
@@ -295,27 +350,19 @@ __attribute__((constructor)) static void begin(void)
 	if (getauxval(AT_SECURE))
 		return;
 	cpa_clock_begin();
+	cpa_process_born();
 	cpa_tls.inside = true; /* what we call here is not the program's doing */
-	cpa_settings_read(&settings);
 	alive = alive_page();
-	if (alive && !open_session(&settings)) {
-		cpa_component_init();
-		if (settings.journal && !cpa_journal_init(settings.journal))
-			cpa_warn(
-				"no space for a journal; profiled without (make CPA_JOURNAL smaller)");
-		cpa_track_init();
-		cpa_clock_init();
-		cpa_series_init(cpa_header()->start_ticks);
-		cpa_sampler_init(settings.sample_hz);
-		cpa_epoch_begin(cpa_header(), settings.on);
-		cpa_table_prepare(CPA_TABLE_NAMES);
-		cpa_table_prepare(CPA_TABLE_MARKS);
-		pthread_atfork(before_fork, NULL, in_child);
+	if (alive && make_session()) {
+		pthread_atfork(before_fork, in_parent, in_child);
 		*alive = 1;
 		alive_word = alive;
 		/* RELEASE: who finds the process alive finds the session ready. */
 		__atomic_store_n(&cpa_alive, alive, __ATOMIC_RELEASE);
-		cpa_worker_attach();
+		if (cpa_process_number == 0)
+			cpa_process_begin();
+		else
+			cpa_worker_attach();
 	}
 	cpa_tls.inside = false;
 	errno = err;
@@ -330,6 +377,10 @@ static bool finish(uint32_t thread, uint64_t now, enum cpa_session_state state)
 	struct cpa_header *h = cpa_header();
 	uint64_t not_yet = 0;
 
+	if (state == CPA_COMPLETE && !cpa_process_end(thread, now) && cpa_process_is_child())
+		return false;
+	if (cpa_process_is_child())
+		return true;
 	/* Relaxed: of several threads that exit one is first; the rest is its own. */
 	if (!__atomic_compare_exchange_n(&h->end_ticks, &not_yet, now, false, __ATOMIC_RELAXED,
 					 __ATOMIC_RELAXED)) {
@@ -358,7 +409,7 @@ static void finish_all(uint32_t thread, uint64_t now)
 /* A child of vfork() is in our memory: what ends it is not the end of this process. */
 static bool is_ours(void)
 {
-	return *cpa_alive && (uint32_t)getpid() == cpa_header()->pid;
+	return *cpa_alive && (uint32_t)getpid() == cpa_process_pid;
 }
 
 /* Whether the thread could not enter because profiling is off. */
@@ -396,11 +447,14 @@ void cpa_life_end(void)
 bool cpa_life_replaced(void)
 {
 	struct cpa_worker *w = is_ours() ? cpa_enter() : NULL;
+	uint64_t now;
 	bool first;
 
 	if (!w)
 		return is_ours() && is_off() && finish(0, cpa_clock_now(), CPA_EXECED);
-	first = finish(w->self.number, cpa_event(w, CPA_EV_EXIT, CPA_CALLER(), 0), CPA_EXECED);
+	now = cpa_event(w, CPA_EV_EXEC, CPA_CALLER(), 0);
+	cpa_process_exec(w, w->clock.cpu);
+	first = finish(w->self.number, now, CPA_EXECED);
 	cpa_done(w);
 	return first;
 }
@@ -411,6 +465,7 @@ void cpa_life_not_replaced(void)
 
 	uint32_t state = CPA_EXECED;
 
+	cpa_process_not_exec();
 	/* RELAXED: readers do not look at the end of what is running. Not if the process has ended. */
 	if (__atomic_compare_exchange_n(&h->state, &state, CPA_RUNNING, false, __ATOMIC_RELAXED,
 					__ATOMIC_RELAXED))

@@ -11,7 +11,7 @@
 
 /*
  * Make the calling thread a profiled one, inside our code. @row was claimed for it, or is 0.
- * NULL: no memory; the thread then runs unprofiled.
+ * @wait->now: the clock at which it began; 0: now. NULL: no memory; the thread then runs unprofiled.
  */
 CPA_HIDDEN struct cpa_worker *cpa_worker_begin(uint32_t row, uint32_t component,
 					       const struct cpa_path *from, struct cpa_wait *wait);

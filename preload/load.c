@@ -20,6 +20,7 @@
 #include "preload/part.h"
 #include "preload/real.h"
 #include "preload/signal.h"
+#include "shadow/moved.h"
 
 #ifndef __x86_64__
 #error "cpa needs x86-64: preload/load.c is one more place to add a processor"
@@ -58,8 +59,9 @@ static void destroy_objects(struct cpa_worker *w, const struct range *range)
 		/* Relaxed: rows in the range have been there for long. */
 		uint64_t key = __atomic_load_n(&o->key, __ATOMIC_RELAXED);
 
-		if ((key & ~CPA_ANNOTATED) - range->start < range->end - range->start)
-			cpa_object_destroyed(w, (const void *)key);
+		if (!(key & CPA_SHARED_OBJECT) && (key & CPA_SPACE_MASK) == cpa_object_space &&
+		    (key & CPA_ADDRESS_MASK) - range->start < range->end - range->start)
+			cpa_object_destroyed(w, (const void *)(key & ~CPA_SPACE_MASK));
 	}
 }
 
@@ -75,8 +77,11 @@ static int sweep(struct dl_phdr_info *info, size_t size, void *argument)
 	(void)size;
 	for (uint32_t i = 1; i <= rows; i++) {
 		struct cpa_module *m = cpa_row(CPA_TABLE_MODULES, i);
+		/* Rows of modules that other programs met first say nothing of where ours are. */
 		struct range range = { .start = m->start, .end = m->end };
 
+		if (unlikely(cpa_moved_any))
+			break;
 		/* Relaxed: set before the first use of a variable of a module that is gone by now. */
 		if (!__atomic_load_n(&m->variables, __ATOMIC_RELAXED))
 			continue;

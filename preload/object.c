@@ -5,6 +5,10 @@
 
 #include "preload/function.h"
 #include "preload/load.h"
+#include "preload/process.h"
+#include "shadow/process.h"
+
+uint64_t cpa_object_space;
 
 #define CHANGING UINT32_MAX /* kind of an object that a thread is making its own */
 
@@ -63,11 +67,36 @@ static void retire(struct cpa_worker *w, struct cpa_object *o)
 	o->user = o->run = o->mean = o->lost = 0;
 }
 
+uint32_t cpa_object_row(const void *address)
+{
+	uint64_t key = cpa_object_key(address);
+	uint32_t row = cpa_table_find(CPA_TABLE_OBJECTS, key), *first;
+	struct cpa_object *o;
+
+	if (likely(row))
+		return row;
+	row = cpa_table_intern(CPA_TABLE_OBJECTS, key, NULL, NULL);
+	if (!row || !cpa_process_number)
+		return row;
+	o = cpa_row(CPA_TABLE_OBJECTS, row);
+	/* Of threads that find it at once one links it. Relaxed: nobody reads the list yet. */
+	if (__atomic_exchange_n(&o->linked, 1, __ATOMIC_RELAXED))
+		return row;
+	first = &cpa_process(cpa_process_number)->objects;
+	o->next = __atomic_load_n(first, __ATOMIC_RELAXED);
+	/* RELEASE: pairs with cpa_object_forget_all(), of another process. */
+	while (!__atomic_compare_exchange_n(first, &o->next, row, true, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED))
+		;
+	__atomic_fetch_add(&cpa_process(cpa_process_number)->object_count, 1, __ATOMIC_RELAXED);
+	return row;
+}
+
 static struct cpa_object *row_of(struct cpa_worker *w, const void *address)
 {
 	uint64_t key = (uint64_t)address;
 	unsigned at = cpa_object_cached(address);
-	uint32_t row = cpa_table_intern(CPA_TABLE_OBJECTS, key, NULL, NULL);
+	uint32_t row = cpa_object_row(address);
 
 	if (!row) {
 		cpa_diag(CPA_DIAG_OBJECTS_REFUSED);
@@ -134,12 +163,32 @@ struct cpa_object *cpa_object_created(struct cpa_worker *w, const void *address,
 
 void cpa_object_destroyed(struct cpa_worker *w, const void *address)
 {
-	uint32_t row = cpa_table_find(CPA_TABLE_OBJECTS, (uint64_t)address);
+	uint32_t row = cpa_table_find(CPA_TABLE_OBJECTS, cpa_object_key(address));
 
 	if (row) {
 		struct cpa_object *o = cpa_row(CPA_TABLE_OBJECTS, row);
 
 		take_over(w, o, o->kind, 0, 0);
+	}
+}
+
+void cpa_object_forget_all(struct cpa_worker *w)
+{
+	uint32_t row;
+
+	/* ACQUIRE pairs with cpa_object_row(). */
+	row = cpa_process_number ? __atomic_load_n(&cpa_process(cpa_process_number)->objects,
+						   __ATOMIC_ACQUIRE) :
+				   0;
+	while (row) {
+		struct cpa_object *o = cpa_row(CPA_TABLE_OBJECTS, row);
+
+		/* A process that was killed may have left it so. */
+		if (o->kind == CHANGING)
+			o->kind = 0;
+		if (o->kind)
+			take_over(w, o, o->kind, 0, 0);
+		row = o->next;
 	}
 }
 

@@ -14,6 +14,20 @@
  */
 #define CPA_ANNOTATED (UINT64_C(1) << 63)
 
+/* In the keys of this process's objects: see shadow/layout_process.h. */
+extern CPA_HIDDEN uint64_t cpa_object_space;
+
+static inline uint64_t cpa_object_key(const void *address)
+{
+	return (uint64_t)address | cpa_object_space;
+}
+
+/* The row of whatever is at @address, made if it is new. 0: no space. */
+CPA_HIDDEN uint32_t cpa_object_row(const void *address);
+
+/* The address space is new: what was at its addresses was another's. */
+CPA_HIDDEN void cpa_object_forget_all(struct cpa_worker *w);
+
 /*
  * The shadow of the object of @kind at @address, first seen in an operation called from @caller.
  * NULL: no space (counted), or another thread is just taking it over for another kind.

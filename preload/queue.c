@@ -43,13 +43,13 @@ static bool has_name(uint32_t row)
 static uint32_t find_slow(struct cpa_worker *w, uint64_t address, const char *name, uint64_t caller)
 {
 	unsigned at = (unsigned)(address >> 4) % CPA_QUEUE_CACHE;
-	uint32_t row = cpa_table_find(CPA_TABLE_QUEUES, address);
+	uint32_t row = cpa_table_find(CPA_TABLE_QUEUES, address | cpa_object_space);
 
 	if (!row) {
 		uint32_t class = name ? class_named(name) :
 					cpa_object_unnamed(CPA_QUEUE, 0, address, caller);
 
-		row = cpa_queue_intern(address, class);
+		row = cpa_queue_intern(address | cpa_object_space, class);
 	} else if (name && !has_name(row)) {
 		give_name(row, name);
 	}

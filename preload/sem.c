@@ -278,7 +278,7 @@ CPA_EXPORT sem_t *sem_open(const char *name, int flags, ...)
 		return s;
 	w = cpa_enter_any();
 	if (w) {
-		uint32_t row = cpa_table_find(CPA_TABLE_OBJECTS, (uint64_t)s);
+		uint32_t row = cpa_table_find(CPA_TABLE_OBJECTS, cpa_object_key(s));
 		struct cpa_object *o = row ? cpa_row(CPA_TABLE_OBJECTS, row) : NULL;
 
 		cpa_leave();

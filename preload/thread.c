@@ -43,7 +43,7 @@ struct beginning {
 
 void cpa_thread_register(pthread_t thread, uint32_t row)
 {
-	uint32_t number = cpa_table_intern(CPA_TABLE_OBJECTS, (uint64_t)thread, NULL, NULL);
+	uint32_t number = cpa_object_row((const void *)thread);
 
 	if (number) {
 		struct cpa_object *o = cpa_row(CPA_TABLE_OBJECTS, number);
@@ -56,7 +56,7 @@ void cpa_thread_register(pthread_t thread, uint32_t row)
 /* The row of @thread, 0 if we do not know it. */
 static uint32_t row_of(pthread_t thread)
 {
-	uint32_t number = cpa_table_find(CPA_TABLE_OBJECTS, (uint64_t)thread);
+	uint32_t number = cpa_table_find(CPA_TABLE_OBJECTS, cpa_object_key((const void *)thread));
 	const struct cpa_object *o = number ? cpa_row(CPA_TABLE_OBJECTS, number) : NULL;
 
 	return o && o->kind == CPA_HANDLE ? o->depth : 0;

@@ -9,6 +9,8 @@
 #include "shadow/search.h"
 #include "shadow/summary.h"
 
+#define CHILD_LATE 20000000u /* ns from the end of a child to that of a wait for it */
+
 static uint32_t external_slot[CPA_EXTERNALS];
 
 void cpa_track_init(void)
@@ -107,6 +109,31 @@ uint64_t cpa_event_external(struct cpa_worker *w, enum cpa_external external, ui
 
 	end_activity(w, &e, external, cpa_track_node(w, CPA_EV_EXTERNAL, caller, 0), now);
 	return now;
+}
+
+bool cpa_event_child(struct cpa_worker *w, enum cpa_external external, uint64_t caller,
+		     uint64_t ended, struct cpa_wait *wait)
+{
+	struct cpa_elapsed e;
+	uint64_t now = cpa_clock_stamp(&w->clock, &e), length = e.external + e.runqueue;
+	uint64_t woken = now - e.runqueue;
+	bool waited = e.external && ended > now - length && ended <= now &&
+		      (ended > woken || woken - ended <= cpa_clock_ticks(CHILD_LATE));
+
+	wait->now = wait->arrived = now;
+	if (waited) {
+		w->wait_length = length;
+		w->wait_runqueue = e.runqueue;
+		wait->arrived -= length;
+		w->self.row->wait += length;
+		e.external = e.runqueue = 0;
+	}
+	wait->arrived = cpa_checkpoint(&w->self, wait->arrived);
+	end_activity(w, &e, external,
+		     cpa_track_node(w, waited ? CPA_EV_CHILD : CPA_EV_EXTERNAL, caller, 0),
+		     wait->arrived);
+	wait->now = cpa_checkpoint(&w->self, wait->now);
+	return waited;
 }
 
 void cpa_event_cut(struct cpa_worker *w, enum cpa_event_kind kind, const struct cpa_elapsed *e,

@@ -86,7 +86,7 @@ static void declare_lock(struct cpa_worker *w, const char *loop, size_t size, ui
 	uint32_t queue = cpa_queue_of(w, done_queue, "libuv done", caller);
 
 	for (const char *p = loop; queue && p < loop + size; p += sizeof(void *)) {
-		uint32_t row = cpa_table_find(CPA_TABLE_OBJECTS, (uint64_t)p);
+		uint32_t row = cpa_table_find(CPA_TABLE_OBJECTS, cpa_object_key(p));
 		const struct cpa_object *o = row ? cpa_row(CPA_TABLE_OBJECTS, row) : NULL;
 
 		if (o && o->kind == CPA_MUTEX) {

@@ -6,7 +6,7 @@
  * out of the stacks that the program sized for itself.
  *
  * The guard: `inside` is set while a thread runs our code. A wrapper that finds it set was called
- * by jemalloc, the loader or a signal handler that interrupted us, and passes straight through; so
+ * by the loader or a signal handler that interrupted us, and passes straight through; so
  * nothing of ours is ever entered twice by one thread, and no lock of ours needs to be recursive.
  * It is not set while an original function blocks.
  */
@@ -97,13 +97,16 @@ struct cpa_worker {
 	bool watched; /* there are calls, or a journal: what ends activities tells all of each */
 	/* After cpa_event() and before cpa_done(): waiting, no activity. Where on the stack; else 0. */
 	uint64_t between;
+	uint32_t vforked; /* token of the last vfork(), until its child is another program */
 };
 
 struct cpa_tls {
 	struct cpa_worker *worker;
 	bool inside;
+	bool ends;    /* when it has forked: daemon() */
 	bool left;    /* the thread has ended for us: what its last destructors do passes through */
 	uint32_t row; /* which it had */
+	uint32_t child; /* process row of the one that is being forked */
 	uint64_t routine; /* what it is for, if it began while off */
 };
 

@@ -8,7 +8,7 @@
  * time. Any thread may call; lock-free.
  *
  * Who keeps a slot for longer than it is inside our code keeps the component with it, and asks
- * again when cpa_component_moves has changed. Functions, which activities remember by the dozen,
+ * again when header.moves has changed. Functions, which activities remember by the dozen,
  * go by an id that never changes, {row:20, slot at first use:12}; row 0: a slot is all that is
  * known of it.
  */
@@ -28,12 +28,6 @@ struct cpa_component_name {
 	uint32_t module;
 	uint32_t object_kind;
 };
-
-/* How often components got other slots; 0: never. Written by the search. */
-extern CPA_HIDDEN uint32_t cpa_component_moves;
-
-/* The clock at which the search takes its next step; UINT64_MAX: nobody shares a bucket yet. */
-extern CPA_HIDDEN uint64_t cpa_search_due;
 
 static inline struct cpa_component *cpa_component(uint32_t row)
 {
@@ -55,8 +49,12 @@ static inline uint64_t cpa_component_key(const struct cpa_component_name *name)
 	       cpa_address_key(name->address, name->module);
 }
 
-/* Divide header.slots among the kinds; at creation of a session. */
-CPA_HIDDEN void cpa_component_init(void);
+/*
+ * Divide header.slots among the kinds; at creation of a session. Return 0 or -errno. header.moves:
+ * how often components got other slots, 0: never; written by the search. header.search_due: the clock
+ * at which that takes its next step; UINT64_MAX: nobody shares a bucket yet.
+ */
+CPA_HIDDEN int cpa_component_init(void);
 
 /* The row of the component @name, made if it is new. 0: no space. */
 CPA_HIDDEN uint32_t cpa_component_intern(const struct cpa_component_name *name);
@@ -67,7 +65,7 @@ CPA_HIDDEN uint32_t cpa_component_slots(void);
 /* The slot of component @row; CPA_SLOT_NONE for row 0. */
 static inline uint32_t cpa_component_slot(uint32_t row)
 {
-	/* Relaxed: who must not miss a move has read cpa_component_moves before. */
+	/* Relaxed: who must not miss a move has read header.moves before. */
 	return row ? __atomic_load_n(&cpa_component(row)->slot, __ATOMIC_RELAXED) :
 		     (uint32_t)CPA_SLOT_NONE;
 }
@@ -75,7 +73,7 @@ static inline uint32_t cpa_component_slot(uint32_t row)
 /* ACQUIRE: who sees a move sees the slots that came with it. Pairs with cpa_search_step(). */
 static inline uint32_t cpa_component_moved(void)
 {
-	return __atomic_load_n(&cpa_component_moves, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&cpa_header()->moves, __ATOMIC_ACQUIRE);
 }
 
 /* The slot of component @row, which had @slot when nothing had moved yet. */

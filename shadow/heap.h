@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shadow/heap.h - memory of many sizes inside the session: versions and totals
+ * shadow/heap.h - memory of many sizes inside the session: versions, totals, workers
  *
- * A private jemalloc whose extents come from cpa_session_alloc(); the target's malloc is never
- * involved. Extents are never given back to the session, jemalloc uses them again. Calls may
- * overlap. Not for use in a signal handler that interrupted one of them: see preload/guard.h.
+ * All processes of a session share it: what one has allocated another may free. So it is no general
+ * allocator, whose state is a process's own: free blocks lie on one pile for each size, four sizes
+ * for each power of two. Blocks are not split or merged; they are as many as were in use at once.
+ * Nothing is lost but what a process had that was killed. Lock-free, async-signal-safe.
  */
 #ifndef CPA_SHADOW_HEAP_H
 #define CPA_SHADOW_HEAP_H
 
 #include "shadow/session.h"
 
-/* Set up the arena of a fresh session. Return 0 or -errno. */
-CPA_HIDDEN int cpa_heap_init(void);
-
-/* @size zeroed bytes, or NULL. */
+/* @size zeroed bytes at a cache line, or NULL. */
 CPA_HIDDEN void *cpa_heap_alloc(size_t size);
 CPA_HIDDEN void cpa_heap_free(void *p);
+
+/* Bytes of blocks in use; while nobody allocates or frees (tests). */
+CPA_HIDDEN uint64_t cpa_heap_live(void);
 
 #endif

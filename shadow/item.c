@@ -3,13 +3,6 @@
 
 #include "shadow/index.h"
 
-/*
- * Atomic: how many items of a hash were placed. A taker meets one word after the other; meanwhile
- * another may place an equal item where it has looked, and take the one where it has not. So only
- * who finds none while none is placed may say that there is none.
- */
-static uint64_t placed[512];
-
 struct wanted {
 	uint64_t hash, item;
 	uint32_t queue;
@@ -75,9 +68,14 @@ static struct found find(const struct wanted *w, bool last)
 	return best;
 }
 
+/*
+ * Atomic: how many items of a hash were placed. A taker meets one word after the other; meanwhile
+ * another may place an equal item where it has looked, and take the one where it has not. So only
+ * who finds none while none is placed may say that there is none.
+ */
 static uint64_t *placed_of(uint64_t hash)
 {
-	return &placed[hash % (sizeof(placed) / sizeof(*placed))];
+	return &cpa_header()->placed[hash % CPA_PLACED];
 }
 
 /* Put token @row into the first free word. */

@@ -23,9 +23,9 @@
 #include <stdint.h>
 
 #define CPA_MAGIC	 "CPADUMP\n"
-#define CPA_FORMAT	 4u
+#define CPA_FORMAT	 5u
 #define CPA_BYTE_ORDER	 0x01020304u
-#define CPA_HEADER_SIZE	 8192u
+#define CPA_HEADER_SIZE	 16384u
 #define CPA_CHUNKS	 20u
 #define CPA_CACHE_LINE	 64u
 #define CPA_INDEX_LEVELS 7u
@@ -45,6 +45,8 @@
 #define CPA_PERIOD	 (UINT64_C(1) << 27) /* header.period: 45 to 90 ms on today's processors */
 #define CPA_SAMPLES	 64u		     /* of a series, a power of two */
 #define CPA_BORDERS	 64u		     /* the latest changes of the epoch */
+#define CPA_HEAP_CLASSES 80u
+#define CPA_PLACED	 256u
 /* Buckets of a histogram of ticks: four per power of two, see shadow/queue.h. */
 #define CPA_HISTOGRAM 192u
 
@@ -63,6 +65,7 @@ enum cpa_table_id {
 	CPA_TABLE_SERIES,     /* struct cpa_slot_series */
 	CPA_TABLE_BASES,      /* struct cpa_base */
 	CPA_TABLE_POINTS,     /* struct cpa_thread_series */
+	CPA_TABLE_PROCESSES,  /* struct cpa_process_row */
 	CPA_TABLES
 };
 
@@ -91,7 +94,7 @@ enum cpa_diagnostic {
 	CPA_DIAG_UNMATCHED_WAKES,  /* waits that returned without a release that we saw */
 	CPA_DIAG_NESTED,	   /* operations in signal handlers that interrupted our own code */
 	CPA_DIAG_FOREIGN_UNLOCKS,  /* unlocks by a thread that does not hold the lock */
-	CPA_DIAG_FORKS,		   /* children, not profiled */
+	CPA_DIAG_FORKS,		   /* children of fork that could not join */
 	CPA_DIAG_FUTEX_CALLS,	   /* futex waits and wakes through syscall() */
 	CPA_DIAG_CLOCK_SLOW,	   /* re-bases of the CPU clock */
 	CPA_DIAG_HELD_OVERFLOW,	   /* locks held beyond CPA_HELD_MAX by one thread */
@@ -115,6 +118,9 @@ enum cpa_diagnostic {
 	CPA_DIAG_PART_ITEMS,	     /* items that were in queues at a stop, and are forgotten */
 	CPA_DIAG_PART_UNLOCKS,	     /* unlocks of locks that were taken in no part */
 	CPA_DIAG_PART_FORGOTTEN, /* borders that a thread met when they were not kept any more */
+	CPA_DIAG_PROCESSES_REFUSED, /* children that found no row */
+	CPA_DIAG_UNSEEN_CHILDREN,   /* children that were waited for and had not joined */
+	CPA_DIAG_PROCESSES_LOST,    /* that ended without a word */
 	CPA_DIAG_USED,
 	CPA_DIAG_COUNT = 48
 };
@@ -186,10 +192,24 @@ struct cpa_header {
 	 */
 	uint64_t epoch __attribute__((aligned(CPA_CACHE_LINE)));
 	uint64_t first_epoch; /* 1 or 2 */
+	/* Atomic, of no meaning to readers, as the next two: see shadow/component.h. */
+	uint64_t search_due;
+	uint32_t moves;
+	uint32_t pad;
+	uint64_t slot_state; /* offset */
 	uint64_t part;	      /* atomic, of no meaning to readers, as the next: see shadow/part.h */
 	uint64_t final; /* atomic: a cell, the join of the threads' paths at the latest stops */
 	struct cpa_border border[CPA_BORDERS]; /* of epoch e in e % CPA_BORDERS */
 	uint64_t journal;		       /* offset of a struct cpa_journal_pool; 0: none */
+	uint64_t secret;		/* of no meaning to readers: children show it to join */
+	uint64_t process_ids;		/* atomic: processes so far */
+	uint64_t running;		/* atomic: that have not ended */
+	/* Of no meaning to readers, all atomic: piles (shadow/pile.h). */
+	uint64_t tokens;		 /* free token rows */
+	uint64_t free_processes;	 /* rows */
+	uint64_t heap[CPA_HEAP_CLASSES]; /* free blocks, see shadow/heap.h */
+	uint32_t heap_made[CPA_HEAP_CLASSES];
+	uint64_t placed[CPA_PLACED];	 /* items so far, by hash: see shadow/item.h */
 };
 
 /* Of what kind the time of the observed path is; the sum tiles the wall time. */
@@ -403,6 +423,8 @@ struct cpa_object {
 	uint64_t waiting; /* shadow/wake.h: waiters; semaphores: initial tokens; barriers: count */
 	uint64_t passes;  /* barriers: arrivals so far */
 	uint64_t round[CPA_ROUNDS]; /* barriers: see shadow/round.h */
+	uint32_t next;		    /* row of the next one in the address space */
+	uint32_t linked;
 	struct cpa_path path;	    /* of the last release */
 } __attribute__((aligned(CPA_CACHE_LINE)));
 
@@ -437,6 +459,9 @@ enum cpa_event_kind {
 	CPA_EV_MARK = 28,
 	CPA_EV_STOP = 29,    /* a part of the run ends here for the thread, */
 	CPA_EV_RESTART = 30, /* and another begins */
+	CPA_EV_FORK = 31,    /* of a process, by whatever means */
+	CPA_EV_CHILD = 32,   /* a child is waited for */
+	CPA_EV_EXEC = 33,    /* the process becomes another program */
 	CPA_EV_KINDS
 };
 
@@ -488,11 +513,12 @@ struct cpa_token {
 	uint64_t left;	  /* atomic: acquirers that have read it (barriers), pins (cells); items */
 	void *free_next;  /* of the free list; a pointer of the target */
 	uint32_t row;	  /* its number */
-	uint32_t pad;
+	uint32_t below;	  /* row below this one on header.tokens */
 	struct cpa_path path;
 } __attribute__((aligned(CPA_CACHE_LINE)));
 
 #include "shadow/layout_series.h"
+#include "shadow/layout_process.h"
 
 enum cpa_thread_state {
 	CPA_THREAD_FREE = 0,
@@ -547,6 +573,10 @@ struct cpa_thread {
 	struct cpa_path retired; /* join of the last paths of earlier users of the row */
 	struct cpa_edge_cache edges[CPA_EDGE_CACHE];
 	uint64_t bytes_read, bytes_written; /* by calls of its own, see preload/external.c */
+	/* Whose thread it is, or was; the sums when it began, or were last given to the process. */
+	uint32_t process_row, pad;
+	uint64_t process_key;
+	struct cpa_process_sums given;
 } __attribute__((aligned(CPA_CACHE_LINE)));
 
 #endif

@@ -393,7 +393,7 @@ void cpa_search_step(const struct cpa_search_view *view)
 	}
 	move_all(view);
 	/* RELEASE: the slots come before the word that they have moved. See cpa_component_moved(). */
-	__atomic_fetch_add(&cpa_component_moves, 1, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&cpa_header()->moves, 1, __ATOMIC_RELEASE);
 }
 
 /* The calling thread has the longest path. */
@@ -438,7 +438,7 @@ void cpa_search_tick(const struct cpa_self *self, uint64_t now, uint64_t unit)
 		return;
 	if (cpa_search_is_due(now)) {
 		/* Relaxed: as when it is read. */
-		__atomic_store_n(&cpa_search_due, now + interval(now, unit), __ATOMIC_RELAXED);
+		__atomic_store_n(&cpa_header()->search_due, now + interval(now, unit), __ATOMIC_RELAXED);
 		step_on(path, now);
 	}
 	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);

@@ -61,7 +61,7 @@ CPA_HIDDEN void cpa_search_reset(void);
 static inline bool cpa_search_is_due(uint64_t now)
 {
 	/* Relaxed: a hint. */
-	return now >= __atomic_load_n(&cpa_search_due, __ATOMIC_RELAXED);
+	return now >= __atomic_load_n(&cpa_header()->search_due, __ATOMIC_RELAXED);
 }
 
 /*

@@ -21,6 +21,7 @@ struct cpa_self {
 	struct cpa_thread *row;
 	uint32_t number; /* of the row */
 	uint32_t id;	 /* of the thread, never used again: rows are. From 1 */
+	uint32_t process; /* row; 0: none (tests) */
 	uint64_t since;	 /* clock of the latest boundary passed, see shadow/checkpoint.h */
 	uint64_t period; /* header.period */
 	struct cpa_journal *journal; /* shadow/journal.h; NULL: there is none */
@@ -28,7 +29,7 @@ struct cpa_self {
 	/* Versions given back and not yet needed: a join drops one and wants one. [1]: those of O. */
 	uint32_t spare_count[2];
 	struct cpa_version *spare[2][CPA_SPARE_VERSIONS];
-	uint32_t moves; /* cpa_component_moves, as far as the slots kept here and in the row go */
+	uint32_t moves; /* header.moves, as far as the slots kept here and in the row go */
 	uint32_t held_class[CPA_HELD_MAX]; /* component rows; their slots are in the thread row */
 	/* Of the row's path: by slot, where its delta is, if it has one; how many there are. */
 	uint8_t delta_at[CPA_MOST_SLOTS];

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "shadow/table.h"
@@ -46,7 +47,7 @@ static int populate(char *start, uint64_t size)
 	return errno == EINVAL ? -ENOTSUP : errno == EFAULT ? -ENOSPC : -errno;
 }
 
-/* Make [0, @until) of the file usable. Several threads may do so at once: all steps are idempotent. */
+/* Have space for [0, @until) of the file. Several threads may do so at once: all steps are idempotent. */
 static int make_usable(uint64_t until)
 {
 	struct cpa_header *h = cpa_header();
@@ -58,8 +59,6 @@ static int make_usable(uint64_t until)
 		return -ENOSPC;
 	if (until <= have)
 		return 0;
-	if (mprotect(cpa_base + have, until - have, PROT_READ | PROT_WRITE))
-		return -errno;
 	ret = populate(cpa_base + have, until - have);
 	if (ret && ret != -ENOTSUP)
 		return ret;
@@ -92,7 +91,7 @@ uint64_t cpa_session_alloc(uint64_t size, uint64_t align)
 	return at;
 }
 
-/* Map @limit bytes of @path without access, or of anonymous memory. Return 0 or -errno. */
+/* Map @limit bytes of @path, or of anonymous memory. Return 0 or -errno. */
 static int map_range(const char *path, uint64_t limit)
 {
 	int fd = -1, flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, ret = 0;
@@ -106,7 +105,7 @@ static int map_range(const char *path, uint64_t limit)
 	}
 	if (fd >= 0 && ftruncate(fd, (off_t)limit))
 		ret = -errno;
-	p = ret ? MAP_FAILED : mmap(NULL, limit, PROT_NONE, flags, fd, 0);
+	p = ret ? MAP_FAILED : mmap(NULL, limit, PROT_READ | PROT_WRITE, flags, fd, 0);
 	if (!ret && p == MAP_FAILED)
 		ret = -errno;
 	if (fd >= 0)
@@ -136,14 +135,8 @@ int cpa_session_create(const char *path, uint64_t limit, uint32_t slots)
 	if (ret)
 		return ret;
 	madvise(cpa_base, limit, MADV_DONTDUMP);
-	if (mprotect(cpa_base, STEP, PROT_READ | PROT_WRITE)) {
-		ret = -errno;
-	} else {
-		ret = populate(cpa_base, STEP);
-		if (ret == -ENOTSUP)
-			ret = 0;
-	}
-	if (ret) {
+	ret = populate(cpa_base, STEP);
+	if (ret && ret != -ENOTSUP) {
 		munmap(cpa_base, limit);
 		cpa_base = NULL;
 		if (path)
@@ -163,6 +156,55 @@ int cpa_session_create(const char *path, uint64_t limit, uint32_t slots)
 	h->period = CPA_PERIOD;
 	cpa_tables_init();
 	memcpy(h->magic, CPA_MAGIC, sizeof(h->magic));
+	return 0;
+}
+
+/* Whether @fd is a file that only we can have made, and nobody else can read or has a name for. */
+static bool is_private(int fd, uint64_t inode)
+{
+	struct stat s;
+
+	return !fstat(fd, &s) && S_ISREG(s.st_mode) && s.st_ino == inode && s.st_nlink == 1 &&
+	       s.st_uid == geteuid() && (s.st_mode & 07777) == 0600 &&
+	       s.st_size >= (off_t)CPA_HEADER_SIZE;
+}
+
+/* Whether the session is one that this very library writes. */
+static bool is_alike(const struct cpa_header *h, uint64_t secret)
+{
+	return !memcmp(h->magic, CPA_MAGIC, sizeof(h->magic)) && h->format == CPA_FORMAT &&
+	       h->header_size == CPA_HEADER_SIZE && secret && h->secret == secret &&
+	       cpa_tables_alike(h);
+}
+
+int cpa_session_join(const char *path, uint64_t inode, uint64_t secret)
+{
+	int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), ret = 0;
+	struct cpa_header *h;
+	uint64_t limit = 0;
+	void *p = MAP_FAILED;
+
+	if (fd < 0)
+		return -errno;
+	if (!is_private(fd, inode) ||
+	    pread(fd, &limit, sizeof(limit), offsetof(struct cpa_header, limit)) != sizeof(limit) ||
+	    limit < CPA_HEADER_SIZE)
+		ret = -EPERM;
+	if (!ret)
+		p = mmap(NULL, limit, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	if (!ret && p == MAP_FAILED)
+		ret = -errno;
+	close(fd);
+	if (ret)
+		return ret;
+	h = p;
+	if (!is_alike(h, secret)) {
+		munmap(p, limit);
+		return -EPERM;
+	}
+	madvise(p, limit, MADV_DONTDUMP);
+	cpa_base = p;
+	cpa_tables_joined();
 	return 0;
 }
 

@@ -2,9 +2,8 @@
 /*
  * shadow/session.h - the mapped session file: creation, space, counters
  *
- * The whole address range is mapped at creation, without access; space is made usable step by
- * step, and the file's blocks are allocated before the first store to them, so that a full disk is
- * an error here and never a SIGBUS there. No descriptor is kept: a target that closes every
+ * The whole address range is mapped at creation; the file's blocks are allocated step by step, and
+ * before the first store to them, so that a full disk is an error here and never a SIGBUS there. No descriptor is kept: a target that closes every
  * descriptor, or reuses their numbers, cannot hurt.
  */
 #ifndef CPA_SHADOW_SESSION_H
@@ -45,6 +44,12 @@ static inline uint64_t cpa_offset(const void *p)
  * struct cpa_header. Return 0 or -errno; nothing is left behind on failure.
  */
 CPA_HIDDEN int cpa_session_create(const char *path, uint64_t limit, uint32_t slots);
+
+/*
+ * Map the session file @path, made by another process of the same user: its inode must be @inode, and
+ * @secret be in its header, as that process said. Return 0 or -errno.
+ */
+CPA_HIDDEN int cpa_session_join(const char *path, uint64_t inode, uint64_t secret);
 
 /* Unmap the session (tests). No other thread may use it. */
 CPA_HIDDEN void cpa_session_destroy(void);

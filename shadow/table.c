@@ -11,7 +11,7 @@
 #define PATIENCE 2000u /* times 0.1 ms */
 
 /*
- * Atomic: a thread is growing a table. Others wait for what it brings: blocks are large, and those
+ * Atomic: a thread of the process is growing a table. Others wait for what it brings: blocks are large, and those
  * of losers would be lost. Not a lock: who has waited long enough (it may be a signal handler that
  * interrupted the thread in question) goes on without.
  */
@@ -19,33 +19,48 @@ static uint32_t growing;
 /* Atomic: the smallest block that found no space. Others of its size need not ask again. */
 static uint64_t too_large;
 
-void cpa_tables_init(void)
-{
-	static const struct {
-		uint32_t row_size, first_rows;
-	} shape[CPA_TABLES] = {
-		[CPA_TABLE_THREADS] = { sizeof(struct cpa_thread), 4 },
-		[CPA_TABLE_OBJECTS] = { sizeof(struct cpa_object), 64 },
-		[CPA_TABLE_COMPONENTS] = { sizeof(struct cpa_component), 64 },
-		[CPA_TABLE_SITES] = { sizeof(struct cpa_site), 128 },
-		[CPA_TABLE_MODULES] = { sizeof(struct cpa_module), 8 },
-		[CPA_TABLE_NODES] = { sizeof(struct cpa_node), 64 },
-		[CPA_TABLE_EDGES] = { sizeof(struct cpa_edge), 64 },
-		[CPA_TABLE_TOKENS] = { sizeof(struct cpa_token), 16 },
-		[CPA_TABLE_NAMES] = { sizeof(struct cpa_name), 16 },
-		[CPA_TABLE_QUEUES] = { sizeof(struct cpa_queue), 4 },
-		[CPA_TABLE_BASES] = { sizeof(struct cpa_base), 64 },
-		[CPA_TABLE_MARKS] = { sizeof(struct cpa_mark), 32 },
-		[CPA_TABLE_SERIES] = { sizeof(struct cpa_slot_series), 32 },
-		[CPA_TABLE_POINTS] = { sizeof(struct cpa_thread_series), 4 },
-	};
+static const struct {
+	uint32_t row_size, first_rows;
+} shape[CPA_TABLES] = {
+	[CPA_TABLE_THREADS] = { sizeof(struct cpa_thread), 4 },
+	[CPA_TABLE_OBJECTS] = { sizeof(struct cpa_object), 64 },
+	[CPA_TABLE_COMPONENTS] = { sizeof(struct cpa_component), 64 },
+	[CPA_TABLE_SITES] = { sizeof(struct cpa_site), 128 },
+	[CPA_TABLE_MODULES] = { sizeof(struct cpa_module), 8 },
+	[CPA_TABLE_NODES] = { sizeof(struct cpa_node), 64 },
+	[CPA_TABLE_EDGES] = { sizeof(struct cpa_edge), 64 },
+	[CPA_TABLE_TOKENS] = { sizeof(struct cpa_token), 16 },
+	[CPA_TABLE_NAMES] = { sizeof(struct cpa_name), 16 },
+	[CPA_TABLE_QUEUES] = { sizeof(struct cpa_queue), 4 },
+	[CPA_TABLE_BASES] = { sizeof(struct cpa_base), 64 },
+	[CPA_TABLE_MARKS] = { sizeof(struct cpa_mark), 32 },
+	[CPA_TABLE_SERIES] = { sizeof(struct cpa_slot_series), 32 },
+	[CPA_TABLE_POINTS] = { sizeof(struct cpa_thread_series), 4 },
+	[CPA_TABLE_PROCESSES] = { sizeof(struct cpa_process_row), 8 },
+};
 
+void cpa_tables_joined(void)
+{
 	growing = 0;
 	too_large = UINT64_MAX;
+}
+
+void cpa_tables_init(void)
+{
+	cpa_tables_joined();
 	for (int i = 0; i < CPA_TABLES; i++) {
 		cpa_table(i)->row_size = shape[i].row_size;
 		cpa_table(i)->first_rows = shape[i].first_rows;
 	}
+}
+
+bool cpa_tables_alike(const struct cpa_header *h)
+{
+	for (int i = 0; i < CPA_TABLES; i++)
+		if (h->table[i].row_size != shape[i].row_size ||
+		    h->table[i].first_rows != shape[i].first_rows)
+			return false;
+	return h->tables == CPA_TABLES;
 }
 
 uint64_t cpa_block_slow(uint64_t *where, uint64_t size)

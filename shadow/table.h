@@ -29,6 +29,12 @@
 /* Set row sizes and first chunks of a fresh session. */
 CPA_HIDDEN void cpa_tables_init(void);
 
+/* Whether the tables of the session of @h are as ours. */
+CPA_HIDDEN bool cpa_tables_alike(const struct cpa_header *h);
+
+/* The process has just joined the session; it has one thread. */
+CPA_HIDDEN void cpa_tables_joined(void);
+
 static inline struct cpa_table *cpa_table(enum cpa_table_id id)
 {
 	return &cpa_header()->table[id];

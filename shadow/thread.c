@@ -10,6 +10,8 @@
 #include "shadow/heap.h"
 #include "shadow/journal.h"
 #include "shadow/path.h"
+#include "shadow/pile.h"
+#include "shadow/process.h"
 #include "shadow/queue.h"
 #include "shadow/summary.h"
 #include "shadow/table.h"
@@ -20,33 +22,9 @@ static struct cpa_thread *row_at(uint32_t number)
 	return cpa_row(CPA_TABLE_THREADS, number);
 }
 
-static void push_done(uint32_t number)
+static uint32_t *below(uint32_t number)
 {
-	uint64_t *top = &cpa_header()->done, old = __atomic_load_n(top, __ATOMIC_RELAXED);
-
-	/* Relaxed: a pop that is late may read it; its exchange then fails. */
-	do
-		__atomic_store_n(&row_at(number)->next_done, (uint32_t)old, __ATOMIC_RELAXED);
-	/* RELEASE: the row is as its last user left it. Pairs with pop_done(). */
-	while (!__atomic_compare_exchange_n(top, &old, ((old >> 32) + 1) << 32 | number, true,
-					    __ATOMIC_RELEASE, __ATOMIC_RELAXED));
-}
-
-static uint32_t pop_done(void)
-{
-	/* ACQUIRE pairs with push_done(). */
-	uint64_t *top = &cpa_header()->done, old = __atomic_load_n(top, __ATOMIC_ACQUIRE), next;
-
-	do {
-		if (!(uint32_t)old)
-			return 0;
-		/* If the row is popped and pushed meanwhile, the tag has moved on. */
-		next = ((old >> 32) + 1) << 32 |
-		       __atomic_load_n(&row_at((uint32_t)old)->next_done, __ATOMIC_RELAXED);
-		/* ACQUIRE: as above, for the value read anew. */
-	} while (!__atomic_compare_exchange_n(top, &old, next, true, __ATOMIC_ACQUIRE,
-					      __ATOMIC_ACQUIRE));
-	return (uint32_t)old;
+	return &row_at(number)->next_done;
 }
 
 uint32_t cpa_thread_claim(void)
@@ -56,7 +34,7 @@ uint32_t cpa_thread_claim(void)
 	/* Relaxed: how many rows there are decides only when reuse begins. */
 	if (__atomic_load_n(&cpa_table(CPA_TABLE_THREADS)->used, __ATOMIC_RELAXED) >=
 	    CPA_THREADS_KEPT)
-		number = pop_done();
+		number = cpa_pile_pop(&cpa_header()->done, below);
 	if (number) /* The creator may name the new thread before it begins. */
 		memset(row_at(number)->name, 0, sizeof(row_at(number)->name));
 	if (!number)
@@ -95,6 +73,7 @@ int cpa_thread_begin(struct cpa_self *self, uint32_t component, uint32_t tid,
 		row->start_ticks = wait->now;
 	}
 	row->key = self->id;
+	cpa_process_enter(row, self->process);
 	row->tid = tid;
 	row->component = component;
 	row->thread_slot = cpa_component_slot(component);
@@ -115,7 +94,7 @@ void cpa_thread_joined(uint32_t number)
 {
 	/* RELEASE: the joiner has read the path. Whoever pops the row acquires it by the stack. */
 	__atomic_store_n(&row_at(number)->state, CPA_THREAD_DONE, __ATOMIC_RELEASE);
-	push_done(number);
+	cpa_pile_push(&cpa_header()->done, number, below);
 }
 
 /* From @from to @to; but from @otherwise to DONE: the other of exit and detach came before. */
@@ -144,6 +123,7 @@ void cpa_thread_end(struct cpa_self *self, uint64_t now)
 	cpa_summary_flush(self);
 	self->row->end_ticks = now;
 	cpa_journal_end(self);
+	cpa_process_give(self->row);
 	cpa_version_forget_spares(self);
 	cpa_token_forget_spares(self);
 	transition(number, CPA_THREAD_RUNNING, CPA_THREAD_EXITED, CPA_THREAD_DETACHED);

@@ -1,52 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "shadow/token.h"
 
-#include <sched.h>
-#include <urcu/lfstack.h>
-
 #include "shadow/path.h"
+#include "shadow/pile.h"
 
-#define KEEP	 32u	/* free tokens a thread keeps for itself */
+#define KEEP   32u /* free tokens a thread keeps for itself */
 #define REFILL	 8u	/* and takes at once */
-#define PATIENCE 10000u /* yields; some milliseconds */
 
-_Static_assert(sizeof(struct cds_lfs_node) == sizeof(((struct cpa_token *)0)->free_next),
-	       "free_next is the stack's node");
-
-static struct __cds_lfs_stack surplus;
-
-/*
- * Atomic: a thread pops. liburcu's pop needs that or a grace period. Not a lock: who has waited
- * long enough (it may be a signal handler that interrupted the popper) makes a new row instead.
- * Taking the whole stack needs neither, but starves the others, who would make new rows again and
- * again.
- */
-static uint32_t popping;
-
-/* The stack's operations are assembly, in which the race detector sees no order: tell it. */
-#ifdef __SANITIZE_THREAD__
-void __tsan_acquire(void *address);
-void __tsan_release(void *address);
-void AnnotateIgnoreWritesBegin(const char *file, int line);
-void AnnotateIgnoreWritesEnd(const char *file, int line);
-/* Between the two, push itself writes the link. */
-#define PUSHES() (__tsan_release(&surplus), AnnotateIgnoreWritesBegin(__FILE__, __LINE__))
-#define PUSHED() AnnotateIgnoreWritesEnd(__FILE__, __LINE__)
-#define POPPED() __tsan_acquire(&surplus)
-#else
-#define PUSHES() ((void)0)
-#define PUSHED() ((void)0)
-#define POPPED() ((void)0)
-#endif
-
-static struct cds_lfs_node *node_of(struct cpa_token *t)
+static uint32_t *below(uint32_t row)
 {
-	return (struct cds_lfs_node *)&t->free_next;
-}
-
-static struct cpa_token *token_of(struct cds_lfs_node *node)
-{
-	return caa_container_of((void **)node, struct cpa_token, free_next);
+	return &cpa_token(row)->below;
 }
 
 static void keep(struct cpa_self *self, struct cpa_token *t)
@@ -58,34 +21,16 @@ static void keep(struct cpa_self *self, struct cpa_token *t)
 
 static void give(struct cpa_token *t)
 {
-	PUSHES();
-	cds_lfs_push(&surplus, node_of(t));
-	PUSHED();
-}
-
-static bool begin_pop(void)
-{
-	for (unsigned i = 0; i < PATIENCE; i++) {
-		/* ACQUIRE pairs with the RELEASE in refill(). */
-		if (!__atomic_exchange_n(&popping, 1, __ATOMIC_ACQUIRE))
-			return true;
-		sched_yield();
-	}
-	return false;
+	cpa_pile_push(&cpa_header()->tokens, t->row, below);
 }
 
 static void refill(struct cpa_self *self)
 {
-	struct cds_lfs_node *node;
+	uint32_t row;
 
-	if (cds_lfs_empty(&surplus) || !begin_pop())
-		return;
-	while (self->free_token_count < REFILL && (node = __cds_lfs_pop(&surplus))) {
-		POPPED();
-		keep(self, token_of(node));
-	}
-	/* RELEASE: our pops are over. Pairs with begin_pop(). */
-	__atomic_store_n(&popping, 0, __ATOMIC_RELEASE);
+	while (self->free_token_count < REFILL &&
+	       (row = cpa_pile_pop(&cpa_header()->tokens, below)))
+		keep(self, cpa_token(row));
 }
 
 uint32_t cpa_token_new(struct cpa_self *self, const struct cpa_path *path)
@@ -134,9 +79,4 @@ void cpa_token_forget_spares(struct cpa_self *self)
 	}
 	self->free_tokens = NULL;
 	self->free_token_count = 0;
-}
-
-void cpa_token_reset(void)
-{
-	__cds_lfs_init(&surplus);
 }

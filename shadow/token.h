@@ -4,7 +4,7 @@
  *
  * Tokens are rows of a session table that are never anything else, so a late reader of a freed one
  * sees a token, if not the one it wanted. Each thread keeps some free ones; the surplus goes to a
- * stack that all share: liburcu's, pops excluding each other instead of grace periods.
+ * pile that all processes share.
  */
 #ifndef CPA_SHADOW_TOKEN_H
 #define CPA_SHADOW_TOKEN_H
@@ -25,8 +25,5 @@ CPA_HIDDEN void cpa_token_free(struct cpa_self *self, uint32_t row);
 
 /* Give the thread's free tokens to the others, at its end. */
 CPA_HIDDEN void cpa_token_forget_spares(struct cpa_self *self);
-
-/* Drop what the stack of free tokens holds, for a fresh session (tests). */
-CPA_HIDDEN void cpa_token_reset(void);
 
 #endif

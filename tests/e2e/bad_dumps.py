@@ -34,7 +34,7 @@ TIMEOUT_S = 60
 LAYOUT = (ROOT / "shadow/layout.h").read_text(encoding="utf-8")
 FORMAT = int(re.search(r"CPA_FORMAT\s+(\d+)u", LAYOUT)[1])
 
-HEADER = 8192
+HEADER = 16384
 USED = 24  # offset of header.used
 TABLES = 13
 TABLE_AT = 912  # offset of header.table

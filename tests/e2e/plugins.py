@@ -29,7 +29,7 @@ ROUNDS = 1500
 # Bytes of the session, which half of the rounds may need more: nodes of edges that are rare.
 GROWTH = 1 << 18
 # See shadow/layout.h.
-HEADER, USED, TABLES, TABLE = 8192, 24, 912, 232
+HEADER, USED, TABLES, TABLE = 16384, 24, 912, 232
 TABLE_NAMES = ("threads", "objects", "components", "sites", "modules")
 NAMES = ("alpha", "beta")
 COMPILE = [*shlex.split(os.environ.get("CC", "cc")), "-O1", "-g", "-D_GNU_SOURCE", "-pthread"]

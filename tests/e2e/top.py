@@ -45,10 +45,10 @@ class Server:
         """The process, and how many threads it had, from the start of the dump."""
         try:
             with open(self.dump, "rb") as file:
-                head = file.read(8192)
+                head = file.read(16384)
         except FileNotFoundError:
             head = b""
-        if len(head) < 8192:
+        if len(head) < 16384:
             return 0, 0
         pid = struct.unpack_from("<I", head, HEADER_PID)[0]
         return pid, struct.unpack_from("<Q", head, HEADER_STARTED)[0]
@@ -211,7 +211,7 @@ def test_end(folder):
     server.cpa.stdin = None
     top.wait(r": finished, ", "its end is seen")
     check(server.finish() == ("closed\n", "", 3), "and was its own")
-    os.truncate(folder / "end.dump", 8192)
+    os.truncate(folder / "end.dump", 16384)
     top.press("2")
     top.wait(r"mutex ledger", "what was read stays, whatever becomes of the file")
     # The other side of the terminal goes.
@@ -233,7 +233,7 @@ def test_cut(folder):
     (folder / "cut.dump").write_bytes(dump)
     top = Terminal(folder, BUILD / "cpa", "top", "cut.dump")
     top.wait(r"\Aserver, pid 999999999: did not finish, or runs elsewhere", "of another machine")
-    os.truncate(folder / "cut.dump", 8192)
+    os.truncate(folder / "cut.dump", 16384)
     top.wait(r"cut\.dump: cut while it was read$", "the file is cut: nothing crashes")
     top.wait(r"\Aserver, .* its file was lost, .* 5 threads", "the last reading stays")
     top.press("q")

@@ -81,7 +81,7 @@ static uint64_t online_session_end(struct online *o)
 	uint64_t live;
 
 	test_rows_clear(&o->observer);
-	live = test_heap_live();
+	live = cpa_heap_live();
 	cpa_session_destroy();
 	return live;
 }

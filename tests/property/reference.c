@@ -326,7 +326,6 @@ int main(void)
 	bool more = claims_long();
 
 	claims_begin(&claims);
-	/* A session costs an arena, of which jemalloc has 4095 in a process. */
 	test((more ? 2000000 : 150000) / SLOWER, 60, more ? 2000 : 400, false);
 	test((more ? 10000 : 300) / SLOWER, 1000, 20, false);
 	/* Rows of threads are not used again, so it is known which are found first. */

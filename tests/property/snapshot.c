@@ -296,7 +296,6 @@ static void test_one(struct rnd r, int events)
 int main(void)
 {
 	bool more = claims_long();
-	/* A session costs an arena, of which jemalloc has 4095 in a process. */
 	uint64_t histories = more ? 4000 : 600;
 
 	claims_begin(&claims);

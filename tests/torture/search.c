@@ -69,8 +69,8 @@ static void run_search(void)
 	object = torture_object();
 	torture_threads(WORKERS, work_and_meet);
 	printf("# %llu steps, %u moves\n",
-	       (unsigned long long)cpa_header()->diag[CPA_DIAG_SEARCH_STEPS], cpa_component_moves);
-	EXPECT(cpa_component_moves > 0);
+	       (unsigned long long)cpa_header()->diag[CPA_DIAG_SEARCH_STEPS], cpa_header()->moves);
+	EXPECT(cpa_header()->moves > 0);
 	for (uint32_t i = 1; i <= cpa_table(CPA_TABLE_COMPONENTS)->used; i++) {
 		const struct cpa_component *c = cpa_component(i);
 

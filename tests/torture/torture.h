@@ -129,7 +129,7 @@ static inline void torture_given_back(void)
 		cpa_token_new(&main_self, NULL);
 	EXPECT(cpa_table(CPA_TABLE_TOKENS)->used == tokens);
 	test_rows_clear(&main_self);
-	EXPECT(test_heap_live() == 0);
+	EXPECT(cpa_heap_live() == 0);
 	EXPECT(cpa_header()->diag[CPA_DIAG_VERSIONS_REFUSED] == 0);
 	EXPECT(cpa_header()->diag[CPA_DIAG_TOKENS_REFUSED] == 0);
 }

@@ -92,6 +92,7 @@ static inline void dump_maker_start(struct dump_maker *maker)
 		[CPA_TABLE_SERIES] = sizeof(struct cpa_slot_series),
 		[CPA_TABLE_BASES] = sizeof(struct cpa_base),
 		[CPA_TABLE_POINTS] = sizeof(struct cpa_thread_series),
+		[CPA_TABLE_PROCESSES] = sizeof(struct cpa_process_row),
 	};
 	struct cpa_header *header;
 

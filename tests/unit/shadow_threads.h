@@ -44,7 +44,7 @@ static inline int threads_teardown(void **state)
 	for (int i = 0; i < THREADS; i++)
 		cpa_version_forget_spares(&t[i]);
 	test_rows_clear(&t[0]);
-	if (test_heap_live())
+	if (cpa_heap_live())
 		return -1;
 	cpa_session_destroy();
 	return 0;

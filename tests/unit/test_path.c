@@ -58,7 +58,7 @@ static void clear_all(struct cpa_path path[], unsigned n)
 	for (unsigned i = 0; i < n; i++)
 		cpa_path_clear(&self, &path[i]);
 	cpa_version_forget_spares(&self);
-	assert_int_equal(test_heap_live(), 0);
+	assert_int_equal(cpa_heap_live(), 0);
 }
 
 /*

@@ -84,14 +84,14 @@ static void test_wrong_format(void **state)
 {
 	(void)state;
 	dump_maker_header(&maker)->format = 99;
-	expect_header_refused("0xc: ", "format 99 found, 4 expected");
+	expect_header_refused("0xc: ", "format 99 found, 5 expected");
 }
 
 static void test_wrong_header_size(void **state)
 {
 	(void)state;
 	dump_maker_header(&maker)->header_size = 4096;
-	expect_header_refused("0x10: ", "header size 4096 found, 8192 expected");
+	expect_header_refused("0x10: ", "header size 4096 found, 16384 expected");
 }
 
 static void test_wrong_number_of_tables(void **state)
@@ -191,7 +191,7 @@ static void test_cut_file(void **state)
 	dump_maker_save(&maker, file, 0);
 	expect_refusal(file, "0x0: ", "end of file at byte 0 found");
 	dump_maker_save(&maker, file, CPA_HEADER_SIZE - 1);
-	expect_refusal(file, "0x1fff: ", "end of file at byte 8191 found");
+	expect_refusal(file, "0x3fff: ", "end of file at byte 16383 found");
 	for (size_t size = CPA_HEADER_SIZE; size < maker.size; size += 7) {
 		struct cpa_thread row;
 

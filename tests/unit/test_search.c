@@ -52,7 +52,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	test_rows_clear(&self);
-	if (test_heap_live())
+	if (cpa_heap_live())
 		return -1;
 	cpa_session_destroy();
 	return 0;
@@ -112,7 +112,7 @@ static void test_names(void **state)
 	while (c->shared && ++steps < 20)
 		interval(heavy);
 	assert_in_range(steps, 2, 8); /* some 200 in a bucket */
-	assert_int_equal(cpa_component_moves, steps);
+	assert_int_equal(cpa_header()->moves, steps);
 	assert_int_equal(c->since, clock_now);
 	assert_int_equal(c->since_len, len);
 	assert_int_equal(c->earlier[0], first);
@@ -124,10 +124,10 @@ static void test_names(void **state)
 	assert_false(c->shared);
 	assert_int_equal(cpa_header()->diag[CPA_DIAG_SEARCH_WAITS], 0);
 	/* And so it stays. */
-	steps = cpa_component_moves;
+	steps = cpa_header()->moves;
 	for (int i = 0; i < 5; i++)
 		interval(heavy);
-	assert_int_equal(cpa_component_moves, steps);
+	assert_int_equal(cpa_header()->moves, steps);
 }
 
 static void test_nothing_heavy(void **state)
@@ -139,7 +139,7 @@ static void test_nothing_heavy(void **state)
 		len *= 4; /* as much again in no region at all: no bucket has what it takes */
 		step();
 	}
-	assert_int_equal(cpa_component_moves, 0);
+	assert_int_equal(cpa_header()->moves, 0);
 	assert_int_equal(away(), 0);
 }
 
@@ -153,7 +153,7 @@ static void test_rest(void **state)
 		step();
 	}
 	/* 2 + 4 + 8 + 8 ..., and a step each to send them home. */
-	assert_in_range(cpa_component_moves, 6, 24);
+	assert_in_range(cpa_header()->moves, 6, 24);
 	for (uint32_t i = 0; i < MANY; i++)
 		assert_true(component(i)->shared || !component(i)->since);
 }
@@ -164,11 +164,11 @@ static void test_no_growth(void **state)
 	(void)state;
 	spend(MANY - 1, 1000);
 	step();
-	assert_int_equal(cpa_component_moves, 1);
+	assert_int_equal(cpa_header()->moves, 1);
 	step();
 	len -= 500;
 	step();
-	assert_int_equal(cpa_component_moves, 1);
+	assert_int_equal(cpa_header()->moves, 1);
 }
 
 /* With few slots those of earlier phases are used again, and what they had is noted. */

@@ -42,10 +42,8 @@ static int setup(void **state)
 	strcpy(file, "test_snapshot.XXXXXX");
 	close(mkstemp(file));
 	unlink(file);
-	if (cpa_session_create(file, UINT64_C(64) << 20, 64) || cpa_heap_init())
+	if (cpa_session_create(file, UINT64_C(64) << 20, 64) || cpa_component_init())
 		return -1;
-	cpa_component_init();
-	cpa_token_reset();
 	cpa_header()->period = PERIOD;
 	cpa_header()->start_ticks = START;
 	begin(0, START);

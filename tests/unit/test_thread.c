@@ -161,7 +161,7 @@ static void test_reuse(void **state)
 	assert_int_equal(earlier, THREADS - CPA_THREADS_KEPT);
 	assert_int_equal(longest, THREADS - 1);
 	test_rows_clear(&t);
-	assert_int_equal(test_heap_live(), 0);
+	assert_int_equal(cpa_heap_live(), 0);
 }
 
 /* With all rows in use there are more than those kept; a thread that runs keeps its row. */

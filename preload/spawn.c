@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/spawn.c - children by other means than fork()
+ *
+ * posix_spawn(), system() and popen() make a child that shares our memory until it is another
+ * program, and runs no handler of ours. What that program begins after is left where it looks for
+ * it: a token that the parent offers. Once the parent knows the pid the token is that child's; until
+ * then, if several threads do so at once, children take the oldest one. A child of vfork() passes by
+ * preload/exec.c, which sees that it is none of our process; in its parent's memory, where the thread
+ * that made it stands still, it has a row made for what it becomes.
+ */
+#include "preload/spawn.h"
+
+#include <errno.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "preload/life.h"
+#include "preload/process.h"
+#include "preload/real.h"
+#include "preload/track.h"
+#include "preload/wait.h"
+#include "shadow/journal.h"
+#include "shadow/process.h"
+#include "shadow/token.h"
+
+#ifndef __x86_64__
+#error "cpa needs x86-64: preload/spawn.c is one more place to add a processor"
+#endif
+
+#define STREAMS 64u
+
+struct offer {
+	struct cpa_worker *w;
+	uint64_t now;
+	uint32_t token, place;
+};
+
+/* Inside our code, at an event; 0: no token. */
+static uint32_t release(struct cpa_worker *w)
+{
+	cpa_process_has_children = true;
+	cpa_journal_release(&w->self, NULL, 0, 1);
+	return cpa_token_new(&w->self, &w->self.row->path);
+}
+
+/* Offer the calling thread's path to a child to come. It is inside our code then, if o.w is set. */
+static struct offer offer(uint64_t caller)
+{
+	struct offer o = { .w = cpa_process_number ? cpa_enter() : NULL, .place = CPA_OFFERS };
+
+	if (!o.w)
+		return o;
+	o.now = cpa_event(o.w, CPA_EV_FORK, caller, 0);
+	o.token = release(o.w);
+	if (o.token)
+		o.place = cpa_process_offer(cpa_process_number, o.token);
+	if (o.place == CPA_OFFERS && o.token) {
+		cpa_token_free(&o.w->self, o.token);
+		o.token = 0;
+	}
+	return o;
+}
+
+/* No child shall take it. Return whether none has. */
+static bool withdraw(uint32_t place, uint32_t token)
+{
+	struct cpa_worker *w;
+
+	if (!token || !cpa_process_take_back(cpa_process_number, place, token))
+		return false;
+	w = cpa_enter();
+	if (w) {
+		cpa_token_free(&w->self, token);
+		cpa_leave();
+	}
+	return true;
+}
+
+/* The child is @pid. */
+static void bind(const struct offer *o, uint32_t pid)
+{
+	uint32_t number = cpa_process_claim(cpa_process_number);
+	struct cpa_process_row *p = number ? cpa_process(number) : NULL;
+	uint32_t claimed = CPA_PROCESS_CLAIMED;
+
+	if (!p)
+		return;
+	p->token = o->token;
+	p->epoch = o->w->epoch;
+	p->name = 0;
+	/* RELEASE: the child that finds its pid finds the token. */
+	__atomic_store_n(&p->pid, pid, __ATOMIC_RELEASE);
+	if (!cpa_process_take_back(cpa_process_number, o->place, o->token) &&
+	    /* It has taken it, and has a row. ACQUIRE: or this one, a moment ago. */
+	    __atomic_compare_exchange_n(&p->state, &claimed, CPA_PROCESS_FREE, false,
+					__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		cpa_process_free(number);
+}
+
+static int spawned(struct offer *o, int ret, const pid_t *pid)
+{
+	if (!o->w || !o->token)
+		return ret;
+	if (ret) {
+		withdraw(o->place, o->token);
+	} else if (*pid > 0) {
+		cpa_reenter();
+		bind(o, (uint32_t)*pid);
+		cpa_leave();
+	}
+	return ret;
+}
+
+/* The call itself is the program's time. */
+static struct offer offer_and_go_on(uint64_t caller)
+{
+	struct offer o = offer(caller);
+
+	if (o.w)
+		cpa_done(o.w);
+	return o;
+}
+
+CPA_EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+			   const posix_spawnattr_t *attributes, char *const argv[],
+			   char *const envp[])
+{
+	struct offer o = offer_and_go_on(CPA_CALLER());
+	pid_t own, *told = pid ? pid : &own;
+
+	return spawned(&o, REAL(posix_spawn)(told, path, actions, attributes, argv, envp), told);
+}
+
+CPA_EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+			    const posix_spawnattr_t *attributes, char *const argv[],
+			    char *const envp[])
+{
+	struct offer o = offer_and_go_on(CPA_CALLER());
+	pid_t own, *told = pid ? pid : &own;
+
+	return spawned(&o, REAL(posix_spawnp)(told, file, actions, attributes, argv, envp), told);
+}
+
+/* The child that took @token was waited for in @op. */
+static void waited(struct cpa_child_wait *op, uint32_t token, uint32_t place, int status)
+{
+	bool ended = status != -1;
+	uint32_t number = 0;
+
+	if (token && !cpa_process_take_back(cpa_process_number, place, token))
+		number = cpa_process_taker(token, cpa_process_number);
+	cpa_child_waited(op, number, ended ? status : 0, ended);
+}
+
+CPA_EXPORT int system(const char *command)
+{
+	struct cpa_child_wait op = { 0 };
+	struct offer o;
+	int ret;
+
+	if (!command)
+		return REAL(system)(command);
+	o = offer(CPA_CALLER());
+	if (o.w) {
+		op = (struct cpa_child_wait){ o.w, CPA_CALLER(), o.now };
+		cpa_leave();
+	}
+	ret = REAL(system)(command);
+	if (o.w)
+		waited(&op, o.token, o.place, ret);
+	return ret;
+}
+
+/* What pclose() is to wait for. stream: 0: free, 1: being set. */
+static struct {
+	uint64_t stream;
+	uint32_t token, place;
+} streams[STREAMS];
+
+CPA_EXPORT FILE *popen(const char *command, const char *mode)
+{
+	struct offer o = offer_and_go_on(CPA_CALLER());
+	FILE *ret = REAL(popen)(command, mode);
+
+	if (o.token && !ret)
+		withdraw(o.place, o.token);
+	for (unsigned i = 0; o.token && ret && i < STREAMS; i++) {
+		uint64_t none = 0;
+
+		/* ACQUIRE: whoever had the place is done with it. Pairs with pclose(). */
+		if (!__atomic_compare_exchange_n(&streams[i].stream, &none, 1, false,
+						 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			continue;
+		streams[i].token = o.token;
+		streams[i].place = o.place;
+		/* RELEASE: pairs with pclose(). */
+		__atomic_store_n(&streams[i].stream, (uint64_t)ret, __ATOMIC_RELEASE);
+		break;
+	}
+	return ret;
+}
+
+CPA_EXPORT int pclose(FILE *stream)
+{
+	struct cpa_child_wait op = cpa_child_wait(CPA_CALLER());
+	uint32_t token = 0, place = 0;
+	int ret;
+
+	for (unsigned i = 0; i < STREAMS && !token; i++) {
+		/* ACQUIRE pairs with popen(). */
+		if (__atomic_load_n(&streams[i].stream, __ATOMIC_ACQUIRE) != (uint64_t)stream)
+			continue;
+		token = streams[i].token;
+		place = streams[i].place;
+		/* RELEASE: the place may be used again. */
+		__atomic_store_n(&streams[i].stream, 0, __ATOMIC_RELEASE);
+	}
+	ret = REAL(pclose)(stream);
+	if (op.w)
+		waited(&op, token, place, ret);
+	return ret;
+}
+
+/* Before vfork(). Return the original, which is jumped to: its caller is to return twice. */
+static __attribute__((used)) void *vforking(void)
+{
+	struct cpa_worker *w = cpa_process_number ? cpa_enter() : NULL;
+
+	if (w) {
+		cpa_event(w, CPA_EV_FORK, 0, 0);
+		if (w->vforked)
+			cpa_token_free(&w->self, w->vforked);
+		w->vforked = release(w);
+		cpa_done(w);
+	}
+	return (void *)REAL(vfork);
+}
+
+CPA_EXPORT __attribute__((naked)) pid_t vfork(void)
+{
+	__asm__("sub $8, %rsp\n\t"
+		".cfi_adjust_cfa_offset 8\n\t"
+		"call vforking\n\t"
+		"add $8, %rsp\n\t"
+		".cfi_adjust_cfa_offset -8\n\t"
+		"jmp *%rax");
+}
+
+uint32_t cpa_spawn_exec(void)
+{
+	struct cpa_worker *w = cpa_tls.worker;
+	uint32_t pid, number;
+
+	if (!*cpa_alive || cpa_tls.inside || !w || !w->vforked)
+		return 0;
+	pid = (uint32_t)getpid();
+	if (pid == cpa_process_pid)
+		return 0;
+	number = cpa_process_claim(cpa_process_number);
+	if (!number)
+		return 0;
+	cpa_process(number)->token = w->vforked;
+	cpa_process(number)->epoch = w->epoch;
+	/* RELEASE: as in bind(). */
+	__atomic_store_n(&cpa_process(number)->pid, pid, __ATOMIC_RELEASE);
+	w->vforked = 0;
+	return number;
+}
+
+void cpa_spawn_not_exec(uint32_t number)
+{
+	struct cpa_process_row *p = cpa_process(number);
+
+	cpa_tls.worker->vforked = p->token;
+	p->token = 0;
+	cpa_process_free(number);
+}
+
+/* The child goes on as a daemon, and its parent ends inside the original. */
+CPA_EXPORT int daemon(int nochdir, int noclose)
+{
+	int ret;
+
+	cpa_tls.ends = true;
+	ret = REAL(daemon)(nochdir, noclose);
+	cpa_tls.ends = false;
+	return ret;
+}
+
+CPA_EXPORT pid_t fork(void)
+{
+	pid_t pid = REAL(fork)();
+	int err = errno;
+	uint32_t number = pid ? cpa_tls.child : 0;
+	struct cpa_worker *w;
+
+	if (!number)
+		return pid;
+	cpa_tls.child = 0;
+	if (pid > 0) { /* it says so itself, unless it dies before */
+		uint32_t unknown = 0;
+
+		/* Relaxed: both say the same. */
+		__atomic_compare_exchange_n(&cpa_process(number)->pid, &unknown, (uint32_t)pid,
+					    false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	} else if ((w = cpa_enter())) {
+		if (cpa_process(number)->token)
+			cpa_token_free(&w->self, cpa_process(number)->token);
+		cpa_process_free(number);
+		cpa_leave();
+	}
+	errno = err;
+	return pid;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/wait.h - a thread waits for a child process
+ */
+#ifndef CPA_PRELOAD_WAIT_H
+#define CPA_PRELOAD_WAIT_H
+
+#include "preload/worker.h"
+
+struct cpa_child_wait {
+	struct cpa_worker *w; /* NULL: the wait is no event until it has ended */
+	uint64_t caller, arrived;
+};
+
+/*
+ * The thread comes back from a call that may have blocked, for reason @kind: if a child ended
+ * meanwhile it waited for that, and depends on it. Return false if none has: there is no event then.
+ */
+CPA_HIDDEN bool cpa_child_block(struct cpa_worker *w, enum cpa_external kind, uint64_t caller);
+
+/* In a child, which has one thread. */
+CPA_HIDDEN void cpa_child_forked(void);
+
+/* Before a call that may block. */
+CPA_HIDDEN struct cpa_child_wait cpa_child_wait(uint64_t caller);
+
+/*
+ * After it. @ended: a child has ended and is no more, its row is @number, or 0 if it has none. errno
+ * is kept.
+ */
+CPA_HIDDEN void cpa_child_waited(struct cpa_child_wait *op, uint32_t number, int status, bool ended);
+
+#endif

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT */
+#include "shadow/process.h"
+
+#include "shadow/pile.h"
+#include "shadow/thread.h"
+#include "shadow/token.h"
+
+#define OBJECTS_MOST 20000u /* of a row that is used again: they are all looked at then */
+
+_Static_assert(offsetof(struct cpa_thread, off) - offsetof(struct cpa_thread, before) ==
+		       offsetof(struct cpa_process_sums, off),
+	       "the sums of a thread are a struct cpa_process_sums");
+
+enum { SUMS = sizeof(struct cpa_process_sums) / sizeof(uint64_t) };
+
+static uint32_t *below(uint32_t number)
+{
+	return &cpa_process(number)->below;
+}
+
+static uint32_t rows(void)
+{
+	return __atomic_load_n(&cpa_table(CPA_TABLE_PROCESSES)->used, __ATOMIC_RELAXED);
+}
+
+uint32_t cpa_process_claim(uint32_t parent)
+{
+	uint32_t number = 0;
+	struct cpa_process_row *p;
+
+	if (rows() >= CPA_PROCESSES_KEPT)
+		number = cpa_pile_pop(&cpa_header()->free_processes, below);
+	if (!number && rows() < CPA_PROCESSES_MOST)
+		number = cpa_table_append(CPA_TABLE_PROCESSES);
+	if (!number) {
+		cpa_diag(CPA_DIAG_PROCESSES_REFUSED);
+		return 0;
+	}
+	p = cpa_process(number);
+	p->pid = 0;
+	p->parent = parent;
+	p->parent_key = parent ? cpa_process(parent)->key : 0;
+	p->start_ticks = p->end_ticks = p->cpu_ns = 0;
+	p->name = p->exit_thread = p->waited = p->threads = 0;
+	p->images = 1;
+	p->status = 0;
+	p->sums = (struct cpa_process_sums){ 0 };
+	p->token = 0;
+	p->epoch = p->exec_cpu = 0;
+	/* Relaxed: unique, no more. */
+	p->key = __atomic_add_fetch(&cpa_header()->process_ids, 1, __ATOMIC_RELAXED);
+	/* RELEASE: who finds it claimed finds it clean. */
+	__atomic_store_n(&p->state, CPA_PROCESS_CLAIMED, __ATOMIC_RELEASE);
+	return number;
+}
+
+void cpa_process_free(uint32_t number)
+{
+	struct cpa_process_row *p = cpa_process(number);
+
+	p->key = 0;
+	p->pid = 0;
+	/* RELEASE: as above. */
+	__atomic_store_n(&p->state, CPA_PROCESS_FREE, __ATOMIC_RELEASE);
+	/* Else its number is not used again. */
+	if (p->object_count <= OBJECTS_MOST)
+		cpa_pile_push(&cpa_header()->free_processes, number, below);
+}
+
+uint32_t cpa_process_find(uint32_t pid, uint32_t parent)
+{
+	uint32_t n = rows();
+
+	for (uint32_t i = 1; i <= n; i++) {
+		const struct cpa_process_row *p = cpa_process(i);
+		/* ACQUIRE pairs with cpa_process_claim(). */
+		uint32_t state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
+
+		if (state == CPA_PROCESS_FREE || state == CPA_PROCESS_SUM || p->pid != pid ||
+		    p->waited)
+			continue;
+		if (!parent || (p->parent == parent && p->parent_key == cpa_process(parent)->key))
+			return i;
+	}
+	return 0;
+}
+
+uint32_t cpa_process_taker(uint32_t token, uint32_t parent)
+{
+	uint32_t n = rows();
+
+	for (uint32_t i = 1; i <= n; i++) {
+		const struct cpa_process_row *p = cpa_process(i);
+
+		/* ACQUIRE pairs with cpa_process_claim(). */
+		if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != CPA_PROCESS_FREE &&
+		    p->token == token && p->parent == parent)
+			return i;
+	}
+	return 0;
+}
+
+uint32_t cpa_process_ended(uint32_t parent, uint64_t since)
+{
+	uint32_t n = rows(), best = 0;
+
+	for (uint32_t i = 1; i <= n; i++) {
+		const struct cpa_process_row *p = cpa_process(i);
+
+		/* ACQUIRE pairs with the end of the process. */
+		if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != CPA_PROCESS_ENDED ||
+		    p->parent != parent || p->parent_key != cpa_process(parent)->key ||
+		    p->waited || !p->exit_thread || p->end_ticks <= since)
+			continue;
+		if (!best || p->end_ticks > cpa_process(best)->end_ticks)
+			best = i;
+	}
+	return best;
+}
+
+static void add(struct cpa_process_sums *to, const struct cpa_process_sums *from,
+		const struct cpa_process_sums *less)
+{
+	uint64_t *t = (uint64_t *)to;
+
+	/* Relaxed: sums. */
+	for (unsigned i = 0; i < SUMS; i++)
+		__atomic_fetch_add(&t[i],
+				   ((const uint64_t *)from)[i] -
+					   (less ? ((const uint64_t *)less)[i] : 0),
+				   __ATOMIC_RELAXED);
+}
+
+static const struct cpa_process_sums *sums_of(const struct cpa_thread *row)
+{
+	return (const struct cpa_process_sums *)&row->before;
+}
+
+void cpa_process_enter(struct cpa_thread *row, uint32_t number)
+{
+	struct cpa_process_row *p = number ? cpa_process(number) : NULL;
+
+	row->given = *sums_of(row);
+	row->process_row = number;
+	row->process_key = p ? p->key : 0;
+	/* Relaxed: a count. */
+	if (p)
+		__atomic_fetch_add(&p->threads, 1, __ATOMIC_RELAXED);
+}
+
+void cpa_process_give(struct cpa_thread *row)
+{
+	struct cpa_process_row *p = row->process_row ? cpa_process(row->process_row) : NULL;
+
+	if (!p || p->key != row->process_key)
+		return;
+	add(&p->sums, sums_of(row), &row->given);
+	row->given = *sums_of(row);
+}
+
+/* The row of the sum of processes named as @p. 0: no space. */
+static uint32_t sum_of(const struct cpa_process_row *p)
+{
+	uint32_t n = rows(), number;
+
+	for (uint32_t i = 1; i <= n; i++) {
+		const struct cpa_process_row *sum = cpa_process(i);
+
+		/* ACQUIRE pairs with the RELEASE below. */
+		if (__atomic_load_n(&sum->state, __ATOMIC_ACQUIRE) == CPA_PROCESS_SUM &&
+		    sum->name == p->name)
+			return i;
+	}
+	number = cpa_table_append(CPA_TABLE_PROCESSES);
+	if (number) {
+		struct cpa_process_row *sum = cpa_process(number);
+
+		sum->key = __atomic_add_fetch(&cpa_header()->process_ids, 1, __ATOMIC_RELAXED);
+		sum->name = p->name;
+		sum->start_ticks = p->start_ticks;
+		/* RELEASE: it is whole when it can be found. */
+		__atomic_store_n(&sum->state, CPA_PROCESS_SUM, __ATOMIC_RELEASE);
+	}
+	return number;
+}
+
+/* Add @p to the sum of its command, for good. */
+static bool fold(const struct cpa_process_row *p)
+{
+	uint32_t number = sum_of(p);
+	struct cpa_process_row *sum = number ? cpa_process(number) : NULL;
+
+	if (!sum)
+		return false;
+	add(&sum->sums, &p->sums, NULL);
+	/* Relaxed: sums, and the latest end. */
+	__atomic_fetch_add(&sum->cpu_ns, p->cpu_ns, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&sum->threads, p->threads, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&sum->count, 1, __ATOMIC_RELAXED);
+	if (p->end_ticks > sum->end_ticks)
+		__atomic_store_n(&sum->end_ticks, p->end_ticks, __ATOMIC_RELAXED);
+	return true;
+}
+
+static void free_threads(uint32_t number, uint64_t key)
+{
+	uint32_t n = __atomic_load_n(&cpa_table(CPA_TABLE_THREADS)->used, __ATOMIC_RELAXED);
+
+	for (uint32_t i = 1; i <= n; i++) {
+		struct cpa_thread *row = cpa_row(CPA_TABLE_THREADS, i);
+
+		if (row->process_row != number || row->process_key != key ||
+		    __atomic_load_n(&row->state, __ATOMIC_RELAXED) == CPA_THREAD_DONE)
+			continue;
+		cpa_process_give(row);
+		cpa_thread_joined(i);
+	}
+}
+
+void cpa_process_waited(struct cpa_self *self, uint32_t number, int status)
+{
+	struct cpa_process_row *p = cpa_process(number);
+
+	p->status = status;
+	p->waited = 1;
+	free_threads(number, p->key);
+	if (p->token)
+		cpa_token_free(self, p->token);
+	p->token = 0;
+	if (rows() >= CPA_PROCESSES_KEPT && fold(p))
+		cpa_process_free(number);
+}
+
+uint32_t cpa_process_offer(uint32_t number, uint32_t token)
+{
+	uint32_t *pending = cpa_process(number)->pending, none = 0;
+
+	for (uint32_t i = 0; i < CPA_OFFERS; i++, none = 0)
+		/* RELEASE: with the token comes its path. Pairs with cpa_process_take(). */
+		if (__atomic_compare_exchange_n(&pending[i], &none, token, false, __ATOMIC_RELEASE,
+						__ATOMIC_RELAXED))
+			return i;
+	return CPA_OFFERS;
+}
+
+uint32_t cpa_process_take_back(uint32_t number, uint32_t place, uint32_t token)
+{
+	/* Relaxed: it is what it was, or a child has it. */
+	return place < CPA_OFFERS &&
+			       __atomic_compare_exchange_n(&cpa_process(number)->pending[place],
+							   &token, 0, false, __ATOMIC_RELAXED,
+							   __ATOMIC_RELAXED) ?
+		       token :
+		       0;
+}
+
+uint32_t cpa_process_take(uint32_t number)
+{
+	uint32_t *pending = cpa_process(number)->pending;
+
+	for (;;) {
+		uint32_t best = 0, at = 0;
+
+		for (uint32_t i = 0; i < CPA_OFFERS; i++) {
+			/* ACQUIRE pairs with cpa_process_offer(). */
+			uint32_t token = __atomic_load_n(&pending[i], __ATOMIC_ACQUIRE);
+
+			if (token && (!best || cpa_token(token)->path.released <
+						       cpa_token(best)->path.released)) {
+				best = token;
+				at = i;
+			}
+		}
+		if (!best)
+			return 0;
+		/* ACQUIRE: as above. */
+		if (__atomic_compare_exchange_n(&pending[at], &best, 0, false, __ATOMIC_ACQUIRE,
+						__ATOMIC_RELAXED))
+			return best;
+	}
+}

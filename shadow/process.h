@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shadow/process.h - process rows: claim, end, reuse
+ *
+ *   FREE -> CLAIMED -> RUNNING -> ENDED             its end was seen
+ *                      RUNNING -> EXECED -> RUNNING another program, which joined
+ *                      RUNNING, EXECED -> GONE      its parent was told so
+ *
+ * Of many processes that were waited for only CPA_PROCESSES_KEPT keep their rows. The others are
+ * added to the row of their command, and theirs are used again, once nothing is wanted of them.
+ */
+#ifndef CPA_SHADOW_PROCESS_H
+#define CPA_SHADOW_PROCESS_H
+
+#include "shadow/self.h"
+#include "shadow/table.h"
+
+static inline struct cpa_process_row *cpa_process(uint32_t number)
+{
+	return cpa_row(CPA_TABLE_PROCESSES, number);
+}
+
+/* A row for a process to come, a child of row @parent (0: not known). 0: no space, counted. */
+CPA_HIDDEN uint32_t cpa_process_claim(uint32_t parent);
+
+/* No process was made of it, or all is known of it. */
+CPA_HIDDEN void cpa_process_free(uint32_t number);
+
+/* The row of @pid, a child of row @parent that was not waited for, or of any if that is 0. 0: none. */
+CPA_HIDDEN uint32_t cpa_process_find(uint32_t pid, uint32_t parent);
+
+/* The thread begins in process row @number; it gives what it did since to the process. */
+CPA_HIDDEN void cpa_process_enter(struct cpa_thread *row, uint32_t number);
+CPA_HIDDEN void cpa_process_give(struct cpa_thread *row);
+
+/* The process was waited for: nobody wants its threads any more. Not by one of its own. */
+CPA_HIDDEN void cpa_process_waited(struct cpa_self *self, uint32_t number, int status);
+
+/* The child of row @parent that was not waited for and ended after clock @since, the last of them. 0: none. */
+CPA_HIDDEN uint32_t cpa_process_ended(uint32_t parent, uint64_t since);
+
+/* The row of the child of row @parent that took @token, which was offered. 0: none did. */
+CPA_HIDDEN uint32_t cpa_process_taker(uint32_t token, uint32_t parent);
+
+/* Put token @token where a child of row @number will look; the place, or CPA_OFFERS: there is none. */
+CPA_HIDDEN uint32_t cpa_process_offer(uint32_t number, uint32_t token);
+
+/* Take the token back from @place; 0: a child has taken it. */
+CPA_HIDDEN uint32_t cpa_process_take_back(uint32_t number, uint32_t place, uint32_t token);
+
+/* Take the oldest token that is offered; 0: none. */
+CPA_HIDDEN uint32_t cpa_process_take(uint32_t number);
+
+#endif
