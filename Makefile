@@ -22,7 +22,8 @@ say  = $(if $(V),,@printf '  %-5s %s\n' '$(1)' '$@')
 CFLAGS ?= -O2 -g
 WARN   := -Wall -Wextra -Wshadow -Wundef -Wvla $(if $(WERROR),-Werror)
 WARN_C := -Wstrict-prototypes -Wmissing-prototypes
-BASE   := -D_GNU_SOURCE -I. -pthread
+# _LGPL_SOURCE: liburcu is used through its inline headers only, never linked.
+BASE   := -D_GNU_SOURCE -D_LGPL_SOURCE -I. -pthread
 
 # Inside the target. -fexceptions: cancellation unwinds through the wrappers. libgcc_s stays
 # shared: a private copy of its personality routine would read the other copy's unwind context.
@@ -98,10 +99,15 @@ $(O)/prog/%.o: %.cpp $(O)/flags
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) -std=gnu++20 $(PROG_FLAGS) $(WARN) $(BASE) -MMD -MP -c -o $@ $<
 
-$(O)/libcpa.so: $(PIC_OBJ) $(EXPORTS)
+$(O)/jemalloc.a: scripts/private-jemalloc.sh
+	$(call say,GEN)
+	$(Q)mkdir -p $(@D)
+	$(Q)CC='$(CC)' bash $< $@
+
+$(O)/libcpa.so: $(PIC_OBJ) $(O)/jemalloc.a $(EXPORTS)
 	$(call say,LINK)
 	$(Q)$(CC) $(PIC_LDFLAGS) $(EXPORTS:%=-Wl,--version-script=%) $(LDFLAGS) -pthread -o $@ \
-		$(PIC_OBJ) -lm
+		$(PIC_OBJ) $(O)/jemalloc.a -lm
 
 # Archives, so that a program takes only the parts it calls. What a test calls in analysis/ must not
 # share a file with main().

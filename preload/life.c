@@ -16,6 +16,7 @@
 #include "preload/function.h"
 #include "preload/log.h"
 #include "preload/part.h"
+#include "preload/pool.h"
 #include "preload/process.h"
 #include "preload/real.h"
 #include "preload/region.h"
@@ -24,7 +25,6 @@
 #include "shadow/call.h"
 #include "shadow/component.h"
 #include "shadow/epoch.h"
-#include "shadow/heap.h"
 #include "shadow/journal.h"
 #include "shadow/name.h"
 #include "shadow/process.h"
@@ -76,7 +76,7 @@ static void end_worker(struct cpa_worker *w)
 	cpa_thread_end(&w->self, now);
 	if (w->calls)
 		cpa_calls_free(w->calls);
-	cpa_heap_free(w);
+	cpa_pool_give(w);
 	cpa_leave();
 }
 
@@ -96,7 +96,7 @@ static void on_thread_end(void *argument)
 struct cpa_worker *cpa_worker_begin(uint32_t row, uint32_t component, const struct cpa_path *from,
 				    struct cpa_wait *wait)
 {
-	struct cpa_worker *w = cpa_heap_alloc(sizeof(*w));
+	struct cpa_worker *w = cpa_pool_take();
 
 	if (!w) {
 		cpa_diag(CPA_DIAG_THREADS_REFUSED);
@@ -113,7 +113,7 @@ struct cpa_worker *cpa_worker_begin(uint32_t row, uint32_t component, const stru
 	if (cpa_thread_begin(&w->self, component, tid(), from, wait)) {
 		cpa_sampler_stop(&w->sampler);
 		cpa_clock_stop(&w->clock);
-		cpa_heap_free(w);
+		cpa_pool_give(w);
 		return NULL;
 	}
 	w->self.row->before += w->clock.cpu;

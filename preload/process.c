@@ -18,6 +18,7 @@
 
 #include "preload/life.h"
 #include "preload/object.h"
+#include "preload/pool.h"
 #include "preload/settings.h"
 #include "preload/track.h"
 #include "preload/wait.h"
@@ -339,6 +340,7 @@ bool cpa_process_forked(void)
 	cpa_tls = (struct cpa_tls){ .inside = true, .child = cpa_tls.child };
 	cpa_process_born();
 	cpa_process_has_children = false;
+	cpa_pool_forked();
 	cpa_child_forked();
 	cpa_tables_joined();
 	become(cpa_tls.child);

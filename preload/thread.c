@@ -17,12 +17,12 @@
 
 #include "preload/function.h"
 #include "preload/life.h"
+#include "preload/memory.h"
 #include "preload/object.h"
 #include "preload/part.h"
 #include "preload/real.h"
 #include "preload/track.h"
 #include "shadow/component.h"
-#include "shadow/heap.h"
 #include "shadow/journal.h"
 #include "shadow/path.h"
 #include "shadow/thread.h"
@@ -149,7 +149,7 @@ static struct beginning take(void *argument)
 	if (!*cpa_alive)
 		return b;
 	cpa_reenter();
-	cpa_heap_free(argument);
+	cpa_memory_free(argument);
 	if (likely(b.row)) {
 		begin(&b);
 	} else {
@@ -178,7 +178,7 @@ static int start_c11(void *argument)
 /* What the thread to be created will be given; NULL: create it without us. Stays inside. */
 static struct beginning *prepare(struct cpa_worker *w, const struct beginning *b)
 {
-	struct beginning *copy = cpa_heap_alloc(sizeof(*copy));
+	struct beginning *copy = cpa_memory_alloc(sizeof(*copy));
 
 	if (!copy)
 		return NULL;
@@ -187,7 +187,7 @@ static struct beginning *prepare(struct cpa_worker *w, const struct beginning *b
 	copy->epoch = w->epoch;
 	copy->row = cpa_thread_claim();
 	if (!copy->row) {
-		cpa_heap_free(copy);
+		cpa_memory_free(copy);
 		return NULL;
 	}
 	cpa_event(w, CPA_EV_CREATE, b->caller, 0);
@@ -207,7 +207,7 @@ static struct beginning *prepare_off(const struct beginning *b)
 	if (!*cpa_alive || cpa_tls.inside)
 		return NULL;
 	cpa_reenter();
-	copy = cpa_heap_alloc(sizeof(*copy));
+	copy = cpa_memory_alloc(sizeof(*copy));
 	if (copy)
 		*copy = *b;
 	cpa_leave();
@@ -218,7 +218,7 @@ static struct beginning *prepare_off(const struct beginning *b)
 static void drop_off(struct beginning *copy)
 {
 	cpa_reenter();
-	cpa_heap_free(copy);
+	cpa_memory_free(copy);
 	cpa_leave();
 }
 
@@ -231,7 +231,7 @@ static void created(struct cpa_worker *w, struct beginning *copy, uint32_t row, 
 	} else {
 		if (copy->token)
 			cpa_token_free(&w->self, copy->token);
-		cpa_heap_free(copy);
+		cpa_memory_free(copy);
 		cpa_thread_joined(row);
 	}
 	cpa_done(w);

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/memory.h - what this process alone needs: jemalloc, a copy of our own
+ *
+ * The session's heap (shadow/heap.h) is for what processes share and reports read; here is what
+ * neither has a use for: workers of threads, what a thread that begins is told, stacks of
+ * instrumented calls. Never the program's malloc.
+ *
+ * Thread-safe; not to be called from signal handlers, which cpa_tls.inside keeps out. A child of
+ * fork() has all that the parent had: jemalloc sees to its locks itself, by pthread_atfork().
+ */
+#ifndef CPA_PRELOAD_MEMORY_H
+#define CPA_PRELOAD_MEMORY_H
+
+#include <stddef.h>
+
+#include "shadow/self.h"
+
+/* @size bytes of zeros, aligned to a cache line; NULL: no memory. Keeps errno. */
+CPA_HIDDEN void *cpa_memory_alloc(size_t size);
+
+/* Give back @p, which cpa_memory_alloc() returned. Keeps errno. */
+CPA_HIDDEN void cpa_memory_free(void *p);
+
+#endif
