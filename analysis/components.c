@@ -205,7 +205,7 @@ static void sum_objects(struct cpa_build *build, struct cpa_component *classes, 
 		struct cpa_component *class;
 
 		if (!cpa_dump_row(dump, CPA_TABLE_OBJECTS, i, &row, sizeof(row)) || row.kind == 0 ||
-		    row.kind == CPA_HANDLE)
+		    row.kind == CPA_HANDLE || row.kind == CPA_ALIAS)
 			continue;
 		known = cpa_names_row(build->names, row.class);
 		/* The class comes with the first operation that needs one. */

@@ -310,8 +310,11 @@ static void created(const void *cond, uint64_t caller)
 
 CPA_EXPORT int pthread_cond_init(pthread_cond_t *c, const pthread_condattr_t *attr)
 {
-	created(c, CPA_CALLER());
-	return REAL_VERSION(pthread_cond_init, VERSION)(c, attr);
+	int ret = REAL_VERSION(pthread_cond_init, VERSION)(c, attr);
+
+	if (!ret)
+		created(c, CPA_CALLER());
+	return ret;
 }
 
 CPA_OLDER(pthread_cond_init, OLDER);

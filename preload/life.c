@@ -116,6 +116,7 @@ struct cpa_worker *cpa_worker_begin(uint32_t row, uint32_t component, const stru
 		cpa_pool_give(w);
 		return NULL;
 	}
+	w->self.row->worker = cpa_offset(w);
 	w->self.row->before += w->clock.cpu;
 	w->watched = w->self.journal != NULL;
 	w->epoch = CPA_EPOCH_ON;
@@ -426,8 +427,13 @@ void cpa_life_end(void)
 		return;
 	w = cpa_enter();
 	if (w) {
+		uint64_t now;
+
 		cpa_region_leave(w);
-		finish_all(w->self.number, cpa_event(w, CPA_EV_EXIT, CPA_CALLER(), 0));
+		now = cpa_event(w, CPA_EV_EXIT, CPA_CALLER(), 0);
+		if (cpa_process_is_child())
+			cpa_thread_forget(&w->self);
+		finish_all(w->self.number, now);
 		/* What this thread does on its way out is not the program's run. */
 		cpa_tls.left = true;
 		cpa_tls.worker = NULL;

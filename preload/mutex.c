@@ -214,12 +214,14 @@ CPA_EXPORT int pthread_mutex_unlock(pthread_mutex_t *m)
 CPA_EXPORT int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *attr)
 {
 	struct cpa_worker *w = cpa_enter_known();
+	int ret = REAL(pthread_mutex_init)(m, attr);
 
 	if (w) {
-		cpa_object_created(w, m, CPA_MUTEX, CPA_CALLER());
+		if (!ret)
+			cpa_object_created(w, m, CPA_MUTEX, CPA_CALLER());
 		cpa_leave();
 	}
-	return REAL(pthread_mutex_init)(m, attr);
+	return ret;
 }
 
 CPA_EXPORT int pthread_mutex_destroy(pthread_mutex_t *m)

@@ -6,6 +6,7 @@
 #include "preload/function.h"
 #include "preload/load.h"
 #include "preload/process.h"
+#include "preload/shared.h"
 #include "shadow/process.h"
 
 uint64_t cpa_object_space;
@@ -92,21 +93,6 @@ uint32_t cpa_object_row(const void *address)
 	return row;
 }
 
-static struct cpa_object *row_of(struct cpa_worker *w, const void *address)
-{
-	uint64_t key = (uint64_t)address;
-	unsigned at = cpa_object_cached(address);
-	uint32_t row = cpa_object_row(address);
-
-	if (!row) {
-		cpa_diag(CPA_DIAG_OBJECTS_REFUSED);
-		return NULL;
-	}
-	w->objects[at].object = cpa_row(CPA_TABLE_OBJECTS, row);
-	w->objects[at].address = key;
-	return w->objects[at].object;
-}
-
 /* Make @o, now of kind @old, an object of @kind and @class. False: another thread is at it. */
 static bool take_over(struct cpa_worker *w, struct cpa_object *o, uint32_t old,
 		      enum cpa_object_kind kind, uint32_t class)
@@ -129,10 +115,49 @@ static bool take_over(struct cpa_worker *w, struct cpa_object *o, uint32_t old,
 	return true;
 }
 
+/* The row of all processes for what is at @address, where the process's own is @o. 0: there is none. */
+static uint32_t shared_row(struct cpa_worker *w, struct cpa_object *o, const void *address)
+{
+	uint64_t key;
+	uint32_t row;
+
+	/* ACQUIRE pairs with take_over(). */
+	if (__atomic_load_n(&o->kind, __ATOMIC_ACQUIRE) == CPA_ALIAS && o->depth)
+		return o->depth;
+	key = cpa_shared_key(address);
+	row = key ? cpa_table_intern(CPA_TABLE_OBJECTS, key, NULL, NULL) : 0;
+	if (!row || !take_over(w, o, o->kind, CPA_ALIAS, 0))
+		return row;
+	/* Relaxed: who finds 0 looks for it as we did. */
+	__atomic_store_n(&o->depth, row, __ATOMIC_RELAXED);
+	return row;
+}
+
+/* The row of the object of @kind at @address, which processes may share. NULL: no space. */
+static struct cpa_object *row_of(struct cpa_worker *w, const void *address,
+				 enum cpa_object_kind kind)
+{
+	unsigned at = cpa_object_cached(address);
+	uint32_t row = cpa_object_row(address), all = 0;
+	struct cpa_object *o = row ? cpa_row(CPA_TABLE_OBJECTS, row) : NULL;
+
+	if (unlikely(cpa_shared_is(address, kind) && o))
+		all = shared_row(w, o, address);
+	if (all)
+		o = cpa_row(CPA_TABLE_OBJECTS, all);
+	if (!o) {
+		cpa_diag(CPA_DIAG_OBJECTS_REFUSED);
+		return NULL;
+	}
+	w->objects[at].object = o;
+	w->objects[at].address = (uint64_t)address;
+	return o;
+}
+
 struct cpa_object *cpa_object_find_slow(struct cpa_worker *w, const void *address,
 					enum cpa_object_kind kind, uint64_t caller)
 {
-	struct cpa_object *o = row_of(w, address);
+	struct cpa_object *o = row_of(w, address, kind);
 	uint32_t old;
 
 	w->self.slow++;
@@ -154,7 +179,7 @@ struct cpa_object *cpa_object_find_slow(struct cpa_worker *w, const void *addres
 struct cpa_object *cpa_object_created(struct cpa_worker *w, const void *address,
 				      enum cpa_object_kind kind, uint64_t caller)
 {
-	struct cpa_object *o = row_of(w, address);
+	struct cpa_object *o = row_of(w, address, kind);
 
 	if (!o || !take_over(w, o, o->kind, kind, class_by_init(kind, caller)))
 		return NULL;
@@ -167,9 +192,22 @@ void cpa_object_destroyed(struct cpa_worker *w, const void *address)
 
 	if (row) {
 		struct cpa_object *o = cpa_row(CPA_TABLE_OBJECTS, row);
+		uint32_t all = o->kind == CPA_ALIAS ? o->depth : 0;
 
 		take_over(w, o, o->kind, 0, 0);
+		o = all ? cpa_row(CPA_TABLE_OBJECTS, all) : o;
+		if (all)
+			take_over(w, o, o->kind, 0, 0);
 	}
+}
+
+struct cpa_object *cpa_object_seen(struct cpa_worker *w, const void *address,
+				   enum cpa_object_kind kind)
+{
+	struct cpa_object *o = row_of(w, address, kind);
+
+	/* ACQUIRE pairs with take_over(). */
+	return o && __atomic_load_n(&o->kind, __ATOMIC_ACQUIRE) == (uint32_t)kind ? o : NULL;
 }
 
 void cpa_object_forget_all(struct cpa_worker *w)
@@ -194,7 +232,7 @@ void cpa_object_forget_all(struct cpa_worker *w)
 
 void cpa_object_declare(struct cpa_worker *w, const void *address, uint32_t queue)
 {
-	struct cpa_object *o = row_of(w, address);
+	struct cpa_object *o = row_of(w, address, 0);
 
 	if (!o)
 		return;

@@ -22,6 +22,10 @@ static inline uint64_t cpa_object_key(const void *address)
 	return (uint64_t)address | cpa_object_space;
 }
 
+/* The shadow of what is at @address, if it was seen, by this process or by one that shares it. */
+CPA_HIDDEN struct cpa_object *cpa_object_seen(struct cpa_worker *w, const void *address,
+					      enum cpa_object_kind kind);
+
 /* The row of whatever is at @address, made if it is new. 0: no space. */
 CPA_HIDDEN uint32_t cpa_object_row(const void *address);
 

@@ -189,6 +189,7 @@ static uint32_t own_row(void)
 	if (number && parent) {
 		p = cpa_process(number);
 		p->token = cpa_process_take(parent);
+		p->epoch = cpa_epoch(cpa_header());
 	}
 	return number;
 }
@@ -227,6 +228,7 @@ static void add_before(struct cpa_worker *w, uint64_t done)
 	cpa_event_cut(w, CPA_EV_START, &e, cpa_checkpoint(&w->self, born.ticks));
 	w->clock.last = w->self.row->path.released;
 	w->clock.cpu = cpa_clock_ticks(born.cpu_ns);
+	w->clock.rebased = 0; /* since then it may have been switched out */
 }
 
 /* The process's first thread begins after the path of its token. */

@@ -352,12 +352,14 @@ CPA_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *l)
 CPA_EXPORT int pthread_rwlock_init(pthread_rwlock_t *l, const pthread_rwlockattr_t *attr)
 {
 	struct cpa_worker *w = cpa_enter_known();
+	int ret = REAL(pthread_rwlock_init)(l, attr);
 
 	if (w) {
-		cpa_object_created(w, l, CPA_RWLOCK, CPA_CALLER());
+		if (!ret)
+			cpa_object_created(w, l, CPA_RWLOCK, CPA_CALLER());
 		cpa_leave();
 	}
-	return REAL(pthread_rwlock_init)(l, attr);
+	return ret;
 }
 
 CPA_EXPORT int pthread_rwlock_destroy(pthread_rwlock_t *l)

@@ -249,8 +249,11 @@ static void created(sem_t *s, unsigned value, uint64_t caller)
 
 CPA_EXPORT int sem_init(sem_t *s, int shared, unsigned value)
 {
-	created(s, value, CPA_CALLER());
-	return REAL(sem_init)(s, shared, value);
+	int ret = REAL(sem_init)(s, shared, value);
+
+	if (!ret)
+		created(s, value, CPA_CALLER());
+	return ret;
 }
 
 /* sem_destroy() is not wrapped, for the reason given in cond.c. */
@@ -278,11 +281,10 @@ CPA_EXPORT sem_t *sem_open(const char *name, int flags, ...)
 		return s;
 	w = cpa_enter_any();
 	if (w) {
-		uint32_t row = cpa_table_find(CPA_TABLE_OBJECTS, cpa_object_key(s));
-		struct cpa_object *o = row ? cpa_row(CPA_TABLE_OBJECTS, row) : NULL;
+		const struct cpa_object *o = cpa_object_seen(w, s, CPA_SEM);
 
 		cpa_leave();
-		if (o && o->kind == CPA_SEM)
+		if (o)
 			return s;
 	}
 	REAL(sem_getvalue)(s, &now);

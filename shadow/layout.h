@@ -36,6 +36,7 @@
 #define CPA_MIX		 4u
 #define CPA_ROUNDS	 4u
 #define CPA_THREADS_KEPT 1024u
+#define CPA_TREE_KEPT	 128u /* the same, in a tree of more than this / 2 processes */
 #define CPA_MIX_WEIGHT	 ((UINT64_C(1) << 32) - 1)
 #define CPA_EARLIER	 12u
 #define CPA_ITEMS_MAX	 (UINT32_C(1) << 20) /* items in queues at once */
@@ -391,6 +392,7 @@ enum cpa_object_kind {
 	CPA_ANNOTATION = 9,
 	CPA_HANDLE = 10,  /* a thread's pthread_t; depth is its row. Not for users */
 	CPA_SIGNALS = 11, /* threads that wait for signals from each other */
+	CPA_ALIAS = 12,	  /* of one that processes share; depth is its row. Not for users */
 	CPA_OBJECT_KINDS
 };
 
@@ -530,7 +532,7 @@ enum cpa_thread_state {
 
 /*
  * A thread; written by itself but for `state` (atomic). key: the thread's id, never 0. When
- * CPA_THREADS_KEPT rows exist, rows of DONE threads are used again: sums go on, `earlier` counts
+ * CPA_THREADS_KEPT rows exist, or CPA_TREE_KEPT where they may be of thousands of processes, rows of DONE threads are used again: sums go on, `earlier` counts
  * the former users, `retired` is the join of their last paths.
  */
 struct cpa_thread {
@@ -577,6 +579,7 @@ struct cpa_thread {
 	uint32_t process_row, pad;
 	uint64_t process_key;
 	struct cpa_process_sums given;
+	uint64_t worker; /* offset of what it has in the heap, for who frees it if it cannot; 0: nothing */
 } __attribute__((aligned(CPA_CACHE_LINE)));
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "shadow/process.h"
 
+#include "shadow/heap.h"
 #include "shadow/pile.h"
 #include "shadow/thread.h"
 #include "shadow/token.h"
@@ -213,6 +214,9 @@ static void free_threads(uint32_t number, uint64_t key)
 		    __atomic_load_n(&row->state, __ATOMIC_RELAXED) == CPA_THREAD_DONE)
 			continue;
 		cpa_process_give(row);
+		if (row->worker)
+			cpa_heap_free(cpa_at(row->worker));
+		row->worker = 0;
 		cpa_thread_joined(i);
 	}
 }

@@ -29,11 +29,12 @@ static uint32_t *below(uint32_t number)
 
 uint32_t cpa_thread_claim(void)
 {
+	/* Relaxed: how many there are decides only when reuse begins. */
+	uint64_t processes = __atomic_load_n(&cpa_header()->process_ids, __ATOMIC_RELAXED);
+	uint32_t kept = processes > CPA_TREE_KEPT / 2 ? CPA_TREE_KEPT : CPA_THREADS_KEPT;
 	uint32_t number = 0;
 
-	/* Relaxed: how many rows there are decides only when reuse begins. */
-	if (__atomic_load_n(&cpa_table(CPA_TABLE_THREADS)->used, __ATOMIC_RELAXED) >=
-	    CPA_THREADS_KEPT)
+	if (__atomic_load_n(&cpa_table(CPA_TABLE_THREADS)->used, __ATOMIC_RELAXED) >= kept)
 		number = cpa_pile_pop(&cpa_header()->done, below);
 	if (number) /* The creator may name the new thread before it begins. */
 		memset(row_at(number)->name, 0, sizeof(row_at(number)->name));
@@ -115,16 +116,22 @@ void cpa_thread_detached(uint32_t number)
 	transition(number, CPA_THREAD_RUNNING, CPA_THREAD_DETACHED, CPA_THREAD_EXITED);
 }
 
+void cpa_thread_forget(struct cpa_self *self)
+{
+	cpa_summary_flush(self);
+	cpa_journal_end(self);
+	cpa_version_forget_spares(self);
+	cpa_token_forget_spares(self);
+}
+
 void cpa_thread_end(struct cpa_self *self, uint64_t now)
 {
 	uint32_t number = self->number;
 
 	cpa_queue_leave(self);
-	cpa_summary_flush(self);
 	self->row->end_ticks = now;
-	cpa_journal_end(self);
+	self->row->worker = 0;
+	cpa_thread_forget(self);
 	cpa_process_give(self->row);
-	cpa_version_forget_spares(self);
-	cpa_token_forget_spares(self);
 	transition(number, CPA_THREAD_RUNNING, CPA_THREAD_EXITED, CPA_THREAD_DETACHED);
 }

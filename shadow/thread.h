@@ -26,6 +26,9 @@ CPA_HIDDEN int cpa_thread_begin(struct cpa_self *self, uint32_t component, uint3
 /* The thread will do nothing more: give back what it keeps, make its row joinable or free. */
 CPA_HIDDEN void cpa_thread_end(struct cpa_self *self, uint64_t now);
 
+/* The thread's process ends: give back what it keeps, but its row, which may be looked at. */
+CPA_HIDDEN void cpa_thread_forget(struct cpa_self *self);
+
 /* Row @number was joined: free it. */
 CPA_HIDDEN void cpa_thread_joined(uint32_t number);
 
