@@ -1,0 +1,249 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""tests/e2e/process_trees.py - one session for all processes of a run
+
+tests/programs/process_tree makes trees of processes whose critical path is a sum of pieces of CPU
+time: each runs natively and under libcpa.so, with the same output and status, and the report has that
+path. With a journal the exact search agrees. Then shell scripts, make, thousands of children, and
+processes that have no part in the session. Prints TAP and a summary.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from results import Results
+
+BUILD = pathlib.Path(os.environ.get("CPA_BUILD", "build")).resolve()
+PROGRAM = BUILD / "tests/programs/process_tree"
+TIMEOUT_S = 120
+UNIT_S = 0.02
+# A piece is as long as its own clock says; what else a process does is the loader, and its end.
+PIECE = 0.03
+PROCESS_S = 0.006
+CPU = 0.05  # of the kernel's account
+CPU_S = 0.02
+# Trees, and how many processes they are.
+TREES = {
+    "fork_join": 3,
+    "chain": 4,
+    "vfork": 2,
+    "system": 3,
+    "popen": 3,
+    "exec": 1,
+    "mutex": 3,
+    "sem": 2,
+    "named_sem": 2,
+    "barrier": 2,
+    "cond": 2,
+    "threads": 2,
+    "signal": 2,
+    "pipe": 2,
+}
+MANY_BYTES = 24 << 20
+PIPELINE = """
+seq 100000 | sort -n --parallel=2 | tail -1
+x=$(echo inner); echo "$x"
+(exit 3); echo $?
+"""
+MAKEFILE = """
+all: one two
+one two: %: %.c
+	cc -O2 -o $@ $<
+"""
+
+
+class Run:
+    """A command under libcpa.so, or natively if there is no @dump."""
+
+    def __init__(self, command, dump=None, folder=None, **more):
+        environment = {k: v for k, v in os.environ.items() if not k.startswith(("CPA_", "LD_"))}
+        if dump:
+            environment.update(
+                LD_PRELOAD=str(BUILD / "libcpa.so"), CPA_OUTPUT=str(dump), **more
+            )
+        before = os.times()
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+            cwd=folder,
+            env=environment,
+        )
+        after = os.times()
+        self.result = (done.stdout, done.returncode)
+        self.error = done.stderr
+        self.cpu_s = (after.children_user + after.children_system) - (
+            before.children_user + before.children_system
+        )
+
+
+def report(dump):
+    text = subprocess.run(
+        [BUILD / "cpa-report", "--format", "json", dump],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=True,
+    ).stdout
+    return json.loads(text)
+
+
+def compare(results, command, dump, name, **more):
+    """The same output and status? Return the run under libcpa.so, and its report."""
+    native = Run(command, folder=dump.parent)
+    run = Run(command, dump, dump.parent, **more)
+    same = native.result == run.result and native.error == run.error
+    results.check(same, f"{name}: {native.result!r}, profiled {run.result!r} {run.error!r}")
+    if not results.check(dump.exists(), f"{name}: there is a session"):
+        return run, None
+    found = [path.name for path in dump.parent.glob("*.dump")]
+    results.check(found == [dump.name], f"{name}: it is the only one: {found}")
+    return run, report(dump)
+
+
+def check_path(results, name, profile, units, processes):
+    path = profile["program"]["critical_path_s"]
+    least, most = units * UNIT_S * (1 - PIECE), units * UNIT_S * (1 + PIECE) + processes * PROCESS_S
+    text = f"{name}: critical path {path:.4f} s, {least:.4f} to {most:.4f} s expected"
+    results.check(least <= path <= most, text)
+
+
+def check_cpu(results, name, profile, run):
+    ours = sum(process["cpu_s"] for process in profile["processes"])
+    threads = sum(thread["cpu_s"] for thread in profile["threads"])
+    close = abs(ours - run.cpu_s) <= CPU * run.cpu_s + CPU_S
+    text = f"{name}: CPU time of the processes {ours:.3f} s, the kernel's {run.cpu_s:.3f} s"
+    results.check(close, text)
+    close = abs(ours - threads) <= 1e-3 * ours + 1e-4
+    results.check(close, f"{name}: that of their threads {threads:.3f} s")
+
+
+def trees(results, folder):
+    for name, processes in TREES.items():
+        dump = folder / f"{name}.dump"
+        run, profile = compare(results, [PROGRAM, name], dump, name)
+        if not profile:
+            continue
+        check_path(results, name, profile, int(run.result[0]), processes)
+        got = [process["name"] for process in profile["processes"]]
+        results.check(len(got) == processes, f"{name}: {len(got)} processes {got}")
+        ended = [process["state"] for process in profile["processes"]]
+        results.check(set(ended) == {"ended"}, f"{name}: each ended: {ended}")
+        program = profile["program"]
+        tiles = abs(program["observed_path_s"] - program["wall_s"]) < 1e-3 * program["wall_s"]
+        results.check(tiles, f"{name}: the observed path is as long as the run")
+        check_cpu(results, name, profile, run)
+        notes = profile["diagnostics"]["notes"]
+        results.check(not notes, f"{name}: nothing is missing {notes}")
+        dump.unlink()
+
+
+def journals(results, folder):
+    for name in TREES:
+        dump = folder / f"{name}.dump"
+        Run([PROGRAM, name], dump, CPA_JOURNAL="32M")
+        done = subprocess.run(
+            [BUILD / "cpa-report", "--verify", dump],
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+        text = (done.stdout + done.stderr).strip()
+        good = done.returncode == 0 and "equal" in text
+        results.check(good, f"{name}: {'verified' if good else text}")
+        dump.unlink()
+
+
+def by_name(profile, name):
+    return [process for process in profile["processes"] if process["name"] == name]
+
+
+def endings(results, folder):
+    """Children that are killed, are nobody's, have no environment, or are very many."""
+    for name, state, note in (
+        ("kill", "killed", "without a word"),
+        ("double_fork", None, None),
+        ("env", "ended unseen", "no part in the session"),
+        ("many", None, None),
+    ):
+        dump = folder / f"{name}.dump"
+        _, profile = compare(results, [PROGRAM, name], dump, name)
+        if not profile:
+            continue
+        states = [process["state"] for process in profile["processes"]]
+        notes = " ".join(profile["diagnostics"]["notes"])
+        if state:
+            results.check(states.count(state) == 1, f"{name}: {states}")
+        else:
+            results.check(set(states) == {"ended"}, f"{name}: {set(states)}")
+        if note:
+            results.check(note in notes, f"{name}: says {notes!r}")
+        if name == "many":
+            size = dump.stat().st_blocks * 512
+            results.check(size <= MANY_BYTES, f"{name}: {size} bytes, {MANY_BYTES} at most")
+            count = sum(process["count"] for process in profile["processes"])
+            results.check(count == 3001, f"{name}: {count} processes")
+        dump.unlink()
+
+
+def scripts(results, folder):
+    dump = folder / "sh.dump"
+    _, profile = compare(results, ["sh", "-c", PIPELINE], dump, "pipeline")
+    if profile:
+        names = {process["name"] for process in profile["processes"]}
+        results.check({"seq", "sort", "tail"} <= names, f"pipeline: {names}")
+        threads = [process["threads"] for process in by_name(profile, "sort")]
+        results.check(threads and max(threads) > 1, f"pipeline: sort has threads {threads}")
+        ids = {process["id"] for process in profile["processes"]}
+        orphans = [t for t in profile["threads"] if t["process"] not in ids]
+        results.check(not orphans, "pipeline: each thread has its process")
+        text = subprocess.run(
+            [BUILD / "cpa-report", "--level", "process", dump],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        results.check(re.search(r"\d+ +\d+ .* sort +ended", text), "pipeline: --level process")
+        dump.unlink()
+    if not shutil.which("make") or not shutil.which("cc"):
+        results.skip("make -j2", "no make or no cc")
+        return
+    (folder / "Makefile").write_text(MAKEFILE)
+    for name in ("one", "two"):
+        (folder / f"{name}.c").write_text("int main(void)\n{\n\treturn 0;\n}\n")
+    dump = folder / "make.dump"
+    Run(["make", "-j2"], dump, folder)
+    profile = report(dump)
+    shares = {
+        part["name"]: part["critical_path_s"]
+        for part in profile["components"]
+        if part["kind"] in ("thread", "external")
+    }
+    path = profile["program"]["critical_path_s"]
+    waits = sum(shares.get(kind, 0) for kind in ("poll", "signal", "child", "other"))
+    results.check(shares.get("cc1", 0) > 0.1 * path, f"make: cc1 is on the path {shares}")
+    results.check(waits < 0.2 * path, f"make: waits for children are none: {waits:.4f} of {path:.4f} s")
+    dump.unlink()
+
+
+def main():
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="process_trees.", dir=os.environ.get("CPA_TMP")))
+    results = Results()
+    trees(results, folder)
+    journals(results, folder)
+    endings(results, folder)
+    scripts(results, folder)
+    return results.end(folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
