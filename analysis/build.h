@@ -40,6 +40,7 @@ struct cpa_build {
 void cpa_build_threads(struct cpa_build *build);
 /* processes.c: processes. */
 void cpa_build_processes(struct cpa_build *build);
+void cpa_build_process_notes(struct cpa_build *build);
 /* found.c: what a slot had before the search gave it to others leaves the figures. */
 void cpa_build_bases(struct cpa_build *build);
 /* The same: @row, alone in its slot, was found by the search. */

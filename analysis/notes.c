@@ -257,6 +257,7 @@ void cpa_build_diagnostics(struct cpa_build *build)
 	note_rows(build);
 	note_cpu(build);
 	note_untimed(build);
+	cpa_build_process_notes(build);
 	cpa_build_search_notes(build);
 	note_parts(build);
 	note_modules(build);

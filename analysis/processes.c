@@ -7,6 +7,8 @@
 #include "analysis/build.h"
 #include "analysis/printable.h"
 
+#define READ_MUCH 0.02 /* of the critical path */
+
 static double cpu_of(const struct cpa_build *build, const struct cpa_process_sums *sums)
 {
 	return cpa_build_seconds(build,
@@ -111,6 +113,37 @@ void cpa_build_processes(struct cpa_build *build)
 			add_process(build, &rows[i]);
 	}
 	free(rows);
+}
+
+/* Of the critical path, time blocked in reading. */
+static double read_share(const struct cpa_profile *profile)
+{
+	double seconds = 0;
+
+	for (size_t i = 0; i < profile->components; i++)
+		if (profile->component[i].kind == CPA_EXTERNAL &&
+		    !strcmp(profile->component[i].name, "read"))
+			seconds += profile->component[i].critical_path_s;
+	return profile->program.critical_path_s > 0 ? seconds / profile->program.critical_path_s :
+						      0;
+}
+
+void cpa_build_process_notes(struct cpa_build *build)
+{
+	struct cpa_profile *profile = build->profile;
+	size_t running = 0;
+
+	for (size_t i = 1; i < profile->processes; i++)
+		running += profile->process[i].ending == CPA_ENDING_NONE;
+	if (running && profile->program.complete)
+		cpa_profile_note(profile,
+				 "%zu process%s still ran when the first one ended, or ended without a "
+				 "word: the run is that of the first one.",
+				 running, running == 1 ? "" : "es");
+	if (profile->processes > 1 && read_share(profile) > READ_MUCH)
+		cpa_profile_note(profile,
+				 "Data that a process reads from another through a pipe or socket is "
+				 "no dependency: the wait for it is external time, \"read\".");
 }
 
 const char *cpa_ending_word(enum cpa_ending ending)

@@ -203,23 +203,26 @@ static uint32_t *alive_page(void)
 /*
  * A child that has no part in the session gets memory in its place, with what was there: a signal
  * handler may have forked that interrupted our own code or a wait of ours, to which the child
- * returns. Very much is copied only if that is known to be so.
+ * returns. Very much is copied only if that is known to be so, or other threads (@has_threads) may be
+ * there.
  */
-static void leave_session(void)
+static void leave_session(bool has_threads)
 {
 	const struct cpa_worker *w = cpa_tls.worker;
 	uint64_t limit = cpa_header()->limit, size = readable;
 	void *copy = MAP_FAILED;
 
 	cpa_alive = &dead;
-	if (size <= COPIED || cpa_tls.inside || (w && w->between))
+	if (size <= COPIED || cpa_tls.inside || (w && w->between) || has_threads)
 		copy = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (copy != MAP_FAILED)
+	if (copy != MAP_FAILED) {
 		memcpy(copy, cpa_base, size);
-	mmap(cpa_base, limit, PROT_READ | PROT_WRITE,
-	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-	if (copy != MAP_FAILED)
 		mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, cpa_base);
+	} else {
+		size = 0;
+	}
+	mmap(cpa_base + size, limit - size, PROT_READ | PROT_WRITE,
+	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 static void in_parent(void)
@@ -234,7 +237,7 @@ static void in_child(void)
 		/* RELEASE: who finds the process alive finds it ready. */
 		__atomic_store_n(alive_word, 1, __ATOMIC_RELEASE);
 	else
-		leave_session();
+		leave_session(false);
 }
 
 static void fill_header(void)
@@ -476,6 +479,17 @@ void cpa_life_not_replaced(void)
 	if (__atomic_compare_exchange_n(&h->state, &state, CPA_RUNNING, false, __ATOMIC_RELAXED,
 					__ATOMIC_RELAXED))
 		h->end_ticks = 0;
+}
+
+void cpa_life_leave(void)
+{
+	if (!is_ours() || !cpa_process_is_child())
+		return;
+	cpa_life_end();
+	cpa_reenter();
+	readable = __atomic_load_n(&cpa_header()->reserved, __ATOMIC_RELAXED);
+	leave_session(true);
+	cpa_leave();
 }
 
 __attribute__((destructor)) static void end(void)

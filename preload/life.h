@@ -22,6 +22,9 @@ CPA_HIDDEN void cpa_thread_register(pthread_t thread, uint32_t row);
 /* The process ends by the calling thread: the observed path ends here. Once. */
 CPA_HIDDEN void cpa_life_end(void);
 
+/* The process, if it is not the first, ends as far as the session goes, which it can write no more. */
+CPA_HIDDEN void cpa_life_leave(void);
+
 /*
  * The process is about to become another program: its observed path ends here. Return whether
  * cpa_life_not_replaced() must be called if it does not. Async-signal-safe.

@@ -3,6 +3,7 @@
 
 #include "preload/event.h"
 #include "preload/part.h"
+#include "preload/process.h"
 #include "shadow/component.h"
 #include "shadow/epoch.h"
 
@@ -215,7 +216,9 @@ static inline uint32_t section_end(struct cpa_worker *w, struct cpa_object *o, u
 
 	if (unlikely(o->holder != w->self.id)) {
 		if (w->epoch == CPA_EPOCH_ON) {
-			cpa_diag(CPA_DIAG_FOREIGN_UNLOCKS);
+			/* Locked before fork(), by the thread that the child has a copy of. */
+			if (o->acquisitions || !cpa_process_is_child())
+				cpa_diag(CPA_DIAG_FOREIGN_UNLOCKS);
 			return 0;
 		}
 		/* Taken in no part, or an earlier one: since when does not matter, but it is held. */

@@ -93,6 +93,39 @@ uint32_t cpa_object_row(const void *address)
 	return row;
 }
 
+/* Of a child of fork: its parent's. */
+static uint64_t inherited_space;
+static bool inherits;
+
+void cpa_object_inherit(uint64_t space)
+{
+	inherited_space = space;
+	inherits = true;
+}
+
+/* What was at @address, an object of @kind, when the process was forked; NULL: that is not known. */
+static const struct cpa_object *ancestor(const void *address, enum cpa_object_kind kind)
+{
+	uint32_t row = inherits ? cpa_table_find(CPA_TABLE_OBJECTS,
+						 (uint64_t)address | inherited_space) :
+				  0;
+	const struct cpa_object *o = row ? cpa_row(CPA_TABLE_OBJECTS, row) : NULL;
+
+	/* Relaxed: the parent may use it, its class stays. */
+	return o && __atomic_load_n(&o->kind, __ATOMIC_RELAXED) == (uint32_t)kind && o->class ? o :
+												 NULL;
+}
+
+/* The class of what was not initialized before our eyes, at @address. */
+static uint32_t class_found(const void *address, enum cpa_object_kind kind, uint64_t caller)
+{
+	const struct cpa_object *before = ancestor(address, kind);
+
+	return before ? before->class :
+			cpa_object_unnamed(CPA_LOCK, kind, (uint64_t)address & ~CPA_ANNOTATED,
+					   caller);
+}
+
 /* Make @o, now of kind @old, an object of @kind and @class. False: another thread is at it. */
 static bool take_over(struct cpa_worker *w, struct cpa_object *o, uint32_t old,
 		      enum cpa_object_kind kind, uint32_t class)
@@ -167,11 +200,15 @@ struct cpa_object *cpa_object_find_slow(struct cpa_worker *w, const void *addres
 		return NULL;
 	/* ACQUIRE pairs with take_over(). */
 	old = __atomic_load_n(&o->kind, __ATOMIC_ACQUIRE);
-	if (old == (uint32_t)kind ||
-	    take_over(w, o, old, kind,
-		      cpa_object_unnamed(CPA_LOCK, kind, (uint64_t)address & ~CPA_ANNOTATED,
-					 caller)))
+	if (old == (uint32_t)kind)
 		return o;
+	if (take_over(w, o, old, kind, class_found(address, kind, caller))) {
+		const struct cpa_object *before = ancestor(address, kind);
+
+		if (before && kind == CPA_BARRIER)
+			o->waiting = before->waiting;
+		return o;
+	}
 	/* The thread that was faster may have finished. ACQUIRE as above. */
 	return __atomic_load_n(&o->kind, __ATOMIC_ACQUIRE) == (uint32_t)kind ? o : NULL;
 }

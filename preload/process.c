@@ -345,6 +345,7 @@ bool cpa_process_forked(void)
 	cpa_pool_forked();
 	cpa_child_forked();
 	cpa_tables_joined();
+	cpa_object_inherit(cpa_object_space);
 	become(cpa_tls.child);
 	p = cpa_process(cpa_process_number);
 	run(p, cpa_clock_now());

@@ -170,7 +170,7 @@ static int make_room(const char *pattern, const char *exe, bool force)
 }
 
 /*
- * Cut the dump of a process that has ended to what it used: it was created with the size of all
+ * Cut the dump of processes that have ended to what they used: it was created with the size of all
  * the space it might have needed, and tools that do not know holes would copy that. Where others may
  * write into the folder, the name may be that of something else by now: of another file of ours, too.
  */
@@ -185,7 +185,7 @@ static void trim(const char *dump, pid_t pid)
 	if (pread(fd, &header, sizeof(header), 0) == sizeof(header) &&
 	    memcmp(header.magic, CPA_MAGIC, sizeof(header.magic)) == 0 &&
 	    header.format == CPA_FORMAT && header.pid == (uint32_t)pid && fstat(fd, &st) == 0 &&
-	    S_ISREG(st.st_mode) && st.st_nlink == 1 && st.st_uid == geteuid() &&
+	    S_ISREG(st.st_mode) && st.st_nlink == 1 && st.st_uid == geteuid() && !header.running &&
 	    header.reserved < (uint64_t)st.st_size)
 		if (ftruncate(fd, (off_t)header.reserved) < 0)
 			cpa_complain("%s: cannot be cut to its used size: %s", dump,
