@@ -280,11 +280,15 @@ static void put_edges(struct csv *csv, const struct cpa_profile *profile)
 void cpa_csv_write(const struct cpa_profile *profile, enum cpa_level level, FILE *out)
 {
 	static void (*const tables[CPA_LEVELS])(struct csv *, const struct cpa_profile *) = {
-		[CPA_LEVEL_ALL] = put_components,	[CPA_LEVEL_PROGRAM] = put_program,
-		[CPA_LEVEL_COMPONENT] = put_components, [CPA_LEVEL_THREAD] = put_threads,
+		[CPA_LEVEL_ALL] = put_components,
+		[CPA_LEVEL_PROGRAM] = put_program,
+		[CPA_LEVEL_COMPONENT] = put_components,
+		[CPA_LEVEL_THREAD] = put_threads,
 		[CPA_LEVEL_PROCESS] = put_processes,
-		[CPA_LEVEL_OBJECT] = put_objects,	[CPA_LEVEL_QUEUE] = put_queues,
-		[CPA_LEVEL_INTERVAL] = put_intervals,	[CPA_LEVEL_PAG] = put_edges,
+		[CPA_LEVEL_OBJECT] = put_objects,
+		[CPA_LEVEL_QUEUE] = put_queues,
+		[CPA_LEVEL_INTERVAL] = put_intervals,
+		[CPA_LEVEL_PAG] = put_edges,
 	};
 
 	tables[level](&(struct csv){ .out = out }, profile);

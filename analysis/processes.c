@@ -136,21 +136,23 @@ void cpa_build_process_notes(struct cpa_build *build)
 	for (size_t i = 1; i < profile->processes; i++)
 		running += profile->process[i].ending == CPA_ENDING_NONE;
 	if (running && profile->program.complete)
-		cpa_profile_note(profile,
-				 "%zu process%s still ran when the first one ended, or ended without a "
-				 "word: the run is that of the first one.",
-				 running, running == 1 ? "" : "es");
+		cpa_profile_note(
+			profile,
+			"%zu process%s still ran when the first one ended, or ended without a "
+			"word: the run is that of the first one.",
+			running, running == 1 ? "" : "es");
 	if (profile->processes > 1 && read_share(profile) > READ_MUCH)
-		cpa_profile_note(profile,
-				 "Data that a process reads from another through a pipe or socket is "
-				 "no dependency: the wait for it is external time, \"read\".");
+		cpa_profile_note(
+			profile,
+			"Data that a process reads from another through a pipe or socket is "
+			"no dependency: the wait for it is external time, \"read\".");
 }
 
 const char *cpa_ending_word(enum cpa_ending ending)
 {
 	static const char *const words[CPA_ENDINGS] = {
-		[CPA_ENDING_NONE] = "running",	   [CPA_ENDING_SEEN] = "ended",
-		[CPA_ENDING_KILLED] = "killed",	   [CPA_ENDING_UNSEEN] = "ended unseen",
+		[CPA_ENDING_NONE] = "running",	    [CPA_ENDING_SEEN] = "ended",
+		[CPA_ENDING_KILLED] = "killed",	    [CPA_ENDING_UNSEEN] = "ended unseen",
 		[CPA_ENDING_EXECED] = "not joined",
 	};
 

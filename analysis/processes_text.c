@@ -43,10 +43,10 @@ static void put_row(struct cpa_table_text *table, const struct cpa_profile *prof
 	if (parent)
 		snprintf(from, sizeof(from), "%" PRIu32, parent);
 	snprintf(threads, sizeof(threads), "%" PRIu32, process->threads);
-	cpa_table_row(table,
-		      (const char *const[]){ pid, from, cpu.text, wait.text, external.text,
-					     start.text, process->end_s > 0 ? end.text : "", threads,
-					     process->name, cpa_ending_word(process->ending) });
+	cpa_table_row(table, (const char *const[]){ pid, from, cpu.text, wait.text, external.text,
+						    start.text, process->end_s > 0 ? end.text : "",
+						    threads, process->name,
+						    cpa_ending_word(process->ending) });
 }
 
 void cpa_text_processes(const struct cpa_page *page, const struct cpa_profile *profile, size_t top)

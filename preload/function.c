@@ -17,7 +17,7 @@
 #define ENC_DATAREL_SDATA4 0x3b
 #define ENC_SKIP_SIZE(e)   (((e)&0x0f) == 0x0c || ((e)&0x0f) == 0x04 ? 8 : 4)
 
-#define MODULES	     256u
+#define MODULES 256u
 
 /* The path of the program; whether other programs have put modules into the session before. */
 static char program[256];
@@ -204,8 +204,8 @@ static uint32_t module_met(uint64_t key, const struct module_source *source)
 	if (!number)
 		return 0;
 	first = first_of(number); /* another process may have made one meanwhile */
-	cpa_moved_set(first, m.start -
-				     ((struct cpa_module *)cpa_row(CPA_TABLE_MODULES, first))->start);
+	cpa_moved_set(first,
+		      m.start - ((struct cpa_module *)cpa_row(CPA_TABLE_MODULES, first))->start);
 	return first;
 }
 

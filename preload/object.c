@@ -106,14 +106,15 @@ void cpa_object_inherit(uint64_t space)
 /* What was at @address, an object of @kind, when the process was forked; NULL: that is not known. */
 static const struct cpa_object *ancestor(const void *address, enum cpa_object_kind kind)
 {
-	uint32_t row = inherits ? cpa_table_find(CPA_TABLE_OBJECTS,
-						 (uint64_t)address | inherited_space) :
-				  0;
+	uint32_t row =
+		inherits ? cpa_table_find(CPA_TABLE_OBJECTS, (uint64_t)address | inherited_space) :
+			   0;
 	const struct cpa_object *o = row ? cpa_row(CPA_TABLE_OBJECTS, row) : NULL;
 
 	/* Relaxed: the parent may use it, its class stays. */
-	return o && __atomic_load_n(&o->kind, __ATOMIC_RELAXED) == (uint32_t)kind && o->class ? o :
-												 NULL;
+	return o && __atomic_load_n(&o->kind, __ATOMIC_RELAXED) == (uint32_t)kind && o->class ?
+		       o :
+		       NULL;
 }
 
 /* The class of what was not initialized before our eyes, at @address. */
@@ -252,9 +253,9 @@ void cpa_object_forget_all(struct cpa_worker *w)
 	uint32_t row;
 
 	/* ACQUIRE pairs with cpa_object_row(). */
-	row = cpa_process_number ? __atomic_load_n(&cpa_process(cpa_process_number)->objects,
-						   __ATOMIC_ACQUIRE) :
-				   0;
+	row = cpa_process_number ?
+		      __atomic_load_n(&cpa_process(cpa_process_number)->objects, __ATOMIC_ACQUIRE) :
+		      0;
 	while (row) {
 		struct cpa_object *o = cpa_row(CPA_TABLE_OBJECTS, row);
 

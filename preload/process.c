@@ -27,6 +27,7 @@
 #include "shadow/journal.h"
 #include "shadow/name.h"
 #include "shadow/process.h"
+#include "shadow/search.h"
 #include "shadow/thread.h"
 #include "shadow/token.h"
 
@@ -245,8 +246,8 @@ static void begin_thread(struct cpa_process_row *p, bool forked)
 	}
 	done = done_before(p, cpa_token(p->token)->path.released);
 	wait.now = born.ticks - done;
-	w = cpa_worker_begin(0, p->name ? component_of(p, forked) : 0,
-			     &cpa_token(p->token)->path, &wait);
+	w = cpa_worker_begin(0, p->name ? component_of(p, forked) : 0, &cpa_token(p->token)->path,
+			     &wait);
 	if (!w)
 		return;
 	cpa_thread_register(pthread_self(), w->self.number);
@@ -269,6 +270,7 @@ void cpa_process_begin(void)
 	if (!p)
 		return;
 	become(number);
+	cpa_search_leave();
 	p->name = command();
 	if (p->state == CPA_PROCESS_EXECED)
 		p->images++;
@@ -344,6 +346,7 @@ bool cpa_process_forked(void)
 	cpa_process_has_children = false;
 	cpa_pool_forked();
 	cpa_child_forked();
+	cpa_search_leave();
 	cpa_tables_joined();
 	cpa_object_inherit(cpa_object_space);
 	become(cpa_tls.child);

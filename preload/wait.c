@@ -89,8 +89,7 @@ bool cpa_child_block(struct cpa_worker *w, enum cpa_external kind, uint64_t call
 	if (!cpa_process_number || !begin_reading())
 		return false;
 	number = cpa_process_ended(cpa_process_number, w->clock.last);
-	if (number &&
-	    cpa_event_child(w, kind, caller, cpa_process(number)->end_ticks, &wait)) {
+	if (number && cpa_event_child(w, kind, caller, cpa_process(number)->end_ticks, &wait)) {
 		cpa_acquire_path(&w->self, path_of(cpa_process(number)->exit_thread), &wait);
 		if (wait.from)
 			cpa_dependency(&w->self, &wait, wait.now - wait.arrived);
@@ -270,7 +269,7 @@ CPA_EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 	      (told->si_code == CLD_EXITED || told->si_code == CLD_KILLED ||
 	       told->si_code == CLD_DUMPED);
 	cpa_child_waited(&op, end ? row_of(told->si_pid) : 0,
-			 !end			       ? 0 :
+			 !end			     ? 0 :
 			 told->si_code == CLD_EXITED ? (told->si_status & 0xff) << 8 :
 						       told->si_status,
 			 end);

@@ -28,6 +28,7 @@ CPA_HIDDEN struct cpa_child_wait cpa_child_wait(uint64_t caller);
  * After it. @ended: a child has ended and is no more, its row is @number, or 0 if it has none. errno
  * is kept.
  */
-CPA_HIDDEN void cpa_child_waited(struct cpa_child_wait *op, uint32_t number, int status, bool ended);
+CPA_HIDDEN void cpa_child_waited(struct cpa_child_wait *op, uint32_t number, int status,
+				 bool ended);
 
 #endif

@@ -106,7 +106,7 @@ struct cpa_tls {
 	bool ends;    /* when it has forked: daemon() */
 	bool left;    /* the thread has ended for us: what its last destructors do passes through */
 	uint32_t row; /* which it had */
-	uint32_t child; /* process row of the one that is being forked */
+	uint32_t child;	  /* process row of the one that is being forked */
 	uint64_t routine; /* what it is for, if it began while off */
 };
 

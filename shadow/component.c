@@ -114,7 +114,8 @@ uint32_t cpa_component_bucket(const struct cpa_component *c)
 	}
 	/* The thread that was faster is about to store the slot that it took. */
 	for (uint32_t i = 0; i < PATIENCE * count; i++) {
-		uint32_t slot = __atomic_load_n(&slots()->bucket[family][i % count], __ATOMIC_RELAXED);
+		uint32_t slot =
+			__atomic_load_n(&slots()->bucket[family][i % count], __ATOMIC_RELAXED);
 
 		if (slot)
 			return slot;
@@ -131,7 +132,7 @@ bool cpa_component_is_bucket(uint32_t slot)
 uint32_t cpa_component_fresh_slot(void)
 {
 	return take(&slots()->own_used[SEARCH], slots()->own[SEARCH]) ? next_slot() :
-								  (uint32_t)CPA_SLOT_NONE;
+									(uint32_t)CPA_SLOT_NONE;
 }
 
 static uint32_t take_slot(struct cpa_component *c)
@@ -146,8 +147,8 @@ static uint32_t take_slot(struct cpa_component *c)
 	if (slot) {
 		c->shared = 1;
 		cpa_diag(CPA_DIAG_ALIASED_CLASSES);
-		__atomic_compare_exchange_n(&cpa_header()->search_due, &never, 0, false, __ATOMIC_RELAXED,
-					    __ATOMIC_RELAXED);
+		__atomic_compare_exchange_n(&cpa_header()->search_due, &never, 0, false,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	}
 	return slot;
 }

@@ -7,7 +7,7 @@
 
 #define LEAST	  64u
 #define LEAST_LOG 6u
-#define STEPS	  4u		/* sizes from one power of two to the next */
+#define STEPS	  4u		 /* sizes from one power of two to the next */
 #define SMALL	  UINT64_C(2048) /* blocks up to here are made several at once */
 #define BATCH	  UINT64_C(8192)
 
@@ -114,7 +114,7 @@ uint64_t cpa_heap_live(void)
 {
 	uint64_t live = 0;
 
-	for (uint32_t class = 0; class < CPA_HEAP_CLASSES; class++) {
+	for (uint32_t class = 0; class < CPA_HEAP_CLASSES; class ++) {
 		uint64_t blocks = cpa_header()->heap_made[class];
 
 		for (uint32_t n = (uint32_t)*pile_of(class); n; n = *below(n))

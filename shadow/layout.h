@@ -118,7 +118,7 @@ enum cpa_diagnostic {
 	CPA_DIAG_PART_BLOCKED_TICKS, /* of threads that were blocked, nobody knows in what, at a start */
 	CPA_DIAG_PART_ITEMS,	     /* items that were in queues at a stop, and are forgotten */
 	CPA_DIAG_PART_UNLOCKS,	     /* unlocks of locks that were taken in no part */
-	CPA_DIAG_PART_FORGOTTEN, /* borders that a thread met when they were not kept any more */
+	CPA_DIAG_PART_FORGOTTEN,    /* borders that a thread met when they were not kept any more */
 	CPA_DIAG_PROCESSES_REFUSED, /* children that found no row */
 	CPA_DIAG_UNSEEN_CHILDREN,   /* children that were waited for and had not joined */
 	CPA_DIAG_PROCESSES_LOST,    /* that ended without a word */
@@ -198,19 +198,19 @@ struct cpa_header {
 	uint32_t moves;
 	uint32_t pad;
 	uint64_t slot_state; /* offset */
-	uint64_t part;	      /* atomic, of no meaning to readers, as the next: see shadow/part.h */
+	uint64_t part;	     /* atomic, of no meaning to readers, as the next: see shadow/part.h */
 	uint64_t final; /* atomic: a cell, the join of the threads' paths at the latest stops */
 	struct cpa_border border[CPA_BORDERS]; /* of epoch e in e % CPA_BORDERS */
 	uint64_t journal;		       /* offset of a struct cpa_journal_pool; 0: none */
-	uint64_t secret;		/* of no meaning to readers: children show it to join */
-	uint64_t process_ids;		/* atomic: processes so far */
-	uint64_t running;		/* atomic: that have not ended */
+	uint64_t secret;      /* of no meaning to readers: children show it to join */
+	uint64_t process_ids; /* atomic: processes so far */
+	uint64_t running;     /* atomic: that have not ended */
 	/* Of no meaning to readers, all atomic: piles (shadow/pile.h). */
 	uint64_t tokens;		 /* free token rows */
 	uint64_t free_processes;	 /* rows */
 	uint64_t heap[CPA_HEAP_CLASSES]; /* free blocks, see shadow/heap.h */
 	uint32_t heap_made[CPA_HEAP_CLASSES];
-	uint64_t placed[CPA_PLACED];	 /* items so far, by hash: see shadow/item.h */
+	uint64_t placed[CPA_PLACED]; /* items so far, by hash: see shadow/item.h */
 };
 
 /* Of what kind the time of the observed path is; the sum tiles the wall time. */
@@ -427,7 +427,7 @@ struct cpa_object {
 	uint64_t round[CPA_ROUNDS]; /* barriers: see shadow/round.h */
 	uint32_t next;		    /* row of the next one in the address space */
 	uint32_t linked;
-	struct cpa_path path;	    /* of the last release */
+	struct cpa_path path; /* of the last release */
 } __attribute__((aligned(CPA_CACHE_LINE)));
 
 enum cpa_event_kind {

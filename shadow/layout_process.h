@@ -15,10 +15,9 @@
 #define CPA_PROCESSES_MOST 16383u
 #define CPA_SPACE_SHIFT	   48u
 #define CPA_SPACE_MASK	   (UINT64_C(0x3fff) << CPA_SPACE_SHIFT)
-#define CPA_SHARED_OBJECT                                                                     \
-	(UINT64_C(1) << 62) /* key of one that processes share: a hash of device, inode, offset \
-			     */
-#define CPA_OFFERS 8u
+/* Set in the key of an object that processes share: a hash of device, inode and offset. */
+#define CPA_SHARED_OBJECT (UINT64_C(1) << 62)
+#define CPA_OFFERS	  8u
 
 enum cpa_process_state {
 	CPA_PROCESS_FREE = 0,
@@ -57,12 +56,12 @@ struct cpa_process_row {
 	uint64_t count;			 /* of a sum: processes */
 	struct cpa_process_sums sums;	 /* atomic: of threads that have ended */
 	/* Of no meaning to readers. */
-	uint32_t token;			/* path of the fork, or of exec */
-	uint32_t objects;		/* atomic: the first of the objects in its space */
-	uint64_t epoch;			/* of the thread that made it */
-	uint64_t exec_cpu;		/* CPU time at exec, ticks */
-	uint32_t object_count;		/* atomic */
-	uint32_t pending[CPA_OFFERS];	/* atomic: tokens for children whose pid is not known yet */
+	uint32_t token;		      /* path of the fork, or of exec */
+	uint32_t objects;	      /* atomic: the first of the objects in its space */
+	uint64_t epoch;		      /* of the thread that made it */
+	uint64_t exec_cpu;	      /* CPU time at exec, ticks */
+	uint32_t object_count;	      /* atomic */
+	uint32_t pending[CPA_OFFERS]; /* atomic: tokens for children whose pid is not known yet */
 };
 
 #endif

@@ -110,8 +110,8 @@ uint32_t cpa_process_ended(uint32_t parent, uint64_t since)
 
 		/* ACQUIRE pairs with the end of the process. */
 		if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != CPA_PROCESS_ENDED ||
-		    p->parent != parent || p->parent_key != cpa_process(parent)->key ||
-		    p->waited || !p->exit_thread || p->end_ticks <= since)
+		    p->parent != parent || p->parent_key != cpa_process(parent)->key || p->waited ||
+		    !p->exit_thread || p->end_ticks <= since)
 			continue;
 		if (!best || p->end_ticks > cpa_process(best)->end_ticks)
 			best = i;

@@ -438,8 +438,16 @@ void cpa_search_tick(const struct cpa_self *self, uint64_t now, uint64_t unit)
 		return;
 	if (cpa_search_is_due(now)) {
 		/* Relaxed: as when it is read. */
-		__atomic_store_n(&cpa_header()->search_due, now + interval(now, unit), __ATOMIC_RELAXED);
+		__atomic_store_n(&cpa_header()->search_due, now + interval(now, unit),
+				 __ATOMIC_RELAXED);
 		step_on(path, now);
 	}
+	/* RELEASE: as above. */
 	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
+}
+
+void cpa_search_leave(void)
+{
+	/* RELAXED: there is one thread. */
+	__atomic_store_n(&busy, 1, __ATOMIC_RELAXED);
 }

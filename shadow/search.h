@@ -57,6 +57,9 @@ CPA_HIDDEN void cpa_search_step(const struct cpa_search_view *view);
 /* Forget all; for tests. */
 CPA_HIDDEN void cpa_search_reset(void);
 
+/* The process is not the first of the session, which alone searches. */
+CPA_HIDDEN void cpa_search_leave(void);
+
 /* Whether it is time for a step, at clock @now. */
 static inline bool cpa_search_is_due(uint64_t now)
 {

@@ -19,11 +19,11 @@ struct cpa_journal;
 
 struct cpa_self {
 	struct cpa_thread *row;
-	uint32_t number; /* of the row */
-	uint32_t id;	 /* of the thread, never used again: rows are. From 1 */
+	uint32_t number;  /* of the row */
+	uint32_t id;	  /* of the thread, never used again: rows are. From 1 */
 	uint32_t process; /* row; 0: none (tests) */
-	uint64_t since;	 /* clock of the latest boundary passed, see shadow/checkpoint.h */
-	uint64_t period; /* header.period */
+	uint64_t since;	  /* clock of the latest boundary passed, see shadow/checkpoint.h */
+	uint64_t period;  /* header.period */
 	struct cpa_journal *journal; /* shadow/journal.h; NULL: there is none */
 	uint64_t slow; /* operations so far that took longer than a few hundred instructions */
 	/* Versions given back and not yet needed: a join drops one and wants one. [1]: those of O. */

@@ -165,8 +165,7 @@ static bool is_private(int fd, uint64_t inode)
 	struct stat s;
 
 	return !fstat(fd, &s) && S_ISREG(s.st_mode) && s.st_ino == inode && s.st_nlink == 1 &&
-	       s.st_uid == geteuid() && !(s.st_mode & 07077) &&
-	       s.st_size >= (off_t)CPA_HEADER_SIZE;
+	       s.st_uid == geteuid() && !(s.st_mode & 07077) && s.st_size >= (off_t)CPA_HEADER_SIZE;
 }
 
 /* Whether the session is one that this very library writes. */

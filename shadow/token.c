@@ -5,7 +5,7 @@
 #include "shadow/pile.h"
 
 #define KEEP   32u /* free tokens a thread keeps for itself */
-#define REFILL	 8u	/* and takes at once */
+#define REFILL 8u  /* and takes at once */
 
 static uint32_t *below(uint32_t row)
 {

@@ -32,7 +32,7 @@ static struct {
 	pthread_barrier_t barrier;
 	sem_t sem;
 	int ready;
-} *shared;
+} * shared;
 
 static void burn(unsigned units)
 {
@@ -48,15 +48,15 @@ static void await(pid_t pid)
 }
 
 /* A child that does @work and ends. */
-#define CHILD(...)                \
-	({                        \
-		pid_t p_ = fork(); \
-                                  \
-		if (p_ == 0) {    \
+#define CHILD(...)                   \
+	({                           \
+		pid_t p_ = fork();   \
+                                     \
+		if (p_ == 0) {       \
 			__VA_ARGS__; \
-			_exit(0); \
-		}                 \
-		p_;               \
+			_exit(0);    \
+		}                    \
+		p_;                  \
 	})
 
 static pid_t spawn(const char *what, const char *units)
@@ -426,24 +426,15 @@ static const struct {
 	const char *name;
 	unsigned (*run)(void);
 } trees[] = {
-	{ "fork_join", fork_join },
-	{ "chain", chain },
-	{ "vfork", by_vfork },
-	{ "system", by_system },
-	{ "popen", by_popen },
-	{ "exec", by_exec },
-	{ "becomes", becomes },
-	{ "mutex", by_mutex },
-	{ "sem", by_sem },
-	{ "named_sem", by_named_sem },
-	{ "barrier", by_barrier },
-	{ "cond", by_cond },
-	{ "threads", threads },
-	{ "signal", by_signal },
-	{ "pipe", by_pipe },
-	{ "double_fork", double_fork },
-	{ "kill", kill_one },
-	{ "env", without_environment },
+	{ "fork_join", fork_join }, { "chain", chain },
+	{ "vfork", by_vfork },	    { "system", by_system },
+	{ "popen", by_popen },	    { "exec", by_exec },
+	{ "becomes", becomes },	    { "mutex", by_mutex },
+	{ "sem", by_sem },	    { "named_sem", by_named_sem },
+	{ "barrier", by_barrier },  { "cond", by_cond },
+	{ "threads", threads },	    { "signal", by_signal },
+	{ "pipe", by_pipe },	    { "double_fork", double_fork },
+	{ "kill", kill_one },	    { "env", without_environment },
 	{ "many", many },
 };
 

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/unit/test_process.c - shadow/process.h: rows of processes and their reuse; shadow/moved.h
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "shadow/moved.h"
+#include "shadow/name.h"
+#include "shadow/process.h"
+
+#include "tests/unit/shadow_session.h"
+
+static int setup(void **state)
+{
+	(void)state;
+	return test_session(UINT64_C(1) << 28, 64);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	cpa_session_destroy();
+	return 0;
+}
+
+static uint32_t make(uint32_t parent, uint32_t pid)
+{
+	uint32_t number = cpa_process_claim(parent);
+
+	assert_int_not_equal(number, 0);
+	cpa_process(number)->pid = pid;
+	cpa_process(number)->state = CPA_PROCESS_RUNNING;
+	return number;
+}
+
+/* By pid and parent, until it was waited for. */
+static void test_find(void **state)
+{
+	struct cpa_self self = { 0 };
+	uint32_t first = make(0, 100), child = make(first, 101), other = make(child, 101);
+
+	(void)state;
+	assert_int_equal(cpa_process_find(101, first), child);
+	assert_int_equal(cpa_process_find(101, child), other);
+	assert_int_equal(cpa_process_find(102, 0), 0);
+	cpa_process(child)->state = CPA_PROCESS_ENDED;
+	cpa_process_waited(&self, child, 256);
+	assert_int_equal(cpa_process_find(101, first), 0);
+	assert_int_equal(cpa_process(child)->status, 256);
+}
+
+/* A child takes the oldest of what is offered, and no other takes it. */
+static void test_offers(void **state)
+{
+	struct cpa_self self = { 0 };
+	uint32_t first = make(0, 100), older, newer, place[2];
+	struct cpa_path path = { .released = 20, .owner = 1 };
+
+	(void)state;
+	newer = cpa_token_new(&self, &path);
+	path.released = 10;
+	older = cpa_token_new(&self, &path);
+	place[0] = cpa_process_offer(first, newer);
+	place[1] = cpa_process_offer(first, older);
+	assert_true(place[0] < CPA_OFFERS && place[1] < CPA_OFFERS);
+	assert_int_equal(cpa_process_take(first), older);
+	assert_int_equal(cpa_process_take_back(first, place[1], older), 0);
+	assert_int_equal(cpa_process_take_back(first, place[0], newer), newer);
+	assert_int_equal(cpa_process_take(first), 0);
+	for (unsigned i = 0; i < CPA_OFFERS; i++)
+		assert_true(cpa_process_offer(first, older) < CPA_OFFERS);
+	assert_int_equal(cpa_process_offer(first, older), CPA_OFFERS);
+}
+
+/* The last child that ended, and was not waited for, after a clock. */
+static void test_ended(void **state)
+{
+	uint32_t first = make(0, 100), a = make(first, 101), b = make(first, 102);
+
+	(void)state;
+	assert_int_equal(cpa_process_ended(first, 0), 0);
+	cpa_process(a)->end_ticks = 50;
+	cpa_process(b)->end_ticks = 60;
+	cpa_process(a)->exit_thread = cpa_process(b)->exit_thread = 1;
+	cpa_process(a)->state = CPA_PROCESS_ENDED;
+	assert_int_equal(cpa_process_ended(first, 0), a);
+	assert_int_equal(cpa_process_ended(first, 50), 0);
+	cpa_process(b)->state = CPA_PROCESS_ENDED;
+	assert_int_equal(cpa_process_ended(first, 0), b);
+	cpa_process(b)->waited = 1;
+	assert_int_equal(cpa_process_ended(first, 0), a);
+	assert_int_equal(cpa_process_ended(a, 0), 0);
+}
+
+/* Of ever so many rows are bounded, and nothing of what they did is lost. */
+static void test_many(void **state)
+{
+	enum { MANY = 5000 };
+	struct cpa_self self = { 0 };
+	uint32_t first = make(0, 1), names[2] = { cpa_name("one"), cpa_name("two") };
+	uint64_t process = 0, count = 0, cpu_ns = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < MANY; i++) {
+		struct cpa_process_row *p = cpa_process(make(first, 2 + i));
+
+		p->name = names[i % 2];
+		p->sums.process = i;
+		p->cpu_ns = 3;
+		p->state = CPA_PROCESS_ENDED;
+		cpa_process_waited(&self, cpa_process_find(2 + i, first), 0);
+	}
+	assert_true(cpa_table(CPA_TABLE_PROCESSES)->used <= CPA_PROCESSES_KEPT + 4);
+	for (uint32_t i = 2; i <= cpa_table(CPA_TABLE_PROCESSES)->used; i++) {
+		const struct cpa_process_row *p = cpa_process(i);
+
+		if (p->state == CPA_PROCESS_FREE)
+			continue;
+		process += p->sums.process;
+		count += p->state == CPA_PROCESS_SUM ? p->count : 1;
+		cpu_ns += p->cpu_ns;
+	}
+	assert_int_equal(count, MANY);
+	assert_int_equal(process, (uint64_t)MANY * (MANY - 1) / 2);
+	assert_int_equal(cpu_ns, 3 * MANY);
+}
+
+/* What a thread did is given to its process once. */
+static void test_sums(void **state)
+{
+	uint32_t number = make(0, 1);
+	struct cpa_thread row = { .process = 100, .wait = 5 };
+
+	(void)state;
+	cpa_process_enter(&row, number);
+	row.process += 7;
+	row.wait += 2;
+	cpa_process_give(&row);
+	cpa_process_give(&row);
+	assert_int_equal(cpa_process(number)->sums.process, 7);
+	assert_int_equal(cpa_process(number)->sums.wait, 2);
+	assert_int_equal(cpa_process(number)->threads, 1);
+	cpa_process(number)->key++; /* its row is another's now */
+	row.process += 7;
+	cpa_process_give(&row);
+	assert_int_equal(cpa_process(number)->sums.process, 7);
+}
+
+/* Addresses of a module that lies elsewhere, and of none else. */
+static void test_moved(void **state)
+{
+	(void)state;
+	assert_int_equal(cpa_moved(0x5000, 3), 0x5000);
+	cpa_moved_set(3, 0x1000);
+	cpa_moved_set(4, -UINT64_C(0x1000));
+	assert_int_equal(cpa_moved(0x5000, 3), 0x4000);
+	assert_int_equal(cpa_moved(0x5000, 4), 0x6000);
+	assert_int_equal(cpa_moved(0x5000, 5), 0x5000);
+	assert_int_equal(cpa_moved(0x5000, 0), 0x5000);
+	cpa_moved_set(3, 0x2000);
+	assert_int_equal(cpa_moved(0x5000, 3), 0x3000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_find, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_offers, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ended, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_many, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sums, setup, teardown),
+		cmocka_unit_test(test_moved),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
