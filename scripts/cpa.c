@@ -278,7 +278,8 @@ static int run(const char *argv0, int argc, char **argv)
 	if ((ret = make_room(pattern, exe, force)))
 		return ret;
 
-	if (preload(library, program.image) < 0 ||
+	/* What is run by cpa run is a run of its own, also within another one. */
+	if (preload(library, program.image) < 0 || unsetenv("CPA_SESSION") < 0 ||
 	    (output && setenv("CPA_OUTPUT", output, 1) < 0) ||
 	    (journal && setenv("CPA_JOURNAL", journal, 1) < 0) ||
 	    ((parts.delay_ns || parts.duration_ns) &&
