@@ -22,8 +22,9 @@ struct walked {
 	uint64_t *share; /* by slot */
 	uint64_t full;	 /* what its activities took in the run */
 	uint64_t common; /* of that, on the first path */
-	/* Its activities, one bit each, by strand and number; NULL: not wanted. */
+	/* Its activities, one bit each, by strand and number from its first on; NULL: not wanted. */
 	uint8_t **on;
+	const struct cpa_journal_file *file;
 	const struct walked *first; /* NULL: it is the first */
 };
 
@@ -62,14 +63,33 @@ static void end(struct work *w)
 	cpa_journal_close(&w->file);
 }
 
+/* The numbers that records of @strand may give: each record has a byte at least. */
+static size_t numbers_of(const struct cpa_strand *strand)
+{
+	return strand->leaves * CPA_JOURNAL_BLOCK;
+}
+
+/* The bit of activity @number, in *@byte; NULL: no path keeps it, or the record lies. */
+static uint8_t bit_of(const struct walked *p, size_t strand, uint32_t number, uint8_t **byte)
+{
+	const struct cpa_strand *s = &p->file->strand[strand];
+	uint32_t at = number - p->file->leaf[s->first].number;
+
+	*byte = p->on && at < numbers_of(s) ? &p->on[strand][at / 8] : NULL;
+	return (uint8_t)(1u << at % 8);
+}
+
 static bool is_on(const struct walked *p, size_t strand, uint32_t number)
 {
-	return p->on && p->on[strand] && p->on[strand][number / 8] >> number % 8 & 1;
+	uint8_t *byte, bit = bit_of(p, strand, number, &byte);
+
+	return byte && *byte & bit;
 }
 
 static void take_step(void *argument, const struct cpa_step *step)
 {
 	struct walked *p = argument;
+	uint8_t *byte, bit = bit_of(p, step->strand, step->number, &byte);
 
 	p->full += step->full;
 	if (p->first && is_on(p->first, step->strand, step->number))
@@ -78,8 +98,8 @@ static void take_step(void *argument, const struct cpa_step *step)
 		p->share[step->charge[i].slot] +=
 			(uint64_t)((unsigned __int128)step->charge[i].ticks * step->weight /
 				   step->full);
-	if (p->on)
-		p->on[step->strand][step->number / 8] |= (uint8_t)(1u << step->number % 8);
+	if (byte)
+		*byte |= bit;
 }
 
 /* The longest path in the context as it is. @bits: its activities are to be known. */
@@ -88,11 +108,12 @@ static void find_path(struct work *w, struct walked *p, const struct walked *fir
 	struct cpa_exact *x = w->exact;
 
 	cpa_exact_run(x);
-	*p = (struct walked){ .first = first,
+	*p = (struct walked){ .file = &w->file,
+			      .first = first,
 			      .share = xcalloc(w->file.slots, sizeof(*p->share)),
 			      .on = bits ? xcalloc(w->file.strands + 1, sizeof(*p->on)) : NULL };
 	for (size_t i = 0; bits && i < w->file.strands; i++)
-		p->on[i] = xcalloc(x->strand[i].last / 8 + 1, 1);
+		p->on[i] = xcalloc(numbers_of(&w->file.strand[i]) / 8, 1);
 	if (w->file.strands)
 		p->len = cpa_walk(x, x->longest, x->strand[x->longest].last, take_step, p);
 	if (p->len == UINT64_MAX)

@@ -209,15 +209,14 @@ uint64_t cpa_walk(const struct cpa_exact *exact, size_t strand, uint32_t number,
 	for (size_t i = 0; i < strands; i++)
 		w->page[i].leaf = NOWHERE;
 	there = go_to(w, strand, number);
-	for (bool more = there; more; left--) {
+	for (bool more = there; more && there; left--) {
 		const struct page *p = &w->page[w->strand];
 		const struct note *n = &p->note[w->at];
 		cpa_event_name from = longest_of(w, n);
 
-		if (from) {
-			more = there = left && follow(w, from);
+		there = left && (!from || follow(w, from));
+		if (from || !there)
 			continue;
-		}
 		if (n->kind == CPA_ENTRY_EVENT) {
 			const struct cpa_step s = { .strand = w->strand,
 						    .number = n->number,
