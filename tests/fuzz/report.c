@@ -10,9 +10,7 @@
  */
 #include <ctype.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <math.h>
-#include <stdarg.h>
 #include <sys/mman.h>
 
 #include "analysis/csv.h"
@@ -20,11 +18,11 @@
 #include "analysis/load.h"
 #include "analysis/metrics_text.h"
 #include "analysis/phases_text.h"
-#include "analysis/printable.h"
 #include "analysis/profile.h"
 #include "analysis/symbols.h"
 #include "analysis/text.h"
 #include "analysis/top_session.h"
+#include "tests/fuzz/output.h"
 #include "tests/fuzz/recipe.h"
 #include "tests/property/random.h"
 
@@ -32,35 +30,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static char file[64];
 static int fd = -1;
-
-__attribute__((noreturn, format(printf, 1, 2))) static void fail(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	fputs("tests/fuzz/report: ", stderr);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
-	abort();
-}
-
-/* Text that a terminal shows and does not obey; @ends: what else its lines may end with, or "". */
-static void check_text(const char *what, const char *text, size_t size, const char *ends)
-{
-	char *clean;
-
-	for (size_t i = 0, from = 0; i <= size; i++) {
-		if (i < size && (!text[i] || !strchr(ends, text[i])))
-			continue;
-		if (memchr(text + from, '\0', i - from))
-			fail("%s: a NUL", what);
-		clean = cpa_printable(text + from, i - from);
-		if (strlen(clean) != i - from || memcmp(clean, text + from, i - from) != 0)
-			fail("%s: not printable, line \"%s\"", what, clean);
-		free(clean);
-		from = i + 1;
-	}
-}
 
 /* Fields of the record at *@at, which moves to the next one. */
 static size_t csv_fields(const char **at)
@@ -86,16 +55,6 @@ static void check_csv(const char *text)
 	while (*text)
 		if (csv_fields(&text) != fields)
 			fail("CSV: a record is not as long as the first");
-}
-
-static void check_json(const char *text, size_t size)
-{
-	json_error_t error;
-	json_t *json = json_loadb(text, size, 0, &error);
-
-	if (!json)
-		fail("JSON: %s at byte %d", error.text, error.position);
-	json_decref(json);
 }
 
 static void view(const struct cpa_profile *profile, int level, bool csv)
@@ -160,8 +119,7 @@ static void report(void)
 	char *error;
 
 	if (cpa_dump_open(&dump, file, &error) < 0) {
-		check_text("message", error, strlen(error), "");
-		free(error);
+		check_message(error);
 		return;
 	}
 	profile = cpa_profile_build(&dump);
