@@ -4,22 +4,13 @@
  *
  * Each call runs in a thread that is cancelled once while it waits, and once before it is called.
  */
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/epoll.h>
-#include <sys/select.h>
-#include <sys/socket.h>
-#include <sys/types.h>
-#include <sys/wait.h>
 
-#include "tests/conformance/case.h"
+#include "tests/conformance/cancel_calls.h"
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER, errorcheck;
 static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
 static pthread_rwlock_t l = PTHREAD_RWLOCK_INITIALIZER;
 static sem_t s;
-static int pipe_fds[2], sockets[2];
 static pthread_t sleeper;
 static volatile int ready, cleaned, held_in_cleanup;
 
@@ -114,137 +105,33 @@ static void call_clockjoin(void)
 	pthread_clockjoin_np(sleeper, NULL, CLOCK_MONOTONIC, &t);
 }
 
-static void call_read(void)
-{
-	char byte;
+static cnd_t c11_condition;
+static mtx_t c11_mutex;
 
-	if (read(pipe_fds[0], &byte, 1) < 0)
-		cleaned += 100;
+static void unlock_c11(void *argument)
+{
+	cleaned++;
+	held_in_cleanup = mtx_unlock(argument);
 }
 
-static void call_recv(void)
+static void call_cnd_wait(void)
 {
-	char byte;
-
-	recv(sockets[0], &byte, 1, 0);
-}
-
-static void call_recvfrom(void)
-{
-	char byte;
-
-	recvfrom(sockets[0], &byte, 1, 0, NULL, NULL);
-}
-
-static void call_nanosleep(void)
-{
-	sleep_ms(300000);
-}
-
-static void call_clock_nanosleep(void)
-{
-	struct timespec t = at(FAR, CLOCK_MONOTONIC);
-
-	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
-}
-
-static void call_sleep(void)
-{
-	sleep(300);
-}
-
-static void call_usleep(void)
-{
-	usleep(300000000);
-}
-
-static void call_poll(void)
-{
-	struct pollfd p = { pipe_fds[0], POLLIN, 0 };
-
-	poll(&p, 1, 300000);
-}
-
-static void call_ppoll(void)
-{
-	struct pollfd p = { pipe_fds[0], POLLIN, 0 };
-
-	ppoll(&p, 1, NULL, NULL);
-}
-
-static void call_select(void)
-{
-	fd_set in;
-
-	FD_ZERO(&in);
-	FD_SET(pipe_fds[0], &in);
-	select(pipe_fds[0] + 1, &in, NULL, NULL, NULL);
-}
-
-static void call_pselect(void)
-{
-	fd_set in;
-
-	FD_ZERO(&in);
-	FD_SET(pipe_fds[0], &in);
-	pselect(pipe_fds[0] + 1, &in, NULL, NULL, NULL, NULL);
-}
-
-static void call_epoll_wait(void)
-{
-	static int fd = -1;
-	struct epoll_event event;
-
-	if (fd < 0)
-		fd = epoll_create1(0);
-	epoll_wait(fd, &event, 1, -1);
-}
-
-static void call_pause(void)
-{
-	pause();
-}
-
-static void call_sigwait(void)
-{
-	sigset_t set;
-	int sig;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGUSR2);
-	sigwait(&set, &sig);
-}
-
-static void call_sigtimedwait(void)
-{
-	struct timespec t = { 300, 0 };
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGUSR2);
-	sigtimedwait(&set, NULL, &t);
-}
-
-static void call_sigsuspend(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigsuspend(&set);
-}
-
-static void call_waitpid(void)
-{
-	int status;
-
-	waitpid(-1, &status, 0);
-	pause(); /* no children */
-}
-
-static void call_testcancel(void)
-{
+	mtx_lock(&c11_mutex);
+	pthread_cleanup_push(unlock_c11, &c11_mutex);
 	for (;;)
-		pthread_testcancel();
+		cnd_wait(&c11_condition, &c11_mutex);
+	pthread_cleanup_pop(0);
+}
+
+static void call_cnd_timedwait(void)
+{
+	struct timespec t = at(FAR, CLOCK_REALTIME);
+
+	mtx_lock(&c11_mutex);
+	pthread_cleanup_push(unlock_c11, &c11_mutex);
+	for (;;)
+		cnd_timedwait(&c11_condition, &c11_mutex, &t);
+	pthread_cleanup_pop(0);
 }
 
 static const struct {
@@ -260,10 +147,20 @@ static const struct {
 	      { "pthread_timedjoin_np", call_timedjoin },
 	      { "pthread_clockjoin_np", call_clockjoin },
 	      { "read", call_read },
+	      { "readv", call_readv },
+	      { "write", call_write },
+	      { "writev", call_writev },
 	      { "recv", call_recv },
 	      { "recvfrom", call_recvfrom },
+	      { "recvmsg", call_recvmsg },
+	      { "send", call_send },
+	      { "sendto", call_sendto },
+	      { "sendmsg", call_sendmsg },
+	      { "accept", call_accept },
+	      { "accept4", call_accept4 },
 	      { "nanosleep", call_nanosleep },
 	      { "clock_nanosleep", call_clock_nanosleep },
+	      { "thrd_sleep", call_thrd_sleep },
 	      { "sleep", call_sleep },
 	      { "usleep", call_usleep },
 	      { "poll", call_poll },
@@ -271,11 +168,20 @@ static const struct {
 	      { "select", call_select },
 	      { "pselect", call_pselect },
 	      { "epoll_wait", call_epoll_wait },
+	      { "epoll_pwait", call_epoll_pwait },
 	      { "pause", call_pause },
 	      { "sigwait", call_sigwait },
+	      { "sigwaitinfo", call_sigwaitinfo },
 	      { "sigtimedwait", call_sigtimedwait },
 	      { "sigsuspend", call_sigsuspend },
+	      { "wait", call_wait },
 	      { "waitpid", call_waitpid },
+	      { "waitid", call_waitid },
+	      { "open", call_open },
+	      { "fsync", call_fsync },
+	      { "msgrcv", call_msgrcv },
+	      { "cnd_wait", call_cnd_wait },
+	      { "cnd_timedwait", call_cnd_timedwait },
 	      { "pthread_testcancel", call_testcancel } };
 
 struct victim {
@@ -375,6 +281,35 @@ static void *asynchronous(void *argument)
 	return argument;
 }
 
+/*
+ * Threads that compute are cancelled at any instruction, those of the sampler among them: each comes to
+ * its end, and so do those that come after them.
+ */
+static void asynchronous_storm(void)
+{
+	int cancelled = 0;
+
+	begin("asynchronous, many times");
+	for (int i = 0; i < 300; i++) {
+		struct timespec while_computing = { 0, i * 7919 % 1500000 };
+		pthread_t t[2];
+		void *result;
+
+		for (int k = 0; k < 2; k++) {
+			ready = 0;
+			must(!pthread_create(&t[k], NULL, asynchronous, NULL), "pthread_create");
+			await(&ready, 1);
+		}
+		nanosleep(&while_computing, NULL);
+		for (int k = 0; k < 2; k++)
+			pthread_cancel(t[k]);
+		for (int k = 0; k < 2; k++)
+			cancelled += !pthread_join(t[k], &result) && result == PTHREAD_CANCELED;
+	}
+	add(" cancelled=%d", cancelled);
+	end();
+}
+
 static void *disabled(void *argument)
 {
 	(void)argument;
@@ -472,12 +407,14 @@ int main(void)
 	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
 	pthread_mutex_init(&errorcheck, &attr);
 	sem_init(&s, 0, 0);
-	must(!pipe(pipe_fds), "pipe");
-	must(!socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), "socketpair");
+	mtx_init(&c11_mutex, mtx_plain);
+	cnd_init(&c11_condition);
+	prepare_calls();
 	must(!pthread_create(&sleeper, NULL, sleep_on, NULL), "pthread_create");
 	victims();
 	one("calls that are no cancellation points", no_points);
 	one("asynchronous", asynchronous);
+	asynchronous_storm();
 	one("cancels itself", cancels_itself);
 	sem_post(&s);
 	one("disabled", disabled);
@@ -510,5 +447,6 @@ int main(void)
 	DO("join", pthread_join(sleeper, &result));
 	add(" %s", result == PTHREAD_CANCELED ? "cancelled" : "ran");
 	end();
+	end_calls();
 	return 0;
 }
