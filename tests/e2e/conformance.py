@@ -35,6 +35,7 @@ AGAIN = {
     "c11",
     "cancel",
     "cond",
+    "habits",
     "handler",
     "once",
     "process",
