@@ -215,6 +215,9 @@ static uint64_t caller(pid_t tid, const struct user_regs_struct *regs)
 	unsigned skip = inside(&vdso, regs->rip); /* libc's function in front of the kernel's */
 	const struct wrapper *through = NULL;
 
+	/* What lies on the stack then is the code that a signal interrupted. It cannot fail. */
+	if (regs->orig_rax == SYS_rt_sigreturn)
+		return 0;
 	if (process_vm_readv(tid, &here, 1, &there, 1, 0) < (ssize_t)sizeof(words[0]))
 		return 0;
 	for (unsigned i = 0; i < STACK; i++) {

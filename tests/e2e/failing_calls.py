@@ -17,10 +17,18 @@ import subprocess
 import sys
 import tempfile
 
+from results import Results
 from surroundings import WARNING, Run, Tests
 
 LONG = bool(os.environ.get("CPA_LONG"))
-THREADS = 5
+# What the target does, how many threads it has then, and settings: whatever makes calls of ours that
+# the ones before do not.
+RUNS = (
+    (("work", "10"), 5, {}),
+    (("work", "10"), 5, {"CPA_JOURNAL": "64K"}),
+    (("work", "10"), 5, {"CPA_START": "off"}),
+    (("fill", "300"), 4, {}),
+)
 NAMES = {
     **{0: "read", 1: "write", 2: "open", 3: "close", 5: "fstat", 9: "mmap", 10: "mprotect"},
     **{11: "munmap", 12: "brk", 13: "rt_sigaction", 17: "pread64", 28: "madvise", 35: "nanosleep"},
@@ -52,15 +60,18 @@ Place = collections.namedtuple("Place", "call offset times")
 class Injection(Tests):
     """Runs of the target, one system call of which fails."""
 
-    def __init__(self, build, folder):
+    def __init__(self, build, folder, what, threads, settings):
         super().__init__(build, folder)
         self.tracer = str(build / "tests/conformance/failing")
-        self.command = [self.target, "work", "10"]
+        self.command = [self.target, *what]
+        self.threads, self.settings = threads, settings
+        self.label = " ".join((*what, *(f"{k}={v}" for k, v in settings.items())))
         self.native = Run(self.command, self.environment())
         self.function_names = {}
 
     def traced(self, arguments, dump):
-        env = ["env", f"LD_PRELOAD={self.preload}", f"CPA_OUTPUT={dump}"]
+        settings = {**self.settings, "LD_PRELOAD": self.preload, "CPA_OUTPUT": dump}
+        env = ["env", *(f"{k}={v}" for k, v in settings.items())]
         return [self.tracer, *arguments, *env, *self.command]
 
     def places(self):
@@ -112,7 +123,9 @@ class Injection(Tests):
         if not report["program"]["complete"]:
             yield "a profile without an end"
         notes = report["diagnostics"]["notes"]
-        if len(report["threads"]) != THREADS and not notes and not done.err:
+        # While profiling is off nothing is to be lost.
+        few = len(report["threads"]) != self.threads and "CPA_START" not in self.settings
+        if few and not notes and not done.err:
             yield f"{len(report['threads'])} threads, and no note"
 
     def try_place(self, place, error, when):
@@ -128,14 +141,18 @@ class Injection(Tests):
             dump.unlink()
         return label, problems
 
-    def check(self):
+    def check(self, results, tried):
+        """Let calls fail at the places that are not @tried yet, and add them."""
         places = self.places()
         if not places:
-            self.results.skip("system calls fail", "nothing can be traced here")
+            results.skip(f"{self.label}: system calls fail", "nothing can be traced here")
             return
-        self.name_places(places)
         calls = {place.call for place in places if NAMES.get(place.call) != "close"}
-        cases = [(Place(call, 0, 0), "EPERM", "always") for call in sorted(calls)]
+        calls = sorted(calls - {call for call, _ in tried})
+        places = [place for place in places if place[:2] not in tried]
+        tried.update(place[:2] for place in places)
+        self.name_places(places)
+        cases = [(Place(call, 0, 0), "EPERM", "always") for call in calls]
         for place in places:
             if NAMES.get(place.call) in FILTERED:
                 continue
@@ -152,14 +169,18 @@ class Injection(Tests):
                 for problem in problems:
                     print(f"# {label}: {problem}")
             bad = [label for label, problems in each if problems]
-            self.results.check(not bad, f"{call} fails in {len(each)} ways")
+            results.check(not bad, f"{self.label}: {call} fails in {len(each)} ways")
 
 
 def main():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="cpa-failing.", dir=os.environ.get("CPA_TMP")))
-    tests = Injection(pathlib.Path(os.environ.get("CPA_BUILD", "build")).resolve(), folder)
-    tests.check()
-    return tests.results.end(folder)
+    build = pathlib.Path(os.environ.get("CPA_BUILD", "build")).resolve()
+    results, tried = Results(), set()
+    for number, run in enumerate(RUNS):
+        place = folder / str(number)
+        place.mkdir()
+        Injection(build, place, *run).check(results, tried)
+    return results.end(folder)
 
 
 if __name__ == "__main__":
