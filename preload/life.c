@@ -15,6 +15,7 @@
 
 #include "preload/function.h"
 #include "preload/log.h"
+#include "preload/memory.h"
 #include "preload/part.h"
 #include "preload/pool.h"
 #include "preload/process.h"
@@ -173,6 +174,23 @@ struct cpa_worker *cpa_worker_attach(void)
 /* Bytes of the session that a child can read; the header's number may be larger by then. */
 static uint64_t readable;
 
+/*
+ * jemalloc, whose handlers come after ours before the fork and before ours after it, has all its locks
+ * meanwhile: a signal handler that comes in between, as SIGCHLD's does, must not enter.
+ */
+static void stay_out(void)
+{
+	if (cpa_tls.forks++ == 0)
+		cpa_tls.inside_before = cpa_tls.inside;
+	cpa_tls.inside = true;
+}
+
+static void come_in(void)
+{
+	if (--cpa_tls.forks == 0)
+		cpa_tls.inside = cpa_tls.inside_before;
+}
+
 static void before_fork(void)
 {
 	/* Relaxed: the space was made accessible before. */
@@ -181,6 +199,7 @@ static void before_fork(void)
 	cpa_process_forking();
 	if (*cpa_alive && !cpa_tls.child)
 		cpa_diag(CPA_DIAG_FORKS);
+	stay_out();
 }
 
 /*
@@ -227,12 +246,14 @@ static void leave_session(bool has_threads)
 
 static void in_parent(void)
 {
+	come_in();
 	if (cpa_tls.ends)
 		cpa_life_end();
 }
 
 static void in_child(void)
 {
+	come_in();
 	if (cpa_process_forked())
 		/* RELEASE: who finds the process alive finds it ready. */
 		__atomic_store_n(alive_word, 1, __ATOMIC_RELEASE);
@@ -358,6 +379,7 @@ __attribute__((constructor)) static void begin(void)
 	cpa_tls.inside = true; /* what we call here is not the program's doing */
 	alive = alive_page();
 	if (alive && make_session()) {
+		cpa_memory_init();
 		pthread_atfork(before_fork, in_parent, in_child);
 		*alive = 1;
 		alive_word = alive;

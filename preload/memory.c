@@ -22,14 +22,18 @@ static void say_nothing(void *argument, const char *text)
 	(void)argument, (void)text;
 }
 
+void cpa_memory_init(void)
+{
+	cpa_je_malloc_message = say_nothing;
+	/* The first call does it. */
+	cpa_memory_free(cpa_memory_alloc(1));
+}
+
 void *cpa_memory_alloc(size_t size)
 {
 	int err = errno;
-	void *p;
+	void *p = cpa_je_mallocx(size, LINE | TCACHE_NONE | ZERO);
 
-	/* Relaxed: all write the same. */
-	__atomic_store_n(&cpa_je_malloc_message, say_nothing, __ATOMIC_RELAXED);
-	p = cpa_je_mallocx(size, LINE | TCACHE_NONE | ZERO);
 	errno = err;
 	return p;
 }
@@ -38,6 +42,7 @@ void cpa_memory_free(void *p)
 {
 	int err = errno;
 
-	cpa_je_dallocx(p, TCACHE_NONE);
+	if (p)
+		cpa_je_dallocx(p, TCACHE_NONE);
 	errno = err;
 }

@@ -16,10 +16,13 @@
 
 #include "shadow/self.h"
 
+/* Have jemalloc's fork handlers registered: before ours, so that they run inside those. */
+CPA_HIDDEN void cpa_memory_init(void);
+
 /* @size bytes of zeros, aligned to a cache line; NULL: no memory. Keeps errno. */
 CPA_HIDDEN void *cpa_memory_alloc(size_t size);
 
-/* Give back @p, which cpa_memory_alloc() returned. Keeps errno. */
+/* Give back @p, which cpa_memory_alloc() returned, or NULL. Keeps errno. */
 CPA_HIDDEN void cpa_memory_free(void *p);
 
 #endif

@@ -104,6 +104,8 @@ struct cpa_tls {
 	struct cpa_worker *worker;
 	bool inside;
 	bool ends;    /* when it has forked: daemon() */
+	bool inside_before; /* the outermost fork() that the thread is in */
+	uint32_t forks;	    /* how many: handlers of signals may fork, too */
 	bool left;    /* the thread has ended for us: what its last destructors do passes through */
 	uint32_t row; /* which it had */
 	uint32_t child;	  /* process row of the one that is being forked */

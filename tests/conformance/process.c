@@ -396,6 +396,43 @@ static void shared_memory(void)
 	end();
 }
 
+static volatile int reaped;
+
+static void reap(int sig)
+{
+	int err = errno;
+
+	(void)sig;
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		reaped++;
+	errno = err;
+}
+
+/* As servers do: the signal may come inside the fork of the next child. */
+static void reaped_in_a_handler(void)
+{
+	struct sigaction action = { .sa_handler = reap, .sa_flags = SA_RESTART };
+	int failed = 0;
+
+	begin("children that a handler waits for");
+	sigaction(SIGCHLD, &action, NULL);
+	for (int i = 0; i < 400; i++) {
+		pid_t child = fork();
+
+		if (!child)
+			_exit(0);
+		failed += child < 0;
+		/* Time for a boundary to pass between two looks at the clock. */
+		for (volatile int k = 0; k < 100000; k++)
+			;
+	}
+	while (!waitpid(-1, NULL, WNOHANG))
+		sched_yield();
+	signal(SIGCHLD, SIG_DFL);
+	add(" failed=%d", failed);
+	end();
+}
+
 int main(void)
 {
 	pthread_t noise[3];
@@ -417,6 +454,7 @@ int main(void)
 	begin("fork in a thread");
 	in_thread(child_of_thread, NULL);
 	end();
+	reaped_in_a_handler();
 	pthread_atfork(before, after, after_in_child);
 	begin("atfork handlers lock");
 	fork_exit();
