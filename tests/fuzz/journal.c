@@ -249,7 +249,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct cpa_dump dump;
 	char *error;
 
-	if (size < 2 || size > 2 + STEPS_MAX * sizeof(struct step))
+	if (!sessions || size < 2 || size > 2 + STEPS_MAX * sizeof(struct step))
 		return 0;
 	s = &session[data[0] % sessions];
 	memcpy(changed, s->bytes, s->size);
