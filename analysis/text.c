@@ -254,6 +254,22 @@ char *cpa_text_class(const struct cpa_object_figures *object)
 	return cpa_format_text("%s%s %s", own, object->kind, object->class);
 }
 
+bool cpa_text_hands_off(const struct cpa_object_figures *object)
+{
+	static const char *const kinds[] = { "mutex", "spin", "rwlock", "condition", "annotation" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (strcmp(object->kind, kinds[i]) == 0)
+			return true;
+	return false;
+}
+
+struct cpa_figure cpa_text_handoffs(const struct cpa_object_figures *object)
+{
+	return cpa_text_hands_off(object) ? cpa_format_count(object->handoffs) :
+					    (struct cpa_figure){ "-" };
+}
+
 /* The largest figures of all classes. */
 struct records {
 	double wait_s, hold_s, saved_s;
@@ -289,7 +305,7 @@ static void put_object(struct cpa_table_text *table, const struct cpa_object_fig
 	struct cpa_figure acquired = cpa_format_count(object->acquisitions);
 	struct cpa_figure contended =
 		cpa_format_percent((double)object->contended, (double)object->acquisitions);
-	struct cpa_figure handoffs = cpa_format_count(object->handoffs);
+	struct cpa_figure handoffs = cpa_text_handoffs(object);
 	char *class = cpa_text_class(object);
 
 	cpa_table_row(table, (const char *const[]){

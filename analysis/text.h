@@ -3,6 +3,7 @@
 #ifndef CPA_ANALYSIS_TEXT_H
 #define CPA_ANALYSIS_TEXT_H
 
+#include "analysis/format.h"
 #include "analysis/profile.h"
 #include "analysis/table.h"
 
@@ -35,6 +36,12 @@ void cpa_text_write(const struct cpa_profile *profile, const struct cpa_page *pa
  */
 void cpa_text_edges(const struct cpa_page *page, const struct cpa_profile *profile,
 		    struct cpa_edge_figures *edges, size_t number, size_t top);
+
+/* Whether hand-offs of such an object are counted: of semaphores and the like they are not. */
+bool cpa_text_hands_off(const struct cpa_object_figures *object);
+
+/* Their number, "-" where they are not counted. */
+struct cpa_figure cpa_text_handoffs(const struct cpa_object_figures *object);
 
 /*
  * "mutex q.lock"; classes known by a site are called "mutex from init" anyway. The caller frees

@@ -188,7 +188,7 @@ static void put_uses(const struct cpa_top *top, struct cpa_top_screen *screen, s
 		screen, "acquired %s times, %s contended, %s hand-offs; %s object%s",
 		cpa_format_count(object->acquisitions).text,
 		cpa_format_percent((double)object->contended, (double)object->acquisitions).text,
-		cpa_format_count(object->handoffs).text, cpa_format_count(object->objects).text,
+		cpa_text_handoffs(object).text, cpa_format_count(object->objects).text,
 		object->objects == 1 ? "" : "s");
 }
 

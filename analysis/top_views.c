@@ -95,7 +95,7 @@ FIGURE(lock_wait, OF(object, i)->wait_s)
 FIGURE(lock_hold, OF(object, i)->hold_s)
 FIGURE(lock_saves, OF(object, i)->has_slot ? OF(object, i)->saved_s : NAN)
 FIGURE(lock_contended, ratio((double)OF(object, i)->contended, (double)OF(object, i)->acquisitions))
-FIGURE(lock_handoffs, (double)OF(object, i)->handoffs)
+FIGURE(lock_handoffs, cpa_text_hands_off(OF(object, i)) ? (double)OF(object, i)->handoffs : NAN)
 
 /* "mutex q.lock (queue.c:12)" */
 static char *lock_class(const struct cpa_top *top, size_t i)

@@ -150,6 +150,18 @@ static void test_records_are_shown(void **state)
 	profile->objects = count;
 }
 
+static void test_handoffs_that_are_not_counted(void **state)
+{
+	struct cpa_object_figures object = { .kind = "mutex", .handoffs = 7 };
+
+	(void)state;
+	assert_string_equal(cpa_text_handoffs(&object).text, "7");
+	object.kind = "semaphore";
+	assert_string_equal(cpa_text_handoffs(&object).text, "-");
+	object.kind = "once";
+	assert_string_equal(cpa_text_handoffs(&object).text, "-");
+}
+
 /* What tells addresses and lines apart survives the cut; the remark is cut before the name. */
 static void test_cut_names_keep_their_ends(void **state)
 {
@@ -321,6 +333,7 @@ int main(void)
 		TEST(test_top),
 		TEST(test_levels),
 		TEST(test_color),
+		TEST(test_handoffs_that_are_not_counted),
 		TEST(test_records_are_shown),
 		TEST(test_cut_names_keep_their_ends),
 		TEST(test_unfinished),
