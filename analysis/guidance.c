@@ -385,6 +385,10 @@ static const char *blame(const char *external)
 		return "the program waited for other processes, whose figures are not these";
 	if (strcmp(external, "sleep") == 0)
 		return "the program slept";
+	if (strcmp(external, "signal") == 0)
+		return "the program waited for signals. If its own threads send them by kill(), "
+		       "which is not followed, its real path is through those with the most CPU "
+		       "time and waits";
 	return "the program waited for files, devices or other programs. Cheaper code gains "
 	       "little there; caches, larger or more requests at a time do";
 }

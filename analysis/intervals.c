@@ -199,6 +199,31 @@ static void mark_changes(struct cpa_intervals *v)
 	}
 }
 
+/*
+ * Where an activity that was longer than an interval went on, and so a sample knows nothing of it:
+ * which part of what the path had by the next sample it had by this one.
+ */
+static void find_parts(struct cpa_intervals *v)
+{
+	double later = v->sample[v->samples - 1].critical_path_s;
+
+	for (size_t i = v->samples - 1; i-- > 0;) {
+		const struct cpa_interval_sample *next = &v->sample[i + 1];
+		double len = v->sample[i].critical_path_s, most;
+		bool begins = next->critical_path_s <= len;
+		bool goes_on = len <= (i ? v->sample[i - 1].critical_path_s : 0);
+
+		most = fmax(len, later - fmax(next->at_s - v->sample[i].at_s, 0));
+		if ((begins || goes_on) && later > len)
+			v->sample[i].part = (most - len) / (later - len);
+		later = most;
+	}
+	for (uint32_t slot = 0; slot < v->slots; slot++)
+		if (v->slot[slot].path_s)
+			memcpy(v->slot[slot].final_s, v->slot[slot].path_s,
+			       v->samples * sizeof(*v->slot[slot].final_s));
+}
+
 static double raised(double value, double later, double between)
 {
 	return fmax(value, later - between);
@@ -233,9 +258,13 @@ void cpa_intervals_trace(struct cpa_intervals *v)
 		s->final_s[v->samples - 1] = s->path_s[v->samples - 1];
 		for (size_t i = v->samples - 1; i-- > 0;) {
 			double between = fmax(v->sample[i + 1].at_s - v->sample[i].at_s, 0);
-			double later = s->final_s[i + 1];
+			double later = s->final_s[i + 1], *final = &s->final_s[i];
 
-			s->final_s[i] = fmin(fmax(s->path_s[i], later - between), later);
+			if (v->sample[i].part > 0)
+				*final += v->sample[i].part * (later - *final);
+			else
+				*final = s->path_s[i];
+			*final = fmin(fmax(*final, later - between), later);
 		}
 	}
 }
@@ -309,6 +338,7 @@ struct cpa_intervals *cpa_intervals_build(const struct cpa_build *build)
 	if (r->count && v->slots) {
 		v->sample[r->count] = last_sample(build);
 		mark_changes(v);
+		find_parts(v);
 		raise_samples(v);
 		cpa_intervals_trace(v);
 	}

@@ -52,6 +52,7 @@ struct cpa_interval_sample {
 	double segment_s[CPA_TIME_KINDS]; /* of the observed path to the latest event */
 	uint64_t events;
 	bool path_changed; /* since the sample before */
+	double part;	   /* see cpa_intervals_trace() */
 };
 
 struct cpa_intervals {
@@ -75,7 +76,9 @@ const struct cpa_slot_intervals *cpa_intervals_slot(const struct cpa_intervals *
 /*
  * From all path_s of @intervals set all final_s: what the path that is the longest at the end can have
  * had of each slot at each sample. Backwards, no share grows faster than the clock, nor shrinks; within
- * that the samples tell, of whatever path they are.
+ * that the samples tell, of whatever path they are. An activity that is longer than an interval is
+ * spread evenly over those it lasted, as nothing tells in which order it did what it did: where a
+ * sample has a part, final_s must be what was sampled, and gets that part of what came by the next.
  */
 void cpa_intervals_trace(struct cpa_intervals *intervals);
 

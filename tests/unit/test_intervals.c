@@ -96,6 +96,21 @@ static void test_not_of_the_last_path(void **state)
 	assert_float_equal(share(SLOTS, SIZE_MAX, 4), 0, CLOSE);
 }
 
+/* One activity of four seconds, in two functions: no order is made up, and no more than all is. */
+static void test_a_long_activity_is_spread(void **state)
+{
+	(void)state;
+	fill(1, (const double[]){ 0, 0, 0, 0, 2 });
+	fill(2, (const double[]){ 0, 0, 0, 0, 3 });
+	for (size_t i = 0; i + 1 < SAMPLES; i++)
+		sample[i].part = 1 - 1.0 / (double)(i + 2);
+	cpa_intervals_trace(&intervals);
+	for (size_t i = 0; i < SAMPLES; i++) {
+		assert_float_equal(share(1, i ? i - 1 : SIZE_MAX, i), 0.4, CLOSE);
+		assert_float_equal(share(2, i ? i - 1 : SIZE_MAX, i), 0.6, CLOSE);
+	}
+}
+
 /* A path that did not grow has no shares; clocks that stand still bound nothing twice. */
 static void test_nothing_grew(void **state)
 {
@@ -116,6 +131,7 @@ int main(void)
 		TEST(test_one_path),
 		TEST(test_a_long_one_comes_late),
 		TEST(test_not_of_the_last_path),
+		TEST(test_a_long_activity_is_spread),
 		TEST(test_nothing_grew),
 	};
 

@@ -378,6 +378,7 @@ static void test_says_whom_it_waited_for(void **state)
 		{ "accept", "as servers do for their clients" },
 		{ "child", "in child: the program waited for other processes" },
 		{ "sleep", "in sleep: the program slept." },
+		{ "signal", "in signal: the program waited for signals. If its own threads" },
 		{ "read", "waited for files, devices or other programs" },
 		{ "other", "in calls that are not told apart: the program waited for files" },
 	};
