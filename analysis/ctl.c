@@ -14,7 +14,7 @@
 
 #include "analysis/control.h"
 #include "analysis/copy.h"
-#include "analysis/top_process.h"
+#include "analysis/process.h"
 #include "analysis/top_session.h"
 
 #define EXIT_FAILED    1

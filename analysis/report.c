@@ -21,7 +21,7 @@
 #include "analysis/printable.h"
 #include "analysis/question.h"
 #include "analysis/text.h"
-#include "analysis/top_process.h"
+#include "analysis/process.h"
 #include "analysis/verify.h"
 
 #define EXIT_BAD_DUMP  1

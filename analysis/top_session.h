@@ -6,7 +6,7 @@
 #include "analysis/load.h"
 #include "analysis/names.h"
 #include "analysis/top.h"
-#include "analysis/top_process.h"
+#include "analysis/process.h"
 
 struct cpa_top_session {
 	struct cpa_dump dump;

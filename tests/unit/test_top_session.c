@@ -20,7 +20,7 @@
 #include "analysis/load.h"
 #include "analysis/names.h"
 #include "analysis/profile.h"
-#include "analysis/top_process.h"
+#include "analysis/process.h"
 #include "tests/unit/dump_queues.h"
 
 static char file[] = "/tmp/test_top_session.XXXXXX";

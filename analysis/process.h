@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/top_process.h - what the kernel tells of a process that is being profiled
+ * analysis/process.h - what the kernel tells of a process that is being profiled
  *
  * Files of /proc only: nothing here stops the process, signals it or attaches to it.
  */
-#ifndef CPA_ANALYSIS_TOP_PROCESS_H
-#define CPA_ANALYSIS_TOP_PROCESS_H
+#ifndef CPA_ANALYSIS_PROCESS_H
+#define CPA_ANALYSIS_PROCESS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/top_process.c - what the kernel tells of a process that is being profiled */
-#include "analysis/top_process.h"
+/* analysis/process.c - what the kernel tells of a process that is being profiled */
+#include "analysis/process.h"
 
 #include <dirent.h>
 #include <errno.h>
