@@ -5,6 +5,7 @@
 #   make check-long           the same, longer, then unit and torture tests under sanitizers
 #   make lint                 clang-format, clang-tidy, codespell, atomics without a comment
 #   make bench                cost tables, see benchmarks/; BENCH='--quick' is shorter
+#   make bench-accuracy       predictions beside what changes did; BENCH='--rounds 3' is shorter
 #   make install [PREFIX=/usr/local] [DESTDIR=]     make uninstall     make clean
 #
 #   V=1 shows the commands; WERROR=1 makes warnings errors; CC=clang changes the compiler;
@@ -73,7 +74,7 @@ $(shell mkdir -p $(O))
 $(file >$(O)/flags,$(FLAGS))
 endif
 
-.PHONY: all tests check check-long lint bench install uninstall clean
+.PHONY: all tests check check-long lint bench bench-accuracy install uninstall clean
 .DELETE_ON_ERROR:
 all: $(PRODUCTS)
 tests: all $(TOOLED) $(TARGETS) $(TARGETS_CXX) $(CONFORMANCE) $(BENCHES)
@@ -170,6 +171,9 @@ lint:
 
 bench: tests
 	CPA_BUILD='$(abspath $(O))' benchmarks/run $(BENCH)
+
+bench-accuracy: tests
+	CPA_BUILD='$(abspath $(O))' benchmarks/accuracy.py $(BENCH)
 
 PREFIX  ?= /usr/local
 DEST     = $(DESTDIR)$(PREFIX)

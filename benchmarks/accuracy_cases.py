@@ -3,7 +3,6 @@
 import hashlib
 import os
 import shutil
-import sys
 
 SCRIPTS = {
     "tasks.py": """
@@ -28,17 +27,17 @@ for t in threads:
 """,
     "tasks.pl": """
 use threads; use Thread::Queue; use Digest::SHA; use Time::HiRes;
-my ($slow, $tasks, $answers) = ($ARGV[0], Thread::Queue->new, Thread::Queue->new);
-my $data = join '', map { chr($_ % 251) } 0 .. 199999;
+my ($slow, $tasks, $data) = ($ARGV[0], Thread::Queue->new, 'perl' x 50000);
 my @threads = map { threads->create(sub {
     while (defined(my $n = $tasks->dequeue)) {
         my $digest = '';
         $digest = Digest::SHA::sha256($data . $digest) for 1 .. $n;
-        $answers->enqueue(unpack 'H*', $digest);
     } }) } 1 .. 2;
-for my $i (0 .. 119) { $tasks->enqueue(5 + $i * 7 % 9); }
+for my $i (0 .. 99) {
+    $tasks->enqueue(6 + $i * 7 % 9);
+    Time::HiRes::sleep($slow) if $slow && $i % 2 == 0;
+}
 $tasks->end;
-for my $i (0 .. 119) { $answers->dequeue; Time::HiRes::sleep($slow) if $slow && $i % 4 == 0; }
 $_->join for @threads;
 """,
 }
@@ -74,19 +73,17 @@ def python3(folder, build, slow=0.025):
     return ["/usr/bin/python3", f"{folder}/tasks.py", str(slow)]
 
 
-def perl(folder, build, slow=0.01):
+def perl(folder, build, slow=0.02):
     return ["perl", f"{folder}/tasks.pl", str(slow)]
 
 
-def sysbench(folder, build, test="cpu", events=1600, threads=4):
-    more = {"cpu": ["--cpu-max-prime=8000"],
-            "threads": ["--thread-yields=300", "--thread-locks=2"],
-            "mutex": ["--mutex-num=4", "--mutex-locks=20000", "--mutex-loops=6000"]}[test]
-    return ["sysbench", test, f"--threads={threads}", f"--events={events}", "--time=0", *more, "run"]
+def sysbench(folder, build, events=6000):
+    return ["sysbench", "cpu", "--cpu-max-prime=8000", "--threads=4", f"--events={events}",
+            "--time=0", "run"]
 
 
 def ffmpeg(folder, build, paced=True):
-    source = "testsrc2=duration=0.8:size=320x180:rate=25"
+    source = "testsrc2=duration=1.2:size=320x180:rate=25"
     return ["ffmpeg", "-v", "quiet", "-nostdin", *(["-re"] if paced else []), "-f", "lavfi", "-i",
             source, "-c:v", "mpeg4", "-threads", "2", "-f", "null", "-"]
 
@@ -178,14 +175,14 @@ def settings():
     perl_ = Setting(PERL).place(1)
     perl_.scale("external:sleep", "external:sleep", 0, slow=0)
     sysbench_ = Setting(SYSBENCH).place(1)
-    sysbench_.scale("thread:worker_thread", "thread:*", 0.5, events=800)
+    sysbench_.scale("thread:worker_thread", "thread:*", 0.5, events=3000)
     ffmpeg_ = Setting(FFMPEG)
     ffmpeg_.scale("external:sleep", "external:sleep", 0, paced=False)
     return [section, Setting(SECTION, 1).place(2), stages, Setting(STAGES, 1).place(2), pool,
             Setting(POOL, 1).place(2), rounds, Setting(HASHDEEP).place(1).beside(),
             Setting(HASHDEEP, 1).place(2), python, Setting(PYTHON, 1).place(2), perl_,
             Setting(PERL, 1).place(2), sysbench_, Setting(SYSBENCH, 1).place(2),
-            Setting(SYSBENCH, test="mutex", events=4).place(1), ffmpeg_,
+            ffmpeg_,
             Setting(DECODER).place(1), Setting(DECODER, 1).place(2),
             *(wide for program in (PIGZ, XZ, ZSTD)
               for wide in (Setting(program, 2, wide=True).place(1),
@@ -209,5 +206,5 @@ def make_files(folder):
             text.write(seed.hex().encode() * (1 + seed[0] % 3) + b"\n")
     if shutil.which("ffmpeg"):
         os.spawnlp(os.P_WAIT, "ffmpeg", "ffmpeg", "-v", "quiet", "-nostdin", "-f", "lavfi", "-i",
-                   "testsrc2=duration=8:size=640x360:rate=25", "-c:v", "mpeg4", "-q:v", "4",
+                   "testsrc2=duration=40:size=640x360:rate=25", "-c:v", "mpeg4", "-q:v", "4",
                    f"{folder}/film.mkv")

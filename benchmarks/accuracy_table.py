@@ -123,7 +123,8 @@ METHOD = """\
 Each prediction is made from the journal of the unchanged program (`cpa run --journal`, then
 `cpa-report --what-if ...`), and is of the run time without the profiler. Then the change is made: a
 switch, another number of workers, other cores (taskset), a process that always works beside it; and
-measured. Rounds of: the program as it is, recorded, changed in each way. All figures are medians;
+measured. What the loader takes before a record begins is added. Rounds
+of: the program as it is, recorded, changed in each way. All figures are medians;
 error: predicted - measured, of the measured time. ±: half the distance of the quartiles of the native
 runs by the root of their number; above {decided:.0f} % a row is undecided, and in no figure of the
 summary. zeroing: of the time before, what remains of the inherent critical path. coz: what a causal
@@ -131,14 +132,15 @@ profiler predicts for the same change. Targets: median at most 2 %, worst at mos
 """
 
 
-def document(done, missing, rounds, load, took):
+def document(done, missing, rounds, load, took, bench):
     narrow = [pair for pair in done if not pair[0].wide]
     wide = [pair for pair in done if pair[0].wide]
     text = (f"# How right predictions are\n\n{machine()}. {time.strftime('%Y-%m-%d', time.gmtime())},"
             f" commit {git('rev-parse', '--short', 'HEAD') or 'unknown'}"
             f"{'+' if git('status', '--porcelain', '--untracked-files=no') else ''}, {rounds} rounds "
-            f"in {took / 60:.0f} minutes.\nLoad average at the start: {load:.2f}"
-            f"{': **other work ran beside this**' if load > 1 else ''}.\n\n"
+            f"in {took / 60:.0f} minutes.\nLoad average at the start: {load:.2f}; {bench.repeated} native "
+            f"runs were done again, as others used the machine, and beside {bench.disturbed} of "
+            f"{bench.runs} that are in the figures they still did.\n\n"
             f"{METHOD.format(decided=100 * DECIDED)}\n{summary(narrow)}\n"
             f"{measure.table(HEAD, [row.cells() for row in rows_of(narrow)])}")
     if wide:

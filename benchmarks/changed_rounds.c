@@ -2,7 +2,7 @@
 /*
  * benchmarks/changed_rounds.c - two threads in rounds between barriers, one with more to do
  *
- *	changed_rounds [rounds=150] [heavy=1] [pause_ms=2]
+ *	changed_rounds [rounds=120] [heavy=1] [pause_ms=4]
  *
  * heavy: factor of the second thread's additional work; the first thread sleeps pause_ms in each round
  * after its work.
@@ -54,9 +54,9 @@ int main(int argc, char **argv)
 {
 	pthread_t thread[2];
 
-	rounds = (unsigned)option(argc, argv, "rounds", 150);
+	rounds = (unsigned)option(argc, argv, "rounds", 120);
 	heavy_factor = option(argc, argv, "heavy", 1);
-	pause_us = (unsigned)(1000 * option(argc, argv, "pause_ms", 2));
+	pause_us = (unsigned)(1000 * option(argc, argv, "pause_ms", 4));
 	pthread_barrier_init(&barrier, NULL, 2);
 	pthread_create(&thread[0], NULL, first, NULL);
 	pthread_create(&thread[1], NULL, second, NULL);

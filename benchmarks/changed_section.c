@@ -2,7 +2,7 @@
 /*
  * benchmarks/changed_section.c - threads that compute, and update something under a lock
  *
- *	changed_section [threads=4] [rounds=200] [inside=1] [outside=1] [locks=1]
+ *	changed_section [threads=2] [rounds=500] [inside=1] [outside=1] [locks=1]
  *
  * inside, outside: factors of the work in the section and out of it; locks=0: there is none; locks=N:
  * each round takes one of N.
@@ -55,11 +55,11 @@ static void *worker(void *first)
 
 int main(int argc, char **argv)
 {
-	unsigned threads = (unsigned)option(argc, argv, "threads", 4);
+	unsigned threads = (unsigned)option(argc, argv, "threads", 2);
 	pthread_t *thread = calloc(threads, sizeof(*thread));
 	unsigned *first = calloc(threads, sizeof(*first));
 
-	rounds = (unsigned)option(argc, argv, "rounds", 200);
+	rounds = (unsigned)option(argc, argv, "rounds", 500);
 	locks = (unsigned)option(argc, argv, "locks", 1);
 	inside = option(argc, argv, "inside", 1);
 	outside = option(argc, argv, "outside", 1);
