@@ -91,11 +91,9 @@ static void emit_wait(struct transcribe *t, const struct cpa_history_event *even
 	/* The time of one that timed out is external time of the activity. */
 	if (!met && !event->external)
 		emit_unexplained(t, event);
-	else if (!met)
-		t->out->weakness.timeouts++;
-	else if (transcribe_kind(t, event->object) == CPA_COND)
+	if (met && transcribe_kind(t, event->object) == CPA_COND)
 		t->out->weakness.conditions++;
-	else
+	else if (met)
 		t->out->weakness.ordered++;
 	if (event->other)
 		emit_lock(t, CPA_STEP_LOCK, event->other, 0);

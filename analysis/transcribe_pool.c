@@ -394,6 +394,8 @@ void transcribe_polls(struct transcribe *t)
 			} else if (event->external && signalled[event->object] == i + 1) {
 				t->part[t->thread[i].base + k].polled = true;
 				t->out->weakness.polls++;
+			} else {
+				t->out->weakness.timeouts += event->external > 0;
 			}
 		}
 	}
