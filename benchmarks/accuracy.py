@@ -34,6 +34,7 @@ class Measured:
     def __init__(self):
         self.native, self.predicted, self.zeroed = [], [], []
         self.unchanged = []
+        self.coz = None  # a figure, not of the rounds
 
 
 def used_by_all():
@@ -220,8 +221,7 @@ def main():
         cases.make_files(folder)
         bench = Bench(options.build, folder, options.tries)
         done, missing = measure_all(bench, options.rounds, options.programs)
-        if not options.programs:
-            accuracy_coz.predict(bench, done)
+        accuracy_coz.predict(bench, done)
     finally:
         shutil.rmtree(folder)
     text = accuracy_table.document(done, missing, options.rounds, load, time.monotonic() - begun,

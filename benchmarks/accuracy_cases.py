@@ -120,7 +120,7 @@ class Setting:
     def __init__(self, program, cores=2, wide=False, search=False, coz=(), **switches):
         self.program, self.cores, self.wide, self.search = program, cores, wide, search
         self.switches = switches
-        self.coz = coz  # (function, the case that halves it)
+        self.coz = coz  # functions whose change coz is asked about, too
         self.cases = []
 
     def change(self, what, *asked, zero=None, cores=None, load=0, why="", **switches):
@@ -154,12 +154,12 @@ def function(setting, name, factor, **switches):
 
 
 def settings():
-    section = Setting(SECTION, search=True).place(1)
+    section = Setting(SECTION, search=True, coz=("update",)).place(1)
     function(section, "update", 0.5, inside=0.5)
     function(section, "compute", 0.25, outside=0.25)
     section.change("`lock=drop`", "--what-if", "lock:*=drop", locks=0)
     section.change("`lock=split:8`", "--what-if", "lock:*=split:8", locks=8)
-    stages = Setting(STAGES, search=True).place(1).beside()
+    stages = Setting(STAGES, search=True, coz=("filter",)).place(1).beside()
     function(stages, "filter", 0.5, filter=0.5)
     function(stages, "parse", 0.5, parse=0.5)
     stages.change("`queue:parsed workers=1`", "--what-if", "queue:parsed workers=1", workers=1)

@@ -43,7 +43,7 @@ class Row:
         # A quartile of fewer is no quartile.
         self.decided = len(own.native) >= 4 and self.known <= DECIDED
         self.zeroed = measure.median(own.zeroed) if own.zeroed else None
-        self.coz = getattr(own, "coz", None)
+        self.coz = own.coz
         self.unchanged = against(self.before, measure.median(base.predicted))
 
     def remark(self):

@@ -25,16 +25,26 @@ static inline double option(int argc, char **argv, const char *name, double othe
 	return otherwise;
 }
 
-/* In the function that calls it, so that samples find that one. */
-__attribute__((always_inline)) static inline void work(double units)
-{
-	uint64_t x = 3;
+/*
+ * Of @units. A macro: to samples and to tools that know lines, it is the function and the line that
+ * want it.
+ */
+#define WORK(units)                                                            \
+	do {                                                                   \
+		uint64_t x_ = 3;                                               \
+                                                                               \
+		for (long i_ = (long)((units)*MULTIPLICATIONS); i_ > 0; i_--) { \
+			x_ *= UINT64_C(0x9e3779b97f4a7c15);                    \
+			__asm__ volatile("" : "+r"(x_));                       \
+		}                                                              \
+	} while (0)
 
-	for (long i = (long)(units * MULTIPLICATIONS); i > 0; i--) {
-		x *= UINT64_C(0x9e3779b97f4a7c15);
-		__asm__ volatile("" : "+r"(x));
-	}
-}
+/* Where a causal profiler is to see progress, in a build for it. */
+#ifdef PROGRESS
+#include <coz.h>
+#else
+#define COZ_PROGRESS
+#endif
 
 /* From 1 to 2 * mean - 1, always the same for the same piece of work. */
 static inline double varied(unsigned piece, double mean)

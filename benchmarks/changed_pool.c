@@ -26,12 +26,12 @@ static double prepare_factor, finish_factor;
 
 __attribute__((noinline)) static void prepare(unsigned task)
 {
-	work(varied(task, PREPARE) * prepare_factor);
+	WORK(varied(task, PREPARE) * prepare_factor);
 }
 
 __attribute__((noinline)) static void finish(unsigned task)
 {
-	work(varied(task + 1, FINISH) * finish_factor);
+	WORK(varied(task + 1, FINISH) * finish_factor);
 }
 
 static void *worker(void *unused)

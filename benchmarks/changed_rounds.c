@@ -21,12 +21,12 @@ static double heavy_factor;
 
 __attribute__((noinline)) static void balanced(unsigned piece)
 {
-	work(varied(piece, BALANCED));
+	WORK(varied(piece, BALANCED));
 }
 
 __attribute__((noinline)) static void heavy(unsigned piece)
 {
-	work(varied(piece, HEAVY) * heavy_factor);
+	WORK(varied(piece, HEAVY) * heavy_factor);
 }
 
 static void *first(void *unused)

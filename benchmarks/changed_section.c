@@ -11,12 +11,6 @@
 
 #include <pthread.h>
 
-#ifdef PROGRESS
-#include <coz.h>
-#else
-#define COZ_PROGRESS
-#endif
-
 #define INSIDE	  700
 #define OUTSIDE	  1200
 #define LOCKS_MAX 64
@@ -27,12 +21,12 @@ static double inside, outside;
 
 __attribute__((noinline)) static void compute(unsigned piece)
 {
-	work(varied(piece, OUTSIDE) * outside);
+	WORK(varied(piece, OUTSIDE) * outside);
 }
 
 __attribute__((noinline)) static void update(unsigned piece)
 {
-	work(varied(piece + 1, INSIDE) * inside);
+	WORK(varied(piece + 1, INSIDE) * inside);
 }
 
 static void *worker(void *first)

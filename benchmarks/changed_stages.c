@@ -65,17 +65,17 @@ static int take(struct queue *q)
 
 __attribute__((noinline)) static void parse(unsigned item)
 {
-	work(varied(item, PARSE) * parse_factor);
+	WORK(varied(item, PARSE) * parse_factor);
 }
 
 __attribute__((noinline)) static void filter(unsigned item)
 {
-	work(varied(item + 1, FILTER) * filter_factor);
+	WORK(varied(item + 1, FILTER) * filter_factor);
 }
 
 __attribute__((noinline)) static void store(unsigned item)
 {
-	work(varied(item + 2, STORE) * store_factor);
+	WORK(varied(item + 2, STORE) * store_factor);
 }
 
 static void *parser(void *unused)
@@ -103,8 +103,10 @@ static void *filterer(void *unused)
 
 static void *storer(void *unused)
 {
-	for (unsigned i = 0; i < items; i++)
+	for (unsigned i = 0; i < items; i++) {
 		store((unsigned)take(&filtered));
+		COZ_PROGRESS;
+	}
 	return unused;
 }
 
