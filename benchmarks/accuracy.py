@@ -10,7 +10,6 @@ import argparse
 import fnmatch
 import json
 import os
-import re
 import resource
 import shutil
 import subprocess
@@ -49,17 +48,11 @@ def used_by_us():
     return sum(each.ru_utime + each.ru_stime for each in usage)
 
 
-def cycles_per_second():
-    """Of the time stamp counter, in which the loader counts."""
-    with open("/proc/cpuinfo") as info:
-        return 1e6 * float(re.search(r"cpu MHz\s*: ([0-9.]+)", info.read())[1])
-
-
 class Bench:
     def __init__(self, build, folder, tries):
         self.build, self.folder, self.tries = os.path.abspath(build), folder, tries
         self.runs = self.repeated = self.disturbed = 0
-        self.cycles = cycles_per_second()
+        self.nothing = self.nothing_recorded = 0.0
         self.dump = f"{folder}/run.dump"
 
     def words(self, setting, switches):
@@ -99,22 +92,24 @@ class Bench:
             raise measure.Fails(f"{words[0]} ended with status {status}")
         return took
 
-    def record(self, setting):
+    def record(self, words, cores):
+        """Record @words. Seconds that it took beside what is in the record."""
         if os.path.exists(self.dump):
             os.unlink(self.dump)
-        self.run([f"{self.build}/cpa", "run", "--journal=256M", "-o", self.dump, "--",
-                  *self.words(setting, {})], setting.cores, 0)
+        took = self.run([f"{self.build}/cpa", "run", "--journal=256M", "-o", self.dump, "--",
+                         *words], cores, 0)
+        return took - self.report("--cores", str(cores))["recorded_s"]
 
-    def loading(self, setting):
-        """Seconds before the program's first instruction, which no record has: as the loader says."""
-        words, took = self.words(setting, {}), 0.0
-        with open(f"{self.folder}/output", "wb") as output:
-            done = subprocess.run(words, env=dict(os.environ, LD_DEBUG="statistics"),
-                                  stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE)
-        found = re.search(rb"total startup time in dynamic loader: (\d+) cycles", done.stderr)
-        if found:
-            took = int(found[1]) / self.cycles
-        return took + measure.median([self.run(["true"], 1, 0) for _ in range(5)])
+    def loading(self, beside):
+        """
+        Of the seconds @beside a record those of the program itself, for its libraries' loading and
+        ending: all but what the profiler has there of a program that does nothing.
+        """
+        return max(0.0, beside - self.nothing_recorded) + self.nothing
+
+    def measure_nothing(self):
+        self.nothing_recorded = measure.median([self.record(["true"], 1) for _ in range(9)])
+        self.nothing = measure.median([self.run(["true"], 1, 0) for _ in range(9)])
 
     def report(self, *options):
         done = subprocess.run([f"{self.build}/cpa-report", "--format", "json", *options, self.dump],
@@ -170,15 +165,14 @@ def found_changes(bench, setting):
 
 def measure_setting(bench, setting, rounds):
     if setting.search:
-        bench.record(setting)
+        bench.record(bench.words(setting, {}), setting.cores)
         setting.cases += found_changes(bench, setting)
-    loading = bench.loading(setting)
     figures = {each: Measured() for each in [setting, *setting.cases]}
     for i in range(rounds):
         order = setting.cases[::-1 if i % 2 else 1]
         figures[setting].native.append(bench.timed(bench.words(setting, {}), setting.cores))
-        bench.record(setting)
-        predict(bench, setting, figures, loading)
+        beside = bench.record(bench.words(setting, {}), setting.cores)
+        predict(bench, setting, figures, bench.loading(beside))
         for case in order:
             figures[case].native.append(
                 bench.timed(bench.words(setting, case.switches), case.cores, case.load))
@@ -220,6 +214,7 @@ def main():
     try:
         cases.make_files(folder)
         bench = Bench(options.build, folder, options.tries)
+        bench.measure_nothing()
         done, missing = measure_all(bench, options.rounds, options.programs)
         accuracy_coz.predict(bench, done)
     finally:

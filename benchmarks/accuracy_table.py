@@ -123,7 +123,7 @@ METHOD = """\
 Each prediction is made from the journal of the unchanged program (`cpa run --journal`, then
 `cpa-report --what-if ...`), and is of the run time without the profiler. Then the change is made: a
 switch, another number of workers, other cores (taskset), a process that always works beside it; and
-measured. What the loader takes before a record begins is added. Rounds
+measured. What a process takes beside its record, to load libraries, is added. Rounds
 of: the program as it is, recorded, changed in each way. All figures are medians;
 error: predicted - measured, of the measured time. ±: half the distance of the quartiles of the native
 runs by the root of their number; above {decided:.0f} % a row is undecided, and in no figure of the
