@@ -249,11 +249,12 @@ static void note_weakness(struct inquiry *q, const struct cpa_weakness *w)
 			 "was waited for: weak where another order would need fewer or more.",
 			 cpa_format_count(w->conditions).text);
 	if (w->guessed)
-		add_note(answer,
-			 "%s visits to conditions are taken for the taking of something that "
-			 "others put there, by whoever comes first, as in the recorded run it could "
-			 "have been.",
-			 cpa_format_count(w->guessed).text);
+		add_note(
+			answer,
+			"%s visits to conditions are taken for the taking of something that "
+			"others put there, by whoever comes first, as in the recorded run it could "
+			"have been.",
+			cpa_format_count(w->guessed).text);
 	if (w->polls)
 		add_note(answer,
 			 "%s waits timed out and were begun again until a signal came: only the "

@@ -73,7 +73,7 @@ struct cpa_script_object {
 	 */
 	uint32_t lock;
 	enum cpa_script_deal deal; /* of a queue */
-	uint32_t initial; /* of a counted one: GETs that need no PUT */
+	uint32_t initial;	   /* of a counted one: GETs that need no PUT */
 };
 
 /*

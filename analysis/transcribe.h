@@ -5,7 +5,8 @@
  * What becomes what:
  *
  *	locks, semaphores, barriers, creation, joining	the same; the replay decides who comes first
- *	conditions, futexes, once, annotations		the recorded order: an acquirer waits for the
+ *	conditions that behave as queues		queues (transcribe_pool.c)
+ *	other conditions, futexes, once, annotations	the recorded order: an acquirer waits for the
  *							releases that it met
  *	items of work queues				dealt anew where the consumers are of one class, each
  *							with this one queue; else as recorded
@@ -42,18 +43,18 @@ struct cpa_changes {
 /* What makes a prediction weak: how often the script has to take the recording's word. */
 struct cpa_weakness {
 	uint64_t conditions; /* waits for a signal that may not be needed in another order */
-	uint64_t guessed; /* acquires of what behaved as a queue, and is replayed as one */
+	uint64_t guessed;    /* acquires of what behaved as a queue, and is replayed as one */
 	uint64_t ordered;    /* other acquires in recorded order: once, futexes, annotations */
 	uint64_t unexplained, unexplained_ticks; /* waits replayed as pauses */
 	uint64_t pauses, pause_ticks;
 	uint64_t untimed; /* uses of locks that are not there */
 	uint64_t polls;	  /* waits that timed out and were begun again: the timeouts are left out */
 	uint64_t timeouts; /* other waits that timed out, after the same time again */
-	uint64_t tries;	  /* to get a lock, in vain: what follows is as recorded */
-	uint64_t undealt; /* items that go to the recorded thread */
-	uint64_t refused; /* queues whose workers cannot be changed */
-	uint64_t cut;	  /* borders of profiled parts */
-	uint64_t waits;	  /* of which the latency is the median */
+	uint64_t tries;	   /* to get a lock, in vain: what follows is as recorded */
+	uint64_t undealt;  /* items that go to the recorded thread */
+	uint64_t refused;  /* queues whose workers cannot be changed */
+	uint64_t cut;	   /* borders of profiled parts */
+	uint64_t waits;	   /* of which the latency is the median */
 };
 
 struct cpa_transcript {

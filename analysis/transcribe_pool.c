@@ -21,13 +21,14 @@
 #include "analysis/transcribe_visits.h"
 
 #define LOOKS 16
+#define CONDS 32 /* of one mutex, whose visits are looked at for each of them */
 
 enum entry_kind { ENTRY_PUT, ENTRY_GET, ENTRY_SLEEP };
 
 struct entry {
 	uint64_t now;
 	enum entry_kind kind;
-	bool last; /* its thread's last get */
+	bool last;		/* its thread's last get */
 	uint32_t thread, visit; /* visit: index + 1 */
 	size_t event;
 };
@@ -43,6 +44,7 @@ struct pool {
 	struct transcribe *t;
 	const struct transcribe_visits *visits;
 	uint32_t *of_mutex, *first; /* visits by mutex: of_mutex[first[row]] up to first[row + 1] */
+	uint8_t *asked;		    /* by mutex: conditions so far */
 	bool *get;		    /* [visit] */
 	bool *waits;		    /* [slot of a class], or [thread], if each stands for itself; */
 	bool alone;
@@ -53,9 +55,9 @@ struct pool {
 	uint32_t cond, mutex;
 	struct entry *entry;
 	size_t entries, room;
-	uint32_t slot; /* the first class that waits; */
-	bool mixed;    /* it is not the only one */
-	bool late;     /* who waits has signalled before, others wait for that */
+	uint32_t slot;	  /* the first class that waits; */
+	bool mixed;	  /* it is not the only one */
+	bool late;	  /* who waits has signalled before, others wait for that */
 	bool nested, own; /* puts of a class that waits */
 	uint64_t puts, gets, initial;
 	uint32_t takers;
@@ -130,8 +132,7 @@ static bool add_gets(struct pool *p)
 		uint32_t which = p->of_mutex[i];
 		const struct transcribe_visit *visit = &p->visits->visit[which];
 
-		p->get[which] = !visit->failed && *waits(p, visit->thread) &&
-				looks_like(p, visit);
+		p->get[which] = !visit->failed && *waits(p, visit->thread) && looks_like(p, visit);
 		if (!p->get[which])
 			continue;
 		if (visit->several || (visit->cond && visit->cond != p->cond))
@@ -153,12 +154,13 @@ static void add_puts(struct pool *p)
 		if (signal->visit && p->get[signal->visit - 1])
 			continue;
 		p->own |= *waits(p, signal->thread);
-		add_entry(p, (struct entry){ .now = signal->visit ?
-							    p->visits->visit[signal->visit - 1].end :
-							    signal->now,
-					     .kind = ENTRY_PUT,
-					     .thread = signal->thread,
-					     .event = signal->event });
+		add_entry(p,
+			  (struct entry){ .now = signal->visit ?
+							 p->visits->visit[signal->visit - 1].end :
+							 signal->now,
+					  .kind = ENTRY_PUT,
+					  .thread = signal->thread,
+					  .event = signal->event });
 	}
 }
 
@@ -258,8 +260,7 @@ static size_t get_event(const struct pool *p, const struct entry *entry)
 	if (!visit->cond)
 		return p->late ? visit->unlock : visit->lock;
 	for (size_t i = visit->lock + 1; i < visit->wait; i++) {
-		const struct cpa_history_event *event =
-			&p->t->run->thread[visit->thread].event[i];
+		const struct cpa_history_event *event = &p->t->run->thread[visit->thread].event[i];
 
 		if ((event->kind == CPA_EV_SLEEP || event->kind == CPA_EV_WAIT) &&
 		    event->object == p->cond)
@@ -330,6 +331,9 @@ static bool is_pool(struct pool *p, bool alone)
 {
 	bool found;
 
+	if (!p->sleep[0].visit || p->asked[p->sleep[0].mutex] == CONDS)
+		return false;
+	p->asked[p->sleep[0].mutex] += alone;
 	p->cond = p->sleep[0].cond;
 	p->alone = alone;
 	p->entries = p->looks = 0;
@@ -413,6 +417,7 @@ void transcribe_pools(struct transcribe *t)
 		return;
 	transcribe_visits_init(&visits, t);
 	index_visits(&p);
+	p.asked = XCNEWVEC(uint8_t, t->cast->objects + 1);
 	p.get = XCNEWVEC(bool, visits.count + 1);
 	p.waits = XCNEWVEC(bool, t->cast->slots + t->run->threads + 1);
 	for (size_t i = 0; i < visits.sleeps.count; i += p.sleeps) {
@@ -432,6 +437,7 @@ void transcribe_pools(struct transcribe *t)
 	free(p.entry);
 	free(p.first);
 	free(p.of_mutex);
+	free(p.asked);
 	free(p.get);
 	free(p.waits);
 	transcribe_visits_fini(&visits);

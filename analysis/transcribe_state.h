@@ -5,12 +5,12 @@
 
 #include "analysis/transcribe.h"
 
-#define SEVERAL UINT32_MAX	 /* queues */
+#define SEVERAL UINT32_MAX /* queues */
 #define POOL	(UINT32_MAX - 1)
 
 struct transcribe_thread {
 	uint32_t id;
-	size_t base;	 /* of its events among all */
+	size_t base; /* of its events among all */
 	/* Row of the queue whose items it gets, or SEVERAL; POOL: transcribe_pools(); 0: none. */
 	uint32_t queue;
 	size_t last_get; /* the event; if it has a queue */
@@ -57,7 +57,7 @@ struct transcribe {
 	struct transcribe_queue *queue;	  /* [cast->queues + 1] */
 	uint32_t *by_id;		  /* threads, by id */
 	uint32_t *number; /* [events]: of an enqueue its item + 1, of others their offer + 1 */
-	struct transcribe_part *part;	  /* [events] */
+	struct transcribe_part *part; /* [events] */
 	struct transcribe_pool *pool;
 	size_t pools;
 	/* By object row: the script's object + 1. */

@@ -86,14 +86,13 @@ static void sleep_on(struct walk *w, const struct cpa_history_event *event, size
 	unsigned i = find_open(w, event->other);
 	struct transcribe_visit *visit = i < w->opens ? &w->to->visit[w->open[i] - 1] : NULL;
 
-	*add_call(&w->to->sleeps) =
-		(struct transcribe_call){ .cond = event->object,
-					  .mutex = event->other,
-					  .visit = visit ? w->open[i] : 0,
-					  .thread = w->thread,
-					  .event = at,
-					  .now = event->now,
-					  .late = visit && w->signalled[i] };
+	*add_call(&w->to->sleeps) = (struct transcribe_call){ .cond = event->object,
+							      .mutex = event->other,
+							      .visit = visit ? w->open[i] : 0,
+							      .thread = w->thread,
+							      .event = at,
+							      .now = event->now,
+							      .late = visit && w->signalled[i] };
 	if (!visit)
 		return;
 	visit->several |= visit->cond && visit->cond != event->object;

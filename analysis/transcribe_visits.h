@@ -11,11 +11,11 @@
 #include "analysis/transcribe_state.h"
 
 struct transcribe_visit {
-	uint32_t mutex, thread; /* row; index in the run */
-	uint32_t cond;		/* row of the condition it waited on last, 0: none */
-	bool several;		/* it waited on others before */
-	bool failed;		/* its last wait ended without a signal */
-	bool nested;		/* in a visit to another mutex */
+	uint32_t mutex, thread;	   /* row; index in the run */
+	uint32_t cond;		   /* row of the condition it waited on last, 0: none */
+	bool several;		   /* it waited on others before */
+	bool failed;		   /* its last wait ended without a signal */
+	bool nested;		   /* in a visit to another mutex */
 	size_t lock, wait, unlock; /* events of the thread; the last WAIT */
 	uint64_t end;		   /* clock */
 	/* What it looks like: the place of its unlock, and a bit for each condition it signalled. */

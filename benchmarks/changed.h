@@ -29,14 +29,14 @@ static inline double option(int argc, char **argv, const char *name, double othe
  * Of @units. A macro: to samples and to tools that know lines, it is the function and the line that
  * want it.
  */
-#define WORK(units)                                                            \
-	do {                                                                   \
-		uint64_t x_ = 3;                                               \
-                                                                               \
+#define WORK(units)                                                             \
+	do {                                                                    \
+		uint64_t x_ = 3;                                                \
+                                                                                \
 		for (long i_ = (long)((units)*MULTIPLICATIONS); i_ > 0; i_--) { \
-			x_ *= UINT64_C(0x9e3779b97f4a7c15);                    \
-			__asm__ volatile("" : "+r"(x_));                       \
-		}                                                              \
+			x_ *= UINT64_C(0x9e3779b97f4a7c15);                     \
+			__asm__ volatile("" : "+r"(x_));                        \
+		}                                                               \
 	} while (0)
 
 /* Where a causal profiler is to see progress, in a build for it. */
