@@ -19,26 +19,6 @@ static uint32_t growing;
 /* Atomic: the smallest block that found no space. Others of its size need not ask again. */
 static uint64_t too_large;
 
-static const struct {
-	uint32_t row_size, first_rows;
-} shape[CPA_TABLES] = {
-	[CPA_TABLE_THREADS] = { sizeof(struct cpa_thread), 4 },
-	[CPA_TABLE_OBJECTS] = { sizeof(struct cpa_object), 64 },
-	[CPA_TABLE_COMPONENTS] = { sizeof(struct cpa_component), 64 },
-	[CPA_TABLE_SITES] = { sizeof(struct cpa_site), 128 },
-	[CPA_TABLE_MODULES] = { sizeof(struct cpa_module), 8 },
-	[CPA_TABLE_NODES] = { sizeof(struct cpa_node), 64 },
-	[CPA_TABLE_EDGES] = { sizeof(struct cpa_edge), 64 },
-	[CPA_TABLE_TOKENS] = { sizeof(struct cpa_token), 16 },
-	[CPA_TABLE_NAMES] = { sizeof(struct cpa_name), 16 },
-	[CPA_TABLE_QUEUES] = { sizeof(struct cpa_queue), 4 },
-	[CPA_TABLE_BASES] = { sizeof(struct cpa_base), 64 },
-	[CPA_TABLE_MARKS] = { sizeof(struct cpa_mark), 32 },
-	[CPA_TABLE_SERIES] = { sizeof(struct cpa_slot_series), 32 },
-	[CPA_TABLE_POINTS] = { sizeof(struct cpa_thread_series), 4 },
-	[CPA_TABLE_PROCESSES] = { sizeof(struct cpa_process_row), 8 },
-};
-
 void cpa_tables_joined(void)
 {
 	growing = 0;
@@ -49,17 +29,22 @@ void cpa_tables_init(void)
 {
 	cpa_tables_joined();
 	for (int i = 0; i < CPA_TABLES; i++) {
-		cpa_table(i)->row_size = shape[i].row_size;
-		cpa_table(i)->first_rows = shape[i].first_rows;
+		const struct cpa_table_shape shape = cpa_table_shape((enum cpa_table_id)i);
+
+		cpa_table(i)->row_size = shape.row_size;
+		cpa_table(i)->first_rows = shape.first_rows;
 	}
 }
 
 bool cpa_tables_alike(const struct cpa_header *h)
 {
-	for (int i = 0; i < CPA_TABLES; i++)
-		if (h->table[i].row_size != shape[i].row_size ||
-		    h->table[i].first_rows != shape[i].first_rows)
+	for (int i = 0; i < CPA_TABLES; i++) {
+		const struct cpa_table_shape shape = cpa_table_shape((enum cpa_table_id)i);
+
+		if (h->table[i].row_size != shape.row_size ||
+		    h->table[i].first_rows != shape.first_rows)
 			return false;
+	}
 	return h->tables == CPA_TABLES;
 }
 

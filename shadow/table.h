@@ -40,17 +40,47 @@ static inline struct cpa_table *cpa_table(enum cpa_table_id id)
 	return &cpa_header()->table[id];
 }
 
+struct cpa_table_shape {
+	uint32_t row_size, first_rows;
+};
+
+/* That of the tables of this build: a constant where @id is one. */
+static inline __attribute__((always_inline)) struct cpa_table_shape
+cpa_table_shape(enum cpa_table_id id)
+{
+	static const struct cpa_table_shape shape[CPA_TABLES] = {
+		[CPA_TABLE_THREADS] = { sizeof(struct cpa_thread), 4 },
+		[CPA_TABLE_OBJECTS] = { sizeof(struct cpa_object), 64 },
+		[CPA_TABLE_COMPONENTS] = { sizeof(struct cpa_component), 64 },
+		[CPA_TABLE_SITES] = { sizeof(struct cpa_site), 128 },
+		[CPA_TABLE_MODULES] = { sizeof(struct cpa_module), 8 },
+		[CPA_TABLE_NODES] = { sizeof(struct cpa_node), 64 },
+		[CPA_TABLE_EDGES] = { sizeof(struct cpa_edge), 64 },
+		[CPA_TABLE_TOKENS] = { sizeof(struct cpa_token), 16 },
+		[CPA_TABLE_NAMES] = { sizeof(struct cpa_name), 16 },
+		[CPA_TABLE_QUEUES] = { sizeof(struct cpa_queue), 4 },
+		[CPA_TABLE_BASES] = { sizeof(struct cpa_base), 64 },
+		[CPA_TABLE_MARKS] = { sizeof(struct cpa_mark), 32 },
+		[CPA_TABLE_SERIES] = { sizeof(struct cpa_slot_series), 32 },
+		[CPA_TABLE_POINTS] = { sizeof(struct cpa_thread_series), 4 },
+		[CPA_TABLE_PROCESSES] = { sizeof(struct cpa_process_row), 8 },
+	};
+
+	return shape[id];
+}
+
 /* The row @number (from 1) of table @id, which must have been handed out. */
-static inline void *cpa_row(enum cpa_table_id id, uint32_t number)
+static inline __attribute__((always_inline)) void *cpa_row(enum cpa_table_id id, uint32_t number)
 {
 	const struct cpa_table *t = cpa_table(id);
-	uint32_t i = number - 1 + t->first_rows;
+	const struct cpa_table_shape shape = cpa_table_shape(id);
+	uint32_t i = number - 1 + shape.first_rows;
 	uint32_t top = 31 - (uint32_t)__builtin_clz(i);
-	uint32_t chunk = top - (uint32_t)__builtin_ctz(t->first_rows);
+	uint32_t chunk = top - (uint32_t)__builtin_ctz(shape.first_rows);
 
 	/* Relaxed: the number came to us by a release that the chunk's came before. */
 	return cpa_at(__atomic_load_n(&t->chunk[chunk], __ATOMIC_RELAXED) +
-		      (uint64_t)(i - (1u << top)) * t->row_size);
+		      (uint64_t)(i - (1u << top)) * shape.row_size);
 }
 
 /* Append a zeroed row. Return its number, 0 if there is no space (counted in `refused`). */

@@ -28,8 +28,8 @@ BUDGETS = [
     ("private", "20", 171, LOCK, "an untimed lock and unlock, nobody else takes the mutex"),
     ("again", "20", 171, LOCK, "the same, of a mutex that another thread had taken"),
     ("private", "0", 810, LOCK, "a timed lock and unlock"),
-    ("hand-off", "0", 1900, LOCK | VECTORS, "lock and unlock after another thread's"),
-    ("post-wait", "0", 1271, POST, "post and wait for a semaphore"),
+    ("hand-off", "0", 1820, LOCK | VECTORS, "lock and unlock after another thread's"),
+    ("post-wait", "0", 1274, POST, "post and wait for a semaphore"),
 ]
 ANNOTATION = 3  # load, test, branch
 OFF = 125  # a lock and unlock while profiling is off: less than what is left untimed while on
