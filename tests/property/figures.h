@@ -75,8 +75,8 @@ static void figures_dequeue(struct counting *c, const struct history *h, const s
 		q->max_depth = q->depth > q->max_depth ? q->depth : q->max_depth;
 		q->depth--;
 		q->dequeued++;
-		q->left += e->now - START_CLOCK;
-		q->settled += since - START_CLOCK;
+		q->left += e->now - start_clock;
+		q->settled += since - start_clock;
 		q->waited += e->now - since;
 		q->in[e->item]--;
 	}
@@ -89,7 +89,7 @@ static void figures_enqueue(struct counting *c, const struct event *e)
 
 	q->producers |= 1u << e->thread;
 	q->enqueued++;
-	q->entered += e->now - START_CLOCK;
+	q->entered += e->now - start_clock;
 	q->depth++;
 	q->twice += q->in[e->item]++ > 0;
 }
@@ -99,7 +99,7 @@ static void figures_refused(struct counting *c, const struct history *h, const s
 	struct figures *q = &c->queue[e->object];
 
 	q->enqueued--;
-	q->entered -= h->event[e->undoes].now - START_CLOCK;
+	q->entered -= h->event[e->undoes].now - start_clock;
 	q->depth--;
 	q->in[e->item]--;
 }

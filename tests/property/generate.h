@@ -506,7 +506,7 @@ static void generate(struct sim *s, struct history *h, struct rnd r, int target,
 	history_clear(h);
 	s->h = h;
 	s->r = r;
-	s->now = START_CLOCK;
+	s->now = start_clock;
 	s->target = target;
 	s->winding_down = false;
 	s->items = rnd_percent(&s->r, 60);

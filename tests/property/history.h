@@ -33,7 +33,8 @@
 #define SITES	    THREADS
 #define SAMPLES	    16
 #define ACTIVITIES  4096
-#define START_CLOCK 1000
+/* The clock when histories begin. */
+static uint64_t start_clock = 1000;
 #define CUTS	    8 /* times off, and 1 */
 
 enum op {
@@ -197,7 +198,7 @@ static inline int activity_of(struct history *h, unsigned from, unsigned to)
 /* The run's clock without what was cut out. */
 static inline uint64_t clock_on(const struct history *h, uint64_t clock)
 {
-	uint64_t on = clock - START_CLOCK;
+	uint64_t on = clock - start_clock;
 
 	for (int i = 1; i <= h->cuts; i++) {
 		if (clock >= h->cut[i].to)
@@ -250,7 +251,7 @@ static inline void history_clear(struct history *h)
 	h->threads = h->objects = 0;
 	h->cuts = h->starts = 0;
 	memset(h->cut, 0, sizeof(h->cut));
-	h->cut[0].to = START_CLOCK;
+	h->cut[0].to = start_clock;
 }
 
 static inline void history_print(const struct history *h)

@@ -61,7 +61,7 @@ static int online_session(struct online *o, uint64_t limit, uint32_t slots)
 
 	if (ret)
 		return ret;
-	cpa_header()->start_ticks = START_CLOCK;
+	cpa_header()->start_ticks = start_clock;
 	for (unsigned i = 0; i < OBJECTS; i++) {
 		o->object[i] =
 			cpa_row(CPA_TABLE_OBJECTS,

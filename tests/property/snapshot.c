@@ -257,7 +257,7 @@ static void compare_order(void)
 /* A power of two, so that the history has a few to some dozen boundaries. */
 static uint64_t period_of(struct rnd *r)
 {
-	uint64_t span = history.event[history.events - 1].now - START_CLOCK, period = 1;
+	uint64_t span = history.event[history.events - 1].now - start_clock, period = 1;
 
 	while (period < span >> (2 + rnd_below(r, 4)))
 		period *= 2;
@@ -278,7 +278,7 @@ static void test_one(struct rnd r, int events)
 	generate(&sim, &history, r, events / 3 + (int)rnd_below(&r, (uint64_t)events * 2 / 3),
 		 false);
 	cpa_header()->period = period_of(&r);
-	cpa_series_init(START_CLOCK);
+	cpa_series_init(start_clock);
 	cuts = 0;
 	online_run(&online, &history, (unsigned)rnd_below(&r, FUNCTIONS));
 	memcpy(pag.group, online.slot,
