@@ -25,22 +25,22 @@
 
 struct cpa_clock {
 	volatile uint64_t *detector;
-	uint64_t last;	   /* counter at the last stamp */
-	uint64_t cpu;	   /* process time accounted for so far, ticks of the thread's CPU clock */
-	uint64_t rebased;  /* counter when `cpu` was last compared with the kernel's clock */
-	uint64_t delay_ns; /* run-queue delay (schedstat) when last read */
-	uint64_t unread;   /* ticks without a processor since then */
-	long switches;	   /* times it had given its processor up by itself, then; -1: unknown */
-	uint32_t slept;	   /* waits since then of which the kernel was not asked */
-	uint32_t owed;	   /* waits since `rebased`, whose CPU time is not in `cpu` yet, */
+	uint64_t last;	    /* counter at the last stamp */
+	uint64_t cpu;	    /* process time accounted for so far, ticks of the thread's CPU clock */
+	uint64_t rebased;   /* counter when `cpu` was last compared with the kernel's clock */
+	uint64_t delay_ns;  /* run-queue delay (schedstat) when last read */
+	uint64_t unread;    /* ticks without a processor since then */
+	long switches;	    /* times it had given its processor up by itself, then; -1: unknown */
+	uint32_t slept;	    /* waits since then of which the kernel was not asked */
+	uint32_t owed;	    /* waits since `rebased`, whose CPU time is not in `cpu` yet, */
 	uint64_t owed_wall; /* and how long they were */
 	uint32_t usual;	    /* CPU time of a short wait, on average, ticks; 0: unknown */
 	uint64_t repaid; /* CPU time of waits that has come to be in `cpu`, and is to be counted */
-	int schedstat;	   /* descriptor, -1: none yet, -2: not to be had */
-	uint64_t file;	   /* its inode */
-	uint32_t probe;	   /* 16 times what an operation of ours usually takes, ticks */
-	uint32_t skips;	   /* until it is measured again */
-	uint32_t tick;	   /* moves on when the thread may have been switched out, or was sampled */
+	int schedstat;	 /* descriptor, -1: none yet, -2: not to be had */
+	uint64_t file;	 /* its inode */
+	uint32_t probe;	 /* 16 times what an operation of ours usually takes, ticks */
+	uint32_t skips;	 /* until it is measured again */
+	uint32_t tick;	 /* moves on when the thread may have been switched out, or was sampled */
 };
 
 /*

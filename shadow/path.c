@@ -378,8 +378,8 @@ append(struct joint *j, struct terms t, uint32_t slot, const struct cpa_delta *r
  * Slots of which one of the paths has a delta. Those of the local path stay where they are, so that
  * what is known of their places still holds.
  */
-static inline __attribute__((always_inline)) bool
-join_by_terms(const struct cpa_self *self, struct joint *j, struct terms t)
+static inline __attribute__((always_inline)) bool join_by_terms(const struct cpa_self *self,
+								struct joint *j, struct terms t)
 {
 	const struct cpa_delta *local = j->local->delta, *remote = j->remote->delta;
 	const unsigned have = is_own(self, j->local) ? self->deltas : deltas_of(j->local);

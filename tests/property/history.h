@@ -19,23 +19,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define THREADS	    6
-#define OBJECTS	    16
-#define FUNCTIONS   24
-#define CLASSES	    6 /* of locks */
-#define QCLASSES    2 /* of queues */
-#define REGIONS	    3
-#define SECTIONS    (CLASSES + QCLASSES + REGIONS)
-#define ITEMS	    4
-#define IN_WORK	    8 /* items that one thread processes at once, the oldest forgotten beyond */
-#define ROUTINES    3
-#define EXTERNALS   5
-#define SITES	    THREADS
-#define SAMPLES	    16
-#define ACTIVITIES  4096
+#define THREADS	   6
+#define OBJECTS	   16
+#define FUNCTIONS  24
+#define CLASSES	   6 /* of locks */
+#define QCLASSES   2 /* of queues */
+#define REGIONS	   3
+#define SECTIONS   (CLASSES + QCLASSES + REGIONS)
+#define ITEMS	   4
+#define IN_WORK	   8 /* items that one thread processes at once, the oldest forgotten beyond */
+#define ROUTINES   3
+#define EXTERNALS  5
+#define SITES	   THREADS
+#define SAMPLES	   16
+#define ACTIVITIES 4096
 /* The clock when histories begin. */
 static uint64_t start_clock = 1000;
-#define CUTS	    8 /* times off, and 1 */
+#define CUTS 8 /* times off, and 1 */
 
 enum op {
 	OP_START,
