@@ -269,14 +269,13 @@ static uint64_t rebase(struct cpa_clock *c, uint64_t *now)
 	return cpu;
 }
 
-/* Whether the thread has given its processor up by itself since the last look; once in each wait. */
+/* Whether the thread has given its processor up by itself since the last look. */
 static bool gave_up(struct cpa_clock *c)
 {
-	long before = c->switches + (long)c->slept;
+	long before = c->switches;
 
 	c->switches = switches();
-	c->slept = 0;
-	return c->switches < 0 || c->switches > before;
+	return c->switches < 0 || c->switches != before;
 }
 
 /*
@@ -305,92 +304,21 @@ static uint64_t ready_part(struct cpa_clock *c, uint64_t gap, bool blocked)
 	return !given || ready > gap ? gap : ready;
 }
 
-/* Whether the kernel need not be asked after a wait that has lasted until @now. */
-static bool can_put_off(const struct cpa_clock *c, uint64_t now)
-{
-	return c->usual && c->owed < CPA_CLOCK_OWED && c->detector != &never_armed &&
-	       now - c->last < cpa_clock_ticks(SHORT_GAP) &&
-	       now - c->rebased < cpa_clock_rebase_ticks / 4;
-}
-
-/* Stamp after a short wait, without a question. */
-static uint64_t put_off(struct cpa_clock *c, struct cpa_elapsed *e)
-{
-	uint64_t now;
-
-	*c->detector = cpa_clock_armed; /* first: what switches the thread out from here on shows */
-	now = cpa_clock_now();
-	e->process = 0;
-	e->runqueue = 0;
-	e->external = now > c->last ? now - c->last : 0;
-	c->last += e->external;
-	c->unread += e->external;
-	c->owed_wall += e->external;
-	c->owed++;
-	c->slept++;
-	c->tick++;
-	return c->last;
-}
-
-/* Let the CPU time of short waits be @ticks on average, the latest ones most. */
-static void learn(struct cpa_clock *c, uint64_t ticks)
-{
-	uint64_t most = cpa_clock_ticks(SHORT_GAP);
-	uint32_t found = (uint32_t)(ticks < most ? ticks : most);
-
-	c->usual = c->usual ? c->usual - c->usual / 8 + found / 8 : found;
-}
-
-/*
- * Of @spent ticks CPU time since the last question, waits being owed: what is that of the @wall
- * ticks since the last stamp. @switched: the thread was switched out in these, so that it is not all;
- * @blocked: because it waited.
- */
-static uint64_t own_part(struct cpa_clock *c, uint64_t spent, uint64_t wall, bool blocked,
-			 bool switched)
-{
-	uint64_t waits = c->owed * (uint64_t)c->usual, own = wall;
-
-	waits = waits < c->owed_wall ? waits : c->owed_wall;
-	if (blocked || switched)
-		own = spent > waits ? spent - waits : 0;
-	own = own < wall ? own : wall;
-	own = own < spent ? own : spent;
-	if (blocked && wall < cpa_clock_ticks(SHORT_GAP))
-		learn(c, spent / (c->owed + 1));
-	else if (!blocked && !switched)
-		learn(c, (spent - own) / c->owed);
-	c->repaid += spent - own;
-	c->owed = 0;
-	c->owed_wall = 0;
-	return own;
-}
-
 uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool blocked,
 			      uint64_t now)
 {
-	bool switched = cpa_clock_switched(c);
 	uint64_t cpu, wall, gap, known = c->cpu;
 	int err = errno;
 
-	if (blocked && can_put_off(c, now))
-		return put_off(c, e);
 	cpu = cpa_clock_ticks(rebase(c, &now));
 	if (now < c->last)
 		now = c->last;
 	wall = now - c->last;
 	/* A re-base may step back by the time its system call takes: the next one makes up. */
 	e->process = cpu > known ? cpu - known : 0;
-	if (c->owed) {
-		c->cpu += e->process;
-		e->process = own_part(c, e->process, wall, blocked, switched);
-	} else {
-		if (e->process > wall)
-			e->process = wall;
-		c->cpu += e->process;
-		if (blocked && wall < cpa_clock_ticks(SHORT_GAP))
-			learn(c, e->process);
-	}
+	if (e->process > wall)
+		e->process = wall;
+	c->cpu = known + e->process;
 	gap = wall - e->process;
 	e->runqueue = 0;
 	/* Below two microseconds it is an interrupt or the imprecision of the pair, not a switch. */
@@ -428,14 +356,7 @@ uint64_t cpa_clock_hidden(struct cpa_clock *c, const struct cpa_clock_gap *gap, 
 	c->last += wall;
 	c->cpu += *cpu;
 	c->switches = switches();
-	c->slept = 0;
 	return wall;
-}
-
-void cpa_clock_settle(struct cpa_clock *c)
-{
-	if (c->owed)
-		*c->detector = 0;
 }
 
 void cpa_clock_measure(struct cpa_clock *c, struct cpa_elapsed *e)

@@ -25,32 +25,18 @@
 
 struct cpa_clock {
 	volatile uint64_t *detector;
-	uint64_t last;	    /* counter at the last stamp */
-	uint64_t cpu;	    /* process time accounted for so far, ticks of the thread's CPU clock */
-	uint64_t rebased;   /* counter when `cpu` was last compared with the kernel's clock */
-	uint64_t delay_ns;  /* run-queue delay (schedstat) when last read */
-	uint64_t unread;    /* ticks without a processor since then */
-	long switches;	    /* times it had given its processor up by itself, then; -1: unknown */
-	uint32_t slept;	    /* waits since then of which the kernel was not asked */
-	uint32_t owed;	    /* waits since `rebased`, whose CPU time is not in `cpu` yet, */
-	uint64_t owed_wall; /* and how long they were */
-	uint32_t usual;	    /* CPU time of a short wait, on average, ticks; 0: unknown */
-	uint64_t repaid; /* CPU time of waits that has come to be in `cpu`, and is to be counted */
-	int schedstat;	 /* descriptor, -1: none yet, -2: not to be had */
-	uint64_t file;	 /* its inode */
-	uint32_t probe;	 /* 16 times what an operation of ours usually takes, ticks */
-	uint32_t skips;	 /* until it is measured again */
-	uint32_t tick;	 /* moves on when the thread may have been switched out, or was sampled */
+	uint64_t last;	   /* counter at the last stamp */
+	uint64_t cpu;	   /* process time accounted for so far, ticks of the thread's CPU clock */
+	uint64_t rebased;  /* counter when `cpu` was last compared with the kernel's clock */
+	uint64_t delay_ns; /* run-queue delay (schedstat) when last read */
+	uint64_t unread;   /* ticks without a processor since then */
+	long switches;	   /* times it had given its processor up by itself, then; -1: unknown */
+	int schedstat;	   /* descriptor, -1: none yet, -2: not to be had */
+	uint64_t file;	   /* its inode */
+	uint32_t probe;	   /* 16 times what an operation of ours usually takes, ticks */
+	uint32_t skips;	   /* until it is measured again */
+	uint32_t tick;	   /* moves on when the thread may have been switched out, or was sampled */
 };
-
-/*
- * After a short wait the kernel is not asked each time: that takes as long as the wait may have. The
- * detector is armed again, and the wait's CPU time is found at the next question: after some waits,
- * or a millisecond. It is then exact, but for a question that comes because an activity was switched
- * out: of the time since the last one, waits are taken to have had their mean, and what that is wrong
- * by, of CPA_CLOCK_OWED waits at most, goes to the activity.
- */
-#define CPA_CLOCK_OWED 8u
 
 /* What happened between two stamps; ticks. process + runqueue + external = wall. */
 struct cpa_elapsed {
@@ -100,9 +86,6 @@ struct cpa_clock_gap {
 CPA_HIDDEN struct cpa_clock_gap cpa_clock_hide(void);
 CPA_HIDDEN uint64_t cpa_clock_hidden(struct cpa_clock *c, const struct cpa_clock_gap *gap,
 				     uint64_t *cpu);
-
-/* Let the next stamp ask the kernel if CPU time of waits is owed. */
-CPA_HIDDEN void cpa_clock_settle(struct cpa_clock *c);
 
 /* Descriptor that every armed detector points to; see clock.c. */
 extern CPA_HIDDEN uint64_t cpa_clock_armed;

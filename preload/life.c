@@ -64,7 +64,6 @@ static void end_worker(struct cpa_worker *w)
 	uint64_t now;
 
 	cpa_reenter();
-	cpa_clock_settle(&w->clock);
 	if (likely(cpa_part_meet(w)))
 		now = cpa_event(w, CPA_EV_EXIT, 0, 0);
 	else
@@ -456,7 +455,6 @@ void cpa_life_end(void)
 		uint64_t now;
 
 		cpa_region_leave(w);
-		cpa_clock_settle(&w->clock);
 		now = cpa_event(w, CPA_EV_EXIT, CPA_CALLER(), 0);
 		if (cpa_process_is_child())
 			cpa_thread_forget(&w->self);

@@ -41,13 +41,6 @@ uint32_t cpa_track_node_slow(struct cpa_worker *w, unsigned at, uint64_t caller,
 	return row;
 }
 
-/* CPU time of earlier waits has become known. */
-static void count_repaid(struct cpa_worker *w)
-{
-	w->self.row->wait_cpu += w->clock.repaid;
-	w->clock.repaid = 0;
-}
-
 /* The activity that ends now, of which @e tells the times, and in which something happened. */
 static __attribute__((noinline)) void end_eventful(struct cpa_worker *w,
 						   const struct cpa_elapsed *e,
@@ -72,7 +65,6 @@ static __attribute__((noinline)) void end_eventful(struct cpa_worker *w,
 		w->clock.tick++;
 	}
 	if (unlikely(w->clock.rebased == w->clock.last)) { /* it may have been switched out */
-		count_repaid(w);
 		cpa_sampler_switched(&w->sampler, w->clock.last, w->clock.cpu);
 		w->self.slow++; /* which may have taken its time */
 	}
@@ -154,7 +146,6 @@ void cpa_event_cut(struct cpa_worker *w, enum cpa_event_kind kind, const struct 
 uint64_t cpa_waited(struct cpa_worker *w, uint64_t *arrived)
 {
 	struct cpa_thread *row = w->self.row;
-	uint32_t tick = w->clock.tick;
 	struct cpa_elapsed e;
 	uint64_t now;
 
@@ -164,9 +155,8 @@ uint64_t cpa_waited(struct cpa_worker *w, uint64_t *arrived)
 		return w->clock.last;
 	}
 	now = cpa_clock_stamp_waited(&w->clock, &e);
-	if (w->clock.tick != tick)
+	if (w->clock.rebased == now)
 		cpa_sampler_switched(&w->sampler, now, w->clock.cpu);
-	count_repaid(w);
 	if (unlikely(cpa_part_moved(w)))
 		return cpa_part_crossed(w, &e, arrived, now);
 	now = cpa_checkpoint(&w->self, now);
