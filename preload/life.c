@@ -117,7 +117,6 @@ struct cpa_worker *cpa_worker_begin(uint32_t row, uint32_t component, const stru
 		cpa_pool_give(w);
 		return NULL;
 	}
-	w->self.row->worker = cpa_offset(w);
 	w->self.row->before += w->clock.cpu;
 	w->watched = w->self.journal != NULL;
 	w->epoch = CPA_EPOCH_ON;

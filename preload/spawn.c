@@ -148,12 +148,9 @@ CPA_EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file
 /* The child that took @token was waited for in @op. */
 static void waited(struct cpa_child_wait *op, uint32_t token, uint32_t place, int status)
 {
-	bool ended = status != -1;
-	uint32_t number = 0;
+	struct cpa_child child = { .token = withdraw(place, token) ? 0 : token };
 
-	if (token && !cpa_process_take_back(cpa_process_number, place, token))
-		number = cpa_process_taker(token, cpa_process_number);
-	cpa_child_waited(op, number, ended ? status : 0, ended);
+	cpa_child_waited(op, status == -1 ? NULL : &child, status);
 }
 
 CPA_EXPORT int system(const char *command)

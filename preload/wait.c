@@ -16,7 +16,9 @@
 #include <signal.h>
 #include <stddef.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "preload/part.h"
 #include "preload/process.h"
@@ -172,13 +174,56 @@ static void depend(struct cpa_worker *w, uint32_t number, struct cpa_wait *wait)
 	w->self.row->path.released = now;
 }
 
-void cpa_child_waited(struct cpa_child_wait *op, uint32_t number, int status, bool ended)
+static bool is_gone(uint32_t number)
+{
+	uint32_t pid = number ? cpa_process(number)->pid : 0;
+
+	return pid && syscall(SYS_kill, pid, 0) < 0 && errno == ESRCH;
+}
+
+/*
+ * The row of @child, which nobody else frees while we are reading. Of children that several threads
+ * make at once by system() or popen() one may have taken another's token, and still run: then ours
+ * is one that ended since @arrived and is no more. 0: none.
+ */
+static uint32_t row_of(const struct cpa_child *child, uint64_t arrived)
+{
+	uint32_t number;
+
+	if (!cpa_process_number || !*cpa_alive)
+		return 0;
+	if (child->pid)
+		return cpa_process_find(child->pid, cpa_process_number);
+	number = child->token ? cpa_process_taker(child->token, cpa_process_number) : 0;
+	if (is_gone(number))
+		return number;
+	number = cpa_process_ended(cpa_process_number, arrived);
+	return is_gone(number) ? number : 0;
+}
+
+/* Return whether its rows could be looked at. */
+static bool end(struct cpa_worker *w, const struct cpa_child *child, int status,
+		struct cpa_wait *wait)
+{
+	uint32_t number;
+
+	if (!begin_reading())
+		return false;
+	number = row_of(child, wait->arrived);
+	depend(w, number, wait);
+	if (number)
+		cpa_process_waited(&w->self, number, status);
+	end_reading();
+	return true;
+}
+
+void cpa_child_waited(struct cpa_child_wait *op, const struct cpa_child *child, int status)
 {
 	struct cpa_worker *w = op->w;
 	struct cpa_wait wait = { 0 };
 	int err = errno;
 
-	if (!w && !ended)
+	if (!w && !child)
 		return;
 	if (w) {
 		wait.now = cpa_waited(w, &op->arrived);
@@ -189,34 +234,22 @@ void cpa_child_waited(struct cpa_child_wait *op, uint32_t number, int status, bo
 			return;
 		wait.now = wait.arrived = arrive(w, op->caller);
 	}
-	if (ended) {
-		bool read = begin_reading();
-
-		depend(w, read ? number : 0, &wait);
-		if (number && read)
-			cpa_process_waited(&w->self, number, status);
-		if (read)
-			end_reading();
-	} else {
+	if (!child) {
 		cpa_acquire_path(&w->self, NULL, &wait);
 		cpa_unexplained(w, CPA_EXT_CHILD, wait.now - wait.arrived);
+	} else if (!end(w, child, status, &wait)) {
+		depend(w, 0, &wait);
 	}
 	cpa_done(w);
 	errno = err;
 }
 
-static uint32_t row_of(pid_t pid)
-{
-	return cpa_process_number && *cpa_alive ?
-		       cpa_process_find((uint32_t)pid, cpa_process_number) :
-		       0;
-}
-
 static void ended(struct cpa_child_wait *op, pid_t pid, int status)
 {
-	bool is_end = pid > 0 && (WIFEXITED(status) || WIFSIGNALED(status));
+	struct cpa_child child = { .pid = (uint32_t)pid };
 
-	cpa_child_waited(op, is_end ? row_of(pid) : 0, is_end ? status : 0, is_end);
+	cpa_child_waited(
+		op, pid > 0 && (WIFEXITED(status) || WIFSIGNALED(status)) ? &child : NULL, status);
 }
 
 /* A call as wait4(). One that does not block is no event until a child has ended. */
@@ -258,21 +291,21 @@ CPA_EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 	struct cpa_child_wait op = { .caller = CPA_CALLER() };
 	siginfo_t own = { 0 }, *told = info ? info : &own;
 	pid_t before = told->si_pid;
-	bool end;
+	struct cpa_child child = { 0 };
+	bool is_end;
 	int ret;
 
 	if (!(options & WNOHANG))
 		op = cpa_child_wait(CPA_CALLER());
 	told->si_pid = 0;
 	ret = REAL(waitid)(type, id, told, options);
-	end = !ret && told->si_pid && !(options & WNOWAIT) &&
+	is_end = !ret && told->si_pid && !(options & WNOWAIT) &&
 	      (told->si_code == CLD_EXITED || told->si_code == CLD_KILLED ||
 	       told->si_code == CLD_DUMPED);
-	cpa_child_waited(&op, end ? row_of(told->si_pid) : 0,
-			 !end			     ? 0 :
+	child.pid = (uint32_t)told->si_pid;
+	cpa_child_waited(&op, is_end ? &child : NULL,
 			 told->si_code == CLD_EXITED ? (told->si_status & 0xff) << 8 :
-						       told->si_status,
-			 end);
+						       told->si_status);
 	if (ret)
 		told->si_pid = before;
 	return ret;

@@ -12,6 +12,12 @@ struct cpa_child_wait {
 	uint64_t caller, arrived;
 };
 
+/* A child that is no more: by what the kernel said, else by what it was given to begin after. */
+struct cpa_child {
+	uint32_t pid;
+	uint32_t token;
+};
+
 /*
  * The thread comes back from a call that may have blocked, for reason @kind: if a child ended
  * meanwhile it waited for that, and depends on it. Return false if none has: there is no event then.
@@ -24,11 +30,8 @@ CPA_HIDDEN void cpa_child_forked(void);
 /* Before a call that may block. */
 CPA_HIDDEN struct cpa_child_wait cpa_child_wait(uint64_t caller);
 
-/*
- * After it. @ended: a child has ended and is no more, its row is @number, or 0 if it has none. errno
- * is kept.
- */
-CPA_HIDDEN void cpa_child_waited(struct cpa_child_wait *op, uint32_t number, int status,
-				 bool ended);
+/* After it. @child is no more, with @status; NULL: the call failed, or told something else. errno is kept. */
+CPA_HIDDEN void cpa_child_waited(struct cpa_child_wait *op, const struct cpa_child *child,
+				 int status);
 
 #endif

@@ -579,7 +579,6 @@ struct cpa_thread {
 	uint32_t process_row, pad;
 	uint64_t process_key;
 	struct cpa_process_sums given;
-	uint64_t worker; /* offset of what it has in the heap, for who frees it if it cannot; 0: nothing */
 } __attribute__((aligned(CPA_CACHE_LINE)));
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "shadow/process.h"
 
-#include "shadow/heap.h"
 #include "shadow/pile.h"
 #include "shadow/thread.h"
 #include "shadow/token.h"
@@ -95,7 +94,7 @@ uint32_t cpa_process_taker(uint32_t token, uint32_t parent)
 
 		/* ACQUIRE pairs with cpa_process_claim(). */
 		if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != CPA_PROCESS_FREE &&
-		    p->token == token && p->parent == parent)
+		    p->token == token && p->parent == parent && !p->waited)
 			return i;
 	}
 	return 0;
@@ -214,9 +213,6 @@ static void free_threads(uint32_t number, uint64_t key)
 		    __atomic_load_n(&row->state, __ATOMIC_RELAXED) == CPA_THREAD_DONE)
 			continue;
 		cpa_process_give(row);
-		if (row->worker)
-			cpa_heap_free(cpa_at(row->worker));
-		row->worker = 0;
 		cpa_thread_joined(i);
 	}
 }

@@ -130,7 +130,6 @@ void cpa_thread_end(struct cpa_self *self, uint64_t now)
 
 	cpa_queue_leave(self);
 	self->row->end_ticks = now;
-	self->row->worker = 0;
 	cpa_thread_forget(self);
 	cpa_process_give(self->row);
 	transition(number, CPA_THREAD_RUNNING, CPA_THREAD_EXITED, CPA_THREAD_DETACHED);
