@@ -433,6 +433,38 @@ static void reaped_in_a_handler(void)
 	end();
 }
 
+/* How many children did not end as they were to. */
+static void *make_children(void *bad)
+{
+	for (int i = 0; i < 40; i++) {
+		char read[8] = "";
+		FILE *f;
+
+		*(int *)bad += system("exit 3") != 3 << 8;
+		f = popen("echo hi; exit 2", "r");
+		must(f != NULL, "popen");
+		*(int *)bad += !fgets(read, sizeof(read), f) || strcmp(read, "hi\n");
+		*(int *)bad += pclose(f) != 2 << 8;
+	}
+	return NULL;
+}
+
+/* Which thread's a child is, its parent does not know while it makes it. */
+static void of_several_threads(void)
+{
+	pthread_t thread[4];
+	int bad[4] = { 0 };
+
+	begin("system() and popen() in four threads");
+	for (int i = 0; i < 4; i++)
+		must(!pthread_create(&thread[i], NULL, make_children, &bad[i]), "pthread_create");
+	for (int i = 0; i < 4; i++) {
+		must(!pthread_join(thread[i], NULL), "pthread_join");
+		add(" bad=%d", bad[i]);
+	}
+	end();
+}
+
 int main(void)
 {
 	pthread_t noise[3];
@@ -454,6 +486,7 @@ int main(void)
 	begin("fork in a thread");
 	in_thread(child_of_thread, NULL);
 	end();
+	of_several_threads();
 	reaped_in_a_handler();
 	pthread_atfork(before, after, after_in_child);
 	begin("atfork handlers lock");
