@@ -11,9 +11,10 @@
 
 #include <pthread.h>
 
-#define INSIDE	  700
-#define OUTSIDE	  1200
-#define LOCKS_MAX 64
+#define INSIDE	    700
+#define OUTSIDE	    1200
+#define LOCKS_MAX   64
+#define THREADS_MAX 64u
 
 static pthread_mutex_t lock[LOCKS_MAX];
 static unsigned rounds, locks;
@@ -50,14 +51,14 @@ static void *worker(void *first)
 int main(int argc, char **argv)
 {
 	unsigned threads = (unsigned)option(argc, argv, "threads", 2);
-	pthread_t *thread = calloc(threads, sizeof(*thread));
-	unsigned *first = calloc(threads, sizeof(*first));
+	pthread_t thread[THREADS_MAX];
+	unsigned first[THREADS_MAX];
 
 	rounds = (unsigned)option(argc, argv, "rounds", 500);
 	locks = (unsigned)option(argc, argv, "locks", 1);
 	inside = option(argc, argv, "inside", 1);
 	outside = option(argc, argv, "outside", 1);
-	if (!thread || !first || locks > LOCKS_MAX)
+	if (threads > THREADS_MAX || locks > LOCKS_MAX)
 		return 1;
 	for (unsigned i = 0; i < LOCKS_MAX; i++)
 		pthread_mutex_init(&lock[i], NULL);
@@ -67,7 +68,5 @@ int main(int argc, char **argv)
 	}
 	for (unsigned i = 0; i < threads; i++)
 		pthread_join(thread[i], NULL);
-	free(thread);
-	free(first);
 	return 0;
 }

@@ -248,8 +248,8 @@ static void ended(struct cpa_child_wait *op, pid_t pid, int status)
 {
 	struct cpa_child child = { .pid = (uint32_t)pid };
 
-	cpa_child_waited(
-		op, pid > 0 && (WIFEXITED(status) || WIFSIGNALED(status)) ? &child : NULL, status);
+	cpa_child_waited(op, pid > 0 && (WIFEXITED(status) || WIFSIGNALED(status)) ? &child : NULL,
+			 status);
 }
 
 /* A call as wait4(). One that does not block is no event until a child has ended. */
@@ -300,8 +300,8 @@ CPA_EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 	told->si_pid = 0;
 	ret = REAL(waitid)(type, id, told, options);
 	is_end = !ret && told->si_pid && !(options & WNOWAIT) &&
-	      (told->si_code == CLD_EXITED || told->si_code == CLD_KILLED ||
-	       told->si_code == CLD_DUMPED);
+		 (told->si_code == CLD_EXITED || told->si_code == CLD_KILLED ||
+		  told->si_code == CLD_DUMPED);
 	child.pid = (uint32_t)told->si_pid;
 	cpa_child_waited(&op, is_end ? &child : NULL,
 			 told->si_code == CLD_EXITED ? (told->si_status & 0xff) << 8 :

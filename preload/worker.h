@@ -103,7 +103,7 @@ struct cpa_worker {
 struct cpa_tls {
 	struct cpa_worker *worker;
 	bool inside;
-	bool ends;    /* when it has forked: daemon() */
+	bool ends;	    /* when it has forked: daemon() */
 	bool inside_before; /* the outermost fork() that the thread is in */
 	uint32_t forks;	    /* how many: handlers of signals may fork, too */
 	bool left;    /* the thread has ended for us: what its last destructors do passes through */
