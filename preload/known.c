@@ -8,6 +8,7 @@
 
 #include "preload/function.h"
 #include "preload/load.h"
+#include "preload/signal.h"
 #include "preload/log.h"
 
 /* What module @m finds as @number if @caller lies in it, else NULL. */
@@ -149,8 +150,10 @@ static __attribute__((noinline, cold)) void *find_slow(struct cpa_known *library
 	struct cpa_known_module m = { 0 };
 	bool inside = cpa_tls.inside;
 	int err = errno;
+	sigset_t before;
 
 	cpa_reenter();
+	before = cpa_signal_hold(); /* as in preload/real.c */
 	/* ACQUIRE: what is found is found after that. */
 	m.generation = __atomic_load_n(&cpa_load_generation, __ATOMIC_ACQUIRE);
 	resolve(library, caller, &m);
@@ -160,6 +163,7 @@ static __attribute__((noinline, cold)) void *find_slow(struct cpa_known *library
 	if (!m.function[number])
 		cpa_warn("no original of %s found; calls to it fail", library->names[number]);
 	dlerror();
+	cpa_signal_let(&before);
 	cpa_tls.inside = inside;
 	errno = err;
 	return m.function[number];
