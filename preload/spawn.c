@@ -125,25 +125,36 @@ static struct offer offer_and_go_on(uint64_t caller)
 	return o;
 }
 
-CPA_EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
-			   const posix_spawnattr_t *attributes, char *const argv[],
-			   char *const envp[])
+/* As @original, a version of posix_spawn() or posix_spawnp(). */
+static int spawn_by(int (*original)(pid_t *, const char *, const posix_spawn_file_actions_t *,
+				    const posix_spawnattr_t *, char *const *, char *const *),
+		    pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+		    const posix_spawnattr_t *attributes, char *const argv[], char *const envp[],
+		    uint64_t caller)
 {
-	struct offer o = offer_and_go_on(CPA_CALLER());
+	struct offer o = offer_and_go_on(caller);
 	pid_t own, *told = pid ? pid : &own;
 
-	return spawned(&o, REAL(posix_spawn)(told, path, actions, attributes, argv, envp), told);
+	return spawned(&o, original(told, file, actions, attributes, argv, envp), told);
 }
 
-CPA_EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
-			    const posix_spawnattr_t *attributes, char *const argv[],
-			    char *const envp[])
-{
-	struct offer o = offer_and_go_on(CPA_CALLER());
-	pid_t own, *told = pid ? pid : &own;
+/* The older ones let a shell run what is no program. */
+#define SPAWN(name, function, version)                                                           \
+	CPA_EXPORT int name(pid_t *pid, const char *file,                                        \
+			    const posix_spawn_file_actions_t *actions,                           \
+			    const posix_spawnattr_t *attributes, char *const argv[],             \
+			    char *const envp[])                                                  \
+	{                                                                                        \
+		return spawn_by(REAL_VERSION(function, version), pid, file, actions, attributes, \
+				argv, envp, CPA_CALLER());                                       \
+	}
 
-	return spawned(&o, REAL(posix_spawnp)(told, file, actions, attributes, argv, envp), told);
-}
+SPAWN(posix_spawn, posix_spawn, "GLIBC_2.15")
+CPA_OLDER(posix_spawn, "GLIBC_2.2.5");
+SPAWN(posix_spawn_older, posix_spawn, "GLIBC_2.2.5")
+SPAWN(posix_spawnp, posix_spawnp, "GLIBC_2.15")
+CPA_OLDER(posix_spawnp, "GLIBC_2.2.5");
+SPAWN(posix_spawnp_older, posix_spawnp, "GLIBC_2.2.5")
 
 /* The child that took @token was waited for in @op. */
 static void waited(struct cpa_child_wait *op, uint32_t token, uint32_t place, int status)
