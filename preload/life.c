@@ -365,6 +365,14 @@ static bool make_session(void)
 	return true;
 }
 
+static bool begin_memory(void)
+{
+	if (cpa_memory_init())
+		return true;
+	cpa_warn("no memory for the profile: %s; not profiled", strerrordesc_np(ENOMEM));
+	return false;
+}
+
 __attribute__((constructor)) static void begin(void)
 {
 	int err = errno;
@@ -377,8 +385,7 @@ __attribute__((constructor)) static void begin(void)
 	cpa_process_born();
 	cpa_tls.inside = true; /* what we call here is not the program's doing */
 	alive = alive_page();
-	if (alive && make_session()) {
-		cpa_memory_init();
+	if (alive && begin_memory() && make_session()) {
 		pthread_atfork(before_fork, in_parent, in_child);
 		*alive = 1;
 		alive_word = alive;

@@ -22,11 +22,14 @@ static void say_nothing(void *argument, const char *text)
 	(void)argument, (void)text;
 }
 
-void cpa_memory_init(void)
+bool cpa_memory_init(void)
 {
+	void *p;
+
 	cpa_je_malloc_message = say_nothing;
-	/* The first call does it. */
-	cpa_memory_free(cpa_memory_alloc(1));
+	p = cpa_memory_alloc(1);
+	cpa_memory_free(p);
+	return p != NULL;
 }
 
 void *cpa_memory_alloc(size_t size)

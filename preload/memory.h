@@ -12,12 +12,17 @@
 #ifndef CPA_PRELOAD_MEMORY_H
 #define CPA_PRELOAD_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "shadow/self.h"
 
-/* Have jemalloc's fork handlers registered: before ours, so that they run inside those. */
-CPA_HIDDEN void cpa_memory_init(void);
+/*
+ * Start jemalloc, which registers its fork handlers then: before ours, so that they run inside those.
+ * False: it cannot start, and must not be called again: another thread would wait for this one to
+ * start it, for ever.
+ */
+CPA_HIDDEN bool cpa_memory_init(void);
 
 /* @size bytes of zeros, aligned to a cache line; NULL: no memory. Keeps errno. */
 CPA_HIDDEN void *cpa_memory_alloc(size_t size);
