@@ -13,6 +13,7 @@
 
 #define MS		 1000000u
 #define SHORT_GAP	 50000u /* ns */
+#define NO_SWITCH	 2000u	/* ns: below, it is an interrupt or the imprecision of two clocks */
 #define PROBE_MOST	 2000u	/* ticks of an operation of ours, to begin with */
 #define LAST_DESCRIPTOR	 1000	/* of as many threads as most programs have */
 #define FIRST_DESCRIPTOR 500	/* ours are out of the way of programs that count theirs */
@@ -321,8 +322,7 @@ uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool b
 	c->cpu = known + e->process;
 	gap = wall - e->process;
 	e->runqueue = 0;
-	/* Below two microseconds it is an interrupt or the imprecision of the pair, not a switch. */
-	if (blocked || gap > cpa_clock_ticks(2000))
+	if (blocked || gap > cpa_clock_ticks(NO_SWITCH))
 		e->runqueue = ready_part(c, gap, blocked);
 	else
 		e->runqueue = gap;
@@ -346,17 +346,22 @@ struct cpa_clock_gap cpa_clock_hide(void)
 	return gap;
 }
 
-uint64_t cpa_clock_hidden(struct cpa_clock *c, const struct cpa_clock_gap *gap, uint64_t *cpu)
+void cpa_clock_hidden(struct cpa_clock *c, const struct cpa_clock_gap *gap, struct cpa_elapsed *e)
 {
-	uint64_t wall = cpa_clock_now() - gap->begun;
+	uint64_t wall = cpa_clock_now() - gap->begun, without;
+	int err = errno;
 
-	*cpu = cpa_clock_ticks(now_ns(CLOCK_THREAD_CPUTIME_ID) - gap->cpu_ns);
-	if (*cpu > wall)
-		*cpu = wall;
+	e->process = cpa_clock_ticks(now_ns(CLOCK_THREAD_CPUTIME_ID) - gap->cpu_ns);
+	if (e->process > wall)
+		e->process = wall;
+	without = wall - e->process;
+	e->runqueue = without > cpa_clock_ticks(NO_SWITCH) ? ready_part(c, without, false) :
+							     without;
+	e->external = without - e->runqueue;
 	c->last += wall;
-	c->cpu += *cpu;
+	c->cpu += e->process;
 	c->switches = switches();
-	return wall;
+	errno = err;
 }
 
 void cpa_clock_measure(struct cpa_clock *c, struct cpa_elapsed *e)

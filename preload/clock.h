@@ -76,16 +76,13 @@ CPA_HIDDEN uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed
 /* The time since the last stamp was our own: as cpa_clock_stamp(), and learn how long it was. */
 CPA_HIDDEN void cpa_clock_measure(struct cpa_clock *c, struct cpa_elapsed *e);
 
-/*
- * What the thread does between the two is nobody's: no stamp sees it. @cpu: its CPU time; return
- * its wall time, ticks.
- */
+/* What the thread does between the two is nobody's: no stamp sees it. @e: the times it took. */
 struct cpa_clock_gap {
 	uint64_t begun, cpu_ns;
 };
 CPA_HIDDEN struct cpa_clock_gap cpa_clock_hide(void);
-CPA_HIDDEN uint64_t cpa_clock_hidden(struct cpa_clock *c, const struct cpa_clock_gap *gap,
-				     uint64_t *cpu);
+CPA_HIDDEN void cpa_clock_hidden(struct cpa_clock *c, const struct cpa_clock_gap *gap,
+				 struct cpa_elapsed *e);
 
 /* Descriptor that every armed detector points to; see clock.c. */
 extern CPA_HIDDEN uint64_t cpa_clock_armed;
@@ -123,17 +120,20 @@ static inline uint64_t cpa_clock_advance(struct cpa_clock *c, uint64_t now)
 	return ticks;
 }
 
-/* Stamp: fill @e with the time since the last one and return the counter. */
-static inline uint64_t cpa_clock_stamp(struct cpa_clock *c, struct cpa_elapsed *e)
+/* Stamp at @now, which was just read: fill @e with the time since the last one, return the counter. */
+static inline uint64_t cpa_clock_stamp_at(struct cpa_clock *c, struct cpa_elapsed *e, uint64_t now)
 {
-	uint64_t now = cpa_clock_now();
-
 	if (unlikely(!cpa_clock_usual(c, now)))
 		return cpa_clock_stamp_slow(c, e, false, now);
 	e->process = cpa_clock_advance(c, now);
 	e->runqueue = 0;
 	e->external = 0;
 	return c->last;
+}
+
+static inline uint64_t cpa_clock_stamp(struct cpa_clock *c, struct cpa_elapsed *e)
+{
+	return cpa_clock_stamp_at(c, e, cpa_clock_now());
 }
 
 /* As cpa_clock_stamp(), after an original that may have blocked. */

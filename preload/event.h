@@ -9,9 +9,9 @@
 #include "preload/untimed.h"
 #include "shadow/run.h"
 
-/* Any event, and any end of one. */
+/* Any event, at clock @now, and any end of one. */
 CPA_HIDDEN uint64_t cpa_event_slow(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t caller,
-				   uint32_t class);
+				   uint32_t class, uint64_t now);
 CPA_HIDDEN void cpa_done_slow(struct cpa_worker *w);
 
 /* Whether the activity is more than CPU time without samples. */
@@ -28,7 +28,7 @@ cpa_event_usual(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t caller,
 
 	if (unlikely(!cpa_clock_usual(&w->clock, now) || stamp - w->self.since >= w->self.period ||
 		     cpa_event_is_eventful(w)))
-		return cpa_event_slow(w, kind, caller, class);
+		return cpa_event_slow(w, kind, caller, class, now);
 	ticks = cpa_clock_advance(&w->clock, now);
 	cpa_stand_between(w);
 	cpa_activity_run(&w->self, ticks, cpa_track_node(w, kind, caller, class));

@@ -15,6 +15,7 @@
 #include "preload/load.h"
 #include "preload/real.h"
 #include "preload/signal.h"
+#include "preload/track.h"
 #include "preload/worker.h"
 
 #define PAGE	     4096u
@@ -178,12 +179,11 @@ static void upgrade(struct cpa_sampler *s)
 static void upgrade_hidden(struct cpa_worker *w)
 {
 	struct cpa_clock_gap gap = cpa_clock_hide();
-	uint64_t cpu, wall;
+	struct cpa_elapsed e;
 
 	upgrade(&w->sampler);
-	wall = cpa_clock_hidden(&w->clock, &gap, &cpu);
-	w->self.row->probe += cpu;
-	w->self.row->path.observed[CPA_TIME_PROBE] += wall;
+	cpa_clock_hidden(&w->clock, &gap, &e);
+	cpa_probe_count(w->self.row, &e);
 }
 
 /* Our signal finds the thread in its own code or in that of the program; only there do we act. */

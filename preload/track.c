@@ -88,11 +88,11 @@ static void end_activity(struct cpa_worker *w, const struct cpa_elapsed *e,
 }
 
 uint64_t cpa_event_slow(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t caller,
-			uint32_t class)
+			uint32_t class, uint64_t now)
 {
 	struct cpa_elapsed e;
-	uint64_t now = cpa_checkpoint(&w->self, cpa_clock_stamp(&w->clock, &e));
 
+	now = cpa_checkpoint(&w->self, cpa_clock_stamp_at(&w->clock, &e, now));
 	end_activity(w, &e, CPA_EXT_OTHER, cpa_track_node(w, kind, caller, class), now);
 	return now;
 }
@@ -188,7 +188,7 @@ void cpa_unexplained(struct cpa_worker *w, enum cpa_external kind, uint64_t tick
 	cpa_journal_event(&w->self, w->self.row->path.released);
 }
 
-static void count_probe(struct cpa_thread *row, const struct cpa_elapsed *e)
+void cpa_probe_count(struct cpa_thread *row, const struct cpa_elapsed *e)
 {
 	row->probe += e->process;
 	row->runqueue += e->runqueue;
@@ -201,7 +201,7 @@ void cpa_track_probe(struct cpa_worker *w)
 	struct cpa_elapsed e;
 
 	cpa_clock_stamp(&w->clock, &e);
-	count_probe(w->self.row, &e);
+	cpa_probe_count(w->self.row, &e);
 }
 
 void cpa_unmatched(struct cpa_worker *w, bool waited)
@@ -223,7 +223,7 @@ void cpa_done_slow(struct cpa_worker *w)
 		w->clock.skips = CPA_CLOCK_SKIPS;
 		cpa_clock_measure(&w->clock, &e);
 	}
-	count_probe(w->self.row, &e);
+	cpa_probe_count(w->self.row, &e);
 	w->between = 0;
 	cpa_leave();
 }

@@ -43,6 +43,9 @@ CPA_HIDDEN bool cpa_event_child(struct cpa_worker *w, enum cpa_external external
 CPA_HIDDEN void cpa_event_cut(struct cpa_worker *w, enum cpa_event_kind kind,
 			      const struct cpa_elapsed *e, uint64_t now);
 
+/* The times of @e, of the thread with row @row, were ours. */
+CPA_HIDDEN void cpa_probe_count(struct cpa_thread *row, const struct cpa_elapsed *e);
+
 /* The time since the last look at the clock was ours. */
 CPA_HIDDEN void cpa_track_probe(struct cpa_worker *w);
 
