@@ -36,9 +36,9 @@ static inline void count_run(struct cpa_worker *w, struct cpa_object *o, bool sa
 	if (o->run >= CPA_UNTIMED_RUN << (o->lost < 16 ? o->lost : 16) &&
 	    cpa_sampler_ticks(&w->sampler))
 		o->user = w->self.id;
-	/* Measuring costs two looks at the clock: only when the mean is or will be wanted. */
-	if (o->user == w->self.id || o->run <= CPA_UNTIMED_RUN)
-		cpa_untimed_measure(w, &o->mean, o->user == w->self.id);
+	/* Measuring costs a look at the clock: only when the mean will be wanted. */
+	if (o->user != w->self.id && o->run <= CPA_UNTIMED_RUN)
+		w->begun = &o->mean;
 }
 
 static uint32_t class_of(const struct cpa_object *o)

@@ -104,7 +104,7 @@ static inline bool cpa_lock_quiet(const struct cpa_worker *w)
 static inline bool cpa_lock_note_enter(struct cpa_worker *w, struct cpa_object *o)
 {
 	if (unlikely(o->user != w->self.id || o->tick != w->clock.tick || o->holder ||
-		     w->open_count == CPA_OPEN || !cpa_lock_quiet(w) || cpa_untimed_draw(w) ||
+		     w->open_count == CPA_OPEN || !cpa_lock_quiet(w) ||
 		     !cpa_untimed_note(w, o->class, o->mean)))
 		return false;
 	o->holder = w->self.id;
@@ -113,6 +113,7 @@ static inline bool cpa_lock_note_enter(struct cpa_worker *w, struct cpa_object *
 	o->acquisitions++;
 	o->hold += o->mean / CPA_UNTIMED_SCALE;
 	w->open[w->open_count++] = o;
+	cpa_untimed_begin(w, &o->mean);
 	return true;
 }
 
@@ -124,12 +125,16 @@ static inline bool cpa_lock_enter_untimed(struct cpa_object *o)
 
 static inline bool cpa_lock_note_exit(struct cpa_worker *w, struct cpa_object *o)
 {
+	uint64_t now = cpa_untimed_look(w);
+
 	if (unlikely(!w->open_count || w->open[w->open_count - 1] != o || o->since ||
 		     o->holder != w->self.id || o->depth != 1 || !cpa_lock_quiet(w)))
 		return false;
 	w->open_count--;
 	o->holder = 0;
 	o->depth = 0;
+	if (unlikely(now))
+		cpa_untimed_drawn(w, &o->mean, now);
 	return true;
 }
 

@@ -37,8 +37,8 @@ static void count_use(struct cpa_worker *w, struct cpa_object *o)
 	if (cpa_sampler_ticks(&w->sampler))
 		use->run++;
 	use->tick = w->clock.tick;
-	if (use->run > CPA_UNTIMED_RUN / 4)
-		cpa_untimed_measure(w, &use->mean, use->run > CPA_UNTIMED_RUN);
+	if (use->run > CPA_UNTIMED_RUN / 4 && use->run <= CPA_UNTIMED_RUN)
+		w->begun = &use->mean;
 }
 
 static bool outside(const struct cpa_worker *w)
@@ -58,7 +58,7 @@ static inline bool note_enter(struct cpa_worker *w, const pthread_rwlock_t *l)
 	/* The path is the last writer's, and no other can come: we hold the lock. */
 	if (use->object != o || use->run < CPA_UNTIMED_RUN || use->tick != w->clock.tick ||
 	    use->written != o->path.released || o->kind != CPA_RWLOCK ||
-	    w->read_count == CPA_READS || !cpa_lock_quiet(w) || cpa_untimed_draw(w) ||
+	    w->read_count == CPA_READS || !cpa_lock_quiet(w) ||
 	    !cpa_untimed_note(w, o->class, use->mean))
 		return false;
 	/* Relaxed: several readers count; sums only. */
@@ -67,6 +67,7 @@ static inline bool note_enter(struct cpa_worker *w, const pthread_rwlock_t *l)
 	w->reads[w->read_count].object = o;
 	w->reads[w->read_count++].since = 0;
 	w->open_reads++;
+	cpa_untimed_begin(w, &use->mean);
 	return true;
 }
 
@@ -78,6 +79,7 @@ static bool enter_untimed(const pthread_rwlock_t *l)
 
 static inline bool note_exit(struct cpa_worker *w, const pthread_rwlock_t *l)
 {
+	uint64_t now = cpa_untimed_look(w);
 	unsigned last = w->read_count - 1;
 
 	if (!w->read_count || w->reads[last].since || w->reads[last].object->key != (uint64_t)l ||
@@ -85,6 +87,8 @@ static inline bool note_exit(struct cpa_worker *w, const pthread_rwlock_t *l)
 		return false;
 	w->read_count--;
 	w->open_reads--;
+	if (unlikely(now))
+		cpa_untimed_drawn(w, &use_of(w, w->reads[last].object)->mean, now);
 	return true;
 }
 

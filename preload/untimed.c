@@ -17,7 +17,7 @@ static uint64_t samples_of(const struct cpa_span *span)
 	return n;
 }
 
-/* The first activity of a section that was drawn has ended. */
+/* The first activity of a section that was drawn has ended, or all of it. */
 static void learn(uint32_t *mean, uint64_t ticks, uint64_t most)
 {
 	/* One look at the clock is in it, which untimed sections do not have. */
@@ -26,6 +26,14 @@ static void learn(uint32_t *mean, uint64_t ticks, uint64_t most)
 	ticks = ticks > look ? ticks - look : 0;
 	ticks = ticks < most ? ticks : most;
 	*mean += (uint32_t)ticks - *mean / CPA_UNTIMED_SCALE;
+}
+
+/* Of the activity that ends: what can be of the section that was drawn. */
+static uint64_t drawn_part(const struct cpa_worker *w, const struct cpa_span *span)
+{
+	uint64_t ticks = w->clock.last > w->begun_at ? w->clock.last - w->begun_at : 0;
+
+	return ticks < span->process ? ticks : span->process;
 }
 
 /* A section of a class is open, which had @length more than what was noted. */
@@ -110,7 +118,7 @@ void cpa_untimed_end(struct cpa_worker *w, const struct cpa_span *span)
 	if (samples && w->clock.last < w->sampler.latest + brief)
 		samples--;
 	if (w->begun)
-		learn(w->begun, span->process, brief);
+		learn(w->begun, drawn_part(w, span), brief);
 	w->begun = NULL;
 	opened = time_open(w, samples * w->sampler.period, span->external + span->runqueue, class);
 	charge(w, span);
@@ -118,19 +126,27 @@ void cpa_untimed_end(struct cpa_worker *w, const struct cpa_span *span)
 		cpa_hold(&w->self, class[i], cpa_component_slot(class[i]));
 }
 
-void cpa_untimed_measure(struct cpa_worker *w, uint32_t *mean, bool untimed)
+/* Apart: what it takes is in the section, but for its return. */
+__attribute__((noinline)) void cpa_untimed_draw(struct cpa_worker *w, uint32_t *mean)
 {
 	/* xorshift: no period of the program's meets it. */
 	uint32_t x = w->random ? w->random : w->self.id;
 
-	if (!untimed || w->draw <= 0)
-		w->begun = mean;
-	if (w->draw > 0)
-		return;
-	w->self.slow++; /* begin it with a look at the clock, which tells nothing of the usual */
 	x ^= x << 13;
 	x ^= x >> 17;
 	x ^= x << 5;
 	w->random = x;
 	w->draw = 1 + (int32_t)(x % (2 * CPA_UNTIMED_DRAW - 1));
+	if (w->begun) /* it is inside another */
+		return;
+	w->begun = mean;
+	w->begun_at = cpa_clock_now();
+}
+
+void cpa_untimed_drawn(struct cpa_worker *w, const uint32_t *mean, uint64_t now)
+{
+	if (w->begun != mean) /* that one is inside it */
+		return;
+	learn(w->begun, now - w->begun_at, cpa_clock_rebase_ticks / BRIEF);
+	w->begun = NULL;
 }

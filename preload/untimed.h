@@ -9,12 +9,12 @@
  * the same reason all samples that wait fell in it.
  *
  * How long they are, with D the time between two samples and B of 31 us: each section counts with
- * the mean of min(length, B) over sections that are drawn at random and timed; and each sample that
+ * the mean of min(length, B) over sections of this kind that are drawn at random; and each sample that
  * fell in an open section, and B or more before its end (or the event), counts D. The latter happens
  * with probability (length - B) / D, so that the sum is right on average, for long sections that are
  * rare as well; no interrupt that hits a draw is multiplied beyond B, and that of a sample is less
- * than B. Sections that are timed for another reason, such as the first one after a sample, are no
- * fair draw.
+ * than B. A draw is two looks at the clock next to the section and no event, whose code, rarely run,
+ * would take its time at both ends. Until there are such sections the timed ones give the mean.
  */
 #ifndef CPA_PRELOAD_UNTIMED_H
 #define CPA_PRELOAD_UNTIMED_H
@@ -22,22 +22,29 @@
 #include "preload/worker.h"
 
 #define CPA_UNTIMED_SCALE 16u /* of means */
-#define CPA_UNTIMED_DRAW  128 /* uses to a timed one, on average */
+#define CPA_UNTIMED_DRAW  128 /* uses to one that is drawn, on average */
 #define CPA_UNTIMED_RUN	  64u /* timed uses in a row, at least, before untimed ones */
 
 /* The activity that @span tells ends. Nothing to do if all is 0. */
 CPA_HIDDEN void cpa_untimed_end(struct cpa_worker *w, const struct cpa_span *span);
 
-/*
- * A section begins that is timed: let its first activity count in @mean if it is a fair draw. While
- * none are @untimed all are.
- */
-CPA_HIDDEN void cpa_untimed_measure(struct cpa_worker *w, uint32_t *mean, bool untimed);
+/* A section begins that goes untimed, and is the next to be drawn. It begins when this returns. */
+CPA_HIDDEN void cpa_untimed_draw(struct cpa_worker *w, uint32_t *mean);
 
-/* Whether the use now, which could go untimed, is one of those drawn. */
-static inline bool cpa_untimed_draw(struct cpa_worker *w)
+/* A section ended at clock @now, which went untimed: its length counts in @mean if it was drawn. */
+CPA_HIDDEN void cpa_untimed_drawn(struct cpa_worker *w, const uint32_t *mean, uint64_t now);
+
+/* A section that goes untimed is all set to begin. @mean: of its kind. */
+static inline void cpa_untimed_begin(struct cpa_worker *w, uint32_t *mean)
 {
-	return --w->draw <= 0;
+	if (unlikely(--w->draw <= 0))
+		cpa_untimed_draw(w, mean);
+}
+
+/* To be called first when a section may end: the clock if one that was drawn has not ended, or 0. */
+static inline uint64_t cpa_untimed_look(const struct cpa_worker *w)
+{
+	return unlikely(w->begun != NULL) ? cpa_clock_now() : 0;
 }
 
 /* Whether cpa_untimed_end() is needed. What is open was noted, and counted, since the last time. */

@@ -82,8 +82,9 @@ struct cpa_worker {
 	uint32_t untimed_count;		   /* of uses */
 	struct cpa_object *open[CPA_OPEN]; /* that have not ended, in order */
 	uint32_t open_count, open_reads;   /* the latter of w->reads */
-	uint32_t *begun; /* where the first activity of a section that has just begun is to count */
-	int32_t draw;	 /* uses to the next one that is drawn */
+	uint32_t *begun; /* where the section that was drawn is to count, until its first activity ends */
+	uint64_t begun_at; /* clock at the last look before it */
+	int32_t draw;	   /* uses to the next one that is drawn */
 	uint32_t random;
 	uint64_t slow;	     /* self.slow at the last look at the clock */
 	uint32_t loads;	     /* cpa_load_generation that `nodes` is of */
