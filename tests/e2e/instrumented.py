@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 
+import looks
 from surroundings import Results
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -111,25 +112,22 @@ def reported(report):
     return functions
 
 
-def check_program(results, label, program, library, report_tool, folder):
-    name = program.stem
+def look_at(label, program, library, report_tool, dump):
+    """Run it once. Return what that showed."""
+    look, name = looks.Look(), program.stem
     start = "start" if label.startswith("library") else "main"
-    dump = folder / f"{label.replace(' ', '_')}.dump"
-    failed = results.failed
     environment = dict(os.environ, LD_PRELOAD=str(library), CPA_OUTPUT=str(dump), CPA_QUIET="1")
-    done = run([program], env=environment)
-    burns = json.loads(done.stdout)
+    dump.unlink(missing_ok=True)
+    burns = json.loads(run([program], env=environment).stdout)
     natively = json.loads(run([program]).stdout)
-    results.check(
-        [each[:2] for each in natively] == [each[:2] for each in burns],
-        f"{label}: does what it does without us",
-    )
+    same = [each[:2] for each in natively] == [each[:2] for each in burns]
+    look.check(same, f"{label}: does what it does without us")
     report = json.loads(run([report_tool, "--format", "json", dump]).stdout)
     functions = reported(report)
     functions["main"] = functions.get(start, {})
     for function, calls in CALLS[name].items():
         got = functions.get(function, {})
-        results.check(got.get("calls") == calls, f"{label}: {function}: {calls} calls: {got}")
+        look.check(got.get("calls") == calls, f"{label}: {function}: {calls} calls:", got)
     for function, expected in expectations(burns).items():
         got = functions.get(function, {})
         for what, seconds in expected.items():
@@ -139,13 +137,19 @@ def check_program(results, label, program, library, report_tool, folder):
             # What it saves is a difference of paths, each right to so much of itself.
             base = seconds if what in ("self", "inclusive") else max(seconds, 0.05)
             good = figure is not None and abs(figure - seconds) <= TIME * base + FLOOR_S
-            results.check(good, f"{label}: {function}: {what} {figure}, expected {seconds:.4f} s")
+            look.time(good, f"{label}: {function}: {what}", f"{figure}, expected {seconds:.4f} s")
     length = longest(burns, lambda stack: False)
-    results.check(
-        abs(report["program"]["critical_path_s"] - length) <= TIME * length + FLOOR_S,
-        f"{label}: path {report['program']['critical_path_s']}, expected {length:.4f} s",
-    )
-    check_guessed(results, label, report, GUESSED.get((name, label.split()[0]), 0))
+    path_s = report["program"]["critical_path_s"]
+    good = abs(path_s - length) <= TIME * length + FLOOR_S
+    look.time(good, f"{label}: path", f"{path_s}, expected {length:.4f} s")
+    check_guessed(look, label, report, GUESSED.get((name, label.split()[0]), 0))
+    return look
+
+
+def check_program(results, label, program, library, report_tool, folder):
+    dump = folder / f"{label.replace(' ', '_')}.dump"
+    failed = results.failed
+    looks.check(results, lambda: look_at(label, program, library, report_tool, dump))
     if results.failed > failed:
         kept = tempfile.mkdtemp(prefix="cpa.")
         shutil.copy(dump, kept)
@@ -155,7 +159,7 @@ def check_program(results, label, program, library, report_tool, folder):
 def check_guessed(results, label, report, most):
     notes = [n for n in report["diagnostics"]["notes"] if "left in ways that were not seen" in n]
     guessed = int(re.search(r"\d+", notes[0]).group()) if notes else 0
-    results.check(guessed <= most, f"{label}: {guessed} calls guessed, at most {most}")
+    results.check(guessed <= most, f"{label}: at most {most} calls guessed: {guessed}")
 
 
 def check_cost(results, program, library, report_tool, folder):

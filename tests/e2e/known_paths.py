@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """tests/e2e/known_paths.py - what the report says of programs that know their own path
 
-Each program of tests/programs runs under libcpa.so: once, and often where what it is compared by are
-samples. Its standard output says what the report of that very run must contain; see
-tests/programs/known_path.h. Prints TAP and a summary; the dump of a program that fails is kept.
+Each program of tests/programs runs under libcpa.so; how often: looks.py. Its standard output says
+what the report of that very run must contain; see tests/programs/known_path.h. Prints TAP and a
+summary; the dump of a program that fails is kept.
 """
 
 import argparse
@@ -19,8 +19,10 @@ import sys
 import tempfile
 import time
 
-from machine import Others, hold_perf_event
-from results import Results as Lines
+import looks
+from looks import Busy
+from machine import hold_perf_event
+from results import Results
 
 SOURCES = pathlib.Path(__file__).resolve().parents[1] / "programs"
 TIMEOUT_S = 120
@@ -31,32 +33,20 @@ TILES = 0.001  # the observed path and the sum of its segments, of the wall time
 OBSERVED = 0.02  # process and external time of the observed path, of the wall time
 TRIES = 4  # until a program's own clocks confirm what it claims
 CONTROLS = 2  # runs without the profiler that must do so, where no profiled one does
-RUNS = 4  # whose mean is compared, of a program with locks whose shares are told by samples
-OTHERS = 0.05  # of the processors: a run beside others who had more was not left alone
-LOOKS = 2  # runs, until one was left alone
 WALL = 0.01  # wall time as the program sees it
 ROUNDING = 2e-6  # seconds are printed with six decimals
 
 
-class Results(Lines):
-    """With figures that are nearly as expected, of runs that were left alone."""
+class Look(looks.Look):
+    """With figures that are nearly as expected."""
 
-    disturbed = None  # or why the run at hand tells nothing where it is not as expected
-
-    def figure(self, good, text):
-        """A figure that others on the machine change: then it counts only if it is good."""
-        if good or not self.disturbed:
-            return self.check(good, text)
-        self.skip(text, self.disturbed)
-        return False
-
-    def close(self, text, got, expected, tolerance_s):
+    def close(self, label, got, expected, tolerance_s):
         """Both in seconds. A figure that is not there fails."""
         if not isinstance(got, (int, float)) or not math.isfinite(got):
-            return self.check(False, f"{text} {got!r}, expected {expected:.4f} s")
+            return self.check(False, label, f"{got!r}, expected {expected:.4f} s")
         good = abs(got - expected) <= tolerance_s + ROUNDING
         limit = f"may differ by {tolerance_s:.4f} s"
-        return self.figure(good, f"{text} {got:.4f} s, expected {expected:.4f} s, {limit}")
+        return self.time(good, label, f"{got:.4f} s, expected {expected:.4f} s, {limit}")
 
 
 def run(command, **options):
@@ -73,7 +63,7 @@ def run(command, **options):
     return done.stdout
 
 
-def check_expectation(results, name, expected):
+def check_expectation(look, name, expected):
     """What must hold of any program's own figures."""
     path_s = expected["critical_path_s"]
     components = expected["components"]
@@ -81,16 +71,16 @@ def check_expectation(results, name, expected):
     rounding = ROUNDING * (len(components) + 1)
 
     share_s = sum(c["critical_path_s"] for c in threads)
-    results.close(f"{name}: sum of its threads' shares", share_s, path_s, rounding)
+    look.close(f"{name}: sum of its threads' shares", share_s, path_s, rounding)
     cpu_s = sum(t["cpu_s"] for t in expected["threads"])
-    results.close(f"{name}: sum of its threads' CPU time", cpu_s, expected["cpu_s"], rounding)
+    look.close(f"{name}: sum of its threads' CPU time", cpu_s, expected["cpu_s"], rounding)
     odd = [
         c["name"]
         for c in components
         if not 0 <= c["saved_s"] <= c["critical_path_s"] + ROUNDING
         or c["critical_path_s"] > min(path_s, c["cpu_s"] + c["external_s"]) + ROUNDING
     ]
-    results.check(not odd, f"{name}: 0 <= saved <= share <= time active {' '.join(odd)}".rstrip())
+    look.check(not odd, f"{name}: 0 <= saved <= share <= time active", " ".join(odd))
 
 
 def matching(components, expected):
@@ -106,7 +96,7 @@ def mean(values):
     return sum(values) / len(values)
 
 
-def check_component(results, name, runs, index):
+def check_component(look, name, runs, index):
     """
     @runs: what was expected and reported, of each run. The means are compared. Without time a
     component need not be listed: then its figures are 0.
@@ -119,17 +109,17 @@ def check_component(results, name, runs, index):
         found = matching(report["components"], wanted[-1])
         if len(found) > 1:
             names = ", ".join(f"{c['name']} ({c.get('location')})" for c in found)
-            results.check(False, f"{label % 'components'}: one expected, found {names}")
+            look.check(False, f"{label % 'components'}: one expected, found {names}")
             return
         got.append(found[0] if found else {"critical_path_s": 0, "saved_s": 0, "cpu_s": 0})
 
     def close(key, tolerance_s):
         expected_s = mean([each[key] for each in wanted])
-        results.close(label % key, mean([each[key] for each in got]), expected_s, tolerance_s)
+        look.close(label % key, mean([each[key] for each in got]), expected_s, tolerance_s)
 
     tolerance_s = COMPONENT * mean([expected["critical_path_s"] for expected, _ in runs])
     if any(each["tied"] for each in wanted):
-        results.skip(label % "critical_path_s", "another path is nearly as long in this run")
+        look.skip(label % "critical_path_s", "another path is nearly as long in this run")
     else:
         close("critical_path_s", tolerance_s)
     close("saved_s", tolerance_s)
@@ -138,30 +128,30 @@ def check_component(results, name, runs, index):
         close("cpu_s", COMPONENT * mean([expected["cpu_s"] for expected, _ in runs]))
 
 
-def check_cpu(results, name, expected, report):
+def check_cpu(look, name, expected, report):
     for thread in expected["threads"]:
         routine = thread["start_routine"]
         cpu_s = sum(t["cpu_s"] for t in report["threads"] if t["start_routine"] == routine)
         text = f"{name}: cpu_s of threads of {routine}"
-        results.close(text, cpu_s, thread["cpu_s"], CPU * thread["cpu_s"])
+        look.close(text, cpu_s, thread["cpu_s"], CPU * thread["cpu_s"])
     cpu_s = expected["cpu_s"]
-    results.close(f"{name}: program.cpu_s", report["program"]["cpu_s"], cpu_s, CPU * cpu_s)
+    look.close(f"{name}: program.cpu_s", report["program"]["cpu_s"], cpu_s, CPU * cpu_s)
 
 
-def check_observed(results, name, expected, program):
+def check_observed(look, name, expected, program):
     wall_s = program["wall_s"]
     segments = program["observed_segments"]
-    results.close(f"{name}: wall_s", wall_s, expected["observed_path_s"], WALL * wall_s)
-    results.close(f"{name}: observed_path_s", program["observed_path_s"], wall_s, TILES * wall_s)
+    look.close(f"{name}: wall_s", wall_s, expected["observed_path_s"], WALL * wall_s)
+    look.close(f"{name}: observed_path_s", program["observed_path_s"], wall_s, TILES * wall_s)
     parts = ("process_s", "external_s", "runqueue_s", "handoff_s", "probe_s")
     text = f"{name}: sum of observed_segments"
-    results.close(text, sum(segments[part] for part in parts), wall_s, TILES * wall_s)
+    look.close(text, sum(segments[part] for part in parts), wall_s, TILES * wall_s)
     for part in ("process_s", "external_s"):
         text = f"{name}: observed_segments.{part}"
         if expected["observed"]["tied"]:
-            results.skip(text, "a release and an arrival were simultaneous in this run")
+            look.skip(text, "a release and an arrival were simultaneous in this run")
         else:
-            results.close(text, segments[part], expected["observed"][part], OBSERVED * wall_s)
+            look.close(text, segments[part], expected["observed"][part], OBSERVED * wall_s)
 
 
 def without_probes(expected, report):
@@ -182,17 +172,13 @@ def without_probes(expected, report):
     return expected
 
 
-def check_report(results, name, expected, report):
+def check_report(look, name, expected, report):
     """What one run must show, which hangs on no sample."""
     path_s = expected["critical_path_s"]
     got_s = report["program"]["critical_path_s"]
-    results.close(f"{name}: critical_path_s", got_s, path_s, PATH * path_s)
-    check_cpu(results, name, expected, report)
-    check_observed(results, name, expected, report["program"])
-
-
-class Busy(Exception):
-    """The machine left no run alone, with the profiler or without."""
+    look.close(f"{name}: critical_path_s", got_s, path_s, PATH * path_s)
+    check_cpu(look, name, expected, report)
+    check_observed(look, name, expected, report["program"])
 
 
 def run_claiming(command, **options):
@@ -224,42 +210,51 @@ def run_confirmed(command, dump, **options):
     raise RuntimeError(f"{command[0]} is what it claims to be without the profiler only")
 
 
-def run_undisturbed(results, command, dump, **options):
-    """The same, preferably while nobody else uses the machine. Let @results know whether."""
-    for _ in range(LOOKS):
+def run_undisturbed(command, dump, **options):
+    """The same, while nobody else uses the machine."""
+
+    def once():
         pathlib.Path(dump).unlink(missing_ok=True)
-        others = Others()
-        output = run_confirmed(command, dump, **options)
-        share = others.share()
-        results.disturbed = f"others had {share:.0%} of the processors" if share > OTHERS else None
-        if not results.disturbed:
-            break
-    return output
+        return run_confirmed(command, dump, **options)
+
+    return looks.left_alone(once)
 
 
-def profile(results, name, build, folder):
-    """Run the program under the profiler and check the report against what it printed."""
-    dump = str(folder / f"{name}.dump")
+def profile(name, build, dump):
+    """Run the program under the profiler. Return what it says must be reported, and the report."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith("CPA_")}
     environment.update(LD_PRELOAD=str(build / "libcpa.so"), CPA_OUTPUT=dump, CPA_QUIET="1")
     program = str(build / "tests/programs" / name)
-    runs, disturbed = [], None
-    for _ in range(RUNS if has_uses(name) else 1):
-        expected = json.loads(run_undisturbed(results, [program], dump, env=environment))
-        disturbed = disturbed or results.disturbed
-        check_expectation(results, name, expected)
-        report = json.loads(run([str(build / "cpa-report"), "--format", "json", dump]))
-        expected = without_probes(expected, report)
-        check_report(results, name, expected, report)
-        runs.append((expected, report))
-    results.disturbed = disturbed
+    expected = json.loads(run_undisturbed([program], dump, env=environment))
+    report = json.loads(run([str(build / "cpa-report"), "--format", "json", dump]))
+    return expected, report
+
+
+def check_run(name, expected, report, components=True):
+    """Return the look at one run."""
+    look = Look()
+    check_expectation(look, name, expected)
+    expected = without_probes(expected, report)
+    check_report(look, name, expected, report)
+    for index in range(len(expected["components"]) if components else 0):
+        check_component(look, name, [(expected, report)], index)
+    return look
+
+
+def check_uses(results, name, take):
+    """A program with locks whose shares are told by samples: these are means of several runs."""
+    runs = [take() for _ in range(looks.LOOKS)]
+    means = Look()
+    looks.decide(results, [check_run(name, *each, components=False) for each in runs])
+    runs = [(without_probes(*each), each[1]) for each in runs]
     for index in range(len(runs[0][0]["components"])):
-        check_component(results, name, runs, index)
+        check_component(means, name, runs, index)
+    looks.decide(results, [means])
 
 
 def check_program(results, name, arguments, folder):
     failed = results.failed
-    results.disturbed = None
+    dump = folder / f"{name}.dump"
     begin = time.monotonic()
     try:
         if name == "known_path_check":
@@ -267,9 +262,14 @@ def check_program(results, name, arguments, folder):
             results.check(True, f"{name}: the search finds paths that are known")
         elif arguments.native:
             program = str(arguments.build / "tests/programs" / name)
-            check_expectation(results, name, json.loads(run([program])))
+            look = Look()
+            check_expectation(look, name, json.loads(run([program])))
+            looks.decide(results, [look])
+        elif has_uses(name):
+            check_uses(results, name, lambda: profile(name, arguments.build, str(dump)))
         else:
-            profile(results, name, arguments.build, folder)
+            take = lambda: check_run(name, *profile(name, arguments.build, str(dump)))
+            looks.check(results, take)
     except Busy as error:
         results.skip(name, error)
     except (RuntimeError, ValueError) as error:
@@ -277,7 +277,6 @@ def check_program(results, name, arguments, folder):
     except (KeyError, TypeError) as error:
         results.check(False, f"{name}: not in the report: {error!r}")
     print(f"# {name}: {time.monotonic() - begin:.1f} s")
-    dump = folder / f"{name}.dump"
     if dump.exists():
         if results.failed == failed:
             dump.unlink()

@@ -18,7 +18,9 @@ import sys
 import tempfile
 
 import known_paths
+import looks
 from machine import PERF_EVENT_OPEN, hold_perf_event
+from results import Results
 from surroundings import TIMER_CREATE, deny
 
 PROGRAMS = ("private_lock", "long_section", "burst_locks")
@@ -26,7 +28,7 @@ LOCKS = {"private_lock": "private_lock", "long_section": "short_lock", "burst_lo
 TILES = 0.001  # of the wall time
 PATH = 0.01  # of itself, beside what the report says that edges are short of
 SHARE = 0.02  # of the path
-RUNS = 20  # whose mean must be it, if that of fewer is not: at 100 Hz a run has 130 samples
+RUNS = 5  # whose mean must be it
 
 
 def block_signals():
@@ -34,42 +36,43 @@ def block_signals():
     signal.pthread_sigmask(signal.SIG_BLOCK, range(1, signal.NSIG))
 
 
-def get_report(results, arguments, folder, program, settings, prepare):
+def get_report(arguments, folder, program, settings, prepare):
     dump = str(folder / "dump")
     environment = {k: v for k, v in os.environ.items() if not k.startswith("CPA_")}
     environment.update(settings, CPA_OUTPUT=dump, CPA_QUIET="1")
     environment["LD_PRELOAD"] = str(arguments.build / "libcpa.so")
     command = [str(arguments.build / "tests/programs" / program)]
     options = {"env": environment, "preexec_fn": prepare}
-    expected = json.loads(known_paths.run_undisturbed(results, command, dump, **options))
+    expected = json.loads(known_paths.run_undisturbed(command, dump, **options))
     report = known_paths.run([str(arguments.build / "cpa-report"), "--format", "json", dump])
     os.unlink(dump)
     return expected, json.loads(report)
 
 
-def check(results, name, program, expected, report, untimed):
-    """@untimed: whether locks can go untimed, with this sampler."""
+def check(name, expected, report, untimed):
+    """Return the look at one run. @untimed: whether locks can go untimed, with this sampler."""
+    look = known_paths.Look()
     whole, diagnostics = report["program"], report["diagnostics"]
     count = diagnostics["untimed"]
-    results.check((count > 0) == untimed, f"{name}: {count} uses of locks were not timed")
+    look.check((count > 0) == untimed, f"{name}: uses of locks were not timed: {untimed}", count)
 
     wall_s = whole["wall_s"]
     segments = sum(report["program"]["observed_segments"].values())
-    results.close(f"{name}: the observed path", segments, wall_s, TILES * wall_s)
-    for c in report["components"]:
-        if c["critical_path_s"] > whole["critical_path_s"] + 1e-6:
-            results.check(False, f"{name}: {c['kind']} {c['name']} has more than the whole path")
-        if c["saved_s"] > whole["critical_path_s"] + 1e-6:
-            results.check(False, f"{name}: {c['kind']} {c['name']} saves more than the whole path")
+    look.close(f"{name}: the observed path", segments, wall_s, TILES * wall_s)
+    for key in ("critical_path_s", "saved_s"):
+        most = max(report["components"], key=lambda c: c[key])
+        good = most[key] <= whole["critical_path_s"] + 1e-6
+        look.check(good, f"{name}: {key} is no more than the whole path", most["name"])
 
     path_s = expected["critical_path_s"]
     if not untimed:
-        return  # what the profiler took is in the program's own clock, and seen there
+        return look  # what the profiler took is in the program's own clock, and seen there
     short_s = path_s - whole["critical_path_s"]
     # The program's own clock cannot tell the profiler's time, which is not on its path, from its own.
     limit_s = diagnostics["untimed_handoffs_s"] + diagnostics["probe_s"] + PATH * path_s
-    text = f"{name}: path {path_s:.4f} s, short by {short_s:.4f} s, admitted {limit_s:.4f} s"
-    results.figure(-PATH * path_s <= short_s <= limit_s, text)
+    text = f"{path_s:.4f} s, short by {short_s:.4f} s, admitted {limit_s:.4f} s"
+    look.time(-PATH * path_s <= short_s <= limit_s, f"{name}: the path", text)
+    return look
 
 
 def lock_share(program, expected, report):
@@ -81,18 +84,11 @@ def lock_share(program, expected, report):
     return got_s / path_s, wanted[0]["critical_path_s"] / path_s
 
 
-def check_share(results, name, program, run):
-    """The lock's share is right on average: that of one run hangs on a hundred samples. @run: again."""
-    shares, disturbed = [], None
-    while True:
-        shares.append(lock_share(program, *run()))
-        disturbed = disturbed or results.disturbed
-        got, wanted = (sum(column) / len(shares) for column in zip(*shares))
-        if abs(got - wanted) <= SHARE or len(shares) == RUNS or disturbed:
-            break
-    results.disturbed = disturbed
-    text = f"{name}: the lock's share {got:.4f}, expected {wanted:.4f}, in {len(shares)} runs"
-    results.figure(abs(got - wanted) <= SHARE, text)
+def check_shares(results, name, program, runs):
+    """The lock's share is right on average: that of one run hangs on a hundred samples."""
+    got, wanted = (known_paths.mean(c) for c in zip(*(lock_share(program, *run) for run in runs)))
+    text = f"{name}: the lock's share {got:.4f}, expected {wanted:.4f}, in {len(runs)} runs"
+    results.check(abs(got - wanted) <= SHARE, text)
 
 
 def parse_arguments():
@@ -107,7 +103,7 @@ def main():
     arguments = parse_arguments()
     arguments.build = arguments.build.resolve()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="cpa-untimed."))
-    results = known_paths.Results()
+    results = Results()
     hold_perf_event()
     no_perf = deny(PERF_EVENT_OPEN, error=13)
     cases = (
@@ -126,14 +122,13 @@ def main():
             if case == "10000 Hz" and program == "burst_locks":
                 continue  # 5 % of its time are the samples' interrupts: its own claim is off
             name = f"{program}, {case}"
-            run = functools.partial(
-                get_report, results, arguments, folder, program, settings, prepare
-            )
+            run = functools.partial(get_report, arguments, folder, program, settings, prepare)
             try:
-                check(results, name, program, *run(), untimed)
+                runs = [run() for _ in range(RUNS if untimed else 1)]
+                looks.decide(results, [check(name, *each, untimed) for each in runs])
                 if untimed:
-                    check_share(results, name, program, run)
-            except known_paths.Busy as error:
+                    check_shares(results, name, program, runs)
+            except looks.Busy as error:
                 results.skip(name, error)
             except (RuntimeError, ValueError, KeyError) as error:
                 results.check(False, f"{name}: {error!r}")
