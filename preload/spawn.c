@@ -4,10 +4,10 @@
  *
  * posix_spawn(), system() and popen() make a child that shares our memory until it is another
  * program, and runs no handler of ours. What that program begins after is left where it looks for
- * it: a token that the parent offers. Once the parent knows the pid the token is that child's; until
- * then, if several threads do so at once, children take the oldest one. A child of vfork() passes by
- * preload/exec.c, which sees that it is none of our process; in its parent's memory, where the thread
- * that made it stands still, it has a row made for what it becomes.
+ * it: a token that the parent offers. Once the parent knows the pid the token is that child's;
+ * until then, if several threads do so at once, children take the oldest one. A child of vfork()
+ * passes by preload/exec.c, which sees that it is none of our process; in its parent's memory,
+ * where the thread that made it stands still, it has a row made for what it becomes.
  */
 #include "preload/spawn.h"
 

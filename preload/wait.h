@@ -20,7 +20,7 @@ struct cpa_child {
 
 /*
  * The thread comes back from a call that may have blocked, for reason @kind: if a child ended
- * meanwhile it waited for that, and depends on it. Return false if none has: there is no event then.
+ * meanwhile it waited for that, and depends on it. Return false if none has: there is no event.
  */
 CPA_HIDDEN bool cpa_child_block(struct cpa_worker *w, enum cpa_external kind, uint64_t caller);
 
@@ -30,7 +30,10 @@ CPA_HIDDEN void cpa_child_forked(void);
 /* Before a call that may block. */
 CPA_HIDDEN struct cpa_child_wait cpa_child_wait(uint64_t caller);
 
-/* After it. @child is no more, with @status; NULL: the call failed, or told something else. errno is kept. */
+/*
+ * After it. @child is no more, with @status; NULL: the call failed, or told something else.
+ * errno is kept.
+ */
 CPA_HIDDEN void cpa_child_waited(struct cpa_child_wait *op, const struct cpa_child *child,
 				 int status);
 

@@ -26,7 +26,7 @@ CPA_HIDDEN uint32_t cpa_process_claim(uint32_t parent);
 /* No process was made of it, or all is known of it. */
 CPA_HIDDEN void cpa_process_free(uint32_t number);
 
-/* The row of @pid, a child of row @parent that was not waited for, or of any if that is 0. 0: none. */
+/* The row of @pid, a child of row @parent (0: of any) that was not waited for. 0: none. */
 CPA_HIDDEN uint32_t cpa_process_find(uint32_t pid, uint32_t parent);
 
 /* The thread begins in process row @number; it gives what it did since to the process. */
@@ -36,13 +36,13 @@ CPA_HIDDEN void cpa_process_give(struct cpa_thread *row);
 /* The process was waited for: nobody wants its threads any more. Not by one of its own. */
 CPA_HIDDEN void cpa_process_waited(struct cpa_self *self, uint32_t number, int status);
 
-/* The child of row @parent that was not waited for and ended after clock @since, the last of them. 0: none. */
+/* The last child of row @parent that ended after clock @since and was not waited for. 0: none. */
 CPA_HIDDEN uint32_t cpa_process_ended(uint32_t parent, uint64_t since);
 
 /* The row of the child of row @parent that took @token, which was offered. 0: none did. */
 CPA_HIDDEN uint32_t cpa_process_taker(uint32_t token, uint32_t parent);
 
-/* Put token @token where a child of row @number will look; the place, or CPA_OFFERS: there is none. */
+/* Put token @token where a child of row @number will look; the place, CPA_OFFERS: there is none. */
 CPA_HIDDEN uint32_t cpa_process_offer(uint32_t number, uint32_t token);
 
 /* Take the token back from @place; 0: a child has taken it. */

@@ -11,9 +11,9 @@
 #define PATIENCE 2000u /* times 0.1 ms */
 
 /*
- * Atomic: a thread of the process is growing a table. Others wait for what it brings: blocks are large, and those
- * of losers would be lost. Not a lock: who has waited long enough (it may be a signal handler that
- * interrupted the thread in question) goes on without.
+ * Atomic: a thread of the process is growing a table. Others wait for what it brings: blocks are
+ * large, and those of losers would be lost. Not a lock: who has waited long enough (it may be a
+ * signal handler that interrupted the thread in question) goes on without.
  */
 static uint32_t growing;
 /* Atomic: the smallest block that found no space. Others of its size need not ask again. */
@@ -133,7 +133,7 @@ uint32_t cpa_table_find(enum cpa_table_id id, uint64_t key)
 		if (!line)
 			return 0;
 		for (unsigned i = 0; i < CPA_INDEX_LINE; i++) {
-			/* ACQUIRE: the row was filled before. Pairs with (A) in cpa_table_intern(). */
+			/* ACQUIRE: the row was filled before. With (A) in cpa_table_intern(). */
 			uint64_t cell = __atomic_load_n(&line[i], __ATOMIC_ACQUIRE);
 			uint32_t row = cell ? match(id, cell, hash, key) : 0;
 

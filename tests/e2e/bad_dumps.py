@@ -5,9 +5,9 @@
 Whatever the file: no crash, no report of a sanitizer, exit status 0 or 1; with 1 one line on
 standard error and none on standard output, with 0 a report without control characters. Builds
 cpa-report with AddressSanitizer and UBSan. The dumps are one made by tests/unit/dump_maker.h and,
-if libcpa.so is built, one of a real run; the recipes of tests/fuzz are for cpa top too, and sessions
-with a journal for what reads that. CPA_LONG=1 tries four times as many; CPA_SEED repeats a run. Prints TAP and a summary; a file that fails is
-kept.
+if libcpa.so is built, one of a real run; the recipes of tests/fuzz are for cpa top too, and
+sessions with a journal for what reads that. CPA_LONG=1 tries four times as many; CPA_SEED repeats a
+run. Prints TAP and a summary; a file that fails is kept.
 """
 
 import concurrent.futures
@@ -51,7 +51,7 @@ FORMS = (
 )
 FUZZERS = ("report", "symbols", "journal")
 JOURNALED = ("stages_c", "readers_writer", "sem_ring", "barrier_rotate", "task_queue")
-INTERESTING = (0, 1, 7, 63, 0x7F, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF, 1 << 63, (1 << 64) - 1)
+INTERESTING = (0, 1, 7, 63, 0x7F, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0xFFFFFFFF, 1 << 63, 2**64 - 1)
 
 MAKER_MAIN = """
 #include "tests/unit/dump_queues.h"
