@@ -19,6 +19,13 @@ from surroundings import LONG, Run, Tests
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIBRARIES = "/usr/lib/x86_64-linux-gnu"
+# By the names of the libraries themselves: links without a version are in larger packages.
+MALLOCS = {
+    "jemalloc": "libjemalloc.so.2",
+    "tcmalloc": "libtcmalloc.so.4",
+    "tcmalloc_minimal": "libtcmalloc_minimal.so.4",
+    "mimalloc": "libmimalloc.so.2",
+}
 
 PYTHON = """
 import hashlib, queue, threading
@@ -164,8 +171,8 @@ class Neighbours(Tests):
         yield "rust", lambda: self.compiled("many-rust", rust)
         if LONG:
             yield "go", self.go
-        for malloc in ("jemalloc", "tcmalloc", "tcmalloc_minimal", "mimalloc"):
-            yield malloc, lambda m=malloc: self.c(m, "-Wl,--no-as-needed", f"-l{m}")
+        for malloc, file in MALLOCS.items():
+            yield malloc, lambda m=malloc, f=file: self.c(m, "-Wl,--no-as-needed", f"-l:{f}")
         for compiler in ("gcc", "clang"):
             for san in ("address", "thread", "undefined"):
                 name = f"{compiler}-{san}"
