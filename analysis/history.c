@@ -451,7 +451,8 @@ const struct cpa_history_event *cpa_run_event(const struct cpa_run *run, uint32_
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
-		if (t->event[middle].number < number)
+		/* Modulo 2^32, as they were given. */
+		if (t->event[middle].number - t->event[0].number < number - t->event[0].number)
 			low = middle + 1;
 		else
 			high = middle;

@@ -195,7 +195,7 @@ static struct cpa_edge_cache *advance(struct cpa_self *self, struct cpa_calls *c
 	row->process += process;
 	row->events++;
 	if (likely(cache)) {
-		cache->count++;
+		cpa_summary_count(cache);
 		cache->weight += c.ticks;
 		cpa_charge(&c, cpa_summary_row(self, cache)->slot, process);
 	}
@@ -255,7 +255,7 @@ void cpa_dependency(struct cpa_self *self, const struct cpa_wait *wait, uint64_t
 
 	if (!cache)
 		return;
-	cache->count++;
+	cpa_summary_count(cache);
 	cache->weight += waited;
 	if (wait->followed) {
 		cache->followed++;

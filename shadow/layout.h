@@ -366,7 +366,7 @@ struct cpa_queue {
 	uint64_t services; /* items whose processing has ended */
 	uint64_t service;  /* sum of process + external time of the processing */
 	uint64_t consumers[CPA_ROLE_WORDS];
-	uint32_t histogram[CPA_HISTOGRAM]; /* of the time in the queue */
+	uint32_t histogram[CPA_HISTOGRAM]; /* of the time in the queue; halved as one gets full */
 } __attribute__((aligned(CPA_CACHE_LINE)));
 
 /* A moment the program marked. key: 1, 2, 3 ... */

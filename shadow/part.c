@@ -11,6 +11,7 @@
 #include "shadow/path.h"
 #include "shadow/queue.h"
 #include "shadow/table.h"
+#include "shadow/thread.h"
 
 #define READINGS 4u
 
@@ -175,8 +176,7 @@ void cpa_part_begin(struct cpa_self *self, uint64_t epoch)
 	struct cpa_wait wait = { .arrived = 0, .now = 0 };
 	uint64_t now = cpa_epoch_begun(h, epoch);
 
-	/* Relaxed: unique, no more. */
-	self->id = (uint32_t)__atomic_add_fetch(&h->started, 1, __ATOMIC_RELAXED);
+	cpa_thread_new_id(self);
 	cpa_cell_acquired(self, &h->final, &wait);
 	cpa_writing(self->row);
 	tile(&self->row->path, cpa_epoch_on(h, now));

@@ -136,6 +136,18 @@ static const struct cpa_process_sums *sums_of(const struct cpa_thread *row)
 	return (const struct cpa_process_sums *)&row->before;
 }
 
+/* There are @more threads; as many as the field can tell, if there are more. */
+static void count_threads(struct cpa_process_row *p, uint32_t more)
+{
+	uint32_t old = __atomic_load_n(&p->threads, __ATOMIC_RELAXED), new;
+
+	/* Relaxed: a count. */
+	do
+		new = old + more < old ? UINT32_MAX : old + more;
+	while (!__atomic_compare_exchange_n(&p->threads, &old, new, true, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED));
+}
+
 void cpa_process_enter(struct cpa_thread *row, uint32_t number)
 {
 	struct cpa_process_row *p = number ? cpa_process(number) : NULL;
@@ -143,9 +155,8 @@ void cpa_process_enter(struct cpa_thread *row, uint32_t number)
 	row->given = *sums_of(row);
 	row->process_row = number;
 	row->process_key = p ? p->key : 0;
-	/* Relaxed: a count. */
 	if (p)
-		__atomic_fetch_add(&p->threads, 1, __ATOMIC_RELAXED);
+		count_threads(p, 1);
 }
 
 void cpa_process_give(struct cpa_thread *row)
@@ -195,7 +206,7 @@ static bool fold(const struct cpa_process_row *p)
 	add(&sum->sums, &p->sums, NULL);
 	/* Relaxed: sums, and the latest end. */
 	__atomic_fetch_add(&sum->cpu_ns, p->cpu_ns, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&sum->threads, p->threads, __ATOMIC_RELAXED);
+	count_threads(sum, p->threads);
 	__atomic_fetch_add(&sum->count, 1, __ATOMIC_RELAXED);
 	if (p->end_ticks > sum->end_ticks)
 		__atomic_store_n(&sum->end_ticks, p->end_ticks, __ATOMIC_RELAXED);

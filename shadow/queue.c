@@ -102,6 +102,22 @@ static void shrink(struct cpa_queue *q)
 		;
 }
 
+/*
+ * Before a bucket is full all are halved: their shares stay, to within one in 2^31, and later items
+ * count twice as much as earlier ones. What others add meanwhile may be lost, of very many.
+ */
+static void count_wait(struct cpa_queue *q, uint32_t bucket)
+{
+	/* Relaxed, as below: a statistic. */
+	if (likely(__atomic_add_fetch(&q->histogram[bucket], 1, __ATOMIC_RELAXED) < UINT32_MAX / 2))
+		return;
+	for (uint32_t i = 0; i < CPA_HISTOGRAM; i++) {
+		uint32_t half = __atomic_load_n(&q->histogram[i], __ATOMIC_RELAXED) / 2;
+
+		__atomic_store_n(&q->histogram[i], half, __ATOMIC_RELAXED);
+	}
+}
+
 uint64_t cpa_queue_take(struct cpa_self *self, uint32_t row, uint64_t item, struct cpa_wait *wait)
 {
 	struct cpa_queue *q = cpa_queue(row);
@@ -125,7 +141,7 @@ uint64_t cpa_queue_take(struct cpa_self *self, uint32_t row, uint64_t item, stru
 	add(&q->dequeued, 1);
 	add(&q->left, clock(path->released + ticks));
 	add(&q->waited, ticks);
-	__atomic_fetch_add(&q->histogram[cpa_histogram_bucket(ticks)], 1, __ATOMIC_RELAXED);
+	count_wait(q, cpa_histogram_bucket(ticks));
 	cpa_token_free(self, token);
 	return ticks;
 }

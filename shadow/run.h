@@ -94,7 +94,7 @@ static inline __attribute__((always_inline)) void cpa_activity_run(struct cpa_se
 	row->events++;
 	row->node = node;
 	row->path.node = node;
-	cache->count++;
+	cpa_summary_count(cache);
 	cache->weight += process;
 	cpa_charge(&c, self->edge[at].slot, process);
 	cpa_charge(&c, row->thread_slot, process);

@@ -82,6 +82,14 @@ struct cpa_edge_cache *cpa_summary_edge_slow(struct cpa_self *self, uint32_t fro
 	return cache;
 }
 
+void cpa_summary_carry(struct cpa_edge_cache *cache)
+{
+	struct cpa_edge *edge = cpa_row(CPA_TABLE_EDGES, cache->edge);
+
+	/* Relaxed: a sum. */
+	__atomic_fetch_add(&edge->count, UINT64_C(1) << 32, __ATOMIC_RELAXED);
+}
+
 void cpa_summary_flush(struct cpa_self *self)
 {
 	for (unsigned i = 0; i < CPA_EDGE_CACHE; i++)

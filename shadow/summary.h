@@ -48,6 +48,16 @@ static inline struct cpa_edge_cache *cpa_summary_edge(struct cpa_self *self, uin
 	return cpa_summary_edge_slow(self, from, to, dependency);
 }
 
+/* What the thread's own count of an edge has no room for goes to the edge's row. */
+CPA_HIDDEN void cpa_summary_carry(struct cpa_edge_cache *cache);
+
+/* One more of the edge. */
+static inline void cpa_summary_count(struct cpa_edge_cache *cache)
+{
+	if (unlikely(!++cache->count))
+		cpa_summary_carry(cache);
+}
+
 /* The row of a cached edge. */
 static inline struct cpa_edge *cpa_summary_row(const struct cpa_self *self,
 					       const struct cpa_edge_cache *cache)

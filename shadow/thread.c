@@ -47,6 +47,33 @@ uint32_t cpa_thread_claim(void)
 	return number;
 }
 
+static bool is_in_use(uint32_t id)
+{
+	uint32_t n = __atomic_load_n(&cpa_table(CPA_TABLE_THREADS)->used, __ATOMIC_RELAXED);
+
+	for (uint32_t i = 1; i <= n; i++) {
+		const struct cpa_thread *row = row_at(i);
+
+		/* In a later part of the run a thread has another than its row. */
+		if ((row->key == id || row->path.owner == id) &&
+		    /* Relaxed: who draws the same now has got a number that is another. */
+		    __atomic_load_n(&row->state, __ATOMIC_RELAXED) != CPA_THREAD_DONE)
+			return true;
+	}
+	return false;
+}
+
+void cpa_thread_new_id(struct cpa_self *self)
+{
+	uint64_t n;
+
+	do {
+		/* Relaxed: unique, no more. */
+		n = __atomic_add_fetch(&cpa_header()->started, 1, __ATOMIC_RELAXED);
+		self->id = (uint32_t)n;
+	} while (self->id + 1 <= 1 || (n > UINT32_MAX && is_in_use(self->id)));
+}
+
 int cpa_thread_begin(struct cpa_self *self, uint32_t component, uint32_t tid,
 		     const struct cpa_path *from, struct cpa_wait *wait)
 {
@@ -58,8 +85,7 @@ int cpa_thread_begin(struct cpa_self *self, uint32_t component, uint32_t tid,
 		return -ENOMEM;
 	row = row_at(self->number);
 	self->row = row;
-	/* Relaxed: unique, no more. */
-	self->id = (uint32_t)__atomic_add_fetch(&cpa_header()->started, 1, __ATOMIC_RELAXED);
+	cpa_thread_new_id(self);
 	wait->now = cpa_checkpoint_begin(self, !row->key, wait->now);
 	cpa_writing(row);
 	if (row->key) {

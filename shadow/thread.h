@@ -17,6 +17,12 @@
 CPA_HIDDEN uint32_t cpa_thread_claim(void);
 
 /*
+ * An id for @self: not 0, nor UINT32_MAX (cpa_merge()), nor that of a thread that runs. After 2^32
+ * they are used again: a lock whose last user was the former one, so long ago, has no edge then.
+ */
+CPA_HIDDEN void cpa_thread_new_id(struct cpa_self *self);
+
+/*
  * Let the calling thread have row @self->number, claimed for it, or 0; else @self is zeroed. It starts after the release in @from (NULL: none
  * is known) at clock @wait->now, as the component row @component. Return 0 or -ENOMEM.
  */

@@ -6,17 +6,19 @@
  * it has room for all, the path to each event walked back through its records, and what zeroing saves,
  * must be those of the online paths, to the tick, which tests/property/reference.c compares with a
  * search of the graph. Where it has not, each record that is left must be that of its event, the rest
- * be counted, and the rebuild come to an end. CPA_SEED=n repeats a run, CPA_LONG=1 runs more.
+ * be counted, and the rebuild come to an end; in half of these the numbers of events pass 2^32.
+ * CPA_SEED=n repeats a run, CPA_LONG=1 runs more.
  */
 #include <errno.h>
 
+#include "analysis/history.h"
 #include "analysis/walk.h"
 #include "tests/property/generate.h"
 #include "tests/property/online.h"
 
 #define SLOTS 128u
 
-enum claim { WHOLE, LENGTH, SHARE, SLACK, RECORDS, COUNTED, CLAIMS };
+enum claim { WHOLE, LENGTH, SHARE, SLACK, RECORDS, FOUND, COUNTED, CLAIMS };
 
 static const char *const claim_name[CLAIMS] = {
 	[WHOLE] = "nothing is missing where there is room for all",
@@ -24,13 +26,14 @@ static const char *const claim_name[CLAIMS] = {
 	[SHARE] = "H is what is found on it",
 	[SLACK] = "S is what zeroing saves in the rebuild",
 	[RECORDS] = "a record has the figures of its event",
+	[FOUND] = "an event is found by its number, also when numbers began anew",
 	[COUNTED] = "events are there, or counted as overwritten or refused",
 };
 
 static struct {
 	uint64_t seed, number, done[CLAIMS];
 	bool failed[CLAIMS], any;
-	uint64_t events, overwritten, refused, unknown, bytes;
+	uint64_t events, overwritten, refused, unknown, bytes, wrapped;
 } run;
 
 static struct sim sim;
@@ -134,6 +137,26 @@ static int event_of(cpa_event_name name)
 	return -1;
 }
 
+/* Each event of the run is found by its number. */
+static void compare_found(struct cpa_dump *dump)
+{
+	char *error = NULL;
+	struct cpa_run *all = cpa_run_read(dump, &error);
+
+	expect(FOUND, -1, error ? error : "a run", 0, all != NULL, 1);
+	free(error);
+	for (size_t i = 0; all && i < all->threads; i++) {
+		const struct cpa_run_thread *t = &all->thread[i];
+
+		for (size_t k = 0; k < t->events; k++)
+			expect(FOUND, -1, "event", t->event[k].number,
+			       cpa_run_event(all, t->thread.id, t->event[k].number) ==
+				       &t->event[k],
+			       1);
+	}
+	cpa_run_free(all);
+}
+
 /* Some blocks are there: what they hold is right. */
 static void compare_rest(struct cpa_journal_file *file, uint64_t blocks)
 {
@@ -208,6 +231,11 @@ static void test(uint64_t histories, int events, unsigned per_session, unsigned 
 			 events / 3 + (int)rnd_below(&r, (uint64_t)events * 2 / 3), parts);
 		for (int i = 0; i < history.events; i++)
 			history.event[i].check |= events < 100 || blocks;
+		/* Of threads that had some thousand million events, numbers of 32 bits begin anew. */
+		online.first_event = blocks && rnd_percent(&r, 50) ?
+					     UINT32_MAX - (uint32_t)rnd_below(&r, 300) :
+					     0;
+		run.wrapped += online.first_event != 0;
 		online_run(&online, &history, (unsigned)rnd_below(&r, FUNCTIONS));
 		if (open_journal(&dump, &file)) {
 			if (blocks)
@@ -215,6 +243,8 @@ static void test(uint64_t histories, int events, unsigned per_session, unsigned 
 			else
 				compare_whole(&file);
 			cpa_journal_close(&file);
+			if (blocks)
+				compare_found(&dump);
 		}
 		online_finish(&online);
 		if (n % per_session == per_session - 1 || n == histories - 1 || run.any)
@@ -236,10 +266,10 @@ int main(void)
 	test(150 * times, 3000, 5, 6, false);
 	test(150 * times, 3000, 5, 3, true);
 	printf("# %llu events in %llu bytes of blocks; with few blocks overwritten %llu, refused %llu, "
-	       "releases not found %llu\n",
+	       "releases not found %llu; numbers that pass 2^32 in %llu histories\n",
 	       (unsigned long long)run.events, (unsigned long long)run.bytes,
 	       (unsigned long long)run.overwritten, (unsigned long long)run.refused,
-	       (unsigned long long)run.unknown);
+	       (unsigned long long)run.unknown, (unsigned long long)run.wrapped);
 	for (int c = 0; c < CLAIMS; c++) {
 		failed += run.failed[c];
 		printf("%sok %d - %s: %llu comparisons in %llu histories (seed %llu)\n",

@@ -16,6 +16,7 @@
 #include "shadow/epoch.h"
 #include "shadow/item.h"
 #include "shadow/journal.h"
+#include "shadow/journal_write.h"
 #include "shadow/part.h"
 #include "shadow/queue.h"
 #include "shadow/run.h"
@@ -39,6 +40,7 @@ struct online {
 	uint32_t class[CLASSES + QCLASSES], routine[THREADS]; /* component rows */
 	uint32_t queue[OBJECTS];			      /* queue rows */
 	uint32_t slot[COMPONENTS], row[COMPONENTS];
+	uint32_t first_event; /* of each thread in the journal; 0: the first */
 	unsigned wrong_wakes, wrong_matches;
 	int at;			  /* the event that is being replayed */
 	struct cpa_self observer; /* reads paths, has no thread */
@@ -215,6 +217,17 @@ static void online_activity(struct online *o, struct cpa_self *self, const struc
 	}
 }
 
+/* Let the thread have had many events before, which no block has any more. */
+static void online_skip_events(struct cpa_self *self, uint32_t number)
+{
+	struct cpa_journal *j = self->journal;
+
+	j->number = j->event = number;
+	if (j->block)
+		j->block->number = j->block->event = number;
+	name_path(j, &self->row->path);
+}
+
 static void online_start(struct online *o, const struct event *e)
 {
 	struct online_thread *t = &o->thread[e->thread];
@@ -224,6 +237,8 @@ static void online_start(struct online *o, const struct event *e)
 	memset(t, 0, sizeof(*t));
 	if (cpa_thread_begin(&t->self, o->routine[o->h->routine[e->thread]], 1, from, &w))
 		abort();
+	if (o->first_event && t->self.journal)
+		online_skip_events(&t->self, o->first_event);
 	t->running = true;
 	t->number = t->self.number;
 	online_activity(o, &t->self, e, online_node(o, e));
