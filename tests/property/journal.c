@@ -150,8 +150,7 @@ static void compare_found(struct cpa_dump *dump)
 
 		for (size_t k = 0; k < t->events; k++)
 			expect(FOUND, -1, "event", t->event[k].number,
-			       cpa_run_event(all, t->thread.id, t->event[k].number) ==
-				       &t->event[k],
+			       cpa_run_event(all, t->thread.id, t->event[k].number) == &t->event[k],
 			       1);
 	}
 	cpa_run_free(all);
