@@ -296,6 +296,53 @@ static void test_fold(void **state)
 	free(len);
 }
 
+/*
+ * Three months with the real distance of boundaries, a few events a day, on a machine that has been up
+ * for years: each sample is of the state before its boundary, and they are as close as they can be.
+ */
+static void test_months(void **state)
+{
+	enum { EVENTS = 400 };
+	const uint64_t day = UINT64_C(86400) * 4000000000u, begun = UINT64_C(1) << 62;
+	uint32_t slot = (uint32_t)component(), found = 0, row;
+	uint64_t clock[EVENTS], len[EVENTS], now = begun;
+	const struct cpa_program_series *p;
+
+	(void)state;
+	cpa_header()->period = CPA_PERIOD;
+	cpa_series_init(begun);
+	p = cpa_at(cpa_header()->series);
+	begin(0, begun);
+	srand(4712);
+	for (unsigned i = 0; i < EVENTS; i++) {
+		now += 1 + (uint64_t)rand() * (uint64_t)rand() % (day / 2);
+		work(0, now, slot);
+		clock[i] = now;
+		len[i] = t[0].row->path.len;
+		assert_int_equal(len[i], now - begun);
+	}
+	assert_in_range((now - begun) / day, 60, 180);
+	row = cpa_table_find(CPA_TABLE_SERIES, slot);
+	assert_int_not_equal(row, 0);
+	for (unsigned place = 0; place < CPA_SAMPLES; place++) {
+		uint64_t boundary = p->label[place] >> 2, want = 0;
+		const struct cpa_slot_series *s = cpa_row(CPA_TABLE_SERIES, row);
+
+		if ((p->label[place] & 3) != CPA_SAMPLE_DONE)
+			continue;
+		for (unsigned i = 0; i < EVENTS && clock[i] < boundary * CPA_PERIOD; i++)
+			want = len[i];
+		assert_int_equal(p->value[place][CPA_SERIES_LEN], want);
+		assert_int_equal(p->value[place][CPA_SERIES_PROCESS], want);
+		assert_int_equal(s->value[place].share, want);
+		assert_int_equal(s->value[place].slack, want);
+		found++;
+	}
+	assert_in_range(found, CPA_SAMPLES / 2 - 1, CPA_SAMPLES);
+	assert_in_range((now - begun) / CPA_PERIOD >> cpa_header()->series_level, CPA_SAMPLES / 2,
+			CPA_SAMPLES);
+}
+
 /* Each thread's sums, and the clock of the event that they are of; a later thread has none before. */
 static void test_threads(void **state)
 {
@@ -381,6 +428,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_row_used_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hook, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fold, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_months, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_threads, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_places, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_writer_lost, setup, teardown),
