@@ -5,6 +5,7 @@
  *	target work [N]		some of everything, N times in each thread; ends with 5
  *	target cpu		three threads of unequal CPU time, which it prints
  *	target fill N		uses N mutexes, starts N/100 threads, ends with 6
+ *	target halves N		as fill N, waits for a line, as fill N, a child, work; ends with 5
  *	target loop		says "ready", then works until it is killed
  *	target exec PROGRAM ARGUMENT...
  *	target daemon FILE	goes to the background, works, leaves its word in FILE
@@ -16,6 +17,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -158,6 +160,26 @@ static int fill(int n)
 	return 6;
 }
 
+/* What is around it may change in between. */
+static int halves(int n)
+{
+	char go;
+
+	fill(n);
+	if (read(STDIN_FILENO, &go, 1) != 1)
+		return 1;
+	errno = UNTOUCHED;
+	fill(n);
+	begin("errno");
+	add(" %d", errno);
+	end();
+	begin("child");
+	DO("system", system("exit 3"));
+	end();
+	sum = 0;
+	return work();
+}
+
 static void *endless(void *argument)
 {
 	for (;;) {
@@ -242,6 +264,16 @@ static int filter(bool fail)
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0);
 }
 
+/* Whatever is mapped from now on is locked, and counts against the limit. */
+static int lock_memory(void)
+{
+	pthread_attr_t small;
+
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 1 << 17);
+	return pthread_setattr_default_np(&small) || mlockall(MCL_FUTURE) ? -1 : 0;
+}
+
 /* 0; -1 if it cannot be done here. */
 static int change(const char *what)
 {
@@ -263,6 +295,8 @@ static int change(const char *what)
 		return filter(true);
 	if (!strcmp(what, "calls, or die"))
 		return filter(false);
+	if (!strcmp(what, "memory"))
+		return lock_memory();
 	if (!strcmp(what, "counter"))
 		return prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0);
 	return -1;
@@ -280,6 +314,8 @@ int main(int argc, char **argv)
 		return unequal_threads();
 	if (!strcmp(what, "fill") && argc > 2)
 		return fill(atoi(argv[2]));
+	if (!strcmp(what, "halves") && argc > 2)
+		return halves(atoi(argv[2]));
 	if (!strcmp(what, "loop"))
 		return loop();
 	if (!strcmp(what, "exec") && argc > 2) {
