@@ -90,7 +90,7 @@ bool cpa_child_block(struct cpa_worker *w, enum cpa_external kind, uint64_t call
 
 	if (!cpa_process_number || !begin_reading())
 		return false;
-	number = cpa_process_ended(cpa_process_number, w->clock.last);
+	number = cpa_process_ended(cpa_process_number, w->clock.last, UINT64_MAX);
 	if (number && cpa_event_child(w, kind, caller, cpa_process(number)->end_ticks, &wait)) {
 		cpa_acquire_path(&w->self, path_of(cpa_process(number)->exit_thread), &wait);
 		if (wait.from)
@@ -188,7 +188,7 @@ static bool is_gone(uint32_t number)
  */
 static uint32_t row_of(const struct cpa_child *child, uint64_t arrived)
 {
-	uint32_t number;
+	uint32_t number, next;
 
 	if (!cpa_process_number || !*cpa_alive)
 		return 0;
@@ -197,8 +197,13 @@ static uint32_t row_of(const struct cpa_child *child, uint64_t arrived)
 	number = child->token ? cpa_process_taker(child->token, cpa_process_number) : 0;
 	if (is_gone(number))
 		return number;
-	number = cpa_process_ended(cpa_process_number, arrived);
-	return is_gone(number) ? number : 0;
+	/* The oldest of these: the others are too young for whoever came before us. */
+	next = cpa_process_ended(cpa_process_number, arrived, UINT64_MAX);
+	for (number = 0; next;
+	     next = cpa_process_ended(cpa_process_number, arrived, cpa_process(next)->end_ticks))
+		if (is_gone(next))
+			number = next;
+	return number;
 }
 
 /* Return whether its rows could be looked at. */

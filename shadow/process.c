@@ -100,7 +100,7 @@ uint32_t cpa_process_taker(uint32_t token, uint32_t parent)
 	return 0;
 }
 
-uint32_t cpa_process_ended(uint32_t parent, uint64_t since)
+uint32_t cpa_process_ended(uint32_t parent, uint64_t since, uint64_t before)
 {
 	uint32_t n = rows(), best = 0;
 
@@ -110,7 +110,7 @@ uint32_t cpa_process_ended(uint32_t parent, uint64_t since)
 		/* ACQUIRE pairs with the end of the process. */
 		if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != CPA_PROCESS_ENDED ||
 		    p->parent != parent || p->parent_key != cpa_process(parent)->key || p->waited ||
-		    !p->exit_thread || p->end_ticks <= since)
+		    !p->exit_thread || p->end_ticks <= since || p->end_ticks >= before)
 			continue;
 		if (!best || p->end_ticks > cpa_process(best)->end_ticks)
 			best = i;

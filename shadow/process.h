@@ -36,8 +36,8 @@ CPA_HIDDEN void cpa_process_give(struct cpa_thread *row);
 /* The process was waited for: nobody wants its threads any more. Not by one of its own. */
 CPA_HIDDEN void cpa_process_waited(struct cpa_self *self, uint32_t number, int status);
 
-/* The last child of row @parent that ended after clock @since and was not waited for. 0: none. */
-CPA_HIDDEN uint32_t cpa_process_ended(uint32_t parent, uint64_t since);
+/* The last child of row @parent that ended between the clocks and was not waited for. 0: none. */
+CPA_HIDDEN uint32_t cpa_process_ended(uint32_t parent, uint64_t since, uint64_t before);
 
 /* The row of the child of row @parent that took @token, which was offered. 0: none did. */
 CPA_HIDDEN uint32_t cpa_process_taker(uint32_t token, uint32_t parent);

@@ -77,24 +77,26 @@ static void test_offers(void **state)
 	assert_int_equal(cpa_process_offer(first, older), CPA_OFFERS);
 }
 
-/* The last child that ended, and was not waited for, after a clock. */
+/* The last child that ended, and was not waited for, between two clocks. */
 static void test_ended(void **state)
 {
 	uint32_t first = make(0, 100), a = make(first, 101), b = make(first, 102);
 
 	(void)state;
-	assert_int_equal(cpa_process_ended(first, 0), 0);
+	assert_int_equal(cpa_process_ended(first, 0, UINT64_MAX), 0);
 	cpa_process(a)->end_ticks = 50;
 	cpa_process(b)->end_ticks = 60;
 	cpa_process(a)->exit_thread = cpa_process(b)->exit_thread = 1;
 	cpa_process(a)->state = CPA_PROCESS_ENDED;
-	assert_int_equal(cpa_process_ended(first, 0), a);
-	assert_int_equal(cpa_process_ended(first, 50), 0);
+	assert_int_equal(cpa_process_ended(first, 0, UINT64_MAX), a);
+	assert_int_equal(cpa_process_ended(first, 50, UINT64_MAX), 0);
 	cpa_process(b)->state = CPA_PROCESS_ENDED;
-	assert_int_equal(cpa_process_ended(first, 0), b);
+	assert_int_equal(cpa_process_ended(first, 0, UINT64_MAX), b);
+	assert_int_equal(cpa_process_ended(first, 0, 60), a);
+	assert_int_equal(cpa_process_ended(first, 0, 50), 0);
 	cpa_process(b)->waited = 1;
-	assert_int_equal(cpa_process_ended(first, 0), a);
-	assert_int_equal(cpa_process_ended(a, 0), 0);
+	assert_int_equal(cpa_process_ended(first, 0, UINT64_MAX), a);
+	assert_int_equal(cpa_process_ended(a, 0, UINT64_MAX), 0);
 }
 
 /* Of ever so many rows are bounded, and nothing of what they did is lost. */
