@@ -427,9 +427,9 @@ void transcribe_pools(struct transcribe *t)
 		p.sleeps = same(p.sleep, visits.sleeps.count - i);
 		while (signal < signals->count && signals->call[signal].cond < p.sleep->cond)
 			signal++;
-		p.signal = signals->call + signal;
+		p.signal = signal < signals->count ? &signals->call[signal] : NULL;
 		p.signals = 0;
-		if (signal < signals->count && p.signal->cond == p.sleep->cond)
+		if (p.signal && p.signal->cond == p.sleep->cond)
 			p.signals = same(p.signal, signals->count - signal);
 		if (is_pool(&p, false) || is_pool(&p, true))
 			cast_pool(&p);
