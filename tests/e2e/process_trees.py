@@ -5,7 +5,8 @@
 tests/programs/process_tree makes trees of processes whose critical path is a sum of pieces of CPU
 time: each runs natively and under libcpa.so, with the same output and status, and the report has that
 path. With a journal the exact search agrees. Then shell scripts, make, thousands of children, and
-processes that have no part in the session. Prints TAP and a summary.
+processes that have no part in the session: static and set-uid ones, and those without our
+environment. Prints TAP and a summary.
 """
 
 import json
@@ -20,6 +21,7 @@ import tempfile
 from results import Results
 
 BUILD = pathlib.Path(os.environ.get("CPA_BUILD", "build")).resolve()
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = BUILD / "tests/programs/process_tree"
 TIMEOUT_S = 120
 UNIT_S = 0.02
@@ -51,6 +53,8 @@ TREES = {
     "signal": 2,
     "pipe": 2,
 }
+FOREIGN = 7
+STRANGER = 65534
 MANY_BYTES = 24 << 20
 PIPELINE = """
 seq 100000 | sort -n --parallel=2 | tail -1
@@ -202,6 +206,62 @@ def endings(results, folder):
         dump.unlink()
 
 
+def static(folder):
+    """The same program, linked statically; None: that cannot be done here."""
+    program = folder / "static"
+    command = ["cc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-static", "-pthread", f"-I{ROOT}"]
+    command += ["-o", program, ROOT / "tests/programs/process_tree.c"]
+    if not shutil.which("cc") or subprocess.run(command, capture_output=True, check=False).returncode:
+        return None
+    return program
+
+
+def set_uid(folder):
+    """The same program, set-uid to a stranger; None: that cannot be done here."""
+    program = folder / "set-uid"
+    shutil.copy(PROGRAM, program)
+    if os.geteuid() != 0 or os.statvfs(program).f_flag & os.ST_NOSUID:
+        return None
+    os.chown(program, STRANGER, STRANGER)
+    program.chmod(0o4755)
+    return program
+
+
+def foreign(results, folder):
+    """Children that load nothing: counted, and time that passes at its own pace; else as ever."""
+    # The last one becomes a program that joins; who is set-uid takes the preload from it, too.
+    for name, make_program, last in (("static", static, 1), ("set-uid", set_uid, 0)):
+        program = make_program(folder)
+        native = Run([PROGRAM, "foreign", program]) if program else None
+        if not native or native.result[1]:
+            results.skip(f"{name} children", "cannot be made or run here")
+            continue
+        dump = folder / f"{name}.dump"
+        run = Run([PROGRAM, "foreign", program], dump)
+        text = f"{name} children: {native.result!r}, profiled {run.result!r}"
+        results.check(native.result == run.result, text)
+        profile = report(dump)
+        units, waits = int(run.result[0]) * UNIT_S, float(run.error)
+        late = sum(process["runqueue_s"] for process in profile["processes"])
+        path = profile["program"]["critical_path_s"]
+        slack = units * PIECE + FOREIGN * PROCESS_S
+        least, most = units + waits - late - slack, units + waits + slack
+        text = f"{name} children: critical path {path:.4f} s, {least:.4f} to {most:.4f} s expected"
+        results.check(least <= path <= most, text)
+        # Of two the parent is a shell of ours.
+        states = [process["state"] for process in profile["processes"]]
+        ended, unseen = states.count("ended"), states.count("ended unseen")
+        text = f"{name} children: {states}"
+        results.check((ended, unseen) == (4 + last, FOREIGN), text)
+        notes = " ".join(profile["diagnostics"]["notes"])
+        said = f"{FOREIGN} child processes were waited for that had no part" in notes
+        results.check(said, f"{name} children: says so: {notes}")
+        tree = {process["id"]: process["parent"] for process in profile["processes"]}
+        lost = [child for child, parent in tree.items() if parent not in tree and child != 1]
+        results.check(not lost, f"{name} children: each process has its parent {tree}")
+        dump.unlink()
+
+
 def scripts(results, folder):
     dump = folder / "sh.dump"
     _, profile = compare(results, ["sh", "-c", PIPELINE], dump, "pipeline")
@@ -258,6 +318,7 @@ def main():
     trees(results, folder)
     journals(results, folder)
     endings(results, folder)
+    foreign(results, folder)
     scripts(results, folder)
     return results.end(folder)
 

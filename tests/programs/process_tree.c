@@ -4,7 +4,9 @@
  *
  * The first argument names the tree. Work is in units of CPU time of its thread, so the longest
  * chain does not depend on how many processors there are. It is printed, in units, when the
- * program ends: process_trees.py compares the report with it.
+ * program ends: process_trees.py compares the report with it. `foreign` needs the path of a program
+ * like this one that has no part in the session, and tells on standard error how many seconds of
+ * waiting for it there were.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -24,7 +26,7 @@
 
 extern char **environ;
 
-static const char *own;
+static const char *own, *other;
 
 static struct {
 	pthread_mutex_t mutex;
@@ -59,14 +61,19 @@ static void await(pid_t pid)
 		p_;                  \
 	})
 
-static pid_t spawn(const char *what, const char *units)
+static pid_t spawn_of(const char *program, const char *what, const char *units)
 {
-	char *const argv[] = { (char *)own, (char *)what, (char *)units, NULL };
+	char *const argv[] = { (char *)program, (char *)what, (char *)units, NULL };
 	pid_t pid;
 
-	if (posix_spawn(&pid, own, NULL, NULL, argv, environ))
+	if (posix_spawn(&pid, program, NULL, NULL, argv, environ))
 		exit(8);
 	return pid;
+}
+
+static pid_t spawn(const char *what, const char *units)
+{
+	return spawn_of(own, what, units);
 }
 
 static void share(void)
@@ -114,43 +121,57 @@ static unsigned chain(void)
 	return 3 + 2 + 4;
 }
 
-static unsigned by_vfork(void)
+static void vfork_of(const char *program, const char *units)
 {
-	char *const argv[] = { (char *)own, "burn", "4", NULL };
-	pid_t pid;
+	char *const argv[] = { (char *)program, "burn", (char *)units, NULL };
+	pid_t pid = vfork();
 
-	burn(2);
-	pid = vfork();
 	if (pid == 0) {
-		execv(own, argv);
+		execv(program, argv);
 		_exit(1);
 	}
 	await(pid);
+}
+
+static unsigned by_vfork(void)
+{
+	burn(2);
+	vfork_of(own, "4");
 	return 2 + 4;
+}
+
+static void system_of(const char *program, const char *units)
+{
+	char command[4096];
+
+	snprintf(command, sizeof(command), "%s burn %s", program, units);
+	if (system(command))
+		exit(6);
 }
 
 static unsigned by_system(void)
 {
-	char command[4096];
-
-	snprintf(command, sizeof(command), "%s burn 3", own);
 	burn(1);
-	if (system(command))
-		exit(6);
+	system_of(own, "3");
 	burn(1);
 	return 1 + 3 + 1;
 }
 
-static unsigned by_popen(void)
+static void popen_of(const char *program, const char *units)
 {
 	char command[4096];
 	FILE *stream;
 
-	snprintf(command, sizeof(command), "%s burn 3", own);
-	burn(1);
+	snprintf(command, sizeof(command), "%s burn %s", program, units);
 	stream = popen(command, "r");
 	if (!stream || pclose(stream))
 		exit(6);
+}
+
+static unsigned by_popen(void)
+{
+	burn(1);
+	popen_of(own, "3");
 	burn(1);
 	return 1 + 3 + 1;
 }
@@ -415,6 +436,43 @@ static unsigned without_environment(void)
 	return 0;
 }
 
+static double clock_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/*
+ * Children that have no part, by all means; then one that has, beside one that has not; then one
+ * that has, of one that has not.
+ */
+static unsigned foreign(void)
+{
+	double waits_s;
+	pid_t a, b;
+
+	burn(1);
+	waits_s = -clock_s();
+	await(spawn_of(other, "burn", "2"));
+	await(CHILD(execl(other, other, "burn", "2", NULL)));
+	vfork_of(other, "2");
+	system_of(other, "2");
+	popen_of(other, "2");
+	waits_s += clock_s();
+	a = CHILD(burn(8));
+	b = spawn_of(other, "burn", "1");
+	await(a);
+	waits_s -= clock_s();
+	await(b);
+	await(spawn_of(other, "passes-on", own));
+	waits_s += clock_s();
+	burn(1);
+	fprintf(stderr, "%.6f\n", waits_s);
+	return 1 + 8 + 1;
+}
+
 static unsigned many(void)
 {
 	for (int i = 0; i < 3000; i++)
@@ -435,14 +493,19 @@ static const struct {
 	{ "threads", threads },	    { "signal", by_signal },
 	{ "pipe", by_pipe },	    { "double_fork", double_fork },
 	{ "kill", kill_one },	    { "env", without_environment },
-	{ "many", many },
+	{ "many", many },	    { "foreign", foreign },
 };
 
 int main(int argc, char **argv)
 {
 	own = argv[0];
-	if (argc > 2 && strcmp(argv[1], "burn") == 0) {
-		burn((unsigned)atoi(argv[2]));
+	other = argc > 2 ? argv[2] : NULL;
+	if (other && strcmp(argv[1], "burn") == 0) {
+		burn((unsigned)atoi(other));
+		return 0;
+	}
+	if (other && strcmp(argv[1], "passes-on") == 0) {
+		await(spawn_of(other, "burn", "2"));
 		return 0;
 	}
 	for (size_t i = 0; argc > 1 && i < sizeof(trees) / sizeof(*trees); i++)
