@@ -218,13 +218,15 @@ uint64_t cpa_walk(const struct cpa_exact *exact, size_t strand, uint32_t number,
 		if (from || !there)
 			continue;
 		if (n->kind == CPA_ENTRY_EVENT) {
+			const struct cpa_held_charge *charge = n->charges ? p->charge + n->first :
+									    NULL;
 			const struct cpa_step s = { .strand = w->strand,
 						    .number = n->number,
 						    .full = n->weight,
-						    .weight = weigh(w, n, p->charge + n->first),
+						    .weight = weigh(w, n, charge),
 						    .clock = n->clock,
 						    .charges = n->charges,
-						    .charge = p->charge + n->first };
+						    .charge = charge };
 
 			length += s.weight;
 			step(argument, &s);
