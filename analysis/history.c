@@ -132,6 +132,8 @@ static uint8_t kind_after(uint8_t kind)
 		return CPA_EV_WAIT;
 	case CPA_EV_ARRIVE:
 		return CPA_EV_LEAVE;
+	case CPA_EV_FORK: /* system() */
+		return CPA_EV_CHILD;
 	case CPA_EV_STOP:
 		return CPA_EV_RESTART;
 	default:
@@ -156,7 +158,7 @@ static void take_acquire(struct reading *in, const struct cpa_entry *e,
 	to->failed = e->more & CPA_ACQUIRE_FAILED;
 	if (to->kind == CPA_EV_WAIT && sleep && sleep->kind == CPA_EV_SLEEP)
 		sleep->object = e->object;
-	if (to->kind == CPA_EV_JOIN) {
+	if (to->kind == CPA_EV_JOIN || to->kind == CPA_EV_CHILD) {
 		to->failed = !to->matched;
 		to->peer = e->causes ? cpa_event_thread(e->cause[0]) : 0;
 	}
@@ -367,7 +369,8 @@ static void link_threads(struct cpa_run *run)
 			continue;
 		create = (struct cpa_history_event *)cpa_run_event(run, start->cause[0].thread,
 								   start->cause[0].number);
-		if (create && create->kind == CPA_EV_CREATE)
+		if (create && (create->kind == CPA_EV_CREATE || create->kind == CPA_EV_FORK ||
+			       create->kind == CPA_EV_EXEC))
 			create->peer = start->thread;
 	}
 }

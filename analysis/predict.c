@@ -268,6 +268,10 @@ static void note_weakness(struct inquiry *q, const struct cpa_weakness *w)
 			 "%s other waits (futexes, once, annotations) keep the recorded "
 			 "order.",
 			 cpa_format_count(w->ordered).text);
+	if (w->children)
+		add_note(answer,
+			 "%s waits for processes to end are for the same ones as in the recording.",
+			 cpa_format_count(w->children).text);
 	if (w->undealt)
 		add_note(answer, "%s items go to the thread that got them in the recorded run.",
 			 cpa_format_count(w->undealt).text);
@@ -279,6 +283,9 @@ static void note_weakness(struct inquiry *q, const struct cpa_weakness *w)
 		add_note(answer, "%s calls that blocked last as long as they did (%s in all).",
 			 cpa_format_count(w->pauses).text,
 			 cpa_format_seconds(predict_seconds(q, w->pause_ticks)).text);
+	if (w->pauses && q->profile->processes > 1)
+		add_note(answer, "That is so, too, where a process waited for what another one "
+				 "sent: data between processes is no dependency.");
 	if (w->tries)
 		add_note(answer, "%s tries to get a lock fail as they did.",
 			 cpa_format_count(w->tries).text);

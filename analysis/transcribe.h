@@ -5,6 +5,7 @@
  * What becomes what:
  *
  *	locks, semaphores, barriers, creation, joining	the same; the replay decides who comes first
+ *	processes					as threads: creation, and joining of the last thread
  *	conditions that behave as queues		queues (transcribe_pool.c)
  *	other conditions, futexes, once, annotations	the recorded order: an acquirer waits for the
  *							releases that it met
@@ -53,6 +54,7 @@ struct cpa_weakness {
 	uint64_t tries;	   /* to get a lock, in vain: what follows is as recorded */
 	uint64_t undealt;  /* items that go to the recorded thread */
 	uint64_t refused;  /* queues whose workers cannot be changed */
+	uint64_t children; /* waited for, each when it was in the recording */
 	uint64_t cut;	   /* borders of profiled parts */
 	uint64_t waits;	   /* of which the latency is the median */
 };

@@ -120,6 +120,14 @@ static void emit_thread(struct transcribe *t, enum cpa_step_kind kind, uint32_t 
 		transcribe_emit(t, kind, t->thread[thread].added + i, 0);
 }
 
+static void emit_join(struct transcribe *t, const struct cpa_history_event *event)
+{
+	if (!event->failed && transcribe_thread(t, event->peer) != CPA_NOWHERE)
+		emit_thread(t, CPA_STEP_JOIN, event->peer);
+	else
+		emit_unexplained(t, event);
+}
+
 static void emit_item(struct transcribe *t, const struct cpa_history_event *event, uint32_t number)
 {
 	struct cpa_script *script = &t->out->script;
@@ -143,13 +151,16 @@ static void emit_known(struct transcribe *t, const struct cpa_history_event *eve
 {
 	switch (event->kind) {
 	case CPA_EV_CREATE:
+	case CPA_EV_FORK:
+	case CPA_EV_EXEC:
 		emit_thread(t, CPA_STEP_CREATE, event->peer);
 		return;
+	case CPA_EV_CHILD:
+		t->out->weakness.children += event->peer != 0;
+		emit_join(t, event);
+		return;
 	case CPA_EV_JOIN:
-		if (!event->failed && transcribe_thread(t, event->peer) != CPA_NOWHERE)
-			emit_thread(t, CPA_STEP_JOIN, event->peer);
-		else
-			emit_unexplained(t, event);
+		emit_join(t, event);
 		return;
 	case CPA_EV_LOCK:
 		if (transcribe_kind(t, event->object) == CPA_ONCE)

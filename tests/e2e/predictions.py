@@ -20,15 +20,18 @@ from surroundings import Results, Run
 CORES = (1, 2, 3, 64)
 # Programs without locks, and how many waits there are on a path of theirs at most.
 LOCKLESS = (("fork_join", 8), ("create_tree", 16), ("barrier_rotate", 64))
+# Trees of processes whose every wait is for one that ends, or known by its semaphore, lock or barrier.
+TREES = ("fork_join", "chain", "vfork", "system", "popen", "exec", "barrier", "threads")
+TREE_WAITS = 12  # of a tree, on a path
 CLOSE = 1e-6  # relative: figures have 15 digits, ticks are rounded
 PATH = 0.01  # relative: a thread's activity before its first event is on no path
 
 
-def record(build, folder, program):
-    dump = folder / f"{program}.dump"
+def record(build, folder, program, *arguments):
+    dump = folder / f"{'.'.join([program, *arguments])}.dump"
     environment = dict(os.environ, CPA_OUTPUT=str(dump), CPA_QUIET="1", CPA_JOURNAL="64M")
     run(
-        [build / "tests/programs" / program],
+        [build / "tests/programs" / program, *arguments],
         env=dict(environment, LD_PRELOAD=str(build / "libcpa.so")),
     )
     return dump
@@ -60,8 +63,9 @@ def check_rows(results, label, answer):
     )
 
 
-def check_path(results, build, folder, program, waits):
-    dump = record(build, folder, program)
+def check_path(results, build, folder, waits, program, *arguments):
+    dump = record(build, folder, program, *arguments)
+    program = " ".join([program, *arguments])
     answer = report(build, dump, "--cores", ",".join(map(str, CORES)))
     path = report(build, dump)["program"]["critical_path_s"]
     check_rows(results, program, answer)
@@ -152,7 +156,9 @@ def main():
     results = Results()
     with tempfile.TemporaryDirectory(dir=os.environ.get("CPA_TMP")) as name:
         for program, waits in LOCKLESS:
-            check_path(results, build, pathlib.Path(name), program, waits)
+            check_path(results, build, pathlib.Path(name), waits, program)
+        for tree in TREES:
+            check_path(results, build, pathlib.Path(name), TREE_WAITS, "process_tree", tree)
         check_changes(results, build, pathlib.Path(name))
     print(f"{results.passed} passed, {results.failed} failed, {results.skipped} skipped")
     return 1 if results.failed else 0
