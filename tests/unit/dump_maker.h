@@ -74,6 +74,26 @@ static inline uint64_t dump_maker_block(struct dump_maker *maker, const void *da
 	return offset;
 }
 
+/* Where a test saves its sessions: group set-up and teardown of cmocka. */
+static char maker_file[] = "/tmp/cpa_test.XXXXXX";
+
+static inline int dump_maker_file(void **state)
+{
+	int fd = mkstemp(maker_file);
+
+	(void)state;
+	if (fd < 0)
+		return -1;
+	close(fd);
+	return 0;
+}
+
+static inline int dump_maker_unlink(void **state)
+{
+	(void)state;
+	return unlink(maker_file);
+}
+
 /* A session of no rows: 10 s long, complete, 0.2 ticks a nanosecond, 16 slots. */
 static inline void dump_maker_start(struct dump_maker *maker)
 {

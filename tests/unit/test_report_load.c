@@ -15,7 +15,6 @@
 #include "analysis/load.h"
 #include "tests/unit/dump_maker.h"
 
-static char file[] = "/tmp/test_report_load.XXXXXX";
 static struct dump_maker maker;
 
 static int setup(void **state)
@@ -51,8 +50,8 @@ static void expect_refusal(const char *name, const char *offset, const char *wor
 
 static void expect_header_refused(const char *offset, const char *words)
 {
-	dump_maker_save(&maker, file, SIZE_MAX);
-	expect_refusal(file, offset, words);
+	dump_maker_save(&maker, maker_file, SIZE_MAX);
+	expect_refusal(maker_file, offset, words);
 }
 
 static struct cpa_dump open_good(void)
@@ -60,8 +59,8 @@ static struct cpa_dump open_good(void)
 	struct cpa_dump dump;
 	char *error = NULL;
 
-	dump_maker_save(&maker, file, SIZE_MAX);
-	if (cpa_dump_open(&dump, file, &error) < 0)
+	dump_maker_save(&maker, maker_file, SIZE_MAX);
+	if (cpa_dump_open(&dump, maker_file, &error) < 0)
 		fail_msg("%s", error);
 	return dump;
 }
@@ -188,15 +187,15 @@ static void test_cut_file(void **state)
 	char *error;
 
 	(void)state;
-	dump_maker_save(&maker, file, 0);
-	expect_refusal(file, "0x0: ", "end of file at byte 0 found");
-	dump_maker_save(&maker, file, CPA_HEADER_SIZE - 1);
-	expect_refusal(file, "0x3fff: ", "end of file at byte 16383 found");
+	dump_maker_save(&maker, maker_file, 0);
+	expect_refusal(maker_file, "0x0: ", "end of file at byte 0 found");
+	dump_maker_save(&maker, maker_file, CPA_HEADER_SIZE - 1);
+	expect_refusal(maker_file, "0x3fff: ", "end of file at byte 16383 found");
 	for (size_t size = CPA_HEADER_SIZE; size < maker.size; size += 7) {
 		struct cpa_thread row;
 
-		dump_maker_save(&maker, file, size);
-		assert_int_equal(cpa_dump_open(&dump, file, &error), 0);
+		dump_maker_save(&maker, maker_file, size);
+		assert_int_equal(cpa_dump_open(&dump, maker_file, &error), 0);
 		if (size == CPA_HEADER_SIZE)
 			assert_int_equal(dump.broken[CPA_TABLE_THREADS], 2);
 		for (uint32_t i = 0; i <= 3; i++)
@@ -302,12 +301,6 @@ int main(void)
 		TEST(test_too_many_rows), TEST(test_chunk_behind_the_file),
 		TEST(test_bytes),
 	};
-	int fd = mkstemp(file), failed;
 
-	if (fd < 0)
-		return 99;
-	close(fd);
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	unlink(file);
-	return failed;
+	return cmocka_run_group_tests(tests, dump_maker_file, dump_maker_unlink);
 }

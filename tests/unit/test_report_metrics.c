@@ -20,7 +20,6 @@
 #include "shadow/series.h"
 #include "tests/unit/dump_maker.h"
 
-static char file[] = "/tmp/test_report_metrics.XXXXXX";
 static struct dump_maker maker;
 static struct cpa_dump dump;
 static struct cpa_profile *profile;
@@ -32,8 +31,8 @@ static void build(const struct cpa_phase_settings *settings)
 {
 	char *error;
 
-	dump_maker_save(&maker, file, SIZE_MAX);
-	assert_int_equal(cpa_dump_open(&dump, file, &error), 0);
+	dump_maker_save(&maker, maker_file, SIZE_MAX);
+	assert_int_equal(cpa_dump_open(&dump, maker_file, &error), 0);
 	profile = cpa_profile_build(&dump);
 	metrics = cpa_metrics_build(profile);
 	phases = cpa_phases_build(profile, settings);
@@ -501,15 +500,9 @@ int main(int argc, char **argv)
 		cmocka_unit_test_teardown(test_ranges, teardown),
 		cmocka_unit_test(test_parse),
 	};
-	int fd = mkstemp(file), ret;
 
-	if (fd < 0)
-		return 99;
-	close(fd);
 	seed = argc > 1 ? (unsigned)atoi(argv[1]) : (unsigned)time(NULL);
 	printf("# seed %u\n", seed);
 	srand(seed);
-	ret = cmocka_run_group_tests(tests, NULL, NULL);
-	unlink(file);
-	return ret;
+	return cmocka_run_group_tests(tests, dump_maker_file, dump_maker_unlink);
 }

@@ -16,7 +16,6 @@
 #define SLOTS 4
 #define RUNS  10000
 
-static char file[] = "/tmp/test_report_path.XXXXXX";
 static struct cpa_dump dump;
 
 static uint64_t observed_version; /* of make_version(), too */
@@ -34,9 +33,9 @@ static uint64_t make_version(uint32_t slots)
 	offset = dump_maker_block(&maker, version, sizeof(version));
 	((struct cpa_version *)(maker.bytes + offset))->slots = slots;
 	observed_version = dump_maker_block(&maker, observed, sizeof(observed));
-	dump_maker_save(&maker, file, SIZE_MAX);
+	dump_maker_save(&maker, maker_file, SIZE_MAX);
 	dump_maker_free(&maker);
-	assert_int_equal(cpa_dump_open(&dump, file, &error), 0);
+	assert_int_equal(cpa_dump_open(&dump, maker_file, &error), 0);
 	return offset;
 }
 
@@ -199,12 +198,6 @@ int main(void)
 		cmocka_unit_test(test_the_local_path_wins_a_tie),
 		cmocka_unit_test(test_join_is_max_of_zeroed_lengths),
 	};
-	int fd = mkstemp(file), failed;
 
-	if (fd < 0)
-		return 99;
-	close(fd);
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	unlink(file);
-	return failed;
+	return cmocka_run_group_tests(tests, dump_maker_file, dump_maker_unlink);
 }

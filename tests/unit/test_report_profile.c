@@ -14,7 +14,6 @@
 #include "analysis/profile.h"
 #include "tests/unit/dump_maker.h"
 
-static char file[] = "/tmp/test_report_profile.XXXXXX";
 static struct dump_maker maker;
 static struct cpa_dump dump;
 static struct cpa_profile *profile;
@@ -23,8 +22,8 @@ static void build(void)
 {
 	char *error;
 
-	dump_maker_save(&maker, file, SIZE_MAX);
-	assert_int_equal(cpa_dump_open(&dump, file, &error), 0);
+	dump_maker_save(&maker, maker_file, SIZE_MAX);
+	assert_int_equal(cpa_dump_open(&dump, maker_file, &error), 0);
 	profile = cpa_profile_build(&dump);
 }
 
@@ -400,12 +399,6 @@ int main(void)
 		TEST(test_empty_session),
 		TEST(test_found),
 	};
-	int fd = mkstemp(file), failed;
 
-	if (fd < 0)
-		return 99;
-	close(fd);
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	unlink(file);
-	return failed;
+	return cmocka_run_group_tests(tests, dump_maker_file, dump_maker_unlink);
 }

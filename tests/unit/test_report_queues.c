@@ -18,7 +18,6 @@
 #include "analysis/text.h"
 #include "tests/unit/dump_queues.h"
 
-static char file[] = "/tmp/test_report_queues.XXXXXX";
 static struct dump_maker maker;
 static struct cpa_dump dump;
 static struct cpa_profile *profile;
@@ -27,8 +26,8 @@ static void build(void)
 {
 	char *error;
 
-	dump_maker_save(&maker, file, SIZE_MAX);
-	assert_int_equal(cpa_dump_open(&dump, file, &error), 0);
+	dump_maker_save(&maker, maker_file, SIZE_MAX);
+	assert_int_equal(cpa_dump_open(&dump, maker_file, &error), 0);
 	profile = cpa_profile_build(&dump);
 }
 
@@ -503,12 +502,6 @@ int main(void)
 		TEST(test_csv),
 		TEST(test_many_queues),
 	};
-	int fd = mkstemp(file), failed;
 
-	if (fd < 0)
-		return 99;
-	close(fd);
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	unlink(file);
-	return failed;
+	return cmocka_run_group_tests(tests, dump_maker_file, dump_maker_unlink);
 }

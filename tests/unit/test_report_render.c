@@ -18,7 +18,6 @@
 #include "analysis/text.h"
 #include "tests/unit/dump_maker.h"
 
-static char file[] = "/tmp/test_report_render.XXXXXX";
 static struct cpa_profile *profile;
 static struct cpa_dump dump;
 
@@ -29,9 +28,9 @@ static int setup(void **state)
 
 	(void)state;
 	dump_maker_example(&maker);
-	dump_maker_save(&maker, file, SIZE_MAX);
+	dump_maker_save(&maker, maker_file, SIZE_MAX);
 	dump_maker_free(&maker);
-	assert_int_equal(cpa_dump_open(&dump, file, &error), 0);
+	assert_int_equal(cpa_dump_open(&dump, maker_file, &error), 0);
 	profile = cpa_profile_build(&dump);
 	return 0;
 }
@@ -341,12 +340,6 @@ int main(void)
 		TEST(test_json_values),
 		cmocka_unit_test(test_figures),
 	};
-	int fd = mkstemp(file), failed;
 
-	if (fd < 0)
-		return 99;
-	close(fd);
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	unlink(file);
-	return failed;
+	return cmocka_run_group_tests(tests, dump_maker_file, dump_maker_unlink);
 }
