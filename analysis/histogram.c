@@ -90,7 +90,8 @@ struct cpa_histogram *cpa_histogram_build(const struct cpa_profile *profile,
 	struct cpa_histogram *h;
 	double *until;
 
-	if (!is_sampled(metric, level))
+	/* Of several processes the samples do not tell which they are of. */
+	if (!is_sampled(metric, level) || (level == CPA_AT_PROCESS && metrics->rows[level] > 1))
 		return NULL;
 	h = xcalloc(1, sizeof(*h));
 	until = xcalloc(v->samples + 1, sizeof(*until));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/metrics.h"
 
+#include <inttypes.h>
 #include <libiberty/libiberty.h>
 #include <math.h>
 #include <stdlib.h>
@@ -198,7 +199,6 @@ static struct cpa_metric_base sum_threads(const struct cpa_metrics *m,
 {
 	struct cpa_metric_base sum = {
 		.machines = 1,
-		.processes = 1,
 		.cores = profile->program.cores,
 		.time = profile->program.wall_s,
 		.path = profile->program.critical_path_s,
@@ -224,13 +224,67 @@ static struct cpa_metric_base sum_threads(const struct cpa_metrics *m,
 	return sum;
 }
 
-/* One machine and one process: as the program. */
+/* Events and bytes of @process, if the rows of its threads are all there, and of nobody else. */
+static void count_events(const struct cpa_profile *profile,
+			 const struct cpa_process_figures *process, struct cpa_metric_base *base)
+{
+	uint64_t threads = 0;
+	double events = 0, bytes = 0;
+
+	for (size_t i = 0; i < profile->threads; i++) {
+		const struct cpa_thread_figures *thread = &profile->thread[i];
+
+		if (thread->process != process->id)
+			continue;
+		threads += 1 + (uint64_t)thread->earlier;
+		events += (double)thread->events;
+		bytes += (double)thread->bytes_read + (double)thread->bytes_written;
+	}
+	if (threads != process->threads)
+		return;
+	base->events = events;
+	base->bytes = bytes;
+}
+
+/* One of several processes, or those of one command whose figures were added up. */
+static void add_process(struct cpa_metrics *m, const struct cpa_profile *profile,
+			const struct cpa_process_figures *process)
+{
+	struct cpa_metric_row *row = add_row(m, CPA_AT_PROCESS);
+	struct cpa_metric_base *base = &row->base;
+
+	row->id = process->pid;
+	row->name = process->count == 1 ? xstrdup(process->name) :
+					  cpa_format_text("%s, %" PRIu64 " processes",
+							  process->name, process->count);
+	base->threads = process->threads;
+	base->cores = profile->program.cores;
+	base->cpu = process->process_s;
+	base->wait = process->wait_s;
+	base->runqueue = process->runqueue_s;
+	base->external = process->external_s;
+	base->probe = process->probe_s;
+	if (process->count > 1)
+		return;
+	base->time = fmax(0, (process->end_s > 0 ? process->end_s : profile->program.wall_s) -
+				     process->start_s);
+	count_events(profile, process, base);
+}
+
+/* One machine is as the program, and so is the process, if there is one. */
 static void add_wholes(struct cpa_metrics *m, const struct cpa_profile *profile)
 {
 	const struct cpa_program_figures *program = &profile->program;
-	const struct cpa_metric_base base = sum_threads(m, profile);
+	struct cpa_metric_base base = sum_threads(m, profile);
+	bool several = profile->processes > 1;
 
-	for (enum cpa_metric_level level = CPA_AT_PROGRAM; level <= CPA_AT_PROCESS; level++) {
+	base.processes = !several;
+	for (size_t i = 0; several && i < profile->processes; i++) {
+		base.processes += (double)profile->process[i].count;
+		add_process(m, profile, &profile->process[i]);
+	}
+	for (enum cpa_metric_level level = CPA_AT_PROGRAM;
+	     level <= (several ? CPA_AT_MACHINE : CPA_AT_PROCESS); level++) {
 		struct cpa_metric_row *row = add_row(m, level);
 
 		row->base = base;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * tests/unit/test_report_processes.c - analysis/processes.c: processes, and rows that lie
- */
+/* tests/unit/test_report_processes.c - processes, their metrics, and rows that lie */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,23 +8,36 @@
 
 #include <cmocka.h>
 
-#include "analysis/profile.h"
-
+#include "analysis/metrics.h"
 #include "tests/unit/dump_maker.h"
 
-static char file[] = "/tmp/test_report_processes.XXXXXX";
 static struct dump_maker maker;
+static struct cpa_dump dump;
+static struct cpa_profile *profile;
 
-static struct cpa_profile *build(struct cpa_dump *dump)
+static int setup(void **state)
 {
-	struct cpa_profile *profile;
+	(void)state;
+	dump_maker_start(&maker);
+	return 0;
+}
+
+static void build(void)
+{
 	char *error = NULL;
 
-	dump_maker_save(&maker, file, maker.size);
-	assert_int_equal(cpa_dump_open(dump, file, &error), 0);
-	profile = cpa_profile_build(dump);
-	assert_non_null(profile);
-	return profile;
+	dump_maker_save(&maker, maker_file, maker.size);
+	assert_int_equal(cpa_dump_open(&dump, maker_file, &error), 0);
+	profile = cpa_profile_build(&dump);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	cpa_profile_free(profile);
+	cpa_dump_close(&dump);
+	dump_maker_free(&maker);
+	return 0;
 }
 
 static void add(uint64_t key, uint32_t state, uint64_t process, uint64_t end)
@@ -48,16 +60,12 @@ static void add(uint64_t key, uint32_t state, uint64_t process, uint64_t end)
 /* Each process with its sums; rows in use only. */
 static void test_rows(void **state)
 {
-	struct cpa_profile *profile;
-	struct cpa_dump dump;
-
 	(void)state;
-	dump_maker_start(&maker);
 	add(1, CPA_PROCESS_RUNNING, 1000, 0);
 	add(2, CPA_PROCESS_ENDED, 2000, 5);
 	add(3, CPA_PROCESS_FREE, 4000, 0);
 	add(4, CPA_PROCESS_SUM, 8000, 7);
-	profile = build(&dump);
+	build();
 	assert_int_equal(profile->processes, 3);
 	assert_int_equal(profile->process[0].pid, 1001);
 	assert_int_equal(profile->process[0].ending, CPA_ENDING_NONE);
@@ -66,9 +74,50 @@ static void test_rows(void **state)
 	assert_true(profile->process[1].process_s > 1.9 * profile->process[0].process_s);
 	assert_true(profile->process[1].wait_s > 1.9 * profile->process[1].process_s);
 	assert_int_equal(profile->process[2].count, 17);
-	cpa_profile_free(profile);
-	cpa_dump_close(&dump);
-	dump_maker_free(&maker);
+}
+
+static void add_thread(uint32_t process, uint64_t key, uint64_t events)
+{
+	struct cpa_thread thread = { .key = key,
+				     .state = CPA_THREAD_EXITED,
+				     .process_row = process,
+				     .process_key = process,
+				     .events = events,
+				     .bytes_read = 3 * events };
+
+	dump_maker_row(&maker, CPA_TABLE_THREADS, &thread);
+}
+
+/* Each process has its own; what was added up has no time, and whose thread is gone no events. */
+static void test_metrics(void **state)
+{
+	struct cpa_metrics *metrics;
+	const struct cpa_metric_row *row;
+
+	(void)state;
+	add(1, CPA_PROCESS_RUNNING, MAKER_TICKS(1), 0);
+	add(2, CPA_PROCESS_ENDED, MAKER_TICKS(2), MAKER_START + MAKER_TICKS(4));
+	add(3, CPA_PROCESS_SUM, MAKER_TICKS(8), 7);
+	add_thread(2, 1, 20);
+	build();
+	metrics = cpa_metrics_build(profile);
+	row = metrics->row[CPA_AT_PROCESS];
+	assert_true(metrics->row[CPA_AT_MACHINE][0].value[CPA_METRIC_PROCESSES] == 19);
+	assert_int_equal(metrics->rows[CPA_AT_PROCESS], 3);
+	assert_string_equal(row[0].name, "?, 17 processes");
+	assert_true(fabs(row[0].value[CPA_METRIC_CPU] - 8) < 1e-9);
+	assert_true(isnan(row[0].value[CPA_METRIC_TIME]));
+	assert_true(isnan(row[0].value[CPA_METRIC_PARALLELISM]));
+	assert_int_equal(row[1].id, 1002);
+	assert_true(fabs(row[1].value[CPA_METRIC_TIME] - 4) < 1e-9);
+	assert_true(fabs(row[1].value[CPA_METRIC_PARALLELISM] - 0.5) < 1e-9);
+	assert_true(fabs(row[1].value[CPA_METRIC_PROGRESS] - 0.5) < 1e-9);
+	assert_true(fabs(row[1].value[CPA_METRIC_OPERATIONS] - 5) < 1e-9);
+	assert_true(fabs(row[1].value[CPA_METRIC_BYTES] - 15) < 1e-9);
+	assert_true(fabs(row[2].value[CPA_METRIC_TIME] - 10) < 1e-9);
+	assert_true(isnan(row[2].value[CPA_METRIC_OPERATIONS]));
+	assert_null(cpa_histogram_build(profile, metrics, CPA_METRIC_CPU, CPA_AT_PROCESS));
+	cpa_metrics_free(metrics);
 }
 
 /* States, names and threads that are none; no process has them. */
@@ -84,39 +133,28 @@ static void test_lies(void **state)
 				     .process_row = UINT32_MAX,
 				     .process_key = 1,
 				     .given = { .process = UINT64_MAX } };
-	struct cpa_profile *profile;
-	struct cpa_dump dump;
 
 	(void)state;
-	dump_maker_start(&maker);
 	dump_maker_row(&maker, CPA_TABLE_PROCESSES, &row);
 	row.state = CPA_PROCESS_ENDED;
 	dump_maker_row(&maker, CPA_TABLE_PROCESSES, &row);
 	dump_maker_row(&maker, CPA_TABLE_THREADS, &thread);
 	thread.process_row = 2;
 	dump_maker_row(&maker, CPA_TABLE_THREADS, &thread);
-	profile = build(&dump);
+	build();
 	assert_int_equal(profile->processes, 1);
 	assert_string_equal(profile->process[0].name, "?");
 	assert_true(profile->process[0].cpu_s == 0);
 	assert_int_equal(dump.broken[CPA_TABLE_PROCESSES], 1);
-	cpa_profile_free(profile);
-	cpa_dump_close(&dump);
-	dump_maker_free(&maker);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_lies),
+		cmocka_unit_test_setup_teardown(test_rows, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_metrics, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lies, setup, teardown),
 	};
-	int fd = mkstemp(file), failed;
 
-	if (fd < 0)
-		return 99;
-	close(fd);
-	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	unlink(file);
-	return failed;
+	return cmocka_run_group_tests(tests, dump_maker_file, dump_maker_unlink);
 }
