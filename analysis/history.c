@@ -150,6 +150,8 @@ static void take_acquire(struct reading *in, const struct cpa_entry *e,
 		to->arrived = sleep->now;
 	}
 	to->now = e->clock;
+	if (to->kind == CPA_EV_FUTEX_WAIT)
+		to->kind = CPA_EV_WAIT;
 	to->object = e->object;
 	to->other = e->other;
 	to->queue = e->queue;

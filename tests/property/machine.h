@@ -71,7 +71,7 @@ struct sim {
 	bool winding_down;
 	bool items;		/* queues, regions and annotations occur */
 	bool parts;		/* profiling is switched off and on */
-	bool prompt;		/* who is released goes on at once */
+	bool prompt;		/* a release is seen when it is stamped, and who is released goes on at once */
 	struct sim_list finals; /* last events of parts, in the order in which they are known */
 	uint64_t now;
 	struct sim_thread thread[THREADS];
@@ -229,7 +229,7 @@ static struct event *sim_instant(struct sim *s, int thread, enum op op, int obje
 /* The time stamp of a release. Some take it well before others can see them. */
 static uint64_t sim_stamp(struct sim *s, int thread)
 {
-	if (!rnd_percent(&s->r, 15))
+	if (s->prompt || !rnd_percent(&s->r, 15))
 		return s->now;
 	return s->now - rnd_below(&s->r, s->now - s->thread[thread].clock + 1);
 }

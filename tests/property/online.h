@@ -127,6 +127,11 @@ static void online_components(struct online *o, unsigned turn)
 
 static void online_objects(struct online *o)
 {
+	static const enum cpa_object_kind kind[OBJECT_KINDS] = {
+		[MUTEX] = CPA_MUTEX, [RWLOCK] = CPA_RWLOCK,   [COND] = CPA_COND,
+		[SEM] = CPA_SEM,     [BARRIER] = CPA_BARRIER, [ONCE] = CPA_ONCE,
+		[FUTEX] = CPA_FUTEX, [CELL] = CPA_ANNOTATION
+	};
 	for (unsigned i = 0; i < o->h->objects; i++) {
 		const struct object *from = &o->h->object[i];
 		struct cpa_object *to = o->object[i];
@@ -134,6 +139,7 @@ static void online_objects(struct online *o)
 		struct cpa_queue *q = cpa_queue(o->queue[i]);
 
 		to->class = o->class[from->class + (from->kind == QUEUE ? CLASSES : 0)];
+		to->kind = kind[from->kind];
 		to->queue = from->own;
 		*q = (struct cpa_queue){ .key = q->key, .component = to->class };
 		if (from->kind == SEM)
@@ -143,43 +149,54 @@ static void online_objects(struct online *o)
 	}
 }
 
+/* Kinds of events that are one kind in a program's journal, but not here; none that a report knows. */
+enum {
+	ONLINE_READ_UNLOCK = 64,
+	ONLINE_WRITE_LOCK,
+	ONLINE_WRITE_UNLOCK,
+	ONLINE_ONCE_DONE,
+	ONLINE_FUTEX_SLEEP,
+	ONLINE_REFUSED,
+	ONLINE_KINDS
+};
+
 static uint32_t online_node(struct online *o, const struct event *e)
 {
-	static const enum cpa_event_kind kind[OPS] = { [OP_START] = CPA_EV_START,
-						       [OP_EXIT] = CPA_EV_EXIT,
-						       [OP_CREATE] = CPA_EV_CREATE,
-						       [OP_JOIN] = CPA_EV_JOIN,
-						       [OP_LOCK] = CPA_EV_LOCK,
-						       [OP_TRY_FAILED] = CPA_EV_TRY_FAILED,
-						       [OP_UNLOCK] = CPA_EV_UNLOCK,
-						       [OP_READ_LOCK] = CPA_EV_RDLOCK,
-						       [OP_READ_UNLOCK] = CPA_EV_KINDS,
-						       [OP_WRITE_LOCK] = CPA_EV_KINDS + 1,
-						       [OP_WRITE_UNLOCK] = CPA_EV_KINDS + 2,
-						       [OP_SLEEP] = CPA_EV_SLEEP,
-						       [OP_WAIT] = CPA_EV_WAIT,
-						       [OP_SIGNAL] = CPA_EV_SIGNAL,
-						       [OP_BROADCAST] = CPA_EV_BROADCAST,
-						       [OP_POST] = CPA_EV_POST,
-						       [OP_SEM_WAIT] = CPA_EV_SEM_WAIT,
-						       [OP_ARRIVE] = CPA_EV_ARRIVE,
-						       [OP_LEAVE] = CPA_EV_LEAVE,
-						       [OP_ONCE_DONE] = CPA_EV_KINDS + 3,
-						       [OP_ONCE] = CPA_EV_ONCE,
-						       [OP_FUTEX_SLEEP] = CPA_EV_KINDS + 4,
-						       [OP_FUTEX_WAIT] = CPA_EV_FUTEX_WAIT,
-						       [OP_FUTEX_WAKE] = CPA_EV_FUTEX_WAKE,
-						       [OP_EXTERNAL] = CPA_EV_EXTERNAL,
-						       [OP_ENQUEUE] = CPA_EV_ENQUEUE,
-						       [OP_REFUSED] = CPA_EV_KINDS + 5,
-						       [OP_DEQUEUE] = CPA_EV_DEQUEUE,
-						       [OP_DONE] = CPA_EV_DONE,
-						       [OP_BEFORE] = CPA_EV_BEFORE,
-						       [OP_AFTER] = CPA_EV_AFTER,
-						       [OP_REGION] = CPA_EV_REGION,
-						       [OP_REGION_END] = CPA_EV_REGION_END,
-						       [OP_STOP] = CPA_EV_STOP,
-						       [OP_RESTART] = CPA_EV_RESTART };
+	static const unsigned kind[OPS] = { [OP_START] = CPA_EV_START,
+					    [OP_EXIT] = CPA_EV_EXIT,
+					    [OP_CREATE] = CPA_EV_CREATE,
+					    [OP_JOIN] = CPA_EV_JOIN,
+					    [OP_LOCK] = CPA_EV_LOCK,
+					    [OP_TRY_FAILED] = CPA_EV_TRY_FAILED,
+					    [OP_UNLOCK] = CPA_EV_UNLOCK,
+					    [OP_READ_LOCK] = CPA_EV_RDLOCK,
+					    [OP_READ_UNLOCK] = ONLINE_READ_UNLOCK,
+					    [OP_WRITE_LOCK] = ONLINE_WRITE_LOCK,
+					    [OP_WRITE_UNLOCK] = ONLINE_WRITE_UNLOCK,
+					    [OP_SLEEP] = CPA_EV_SLEEP,
+					    [OP_WAIT] = CPA_EV_WAIT,
+					    [OP_SIGNAL] = CPA_EV_SIGNAL,
+					    [OP_BROADCAST] = CPA_EV_BROADCAST,
+					    [OP_POST] = CPA_EV_POST,
+					    [OP_SEM_WAIT] = CPA_EV_SEM_WAIT,
+					    [OP_ARRIVE] = CPA_EV_ARRIVE,
+					    [OP_LEAVE] = CPA_EV_LEAVE,
+					    [OP_ONCE_DONE] = ONLINE_ONCE_DONE,
+					    [OP_ONCE] = CPA_EV_ONCE,
+					    [OP_FUTEX_SLEEP] = ONLINE_FUTEX_SLEEP,
+					    [OP_FUTEX_WAIT] = CPA_EV_FUTEX_WAIT,
+					    [OP_FUTEX_WAKE] = CPA_EV_FUTEX_WAKE,
+					    [OP_EXTERNAL] = CPA_EV_EXTERNAL,
+					    [OP_ENQUEUE] = CPA_EV_ENQUEUE,
+					    [OP_REFUSED] = ONLINE_REFUSED,
+					    [OP_DEQUEUE] = CPA_EV_DEQUEUE,
+					    [OP_DONE] = CPA_EV_DONE,
+					    [OP_BEFORE] = CPA_EV_BEFORE,
+					    [OP_AFTER] = CPA_EV_AFTER,
+					    [OP_REGION] = CPA_EV_REGION,
+					    [OP_REGION_END] = CPA_EV_REGION_END,
+					    [OP_STOP] = CPA_EV_STOP,
+					    [OP_RESTART] = CPA_EV_RESTART };
 	uint32_t class = e->object < 0 || e->op <= OP_JOIN ? 0 : o->object[e->object]->class;
 
 	return cpa_summary_node(kind[e->op], e->site + 1, class);
