@@ -108,12 +108,6 @@ ZSTD = Program("zstd", lambda folder, build, threads=2: [
     "zstd", "-q", "-c", "-9", f"-T{threads}", "-B1MiB", f"{folder}/text"])
 
 
-# What a miss is known to come from, where there is one.
-TURNS = "threads take turns of milliseconds, the replay has infinitely small ones: who sleeps soon may " \
-    "go to sleep first"
-AS_RECORDED = "who gets which task of a queue made of perl's own locks is as recorded"
-
-
 class Setting:
     """A program as it is recorded: its switches, how many cores it has."""
 
@@ -123,31 +117,30 @@ class Setting:
         self.coz = coz  # functions whose change coz is asked about, too
         self.cases = []
 
-    def change(self, what, *asked, zero=None, cores=None, load=0, why="", **switches):
+    def change(self, what, *asked, zero=None, cores=None, load=0, **switches):
         """
         @asked are options of cpa-report; with @switches, on @cores, beside @load processes it is done.
         zero: (kind, pattern of the name, factor), where zeroing says something.
         """
-        self.cases.append(Case(self, what, asked, zero, cores or self.cores, load, switches, why))
+        self.cases.append(Case(self, what, asked, zero, cores or self.cores, load, switches))
         return self
 
-    def place(self, cores, why=""):
-        return self.change(f"{self.cores} → {cores} cores", "--cores", str(cores), cores=cores,
-                           why=why)
+    def place(self, cores):
+        return self.change(f"{self.cores} → {cores} cores", "--cores", str(cores), cores=cores)
 
     def beside(self, load=1):
         return self.change(f"{load} process beside it", "--load", str(load), load=load)
 
-    def scale(self, what, pattern, factor, why="", **switches):
+    def scale(self, what, pattern, factor, **switches):
         kind = what.partition(":")[0]
         return self.change(f"`{what}={factor:g}`", "--what-if", f"{pattern}={factor}",
-                           zero=(kind, pattern.partition(":")[2], factor), why=why, **switches)
+                           zero=(kind, pattern.partition(":")[2], factor), **switches)
 
 
 class Case:
-    def __init__(self, setting, what, asked, zero, cores, load, switches, why):
+    def __init__(self, setting, what, asked, zero, cores, load, switches):
         self.setting, self.what, self.asked, self.zero = setting, what, asked, zero
-        self.cores, self.load, self.switches, self.why = cores, load, switches, why
+        self.cores, self.load, self.switches = cores, load, switches
 
 
 def function(setting, name, factor, **switches):
@@ -168,13 +161,13 @@ def settings():
     pool = Setting(POOL).place(1)
     function(pool, "prepare", 0.5, prepare=0.5)
     function(pool, "finish", 0.5, finish=0.5)
-    rounds = Setting(ROUNDS).place(1, TURNS)
+    rounds = Setting(ROUNDS).place(1)
     function(rounds, "heavy", 0, heavy=0)
     rounds.scale("external:sleep", "external:sleep", 0, pause_ms=0)
     python = Setting(PYTHON).place(1).beside()
     python.scale("external:sleep", "external:sleep", 0, slow=0)
     perl_ = Setting(PERL).place(1)
-    perl_.scale("external:sleep", "external:sleep", 0, why=AS_RECORDED, slow=0)
+    perl_.scale("external:sleep", "external:sleep", 0, slow=0)
     sysbench_ = Setting(SYSBENCH).place(1)
     sysbench_.scale("thread:worker_thread", "thread:*", 0.5, events=3000)
     ffmpeg_ = Setting(FFMPEG).place(1)
@@ -182,7 +175,7 @@ def settings():
     return [section, Setting(SECTION, 1).place(2), stages, Setting(STAGES, 1).place(2), pool,
             Setting(POOL, 1).place(2), rounds, Setting(HASHDEEP).place(1).beside(),
             Setting(HASHDEEP, 1).place(2), python, Setting(PYTHON, 1).place(2), perl_,
-            Setting(PERL, 1).place(2, AS_RECORDED), sysbench_, Setting(SYSBENCH, 1).place(2),
+            Setting(PERL, 1).place(2), sysbench_, Setting(SYSBENCH, 1).place(2),
             ffmpeg_,
             *(wide for program in (PIGZ, XZ, ZSTD)
               for wide in (Setting(program, 2, wide=True).place(1),
