@@ -63,6 +63,17 @@ static json_t *parts_json(const struct cpa_profile *profile)
 	return array;
 }
 
+/* Of a thread or a process. */
+static void put_times(json_t *object, double cpu, double wait, double external, double runqueue,
+		      double probe)
+{
+	put_real(object, "cpu_s", cpu);
+	put_real(object, "wait_s", wait);
+	put_real(object, "external_s", external);
+	put_real(object, "runqueue_s", runqueue);
+	put_real(object, "probe_s", probe);
+}
+
 static json_t *threads_json(const struct cpa_profile *profile)
 {
 	json_t *array = json_array();
@@ -75,11 +86,8 @@ static json_t *threads_json(const struct cpa_profile *profile)
 		put_count(object, "process", thread->process);
 		put_text(object, "name", thread->name);
 		put_text(object, "start_routine", thread->start_routine);
-		put_real(object, "cpu_s", thread->cpu_s);
-		put_real(object, "wait_s", thread->wait_s);
-		put_real(object, "external_s", thread->external_s);
-		put_real(object, "runqueue_s", thread->runqueue_s);
-		put_real(object, "probe_s", thread->probe_s);
+		put_times(object, thread->cpu_s, thread->wait_s, thread->external_s,
+			  thread->runqueue_s, thread->probe_s);
 		put_real(object, "critical_path_s", thread->critical_path_s);
 		put_count(object, "events", thread->events);
 		put_count(object, "bytes_read", thread->bytes_read);
@@ -111,11 +119,8 @@ static json_t *processes_json(const struct cpa_profile *profile)
 		put_real(object, "start_s", process->start_s);
 		if (process->end_s > 0)
 			put_real(object, "end_s", process->end_s);
-		put_real(object, "cpu_s", process->cpu_s);
-		put_real(object, "wait_s", process->wait_s);
-		put_real(object, "external_s", process->external_s);
-		put_real(object, "runqueue_s", process->runqueue_s);
-		put_real(object, "probe_s", process->probe_s);
+		put_times(object, process->cpu_s, process->wait_s, process->external_s,
+			  process->runqueue_s, process->probe_s);
 		json_array_append_new(array, object);
 	}
 	return array;

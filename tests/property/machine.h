@@ -69,9 +69,9 @@ struct sim {
 	enum time_scale scale;
 	int target;
 	bool winding_down;
-	bool items;		/* queues, regions and annotations occur */
-	bool parts;		/* profiling is switched off and on */
-	bool prompt;		/* a release is seen when it is stamped, and who is released goes on at once */
+	bool items;  /* queues, regions and annotations occur */
+	bool parts;  /* profiling is switched off and on */
+	bool prompt; /* a release is seen when it is stamped, and who is released goes on at once */
 	struct sim_list finals; /* last events of parts, in the order in which they are known */
 	uint64_t now;
 	struct sim_thread thread[THREADS];
