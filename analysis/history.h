@@ -21,7 +21,7 @@
  *	kind		object		releases: may be `from` of a later event	other fields
  *	START		-		-						from: the CREATE
  *	CREATE		-		to the START of the thread			peer: thread made, 0: it never began
- *	EXIT		-		to the JOINs of it, and the CHILDs of the process that it ended
+ *	EXIT		-		to the JOINs of it, and each CHILD that waits for its process
  *	JOIN		-		-						peer: thread joined, 0: unknown; failed
  *	FORK, EXEC	-		to the START of the other process or program	peer: its first thread, 0: it is not there
  *	CHILD		-		-			from: the last event of a child		peer: its thread, 0: unknown; failed
