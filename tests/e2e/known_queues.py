@@ -9,6 +9,7 @@ theirs, with copies of it, and loaded again. Prints TAP and a summary.
 """
 
 import argparse
+import functools
 import json
 import os
 import pathlib
@@ -18,9 +19,11 @@ import subprocess
 import sys
 import tempfile
 
+import looks
 from conformance import check_program, clean_environment
-from known_paths import COMPONENT, PATH, TRIES, Results, run
+from known_paths import COMPONENT, PATH, TRIES, Look, run
 from machine import hold_perf_event
+from results import Results
 
 SOURCES = pathlib.Path(__file__).resolve().parents[1]
 PROGRAMS = ("known_glib", "known_uv", "known_apr")
@@ -29,29 +32,28 @@ PLUGINS = {"glib_plugin": "glib-2.0", "uv_plugin": "libuv", "apr_plugin": "apr-u
 ITEM_WAIT_S = 0.0005
 
 
-def check_queue(results, name, expected, report):
+def check_queue(look, name, expected, report):
     """One queue of the report, and the component that is the processing of its items."""
     label = f"{name}: %s of queue {expected['name']}"
     path_s = report["program"]["critical_path_s"]
     found = [q for q in report["queues"] if expected["name"] in q["name"]]
-    if not results.check(len(found) == 1, f"{label % 'one row'}"):
+    if not look.check(len(found) == 1, label % "one row"):
         return
     queue = found[0]
     for key in ("enqueued", "dequeued"):
-        text = f"{label % key} {queue[key]}, expected {expected[key]}"
-        results.check(queue[key] == expected[key], text)
+        look.check(queue[key] == expected[key], label % key, f"{queue[key]}, not {expected[key]}")
     depth = queue["max_depth"]
-    results.check(0 < depth <= expected["enqueued"], f"{label % 'max_depth'} {depth}")
+    look.check(0 < depth <= expected["enqueued"], label % "max_depth", depth)
     # Of the report: means. Stop items are items.
     for key, more_s in (("item_wait_s", ITEM_WAIT_S), ("service_s", 0)):
         mean_s = expected[key] / expected["dequeued"]
-        results.close(label % key, queue[key], mean_s, COMPONENT * mean_s + more_s)
+        look.close(label % key, queue[key], mean_s, COMPONENT * mean_s + more_s)
     found = [
         c for c in report["components"] if c["kind"] == "queue" and c["name"] == queue["name"]
     ]
-    if results.check(len(found) == 1, label % "one component"):
+    if look.check(len(found) == 1, label % "one component"):
         text = label % "saved_s"
-        results.close(text, found[0]["saved_s"], expected["saved_s"], COMPONENT * path_s)
+        look.close(text, found[0]["saved_s"], expected["saved_s"], COMPONENT * path_s)
 
 
 def run_undisturbed(command, dump, figures, environment):
@@ -69,8 +71,9 @@ def run_undisturbed(command, dump, figures, environment):
     return said, expected, False
 
 
-def check_known(results, name, build, folder):
-    """A program that knows its path, natively and profiled."""
+def look_at(name, build, folder):
+    """Run a program that knows its path, natively and profiled. Return what that showed."""
+    look = Look()
     program = str(build / "tests/programs" / name)
     dump = folder / f"{name}.dump"
     figures = folder / f"{name}.json"
@@ -79,18 +82,19 @@ def check_known(results, name, build, folder):
     environment.update(LD_PRELOAD=str(build / "libcpa.so"), CPA_OUTPUT=str(dump), CPA_QUIET="1")
     command = [program, str(figures)]
     profiled, expected, undisturbed = run_undisturbed(command, dump, figures, environment)
-    results.check(native == profiled, f"{name}: the same output: {profiled!r}")
+    look.check(native == profiled, f"{name}: the same output", repr(profiled))
     if not undisturbed:
         stolen = f"the machine took {expected['stolen_s']} s from the last of {TRIES} runs, too"
-        results.skip(f"{name}: its figures", stolen)
-        return
+        look.skip(f"{name}: its figures", stolen)
+        return look
 
     report = json.loads(run([str(build / "cpa-report"), "--format", "json", str(dump)]))
     path_s = expected["critical_path_s"]
     got_s = report["program"]["critical_path_s"]
-    results.close(f"{name}: critical_path_s", got_s, path_s, PATH * path_s)
+    look.close(f"{name}: critical_path_s", got_s, path_s, PATH * path_s)
     for queue in expected["queues"]:
-        check_queue(results, name, queue, report)
+        check_queue(look, name, queue, report)
+    return look
 
 
 def compile_shared(output, source, *options):
@@ -145,7 +149,7 @@ def main():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="known_queues."))
     for name in PROGRAMS:
         try:
-            check_known(results, name, arguments.build, folder)
+            looks.check(results, functools.partial(look_at, name, arguments.build, folder))
         except (RuntimeError, ValueError, KeyError) as error:
             results.check(False, f"{name}: {error!r}")
     try:
