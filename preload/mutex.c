@@ -43,11 +43,17 @@ static void arrive(struct cpa_lock_op *op, const pthread_mutex_t *m)
 	cpa_lock_arrive(op);
 }
 
+/* The original, which is looked for once, whichever wrapper comes first. */
+static inline int try_lock(pthread_mutex_t *m)
+{
+	return REAL(pthread_mutex_trylock)(m);
+}
+
 /* Whether an uncontended try has the lock; if not, the wait has begun. */
 static bool try_first(struct cpa_lock_op *op, pthread_mutex_t *m, int *ret)
 {
 	if (likely(!must_not_try(m))) {
-		*ret = REAL(pthread_mutex_trylock)(m);
+		*ret = try_lock(m);
 		if (likely(acquired(*ret)))
 			return true;
 	}
@@ -100,7 +106,7 @@ static __attribute__((noinline)) int lock(pthread_mutex_t *m, uint64_t caller)
 			cpa_lock_begun(m, CPA_MUTEX, caller);
 		return ret;
 	}
-	if (unlikely(must_not_try(m)) || unlikely(REAL(pthread_mutex_trylock)(m)))
+	if (unlikely(must_not_try(m)) || unlikely(try_lock(m)))
 		return wait_for(w, m, caller);
 	cpa_lock_got(w, m, CPA_MUTEX, caller);
 	return 0;
@@ -118,7 +124,7 @@ static __attribute__((noinline)) int lock_contended(pthread_mutex_t *m, uint64_t
 static __attribute__((noinline)) int lock_known(struct cpa_object *o, pthread_mutex_t *m,
 						uint64_t caller)
 {
-	if (unlikely(REAL(pthread_mutex_trylock)(m)))
+	if (unlikely(try_lock(m)))
 		return lock_contended(m, caller);
 	cpa_lock_got_known(o, m, caller);
 	return 0;
@@ -132,7 +138,7 @@ CPA_EXPORT int pthread_mutex_lock(pthread_mutex_t *m)
 		return lock(m, CPA_CALLER());
 	if (!cpa_lock_is_used(o))
 		return lock_known(o, m, CPA_CALLER());
-	if (likely(!REAL(pthread_mutex_trylock)(m)))
+	if (likely(!try_lock(m)))
 		return likely(cpa_lock_enter_untimed(o)) ? 0 : locked(m, CPA_CALLER());
 	return lock_contended(m, CPA_CALLER());
 }
@@ -184,7 +190,7 @@ CPA_EXPORT int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock,
 CPA_EXPORT int pthread_mutex_trylock(pthread_mutex_t *m)
 {
 	struct cpa_object *mine = cpa_lock_used(m, CPA_MUTEX);
-	int ret = REAL(pthread_mutex_trylock)(m);
+	int ret = try_lock(m);
 
 	if (likely(mine && !ret) && likely(cpa_lock_enter_untimed(mine)))
 		return 0;
