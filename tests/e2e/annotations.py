@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# Compares times: tests/run may try it twice
 """tests/e2e/annotations.py - what the report makes of work queues, regions, marks and annotations
 
 Programs of tests/programs that do not know their own path; those that do are known_paths.py's.
@@ -15,8 +16,10 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-from known_paths import SOURCES, Results, run  # noqa: E402
+import looks  # noqa: E402
+from known_paths import SOURCES, Look, run  # noqa: E402
 from machine import hold_perf_event  # noqa: E402
+from results import Results  # noqa: E402
 
 BUILD = pathlib.Path(os.environ.get("CPA_BUILD") or SOURCES.parents[1] / "build").resolve()
 PREDICTION = 0.03  # what zeroing predicts by items, of what the changed program does
@@ -127,7 +130,9 @@ def annotation_lines(source):
     return [line.strip() for line in code.splitlines() if re.search(r"\bCPA_|/cpa\.h", line)]
 
 
-def check_stages(results, profiler, name, source):
+def look_at_stages(profiler, name, source):
+    """Run a pipeline. Return what that showed."""
+    look = Look()
     n, s = STAGES_S["items"], STAGES_S
     path_s = s["parse"] + n * s["filter"] + s["store"]
     saved_s = path_s - (s["parse"] + n * s["store"])
@@ -135,19 +140,24 @@ def check_stages(results, profiler, name, source):
     queues = report["queues"]
 
     lines = annotation_lines(SOURCES / source)
-    results.check(1 <= len(lines) <= 4, f"{name}: {len(lines)} lines annotate it, at most 4")
+    look.check(1 <= len(lines) <= 4, f"{name}: at most 4 lines annotate it:", len(lines))
     got_s = report["program"]["critical_path_s"]
-    results.close(f"{name}: critical_path_s", got_s, path_s, PATH * path_s)
+    look.close(f"{name}: critical_path_s", got_s, path_s, PATH * path_s)
     counts = [(q["enqueued"], q["dequeued"]) for q in queues]
-    results.check(counts == [(n, n)] * 2, f"{name}: {n} items through each of 2 queues: {counts}")
+    look.check(counts == [(n, n)] * 2, f"{name}: {n} items through each of 2 queues:", counts)
     depths = sorted(q["max_depth"] for q in queues)
-    results.check(depths[-1] == 4 and depths[0] >= 1, f"{name}: depths {depths}, 4 at most")
+    look.check(depths[-1] == 4 and depths[0] >= 1, f"{name}: depths, 4 at most", depths)
     # Of the processing, which is measured; what a function is, samples tell.
     into_filter, into_store = sorted(queues, key=lambda q: -q["service_s"])
-    results.close(f"{name}: saved_s of filtering", into_filter["saved_s"], saved_s, PATH * path_s)
+    look.close(f"{name}: saved_s of filtering", into_filter["saved_s"], saved_s, PATH * path_s)
     for queue, stage in ((into_filter, "filter"), (into_store, "store")):
         text = f"{name}: service_s of the items to {stage}"
-        results.close(text, queue["service_s"], s[stage], PATH * s[stage])
+        look.close(text, queue["service_s"], s[stage], PATH * s[stage])
+    return look
+
+
+def check_stages(results, profiler, name, source):
+    looks.check(results, lambda: look_at_stages(profiler, name, source))
 
 
 def dependencies(report, begin, end):

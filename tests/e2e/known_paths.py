@@ -29,6 +29,9 @@ TIMEOUT_S = 120
 PATH = 0.01  # length of the critical path, of itself
 COMPONENT = 0.02  # a component's share and saving, of the path; its CPU time, of the process's
 CPU = 0.005  # CPU time of the threads of a start routine and of the process
+# What interrupts and hypervisors take from a thread is in its time until it looks at the kernel's
+# clock again, which is 4 ms later at most; seen: 0.1 to 0.5 ms, in one run of fifteen.
+UNSEEN_S = 0.0005
 TILES = 0.001  # the observed path and the sum of its segments, of the wall time
 OBSERVED = 0.02  # process and external time of the observed path, of the wall time
 TRIES = 4  # until a program's own clocks confirm what it claims
@@ -133,7 +136,7 @@ def check_cpu(look, name, expected, report):
         routine = thread["start_routine"]
         cpu_s = sum(t["cpu_s"] for t in report["threads"] if t["start_routine"] == routine)
         text = f"{name}: cpu_s of threads of {routine}"
-        look.close(text, cpu_s, thread["cpu_s"], CPU * thread["cpu_s"])
+        look.close(text, cpu_s, thread["cpu_s"], max(CPU * thread["cpu_s"], UNSEEN_S))
     cpu_s = expected["cpu_s"]
     look.close(f"{name}: program.cpu_s", report["program"]["cpu_s"], cpu_s, CPU * cpu_s)
 

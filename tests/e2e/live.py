@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# Compares times: tests/run may try it twice
 """tests/e2e/live.py - reports of programs that run, were killed, and had phases
 
 A relay, in which all work is on the critical path, is looked at again and again while it runs: each

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# Compares times: tests/run may try it twice
 """tests/e2e/phases.py - metrics that add up, and phases of a program that prints its own borders
 
 What adds up does so on any machine. Where the phases are is looked at in a run that had the

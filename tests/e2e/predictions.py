@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# Compares times: tests/run may try it twice
 """tests/e2e/predictions.py - predictions from the journals of real runs
 
 What is compared are computations, not clocks: on as many cores as it likes a program without locks

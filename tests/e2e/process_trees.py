@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# Compares times: tests/run may try it twice
 """tests/e2e/process_trees.py - one session for all processes of a run
 
 tests/programs/process_tree makes trees of processes whose critical path is a sum of pieces of CPU

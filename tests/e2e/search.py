@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# Compares times: tests/run may try it twice
 """tests/e2e/search.py - the search for the top components, in programs with far more than slots
 
 tests/programs/many.h: ten thousand functions, lock classes or regions, of which five have most of

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
+# Compares times: tests/run may try it twice
 """tests/e2e/top.py - cpa top on a terminal: of programs that run, have ended, were killed
 
 Prints TAP.
