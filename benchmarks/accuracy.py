@@ -37,6 +37,7 @@ class Measured:
         self.process = []   # time of the native runs
         self.recorded = []  # process time in the records
         self.unchanged = []
+        self.coz = None  # a figure, not of the rounds
 
     def ran(self, run):
         self.native.append(run.wall)
@@ -46,7 +47,6 @@ class Measured:
         """To what was predicted, seconds that are in no record."""
         self.predicted = [each + loading for each in self.predicted]
         self.recorded = [each + loading for each in self.recorded]
-        self.coz = None  # a figure, not of the rounds
 
 
 def used_by_all():

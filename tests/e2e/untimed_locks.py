@@ -4,8 +4,8 @@
 
 What such locks cost in exactness hangs on samples: programs that know their own path run with
 other rates, with the timer as sampler, and with all signals blocked. The path must be what the
-program says, but for what the report admits; the lock's share must be right on average. Prints TAP
-and a summary.
+program says, but for what the report admits; the lock's share must be right in the middle one of
+several runs. Prints TAP and a summary.
 """
 
 import argparse
@@ -28,7 +28,7 @@ LOCKS = {"private_lock": "private_lock", "long_section": "short_lock", "burst_lo
 TILES = 0.001  # of the wall time
 PATH = 0.01  # of itself, beside what the report says that edges are short of
 SHARE = 0.02  # of the path
-RUNS = 5  # whose mean must be it
+RUNS = 5  # the middle one of which must be it
 
 
 def block_signals():
@@ -85,8 +85,12 @@ def lock_share(program, expected, report):
 
 
 def check_shares(results, name, program, runs):
-    """The lock's share is right on average: that of one run hangs on a hundred samples."""
-    got, wanted = (known_paths.mean(c) for c in zip(*(lock_share(program, *run) for run in runs)))
+    """
+    The lock's share is right in the middle of the runs. That of one hangs on a hundred samples, and
+    one that the hypervisor lengthens a section of counts as a whole period.
+    """
+    shares = sorted((lock_share(program, *run) for run in runs), key=lambda each: each[0] - each[1])
+    got, wanted = shares[len(shares) // 2]
     text = f"{name}: the lock's share {got:.4f}, expected {wanted:.4f}, in {len(runs)} runs"
     results.check(abs(got - wanted) <= SHARE, text)
 
