@@ -106,9 +106,10 @@ def summary(done):
              f"{len({s.program.name for s, _ in done if not s.program.ours})}."]
     for which, name in (("error", "Replay"), ("zeroed", "Zeroing, where it says something"),
                         ("coz", "coz, where it says something")):
-        text = errors_text(rows, which)
-        if text:
-            lines.append(f"{name}: {text}.")
+        for of, which_rows in ((rows, ""), (rows_of(done), ", undecided ones too")):
+            text = errors_text(of, which)
+            if text:
+                lines.append(f"{name}{which_rows}: {text}.")
     unchanged = [abs(measure.median(f[s].unchanged)) for s, f in done]
     if unchanged:
         lines.append(f"Replayed with nothing changed, against the recorded run: median "
