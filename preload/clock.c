@@ -12,14 +12,17 @@
 #include <unistd.h>
 
 #define MS		 1000000u
-#define SHORT_GAP	 50000u /* ns */
-#define NO_SWITCH	 2000u	/* ns: below, it is an interrupt or the imprecision of two clocks */
-#define PROBE_MOST	 2000u	/* ticks of an operation of ours, to begin with */
-#define LAST_DESCRIPTOR	 1000	/* of as many threads as most programs have */
-#define FIRST_DESCRIPTOR 500	/* ours are out of the way of programs that count theirs */
+#define REBASE		 (4 * MS)
+#define LONG		 250000u /* ns: asking the kernel takes 0.3 % of it at most */
+#define SHORT_GAP	 50000u	 /* ns */
+#define NO_SWITCH	 2000u /* ns: below, it is an interrupt or the imprecision of two clocks */
+#define PROBE_MOST	 2000u /* ticks of an operation of ours, to begin with */
+#define LAST_DESCRIPTOR	 1000  /* of as many threads as most programs have */
+#define FIRST_DESCRIPTOR 500   /* ours are out of the way of programs that count theirs */
 
 uint64_t cpa_clock_armed;
 uint64_t cpa_clock_rebase_ticks;
+uint64_t cpa_clock_long_ticks;
 
 /* Ticks per 2^20 ns, refined as the run gets longer. Relaxed: any recent value will do. */
 static uint64_t rate;
@@ -119,6 +122,12 @@ static void both(uint64_t *ticks, uint64_t *ns)
 	}
 }
 
+static void set_limits(void)
+{
+	cpa_clock_rebase_ticks = cpa_clock_ticks(REBASE);
+	cpa_clock_long_ticks = cpa_clock_ticks(LONG);
+}
+
 static void set_rate(uint64_t ticks, uint64_t ns)
 {
 	__atomic_store_n(&rate, (uint64_t)(((unsigned __int128)ticks << 20) / ns),
@@ -163,7 +172,7 @@ void cpa_clock_join(void)
 	both(&ticks, &ns);
 	if (ticks > h->start_ticks && ns > h->start_ns)
 		set_rate(ticks - h->start_ticks, ns - h->start_ns);
-	cpa_clock_rebase_ticks = cpa_clock_ticks(4 * MS);
+	set_limits();
 }
 
 void cpa_clock_init(void)
@@ -181,7 +190,7 @@ void cpa_clock_init(void)
 	set_rate(ticks - h->start_ticks, ns - h->start_ns);
 	h->last_ticks = ticks;
 	h->last_ns = ns;
-	cpa_clock_rebase_ticks = cpa_clock_ticks(4 * MS);
+	set_limits();
 }
 
 void cpa_clock_note(uint64_t now, bool always)
@@ -308,6 +317,7 @@ static uint64_t ready_part(struct cpa_clock *c, uint64_t gap, bool blocked)
 uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool blocked,
 			      uint64_t now)
 {
+	bool due = blocked || cpa_clock_due(c, now);
 	uint64_t cpu, wall, gap, known = c->cpu;
 	int err = errno;
 
@@ -331,8 +341,10 @@ uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool b
 		e->runqueue = gap;
 	e->external = gap - e->runqueue;
 	c->last = now;
-	c->rebased = now;
-	c->tick++;
+	if (due || gap > cpa_clock_ticks(NO_SWITCH)) {
+		c->rebased = now;
+		c->tick++;
+	}
 	cpa_diag(CPA_DIAG_CLOCK_SLOW);
 	cpa_clock_note(now, false);
 	errno = err;

@@ -88,6 +88,12 @@ CPA_HIDDEN void cpa_clock_hidden(struct cpa_clock *c, const struct cpa_clock_gap
 extern CPA_HIDDEN uint64_t cpa_clock_armed;
 extern CPA_HIDDEN uint64_t cpa_clock_rebase_ticks;
 
+/*
+ * What a hypervisor takes of a thread's time no detector shows, only the kernel's clock does. So that
+ * it is no activity's, each that seems longer than this ends with a look at that clock.
+ */
+extern CPA_HIDDEN uint64_t cpa_clock_long_ticks;
+
 static inline uint64_t cpa_clock_now(void)
 {
 	return __builtin_ia32_rdtsc();
@@ -98,11 +104,17 @@ static inline bool cpa_clock_switched(const struct cpa_clock *c)
 	return *c->detector != cpa_clock_armed;
 }
 
+/* Whether `cpu` is due to be compared with the kernel's clock, or the thread may have lost its processor. */
+static inline bool cpa_clock_due(const struct cpa_clock *c, uint64_t now)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the counter is read before the detector */
+	return cpa_clock_switched(c) || now - c->rebased > cpa_clock_rebase_ticks;
+}
+
 /* Whether all the time since the last stamp, up to @now, was on a processor; @now is just read. */
 static inline bool cpa_clock_usual(const struct cpa_clock *c, uint64_t now)
 {
-	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the counter is read before the detector */
-	return *c->detector == cpa_clock_armed && now - c->rebased <= cpa_clock_rebase_ticks;
+	return !cpa_clock_due(c, now) && (int64_t)(now - c->last) <= (int64_t)cpa_clock_long_ticks;
 }
 
 /*

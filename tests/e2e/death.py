@@ -38,9 +38,9 @@ WORKERS = 8
 MEMORY_GROUPS = pathlib.Path("/sys/fs/cgroup/memory")
 # A cycle that two readings of the clocks are apart, and the last digit of the report.
 CLOCKS_S = 1e-3
-# Between two looks at the kernel's clock a thread cannot tell its time from what the hypervisor or an
-# interrupt took, which the kernel does not count as the thread's. It looks every 4 ms.
-UNSEEN_S = 4e-3
+# Until a thread looks at the kernel's clock again, it cannot tell its time from what the hypervisor or
+# an interrupt took, if that was less than 0.25 ms: of some of the threads.
+UNSEEN_S = 1e-3
 
 
 class Life:

@@ -30,8 +30,8 @@ PATH = 0.01  # length of the critical path, of itself
 COMPONENT = 0.02  # a component's share and saving, of the path; its CPU time, of the process's
 CPU = 0.005  # CPU time of the threads of a start routine and of the process
 # What interrupts and hypervisors take from a thread is in its time until it looks at the kernel's
-# clock again, which is 4 ms later at most; seen: 0.1 to 0.5 ms, in one run of fifteen.
-UNSEEN_S = 0.0005
+# clock again; it does so at the end of all that seems to have taken longer than this.
+UNSEEN_S = 0.00025
 TILES = 0.001  # the observed path and the sum of its segments, of the wall time
 OBSERVED = 0.02  # process and external time of the observed path, of the wall time
 TRIES = 4  # until a program's own clocks confirm what it claims

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """tests/e2e/looks.py - figures that must be right, but for what the machine did in one run
 
-A hypervisor takes its processors away for milliseconds, which no clock in the program shows. So a
-program is run once, and if anything is not right then, four times more: a time that is right in most
+A hypervisor takes its processors away for milliseconds, and a processor may run slower for a while. So
+a program is run once, and if anything is not right then, four times more: a time that is right in most
 of all five runs is right. What is wrong always, or most times, fails, and what is not a time at once.
 A run beside others who use the machine is no look at all: that is seen before any figure is.
 """
