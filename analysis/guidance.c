@@ -450,20 +450,43 @@ static void warn_of_own_waits(struct cpa_guidance *guidance, const struct cpa_pr
 		     cpa_format_percent(other->observed_path_s, program->observed_path_s).text);
 }
 
+/* The work that the run waited for longest, NULL if for none. */
+static const struct cpa_component_figures *find_awaited(const struct cpa_profile *profile)
+{
+	const struct cpa_component_figures *most = NULL;
+
+	for (size_t i = 0; i < profile->components; i++)
+		if (is_work(&profile->component[i]) &&
+		    profile->component[i].observed_path_s > (most ? most->observed_path_s : 0))
+			most = &profile->component[i];
+	return most;
+}
+
 static void warn_of_timeouts(struct cpa_guidance *guidance, const struct cpa_profile *profile)
 {
 	const struct cpa_component_figures *timeouts = find_timeouts(profile);
+	const struct cpa_component_figures *awaited = find_awaited(profile);
 	double path = profile->program.critical_path_s;
+	char *described;
 
-	if (timeouts)
-		warn(guidance,
-		     "Waits that timed out are %s of the critical path: a time-out passes at its "
-		     "own pace. Where a thread only looks around and waits again, nothing would be "
-		     "gained there, and the path without them is the one to read: %s, which allows "
-		     "a parallelism of %s.",
-		     cpa_format_percent(timeouts->critical_path_s, path).text,
-		     cpa_format_seconds(path - timeouts->saved_s).text,
-		     cpa_format_ratio(max_parallelism(profile)).text);
+	if (!timeouts)
+		return;
+	warn(guidance,
+	     "Waits that timed out are %s of the critical path: a time-out passes at its own pace. "
+	     "Where a thread only looks around and waits again, nothing would be gained there, and "
+	     "the path without them is the one to read: %s, which allows a parallelism of %s.",
+	     cpa_format_percent(timeouts->critical_path_s, path).text,
+	     cpa_format_seconds(path - timeouts->saved_s).text,
+	     cpa_format_ratio(max_parallelism(profile)).text);
+	if (!awaited)
+		return;
+	described = describe(awaited, false);
+	warn(guidance,
+	     "Read \"wall\" then rather than \"saves\": in the end the run waited longest for %s, %s "
+	     "of the time.",
+	     described,
+	     cpa_format_percent(awaited->observed_path_s, profile->program.observed_path_s).text);
+	free(described);
 }
 
 static void warn_of_unseen(struct cpa_guidance *guidance, const struct cpa_profile *profile)

@@ -409,6 +409,22 @@ static void test_time_outs_hide_the_path(void **state)
 			 "3.00.");
 }
 
+static void test_time_outs_hide_what_was_waited_for(void **state)
+{
+	(void)state;
+	add(CPA_EXTERNAL, "timeout", NULL, 7.9, 4);
+	add(CPA_THREAD, "worker", NULL, 0.1, 0.1);
+	add(CPA_FUNCTION, "match", "lz.c:7", 0.1, 0.1);
+	add(CPA_FUNCTION, "seldom", NULL, 0, 0);
+	components[1].observed_path_s = 5;
+	components[2].observed_path_s = 4;
+	components[3].observed_path_s = 1;
+	cpa_guidance_init(&guidance, &profile);
+	assert_int_equal(guidance.warnings, 2);
+	assert_non_null(strstr(guidance.warning[1], "waited longest for the function match "
+						    "(lz.c:7), 40.0% of the time."));
+}
+
 static void test_warns_of_waits_of_other_libraries(void **state)
 {
 	(void)state;
@@ -454,6 +470,7 @@ int main(void)
 		TEST(test_warns_of_waiting_for_others),
 		TEST(test_says_whom_it_waited_for),
 		TEST(test_time_outs_hide_the_path),
+		TEST(test_time_outs_hide_what_was_waited_for),
 		TEST(test_warns_of_waits_of_other_libraries),
 	};
 
