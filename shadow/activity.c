@@ -14,11 +14,33 @@
 
 #define COLD __attribute__((noinline, cold))
 
+/* What cpa_charge() asks for, of any number of ticks. */
+static inline void charge(const struct cpa_charging *c, uint32_t slot, uint64_t total)
+{
+	if (likely(c->ticks <= CPA_DELTA_MOST)) {
+		cpa_charge(c, slot, total);
+		return;
+	}
+	if (!slot)
+		return;
+	cpa_path_add_large(c->self, c->path, slot, c->ticks);
+	if (slot < c->slots)
+		c->total[slot] += total;
+}
+
+/* As cpa_charging(), for charge(). */
+static inline struct cpa_charging charging(struct cpa_self *self, uint64_t ticks)
+{
+	if (likely(ticks <= CPA_DELTA_MOST))
+		cpa_path_reserve(self, &self->row->path, ticks);
+	return cpa_charging(self, ticks);
+}
+
 void cpa_activity_charge(struct cpa_self *self, uint32_t slot, uint64_t ticks, uint64_t total)
 {
-	const struct cpa_charging c = cpa_charging(self, ticks);
+	const struct cpa_charging c = charging(self, ticks);
 
-	cpa_charge(&c, slot, total);
+	charge(&c, slot, total);
 	if (unlikely(self->journal))
 		cpa_journal_charge(self, slot, ticks);
 }
@@ -79,7 +101,7 @@ static unsigned of_mix(const struct cpa_span *span, const uint64_t mix[CPA_MIX],
 void cpa_activity_attribute(struct cpa_self *self, uint64_t ticks, struct cpa_edge_cache *cache)
 {
 	uint32_t last = self->row->last_function ? self->row->last_function : CPA_SLOT_UNSAMPLED;
-	struct cpa_charging c = cpa_charging(self, 0);
+	struct cpa_charging c = charging(self, ticks);
 	uint64_t word[CPA_MIX], rest = ticks;
 	uint32_t sum = 0;
 	unsigned n = 0;
@@ -102,11 +124,15 @@ void cpa_activity_attribute(struct cpa_self *self, uint64_t ticks, struct cpa_ed
 	for (unsigned i = 0; i < n; i++) {
 		uint64_t share = UINT32_MAX / sum * (word[i] & CPA_MIX_WEIGHT);
 		uint32_t slot = cpa_function_slot(cpa_mix_function(word[i]));
+		uint64_t part = i == n - 1 ? rest :
+					     (uint64_t)((unsigned __int128)ticks * share >> 32);
 
-		c.ticks = i == n - 1 ? rest : (uint64_t)((unsigned __int128)ticks * share >> 32);
-		c.lanes = cpa_path_lanes(c.ticks);
-		rest -= c.ticks;
-		cpa_charge(&c, slot, c.ticks);
+		if (unlikely(ticks > CPA_DELTA_MOST))
+			c = charging(self, part);
+		c.ticks = part;
+		c.lanes = cpa_path_lanes(part);
+		rest -= part;
+		charge(&c, slot, c.ticks);
 		if (unlikely(self->journal))
 			cpa_journal_charge(self, slot, c.ticks);
 	}
@@ -185,7 +211,7 @@ static struct cpa_edge_cache *advance(struct cpa_self *self, struct cpa_calls *c
 {
 	struct cpa_thread *row = self->row;
 	struct cpa_edge_cache *cache = cpa_summary_edge(self, row->node, node, false);
-	const struct cpa_charging c = cpa_charging(self, process + external);
+	const struct cpa_charging c = charging(self, process + external);
 	uint32_t moves = cpa_component_moved();
 
 	if (unlikely(moves != self->moves))
@@ -197,11 +223,11 @@ static struct cpa_edge_cache *advance(struct cpa_self *self, struct cpa_calls *c
 	if (likely(cache)) {
 		cpa_summary_count(cache);
 		cache->weight += c.ticks;
-		cpa_charge(&c, cpa_summary_row(self, cache)->slot, process);
+		charge(&c, cpa_summary_row(self, cache)->slot, process);
 	}
-	cpa_charge(&c, row->thread_slot, process);
+	charge(&c, row->thread_slot, process);
 	for (unsigned i = 0; i < row->held_count; i++)
-		cpa_charge(&c, row->held_slot[i], process);
+		charge(&c, row->held_slot[i], process);
 	row->node = node;
 	row->path.node = node;
 	return cache;

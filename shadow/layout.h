@@ -241,8 +241,8 @@ struct cpa_path {
 	uint32_t node;	   /* PAG node of that release */
 	uint64_t observed[CPA_TIME_KINDS]; /* ticks of the observed path, by kind */
 	uint64_t event; /* of that release in the journal, see shadow/layout_journal.h; 0: none */
-	uint64_t observed_version; /* of O, as `version` */
-	uint64_t pad;
+	uint64_t observed_version;		 /* of O, as `version` */
+	uint64_t most;				 /* no delta is larger; of no meaning to readers */
 	struct cpa_delta delta[CPA_PATH_DELTAS]; /* each at a multiple of 16 bytes */
 } __attribute__((aligned(CPA_CACHE_LINE)));
 

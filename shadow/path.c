@@ -6,18 +6,12 @@
 #define ROUND CPA_VERSION_BLOCK /* versions have a multiple of this many slots */
 #define FAR   (UINT64_C(1) << 62)
 
-/* Whether self->delta_at tells of @path. */
-static bool is_own(const struct cpa_self *self, const struct cpa_path *path)
-{
-	return self->row && path == &self->row->path;
-}
-
 /* Let the first @n deltas of @path be all, and these be new. */
 static void set_deltas(struct cpa_self *self, struct cpa_path *path, unsigned n)
 {
 	for (unsigned i = n; i < CPA_PATH_DELTAS && path->delta[i].slot; i++)
 		path->delta[i].slot = 0;
-	if (!is_own(self, path))
+	if (!cpa_path_is_own(self, path))
 		return;
 	for (unsigned i = 0; i < n; i++)
 		self->delta_at[path->delta[i].slot % CPA_MOST_SLOTS] = (uint8_t)i;
@@ -30,15 +24,6 @@ static void note_appended(struct cpa_self *self, const struct cpa_path *path, un
 	for (unsigned i = self->deltas; i < n; i++)
 		self->delta_at[path->delta[i].slot % CPA_MOST_SLOTS] = (uint8_t)i;
 	self->deltas = n;
-}
-
-static unsigned deltas_of(const struct cpa_path *path)
-{
-	unsigned n = 0;
-
-	while (n < CPA_PATH_DELTAS && path->delta[n].slot)
-		n++;
-	return n;
 }
 
 /* Let @path name @v, whose reference it takes over. */
@@ -77,7 +62,7 @@ static inline bool is_zero(const struct cpa_delta *d)
 /* Make room: let @path have no deltas that say nothing. False: it had none. */
 static bool squeeze(struct cpa_self *self, struct cpa_path *path)
 {
-	unsigned all = deltas_of(path), n = 0;
+	unsigned all = cpa_path_deltas(self, path), n = 0;
 
 	for (unsigned i = 0; i < all; i++)
 		if (!is_zero(&path->delta[i]))
@@ -137,6 +122,7 @@ static void set_versions(struct cpa_self *self, struct cpa_path *path, struct cp
 	set_version(self, path, v[0], false);
 	set_version(self, path, v[1], true);
 	set_deltas(self, path, 0);
+	path->most = 0;
 }
 
 /* Let @v, copies of the versions of @path, have its deltas as well. */
@@ -174,6 +160,7 @@ static bool fold(struct cpa_self *self, struct cpa_path *path, uint32_t slot)
 		n = slot / ROUND * ROUND + ROUND;
 	if (!cpa_versions_new(self, n, v)) {
 		set_deltas(self, path, 0);
+		path->most = 0;
 		return false;
 	}
 	if (old && seen && old->slots == n && seen->slots == n) {
@@ -197,7 +184,7 @@ static unsigned place_of(const struct cpa_self *self, const struct cpa_path *pat
 
 	if (likely(path->delta[i].slot == slot))
 		return i;
-	if (likely(is_own(self, path)))
+	if (likely(cpa_path_is_own(self, path)))
 		return self->deltas;
 	for (i = 0; i < CPA_PATH_DELTAS && path->delta[i].slot && path->delta[i].slot != slot; i++)
 		;
@@ -213,17 +200,12 @@ static struct cpa_delta *delta_of(struct cpa_self *self, struct cpa_path *path, 
 		return NULL;
 	if (!path->delta[i].slot) {
 		path->delta[i] = (struct cpa_delta){ .slot = slot };
-		if (is_own(self, path)) {
+		if (cpa_path_is_own(self, path)) {
 			self->delta_at[slot % CPA_MOST_SLOTS] = (uint8_t)i;
 			self->deltas++;
 		}
 	}
 	return &path->delta[i];
-}
-
-static bool has_room(const struct cpa_delta *d)
-{
-	return d && d->s <= CPA_DELTA_MOST && d->h <= CPA_DELTA_MOST && d->o <= CPA_DELTA_MOST;
 }
 
 /* Add to the versions of @path, which no other path names yet. */
@@ -237,22 +219,41 @@ static void add_to_versions(const struct cpa_path *path, uint32_t slot, uint64_t
 	cpa_version_note_slack(v);
 }
 
+void cpa_path_add_large(struct cpa_self *self, struct cpa_path *path, uint32_t slot, uint64_t ticks)
+{
+	if (fold(self, path, slot))
+		add_to_versions(path, slot, ticks);
+}
+
+void cpa_path_reserve_slow(struct cpa_self *self, struct cpa_path *path, uint64_t ticks)
+{
+	int32_t most = 0;
+
+	for (int i = 0; i < (int)CPA_PATH_DELTAS && path->delta[i].slot; i++)
+		for (enum cpa_vector v = CPA_S; v <= CPA_O; v++)
+			if (field(&path->delta[i], v) > most)
+				most = (int32_t)field(&path->delta[i], v);
+	path->most = (uint64_t)most;
+	if (cpa_path_has_room(path, ticks))
+		return;
+	fold(self, path, 0);
+	path->most = ticks;
+}
+
 void cpa_path_add_slow(struct cpa_self *self, struct cpa_path *path, uint32_t slot, uint64_t ticks)
 {
 	struct cpa_delta *d;
 
 	if (unlikely(!ticks))
 		return;
-	if (unlikely(ticks > CPA_DELTA_MOST)) {
-		if (fold(self, path, slot))
-			add_to_versions(path, slot, ticks);
-		return;
-	}
 	d = delta_of(self, path, slot);
 	if (unlikely(!d) && squeeze(self, path))
 		d = delta_of(self, path, slot);
-	if (unlikely(!has_room(d))) {
+	if (unlikely(!d)) {
+		uint64_t most = path->most;
+
 		fold(self, path, slot);
+		path->most = most; /* of which a part was reserved */
 		d = delta_of(self, path, slot);
 	}
 	d->s += (int32_t)ticks;
@@ -281,6 +282,8 @@ static bool slack_within(const struct cpa_path *path, uint64_t most)
 
 	if (base > most)
 		return false;
+	if (path->most <= most - base)
+		return true;
 	for (int i = 0; i < (int)CPA_PATH_DELTAS && path->delta[i].slot; i++)
 		if (path->delta[i].s > 0 && (uint64_t)path->delta[i].s > most - base)
 			return false;
@@ -382,7 +385,7 @@ static inline __attribute__((always_inline)) bool join_by_terms(const struct cpa
 								struct joint *j, struct terms t)
 {
 	const struct cpa_delta *local = j->local->delta, *remote = j->remote->delta;
-	const unsigned have = is_own(self, j->local) ? self->deltas : deltas_of(j->local);
+	const unsigned have = cpa_path_deltas(self, j->local);
 	uint32_t rest = (uint32_t)((UINT64_C(1) << have) - 1); /* bit: local delta */
 
 	j->n = have;
@@ -489,7 +492,9 @@ static void take_winners(struct cpa_self *self, struct cpa_path *local, const st
 {
 	cpa_path_take_versions(self, local, j->winner, j->seen);
 	memcpy(local->delta, j->delta, j->n * sizeof(j->delta[0]));
-	if (is_own(self, local))
+	if (local->most < j->remote->most)
+		local->most = j->remote->most;
+	if (cpa_path_is_own(self, local))
 		note_appended(self, local, j->n);
 }
 
@@ -542,7 +547,11 @@ void cpa_path_observe(struct cpa_self *self, struct cpa_path *local, const struc
 
 void cpa_path_tidy(struct cpa_path *path)
 {
-	for (unsigned i = deltas_of(path); i < CPA_PATH_DELTAS; i++)
+	unsigned i = 0;
+
+	while (i < CPA_PATH_DELTAS && path->delta[i].slot)
+		i++;
+	for (; i < CPA_PATH_DELTAS; i++)
 		path->delta[i].slot = 0;
 }
 

@@ -14,6 +14,8 @@
  * V2  refs is the number of paths that name the version, plus references in flight. It changes
  *     only when a path's version changes; who adds one holds one, or excludes the holder.
  * V3  S[c] <= L for every slot, and S, H, O of slots beyond version->slots are 0.
+ * V4  No s, h or o of a delta is more than `most`, which is 2 * CPA_DELTA_MOST at most: who has added
+ *     to that may add to each slot.
  *
  * No memory: the deltas that did not fit are dropped, counted in CPA_DIAG_VERSIONS_REFUSED.
  */
@@ -26,13 +28,21 @@
 
 enum cpa_vector { CPA_S, CPA_H, CPA_O };
 
-#define CPA_DELTA_MOST ((1 << 30) - 1) /* of a delta before an addition, and of the addition */
+#define CPA_DELTA_MOST ((1 << 30) - 1) /* of an addition to deltas */
 
 /* {slot, s, h, o} of a delta, to be added to and compared at one stroke. */
 typedef int32_t cpa_lanes __attribute__((vector_size(sizeof(struct cpa_delta)), may_alias));
 
+/* As cpa_path_add_lanes(), to a delta that need not be there. */
 CPA_HIDDEN void cpa_path_add_slow(struct cpa_self *self, struct cpa_path *path, uint32_t slot,
 				  uint64_t ticks);
+
+/* As cpa_path_reserve(), when that finds no room. */
+CPA_HIDDEN void cpa_path_reserve_slow(struct cpa_self *self, struct cpa_path *path, uint64_t ticks);
+
+/* Add to a slot what no delta holds. */
+CPA_HIDDEN void cpa_path_add_large(struct cpa_self *self, struct cpa_path *path, uint32_t slot,
+				   uint64_t ticks);
 
 /* What adds @ticks, CPA_DELTA_MOST at most, to a delta. */
 static inline cpa_lanes cpa_path_lanes(uint64_t ticks)
@@ -42,35 +52,48 @@ static inline cpa_lanes cpa_path_lanes(uint64_t ticks)
 	return (cpa_lanes){ t, t, t, t } & (cpa_lanes){ 0, -1, -1, -1 };
 }
 
-/* Whether a lane of @l, a result of a comparison, is true. */
-static inline bool cpa_path_any(cpa_lanes l)
+/* Whether @path has room for another @ticks in each slot (V4); if so they are reserved. */
+static inline bool cpa_path_has_room(struct cpa_path *path, uint64_t ticks)
 {
-	typedef float floats __attribute__((vector_size(sizeof(struct cpa_delta))));
+	uint64_t most = path->most + ticks;
 
-	return __builtin_ia32_movmskps((floats)l);
+	if (unlikely(most > 2 * (uint64_t)CPA_DELTA_MOST))
+		return false;
+	path->most = most;
+	return true;
+}
+
+/* Reserve room for @ticks, CPA_DELTA_MOST at most, in each slot of @path. */
+static inline void cpa_path_reserve(struct cpa_self *self, struct cpa_path *path, uint64_t ticks)
+{
+	if (unlikely(!cpa_path_has_room(path, ticks)))
+		cpa_path_reserve_slow(self, path, ticks);
 }
 
 /*
- * Add @ticks to S, H and O of @slot; @more: their lanes. L and the observed kinds are the caller's
- * to add.
+ * Add @ticks, which have been reserved, to S, H and O of @slot; @more: their lanes. L and the observed
+ * kinds are the caller's to add.
  */
 static inline void cpa_path_add_lanes(struct cpa_self *self, struct cpa_path *path, uint32_t slot,
 				      uint64_t ticks, cpa_lanes more)
 {
-	const cpa_lanes most = { INT32_MAX, CPA_DELTA_MOST, CPA_DELTA_MOST, CPA_DELTA_MOST };
 	size_t at = self->delta_at[slot % sizeof(self->delta_at)];
 	struct cpa_delta *d = path->delta + at;
-	cpa_lanes *lanes = (cpa_lanes *)d;
 
-	if (unlikely(d->slot != slot || ticks > CPA_DELTA_MOST || cpa_path_any(*lanes > most)))
+	if (unlikely(d->slot != slot))
 		cpa_path_add_slow(self, path, slot, ticks);
 	else
-		*lanes += more;
+		*(cpa_lanes *)d += more;
 }
 
 static inline void cpa_path_add(struct cpa_self *self, struct cpa_path *path, uint32_t slot,
 				uint64_t ticks)
 {
+	if (unlikely(ticks > CPA_DELTA_MOST)) {
+		cpa_path_add_large(self, path, slot, ticks);
+		return;
+	}
+	cpa_path_reserve(self, path, ticks);
 	cpa_path_add_lanes(self, path, slot, ticks, cpa_path_lanes(ticks));
 }
 
@@ -82,6 +105,24 @@ CPA_HIDDEN void cpa_path_copy(struct cpa_self *self, struct cpa_path *to,
 CPA_HIDDEN void cpa_path_take_versions(struct cpa_self *self, struct cpa_path *to,
 				       const struct cpa_path *from, const struct cpa_path *seen);
 
+/* Whether self->delta_at tells of @path. */
+static inline bool cpa_path_is_own(const struct cpa_self *self, const struct cpa_path *path)
+{
+	return self->row && path == &self->row->path;
+}
+
+/* How many deltas @path has. */
+static inline unsigned cpa_path_deltas(const struct cpa_self *self, const struct cpa_path *path)
+{
+	unsigned n = 0;
+
+	if (likely(cpa_path_is_own(self, path)))
+		return self->deltas;
+	while (n < CPA_PATH_DELTAS && path->delta[n].slot)
+		n++;
+	return n;
+}
+
 /*
  * As cpa_path_copy(), by cache lines, to a path that is only published and read: what it had behind
  * its first unused delta may stay there.
@@ -89,20 +130,20 @@ CPA_HIDDEN void cpa_path_take_versions(struct cpa_self *self, struct cpa_path *t
 static inline void cpa_path_publish(struct cpa_self *self, struct cpa_path *to,
 				    const struct cpa_path *from)
 {
-	enum { LINES = sizeof(*to) / CPA_CACHE_LINE, DELTAS = CPA_CACHE_LINE / sizeof(*to->delta) };
+	unsigned n = cpa_path_deltas(self, from);
+	/* With the first unused delta, if there is one. */
+	const struct cpa_delta *end = &from->delta[n < CPA_PATH_DELTAS ? n : CPA_PATH_DELTAS - 1];
 	const char *f = (const char *)from;
+	const char *last = f + ((const char *)end - f) / CPA_CACHE_LINE * CPA_CACHE_LINE;
 	char *t = (char *)to;
-
-	_Static_assert(offsetof(struct cpa_path, delta[DELTAS - 2]) == 2 * CPA_CACHE_LINE,
-		       "the second line has two deltas less than the others");
 	if (unlikely(to->version != from->version ||
 		     to->observed_version != from->observed_version))
 		cpa_path_take_versions(self, to, from, from);
 	memcpy(t, f, CPA_CACHE_LINE);
-	for (unsigned i = 1; i < LINES; i++) {
-		memcpy(t + i * CPA_CACHE_LINE, f + i * CPA_CACHE_LINE, CPA_CACHE_LINE);
-		if (!from->delta[i * DELTAS - 3].slot)
-			break;
+	while (f != last) {
+		t += CPA_CACHE_LINE;
+		f += CPA_CACHE_LINE;
+		memcpy(t, f, CPA_CACHE_LINE);
 	}
 }
 

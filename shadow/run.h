@@ -21,7 +21,7 @@ struct cpa_charging {
 	struct cpa_path *path;
 	uint64_t *total;
 	uint64_t slots; /* of total */
-	uint64_t ticks; /* CPA_DELTA_MOST at most for cpa_charge() */
+	uint64_t ticks; /* reserved in the path, for cpa_charge() */
 	cpa_lanes lanes;
 };
 
@@ -80,8 +80,8 @@ static inline __attribute__((always_inline)) void cpa_activity_run(struct cpa_se
 	struct cpa_charging c;
 	uint32_t function;
 
-	if (unlikely(at == CPA_EDGE_CACHE || process > CPA_DELTA_MOST ||
-		     cpa_component_moved() != self->moves)) {
+	if (unlikely(at == CPA_EDGE_CACHE || cpa_component_moved() != self->moves ||
+		     process > CPA_DELTA_MOST || !cpa_path_has_room(&row->path, process))) {
 		cpa_activity_run_slow(self, process, node);
 		return;
 	}
