@@ -394,7 +394,7 @@ void cpa_clock_start(struct cpa_clock *c)
 	c->detector = cpa_header()->clock == CPA_CLOCK_RSEQ && __rseq_size ? rseq_word() :
 									     &never_armed;
 	c->schedstat = -1; /* opened when first needed; the delay counts from the thread's birth */
-	c->skips = CPA_CLOCK_SKIPS;
+	c->skips = 1;	   /* nothing is known yet of what is usual */
 	c->switches = switches();
 	cpu = rebase(c, &now);
 	c->last = now;

@@ -26,8 +26,8 @@
 struct cpa_clock {
 	volatile uint64_t *detector;
 	uint64_t last;	   /* counter at the last stamp */
-	uint64_t cpu;	   /* process time accounted for so far, ticks of the thread's CPU clock */
 	uint64_t rebased;  /* counter when `cpu` was last compared with the kernel's clock */
+	uint64_t cpu;	   /* process time accounted for so far, ticks of the thread's CPU clock */
 	uint64_t delay_ns; /* run-queue delay (schedstat) when last read */
 	uint64_t unread;   /* ticks without a processor since then */
 	long switches;	   /* times it had given its processor up by itself, then; -1: unknown */

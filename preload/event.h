@@ -14,24 +14,31 @@ CPA_HIDDEN uint64_t cpa_event_slow(struct cpa_worker *w, enum cpa_event_kind kin
 				   uint32_t class, uint64_t now);
 CPA_HIDDEN void cpa_done_slow(struct cpa_worker *w);
 
-/* Whether the activity is more than CPU time without samples. */
-static inline bool cpa_event_is_eventful(const struct cpa_worker *w)
+/* Whether an event @ticks after the last is a usual one; @stamp: the clock, just read, as its time. */
+static inline bool cpa_event_is_usual(const struct cpa_worker *w, uint64_t stamp, uint64_t ticks)
 {
-	return w->watched || cpa_untimed_pending(w) || cpa_sampler_waiting(&w->sampler);
+	/* Not if @stamp is before `since`, either: the difference is then very large. */
+	if (unlikely(stamp - w->self.since >= w->self.window || ticks > cpa_clock_long_ticks))
+		return false;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the counter is read before the detector */
+	return !cpa_clock_switched(&w->clock) && !cpa_sampler_waiting(&w->sampler);
 }
 
 /* As cpa_event(). */
 static inline __attribute__((always_inline)) uint64_t
 cpa_event_usual(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t caller, uint32_t class)
 {
-	uint64_t now = cpa_clock_now(), stamp = now > w->clock.last ? now : w->clock.last, ticks;
+	uint64_t now = cpa_clock_now(), stamp = now > w->clock.last ? now : w->clock.last;
+	uint64_t ticks = stamp - w->clock.last;
+	struct cpa_node_place *place;
 
-	if (unlikely(!cpa_clock_usual(&w->clock, now) || stamp - w->self.since >= w->self.period ||
-		     cpa_event_is_eventful(w)))
+	if (unlikely(!cpa_event_is_usual(w, stamp, ticks)))
 		return cpa_event_slow(w, kind, caller, class, now);
-	ticks = cpa_clock_advance(&w->clock, now);
+	w->clock.last = stamp;
+	w->clock.cpu += ticks;
 	cpa_stand_between(w);
-	cpa_activity_run(&w->self, ticks, cpa_track_node(w, kind, caller, class));
+	place = cpa_track_place(w, kind, caller, class);
+	cpa_activity_run(&w->self, ticks, place->row, &place->edge);
 	w->self.row->path.released = stamp;
 	w->self.row->path.owner = w->self.id;
 	return stamp;
@@ -43,7 +50,7 @@ static inline void cpa_done_usual(struct cpa_worker *w)
 	struct cpa_thread *row = w->self.row;
 	uint64_t ticks;
 
-	if (unlikely(w->self.slow != w->slow || !w->clock.probe || !--w->clock.skips)) {
+	if (unlikely(w->self.slow != w->slow || !--w->clock.skips)) {
 		cpa_done_slow(w);
 		return;
 	}

@@ -168,6 +168,7 @@ static COLD struct cpa_calls *begin(struct cpa_worker *w, uint64_t stack)
 	}
 	w->calls = c;
 	w->watched = c || w->self.journal;
+	cpa_heed(w);
 	if (c) /* from here on it may be abandoned: see enter() */
 		c->light = stack;
 	cpa_signal_let(&before);

@@ -6,6 +6,7 @@
 #include "preload/process.h"
 #include "shadow/component.h"
 #include "shadow/epoch.h"
+#include "shadow/release.h"
 
 void cpa_lock_taken(const struct cpa_worker *w, struct cpa_object *o, uint64_t now)
 {
@@ -24,6 +25,19 @@ void cpa_lock_taken(const struct cpa_worker *w, struct cpa_object *o, uint64_t n
 	cpa_diag_add(CPA_DIAG_UNTIMED_TICKS, bound);
 }
 
+/* A timed use of @o goes on a run of the thread's that is long enough to think of untimed ones. */
+static void go_on(struct cpa_worker *w, struct cpa_object *o)
+{
+	if (o->run >= CPA_UNTIMED_RUN << (o->lost < 16 ? o->lost : 16) &&
+	    cpa_sampler_ticks(&w->sampler))
+		o->user = w->self.id;
+	/* Measuring costs a look at the clock: only when the mean will be wanted. */
+	if (o->user != w->self.id && o->run <= CPA_UNTIMED_RUN) {
+		w->begun = &o->mean;
+		cpa_heed(w);
+	}
+}
+
 /* A timed use begins: does it go on a run of one thread's? */
 static inline void count_run(struct cpa_worker *w, struct cpa_object *o, bool same, uint64_t now)
 {
@@ -31,14 +45,8 @@ static inline void count_run(struct cpa_worker *w, struct cpa_object *o, bool sa
 		cpa_lock_taken(w, o, now);
 	o->run = same ? o->run + 1 : 1;
 	o->tick = w->clock.tick;
-	if (likely(o->run <= CPA_UNTIMED_RUN / 4))
-		return;
-	if (o->run >= CPA_UNTIMED_RUN << (o->lost < 16 ? o->lost : 16) &&
-	    cpa_sampler_ticks(&w->sampler))
-		o->user = w->self.id;
-	/* Measuring costs a look at the clock: only when the mean will be wanted. */
-	if (o->user != w->self.id && o->run <= CPA_UNTIMED_RUN)
-		w->begun = &o->mean;
+	if (unlikely(o->run > CPA_UNTIMED_RUN / 4))
+		go_on(w, o);
 }
 
 static uint32_t class_of(const struct cpa_object *o)
@@ -146,22 +154,31 @@ void cpa_lock_enter(struct cpa_lock_op *op)
 		cpa_lock_got(op->w, op->lock, op->kind, op->caller);
 }
 
-/* As cpa_lock_got(), of a lock with shadow @o. */
-static inline void got(struct cpa_worker *w, struct cpa_object *o, const void *lock,
-		       enum cpa_object_kind kind, uint64_t caller)
+/* A lock without shadow, or that the thread has already. */
+static __attribute__((noinline)) void got_slow(const void *lock, enum cpa_object_kind kind,
+					       uint64_t caller)
 {
+	struct cpa_lock_op op = {
+		.w = cpa_tls.worker, .lock = lock, .kind = kind, .caller = caller
+	};
+
+	enter_slow(&op);
+}
+
+void cpa_lock_got_known(struct cpa_object *o, const void *lock, uint64_t caller)
+{
+	struct cpa_worker *w = cpa_tls.worker;
 	uint64_t now;
 	bool same;
 
-	if (unlikely(!o || o->holder == w->self.id)) {
-		struct cpa_lock_op op = { .w = w, .lock = lock, .kind = kind, .caller = caller };
-
-		enter_slow(&op);
+	cpa_reenter();
+	if (unlikely(o->holder == w->self.id)) {
+		got_slow(lock, (enum cpa_object_kind)o->kind, caller);
 		return;
 	}
 	now = cpa_event_usual(w, CPA_EV_LOCK, caller, o->class);
 	same = o->path.owner == w->self.id;
-	if (likely(kind != CPA_ONCE))
+	if (likely(o->kind != CPA_ONCE))
 		count_run(w, o, same, now);
 	/* Else the path that was released has been ours since then. */
 	if (unlikely(!same || w->self.journal)) {
@@ -177,13 +194,12 @@ static inline void got(struct cpa_worker *w, struct cpa_object *o, const void *l
 void cpa_lock_got(struct cpa_worker *w, const void *lock, enum cpa_object_kind kind,
 		  uint64_t caller)
 {
-	got(w, cpa_object_of(w, lock, kind, caller), lock, kind, caller);
-}
+	struct cpa_object *o = cpa_object_of(w, lock, kind, caller);
 
-void cpa_lock_got_known(struct cpa_object *o, const void *lock, uint64_t caller)
-{
-	cpa_reenter();
-	got(cpa_tls.worker, o, lock, (enum cpa_object_kind)o->kind, caller);
+	if (likely(o))
+		cpa_lock_got_known(o, lock, caller);
+	else
+		got_slow(lock, kind, caller);
 }
 
 void cpa_lock_begun_slow(const void *lock, enum cpa_object_kind kind, uint64_t caller)
@@ -209,7 +225,8 @@ void cpa_lock_refused(struct cpa_lock_op *op)
 	cpa_done(op->w);
 }
 
-static inline uint32_t section_end(struct cpa_worker *w, struct cpa_object *o, uint64_t now)
+static inline __attribute__((always_inline)) uint32_t
+section_end(struct cpa_worker *w, struct cpa_object *o, uint64_t now)
 {
 	uint32_t depth = o->depth;
 	uint64_t length;
@@ -241,27 +258,27 @@ uint32_t cpa_section_end(struct cpa_worker *w, struct cpa_object *o, uint64_t no
 	return section_end(w, o, now);
 }
 
-/* As cpa_lock_exit(), of a lock with shadow @o. */
-static inline void leave(struct cpa_worker *w, struct cpa_object *o, uint64_t caller)
-{
-	if (o && o->holder == w->self.id && o->depth > 1) {
-		o->depth--;
-		cpa_leave();
-		return;
-	}
-	if (likely(o))
-		section_end(w, o, cpa_event_usual(w, CPA_EV_UNLOCK, caller, o->class));
-	cpa_done_usual(w);
-}
-
 void cpa_lock_exit(struct cpa_worker *w, const void *lock, enum cpa_object_kind kind,
 		   uint64_t caller)
 {
-	leave(w, cpa_object_of(w, lock, kind, caller), caller);
+	struct cpa_object *o = cpa_object_of(w, lock, kind, caller);
+
+	if (likely(o))
+		cpa_lock_exit_known(o, caller);
+	else
+		cpa_done(w);
 }
 
 void cpa_lock_exit_known(struct cpa_object *o, uint64_t caller)
 {
+	struct cpa_worker *w = cpa_tls.worker;
+
 	cpa_reenter();
-	leave(cpa_tls.worker, o, caller);
+	if (unlikely(o->depth > 1) && o->holder == w->self.id) {
+		o->depth--;
+		cpa_leave();
+		return;
+	}
+	section_end(w, o, cpa_event_usual(w, CPA_EV_UNLOCK, caller, o->class));
+	cpa_done_usual(w);
 }

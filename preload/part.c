@@ -63,6 +63,7 @@ static void let_go(struct cpa_worker *w)
 		cpa_calls_free(w->calls);
 	w->calls = NULL;
 	w->watched = w->self.journal != NULL;
+	cpa_heed(w);
 	cpa_sampler_pause(&w->sampler, true);
 	w->sampler.pending = 0;
 }

@@ -24,21 +24,22 @@ void cpa_track_init(void)
 	}
 }
 
-uint32_t cpa_track_node_slow(struct cpa_worker *w, unsigned at, uint64_t caller, uint32_t event)
+struct cpa_node_place *cpa_track_place_slow(struct cpa_worker *w, unsigned at, uint64_t caller,
+					    uint32_t event)
 {
 	unsigned other = at ^ 1;
 	uint32_t row;
 
 	/* Two nodes that share a place have two, else a thread that meets them in turn is here always. */
 	if (w->nodes[other].caller == caller && w->nodes[other].event == event)
-		return w->nodes[other].row;
+		return &w->nodes[other];
 	w->nodes[other] = w->nodes[at];
 	w->self.slow++;
 	row = cpa_summary_node(event >> 24, cpa_site(caller), event & 0xffffff);
 	w->nodes[at].caller = caller;
 	w->nodes[at].event = row ? event : 0; /* no space: each time is counted */
 	w->nodes[at].row = row;
-	return row;
+	return &w->nodes[at];
 }
 
 /* The activity that ends now, of which @e tells the times, and in which something happened. */
@@ -87,6 +88,16 @@ static void end_activity(struct cpa_worker *w, const struct cpa_elapsed *e,
 	w->self.row->path.owner = w->self.id;
 }
 
+/* The next event may be a usual one. */
+static void open_window(struct cpa_worker *w)
+{
+	uint64_t due = w->clock.rebased + cpa_clock_rebase_ticks;
+	uint64_t window = due > w->self.since ? due - w->self.since : 0;
+
+	if (!w->watched && !cpa_untimed_pending(w))
+		w->self.window = window < w->self.period ? window : w->self.period;
+}
+
 uint64_t cpa_event_slow(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t caller,
 			uint32_t class, uint64_t now)
 {
@@ -94,6 +105,7 @@ uint64_t cpa_event_slow(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t
 
 	now = cpa_checkpoint(&w->self, cpa_clock_stamp_at(&w->clock, &e, now));
 	end_activity(w, &e, CPA_EXT_OTHER, cpa_track_node(w, kind, caller, class), now);
+	open_window(w);
 	return now;
 }
 

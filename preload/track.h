@@ -58,13 +58,13 @@ CPA_HIDDEN void cpa_unmatched(struct cpa_worker *w, bool waited);
 /* Begin the next activity, and leave. */
 CPA_HIDDEN void cpa_done(struct cpa_worker *w);
 
-/* As cpa_track_node(), of a node that is not at its place @at in the cache. @event: as there. */
-CPA_HIDDEN uint32_t cpa_track_node_slow(struct cpa_worker *w, unsigned at, uint64_t caller,
-					uint32_t event);
+/* As cpa_track_place(), of a node that is not at place @at. @event: as there. */
+CPA_HIDDEN struct cpa_node_place *cpa_track_place_slow(struct cpa_worker *w, unsigned at,
+						       uint64_t caller, uint32_t event);
 
-/* The PAG node of an event. */
-static inline uint32_t cpa_track_node(struct cpa_worker *w, enum cpa_event_kind kind,
-				      uint64_t caller, uint32_t class)
+/* The PAG node of an event, in the thread's cache. */
+static inline struct cpa_node_place *cpa_track_place(struct cpa_worker *w, enum cpa_event_kind kind,
+						     uint64_t caller, uint32_t class)
 {
 	uint32_t event = (uint32_t)kind << 24 | (class & 0xffffff);
 	uint64_t mixed = (caller ^ (uint64_t)event << 32 ^ class) * UINT64_C(0x9e3779b97f4a7c15);
@@ -72,8 +72,15 @@ static inline uint32_t cpa_track_node(struct cpa_worker *w, enum cpa_event_kind 
 	unsigned at = (unsigned)(mixed >> 32) / (UINT32_MAX / CPA_NODE_CACHE + 1);
 
 	if (likely(w->nodes[at].caller == caller && w->nodes[at].event == event))
-		return w->nodes[at].row;
-	return cpa_track_node_slow(w, at, caller, event);
+		return &w->nodes[at];
+	return cpa_track_place_slow(w, at, caller, event);
+}
+
+/* Its row. */
+static inline uint32_t cpa_track_node(struct cpa_worker *w, enum cpa_event_kind kind,
+				      uint64_t caller, uint32_t class)
+{
+	return cpa_track_place(w, kind, caller, class)->row;
 }
 
 /* The thread is at an event, and no longer in an activity. */

@@ -140,6 +140,7 @@ __attribute__((noinline)) void cpa_untimed_draw(struct cpa_worker *w, uint32_t *
 	if (w->begun) /* it is inside another */
 		return;
 	w->begun = mean;
+	cpa_heed(w);
 	w->begun_at = cpa_clock_now();
 }
 

@@ -65,6 +65,7 @@ static inline bool cpa_untimed_note(struct cpa_worker *w, uint32_t class, uint64
 	w->untimed[i].class = class;
 	w->untimed[i].ticks += mean;
 	w->untimed_count++;
+	cpa_heed(w);
 	return true;
 }
 

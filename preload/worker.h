@@ -39,10 +39,11 @@ struct cpa_worker {
 		struct cpa_object *object;
 	} objects[CPA_OBJECT_CACHE];
 	/* PAG nodes met lately. */
-	struct {
+	struct cpa_node_place {
 		uint64_t caller;
 		uint32_t event; /* {kind:8, class:24} */
 		uint32_t row;
+		unsigned edge; /* that led there the last time: see cpa_activity_run() */
 	} nodes[CPA_NODE_CACHE];
 	struct {
 		uint64_t address;
@@ -158,6 +159,16 @@ static inline struct cpa_worker *cpa_enter(void)
 	/* The store is seen by our own signal handlers before anything else we do. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	return w;
+}
+
+/*
+ * The next event is not a usual one: whoever lets there be more to its activity than CPU time without
+ * samples says so, or lets the clock be asked. cpa_event_slow() opens the window again, up to the next
+ * boundary (shadow/checkpoint.h) or re-base of the clock.
+ */
+static inline void cpa_heed(struct cpa_worker *w)
+{
+	w->self.window = 0;
 }
 
 /* Go back in after an original function that blocked. */

@@ -130,12 +130,6 @@ void cpa_lock_acquired(struct cpa_self *self, struct cpa_object *o, struct cpa_w
 	}
 }
 
-void cpa_lock_release(struct cpa_self *self, struct cpa_object *o)
-{
-	cpa_path_publish(self, &o->path, &self->row->path);
-	cpa_journal_release(self, o, 0, 0);
-}
-
 void cpa_read_acquired(struct cpa_self *self, struct cpa_object *o, struct cpa_wait *w)
 {
 	cpa_lock_acquired(self, o, w);

@@ -34,10 +34,9 @@ CPA_HIDDEN void cpa_acquire_path(struct cpa_self *self, const struct cpa_path *r
 CPA_HIDDEN void cpa_acquire_object(struct cpa_self *self, const struct cpa_path *remote,
 				   const struct cpa_object *on, struct cpa_wait *wait);
 
-/* Mutex, spin lock, once: guarded by themselves. */
+/* Mutex, spin lock, once: guarded by themselves. cpa_lock_release(): shadow/release.h. */
 CPA_HIDDEN void cpa_lock_acquired(struct cpa_self *self, struct cpa_object *o,
 				  struct cpa_wait *wait);
-CPA_HIDDEN void cpa_lock_release(struct cpa_self *self, struct cpa_object *o);
 
 /* Read-write lock: a writer depends on the last writer and on all readers since. */
 CPA_HIDDEN void cpa_read_acquired(struct cpa_self *self, struct cpa_object *o,

@@ -57,7 +57,8 @@ static inline void cpa_hold(struct cpa_self *self, uint32_t class, uint32_t slot
 {
 	struct cpa_thread *row = self->row;
 
-	if (unlikely(row->held_count || !slot || cpa_component_moved())) {
+	/* Moves that were not met yet: the slots held are looked up anew before they are used. */
+	if (unlikely(row->held_count || !slot || self->moves)) {
 		cpa_hold_slow(self, class, slot);
 		return;
 	}

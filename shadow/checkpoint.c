@@ -88,6 +88,7 @@ uint64_t cpa_checkpoint_pass(struct cpa_self *self, uint64_t now)
 		return now;
 	n = now / self->period;
 	self->slow++;
+	self->window = 0;
 	keep(self, n);
 	self->since = n * self->period;
 	/* RELEASE: the checkpoint comes first; the row changes after (C2). Pairs with cut.c. */
@@ -102,6 +103,7 @@ uint64_t cpa_checkpoint_begin(struct cpa_self *self, bool first, uint64_t now)
 	struct cpa_thread *row = self->row;
 
 	self->period = cpa_header()->period;
+	self->window = 0;
 	if (!first) {
 		self->since = row->period * self->period;
 		return cpa_checkpoint(self, now);

@@ -69,22 +69,29 @@ static inline uint32_t cpa_run_function(const struct cpa_self *self,
 	return self->row->last_function ? self->row->last_function : CPA_SLOT_UNSAMPLED;
 }
 
-/* End the activity of @process ticks at the event of @node: as cpa_activity_end(). */
-static inline __attribute__((always_inline)) void cpa_activity_run(struct cpa_self *self,
-								   uint64_t process, uint32_t node)
+/*
+ * End the activity of @process ticks at the event of @node: as cpa_activity_end(). @hint, 0 or what
+ * an earlier call of the thread left there: where its edge is likely to be.
+ */
+static inline __attribute__((always_inline)) void
+cpa_activity_run(struct cpa_self *self, uint64_t process, uint32_t node, unsigned *hint)
 {
 	struct cpa_thread *row = self->row;
 	uint64_t key = cpa_summary_key(row->node, node, false);
-	unsigned at = cpa_summary_find(self, key);
+	unsigned at = *hint;
 	struct cpa_edge_cache *cache;
 	struct cpa_charging c;
 	uint32_t function;
+
+	if (unlikely(self->edge[at].key != ~key))
+		at = cpa_summary_find(self, key);
 
 	if (unlikely(at == CPA_EDGE_CACHE || cpa_component_moved() != self->moves ||
 		     process > CPA_DELTA_MOST || !cpa_path_has_room(&row->path, process))) {
 		cpa_activity_run_slow(self, process, node);
 		return;
 	}
+	*hint = at;
 	cache = &row->edges[at];
 	cpa_writing(row);
 	c = cpa_charging(self, process);

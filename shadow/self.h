@@ -24,6 +24,7 @@ struct cpa_self {
 	uint32_t process; /* row; 0: none (tests) */
 	uint64_t since;	  /* clock of the latest boundary passed, see shadow/checkpoint.h */
 	uint64_t period;  /* header.period */
+	uint64_t window; /* from `since` on an event may be a usual one for so long: preload/event.h */
 	struct cpa_journal *journal; /* shadow/journal.h; NULL: there is none */
 	uint64_t slow; /* operations so far that took longer than a few hundred instructions */
 	/* Versions given back and not yet needed: a join drops one and wants one. [1]: those of O. */

@@ -19,6 +19,7 @@
 #include "shadow/journal_write.h"
 #include "shadow/part.h"
 #include "shadow/queue.h"
+#include "shadow/release.h"
 #include "shadow/run.h"
 #include "shadow/summary.h"
 
@@ -213,6 +214,7 @@ static void online_activity(struct online *o, struct cpa_self *self, const struc
 				 .external_slot = o->slot[C_EXTERNAL + a->external_kind],
 				 .sampled = a->sampled };
 
+	static unsigned hint[8]; /* right or wrong: of any thread */
 	uint32_t from;
 
 	for (unsigned i = 0; i < a->sampled; i++) {
@@ -223,7 +225,7 @@ static void online_activity(struct online *o, struct cpa_self *self, const struc
 	if (a->external || a->runqueue || a->probe || a->sampled || self->journal)
 		cpa_activity_end(self, &span, node);
 	else
-		cpa_activity_run(self, a->process, node);
+		cpa_activity_run(self, a->process, node, &hint[node % 8]);
 	self->row->path.released = e->op == OP_START ? e->now : e->arrived;
 	cpa_journal_event(self, self->row->path.released);
 	if (a->component >= 0) {

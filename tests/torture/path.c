@@ -4,6 +4,7 @@
  */
 #include "shadow/activity.h"
 #include "shadow/merge.h"
+#include "shadow/release.h"
 
 #include "tests/torture/torture.h"
 

@@ -3,6 +3,7 @@
  * tests/torture/search.c - components move while threads find them, use them and search
  */
 #include "shadow/activity.h"
+#include "shadow/release.h"
 #include "shadow/search.h"
 
 #include "tests/torture/torture.h"

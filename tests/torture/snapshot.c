@@ -13,6 +13,7 @@
 
 #include "shadow/activity.h"
 #include "shadow/checkpoint.h"
+#include "shadow/release.h"
 #include "shadow/series.h"
 
 #define LOCKS	  3u

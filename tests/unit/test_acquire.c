@@ -13,6 +13,7 @@
 
 #include "shadow/fifo.h"
 #include "shadow/merge.h"
+#include "shadow/release.h"
 
 #include "tests/unit/shadow_threads.h"
 

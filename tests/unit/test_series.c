@@ -9,6 +9,7 @@
 
 #include "shadow/activity.h"
 #include "shadow/checkpoint.h"
+#include "shadow/release.h"
 #include "shadow/series.h"
 #include "tests/unit/shadow_session.h"
 

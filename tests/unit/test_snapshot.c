@@ -11,6 +11,7 @@
 #define cpa_vector cpa_path_vector /* an enum of shadow/, and a struct of analysis/ */
 #include "shadow/activity.h"
 #include "shadow/checkpoint.h"
+#include "shadow/release.h"
 #include "tests/unit/shadow_session.h"
 #undef cpa_vector
 #include "analysis/snapshot.h"

@@ -95,6 +95,7 @@ static uint64_t count_of(const struct cpa_self *self)
 static void test_edges(void **state)
 {
 	struct cpa_edge_cache *activity, *dependency;
+	unsigned hint = 0;
 	struct cpa_wait w = { .from = 8, .followed = true };
 	struct cpa_span span = { .process = 1 };
 
@@ -104,7 +105,7 @@ static void test_edges(void **state)
 	dependency = cpa_summary_edge(&t[0], 8, 7, true);
 	activity->count = dependency->count = UINT32_MAX - 10;
 	for (int i = 0; i < 20; i++) {
-		cpa_activity_run(&t[0], 1, 7);
+		cpa_activity_run(&t[0], 1, 7, &hint);
 		cpa_activity_end(&t[0], &span, 7);
 		cpa_dependency(&t[0], &w, 1);
 	}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shadow/release.h - cpa_lock_release(), in line as it is part of each timed use of a lock
+ */
+#ifndef CPA_SHADOW_RELEASE_H
+#define CPA_SHADOW_RELEASE_H
+
+#include "shadow/journal.h"
+#include "shadow/path.h"
+
+/* A mutex, spin lock, once, or a read-write lock held for writing: see shadow/acquire.h. */
+static inline void cpa_lock_release(struct cpa_self *self, struct cpa_object *o)
+{
+	cpa_path_publish(self, &o->path, &self->row->path);
+	cpa_journal_release(self, o, 0, 0);
+}
+
+#endif
