@@ -158,6 +158,75 @@ static bool join_deltas(const struct cpa_self *self, struct joint *j)
 #undef BY
 }
 
+/*
+ * The same where winner and loser have one version of S and H, and all deltas fit: then nothing can
+ * fail, as s >= INT32_MIN, and the result can stand where the local deltas do.
+ */
+static inline __attribute__((always_inline)) unsigned
+join_in_place_by(const struct cpa_self *self, struct cpa_path *path, const struct cpa_path *with,
+		 unsigned have, struct terms t)
+{
+	struct cpa_delta *local = path->delta;
+	const struct cpa_delta *remote = with->delta;
+	uint32_t rest = (uint32_t)((UINT64_C(1) << have) - 1); /* bit: local delta */
+	unsigned n = have;
+
+	for (unsigned i = 0; i < CPA_PATH_DELTAS && remote[i].slot; i++) {
+		unsigned at = cpa_delta_place(self, path, remote[i].slot);
+
+		if (likely(at < have)) {
+			rest &= ~(1u << at);
+			put(local + at, t, remote[i].slot, local + at, remote + i);
+			continue;
+		}
+		put(local + n, t, remote[i].slot, &none, remote + i);
+		n += !cpa_delta_is_zero(local + n);
+	}
+	for (; rest; rest &= rest - 1) {
+		unsigned at = (unsigned)__builtin_ctz(rest);
+
+		put(local + at, t, local[at].slot, local + at, &none);
+	}
+	if (n < CPA_PATH_DELTAS)
+		local[n].slot = 0;
+	return n;
+}
+
+static unsigned join_in_place_of(const struct cpa_self *self, struct cpa_path *local,
+				 const struct cpa_path *remote, unsigned have, struct terms t)
+{
+	t.base = t.other = NULL;
+#define BY(wins, seen)                                \
+	(t.remote_wins = (wins), t.observed = (seen), \
+	 join_in_place_by(self, local, remote, have, t))
+	if (t.remote_wins)
+		return t.observed ? BY(true, true) : BY(true, false);
+	return t.observed ? BY(false, true) : BY(false, false);
+#undef BY
+}
+
+/* Whether @remote has no more deltas than @most; it may say no too often, as some are left over. */
+static bool has_at_most(const struct cpa_path *remote, unsigned most)
+{
+	return most == CPA_PATH_DELTAS || !remote->delta[most].slot;
+}
+
+/* Join the vectors of @j in place, if that can be. */
+static bool join_in_place(struct cpa_self *self, struct cpa_path *local, const struct joint *j)
+{
+	unsigned have = cpa_path_deltas(self, local), n;
+
+	if (j->terms.base != j->terms.other || !has_at_most(j->remote, CPA_PATH_DELTAS - have))
+		return false;
+	n = join_in_place_of(self, local, j->remote, have, j->terms);
+	cpa_path_take_versions(self, local, j->winner, j->seen);
+	if (local->most < j->remote->most)
+		local->most = j->remote->most;
+	if (cpa_path_is_own(self, local))
+		cpa_delta_note_appended(self, local, n);
+	return true;
+}
+
 static bool has_delta(const struct cpa_path *path, uint32_t slot)
 {
 	for (int i = 0; i < (int)CPA_PATH_DELTAS && path->delta[i].slot; i++)
@@ -236,8 +305,11 @@ static void take_winners(struct cpa_self *self, struct cpa_path *local, const st
 /* Let the vectors of @local be the result. False: no memory, nothing was changed. */
 static bool join_vectors(struct cpa_self *self, struct cpa_path *local, struct joint *j)
 {
-	bool fits = join_deltas(self, j) && join_bases(j);
+	bool fits;
 
+	if (likely(join_in_place(self, local, j)))
+		return true;
+	fits = join_deltas(self, j) && join_bases(j);
 	if (unlikely(!fits) && cpa_path_squeeze(self, local))
 		fits = join_deltas(self, j) && join_bases(j);
 	if (unlikely(!fits))
