@@ -235,35 +235,115 @@ static bool has_delta(const struct cpa_path *path, uint32_t slot)
 	return false;
 }
 
-/* A slot whose slack in the versions alone is less by the loser's: unless there is a delta of it. */
-static bool put_base(struct joint *j, uint32_t slot)
+/*
+ * The slots in which the loser's version leaves less slack than the winner's: bits, of the block that
+ * begins with slot @first.
+ */
+static inline unsigned shorter_in(const struct terms *t, uint32_t first)
 {
-	return has_delta(j->local, slot) || has_delta(j->remote, slot) ||
-	       append(j, j->terms, slot, &none);
+	static const uint64_t zero[ROUND];
+	const uint64_t *w = t->base->value + first, *l = zero;
+	unsigned bits = 0;
+
+	if (likely(t->other && t->other->slots > first)) /* both are a multiple of ROUND */
+		l = t->other->value + first;
+	for (unsigned i = 0; i < ROUND; i++)
+		bits |= (unsigned)(w[i] > l[i] + t->distance) << i;
+	return bits;
 }
 
-/* Of the block of slots from @first on, in the winner's version. */
-static bool join_block(struct joint *j, uint32_t first)
+/*
+ * The next slot, from @at on, in which the loser's version leaves less slack; UINT32_MAX: none. They
+ * are few if threads meet often; most slots are small, and are passed over by blocks.
+ */
+static uint32_t next_shorter(const struct terms *t, uint32_t at)
 {
-	for (uint32_t i = first; i < first + ROUND; i++)
-		if (j->terms.base->value[i] > slack_in(j->terms.other, i) + j->terms.distance &&
-		    !put_base(j, i))
+	const struct cpa_version *w = t->base;
+	uint32_t slots = w && w != t->other ? w->slots : 0;
+
+	for (uint32_t i = at / ROUND * ROUND; i < slots; i += ROUND) {
+		unsigned bits = 0;
+
+		if (w->value[2 * slots + i / ROUND] > t->distance)
+			bits = shorter_in(t, i) & ~0u << (at > i ? at - i : 0);
+		if (bits)
+			return i + (unsigned)__builtin_ctz(bits);
+	}
+	return UINT32_MAX;
+}
+
+/* Of such slots those of which no path has a delta. */
+static bool join_bases(struct joint *j)
+{
+	for (uint32_t i = next_shorter(&j->terms, 0); i != UINT32_MAX;
+	     i = next_shorter(&j->terms, i + 1))
+		if (!has_delta(j->local, i) && !has_delta(j->remote, i) &&
+		    !append(j, j->terms, i, &none))
 			return false;
 	return true;
 }
 
-/*
- * Slots in which the loser's version leaves less slack than the winner's. They are few if threads
- * meet often; most slots are small, and are passed over by blocks.
- */
-static bool join_bases(struct joint *j)
+/* How much more slack the loser leaves in @slot than the winner has, in the versions. */
+static inline int64_t beyond(const struct terms *t, uint32_t slot)
 {
-	const struct cpa_version *w = j->terms.base;
-	uint32_t slots = w && w != j->terms.other ? w->slots : 0;
+	return (int64_t)(t->distance + slack_in(t->other, slot) - slack_in(t->base, slot));
+}
 
-	for (uint32_t i = 0; i < slots; i += ROUND)
-		if (w->value[2 * slots + i / ROUND] > j->terms.distance && !join_block(j, i))
+/* Let the delta of @slot, at place @at of all @n of @path, have no more slack than @s. */
+static inline bool lower(struct cpa_self *self, struct cpa_path *path, unsigned at, uint32_t slot,
+			 int64_t s)
+{
+	struct cpa_delta *d = &path->delta[at];
+
+	if (s != (int32_t)s)
+		return s > 0;
+	if (at == CPA_PATH_DELTAS)
+		return s >= 0;
+	if (d->slot != slot) {
+		if (s >= 0)
+			return true;
+		*d = (struct cpa_delta){ .slot = slot };
+		if (cpa_path_is_own(self, path))
+			cpa_delta_note_appended(self, path, at + 1);
+	}
+	if (s < d->s)
+		d->s = (int32_t)s;
+	return true;
+}
+
+/*
+ * Join @remote where the local path is the longer one and keeps its O. Then only S changes, and that
+ * for the less, so it may be done again: when there turns out to be no room, return false.
+ */
+static bool shorten(struct cpa_self *self, struct cpa_path *local, const struct cpa_path *remote,
+		    const struct terms *t)
+{
+	const unsigned have = cpa_path_deltas(self, local);
+	uint32_t rest = (uint32_t)((UINT64_C(1) << have) - 1); /* bit: local delta */
+
+	for (unsigned i = 0; i < CPA_PATH_DELTAS && remote->delta[i].slot; i++) {
+		uint32_t slot = remote->delta[i].slot;
+		unsigned at = cpa_delta_place(self, local, slot);
+
+		if (likely(at < have))
+			rest &= ~(1u << at);
+		if (!lower(self, local, at, slot, remote->delta[i].s + beyond(t, slot)))
 			return false;
+	}
+	for (; rest; rest &= rest - 1) {
+		unsigned at = (unsigned)__builtin_ctz(rest);
+
+		if (!lower(self, local, at, local->delta[at].slot,
+			   beyond(t, local->delta[at].slot)))
+			return false;
+	}
+	for (uint32_t i = next_shorter(t, 0); i != UINT32_MAX; i = next_shorter(t, i + 1)) {
+		unsigned at = cpa_delta_place(self, local, i);
+
+		if ((at == CPA_PATH_DELTAS || local->delta[at].slot != i) &&
+		    !has_delta(remote, i) && !lower(self, local, at, i, beyond(t, i)))
+			return false;
+	}
 	return true;
 }
 
@@ -308,6 +388,9 @@ static bool join_vectors(struct cpa_self *self, struct cpa_path *local, struct j
 	bool fits;
 
 	if (likely(join_in_place(self, local, j)))
+		return true;
+	if (!j->terms.remote_wins && !j->terms.observed &&
+	    shorten(self, local, j->remote, &j->terms))
 		return true;
 	fits = join_deltas(self, j) && join_bases(j);
 	if (unlikely(!fits) && cpa_path_squeeze(self, local))
