@@ -69,6 +69,19 @@ static inline struct cpa_object *cpa_lock_known(const void *lock, enum cpa_objec
 	return w->objects[at].address == (uint64_t)lock && o->kind == (uint32_t)kind ? o : NULL;
 }
 
+/*
+ * @o is about to be locked. If another thread had it last, let what it left come while the lock's own
+ * line does: the counts, and of the path what most have.
+ */
+static inline void cpa_lock_fetch(const struct cpa_object *o)
+{
+	const char *path = (const char *)&o->path;
+
+	__builtin_prefetch(&o->since);
+	for (unsigned i = 0; i < 4; i++)
+		__builtin_prefetch(path + i * CPA_CACHE_LINE);
+}
+
 /* Whether the calling thread is the user (see above) of @o, of cpa_lock_known(). A hint. */
 static inline bool cpa_lock_is_used(const struct cpa_object *o)
 {

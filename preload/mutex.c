@@ -124,6 +124,7 @@ static __attribute__((noinline)) int lock_contended(pthread_mutex_t *m, uint64_t
 static __attribute__((noinline)) int lock_known(struct cpa_object *o, pthread_mutex_t *m,
 						uint64_t caller)
 {
+	cpa_lock_fetch(o);
 	if (unlikely(try_lock(m)))
 		return lock_contended(m, caller);
 	cpa_lock_got_known(o, m, caller);

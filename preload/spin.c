@@ -36,12 +36,17 @@ static __attribute__((noinline)) int lock(pthread_spinlock_t *s, bool has, uint6
 
 CPA_EXPORT int pthread_spin_lock(pthread_spinlock_t *s)
 {
-	struct cpa_object *mine = cpa_lock_used((const void *)s, CPA_SPIN);
-	bool has = !REAL(pthread_spin_trylock)(s);
+	struct cpa_object *o = cpa_lock_known((const void *)s, CPA_SPIN);
+	bool used = o && cpa_lock_is_used(o), has;
 
-	if (likely(mine && has) && likely(cpa_lock_enter_untimed(mine)))
-		return 0;
-	return lock(s, has, CPA_CALLER());
+	if (o && !used)
+		cpa_lock_fetch(o);
+	has = !REAL(pthread_spin_trylock)(s);
+	if (unlikely(!o || !has))
+		return lock(s, has, CPA_CALLER());
+	if (!used || unlikely(!cpa_lock_enter_untimed(o)))
+		cpa_lock_got_known(o, (const void *)s, CPA_CALLER());
+	return 0;
 }
 
 CPA_EXPORT int pthread_spin_trylock(pthread_spinlock_t *s)
@@ -69,10 +74,12 @@ static __attribute__((noinline)) void unlocking(pthread_spinlock_t *s, uint64_t 
 
 CPA_EXPORT int pthread_spin_unlock(pthread_spinlock_t *s)
 {
-	struct cpa_object *mine = cpa_lock_used((const void *)s, CPA_SPIN);
+	struct cpa_object *o = cpa_lock_known((const void *)s, CPA_SPIN);
 
-	if (!mine || !cpa_lock_exit_untimed(mine))
+	if (unlikely(!o))
 		unlocking(s, CPA_CALLER());
+	else if (!cpa_lock_is_used(o) || !cpa_lock_exit_untimed(o))
+		cpa_lock_exit_known(o, CPA_CALLER());
 	return REAL(pthread_spin_unlock)(s);
 }
 
