@@ -441,7 +441,7 @@ static void finish_all(uint32_t thread, uint64_t now)
 /* A child of vfork() is in our memory: what ends it is not the end of this process. */
 static bool is_ours(void)
 {
-	return *cpa_alive && (uint32_t)getpid() == cpa_process_pid;
+	return *cpa_alive && cpa_process_is_this();
 }
 
 /* Whether the thread could not enter because profiling is off. */

@@ -18,6 +18,7 @@
 
 #include "preload/life.h"
 #include "preload/object.h"
+#include "preload/pid.h"
 #include "preload/pool.h"
 #include "preload/settings.h"
 #include "preload/track.h"
@@ -70,9 +71,52 @@ static uint32_t command(void)
 	return cpa_name(slash ? slash + 1 : path);
 }
 
+/* It is @pid to its parent; 0: that is not known. Both it and its parent may say so. */
+static void seen_as(struct cpa_process_row *p, uint32_t pid)
+{
+	uint32_t unknown = 0;
+	uint64_t not_yet = 0;
+
+	/* Relaxed: what both say is the same, but for the moment. */
+	__atomic_compare_exchange_n(&p->seen_ns, &not_yet, cpa_pid_now_ns(), false,
+				    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	/* RELEASE: with the pid comes the time, and the token. Pairs with cpa_process_self(). */
+	__atomic_compare_exchange_n(&p->pid, &unknown, pid, false, __ATOMIC_RELEASE,
+				    __ATOMIC_RELAXED);
+}
+
+void cpa_process_seen(uint32_t number, uint32_t pid)
+{
+	seen_as(cpa_process(number), pid);
+}
+
+void cpa_process_told(uint32_t number, uint32_t pid)
+{
+	struct cpa_process_row *p = cpa_process(number);
+	bool is_inside = getppid() != 0;
+
+	/* The first in a pid namespace, or one that came from outside: its parent knows another pid. */
+	if (!is_inside)
+		p->space = cpa_pid_space();
+	seen_as(p, is_inside ? pid : 0);
+	/* RELEASE: as above. */
+	__atomic_store_n(&p->own_pid, pid, __ATOMIC_RELEASE);
+}
+
+bool cpa_process_is_this(void)
+{
+	uint32_t space;
+
+	if ((uint32_t)getpid() != cpa_process_pid)
+		return false;
+	if (cpa_process_pid != 1 || !cpa_process_number)
+		return true;
+	space = cpa_process(cpa_process_number)->space;
+	return !space || cpa_pid_space() == space;
+}
+
 static void run(struct cpa_process_row *p, uint64_t now)
 {
-	p->pid = cpa_process_pid;
 	if (!p->start_ticks)
 		p->start_ticks = now;
 	/* Relaxed: a count. */
@@ -93,6 +137,8 @@ void cpa_process_first(const char *path)
 		cpa_header()->secret = 0; /* nobody joins by the environment then */
 	become(number);
 	cpa_process(number)->name = command();
+	cpa_process(number)->space = cpa_pid_space();
+	cpa_process_seen(number, cpa_process_pid);
 	run(cpa_process(number), cpa_header()->start_ticks);
 	if (cpa_header()->secret)
 		cpa_process_announce(path);
@@ -180,15 +226,21 @@ bool cpa_process_join(bool *joined)
 /* The row that is ours: it became us, or was made for us; else a new one. 0: no space. */
 static uint32_t own_row(void)
 {
-	uint32_t number = cpa_process_find((uint32_t)getpid(), 0), parent;
+	const uint32_t pid = (uint32_t)getpid(), space = cpa_pid_space();
+	uint32_t number = cpa_process_self(pid, space), parent = (uint32_t)getppid();
 	struct cpa_process_row *p = number ? cpa_process(number) : NULL;
 
-	if (p && (p->state == CPA_PROCESS_EXECED || p->state == CPA_PROCESS_CLAIMED))
+	if (p && (p->state == CPA_PROCESS_EXECED || p->state == CPA_PROCESS_CLAIMED) &&
+	    cpa_pid_is_since(p->seen_ns)) /* else of an earlier process, as all rows before it */
 		return number;
-	parent = cpa_process_find((uint32_t)getppid(), 0);
+	parent = parent ? cpa_process_self(parent, space) : 0;
 	number = cpa_process_claim(parent);
-	if (number && parent) {
-		p = cpa_process(number);
+	if (!number)
+		return 0;
+	p = cpa_process(number);
+	p->space = space;
+	cpa_process_seen(number, pid);
+	if (parent) {
 		p->token = cpa_process_take(parent);
 		p->epoch = cpa_epoch(cpa_header());
 	}
@@ -352,6 +404,7 @@ bool cpa_process_forked(void)
 	cpa_object_inherit(cpa_object_space);
 	become(cpa_tls.child);
 	p = cpa_process(cpa_process_number);
+	cpa_process_told(cpa_process_number, cpa_process_pid);
 	run(p, cpa_clock_now());
 	begin_thread(p, true);
 	cpa_tls.inside = false;

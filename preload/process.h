@@ -18,6 +18,12 @@
 extern CPA_HIDDEN uint32_t cpa_process_number;
 extern CPA_HIDDEN uint32_t cpa_process_pid;
 
+/*
+ * Whether the caller is that process, and not a child of vfork() in its memory. The first of a pid
+ * namespace and its child that is the first of another are both 1.
+ */
+CPA_HIDDEN bool cpa_process_is_this(void);
+
 /* Whether it has had any. */
 extern CPA_HIDDEN bool cpa_process_has_children;
 
@@ -44,6 +50,10 @@ CPA_HIDDEN void cpa_process_born(void);
 
 /* The first thread of a process that joined by its environment begins, inside our code. */
 CPA_HIDDEN void cpa_process_begin(void);
+
+/* The caller is the parent of process row @number, and knows it as @pid; or that process, @pid to itself. */
+CPA_HIDDEN void cpa_process_seen(uint32_t number, uint32_t pid);
+CPA_HIDDEN void cpa_process_told(uint32_t number, uint32_t pid);
 
 /* About to fork: the child of the calling thread will have a row, cpa_tls.child, or none. */
 CPA_HIDDEN void cpa_process_forking(void);

@@ -92,8 +92,7 @@ static void bind(const struct offer *o, uint32_t pid)
 	p->token = o->token;
 	p->epoch = o->w->epoch;
 	p->name = 0;
-	/* RELEASE: the child that finds its pid finds the token. */
-	__atomic_store_n(&p->pid, pid, __ATOMIC_RELEASE);
+	cpa_process_seen(number, pid);
 	if (!cpa_process_take_back(cpa_process_number, o->place, o->token) &&
 	    /* It has taken it, and has a row. ACQUIRE: or this one, a moment ago. */
 	    __atomic_compare_exchange_n(&p->state, &claimed, CPA_PROCESS_FREE, false,
@@ -261,20 +260,16 @@ CPA_EXPORT __attribute__((naked)) pid_t vfork(void)
 uint32_t cpa_spawn_exec(void)
 {
 	struct cpa_worker *w = cpa_tls.worker;
-	uint32_t pid, number;
+	uint32_t number;
 
-	if (!*cpa_alive || cpa_tls.inside || !w || !w->vforked)
-		return 0;
-	pid = (uint32_t)getpid();
-	if (pid == cpa_process_pid)
+	if (!*cpa_alive || cpa_tls.inside || !w || !w->vforked || cpa_process_is_this())
 		return 0;
 	number = cpa_process_claim(cpa_process_number);
 	if (!number)
 		return 0;
 	cpa_process(number)->token = w->vforked;
 	cpa_process(number)->epoch = w->epoch;
-	/* RELEASE: as in bind(). */
-	__atomic_store_n(&cpa_process(number)->pid, pid, __ATOMIC_RELEASE);
+	cpa_process_told(number, (uint32_t)getpid());
 	w->vforked = 0;
 	return number;
 }
@@ -309,12 +304,8 @@ CPA_EXPORT pid_t fork(void)
 	if (!number)
 		return pid;
 	cpa_tls.child = 0;
-	if (pid > 0) { /* it says so itself, unless it dies before */
-		uint32_t unknown = 0;
-
-		/* Relaxed: both say the same. */
-		__atomic_compare_exchange_n(&cpa_process(number)->pid, &unknown, (uint32_t)pid,
-					    false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	if (pid > 0) { /* it says so itself, unless it dies before, or does not know */
+		cpa_process_seen(number, (uint32_t)pid);
 	} else if ((w = cpa_enter())) {
 		if (cpa_process(number)->token)
 			cpa_token_free(&w->self, cpa_process(number)->token);

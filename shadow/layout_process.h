@@ -40,9 +40,9 @@ struct cpa_process_sums {
  */
 struct cpa_process_row {
 	uint64_t key;
-	uint32_t state; /* atomic */
-	uint32_t below; /* row below this one on header.processes */
-	uint32_t pid;
+	uint32_t state;	 /* atomic */
+	uint32_t below;	 /* row below this one on header.processes */
+	uint32_t pid;	 /* as its parent knows it */
 	uint32_t parent; /* row, 0: not known */
 	uint64_t parent_key;
 	uint64_t start_ticks, end_ticks; /* end: 0 while running */
@@ -62,6 +62,9 @@ struct cpa_process_row {
 	uint64_t exec_cpu;	      /* CPU time at exec, ticks */
 	uint32_t object_count;	      /* atomic */
 	uint32_t pending[CPA_OFFERS]; /* atomic: tokens for children whose pid is not known yet */
+	uint32_t own_pid;	      /* as it knows itself; 0: not known, or as above */
+	uint32_t space;		      /* inode of the pid namespace of that; 0: not known */
+	uint64_t seen_ns;	      /* CLOCK_BOOTTIME when its pid was known; 0: it is not */
 };
 
 #endif

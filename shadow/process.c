@@ -37,9 +37,11 @@ uint32_t cpa_process_claim(uint32_t parent)
 		return 0;
 	}
 	p = cpa_process(number);
-	p->pid = 0;
+	p->pid = p->own_pid = 0;
+	p->seen_ns = 0;
 	p->parent = parent;
 	p->parent_key = parent ? cpa_process(parent)->key : 0;
+	p->space = parent ? cpa_process(parent)->space : 0;
 	p->start_ticks = p->end_ticks = p->cpu_ns = 0;
 	p->name = p->exit_thread = p->waited = p->threads = 0;
 	p->images = 1;
@@ -59,7 +61,7 @@ void cpa_process_free(uint32_t number)
 	struct cpa_process_row *p = cpa_process(number);
 
 	p->key = 0;
-	p->pid = 0;
+	p->pid = p->own_pid = 0;
 	/* RELEASE: as above. */
 	__atomic_store_n(&p->state, CPA_PROCESS_FREE, __ATOMIC_RELEASE);
 	/* Else its number is not used again. */
@@ -67,22 +69,53 @@ void cpa_process_free(uint32_t number)
 		cpa_pile_push(&cpa_header()->free_processes, number, below);
 }
 
+/* The later one of rows @best, which may be 0, and @number. */
+static uint32_t later(uint32_t best, uint32_t number)
+{
+	return best && cpa_process(best)->key > cpa_process(number)->key ? best : number;
+}
+
 uint32_t cpa_process_find(uint32_t pid, uint32_t parent)
 {
-	uint32_t n = rows();
+	uint32_t n = rows(), best = 0;
 
 	for (uint32_t i = 1; i <= n; i++) {
 		const struct cpa_process_row *p = cpa_process(i);
 		/* ACQUIRE pairs with cpa_process_claim(). */
 		uint32_t state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
 
-		if (state == CPA_PROCESS_FREE || state == CPA_PROCESS_SUM || p->pid != pid ||
-		    p->waited)
-			continue;
-		if (!parent || (p->parent == parent && p->parent_key == cpa_process(parent)->key))
-			return i;
+		if (state != CPA_PROCESS_FREE && state != CPA_PROCESS_SUM && p->pid == pid &&
+		    !p->waited && p->parent == parent && p->parent_key == cpa_process(parent)->key)
+			best = later(best, i);
 	}
-	return 0;
+	return best;
+}
+
+static bool is_called(const struct cpa_process_row *p, uint32_t pid, uint32_t space)
+{
+	/* ACQUIRE pairs with whoever tells the pid: with it comes the rest. */
+	uint32_t known = __atomic_load_n(&p->own_pid, __ATOMIC_ACQUIRE);
+
+	if (!known) /* its parent's namespace is its own */
+		known = __atomic_load_n(&p->pid, __ATOMIC_ACQUIRE);
+	return known == pid && (!space || !p->space || p->space == space);
+}
+
+uint32_t cpa_process_self(uint32_t pid, uint32_t space)
+{
+	uint32_t n = rows(), best = 0;
+
+	for (uint32_t i = 1; i <= n; i++) {
+		const struct cpa_process_row *p = cpa_process(i);
+		/* ACQUIRE pairs with cpa_process_claim(). */
+		uint32_t state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
+
+		if ((state == CPA_PROCESS_CLAIMED || state == CPA_PROCESS_RUNNING ||
+		     state == CPA_PROCESS_EXECED) &&
+		    !p->waited && is_called(p, pid, space))
+			best = later(best, i);
+	}
+	return best;
 }
 
 uint32_t cpa_process_taker(uint32_t token, uint32_t parent)

@@ -26,8 +26,14 @@ CPA_HIDDEN uint32_t cpa_process_claim(uint32_t parent);
 /* No process was made of it, or all is known of it. */
 CPA_HIDDEN void cpa_process_free(uint32_t number);
 
-/* The row of @pid, a child of row @parent (0: of any) that was not waited for. 0: none. */
+/*
+ * The row of the child of row @parent that is @pid to it and was not waited for. Of several, of which
+ * all but one have ended without a wait that we saw, the latest. 0: none.
+ */
 CPA_HIDDEN uint32_t cpa_process_find(uint32_t pid, uint32_t parent);
+
+/* The row of whoever is @pid to itself, in pid namespace @space (0: not known), if it has not ended. So above. */
+CPA_HIDDEN uint32_t cpa_process_self(uint32_t pid, uint32_t space);
 
 /* The thread begins in process row @number; it gives what it did since to the process. */
 CPA_HIDDEN void cpa_process_enter(struct cpa_thread *row, uint32_t number);

@@ -47,11 +47,42 @@ static void test_find(void **state)
 	(void)state;
 	assert_int_equal(cpa_process_find(101, first), child);
 	assert_int_equal(cpa_process_find(101, child), other);
-	assert_int_equal(cpa_process_find(102, 0), 0);
+	assert_int_equal(cpa_process_find(102, first), 0);
 	cpa_process(child)->state = CPA_PROCESS_ENDED;
 	cpa_process_waited(&self, child, 256);
 	assert_int_equal(cpa_process_find(101, first), 0);
 	assert_int_equal(cpa_process(child)->status, 256);
+}
+
+/* Of several with one pid the latest, whichever row it has; to itself a process may be another. */
+static void test_pids(void **state)
+{
+	enum { HERE = 7, THERE };
+	struct cpa_self self = { 0 };
+	uint32_t first = make(0, 100), older, newer;
+
+	(void)state;
+	cpa_process(first)->space = HERE;
+	newer = make(first, 101);
+	older = make(first, 102);
+	cpa_process(older)->pid = 101;
+	cpa_process(newer)->key = cpa_process(older)->key + 1;
+	assert_int_equal(cpa_process(newer)->space, HERE);
+	assert_int_equal(cpa_process_find(101, first), newer);
+	assert_int_equal(cpa_process_self(101, HERE), newer);
+	assert_int_equal(cpa_process_self(101, 0), newer);
+	assert_int_equal(cpa_process_self(101, THERE), 0);
+	cpa_process(newer)->own_pid = 1;
+	cpa_process(newer)->space = THERE;
+	assert_int_equal(cpa_process_find(101, first), newer);
+	assert_int_equal(cpa_process_self(101, HERE), older);
+	assert_int_equal(cpa_process_self(1, THERE), newer);
+	assert_int_equal(cpa_process_self(1, HERE), 0);
+	cpa_process(newer)->state = CPA_PROCESS_ENDED;
+	assert_int_equal(cpa_process_self(1, THERE), 0);
+	assert_int_equal(cpa_process_find(101, first), newer);
+	cpa_process_waited(&self, newer, 0);
+	assert_int_equal(cpa_process_find(101, first), older);
 }
 
 /* A child takes the oldest of what is offered, and no other takes it. */
@@ -172,6 +203,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_find, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_pids, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_offers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ended, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many, setup, teardown),
