@@ -15,6 +15,7 @@
 #include "preload/object.h"
 #include "preload/real.h"
 #include "preload/track.h"
+#include "preload/user.h"
 
 struct futex_call {
 	long argument[6];
@@ -97,6 +98,8 @@ CPA_EXPORT long syscall(long number, ...)
 	if (likely(number != SYS_futex)) {
 		if (unlikely(number == SYS_prctl || number == SYS_seccomp))
 			cpa_confine(number, call.argument);
+		if (unlikely(cpa_user_is_call(number)))
+			return cpa_user_call(number, call.argument);
 		return ORIGINAL(number, call.argument);
 	}
 	command = call.argument[1] & FUTEX_CMD_MASK;

@@ -5,7 +5,10 @@
  * The session is its user's alone. A child that becomes another one, for however long, ends as far as
  * the session goes before it does anything as that user. The first process keeps what it made.
  */
+#include "preload/user.h"
+
 #include <errno.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "preload/life.h"
@@ -48,4 +51,12 @@ CPA_EXPORT int setresuid(uid_t real, uid_t effective, uid_t saved)
 	uid_t before = geteuid();
 
 	return changed(REAL(setresuid)(real, effective, saved), before);
+}
+
+long cpa_user_call(long number, const long argument[])
+{
+	uid_t before = geteuid();
+	long ret = REAL(syscall)(number, argument[0], argument[1], argument[2]);
+
+	return changed((int)ret, before);
 }

@@ -216,8 +216,18 @@ static int background(const char *path)
 	return work();
 }
 
+/* Become another user, @how: by libc, or by one of the calls as bare as syscall() has them. */
+static int become(const char *how, long user)
+{
+	if (!strcmp(how, "setreuid"))
+		return (int)syscall(SYS_setreuid, user, user);
+	if (!strcmp(how, "setresuid"))
+		return (int)syscall(SYS_setresuid, -1, user, -1);
+	return strcmp(how, "setuid") ? setuid((uid_t)user) : (int)syscall(SYS_setuid, user);
+}
+
 /* How many files the child has mapped to write into for others to see, and whether it works. */
-static int child(void)
+static int child(const char *how)
 {
 	char line_of_maps[4400];
 	int shared = 0, status = 0;
@@ -229,7 +239,7 @@ static int child(void)
 		sum = 0;
 		return WEXITSTATUS(status) == 5 ? work() : 1;
 	}
-	must(!setuid(65534), "setuid");
+	must(!become(how, 65534), how);
 	maps = fopen("/proc/self/maps", "r");
 	while (maps && fgets(line_of_maps, sizeof(line_of_maps), maps))
 		shared += strstr(line_of_maps, " rw-s ") != NULL;
@@ -326,7 +336,7 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "daemon") && argc > 2)
 		return background(argv[2]);
 	if (!strcmp(what, "child"))
-		return child();
+		return child(argc > 2 ? argv[2] : "libc");
 	if (!strcmp(what, "after") && argc > 2)
 		return change(argv[2]) ? 77 : work();
 	if (!strcmp(what, "quiet")) {

@@ -75,9 +75,10 @@ class Strangers(Tests):
         name = "a child that becomes a stranger"
         if not self.as_stranger(name):
             return
-        dump = self.new_dump()
-        self.same(name, [self.target, "child"], dump)
-        self.readable(name, dump)
+        for how in ("libc", "setuid", "setreuid", "setresuid"):
+            dump = self.new_dump()
+            self.same(f"{name} by {how}", [self.target, "child", how], dump)
+            self.readable(f"{name} by {how}", dump)
         place = self.folder / "sticky"
         place.mkdir()
         place.chmod(0o1777)
