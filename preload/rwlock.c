@@ -48,6 +48,45 @@ static bool outside(const struct cpa_worker *w)
 	return likely(w && !cpa_tls.inside && *cpa_alive && !cpa_part_moved(w));
 }
 
+static inline void begin_read(struct cpa_worker *w, struct cpa_object *o,
+			      const struct cpa_read_use *use)
+{
+	/* Relaxed: several readers count; sums only. */
+	__atomic_fetch_add(&o->acquisitions, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&o->hold, use->mean / CPA_UNTIMED_SCALE, __ATOMIC_RELAXED);
+	w->reads[w->read_count].object = o;
+	w->reads[w->read_count++].since = 0;
+	w->open_reads++;
+}
+
+/* Whether one of the thread's reads is of @o. */
+static bool is_read(const struct cpa_worker *w, const struct cpa_object *o)
+{
+	unsigned i = 0;
+
+	while (i < w->read_count && w->reads[i].object != o)
+		i++;
+	return i < w->read_count;
+}
+
+/* The thread has read locks already; if one is of the same class, that has all of the time. */
+static __attribute__((noinline)) bool note_inside(struct cpa_worker *w, struct cpa_object *o,
+						  struct cpa_read_use *use)
+{
+	uint64_t mean = use->mean;
+	bool again = is_read(w, o);
+
+	for (unsigned i = 0; i < w->read_count; i++)
+		mean = w->reads[i].object->class == o->class ? 0 : mean;
+	if (w->read_count == CPA_READS || !cpa_lock_quiet(w) ||
+	    !cpa_untimed_note(w, o->class, mean))
+		return false;
+	begin_read(w, o, use);
+	if (!again)
+		cpa_untimed_begin(w, &use->mean);
+	return true;
+}
+
 static inline bool note_enter(struct cpa_worker *w, const pthread_rwlock_t *l)
 {
 	unsigned at = cpa_object_cached(l);
@@ -59,16 +98,13 @@ static inline bool note_enter(struct cpa_worker *w, const pthread_rwlock_t *l)
 	use = use_of(w, o);
 	/* The path is the last writer's, and no other can come: we hold the lock. */
 	if (use->object != o || use->run < CPA_UNTIMED_RUN || use->tick != w->clock.tick ||
-	    use->written != o->path.released || o->kind != CPA_RWLOCK ||
-	    w->read_count == CPA_READS || !cpa_lock_quiet(w) ||
-	    !cpa_untimed_note(w, o->class, use->mean))
+	    use->written != o->path.released || o->kind != CPA_RWLOCK)
 		return false;
-	/* Relaxed: several readers count; sums only. */
-	__atomic_fetch_add(&o->acquisitions, 1, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&o->hold, use->mean / CPA_UNTIMED_SCALE, __ATOMIC_RELAXED);
-	w->reads[w->read_count].object = o;
-	w->reads[w->read_count++].since = 0;
-	w->open_reads++;
+	if (unlikely(w->read_count))
+		return note_inside(w, o, use);
+	if (!cpa_lock_quiet(w) || !cpa_untimed_note(w, o->class, use->mean))
+		return false;
+	begin_read(w, o, use);
 	cpa_untimed_begin(w, &use->mean);
 	return true;
 }
@@ -77,6 +113,14 @@ static inline bool note_enter(struct cpa_worker *w, const pthread_rwlock_t *l)
 static bool enter_untimed(const pthread_rwlock_t *l)
 {
 	return outside(cpa_tls.worker) && CPA_GUARDED(note_enter(cpa_tls.worker, l));
+}
+
+/* A read of @o has ended. One inside another of the same lock was not drawn. */
+static __attribute__((noinline)) void end_drawn(struct cpa_worker *w, struct cpa_object *o,
+						uint64_t now)
+{
+	if (!is_read(w, o))
+		cpa_untimed_drawn(w, &use_of(w, o)->mean, now);
 }
 
 static inline bool note_exit(struct cpa_worker *w, const pthread_rwlock_t *l)
@@ -90,7 +134,7 @@ static inline bool note_exit(struct cpa_worker *w, const pthread_rwlock_t *l)
 	w->read_count--;
 	w->open_reads--;
 	if (unlikely(now))
-		cpa_untimed_drawn(w, &use_of(w, w->reads[last].object)->mean, now);
+		end_drawn(w, w->reads[last].object, now);
 	return true;
 }
 
