@@ -227,19 +227,19 @@ bool cpa_process_join(bool *joined)
 static uint32_t own_row(void)
 {
 	const uint32_t pid = (uint32_t)getpid(), space = cpa_pid_space();
-	uint32_t number = cpa_process_self(pid, space), parent = (uint32_t)getppid();
+	uint32_t number = cpa_process_self(pid, space), parent;
 	struct cpa_process_row *p = number ? cpa_process(number) : NULL;
 
 	if (p && (p->state == CPA_PROCESS_EXECED || p->state == CPA_PROCESS_CLAIMED) &&
 	    cpa_pid_is_since(p->seen_ns)) /* else of an earlier process, as all rows before it */
 		return number;
-	parent = parent ? cpa_process_self(parent, space) : 0;
-	number = cpa_process_claim(parent);
+	number = cpa_process_claim(0);
 	if (!number)
 		return 0;
 	p = cpa_process(number);
 	p->space = space;
 	cpa_process_seen(number, pid);
+	parent = cpa_process_of_parent(number, (uint32_t)getppid());
 	if (parent) {
 		p->token = cpa_process_take(parent);
 		p->epoch = cpa_epoch(cpa_header());

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "preload/life.h"
+#include "preload/pid.h"
 #include "preload/process.h"
 #include "preload/real.h"
 #include "preload/track.h"
@@ -35,7 +36,7 @@
 
 struct offer {
 	struct cpa_worker *w;
-	uint64_t now;
+	uint64_t now, now_ns; /* the latter as a process's seen_ns */
 	uint32_t token, place;
 };
 
@@ -55,6 +56,7 @@ static struct offer offer(uint64_t caller)
 	if (!o.w)
 		return o;
 	o.now = cpa_event(o.w, CPA_EV_FORK, caller, 0);
+	o.now_ns = cpa_pid_now_ns();
 	o.token = release(o.w);
 	if (o.token)
 		o.place = cpa_process_offer(cpa_process_number, o.token);
@@ -93,6 +95,7 @@ static void bind(const struct offer *o, uint32_t pid)
 	p->epoch = o->w->epoch;
 	p->name = 0;
 	cpa_process_seen(number, pid);
+	cpa_process_adopt(number, o->now_ns); /* its own children may have been faster */
 	if (!cpa_process_take_back(cpa_process_number, o->place, o->token) &&
 	    /* It has taken it, and has a row. ACQUIRE: or this one, a moment ago. */
 	    __atomic_compare_exchange_n(&p->state, &claimed, CPA_PROCESS_FREE, false,

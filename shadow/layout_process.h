@@ -64,6 +64,7 @@ struct cpa_process_row {
 	uint32_t pending[CPA_OFFERS]; /* atomic: tokens for children whose pid is not known yet */
 	uint32_t own_pid;	      /* as it knows itself; 0: not known, or as above */
 	uint32_t space;		      /* inode of the pid namespace of that; 0: not known */
+	uint32_t parent_pid;	      /* while its parent's row is not known: who that is to it */
 	uint64_t seen_ns;	      /* CLOCK_BOOTTIME when its pid was known; 0: it is not */
 };
 

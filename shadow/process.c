@@ -37,7 +37,7 @@ uint32_t cpa_process_claim(uint32_t parent)
 		return 0;
 	}
 	p = cpa_process(number);
-	p->pid = p->own_pid = 0;
+	p->pid = p->own_pid = p->parent_pid = 0;
 	p->seen_ns = 0;
 	p->parent = parent;
 	p->parent_key = parent ? cpa_process(parent)->key : 0;
@@ -116,6 +116,45 @@ uint32_t cpa_process_self(uint32_t pid, uint32_t space)
 			best = later(best, i);
 	}
 	return best;
+}
+
+static void set_parent(struct cpa_process_row *p, uint32_t parent)
+{
+	p->parent_key = cpa_process(parent)->key;
+	p->parent = parent;
+}
+
+uint32_t cpa_process_of_parent(uint32_t number, uint32_t pid)
+{
+	struct cpa_process_row *p = cpa_process(number);
+	uint32_t parent;
+
+	/* SEQ_CST: told before it is looked for: one of the two finds the other. Pairs with cpa_process_adopt(). */
+	__atomic_store_n(&p->parent_pid, pid, __ATOMIC_SEQ_CST);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	parent = pid ? cpa_process_self(pid, p->space) : 0;
+	if (parent)
+		set_parent(p, parent);
+	return parent;
+}
+
+void cpa_process_adopt(uint32_t parent, uint64_t since_ns)
+{
+	const struct cpa_process_row *of = cpa_process(parent);
+	uint32_t n;
+
+	/* SEQ_CST: so above. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	n = rows();
+	for (uint32_t i = 1; i <= n; i++) {
+		struct cpa_process_row *p = cpa_process(i);
+
+		/* ACQUIRE pairs with cpa_process_claim(). */
+		if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != CPA_PROCESS_FREE &&
+		    __atomic_load_n(&p->parent_pid, __ATOMIC_RELAXED) == of->pid && !p->parent &&
+		    p->space == of->space && p->seen_ns >= since_ns)
+			set_parent(p, parent);
+	}
 }
 
 uint32_t cpa_process_taker(uint32_t token, uint32_t parent)

@@ -35,6 +35,14 @@ CPA_HIDDEN uint32_t cpa_process_find(uint32_t pid, uint32_t parent);
 /* The row of whoever is @pid to itself, in pid namespace @space (0: not known), if it has not ended. So above. */
 CPA_HIDDEN uint32_t cpa_process_self(uint32_t pid, uint32_t space);
 
+/*
+ * Row @number is a child of whoever is @pid to it, whose row there is, or will be. Return that if there
+ * is. Who makes it later, and has told its pid, adopts
+ * those that were seen since @since_ns: before, the pid was another's.
+ */
+CPA_HIDDEN uint32_t cpa_process_of_parent(uint32_t number, uint32_t pid);
+CPA_HIDDEN void cpa_process_adopt(uint32_t parent, uint64_t since_ns);
+
 /* The thread begins in process row @number; it gives what it did since to the process. */
 CPA_HIDDEN void cpa_process_enter(struct cpa_thread *row, uint32_t number);
 CPA_HIDDEN void cpa_process_give(struct cpa_thread *row);

@@ -85,6 +85,26 @@ static void test_pids(void **state)
 	assert_int_equal(cpa_process_find(101, first), older);
 }
 
+/* A child that was there before its parent's row is adopted, if it is of that process. */
+static void test_adoption(void **state)
+{
+	uint32_t first = make(0, 100), child = make(0, 102), late = make(0, 103), parent;
+
+	(void)state;
+	assert_int_equal(cpa_process_of_parent(child, 101), 0);
+	cpa_process(child)->seen_ns = 20;
+	assert_int_equal(cpa_process_of_parent(late, 101), 0);
+	cpa_process(late)->seen_ns = 10;
+	parent = make(first, 101);
+	cpa_process_adopt(parent, 20);
+	assert_int_equal(cpa_process(child)->parent, parent);
+	assert_int_equal(cpa_process(child)->parent_key, cpa_process(parent)->key);
+	assert_int_equal(cpa_process(late)->parent, 0);
+	assert_int_equal(cpa_process_of_parent(late, 101), parent);
+	assert_int_equal(cpa_process(late)->parent, parent);
+	assert_int_equal(cpa_process_of_parent(first, 0), 0);
+}
+
 /* A child takes the oldest of what is offered, and no other takes it. */
 static void test_offers(void **state)
 {
@@ -204,6 +224,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_find, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_pids, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_adoption, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_offers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ended, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many, setup, teardown),
