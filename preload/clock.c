@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/number.h"
+
 #define MS		 1000000u
 #define REBASE		 (4 * MS)
 #define LONG		 250000u /* ns: asking the kernel takes 0.3 % of it at most */
@@ -217,6 +219,35 @@ static uint64_t inode(int fd)
 	return syscall(SYS_fstat, fd, &s) ? 0 : s.st_ino;
 }
 
+/* Close the thread's schedstat file where it is still at @fd, and not one of the program's. */
+static void close_delay(const struct cpa_clock *c, int fd)
+{
+	uint64_t there = inode(fd);
+
+	if (there == c->file || (!there && errno != EBADF))
+		syscall(SYS_close, fd);
+}
+
+static void open_delay(struct cpa_clock *c)
+{
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/schedstat",
+			      O_RDONLY | O_CLOEXEC);
+
+	c->schedstat = -2;
+	if (fd < 0)
+		return;
+	c->file = inode(fd);
+	if (!c->file) {
+		if (errno != EBADF)
+			syscall(SYS_close, fd);
+		return;
+	}
+	c->schedstat = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
+	if (c->schedstat < 0) /* few descriptors are allowed: none for us */
+		c->schedstat = -2;
+	close_delay(c, fd);
+}
+
 /*
  * The thread's run-queue delay in ns: the second number of its schedstat file. The descriptor may
  * have been closed by the program, even used for a file of its own: reading at offset 0 disturbs
@@ -230,19 +261,12 @@ static bool read_delay(struct cpa_clock *c, uint64_t *delay)
 	if (c->schedstat == -2)
 		return false;
 	if (c->schedstat == -1) {
-		int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/schedstat",
-				      O_RDONLY | O_CLOEXEC);
+		uint64_t signals;
 
-		/* Few descriptors are allowed: none for us. */
-		c->schedstat =
-			fd < 0 ? -2 :
-				 (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
-		if (c->schedstat < 0)
-			c->schedstat = -2;
-		else
-			c->file = inode(c->schedstat);
-		if (fd >= 0)
-			syscall(SYS_close, fd);
+		if (!cpa_number_begin(&signals))
+			return false;
+		open_delay(c);
+		cpa_number_end(signals);
 	}
 	n = syscall(SYS_pread64, c->schedstat, text, sizeof(text) - 1, 0);
 	if (n <= 0) {
@@ -405,7 +429,7 @@ void cpa_clock_start(struct cpa_clock *c)
 void cpa_clock_stop(struct cpa_clock *c)
 {
 	/* The program may have closed it, and have a file of its own there. */
-	if (c->schedstat >= 0 && inode(c->schedstat) == c->file)
-		syscall(SYS_close, c->schedstat);
+	if (c->schedstat >= 0)
+		close_delay(c, c->schedstat);
 	c->schedstat = -2;
 }

@@ -16,6 +16,7 @@
 #include "preload/function.h"
 #include "preload/log.h"
 #include "preload/memory.h"
+#include "preload/number.h"
 #include "preload/part.h"
 #include "preload/pool.h"
 #include "preload/process.h"
@@ -199,6 +200,7 @@ static void before_fork(void)
 	if (*cpa_alive && !cpa_tls.child)
 		cpa_diag(CPA_DIAG_FORKS);
 	stay_out();
+	cpa_number_place(); /* the child is to have none that is open for a moment */
 }
 
 /*
@@ -245,6 +247,7 @@ static void leave_session(bool has_threads)
 
 static void in_parent(void)
 {
+	cpa_number_placed();
 	come_in();
 	if (cpa_tls.ends)
 		cpa_life_end();
@@ -253,6 +256,7 @@ static void in_parent(void)
 static void in_child(void)
 {
 	come_in();
+	cpa_number_forked(cpa_tls.forks);
 	if (cpa_process_forked())
 		/* RELEASE: who finds the process alive finds it ready. */
 		__atomic_store_n(alive_word, 1, __ATOMIC_RELEASE);
@@ -383,6 +387,7 @@ __attribute__((constructor)) static void begin(void)
 		return;
 	cpa_clock_begin();
 	cpa_process_born();
+	cpa_number_init();
 	cpa_tls.inside = true; /* what we call here is not the program's doing */
 	alive = alive_page();
 	if (alive && begin_memory() && make_session()) {

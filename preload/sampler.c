@@ -10,6 +10,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "preload/apart.h"
 #include "preload/confine.h"
 #include "preload/function.h"
 #include "preload/load.h"
@@ -72,7 +73,8 @@ static void note(struct cpa_sampler *s, uint64_t pc)
 	s->count[s->pending++] = 1;
 }
 
-static int open_event(void)
+/* Of thread @tid of the process, which need not be the caller. */
+static int open_event(pid_t tid)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -87,7 +89,7 @@ static int open_event(void)
 		.exclude_kernel = 0,
 		.exclude_hv = 1,
 	};
-	long fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	long fd = syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 
 	/*
 	 * A sample in the kernel stands for the program's call into it. Without the right to see
@@ -95,25 +97,34 @@ static int open_event(void)
 	 */
 	if (fd < 0 && (errno == EACCES || errno == EPERM)) {
 		attr.exclude_kernel = 1;
-		fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+		fd = syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	}
 	return (int)fd;
 }
 
-/* The mapping keeps the event alive: the descriptor's number is left to the program. */
+struct event {
+	pid_t tid;
+	void *ring;
+};
+
+/* The mapping keeps the event alive: no descriptor is needed any more. */
+static void map_event(void *argument)
+{
+	struct event *event = argument;
+	int fd = open_event(event->tid);
+
+	if (fd >= 0)
+		event->ring = mmap(NULL, PAGE + RING, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+}
+
 static bool start_perf(struct cpa_sampler *s)
 {
-	int fd = open_event();
-	void *ring;
+	struct event event = { (pid_t)syscall(SYS_gettid), MAP_FAILED };
 
-	if (fd < 0)
+	if (!cpa_apart(map_event, &event) || event.ring == MAP_FAILED)
 		return false;
-	ring = mmap(NULL, PAGE + RING, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	syscall(SYS_close, fd);
-	if (ring == MAP_FAILED)
-		return false;
-	s->ring = ring;
-	s->head = (const uint64_t *)&((struct perf_event_mmap_page *)ring)->data_head;
+	s->ring = event.ring;
+	s->head = (const uint64_t *)&((struct perf_event_mmap_page *)event.ring)->data_head;
 	s->tail = 0;
 	return true;
 }

@@ -8,9 +8,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "preload/apart.h"
 #include "shadow/index.h"
 
 /* Where glibc, 2.25 and later, has the flag in objects whose fields its headers do not name. */
+#define MAPS	       3072u /* bytes of /proc/self/maps at a time */
 #define BARRIER_SHARED 12
 #define SEM_SHARED     8
 #define MUTEX_SHARED   128 /* bit of the kind */
@@ -83,35 +85,53 @@ static struct mapping parse(const char *line)
 	return m;
 }
 
-/* The mapping that @address lies in. False: there is none, or it cannot be known. */
-static bool find(uint64_t address, struct mapping *found)
+struct search {
+	uint64_t address;
+	struct mapping found;
+	bool done;
+	char text[MAPS];
+};
+
+static void search(void *argument)
 {
-	char text[4096];
+	struct search *s = argument;
 	size_t have = 0;
 	ssize_t n;
 	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC);
-	bool done = false;
 
 	if (fd < 0)
-		return false;
-	while (!done && (n = syscall(SYS_read, fd, text + have, sizeof(text) - 1 - have)) > 0) {
-		char *line = text, *end;
+		return;
+	while (!s->done &&
+	       (n = syscall(SYS_read, fd, s->text + have, sizeof(s->text) - 1 - have)) > 0) {
+		char *line = s->text, *end;
 
 		have += (size_t)n;
-		text[have] = '\0';
-		while (!done && (end = strchr(line, '\n'))) {
+		s->text[have] = '\0';
+		while (!s->done && (end = strchr(line, '\n'))) {
 			*end = '\0';
-			*found = parse(line);
-			done = address >= found->start && address < found->end;
+			s->found = parse(line);
+			s->done = s->address >= s->found.start && s->address < s->found.end;
 			line = end + 1;
 		}
-		have -= (size_t)(line - text);
-		memmove(text, line, have);
-		if (have == sizeof(text) - 1) /* a line that long is none that we want */
+		have -= (size_t)(line - s->text);
+		memmove(s->text, line, have);
+		if (have == sizeof(s->text) - 1) /* a line that long is none that we want */
 			have = 0;
 	}
 	syscall(SYS_close, fd);
-	return done;
+}
+
+/* The mapping that @address lies in. False: there is none, or it cannot be known. */
+static bool find(uint64_t address, struct mapping *found)
+{
+	struct search s;
+
+	s.address = address;
+	s.done = false;
+	if (!cpa_apart(search, &s))
+		search(&s);
+	*found = s.found;
+	return s.done;
 }
 
 uint64_t cpa_shared_key(const void *address)

@@ -38,6 +38,7 @@ AGAIN = {
     "cond",
     "habits",
     "handler",
+    "numbers",
     "once",
     "process",
     "semaphore",
