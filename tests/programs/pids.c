@@ -49,6 +49,7 @@ static pid_t by_vfork(char *const argv[], char *const envp[])
 	pid_t pid = vfork();
 
 	if (pid == 0) {
+		execve("/no/such", argv, envp);
 		execve(argv[0], argv, envp);
 		_exit(1);
 	}
@@ -140,19 +141,12 @@ static unsigned reuse(const struct how *first, const struct how *second)
 /* The child is the first of a pid namespace; as its parent may be, of another. */
 static unsigned outside(const struct how *how)
 {
-	char *const work[] = { (char *)own, "burn", "4", NULL }, *const no[] = { "/no/such", NULL };
-	pid_t pid;
+	char *const work[] = { (char *)own, "burn", "4", NULL };
 
 	burn(1);
 	if (unshare(CLONE_NEWPID))
 		exit(5);
-	pid = how->make == by_vfork ? vfork() : -1;
-	if (pid == 0) {
-		execve(no[0], no, environ);
-		execve(work[0], work, environ);
-		_exit(1);
-	}
-	await(pid > 0 ? pid : how->make(work, environ));
+	await(how->make(work, environ));
 	burn(3);
 	return 1 + 3;
 }
