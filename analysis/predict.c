@@ -291,6 +291,22 @@ static void note_weakness(struct inquiry *q, const struct cpa_weakness *w)
 			 cpa_format_count(w->tries).text);
 }
 
+/* On other cores, or beside others: the speed of a core is taken for that of the recorded run. */
+static void note_sharing(struct inquiry *q)
+{
+	const struct cpa_question *question = q->question;
+	bool other = question->load || question->groups;
+
+	for (size_t i = 0; i < question->cores; i++)
+		other |= question->core[i] != q->profile->program.cores;
+	if (other)
+		add_note(
+			q->answer,
+			"A core is as fast as in the recorded run: what threads on other cores, or "
+			"other hyper-threads of the same one, take of its width, of caches and of "
+			"memory bandwidth is not modelled.");
+}
+
 static void note_unfinished(struct inquiry *q, uint32_t threads)
 {
 	if (threads)
@@ -356,6 +372,7 @@ static int answer_question(struct inquiry *q, char **error)
 	if (q->answer->changed)
 		changed = cpa_transcribe(q->run, &q->cast, &changes);
 	note_weakness(q, &same->weakness);
+	note_sharing(q);
 	if (changed && changed->weakness.refused) {
 		*error =
 			xstrdup("--what-if: workers: threads that get items of this queue also get "

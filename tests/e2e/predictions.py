@@ -94,6 +94,10 @@ def check_changes(results, build, folder):
         "tsp: a factor of 1 changes nothing",
     )
     nothing = report(build, dump, "--what-if", "thread:*=0", "--what-if", "external:*=0")
+    told = ["hyper-threads" in " ".join(each["notes"]) for each in (answer, nothing)]
+    results.check(
+        told == [True, False], "tsp: what cores share is not modelled: said where they are others"
+    )
     row = nothing["predictions"][0]
     rest = answer["start_s"] + len(whole["threads"]) * 1000 * answer["latency_s"]
     results.check(
