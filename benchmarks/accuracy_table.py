@@ -29,6 +29,11 @@ def against(measured, predicted):
     return predicted / measured - 1
 
 
+def paired(measured, predicted):
+    """The median of the rounds'."""
+    return measure.median([against(*pair) for pair in zip(measured, predicted)])
+
+
 class Row:
     """What there is to say of one change."""
 
@@ -38,35 +43,37 @@ class Row:
         self.before = measure.median(base.native)
         self.measured = measure.median(own.native)
         self.predicted = measure.median(own.predicted)
-        self.error = against(self.measured, self.predicted)
-        self.known = max(uncertainty(own.native), uncertainty(base.native))
+        # Round by round, as what is done within seconds meets the same machine.
+        self.error = paired(own.native, own.predicted)
+        self.known = uncertainty([p / m for m, p in zip(own.native, own.predicted)])
         # A quartile of fewer is no quartile.
         self.decided = len(own.native) >= 4 and self.known <= DECIDED
         self.zeroed = measure.median(own.zeroed) if own.zeroed else None
         self.coz = own.coz
         self.spread = measure.spread(own.native)
         self.unchanged = against(self.before, measure.median(base.predicted))
-        # Of process time, which predictions take as it is recorded: more in the record than natively,
-        process = measure.median(base.process)
-        self.recorded = against(process, measure.median(base.recorded))
-        # and natively more where the same work is done elsewhere.
-        self.elsewhere = 0 if case.switches else against(process, measure.median(own.process))
+        # Of process time: what was predicted of the changed program against what it took; and of
+        # that what is more in the record of the program as it is, and what more work takes elsewhere.
+        self.process = paired(own.process, own.recorded)
+        self.recorded = paired(base.process, base.recorded)
+        self.elsewhere = 0 if case.switches else paired(base.process, own.process)
 
     def reasons(self):
         """What of the error has been measured."""
         texts = [f"{text}: {percent(value)}" for text, value in (
             ("the program as it is, predicted", self.unchanged),
             ("its process time, recorded", self.recorded),
-            ("its process time there", self.elsewhere)) if abs(value) >= CLOSE]
-        rest = (1 + self.error) * (1 + self.elsewhere) / (1 + self.recorded) - 1
-        if abs(rest) > FAR:
-            texts.append(f"not explained: {percent(rest)}")
+            ("its process time there", self.elsewhere),
+            ("process time of the changed one, predicted", self.process)) if abs(value) >= CLOSE]
+        rest = (1 + self.error) / (1 + self.process) - 1
+        texts.append(f"beside process time: {percent(rest)}")
         return "; ".join(texts)
 
     def remark(self):
-        if not self.decided:
-            return "undecided"
-        return self.reasons() if abs(self.error) > FAR else ""
+        texts = [] if self.decided else ["undecided"]
+        if abs(self.error) > FAR:
+            texts.append(self.reasons())
+        return "; ".join(texts)
 
     def cells(self):
         def other(value):
@@ -140,13 +147,14 @@ Each prediction is made from the journal of the unchanged program (`cpa run --jo
 switch, another number of workers, other cores (taskset), a process that always works beside it; and
 measured. What a process takes beside its record, to load libraries, is added. Rounds
 of: the program as it is, recorded, changed in each way. All figures are medians;
-error: predicted - measured, of the measured time. spread: distance of the quartiles of the changed
-program's native runs; ±: of the unchanged or the changed one's, half the distance of the quartiles of the native
-runs by the root of their number; above {decided:.0f} % a row is undecided, and in no figure of the
-summary. zeroing: of the time before, what remains of the inherent critical path. coz: what a causal
+error: predicted - measured, of the measured time, in each round, as what is done within seconds meets
+the same machine. spread: distance of the quartiles of the changed program's native runs; ±: half the
+distance of the quartiles of the errors by the root of their number; above {decided:.0f} % a row is undecided. zeroing: of the time before, what remains of the inherent critical path. coz: what a causal
 profiler predicts for the same change. Beside what is more than {far:.0f} % off stands what was measured
 of its causes: predictions take process time as it is recorded, and process time differs where it is
-recorded (samples, a machine's speed) and where threads share caches. Targets: median at most 2 %, worst at most 5 %.
+recorded (a machine's speed, what is left of samples) and where threads share caches or the width of a
+core. "beside process time" is the error of a prediction that had known the changed program's process
+time, if all of that were on its path: order, waiting and cores. Targets: median at most 2 %, worst at most 5 %.
 """
 
 
