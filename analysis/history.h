@@ -68,6 +68,12 @@ struct cpa_charge {
 	uint64_t ticks;
 };
 
+/* A computed time in ticks, 2^63 at most: a journal that lies may have more than there can be. */
+static inline uint64_t cpa_history_ticks(double ticks)
+{
+	return ticks > 0 ? (uint64_t)(ticks < 0x1p63 ? ticks : 0x1p63) : 0;
+}
+
 /* An event, and the activity that led to it from the thread's event before. Times are ticks. */
 struct cpa_history_event {
 	uint32_t thread; /* id of the thread: struct cpa_thread.key of its row, never used again */

@@ -50,8 +50,8 @@ static void read_probes(struct inquiry *q)
 	for (size_t i = 0; i < q->run->threads; i++)
 		for (size_t k = 0; k < q->profile->threads; k++)
 			if (q->profile->thread[k].id == q->run->thread[i].thread.id)
-				q->probe[i] = (uint64_t)(q->profile->thread[k].probe_s /
-							 q->profile->tick_s);
+				q->probe[i] = cpa_history_ticks(q->profile->thread[k].probe_s /
+								q->profile->tick_s);
 	q->cast.probe = q->probe;
 }
 

@@ -257,7 +257,7 @@ void transcribe_activity(struct transcribe *t, uint32_t which,
 {
 	struct cpa_weakness *weakness = &t->out->weakness;
 	uint64_t process, external, gap = transcribe_gap(event), runqueue = event->runqueue;
-	uint64_t probe = (uint64_t)((double)gap * t->thread[which].probe);
+	uint64_t probe = cpa_history_ticks((double)gap * t->thread[which].probe);
 
 	transcribe_weigh(t, event, &process, &external);
 	if (part->polled || counted_before(event))

@@ -12,7 +12,7 @@ static uint64_t changed(uint64_t ticks, double less, double part)
 {
 	double left = ((double)ticks - less) * part;
 
-	return left > 0 ? (uint64_t)(left + 0.5) : 0;
+	return cpa_history_ticks(left + 0.5);
 }
 
 /*

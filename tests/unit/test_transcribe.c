@@ -73,6 +73,28 @@ static void test_factors(void **state)
 	assert_int_equal(transcript->weakness.pauses, 0);
 }
 
+/* Of times that cannot be: the sanitizer sees to it that they are no undefined ones. */
+static void test_impossible_times(void **state)
+{
+	double factor[SLOTS] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+	const struct cpa_changes changes = { .factor = factor };
+	struct cpa_history_event *event;
+
+	(void)state;
+	assert_true(cpa_history_ticks(0x1p64) == UINT64_C(1) << 63);
+	assert_true(cpa_history_ticks(0x1p63) == UINT64_C(1) << 63);
+	assert_int_equal(cpa_history_ticks(0x1p62), INT64_C(1) << 62);
+	assert_int_equal(cpa_history_ticks(-1), 0);
+	assert_int_equal(cpa_history_ticks(0.0 / 0.0), 0);
+	begin();
+	thread(0, 0);
+	event = add(CPA_EV_EXIT, 0, 240, 240);
+	event->process = UINT64_MAX;
+	made.run.exit_thread = 1;
+	made.run.end = START + 240;
+	assert_true(replayed(&changes, 2) > 0);
+}
+
 static void test_drop(void **state)
 {
 	const uint32_t locks[CLASSES] = { 1, 0, 1 };
@@ -261,6 +283,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_unchanged),
 		cmocka_unit_test(test_factors),
+		cmocka_unit_test(test_impossible_times),
 		cmocka_unit_test(test_drop),
 		cmocka_unit_test(test_probes),
 		cmocka_unit_test(test_condition),
