@@ -25,6 +25,7 @@
 #include "preload/settings.h"
 #include "preload/track.h"
 #include "shadow/call.h"
+#include "shadow/checkpoint.h"
 #include "shadow/component.h"
 #include "shadow/epoch.h"
 #include "shadow/journal.h"
@@ -118,7 +119,6 @@ struct cpa_worker *cpa_worker_begin(uint32_t row, uint32_t component, const stru
 		cpa_pool_give(w);
 		return NULL;
 	}
-	w->self.row->before += w->clock.cpu;
 	w->watched = w->self.journal != NULL;
 	w->epoch = CPA_EPOCH_ON;
 	pthread_setspecific(end_key, w);
@@ -126,27 +126,44 @@ struct cpa_worker *cpa_worker_begin(uint32_t row, uint32_t component, const stru
 	return w;
 }
 
+/* Since the run began the thread was busy with us. */
+static void begin_first(struct cpa_worker *w)
+{
+	const struct cpa_header *h = cpa_header();
+	struct cpa_path *path = &w->self.row->path;
+
+	w->clock.last = cpa_checkpoint(&w->self, w->clock.rebased);
+	cpa_writing(w->self.row);
+	path->observed[CPA_TIME_PROBE] += w->clock.last - h->start_ticks;
+	/* If we are killed in between: the run is as long as its path. */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	path->released = w->clock.last;
+	w->self.row->before += w->clock.cpu;
+	cpa_written(w->self.row);
+}
+
 /* What the thread did before is not known, or was done while profiling was off. */
 static void begin_late(struct cpa_worker *w)
 {
-	/* The first thread was busy with us. */
-	bool first = w->self.number == 1;
-
 	if (cpa_epoch(cpa_header()) == CPA_EPOCH_ON) {
-		w->self.row->path.observed[first ? CPA_TIME_PROBE : CPA_TIME_EXTERNAL] +=
+		w->self.row->path.observed[CPA_TIME_EXTERNAL] +=
 			w->clock.last - cpa_header()->start_ticks;
+		w->self.row->before += w->clock.cpu;
 		return;
 	}
 	w->epoch = 0;
 	w->self.row->path.released = 0; /* it is in no part */
 	w->self.row->off += w->clock.cpu;
-	w->self.row->before -= w->clock.cpu;
 }
 
 struct cpa_worker *cpa_worker_attach(void)
 {
 	struct cpa_component_name name = { .kind = CPA_THREAD, .address = cpa_tls.routine };
-	struct cpa_wait wait = { 0 };
+	const struct cpa_header *h = cpa_header();
+	/* Relaxed: it is the calling thread that is the first, in our constructor. */
+	bool first = !__atomic_load_n(&h->started, __ATOMIC_RELAXED) &&
+		     cpa_epoch(h) == CPA_EPOCH_ON;
+	struct cpa_wait wait = { .now = first ? h->start_ticks : 0 };
 	struct cpa_worker *w;
 
 	if (cpa_tls.left)
@@ -162,7 +179,7 @@ struct cpa_worker *cpa_worker_attach(void)
 	}
 	w = cpa_worker_begin(0, cpa_component_intern(&name), NULL, &wait);
 	if (w) {
-		begin_late(w);
+		first ? begin_first(w) : begin_late(w);
 		cpa_thread_register(pthread_self(), w->self.number);
 		w->self.row->node = cpa_track_node(w, CPA_EV_START, 0, 0);
 	} else {

@@ -277,7 +277,6 @@ static void add_before(struct cpa_worker *w, uint64_t done)
 {
 	struct cpa_elapsed e = { .process = done };
 
-	w->self.row->before -= w->clock.cpu;
 	cpa_event_cut(w, CPA_EV_START, &e, cpa_checkpoint(&w->self, born.ticks));
 	w->clock.last = w->self.row->path.released;
 	w->clock.cpu = cpa_clock_ticks(born.cpu_ns);

@@ -129,6 +129,7 @@ static void begin(const struct beginning *b)
 			     b->token ? &cpa_token(b->token)->path : NULL, &wait);
 	if (!w)
 		return;
+	w->self.row->before += w->clock.cpu;
 	cpa_thread_register(pthread_self(), b->row);
 	w->self.inner = b->inner;
 	w->epoch = b->epoch;
