@@ -108,7 +108,7 @@ IN_PROGRAM void lander(void)
 
 		if (!setjmp(back))
 			passed();
-		in_self->depth = depth;
+		in_land(depth);
 		in_burn(5);
 		child();
 	}
@@ -144,7 +144,7 @@ IN_PROGRAM void handled(void)
 	depth = in_self->depth;
 	if (!sigsetjmp(handler_back, 1))
 		raiser();
-	in_self->depth = depth;
+	in_land(depth);
 	in_burn(9);
 	in_end();
 }
