@@ -137,7 +137,7 @@ static void begin_first(struct cpa_worker *w)
 	path->observed[CPA_TIME_PROBE] += w->clock.last - h->start_ticks;
 	/* If we are killed in between: the run is as long as its path. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	path->released = w->clock.last;
+	path->released = w->self.row->start_ticks = w->clock.last;
 	w->self.row->before += w->clock.cpu;
 	cpa_written(w->self.row);
 }

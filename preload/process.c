@@ -27,7 +27,7 @@
 #include "shadow/epoch.h"
 #include "shadow/journal.h"
 #include "shadow/name.h"
-#include "shadow/process.h"
+#include "shadow/offer.h"
 #include "shadow/search.h"
 #include "shadow/thread.h"
 #include "shadow/token.h"
@@ -99,8 +99,7 @@ void cpa_process_told(uint32_t number, uint32_t pid)
 	if (!is_inside)
 		p->space = cpa_pid_space();
 	seen_as(p, is_inside ? pid : 0);
-	/* RELEASE: as above. */
-	__atomic_store_n(&p->own_pid, pid, __ATOMIC_RELEASE);
+	cpa_process_call(number, pid);
 }
 
 bool cpa_process_is_this(void)
@@ -223,28 +222,38 @@ bool cpa_process_join(bool *joined)
 	return true;
 }
 
-/* The row that is ours: it became us, or was made for us; else a new one. 0: no space. */
+/* The row that we had, or that was made for us. 0: none. */
+static uint32_t given_row(uint32_t pid, uint32_t space)
+{
+	uint32_t number = cpa_process_self(pid, space);
+	const struct cpa_process_row *p = number ? cpa_process(number) : NULL;
+
+	if (!p || (p->state != CPA_PROCESS_EXECED && p->state != CPA_PROCESS_CLAIMED) ||
+	    !cpa_pid_is_since(p->seen_ns)) /* of an earlier process, as all rows before it */
+		return 0;
+	return cpa_process_occupy(number, pid) ? number : 0;
+}
+
+/* A row of ours. 0: no space. */
 static uint32_t own_row(void)
 {
 	const uint32_t pid = (uint32_t)getpid(), space = cpa_pid_space();
-	uint32_t number = cpa_process_self(pid, space), parent;
-	struct cpa_process_row *p = number ? cpa_process(number) : NULL;
+	uint32_t number = given_row(pid, space);
+	struct cpa_process_row *p;
 
-	if (p && (p->state == CPA_PROCESS_EXECED || p->state == CPA_PROCESS_CLAIMED) &&
-	    cpa_pid_is_since(p->seen_ns)) /* else of an earlier process, as all rows before it */
+	if (number)
 		return number;
 	number = cpa_process_claim(0);
 	if (!number)
 		return 0;
 	p = cpa_process(number);
 	p->space = space;
+	p->token = CPA_TOKEN_NONE;
 	cpa_process_seen(number, pid);
-	parent = cpa_process_of_parent(number, (uint32_t)getppid());
-	if (parent) {
-		p->token = cpa_process_take(parent);
-		p->epoch = cpa_epoch(cpa_header());
-	}
-	return number;
+	if (!cpa_process_of_parent(number, (uint32_t)getppid()))
+		return number;
+	p->epoch = cpa_epoch(cpa_header());
+	return cpa_offer_row(number, pid, cpa_pid_is_since);
 }
 
 static uint32_t component_of(const struct cpa_process_row *p, bool forked)
@@ -284,21 +293,21 @@ static void add_before(struct cpa_worker *w, uint64_t done)
 	cpa_heed(w);
 }
 
-/* The process's first thread begins after the path of its token. */
-static void begin_thread(struct cpa_process_row *p, bool forked)
+/* The process's first thread begins after the path of @token. */
+static void begin_thread(struct cpa_process_row *p, uint32_t token, bool forked)
 {
 	struct cpa_wait wait = { 0 };
 	struct cpa_worker *w;
 	uint64_t done;
 
 	/* In no part: it begins when it meets one. */
-	if (!p->token || !cpa_epoch_is_on(p->epoch)) {
+	if (!token || !cpa_epoch_is_on(p->epoch)) {
 		cpa_worker_attach();
 		return;
 	}
-	done = done_before(p, cpa_token(p->token)->path.released);
+	done = done_before(p, cpa_token(token)->path.released);
 	wait.now = born.ticks - done;
-	w = cpa_worker_begin(0, p->name ? component_of(p, forked) : 0, &cpa_token(p->token)->path,
+	w = cpa_worker_begin(0, p->name ? component_of(p, forked) : 0, &cpa_token(token)->path,
 			     &wait);
 	if (!w)
 		return;
@@ -317,13 +326,14 @@ void cpa_process_begin(void)
 	uint32_t number = own_row();
 	struct cpa_process_row *p = number ? cpa_process(number) : NULL;
 	struct cpa_header *h = cpa_header();
-	uint32_t execed = CPA_EXECED;
+	uint32_t execed = CPA_EXECED, token;
 
 	if (!p)
 		return;
 	become(number);
 	cpa_search_leave();
 	p->name = command();
+	token = p->state == CPA_PROCESS_EXECED ? p->token : cpa_offer_token(number);
 	if (p->state == CPA_PROCESS_EXECED)
 		p->images++;
 	/* Relaxed: readers do not look at the end of what is running. */
@@ -331,7 +341,7 @@ void cpa_process_begin(void)
 						       __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		h->end_ticks = 0;
 	run(p, cpa_clock_now());
-	begin_thread(p, false);
+	begin_thread(p, token, false);
 }
 
 static _Unwind_Reason_Code look(struct _Unwind_Context *frame, void *found)
@@ -405,7 +415,7 @@ bool cpa_process_forked(void)
 	p = cpa_process(cpa_process_number);
 	cpa_process_told(cpa_process_number, cpa_process_pid);
 	run(p, cpa_clock_now());
-	begin_thread(p, true);
+	begin_thread(p, p->token, true);
 	cpa_tls.inside = false;
 	return true;
 }
@@ -440,8 +450,7 @@ void cpa_process_exec(struct cpa_worker *w, uint64_t cpu)
 	if (!cpa_process_number)
 		return;
 	cpa_journal_release(&w->self, NULL, 0, 1);
-	if (p->token)
-		cpa_token_free(&w->self, p->token);
+	cpa_process_drop_token(&w->self, cpa_process_number);
 	p->token = cpa_token_new(&w->self, &w->self.row->path);
 	p->epoch = w->epoch;
 	p->exec_cpu = cpu;

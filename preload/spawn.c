@@ -25,7 +25,7 @@
 #include "preload/track.h"
 #include "preload/wait.h"
 #include "shadow/journal.h"
-#include "shadow/process.h"
+#include "shadow/offer.h"
 #include "shadow/token.h"
 
 #ifndef __x86_64__
@@ -59,7 +59,7 @@ static struct offer offer(uint64_t caller)
 	o.now_ns = cpa_pid_now_ns();
 	o.token = release(o.w);
 	if (o.token)
-		o.place = cpa_process_offer(cpa_process_number, o.token);
+		o.place = cpa_offer(cpa_process_number, o.token);
 	if (o.place == CPA_OFFERS && o.token) {
 		cpa_token_free(&o.w->self, o.token);
 		o.token = 0;
@@ -72,7 +72,7 @@ static bool withdraw(uint32_t place, uint32_t token)
 {
 	struct cpa_worker *w;
 
-	if (!token || !cpa_process_take_back(cpa_process_number, place, token))
+	if (!token || !cpa_offer_take_back(cpa_process_number, place, token))
 		return false;
 	w = cpa_enter();
 	if (w) {
@@ -87,20 +87,17 @@ static void bind(const struct offer *o, uint32_t pid)
 {
 	uint32_t number = cpa_process_claim(cpa_process_number);
 	struct cpa_process_row *p = number ? cpa_process(number) : NULL;
-	uint32_t claimed = CPA_PROCESS_CLAIMED;
+	uint32_t surplus;
 
 	if (!p)
 		return;
-	p->token = o->token;
 	p->epoch = o->w->epoch;
 	p->name = 0;
 	cpa_process_seen(number, pid);
 	cpa_process_adopt(number, o->now_ns); /* its own children may have been faster */
-	if (!cpa_process_take_back(cpa_process_number, o->place, o->token) &&
-	    /* It has taken it, and has a row. ACQUIRE: or this one, a moment ago. */
-	    __atomic_compare_exchange_n(&p->state, &claimed, CPA_PROCESS_FREE, false,
-					__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-		cpa_process_free(number);
+	surplus = cpa_offer_bind(number, o->now_ns, o->place, o->token);
+	if (surplus)
+		cpa_token_free(&o->w->self, surplus);
 }
 
 static int spawned(struct offer *o, int ret, const pid_t *pid)

@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #define CPA_MAGIC	 "CPADUMP\n"
-#define CPA_FORMAT	 5u
+#define CPA_FORMAT	 6u
 #define CPA_BYTE_ORDER	 0x01020304u
 #define CPA_HEADER_SIZE	 16384u
 #define CPA_CHUNKS	 20u

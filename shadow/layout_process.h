@@ -18,6 +18,7 @@
 /* Set in the key of an object that processes share: a hash of device, inode and offset. */
 #define CPA_SHARED_OBJECT (UINT64_C(1) << 62)
 #define CPA_OFFERS	  8u
+#define CPA_TOKEN_NONE	  UINT32_MAX /* the row gets none */
 
 enum cpa_process_state {
 	CPA_PROCESS_FREE = 0,
@@ -56,16 +57,16 @@ struct cpa_process_row {
 	uint64_t count;			 /* of a sum: processes */
 	struct cpa_process_sums sums;	 /* atomic: of threads that have ended */
 	/* Of no meaning to readers. */
-	uint32_t token;		      /* path of the fork, or of exec */
+	uint32_t token;		      /* atomic: path of the fork, or of exec; 0: none yet */
 	uint32_t objects;	      /* atomic: the first of the objects in its space */
 	uint64_t epoch;		      /* of the thread that made it */
 	uint64_t exec_cpu;	      /* CPU time at exec, ticks */
 	uint32_t object_count;	      /* atomic */
 	uint32_t pending[CPA_OFFERS]; /* atomic: tokens for children whose pid is not known yet */
-	uint32_t own_pid;	      /* as it knows itself; 0: not known, or as above */
-	uint32_t space;		      /* inode of the pid namespace of that; 0: not known */
-	uint32_t parent_pid;	      /* while its parent's row is not known: who that is to it */
-	uint64_t seen_ns;	      /* CLOCK_BOOTTIME when its pid was known; 0: it is not */
+	uint64_t owner; /* atomic: low half of key, and its pid as it knows itself; 0: not known, or as above */
+	uint32_t space;	     /* inode of the pid namespace of that; 0: not known */
+	uint32_t parent_pid; /* while its parent's row is not known: who that is to it */
+	uint64_t seen_ns;    /* CLOCK_BOOTTIME when its pid was known; 0: it is not */
 };
 
 #endif

@@ -5,7 +5,8 @@
 #include "shadow/thread.h"
 #include "shadow/token.h"
 
-#define OBJECTS_MOST 20000u /* of a row that is used again: they are all looked at then */
+#define NOBODY	     UINT32_MAX /* a pid */
+#define OBJECTS_MOST 20000u	/* of a row that is used again: they are all looked at then */
 
 _Static_assert(offsetof(struct cpa_thread, off) - offsetof(struct cpa_thread, before) ==
 		       offsetof(struct cpa_process_sums, off),
@@ -23,6 +24,25 @@ static uint32_t rows(void)
 	return __atomic_load_n(&cpa_table(CPA_TABLE_PROCESSES)->used, __ATOMIC_RELAXED);
 }
 
+/* Relaxed, as all here that a search may read of a row that is being used again. */
+static void set_parent(struct cpa_process_row *p, uint32_t parent)
+{
+	__atomic_store_n(&p->parent_key, parent ? cpa_process(parent)->key : 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&p->parent, parent, __ATOMIC_RELAXED);
+}
+
+static bool is_child(const struct cpa_process_row *p, uint32_t parent)
+{
+	return __atomic_load_n(&p->parent, __ATOMIC_RELAXED) == parent &&
+	       __atomic_load_n(&p->parent_key, __ATOMIC_RELAXED) ==
+		       (parent ? cpa_process(parent)->key : 0);
+}
+
+static bool was_waited(const struct cpa_process_row *p)
+{
+	return __atomic_load_n(&p->waited, __ATOMIC_RELAXED);
+}
+
 uint32_t cpa_process_claim(uint32_t parent)
 {
 	uint32_t number = 0;
@@ -37,20 +57,24 @@ uint32_t cpa_process_claim(uint32_t parent)
 		return 0;
 	}
 	p = cpa_process(number);
-	p->pid = p->own_pid = p->parent_pid = 0;
+	p->parent_pid = 0;
 	p->seen_ns = 0;
-	p->parent = parent;
-	p->parent_key = parent ? cpa_process(parent)->key : 0;
+	set_parent(p, parent);
 	p->space = parent ? cpa_process(parent)->space : 0;
 	p->start_ticks = p->end_ticks = p->cpu_ns = 0;
-	p->name = p->exit_thread = p->waited = p->threads = 0;
+	p->name = p->exit_thread = p->threads = 0;
 	p->images = 1;
 	p->status = 0;
 	p->sums = (struct cpa_process_sums){ 0 };
-	p->token = 0;
+	__atomic_store_n(&p->token, 0, __ATOMIC_RELAXED);
 	p->epoch = p->exec_cpu = 0;
 	/* Relaxed: unique, no more. */
-	p->key = __atomic_add_fetch(&cpa_header()->process_ids, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&p->key,
+			 __atomic_add_fetch(&cpa_header()->process_ids, 1, __ATOMIC_RELAXED),
+			 __ATOMIC_RELAXED);
+	/* Relaxed: who searched when it was another's may still look, and finds the key changed. */
+	__atomic_store_n(&p->waited, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&p->owner, p->key << 32, __ATOMIC_RELAXED);
 	/* RELEASE: who finds it claimed finds it clean. */
 	__atomic_store_n(&p->state, CPA_PROCESS_CLAIMED, __ATOMIC_RELEASE);
 	return number;
@@ -60,8 +84,9 @@ void cpa_process_free(uint32_t number)
 {
 	struct cpa_process_row *p = cpa_process(number);
 
-	p->key = 0;
-	p->pid = p->own_pid = 0;
+	/* Relaxed: as in cpa_process_claim(). */
+	__atomic_store_n(&p->key, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&p->pid, 0, __ATOMIC_RELAXED);
 	/* RELEASE: as above. */
 	__atomic_store_n(&p->state, CPA_PROCESS_FREE, __ATOMIC_RELEASE);
 	/* Else its number is not used again. */
@@ -72,7 +97,12 @@ void cpa_process_free(uint32_t number)
 /* The later one of rows @best, which may be 0, and @number. */
 static uint32_t later(uint32_t best, uint32_t number)
 {
-	return best && cpa_process(best)->key > cpa_process(number)->key ? best : number;
+	/* Relaxed: as above. */
+	return best && __atomic_load_n(&cpa_process(best)->key, __ATOMIC_RELAXED) >
+				       __atomic_load_n(&cpa_process(number)->key,
+						       __ATOMIC_RELAXED) ?
+		       best :
+		       number;
 }
 
 uint32_t cpa_process_find(uint32_t pid, uint32_t parent)
@@ -84,8 +114,8 @@ uint32_t cpa_process_find(uint32_t pid, uint32_t parent)
 		/* ACQUIRE pairs with cpa_process_claim(). */
 		uint32_t state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
 
-		if (state != CPA_PROCESS_FREE && state != CPA_PROCESS_SUM && p->pid == pid &&
-		    !p->waited && p->parent == parent && p->parent_key == cpa_process(parent)->key)
+		if (state != CPA_PROCESS_FREE && state != CPA_PROCESS_SUM && !was_waited(p) &&
+		    __atomic_load_n(&p->pid, __ATOMIC_RELAXED) == pid && is_child(p, parent))
 			best = later(best, i);
 	}
 	return best;
@@ -94,7 +124,7 @@ uint32_t cpa_process_find(uint32_t pid, uint32_t parent)
 static bool is_called(const struct cpa_process_row *p, uint32_t pid, uint32_t space)
 {
 	/* ACQUIRE pairs with whoever tells the pid: with it comes the rest. */
-	uint32_t known = __atomic_load_n(&p->own_pid, __ATOMIC_ACQUIRE);
+	uint32_t known = (uint32_t)__atomic_load_n(&p->owner, __ATOMIC_ACQUIRE);
 
 	if (!known) /* its parent's namespace is its own */
 		known = __atomic_load_n(&p->pid, __ATOMIC_ACQUIRE);
@@ -112,16 +142,10 @@ uint32_t cpa_process_self(uint32_t pid, uint32_t space)
 
 		if ((state == CPA_PROCESS_CLAIMED || state == CPA_PROCESS_RUNNING ||
 		     state == CPA_PROCESS_EXECED) &&
-		    !p->waited && is_called(p, pid, space))
+		    !was_waited(p) && is_called(p, pid, space))
 			best = later(best, i);
 	}
 	return best;
-}
-
-static void set_parent(struct cpa_process_row *p, uint32_t parent)
-{
-	p->parent_key = cpa_process(parent)->key;
-	p->parent = parent;
 }
 
 uint32_t cpa_process_of_parent(uint32_t number, uint32_t pid)
@@ -166,7 +190,8 @@ uint32_t cpa_process_taker(uint32_t token, uint32_t parent)
 
 		/* ACQUIRE pairs with cpa_process_claim(). */
 		if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != CPA_PROCESS_FREE &&
-		    p->token == token && p->parent == parent && !p->waited)
+		    __atomic_load_n(&p->token, __ATOMIC_RELAXED) == token && is_child(p, parent) &&
+		    !was_waited(p))
 			return i;
 	}
 	return 0;
@@ -181,8 +206,8 @@ uint32_t cpa_process_ended(uint32_t parent, uint64_t since, uint64_t before)
 
 		/* ACQUIRE pairs with the end of the process. */
 		if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != CPA_PROCESS_ENDED ||
-		    p->parent != parent || p->parent_key != cpa_process(parent)->key || p->waited ||
-		    !p->exit_thread || p->end_ticks <= since || p->end_ticks >= before)
+		    !is_child(p, parent) || was_waited(p) || !p->exit_thread ||
+		    p->end_ticks <= since || p->end_ticks >= before)
 			continue;
 		if (!best || p->end_ticks > cpa_process(best)->end_ticks)
 			best = i;
@@ -305,60 +330,75 @@ void cpa_process_waited(struct cpa_self *self, uint32_t number, int status)
 	struct cpa_process_row *p = cpa_process(number);
 
 	p->status = status;
-	p->waited = 1;
+	__atomic_store_n(&p->waited, 1, __ATOMIC_RELAXED);
 	free_threads(number, p->key);
-	if (p->token)
-		cpa_token_free(self, p->token);
-	p->token = 0;
+	cpa_process_drop_token(self, number);
 	if (rows() >= CPA_PROCESSES_KEPT && fold(p))
 		cpa_process_free(number);
 }
 
-uint32_t cpa_process_offer(uint32_t number, uint32_t token)
+void cpa_process_drop_token(struct cpa_self *self, uint32_t number)
 {
-	uint32_t *pending = cpa_process(number)->pending, none = 0;
+	/* Relaxed: its owner's, now. */
+	uint32_t token = __atomic_exchange_n(&cpa_process(number)->token, 0, __ATOMIC_RELAXED);
 
-	for (uint32_t i = 0; i < CPA_OFFERS; i++, none = 0)
-		/* RELEASE: with the token comes its path. Pairs with cpa_process_take(). */
-		if (__atomic_compare_exchange_n(&pending[i], &none, token, false, __ATOMIC_RELEASE,
-						__ATOMIC_RELAXED))
-			return i;
-	return CPA_OFFERS;
+	if (token && token != CPA_TOKEN_NONE)
+		cpa_token_free(self, token);
 }
 
-uint32_t cpa_process_take_back(uint32_t number, uint32_t place, uint32_t token)
+uint32_t cpa_process_twin(uint32_t number)
 {
-	/* Relaxed: it is what it was, or a child has it. */
-	return place < CPA_OFFERS &&
-			       __atomic_compare_exchange_n(&cpa_process(number)->pending[place],
-							   &token, 0, false, __ATOMIC_RELAXED,
-							   __ATOMIC_RELAXED) ?
-		       token :
-		       0;
-}
+	const struct cpa_process_row *own = cpa_process(number);
+	uint32_t n, best = 0;
 
-uint32_t cpa_process_take(uint32_t number)
-{
-	uint32_t *pending = cpa_process(number)->pending;
+	/* SEQ_CST: our pid is told before we look; so does the other side. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	n = rows();
+	for (uint32_t i = 1; i <= n; i++) {
+		const struct cpa_process_row *p = cpa_process(i);
+		/* ACQUIRE pairs with cpa_process_claim(). */
+		uint32_t state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
 
-	for (;;) {
-		uint32_t best = 0, at = 0;
-
-		for (uint32_t i = 0; i < CPA_OFFERS; i++) {
-			/* ACQUIRE pairs with cpa_process_offer(). */
-			uint32_t token = __atomic_load_n(&pending[i], __ATOMIC_ACQUIRE);
-
-			if (token && (!best || cpa_token(token)->path.released <
-						       cpa_token(best)->path.released)) {
-				best = token;
-				at = i;
-			}
-		}
-		if (!best)
-			return 0;
-		/* ACQUIRE: as above. */
-		if (__atomic_compare_exchange_n(&pending[at], &best, 0, false, __ATOMIC_ACQUIRE,
-						__ATOMIC_RELAXED))
-			return best;
+		/* ACQUIRE: with the pid comes what is told with it. */
+		if (i != number && state != CPA_PROCESS_FREE && state != CPA_PROCESS_SUM &&
+		    __atomic_load_n(&p->pid, __ATOMIC_ACQUIRE) == own->pid &&
+		    is_child(p, own->parent))
+			best = later(best, i);
 	}
+	return best;
+}
+
+/* Relaxed: what is told before is told by others. */
+static bool own(struct cpa_process_row *p, uint64_t key, uint32_t pid)
+{
+	uint64_t none = key << 32;
+
+	return __atomic_compare_exchange_n(&p->owner, &none, none | pid, false, __ATOMIC_RELAXED,
+					   __ATOMIC_RELAXED) ||
+	       none == (key << 32 | pid);
+}
+
+bool cpa_process_occupy(uint32_t number, uint32_t pid)
+{
+	struct cpa_process_row *p = cpa_process(number);
+	/* ACQUIRE: if it is another process's row by now, we find that one's pid, or its key. */
+	uint64_t key = __atomic_load_n(&p->key, __ATOMIC_ACQUIRE);
+
+	return is_called(p, pid, 0) && own(p, key, pid);
+}
+
+bool cpa_process_vacate(uint32_t number)
+{
+	if (!own(cpa_process(number), cpa_process(number)->key, NOBODY))
+		return false;
+	cpa_process_free(number);
+	return true;
+}
+
+void cpa_process_call(uint32_t number, uint32_t pid)
+{
+	struct cpa_process_row *p = cpa_process(number);
+
+	/* RELEASE: as with the pid, what is known of it comes with it. Pairs with is_called(). */
+	__atomic_store_n(&p->owner, p->key << 32 | pid, __ATOMIC_RELEASE);
 }

@@ -56,13 +56,17 @@ CPA_HIDDEN uint32_t cpa_process_ended(uint32_t parent, uint64_t since, uint64_t 
 /* The row of the child of row @parent that took @token, which was offered. 0: none did. */
 CPA_HIDDEN uint32_t cpa_process_taker(uint32_t token, uint32_t parent);
 
-/* Put token @token where a child of row @number will look; the place, CPA_OFFERS: there is none. */
-CPA_HIDDEN uint32_t cpa_process_offer(uint32_t number, uint32_t token);
+/* The latest other row of the pid and the parent that row @number has, which are told before. 0: none. */
+CPA_HIDDEN uint32_t cpa_process_twin(uint32_t number);
 
-/* Take the token back from @place; 0: a child has taken it. */
-CPA_HIDDEN uint32_t cpa_process_take_back(uint32_t number, uint32_t place, uint32_t token);
+/* Row @number is of whoever is @pid to itself. */
+CPA_HIDDEN void cpa_process_call(uint32_t number, uint32_t pid);
 
-/* Take the oldest token that is offered; 0: none. */
-CPA_HIDDEN uint32_t cpa_process_take(uint32_t number);
+/* The child @pid has the row its parent made; or the parent frees it. False: the other was first. */
+CPA_HIDDEN bool cpa_process_occupy(uint32_t number, uint32_t pid);
+CPA_HIDDEN bool cpa_process_vacate(uint32_t number);
+
+/* What it was to begin after is nobody's any more. */
+CPA_HIDDEN void cpa_process_drop_token(struct cpa_self *self, uint32_t number);
 
 #endif

@@ -11,7 +11,7 @@
 
 #include "shadow/moved.h"
 #include "shadow/name.h"
-#include "shadow/process.h"
+#include "shadow/offer.h"
 
 #include "tests/unit/shadow_session.h"
 
@@ -72,7 +72,7 @@ static void test_pids(void **state)
 	assert_int_equal(cpa_process_self(101, HERE), newer);
 	assert_int_equal(cpa_process_self(101, 0), newer);
 	assert_int_equal(cpa_process_self(101, THERE), 0);
-	cpa_process(newer)->own_pid = 1;
+	cpa_process_call(newer, 1);
 	cpa_process(newer)->space = THERE;
 	assert_int_equal(cpa_process_find(101, first), newer);
 	assert_int_equal(cpa_process_self(101, HERE), older);
@@ -116,16 +116,106 @@ static void test_offers(void **state)
 	newer = cpa_token_new(&self, &path);
 	path.released = 10;
 	older = cpa_token_new(&self, &path);
-	place[0] = cpa_process_offer(first, newer);
-	place[1] = cpa_process_offer(first, older);
+	place[0] = cpa_offer(first, newer);
+	place[1] = cpa_offer(first, older);
 	assert_true(place[0] < CPA_OFFERS && place[1] < CPA_OFFERS);
-	assert_int_equal(cpa_process_take(first), older);
-	assert_int_equal(cpa_process_take_back(first, place[1], older), 0);
-	assert_int_equal(cpa_process_take_back(first, place[0], newer), newer);
-	assert_int_equal(cpa_process_take(first), 0);
+	assert_int_equal(cpa_offer_take(first), older);
+	assert_int_equal(cpa_offer_take_back(first, place[1], older), 0);
+	assert_int_equal(cpa_offer_take_back(first, place[0], newer), newer);
+	assert_int_equal(cpa_offer_take(first), 0);
 	for (unsigned i = 0; i < CPA_OFFERS; i++)
-		assert_true(cpa_process_offer(first, older) < CPA_OFFERS);
-	assert_int_equal(cpa_process_offer(first, older), CPA_OFFERS);
+		assert_true(cpa_offer(first, older) < CPA_OFFERS);
+	assert_int_equal(cpa_offer(first, older), CPA_OFFERS);
+}
+
+static bool is_since(uint64_t seen_ns)
+{
+	return seen_ns >= 10;
+}
+
+/* The row that the child of row @parent makes; the parent saw it at 20. */
+static uint32_t make_own(uint32_t parent, uint32_t pid)
+{
+	uint32_t own = make(0, pid);
+
+	cpa_process(own)->token = CPA_TOKEN_NONE;
+	cpa_process(own)->seen_ns = 20;
+	assert_int_equal(cpa_process_of_parent(own, cpa_process(parent)->pid), parent);
+	return own;
+}
+
+/* The row that its parent makes for it. */
+static uint32_t make_for(uint32_t parent, uint32_t pid)
+{
+	uint32_t made = make(parent, pid);
+
+	cpa_process(made)->state = CPA_PROCESS_CLAIMED;
+	cpa_process(made)->seen_ns = 20;
+	return made;
+}
+
+/* Whichever of the two rows of a spawned child is there first: it has one, and the path. */
+static void test_two_rows(void **state)
+{
+	uint32_t first = make(0, 100), token, place, made, own;
+	struct cpa_self self = { 0 };
+	struct cpa_path path = { .released = 10, .owner = 1 };
+
+	(void)state;
+	/* The child, which finds its parent's. */
+	token = cpa_token_new(&self, &path);
+	place = cpa_offer(first, token);
+	made = make_for(first, 101);
+	assert_int_equal(cpa_offer_bind(made, 15, place, token), 0);
+	assert_int_equal(cpa_process_self(101, 0), made);
+	assert_true(cpa_process_occupy(made, 101));
+	assert_int_equal(cpa_offer_token(made), token);
+	/* The child, whose row its parent finds. */
+	place = cpa_offer(first, token);
+	own = make_own(first, 102);
+	assert_int_equal(cpa_offer_row(own, 102, is_since), own);
+	made = make_for(first, 102);
+	assert_int_equal(cpa_offer_bind(made, 15, place, token), 0);
+	assert_int_equal(cpa_process(made)->state, CPA_PROCESS_FREE);
+	assert_int_equal(cpa_offer_token(own), token);
+	/* Its parent, which took the token before the child told its pid. */
+	place = cpa_offer(first, token);
+	made = make_for(first, 103);
+	assert_int_equal(cpa_offer_bind(made, 15, place, token), 0);
+	own = make_own(first, 103);
+	assert_int_equal(cpa_offer_row(own, 103, is_since), made);
+	assert_int_equal(cpa_process(own)->state, CPA_PROCESS_FREE);
+	assert_int_equal(cpa_offer_token(made), token);
+	/* A row made for an earlier process of the pid is not the child's. */
+	made = make_for(first, 104);
+	cpa_process(made)->seen_ns = 5;
+	own = make_own(first, 104);
+	assert_int_equal(cpa_offer_row(own, 104, is_since), own);
+	assert_int_equal(cpa_offer_token(own), 0);
+}
+
+/* A child that took a sibling's token: the sibling has what is left. */
+static void test_wrong_token(void **state)
+{
+	uint32_t first = make(0, 100), older, newer, place[2], made, own;
+	struct cpa_self self = { 0 };
+	struct cpa_path path = { .released = 10, .owner = 1 };
+
+	(void)state;
+	older = cpa_token_new(&self, &path);
+	path.released = 20;
+	newer = cpa_token_new(&self, &path);
+	place[0] = cpa_offer(first, older);
+	place[1] = cpa_offer(first, newer);
+	own = make_own(first, 102);
+	assert_int_equal(cpa_offer_token(own), older);
+	made = make_for(first, 101);
+	assert_true(cpa_process_occupy(made, 101));
+	assert_int_equal(cpa_offer_bind(made, 15, place[0], older), 0);
+	assert_int_equal(cpa_offer_token(made), newer);
+	made = make_for(first, 102);
+	assert_int_equal(cpa_offer_bind(made, 15, place[1], newer), 0);
+	assert_int_equal(cpa_process(made)->state, CPA_PROCESS_FREE);
 }
 
 /* The last child that ended, and was not waited for, between two clocks. */
@@ -226,6 +316,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_pids, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_adoption, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_offers, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_two_rows, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_wrong_token, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ended, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sums, setup, teardown),
