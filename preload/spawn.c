@@ -85,12 +85,17 @@ static bool withdraw(uint32_t place, uint32_t token)
 /* The child is @pid. */
 static void bind(const struct offer *o, uint32_t pid)
 {
-	uint32_t number = cpa_process_claim(cpa_process_number);
-	struct cpa_process_row *p = number ? cpa_process(number) : NULL;
-	uint32_t surplus;
+	uint32_t number = cpa_process_find(pid, cpa_process_number), surplus;
+	struct cpa_process_row *p;
 
-	if (!p)
+	if (number && cpa_process(number)->seen_ns >= o->now_ns)
+		return; /* it has a row, and may be the second program by now */
+	number = cpa_process_claim(cpa_process_number);
+	if (!number) {
+		withdraw(o->place, o->token);
 		return;
+	}
+	p = cpa_process(number);
 	p->epoch = o->w->epoch;
 	p->name = 0;
 	cpa_process_seen(number, pid);
@@ -133,8 +138,14 @@ static int spawn_by(int (*original)(pid_t *, const char *, const posix_spawn_fil
 {
 	struct offer o = offer_and_go_on(caller);
 	pid_t own, *told = pid ? pid : &own;
+	int ret;
 
-	return spawned(&o, original(told, file, actions, attributes, argv, envp), told);
+	if (o.token)
+		cpa_offer_spawning(cpa_process_number, 1);
+	ret = spawned(&o, original(told, file, actions, attributes, argv, envp), told);
+	if (o.token)
+		cpa_offer_spawning(cpa_process_number, -1);
+	return ret;
 }
 
 /* The older ones let a shell run what is no program. */

@@ -62,6 +62,7 @@ struct cpa_process_row {
 	uint64_t epoch;		      /* of the thread that made it */
 	uint64_t exec_cpu;	      /* CPU time at exec, ticks */
 	uint32_t object_count;	      /* atomic */
+	uint32_t spawning;	      /* atomic: who may be about to put a token into `pending` */
 	uint32_t pending[CPA_OFFERS]; /* atomic: tokens for children whose pid is not known yet */
 	uint64_t owner; /* atomic: low half of key, and its pid as it knows itself; 0: not known, or as above */
 	uint32_t space;	     /* inode of the pid namespace of that; 0: not known */

@@ -23,8 +23,10 @@ uint32_t cpa_offer_bind(uint32_t number, uint64_t since_ns, uint32_t place, uint
 	if (__atomic_compare_exchange_n(&p->token, &none_yet, ours ? token : CPA_TOKEN_NONE, false,
 					__ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		return 0;
-	/* The child has a sibling's, who has this one. */
-	return ours && cpa_offer(p->parent, token) == CPA_OFFERS ? token : 0;
+	/* The child gave up, or has a sibling's, who needs this one. */
+	if (ours && (none_yet == CPA_TOKEN_NONE || cpa_offer(p->parent, token) == CPA_OFFERS))
+		return token;
+	return 0;
 }
 
 uint32_t cpa_offer_row(uint32_t number, uint32_t pid, bool (*is_since)(uint64_t seen_ns))
@@ -59,24 +61,48 @@ static uint32_t settle(struct cpa_process_row *p, uint32_t token)
 	return none_yet;
 }
 
+void cpa_offer_spawning(uint32_t number, int more)
+{
+	/* SEQ_CST: up before a token is out of sight, down after it is seen where it belongs. */
+	__atomic_fetch_add(&cpa_process(number)->spawning, (uint32_t)more, __ATOMIC_SEQ_CST);
+}
+
+/* Take what is offered, if there is any. 0: none. */
+static uint32_t take(struct cpa_process_row *p)
+{
+	uint32_t token;
+
+	cpa_offer_spawning(p->parent, 1);
+	token = cpa_offer_take(p->parent);
+	token = token ? settle(p, token) : 0;
+	cpa_offer_spawning(p->parent, -1);
+	return token;
+}
+
 uint32_t cpa_offer_token(uint32_t number)
 {
 	static const struct timespec nap = { .tv_nsec = NAP_NS };
 	struct cpa_process_row *p = cpa_process(number);
-	uint32_t token = 0;
+	uint32_t token;
 
-	/* None for a moment: its parent has taken it back and not given it yet, or a sibling is about to put it back. */
 	for (unsigned i = 0; i < NAPS && p->parent; i++) {
+		bool more = __atomic_load_n(&cpa_process(p->parent)->spawning, __ATOMIC_SEQ_CST);
+
 		/* ACQUIRE pairs with cpa_offer_bind(). */
 		token = __atomic_load_n(&p->token, __ATOMIC_ACQUIRE);
 		if (token && token != CPA_TOKEN_NONE)
 			return token;
-		token = cpa_offer_take(p->parent);
+		if (cpa_process(p->parent)->key != p->parent_key)
+			break;
+		token = take(p);
 		if (token)
+			return token;
+		/* Else its parent, or a sibling, is about to tell. */
+		if (!more)
 			break;
 		syscall(SYS_nanosleep, &nap, NULL); /* no cancellation point */
 	}
-	token = settle(p, token ? token : CPA_TOKEN_NONE);
+	token = settle(p, CPA_TOKEN_NONE);
 	return token == CPA_TOKEN_NONE ? 0 : token;
 }
 

@@ -12,6 +12,9 @@
 
 #include "shadow/process.h"
 
+/* In row @number there is one more thread, or one less, between cpa_offer() and the end of cpa_offer_bind(). */
+CPA_HIDDEN void cpa_offer_spawning(uint32_t number, int more);
+
 /* Put token @token where a child of row @number will look; the place, CPA_OFFERS: there is none. */
 CPA_HIDDEN uint32_t cpa_offer(uint32_t number, uint32_t token);
 

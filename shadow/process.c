@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "shadow/process.h"
 
+#include "shadow/offer.h"
 #include "shadow/pile.h"
 #include "shadow/thread.h"
 #include "shadow/token.h"
@@ -68,6 +69,7 @@ uint32_t cpa_process_claim(uint32_t parent)
 	p->sums = (struct cpa_process_sums){ 0 };
 	__atomic_store_n(&p->token, 0, __ATOMIC_RELAXED);
 	p->epoch = p->exec_cpu = 0;
+	p->spawning = 0;
 	/* Relaxed: unique, no more. */
 	__atomic_store_n(&p->key,
 			 __atomic_add_fetch(&cpa_header()->process_ids, 1, __ATOMIC_RELAXED),
@@ -328,11 +330,14 @@ static void free_threads(uint32_t number, uint64_t key)
 void cpa_process_waited(struct cpa_self *self, uint32_t number, int status)
 {
 	struct cpa_process_row *p = cpa_process(number);
+	uint32_t token;
 
 	p->status = status;
 	__atomic_store_n(&p->waited, 1, __ATOMIC_RELAXED);
 	free_threads(number, p->key);
 	cpa_process_drop_token(self, number);
+	while ((token = cpa_offer_take(number)))
+		cpa_token_free(self, token);
 	if (rows() >= CPA_PROCESSES_KEPT && fold(p))
 		cpa_process_free(number);
 }

@@ -63,6 +63,7 @@ static void spawn(struct worker *w, struct child *c)
 	uint32_t token = cpa_token_new(&w->self, NULL), place, number;
 
 	EXPECT(token && !__atomic_exchange_n(&cpa_token(token)->left, 1, __ATOMIC_RELAXED));
+	cpa_offer_spawning(parent_row, 1);
 	place = cpa_offer(parent_row, token);
 	EXPECT(place < CPA_OFFERS);
 	c->pid = __atomic_add_fetch(&next_pid, 1, __ATOMIC_RELAXED);
@@ -73,6 +74,7 @@ static void spawn(struct worker *w, struct child *c)
 	tell(number, c->pid);
 	dawdle(w);
 	EXPECT(!cpa_offer_bind(number, since_ns, place, token));
+	cpa_offer_spawning(parent_row, -1);
 	await(c, BEGUN);
 	number = cpa_process_find(c->pid, parent_row);
 	EXPECT(number && number == c->row);
