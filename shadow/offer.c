@@ -86,6 +86,7 @@ uint32_t cpa_offer_token(uint32_t number)
 	uint32_t token;
 
 	for (unsigned i = 0; i < NAPS && p->parent; i++) {
+		/* SEQ_CST: before we look. Pairs with cpa_offer_spawning(). */
 		bool more = __atomic_load_n(&cpa_process(p->parent)->spawning, __ATOMIC_SEQ_CST);
 
 		/* ACQUIRE pairs with cpa_offer_bind(). */

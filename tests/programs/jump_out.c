@@ -13,6 +13,7 @@
 #include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -59,12 +60,32 @@ static void await(const volatile int *flag, int value)
 		usleep(100);
 }
 
+/* The first thread is blocked. */
+static void await_sleep(void)
+{
+	char path[64], text[256];
+	const char *state;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)getpid());
+	do {
+		usleep(100);
+		file = fopen(path, "r");
+		if (!file || !fgets(text, sizeof(text), file))
+			exit(3);
+		fclose(file);
+		state = strrchr(text, ')');
+	} while (!state || state[2] != 'S');
+}
+
 static void *switch_parts(void *argument)
 {
-	/* Until it waits. */
 	usleep(50000);
+	await_sleep();
 	pthread_kill(main_thread, SIGUSR1);
 	await(&signals, 1);
+	if (within)
+		await_sleep(); /* the wait was interrupted: it waits again */
 	CPA_STOP();
 	usleep(1000);
 	CPA_START();
