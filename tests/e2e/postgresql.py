@@ -67,15 +67,15 @@ class Database:
             nobody = pwd.getpwnam("nobody")
             self.owner = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
             shutil.chown(folder, "nobody")
-        self.library = folder / "libcpa.so"
-        shutil.copy(BUILD / "libcpa.so", self.library)
-        self.library.chmod(0o755)
+        self.preloaded = folder / "libcpa.so"
+        shutil.copy(BUILD / "libcpa.so", self.preloaded)
+        self.preloaded.chmod(0o755)
 
     def environment(self, dump=None):
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("CPA_", "LD_", "PG"))}
         kept.update(LC_ALL="C", PGHOST=str(self.folder), PGDATABASE="postgres")
         if dump:
-            kept.update(LD_PRELOAD=str(self.library), CPA_OUTPUT=str(self.folder / dump))
+            kept.update(LD_PRELOAD=str(self.preloaded), CPA_OUTPUT=str(self.folder / dump))
         return kept
 
     def run(self, name, *words, dump=None):
