@@ -23,7 +23,7 @@ import accuracy_table
 import measure
 
 BURNER = "while :; do :; done"
-# A sample takes some 40 us of a virtual machine's process time, three quarters of which are taken out.
+# As many as come with the kernel's ticks. More take some 40 us of a virtual machine's process time each.
 SAMPLES = 250
 LEFT = 0.2     # of the run: a change that leaves less is no change
 OTHERS = 0.04  # of a core: a run beside which others used more is done again

@@ -15,6 +15,7 @@
 #include "preload/function.h"
 #include "preload/load.h"
 #include "preload/real.h"
+#include "preload/settings.h"
 #include "preload/signal.h"
 #include "preload/track.h"
 #include "preload/worker.h"
@@ -25,8 +26,9 @@
 #define RING_SAMPLES (RING / (sizeof(struct perf_event_header) + sizeof(struct user_chain)))
 #define SECOND	     1000000000u
 #define TIMER_HZ     250u /* the kernel's CPU timers are no faster */
-#define MANY	     128u /* switches, between two looks at their rate */
-#define SWITCHES_HZ  1000u
+#define CLOSELY	     512u /* samples of a thread at the default rate; the ring holds them */
+#define MANY	     32u  /* switches, between two looks at their rate */
+#define SWITCHES_HZ  500u /* of CPU time */
 #define LATE	     3u /* times of the timer, after which its first signal should have come */
 
 /* A sample: when, and its call chain: of what it is one, and the innermost program counter. */
@@ -34,9 +36,10 @@ struct user_chain {
 	uint64_t ns, length, context, pc;
 };
 
-static unsigned hz;
+static unsigned hz; /* written, as all here, before there are threads */
+static bool thins;  /* after CLOSELY */
 static bool confined;	/* no perf events then: to ask for one may be the end */
-static bool can_signal; /* written before there are threads */
+static bool can_signal;
 
 static void note(struct cpa_sampler *s, uint64_t pc)
 {
@@ -53,6 +56,7 @@ static void note(struct cpa_sampler *s, uint64_t pc)
 	}
 	function = s->functions[at].id;
 	cpa_diag(CPA_DIAG_SAMPLES);
+	s->stand_for += s->period;
 	for (unsigned i = 0; i < s->pending; i++) {
 		if (s->function[i] == function) {
 			s->count[i]++;
@@ -138,11 +142,22 @@ static void set_timer(const struct cpa_sampler *s, uint64_t period_ns)
 		syscall(SYS_timer_settime, s->timer, 0, &every, NULL);
 }
 
-/* Let the timer be the sampler. */
+static void unmap(struct cpa_sampler *s)
+{
+	if (s->ring)
+		munmap((void *)s->ring, PAGE + RING);
+	s->ring = NULL;
+	s->head = &s->tail;
+}
+
+/* Let the timer be the sampler, for good. */
 static void sample_by_timer(struct cpa_sampler *s)
 {
 	uint64_t period_ns = SECOND / (hz < TIMER_HZ ? hz : TIMER_HZ);
 
+	if (s->ring)
+		cpa_sampler_drain(s);
+	unmap(s);
 	s->period = cpa_clock_ticks(period_ns);
 	set_timer(s, period_ns);
 }
@@ -164,35 +179,45 @@ static void start_timer(struct cpa_sampler *s)
 	set_timer(s, SECOND / hz);
 }
 
-/* Whether the thread was switched too often since `counted` for a perf event. */
-static bool is_restless(const struct cpa_sampler *s, uint64_t now)
+/* Whether the thread, of @cpu ticks CPU time, was switched too often since `counted` for a perf event. */
+static bool is_restless(const struct cpa_sampler *s, uint64_t cpu)
 {
-	return now - s->counted < cpa_clock_ticks(s->switches * (uint64_t)SECOND / SWITCHES_HZ);
+	return cpu - s->counted < cpa_clock_ticks(s->switches * (uint64_t)SECOND / SWITCHES_HZ);
+}
+
+/* Whether a perf event would tell more than the timer. */
+static bool wants_perf(const struct cpa_sampler *s, uint64_t cpu)
+{
+	return !confined && (hz > TIMER_HZ || !s->heard) && !is_restless(s, cpu);
 }
 
 /* The thread is worth a perf event, if there can be one. */
-static void upgrade(struct cpa_sampler *s)
+static void upgrade(struct cpa_sampler *s, uint64_t cpu)
 {
 	int err = errno;
 
 	s->stays = true; /* once is enough */
-	if (!confined && !is_restless(s, cpa_clock_now()) && start_perf(s)) {
+	if (wants_perf(s, cpu) && start_perf(s)) {
 		cpa_header()->sampler = CPA_SAMPLER_PERF;
 		s->period = cpa_clock_ticks(SECOND / hz);
-		set_timer(s, (uint64_t)SECOND * RING_SAMPLES / 2 / hz);
+		set_timer(s, (uint64_t)SECOND * (thins ? CLOSELY : RING_SAMPLES / 2) / hz);
 	} else {
 		sample_by_timer(s);
 	}
 	errno = err;
 }
 
-/* The same in the midst of an activity: opening the event may sleep, for many milliseconds. */
-static void upgrade_hidden(struct cpa_worker *w)
+/* In the midst of an activity: to open a perf event may sleep, for many milliseconds. */
+static void change_hidden(struct cpa_worker *w)
 {
+	uint64_t cpu = w->clock.cpu + cpa_clock_now() - w->clock.last;
 	struct cpa_clock_gap gap = cpa_clock_hide();
 	struct cpa_elapsed e;
 
-	upgrade(&w->sampler);
+	if (w->sampler.ring)
+		sample_by_timer(&w->sampler);
+	else
+		upgrade(&w->sampler, cpu);
 	cpa_clock_hidden(&w->clock, &gap, &e);
 	cpa_probe_count(w->self.row, &e);
 }
@@ -211,14 +236,16 @@ static void on_signal(void *context)
 		return;
 	}
 	cpa_reenter();
-	if (w->sampler.ring) {
+	w->sampler.heard = true;
+	if (w->sampler.ring && thins) {
+		change_hidden(w);
+	} else if (w->sampler.ring) {
 		cpa_sampler_drain(&w->sampler);
 	} else {
-		w->sampler.heard = true;
 		w->sampler.latest = cpa_clock_now();
 		note(&w->sampler, (uint64_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP]);
 		if (!w->sampler.stays)
-			upgrade_hidden(w);
+			change_hidden(w);
 	}
 	cpa_leave();
 }
@@ -226,6 +253,7 @@ static void on_signal(void *context)
 void cpa_sampler_init(unsigned samples_per_second)
 {
 	hz = samples_per_second;
+	thins = hz == CPA_DEFAULT_HZ;
 	cpa_header()->sample_hz = hz;
 	confined = cpa_confined();
 	if (hz)
@@ -237,22 +265,13 @@ void cpa_sampler_start(struct cpa_sampler *s)
 	sigset_t blocked;
 
 	s->head = &s->tail;
-	s->counted = cpa_clock_now();
 	if (!hz)
 		return;
 	start_timer(s);
 	if (!cpa_header()->sampler)
 		cpa_header()->sampler = CPA_SAMPLER_TIMER;
 	if (!pthread_sigmask(SIG_BLOCK, NULL, &blocked) && sigismember(&blocked, CPA_SIGNAL))
-		upgrade(s);
-}
-
-static void unmap(struct cpa_sampler *s)
-{
-	if (s->ring)
-		munmap((void *)s->ring, PAGE + RING);
-	s->ring = NULL;
-	s->head = &s->tail;
+		upgrade(s, 0);
 }
 
 uint64_t cpa_sampler_latest(void)
@@ -267,24 +286,22 @@ static void watch(struct cpa_sampler *s, uint64_t cpu)
 		s->known = s->latest;
 		s->known_at = cpu;
 	} else if (hz && !s->ring && cpu - s->known_at > cpa_sampler_latest() * LATE / (LATE + 2)) {
-		s->heard = false;
-		if (!s->stays)
-			upgrade(s);
+		if (s->heard || !s->stays) {
+			s->heard = false;
+			upgrade(s, cpu);
+		}
 	}
 }
 
-void cpa_sampler_switched(struct cpa_sampler *s, uint64_t now, uint64_t cpu)
+void cpa_sampler_switched(struct cpa_sampler *s, uint64_t cpu)
 {
 	watch(s, cpu);
 	if (++s->switches < MANY)
 		return;
-	if (s->ring && s->heard && is_restless(s, now)) {
-		cpa_sampler_drain(s);
-		unmap(s);
+	if (s->ring && s->heard && is_restless(s, cpu))
 		sample_by_timer(s);
-	}
 	s->switches = 0;
-	s->counted = now;
+	s->counted = cpu;
 }
 
 void cpa_sampler_stop(struct cpa_sampler *s)
@@ -346,5 +363,7 @@ void cpa_sampler_take(struct cpa_sampler *s, struct cpa_span *span)
 	memcpy(span->sample_function, s->function, sizeof(span->sample_function));
 	memcpy(span->sample_count, s->count, sizeof(span->sample_count));
 	span->sampled = s->pending;
+	span->sampled_ticks = s->stand_for;
 	s->pending = 0;
+	s->stand_for = 0;
 }

@@ -3,10 +3,17 @@
  * preload/sampler.h - where the calling thread spends its CPU time
  *
  * A thread begins with a timer on its CPU clock, whose signal's handler keeps the program counter:
- * cheap to start, for threads that are short. The first signal brings, if the kernel permits it, a
- * perf cpu-clock event on the thread, whose ring its owner drains at its next event and in a signal
- * before it overflows. A perf event makes each switch of the thread dearer by microseconds, so a
- * thread that is switched more than a thousand times a second goes back to the timer, for good.
+ * cheap to start, for threads that are short. It comes with the kernel's ticks, so its samples cost
+ * little, and there are 250 a second at most. Since Linux 5.11 it comes when the thread returns to its
+ * own code, and so interrupts no call.
+ *
+ * The first signal brings, if the kernel permits it, a perf cpu-clock event on the thread, whose ring
+ * its owner drains at its next event and in a signal before it overflows. Each sample takes an
+ * interrupt of its own, and a perf event makes each switch of the thread dearer, both by microseconds
+ * to tens of them, on virtual machines. So a thread that is switched often, for its CPU time, goes back
+ * to the timer, for good. So does, at the default rate, each one that has many samples: a thousand a
+ * second are for threads that are short.
+ *
  * For the signal see preload/signal.h.
  */
 #ifndef CPA_PRELOAD_SAMPLER_H
@@ -22,7 +29,7 @@ struct cpa_sampler {
 	bool stays;	   /* with what it has: the choice was made */
 	bool heard;	   /* a signal of the timer came: the program does not block it */
 	uint32_t switches; /* since `counted` */
-	uint64_t counted;  /* clock */
+	uint64_t counted;  /* CPU time, ticks */
 	int timer;	   /* the kernel's number */
 	uint64_t period;   /* CPU time between two samples, ticks */
 	uint64_t latest;   /* clock at the latest sample */
@@ -36,6 +43,7 @@ struct cpa_sampler {
 	 * or by its signal handler while it is not inside our code.
 	 */
 	uint32_t pending;
+	uint64_t stand_for; /* CPU time, ticks */
 	uint32_t function[CPA_SAMPLED];
 	uint32_t count[CPA_SAMPLED];
 	/* Program counters to ids of functions, as of generation `loads`: preload/load.h. */
@@ -46,17 +54,20 @@ struct cpa_sampler {
 	} functions[CPA_FUNCTION_CACHE];
 };
 
-/* Choose the kind of sampler for @hz samples per CPU second; 0: none. Once, at start. */
+/*
+ * Choose the kind of sampler for @hz samples per CPU second; 0: none. CPA_DEFAULT_HZ holds for a thread's
+ * first samples only. Once, at start.
+ */
 CPA_HIDDEN void cpa_sampler_init(unsigned hz);
 
 /* For the calling thread. */
 CPA_HIDDEN void cpa_sampler_start(struct cpa_sampler *s);
 CPA_HIDDEN void cpa_sampler_stop(struct cpa_sampler *s);
 
-/* The thread, of @cpu ticks CPU time, was off its processor, at clock @now. Inside our code only. */
-CPA_HIDDEN void cpa_sampler_switched(struct cpa_sampler *s, uint64_t now, uint64_t cpu);
+/* The thread, of @cpu ticks CPU time, was off its processor. Inside our code only. */
+CPA_HIDDEN void cpa_sampler_switched(struct cpa_sampler *s, uint64_t cpu);
 
-/* Ticks of CPU time in which a thread has a sample, if cpa_sampler_ticks(); at least. */
+/* Ticks of CPU time in which a thread has a sample at least, if cpa_sampler_ticks(). */
 CPA_HIDDEN uint64_t cpa_sampler_latest(void);
 
 /* Read the ring. Inside our code only. */

@@ -11,7 +11,6 @@
 #include "preload/log.h"
 
 #define DEFAULT_OUTPUT	   "cpa.%e.%p.dump"
-#define DEFAULT_HZ	   997 /* a prime: not in step with what the program does every ms */
 #define MOST_HZ		   10000
 #define DEFAULT_COMPONENTS 1024
 #define FEWEST_COMPONENTS  64
@@ -153,7 +152,7 @@ void cpa_settings_read(struct cpa_settings *s)
 	if (is("CPA_QUIET", "1", "0"))
 		cpa_log_quiet();
 	s->on = !is("CPA_START", "off", "on");
-	s->sample_hz = number("CPA_SAMPLE_HZ", 0, MOST_HZ, DEFAULT_HZ);
+	s->sample_hz = number("CPA_SAMPLE_HZ", 0, MOST_HZ, CPA_DEFAULT_HZ);
 	s->components =
 		number("CPA_COMPONENTS", FEWEST_COMPONENTS, MOST_COMPONENTS, DEFAULT_COMPONENTS);
 	s->journal = bytes("CPA_JOURNAL", LEAST_JOURNAL, MOST_JOURNAL);

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define CPA_DEFAULT_HZ 997u /* a prime: not in step with what the program does every ms */
+
 struct cpa_settings {
 	char output[PATH_MAX]; /* pattern filled in */
 	unsigned sample_hz;

@@ -57,6 +57,7 @@ static __attribute__((noinline)) void end_eventful(struct cpa_worker *w,
 	span.external_slot = external_slot[external];
 	span.earlier_slot = external_slot[CPA_EXT_OTHER];
 	span.sampled = 0;
+	span.sampled_ticks = 0;
 	span.calls = w->calls;
 	span.earlier = 0;
 	if (unlikely(w->calls))
@@ -64,9 +65,12 @@ static __attribute__((noinline)) void end_eventful(struct cpa_worker *w,
 	if (unlikely(cpa_sampler_waiting(&w->sampler))) {
 		cpa_sampler_take(&w->sampler, &span);
 		w->clock.tick++;
+	} else if (unlikely(e->process > cpa_sampler_latest())) {
+		/* None came, if only for a signal that is blocked: what the last one told does not hold. */
+		w->self.row->last_function = 0;
 	}
 	if (unlikely(w->clock.rebased == w->clock.last)) { /* it may have been switched out */
-		cpa_sampler_switched(&w->sampler, w->clock.last, w->clock.cpu);
+		cpa_sampler_switched(&w->sampler, w->clock.cpu);
 		w->self.slow++; /* which may have taken its time */
 	}
 	cpa_activity_end(&w->self, &span, node);
@@ -168,7 +172,7 @@ uint64_t cpa_waited(struct cpa_worker *w, uint64_t *arrived)
 	}
 	now = cpa_clock_stamp_waited(&w->clock, &e);
 	if (w->clock.rebased == now)
-		cpa_sampler_switched(&w->sampler, now, w->clock.cpu);
+		cpa_sampler_switched(&w->sampler, w->clock.cpu);
 	if (unlikely(cpa_part_moved(w)))
 		return cpa_part_crossed(w, &e, arrived, now);
 	now = cpa_checkpoint(&w->self, now);

@@ -8,15 +8,6 @@
 #define BRIEF	128u /* parts of the time between two re-bases: 31 us */
 #define CARRIED 8u   /* most that is carried over, in times between two re-bases */
 
-static uint64_t samples_of(const struct cpa_span *span)
-{
-	uint64_t n = 0;
-
-	for (unsigned i = 0; i < span->sampled; i++)
-		n += span->sample_count[i];
-	return n;
-}
-
 /* The first activity of a section that was drawn has ended, or all of it. */
 static void learn(uint32_t *mean, uint64_t ticks, uint64_t most)
 {
@@ -110,17 +101,16 @@ static void charge(struct cpa_worker *w, const struct cpa_span *span)
 
 void cpa_untimed_end(struct cpa_worker *w, const struct cpa_span *span)
 {
-	uint64_t samples = samples_of(span), brief = cpa_clock_rebase_ticks / BRIEF;
+	uint64_t sampled = span->sampled_ticks, brief = cpa_clock_rebase_ticks / BRIEF;
 	uint32_t class[CPA_OPEN + CPA_READS];
 	unsigned opened;
 
-	/* A thread that is switched often may have got a longer period: that is no matter here. */
-	if (samples && w->clock.last < w->sampler.latest + brief)
-		samples--;
+	if (w->clock.last < w->sampler.latest + brief)
+		sampled -= sampled < w->sampler.period ? sampled : w->sampler.period;
 	if (w->begun)
 		learn(w->begun, drawn_part(w, span), brief);
 	w->begun = NULL;
-	opened = time_open(w, samples * w->sampler.period, span->external + span->runqueue, class);
+	opened = time_open(w, sampled, span->external + span->runqueue, class);
 	charge(w, span);
 	for (unsigned i = 0; i < opened; i++)
 		cpa_hold(&w->self, class[i], cpa_component_slot(class[i]));

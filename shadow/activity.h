@@ -20,6 +20,7 @@ struct cpa_span {
 	struct cpa_calls *calls;
 	/* Functions that samples found in it, by id. */
 	uint32_t sampled;
+	uint64_t sampled_ticks; /* process time that the samples stand for */
 	uint32_t sample_function[CPA_SAMPLED], sample_count[CPA_SAMPLED];
 };
 

@@ -38,6 +38,7 @@ AGAIN = {
     "cond",
     "habits",
     "handler",
+    "interrupted",
     "numbers",
     "once",
     "process",

@@ -69,7 +69,12 @@ def check_run(results, build, folder, plan):
     label = f"{program} {argument or ''}".strip()
     dump = folder / f"{program}{argument}.dump"
     environment = dict(
-        os.environ, LD_PRELOAD=str(build / "libcpa.so"), CPA_OUTPUT=str(dump), CPA_QUIET="1"
+        os.environ,
+        LD_PRELOAD=str(build / "libcpa.so"),
+        CPA_OUTPUT=str(dump),
+        CPA_QUIET="1",
+        # Not the default, which is lower after a thread's first samples.
+        CPA_SAMPLE_HZ=str(round(1 / SAMPLE_S)),
     )
     command = [build / "tests" / "programs" / program] + ([argument] if argument else [])
     halves = json.loads(run(command, env=environment).stdout)

@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Compares times: tests/run may try it twice
+"""tests/e2e/sampling.py - how many samples a thread has, and what of it is said where they stop
+
+By default they are many of a thread's first half second, and fewer then; a rate that was set stays.
+A thread that comes to block all signals has them from a perf event, from its next event on; what it
+did before that is no function's. Prints TAP.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from results import Results
+from surroundings import PERF_EVENT_OPEN, TIMER_CREATE, deny
+
+BUILD = pathlib.Path(os.environ["CPA_BUILD"]).resolve()
+PROGRAM = BUILD / "tests/programs/masked_late"
+FIRST, FIRST_HZ, THEN_HZ = 512, 997, 250
+EACH_S = 0.8  # of the program's functions
+# A look at the clock finds a function's end late, and no sample tells of main.
+FEWER, MORE = 0.98, 1.03
+# Where a hypervisor takes the processor, ticks are missing, and with them the timer's samples.
+LEAST, MOST = 0.7, 1.1
+
+
+def profile(dump, prepare=None, **environment):
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("CPA_")}
+    kept.update(LD_PRELOAD=str(BUILD / "libcpa.so"), CPA_OUTPUT=str(dump), CPA_QUIET="1", **environment)
+    dump.unlink(missing_ok=True)
+    subprocess.run([PROGRAM], env=kept, preexec_fn=prepare, check=True)
+    done = subprocess.run([BUILD / "cpa-report", "--format", "json", dump], capture_output=True, check=True)
+    report = json.loads(done.stdout)
+    functions = {c["name"]: c["cpu_s"]
+                 for c in report["components"] if c["kind"] == "function"}
+    return report, functions
+
+
+def check_function(results, label, functions, name):
+    """@name had EACH_S, between two events."""
+    found = functions.get(name, 0)
+    results.check(
+        EACH_S * FEWER <= found <= EACH_S * MORE, f"{label}: {name} had {found:.3f} s of {EACH_S}"
+    )
+
+
+def check_rate(results, label, report, expected):
+    samples = report["diagnostics"]["samples"]
+    results.check(
+        LEAST * expected <= samples <= MOST * expected,
+        f"{label}: {samples} samples of {expected:.0f}",
+    )
+
+
+def check_default(results, dump):
+    report, functions = profile(dump)
+    first_s = FIRST / FIRST_HZ
+    closely = FIRST + (EACH_S - first_s) * THEN_HZ  # in the first function
+    # In the third one the signals are still blocked: a perf event has no end.
+    check_rate(results, "default", report, closely + EACH_S * FIRST_HZ)
+    check_function(results, "default", functions, "open_to_all")
+    check_function(results, "default", functions, "still_masked")
+    untold = functions.get("masked", 0) + functions.get("(not sampled)", 0)
+    results.check(
+        EACH_S * FEWER <= untold <= EACH_S * MORE,
+        f"default: of masked {untold:.3f} s of {EACH_S} are its own or no function's",
+    )
+
+
+def check_kept(results, dump):
+    """A rate that is not the default."""
+    report, functions = profile(dump, CPA_SAMPLE_HZ="1000")
+    check_rate(results, "1000 a second", report, 3 * EACH_S * 1000)
+    for name in ("open_to_all", "masked", "still_masked"):
+        check_function(results, "1000 a second", functions, name)
+
+
+def check_slow(results, dump):
+    """The timer's, where no perf event may be had; and none at all."""
+    report, functions = profile(dump, deny(PERF_EVENT_OPEN, error=13), CPA_SAMPLE_HZ="250")
+    check_rate(results, "the timer", report, EACH_S * THEN_HZ)
+    check_function(results, "the timer", functions, "open_to_all")
+    report, functions = profile(dump, deny(PERF_EVENT_OPEN, TIMER_CREATE, error=13))
+    total = report["program"]["cpu_s"]
+    results.check(
+        list(functions) == ["(not sampled)"] and functions["(not sampled)"] > 0.95 * total,
+        f"no sampler: of {total:.3f} s all is no function's: {functions}",
+    )
+
+
+def main():
+    results = Results()
+    with tempfile.TemporaryDirectory(dir=os.environ.get("CPA_TMP")) as folder:
+        dump = pathlib.Path(folder) / "run.dump"
+        report, _ = profile(dump)
+        if report["diagnostics"]["samples"] < 2 * EACH_S * THEN_HZ:
+            results.skip("perf events", "the kernel refuses them here")
+        else:
+            check_default(results, dump)
+            check_kept(results, dump)
+        if subprocess.run(["true"], preexec_fn=deny(PERF_EVENT_OPEN, error=13), check=False).returncode:
+            results.skip("without perf events", "no seccomp filters here")
+        else:
+            check_slow(results, dump)
+    return results.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
