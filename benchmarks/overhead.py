@@ -11,7 +11,7 @@ import operations
 import programs
 from measure import Fails, interleaved, median, ratios, run, run_hashed, spread, table
 
-TEXT_BYTES = 16_000_000
+TEXT_BYTES = 48_000_000
 PORT = 24000 + os.getpid() % 2000
 NODE = """
 const c = require('crypto'); let n = 0, left = 20000;
@@ -59,7 +59,7 @@ def prepare(folder, names):
     if shutil.which("ffmpeg"):
         run(f"ffmpeg -v error -f lavfi -i testsrc2=size=640x360:rate=30:duration=4 "
             f"{folder}/clip.y4m".split())
-        run(f"ffmpeg -v error -stream_loop 2 -i {folder}/clip.y4m -c:v libx264 -preset veryfast "
+        run(f"ffmpeg -v error -stream_loop 5 -i {folder}/clip.y4m -c:v libx264 -preset veryfast "
             f"{folder}/clip.h264".split())
     if "db_bench" in names and shutil.which("db_bench"):
         run((ROCKSDB + "--benchmarks=fillrandom").replace("DIR", folder).split())
