@@ -111,14 +111,18 @@ struct event {
 	void *ring;
 };
 
-/* The mapping keeps the event alive: no descriptor is needed any more. */
+/*
+ * The mapping keeps the event alive: no descriptor is needed any more. By system calls: a handler may
+ * be here, and mmap() may be a function of the program's.
+ */
 static void map_event(void *argument)
 {
 	struct event *event = argument;
 	int fd = open_event(event->tid);
 
 	if (fd >= 0)
-		event->ring = mmap(NULL, PAGE + RING, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		event->ring = (void *)syscall(SYS_mmap, NULL, PAGE + RING, PROT_READ | PROT_WRITE,
+					      MAP_SHARED, fd, 0);
 }
 
 static bool start_perf(struct cpa_sampler *s)
@@ -145,7 +149,7 @@ static void set_timer(const struct cpa_sampler *s, uint64_t period_ns)
 static void unmap(struct cpa_sampler *s)
 {
 	if (s->ring)
-		munmap((void *)s->ring, PAGE + RING);
+		syscall(SYS_munmap, s->ring, PAGE + RING);
 	s->ring = NULL;
 	s->head = &s->tail;
 }
@@ -276,6 +280,8 @@ void cpa_sampler_start(struct cpa_sampler *s)
 
 uint64_t cpa_sampler_latest(void)
 {
+	if (!hz)
+		return UINT64_MAX;
 	return cpa_clock_ticks((LATE + 2) * (uint64_t)SECOND / (hz < TIMER_HZ ? hz : TIMER_HZ));
 }
 
