@@ -29,16 +29,16 @@
 #define CLOSELY	     512u /* samples of a thread at the default rate; the ring holds them */
 #define MANY	     32u  /* switches, between two looks at their rate */
 #define SWITCHES_HZ  500u /* of CPU time */
-#define LATE	     3u /* times of the timer, after which its first signal should have come */
+#define LATE	     3u	  /* times of the timer, after which its first signal should have come */
 
 /* A sample: when, and its call chain: of what it is one, and the innermost program counter. */
 struct user_chain {
 	uint64_t ns, length, context, pc;
 };
 
-static unsigned hz; /* written, as all here, before there are threads */
-static bool thins;  /* after CLOSELY */
-static bool confined;	/* no perf events then: to ask for one may be the end */
+static unsigned hz;   /* written, as all here, before there are threads */
+static bool thins;    /* after CLOSELY */
+static bool confined; /* no perf events then: to ask for one may be the end */
 static bool can_signal;
 
 static void note(struct cpa_sampler *s, uint64_t pc)

@@ -30,13 +30,15 @@ LEAST, MOST = 0.7, 1.1
 
 def profile(dump, prepare=None, **environment):
     kept = {k: v for k, v in os.environ.items() if not k.startswith("CPA_")}
-    kept.update(LD_PRELOAD=str(BUILD / "libcpa.so"), CPA_OUTPUT=str(dump), CPA_QUIET="1", **environment)
+    kept.update(LD_PRELOAD=str(BUILD / "libcpa.so"), CPA_OUTPUT=str(dump), CPA_QUIET="1")
+    kept.update(environment)
     dump.unlink(missing_ok=True)
     subprocess.run([PROGRAM], env=kept, preexec_fn=prepare, check=True)
-    done = subprocess.run([BUILD / "cpa-report", "--format", "json", dump], capture_output=True, check=True)
-    report = json.loads(done.stdout)
-    functions = {c["name"]: c["cpu_s"]
-                 for c in report["components"] if c["kind"] == "function"}
+    command = [BUILD / "cpa-report", "--format", "json", dump]
+    report = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    functions = {
+        each["name"]: each["cpu_s"] for each in report["components"] if each["kind"] == "function"
+    }
     return report, functions
 
 
@@ -102,7 +104,8 @@ def main():
         else:
             check_default(results, dump)
             check_kept(results, dump)
-        if subprocess.run(["true"], preexec_fn=deny(PERF_EVENT_OPEN, error=13), check=False).returncode:
+        refuse = deny(PERF_EVENT_OPEN, error=13)
+        if subprocess.run(["true"], preexec_fn=refuse, check=False).returncode:
             results.skip("without perf events", "no seccomp filters here")
         else:
             check_slow(results, dump)
