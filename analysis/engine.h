@@ -1,15 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/engine.h - a virtual clock, and processors that are shared fairly
+ * analysis/engine.h - a virtual clock, and processors that are shared fairly, turn by turn
  *
- * Threads are on groups of cores. In a group of n cores, k threads that have work get an equal
- * share each, of one core at most: round robin with an infinitely small quantum (Eom and
- * Hollingsworth, LBF, section 2; Miller, Parallelism in Distributed Programs, 4.2). Background
- * processes take part in the sharing and never end (4.4).
+ * Threads are on groups of cores. Each gets the same in the long run (Eom and Hollingsworth, LBF,
+ * section 2; Miller, Parallelism in Distributed Programs, 4.2); background processes take part in the
+ * sharing and never end (4.4). Which of them has a core now is decided as Linux does since 6.6
+ * (kernel/sched/fair.c: earliest eligible virtual deadline first, after Stoica and Abdel-Wahab), of
+ * which this is what a program notices:
  *
- * Everything is in whole ticks. Work ends in the first tick in which the thread's share, added up,
- * reaches it; a share has CPA_ENGINE_ONE steps. What ends in one tick ends in this order: delays, by deadline; then the groups'
- * work, group by group, by the share it needed; of equals that which began first.
+ *   - A thread keeps its core until it waits, or until a timer interrupt finds that it had its slice
+ *     and that another one's turn has come. A slice is less than the time between two interrupts.
+ *   - A thread that begins to need a core gets an idle one; else the core of a thread that had its
+ *     slice, at once, if its own turn comes before that one's next; else it waits.
+ *   - The next is whose virtual deadline is the earliest: its virtual time, which is the process time
+ *     it had, and a slice. What a thread had less than the mean of those that need a core, it has
+ *     still when it needs one again, up to the time between two interrupts. What it had more it has
+ *     to wait for, also while it needs none.
+ *
+ * The cores of a group have one queue, as if threads moved whenever that helps.
+ *
+ * Everything is in whole ticks of the clock. What happens in one tick happens in this order: work ends,
+ * group by group, in the order in which it began on its core; delays end, in the order in which they
+ * began; the timer interrupts. Cores are given away between any two of these.
  */
 #ifndef CPA_ANALYSIS_ENGINE_H
 #define CPA_ANALYSIS_ENGINE_H
@@ -17,15 +29,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CPA_ENGINE_ONE (UINT64_C(1) << 20)
-
 /* Where threads run. A placement is made by placement.h. */
 struct cpa_placement {
 	uint32_t groups;
 	uint32_t *cores; /* [group], of each 1 or more */
-	uint32_t load;	 /* background processes, spread evenly over all cores */
+	uint32_t load;	 /* background processes, dealt to the cores one by one */
 	uint32_t threads;
-	uint32_t *group; /* [thread] */
+	uint32_t *group;    /* [thread] */
+	uint64_t slice;	    /* ticks, 1 or more; */
+	uint64_t interrupt; /* between two of the timer's, no less than that */
 };
 
 struct cpa_engine;
@@ -37,17 +49,22 @@ void cpa_engine_free(struct cpa_engine *engine);
 /* Ticks since the engine was new. */
 uint64_t cpa_engine_now(const struct cpa_engine *engine);
 
-/*
- * @thread, which has nothing going on, works for @ticks of process time on the cores of its group,
- * or does nothing for @ticks. Either may be 0.
- */
+/* The thread that cpa_engine_next() named last has @ticks of work, which may be 0, on its core. */
 void cpa_engine_work(struct cpa_engine *engine, uint32_t thread, uint64_t ticks);
+
+/* The same thread, or one with nothing going on, needs no core for @ticks, then it does. */
 void cpa_engine_delay(struct cpa_engine *engine, uint32_t thread, uint64_t ticks);
 
-/* Advance the clock to what ends next; its thread is @thread. False: nothing is going on. */
-bool cpa_engine_next(struct cpa_engine *engine, uint32_t *thread);
+/*
+ * @thread, which has nothing going on, needs a core now; if one is idle it goes on there after
+ * @latency.
+ */
+void cpa_engine_wake(struct cpa_engine *engine, uint32_t thread, uint64_t latency);
 
-/* Share of CPA_ENGINE_ONE that each of @ready threads gets in a group of @cores among @all cores. */
-uint64_t cpa_engine_share(uint32_t cores, uint32_t all, uint32_t load, uint32_t ready);
+/*
+ * Advance the clock to where a thread has a core and no more work there: @thread. Unless it gets work
+ * or a delay before the next call, it leaves the core and has nothing going on. False: nobody has.
+ */
+bool cpa_engine_next(struct cpa_engine *engine, uint32_t *thread);
 
 #endif

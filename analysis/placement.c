@@ -11,6 +11,14 @@
 
 #define UNPLACED UINT32_MAX
 
+/*
+ * kernel/sched/fair.c: the slice is this times 1 + log2 of the cores, of 8 at most. The timer is that of
+ * HZ=250, as Debian's and others' kernels have it.
+ */
+#define SLICE_S	    0.7e-3
+#define FACTOR_MAX  4
+#define INTERRUPT_S 4e-3
+
 /* The core at *@text, which is moved behind it. */
 static bool parse_core(const char **text, uint32_t cores, uint32_t *core)
 {
@@ -140,7 +148,9 @@ int cpa_placement_init(struct cpa_placement *placement, uint32_t cores, uint32_t
 	*placement = (struct cpa_placement){ .cores = XNEWVEC(uint32_t, cores + 1),
 					     .load = load,
 					     .threads = threads,
-					     .group = XNEWVEC(uint32_t, threads) };
+					     .group = XNEWVEC(uint32_t, threads),
+					     .slice = 1,
+					     .interrupt = 1 };
 	for (uint32_t i = 0; i < threads; i++)
 		placement->group[i] = UNPLACED;
 	ret = groups ? parse_groups(placement, groups, cores, taken, names, error) : 0;
@@ -150,6 +160,28 @@ int cpa_placement_init(struct cpa_placement *placement, uint32_t cores, uint32_t
 		cpa_placement_fini(placement);
 	free(taken);
 	return ret;
+}
+
+/* 1 or more, also of a @tick_s that makes no sense. */
+static uint64_t ticks(double seconds, double tick_s)
+{
+	double ticks = seconds / tick_s;
+
+	if (!(ticks >= 1))
+		return 1;
+	return ticks < UINT32_MAX ? (uint64_t)ticks : UINT32_MAX;
+}
+
+void cpa_placement_turns(struct cpa_placement *placement, uint32_t cores, double tick_s)
+{
+	uint32_t all = 0, factor = 1;
+
+	for (uint32_t i = 0; i < placement->groups; i++)
+		all += placement->cores[i];
+	for (all = all > cores ? all : cores; all > 1 && factor < FACTOR_MAX; all /= 2)
+		factor++;
+	placement->slice = ticks(factor * SLICE_S, tick_s);
+	placement->interrupt = ticks(INTERRUPT_S, tick_s);
 }
 
 void cpa_placement_fini(struct cpa_placement *placement)

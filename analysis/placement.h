@@ -21,6 +21,13 @@
 int cpa_placement_init(struct cpa_placement *placement, uint32_t cores, uint32_t load,
 		       const char *groups, const char *const *names, uint32_t threads,
 		       char **error);
+
+/*
+ * Set how long turns are: as in Linux, whose slice grows with the cores of the machine, here the more of
+ * @cores, of the recorded one, and the placement's; clock ticks last @tick_s each. Until then a tick.
+ */
+void cpa_placement_turns(struct cpa_placement *placement, uint32_t cores, double tick_s);
+
 void cpa_placement_fini(struct cpa_placement *placement);
 
 #endif

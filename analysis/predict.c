@@ -173,6 +173,8 @@ static int place(struct inquiry *q, const struct cpa_transcript *transcript, uin
 	ret = cpa_placement_init(placement, cores, q->question->load, q->question->groups, name,
 				 threads, error);
 	free(name);
+	if (ret == 0)
+		cpa_placement_turns(placement, q->profile->program.cores, q->profile->tick_s);
 	return ret;
 }
 
@@ -202,6 +204,7 @@ static double replay_recorded(struct inquiry *q, const struct cpa_changes *chang
 	struct cpa_replay_result result;
 
 	cpa_placement_init(&placement, cores, 0, NULL, NULL, transcript->script.threads, NULL);
+	cpa_placement_turns(&placement, q->profile->program.cores, q->profile->tick_s);
 	result = cpa_replay(&transcript->script, &placement);
 	cpa_placement_fini(&placement);
 	answer->recorded_s = predict_seconds(q, transcript->recorded);

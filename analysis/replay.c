@@ -59,7 +59,7 @@ void replay_wake(struct replay *replay, uint32_t thread)
 	else
 		replay->thread[self->after].before = self->before;
 	self->phase = PHASE_WAKING;
-	cpa_engine_delay(replay->engine, thread, replay->script->latency);
+	cpa_engine_wake(replay->engine, thread, replay->script->latency);
 }
 
 void replay_wake_first(struct replay *replay, struct replay_waiters *waiters)
@@ -87,15 +87,15 @@ static bool begin_step(struct replay *replay, uint32_t thread)
 	return false;
 }
 
-static void start_thread(struct replay *replay, uint32_t thread, uint64_t delay)
+static bool is_born(struct replay *replay, uint32_t thread)
 {
 	struct replay_thread *self = &replay->thread[thread];
 
 	if (self->phase != PHASE_UNBORN)
-		return;
+		return false;
 	self->phase = PHASE_PAUSING;
 	self->step = replay->script->thread[thread].first;
-	cpa_engine_delay(replay->engine, thread, delay);
+	return true;
 }
 
 static bool pause_for(struct replay *replay, uint32_t thread, uint64_t ticks)
@@ -158,7 +158,8 @@ static bool operate(struct replay *replay, uint32_t thread, const struct cpa_ste
 	case CPA_STEP_ARRIVE:
 		return replay_arrive(replay, thread, step->object);
 	case CPA_STEP_CREATE:
-		start_thread(replay, step->object, replay->script->latency);
+		if (is_born(replay, step->object))
+			cpa_engine_wake(replay->engine, step->object, replay->script->latency);
 		return true;
 	case CPA_STEP_JOIN:
 		return join(replay, thread, step->object);
@@ -231,8 +232,8 @@ static void run(struct replay *replay)
 	uint32_t ends = replay->script->ends, thread;
 
 	for (uint32_t i = 0; i < replay->script->threads; i++)
-		if (!replay->script->thread[i].created)
-			start_thread(replay, i, replay->script->thread[i].begin);
+		if (!replay->script->thread[i].created && is_born(replay, i))
+			cpa_engine_delay(replay->engine, i, replay->script->thread[i].begin);
 	do {
 		while (cpa_engine_next(replay->engine, &thread)) {
 			react(replay, thread);

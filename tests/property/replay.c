@@ -159,6 +159,8 @@ static void make_placement(uint32_t threads)
 						.load = some(2) ? 0 : (uint32_t)some(4),
 						.threads = threads,
 						.group = run.group };
+	run.placement.slice = 1 + some(5);
+	run.placement.interrupt = run.placement.slice + some(8);
 	for (uint32_t i = 0; i < run.placement.groups; i++)
 		run.cores[i] = 1 + (uint32_t)some(3);
 	for (uint32_t i = 0; i < threads; i++)

@@ -117,7 +117,8 @@ static struct cpa_replay_result replay(const struct cpa_transcript *transcript)
 {
 	uint32_t cores = transcript->script.threads ? transcript->script.threads : 1;
 	uint32_t *group = calloc(cores, sizeof(*group));
-	const struct cpa_placement placement = { 1, &cores, 0, transcript->script.threads, group };
+	const struct cpa_placement placement = { 1,	&cores, 0, transcript->script.threads,
+						 group, 1,	1 };
 	struct cpa_replay_result result = cpa_replay(&transcript->script, &placement);
 
 	free(group);

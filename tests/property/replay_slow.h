@@ -2,9 +2,9 @@
 /*
  * tests/property/replay_slow.h - what a script comes to, tick by tick
  *
- * The obvious way to do what analysis/replay.h says: each tick every thread with work gets its
- * share; then, as long as something has ended, the first of it goes on. Who waits for what is found
- * by looking at all threads. No heap, no list, no virtual clock.
+ * The obvious way to do what analysis/replay.h says: each tick those that have a core get one
+ * (turns_slow.h); then, as long as something has ended, the first of it goes on. Who waits for what is
+ * found by looking at all threads. No heap, no list, no virtual clock.
  */
 #ifndef CPA_TESTS_REPLAY_SLOW_H
 #define CPA_TESTS_REPLAY_SLOW_H
@@ -13,15 +13,15 @@
 
 #include "analysis/replay.h"
 #include "tests/property/replay_record.h"
+#include "tests/property/turns_slow.h"
 #include "tests/unit/script_maker.h"
 
-enum slow_mode { SLOW_NONE, SLOW_WORK, SLOW_DELAY, SLOW_BLOCKED, SLOW_DONE };
+enum slow_mode { SLOW_NONE, SLOW_GOES, SLOW_BLOCKED, SLOW_DONE };
 enum slow_what { SLOW_LOCK, SLOW_SEM, SLOW_BARRIER, SLOW_OFFER, SLOW_EXIT, SLOW_ITEMS, SLOW_SPACE };
 
 struct slow_thread {
 	enum slow_mode mode;
-	int64_t left;	/* work in shares; or ticks of delay */
-	uint64_t begun; /* number of the beginning */
+	bool working;
 	uint32_t at;
 	bool operating; /* its work is done, its operation is not */
 	bool holds[MAKER_OBJECTS], reads[MAKER_OBJECTS];
@@ -36,21 +36,13 @@ struct slow_thread {
 
 static struct slow {
 	const struct cpa_script *script;
-	const struct cpa_placement *placement;
 	struct slow_thread thread[MAKER_THREADS];
 	uint64_t tokens[MAKER_OBJECTS], rounds[MAKER_OBJECTS], claims[MAKER_OBJECTS];
-	uint64_t begun, waits;
+	uint64_t waits;
 	uint32_t row[MAKER_OBJECTS][MAKER_ITEMS], length[MAKER_OBJECTS];
 	bool put[MAKER_ITEMS], offered[MAKER_STEPS];
 	struct cpa_replay_result result;
 } slow;
-
-static void slow_begin(uint32_t t, enum slow_mode mode, uint64_t ticks)
-{
-	slow.thread[t].mode = mode;
-	slow.thread[t].left = (int64_t)(mode == SLOW_WORK ? ticks * CPA_ENGINE_ONE : ticks);
-	slow.thread[t].begun = slow.begun++;
-}
 
 static bool slow_block(uint32_t t, enum slow_what what, uint32_t which)
 {
@@ -81,8 +73,10 @@ static int slow_oldest(bool any, enum slow_what what, uint32_t which, bool reade
 
 static void slow_wake(int t)
 {
-	if (t >= 0)
-		slow_begin((uint32_t)t, SLOW_DELAY, slow.script->latency);
+	if (t < 0)
+		return;
+	slow.thread[t].mode = SLOW_GOES;
+	turns_need((uint32_t)t, slow.script->latency);
 }
 
 static void slow_wake_all(enum slow_what what, uint32_t which, bool readers)
@@ -279,7 +273,8 @@ static bool slow_operate(uint32_t t, const struct cpa_step *step)
 		slow_wake_all(SLOW_EXIT, t, false);
 		return false;
 	case CPA_STEP_PAUSE:
-		slow_begin(t, SLOW_DELAY, step->value);
+		turns_rest(t);
+		turns_delay(t, step->value);
 		self->at++;
 		self->operating = false;
 		return false;
@@ -310,7 +305,7 @@ static bool slow_operate(uint32_t t, const struct cpa_step *step)
 		return slow_arrive(t, step->object);
 	case CPA_STEP_CREATE:
 		if (slow.thread[step->object].mode == SLOW_NONE)
-			slow_begin(step->object, SLOW_DELAY, slow.script->latency);
+			slow_wake((int)step->object);
 		return true;
 	case CPA_STEP_JOIN:
 		return slow.thread[step->object].mode == SLOW_DONE || self->let_go ||
@@ -328,13 +323,14 @@ static void slow_react(uint32_t t)
 {
 	struct slow_thread *self = &slow.thread[t];
 
-	if (self->mode == SLOW_WORK) {
+	if (self->working) {
 		slow.result.worked += slow.script->step[self->at].work;
 		self->operating = true;
 	}
+	self->working = false;
 	if (self->at == slow.script->thread[t].first && !self->operating &&
 	    !record.thread[t].events)
-		record_start(t, slow.result.ticks, slow.script->thread[t].created);
+		record_start(t, turns.now, slow.script->thread[t].created);
 	for (;;) {
 		const struct cpa_step *step;
 
@@ -345,18 +341,19 @@ static void slow_react(uint32_t t)
 		}
 		step = &slow.script->step[self->at];
 		if (!self->operating && step->work) {
-			slow_begin(t, SLOW_WORK, step->work);
+			turns_work(t, step->work);
+			self->working = true;
 			return;
 		}
 		self->operating = true;
-		record_arrival(t, slow.result.ticks);
+		record_arrival(t, turns.now);
 		self->got = UINT64_MAX;
 		if (!slow_operate(t, step)) {
 			if (step->kind == CPA_STEP_EXIT || step->kind == CPA_STEP_PAUSE)
-				record_operation(t, step, slow.result.ticks, self->got, 0);
+				record_operation(t, step, turns.now, self->got, 0);
 			return;
 		}
-		record_operation(t, step, slow.result.ticks, self->got,
+		record_operation(t, step, turns.now, self->got,
 				 slow.script->object[step->object].count);
 		self->let_go = self->operating = false;
 		if (step->kind != CPA_STEP_GET)
@@ -364,52 +361,23 @@ static void slow_react(uint32_t t)
 	}
 }
 
-/* What has ended and is the first to go on; -1: nothing. */
-static int slow_ended(void)
+/* Of all that can happen in this tick. Return false if the thread that ends the program is done. */
+static bool slow_moment(void)
 {
-	for (int g = -1; g < (int)slow.placement->groups; g++) {
-		int best = -1;
+	int t;
 
-		for (uint32_t i = 0; i < slow.script->threads; i++) {
-			const struct slow_thread *t = &slow.thread[i];
+	while ((t = turns_named()) >= 0) {
+		uint64_t begun = turns.thread[t].begun;
 
-			if (t->left > 0 || t->mode != (g < 0 ? SLOW_DELAY : SLOW_WORK) ||
-			    (g >= 0 && (int)slow.placement->group[i] != g))
-				continue;
-			if (best < 0 || t->left < slow.thread[best].left ||
-			    (t->left == slow.thread[best].left &&
-			     t->begun < slow.thread[best].begun))
-				best = (int)i;
-		}
-		if (best >= 0)
-			return best;
+		slow_react((uint32_t)t);
+		/* It has neither work nor a delay. */
+		if (turns.thread[t].begun == begun)
+			turns_rest((uint32_t)t);
+		if (slow.script->ends != CPA_NOWHERE &&
+		    slow.thread[slow.script->ends].mode == SLOW_DONE)
+			return false;
 	}
-	return -1;
-}
-
-/* Let a tick pass. Return false if it would change nothing. */
-static bool slow_tick(void)
-{
-	uint32_t cores = 0, ready[MAKER_THREADS] = { 0 };
-	bool any = false;
-
-	for (uint32_t g = 0; g < slow.placement->groups; g++)
-		cores += slow.placement->cores[g];
-	for (uint32_t i = 0; i < slow.script->threads; i++)
-		ready[slow.placement->group[i]] += slow.thread[i].mode == SLOW_WORK;
-	for (uint32_t i = 0; i < slow.script->threads; i++) {
-		struct slow_thread *t = &slow.thread[i];
-		uint32_t g = slow.placement->group[i];
-
-		any |= t->mode == SLOW_WORK || t->mode == SLOW_DELAY;
-		if (t->mode == SLOW_WORK)
-			t->left -= (int64_t)cpa_engine_share(slow.placement->cores[g], cores,
-							     slow.placement->load, ready[g]);
-		else if (t->mode == SLOW_DELAY)
-			t->left--;
-	}
-	slow.result.ticks += any;
-	return any;
+	return true;
 }
 
 static struct cpa_replay_result slow_replay(const struct cpa_script *script,
@@ -419,7 +387,7 @@ static struct cpa_replay_result slow_replay(const struct cpa_script *script,
 
 	memset(&slow, 0, sizeof(slow));
 	slow.script = script;
-	slow.placement = placement;
+	turns_begin(placement);
 	record_begin(script->threads);
 	for (uint32_t i = 0; i < script->objects; i++)
 		if (script->object[i].kind == CPA_SCRIPT_SEM)
@@ -429,25 +397,23 @@ static struct cpa_replay_result slow_replay(const struct cpa_script *script,
 	for (uint32_t i = 0; i < script->threads; i++) {
 		slow.thread[i].at = script->thread[i].first;
 		slow.thread[i].end = CPA_NOWHERE;
-		if (!script->thread[i].created)
-			slow_begin(i, SLOW_DELAY, script->thread[i].begin);
+		if (script->thread[i].created)
+			continue;
+		slow.thread[i].mode = SLOW_GOES;
+		turns_delay(i, script->thread[i].begin);
 	}
-	for (;;) {
-		while ((t = slow_ended()) >= 0) {
-			slow_react((uint32_t)t);
-			if (script->ends != CPA_NOWHERE &&
-			    slow.thread[script->ends].mode == SLOW_DONE)
-				return slow.result;
-		}
-		if (slow_tick())
+	while (slow_moment()) {
+		if (turns_tick())
 			continue;
 		t = slow_oldest(true, 0, 0, false);
 		if (t < 0)
-			return slow.result;
+			break;
 		slow.thread[t].let_go = true;
 		slow.result.forced++;
 		slow_wake(t);
 	}
+	slow.result.ticks = turns.now;
+	return slow.result;
 }
 
 #endif

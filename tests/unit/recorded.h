@@ -113,7 +113,7 @@ static struct cpa_transcript *transcript;
 static inline uint64_t replayed(const struct cpa_changes *changes, uint32_t cores)
 {
 	uint32_t group[64] = { 0 };
-	struct cpa_placement placement = { 1, &cores, 0, 64, group };
+	struct cpa_placement placement = { 1, &cores, 0, 64, group, 1, 1 };
 	struct cpa_replay_result result;
 
 	if (transcript)

@@ -12,15 +12,27 @@
 
 static uint32_t group_of[MAKER_THREADS];
 
-/* When the script ends on @cores with @load processes beside it. */
-static uint64_t end_on(uint32_t cores, uint32_t load)
+/* When the script ends on @cores with @load processes beside it, in turns of that many ticks. */
+static uint64_t end_in_turns(uint32_t cores, uint32_t load, uint64_t slice, uint64_t interrupt)
 {
-	struct cpa_placement placement = { 1, &cores, load, MAKER_THREADS, group_of };
+	struct cpa_placement placement = { .groups = 1,
+					   .cores = &cores,
+					   .load = load,
+					   .threads = MAKER_THREADS,
+					   .group = group_of,
+					   .slice = slice,
+					   .interrupt = interrupt };
 	struct cpa_replay_result result = cpa_replay(&maker.script, &placement);
 
 	assert_int_equal(result.forced, 0);
 	assert_int_equal(result.unfinished, 0);
 	return result.ticks;
+}
+
+/* The same in turns of a tick. */
+static uint64_t end_on(uint32_t cores, uint32_t load)
+{
+	return end_in_turns(cores, load, 1, 1);
 }
 
 /* Up to 2/3 of a core each, three threads on two cores; then one core each. */
@@ -44,7 +56,7 @@ static void test_sharing(void **state)
 static void test_groups(void **state)
 {
 	uint32_t cores[] = { 1, 2 }, group[] = { 0, 1, 1, 1 };
-	struct cpa_placement placement = { 2, cores, 0, 4, group };
+	struct cpa_placement placement = { 2, cores, 0, 4, group, 1, 1 };
 
 	(void)state;
 	make_script(0);
@@ -57,6 +69,136 @@ static void test_groups(void **state)
 	assert_int_equal(cpa_replay(&maker.script, &placement).ticks, 700);
 }
 
+/* Background processes are on the first cores, of whatever group. */
+static void test_background(void **state)
+{
+	uint32_t cores[] = { 1, 2 }, group[] = { 0, 1 };
+	struct cpa_placement placement = { 2, cores, 2, 2, group, 1, 1 };
+
+	(void)state;
+	make_script(0);
+	for (unsigned i = 0; i < 2; i++) {
+		make_thread(false, 0);
+		make_exit(i ? 190 : 100);
+	}
+	assert_in_range(cpa_replay(&maker.script, &placement).ticks, 199, 200);
+	placement.load = 4;
+	/* The fourth is the second one of the first core. */
+	assert_in_range(cpa_replay(&maker.script, &placement).ticks, 298, 300);
+}
+
+/* @thread does so much between pauses, and is gone for long then. */
+static void make_sleeper(const unsigned *work, const unsigned *pause, unsigned times)
+{
+	make_thread(false, 0);
+	for (unsigned i = 0; i < times; i++)
+		make_step(work[i], CPA_STEP_PAUSE, 0, pause[i]);
+	make_exit(0);
+}
+
+/* On a core with one that never waits, when is a thread's work done that it does between these? */
+static uint64_t done_at(const unsigned *work, const unsigned *pause, unsigned times,
+			uint64_t interrupt)
+{
+	make_script(0);
+	make_sleeper(work, pause, times);
+	make_thread(false, 0);
+	make_exit(100);
+	return end_in_turns(1, 0, 3, interrupt) - pause[times - 1];
+}
+
+/* A slice is 3; the timer looks at 4, 8, 12 ... */
+static void test_turns(void **state)
+{
+	(void)state;
+	/* It works to 4; from 8 to 10. */
+	assert_int_equal(done_at((unsigned[]){ 6 }, (unsigned[]){ 1000 }, 1, 4), 10);
+	/* What ends before the timer looks is not disturbed; */
+	assert_int_equal(done_at((unsigned[]){ 4 }, (unsigned[]){ 1000 }, 1, 4), 4);
+	/* nor a turn that it finds younger than a slice: from 7 to 12. */
+	assert_int_equal(done_at((unsigned[]){ 0, 5 }, (unsigned[]){ 7, 1000 }, 2, 4), 12);
+}
+
+/* Who wakes has the core at once, if the other one had a slice since the timer last looked. */
+static void test_waking(void **state)
+{
+	(void)state;
+	/* At 11 the other one had 3 since 8. */
+	assert_int_equal(done_at((unsigned[]){ 0, 3 }, (unsigned[]){ 11, 1000 }, 2, 4), 14);
+	/* At 10 not: the timer decides, at 12. */
+	assert_int_equal(done_at((unsigned[]){ 0, 3 }, (unsigned[]){ 10, 1000 }, 2, 4), 15);
+}
+
+static void test_what_was_lacking_is_kept(void **state)
+{
+	(void)state;
+	/*
+	 * It waits from 9 to 12, and pauses from 13 to 21, 1 behind the mean of 10 and 12. The other one
+	 * had 20 by 21, and its deadline is 22, since the timer looked at 20, when it had 19. The
+	 * sleeper begins 2 before that one, as it is 1 before the mean of both: its deadline is 21.
+	 */
+	assert_int_equal(done_at((unsigned[]){ 0, 1, 2 }, (unsigned[]){ 9, 8, 1000 }, 3, 4), 23);
+}
+
+static void test_what_was_too_much_is_kept(void **state)
+{
+	(void)state;
+	/*
+	 * It had 5 by 5, when it pauses. By 8, when it wakes, the other one had a slice, and its deadline
+	 * is 6, the sleeper's is 8. The timer looks at 12.
+	 */
+	assert_int_equal(done_at((unsigned[]){ 5, 2 }, (unsigned[]){ 3, 1000 }, 2, 6), 14);
+}
+
+/* Turns of days are not gone through one by one. */
+static void test_long_turns(void **state)
+{
+	const uint64_t work = UINT64_C(1) << 59;
+
+	(void)state;
+	make_script(0);
+	make_thread(false, 0);
+	make_step(work, CPA_STEP_PAUSE, 0, 4 * work);
+	make_exit(0);
+	make_thread(false, 0);
+	make_exit(2 * work);
+	/* To a few turns. */
+	assert_in_range(end_in_turns(1, 0, 3, 4), 6 * work - 16, 6 * work + 16);
+	make_thread(false, 0);
+	make_exit(2 * work);
+	/* Each has 2/3 of a core. */
+	assert_in_range(end_in_turns(2, 0, 3, 4), 11 * (work / 2) - 16, 11 * (work / 2) + 16);
+	/* Half a core, of four threads. */
+	assert_in_range(end_in_turns(2, 1, 3, 4), 6 * work - 16, 6 * work + 16);
+}
+
+/* A waiter that is woken and has no core yet does not have the lock either. */
+static void test_free_lock(void **state)
+{
+	uint32_t lock, cores = 1;
+	struct cpa_placement placement = { 1,		&cores,		0, MAKER_THREADS, group_of,
+					   .slice = 50, .interrupt = 50 };
+	struct cpa_replay_result result;
+
+	(void)state;
+	make_script(0);
+	lock = make_object(CPA_SCRIPT_LOCK, 1);
+	make_thread(false, 0);
+	make_step(0, CPA_STEP_LOCK, lock, 0);
+	make_step(0, CPA_STEP_PAUSE, 0, 1); /* the other one comes, and waits */
+	make_step(2, CPA_STEP_UNLOCK, lock, 0);
+	make_step(3, CPA_STEP_LOCK, lock, 0);
+	make_step(4, CPA_STEP_UNLOCK, lock, 0);
+	make_exit(0);
+	make_thread(false, 0);
+	make_step(0, CPA_STEP_LOCK, lock, 0);
+	make_step(5, CPA_STEP_UNLOCK, lock, 0);
+	make_exit(0);
+	result = cpa_replay(&maker.script, &placement);
+	assert_int_equal(result.ticks, 1 + 2 + 3 + 4 + 5);
+	assert_int_equal(result.blocked, 1);
+}
+
 static void test_pause_needs_no_core(void **state)
 {
 	(void)state;
@@ -66,8 +208,8 @@ static void test_pause_needs_no_core(void **state)
 		make_step(10, CPA_STEP_PAUSE, 0, 100);
 		make_exit(10);
 	}
-	/* 10 each until 20, paused until 120, 10 each. */
-	assert_int_equal(end_on(1, 0), 140);
+	/* One has its 10 at 19, and the core is needed again from 119 on. */
+	assert_int_equal(end_on(1, 0), 139);
 }
 
 static void make_convoy(unsigned threads, unsigned rounds, uint32_t locks)
@@ -216,8 +358,8 @@ static void test_create_and_join(void **state)
 	make_thread(true, 0);
 	make_exit(100);
 	assert_int_equal(end_on(2, 0), 10 + 2 + 100 + 2 + 5);
-	/* From 12 to 28 both work. */
-	assert_int_equal(end_on(1, 0), 12 + 2 * 8 + 92 + 2 + 5);
+	/* A core that is not idle needs no time to go on with another thread. */
+	assert_int_equal(end_on(1, 0), 10 + 10 + 100 + 5);
 }
 
 /* One thread puts items of 100 ticks; @workers get them, and work 1 tick after the last. */
@@ -295,7 +437,7 @@ static void test_bounded_queue(void **state)
 static void test_circle(void **state)
 {
 	uint32_t a, b, cores = 2;
-	struct cpa_placement placement = { 1, &cores, 0, MAKER_THREADS, group_of };
+	struct cpa_placement placement = { 1, &cores, 0, MAKER_THREADS, group_of, 1, 1 };
 	struct cpa_replay_result result;
 
 	(void)state;
@@ -321,6 +463,13 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sharing),
 		cmocka_unit_test(test_groups),
+		cmocka_unit_test(test_background),
+		cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_waking),
+		cmocka_unit_test(test_what_was_lacking_is_kept),
+		cmocka_unit_test(test_what_was_too_much_is_kept),
+		cmocka_unit_test(test_long_turns),
+		cmocka_unit_test(test_free_lock),
 		cmocka_unit_test(test_pause_needs_no_core),
 		cmocka_unit_test(test_convoy),
 		cmocka_unit_test(test_latency),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* tests/unit/test_whatif.c - changes and placements as said on the command line */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -97,6 +98,36 @@ static void test_everywhere(void **state)
 	cpa_placement_fini(&placement);
 }
 
+static uint64_t slice(uint32_t cores, uint32_t recorded, double tick_s, uint64_t interrupt)
+{
+	struct cpa_placement placement;
+	uint64_t slice;
+
+	assert_int_equal(cpa_placement_init(&placement, cores, 0, NULL, NULL, 5, NULL), 0);
+	cpa_placement_turns(&placement, recorded, tick_s);
+	slice = placement.slice;
+	assert_int_equal(placement.interrupt, interrupt);
+	cpa_placement_fini(&placement);
+	return slice;
+}
+
+/* Linux: 0.7 ms times 1 + log2 of the cores, of 8 at most. */
+static void test_turns(void **state)
+{
+	(void)state;
+	assert_in_range(slice(1, 1, 1e-9, 4000000), 699999, 700000);
+	assert_in_range(slice(1, 2, 1e-9, 4000000), 1399999, 1400000);
+	assert_in_range(slice(3, 2, 1e-9, 4000000), 1399999, 1400000);
+	assert_in_range(slice(8, 0, 1e-9, 4000000), 2799999, 2800000);
+	assert_in_range(slice(1, UINT32_MAX, 1e-9, 4000000), 2799999, 2800000);
+	/* Ticks that no clock has. */
+	assert_int_equal(slice(1, 1, 1e-300, UINT32_MAX), UINT32_MAX);
+	assert_int_equal(slice(1, 1, 0, UINT32_MAX), UINT32_MAX);
+	assert_int_equal(slice(1, 1, 1, 1), 1);
+	assert_int_equal(slice(1, 1, -1, 1), 1);
+	assert_int_equal(slice(1, 1, NAN, 1), 1);
+}
+
 static void test_groups(void **state)
 {
 	static const uint32_t group[] = { 0, 0, 1, 1, 2 };
@@ -158,9 +189,9 @@ static void test_wrong_groups(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_changes),	     cmocka_unit_test(test_wrong_changes),
-		cmocka_unit_test(test_everywhere),   cmocka_unit_test(test_groups),
-		cmocka_unit_test(test_wrong_groups),
+		cmocka_unit_test(test_changes),	   cmocka_unit_test(test_wrong_changes),
+		cmocka_unit_test(test_everywhere), cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_groups),	   cmocka_unit_test(test_wrong_groups),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
