@@ -284,22 +284,24 @@ static bool read_delay(struct cpa_clock *c, uint64_t *delay)
 	return *p == ' ';
 }
 
-/* CPU time in ns and the counter at the same moment, the detector armed. */
+/* CPU time in ns and the counter at the same moment, the detector armed if there is one. */
 static uint64_t rebase(struct cpa_clock *c, uint64_t *now)
 {
+	bool detects = c->detector != &never_armed;
 	uint64_t cpu;
 	int tries = 0;
 
 	do {
 		uint64_t before;
 
-		*c->detector = c->detector == &never_armed ? 0 : cpa_clock_armed;
+		if (detects)
+			*c->detector = cpa_clock_armed;
 		before = cpa_clock_now();
 		cpu = now_ns(CLOCK_THREAD_CPUTIME_ID);
 		*now = cpa_clock_now();
 		*now = before + (*now - before) / 2;
 		/* Switched out in between: the pair does not belong together. */
-	} while (cpa_clock_switched(c) && ++tries < 3);
+	} while (detects && cpa_clock_switched(c) && ++tries < 3);
 	return cpu;
 }
 
@@ -334,7 +336,8 @@ static uint64_t ready_part(struct cpa_clock *c, uint64_t gap, bool blocked)
 		ready = (uint64_t)((unsigned __int128)ready * gap / c->unread);
 	c->delay_ns = delay;
 	c->unread = 0;
-	gave_up(c); /* reading the file may have slept: that tells nothing of the next gap */
+	if (cpa_clock_switched(c)) /* reading the file slept: that tells nothing of the next gap */
+		gave_up(c);
 	return !given || ready > gap ? gap : ready;
 }
 
