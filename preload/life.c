@@ -79,7 +79,7 @@ static void end_worker(struct cpa_worker *w)
 	cpa_thread_end(&w->self, now);
 	if (w->calls)
 		cpa_calls_free(w->calls);
-	cpa_pool_give(w);
+	cpa_pool_give(CPA_POOL_WORKERS, w);
 	cpa_leave();
 }
 
@@ -99,7 +99,7 @@ static void on_thread_end(void *argument)
 struct cpa_worker *cpa_worker_begin(uint32_t row, uint32_t component, const struct cpa_path *from,
 				    struct cpa_wait *wait)
 {
-	struct cpa_worker *w = cpa_pool_take();
+	struct cpa_worker *w = cpa_pool_take(CPA_POOL_WORKERS, sizeof(*w));
 
 	if (!w) {
 		cpa_diag(CPA_DIAG_THREADS_REFUSED);
@@ -116,7 +116,7 @@ struct cpa_worker *cpa_worker_begin(uint32_t row, uint32_t component, const stru
 	if (cpa_thread_begin(&w->self, component, tid(), from, wait)) {
 		cpa_sampler_stop(&w->sampler);
 		cpa_clock_stop(&w->clock);
-		cpa_pool_give(w);
+		cpa_pool_give(CPA_POOL_WORKERS, w);
 		return NULL;
 	}
 	w->watched = w->self.journal != NULL;

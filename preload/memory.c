@@ -28,7 +28,8 @@ bool cpa_memory_init(void)
 
 	cpa_je_malloc_message = say_nothing;
 	p = cpa_memory_alloc(1);
-	cpa_memory_free(p);
+	if (p)
+		cpa_je_dallocx(p, TCACHE_NONE);
 	return p != NULL;
 }
 
@@ -39,13 +40,4 @@ void *cpa_memory_alloc(size_t size)
 
 	errno = err;
 	return p;
-}
-
-void cpa_memory_free(void *p)
-{
-	int err = errno;
-
-	if (p)
-		cpa_je_dallocx(p, TCACHE_NONE);
-	errno = err;
 }

@@ -24,10 +24,10 @@
  */
 CPA_HIDDEN bool cpa_memory_init(void);
 
-/* @size bytes of zeros, aligned to a cache line; NULL: no memory. Keeps errno. */
+/*
+ * @size bytes of zeros, aligned to a cache line; NULL: no memory. Keeps errno. For good: see
+ * preload/pool.h.
+ */
 CPA_HIDDEN void *cpa_memory_alloc(size_t size);
-
-/* Give back @p, which cpa_memory_alloc() returned, or NULL. Keeps errno. */
-CPA_HIDDEN void cpa_memory_free(void *p);
 
 #endif

@@ -6,47 +6,52 @@
 
 #include "preload/memory.h"
 
+/* In front of what the caller has, in a cache line of its own. */
 struct pooled {
-	struct cpa_worker worker;
 	struct cds_lfs_node node;
+	char block[] __attribute__((aligned(CPA_CACHE_LINE)));
 };
 
-static struct __cds_lfs_stack ended;
+static struct pool {
+	struct __cds_lfs_stack free;
+	/*
+	 * Atomic: a thread pops, which liburcu asks to happen one at a time or in read-side sections of
+	 * RCU; its grace periods would wait for threads that are stopped in signal handlers. Not a lock:
+	 * who finds it taken makes a new block.
+	 */
+	uint32_t popping;
+} pools[CPA_POOLS];
 
-/*
- * Atomic: a thread pops, which liburcu asks to happen one at a time or in read-side sections of RCU;
- * its grace periods would wait for threads that are stopped in signal handlers. Not a lock: who finds
- * it taken makes a new worker.
- */
-static uint32_t popping;
-
-struct cpa_worker *cpa_pool_take(void)
+void *cpa_pool_take(enum cpa_pool pool, size_t size)
 {
 	struct cds_lfs_node *node = NULL;
 	struct pooled *p;
 
 	/* ACQUIRE pairs with the RELEASE below. */
-	if (!__atomic_exchange_n(&popping, 1, __ATOMIC_ACQUIRE)) {
-		node = __cds_lfs_pop(&ended);
+	if (!__atomic_exchange_n(&pools[pool].popping, 1, __ATOMIC_ACQUIRE)) {
+		node = __cds_lfs_pop(&pools[pool].free);
 		/* RELEASE: the pop is over. */
-		__atomic_store_n(&popping, 0, __ATOMIC_RELEASE);
+		__atomic_store_n(&pools[pool].popping, 0, __ATOMIC_RELEASE);
 	}
 	if (!node) {
-		p = cpa_memory_alloc(sizeof(*p));
-		return p ? &p->worker : NULL;
+		p = cpa_memory_alloc(sizeof(*p) + size);
+		return p ? p->block : NULL;
 	}
 	p = caa_container_of(node, struct pooled, node);
-	memset(&p->worker, 0, sizeof(p->worker));
-	return &p->worker;
+	memset(p->block, 0, size);
+	return p->block;
 }
 
-void cpa_pool_give(struct cpa_worker *w)
+void cpa_pool_give(enum cpa_pool pool, void *block)
 {
-	cds_lfs_push(&ended, &caa_container_of(w, struct pooled, worker)->node);
+	struct pooled *p = (struct pooled *)((char *)block - offsetof(struct pooled, block));
+
+	cds_lfs_push(&pools[pool].free, &p->node);
 }
 
 void cpa_pool_forked(void)
 {
 	/* Relaxed: there is one thread. */
-	__atomic_store_n(&popping, 0, __ATOMIC_RELAXED);
+	for (unsigned i = 0; i < CPA_POOLS; i++)
+		__atomic_store_n(&pools[i].popping, 0, __ATOMIC_RELAXED);
 }

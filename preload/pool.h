@@ -1,22 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/pool.h - workers of threads that ended, for threads to come
+ * preload/pool.h - what threads that ended had, for threads to come
  *
  * A thread ends in the last round of its destructors, when jemalloc has put its own data of the
- * thread away: so the worker is kept, on liburcu's lock-free stack, and not given back.
+ * thread away, and begins before it has any, which is dear to make: so neither gives memory back.
+ * What a thread had is kept on liburcu's lock-free stack; there is as much of a kind as was in use at
+ * once.
  *
  * Thread-safe, and called inside our code alone.
  */
 #ifndef CPA_PRELOAD_POOL_H
 #define CPA_PRELOAD_POOL_H
 
-#include "preload/worker.h"
+#include <stddef.h>
 
-/* A worker of zeros. NULL: no memory. */
-CPA_HIDDEN struct cpa_worker *cpa_pool_take(void);
+#include "shadow/session.h"
 
-/* @w, taken, is not used any more. */
-CPA_HIDDEN void cpa_pool_give(struct cpa_worker *w);
+enum cpa_pool {
+	CPA_POOL_WORKERS,
+	CPA_POOL_BEGINNINGS, /* see preload/thread.c */
+	CPA_POOLS
+};
+
+/* @size zeros, the same for all of a pool, aligned to cache lines. NULL: no memory. */
+CPA_HIDDEN void *cpa_pool_take(enum cpa_pool pool, size_t size);
+
+/* @p, taken from there, is not used any more. */
+CPA_HIDDEN void cpa_pool_give(enum cpa_pool pool, void *p);
 
 /* In a child of fork(), whose other threads are gone. */
 CPA_HIDDEN void cpa_pool_forked(void);

@@ -17,9 +17,9 @@
 
 #include "preload/function.h"
 #include "preload/life.h"
-#include "preload/memory.h"
 #include "preload/object.h"
 #include "preload/part.h"
+#include "preload/pool.h"
 #include "preload/real.h"
 #include "preload/track.h"
 #include "shadow/component.h"
@@ -28,7 +28,7 @@
 #include "shadow/thread.h"
 #include "shadow/token.h"
 
-/* What a new thread needs to begin; it frees it. */
+/* What a new thread needs to begin; it gives it back. */
 struct beginning {
 	void *(*routine)(void *);
 	int (*c11_routine)(void *);
@@ -150,7 +150,7 @@ static struct beginning take(void *argument)
 	if (!*cpa_alive)
 		return b;
 	cpa_reenter();
-	cpa_memory_free(argument);
+	cpa_pool_give(CPA_POOL_BEGINNINGS, argument);
 	if (likely(b.row)) {
 		begin(&b);
 	} else {
@@ -179,7 +179,7 @@ static int start_c11(void *argument)
 /* What the thread to be created will be given; NULL: create it without us. Stays inside. */
 static struct beginning *prepare(struct cpa_worker *w, const struct beginning *b)
 {
-	struct beginning *copy = cpa_memory_alloc(sizeof(*copy));
+	struct beginning *copy = cpa_pool_take(CPA_POOL_BEGINNINGS, sizeof(*copy));
 
 	if (!copy)
 		return NULL;
@@ -188,7 +188,7 @@ static struct beginning *prepare(struct cpa_worker *w, const struct beginning *b
 	copy->epoch = w->epoch;
 	copy->row = cpa_thread_claim();
 	if (!copy->row) {
-		cpa_memory_free(copy);
+		cpa_pool_give(CPA_POOL_BEGINNINGS, copy);
 		return NULL;
 	}
 	cpa_event(w, CPA_EV_CREATE, b->caller, 0);
@@ -208,7 +208,7 @@ static struct beginning *prepare_off(const struct beginning *b)
 	if (!*cpa_alive || cpa_tls.inside)
 		return NULL;
 	cpa_reenter();
-	copy = cpa_memory_alloc(sizeof(*copy));
+	copy = cpa_pool_take(CPA_POOL_BEGINNINGS, sizeof(*copy));
 	if (copy)
 		*copy = *b;
 	cpa_leave();
@@ -219,7 +219,7 @@ static struct beginning *prepare_off(const struct beginning *b)
 static void drop_off(struct beginning *copy)
 {
 	cpa_reenter();
-	cpa_memory_free(copy);
+	cpa_pool_give(CPA_POOL_BEGINNINGS, copy);
 	cpa_leave();
 }
 
@@ -232,7 +232,7 @@ static void created(struct cpa_worker *w, struct beginning *copy, uint32_t row, 
 	} else {
 		if (copy->token)
 			cpa_token_free(&w->self, copy->token);
-		cpa_memory_free(copy);
+		cpa_pool_give(CPA_POOL_BEGINNINGS, copy);
 		cpa_thread_joined(row);
 	}
 	cpa_done(w);
