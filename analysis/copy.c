@@ -98,6 +98,7 @@ static void put_row(struct state *state, const struct cpa_snapshot *snapshot, ui
 	row->held_external = 0;
 	row->totals_slots = reading->totals;
 	row->totals = append(state, reading->total, reading->totals * sizeof(*reading->total));
+	row->edges = reading->edges ? append(state, reading->edge, sizeof(reading->edge)) : 0;
 	row->path.version = row->retired.version = NOWHERE;
 	if (!reading->sound)
 		return;
@@ -115,6 +116,7 @@ static void read_state(struct state *state, struct cpa_dump *dump)
 	do {
 		state->rows = snapshot.rows;
 		state->size = 0;
+		append(state, NULL, sizeof(uint64_t)); /* what is at 0 is nothing */
 		free(state->row);
 		state->row = xcalloc((size_t)snapshot.rows + 1, sizeof(*state->row));
 		for (uint32_t row = 1; row <= snapshot.rows && !snapshot.failed; row++)
@@ -198,6 +200,7 @@ static int put_state(const struct cpa_dump *dump, const struct state *state, int
 		row->retired.version += size;
 		row->retired.observed_version += size;
 		row->totals += size;
+		row->edges += row->edges ? size : 0;
 		ret = at ? put(to, row, known, at) : 0;
 	}
 	return ret ? ret : put_header(dump, state, to, size + state->size);

@@ -119,11 +119,19 @@ void cpa_reading_fini(struct cpa_reading *r)
 	free(r->total);
 }
 
+static void read_edges(struct cpa_dump *dump, struct cpa_reading *r)
+{
+	r->edges = r->row.edges && cpa_dump_bytes(dump, r->row.edges, r->edge, sizeof(r->edge));
+	if (r->row.edges && !r->edges && !dump->live)
+		cpa_dump_skip(dump, CPA_TABLE_THREADS);
+}
+
 /* What the row, which has its sums and paths, names elsewhere; @slots totals at @total. */
 static void follow(struct cpa_dump *dump, struct cpa_reading *r, uint64_t total, uint64_t slots)
 {
 	r->sound = cpa_vector_read(&r->path, dump, &r->row.path) &&
 		   cpa_vector_read(&r->retired, dump, &r->row.retired);
+	read_edges(dump, r);
 	r->totals = total == 0 ? 0 : slots < dump->header.slots ? slots : dump->header.slots;
 	if (cpa_dump_bytes(dump, total, r->total, r->totals * sizeof(*r->total)))
 		return;

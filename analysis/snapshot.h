@@ -28,6 +28,8 @@ struct cpa_reading {
 	bool sound;	 /* both paths */
 	uint64_t totals; /* of total, in use */
 	uint64_t *total; /* [slots]: process time by slot */
+	struct cpa_edge_cache edge[CPA_EDGE_CACHE];
+	bool edges; /* it has such */
 };
 
 struct cpa_snapshot {

@@ -39,10 +39,10 @@ static void add_totals(struct cpa_build *build, const struct cpa_reading *readin
 	}
 }
 
-static void add_edge_cache(struct cpa_build *build, const struct cpa_thread *thread)
+static void add_edge_cache(struct cpa_build *build, const struct cpa_reading *reading)
 {
-	for (unsigned i = 0; i < CPA_EDGE_CACHE; i++) {
-		const struct cpa_edge_cache *cache = &thread->edges[i];
+	for (unsigned i = 0; reading->edges && i < CPA_EDGE_CACHE; i++) {
+		const struct cpa_edge_cache *cache = &reading->edge[i];
 		struct cpa_edge *edge;
 
 		if (cache->edge == 0 || cache->edge > build->edges)
@@ -213,7 +213,7 @@ static void add_thread(struct cpa_build *build, uint32_t row, const struct cpa_r
 	else
 		build->dump->broken_paths++;
 	keep_row(build, row, thread);
-	add_edge_cache(build, thread);
+	add_edge_cache(build, reading);
 	build->cpu += cpu_ticks(thread);
 	build->process += thread->process;
 	build->external += thread->external;

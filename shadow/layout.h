@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #define CPA_MAGIC	 "CPADUMP\n"
-#define CPA_FORMAT	 6u
+#define CPA_FORMAT	 7u
 #define CPA_BYTE_ORDER	 0x01020304u
 #define CPA_HEADER_SIZE	 16384u
 #define CPA_CHUNKS	 20u
@@ -573,7 +573,7 @@ struct cpa_thread {
 				   0: there was none */
 	struct cpa_path path;	 /* the thread's own; `released` is the clock of its last event */
 	struct cpa_path retired; /* join of the last paths of earlier users of the row */
-	struct cpa_edge_cache edges[CPA_EDGE_CACHE];
+	uint64_t edges; /* offset of struct cpa_edge_cache[CPA_EDGE_CACHE] while it runs; 0: none */
 	uint64_t bytes_read, bytes_written; /* by calls of its own, see preload/external.c */
 	/* Whose thread it is, or was; the sums when it began, or were last given to the process. */
 	uint32_t process_row, pad;

@@ -92,7 +92,7 @@ cpa_activity_run(struct cpa_self *self, uint64_t process, uint32_t node, unsigne
 		return;
 	}
 	*hint = at;
-	cache = &row->edges[at];
+	cache = &self->edges[at];
 	cpa_writing(row);
 	c = cpa_charging(self, process);
 	row->path.len += process;

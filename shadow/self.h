@@ -53,7 +53,8 @@ struct cpa_self {
 		uint64_t item;
 		uint64_t begun;
 	} item[CPA_ITEMS_IN_WORK];
-	/* Of the row's edge cache. */
+	/* The thread's sums of edges, which its row names; NULL: no memory. What edges they are of: */
+	struct cpa_edge_cache *edges;
 	struct {
 		uint64_t key; /* ~cpa_summary_key(), so that 0 is none */
 		struct cpa_edge *row;

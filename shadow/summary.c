@@ -65,14 +65,14 @@ struct cpa_edge_cache *cpa_summary_edge_slow(struct cpa_self *self, uint32_t fro
 	if (!from || !to)
 		return NULL;
 	self->slow++;
-	row = cpa_table_intern(CPA_TABLE_EDGES, key, fill_edge, &edge);
+	row = self->edges ? cpa_table_intern(CPA_TABLE_EDGES, key, fill_edge, &edge) : 0;
 	if (!row) {
 		cpa_diag(CPA_DIAG_EDGES_REFUSED);
 		return NULL;
 	}
-	if (self->row->edges[at].edge && (!self->row->edges[at ^ 1].edge || ++self->edge_turn % 2))
+	if (self->edges[at].edge && (!self->edges[at ^ 1].edge || ++self->edge_turn % 2))
 		at ^= 1;
-	cache = &self->row->edges[at];
+	cache = &self->edges[at];
 	if (cache->edge)
 		flush(cache);
 	cache->edge = row;
@@ -92,8 +92,8 @@ void cpa_summary_carry(struct cpa_edge_cache *cache)
 
 void cpa_summary_flush(struct cpa_self *self)
 {
-	for (unsigned i = 0; i < CPA_EDGE_CACHE; i++)
-		if (self->row->edges[i].edge)
-			flush(&self->row->edges[i]);
+	for (unsigned i = 0; self->edges && i < CPA_EDGE_CACHE; i++)
+		if (self->edges[i].edge)
+			flush(&self->edges[i]);
 	memset(self->edge, 0, sizeof(self->edge));
 }

@@ -44,7 +44,7 @@ static inline struct cpa_edge_cache *cpa_summary_edge(struct cpa_self *self, uin
 	unsigned at = cpa_summary_find(self, cpa_summary_key(from, to, dependency));
 
 	if (likely(at < CPA_EDGE_CACHE))
-		return &self->row->edges[at];
+		return &self->edges[at];
 	return cpa_summary_edge_slow(self, from, to, dependency);
 }
 
@@ -62,7 +62,7 @@ static inline void cpa_summary_count(struct cpa_edge_cache *cache)
 static inline struct cpa_edge *cpa_summary_row(const struct cpa_self *self,
 					       const struct cpa_edge_cache *cache)
 {
-	return self->edge[cache - self->row->edges].row;
+	return self->edge[cache - self->edges].row;
 }
 
 /* Add what the thread's cache holds to the edges' rows, at its end. */

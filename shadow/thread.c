@@ -74,6 +74,27 @@ void cpa_thread_new_id(struct cpa_self *self)
 	} while (self->id + 1 <= 1 || (n > UINT32_MAX && is_in_use(self->id)));
 }
 
+/* Those that a row has are of a thread that was killed with its process: they are added up as we go. */
+static void take_edges(struct cpa_self *self)
+{
+	void *edges = self->row->edges ? cpa_at(self->row->edges) :
+					 cpa_heap_alloc(CPA_EDGE_CACHE * sizeof(*self->edges));
+
+	self->edges = edges;
+	self->row->edges = edges ? cpa_offset(edges) : 0;
+}
+
+/* All of them were added to the edges' rows. */
+static void give_edges(struct cpa_self *self)
+{
+	cpa_writing(self->row);
+	self->row->edges = 0;
+	cpa_written(self->row);
+	if (self->edges)
+		cpa_heap_free(self->edges);
+	self->edges = NULL;
+}
+
 int cpa_thread_begin(struct cpa_self *self, uint32_t component, uint32_t tid,
 		     const struct cpa_path *from, struct cpa_wait *wait)
 {
@@ -99,6 +120,7 @@ int cpa_thread_begin(struct cpa_self *self, uint32_t component, uint32_t tid,
 		row->totals = totals ? cpa_offset(totals) : 0;
 		row->start_ticks = wait->now;
 	}
+	take_edges(self);
 	row->key = self->id;
 	cpa_process_enter(row, self->process);
 	row->tid = tid;
@@ -157,6 +179,7 @@ void cpa_thread_end(struct cpa_self *self, uint64_t now)
 	cpa_queue_leave(self);
 	self->row->end_ticks = now;
 	cpa_thread_forget(self);
+	give_edges(self);
 	cpa_process_give(self->row);
 	transition(number, CPA_THREAD_RUNNING, CPA_THREAD_EXITED, CPA_THREAD_DETACHED);
 }

@@ -409,6 +409,9 @@ static inline void maker_add_main(struct dump_maker *maker)
 		[EXAMPLE_POOL] = MAKER_TICKS(2),
 		[EXAMPLE_MAIN] = MAKER_TICKS(7),
 	};
+	struct cpa_edge_cache edges[CPA_EDGE_CACHE] = {
+		{ .edge = 1, .count = 5, .weight = MAKER_TICKS(1) },
+	};
 	struct cpa_thread thread = {
 		.key = 1,
 		.state = CPA_THREAD_RUNNING,
@@ -429,13 +432,13 @@ static inline void maker_add_main(struct dump_maker *maker)
 					MAKER_TICKS(1), MAKER_TICKS(0.5) },
 			  .delta = { maker_delta(EXAMPLE_POOL, 2), maker_delta(EXAMPLE_MAIN, 6),
 				     maker_delta(EXAMPLE_ACTIVITY, 1.5) } },
-		.edges = { { .edge = 1, .count = 5, .weight = MAKER_TICKS(1) } },
 	};
 
 	for (unsigned part = 0; part < 2; part++)
 		version[2 + part * EXAMPLE_SLOTS + EXAMPLE_WORK] = MAKER_TICKS(3);
 	observed[2 + EXAMPLE_WORK] = MAKER_TICKS(3);
 	thread.totals = dump_maker_block(maker, totals, sizeof(totals));
+	thread.edges = dump_maker_block(maker, edges, sizeof(edges));
 	thread.path.version = dump_maker_block(maker, version, sizeof(version));
 	thread.path.observed_version = dump_maker_block(maker, observed, sizeof(observed));
 	dump_maker_row(maker, CPA_TABLE_THREADS, &thread);

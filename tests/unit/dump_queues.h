@@ -84,7 +84,7 @@ static inline void maker_add_queues(struct dump_maker *maker, uint32_t tasks, ui
 
 static inline void maker_add_items(struct dump_maker *maker, uint32_t tasks)
 {
-	struct cpa_thread *main = dump_maker_at(maker, CPA_TABLE_THREADS, 1);
+	const struct cpa_thread *main = dump_maker_at(maker, CPA_TABLE_THREADS, 1);
 	struct cpa_node enqueue = { .key = 4, .kind = CPA_EV_ENQUEUE, .site = 1, .class = tasks };
 	struct cpa_node dequeue = { .key = 5, .kind = CPA_EV_DEQUEUE, .site = 1, .class = tasks };
 	struct cpa_edge edge = { .key = 3,
@@ -93,12 +93,13 @@ static inline void maker_add_items(struct dump_maker *maker, uint32_t tasks)
 				 .followed = 60,
 				 .weight = MAKER_TICKS(9),
 				 .followed_weight = MAKER_TICKS(6) };
+	const struct cpa_edge_cache cache = { .edge = 3,
+					      .count = 10,
+					      .weight = MAKER_TICKS(1),
+					      .followed = 5,
+					      .followed_weight = MAKER_TICKS(0.5) };
 
-	main->edges[1] = (struct cpa_edge_cache){ .edge = 3,
-						  .count = 10,
-						  .weight = MAKER_TICKS(1),
-						  .followed = 5,
-						  .followed_weight = MAKER_TICKS(0.5) };
+	memcpy(maker->bytes + main->edges + sizeof(cache), &cache, sizeof(cache));
 	edge.from = dump_maker_row(maker, CPA_TABLE_NODES, &enqueue);
 	edge.to = dump_maker_row(maker, CPA_TABLE_NODES, &dequeue);
 	dump_maker_row(maker, CPA_TABLE_EDGES, &edge);

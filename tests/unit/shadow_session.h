@@ -37,6 +37,9 @@ static inline void test_rows_clear(struct cpa_self *self)
 			cpa_heap_free(cpa_at(row->totals));
 		if (row->held_external)
 			cpa_heap_free(cpa_at(row->held_external));
+		if (row->edges)
+			cpa_heap_free(cpa_at(row->edges));
+		row->edges = 0;
 		row->totals = row->totals_slots = row->held_external = 0;
 	}
 	cpa_version_forget_spares(self);

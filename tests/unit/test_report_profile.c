@@ -308,12 +308,13 @@ static void test_broken_rows(void **state)
 	objects[1].kind = 200;
 	threads[1].path.version = 3;
 	threads[0].totals = UINT64_MAX;
+	threads[1].edges = UINT64_MAX - 7;
 	build();
 	assert_int_equal(dump.broken[CPA_TABLE_COMPONENTS], 1);
 	assert_int_equal(dump.broken[CPA_TABLE_EDGES], 1);
 	assert_int_equal(dump.broken[CPA_TABLE_NODES], 1);
 	assert_int_equal(dump.broken[CPA_TABLE_OBJECTS], 1);
-	assert_int_equal(dump.broken[CPA_TABLE_THREADS], 1);
+	assert_int_equal(dump.broken[CPA_TABLE_THREADS], 2);
 	assert_int_equal(dump.broken_paths, 1);
 	assert_true(has_note("1 component rows in the dump are damaged"));
 	assert_true(has_note("1 paths in the dump are damaged"));

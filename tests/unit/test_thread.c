@@ -164,6 +164,58 @@ static void test_reuse(void **state)
 	assert_int_equal(cpa_heap_live(), 0);
 }
 
+/* The thread follows the edge from node 1 to node 2 @times, as dependency. */
+static struct cpa_edge_cache *follow(struct cpa_self *self, uint32_t times)
+{
+	struct cpa_edge_cache *cache = cpa_summary_edge(self, 1, 2, true);
+
+	for (uint32_t i = 0; cache && i < times; i++)
+		cpa_summary_count(cache);
+	return cache;
+}
+
+static uint64_t edge_count(void)
+{
+	return ((const struct cpa_edge *)cpa_row(CPA_TABLE_EDGES, 1))->count;
+}
+
+/* Sums of edges are in the session while the thread runs; then the next one has their place. */
+static void test_edges(void **state)
+{
+	static struct cpa_self t, killed;
+	uint64_t place;
+
+	(void)state;
+	begin(&t, 1);
+	place = t.row->edges;
+	assert_non_null(follow(&t, 3));
+	assert_ptr_equal(t.edges, cpa_at(place));
+	assert_int_equal(edge_count(), 0);
+	cpa_thread_end(&t, 2);
+	assert_int_equal(t.row->edges, 0);
+	assert_int_equal(edge_count(), 3);
+	begin(&killed, 3);
+	assert_int_equal(killed.row->edges, place);
+	follow(&killed, 4);
+	/* What a thread left in its row, that was killed with its process, its next user adds up. */
+	cpa_header()->process_ids = CPA_TREE_KEPT;
+	while (cpa_table(CPA_TABLE_THREADS)->used < CPA_TREE_KEPT)
+		cpa_thread_claim();
+	cpa_thread_joined(killed.number);
+	begin(&t, 4);
+	assert_int_equal(t.number, killed.number);
+	assert_int_equal(t.row->edges, place);
+	cpa_thread_end(&t, 5);
+	assert_int_equal(edge_count(), 7);
+	/* Without memory for them they are refused. */
+	begin(&t, 6);
+	t.edges = NULL;
+	assert_null(follow(&t, 1));
+	assert_int_equal(cpa_header()->diag[CPA_DIAG_EDGES_REFUSED], 1);
+	cpa_thread_end(&t, 7);
+	assert_int_equal(edge_count(), 7);
+}
+
 /* With all rows in use there are more than those kept; a thread that runs keeps its row. */
 static void test_many_running(void **state)
 {
@@ -277,6 +329,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_begin_after_create, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ends, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reuse, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_edges, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many_running, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_space, setup_small, teardown),
 		cmocka_unit_test_setup_teardown(test_hold, setup, teardown),

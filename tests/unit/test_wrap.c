@@ -87,7 +87,7 @@ static uint64_t count_of(const struct cpa_self *self)
 	for (uint32_t i = 1; i <= cpa_table(CPA_TABLE_EDGES)->used; i++)
 		count += ((const struct cpa_edge *)cpa_row(CPA_TABLE_EDGES, i))->count;
 	for (unsigned i = 0; i < CPA_EDGE_CACHE; i++)
-		count += self->row->edges[i].count;
+		count += self->edges[i].count;
 	return count;
 }
 
