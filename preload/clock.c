@@ -17,10 +17,11 @@
 #define REBASE		 (4 * MS)
 #define LONG		 250000u /* ns: asking the kernel takes 0.3 % of it at most */
 #define SHORT_GAP	 50000u	 /* ns */
-#define NO_SWITCH	 2000u /* ns: below, it is an interrupt or the imprecision of two clocks */
-#define PROBE_MOST	 2000u /* ticks of an operation of ours, to begin with */
-#define LAST_DESCRIPTOR	 1000  /* of as many threads as most programs have */
-#define FIRST_DESCRIPTOR 500   /* ours are out of the way of programs that count theirs */
+#define NO_SWITCH	 2000u	/* ns: below, it is an interrupt or the imprecision of two clocks */
+#define SWITCH		 20000u /* ns: with what a thread finds cold, about */
+#define PROBE_MOST	 2000u	/* ticks of an operation of ours, to begin with */
+#define LAST_DESCRIPTOR	 1000	/* of as many threads as most programs have */
+#define FIRST_DESCRIPTOR 500	/* ours are out of the way of programs that count theirs */
 
 uint64_t cpa_clock_armed;
 uint64_t cpa_clock_rebase_ticks;
@@ -305,13 +306,28 @@ static uint64_t rebase(struct cpa_clock *c, uint64_t *now)
 	return cpu;
 }
 
-/* Whether the thread has given its processor up by itself since the last look. */
-static bool gave_up(struct cpa_clock *c)
+static void count_switches(struct cpa_clock *c)
 {
-	long before = c->switches;
+	struct rusage usage = { .ru_nvcsw = -1 };
 
-	c->switches = switches();
-	return c->switches < 0 || c->switches != before;
+	syscall(SYS_getrusage, RUSAGE_THREAD, &usage);
+	c->given = usage.ru_nvcsw;
+	c->taken = usage.ru_nivcsw;
+	c->waited = false;
+}
+
+/* How the thread lost its processor: both counts may be those of waits, if it was not asked after. */
+enum loss { GIVEN, TAKEN, EITHER };
+
+static enum loss loss(struct cpa_clock *c)
+{
+	long given = c->given, taken = c->taken;
+	bool waited = c->waited;
+
+	count_switches(c);
+	if (c->given == given && given >= 0)
+		return TAKEN;
+	return waited && c->taken != taken ? EITHER : GIVEN;
 }
 
 /*
@@ -319,32 +335,40 @@ static bool gave_up(struct cpa_clock *c)
  * than a microsecond, so short waits (@blocked) and blocks are left until there is a millisecond of
  * them, and have their share of the delay counted with the gap that comes last. One that did not
  * give its processor up by itself was not blocked: some kernels (seen: 6.18) miss a part of that
- * delay.
+ * delay, though not half of what it has beyond a switch, which tells where the counts do not.
  */
 static uint64_t ready_part(struct cpa_clock *c, uint64_t gap, bool blocked)
 {
 	uint64_t delay, ready;
-	bool given = gave_up(c) || blocked;
+	bool brief;
+	enum loss how = GIVEN;
 
 	c->unread += gap;
-	if (given && gap < cpa_clock_ticks(SHORT_GAP) && c->unread < cpa_clock_ticks(MS))
-		return 0;
-	if (!read_delay(c, &delay))
+	brief = gap < cpa_clock_ticks(SHORT_GAP) && c->unread < cpa_clock_ticks(MS);
+	if (blocked && brief)
+		c->waited = true;
+	else if (blocked)
+		count_switches(c);
+	else
+		how = loss(c);
+	if ((how == GIVEN && brief) || !read_delay(c, &delay))
 		return 0;
 	ready = cpa_clock_ticks(delay - c->delay_ns);
+	if (how == EITHER && 2 * ready + cpa_clock_ticks(SWITCH) > gap)
+		how = TAKEN;
 	if (c->unread > gap)
 		ready = (uint64_t)((unsigned __int128)ready * gap / c->unread);
 	c->delay_ns = delay;
 	c->unread = 0;
 	if (cpa_clock_switched(c)) /* reading the file slept: that tells nothing of the next gap */
-		gave_up(c);
-	return !given || ready > gap ? gap : ready;
+		count_switches(c);
+	return how == TAKEN || ready > gap ? gap : ready;
 }
 
 uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool blocked,
 			      uint64_t now)
 {
-	bool due = blocked || cpa_clock_due(c, now);
+	bool due = blocked || cpa_clock_due(c, now), switched = cpa_clock_switched(c);
 	uint64_t cpu, wall, gap, known = c->cpu;
 	int err = errno;
 
@@ -359,12 +383,12 @@ uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool b
 	c->cpu = known + e->process;
 	gap = wall - e->process;
 	e->runqueue = 0;
-	if (blocked || gap > cpa_clock_ticks(NO_SWITCH))
+	if (blocked || (switched && gap > cpa_clock_ticks(NO_SWITCH)))
 		e->runqueue = ready_part(c, gap, blocked);
 	else
 		e->runqueue = gap;
 	/* What is left of a preemption is the switch itself. */
-	if (!blocked && e->runqueue && gap - e->runqueue < cpa_clock_ticks(20000))
+	if (!blocked && e->runqueue && gap - e->runqueue < cpa_clock_ticks(SWITCH))
 		e->runqueue = gap;
 	e->external = gap - e->runqueue;
 	c->last = now;
@@ -399,7 +423,7 @@ void cpa_clock_hidden(struct cpa_clock *c, const struct cpa_clock_gap *gap, stru
 	e->external = without - e->runqueue;
 	c->last += wall;
 	c->cpu += e->process;
-	c->switches = switches();
+	count_switches(c);
 	errno = err;
 }
 
@@ -422,7 +446,7 @@ void cpa_clock_start(struct cpa_clock *c)
 									     &never_armed;
 	c->schedstat = -1; /* opened when first needed; the delay counts from the thread's birth */
 	c->skips = 1;	   /* nothing is known yet of what is usual */
-	c->switches = switches();
+	count_switches(c);
 	cpu = rebase(c, &now);
 	c->last = now;
 	c->rebased = now;

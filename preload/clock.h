@@ -30,12 +30,14 @@ struct cpa_clock {
 	uint64_t cpu;	   /* process time accounted for so far, ticks of the thread's CPU clock */
 	uint64_t delay_ns; /* run-queue delay (schedstat) when last read */
 	uint64_t unread;   /* ticks without a processor since then */
-	long switches;	   /* times it had given its processor up by itself, then; -1: unknown */
-	int schedstat;	   /* descriptor, -1: none yet, -2: not to be had */
-	uint64_t file;	   /* its inode */
-	uint32_t probe;	   /* 16 times what an operation of ours usually takes, ticks */
-	uint32_t skips;	   /* until it is measured again */
-	uint32_t tick;	   /* moves on when the thread may have been switched out, or was sampled */
+	/* Times it had given its processor up, and had had it taken, when last asked; -1: unknown. */
+	long given, taken;
+	bool waited;	/* since then, and was not asked */
+	int schedstat;	/* descriptor, -1: none yet, -2: not to be had */
+	uint64_t file;	/* its inode */
+	uint32_t probe; /* 16 times what an operation of ours usually takes, ticks */
+	uint32_t skips; /* until it is measured again */
+	uint32_t tick;	/* moves on when the thread may have been switched out, or was sampled */
 };
 
 /* What happened between two stamps; ticks. process + runqueue + external = wall. */
