@@ -333,7 +333,7 @@ static void turns_begin(const struct cpa_placement *placement)
 			turns_wait(i);
 		if (++core == placement->cores[group]) {
 			core = 0;
-			group = (group + 1) % placement->groups;
+			group = group + 1 < placement->groups ? group + 1 : 0;
 		}
 	}
 }
