@@ -9,6 +9,8 @@
 #define NOBODY	   UINT32_MAX
 #define FOREVER	   ((cpa_long)1 << 90)
 #define MANY_TURNS 64
+/* Looks at cores and threads, some seconds' worth: a replay that takes more ends early. */
+#define LOOKS_MAX (UINT64_C(1) << 31)
 
 struct thread {
 	cpa_long left; /* work, while it waits for a core */
@@ -39,9 +41,10 @@ struct cpa_engine {
 	const struct cpa_placement *placement;
 	uint64_t now, number;
 	uint64_t interrupts; /* of the timer, up to now */
-	uint32_t named;	     /* by the last cpa_engine_next(), and it has no work yet; or NOBODY */
-	uint32_t active;     /* threads of the program with something going on */
-	uint32_t waiting;    /* threads for a core, in all groups */
+	uint64_t looks;
+	uint32_t named;	  /* by the last cpa_engine_next(), and it has no work yet; or NOBODY */
+	uint32_t active;  /* threads of the program with something going on */
+	uint32_t waiting; /* threads for a core, in all groups */
 	struct group *group;
 	struct heap delays;
 	struct thread *thread; /* the background behind those of the placement */
@@ -213,6 +216,7 @@ static void preempt(struct cpa_engine *engine, struct group *group)
 		uint32_t best = NOBODY;
 		cpa_long most = 0;
 
+		engine->looks += group->cores;
 		for (uint32_t i = 0; i < group->cores; i++) {
 			cpa_long reached;
 
@@ -246,6 +250,7 @@ static void settle(struct cpa_engine *engine)
 
 static void interrupt_group(struct cpa_engine *engine, struct group *group)
 {
+	engine->looks += group->cores + group->waiting.count; /* these in undisturbed() */
 	for (uint32_t i = 0; i < group->cores && group->waiting.count; i++)
 		if (group->on[i] != NOBODY && is_over(engine, group, i))
 			swap(engine, group, i);
@@ -324,6 +329,10 @@ static void skip_turns(struct cpa_engine *engine)
 	ticks -= ticks % engine->placement->interrupt;
 	if (!ticks)
 		return;
+	if (engine->now + ticks > UINT64_MAX) { /* no run is that long */
+		engine->looks = LOOKS_MAX + 1;
+		return;
+	}
 	for (uint32_t i = 0; i < engine->placement->groups; i++)
 		if (engine->group[i].waiting.count)
 			share_out(engine, &engine->group[i], ticks);
@@ -387,11 +396,13 @@ bool cpa_engine_next(struct cpa_engine *engine, uint32_t *thread)
 		struct group *group;
 
 		settle(engine);
-		if (!engine->active)
+		if (!engine->active || engine->looks > LOOKS_MAX)
 			return false;
 		group = next_end(engine, &end);
 		ready = engine->delays.count ? engine->delays.entry[0].key : FOREVER;
 		timer = engine->waiting ? next_interrupt(engine) : FOREVER;
+		if (end > UINT64_MAX && ready > UINT64_MAX && timer > UINT64_MAX)
+			return false; /* no run is that long */
 		if (end > ready || end > timer) {
 			pass(engine, ready, timer);
 			continue;

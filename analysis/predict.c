@@ -55,6 +55,14 @@ static void read_probes(struct inquiry *q)
 	q->cast.probe = q->probe;
 }
 
+/* What the dump says, as far as there are such machines. */
+static uint32_t recorded_cores(const struct inquiry *q)
+{
+	uint32_t cores = q->profile->program.cores;
+
+	return cores < 1 ? 1 : cores < CPA_CORES_MAX ? cores : CPA_CORES_MAX;
+}
+
 static void read_cast(struct inquiry *q)
 {
 	uint32_t rows = q->dump->rows[CPA_TABLE_QUEUES];
@@ -80,7 +88,7 @@ static void read_cast(struct inquiry *q)
 	q->cast.queue_class = q->queue_class;
 	q->cast.slots = q->dump->header.slots;
 	q->cast.components = q->names.components;
-	q->cast.cores = q->profile->program.cores;
+	q->cast.cores = recorded_cores(q);
 	q->cast.slot_kind = q->slot_kind;
 }
 
@@ -174,7 +182,7 @@ static int place(struct inquiry *q, const struct cpa_transcript *transcript, uin
 				 threads, error);
 	free(name);
 	if (ret == 0)
-		cpa_placement_turns(placement, q->profile->program.cores, q->profile->tick_s);
+		cpa_placement_turns(placement, recorded_cores(q), q->profile->tick_s);
 	return ret;
 }
 
@@ -204,7 +212,7 @@ static double replay_recorded(struct inquiry *q, const struct cpa_changes *chang
 	struct cpa_replay_result result;
 
 	cpa_placement_init(&placement, cores, 0, NULL, NULL, transcript->script.threads, NULL);
-	cpa_placement_turns(&placement, q->profile->program.cores, q->profile->tick_s);
+	cpa_placement_turns(&placement, recorded_cores(q), q->profile->tick_s);
 	result = cpa_replay(&transcript->script, &placement);
 	cpa_placement_fini(&placement);
 	answer->recorded_s = predict_seconds(q, transcript->recorded);
@@ -228,8 +236,7 @@ static void check(struct inquiry *q)
 	uint32_t threads = (uint32_t)q->run->threads;
 
 	q->answer->reordered_s = replay_recorded(q, &as_recorded, threads ? threads : 1);
-	q->answer->replayed_s = replay_recorded(
-		q, &shared, q->profile->program.cores ? q->profile->program.cores : 1);
+	q->answer->replayed_s = replay_recorded(q, &shared, recorded_cores(q));
 }
 
 static void note_weakness(struct inquiry *q, const struct cpa_weakness *w)
@@ -333,7 +340,7 @@ static int answer_rows(struct inquiry *q, const struct cpa_transcript *same,
 		       const struct cpa_transcript *changed, char **error)
 {
 	struct cpa_answer *answer = q->answer;
-	uint32_t recorded = q->profile->program.cores ? q->profile->program.cores : 1;
+	uint32_t recorded = recorded_cores(q);
 	uint64_t forced = 0;
 	uint32_t unfinished = 0;
 

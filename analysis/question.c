@@ -7,7 +7,7 @@
 
 #include "analysis/placement.h"
 
-#define LOAD_MAX 1000
+#define LOAD_MAX 100
 
 /* The number at *@text up to @most, and move behind it; UINT32_MAX: there is none. */
 static uint32_t number(const char **text, uint32_t most)
@@ -58,7 +58,7 @@ const char *cpa_question_add(struct cpa_question *question, int option, const ch
 	case CPA_ASK_LOAD:
 		question->load = number(&value, LOAD_MAX);
 		return question->load == UINT32_MAX || *value ?
-			       "a number of processes from 0 to 1000 expected" :
+			       "a number of processes from 0 to 100 expected" :
 			       NULL;
 	case CPA_ASK_CURVES:
 		question->curves = true;

@@ -75,11 +75,12 @@ static uint64_t *rseq_word(void)
 			    offsetof(struct rseq, rseq_cs));
 }
 
-static long switches(void)
+static struct rusage usage_now(void)
 {
-	struct rusage usage;
+	struct rusage usage = { .ru_nvcsw = -1 };
 
-	return syscall(SYS_getrusage, RUSAGE_THREAD, &usage) ? -1 : usage.ru_nvcsw;
+	syscall(SYS_getrusage, RUSAGE_THREAD, &usage);
+	return usage;
 }
 
 /*
@@ -95,11 +96,11 @@ static bool rseq_detects(void)
 	if (!__rseq_size)
 		return false;
 	for (int i = 0; i < 50 && slept < 5; i++) {
-		long before = switches();
+		long before = usage_now().ru_nvcsw;
 
 		*word = (uintptr_t)&never;
 		syscall(SYS_nanosleep, &t, NULL);
-		if (switches() == before)
+		if (usage_now().ru_nvcsw == before)
 			continue;
 		if (*word)
 			return false;
@@ -308,9 +309,8 @@ static uint64_t rebase(struct cpa_clock *c, uint64_t *now)
 
 static void count_switches(struct cpa_clock *c)
 {
-	struct rusage usage = { .ru_nvcsw = -1 };
+	struct rusage usage = usage_now();
 
-	syscall(SYS_getrusage, RUSAGE_THREAD, &usage);
 	c->given = usage.ru_nvcsw;
 	c->taken = usage.ru_nivcsw;
 	c->waited = false;
@@ -354,10 +354,10 @@ static uint64_t ready_part(struct cpa_clock *c, uint64_t gap, bool blocked)
 	if ((how == GIVEN && brief) || !read_delay(c, &delay))
 		return 0;
 	ready = cpa_clock_ticks(delay - c->delay_ns);
-	if (how == EITHER && 2 * ready + cpa_clock_ticks(SWITCH) > gap)
-		how = TAKEN;
 	if (c->unread > gap)
 		ready = (uint64_t)((unsigned __int128)ready * gap / c->unread);
+	if (how == EITHER && 2 * ready + cpa_clock_ticks(SWITCH) > gap)
+		how = TAKEN;
 	c->delay_ns = delay;
 	c->unread = 0;
 	if (cpa_clock_switched(c)) /* reading the file slept: that tells nothing of the next gap */
@@ -404,26 +404,37 @@ uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool b
 
 struct cpa_clock_gap cpa_clock_hide(void)
 {
-	struct cpa_clock_gap gap = { cpa_clock_now(), now_ns(CLOCK_THREAD_CPUTIME_ID) };
+	struct cpa_clock_gap gap = { cpa_clock_now(), now_ns(CLOCK_THREAD_CPUTIME_ID), -1, -1 };
+	int err = errno;
+	struct rusage usage = usage_now();
 
+	errno = err;
+	gap.given = usage.ru_nvcsw;
+	gap.taken = usage.ru_nivcsw;
 	return gap;
 }
 
+/*
+ * What the thread lost before, in the activity that this is in the midst of, its next stamp must still
+ * find: the counts go on by what they grew here, and the delay is left to be shared by all gaps.
+ */
 void cpa_clock_hidden(struct cpa_clock *c, const struct cpa_clock_gap *gap, struct cpa_elapsed *e)
 {
 	uint64_t wall = cpa_clock_now() - gap->begun, without;
 	int err = errno;
+	struct rusage usage = usage_now();
 
 	e->process = cpa_clock_ticks(now_ns(CLOCK_THREAD_CPUTIME_ID) - gap->cpu_ns);
 	if (e->process > wall)
 		e->process = wall;
 	without = wall - e->process;
-	e->runqueue = without > cpa_clock_ticks(NO_SWITCH) ? ready_part(c, without, false) :
-							     without;
+	e->runqueue = usage.ru_nvcsw == gap->given ? without : 0;
 	e->external = without - e->runqueue;
 	c->last += wall;
 	c->cpu += e->process;
-	count_switches(c);
+	c->unread += without;
+	c->given += usage.ru_nvcsw - gap->given;
+	c->taken += usage.ru_nivcsw - gap->taken;
 	errno = err;
 }
 

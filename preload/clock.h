@@ -81,6 +81,7 @@ CPA_HIDDEN void cpa_clock_measure(struct cpa_clock *c, struct cpa_elapsed *e);
 /* What the thread does between the two is nobody's: no stamp sees it. @e: the times it took. */
 struct cpa_clock_gap {
 	uint64_t begun, cpu_ns;
+	long given, taken; /* as in struct cpa_clock */
 };
 CPA_HIDDEN struct cpa_clock_gap cpa_clock_hide(void);
 CPA_HIDDEN void cpa_clock_hidden(struct cpa_clock *c, const struct cpa_clock_gap *gap,

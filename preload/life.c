@@ -110,6 +110,7 @@ struct cpa_worker *cpa_worker_begin(uint32_t row, uint32_t component, const stru
 	/* Opening a perf event may take milliseconds: before the first activity begins. */
 	cpa_sampler_start(&w->sampler);
 	cpa_clock_start(&w->clock);
+	w->sampler.counted = w->sampler.known_at = w->clock.cpu;
 	if (wait->now)
 		w->clock.last = wait->now;
 	wait->now = w->clock.last;

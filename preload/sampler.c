@@ -25,11 +25,12 @@
 #define RING	     (RING_PAGES * PAGE)
 #define RING_SAMPLES (RING / (sizeof(struct perf_event_header) + sizeof(struct user_chain)))
 #define SECOND	     1000000000u
-#define TIMER_HZ     250u /* the kernel's CPU timers are no faster */
-#define CLOSELY	     512u /* samples of a thread at the default rate; the ring holds them */
-#define MANY	     32u  /* switches, between two looks at their rate */
-#define SWITCHES_HZ  500u /* of CPU time */
-#define LATE	     3u	  /* times of the timer, after which its first signal should have come */
+#define TIMER_HZ     250u  /* the kernel's CPU timers are no faster */
+#define CLOSELY	     512u  /* samples of a thread at the default rate; the ring holds them */
+#define MANY	     32u   /* switches, between two looks at their rate */
+#define SWITCHES_HZ  500u  /* of CPU time */
+#define LATE	     3u	   /* times of the timer, after which its first signal should have come */
+#define MOST_TIMES   1000u /* of its period that a timer may have passed at once */
 
 /* A sample: when, and its call chain: of what it is one, and the innermost program counter. */
 struct user_chain {
@@ -41,10 +42,11 @@ static bool thins;    /* after CLOSELY */
 static bool confined; /* no perf events then: to ask for one may be the end */
 static bool can_signal;
 
-static void note(struct cpa_sampler *s, uint64_t pc)
+/* A sample at @pc, which stands for @times as much as others of its kind. */
+static void note(struct cpa_sampler *s, uint64_t pc, unsigned times)
 {
 	unsigned at = (unsigned)(pc >> 2) % CPA_FUNCTION_CACHE;
-	uint32_t function;
+	uint32_t function, weight;
 
 	if (s->paused || cpa_function_is_ours(pc)) /* probe time, which is measured */
 		return;
@@ -56,10 +58,12 @@ static void note(struct cpa_sampler *s, uint64_t pc)
 	}
 	function = s->functions[at].id;
 	cpa_diag(CPA_DIAG_SAMPLES);
-	s->stand_for += s->period;
+	times = times < MOST_TIMES ? times : MOST_TIMES;
+	weight = times * s->weight;
+	s->stand_for += times * s->period;
 	for (unsigned i = 0; i < s->pending; i++) {
 		if (s->function[i] == function) {
-			s->count[i]++;
+			s->count[i] += weight;
 			return;
 		}
 	}
@@ -70,11 +74,11 @@ static void note(struct cpa_sampler *s, uint64_t pc)
 		for (unsigned i = 1; i < s->pending; i++)
 			least = s->count[i] < s->count[least] ? i : least;
 		s->function[least] = function;
-		s->count[least]++;
+		s->count[least] += weight;
 		return;
 	}
 	s->function[s->pending] = function;
-	s->count[s->pending++] = 1;
+	s->count[s->pending++] = weight;
 }
 
 /* Of thread @tid of the process, which need not be the caller. */
@@ -154,15 +158,17 @@ static void unmap(struct cpa_sampler *s)
 	s->head = &s->tail;
 }
 
-/* Let the timer be the sampler, for good. */
-static void sample_by_timer(struct cpa_sampler *s)
+/* Let the timer be the sampler of the thread, of @cpu ticks CPU time, for good. */
+static void sample_by_timer(struct cpa_sampler *s, uint64_t cpu)
 {
 	uint64_t period_ns = SECOND / (hz < TIMER_HZ ? hz : TIMER_HZ);
 
 	if (s->ring)
 		cpa_sampler_drain(s);
 	unmap(s);
+	s->known_at = cpu; /* it must be heard from now on */
 	s->period = cpa_clock_ticks(period_ns);
+	s->weight = hz < TIMER_HZ ? 1 : (hz + TIMER_HZ / 2) / TIMER_HZ;
 	set_timer(s, period_ns);
 }
 
@@ -180,6 +186,7 @@ static void start_timer(struct cpa_sampler *s)
 	}
 	s->has_timer = true;
 	s->period = cpa_clock_ticks(SECOND / hz);
+	s->weight = 1;
 	set_timer(s, SECOND / hz);
 }
 
@@ -204,9 +211,10 @@ static void upgrade(struct cpa_sampler *s, uint64_t cpu)
 	if (wants_perf(s, cpu) && start_perf(s)) {
 		cpa_header()->sampler = CPA_SAMPLER_PERF;
 		s->period = cpa_clock_ticks(SECOND / hz);
+		s->weight = 1;
 		set_timer(s, (uint64_t)SECOND * (thins ? CLOSELY : RING_SAMPLES / 2) / hz);
 	} else {
-		sample_by_timer(s);
+		sample_by_timer(s, cpu);
 	}
 	errno = err;
 }
@@ -219,7 +227,7 @@ static void change_hidden(struct cpa_worker *w)
 	struct cpa_elapsed e;
 
 	if (w->sampler.ring)
-		sample_by_timer(&w->sampler);
+		sample_by_timer(&w->sampler, cpu);
 	else
 		upgrade(&w->sampler, cpu);
 	cpa_clock_hidden(&w->clock, &gap, &e);
@@ -227,7 +235,7 @@ static void change_hidden(struct cpa_worker *w)
 }
 
 /* Our signal finds the thread in its own code or in that of the program; only there do we act. */
-static void on_signal(void *context)
+static void on_signal(void *context, unsigned times)
 {
 	struct cpa_worker *w = cpa_tls.worker;
 
@@ -247,7 +255,8 @@ static void on_signal(void *context)
 		cpa_sampler_drain(&w->sampler);
 	} else {
 		w->sampler.latest = cpa_clock_now();
-		note(&w->sampler, (uint64_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP]);
+		note(&w->sampler, (uint64_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP],
+		     times);
 		if (!w->sampler.stays)
 			change_hidden(w);
 	}
@@ -305,7 +314,7 @@ void cpa_sampler_switched(struct cpa_sampler *s, uint64_t cpu)
 	if (++s->switches < MANY)
 		return;
 	if (s->ring && s->heard && is_restless(s, cpu))
-		sample_by_timer(s);
+		sample_by_timer(s, cpu);
 	s->switches = 0;
 	s->counted = cpu;
 }
@@ -341,7 +350,7 @@ void cpa_sampler_drain(struct cpa_sampler *s)
 		if (record.type == PERF_RECORD_SAMPLE) {
 			copy_out(s, s->tail + sizeof(record), &chain, sizeof(chain));
 			if (chain.length == 2 && chain.context == PERF_CONTEXT_USER)
-				note(s, chain.pc);
+				note(s, chain.pc, 1);
 		} else if (record.type == PERF_RECORD_LOST && !s->paused) {
 			copy_out(s, s->tail + sizeof(record), lost, sizeof(lost));
 			cpa_diag_add(CPA_DIAG_SAMPLES_LOST, lost[1]);

@@ -31,7 +31,8 @@ struct cpa_sampler {
 	uint32_t switches; /* since `counted` */
 	uint64_t counted;  /* CPU time, ticks */
 	int timer;	   /* the kernel's number */
-	uint64_t period;   /* CPU time between two samples, ticks */
+	uint64_t period;   /* CPU time between two samples, ticks, */
+	uint32_t weight;   /* and in periods of the rate that was asked for */
 	uint64_t latest;   /* clock at the latest sample */
 	uint64_t known;	   /* it, when last looked at, */
 	uint64_t known_at; /* and the CPU time when it was new */

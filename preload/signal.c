@@ -10,7 +10,7 @@
 
 const char cpa_signal_mark;
 
-static void (*ours)(void *context);
+static void (*ours)(void *context, unsigned times);
 static volatile bool finished;
 
 /*
@@ -90,7 +90,7 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 		/* Another handler might jump out of ours. The return restores the mask. */
 		sigfillset(&all);
 		sigprocmask(SIG_SETMASK, &all, NULL);
-		ours(context);
+		ours(context, 1 + (unsigned)(info->si_overrun > 0 ? info->si_overrun : 0));
 	} else {
 		forward(sig, info, context);
 	}
@@ -130,7 +130,7 @@ static int install(const struct sigaction *wanted)
 	return REAL(sigaction)(CPA_SIGNAL, &action, NULL);
 }
 
-bool cpa_signal_init(void (*handler)(void *context))
+bool cpa_signal_init(void (*handler)(void *context, unsigned times))
 {
 	struct sigaction before;
 

@@ -21,8 +21,11 @@ extern CPA_HIDDEN const char cpa_signal_mark;
 /* Whether a signal of number CPA_SIGNAL is the sampler's. */
 CPA_HIDDEN bool cpa_signal_is_ours(const siginfo_t *info);
 
-/* Call @handler(context) for our signals from now on. Once, at start. False: not possible. */
-CPA_HIDDEN bool cpa_signal_init(void (*handler)(void *context));
+/*
+ * Call @handler(context, times) for our signals from now on; a timer may have passed several times.
+ * Once, at start. False: not possible.
+ */
+CPA_HIDDEN bool cpa_signal_init(void (*handler)(void *context, unsigned times));
 
 /* Ours are of no more use: from now on they reach nobody, and cost no system call. */
 CPA_HIDDEN void cpa_signal_fini(void);

@@ -3,7 +3,8 @@
 # Compares times: tests/run may try it twice
 """tests/e2e/sampling.py - how many samples a thread has, and what of it is said where they stop
 
-By default they are many of a thread's first half second, and fewer then; a rate that was set stays.
+By default they are many of a thread's first half second, and fewer then, which stand for more; a rate
+that was set stays. What changes the sampler in the midst of an activity does not change its times.
 A thread that comes to block all signals has them from a perf event, from its next event on; what it
 did before that is no function's. Prints TAP.
 """
@@ -19,21 +20,26 @@ from results import Results
 from surroundings import PERF_EVENT_OPEN, TIMER_CREATE, deny
 
 BUILD = pathlib.Path(os.environ["CPA_BUILD"]).resolve()
-PROGRAM = BUILD / "tests/programs/masked_late"
+PROGRAMS = BUILD / "tests/programs"
 FIRST, FIRST_HZ, THEN_HZ = 512, 997, 250
 EACH_S = 0.8  # of the program's functions
 # A look at the clock finds a function's end late, and no sample tells of main.
 FEWER, MORE = 0.98, 1.03
 # Where a hypervisor takes the processor, ticks are missing, and with them the timer's samples.
 LEAST, MOST = 0.7, 1.1
+# Of the program that has no events: its functions, and the sleep between them.
+FIRST_S, SECOND_S, SLEEP_S = 0.4, 1.6, 0.3
+# Of its time, to five sigma of these samples.
+SHARE = 0.05
+LATE = 1.2  # a sleep may end
 
 
-def profile(dump, prepare=None, **environment):
+def profile(dump, program="masked_late", prepare=None, **environment):
     kept = {k: v for k, v in os.environ.items() if not k.startswith("CPA_")}
     kept.update(LD_PRELOAD=str(BUILD / "libcpa.so"), CPA_OUTPUT=str(dump), CPA_QUIET="1")
     kept.update(environment)
     dump.unlink(missing_ok=True)
-    subprocess.run([PROGRAM], env=kept, preexec_fn=prepare, check=True)
+    subprocess.run([PROGRAMS / program], env=kept, preexec_fn=prepare, check=True)
     command = [BUILD / "cpa-report", "--format", "json", dump]
     report = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
     functions = {
@@ -81,12 +87,28 @@ def check_kept(results, dump):
         check_function(results, "1000 a second", functions, name)
 
 
+def check_change(results, dump):
+    """Both kinds of samples in one activity, with a time in which nobody saw why it was blocked."""
+    for label, environment in ("default", {}), ("1000 a second", {"CPA_SAMPLE_HZ": "1000"}):
+        report, functions = profile(dump, "one_activity", **environment)
+        share = functions.get("first", 0) / (functions.get("first", 0) + functions["second"])
+        truth = FIRST_S / (FIRST_S + SECOND_S)
+        results.check(
+            abs(share - truth) <= SHARE, f"{label}: first has {share:.3f} of both, of {truth}"
+        )
+        external = report["threads"][0]["external_s"]
+        results.check(
+            SLEEP_S * FEWER <= external <= SLEEP_S * LATE,
+            f"{label}: it was blocked for {external:.3f} s of {SLEEP_S}",
+        )
+
+
 def check_slow(results, dump):
     """The timer's, where no perf event may be had; and none at all."""
-    report, functions = profile(dump, deny(PERF_EVENT_OPEN, error=13), CPA_SAMPLE_HZ="250")
+    report, functions = profile(dump, prepare=deny(PERF_EVENT_OPEN, error=13), CPA_SAMPLE_HZ="250")
     check_rate(results, "the timer", report, EACH_S * THEN_HZ)
     check_function(results, "the timer", functions, "open_to_all")
-    report, functions = profile(dump, deny(PERF_EVENT_OPEN, TIMER_CREATE, error=13))
+    report, functions = profile(dump, prepare=deny(PERF_EVENT_OPEN, TIMER_CREATE, error=13))
     total = report["program"]["cpu_s"]
     results.check(
         list(functions) == ["(not sampled)"] and functions["(not sampled)"] > 0.95 * total,
@@ -104,6 +126,7 @@ def main():
         else:
             check_default(results, dump)
             check_kept(results, dump)
+        check_change(results, dump)
         refuse = deny(PERF_EVENT_OPEN, error=13)
         if subprocess.run(["true"], preexec_fn=refuse, check=False).returncode:
             results.skip("without perf events", "no seccomp filters here")

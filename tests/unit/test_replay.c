@@ -458,6 +458,25 @@ static void test_circle(void **state)
 	assert_int_equal(result.worked, 41);
 }
 
+/* What no run can be: it ends all the same, and says that there was more. */
+static void test_too_long(void **state)
+{
+	uint32_t cores = 1;
+
+	(void)state;
+	make_script(0);
+	for (unsigned i = 0; i < 2; i++) {
+		make_thread(false, 0);
+		make_step(UINT64_MAX, CPA_STEP_PAUSE, 0, UINT64_MAX);
+		make_exit(UINT64_MAX);
+	}
+	for (uint32_t load = 0; load < 4; load += 3) {
+		struct cpa_placement placement = { 1, &cores, load, MAKER_THREADS, group_of, 3, 4 };
+
+		assert_int_equal(cpa_replay(&maker.script, &placement).unfinished, 2);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -469,6 +488,7 @@ int main(void)
 		cmocka_unit_test(test_what_was_lacking_is_kept),
 		cmocka_unit_test(test_what_was_too_much_is_kept),
 		cmocka_unit_test(test_long_turns),
+		cmocka_unit_test(test_too_long),
 		cmocka_unit_test(test_free_lock),
 		cmocka_unit_test(test_pause_needs_no_core),
 		cmocka_unit_test(test_convoy),
