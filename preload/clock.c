@@ -402,37 +402,44 @@ uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool b
 	return now;
 }
 
-struct cpa_clock_gap cpa_clock_hide(void)
+struct cpa_clock_gap cpa_clock_hide(struct cpa_clock *c)
 {
-	struct cpa_clock_gap gap = { cpa_clock_now(), now_ns(CLOCK_THREAD_CPUTIME_ID), -1, -1 };
+	struct cpa_clock_gap gap = { .begun = cpa_clock_now(),
+				     .cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID) };
 	int err = errno;
 	struct rusage usage = usage_now();
 
-	errno = err;
 	gap.given = usage.ru_nvcsw;
 	gap.taken = usage.ru_nivcsw;
+	gap.reads = read_delay(c, &gap.delay_ns);
+	errno = err;
 	return gap;
 }
 
 /*
  * What the thread lost before, in the activity that this is in the midst of, its next stamp must still
- * find: the counts go on by what they grew here, and the delay is left to be shared by all gaps.
+ * find: the counts and the delay go on by what they grew here.
  */
 void cpa_clock_hidden(struct cpa_clock *c, const struct cpa_clock_gap *gap, struct cpa_elapsed *e)
 {
-	uint64_t wall = cpa_clock_now() - gap->begun, without;
 	int err = errno;
+	uint64_t delay, ready = 0, wall, without;
+	bool reads = read_delay(c, &delay) && gap->reads;
 	struct rusage usage = usage_now();
 
+	if (reads) {
+		ready = cpa_clock_ticks(delay - gap->delay_ns);
+		c->delay_ns += delay - gap->delay_ns;
+	}
 	e->process = cpa_clock_ticks(now_ns(CLOCK_THREAD_CPUTIME_ID) - gap->cpu_ns);
+	wall = cpa_clock_now() - gap->begun;
 	if (e->process > wall)
 		e->process = wall;
 	without = wall - e->process;
-	e->runqueue = usage.ru_nvcsw == gap->given ? without : 0;
+	e->runqueue = usage.ru_nvcsw == gap->given || ready > without ? without : ready;
 	e->external = without - e->runqueue;
 	c->last += wall;
 	c->cpu += e->process;
-	c->unread += without;
 	c->given += usage.ru_nvcsw - gap->given;
 	c->taken += usage.ru_nivcsw - gap->taken;
 	errno = err;

@@ -80,10 +80,11 @@ CPA_HIDDEN void cpa_clock_measure(struct cpa_clock *c, struct cpa_elapsed *e);
 
 /* What the thread does between the two is nobody's: no stamp sees it. @e: the times it took. */
 struct cpa_clock_gap {
-	uint64_t begun, cpu_ns;
+	uint64_t begun, cpu_ns, delay_ns;
 	long given, taken; /* as in struct cpa_clock */
+	bool reads;	   /* delay_ns is known */
 };
-CPA_HIDDEN struct cpa_clock_gap cpa_clock_hide(void);
+CPA_HIDDEN struct cpa_clock_gap cpa_clock_hide(struct cpa_clock *c);
 CPA_HIDDEN void cpa_clock_hidden(struct cpa_clock *c, const struct cpa_clock_gap *gap,
 				 struct cpa_elapsed *e);
 

@@ -223,7 +223,7 @@ static void upgrade(struct cpa_sampler *s, uint64_t cpu)
 static void change_hidden(struct cpa_worker *w)
 {
 	uint64_t cpu = w->clock.cpu + cpa_clock_now() - w->clock.last;
-	struct cpa_clock_gap gap = cpa_clock_hide();
+	struct cpa_clock_gap gap = cpa_clock_hide(&w->clock);
 	struct cpa_elapsed e;
 
 	if (w->sampler.ring)

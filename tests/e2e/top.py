@@ -92,7 +92,7 @@ def test_live(folder):
     top.press(ESCAPE + ESCAPE + "m")
     top.wait(r"opened$", "marks")
     top.press("/opened" + ENTER + ENTER)
-    top.wait(r"^mark opened\nat \S+ m?s by thread \d+;", "a mark is looked into")
+    top.wait(r"^mark opened\nat \S+ [mu]?s by thread \d+;", "a mark is looked into")
     top.press(ESCAPE + ESCAPE)
     top.press("1/ledg")
     top.wait(r"^/ledg_", "a filter is typed")
