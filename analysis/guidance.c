@@ -386,9 +386,9 @@ static const char *blame(const char *external)
 	if (strcmp(external, "sleep") == 0)
 		return "the program slept";
 	if (strcmp(external, "signal") == 0)
-		return "the program waited for signals. If its own threads send them by kill(), "
-		       "which is not followed, its real path is through those with the most CPU "
-		       "time and waits";
+		return "the program waited for signals. If its own threads send them otherwise "
+		       "than by kill() or pthread_kill(), which are followed, its real path is "
+		       "through those with the most CPU time and waits";
 	return "the program waited for files, devices or other programs. Cheaper code gains "
 	       "little there; caches, larger or more requests at a time do";
 }

@@ -22,6 +22,7 @@
 
 #include "preload/process.h"
 #include "preload/real.h"
+#include "preload/sigwait.h"
 #include "preload/track.h"
 #include "preload/uv.h"
 #include "preload/wait.h"
@@ -112,6 +113,25 @@ static inline bool was_blocked(void)
 		return ret;                                              \
 	}
 
+/* What a signal handler ends. */
+#define SUSPENDING(name, parameters, arguments)                              \
+	CPA_EXPORT int name parameters                                       \
+	{                                                                    \
+		struct cpa_signal_wait wait = cpa_signal_wait(CPA_CALLER()); \
+		int ret;                                                     \
+                                                                             \
+		if (!wait.w && was_blocked())                                \
+			blocked(CPA_EXT_OTHER, CPA_CALLER());                \
+		pthread_cleanup_push(cpa_signal_cancelled, &wait);           \
+		ret = REAL(name) arguments;                                  \
+		pthread_cleanup_pop(0);                                      \
+		if (wait.w)                                                  \
+			cpa_signal_woken(&wait);                             \
+		else if (was_blocked())                                      \
+			blocked(CPA_EXT_SIGNAL, CPA_CALLER());               \
+		return ret;                                                  \
+	}
+
 /* Fortified callers use these; they are in no header. */
 ssize_t __read_chk(int fd, void *to, size_t n, size_t room);
 ssize_t __recv_chk(int fd, void *to, size_t n, size_t room, int flags);
@@ -180,5 +200,5 @@ BLOCKING(int, connect, (int fd, __CONST_SOCKADDR_ARG to, socklen_t length), (fd,
 BLOCKING(int, fsync, (int fd), (fd), CPA_EXT_SYNC)
 BLOCKING(int, fdatasync, (int fd), (fd), CPA_EXT_SYNC)
 
-BLOCKING(int, pause, (void), (), CPA_EXT_SIGNAL)
-BLOCKING(int, sigsuspend, (const sigset_t *mask), (mask), CPA_EXT_SIGNAL)
+SUSPENDING(pause, (void), ())
+SUSPENDING(sigsuspend, (const sigset_t *mask), (mask))

@@ -6,6 +6,8 @@
  * such waits and sends of the process share one object, as a send may be to any thread that
  * waits. A wait ended by a signal from elsewhere is external time.
  */
+#include "preload/sigwait.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -13,36 +15,37 @@
 #include <unistd.h>
 
 #include "preload/object.h"
+#include "preload/process.h"
 #include "preload/real.h"
 #include "preload/signal.h"
 #include "preload/track.h"
 
 static const uint64_t everybody; /* its address stands for the object */
 
-struct signal_wait {
-	struct cpa_worker *w;
-	struct cpa_object *object;
-	uint64_t caller, arrived;
-};
-
 static struct cpa_object *object_of(struct cpa_worker *w, uint64_t caller)
 {
 	return cpa_object_of(w, &everybody, CPA_SIGNALS, caller);
 }
 
-static void begin(struct signal_wait *wait)
+static void begin(struct cpa_signal_wait *wait)
 {
 	if (!wait->w)
 		return;
 	wait->object = object_of(wait->w, wait->caller);
 	wait->arrived = cpa_event(wait->w, CPA_EV_SLEEP, wait->caller,
 				  wait->object ? wait->object->class : 0);
-	if (wait->object)
+	if (wait->object) {
+		struct cpa_wait left = { .arrived = wait->arrived, .now = wait->arrived };
+
+		/* A handler jumped out of the last one. */
+		if (unlikely(wait->w->suspended))
+			cpa_wait_end(&wait->w->self, wait->object, false, NULL, &left);
 		cpa_wait_begin(wait->object);
+	}
 	cpa_leave();
 }
 
-static void end(struct signal_wait *wait, bool woken, bool timeout)
+static void end(struct cpa_signal_wait *wait, bool woken, bool timeout)
 {
 	struct cpa_wait result = { 0 };
 	int err = errno;
@@ -70,18 +73,47 @@ static void cancelled(void *wait)
 	end(wait, false, false);
 }
 
+/* What ends a wait for a handler where there are children may be the end of one: not ours to tell. */
+struct cpa_signal_wait cpa_signal_wait(uint64_t caller)
+{
+	struct cpa_signal_wait wait = { .w = cpa_process_has_children ? NULL : cpa_enter(),
+					.caller = caller };
+
+	begin(&wait);
+	if (wait.w)
+		wait.w->suspended = true;
+	return wait;
+}
+
+static void end_suspended(struct cpa_signal_wait *wait, bool woken)
+{
+	if (wait->w)
+		wait->w->suspended = false;
+	end(wait, woken, false);
+}
+
+void cpa_signal_woken(struct cpa_signal_wait *wait)
+{
+	end_suspended(wait, true);
+}
+
+void cpa_signal_cancelled(void *wait)
+{
+	end_suspended(wait, false);
+}
+
 /* Evaluate @call, the original, between begin() and end(). */
-#define WAIT(call, woken, timeout)                                                       \
-	({                                                                               \
-		struct signal_wait wait_ = { .w = cpa_enter(), .caller = CPA_CALLER() }; \
-		int ret_;                                                                \
-                                                                                         \
-		begin(&wait_);                                                           \
-		pthread_cleanup_push(cancelled, &wait_);                                 \
-		ret_ = (call);                                                           \
-		pthread_cleanup_pop(0);                                                  \
-		end(&wait_, woken, timeout);                                             \
-		ret_;                                                                    \
+#define WAIT(call, woken, timeout)                                                           \
+	({                                                                                   \
+		struct cpa_signal_wait wait_ = { .w = cpa_enter(), .caller = CPA_CALLER() }; \
+		int ret_;                                                                    \
+                                                                                             \
+		begin(&wait_);                                                               \
+		pthread_cleanup_push(cancelled, &wait_);                                     \
+		ret_ = (call);                                                               \
+		pthread_cleanup_pop(0);                                                      \
+		end(&wait_, woken, timeout);                                                 \
+		ret_;                                                                        \
 	})
 
 static struct timespec time_left(const struct timespec *until)

@@ -481,6 +481,22 @@ void kp_sem_wait(struct kp_sem *sem)
 		add_edge(self->row, sem->posted[sem->waits - 1 - sem->initial]);
 }
 
+static kp_id sent;
+
+void kp_kill(int sig)
+{
+	sent = log_event();
+	check(kill(getpid(), sig) ? errno : 0, "kill");
+}
+
+void kp_suspend(const sigset_t *mask)
+{
+	log_event();
+	sigsuspend(mask);
+	log_event();
+	add_edge(self->row, sent);
+}
+
 /* Who is in round n + 2 has met everybody in round n + 1: none still reads the slots of round n. */
 void kp_barrier_wait(struct kp_barrier *barrier, unsigned member, unsigned round)
 {

@@ -25,6 +25,7 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <sys/types.h>
 
 #define KP_MS	   1000L /* the work functions take microseconds */
@@ -111,6 +112,10 @@ void kp_sleep(long us);
 void kp_poll(long us);
 ssize_t kp_read(int fd, void *buffer, size_t size);
 void kp_sem_timeout(struct kp_sem *sem, long us);
+
+/* A signal to the process, and a wait for the handler of the latest that was sent so. */
+void kp_kill(int sig);
+void kp_suspend(const sigset_t *mask);
 
 void kp_lock(struct kp_mutex *mutex);
 bool kp_trylock(struct kp_mutex *mutex);
