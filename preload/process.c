@@ -408,6 +408,7 @@ bool cpa_process_forked(void)
 	cpa_process_has_children = false;
 	cpa_pool_forked();
 	cpa_child_forked();
+	cpa_sampler_forked();
 	cpa_search_leave();
 	cpa_tables_joined();
 	cpa_object_inherit(cpa_object_space);

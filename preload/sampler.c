@@ -40,6 +40,13 @@ struct user_chain {
 static unsigned hz;   /* written, as all here, before there are threads */
 static bool thins;    /* after CLOSELY */
 static bool confined; /* no perf events then: to ask for one may be the end */
+
+/*
+ * Atomic: how many threads are opening a perf event. The first one that the system has had for a second
+ * takes 6 to 20 ms, and all others until then as long: who hears its timer can do with that until then.
+ */
+static uint32_t opening;
+
 static bool can_signal;
 
 /* A sample at @pc, which stands for @times as much as others of its kind. */
@@ -132,8 +139,13 @@ static void map_event(void *argument)
 static bool start_perf(struct cpa_sampler *s)
 {
 	struct event event = { (pid_t)syscall(SYS_gettid), MAP_FAILED };
+	bool apart;
 
-	if (!cpa_apart(map_event, &event) || event.ring == MAP_FAILED)
+	/* Relaxed, both: a hint. */
+	__atomic_fetch_add(&opening, 1, __ATOMIC_RELAXED);
+	apart = cpa_apart(map_event, &event);
+	__atomic_fetch_sub(&opening, 1, __ATOMIC_RELAXED);
+	if (!apart || event.ring == MAP_FAILED)
 		return false;
 	s->ring = event.ring;
 	s->head = (const uint64_t *)&((struct perf_event_mmap_page *)event.ring)->data_head;
@@ -257,10 +269,16 @@ static void on_signal(void *context, unsigned times)
 		w->sampler.latest = cpa_clock_now();
 		note(&w->sampler, (uint64_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP],
 		     times);
-		if (!w->sampler.stays)
+		/* Relaxed: as in start_perf(). */
+		if (!w->sampler.stays && !__atomic_load_n(&opening, __ATOMIC_RELAXED))
 			change_hidden(w);
 	}
 	cpa_leave();
+}
+
+void cpa_sampler_forked(void)
+{
+	opening = 0;
 }
 
 void cpa_sampler_init(unsigned samples_per_second)

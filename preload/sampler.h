@@ -61,6 +61,9 @@ struct cpa_sampler {
  */
 CPA_HIDDEN void cpa_sampler_init(unsigned hz);
 
+/* In a child of fork(), before it has a sampler: its other threads are gone. */
+CPA_HIDDEN void cpa_sampler_forked(void);
+
 /* For the calling thread. */
 CPA_HIDDEN void cpa_sampler_start(struct cpa_sampler *s);
 CPA_HIDDEN void cpa_sampler_stop(struct cpa_sampler *s);
