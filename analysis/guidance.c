@@ -52,31 +52,60 @@ __attribute__((format(printf, 2, 3))) static void warn(struct cpa_guidance *guid
 	va_end(args);
 }
 
+/*
+ * Whether @lock orders threads. One that nobody waited for nor had after another does not: what is done
+ * under it is work like any other, all that the program does if one thread holds it for ever.
+ */
+static bool is_contested(const struct cpa_profile *profile,
+			 const struct cpa_component_figures *lock)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < profile->objects; i++) {
+		const struct cpa_object_figures *object = &profile->object[i];
+
+		if (!object->has_slot || object->slot != lock->slot)
+			continue;
+		if (object->contended || object->handoffs)
+			return true;
+		found = true;
+	}
+	return !found || lock->shared;
+}
+
 /* What can be made cheaper: not what merely waits, nor all that a thread does. */
-static bool is_work(const struct cpa_component_figures *component)
+static bool is_work(const struct cpa_profile *profile,
+		    const struct cpa_component_figures *component)
 {
 	if (component->kind == CPA_FUNCTION)
 		return component->slot != CPA_SLOT_UNSAMPLED;
+	if (component->kind == CPA_LOCK)
+		return is_contested(profile, component);
 	return component->kind != CPA_EXTERNAL && component->kind != CPA_THREAD;
 }
 
-static bool is_external(const struct cpa_component_figures *component)
+static bool is_external(const struct cpa_profile *profile,
+			const struct cpa_component_figures *component)
 {
+	(void)profile;
 	return component->kind == CPA_EXTERNAL;
 }
 
-static bool is_thread(const struct cpa_component_figures *component)
+static bool is_thread(const struct cpa_profile *profile,
+		      const struct cpa_component_figures *component)
 {
+	(void)profile;
 	return component->kind == CPA_THREAD;
 }
 
 /* The component of @sort with the largest saving, NULL if none saves anything. */
 static const struct cpa_component_figures *
-find_best(const struct cpa_profile *profile, bool (*sort)(const struct cpa_component_figures *))
+find_best(const struct cpa_profile *profile,
+	  bool (*sort)(const struct cpa_profile *, const struct cpa_component_figures *))
 {
 	/* They are sorted by saving. */
 	for (size_t i = 0; i < profile->components; i++)
-		if (profile->component[i].saved_s > 0 && sort(&profile->component[i]))
+		if (profile->component[i].saved_s > 0 && sort(profile, &profile->component[i]))
 			return &profile->component[i];
 	return NULL;
 }
@@ -175,7 +204,7 @@ static void advise_next(struct cpa_guidance *guidance, const struct cpa_profile 
 	for (size_t i = 0; i < profile->components && !next; i++) {
 		const struct cpa_component_figures *other = &profile->component[i];
 
-		if (other == best || !is_work(other) || other->saved_s < least)
+		if (other == best || !is_work(profile, other) || other->saved_s < least)
 			continue;
 		if (overlap(profile, best, other) < least)
 			next = other;
@@ -245,7 +274,7 @@ static const struct cpa_component_figures *find_external(const struct cpa_profil
 							 const char *name)
 {
 	for (size_t i = 0; i < profile->components; i++)
-		if (is_external(&profile->component[i]) &&
+		if (is_external(profile, &profile->component[i]) &&
 		    strcmp(profile->component[i].name, name) == 0)
 			return &profile->component[i];
 	return NULL;
@@ -402,7 +431,7 @@ static void warn_of_waiting(struct cpa_guidance *guidance, const struct cpa_prof
 	for (size_t i = 0; i < profile->components; i++) {
 		const struct cpa_component_figures *component = &profile->component[i];
 
-		if (!is_external(component) || strcmp(component->name, "timeout") == 0 ||
+		if (!is_external(profile, component) || strcmp(component->name, "timeout") == 0 ||
 		    strcmp(component->name, "unseen") == 0)
 			continue;
 		blocked += component->critical_path_s;
@@ -456,7 +485,7 @@ static const struct cpa_component_figures *find_awaited(const struct cpa_profile
 	const struct cpa_component_figures *most = NULL;
 
 	for (size_t i = 0; i < profile->components; i++)
-		if (is_work(&profile->component[i]) &&
+		if (is_work(profile, &profile->component[i]) &&
 		    profile->component[i].observed_path_s > (most ? most->observed_path_s : 0))
 			most = &profile->component[i];
 	return most;

@@ -33,6 +33,7 @@ static json_t *program_json(const struct cpa_program_figures *program)
 {
 	json_t *object = json_object();
 
+	put_text(object, "name", program->name);
 	put_text(object, "exe", program->exe);
 	put_real(object, "wall_s", program->wall_s);
 	put_real(object, "run_s", program->run_s);

@@ -7,7 +7,6 @@
 #include "analysis/format.h"
 #include "analysis/names.h"
 #include "analysis/predict.h"
-#include "analysis/printable.h"
 
 #define OFF 0.03 /* of the run time: the check is worth an explanation */
 
@@ -23,10 +22,9 @@ static void put_check(const struct cpa_answer *answer, const struct cpa_profile 
 	char *off = change(answer->recorded_s, answer->replayed_s), *longer;
 	char *text = cpa_format_text(
 		"%s: recorded %s on %u core%s; replayed with nothing changed %s (%s)",
-		cpa_printable_base(profile->program.exe),
-		cpa_format_seconds(answer->recorded_s).text, profile->program.cores,
-		profile->program.cores == 1 ? "" : "s", cpa_format_seconds(answer->replayed_s).text,
-		off);
+		profile->program.name, cpa_format_seconds(answer->recorded_s).text,
+		profile->program.cores, profile->program.cores == 1 ? "" : "s",
+		cpa_format_seconds(answer->replayed_s).text, off);
 
 	cpa_page_paragraph(page, CPA_STRONG, 2, text);
 	free(text);

@@ -91,6 +91,16 @@ static uint64_t find_end(const struct cpa_build *build)
 	return observed > end ? observed : end;
 }
 
+/* Dumps without the process have no more than its file. */
+static char *name_program(const struct cpa_profile *profile, const char *exe)
+{
+	const struct cpa_process_figures *first = profile->process;
+
+	return xstrdup(profile->processes && !first->parent && first->pid == profile->program.pid ?
+			       first->name :
+			       cpa_printable_base(exe));
+}
+
 static void build_program(struct cpa_build *build)
 {
 	const struct cpa_header *header = &build->dump->header;
@@ -102,6 +112,7 @@ static void build_program(struct cpa_build *build)
 	program->exe = cpa_printable(header->exe, sizeof(header->exe));
 	program->host = cpa_printable(header->host, sizeof(header->host));
 	program->pid = header->pid;
+	program->name = name_program(build->profile, program->exe);
 	program->state = header->state;
 	program->complete = header->state == CPA_COMPLETE;
 	program->copied = header->copied != CPA_COPY_NONE;
@@ -191,6 +202,7 @@ void cpa_profile_free(struct cpa_profile *profile)
 {
 	free(profile->program.exe);
 	free(profile->program.host);
+	free(profile->program.name);
 	for (size_t i = 0; i < profile->components; i++) {
 		free(profile->component[i].name);
 		free(profile->component[i].location);

@@ -17,6 +17,7 @@ struct cpa_phases;
 
 struct cpa_program_figures {
 	char *exe, *host;
+	char *name; /* what it was called, which a link or a script may say */
 	uint32_t pid;
 	enum cpa_session_state state;
 	bool complete; /* it ran to its end */

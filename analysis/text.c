@@ -88,8 +88,7 @@ void cpa_text_program(const struct cpa_page *page, const struct cpa_profile *pro
 		free(work);
 		work = cpa_format_text(" (%s work)", cpa_format_seconds(program->work_s).text);
 	}
-	text = cpa_format_text("%s: %s wall, %s CPU%s, %zu thread%s, %u core%s, %s",
-			       cpa_printable_base(program->exe),
+	text = cpa_format_text("%s: %s wall, %s CPU%s, %zu thread%s, %u core%s, %s", program->name,
 			       cpa_format_seconds(program->wall_s).text,
 			       cpa_format_seconds(program->cpu_s).text, work, program->threads,
 			       program->threads == 1 ? "" : "s", program->cores,

@@ -95,10 +95,9 @@ static void put_program(const struct cpa_top *top, struct cpa_top_screen *screen
 	if (top->now.state == CPA_TOP_RUNNING && still > STALE_S)
 		note = cpa_format_text("; last event %s ago", cpa_format_seconds(still).text);
 	text = cpa_format_text("%s%s, pid %u: %s, %s, %zu thread%s, %u core%s%s",
-			       top->frozen ? "FROZEN " : "", cpa_printable_base(program->exe),
-			       top->now.pid, state_word(top),
-			       cpa_format_seconds(top->now.run_s).text, program->threads,
-			       program->threads == 1 ? "" : "s", program->cores,
+			       top->frozen ? "FROZEN " : "", program->name, top->now.pid,
+			       state_word(top), cpa_format_seconds(top->now.run_s).text,
+			       program->threads, program->threads == 1 ? "" : "s", program->cores,
 			       program->cores == 1 ? "" : "s", note ? note : "");
 	free(note);
 	cpa_top_put(screen, CPA_TOP_STRONG, text);

@@ -61,14 +61,13 @@ static void become(uint32_t number)
 	cpa_object_space = (uint64_t)(number - 1) << CPA_SPACE_SHIFT;
 }
 
-/* The name of the running program without its folder, as a row of the names table. */
+/* What the running program is called, as a row of the names table. */
 static uint32_t command(void)
 {
-	char path[PATH_MAX], *slash;
+	char name[CPA_COMMAND];
 
-	cpa_settings_executable(path, sizeof(path));
-	slash = strrchr(path, '/');
-	return cpa_name(slash ? slash + 1 : path);
+	cpa_settings_command(name);
+	return cpa_name(name);
 }
 
 /* It is @pid to its parent; 0: that is not known. Both it and its parent may say so. */

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -87,6 +88,18 @@ void cpa_settings_executable(char *to, size_t size)
 		from += (size_t)n - (size - 1);
 	strncpy(to, from, size - 1);
 	to[size - 1] = '\0';
+}
+
+void cpa_settings_command(char to[CPA_COMMAND])
+{
+	char path[PATH_MAX], called[16] = "";
+	const char *file;
+
+	cpa_settings_executable(path, sizeof(path));
+	file = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	prctl(PR_GET_NAME, called);
+	strncpy(to, strncmp(called, file, strlen(called)) ? called : file, CPA_COMMAND - 1);
+	to[CPA_COMMAND - 1] = '\0';
 }
 
 static size_t append(char *to, size_t at, size_t size, const char *text)

@@ -30,4 +30,12 @@ void cpa_settings_number(char *to, const char *output, unsigned n);
 /* The path of the running program, cut on the left to @size. */
 void cpa_settings_executable(char *to, size_t size);
 
+#define CPA_COMMAND 256
+
+/*
+ * What the running program is called: as the kernel calls it, for a link or a script names it better
+ * than its file does, but in full where that is the beginning of the file's name.
+ */
+void cpa_settings_command(char to[CPA_COMMAND]);
+
 #endif

@@ -105,6 +105,27 @@ static void test_lock_known_by_its_site(void **state)
 		    "8.00 s; without its critical section the run would be bounded at 5.00 s.");
 }
 
+/* A lock that one thread holds from start to end, or that has never kept anybody waiting. */
+static void test_lock_that_orders_nobody(void **state)
+{
+	(void)state;
+	add(CPA_LOCK, "whole", "/src/main.c:7", 8, 7);
+	add(CPA_FUNCTION, "compress", "", 3, 3);
+	profile.objects = 1;
+	objects[0] = (struct cpa_object_figures){
+		.kind = "mutex", .class = "whole", .slot = 10, .has_slot = true, .acquisitions = 1
+	};
+	components[1].slot = 11;
+	expect_only(
+		"The function compress is on the critical path for 3.00 s of 8.00 s; without it "
+		"the run would be bounded at 5.00 s.");
+	cpa_guidance_fini(&guidance);
+	objects[0].handoffs = 1;
+	cpa_guidance_init(&guidance, &profile);
+	expect_advice(0, "The lock whole (main.c:7) is on the critical path for 8.00 s of 8.00 s; "
+			 "without its critical section the run would be bounded at 1.00 s.");
+}
+
 static void test_next_component(void **state)
 {
 	(void)state;
@@ -445,6 +466,7 @@ int main(void)
 		TEST(test_nothing_to_say),
 		TEST(test_lock),
 		TEST(test_lock_known_by_its_site),
+		TEST(test_lock_that_orders_nobody),
 		TEST(test_next_component),
 		TEST(test_overlap),
 		TEST(test_functions_before_threads),
