@@ -17,7 +17,11 @@
  *     still when it needs one again, up to the time between two interrupts. What it had more it has
  *     to wait for, also while it needs none.
  *
- * The cores of a group have one queue, as if threads moved whenever that helps.
+ * The cores of a group have one queue, as if threads moved whenever that helps. Linux has one for each
+ * core: where it leaves a thread that is woken on the core where it ran last, although another is idle
+ * (as was measured on a virtual machine), that thread waits behind others up to the timer's next
+ * interrupt, which is when an idle core takes waiting threads over, and what is predicted is too early.
+ * On which core a thread was is in no recording.
  *
  * Everything is in whole ticks of the clock. What happens in one tick happens in this order: work ends,
  * group by group, in the order in which it began on its core; delays end, in the order in which they
