@@ -131,6 +131,11 @@ class Setting:
     def beside(self, load=1):
         return self.change(f"{load} process beside it", "--load", str(load), load=load)
 
+    def group(self, groups, *asked, what="", **switches):
+        """Each thread is kept on its core, in a program that can do that."""
+        return self.change(f"{what}{', ' if what else ''}on cores {groups}",
+                           *asked, "--group", groups, kept=1, **switches)
+
     def scale(self, what, pattern, factor, **switches):
         kind = what.partition(":")[0]
         return self.change(f"`{what}={factor:g}`", "--what-if", f"{pattern}={factor}",
@@ -158,12 +163,18 @@ def settings():
     function(stages, "parse", 0.5, parse=0.5)
     stages.change("`queue:parsed workers=1`", "--what-if", "queue:parsed workers=1", workers=1)
     stages.change("`queue:parsed workers=4`", "--what-if", "queue:parsed workers=4", workers=4)
+    apart = "0:main,parser,storer 1:filterer"
+    stages.group(apart)
+    stages.group(apart, "--what-if", "function:filter=0.5", what="`function:filter=0.5`", filter=0.5)
     pool = Setting(POOL).place(1)
     function(pool, "prepare", 0.5, prepare=0.5)
     function(pool, "finish", 0.5, finish=0.5)
     rounds = Setting(ROUNDS).place(1)
     function(rounds, "heavy", 0, heavy=0)
     rounds.scale("external:sleep", "external:sleep", 0, pause_ms=0)
+    apart = "0:main,first 1:second"
+    rounds.group(apart)
+    rounds.group(apart, "--what-if", "function:heavy=0", what="`function:heavy=0`", heavy=0)
     python = Setting(PYTHON).place(1).beside()
     python.scale("external:sleep", "external:sleep", 0, slow=0)
     perl_ = Setting(PERL).place(1)

@@ -8,7 +8,8 @@ import subprocess
 import measure
 
 # DWARF as old as coz reads it; PROGRESS: the program says where it makes progress.
-FLAGS = ["-std=gnu11", "-O2", "-gdwarf-4", "-gno-variable-location-views", "-DPROGRESS", "-pthread"]
+FLAGS = ["-std=gnu11", "-O2", "-gdwarf-4", "-gno-variable-location-views",
+         "-D_GNU_SOURCE", "-DPROGRESS", "-pthread"]
 LONGER = {"rounds": 9000, "items": 6000}  # an experiment takes half a second, and there are to be several
 LIMIT = 90
 

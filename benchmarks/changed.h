@@ -8,6 +8,7 @@
 #ifndef CPA_BENCHMARKS_CHANGED_H
 #define CPA_BENCHMARKS_CHANGED_H
 
+#include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,22 @@ static inline double option(int argc, char **argv, const char *name, double othe
 		if (strncmp(argv[i], name, length) == 0 && argv[i][length] == '=')
 			return strtod(argv[i] + length + 1, NULL);
 	return otherwise;
+}
+
+/* Keep the calling thread on the first or, with @second, the second core that it may use. */
+static inline void keep_on(int second)
+{
+	cpu_set_t allowed, one;
+	int cpu = -1;
+
+	sched_getaffinity(0, sizeof(allowed), &allowed);
+	for (int i = 0; i <= second && cpu < CPU_SETSIZE; i++)
+		do
+			cpu++;
+		while (cpu < CPU_SETSIZE && !CPU_ISSET(cpu, &allowed));
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	sched_setaffinity(0, sizeof(one), &one);
 }
 
 /*

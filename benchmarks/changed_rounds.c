@@ -2,10 +2,10 @@
 /*
  * benchmarks/changed_rounds.c - two threads in rounds between barriers, one with more to do
  *
- *	changed_rounds [rounds=120] [heavy=1] [pause_ms=4]
+ *	changed_rounds [rounds=120] [heavy=1] [pause_ms=4] [kept=0]
  *
  * heavy: factor of the second thread's additional work; the first thread sleeps pause_ms in each round
- * after its work.
+ * after its work. kept: each thread has a core of its own.
  */
 #include "benchmarks/changed.h"
 
@@ -17,6 +17,7 @@
 
 static pthread_barrier_t barrier;
 static unsigned rounds, pause_us;
+static int kept;
 static double heavy_factor;
 
 __attribute__((noinline)) static void balanced(unsigned piece)
@@ -31,6 +32,8 @@ __attribute__((noinline)) static void heavy(unsigned piece)
 
 static void *first(void *unused)
 {
+	if (kept)
+		keep_on(0);
 	for (unsigned i = 0; i < rounds; i++) {
 		balanced(i);
 		if (pause_us)
@@ -42,6 +45,8 @@ static void *first(void *unused)
 
 static void *second(void *unused)
 {
+	if (kept)
+		keep_on(1);
 	for (unsigned i = 0; i < rounds; i++) {
 		balanced(i + 1);
 		heavy(i);
@@ -57,6 +62,7 @@ int main(int argc, char **argv)
 	rounds = (unsigned)option(argc, argv, "rounds", 120);
 	heavy_factor = option(argc, argv, "heavy", 1);
 	pause_us = (unsigned)(1000 * option(argc, argv, "pause_ms", 4));
+	kept = option(argc, argv, "kept", 0) > 0;
 	pthread_barrier_init(&barrier, NULL, 2);
 	pthread_create(&thread[0], NULL, first, NULL);
 	pthread_create(&thread[1], NULL, second, NULL);

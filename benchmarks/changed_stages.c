@@ -2,9 +2,10 @@
 /*
  * benchmarks/changed_stages.c - a pipeline of three stages, with bounded queues that cpa knows of
  *
- *	changed_stages [items=300] [workers=2] [parse=1] [filter=1] [store=1]
+ *	changed_stages [items=300] [workers=2] [parse=1] [filter=1] [store=1] [kept=0]
  *
- * One thread parses, some filter, one stores. parse, filter, store: factors of their work.
+ * One thread parses, some filter, one stores. parse, filter, store: factors of their work. kept: those
+ * that filter have one core, the others another.
  */
 #include "benchmarks/changed.h"
 
@@ -27,6 +28,7 @@ struct queue {
 
 static struct queue parsed, filtered;
 static unsigned items, workers;
+static int kept;
 static double parse_factor, filter_factor, store_factor;
 
 static void set_up(struct queue *q, const char *name)
@@ -80,6 +82,8 @@ __attribute__((noinline)) static void store(unsigned item)
 
 static void *parser(void *unused)
 {
+	if (kept)
+		keep_on(0);
 	for (unsigned i = 1; i <= items; i++) {
 		parse(i);
 		put(&parsed, (int)i);
@@ -94,6 +98,8 @@ static void *filterer(void *unused)
 {
 	int item;
 
+	if (kept)
+		keep_on(1);
 	while ((item = take(&parsed)) > 0) {
 		filter((unsigned)item);
 		put(&filtered, item);
@@ -103,6 +109,8 @@ static void *filterer(void *unused)
 
 static void *storer(void *unused)
 {
+	if (kept)
+		keep_on(0);
 	for (unsigned i = 0; i < items; i++) {
 		store((unsigned)take(&filtered));
 		COZ_PROGRESS;
@@ -121,6 +129,7 @@ int main(int argc, char **argv)
 	store_factor = option(argc, argv, "store", 1);
 	if (workers > WORKERS_MAX)
 		return 1;
+	kept = option(argc, argv, "kept", 0) > 0;
 	set_up(&parsed, "parsed");
 	set_up(&filtered, "filtered");
 	pthread_create(&thread[0], NULL, parser, NULL);
