@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/build.h"
 #include "analysis/format.h"
@@ -91,14 +92,14 @@ static uint64_t find_end(const struct cpa_build *build)
 	return observed > end ? observed : end;
 }
 
-/* Dumps without the process have no more than its file. */
+/* Where the process does not say what it was called, the name of its file. */
 static char *name_program(const struct cpa_profile *profile, const char *exe)
 {
 	const struct cpa_process_figures *first = profile->process;
+	bool named = profile->processes && !first->parent && first->pid == profile->program.pid &&
+		     strcmp(first->name, "?") != 0;
 
-	return xstrdup(profile->processes && !first->parent && first->pid == profile->program.pid ?
-			       first->name :
-			       cpa_printable_base(exe));
+	return xstrdup(named ? first->name : cpa_printable_base(exe));
 }
 
 static void build_program(struct cpa_build *build)

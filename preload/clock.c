@@ -423,19 +423,21 @@ struct cpa_clock_gap cpa_clock_hide(struct cpa_clock *c)
 void cpa_clock_hidden(struct cpa_clock *c, const struct cpa_clock_gap *gap, struct cpa_elapsed *e)
 {
 	int err = errno;
+	struct rusage usage = usage_now();
 	uint64_t delay, ready = 0, wall, without;
 	bool reads = read_delay(c, &delay) && gap->reads;
-	struct rusage usage = usage_now();
 
-	if (reads) {
-		ready = cpa_clock_ticks(delay - gap->delay_ns);
-		c->delay_ns += delay - gap->delay_ns;
-	}
 	e->process = cpa_clock_ticks(now_ns(CLOCK_THREAD_CPUTIME_ID) - gap->cpu_ns);
 	wall = cpa_clock_now() - gap->begun;
 	if (e->process > wall)
 		e->process = wall;
 	without = wall - e->process;
+	if (reads) {
+		ready = cpa_clock_ticks(delay - gap->delay_ns);
+		c->delay_ns += delay - gap->delay_ns;
+	} else {
+		c->unread += without; /* they share what is read next */
+	}
 	e->runqueue = usage.ru_nvcsw == gap->given || ready > without ? without : ready;
 	e->external = without - e->runqueue;
 	c->last += wall;

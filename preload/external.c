@@ -22,6 +22,7 @@
 
 #include "preload/process.h"
 #include "preload/real.h"
+#include "preload/signal.h"
 #include "preload/sigwait.h"
 #include "preload/track.h"
 #include "preload/uv.h"
@@ -49,6 +50,29 @@ static inline bool was_blocked(void)
 	return unlikely(w && !cpa_tls.inside && *cpa_alive && cpa_clock_switched(&w->clock) &&
 			cpa_header()->clock != CPA_CLOCK_SYSCALL);
 }
+
+/* The same of a wait for a signal's handler, which may have had events of its own. */
+static void suspended(uint64_t caller)
+{
+	int err = errno;
+	struct cpa_worker *w = was_blocked() ? cpa_enter() : NULL;
+
+	if (w) {
+		if (cpa_process_has_children && cpa_child_block(w, CPA_EXT_SIGNAL, caller))
+			w->suspended = 0;
+		else if (w->suspended)
+			cpa_signal_awaited(w);
+		else
+			cpa_event_external(w, CPA_EXT_OTHER, caller);
+		cpa_done(w);
+	} else if (cpa_tls.worker) {
+		cpa_tls.worker->suspended = 0;
+	}
+	errno = err;
+}
+
+/* A sample of ours that waits behind the thread's mask does not end what lets it through. */
+#define WITHOUT_OURS(mask) cpa_signal_without_ours(mask, &(sigset_t){ 0 })
 
 /* What blocked before the call is not of its kind: end that activity first. */
 #define BLOCKING(type, name, parameters, arguments, kind)     \
@@ -113,23 +137,18 @@ static inline bool was_blocked(void)
 		return ret;                                              \
 	}
 
-/* What a signal handler ends. */
-#define SUSPENDING(name, parameters, arguments)                              \
-	CPA_EXPORT int name parameters                                       \
-	{                                                                    \
-		struct cpa_signal_wait wait = cpa_signal_wait(CPA_CALLER()); \
-		int ret;                                                     \
-                                                                             \
-		if (!wait.w && was_blocked())                                \
-			blocked(CPA_EXT_OTHER, CPA_CALLER());                \
-		pthread_cleanup_push(cpa_signal_cancelled, &wait);           \
-		ret = REAL(name) arguments;                                  \
-		pthread_cleanup_pop(0);                                      \
-		if (wait.w)                                                  \
-			cpa_signal_woken(&wait);                             \
-		else if (was_blocked())                                      \
-			blocked(CPA_EXT_SIGNAL, CPA_CALLER());               \
-		return ret;                                                  \
+/* What a signal handler ends. Ours must not. */
+#define SUSPENDING(name, parameters, arguments)               \
+	CPA_EXPORT int name parameters                        \
+	{                                                     \
+		int ret;                                      \
+                                                              \
+		if (was_blocked())                            \
+			blocked(CPA_EXT_OTHER, CPA_CALLER()); \
+		cpa_signal_await(CPA_CALLER());               \
+		ret = REAL(name) arguments;                   \
+		suspended(CPA_CALLER());                      \
+		return ret;                                   \
 	}
 
 /* Fortified callers use these; they are in no header. */
@@ -175,7 +194,7 @@ BLOCKING(int, __poll_chk, (struct pollfd * fds, nfds_t n, int timeout, size_t ro
 	 (fds, n, timeout, room), CPA_EXT_POLL)
 BLOCKING(int, ppoll,
 	 (struct pollfd * fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask),
-	 (fds, n, timeout, mask), CPA_EXT_POLL)
+	 (fds, n, timeout, WITHOUT_OURS(mask)), CPA_EXT_POLL)
 BLOCKING(int, select,
 	 (int n, fd_set *restrict in, fd_set *restrict out, fd_set *restrict except,
 	  struct timeval *restrict timeout),
@@ -183,12 +202,12 @@ BLOCKING(int, select,
 BLOCKING(int, pselect,
 	 (int n, fd_set *restrict in, fd_set *restrict out, fd_set *restrict except,
 	  const struct timespec *restrict timeout, const sigset_t *restrict mask),
-	 (n, in, out, except, timeout, mask), CPA_EXT_POLL)
+	 (n, in, out, except, timeout, WITHOUT_OURS(mask)), CPA_EXT_POLL)
 EVENTS(int, epoll_wait, (int fd, struct epoll_event *events, int n, int timeout),
        (fd, events, n, timeout))
 EVENTS(int, epoll_pwait,
        (int fd, struct epoll_event *events, int n, int timeout, const sigset_t *mask),
-       (fd, events, n, timeout, mask))
+       (fd, events, n, timeout, WITHOUT_OURS(mask)))
 
 BLOCKING(int, accept, (int fd, __SOCKADDR_ARG from, socklen_t *restrict length), (fd, from, length),
 	 CPA_EXT_ACCEPT)
@@ -201,4 +220,4 @@ BLOCKING(int, fsync, (int fd), (fd), CPA_EXT_SYNC)
 BLOCKING(int, fdatasync, (int fd), (fd), CPA_EXT_SYNC)
 
 SUSPENDING(pause, (void), ())
-SUSPENDING(sigsuspend, (const sigset_t *mask), (mask))
+SUSPENDING(sigsuspend, (const sigset_t *mask), (WITHOUT_OURS(mask)))

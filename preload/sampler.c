@@ -119,7 +119,7 @@ static int open_event(pid_t tid)
 
 struct event {
 	pid_t tid;
-	void *ring;
+	struct cpa_sampler *sampler;
 };
 
 /*
@@ -128,29 +128,30 @@ struct event {
  */
 static void map_event(void *argument)
 {
-	struct event *event = argument;
-	int fd = open_event(event->tid);
+	const struct event *event = argument;
+	struct cpa_sampler *s = event->sampler;
+	void *ring = MAP_FAILED;
+	int fd;
 
+	/* Relaxed, both: a hint. Here, as no cancellation comes in between. */
+	__atomic_fetch_add(&opening, 1, __ATOMIC_RELAXED);
+	fd = open_event(event->tid);
 	if (fd >= 0)
-		event->ring = (void *)syscall(SYS_mmap, NULL, PAGE + RING, PROT_READ | PROT_WRITE,
-					      MAP_SHARED, fd, 0);
+		ring = (void *)syscall(SYS_mmap, NULL, PAGE + RING, PROT_READ | PROT_WRITE,
+				       MAP_SHARED, fd, 0);
+	if (ring != MAP_FAILED) {
+		s->ring = ring;
+		s->head = (const uint64_t *)&((struct perf_event_mmap_page *)ring)->data_head;
+		s->tail = 0;
+	}
+	__atomic_fetch_sub(&opening, 1, __ATOMIC_RELAXED);
 }
 
 static bool start_perf(struct cpa_sampler *s)
 {
-	struct event event = { (pid_t)syscall(SYS_gettid), MAP_FAILED };
-	bool apart;
+	struct event event = { (pid_t)syscall(SYS_gettid), s };
 
-	/* Relaxed, both: a hint. */
-	__atomic_fetch_add(&opening, 1, __ATOMIC_RELAXED);
-	apart = cpa_apart(map_event, &event);
-	__atomic_fetch_sub(&opening, 1, __ATOMIC_RELAXED);
-	if (!apart || event.ring == MAP_FAILED)
-		return false;
-	s->ring = event.ring;
-	s->head = (const uint64_t *)&((struct perf_event_mmap_page *)event.ring)->data_head;
-	s->tail = 0;
-	return true;
+	return cpa_apart(map_event, &event) && s->ring;
 }
 
 static void set_timer(const struct cpa_sampler *s, uint64_t period_ns)
@@ -269,7 +270,7 @@ static void on_signal(void *context, unsigned times)
 		w->sampler.latest = cpa_clock_now();
 		note(&w->sampler, (uint64_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP],
 		     times);
-		/* Relaxed: as in start_perf(). */
+		/* Relaxed: as in map_event(). */
 		if (!w->sampler.stays && !__atomic_load_n(&opening, __ATOMIC_RELAXED))
 			change_hidden(w);
 	}

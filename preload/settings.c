@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -92,13 +92,17 @@ void cpa_settings_executable(char *to, size_t size)
 
 void cpa_settings_command(char to[CPA_COMMAND])
 {
-	char path[PATH_MAX], called[16] = "";
-	const char *file;
+	/* What was given to exec(): of a script, its path. */
+	const char *called = (const char *)getauxval(AT_EXECFN);
+	char path[PATH_MAX];
 
-	cpa_settings_executable(path, sizeof(path));
-	file = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-	prctl(PR_GET_NAME, called);
-	strncpy(to, strncmp(called, file, strlen(called)) ? called : file, CPA_COMMAND - 1);
+	if (!called || !*called || strncmp(called, "/dev/fd/", 8) == 0) {
+		cpa_settings_executable(path, sizeof(path));
+		called = path;
+	}
+	if (strrchr(called, '/') && strrchr(called, '/')[1])
+		called = strrchr(called, '/') + 1;
+	strncpy(to, called, CPA_COMMAND - 1);
 	to[CPA_COMMAND - 1] = '\0';
 }
 

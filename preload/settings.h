@@ -32,10 +32,7 @@ void cpa_settings_executable(char *to, size_t size);
 
 #define CPA_COMMAND 256
 
-/*
- * What the running program is called: as the kernel calls it, for a link or a script names it better
- * than its file does, but in full where that is the beginning of the file's name.
- */
+/* What the running program was called, without its folder: a link or a script names it better than its file. */
 void cpa_settings_command(char to[CPA_COMMAND]);
 
 #endif

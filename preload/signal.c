@@ -141,6 +141,18 @@ bool cpa_signal_init(void (*handler)(void *context, unsigned times))
 	return !install(&before);
 }
 
+const sigset_t *cpa_signal_without_ours(const sigset_t *mask, sigset_t *copy)
+{
+	sigset_t pending;
+
+	if (likely(!mask || !ours) || finished || disposition()->sa_handler != SIG_DFL ||
+	    sigpending(&pending) || !sigismember(&pending, CPA_SIGNAL))
+		return mask;
+	*copy = *mask;
+	sigaddset(copy, CPA_SIGNAL);
+	return copy;
+}
+
 void cpa_signal_fini(void)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN };

@@ -27,6 +27,12 @@ CPA_HIDDEN bool cpa_signal_is_ours(const siginfo_t *info);
  */
 CPA_HIDDEN bool cpa_signal_init(void (*handler)(void *context, unsigned times));
 
+/*
+ * The mask of a call that lets signals through which the thread blocks: @mask, or where one of ours is
+ * pending and the program has no handler for it, @copy with it. @mask may be NULL.
+ */
+CPA_HIDDEN const sigset_t *cpa_signal_without_ours(const sigset_t *mask, sigset_t *copy);
+
 /* Ours are of no more use: from now on they reach nobody, and cost no system call. */
 CPA_HIDDEN void cpa_signal_fini(void);
 

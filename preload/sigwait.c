@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/sigwait.c - signals as synchronization: pthread_kill() to sigwait()
+ * preload/sigwait.c - signals as synchronization: pthread_kill() to sigwait() or a handler
  *
  * A thread that waits for signals is often ended, or given work, by another thread's signal. All
  * such waits and sends of the process share one object, as a send may be to any thread that
  * waits. A wait ended by a signal from elsewhere is external time.
+ *
+ * sigwait() takes one signal that was sent, and waits for it are counted. A wait for a handler ends by
+ * the latest signal, if that was sent just before; a handler may also jump out of it.
  */
 #include "preload/sigwait.h"
 
@@ -15,37 +18,46 @@
 #include <unistd.h>
 
 #include "preload/object.h"
-#include "preload/process.h"
 #include "preload/real.h"
 #include "preload/signal.h"
 #include "preload/track.h"
+#include "shadow/cell.h"
 
-static const uint64_t everybody; /* its address stands for the object */
+/* Their addresses stand for the objects. */
+static const uint64_t everybody, handlers;
+
+/* Atomic: some thread has waited for a handler. */
+static bool awaited;
+
+struct signal_wait {
+	struct cpa_worker *w;
+	struct cpa_object *object;
+	uint64_t caller, arrived;
+};
 
 static struct cpa_object *object_of(struct cpa_worker *w, uint64_t caller)
 {
 	return cpa_object_of(w, &everybody, CPA_SIGNALS, caller);
 }
 
-static void begin(struct cpa_signal_wait *wait)
+static struct cpa_object *handlers_of(struct cpa_worker *w, uint64_t caller)
+{
+	return cpa_object_of(w, &handlers, CPA_SIGNALS, caller);
+}
+
+static void begin(struct signal_wait *wait)
 {
 	if (!wait->w)
 		return;
 	wait->object = object_of(wait->w, wait->caller);
 	wait->arrived = cpa_event(wait->w, CPA_EV_SLEEP, wait->caller,
 				  wait->object ? wait->object->class : 0);
-	if (wait->object) {
-		struct cpa_wait left = { .arrived = wait->arrived, .now = wait->arrived };
-
-		/* A handler jumped out of the last one. */
-		if (unlikely(wait->w->suspended))
-			cpa_wait_end(&wait->w->self, wait->object, false, NULL, &left);
+	if (wait->object)
 		cpa_wait_begin(wait->object);
-	}
 	cpa_leave();
 }
 
-static void end(struct cpa_signal_wait *wait, bool woken, bool timeout)
+static void end(struct signal_wait *wait, bool woken, bool timeout)
 {
 	struct cpa_wait result = { 0 };
 	int err = errno;
@@ -73,47 +85,18 @@ static void cancelled(void *wait)
 	end(wait, false, false);
 }
 
-/* What ends a wait for a handler where there are children may be the end of one: not ours to tell. */
-struct cpa_signal_wait cpa_signal_wait(uint64_t caller)
-{
-	struct cpa_signal_wait wait = { .w = cpa_process_has_children ? NULL : cpa_enter(),
-					.caller = caller };
-
-	begin(&wait);
-	if (wait.w)
-		wait.w->suspended = true;
-	return wait;
-}
-
-static void end_suspended(struct cpa_signal_wait *wait, bool woken)
-{
-	if (wait->w)
-		wait->w->suspended = false;
-	end(wait, woken, false);
-}
-
-void cpa_signal_woken(struct cpa_signal_wait *wait)
-{
-	end_suspended(wait, true);
-}
-
-void cpa_signal_cancelled(void *wait)
-{
-	end_suspended(wait, false);
-}
-
 /* Evaluate @call, the original, between begin() and end(). */
-#define WAIT(call, woken, timeout)                                                           \
-	({                                                                                   \
-		struct cpa_signal_wait wait_ = { .w = cpa_enter(), .caller = CPA_CALLER() }; \
-		int ret_;                                                                    \
-                                                                                             \
-		begin(&wait_);                                                               \
-		pthread_cleanup_push(cancelled, &wait_);                                     \
-		ret_ = (call);                                                               \
-		pthread_cleanup_pop(0);                                                      \
-		end(&wait_, woken, timeout);                                                 \
-		ret_;                                                                        \
+#define WAIT(call, woken, timeout)                                                       \
+	({                                                                               \
+		struct signal_wait wait_ = { .w = cpa_enter(), .caller = CPA_CALLER() }; \
+		int ret_;                                                                \
+                                                                                         \
+		begin(&wait_);                                                           \
+		pthread_cleanup_push(cancelled, &wait_);                                 \
+		ret_ = (call);                                                           \
+		pthread_cleanup_pop(0);                                                  \
+		end(&wait_, woken, timeout);                                             \
+		ret_;                                                                    \
 	})
 
 static struct timespec time_left(const struct timespec *until)
@@ -191,19 +174,53 @@ CPA_EXPORT int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict in
 static void sending(uint64_t caller)
 {
 	struct cpa_worker *w = cpa_enter();
-	struct cpa_object *o;
+	struct cpa_object *o, *h;
 
 	if (!w)
 		return;
+	/* Relaxed, and the next: looks; nobody waits for signals in most programs. */
+	h = __atomic_load_n(&awaited, __ATOMIC_RELAXED) ? handlers_of(w, caller) : NULL;
 	o = object_of(w, caller);
-	/* Relaxed: a look; nobody waits for signals in most programs. */
-	if (!o || !__atomic_load_n(&o->waiting, __ATOMIC_RELAXED)) {
+	if (o && !__atomic_load_n(&o->waiting, __ATOMIC_RELAXED))
+		o = NULL;
+	if (!o && !h) {
 		cpa_leave();
 		return;
 	}
-	cpa_event(w, CPA_EV_SIGNAL, caller, o->class);
-	cpa_wake(&w->self, o, 1);
+	cpa_event(w, CPA_EV_SIGNAL, caller, o ? o->class : h->class);
+	if (o)
+		cpa_wake(&w->self, o, 1);
+	if (h)
+		cpa_cell_release(&w->self, &h->merged, &w->self.row->path);
 	cpa_done(w);
+}
+
+void cpa_signal_await(uint64_t caller)
+{
+	struct cpa_worker *w = cpa_tls.worker;
+
+	/* Relaxed: what is sent before is not what ends the wait. */
+	if (unlikely(!__atomic_load_n(&awaited, __ATOMIC_RELAXED)))
+		__atomic_store_n(&awaited, true, __ATOMIC_RELAXED);
+	if (!w || cpa_tls.inside)
+		return;
+	w->suspended = caller;
+	cpa_heed(w);
+}
+
+void cpa_signal_awaited(struct cpa_worker *w)
+{
+	struct cpa_object *h = handlers_of(w, w->suspended);
+	struct cpa_wait wait = { 0 };
+	uint64_t caller = w->suspended;
+
+	w->suspended = 0;
+	if (cpa_event_awaited(w, CPA_EXT_SIGNAL, CPA_EV_SLEEP, caller,
+			      h ? cpa_cell_released(&w->self, &h->merged) : 0, &wait)) {
+		cpa_cell_acquired(&w->self, &h->merged, &wait);
+		if (wait.from)
+			cpa_dependency(&w->self, &wait, wait.now - wait.arrived);
+	}
 }
 
 CPA_EXPORT int pthread_kill(pthread_t thread, int sig)

@@ -7,18 +7,16 @@
 
 #include "preload/worker.h"
 
-struct cpa_signal_wait {
-	struct cpa_worker *w; /* NULL: it is not looked at */
-	struct cpa_object *object;
-	uint64_t caller, arrived;
-};
+/*
+ * The calling thread is about to wait for a handler. Signals sent within the process are of interest from
+ * now on, and the thread's next event, which may be one of the handler's, ends the wait.
+ */
+CPA_HIDDEN void cpa_signal_await(uint64_t caller);
 
 /*
- * Before and after pause() and its like; or cpa_signal_cancelled(), of the same, if the thread was. Not
- * inside our code in between; errno is kept.
+ * @w was blocked in such a wait. If a signal that was sent within the process ended that, it was a wait
+ * for the sender; else time of the external kind. Inside our code only.
  */
-CPA_HIDDEN struct cpa_signal_wait cpa_signal_wait(uint64_t caller);
-CPA_HIDDEN void cpa_signal_woken(struct cpa_signal_wait *wait);
-CPA_HIDDEN void cpa_signal_cancelled(void *wait);
+CPA_HIDDEN void cpa_signal_awaited(struct cpa_worker *w);
 
 #endif

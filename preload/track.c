@@ -3,6 +3,7 @@
 #include "preload/function.h"
 #include "preload/instrument.h"
 #include "preload/part.h"
+#include "preload/sigwait.h"
 #include "shadow/call.h"
 #include "shadow/checkpoint.h"
 #include "shadow/journal.h"
@@ -107,6 +108,10 @@ uint64_t cpa_event_slow(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t
 {
 	struct cpa_elapsed e;
 
+	if (unlikely(w->suspended)) {
+		cpa_signal_awaited(w);
+		now = cpa_clock_now();
+	}
 	now = cpa_checkpoint(&w->self, cpa_clock_stamp_at(&w->clock, &e, now));
 	end_activity(w, &e, CPA_EXT_OTHER, cpa_track_node(w, kind, caller, class), now);
 	open_window(w);
@@ -127,8 +132,8 @@ uint64_t cpa_event_external(struct cpa_worker *w, enum cpa_external external, ui
 	return now;
 }
 
-bool cpa_event_child(struct cpa_worker *w, enum cpa_external external, uint64_t caller,
-		     uint64_t ended, struct cpa_wait *wait)
+bool cpa_event_awaited(struct cpa_worker *w, enum cpa_external external, enum cpa_event_kind kind,
+		       uint64_t caller, uint64_t ended, struct cpa_wait *wait)
 {
 	struct cpa_elapsed e;
 	uint64_t now = cpa_clock_stamp(&w->clock, &e), length = e.external + e.runqueue;
@@ -145,8 +150,7 @@ bool cpa_event_child(struct cpa_worker *w, enum cpa_external external, uint64_t 
 		e.external = e.runqueue = 0;
 	}
 	wait->arrived = cpa_checkpoint(&w->self, wait->arrived);
-	end_activity(w, &e, external,
-		     cpa_track_node(w, waited ? CPA_EV_CHILD : CPA_EV_EXTERNAL, caller, 0),
+	end_activity(w, &e, external, cpa_track_node(w, waited ? kind : CPA_EV_EXTERNAL, caller, 0),
 		     wait->arrived);
 	wait->now = cpa_checkpoint(&w->self, wait->now);
 	return waited;

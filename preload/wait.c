@@ -91,7 +91,8 @@ bool cpa_child_block(struct cpa_worker *w, enum cpa_external kind, uint64_t call
 	if (!cpa_process_number || !begin_reading())
 		return false;
 	number = cpa_process_ended(cpa_process_number, w->clock.last, UINT64_MAX);
-	if (number && cpa_event_child(w, kind, caller, cpa_process(number)->end_ticks, &wait)) {
+	if (number && cpa_event_awaited(w, kind, CPA_EV_CHILD, caller,
+					cpa_process(number)->end_ticks, &wait)) {
 		cpa_acquire_path(&w->self, path_of(cpa_process(number)->exit_thread), &wait);
 		if (wait.from)
 			cpa_dependency(&w->self, &wait, wait.now - wait.arrived);

@@ -99,7 +99,7 @@ struct cpa_worker {
 	bool watched; /* there are calls, or a journal: what ends activities tells all of each */
 	/* After cpa_event() and before cpa_done(): waiting, no activity. Where on the stack; else 0. */
 	uint64_t between;
-	bool suspended;	  /* preload/sigwait.h: in a wait for a handler, or jumped out of one */
+	uint64_t suspended; /* caller of the wait for a handler that no event has ended yet; 0: none */
 	uint32_t vforked; /* token of the last vfork(), until its child is another program */
 };
 

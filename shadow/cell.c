@@ -107,6 +107,16 @@ void cpa_cell_acquired(struct cpa_self *self, uint64_t *cell, struct cpa_wait *w
 		unpin(self, cell, row);
 }
 
+uint64_t cpa_cell_released(struct cpa_self *self, uint64_t *cell)
+{
+	uint32_t row = pin(cell);
+	uint64_t released = row ? cpa_token(row)->path.released : 0;
+
+	if (row)
+		unpin(self, cell, row);
+	return released;
+}
+
 void cpa_cell_clear(struct cpa_self *self, uint64_t *cell)
 {
 	uint32_t old = pin(cell);

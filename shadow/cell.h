@@ -26,6 +26,9 @@ CPA_HIDDEN void cpa_cell_release(struct cpa_self *self, uint64_t *cell,
 /* Join what @cell holds into the thread's path, as an acquire. */
 CPA_HIDDEN void cpa_cell_acquired(struct cpa_self *self, uint64_t *cell, struct cpa_wait *wait);
 
+/* When the latest release of @cell was, by the clock; 0: there was none. */
+CPA_HIDDEN uint64_t cpa_cell_released(struct cpa_self *self, uint64_t *cell);
+
 /* Free what @cell holds; nobody else may use it. */
 CPA_HIDDEN void cpa_cell_clear(struct cpa_self *self, uint64_t *cell);
 

@@ -3,11 +3,14 @@
  * tests/conformance/interrupted.c - calls that work for long in the kernel, and then block
  *
  * A signal that came meanwhile would end them: with EINTR, or with less than was asked for. The
- * kernel's timers on CPU clocks send theirs when a thread returns from it, since Linux 5.11.
+ * kernel's timers on CPU clocks send theirs when a thread returns from it, since Linux 5.11. And calls
+ * that let through what the thread blocks, of which a sample may be pending then.
  */
 #include "tests/conformance/case.h"
 
 #include <poll.h>
+#include <semaphore.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/utsname.h>
@@ -15,6 +18,7 @@
 #define SECONDS 2
 #define BLOCK	(1 << 20)
 #define MANY	200 /* descriptors: some 10 us to look at */
+#define THREADS 10  /* that wait for a handler */
 
 static int in, out;
 
@@ -39,7 +43,7 @@ static bool is_old(void)
 }
 
 static struct {
-	unsigned writes, polls, epolls, selects;
+	unsigned writes, polls, epolls, selects, suspends, masked_polls;
 } wrong;
 
 static void call_all(int epoll, struct pollfd *fds)
@@ -57,6 +61,65 @@ static void call_all(int epoll, struct pollfd *fds)
 	wrong.epolls += epoll_wait(epoll, &event, 1, 1) != 0;
 	FD_ZERO(&none);
 	wrong.selects += select(0, &none, NULL, NULL, &also) != 0;
+}
+
+static sigset_t before;
+static sem_t ready;
+static __thread volatile sig_atomic_t handled;
+
+static void on_signal(int sig)
+{
+	handled = sig;
+}
+
+static void burn(long ms)
+{
+	struct timespec t = { 0, 0 };
+
+	while (t.tv_sec == 0 && t.tv_nsec < ms * 1000000)
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+}
+
+/* Wait for the handler once, with a sample that waits for the mask. */
+static void *wait_for_handler(void *polls)
+{
+	static const struct timespec long_ = { 20, 0 };
+	sigset_t all;
+
+	sigfillset(&all);
+	burn(1);
+	pthread_sigmask(SIG_SETMASK, &all, NULL);
+	burn(10);
+	sem_post(&ready);
+	if (polls) {
+		wrong.masked_polls += ppoll(NULL, 0, &long_, &before) != -1 || !handled;
+	} else {
+		sigsuspend(&before);
+		wrong.suspends += !handled;
+	}
+	while (!handled)
+		sigsuspend(&before);
+	return NULL;
+}
+
+static void signal_all(void)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	sigset_t blocked;
+	pthread_t t;
+
+	sem_init(&ready, 0, 0);
+	sigaction(SIGUSR1, &action, NULL);
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGUSR1);
+	pthread_sigmask(SIG_BLOCK, &blocked, &before);
+	for (uintptr_t i = 0; i < THREADS; i++) {
+		must(!pthread_create(&t, NULL, wait_for_handler, (void *)(i % 2)), "thread");
+		sem_wait(&ready);
+		usleep(2000);
+		pthread_kill(t, SIGUSR1);
+		pthread_join(t, NULL);
+	}
 }
 
 int main(void)
@@ -78,9 +141,11 @@ int main(void)
 	}
 	close(out);
 	pthread_join(t, NULL);
+	signal_all();
 	begin("calls that ended early");
-	add(" write %u, ppoll %u, epoll_wait %u, select %u", wrong.writes, wrong.polls,
-	    wrong.epolls, wrong.selects);
+	add(" write %u, ppoll %u, epoll_wait %u, select %u, sigsuspend %u, ppoll with a mask %u",
+	    wrong.writes, wrong.polls, wrong.epolls, wrong.selects, wrong.suspends,
+	    wrong.masked_polls);
 	end();
 	return 0;
 }
