@@ -425,7 +425,8 @@ void cpa_clock_hidden(struct cpa_clock *c, const struct cpa_clock_gap *gap, stru
 	int err = errno;
 	struct rusage usage = usage_now();
 	uint64_t delay, ready = 0, wall, without;
-	bool reads = read_delay(c, &delay) && gap->reads;
+	/* If not before, not now: where the program has closed our file, it would be opened again. */
+	bool reads = gap->reads && read_delay(c, &delay);
 
 	e->process = cpa_clock_ticks(now_ns(CLOCK_THREAD_CPUTIME_ID) - gap->cpu_ns);
 	wall = cpa_clock_now() - gap->begun;
