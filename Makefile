@@ -47,13 +47,12 @@ PIC_OBJ    := $(call objects,pic,$(wildcard preload/*.c shadow/*.c))
 SHADOW_OBJ := $(call objects,obj,$(wildcard shadow/*.c))
 REPORT_OBJ := $(call objects,obj,$(wildcard analysis/*.c))
 CPA_OBJ    := $(call objects,obj,$(wildcard scripts/*.c))
-KNOWN_OBJ  := $(call objects,prog,$(wildcard tests/programs/known_path.c \
-	tests/programs/known_expect.c))
+KNOWN_SRC  := $(patsubst %,tests/programs/known_%.c,path sync expect)
+KNOWN_OBJ  := $(call objects,prog,$(wildcard $(KNOWN_SRC)))
 
 UNIT    := $(call programs,$(wildcard tests/unit/test_*.c))
 TOOLED  := $(UNIT) $(call programs,$(wildcard tests/property/*.c tests/torture/*.c))
-TARGETS := $(call programs,$(filter-out %/known_path.c %/known_expect.c,\
-	$(wildcard tests/programs/*.c)))
+TARGETS := $(call programs,$(filter-out $(KNOWN_SRC),$(wildcard tests/programs/*.c)))
 TARGETS_CXX := $(call programs,$(wildcard tests/programs/*.cpp))
 CONFORMANCE := $(call programs,$(filter-out %/library.c,$(wildcard tests/conformance/*.c))) \
 	$(patsubst %.c,$(O)/%.so,$(wildcard tests/conformance/library.c))

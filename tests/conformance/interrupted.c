@@ -18,9 +18,9 @@
 #define SECONDS 2
 #define BLOCK	(1 << 20)
 #define MANY	200 /* descriptors: some 10 us to look at */
-#define THREADS 10  /* that wait for a handler */
+#define THREADS 12  /* that wait for a handler */
 
-static int in, out;
+static int in, out, epoll;
 
 /* Slower than who writes: a write finds the pipe full. */
 static void *reader(void *unused)
@@ -43,10 +43,10 @@ static bool is_old(void)
 }
 
 static struct {
-	unsigned writes, polls, epolls, selects, suspends, masked_polls;
+	unsigned writes, polls, epolls, selects;
 } wrong;
 
-static void call_all(int epoll, struct pollfd *fds)
+static void call_all(struct pollfd *fds)
 {
 	static char block[BLOCK];
 	const struct timespec soon = { 0, 100000 };
@@ -80,10 +80,28 @@ static void burn(long ms)
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 }
 
-/* Wait for the handler once, with a sample that waits for the mask. */
-static void *wait_for_handler(void *polls)
+/* Wait for the handler in one of four ways. */
+static void wait_in(unsigned way)
 {
 	static const struct timespec long_ = { 20, 0 };
+	struct epoll_event event;
+
+	if (way == 0)
+		sigsuspend(&before);
+	else if (way == 1)
+		ppoll(NULL, 0, &long_, &before);
+	else if (way == 2)
+		pselect(0, NULL, NULL, NULL, &long_, &before);
+	else
+		epoll_pwait(epoll, &event, 1, 20000, &before);
+}
+
+static unsigned too_early[4];
+
+/* Once, with a sample that waits for the mask. */
+static void *wait_for_handler(void *number)
+{
+	unsigned way = (unsigned)(uintptr_t)number % 4;
 	sigset_t all;
 
 	sigfillset(&all);
@@ -91,12 +109,8 @@ static void *wait_for_handler(void *polls)
 	pthread_sigmask(SIG_SETMASK, &all, NULL);
 	burn(10);
 	sem_post(&ready);
-	if (polls) {
-		wrong.masked_polls += ppoll(NULL, 0, &long_, &before) != -1 || !handled;
-	} else {
-		sigsuspend(&before);
-		wrong.suspends += !handled;
-	}
+	wait_in(way);
+	too_early[way] += !handled;
 	while (!handled)
 		sigsuspend(&before);
 	return NULL;
@@ -114,7 +128,7 @@ static void signal_all(void)
 	sigaddset(&blocked, SIGUSR1);
 	pthread_sigmask(SIG_BLOCK, &blocked, &before);
 	for (uintptr_t i = 0; i < THREADS; i++) {
-		must(!pthread_create(&t, NULL, wait_for_handler, (void *)(i % 2)), "thread");
+		must(!pthread_create(&t, NULL, wait_for_handler, (void *)i), "thread");
 		sem_wait(&ready);
 		usleep(2000);
 		pthread_kill(t, SIGUSR1);
@@ -126,9 +140,10 @@ int main(void)
 {
 	struct pollfd fds[MANY];
 	struct timespec until = in_ms(CLOCK_MONOTONIC, SECONDS * 1000), now = { 0, 0 };
-	int pipes[2], epoll = epoll_create1(0);
+	int pipes[2];
 	pthread_t t;
 
+	epoll = epoll_create1(0);
 	must(!pipe(pipes) && epoll >= 0, "pipe, epoll");
 	in = pipes[0];
 	out = pipes[1];
@@ -136,16 +151,17 @@ int main(void)
 		fds[i] = (struct pollfd){ .fd = in, .events = POLLERR };
 	must(!pthread_create(&t, NULL, reader, NULL), "pthread_create");
 	while (now.tv_sec < until.tv_sec && !is_old()) {
-		call_all(epoll, fds);
+		call_all(fds);
 		clock_gettime(CLOCK_MONOTONIC, &now);
 	}
 	close(out);
 	pthread_join(t, NULL);
 	signal_all();
 	begin("calls that ended early");
-	add(" write %u, ppoll %u, epoll_wait %u, select %u, sigsuspend %u, ppoll with a mask %u",
-	    wrong.writes, wrong.polls, wrong.epolls, wrong.selects, wrong.suspends,
-	    wrong.masked_polls);
+	add(" write %u, ppoll %u, epoll_wait %u, select %u", wrong.writes, wrong.polls,
+	    wrong.epolls, wrong.selects);
+	add("; with a mask: sigsuspend %u, ppoll %u, pselect %u, epoll_pwait %u", too_early[0],
+	    too_early[1], too_early[2], too_early[3]);
 	end();
 	return 0;
 }

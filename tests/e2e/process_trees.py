@@ -292,6 +292,21 @@ def scripts(results, folder):
     make(results, folder)
 
 
+def names(results, folder):
+    """A program is called what it was started as, which a link or a script says, not its file."""
+    link, script = folder / "a-link-of-more-than-15-bytes", folder / "a script"
+    link.symlink_to(shutil.which("true"))
+    script.write_text("#!/bin/sh\n:\n")
+    script.chmod(0o755)
+    for path in (link, script):
+        dump = folder / "name.dump"
+        Run([path], dump)
+        profile = report(dump)
+        dump.unlink()
+        got = [profile["program"]["name"], profile["processes"][0]["name"]]
+        results.check(got == [path.name] * 2, f"{path.name}: its name {got}")
+
+
 def make(results, folder):
     """The critical path of a make -j2 goes through what it waits for."""
     dump = folder / "make.dump"
@@ -321,6 +336,7 @@ def main():
     journals(results, folder)
     endings(results, folder)
     foreign(results, folder)
+    names(results, folder)
     scripts(results, folder)
     return results.end(folder)
 

@@ -78,6 +78,7 @@ static void test_program(void **state)
 	build();
 	program = &profile->program;
 	assert_string_equal(program->exe, "/usr/bin/example");
+	assert_string_equal(program->name, "example");
 	assert_true(program->complete);
 	assert_int_equal(program->cores, 2);
 	assert_seconds(program->wall_s, 10);
