@@ -51,12 +51,13 @@ KNOWN_SRC  := $(patsubst %,tests/programs/known_%.c,path sync expect)
 KNOWN_OBJ  := $(call objects,prog,$(wildcard $(KNOWN_SRC)))
 
 UNIT    := $(call programs,$(wildcard tests/unit/test_*.c))
-TOOLED  := $(UNIT) $(call programs,$(wildcard tests/property/*.c tests/torture/*.c))
+TOOLED  := $(UNIT) $(call programs,$(wildcard tests/property/*.c tests/torture/*.c)) \
+	$(O)/benchmarks/rebuild
 TARGETS := $(call programs,$(filter-out $(KNOWN_SRC),$(wildcard tests/programs/*.c)))
 TARGETS_CXX := $(call programs,$(wildcard tests/programs/*.cpp))
 CONFORMANCE := $(call programs,$(filter-out %/library.c,$(wildcard tests/conformance/*.c))) \
 	$(patsubst %.c,$(O)/%.so,$(wildcard tests/conformance/library.c))
-BENCHES := $(call programs,$(wildcard benchmarks/*.c))
+BENCHES := $(filter-out $(TOOLED),$(call programs,$(wildcard benchmarks/*.c)))
 # A target that needs a library of its own: LDLIBS_<name> = -l..., and what its compiler needs.
 LDLIBS_known_glib = $(shell pkg-config --libs glib-2.0)
 LDLIBS_known_uv   = $(shell pkg-config --libs libuv)

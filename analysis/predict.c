@@ -11,6 +11,8 @@
 #include "analysis/placement.h"
 #include "analysis/predict_state.h"
 
+#define REORDERED 0.03 /* of the critical path: so much less is no rounding */
+
 static void __attribute__((format(printf, 2, 3)))
 add_note(struct cpa_answer *answer, const char *format, ...)
 {
@@ -317,6 +319,24 @@ static void note_sharing(struct inquiry *q)
 			"memory bandwidth is not modelled.");
 }
 
+/* What the report calls the critical path is no bound where the replay deals work and locks anew. */
+static void note_order(struct inquiry *q)
+{
+	const struct cpa_answer *answer = q->answer;
+	double path_s = q->profile->program.critical_path_s;
+
+	for (size_t i = 0; i < answer->rows; i++) {
+		if (answer->row[i].unchanged_s >= path_s * (1 - REORDERED))
+			continue;
+		add_note(q->answer,
+			 "On %u cores it is shorter than the critical path of %s, which is that of "
+			 "the recorded order: threads here come by work or locks that others had "
+			 "there.",
+			 answer->row[i].cores, cpa_format_seconds(path_s).text);
+		return;
+	}
+}
+
 static void note_unfinished(struct inquiry *q, uint32_t threads)
 {
 	if (threads)
@@ -363,6 +383,7 @@ static int answer_rows(struct inquiry *q, const struct cpa_transcript *same,
 		forced = after.forced > forced ? after.forced : forced;
 		unfinished = after.unfinished > unfinished ? after.unfinished : unfinished;
 	}
+	note_order(q);
 	note_forced(q, forced);
 	note_unfinished(q, unfinished);
 	return 0;

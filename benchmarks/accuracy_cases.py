@@ -166,6 +166,8 @@ def settings():
     apart = "0:main,parser,storer 1:filterer"
     stages.group(apart)
     stages.group(apart, "--what-if", "function:filter=0.5", what="`function:filter=0.5`", filter=0.5)
+    stages.group(apart, "--what-if", "queue:parsed workers=4", what="`queue:parsed workers=4`",
+                 workers=4)
     pool = Setting(POOL).place(1)
     function(pool, "prepare", 0.5, prepare=0.5)
     function(pool, "finish", 0.5, finish=0.5)

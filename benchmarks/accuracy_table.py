@@ -57,6 +57,7 @@ class Row:
         self.process = paired(own.process, own.recorded)
         self.recorded = paired(base.process, base.recorded)
         self.elsewhere = 0 if case.switches else paired(base.process, own.process)
+        self.kept = None  # the row of the same change where threads are kept on cores
 
     def reasons(self):
         """What of the error has been measured."""
@@ -67,6 +68,8 @@ class Row:
             ("process time of the changed one, predicted", self.process)) if abs(value) >= CLOSE]
         rest = (1 + self.error) / (1 + self.process) - 1
         texts.append(f"beside process time: {percent(rest)}")
+        if self.kept:
+            texts.append(f"the same, threads kept on cores: {percent(self.kept.error)}")
         return "; ".join(texts)
 
     def remark(self):
@@ -87,7 +90,13 @@ class Row:
 
 
 def rows_of(done):
-    return [Row(setting, case, figures) for setting, figures in done for case in setting.cases]
+    rows = [Row(setting, case, figures) for setting, figures in done for case in setting.cases]
+    for row in rows:
+        if row.case.switches:
+            kept = [other for other in rows if other.setting is row.setting
+                    and other.case.switches == {**row.case.switches, "kept": 1}]
+            row.kept = kept[0] if kept else None
+    return rows
 
 
 def rows_text(done):
