@@ -55,9 +55,10 @@ TOOLED  := $(UNIT) $(call programs,$(wildcard tests/property/*.c tests/torture/*
 	$(O)/benchmarks/rebuild
 TARGETS := $(call programs,$(filter-out $(KNOWN_SRC),$(wildcard tests/programs/*.c)))
 TARGETS_CXX := $(call programs,$(wildcard tests/programs/*.cpp))
-CONFORMANCE := $(call programs,$(filter-out %/library.c,$(wildcard tests/conformance/*.c))) \
-	$(patsubst %.c,$(O)/%.so,$(wildcard tests/conformance/library.c))
-BENCHES := $(filter-out $(TOOLED),$(call programs,$(wildcard benchmarks/*.c)))
+# Loaded into programs.
+SHARED  := tests/conformance/library benchmarks/bare
+CONFORMANCE := $(filter-out $(SHARED:%=$(O)/%),$(call programs,$(wildcard tests/conformance/*.c)))
+BENCHES := $(filter-out $(TOOLED) $(SHARED:%=$(O)/%),$(call programs,$(wildcard benchmarks/*.c)))
 # A target that needs a library of its own: LDLIBS_<name> = -l..., and what its compiler needs.
 LDLIBS_known_glib = $(shell pkg-config --libs glib-2.0)
 LDLIBS_known_uv   = $(shell pkg-config --libs libuv)
@@ -79,7 +80,7 @@ endif
 .PHONY: all tests check check-long lint bench bench-accuracy install uninstall clean
 .DELETE_ON_ERROR:
 all: $(PRODUCTS)
-tests: all $(TOOLED) $(TARGETS) $(TARGETS_CXX) $(CONFORMANCE) $(BENCHES)
+tests: all $(TOOLED) $(TARGETS) $(TARGETS_CXX) $(CONFORMANCE) $(BENCHES) $(SHARED:%=$(O)/%.so)
 
 $(O)/pic/%.o: %.c $(O)/flags
 	$(call say,CC)
@@ -144,17 +145,17 @@ $(TARGETS) $(TARGETS_CXX): $(O)/%: $(O)/prog/%.o $(KNOWN_OBJ)
 	$(Q)$(if $(filter $@,$(TARGETS_CXX)),$(CXX),$(CC)) $(PROG_FLAGS) -o $@ $^ \
 		$(LDLIBS_$(notdir $*)) -lm
 
-$(filter-out %.so,$(CONFORMANCE)) $(BENCHES): $(O)/%: $(O)/prog/%.o
+$(CONFORMANCE) $(BENCHES): $(O)/%: $(O)/prog/%.o
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(PROG_FLAGS) -o $@ $^
 
-$(O)/tests/conformance/library.so: %/tests/conformance/library.so: %/prog/tests/conformance/library.o
+$(SHARED:%=$(O)/%.so): $(O)/%.so: $(O)/prog/%.o
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(PROG_FLAGS) -shared -o $@ $^
 
-$(O)/prog/tests/conformance/library.o: PROG_FLAGS += -fPIC
+$(SHARED:%=$(O)/prog/%.o): PROG_FLAGS += -fPIC
 $(O)/prog/tests/programs/known_glib.o: PROG_FLAGS += $(shell pkg-config --cflags glib-2.0)
 $(O)/prog/tests/programs/known_uv.o: PROG_FLAGS += $(shell pkg-config --cflags libuv)
 $(O)/prog/tests/programs/known_apr.o: PROG_FLAGS += $(shell pkg-config --cflags apr-util-1 apr-1)

@@ -50,6 +50,7 @@ PROGRAMS = {
 }
 QUICK = ["pigz", "sort", "x264", "python3", "memcached", "node", "sysbench", "gm"]
 LOADS = {"memcached": 120, "memcached batch": 500}  # rounds, see memcached_load.c
+FLOOR_PROGRAMS = ["python3", "memcached", "node", "sysbench", "gm"]
 PEER_PROGRAMS = ["x264", "pigz", "sysbench", "gm"]
 
 
@@ -255,3 +256,23 @@ def with_peers(cpa, quick):
             "processes that the program's parent does not wait for are not in it.\n" +
             "".join(f"{line}\n" for line in missing) + "\n" +
             table(["program", "native CPU s", "cpa", *tools], rows))
+
+
+def floor(cpa, quick):
+    """What interposition itself costs: bare.c, and cpa in the same rounds."""
+    rounds = 3 if quick else 12
+    levels = {what: (None, (), {"LD_PRELOAD": cpa.program("bare.so"), "BARE": what})
+              for what in ("call", "clock", "line")}
+    rows = []
+    for name in FLOOR_PROGRAMS:
+        if shutil.which(name):
+            rows.append(peer_row(cpa, name, levels, rounds))
+        else:
+            rows.append([name, "not installed", *["-"] * (1 + len(levels))])
+    return (f"CPU time as a ratio to native, medians of {rounds} interleaved rounds, under a library "
+            "(`bare.c`) that at each operation of a mutex, read-write lock or semaphore calls the "
+            "original and does no more; that also reads the clock; that also hands one cache line "
+            "over from who unlocks to who locks. No profiler does less, and none of the three knows "
+            "what a component is.\n\n" +
+            table(["program", "native CPU s", "cpa", "the call alone", "and the clock",
+                   "and a cache line"], rows))
