@@ -516,6 +516,11 @@ bool cpa_life_replaced(void)
 	cpa_process_exec(w, w->clock.cpu);
 	first = finish(w->self.number, now, CPA_EXECED);
 	cpa_done(w);
+	/* What we took is on the path, and may be long: it ends there, if no other thread ended the run. */
+	if (first)
+		/* Relaxed: as in finish(). */
+		__atomic_compare_exchange_n(&cpa_header()->end_ticks, &now, w->clock.last, false,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	return first;
 }
 
