@@ -272,7 +272,7 @@ def floor(cpa, quick):
     return (f"CPU time as a ratio to native, medians of {rounds} interleaved rounds, under a library "
             "(`bare.c`) that at each operation of a mutex, read-write lock or semaphore calls the "
             "original and does no more; that also reads the clock; that also hands one cache line "
-            "over from who unlocks to who locks. No profiler does less, and none of the three knows "
-            "what a component is.\n\n" +
+            "over from who unlocks to who locks. None of the three knows what a component is. Who "
+            "looks at each use does no less; cpa leaves a lock untimed that one thread keeps using.\n\n" +
             table(["program", "native CPU s", "cpa", "the call alone", "and the clock",
                    "and a cache line"], rows))
