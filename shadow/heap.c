@@ -86,10 +86,9 @@ static uint32_t make(uint32_t class)
 	return number_of(at);
 }
 
-void *cpa_heap_alloc(size_t size)
+void *cpa_heap_take(size_t size)
 {
 	uint32_t class = class_of(size), number;
-	char *block;
 
 	if (class >= CPA_HEAP_CLASSES)
 		return NULL;
@@ -98,8 +97,15 @@ void *cpa_heap_alloc(size_t size)
 		number = make(class);
 	if (!number)
 		return NULL;
-	block = (char *)head_of(number) + CPA_CACHE_LINE;
-	memset(block, 0, size);
+	return (char *)head_of(number) + CPA_CACHE_LINE;
+}
+
+void *cpa_heap_alloc(size_t size)
+{
+	void *block = cpa_heap_take(size);
+
+	if (block)
+		memset(block, 0, size);
 	return block;
 }
 

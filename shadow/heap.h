@@ -12,7 +12,8 @@
 
 #include "shadow/session.h"
 
-/* @size zeroed bytes at a cache line, or NULL. */
+/* @size bytes at a cache line, or NULL. cpa_heap_alloc(): zeroed. */
+CPA_HIDDEN void *cpa_heap_take(size_t size);
 CPA_HIDDEN void *cpa_heap_alloc(size_t size);
 CPA_HIDDEN void cpa_heap_free(void *p);
 

@@ -81,7 +81,7 @@ static bool copy_version(uint64_t *to, uint64_t version, bool of_o)
 	if (slots > cpa_header()->slots + CPA_VERSION_BLOCK ||
 	    version + cpa_version_size(slots, of_o) > cpa_header()->reserved)
 		return false;
-	v = cpa_heap_alloc(cpa_version_size(slots, of_o));
+	v = cpa_heap_take(cpa_version_size(slots, of_o));
 	if (!v) {
 		cpa_diag(CPA_DIAG_VERSIONS_REFUSED);
 		return false;

@@ -18,7 +18,7 @@ static struct cpa_version *version_new(struct cpa_self *self, uint32_t slots, bo
 			return v;
 		}
 	}
-	v = cpa_heap_alloc(cpa_version_size(slots, of_o));
+	v = cpa_heap_take(cpa_version_size(slots, of_o));
 	if (!v) {
 		cpa_diag(CPA_DIAG_VERSIONS_REFUSED);
 		return NULL;
