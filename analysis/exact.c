@@ -296,7 +296,6 @@ static uint64_t weigh(const struct cpa_exact *x, size_t who, const struct runner
 		return 0;
 	if (!x->zero)
 		return full;
-	weight = less(x, weight, x->file->edge[e->edge].slot, full);
 	weight = less(x, weight, c->slot, full);
 	for (unsigned i = 0; i < c->held_count; i++)
 		weight = less(x, weight, c->held[i], full);
@@ -315,7 +314,6 @@ static void apply_event(struct cpa_exact *x, size_t who)
 
 	for (unsigned k = 0; k < x->lanes; k++)
 		r->value[k] += weight;
-	charge(x, r, x->file->edge[e->edge].slot, full);
 	charge(x, r, c->slot, full);
 	for (unsigned i = 0; i < c->held_count; i++)
 		charge(x, r, c->held[i], full);

@@ -150,11 +150,19 @@ static void add_functions(struct cpa_build *build, const char *const *names,
 	}
 }
 
+/* What one of the paths has of an activity: estimated if it is short (shadow/summary.h), so perhaps too much. */
+static double of_activity(const struct cpa_build *build, const struct cpa_edge *edge,
+			  uint64_t ticks)
+{
+	return cpa_build_seconds(build, ticks < edge->weight ? ticks : edge->weight);
+}
+
 /* An activity's share of the path; of a dependency the waits that the path came through. */
 static double on_path(const struct cpa_build *build, const struct cpa_edge *edge)
 {
-	return cpa_build_seconds(build, edge->dependency ? edge->followed_weight :
-							   build->program.share[edge->slot]);
+	if (edge->dependency)
+		return cpa_build_seconds(build, edge->followed_weight);
+	return of_activity(build, edge, build->program.share[edge->slot]);
 }
 
 static void build_edges(struct cpa_build *build)
@@ -180,7 +188,7 @@ static void build_edges(struct cpa_build *build)
 			.followed = edge->followed,
 			.weight_s = cpa_build_seconds(build, edge->weight),
 			.on_path_s = on_path(build, edge),
-			.observed_s = cpa_build_seconds(build, build->program.observed[edge->slot]),
+			.observed_s = of_activity(build, edge, build->program.observed[edge->slot]),
 		};
 		add_functions(build, names, edge, figures);
 	}

@@ -206,27 +206,53 @@ static size_t longest_strand(const struct verification *v)
 	return v->exact->longest;
 }
 
+/*
+ * Of short activities the program noted a few for all (shadow/summary.h): whether the share of their edge
+ * is about what it is by all. By chance it is not, once in more runs than anybody makes.
+ */
+static bool is_about(const struct verification *v, uint64_t online, uint64_t journal)
+{
+	double note = v->file.dump->header.note, off = (double)online - (double)journal;
+
+	return off * off <= 64 * note * ((double)journal + 4 * note);
+}
+
+/* By slot: whether it is an edge's of the summary. */
+static bool *edge_slots(const struct verification *v)
+{
+	bool *is = xcalloc(v->file.slots, sizeof(*is));
+
+	for (uint32_t i = 1; i < v->file.edges; i++)
+		is[v->file.edge[i].slot] = true;
+	return is;
+}
+
 static void compare_shares(struct verification *v)
 {
 	uint64_t *share = xcalloc(v->file.slots, sizeof(*share));
+	bool *noted = edge_slots(v);
 	size_t strand;
 	uint64_t len;
 	uint32_t slots = 0;
 
 	if (!v->online.longest || !v->file.strands) {
 		free(share);
+		free(noted);
 		return;
 	}
 	strand = longest_strand(v);
 	len = cpa_walk(v->exact, strand, v->exact->strand[strand].last, add_shares, share);
 	compare(v, "length of the path walked back,", 0, v->online.program.len, len);
 	for (uint32_t slot = 1; slot < v->file.slots; slot++) {
+		uint64_t online = v->online.program.share[slot], exact = at_most(share[slot], len);
+
 		slots += share[slot] != 0;
-		compare(v, "share of slot", slot, v->online.program.share[slot],
-			at_most(share[slot], len));
+		if (!noted[slot] || !is_about(v, online, exact))
+			compare(v, "share of slot", slot, online, exact);
 	}
 	conclude(v, "shares of the critical path, by component slot", slots);
 	free(share);
+	free(noted);
 }
 
 static void compare_all(struct verification *v)

@@ -223,7 +223,7 @@ static struct cpa_edge_cache *advance(struct cpa_self *self, struct cpa_calls *c
 	if (likely(cache)) {
 		cpa_summary_count(cache);
 		cache->weight += c.ticks;
-		charge(&c, cpa_summary_row(self, cache)->slot, process);
+		cpa_summary_passed(self, cache, c.ticks);
 	}
 	charge(&c, row->thread_slot, process);
 	for (unsigned i = 0; i < row->held_count; i++)

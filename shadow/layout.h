@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #define CPA_MAGIC	 "CPADUMP\n"
-#define CPA_FORMAT	 7u
+#define CPA_FORMAT	 8u
 #define CPA_BYTE_ORDER	 0x01020304u
 #define CPA_HEADER_SIZE	 16384u
 #define CPA_CHUNKS	 20u
@@ -44,6 +44,7 @@
 #define CPA_ROLE_WORDS	 16u /* bitmaps of thread rows */
 #define CPA_NAME_SIZE	 112u
 #define CPA_PERIOD	 (UINT64_C(1) << 27) /* header.period: 45 to 90 ms on today's processors */
+#define CPA_NOTE	 (1u << 18)	     /* header.note: some 0.1 ms */
 #define CPA_SAMPLES	 64u		     /* of a series, a power of two */
 #define CPA_BORDERS	 64u		     /* the latest changes of the epoch */
 #define CPA_HEAP_CLASSES 80u
@@ -196,7 +197,7 @@ struct cpa_header {
 	/* Atomic, of no meaning to readers, as the next two: see shadow/component.h. */
 	uint64_t search_due;
 	uint32_t moves;
-	uint32_t pad;
+	uint32_t note;	     /* ticks: see struct cpa_edge; 0: each activity is noted */
 	uint64_t slot_state; /* offset */
 	uint64_t part;	     /* atomic, of no meaning to readers, as the next: see shadow/part.h */
 	uint64_t final; /* atomic: a cell, the join of the threads' paths at the latest stops */
@@ -486,9 +487,13 @@ struct cpa_edge {
 	uint64_t key;
 	uint32_t from, to;
 	uint32_t dependency;
-	uint32_t slot;	 /* its component slot: H and O are its on-path weight; 0: none was free */
-	uint64_t count;	 /* atomic */
-	uint64_t weight; /* atomic, ticks */
+	/*
+	 * Atomic: its component slot, 0: none yet, or none was free. H and O there, without any S, are its
+	 * on-path weight: of activities shorter than header.note one in so many ticks of a thread.
+	 */
+	uint32_t slot;
+	uint64_t count;		  /* atomic */
+	uint64_t weight;	  /* atomic, ticks */
 	uint64_t followed;	  /* atomic: times the longer path came along this dependency */
 	uint64_t followed_weight; /* atomic: the weight of those times */
 	uint64_t mix[CPA_MIX];	  /* atomic: {function:32, weight:32}, see shadow/component.h */

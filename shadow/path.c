@@ -189,21 +189,45 @@ static struct cpa_delta *delta_of(struct cpa_self *self, struct cpa_path *path, 
 	return &path->delta[i];
 }
 
-/* Add to the versions of @path, which no other path names yet. */
+/* Add to H and O in the versions of @path, which no other path names. */
 static void add_to_versions(const struct cpa_path *path, uint32_t slot, uint64_t ticks)
 {
 	struct cpa_version *v = cpa_version_at(path->version);
 
-	v->value[slot] += ticks;
 	v->value[v->slots + slot] += ticks;
 	cpa_version_at(path->observed_version)->value[slot] += ticks;
-	cpa_version_note_slack(v);
 }
 
 void cpa_path_add_large(struct cpa_self *self, struct cpa_path *path, uint32_t slot, uint64_t ticks)
 {
-	if (fold(self, path, slot))
-		add_to_versions(path, slot, ticks);
+	struct cpa_version *v;
+
+	if (!fold(self, path, slot))
+		return;
+	add_to_versions(path, slot, ticks);
+	v = cpa_version_at(path->version);
+	v->value[slot] += ticks;
+	cpa_version_note_slack(v);
+}
+
+/* Whether no other path names the version at @version, and it has @slot. */
+static bool is_sole(uint64_t version, uint32_t slot)
+{
+	const struct cpa_version *v = cpa_version_at(version);
+
+	/* ACQUIRE pairs with cpa_version_put(): who gave it back has read it. */
+	return v && slot < v->slots && __atomic_load_n(&v->refs, __ATOMIC_ACQUIRE) == 1;
+}
+
+void cpa_path_note(struct cpa_self *self, struct cpa_path *path, uint32_t slot, uint64_t ticks)
+{
+	uint64_t most = path->most;
+
+	if ((!is_sole(path->version, slot) || !is_sole(path->observed_version, slot)) &&
+	    !fold(self, path, slot))
+		return;
+	path->most = most;
+	add_to_versions(path, slot, ticks);
 }
 
 void cpa_path_reserve_slow(struct cpa_self *self, struct cpa_path *path, uint64_t ticks)

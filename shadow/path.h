@@ -86,6 +86,10 @@ static inline void cpa_path_add_lanes(struct cpa_self *self, struct cpa_path *pa
 		*(cpa_lanes *)d += more;
 }
 
+/* Add @ticks to H and O of @slot, not to S. What has been reserved stays so. */
+CPA_HIDDEN void cpa_path_note(struct cpa_self *self, struct cpa_path *path, uint32_t slot,
+			      uint64_t ticks);
+
 static inline void cpa_path_add(struct cpa_self *self, struct cpa_path *path, uint32_t slot,
 				uint64_t ticks)
 {

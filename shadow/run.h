@@ -103,7 +103,7 @@ cpa_activity_run(struct cpa_self *self, uint64_t process, uint32_t node, unsigne
 	row->path.node = node;
 	cpa_summary_count(cache);
 	cache->weight += process;
-	cpa_charge(&c, self->edge[at].slot, process);
+	cpa_summary_passed(self, cache, process);
 	cpa_charge(&c, row->thread_slot, process);
 	for (unsigned i = 0; unlikely(i < row->held_count); i++)
 		cpa_charge(&c, row->held_slot[i], process);

@@ -58,9 +58,13 @@ struct cpa_self {
 	struct {
 		uint64_t key; /* ~cpa_summary_key(), so that 0 is none */
 		struct cpa_edge *row;
-		uint32_t slot; /* of the row; it never changes */
 	} edge[CPA_EDGE_CACHE];
 	uint32_t edge_turn; /* which of two places the next one gets */
+	/* See shadow/summary.h: ticks since the last point, to the next one, and points so far. */
+	struct cpa_noting {
+		uint64_t since, apart;
+		uint32_t points;
+	} noting;
 };
 
 #endif

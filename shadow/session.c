@@ -182,6 +182,7 @@ int cpa_session_create(const char *path, uint64_t limit, uint32_t slots)
 	h->limit = limit;
 	h->slots = slots;
 	h->period = CPA_PERIOD;
+	h->note = CPA_NOTE;
 	cpa_tables_init();
 	memcpy(h->magic, CPA_MAGIC, sizeof(h->magic));
 	return 0;

@@ -5,6 +5,7 @@
 
 #include "shadow/component.h"
 #include "shadow/mix.h"
+#include "shadow/path.h"
 #include "shadow/table.h"
 
 static void fill_node(void *row, const void *argument)
@@ -28,13 +29,8 @@ uint32_t cpa_summary_node(enum cpa_event_kind kind, uint32_t site, uint32_t clas
 static void fill_edge(void *row, const void *argument)
 {
 	struct cpa_edge *edge = row;
-	struct cpa_component_name name = { .kind = CPA_ACTIVITY };
 
 	*edge = *(const struct cpa_edge *)argument;
-	if (edge->dependency)
-		return; /* weighs nothing on the inherent path */
-	name.address = (uint64_t)edge->from << 24 ^ edge->to;
-	edge->slot = cpa_component_slot(cpa_component_intern(&name));
 }
 
 static void flush(struct cpa_edge_cache *cache)
@@ -78,8 +74,48 @@ struct cpa_edge_cache *cpa_summary_edge_slow(struct cpa_self *self, uint32_t fro
 	cache->edge = row;
 	self->edge[at].key = ~key;
 	self->edge[at].row = cpa_row(CPA_TABLE_EDGES, row);
-	self->edge[at].slot = self->edge[at].row->slot;
 	return cache;
+}
+
+/* The slot of an activity edge. 0: none was free. */
+static uint32_t slot_of(struct cpa_edge *edge)
+{
+	struct cpa_component_name name = { .kind = CPA_ACTIVITY,
+					   .address = (uint64_t)edge->from << 24 ^ edge->to };
+	/* Relaxed, as below: a number that brings no data with it; all that store it store the same. */
+	uint32_t slot = __atomic_load_n(&edge->slot, __ATOMIC_RELAXED);
+
+	if (!slot) {
+		slot = cpa_component_slot(cpa_component_intern(&name));
+		__atomic_store_n(&edge->slot, slot, __ATOMIC_RELAXED);
+	}
+	return slot;
+}
+
+/* What an activity of @ticks, in which a point falls or that is a long one, stands for. */
+static uint64_t stands_for(struct cpa_noting *n, uint32_t id, uint64_t ticks, uint32_t note)
+{
+	uint64_t all = 0;
+
+	if (ticks >= note) {
+		n->since -= ticks;
+		return ticks;
+	}
+	while (n->since >= n->apart) {
+		n->since -= n->apart;
+		all += n->apart;
+		n->apart = cpa_summary_apart(id, ++n->points, note);
+	}
+	return all;
+}
+
+void cpa_summary_note(struct cpa_self *self, const struct cpa_edge_cache *cache, uint64_t ticks)
+{
+	uint32_t slot = slot_of(cpa_summary_row(self, cache)), note = cpa_header()->note;
+	uint64_t all = stands_for(&self->noting, self->id, ticks, note);
+
+	if (slot)
+		cpa_path_note(self, &self->row->path, slot, all);
 }
 
 void cpa_summary_carry(struct cpa_edge_cache *cache)

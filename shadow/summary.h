@@ -4,6 +4,14 @@
  *
  * An edge's sums grow in the cache of the thread that adds to them, in its row, and go to the
  * edge's own row when another edge takes the place. Readers add both.
+ *
+ * What an activity edge has of the inherent and of the observed path stands in its slot. To charge it at
+ * each event would be half of what a path takes: programs that synchronize all the time go over some
+ * twenty edges again and again, and over a few components. So of activities shorter than header.note
+ * those are noted that a point of time falls in, and stand for the time since the point before: points
+ * are at random, half that much apart at least, in what time the thread has of such activities. So no
+ * period of the program's meets them, each edge has what is its own in the mean, and one with n ticks
+ * of the path is off by some sqrt(n * header.note).
  */
 #ifndef CPA_SHADOW_SUMMARY_H
 #define CPA_SHADOW_SUMMARY_H
@@ -63,6 +71,28 @@ static inline struct cpa_edge *cpa_summary_row(const struct cpa_self *self,
 					       const struct cpa_edge_cache *cache)
 {
 	return self->edge[cache - self->edges].row;
+}
+
+/* Ticks of thread @id from its @n-th point to the next; most: @note. */
+static inline uint64_t cpa_summary_apart(uint32_t id, uint32_t n, uint32_t note)
+{
+	uint64_t mixed = (((uint64_t)id << 32 | n) + 1) * UINT64_C(0x9e3779b97f4a7c15);
+
+	mixed = (mixed ^ mixed >> 32) * UINT64_C(0xd6e8feb86659fd93);
+	return note - ((mixed >> 32) * note >> 33);
+}
+
+/* As cpa_summary_passed(), when one is due. */
+CPA_HIDDEN void cpa_summary_note(struct cpa_self *self, const struct cpa_edge_cache *cache,
+				 uint64_t ticks);
+
+/* The activity of @ticks process and external time that the edge of @cache is of has ended. */
+static inline void cpa_summary_passed(struct cpa_self *self, const struct cpa_edge_cache *cache,
+				      uint64_t ticks)
+{
+	self->noting.since += ticks;
+	if (unlikely(self->noting.since >= self->noting.apart))
+		cpa_summary_note(self, cache, ticks);
 }
 
 /* Add what the thread's cache holds to the edges' rows, at its end. */

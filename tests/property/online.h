@@ -47,6 +47,7 @@ struct online {
 	struct cpa_self observer; /* reads paths, has no thread */
 	int room;
 	struct cpa_path *snapshot; /* by event */
+	uint32_t *id;		   /* of the thread then, by event */
 };
 
 static uint32_t online_component(enum cpa_component_kind kind, enum cpa_class_by by,
@@ -217,6 +218,7 @@ static void online_activity(struct online *o, struct cpa_self *self, const struc
 	static unsigned hint[8]; /* right or wrong: of any thread */
 	uint32_t from;
 
+	o->id[o->at] = self->id;
 	for (unsigned i = 0; i < a->sampled; i++) {
 		span.sample_function[i] = o->slot[C_FUNCTION + a->function[i]];
 		span.sample_count[i] = a->weight[i];
@@ -476,7 +478,8 @@ static void online_run(struct online *o, const struct history *h, unsigned turn)
 		free(o->snapshot);
 		o->room = h->events * 2;
 		o->snapshot = aligned_alloc(CPA_CACHE_LINE, (size_t)o->room * sizeof(*o->snapshot));
-		if (!o->snapshot)
+		o->id = realloc(o->id, (size_t)o->room * sizeof(*o->id));
+		if (!o->snapshot || !o->id)
 			abort();
 		memset(o->snapshot, 0, (size_t)o->room * sizeof(*o->snapshot));
 	}

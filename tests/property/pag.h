@@ -11,21 +11,35 @@
  *   O[c]   time of c on the observed path, found by walking back: at an event whose latest
  *          predecessor released after the arrival continue there, else in the same thread
  *
+ * An edge of the summary is no component: of one activity in so many ticks H and O are noted, for all
+ * since the last one.
+ *
  * Dependencies by a lock that is a queue's own, or made inside a queue's code, are there for the
  * observed path only.
  */
 #ifndef CPA_TESTS_PAG_H
 #define CPA_TESTS_PAG_H
 
+#include "shadow/summary.h"
 #include "tests/property/history.h"
 
 #define GROUPS	 4096
 #define PORTIONS (2 + SAMPLES + SECTIONS + 2)
 
-/* How long a component (its group) was active during one activity. */
+/*
+ * How long a component (its group) was active during one activity. Of an edge's `noted`: what its path
+ * is to have more, no slack.
+ */
 struct portion {
 	unsigned group;
+	bool noted;
 	uint64_t ticks;
+};
+
+/* Of a thread's short activities: points in their time, see shadow/summary.h. */
+struct noting {
+	uint64_t time, last, next;
+	uint32_t points;
 };
 
 struct pag_node {
@@ -36,6 +50,8 @@ struct pag_node {
 
 struct pag {
 	const struct history *h;
+	const uint32_t *id; /* of the thread, by event */
+	uint32_t note;
 	/* Components share a group as they share a slot online; group 0 is not looked at. */
 	unsigned group[COMPONENTS];
 	unsigned used, list[GROUPS]; /* groups that occur */
@@ -63,7 +79,23 @@ static void pag_portion(struct pag *g, struct pag_node *n, unsigned component, u
 			return;
 		}
 	}
-	n->portion[n->portions++] = (struct portion){ group, ticks };
+	n->portion[n->portions++] = (struct portion){ .group = group, .ticks = ticks };
+}
+
+/* What counts for the edge of an activity of @ticks, of thread @id. */
+static uint64_t pag_note(struct noting *n, uint32_t id, uint64_t ticks, uint32_t note)
+{
+	uint64_t all = 0;
+
+	if (ticks >= note)
+		return ticks;
+	n->time += ticks;
+	while (n->next <= n->time) {
+		all += n->next - n->last;
+		n->last = n->next;
+		n->next += cpa_summary_apart(id, ++n->points, note);
+	}
+	return all;
 }
 
 /* Which sections are active, each group once. */
@@ -102,10 +134,12 @@ static void pag_functions(struct pag *g, struct pag_node *n, const struct activi
 static void pag_weigh(struct pag *g)
 {
 	const struct history *h = g->h;
+	struct noting noting[THREADS] = { 0 };
 
 	for (int i = 0; i < h->events; i++) {
 		const struct event *e = &h->event[i];
 		struct pag_node *n = &g->node[i];
+		unsigned portions;
 
 		n->portions = 0;
 		n->weight = e->activity.process + e->activity.external;
@@ -113,15 +147,19 @@ static void pag_weigh(struct pag *g)
 		pag_portion(g, n, C_EXTERNAL + e->activity.external_kind, e->activity.external);
 		pag_portion(g, n, C_THREAD + h->routine[e->thread], n->weight);
 		pag_held(g, n, e->activity.held);
-		if (e->activity.component >= 0)
-			pag_portion(g, n, (unsigned)e->activity.component, n->weight);
+		if (e->activity.component < 0)
+			continue;
+		portions = n->portions;
+		pag_portion(g, n, (unsigned)e->activity.component,
+			    pag_note(&noting[e->thread], g->id[i], n->weight, g->note));
+		n->portion[portions].noted = n->portions > portions;
 	}
 }
 
 static uint64_t pag_active(const struct pag_node *n, unsigned group)
 {
 	for (unsigned i = 0; i < n->portions; i++)
-		if (n->portion[i].group == group)
+		if (n->portion[i].group == group && !n->portion[i].noted)
 			return n->portion[i].ticks;
 	return 0;
 }
@@ -170,10 +208,15 @@ static void pag_longest(struct pag *g, unsigned group, uint64_t to[])
 	}
 }
 
-/* Take over @h and its groups; results are good until the next call. */
-static void pag_build(struct pag *g, const struct history *h)
+/*
+ * Take over @h and its groups; results are good until the next call. @id: of the thread, by event, as
+ * @note in struct pag.
+ */
+static void pag_build(struct pag *g, const struct history *h, const uint32_t *id, uint32_t note)
 {
 	g->h = h;
+	g->id = id;
+	g->note = note;
 	if (h->events > g->room) {
 		g->room = h->events * 2;
 		g->node = realloc(g->node, (size_t)g->room * sizeof(*g->node));

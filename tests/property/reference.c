@@ -239,7 +239,7 @@ static void compare(void)
 
 	memcpy(pag.group, online.slot,
 	       (size_t)(C_ACTIVITY + history.activities) * sizeof(*pag.group));
-	pag_build(&pag, &history);
+	pag_build(&pag, &history, online.id, cpa_header()->note);
 	count_events();
 	for (int i = 0; i < history.events; i++)
 		if (history.event[i].check)
@@ -279,6 +279,7 @@ static void check_session(void)
 static void test(uint64_t histories, int events, unsigned per_session, bool parts)
 {
 	static const uint32_t slots[] = { 2, 8, 16, 40, 64, 100, 256, 256, 512 };
+	static const uint32_t note[] = { 0, 64, 1024, CPA_NOTE };
 	const char *only = getenv("CPA_HISTORY");
 	uint64_t print = only ? strtoull(only, NULL, 0) : UINT64_MAX;
 
@@ -299,6 +300,7 @@ static void test(uint64_t histories, int events, unsigned per_session, bool part
 				claims.failed[BOUNDED] = claims.any = true;
 				return;
 			}
+			cpa_header()->note = note[rnd_below(&r, sizeof(note) / sizeof(*note))];
 			history.sampling = rnd_percent(&r, 60) ? SAMPLED :
 					   rnd_percent(&r, 70) ? SPARSE :
 								 UNSAMPLED;
