@@ -28,19 +28,26 @@ void cpa_track_init(void)
 struct cpa_node_place *cpa_track_place_slow(struct cpa_worker *w, unsigned at, uint64_t caller,
 					    uint32_t event)
 {
-	unsigned other = at ^ 1;
+	struct cpa_node_place *set = &w->nodes[at - at % CPA_NODE_WAYS], *place = NULL;
 	uint32_t row;
 
-	/* Two nodes that share a place have two, else a thread that meets them in turn is here always. */
-	if (w->nodes[other].caller == caller && w->nodes[other].event == event)
-		return &w->nodes[other];
-	w->nodes[other] = w->nodes[at];
+	for (unsigned i = 0; i < CPA_NODE_WAYS; i++) {
+		if (set[i].caller == caller && set[i].event == event)
+			return &set[i];
+		if (!set[i].event)
+			place = &set[i];
+	}
+	if (!place)
+		place = &set[w->node_turn++ % CPA_NODE_WAYS];
 	w->self.slow++;
 	row = cpa_summary_node(event >> 24, cpa_site(caller), event & 0xffffff);
-	w->nodes[at].caller = caller;
-	w->nodes[at].event = row ? event : 0; /* no space: each time is counted */
-	w->nodes[at].row = row;
-	return &w->nodes[at];
+	/* It is found sooner where it belongs. */
+	*place = w->nodes[at];
+	place = &w->nodes[at];
+	place->caller = caller;
+	place->event = row ? event : 0; /* no space: each time is counted */
+	place->row = row;
+	return place;
 }
 
 /* The activity that ends now, of which @e tells the times, and in which something happened. */

@@ -19,6 +19,7 @@
 
 #define CPA_OBJECT_CACHE 256u
 #define CPA_NODE_CACHE	 128u
+#define CPA_NODE_WAYS	 8u /* places that one may have there */
 #define CPA_READS	 16u
 #define CPA_READ_USES	 16u
 #define CPA_QUEUE_CACHE	 16u
@@ -45,6 +46,7 @@ struct cpa_worker {
 		uint32_t row;
 		unsigned edge; /* that led there the last time: see cpa_activity_run() */
 	} nodes[CPA_NODE_CACHE];
+	uint32_t node_turn; /* which of several gives its place up */
 	struct {
 		uint64_t address;
 		uint32_t row;

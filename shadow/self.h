@@ -59,7 +59,7 @@ struct cpa_self {
 		uint64_t key; /* ~cpa_summary_key(), so that 0 is none */
 		struct cpa_edge *row;
 	} edge[CPA_EDGE_CACHE];
-	uint32_t edge_turn; /* which of two places the next one gets */
+	uint32_t edge_turn; /* which of several gives its place up */
 	/* See shadow/summary.h: ticks since the last point, to the next one, and points so far. */
 	struct cpa_noting {
 		uint64_t since, apart;

@@ -49,6 +49,19 @@ static void flush(struct cpa_edge_cache *cache)
 	memset(cache, 0, sizeof(*cache));
 }
 
+/* A place for an edge that belongs to place @at: that one, a free one near it, or one of those in turn. */
+static unsigned place_of(struct cpa_self *self, unsigned at)
+{
+	unsigned first = at - at % CPA_EDGE_WAYS;
+
+	if (!self->edges[at].edge)
+		return at;
+	for (unsigned i = first; i < first + CPA_EDGE_WAYS; i++)
+		if (!self->edges[i].edge)
+			return i;
+	return first + self->edge_turn++ % CPA_EDGE_WAYS;
+}
+
 struct cpa_edge_cache *cpa_summary_edge_slow(struct cpa_self *self, uint32_t from, uint32_t to,
 					     bool dependency)
 {
@@ -66,8 +79,7 @@ struct cpa_edge_cache *cpa_summary_edge_slow(struct cpa_self *self, uint32_t fro
 		cpa_diag(CPA_DIAG_EDGES_REFUSED);
 		return NULL;
 	}
-	if (self->edges[at].edge && (!self->edges[at ^ 1].edge || ++self->edge_turn % 2))
-		at ^= 1;
+	at = place_of(self, at);
 	cache = &self->edges[at];
 	if (cache->edge)
 		flush(cache);

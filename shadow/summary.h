@@ -18,6 +18,8 @@
 
 #include "shadow/self.h"
 
+#define CPA_EDGE_WAYS 8u /* places that an edge may have in the cache */
+
 /* The node of events of @kind at site row @site on objects of class row @class. 0: no space. */
 CPA_HIDDEN uint32_t cpa_summary_node(enum cpa_event_kind kind, uint32_t site, uint32_t class);
 
@@ -35,14 +37,17 @@ static inline unsigned cpa_summary_place(uint64_t key)
 	return (unsigned)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) % CPA_EDGE_CACHE;
 }
 
-/* Where in the cache the edge with @key is, at one of two places; CPA_EDGE_CACHE: it is not. */
+/* Where in the cache the edge with @key is; CPA_EDGE_CACHE: it is not. */
 static inline unsigned cpa_summary_find(const struct cpa_self *self, uint64_t key)
 {
-	unsigned at = cpa_summary_place(key);
+	unsigned at = cpa_summary_place(key), first = at - at % CPA_EDGE_WAYS;
 
 	if (likely(self->edge[at].key == ~key))
 		return at;
-	return self->edge[at ^ 1].key == ~key ? at ^ 1 : CPA_EDGE_CACHE;
+	for (unsigned i = first; i < first + CPA_EDGE_WAYS; i++)
+		if (self->edge[i].key == ~key)
+			return i;
+	return CPA_EDGE_CACHE;
 }
 
 /* The thread's cache entry of the edge, NULL if there is no space or an end is 0. */
