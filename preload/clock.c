@@ -20,7 +20,6 @@
 #define NO_SWITCH	 2000u	/* ns: below, it is an interrupt or the imprecision of two clocks */
 #define SWITCH		 20000u /* ns: with what a thread finds cold, about */
 #define PROBE_MOST	 2000u	/* ticks of an operation of ours, to begin with */
-#define WAIT_MOST	 50000u /* ticks of CPU time of a wait: spinning is no usual one */
 #define LAST_DESCRIPTOR	 1000	/* of as many threads as most programs have */
 #define FIRST_DESCRIPTOR 500	/* ours are out of the way of programs that count theirs */
 
@@ -401,64 +400,6 @@ uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool b
 	cpa_clock_note(now, false);
 	errno = err;
 	return now;
-}
-
-/* A mean of the CPU time of the last few waits. */
-static void learn_wait(struct cpa_clock *c, uint64_t process)
-{
-	uint32_t ticks = process < WAIT_MOST ? (uint32_t)process : WAIT_MOST;
-
-	c->wait = c->wait ? c->wait + ticks - c->wait / 16 : 16 * ticks;
-}
-
-/* As a stamp of a wait of @wall ticks, of whose times the kernel is not asked. */
-static void pass_wait(struct cpa_clock *c, struct cpa_elapsed *e, uint64_t wall)
-{
-	uint64_t usual = c->wait / 16;
-
-	e->process = usual < wall ? usual : wall;
-	e->runqueue = 0;
-	e->external = wall - e->process;
-	c->cpu += e->process;
-	c->last += wall;
-	c->unread += e->external;
-	c->waited = true;
-	c->tick++;
-}
-
-uint64_t cpa_clock_stamp_waited(struct cpa_clock *c, struct cpa_elapsed *e, uint64_t *unread)
-{
-	uint64_t now = cpa_clock_now(), wall;
-
-	*unread = 0;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* as in cpa_clock_due() */
-	if (!cpa_clock_switched(c))
-		return cpa_clock_stamp(c, e);
-	wall = now > c->last ? now - c->last : 0;
-	if (!c->wait || c->detector == &never_armed || now - c->rebased > cpa_clock_rebase_ticks ||
-	    c->unread + wall > cpa_clock_ticks(MS)) {
-		now = cpa_clock_stamp_slow(c, e, true, now);
-		learn_wait(c, e->process);
-		return now;
-	}
-	*c->detector = cpa_clock_armed;
-	now = cpa_clock_now(); /* what comes before is the wait's */
-	pass_wait(c, e, now > c->last ? now - c->last : 0);
-	*unread = e->external;
-	return c->last;
-}
-
-uint64_t cpa_clock_wait_ready(struct cpa_clock *c, uint64_t unread)
-{
-	uint64_t ready;
-	int err = errno;
-
-	if (unread > c->unread) /* it was asked meanwhile, by a signal handler */
-		return 0;
-	c->unread -= unread;
-	ready = ready_part(c, unread, true);
-	errno = err;
-	return ready;
 }
 
 struct cpa_clock_gap cpa_clock_hide(struct cpa_clock *c)

@@ -33,7 +33,6 @@ struct cpa_clock {
 	/* Times it had given its processor up, and had had it taken, when last asked; -1: unknown. */
 	long given, taken;
 	bool waited;	/* since then, and was not asked */
-	uint32_t wait;	/* 16 times the CPU time that a wait usually takes, ticks; 0: unknown */
 	int schedstat;	/* descriptor, -1: none yet, -2: not to be had */
 	uint64_t file;	/* its inode */
 	uint32_t probe; /* 16 times what an operation of ours usually takes, ticks */
@@ -153,15 +152,16 @@ static inline uint64_t cpa_clock_stamp(struct cpa_clock *c, struct cpa_elapsed *
 	return cpa_clock_stamp_at(c, e, cpa_clock_now());
 }
 
-/*
- * As cpa_clock_stamp(), after an original that may have blocked. While waits are short the kernel is not
- * asked after each: then the CPU time is guessed, *@unread is the rest, and all of that is external time.
- */
-CPA_HIDDEN uint64_t cpa_clock_stamp_waited(struct cpa_clock *c, struct cpa_elapsed *e,
-					   uint64_t *unread);
+/* As cpa_clock_stamp(), after an original that may have blocked. */
+static inline uint64_t cpa_clock_stamp_waited(struct cpa_clock *c, struct cpa_elapsed *e)
+{
+	uint64_t now = cpa_clock_now();
 
-/* How long of a wait, which had *@unread of it, the thread was ready to run. */
-CPA_HIDDEN uint64_t cpa_clock_wait_ready(struct cpa_clock *c, uint64_t unread);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* as above */
+	if (*c->detector != cpa_clock_armed)
+		return cpa_clock_stamp_slow(c, e, true, now);
+	return cpa_clock_stamp(c, e);
+}
 
 /*
  * The time since the last stamp was our own and short: let the next activity begin when such an

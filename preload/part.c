@@ -196,7 +196,6 @@ uint64_t cpa_part_crossed(struct cpa_worker *w, struct cpa_elapsed *e, uint64_t 
 	/* What ended it may have been done while off: it is not unexplained. */
 	w->wait_length = 0;
 	w->wait_runqueue = 0;
-	w->wait_unread = 0;
 	/* A thread that waits at the end of a part has its path's end where it arrived. */
 	if (cpa_epoch_is_on(epoch))
 		leave(w, epoch, w->self.row->path.released);

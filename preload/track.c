@@ -152,7 +152,6 @@ bool cpa_event_awaited(struct cpa_worker *w, enum cpa_external external, enum cp
 	if (waited) {
 		w->wait_length = length;
 		w->wait_runqueue = e.runqueue;
-		w->wait_unread = 0;
 		wait->arrived -= length;
 		w->self.row->wait += length;
 		e.external = e.runqueue = 0;
@@ -175,17 +174,15 @@ uint64_t cpa_waited(struct cpa_worker *w, uint64_t *arrived)
 {
 	struct cpa_thread *row = w->self.row;
 	struct cpa_elapsed e;
-	uint32_t tick;
 	uint64_t now;
 
 	cpa_reenter();
 	if (unlikely(!*cpa_alive)) { /* the profile has ended: no more system calls of ours */
-		w->wait_length = w->wait_runqueue = w->wait_unread = 0;
+		w->wait_length = w->wait_runqueue = 0;
 		return w->clock.last;
 	}
-	tick = w->clock.tick;
-	now = cpa_clock_stamp_waited(&w->clock, &e, &w->wait_unread);
-	if (w->clock.tick != tick)
+	now = cpa_clock_stamp_waited(&w->clock, &e);
+	if (w->clock.rebased == now)
 		cpa_sampler_switched(&w->sampler, w->clock.cpu);
 	if (unlikely(cpa_part_moved(w)))
 		return cpa_part_crossed(w, &e, arrived, now);
@@ -197,21 +194,12 @@ uint64_t cpa_waited(struct cpa_worker *w, uint64_t *arrived)
 	return now;
 }
 
-/* How long the thread was ready in the last wait. */
-static uint64_t ready_in_wait(struct cpa_worker *w)
-{
-	if (w->wait_unread && likely(*cpa_alive)) {
-		w->wait_runqueue = cpa_clock_wait_ready(&w->clock, w->wait_unread);
-		w->wait_unread = 0;
-	}
-	return w->wait_runqueue;
-}
-
 void cpa_unexplained(struct cpa_worker *w, enum cpa_external kind, uint64_t ticks)
 {
-	uint64_t length = w->wait_length < ticks ? w->wait_length : ticks, ready = ready_in_wait(w);
-	struct cpa_span span = { .external = length - (ready < length ? ready : length),
-				 .runqueue = ready < length ? ready : length,
+	uint64_t length = w->wait_length < ticks ? w->wait_length : ticks;
+	uint64_t ready = w->wait_runqueue < length ? w->wait_runqueue : length;
+	struct cpa_span span = { .external = length - ready,
+				 .runqueue = ready,
 				 .external_slot = external_slot[kind],
 				 .calls = w->calls };
 

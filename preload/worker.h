@@ -75,8 +75,7 @@ struct cpa_worker {
 	} region_names[CPA_REGION_CACHE];
 	/* Of the last wait, since the last event: a signal handler may have had some in it. */
 	uint64_t wait_length;
-	uint64_t wait_runqueue; /* ready, without a processor; but see: */
-	uint64_t wait_unread;	/* of which the kernel was not asked how much was that */
+	uint64_t wait_runqueue; /* ready, without a processor */
 	/* preload/untimed.h: sections not timed since the last event, by row of the lock class. */
 	struct {
 		uint32_t class;
