@@ -108,7 +108,8 @@ static void read_edges(struct cpa_journal_file *file)
 	for (uint32_t i = 1; i < file->edges; i++) {
 		if (!cpa_dump_row(file->dump, CPA_TABLE_EDGES, i, &row, sizeof(row)))
 			continue;
-		file->edge[i].slot = row.slot < file->slots ? row.slot : 0;
+		file->edge[i].slot =
+			row.slot != CPA_EDGE_SLOTLESS && row.slot < file->slots ? row.slot : 0;
 		file->edge[i].to = row.to;
 	}
 }

@@ -165,6 +165,13 @@ static double on_path(const struct cpa_build *build, const struct cpa_edge *edge
 	return of_activity(build, edge, build->program.share[edge->slot]);
 }
 
+/* Whether it is known what one of the paths has of it: of one that was never noted about nothing. */
+static bool has_own_slot(const struct cpa_edge *edge, const uint32_t users[])
+{
+	return !edge->dependency &&
+	       (!edge->slot || (edge->slot >= CPA_SLOT_FIRST && users[edge->slot] == 1));
+}
+
 static void build_edges(struct cpa_build *build)
 {
 	struct cpa_profile *profile = build->profile;
@@ -183,7 +190,7 @@ static void build_edges(struct cpa_build *build)
 			.from = edge->from,
 			.to = edge->to,
 			.dependency = edge->dependency,
-			.own_slot = edge->slot >= CPA_SLOT_FIRST && users[edge->slot] == 1,
+			.own_slot = has_own_slot(edge, users),
 			.count = edge->count,
 			.followed = edge->followed,
 			.weight_s = cpa_build_seconds(build, edge->weight),

@@ -44,7 +44,8 @@
 #define CPA_ROLE_WORDS	 16u /* bitmaps of thread rows */
 #define CPA_NAME_SIZE	 112u
 #define CPA_PERIOD	 (UINT64_C(1) << 27) /* header.period: 45 to 90 ms on today's processors */
-#define CPA_NOTE	 (1u << 18)	     /* header.note: some 0.1 ms */
+#define CPA_NOTE	 (1u << 18)	     /* header.note to begin with: some 0.1 ms, */
+#define CPA_NOTES	 4096u		     /* and twice that each time that there were so many */
 #define CPA_SAMPLES	 64u		     /* of a series, a power of two */
 #define CPA_BORDERS	 64u		     /* the latest changes of the epoch */
 #define CPA_HEAP_CLASSES 80u
@@ -197,7 +198,7 @@ struct cpa_header {
 	/* Atomic, of no meaning to readers, as the next two: see shadow/component.h. */
 	uint64_t search_due;
 	uint32_t moves;
-	uint32_t note;	     /* ticks: see struct cpa_edge; 0: each activity is noted */
+	uint32_t note;	     /* atomic, ticks: see struct cpa_edge; 0: each activity is noted */
 	uint64_t slot_state; /* offset */
 	uint64_t part;	     /* atomic, of no meaning to readers, as the next: see shadow/part.h */
 	uint64_t final; /* atomic: a cell, the join of the threads' paths at the latest stops */
@@ -212,6 +213,7 @@ struct cpa_header {
 	uint64_t heap[CPA_HEAP_CLASSES]; /* free blocks, see shadow/heap.h */
 	uint32_t heap_made[CPA_HEAP_CLASSES];
 	uint64_t placed[CPA_PLACED]; /* items so far, by hash: see shadow/item.h */
+	uint64_t notes;		     /* atomic, of no meaning to readers: see shadow/summary.h */
 };
 
 /* Of what kind the time of the observed path is; the sum tiles the wall time. */
@@ -250,7 +252,7 @@ struct cpa_path {
 #define CPA_VERSION_BLOCK 8u
 
 /*
- * Immutable once published. value of a version of S and H: S[slots], then H[slots]; then, of no
+ * Immutable once another path names it. value of a version of S and H: S[slots], then H[slots]; then, of no
  * meaning to readers, the most that each CPA_VERSION_BLOCK of S have. Of a version of O: O[slots].
  */
 struct cpa_version {
@@ -477,6 +479,8 @@ struct cpa_node {
 	uint32_t pad;
 };
 
+#define CPA_EDGE_SLOTLESS 1u /* slot of an edge for which none was free */
+
 /*
  * PAG summary, edge: key {dependency:1, from:31, to:32}. Activities lead from one event of a
  * thread to its next; weight is process + external ticks. Dependencies lead from a release to an
@@ -488,8 +492,8 @@ struct cpa_edge {
 	uint32_t from, to;
 	uint32_t dependency;
 	/*
-	 * Atomic: its component slot, 0: none yet, or none was free. H and O there, without any S, are its
-	 * on-path weight: of activities shorter than header.note one in so many ticks of a thread.
+	 * Atomic: its component slot; 0: none yet. H and O there, without any S, are its on-path weight: of
+	 * activities shorter than header.note one in so many ticks of a thread.
 	 */
 	uint32_t slot;
 	uint64_t count;		  /* atomic */

@@ -10,7 +10,8 @@
  *               add  copy  join  clear     on the same path: never two at once. The owner of a
  *                                          path is its thread, or who holds the lock it stands in.
  *
- * V1  A version is not written after the first path that names it was published.
+ * V1  A version is not written after the first path that names it was published; but its owner's path may
+ *     add to H and O (cpa_path_note) while no other names it, and readers of that path wait for it.
  * V2  refs is the number of paths that name the version, plus references in flight. It changes
  *     only when a path's version changes; who adds one holds one, or excludes the holder.
  * V3  S[c] <= L for every slot, and S, H, O of slots beyond version->slots are 0.
@@ -86,7 +87,10 @@ static inline void cpa_path_add_lanes(struct cpa_self *self, struct cpa_path *pa
 		*(cpa_lanes *)d += more;
 }
 
-/* Add @ticks to H and O of @slot, not to S. What has been reserved stays so. */
+/*
+ * Add @ticks to H and O of @slot, not to S. What has been reserved stays so. @path is a thread's own, between
+ * cpa_writing() and cpa_written(). No memory: they are dropped.
+ */
 CPA_HIDDEN void cpa_path_note(struct cpa_self *self, struct cpa_path *path, uint32_t slot,
 			      uint64_t ticks);
 

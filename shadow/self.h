@@ -60,10 +60,10 @@ struct cpa_self {
 		struct cpa_edge *row;
 	} edge[CPA_EDGE_CACHE];
 	uint32_t edge_turn; /* which of several gives its place up */
-	/* See shadow/summary.h: ticks since the last point, to the next one, and points so far. */
+	/* See shadow/summary.h: ticks since the last point, to the next one, and numbers drawn so far. */
 	struct cpa_noting {
 		uint64_t since, apart;
-		uint32_t points;
+		uint32_t numbers;
 	} noting;
 };
 

@@ -89,7 +89,7 @@ struct cpa_edge_cache *cpa_summary_edge_slow(struct cpa_self *self, uint32_t fro
 	return cache;
 }
 
-/* The slot of an activity edge. 0: none was free. */
+/* The slot of an activity edge; CPA_EDGE_SLOTLESS: none was free. */
 static uint32_t slot_of(struct cpa_edge *edge)
 {
 	struct cpa_component_name name = { .kind = CPA_ACTIVITY,
@@ -99,9 +99,21 @@ static uint32_t slot_of(struct cpa_edge *edge)
 
 	if (!slot) {
 		slot = cpa_component_slot(cpa_component_intern(&name));
+		slot = slot ? slot : CPA_EDGE_SLOTLESS;
 		__atomic_store_n(&edge->slot, slot, __ATOMIC_RELAXED);
 	}
 	return slot;
+}
+
+/* One more was noted: the longer the run, the farther apart. */
+static void count_note(uint32_t note)
+{
+	/* Relaxed, as below: a count. */
+	uint64_t n = __atomic_add_fetch(&cpa_header()->notes, 1, __ATOMIC_RELAXED);
+
+	if (n % CPA_NOTES == 0 && note <= UINT32_MAX / 2)
+		__atomic_compare_exchange_n(&cpa_header()->note, &note, 2 * note, false,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
 /* What an activity of @ticks, in which a point falls or that is a long one, stands for. */
@@ -116,18 +128,19 @@ static uint64_t stands_for(struct cpa_noting *n, uint32_t id, uint64_t ticks, ui
 	while (n->since >= n->apart) {
 		n->since -= n->apart;
 		all += n->apart;
-		n->apart = cpa_summary_apart(id, ++n->points, note);
+		n->apart = cpa_summary_apart(id, n->numbers++, note);
 	}
 	return all;
 }
 
 void cpa_summary_note(struct cpa_self *self, const struct cpa_edge_cache *cache, uint64_t ticks)
 {
-	uint32_t slot = slot_of(cpa_summary_row(self, cache)), note = cpa_header()->note;
+	uint32_t slot = slot_of(cpa_summary_row(self, cache)), note = cpa_summary_distance();
 	uint64_t all = stands_for(&self->noting, self->id, ticks, note);
 
-	if (slot)
+	if (slot != CPA_EDGE_SLOTLESS)
 		cpa_path_note(self, &self->row->path, slot, all);
+	count_note(note);
 }
 
 void cpa_summary_carry(struct cpa_edge_cache *cache)

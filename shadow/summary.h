@@ -11,7 +11,8 @@
  * those are noted that a point of time falls in, and stand for the time since the point before: points
  * are at random, half that much apart at least, in what time the thread has of such activities. So no
  * period of the program's meets them, each edge has what is its own in the mean, and one with n ticks
- * of the path is off by some sqrt(n * header.note).
+ * of the path is off by some sqrt(n * header.note). That doubles as the run goes on, so that what this
+ * takes, in time and in versions that objects keep, grows with its logarithm.
  */
 #ifndef CPA_SHADOW_SUMMARY_H
 #define CPA_SHADOW_SUMMARY_H
@@ -78,13 +79,44 @@ static inline struct cpa_edge *cpa_summary_row(const struct cpa_self *self,
 	return self->edge[cache - self->edges].row;
 }
 
-/* Ticks of thread @id from its @n-th point to the next; most: @note. */
-static inline uint64_t cpa_summary_apart(uint32_t id, uint32_t n, uint32_t note)
+/* Ticks between two points, at most. */
+static inline uint32_t cpa_summary_distance(void)
+{
+	/* Relaxed: it doubles now and then, and any recent value will do. */
+	return __atomic_load_n(&cpa_header()->note, __ATOMIC_RELAXED);
+}
+
+/* A number at random, of 32 bits: the @n-th of thread @id. */
+static inline uint64_t cpa_summary_random(uint32_t id, uint32_t n)
 {
 	uint64_t mixed = (((uint64_t)id << 32 | n) + 1) * UINT64_C(0x9e3779b97f4a7c15);
 
 	mixed = (mixed ^ mixed >> 32) * UINT64_C(0xd6e8feb86659fd93);
-	return note - ((mixed >> 32) * note >> 33);
+	return mixed >> 32;
+}
+
+/* Ticks from one point of thread @id to the next: @note, or less by up to a half. */
+static inline uint64_t cpa_summary_apart(uint32_t id, uint32_t n, uint32_t note)
+{
+	return note - (cpa_summary_random(id, n) * note >> 33);
+}
+
+/*
+ * Thread @id begins: somewhere between two points, which are the likelier to have it between them the
+ * farther they are apart.
+ */
+static inline void cpa_summary_begin(struct cpa_noting *noting, uint32_t id, uint32_t note)
+{
+	uint32_t n = 0;
+
+	*noting = (struct cpa_noting){ 0 };
+	if (!note)
+		return;
+	do
+		noting->apart = cpa_summary_apart(id, n++, note);
+	while (cpa_summary_random(id, n++) * note >> 32 >= noting->apart);
+	noting->since = cpa_summary_random(id, n++) * noting->apart >> 32;
+	noting->numbers = n;
 }
 
 /* As cpa_summary_passed(), when one is due. */

@@ -39,7 +39,7 @@ struct portion {
 /* Of a thread's short activities: points in their time, see shadow/summary.h. */
 struct noting {
 	uint64_t time, last, next;
-	uint32_t points;
+	uint32_t numbers;
 };
 
 struct pag_node {
@@ -50,8 +50,8 @@ struct pag_node {
 
 struct pag {
 	const struct history *h;
-	const uint32_t *id; /* of the thread, by event */
-	uint32_t note;
+	const uint32_t *id,
+		*note; /* by event: of the thread; ticks from one point to the next at most */
 	/* Components share a group as they share a slot online; group 0 is not looked at. */
 	unsigned group[COMPONENTS];
 	unsigned used, list[GROUPS]; /* groups that occur */
@@ -82,6 +82,15 @@ static void pag_portion(struct pag *g, struct pag_node *n, unsigned component, u
 	n->portion[n->portions++] = (struct portion){ .group = group, .ticks = ticks };
 }
 
+static void pag_note_begin(struct noting *n, uint32_t id, uint32_t note)
+{
+	struct cpa_noting begun;
+
+	cpa_summary_begin(&begun, id, note);
+	/* The point before it lies in no time of the thread's: as if the clock began there. */
+	*n = (struct noting){ .time = begun.since, .next = begun.apart, .numbers = begun.numbers };
+}
+
 /* What counts for the edge of an activity of @ticks, of thread @id. */
 static uint64_t pag_note(struct noting *n, uint32_t id, uint64_t ticks, uint32_t note)
 {
@@ -93,7 +102,7 @@ static uint64_t pag_note(struct noting *n, uint32_t id, uint64_t ticks, uint32_t
 	while (n->next <= n->time) {
 		all += n->next - n->last;
 		n->last = n->next;
-		n->next += cpa_summary_apart(id, ++n->points, note);
+		n->next += cpa_summary_apart(id, n->numbers++, note);
 	}
 	return all;
 }
@@ -141,6 +150,8 @@ static void pag_weigh(struct pag *g)
 		struct pag_node *n = &g->node[i];
 		unsigned portions;
 
+		if (e->op == OP_START)
+			pag_note_begin(&noting[e->thread], g->id[i], g->note[i]);
 		n->portions = 0;
 		n->weight = e->activity.process + e->activity.external;
 		pag_functions(g, n, &e->activity);
@@ -151,7 +162,7 @@ static void pag_weigh(struct pag *g)
 			continue;
 		portions = n->portions;
 		pag_portion(g, n, (unsigned)e->activity.component,
-			    pag_note(&noting[e->thread], g->id[i], n->weight, g->note));
+			    pag_note(&noting[e->thread], g->id[i], n->weight, g->note[i]));
 		n->portion[portions].noted = n->portions > portions;
 	}
 }
@@ -208,11 +219,9 @@ static void pag_longest(struct pag *g, unsigned group, uint64_t to[])
 	}
 }
 
-/*
- * Take over @h and its groups; results are good until the next call. @id: of the thread, by event, as
- * @note in struct pag.
- */
-static void pag_build(struct pag *g, const struct history *h, const uint32_t *id, uint32_t note)
+/* Take over @h and its groups, @id and @note as in struct pag; results are good until the next call. */
+static void pag_build(struct pag *g, const struct history *h, const uint32_t *id,
+		      const uint32_t *note)
 {
 	g->h = h;
 	g->id = id;
