@@ -150,10 +150,12 @@ static void add_functions(struct cpa_build *build, const char *const *names,
 	}
 }
 
-/* What one of the paths has of an activity: estimated if it is short (shadow/summary.h), so perhaps too much. */
+/* What one of the paths has of an activity, of all slots in @values: estimated if it is short (shadow/summary.h). */
 static double of_activity(const struct cpa_build *build, const struct cpa_edge *edge,
-			  uint64_t ticks)
+			  const uint64_t values[])
 {
+	uint64_t ticks = edge->slot >= CPA_SLOT_FIRST ? values[edge->slot] : 0;
+
 	return cpa_build_seconds(build, ticks < edge->weight ? ticks : edge->weight);
 }
 
@@ -162,14 +164,18 @@ static double on_path(const struct cpa_build *build, const struct cpa_edge *edge
 {
 	if (edge->dependency)
 		return cpa_build_seconds(build, edge->followed_weight);
-	return of_activity(build, edge, build->program.share[edge->slot]);
+	return of_activity(build, edge, build->program.share);
 }
 
-/* Whether it is known what one of the paths has of it: of one that was never noted about nothing. */
-static bool has_own_slot(const struct cpa_edge *edge, const uint32_t users[])
+/* Whether it is known what one of the paths has of an activity: of one that was not noted, about nothing. */
+static bool has_own_slot(const struct cpa_build *build, const struct cpa_edge *edge,
+			 const uint32_t users[])
 {
-	return !edge->dependency &&
-	       (!edge->slot || (edge->slot >= CPA_SLOT_FIRST && users[edge->slot] == 1));
+	if (edge->dependency)
+		return false;
+	if (!edge->slot)
+		return edge->weight <= build->dump->header.note_most;
+	return edge->slot >= CPA_SLOT_FIRST && users[edge->slot] == 1;
 }
 
 static void build_edges(struct cpa_build *build)
@@ -190,12 +196,12 @@ static void build_edges(struct cpa_build *build)
 			.from = edge->from,
 			.to = edge->to,
 			.dependency = edge->dependency,
-			.own_slot = has_own_slot(edge, users),
+			.own_slot = has_own_slot(build, edge, users),
 			.count = edge->count,
 			.followed = edge->followed,
 			.weight_s = cpa_build_seconds(build, edge->weight),
 			.on_path_s = on_path(build, edge),
-			.observed_s = of_activity(build, edge, build->program.observed[edge->slot]),
+			.observed_s = of_activity(build, edge, build->program.observed),
 		};
 		add_functions(build, names, edge, figures);
 	}

@@ -212,7 +212,8 @@ static size_t longest_strand(const struct verification *v)
  */
 static bool is_about(const struct verification *v, uint64_t online, uint64_t journal)
 {
-	double note = v->file.dump->header.note, off = (double)online - (double)journal;
+	double note = (double)v->file.dump->header.note_most,
+	       off = (double)online - (double)journal;
 
 	return off * off <= 64 * note * ((double)journal + 4 * note);
 }

@@ -42,8 +42,9 @@ static void take_longer(struct cpa_self *self, struct cpa_path *local,
 /* How two paths become one. */
 struct terms {
 	bool remote_wins, observed; /* what the remote path is: winner; where O comes from */
-	const struct cpa_version *base, *other; /* of S and H of winner and loser; NULL: zero */
-	uint64_t distance;			/* of loser to winner */
+	/* Of S and H of winner and loser; NULL: zero. The same if they have the same S. */
+	const struct cpa_version *base, *other;
+	uint64_t distance; /* of loser to winner */
 };
 
 struct joint {
@@ -53,6 +54,12 @@ struct joint {
 	unsigned n;
 	struct cpa_delta delta[CPA_PATH_DELTAS]; /* the result, over the versions of winner, seen */
 };
+
+/* What tells S of @v from others; NULL: zero. */
+static inline uint64_t slack_of(const struct cpa_version *v)
+{
+	return v ? v->slack : 0;
+}
 
 static inline void pair(struct joint *j, const struct cpa_path *local,
 			const struct cpa_path *remote, bool remote_wins, bool observed,
@@ -66,8 +73,10 @@ static inline void pair(struct joint *j, const struct cpa_path *local,
 	j->terms = (struct terms){ .remote_wins = remote_wins,
 				   .observed = observed,
 				   .base = cpa_version_at(j->winner->version),
-				   .other = cpa_version_at(j->loser->version),
 				   .distance = distance < FAR ? distance : FAR };
+	j->terms.other = cpa_version_at(j->loser->version);
+	if (slack_of(j->terms.base) == slack_of(j->terms.other))
+		j->terms.other = j->terms.base;
 	j->n = 0;
 }
 
@@ -367,6 +376,7 @@ static bool join_versions(struct cpa_self *self, struct cpa_path *local, const s
 	cpa_path_read(j->winner, CPA_H, slack + n, n);
 	cpa_path_read(j->seen, CPA_O, v[1]->value, n);
 	cpa_version_note_slack(v[0]);
+	cpa_version_new_slack(self, v[0]);
 	cpa_path_set_versions(self, local, v);
 	return true;
 }

@@ -44,10 +44,10 @@
 #define CPA_ROLE_WORDS	 16u /* bitmaps of thread rows */
 #define CPA_NAME_SIZE	 112u
 #define CPA_PERIOD	 (UINT64_C(1) << 27) /* header.period: 45 to 90 ms on today's processors */
-#define CPA_NOTE	 (1u << 18)	     /* header.note to begin with: some 0.1 ms, */
-#define CPA_NOTES	 4096u		     /* and twice that each time that there were so many */
-#define CPA_SAMPLES	 64u		     /* of a series, a power of two */
-#define CPA_BORDERS	 64u		     /* the latest changes of the epoch */
+#define CPA_NOTE	 (1u << 20)	     /* header.note: some 0.4 ms; for a thread */
+#define CPA_NOTES	 4096u /* twice that each time that so many of its activities were noted */
+#define CPA_SAMPLES	 64u   /* of a series, a power of two */
+#define CPA_BORDERS	 64u   /* the latest changes of the epoch */
 #define CPA_HEAP_CLASSES 80u
 #define CPA_PLACED	 256u
 /* Buckets of a histogram of ticks: four per power of two, see shadow/queue.h. */
@@ -198,7 +198,7 @@ struct cpa_header {
 	/* Atomic, of no meaning to readers, as the next two: see shadow/component.h. */
 	uint64_t search_due;
 	uint32_t moves;
-	uint32_t note;	     /* atomic, ticks: see struct cpa_edge; 0: each activity is noted */
+	uint32_t note;	     /* ticks: see struct cpa_edge; 0: each activity is noted */
 	uint64_t slot_state; /* offset */
 	uint64_t part;	     /* atomic, of no meaning to readers, as the next: see shadow/part.h */
 	uint64_t final; /* atomic: a cell, the join of the threads' paths at the latest stops */
@@ -213,7 +213,7 @@ struct cpa_header {
 	uint64_t heap[CPA_HEAP_CLASSES]; /* free blocks, see shadow/heap.h */
 	uint32_t heap_made[CPA_HEAP_CLASSES];
 	uint64_t placed[CPA_PLACED]; /* items so far, by hash: see shadow/item.h */
-	uint64_t notes;		     /* atomic, of no meaning to readers: see shadow/summary.h */
+	uint64_t note_most;	     /* atomic: the same of any thread, as it is by now */
 };
 
 /* Of what kind the time of the observed path is; the sum tiles the wall time. */
@@ -258,6 +258,7 @@ struct cpa_path {
 struct cpa_version {
 	uint32_t refs; /* atomic: paths that name it */
 	uint32_t slots;
+	uint64_t slack; /* of no meaning to readers: all with this number have the same S; 0: that of none */
 	uint64_t max_slack; /* of S */
 	uint64_t value[];
 };

@@ -134,8 +134,8 @@ static void add_deltas(struct cpa_version *v[2], const struct cpa_path *path)
 		cpa_version_note_slack(v[0]);
 }
 
-/* Move the deltas of @path into versions of its own, with room for @slot. False: no memory, nothing was changed. */
-static bool try_fold(struct cpa_self *self, struct cpa_path *path, uint32_t slot)
+/* Move the deltas of @path into versions of its own, with room for @slot. False: they are lost. */
+static bool fold(struct cpa_self *self, struct cpa_path *path, uint32_t slot)
 {
 	const struct cpa_version *old = cpa_version_at(path->version),
 				 *seen = cpa_version_at(path->observed_version);
@@ -144,8 +144,11 @@ static bool try_fold(struct cpa_self *self, struct cpa_path *path, uint32_t slot
 
 	if (slot >= n)
 		n = slot / ROUND * ROUND + ROUND;
-	if (!cpa_versions_new(self, n, v))
+	if (!cpa_versions_new(self, n, v)) {
+		set_deltas(self, path, 0);
+		path->most = 0;
 		return false;
+	}
 	if (old && seen && old->slots == n && seen->slots == n) {
 		cpa_version_copy(v[0], old, false);
 		cpa_version_copy(v[1], seen, true);
@@ -156,18 +159,9 @@ static bool try_fold(struct cpa_self *self, struct cpa_path *path, uint32_t slot
 		cpa_path_read(path, CPA_O, v[1]->value, n);
 		cpa_version_note_slack(v[0]);
 	}
+	cpa_version_new_slack(self, v[0]);
 	cpa_path_set_versions(self, path, v);
 	return true;
-}
-
-/* As try_fold(). False: the deltas are lost. */
-static bool fold(struct cpa_self *self, struct cpa_path *path, uint32_t slot)
-{
-	if (try_fold(self, path, slot))
-		return true;
-	set_deltas(self, path, 0);
-	path->most = 0;
-	return false;
 }
 
 unsigned cpa_delta_search(const struct cpa_path *path, uint32_t slot)
@@ -226,15 +220,30 @@ static bool is_sole(uint64_t version, uint32_t slot)
 	return v && slot < v->slots && __atomic_load_n(&v->refs, __ATOMIC_ACQUIRE) == 1;
 }
 
+/* Let @path name copies of its versions, with room for @slot. False: no memory. */
+static bool copy_versions(struct cpa_self *self, struct cpa_path *path, uint32_t slot)
+{
+	const struct cpa_version *old = cpa_version_at(path->version),
+				 *seen = cpa_version_at(path->observed_version);
+	uint32_t n = slot / ROUND * ROUND + ROUND;
+	struct cpa_version *v[2];
+
+	n = old && old->slots > n ? old->slots : n;
+	n = seen && seen->slots > n ? seen->slots : n;
+	if (!cpa_versions_new(self, n, v))
+		return false;
+	cpa_version_extend(v[0], old, false);
+	cpa_version_extend(v[1], seen, true);
+	set_version(self, path, v[0], false);
+	set_version(self, path, v[1], true);
+	return true;
+}
+
 void cpa_path_note(struct cpa_self *self, struct cpa_path *path, uint32_t slot, uint64_t ticks)
 {
-	uint64_t most = path->most;
-
-	if ((!is_sole(path->version, slot) || !is_sole(path->observed_version, slot)) &&
-	    !try_fold(self, path, slot))
-		return;
-	path->most = most;
-	add_to_versions(path, slot, ticks);
+	if ((is_sole(path->version, slot) && is_sole(path->observed_version, slot)) ||
+	    copy_versions(self, path, slot))
+		add_to_versions(path, slot, ticks);
 }
 
 void cpa_path_reserve_slow(struct cpa_self *self, struct cpa_path *path, uint64_t ticks)

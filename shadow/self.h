@@ -30,7 +30,8 @@ struct cpa_self {
 	/* Versions given back and not yet needed: a join drops one and wants one. [1]: those of O. */
 	uint32_t spare_count[2];
 	struct cpa_version *spare[2][CPA_SPARE_VERSIONS];
-	uint32_t moves; /* header.moves, as far as the slots kept here and in the row go */
+	uint32_t slacks; /* vectors S that the thread has made: cpa_version_new_slack() */
+	uint32_t moves;	 /* header.moves, as far as the slots kept here and in the row go */
 	uint32_t held_class[CPA_HELD_MAX]; /* component rows; their slots are in the thread row */
 	/* Of the row's path: by slot, where its delta is, if it has one; how many there are. */
 	uint8_t delta_at[CPA_MOST_SLOTS];
@@ -60,10 +61,12 @@ struct cpa_self {
 		struct cpa_edge *row;
 	} edge[CPA_EDGE_CACHE];
 	uint32_t edge_turn; /* which of several gives its place up */
-	/* See shadow/summary.h: ticks since the last point, to the next one, and numbers drawn so far. */
+	/* See shadow/summary.h. */
 	struct cpa_noting {
-		uint64_t since, apart;
-		uint32_t numbers;
+		uint64_t since, apart; /* ticks since the last point, from it to the next one */
+		uint32_t numbers;      /* drawn so far */
+		uint32_t note; /* ticks: points are no farther apart; longer activities are noted each */
+		uint32_t notes; /* activities that were noted so far */
 	} noting;
 };
 

@@ -183,6 +183,7 @@ int cpa_session_create(const char *path, uint64_t limit, uint32_t slots)
 	h->slots = slots;
 	h->period = CPA_PERIOD;
 	h->note = CPA_NOTE;
+	h->note_most = CPA_NOTE;
 	cpa_tables_init();
 	memcpy(h->magic, CPA_MAGIC, sizeof(h->magic));
 	return 0;

@@ -106,41 +106,44 @@ static uint32_t slot_of(struct cpa_edge *edge)
 }
 
 /* One more was noted: the longer the run, the farther apart. */
-static void count_note(uint32_t note)
+static void count_note(struct cpa_noting *n)
 {
-	/* Relaxed, as below: a count. */
-	uint64_t n = __atomic_add_fetch(&cpa_header()->notes, 1, __ATOMIC_RELAXED);
+	uint64_t *most = &cpa_header()->note_most, old = __atomic_load_n(most, __ATOMIC_RELAXED);
 
-	if (n % CPA_NOTES == 0 && note <= UINT32_MAX / 2)
-		__atomic_compare_exchange_n(&cpa_header()->note, &note, 2 * note, false,
-					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	if (++n->notes % CPA_NOTES || n->note > UINT32_MAX / 2)
+		return;
+	n->note *= 2;
+	/* Relaxed: a figure. */
+	while (old < n->note && !__atomic_compare_exchange_n(most, &old, n->note, false,
+							     __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
 }
 
 /* What an activity of @ticks, in which a point falls or that is a long one, stands for. */
-static uint64_t stands_for(struct cpa_noting *n, uint32_t id, uint64_t ticks, uint32_t note)
+static uint64_t stands_for(struct cpa_noting *n, uint32_t id, uint64_t ticks)
 {
 	uint64_t all = 0;
 
-	if (ticks >= note) {
+	if (ticks >= n->note) {
 		n->since -= ticks;
 		return ticks;
 	}
 	while (n->since >= n->apart) {
 		n->since -= n->apart;
 		all += n->apart;
-		n->apart = cpa_summary_apart(id, n->numbers++, note);
+		n->apart = cpa_summary_apart(id, n->numbers++, n->note);
 	}
 	return all;
 }
 
 void cpa_summary_note(struct cpa_self *self, const struct cpa_edge_cache *cache, uint64_t ticks)
 {
-	uint32_t slot = slot_of(cpa_summary_row(self, cache)), note = cpa_summary_distance();
-	uint64_t all = stands_for(&self->noting, self->id, ticks, note);
+	uint32_t slot = slot_of(cpa_summary_row(self, cache));
+	uint64_t all = stands_for(&self->noting, self->id, ticks);
 
 	if (slot != CPA_EDGE_SLOTLESS)
 		cpa_path_note(self, &self->row->path, slot, all);
-	count_note(note);
+	count_note(&self->noting);
 }
 
 void cpa_summary_carry(struct cpa_edge_cache *cache)

@@ -11,8 +11,9 @@
  * those are noted that a point of time falls in, and stand for the time since the point before: points
  * are at random, half that much apart at least, in what time the thread has of such activities. So no
  * period of the program's meets them, each edge has what is its own in the mean, and one with n ticks
- * of the path is off by some sqrt(n * header.note). That doubles as the run goes on, so that what this
- * takes, in time and in versions that objects keep, grows with its logarithm.
+ * of the path is off by some sqrt(n * header.note). For a thread that doubles each CPA_NOTES times that one
+ * was noted, so that what this takes, in time and in versions that objects keep, grows with the
+ * logarithm of the run.
  */
 #ifndef CPA_SHADOW_SUMMARY_H
 #define CPA_SHADOW_SUMMARY_H
@@ -79,13 +80,6 @@ static inline struct cpa_edge *cpa_summary_row(const struct cpa_self *self,
 	return self->edge[cache - self->edges].row;
 }
 
-/* Ticks between two points, at most. */
-static inline uint32_t cpa_summary_distance(void)
-{
-	/* Relaxed: it doubles now and then, and any recent value will do. */
-	return __atomic_load_n(&cpa_header()->note, __ATOMIC_RELAXED);
-}
-
 /* A number at random, of 32 bits: the @n-th of thread @id. */
 static inline uint64_t cpa_summary_random(uint32_t id, uint32_t n)
 {
@@ -109,7 +103,7 @@ static inline void cpa_summary_begin(struct cpa_noting *noting, uint32_t id, uin
 {
 	uint32_t n = 0;
 
-	*noting = (struct cpa_noting){ 0 };
+	*noting = (struct cpa_noting){ .note = note };
 	if (!note)
 		return;
 	do

@@ -121,7 +121,7 @@ int cpa_thread_begin(struct cpa_self *self, uint32_t component, uint32_t tid,
 		row->start_ticks = wait->now;
 	}
 	take_edges(self);
-	cpa_summary_begin(&self->noting, self->id, cpa_summary_distance());
+	cpa_summary_begin(&self->noting, self->id, cpa_header()->note);
 	row->key = self->id;
 	cpa_process_enter(row, self->process);
 	row->tid = tid;

@@ -71,8 +71,24 @@ void cpa_version_note_slack(struct cpa_version *v)
 
 void cpa_version_copy(struct cpa_version *to, const struct cpa_version *from, bool of_o)
 {
-	memcpy(&to->max_slack, &from->max_slack,
-	       cpa_version_size(to->slots, of_o) - offsetof(struct cpa_version, max_slack));
+	memcpy(&to->slack, &from->slack,
+	       cpa_version_size(to->slots, of_o) - offsetof(struct cpa_version, slack));
+}
+
+void cpa_version_extend(struct cpa_version *to, const struct cpa_version *from, bool of_o)
+{
+	unsigned parts = of_o ? 1 : 2;
+	uint64_t *value = to->value;
+
+	to->slack = from ? from->slack : 0;
+	to->max_slack = from ? from->max_slack : 0;
+	memset(value, 0, cpa_version_size(to->slots, of_o) - sizeof(*to));
+	for (unsigned i = 0; from && i < parts; i++)
+		memcpy(value + i * to->slots, from->value + i * from->slots,
+		       from->slots * sizeof(*value));
+	if (from && !of_o)
+		memcpy(value + 2 * to->slots, from->value + 2 * from->slots,
+		       from->slots / CPA_VERSION_BLOCK * sizeof(*value));
 }
 
 void cpa_version_forget_spares(struct cpa_self *self)

@@ -39,6 +39,16 @@ CPA_HIDDEN void cpa_version_put(struct cpa_self *self, struct cpa_version *v, bo
 /* Let @to be @from, of the same size, and the caller's. */
 CPA_HIDDEN void cpa_version_copy(struct cpa_version *to, const struct cpa_version *from, bool of_o);
 
+/* The same, of which @to has no fewer slots; @from: NULL: none has any. */
+CPA_HIDDEN void cpa_version_extend(struct cpa_version *to, const struct cpa_version *from,
+				   bool of_o);
+
+/* S of @v shall be another than that of any version before. */
+static inline void cpa_version_new_slack(struct cpa_self *self, struct cpa_version *v)
+{
+	v->slack = (uint64_t)self->id << 32 | ++self->slacks;
+}
+
 /* The slack of @v is complete: note how much there is, at most. */
 CPA_HIDDEN void cpa_version_note_slack(struct cpa_version *v);
 

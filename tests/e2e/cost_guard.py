@@ -19,7 +19,7 @@ ROUNDS = "30"
 
 LOCK = {"pthread_mutex_trylock", "__pthread_mutex_unlock"}
 POST = {"sem_post", "sem_trywait", "pthread_testcancel", "__errno_location"}
-# How many slots the two threads had time in makes 1,440 to 1,780 instructions of a hand-off.
+# How many slots the two threads had time in makes 1,280 to 1,400 instructions of a hand-off.
 # Vectors of several sizes are joined and copied at hand-offs; nothing is where nobody else came.
 VECTORS = {"memcpy", "memmove", "memset"}
 
@@ -28,9 +28,9 @@ VECTORS = {"memcpy", "memmove", "memset"}
 BUDGETS = [
     ("private", "20", 182, LOCK, "an untimed lock and unlock, nobody else takes the mutex"),
     ("again", "20", 182, LOCK, "the same, of a mutex that another thread had taken"),
-    ("private", "0", 758, LOCK, "a timed lock and unlock"),
-    ("hand-off", "0", 1780, LOCK | VECTORS, "lock and unlock after another thread's"),
-    ("post-wait", "0", 1196, POST, "post and wait for a semaphore"),
+    ("private", "0", 696, LOCK, "a timed lock and unlock"),
+    ("hand-off", "0", 1400, LOCK | VECTORS, "lock and unlock after another thread's"),
+    ("post-wait", "0", 1225, POST, "post and wait for a semaphore"),
 ]
 ANNOTATION = 3  # load, test, branch
 OFF = 123  # a lock and unlock while profiling is off: less than what is left untimed while on

@@ -47,7 +47,7 @@ struct online {
 	struct cpa_self observer; /* reads paths, has no thread */
 	int room;
 	struct cpa_path *snapshot; /* by event */
-	uint32_t *id, *note;	   /* by event: of the thread then; header.note */
+	uint32_t *id;		   /* of the thread then, by event */
 };
 
 static uint32_t online_component(enum cpa_component_kind kind, enum cpa_class_by by,
@@ -219,7 +219,6 @@ static void online_activity(struct online *o, struct cpa_self *self, const struc
 	uint32_t from;
 
 	o->id[o->at] = self->id;
-	o->note[o->at] = cpa_header()->note;
 	for (unsigned i = 0; i < a->sampled; i++) {
 		span.sample_function[i] = o->slot[C_FUNCTION + a->function[i]];
 		span.sample_count[i] = a->weight[i];
@@ -481,8 +480,7 @@ static void online_run(struct online *o, const struct history *h, unsigned turn)
 		o->room = h->events * 2;
 		o->snapshot = aligned_alloc(CPA_CACHE_LINE, (size_t)o->room * sizeof(*o->snapshot));
 		o->id = realloc(o->id, (size_t)o->room * sizeof(*o->id));
-		o->note = realloc(o->note, (size_t)o->room * sizeof(*o->note));
-		if (!o->snapshot || !o->id || !o->note)
+		if (!o->snapshot || !o->id)
 			abort();
 		memset(o->snapshot, 0, (size_t)o->room * sizeof(*o->snapshot));
 	}

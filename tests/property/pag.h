@@ -39,7 +39,7 @@ struct portion {
 /* Of a thread's short activities: points in their time, see shadow/summary.h. */
 struct noting {
 	uint64_t time, last, next;
-	uint32_t numbers;
+	uint32_t numbers, note, notes;
 };
 
 struct pag_node {
@@ -50,8 +50,8 @@ struct pag_node {
 
 struct pag {
 	const struct history *h;
-	const uint32_t *id,
-		*note; /* by event: of the thread; ticks from one point to the next at most */
+	const uint32_t *id; /* of the thread, by event */
+	uint32_t note;	    /* header.note */
 	/* Components share a group as they share a slot online; group 0 is not looked at. */
 	unsigned group[COMPONENTS];
 	unsigned used, list[GROUPS]; /* groups that occur */
@@ -88,22 +88,25 @@ static void pag_note_begin(struct noting *n, uint32_t id, uint32_t note)
 
 	cpa_summary_begin(&begun, id, note);
 	/* The point before it lies in no time of the thread's: as if the clock began there. */
-	*n = (struct noting){ .time = begun.since, .next = begun.apart, .numbers = begun.numbers };
+	*n = (struct noting){
+		.time = begun.since, .next = begun.apart, .numbers = begun.numbers, .note = note
+	};
 }
 
 /* What counts for the edge of an activity of @ticks, of thread @id. */
-static uint64_t pag_note(struct noting *n, uint32_t id, uint64_t ticks, uint32_t note)
+static uint64_t pag_note(struct noting *n, uint32_t id, uint64_t ticks)
 {
-	uint64_t all = 0;
+	bool longer = ticks >= n->note;
+	uint64_t all = longer ? ticks : 0;
 
-	if (ticks >= note)
-		return ticks;
-	n->time += ticks;
-	while (n->next <= n->time) {
+	n->time += longer ? 0 : ticks;
+	while (!longer && n->next <= n->time) {
 		all += n->next - n->last;
 		n->last = n->next;
-		n->next += cpa_summary_apart(id, n->numbers++, note);
+		n->next += cpa_summary_apart(id, n->numbers++, n->note);
 	}
+	if ((longer || all) && ++n->notes % CPA_NOTES == 0)
+		n->note *= 2;
 	return all;
 }
 
@@ -151,7 +154,7 @@ static void pag_weigh(struct pag *g)
 		unsigned portions;
 
 		if (e->op == OP_START)
-			pag_note_begin(&noting[e->thread], g->id[i], g->note[i]);
+			pag_note_begin(&noting[e->thread], g->id[i], g->note);
 		n->portions = 0;
 		n->weight = e->activity.process + e->activity.external;
 		pag_functions(g, n, &e->activity);
@@ -162,7 +165,7 @@ static void pag_weigh(struct pag *g)
 			continue;
 		portions = n->portions;
 		pag_portion(g, n, (unsigned)e->activity.component,
-			    pag_note(&noting[e->thread], g->id[i], n->weight, g->note[i]));
+			    pag_note(&noting[e->thread], g->id[i], n->weight));
 		n->portion[portions].noted = n->portions > portions;
 	}
 }
@@ -220,8 +223,7 @@ static void pag_longest(struct pag *g, unsigned group, uint64_t to[])
 }
 
 /* Take over @h and its groups, @id and @note as in struct pag; results are good until the next call. */
-static void pag_build(struct pag *g, const struct history *h, const uint32_t *id,
-		      const uint32_t *note)
+static void pag_build(struct pag *g, const struct history *h, const uint32_t *id, uint32_t note)
 {
 	g->h = h;
 	g->id = id;

@@ -239,7 +239,7 @@ static void compare(void)
 
 	memcpy(pag.group, online.slot,
 	       (size_t)(C_ACTIVITY + history.activities) * sizeof(*pag.group));
-	pag_build(&pag, &history, online.id, online.note);
+	pag_build(&pag, &history, online.id, cpa_header()->note);
 	count_events();
 	for (int i = 0; i < history.events; i++)
 		if (history.event[i].check)

@@ -283,7 +283,7 @@ static void test_one(struct rnd r, int events)
 	online_run(&online, &history, (unsigned)rnd_below(&r, FUNCTIONS));
 	memcpy(pag.group, online.slot,
 	       (size_t)(C_ACTIVITY + history.activities) * sizeof(*pag.group));
-	pag_build(&pag, &history, online.id, online.note);
+	pag_build(&pag, &history, online.id, cpa_header()->note);
 	whole = malloc((size_t)history.events * sizeof(*whole));
 	for (unsigned i = 0; i < cuts && whole; i++)
 		compare(&kept[i], whole);

@@ -402,8 +402,8 @@ static inline void maker_add_graph(struct dump_maker *maker)
 static inline void maker_add_main(struct dump_maker *maker)
 {
 	/* Each a struct cpa_version and its values. */
-	uint64_t version[2 + 2 * EXAMPLE_SLOTS] = { (uint64_t)EXAMPLE_SLOTS << 32 | 1 };
-	uint64_t observed[2 + EXAMPLE_SLOTS] = { (uint64_t)EXAMPLE_SLOTS << 32 | 1 };
+	uint64_t version[3 + 2 * EXAMPLE_SLOTS] = { (uint64_t)EXAMPLE_SLOTS << 32 | 1 };
+	uint64_t observed[3 + EXAMPLE_SLOTS] = { (uint64_t)EXAMPLE_SLOTS << 32 | 1 };
 	uint64_t totals[EXAMPLE_SLOTS] = {
 		[EXAMPLE_WORK] = MAKER_TICKS(4),
 		[EXAMPLE_POOL] = MAKER_TICKS(2),
@@ -435,8 +435,8 @@ static inline void maker_add_main(struct dump_maker *maker)
 	};
 
 	for (unsigned part = 0; part < 2; part++)
-		version[2 + part * EXAMPLE_SLOTS + EXAMPLE_WORK] = MAKER_TICKS(3);
-	observed[2 + EXAMPLE_WORK] = MAKER_TICKS(3);
+		version[3 + part * EXAMPLE_SLOTS + EXAMPLE_WORK] = MAKER_TICKS(3);
+	observed[3 + EXAMPLE_WORK] = MAKER_TICKS(3);
 	thread.totals = dump_maker_block(maker, totals, sizeof(totals));
 	thread.edges = dump_maker_block(maker, edges, sizeof(edges));
 	thread.path.version = dump_maker_block(maker, version, sizeof(version));

@@ -23,8 +23,8 @@ static uint64_t observed_version; /* of make_version(), too */
 /* A file with versions of 3 slots: S = 10 11 12, H = 20 21 22; O = 30 31 32. */
 static uint64_t make_version(uint32_t slots)
 {
-	const uint64_t version[] = { UINT64_C(3) << 32 | 1, 12, 10, 11, 12, 20, 21, 22 };
-	const uint64_t observed[] = { UINT64_C(3) << 32 | 1, 0, 30, 31, 32 };
+	const uint64_t version[] = { UINT64_C(3) << 32 | 1, 0, 12, 10, 11, 12, 20, 21, 22 };
+	const uint64_t observed[] = { UINT64_C(3) << 32 | 1, 0, 0, 30, 31, 32 };
 	struct dump_maker maker;
 	uint64_t offset;
 	char *error;
