@@ -26,7 +26,8 @@
 #define RING_SAMPLES (RING / (sizeof(struct perf_event_header) + sizeof(struct user_chain)))
 #define SECOND	     1000000000u
 #define TIMER_HZ     250u  /* the kernel's CPU timers are no faster */
-#define CLOSELY	     512u  /* samples of a thread at the default rate; the ring holds them */
+#define CLOSELY	     128u  /* samples of a thread at the default rate, */
+#define ALL_CLOSELY  512u  /* and of all threads before the latest begins with it */
 #define MANY	     32u   /* switches, between two looks at their rate */
 #define SWITCHES_HZ  500u  /* of CPU time */
 #define LATE	     3u	   /* times of the timer, after which its first signal should have come */
@@ -89,13 +90,13 @@ static void note(struct cpa_sampler *s, uint64_t pc, unsigned times)
 }
 
 /* Of thread @tid of the process, which need not be the caller. */
-static int open_event(pid_t tid)
+static int open_event(pid_t tid, unsigned rate)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(attr),
 		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = 1000000000u / hz,
+		.sample_period = SECOND / rate,
 		.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
@@ -119,6 +120,7 @@ static int open_event(pid_t tid)
 
 struct event {
 	pid_t tid;
+	unsigned rate;
 	struct cpa_sampler *sampler;
 };
 
@@ -135,7 +137,7 @@ static void map_event(void *argument)
 
 	/* Relaxed, both: a hint. Here, as no cancellation comes in between. */
 	__atomic_fetch_add(&opening, 1, __ATOMIC_RELAXED);
-	fd = open_event(event->tid);
+	fd = open_event(event->tid, event->rate);
 	if (fd >= 0)
 		ring = (void *)syscall(SYS_mmap, NULL, PAGE + RING, PROT_READ | PROT_WRITE,
 				       MAP_SHARED, fd, 0);
@@ -147,9 +149,9 @@ static void map_event(void *argument)
 	__atomic_fetch_sub(&opening, 1, __ATOMIC_RELAXED);
 }
 
-static bool start_perf(struct cpa_sampler *s)
+static bool start_perf(struct cpa_sampler *s, unsigned rate)
 {
-	struct event event = { (pid_t)syscall(SYS_gettid), s };
+	struct event event = { (pid_t)syscall(SYS_gettid), rate, s };
 
 	return cpa_apart(map_event, &event) && s->ring;
 }
@@ -171,18 +173,28 @@ static void unmap(struct cpa_sampler *s)
 	s->head = &s->tail;
 }
 
+/* No more often than the timer can. */
+static unsigned timer_rate(void)
+{
+	return hz < TIMER_HZ ? hz : TIMER_HZ;
+}
+
+/* A sample comes @rate times in a second of the thread's CPU time from now on. */
+static void set_rate(struct cpa_sampler *s, unsigned rate)
+{
+	s->period = cpa_clock_ticks(SECOND / rate);
+	s->weight = (hz + rate / 2) / rate;
+}
+
 /* Let the timer be the sampler of the thread, of @cpu ticks CPU time, for good. */
 static void sample_by_timer(struct cpa_sampler *s, uint64_t cpu)
 {
-	uint64_t period_ns = SECOND / (hz < TIMER_HZ ? hz : TIMER_HZ);
-
 	if (s->ring)
 		cpa_sampler_drain(s);
 	unmap(s);
 	s->known_at = cpu; /* it must be heard from now on */
-	s->period = cpa_clock_ticks(period_ns);
-	s->weight = hz < TIMER_HZ ? 1 : (hz + TIMER_HZ / 2) / TIMER_HZ;
-	set_timer(s, period_ns);
+	set_rate(s, timer_rate());
+	set_timer(s, SECOND / timer_rate());
 }
 
 /* Signal the thread for each sample of its CPU time. By system calls: libc's use malloc. */
@@ -198,8 +210,7 @@ static void start_timer(struct cpa_sampler *s)
 		return;
 	}
 	s->has_timer = true;
-	s->period = cpa_clock_ticks(SECOND / hz);
-	s->weight = 1;
+	set_rate(s, hz);
 	set_timer(s, SECOND / hz);
 }
 
@@ -209,22 +220,31 @@ static bool is_restless(const struct cpa_sampler *s, uint64_t cpu)
 	return cpu - s->counted < cpa_clock_ticks(s->switches * (uint64_t)SECOND / SWITCHES_HZ);
 }
 
+/* Whether the process has so many samples that those of the timer do for all threads to come. */
+static bool has_many(void)
+{
+	/* Relaxed: a figure. */
+	return thins && __atomic_load_n(&cpa_header()->diag[CPA_DIAG_SAMPLES], __ATOMIC_RELAXED) >=
+				ALL_CLOSELY;
+}
+
 /* Whether a perf event would tell more than the timer. */
 static bool wants_perf(const struct cpa_sampler *s, uint64_t cpu)
 {
-	return !confined && (hz > TIMER_HZ || !s->heard) && !is_restless(s, cpu);
+	return !confined && (!s->heard || (hz > TIMER_HZ && !has_many())) && !is_restless(s, cpu);
 }
 
 /* The thread is worth a perf event, if there can be one. */
 static void upgrade(struct cpa_sampler *s, uint64_t cpu)
 {
+	/* Where no signal can end it, it is no dearer than the timer. */
+	unsigned rate = thins && !s->heard ? TIMER_HZ : hz;
 	int err = errno;
 
 	s->stays = true; /* once is enough */
-	if (wants_perf(s, cpu) && start_perf(s)) {
+	if (wants_perf(s, cpu) && start_perf(s, rate)) {
 		cpa_header()->sampler = CPA_SAMPLER_PERF;
-		s->period = cpa_clock_ticks(SECOND / hz);
-		s->weight = 1;
+		set_rate(s, rate);
 		set_timer(s, (uint64_t)SECOND * (thins ? CLOSELY : RING_SAMPLES / 2) / hz);
 	} else {
 		sample_by_timer(s, cpu);
@@ -310,7 +330,7 @@ uint64_t cpa_sampler_latest(void)
 {
 	if (!hz)
 		return UINT64_MAX;
-	return cpa_clock_ticks((LATE + 2) * (uint64_t)SECOND / (hz < TIMER_HZ ? hz : TIMER_HZ));
+	return cpa_clock_ticks((LATE + 2) * (uint64_t)SECOND / timer_rate());
 }
 
 /* Has the program come to block or ignore the signal? What needs none must do without it. */

@@ -11,8 +11,8 @@
  * its owner drains at its next event and in a signal before it overflows. Each sample takes an
  * interrupt of its own, and a perf event makes each switch of the thread dearer, both by microseconds
  * to tens of them, on virtual machines. So a thread that is switched often, for its CPU time, goes back
- * to the timer, for good. So does, at the default rate, each one that has many samples: a thousand a
- * second are for threads that are short.
+ * to the timer, for good. So does, at the default rate, each one that has many samples, and those that
+ * begin when the process has many keep it: a thousand a second are for runs that are short.
  *
  * For the signal see preload/signal.h.
  */

@@ -3,8 +3,7 @@
 # Compares times: tests/run may try it twice
 """tests/e2e/sampling.py - how many samples a thread has, and what of it is said where they stop
 
-By default they are many of a thread's first half second, and fewer then, which stand for more; a rate
-that was set stays. What changes the sampler in the midst of an activity does not change its times.
+By default they are many at first, and fewer then, which stand for more; a rate that was set stays. What changes the sampler in the midst of an activity does not change its times.
 A thread that comes to block all signals has them from a perf event, from its next event on; what it
 did before that is no function's. Prints TAP.
 """
@@ -21,7 +20,7 @@ from surroundings import PERF_EVENT_OPEN, TIMER_CREATE, deny
 
 BUILD = pathlib.Path(os.environ["CPA_BUILD"]).resolve()
 PROGRAMS = BUILD / "tests/programs"
-FIRST, FIRST_HZ, THEN_HZ = 512, 997, 250
+FIRST, FIRST_HZ, THEN_HZ = 128, 997, 250
 EACH_S = 0.8  # of the program's functions
 # A look at the clock finds a function's end late, and no sample tells of main.
 FEWER, MORE = 0.98, 1.03
@@ -68,8 +67,8 @@ def check_default(results, dump):
     report, functions = profile(dump)
     first_s = FIRST / FIRST_HZ
     closely = FIRST + (EACH_S - first_s) * THEN_HZ  # in the first function
-    # In the third one the signals are still blocked: a perf event has no end.
-    check_rate(results, "default", report, closely + EACH_S * FIRST_HZ)
+    # In the third one the signals are still blocked: a perf event, which has no end.
+    check_rate(results, "default", report, closely + EACH_S * THEN_HZ)
     check_function(results, "default", functions, "open_to_all")
     check_function(results, "default", functions, "still_masked")
     untold = functions.get("masked", 0) + functions.get("(not sampled)", 0)
