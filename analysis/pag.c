@@ -150,13 +150,20 @@ static void add_functions(struct cpa_build *build, const char *const *names,
 	}
 }
 
-/* What one of the paths has of an activity, of all slots in @values: estimated if it is short (shadow/summary.h). */
+/*
+ * What one of the paths has of an activity, of all slots in @values: that part of its weight which the path
+ * has of what was noted (shadow/summary.h). So what is all on the path has all of it, however few were noted.
+ */
 static double of_activity(const struct cpa_build *build, const struct cpa_edge *edge,
 			  const uint64_t values[])
 {
 	uint64_t ticks = edge->slot >= CPA_SLOT_FIRST ? values[edge->slot] : 0;
 
-	return cpa_build_seconds(build, ticks < edge->weight ? ticks : edge->weight);
+	/* Noted while the dump was copied. */
+	ticks = ticks < edge->noted ? ticks : edge->noted;
+	return !ticks ? 0 :
+			cpa_build_seconds(build, edge->weight) *
+				((double)ticks / (double)edge->noted);
 }
 
 /* An activity's share of the path; of a dependency the waits that the path came through. */

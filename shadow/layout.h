@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #define CPA_MAGIC	 "CPADUMP\n"
-#define CPA_FORMAT	 8u
+#define CPA_FORMAT	 9u
 #define CPA_BYTE_ORDER	 0x01020304u
 #define CPA_HEADER_SIZE	 16384u
 #define CPA_CHUNKS	 20u
@@ -493,8 +493,8 @@ struct cpa_edge {
 	uint32_t from, to;
 	uint32_t dependency;
 	/*
-	 * Atomic: its component slot; 0: none yet. H and O there, without any S, are its on-path weight: of
-	 * activities shorter than header.note one in so many ticks of a thread.
+	 * Atomic: its component slot; 0: none yet. H and O there, without any S, are what the path has of
+	 * its `noted`: of activities shorter than header.note one in so many ticks of a thread.
 	 */
 	uint32_t slot;
 	uint64_t count;		  /* atomic */
@@ -502,6 +502,7 @@ struct cpa_edge {
 	uint64_t followed;	  /* atomic: times the longer path came along this dependency */
 	uint64_t followed_weight; /* atomic: the weight of those times */
 	uint64_t mix[CPA_MIX];	  /* atomic: {function:32, weight:32}, see shadow/component.h */
+	uint64_t noted;		  /* atomic: what those that were noted stand for, on any path */
 };
 
 /* A thread's own sums for one edge, added to the row when another edge takes the place. */

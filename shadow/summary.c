@@ -138,11 +138,15 @@ static uint64_t stands_for(struct cpa_noting *n, uint32_t id, uint64_t ticks)
 
 void cpa_summary_note(struct cpa_self *self, const struct cpa_edge_cache *cache, uint64_t ticks)
 {
-	uint32_t slot = slot_of(cpa_summary_row(self, cache));
+	struct cpa_edge *edge = cpa_summary_row(self, cache);
+	uint32_t slot = slot_of(edge);
 	uint64_t all = stands_for(&self->noting, self->id, ticks);
 
-	if (slot != CPA_EDGE_SLOTLESS)
+	if (slot != CPA_EDGE_SLOTLESS) {
+		/* Relaxed: a sum. */
+		__atomic_fetch_add(&edge->noted, all, __ATOMIC_RELAXED);
 		cpa_path_note(self, &self->row->path, slot, all);
+	}
 	count_note(&self->noting);
 }
 

@@ -58,7 +58,8 @@ struct pag {
 	bool listed[GROUPS];
 	int room;
 	struct pag_node *node;
-	uint64_t *net; /* N of one group for all events */
+	uint64_t *net;		/* N of one group for all events */
+	uint64_t noted[GROUPS]; /* what all activities of an edge's were noted for */
 	/* Of the last walk back. */
 	uint64_t share[GROUPS], kind[TIME_KINDS];
 };
@@ -148,10 +149,12 @@ static void pag_weigh(struct pag *g)
 	const struct history *h = g->h;
 	struct noting noting[THREADS] = { 0 };
 
+	memset(g->noted, 0, sizeof(g->noted));
 	for (int i = 0; i < h->events; i++) {
 		const struct event *e = &h->event[i];
 		struct pag_node *n = &g->node[i];
 		unsigned portions;
+		uint64_t noted;
 
 		if (e->op == OP_START)
 			pag_note_begin(&noting[e->thread], g->id[i], g->note);
@@ -164,8 +167,9 @@ static void pag_weigh(struct pag *g)
 		if (e->activity.component < 0)
 			continue;
 		portions = n->portions;
-		pag_portion(g, n, (unsigned)e->activity.component,
-			    pag_note(&noting[e->thread], g->id[i], n->weight));
+		noted = pag_note(&noting[e->thread], g->id[i], n->weight);
+		g->noted[g->group[e->activity.component]] += noted;
+		pag_portion(g, n, (unsigned)e->activity.component, noted);
 		n->portion[portions].noted = n->portions > portions;
 	}
 }

@@ -32,6 +32,7 @@ enum claim {
 	TILES,
 	PROGRAM,
 	MATCHED,
+	NOTED,
 	FIGURES,
 	BOUNDED,
 	CLAIMS
@@ -46,6 +47,7 @@ static const char *const claim_name[CLAIMS] = {
 	[TILES] = "the kinds of observed time sum up to the clock",
 	[PROGRAM] = "the join of all threads' last paths",
 	[MATCHED] = "which waits a release explains",
+	[NOTED] = "what the activities of an edge were noted for",
 	[FIGURES] = "the figures of queues",
 	[BOUNDED] = "nothing refused, all tokens and memory given back",
 };
@@ -233,6 +235,22 @@ static void compare_figures(void)
 	expect(FIGURES, -1, "items", 0, cpa_header()->items, items);
 }
 
+/* What the edges' activities were noted for, on whatever path; some share a slot. Edges outlive a history. */
+static void compare_noted(void)
+{
+	static uint64_t noted[GROUPS];
+
+	memset(noted, 0, sizeof(noted));
+	for (uint32_t i = 1; i <= cpa_table(CPA_TABLE_EDGES)->used; i++) {
+		struct cpa_edge *edge = cpa_row(CPA_TABLE_EDGES, i);
+
+		noted[edge->slot == CPA_EDGE_SLOTLESS ? 0 : edge->slot] += edge->noted;
+		edge->noted = 0;
+	}
+	for (unsigned k = CPA_SLOT_FIRST; k < GROUPS; k++)
+		expect(NOTED, -1, "slot", k, noted[k], pag.noted[k]);
+}
+
 static void compare(void)
 {
 	struct cpa_path result = { 0 };
@@ -253,6 +271,7 @@ static void compare(void)
 		compare_unused(history.last[0], &online.snapshot[history.last[0]]);
 	cpa_path_clear(&online.observer, &result);
 	compare_figures();
+	compare_noted();
 	expect(MATCHED, -1, "wakes", 0, online.wrong_wakes, 0);
 	expect(MATCHED, -1, "matches", 0, online.wrong_matches, 0);
 }

@@ -380,6 +380,7 @@ static inline void maker_add_graph(struct dump_maker *maker)
 		  .slot = EXAMPLE_ACTIVITY,
 		  .count = 10,
 		  .weight = MAKER_TICKS(2),
+		  .noted = MAKER_TICKS(2),
 		  .mix = { (uint64_t)EXAMPLE_WORK << 32 | 3, (uint64_t)EXAMPLE_KERNEL << 32 | 1 } },
 		{ .key = 2,
 		  .from = 3,

@@ -295,7 +295,7 @@ static void test_json_values(void **state)
 	assert_true(json_is_true(json_object_get(program, "complete")));
 	assert_true(json_is_null(json_object_get(json_array_get(edges, 1), "observed_s")));
 	assert_true(number(json_array_get(edges, 1), "on_path_s") == 0.75);
-	assert_true(number(json_array_get(edges, 0), "on_path_s") == 1.5);
+	assert_true(number(json_array_get(edges, 0), "on_path_s") == 2.25);
 	json_array_foreach(json_object_get(root, "components"), i, component) {
 		const char *kind = json_string_value(json_object_get(component, "kind"));
 
