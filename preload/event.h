@@ -18,7 +18,8 @@ CPA_HIDDEN void cpa_done_slow(struct cpa_worker *w);
 static inline bool cpa_event_is_usual(const struct cpa_worker *w, uint64_t stamp, uint64_t ticks)
 {
 	/* Not if @stamp is before `since`, either: the difference is then very large. */
-	if (unlikely(stamp - w->self.since >= w->self.window || ticks > cpa_clock_long_ticks))
+	if (unlikely(stamp - w->self.since >= w->self.window || ticks > cpa_clock_long_ticks ||
+		     cpa_untimed_open(w)))
 		return false;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the counter is read before the detector */
 	return !cpa_clock_switched(&w->clock) && !cpa_sampler_waiting(&w->sampler);
@@ -39,6 +40,8 @@ cpa_event_usual(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t caller,
 	cpa_stand_between(w);
 	place = cpa_track_place(w, kind, caller, class);
 	cpa_activity_run(&w->self, ticks, place->row, &place->edge);
+	if (unlikely(w->untimed_count))
+		cpa_untimed_charge(w, ticks);
 	w->self.row->path.released = stamp;
 	w->self.row->path.owner = w->self.id;
 	return stamp;

@@ -31,7 +31,7 @@ static void go_on(struct cpa_worker *w, struct cpa_object *o)
 	if (o->run >= CPA_UNTIMED_RUN << (o->lost < 16 ? o->lost : 16) &&
 	    cpa_sampler_ticks(&w->sampler))
 		o->user = w->self.id;
-	/* Measuring costs a look at the clock: only when the mean will be wanted. */
+	/* Only when the mean will be wanted. */
 	if (o->user != w->self.id && o->run <= CPA_UNTIMED_RUN) {
 		w->begun = &o->mean;
 		cpa_heed(w);
@@ -45,7 +45,7 @@ static inline void count_run(struct cpa_worker *w, struct cpa_object *o, bool sa
 		cpa_lock_taken(w, o, now);
 	o->run = same ? o->run + 1 : 1;
 	o->tick = w->clock.tick;
-	if (unlikely(o->run > CPA_UNTIMED_RUN / 4))
+	if (unlikely(o->run > CPA_UNTIMED_RUN - CPA_UNTIMED_LEARN))
 		go_on(w, o);
 }
 

@@ -37,7 +37,7 @@ static void count_use(struct cpa_worker *w, struct cpa_object *o)
 	if (cpa_sampler_ticks(&w->sampler))
 		use->run++;
 	use->tick = w->clock.tick;
-	if (use->run > CPA_UNTIMED_RUN / 4 && use->run <= CPA_UNTIMED_RUN) {
+	if (use->run > CPA_UNTIMED_RUN - CPA_UNTIMED_LEARN && use->run <= CPA_UNTIMED_RUN) {
 		w->begun = &use->mean;
 		cpa_heed(w);
 	}

@@ -106,7 +106,7 @@ static void open_window(struct cpa_worker *w)
 	uint64_t due = w->clock.rebased + cpa_clock_rebase_ticks;
 	uint64_t window = due > w->self.since ? due - w->self.since : 0;
 
-	if (!w->watched && !cpa_untimed_pending(w))
+	if (!w->watched)
 		w->self.window = window < w->self.period ? window : w->self.period;
 }
 

@@ -16,7 +16,10 @@ static void learn(uint32_t *mean, uint64_t ticks, uint64_t most)
 
 	ticks = ticks > look ? ticks - look : 0;
 	ticks = ticks < most ? ticks : most;
-	*mean += (uint32_t)ticks - *mean / CPA_UNTIMED_SCALE;
+	if (*mean)
+		*mean += (uint32_t)ticks - *mean / CPA_UNTIMED_SCALE;
+	else
+		*mean = (uint32_t)ticks * CPA_UNTIMED_SCALE;
 }
 
 /* Of the activity that ends: what can be of the section that was drawn. */
@@ -68,35 +71,45 @@ static unsigned time_open(struct cpa_worker *w, uint64_t length, uint64_t apart,
 	return n;
 }
 
-/* Charge what was noted. What is more than the activity had, the mean being one, is for the next. */
-static void charge(struct cpa_worker *w, const struct cpa_span *span)
+/* Charge class @u of those noted, of an activity of @process and @external ticks. */
+static void charge_class(struct cpa_worker *w, struct cpa_untimed *u, uint64_t process,
+			 uint64_t external)
 {
 	const uint64_t most = CARRIED * cpa_clock_rebase_ticks;
+	uint32_t slot = cpa_component_slot(u->class);
+	uint64_t noted = u->ticks / CPA_UNTIMED_SCALE, ticks = noted < process ? noted : process;
 
+	if (!u->open)
+		external = 0;
+	if (cpa_holds(&w->self, slot)) /* the class has all of the activity already */
+		ticks = 0;
+	else if (slot)
+		cpa_activity_charge(&w->self, slot, ticks + external, ticks);
+	if (unlikely(external))
+		cpa_activity_held_external(&w->self, slot, external);
+	/* What is more than the activity had, the mean being one, is for the next. */
+	noted = noted - ticks < most ? noted - ticks : most;
+	u->class = noted ? u->class : 0;
+	u->ticks = noted * CPA_UNTIMED_SCALE;
+	u->open = false;
+}
+
+static void charge(struct cpa_worker *w, uint64_t process, uint64_t external)
+{
 	cpa_writing(w->self.row);
-	for (unsigned i = 0; i < CPA_UNTIMED; i++) {
-		uint32_t slot = cpa_component_slot(w->untimed[i].class);
-		uint64_t noted = w->untimed[i].ticks / CPA_UNTIMED_SCALE;
-		uint64_t ticks = noted < span->process ? noted : span->process;
-
-		if (cpa_holds(&w->self, slot)) /* the class has all of the activity already */
-			ticks = 0;
-		else if (slot)
-			cpa_activity_charge(&w->self, slot,
-					    ticks + (w->untimed[i].open ? span->external : 0),
-					    ticks);
-		if (unlikely(w->untimed[i].open && span->external))
-			cpa_activity_held_external(&w->self, slot, span->external);
-		noted = noted - ticks < most ? noted - ticks : most;
-		w->untimed[i].class = noted ? w->untimed[i].class : 0;
-		w->untimed[i].ticks = noted * CPA_UNTIMED_SCALE;
-		w->untimed[i].open = false;
-	}
+	for (unsigned i = 0; i < CPA_UNTIMED; i++)
+		if (w->untimed[i].class)
+			charge_class(w, &w->untimed[i], process, external);
 	cpa_written(w->self.row);
 	cpa_diag_add(CPA_DIAG_UNTIMED, w->untimed_count);
 	if (unlikely(w->self.journal))
 		cpa_journal_untimed(&w->self, w->untimed_count);
 	w->untimed_count = 0;
+}
+
+void cpa_untimed_charge(struct cpa_worker *w, uint64_t process)
+{
+	charge(w, process, 0);
 }
 
 void cpa_untimed_end(struct cpa_worker *w, const struct cpa_span *span)
@@ -111,7 +124,7 @@ void cpa_untimed_end(struct cpa_worker *w, const struct cpa_span *span)
 		learn(w->begun, drawn_part(w, span), brief);
 	w->begun = NULL;
 	opened = time_open(w, sampled, span->external + span->runqueue, class);
-	charge(w, span);
+	charge(w, span->process, span->external);
 	for (unsigned i = 0; i < opened; i++)
 		cpa_hold(&w->self, class[i], cpa_component_slot(class[i]));
 }

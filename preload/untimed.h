@@ -23,10 +23,14 @@
 
 #define CPA_UNTIMED_SCALE 16u /* of means */
 #define CPA_UNTIMED_DRAW  128 /* uses to one that is drawn, on average */
-#define CPA_UNTIMED_RUN	  64u /* timed uses in a row, at least, before untimed ones */
+#define CPA_UNTIMED_RUN	  64u /* timed uses in a row, at least, before untimed ones, */
+#define CPA_UNTIMED_LEARN 16u /* the last of which tell the mean: each takes looks at the clock */
 
-/* The activity that @span tells ends. Nothing to do if all is 0. */
+/* The activity that @span tells ends. Nothing to do if nothing is pending. */
 CPA_HIDDEN void cpa_untimed_end(struct cpa_worker *w, const struct cpa_span *span);
+
+/* The same of an activity of @process ticks and no more, in which all sections have ended, and none was drawn. */
+CPA_HIDDEN void cpa_untimed_charge(struct cpa_worker *w, uint64_t process);
 
 /* A section begins that goes untimed, and is the next to be drawn. It begins when this returns. */
 CPA_HIDDEN void cpa_untimed_draw(struct cpa_worker *w, uint32_t *mean);
@@ -65,8 +69,13 @@ static inline bool cpa_untimed_note(struct cpa_worker *w, uint32_t class, uint64
 	w->untimed[i].class = class;
 	w->untimed[i].ticks += mean;
 	w->untimed_count++;
-	cpa_heed(w);
 	return true;
+}
+
+/* Whether a section is open that went untimed. */
+static inline bool cpa_untimed_open(const struct cpa_worker *w)
+{
+	return w->open_count | w->open_reads;
 }
 
 #endif

@@ -77,8 +77,8 @@ struct cpa_worker {
 	uint64_t wait_length;
 	uint64_t wait_runqueue; /* ready, without a processor */
 	/* preload/untimed.h: sections not timed since the last event, by row of the lock class. */
-	struct {
-		uint32_t class;
+	struct cpa_untimed {
+		uint32_t class; /* 0: unused */
 		bool open;	/* one of them has not ended */
 		uint64_t ticks; /* what they usually take, times CPA_UNTIMED_SCALE */
 	} untimed[CPA_UNTIMED];
