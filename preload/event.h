@@ -18,11 +18,27 @@ CPA_HIDDEN void cpa_done_slow(struct cpa_worker *w);
 static inline bool cpa_event_is_usual(const struct cpa_worker *w, uint64_t stamp, uint64_t ticks)
 {
 	/* Not if @stamp is before `since`, either: the difference is then very large. */
-	if (unlikely(stamp - w->self.since >= w->self.window || ticks > cpa_clock_long_ticks ||
-		     cpa_untimed_open(w)))
+	if (unlikely(stamp - w->self.since >= w->self.window || ticks > cpa_clock_long_ticks))
 		return false;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the counter is read before the detector */
 	return !cpa_clock_switched(&w->clock) && !cpa_sampler_waiting(&w->sampler);
+}
+
+/* End the activity of @ticks at a usual event, up to the path's stamp. */
+static inline __attribute__((always_inline)) void cpa_event_run(struct cpa_worker *w,
+								enum cpa_event_kind kind,
+								uint64_t caller, uint32_t class,
+								uint64_t stamp, uint64_t ticks)
+{
+	struct cpa_node_place *place;
+
+	w->clock.last = stamp;
+	w->clock.cpu += ticks;
+	cpa_stand_between(w);
+	place = cpa_track_place(w, kind, caller, class);
+	cpa_activity_run(&w->self, ticks, place->row, &place->edge);
+	w->self.row->path.released = stamp;
+	w->self.row->path.owner = w->self.id;
 }
 
 /* As cpa_event(). */
@@ -31,19 +47,10 @@ cpa_event_usual(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t caller,
 {
 	uint64_t now = cpa_clock_now(), stamp = now > w->clock.last ? now : w->clock.last;
 	uint64_t ticks = stamp - w->clock.last;
-	struct cpa_node_place *place;
 
-	if (unlikely(!cpa_event_is_usual(w, stamp, ticks)))
+	if (unlikely(w->untimed_count || !cpa_event_is_usual(w, stamp, ticks)))
 		return cpa_event_slow(w, kind, caller, class, now);
-	w->clock.last = stamp;
-	w->clock.cpu += ticks;
-	cpa_stand_between(w);
-	place = cpa_track_place(w, kind, caller, class);
-	cpa_activity_run(&w->self, ticks, place->row, &place->edge);
-	if (unlikely(w->untimed_count))
-		cpa_untimed_charge(w, ticks);
-	w->self.row->path.released = stamp;
-	w->self.row->path.owner = w->self.id;
+	cpa_event_run(w, kind, caller, class, stamp, ticks);
 	return stamp;
 }
 

@@ -113,8 +113,15 @@ static void open_window(struct cpa_worker *w)
 uint64_t cpa_event_slow(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t caller,
 			uint32_t class, uint64_t now)
 {
+	uint64_t stamp = now > w->clock.last ? now : w->clock.last, ticks = stamp - w->clock.last;
 	struct cpa_elapsed e;
 
+	/* Nothing but untimed uses that are over. */
+	if (!cpa_untimed_open(w) && cpa_event_is_usual(w, stamp, ticks)) {
+		cpa_event_run(w, kind, caller, class, stamp, ticks);
+		cpa_untimed_charge(w, ticks);
+		return stamp;
+	}
 	if (unlikely(w->suspended)) {
 		cpa_signal_awaited(w);
 		now = cpa_clock_now();
