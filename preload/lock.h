@@ -114,7 +114,8 @@ static inline bool cpa_lock_quiet(const struct cpa_worker *w)
 		done_;          \
 	})
 
-static inline bool cpa_lock_note_enter(struct cpa_worker *w, struct cpa_object *o)
+static inline __attribute__((always_inline)) bool cpa_lock_note_enter(struct cpa_worker *w,
+								      struct cpa_object *o)
 {
 	if (unlikely(o->user != w->self.id || o->tick != w->clock.tick || o->holder ||
 		     w->open_count == CPA_OPEN || !cpa_lock_quiet(w) ||
@@ -131,7 +132,7 @@ static inline bool cpa_lock_note_enter(struct cpa_worker *w, struct cpa_object *
 }
 
 /* The thread has just got @o, of cpa_lock_used(): whether this use goes untimed. */
-static inline bool cpa_lock_enter_untimed(struct cpa_object *o)
+static inline __attribute__((always_inline)) bool cpa_lock_enter_untimed(struct cpa_object *o)
 {
 	return CPA_GUARDED(cpa_lock_note_enter(cpa_tls.worker, o));
 }
