@@ -11,7 +11,7 @@ import operations
 import programs
 from measure import Fails, interleaved, median, ratios, run, run_hashed, spread, table
 
-TEXT_BYTES = 48_000_000
+TEXT_BYTES = 128_000_000
 PORT = 24000 + os.getpid() % 2000
 NODE = """
 const c = require('crypto'); let n = 0, left = 20000;
