@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* analysis/pag.c - nodes and edges of the PAG summary */
 #include <libiberty/libiberty.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -158,12 +159,14 @@ static double of_activity(const struct cpa_build *build, const struct cpa_edge *
 			  const uint64_t values[])
 {
 	uint64_t ticks = edge->slot >= CPA_SLOT_FIRST ? values[edge->slot] : 0;
+	double weight_s = cpa_build_seconds(build, edge->weight);
 
-	/* Noted while the dump was copied. */
-	ticks = ticks < edge->noted ? ticks : edge->noted;
-	return !ticks ? 0 :
-			cpa_build_seconds(build, edge->weight) *
-				((double)ticks / (double)edge->noted);
+	/* Of a run that goes on they are of moments that differ: then the noted time itself. */
+	if (build->dump->header.state == CPA_RUNNING)
+		return fmin(cpa_build_seconds(build, ticks), weight_s);
+	return ticks < edge->noted ? weight_s * ((double)ticks / (double)edge->noted) :
+	       edge->noted	   ? weight_s :
+				     0;
 }
 
 /* An activity's share of the path; of a dependency the waits that the path came through. */

@@ -29,13 +29,11 @@ void cpa_lock_taken(const struct cpa_worker *w, struct cpa_object *o, uint64_t n
 static void go_on(struct cpa_worker *w, struct cpa_object *o)
 {
 	if (o->run >= CPA_UNTIMED_RUN << (o->lost < 16 ? o->lost : 16) &&
-	    cpa_sampler_ticks(&w->sampler))
+	    cpa_sampler_ticks(&w->sampler) && o->class)
 		o->user = w->self.id;
 	/* Only when the mean will be wanted. */
-	if (o->user != w->self.id && o->run <= CPA_UNTIMED_RUN) {
-		w->begun = &o->mean;
-		cpa_heed(w);
-	}
+	if (o->run < CPA_UNTIMED_RUN)
+		cpa_untimed_learn(w, &o->mean, o->run);
 }
 
 /* A timed use begins: does it go on a run of one thread's? */
@@ -45,7 +43,7 @@ static inline void count_run(struct cpa_worker *w, struct cpa_object *o, bool sa
 		cpa_lock_taken(w, o, now);
 	o->run = same ? o->run + 1 : 1;
 	o->tick = w->clock.tick;
-	if (unlikely(o->run > CPA_UNTIMED_RUN - CPA_UNTIMED_LEARN))
+	if (unlikely(o->run >= CPA_UNTIMED_RUN - CPA_UNTIMED_LEARN))
 		go_on(w, o);
 }
 

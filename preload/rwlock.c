@@ -34,13 +34,11 @@ static void count_use(struct cpa_worker *w, struct cpa_object *o)
 
 	if (use->object != o || use->written != o->path.released)
 		*use = (struct cpa_read_use){ .object = o, .written = o->path.released };
-	if (cpa_sampler_ticks(&w->sampler))
+	if (cpa_sampler_ticks(&w->sampler) && o->class)
 		use->run++;
 	use->tick = w->clock.tick;
-	if (use->run > CPA_UNTIMED_RUN - CPA_UNTIMED_LEARN && use->run <= CPA_UNTIMED_RUN) {
-		w->begun = &use->mean;
-		cpa_heed(w);
-	}
+	if (use->run >= CPA_UNTIMED_RUN - CPA_UNTIMED_LEARN && use->run < CPA_UNTIMED_RUN)
+		cpa_untimed_learn(w, &use->mean, use->run);
 }
 
 static bool outside(const struct cpa_worker *w)

@@ -27,7 +27,7 @@
 #define SECOND	     1000000000u
 #define TIMER_HZ     250u  /* the kernel's CPU timers are no faster */
 #define CLOSELY	     128u  /* samples of a thread at the default rate, */
-#define ALL_CLOSELY  512u  /* and of all threads before the latest begins with it */
+#define ALL_CLOSELY  512u  /* and of the process when the latest thread begins with them */
 #define MANY	     32u   /* switches, between two looks at their rate */
 #define SWITCHES_HZ  500u  /* of CPU time */
 #define LATE	     3u	   /* times of the timer, after which its first signal should have come */
@@ -50,6 +50,8 @@ static uint32_t opening;
 
 static bool can_signal;
 
+static uint32_t samples; /* atomic: of the process */
+
 /* A sample at @pc, which stands for @times as much as others of its kind. */
 static void note(struct cpa_sampler *s, uint64_t pc, unsigned times)
 {
@@ -66,6 +68,8 @@ static void note(struct cpa_sampler *s, uint64_t pc, unsigned times)
 	}
 	function = s->functions[at].id;
 	cpa_diag(CPA_DIAG_SAMPLES);
+	/* Relaxed: a figure. */
+	__atomic_fetch_add(&samples, 1, __ATOMIC_RELAXED);
 	times = times < MOST_TIMES ? times : MOST_TIMES;
 	weight = times * s->weight;
 	s->stand_for += times * s->period;
@@ -224,8 +228,7 @@ static bool is_restless(const struct cpa_sampler *s, uint64_t cpu)
 static bool has_many(void)
 {
 	/* Relaxed: a figure. */
-	return thins && __atomic_load_n(&cpa_header()->diag[CPA_DIAG_SAMPLES], __ATOMIC_RELAXED) >=
-				ALL_CLOSELY;
+	return thins && __atomic_load_n(&samples, __ATOMIC_RELAXED) >= ALL_CLOSELY;
 }
 
 /* Whether a perf event would tell more than the timer. */
@@ -237,7 +240,7 @@ static bool wants_perf(const struct cpa_sampler *s, uint64_t cpu)
 /* The thread is worth a perf event, if there can be one. */
 static void upgrade(struct cpa_sampler *s, uint64_t cpu)
 {
-	/* Where no signal can end it, it is no dearer than the timer. */
+	/* Where no signal can end it, it samples no more often than the timer. */
 	unsigned rate = thins && !s->heard ? TIMER_HZ : hz;
 	int err = errno;
 
@@ -300,6 +303,7 @@ static void on_signal(void *context, unsigned times)
 void cpa_sampler_forked(void)
 {
 	opening = 0;
+	samples = 0;
 }
 
 void cpa_sampler_init(unsigned samples_per_second)

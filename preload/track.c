@@ -66,6 +66,7 @@ static __attribute__((noinline)) void end_eventful(struct cpa_worker *w,
 	span.earlier_slot = external_slot[CPA_EXT_OTHER];
 	span.sampled = 0;
 	span.sampled_ticks = 0;
+	span.open = cpa_untimed_open(w);
 	span.calls = w->calls;
 	span.earlier = 0;
 	if (unlikely(w->calls))

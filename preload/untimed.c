@@ -8,18 +8,17 @@
 #define BRIEF	128u /* parts of the time between two re-bases: 31 us */
 #define CARRIED 8u   /* most that is carried over, in times between two re-bases */
 
+_Static_assert(CPA_UNTIMED_LEARN == CPA_UNTIMED_SCALE, "the sum of those is a mean as it stands");
+
 /* The first activity of a section that was drawn has ended, or all of it. */
-static void learn(uint32_t *mean, uint64_t ticks, uint64_t most)
+static void learn(const struct cpa_worker *w, uint64_t ticks, uint64_t most)
 {
 	/* One look at the clock is in it, which untimed sections do not have. */
 	uint64_t before = cpa_clock_now(), look = cpa_clock_now() - before;
 
 	ticks = ticks > look ? ticks - look : 0;
 	ticks = ticks < most ? ticks : most;
-	if (*mean)
-		*mean += (uint32_t)ticks - *mean / CPA_UNTIMED_SCALE;
-	else
-		*mean = (uint32_t)ticks * CPA_UNTIMED_SCALE;
+	*w->begun += (uint32_t)ticks - (w->learns ? 0 : *w->begun / CPA_UNTIMED_SCALE);
 }
 
 /* Of the activity that ends: what can be of the section that was drawn. */
@@ -121,7 +120,7 @@ void cpa_untimed_end(struct cpa_worker *w, const struct cpa_span *span)
 	if (w->clock.last < w->sampler.latest + brief)
 		sampled -= sampled < w->sampler.period ? sampled : w->sampler.period;
 	if (w->begun)
-		learn(w->begun, drawn_part(w, span), brief);
+		learn(w, drawn_part(w, span), brief);
 	w->begun = NULL;
 	opened = time_open(w, sampled, span->external + span->runqueue, class);
 	charge(w, span->process, span->external);
@@ -143,6 +142,7 @@ __attribute__((noinline)) void cpa_untimed_draw(struct cpa_worker *w, uint32_t *
 	if (w->begun) /* it is inside another */
 		return;
 	w->begun = mean;
+	w->learns = false;
 	cpa_heed(w);
 	w->begun_at = cpa_clock_now();
 }
@@ -151,6 +151,6 @@ void cpa_untimed_drawn(struct cpa_worker *w, const uint32_t *mean, uint64_t now)
 {
 	if (w->begun != mean) /* that one is inside it */
 		return;
-	learn(w->begun, now - w->begun_at, cpa_clock_rebase_ticks / BRIEF);
+	learn(w, now - w->begun_at, cpa_clock_rebase_ticks / BRIEF);
 	w->begun = NULL;
 }

@@ -45,6 +45,16 @@ static inline void cpa_untimed_begin(struct cpa_worker *w, uint32_t *mean)
 		cpa_untimed_draw(w, mean);
 }
 
+/* The timed section that begins, the @run-th of its kind in a row, is one that tells what @mean is to be. */
+static inline void cpa_untimed_learn(struct cpa_worker *w, uint32_t *mean, uint32_t run)
+{
+	if (run == CPA_UNTIMED_RUN - CPA_UNTIMED_LEARN)
+		*mean = 0;
+	w->begun = mean;
+	w->learns = true;
+	cpa_heed(w);
+}
+
 /* To be called first when a section may end: the clock if one that was drawn has not ended, or 0. */
 static inline uint64_t cpa_untimed_look(const struct cpa_worker *w)
 {

@@ -86,7 +86,8 @@ struct cpa_worker {
 	struct cpa_object *open[CPA_OPEN]; /* that have not ended, in order */
 	uint32_t open_count, open_reads;   /* the latter of w->reads */
 	uint32_t *begun; /* where the section that was drawn is to count, until its first activity ends */
-	uint64_t begun_at; /* clock at the last look before it */
+	bool learns;	   /* it is one of the first, whose mean there is to be */
+	uint64_t begun_at; /* clock at the last look before it, of others */
 	int32_t draw;	   /* uses to the next one that is drawn */
 	uint32_t random;
 	uint64_t slow;	     /* self.slow at the last look at the clock */

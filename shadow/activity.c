@@ -138,6 +138,22 @@ void cpa_activity_attribute(struct cpa_self *self, uint64_t ticks, struct cpa_ed
 	}
 }
 
+/*
+ * An untimed section is open in which all samples of the activity fell. What they do not stand for, of
+ * @ticks, passed before it, in the mean: then the thread did what it did at the sample before, as a use is timed
+ * after each. Return how long.
+ */
+static uint64_t before_section(struct cpa_self *self, const struct cpa_span *span, uint64_t ticks)
+{
+	uint32_t last = self->row->last_function ? self->row->last_function : CPA_SLOT_UNSAMPLED;
+	uint64_t before = ticks - span->sampled_ticks;
+
+	if (likely(!span->open) || span->sampled_ticks >= ticks)
+		return 0;
+	cpa_activity_charge(self, cpa_function_slot(last), before, before);
+	return before;
+}
+
 /* Which functions @ticks of the activity's process time were spent in; see shadow/mix.h. */
 static void attribute(struct cpa_self *self, const struct cpa_span *span, uint64_t ticks,
 		      struct cpa_edge_cache *cache)
@@ -150,8 +166,10 @@ static void attribute(struct cpa_self *self, const struct cpa_span *span, uint64
 		slot[n] = cpa_function_slot(span->sample_function[n]);
 		weight[n] = span->sample_count[n];
 	}
-	if (unlikely(n))
+	if (unlikely(n)) {
+		ticks -= before_section(self, span, ticks);
 		learn(self, span, cache);
+	}
 	if (!n && span->calls && cache)
 		n = of_mix(span, cache->mix, slot, weight);
 	if (!n && span->calls && cache)

@@ -10,8 +10,9 @@
  * twenty edges again and again, and over a few components. So of activities shorter than header.note
  * those are noted that a point of time falls in, and stand for the time since the point before: points
  * are at random, half that much apart at least, in what time the thread has of such activities. So no
- * period of the program's meets them, each edge has what is its own in the mean, and one with n ticks
- * of the path is off by some sqrt(n * header.note). For a thread that doubles each CPA_NOTES times that one
+ * period of the program's meets them, each edge has what is its own in the mean, and n ticks of the path
+ * are off by some sqrt(n * header.note). Reported is that part of the edge's weight, which is exact, that
+ * the path has of all that was noted of the edge: off by less the more of it is on the path. For a thread that doubles each CPA_NOTES times that one
  * was noted, so that what this takes, in time and in versions that objects keep, grows with the
  * logarithm of the run.
  */
