@@ -26,8 +26,8 @@ VECTORS = {"memcpy", "memmove", "memset"}
 # name in steps.c, CPA_SAMPLE_HZ, instructions in libcpa.so (median), calls allowed
 # 20 samples a second: more would come in every round of single steps, which take their time.
 BUDGETS = [
-    ("private", "20", 182, LOCK, "an untimed lock and unlock, nobody else takes the mutex"),
-    ("again", "20", 182, LOCK, "the same, of a mutex that another thread had taken"),
+    ("private", "20", 172, LOCK, "an untimed lock and unlock, nobody else takes the mutex"),
+    ("again", "20", 172, LOCK, "the same, of a mutex that another thread had taken"),
     ("private", "0", 696, LOCK, "a timed lock and unlock"),
     ("hand-off", "0", 1400, LOCK | VECTORS, "lock and unlock after another thread's"),
     ("post-wait", "0", 1225, POST, "post and wait for a semaphore"),
