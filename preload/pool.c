@@ -33,11 +33,14 @@ void *cpa_pool_take(enum cpa_pool pool, size_t size)
 		/* RELEASE: the pop is over. */
 		__atomic_store_n(&pools[pool].popping, 0, __ATOMIC_RELEASE);
 	}
-	if (!node) {
-		p = cpa_memory_alloc(sizeof(*p) + size);
-		return p ? p->block : NULL;
-	}
-	p = caa_container_of(node, struct pooled, node);
+	p = node ? caa_container_of(node, struct pooled, node) :
+		   cpa_memory_alloc(sizeof(*p) + size);
+	if (!p)
+		return NULL;
+	/*
+	 * New memory is written, too: a page that is read first is the kernel's one of zeros, and the first
+	 * write to it then interrupts all processors that the process is on.
+	 */
 	memset(p->block, 0, size);
 	return p->block;
 }
