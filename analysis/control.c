@@ -141,7 +141,10 @@ static void *append(struct cpa_control *control, enum cpa_table_id id, uint64_t 
 	void *at;
 
 	do {
-		at = row_at(control, id, size, old + 1);
+		/* ACQUIRE, as in row_at(). */
+		at = old < __atomic_load_n(&t->usable, __ATOMIC_ACQUIRE) ?
+			     row_at(control, id, size, old + 1) :
+			     NULL;
 		/* Relaxed: the row is published by its key. */
 	} while (at && !__atomic_compare_exchange_n(&t->used, &old, old + 1, false,
 						    __ATOMIC_RELAXED, __ATOMIC_RELAXED));

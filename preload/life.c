@@ -27,6 +27,7 @@
 #include "shadow/call.h"
 #include "shadow/checkpoint.h"
 #include "shadow/component.h"
+#include "shadow/copy_out.h"
 #include "shadow/epoch.h"
 #include "shadow/journal.h"
 #include "shadow/name.h"
@@ -211,7 +212,7 @@ static void come_in(void)
 
 static void before_fork(void)
 {
-	/* Relaxed: the space was made accessible before. */
+	/* Relaxed: the space was made accessible before, where there is any. */
 	__atomic_store_n(&readable, __atomic_load_n(&cpa_header()->reserved, __ATOMIC_RELAXED),
 			 __ATOMIC_RELAXED);
 	cpa_process_forking();
@@ -254,7 +255,7 @@ static void leave_session(bool has_threads)
 	if (size <= COPIED || cpa_tls.inside || (w && w->between) || has_threads)
 		copy = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (copy != MAP_FAILED) {
-		memcpy(copy, cpa_base, size);
+		cpa_session_copy_out(copy, size);
 		mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, cpa_base);
 	} else {
 		size = 0;

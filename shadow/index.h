@@ -11,8 +11,12 @@
 
 #include "shadow/session.h"
 
-/* cpa_block() where there is none yet. */
-CPA_HIDDEN uint64_t cpa_block_slow(uint64_t *where, uint64_t size);
+/* cpa_block() where there is none yet; by @alloc. */
+CPA_HIDDEN uint64_t cpa_block_slow(uint64_t *where, uint64_t size,
+				   uint64_t (*alloc)(uint64_t size));
+
+/* As cpa_session_alloc(), at a page. */
+CPA_HIDDEN uint64_t cpa_block_alloc(uint64_t size);
 
 /* The block of @size zeroed bytes at *@where, allocated by the first who needs it. 0: no space. */
 static inline uint64_t cpa_block(uint64_t *where, uint64_t size)
@@ -20,7 +24,7 @@ static inline uint64_t cpa_block(uint64_t *where, uint64_t size)
 	/* ACQUIRE pairs with cpa_block_slow(); the block is zero, but its pages must exist. */
 	uint64_t at = __atomic_load_n(where, __ATOMIC_ACQUIRE);
 
-	return likely(at) ? at : cpa_block_slow(where, size);
+	return likely(at) ? at : cpa_block_slow(where, size, cpa_block_alloc);
 }
 
 static inline uint64_t cpa_index_hash(uint64_t x)

@@ -10,8 +10,8 @@
  *     the file; offset 0 (the header) serves as "none". No pointers.
  *   - Times are ticks of the time stamp counter. header.start_* and header.last_* give two points
  *     from which the reader derives ticks per nanosecond.
- *   - A table is up to CPA_CHUNKS chunks; chunk k holds (first_rows << k) rows of row_size bytes,
- *     so rows never move. Rows are numbered from 1; 0 means "none". A reader uses row_size from
+ *   - A table is up to CPA_CHUNKS chunks; chunk k has place for (first_rows << k) rows of row_size
+ *     bytes, so rows never move. Rows are numbered from 1; 0 means "none". A reader uses row_size from
  *     the table, not sizeof, and skips the bytes at the end of a row that it does not know.
  *   - A row whose key is 0 is unused: it is being filled, or lost a race with an equal key.
  *   - Fields are written by whoever the struct's comment names. Nothing but `used` counters and
@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #define CPA_MAGIC	 "CPADUMP\n"
-#define CPA_FORMAT	 9u
+#define CPA_FORMAT	 10u
 #define CPA_BYTE_ORDER	 0x01020304u
 #define CPA_HEADER_SIZE	 16384u
 #define CPA_CHUNKS	 20u
@@ -77,6 +77,8 @@ struct cpa_table {
 	uint32_t first_rows; /* rows of chunk 0, a power of two */
 	uint32_t used;	     /* atomic: rows handed out so far */
 	uint32_t refused;    /* atomic: rows that were wanted when there was no space */
+	uint32_t usable;     /* atomic: rows for which the file has space, used or not */
+	uint32_t pad;
 	uint64_t chunk[CPA_CHUNKS];
 	/*
 	 * The index by key, for readers of no interest: level k has (64 << 2k) lines of
@@ -154,7 +156,7 @@ struct cpa_header {
 	uint32_t header_size;
 	uint32_t tables;   /* CPA_TABLES of the writer */
 	uint64_t used;	   /* atomic: bytes handed out */
-	uint64_t reserved; /* atomic: bytes of file space that exist */
+	uint64_t reserved; /* atomic: of these, those that have file space, or a table sees to it */
 	uint64_t limit;	   /* bytes of address space mapped */
 	uint32_t state;	   /* enum cpa_session_state; set once, at the end */
 	uint32_t pid;

@@ -8,7 +8,9 @@
 
 #include "shadow/index.h"
 
-#define PATIENCE 2000u /* times 0.1 ms */
+#define PATIENCE   2000u  /* times 0.1 ms */
+#define LEAST_STEP 65536u /* bytes of a chunk that get space at once, */
+#define STEPS	   8u	  /* or so many parts of it */
 
 /*
  * Atomic: a thread of the process is growing a table. Others wait for what it brings: blocks are
@@ -18,11 +20,13 @@
 static uint32_t growing;
 /* Atomic: the smallest block that found no space. Others of its size need not ask again. */
 static uint64_t too_large;
+/* Atomic, the same: LEAST_STEP when a step in a chunk found no space in the file, else more than any. */
+static uint64_t no_space;
 
 void cpa_tables_joined(void)
 {
 	growing = 0;
-	too_large = UINT64_MAX;
+	too_large = no_space = UINT64_MAX;
 }
 
 void cpa_tables_init(void)
@@ -48,7 +52,12 @@ bool cpa_tables_alike(const struct cpa_header *h)
 	return h->tables == CPA_TABLES;
 }
 
-uint64_t cpa_block_slow(uint64_t *where, uint64_t size)
+uint64_t cpa_block_alloc(uint64_t size)
+{
+	return cpa_session_alloc(size, 4096);
+}
+
+uint64_t cpa_block_slow(uint64_t *where, uint64_t size, uint64_t (*alloc)(uint64_t size))
 {
 	static const struct timespec a_while = { .tv_nsec = 100000 };
 	uint64_t at = 0, mine;
@@ -66,14 +75,16 @@ uint64_t cpa_block_slow(uint64_t *where, uint64_t size)
 		/* ACQUIRE pairs with the exchange below. */
 		at = __atomic_load_n(where, __ATOMIC_ACQUIRE);
 	}
-	mine = at ? at : cpa_session_alloc(size, 4096);
+	mine = at ? at : alloc(size);
 	if (!mine)
 		__atomic_store_n(&too_large, size, __ATOMIC_RELAXED);
 	/* RELEASE: pairs with the ACQUIRE above and in cpa_block(). */
 	if (!at && mine &&
 	    !__atomic_compare_exchange_n(where, &at, mine, false, __ATOMIC_ACQ_REL,
-					 __ATOMIC_ACQUIRE))
+					 __ATOMIC_ACQUIRE)) {
+		cpa_session_back(mine, size); /* nobody's, and no gap: shadow/copy_out.h */
 		mine = at;
+	}
 	/* RELEASE: pairs with the exchange of whoever grows a table next. */
 	if (ours)
 		__atomic_store_n(&growing, 0, __ATOMIC_RELEASE);
@@ -88,11 +99,88 @@ static uint32_t refuse(struct cpa_table *t)
 	return 0;
 }
 
+/* To whole pages. */
+static uint64_t round_up(uint64_t n)
+{
+	return (n + 4095) & ~UINT64_C(4095);
+}
+
+/* Where a row lies: in which chunk, of how many bytes, and from which of these on. */
+struct place {
+	uint32_t chunk, top;
+	uint64_t size, from;
+};
+
+static struct place place_of(const struct cpa_table *t, uint32_t row)
+{
+	uint32_t i = row - 1 + t->first_rows, top = 31 - (uint32_t)__builtin_clz(i);
+
+	return (struct place){ .chunk = top - (uint32_t)__builtin_ctz(t->first_rows),
+			       .top = top,
+			       .size = (uint64_t)t->row_size << top,
+			       .from = (uint64_t)(i - (1u << top)) * t->row_size };
+}
+
+/*
+ * Have space for @row, which nobody has yet, and for those behind it in its chunk: in small chunks for all.
+ * Several threads may do so at once.
+ */
+static bool make_usable(struct cpa_table *t, uint32_t row)
+{
+	const struct place p = place_of(t, row);
+	uint64_t step = p.size / STEPS > LEAST_STEP ? p.size / STEPS : LEAST_STEP, at;
+	uint32_t rows, have;
+
+	if (p.chunk >= CPA_CHUNKS)
+		return false;
+	/* ACQUIRE, as the next: pairs with cpa_block_slow(). */
+	at = __atomic_load_n(&t->chunk[p.chunk], __ATOMIC_ACQUIRE);
+	if (!at)
+		at = cpa_block_slow(&t->chunk[p.chunk], p.size, cpa_session_reserve);
+	step = step < p.size - p.from ? step : p.size - p.from;
+	/* Relaxed, both: a hint. */
+	if (!at || step >= __atomic_load_n(&no_space, __ATOMIC_RELAXED))
+		return false;
+	while (!cpa_session_back(at + p.from, step)) {
+		if (step <= LEAST_STEP) {
+			__atomic_store_n(&no_space, LEAST_STEP, __ATOMIC_RELAXED);
+			return false;
+		}
+		step = LEAST_STEP;
+	}
+	rows = (1u << p.top) - t->first_rows + (uint32_t)((p.from + step) / t->row_size);
+	have = __atomic_load_n(&t->usable, __ATOMIC_RELAXED);
+	/* RELEASE: the chunk is there. Pairs with the load in cpa_table_append(). */
+	while (have < rows && !__atomic_compare_exchange_n(&t->usable, &have, rows, true,
+							   __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		;
+	return true;
+}
+
+uint64_t cpa_tables_gap(uint64_t at, uint64_t *end)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (int i = 0; i < CPA_TABLES; i++) {
+		const struct cpa_table *t = cpa_table((enum cpa_table_id)i);
+		/* ACQUIRE, both: as in make_usable(). */
+		struct place p = place_of(t, __atomic_load_n(&t->usable, __ATOMIC_ACQUIRE) + 1);
+		uint64_t chunk = p.chunk < CPA_CHUNKS ?
+					 __atomic_load_n(&t->chunk[p.chunk], __ATOMIC_ACQUIRE) :
+					 0;
+		uint64_t begin = round_up(chunk + p.from), until = round_up(chunk + p.size);
+
+		if (chunk && begin < until && until > at && begin < first) {
+			first = begin;
+			*end = until;
+		}
+	}
+	return first;
+}
+
 void cpa_table_prepare(enum cpa_table_id id)
 {
-	struct cpa_table *t = cpa_table(id);
-
-	cpa_block(&t->chunk[0], (uint64_t)t->first_rows * t->row_size);
+	make_usable(cpa_table(id), 1);
 }
 
 uint32_t cpa_table_append(enum cpa_table_id id)
@@ -101,12 +189,9 @@ uint32_t cpa_table_append(enum cpa_table_id id)
 	uint32_t old = __atomic_load_n(&t->used, __ATOMIC_RELAXED);
 
 	do {
-		uint32_t i = old + t->first_rows;
-		uint32_t chunk =
-			31 - (uint32_t)__builtin_clz(i) - (uint32_t)__builtin_ctz(t->first_rows);
-
-		if (chunk >= CPA_CHUNKS ||
-		    !cpa_block(&t->chunk[chunk], ((uint64_t)t->first_rows << chunk) * t->row_size))
+		/* ACQUIRE pairs with make_usable(). */
+		if (old >= __atomic_load_n(&t->usable, __ATOMIC_ACQUIRE) &&
+		    !make_usable(t, old + 1))
 			return refuse(t);
 		/* Relaxed: the number is ours alone; whoever publishes it releases the row. */
 	} while (!__atomic_compare_exchange_n(&t->used, &old, old + 1, true, __ATOMIC_RELAXED,

@@ -97,6 +97,12 @@ CPA_HIDDEN uint32_t cpa_table_intern(enum cpa_table_id id, uint64_t key,
 				     void (*fill)(void *row, const void *argument),
 				     const void *argument);
 
+/*
+ * Where the next gap begins that ends behind @at, UINT64_MAX if there is none: from there to *@end, of whole
+ * pages, a chunk has no space for its rows yet. To read there may be a SIGBUS, too.
+ */
+CPA_HIDDEN uint64_t cpa_tables_gap(uint64_t at, uint64_t *end);
+
 /* Make room for the first rows: other processes, which can make none, may want to append some. */
 CPA_HIDDEN void cpa_table_prepare(enum cpa_table_id id);
 

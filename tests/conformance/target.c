@@ -5,7 +5,7 @@
  *	target work [N]		some of everything, N times in each thread; ends with 5
  *	target cpu		three threads of unequal CPU time, which it prints
  *	target fill N		uses N mutexes, starts N/100 threads, ends with 6
- *	target halves N		as fill N, waits for a line, as fill N, a child, work; ends with 5
+ *	target halves N		as fill N, waits for a line, as fill N, children, work; ends with 5
  *	target loop		says "ready", then works until it is killed
  *	target exec PROGRAM ARGUMENT...
  *	target daemon FILE	goes to the background, works, leaves its word in FILE
@@ -163,6 +163,8 @@ static int fill(int n)
 /* What is around it may change in between. */
 static int halves(int n)
 {
+	int status = 0;
+	pid_t child;
 	char go;
 
 	fill(n);
@@ -175,6 +177,14 @@ static int halves(int n)
 	end();
 	begin("child");
 	DO("system", system("exit 3"));
+	end();
+	begin("fork");
+	child = fork();
+	if (!child) {
+		fill(1);
+		_exit(4);
+	}
+	DO("waitpid", waitpid(child, &status, 0) == child ? status : -1);
 	end();
 	sum = 0;
 	return work();

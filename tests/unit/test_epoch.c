@@ -127,6 +127,7 @@ static void test_control_refuses(void **state)
 	header.format = CPA_FORMAT;
 	header.table[CPA_TABLE_NAMES].row_size = sizeof(struct cpa_name);
 	header.table[CPA_TABLE_NAMES].first_rows = 16;
+	header.table[CPA_TABLE_NAMES].usable = 16;
 	header.table[CPA_TABLE_NAMES].chunk[0] = UINT64_MAX - 64;
 	assert_int_equal(pwrite(fd, &header, sizeof(header), 0), sizeof(header));
 	assert_int_equal(cpa_control_open(&control, file, &error), 0);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -19,6 +20,7 @@
 
 #include <cmocka.h>
 
+#include "shadow/copy_out.h"
 #include "tests/unit/shadow_session.h"
 
 #define MIB(n) (UINT64_C(n) << 20)
@@ -135,6 +137,27 @@ static void test_file(void **state)
 	assert_int_equal(h.pid, 4711);
 	/* Space that nobody asked for takes no blocks. */
 	assert_true((uint64_t)st.st_blocks * 512 < MIB(2));
+}
+
+/* Of a table's chunk, however large, only rows that are wanted take blocks, and some more. */
+static void test_chunk(void **state)
+{
+	const uint64_t size = sizeof(struct cpa_object);
+	uint32_t row = 0;
+	struct stat before, after;
+
+	(void)state;
+	assert_int_equal(cpa_session_create(file, MIB(256), 100), 0);
+	assert_int_equal(stat(file, &before), 0);
+	while (row < 70000) {
+		row = cpa_table_append(CPA_TABLE_OBJECTS);
+		assert_true(row > 0);
+		memset(cpa_row(CPA_TABLE_OBJECTS, row), 0xa5, size);
+	}
+	assert_int_equal(stat(file, &after), 0);
+	/* The chunk has place for 65,536 rows, of which it has 4,480: an eighth has blocks. */
+	assert_true(cpa_header()->used > 131008 * size);
+	assert_true((uint64_t)(after.st_blocks - before.st_blocks) * 512 < 75000 * size);
 }
 
 /* No file is ever overwritten, no link followed. */
@@ -258,6 +281,129 @@ static int full_disk(void)
 	return cpa_session_alloc(300000, 64) ? 3 : 0;
 }
 
+/* The same for rows. */
+static int full_disk_of_rows(void)
+{
+	const struct cpa_table *t;
+	uint32_t row = 0, last;
+
+	if (!mount_small("size=3m"))
+		return NO_MOUNT;
+	if (cpa_session_create(file, MIB(64), 256))
+		return 1;
+	t = cpa_table(CPA_TABLE_OBJECTS);
+	do {
+		last = row;
+		row = cpa_table_append(CPA_TABLE_OBJECTS);
+		if (row)
+			memset(cpa_row(CPA_TABLE_OBJECTS, row), 0xa5, t->row_size);
+	} while (row);
+	if (last != t->used || last > t->usable || last < MIB(1) / t->row_size || t->refused != 1)
+		return 2;
+	return cpa_table_append(CPA_TABLE_OBJECTS) || t->refused != 2 ? 3 : 0;
+}
+
+/*
+ * Rows of all tables and blocks in turn, until there is space for none: all that was had can be written, and
+ * then copied.
+ */
+static int full_disk_of_all(void)
+{
+	uint32_t refused = 0;
+	char *copy;
+
+	if (!mount_small("size=8m"))
+		return NO_MOUNT;
+	if (cpa_session_create(file, MIB(256), 256))
+		return 1;
+	for (unsigned i = 0; refused < 2 * CPA_TABLES; i++) {
+		enum cpa_table_id id = (enum cpa_table_id)(i % (CPA_TABLES + 1));
+		const struct cpa_table *t = cpa_table(id);
+		uint64_t size = id < CPA_TABLES ? t->row_size : 1 + i * 37 % 5000, at = 0;
+		uint32_t row = id < CPA_TABLES ? cpa_table_append(id) : 0;
+
+		if (id == CPA_TABLES)
+			at = cpa_session_alloc(size, 64);
+		if (row || at)
+			memset(row ? cpa_row(id, row) : cpa_at(at), 0xa5, size);
+		refused = row || at ? 0 : refused + 1;
+		if (cpa_header()->reserved % 4096)
+			return 2;
+	}
+	copy = mmap(NULL, cpa_header()->reserved, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	cpa_session_copy_out(copy, cpa_header()->reserved);
+	for (int id = 0; id < CPA_TABLES; id++) {
+		const struct cpa_table *t = cpa_table((enum cpa_table_id)id);
+
+		if (t->used < 100 || t->used > t->usable)
+			return 3;
+		for (uint32_t row = 1; row <= t->used; row++) {
+			const char *r = cpa_row((enum cpa_table_id)id, row);
+
+			if (memcmp(copy + (r - cpa_base), r, t->row_size) != 0)
+				return 4;
+		}
+	}
+	return memcmp(copy, cpa_base, CPA_HEADER_SIZE) != 0 ? 5 : 0;
+}
+
+/* Between gaps, whose borders are those of pages, all is copied. */
+static void test_gaps(void **state)
+{
+	enum { TABLES = 3 };
+	static const enum cpa_table_id tables[TABLES] = { CPA_TABLE_SERIES, CPA_TABLE_POINTS,
+							  CPA_TABLE_OBJECTS };
+	uint64_t size, at = 0, end, gap;
+	char *copy;
+
+	(void)state;
+	assert_int_equal(cpa_session_create(NULL, MIB(64), 100), 0);
+	/* Each begins a chunk of some 100 KiB or more, and blocks lie between these. */
+	for (unsigned i = 0; i < 200; i++) {
+		enum cpa_table_id id = tables[i % TABLES];
+		uint64_t block = cpa_session_alloc(100, 64);
+
+		memset(cpa_row(id, cpa_table_append(id)), 0xa5, cpa_table(id)->row_size);
+		memset(cpa_at(block), 0xa5, 100);
+	}
+	size = cpa_header()->reserved;
+	copy = calloc(1, size);
+	cpa_session_copy_out(copy, size);
+	for (unsigned gaps = 0; at < size; at = end) {
+		gap = cpa_tables_gap(at, &end);
+		if (gap == UINT64_MAX) {
+			assert_true(gaps >= 2);
+			gap = end = size;
+		}
+		gaps++;
+		assert_int_equal(gap % 4096, 0);
+		assert_int_equal(end % 4096, 0);
+		assert_memory_equal(copy + at, cpa_base + at, gap - at);
+		for (uint64_t k = gap; k < end; k++)
+			assert_int_equal(cpa_base[k], 0);
+	}
+	free(copy);
+}
+
+/* That the session's place is used up takes no space from rows that have their place. */
+static void test_place(void **state)
+{
+	const struct cpa_table *t;
+
+	(void)state;
+	assert_int_equal(cpa_session_create(NULL, MIB(8), 100), 0);
+	t = cpa_table(CPA_TABLE_OBJECTS);
+	while (t->used < 4033)
+		assert_true(cpa_table_append(CPA_TABLE_OBJECTS) > 0);
+	assert_true(t->usable < 8128);
+	fill(1000);
+	assert_int_equal(cpa_table_append(CPA_TABLE_EDGES), 0);
+	while (t->used < 8128)
+		assert_true(cpa_table_append(CPA_TABLE_OBJECTS) > 0);
+	assert_int_equal(cpa_table_append(CPA_TABLE_OBJECTS), 0);
+}
+
 /* The disk is full from the start: no session, no file, no signal. */
 static int no_disk(void)
 {
@@ -279,6 +425,8 @@ static void test_full_disk(void **state)
 	if (ret == NO_MOUNT)
 		skip();
 	assert_int_equal(ret, 0);
+	assert_int_equal(in_child(full_disk_of_rows), 0);
+	assert_int_equal(in_child(full_disk_of_all), 0);
 	assert_int_equal(in_child(no_disk), 0);
 }
 
@@ -288,6 +436,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_header, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_alloc, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_chunk, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_gaps, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_place, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_existing, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_folder, setup, teardown),
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
