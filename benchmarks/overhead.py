@@ -32,7 +32,7 @@ PROGRAMS = {
     "xz": ("xz -T4 -0 -c --block-size=1MiB DIR/in.txt", "-", "1.02"),
     "sort": ("sort --parallel=4 -S 400M DIR/in.txt", "-", "1.02"),
     "ffmpeg": ("ffmpeg -v error -threads 4 -i DIR/clip.h264 -f md5 -", "-", "1.02"),
-    "SvtAv1EncApp": ("SvtAv1EncApp -i DIR/clip.y4m --preset 12 --lp 4 -n 60 -b DIR/out.ivf",
+    "SvtAv1EncApp": ("SvtAv1EncApp -i DIR/clip.y4m --preset 12 --lp 4 -b DIR/out.ivf",
                      "out.ivf", "1.02"),
     "x264": ("x264 --quiet --threads 4 --preset veryfast -o DIR/out.h264 DIR/clip.y4m",
              "out.h264", "1.06"),
@@ -50,7 +50,8 @@ PROGRAMS = {
 }
 QUICK = ["pigz", "sort", "x264", "python3", "memcached", "node", "sysbench", "gm"]
 LOADS = {"memcached": 120, "memcached batch": 500}  # rounds, see memcached_load.c
-FLOOR_PROGRAMS = ["python3", "memcached", "node", "sysbench", "gm"]
+FLOOR_PROGRAMS = ["SvtAv1EncApp", "x264", "x265", "db_bench", "python3", "memcached", "node", "sysbench",
+                  "gm"]
 PEER_PROGRAMS = ["x264", "pigz", "sysbench", "gm"]
 
 
@@ -263,6 +264,8 @@ def floor(cpa, quick):
     rounds = 3 if quick else 12
     levels = {what: (None, (), {"LD_PRELOAD": cpa.program("bare.so"), "BARE": what})
               for what in ("call", "clock", "line")}
+    if not os.path.exists(f"{cpa.folder}/in.txt"):
+        prepare(cpa.folder, FLOOR_PROGRAMS)
     rows = []
     for name in FLOOR_PROGRAMS:
         if shutil.which(name):
