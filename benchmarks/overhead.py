@@ -50,8 +50,8 @@ PROGRAMS = {
 }
 QUICK = ["pigz", "sort", "x264", "python3", "memcached", "node", "sysbench", "gm"]
 LOADS = {"memcached": 120, "memcached batch": 500}  # rounds, see memcached_load.c
-FLOOR_PROGRAMS = ["SvtAv1EncApp", "x264", "x265", "db_bench", "python3", "memcached", "node", "sysbench",
-                  "gm"]
+FLOOR_PROGRAMS = ["SvtAv1EncApp", "x264", "x265", "db_bench", "python3", "memcached", "node",
+                  "sysbench", "gm"]
 PEER_PROGRAMS = ["x264", "pigz", "sysbench", "gm"]
 
 

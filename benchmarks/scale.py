@@ -28,8 +28,8 @@ def one(cpa, kind, count, environment):
 
 
 def scale(cpa, quick):
-    head = ["what", "number", "dump on disk KiB", "used KiB", "dump bytes each",
-            "peak memory more KiB", "bytes each", "target", "CPU s native", "CPU s cpa"]
+    head = ["what", "number", "dump on disk KiB", "dump bytes each", "peak memory more KiB",
+            "bytes each", "target", "CPU s native", "CPU s cpa"]
     rows = []
     for what, kind, counts, environment, target in SCALES:
         first = None
@@ -39,16 +39,15 @@ def scale(cpa, quick):
             try:
                 made, figures, more, own, native = one(cpa, kind, count, environment)
             except (Fails, ValueError) as error:
-                rows.append([what, f"{count:,}", f"fails: {error}", *["-"] * 7])
+                rows.append([what, f"{count:,}", f"fails: {error}", *["-"] * 6])
                 continue
-            first = first or (made, figures["used"], more)
+            first = first or (made, figures["disk"], more)
             each = ["-", "-"]
             if made > first[0]:
                 each = [f"{(now - then) * scale / (made - first[0]):,.1f}" for now, then, scale in
-                        ((figures["used"], first[1], 1), (more, first[2], 1024))]
-            rows.append([what, f"{made:,}", f"{figures['disk'] / 1024:,.0f}",
-                         f"{figures['used'] / 1024:,.0f}", each[0], f"{more:,}", each[1], target,
-                         f"{native.cpu:.2f}", f"{own.cpu:.2f}"])
+                        ((figures["disk"], first[1], 1), (more, first[2], 1024))]
+            rows.append([what, f"{made:,}", f"{figures['disk'] / 1024:,.0f}", each[0], f"{more:,}",
+                         each[1], target, f"{native.cpu:.2f}", f"{own.cpu:.2f}"])
     return ("Each: what one more costs, against the first row of its kind. Peak memory counts the "
             "touched part of the dump, too.\n\n" + table(head, rows))
 
