@@ -373,14 +373,17 @@ uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool b
 	int err = errno;
 
 	cpu = cpa_clock_ticks(rebase(c, &now));
-	if (now < c->last)
+	/* cpa_clock_skip() went so far: by then the kernel's clock will have moved on, too. */
+	if (now < c->last) {
+		cpu += c->last - now;
 		now = c->last;
+	}
 	wall = now - c->last;
-	/* A re-base may step back by the time its system call takes: the next one makes up. */
 	e->process = cpu > known ? cpu - known : 0;
 	if (e->process > wall)
 		e->process = wall;
 	c->cpu = known + e->process;
+	c->ahead = c->cpu > cpu ? c->cpu - cpu : 0;
 	gap = wall - e->process;
 	e->runqueue = 0;
 	if (blocked || (switched && gap > cpa_clock_ticks(NO_SWITCH)))
@@ -472,6 +475,7 @@ void cpa_clock_start(struct cpa_clock *c)
 	c->last = now;
 	c->rebased = now;
 	c->cpu = cpa_clock_ticks(cpu);
+	c->ahead = 0;
 }
 
 void cpa_clock_stop(struct cpa_clock *c)

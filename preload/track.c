@@ -107,7 +107,9 @@ static void open_window(struct cpa_worker *w)
 	uint64_t due = w->clock.rebased + cpa_clock_rebase_ticks;
 	uint64_t window = due > w->self.since ? due - w->self.since : 0;
 
-	if (!w->watched)
+	if (unlikely(w->clock.ahead))
+		cpa_heed(w);
+	else if (!w->watched)
 		w->self.window = window < w->self.period ? window : w->self.period;
 }
 
@@ -190,6 +192,8 @@ uint64_t cpa_waited(struct cpa_worker *w, uint64_t *arrived)
 		return w->clock.last;
 	}
 	now = cpa_clock_stamp_waited(&w->clock, &e);
+	if (unlikely(w->clock.ahead))
+		cpa_heed(w);
 	if (w->clock.rebased == now)
 		cpa_sampler_switched(&w->sampler, w->clock.cpu);
 	if (unlikely(cpa_part_moved(w)))

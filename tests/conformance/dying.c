@@ -180,10 +180,12 @@ static void *die(void *argument)
 	const char *how = argv[2];
 	int number = argv[3] ? atoi(argv[3]) : 0;
 
+	if (!strcmp(how, "later"))
+		sleep_ms(number);
 	note_end();
 	if (!strcmp(how, "exit"))
 		exit(number);
-	if (!strcmp(how, "_exit"))
+	if (!strcmp(how, "_exit") || !strcmp(how, "later"))
 		_exit(number);
 	if (!strcmp(how, "_Exit"))
 		_Exit(number);

@@ -33,6 +33,7 @@ BUILD = pathlib.Path(os.environ.get("CPA_BUILD", "build")).resolve()
 LONG = bool(os.environ.get("CPA_LONG"))
 KILLS = 1000 if LONG else 30
 EARLY = 500 if LONG else 20
+PREEMPTED = 50 if LONG else 10
 SEED = int(os.environ.get("CPA_SEED") or random.randrange(1 << 32))
 COUNTERS = ("shared", "private", "signaled", "posted", "crossed", "slept")
 TALLY = struct.Struct(f"<{2 + 3 * len(COUNTERS)}Q")
@@ -242,6 +243,25 @@ def show(results, life, problems, text):
         life.dump.unlink()
 
 
+def check_all(results, bad, text):
+    """@bad: of several runs."""
+    for line in bad[:20]:
+        print(f"# {line}")
+    results.check(not bad, text)
+
+
+def check_preempted(results, folder):
+    """Threads that preempt each other all the time: what no detector shows adds up."""
+    bad = []
+    for i in range(PREEMPTED):
+        life = Life(folder, f"preempted{i}", "later 500")
+        problems = list(problems_of(life, True))
+        bad += [f"{life.dump}: {problem}" for problem in problems]
+        if not problems:
+            life.dump.unlink()
+    check_all(results, bad, f"preempted for half a second, {PREEMPTED} times")
+
+
 def check_kills(results, folder):
     dice = random.Random(SEED)
     bad, beyond = [], []
@@ -253,9 +273,7 @@ def check_kills(results, folder):
         bad += [f"{life.dump}: {problem}" for problem in problems]
         if not problems:
             life.dump.unlink()
-    for line in bad[:20]:
-        print(f"# {line}")
-    results.check(not bad, f"killed {KILLS} times, CPA_SEED={SEED}")
+    check_all(results, bad, f"killed {KILLS} times, CPA_SEED={SEED}")
     middle = statistics.median(beyond) if beyond else math.nan
     results.check(middle <= CLOCKS_S, f"killed: {middle:.4f} s more than the kernel's, in the middle")
 
@@ -280,16 +298,14 @@ def check_early_kills(results, folder):
             bad += [f"{life.dump}: {problem}" for problem in problems]
         if life.dump.exists():
             life.dump.unlink()
-    for line in bad[:20]:
-        print(f"# {line}")
-    results.check(not bad, f"killed {EARLY} times as it starts: {profiles} profiles")
+    check_all(results, bad, f"killed {EARLY} times as it starts: {profiles} profiles")
 
 
 def main():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="cpa-death.", dir=os.environ.get("CPA_TMP")))
     results = Results()
     print(f"# CPA_SEED={SEED}")
-    for group in (check_ways, check_memory, check_kills, check_early_kills):
+    for group in (check_ways, check_memory, check_preempted, check_kills, check_early_kills):
         begin = time.monotonic()
         group(results, folder)
         print(f"# {group.__name__}: {time.monotonic() - begin:.1f} s")
