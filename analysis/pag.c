@@ -53,12 +53,12 @@ void cpa_build_mix(struct cpa_edge *edge, uint64_t mix)
 	if (mix == 0)
 		return;
 	for (unsigned i = 0; i < CPA_MIX; i++) {
-		if (edge->mix[i] == 0 || edge->mix[i] >> CPA_MIX_SHIFT == mix >> CPA_MIX_SHIFT) {
-			/* The weights of one function add up; a sum too large stays at the most. */
-			uint64_t sum = (edge->mix[i] & CPA_MIX_WEIGHT) + (mix & CPA_MIX_WEIGHT);
+		if (edge->mix[i] == 0 || cpa_mix_function(edge->mix[i]) == cpa_mix_function(mix)) {
+			/* The samples of one function add up; a sum too large stays at the most. */
+			uint64_t sum = (edge->mix[i] & UINT32_MAX) + (mix & CPA_MIX_SAMPLES);
 
-			sum = sum < CPA_MIX_WEIGHT ? sum : CPA_MIX_WEIGHT;
-			edge->mix[i] = (mix & ~CPA_MIX_WEIGHT) | sum;
+			sum = sum < UINT32_MAX ? sum : UINT32_MAX;
+			edge->mix[i] = (mix & ~(uint64_t)UINT32_MAX) | sum;
 			return;
 		}
 	}
@@ -138,9 +138,9 @@ static void add_functions(struct cpa_build *build, const char *const *names,
 	double sum = 0;
 
 	for (unsigned k = 0; k < CPA_MIX; k++)
-		sum += (double)(edge->mix[k] & CPA_MIX_WEIGHT);
+		sum += (double)(edge->mix[k] & UINT32_MAX);
 	for (unsigned k = 0; k < CPA_MIX; k++) {
-		uint64_t samples = edge->mix[k] & CPA_MIX_WEIGHT;
+		uint64_t samples = edge->mix[k] & UINT32_MAX;
 		const char *name = name_function(build, names, cpa_mix_function(edge->mix[k]));
 
 		if (samples && name)

@@ -422,6 +422,7 @@ void cpa_sampler_take(struct cpa_sampler *s, struct cpa_span *span)
 	memcpy(span->sample_count, s->count, sizeof(span->sample_count));
 	span->sampled = s->pending;
 	span->sampled_ticks = s->stand_for;
+	span->sample_period = s->period;
 	s->pending = 0;
 	s->stand_for = 0;
 }

@@ -47,7 +47,7 @@ void cpa_activity_charge(struct cpa_self *self, uint32_t slot, uint64_t ticks, u
 
 /* Divide @ticks in proportion to @weight, to the last tick. */
 static void spread(struct cpa_self *self, uint64_t ticks, const uint32_t slot[],
-		   const uint64_t weight[], unsigned n)
+		   const uint32_t weight[], unsigned n)
 {
 	uint64_t sum = 0, rest = ticks;
 
@@ -68,34 +68,75 @@ static void spread(struct cpa_self *self, uint64_t ticks, const uint32_t slot[],
 	}
 }
 
-static void learn(struct cpa_self *self, const struct cpa_span *span, struct cpa_edge_cache *cache)
+/*
+ * What the samples stand for beyond the @ticks that were spread over them; 0 of an activity so long that
+ * no other like it is without: what it has too many came late, of others.
+ */
+static int64_t beyond(const struct cpa_span *span, uint64_t ticks)
 {
+	const int64_t most = (int64_t)CPA_MIX_MOST * CPA_MIX_UNIT;
+	int64_t more = (int64_t)(span->sampled_ticks - ticks);
+
+	if (ticks > CPA_MIX_LONG * span->sample_period)
+		return 0;
+	return more < -most ? -most : more < most ? more : most;
+}
+
+static void learn(struct cpa_self *self, const struct cpa_span *span, uint64_t ticks,
+		  struct cpa_edge_cache *cache)
+{
+	int64_t more = beyond(span, ticks) / CPA_MIX_UNIT, all = 0;
+
+	for (unsigned i = 0; i < span->sampled; i++)
+		all += span->sample_count[i];
 	for (unsigned i = 0; i < span->sampled; i++) {
-		self->row->last_function = span->sample_function[i];
+		uint32_t function = span->sample_function[i], n = span->sample_count[i];
+		int32_t credit = (int32_t)(more * n / all);
+
+		self->row->last_function = function;
 		if (!cache)
 			continue;
-		cpa_mix_add(cache->mix, span->sample_function[i], span->sample_count[i]);
-		cpa_mix_add(cpa_summary_row(self, cache)->mix, span->sample_function[i],
-			    span->sample_count[i]);
+		cpa_mix_add(cache->mix, function, n, credit);
+		cpa_mix_add(cpa_summary_row(self, cache)->mix, function, n, credit);
 	}
 }
 
-/* The functions of @mix that are not known exactly, and their weights. Return how many. */
-static unsigned of_mix(const struct cpa_span *span, const uint64_t mix[CPA_MIX], uint32_t slot[],
-		       uint64_t weight[])
+/* The words of @mix of functions that @calls, if any, do not know exactly. Return how many. */
+static inline unsigned words_of(const uint64_t mix[CPA_MIX], const struct cpa_calls *calls,
+				uint64_t word[])
 {
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < CPA_MIX; i++) {
-		uint64_t word = __atomic_load_n(&mix[i], __ATOMIC_RELAXED); /* see cpa_mix_add() */
-
-		if (!word) /* they fill in order */
+		word[n] = __atomic_load_n(&mix[i], __ATOMIC_RELAXED); /* see cpa_mix_add() */
+		if (!word[n])					      /* they fill in order */
 			break;
-		slot[n] = cpa_function_slot(cpa_mix_function(word));
-		if (!span->calls || !cpa_calls_know(span->calls, slot[n]))
-			weight[n++] = word & CPA_MIX_WEIGHT;
+		n += !calls || !cpa_calls_know(calls, cpa_function_slot(cpa_mix_function(word[n])));
 	}
 	return n;
+}
+
+/* Where the thread's own activities on the edge tell nothing. */
+static COLD unsigned of_others(struct cpa_self *self, const struct cpa_calls *calls,
+			       struct cpa_edge_cache *cache, uint64_t word[], uint32_t weight[],
+			       uint32_t *sum)
+{
+	const uint64_t *all = cpa_summary_row(self, cache)->mix;
+	unsigned n = cpa_mix_credited(word, words_of(all, calls, word), weight, sum);
+
+	if (!n)
+		n = cpa_mix_sampled(word, words_of(cache->mix, calls, word), weight, sum);
+	return n ? n : cpa_mix_sampled(word, words_of(all, calls, word), weight, sum);
+}
+
+/* Functions of an activity without samples on the edge of @cache, and their weights. Return how many. */
+static inline unsigned of_edge(struct cpa_self *self, const struct cpa_calls *calls,
+			       struct cpa_edge_cache *cache, uint64_t word[], uint32_t weight[],
+			       uint32_t *sum)
+{
+	unsigned n = cpa_mix_credited(word, words_of(cache->mix, calls, word), weight, sum);
+
+	return likely(n) ? n : of_others(self, calls, cache, word, weight, sum);
 }
 
 void cpa_activity_attribute(struct cpa_self *self, uint64_t ticks, struct cpa_edge_cache *cache)
@@ -103,26 +144,16 @@ void cpa_activity_attribute(struct cpa_self *self, uint64_t ticks, struct cpa_ed
 	uint32_t last = self->row->last_function ? self->row->last_function : CPA_SLOT_UNSAMPLED;
 	struct cpa_charging c = charging(self, ticks);
 	uint64_t word[CPA_MIX], rest = ticks;
-	uint32_t sum = 0;
-	unsigned n = 0;
+	uint32_t weight[CPA_MIX], sum;
+	unsigned n = cache ? of_edge(self, NULL, cache, word, weight, &sum) : 0;
 
-	for (const uint64_t *mix = cache ? cache->mix : NULL; mix && n < CPA_MIX; n++) {
-		word[n] = __atomic_load_n(&mix[n], __ATOMIC_RELAXED); /* see cpa_mix_add() */
-		if (!n && !word[n] && mix == cache->mix) {
-			mix = cpa_summary_row(self, cache)->mix;
-			word[n] = __atomic_load_n(&mix[n], __ATOMIC_RELAXED); /* as above */
-		}
-		if (!word[n]) /* they fill in order */
-			break;
-		sum += (uint32_t)(word[n] & CPA_MIX_WEIGHT);
-	}
-	if (!sum) {
+	if (!n) {
 		cpa_activity_charge(self, cpa_function_slot(last), ticks, ticks);
 		return;
 	}
 	/* In proportion to the weights. One division, as this is done for most activities. */
 	for (unsigned i = 0; i < n; i++) {
-		uint64_t share = UINT32_MAX / sum * (word[i] & CPA_MIX_WEIGHT);
+		uint64_t share = UINT32_MAX / sum * (uint64_t)weight[i];
 		uint32_t slot = cpa_function_slot(cpa_mix_function(word[i]));
 		uint64_t part = i == n - 1 ? rest :
 					     (uint64_t)((unsigned __int128)ticks * share >> 32);
@@ -159,7 +190,7 @@ static void attribute(struct cpa_self *self, const struct cpa_span *span, uint64
 		      struct cpa_edge_cache *cache)
 {
 	uint32_t slot[CPA_SAMPLED];
-	uint64_t weight[CPA_SAMPLED];
+	uint32_t weight[CPA_SAMPLED];
 	unsigned n = 0;
 
 	for (; n < span->sampled; n++) {
@@ -168,12 +199,16 @@ static void attribute(struct cpa_self *self, const struct cpa_span *span, uint64
 	}
 	if (unlikely(n)) {
 		ticks -= before_section(self, span, ticks);
-		learn(self, span, cache);
+		learn(self, span, ticks, cache);
 	}
-	if (!n && span->calls && cache)
-		n = of_mix(span, cache->mix, slot, weight);
-	if (!n && span->calls && cache)
-		n = of_mix(span, cpa_summary_row(self, cache)->mix, slot, weight);
+	if (!n && span->calls && cache) {
+		uint64_t word[CPA_MIX];
+		uint32_t sum;
+
+		n = of_edge(self, span->calls, cache, word, weight, &sum);
+		for (unsigned i = 0; i < n; i++)
+			slot[i] = cpa_function_slot(cpa_mix_function(word[i]));
+	}
 	if (n)
 		spread(self, ticks, slot, weight, n);
 	else

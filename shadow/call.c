@@ -273,8 +273,8 @@ static void learn(const struct cpa_call_function *f, struct cpa_edge_cache *cach
 	uint32_t n = weight < CPA_MIX_FORGET ? (uint32_t)weight : (uint32_t)CPA_MIX_FORGET;
 	uint32_t id = f->row ? cpa_function_id(f->row) : f->slot;
 
-	cpa_mix_add(cache->mix, id, n);
-	cpa_mix_add(edge->mix, id, n);
+	cpa_mix_add(cache->mix, id, n, 0);
+	cpa_mix_add(edge->mix, id, n, 0);
 }
 
 uint64_t cpa_calls_charge(struct cpa_self *self, struct cpa_calls *c, struct cpa_edge_cache *cache)

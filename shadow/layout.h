@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #define CPA_MAGIC	 "CPADUMP\n"
-#define CPA_FORMAT	 10u
+#define CPA_FORMAT	 11u
 #define CPA_BYTE_ORDER	 0x01020304u
 #define CPA_HEADER_SIZE	 16384u
 #define CPA_CHUNKS	 20u
@@ -37,7 +37,8 @@
 #define CPA_ROUNDS	 4u
 #define CPA_THREADS_KEPT 1024u
 #define CPA_TREE_KEPT	 128u /* the same, in a tree of more than this / 2 processes */
-#define CPA_MIX_WEIGHT	 ((UINT64_C(1) << 32) - 1)
+#define CPA_MIX_CREDIT	 14u  /* its lowest bit */
+#define CPA_MIX_SAMPLES	 ((UINT64_C(1) << CPA_MIX_CREDIT) - 1)
 #define CPA_EARLIER	 12u
 #define CPA_ITEMS_MAX	 (UINT32_C(1) << 20) /* items in queues at once */
 #define CPA_MARKS_MAX	 4096u
@@ -503,8 +504,8 @@ struct cpa_edge {
 	uint64_t weight;	  /* atomic, ticks */
 	uint64_t followed;	  /* atomic: times the longer path came along this dependency */
 	uint64_t followed_weight; /* atomic: the weight of those times */
-	uint64_t mix[CPA_MIX];	  /* atomic: {function:32, weight:32}, see shadow/component.h */
-	uint64_t noted;		  /* atomic: what those that were noted stand for, on any path */
+	uint64_t mix[CPA_MIX]; /* atomic: {function:32, credit:18, signed, samples:14}, see shadow/mix.h */
+	uint64_t noted;	       /* atomic: what those that were noted stand for, on any path */
 };
 
 /* A thread's own sums for one edge, added to the row when another edge takes the place. */

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* tests/unit/test_mix.c - functions of activities, most of which have no sample */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "shadow/activity.h"
+#include "shadow/mix.h"
+
+#include "tests/property/random.h"
+#include "tests/unit/shadow_threads.h"
+
+#define PERIOD	   (UINT64_C(3) << 20) /* ticks: some ms */
+#define ACTIVITIES 4000
+#define KINDS	   3
+#define NODE	   7u
+
+/* An activity of one kind is so long, in periods of the sampler, and all of one function's. */
+struct kind {
+	double length;
+	unsigned times; /* as often as others; 0: no such kind */
+};
+
+static uint32_t slot[KINDS], id[KINDS];
+static uint64_t spent[KINDS];
+
+static void make_functions(void)
+{
+	for (uint32_t i = 0; i < KINDS; i++) {
+		struct cpa_component_name name = { .kind = CPA_FUNCTION,
+						   .address = 4096 * (i + 1) };
+		uint32_t row = cpa_component_intern(&name);
+
+		id[i] = cpa_function_id(row);
+		slot[i] = cpa_function_slot(id[i]);
+		spent[i] = 0;
+	}
+}
+
+static unsigned pick(struct rnd *r, const struct kind kinds[KINDS])
+{
+	unsigned n = (unsigned)rnd_below(r, kinds[0].times + kinds[1].times + kinds[2].times);
+
+	return n < kinds[0].times ? 0 : n < kinds[0].times + kinds[1].times ? 1 : 2;
+}
+
+/* @length periods, a tenth more or less. */
+static uint64_t about(struct rnd *r, double length)
+{
+	return (uint64_t)(length * (0.9 + 0.2 * (double)rnd_below(r, PERIOD) / (double)PERIOD) *
+			  (double)PERIOD);
+}
+
+/*
+ * Samples come once in a PERIOD, and find the activity of that moment or, @late, of one up to a PERIOD
+ * later, as those of a timer do that comes with the ticks of the kernel.
+ */
+static void run(struct rnd *r, const struct kind kinds[KINDS], bool late)
+{
+	uint64_t now = 0, due = rnd_below(r, PERIOD), comes = due;
+	struct cpa_self *self = at(0, 1, 0);
+
+	self->row->node = NODE;
+	for (int i = 0; i < ACTIVITIES; i++) {
+		unsigned kind = pick(r, kinds);
+		struct cpa_span span = { .process = about(r, kinds[kind].length),
+					 .sample_period = PERIOD };
+
+		now += span.process;
+		spent[kind] += span.process;
+		span.sample_function[0] = id[kind];
+		while (comes < now) {
+			span.sampled = 1;
+			span.sample_count[0]++;
+			span.sampled_ticks += PERIOD;
+			due += PERIOD;
+			comes = due + (late ? rnd_below(r, PERIOD) : 0);
+		}
+		cpa_activity_end(self, &span, NODE);
+	}
+}
+
+/* Each function has the time it took but for what chance does, in so many activities. */
+static void check(const struct kind kinds[KINDS], bool late)
+{
+	uint64_t seed = rnd_seed();
+	struct rnd r = rnd_sequence(seed, 0);
+	const uint64_t *total;
+	double most = sqrt(ACTIVITIES) * (double)PERIOD;
+	uint64_t all = 0, charged = 0;
+
+	print_message("# CPA_SEED=%llu\n", (unsigned long long)seed);
+	make_functions();
+	run(&r, kinds, late);
+	total = cpa_at(t[0].row->totals);
+	for (unsigned i = 0; i < KINDS; i++) {
+		double off = (double)total[slot[i]] - (double)spent[i];
+
+		all += spent[i];
+		charged += total[slot[i]];
+		if (fabs(off) > most)
+			fail_msg("kind %u: %.2f periods of %.2f, %.2f at most are chance", i,
+				 (double)total[slot[i]] / (double)PERIOD,
+				 (double)spent[i] / (double)PERIOD, most / (double)PERIOD);
+	}
+	/* But for what came before the first sample. */
+	assert_true(charged <= all && all - charged < 3 * PERIOD);
+}
+
+static void test_long_and_short(void **state)
+{
+	(void)state;
+	check((const struct kind[KINDS]){ { 12.5, 1 }, { 0.7, 3 } }, false);
+}
+
+static void test_long_and_very_short(void **state)
+{
+	(void)state;
+	check((const struct kind[KINDS]){ { 12.5, 1 }, { 0.01, 50 }, { 0.1, 50 } }, false);
+}
+
+static void test_all_short(void **state)
+{
+	(void)state;
+	check((const struct kind[KINDS]){ { 0.3, 5 }, { 0.1, 5 }, { 0.02, 20 } }, false);
+}
+
+static void test_late_samples(void **state)
+{
+	(void)state;
+	check((const struct kind[KINDS]){ { 12.5, 1 }, { 1.7, 3 } }, true);
+}
+
+/* Where none is without, it does not matter what the samples stand for: no time is lost. */
+static void test_all_long(void **state)
+{
+	(void)state;
+	check((const struct kind[KINDS]){ { 2.5, 1 }, { 6.2, 1 }, { 100, 1 } }, true);
+}
+
+static void test_words(void **state)
+{
+	uint64_t mix[CPA_MIX] = { 0 };
+
+	(void)state;
+	cpa_mix_add(mix, 0xfedcba98u, 3, -5);
+	assert_int_equal(cpa_mix_function(mix[0]), 0xfedcba98u);
+	assert_int_equal(cpa_mix_samples(mix[0]), 3);
+	assert_int_equal(cpa_mix_credit(mix[0]), -5);
+	cpa_mix_add(mix, 0xfedcba98u, 1, 7);
+	assert_int_equal(cpa_mix_samples(mix[0]), 4);
+	assert_int_equal(cpa_mix_credit(mix[0]), 2);
+	for (uint32_t i = 1; i < CPA_MIX; i++)
+		cpa_mix_add(mix, i, 1 + i, 0);
+	/* All words are taken: the rarest gives way. */
+	cpa_mix_add(mix, 77, 1, 1);
+	assert_int_equal(cpa_mix_function(mix[1]), 77);
+	assert_int_equal(cpa_mix_samples(mix[1]), 3);
+	assert_int_equal(cpa_mix_credit(mix[1]), 1);
+}
+
+/* Whatever comes, a word counts no more than it has place for, and never changes its sign by it. */
+static void test_most(void **state)
+{
+	uint64_t mix[CPA_MIX] = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		cpa_mix_add(mix, 1, UINT32_MAX, CPA_MIX_MOST);
+		cpa_mix_add(mix, 2, 1, -CPA_MIX_MOST);
+		for (int k = 0; k < 2; k++) {
+			assert_in_range(cpa_mix_samples(mix[k]), 0, CPA_MIX_FORGET);
+			assert_in_range(abs(cpa_mix_credit(mix[k])), 0, CPA_MIX_MOST);
+		}
+		assert_true(cpa_mix_credit(mix[0]) > 0 && cpa_mix_credit(mix[1]) < 0);
+	}
+}
+
+static void test_weights(void **state)
+{
+	uint64_t word[] = { cpa_mix_word(1, 10, -3), cpa_mix_word(2, 1, 5), cpa_mix_word(3, 7, 0),
+			    cpa_mix_word(4, 2, 15) };
+	uint32_t weight[4], sum;
+
+	(void)state;
+	assert_int_equal(cpa_mix_credited(word, 1, weight, &sum), 0);
+	assert_int_equal(cpa_mix_sampled(word, 4, weight, &sum), 4);
+	assert_int_equal(sum, 20);
+	assert_int_equal(weight[0], 10);
+	assert_int_equal(cpa_mix_credited(word, 4, weight, &sum), 2);
+	assert_int_equal(sum, 20);
+	assert_int_equal(cpa_mix_function(word[0]), 2);
+	assert_int_equal(cpa_mix_function(word[1]), 4);
+	assert_int_equal(weight[0], 5);
+	assert_int_equal(weight[1], 15);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_words),
+		cmocka_unit_test(test_most),
+		cmocka_unit_test(test_weights),
+		cmocka_unit_test_setup_teardown(test_long_and_short, threads_setup,
+						threads_teardown),
+		cmocka_unit_test_setup_teardown(test_long_and_very_short, threads_setup,
+						threads_teardown),
+		cmocka_unit_test_setup_teardown(test_all_short, threads_setup, threads_teardown),
+		cmocka_unit_test_setup_teardown(test_late_samples, threads_setup, threads_teardown),
+		cmocka_unit_test_setup_teardown(test_all_long, threads_setup, threads_teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
