@@ -31,10 +31,7 @@ struct cpa_build {
 	uint32_t *slot_kind;		 /* [slots]: enum cpa_component_kind */
 	uint64_t cpu, process, external; /* sums over threads, ticks */
 	uint32_t torn;			 /* threads that were in the middle of an event */
-	/*
-	 * Sums of the threads' edge caches, by edge row - 1; none if edges are not wanted. Words of their
-	 * mixes: {function:32, samples:32}.
-	 */
+	/* Sums of the threads' edge caches, by edge row - 1; none if edges are not wanted. */
 	uint32_t edges;
 	struct cpa_edge *edge;
 };
@@ -60,8 +57,7 @@ void cpa_build_marks(struct cpa_build *build);
 void cpa_build_parts(struct cpa_build *build);
 /* The component row of the queue in row @queue, 0 if there is none. */
 uint32_t cpa_build_queue_class(const struct cpa_build *build, uint32_t queue);
-/* pag.c: nodes and edges of the PAG summary. cpa_build_mix adds the samples of a word. */
-void cpa_build_mix(struct cpa_edge *edge, uint64_t mix);
+/* pag.c: nodes and edges of the PAG summary. */
 void cpa_build_pag(struct cpa_build *build);
 /* notes.c: what went wrong. */
 void cpa_build_diagnostics(struct cpa_build *build);

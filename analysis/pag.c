@@ -48,22 +48,6 @@ static bool *build_nodes(struct cpa_build *build)
 	return exists;
 }
 
-void cpa_build_mix(struct cpa_edge *edge, uint64_t mix)
-{
-	if (mix == 0)
-		return;
-	for (unsigned i = 0; i < CPA_MIX; i++) {
-		if (edge->mix[i] == 0 || cpa_mix_function(edge->mix[i]) == cpa_mix_function(mix)) {
-			/* The samples of one function add up; a sum too large stays at the most. */
-			uint64_t sum = (edge->mix[i] & UINT32_MAX) + (mix & CPA_MIX_SAMPLES);
-
-			sum = sum < UINT32_MAX ? sum : UINT32_MAX;
-			edge->mix[i] = (mix & ~(uint64_t)UINT32_MAX) | sum;
-			return;
-		}
-	}
-}
-
 /* Read the edge rows on top of what the threads' caches hold. A broken or unused row: key 0. */
 static void read_edges(struct cpa_build *build, const bool *exists)
 {
@@ -85,8 +69,6 @@ static void read_edges(struct cpa_build *build, const bool *exists)
 		row.weight += sum->weight;
 		row.followed += sum->followed;
 		row.followed_weight += sum->followed_weight;
-		for (unsigned k = 0; k < CPA_MIX && sum->mix[k]; k++)
-			cpa_build_mix(&row, sum->mix[k]);
 		*sum = row;
 	}
 }
@@ -138,15 +120,15 @@ static void add_functions(struct cpa_build *build, const char *const *names,
 	double sum = 0;
 
 	for (unsigned k = 0; k < CPA_MIX; k++)
-		sum += (double)(edge->mix[k] & UINT32_MAX);
+		sum += cpa_mix_samples(edge->mix[k]);
 	for (unsigned k = 0; k < CPA_MIX; k++) {
-		uint64_t samples = edge->mix[k] & UINT32_MAX;
+		int32_t samples = cpa_mix_samples(edge->mix[k]);
 		const char *name = name_function(build, names, cpa_mix_function(edge->mix[k]));
 
 		if (samples && name)
 			figures->function[figures->functions++] = (struct cpa_mix_figures){
 				.function = xstrdup(name),
-				.share = (double)samples / sum,
+				.share = samples / sum,
 			};
 	}
 }

@@ -52,8 +52,6 @@ static void add_edge_cache(struct cpa_build *build, const struct cpa_reading *re
 		edge->weight += cache->weight;
 		edge->followed += cache->followed;
 		edge->followed_weight += cache->followed_weight;
-		for (unsigned k = 0; k < CPA_MIX; k++)
-			cpa_build_mix(edge, cache->mix[k]);
 	}
 }
 

@@ -453,12 +453,15 @@ void cpa_clock_hidden(struct cpa_clock *c, const struct cpa_clock_gap *gap, stru
 
 void cpa_clock_measure(struct cpa_clock *c, struct cpa_elapsed *e)
 {
+	uint64_t took;
+
 	cpa_clock_stamp(c, e);
+	took = e->process + e->runqueue; /* which may be repaid: see cpa_clock_repaid() */
 	/* A mean of the last few, without those that were interrupted. */
 	if (!c->probe)
-		c->probe = 16 * (uint32_t)(e->process < PROBE_MOST ? e->process : PROBE_MOST);
-	else if (e->process < c->probe / 4 + PROBE_MOST / 8)
-		c->probe += (uint32_t)e->process - c->probe / 16;
+		c->probe = 16 * (uint32_t)(took < PROBE_MOST ? took : PROBE_MOST);
+	else if (took < c->probe / 4 + PROBE_MOST / 8)
+		c->probe += (uint32_t)took - c->probe / 16;
 }
 
 void cpa_clock_start(struct cpa_clock *c)

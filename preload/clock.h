@@ -124,7 +124,7 @@ static inline bool cpa_clock_usual(const struct cpa_clock *c, uint64_t now)
 
 /*
  * Of @ticks between two usual stamps: those without a processor all the same. What the kernel's clock
- * turned out not to have is taken from the activities after it was asked. Interrupts and a hypervisor
+ * turned out not to have is taken from what comes after it was asked. Interrupts and a hypervisor
  * take time that no detector shows; and a thread that another preempts from another core is not
  * charged the time until the interrupt arrives (6.18: 5 us), as the other one is.
  */

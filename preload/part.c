@@ -32,11 +32,12 @@ static struct cpa_elapsed cut(struct cpa_elapsed *e, uint64_t length)
 
 	if (length < wall) {
 		part.process = scale(e->process, length, wall);
+		part.external = scale(e->external, length, wall);
 		part.runqueue = scale(e->runqueue, length, wall);
-		part.external = e->external ? length - part.process - part.runqueue : 0;
+		*(e->external ? &part.external : &part.runqueue) += length - wall_of(&part);
 	}
 	e->process -= part.process;
-	e->runqueue -= part.runqueue;
+	e->runqueue -= part.runqueue < e->runqueue ? part.runqueue : e->runqueue;
 	e->external -= part.external < e->external ? part.external : e->external;
 	return part;
 }

@@ -94,7 +94,7 @@ static void note(struct cpa_sampler *s, uint64_t pc, unsigned times)
 }
 
 /* Of thread @tid of the process, which need not be the caller. */
-static int open_event(pid_t tid, unsigned rate)
+static int open_event(pid_t tid, unsigned rate, bool *blind)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -116,7 +116,7 @@ static int open_event(pid_t tid, unsigned rate)
 	 * the kernel such samples are missing, and what the activity did outside it counts more.
 	 */
 	if (fd < 0 && (errno == EACCES || errno == EPERM)) {
-		attr.exclude_kernel = 1;
+		attr.exclude_kernel = *blind = true;
 		fd = syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	}
 	return (int)fd;
@@ -141,7 +141,7 @@ static void map_event(void *argument)
 
 	/* Relaxed, both: a hint. Here, as no cancellation comes in between. */
 	__atomic_fetch_add(&opening, 1, __ATOMIC_RELAXED);
-	fd = open_event(event->tid, event->rate);
+	fd = open_event(event->tid, event->rate, &s->blind);
 	if (fd >= 0)
 		ring = (void *)syscall(SYS_mmap, NULL, PAGE + RING, PROT_READ | PROT_WRITE,
 				       MAP_SHARED, fd, 0);
@@ -196,6 +196,7 @@ static void sample_by_timer(struct cpa_sampler *s, uint64_t cpu)
 	if (s->ring)
 		cpa_sampler_drain(s);
 	unmap(s);
+	s->blind = false;
 	s->known_at = cpu; /* it must be heard from now on */
 	set_rate(s, timer_rate());
 	set_timer(s, SECOND / timer_rate());
@@ -422,7 +423,7 @@ void cpa_sampler_take(struct cpa_sampler *s, struct cpa_span *span)
 	memcpy(span->sample_count, s->count, sizeof(span->sample_count));
 	span->sampled = s->pending;
 	span->sampled_ticks = s->stand_for;
-	span->sample_period = s->period;
+	span->sample_period = s->blind ? 0 : s->period;
 	s->pending = 0;
 	s->stand_for = 0;
 }

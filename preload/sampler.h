@@ -32,6 +32,7 @@ struct cpa_sampler {
 	uint32_t switches; /* since `counted` */
 	uint64_t counted;  /* CPU time, ticks */
 	int timer;	   /* the kernel's number */
+	bool blind;	   /* it has no samples of the kernel */
 	uint64_t period;   /* CPU time between two samples, ticks, */
 	uint32_t weight;   /* and in periods of the rate that was asked for */
 	uint64_t latest;   /* clock at the latest sample */

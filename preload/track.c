@@ -81,6 +81,8 @@ static __attribute__((noinline)) void end_eventful(struct cpa_worker *w,
 	if (unlikely(w->clock.rebased == w->clock.last)) { /* it may have been switched out */
 		cpa_sampler_switched(&w->sampler, w->clock.cpu);
 		w->self.slow++; /* which may have taken its time */
+		if (unlikely(w->clock.ahead))
+			cpa_heed(w);
 	}
 	cpa_activity_end(&w->self, &span, node);
 	if (cpa_untimed_pending(w))

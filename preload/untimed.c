@@ -25,8 +25,11 @@ static void learn(const struct cpa_worker *w, uint64_t ticks, uint64_t most)
 static uint64_t drawn_part(const struct cpa_worker *w, const struct cpa_span *span)
 {
 	uint64_t ticks = w->clock.last > w->begun_at ? w->clock.last - w->begun_at : 0;
+	uint64_t most = span->process;
 
-	return ticks < span->process ? ticks : span->process;
+	if (w->clock.rebased != w->clock.last) /* it kept its processor: see cpa_clock_repaid() */
+		most += span->runqueue;
+	return ticks < most ? ticks : most;
 }
 
 /* A section of a class is open, which had @length more than what was noted. */

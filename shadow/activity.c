@@ -68,30 +68,43 @@ static void spread(struct cpa_self *self, uint64_t ticks, const uint32_t slot[],
 	}
 }
 
-/*
- * What the samples stand for beyond the @ticks that were spread over them; 0 of an activity so long that
- * no other like it is without: what it has too many came late, of others.
- */
-static int64_t beyond(const struct cpa_span *span, uint64_t ticks)
+/* Credit is of one rate: see shadow/mix.h. */
+static COLD void begin_credit(struct cpa_self *self, uint64_t period)
 {
-	const int64_t most = (int64_t)CPA_MIX_MOST * CPA_MIX_UNIT;
+	self->sample_period = period;
+	for (unsigned i = 0; i < CPA_EDGE_CACHE; i++)
+		for (unsigned k = 0; self->edge[i].key && k < CPA_MIX; k++)
+			cpa_mix_forgive(&self->edges[i].mix[k]);
+}
+
+/*
+ * The credit of one function for @n of @all samples, when @ticks were spread over them. None of an activity so
+ * long that no other like it is without: what it has too many came late, of others.
+ */
+static int32_t credit_of(const struct cpa_span *span, uint64_t ticks, int64_t n, int64_t all)
+{
+	int64_t period = (int64_t)span->sample_period;
 	int64_t more = (int64_t)(span->sampled_ticks - ticks);
 
-	if (ticks > CPA_MIX_LONG * span->sample_period)
+	if (!period || ticks > CPA_MIX_LONG * span->sample_period)
 		return 0;
-	return more < -most ? -most : more < most ? more : most;
+	more = more < CPA_MIX_MOST * period / CPA_MIX_UNITS ? more :
+							      CPA_MIX_MOST * period / CPA_MIX_UNITS;
+	return (int32_t)(more * CPA_MIX_UNITS / period * n / all);
 }
 
 static void learn(struct cpa_self *self, const struct cpa_span *span, uint64_t ticks,
 		  struct cpa_edge_cache *cache)
 {
-	int64_t more = beyond(span, ticks) / CPA_MIX_UNIT, all = 0;
+	int64_t all = 0;
 
+	if (unlikely(span->sample_period != self->sample_period))
+		begin_credit(self, span->sample_period);
 	for (unsigned i = 0; i < span->sampled; i++)
 		all += span->sample_count[i];
 	for (unsigned i = 0; i < span->sampled; i++) {
 		uint32_t function = span->sample_function[i], n = span->sample_count[i];
-		int32_t credit = (int32_t)(more * n / all);
+		int32_t credit = credit_of(span, ticks, n, all);
 
 		self->row->last_function = function;
 		if (!cache)
@@ -116,17 +129,36 @@ static inline unsigned words_of(const uint64_t mix[CPA_MIX], const struct cpa_ca
 	return n;
 }
 
-/* Where the thread's own activities on the edge tell nothing. */
-static COLD unsigned of_others(struct cpa_self *self, const struct cpa_calls *calls,
-			       struct cpa_edge_cache *cache, uint64_t word[], uint32_t weight[],
-			       uint32_t *sum)
+/* Give each of @n words what credit its function has in @others. */
+static void lend(uint64_t word[], unsigned n, const uint64_t others[CPA_MIX])
 {
-	const uint64_t *all = cpa_summary_row(self, cache)->mix;
-	unsigned n = cpa_mix_credited(word, words_of(all, calls, word), weight, sum);
+	for (unsigned i = 0; i < n; i++) {
+		uint32_t function = cpa_mix_function(word[i]);
+		int32_t credit = 0;
 
-	if (!n)
-		n = cpa_mix_sampled(word, words_of(cache->mix, calls, word), weight, sum);
-	return n ? n : cpa_mix_sampled(word, words_of(all, calls, word), weight, sum);
+		for (unsigned k = 0; k < CPA_MIX; k++) {
+			uint64_t other =
+				__atomic_load_n(&others[k], __ATOMIC_RELAXED); /* as above */
+
+			if (cpa_mix_function(other) == function)
+				credit = cpa_mix_credit(other);
+		}
+		word[i] = cpa_mix_word(function, cpa_mix_samples(word[i]), credit);
+	}
+}
+
+/* Where none of the @n words of the thread's own activities has credit. */
+static COLD unsigned without_credit(const uint64_t others[CPA_MIX], const struct cpa_calls *calls,
+				    uint64_t word[], unsigned n, uint32_t weight[], uint32_t *sum)
+{
+	unsigned kept;
+
+	if (n)
+		lend(word, n, others);
+	else
+		n = words_of(others, calls, word);
+	kept = cpa_mix_credited(word, n, weight, sum);
+	return kept ? kept : cpa_mix_sampled(word, n, weight, sum);
 }
 
 /* Functions of an activity without samples on the edge of @cache, and their weights. Return how many. */
@@ -134,9 +166,12 @@ static inline unsigned of_edge(struct cpa_self *self, const struct cpa_calls *ca
 			       struct cpa_edge_cache *cache, uint64_t word[], uint32_t weight[],
 			       uint32_t *sum)
 {
-	unsigned n = cpa_mix_credited(word, words_of(cache->mix, calls, word), weight, sum);
+	unsigned n = words_of(cache->mix, calls, word);
+	unsigned kept = cpa_mix_credited(word, n, weight, sum);
 
-	return likely(n) ? n : of_others(self, calls, cache, word, weight, sum);
+	return likely(kept) ? kept :
+			      without_credit(cpa_summary_row(self, cache)->mix, calls, word, n,
+					     weight, sum);
 }
 
 void cpa_activity_attribute(struct cpa_self *self, uint64_t ticks, struct cpa_edge_cache *cache)

@@ -21,7 +21,7 @@ struct cpa_span {
 	/* Functions that samples found in it, by id. */
 	uint32_t sampled;
 	uint64_t sampled_ticks; /* process time that the samples stand for, */
-	uint64_t sample_period; /* and that one does */
+	uint64_t sample_period; /* and that one does; 0: they do not stand for all of it */
 	bool open; /* they are of a section that goes on and began untimed: preload/untimed.h */
 	uint32_t sample_function[CPA_SAMPLED], sample_count[CPA_SAMPLED];
 };

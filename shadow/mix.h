@@ -14,8 +14,10 @@
  * the samples of a function stand for is its time, in the mean, whatever the activities; less what
  * activities with samples were charged for it, that is the time that it had in those without: its
  * credit. Long activities count nothing there, as no other like them is without a sample; a timer's comes
- * late, so that they have some of the short ones before them. Where there is no credit, the numbers of
- * samples must do.
+ * late, so that they have some of the short ones before them. At another rate other activities are
+ * without, and credit begins anew. Where there is none, or samples do not stand for all of a time
+ * because the kernel's may not be taken, that of other threads for the same functions tells more than the
+ * numbers of samples, which must do else.
  */
 #ifndef CPA_SHADOW_MIX_H
 #define CPA_SHADOW_MIX_H
@@ -25,8 +27,8 @@
 #define CPA_MIX_SHIFT  32
 #define CPA_MIX_LONG   4u	 /* periods of the sampler */
 #define CPA_MIX_FORGET (1 << 12) /* samples of a function at which older ones begin to fade, */
-#define CPA_MIX_MOST   (1 << 16) /* and its credit, in units of */
-#define CPA_MIX_UNIT   (1 << 16) /* ticks */
+#define CPA_MIX_MOST   (1 << 16) /* and its credit, in such parts of a period: */
+#define CPA_MIX_UNITS  64
 
 /* Its id: see shadow/component.h. */
 static inline uint32_t cpa_mix_function(uint64_t word)
@@ -52,7 +54,7 @@ static inline uint64_t cpa_mix_word(uint32_t function, int32_t samples, int32_t 
 }
 
 /*
- * Of @n words those with credit, which come to the front, with their weights for an activity without
+ * Of @n words those with credit, which come to the front, and their weights for an activity without
  * samples. Return how many. @sum: of the weights.
  */
 static inline unsigned cpa_mix_credited(uint64_t word[], unsigned n, uint32_t weight[],
@@ -72,7 +74,7 @@ static inline unsigned cpa_mix_credited(uint64_t word[], unsigned n, uint32_t we
 	return kept;
 }
 
-/* The same of all, by samples. */
+/* The same of all of them, by samples. 0: there are none. */
 static inline unsigned cpa_mix_sampled(const uint64_t word[], unsigned n, uint32_t weight[],
 				       uint32_t *sum)
 {
@@ -80,6 +82,15 @@ static inline unsigned cpa_mix_sampled(const uint64_t word[], unsigned n, uint32
 	for (unsigned i = 0; i < n; i++)
 		*sum += weight[i] = (uint32_t)cpa_mix_samples(word[i]);
 	return *sum ? n : 0;
+}
+
+/* Take the credit from a word of the calling thread's own. */
+static inline void cpa_mix_forgive(uint64_t *word)
+{
+	uint64_t old = __atomic_load_n(word, __ATOMIC_RELAXED); /* see cpa_mix_add() */
+
+	old &= ~((uint64_t)UINT32_MAX ^ CPA_MIX_SAMPLES);
+	__atomic_store_n(word, old, __ATOMIC_RELAXED);
 }
 
 /*
@@ -104,6 +115,7 @@ static inline void cpa_mix_add(uint64_t mix[CPA_MIX], uint32_t function, uint32_
 	}
 	n = n < CPA_MIX_FORGET ? n : CPA_MIX_FORGET;
 	samples = cpa_mix_samples(words[at]) + (int32_t)n;
+	samples = samples < CPA_MIX_FORGET ? samples : CPA_MIX_FORGET;
 	credit += cpa_mix_credit(words[at]);
 	if (credit > CPA_MIX_MOST || credit < -CPA_MIX_MOST)
 		credit = credit < 0 ? -CPA_MIX_MOST : CPA_MIX_MOST;

@@ -56,15 +56,16 @@ static inline uint32_t cpa_run_function(const struct cpa_self *self,
 					const struct cpa_edge_cache *cache,
 					const struct cpa_edge *edge)
 {
-	/* Relaxed: see cpa_mix_add(). The words fill in order. */
-	uint64_t word = __atomic_load_n(&cache->mix[0], __ATOMIC_RELAXED);
+	const uint64_t *mix;
 
+	/* Relaxed: see cpa_mix_add(). The words fill in order. */
+	mix = __atomic_load_n(&cache->mix[0], __ATOMIC_RELAXED) ? cache->mix : edge->mix;
 	/* Relaxed: as above. */
-	if (likely(cpa_mix_credit(word) > 0) && !__atomic_load_n(&cache->mix[1], __ATOMIC_RELAXED))
-		return cpa_mix_function(word);
-	/* Relaxed: as above. */
-	if (word || __atomic_load_n(&edge->mix[0], __ATOMIC_RELAXED))
+	if (__atomic_load_n(&mix[1], __ATOMIC_RELAXED))
 		return 0;
+	/* Relaxed: as above. */
+	if (__atomic_load_n(&mix[0], __ATOMIC_RELAXED))
+		return cpa_mix_function(__atomic_load_n(&mix[0], __ATOMIC_RELAXED));
 	return self->row->last_function ? self->row->last_function : CPA_SLOT_UNSAMPLED;
 }
 

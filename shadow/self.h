@@ -56,6 +56,7 @@ struct cpa_self {
 	} item[CPA_ITEMS_IN_WORK];
 	/* The thread's sums of edges, which its row names; NULL: no memory. What edges they are of: */
 	struct cpa_edge_cache *edges;
+	uint64_t sample_period; /* of the samples that edges have credit of: shadow/mix.h */
 	struct {
 		uint64_t key; /* ~cpa_summary_key(), so that 0 is none */
 		struct cpa_edge *row;

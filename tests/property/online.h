@@ -215,6 +215,8 @@ static void online_activity(struct online *o, struct cpa_self *self, const struc
 				 .external_slot = o->slot[C_EXTERNAL + a->external_kind],
 				 .sampled = a->sampled };
 
+	/* Whatever samples stand for: the numbers do not depend on it. */
+	static const uint64_t period[] = { 0, 1, 100, 10000 };
 	static unsigned hint[8]; /* right or wrong: of any thread */
 	uint32_t from;
 
@@ -223,6 +225,8 @@ static void online_activity(struct online *o, struct cpa_self *self, const struc
 		span.sample_function[i] = o->slot[C_FUNCTION + a->function[i]];
 		span.sample_count[i] = a->weight[i];
 	}
+	span.sample_period = period[e->now % 4];
+	span.sampled_ticks = e->now % 7 * a->process / 4;
 	from = self->row->node;
 	if (a->external || a->runqueue || a->probe || a->sampled || self->journal)
 		cpa_activity_end(self, &span, node);

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "shadow/layout.h"
+#include "shadow/mix.h"
 
 #define MAKER_START    UINT64_C(1000000) /* start_ticks */
 #define MAKER_TICKS(s) ((uint64_t)((s)*2e8))
@@ -381,7 +381,8 @@ static inline void maker_add_graph(struct dump_maker *maker)
 		  .count = 10,
 		  .weight = MAKER_TICKS(2),
 		  .noted = MAKER_TICKS(2),
-		  .mix = { (uint64_t)EXAMPLE_WORK << 32 | 3, (uint64_t)EXAMPLE_KERNEL << 32 | 1 } },
+		  .mix = { cpa_mix_word(EXAMPLE_WORK, 3, -5),
+			   cpa_mix_word(EXAMPLE_KERNEL, 1, 9) } },
 		{ .key = 2,
 		  .from = 3,
 		  .to = 2,

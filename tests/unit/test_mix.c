@@ -55,19 +55,20 @@ static uint64_t about(struct rnd *r, double length)
 }
 
 /*
- * Samples come once in a PERIOD, and find the activity of that moment or, @late, of one up to a PERIOD
+ * Samples come once in @period, and find the activity of that moment or, @late, of one up to a period
  * later, as those of a timer do that comes with the ticks of the kernel.
  */
-static void run(struct rnd *r, const struct kind kinds[KINDS], bool late)
+static void run(struct rnd *r, const struct kind kinds[KINDS], uint64_t period, bool late,
+		int activities)
 {
-	uint64_t now = 0, due = rnd_below(r, PERIOD), comes = due;
+	uint64_t now = 0, due = rnd_below(r, period), comes = due;
 	struct cpa_self *self = at(0, 1, 0);
 
 	self->row->node = NODE;
-	for (int i = 0; i < ACTIVITIES; i++) {
+	for (int i = 0; i < activities; i++) {
 		unsigned kind = pick(r, kinds);
 		struct cpa_span span = { .process = about(r, kinds[kind].length),
-					 .sample_period = PERIOD };
+					 .sample_period = period };
 
 		now += span.process;
 		spent[kind] += span.process;
@@ -75,27 +76,21 @@ static void run(struct rnd *r, const struct kind kinds[KINDS], bool late)
 		while (comes < now) {
 			span.sampled = 1;
 			span.sample_count[0]++;
-			span.sampled_ticks += PERIOD;
-			due += PERIOD;
-			comes = due + (late ? rnd_below(r, PERIOD) : 0);
+			span.sampled_ticks += period;
+			due += period;
+			comes = due + (late ? rnd_below(r, period) : 0);
 		}
 		cpa_activity_end(self, &span, NODE);
 	}
 }
 
 /* Each function has the time it took but for what chance does, in so many activities. */
-static void check(const struct kind kinds[KINDS], bool late)
+static void check_times(uint64_t period)
 {
-	uint64_t seed = rnd_seed();
-	struct rnd r = rnd_sequence(seed, 0);
-	const uint64_t *total;
-	double most = sqrt(ACTIVITIES) * (double)PERIOD;
+	const uint64_t *total = cpa_at(t[0].row->totals);
+	double most = sqrt(ACTIVITIES) * (double)period;
 	uint64_t all = 0, charged = 0;
 
-	print_message("# CPA_SEED=%llu\n", (unsigned long long)seed);
-	make_functions();
-	run(&r, kinds, late);
-	total = cpa_at(t[0].row->totals);
 	for (unsigned i = 0; i < KINDS; i++) {
 		double off = (double)total[slot[i]] - (double)spent[i];
 
@@ -103,11 +98,98 @@ static void check(const struct kind kinds[KINDS], bool late)
 		charged += total[slot[i]];
 		if (fabs(off) > most)
 			fail_msg("kind %u: %.2f periods of %.2f, %.2f at most are chance", i,
-				 (double)total[slot[i]] / (double)PERIOD,
-				 (double)spent[i] / (double)PERIOD, most / (double)PERIOD);
+				 (double)total[slot[i]] / (double)period,
+				 (double)spent[i] / (double)period, most / (double)period);
 	}
 	/* But for what came before the first sample. */
-	assert_true(charged <= all && all - charged < 3 * PERIOD);
+	assert_true(charged <= all && all - charged < 3 * period);
+}
+
+static struct rnd begin(void)
+{
+	uint64_t seed = rnd_seed();
+
+	print_message("# CPA_SEED=%llu\n", (unsigned long long)seed);
+	make_functions();
+	return rnd_sequence(seed, 0);
+}
+
+static void check(const struct kind kinds[KINDS], bool late)
+{
+	struct rnd r = begin();
+
+	run(&r, kinds, PERIOD, late, ACTIVITIES);
+	check_times(PERIOD);
+}
+
+/* Samples are closer at first: then activities have them that later have none. */
+static void test_rates(void **state)
+{
+	const struct kind kinds[KINDS] = { { 0.5, 1 }, { 0.025, 20 } };
+	struct rnd r = begin();
+
+	(void)state;
+	run(&r, kinds, PERIOD / 4, false, ACTIVITIES / 2);
+	run(&r, kinds, PERIOD, false, ACTIVITIES / 2);
+	check_times(PERIOD / 4);
+}
+
+/* What others do on the edge does not count for a thread that has samples. */
+static void test_others(void **state)
+{
+	struct cpa_span span = { .process = PERIOD / 2, .sampled = 1, .sample_period = PERIOD };
+
+	(void)state;
+	make_functions();
+	for (unsigned i = 0; i < 2; i++) {
+		struct cpa_self *self = at((int)i, 1, 0);
+
+		self->row->node = NODE;
+		span.sample_function[0] = id[i];
+		span.sample_count[0] = 1;
+		span.sampled_ticks = i ? PERIOD : PERIOD / 4; /* the first one has no credit */
+		cpa_activity_end(self, &span, NODE);
+	}
+	for (unsigned i = 0; i < 3; i++) {
+		struct cpa_span without = { .process = PERIOD };
+		struct cpa_self *self = at((int)i, 2, 0);
+		const uint64_t *total = cpa_at(self->row->totals);
+
+		self->row->node = NODE;
+		cpa_activity_end(self, &without, NODE);
+		/* One without any has what there is credit for. */
+		assert_int_equal(total[slot[0]], i == 0 ? PERIOD * 3 / 2 : 0);
+		assert_int_equal(total[slot[1]], i == 0 ? 0 : i == 1 ? PERIOD * 3 / 2 : PERIOD);
+	}
+}
+
+/* What they have credit for counts among what the thread did itself, if nothing else tells. */
+static void test_lent(void **state)
+{
+	struct cpa_span some = { .process = 10 * PERIOD,
+				 .sampled = 2,
+				 .sampled_ticks = 10 * PERIOD,
+				 .sample_period = PERIOD,
+				 .sample_count = { 9, 1 } };
+	struct cpa_span one = { .process = PERIOD / 2,
+				.sampled = 1,
+				.sampled_ticks = PERIOD,
+				.sample_period = PERIOD,
+				.sample_count = { 1 } };
+	struct cpa_span without = { .process = PERIOD };
+	const uint64_t *total = cpa_at(t[0].row->totals);
+
+	(void)state;
+	make_functions();
+	some.sample_function[0] = id[0];
+	some.sample_function[1] = one.sample_function[0] = id[1];
+	t[0].row->node = t[1].row->node = NODE;
+	cpa_activity_end(&t[0], &some, NODE);
+	cpa_activity_end(&t[0], &without, NODE);
+	assert_in_range(total[slot[1]], PERIOD * 11 / 10 - 2, PERIOD * 11 / 10 + 2);
+	cpa_activity_end(&t[1], &one, NODE);
+	cpa_activity_end(&t[0], &without, NODE);
+	assert_in_range(total[slot[1]], PERIOD * 21 / 10 - 2, PERIOD * 21 / 10 + 2);
 }
 
 static void test_long_and_short(void **state)
@@ -211,6 +293,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_all_short, threads_setup, threads_teardown),
 		cmocka_unit_test_setup_teardown(test_late_samples, threads_setup, threads_teardown),
 		cmocka_unit_test_setup_teardown(test_all_long, threads_setup, threads_teardown),
+		cmocka_unit_test_setup_teardown(test_rates, threads_setup, threads_teardown),
+		cmocka_unit_test_setup_teardown(test_others, threads_setup, threads_teardown),
+		cmocka_unit_test_setup_teardown(test_lent, threads_setup, threads_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
