@@ -26,7 +26,7 @@
 #define RING_SAMPLES (RING / (sizeof(struct perf_event_header) + sizeof(struct user_chain)))
 #define SECOND	     1000000000u
 #define TIMER_HZ     250u  /* the kernel's CPU timers are no faster */
-#define CLOSELY	     512u  /* samples of a thread at the default rate, */
+#define CLOSELY	     256u  /* samples of a thread at the default rate, */
 #define ALL_CLOSELY  4096u /* and of the process when the latest thread begins with them */
 #define MANY	     32u   /* switches, between two looks at their rate */
 #define SWITCHES_HZ  500u  /* of CPU time */

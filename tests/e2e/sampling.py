@@ -20,7 +20,7 @@ from surroundings import PERF_EVENT_OPEN, TIMER_CREATE, deny
 
 BUILD = pathlib.Path(os.environ["CPA_BUILD"]).resolve()
 PROGRAMS = BUILD / "tests/programs"
-FIRST, FIRST_HZ, THEN_HZ = 512, 997, 250
+FIRST, FIRST_HZ, THEN_HZ = 256, 997, 250
 EACH_S = 0.8  # of the program's functions
 # A look at the clock finds a function's end late, and no sample tells of main.
 FEWER, MORE = 0.98, 1.03
