@@ -264,6 +264,8 @@ void cpa_done_slow(struct cpa_worker *w)
 		w->clock.skips = CPA_CLOCK_SKIPS;
 		cpa_clock_measure(&w->clock, &e);
 	}
+	if (unlikely(w->clock.ahead))
+		cpa_heed(w);
 	cpa_probe_count(w->self.row, &e);
 	w->between = 0;
 	cpa_leave();

@@ -78,33 +78,26 @@ static COLD void begin_credit(struct cpa_self *self, uint64_t period)
 }
 
 /*
- * The credit of one function for @n of @all samples, when @ticks were spread over them. None of an activity so
- * long that no other like it is without: what it has too many came late, of others.
+ * The credit of one function for @n samples of the @span, over which @ticks were spread. None of an
+ * activity so long that no other like it is without: what it has too many came late, of others.
  */
-static int32_t credit_of(const struct cpa_span *span, uint64_t ticks, int64_t n, int64_t all)
+static int32_t credit_of(const struct cpa_span *span, uint64_t ticks, uint32_t n)
 {
-	int64_t period = (int64_t)span->sample_period;
 	int64_t more = (int64_t)(span->sampled_ticks - ticks);
 
-	if (!period || ticks > CPA_MIX_LONG * span->sample_period)
+	if (!span->sampled_ticks || ticks > CPA_MIX_LONG * span->sample_period)
 		return 0;
-	more = more < CPA_MIX_MOST * period / CPA_MIX_UNITS ? more :
-							      CPA_MIX_MOST * period / CPA_MIX_UNITS;
-	return (int32_t)(more * CPA_MIX_UNITS / period * n / all);
+	return (int32_t)(more * CPA_MIX_UNITS * n / (int64_t)span->sampled_ticks);
 }
 
 static void learn(struct cpa_self *self, const struct cpa_span *span, uint64_t ticks,
 		  struct cpa_edge_cache *cache)
 {
-	int64_t all = 0;
-
 	if (unlikely(span->sample_period != self->sample_period))
 		begin_credit(self, span->sample_period);
-	for (unsigned i = 0; i < span->sampled; i++)
-		all += span->sample_count[i];
 	for (unsigned i = 0; i < span->sampled; i++) {
 		uint32_t function = span->sample_function[i], n = span->sample_count[i];
-		int32_t credit = credit_of(span, ticks, n, all);
+		int32_t credit = credit_of(span, ticks, n);
 
 		self->row->last_function = function;
 		if (!cache)

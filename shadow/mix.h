@@ -15,7 +15,7 @@
  * activities with samples were charged for it, that is the time that it had in those without: its
  * credit. Long activities count nothing there, as no other like them is without a sample; a timer's comes
  * late, so that they have some of the short ones before them. At another rate other activities are
- * without, and credit begins anew. Where there is none, or samples do not stand for all of a time
+ * without, and a thread's credit begins anew. Where there is none, or samples do not stand for all of a time
  * because the kernel's may not be taken, that of other threads for the same functions tells more than the
  * numbers of samples, which must do else.
  */
@@ -27,7 +27,7 @@
 #define CPA_MIX_SHIFT  32
 #define CPA_MIX_LONG   4u	 /* periods of the sampler */
 #define CPA_MIX_FORGET (1 << 12) /* samples of a function at which older ones begin to fade, */
-#define CPA_MIX_MOST   (1 << 16) /* and its credit, in such parts of a period: */
+#define CPA_MIX_MOST   (1 << 16) /* and its credit, in such parts of one: */
 #define CPA_MIX_UNITS  64
 
 /* Its id: see shadow/component.h. */

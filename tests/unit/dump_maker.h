@@ -412,7 +412,10 @@ static inline void maker_add_main(struct dump_maker *maker)
 		[EXAMPLE_MAIN] = MAKER_TICKS(7),
 	};
 	struct cpa_edge_cache edges[CPA_EDGE_CACHE] = {
-		{ .edge = 1, .count = 5, .weight = MAKER_TICKS(1) },
+		{ .edge = 1,
+		  .count = 5,
+		  .weight = MAKER_TICKS(1),
+		  .mix = { cpa_mix_word(EXAMPLE_KERNEL, 1, 0) } }, /* the row has it, too */
 	};
 	struct cpa_thread thread = {
 		.key = 1,

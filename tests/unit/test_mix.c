@@ -129,9 +129,9 @@ static void test_rates(void **state)
 	struct rnd r = begin();
 
 	(void)state;
-	run(&r, kinds, PERIOD / 4, false, ACTIVITIES / 2);
-	run(&r, kinds, PERIOD, false, ACTIVITIES / 2);
-	check_times(PERIOD / 4);
+	run(&r, kinds, PERIOD / 4, false, 2 * ACTIVITIES);
+	run(&r, kinds, PERIOD, false, 2 * ACTIVITIES);
+	check_times(PERIOD); /* sqrt(4) times half of it */
 }
 
 /* What others do on the edge does not count for a thread that has samples. */
