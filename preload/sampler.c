@@ -415,6 +415,19 @@ void cpa_sampler_pause(struct cpa_sampler *s, bool pause)
 	s->paused = pause;
 }
 
+static void begin_anew(struct cpa_sampler *s)
+{
+	s->pending = 0;
+	s->stand_for = 0;
+}
+
+void cpa_sampler_drop(struct cpa_sampler *s)
+{
+	if (s->ring)
+		cpa_sampler_drain(s);
+	begin_anew(s);
+}
+
 void cpa_sampler_take(struct cpa_sampler *s, struct cpa_span *span)
 {
 	if (s->ring)
@@ -424,6 +437,5 @@ void cpa_sampler_take(struct cpa_sampler *s, struct cpa_span *span)
 	span->sampled = s->pending;
 	span->sampled_ticks = s->stand_for;
 	span->sample_period = s->blind ? 0 : s->period;
-	s->pending = 0;
-	s->stand_for = 0;
+	begin_anew(s);
 }

@@ -95,6 +95,9 @@ static inline bool cpa_sampler_ticks(const struct cpa_sampler *s)
 	return s->ring || (s->has_timer && s->heard && !s->paused);
 }
 
+/* What was sampled since the last event was in a wait: no function's time. */
+CPA_HIDDEN void cpa_sampler_drop(struct cpa_sampler *s);
+
 /* Move what was sampled since the last event to @span. */
 CPA_HIDDEN void cpa_sampler_take(struct cpa_sampler *s, struct cpa_span *span);
 

@@ -198,6 +198,10 @@ uint64_t cpa_waited(struct cpa_worker *w, uint64_t *arrived)
 		cpa_heed(w);
 	if (w->clock.rebased == now)
 		cpa_sampler_switched(&w->sampler, w->clock.cpu);
+	if (unlikely(cpa_sampler_waiting(&w->sampler))) {
+		cpa_sampler_drop(&w->sampler);
+		w->clock.tick++;
+	}
 	if (unlikely(cpa_part_moved(w)))
 		return cpa_part_crossed(w, &e, arrived, now);
 	now = cpa_checkpoint(&w->self, now);

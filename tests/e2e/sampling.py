@@ -31,6 +31,9 @@ FIRST_S, SECOND_S, SLEEP_S = 0.2, 1.6, 0.3
 # Of its time, to five sigma of these samples.
 SHARE = 0.05
 LATE = 1.2  # a sleep may end
+# Of the program that spins in waits, half a second and more: its brief functions.
+BRIEF = {"brief": 0.08, "rest": 0.12}
+BRIEF_OFF = 0.1
 
 
 def profile(dump, program="masked_late", prepare=None, **environment):
@@ -102,6 +105,21 @@ def check_change(results, dump):
         )
 
 
+def check_waits(results, dump):
+    """What a wait burns is neither the section's behind it nor any function's."""
+    report, functions = profile(dump, "spin_wait")
+    waiter = next(t for t in report["threads"] if t["start_routine"] == "waiter")
+    results.check(
+        waiter["cpu_s"] > 2 * sum(BRIEF.values()), f"spins: {waiter['cpu_s']:.3f} s of CPU time"
+    )
+    for name, expected in BRIEF.items():
+        found = functions.get(name, 0)
+        results.check(
+            abs(found - expected) <= BRIEF_OFF * expected,
+            f"spins: {name} had {found:.4f} s of {expected}",
+        )
+
+
 def check_slow(results, dump):
     """The timer's, where no perf event may be had; and none at all."""
     report, functions = profile(dump, prepare=deny(PERF_EVENT_OPEN, error=13), CPA_SAMPLE_HZ="250")
@@ -126,6 +144,7 @@ def main():
             check_default(results, dump)
             check_kept(results, dump)
         check_change(results, dump)
+        check_waits(results, dump)
         refuse = deny(PERF_EVENT_OPEN, error=13)
         if subprocess.run(["true"], preexec_fn=refuse, check=False).returncode:
             results.skip("without perf events", "no seccomp filters here")
