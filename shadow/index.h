@@ -3,13 +3,15 @@
  * shadow/index.h - levels of hashed lines in the session, allocated on demand
  *
  * Level k has 64 << 2k lines of CPA_INDEX_LINE words, one cache line each; a key has one line per
- * level. What the words mean is up to the index: see shadow/table.h and shadow/item.h. Levels come
- * into being in their order and stay.
+ * level, and in the last one those behind it as well. What the words mean is up to the index: see
+ * shadow/table.h and shadow/item.h. Levels come into being in their order and stay.
  */
 #ifndef CPA_SHADOW_INDEX_H
 #define CPA_SHADOW_INDEX_H
 
 #include "shadow/session.h"
+
+#define CPA_INDEX_PROBES (CPA_INDEX_LEVELS + 3) /* the lines of a key */
 
 /* cpa_block() where there is none yet; by @alloc. */
 CPA_HIDDEN uint64_t cpa_block_slow(uint64_t *where, uint64_t size,
@@ -41,28 +43,35 @@ static inline uint64_t cpa_index_lines(unsigned level)
 	return UINT64_C(64) << 2 * level;
 }
 
-static inline uint64_t *cpa_index_line_at(uint64_t block, unsigned level, uint64_t hash)
+static inline unsigned cpa_index_level(unsigned probe)
 {
-	uint64_t line = hash & (cpa_index_lines(level) - 1);
+	return probe < CPA_INDEX_LEVELS ? probe : CPA_INDEX_LEVELS - 1;
+}
+
+static inline uint64_t *cpa_index_line_at(uint64_t block, unsigned probe, uint64_t hash)
+{
+	unsigned level = cpa_index_level(probe);
+	uint64_t line = (hash + probe - level) & (cpa_index_lines(level) - 1);
 
 	return block ? (uint64_t *)cpa_at(block) + line * CPA_INDEX_LINE : NULL;
 }
 
-/* The line of @hash in @level; NULL if the level does not exist yet. */
-static inline uint64_t *cpa_index_line(const uint64_t *levels, unsigned level, uint64_t hash)
+/* Line @probe of @hash; NULL if its level does not exist yet. */
+static inline uint64_t *cpa_index_line(const uint64_t *levels, unsigned probe, uint64_t hash)
 {
 	/* ACQUIRE pairs with cpa_block_slow(). */
-	uint64_t block = __atomic_load_n(&levels[level], __ATOMIC_ACQUIRE);
+	uint64_t block = __atomic_load_n(&levels[cpa_index_level(probe)], __ATOMIC_ACQUIRE);
 
-	return cpa_index_line_at(block, level, hash);
+	return cpa_index_line_at(block, probe, hash);
 }
 
 /* As above; the level is made if it does not exist. NULL: no space. */
-static inline uint64_t *cpa_index_line_new(uint64_t *levels, unsigned level, uint64_t hash)
+static inline uint64_t *cpa_index_line_new(uint64_t *levels, unsigned probe, uint64_t hash)
 {
+	unsigned level = cpa_index_level(probe);
 	uint64_t size = cpa_index_lines(level) * CPA_INDEX_LINE * sizeof(uint64_t);
 
-	return cpa_index_line_at(cpa_block(&levels[level], size), level, hash);
+	return cpa_index_line_at(cpa_block(&levels[level], size), probe, hash);
 }
 
 #endif

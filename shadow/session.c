@@ -29,11 +29,6 @@ char *cpa_base;
  */
 static bool reads_ahead;
 
-static uint64_t round_up(uint64_t n, uint64_t to)
-{
-	return (n + to - 1) & ~(to - 1);
-}
-
 /* The most address space and file size that the process's limits let us take. */
 static uint64_t allowed(uint64_t limit)
 {
@@ -74,7 +69,7 @@ static int make_usable(uint64_t from, uint64_t until)
 	uint64_t have = __atomic_load_n(&h->reserved, __ATOMIC_RELAXED);
 	int ret;
 
-	until = round_up(until, STEP);
+	until = cpa_round_up(until, STEP);
 	if (until > h->limit)
 		return -ENOSPC;
 	if (until <= have)
@@ -95,7 +90,7 @@ static uint64_t hand_out(uint64_t size, uint64_t align, bool usable)
 	int err = errno;
 
 	do {
-		at = round_up(old, align);
+		at = cpa_round_up(old, align);
 		if (size > h->limit || at > h->limit - size)
 			return 0;
 		if (usable && at + size > __atomic_load_n(&h->reserved, __ATOMIC_RELAXED) &&
@@ -119,7 +114,7 @@ uint64_t cpa_session_reserve(uint64_t size)
 {
 	uint64_t at;
 
-	size = round_up(size, PAGE);
+	size = cpa_round_up(size, PAGE);
 	at = hand_out(size, PAGE, false);
 	if (at)
 		raise_reserved(at + size);
@@ -128,7 +123,7 @@ uint64_t cpa_session_reserve(uint64_t size)
 
 bool cpa_session_back(uint64_t at, uint64_t size)
 {
-	uint64_t from = at & ~(PAGE - 1), until = round_up(at + size, PAGE);
+	uint64_t from = at & ~(PAGE - 1), until = cpa_round_up(at + size, PAGE);
 	int err = errno, ret;
 
 	if (until <= FIRST)

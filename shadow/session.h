@@ -39,6 +39,12 @@ static inline uint64_t cpa_offset(const void *p)
 	return (uint64_t)((const char *)p - cpa_base);
 }
 
+/* @n, or the next multiple of @to, a power of two. */
+static inline uint64_t cpa_round_up(uint64_t n, uint64_t to)
+{
+	return (n + to - 1) & ~(to - 1);
+}
+
 /*
  * Create the session file @path and map it; @path NULL: anonymous memory (tests). @limit is the
  * address space to take at most, in bytes; less is taken if the process is limited. @slots: see

@@ -8,6 +8,7 @@
 
 #include "shadow/index.h"
 
+#define PAGE	   UINT64_C(4096)
 #define PATIENCE   2000u  /* times 0.1 ms */
 #define LEAST_STEP 65536u /* bytes of a chunk that get space at once, */
 #define STEPS	   8u	  /* or so many parts of it */
@@ -54,7 +55,7 @@ bool cpa_tables_alike(const struct cpa_header *h)
 
 uint64_t cpa_block_alloc(uint64_t size)
 {
-	return cpa_session_alloc(size, 4096);
+	return cpa_session_alloc(size, PAGE);
 }
 
 uint64_t cpa_block_slow(uint64_t *where, uint64_t size, uint64_t (*alloc)(uint64_t size))
@@ -97,12 +98,6 @@ static uint32_t refuse(struct cpa_table *t)
 	/* Relaxed: a statistic. */
 	__atomic_fetch_add(&t->refused, 1, __ATOMIC_RELAXED);
 	return 0;
-}
-
-/* To whole pages. */
-static uint64_t round_up(uint64_t n)
-{
-	return (n + 4095) & ~UINT64_C(4095);
 }
 
 /* Where a row lies: in which chunk, of how many bytes, and from which of these on. */
@@ -168,7 +163,8 @@ uint64_t cpa_tables_gap(uint64_t at, uint64_t *end)
 		uint64_t chunk = p.chunk < CPA_CHUNKS ?
 					 __atomic_load_n(&t->chunk[p.chunk], __ATOMIC_ACQUIRE) :
 					 0;
-		uint64_t begin = round_up(chunk + p.from), until = round_up(chunk + p.size);
+		uint64_t begin = cpa_round_up(chunk + p.from, PAGE);
+		uint64_t until = cpa_round_up(chunk + p.size, PAGE);
 
 		if (chunk && begin < until && until > at && begin < first) {
 			first = begin;
@@ -212,7 +208,7 @@ uint32_t cpa_table_find(enum cpa_table_id id, uint64_t key)
 	struct cpa_table *t = cpa_table(id);
 	uint64_t hash = cpa_index_hash(key);
 
-	for (unsigned k = 0; k < CPA_INDEX_LEVELS; k++) {
+	for (unsigned k = 0; k < CPA_INDEX_PROBES; k++) {
 		const uint64_t *line = cpa_index_line(t->index, k, hash);
 
 		if (!line)
@@ -243,7 +239,7 @@ uint32_t cpa_table_intern(enum cpa_table_id id, uint64_t key,
 	uint64_t hash = cpa_index_hash(key), cell;
 	uint32_t mine = 0, row;
 
-	for (unsigned k = 0; k < CPA_INDEX_LEVELS; k++) {
+	for (unsigned k = 0; k < CPA_INDEX_PROBES; k++) {
 		uint64_t *line = cpa_index_line_new(t->index, k, hash);
 
 		for (unsigned i = 0; line && i < CPA_INDEX_LINE; i++) {
