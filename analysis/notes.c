@@ -86,7 +86,7 @@ static const char *const table_names[CPA_TABLES] = {
 	[CPA_TABLE_NAMES] = "name",	      [CPA_TABLE_QUEUES] = "queue",
 	[CPA_TABLE_MARKS] = "mark",	      [CPA_TABLE_BASES] = "slot base",
 	[CPA_TABLE_SERIES] = "sample",	      [CPA_TABLE_POINTS] = "thread sample",
-	[CPA_TABLE_PROCESSES] = "process",
+	[CPA_TABLE_PROCESSES] = "process",    [CPA_TABLE_PATHS] = "lock path",
 };
 
 static void note_rows(struct cpa_build *build)

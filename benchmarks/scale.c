@@ -4,6 +4,7 @@
  *
  *	scale threads N		N threads at once, each takes a lock
  *	scale successive N	N threads one after the other
+ *	scale unused N		N mutexes, initialized and never taken
  *	scale mutexes N		N mutexes, each taken once
  *	scale shared N		N mutexes, each taken by two threads
  *	scale regions N		N named regions, each entered once
@@ -76,12 +77,13 @@ static unsigned long successive(unsigned long n)
 	return made;
 }
 
-static void make_mutexes(unsigned long n)
+static unsigned long make_mutexes(unsigned long n)
 {
 	count = n;
 	mutexes = calloc(n, sizeof(*mutexes));
 	for (unsigned long i = 0; mutexes && i < n; i++)
 		pthread_mutex_init(&mutexes[i], NULL);
+	return n;
 }
 
 static void *take_all(void *argument)
@@ -160,9 +162,10 @@ int main(int argc, char **argv)
 		const char *name;
 		unsigned long (*run)(unsigned long n);
 	} kind[] = {
-		{ "threads", at_once },	      { "successive", successive },
-		{ "mutexes", take_mutexes },  { "shared", share_mutexes },
-		{ "regions", enter_regions }, { "length", run_long },
+		{ "threads", at_once },	     { "successive", successive },
+		{ "unused", make_mutexes },  { "mutexes", take_mutexes },
+		{ "shared", share_mutexes }, { "regions", enter_regions },
+		{ "length", run_long },
 	};
 	unsigned long made;
 

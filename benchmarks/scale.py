@@ -8,6 +8,7 @@ from measure import Fails, median, run, table
 SCALES = [
     ("threads at once", "threads", [1, 10, 100, 1000, 10000], {}, "65,536"),
     ("threads one after the other", "successive", [1, 100, 10000], {}, "65,536"),
+    ("mutexes never taken", "unused", [1, 1000, 100_000, 1_000_000], {}, "64"),
     ("mutexes of one thread", "mutexes", [1, 1000, 100_000, 1_000_000], {}, "64"),
     ("mutexes of two threads", "shared", [1, 1000, 100_000, 1_000_000], {}, "256"),
     ("regions", "regions", [1, 64, 512, 4000], {"CPA_COMPONENTS": "4096"}, "-"),

@@ -92,7 +92,8 @@ static void end(struct waiting *wait)
 	if (cond && wait->slept)
 		cpa_wait_end(&w->self, cond, woken, locked ? mutex : NULL, &result);
 	else
-		cpa_acquire_path(&w->self, mutex && locked ? &mutex->path : NULL, &result);
+		cpa_acquire_path(&w->self, mutex && locked ? cpa_object_path(mutex) : NULL,
+				 &result);
 	w->self.row->node = cpa_track_node(w, CPA_EV_WAIT, wait->caller, cond ? cond->class : 0);
 	w->self.row->path.node = w->self.row->node;
 	if (cond) {

@@ -10,14 +10,15 @@
 
 void cpa_lock_taken(const struct cpa_worker *w, struct cpa_object *o, uint64_t now)
 {
-	uint64_t bound = now > o->path.released ? now - o->path.released : 0;
+	uint64_t released = cpa_object_path(o)->released;
+	uint64_t bound = now > released ? now - released : 0;
 
 	if (!o->user || o->user == w->self.id)
 		return;
 	o->user = 0;
 	o->lost++;
 	/* What was lost of earlier parts of the run this one does without. */
-	if (unlikely(o->path.released < cpa_epoch_begun(cpa_header(), w->epoch)))
+	if (unlikely(released < cpa_epoch_begun(cpa_header(), w->epoch)))
 		return;
 	/* Its user would have timed a use after a sample: what the last one missed is no older. */
 	bound = bound < cpa_sampler_latest() ? bound : cpa_sampler_latest();
@@ -93,7 +94,7 @@ static void end_alone(struct cpa_lock_op *op, struct cpa_wait *wait, enum cpa_ex
 /* @o, another thread's last time or nobody's, is ours since @wait->now. */
 static void take(struct cpa_worker *w, struct cpa_object *o, struct cpa_wait *wait)
 {
-	uint32_t last = o->path.owner;
+	uint32_t last = cpa_object_path(o)->owner;
 
 	if (o->kind == CPA_RWLOCK)
 		cpa_write_acquired(&w->self, o, wait);
@@ -134,7 +135,8 @@ static __attribute__((noinline)) void enter_slow(struct cpa_lock_op *op)
 		return;
 	}
 	if (op->kind == CPA_MUTEX || op->kind == CPA_SPIN)
-		count_run(w, o, o->path.owner == w->self.id && !op->contended, wait.now);
+		count_run(w, o, cpa_object_path(o)->owner == w->self.id && !op->contended,
+			  wait.now);
 	take(w, o, &wait);
 	if (op->contended && !op->free) {
 		o->contended++;
@@ -175,7 +177,7 @@ void cpa_lock_got_known(struct cpa_object *o, const void *lock, uint64_t caller)
 		return;
 	}
 	now = cpa_event_usual(w, CPA_EV_LOCK, caller, o->class);
-	same = o->path.owner == w->self.id;
+	same = cpa_object_path(o)->owner == w->self.id;
 	if (likely(o->kind != CPA_ONCE))
 		count_run(w, o, same, now);
 	/* Else the path that was released has been ours since then. */

@@ -16,6 +16,7 @@
 #include "preload/object.h"
 #include "preload/track.h"
 #include "preload/untimed.h"
+#include "shadow/object.h"
 
 /* A lock operation from its arrival to its end; lives on the caller's stack. */
 struct cpa_lock_op {
@@ -75,9 +76,9 @@ static inline struct cpa_object *cpa_lock_known(const void *lock, enum cpa_objec
  */
 static inline void cpa_lock_fetch(const struct cpa_object *o)
 {
-	const char *path = (const char *)&o->path;
+	const char *path = (const char *)cpa_object_place(o);
 
-	__builtin_prefetch(&o->since);
+	__builtin_prefetch(&o->run);
 	for (unsigned i = 0; i < 4; i++)
 		__builtin_prefetch(path + i * CPA_CACHE_LINE);
 }

@@ -7,6 +7,7 @@
 #include "preload/load.h"
 #include "preload/process.h"
 #include "preload/shared.h"
+#include "shadow/object.h"
 #include "shadow/process.h"
 
 uint64_t cpa_object_space;

@@ -72,7 +72,7 @@ static void end(struct call *call)
 	wait.arrived = call->op.arrived;
 	o = cpa_object_of(w, call->op.lock, CPA_ONCE, call->op.caller);
 	/* The path was published before the control read as done, and is not written again. */
-	cpa_acquire_path(&w->self, o ? &o->path : NULL, &wait);
+	cpa_acquire_path(&w->self, o ? cpa_object_path(o) : NULL, &wait);
 	if (wait.from)
 		cpa_dependency(&w->self, &wait, wait.now - wait.arrived);
 	if (!wait.matched)

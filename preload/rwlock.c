@@ -31,9 +31,10 @@ static struct cpa_read_use *use_of(struct cpa_worker *w, const struct cpa_object
 static void count_use(struct cpa_worker *w, struct cpa_object *o)
 {
 	struct cpa_read_use *use = use_of(w, o);
+	uint64_t written = cpa_object_path(o)->released;
 
-	if (use->object != o || use->written != o->path.released)
-		*use = (struct cpa_read_use){ .object = o, .written = o->path.released };
+	if (use->object != o || use->written != written)
+		*use = (struct cpa_read_use){ .object = o, .written = written };
 	if (cpa_sampler_ticks(&w->sampler) && o->class)
 		use->run++;
 	use->tick = w->clock.tick;
@@ -96,7 +97,7 @@ static inline bool note_enter(struct cpa_worker *w, const pthread_rwlock_t *l)
 	use = use_of(w, o);
 	/* The path is the last writer's, and no other can come: we hold the lock. */
 	if (use->object != o || use->run < CPA_UNTIMED_RUN || use->tick != w->clock.tick ||
-	    use->written != o->path.released || o->kind != CPA_RWLOCK)
+	    use->written != cpa_object_path(o)->released || o->kind != CPA_RWLOCK)
 		return false;
 	if (unlikely(w->read_count))
 		return note_inside(w, o, use);

@@ -8,6 +8,7 @@
 #include "shadow/fifo.h"
 #include "shadow/journal.h"
 #include "shadow/merge.h"
+#include "shadow/object.h"
 #include "shadow/path.h"
 
 #define GRANT (UINT64_C(1) << 32)
@@ -114,7 +115,7 @@ static bool joined_later(const struct cpa_self *self, const struct cpa_path *rem
 
 void cpa_lock_acquired(struct cpa_self *self, struct cpa_object *o, struct cpa_wait *w)
 {
-	const struct cpa_path *remote = &o->path;
+	const struct cpa_path *remote = cpa_object_path(o);
 
 	w->observed_only = queues_own(self, o);
 	w->matched = true; /* a lock that nobody released before was merely slow to get */
@@ -147,7 +148,7 @@ void cpa_write_acquired(struct cpa_self *self, struct cpa_object *o, struct cpa_
 
 	w->observed_only = queues_own(self, o);
 	w->matched = true;
-	join_two(self, token ? &cpa_token(token)->path : NULL, &o->path, o, NULL, w);
+	join_two(self, token ? &cpa_token(token)->path : NULL, cpa_object_path(o), o, NULL, w);
 	if (token)
 		cpa_token_free(self, token);
 }
@@ -218,6 +219,7 @@ void cpa_wake_undo(struct cpa_self *self, struct cpa_object *o, uint32_t n)
 void cpa_wait_end(struct cpa_self *self, struct cpa_object *o, bool woken,
 		  const struct cpa_object *mutex, struct cpa_wait *w)
 {
+	const struct cpa_path *path = mutex ? cpa_object_path(mutex) : NULL;
 	uint64_t old, new;
 	uint32_t token = 0;
 	bool granted;
@@ -231,11 +233,10 @@ void cpa_wait_end(struct cpa_self *self, struct cpa_object *o, bool woken,
 	if (granted)
 		token = cpa_fifo_take(self, o);
 	w->observed_only = queues_own(self, o);
-	w->matched = (token && woken) || (mutex && mutex->path.released > w->arrived);
+	w->matched = (token && woken) || (path && path->released > w->arrived);
 	if (unlikely(self->journal && !woken))
 		cpa_journal_failed(self);
-	join_two(self, token && woken ? &cpa_token(token)->path : NULL, mutex ? &mutex->path : NULL,
-		 o, mutex, w);
+	join_two(self, token && woken ? &cpa_token(token)->path : NULL, path, o, mutex, w);
 	if (token)
 		cpa_token_free(self, token);
 }
@@ -304,24 +305,4 @@ void cpa_barrier_left(struct cpa_self *self, struct cpa_object *o, uint64_t roun
 	/* ACQ_REL: as above. It fails when a later round has taken the token out. */
 	if (__atomic_compare_exchange_n(slot, &row, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		cpa_token_free(self, t->row);
-}
-
-void cpa_object_clear(struct cpa_self *self, struct cpa_object *o)
-{
-	uint32_t token;
-
-	cpa_path_clear(self, &o->path);
-	/* The word of an annotation is a cell's; one of shadow/merge.h is a cell without pins. */
-	cpa_cell_clear(self, &o->merged);
-	for (unsigned i = 0; i < CPA_ROUNDS; i++) {
-		token = cpa_merge_take(&o->round[i]);
-		/* A round that is complete and not yet left by all: they may be reading it. */
-		if (token && o->waiting && cpa_token(token)->key <= o->passes / o->waiting)
-			cpa_diag(CPA_DIAG_TOKENS_REFUSED);
-		else if (token)
-			cpa_token_free(self, token);
-	}
-	cpa_fifo_drain(self, o);
-	o->waiting = 0;
-	o->passes = 0;
 }

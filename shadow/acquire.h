@@ -74,7 +74,4 @@ CPA_HIDDEN uint64_t cpa_barrier_arrive(struct cpa_self *self, struct cpa_object 
 CPA_HIDDEN void cpa_barrier_left(struct cpa_self *self, struct cpa_object *o, uint64_t round,
 				 struct cpa_wait *wait);
 
-/* Forget all paths of @o: it is initialized or destroyed, nobody else uses it. */
-CPA_HIDDEN void cpa_object_clear(struct cpa_self *self, struct cpa_object *o);
-
 #endif

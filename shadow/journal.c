@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "shadow/journal_write.h"
 
+#include "shadow/object.h"
 #include "shadow/table.h"
 
 /* Bytes of records at most. */
@@ -67,7 +68,7 @@ static uint8_t *put_path(uint8_t *at, struct cpa_journal *j, uint64_t event)
 static bool is_own(const struct cpa_self *self, const struct cpa_object *o,
 		   const struct cpa_path *path)
 {
-	return o && path == &o->path && path->owner == self->id;
+	return o && path == cpa_object_path(o) && path->owner == self->id;
 }
 
 /* Whether the record is to name @path. One of a thread without a journal cannot be named. */

@@ -23,7 +23,7 @@
 #include <stdint.h>
 
 #define CPA_MAGIC	 "CPADUMP\n"
-#define CPA_FORMAT	 11u
+#define CPA_FORMAT	 12u
 #define CPA_BYTE_ORDER	 0x01020304u
 #define CPA_HEADER_SIZE	 16384u
 #define CPA_CHUNKS	 20u
@@ -70,6 +70,7 @@ enum cpa_table_id {
 	CPA_TABLE_BASES,      /* struct cpa_base */
 	CPA_TABLE_POINTS,     /* struct cpa_thread_series */
 	CPA_TABLE_PROCESSES,  /* struct cpa_process_row */
+	CPA_TABLE_PATHS,      /* struct cpa_path, of objects: of no meaning to readers */
 	CPA_TABLES
 };
 
@@ -386,56 +387,7 @@ struct cpa_mark {
 };
 
 #include "shadow/layout_module.h"
-
-enum cpa_object_kind {
-	CPA_MUTEX = 1,
-	CPA_SPIN = 2,
-	CPA_RWLOCK = 3,
-	CPA_COND = 4,
-	CPA_BARRIER = 5,
-	CPA_SEM = 6,
-	CPA_ONCE = 7,
-	CPA_FUTEX = 8,
-	CPA_ANNOTATION = 9,
-	CPA_HANDLE = 10,  /* a thread's pthread_t; depth is its row. Not for users */
-	CPA_SIGNALS = 11, /* threads that wait for signals from each other */
-	CPA_ALIAS = 12,	  /* of one that processes share; depth is its row. Not for users */
-	CPA_OBJECT_KINDS
-};
-
-/*
- * One synchronization object, key: its address. Who writes: for a mutex or spin lock its holder;
- * for the others see the file named. Counters of racing objects are atomic.
- */
-struct cpa_object {
-	uint64_t key;
-	uint32_t kind;	   /* enum cpa_object_kind; 0 after destruction */
-	uint32_t class;	   /* component row, kind CPA_LOCK (for conditions etc. too: their class) */
-	uint32_t holder;   /* thread id; of a lock held for writing */
-	uint32_t depth;	   /* of a recursive mutex */
-	uint32_t queue;	   /* row of the queue whose own it is: no edges in the inherent path */
-	uint32_t declared; /* acquisitions + 1 when it became that; of no meaning to readers */
-	uint32_t slot;	   /* of its class */
-	/* Locks that one thread alone keeps using: preload/lock.h. */
-	uint32_t user; /* id of that thread */
-	uint32_t run;  /* its timed uses in a row */
-	uint32_t tick; /* its time of the last timed one */
-	uint32_t mean; /* of the first activity of sections, see preload/untimed.h */
-	uint32_t lost; /* times that another thread came in between */
-	uint64_t acquisitions, contended, handoffs;
-	uint64_t wait, hold; /* ticks */
-	uint64_t since;	     /* clock at the acquisition by the holder; 0: not timed */
-	uint64_t merged;     /* shadow/merge.h: token that combines racing releases; annotations:
-				their cell, shadow/cell.h */
-	/* shadow/fifo.h: tagged row numbers of the oldest and newest token */
-	uint64_t head, tail;
-	uint64_t waiting; /* shadow/wake.h: waiters; semaphores: initial tokens; barriers: count */
-	uint64_t passes;  /* barriers: arrivals so far */
-	uint64_t round[CPA_ROUNDS]; /* barriers: see shadow/round.h */
-	uint32_t next;		    /* row of the next one in the address space */
-	uint32_t linked;
-	struct cpa_path path; /* of the last release */
-} __attribute__((aligned(CPA_CACHE_LINE)));
+#include "shadow/layout_object.h"
 
 enum cpa_event_kind {
 	CPA_EV_START = 1, /* of a thread */

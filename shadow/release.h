@@ -6,12 +6,16 @@
 #define CPA_SHADOW_RELEASE_H
 
 #include "shadow/journal.h"
+#include "shadow/object.h"
 #include "shadow/path.h"
 
 /* A mutex, spin lock, once, or a read-write lock held for writing: see shadow/acquire.h. */
 static inline void cpa_lock_release(struct cpa_self *self, struct cpa_object *o)
 {
-	cpa_path_publish(self, &o->path, &self->row->path);
+	struct cpa_path *path = likely(o->path) ? cpa_object_place(o) : cpa_object_path_new(o);
+
+	if (likely(path))
+		cpa_path_publish(self, path, &self->row->path);
 	cpa_journal_release(self, o, 0, 0);
 }
 

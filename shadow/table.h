@@ -64,6 +64,7 @@ cpa_table_shape(enum cpa_table_id id)
 		[CPA_TABLE_SERIES] = { sizeof(struct cpa_slot_series), 32 },
 		[CPA_TABLE_POINTS] = { sizeof(struct cpa_thread_series), 4 },
 		[CPA_TABLE_PROCESSES] = { sizeof(struct cpa_process_row), 8 },
+		[CPA_TABLE_PATHS] = { sizeof(struct cpa_path), 16 },
 	};
 
 	return shape[id];

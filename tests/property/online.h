@@ -258,7 +258,7 @@ static void online_start(struct online *o, const struct event *e)
 {
 	struct online_thread *t = &o->thread[e->thread];
 	struct cpa_wait w = { .arrived = e->arrived, .now = e->now };
-	struct cpa_path *from = e->thread ? &o->handle[e->thread]->path : NULL;
+	const struct cpa_path *from = e->thread ? cpa_object_path(o->handle[e->thread]) : NULL;
 
 	memset(t, 0, sizeof(*t));
 	if (cpa_thread_begin(&t->self, o->routine[o->h->routine[e->thread]], 1, from, &w))

@@ -3,6 +3,7 @@
  * tests/torture/token.c - queues of tokens, and tokens given back by other threads than took them
  */
 #include "shadow/fifo.h"
+#include "shadow/object.h"
 
 #include "tests/torture/torture.h"
 

@@ -341,6 +341,49 @@ static void test_queues_own_lock(void **state)
 	}
 }
 
+/* The path of a lock comes with its first release, and its place stays. */
+static void test_path_of_a_lock(void **state)
+{
+	struct cpa_wait w = { .arrived = 10, .now = 10 };
+	const struct cpa_path *place;
+
+	(void)state;
+	cpa_lock_acquired(at(1, 10, 5), mutex, &w);
+	assert_true(w.matched);
+	assert_int_equal(from(&w), UINT32_MAX);
+	assert_int_equal(cpa_table(CPA_TABLE_PATHS)->used, 0);
+	cpa_lock_release(&t[1], mutex);
+	place = cpa_object_path(mutex);
+	assert_int_equal(place->owner, t[1].id);
+	cpa_object_clear(&t[0], mutex);
+	assert_ptr_equal(cpa_object_path(mutex), place);
+	assert_int_equal(place->owner, 0);
+	assert_int_equal(place->len, 0);
+	cpa_lock_release(at(2, 20, 6), mutex);
+	assert_ptr_equal(cpa_object_path(mutex), place);
+	assert_int_equal(place->len, 6);
+	assert_int_equal(cpa_table(CPA_TABLE_PATHS)->used, 1);
+}
+
+/* Without space for it nothing is published, and that is counted. */
+static void test_no_space_for_a_path(void **state)
+{
+	const uint64_t *refused = &cpa_header()->diag[CPA_DIAG_VERSIONS_REFUSED];
+	struct cpa_wait w = { .arrived = 30, .now = 30 };
+
+	(void)state;
+	while (cpa_table_append(CPA_TABLE_PATHS))
+		;
+	assert_int_equal(*refused, 0);
+	cpa_lock_release(at(1, 20, 5), mutex);
+	cpa_lock_release(at(1, 25, 6), mutex);
+	assert_int_equal(*refused, 2);
+	assert_int_equal(mutex->path, 0);
+	cpa_lock_acquired(at(2, 30, 1), mutex, &w);
+	assert_int_equal(from(&w), UINT32_MAX);
+	assert_int_equal(t[2].row->path.len, 1);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -359,6 +402,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_own_release, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_release_after_acquire, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_queues_own_lock, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_path_of_a_lock, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_space_for_a_path, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "shadow/cell.h"
+#include "shadow/object.h"
 
 #include "tests/unit/shadow_threads.h"
 

@@ -35,7 +35,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	cpa_series_hook = NULL;
-	cpa_path_clear(&t[0], &object.path);
+	cpa_object_clear(&t[0], &object);
 	for (int i = 0; i < 3; i++)
 		cpa_version_forget_spares(&t[i]);
 	test_rows_clear(&t[0]);

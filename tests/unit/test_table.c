@@ -111,7 +111,7 @@ static void test_rows(void **state)
 		assert_int_equal(cpa_table_append(CPA_TABLE_OBJECTS), i + 1);
 		row[i] = cpa_row(CPA_TABLE_OBJECTS, i + 1);
 		assert_int_equal((uintptr_t)row[i] % CPA_CACHE_LINE, 0);
-		assert_int_equal(row[i]->path.len, 0);
+		assert_int_equal(row[i]->round[CPA_ROUNDS - 1], 0);
 		memset(row[i], 0x55, sizeof(*row[i]));
 		row[i]->key = i;
 	}

@@ -12,6 +12,7 @@
 
 #include "shadow/activity.h"
 #include "shadow/fifo.h"
+#include "shadow/object.h"
 #include "shadow/part.h"
 #include "shadow/process.h"
 #include "shadow/queue.h"
