@@ -384,6 +384,7 @@ static bool make_session(void)
 	cpa_epoch_begin(cpa_header(), s.on);
 	cpa_table_prepare(CPA_TABLE_NAMES);
 	cpa_table_prepare(CPA_TABLE_MARKS);
+	cpa_table_prepare(CPA_TABLE_PATHS);
 	cpa_process_first(s.output);
 	return true;
 }

@@ -76,9 +76,13 @@ static inline struct cpa_object *cpa_lock_known(const void *lock, enum cpa_objec
  */
 static inline void cpa_lock_fetch(const struct cpa_object *o)
 {
-	const char *path = (const char *)cpa_object_place(o);
+	/* Relaxed: a hint. */
+	uint64_t line = __atomic_load_n(&o->path, __ATOMIC_RELAXED);
+	const char *path = cpa_at(line * CPA_CACHE_LINE);
 
 	__builtin_prefetch(&o->run);
+	if (unlikely(!line))
+		return;
 	for (unsigned i = 0; i < 4; i++)
 		__builtin_prefetch(path + i * CPA_CACHE_LINE);
 }

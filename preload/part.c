@@ -66,8 +66,7 @@ static void let_go(struct cpa_worker *w)
 	w->watched = w->self.journal != NULL;
 	cpa_heed(w);
 	cpa_sampler_pause(&w->sampler, true);
-	w->sampler.pending = 0;
-	w->sampler.stand_for = 0;
+	cpa_sampler_drop(&w->sampler);
 }
 
 /* The thread's path is complete up to the last stop before @epoch; it ends at clock @end. */

@@ -95,7 +95,7 @@ static inline bool cpa_sampler_ticks(const struct cpa_sampler *s)
 	return s->ring || (s->has_timer && s->heard && !s->paused);
 }
 
-/* What was sampled since the last event was in a wait: no function's time. */
+/* What was sampled since the last event was in a wait, or in our code: no function's time. */
 CPA_HIDDEN void cpa_sampler_drop(struct cpa_sampler *s);
 
 /* Move what was sampled since the last event to @span. */

@@ -182,6 +182,15 @@ void cpa_event_cut(struct cpa_worker *w, enum cpa_event_kind kind, const struct 
 	w->between = 0;
 }
 
+/* What was sampled since the last event is no activity's. */
+static void drop_samples(struct cpa_worker *w)
+{
+	if (likely(!cpa_sampler_waiting(&w->sampler)))
+		return;
+	cpa_sampler_drop(&w->sampler);
+	w->clock.tick++;
+}
+
 uint64_t cpa_waited(struct cpa_worker *w, uint64_t *arrived)
 {
 	struct cpa_thread *row = w->self.row;
@@ -198,10 +207,7 @@ uint64_t cpa_waited(struct cpa_worker *w, uint64_t *arrived)
 		cpa_heed(w);
 	if (w->clock.rebased == now)
 		cpa_sampler_switched(&w->sampler, w->clock.cpu);
-	if (unlikely(cpa_sampler_waiting(&w->sampler))) {
-		cpa_sampler_drop(&w->sampler);
-		w->clock.tick++;
-	}
+	drop_samples(w);
 	if (unlikely(cpa_part_moved(w)))
 		return cpa_part_crossed(w, &e, arrived, now);
 	now = cpa_checkpoint(&w->self, now);
@@ -270,6 +276,7 @@ void cpa_done_slow(struct cpa_worker *w)
 	}
 	if (unlikely(w->clock.ahead))
 		cpa_heed(w);
+	drop_samples(w);
 	cpa_probe_count(w->self.row, &e);
 	w->between = 0;
 	cpa_leave();

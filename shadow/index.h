@@ -3,15 +3,15 @@
  * shadow/index.h - levels of hashed lines in the session, allocated on demand
  *
  * Level k has 64 << 2k lines of CPA_INDEX_LINE words, one cache line each; a key has one line per
- * level, and in the last one those behind it as well. What the words mean is up to the index: see
- * shadow/table.h and shadow/item.h. Levels come into being in their order and stay.
+ * level, in tables also those behind that of the last one. What the words mean is up to the index:
+ * see shadow/table.h and shadow/item.h. Levels come into being in their order and stay.
  */
 #ifndef CPA_SHADOW_INDEX_H
 #define CPA_SHADOW_INDEX_H
 
 #include "shadow/session.h"
 
-#define CPA_INDEX_PROBES (CPA_INDEX_LEVELS + 3) /* the lines of a key */
+#define CPA_INDEX_PROBES (CPA_INDEX_LEVELS + 3) /* the lines of a key of a table */
 
 /* cpa_block() where there is none yet; by @alloc. */
 CPA_HIDDEN uint64_t cpa_block_slow(uint64_t *where, uint64_t size,

@@ -91,9 +91,9 @@ struct cpa_table {
 
 /* Counters of what was lost or not seen; all atomic. The names are those of the report. */
 enum cpa_diagnostic {
-	CPA_DIAG_SAMPLES,	   /* program counter samples attributed */
+	CPA_DIAG_SAMPLES,	   /* program counter samples taken */
 	CPA_DIAG_SAMPLES_LOST,	   /* dropped by the kernel or for want of space */
-	CPA_DIAG_OBJECTS_REFUSED,  /* operations on objects that found no row */
+	CPA_DIAG_OBJECTS_REFUSED,  /* operations on objects that found no row, or none for a path */
 	CPA_DIAG_EDGES_REFUSED,	   /* operations whose PAG summary rows found no space */
 	CPA_DIAG_THREADS_REFUSED,  /* threads that run unprofiled */
 	CPA_DIAG_VERSIONS_REFUSED, /* paths that could not be extended: no memory */

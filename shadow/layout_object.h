@@ -25,8 +25,8 @@ enum cpa_object_kind {
 
 /*
  * One synchronization object, key: its address. Who writes: for a mutex or spin lock its holder;
- * for the others see the file named. Counters of racing objects are atomic. Its first cache line is all
- * that an untimed use needs, and the first two with the path what a timed use of a lock does.
+ * for the others see the file named. Counters of racing objects are atomic. The first cache line is
+ * all that an untimed use of a mutex needs, the first two and the path are what a timed use does.
  */
 struct cpa_object {
 	uint64_t key;

@@ -8,13 +8,14 @@
 
 const struct cpa_path cpa_path_of_none;
 
-struct cpa_path *cpa_object_path_new(struct cpa_object *o)
+struct cpa_path *cpa_object_path_new(struct cpa_self *self, struct cpa_object *o)
 {
 	uint32_t row = cpa_table_append(CPA_TABLE_PATHS);
 	struct cpa_path *path = row ? cpa_row(CPA_TABLE_PATHS, row) : NULL;
 
+	self->slow++;
 	if (!path)
-		cpa_diag(CPA_DIAG_VERSIONS_REFUSED);
+		cpa_diag(CPA_DIAG_OBJECTS_REFUSED);
 	else
 		o->path = (uint32_t)(cpa_offset(path) / CPA_CACHE_LINE);
 	return path;

@@ -3,8 +3,8 @@
  * shadow/object.h - the path that a lock had when it was last released
  *
  * Many locks are never used: the path, three quarters of what a lock takes, comes with the first
- * release that is published, and stays with the row. Who may write it is who holds the lock for writing;
- * who holds it for reading reads.
+ * release that is published, and stays with the row. Who holds the lock for writing may write it,
+ * who holds it for reading may read it.
  */
 #ifndef CPA_SHADOW_OBJECT_H
 #define CPA_SHADOW_OBJECT_H
@@ -15,7 +15,7 @@
 extern CPA_HIDDEN const struct cpa_path cpa_path_of_none;
 
 /* Let @o, which has none, have a path. NULL: no space (counted). */
-CPA_HIDDEN struct cpa_path *cpa_object_path_new(struct cpa_object *o);
+CPA_HIDDEN struct cpa_path *cpa_object_path_new(struct cpa_self *self, struct cpa_object *o);
 
 /* Where the path of @o lies; not to be read if it has none. */
 static inline struct cpa_path *cpa_object_place(const struct cpa_object *o)

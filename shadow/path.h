@@ -8,7 +8,7 @@
  * deltas. A release is thus a copy of three cache lines, whatever the number of components.
  *
  *               add  copy  join  clear     on the same path: never two at once. The owner of a
- *                                          path is its thread, or who holds the lock it stands in.
+ *                                          path is its thread, or who holds the lock it is of.
  *
  * V1  A version is not written after the first path that names it was published; but its owner's path may
  *     add to H and O (cpa_path_note) while no other names it, and readers of that path wait for it.

@@ -12,7 +12,8 @@
 /* A mutex, spin lock, once, or a read-write lock held for writing: see shadow/acquire.h. */
 static inline void cpa_lock_release(struct cpa_self *self, struct cpa_object *o)
 {
-	struct cpa_path *path = likely(o->path) ? cpa_object_place(o) : cpa_object_path_new(o);
+	struct cpa_path *path = likely(o->path) ? cpa_object_place(o) :
+						  cpa_object_path_new(self, o);
 
 	if (likely(path))
 		cpa_path_publish(self, path, &self->row->path);

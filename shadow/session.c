@@ -217,6 +217,9 @@ int cpa_session_create(const char *path, uint64_t limit, uint32_t slots)
 	h = cpa_header();
 	h->byte_order = CPA_BYTE_ORDER;
 	_Static_assert(CPA_DIAG_USED <= CPA_DIAG_COUNT, "each counter has its place");
+	_Static_assert(CPA_TABLES <= sizeof(((struct cpa_header *)NULL)->table) /
+					     sizeof(struct cpa_table),
+		       "each table has its place");
 	h->format = CPA_FORMAT;
 	h->header_size = CPA_HEADER_SIZE;
 	h->tables = CPA_TABLES;

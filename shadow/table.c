@@ -21,7 +21,7 @@
 static uint32_t growing;
 /* Atomic: the smallest block that found no space. Others of its size need not ask again. */
 static uint64_t too_large;
-/* Atomic, the same: LEAST_STEP when a step in a chunk found no space in the file, else more than any. */
+/* Atomic, the same: the smallest step in a chunk that found no space in the file. */
 static uint64_t no_space;
 
 void cpa_tables_joined(void)
@@ -138,7 +138,7 @@ static bool make_usable(struct cpa_table *t, uint32_t row)
 		return false;
 	while (!cpa_session_back(at + p.from, step)) {
 		if (step <= LEAST_STEP) {
-			__atomic_store_n(&no_space, LEAST_STEP, __ATOMIC_RELAXED);
+			__atomic_store_n(&no_space, step, __ATOMIC_RELAXED);
 			return false;
 		}
 		step = LEAST_STEP;

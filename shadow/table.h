@@ -9,8 +9,8 @@
  * are used again when their address is; so a table is bounded by the addresses ever used.
  *
  * Level k of the index has 64 << 2k lines of one cache line each. A key hashes to one line per
- * level and goes to the first level whose line has room. Hence a lookup may stop at the first line
- * that is not full.
+ * level, and to those behind it in the last one, and goes to the first that has room. Hence a lookup
+ * may stop at the first line that is not full.
  *
  *             find  intern  append      "-": the calls may overlap
  *   find       -      -       -

@@ -368,7 +368,7 @@ static void test_path_of_a_lock(void **state)
 /* Without space for it nothing is published, and that is counted. */
 static void test_no_space_for_a_path(void **state)
 {
-	const uint64_t *refused = &cpa_header()->diag[CPA_DIAG_VERSIONS_REFUSED];
+	const uint64_t *refused = &cpa_header()->diag[CPA_DIAG_OBJECTS_REFUSED];
 	struct cpa_wait w = { .arrived = 30, .now = 30 };
 
 	(void)state;

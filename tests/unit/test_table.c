@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "shadow/index.h"
+
 #include "tests/unit/shadow_session.h"
 
 #define SITES CPA_TABLE_SITES
@@ -81,6 +83,32 @@ static void test_many_keys(void **state)
 	free(seen);
 }
 
+/*
+ * Keys that share a line in each level, in the last one its last: the lines behind, from the first on,
+ * take what it does not hold.
+ */
+static void test_shared_lines(void **state)
+{
+	enum { ROOM = CPA_INDEX_PROBES * CPA_INDEX_LINE };
+	const uint64_t last = cpa_index_lines(CPA_INDEX_LEVELS - 1) - 1;
+	uint64_t key[ROOM + 1];
+	unsigned n = 0;
+
+	(void)state;
+	for (uint64_t k = 1; n <= ROOM; k++)
+		if ((cpa_index_hash(k) & last) == last)
+			key[n++] = k;
+	for (uint32_t i = 0; i < ROOM; i++)
+		assert_int_equal(intern(key[i], i), i + 1);
+	assert_int_equal(intern(key[ROOM], 0), 0);
+	assert_int_equal(cpa_table(SITES)->refused, 1);
+	for (uint32_t i = 0; i < ROOM; i++) {
+		assert_int_equal(cpa_table_find(SITES, key[i]), i + 1);
+		assert_int_equal(intern(key[i], 0), i + 1);
+	}
+	assert_int_equal(cpa_table_find(SITES, key[ROOM]), 0);
+}
+
 /* A key that differs in any one bit is another key. */
 static void test_similar_keys(void **state)
 {
@@ -145,6 +173,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_many_keys, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_shared_lines, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_similar_keys, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_not_found, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rows, setup, teardown),
