@@ -22,7 +22,9 @@ struct walked {
 	uint64_t *share; /* by slot */
 	uint64_t full;	 /* what its activities took in the run */
 	uint64_t common; /* of that, on the first path */
-	/* Its activities, one bit each, by strand and number from its first on; NULL: not wanted. */
+	/*
+	 * Its activities, one bit each, by strand and number from its first on; NULL: not wanted.
+	 */
 	uint8_t **on;
 	const struct cpa_journal_file *file;
 	const struct walked *first; /* NULL: it is the first */

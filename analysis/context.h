@@ -2,9 +2,10 @@
 /*
  * analysis/context.h - the critical path when something weighs nothing, beside that of the run
  *
- * Zeroing of any set of components at once, as a new context beside the old one (IPS-2); and the second
- * and third critical path, which IPS-2 names as missing: the longest paths when the activities of the
- * ones before weigh nothing, so the longest chains of work that remain without them.
+ * Zeroing of any set of components at once, as a new context beside the old one (IPS-2); and the
+ * second and third critical path, which IPS-2 names as missing: the longest paths when the
+ * activities of the ones before weigh nothing, so the longest chains of work that remain without
+ * them.
  */
 #ifndef CPA_ANALYSIS_CONTEXT_H
 #define CPA_ANALYSIS_CONTEXT_H
@@ -20,7 +21,10 @@
 int cpa_context_zero(struct cpa_dump *dump, const struct cpa_profile *profile, const char *names,
 		     const struct cpa_page *page, size_t top, char **error);
 
-/* The same of the first three critical paths: their lengths, overlap with the first, and components. */
+/*
+ * The same of the first three critical paths: their lengths, overlap with the first, and
+ * components.
+ */
 int cpa_context_paths(struct cpa_dump *dump, const struct cpa_profile *profile,
 		      const struct cpa_page *page, size_t top, char **error);
 

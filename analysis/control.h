@@ -3,8 +3,9 @@
  * analysis/control.h - change the session of another process, which goes on
  *
  * The file is mapped for writing, so it is looked at first: whose it is, what it is, and that what
- * is written lies within it; one that is cut meanwhile is told. Nothing of the file is ever enlarged:
- * that is for its process. Needs no library of the others in this folder; cpa run uses it, too.
+ * is written lies within it; one that is cut meanwhile is told. Nothing of the file is ever
+ * enlarged: that is for its process. Needs no library of the others in this folder; cpa run uses
+ * it, too.
  */
 #ifndef CPA_ANALYSIS_CONTROL_H
 #define CPA_ANALYSIS_CONTROL_H

@@ -206,7 +206,9 @@ static int put_state(const struct cpa_dump *dump, const struct state *state, int
 	return ret ? ret : put_header(dump, state, to, size + state->size);
 }
 
-/* Bytes of the session that exist now; more than there were when it was opened are not looked at. */
+/*
+ * Bytes of the session that exist now; more than there were when it was opened are not looked at.
+ */
 static uint64_t size_of(const struct cpa_dump *dump, int fd)
 {
 	uint64_t reserved = 0;

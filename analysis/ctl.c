@@ -2,7 +2,8 @@
 /*
  * analysis/ctl.c - cpa-ctl: switch the profiling of a running program, mark a moment, keep a copy
  *
- * All by the session file, which is mapped: nothing stops the process, signals it or attaches to it.
+ * All by the session file, which is mapped: nothing stops the process, signals it or attaches to
+ * it.
  */
 #include <errno.h>
 #include <getopt.h>

@@ -3,10 +3,10 @@
  * analysis/curves.h - what each thread had done by the time of each sample
  *
  * A sample tells what a thread's row held at its latest event, and when that was (struct
- * cpa_thread_point): exact there. Between two such points a thread's sums grow evenly: an activity or
- * wait that goes on over several samples is spread over them, where the program's series has it at
- * its end. What lies between two points and is in no sum (the row had no thread, profiling was off)
- * comes first, then the rest. So a value is wrong by what happened in one interval at most.
+ * cpa_thread_point): exact there. Between two such points a thread's sums grow evenly: an activity
+ * or wait that goes on over several samples is spread over them, where the program's series has it
+ * at its end. What lies between two points and is in no sum (the row had no thread, profiling was
+ * off) comes first, then the rest. So a value is wrong by what happened in one interval at most.
  */
 #ifndef CPA_ANALYSIS_CURVES_H
 #define CPA_ANALYSIS_CURVES_H
@@ -24,8 +24,8 @@ void cpa_curve_at(const struct cpa_thread_point *points, size_t count, uint64_t 
 		  double value[CPA_CURVES]);
 
 /*
- * Fill intervals->thread from the table of points. Sample i is of clock @clock[i], at place @place[i];
- * the last sample, which has no place, is of the end.
+ * Fill intervals->thread from the table of points. Sample i is of clock @clock[i], at place
+ * @place[i]; the last sample, which has no place, is of the end.
  */
 void cpa_curves_build(struct cpa_intervals *intervals, const struct cpa_build *build,
 		      const uint64_t *clock, const uint32_t *place);

@@ -268,8 +268,8 @@ static cpa_long next_interrupt(const struct cpa_engine *engine)
 }
 
 /*
- * How long the threads of all groups only take turns: nobody comes, nobody's work ends. Or 0, if that
- * is not for many turns of each.
+ * How long the threads of all groups only take turns: nobody comes, nobody's work ends. Or 0, if
+ * that is not for many turns of each.
  */
 static cpa_long undisturbed(const struct cpa_engine *engine)
 {
@@ -452,7 +452,9 @@ static void init_group(struct group *group, uint32_t cores)
 	}
 }
 
-/* Processes that always work, and are of no account otherwise: one on each core, then another ... */
+/*
+ * Processes that always work, and are of no account otherwise: one on each core, then another ...
+ */
 static void add_background(struct cpa_engine *engine)
 {
 	const struct cpa_placement *placement = engine->placement;

@@ -35,7 +35,9 @@ struct runner {
 	/* Threads that wait for an event of this one; the next that waits where this one does. */
 	size_t waiting, next;
 	cpa_event_name wants;
-	/* Of each event from `first` on two bits: whether its first, its second cause was longer. */
+	/*
+	 * Of each event from `first` on two bits: whether its first, its second cause was longer.
+	 */
 	uint32_t first;
 	uint8_t *choice;
 	size_t choices;
@@ -227,8 +229,8 @@ static uint32_t uses_of(const struct release *l)
 }
 
 /*
- * Whose latest release it is; 0: nobody's, or (cells) not yet. Of a lock the next release is the only one that is wanted
- * from then on; a reader's next one goes on from this one.
+ * Whose latest release it is; 0: nobody's, or (cells) not yet. Of a lock the next release is the
+ * only one that is wanted from then on; a reader's next one goes on from this one.
  */
 static uint64_t owner_of(const struct release *l, uint32_t thread)
 {
@@ -441,7 +443,10 @@ static void finish(struct cpa_exact *x, size_t who)
 	publish(x, r, r->event);
 }
 
-/* Read on until the clock @until, or until an event of another thread is wanted that is not there yet. */
+/*
+ * Read on until the clock @until, or until an event of another thread is wanted that is not there
+ * yet.
+ */
 static void advance(struct cpa_exact *x, size_t who, uint64_t until)
 {
 	struct runner *r = &x->work->runner[who];

@@ -2,12 +2,13 @@
 /*
  * analysis/exact.h - the inherent path of a journal, event by event (Online CP 2, Fig. 4)
  *
- * The longest path to each event, in several lanes at once: in lane 0 all activities weigh what they
- * took; in each other lane activities weigh nothing for as long as the component of its slot is active.
- * An event's value is the largest of its thread's value before plus the activity, and of the values
- * of the releases that it depends on. Values are kept only as long as a later event may want them:
- * those of the last release of each lock, of signals, posts and items on their way, of each thread's
- * last event. This is a computation of its own, which shares nothing with shadow/path.h.
+ * The longest path to each event, in several lanes at once: in lane 0 all activities weigh what
+ * they took; in each other lane activities weigh nothing for as long as the component of its slot
+ * is active. An event's value is the largest of its thread's value before plus the activity, and of
+ * the values of the releases that it depends on. Values are kept only as long as a later event may
+ * want them: those of the last release of each lock, of signals, posts and items on their way, of
+ * each thread's last event. This is a computation of its own, which shares nothing with
+ * shadow/path.h.
  */
 #ifndef CPA_ANALYSIS_EXACT_H
 #define CPA_ANALYSIS_EXACT_H
@@ -29,9 +30,10 @@ struct cpa_exact {
 	unsigned lanes;
 	uint8_t *lane_of; /* by slot; 0: none, or lane 0 */
 	/*
-	 * Another context: activities weigh nothing, in all lanes, for as long as a component of a slot
-	 * that is set here is active, or if they are one of `skip`. How long two components that were
-	 * active for parts of an activity were so together is not known: as little as can be.
+	 * Another context: activities weigh nothing, in all lanes, for as long as a component of a
+	 * slot that is set here is active, or if they are one of `skip`. How long two components
+	 * that were active for parts of an activity were so together is not known: as little as can
+	 * be.
 	 */
 	bool *zero; /* by slot; NULL: none */
 	bool (*skip)(void *argument, size_t strand, uint32_t number);
@@ -56,8 +58,8 @@ void cpa_exact_free(struct cpa_exact *exact);
 void cpa_exact_run(struct cpa_exact *exact);
 
 /*
- * Whether cause @cause (0 or 1) of event @number of strand @strand was longer than what its thread, and
- * the cause before, had. After cpa_exact_run().
+ * Whether cause @cause (0 or 1) of event @number of strand @strand was longer than what its thread,
+ * and the cause before, had. After cpa_exact_run().
  */
 bool cpa_exact_chosen(const struct cpa_exact *exact, size_t strand, uint32_t number,
 		      unsigned cause);

@@ -53,8 +53,8 @@ __attribute__((format(printf, 2, 3))) static void warn(struct cpa_guidance *guid
 }
 
 /*
- * Whether @lock orders threads. One that nobody waited for nor had after another does not: what is done
- * under it is work like any other, all that the program does if one thread holds it for ever.
+ * Whether @lock orders threads. One that nobody waited for nor had after another does not: what is
+ * done under it is work like any other, all that the program does if one thread holds it for ever.
  */
 static bool is_contested(const struct cpa_profile *profile,
 			 const struct cpa_component_figures *lock)

@@ -2,12 +2,12 @@
 /*
  * analysis/history.h - what happened in a run, event by event, from the journal of its session
  *
- * shadow/layout_journal.h says what a journal holds, analysis/journal.h reads its records. Here they
- * become events, of a whole run in memory: for what needs to go both ways in it. What reads a run from
- * begin to end does better with the records (analysis/exact.h).
+ * shadow/layout_journal.h says what a journal holds, analysis/journal.h reads its records. Here
+ * they become events, of a whole run in memory: for what needs to go both ways in it. What reads a
+ * run from begin to end does better with the records (analysis/exact.h).
  *
- * Where the journal's ring came round, a thread begins with the oldest event that is left of it. All
- * is checked: what makes no sense ends the thread's events there, and is counted.
+ * Where the journal's ring came round, a thread begins with the oldest event that is left of it.
+ * All is checked: what makes no sense ends the thread's events there, and is counted.
  */
 #ifndef CPA_ANALYSIS_HISTORY_H
 #define CPA_ANALYSIS_HISTORY_H
@@ -95,8 +95,8 @@ struct cpa_history_event {
 	uint64_t untimed; /* uses of locks in it that were counted and not timed */
 	/*
 	 * Causes, in the order in which they were joined; charges of the activity, each slot once,
-	 * with the thread's class, locks held, regions, items, functions (as attributed by samples),
-	 * the activity's own slot.
+	 * with the thread's class, locks held, regions, items, functions (as attributed by
+	 * samples), the activity's own slot.
 	 */
 	uint32_t causes, charges;
 	const struct cpa_cause *cause;
@@ -133,8 +133,9 @@ struct cpa_run {
 };
 
 /*
- * All of @dump's journal. Causes through CPA_HISTORY_MERGEs are resolved into the releases that were
- * merged (of a LEAVE: all ARRIVEs of its round). Return NULL and *@error as cpa_history_open().
+ * All of @dump's journal. Causes through CPA_HISTORY_MERGEs are resolved into the releases that
+ * were merged (of a LEAVE: all ARRIVEs of its round). Return NULL and *@error as
+ * cpa_history_open().
  */
 struct cpa_run *cpa_run_read(struct cpa_dump *dump, char **error);
 void cpa_run_free(struct cpa_run *run);

@@ -2,18 +2,19 @@
 /*
  * analysis/intervals.h - when each component mattered: the session's series (shadow/series.h)
  *
- * Samples are cumulative values at equal distances, the last one is of the end; what an interval had
- * is the difference of two. Where no thread passed a boundary no sample was taken: as nothing happened
- * up to the next one that was, it is as that. An activity is part of the samples behind the event that ends it, so a
- * long one comes late and all at once. But a path that is L long at time t was no shorter than
- * L - (t - t') at an earlier t': neither a path nor a component's share or saving grows faster than
- * the clock. Samples are raised to that.
+ * Samples are cumulative values at equal distances, the last one is of the end; what an interval
+ * had is the difference of two. Where no thread passed a boundary no sample was taken: as nothing
+ * happened up to the next one that was, it is as that. An activity is part of the samples behind
+ * the event that ends it, so a long one comes late and all at once. But a path that is L long at
+ * time t was no shorter than L - (t - t') at an earlier t': neither a path nor a component's share
+ * or saving grows faster than the clock. Samples are raised to that.
  *
- * H is that of the path that was the longest at each sample. Where another path became the longest in between,
- * the difference of two H is of no path: it may be negative, or more than the path grew. An
- * interval where it is so by more than a tenth of that is marked, and nothing is raised across it.
- * When the path that was the longest at the end had its share of each component follows from the
- * same bound: at t it had no less than its share at the next sample less the time between, and no more.
+ * H is that of the path that was the longest at each sample. Where another path became the longest
+ * in between, the difference of two H is of no path: it may be negative, or more than the path
+ * grew. An interval where it is so by more than a tenth of that is marked, and nothing is raised
+ * across it. When the path that was the longest at the end had its share of each component follows
+ * from the same bound: at t it had no less than its share at the next sample less the time between,
+ * and no more.
  */
 #ifndef CPA_ANALYSIS_INTERVALS_H
 #define CPA_ANALYSIS_INTERVALS_H
@@ -74,11 +75,12 @@ const struct cpa_slot_intervals *cpa_intervals_slot(const struct cpa_intervals *
 						    uint32_t slot);
 
 /*
- * From all path_s of @intervals set all final_s: what the path that is the longest at the end can have
- * had of each slot at each sample. Backwards, no share grows faster than the clock, nor shrinks; within
- * that the samples tell, of whatever path they are. An activity that is longer than an interval is
- * spread evenly over those it lasted, as nothing tells in which order it did what it did: where a
- * sample has a part, final_s must be what was sampled, and gets that part of what came by the next.
+ * From all path_s of @intervals set all final_s: what the path that is the longest at the end can
+ * have had of each slot at each sample. Backwards, no share grows faster than the clock, nor
+ * shrinks; within that the samples tell, of whatever path they are. An activity that is longer than
+ * an interval is spread evenly over those it lasted, as nothing tells in which order it did what it
+ * did: where a sample has a part, final_s must be what was sampled, and gets that part of what came
+ * by the next.
  */
 void cpa_intervals_trace(struct cpa_intervals *intervals);
 

@@ -197,7 +197,10 @@ static bool turn(struct cpa_cursor *c)
 	if (c->leaf == c->last)
 		return false;
 	c->leaf++;
-	/* What `used` covers is whole; what is there is of this ticket if the file says so afterwards. */
+	/*
+	 * What `used` covers is whole; what is there is of this ticket if the file says so
+	 * afterwards.
+	 */
 	if (!cpa_dump_bytes(c->file->dump, leaf->offset, c->block, sizeof(c->block)) ||
 	    !cpa_dump_bytes(c->file->dump, leaf->offset, &ticket, sizeof(ticket)) ||
 	    ticket != leaf->ticket || b->ticket != ticket || b->thread != leaf->thread ||

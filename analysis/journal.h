@@ -45,8 +45,8 @@ struct cpa_journal_file {
 };
 
 /*
- * Find what there is. Return false if @dump has no journal, or *@error (to be freed) is set: it makes
- * no sense. Closed by the caller if true.
+ * Find what there is. Return false if @dump has no journal, or *@error (to be freed) is set: it
+ * makes no sense. Closed by the caller if true.
  */
 bool cpa_journal_open(struct cpa_journal_file *file, struct cpa_dump *dump, char **error);
 void cpa_journal_close(struct cpa_journal_file *file);
@@ -92,7 +92,10 @@ struct cpa_entry {
 	uint64_t process, external, runqueue;
 	uint32_t edge, node, uses;
 	uint64_t clock; /* the state's, after it */
-	/* Functions, external kinds and the like; not yet those of the state. Good until the next one. */
+	/*
+	 * Functions, external kinds and the like; not yet those of the state. Good until the next
+	 * one.
+	 */
 	size_t charges;
 	const struct cpa_held_charge *charge;
 };

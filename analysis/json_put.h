@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/json_put.h - values of JSON objects, and the parts of the report in files of their own */
+/*
+ * analysis/json_put.h - values of JSON objects, and the parts of the report in files of their own
+ */
 #ifndef CPA_ANALYSIS_JSON_PUT_H
 #define CPA_ANALYSIS_JSON_PUT_H
 

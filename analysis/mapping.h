@@ -18,7 +18,9 @@
  */
 void *cpa_mapping_open(int fd, uint64_t size, bool writable);
 
-/* False: the file was cut, or could not be read, since. @base: of the latest mapping, or another. */
+/*
+ * False: the file was cut, or could not be read, since. @base: of the latest mapping, or another.
+ */
 bool cpa_mapping_whole(const void *base);
 
 #endif

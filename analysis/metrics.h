@@ -73,8 +73,8 @@ struct cpa_metric_base {
 struct cpa_metric_base cpa_metric_base_none(void);
 
 /*
- * The metrics of @base that @level has; NAN: the level has it not, it is not known, or it would be a
- * ratio to 0.
+ * The metrics of @base that @level has; NAN: the level has it not, it is not known, or it would be
+ * a ratio to 0.
  */
 void cpa_metrics_derive(const struct cpa_metric_base *base, enum cpa_metric_level level,
 			double value[CPA_METRICS]);
@@ -118,8 +118,8 @@ struct cpa_histogram {
 };
 
 /*
- * The metric of each row of @level in each interval. Return NULL if it is not sampled at that level;
- * no bins: the run was too short.
+ * The metric of each row of @level in each interval. Return NULL if it is not sampled at that
+ * level; no bins: the run was too short.
  */
 struct cpa_histogram *cpa_histogram_build(const struct cpa_profile *profile,
 					  const struct cpa_metrics *metrics, enum cpa_metric metric,

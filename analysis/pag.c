@@ -134,8 +134,9 @@ static void add_functions(struct cpa_build *build, const char *const *names,
 }
 
 /*
- * What one of the paths has of an activity, of all slots in @values: that part of its weight which the path
- * has of what was noted (shadow/summary.h). So what is all on the path has all of it, however few were noted.
+ * What one of the paths has of an activity, of all slots in @values: that part of its weight which
+ * the path has of what was noted (shadow/summary.h). So what is all on the path has all of it,
+ * however few were noted.
  */
 static double of_activity(const struct cpa_build *build, const struct cpa_edge *edge,
 			  const uint64_t values[])
@@ -159,7 +160,10 @@ static double on_path(const struct cpa_build *build, const struct cpa_edge *edge
 	return of_activity(build, edge, build->program.share);
 }
 
-/* Whether it is known what one of the paths has of an activity: of one that was not noted, about nothing. */
+/*
+ * Whether it is known what one of the paths has of an activity: of one that was not noted, about
+ * nothing.
+ */
 static bool has_own_slot(const struct cpa_build *build, const struct cpa_edge *edge,
 			 const uint32_t users[])
 {

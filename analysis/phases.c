@@ -37,8 +37,8 @@ static double at(const struct cpa_intervals *v, size_t i)
 }
 
 /*
- * Intervals of some length: the last one ends with the run, and one that was not profiled all the time
- * may have little of it. Short ones are part of their neighbours.
+ * Intervals of some length: the last one ends with the run, and one that was not profiled all the
+ * time may have little of it. Short ones are part of their neighbours.
  */
 static void find_edges(struct curves *c)
 {
@@ -247,7 +247,10 @@ static void fill_shares(struct cpa_phase *phase, const struct cpa_profile *profi
 
 		if (!s)
 			continue;
-		/* It gets less by what is too little for another path, or where the path is another. */
+		/*
+		 * It gets less by what is too little for another path, or where the path is
+		 * another.
+		 */
 		share.path_s = fmax(0, grown(s->path_s, phase));
 		share.saved_s = grown(s->saved_s, phase);
 		share.total_s = grown(s->total_s, phase);

@@ -5,9 +5,10 @@
  * Found (segment.h: IPS-2, V.B), between marks of the program, or given by hand. A phase's figures
  * are the difference of two samples (shadow/series.h): those nearest to its ends. So they are of a
  * stretch that may be half an interval longer or shorter at either end; a phase that no two samples
- * tell apart has none. The critical path in a phase is what the longest path grew by; what a component
- * saves there is what its slack grew by, that is, how much more the path grew than it would have
- * without the component. It is negative where another path makes up for what was gained before.
+ * tell apart has none. The critical path in a phase is what the longest path grew by; what a
+ * component saves there is what its slack grew by, that is, how much more the path grew than it
+ * would have without the component. It is negative where another path makes up for what was gained
+ * before.
  */
 #ifndef CPA_ANALYSIS_PHASES_H
 #define CPA_ANALYSIS_PHASES_H

@@ -12,8 +12,8 @@
 #define UNPLACED UINT32_MAX
 
 /*
- * kernel/sched/fair.c: the slice is this times 1 + log2 of the cores, of 8 at most. The timer is that of
- * HZ=250, as Debian's and others' kernels have it.
+ * kernel/sched/fair.c: the slice is this times 1 + log2 of the cores, of 8 at most. The timer is
+ * that of HZ=250, as Debian's and others' kernels have it.
  */
 #define SLICE_S	    0.7e-3
 #define FACTOR_MAX  4

@@ -4,8 +4,8 @@
  *
  *	CORES:NAME[,NAME...] ...	CORES: 3, or 0-3; NAME of threads, with * and ?
  *
- * separated by blanks. A thread belongs to the first group that names it; the others share the cores
- * that no group has. Within a group the sharing is fair: engine.h.
+ * separated by blanks. A thread belongs to the first group that names it; the others share the
+ * cores that no group has. Within a group the sharing is fair: engine.h.
  */
 #ifndef CPA_ANALYSIS_PLACEMENT_H
 #define CPA_ANALYSIS_PLACEMENT_H
@@ -23,8 +23,9 @@ int cpa_placement_init(struct cpa_placement *placement, uint32_t cores, uint32_t
 		       char **error);
 
 /*
- * Set how long turns are: as in Linux, whose slice grows with the cores of the machine, here the more of
- * @cores, of the recorded one, and the placement's; clock ticks last @tick_s each. Until then a tick.
+ * Set how long turns are: as in Linux, whose slice grows with the cores of the machine, here the
+ * more of @cores, of the recorded one, and the placement's; clock ticks last @tick_s each. Until
+ * then a tick.
  */
 void cpa_placement_turns(struct cpa_placement *placement, uint32_t cores, double tick_s);
 

@@ -319,7 +319,9 @@ static void note_sharing(struct inquiry *q)
 			"memory bandwidth is not modelled.");
 }
 
-/* What the report calls the critical path is no bound where the replay deals work and locks anew. */
+/*
+ * What the report calls the critical path is no bound where the replay deals work and locks anew.
+ */
 static void note_order(struct inquiry *q)
 {
 	const struct cpa_answer *answer = q->answer;

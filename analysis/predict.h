@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/predict.h - how long a recorded run would take on other processors, or if it were changed
+ * analysis/predict.h - how long a recorded run would take on other processors, or if it were
+ * changed
  *
  * The journal becomes a script (transcribe.h), which is replayed (replay.h). The same with nothing
- * changed, on the recorded number of cores and with the profiler's own time, is compared to what the
- * run took: that is what the method is known to be off by. Predictions are of the program without
- * the profiler.
+ * changed, on the recorded number of cores and with the profiler's own time, is compared to what
+ * the run took: that is what the method is known to be off by. Predictions are of the program
+ * without the profiler.
  */
 #ifndef CPA_ANALYSIS_PREDICT_H
 #define CPA_ANALYSIS_PREDICT_H
@@ -69,8 +70,8 @@ struct cpa_answer {
 enum cpa_refusal { CPA_ANSWERED, CPA_NO_JOURNAL, CPA_BAD_QUESTION };
 
 /*
- * Answer @question from @dump and its @profile; then the caller calls cpa_answer_free(). Else *@error
- * is a message that the caller frees.
+ * Answer @question from @dump and its @profile; then the caller calls cpa_answer_free(). Else
+ * *@error is a message that the caller frees.
  */
 enum cpa_refusal cpa_predict(struct cpa_dump *dump, const struct cpa_profile *profile,
 			     const struct cpa_question *question, struct cpa_answer *answer,

@@ -30,7 +30,9 @@ int predict_replay(struct inquiry *q, const struct cpa_transcript *transcript, u
 
 double predict_seconds(const struct inquiry *q, uint64_t ticks);
 
-/* What the run would gain from more or less of the heaviest components, and from several of them. */
+/*
+ * What the run would gain from more or less of the heaviest components, and from several of them.
+ */
 int predict_curves(struct inquiry *q, char **error);
 
 #endif

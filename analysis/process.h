@@ -33,7 +33,9 @@ bool cpa_process_alive(const struct cpa_process *process);
 /* Whether process @pid has not ended, and maps @file. */
 bool cpa_process_writes(uint32_t pid, const char *file);
 
-/* State and CPU time of each of its tasks, by tid, for the caller to free; their number in *@count. */
+/*
+ * State and CPU time of each of its tasks, by tid, for the caller to free; their number in *@count.
+ */
 struct cpa_top_task *cpa_process_tasks(const struct cpa_process *process, size_t *count);
 
 #endif

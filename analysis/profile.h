@@ -227,7 +227,9 @@ struct cpa_diagnostics_figures {
 	uint64_t samples, samples_lost, objects_untracked;
 	uint64_t deepbind,
 		namespaced; /* libraries that were to be loaded so that they are not seen */
-	/* Uses of locks that were not timed; those before another thread's; what these edges miss. */
+	/*
+	 * Uses of locks that were not timed; those before another thread's; what these edges miss.
+	 */
 	uint64_t untimed, untimed_handoffs;
 	double untimed_handoffs_s;
 	size_t notes;

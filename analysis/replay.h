@@ -3,14 +3,14 @@
  * analysis/replay.h - do what a script says, in whatever order that comes to
  *
  * A discrete-event simulation on the processors of engine.h. A lock is free once it is unlocked:
- * whoever asks first gets it, also before the waiter that the unlock wakes, as with pthread mutexes;
- * a waiter that finds it taken waits again, behind the others. Readers pass writers that wait (glibc's
- * default); a write unlock wakes all readers, without any one writer. Semaphores and queues are the
- * same: first come, first served, woken waiters compete.
+ * whoever asks first gets it, also before the waiter that the unlock wakes, as with pthread
+ * mutexes; a waiter that finds it taken waits again, behind the others. Readers pass writers that
+ * wait (glibc's default); a write unlock wakes all readers, without any one writer. Semaphores and
+ * queues are the same: first come, first served, woken waiters compete.
  *
- * The recorded order remains in AWAIT steps only. Where the changed order makes threads wait for each
- * other in a circle, or a recording has lost what they wait for, the one that has waited longest goes
- * on, and is counted.
+ * The recorded order remains in AWAIT steps only. Where the changed order makes threads wait for
+ * each other in a circle, or a recording has lost what they wait for, the one that has waited
+ * longest goes on, and is counted.
  */
 #ifndef CPA_ANALYSIS_REPLAY_H
 #define CPA_ANALYSIS_REPLAY_H

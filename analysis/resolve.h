@@ -2,8 +2,8 @@
 /*
  * analysis/resolve.h - names of addresses, read from the modules' files in this process
  *
- * As analysis/symbols.h, which asks this in a process of its own: the files may be anything, and what
- * reads them are libraries of others.
+ * As analysis/symbols.h, which asks this in a process of its own: the files may be anything, and
+ * what reads them are libraries of others.
  */
 #ifndef CPA_ANALYSIS_RESOLVE_H
 #define CPA_ANALYSIS_RESOLVE_H

@@ -20,8 +20,9 @@ enum cpa_step_kind {
 	CPA_STEP_NONE,	/* nothing but its work */
 	CPA_STEP_PAUSE, /* `value` ticks in which no processor is needed */
 	/*
-	 * `object` is a lock. A LOCK or READ of one that the thread holds already, or an UNLOCK of one
-	 * it does not hold does nothing: recordings have gaps, services of items end where they like.
+	 * `object` is a lock. A LOCK or READ of one that the thread holds already, or an UNLOCK of
+	 * one it does not hold does nothing: recordings have gaps, services of items end where they
+	 * like.
 	 */
 	CPA_STEP_LOCK,
 	CPA_STEP_UNLOCK, /* of either kind of holder */
@@ -63,8 +64,8 @@ struct cpa_script_object {
 	enum cpa_script_kind kind;
 	/*
 	 * Of a barrier its members; of a semaphore its initial tokens; of a lock 0 if it excludes
-	 * nobody, 1, or the number of locks in its place, of which each use takes one at random; of a
-	 * queue the most items in it, 0 if there is no bound.
+	 * nobody, 1, or the number of locks in its place, of which each use takes one at random; of
+	 * a queue the most items in it, 0 if there is no bound.
 	 */
 	uint32_t count;
 	/*
@@ -77,8 +78,8 @@ struct cpa_script_object {
 };
 
 /*
- * What the thread that got an item did next: the steps from `first` up to its next GET of that queue,
- * or to `end`, where the thread had no more items. There another one asks for the next item.
+ * What the thread that got an item did next: the steps from `first` up to its next GET of that
+ * queue, or to `end`, where the thread had no more items. There another one asks for the next item.
  */
 struct cpa_script_item {
 	uint32_t first; /* behind the GET; CPA_NOWHERE: nobody got it */
@@ -101,8 +102,8 @@ struct cpa_script {
 	struct cpa_script_thread *thread;
 	uint32_t ends; /* the thread whose EXIT ends the program; CPA_NOWHERE: the last one's */
 	/*
-	 * Of a thread that was blocked, from the operation that released it until it works again; one
-	 * figure for all, ticks.
+	 * Of a thread that was blocked, from the operation that released it until it works again;
+	 * one figure for all, ticks.
 	 */
 	uint64_t latency;
 };

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 /*
- * By half the window: the step whose peak is as high as the highest that noise of standard deviation
- * 1 makes in one of a hundred curves. tests/unit/test_segment.c measures them.
+ * By half the window: the step whose peak is as high as the highest that noise of standard
+ * deviation 1 makes in one of a hundred curves. tests/unit/test_segment.c measures them.
  */
 static const double noise_step[] = { 0, 3.1, 2.6, 2.2, 2.1 };
 

@@ -6,7 +6,8 @@
  * metric is the height of the monotone run that a point lies in times its slope there. Combining:
  * the boundary curves are added; a boundary is a peak of the sum above a threshold. What IPS-2
  * leaves to its user: a peak is the highest point within half a window, as nothing nearer can be
- * told apart after smoothing; so no phase is shorter, nor at the ends of the run; and the threshold.
+ * told apart after smoothing; so no phase is shorter, nor at the ends of the run; and the
+ * threshold.
  *
  * The threshold is told as the height of a step: one metric that jumps by this much of its range
  * gives a peak as high. It is the largest of CPA_SEGMENT_STEP; of CPA_SEGMENT_SHARE of how far the
@@ -48,7 +49,9 @@ void cpa_segments_free(struct cpa_segments *segments);
 /* The odd width of the window for @points points. */
 size_t cpa_segment_window(size_t points);
 
-/* Smooth @from to @to, both [points], with a triangle @window wide; cut, not filled, at the ends. */
+/*
+ * Smooth @from to @to, both [points], with a triangle @window wide; cut, not filled, at the ends.
+ */
 void cpa_segment_smooth(const double *from, double *to, size_t points, size_t window);
 
 /* Add the boundary curve of @curve, which is smooth, to @sum; both [points]. */

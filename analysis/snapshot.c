@@ -181,7 +181,10 @@ static bool read_checkpoint(struct cpa_snapshot *s, uint32_t row, const struct p
 		follow(s->dump, r, p->checkpoint[i] + offsetof(struct cpa_checkpoint, total),
 		       c.slots);
 		then();
-		/* They are not of the checkpoint: where the thread ended, they may be another's by now. */
+		/*
+		 * They are not of the checkpoint: where the thread ended, they may be another's by
+		 * now.
+		 */
 		r->edges = r->edges && word(s, row, FIELD(edges)) == r->row.edges;
 		if (cpa_dump_bytes(s->dump, p->checkpoint[i] + label, &now, sizeof(now)) &&
 		    now == c.label && word(s, row, FIELD(checkpoint[i])) == p->checkpoint[i])

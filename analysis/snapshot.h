@@ -6,7 +6,8 @@
  *
  *   - If no row changes while all are looked at twice, that is a state: at the moment between.
  *     Programs that wait, are stopped, or were killed end here. A thread that was stopped in the
- *     middle of an event leaves its row torn; if nothing else moves either, the row is taken as it is.
+ *     middle of an event leaves its row torn; if nothing else moves either, the row is taken as it
+ *     is.
  *   - Else the state at the latest boundary that a thread has passed since the snapshot began:
  *     shadow/checkpoint.h. A thread that passes two more while we read starts it anew, at a later
  *     one. It takes a period, some 0.1 s, as a rule.

@@ -2,8 +2,8 @@
 /*
  * analysis/thread_heap.h - a binary heap of threads that knows where each of them is in it
  *
- * The entry with the least key is on top; of equals the one that was pushed first. A thread is in one
- * heap at most of those that share an array of places.
+ * The entry with the least key is on top; of equals the one that was pushed first. A thread is in
+ * one heap at most of those that share an array of places.
  */
 #ifndef CPA_ANALYSIS_THREAD_HEAP_H
 #define CPA_ANALYSIS_THREAD_HEAP_H

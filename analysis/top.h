@@ -7,8 +7,8 @@
  *   - All threads are shown in one state that the program could have been stopped in. A thread that
  *     has not synchronized for long holds nobody back, and what it did since is in no path yet. Its
  *     CPU time and state come from the kernel while the process lives, and are current.
- *   - The lengths of both paths never go back from one moment to the next. If rows had to be taken as
- *     they were, which is noted, they are kept from it here.
+ *   - The lengths of both paths never go back from one moment to the next. If rows had to be taken
+ *     as they were, which is noted, they are kept from it here.
  *   - Counters of locks and queues are of the reading, and so a little newer: a hand-off may be
  *     counted and the path behind it not be there. Savings may go down from one moment to the next:
  *     another path has come near.
@@ -89,7 +89,9 @@ struct cpa_top_order {
 
 struct cpa_top {
 	struct cpa_top_moment now, before;
-	/* By lock class, queue class and thread of now: their index in before, SIZE_MAX: not there. */
+	/*
+	 * By lock class, queue class and thread of now: their index in before, SIZE_MAX: not there.
+	 */
 	size_t *lock_before, *queue_before, *thread_before;
 	/* Savings of the latest moments by slot, in a ring. */
 	uint32_t slots;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/top_detail.c - one component or lock: its figures, its last minute, its part of the graph */
+/*
+ * analysis/top_detail.c - one component or lock: its figures, its last minute, its part of the
+ * graph
+ */
 #include "analysis/top_detail.h"
 
 #include <libiberty/libiberty.h>

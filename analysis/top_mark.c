@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/top_mark.c - one mark: what lies between it and its neighbours, and others of its name */
+/*
+ * analysis/top_mark.c - one mark: what lies between it and its neighbours, and others of its name
+ */
 #include <libiberty/libiberty.h>
 #include <math.h>
 #include <stdlib.h>
@@ -43,7 +45,9 @@ static void put_row(struct cpa_table_text *table, const struct cpa_mark_figures 
 	free(grew);
 }
 
-/* The @count marks @same, by their indexes; those around number @here if the screen is too small. */
+/*
+ * The @count marks @same, by their indexes; those around number @here if the screen is too small.
+ */
 static void put_rows(const struct cpa_profile *profile, const size_t *same, size_t count,
 		     size_t here, struct cpa_top_screen *screen, size_t below)
 {

@@ -22,7 +22,9 @@ struct cpa_top_session {
 int cpa_top_open(struct cpa_top_session *session, const char *argument, char **error);
 void cpa_top_close(struct cpa_top_session *session);
 
-/* Let what the session holds now be the moment of @top. Return 0; or -1, and its message why not. */
+/*
+ * Let what the session holds now be the moment of @top. Return 0; or -1, and its message why not.
+ */
 int cpa_top_read(struct cpa_top_session *session, struct cpa_top *top);
 
 /* Seconds of CLOCK_MONOTONIC, by which moments are dated. */

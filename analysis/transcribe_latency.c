@@ -69,9 +69,9 @@ static size_t find_moments(const struct transcribe *t, struct moment *moment)
 }
 
 /*
- * The median over the waits whose release found a core that no thread of this program needed, nor one
- * that was woken with it. In the others there is waiting for a core, which the replay has of its own.
- * Where there are none, as on one core, none is known.
+ * The median over the waits whose release found a core that no thread of this program needed, nor
+ * one that was woken with it. In the others there is waiting for a core, which the replay has of
+ * its own. Where there are none, as on one core, none is known.
  */
 void transcribe_latency(struct transcribe *t)
 {

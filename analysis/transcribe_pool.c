@@ -2,15 +2,16 @@
 /*
  * analysis/transcribe_pool.c - conditions that behave as queues
  *
- * Of a hand-made queue or task pool only the calls are known: visits to a mutex, waits on a condition
- * of it, signals. The guess is that a condition counts: visits that look like those that wait on it
- * take something away, and wait while there is nothing; signals in other visits put something there. The recording tells whether that is so. At each moment at which a thread went to sleep the
- * same number must have been there, none: what was taken by then, without what was put, is what was
- * there at first; and nothing was taken that was not there. A condition for which that is true is
- * replayed as a queue, in which whoever comes first gets the next one, whether or not he had to wait
- * for it in the recorded run. Threads of one class are taken to do the same; if that cannot be, each
- * that waits stands for itself. Where those who take are several of one class, what they did with what
- * they got goes to whoever gets it now.
+ * Of a hand-made queue or task pool only the calls are known: visits to a mutex, waits on a
+ * condition of it, signals. The guess is that a condition counts: visits that look like those that
+ * wait on it take something away, and wait while there is nothing; signals in other visits put
+ * something there. The recording tells whether that is so. At each moment at which a thread went to
+ * sleep the same number must have been there, none: what was taken by then, without what was put,
+ * is what was there at first; and nothing was taken that was not there. A condition for which that
+ * is true is replayed as a queue, in which whoever comes first gets the next one, whether or not he
+ * had to wait for it in the recorded run. Threads of one class are taken to do the same; if that
+ * cannot be, each that waits stands for itself. Where those who take are several of one class, what
+ * they did with what they got goes to whoever gets it now.
  *
  * Often each of them comes a last time, to be told that nothing comes any more. Then more was taken
  * than put, and these last visits keep the recorded order.

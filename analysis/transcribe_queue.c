@@ -185,8 +185,8 @@ static void cast_queue(struct transcribe *t, uint32_t row)
 			ends &= find_tail(t, i);
 	object = &t->out->script.object[queue->object];
 	/*
-	 * Of one consumer it must be known where its work on an item ends; else it works on one item
-	 * like on another.
+	 * Of one consumer it must be known where its work on an item ends; else it works on one
+	 * item like on another.
 	 */
 	if (!queue->shared && !queue->mixed)
 		object->deal = queue->consumers > 1 || ends ? CPA_DEAL_ITEMS : CPA_DEAL_COUNT;

@@ -82,8 +82,8 @@ uint32_t transcribe_owner(const struct transcribe *t, uint32_t object);
 enum cpa_object_kind transcribe_kind(const struct transcribe *t, uint32_t object);
 
 /*
- * @event came after @cause, and the replay has nothing else to know that by. (That a mutex was given
- * up is known by its lock.)
+ * @event came after @cause, and the replay has nothing else to know that by. (That a mutex was
+ * given up is known by its lock.)
  */
 bool transcribe_ordered(const struct transcribe *t, const struct cpa_history_event *event,
 			const struct cpa_history_event *cause);
@@ -93,8 +93,8 @@ void transcribe_emit(struct transcribe *t, enum cpa_step_kind kind, uint32_t obj
 		     uint64_t value);
 
 /*
- * Ticks between @event, which is not the first of its thread, and the one before that nothing accounts
- * for: the profiler's own time, and waiting for a processor that the kernel did not tell.
+ * Ticks between @event, which is not the first of its thread, and the one before that nothing
+ * accounts for: the profiler's own time, and waiting for a processor that the kernel did not tell.
  */
 static inline uint64_t transcribe_gap(const struct cpa_history_event *event)
 {

@@ -2,8 +2,8 @@
 /*
  * analysis/transcribe_visits.h - the visits of threads to mutexes that have conditions
  *
- * A visit goes from the lock to the unlock, waits in between included. What happens in visits to one
- * mutex is in the order of their ends.
+ * A visit goes from the lock to the unlock, waits in between included. What happens in visits to
+ * one mutex is in the order of their ends.
  */
 #ifndef CPA_ANALYSIS_TRANSCRIBE_VISITS_H
 #define CPA_ANALYSIS_TRANSCRIBE_VISITS_H
@@ -18,7 +18,9 @@ struct transcribe_visit {
 	bool nested;		   /* in a visit to another mutex */
 	size_t lock, wait, unlock; /* events of the thread; the last WAIT */
 	uint64_t end;		   /* clock */
-	/* What it looks like: the place of its unlock, and a bit for each condition it signalled. */
+	/*
+	 * What it looks like: the place of its unlock, and a bit for each condition it signalled.
+	 */
 	uint32_t place;
 	uint64_t signalled;
 };

@@ -17,7 +17,8 @@ static uint64_t changed(uint64_t ticks, double less, double part)
 
 /*
  * Functions exclude each other, and so do externals: what each saves adds up. Sections (locks,
- * regions, items in process) and the thread's class are active beside them: they scale what is left.
+ * regions, items in process) and the thread's class are active beside them: they scale what is
+ * left.
  */
 void transcribe_weigh(const struct transcribe *t, const struct cpa_history_event *event,
 		      uint64_t *process, uint64_t *external)

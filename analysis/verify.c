@@ -207,8 +207,8 @@ static size_t longest_strand(const struct verification *v)
 }
 
 /*
- * Of short activities the program noted a few for all (shadow/summary.h): whether the share of their edge
- * is about what it is by all. By chance it is not, once in more runs than anybody makes.
+ * Of short activities the program noted a few for all (shadow/summary.h): whether the share of
+ * their edge is about what it is by all. By chance it is not, once in more runs than anybody makes.
  */
 static bool is_about(const struct verification *v, uint64_t online, uint64_t journal)
 {

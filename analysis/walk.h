@@ -2,8 +2,8 @@
 /*
  * analysis/walk.h - back along the longest path to an event
  *
- * cpa_exact_run() has noted which cause of each event was the longest; the walk reads the blocks that
- * the path leads through again, each once: of one thread it goes back only.
+ * cpa_exact_run() has noted which cause of each event was the longest; the walk reads the blocks
+ * that the path leads through again, each once: of one thread it goes back only.
  */
 #ifndef CPA_ANALYSIS_WALK_H
 #define CPA_ANALYSIS_WALK_H
@@ -23,8 +23,8 @@ struct cpa_step {
 };
 
 /*
- * Tell @step all activities from event @number of @strand back to the begin. Return their weight; or
- * UINT64_MAX if the records that are needed are not there.
+ * Tell @step all activities from event @number of @strand back to the begin. Return their weight;
+ * or UINT64_MAX if the records that are needed are not there.
  */
 uint64_t cpa_walk(const struct cpa_exact *exact, size_t strand, uint32_t number,
 		  void (*step)(void *argument, const struct cpa_step *step), void *argument);

@@ -29,8 +29,8 @@ static double now_ns(void)
 #define REPEATS 8
 
 /*
- * A function for each turn: the compiler would find once for all turns that cpa is absent. In it the
- * macros stand many times, or a processor that works ahead hides them behind the call.
+ * A function for each turn: the compiler would find once for all turns that cpa is absent. In it
+ * the macros stand many times, or a processor that works ahead hides them behind the call.
  */
 #define REPEAT(call) \
 	call;        \

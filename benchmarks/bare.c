@@ -2,9 +2,10 @@
 /*
  * benchmarks/bare.c - the least that can be done at each lock operation, to compare cpa with
  *
- * Preloaded. BARE=call: call the original, no more. BARE=clock: read the clock after each lock and before
- * each unlock, and sum up. BARE=line: also hand a cache line over from who unlocks to who locks. None of
- * them knows what a component is, or survives what a real program may do: they are a scale, no profiler.
+ * Preloaded. BARE=call: call the original, no more. BARE=clock: read the clock after each lock and
+ * before each unlock, and sum up. BARE=line: also hand a cache line over from who unlocks to who
+ * locks. None of them knows what a component is, or survives what a real program may do: they are a
+ * scale, no profiler.
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -2,8 +2,8 @@
 /*
  * benchmarks/changed.h - what the programs of accuracy.py share: switches, and work that is counted
  *
- * A chain of multiplications takes as many cycles whoever runs beside it and whatever the clock says,
- * so that the changed program does exactly the work that the change promises.
+ * A chain of multiplications takes as many cycles whoever runs beside it and whatever the clock
+ * says, so that the changed program does exactly the work that the change promises.
  */
 #ifndef CPA_BENCHMARKS_CHANGED_H
 #define CPA_BENCHMARKS_CHANGED_H

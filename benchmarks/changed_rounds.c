@@ -4,8 +4,8 @@
  *
  *	changed_rounds [rounds=120] [heavy=1] [pause_ms=4] [kept=0]
  *
- * heavy: factor of the second thread's additional work; the first thread sleeps pause_ms in each round
- * after its work. kept: each thread has a core of its own.
+ * heavy: factor of the second thread's additional work; the first thread sleeps pause_ms in each
+ * round after its work. kept: each thread has a core of its own.
  */
 #include "benchmarks/changed.h"
 

@@ -4,8 +4,8 @@
  *
  *	changed_section [threads=2] [rounds=500] [inside=1] [outside=1] [locks=1]
  *
- * inside, outside: factors of the work in the section and out of it; locks=0: there is none; locks=N:
- * each round takes one of N.
+ * inside, outside: factors of the work in the section and out of it; locks=0: there is none;
+ * locks=N: each round takes one of N.
  */
 #include "benchmarks/changed.h"
 

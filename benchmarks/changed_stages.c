@@ -4,8 +4,8 @@
  *
  *	changed_stages [items=300] [workers=2] [parse=1] [filter=1] [store=1] [kept=0]
  *
- * One thread parses, some filter, one stores. parse, filter, store: factors of their work. kept: those
- * that filter have one core, the others another.
+ * One thread parses, some filter, one stores. parse, filter, store: factors of their work. kept:
+ * those that filter have one core, the others another.
  */
 #include "benchmarks/changed.h"
 

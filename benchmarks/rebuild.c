@@ -4,9 +4,10 @@
  *
  *	rebuild DUMP
  *
- * search_s: CPU time to find the longest path to each event of the graph, which cpa-report does once for
- * whatever it says of a journal, and once more for each context (--zero, --paths, --verify). walk_s: that
- * of walking it back, for what it consists of. kept: events whose values were wanted at once, at most.
+ * search_s: CPU time to find the longest path to each event of the graph, which cpa-report does
+ * once for whatever it says of a journal, and once more for each context (--zero, --paths,
+ * --verify). walk_s: that of walking it back, for what it consists of. kept: events whose values
+ * were wanted at once, at most.
  */
 #include <stdio.h>
 #include <time.h>

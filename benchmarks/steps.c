@@ -372,8 +372,8 @@ static void measure(unsigned long rounds)
 }
 
 /*
- * While one thread is stepped an activity of the other takes so long that it is noted each time for its
- * edge (shadow/summary.h), which then costs both more. Threads from now on note none.
+ * While one thread is stepped an activity of the other takes so long that it is noted each time for
+ * its edge (shadow/summary.h), which then costs both more. Threads from now on note none.
  */
 static void let_nothing_be_noted(void)
 {

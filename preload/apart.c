@@ -14,8 +14,8 @@
 #define STACK 2048u
 
 /*
- * As vfork(): the caller goes on when the thread has ended. It has the caller's thread-local memory,
- * which nobody else uses meanwhile.
+ * As vfork(): the caller goes on when the thread has ended. It has the caller's thread-local
+ * memory, which nobody else uses meanwhile.
  */
 #define FLAGS (CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_VFORK)
 

@@ -33,7 +33,9 @@ static uint64_t rate;
 /* The two clocks when our constructor began. */
 static uint64_t start_ticks, start_ns;
 
-/* An rseq critical section that no instruction lies in. The signature precedes the abort address. */
+/*
+ * An rseq critical section that no instruction lies in. The signature precedes the abort address.
+ */
 static const uint32_t signature[2] = { RSEQ_SIG, RSEQ_SIG };
 static struct rseq_cs never __attribute__((aligned(32)));
 
@@ -316,7 +318,9 @@ static void count_switches(struct cpa_clock *c)
 	c->waited = false;
 }
 
-/* How the thread lost its processor: both counts may be those of waits, if it was not asked after. */
+/*
+ * How the thread lost its processor: both counts may be those of waits, if it was not asked after.
+ */
 enum loss { GIVEN, TAKEN, EITHER };
 
 static enum loss loss(struct cpa_clock *c)
@@ -420,15 +424,17 @@ struct cpa_clock_gap cpa_clock_hide(struct cpa_clock *c)
 }
 
 /*
- * What the thread lost before, in the activity that this is in the midst of, its next stamp must still
- * find: the counts and the delay go on by what they grew here.
+ * What the thread lost before, in the activity that this is in the midst of, its next stamp must
+ * still find: the counts and the delay go on by what they grew here.
  */
 void cpa_clock_hidden(struct cpa_clock *c, const struct cpa_clock_gap *gap, struct cpa_elapsed *e)
 {
 	int err = errno;
 	struct rusage usage = usage_now();
 	uint64_t delay, ready = 0, wall, without;
-	/* If not before, not now: where the program has closed our file, it would be opened again. */
+	/*
+	 * If not before, not now: where the program has closed our file, it would be opened again.
+	 */
 	bool reads = gap->reads && read_delay(c, &delay);
 
 	e->process = cpa_clock_ticks(now_ns(CLOCK_THREAD_CPUTIME_ID) - gap->cpu_ns);

@@ -31,7 +31,9 @@ struct cpa_clock {
 	uint64_t ahead; /* ticks of `cpu` that the kernel's clock did not have: see cpa_clock_repaid() */
 	uint64_t delay_ns; /* run-queue delay (schedstat) when last read */
 	uint64_t unread;   /* ticks without a processor since then */
-	/* Times it had given its processor up, and had had it taken, when last asked; -1: unknown. */
+	/*
+	 * Times it had given its processor up, and had had it taken, when last asked; -1: unknown.
+	 */
 	long given, taken;
 	bool waited;	/* since then, and was not asked */
 	int schedstat;	/* descriptor, -1: none yet, -2: not to be had */
@@ -94,8 +96,8 @@ extern CPA_HIDDEN uint64_t cpa_clock_armed;
 extern CPA_HIDDEN uint64_t cpa_clock_rebase_ticks;
 
 /*
- * What a hypervisor takes of a thread's time no detector shows, only the kernel's clock does. So that
- * it is no activity's, each that seems longer than this ends with a look at that clock.
+ * What a hypervisor takes of a thread's time no detector shows, only the kernel's clock does. So
+ * that it is no activity's, each that seems longer than this ends with a look at that clock.
  */
 extern CPA_HIDDEN uint64_t cpa_clock_long_ticks;
 
@@ -109,7 +111,10 @@ static inline bool cpa_clock_switched(const struct cpa_clock *c)
 	return *c->detector != cpa_clock_armed;
 }
 
-/* Whether `cpu` is due to be compared with the kernel's clock, or the thread may have lost its processor. */
+/*
+ * Whether `cpu` is due to be compared with the kernel's clock, or the thread may have lost its
+ * processor.
+ */
 static inline bool cpa_clock_due(const struct cpa_clock *c, uint64_t now)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the counter is read before the detector */
@@ -123,10 +128,10 @@ static inline bool cpa_clock_usual(const struct cpa_clock *c, uint64_t now)
 }
 
 /*
- * Of @ticks between two usual stamps: those without a processor all the same. What the kernel's clock
- * turned out not to have is taken from what comes after it was asked. Interrupts and a hypervisor
- * take time that no detector shows; and a thread that another preempts from another core is not
- * charged the time until the interrupt arrives (6.18: 5 us), as the other one is.
+ * Of @ticks between two usual stamps: those without a processor all the same. What the kernel's
+ * clock turned out not to have is taken from what comes after it was asked. Interrupts and a
+ * hypervisor take time that no detector shows; and a thread that another preempts from another core
+ * is not charged the time until the interrupt arrives (6.18: 5 us), as the other one is.
  */
 static inline uint64_t cpa_clock_repaid(struct cpa_clock *c, uint64_t ticks)
 {
@@ -138,9 +143,9 @@ static inline uint64_t cpa_clock_repaid(struct cpa_clock *c, uint64_t ticks)
 
 /*
  * Stamp at @now, which was just read: fill @e with the time since the last one, return the counter.
- * cpa_clock_skip() may have gone too far: what it took for ours is not counted again. The stamp is then
- * a little ahead, as is all that was accounted for: a path that another thread goes on from must not
- * be longer than its release is late.
+ * cpa_clock_skip() may have gone too far: what it took for ours is not counted again. The stamp is
+ * then a little ahead, as is all that was accounted for: a path that another thread goes on from
+ * must not be longer than its release is late.
  */
 static inline uint64_t cpa_clock_stamp_at(struct cpa_clock *c, struct cpa_elapsed *e, uint64_t now)
 {

@@ -17,8 +17,8 @@
 #include "shadow/component.h"
 
 /*
- * To the functions of old a pthread_cond_t is a pointer to memory of theirs: those of one version are
- * not to be called for what another has made, so each wrapper calls its own.
+ * To the functions of old a pthread_cond_t is a pointer to memory of theirs: those of one version
+ * are not to be called for what another has made, so each wrapper calls its own.
  */
 #define VERSION	  "GLIBC_2.3.2"
 #define OLDER	  "GLIBC_2.2.5"

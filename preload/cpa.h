@@ -70,8 +70,8 @@
 #define CPA_HAPPENS_AFTER(address)  CPA_CALL(happens_after, (address))
 
 /*
- * Profile from here on, or up to here: all threads, at any time, as often as you like. The report is
- * of these parts of the run, as if what lies between them were cut out. CPA_START=off in the
+ * Profile from here on, or up to here: all threads, at any time, as often as you like. The report
+ * is of these parts of the run, as if what lies between them were cut out. CPA_START=off in the
  * environment begins off. To switch as it already is does nothing.
  */
 #define CPA_START() CPA_CALL_SINCE(start, )

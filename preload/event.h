@@ -14,7 +14,9 @@ CPA_HIDDEN uint64_t cpa_event_slow(struct cpa_worker *w, enum cpa_event_kind kin
 				   uint32_t class, uint64_t now);
 CPA_HIDDEN void cpa_done_slow(struct cpa_worker *w);
 
-/* Whether an event @ticks after the last is a usual one; @stamp: the clock, just read, as its time. */
+/*
+ * Whether an event @ticks after the last is a usual one; @stamp: the clock, just read, as its time.
+ */
 static inline bool cpa_event_is_usual(const struct cpa_worker *w, uint64_t stamp, uint64_t ticks)
 {
 	/* Not if @stamp is before `since`, either: the difference is then very large. */

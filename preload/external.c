@@ -89,8 +89,8 @@ static void suspended(uint64_t caller)
 	}
 
 /*
- * The calling thread moved @n bytes. They stand in its row alone: no event, and no look at the clock.
- * A signal handler that moves some meanwhile adds to the same word: one instruction.
+ * The calling thread moved @n bytes. They stand in its row alone: no event, and no look at the
+ * clock. A signal handler that moves some meanwhile adds to the same word: one instruction.
  */
 #define COUNT_BYTES(field, n)                                                      \
 	do {                                                                       \

@@ -44,9 +44,9 @@ char *cpa_je_secure_getenv(const char *name)
 }
 
 /*
- * As it starts, jemalloc maps a page to try madvise() on, and writes to it without a look at whether
- * it has one (pages.c of 5.2 and 5.3); its constructor tries again when the first start failed. What
- * fails later it copes with. Before there are other threads.
+ * As it starts, jemalloc maps a page to try madvise() on, and writes to it without a look at
+ * whether it has one (pages.c of 5.2 and 5.3); its constructor tries again when the first start
+ * failed. What fails later it copes with. Before there are other threads.
  */
 void *cpa_je_mmap(void *at, size_t size, int rights, int flags, int fd, off_t from)
 {

@@ -2,8 +2,9 @@
 /*
  * preload/jump.c - longjmp() and kin
  *
- * The waits that a jump leaves have no end, the calls of instrumented builds no exit. glibc keeps the stack pointer of the function that
- * called setjmp() in the buffer, rotated and mixed with a number of the thread's.
+ * The waits that a jump leaves have no end, the calls of instrumented builds no exit. glibc keeps
+ * the stack pointer of the function that called setjmp() in the buffer, rotated and mixed with a
+ * number of the thread's.
  */
 #include <setjmp.h>
 

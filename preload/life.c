@@ -194,8 +194,8 @@ struct cpa_worker *cpa_worker_attach(void)
 static uint64_t readable;
 
 /*
- * jemalloc, whose handlers come after ours before the fork and before ours after it, has all its locks
- * meanwhile: a signal handler that comes in between, as SIGCHLD's does, must not enter.
+ * jemalloc, whose handlers come after ours before the fork and before ours after it, has all its
+ * locks meanwhile: a signal handler that comes in between, as SIGCHLD's does, must not enter.
  */
 static void stay_out(void)
 {
@@ -242,8 +242,8 @@ static uint32_t *alive_page(void)
 /*
  * A child that has no part in the session gets memory in its place, with what was there: a signal
  * handler may have forked that interrupted our own code or a wait of ours, to which the child
- * returns. Very much is copied only if that is known to be so, or other threads (@has_threads) may be
- * there.
+ * returns. Very much is copied only if that is known to be so, or other threads (@has_threads) may
+ * be there.
  */
 static void leave_session(bool has_threads)
 {
@@ -458,7 +458,9 @@ static bool finish(uint32_t thread, uint64_t now, enum cpa_session_state state)
 /* The process ends. */
 static void finish_all(uint32_t thread, uint64_t now)
 {
-	/* Relaxed: what other threads do from now on, until the kernel ends them, is no more ours. */
+	/*
+	 * Relaxed: what other threads do from now on, until the kernel ends them, is no more ours.
+	 */
 	if (finish(thread, now, CPA_COMPLETE))
 		__atomic_store_n(alive_word, 0, __ATOMIC_RELAXED);
 }
@@ -518,7 +520,10 @@ bool cpa_life_replaced(void)
 	cpa_process_exec(w, w->clock.cpu);
 	first = finish(w->self.number, now, CPA_EXECED);
 	cpa_done(w);
-	/* What we took is on the path, and may be long: it ends there, if no other thread ended the run. */
+	/*
+	 * What we took is on the path, and may be long: it ends there, if no other thread ended the
+	 * run.
+	 */
 	if (first)
 		/* Relaxed: as in finish(). */
 		__atomic_compare_exchange_n(&cpa_header()->end_ticks, &now, w->clock.last, false,
@@ -533,7 +538,9 @@ void cpa_life_not_replaced(void)
 	uint32_t state = CPA_EXECED;
 
 	cpa_process_not_exec();
-	/* RELAXED: readers do not look at the end of what is running. Not if the process has ended. */
+	/*
+	 * RELAXED: readers do not look at the end of what is running. Not if the process has ended.
+	 */
 	if (__atomic_compare_exchange_n(&h->state, &state, CPA_RUNNING, false, __ATOMIC_RELAXED,
 					__ATOMIC_RELAXED))
 		h->end_ticks = 0;

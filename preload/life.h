@@ -11,7 +11,8 @@
 
 /*
  * Make the calling thread a profiled one, inside our code. @row was claimed for it, or is 0.
- * @wait->now: the clock at which it began; 0: now. NULL: no memory; the thread then runs unprofiled.
+ * @wait->now: the clock at which it began; 0: now. NULL: no memory; the thread then runs
+ * unprofiled.
  */
 CPA_HIDDEN struct cpa_worker *cpa_worker_begin(uint32_t row, uint32_t component,
 					       const struct cpa_path *from, struct cpa_wait *wait);
@@ -22,7 +23,9 @@ CPA_HIDDEN void cpa_thread_register(pthread_t thread, uint32_t row);
 /* The process ends by the calling thread: the observed path ends here. Once. */
 CPA_HIDDEN void cpa_life_end(void);
 
-/* The process, if it is not the first, ends as far as the session goes, which it can write no more. */
+/*
+ * The process, if it is not the first, ends as far as the session goes, which it can write no more.
+ */
 CPA_HIDDEN void cpa_life_leave(void);
 
 /*

@@ -6,8 +6,8 @@
  * its own it has another C library. What it locks is not seen, so the report names it.
  *
  * dlopen() searches by who calls it: $ORIGIN, RUNPATH and the namespace are those of the caller's
- * module, which the original finds by its return address. So our wrappers are no functions that call
- * it, they look at the arguments and jump there.
+ * module, which the original finds by its return address. So our wrappers are no functions that
+ * call it, they look at the arguments and jump there.
  */
 #include "preload/load.h"
 
@@ -82,7 +82,9 @@ static int sweep(struct dl_phdr_info *info, size_t size, void *argument)
 
 		if (unlikely(cpa_moved_any))
 			break;
-		/* Relaxed: set before the first use of a variable of a module that is gone by now. */
+		/*
+		 * Relaxed: set before the first use of a variable of a module that is gone by now.
+		 */
 		if (!__atomic_load_n(&m->variables, __ATOMIC_RELAXED))
 			continue;
 		dl_iterate_phdr(look_for, &range);

@@ -3,8 +3,8 @@
  * preload/load.h - libraries come and go
  *
  * What lay in a library that was unloaded is no more: its locks count as destroyed, and what other
- * libraries bring to the same addresses has classes, functions and sites of its own, by the layer of
- * their module (shadow/layout.h). What threads remember by address they forget.
+ * libraries bring to the same addresses has classes, functions and sites of its own, by the layer
+ * of their module (shadow/layout.h). What threads remember by address they forget.
  */
 #ifndef CPA_PRELOAD_LOAD_H
 #define CPA_PRELOAD_LOAD_H

@@ -238,7 +238,9 @@ section_end(struct cpa_worker *w, struct cpa_object *o, uint64_t now)
 				cpa_diag(CPA_DIAG_FOREIGN_UNLOCKS);
 			return 0;
 		}
-		/* Taken in no part, or an earlier one: since when does not matter, but it is held. */
+		/*
+		 * Taken in no part, or an earlier one: since when does not matter, but it is held.
+		 */
 		cpa_diag(CPA_DIAG_PART_UNLOCKS);
 		o->since = now;
 		depth = 1;

@@ -2,11 +2,11 @@
 /*
  * preload/lock.h - what mutexes, spin locks and write locks have in common
  *
- * A lock that one thread alone keeps using is not timed each time. Such a use changes no path; it is
- * only counted, and its section estimated (preload/untimed.h). Another thread that takes the lock
- * finds the path of the last timed release, so what the edge may be short of must be bounded: a use
- * is timed again after each sample of the thread's CPU time (1 ms, later 4) and each time it was
- * off its processor; thus the last timed release is no older than that. What is lost at such
+ * A lock that one thread alone keeps using is not timed each time. Such a use changes no path; it
+ * is only counted, and its section estimated (preload/untimed.h). Another thread that takes the
+ * lock finds the path of the last timed release, so what the edge may be short of must be bounded:
+ * a use is timed again after each sample of the thread's CPU time (1 ms, later 4) and each time it
+ * was off its processor; thus the last timed release is no older than that. What is lost at such
  * hand-offs is counted (CPA_DIAG_UNTIMED_*), and the lock must be used twice as often by one thread
  * before it is left untimed again.
  */
@@ -71,8 +71,8 @@ static inline struct cpa_object *cpa_lock_known(const void *lock, enum cpa_objec
 }
 
 /*
- * @o is about to be locked. If another thread had it last, let what it left come while the lock's own
- * line does: the counts, and of the path what most have.
+ * @o is about to be locked. If another thread had it last, let what it left come while the lock's
+ * own line does: the counts, and of the path what most have.
  */
 static inline void cpa_lock_fetch(const struct cpa_object *o)
 {

@@ -18,9 +18,9 @@
 #include "shadow/self.h"
 
 /*
- * Start jemalloc, which registers its fork handlers then: before ours, so that they run inside those.
- * False: it cannot start, and must not be called again: another thread would wait for this one to
- * start it, for ever.
+ * Start jemalloc, which registers its fork handlers then: before ours, so that they run inside
+ * those. False: it cannot start, and must not be called again: another thread would wait for this
+ * one to start it, for ever.
  */
 CPA_HIDDEN bool cpa_memory_init(void);
 

@@ -91,10 +91,10 @@ static __attribute__((noinline)) int locked(pthread_mutex_t *m, uint64_t caller)
 }
 
 /*
- * Whether the mutex became free, and the thread's, while it looked on for a few microseconds. Sections
- * are longer for what we do in them, so that more threads find them taken; to block and to be woken
- * takes many times as long. Not where threads do little but lock: there one that runs on while the
- * others sleep takes less time than two that take turns.
+ * Whether the mutex became free, and the thread's, while it looked on for a few microseconds.
+ * Sections are longer for what we do in them, so that more threads find them taken; to block and to
+ * be woken takes many times as long. Not where threads do little but lock: there one that runs on
+ * while the others sleep takes less time than two that take turns.
  */
 static bool awaited(struct cpa_lock_op *op, pthread_mutex_t *m)
 {

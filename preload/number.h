@@ -2,10 +2,10 @@
 /*
  * preload/number.h - a descriptor of ours that is to be in the program's table
  *
- * open() gives it the lowest free number, on which the program may be about to put something by dup2(),
- * or which it closes with all that it does not know. Such calls and ours exclude each other: they wait
- * for us, which is microseconds, and we do without where they are under way. A call that does not
- * pass by libc is only looked for.
+ * open() gives it the lowest free number, on which the program may be about to put something by
+ * dup2(), or which it closes with all that it does not know. Such calls and ours exclude each
+ * other: they wait for us, which is microseconds, and we do without where they are under way. A
+ * call that does not pass by libc is only looked for.
  *
  * I1  Nobody waits for ever: not the program, whoever of us may have died, or be of a process before
  *     a fork; nor do we, who come again.

@@ -104,7 +104,9 @@ void cpa_object_inherit(uint64_t space)
 	inherits = true;
 }
 
-/* What was at @address, an object of @kind, when the process was forked; NULL: that is not known. */
+/*
+ * What was at @address, an object of @kind, when the process was forked; NULL: that is not known.
+ */
 static const struct cpa_object *ancestor(const void *address, enum cpa_object_kind kind)
 {
 	uint32_t row =
@@ -150,7 +152,10 @@ static bool take_over(struct cpa_worker *w, struct cpa_object *o, uint32_t old,
 	return true;
 }
 
-/* The row of all processes for what is at @address, where the process's own is @o. 0: there is none. */
+/*
+ * The row of all processes for what is at @address, where the process's own is @o. 0: there is
+ * none.
+ */
 static uint32_t shared_row(struct cpa_worker *w, struct cpa_object *o, const void *address)
 {
 	uint64_t key;

@@ -29,7 +29,9 @@ CPA_HIDDEN struct cpa_object *cpa_object_seen(struct cpa_worker *w, const void *
 /* The row of whatever is at @address, made if it is new. 0: no space. */
 CPA_HIDDEN uint32_t cpa_object_row(const void *address);
 
-/* The address space is a copy of that with @space: what was initialized there is still what it was. */
+/*
+ * The address space is a copy of that with @space: what was initialized there is still what it was.
+ */
 CPA_HIDDEN void cpa_object_inherit(uint64_t space);
 
 /* The address space is new: what was at its addresses was another's. */

@@ -23,8 +23,8 @@ CPA_HIDDEN uint64_t cpa_part_crossed(struct cpa_worker *w, struct cpa_elapsed *e
 				     uint64_t now);
 
 /*
- * The thread jumps to where the stack pointer is @target. Out of a wait, from a signal handler: what
- * comes then is an activity, which may meet a border.
+ * The thread jumps to where the stack pointer is @target. Out of a wait, from a signal handler:
+ * what comes then is an activity, which may meet a border.
  */
 CPA_HIDDEN void cpa_part_jump(uint64_t target);
 

@@ -15,9 +15,9 @@ struct pooled {
 static struct pool {
 	struct __cds_lfs_stack free;
 	/*
-	 * Atomic: a thread pops, which liburcu asks to happen one at a time or in read-side sections of
-	 * RCU; its grace periods would wait for threads that are stopped in signal handlers. Not a lock:
-	 * who finds it taken makes a new block.
+	 * Atomic: a thread pops, which liburcu asks to happen one at a time or in read-side
+	 * sections of RCU; its grace periods would wait for threads that are stopped in signal
+	 * handlers. Not a lock: who finds it taken makes a new block.
 	 */
 	uint32_t popping;
 } pools[CPA_POOLS];
@@ -38,8 +38,8 @@ void *cpa_pool_take(enum cpa_pool pool, size_t size)
 	if (!p)
 		return NULL;
 	/*
-	 * New memory is written, too: a page that is read first is the kernel's one of zeros, and the first
-	 * write to it then interrupts all processors that the process is on.
+	 * New memory is written, too: a page that is read first is the kernel's one of zeros, and
+	 * the first write to it then interrupts all processors that the process is on.
 	 */
 	memset(p->block, 0, size);
 	return p->block;

@@ -4,8 +4,8 @@
  *
  * A thread ends in the last round of its destructors, when jemalloc has put its own data of the
  * thread away, and begins before it has any, which is dear to make: so neither gives memory back.
- * What a thread had is kept on liburcu's lock-free stack; there is as much of a kind as was in use at
- * once.
+ * What a thread had is kept on liburcu's lock-free stack; there is as much of a kind as was in use
+ * at once.
  *
  * Thread-safe, and called inside our code alone.
  */

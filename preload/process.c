@@ -94,7 +94,10 @@ void cpa_process_told(uint32_t number, uint32_t pid)
 	struct cpa_process_row *p = cpa_process(number);
 	bool is_inside = getppid() != 0;
 
-	/* The first in a pid namespace, or one that came from outside: its parent knows another pid. */
+	/*
+	 * The first in a pid namespace, or one that came from outside: its parent knows another
+	 * pid.
+	 */
 	if (!is_inside)
 		p->space = cpa_pid_space();
 	seen_as(p, is_inside ? pid : 0);
@@ -161,7 +164,10 @@ static bool get_number(const char **text, uint64_t *to)
 	return *p == ':';
 }
 
-/* The environment of the program with @variable as its last. What finds the auxiliary vector behind it still does. */
+/*
+ * The environment of the program with @variable as its last. What finds the auxiliary vector behind
+ * it still does.
+ */
 static char **environment_with(char *variable)
 {
 	const ElfW(auxv_t) * aux;
@@ -270,7 +276,10 @@ static uint32_t component_of(const struct cpa_process_row *p, bool forked)
 	return cpa_component_intern(&name);
 }
 
-/* What the thread had done when we came: the loader, or the end of fork(). It is work of the program. */
+/*
+ * What the thread had done when we came: the loader, or the end of fork(). It is work of the
+ * program.
+ */
 static uint64_t done_before(const struct cpa_process_row *p, uint64_t released)
 {
 	uint64_t cpu = cpa_clock_ticks(born.cpu_ns);

@@ -6,8 +6,8 @@
  * returns. What a process becomes by exec, and children of vfork() and posix_spawn(), find it by a
  * variable of the environment, CPA_SESSION=SECRET:INODE:PATH, that the first process adds to its
  * own. No descriptor is inherited: programs close those that they do not know. Whoever can write
- * somebody's environment can have any library loaded; but to be written the file must be the caller's
- * own, of mode 0600, with one name, no link, of that inode, and hold the secret.
+ * somebody's environment can have any library loaded; but to be written the file must be the
+ * caller's own, of mode 0600, with one name, no link, of that inode, and hold the secret.
  */
 #ifndef CPA_PRELOAD_PROCESS_H
 #define CPA_PRELOAD_PROCESS_H
@@ -40,8 +40,8 @@ CPA_HIDDEN void cpa_process_first(const char *path);
 CPA_HIDDEN void cpa_process_announce(const char *path);
 
 /*
- * Whether the environment names a session, which is mapped if it can be: *@joined. A process that was
- * to join and cannot makes no session of its own.
+ * Whether the environment names a session, which is mapped if it can be: *@joined. A process that
+ * was to join and cannot makes no session of its own.
  */
 CPA_HIDDEN bool cpa_process_join(bool *joined);
 
@@ -51,7 +51,10 @@ CPA_HIDDEN void cpa_process_born(void);
 /* The first thread of a process that joined by its environment begins, inside our code. */
 CPA_HIDDEN void cpa_process_begin(void);
 
-/* The caller is the parent of process row @number, and knows it as @pid; or that process, @pid to itself. */
+/*
+ * The caller is the parent of process row @number, and knows it as @pid; or that process, @pid to
+ * itself.
+ */
 CPA_HIDDEN void cpa_process_seen(uint32_t number, uint32_t pid);
 CPA_HIDDEN void cpa_process_told(uint32_t number, uint32_t pid);
 

@@ -43,8 +43,9 @@ static bool thins;    /* after CLOSELY */
 static bool confined; /* no perf events then: to ask for one may be the end */
 
 /*
- * Atomic: how many threads are opening a perf event. The first one that the system has had for a second
- * takes 6 to 20 ms, and all others until then as long: who hears its timer can do with that until then.
+ * Atomic: how many threads are opening a perf event. The first one that the system has had for a
+ * second takes 6 to 20 ms, and all others until then as long: who hears its timer can do with that
+ * until then.
  */
 static uint32_t opening;
 
@@ -129,8 +130,8 @@ struct event {
 };
 
 /*
- * The mapping keeps the event alive: no descriptor is needed any more. By system calls: a handler may
- * be here, and mmap() may be a function of the program's.
+ * The mapping keeps the event alive: no descriptor is needed any more. By system calls: a handler
+ * may be here, and mmap() may be a function of the program's.
  */
 static void map_event(void *argument)
 {
@@ -219,7 +220,10 @@ static void start_timer(struct cpa_sampler *s)
 	set_timer(s, SECOND / hz);
 }
 
-/* Whether the thread, of @cpu ticks CPU time, was switched too often since `counted` for a perf event. */
+/*
+ * Whether the thread, of @cpu ticks CPU time, was switched too often since `counted` for a perf
+ * event.
+ */
 static bool is_restless(const struct cpa_sampler *s, uint64_t cpu)
 {
 	return cpu - s->counted < cpa_clock_ticks(s->switches * (uint64_t)SECOND / SWITCHES_HZ);

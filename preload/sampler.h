@@ -4,16 +4,17 @@
  *
  * A thread begins with a timer on its CPU clock, whose signal's handler keeps the program counter:
  * cheap to start, for threads that are short. It comes with the kernel's ticks, so its samples cost
- * little, and there are 250 a second at most. Since Linux 5.11 it comes when the thread returns to its
- * own code, and so interrupts no call.
+ * little, and there are 250 a second at most. Since Linux 5.11 it comes when the thread returns to
+ * its own code, and so interrupts no call.
  *
- * The first signal brings, if the kernel permits it, a perf cpu-clock event on the thread, whose ring
- * its owner drains at its next event and in a signal before it overflows. Each sample takes an
- * interrupt of its own, and a perf event makes each switch of the thread dearer, both by microseconds
- * to tens of them, on virtual machines. So a thread that is switched often, for its CPU time, goes back
- * to the timer, for good. So does, at the default rate, each one that has many samples, and those that
- * begin when the process has many keep it: a thousand a second are for runs that are short. A thread that
- * blocks the signal has a perf event for as long as it does, at the timer's rate.
+ * The first signal brings, if the kernel permits it, a perf cpu-clock event on the thread, whose
+ * ring its owner drains at its next event and in a signal before it overflows. Each sample takes an
+ * interrupt of its own, and a perf event makes each switch of the thread dearer, both by
+ * microseconds to tens of them, on virtual machines. So a thread that is switched often, for its
+ * CPU time, goes back to the timer, for good. So does, at the default rate, each one that has many
+ * samples, and those that begin when the process has many keep it: a thousand a second are for runs
+ * that are short. A thread that blocks the signal has a perf event for as long as it does, at the
+ * timer's rate.
  *
  * For the signal see preload/signal.h.
  */
@@ -58,8 +59,8 @@ struct cpa_sampler {
 };
 
 /*
- * Choose the kind of sampler for @hz samples per CPU second; 0: none. CPA_DEFAULT_HZ holds for a thread's
- * first samples only. Once, at start.
+ * Choose the kind of sampler for @hz samples per CPU second; 0: none. CPA_DEFAULT_HZ holds for a
+ * thread's first samples only. Once, at start.
  */
 CPA_HIDDEN void cpa_sampler_init(unsigned hz);
 

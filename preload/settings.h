@@ -24,7 +24,9 @@ struct cpa_settings {
 
 void cpa_settings_read(struct cpa_settings *s);
 
-/* Write to @to, of PATH_MAX bytes, the name @output with number @n: before ".dump" if it has that. */
+/*
+ * Write to @to, of PATH_MAX bytes, the name @output with number @n: before ".dump" if it has that.
+ */
 void cpa_settings_number(char *to, const char *output, unsigned n);
 
 /* The path of the running program, cut on the left to @size. */
@@ -32,7 +34,10 @@ void cpa_settings_executable(char *to, size_t size);
 
 #define CPA_COMMAND 256
 
-/* What the running program was called, without its folder: a link or a script names it better than its file. */
+/*
+ * What the running program was called, without its folder: a link or a script names it better than
+ * its file.
+ */
 void cpa_settings_command(char to[CPA_COMMAND]);
 
 #endif

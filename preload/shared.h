@@ -4,7 +4,8 @@
  *
  * An object that is initialized to be shared (PTHREAD_PROCESS_SHARED, sem_open()) and lies in a
  * shared mapping has one row for all processes, wherever they have mapped it: its key is a hash of
- * device, inode and offset. What a process finds at the address is a row of its own that names that.
+ * device, inode and offset. What a process finds at the address is a row of its own that names
+ * that.
  */
 #ifndef CPA_PRELOAD_SHARED_H
 #define CPA_PRELOAD_SHARED_H

@@ -185,7 +185,10 @@ static int set_other(int sig, const struct sigaction *action, struct sigaction *
 	ret = REAL(sigaction)(sig, mask ? &copy : action, old);
 	if (ret)
 		return ret;
-	/* Relaxed: threads that set or ask for one signal's action at once must order that themselves. */
+	/*
+	 * Relaxed: threads that set or ask for one signal's action at once must order that
+	 * themselves.
+	 */
 	before = mask	? __atomic_fetch_or(&masked, bit, __ATOMIC_RELAXED) :
 		 action ? __atomic_fetch_and(&masked, ~bit, __ATOMIC_RELAXED) :
 			  __atomic_load_n(&masked, __ATOMIC_RELAXED);

@@ -4,8 +4,8 @@
  *
  * SIGSTKFLT, which Linux never sends. A program that sets handlers for every signal sets one for
  * it, too: its disposition is then kept here, returned when asked for, and applied to signals that
- * are not ours. Ours come from timers and carry cpa_signal_mark. Handlers of other signals that run on
- * an alternate stack have ours masked: the stack is as large as the program needs it.
+ * are not ours. Ours come from timers and carry cpa_signal_mark. Handlers of other signals that run
+ * on an alternate stack have ours masked: the stack is as large as the program needs it.
  */
 #ifndef CPA_PRELOAD_SIGNAL_H
 #define CPA_PRELOAD_SIGNAL_H
@@ -28,8 +28,8 @@ CPA_HIDDEN bool cpa_signal_is_ours(const siginfo_t *info);
 CPA_HIDDEN bool cpa_signal_init(void (*handler)(void *context, unsigned times));
 
 /*
- * The mask of a call that lets signals through which the thread blocks: @mask, or where one of ours is
- * pending and the program has no handler for it, @copy with it. @mask may be NULL.
+ * The mask of a call that lets signals through which the thread blocks: @mask, or where one of ours
+ * is pending and the program has no handler for it, @copy with it. @mask may be NULL.
  */
 CPA_HIDDEN const sigset_t *cpa_signal_without_ours(const sigset_t *mask, sigset_t *copy);
 

@@ -6,8 +6,8 @@
  * such waits and sends of the process share one object, as a send may be to any thread that
  * waits. A wait ended by a signal from elsewhere is external time.
  *
- * sigwait() takes one signal that was sent, and waits for it are counted. A wait for a handler ends by
- * the latest signal, if that was sent just before; a handler may also jump out of it.
+ * sigwait() takes one signal that was sent, and waits for it are counted. A wait for a handler ends
+ * by the latest signal, if that was sent just before; a handler may also jump out of it.
  */
 #include "preload/sigwait.h"
 

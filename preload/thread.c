@@ -68,9 +68,9 @@ static bool is_function(uint64_t address)
 }
 
 /*
- * Whether the state of a std::thread, with virtual table @table, holds one pointer to a function, and
- * that is what the thread runs; by its type's name, which says "std::tuple<void (*)(...), ...>". Without
- * RTTI there is no name.
+ * Whether the state of a std::thread, with virtual table @table, holds one pointer to a function,
+ * and that is what the thread runs; by its type's name, which says "std::tuple<void (*)(...),
+ * ...>". Without RTTI there is no name.
  */
 static bool calls_pointer(const uint64_t *table)
 {
@@ -88,8 +88,8 @@ static bool calls_pointer(const uint64_t *table)
 }
 
 /*
- * What the thread is for. libstdc++ starts all threads with a routine of its own; its argument is an
- * object with a virtual function to run, and behind that a tuple: arguments, then the callable.
+ * What the thread is for. libstdc++ starts all threads with a routine of its own; its argument is
+ * an object with a virtual function to run, and behind that a tuple: arguments, then the callable.
  */
 static uint64_t purpose(const struct beginning *b)
 {
@@ -242,8 +242,8 @@ static void created(struct cpa_worker *w, struct beginning *copy, uint32_t row, 
 #define OUR_STACK   8192u /* our TLS, which is in it, and our functions; a signal comes on top */
 
 /*
- * @attr, or @copy of it with a larger stack: where the program needs nearly all of a small one, there
- * is no room for us. A stack of its own is as it is. What pthread_attr_t points to is shared.
+ * @attr, or @copy of it with a larger stack: where the program needs nearly all of a small one,
+ * there is no room for us. A stack of its own is as it is. What pthread_attr_t points to is shared.
  */
 static const pthread_attr_t *with_room(const pthread_attr_t *attr, pthread_attr_t *copy)
 {

@@ -75,7 +75,10 @@ static __attribute__((noinline)) void end_eventful(struct cpa_worker *w,
 		cpa_sampler_take(&w->sampler, &span);
 		w->clock.tick++;
 	} else if (unlikely(e->process > cpa_sampler_latest())) {
-		/* None came, if only for a signal that is blocked: what the last one told does not hold. */
+		/*
+		 * None came, if only for a signal that is blocked: what the last one told does not
+		 * hold.
+		 */
 		w->self.row->last_function = 0;
 	}
 	if (unlikely(w->clock.rebased == w->clock.last)) { /* it may have been switched out */
@@ -257,7 +260,10 @@ void cpa_track_probe(struct cpa_worker *w)
 
 void cpa_unmatched(struct cpa_worker *w, bool waited)
 {
-	/* Not if the wait was cut, which leaves it no length: the release may have been made while off. */
+	/*
+	 * Not if the wait was cut, which leaves it no length: the release may have been made while
+	 * off.
+	 */
 	if (!waited || w->wait_length)
 		cpa_diag(CPA_DIAG_UNMATCHED_WAKES);
 }

@@ -33,9 +33,10 @@ CPA_HIDDEN uint64_t cpa_event_external(struct cpa_worker *w, enum cpa_external e
 CPA_HIDDEN uint64_t cpa_waited(struct cpa_worker *w, uint64_t *arrived);
 
 /*
- * As cpa_event_external(), of an activity in which a child may have ended, or another thread have sent a
- * signal, at clock @ended: if it did so when the thread was blocked, and that shortly before it went on,
- * this was a wait for it, from @wait->arrived to @wait->now, with an event of @kind. Return whether it was.
+ * As cpa_event_external(), of an activity in which a child may have ended, or another thread have
+ * sent a signal, at clock @ended: if it did so when the thread was blocked, and that shortly before
+ * it went on, this was a wait for it, from @wait->arrived to @wait->now, with an event of @kind.
+ * Return whether it was.
  */
 CPA_HIDDEN bool cpa_event_awaited(struct cpa_worker *w, enum cpa_external external,
 				  enum cpa_event_kind kind, uint64_t caller, uint64_t ended,

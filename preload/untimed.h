@@ -9,12 +9,13 @@
  * the same reason all samples that wait fell in it.
  *
  * How long they are, with D the time between two samples and B of 31 us: each section counts with
- * the mean of min(length, B) over sections of this kind that are drawn at random; and each sample that
- * fell in an open section, and B or more before its end (or the event), counts D. The latter happens
- * with probability (length - B) / D, so that the sum is right on average, for long sections that are
- * rare as well; no interrupt that hits a draw is multiplied beyond B, and that of a sample is less
- * than B. A draw is two looks at the clock next to the section and no event, whose code, rarely run,
- * would take its time at both ends. Until there are such sections the timed ones give the mean.
+ * the mean of min(length, B) over sections of this kind that are drawn at random; and each sample
+ * that fell in an open section, and B or more before its end (or the event), counts D. The latter
+ * happens with probability (length - B) / D, so that the sum is right on average, for long sections
+ * that are rare as well; no interrupt that hits a draw is multiplied beyond B, and that of a sample
+ * is less than B. A draw is two looks at the clock next to the section and no event, whose code,
+ * rarely run, would take its time at both ends. Until there are such sections the timed ones give
+ * the mean.
  */
 #ifndef CPA_PRELOAD_UNTIMED_H
 #define CPA_PRELOAD_UNTIMED_H
@@ -29,7 +30,10 @@
 /* The activity that @span tells ends. Nothing to do if nothing is pending. */
 CPA_HIDDEN void cpa_untimed_end(struct cpa_worker *w, const struct cpa_span *span);
 
-/* The same of an activity of @process ticks and no more, in which all sections have ended, and none was drawn. */
+/*
+ * The same of an activity of @process ticks and no more, in which all sections have ended, and none
+ * was drawn.
+ */
 CPA_HIDDEN void cpa_untimed_charge(struct cpa_worker *w, uint64_t process);
 
 /* A section begins that goes untimed, and is the next to be drawn. It begins when this returns. */
@@ -45,7 +49,10 @@ static inline void cpa_untimed_begin(struct cpa_worker *w, uint32_t *mean)
 		cpa_untimed_draw(w, mean);
 }
 
-/* The timed section that begins, the @run-th of its kind in a row, is one that tells what @mean is to be. */
+/*
+ * The timed section that begins, the @run-th of its kind in a row, is one that tells what @mean is
+ * to be.
+ */
 static inline void cpa_untimed_learn(struct cpa_worker *w, uint32_t *mean, uint32_t run)
 {
 	if (run == CPA_UNTIMED_RUN - CPA_UNTIMED_LEARN)
@@ -55,7 +62,9 @@ static inline void cpa_untimed_learn(struct cpa_worker *w, uint32_t *mean, uint3
 	cpa_heed(w);
 }
 
-/* To be called first when a section may end: the clock if one that was drawn has not ended, or 0. */
+/*
+ * To be called first when a section may end: the clock if one that was drawn has not ended, or 0.
+ */
 static inline uint64_t cpa_untimed_look(const struct cpa_worker *w)
 {
 	return unlikely(w->begun != NULL) ? cpa_clock_now() : 0;
@@ -67,7 +76,10 @@ static inline bool cpa_untimed_pending(const struct cpa_worker *w)
 	return w->untimed_count || w->begun;
 }
 
-/* Let a section of a lock of class row @class take @mean / CPA_UNTIMED_SCALE. False: there is no room. */
+/*
+ * Let a section of a lock of class row @class take @mean / CPA_UNTIMED_SCALE. False: there is no
+ * room.
+ */
 static inline bool cpa_untimed_note(struct cpa_worker *w, uint32_t class, uint64_t mean)
 {
 	unsigned i = 0;

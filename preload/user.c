@@ -2,8 +2,8 @@
 /*
  * preload/user.c - a process becomes another user
  *
- * The session is its user's alone. A child that becomes another one, for however long, ends as far as
- * the session goes before it does anything as that user. The first process keeps what it made.
+ * The session is its user's alone. A child that becomes another one, for however long, ends as far
+ * as the session goes before it does anything as that user. The first process keeps what it made.
  */
 #include "preload/user.h"
 

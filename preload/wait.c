@@ -30,8 +30,9 @@
 #define PATIENCE 100000u /* looks at the flag; some hundred microseconds */
 
 /*
- * Atomic: a thread reads the path of a child that has ended, or frees its rows: another may wait for
- * the same one at once. Not a lock: who has waited long enough goes on without reading or freeing.
+ * Atomic: a thread reads the path of a child that has ended, or frees its rows: another may wait
+ * for the same one at once. Not a lock: who has waited long enough goes on without reading or
+ * freeing.
  */
 static uint32_t reading;
 
@@ -117,7 +118,10 @@ static uint32_t latest(uint32_t number)
 	return best;
 }
 
-/* The child of row @number said nothing of its end: its parent's wait goes on beyond its last event. */
+/*
+ * The child of row @number said nothing of its end: its parent's wait goes on beyond its last
+ * event.
+ */
 static void join_gone(struct cpa_worker *w, uint32_t number, struct cpa_wait *wait)
 {
 	uint32_t thread = latest(number);

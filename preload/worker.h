@@ -100,7 +100,10 @@ struct cpa_worker {
 	/* Instrumented builds, see preload/instrument.h; NULL until the first call. */
 	struct cpa_calls *calls;
 	bool watched; /* there are calls, or a journal: what ends activities tells all of each */
-	/* After cpa_event() and before cpa_done(): waiting, no activity. Where on the stack; else 0. */
+	/*
+	 * After cpa_event() and before cpa_done(): waiting, no activity. Where on the stack; else
+	 * 0.
+	 */
 	uint64_t between;
 	uint64_t suspended; /* caller of the wait for a handler that no event has ended yet; 0: none */
 	uint32_t vforked; /* token of the last vfork(), until its child is another program */
@@ -166,9 +169,9 @@ static inline struct cpa_worker *cpa_enter(void)
 }
 
 /*
- * The next event is not a usual one: whoever lets there be more to its activity than CPU time without
- * samples says so, or lets the clock be asked. cpa_event_slow() opens the window again, up to the next
- * boundary (shadow/checkpoint.h) or re-base of the clock.
+ * The next event is not a usual one: whoever lets there be more to its activity than CPU time
+ * without samples says so, or lets the clock be asked. cpa_event_slow() opens the window again, up
+ * to the next boundary (shadow/checkpoint.h) or re-base of the clock.
  */
 static inline void cpa_heed(struct cpa_worker *w)
 {

@@ -171,8 +171,9 @@ static int make_room(const char *pattern, const char *exe, bool force)
 
 /*
  * Cut the dump of processes that have ended to what they used: it was created with the size of all
- * the space it might have needed, and tools that do not know holes would copy that. Where others may
- * write into the folder, the name may be that of something else by now: of another file of ours, too.
+ * the space it might have needed, and tools that do not know holes would copy that. Where others
+ * may write into the folder, the name may be that of something else by now: of another file of
+ * ours, too.
  */
 static void trim(const char *dump, pid_t pid)
 {

@@ -14,8 +14,8 @@
 #define GRANT (UINT64_C(1) << 32)
 
 /*
- * Join @remote; the observed path changes over only if it came after our arrival and @latest. Return
- * whether it did.
+ * Join @remote; the observed path changes over only if it came after our arrival and @latest.
+ * Return whether it did.
  */
 static bool join(struct cpa_self *self, const struct cpa_path *remote, bool latest,
 		 struct cpa_wait *w)
@@ -56,8 +56,8 @@ static bool usable(const struct cpa_self *self, const struct cpa_path *remote)
 }
 
 /*
- * Join two releases, either may be NULL. The observed path is that of the later one. @on and @other:
- * what was acquired, for the journal.
+ * Join two releases, either may be NULL. The observed path is that of the later one. @on and
+ * @other: what was acquired, for the journal.
  */
 static inline void join_two(struct cpa_self *self, const struct cpa_path *a,
 			    const struct cpa_path *b, const struct cpa_object *on,

@@ -3,8 +3,9 @@
  * shadow/acquire.h - what each kind of synchronization does to paths (design 4)
  *
  * Called with the thread's own path advanced up to `arrived`; the real operation has returned at
- * `now` (both clock ticks, which have been through cpa_checkpoint()). Releases are called before the real operation, acquires after it: the
- * object is then held by the caller, or its state is safe by the structure it is kept in.
+ * `now` (both clock ticks, which have been through cpa_checkpoint()). Releases are called before
+ * the real operation, acquires after it: the object is then held by the caller, or its state is
+ * safe by the structure it is kept in.
  *
  * A release publishes the thread's path; its `released`, `owner` and `node` must be up to date.
  */

@@ -154,7 +154,10 @@ static COLD unsigned without_credit(const uint64_t others[CPA_MIX], const struct
 	return kept ? kept : cpa_mix_sampled(word, n, weight, sum);
 }
 
-/* Functions of an activity without samples on the edge of @cache, and their weights. Return how many. */
+/*
+ * Functions of an activity without samples on the edge of @cache, and their weights. Return how
+ * many.
+ */
 static inline unsigned of_edge(struct cpa_self *self, const struct cpa_calls *calls,
 			       struct cpa_edge_cache *cache, uint64_t word[], uint32_t weight[],
 			       uint32_t *sum)
@@ -198,9 +201,9 @@ void cpa_activity_attribute(struct cpa_self *self, uint64_t ticks, struct cpa_ed
 }
 
 /*
- * An untimed section is open in which all samples of the activity fell. What they do not stand for, of
- * @ticks, passed before it, in the mean: then the thread did what it did at the sample before, as a use is timed
- * after each. Return how long.
+ * An untimed section is open in which all samples of the activity fell. What they do not stand for,
+ * of @ticks, passed before it, in the mean: then the thread did what it did at the sample before,
+ * as a use is timed after each. Return how long.
  */
 static uint64_t before_section(struct cpa_self *self, const struct cpa_span *span, uint64_t ticks)
 {

@@ -21,7 +21,9 @@ static struct cpa_checkpoint *at(const struct cpa_thread *row, unsigned i)
 
 static void set_label(struct cpa_checkpoint *c, uint64_t label)
 {
-	/* RELEASE: what was written before comes first; the fence: what is written now, after (C3). */
+	/*
+	 * RELEASE: what was written before comes first; the fence: what is written now, after (C3).
+	 */
 	__atomic_store_n(&c->label, label, __ATOMIC_RELEASE);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }

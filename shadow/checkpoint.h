@@ -3,10 +3,11 @@
  * shadow/checkpoint.h - what each thread's row held at common moments (Online CP 2.3, Appendix A)
  *
  * Rows read one after the other make no state that the program ever was in: one read early lacks
- * the release that another, read late, has gone on from. So the clock is cut into periods. The state
- * of a thread at boundary n, clock n * header.period, is what its events before n left. A thread
- * copies that state, before its first event behind the boundary, to a checkpoint; a thread without
- * such an event needs none, as its row still is its state: nobody is asked, and nobody waits.
+ * the release that another, read late, has gone on from. So the clock is cut into periods. The
+ * state of a thread at boundary n, clock n * header.period, is what its events before n left. A
+ * thread copies that state, before its first event behind the boundary, to a checkpoint; a thread
+ * without such an event needs none, as its row still is its state: nobody is asked, and nobody
+ * waits.
  *
  * C1  The states of all threads at one boundary are a global state that the program could have been
  *     stopped in: a thread that goes on from a release behind the boundary has passed the boundary.
@@ -14,7 +15,8 @@
  *     thread's time goes on from there, as Lamport's clocks do (CACM 1978).
  * C2  row->period is the latest boundary that the thread has passed. For n > row->period the state
  *     at n is the row itself, for as long as that holds. Else it is the checkpoint with
- *     from < n <= label; the latest two are kept. A row is new at row->first_period: no state before.
+ *     from < n <= label; the latest two are kept. A row is new at row->first_period: no state
+ *     before.
  * C3  row->writing is odd while paths and sums change. A version that a path names is not written or
  *     given back before `writing` changes (row) or `label` does (checkpoint).
  *

@@ -61,7 +61,9 @@ int cpa_component_init(void)
 	cpa_header()->search_due = UINT64_MAX;
 	slots()->next = CPA_SLOT_FIRST;
 	total -= CPA_SLOT_FIRST;
-	/* All kinds of external time, and a bucket that stays empty; fewer if slots are very few. */
+	/*
+	 * All kinds of external time, and a bucket that stays empty; fewer if slots are very few.
+	 */
 	external = total / 8 < CPA_EXTERNALS ? total / 8 : CPA_EXTERNALS;
 	slots()->own[CPA_EXTERNAL] = external;
 	slots()->buckets[CPA_EXTERNAL] = external > 0;

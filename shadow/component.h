@@ -2,10 +2,10 @@
 /*
  * shadow/component.h - components and their slots
  *
- * A component is named by kind and address, in the module that was there then. It gets a slot of the paths' vectors for itself while
- * its kind has some left; then it shares one of its kind's buckets, the one that its hash names:
- * coarser, not lost, and counted. The search (shadow/search.h) may give it another slot at any
- * time. Any thread may call; lock-free.
+ * A component is named by kind and address, in the module that was there then. It gets a slot of
+ * the paths' vectors for itself while its kind has some left; then it shares one of its kind's
+ * buckets, the one that its hash names: coarser, not lost, and counted. The search
+ * (shadow/search.h) may give it another slot at any time. Any thread may call; lock-free.
  *
  * Who keeps a slot for longer than it is inside our code keeps the component with it, and asks
  * again when header.moves has changed. Functions, which activities remember by the dozen,
@@ -51,8 +51,8 @@ static inline uint64_t cpa_component_key(const struct cpa_component_name *name)
 
 /*
  * Divide header.slots among the kinds; at creation of a session. Return 0 or -errno. header.moves:
- * how often components got other slots, 0: never; written by the search. header.search_due: the clock
- * at which that takes its next step; UINT64_MAX: nobody shares a bucket yet.
+ * how often components got other slots, 0: never; written by the search. header.search_due: the
+ * clock at which that takes its next step; UINT64_MAX: nobody shares a bucket yet.
  */
 CPA_HIDDEN int cpa_component_init(void);
 

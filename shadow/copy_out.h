@@ -7,7 +7,10 @@
 
 #include "shadow/session.h"
 
-/* Copy the first @size bytes of the session, those that have space, to @to, which is zero. Async-signal-safe. */
+/*
+ * Copy the first @size bytes of the session, those that have space, to @to, which is zero.
+ * Async-signal-safe.
+ */
 CPA_HIDDEN void cpa_session_copy_out(char *to, uint64_t size);
 
 #endif

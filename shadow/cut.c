@@ -60,7 +60,10 @@ UNSEEN static bool find_checkpoint(struct source *s, uint64_t boundary)
 	for (s->index = 0; s->index < 2; s->index++) {
 		const struct cpa_checkpoint *c;
 
-		/* ACQUIRE: its label is there. Pairs with older() in checkpoint.c; below: set_label(). */
+		/*
+		 * ACQUIRE: its label is there. Pairs with older() in checkpoint.c; below:
+		 * set_label().
+		 */
 		s->offset = __atomic_load_n(&s->row->checkpoint[s->index], __ATOMIC_ACQUIRE);
 		if (!s->offset)
 			continue;

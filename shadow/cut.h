@@ -20,7 +20,9 @@ struct cpa_cut {
 	struct cpa_thread_point *point; /* [rows]: of thread row i + 1; NULL: not read */
 };
 
-/* An empty cut with room for the @slots first slots. Free it. Return false if there is no memory. */
+/*
+ * An empty cut with room for the @slots first slots. Free it. Return false if there is no memory.
+ */
 CPA_HIDDEN bool cpa_cut_init(struct cpa_cut *cut, uint32_t slots);
 CPA_HIDDEN void cpa_cut_free(struct cpa_cut *cut);
 

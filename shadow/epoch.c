@@ -29,9 +29,10 @@ void cpa_epoch_begin(struct cpa_header *h, bool on)
 }
 
 /*
- * Claim the border behind @epoch at clock @now, if nobody has; let it be complete. 0: @epoch is over.
- * Whoever stands still here while the place becomes another border's changes nothing: its values only
- * grow, and are not those any more that were read before @epoch was seen to be the latest.
+ * Claim the border behind @epoch at clock @now, if nobody has; let it be complete. 0: @epoch is
+ * over. Whoever stands still here while the place becomes another border's changes nothing: its
+ * values only grow, and are not those any more that were read before @epoch was seen to be the
+ * latest.
  */
 static uint64_t claim(struct cpa_header *h, uint64_t epoch, uint64_t now)
 {

@@ -2,8 +2,8 @@
 /*
  * shadow/epoch.h - profiling switched on and off, and the time of a run without what was cut out
  *
- * header.epoch counts the changes; odd: on. A border tells when its epoch began and how long the run
- * was on before that. Whoever switches, thread or other process, claims the border of the next
+ * header.epoch counts the changes; odd: on. A border tells when its epoch began and how long the
+ * run was on before that. Whoever switches, thread or other process, claims the border of the next
  * epoch, then moves the epoch on; who finds a claimed border does the second for him, so one that
  * dies between the two holds up nobody. Of older borders than the latest CPA_BORDERS the place is
  * used again; who stood still for so long, in the midst of a change or of a look, begins anew.
@@ -40,7 +40,9 @@ CPA_HIDDEN void cpa_epoch_begin(struct cpa_header *h, bool on);
  */
 CPA_HIDDEN uint64_t cpa_epoch_change(struct cpa_header *h, bool on, uint64_t now);
 
-/* The clock at which epoch @epoch began; if its border is not kept any more, that of a later one. */
+/*
+ * The clock at which epoch @epoch began; if its border is not kept any more, that of a later one.
+ */
 CPA_HIDDEN uint64_t cpa_epoch_begun(const struct cpa_header *h, uint64_t epoch);
 
 /*

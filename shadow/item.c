@@ -49,7 +49,9 @@ static struct found find(const struct wanted *w, bool last)
 		uint64_t *line = cpa_index_line(cpa_header()->item_index, k, w->hash);
 
 		for (unsigned i = 0; line && i < CPA_INDEX_LINE; i++) {
-			/* ACQUIRE: the token was complete when it was put. With place() and take(). */
+			/*
+			 * ACQUIRE: the token was complete when it was put. With place() and take().
+			 */
 			uint64_t word = __atomic_load_n(&line[i], __ATOMIC_ACQUIRE), released;
 
 			if (!word || (word ^ w->hash) >> 32 || !is_wanted(w, (uint32_t)word))

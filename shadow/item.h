@@ -43,7 +43,9 @@ CPA_HIDDEN uint32_t cpa_item_take(struct cpa_self *self, uint32_t queue, uint64_
 /* As cpa_item_take(), of those that this thread has put; of several the one released last. */
 CPA_HIDDEN uint32_t cpa_item_take_back(struct cpa_self *self, uint32_t queue, uint64_t item);
 
-/* Forget all items that were released before clock @before: @each is called with the token of each. */
+/*
+ * Forget all items that were released before clock @before: @each is called with the token of each.
+ */
 CPA_HIDDEN void cpa_item_forget(struct cpa_self *self, uint64_t before,
 				void (*each)(uint32_t queue, const struct cpa_path *path));
 

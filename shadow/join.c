@@ -245,8 +245,8 @@ static bool has_delta(const struct cpa_path *path, uint32_t slot)
 }
 
 /*
- * The slots in which the loser's version leaves less slack than the winner's: bits, of the block that
- * begins with slot @first.
+ * The slots in which the loser's version leaves less slack than the winner's: bits, of the block
+ * that begins with slot @first.
  */
 static inline unsigned shorter_in(const struct terms *t, uint32_t first)
 {
@@ -262,8 +262,8 @@ static inline unsigned shorter_in(const struct terms *t, uint32_t first)
 }
 
 /*
- * The next slot, from @at on, in which the loser's version leaves less slack; UINT32_MAX: none. They
- * are few if threads meet often; most slots are small, and are passed over by blocks.
+ * The next slot, from @at on, in which the loser's version leaves less slack; UINT32_MAX: none.
+ * They are few if threads meet often; most slots are small, and are passed over by blocks.
  */
 static uint32_t next_shorter(const struct terms *t, uint32_t at)
 {
@@ -321,8 +321,8 @@ static inline bool lower(struct cpa_self *self, struct cpa_path *path, unsigned 
 }
 
 /*
- * Join @remote where the local path is the longer one and keeps its O. Then only S changes, and that
- * for the less, so it may be done again: when there turns out to be no room, return false.
+ * Join @remote where the local path is the longer one and keeps its O. Then only S changes, and
+ * that for the less, so it may be done again: when there turns out to be no room, return false.
  */
 static bool shorten(struct cpa_self *self, struct cpa_path *local, const struct cpa_path *remote,
 		    const struct terms *t)

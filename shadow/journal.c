@@ -83,7 +83,10 @@ static bool is_cause(const struct cpa_self *self, const struct cpa_object *on,
 	return path->event != 0;
 }
 
-/* CPA_ACQUIRE_MORE's bits; 0: what goes without saying. @observed: 1: of the first, 2: of the second. */
+/*
+ * CPA_ACQUIRE_MORE's bits; 0: what goes without saying. @observed: 1: of the first, 2: of the
+ * second.
+ */
 static unsigned more_of(struct cpa_journal *j, const struct cpa_wait *w, unsigned causes,
 			unsigned observed, bool waited)
 {

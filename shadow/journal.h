@@ -13,7 +13,8 @@
  * J1  A block is written by the thread that set `open`, and by nobody else until it is 0 again.
  * J2  What `used` covers is not written before `ticket` is 0. Readers look at `ticket` before and after.
  * J3  Who finds the event of a path can read its record: it was written before the path was published.
- * Progress: lock-free; after CPA_JOURNAL_TRIES blocks that were open events are dropped, and counted.
+ * Progress: lock-free; after CPA_JOURNAL_TRIES blocks that were open events are dropped, and
+ * counted.
  *
  * Off, each hook is one load and one branch, and there is one at each acquire and each release.
  */
@@ -26,7 +27,9 @@
 #define CPA_JOURNAL_TRIES 64u
 #define CPA_JOURNAL_LEAST (16u * CPA_JOURNAL_BLOCK)
 
-/* Let the session have a journal of at most @size bytes. Before any thread. Return false: no space. */
+/*
+ * Let the session have a journal of at most @size bytes. Before any thread. Return false: no space.
+ */
 CPA_HIDDEN bool cpa_journal_init(uint64_t size);
 
 /* The thread begins, at the clock of its path; it ends. */
@@ -44,8 +47,8 @@ CPA_HIDDEN void cpa_journal_untimed(struct cpa_self *self, uint32_t uses);
 CPA_HIDDEN void cpa_journal_event_write(struct cpa_self *self, uint64_t now);
 
 /*
- * The thread has acquired @on (NULL: no object), and @other if there are two. @a and @b, each may be
- * NULL, are what was released; bits of @came: 1, 2: the observed path is that of @a, @b.
+ * The thread has acquired @on (NULL: no object), and @other if there are two. @a and @b, each may
+ * be NULL, are what was released; bits of @came: 1, 2: the observed path is that of @a, @b.
  */
 CPA_HIDDEN void cpa_journal_acquire_write(struct cpa_self *self, const struct cpa_object *on,
 					  const struct cpa_object *other, const struct cpa_path *a,

@@ -77,7 +77,10 @@ static void open_block(struct cpa_self *self, struct cpa_journal_block *b, uint6
 {
 	struct cpa_journal *j = self->journal;
 
-	/* Readers see that it is another one before anything else changes (J2): x86 keeps stores in order. */
+	/*
+	 * Readers see that it is another one before anything else changes (J2): x86 keeps stores in
+	 * order.
+	 */
 	__atomic_store_n(&b->ticket, 0, __ATOMIC_RELEASE);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	b->used = 0;

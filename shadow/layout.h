@@ -11,8 +11,8 @@
  *   - Times are ticks of the time stamp counter. header.start_* and header.last_* give two points
  *     from which the reader derives ticks per nanosecond.
  *   - A table is up to CPA_CHUNKS chunks; chunk k has place for (first_rows << k) rows of row_size
- *     bytes, so rows never move. Rows are numbered from 1; 0 means "none". A reader uses row_size from
- *     the table, not sizeof, and skips the bytes at the end of a row that it does not know.
+ *     bytes, so rows never move. Rows are numbered from 1; 0 means "none". A reader uses row_size
+ *     from the table, not sizeof, and skips the bytes at the end of a row that it does not know.
  *   - A row whose key is 0 is unused: it is being filled, or lost a race with an equal key.
  *   - Fields are written by whoever the struct's comment names. Nothing but `used` counters and
  *     index words is written by several threads unless it says "atomic".
@@ -256,8 +256,9 @@ struct cpa_path {
 #define CPA_VERSION_BLOCK 8u
 
 /*
- * Immutable once another path names it. value of a version of S and H: S[slots], then H[slots]; then, of no
- * meaning to readers, the most that each CPA_VERSION_BLOCK of S have. Of a version of O: O[slots].
+ * Immutable once another path names it. value of a version of S and H: S[slots], then H[slots];
+ * then, of no meaning to readers, the most that each CPA_VERSION_BLOCK of S have. Of a version of
+ * O: O[slots].
  */
 struct cpa_version {
 	uint32_t refs; /* atomic: paths that name it */
@@ -310,8 +311,8 @@ enum cpa_external {
 };
 
 /*
- * key: {kind:4, by:4, layer:8, address:48}, the layer being the module's. Written by its creator before
- * it is indexed; slot is atomic.
+ * key: {kind:4, by:4, layer:8, address:48}, the layer being the module's. Written by its creator
+ * before it is indexed; slot is atomic.
  */
 struct cpa_component {
 	uint64_t key;
@@ -448,8 +449,9 @@ struct cpa_edge {
 	uint32_t from, to;
 	uint32_t dependency;
 	/*
-	 * Atomic: its component slot; 0: none yet. H and O there, without any S, are what the path has of
-	 * its `noted`: of activities shorter than header.note one in so many ticks of a thread.
+	 * Atomic: its component slot; 0: none yet. H and O there, without any S, are what the path
+	 * has of its `noted`: of activities shorter than header.note one in so many ticks of a
+	 * thread.
 	 */
 	uint32_t slot;
 	uint64_t count;		  /* atomic */
@@ -498,8 +500,9 @@ enum cpa_thread_state {
 
 /*
  * A thread; written by itself but for `state` (atomic). key: the thread's id, never 0. When
- * CPA_THREADS_KEPT rows exist, or CPA_TREE_KEPT where they may be of thousands of processes, rows of DONE threads are used again: sums go on, `earlier` counts
- * the former users, `retired` is the join of their last paths.
+ * CPA_THREADS_KEPT rows exist, or CPA_TREE_KEPT where they may be of thousands of processes, rows
+ * of DONE threads are used again: sums go on, `earlier` counts the former users, `retired` is the
+ * join of their last paths.
  */
 struct cpa_thread {
 	uint64_t key;
@@ -511,7 +514,9 @@ struct cpa_thread {
 	uint32_t writing;     /* atomic: odd while paths and sums change, see shadow/checkpoint.h */
 	uint64_t handle;      /* pthread_t */
 	uint64_t start_ticks, end_ticks;
-	/* Sums up to the last event, ticks. CPU clock: before + process + wait_cpu + probe + off. */
+	/*
+	 * Sums up to the last event, ticks. CPU clock: before + process + wait_cpu + probe + off.
+	 */
 	uint64_t before; /* CPU time before the first activity: the loader, our constructor */
 	uint64_t process;
 	uint64_t external;

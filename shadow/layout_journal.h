@@ -2,14 +2,15 @@
 /*
  * shadow/layout_journal.h - the journal in the session file, byte by byte (design 9)
  *
- * header.journal is the offset of a struct cpa_journal_pool. A thread writes records into a block of
- * its own; when that is full it takes the next free one of the pool, or, when there are as many as
- * there may be, the oldest of all that are full: so what is left of all threads is of the same time.
+ * header.journal is the offset of a struct cpa_journal_pool. A thread writes records into a block
+ * of its own; when that is full it takes the next free one of the pool, or, when there are as many
+ * as there may be, the oldest of all that are full: so what is left of all threads is of the same
+ * time.
  *
  * A record is a byte, whose lowest two bits are an enum cpa_record and whose other bits say what
  * follows, then numbers: seven bits a byte, the lowest first, the highest bit set in all but the
- * last byte; signed ones as (n << 1 ^ n >> 63). What a record says is relative to a state that begins
- * anew with each block: its header has it.
+ * last byte; signed ones as (n << 1 ^ n >> 63). What a record says is relative to a state that
+ * begins anew with each block: its header has it.
  *
  * Events of a thread have numbers, from 1 for its start; {thread:32, number:32} names one, number
  * modulo 2^32. The paths of the session name the event that published them (cpa_path.event).
@@ -37,14 +38,14 @@ enum cpa_record {
  *
  * edge: row of the edge of the PAG summary that leads here; 0: none, then the node follows. Else
  * that which followed the last one before. held: changes of the slots of locks, regions and items
- * held in the activity: 0: the last one no more, 1: the number of all and each, n: n - 2 is one more.
- * gap: clock now, minus the state's clock, process, external and run-queue ticks: signed, minus the
- * last gap; the state's clock is then that.
+ * held in the activity: 0: the last one no more, 1: the number of all and each, n: n - 2 is one
+ * more. gap: clock now, minus the state's clock, process, external and run-queue ticks: signed,
+ * minus the last gap; the state's clock is then that.
  *
- * charges: functions, external kinds and the like, by slot. 0: the slots are those of the last ones after
- * the same edge; else 1 + 2 * n + whole, and n slots. With each slot follow its ticks, but for the last
- * one if (whole, or 0) all are the process ticks together. None said, and process ticks: all are of the
- * one slot of the last ones after the same edge.
+ * charges: functions, external kinds and the like, by slot. 0: the slots are those of the last ones
+ * after the same edge; else 1 + 2 * n + whole, and n slots. With each slot follow its ticks, but
+ * for the last one if (whole, or 0) all are the process ticks together. None said, and process
+ * ticks: all are of the one slot of the last ones after the same edge.
  */
 #define CPA_EVENT_EDGE	   0x04u
 #define CPA_EVENT_HELD	   0x08u
@@ -54,10 +55,10 @@ enum cpa_record {
 #define CPA_EVENT_CHARGES  0x80u
 
 /*
- * ACQUIRE. If the thread has released or joined a path since its last event, it is one of its own, with
- * the next number. Numbers in this order: more (CPA_ACQUIRE_...), object, the other object, queue (its row)
- * and item (signed, minus the last one), the paths joined ({thread, number}, the latter signed,
- * minus the last number of that thread), ticks waited.
+ * ACQUIRE. If the thread has released or joined a path since its last event, it is one of its own,
+ * with the next number. Numbers in this order: more (CPA_ACQUIRE_...), object, the other object,
+ * queue (its row) and item (signed, minus the last one), the paths joined ({thread, number}, the
+ * latter signed, minus the last number of that thread), ticks waited.
  *
  * The object, if it does not follow, is that of the last record of this kind after the same edge.
  */
@@ -79,8 +80,8 @@ enum cpa_record {
 
 /*
  * RELEASE. Numbers in this order: object, queue and item, how many acquires it is for. Objects and
- * items as above, but an object that follows is 0, if it is the one acquired last, or 1 more than its
- * number.
+ * items as above, but an object that follows is 0, if it is the one acquired last, or 1 more than
+ * its number.
  */
 #define CPA_RELEASE_OBJECT  0x04u
 #define CPA_RELEASE_ITEM    0x08u

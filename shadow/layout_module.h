@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shadow/layout_module.h - a part of shadow/layout.h: names, addresses and the modules that they lie in
+ * shadow/layout_module.h - a part of shadow/layout.h: names, addresses and the modules that they
+ * lie in
  */
 #ifndef CPA_SHADOW_LAYOUT_MODULE_H
 #define CPA_SHADOW_LAYOUT_MODULE_H
@@ -27,8 +28,8 @@ struct cpa_site {
 enum cpa_module_unseen { CPA_SEEN = 0, CPA_UNSEEN_DEEPBIND = 1, CPA_UNSEEN_NAMESPACE = 2 };
 
 /*
- * key: mixed from start and name. Written by its creator. Those not seen have no addresses; more than
- * that they were to be loaded so is not known.
+ * key: mixed from start and name. Written by its creator. Those not seen have no addresses; more
+ * than that they were to be loaded so is not known.
  */
 struct cpa_module {
 	uint64_t key;

@@ -36,8 +36,8 @@ struct cpa_process_sums {
 };
 
 /*
- * A process; key: its number, from 1, never used again. Written by itself, by its parent while it is
- * CLAIMED and when it is waited for; what is atomic by others, too.
+ * A process; key: its number, from 1, never used again. Written by itself, by its parent while it
+ * is CLAIMED and when it is waited for; what is atomic by others, too.
  */
 struct cpa_process_row {
 	uint64_t key;

@@ -62,7 +62,8 @@ struct cpa_slot_series {
 
 /*
  * The same of one thread row, key: its number. What the row held at its latest event before the
- * boundary, whose clock is `released`; all 0: the row was not there yet. Ticks, but for the last two.
+ * boundary, whose clock is `released`; all 0: the row was not there yet. Ticks, but for the last
+ * two.
  * `bytes` are those that the row had when the sample was taken: up to a period later.
  */
 struct cpa_thread_series {

@@ -6,7 +6,9 @@
 
 uint32_t cpa_merge_take(uint64_t *slot)
 {
-	/* ACQUIRE: the token was complete when it was put. Pairs with (A) in cpa_merge_release(). */
+	/*
+	 * ACQUIRE: the token was complete when it was put. Pairs with (A) in cpa_merge_release().
+	 */
 	return (uint32_t)__atomic_exchange_n(slot, 0, __ATOMIC_ACQUIRE);
 }
 

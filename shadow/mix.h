@@ -9,15 +9,15 @@
  * another path when a join lies between, and zeroing, a minimum over paths, would come out far too
  * low where threads are balanced, because there is always one whose sample has not come yet.
  *
- * Of what earlier activities consist is not how often their functions were sampled: most samples may be of
- * long activities, each of which has some, and tell nothing of short ones, few of which have. What
- * the samples of a function stand for is its time, in the mean, whatever the activities; less what
- * activities with samples were charged for it, that is the time that it had in those without: its
- * credit. Long activities count nothing there, as no other like them is without a sample; a timer's comes
- * late, so that they have some of the short ones before them. At another rate other activities are
- * without, and a thread's credit begins anew. Where there is none, or samples do not stand for all of a time
- * because the kernel's may not be taken, that of other threads for the same functions tells more than the
- * numbers of samples, which must do else.
+ * Of what earlier activities consist is not how often their functions were sampled: most samples
+ * may be of long activities, each of which has some, and tell nothing of short ones, few of which
+ * have. What the samples of a function stand for is its time, in the mean, whatever the activities;
+ * less what activities with samples were charged for it, that is the time that it had in those
+ * without: its credit. Long activities count nothing there, as no other like them is without a
+ * sample; a timer's comes late, so that they have some of the short ones before them. At another
+ * rate other activities are without, and a thread's credit begins anew. Where there is none, or
+ * samples do not stand for all of a time because the kernel's may not be taken, that of other
+ * threads for the same functions tells more than the numbers of samples, which must do else.
  */
 #ifndef CPA_SHADOW_MIX_H
 #define CPA_SHADOW_MIX_H
@@ -94,9 +94,9 @@ static inline void cpa_mix_forgive(uint64_t *word)
 }
 
 /*
- * Count @n samples of @function, and its @credit. When all words are taken the one with the fewest samples
- * is replaced and what it counted kept (the space-saving counter of Metwally et al., ICDT 2005).
- * Racing adds may lose samples, of which there are many; they cannot tear a word.
+ * Count @n samples of @function, and its @credit. When all words are taken the one with the fewest
+ * samples is replaced and what it counted kept (the space-saving counter of Metwally et al., ICDT
+ * 2005). Racing adds may lose samples, of which there are many; they cannot tear a word.
  */
 static inline void cpa_mix_add(uint64_t mix[CPA_MIX], uint32_t function, uint32_t n, int32_t credit)
 {

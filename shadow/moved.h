@@ -4,8 +4,8 @@
  *
  * The rows of a session name code and data by addresses of the process that met the module first.
  * Other programs of the session have the same libraries at other addresses, and one program run
- * many times is many times elsewhere. So what a process interns it first moves to where the module's
- * row says it is. A process that began the session, or was forked by such, has moved none.
+ * many times is many times elsewhere. So what a process interns it first moves to where the
+ * module's row says it is. A process that began the session, or was forked by such, has moved none.
  */
 #ifndef CPA_SHADOW_MOVED_H
 #define CPA_SHADOW_MOVED_H

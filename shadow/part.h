@@ -4,8 +4,8 @@
  *
  * One final node follows each thread's last event of a part, one start node precedes each thread's
  * first event of the next. Here the two are one: a stop is a release by every thread into one cell
- * (shadow/cell.h), a start an acquire by every thread from it. So a part begins with the join of all
- * threads' last paths, and what happened in between is cut out of the run.
+ * (shadow/cell.h), a start an acquire by every thread from it. So a part begins with the join of
+ * all threads' last paths, and what happened in between is cut out of the run.
  *
  * A thread meets a change of the epoch at its next event. Those that have met no stop when the next
  * part begins are asleep: the first thread that comes to the start gathers their paths, which stand

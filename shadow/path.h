@@ -3,9 +3,9 @@
  * shadow/path.h - the algebra of paths (design 3; Online CP, Fig. 2 and 4, all components at once)
  *
  * A path is a length and three vectors, S, H and O, over the component slots. The vectors live in
- * immutable, counted versions, O in one of its own: a join that no wait came before goes on with the
- * longer path's S and H, and with its own O. What was added since stands in the path itself as a few
- * deltas. A release is thus a copy of three cache lines, whatever the number of components.
+ * immutable, counted versions, O in one of its own: a join that no wait came before goes on with
+ * the longer path's S and H, and with its own O. What was added since stands in the path itself as
+ * a few deltas. A release is thus a copy of three cache lines, whatever the number of components.
  *
  *               add  copy  join  clear     on the same path: never two at once. The owner of a
  *                                          path is its thread, or who holds the lock it is of.
@@ -72,8 +72,8 @@ static inline void cpa_path_reserve(struct cpa_self *self, struct cpa_path *path
 }
 
 /*
- * Add @ticks, which have been reserved, to S, H and O of @slot; @more: their lanes. L and the observed
- * kinds are the caller's to add.
+ * Add @ticks, which have been reserved, to S, H and O of @slot; @more: their lanes. L and the
+ * observed kinds are the caller's to add.
  */
 static inline void cpa_path_add_lanes(struct cpa_self *self, struct cpa_path *path, uint32_t slot,
 				      uint64_t ticks, cpa_lanes more)
@@ -88,8 +88,8 @@ static inline void cpa_path_add_lanes(struct cpa_self *self, struct cpa_path *pa
 }
 
 /*
- * Add @ticks to H and O of @slot, not to S. What has been reserved stays so. @path is a thread's own, between
- * cpa_writing() and cpa_written(). No memory: they are dropped.
+ * Add @ticks to H and O of @slot, not to S. What has been reserved stays so. @path is a thread's
+ * own, between cpa_writing() and cpa_written(). No memory: they are dropped.
  */
 CPA_HIDDEN void cpa_path_note(struct cpa_self *self, struct cpa_path *path, uint32_t slot,
 			      uint64_t ticks);

@@ -2,9 +2,10 @@
 /*
  * shadow/pile.h - lock-free stacks of numbers, in the session, for all its processes
  *
- * A pile is a word {changes:32, number:32} that names the top; each number has a place for the number
- * below, which the caller knows, and which is never used for anything else. The count of changes keeps a late exchange from success. A
- * number that was popped may be pushed by any process. One that is killed in between loses it.
+ * A pile is a word {changes:32, number:32} that names the top; each number has a place for the
+ * number below, which the caller knows, and which is never used for anything else. The count of
+ * changes keeps a late exchange from success. A number that was popped may be pushed by any
+ * process. One that is killed in between loses it.
  *
  *           push  pop      "-": the calls may overlap, in several processes
  *   push     -     -

@@ -155,7 +155,10 @@ uint32_t cpa_process_of_parent(uint32_t number, uint32_t pid)
 	struct cpa_process_row *p = cpa_process(number);
 	uint32_t parent;
 
-	/* SEQ_CST: told before it is looked for: one of the two finds the other. Pairs with cpa_process_adopt(). */
+	/*
+	 * SEQ_CST: told before it is looked for: one of the two finds the other. Pairs with
+	 * cpa_process_adopt().
+	 */
 	__atomic_store_n(&p->parent_pid, pid, __ATOMIC_SEQ_CST);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	parent = pid ? cpa_process_self(pid, p->space) : 0;

@@ -27,17 +27,20 @@ CPA_HIDDEN uint32_t cpa_process_claim(uint32_t parent);
 CPA_HIDDEN void cpa_process_free(uint32_t number);
 
 /*
- * The row of the child of row @parent that is @pid to it and was not waited for. Of several, of which
- * all but one have ended without a wait that we saw, the latest. 0: none.
+ * The row of the child of row @parent that is @pid to it and was not waited for. Of several, of
+ * which all but one have ended without a wait that we saw, the latest. 0: none.
  */
 CPA_HIDDEN uint32_t cpa_process_find(uint32_t pid, uint32_t parent);
 
-/* The row of whoever is @pid to itself, in pid namespace @space (0: not known), if it has not ended. So above. */
+/*
+ * The row of whoever is @pid to itself, in pid namespace @space (0: not known), if it has not
+ * ended. So above.
+ */
 CPA_HIDDEN uint32_t cpa_process_self(uint32_t pid, uint32_t space);
 
 /*
- * Row @number is a child of whoever is @pid to it, whose row there is, or will be. Return that if there
- * is. Who makes it later, and has told its pid, adopts
+ * Row @number is a child of whoever is @pid to it, whose row there is, or will be. Return that if
+ * there is. Who makes it later, and has told its pid, adopts
  * those that were seen since @since_ns: before, the pid was another's.
  */
 CPA_HIDDEN uint32_t cpa_process_of_parent(uint32_t number, uint32_t pid);
@@ -56,13 +59,18 @@ CPA_HIDDEN uint32_t cpa_process_ended(uint32_t parent, uint64_t since, uint64_t 
 /* The row of the child of row @parent that took @token, which was offered. 0: none did. */
 CPA_HIDDEN uint32_t cpa_process_taker(uint32_t token, uint32_t parent);
 
-/* The latest other row of the pid and the parent that row @number has, which are told before. 0: none. */
+/*
+ * The latest other row of the pid and the parent that row @number has, which are told before. 0:
+ * none.
+ */
 CPA_HIDDEN uint32_t cpa_process_twin(uint32_t number);
 
 /* Row @number is of whoever is @pid to itself. */
 CPA_HIDDEN void cpa_process_call(uint32_t number, uint32_t pid);
 
-/* The child @pid has the row its parent made; or the parent frees it. False: the other was first. */
+/*
+ * The child @pid has the row its parent made; or the parent frees it. False: the other was first.
+ */
 CPA_HIDDEN bool cpa_process_occupy(uint32_t number, uint32_t pid);
 CPA_HIDDEN bool cpa_process_vacate(uint32_t number);
 

@@ -392,7 +392,9 @@ void cpa_search_step(const struct cpa_search_view *view)
 		return;
 	}
 	move_all(view);
-	/* RELEASE: the slots come before the word that they have moved. See cpa_component_moved(). */
+	/*
+	 * RELEASE: the slots come before the word that they have moved. See cpa_component_moved().
+	 */
 	__atomic_fetch_add(&cpa_header()->moves, 1, __ATOMIC_RELEASE);
 }
 

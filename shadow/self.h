@@ -27,7 +27,9 @@ struct cpa_self {
 	uint64_t window; /* from `since` on an event may be a usual one for so long: preload/event.h */
 	struct cpa_journal *journal; /* shadow/journal.h; NULL: there is none */
 	uint64_t slow; /* operations so far that took longer than a few hundred instructions */
-	/* Versions given back and not yet needed: a join drops one and wants one. [1]: those of O. */
+	/*
+	 * Versions given back and not yet needed: a join drops one and wants one. [1]: those of O.
+	 */
 	uint32_t spare_count[2];
 	struct cpa_version *spare[2][CPA_SPARE_VERSIONS];
 	uint32_t slacks; /* vectors S that the thread has made: cpa_version_new_slack() */
@@ -54,7 +56,9 @@ struct cpa_self {
 		uint64_t item;
 		uint64_t begun;
 	} item[CPA_ITEMS_IN_WORK];
-	/* The thread's sums of edges, which its row names; NULL: no memory. What edges they are of: */
+	/*
+	 * The thread's sums of edges, which its row names; NULL: no memory. What edges they are of:
+	 */
 	struct cpa_edge_cache *edges;
 	uint64_t sample_period; /* of the samples that edges have credit of: shadow/mix.h */
 	struct {

@@ -25,10 +25,11 @@ CPA_HIDDEN void cpa_series_init(uint64_t now);
 CPA_HIDDEN void cpa_series_pass(struct cpa_self *self, uint64_t n);
 
 /*
- * Called with each sample and the one before it (boundary 0 and all values 0: there is none), inside
- * cpa_series_pass(), where the thread may allocate and its own row may be used but not changed. Both
- * are gone afterwards. Samples come in order, but for one whose thread was stopped for a period: that
- * may come late, and while another thread is in here. NULL: nobody. Set before any thread is there.
+ * Called with each sample and the one before it (boundary 0 and all values 0: there is none),
+ * inside cpa_series_pass(), where the thread may allocate and its own row may be used but not
+ * changed. Both are gone afterwards. Samples come in order, but for one whose thread was stopped
+ * for a period: that may come late, and while another thread is in here. NULL: nobody. Set before
+ * any thread is there.
  */
 extern CPA_HIDDEN void (*cpa_series_hook)(struct cpa_self *self, const struct cpa_cut *now,
 					  const struct cpa_cut *before);

@@ -24,8 +24,8 @@
 char *cpa_base;
 
 /*
- * Atomic: where much gets space at once the kernel may read ahead again: it takes large folios then, 1.0 us a
- * page for 2.3 to 3.1 (ext4).
+ * Atomic: where much gets space at once the kernel may read ahead again: it takes large folios
+ * then, 1.0 us a page for 2.3 to 3.1 (ext4).
  */
 static bool reads_ahead;
 
@@ -42,7 +42,10 @@ static uint64_t allowed(uint64_t limit)
 	return limit & ~(STEP - 1);
 }
 
-/* Have space for @size bytes, if the kernel is not too old to be asked (before 5.14). Return 0 or -errno. */
+/*
+ * Have space for @size bytes, if the kernel is not too old to be asked (before 5.14). Return 0 or
+ * -errno.
+ */
 static int populate(char *start, uint64_t size)
 {
 	if (!madvise(start, size, MADV_POPULATE_WRITE) || errno == EINVAL)
@@ -62,7 +65,10 @@ static void raise_reserved(uint64_t until)
 		;
 }
 
-/* Have space for [0, @until) of the file. Several threads may do so at once: all steps are idempotent. */
+/*
+ * Have space for [0, @until) of the file. Several threads may do so at once: all steps are
+ * idempotent.
+ */
 static int make_usable(uint64_t from, uint64_t until)
 {
 	struct cpa_header *h = cpa_header();
@@ -136,8 +142,8 @@ bool cpa_session_back(uint64_t at, uint64_t size)
 }
 
 /*
- * No part of a core dump. And no readahead, by which the first touch of a page makes the kernel fill
- * dozens around it that the file does not have: 2 ms of a short process.
+ * No part of a core dump. And no readahead, by which the first touch of a page makes the kernel
+ * fill dozens around it that the file does not have: 2 ms of a short process.
  */
 static void advise(char *start, uint64_t size)
 {
@@ -146,8 +152,8 @@ static void advise(char *start, uint64_t size)
 }
 
 /*
- * Have pages for the first bytes of @fd. Written, they cost a third of what the first touch of a page
- * does for which the file has nothing yet. Return 0 or -errno.
+ * Have pages for the first bytes of @fd. Written, they cost a third of what the first touch of a
+ * page does for which the file has nothing yet. Return 0 or -errno.
  */
 static int fill(int fd)
 {

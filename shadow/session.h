@@ -3,9 +3,9 @@
  * shadow/session.h - the mapped session file: creation, space, counters
  *
  * The whole address range is mapped at creation; the file's blocks are allocated step by step, and
- * before the first store to them, so that a full disk is an error here and never a SIGBUS there (not
- * before Linux 5.14, which cannot be asked). No descriptor is kept: a target that closes every descriptor,
- * or reuses their numbers, cannot hurt.
+ * before the first store to them, so that a full disk is an error here and never a SIGBUS there
+ * (not before Linux 5.14, which cannot be asked). No descriptor is kept: a target that closes every
+ * descriptor, or reuses their numbers, cannot hurt.
  */
 #ifndef CPA_SHADOW_SESSION_H
 #define CPA_SHADOW_SESSION_H
@@ -53,8 +53,8 @@ static inline uint64_t cpa_round_up(uint64_t n, uint64_t to)
 CPA_HIDDEN int cpa_session_create(const char *path, uint64_t limit, uint32_t slots);
 
 /*
- * Map the session file @path, made by another process of the same user: its inode must be @inode, and
- * @secret be in its header, as that process said. Return 0 or -errno.
+ * Map the session file @path, made by another process of the same user: its inode must be @inode,
+ * and @secret be in its header, as that process said. Return 0 or -errno.
  */
 CPA_HIDDEN int cpa_session_join(const char *path, uint64_t inode, uint64_t secret);
 
@@ -68,9 +68,9 @@ CPA_HIDDEN void cpa_session_destroy(void);
 CPA_HIDDEN uint64_t cpa_session_alloc(uint64_t size, uint64_t align);
 
 /*
- * The same, at a page, without space in the file: cpa_session_back() must bring it before the first store,
- * and what reads all must know of it (shadow/copy_out.h). That returns whether there is space for
- * [@at, @at + @size).
+ * The same, at a page, without space in the file: cpa_session_back() must bring it before the first
+ * store, and what reads all must know of it (shadow/copy_out.h). That returns whether there is
+ * space for [@at, @at + @size).
  */
 CPA_HIDDEN uint64_t cpa_session_reserve(uint64_t size);
 CPA_HIDDEN bool cpa_session_back(uint64_t at, uint64_t size);

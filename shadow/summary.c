@@ -49,7 +49,10 @@ static void flush(struct cpa_edge_cache *cache)
 	memset(cache, 0, sizeof(*cache));
 }
 
-/* A place for an edge that belongs to place @at: that one, a free one near it, or one of those in turn. */
+/*
+ * A place for an edge that belongs to place @at: that one, a free one near it, or one of those in
+ * turn.
+ */
 static unsigned place_of(struct cpa_self *self, unsigned at)
 {
 	unsigned first = at - at % CPA_EDGE_WAYS;
@@ -94,7 +97,10 @@ static uint32_t slot_of(struct cpa_edge *edge)
 {
 	struct cpa_component_name name = { .kind = CPA_ACTIVITY,
 					   .address = (uint64_t)edge->from << 24 ^ edge->to };
-	/* Relaxed, as below: a number that brings no data with it; all that store it store the same. */
+	/*
+	 * Relaxed, as below: a number that brings no data with it; all that store it store the
+	 * same.
+	 */
 	uint32_t slot = __atomic_load_n(&edge->slot, __ATOMIC_RELAXED);
 
 	if (!slot) {

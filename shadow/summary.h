@@ -5,16 +5,17 @@
  * An edge's sums grow in the cache of the thread that adds to them, in its row, and go to the
  * edge's own row when another edge takes the place. Readers add both.
  *
- * What an activity edge has of the inherent and of the observed path stands in its slot. To charge it at
- * each event would be half of what a path takes: programs that synchronize all the time go over some
- * twenty edges again and again, and over a few components. So of activities shorter than header.note
- * those are noted that a point of time falls in, and stand for the time since the point before: points
- * are at random, half that much apart at least, in what time the thread has of such activities. So no
- * period of the program's meets them, each edge has what is its own in the mean, and n ticks of the path
- * are off by some sqrt(n * header.note). Reported is that part of the edge's weight, which is exact, that
- * the path has of all that was noted of the edge: off by less the more of it is on the path. For a thread that doubles each CPA_NOTES times that one
- * was noted, so that what this takes, in time and in versions that objects keep, grows with the
- * logarithm of the run.
+ * What an activity edge has of the inherent and of the observed path stands in its slot. To charge
+ * it at each event would be half of what a path takes: programs that synchronize all the time go
+ * over some twenty edges again and again, and over a few components. So of activities shorter than
+ * header.note those are noted that a point of time falls in, and stand for the time since the point
+ * before: points are at random, half that much apart at least, in what time the thread has of such
+ * activities. So no period of the program's meets them, each edge has what is its own in the mean,
+ * and n ticks of the path are off by some sqrt(n * header.note). Reported is that part of the
+ * edge's weight, which is exact, that the path has of all that was noted of the edge: off by less
+ * the more of it is on the path. For a thread that doubles each CPA_NOTES times that one was noted,
+ * so that what this takes, in time and in versions that objects keep, grows with the logarithm of
+ * the run.
  */
 #ifndef CPA_SHADOW_SUMMARY_H
 #define CPA_SHADOW_SUMMARY_H
@@ -97,8 +98,8 @@ static inline uint64_t cpa_summary_apart(uint32_t id, uint32_t n, uint32_t note)
 }
 
 /*
- * Thread @id begins: somewhere between two points, which are the likelier to have it between them the
- * farther they are apart.
+ * Thread @id begins: somewhere between two points, which are the likelier to have it between them
+ * the farther they are apart.
  */
 static inline void cpa_summary_begin(struct cpa_noting *noting, uint32_t id, uint32_t note)
 {

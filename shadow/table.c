@@ -117,8 +117,8 @@ static struct place place_of(const struct cpa_table *t, uint32_t row)
 }
 
 /*
- * Have space for @row, which nobody has yet, and for those behind it in its chunk: in small chunks for all.
- * Several threads may do so at once.
+ * Have space for @row, which nobody has yet, and for those behind it in its chunk: in small chunks
+ * for all. Several threads may do so at once.
  */
 static bool make_usable(struct cpa_table *t, uint32_t row)
 {

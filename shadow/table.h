@@ -9,8 +9,8 @@
  * are used again when their address is; so a table is bounded by the addresses ever used.
  *
  * Level k of the index has 64 << 2k lines of one cache line each. A key hashes to one line per
- * level, and to those behind it in the last one, and goes to the first that has room. Hence a lookup
- * may stop at the first line that is not full.
+ * level, and to those behind it in the last one, and goes to the first that has room. Hence a
+ * lookup may stop at the first line that is not full.
  *
  *             find  intern  append      "-": the calls may overlap
  *   find       -      -       -
@@ -99,8 +99,8 @@ CPA_HIDDEN uint32_t cpa_table_intern(enum cpa_table_id id, uint64_t key,
 				     const void *argument);
 
 /*
- * Where the next gap begins that ends behind @at, UINT64_MAX if there is none: from there to *@end, of whole
- * pages, a chunk has no space for its rows yet. To read there may be a SIGBUS, too.
+ * Where the next gap begins that ends behind @at, UINT64_MAX if there is none: from there to *@end,
+ * of whole pages, a chunk has no space for its rows yet. To read there may be a SIGBUS, too.
  */
 CPA_HIDDEN uint64_t cpa_tables_gap(uint64_t at, uint64_t *end);
 

@@ -74,7 +74,10 @@ void cpa_thread_new_id(struct cpa_self *self)
 	} while (self->id + 1 <= 1 || (n > UINT32_MAX && is_in_use(self->id)));
 }
 
-/* Those that a row has are of a thread that was killed with its process: they are added up as we go. */
+/*
+ * Those that a row has are of a thread that was killed with its process: they are added up as we
+ * go.
+ */
 static void take_edges(struct cpa_self *self)
 {
 	void *edges = self->row->edges ? cpa_at(self->row->edges) :

@@ -23,8 +23,9 @@ CPA_HIDDEN uint32_t cpa_thread_claim(void);
 CPA_HIDDEN void cpa_thread_new_id(struct cpa_self *self);
 
 /*
- * Let the calling thread have row @self->number, claimed for it, or 0; else @self is zeroed. It starts after the release in @from (NULL: none
- * is known) at clock @wait->now, as the component row @component. Return 0 or -ENOMEM.
+ * Let the calling thread have row @self->number, claimed for it, or 0; else @self is zeroed. It
+ * starts after the release in @from (NULL: none is known) at clock @wait->now, as the component row
+ * @component. Return 0 or -ENOMEM.
  */
 CPA_HIDDEN int cpa_thread_begin(struct cpa_self *self, uint32_t component, uint32_t tid,
 				const struct cpa_path *from, struct cpa_wait *wait);

@@ -368,7 +368,9 @@ static void *ends_later(void *argument)
 {
 	struct timespec cpu = { 0 };
 
-	/* Its first wait and its first sample make us open files: before descriptors are compared. */
+	/*
+	 * Its first wait and its first sample make us open files: before descriptors are compared.
+	 */
 	sleep_ms(2);
 	while (!cpu.tv_sec && cpu.tv_nsec < 20000000)
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);

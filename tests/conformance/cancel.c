@@ -282,8 +282,8 @@ static void *asynchronous(void *argument)
 }
 
 /*
- * Threads that compute are cancelled at any instruction, those of the sampler among them: each comes to
- * its end, and so do those that come after them.
+ * Threads that compute are cancelled at any instruction, those of the sampler among them: each
+ * comes to its end, and so do those that come after them.
  */
 static void asynchronous_storm(void)
 {

@@ -3,8 +3,8 @@
  * tests/conformance/interrupted.c - calls that work for long in the kernel, and then block
  *
  * A signal that came meanwhile would end them: with EINTR, or with less than was asked for. The
- * kernel's timers on CPU clocks send theirs when a thread returns from it, since Linux 5.11. And calls
- * that let through what the thread blocks, of which a sample may be pending then.
+ * kernel's timers on CPU clocks send theirs when a thread returns from it, since Linux 5.11. And
+ * calls that let through what the thread blocks, of which a sample may be pending then.
  */
 #include "tests/conformance/case.h"
 

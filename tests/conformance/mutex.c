@@ -169,8 +169,8 @@ static void *hand_over(void *argument)
 }
 
 /*
- * Wait for the end of @t, whose last wait may have lost its wake: glibc's robust mutexes can lose one
- * while another thread keeps them busy, and then who waits sleeps although the mutex is free.
+ * Wait for the end of @t, whose last wait may have lost its wake: glibc's robust mutexes can lose
+ * one while another thread keeps them busy, and then who waits sleeps although the mutex is free.
  */
 static void join_waking(pthread_t t, void **result)
 {

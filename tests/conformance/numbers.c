@@ -2,9 +2,9 @@
 /*
  * tests/conformance/numbers.c - descriptors by number, beside threads that begin
  *
- * A program that knows which numbers are free may put what it likes on any of them. Meanwhile threads
- * have their first sample and their first wait, in which the profiler opens files: what the program
- * put somewhere is there a moment later.
+ * A program that knows which numbers are free may put what it likes on any of them. Meanwhile
+ * threads have their first sample and their first wait, in which the profiler opens files: what the
+ * program put somewhere is there a moment later.
  */
 #include "tests/conformance/case.h"
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/conformance/serving.c - a server: descriptors closed as daemons do, signals without SA_RESTART
+ * tests/conformance/serving.c - a server: descriptors closed as daemons do, signals without
+ * SA_RESTART
  *
- * One thread waits for all connections by epoll, two work, four clients ask, and signals interrupt the
- * waiting. Every request has its answer, every signal its handler, and no descriptor is there that the
- * program did not make. How often calls are interrupted is up to the machine: it goes on then.
+ * One thread waits for all connections by epoll, two work, four clients ask, and signals interrupt
+ * the waiting. Every request has its answer, every signal its handler, and no descriptor is there
+ * that the program did not make. How often calls are interrupted is up to the machine: it goes on
+ * then.
  */
 #include <fcntl.h>
 #include <signal.h>

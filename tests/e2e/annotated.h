@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/e2e/annotated.h - what annotation_builds.py compiles in each way there is: one queue each */
+/*
+ * tests/e2e/annotated.h - what annotation_builds.py compiles in each way there is: one queue each
+ */
 #ifndef CPA_TESTS_ANNOTATED_H
 #define CPA_TESTS_ANNOTATED_H
 

@@ -4,11 +4,11 @@
  *
  *	journal COUNT DUMP...    COUNT random changes of sessions with a journal
  *
- * A recipe is a byte that chooses the session, one that chooses what is asked of it, and then steps of
- * 16 bytes, each of which changes the session where a reader of its journal looks: blocks and their
- * headers, the pool, rows that events name. Under libFuzzer the sessions are the files that
- * CPA_FUZZ_SESSIONS names, separated by colons. Whatever the file: no sanitizer complains, nothing but
- * printable characters comes out, JSON parses. CPA_SEED repeats a run.
+ * A recipe is a byte that chooses the session, one that chooses what is asked of it, and then steps
+ * of 16 bytes, each of which changes the session where a reader of its journal looks: blocks and
+ * their headers, the pool, rows that events name. Under libFuzzer the sessions are the files that
+ * CPA_FUZZ_SESSIONS names, separated by colons. Whatever the file: no sanitizer complains, nothing
+ * but printable characters comes out, JSON parses. CPA_SEED repeats a run.
  */
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -57,8 +57,8 @@ struct recipe {
 };
 
 /*
- * Let module 1 be @file, at its own addresses, and what lies in it be somewhere in its code or data:
- * our own debug information is large, and our addresses are others in each run.
+ * Let module 1 be @file, at its own addresses, and what lies in it be somewhere in its code or
+ * data: our own debug information is large, and our addresses are others in each run.
  */
 static inline void recipe_module(struct dump_maker *maker, const char *file)
 {

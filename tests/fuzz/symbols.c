@@ -6,8 +6,8 @@
  *
  * The report reads the files that a session names, and those may be anything, whoever wrote them.
  * COUNT copies of FILE, each with some bytes changed where libelf and libdw look, are asked for the
- * names of code and variables all over them. Whoever reads a file may die over it, whoever asks may not.
- * CPA_SEED repeats a run.
+ * names of code and variables all over them. Whoever reads a file may die over it, whoever asks may
+ * not. CPA_SEED repeats a run.
  */
 #include <elf.h>
 #include <fcntl.h>

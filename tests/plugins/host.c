@@ -5,7 +5,8 @@
  *	host HOW ROUNDS TIMES PLUGIN...
  *
  * Each plugin in turn is loaded, runs TIMES and is unloaded again; all of that ROUNDS times. HOW is
- * local, deepbind, or namespace; with "+finds" behind it each is asked if it finds libfound.so, with
+ * local, deepbind, or namespace; with "+finds" behind it each is asked if it finds libfound.so,
+ * with
  * "+size" is told whether the second half of the rounds needed more memory.
  */
 #include <dlfcn.h>

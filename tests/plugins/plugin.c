@@ -2,8 +2,8 @@
 /*
  * tests/plugins/plugin.c - a library that locks, and has a thread work, by names of its own
  *
- * Built several times, with -DNAME=...: all have the same variables and functions at the same places,
- * only their names differ.
+ * Built several times, with -DNAME=...: all have the same variables and functions at the same
+ * places, only their names differ.
  */
 #include <dlfcn.h>
 #include <pthread.h>

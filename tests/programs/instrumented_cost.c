@@ -2,8 +2,8 @@
 /*
  * tests/programs/instrumented_cost.c - many calls that do nothing, and deep ones
  *
- * instrumented_cost [CALLS [ROUNDS]]: prints the median of the rounds on standard error, and on standard
- * output what a profiler must not change.
+ * instrumented_cost [CALLS [ROUNDS]]: prints the median of the rounds on standard error, and on
+ * standard output what a profiler must not change.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/programs/instrumented_jumps.c - handlers of a fast timer jump out of procedures at any point
+ * tests/programs/instrumented_jumps.c - handlers of a fast timer jump out of procedures at any
+ * point
  *
  * instrumented_jumps [JUMPS]: then the thread must still be profiled: it takes a lock LOCKS times.
  */

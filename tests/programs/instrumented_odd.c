@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/programs/instrumented_odd.c - procedures in odd places: none may change what the program does
+ * tests/programs/instrumented_odd.c - procedures in odd places: none may change what the program
+ * does
  *
  * Before and after main(), in coroutines, in a child of fork, in threads that end from deep inside,
  * in a handler on a stack that lies in a frame, deeper than anybody expects.

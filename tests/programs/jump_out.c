@@ -4,10 +4,11 @@
  *
  *	jump_out out|within [stack]
  *
- * While main waits a signal comes. "out": its handler jumps out of the wait, another thread ends the
- * part and begins one, and main takes a lock 100 times: it is in the part. "within": the handler jumps
- * about in itself and returns, so that main still waits when its second signal comes, in which it
- * takes the lock: it is in no part until the wait is over. "stack": handlers have a stack of their own.
+ * While main waits a signal comes. "out": its handler jumps out of the wait, another thread ends
+ * the part and begins one, and main takes a lock 100 times: it is in the part. "within": the
+ * handler jumps about in itself and returns, so that main still waits when its second signal comes,
+ * in which it takes the lock: it is in no part until the wait is over. "stack": handlers have a
+ * stack of their own.
  */
 #include <pthread.h>
 #include <semaphore.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/programs/known_path.c - the recorder: events, threads, work, and time outside synchronization
+ * tests/programs/known_path.c - the recorder: events, threads, work, and time outside
+ * synchronization
  *
  * See known_path.h; the search is in known_graph.h, what is made of it in known_expect.c.
  */

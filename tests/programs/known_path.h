@@ -150,8 +150,8 @@ void kp_barrier_wait(struct kp_barrier *barrier, unsigned member, unsigned round
 /*
  * Annotations of cpa.h: these call the macros, too. A queue's own lock and condition variable are
  * used without kp_, as they make no edges; kp_arrive() comes before what may block in them. An
- * item is in process until kp_item_done(), or its thread's next dequeue. A region ends in its thread,
- * @name again.
+ * item is in process until kp_item_done(), or its thread's next dequeue. A region ends in its
+ * thread, @name again.
  */
 struct kp_queue {
 	const void *address;

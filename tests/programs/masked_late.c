@@ -2,8 +2,8 @@
 /*
  * tests/programs/masked_late.c - a thread that comes to block all signals
  *
- * Each function has as much CPU time as the others, but for a millisecond, as the compiler would make
- * one of them: one while signals may come, and two after.
+ * Each function has as much CPU time as the others, but for a millisecond, as the compiler would
+ * make one of them: one while signals may come, and two after.
  */
 #include "tests/programs/burn.h"
 

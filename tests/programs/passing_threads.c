@@ -4,8 +4,8 @@
  *
  *	passing_threads COUNT
  *
- * Each adds one under a lock and ends; every fourth one is detached, and says by a semaphore that it is
- * done. Prints the sum, which is COUNT, and ends with 3.
+ * Each adds one under a lock and ends; every fourth one is detached, and says by a semaphore that
+ * it is done. Prints the sum, which is COUNT, and ends with 3.
  */
 #include <pthread.h>
 #include <semaphore.h>

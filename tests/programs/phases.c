@@ -5,7 +5,8 @@
  *	phases [MS]    how long each is, default 900
  *
  * The first takes a lock all the time; the second sleeps; the third computes and meets no event at
- * all until it ends. A fourth thread waits from the beginning to the end. Each phase begins at a mark.
+ * all until it ends. A fourth thread waits from the beginning to the end. Each phase begins at a
+ * mark.
  */
 #include <pthread.h>
 #include <stdlib.h>

@@ -6,9 +6,9 @@
  *
  * Children are not waited for (SIGCHLD is ignored), so that of what they were only a row of the
  * session is left; then one gets the pid of the one before. To choose it takes a pid namespace of
- * its own, and root. FIRST and SECOND are fork, vfork or spawn: how they are made. What is printed is
- * the critical path in units of CPU time, as of tests/programs/process_tree.c; on standard error, how
- * many seconds it has of sleeping until the first one has gone.
+ * its own, and root. FIRST and SECOND are fork, vfork or spawn: how they are made. What is printed
+ * is the critical path in units of CPU time, as of tests/programs/process_tree.c; on standard
+ * error, how many seconds it has of sleeping until the first one has gone.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -3,8 +3,9 @@
  * tests/programs/private_lock.c - a lock that one thread used very often, then another
  *
  * Path: main before + the owner, a quarter of whose time is in sections + the heir's section + main
- * after. Only the lock leads from the owner to what comes after it. Until the owner has finished the
- * heir must neither work nor block: it polls, on the owner's processor and with the least priority.
+ * after. Only the lock leads from the owner to what comes after it. Until the owner has finished
+ * the heir must neither work nor block: it polls, on the owner's processor and with the least
+ * priority.
  */
 #include "tests/programs/known_path.h"
 

@@ -2,9 +2,9 @@
 /*
  * tests/programs/relay.c - runs a relay until its input ends, for whoever watches it
  *
- * Three runners hand a baton on as fast as they can: only one works at a time, so all work is on the
- * critical path, and there is never less work than path. Now and then a runner sends a thread that
- * does next to nothing; a spectator does nothing at all.
+ * Three runners hand a baton on as fast as they can: only one works at a time, so all work is on
+ * the critical path, and there is never less work than path. Now and then a runner sends a thread
+ * that does next to nothing; a spectator does nothing at all.
  */
 #include <pthread.h>
 #include <semaphore.h>

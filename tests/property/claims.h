@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/property/claims.h - what a property test says of its claims: how often each was put to the test
+ * tests/property/claims.h - what a property test says of its claims: how often each was put to the
+ * test
  */
 #ifndef CPA_TESTS_CLAIMS_H
 #define CPA_TESTS_CLAIMS_H
@@ -49,8 +50,8 @@ static inline bool claims_fail(struct claims *claims, unsigned claim, bool holds
 }
 
 /*
- * Print all. What never occurs is not tested, but where CPA_HISTORY asks for a single test. Return the
- * exit status.
+ * Print all. What never occurs is not tested, but where CPA_HISTORY asks for a single test. Return
+ * the exit status.
  */
 static inline int claims_end(struct claims *claims)
 {

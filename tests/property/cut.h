@@ -2,11 +2,11 @@
 /*
  * tests/property/cut.h - profiling is switched off and on again at a random moment
  *
- * Threads that can act meet both at once; those that are blocked are found asleep when the next part
- * begins. In the graph each thread's first event of a part depends on all threads' last ones of the
- * parts before (Online CP 2.3: one final node, one start node), and on nothing else of them. Locks
- * stay held, but the section is over; what was in queues is forgotten. While off, free locks are
- * taken and held ones given back: nobody sees it.
+ * Threads that can act meet both at once; those that are blocked are found asleep when the next
+ * part begins. In the graph each thread's first event of a part depends on all threads' last ones
+ * of the parts before (Online CP 2.3: one final node, one start node), and on nothing else of them.
+ * Locks stay held, but the section is over; what was in queues is forgotten. While off, free locks
+ * are taken and held ones given back: nobody sees it.
  */
 #ifndef CPA_TESTS_CUT_H
 #define CPA_TESTS_CUT_H

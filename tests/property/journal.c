@@ -2,12 +2,12 @@
 /*
  * tests/property/journal.c - what is rebuilt from a journal equals what was computed online
  *
- * Random programs (generate.h) are replayed through the online algebra (online.h) with a journal. Where
- * it has room for all, the path to each event walked back through its records, and what zeroing saves,
- * must be those of the online paths, to the tick, which tests/property/reference.c compares with a
- * search of the graph. Where it has not, each record that is left must be that of its event, the rest
- * be counted, and the rebuild come to an end; in half of these the numbers of events pass 2^32.
- * CPA_SEED=n repeats a run, CPA_LONG=1 runs more.
+ * Random programs (generate.h) are replayed through the online algebra (online.h) with a journal.
+ * Where it has room for all, the path to each event walked back through its records, and what
+ * zeroing saves, must be those of the online paths, to the tick, which tests/property/reference.c
+ * compares with a search of the graph. Where it has not, each record that is left must be that of
+ * its event, the rest be counted, and the rebuild come to an end; in half of these the numbers of
+ * events pass 2^32. CPA_SEED=n repeats a run, CPA_LONG=1 runs more.
  */
 #include <errno.h>
 
@@ -218,7 +218,10 @@ static bool begin_session(void)
 	return true;
 }
 
-/* @histories of up to @events events, @per_session in each session, with @blocks or as many as needed. */
+/*
+ * @histories of up to @events events, @per_session in each session, with @blocks or as many as
+ * needed.
+ */
 static void test(uint64_t histories, int events, unsigned per_session, unsigned blocks, bool parts)
 {
 	struct cpa_journal_file file;
@@ -239,7 +242,9 @@ static void test(uint64_t histories, int events, unsigned per_session, unsigned 
 			 events / 3 + (int)rnd_below(&r, (uint64_t)events * 2 / 3), parts);
 		for (int i = 0; i < history.events; i++)
 			history.event[i].check |= events < 100 || blocks;
-		/* Of threads that had some thousand million events, numbers of 32 bits begin anew. */
+		/*
+		 * Of threads that had some thousand million events, numbers of 32 bits begin anew.
+		 */
 		online.first_event = blocks && rnd_percent(&r, 50) ?
 					     UINT32_MAX - (uint32_t)rnd_below(&r, 300) :
 					     0;

@@ -151,7 +151,9 @@ static void online_objects(struct online *o)
 	}
 }
 
-/* Kinds of events that are one kind in a program's journal, but not here; none that a report knows. */
+/*
+ * Kinds of events that are one kind in a program's journal, but not here; none that a report knows.
+ */
 enum {
 	ONLINE_READ_UNLOCK = 64,
 	ONLINE_WRITE_LOCK,

@@ -2,8 +2,8 @@
 /*
  * tests/property/order.h - histories of which a script says all: who comes first gets it
  *
- * A script has what threads do, and no word on who gets what. It takes as long as its history took, to
- * the tick, but where the history has one of these, which nothing in a journal tells apart:
+ * A script has what threads do, and no word on who gets what. It takes as long as its history took,
+ * to the tick, but where the history has one of these, which nothing in a journal tells apart:
  *
  *	ties		two threads at the same lock, semaphore or barrier in the same tick
  *	overtaking	of two threads that wait for a lock or a semaphore the later one gets it first;
@@ -53,7 +53,9 @@ static inline bool order_depends(const struct history *h, const struct event *e,
 	return false;
 }
 
-/* @a, event number @number, is before @b in the history, of another thread, and at the same object. */
+/*
+ * @a, event number @number, is before @b in the history, of another thread, and at the same object.
+ */
 static inline bool order_tie(const struct history *h, const struct event *a, int number,
 			     const struct event *b)
 {

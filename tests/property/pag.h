@@ -11,8 +11,8 @@
  *   O[c]   time of c on the observed path, found by walking back: at an event whose latest
  *          predecessor released after the arrival continue there, else in the same thread
  *
- * An edge of the summary is no component: of one activity in so many ticks H and O are noted, for all
- * since the last one.
+ * An edge of the summary is no component: of one activity in so many ticks H and O are noted, for
+ * all since the last one.
  *
  * Dependencies by a lock that is a queue's own, or made inside a queue's code, are there for the
  * observed path only.
@@ -27,8 +27,8 @@
 #define PORTIONS (2 + SAMPLES + SECTIONS + 2)
 
 /*
- * How long a component (its group) was active during one activity. Of an edge's `noted`: what its path
- * is to have more, no slack.
+ * How long a component (its group) was active during one activity. Of an edge's `noted`: what its
+ * path is to have more, no slack.
  */
 struct portion {
 	unsigned group;
@@ -226,7 +226,10 @@ static void pag_longest(struct pag *g, unsigned group, uint64_t to[])
 	}
 }
 
-/* Take over @h and its groups, @id and @note as in struct pag; results are good until the next call. */
+/*
+ * Take over @h and its groups, @id and @note as in struct pag; results are good until the next
+ * call.
+ */
 static void pag_build(struct pag *g, const struct history *h, const uint32_t *id, uint32_t note)
 {
 	g->h = h;

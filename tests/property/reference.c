@@ -235,7 +235,10 @@ static void compare_figures(void)
 	expect(FIGURES, -1, "items", 0, cpa_header()->items, items);
 }
 
-/* What the edges' activities were noted for, on whatever path; some share a slot. Edges outlive a history. */
+/*
+ * What the edges' activities were noted for, on whatever path; some share a slot. Edges outlive a
+ * history.
+ */
 static void compare_noted(void)
 {
 	static uint64_t noted[GROUPS];

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/property/replay_history.c - random synchronization histories, done again with nothing changed
+ * tests/property/replay_history.c - random synchronization histories, done again with nothing
+ * changed
  *
- * Random programs (generate.h) go through the online algebra (online.h) into a journal, from there into
- * a script, and are replayed on as many cores as there are threads. Where whoever is released goes on
- * at once, they take as long as they took, to the tick: each of those in which it is clear who comes
- * first (order.h) and nothing is taken for a queue (transcribe_pool.c: that leaves open who has to
- * wait). CPA_SEED=n repeats a run, CPA_LONG=1 runs more.
+ * Random programs (generate.h) go through the online algebra (online.h) into a journal, from there
+ * into a script, and are replayed on as many cores as there are threads. Where whoever is released
+ * goes on at once, they take as long as they took, to the tick: each of those in which it is clear
+ * who comes first (order.h) and nothing is taken for a queue (transcribe_pool.c: that leaves open
+ * who has to wait). CPA_SEED=n repeats a run, CPA_LONG=1 runs more.
  */
 #include "analysis/replay.h"
 #include "analysis/transcribe.h"

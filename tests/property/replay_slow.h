@@ -3,8 +3,8 @@
  * tests/property/replay_slow.h - what a script comes to, tick by tick
  *
  * The obvious way to do what analysis/replay.h says: each tick those that have a core get one
- * (turns_slow.h); then, as long as something has ended, the first of it goes on. Who waits for what is
- * found by looking at all threads. No heap, no list, no virtual clock.
+ * (turns_slow.h); then, as long as something has ended, the first of it goes on. Who waits for what
+ * is found by looking at all threads. No heap, no list, no virtual clock.
  */
 #ifndef CPA_TESTS_REPLAY_SLOW_H
 #define CPA_TESTS_REPLAY_SLOW_H

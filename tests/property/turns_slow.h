@@ -2,8 +2,8 @@
 /*
  * tests/property/turns_slow.h - who has a core, tick by tick
  *
- * The obvious way to do what analysis/engine.h says: each tick every thread on a core gets one; who is
- * next is found by looking at all. Background processes are threads behind the others.
+ * The obvious way to do what analysis/engine.h says: each tick every thread on a core gets one; who
+ * is next is found by looking at all. Background processes are threads behind the others.
  */
 #ifndef CPA_TESTS_TURNS_SLOW_H
 #define CPA_TESTS_TURNS_SLOW_H

@@ -32,7 +32,10 @@ static void change(struct worker *w)
 	}
 }
 
-/* Of a border and the one before. Those that are forgotten meanwhile seem to be later, never earlier. */
+/*
+ * Of a border and the one before. Those that are forgotten meanwhile seem to be later, never
+ * earlier.
+ */
 static void look(struct worker *w)
 {
 	const struct cpa_header *h = cpa_header();

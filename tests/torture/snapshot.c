@@ -3,9 +3,9 @@
  * tests/torture/snapshot.c - cuts at boundaries while all threads go on
  *
  * Workers take locks from each other, with the processor's clock; boundaries are a millisecond or
- * less apart. One reads a cut after the other, and each worker takes samples as it passes a boundary.
- * All time is process time of one function, so in a cut the shares of all functions are the path, and
- * their totals all work, to the tick.
+ * less apart. One reads a cut after the other, and each worker takes samples as it passes a
+ * boundary. All time is process time of one function, so in a cut the shares of all functions are
+ * the path, and their totals all work, to the tick.
  */
 #include "tests/torture/torture.h"
 

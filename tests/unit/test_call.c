@@ -249,7 +249,9 @@ static void test_other_stack(void **state)
 	assert_int_equal(c->folds, 0);
 }
 
-/* A call ends below others that do not: these have ended, too. Of one that had not begun nothing. */
+/*
+ * A call ends below others that do not: these have ended, too. Of one that had not begun nothing.
+ */
 static void test_leave_outer(void **state)
 {
 	(void)state;
@@ -301,7 +303,9 @@ static void test_depth_has_a_limit(void **state)
 	assert_int_equal(c->outermost, CPA_CALL_END);
 }
 
-/* Calls nest: with what they call, functions have a slot each or none, and none that others have. */
+/*
+ * Calls nest: with what they call, functions have a slot each or none, and none that others have.
+ */
 static void test_slots_are_not_shared(void **state)
 {
 	bool used[4096] = { false };

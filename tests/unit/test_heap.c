@@ -27,7 +27,9 @@ static uint64_t used(void)
 	return __atomic_load_n(&cpa_header()->used, __ATOMIC_RELAXED); /* there is one thread */
 }
 
-/* As versions come and go. Nobody gives anything back, so the session has what was in use at most. */
+/*
+ * As versions come and go. Nobody gives anything back, so the session has what was in use at most.
+ */
 static void rounds(size_t size)
 {
 	static void *block[BLOCKS];

@@ -55,8 +55,8 @@ static uint64_t about(struct rnd *r, double length)
 }
 
 /*
- * Samples come once in @period, and find the activity of that moment or, @late, of one up to a period
- * later, as those of a timer do that comes with the ticks of the kernel.
+ * Samples come once in @period, and find the activity of that moment or, @late, of one up to a
+ * period later, as those of a timer do that comes with the ticks of the kernel.
  */
 static void run(struct rnd *r, const struct kind kinds[KINDS], uint64_t period, bool late,
 		int activities)

@@ -185,7 +185,9 @@ static void test_twice_and_unmatched(void **state)
 	assert_int_equal(t[3].row->path.released, START + 50);
 }
 
-/* A queue that is full refuses the item: as if nobody had tried, though another put an equal one. */
+/*
+ * A queue that is full refuses the item: as if nobody had tried, though another put an equal one.
+ */
 static void test_unput(void **state)
 {
 	struct cpa_wait w;

@@ -133,9 +133,10 @@ static void test_what_was_lacking_is_kept(void **state)
 {
 	(void)state;
 	/*
-	 * It waits from 9 to 12, and pauses from 13 to 21, 1 behind the mean of 10 and 12. The other one
-	 * had 20 by 21, and its deadline is 22, since the timer looked at 20, when it had 19. The
-	 * sleeper begins 2 before that one, as it is 1 before the mean of both: its deadline is 21.
+	 * It waits from 9 to 12, and pauses from 13 to 21, 1 behind the mean of 10 and 12. The
+	 * other one had 20 by 21, and its deadline is 22, since the timer looked at 20, when it had
+	 * 19. The sleeper begins 2 before that one, as it is 1 before the mean of both: its
+	 *     deadline is 21.
 	 */
 	assert_int_equal(done_at((unsigned[]){ 0, 1, 2 }, (unsigned[]){ 9, 8, 1000 }, 3, 4), 23);
 }
@@ -144,8 +145,8 @@ static void test_what_was_too_much_is_kept(void **state)
 {
 	(void)state;
 	/*
-	 * It had 5 by 5, when it pauses. By 8, when it wakes, the other one had a slice, and its deadline
-	 * is 6, the sleeper's is 8. The timer looks at 12.
+	 * It had 5 by 5, when it pauses. By 8, when it wakes, the other one had a slice, and its
+	 * deadline is 6, the sleeper's is 8. The timer looks at 12.
 	 */
 	assert_int_equal(done_at((unsigned[]){ 5, 2 }, (unsigned[]){ 3, 1000 }, 2, 6), 14);
 }

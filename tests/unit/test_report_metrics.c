@@ -208,7 +208,9 @@ static void check_life(bool sparse)
 static void test_curves(void **state)
 {
 	double value[CPA_CURVES];
-	/* A row that was without a thread from 200 to 700: the second one's 100 ticks end at 800. */
+	/*
+	 * A row that was without a thread from 200 to 700: the second one's 100 ticks end at 800.
+	 */
 	const struct cpa_thread_point gap[] = { { .released = 200, .process = 200 },
 						{ .released = 800, .process = 300 } };
 
@@ -371,7 +373,9 @@ static void test_phases(void **state)
 		assert_near(phase->value[CPA_METRIC_MOST_PARALLELISM], parallel[i], 0.01);
 		assert_near(phase->value[CPA_METRIC_WAIT], i == 1 ? 4 : 0, 0.011);
 		assert_near(phase->value[CPA_METRIC_OPERATIONS], i == 1 ? 20 : 0, 0.2);
-		/* Its last activity is in the samples behind its end: one interval, at either end. */
+		/*
+		 * Its last activity is in the samples behind its end: one interval, at either end.
+		 */
 		assert_near(share_of(phase, name)->path_s, length, SAMPLE_S + 0.01);
 		assert_near(share_of(phase, name)->saved_s, length, SAMPLE_S + 0.01);
 	}

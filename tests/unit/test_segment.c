@@ -40,8 +40,9 @@ static int below(int n)
 }
 
 /*
- * The reference: for each point by itself, straight from the definitions. The smooth value is a sum over
- * all points with the weights of a triangle; the run that a border lies in is found by walking from it.
+ * The reference: for each point by itself, straight from the definitions. The smooth value is a sum
+ * over all points with the weights of a triangle; the run that a border lies in is found by walking
+ * from it.
  */
 static double slow_smooth(const double *v, int n, int half, int i)
 {
@@ -149,7 +150,10 @@ static void test_step(void **state)
 	cpa_segments_free(s);
 }
 
-/* Where four metrics change all the way, half the way of a fifth is no phase, unless one asks for it. */
+/*
+ * Where four metrics change all the way, half the way of a fifth is no phase, unless one asks for
+ * it.
+ */
 static void test_most_must_change(void **state)
 {
 	double curve[5][POINTS] = { { 0 } };
@@ -287,8 +291,9 @@ static void test_noise_makes_no_phases(void **state)
 }
 
 /*
- * Phases of ten points or more, in which each metric is level, and steps by a half or more in two of
- * them at each border, with noise of 0.06: each border is found within two points, nothing else is.
+ * Phases of ten points or more, in which each metric is level, and steps by a half or more in two
+ * of them at each border, with noise of 0.06: each border is found within two points, nothing else
+ * is.
  */
 static void test_known_phases(void **state)
 {

@@ -298,8 +298,9 @@ static void test_fold(void **state)
 }
 
 /*
- * Three months with the real distance of boundaries, a few events a day, on a machine that has been up
- * for years: each sample is of the state before its boundary, and they are as close as they can be.
+ * Three months with the real distance of boundaries, a few events a day, on a machine that has been
+ * up for years: each sample is of the state before its boundary, and they are as close as they can
+ * be.
  */
 static void test_months(void **state)
 {
@@ -344,7 +345,9 @@ static void test_months(void **state)
 			CPA_SAMPLES);
 }
 
-/* Each thread's sums, and the clock of the event that they are of; a later thread has none before. */
+/*
+ * Each thread's sums, and the clock of the event that they are of; a later thread has none before.
+ */
 static void test_threads(void **state)
 {
 	const struct cpa_thread_series *s[2];

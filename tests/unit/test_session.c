@@ -91,7 +91,9 @@ static void test_header(void **state)
 	assert_int_equal(h->state, CPA_RUNNING);
 }
 
-/* Space is aligned, zero, disjoint, inside the limit; then there is none, and errno is as before. */
+/*
+ * Space is aligned, zero, disjoint, inside the limit; then there is none, and errno is as before.
+ */
 static void test_alloc(void **state)
 {
 	uint64_t end = CPA_HEADER_SIZE;
@@ -304,8 +306,8 @@ static int full_disk_of_rows(void)
 }
 
 /*
- * Rows of all tables and blocks in turn, until there is space for none: all that was had can be written, and
- * then copied.
+ * Rows of all tables and blocks in turn, until there is space for none: all that was had can be
+ * written, and then copied.
  */
 static int full_disk_of_all(void)
 {

@@ -84,8 +84,8 @@ static void test_many_keys(void **state)
 }
 
 /*
- * Keys that share a line in each level, in the last one its last: the lines behind, from the first on,
- * take what it does not hold.
+ * Keys that share a line in each level, in the last one its last: the lines behind, from the first
+ * on, take what it does not hold.
  */
 static void test_shared_lines(void **state)
 {

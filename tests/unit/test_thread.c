@@ -197,7 +197,9 @@ static void test_edges(void **state)
 	begin(&killed, 3);
 	assert_int_equal(killed.row->edges, place);
 	follow(&killed, 4);
-	/* What a thread left in its row, that was killed with its process, its next user adds up. */
+	/*
+	 * What a thread left in its row, that was killed with its process, its next user adds up.
+	 */
 	cpa_header()->process_ids = CPA_TREE_KEPT;
 	while (cpa_table(CPA_TABLE_THREADS)->used < CPA_TREE_KEPT)
 		cpa_thread_claim();

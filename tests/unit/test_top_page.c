@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/test_top_page.c - what cpa top shows of one row: a component, lock, thread, queue or mark */
+/*
+ * tests/unit/test_top_page.c - what cpa top shows of one row: a component, lock, thread, queue or
+ * mark
+ */
 #include "tests/unit/top_moments.h"
 
 static void test_history(void **state)

@@ -175,7 +175,10 @@ static void test_semaphore_and_barrier(void **state)
 	assert_int_equal(as_it_was(1), 2 * 20 + 30 + 2 * 10 + 40 + 2 * 50 + 50);
 }
 
-/* A child becomes another program, which main waits for: processes are threads that are made and joined. */
+/*
+ * A child becomes another program, which main waits for: processes are threads that are made and
+ * joined.
+ */
 static void test_processes(void **state)
 {
 	struct cpa_history_event *event;

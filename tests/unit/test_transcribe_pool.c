@@ -20,7 +20,8 @@ static uint64_t task_ticks(uint32_t task)
 
 /*
  * Main puts tasks into a pool 10 ticks apart, and in the end says that there are no more; @workers
- * threads were told in advance who gets which, each waited for the first and the last, not for others.
+ * threads were told in advance who gets which, each waited for the first and the last, not for
+ * others.
  */
 static void make_pool(uint32_t workers, const uint32_t *who)
 {
@@ -79,7 +80,10 @@ static void test_pool(void **state)
 	assert_int_equal(transcript->weakness.guessed, TASKS);
 	assert_int_equal(transcript->weakness.conditions, 2);
 	assert_int_equal(transcript->script.object[0].deal, CPA_DEAL_ITEMS);
-	/* Where it takes no time, its worker takes half of the others; else the first had all seven. */
+	/*
+	 * Where it takes no time, its worker takes half of the others; else the first had all
+	 * seven.
+	 */
 	assert_in_range(replayed(&changes, 4), 400, 450);
 	make_pool(1, alone);
 	as_it_was(4);

@@ -41,7 +41,10 @@ static void end(struct cpa_self *self)
 	cpa_thread_joined(number);
 }
 
-/* After 2^32 threads ids begin anew: none is one that means something, or of a thread that is there. */
+/*
+ * After 2^32 threads ids begin anew: none is one that means something, or of a thread that is
+ * there.
+ */
 static void test_thread_ids(void **state)
 {
 	struct cpa_self self[12];
