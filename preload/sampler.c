@@ -27,7 +27,7 @@
 #define SECOND	     1000000000u
 #define TIMER_HZ     250u  /* the kernel's CPU timers are no faster */
 #define CLOSELY	     256u  /* samples of a thread at the default rate, */
-#define ALL_CLOSELY  4096u /* and of the process when the latest thread begins with them */
+#define ALL_CLOSELY  512u  /* and of the process, in whichever threads */
 #define MANY	     32u   /* switches, between two looks at their rate */
 #define SWITCHES_HZ  500u  /* of CPU time */
 #define LATE	     3u	   /* times of the timer, after which its first signal should have come */
@@ -359,6 +359,8 @@ static void watch(struct cpa_sampler *s, uint64_t cpu)
 void cpa_sampler_switched(struct cpa_sampler *s, uint64_t cpu)
 {
 	watch(s, cpu);
+	if (s->ring && s->heard && has_many())
+		sample_by_timer(s, cpu);
 	if (++s->switches < MANY)
 		return;
 	if (s->ring && s->heard && is_restless(s, cpu))

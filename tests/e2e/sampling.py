@@ -21,6 +21,7 @@ from surroundings import PERF_EVENT_OPEN, TIMER_CREATE, deny
 BUILD = pathlib.Path(os.environ["CPA_BUILD"]).resolve()
 PROGRAMS = BUILD / "tests/programs"
 FIRST, FIRST_HZ, THEN_HZ = 256, 997, 250
+ALL_FIRST = 512  # of a process; threads that are switched out or have had a few milliseconds look
 EACH_S = 0.8  # of the program's functions
 # A look at the clock finds a function's end late, and no sample tells of main.
 FEWER, MORE = 0.98, 1.03
@@ -41,7 +42,13 @@ def profile(dump, program="masked_late", prepare=None, **environment):
     kept.update(LD_PRELOAD=str(BUILD / "libcpa.so"), CPA_OUTPUT=str(dump), CPA_QUIET="1")
     kept.update(environment)
     dump.unlink(missing_ok=True)
-    subprocess.run([PROGRAMS / program], env=kept, preexec_fn=prepare, check=True)
+    subprocess.run(
+        [PROGRAMS / program],
+        env=kept,
+        preexec_fn=prepare,
+        stdout=subprocess.DEVNULL,
+        check=True,
+    )
     command = [BUILD / "cpa-report", "--format", "json", dump]
     report = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
     functions = {
@@ -78,6 +85,15 @@ def check_default(results, dump):
     results.check(
         EACH_S * FEWER <= untold <= EACH_S * MORE,
         f"default: of masked {untold:.3f} s of {EACH_S} are its own or no function's",
+    )
+
+
+def check_threads(results, dump):
+    """Five threads, of which one would have its first samples, and four the process's."""
+    report, _ = profile(dump, "barrier_rotate")
+    cpu_s = report["program"]["cpu_s"]
+    check_rate(
+        results, "threads", report, ALL_FIRST + (cpu_s - ALL_FIRST / FIRST_HZ) * THEN_HZ
     )
 
 
@@ -142,6 +158,7 @@ def main():
             results.skip("perf events", "the kernel refuses them here")
         else:
             check_default(results, dump)
+            check_threads(results, dump)
             check_kept(results, dump)
         check_change(results, dump)
         check_waits(results, dump)
