@@ -40,8 +40,8 @@ struct cpa_object {
 	uint32_t mean; /* of the first activity of sections, see preload/untimed.h */
 	uint32_t path; /* of the last release: offset in cache lines, see shadow/object.h; 0: none */
 	uint64_t acquisitions;
-	uint64_t hold;	/* ticks */
 	uint64_t since; /* clock at the acquisition by the holder; 0: not timed */
+	uint64_t hold;	/* ticks; apart from `acquisitions`, or gcc adds to both as to a vector */
 	uint32_t run;	/* timed uses in a row of one thread */
 	uint32_t slot;	/* of its class */
 	uint64_t contended, handoffs;
