@@ -342,8 +342,8 @@ uint64_t cpa_sampler_latest(void)
 	return cpa_clock_ticks((LATE + 2) * (uint64_t)SECOND / timer_rate());
 }
 
-/* Has the program come to block or ignore the signal? What needs none must do without it. */
-static void watch(struct cpa_sampler *s, uint64_t cpu)
+/* Has the program come to block or ignore the signal? What needs none must do without it: true. */
+static bool watch(struct cpa_sampler *s, uint64_t cpu)
 {
 	if (s->latest != s->known) {
 		s->known = s->latest;
@@ -352,21 +352,25 @@ static void watch(struct cpa_sampler *s, uint64_t cpu)
 		if (s->heard || !s->stays) {
 			s->heard = false;
 			upgrade(s, cpu);
+			return true;
 		}
 	}
+	return false;
 }
 
-void cpa_sampler_switched(struct cpa_sampler *s, uint64_t cpu)
+bool cpa_sampler_switched(struct cpa_sampler *s, uint64_t cpu)
 {
-	watch(s, cpu);
-	if (s->ring && s->heard && has_many())
+	bool changed = watch(s, cpu), often = ++s->switches >= MANY;
+
+	if (s->ring && s->heard && (has_many() || (often && is_restless(s, cpu)))) {
 		sample_by_timer(s, cpu);
-	if (++s->switches < MANY)
-		return;
-	if (s->ring && s->heard && is_restless(s, cpu))
-		sample_by_timer(s, cpu);
-	s->switches = 0;
-	s->counted = cpu;
+		changed = true;
+	}
+	if (often) {
+		s->switches = 0;
+		s->counted = cpu;
+	}
+	return changed;
 }
 
 void cpa_sampler_stop(struct cpa_sampler *s)

@@ -71,8 +71,11 @@ CPA_HIDDEN void cpa_sampler_forked(void);
 CPA_HIDDEN void cpa_sampler_start(struct cpa_sampler *s);
 CPA_HIDDEN void cpa_sampler_stop(struct cpa_sampler *s);
 
-/* The thread, of @cpu ticks CPU time, was off its processor. Inside our code only. */
-CPA_HIDDEN void cpa_sampler_switched(struct cpa_sampler *s, uint64_t cpu);
+/*
+ * The thread, of @cpu ticks CPU time, was off its processor. Return whether its sampler is another
+ * one now, which takes its time. Inside our code only.
+ */
+CPA_HIDDEN bool cpa_sampler_switched(struct cpa_sampler *s, uint64_t cpu);
 
 /* Ticks of CPU time in which a thread has a sample at least, if cpa_sampler_ticks(). */
 CPA_HIDDEN uint64_t cpa_sampler_latest(void);

@@ -208,8 +208,8 @@ uint64_t cpa_waited(struct cpa_worker *w, uint64_t *arrived)
 	now = cpa_clock_stamp_waited(&w->clock, &e);
 	if (unlikely(w->clock.ahead))
 		cpa_heed(w);
-	if (w->clock.rebased == now)
-		cpa_sampler_switched(&w->sampler, w->clock.cpu);
+	if (w->clock.rebased == now && cpa_sampler_switched(&w->sampler, w->clock.cpu))
+		w->self.slow++;
 	drop_samples(w);
 	if (unlikely(cpa_part_moved(w)))
 		return cpa_part_crossed(w, &e, arrived, now);
