@@ -25,6 +25,8 @@ import subprocess
 import sys
 import tempfile
 
+import layout
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("CPA_BUILD") or ROOT / "build").resolve()
 LONG = bool(os.environ.get("CPA_LONG"))
@@ -32,16 +34,17 @@ SEED = int(os.environ.get("CPA_SEED") or random.randrange(1 << 32))
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 TIMEOUT_S = 60
 
-LAYOUT = (ROOT / "shadow/layout.h").read_text(encoding="utf-8")
-FORMAT = int(re.search(r"CPA_FORMAT\s+(\d+)u", LAYOUT)[1])
-
-HEADER = 16384
-USED = 24  # offset of header.used
-TABLES = 13
-TABLE_AT = 912  # offset of header.table
-TABLE_SIZE = 232
-NAMES, QUEUES, MARKS = 8, 9, 10
-HEADER_END = TABLE_AT + 16 * TABLE_SIZE + 40  # the series; nothing behind it matters
+FORMAT, HEADER, USED, TABLES, TABLE_AT, TABLE_SIZE, CHUNKS, HEADER_END = layout.values(
+    "CPA_FORMAT",
+    "CPA_HEADER_SIZE",
+    "offsetof(struct cpa_header, used)",
+    "CPA_TABLES",
+    "offsetof(struct cpa_header, table)",
+    "sizeof(struct cpa_table)",
+    "offsetof(struct cpa_table, chunk)",
+    "offsetof(struct cpa_header, epoch)",  # nothing behind it matters
+)
+NAMES, QUEUES, MARKS = layout.values("CPA_TABLE_NAMES", "CPA_TABLE_QUEUES", "CPA_TABLE_MARKS")
 FORMS = (
     ("--format", "json"),
     (),
@@ -279,7 +282,7 @@ def rows_of(dump, table):
     at = TABLE_AT + table * TABLE_SIZE
     row_size, first, used, _ = struct.unpack_from("<IIII", dump, at)
     rows = []
-    for k, chunk in enumerate(struct.unpack_from("<20Q", dump, at + 16)):
+    for k, chunk in enumerate(struct.unpack_from("<20Q", dump, at + CHUNKS)):
         here = min(first << k, used)
         rows += [(chunk + i * row_size, row_size) for i in range(here if chunk else 0)]
         used -= here

@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 
+import layout
 from results import Results
 from surroundings import Run
 
@@ -29,8 +30,13 @@ SOURCES = pathlib.Path(__file__).resolve().parents[1] / "plugins"
 ROUNDS = 1500
 # Bytes of the session, which half of the rounds may need more: nodes of edges that are rare.
 GROWTH = 1 << 18
-# See shadow/layout.h.
-HEADER, USED, TABLES, TABLE = 16384, 24, 912, 232
+HEADER, USED, TABLES, TABLE, ROWS = layout.values(
+    "CPA_HEADER_SIZE",
+    "offsetof(struct cpa_header, used)",
+    "offsetof(struct cpa_header, table)",
+    "sizeof(struct cpa_table)",
+    "offsetof(struct cpa_table, used)",
+)
 TABLE_NAMES = ("threads", "objects", "components", "sites", "modules")
 NAMES = ("alpha", "beta")
 COMPILE = [*shlex.split(os.environ.get("CC", "cc")), "-O1", "-g", "-D_GNU_SOURCE", "-pthread"]
@@ -55,19 +61,19 @@ def read_sizes(dump):
     """Bytes in use, and rows by table."""
     with open(dump, "rb") as file:
         header = file.read(HEADER)
-    places = {name: TABLES + i * TABLE + 8 for i, name in enumerate(TABLE_NAMES)}
+    places = {name: TABLES + i * TABLE + ROWS for i, name in enumerate(TABLE_NAMES)}
     rows = {name: struct.unpack_from("<I", header, at)[0] for name, at in places.items()}
     return {"bytes": struct.unpack_from("<Q", header, USED)[0], **rows}
 
 
-def run_both(results, folder, how, rounds, times, names):
+def run_both(results, folder, how, rounds, times, names, **settings):
     """The same natively and profiled? Return the report, and the sizes in the dump."""
     plugins = [str(folder / f"lib{name}.so") for name in names]
     command = [str(folder / "host"), how, str(rounds), str(times), *plugins]
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("CPA_", "LD_"))}
     native = Run(command, environment)
     dump = folder / f"{how}.dump"
-    environment.update(LD_PRELOAD=str(BUILD / "libcpa.so"), CPA_OUTPUT=str(dump))
+    environment.update(LD_PRELOAD=str(BUILD / "libcpa.so"), CPA_OUTPUT=str(dump), **settings)
     profiled = Run(command, environment)
     same = (native.out, native.status) == (profiled.out, profiled.status)
     results.check(same, f"{how}: {native.out!r}, profiled {profiled.out!r}")
@@ -110,7 +116,7 @@ def check_names(results, label, report, acquired):
 
 
 def check_functions(results, folder):
-    report, _ = run_both(results, folder, "local", 50, 2000, NAMES)
+    report, _ = run_both(results, folder, "local", 50, 2000, NAMES, CPA_SAMPLE_HZ="4000")
     check_names(results, "few rounds", report, 2 * 50 * 2000)
     found = collections.Counter()
     for component in report["components"]:

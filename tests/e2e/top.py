@@ -16,13 +16,20 @@ import sys
 import tempfile
 import time
 
+import layout
 from terminal import ENTER, ESCAPE, INTERRUPT, TIMEOUT_S, Terminal, check, describe, plan
 
 BUILD = pathlib.Path(os.environ["CPA_BUILD"]).resolve()
 SERVER = BUILD / "tests/programs/server"
 
 # Of the header in shadow/layout.h.
-HEADER_PID, HEADER_STARTED, HEADER_HOST = 52, 128, 848
+HEADER, HEADER_PID, HEADER_STARTED, HEADER_HOST = layout.values(
+    "CPA_HEADER_SIZE",
+    "offsetof(struct cpa_header, pid)",
+    "offsetof(struct cpa_header, started)",
+    "offsetof(struct cpa_header, host)",
+)
+
 
 class Server:
     """The server under cpa run, until its input is closed."""
@@ -46,10 +53,10 @@ class Server:
         """The process, and how many threads it had, from the start of the dump."""
         try:
             with open(self.dump, "rb") as file:
-                head = file.read(16384)
+                head = file.read(HEADER)
         except FileNotFoundError:
             head = b""
-        if len(head) < 16384:
+        if len(head) < HEADER:
             return 0, 0
         pid = struct.unpack_from("<I", head, HEADER_PID)[0]
         return pid, struct.unpack_from("<Q", head, HEADER_STARTED)[0]
@@ -212,7 +219,7 @@ def test_end(folder):
     server.cpa.stdin = None
     top.wait(r": finished, ", "its end is seen")
     check(server.finish() == ("closed\n", "", 3), "and was its own")
-    os.truncate(folder / "end.dump", 16384)
+    os.truncate(folder / "end.dump", HEADER)
     top.press("2")
     top.wait(r"mutex ledger", "what was read stays, whatever becomes of the file")
     # The other side of the terminal goes.
@@ -234,7 +241,7 @@ def test_cut(folder):
     (folder / "cut.dump").write_bytes(dump)
     top = Terminal(folder, BUILD / "cpa", "top", "cut.dump")
     top.wait(r"\Aserver, pid 999999999: did not finish, or runs elsewhere", "of another machine")
-    os.truncate(folder / "cut.dump", 16384)
+    os.truncate(folder / "cut.dump", HEADER)
     top.wait(r"cut\.dump: cut while it was read$", "the file is cut: nothing crashes")
     top.wait(r"\Aserver, .* its file was lost, .* 5 threads", "the last reading stays")
     top.press("q")
