@@ -254,10 +254,9 @@ static void wake(const void *cond, uint32_t most, uint64_t caller)
 	if (unlikely(!w))
 		return;
 	o = cpa_object_of(w, cond, CPA_COND, caller);
-	if (o) {
-		cpa_event(w, most == 1 ? CPA_EV_SIGNAL : CPA_EV_BROADCAST, caller, o->class);
+	cpa_event(w, most == 1 ? CPA_EV_SIGNAL : CPA_EV_BROADCAST, caller, o ? o->class : 0);
+	if (o)
 		__atomic_fetch_add(&o->handoffs, cpa_wake(&w->self, o, most), __ATOMIC_RELAXED);
-	}
 	cpa_done(w);
 }
 

@@ -265,10 +265,12 @@ void cpa_lock_exit(struct cpa_worker *w, const void *lock, enum cpa_object_kind 
 {
 	struct cpa_object *o = cpa_object_of(w, lock, kind, caller);
 
-	if (likely(o))
+	if (likely(o)) {
 		cpa_lock_exit_known(o, caller);
-	else
-		cpa_done(w);
+		return;
+	}
+	cpa_event(w, CPA_EV_UNLOCK, caller, 0);
+	cpa_done(w);
 }
 
 void cpa_lock_exit_known(struct cpa_object *o, uint64_t caller)

@@ -172,10 +172,14 @@ static void set_timer(const struct cpa_sampler *s, uint64_t period_ns)
 
 static void unmap(struct cpa_sampler *s)
 {
-	if (s->ring)
-		syscall(SYS_munmap, s->ring, PAGE + RING);
+	volatile void *ring = s->ring;
+
 	s->ring = NULL;
 	s->head = &s->tail;
+	/* A cancellation or a jump may come in the call: nobody is to read what is gone. */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (ring)
+		syscall(SYS_munmap, ring, PAGE + RING);
 }
 
 /* No more often than the timer can. */
@@ -229,7 +233,7 @@ static bool is_restless(const struct cpa_sampler *s, uint64_t cpu)
 	return cpu - s->counted < cpa_clock_ticks(s->switches * (uint64_t)SECOND / SWITCHES_HZ);
 }
 
-/* Whether the process has so many samples that those of the timer do for all threads to come. */
+/* Whether the process has so many samples that those of the timer do from now on. */
 static bool has_many(void)
 {
 	/* Relaxed: a figure. */

@@ -12,9 +12,9 @@
  * interrupt of its own, and a perf event makes each switch of the thread dearer, both by
  * microseconds to tens of them, on virtual machines. So a thread that is switched often, for its
  * CPU time, goes back to the timer, for good. So does, at the default rate, each one that has many
- * samples, and those that begin when the process has many keep it: a thousand a second are for runs
- * that are short. A thread that blocks the signal has a perf event for as long as it does, at the
- * timer's rate.
+ * samples, or sees at an event or behind a wait that the process has many, and those that begin then
+ * keep it: a thousand a second are for runs that are short. A thread that blocks the signal has a
+ * perf event for as long as it does, at the timer's rate.
  *
  * For the signal see preload/signal.h.
  */

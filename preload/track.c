@@ -81,15 +81,15 @@ static __attribute__((noinline)) void end_eventful(struct cpa_worker *w,
 		 */
 		w->self.row->last_function = 0;
 	}
+	cpa_activity_end(&w->self, &span, node);
+	if (cpa_untimed_pending(w))
+		cpa_untimed_end(w, &span);
 	if (unlikely(w->clock.rebased == w->clock.last)) { /* it may have been switched out */
 		cpa_sampler_switched(&w->sampler, w->clock.cpu);
 		w->self.slow++; /* which may have taken its time */
 		if (unlikely(w->clock.ahead))
 			cpa_heed(w);
 	}
-	cpa_activity_end(&w->self, &span, node);
-	if (cpa_untimed_pending(w))
-		cpa_untimed_end(w, &span);
 	cpa_journal_event(&w->self, now);
 }
 

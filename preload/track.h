@@ -27,8 +27,8 @@ CPA_HIDDEN uint64_t cpa_event_external(struct cpa_worker *w, enum cpa_external e
 
 /*
  * Back from an original that blocked since *@arrived: enter, count the wait, whose samples are no
- * function's. Return the clock. Where
- * the part of the run began or ended meanwhile, both are what of the wait is in the part.
+ * function's. Return the clock. Where the part of the run began or ended meanwhile, both are what of
+ * the wait is in the part.
  */
 CPA_HIDDEN uint64_t cpa_waited(struct cpa_worker *w, uint64_t *arrived);
 

@@ -42,7 +42,7 @@ FORMAT, HEADER, USED, TABLES, TABLE_AT, TABLE_SIZE, CHUNKS, HEADER_END = layout.
     "offsetof(struct cpa_header, table)",
     "sizeof(struct cpa_table)",
     "offsetof(struct cpa_table, chunk)",
-    "offsetof(struct cpa_header, epoch)",  # nothing behind it matters
+    "offsetof(struct cpa_header, secret)",  # nothing behind it matters
 )
 NAMES, QUEUES, MARKS = layout.values("CPA_TABLE_NAMES", "CPA_TABLE_QUEUES", "CPA_TABLE_MARKS")
 FORMS = (

@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 
+import layout
 import looks
 from surroundings import Results
 
@@ -30,6 +31,7 @@ TIMEOUT_S = 240
 TIME = 0.02  # of a function's own time
 FLOOR_S = 0.0002  # what starting threads and delivering signals takes
 BURNED, COUNTED = 0, 1  # the times of a spell
+(USED,) = layout.values("offsetof(struct cpa_header, used)")
 CALLS = {
     "instrumented_calls": {
         "main": 1,
@@ -190,8 +192,8 @@ def check_cost(results, program, library, report_tool, folder):
             results.check(got == count, f"cost: {function}: {count} calls: {got}")
         check_guessed(results, "cost", report, 0)
         with dump.open("rb") as file:
-            head = file.read(32)
-        used.append(struct.unpack_from("<Q", head, 24)[0])
+            head = file.read(USED + 8)
+        used.append(struct.unpack_from("<Q", head, USED)[0])
         print(f"# {calls} calls: {with_us.stderr.strip()}, without us {without.stderr.strip()}")
     good = used[1] <= used[0] + ALLOCATOR_ROUNDS
     results.check(good, f"cost: memory of the profile does not grow with calls: {used}")

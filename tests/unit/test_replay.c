@@ -136,7 +136,7 @@ static void test_what_was_lacking_is_kept(void **state)
 	 * It waits from 9 to 12, and pauses from 13 to 21, 1 behind the mean of 10 and 12. The
 	 * other one had 20 by 21, and its deadline is 22, since the timer looked at 20, when it had
 	 * 19. The sleeper begins 2 before that one, as it is 1 before the mean of both: its
-	 *     deadline is 21.
+	 * deadline is 21.
 	 */
 	assert_int_equal(done_at((unsigned[]){ 0, 1, 2 }, (unsigned[]){ 9, 8, 1000 }, 3, 4), 23);
 }
