@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <threads.h>
 
+#include "preload/computes.h"
 #include "preload/lock.h"
 #include "preload/part.h"
 #include "preload/real.h"
@@ -19,11 +20,11 @@
 
 /* Bits of the kind of a pthread_mutex_t: glibc's PTHREAD_MUTEX_ROBUST_NORMAL_NP and so on. */
 #define ROBUST	0x10
+#define INHERIT 0x20
 #define CEILING 0x40
 
 /* See awaited(); ns. */
 #define LOOK_ON 4000u
-#define ACTIVE	150u /* an activity's mean */
 #define PAUSES	4u
 
 static bool acquired(int ret)
@@ -93,15 +94,18 @@ static __attribute__((noinline)) int locked(pthread_mutex_t *m, uint64_t caller)
 /*
  * Whether the mutex became free, and the thread's, while it looked on for a few microseconds.
  * Sections are longer for what we do in them, so that more threads find them taken; to block and to
- * be woken takes many times as long. Not where threads do little but lock: there one that runs on
- * while the others sleep takes less time than two that take turns.
+ * be woken takes many times as long. Not where both threads, the one that has it and the one that
+ * wants it, do little but lock: there one that runs on while the others sleep takes less time than
+ * two that take turns. Nor where the kernel hands the mutex to who waits in its queue.
  */
 static bool awaited(struct cpa_lock_op *op, pthread_mutex_t *m)
 {
 	const struct cpa_thread *row = op->w->self.row;
+	/* Relaxed: a hint. 0: none yet, or no more. */
+	int owner = __atomic_load_n(&m->__data.__owner, __ATOMIC_RELAXED);
 
-	if (must_not_try(m) || cpa_header()->cores == 1 ||
-	    row->process < row->events * cpa_clock_ticks(ACTIVE))
+	if (must_not_try(m) || m->__data.__kind & INHERIT || cpa_header()->cores == 1 ||
+	    owner == (int)row->tid || !(cpa_computes(row) || cpa_computes_other(owner)))
 		return false;
 	do {
 		for (unsigned i = 0; i < PAUSES; i++)

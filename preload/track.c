@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "preload/computes.h"
 #include "preload/event.h"
 #include "preload/function.h"
 #include "preload/instrument.h"
@@ -86,6 +87,7 @@ static __attribute__((noinline)) void end_eventful(struct cpa_worker *w,
 		cpa_untimed_end(w, &span);
 	if (unlikely(w->clock.rebased == w->clock.last)) { /* it may have been switched out */
 		cpa_sampler_switched(&w->sampler, w->clock.cpu);
+		cpa_computes_note(w->self.row);
 		w->self.slow++; /* which may have taken its time */
 		if (unlikely(w->clock.ahead))
 			cpa_heed(w);
@@ -208,8 +210,11 @@ uint64_t cpa_waited(struct cpa_worker *w, uint64_t *arrived)
 	now = cpa_clock_stamp_waited(&w->clock, &e);
 	if (unlikely(w->clock.ahead))
 		cpa_heed(w);
-	if (w->clock.rebased == now && cpa_sampler_switched(&w->sampler, w->clock.cpu))
-		w->self.slow++;
+	if (w->clock.rebased == now) {
+		cpa_computes_note(row);
+		if (cpa_sampler_switched(&w->sampler, w->clock.cpu))
+			w->self.slow++;
+	}
 	drop_samples(w);
 	if (unlikely(cpa_part_moved(w)))
 		return cpa_part_crossed(w, &e, arrived, now);
