@@ -19,8 +19,8 @@ from results import Results
 
 BUILD = pathlib.Path(os.environ.get("CPA_BUILD", "build")).resolve()
 LABEL = "a thread that does nothing but lock blocks in few of the other's sections"
-OFTEN = 0.05  # of the sections: without cpa it should do so in more
-LESS = 4  # times; 50 times and more were seen
+OFTEN = 0.05  # of the sections; where it does so in fewer without cpa, that is no measure
+LESS = 4  # times; 40 times and more were seen
 
 
 def blocked(environment):
@@ -45,10 +45,8 @@ def take(dump):
     look = looks.Look()
     native = looks.left_alone(lambda: blocked({}))
     with_cpa = looks.left_alone(lambda: profiled(dump))
-    if native < OFTEN:
-        look.skip(LABEL, f"it blocks in {native:.1%} of them without cpa")
-    else:
-        look.time(with_cpa <= native / LESS, LABEL, f"({with_cpa:.1%}; without cpa {native:.1%})")
+    good = with_cpa <= max(native, OFTEN) / LESS
+    look.time(good, LABEL, f"({with_cpa:.1%}; without cpa {native:.1%})")
     return look
 
 

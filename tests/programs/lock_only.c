@@ -2,8 +2,9 @@
 /*
  * tests/programs/lock_only.c - a thread that computes, and one that takes its lock in between
  *
- * The latter does nothing else. Where it finds the lock taken it can block, or wait for the microsecond
- * or less that a section takes. Prints how often it blocked, and how many sections there were.
+ * The latter does nothing else. Where it finds the lock taken it can block, or wait for the
+ * microsecond or less that a section takes. Prints how often it blocked, and how many sections
+ * there were.
  */
 #include <pthread.h>
 #include <stdatomic.h>
