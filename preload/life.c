@@ -8,11 +8,11 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/alive.h"
 #include "preload/function.h"
 #include "preload/log.h"
 #include "preload/memory.h"
@@ -23,11 +23,11 @@
 #include "preload/real.h"
 #include "preload/region.h"
 #include "preload/settings.h"
+#include "preload/spawn.h"
 #include "preload/track.h"
 #include "shadow/call.h"
 #include "shadow/checkpoint.h"
 #include "shadow/component.h"
-#include "shadow/copy_out.h"
 #include "shadow/epoch.h"
 #include "shadow/journal.h"
 #include "shadow/name.h"
@@ -37,14 +37,9 @@
 #include "shadow/thread.h"
 
 #define SESSION_LIMIT (UINT64_C(1) << 30)
-#define COPIED	      (UINT64_C(64) << 20) /* to a child of fork, without a reason */
-#define MOST_IMAGES   100		   /* of one process, with profiles of the same name */
+#define MOST_IMAGES   100 /* of one process, with profiles of the same name */
 
 __thread struct cpa_tls cpa_tls;
-
-static const uint32_t dead;
-const uint32_t *cpa_alive = &dead;
-static uint32_t *alive_word; /* the same when it can be written; set once, at start */
 
 /* Its destructor tells us that a thread ends. */
 static pthread_key_t end_key;
@@ -190,9 +185,6 @@ struct cpa_worker *cpa_worker_attach(void)
 	return w;
 }
 
-/* Bytes of the session that a child can read; the header's number may be larger by then. */
-static uint64_t readable;
-
 /*
  * jemalloc, whose handlers come after ours before the fork and before ours after it, has all its
  * locks meanwhile: a signal handler that comes in between, as SIGCHLD's does, must not enter.
@@ -212,56 +204,12 @@ static void come_in(void)
 
 static void before_fork(void)
 {
-	/* Relaxed: the space was made accessible before, where there is any. */
-	__atomic_store_n(&readable, __atomic_load_n(&cpa_header()->reserved, __ATOMIC_RELAXED),
-			 __ATOMIC_RELAXED);
+	cpa_alive_forking();
 	cpa_process_forking();
 	if (*cpa_alive && !cpa_tls.child)
 		cpa_diag(CPA_DIAG_FORKS);
 	stay_out();
 	cpa_number_place(); /* the child is to have none that is open for a moment */
-}
-
-/*
- * A page that reads 0 in a child. Without it (old kernels) the atfork handler does the same, but
- * for children of a bare clone().
- */
-static uint32_t *alive_page(void)
-{
-	uint32_t *page =
-		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (page == MAP_FAILED) {
-		cpa_warn("no memory for the profile: %s; not profiled", strerrordesc_np(errno));
-		return NULL;
-	}
-	madvise(page, 4096, MADV_WIPEONFORK);
-	return page;
-}
-
-/*
- * A child that has no part in the session gets memory in its place, with what was there: a signal
- * handler may have forked that interrupted our own code or a wait of ours, to which the child
- * returns. Very much is copied only if that is known to be so, or other threads (@has_threads) may
- * be there.
- */
-static void leave_session(bool has_threads)
-{
-	const struct cpa_worker *w = cpa_tls.worker;
-	uint64_t limit = cpa_header()->limit, size = readable;
-	void *copy = MAP_FAILED;
-
-	cpa_alive = &dead;
-	if (size <= COPIED || cpa_tls.inside || (w && w->between) || has_threads)
-		copy = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (copy != MAP_FAILED) {
-		cpa_session_copy_out(copy, size);
-		mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, cpa_base);
-	} else {
-		size = 0;
-	}
-	mmap(cpa_base + size, limit - size, PROT_READ | PROT_WRITE,
-	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 static void in_parent(void)
@@ -277,10 +225,9 @@ static void in_child(void)
 	come_in();
 	cpa_number_forked(cpa_tls.forks);
 	if (cpa_process_forked())
-		/* RELEASE: who finds the process alive finds it ready. */
-		__atomic_store_n(alive_word, 1, __ATOMIC_RELEASE);
+		cpa_alive_begin();
 	else
-		leave_session(false);
+		cpa_alive_leave(false);
 }
 
 static void fill_header(void)
@@ -400,7 +347,6 @@ static bool begin_memory(void)
 __attribute__((constructor)) static void begin(void)
 {
 	int err = errno;
-	uint32_t *alive;
 
 	/* The loader ignores LD_PRELOAD for set-uid programs, but obeys /etc/ld.so.preload. */
 	if (getauxval(AT_SECURE))
@@ -409,13 +355,10 @@ __attribute__((constructor)) static void begin(void)
 	cpa_process_born();
 	cpa_number_init();
 	cpa_tls.inside = true; /* what we call here is not the program's doing */
-	alive = alive_page();
-	if (alive && begin_memory() && make_session()) {
+	cpa_spawn_init();
+	if (cpa_alive_init() && begin_memory() && make_session()) {
 		pthread_atfork(before_fork, in_parent, in_child);
-		*alive = 1;
-		alive_word = alive;
-		/* RELEASE: who finds the process alive finds the session ready. */
-		__atomic_store_n(&cpa_alive, alive, __ATOMIC_RELEASE);
+		cpa_alive_begin();
 		if (cpa_process_number == 0)
 			cpa_process_begin();
 		else
@@ -458,11 +401,8 @@ static bool finish(uint32_t thread, uint64_t now, enum cpa_session_state state)
 /* The process ends. */
 static void finish_all(uint32_t thread, uint64_t now)
 {
-	/*
-	 * Relaxed: what other threads do from now on, until the kernel ends them, is no more ours.
-	 */
 	if (finish(thread, now, CPA_COMPLETE))
-		__atomic_store_n(alive_word, 0, __ATOMIC_RELAXED);
+		cpa_alive_end();
 }
 
 /* A child of vfork() is in our memory: what ends it is not the end of this process. */
@@ -552,8 +492,8 @@ void cpa_life_leave(void)
 		return;
 	cpa_life_end();
 	cpa_reenter();
-	readable = __atomic_load_n(&cpa_header()->reserved, __ATOMIC_RELAXED);
-	leave_session(true);
+	cpa_alive_forking();
+	cpa_alive_leave(true);
 	cpa_leave();
 }
 

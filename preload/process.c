@@ -402,16 +402,17 @@ void cpa_process_forking(void)
 bool cpa_process_forked(void)
 {
 	struct cpa_worker *parents = cpa_tls.worker;
+	const uint32_t number = cpa_tls.child;
 	struct cpa_process_row *p;
 	struct cpa_clock clock;
 
-	if (!cpa_tls.child || cpa_tls.inside)
+	if (!number || cpa_tls.inside)
 		return false;
 	if (parents) {
 		clock = parents->clock;
 		cpa_clock_stop(&clock);
 	}
-	cpa_tls = (struct cpa_tls){ .inside = true, .child = cpa_tls.child };
+	cpa_tls = (struct cpa_tls){ .inside = true };
 	cpa_process_born();
 	cpa_process_has_children = false;
 	cpa_pool_forked();
@@ -420,7 +421,7 @@ bool cpa_process_forked(void)
 	cpa_search_leave();
 	cpa_tables_joined();
 	cpa_object_inherit(cpa_object_space);
-	become(cpa_tls.child);
+	become(number);
 	p = cpa_process(cpa_process_number);
 	cpa_process_told(cpa_process_number, cpa_process_pid);
 	run(p, cpa_clock_now());

@@ -170,12 +170,17 @@ static void set_timer(const struct cpa_sampler *s, uint64_t period_ns)
 		syscall(SYS_timer_settime, s->timer, 0, &every, NULL);
 }
 
+static void forget_ring(struct cpa_sampler *s)
+{
+	s->ring = NULL;
+	s->head = &s->tail;
+}
+
 static void unmap(struct cpa_sampler *s)
 {
 	volatile void *ring = s->ring;
 
-	s->ring = NULL;
-	s->head = &s->tail;
+	forget_ring(s);
 	/* A cancellation or a jump may come in the call: nobody is to read what is gone. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (ring)
@@ -313,6 +318,22 @@ void cpa_sampler_forked(void)
 {
 	opening = 0;
 	samples = 0;
+}
+
+void cpa_sampler_leave(struct cpa_sampler *s)
+{
+	/* What was mapped there since is somebody else's. */
+	const int how = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+	long there;
+
+	if (!s->ring)
+		return;
+	there = syscall(SYS_mmap, s->ring, PAGE + RING, PROT_READ | PROT_WRITE, how, -1, 0);
+	if (there == (long)s->ring)
+		return;
+	forget_ring(s);
+	if (there != -1) /* Linux before 4.17 takes the address for a hint */
+		syscall(SYS_munmap, there, PAGE + RING);
 }
 
 void cpa_sampler_init(unsigned samples_per_second)

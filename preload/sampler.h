@@ -67,6 +67,12 @@ CPA_HIDDEN void cpa_sampler_init(unsigned hz);
 /* In a child of fork(), before it has a sampler: its other threads are gone. */
 CPA_HIDDEN void cpa_sampler_forked(void);
 
+/*
+ * In a child that has no part in the session and may go on in code of ours, with its parent's
+ * sampler: the kernel gives a child no mapping of the ring. From now on it is memory, and empty.
+ */
+CPA_HIDDEN void cpa_sampler_leave(struct cpa_sampler *s);
+
 /* For the calling thread. */
 CPA_HIDDEN void cpa_sampler_start(struct cpa_sampler *s);
 CPA_HIDDEN void cpa_sampler_stop(struct cpa_sampler *s);

@@ -18,7 +18,6 @@
 #include "preload/track.h"
 #include "shadow/epoch.h"
 #include "shadow/fifo.h"
-#include "shadow/table.h"
 #include "shadow/token.h"
 
 struct sem_op {
@@ -42,14 +41,13 @@ struct sem_op {
 static __attribute__((noinline, cold)) void renew(struct cpa_worker *w, struct cpa_object *o,
 						  sem_t *s, unsigned taken)
 {
-	uint32_t part = (uint32_t)w->epoch, token;
+	uint32_t part = (uint32_t)w->epoch;
 	int err = errno, value = 0;
 
 	/* Relaxed: one of several threads does it; posts are ordered by the queue they are in. */
 	if (__atomic_exchange_n(&o->run, part, __ATOMIC_RELAXED) == part)
 		return;
-	while ((token = cpa_fifo_take(&w->self, o)))
-		cpa_token_free(&w->self, token);
+	cpa_fifo_clear(&w->self, o);
 	REAL(sem_getvalue)(s, &value);
 	__atomic_store_n(&o->waiting, taken + (value > 0 ? (unsigned)value : 0), __ATOMIC_RELAXED);
 	errno = err;

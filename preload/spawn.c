@@ -305,6 +305,32 @@ CPA_EXPORT int daemon(int nochdir, int noclose)
 	return ret;
 }
 
+typedef pid_t forking(void);
+
+static forking *original_fork(void)
+{
+	return REAL(_Fork);
+}
+
+void cpa_spawn_init(void)
+{
+	original_fork();
+}
+
+/* As fork(), without its handlers: for the program's handlers of signals. */
+CPA_EXPORT pid_t _Fork(void)
+{
+	bool leaves = *cpa_alive;
+	pid_t pid;
+
+	if (leaves)
+		cpa_alive_forking();
+	pid = original_fork()();
+	if (!pid && leaves)
+		cpa_alive_leave(false);
+	return pid;
+}
+
 CPA_EXPORT pid_t fork(void)
 {
 	pid_t pid = REAL(fork)();

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/spawn.h - a child of vfork() becomes another program
+ * preload/spawn.h - children by other means than fork()
  */
 #ifndef CPA_PRELOAD_SPAWN_H
 #define CPA_PRELOAD_SPAWN_H
 
 #include "shadow/session.h"
+
+/* Once, at start: what a signal handler may be the first to call is looked up here. */
+CPA_HIDDEN void cpa_spawn_init(void);
 
 /*
  * Before exec in a child of vfork(): its new row, 0 if it is none or has none. Async-signal-safe.

@@ -203,7 +203,8 @@ uint64_t cpa_waited(struct cpa_worker *w, uint64_t *arrived)
 	uint64_t now;
 
 	cpa_reenter();
-	if (unlikely(!*cpa_alive)) { /* the profile has ended: no more system calls of ours */
+	if (unlikely(!*cpa_alive)) { /* the profile has ended, or is not ours */
+		cpa_alive_look();
 		w->wait_length = w->wait_runqueue = 0;
 		return w->clock.last;
 	}

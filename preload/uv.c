@@ -150,14 +150,15 @@ void cpa_loop_woken(const struct cpa_loop_wait *loop_wait)
 	struct cpa_worker *w = loop_wait->w;
 	struct cpa_wait wait = { .arrived = loop_wait->arrived, .observed_only = true };
 	struct cpa_object *o;
-	uint32_t first = 0, token;
+	uint32_t first = 0, token, most;
 	uint64_t arrived;
 
 	wait.now = cpa_waited(w, &wait.arrived);
 	arrived = wait.arrived;
 	o = ended_of(w, w->loop, loop_wait->caller);
 	/* The first that ended after our arrival woke us. The items bring the inherent path. */
-	while (o && (token = cpa_fifo_take(&w->self, o))) {
+	most = o ? cpa_fifo_most() : 0;
+	while (most-- && (token = cpa_fifo_take(&w->self, o))) {
 		if (!first && cpa_token(token)->path.released > wait.arrived)
 			first = token;
 		else

@@ -13,6 +13,7 @@
 #ifndef CPA_PRELOAD_WORKER_H
 #define CPA_PRELOAD_WORKER_H
 
+#include "preload/alive.h"
 #include "preload/clock.h"
 #include "preload/sampler.h"
 #include "shadow/activity.h"
@@ -122,12 +123,6 @@ struct cpa_tls {
 };
 
 extern CPA_HIDDEN __thread struct cpa_tls cpa_tls __attribute__((tls_model("initial-exec")));
-
-/*
- * 1 while the process is profiled. It lies in a page that the kernel clears in a child of fork,
- * so a child passes through from its first instruction, whoever forked it and how.
- */
-extern CPA_HIDDEN const uint32_t *cpa_alive;
 
 /* Make the calling thread, which we did not see start, a profiled one. NULL: it cannot be. */
 CPA_HIDDEN struct cpa_worker *cpa_worker_attach(void);

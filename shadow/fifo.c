@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "shadow/fifo.h"
 
+#include "shadow/table.h"
+
+/*
+ * Tries before a thread gives up. One that fails is another thread's success; only a child of
+ * fork() that goes on with what other threads wrote while it was copied (preload/alive.h) may find
+ * a queue that has no end.
+ */
+#define PATIENCE 100000u
+
 static uint32_t row_of(uint64_t link)
 {
 	return (uint32_t)link;
@@ -61,27 +70,36 @@ static bool ready(struct cpa_self *self, struct cpa_object *o)
 	return true;
 }
 
-bool cpa_fifo_put(struct cpa_self *self, struct cpa_object *o, uint32_t row)
+/* Link @node, which names the token, as the last. False: out of patience. */
+static bool append(struct cpa_object *o, uint32_t node)
 {
-	uint32_t node = ready(self, o) ? node_new(self, row) : 0;
 	uint64_t tail, next;
 
-	if (!node) {
-		cpa_token_free(self, row);
-		return false;
-	}
-	for (;;) {
+	for (unsigned i = 0; i < PATIENCE; i++) {
 		tail = load(&o->tail);
 		next = load(&cpa_token(row_of(tail))->next);
 		if (tail != load(&o->tail))
 			continue;
-		if (row_of(next)) /* the tail lags: help it on */
+		if (row_of(next)) { /* the tail lags: help it on */
 			swap(&o->tail, tail, relink(tail, row_of(next)));
-		else if (swap(&cpa_token(row_of(tail))->next, next, relink(next, node)))
-			break;
+		} else if (swap(&cpa_token(row_of(tail))->next, next, relink(next, node))) {
+			swap(&o->tail, tail, relink(tail, node));
+			return true;
+		}
 	}
-	swap(&o->tail, tail, relink(tail, node));
-	return true;
+	return false;
+}
+
+bool cpa_fifo_put(struct cpa_self *self, struct cpa_object *o, uint32_t row)
+{
+	uint32_t node = ready(self, o) ? node_new(self, row) : 0;
+
+	if (node && append(o, node))
+		return true;
+	if (node)
+		cpa_token_free(self, node);
+	cpa_token_free(self, row);
+	return false;
 }
 
 uint32_t cpa_fifo_take(struct cpa_self *self, struct cpa_object *o)
@@ -90,7 +108,7 @@ uint32_t cpa_fifo_take(struct cpa_self *self, struct cpa_object *o)
 
 	if (!load(&o->head) || !load(&o->tail))
 		return 0;
-	for (;;) {
+	for (unsigned i = 0; i < PATIENCE; i++) {
 		head = load(&o->head);
 		tail = load(&o->tail);
 		next = load(&cpa_token(row_of(head))->next);
@@ -104,21 +122,33 @@ uint32_t cpa_fifo_take(struct cpa_self *self, struct cpa_object *o)
 		}
 		/* Relaxed: next was acquired; a stale value is thrown away when swap() fails. */
 		payload = __atomic_load_n(&cpa_token(row_of(next))->payload, __ATOMIC_RELAXED);
-		if (swap(&o->head, head, relink(head, row_of(next))))
-			break;
+		if (swap(&o->head, head, relink(head, row_of(next)))) {
+			cpa_token_free(self, row_of(head));
+			return (uint32_t)payload;
+		}
 	}
-	cpa_token_free(self, row_of(head));
-	return (uint32_t)payload;
+	return 0;
+}
+
+uint32_t cpa_fifo_most(void)
+{
+	/* Relaxed: a bound; who puts meanwhile may come too late. */
+	return __atomic_load_n(&cpa_table(CPA_TABLE_TOKENS)->used, __ATOMIC_RELAXED);
+}
+
+void cpa_fifo_clear(struct cpa_self *self, struct cpa_object *o)
+{
+	uint32_t most = cpa_fifo_most(), row;
+
+	while (most-- && (row = cpa_fifo_take(self, o)))
+		cpa_token_free(self, row);
 }
 
 void cpa_fifo_drain(struct cpa_self *self, struct cpa_object *o)
 {
-	uint32_t row;
-
 	if (!o->head)
 		return;
-	while ((row = cpa_fifo_take(self, o)))
-		cpa_token_free(self, row);
+	cpa_fifo_clear(self, o);
 	cpa_token_free(self, row_of(o->head));
 	o->head = 0;
 	o->tail = 0;

@@ -19,13 +19,22 @@
 
 #include "shadow/token.h"
 
-/* Append token @row, which the queue then owns. Return false, the token freed, if no space. */
+/*
+ * Append token @row, which the queue then owns. Return false, the token freed, if there is no space,
+ * or the queue has no end.
+ */
 CPA_HIDDEN bool cpa_fifo_put(struct cpa_self *self, struct cpa_object *object, uint32_t row);
 
 /* The oldest token, now the caller's; 0 if there is none. */
 CPA_HIDDEN uint32_t cpa_fifo_take(struct cpa_self *self, struct cpa_object *object);
 
-/* Free all tokens and the queue's own node. */
+/* As many tokens as no queue has more: who takes all takes no more times. */
+CPA_HIDDEN uint32_t cpa_fifo_most(void);
+
+/* Free all tokens. */
+CPA_HIDDEN void cpa_fifo_clear(struct cpa_self *self, struct cpa_object *object);
+
+/* As well as the queue's own node. */
 CPA_HIDDEN void cpa_fifo_drain(struct cpa_self *self, struct cpa_object *object);
 
 #endif

@@ -71,11 +71,13 @@ void cpa_token_free(struct cpa_self *self, uint32_t row)
 
 void cpa_token_forget_spares(struct cpa_self *self)
 {
-	struct cpa_token *t, *next;
+	struct cpa_token *t = self->free_tokens, *next;
 
-	for (t = self->free_tokens; t; t = next) {
+	/* By number, too: in a child that left the session (preload/alive.h) they may be a ring. */
+	for (; t && self->free_token_count; self->free_token_count--) {
 		next = t->free_next;
 		give(t);
+		t = next;
 	}
 	self->free_tokens = NULL;
 	self->free_token_count = 0;

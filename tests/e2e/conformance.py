@@ -44,6 +44,7 @@ AGAIN = {
     "process",
     "semaphore",
     "serving",
+    "stray",
     "untimed",
 }
 

@@ -200,6 +200,27 @@ static void test_fifo_is_long(void **state)
 	assert_true(cpa_table(CPA_TABLE_TOKENS)->used <= 2 * 5000 + THREADS * 40);
 }
 
+/* As a child of fork() may find one that other threads wrote while it was copied. */
+static void test_fifo_that_is_a_ring(void **state)
+{
+	struct cpa_self *self = at(0, 1, 1);
+	uint64_t *last, *first;
+	uint32_t used;
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		assert_true(cpa_fifo_put(self, object, cpa_token_new(self, &self->row->path)));
+	first = &cpa_token((uint32_t)object->head)->next;
+	last = &cpa_token((uint32_t)object->tail)->next;
+	*last |= (uint32_t)*first;
+	used = cpa_table(CPA_TABLE_TOKENS)->used;
+	/* Nothing is put, and nothing leaks. */
+	for (int i = 0; i < 50; i++)
+		assert_false(cpa_fifo_put(self, object, cpa_token_new(self, &self->row->path)));
+	assert_true(cpa_table(CPA_TABLE_TOKENS)->used <= used + 2);
+	cpa_fifo_clear(self, object);
+}
+
 /* Round after round all depend on the latest; tokens do not pile up. */
 static void test_barrier_rounds(void **state)
 {
@@ -396,6 +417,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_wake_undo, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_semaphore, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fifo_is_long, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_fifo_that_is_a_ring, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_barrier_rounds, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_barrier_cleared_early, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_readers, setup, teardown),
