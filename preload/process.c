@@ -363,13 +363,15 @@ static _Unwind_Reason_Code look(struct _Unwind_Context *frame, void *found)
 
 /*
  * Whether a signal handler is running: what it interrupted may be a wait of ours, with pointers to
- * what is the parent's, and the child goes on in it.
+ * what is the parent's, and the child goes on in it. Of frames that cannot be unwound nothing is
+ * known, but a thread in a wait forks in a handler only.
  */
 static bool is_in_handler(void)
 {
-	bool found = false;
+	bool found = cpa_tls.worker && cpa_tls.worker->between;
 
-	_Unwind_Backtrace(look, &found);
+	if (!found)
+		_Unwind_Backtrace(look, &found);
 	return found;
 }
 

@@ -27,7 +27,7 @@ static pid_t (*volatile make)(void);
 static volatile pid_t made;
 static volatile int stop;
 
-static void on_alarm(int sig)
+static __attribute__((used)) void on_alarm(int sig)
 {
 	struct itimerval late = { .it_value = { MOST, 0 } };
 	pid_t child = make();
@@ -38,6 +38,14 @@ static void on_alarm(int sig)
 	made = child;
 	sem_post(&s);
 }
+
+/* Of this one no unwinder knows who called it. */
+void on_alarm_unseen(int sig);
+__asm__("on_alarm_unseen:\n\t"
+	"push %rbp\n\t"
+	"call on_alarm\n\t"
+	"pop %rbp\n\t"
+	"ret");
 
 static pid_t fork_by_number(void)
 {
@@ -147,16 +155,22 @@ static void *make_noise(void *argument)
 int main(void)
 {
 	struct sigaction action = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
+	struct sigaction unseen = { .sa_handler = on_alarm_unseen, .sa_flags = SA_RESTART };
 	pthread_t noise[2];
 	sigset_t alarms;
 
 	sem_init(&s, 0, 0);
 	for (int i = 0; i < 16; i++)
 		pthread_mutex_init(&m[i], NULL);
+	sigaction(SIGALRM, &unseen, NULL);
+	in_waits("fork, unseen,", fork);
 	sigaction(SIGALRM, &action, NULL);
 	in_waits("fork", fork);
 	in_waits("_Fork", _Fork);
 	in_waits("fork by system call", fork_by_number);
+	sigaction(SIGALRM, &unseen, NULL);
+	anywhere("fork, unseen,", fork);
+	sigaction(SIGALRM, &action, NULL);
 	anywhere("fork", fork);
 	anywhere("_Fork", _Fork);
 	sigemptyset(&alarms);
