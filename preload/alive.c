@@ -9,7 +9,8 @@
 #include "preload/worker.h"
 #include "shadow/copy_out.h"
 
-#define COPIED (UINT64_C(64) << 20) /* bytes, without a reason that is known */
+/* Bytes that are copied also where no handler is known to run: it may have events of its own. */
+#define COPIED (UINT64_C(64) << 20)
 
 static const uint32_t dead;
 const uint32_t *cpa_alive = &dead;

@@ -18,7 +18,6 @@
 #include "preload/track.h"
 #include "shadow/epoch.h"
 #include "shadow/fifo.h"
-#include "shadow/token.h"
 
 struct sem_op {
 	struct cpa_worker *w;
