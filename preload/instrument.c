@@ -59,51 +59,48 @@ static COLD void stamp_probe(struct cpa_worker *w, struct cpa_calls *c)
 }
 
 /* Samples tell of the time outside of instrumented functions. */
-static inline void leave(struct cpa_worker *w, struct cpa_calls *c)
+static inline void leave(struct cpa_worker *w, const struct cpa_calls *c)
 {
 	if (unlikely(w->sampler.paused != (c->depth > 0)))
 		cpa_sampler_pause(&w->sampler, c->depth > 0);
 	cpa_leave();
 	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* see enter() */
-	c->light = 0;
+	w->light = 0;
 }
 
-/* Enter our code for the first time in this thread. errno is kept. */
-static COLD struct cpa_worker *enter_first(void)
+/*
+ * The part of the run has ended, or profiling was switched off, just now. @entered: and a handler
+ * has begun another one.
+ */
+static COLD struct cpa_worker *not_entered(struct cpa_worker *w, bool entered)
 {
-	int err = errno;
-	struct cpa_worker *w = cpa_enter();
-
-	errno = err;
-	return w;
-}
-
-/* The part of the run has ended, or profiling was switched off, just now. */
-static COLD struct cpa_worker *not_entered(struct cpa_worker *w)
-{
-	if (w->calls && !cpa_tls.inside)
-		w->calls->light = 0;
+	if (entered)
+		cpa_leave();
+	if (!cpa_tls.inside)
+		w->light = 0;
 	return NULL;
 }
 
-static struct cpa_worker *enter_other(struct cpa_worker *w, uint64_t stack);
+static struct cpa_worker *enter_anew(struct cpa_worker *w, uint64_t stack);
 
-/* @stack: our stack pointer. */
-static inline struct cpa_worker *enter(uint64_t stack)
+/* The worker, which then has calls. @stack: our stack pointer. */
+static inline __attribute__((always_inline)) struct cpa_worker *enter(uint64_t stack)
 {
-	struct cpa_worker *w = cpa_tls.worker;
+	struct cpa_worker *w = cpa_tls.worker, *entered;
 
 	if (unlikely(!*cpa_alive)) /* a child of fork must not touch its parent's profile */
 		return NULL;
-	if (unlikely(!w))
-		return enter_first();
-	if (unlikely(cpa_part_moved(w)))
-		return enter_other(w, stack);
-	/* Set before `inside` is, and cleared after it is: there is no gap, see abandons(). */
-	if (likely(w->calls && !cpa_tls.inside))
-		w->calls->light = stack;
+	if (unlikely(!w || !w->calls || cpa_part_moved(w)))
+		return enter_anew(w, stack);
+	/* Set before `inside` is, and cleared after it is: there is no gap, see cpa_instrument_jump(). */
+	if (likely(!cpa_tls.inside))
+		w->light = stack;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* in this order for signal handlers */
-	return likely(cpa_enter()) ? w : not_entered(w);
+	entered = cpa_enter();
+	if (unlikely(!entered || !entered->calls))
+		return not_entered(w, entered);
+	w->light = stack; /* again: a handler's calls may have come in between, and ended */
+	return entered;
 }
 
 /* Calls of nothing from @site. Through pointers: as in the program, nothing is inlined. */
@@ -150,11 +147,9 @@ static COLD void measure(struct cpa_worker *w, struct cpa_calls *c)
 		__atomic_store_n(&cost, best / (2 * MEASURE_CALLS), __ATOMIC_RELAXED);
 }
 
-/* The first call of a thread; @stack: see enter(). NULL: no memory. */
-static COLD struct cpa_calls *begin(struct cpa_worker *w, uint64_t stack)
+/* The first call of a thread. Return false if there is no memory. */
+static bool begin(struct cpa_worker *w)
 {
-	int err = errno;
-	sigset_t before = cpa_signal_hold(); /* nothing tells how to mend what is left half done */
 	struct cpa_calls *c = cpa_calls_new();
 	struct cpa_elapsed e;
 
@@ -169,48 +164,49 @@ static COLD struct cpa_calls *begin(struct cpa_worker *w, uint64_t stack)
 	w->calls = c;
 	w->watched = c || w->self.journal;
 	cpa_heed(w);
-	if (c) /* from here on it may be abandoned: see enter() */
-		c->light = stack;
-	cpa_signal_let(&before);
-	errno = err;
 	return c;
 }
 
-/* The part of the run is over, or profiling is off. Calls begin anew. errno is kept. */
-static COLD struct cpa_worker *enter_other(struct cpa_worker *w, uint64_t stack)
+/* Whether profiling is off, which the thread, if it has a worker, knows: the usual case. */
+static bool is_off(const struct cpa_worker *w)
 {
+	if (!w)
+		return cpa_tls.left || !cpa_epoch_is_on(cpa_epoch(cpa_header()));
+	return cpa_part_moved(w) && !cpa_part_begun(w);
+}
+
+/* The thread has no calls yet, or they are of a part of the run that is over. errno is kept. */
+static COLD struct cpa_worker *enter_anew(struct cpa_worker *w, uint64_t stack)
+{
+	int err = errno;
 	sigset_t before;
 
 	/* A signal handler's: the code for calls that it interrupted still has them. */
-	if (w->calls && (w->calls->light || w->calls->scratch))
+	if (w && (w->light || (w->calls && w->calls->scratch)))
 		return NULL;
-	/* Off, and known to be: the usual case. */
-	if (!cpa_part_begun(w))
+	if (is_off(w))
 		return NULL;
+	/*
+	 * Nothing tells how to mend what is left half done. That holds synchronous signals, too: a
+	 * stack that overflows right here ends the process.
+	 */
 	before = cpa_signal_hold();
 	w = cpa_enter();
-	if (w && !w->calls && !begin(w, stack)) {
+	if (w && !w->calls && !begin(w)) {
 		cpa_leave();
 		w = NULL;
 	}
+	if (w) /* from here on it may be abandoned */
+		w->light = stack;
 	cpa_signal_let(&before);
+	errno = err;
 	return w;
-}
-
-/* Not to be abandoned from here to the end: it takes memory, and may leave none of it lost. */
-static uint64_t make_firm(struct cpa_calls *c)
-{
-	uint64_t light = c->light;
-
-	c->light = 0;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* seen by handlers before what follows */
-	return light;
 }
 
 static COLD uint32_t add(struct cpa_worker *w, struct cpa_calls *c, uint64_t address)
 {
 	int err = errno;
-	uint64_t light = make_firm(c);
+	sigset_t before = cpa_signal_hold(); /* as in enter_anew() */
 	struct cpa_component_name name = { .kind = CPA_FUNCTION,
 					   .address = address,
 					   .module = cpa_module_of(address) };
@@ -219,7 +215,7 @@ static COLD uint32_t add(struct cpa_worker *w, struct cpa_calls *c, uint64_t add
 	name.by = CPA_BY_CALL;
 	number = cpa_calls_add(c, address, row, cpa_component_intern(&name));
 	stamp_probe(w, c);
-	c->light = light;
+	cpa_signal_let(&before);
 	errno = err;
 	return number;
 }
@@ -227,19 +223,23 @@ static COLD uint32_t add(struct cpa_worker *w, struct cpa_calls *c, uint64_t add
 static COLD bool grow(struct cpa_worker *w, struct cpa_calls *c)
 {
 	int err = errno;
-	uint64_t light = make_firm(c);
+	sigset_t before = cpa_signal_hold(); /* as in enter_anew() */
 	bool room = cpa_calls_grow(c);
 
 	stamp_probe(w, c);
-	c->light = light;
+	cpa_signal_let(&before);
 	errno = err;
 	return room;
 }
 
 static COLD void learn_caller(struct cpa_worker *w, struct cpa_calls *c, unsigned at, uint64_t site)
 {
-	c->caller[at].site = site;
+	/* In this order: it may be abandoned. */
+	c->caller[at].site = 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	c->caller[at].start = cpa_function_start(site - 1);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	c->caller[at].site = site;
 	stamp_probe(w, c);
 }
 
@@ -276,10 +276,6 @@ CPA_EXPORT void __cyg_profile_func_enter(void *function, void *site)
 	if (unlikely(!w))
 		return;
 	c = w->calls;
-	if (unlikely(!c) && !(c = begin(w, call.frame))) {
-		cpa_leave();
-		return;
-	}
 	stamp(w, c);
 	call.pc = (uint32_t)(uint64_t)__builtin_return_address(0);
 	call.site = (uint32_t)(uint64_t)site;
@@ -307,16 +303,16 @@ static COLD void leave_outer(struct cpa_calls *c, uint64_t function)
 
 CPA_EXPORT void __cyg_profile_func_exit(void *function, void *site)
 {
-	struct cpa_worker *w = enter((uint64_t)__builtin_frame_address(0));
-	struct cpa_calls *c = w ? w->calls : NULL;
+	struct cpa_worker *w = cpa_tls.worker;
+	struct cpa_calls *c;
 
 	(void)site;
+	if (unlikely(!w || !w->calls)) /* we came while it ran */
+		return;
+	w = enter((uint64_t)__builtin_frame_address(0));
 	if (unlikely(!w))
 		return;
-	if (unlikely(!c)) { /* we came while it ran */
-		cpa_leave();
-		return;
-	}
+	c = w->calls;
 	stamp(w, c);
 	if (unlikely(c->beyond))
 		c->beyond--;
@@ -349,33 +345,27 @@ void cpa_instrument_end(struct cpa_calls *c, struct cpa_span *span)
 
 /*
  * The handler of a signal that interrupted our code for calls jumps out of it, to @stack: without
- * this the thread would count as inside for ever. A jump within the handler is another thing: it
- * stays below us, or on a stack of the handler's own. The thread's descriptor is above its stack,
- * but that of the first thread, above whose stack nothing is.
+ * this the thread would count as inside for ever.
  */
-static bool abandons(const struct cpa_calls *c, uint64_t stack)
-{
-	uint64_t end = (uint64_t)__builtin_thread_pointer();
-
-	return cpa_tls.inside && c->light && stack > c->light && (stack < end || end < c->light);
-}
-
 void cpa_instrument_jump(uint64_t stack)
 {
+	uint64_t here = (uint64_t)__builtin_frame_address(0);
 	struct cpa_worker *w = cpa_tls.worker;
+	bool abandoned;
 
-	if (likely(!w || !w->calls || !*cpa_alive))
+	if (likely(!w || !*cpa_alive || !(w->calls || w->light)))
 		return;
-	if (unlikely(abandons(w->calls, stack))) {
+	abandoned = w->light && cpa_signal_leaves(w->light, stack);
+	if (unlikely(abandoned && cpa_tls.inside && w->calls)) {
 		cpa_diag(CPA_DIAG_CALLS_UNBALANCED);
 		cpa_calls_mend(w->calls);
-	} else if (!cpa_enter()) {
-		return;
-	} else if (!w->calls) { /* they were of an earlier part of the run */
-		cpa_leave();
-		return;
+	} else {
+		if (abandoned) /* at its door */
+			w->light = 0;
+		if (!w->calls || !enter(here))
+			return;
 	}
 	stamp(w, w->calls);
-	cpa_calls_jump(w->calls, (uint64_t)__builtin_frame_address(0), stack);
+	cpa_calls_jump(w->calls, here, stack);
 	leave(w, w->calls);
 }

@@ -157,7 +157,7 @@ bool cpa_part_meet(struct cpa_worker *w)
 	if (epoch == w->epoch)
 		return true;
 	/* In a wait; or in code for calls, by a signal handler. */
-	if (w->between || (w->calls && w->calls->light))
+	if (w->between || w->light)
 		return false;
 	now = cpa_checkpoint(&w->self, cpa_clock_stamp(&w->clock, &e));
 	if (w->epoch)
@@ -212,23 +212,13 @@ uint64_t cpa_part_crossed(struct cpa_worker *w, struct cpa_elapsed *e, uint64_t 
 	return end > *arrived ? end : *arrived;
 }
 
-static bool lies_in(const stack_t *stack, uint64_t address)
-{
-	return address - (uint64_t)stack->ss_sp < stack->ss_size;
-}
-
 void cpa_part_jump(uint64_t target)
 {
 	struct cpa_worker *w = cpa_tls.worker;
-	stack_t stack;
 
-	if (likely(!*cpa_alive || !w || !w->between || cpa_tls.inside || target < w->between))
-		return;
-	/* A handler with a stack of its own may jump about on that. */
-	if (!syscall(SYS_sigaltstack, NULL, &stack) && stack.ss_flags & SS_ONSTACK &&
-	    lies_in(&stack, target) && !lies_in(&stack, w->between))
-		return;
-	w->between = 0;
+	if (unlikely(*cpa_alive && w && w->between && !cpa_tls.inside) &&
+	    cpa_signal_leaves(w->between, target))
+		w->between = 0;
 }
 
 struct cpa_worker *cpa_enter_slow(struct cpa_worker *w)

@@ -445,8 +445,14 @@ void cpa_sampler_drain(struct cpa_sampler *s)
 
 void cpa_sampler_pause(struct cpa_sampler *s, bool pause)
 {
-	if (s->ring)
+	sigset_t before;
+
+	/* They may need names, in code that a handler may jump out of: preload/instrument.c. */
+	if (cpa_sampler_unread(s)) {
+		before = cpa_signal_hold();
 		cpa_sampler_drain(s);
+		cpa_signal_let(&before);
+	}
 	s->paused = pause;
 }
 

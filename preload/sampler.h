@@ -92,11 +92,17 @@ CPA_HIDDEN void cpa_sampler_drain(struct cpa_sampler *s);
 /* From now on samples are dropped, or no longer. */
 CPA_HIDDEN void cpa_sampler_pause(struct cpa_sampler *s, bool pause);
 
+/* Whether there is something in the ring, if there is a ring. */
+static inline bool cpa_sampler_unread(const struct cpa_sampler *s)
+{
+	/* Relaxed: drain() looks again. */
+	return __atomic_load_n(s->head, __ATOMIC_RELAXED) != s->tail;
+}
+
 /* Whether there is something to move to a span. */
 static inline bool cpa_sampler_waiting(const struct cpa_sampler *s)
 {
-	/* Relaxed: drain() looks again. */
-	return s->pending || __atomic_load_n(s->head, __ATOMIC_RELAXED) != s->tail;
+	return s->pending || cpa_sampler_unread(s);
 }
 
 /* Whether samples come as CPU time passes. */

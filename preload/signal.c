@@ -97,6 +97,23 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 	errno = err;
 }
 
+static bool lies_in(const stack_t *stack, uint64_t address)
+{
+	return address - (uint64_t)stack->ss_sp < stack->ss_size;
+}
+
+bool cpa_signal_leaves(uint64_t from, uint64_t target)
+{
+	/* It is above the thread's stack; but above that of the first thread nothing is. */
+	uint64_t end = (uint64_t)__builtin_thread_pointer();
+	stack_t other;
+
+	if (!syscall(SYS_sigaltstack, NULL, &other) && other.ss_flags & SS_ONSTACK &&
+	    lies_in(&other, from) != lies_in(&other, target))
+		return lies_in(&other, from);
+	return target >= from && (target < end || end < from);
+}
+
 sigset_t cpa_signal_hold(void)
 {
 	sigset_t all, before;

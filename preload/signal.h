@@ -36,6 +36,12 @@ CPA_HIDDEN const sigset_t *cpa_signal_without_ours(const sigset_t *mask, sigset_
 /* Ours are of no more use: from now on they reach nobody, and cost no system call. */
 CPA_HIDDEN void cpa_signal_fini(void);
 
+/*
+ * The thread jumps to where the stack pointer is @target. Whether that leaves what has it at @from,
+ * or a signal handler which interrupted that jumps about in itself: below, or on a stack of its own.
+ */
+CPA_HIDDEN bool cpa_signal_leaves(uint64_t from, uint64_t target);
+
 /* Let no handler interrupt the thread, and let them again. */
 CPA_HIDDEN sigset_t cpa_signal_hold(void);
 CPA_HIDDEN void cpa_signal_let(const sigset_t *before);

@@ -100,6 +100,7 @@ struct cpa_worker {
 	uint32_t loop_work;
 	/* Instrumented builds, see preload/instrument.h; NULL until the first call. */
 	struct cpa_calls *calls;
+	uint64_t light; /* where the stack is of our code for them while a jump may abandon it, else 0 */
 	bool watched; /* there are calls, or a journal: what ends activities tells all of each */
 	/*
 	 * After cpa_event() and before cpa_done(): waiting, no activity. Where on the stack; else

@@ -254,14 +254,18 @@ void cpa_calls_publish(struct cpa_calls *c)
 	for (uint32_t i = c->reports; i != CPA_CALL_END; i = c->function[i].next) {
 		struct cpa_call_function *f = &c->function[i];
 		struct cpa_component *row = f->row ? cpa_component(f->row) : NULL;
+		uint64_t calls, inclusive;
 
 		if (!row)
 			continue;
-		/* Relaxed: sums; nothing depends on their order. */
-		__atomic_fetch_add(&row->calls, f->calls, __ATOMIC_RELAXED);
-		__atomic_fetch_add(&row->inclusive, f->inclusive, __ATOMIC_RELAXED);
+		calls = f->calls;
+		inclusive = f->inclusive;
 		f->calls = 0;
 		f->inclusive = 0;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST); /* abandoned, it counts nothing twice */
+		/* Relaxed: sums; nothing depends on their order. */
+		__atomic_fetch_add(&row->calls, calls, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&row->inclusive, inclusive, __ATOMIC_RELAXED);
 	}
 }
 

@@ -58,7 +58,6 @@ struct cpa_calls {
 	uint64_t process, external, runqueue, probe;
 	uint64_t other;	 /* process time outside of all calls */
 	uint64_t unpaid; /* probe time since the last stamp, of known length */
-	uint64_t light;	 /* stack pointer of our code while a jump may abandon it, else 0 */
 	bool scratch;	 /* only to measure what a call costs: nobody else is to drop it */
 	struct cpa_call *stack;
 	uint32_t depth, room;
