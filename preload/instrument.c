@@ -360,8 +360,11 @@ void cpa_instrument_jump(uint64_t stack)
 		cpa_diag(CPA_DIAG_CALLS_UNBALANCED);
 		cpa_calls_mend(w->calls);
 	} else {
-		if (abandoned) /* at its door */
+		if (abandoned) { /* at its door */
+			if (cpa_tls.inside)
+				cpa_leave();
 			w->light = 0;
+		}
 		if (!w->calls || !enter(here))
 			return;
 	}

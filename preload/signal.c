@@ -104,14 +104,14 @@ static bool lies_in(const stack_t *stack, uint64_t address)
 
 bool cpa_signal_leaves(uint64_t from, uint64_t target)
 {
-	/* It is above the thread's stack; but above that of the first thread nothing is. */
-	uint64_t end = (uint64_t)__builtin_thread_pointer();
+	uint64_t here = (uint64_t)__builtin_frame_address(0);
 	stack_t other;
 
 	if (!syscall(SYS_sigaltstack, NULL, &other) && other.ss_flags & SS_ONSTACK &&
-	    lies_in(&other, from) != lies_in(&other, target))
-		return lies_in(&other, from);
-	return target >= from && (target < end || end < from);
+	    !(lies_in(&other, from) && lies_in(&other, target)))
+		return !lies_in(&other, target);
+	/* The handler is below what it interrupted, on whatever stack that is. */
+	return here < from && (target < here || target >= from);
 }
 
 sigset_t cpa_signal_hold(void)

@@ -182,7 +182,7 @@ def jumps(tap):
     """Out of a wait, by a signal handler, and then a border; or only about in the handler."""
     dump = f"{TMP}/jump.dump"
     for how, taken in ("out", 100), ("within", 0):
-        for stack in (), ("stack",):
+        for stack in (), ("stack",), ("coroutine",):
             command = [f"{BUILD}/tests/programs/jump_out", how, *stack]
             subprocess.run(command, env=environment(dump), check=True)
             found = report(dump)

@@ -2,13 +2,13 @@
 /*
  * tests/programs/jump_out.c - a signal handler jumps out of a wait, and a part of the run ends
  *
- *	jump_out out|within [stack]
+ *	jump_out out|within [stack|coroutine]
  *
  * While main waits a signal comes. "out": its handler jumps out of the wait, another thread ends
  * the part and begins one, and main takes a lock 100 times: it is in the part. "within": the
  * handler jumps about in itself and returns, so that main still waits when its second signal comes,
  * in which it takes the lock: it is in no part until the wait is over. "stack": handlers have a
- * stack of their own.
+ * stack of their own. "coroutine": who waits has.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "preload/cpa.h"
@@ -99,6 +100,24 @@ static void *switch_parts(void *argument)
 	return argument;
 }
 
+static void wait_long(void)
+{
+	while (sem_wait(&never))
+		;
+}
+
+/* On a stack at @stack. */
+static void wait_apart(const stack_t *stack)
+{
+	static ucontext_t here, there;
+
+	getcontext(&there);
+	there.uc_stack = *stack;
+	there.uc_link = &here;
+	makecontext(&there, wait_long, 0);
+	swapcontext(&here, &there);
+}
+
 int main(int argc, char **argv)
 {
 	static char memory[1 << 16];
@@ -109,7 +128,7 @@ int main(int argc, char **argv)
 	if (argc < 2)
 		return 2;
 	within = strcmp(argv[1], "within") == 0;
-	if (argc > 2) {
+	if (argc > 2 && strcmp(argv[2], "stack") == 0) {
 		sigaltstack(&stack, NULL);
 		action.sa_flags = SA_ONSTACK;
 	}
@@ -118,9 +137,12 @@ int main(int argc, char **argv)
 	main_thread = pthread_self();
 	if (pthread_create(&t, NULL, switch_parts, NULL))
 		return 1;
-	if (!sigsetjmp(target, 1))
-		while (sem_wait(&never))
-			;
+	if (!sigsetjmp(target, 1)) {
+		if (argc > 2 && strcmp(argv[2], "coroutine") == 0)
+			wait_apart(&stack);
+		else
+			wait_long();
+	}
 	while (step != 1)
 		;
 	if (!within)
