@@ -5,9 +5,9 @@
 #include <pthread.h>
 
 #include "preload/object.h"
+#include "preload/op.h"
 #include "preload/part.h"
 #include "preload/real.h"
-#include "preload/track.h"
 
 CPA_EXPORT int pthread_barrier_init(pthread_barrier_t *b, const pthread_barrierattr_t *attr,
 				    unsigned count)
@@ -39,6 +39,23 @@ static void left_off(struct cpa_worker *w, struct cpa_object *o, uint64_t round)
 	cpa_leave();
 }
 
+/* The barrier itself may be gone, its memory another's: the shadow row @o stays. Leaves. */
+static void left(struct cpa_op *op, struct cpa_object *o, uint64_t round)
+{
+	struct cpa_self *self = &op->w->self;
+
+	if (!op->blocked)
+		cpa_op_arrive(op, CPA_EV_ARRIVE, o->class);
+	cpa_barrier_left(self, o, round, &op->wait);
+	self->row->node = cpa_track_node(op->w, CPA_EV_LEAVE, op->caller, o->class);
+	self->row->path.node = self->row->node;
+	/* Relaxed: all count; sums only. */
+	__atomic_fetch_add(&o->acquisitions, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&o->contended, op->wait.followed, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&o->wait, op->wait.now - op->arrived, __ATOMIC_RELAXED);
+	cpa_op_end(op, CPA_EXT_UNSEEN);
+}
+
 /*
  * pthread_barrier_destroy() is not wrapped: a thread may call it when it has left the barrier, and
  * others, which have left the original, are still to read what the shadow has for them.
@@ -46,16 +63,15 @@ static void left_off(struct cpa_worker *w, struct cpa_object *o, uint64_t round)
 CPA_EXPORT int pthread_barrier_wait(pthread_barrier_t *b)
 {
 	struct cpa_worker *w = cpa_enter_any();
-	struct cpa_wait wait = { 0 };
-	bool in;
+	struct cpa_op op = CPA_OP(NULL, CPA_CALLER());
 	struct cpa_object *o;
-	uint64_t round, arrived;
+	uint64_t round;
 	uint32_t members;
 	int ret;
 
 	if (unlikely(!w))
 		return REAL(pthread_barrier_wait)(b);
-	o = cpa_object_of(w, b, CPA_BARRIER, CPA_CALLER());
+	o = cpa_object_of(w, b, CPA_BARRIER, op.caller);
 	members = o ? (uint32_t)o->waiting : 0;
 	if (!members) { /* one that we did not see being initialized: its count is not known */
 		cpa_diag(CPA_DIAG_OBJECTS_REFUSED);
@@ -63,30 +79,21 @@ CPA_EXPORT int pthread_barrier_wait(pthread_barrier_t *b)
 		return REAL(pthread_barrier_wait)(b);
 	}
 	/* While off all arrivals count, too, or the rounds of the next part would be other ones. */
-	in = cpa_part_is_in(w);
-	arrived = in ? cpa_event(w, CPA_EV_ARRIVE, CPA_CALLER(), o->class) : 0;
-	round = cpa_barrier_arrive(&w->self, o, members);
-	cpa_leave();
+	if (cpa_part_is_in(w)) {
+		op.w = w;
+		cpa_op_arrive(&op, CPA_EV_ARRIVE, o->class);
+		round = cpa_barrier_arrive(&w->self, o, members);
+		cpa_op_block(&op);
+	} else {
+		round = cpa_barrier_arrive(&w->self, o, members);
+		cpa_leave();
+	}
 
 	ret = REAL(pthread_barrier_wait)(b);
 
-	if (in)
-		wait.now = cpa_waited(w, &arrived);
-	else if (cpa_enter_begun())
-		wait.now = arrived = cpa_event(w, CPA_EV_ARRIVE, CPA_CALLER(), o->class);
+	if (cpa_op_back(&op))
+		left(&op, o, round);
 	else
-		return left_off(w, o, round), ret;
-	wait.arrived = arrived;
-	/* The barrier itself may be gone, its memory another's: the shadow row stays. */
-	cpa_barrier_left(&w->self, o, round, &wait);
-	w->self.row->node = cpa_track_node(w, CPA_EV_LEAVE, CPA_CALLER(), o->class);
-	w->self.row->path.node = w->self.row->node;
-	/* Relaxed: all count; sums only. */
-	__atomic_fetch_add(&o->acquisitions, 1, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&o->contended, wait.followed, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&o->wait, wait.now - arrived, __ATOMIC_RELAXED);
-	if (wait.from)
-		cpa_dependency(&w->self, &wait, wait.now - arrived);
-	cpa_done(w);
+		left_off(w, o, round);
 	return ret;
 }

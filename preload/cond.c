@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <threads.h>
 
+#include "preload/c11.h"
 #include "preload/lock.h"
 #include "preload/part.h"
 #include "preload/real.h"
@@ -27,90 +28,98 @@
 /* Bit of a pthread_cond_t's __wrefs: glibc's __PTHREAD_COND_CLOCK_MONOTONIC_MASK. */
 #define ON_MONOTONIC 2u
 
-/* A wait under way. w is NULL if it is not tracked. */
+/* A wait under way. */
 struct waiting {
-	struct cpa_worker *w;
+	struct cpa_op op;
 	const void *cond, *mutex;
-	uint64_t caller, arrived;
 	uint32_t depth; /* of the mutex; 0: we do not know it as held */
-	bool slept;
-	int ret;
+	bool slept;	/* the condition's shadow counts the thread as waiting */
+	int ret;	/* of the original; ECANCELED: cancelled */
 	clockid_t clock;
 	const struct timespec *until; /* NULL: for ever */
 };
 
 static void begin(struct waiting *wait)
 {
-	struct cpa_worker *w = wait->w;
-	struct cpa_object *cond = cpa_object_of(w, wait->cond, CPA_COND, wait->caller);
-	struct cpa_object *mutex = cpa_object_of(w, wait->mutex, CPA_MUTEX, wait->caller);
+	struct cpa_worker *w = wait->op.w;
+	struct cpa_object *cond, *mutex;
 
-	wait->arrived = cpa_event(w, CPA_EV_SLEEP, wait->caller, cond ? cond->class : 0);
+	if (unlikely(!w))
+		return;
+	cond = cpa_object_of(w, wait->cond, CPA_COND, wait->op.caller);
+	mutex = cpa_object_of(w, wait->mutex, CPA_MUTEX, wait->op.caller);
+	cpa_op_arrive(&wait->op, CPA_EV_SLEEP, cond ? cond->class : 0);
 	if (mutex)
-		wait->depth = cpa_section_end(w, mutex, wait->arrived);
+		wait->depth = cpa_section_end(w, mutex, wait->op.arrived);
 	if (cond && mutex)
 		cond->queue = mutex->queue;
 	if (cond)
 		cpa_wait_begin(cond);
 	wait->slept = cond != NULL;
-	cpa_leave();
+	cpa_op_block(&wait->op);
 }
 
 /*
  * The wait timed out: until then it was external time (design 4); what came after was a wait for
- * the mutex, which others may have held.
+ * the mutex, which others may have held. Return the clock of the deadline.
  */
-static void timed_out(const struct waiting *wait, struct cpa_wait *result)
+static uint64_t timed_out(const struct waiting *wait)
 {
-	result->arrived = cpa_clock_at(wait->clock, wait->until, result->now);
-	if (result->arrived < wait->arrived)
-		result->arrived = wait->arrived;
-	cpa_unexplained(wait->w, CPA_EXT_TIMEOUT, result->arrived - wait->arrived);
+	const struct cpa_op *op = &wait->op;
+	uint64_t due = cpa_clock_at(wait->clock, wait->until, op->wait.now);
+
+	if (due < op->arrived)
+		due = op->arrived;
+	cpa_unexplained(op->w, CPA_EXT_TIMEOUT, due - op->arrived);
+	return due;
 }
 
-/* The wait is over, by whatever way; the mutex is held unless the original refused the call. */
-static void end(struct waiting *wait)
+/* The wait is over, by whatever way; @locked: the mutex is held. */
+static void end_wait(struct waiting *wait, bool woken, bool locked)
 {
-	struct cpa_worker *w = wait->w;
-	struct cpa_wait result = { .arrived = wait->arrived };
-	struct cpa_object *cond, *mutex;
-	uint64_t arrived;
-	bool woken = wait->ret == 0 || wait->ret == EOWNERDEAD;
-	bool locked = woken || wait->ret == ETIMEDOUT || wait->ret == ECANCELED;
+	struct cpa_op *op = &wait->op;
+	struct cpa_worker *w = op->w;
+	uint64_t begun = op->arrived;
+	struct cpa_object *cond = cpa_object_of(w, wait->cond, CPA_COND, op->caller);
+	struct cpa_object *mutex = cpa_object_of(w, wait->mutex, CPA_MUTEX, op->caller);
 
-	if (!w)
-		return;
-	result.now = cpa_waited(w, &wait->arrived);
-	result.arrived = wait->arrived;
-	cond = cpa_object_of(w, wait->cond, CPA_COND, wait->caller);
-	mutex = cpa_object_of(w, wait->mutex, CPA_MUTEX, wait->caller);
 	if (wait->ret == ETIMEDOUT && wait->until)
-		timed_out(wait, &result);
-	arrived = result.arrived;
+		op->arrived = op->wait.arrived = timed_out(wait);
 	if (mutex && locked)
-		cpa_lock_taken(w, mutex, result.now);
+		cpa_lock_taken(w, mutex, op->wait.now);
 	if (cond && wait->slept)
-		cpa_wait_end(&w->self, cond, woken, locked ? mutex : NULL, &result);
+		cpa_wait_end(&w->self, cond, woken, locked ? mutex : NULL, &op->wait);
 	else
 		cpa_acquire_path(&w->self, mutex && locked ? cpa_object_path(mutex) : NULL,
-				 &result);
-	w->self.row->node = cpa_track_node(w, CPA_EV_WAIT, wait->caller, cond ? cond->class : 0);
+				 &op->wait);
+	w->self.row->node = cpa_track_node(w, CPA_EV_WAIT, op->caller, cond ? cond->class : 0);
 	w->self.row->path.node = w->self.row->node;
 	if (cond) {
 		/* Relaxed: several waiters count; sums only. */
 		__atomic_fetch_add(&cond->acquisitions, 1, __ATOMIC_RELAXED);
-		__atomic_fetch_add(&cond->wait, result.now - wait->arrived, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&cond->wait, op->wait.now - begun, __ATOMIC_RELAXED);
 	}
-	if (!result.matched) {
-		if (woken)
-			cpa_unmatched(w, true);
-		cpa_unexplained(w, woken ? CPA_EXT_UNSEEN : CPA_EXT_TIMEOUT, result.now - arrived);
-	} else if (result.from) {
-		cpa_dependency(&w->self, &result, result.now - arrived);
-	}
+	if (woken)
+		cpa_op_explain_wake(op);
+	else
+		cpa_op_explain(op, CPA_EXT_TIMEOUT);
 	if (mutex && wait->depth)
-		cpa_section_begin(w, mutex, wait->depth, result.now);
-	cpa_done(w);
+		cpa_section_begin(w, mutex, wait->depth, op->wait.now);
+	cpa_op_done(op);
+}
+
+static void end(struct waiting *wait)
+{
+	bool woken = wait->ret == 0 || wait->ret == EOWNERDEAD;
+	bool locked = woken || wait->ret == ETIMEDOUT || wait->ret == ECANCELED;
+
+	if (!wait->op.blocked) {
+		/* It began while profiling was off. What the mutex brings the waker has left there. */
+		if (locked)
+			cpa_lock_begun(wait->mutex, CPA_MUTEX, wait->op.caller);
+	} else if (cpa_op_back(&wait->op)) {
+		end_wait(wait, woken, locked);
+	}
 }
 
 static void cancelled(void *argument)
@@ -131,17 +140,9 @@ static void cancelled(void *argument)
 		end(&(wait));                             \
 	} while (0)
 
-/* The wait began while profiling was off. What the mutex brings the waker has left there. */
-static int begun(const struct waiting *wait)
-{
-	if (!wait->ret || wait->ret == ETIMEDOUT || wait->ret == EOWNERDEAD)
-		cpa_lock_begun(wait->mutex, CPA_MUTEX, wait->caller);
-	return wait->ret;
-}
-
-#define WAITING(c, m, from)                                                   \
-	{                                                                     \
-		.w = cpa_enter(), .cond = (c), .mutex = (m), .caller = (from) \
+#define WAITING(c, m, from)                                                  \
+	{                                                                    \
+		.op = CPA_OP(cpa_enter(), (from)), .cond = (c), .mutex = (m) \
 	}
 
 static inline int wait_by(__typeof__(&pthread_cond_wait) original, pthread_cond_t *c,
@@ -149,10 +150,6 @@ static inline int wait_by(__typeof__(&pthread_cond_wait) original, pthread_cond_
 {
 	struct waiting wait = WAITING(c, m, caller);
 
-	if (unlikely(!wait.w)) {
-		wait.ret = original(c, m);
-		return begun(&wait);
-	}
 	WAIT(wait, original(c, m));
 	return wait.ret;
 }
@@ -163,10 +160,6 @@ static inline int timed_wait_by(__typeof__(&pthread_cond_timedwait) original, pt
 {
 	struct waiting wait = WAITING(c, m, caller);
 
-	if (unlikely(!wait.w)) {
-		wait.ret = original(c, m, until);
-		return begun(&wait);
-	}
 	wait.clock = clock;
 	wait.until = until;
 	WAIT(wait, original(c, m, until));
@@ -206,18 +199,10 @@ CPA_EXPORT int pthread_cond_clockwait(pthread_cond_t *c, pthread_mutex_t *m, clo
 {
 	struct waiting wait = WAITING(c, m, CPA_CALLER());
 
-	if (unlikely(!wait.w))
-		return REAL(pthread_cond_clockwait)(c, m, clock, until);
 	wait.clock = clock;
 	wait.until = until;
 	WAIT(wait, REAL(pthread_cond_clockwait)(c, m, clock, until));
 	return wait.ret;
-}
-
-/* thrd_success, thrd_timedout and thrd_error as the values that end() knows. */
-static int posix_of(int ret)
-{
-	return ret == thrd_success ? 0 : ret == thrd_timedout ? ETIMEDOUT : EINVAL;
 }
 
 CPA_EXPORT int cnd_wait(cnd_t *c, mtx_t *m)
@@ -225,9 +210,7 @@ CPA_EXPORT int cnd_wait(cnd_t *c, mtx_t *m)
 	struct waiting wait = WAITING(c, m, CPA_CALLER());
 	int ret = thrd_error;
 
-	if (unlikely(!wait.w))
-		return REAL(cnd_wait)(c, m);
-	WAIT(wait, posix_of(ret = REAL(cnd_wait)(c, m)));
+	WAIT(wait, cpa_c11_posix(ret = REAL(cnd_wait)(c, m)));
 	return ret;
 }
 
@@ -237,11 +220,9 @@ CPA_EXPORT int cnd_timedwait(cnd_t *restrict c, mtx_t *restrict m,
 	struct waiting wait = WAITING(c, m, CPA_CALLER());
 	int ret = thrd_error;
 
-	if (unlikely(!wait.w))
-		return REAL(cnd_timedwait)(c, m, until);
 	wait.clock = CLOCK_REALTIME;
 	wait.until = until;
-	WAIT(wait, posix_of(ret = REAL(cnd_timedwait)(c, m, until)));
+	WAIT(wait, cpa_c11_posix(ret = REAL(cnd_timedwait)(c, m, until)));
 	return ret;
 }
 

@@ -121,20 +121,20 @@ static void suspended(uint64_t caller)
 	MOVING(name, parameters, arguments, CPA_EXT_WRITE, bytes_written)
 
 /* What libuv's loop blocks in. */
-#define EVENTS(type, name, parameters, arguments)                        \
-	CPA_EXPORT type name parameters                                  \
-	{                                                                \
-		struct cpa_loop_wait wait = cpa_loop_wait(CPA_CALLER()); \
-		type ret;                                                \
-                                                                         \
-		if (!wait.w && was_blocked())                            \
-			blocked(CPA_EXT_OTHER, CPA_CALLER());            \
-		ret = REAL(name) arguments;                              \
-		if (unlikely(wait.w))                                    \
-			cpa_loop_woken(&wait);                           \
-		else if (was_blocked())                                  \
-			blocked(CPA_EXT_POLL, CPA_CALLER());             \
-		return ret;                                              \
+#define EVENTS(type, name, parameters, arguments)                 \
+	CPA_EXPORT type name parameters                           \
+	{                                                         \
+		struct cpa_op wait = cpa_loop_wait(CPA_CALLER()); \
+		type ret;                                         \
+                                                                  \
+		if (!wait.w && was_blocked())                     \
+			blocked(CPA_EXT_OTHER, CPA_CALLER());     \
+		ret = REAL(name) arguments;                       \
+		if (unlikely(wait.w))                             \
+			cpa_loop_woken(&wait);                    \
+		else if (was_blocked())                           \
+			blocked(CPA_EXT_POLL, CPA_CALLER());      \
+		return ret;                                       \
 	}
 
 /* What a signal handler ends. Ours must not. */

@@ -13,8 +13,8 @@
 
 #include "preload/confine.h"
 #include "preload/object.h"
+#include "preload/op.h"
 #include "preload/real.h"
-#include "preload/track.h"
 #include "preload/user.h"
 
 struct futex_call {
@@ -24,52 +24,69 @@ struct futex_call {
 
 #define ORIGINAL(number, a) REAL(syscall)(number, (a)[0], (a)[1], (a)[2], (a)[3], (a)[4], (a)[5])
 
-static long wait_call(struct cpa_worker *w, const struct futex_call *call)
+static struct cpa_object *object_of(struct cpa_worker *w, const struct futex_call *call)
 {
-	const void *word = (const void *)call->argument[0];
-	struct cpa_object *o = cpa_object_of(w, word, CPA_FUTEX, call->caller);
-	struct cpa_wait wait = { 0 };
-	uint64_t arrived = cpa_event(w, CPA_EV_FUTEX_WAIT, call->caller, o ? o->class : 0);
-	bool woken;
-	long ret;
-	int err;
+	return cpa_object_of(w, (const void *)call->argument[0], CPA_FUTEX, call->caller);
+}
 
-	if (o)
-		cpa_wait_begin(o);
-	cpa_leave();
-	ret = ORIGINAL(SYS_futex, call->argument);
-	err = errno;
-	woken = ret == 0;
-	wait.now = cpa_waited(w, &arrived);
-	wait.arrived = arrived;
+/* The wait of @op on @o, NULL: no shadow, is over. Leaves. */
+static void waited(struct cpa_op *op, struct cpa_object *o, bool woken)
+{
 	if (o) {
-		cpa_wait_end(&w->self, o, woken, NULL, &wait);
+		if (op->blocked)
+			cpa_wait_end(&op->w->self, o, woken, NULL, &op->wait);
+		else
+			cpa_acquire_path(&op->w->self, NULL, &op->wait);
 		/* Relaxed: several threads count; sums only. */
 		__atomic_fetch_add(&o->acquisitions, woken, __ATOMIC_RELAXED);
-		__atomic_fetch_add(&o->wait, wait.now - arrived, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&o->wait, op->wait.now - op->arrived, __ATOMIC_RELAXED);
 	} else {
-		cpa_acquire_path(&w->self, NULL, &wait);
+		cpa_acquire_path(&op->w->self, NULL, &op->wait);
 	}
-	if (wait.from)
-		cpa_dependency(&w->self, &wait, wait.now - arrived);
-	if (!wait.matched) {
-		if (woken)
-			cpa_unmatched(w, true);
-		cpa_unexplained(w, woken ? CPA_EXT_UNSEEN : CPA_EXT_TIMEOUT, wait.now - arrived);
+	if (woken)
+		cpa_op_explain_wake(op);
+	else
+		cpa_op_explain(op, CPA_EXT_TIMEOUT);
+	cpa_op_done(op);
+}
+
+static long wait_call(const struct futex_call *call)
+{
+	struct cpa_op op = CPA_OP(cpa_enter(), call->caller);
+	struct cpa_object *o = NULL;
+	long ret;
+
+	if (likely(op.w)) {
+		cpa_diag(CPA_DIAG_FUTEX_CALLS);
+		o = object_of(op.w, call);
+		cpa_op_arrive(&op, CPA_EV_FUTEX_WAIT, o ? o->class : 0);
+		if (o)
+			cpa_wait_begin(o);
+		cpa_op_block(&op);
 	}
-	cpa_done(w);
-	errno = err;
+	ret = ORIGINAL(SYS_futex, call->argument);
+	if (!cpa_op_back(&op))
+		return ret;
+	if (!op.blocked) {
+		o = object_of(op.w, call);
+		cpa_op_arrive(&op, CPA_EV_FUTEX_WAIT, o ? o->class : 0);
+	}
+	waited(&op, o, ret == 0);
 	return ret;
 }
 
-static long wake_call(struct cpa_worker *w, const struct futex_call *call)
+static long wake_call(const struct futex_call *call)
 {
-	const void *word = (const void *)call->argument[0];
-	struct cpa_object *o = cpa_object_of(w, word, CPA_FUTEX, call->caller);
+	struct cpa_worker *w = cpa_enter();
+	struct cpa_object *o;
 	uint32_t granted = 0, most = (uint32_t)call->argument[2];
 	long ret;
 	int err;
 
+	if (unlikely(!w))
+		return ORIGINAL(SYS_futex, call->argument);
+	cpa_diag(CPA_DIAG_FUTEX_CALLS);
+	o = object_of(w, call);
 	cpa_event(w, CPA_EV_FUTEX_WAKE, call->caller, o ? o->class : 0);
 	if (o)
 		granted = cpa_wake(&w->self, o, most);
@@ -86,7 +103,6 @@ static long wake_call(struct cpa_worker *w, const struct futex_call *call)
 CPA_EXPORT long syscall(long number, ...)
 {
 	struct futex_call call = { .caller = CPA_CALLER() };
-	struct cpa_worker *w;
 	va_list args;
 	long command;
 
@@ -107,10 +123,6 @@ CPA_EXPORT long syscall(long number, ...)
 	     command != FUTEX_WAKE_BITSET) ||
 	    !call.argument[0]) /* no word: refused */
 		return ORIGINAL(number, call.argument);
-	w = cpa_enter();
-	if (!w)
-		return ORIGINAL(number, call.argument);
-	cpa_diag(CPA_DIAG_FUTEX_CALLS);
-	return command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET ? wait_call(w, &call) :
-								       wake_call(w, &call);
+	return command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET ? wait_call(&call) :
+								       wake_call(&call);
 }

@@ -2,7 +2,6 @@
 #include "preload/lock.h"
 
 #include "preload/event.h"
-#include "preload/part.h"
 #include "preload/process.h"
 #include "shadow/component.h"
 #include "shadow/epoch.h"
@@ -53,18 +52,17 @@ static uint32_t class_of(const struct cpa_object *o)
 	return o ? o->class : 0;
 }
 
-static struct cpa_object *object_of(const struct cpa_lock_op *op)
+static struct cpa_object *object_of(const struct cpa_lock_op *l)
 {
-	return cpa_object_of(op->w, op->lock, op->kind, op->caller);
+	return cpa_object_of(l->op.w, l->lock, l->kind, l->op.caller);
 }
 
-void cpa_lock_arrive(struct cpa_lock_op *op)
+void cpa_lock_arrive(struct cpa_lock_op *l)
 {
-	struct cpa_object *o = object_of(op);
-
-	op->contended = true;
-	op->arrived = cpa_event(op->w, CPA_EV_LOCK, op->caller, class_of(o));
-	cpa_leave();
+	if (unlikely(!l->op.w))
+		return;
+	cpa_op_arrive(&l->op, CPA_EV_LOCK, class_of(object_of(l)));
+	cpa_op_block(&l->op);
 }
 
 static inline void section_begin(struct cpa_worker *w, struct cpa_object *o, uint32_t depth,
@@ -82,13 +80,11 @@ void cpa_section_begin(struct cpa_worker *w, struct cpa_object *o, uint32_t dept
 	section_begin(w, o, depth, now);
 }
 
-/* The wait that began at op->arrived ends at @wait->now without a dependency. Leaves. */
-static void end_alone(struct cpa_lock_op *op, struct cpa_wait *wait, enum cpa_external kind)
+/* The operation depends on no release: a wait was external time of kind @otherwise. Leaves. */
+static void end_alone(struct cpa_lock_op *l, enum cpa_external otherwise)
 {
-	wait->arrived = op->arrived;
-	cpa_acquire_path(&op->w->self, NULL, wait);
-	cpa_unexplained(op->w, kind, wait->now - op->arrived);
-	cpa_done(op->w);
+	cpa_acquire_path(&l->op.w->self, NULL, &l->op.wait);
+	cpa_op_end(&l->op, otherwise);
 }
 
 /* @o, another thread's last time or nobody's, is ours since @wait->now. */
@@ -107,62 +103,55 @@ static void take(struct cpa_worker *w, struct cpa_object *o, struct cpa_wait *wa
 }
 
 /* As cpa_lock_enter(), of a lock that has no shadow, that the thread had, or that it waited for. */
-static __attribute__((noinline)) void enter_slow(struct cpa_lock_op *op)
+static __attribute__((noinline)) void enter_slow(struct cpa_lock_op *l)
 {
-	struct cpa_worker *w = op->w;
-	struct cpa_wait wait = { 0 };
+	struct cpa_op *op = &l->op;
 	struct cpa_object *o;
 
-	if (op->contended)
-		wait.now = cpa_waited(w, &op->arrived);
-	o = object_of(op);
-	if (o && o->holder == w->self.id) { /* recursive: no event but the outermost */
+	if (!cpa_op_back(op))
+		return;
+	o = object_of(l);
+	if (o && o->holder == op->w->self.id) { /* recursive: no event but the outermost */
 		o->depth++;
-		if (unlikely(op->contended))
-			end_alone(op, &wait, CPA_EXT_OTHER);
+		if (unlikely(op->blocked))
+			end_alone(l, CPA_EXT_OTHER);
 		else
 			cpa_leave();
 		return;
 	}
-	if (!op->contended)
-		wait.now = op->arrived = cpa_event(w, CPA_EV_LOCK, op->caller, class_of(o));
-	wait.arrived = op->arrived;
+	if (!op->blocked)
+		cpa_op_arrive(op, CPA_EV_LOCK, class_of(o));
 	if (!o) {
-		cpa_acquire_path(&w->self, NULL, &wait);
-		if (op->contended)
-			cpa_unexplained(w, CPA_EXT_UNSEEN, wait.now - op->arrived);
-		cpa_done(w);
+		end_alone(l, CPA_EXT_UNSEEN);
 		return;
 	}
-	if (op->kind == CPA_MUTEX || op->kind == CPA_SPIN)
-		count_run(w, o, cpa_object_path(o)->owner == w->self.id && !op->contended,
-			  wait.now);
-	take(w, o, &wait);
-	if (op->contended && !op->free) {
+	if (l->kind == CPA_MUTEX || l->kind == CPA_SPIN)
+		count_run(op->w, o, cpa_object_path(o)->owner == op->w->self.id && !op->blocked,
+			  op->wait.now);
+	take(op->w, o, &op->wait);
+	if (op->blocked && !l->free) {
 		o->contended++;
-		o->wait += wait.now - op->arrived;
+		o->wait += op->wait.now - op->arrived;
 	}
-	section_begin(w, o, 1, wait.now);
-	cpa_done(w);
+	section_begin(op->w, o, 1, op->wait.now);
+	cpa_op_done(op);
 }
 
-void cpa_lock_enter(struct cpa_lock_op *op)
+void cpa_lock_enter(struct cpa_lock_op *l)
 {
-	if (op->contended || op->kind == CPA_RWLOCK)
-		enter_slow(op);
+	if (l->op.blocked || !l->op.w || l->kind == CPA_RWLOCK)
+		enter_slow(l);
 	else
-		cpa_lock_got(op->w, op->lock, op->kind, op->caller);
+		cpa_lock_got(l->op.w, l->lock, l->kind, l->op.caller);
 }
 
 /* A lock without shadow, or that the thread has already. */
 static __attribute__((noinline)) void got_slow(const void *lock, enum cpa_object_kind kind,
 					       uint64_t caller)
 {
-	struct cpa_lock_op op = {
-		.w = cpa_tls.worker, .lock = lock, .kind = kind, .caller = caller
-	};
+	struct cpa_lock_op l = CPA_LOCK_OP(cpa_tls.worker, lock, kind, caller);
 
-	enter_slow(&op);
+	enter_slow(&l);
 }
 
 void cpa_lock_got_known(struct cpa_object *o, const void *lock, uint64_t caller)
@@ -204,25 +193,21 @@ void cpa_lock_got(struct cpa_worker *w, const void *lock, enum cpa_object_kind k
 
 void cpa_lock_begun_slow(const void *lock, enum cpa_object_kind kind, uint64_t caller)
 {
-	struct cpa_lock_op op = {
-		.w = cpa_enter_begun(), .lock = lock, .kind = kind, .caller = caller
-	};
+	struct cpa_lock_op l = CPA_LOCK_OP(NULL, lock, kind, caller);
 
-	if (op.w)
-		cpa_lock_enter(&op);
+	enter_slow(&l);
 }
 
-void cpa_lock_failed(struct cpa_lock_op *op, bool timeout)
+void cpa_lock_failed(struct cpa_lock_op *l, bool timeout)
 {
-	struct cpa_wait wait = { .now = cpa_waited(op->w, &op->arrived) };
-
-	end_alone(op, &wait, timeout ? CPA_EXT_TIMEOUT : CPA_EXT_OTHER);
+	if (l->op.w && cpa_op_back(&l->op))
+		end_alone(l, timeout ? CPA_EXT_TIMEOUT : CPA_EXT_OTHER);
 }
 
-void cpa_lock_refused(struct cpa_lock_op *op)
+void cpa_lock_refused(struct cpa_lock_op *l)
 {
-	cpa_event(op->w, CPA_EV_TRY_FAILED, op->caller, class_of(object_of(op)));
-	cpa_done(op->w);
+	cpa_event(l->op.w, CPA_EV_TRY_FAILED, l->op.caller, class_of(object_of(l)));
+	cpa_done(l->op.w);
 }
 
 static inline __attribute__((always_inline)) uint32_t

@@ -14,29 +14,34 @@
 #define CPA_PRELOAD_LOCK_H
 
 #include "preload/object.h"
-#include "preload/track.h"
+#include "preload/op.h"
 #include "preload/untimed.h"
 #include "shadow/object.h"
 
-/* A lock operation from its arrival to its end; lives on the caller's stack. */
+/* A lock operation; lives on the caller's stack. See preload/op.h. */
 struct cpa_lock_op {
-	struct cpa_worker *w;
+	struct cpa_op op;
 	const void *lock;
-	uint64_t caller;
 	enum cpa_object_kind kind;
-	bool contended; /* cpa_lock_arrive() was called */
-	bool free;	/* but it seemed to be free */
-	uint64_t arrived;
+	bool free; /* it seemed to be free when the operation arrived */
 };
 
-/* The lock is taken by another: the activity ends here, and a wait begins. Leaves. */
-CPA_HIDDEN void cpa_lock_arrive(struct cpa_lock_op *op);
+#define CPA_LOCK_OP(worker, address, kind_, caller)                                            \
+	{                                                                                      \
+		.op = CPA_OP(worker, caller), .lock = (const void *)(address), .kind = (kind_) \
+	}
+
+/*
+ * The original is about to be called, and may block: the activity ends here, and a wait begins.
+ * Leaves. Nothing if the operation is not recorded.
+ */
+CPA_HIDDEN void cpa_lock_arrive(struct cpa_lock_op *l);
 
 /*
  * The lock is ours, after cpa_lock_arrive() or at once. Publishes nothing, joins what was
  * released, begins the section. Leaves.
  */
-CPA_HIDDEN void cpa_lock_enter(struct cpa_lock_op *op);
+CPA_HIDDEN void cpa_lock_enter(struct cpa_lock_op *l);
 
 /* As cpa_lock_enter(), of a lock that is not a CPA_RWLOCK and was free. Leaves. */
 CPA_HIDDEN void cpa_lock_got(struct cpa_worker *w, const void *lock, enum cpa_object_kind kind,
@@ -47,10 +52,10 @@ CPA_HIDDEN void cpa_lock_got_known(struct cpa_object *o, const void *lock, uint6
 CPA_HIDDEN void cpa_lock_exit_known(struct cpa_object *o, uint64_t caller);
 
 /* The wait ended without the lock: @timeout, or an error. Leaves. */
-CPA_HIDDEN void cpa_lock_failed(struct cpa_lock_op *op, bool timeout);
+CPA_HIDDEN void cpa_lock_failed(struct cpa_lock_op *l, bool timeout);
 
 /* A try that did not get the lock: an event, no edge. Leaves. */
-CPA_HIDDEN void cpa_lock_refused(struct cpa_lock_op *op);
+CPA_HIDDEN void cpa_lock_refused(struct cpa_lock_op *l);
 
 /* About to unlock. Leaves; the object must not be touched afterwards. */
 CPA_HIDDEN void cpa_lock_exit(struct cpa_worker *w, const void *lock, enum cpa_object_kind kind,

@@ -10,7 +10,9 @@
 #include <pthread.h>
 #include <threads.h>
 
+#include "preload/c11.h"
 #include "preload/computes.h"
+#include "preload/deadline.h"
 #include "preload/lock.h"
 #include "preload/part.h"
 #include "preload/real.h"
@@ -42,11 +44,11 @@ static bool must_not_try(const pthread_mutex_t *m)
 }
 
 /* The mutex is another's, or must not be tried: the wait begins. Leaves. */
-static void arrive(struct cpa_lock_op *op, const pthread_mutex_t *m)
+static void arrive(struct cpa_lock_op *l, const pthread_mutex_t *m)
 {
 	/* A look, which may be wrong by the time of the call: for the statistics. */
-	op->free = must_not_try(m) && !__atomic_load_n(&m->__data.__lock, __ATOMIC_RELAXED);
-	cpa_lock_arrive(op);
+	l->free = must_not_try(m) && !__atomic_load_n(&m->__data.__lock, __ATOMIC_RELAXED);
+	cpa_lock_arrive(l);
 }
 
 /* The original, which is looked for once, whichever wrapper comes first. */
@@ -55,31 +57,45 @@ static inline int try_lock(pthread_mutex_t *m)
 	return REAL(pthread_mutex_trylock)(m);
 }
 
-/* Whether an uncontended try has the lock; if not, the wait has begun. */
-static bool try_first(struct cpa_lock_op *op, pthread_mutex_t *m, int *ret)
+/*
+ * Whether profiling is on and a try got the lock, with result *@ret; if not, the original is to be
+ * called, and the wait has begun.
+ */
+static bool try_first(struct cpa_lock_op *l, pthread_mutex_t *m, int *ret)
 {
+	if (unlikely(!l->op.w))
+		return false;
 	if (likely(!must_not_try(m))) {
 		*ret = try_lock(m);
 		if (likely(acquired(*ret)))
 			return true;
 	}
-	arrive(op, m);
+	arrive(l, m);
 	return false;
 }
 
-static int finish(struct cpa_lock_op *op, int ret)
+static int finish(struct cpa_lock_op *l, int ret)
 {
 	if (likely(acquired(ret)))
-		cpa_lock_enter(op);
+		cpa_lock_enter(l);
 	else
-		cpa_lock_failed(op, ret == ETIMEDOUT);
+		cpa_lock_failed(l, ret == ETIMEDOUT);
 	return ret;
 }
 
-#define LOCK_OP(worker, mutex)                                                            \
-	{                                                                                 \
-		.w = (worker), .lock = (mutex), .kind = CPA_MUTEX, .caller = CPA_CALLER() \
-	}
+#define LOCK_OP(worker, mutex, caller) CPA_LOCK_OP(worker, mutex, CPA_MUTEX, caller)
+
+/* Lock @mutex by a try, or else by @call, the original, whose value is an error number. */
+#define LOCK(mutex, call)                                                       \
+	({                                                                      \
+		pthread_mutex_t *m_ = (mutex);                                  \
+		struct cpa_lock_op l_ = LOCK_OP(cpa_enter(), m_, CPA_CALLER()); \
+		int ret_;                                                       \
+                                                                                \
+		if (unlikely(!try_first(&l_, m_, &ret_)))                       \
+			ret_ = (call);                                          \
+		finish(&l_, ret_);                                              \
+	})
 
 /* The rest of a lock call that has the mutex already. */
 static __attribute__((noinline)) int locked(pthread_mutex_t *m, uint64_t caller)
@@ -98,7 +114,7 @@ static __attribute__((noinline)) int locked(pthread_mutex_t *m, uint64_t caller)
  * wants it, do little but lock: there one that runs on while the others sleep takes less time than
  * two that take turns. Nor where the kernel hands the mutex to who waits in its queue.
  */
-static bool awaited(struct cpa_lock_op *op, pthread_mutex_t *m)
+static bool awaited(const struct cpa_op *op, pthread_mutex_t *m)
 {
 	const struct cpa_thread *row = op->w->self.row;
 	/* Relaxed: a hint. 0: none yet, or no more. */
@@ -121,23 +137,28 @@ static bool awaited(struct cpa_lock_op *op, pthread_mutex_t *m)
 static __attribute__((noinline)) int wait_for(struct cpa_worker *w, pthread_mutex_t *m,
 					      uint64_t caller)
 {
-	struct cpa_lock_op op = { .w = w, .lock = m, .kind = CPA_MUTEX, .caller = caller };
+	struct cpa_lock_op l = LOCK_OP(w, m, caller);
 
-	arrive(&op, m);
-	return finish(&op, awaited(&op, m) ? 0 : REAL(pthread_mutex_lock)(m));
+	arrive(&l, m);
+	return finish(&l, awaited(&l.op, m) ? 0 : REAL(pthread_mutex_lock)(m));
+}
+
+/* As pthread_mutex_lock(), while profiling is off. */
+static int lock_off(pthread_mutex_t *m, uint64_t caller)
+{
+	int ret = REAL(pthread_mutex_lock)(m);
+
+	if (likely(acquired(ret)))
+		cpa_lock_begun(m, CPA_MUTEX, caller);
+	return ret;
 }
 
 static __attribute__((noinline)) int lock(pthread_mutex_t *m, uint64_t caller)
 {
 	struct cpa_worker *w = cpa_enter();
-	int ret;
 
-	if (unlikely(!w)) {
-		ret = REAL(pthread_mutex_lock)(m);
-		if (acquired(ret))
-			cpa_lock_begun(m, CPA_MUTEX, caller);
-		return ret;
-	}
+	if (unlikely(!w))
+		return lock_off(m, caller);
 	if (unlikely(must_not_try(m)) || unlikely(try_lock(m)))
 		return wait_for(w, m, caller);
 	cpa_lock_got(w, m, CPA_MUTEX, caller);
@@ -149,7 +170,7 @@ static __attribute__((noinline)) int lock_contended(pthread_mutex_t *m, uint64_t
 {
 	struct cpa_worker *w = cpa_enter();
 
-	return likely(w) ? wait_for(w, m, caller) : lock(m, caller);
+	return likely(w) ? wait_for(w, m, caller) : lock_off(m, caller);
 }
 
 /* As lock(), of a mutex with shadow @o. */
@@ -179,45 +200,27 @@ CPA_EXPORT int pthread_mutex_lock(pthread_mutex_t *m)
 /* A try ended with @ret. */
 static __attribute__((noinline)) void tried(pthread_mutex_t *m, int ret, uint64_t caller)
 {
-	struct cpa_lock_op op = LOCK_OP(cpa_enter(), m);
+	struct cpa_lock_op l = LOCK_OP(cpa_enter(), m, caller);
 
-	op.caller = caller;
-	if (unlikely(!op.w))
+	if (unlikely(!l.op.w))
 		return;
 	if (likely(acquired(ret)))
-		cpa_lock_enter(&op);
+		cpa_lock_enter(&l);
 	else
-		cpa_lock_refused(&op);
+		cpa_lock_refused(&l);
 }
 
 CPA_EXPORT int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *until)
 {
-	struct cpa_lock_op op = LOCK_OP(cpa_enter(), m);
-	int ret;
-
-	if (unlikely(!op.w))
-		return REAL(pthread_mutex_timedlock)(m, until);
-	if (unlikely(!try_first(&op, m, &ret)))
-		ret = REAL(pthread_mutex_timedlock)(m, until);
-	return finish(&op, ret);
+	return LOCK(m, REAL(pthread_mutex_timedlock)(m, until));
 }
 
 CPA_EXPORT int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock,
 				       const struct timespec *until)
 {
-	struct cpa_lock_op op = LOCK_OP(cpa_enter(), m);
-	int ret;
-
-	if (unlikely(!op.w))
+	if (unlikely(cpa_deadline_clock_refused(clock)))
 		return REAL(pthread_mutex_clocklock)(m, clock, until);
-	/* A clock that it does not know is refused even when the mutex is free. */
-	if (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC) {
-		cpa_leave();
-		return REAL(pthread_mutex_clocklock)(m, clock, until);
-	}
-	if (unlikely(!try_first(&op, m, &ret)))
-		ret = REAL(pthread_mutex_clocklock)(m, clock, until);
-	return finish(&op, ret);
+	return LOCK(m, REAL(pthread_mutex_clocklock)(m, clock, until));
 }
 
 CPA_EXPORT int pthread_mutex_trylock(pthread_mutex_t *m)
@@ -278,54 +281,25 @@ CPA_EXPORT int pthread_mutex_destroy(pthread_mutex_t *m)
 
 CPA_EXPORT int mtx_lock(mtx_t *m)
 {
-	struct cpa_lock_op op = LOCK_OP(cpa_enter(), m);
-	int ret;
+	int ret = thrd_success;
 
-	if (unlikely(!op.w))
-		return REAL(mtx_lock)(m);
-	if (likely(try_first(&op, MUTEX(m), &ret))) {
-		cpa_lock_enter(&op);
-		return thrd_success;
-	}
-	ret = REAL(mtx_lock)(m);
-	if (ret == thrd_success)
-		cpa_lock_enter(&op);
-	else
-		cpa_lock_failed(&op, false);
+	LOCK(MUTEX(m), cpa_c11_posix(ret = REAL(mtx_lock)(m)));
 	return ret;
 }
 
 CPA_EXPORT int mtx_timedlock(mtx_t *restrict m, const struct timespec *restrict until)
 {
-	struct cpa_lock_op op = LOCK_OP(cpa_enter(), m);
-	int ret;
+	int ret = thrd_success;
 
-	if (unlikely(!op.w))
-		return REAL(mtx_timedlock)(m, until);
-	if (likely(try_first(&op, MUTEX(m), &ret))) {
-		cpa_lock_enter(&op);
-		return thrd_success;
-	}
-	ret = REAL(mtx_timedlock)(m, until);
-	if (ret == thrd_success)
-		cpa_lock_enter(&op);
-	else
-		cpa_lock_failed(&op, ret == thrd_timedout);
+	LOCK(MUTEX(m), cpa_c11_posix(ret = REAL(mtx_timedlock)(m, until)));
 	return ret;
 }
 
 CPA_EXPORT int mtx_trylock(mtx_t *m)
 {
-	struct cpa_lock_op op = LOCK_OP(cpa_enter(), m);
-	int ret;
+	int ret = REAL(mtx_trylock)(m);
 
-	if (unlikely(!op.w))
-		return REAL(mtx_trylock)(m);
-	ret = REAL(mtx_trylock)(m);
-	if (ret == thrd_success)
-		cpa_lock_enter(&op);
-	else
-		cpa_lock_refused(&op);
+	tried(MUTEX(m), cpa_c11_posix(ret), CPA_CALLER());
 	return ret;
 }
 

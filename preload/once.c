@@ -18,7 +18,7 @@
 struct call {
 	struct call *outer;
 	void (*routine)(void);
-	struct cpa_lock_op op;
+	struct cpa_lock_op lock;
 	bool ran, inside;
 };
 
@@ -36,7 +36,7 @@ static void leave_routine(struct call *call)
 
 	call->inside = false;
 	if (w)
-		cpa_lock_exit(w, call->op.lock, CPA_ONCE, call->op.caller);
+		cpa_lock_exit(w, call->lock.lock, CPA_ONCE, call->lock.op.caller);
 }
 
 /* The original has chosen this thread to run the routine: it is as if it held a lock. */
@@ -45,7 +45,7 @@ static void run(void)
 	struct call *call = innermost;
 
 	call->ran = true;
-	cpa_lock_enter(&call->op);
+	cpa_lock_enter(&call->lock);
 	call->inside = true;
 	call->routine();
 	leave_routine(call);
@@ -53,7 +53,7 @@ static void run(void)
 
 static void begin(struct call *call)
 {
-	cpa_lock_arrive(&call->op);
+	cpa_lock_arrive(&call->lock);
 	call->outer = innermost;
 	innermost = call;
 }
@@ -61,23 +61,18 @@ static void begin(struct call *call)
 /* A caller that did not run the routine waited for the one that did. */
 static void end(struct call *call)
 {
-	struct cpa_wait wait = { 0 };
-	struct cpa_worker *w = call->op.w;
-	struct cpa_object *o;
+	struct cpa_op *op = &call->lock.op;
+	const struct cpa_object *o;
 
 	innermost = call->outer;
-	if (call->ran)
+	if (call->ran || !cpa_op_back(op))
 		return;
-	wait.now = cpa_waited(w, &call->op.arrived);
-	wait.arrived = call->op.arrived;
-	o = cpa_object_of(w, call->op.lock, CPA_ONCE, call->op.caller);
+	o = cpa_object_of(op->w, call->lock.lock, CPA_ONCE, op->caller);
+	if (!op->blocked)
+		cpa_op_arrive(op, CPA_EV_LOCK, o ? o->class : 0);
 	/* The path was published before the control read as done, and is not written again. */
-	cpa_acquire_path(&w->self, o ? cpa_object_path(o) : NULL, &wait);
-	if (wait.from)
-		cpa_dependency(&w->self, &wait, wait.now - wait.arrived);
-	if (!wait.matched)
-		cpa_unexplained(w, CPA_EXT_UNSEEN, wait.now - call->op.arrived);
-	cpa_done(w);
+	cpa_acquire_path(&op->w->self, o ? cpa_object_path(o) : NULL, &op->wait);
+	cpa_op_end(op, CPA_EXT_UNSEEN);
 }
 
 /* Cancellation, or an exception of C++, goes through the routine. */
@@ -90,13 +85,13 @@ static void unwound(void *argument)
 		leave_routine(call);
 }
 
-#define CALL(worker, control, f)                \
-	{                                       \
-		.routine = (f),                 \
-		.op = {.w = (worker),           \
-		       .lock = (control),       \
-		       .kind = CPA_ONCE,        \
-		       .caller = CPA_CALLER() } \
+#define CALL(control, f)                                         \
+	{                                                        \
+		.routine = (f), .lock = {                        \
+			.op = CPA_OP(cpa_enter(), CPA_CALLER()), \
+			.lock = (control),                       \
+			.kind = CPA_ONCE                         \
+		}                                                \
 	}
 
 CPA_EXPORT int pthread_once(pthread_once_t *control, void (*routine)(void))
@@ -105,10 +100,8 @@ CPA_EXPORT int pthread_once(pthread_once_t *control, void (*routine)(void))
 
 	if (likely(done(control)))
 		return 0;
-	struct call call = CALL(cpa_enter(), control, routine);
+	struct call call = CALL(control, routine);
 
-	if (!call.op.w)
-		return REAL(pthread_once)(control, routine);
 	begin(&call);
 	pthread_cleanup_push(unwound, &call);
 	ret = REAL(pthread_once)(control, run);
@@ -121,12 +114,8 @@ CPA_EXPORT void call_once(once_flag *control, void (*routine)(void))
 {
 	if (likely(done((const int *)control)))
 		return;
-	struct call call = CALL(cpa_enter(), control, routine);
+	struct call call = CALL(control, routine);
 
-	if (!call.op.w) {
-		REAL(call_once)(control, routine);
-		return;
-	}
 	begin(&call);
 	pthread_cleanup_push(unwound, &call);
 	REAL(call_once)(control, run);

@@ -12,15 +12,13 @@
 #include <errno.h>
 #include <pthread.h>
 
+#include "preload/deadline.h"
 #include "preload/lock.h"
 #include "preload/part.h"
 #include "preload/real.h"
 #include "shadow/epoch.h"
 
-#define LOCK_OP(worker, rwlock)                                                             \
-	{                                                                                   \
-		.w = (worker), .lock = (rwlock), .kind = CPA_RWLOCK, .caller = CPA_CALLER() \
-	}
+#define LOCK_OP(worker, rwlock, caller) CPA_LOCK_OP(worker, rwlock, CPA_RWLOCK, caller)
 
 static struct cpa_read_use *use_of(struct cpa_worker *w, const struct cpa_object *o)
 {
@@ -143,45 +141,46 @@ static bool exit_untimed(const pthread_rwlock_t *l)
 	return outside(cpa_tls.worker) && CPA_GUARDED(note_exit(cpa_tls.worker, l));
 }
 
-/* The lock is held for reading. Leaves. */
-static void read_enter(struct cpa_lock_op *op)
+/* Note that @o is held for reading since @now. */
+static void hold_read(struct cpa_worker *w, struct cpa_object *o, uint64_t now)
 {
-	struct cpa_worker *w = op->w;
-	struct cpa_wait wait = { 0 };
-	struct cpa_object *o;
-
-	if (op->contended)
-		wait.now = cpa_waited(w, &op->arrived);
-	o = cpa_object_of(w, op->lock, CPA_RWLOCK, op->caller);
-	if (!op->contended)
-		wait.now = op->arrived = cpa_event(w, CPA_EV_RDLOCK, op->caller, o ? o->class : 0);
-	wait.arrived = op->arrived;
-	if (!o) {
-		cpa_acquire_path(&w->self, NULL, &wait);
-		if (op->contended)
-			cpa_unexplained(w, CPA_EXT_UNSEEN, wait.now - op->arrived);
-		cpa_done(w);
+	if (w->read_count == CPA_READS) {
+		cpa_diag(CPA_DIAG_HELD_OVERFLOW);
 		return;
 	}
-	cpa_read_acquired(&w->self, o, &wait);
-	if (wait.from)
-		cpa_dependency(&w->self, &wait, wait.now - op->arrived);
+	w->reads[w->read_count].object = o;
+	w->reads[w->read_count++].since = now;
+	cpa_hold(&w->self, o->class, o->slot);
+}
+
+/* The lock is held for reading. Leaves. */
+static void read_enter(struct cpa_lock_op *l)
+{
+	struct cpa_op *op = &l->op;
+	struct cpa_object *o;
+
+	if (!cpa_op_back(op))
+		return;
+	o = cpa_object_of(op->w, l->lock, CPA_RWLOCK, op->caller);
+	if (!op->blocked)
+		cpa_op_arrive(op, CPA_EV_RDLOCK, o ? o->class : 0);
+	if (!o) {
+		cpa_acquire_path(&op->w->self, NULL, &op->wait);
+		cpa_op_end(op, CPA_EXT_UNSEEN);
+		return;
+	}
+	cpa_read_acquired(&op->w->self, o, &op->wait);
+	cpa_op_explain(op, CPA_EXT_UNSEEN);
 	/* Relaxed: several readers count; sums only. */
 	__atomic_fetch_add(&o->acquisitions, 1, __ATOMIC_RELAXED);
-	if (op->contended) {
+	if (op->blocked) {
 		__atomic_fetch_add(&o->contended, 1, __ATOMIC_RELAXED);
-		__atomic_fetch_add(&o->wait, wait.now - op->arrived, __ATOMIC_RELAXED);
-	}
-	if (!op->contended)
-		count_use(w, o);
-	if (w->read_count < CPA_READS) {
-		w->reads[w->read_count].object = o;
-		w->reads[w->read_count++].since = wait.now;
-		cpa_hold(&w->self, o->class, o->slot);
+		__atomic_fetch_add(&o->wait, op->wait.now - op->arrived, __ATOMIC_RELAXED);
 	} else {
-		cpa_diag(CPA_DIAG_HELD_OVERFLOW);
+		count_use(op->w, o);
 	}
-	cpa_done(w);
+	hold_read(op->w, o, op->wait.now);
+	cpa_op_done(op);
 }
 
 /* End the thread's latest read section of @o, if it has one. Leaves. */
@@ -213,57 +212,50 @@ static void read_exit_late(struct cpa_worker *w, struct cpa_object *o, uint64_t 
 	cpa_done(w);
 }
 
-static int read_finish(struct cpa_lock_op *op, int ret)
+static int read_finish(struct cpa_lock_op *l, int ret)
 {
 	if (likely(!ret))
-		read_enter(op);
+		read_enter(l);
 	else
-		cpa_lock_failed(op, ret == ETIMEDOUT);
+		cpa_lock_failed(l, ret == ETIMEDOUT);
 	return ret;
 }
 
-/* glibc refuses such calls even when the lock is free: leave them to it. */
-static bool refused(clockid_t clock, const struct timespec *until)
-{
-	return (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC) || until->tv_nsec < 0 ||
-	       until->tv_nsec >= 1000000000;
-}
-
-static int write_finish(struct cpa_lock_op *op, int ret)
+static int write_finish(struct cpa_lock_op *l, int ret)
 {
 	if (likely(!ret))
-		cpa_lock_enter(op);
+		cpa_lock_enter(l);
 	else
-		cpa_lock_failed(op, ret == ETIMEDOUT);
+		cpa_lock_failed(l, ret == ETIMEDOUT);
 	return ret;
 }
 
 /*
- * Take the lock with @try; if it is not free, begin the wait and take it with @block. A try that
- * fails for another reason (deadlock, too many readers) is left to the blocking call as well.
+ * Take the lock with @try; if it is not free, or profiling is off, with @call. A try that fails for
+ * another reason (deadlock, too many readers) is left to the blocking call as well.
  */
-#define ACQUIRE(op, rwlock, try, block, finish) \
-	({                                      \
-		int ret_ = REAL(try)(rwlock);   \
-                                                \
-		if (unlikely(ret_)) {           \
-			cpa_lock_arrive(op);    \
-			ret_ = block;           \
-		}                               \
-		finish(op, ret_);               \
+#define ACQUIRE(rwlock, try, call, finish)                                          \
+	({                                                                          \
+		struct cpa_lock_op l_ = LOCK_OP(cpa_enter(), rwlock, CPA_CALLER()); \
+		int ret_ = l_.op.w ? REAL(try)(rwlock) : EBUSY;                     \
+                                                                                    \
+		if (unlikely(ret_)) {                                               \
+			cpa_lock_arrive(&l_);                                       \
+			ret_ = (call);                                              \
+		}                                                                   \
+		finish(&l_, ret_);                                                  \
 	})
 
 /* rdlock() has failed to get the lock at once with @ret, or has it and must count that. */
 static __attribute__((noinline)) int read_lock(pthread_rwlock_t *l, int ret, uint64_t caller)
 {
-	struct cpa_lock_op op = LOCK_OP(cpa_enter(), l);
+	struct cpa_lock_op op = LOCK_OP(cpa_enter(), l, caller);
 
-	op.caller = caller;
-	if (unlikely(!op.w))
-		return ret ? REAL(pthread_rwlock_rdlock)(l) : 0;
 	if (ret) {
 		cpa_lock_arrive(&op);
 		ret = REAL(pthread_rwlock_rdlock)(l);
+	} else if (unlikely(!op.op.w)) {
+		return 0;
 	}
 	return read_finish(&op, ret);
 }
@@ -279,41 +271,28 @@ CPA_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *l)
 
 CPA_EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t *l, const struct timespec *until)
 {
-	struct cpa_lock_op op = LOCK_OP(cpa_enter(), l);
-
-	if (unlikely(!op.w))
+	if (unlikely(cpa_deadline_refused(CLOCK_REALTIME, until)))
 		return REAL(pthread_rwlock_timedrdlock)(l, until);
-	if (unlikely(refused(CLOCK_REALTIME, until))) {
-		cpa_leave();
-		return REAL(pthread_rwlock_timedrdlock)(l, until);
-	}
-	return ACQUIRE(&op, l, pthread_rwlock_tryrdlock, REAL(pthread_rwlock_timedrdlock)(l, until),
+	return ACQUIRE(l, pthread_rwlock_tryrdlock, REAL(pthread_rwlock_timedrdlock)(l, until),
 		       read_finish);
 }
 
 CPA_EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t *l, clockid_t clock,
 					  const struct timespec *until)
 {
-	struct cpa_lock_op op = LOCK_OP(cpa_enter(), l);
-
-	if (unlikely(!op.w))
+	if (unlikely(cpa_deadline_refused(clock, until)))
 		return REAL(pthread_rwlock_clockrdlock)(l, clock, until);
-	if (unlikely(refused(clock, until))) {
-		cpa_leave();
-		return REAL(pthread_rwlock_clockrdlock)(l, clock, until);
-	}
-	return ACQUIRE(&op, l, pthread_rwlock_tryrdlock,
+	return ACQUIRE(l, pthread_rwlock_tryrdlock,
 		       REAL(pthread_rwlock_clockrdlock)(l, clock, until), read_finish);
 }
 
 CPA_EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t *l)
 {
-	struct cpa_lock_op op = LOCK_OP(cpa_enter(), l);
-	int ret;
+	struct cpa_lock_op op = LOCK_OP(cpa_enter(), l, CPA_CALLER());
+	int ret = REAL(pthread_rwlock_tryrdlock)(l);
 
-	if (unlikely(!op.w))
-		return REAL(pthread_rwlock_tryrdlock)(l);
-	ret = REAL(pthread_rwlock_tryrdlock)(l);
+	if (unlikely(!op.op.w))
+		return ret;
 	if (likely(!ret))
 		read_enter(&op);
 	else
@@ -323,51 +302,33 @@ CPA_EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t *l)
 
 CPA_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *l)
 {
-	struct cpa_lock_op op = LOCK_OP(cpa_enter(), l);
-
-	if (unlikely(!op.w))
-		return REAL(pthread_rwlock_wrlock)(l);
-	return ACQUIRE(&op, l, pthread_rwlock_trywrlock, REAL(pthread_rwlock_wrlock)(l),
-		       write_finish);
+	return ACQUIRE(l, pthread_rwlock_trywrlock, REAL(pthread_rwlock_wrlock)(l), write_finish);
 }
 
 CPA_EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t *l, const struct timespec *until)
 {
-	struct cpa_lock_op op = LOCK_OP(cpa_enter(), l);
-
-	if (unlikely(!op.w))
+	if (unlikely(cpa_deadline_refused(CLOCK_REALTIME, until)))
 		return REAL(pthread_rwlock_timedwrlock)(l, until);
-	if (unlikely(refused(CLOCK_REALTIME, until))) {
-		cpa_leave();
-		return REAL(pthread_rwlock_timedwrlock)(l, until);
-	}
-	return ACQUIRE(&op, l, pthread_rwlock_trywrlock, REAL(pthread_rwlock_timedwrlock)(l, until),
+	return ACQUIRE(l, pthread_rwlock_trywrlock, REAL(pthread_rwlock_timedwrlock)(l, until),
 		       write_finish);
 }
 
 CPA_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t *l, clockid_t clock,
 					  const struct timespec *until)
 {
-	struct cpa_lock_op op = LOCK_OP(cpa_enter(), l);
-
-	if (unlikely(!op.w))
+	if (unlikely(cpa_deadline_refused(clock, until)))
 		return REAL(pthread_rwlock_clockwrlock)(l, clock, until);
-	if (unlikely(refused(clock, until))) {
-		cpa_leave();
-		return REAL(pthread_rwlock_clockwrlock)(l, clock, until);
-	}
-	return ACQUIRE(&op, l, pthread_rwlock_trywrlock,
+	return ACQUIRE(l, pthread_rwlock_trywrlock,
 		       REAL(pthread_rwlock_clockwrlock)(l, clock, until), write_finish);
 }
 
 CPA_EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t *l)
 {
-	struct cpa_lock_op op = LOCK_OP(cpa_enter(), l);
-	int ret;
+	struct cpa_lock_op op = LOCK_OP(cpa_enter(), l, CPA_CALLER());
+	int ret = REAL(pthread_rwlock_trywrlock)(l);
 
-	if (unlikely(!op.w))
-		return REAL(pthread_rwlock_trywrlock)(l);
-	ret = REAL(pthread_rwlock_trywrlock)(l);
+	if (unlikely(!op.op.w))
+		return ret;
 	if (likely(!ret))
 		cpa_lock_enter(&op);
 	else

@@ -12,24 +12,22 @@
 #include <stdarg.h>
 #include <time.h>
 
+#include "preload/deadline.h"
 #include "preload/object.h"
+#include "preload/op.h"
 #include "preload/part.h"
 #include "preload/real.h"
-#include "preload/track.h"
 #include "shadow/epoch.h"
 #include "shadow/fifo.h"
 
 struct sem_op {
-	struct cpa_worker *w;
+	struct cpa_op op;
 	sem_t *sem;
-	uint64_t caller;
-	bool contended;
-	uint64_t arrived;
 };
 
-#define SEM_OP(worker, s)                                         \
-	{                                                         \
-		.w = (worker), .sem = (s), .caller = CPA_CALLER() \
+#define SEM_OP(worker, s)                                        \
+	{                                                        \
+		.op = CPA_OP((worker), CPA_CALLER()), .sem = (s) \
 	}
 
 /*
@@ -61,156 +59,118 @@ static struct cpa_object *find(struct cpa_worker *w, sem_t *s, uint64_t caller, 
 	return o;
 }
 
-static struct cpa_object *object_of(const struct sem_op *op, unsigned taken)
+static struct cpa_object *object_of(const struct sem_op *s, unsigned taken)
 {
-	return find(op->w, op->sem, op->caller, taken);
+	return find(s->op.w, s->sem, s->op.caller, taken);
 }
 
-static void arrive(struct sem_op *op)
+static void arrive(struct sem_op *s, const struct cpa_object *o)
 {
-	struct cpa_object *o = object_of(op, 0);
-
-	op->contended = true;
-	op->arrived = cpa_event(op->w, CPA_EV_SEM_WAIT, op->caller, o ? o->class : 0);
-	cpa_leave();
+	cpa_op_arrive(&s->op, CPA_EV_SEM_WAIT, o ? o->class : 0);
 }
 
 /* The semaphore was decremented. Leaves. */
-static void taken(struct sem_op *op)
+static void taken(struct sem_op *s)
 {
-	struct cpa_worker *w = op->w;
-	struct cpa_wait wait = { 0 };
-	struct cpa_object *o;
+	struct cpa_op *op = &s->op;
+	struct cpa_object *o = object_of(s, 1);
 
-	if (op->contended)
-		wait.now = cpa_waited(w, &op->arrived);
-	o = object_of(op, 1);
-	if (!op->contended)
-		wait.now = op->arrived =
-			cpa_event(w, CPA_EV_SEM_WAIT, op->caller, o ? o->class : 0);
-	wait.arrived = op->arrived;
+	if (!op->blocked)
+		arrive(s, o);
 	if (o) {
-		cpa_sem_acquired(&w->self, o, &wait);
+		cpa_sem_acquired(&op->w->self, o, &op->wait);
 		/* Relaxed: several threads count; sums only. */
 		__atomic_fetch_add(&o->acquisitions, 1, __ATOMIC_RELAXED);
-		if (op->contended)
+		if (op->blocked)
 			__atomic_fetch_add(&o->contended, 1, __ATOMIC_RELAXED);
-		__atomic_fetch_add(&o->wait, wait.now - op->arrived, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&o->wait, op->wait.now - op->arrived, __ATOMIC_RELAXED);
 	} else {
-		cpa_acquire_path(&w->self, NULL, &wait);
+		cpa_acquire_path(&op->w->self, NULL, &op->wait);
 	}
-	if (wait.from)
-		cpa_dependency(&w->self, &wait, wait.now - op->arrived);
-	if (!wait.matched) {
-		cpa_unmatched(w, op->contended);
-		cpa_unexplained(w, CPA_EXT_UNSEEN, wait.now - op->arrived);
-	}
-	cpa_done(w);
+	cpa_op_explain_wake(op);
+	cpa_op_done(op);
 }
 
 /* The wait failed with errno. Leaves. */
-static void failed(struct sem_op *op)
+static void failed(struct cpa_op *op)
 {
-	int err = errno;
-	struct cpa_wait wait = { .now = cpa_waited(op->w, &op->arrived) };
-
-	wait.arrived = op->arrived;
-	cpa_acquire_path(&op->w->self, NULL, &wait);
-	cpa_unexplained(op->w, err == ETIMEDOUT ? CPA_EXT_TIMEOUT : CPA_EXT_OTHER,
-			wait.now - op->arrived);
-	cpa_done(op->w);
-	errno = err;
+	cpa_acquire_path(&op->w->self, NULL, &op->wait);
+	cpa_op_end(op, op->err == ETIMEDOUT ? CPA_EXT_TIMEOUT : CPA_EXT_OTHER);
 }
 
-static int finish(struct sem_op *op, int ret)
+/* The original returned @ret. A wait that began while profiling was off counts if it succeeded. */
+static int finish(struct sem_op *s, int ret)
 {
+	if (unlikely(ret && !s->op.blocked) || !cpa_op_back(&s->op))
+		return ret;
 	if (likely(!ret))
-		taken(op);
+		taken(s);
 	else
-		failed(op);
+		failed(&s->op);
 	return ret;
 }
 
-/* Take it if it is free. errno is left as it was: a wait that succeeds does not touch it. */
-static bool try_first(struct sem_op *op)
+/*
+ * Take it if profiling is on and it is free; else the original is to be called. errno is left as it
+ * was: a wait that succeeds does not touch it.
+ */
+static bool try_first(struct sem_op *s)
 {
 	int err = errno;
 
-	if (likely(!REAL(sem_trywait)(op->sem)))
+	if (unlikely(!s->op.w))
+		return false;
+	if (likely(!REAL(sem_trywait)(s->sem)))
 		return true;
 	errno = err;
-	arrive(op);
+	arrive(s, object_of(s, 0));
+	cpa_op_block(&s->op);
 	return false;
 }
 
-/* glibc refuses such calls even when the semaphore is free: leave them to it. */
-static bool refused(clockid_t clock, const struct timespec *until)
-{
-	return (clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC) || until->tv_nsec < 0 ||
-	       until->tv_nsec >= 1000000000;
-}
+/* A cancellation point even when it need not wait. */
+#define WAIT(sem, call)                                        \
+	({                                                     \
+		struct sem_op op_;                             \
+                                                               \
+		pthread_testcancel();                          \
+		op_ = (struct sem_op)SEM_OP(cpa_enter(), sem); \
+		finish(&op_, try_first(&op_) ? 0 : (call));    \
+	})
 
 CPA_EXPORT int sem_wait(sem_t *s)
 {
-	struct sem_op op;
-
-	/* A cancellation point even when it need not wait. */
-	pthread_testcancel();
-	op = (struct sem_op)SEM_OP(cpa_enter(), s);
-	if (unlikely(!op.w)) {
-		int ret = REAL(sem_wait)(s);
-
-		op.w = ret ? NULL : cpa_enter_begun();
-		if (op.w)
-			taken(&op);
-		return ret;
-	}
-	return finish(&op, try_first(&op) ? 0 : REAL(sem_wait)(s));
+	return WAIT(s, REAL(sem_wait)(s));
 }
 
 CPA_EXPORT int sem_timedwait(sem_t *s, const struct timespec *until)
 {
-	struct sem_op op;
-
-	if (unlikely(refused(CLOCK_REALTIME, until)))
+	if (unlikely(cpa_deadline_refused(CLOCK_REALTIME, until)))
 		return REAL(sem_timedwait)(s, until);
-	pthread_testcancel();
-	op = (struct sem_op)SEM_OP(cpa_enter(), s);
-	if (unlikely(!op.w))
-		return REAL(sem_timedwait)(s, until);
-	return finish(&op, try_first(&op) ? 0 : REAL(sem_timedwait)(s, until));
+	return WAIT(s, REAL(sem_timedwait)(s, until));
 }
 
 CPA_EXPORT int sem_clockwait(sem_t *s, clockid_t clock, const struct timespec *until)
 {
-	struct sem_op op;
-
-	if (unlikely(refused(clock, until)))
+	if (unlikely(cpa_deadline_refused(clock, until)))
 		return REAL(sem_clockwait)(s, clock, until);
-	pthread_testcancel();
-	op = (struct sem_op)SEM_OP(cpa_enter(), s);
-	if (unlikely(!op.w))
-		return REAL(sem_clockwait)(s, clock, until);
-	return finish(&op, try_first(&op) ? 0 : REAL(sem_clockwait)(s, clock, until));
+	return WAIT(s, REAL(sem_clockwait)(s, clock, until));
 }
 
 CPA_EXPORT int sem_trywait(sem_t *s)
 {
 	struct sem_op op = SEM_OP(cpa_enter(), s);
-	int ret;
+	int ret = REAL(sem_trywait)(s);
 
-	if (unlikely(!op.w))
-		return REAL(sem_trywait)(s);
-	ret = REAL(sem_trywait)(s);
+	if (unlikely(!op.op.w) || !cpa_op_back(&op.op))
+		return ret;
 	if (likely(!ret)) {
 		taken(&op);
 	} else {
-		int err = errno;
-		struct cpa_object *o = object_of(&op, 0);
+		const struct cpa_object *o = object_of(&op, 0);
 
-		cpa_event(op.w, CPA_EV_TRY_FAILED, op.caller, o ? o->class : 0);
-		cpa_done(op.w);
-		errno = err;
+		cpa_event(op.op.w, CPA_EV_TRY_FAILED, op.op.caller, o ? o->class : 0);
+		cpa_op_done(&op.op);
 	}
 	return ret;
 }

@@ -20,7 +20,7 @@
 #include "preload/object.h"
 #include "preload/real.h"
 #include "preload/signal.h"
-#include "preload/track.h"
+#include "preload/op.h"
 #include "shadow/cell.h"
 
 /* Their addresses stand for the objects. */
@@ -30,9 +30,8 @@ static const uint64_t everybody, handlers;
 static bool awaited;
 
 struct signal_wait {
-	struct cpa_worker *w;
+	struct cpa_op op;
 	struct cpa_object *object;
-	uint64_t caller, arrived;
 };
 
 static struct cpa_object *object_of(struct cpa_worker *w, uint64_t caller)
@@ -47,36 +46,30 @@ static struct cpa_object *handlers_of(struct cpa_worker *w, uint64_t caller)
 
 static void begin(struct signal_wait *wait)
 {
-	if (!wait->w)
+	struct cpa_op *op = &wait->op;
+
+	if (!op->w)
 		return;
-	wait->object = object_of(wait->w, wait->caller);
-	wait->arrived = cpa_event(wait->w, CPA_EV_SLEEP, wait->caller,
-				  wait->object ? wait->object->class : 0);
+	wait->object = object_of(op->w, op->caller);
+	cpa_op_arrive(op, CPA_EV_SLEEP, wait->object ? wait->object->class : 0);
 	if (wait->object)
 		cpa_wait_begin(wait->object);
-	cpa_leave();
+	cpa_op_block(op);
 }
 
 static void end(struct signal_wait *wait, bool woken, bool timeout)
 {
-	struct cpa_wait result = { 0 };
-	int err = errno;
+	struct cpa_op *op = &wait->op;
 
-	if (!wait->w)
+	if (!cpa_op_back(op))
 		return;
-	result.now = cpa_waited(wait->w, &wait->arrived);
-	result.arrived = wait->arrived;
+	if (!op->blocked)
+		cpa_op_arrive(op, CPA_EV_SLEEP, 0);
 	if (wait->object)
-		cpa_wait_end(&wait->w->self, wait->object, woken, NULL, &result);
+		cpa_wait_end(&op->w->self, wait->object, woken, NULL, &op->wait);
 	else
-		cpa_acquire_path(&wait->w->self, NULL, &result);
-	if (result.from)
-		cpa_dependency(&wait->w->self, &result, result.now - wait->arrived);
-	if (!result.matched)
-		cpa_unexplained(wait->w, timeout ? CPA_EXT_TIMEOUT : CPA_EXT_SIGNAL,
-				result.now - wait->arrived);
-	cpa_done(wait->w);
-	errno = err;
+		cpa_acquire_path(&op->w->self, NULL, &op->wait);
+	cpa_op_end(op, timeout ? CPA_EXT_TIMEOUT : CPA_EXT_SIGNAL);
 }
 
 /* A cancelled wait was not woken. */
@@ -86,17 +79,17 @@ static void cancelled(void *wait)
 }
 
 /* Evaluate @call, the original, between begin() and end(). */
-#define WAIT(call, woken, timeout)                                                       \
-	({                                                                               \
-		struct signal_wait wait_ = { .w = cpa_enter(), .caller = CPA_CALLER() }; \
-		int ret_;                                                                \
-                                                                                         \
-		begin(&wait_);                                                           \
-		pthread_cleanup_push(cancelled, &wait_);                                 \
-		ret_ = (call);                                                           \
-		pthread_cleanup_pop(0);                                                  \
-		end(&wait_, woken, timeout);                                             \
-		ret_;                                                                    \
+#define WAIT(call, woken, timeout)                                                      \
+	({                                                                              \
+		struct signal_wait wait_ = { .op = CPA_OP(cpa_enter(), CPA_CALLER()) }; \
+		int ret_;                                                               \
+                                                                                        \
+		begin(&wait_);                                                          \
+		pthread_cleanup_push(cancelled, &wait_);                                \
+		ret_ = (call);                                                          \
+		pthread_cleanup_pop(0);                                                 \
+		end(&wait_, woken, timeout);                                            \
+		ret_;                                                                   \
 	})
 
 static struct timespec time_left(const struct timespec *until)

@@ -167,7 +167,7 @@ CPA_OLDER(posix_spawnp, "GLIBC_2.2.5");
 SPAWN(posix_spawnp_older, posix_spawnp, "GLIBC_2.2.5")
 
 /* The child that took @token was waited for in @op. */
-static void waited(struct cpa_child_wait *op, uint32_t token, uint32_t place, int status)
+static void waited(struct cpa_op *op, uint32_t token, uint32_t place, int status)
 {
 	struct cpa_child child = { .token = withdraw(place, token) ? 0 : token };
 
@@ -176,7 +176,7 @@ static void waited(struct cpa_child_wait *op, uint32_t token, uint32_t place, in
 
 CPA_EXPORT int system(const char *command)
 {
-	struct cpa_child_wait op = { 0 };
+	struct cpa_op op = CPA_OP(NULL, CPA_CALLER());
 	struct offer o;
 	int ret;
 
@@ -184,8 +184,9 @@ CPA_EXPORT int system(const char *command)
 		return REAL(system)(command);
 	o = offer(CPA_CALLER());
 	if (o.w) {
-		op = (struct cpa_child_wait){ o.w, CPA_CALLER(), o.now };
-		cpa_leave();
+		op.w = o.w;
+		op.arrived = o.now;
+		cpa_op_block(&op);
 	}
 	ret = REAL(system)(command);
 	if (o.w)
@@ -224,7 +225,7 @@ CPA_EXPORT FILE *popen(const char *command, const char *mode)
 
 CPA_EXPORT int pclose(FILE *stream)
 {
-	struct cpa_child_wait op = cpa_child_wait(CPA_CALLER());
+	struct cpa_op op = cpa_child_wait(CPA_CALLER());
 	uint32_t token = 0, place = 0;
 	int ret;
 
@@ -238,8 +239,7 @@ CPA_EXPORT int pclose(FILE *stream)
 		__atomic_store_n(&streams[i].stream, 0, __ATOMIC_RELEASE);
 	}
 	ret = REAL(pclose)(stream);
-	if (op.w)
-		waited(&op, token, place, ret);
+	waited(&op, token, place, ret);
 	return ret;
 }
 

@@ -8,29 +8,24 @@
 #include "preload/part.h"
 #include "preload/real.h"
 
-#define LOCK_OP(worker, spin)                                                  \
-	{                                                                      \
-		.w = (worker), .lock = (const void *)(spin), .kind = CPA_SPIN, \
-		.caller = CPA_CALLER()                                         \
-	}
+#define LOCK_OP(worker, spin, caller) CPA_LOCK_OP(worker, spin, CPA_SPIN, caller)
 
 /* The rest of a lock call; @has: it got the lock at once. */
 static __attribute__((noinline)) int lock(pthread_spinlock_t *s, bool has, uint64_t caller)
 {
-	struct cpa_lock_op op = LOCK_OP(cpa_enter(), s);
+	struct cpa_lock_op l = LOCK_OP(cpa_enter(), s, caller);
 	int ret = 0;
 
-	op.caller = caller;
-	if (unlikely(!op.w))
-		return has ? 0 : REAL(pthread_spin_lock)(s);
 	if (!has) {
-		cpa_lock_arrive(&op);
+		cpa_lock_arrive(&l);
 		ret = REAL(pthread_spin_lock)(s);
+	} else if (unlikely(!l.op.w)) {
+		return 0;
 	}
 	if (likely(!ret))
-		cpa_lock_enter(&op);
+		cpa_lock_enter(&l);
 	else
-		cpa_lock_failed(&op, false);
+		cpa_lock_failed(&l, false);
 	return ret;
 }
 
@@ -51,16 +46,15 @@ CPA_EXPORT int pthread_spin_lock(pthread_spinlock_t *s)
 
 CPA_EXPORT int pthread_spin_trylock(pthread_spinlock_t *s)
 {
-	struct cpa_lock_op op = LOCK_OP(cpa_enter(), s);
-	int ret;
+	struct cpa_lock_op l = LOCK_OP(cpa_enter(), s, CPA_CALLER());
+	int ret = REAL(pthread_spin_trylock)(s);
 
-	if (unlikely(!op.w))
-		return REAL(pthread_spin_trylock)(s);
-	ret = REAL(pthread_spin_trylock)(s);
+	if (unlikely(!l.op.w))
+		return ret;
 	if (likely(!ret))
-		cpa_lock_enter(&op);
+		cpa_lock_enter(&l);
 	else
-		cpa_lock_refused(&op);
+		cpa_lock_refused(&l);
 	return ret;
 }
 

@@ -18,6 +18,7 @@
 #include "preload/function.h"
 #include "preload/life.h"
 #include "preload/object.h"
+#include "preload/op.h"
 #include "preload/part.h"
 #include "preload/pool.h"
 #include "preload/real.h"
@@ -323,80 +324,84 @@ CPA_EXPORT int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
 }
 
 struct join_op {
-	struct cpa_worker *w;
+	struct cpa_op op;
 	pthread_t thread;
-	uint64_t caller, arrived;
-	uint32_t row;
+	uint32_t row; /* of the thread; 0: not known */
 };
 
 static struct join_op join_begin(pthread_t thread, uint64_t caller)
 {
-	struct join_op op = { .w = cpa_enter(), .thread = thread, .caller = caller };
+	struct join_op join = { .op = CPA_OP(cpa_enter(), caller), .thread = thread };
 
 	if (likely(*cpa_alive))
-		op.row = row_of(thread);
-	if (!op.w)
-		return op;
-	op.arrived = cpa_event(op.w, CPA_EV_JOIN, caller, 0);
-	cpa_leave();
-	return op;
-}
-
-/* The thread is gone, and its pthread_t will be another's. */
-static void gone(const struct join_op *op)
-{
-	cpa_thread_register(op->thread, 0);
-	cpa_thread_joined(op->row);
-}
-
-/* The join returned, and had begun while profiling was off: the row must be free all the same. */
-static void join_end_off(struct join_op *op)
-{
-	struct cpa_wait wait = { 0 };
-	struct cpa_worker *w;
-
-	if (!op->row || !*cpa_alive || cpa_tls.inside)
-		return;
-	w = cpa_enter_begun();
-	if (!w) {
-		cpa_reenter();
-		gone(op);
-		cpa_leave();
-		return;
+		join.row = row_of(thread);
+	if (likely(join.op.w)) {
+		cpa_op_arrive(&join.op, CPA_EV_JOIN, 0);
+		cpa_op_block(&join.op);
 	}
-	wait.now = wait.arrived = cpa_event(w, CPA_EV_JOIN, op->caller, 0);
-	cpa_acquire_path(&w->self,
-			 &((struct cpa_thread *)cpa_row(CPA_TABLE_THREADS, op->row))->path, &wait);
-	if (wait.from)
-		cpa_dependency(&w->self, &wait, 0);
-	gone(op);
-	cpa_done(w);
+	return join;
+}
+
+/*
+ * The row of @thread, which was joined just now: it had none when the join began, as it was created
+ * while profiling was off. A thread that got the same pthread_t since then still runs.
+ */
+static uint32_t late_row_of(pthread_t thread)
+{
+	uint32_t number = *cpa_alive ? row_of(thread) : 0;
+	const struct cpa_thread *row = number ? cpa_row(CPA_TABLE_THREADS, number) : NULL;
+
+	/* ACQUIRE pairs with the thread's end, cpa_thread_end(). */
+	return row && __atomic_load_n(&row->state, __ATOMIC_ACQUIRE) == CPA_THREAD_EXITED ? number :
+											    0;
+}
+
+/* The thread is gone, and its pthread_t will be another's, or is already. */
+static void gone(const struct join_op *join)
+{
+	uint32_t number =
+		cpa_table_find(CPA_TABLE_OBJECTS, cpa_object_key((const void *)join->thread));
+	struct cpa_object *o = number ? cpa_row(CPA_TABLE_OBJECTS, number) : NULL;
+
+	if (o && o->kind == CPA_HANDLE && o->depth == join->row)
+		o->depth = 0;
+	cpa_thread_joined(join->row);
+}
+
+/* The join returned while profiling is off: the row must be free all the same. */
+static void join_end_off(const struct join_op *join)
+{
+	if (!join->row || !*cpa_alive || cpa_tls.inside)
+		return;
+	cpa_reenter();
+	gone(join);
+	cpa_leave();
 }
 
 /* The join returned; @joined: the thread is gone. @timeout: the wait was cut short. */
-static void join_end(struct join_op *op, bool joined, bool timeout)
+static void join_end(struct join_op *join, bool joined, bool timeout)
 {
-	struct cpa_worker *w = op->w;
-	struct cpa_wait wait = { 0 };
+	struct cpa_op *op = &join->op;
 	const struct cpa_thread *other;
 
-	if (!w) {
-		if (joined)
-			join_end_off(op);
+	if (!joined)
+		join->row = 0;
+	else if (unlikely(!join->row))
+		join->row = late_row_of(join->thread);
+	if (!joined && !op->w)
+		return;
+	if (!cpa_op_back(op)) {
+		join_end_off(join);
 		return;
 	}
-	wait.now = cpa_waited(w, &op->arrived);
-	wait.arrived = op->arrived;
-	other = joined && op->row ? cpa_row(CPA_TABLE_THREADS, op->row) : NULL;
-	cpa_acquire_path(&w->self, other ? &other->path : NULL, &wait);
-	if (wait.from)
-		cpa_dependency(&w->self, &wait, wait.now - op->arrived);
-	if (!wait.matched)
-		cpa_unexplained(w, timeout ? CPA_EXT_TIMEOUT : CPA_EXT_UNSEEN,
-				wait.now - op->arrived);
+	if (!op->blocked)
+		cpa_op_arrive(op, CPA_EV_JOIN, 0);
+	other = join->row ? cpa_row(CPA_TABLE_THREADS, join->row) : NULL;
+	cpa_acquire_path(&op->w->self, other ? &other->path : NULL, &op->wait);
+	cpa_op_explain(op, timeout ? CPA_EXT_TIMEOUT : CPA_EXT_UNSEEN);
 	if (other)
-		gone(op);
-	cpa_done(w);
+		gone(join);
+	cpa_op_done(op);
 }
 
 CPA_EXPORT int pthread_join(pthread_t thread, void **result)

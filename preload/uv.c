@@ -129,50 +129,48 @@ static void count_work(const void *loop, int change)
 	cpa_leave();
 }
 
-struct cpa_loop_wait cpa_loop_wait_slow(uint64_t caller)
+struct cpa_op cpa_loop_wait_slow(uint64_t caller)
 {
 	int err = errno;
-	struct cpa_loop_wait wait = { .w = cpa_enter(), .caller = caller };
+	struct cpa_op op = CPA_OP(cpa_enter(), caller);
 	const struct cpa_object *o;
 
-	if (!wait.w)
-		return wait;
-	o = ended_of(wait.w, wait.w->loop, caller);
-	wait.arrived = cpa_event(wait.w, CPA_EV_AFTER, caller, o ? o->class : 0);
-	cpa_leave();
+	if (!op.w)
+		return op;
+	o = ended_of(op.w, op.w->loop, caller);
+	cpa_op_arrive(&op, CPA_EV_AFTER, o ? o->class : 0);
+	cpa_op_block(&op);
 	errno = err;
-	return wait;
+	return op;
 }
 
-void cpa_loop_woken(const struct cpa_loop_wait *loop_wait)
+/* The first piece of work that ended since the thread arrived woke it: its token; 0: none did. */
+static uint32_t take_first(struct cpa_op *op, struct cpa_object *o)
 {
-	int err = errno;
-	struct cpa_worker *w = loop_wait->w;
-	struct cpa_wait wait = { .arrived = loop_wait->arrived, .observed_only = true };
-	struct cpa_object *o;
-	uint32_t first = 0, token, most;
-	uint64_t arrived;
+	uint32_t first = 0, token, most = o ? cpa_fifo_most() : 0;
 
-	wait.now = cpa_waited(w, &wait.arrived);
-	arrived = wait.arrived;
-	o = ended_of(w, w->loop, loop_wait->caller);
-	/* The first that ended after our arrival woke us. The items bring the inherent path. */
-	most = o ? cpa_fifo_most() : 0;
-	while (most-- && (token = cpa_fifo_take(&w->self, o))) {
-		if (!first && cpa_token(token)->path.released > wait.arrived)
+	while (most-- && (token = cpa_fifo_take(&op->w->self, o))) {
+		if (!first && cpa_token(token)->path.released > op->arrived)
 			first = token;
 		else
-			cpa_token_free(&w->self, token);
+			cpa_token_free(&op->w->self, token);
 	}
-	cpa_acquire_path(&w->self, first ? &cpa_token(first)->path : NULL, &wait);
+	return first;
+}
+
+void cpa_loop_woken(struct cpa_op *op)
+{
+	uint32_t first;
+
+	if (!cpa_op_back(op))
+		return;
+	/* The items bring the inherent path. */
+	op->wait.observed_only = true;
+	first = take_first(op, ended_of(op->w, op->w->loop, op->caller));
+	cpa_acquire_path(&op->w->self, first ? &cpa_token(first)->path : NULL, &op->wait);
 	if (first)
-		cpa_token_free(&w->self, first);
-	if (wait.from)
-		cpa_dependency(&w->self, &wait, wait.now - arrived);
-	if (!wait.matched)
-		cpa_unexplained(w, CPA_EXT_POLL, wait.now - arrived);
-	cpa_done(w);
-	errno = err;
+		cpa_token_free(&op->w->self, first);
+	cpa_op_end(op, CPA_EXT_POLL);
 }
 
 /* In a worker. Its own loop, from here to the next request, is the queue's. */

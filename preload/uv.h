@@ -8,23 +8,21 @@
 #ifndef CPA_PRELOAD_UV_H
 #define CPA_PRELOAD_UV_H
 
-#include "preload/worker.h"
+#include "preload/op.h"
 
-struct cpa_loop_wait {
-	struct cpa_worker *w; /* NULL: the thread waits for no work */
-	uint64_t caller, arrived;
-};
+/*
+ * Before and after a wait for events; w NULL: the thread waits for no work. Not inside our code in
+ * between; errno is kept.
+ */
+CPA_HIDDEN struct cpa_op cpa_loop_wait_slow(uint64_t caller);
+CPA_HIDDEN void cpa_loop_woken(struct cpa_op *op);
 
-/* Before and after a wait for events. Not inside our code in between; errno is kept. */
-CPA_HIDDEN struct cpa_loop_wait cpa_loop_wait_slow(uint64_t caller);
-CPA_HIDDEN void cpa_loop_woken(const struct cpa_loop_wait *wait);
-
-static inline struct cpa_loop_wait cpa_loop_wait(uint64_t caller)
+static inline struct cpa_op cpa_loop_wait(uint64_t caller)
 {
 	const struct cpa_worker *w = cpa_tls.worker;
 
 	if (likely(!w || !w->loop_work))
-		return (struct cpa_loop_wait){ .w = NULL };
+		return (struct cpa_op){ .w = NULL };
 	return cpa_loop_wait_slow(caller);
 }
 

@@ -59,22 +59,22 @@ void cpa_child_forked(void)
 }
 
 /* An event where the thread is about to wait for a child, or has done so without being blocked. */
-static uint64_t arrive(struct cpa_worker *w, uint64_t caller)
+static void arrive(struct cpa_op *op)
 {
-	if (cpa_process_has_children && cpa_child_block(w, CPA_EXT_OTHER, caller)) {
-		cpa_done(w);
+	if (cpa_process_has_children && cpa_child_block(op->w, CPA_EXT_OTHER, op->caller)) {
+		cpa_done(op->w);
 		cpa_reenter();
 	}
-	return cpa_event(w, CPA_EV_CHILD, caller, 0);
+	cpa_op_arrive(op, CPA_EV_CHILD, 0);
 }
 
-struct cpa_child_wait cpa_child_wait(uint64_t caller)
+struct cpa_op cpa_child_wait(uint64_t caller)
 {
-	struct cpa_child_wait op = { .w = cpa_enter(), .caller = caller };
+	struct cpa_op op = CPA_OP(cpa_enter(), caller);
 
 	if (op.w) {
-		op.arrived = arrive(op.w, caller);
-		cpa_leave();
+		arrive(&op);
+		cpa_op_block(&op);
 	}
 	return op;
 }
@@ -227,34 +227,22 @@ static bool end(struct cpa_worker *w, const struct cpa_child *child, int status,
 	return true;
 }
 
-void cpa_child_waited(struct cpa_child_wait *op, const struct cpa_child *child, int status)
+void cpa_child_waited(struct cpa_op *op, const struct cpa_child *child, int status)
 {
-	struct cpa_worker *w = op->w;
-	struct cpa_wait wait = { 0 };
-	int err = errno;
-
-	if (!w && !child)
+	if ((!op->blocked && !child) || !cpa_op_back(op))
 		return;
-	if (w) {
-		wait.now = cpa_waited(w, &op->arrived);
-		wait.arrived = op->arrived;
-	} else {
-		w = cpa_enter();
-		if (!w)
-			return;
-		wait.now = wait.arrived = arrive(w, op->caller);
-	}
+	if (!op->blocked)
+		arrive(op);
 	if (!child) {
-		cpa_acquire_path(&w->self, NULL, &wait);
-		cpa_unexplained(w, CPA_EXT_CHILD, wait.now - wait.arrived);
-	} else if (!end(w, child, status, &wait)) {
-		depend(w, 0, &wait);
+		cpa_acquire_path(&op->w->self, NULL, &op->wait);
+		cpa_op_explain(op, CPA_EXT_CHILD);
+	} else if (!end(op->w, child, status, &op->wait)) {
+		depend(op->w, 0, &op->wait);
 	}
-	cpa_done(w);
-	errno = err;
+	cpa_op_done(op);
 }
 
-static void ended(struct cpa_child_wait *op, pid_t pid, int status)
+static void ended(struct cpa_op *op, pid_t pid, int status)
 {
 	struct cpa_child child = { .pid = (uint32_t)pid };
 
@@ -263,17 +251,17 @@ static void ended(struct cpa_child_wait *op, pid_t pid, int status)
 }
 
 /* A call as wait4(). One that does not block is no event until a child has ended. */
-#define WAIT(call, options)                                             \
-	({                                                              \
-		struct cpa_child_wait op_ = { .caller = CPA_CALLER() }; \
-		int own_ = 0, *told = status ? status : &own_;          \
-		pid_t ret_;                                             \
-                                                                        \
-		if (!((options)&WNOHANG))                               \
-			op_ = cpa_child_wait(CPA_CALLER());             \
-		ret_ = (call);                                          \
-		ended(&op_, ret_, *told);                               \
-		ret_;                                                   \
+#define WAIT(call, options)                                     \
+	({                                                      \
+		struct cpa_op op_ = CPA_OP(NULL, CPA_CALLER()); \
+		int own_ = 0, *told = status ? status : &own_;  \
+		pid_t ret_;                                     \
+                                                                \
+		if (!((options)&WNOHANG))                       \
+			op_ = cpa_child_wait(CPA_CALLER());     \
+		ret_ = (call);                                  \
+		ended(&op_, ret_, *told);                       \
+		ret_;                                           \
 	})
 
 CPA_EXPORT pid_t wait(int *status)
@@ -298,7 +286,7 @@ CPA_EXPORT pid_t wait4(pid_t pid, int *status, int options, struct rusage *usage
 
 CPA_EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 {
-	struct cpa_child_wait op = { .caller = CPA_CALLER() };
+	struct cpa_op op = CPA_OP(NULL, CPA_CALLER());
 	siginfo_t own = { 0 }, *told = info ? info : &own;
 	pid_t before = told->si_pid;
 	struct cpa_child child = { 0 };

@@ -5,12 +5,7 @@
 #ifndef CPA_PRELOAD_WAIT_H
 #define CPA_PRELOAD_WAIT_H
 
-#include "preload/worker.h"
-
-struct cpa_child_wait {
-	struct cpa_worker *w; /* NULL: the wait is no event until it has ended */
-	uint64_t caller, arrived;
-};
+#include "preload/op.h"
 
 /* A child that is no more: by what the kernel said, else by what it was given to begin after. */
 struct cpa_child {
@@ -27,14 +22,13 @@ CPA_HIDDEN bool cpa_child_block(struct cpa_worker *w, enum cpa_external kind, ui
 /* In a child, which has one thread. */
 CPA_HIDDEN void cpa_child_forked(void);
 
-/* Before a call that may block. */
-CPA_HIDDEN struct cpa_child_wait cpa_child_wait(uint64_t caller);
+/* Before a call that may block: the wait has begun, unless it is not recorded. */
+CPA_HIDDEN struct cpa_op cpa_child_wait(uint64_t caller);
 
 /*
- * After it. @child is no more, with @status; NULL: the call failed, or told something else.
- * errno is kept.
+ * After a wait, or a call that did not block: @child is no more, with @status; NULL: the call
+ * failed, or told something else. errno is kept.
  */
-CPA_HIDDEN void cpa_child_waited(struct cpa_child_wait *op, const struct cpa_child *child,
-				 int status);
+CPA_HIDDEN void cpa_child_waited(struct cpa_op *op, const struct cpa_child *child, int status);
 
 #endif

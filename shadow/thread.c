@@ -145,8 +145,13 @@ int cpa_thread_begin(struct cpa_self *self, uint32_t component, uint32_t tid,
 
 void cpa_thread_joined(uint32_t number)
 {
-	/* RELEASE: the joiner has read the path. Whoever pops the row acquires it by the stack. */
-	__atomic_store_n(&row_at(number)->state, CPA_THREAD_DONE, __ATOMIC_RELEASE);
+	/*
+	 * RELEASE: the joiner has read the path. Whoever pops the row acquires it by the stack. A row
+	 * that is free already must not get onto the stack again.
+	 */
+	if (__atomic_exchange_n(&row_at(number)->state, CPA_THREAD_DONE, __ATOMIC_RELEASE) ==
+	    CPA_THREAD_DONE)
+		return;
 	cpa_pile_push(&cpa_header()->done, number, below);
 }
 
