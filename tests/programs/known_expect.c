@@ -48,7 +48,7 @@ static void print_component(const struct kp_named *c, const struct kp_expected *
 	       (double)e->cpu_ns / 1e9, (double)e->external_ns / 1e9, e->tied ? "true" : "false");
 }
 
-/* All of each thread's CPU clock, also what is not on any path: main's constructors. */
+/* All of each thread's CPU clock, also what is not on any path: what came before main(). */
 static void print_threads(const struct kp_facts *facts, const struct kp_expected *expected)
 {
 	const char *comma = "";
@@ -61,7 +61,7 @@ static void print_threads(const struct kp_facts *facts, const struct kp_expected
 		       facts->components[c].name,
 		       (double)(expected[c].cpu_ns + (strcmp(facts->components[c].name, "main") ?
 							      0 :
-							      facts->constructors_ns)) /
+							      facts->before_main_ns)) /
 			       1e9);
 		comma = ",";
 	}
@@ -74,7 +74,7 @@ static void print_json(const struct kp_facts *facts, const struct kp_expected *e
 	int c;
 
 	printf("{\"critical_path_s\":%.6f,\"cpu_s\":%.6f,\"components\":[", longest_ns / 1e9,
-	       (double)(cpu_ns + facts->constructors_ns) / 1e9);
+	       (double)(cpu_ns + facts->before_main_ns) / 1e9);
 	for (c = 0; c < facts->count; c++) {
 		if (!expected[c].cpu_ns && !expected[c].external_ns)
 			continue;

@@ -27,7 +27,7 @@ struct kp_facts {
 	const struct kp_claim *claims;
 	unsigned claim_count;
 	int64_t beyond_ns; /* by which work and pauses were longer than asked for */
-	int64_t begin_ns, constructors_ns;
+	int64_t begin_ns, before_main_ns;
 	kp_id last;	/* main's last event, */
 	int64_t cpu_ns; /* main's CPU clock then */
 	int component;	/* of main's thread */

@@ -42,7 +42,6 @@ struct ki_item {
 
 static _Thread_local struct ki_path ki_me;
 static _Thread_local int64_t ki_cpu, ki_stolen;
-static int64_t ki_before;
 static _Atomic int64_t ki_stolen_ns; /* by all threads: with much of it no figure is exact */
 
 static inline int64_t ki_clock(clockid_t clock)
@@ -52,14 +51,6 @@ static inline int64_t ki_clock(clockid_t clock)
 	clock_gettime(clock, &t);
 	return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
-
-/* Constructors of libraries, a profiler's among them, are not part of the program's path. */
-static void ki_preinit(void)
-{
-	ki_before = ki_clock(CLOCK_THREAD_CPUTIME_ID);
-}
-
-__attribute__((section(".preinit_array"), used)) static void (*ki_preinit_)(void) = ki_preinit;
 
 /* Nanoseconds for which this thread was ready to run and waited for a processor; 0 if unknown. */
 static inline int64_t ki_ready(void)
@@ -112,12 +103,10 @@ static inline void ki_join(const struct ki_path *other)
 			ki_me.without[i] = other->without[i];
 }
 
+/* First in main(). CPU time before it, the loader's and a profiler's, is not on the path. */
 static inline void ki_begin(void)
 {
 	ki_cpu = ki_clock(CLOCK_THREAD_CPUTIME_ID);
-	ki_me.whole = ki_before;
-	for (int i = 0; i < KI_COMPONENTS; i++)
-		ki_me.without[i] = ki_before;
 }
 
 /*

@@ -43,7 +43,7 @@ static atomic_flag component_guard = ATOMIC_FLAG_INIT;
 static struct kp_claim claims[CLAIMS];
 static unsigned claim_count;
 static _Atomic int64_t beyond_ns; /* by which work and pauses were longer than asked for */
-static int64_t begin_ns, before_ns, constructors_ns;
+static int64_t begin_ns, before_main_ns;
 _Thread_local struct kp_thread *kp_self;
 double kp_spins_per_ns;
 
@@ -138,24 +138,21 @@ static void calibrate(void)
 }
 
 /*
- * Before any library's constructor. From here to main() there is nothing of the program, but the
- * constructor of a preloaded profiler, which is not part of the program's path.
+ * Before any library's constructor: the run begins. The CPU time up to main() is not on the path:
+ * the kernel's exec, the loader, and the constructor of a preloaded profiler.
  */
 static void before_constructors(void)
 {
-	before_ns = kp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	begin_ns = kp_clock_ns(CLOCK_MONOTONIC);
 }
 
 __attribute__((section(".preinit_array"), used)) static void (*preinit)(void) = before_constructors;
 
 void kp_begin(void)
 {
-	int64_t cpu_ns = kp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-
-	begin_ns = kp_clock_ns(CLOCK_MONOTONIC) - cpu_ns;
+	before_main_ns = kp_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	kp_self = thread_new("main");
-	constructors_ns = cpu_ns - before_ns;
-	kp_self->cpu_ns = constructors_ns;
+	kp_self->cpu_ns = before_main_ns;
 	calibrate();
 }
 
@@ -315,7 +312,7 @@ int kp_finish(void)
 				  .claims = claims,
 				  .claim_count = claim_count,
 				  .begin_ns = begin_ns,
-				  .constructors_ns = constructors_ns,
+				  .before_main_ns = before_main_ns,
 				  .component = kp_self->component };
 
 	kp_log_event();
