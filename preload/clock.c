@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/rseq.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -19,6 +18,8 @@
 #define SHORT_GAP	 50000u	 /* ns */
 #define NO_SWITCH	 2000u	/* ns: below, it is an interrupt or the imprecision of two clocks */
 #define SWITCH		 20000u /* ns: with what a thread finds cold, about */
+#define SKIPS		 64u	/* operations of ours to one that is measured, but for */
+#define FIRST		 8u	/* the first of a thread, many of which meet cold memory */
 #define PROBE_MOST	 2000u	/* ticks of an operation of ours, to begin with */
 #define LAST_DESCRIPTOR	 1000	/* of as many threads as most programs have */
 #define FIRST_DESCRIPTOR 500	/* ours are out of the way of programs that count theirs */
@@ -42,14 +43,6 @@ static struct rseq_cs never __attribute__((aligned(32)));
 /* The word of threads that must ask the kernel each time: it never equals cpa_clock_armed. */
 static uint64_t never_armed;
 
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 uint64_t cpa_clock_ticks(uint64_t ns)
 {
 	return (uint64_t)((unsigned __int128)ns * __atomic_load_n(&rate, __ATOMIC_RELAXED) >> 20);
@@ -57,32 +50,18 @@ uint64_t cpa_clock_ticks(uint64_t ns)
 
 uint64_t cpa_clock_when(clockid_t clock, uint64_t then)
 {
-	uint64_t now = cpa_clock_now(), ns = now_ns(clock);
+	uint64_t now = cpa_clock_now(), ns = cpa_machine_ns(clock);
 
 	return then < ns ? now - cpa_clock_ticks(ns - then) : now;
 }
 
 uint64_t cpa_clock_at(clockid_t clock, const struct timespec *t, uint64_t now)
 {
-	uint64_t ns = now_ns(clock),
+	uint64_t ns = cpa_machine_ns(clock),
 		 then = (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
 	uint64_t ago = then < ns ? cpa_clock_ticks(ns - then) : 0;
 
 	return ago < now ? now - ago : 0;
-}
-
-static uint64_t *rseq_word(void)
-{
-	return (uint64_t *)((char *)__builtin_thread_pointer() + __rseq_offset +
-			    offsetof(struct rseq, rseq_cs));
-}
-
-static struct rusage usage_now(void)
-{
-	struct rusage usage = { .ru_nvcsw = -1 };
-
-	syscall(SYS_getrusage, RUSAGE_THREAD, &usage);
-	return usage;
 }
 
 /*
@@ -91,18 +70,19 @@ static struct rusage usage_now(void)
  */
 static bool rseq_detects(void)
 {
-	volatile uint64_t *word = rseq_word();
-	struct timespec t = { 0, 1000 };
+	volatile uint64_t *word = cpa_machine_detector();
 	int slept = 0;
 
-	if (!__rseq_size)
+	if (!word)
 		return false;
 	for (int i = 0; i < 50 && slept < 5; i++) {
-		long before = usage_now().ru_nvcsw;
+		long before, after, taken;
 
-		*word = (uintptr_t)&never;
-		syscall(SYS_nanosleep, &t, NULL);
-		if (usage_now().ru_nvcsw == before)
+		cpa_machine_switches(&before, &taken);
+		*word = cpa_clock_armed;
+		cpa_machine_sleep();
+		cpa_machine_switches(&after, &taken);
+		if (after == before)
 			continue;
 		if (*word)
 			return false;
@@ -117,7 +97,7 @@ static void both(uint64_t *ticks, uint64_t *ns)
 	uint64_t best = UINT64_MAX;
 
 	for (int i = 0; i < 5; i++) {
-		uint64_t before = cpa_clock_now(), n = now_ns(CLOCK_MONOTONIC);
+		uint64_t before = cpa_clock_now(), n = cpa_machine_ns(CLOCK_MONOTONIC);
 		uint64_t after = cpa_clock_now();
 
 		if (after - before < best) {
@@ -272,7 +252,7 @@ static bool read_delay(struct cpa_clock *c, uint64_t *delay)
 		open_delay(c);
 		cpa_number_end(signals);
 	}
-	n = syscall(SYS_pread64, c->schedstat, text, sizeof(text) - 1, 0);
+	n = cpa_machine_read(c->schedstat, text, sizeof(text) - 1);
 	if (n <= 0) {
 		c->schedstat = c->schedstat >= 0 && errno == EBADF ? -1 : -2;
 		return false;
@@ -301,7 +281,7 @@ static uint64_t rebase(struct cpa_clock *c, uint64_t *now)
 		if (detects)
 			*c->detector = cpa_clock_armed;
 		before = cpa_clock_now();
-		cpu = now_ns(CLOCK_THREAD_CPUTIME_ID);
+		cpu = cpa_machine_ns(CLOCK_THREAD_CPUTIME_ID);
 		*now = cpa_clock_now();
 		*now = before + (*now - before) / 2;
 		/* Switched out in between: the pair does not belong together. */
@@ -311,10 +291,7 @@ static uint64_t rebase(struct cpa_clock *c, uint64_t *now)
 
 static void count_switches(struct cpa_clock *c)
 {
-	struct rusage usage = usage_now();
-
-	c->given = usage.ru_nvcsw;
-	c->taken = usage.ru_nivcsw;
+	cpa_machine_switches(&c->given, &c->taken);
 	c->waited = false;
 }
 
@@ -373,15 +350,13 @@ uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool b
 			      uint64_t now)
 {
 	bool due = blocked || cpa_clock_due(c, now), switched = cpa_clock_switched(c);
-	uint64_t cpu, wall, gap, known = c->cpu;
+	uint64_t cpu, wall, gap, stamp, known = c->cpu;
 	int err = errno;
 
 	cpu = cpa_clock_ticks(rebase(c, &now));
-	/* cpa_clock_skip() went so far: by then the kernel's clock will have moved on, too. */
-	if (now < c->last) {
-		cpu += c->last - now;
-		now = c->last;
-	}
+	stamp = cpa_clock_stamp_of(c, now);
+	cpu += stamp - now; /* by then the kernel's clock will have moved on, too */
+	now = stamp;
 	wall = now - c->last;
 	e->process = cpu > known ? cpu - known : 0;
 	if (e->process > wall)
@@ -412,12 +387,10 @@ uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool b
 struct cpa_clock_gap cpa_clock_hide(struct cpa_clock *c)
 {
 	struct cpa_clock_gap gap = { .begun = cpa_clock_now(),
-				     .cpu_ns = now_ns(CLOCK_THREAD_CPUTIME_ID) };
+				     .cpu_ns = cpa_machine_ns(CLOCK_THREAD_CPUTIME_ID) };
 	int err = errno;
-	struct rusage usage = usage_now();
 
-	gap.given = usage.ru_nvcsw;
-	gap.taken = usage.ru_nivcsw;
+	cpa_machine_switches(&gap.given, &gap.taken);
 	gap.reads = read_delay(c, &gap.delay_ns);
 	errno = err;
 	return gap;
@@ -430,14 +403,15 @@ struct cpa_clock_gap cpa_clock_hide(struct cpa_clock *c)
 void cpa_clock_hidden(struct cpa_clock *c, const struct cpa_clock_gap *gap, struct cpa_elapsed *e)
 {
 	int err = errno;
-	struct rusage usage = usage_now();
 	uint64_t delay, ready = 0, wall, without;
+	long given, taken;
 	/*
 	 * If not before, not now: where the program has closed our file, it would be opened again.
 	 */
 	bool reads = gap->reads && read_delay(c, &delay);
 
-	e->process = cpa_clock_ticks(now_ns(CLOCK_THREAD_CPUTIME_ID) - gap->cpu_ns);
+	cpa_machine_switches(&given, &taken);
+	e->process = cpa_clock_ticks(cpa_machine_ns(CLOCK_THREAD_CPUTIME_ID) - gap->cpu_ns);
 	wall = cpa_clock_now() - gap->begun;
 	if (e->process > wall)
 		e->process = wall;
@@ -448,26 +422,30 @@ void cpa_clock_hidden(struct cpa_clock *c, const struct cpa_clock_gap *gap, stru
 	} else {
 		c->unread += without; /* they share what is read next */
 	}
-	e->runqueue = usage.ru_nvcsw == gap->given || ready > without ? without : ready;
+	e->runqueue = given == gap->given || ready > without ? without : ready;
 	e->external = without - e->runqueue;
 	c->last += wall;
 	c->cpu += e->process;
-	c->given += usage.ru_nvcsw - gap->given;
-	c->taken += usage.ru_nivcsw - gap->taken;
+	c->given += given - gap->given;
+	c->taken += taken - gap->taken;
 	errno = err;
 }
 
 void cpa_clock_measure(struct cpa_clock *c, struct cpa_elapsed *e)
 {
-	uint64_t took;
+	uint64_t begun = c->last - c->lead, took;
 
 	cpa_clock_stamp(c, e);
-	took = e->process + e->runqueue; /* which may be repaid: see cpa_clock_repaid() */
-	/* A mean of the last few, without those that were interrupted. */
-	if (!c->probe)
-		c->probe = 16 * (uint32_t)(took < PROBE_MOST ? took : PROBE_MOST);
-	else if (took < c->probe / 4 + PROBE_MOST / 8)
+	took = c->last - c->lead - begun;
+	/* The shortest of the first; then a mean of the last few, but for what was interrupted. */
+	if (c->first) {
+		c->first--;
+		if (!c->probe || took < c->probe / 16)
+			c->probe = 16 * (uint32_t)(took < PROBE_MOST ? took : PROBE_MOST);
+	} else if (took < c->probe / 4 + PROBE_MOST / 8) {
 		c->probe += (uint32_t)took - c->probe / 16;
+	}
+	c->skips = c->first ? 1 : SKIPS;
 }
 
 void cpa_clock_start(struct cpa_clock *c)
@@ -475,16 +453,20 @@ void cpa_clock_start(struct cpa_clock *c)
 	uint64_t now, cpu;
 
 	/* A process that joined may have a C library without one. */
-	c->detector = cpa_header()->clock == CPA_CLOCK_RSEQ && __rseq_size ? rseq_word() :
-									     &never_armed;
+	c->detector = cpa_header()->clock == CPA_CLOCK_RSEQ ? cpa_machine_detector() : NULL;
+	if (!c->detector)
+		c->detector = &never_armed;
 	c->schedstat = -1; /* opened when first needed; the delay counts from the thread's birth */
 	c->skips = 1;	   /* nothing is known yet of what is usual */
+	c->first = FIRST;
+	c->probe = 0;
 	count_switches(c);
 	cpu = rebase(c, &now);
 	c->last = now;
 	c->rebased = now;
 	c->cpu = cpa_clock_ticks(cpu);
 	c->ahead = 0;
+	c->lead = 0;
 }
 
 void cpa_clock_stop(struct cpa_clock *c)

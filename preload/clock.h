@@ -15,13 +15,8 @@
 
 #include <time.h>
 
+#include "preload/machine.h"
 #include "shadow/session.h"
-
-#define CPA_CLOCK_SKIPS 64u
-
-#ifndef __x86_64__
-#error "cpa needs x86-64: preload/clock.h is the place to add a processor"
-#endif
 
 struct cpa_clock {
 	volatile uint64_t *detector;
@@ -38,8 +33,10 @@ struct cpa_clock {
 	bool waited;	/* since then, and was not asked */
 	int schedstat;	/* descriptor, -1: none yet, -2: not to be had */
 	uint64_t file;	/* its inode */
+	uint64_t lead;	/* by which `last` was ahead of the counter at the last look, ticks */
 	uint32_t probe; /* 16 times what an operation of ours usually takes, ticks */
 	uint32_t skips; /* until it is measured again */
+	uint32_t first; /* of the first few that are measured, so many are left */
 	uint32_t tick;	/* moves on when the thread may have been switched out, or was sampled */
 };
 
@@ -78,7 +75,10 @@ CPA_HIDDEN void cpa_clock_note(uint64_t now, bool always);
 CPA_HIDDEN uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool blocked,
 					 uint64_t now);
 
-/* The time since the last stamp was our own: as cpa_clock_stamp(), and learn how long it was. */
+/*
+ * The time since the last stamp was our own: as cpa_clock_stamp(), and learn how long it was. Says
+ * how many of the next ones need not be measured.
+ */
 CPA_HIDDEN void cpa_clock_measure(struct cpa_clock *c, struct cpa_elapsed *e);
 
 /* What the thread does between the two is nobody's: no stamp sees it. @e: the times it took. */
@@ -103,7 +103,7 @@ extern CPA_HIDDEN uint64_t cpa_clock_long_ticks;
 
 static inline uint64_t cpa_clock_now(void)
 {
-	return __builtin_ia32_rdtsc();
+	return cpa_machine_counter();
 }
 
 static inline bool cpa_clock_switched(const struct cpa_clock *c)
@@ -142,17 +142,27 @@ static inline uint64_t cpa_clock_repaid(struct cpa_clock *c, uint64_t ticks)
 }
 
 /*
- * Stamp at @now, which was just read: fill @e with the time since the last one, return the counter.
- * cpa_clock_skip() may have gone too far: what it took for ours is not counted again. The stamp is
- * then a little ahead, as is all that was accounted for: a path that another thread goes on from
- * must not be longer than its release is late.
+ * The stamp of a look at the counter, which showed @now. Stamps never go back: cpa_clock_skip() may
+ * have gone too far, by one operation of ours at most. The stamp is then that much ahead, as is all
+ * that was accounted for: a path that another thread goes on from must not be longer than its
+ * release is late.
  */
+static inline uint64_t cpa_clock_stamp_of(struct cpa_clock *c, uint64_t now)
+{
+	uint64_t stamp = now > c->last ? now : c->last;
+
+	c->lead = stamp - now;
+	return stamp;
+}
+
+/* Stamp at @now, which was just read: fill @e with the time since the last one, return it. */
 static inline uint64_t cpa_clock_stamp_at(struct cpa_clock *c, struct cpa_elapsed *e, uint64_t now)
 {
-	uint64_t ticks = now > c->last ? now - c->last : 0;
+	uint64_t ticks;
 
 	if (unlikely(!cpa_clock_usual(c, now)))
 		return cpa_clock_stamp_slow(c, e, false, now);
+	ticks = cpa_clock_stamp_of(c, now) - c->last;
 	e->runqueue = cpa_clock_repaid(c, ticks);
 	e->process = ticks - e->runqueue;
 	e->external = 0;
@@ -178,13 +188,15 @@ static inline uint64_t cpa_clock_stamp_waited(struct cpa_clock *c, struct cpa_el
 }
 
 /*
- * The time since the last stamp was our own and short: let the next activity begin when such an
- * operation usually ends, without a look at the clock. Return the ticks passed over. What this is
- * wrong by goes to the program's activity; its mean is about 0, as every 64th time is measured.
+ * The time since the last look at the counter was our own and short: let the next activity begin
+ * when such an operation usually ends, without another look. Return the ticks passed over. What
+ * this is wrong by goes to the program's activity; its mean is about 0, as every 64th time is
+ * measured. It goes on from the counter, not from the stamp: however many short operations follow
+ * each other, the stamp is ahead by no more than one usual operation.
  */
 static inline uint64_t cpa_clock_skip(struct cpa_clock *c)
 {
-	uint64_t ticks = c->probe / 16;
+	uint64_t usual = c->probe / 16, ticks = usual > c->lead ? usual - c->lead : 0;
 
 	c->last += ticks;
 	c->cpu += ticks;

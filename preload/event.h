@@ -47,7 +47,7 @@ static inline __attribute__((always_inline)) void cpa_event_run(struct cpa_worke
 static inline __attribute__((always_inline)) uint64_t
 cpa_event_usual(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t caller, uint32_t class)
 {
-	uint64_t now = cpa_clock_now(), stamp = now > w->clock.last ? now : w->clock.last;
+	uint64_t now = cpa_clock_now(), stamp = cpa_clock_stamp_of(&w->clock, now);
 	uint64_t ticks = stamp - w->clock.last;
 
 	if (unlikely(w->untimed_count || !cpa_event_is_usual(w, stamp, ticks)))

@@ -123,7 +123,7 @@ static void open_window(struct cpa_worker *w)
 uint64_t cpa_event_slow(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t caller,
 			uint32_t class, uint64_t now)
 {
-	uint64_t stamp = now > w->clock.last ? now : w->clock.last, ticks = stamp - w->clock.last;
+	uint64_t stamp = cpa_clock_stamp_of(&w->clock, now), ticks = stamp - w->clock.last;
 	struct cpa_elapsed e;
 
 	/* Nothing but untimed uses that are over. */
@@ -283,7 +283,6 @@ void cpa_done_slow(struct cpa_worker *w)
 		w->slow = w->self.slow;
 		cpa_clock_stamp(&w->clock, &e);
 	} else {
-		w->clock.skips = CPA_CLOCK_SKIPS;
 		cpa_clock_measure(&w->clock, &e);
 	}
 	if (unlikely(w->clock.ahead))

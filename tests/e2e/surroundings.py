@@ -28,6 +28,8 @@ from results import Results
 TIMEOUT_S = 240
 ROOT = os.geteuid() == 0
 LONG = bool(os.environ.get("CPA_LONG"))
+ROUNDING_US = 2  # of two times that are printed to the microsecond
+AHEAD_US = 1  # a stamp, by no more than one operation of the profiler
 WARNING = re.compile(r"^cpa\[\d+\]: warning: ")
 
 # System calls of x86-64.
@@ -141,10 +143,21 @@ class Tests:
         said = " ".join(text.err)
         self.results.check(text.status == 0, f"{name}: report readable {said}".rstrip())
         report = self.report(dump)
+        if report and complete is not False:
+            self.no_surplus(name, report)
         if report and complete is not None:
             good = report["program"]["complete"] is complete
             self.results.check(good, f"{name}: {'' if complete else 'in'}complete")
         return report
+
+    def no_surplus(self, name, report):
+        """The observed path may be longer than the run by what stamps at hand-offs are ahead."""
+        program, edges = report["program"], report["pag"]["edges"]
+        handoffs = sum(edge["count"] for edge in edges if edge["type"] == "dependency")
+        surplus_us = (program["observed_path_s"] - program["wall_s"]) * 1e6
+        text = f"{name}: the observed path less the run: {surplus_us:.0f} us, hand-offs: {handoffs}"
+        good = surplus_us <= ROUNDING_US + AHEAD_US * handoffs
+        self.results.check(good, text)
 
     # Where the profile goes.
 

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/machine.h - all that preload/clock.c asks of the processor and the kernel
+ *
+ * A test that gives these functions itself has a machine of its own: tests/unit/test_clock.c. None
+ * of them locks or allocates; but for the counter each may change errno.
+ */
+#ifndef CPA_PRELOAD_MACHINE_H
+#define CPA_PRELOAD_MACHINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/rseq.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef __x86_64__
+#error "cpa needs x86-64: preload/machine.h is the place to add a processor"
+#endif
+
+/* The time stamp counter. */
+static inline uint64_t cpa_machine_counter(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+
+/* Nanoseconds of @clock. */
+static inline uint64_t cpa_machine_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Times the calling thread gave its processor up, and had it taken, so far; -1: unknown. */
+static inline void cpa_machine_switches(long *given, long *taken)
+{
+	struct rusage usage = { .ru_nvcsw = -1, .ru_nivcsw = -1 };
+
+	syscall(SYS_getrusage, RUSAGE_THREAD, &usage);
+	*given = usage.ru_nvcsw;
+	*taken = usage.ru_nivcsw;
+}
+
+/* Read the open file @fd from its start. Return the bytes read, or -1 and errno. */
+static inline ssize_t cpa_machine_read(int fd, char *text, size_t size)
+{
+	return syscall(SYS_pread64, fd, text, size, 0);
+}
+
+/* The calling thread's word that the kernel clears when it resumes the thread; NULL: none. */
+static inline volatile uint64_t *cpa_machine_detector(void)
+{
+	if (!__rseq_size)
+		return NULL;
+	return (volatile uint64_t *)((char *)__builtin_thread_pointer() + __rseq_offset +
+				     offsetof(struct rseq, rseq_cs));
+}
+
+/* Sleep for a microsecond or more. */
+static inline void cpa_machine_sleep(void)
+{
+	struct timespec t = { 0, 1000 };
+
+	syscall(SYS_nanosleep, &t, NULL);
+}
+
+#endif

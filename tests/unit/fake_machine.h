@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/unit/fake_machine.h - a machine with one thread, in place of preload/machine.h
+ *
+ * Its time passes only when a test lets it pass, or in a call of the machine. What goes on in it is
+ * known: how long the thread ran, was ready without a processor, was blocked, or was stolen from.
+ * Include it before preload/clock.c.
+ */
+#ifndef CPA_PRELOAD_MACHINE_H
+#define CPA_PRELOAD_MACHINE_H
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "tests/property/random.h"
+
+#define FAKE_READ 50u  /* ticks of a look at the counter */
+#define FAKE_CALL 900u /* of any call of the kernel */
+
+static struct fake {
+	double ghz;	/* ticks of the counter in a nanosecond */
+	uint64_t ticks; /* since the machine began; the counter is this and `jump` */
+	int64_t jump;	/* what the counter goes wrong by */
+	double wrong;	/* of each tick, from now on */
+	double wrong_by;
+	uint64_t ran, ready, blocked, stolen; /* true times of the thread, ticks */
+	long given, taken;
+	uint64_t word; /* the detector */
+	bool detects;
+	bool schedstat;	   /* there is such a file */
+	unsigned disturbs; /* in so many of 10,000 calls of the machine something happens */
+	struct rnd random;
+} fake;
+
+static inline uint64_t fake_ns(uint64_t ticks)
+{
+	return (uint64_t)((double)ticks / fake.ghz);
+}
+
+static inline void fake_pass(uint64_t ticks)
+{
+	fake.ticks += ticks;
+	fake.wrong_by += fake.wrong * (double)ticks;
+}
+
+/* The thread runs. */
+static inline void fake_run(uint64_t ticks)
+{
+	fake_pass(ticks);
+	fake.ran += ticks;
+}
+
+/* The hypervisor has the processor: the kernel does not count it, and nothing tells. */
+static inline void fake_steal(uint64_t ticks)
+{
+	fake_pass(ticks);
+	fake.stolen += ticks;
+}
+
+/* Another thread has the processor. */
+static inline void fake_preempt(uint64_t ticks)
+{
+	fake_pass(ticks);
+	fake.ready += ticks;
+	fake.taken++;
+	fake.word = 0;
+}
+
+/* The thread blocks, and then waits for a processor. */
+static inline void fake_block(uint64_t ticks, uint64_t ready)
+{
+	fake_pass(ticks + ready);
+	fake.blocked += ticks;
+	fake.ready += ready;
+	fake.given++;
+	fake.word = 0;
+}
+
+static inline void fake_disturb(void)
+{
+	uint64_t us = (uint64_t)(1000 * fake.ghz);
+
+	if (rnd_below(&fake.random, 10000) >= fake.disturbs)
+		return;
+	if (rnd_percent(&fake.random, 50))
+		fake_steal(1 + rnd_below(&fake.random, 60 * us));
+	else
+		fake_preempt(1 + rnd_below(&fake.random, 4000 * us));
+}
+
+static inline uint64_t cpa_machine_counter(void)
+{
+	fake_run(FAKE_READ);
+	fake_disturb();
+	return fake.ticks + (uint64_t)(fake.jump + (int64_t)fake.wrong_by);
+}
+
+static inline uint64_t cpa_machine_ns(clockid_t clock)
+{
+	uint64_t ns;
+
+	fake_run(FAKE_CALL / 2);
+	ns = fake_ns(clock == CLOCK_THREAD_CPUTIME_ID ? fake.ran : fake.ticks);
+	fake_run(FAKE_CALL / 2);
+	fake_disturb();
+	return ns;
+}
+
+static inline void cpa_machine_switches(long *given, long *taken)
+{
+	fake_run(FAKE_CALL);
+	*given = fake.given;
+	*taken = fake.taken;
+	fake_disturb();
+}
+
+static inline ssize_t cpa_machine_read(int fd, char *text, size_t size)
+{
+	(void)fd;
+	fake_run(FAKE_CALL);
+	fake_disturb();
+	if (!fake.schedstat) {
+		errno = EIO;
+		return -1;
+	}
+	return snprintf(text, size, "%llu %llu 1\n", (unsigned long long)fake_ns(fake.ran),
+			(unsigned long long)fake_ns(fake.ready));
+}
+
+static inline volatile uint64_t *cpa_machine_detector(void)
+{
+	return fake.detects ? &fake.word : NULL;
+}
+
+static inline void cpa_machine_sleep(void)
+{
+	fake_block((uint64_t)(52000 * fake.ghz), 0);
+}
+
+#endif

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/unit/test_clock.c - preload/clock.c on a machine whose every tick is known
+ *
+ * Random scripts of events, each seed printed, against the obvious reference: the machine's own
+ * sums of what the thread did. An event is as in preload/event.h and preload/track.c: a stamp, an
+ * operation of ours, and a skip over it, or a measure of it now and then.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/fake_machine.h"
+
+/* NOLINTNEXTLINE(bugprone-suspicious-include): with the functions of the fake machine. */
+#include "preload/clock.c"
+#include "tests/unit/shadow_session.h"
+
+#define SCRIPTS 300
+#define EVENTS	3000
+
+/* preload/number.c: nobody else has descriptors here. */
+bool cpa_number_begin(uint64_t *signals)
+{
+	*signals = 0;
+	return true;
+}
+
+void cpa_number_end(uint64_t signals)
+{
+	(void)signals;
+}
+
+/* A thread under test. */
+static struct run {
+	struct cpa_clock clock;
+	struct cpa_elapsed sum; /* of activities */
+	struct cpa_elapsed ours;
+	uint64_t begun;	  /* the first stamp */
+	uint64_t lead;	  /* most that a stamp was ahead of the counter */
+	uint64_t longest; /* operation of ours so far */
+} run;
+
+static uint64_t us(double n)
+{
+	return (uint64_t)(n * 1000 * fake.ghz);
+}
+
+static void machine_begin(uint64_t seed, uint64_t script)
+{
+	fake = (struct fake){ .ghz = 2.4,
+			      .ticks = UINT64_C(1) << 40,
+			      .detects = true,
+			      .schedstat = true,
+			      .random = rnd_sequence(seed, script) };
+	fake.ran = 0;
+}
+
+static void clocks_begin(void)
+{
+	memset(cpa_header(), 0, sizeof(*cpa_header()));
+	cpa_clock_begin();
+	cpa_clock_init();
+}
+
+static void thread_begin(void)
+{
+	run = (struct run){ 0 };
+	cpa_clock_start(&run.clock);
+	run.begun = run.clock.last;
+}
+
+static void add(struct cpa_elapsed *sum, const struct cpa_elapsed *e)
+{
+	sum->process += e->process;
+	sum->runqueue += e->runqueue;
+	sum->external += e->external;
+}
+
+/* The activity ends, after a wait that @blocked tells of. */
+static void event(bool blocked)
+{
+	uint64_t before = run.clock.last;
+	struct cpa_elapsed e;
+
+	if (blocked)
+		cpa_clock_stamp_waited(&run.clock, &e);
+	else
+		cpa_clock_stamp(&run.clock, &e);
+	assert_true(run.clock.last >= before);
+	add(&run.sum, &e);
+	run.lead = run.clock.lead > run.lead ? run.clock.lead : run.lead;
+}
+
+/* An operation of ours, of @ticks, and the next activity begins. */
+static void done(uint64_t ticks)
+{
+	struct cpa_elapsed e;
+
+	run.longest = ticks > run.longest ? ticks : run.longest;
+	fake_run(ticks);
+	if (--run.clock.skips) {
+		run.ours.process += cpa_clock_skip(&run.clock);
+		return;
+	}
+	cpa_clock_measure(&run.clock, &e);
+	add(&run.ours, &e);
+}
+
+/* All the time is told, once. */
+static void check_tiles(void)
+{
+	struct cpa_elapsed all = run.sum;
+
+	add(&all, &run.ours);
+	assert_int_equal(all.process + all.runqueue + all.external, run.clock.last - run.begun);
+}
+
+/*
+ * However slow the first operations were and however tight those behind them are: a stamp is ahead
+ * of the counter by no more than one usual operation.
+ */
+static void test_tight_events(void **state)
+{
+	(void)state;
+	machine_begin(1, 0);
+	clocks_begin();
+	for (unsigned slow = 0; slow < 5; slow++) {
+		thread_begin();
+		for (unsigned i = 0; i < slow; i++) {
+			event(false);
+			done(us(15));
+		}
+		for (unsigned i = 0; i < 900; i++) {
+			event(false);
+			done(60);
+		}
+		check_tiles();
+		print_message("%u slow operations: ahead by %u ticks at most\n", slow,
+			      (unsigned)run.lead);
+		assert_true(run.lead <= us(1));
+		/* In the end, by a part of what they usually take. */
+		event(false);
+		assert_true(run.clock.lead <= 120);
+	}
+}
+
+/* What operations take is told right on average, of whatever lengths they are. */
+static void test_operations(void **state)
+{
+	uint64_t ours = 0;
+
+	(void)state;
+	machine_begin(2, 0);
+	clocks_begin();
+	thread_begin();
+	for (unsigned i = 0; i < 200000; i++) {
+		uint64_t ticks = 100 + rnd_below(&fake.random, 400);
+
+		fake_run(rnd_below(&fake.random, 2000));
+		event(false);
+		done(ticks);
+		ours += ticks;
+	}
+	check_tiles();
+	print_message("operations of %.0f ticks are told to take %.0f\n", (double)ours / 200000,
+		      (double)run.ours.process / 200000);
+	/* The look at the counter that begins an operation is a part of it. */
+	assert_true(run.ours.process > ours * 9 / 10 &&
+		    run.ours.process < (ours + 200000 * FAKE_READ) * 11 / 10);
+}
+
+/* What happens to the thread in one activity. Return whether it blocked in a wait of ours. */
+static bool act(void)
+{
+	switch (rnd_below(&fake.random, 100)) {
+	case 0:
+		fake_run(rnd_below(&fake.random, us(3000)));
+		fake_preempt(1 + rnd_below(&fake.random, us(5000)));
+		break;
+	case 1:
+		fake_run(rnd_below(&fake.random, us(300)));
+		fake_steal(1 + rnd_below(&fake.random, us(1000)));
+		break;
+	case 2:
+		fake_block(us(60) + rnd_below(&fake.random, us(2000)),
+			   rnd_below(&fake.random, us(1000)));
+		return false;
+	case 3:
+		fake_block(us(60) + rnd_below(&fake.random, us(2000)),
+			   rnd_below(&fake.random, us(1000)));
+		return true;
+	case 4:
+		fake_run(rnd_below(&fake.random, us(10000)));
+		break;
+	default:
+		break;
+	}
+	fake_run(rnd_below(&fake.random, us(5)));
+	return false;
+}
+
+static double apart(uint64_t a, uint64_t b)
+{
+	return a > b ? (double)(a - b) : (double)(b - a);
+}
+
+static void random_script(uint64_t seed, uint64_t script)
+{
+	struct cpa_elapsed all;
+	uint64_t ran, ready, blocked, either;
+
+	machine_begin(seed, script);
+	fake.ghz = 0.8 + (double)rnd_below(&fake.random, 3200) / 1000;
+	clocks_begin();
+	fake.disturbs = rnd_percent(&fake.random, 50) ? 0 : 5;
+	/* A preemption in the midst of a look may be taken for a block, or the other way round. */
+	either = us(fake.disturbs ? 9000 : 1000);
+	fake.detects = !rnd_percent(&fake.random, 20);
+	thread_begin();
+	ran = fake.ran;
+	ready = fake.ready + fake.stolen;
+	blocked = fake.blocked;
+	for (unsigned i = 0; i < EVENTS; i++) {
+		event(act());
+		done(60 + rnd_below(&fake.random, 300));
+		check_tiles();
+	}
+	/* All that was stolen unseen is repaid: see cpa_clock_repaid(). */
+	fake.disturbs = 0;
+	do {
+		fake_run(us(1000));
+		event(true);
+	} while (run.clock.ahead);
+	check_tiles();
+	all = run.sum;
+	add(&all, &run.ours);
+	ran = fake.ran - ran;
+	ready = fake.ready + fake.stolen - ready;
+	blocked = fake.blocked - blocked;
+	if (apart(all.process, ran) > (double)us(5) + (double)ran / 10000 ||
+	    apart(all.external, blocked) > (double)either + (double)blocked / 50 ||
+	    apart(all.runqueue, ready) > (double)either + (double)ready / 50 || run.lead > us(1))
+		fail_msg("seed %llu, script %llu: ran %.1f us of %.1f, ready %.1f of %.1f, blocked "
+			 "%.1f of %.1f, ahead by %.1f, detector %d, disturbed %u",
+			 (unsigned long long)seed, (unsigned long long)script,
+			 (double)all.process / (double)us(1), (double)ran / (double)us(1),
+			 (double)all.runqueue / (double)us(1), (double)ready / (double)us(1),
+			 (double)all.external / (double)us(1), (double)blocked / (double)us(1),
+			 (double)run.lead / (double)us(1), fake.detects, fake.disturbs);
+}
+
+static void test_random_scripts(void **state)
+{
+	uint64_t seed = rnd_seed();
+
+	(void)state;
+	print_message("# CPA_SEED=%llu\n", (unsigned long long)seed);
+	for (uint64_t script = 0; script < SCRIPTS; script++)
+		random_script(seed, script);
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	return test_session(1 << 24, 64);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_tight_events),
+		cmocka_unit_test(test_operations),
+		cmocka_unit_test(test_random_scripts),
+	};
+
+	return cmocka_run_group_tests_name("clock", tests, begin, NULL);
+}
