@@ -187,6 +187,12 @@ static inline uint64_t cpa_clock_stamp_waited(struct cpa_clock *c, struct cpa_el
 	return cpa_clock_stamp(c, e);
 }
 
+/* What an operation of ours usually takes the thread, ticks. */
+static inline uint64_t cpa_clock_operation(const struct cpa_clock *c)
+{
+	return c->probe / 16;
+}
+
 /*
  * The time since the last look at the counter was our own and short: let the next activity begin
  * when such an operation usually ends, without another look. Return the ticks passed over. What
@@ -196,7 +202,7 @@ static inline uint64_t cpa_clock_stamp_waited(struct cpa_clock *c, struct cpa_el
  */
 static inline uint64_t cpa_clock_skip(struct cpa_clock *c)
 {
-	uint64_t usual = c->probe / 16, ticks = usual > c->lead ? usual - c->lead : 0;
+	uint64_t usual = cpa_clock_operation(c), ticks = usual > c->lead ? usual - c->lead : 0;
 
 	c->last += ticks;
 	c->cpu += ticks;

@@ -16,6 +16,7 @@
 #include "preload/function.h"
 #include "preload/log.h"
 #include "preload/memory.h"
+#include "preload/mutex.h"
 #include "preload/number.h"
 #include "preload/part.h"
 #include "preload/pool.h"
@@ -317,6 +318,7 @@ static bool make_session(void)
 		cpa_track_init();
 		cpa_clock_join();
 		cpa_sampler_init(cpa_header()->sample_hz);
+		cpa_mutex_init(s.look_on);
 		return true;
 	}
 	if (open_session(&s))
@@ -328,6 +330,7 @@ static bool make_session(void)
 	cpa_clock_init();
 	cpa_series_init(cpa_header()->start_ticks);
 	cpa_sampler_init(s.sample_hz);
+	cpa_mutex_init(s.look_on);
 	cpa_epoch_begin(cpa_header(), s.on);
 	cpa_table_prepare(CPA_TABLE_NAMES);
 	cpa_table_prepare(CPA_TABLE_MARKS);

@@ -14,6 +14,7 @@
 #include "preload/computes.h"
 #include "preload/deadline.h"
 #include "preload/lock.h"
+#include "preload/mutex.h"
 #include "preload/part.h"
 #include "preload/real.h"
 
@@ -25,9 +26,15 @@
 #define INHERIT 0x20
 #define CEILING 0x40
 
-/* See awaited(); ns. */
-#define LOOK_ON 4000u
-#define PAUSES	4u
+/* See awaited(). */
+#define PAUSES 4u
+
+static bool looks_on; /* written before there are threads */
+
+void cpa_mutex_init(bool look_on)
+{
+	looks_on = look_on && cpa_header()->cores > 1;
+}
 
 static bool acquired(int ret)
 {
@@ -108,11 +115,12 @@ static __attribute__((noinline)) int locked(pthread_mutex_t *m, uint64_t caller)
 }
 
 /*
- * Whether the mutex became free, and the thread's, while it looked on for a few microseconds.
- * Sections are longer for what we do in them, so that more threads find them taken; to block and to
- * be woken takes many times as long. Not where both threads, the one that has it and the one that
- * wants it, do little but lock: there one that runs on while the others sleep takes less time than
- * two that take turns. Nor where the kernel hands the mutex to who waits in its queue.
+ * Whether the mutex became free, and the thread's, while it looked on for as long as a section is
+ * longer for us: an operation of ours at its begin, and one at its end, of what one usually takes
+ * the caller. Who would not have met the section without us need not block for it; to look on any
+ * longer would be to help. Not where both threads, the one that has it and the one that wants it,
+ * do little but lock: there one that runs on while the others sleep takes less time than two that
+ * take turns. Nor where the kernel hands the mutex to who waits in its queue.
  */
 static bool awaited(const struct cpa_op *op, pthread_mutex_t *m)
 {
@@ -120,8 +128,8 @@ static bool awaited(const struct cpa_op *op, pthread_mutex_t *m)
 	/* Relaxed: a hint. 0: none yet, or no more. */
 	int owner = __atomic_load_n(&m->__data.__owner, __ATOMIC_RELAXED);
 
-	if (must_not_try(m) || m->__data.__kind & INHERIT || cpa_header()->cores == 1 ||
-	    owner == (int)row->tid || !(cpa_computes(row) || cpa_computes_other(owner)))
+	if (!looks_on || must_not_try(m) || m->__data.__kind & INHERIT || owner == (int)row->tid ||
+	    !(cpa_computes(row) || cpa_computes_other(owner)))
 		return false;
 	do {
 		for (unsigned i = 0; i < PAUSES; i++)
@@ -129,7 +137,7 @@ static bool awaited(const struct cpa_op *op, pthread_mutex_t *m)
 		/* Relaxed: the try looks again. */
 		if (!__atomic_load_n(&m->__data.__lock, __ATOMIC_RELAXED) && !try_lock(m))
 			return true;
-	} while (cpa_clock_now() - op->arrived < cpa_clock_ticks(LOOK_ON));
+	} while (cpa_clock_now() - op->arrived < 2 * cpa_clock_operation(&op->w->clock));
 	return false;
 }
 

@@ -20,6 +20,7 @@ struct cpa_settings {
 	unsigned components; /* slots */
 	uint64_t journal;    /* bytes; 0: none */
 	bool on;	     /* profile from the start */
+	bool look_on; /* before a mutex is blocked for; CPA_LOOK_ON=off is there for tests alone */
 };
 
 void cpa_settings_read(struct cpa_settings *s);
