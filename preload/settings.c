@@ -10,14 +10,13 @@
 #include <unistd.h>
 
 #include "preload/log.h"
+#include "shadow/size.h"
 
 #define DEFAULT_OUTPUT	   "cpa.%e.%p.dump"
 #define MOST_HZ		   10000
 #define DEFAULT_COMPONENTS 1024
 #define FEWEST_COMPONENTS  64
 #define MOST_COMPONENTS	   4096
-#define LEAST_JOURNAL	   (UINT64_C(64) << 10)
-#define MOST_JOURNAL	   (UINT64_C(64) << 30)
 
 /* A decimal number in [@low, @high] from the environment, or @otherwise. */
 static unsigned number(const char *name, unsigned low, unsigned high, unsigned otherwise)
@@ -38,25 +37,17 @@ static unsigned number(const char *name, unsigned low, unsigned high, unsigned o
 	return (unsigned)n;
 }
 
-/* Bytes: a number, and K, M or G, in [@low, @high]; 0 if not set, or 0. */
-static uint64_t bytes(const char *name, uint64_t low, uint64_t high)
+/* The size of the journal; 0 if it is not set, or 0. */
+static uint64_t journal(void)
 {
-	static const char unit[] = "KMG";
-	const char *text = getenv(name), *p = text, *at;
-	uint64_t n = 0;
+	const char *text = getenv("CPA_JOURNAL");
+	uint64_t bytes;
 
 	if (!text || strcmp(text, "0") == 0)
 		return 0;
-	for (; *p >= '0' && *p <= '9' && n <= high; p++)
-		n = n * 10 + (uint64_t)(*p - '0');
-	at = p > text && *p ? strchr(unit, *p) : NULL;
-	if (at) {
-		n = n <= high ? n << 10 * (at - unit + 1) : n;
-		p++;
-	}
-	if (p > text && !*p && n >= low && n <= high)
-		return n;
-	cpa_warn("%s=%s is not a size from 64K to 64G; no journal", name, text);
+	if (cpa_size_read(text, &bytes))
+		return bytes;
+	cpa_warn("CPA_JOURNAL=%s is not a size from 64K to 64G; no journal", text);
 	return 0;
 }
 
@@ -173,6 +164,6 @@ void cpa_settings_read(struct cpa_settings *s)
 	s->sample_hz = number("CPA_SAMPLE_HZ", 0, MOST_HZ, CPA_DEFAULT_HZ);
 	s->components =
 		number("CPA_COMPONENTS", FEWEST_COMPONENTS, MOST_COMPONENTS, DEFAULT_COMPONENTS);
-	s->journal = bytes("CPA_JOURNAL", LEAST_JOURNAL, MOST_JOURNAL);
+	s->journal = journal();
 	expand(output && *output ? output : DEFAULT_OUTPUT, s->output, sizeof(s->output));
 }

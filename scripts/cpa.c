@@ -4,9 +4,11 @@
  */
 
 #include "scripts/child.h"
+#include "scripts/output.h"
 #include "scripts/program.h"
 #include "scripts/sanitizer.h"
 #include "shadow/layout.h"
+#include "shadow/size.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -45,7 +47,8 @@ static const char usage_text[] =
 	"  -h, --help          this text\n"
 	"  -V, --version       the version\n"
 	"\n"
-	"Exit status: 2 wrong usage, 126 PROGRAM cannot be profiled, 127 PROGRAM not found.\n"
+	"Exit status: 2 wrong usage, or FILE cannot be written; 126 PROGRAM cannot be profiled;\n"
+	"127 PROGRAM not found. In these cases PROGRAM was not started.\n"
 	"Environment: CPA_LIB names another libcpa.so; see README.md for the rest.\n";
 
 /* The folder this very executable is in. False: unknown. */
@@ -117,58 +120,6 @@ static int preload(const char *library, const char *image)
 	return ret;
 }
 
-/* Expand @pattern as the library does. Return 0, or -1 if it does not fit. */
-static int expand(const char *pattern, const char *exe, pid_t pid, char *name, size_t size)
-{
-	size_t used = 0;
-
-	for (const char *p = pattern; *p; p++) {
-		char part[256] = { *p };
-
-		if (p[0] == '%' && p[1] == 'e')
-			snprintf(part, sizeof(part), "%s", exe);
-		else if (p[0] == '%' && p[1] == 'p')
-			snprintf(part, sizeof(part), "%d", (int)pid);
-		else if (p[0] == '%' && p[1] == 'h')
-			gethostname(part, sizeof(part) - 1);
-		if (p[0] == '%' && p[1] && strchr("eph", p[1]))
-			p++;
-		if (used + strlen(part) >= size)
-			return -1;
-		strcpy(name + used, part);
-		used += strlen(part);
-	}
-	name[used] = '\0';
-	return 0;
-}
-
-/* A profile never overwrites a file by itself. Return 0, or an exit status. */
-static int make_room(const char *pattern, const char *exe, bool force)
-{
-	char name[PATH_MAX];
-	struct stat st;
-
-	/* With %p the name is new by itself. */
-	if (strstr(pattern, "%p"))
-		return 0;
-	if (expand(pattern, exe, 0, name, sizeof(name)) < 0) {
-		cpa_complain("%.40s...: name too long for a profile", pattern);
-		return CPA_EXIT_USAGE;
-	}
-	if (lstat(name, &st) < 0)
-		return 0;
-	if (!force) {
-		cpa_complain("%s: exists already (remove it, or use --force to replace it)", name);
-		return CPA_EXIT_USAGE;
-	}
-	if (!S_ISREG(st.st_mode) || unlink(name) < 0) {
-		cpa_complain("%s: cannot be replaced: %s (use another name)", name,
-			     S_ISREG(st.st_mode) ? strerror(errno) : "not a regular file");
-		return CPA_EXIT_USAGE;
-	}
-	return 0;
-}
-
 /*
  * Cut the dump of processes that have ended to what they used: it was created with the size of all
  * the space it might have needed, and tools that do not know holes would copy that. Where others
@@ -209,6 +160,31 @@ static void name_next(const char *argv0, const char *dump)
 		cpa_complain("profile in %s; next: %.*scpa-report %s", dump, folder, argv0, dump);
 }
 
+/*
+ * Judge the size @journal, NULL if there is none. @last is the option before @program. Return 0, or
+ * an exit status.
+ */
+static int check_journal(const char *journal, const char *last, const char *program)
+{
+	uint64_t bytes;
+
+	if (!journal)
+		return 0;
+	if (!cpa_size_read(journal, &bytes)) {
+		cpa_complain("run: --journal=%s is no size from 64K to 64G (a number and K, M or "
+			     "G, as 200M)",
+			     journal);
+		return CPA_EXIT_USAGE;
+	}
+	if (strcmp(last, "--journal") == 0 && cpa_size_read(program, &bytes)) {
+		cpa_complain("run: --journal %s: a size follows '=' (--journal=%s; a program of "
+			     "that name: --journal -- %s)",
+			     program, program, program);
+		return CPA_EXIT_USAGE;
+	}
+	return 0;
+}
+
 static int run(const char *argv0, int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -221,7 +197,8 @@ static int run(const char *argv0, int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
-	const char *output = NULL, *journal = NULL, *quiet_env = getenv("CPA_QUIET"), *pattern;
+	const char *output = NULL, *journal = NULL, *quiet_env = getenv("CPA_QUIET"), *pattern,
+		   *source;
 	bool force = false, quiet = quiet_env && strcmp(quiet_env, "1") == 0;
 	char library[PATH_MAX], dump[PATH_MAX], exe[NAME_MAX + 1];
 	struct cpa_parts parts = { .session = dump };
@@ -268,15 +245,20 @@ static int run(const char *argv0, int argc, char **argv)
 		cpa_complain("run: --output is empty (name a file)");
 		return CPA_EXIT_USAGE;
 	}
+	if ((ret = check_journal(journal, argv[optind - 1], argv[optind])))
+		return ret;
 
 	if ((ret = cpa_program_find(&program, argv[optind])) ||
 	    (ret = cpa_program_check(&program)) || (ret = find_library(library)))
 		return ret;
 	cpa_program_exe_name(&program, exe, sizeof(exe));
 	pattern = output ? output : getenv("CPA_OUTPUT");
-	if (!pattern || !*pattern)
+	source = output ? "--output" : "CPA_OUTPUT";
+	if (!pattern || !*pattern) {
 		pattern = DEFAULT_OUTPUT;
-	if ((ret = make_room(pattern, exe, force)))
+		source = "profile";
+	}
+	if ((ret = cpa_output_check(pattern, source, exe, force)))
 		return ret;
 
 	/* What is run by cpa run is a run of its own, also within another one. */
@@ -293,7 +275,7 @@ static int run(const char *argv0, int argc, char **argv)
 		cpa_complain("%s: cannot be started: %s", program.path, strerror(-ret));
 		return CPA_EXIT_CANNOT_EXECUTE;
 	}
-	if (expand(pattern, exe, child.pid, dump, sizeof(dump)) < 0)
+	if (cpa_output_name(pattern, exe, child.pid, dump, sizeof(dump)) < 0)
 		dump[0] = '\0';
 	status = cpa_child_wait(&child, &parts);
 	if (dump[0]) {

@@ -366,13 +366,55 @@ ok '-o FILE that exists is refused' refused 2 'mine: exists already'
 try "$cpa" run -f -o mine ./prog
 ok '-f replaces it' test -s mine
 try "$cpa" run -f -o folder ./prog
-ok 'but not a folder' refused 2 'folder: cannot be replaced: not a regular file'
+ok 'but not a folder' refused 2 '--output folder: is a folder (name a file in it'
+ln -s nowhere loose
+try "$cpa" run -f -o loose ./prog
+ok 'nor a link' refused 2 '--output loose: cannot be replaced: not a regular file'
 ln -s nowhere dangling
 try "$cpa" run -o dangling ./prog
 ok 'a dangling link exists too' refused 2 'dangling: exists already'
-try "$cpa" run -o folder/none/x ./prog exit 3
-ok 'no profile: said so' says 'no profile in folder/none/x'
+try env CPA_LIB=/usr/lib/x86_64-linux-gnu/libm.so.6 "$cpa" run -o none ./prog exit 3
+ok 'no profile: said so' says 'no profile in none'
 ok 'and the exit status is still the program'"'"'s' status_is 3
+
+# A file that cannot be made is refused before the program starts: it would print its argument.
+
+for output in folder/none/x /nowhere/%e.%p.dump text/x '%p/x'; do
+	try "$cpa" run -o "$output" ./prog started
+	ok "-o $output" refused 2 "--output .*: cannot be written: .*directory (make the folder"
+done
+try env CPA_OUTPUT=folder/none/x "$cpa" run ./prog started
+ok 'CPA_OUTPUT that cannot be written' refused 2 'CPA_OUTPUT folder/none/x: cannot be written'
+try "$cpa" run -o folder/ ./prog started
+ok '-o folder/' refused 2 '--output folder/: is a folder'
+try "$cpa" run -o "$(printf '%0300d' 0)" ./prog started
+ok '-o with a long name' refused 2 'cannot be written: File name too long (name a shorter one'
+try "$cpa" run -o "$(printf '%05000d' 0)" ./prog started
+ok '-o with a longer one' refused 2 'name too long'
+try env CPA_LIB=/usr/lib/x86_64-linux-gnu/libm.so.6 "$cpa" run -o 'folder/%e.%h.%p%' ./prog
+ok '-o with a pattern leaves nothing of its trial' test "$(ls folder)" = ''
+unwritable=
+if [ "$(id -u)" = 0 ]; then
+	unwritable='setpriv --reuid=65534 --regid=65534 --clear-groups'
+fi
+mkdir closed
+chmod 555 closed
+chmod 755 .
+if $unwritable test -x "$cpa" 2>/dev/null && $unwritable test -x ./prog; then
+	try $unwritable "$cpa" run -o closed/x ./prog started
+	ok 'a folder that is not writable' refused 2 '--output closed/x: cannot be written: Permission denied'
+	try $unwritable env -C closed "$cpa" run ../prog started
+	ok 'nor is this one' refused 2 'profile cpa.prog.PID.dump: cannot be written: Permission denied'
+else
+	skip 'a folder that is not writable' 'another user cannot run the launcher'
+	skip 'nor is this one' 'another user cannot run the launcher'
+fi
+if unshare -rm mount -t tmpfs -o ro none closed 2>/dev/null; then
+	try unshare -rm sh -c "mount -t tmpfs -o ro none closed && exec '$cpa' run -o closed/x ./prog started"
+	ok 'a read-only file system' refused 2 '--output closed/x: cannot be written: Read-only file system'
+else
+	skip 'a read-only file system' 'none can be mounted'
+fi
 try "$cpa" run -o '' ./prog
 ok '-o with nothing' refused 2 'empty'
 
@@ -404,6 +446,19 @@ try "$cpa" run
 ok 'no program' refused 2 'no program named'
 try "$cpa" run --nonsense ./prog
 ok 'unknown option' status_is 2
+try "$cpa" run --journal 200M ./prog started
+ok 'a size after a blank' refused 2 "--journal 200M: a size follows '=' (--journal=200M"
+cp prog 200M
+try env PATH="$PWD:$PATH" "$cpa" run -q --journal -- 200M started
+ok 'a program named as a size' grep -qx '.started.' out
+for size in 12Q 1K 99999999G '' 200MB; do
+	try "$cpa" run --journal="$size" ./prog started
+	ok "--journal=$size" refused 2 "--journal=$size is no size from 64K to 64G"
+done
+try "$cpa" run -q --output=spaced --delay=1ms --duration=1h --journal=64K ./prog started
+ok "values behind '='" grep -qx '.started.' out
+try "$cpa" run -q --output spaced2 --delay 1ms --duration 1h ./prog started
+ok 'values behind a blank' grep -qx '.started.' out
 try "$cpa" nonsense
 ok 'unknown command' refused 2 'nonsense: no such command'
 try "$cpa" ctl 1
