@@ -190,3 +190,22 @@ int cpa_control_mark(struct cpa_control *control, const char *name, char **error
 	__atomic_store_n(&mark->key, row, __ATOMIC_RELEASE); /* as above */
 	return check_whole(control, error);
 }
+
+void cpa_control_ended(struct cpa_control *control, int status)
+{
+	struct cpa_process_row *first =
+		row_at(control, CPA_TABLE_PROCESSES, sizeof(struct cpa_process_row), 1);
+
+	/* Plain, but for the count and the state: the process, which wrote the rest, is no more. */
+	if (!first || !first->key || first->parent || first->waited)
+		return;
+	first->status = status;
+	first->waited = 1;
+	if (first->state != CPA_PROCESS_RUNNING && first->state != CPA_PROCESS_EXECED)
+		return;
+	first->end_ticks = __builtin_ia32_rdtsc();
+	/* Relaxed: a count. */
+	__atomic_fetch_sub(&control->header->running, 1, __ATOMIC_RELAXED);
+	/* RELEASE: as where a process tells its own end, in preload/process.c. */
+	__atomic_store_n(&first->state, CPA_PROCESS_GONE, __ATOMIC_RELEASE);
+}

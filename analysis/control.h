@@ -34,6 +34,12 @@ int cpa_control_switch(struct cpa_control *control, bool on, char **error);
 /* Let the report list this moment as @name. */
 int cpa_control_mark(struct cpa_control *control, const char *name, char **error);
 
+/*
+ * The first process of the session has ended just now, and was waited for: @status is what wait()
+ * told. If the process did not say so itself, it ends here.
+ */
+void cpa_control_ended(struct cpa_control *control, int status);
+
 /* The message for a session whose process is no more. Returns -1. */
 int cpa_control_dead(const struct cpa_control *control, char **error);
 

@@ -92,14 +92,22 @@ static uint64_t find_end(const struct cpa_build *build)
 	return observed > end ? observed : end;
 }
 
-/* Where the process does not say what it was called, the name of its file. */
-static char *name_program(const struct cpa_profile *profile, const char *exe)
+/* What the process itself and whoever waited for it told of it. */
+static void add_first_process(struct cpa_profile *profile)
 {
 	const struct cpa_process_figures *first = profile->process;
-	bool named = profile->processes && !first->parent && first->pid == profile->program.pid &&
-		     strcmp(first->name, "?") != 0;
+	struct cpa_program_figures *program = &profile->program;
+	bool known = profile->processes && !first->parent && first->pid == program->pid;
 
-	return xstrdup(named ? first->name : cpa_printable_base(exe));
+	/* Where it does not say what it was called, the name of its file. */
+	program->name = xstrdup(known && strcmp(first->name, "?") != 0 ?
+					first->name :
+					cpa_printable_base(program->exe));
+	if (!known)
+		return;
+	program->waited = first->waited;
+	program->status = first->status;
+	program->end_s = first->end_s;
 }
 
 static void build_program(struct cpa_build *build)
@@ -113,7 +121,7 @@ static void build_program(struct cpa_build *build)
 	program->exe = cpa_printable(header->exe, sizeof(header->exe));
 	program->host = cpa_printable(header->host, sizeof(header->host));
 	program->pid = header->pid;
-	program->name = name_program(build->profile, program->exe);
+	add_first_process(build->profile);
 	program->state = header->state;
 	program->complete = header->state == CPA_COMPLETE;
 	program->copied = header->copied != CPA_COPY_NONE;

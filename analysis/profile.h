@@ -23,6 +23,9 @@ struct cpa_program_figures {
 	bool complete; /* it ran to its end */
 	bool copied;   /* by cpa ctl snapshot, while it ran */
 	bool running;  /* its process is there, and has not ended; set by whoever looks */
+	bool waited;   /* for which whoever started it did; */
+	int status;    /* and was told this */
+	double end_s;  /* from its start; 0: not known */
 	uint32_t cores;
 	size_t threads;		/* rows with figures */
 	double wall_s;		/* profiled; of an unfinished run: up to the last event seen */

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "analysis/format.h"
 #include "analysis/guidance.h"
@@ -64,23 +65,63 @@ static void put_parts(const struct cpa_page *page, const struct cpa_profile *pro
 	free(text);
 }
 
-/* How the run ended, as far as is known. */
-static const char *describe_end(const struct cpa_program_figures *program)
+/* How the run ended, as far as is known. The caller frees it. */
+static char *describe_end(const struct cpa_program_figures *program)
 {
+	const int status = program->status;
+
 	if (program->complete)
-		return "ran to its end";
+		return program->waited && WIFEXITED(status) && WEXITSTATUS(status) ?
+			       cpa_format_text("ran to its end, status %d", WEXITSTATUS(status)) :
+			       xstrdup("ran to its end");
 	if (program->state == CPA_EXECED)
-		return "replaced by exec";
+		return xstrdup("replaced by exec");
 	if (program->copied)
-		return "copied while it ran";
-	return program->running ? "running" : "DID NOT FINISH";
+		return xstrdup("copied while it ran");
+	if (program->running)
+		return xstrdup("running");
+	if (!program->waited)
+		return xstrdup("END NOT SEEN");
+	if (WIFEXITED(status))
+		return cpa_format_text("ended by exit_group, status %d", WEXITSTATUS(status));
+	return cpa_format_text("DID NOT FINISH: signal %d (%s)", WTERMSIG(status),
+			       strsignal(WTERMSIG(status)));
+}
+
+/* Whether the program ended, or goes on, as it meant to. */
+static bool ended_well(const struct cpa_program_figures *program)
+{
+	return program->complete || program->running || program->copied ||
+	       (program->waited && WIFEXITED(program->status));
+}
+
+/* What the figures are worth of a run whose end the program did not tell itself. */
+static void put_end(const struct cpa_page *page, const struct cpa_program_figures *program)
+{
+	const char *why = "";
+	char *text, *late = NULL;
+
+	if (program->complete || program->state == CPA_EXECED)
+		return;
+	if (!program->running && !program->copied && !program->waited)
+		why = "Nobody told how the program ended: it was killed, ended by a system call of "
+		      "its own, or runs where cpa-report cannot see it (cpa run tells). ";
+	else if (!ended_well(program))
+		why = "The program was killed. ";
+	if (program->waited && program->end_s > program->wall_s)
+		late = cpa_format_text(", %s before its end",
+				       cpa_format_seconds(program->end_s - program->run_s).text);
+	text = cpa_format_text("%sThe figures are of what it had done by its last event%s.", why,
+			       late ? late : "");
+	cpa_page_paragraph(page, ended_well(program) ? CPA_PLAIN : CPA_ALARM, 0, text);
+	free(late);
+	free(text);
 }
 
 void cpa_text_program(const struct cpa_page *page, const struct cpa_profile *profile)
 {
 	const struct cpa_program_figures *program = &profile->program;
-	bool well = program->complete || program->running || program->copied;
-	char *work = xstrdup("");
+	char *work = xstrdup(""), *end = describe_end(program);
 	char *text;
 
 	/* Else parallelism, which is that of work, would look wrong. */
@@ -92,17 +133,13 @@ void cpa_text_program(const struct cpa_page *page, const struct cpa_profile *pro
 			       cpa_format_seconds(program->wall_s).text,
 			       cpa_format_seconds(program->cpu_s).text, work, program->threads,
 			       program->threads == 1 ? "" : "s", program->cores,
-			       program->cores == 1 ? "" : "s", describe_end(program));
+			       program->cores == 1 ? "" : "s", end);
+	free(end);
 	free(work);
-	cpa_page_paragraph(page, well ? CPA_STRONG : CPA_ALARM, 2, text);
+	cpa_page_paragraph(page, ended_well(program) ? CPA_STRONG : CPA_ALARM, 2, text);
 	free(text);
 	put_parts(page, profile);
-	if (program->complete || program->state == CPA_EXECED)
-		return;
-	cpa_page_paragraph(page, well ? CPA_PLAIN : CPA_ALARM, 0,
-			   well ? "The figures are of what it had done by its last event." :
-				  "The program did not finish (killed, or running elsewhere): the "
-				  "figures are of what it had done by its last event.");
+	put_end(page, program);
 }
 
 static void put_paths(const struct cpa_page *page, const struct cpa_program_figures *program)

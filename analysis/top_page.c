@@ -77,7 +77,7 @@ static const char *state_word(const struct cpa_top *top)
 		[CPA_TOP_RUNNING] = "running",
 		[CPA_TOP_FINISHED] = "finished",
 		[CPA_TOP_EXECED] = "replaced by exec",
-		[CPA_TOP_KILLED] = "killed",
+		[CPA_TOP_KILLED] = "gone (killed, or ended by a system call)",
 		[CPA_TOP_COPIED] = "copied while it ran",
 		[CPA_TOP_UNKNOWN] = "did not finish, or runs elsewhere",
 		[CPA_TOP_LOST] = "its file was lost",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/futex.c - futex waits and wakes through syscall()
+ * preload/futex.c - futex waits and wakes through syscall(), and other calls that matter
  *
  * How Rust's standard library and C++20's atomic wait block. What such code does without a system
  * call, taking a free lock for one, cannot be seen; the report says how many calls were.
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "preload/confine.h"
+#include "preload/life.h"
 #include "preload/object.h"
 #include "preload/op.h"
 #include "preload/real.h"
@@ -116,6 +117,8 @@ CPA_EXPORT long syscall(long number, ...)
 			cpa_confine(number, call.argument);
 		if (unlikely(cpa_user_is_call(number)))
 			return cpa_user_call(number, call.argument);
+		if (unlikely(number == SYS_exit_group))
+			cpa_life_end();
 		return ORIGINAL(number, call.argument);
 	}
 	command = call.argument[1] & FUTEX_CMD_MASK;

@@ -7,7 +7,6 @@
 #include "scripts/output.h"
 #include "scripts/program.h"
 #include "scripts/sanitizer.h"
-#include "shadow/layout.h"
 #include "shadow/size.h"
 
 #include <errno.h>
@@ -118,31 +117,6 @@ static int preload(const char *library, const char *image)
 	ret = setenv("LD_PRELOAD", value, 1);
 	free(value);
 	return ret;
-}
-
-/*
- * Cut the dump of processes that have ended to what they used: it was created with the size of all
- * the space it might have needed, and tools that do not know holes would copy that. Where others
- * may write into the folder, the name may be that of something else by now: of another file of
- * ours, too.
- */
-static void trim(const char *dump, pid_t pid)
-{
-	int fd = open(dump, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	struct cpa_header header;
-	struct stat st;
-
-	if (fd < 0)
-		return;
-	if (pread(fd, &header, sizeof(header), 0) == sizeof(header) &&
-	    memcmp(header.magic, CPA_MAGIC, sizeof(header.magic)) == 0 &&
-	    header.format == CPA_FORMAT && header.pid == (uint32_t)pid && fstat(fd, &st) == 0 &&
-	    S_ISREG(st.st_mode) && st.st_nlink == 1 && st.st_uid == geteuid() && !header.running &&
-	    header.reserved < (uint64_t)st.st_size)
-		if (ftruncate(fd, (off_t)header.reserved) < 0)
-			cpa_complain("%s: cannot be cut to its used size: %s", dump,
-				     strerror(errno));
-	close(fd);
 }
 
 /* Say where the profile is, and a command that works here: cpa-report is beside cpa. */
@@ -279,7 +253,7 @@ static int run(const char *argv0, int argc, char **argv)
 		dump[0] = '\0';
 	status = cpa_child_wait(&child, &parts);
 	if (dump[0]) {
-		trim(dump, child.pid);
+		cpa_output_ended(dump, child.pid, status);
 		if (!quiet)
 			name_next(argv0, dump);
 	}

@@ -5,10 +5,12 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analysis/control.h"
 #include "scripts/program.h"
 
 int cpa_output_name(const char *pattern, const char *exe, pid_t pid, char *name, size_t size)
@@ -99,4 +101,38 @@ int cpa_output_check(const char *pattern, const char *source, const char *exe, b
 	if (lstat(name, &st) == 0)
 		ret = make_room(name, st.st_mode, source, force);
 	return ret ? ret : try_to_make(name, source);
+}
+
+/*
+ * Cut the file to what its processes, which have ended, used: it was created with the size of all
+ * the space they might have needed, and tools that do not know holes would copy that.
+ */
+static void trim(const struct cpa_control *control)
+{
+	const struct cpa_header *header = control->header;
+	const uint64_t reserved = header->reserved;
+	struct stat st;
+
+	if (fstat(control->fd, &st) < 0 || st.st_nlink != 1 || st.st_uid != geteuid() ||
+	    header->running || reserved < sizeof(*header) || reserved >= (uint64_t)st.st_size)
+		return;
+	if (ftruncate(control->fd, (off_t)reserved) < 0)
+		cpa_complain("%s: cannot be cut to its used size: %s", control->file,
+			     strerror(errno));
+}
+
+void cpa_output_ended(const char *name, pid_t pid, int status)
+{
+	struct cpa_control control;
+	char *error = NULL;
+
+	if (cpa_control_open(&control, name, &error) < 0) {
+		free(error); /* there is no profile; whoever names the next command says so */
+		return;
+	}
+	if (control.header->pid == (uint32_t)pid) {
+		cpa_control_ended(&control, status);
+		trim(&control);
+	}
+	cpa_control_close(&control);
 }

@@ -24,4 +24,11 @@ int cpa_output_name(const char *pattern, const char *exe, pid_t pid, char *name,
  */
 int cpa_output_check(const char *pattern, const char *source, const char *exe, bool force);
 
+/*
+ * The program @pid has ended with wait status @status: tell the readers of its profile @name, and
+ * cut that to its used size. Where others may write into the folder, the name may be that of
+ * something else by now, which is left alone.
+ */
+void cpa_output_ended(const char *name, pid_t pid, int status);
+
 #endif

@@ -192,7 +192,7 @@ def ways():
         yield f"{how} 3", 3, True
     yield "last", 0, True
     yield f"handler {signal.SIGUSR1.value}", 100 + signal.SIGUSR1, True
-    yield "exit_group 3", 3, False
+    yield "exit_group 3", 3, True
     yield "exec", 9, False
     yield "+abort", -signal.SIGABRT, False
     yield "abort", -signal.SIGABRT, False

@@ -188,7 +188,7 @@ def test_killed(folder):
     top = Terminal(folder, BUILD / "cpa", "top", "killed.dump")
     top.wait(r": running, ", "a dump of a program that runs")
     os.kill(server.pid, signal.SIGKILL)
-    top.wait(r": killed, ", "it is killed")
+    top.wait(r": gone \(killed, ", "it is killed")
     server.finish()
     top.press("2")
     top.wait(r"mutex ledger", "its locks are known")
@@ -196,7 +196,7 @@ def test_killed(folder):
     top.end(-signal.SIGSEGV, "a crash")
     top.close()
     top = Terminal(folder, BUILD / "cpa", "top", "killed.dump", kind="xterm-256color")
-    while "killed" not in top.screen.raw and top.process.poll() is None:
+    while "gone (killed" not in top.screen.raw and top.process.poll() is None:
         try:
             top.read(0.1)
         except ValueError:
@@ -207,7 +207,7 @@ def test_killed(folder):
             top.read(0.1)
         except ValueError:
             pass
-    check(top.process.returncode == 0 and "killed" in top.screen.raw, "a terminal of another kind")
+    check(top.process.returncode == 0 and "gone (killed" in top.screen.raw, "a terminal of another kind")
     top.close()
 
 

@@ -29,7 +29,7 @@ static void test_heading(void **state)
 		[CPA_TOP_RUNNING] = "example, pid 4711: running, 10.0 s, 4 threads, 2 cores\n",
 		[CPA_TOP_FINISHED] = ": finished, ",
 		[CPA_TOP_EXECED] = ": replaced by exec, ",
-		[CPA_TOP_KILLED] = ": killed, ",
+		[CPA_TOP_KILLED] = ": gone (killed, ",
 		[CPA_TOP_COPIED] = ": copied while it ran, ",
 		[CPA_TOP_UNKNOWN] = ": did not finish, ",
 		[CPA_TOP_LOST] = ": its file was lost, ",
