@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "analysis/printable.h"
+#include "analysis/symbol_table.h"
 #include "analysis/variables.h"
 
 struct module {
@@ -23,7 +24,8 @@ struct module {
 	char *trouble;
 	Dwfl *dwfl; /* NULL without names */
 	Dwfl_Module *file;
-	struct cpa_variables *variables; /* NULL until asked for */
+	struct cpa_symbol_table *symbols; /* NULL until asked for, as */
+	struct cpa_variables *variables;
 };
 
 struct cpa_resolver {
@@ -41,6 +43,7 @@ static void open_module(struct module *module, const struct cpa_module *row)
 static void close_module(struct module *module)
 {
 	cpa_variables_close(module->variables);
+	cpa_symbol_table_close(module->symbols);
 	if (module->dwfl)
 		dwfl_end(module->dwfl);
 	free(module->path);
@@ -192,16 +195,11 @@ const char *cpa_resolver_trouble(const struct cpa_resolver *resolver, uint32_t m
 }
 
 /* The symbol that covers @address of libdwfl's own address space, and how far into it it is. */
-static const char *find_symbol(const struct module *module, GElf_Addr address, GElf_Off *offset)
+static const char *find_symbol(struct module *module, GElf_Addr address, GElf_Off *offset)
 {
-	GElf_Sym symbol;
-	const char *name =
-		dwfl_module_addrinfo(module->file, address, offset, &symbol, NULL, NULL, NULL);
-
-	/* Without a full symbol table the nearest name may be that of something else. */
-	if (!name || (*offset != 0 && *offset >= symbol.st_size))
-		return NULL;
-	return name;
+	if (!module->symbols)
+		module->symbols = cpa_symbol_table_open(module->file);
+	return cpa_symbol_table_find(module->symbols, address, offset);
 }
 
 /*
