@@ -1,7 +1,8 @@
 # cpa - critical-path profiler for pthread programs
 #
 #   make                      build/libcpa.so and build/cpa with cpa-report, cpa-top, cpa-ctl
-#   make check                every test, and lint
+#   make check                every test that gates, and lint
+#   make accuracy             statistical checks, which do not gate: a table
 #   make check-long           the same, longer, then unit and torture tests under sanitizers
 #   make lint                 clang-format, clang-tidy, codespell, atomics without a comment
 #   make bench                cost tables, see benchmarks/; BENCH='--quick' is shorter
@@ -77,7 +78,7 @@ $(shell mkdir -p $(O))
 $(file >$(O)/flags,$(FLAGS))
 endif
 
-.PHONY: all tests check check-long lint bench bench-accuracy install uninstall clean
+.PHONY: all tests check check-long accuracy lint bench bench-accuracy install uninstall clean
 .DELETE_ON_ERROR:
 all: $(PRODUCTS)
 tests: all $(TOOLED) $(TARGETS) $(TARGETS_CXX) $(CONFORMANCE) $(BENCHES) $(SHARED:%=$(O)/%.so)
@@ -166,6 +167,9 @@ check:
 
 check-long:
 	+@O='$(O)' MAKE='$(MAKE)' tests/run --long
+
+accuracy:
+	+@O='$(O)' MAKE='$(MAKE)' tests/run build accuracy
 
 lint: LINT_FLAGS = -std=gnu11 $(BASE) $(filter-out -Werror,$(WARN)) $(WARN_C) \
 	-DCPA_VERSION="$(VERSION)" $(shell pkg-config --cflags glib-2.0 libuv apr-util-1 apr-1)
