@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""tests/e2e/known_paths.py - what the report says of programs that know their own path
+"""tests/accuracy/known_paths.py - what the report says of programs that know their own path
 
 Each program of tests/programs runs under libcpa.so; how often: looks.py. Its standard output says
 what the report of that very run must contain; see tests/programs/known_path.h. Prints TAP and a
@@ -14,18 +14,18 @@ import math
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
 
+import exact  # noqa: F401, the modules of tests/e2e
 import looks
 from looks import Busy
 from machine import hold_perf_event
+from profiled import run
 from results import Results
 
 SOURCES = pathlib.Path(__file__).resolve().parents[1] / "programs"
-TIMEOUT_S = 120
 PATH = 0.01  # length of the critical path, of itself
 COMPONENT = 0.02  # a component's share and saving, of the path; its CPU time, of the process's
 CPU = 0.005  # CPU time of the threads of a start routine and of the process
@@ -46,24 +46,9 @@ class Look(looks.Look):
     def close(self, label, got, expected, tolerance_s):
         """Both in seconds. A figure that is not there fails."""
         if not isinstance(got, (int, float)) or not math.isfinite(got):
-            return self.check(False, label, f"{got!r}, expected {expected:.4f} s")
+            return self.check(False, label, f"found {got!r}, expected {expected:.4f} s")
         good = abs(got - expected) <= tolerance_s + ROUNDING
-        limit = f"may differ by {tolerance_s:.4f} s"
-        return self.time(good, label, f"{got:.4f} s, expected {expected:.4f} s, {limit}")
-
-
-def run(command, **options):
-    """Return standard output. Raise RuntimeError with what the command said if it failed."""
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False, **options
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise RuntimeError(str(error)) from error
-    if done.returncode != 0:
-        text = (done.stderr.strip() or done.stdout.strip()).replace("\n", "; ")
-        raise RuntimeError(f"{command[0]}: exit status {done.returncode}: {text}")
-    return done.stdout
+        return self.time(good, label, f"{got:.4f} s", f"{expected:.4f} s +- {tolerance_s:.4f} s")
 
 
 def check_expectation(look, name, expected):

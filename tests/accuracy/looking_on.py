@@ -16,8 +16,8 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
-from results import Results  # noqa: E402
+import exact  # noqa: F401, the modules of tests/e2e
+from results import Results
 
 BUILD = pathlib.Path(os.environ.get("CPA_BUILD", "build")).resolve()
 TURNS = 7

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""tests/e2e/looks.py - figures that must be right, but for what the machine did in one run
+"""tests/accuracy/looks.py - figures that must be right, but for what the machine did in one run
 
 A hypervisor takes its processors away for milliseconds, and a processor may run slower for a while. So
 a program is run once, and if anything is not right then, four times more: a time that is right in most
@@ -30,9 +30,9 @@ class Look:
         self.figures[label] = (bool(good), figure)
         return good
 
-    def time(self, good, label, figure):
+    def time(self, good, label, found, expected):
         self.timed.add(label)
-        return self.check(good, label, figure)
+        return self.check(good, label, f"found {found}, expected {expected}")
 
     def skip(self, label, reason):
         self.figures[label] = (None, reason)
@@ -65,7 +65,8 @@ def decide(results, looks):
         if not right and not wrong:
             results.skip(label, seen[0][1])
             continue
-        text = f"{label} {(wrong or right)[-1]}".rstrip()
+        figure = (wrong or right)[-1]
+        text = f"{label}: {figure}" if figure else label
         if len(looks) > 1:
             text += f", right in {len(right)} of {len(right) + len(wrong)} runs"
         timed = any(label in look.timed for look in looks)

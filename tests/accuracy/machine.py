@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""tests/e2e/machine.py - what a test asks of the machine so that its programs run undisturbed"""
+"""tests/accuracy/machine.py - what a test asks of the machine so that its programs run undisturbed"""
 
 import ctypes
 import os

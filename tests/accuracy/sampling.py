@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# Compares times: tests/run may try it twice
-"""tests/e2e/sampling.py - how many samples a thread has, and what of it is said where they stop
+"""tests/accuracy/sampling.py - how many samples a thread has, and what of it is said where they stop
 
 By default they are many at first, and fewer then, which stand for more; a rate that was set stays.
 What changes the sampler in the midst of an activity does not change its times. A thread that comes
@@ -16,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 
+import exact  # noqa: F401, the modules of tests/e2e
 from machine import hold_perf_event
 from results import Results
 from surroundings import PERF_EVENT_OPEN, TIMER_CREATE, deny

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# Compares times: tests/run may try it twice
-"""tests/e2e/search.py - the search for the top components, in programs with far more than slots
+"""tests/accuracy/search.py - the search for the top components, in programs with far more than slots
 
 tests/programs/many.h: ten thousand functions, lock classes or regions, of which five have most of
 the run's first half, and five others of its second. Each must be named, alone, while its half
@@ -17,8 +16,9 @@ import pathlib
 import sys
 import tempfile
 
-from instrumented import ROOT, run
-from surroundings import Results
+import exact  # noqa: F401, the modules of tests/e2e
+from profiled import ROOT, run
+from results import Results
 
 # program, argument, kind of component, its name by number, exact, how many of each half to look for
 RUNS = (
@@ -77,8 +77,8 @@ def check_run(results, build, folder, plan):
         CPA_SAMPLE_HZ=str(round(1 / SAMPLE_S)),
     )
     command = [build / "tests" / "programs" / program] + ([argument] if argument else [])
-    halves = json.loads(run(command, env=environment).stdout)
-    report = json.loads(run([build / "cpa-report", "--format", "json", dump]).stdout)
+    halves = json.loads(run(command, env=environment))
+    report = json.loads(run([build / "cpa-report", "--format", "json", dump]))
     dump.unlink()
     found = {
         each["name"]: each

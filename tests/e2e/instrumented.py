@@ -1,36 +1,30 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""tests/e2e/instrumented.py - exact procedures of builds with -finstrument-functions
+"""tests/e2e/instrumented.py - procedures of builds with -finstrument-functions
 
-tests/programs/instrumented_* print what each of their functions burned, who had called it, and what
-else their CPU clock counted in it. From that follow time alone, time with callees, and what zeroing
-either saves: no less than was burned, and no more than was counted. The report of that run must say
-the same. Built by the Makefile's compiler, and here by others, without optimization and as a
-shared library. Prints TAP and a summary; the dump of a run that fails is kept.
+tests/programs/instrumented_* know how often each of their functions is called. They do what they do
+without us, the report of a run has those calls, and its times fit together; whether they are right is
+looked at by tests/accuracy/procedures.py. Built by the Makefile's compiler, and here by others,
+without optimization and as a shared library. Prints TAP and a summary.
 """
 
 import argparse
-import collections
 import json
 import os
 import pathlib
 import re
 import shutil
 import struct
-import subprocess
 import sys
 import tempfile
 
 import layout
-import looks
-from surroundings import Results
+from profiled import PROGRAMS, ROOT, check_contradictions, clean_environment
+from profiled import profiled_environment, read, run
+from results import Results
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "tests" / "programs"
-TIMEOUT_S = 240
-TIME = 0.02  # of a function's own time
-FLOOR_S = 0.0002  # what starting threads and delivering signals takes
-BURNED, COUNTED = 0, 1  # the times of a spell
+ROUNDING_S = 1e-6
 (USED,) = layout.values("offsetof(struct cpa_header, used)")
 CALLS = {
     "instrumented_calls": {
@@ -59,48 +53,6 @@ ALLOCATOR_ROUNDS = 1 << 16
 GUESSED = {("instrumented_throws", "clang"): 5}
 
 
-def run(command, **options):
-    """Return the completed process. Raise RuntimeError with what the command said if it failed."""
-    done = subprocess.run(
-        [str(each) for each in command],
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=False,
-        **options,
-    )
-    if done.returncode != 0:
-        raise RuntimeError(f"{command[0]}: exit status {done.returncode}: {done.stderr.strip()}")
-    return done
-
-
-def longest(spells, ns, without=lambda stack: False):
-    """The path of main, with the longer one of the other threads in between."""
-    threads = collections.Counter()
-    for thread, stack, *times in spells:
-        if not without(stack):
-            threads[thread] += times[ns] * 1e-9
-    return threads.pop("main", 0) + max(threads.values(), default=0)
-
-
-def expected_of(spells, name, ns):
-    """Own time of function @name, time with callees, and what each saves."""
-
-    def alone(stack):
-        return stack[-1:] == [name]
-
-    def inside(stack):
-        return name in stack
-
-    length = longest(spells, ns)
-    return {
-        "self": sum(times[ns] for _, stack, *times in spells if alone(stack)) * 1e-9,
-        "inclusive": sum(times[ns] for _, stack, *times in spells if inside(stack)) * 1e-9,
-        "saves": length - longest(spells, ns, alone),
-        "saves with callees": length - longest(spells, ns, inside),
-    }
-
-
 def plain(name):
     """Without the parameters of C++."""
     return re.sub(r"\(.*", "", name)
@@ -120,53 +72,40 @@ def reported(report):
     return functions
 
 
-def look_at_time(look, label, figure, limits, base):
-    """Whether @figure, s, is between @limits, to so much of @base."""
-    error = TIME * base + FLOOR_S
-    good = figure is not None and min(limits) - error <= figure <= max(limits) + error
-    look.time(good, label, f"{figure}, expected {limits[0]:.4f} to {limits[1]:.4f} s")
+def start_of(label):
+    """What main is called in that build."""
+    return "start" if label.startswith("library") else "main"
 
 
-def look_at(label, program, library, report_tool, dump):
-    """Run it once. Return what that showed."""
-    look, name = looks.Look(), program.stem
-    start = "start" if label.startswith("library") else "main"
-    environment = dict(os.environ, LD_PRELOAD=str(library), CPA_OUTPUT=str(dump), CPA_QUIET="1")
-    dump.unlink(missing_ok=True)
-    spells = json.loads(run([program], env=environment).stdout)
-    natively = json.loads(run([program]).stdout)
-    same = [each[:2] for each in natively] == [each[:2] for each in spells]
-    look.check(same, f"{label}: does what it does without us")
-    report = json.loads(run([report_tool, "--format", "json", dump]).stdout)
-    functions = reported(report)
-    functions["main"] = functions.get(start, {})
-    for function, calls in CALLS[name].items():
-        got = functions.get(function, {})
-        look.check(got.get("calls") == calls, f"{label}: {function}: {calls} calls:", got)
-    for function in sorted({each for _, stack, *_ in spells for each in stack}):
-        burned, counted = (expected_of(spells, function, ns) for ns in (BURNED, COUNTED))
-        for what, least in burned.items():
-            if least == 0:
-                continue  # it burned nothing: what it takes to call others is not known
-            # What it saves is a difference of paths, each right to so much of itself.
-            base = least if what in ("self", "inclusive") else max(least, 0.05)
-            figure = functions.get(function, {}).get(what)
-            look_at_time(look, f"{label}: {function}: {what}", figure, (least, counted[what]), base)
-    limits = [longest(spells, ns) for ns in (BURNED, COUNTED)]
-    path_s = report["program"]["critical_path_s"]
-    look_at_time(look, f"{label}: path", path_s, limits, limits[0])
-    check_guessed(look, label, report, GUESSED.get((name, label.split()[0]), 0))
-    return look
+def check_functions(results, label, report, functions):
+    """No function has more time than with its callees, nor saves more; all have no more than all."""
+    odd = [
+        name
+        for name, each in functions.items()
+        if each["self"] > each["inclusive"] + ROUNDING_S
+        or each["saves"] > (each["saves with callees"] or each["saves"]) + ROUNDING_S
+    ]
+    results.check(not odd, f"{label}: no function has less with its callees {odd or ''}".rstrip())
+    alone_s, cpu_s = sum(each["self"] for each in functions.values()), report["program"]["cpu_s"]
+    good = alone_s <= cpu_s + ROUNDING_S * len(functions)
+    results.check(good, f"{label}: functions have {alone_s:.6f} s of {cpu_s:.6f} s")
 
 
-def check_program(results, label, program, library, report_tool, folder):
+def check_program(results, label, program, folder):
     dump = folder / f"{label.replace(' ', '_')}.dump"
-    failed = results.failed
-    looks.check(results, lambda: look_at(label, program, library, report_tool, dump))
-    if results.failed > failed:
-        kept = tempfile.mkdtemp(prefix="cpa.")
-        shutil.copy(dump, kept)
-        print(f"# {label}: dump kept in {kept}")
+    spells = json.loads(run([program], env=profiled_environment(dump)))
+    natively = json.loads(run([program], env=clean_environment()))
+    same = [each[:2] for each in natively] == [each[:2] for each in spells]
+    results.check(same, f"{label}: does what it does without us")
+    report = read(dump)
+    functions = reported(report)
+    check_functions(results, label, report, functions)
+    functions["main"] = functions.get(start_of(label), {})
+    for function, calls in CALLS[program.stem].items():
+        got = functions.get(function, {})
+        results.check(got.get("calls") == calls, f"{label}: {function}: {calls} calls: {got}")
+    check_guessed(results, label, report, GUESSED.get((program.stem, label.split()[0]), 0))
+    check_contradictions(results, label, report)
 
 
 def check_guessed(results, label, report, most):
@@ -175,16 +114,16 @@ def check_guessed(results, label, report, most):
     results.check(guessed <= most, f"{label}: at most {most} calls guessed: {guessed}")
 
 
-def check_cost(results, program, library, report_tool, folder):
+def check_cost(results, folder):
     """Very many calls: all counted, and no memory for them. Prints what they cost."""
     used = []
     for calls in (100_000, 1_000_000):
         dump = folder / f"cost.{calls}.dump"
-        environment = dict(os.environ, LD_PRELOAD=str(library), CPA_OUTPUT=str(dump), CPA_QUIET="1")
-        with_us = run([program, calls, 11], env=environment)
-        without = run([program, calls, 11])
-        results.check(with_us.stdout == without.stdout, f"cost: same result of {calls} calls")
-        report = json.loads(run([report_tool, "--format", "json", dump]).stdout)
+        program = PROGRAMS / "instrumented_cost"
+        with_us = run([program, calls, 11], env=profiled_environment(dump))
+        without = run([program, calls, 11], env=clean_environment())
+        results.check(with_us == without, f"cost: same result of {calls} calls")
+        report = read(dump)
         functions = reported(report)
         expected = {"tiny": 11 * calls, "two": 50_001, "leaf_of_two": 50_000, "main": 1}
         for function, count in expected.items():
@@ -194,19 +133,17 @@ def check_cost(results, program, library, report_tool, folder):
         with dump.open("rb") as file:
             head = file.read(USED + 8)
         used.append(struct.unpack_from("<Q", head, USED)[0])
-        print(f"# {calls} calls: {with_us.stderr.strip()}, without us {without.stderr.strip()}")
     good = used[1] <= used[0] + ALLOCATOR_ROUNDS
     results.check(good, f"cost: memory of the profile does not grow with calls: {used}")
 
 
-def check_odd(results, build, library, report_tool, folder):
+def check_odd(results, folder):
     """Calls in places where nobody expects them change nothing."""
-    program, dump = build / "tests" / "programs" / "instrumented_odd", folder / "odd.dump"
-    environment = dict(os.environ, LD_PRELOAD=str(library), CPA_OUTPUT=str(dump), CPA_QUIET="1")
-    natively = run([program]).stdout
-    with_us = run([program], env=environment).stdout
+    program, dump = PROGRAMS / "instrumented_odd", folder / "odd.dump"
+    natively = run([program], env=clean_environment())
+    with_us = run([program], env=profiled_environment(dump))
     results.check(with_us == natively, f"odd: same output: {with_us.split()}")
-    report = json.loads(run([report_tool, "--format", "json", dump]).stdout)
+    report = read(dump)
     functions = reported(report)
     # The first thread's: the child's are its own.
     for function, calls in {"switch_over": 2000, "ends_deep": 11, "waits_deep": 11}.items():
@@ -217,12 +154,12 @@ def check_odd(results, build, library, report_tool, folder):
     results.check(0 < parts <= whole, f"odd: functions took {parts} s of {whole} s")
 
 
-def check_jumps(results, build, library, report_tool, folder):
+def check_jumps(results, folder):
     """Handlers that jump out of our own code, at its first calls as later, do not end the profile."""
-    program, dump = build / "tests" / "programs" / "instrumented_jumps", folder / "jumps.dump"
-    environment = dict(os.environ, LD_PRELOAD=str(library), CPA_OUTPUT=str(dump), CPA_QUIET="1")
-    results.check(run([program], env=environment).stdout == "done\n", "jumps: ran to its end")
-    report = json.loads(run([report_tool, "--format", "json", dump]).stdout)
+    program, dump = PROGRAMS / "instrumented_jumps", folder / "jumps.dump"
+    said = run([program], env=profiled_environment(dump))
+    results.check(said == "done\n", "jumps: ran to its end")
+    report = read(dump)
     seen = sum(each["acquisitions"] for each in report["objects"] if each["kind"] == "mutex")
     results.check(seen == 12000, f"jumps: 12000 acquisitions seen: {seen}")
     work = reported(report).get("work", {})
@@ -231,10 +168,10 @@ def check_jumps(results, build, library, report_tool, folder):
     )
 
 
-def builds(folder, build):
+def builds(folder):
     """(label, program) of each compiler and way to build."""
     for name in CALLS:
-        yield f"make {name}", build / "tests" / "programs" / name
+        yield f"make {name}", PROGRAMS / name
     flags = ["-g", "-pthread", "-finstrument-functions", "-I", ROOT]
     for compilers in (("gcc", "g++"), ("clang", "clang++")):
         for level in ("-O0", "-O3"):
@@ -264,27 +201,22 @@ def builds(folder, build):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", default=os.environ.get("CPA_BUILD") or str(ROOT / "build"))
     parser.add_argument("only", nargs="*", help="only builds whose label contains one of these")
-    arguments = parser.parse_args()
-    build = pathlib.Path(arguments.build).resolve()
-    library, report_tool = build / "libcpa.so", build / "cpa-report"
+    only = parser.parse_args().only
     results = Results()
     with tempfile.TemporaryDirectory(dir=os.environ.get("CPA_TMP")) as name:
         folder = pathlib.Path(name)
-        for label, program in builds(folder, build):
-            if arguments.only and not any(each in label for each in arguments.only):
+        for label, program in builds(folder):
+            if only and not any(each in label for each in only):
                 continue
-            if not program:
+            if program:
+                check_program(results, label, program, folder)
+            else:
                 results.skip(label, "no such compiler")
-                continue
-            check_program(results, label, program, library, report_tool, folder)
-        program = build / "tests" / "programs" / "instrumented_cost"
-        check_cost(results, program, library, report_tool, folder)
-        check_odd(results, build, library, report_tool, folder)
-        check_jumps(results, build, library, report_tool, folder)
-    print(f"{results.passed} passed, {results.failed} failed, {results.skipped} skipped")
-    return 1 if results.failed else 0
+        check_cost(results, folder)
+        check_odd(results, folder)
+        check_jumps(results, folder)
+    return results.end()
 
 
 if __name__ == "__main__":

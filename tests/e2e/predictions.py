@@ -15,7 +15,7 @@ import pathlib
 import sys
 import tempfile
 
-from instrumented import ROOT, run
+from profiled import ROOT, run
 from surroundings import Results, Run
 
 CORES = (1, 2, 3, 64)
@@ -41,7 +41,7 @@ def record(build, folder, program, *arguments):
 
 def report(build, dump, *options):
     done = run([build / "cpa-report", "--format", "json", *options, dump])
-    return json.loads(done.stdout)
+    return json.loads(done)
 
 
 def near(one, other, relative=CLOSE):

@@ -21,6 +21,10 @@ class Results:
         print(f"{'ok' if good else 'not ok'} {self._number()} - {text}", flush=True)
         return good
 
+    def compare(self, good, label, found, expected):
+        """A check of a figure, which `make accuracy` shows in columns."""
+        return self.check(good, f"{label}: found {found}, expected {expected}")
+
     def skip(self, text, reason):
         self.skipped += 1
         print(f"ok {self._number()} - {text} # SKIP {reason}", flush=True)

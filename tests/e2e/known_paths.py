@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""tests/e2e/known_paths.py - programs that know their own path: what holds however busy the machine
+
+Each program of tests/programs that begins with kp_begin() runs under libcpa.so, with a journal: what
+it uses is in the report, the report adds up, and it is that of the journal to the tick. Whether the
+times are the program's own is looked at by tests/accuracy/known_paths.py. Prints TAP and a summary.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from profiled import BUILD, PROGRAMS, ROOT, TIMEOUT_S, check_contradictions
+from profiled import profiled_environment, read, run, verify
+from results import Results
+
+SOURCES = ROOT / "tests/programs"
+SAMPLED = "function"  # a component of that kind is known by samples
+SAVES = 0.01  # of the path; one that saves less may be on no path of the run
+
+
+def known_programs():
+    return [
+        source.stem
+        for source in sorted(SOURCES.glob("*.c"))
+        if "kp_begin();" in source.read_text(encoding="utf-8")
+    ]
+
+
+def run_known(name, environment):
+    """
+    Return what the program says of itself. It may say that its path is not what it claims: then
+    the machine gave its threads too little time for that, which is the program's own affair.
+    """
+    done = subprocess.run(
+        [PROGRAMS / name], capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
+        env=environment,
+    )
+    if done.returncode and (done.returncode != 1 or "claimed" not in done.stderr):
+        raise RuntimeError(f"{name}: exit status {done.returncode}: {done.stderr.strip()}")
+    return json.loads(done.stdout)
+
+
+def matching(components, expected):
+    """Of the report those that are @expected, which has a name or a part of one."""
+    for each in components:
+        same = expected["name"] == each["name"]
+        if expected["match"] == "contains":
+            same = expected["name"] in each["name"]
+        if same and expected["kind"] == each["kind"]:
+            yield each
+
+
+def check_components(results, name, expected, report):
+    least_s = SAVES * expected["critical_path_s"]
+    for each in expected["components"]:
+        if each["kind"] == SAMPLED or each["saved_s"] < least_s:
+            continue
+        found = list(matching(report["components"], each))
+        text = f"{name}: {each['kind']} {each['name']} is one component"
+        results.check(len(found) == 1, f"{text}: {len(found)}")
+    routines = {t["start_routine"] for t in expected["threads"]}
+    found = {t["start_routine"] for t in report["threads"]}
+    results.check(found == routines, f"{name}: threads of {sorted(found)}")
+
+
+def check_program(results, name, folder):
+    dump = folder / f"{name}.dump"
+    expected = run_known(name, profiled_environment(dump, CPA_JOURNAL="64M"))
+    report = read(dump)
+    check_contradictions(results, name, report)
+    check_components(results, name, expected, report)
+    good, text = verify(dump)
+    results.check(good, f"{name}: {'as its journal' if good else text}")
+    if good:
+        dump.unlink()
+
+
+def main():
+    results = Results()
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="known_paths.", dir=os.environ.get("CPA_TMP")))
+    run([BUILD / "tests/programs/known_path_check"])
+    results.check(True, "known_path_check: the search finds paths that are known")
+    for name in sys.argv[1:] or known_programs():
+        try:
+            check_program(results, name, folder)
+        except (RuntimeError, ValueError, KeyError) as error:
+            results.check(False, f"{name}: {error!r}")
+    return results.end(folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

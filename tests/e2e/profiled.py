@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT
+"""tests/e2e/profiled.py - programs under libcpa.so, their reports, and what holds of every report"""
+
+import json
+import os
+import pathlib
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("CPA_BUILD") or ROOT / "build").resolve()
+PROGRAMS = BUILD / "tests/programs"
+# Not a limit on speed: what takes this long hangs.
+TIMEOUT_S = 240
+ROUNDING_S = 1e-6  # of a figure; seconds are printed with six decimals and more
+# Of the observed path and the run: two readings of the clock at either end, and turns of the TSC.
+TILES_S, TILES = 0.001, 0.001
+
+
+def run(command, **options):
+    """Return standard output. Raise RuntimeError with what the command said if it failed."""
+    command = [str(each) for each in command]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False, **options
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise RuntimeError(str(error)) from error
+    if done.returncode != 0:
+        text = (done.stderr.strip() or done.stdout.strip()).replace("\n", "; ")
+        raise RuntimeError(f"{command[0]}: exit status {done.returncode}: {text}")
+    return done.stdout
+
+
+def clean_environment(**settings):
+    """Ours, without what makes a profile, and with @settings."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("CPA_", "LD_"))}
+    return dict(kept, **settings)
+
+
+def profiled_environment(dump, **settings):
+    return clean_environment(
+        LD_PRELOAD=str(BUILD / "libcpa.so"), CPA_OUTPUT=str(dump), CPA_QUIET="1", **settings
+    )
+
+
+def read(dump, *options):
+    return json.loads(run([BUILD / "cpa-report", "--format", "json", *options, dump]))
+
+
+def verify(dump):
+    """Whether figures are to the tick those of the journal, and what --verify says."""
+    command = [BUILD / "cpa-report", "--verify", str(dump)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    text = done.stdout + done.stderr
+    good = done.returncode == 0 and "equal: " in text and "not compared" not in text
+    return good, text.strip().replace("\n", "; ")
+
+
+class Profiler:
+    """Runs programs of tests/programs, each with a dump of its own in one folder."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.runs = 0
+
+    def native(self, name, *arguments):
+        return run([PROGRAMS / name, *arguments], env=clean_environment())
+
+    def profile(self, name, *arguments, **settings):
+        """Return the report and the program's output."""
+        self.runs += 1
+        dump = self.folder / f"{name}.{self.runs}.dump"
+        environment = profiled_environment(dump, **settings)
+        output = run([PROGRAMS / name, *arguments], env=environment)
+        return read(dump), output
+
+
+def component(report, kind, name):
+    """The one of that name; without time it need not be listed."""
+    found = [c for c in report["components"] if (c["kind"], c["name"]) == (kind, name)]
+    return found[0] if found else {"saved_s": 0.0, "critical_path_s": 0.0, "cpu_s": 0.0}
+
+
+def contradictions(report):
+    """What cannot be so in the report of any run, on however busy a machine; a text for each."""
+    program = report["program"]
+    path_s, wall_s = program["critical_path_s"], program["wall_s"]
+    threads, components = report["threads"], report["components"]
+    slack_s = ROUNDING_S * (len(threads) + 1)
+
+    cpu_s = sum(t["cpu_s"] for t in threads)
+    if abs(cpu_s - program["cpu_s"]) > slack_s:
+        yield f"threads have {cpu_s:.6f} s of CPU time, the program {program['cpu_s']:.6f} s"
+    work_s = cpu_s + program["external_s"]
+    if path_s > work_s + slack_s:
+        yield f"a path of {path_s:.6f} s, and {work_s:.6f} s of work"
+    segments_s = sum(program["observed_segments"].values())
+    if abs(segments_s - program["observed_path_s"]) > slack_s:
+        yield f"an observed path of {program['observed_path_s']:.6f} s, in parts {segments_s:.6f} s"
+    if abs(segments_s - wall_s) > TILES * wall_s + TILES_S:
+        yield f"an observed path of {segments_s:.6f} s, in a run of {wall_s:.6f} s"
+    if path_s > wall_s * (1 + TILES) + TILES_S:
+        yield f"a path of {path_s:.6f} s, in a run of {wall_s:.6f} s"
+    for each in threads:
+        if each["critical_path_s"] > path_s + ROUNDING_S:
+            yield f"thread {each['id']} has a path of {each['critical_path_s']:.6f} s of {path_s:.6f}"
+    for each in components:
+        name, share_s = f"{each['kind']} {each['name']}", each["critical_path_s"]
+        if not -ROUNDING_S <= share_s <= path_s + ROUNDING_S:
+            yield f"{name} has {share_s:.6f} s of a path of {path_s:.6f} s"
+        if not -ROUNDING_S <= each["saved_s"] <= path_s + ROUNDING_S:
+            yield f"{name} saves {each['saved_s']:.6f} s of a path of {path_s:.6f} s"
+
+
+def check_contradictions(results, label, report):
+    found = list(contradictions(report))
+    results.check(not found, f"{label}: the report adds up {'; '.join(found[:4])}".rstrip())
