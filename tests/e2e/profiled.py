@@ -63,16 +63,19 @@ class Profiler:
         self.folder = folder
         self.runs = 0
 
+    def dump(self):
+        """That of the latest run."""
+        return self.folder / f"{self.runs}.dump"
+
     def native(self, name, *arguments):
         return run([PROGRAMS / name, *arguments], env=clean_environment())
 
     def profile(self, name, *arguments, **settings):
         """Return the report and the program's output."""
         self.runs += 1
-        dump = self.folder / f"{name}.{self.runs}.dump"
-        environment = profiled_environment(dump, **settings)
+        environment = profiled_environment(self.dump(), **settings)
         output = run([PROGRAMS / name, *arguments], env=environment)
-        return read(dump), output
+        return read(self.dump()), output
 
 
 def component(report, kind, name):
