@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# Compares times: tests/run may try it twice
 """tests/e2e/pids.py - pids that mean several processes
 
 A pid is used again while the session has a row of the process before; and in a pid namespace a
 process has another pid than the one that its parent, outside, waits for. Each run is compared with
-the native one, and its critical path is known: tests/programs/pids, tests/programs/process_tree.
+the native one, and the pieces of its critical path are known: tests/programs/pids, tests/programs/process_tree.
 All of it needs namespaces, and root. Prints TAP and a summary.
 """
 
@@ -14,7 +13,7 @@ import pathlib
 import sys
 import tempfile
 
-from process_trees import BUILD, PROGRAM, UNIT_S, Run, check_path, compare, report
+from process_trees import BUILD, PIECE, PROGRAM, UNIT_S, Run, check_path, compare, report
 from results import Results
 
 PIDS = BUILD / "tests/programs/pids"
@@ -37,7 +36,7 @@ def used_again(results, folder):
         text = f"{name}: {native.result!r}, profiled {run.result!r}"
         results.check(native.result == run.result, text)
         profile = report(dump)
-        check_path(results, name, profile, int(run.result[0]), 5, float(run.error))
+        check_path(results, name, profile, int(run.result[0]))
         processes = profile["processes"]
         pids = [process["pid"] for process in processes]
         again = [process for process in processes if pids.count(process["pid"]) == 2]
@@ -58,7 +57,7 @@ def namespaces(results, folder):
         run, profile = compare(results, [*SPACE, PROGRAM, name], dump, label)
         if not profile:
             continue
-        check_path(results, label, profile, int(run.result[0]), processes + 2)
+        check_path(results, label, profile, int(run.result[0]))
         states = [process["state"] for process in profile["processes"]]
         text = f"{label}: {processes + 1} processes, each ended: {states}"
         results.check(states == ["ended"] * (processes + 1), text)
@@ -82,8 +81,8 @@ def outside(results, folder):
             states = [process["state"] for process in profile["processes"]]
             results.check(states.count("ended") == 2, f"{name}: two ended: {states}")
             results.check(profile["program"]["complete"], f"{name}: so did the run")
-            cpu = sum(process["cpu_s"] for process in profile["processes"])
-            results.check(cpu >= 8 * UNIT_S, f"{name}: {cpu:.4f} s of CPU time")
+            cpu, least = sum(p["cpu_s"] for p in profile["processes"]), 8 * UNIT_S * (1 - PIECE)
+            results.check(cpu >= least, f"{name}: {cpu:.4f} s of CPU time, {least:.4f} s at least")
             notes = " ".join(profile["diagnostics"]["notes"])
             said = f"{unseen} child processes were waited for that had no part" in notes
             results.check(said == bool(unseen), f"{name}: says {notes or 'nothing'}")
