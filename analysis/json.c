@@ -392,6 +392,28 @@ static json_t *texts_json(char *const *texts, size_t count)
 	return array;
 }
 
+/* What was not measured is not there. */
+static json_t *machine_json(const struct cpa_machine_figures *machine)
+{
+	json_t *object = json_object();
+	const struct {
+		const char *name;
+		double seconds;
+	} times[] = {
+		{ "counter_s", machine->counter_s },
+		{ "look_s", machine->look_s },
+		{ "interrupt_s", machine->interrupt_s },
+		{ "brief_s", machine->brief_s },
+	};
+
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
+		if (times[i].seconds > 0)
+			put_real(object, times[i].name, times[i].seconds);
+	if (machine->most_hz)
+		put_count(object, "most_hz", machine->most_hz);
+	return object;
+}
+
 static json_t *diagnostics_json(const struct cpa_diagnostics_figures *diagnostics)
 {
 	json_t *object = json_object();
@@ -400,6 +422,8 @@ static json_t *diagnostics_json(const struct cpa_diagnostics_figures *diagnostic
 	put_text(object, "clock", diagnostics->clock);
 	put_count(object, "samples", diagnostics->samples);
 	put_count(object, "samples_lost", diagnostics->samples_lost);
+	put_real(object, "samples_s", diagnostics->samples_s);
+	json_object_set_new(object, "machine", machine_json(&diagnostics->machine));
 	put_count(object, "objects_untracked", diagnostics->objects_untracked);
 	put_count(object, "deepbind_libraries", diagnostics->deepbind);
 	put_count(object, "namespace_libraries", diagnostics->namespaced);

@@ -232,6 +232,31 @@ static uint64_t note_unseen(struct cpa_build *build, uint32_t why, const char *h
 	return count;
 }
 
+/* What the machine takes, and what samples took of it. */
+static void take_machine(struct cpa_build *build)
+{
+	const struct cpa_header *header = &build->dump->header;
+	const struct cpa_machine *machine = &header->machine;
+	struct cpa_diagnostics_figures *diagnostics = &build->profile->diagnostics;
+
+	diagnostics->machine = (struct cpa_machine_figures){
+		.counter_s = machine->counter_ns * 1e-9,
+		.look_s = machine->look_ns * 1e-9,
+		.interrupt_s = machine->interrupt_ns * 1e-9,
+		.brief_s = machine->brief_ns * 1e-9,
+		.most_hz = machine->most_hz,
+	};
+	diagnostics->samples_s =
+		(double)header->diag[CPA_DIAG_INTERRUPTS] * diagnostics->machine.interrupt_s;
+	if (machine->most_hz)
+		cpa_profile_note(build->profile,
+				 "%" PRIu32 " samples a second, not %" PRIu32
+				 " as CPA_SAMPLE_HZ asks for: a sample's interrupt takes %.1f us "
+				 "here, and they may take 5 %% of a processor.",
+				 machine->most_hz, header->sample_hz,
+				 diagnostics->machine.interrupt_s * 1e6);
+}
+
 void cpa_build_diagnostics(struct cpa_build *build)
 {
 	const struct cpa_header *header = &build->dump->header;
@@ -254,6 +279,7 @@ void cpa_build_diagnostics(struct cpa_build *build)
 	diagnostics->deepbind = note_unseen(build, CPA_UNSEEN_DEEPBIND, "with RTLD_DEEPBIND");
 	diagnostics->namespaced =
 		note_unseen(build, CPA_UNSEEN_NAMESPACE, "into another namespace");
+	take_machine(build);
 	note_rows(build);
 	note_cpu(build);
 	note_untimed(build);

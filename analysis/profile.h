@@ -224,10 +224,21 @@ struct cpa_edge_figures {
 	struct cpa_mix_figures function[CPA_MIX];
 };
 
+/* What operations take on the machine; 0: not known. */
+struct cpa_machine_figures {
+	double counter_s;   /* a look at the counter */
+	double look_s;	    /* a look at the CPU clock of a thread */
+	double interrupt_s; /* for a sample of a perf event */
+	double brief_s;	    /* sections that are shorter are told by draws, not by samples */
+	uint64_t most_hz; /* samples a second, where that was fewer than asked for; else 0 */
+};
+
 struct cpa_diagnostics_figures {
 	double probe_s;
 	const char *clock;
 	uint64_t samples, samples_lost, objects_untracked;
+	double samples_s; /* that the samples' interrupts took */
+	struct cpa_machine_figures machine;
 	uint64_t deepbind,
 		namespaced; /* libraries that were to be loaded so that they are not seen */
 	/*

@@ -480,11 +480,12 @@ static void put_guidance(const struct cpa_page *page, const struct cpa_profile *
 static void put_diagnostics(const struct cpa_page *page,
 			    const struct cpa_diagnostics_figures *diagnostics)
 {
-	char *text = cpa_format_text("cost: %s in probes; clock %s; %s samples, %s lost",
-				     cpa_format_seconds(diagnostics->probe_s).text,
-				     diagnostics->clock,
-				     cpa_format_count(diagnostics->samples).text,
-				     cpa_format_count(diagnostics->samples_lost).text);
+	char *text = cpa_format_text(
+		"cost: %s in probes, %s in samples' interrupts; clock %s; %s samples, %s lost",
+		cpa_format_seconds(diagnostics->probe_s).text,
+		cpa_format_seconds(diagnostics->samples_s).text, diagnostics->clock,
+		cpa_format_count(diagnostics->samples).text,
+		cpa_format_count(diagnostics->samples_lost).text);
 
 	cpa_page_heading(page, "The profiler itself");
 	cpa_page_paragraph(page, CPA_PLAIN, 2, text);

@@ -20,13 +20,16 @@
 #define SWITCH		 20000u /* ns: with what a thread finds cold, about */
 #define SKIPS		 64u	/* operations of ours to one that is measured, but for */
 #define FIRST		 8u	/* the first of a thread, many of which meet cold memory */
-#define PROBE_MOST	 2000u	/* ticks of an operation of ours, to begin with */
+#define PROBE_MOST	 64u	/* looks at the counter: an operation of ours, to begin with */
+#define LOOKS		 8u	/* the shortest of so many is what one takes */
 #define LAST_DESCRIPTOR	 1000	/* of as many threads as most programs have */
 #define FIRST_DESCRIPTOR 500	/* ours are out of the way of programs that count theirs */
 
 uint64_t cpa_clock_armed;
 uint64_t cpa_clock_rebase_ticks;
 uint64_t cpa_clock_long_ticks;
+
+static uint64_t probe_most; /* ticks */
 
 /* Ticks per 2^20 ns, refined as the run gets longer. Relaxed: any recent value will do. */
 static uint64_t rate;
@@ -46,6 +49,14 @@ static uint64_t never_armed;
 uint64_t cpa_clock_ticks(uint64_t ns)
 {
 	return (uint64_t)((unsigned __int128)ns * __atomic_load_n(&rate, __ATOMIC_RELAXED) >> 20);
+}
+
+uint32_t cpa_clock_ns(uint64_t ticks)
+{
+	uint64_t ns = (uint64_t)(((unsigned __int128)ticks << 20) /
+				 __atomic_load_n(&rate, __ATOMIC_RELAXED));
+
+	return ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
 }
 
 uint64_t cpa_clock_when(clockid_t clock, uint64_t then)
@@ -112,6 +123,24 @@ static void set_limits(void)
 {
 	cpa_clock_rebase_ticks = cpa_clock_ticks(REBASE);
 	cpa_clock_long_ticks = cpa_clock_ticks(LONG);
+	probe_most = cpa_clock_ticks(PROBE_MOST * cpa_header()->machine.counter_ns);
+}
+
+/* What looks take here: some 10 us for it, most of them in the kernel. */
+static void measure_looks(struct cpa_machine *m)
+{
+	uint64_t counter = UINT64_MAX, look = UINT64_MAX;
+
+	for (unsigned i = 0; i < LOOKS; i++) {
+		uint64_t begun = cpa_clock_now(), one = cpa_clock_now() - begun, two;
+
+		cpa_machine_ns(CLOCK_THREAD_CPUTIME_ID);
+		two = cpa_clock_now() - begun - one;
+		counter = one < counter ? one : counter;
+		look = two < look ? two : look;
+	}
+	m->counter_ns = cpa_clock_ns(counter) + 1; /* rounded up: a part of what it limits */
+	m->look_ns = cpa_clock_ns(look > counter ? look - counter : 0);
 }
 
 static void set_rate(uint64_t ticks, uint64_t ns)
@@ -176,6 +205,7 @@ void cpa_clock_init(void)
 	set_rate(ticks - h->start_ticks, ns - h->start_ns);
 	h->last_ticks = ticks;
 	h->last_ns = ns;
+	measure_looks(&h->machine);
 	set_limits();
 }
 
@@ -441,8 +471,8 @@ void cpa_clock_measure(struct cpa_clock *c, struct cpa_elapsed *e)
 	if (c->first) {
 		c->first--;
 		if (!c->probe || took < c->probe / 16)
-			c->probe = 16 * (uint32_t)(took < PROBE_MOST ? took : PROBE_MOST);
-	} else if (took < c->probe / 4 + PROBE_MOST / 8) {
+			c->probe = 16 * (uint32_t)(took < probe_most ? took : probe_most);
+	} else if (took < c->probe / 4 + probe_most / 8) {
 		c->probe += (uint32_t)took - c->probe / 16;
 	}
 	c->skips = c->first ? 1 : SKIPS;

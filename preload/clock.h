@@ -62,6 +62,9 @@ CPA_HIDDEN void cpa_clock_stop(struct cpa_clock *c);
 /* Ticks of @ns nanoseconds. */
 CPA_HIDDEN uint64_t cpa_clock_ticks(uint64_t ns);
 
+/* Nanoseconds of @ticks, UINT32_MAX at most. */
+CPA_HIDDEN uint32_t cpa_clock_ns(uint64_t ticks);
+
 /* The counter when @clock showed @then, which is past. */
 CPA_HIDDEN uint64_t cpa_clock_when(clockid_t clock, uint64_t then);
 

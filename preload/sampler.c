@@ -25,13 +25,18 @@
 #define RING	     (RING_PAGES * PAGE)
 #define RING_SAMPLES (RING / (sizeof(struct perf_event_header) + sizeof(struct user_chain)))
 #define SECOND	     1000000000u
-#define TIMER_HZ     250u  /* the kernel's CPU timers are no faster */
-#define CLOSELY	     256u  /* samples of a thread at the default rate, */
-#define ALL_CLOSELY  512u  /* and of the process, in whichever threads */
-#define MANY	     32u   /* switches, between two looks at their rate */
-#define SWITCHES_HZ  500u  /* of CPU time */
-#define LATE	     3u	   /* times of the timer, after which its first signal should have come */
-#define MOST_TIMES   1000u /* of its period that a timer may have passed at once */
+#define TIMER_HZ     250u   /* the kernel's CPU timers are no faster */
+#define CLOSELY	     256u   /* samples of a thread at the default rate, */
+#define ALL_CLOSELY  512u   /* and of the process, in whichever threads */
+#define MANY	     32u    /* switches, between two looks at their rate */
+#define SWITCHES_HZ  500u   /* of CPU time */
+#define LATE	     3u	    /* times of the timer, after which its first signal should have come */
+#define MOST_TIMES   1000u  /* of its period that a timer may have passed at once */
+#define BRIEF	     31000u /* ns: least B of preload/untimed.h */
+#define SHARE	     20u    /* interrupts of samples take 1 / SHARE of a processor's time at most */
+#define CLOSE	     50000u /* Hz: of those that are measured, */
+#define INTERRUPTS   5u	    /* so many */
+#define PATIENCE     1000000u /* ns: for them */
 
 /* A sample: when, and its call chain: of what it is one, and the innermost program counter. */
 struct user_chain {
@@ -123,9 +128,91 @@ static int open_event(pid_t tid, unsigned rate, bool *blind)
 	return (int)fd;
 }
 
+static void *map_ring(int fd)
+{
+	void *ring = MAP_FAILED;
+
+	if (fd >= 0)
+		ring = (void *)syscall(SYS_mmap, NULL, PAGE + RING, PROT_READ | PROT_WRITE,
+				       MAP_SHARED, fd, 0);
+	return ring != MAP_FAILED ? ring : NULL;
+}
+
+static uint64_t ring_head(const volatile struct perf_event_mmap_page *ring)
+{
+	/* Relaxed: only whether it changes. */
+	return __atomic_load_n(&ring->data_head, __ATOMIC_RELAXED);
+}
+
+/* The shortest gap in the caller's time that a sample of the event with @ring makes, ticks. */
+static uint64_t shortest_interrupt(const volatile struct perf_event_mmap_page *ring)
+{
+	uint64_t begun = cpa_clock_now(), last = begun, before = begun, least = 0;
+	uint64_t head = ring_head(ring);
+
+	for (unsigned n = 0; n < INTERRUPTS && last - begun < cpa_clock_ticks(PATIENCE);) {
+		uint64_t seen = ring_head(ring), now = cpa_clock_now();
+
+		/* It came between the last two looks at the clock, or those before. */
+		if (seen != head) {
+			least = least && least < now - before ? least : now - before;
+			head = seen;
+			n++;
+			now = last = cpa_clock_now();
+		}
+		before = last;
+		last = now;
+	}
+	return least;
+}
+
+/*
+ * What the interrupt of a sample takes here, once in a session: by 0.1 ms of samples, at the time
+ * of an event that takes about as long to open.
+ */
+static void measure_interrupt(void)
+{
+	struct cpa_machine *m = &cpa_header()->machine;
+	volatile struct perf_event_mmap_page *ring;
+	uint32_t ns = 0, brief;
+	bool blind;
+	int fd;
+
+	/* Relaxed, as all here: figures, which two threads may write at once. */
+	if (__atomic_load_n(&m->interrupt_ns, __ATOMIC_RELAXED))
+		return;
+	fd = open_event(0, CLOSE, &blind);
+	ring = map_ring(fd);
+	if (ring) {
+		ns = cpa_clock_ns(shortest_interrupt(ring));
+		syscall(SYS_munmap, ring, PAGE + RING);
+	}
+	if (fd >= 0)
+		syscall(SYS_close, fd);
+	brief = 2 * ns > BRIEF ? 2 * ns : BRIEF;
+	__atomic_store_n(&m->brief_ns, brief, __ATOMIC_RELAXED);
+	__atomic_store_n(&m->interrupt_ns, ns, __ATOMIC_RELAXED);
+}
+
+/* Of @rate samples a second as many as their interrupts leave the program its time. */
+static unsigned affordable(unsigned rate)
+{
+	struct cpa_machine *m = &cpa_header()->machine;
+	/* Relaxed, both: figures. */
+	uint32_t interrupt = __atomic_load_n(&m->interrupt_ns, __ATOMIC_RELAXED);
+	unsigned most;
+
+	if (!interrupt || rate <= SECOND / SHARE / interrupt)
+		return rate;
+	most = SECOND / SHARE / interrupt;
+	most = most ? most : 1;
+	__atomic_store_n(&m->most_hz, most, __ATOMIC_RELAXED);
+	return most;
+}
+
 struct event {
 	pid_t tid;
-	unsigned rate;
+	unsigned rate; /* wanted, then what it is */
 	struct cpa_sampler *sampler;
 };
 
@@ -135,30 +222,32 @@ struct event {
  */
 static void map_event(void *argument)
 {
-	const struct event *event = argument;
+	struct event *event = argument;
 	struct cpa_sampler *s = event->sampler;
-	void *ring = MAP_FAILED;
-	int fd;
+	struct perf_event_mmap_page *ring;
 
 	/* Relaxed, both: a hint. Here, as no cancellation comes in between. */
 	__atomic_fetch_add(&opening, 1, __ATOMIC_RELAXED);
-	fd = open_event(event->tid, event->rate, &s->blind);
-	if (fd >= 0)
-		ring = (void *)syscall(SYS_mmap, NULL, PAGE + RING, PROT_READ | PROT_WRITE,
-				       MAP_SHARED, fd, 0);
-	if (ring != MAP_FAILED) {
+	measure_interrupt();
+	event->rate = affordable(event->rate);
+	ring = map_ring(open_event(event->tid, event->rate, &s->blind));
+	if (ring) {
 		s->ring = ring;
-		s->head = (const uint64_t *)&((struct perf_event_mmap_page *)ring)->data_head;
+		s->head = (const uint64_t *)&ring->data_head;
 		s->tail = 0;
 	}
 	__atomic_fetch_sub(&opening, 1, __ATOMIC_RELAXED);
 }
 
-static bool start_perf(struct cpa_sampler *s, unsigned rate)
+/* Sample the thread @*rate times in a second of its CPU time, or fewer: *@rate. */
+static bool start_perf(struct cpa_sampler *s, unsigned *rate)
 {
-	struct event event = { (pid_t)syscall(SYS_gettid), rate, s };
+	struct event event = { (pid_t)syscall(SYS_gettid), *rate, s };
 
-	return cpa_apart(map_event, &event) && s->ring;
+	if (!cpa_apart(map_event, &event) || !s->ring)
+		return false;
+	*rate = event.rate;
+	return true;
 }
 
 static void set_timer(const struct cpa_sampler *s, uint64_t period_ns)
@@ -259,7 +348,7 @@ static void upgrade(struct cpa_sampler *s, uint64_t cpu)
 	int err = errno;
 
 	s->stays = true; /* once is enough */
-	if (wants_perf(s, cpu) && start_perf(s, rate)) {
+	if (wants_perf(s, cpu) && start_perf(s, &rate)) {
 		cpa_header()->sampler = CPA_SAMPLER_PERF;
 		set_rate(s, rate);
 		set_timer(s, (uint64_t)SECOND * (thins ? CLOSELY : RING_SAMPLES / 2) / hz);
@@ -341,6 +430,8 @@ void cpa_sampler_init(unsigned samples_per_second)
 	hz = samples_per_second;
 	thins = hz == CPA_DEFAULT_HZ;
 	cpa_header()->sample_hz = hz;
+	if (!cpa_header()->machine.brief_ns)
+		cpa_header()->machine.brief_ns = BRIEF;
 	confined = cpa_confined();
 	if (hz)
 		can_signal = cpa_signal_init(on_signal);
@@ -428,6 +519,7 @@ void cpa_sampler_drain(struct cpa_sampler *s)
 			break; /* not what the kernel writes: start over */
 		if (record.type == PERF_RECORD_SAMPLE) {
 			copy_out(s, s->tail + sizeof(record), &chain, sizeof(chain));
+			cpa_diag(CPA_DIAG_INTERRUPTS);
 			if (chain.length == 2 && chain.context == PERF_CONTEXT_USER)
 				note(s, chain.pc, 1);
 		} else if (record.type == PERF_RECORD_LOST && !s->paused) {

@@ -5,16 +5,22 @@
 #include "shadow/component.h"
 #include "shadow/journal.h"
 
-#define BRIEF	128u /* parts of the time between two re-bases: 31 us */
-#define CARRIED 8u   /* most that is carried over, in times between two re-bases */
+#define CARRIED 8u /* most that is carried over, in times between two re-bases */
 
 _Static_assert(CPA_UNTIMED_LEARN == CPA_UNTIMED_SCALE, "the sum of those is a mean as it stands");
 
+/* B, ticks. */
+static uint64_t brief(void)
+{
+	/* Relaxed: written before there are such sections, by the sampler. */
+	return cpa_clock_ticks(__atomic_load_n(&cpa_header()->machine.brief_ns, __ATOMIC_RELAXED));
+}
+
 /* The first activity of a section that was drawn has ended, or all of it. */
-static void learn(const struct cpa_worker *w, uint64_t ticks, uint64_t most)
+static void learn(const struct cpa_worker *w, uint64_t ticks)
 {
 	/* One look at the clock is in it, which untimed sections do not have. */
-	uint64_t before = cpa_clock_now(), look = cpa_clock_now() - before;
+	uint64_t before = cpa_clock_now(), look = cpa_clock_now() - before, most = brief();
 
 	ticks = ticks > look ? ticks - look : 0;
 	ticks = ticks < most ? ticks : most;
@@ -116,14 +122,14 @@ void cpa_untimed_charge(struct cpa_worker *w, uint64_t process)
 
 void cpa_untimed_end(struct cpa_worker *w, const struct cpa_span *span)
 {
-	uint64_t sampled = span->sampled_ticks, brief = cpa_clock_rebase_ticks / BRIEF;
+	uint64_t sampled = span->sampled_ticks;
 	uint32_t class[CPA_OPEN + CPA_READS];
 	unsigned opened;
 
-	if (w->clock.last < w->sampler.latest + brief)
+	if (sampled && w->clock.last < w->sampler.latest + brief())
 		sampled -= sampled < w->sampler.period ? sampled : w->sampler.period;
 	if (w->begun)
-		learn(w, drawn_part(w, span), brief);
+		learn(w, drawn_part(w, span));
 	w->begun = NULL;
 	opened = time_open(w, sampled, span->external + span->runqueue, class);
 	charge(w, span->process, span->external);
@@ -154,6 +160,6 @@ void cpa_untimed_drawn(struct cpa_worker *w, const uint32_t *mean, uint64_t now)
 {
 	if (w->begun != mean) /* that one is inside it */
 		return;
-	learn(w, now - w->begun_at, cpa_clock_rebase_ticks / BRIEF);
+	learn(w, now - w->begun_at);
 	w->begun = NULL;
 }

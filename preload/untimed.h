@@ -8,7 +8,8 @@
  * it would not have begun untimed had the thread been switched out before (cpa_lock_quiet()). For
  * the same reason all samples that wait fell in it.
  *
- * How long they are, with D the time between two samples and B of 31 us: each section counts with
+ * How long they are, with D the time between two samples and B of 31 us, or twice what a sample's
+ * interrupt takes here where that is more: each section counts with
  * the mean of min(length, B) over sections of this kind that are drawn at random; and each sample
  * that fell in an open section, and B or more before its end (or the event), counts D. The latter
  * happens with probability (length - B) / D, so that the sum is right on average, for long sections

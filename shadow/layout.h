@@ -22,6 +22,8 @@
 
 #include <stdint.h>
 
+#include "shadow/layout_machine.h"
+
 #define CPA_MAGIC	 "CPADUMP\n"
 #define CPA_FORMAT	 12u
 #define CPA_BYTE_ORDER	 0x01020304u
@@ -128,6 +130,7 @@ enum cpa_diagnostic {
 	CPA_DIAG_PROCESSES_REFUSED, /* children that found no row */
 	CPA_DIAG_UNSEEN_CHILDREN,   /* children that were waited for and had not joined */
 	CPA_DIAG_PROCESSES_LOST,    /* that ended without a word */
+	CPA_DIAG_INTERRUPTS,	    /* that samples took: those of perf events */
 	CPA_DIAG_USED,
 	CPA_DIAG_COUNT = 48
 };
@@ -218,6 +221,7 @@ struct cpa_header {
 	uint32_t heap_made[CPA_HEAP_CLASSES];
 	uint64_t placed[CPA_PLACED]; /* items so far, by hash: see shadow/item.h */
 	uint64_t note_most;	     /* atomic: the same of any thread, as it is by now */
+	struct cpa_machine machine;  /* 0 in sessions of earlier versions */
 };
 
 /* Of what kind the time of the observed path is; the sum tiles the wall time. */

@@ -294,7 +294,7 @@ static void test_json_keys(void **state)
 	expect_keys(json_array_get(json_object_get(pag, "edges"), 0),
 		    "from to type count weight_s on_path_s observed_s followed");
 	expect_keys(json_object_get(root, "diagnostics"),
-		    "probe_s clock samples samples_lost objects_untracked notes");
+		    "probe_s clock samples samples_lost samples_s machine objects_untracked notes");
 	json_decref(root);
 }
 
