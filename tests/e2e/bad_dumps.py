@@ -5,10 +5,11 @@
 
 Whatever the file: no crash, no report of a sanitizer, exit status 0 or 1; with 1 one line on
 standard error and none on standard output, with 0 a report without control characters. Builds
-cpa-report with AddressSanitizer and UBSan. The dumps are one made by tests/unit/dump_maker.h and,
-if libcpa.so is built, one of a real run; the recipes of tests/fuzz are for cpa top too, and
-sessions with a journal for what reads that. CPA_LONG=1 tries four times as many; CPA_SEED repeats a
-run. Prints TAP and a summary; a file that fails is kept.
+cpa-report with AddressSanitizer and UBSan. Sound dumps and command lines each have a process of
+cpa-report; damaged dumps share some, see tests/fuzz/batch.c. The dumps are one made by
+tests/unit/dump_maker.h and, if libcpa.so is built, one of a real run; the recipes of tests/fuzz are
+for cpa top too, and sessions with a journal for what reads that. CPA_LONG=1 tries four times as
+many; CPA_SEED repeats a run. Prints TAP and a summary; a file that fails is kept.
 """
 
 import concurrent.futures
@@ -74,12 +75,12 @@ int main(int argc, char **argv)
 
 
 def compile_c(output, sources, extra):
-    command = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", f"-I{ROOT}", "-O1", "-g"]
+    command = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", f"-I{ROOT}", "-O1", "-g1"]
     subprocess.run([*command, "-o", str(output), *map(str, sources), *extra], check=True)
 
 
 def build(folder):
-    """cpa-report, and what the fuzzer runs."""
+    """cpa-report, what runs it in batches, and what the fuzzer runs."""
     flags = subprocess.run(
         ["pkg-config", "--libs", "libdw", "libelf", "jansson"],
         check=True,
@@ -99,15 +100,17 @@ def build(folder):
         return output
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        batch = pool.submit(one, ROOT / "tests/fuzz/batch.c")
         objects = list(pool.map(one, sources))
     fuzzers, rest = objects[: len(FUZZERS)], objects[len(FUZZERS) :]
     report = [each for each in rest if not each.name.startswith("analysis-top")]
     rest = [each for each in rest if each.name != "analysis-report.c.o"]
     libraries = [*SANITIZE, *flags, "-liberty", "-lm"]
     compile_c(folder / "cpa-report", report, libraries)
+    main = [ROOT / "analysis/report.c", "-Dmain=cpa_report_main", '-DCPA_VERSION="bad"']
+    compile_c(folder / "batch", [*main, batch.result(), *rest], libraries)
     for name, fuzzer in zip(FUZZERS, fuzzers):
         compile_c(folder / f"fuzz-{name}", [fuzzer, *rest], libraries)
-    return folder / "cpa-report"
 
 
 def make_dump(folder):
@@ -144,8 +147,8 @@ def record_dump(folder):
 
 
 class Results:
-    def __init__(self, report, folder):
-        self.report, self.folder = report, folder
+    def __init__(self, work, folder):
+        self.report, self.batch, self.folder = work / "cpa-report", work / "batch", folder
         self.passed = self.failed = self.skipped = 0
 
     def check(self, problems, text):
@@ -181,14 +184,18 @@ class Results:
             done = self.run(*arguments, **options)
         except subprocess.TimeoutExpired:
             return f"no end after {TIMEOUT_S} s"
-        error = done.stderr.decode(errors="replace")
-        if done.returncode not in statuses:
-            return f"exit status {done.returncode}: {error[:2000]}"
-        if done.returncode == 0:
+        return self.judge(arguments, statuses, done.returncode, done.stdout, done.stderr)
+
+    def judge(self, arguments, statuses, status, output, error):
+        """As problem_of(), of a run that ended."""
+        error = error.decode(errors="replace")
+        if status not in statuses:
+            return f"exit status {status}: {error[:2000]}"
+        if status == 0:
             if error:
                 return f"exit status 0, yet: {error[:2000]}"
             try:
-                text = done.stdout.decode()
+                text = output.decode()
             except UnicodeDecodeError as bad:
                 return f"output is not UTF-8: {bad}"
             if "json" in arguments:
@@ -201,7 +208,7 @@ class Results:
             elif re.search("[\0-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]", text):
                 return "control characters in the output"
             return None if text else "no output"
-        if done.stdout:
+        if output:
             return "output, though the exit status is 1"
         if not re.fullmatch(r"cpa-report: [^\n]+\n", error):
             return f"not one line on standard error: {error[:2000]}"
@@ -214,22 +221,51 @@ class Results:
             return "rows of different lengths in the CSV"
         return None
 
+    def try_batch(self, variants):
+        """The problems of @variants, triples of a number, a description and bytes."""
+        with tempfile.TemporaryDirectory(dir=self.folder) as place:
+            folder = pathlib.Path(place)
+            commands = []
+            for number, _, data in variants:
+                (folder / f"{number}.dump").write_bytes(data)
+                commands.append((*FORMS[number % len(FORMS)], str(folder / f"{number}.dump")))
+            # As a process of its own would have, and not the sum of many.
+            options = "quarantine_size_mb=8"
+            done = subprocess.run(
+                [str(self.batch), place],
+                input="".join("\t".join(command) + "\n" for command in commands),
+                stdout=subprocess.PIPE,
+                text=True,
+                check=True,
+                env=dict(os.environ, UBSAN_OPTIONS="print_stacktrace=1", ASAN_OPTIONS=options),
+            )
+            ends = [line.split() for line in done.stdout.splitlines()]
+            problems = [
+                f"a process of some of the runs ends with {status}"
+                for what, status in ends
+                if what == "end" and status != "0"
+            ]
+            statuses = [int(status) for what, status in ends if what != "end"]
+            for run, (variant, command, status) in enumerate(
+                zip(variants, commands, statuses, strict=True)
+            ):
+                output = (folder / f"{run}.out").read_bytes()
+                error = (folder / f"{run}.err").read_bytes()
+                problem = self.judge(command, (0, 1), status, output, error)
+                if problem:
+                    number, what, data = variant
+                    kept = self.folder / f"{os.getpid()}.{number}.dump"
+                    kept.write_bytes(data)
+                    problems.append(f"{kept}: {what}: {' '.join(command[:-1])}: {problem}")
+        return problems
+
     def try_variants(self, variants, text):
         """Run the report on each of @variants, pairs of a description and bytes."""
-
-        def one(numbered):
-            number, (what, data) = numbered
-            file = self.folder / f"{os.getpid()}.{number}.dump"
-            file.write_bytes(data)
-            form = FORMS[number % len(FORMS)]
-            problem = self.problem_of((*form, file))
-            if not problem:
-                file.unlink()
-                return None
-            return f"{file}: {what}: {problem}"
-
-        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            problems = [p for p in pool.map(one, enumerate(variants)) if p]
+        numbered = [(number, *variant) for number, variant in enumerate(variants)]
+        cpus = os.cpu_count()
+        with concurrent.futures.ThreadPoolExecutor(cpus) as pool:
+            batches = [numbered[cpu::cpus] for cpu in range(cpus)]
+            problems = [p for some in pool.map(self.try_batch, batches) for p in some]
         self.check(problems, f"{text}: {len(variants)} variants")
 
 
@@ -444,8 +480,8 @@ def main():
     work = pathlib.Path(tempfile.mkdtemp(prefix="bad_dumps.", dir=os.environ.get("CPA_TMP")))
     folder = work / "dumps"
     folder.mkdir()
-    report = build(work)
-    results = Results(report, folder)
+    build(work)
+    results = Results(work, folder)
     made = make_dump(work)
     real = record_dump(work)
     count = 2000 if LONG else 500
