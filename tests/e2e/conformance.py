@@ -27,8 +27,8 @@ from surroundings import PERF_EVENT_OPEN, deny
 SOURCES = pathlib.Path(__file__).resolve().parents[1] / "conformance"
 # Not a limit on speed: a program that takes this long hangs.
 TIMEOUT_S = 240
-# Their profile does not tell of a run as long as the program's: children replace it, or it is killed.
-ODD_ONES = {"library", "loader", "ending", "streams"}
+# With arguments or in a surrounding of their own, see check_special(); or in other tests.
+ELSEWHERE = {"library", "ending", "streams", "target", "dying", "failing"}
 # Programs that run again with other samplers and clocks. many and mutex take their time.
 AGAIN = {
     "barrier",
@@ -166,14 +166,19 @@ def check_dump(results, name, arguments, dump, seconds, rate):
     return results.check(not odd, f"{name}: figures that can be {'; '.join(odd)}".rstrip())
 
 
-def check_program(results, arguments, folder, label, command, preload=(), settings=(), **options):
-    """Run @command both ways; @preload are libraries of its own, @settings for both runs."""
+def check_program(
+    results, arguments, folder, label, command, preload=(), settings=(), native=None, **options
+):
+    """
+    Run @command both ways; @preload are libraries of its own, @settings for both runs. Return the
+    native run, which is @native if that is given.
+    """
     failed = results.failed
     dump = folder / f"{label}.dump"
     environment = clean_environment() | dict(settings)
     if preload:
         environment["LD_PRELOAD"] = ":".join(preload)
-    native = Run(command, environment, **options)
+    native = native or Run(command, environment, **options)
     libraries = [str(arguments.build / "libcpa.so"), *preload]
     # Children that are other programs have their own profiles, where the pattern is as by default.
     environment.update(LD_PRELOAD=":".join(libraries), CPA_OUTPUT=str(folder / f"{label}.%e.%p"))
@@ -187,9 +192,10 @@ def check_program(results, arguments, folder, label, command, preload=(), settin
     print(f"# {label}: {native.seconds:.1f} s natively, {profiled.seconds:.1f} s profiled")
     if results.failed != failed:
         print(f"# {label}: profile kept: {dump}")
-        return
+        return native
     for each in [dump, *folder.glob(f"{label}.*")]:
         each.unlink(missing_ok=True)
+    return native
 
 
 def closing(fds):
@@ -203,24 +209,26 @@ def closing(fds):
     return prepare
 
 
-def check_again(results, arguments, folder, programs):
-    """With the sampler and the clock that are used where the kernel refuses the better ones."""
+def check_again(results, arguments, folder, natives):
+    """
+    With the sampler and the clock that are used where the kernel refuses the better ones. To the
+    programs themselves neither matters: they are compared with their native runs, @natives.
+    """
     refuse = deny(PERF_EVENT_OPEN, error=13)
     if subprocess.run(["true"], preexec_fn=refuse, check=False).returncode:
         refuse = None
         results.skip("programs with the timer as sampler", "no seccomp filters here")
-    for name in sorted(AGAIN):
-        if arguments.only and name not in arguments.only:
-            continue
-        command = [str(programs / name)]
+    for name in sorted(AGAIN & natives.keys()):
+        command = [str(arguments.build / "tests/conformance" / name)]
+        options = {"native": natives[name]}
         if refuse:
             settings = {"CPA_SAMPLE_HZ": "1000"}
             label = f"{name}, timer"
-            options = {"settings": settings, "preexec_fn": refuse}
-            check_program(results, arguments, folder, label, command, **options)
+            refused = {"settings": settings, "preexec_fn": refuse}
+            check_program(results, arguments, folder, label, command, **refused, **options)
         settings = {"GLIBC_TUNABLES": "glibc.pthread.rseq=0", "CPA_SAMPLE_HZ": "10000"}
         label = f"{name}, no rseq"
-        check_program(results, arguments, folder, label, command, settings=settings)
+        check_program(results, arguments, folder, label, command, settings=settings, **options)
 
 
 def check_special(results, arguments, folder, programs):
@@ -256,13 +264,14 @@ def main():
     programs = arguments.build / "tests/conformance"
     folder = pathlib.Path(tempfile.mkdtemp(prefix="cpa-conformance."))
     results = Results()
+    natives = {}
     for source in sorted(SOURCES.glob("*.c")):
         name = source.stem
-        if name not in ODD_ONES | {"target", "dying", "failing"} and (not arguments.only or name in arguments.only):
-            check_program(results, arguments, folder, name, [str(programs / name)])
-        elif name == "loader" and (not arguments.only or name in arguments.only):
-            check_program(results, arguments, folder, name, [str(programs / name)])
-    check_again(results, arguments, folder, programs)
+        if name in ELSEWHERE or (arguments.only and name not in arguments.only):
+            continue
+        command = [str(programs / name)]
+        natives[name] = check_program(results, arguments, folder, name, command)
+    check_again(results, arguments, folder, natives)
     check_special(results, arguments, folder, programs)
     return results.end(folder)
 
