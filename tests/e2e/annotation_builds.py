@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# In company: tests/run may run others beside it
 """tests/e2e/annotation_builds.py - preload/cpa.h in every kind of program
 
 A program and a library, annotated, are built by each compiler and linker there is, in each way

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# In company: tests/run may run others beside it
 """tests/e2e/bad_dumps.py - cpa-report on dumps that are cut, damaged or no dumps at all
 
 Whatever the file: no crash, no report of a sanitizer, exit status 0 or 1; with 1 one line on

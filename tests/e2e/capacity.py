@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# In company: tests/run may run others beside it
 """tests/e2e/capacity.py - very many threads over a run, a few at a time
 
 Each is in the figures, as are its operations, and the session does not grow with them: it is as large

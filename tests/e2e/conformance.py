@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# In company: tests/run may run others beside it
 """tests/e2e/conformance.py - a profiled program does what it does without us
 
 Each program of tests/conformance runs natively and under libcpa.so. Every line it prints is a

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# In company: tests/run may run others beside it
 """The hot paths stay short, and call nothing but the function that was asked for.
 
 Instructions are counted by single steps (benchmarks/steps.c says why not by callgrind), so no noise

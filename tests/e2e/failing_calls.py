@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# In company: tests/run may run others beside it
 """tests/e2e/failing_calls.py - each system call that libcpa.so makes fails, at each place
 
 tests/conformance/failing finds the places where libcpa.so calls the kernel and lets them fail, one

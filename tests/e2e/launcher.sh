@@ -1,5 +1,4 @@
 #!/usr/bin/env bash
-# In company: tests/run may run others beside it
 # tests/e2e/launcher.sh - cpa run stands for the program it runs, and refuses what it cannot profile
 #
 # Most of it runs with a library that only writes the dump's name into the dump: what is tested

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# In company: tests/run may run others beside it
 """tests/e2e/midway.py - what a program may have, and where its profile goes, changes while it runs
 
 The program stops in the middle; then its disk fills up, the folder of the profile vanishes, or its

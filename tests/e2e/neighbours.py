@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# In company: tests/run may run others beside it
 """tests/e2e/neighbours.py - programs of other languages, mallocs, sanitizers and other preloads
 
 Each runs natively and under cpa run: it prints the same and ends alike, and its profile can be

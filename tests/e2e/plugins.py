@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# In company: tests/run may run others beside it
 """tests/e2e/plugins.py - libraries that come and go, and those that are loaded so that they are not seen
 
 A host (tests/plugins) loads, runs and unloads plugins, natively and profiled, with the same output:

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# In company: tests/run may run others beside it
 """tests/e2e/postgresql.py - a database of many processes does its own work in one session
 
 initdb, then PostgreSQL under pgbench, with parallel workers, and with a backend that is killed: it

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# In company: tests/run may run others beside it
 """Threads of C++ are named after what they run, not after the routine of libstdc++ that starts them."""
 import json
 import os

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# In company: tests/run may run others beside it
 """tests/e2e/strangers.py - a session is its user's alone
 
 Who may open a session, what becomes of it in a folder where others write, and which programs are

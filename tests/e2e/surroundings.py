@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# In company: tests/run may run others beside it
 """tests/e2e/surroundings.py - nowhere to write, few resources, refusals, wrong settings
 
 Whatever the profiler lacks, the program prints and returns what it does without us, and at most

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# In company: tests/run may run others beside it
 """Threads have the names that programs give them; one whose start was not seen is no "main"."""
 import json
 import os

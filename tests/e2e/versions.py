@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# In company: tests/run may run others beside it
 """tests/e2e/versions.py - libcpa.so has each version of a function that the C library has
 
 A wrapper without a version stands for any. So where the C library keeps an older version that is
