@@ -2,6 +2,7 @@
 #include "preload/memory.h"
 
 #include <errno.h>
+#include <sys/mman.h>
 
 /* jemalloc's public interface under the names that scripts/private-jemalloc.sh gives it. */
 void *cpa_je_mallocx(size_t size, int flags);
@@ -22,22 +23,41 @@ static void say_nothing(void *argument, const char *text)
 	(void)argument, (void)text;
 }
 
+/* Atomic; 1: a thread is in jemalloc, or has jumped out of it, or was there before a fork. */
+static uint32_t taken;
+
 bool cpa_memory_init(void)
 {
 	void *p;
 
 	cpa_je_malloc_message = say_nothing;
-	p = cpa_memory_alloc(1);
+	p = cpa_je_mallocx(1, TCACHE_NONE);
 	if (p)
 		cpa_je_dallocx(p, TCACHE_NONE);
+	cpa_memory_leave();
 	return p != NULL;
+}
+
+static void *map(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
 }
 
 void *cpa_memory_alloc(size_t size)
 {
 	int err = errno;
-	void *p = cpa_je_mallocx(size, LINE | TCACHE_NONE | ZERO);
+	void *p;
 
+	/* ACQUIRE pairs with the RELEASE below: jemalloc is as the last thread left it. */
+	if (likely(!__atomic_exchange_n(&taken, 1, __ATOMIC_ACQUIRE))) {
+		p = cpa_je_mallocx(size, LINE | TCACHE_NONE | ZERO);
+		cpa_memory_leave();
+		__atomic_store_n(&taken, 0, __ATOMIC_RELEASE); /* so above */
+	} else {
+		p = map(size);
+	}
 	errno = err;
 	return p;
 }

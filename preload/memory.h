@@ -6,8 +6,10 @@
  * neither has a use for: workers of threads, what a thread that begins is told, stacks of
  * instrumented calls. Never the program's malloc.
  *
- * Thread-safe; not to be called from signal handlers, which cpa_tls.inside keeps out. A child of
- * fork() has all that the parent had: jemalloc sees to its locks itself, by pthread_atfork().
+ * Thread-safe, and nobody waits: one thread at a time is in jemalloc, and who finds another there
+ * maps pages instead. So do all for good after a jump out of jemalloc by a signal handler, and in
+ * a child of fork() whose parent had another thread in jemalloc. Of thousands of threads that begin
+ * few meet. Not to be called from signal handlers, which cpa_tls.inside keeps out.
  */
 #ifndef CPA_PRELOAD_MEMORY_H
 #define CPA_PRELOAD_MEMORY_H
@@ -18,9 +20,8 @@
 #include "shadow/self.h"
 
 /*
- * Start jemalloc, which registers its fork handlers then: before ours, so that they run inside
- * those. False: it cannot start, and must not be called again: another thread would wait for this
- * one to start it, for ever.
+ * Start jemalloc. False: it cannot start, and must not be called again: another thread would wait
+ * for this one to start it, for ever.
  */
 CPA_HIDDEN bool cpa_memory_init(void);
 
@@ -29,5 +30,8 @@ CPA_HIDDEN bool cpa_memory_init(void);
  * preload/pool.h.
  */
 CPA_HIDDEN void *cpa_memory_alloc(size_t size);
+
+/* The thread leaves jemalloc, which then has nothing of it. See preload/jemalloc_hooks.c. */
+CPA_HIDDEN void cpa_memory_leave(void);
 
 #endif

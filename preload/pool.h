@@ -2,10 +2,9 @@
 /*
  * preload/pool.h - what threads that ended had, for threads to come
  *
- * A thread ends in the last round of its destructors, when jemalloc has put its own data of the
- * thread away, and begins before it has any, which is dear to make: so neither gives memory back.
- * What a thread had is kept on liburcu's lock-free stack; there is as much of a kind as was in use
- * at once.
+ * New memory is dear to make, and one thread at a time makes it (preload/memory.h): so nothing is
+ * given back. What a thread had is kept on liburcu's lock-free stack; there is as much of a kind as
+ * was in use at once.
  *
  * Thread-safe, and called inside our code alone.
  */

@@ -4,11 +4,14 @@
 # Takes the position-independent archive that libjemalloc-dev ships and renames:
 #   its public functions (malloc, mallocx, ...)  to cpa_je_*: the target's malloc is untouched,
 #                                                and our own free(strdup()) stays libc's
-#   the mutex functions it calls                 to cpa_je_*: they must not reach our wrappers
+#   the mutex functions it calls                 to cpa_je_*: it has no locks
+#   pthread_atfork, pthread_key_create and       to cpa_je_*: no code of it runs but when we call it
+#   pthread_setspecific
+#   dlsym                                        to cpa_je_*: it must not wait for the loader
 #   secure_getenv                                to cpa_je_*: the target's MALLOC_CONF is not ours
 #   mmap, munmap                                 to cpa_je_*: one mmap of it must not fail
-# Whoever links the result provides the last six: preload/jemalloc_hooks.c. The C++ operators are
-# dropped.
+# Whoever links the result provides all but the first: preload/jemalloc_hooks.c. The C++ operators
+# are dropped.
 set -euo pipefail
 
 [ $# = 1 ] || { echo "usage: private-jemalloc.sh OUT.a" >&2; exit 2; }
@@ -18,7 +21,8 @@ public=(malloc calloc realloc free memalign valloc posix_memalign aligned_alloc
 	malloc_usable_size malloc_conf malloc_conf_2_conf_harder malloc_message
 	malloc_stats_print mallctl mallctlbymib mallctlnametomib mallocx rallocx xallocx
 	sallocx sdallocx dallocx nallocx)
-hooks=(pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock secure_getenv mmap munmap)
+hooks=(pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock pthread_atfork
+	pthread_key_create pthread_setspecific dlsym secure_getenv mmap munmap)
 
 archive=$(${CC:-cc} -print-file-name=libjemalloc_pic.a)
 if [ ! -r "$archive" ]; then
