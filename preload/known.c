@@ -10,6 +10,7 @@
 #include "preload/load.h"
 #include "preload/signal.h"
 #include "preload/log.h"
+#include "preload/symbol.h"
 
 /* What module @m finds as @number if @caller lies in it, else NULL. */
 static void *look(const struct cpa_known_module *m, unsigned number, uint64_t caller)
@@ -69,101 +70,201 @@ static void *foreign(void *f)
 	return f && !cpa_function_is_ours((uint64_t)f) ? f : NULL;
 }
 
-/* A loaded module of that path, "" for the program; close it again. */
-static void *loaded(const char *path)
+#define MODULES 1024u
+
+/*
+ * The modules that are loaded. Filled and read while dl_iterate_phdr() holds the loader's lock on
+ * its list, so by one thread at a time. That lock is not the one which dlopen() and dlclose() hold
+ * while they run the program's code.
+ */
+static struct module {
+	struct cpa_image image;
+	const char *path, *name; /* it is needed by either */
+	bool in_scope;
+} modules[MODULES];
+static unsigned module_count;
+
+/* Where functions are looked for: the program and what it needs, then the caller and what it does. */
+static uint16_t scope[MODULES];
+static unsigned scope_length;
+
+static int list(struct dl_phdr_info *info, size_t size, void *argument)
 {
-	return dlopen(*path ? path : NULL, RTLD_LAZY | RTLD_NOLOAD);
-}
+	struct module *m = &modules[module_count];
 
-/* The module number @countdown of the loader's list. */
-struct nth {
-	unsigned countdown;
-	char path[4096];
-};
-
-static int find_nth(struct dl_phdr_info *info, size_t size, void *argument)
-{
-	struct nth *nth = argument;
-
-	(void)size;
-	if (nth->countdown--)
+	(void)size, (void)argument;
+	*m = (struct module){ .image.base = info->dlpi_addr, .path = info->dlpi_name };
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			m->image.dynamic =
+				(const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+	if (!m->image.dynamic)
 		return 0;
-	strncpy(nth->path, info->dlpi_name, sizeof(nth->path) - 1);
-	return 1;
+	m->name = cpa_symbol_module_name(&m->image);
+	if (!m->name)
+		m->name = strrchr(m->path, '/') ? strrchr(m->path, '/') + 1 : m->path;
+	module_count++;
+	return module_count == MODULES;
 }
 
-/* Fill what is missing in @m from the first of all modules that has function @number. */
-static void find_anywhere(const struct cpa_known *library, unsigned number,
-			  struct cpa_known_module *m)
+static struct module *module_called(const char *name)
 {
-	struct nth nth = { 0 };
+	for (unsigned i = 0; i < module_count; i++)
+		if (!strcmp(modules[i].name, name) || !strcmp(modules[i].path, name))
+			return &modules[i];
+	return NULL;
+}
 
-	for (unsigned i = 0; nth.countdown = i, dl_iterate_phdr(find_nth, &nth); i++) {
-		void *module = loaded(nth.path), *f;
+static void add(struct module *m)
+{
+	if (!m || m->in_scope)
+		return;
+	m->in_scope = true;
+	scope[scope_length++] = (uint16_t)(m - modules);
+}
 
-		f = module ? foreign(dlsym(module, library->names[number])) : NULL;
-		for (unsigned j = 0; f && !m->function[number] && j < library->count; j++)
-			if (j != number && !m->function[j])
-				m->function[j] = foreign(dlsym(module, library->names[j]));
-		if (f && !m->function[number])
-			m->function[number] = f;
-		else if (f && f != m->function[number])
-			cpa_warn("several copies of %s are loaded, and it cannot be told which one "
-				 "was called; the first is taken",
-				 library->names[number]);
-		if (module)
-			REAL(dlclose)(module);
-		if (f && f != m->function[number])
-			return;
+/* @m, then what it needs, then what that needs, as the loader has it. */
+static void add_with_needed(struct module *m)
+{
+	unsigned i = scope_length;
+
+	for (add(m); i < scope_length; i++) {
+		const struct cpa_image *by = &modules[scope[i]].image;
+
+		for (const ElfW(Dyn) *d = by->dynamic; d->d_tag != DT_NULL; d++)
+			if (d->d_tag == DT_NEEDED)
+				add(module_called(cpa_symbol_string(by, d)));
 	}
 }
 
-static void resolve(const struct cpa_known *library, uint64_t caller, struct cpa_known_module *m)
+static void list_all(void)
 {
+	module_count = scope_length = 0;
+	dl_iterate_phdr(list, NULL);
+}
+
+/* The program is the first of all modules. */
+static void add_program(void)
+{
+	if (module_count)
+		add_with_needed(&modules[0]);
+}
+
+/* Fill what is missing of @function from the scope. */
+static void find_in_scope(const struct cpa_known *library, void **function)
+{
+	for (unsigned i = 0; i < scope_length; i++)
+		for (unsigned j = 0; j < library->count; j++)
+			if (!function[j])
+				function[j] = foreign(cpa_symbol_in(&modules[scope[i]].image,
+								    library->names[j], NULL));
+}
+
+/* What is looked for, and found. */
+struct search {
+	const struct cpa_known *library;
+	unsigned number;
+	const ElfW(Dyn) * caller; /* of the calling module; NULL: it has none */
+	struct cpa_known_module *m;
+};
+
+/* Fill what is missing from the first of all modules that has the function. */
+static void find_anywhere(const struct search *s)
+{
+	const char *const *names = s->library->names;
+
+	for (unsigned i = 0; i < module_count; i++) {
+		const struct cpa_image *image = &modules[i].image;
+		void *f = foreign(cpa_symbol_in(image, names[s->number], NULL));
+
+		if (f && s->m->function[s->number] && f != s->m->function[s->number]) {
+			cpa_warn("several copies of %s are loaded, and it cannot be told which one "
+				 "was called; the first is taken",
+				 names[s->number]);
+			return;
+		}
+		for (unsigned j = 0; f && j < s->library->count; j++)
+			if (!s->m->function[j])
+				s->m->function[j] = foreign(cpa_symbol_in(image, names[j], NULL));
+	}
+}
+
+static int find(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	const struct search *s = argument;
+
+	(void)info, (void)size;
+	list_all();
+	add_program();
+	for (unsigned i = 0; i < module_count; i++)
+		if (modules[i].image.dynamic == s->caller)
+			add_with_needed(&modules[i]);
+	find_in_scope(s->library, s->m->function);
+	if (!s->m->function[s->number])
+		find_anywhere(s);
+	return 1;
+}
+
+static int find_programs(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	struct cpa_known *library = argument;
+	bool any = false;
+
+	(void)info, (void)size;
+	list_all();
+	for (unsigned i = 0; i < module_count && !any; i++)
+		any = foreign(cpa_symbol_in(&modules[i].image, library->names[0], NULL));
+	if (any) {
+		add_program();
+		find_in_scope(library, library->programs);
+	}
+	return 1;
+}
+
+void cpa_known_init(struct cpa_known *library)
+{
+	dl_iterate_phdr(find_programs, library);
+}
+
+static void resolve(const struct cpa_known *library, unsigned number, uint64_t caller,
+		    struct cpa_known_module *m)
+{
+	struct search s = { .library = library, .number = number, .m = m };
 	struct dl_find_object o;
-	void *scope = NULL;
 
 	m->start = caller;
 	m->end = caller + 1;
 	if (!_dl_find_object((void *)caller, &o)) {
 		m->start = (uint64_t)o.dlfo_map_start;
 		m->end = (uint64_t)o.dlfo_map_end;
-		if (o.dlfo_link_map->l_name && *o.dlfo_link_map->l_name)
-			scope = loaded(o.dlfo_link_map->l_name);
+		s.caller = o.dlfo_link_map->l_ld;
 	}
-	for (unsigned i = 0; i < library->count; i++) {
-		void *f = foreign(dlsym(RTLD_NEXT, library->names[i]));
-
-		m->function[i] = f || !scope ? f : foreign(dlsym(scope, library->names[i]));
-	}
-	if (scope)
-		REAL(dlclose)(scope);
+	dl_iterate_phdr(find, &s);
 }
 
 /*
- * What the loader allocates here, and the message that it keeps of a name that is not there, are
- * the price of a first call.
+ * A handler that jumped out of dl_iterate_phdr() would leave the list of modules locked. Where the
+ * profile has ended, it may be because system calls are not allowed any more.
  */
 static __attribute__((noinline, cold)) void *find_slow(struct cpa_known *library, unsigned number,
 						       uint64_t caller)
 {
 	struct cpa_known_module m = { 0 };
-	bool inside = cpa_tls.inside;
+	bool inside = cpa_tls.inside, holds = *cpa_alive;
 	int err = errno;
 	sigset_t before;
 
 	cpa_reenter();
-	before = cpa_signal_hold(); /* as in preload/real.c */
+	if (holds)
+		before = cpa_signal_hold();
 	/* ACQUIRE: what is found is found after that. */
 	m.generation = __atomic_load_n(&cpa_load_generation, __ATOMIC_ACQUIRE);
-	resolve(library, caller, &m);
-	if (!m.function[number])
-		find_anywhere(library, number, &m);
+	resolve(library, number, caller, &m);
 	keep(library, &m);
 	if (!m.function[number])
 		cpa_warn("no original of %s found; calls to it fail", library->names[number]);
-	dlerror();
-	cpa_signal_let(&before);
+	if (holds)
+		cpa_signal_let(&before);
 	cpa_tls.inside = inside;
 	errno = err;
 	return m.function[number];
@@ -171,6 +272,8 @@ static __attribute__((noinline, cold)) void *find_slow(struct cpa_known *library
 
 void *cpa_known_find(struct cpa_known *library, unsigned number, uint64_t caller)
 {
+	if (likely(library->programs[number]))
+		return library->programs[number];
 	for (unsigned i = 0; i < CPA_KNOWN_MODULES; i++) {
 		void *f = look(&library->modules[i], number, caller);
 

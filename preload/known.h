@@ -4,14 +4,17 @@
  *
  * A wrapper of a library's function is found first by every module, also by a plugin that was
  * loaded with RTLD_LOCAL and brings the library with it, or a copy of its own. Which function is
- * the real one therefore depends on who calls: the next one after ours in the global scope, or
- * else the one in the scope of the calling module, as the loader would have it without us.
+ * the real one therefore depends on who calls: the one that the program or a library it needs
+ * defines, or else the one that the calling module or a library it needs does, as the loader would
+ * have it without us.
  *
- * The answer is kept for each calling module, for all functions of the library at once, until
- * anything is unloaded; to look it up takes no lock and asks nobody. A call that is made as the
- * last thing of a function (a jump) seems to come from that function's caller; where that module
- * has no such library in its scope, the copy that was loaded first is taken, and where there are
- * several the program is told.
+ * The first are found at start. The others are kept for each calling module, for all functions of
+ * the library at once, until anything is unloaded; to look them up takes no lock and asks nobody,
+ * but for the first call of a module. That takes the loader's lock on its list of modules, which is
+ * not held while constructors and destructors of libraries run, and reads the modules' own tables.
+ * A call that is made as the last thing of a function (a jump) seems to come from that function's
+ * caller; where that module has no such library in its scope, the copy that was loaded first is
+ * taken, and where there are several the program is told.
  *
  * A program that asks whether it has a function of these names finds ours, loaded or not. Without
  * the library they fail.
@@ -40,9 +43,14 @@ struct cpa_known_module {
 struct cpa_known {
 	const char *const *names;
 	unsigned count;
+	/* Found in the program and what it needs, which is never unloaded. Written at start. */
+	void *programs[CPA_KNOWN_FUNCTIONS];
 	unsigned next; /* module to be replaced */
 	struct cpa_known_module modules[CPA_KNOWN_MODULES];
 };
+
+/* Once, at start. */
+CPA_HIDDEN void cpa_known_init(struct cpa_known *library);
 
 /* The real function @number of @library for a call that returns to @caller; NULL: there is none. */
 CPA_HIDDEN void *cpa_known_find(struct cpa_known *library, unsigned number, uint64_t caller);
@@ -50,11 +58,15 @@ CPA_HIDDEN void *cpa_known_find(struct cpa_known *library, unsigned number, uint
 /* Define @library of the functions that @functions(F) lists as F(name). */
 #define CPA_KNOWN_NUMBER(name) NUMBER_##name,
 #define CPA_KNOWN_NAME(name)   #name,
-#define CPA_KNOWN_LIBRARY(library, functions)                                       \
-	enum { functions(CPA_KNOWN_NUMBER) COUNT_##library };                       \
-	static const char *const names_##library[] = { functions(CPA_KNOWN_NAME) }; \
-	_Static_assert(COUNT_##library <= CPA_KNOWN_FUNCTIONS, "too many");         \
-	static struct cpa_known library = { .names = names_##library, .count = COUNT_##library };
+#define CPA_KNOWN_LIBRARY(library, functions)                                                     \
+	enum { functions(CPA_KNOWN_NUMBER) COUNT_##library };                                     \
+	static const char *const names_##library[] = { functions(CPA_KNOWN_NAME) };               \
+	_Static_assert(COUNT_##library <= CPA_KNOWN_FUNCTIONS, "too many");                       \
+	static struct cpa_known library = { .names = names_##library, .count = COUNT_##library }; \
+	static __attribute__((constructor)) void library##_init(void)                             \
+	{                                                                                         \
+		cpa_known_init(&library);                                                         \
+	}
 
 /* In an exported wrapper: the original of @name, of which NUMBER_@name is the number. */
 #define CPA_KNOWN(library, name) \

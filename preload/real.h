@@ -4,8 +4,8 @@
  *
  * REAL(name) is the next definition of `name` after ours. It is resolved on first use, because
  * constructors of other libraries run before ours and may call a wrapper. Resolving twice gives
- * the same pointer, so no order is needed. dlsym() takes no mutex of the program and does not
- * reach our wrappers in a way that matters: the loader's own locks are not pthread symbols.
+ * the same pointer, so no order is needed. The loader is not asked, whose lock another thread may
+ * hold while it waits for the caller: see preload/symbol.h. Async-signal-safe.
  */
 #ifndef CPA_PRELOAD_REAL_H
 #define CPA_PRELOAD_REAL_H
