@@ -57,7 +57,7 @@ TOOLED  := $(UNIT) $(call programs,$(wildcard tests/property/*.c tests/torture/*
 TARGETS := $(call programs,$(filter-out $(KNOWN_SRC),$(wildcard tests/programs/*.c)))
 TARGETS_CXX := $(call programs,$(wildcard tests/programs/*.cpp))
 # Loaded into programs.
-SHARED  := tests/conformance/library benchmarks/bare
+SHARED  := tests/conformance/library tests/conformance/adversary benchmarks/bare
 CONFORMANCE := $(filter-out $(SHARED:%=$(O)/%),$(call programs,$(wildcard tests/conformance/*.c)))
 BENCHES := $(filter-out $(TOOLED) $(SHARED:%=$(O)/%),$(call programs,$(wildcard benchmarks/*.c)))
 # A target that needs a library of its own: LDLIBS_<name> = -l..., and what its compiler needs.

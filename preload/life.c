@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "preload/alive.h"
+#include "preload/end_key.h"
 #include "preload/function.h"
 #include "preload/log.h"
 #include "preload/memory.h"
@@ -24,7 +25,6 @@
 #include "preload/real.h"
 #include "preload/region.h"
 #include "preload/settings.h"
-#include "preload/spawn.h"
 #include "preload/track.h"
 #include "shadow/call.h"
 #include "shadow/checkpoint.h"
@@ -41,9 +41,6 @@
 #define MOST_IMAGES   100 /* of one process, with profiles of the same name */
 
 __thread struct cpa_tls cpa_tls;
-
-/* Its destructor tells us that a thread ends. */
-static pthread_key_t end_key;
 
 static uint64_t cpu_ns(clockid_t clock)
 {
@@ -80,15 +77,26 @@ static void end_worker(struct cpa_worker *w)
 	cpa_leave();
 }
 
+static bool is_mine(const struct cpa_worker *w)
+{
+	return *cpa_alive && w && cpa_tls.worker == w;
+}
+
+void cpa_thread_returned(void)
+{
+	if (unlikely(cpa_end_key_is_lost()) && is_mine(cpa_tls.worker) && !cpa_tls.inside)
+		end_worker(cpa_tls.worker);
+}
+
 /* Called in each round of destructors; we want the last one. */
 static void on_thread_end(void *argument)
 {
 	struct cpa_worker *w = argument;
 
-	if (!*cpa_alive || cpa_tls.worker != w)
+	if (!is_mine(w))
 		return;
 	if (++w->end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
-		pthread_setspecific(end_key, w);
+		cpa_end_key_set(w);
 	else
 		end_worker(w);
 }
@@ -119,7 +127,7 @@ struct cpa_worker *cpa_worker_begin(uint32_t row, uint32_t component, const stru
 	}
 	w->watched = w->self.journal != NULL;
 	w->epoch = CPA_EPOCH_ON;
-	pthread_setspecific(end_key, w);
+	cpa_end_key_set(w);
 	cpa_tls.worker = w;
 	return w;
 }
@@ -187,8 +195,8 @@ struct cpa_worker *cpa_worker_attach(void)
 }
 
 /*
- * jemalloc, whose handlers come after ours before the fork and before ours after it, has all its
- * locks meanwhile: a signal handler that comes in between, as SIGCHLD's does, must not enter.
+ * In the child a signal handler must not enter before in_child() has given the thread a worker of
+ * the child's own.
  */
 static void stay_out(void)
 {
@@ -203,8 +211,14 @@ static void come_in(void)
 		cpa_tls.inside = cpa_tls.inside_before;
 }
 
+/* Atomic; 1: the handlers of forks have something to do. */
+static uint32_t forks_seen;
+
 static void before_fork(void)
 {
+	/* ACQUIRE pairs with the RELEASE in begin(). */
+	if (!__atomic_load_n(&forks_seen, __ATOMIC_ACQUIRE))
+		return;
 	cpa_alive_forking();
 	cpa_process_forking();
 	if (*cpa_alive && !cpa_tls.child)
@@ -213,8 +227,11 @@ static void before_fork(void)
 	cpa_number_place(); /* the child is to have none that is open for a moment */
 }
 
+/* Not if before_fork() had nothing to do. */
 static void in_parent(void)
 {
+	if (!cpa_tls.forks)
+		return;
 	cpa_number_placed();
 	come_in();
 	if (cpa_tls.ends)
@@ -223,12 +240,41 @@ static void in_parent(void)
 
 static void in_child(void)
 {
+	if (!cpa_tls.forks)
+		return;
 	come_in();
 	cpa_number_forked(cpa_tls.forks);
 	if (cpa_process_forked())
 		cpa_alive_begin();
 	else
 		cpa_alive_leave(false);
+}
+
+/* The C library's, of which pthread_atfork() is a name. */
+CPA_EXPORT int __register_atfork(void (*before)(void), void (*parent)(void), void (*child)(void),
+				 void *library);
+
+extern CPA_HIDDEN void *__dso_handle;
+
+/*
+ * Our handlers of forks are the first of all that are registered. So they run last before a fork
+ * and first after it: those of the program find us as at any other time, in the parent and in the
+ * child, and may lock, wait for threads and fork.
+ */
+static void register_first(void)
+{
+	static uint32_t registered;
+
+	/* Relaxed: constructors of the libraries that came with the program run one by one. */
+	if (!__atomic_exchange_n(&registered, 1, __ATOMIC_RELAXED))
+		REAL(__register_atfork)(before_fork, in_parent, in_child, &__dso_handle);
+}
+
+int __register_atfork(void (*before)(void), void (*parent)(void), void (*child)(void),
+		      void *library)
+{
+	register_first();
+	return REAL(__register_atfork)(before, parent, child, library);
 }
 
 static void fill_header(void)
@@ -295,8 +341,6 @@ static int open_session(struct cpa_settings *s)
 	}
 	fill_header();
 	ret = cpa_component_init();
-	if (!ret)
-		ret = -REAL(pthread_key_create)(&end_key, on_thread_end);
 	if (ret) {
 		cpa_warn("no memory for the profile: %s; not profiled", strerrordesc_np(-ret));
 		unlink(s->output);
@@ -312,7 +356,7 @@ static bool make_session(void)
 
 	cpa_settings_read(&s);
 	if (cpa_process_join(&joined)) {
-		if (!joined || REAL(pthread_key_create)(&end_key, on_thread_end))
+		if (!joined)
 			return false;
 		cpa_function_init(true);
 		cpa_track_init();
@@ -356,11 +400,12 @@ __attribute__((constructor)) static void begin(void)
 		return;
 	cpa_clock_begin();
 	cpa_process_born();
-	cpa_number_init();
 	cpa_tls.inside = true; /* what we call here is not the program's doing */
-	cpa_spawn_init();
 	if (cpa_alive_init() && begin_memory() && make_session()) {
-		pthread_atfork(before_fork, in_parent, in_child);
+		cpa_end_key_init(on_thread_end);
+		register_first();
+		/* RELEASE: what they use is there. Pairs with before_fork(). */
+		__atomic_store_n(&forks_seen, 1, __ATOMIC_RELEASE);
 		cpa_alive_begin();
 		if (cpa_process_number == 0)
 			cpa_process_begin();

@@ -17,6 +17,12 @@
 CPA_HIDDEN struct cpa_worker *cpa_worker_begin(uint32_t row, uint32_t component,
 					       const struct cpa_path *from, struct cpa_wait *wait);
 
+/*
+ * The start routine of the calling thread is over, by its return or by unwinding, and destructors of
+ * what is thread-local are to run. Outside our code.
+ */
+CPA_HIDDEN void cpa_thread_returned(void);
+
 /* Remember which row @thread has; 0: none. Inside our code, or where nothing else is. */
 CPA_HIDDEN void cpa_thread_register(pthread_t thread, uint32_t row);
 

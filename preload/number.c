@@ -77,14 +77,6 @@ void cpa_number_forked(uint32_t forks)
 	theirs = forks;
 }
 
-void cpa_number_init(void)
-{
-	(void)REAL(dup2);
-	(void)REAL(dup3);
-	(void)REAL(close_range);
-	(void)REAL(closefrom);
-}
-
 /* @call, of type @type, between the two. */
 #define PLACE(type, call)            \
 	({                           \

@@ -30,7 +30,4 @@ CPA_HIDDEN void cpa_number_placed(void);
 /* In the child of a fork, with as many calls under way as forks that the thread is in. */
 CPA_HIDDEN void cpa_number_forked(uint32_t forks);
 
-/* Before there are threads: the functions may be wanted where the loader must not be. */
-CPA_HIDDEN void cpa_number_init(void);
-
 #endif

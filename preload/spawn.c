@@ -305,18 +305,6 @@ CPA_EXPORT int daemon(int nochdir, int noclose)
 	return ret;
 }
 
-typedef pid_t forking(void);
-
-static forking *original_fork(void)
-{
-	return REAL(_Fork);
-}
-
-void cpa_spawn_init(void)
-{
-	original_fork();
-}
-
 /* As fork(), without its handlers: for the program's handlers of signals. */
 CPA_EXPORT pid_t _Fork(void)
 {
@@ -325,22 +313,25 @@ CPA_EXPORT pid_t _Fork(void)
 
 	if (leaves)
 		cpa_alive_forking();
-	pid = original_fork()();
+	pid = REAL(_Fork)();
 	if (!pid && leaves)
 		cpa_alive_leave(false);
 	return pid;
 }
 
+/* Handlers that run in the parent after a fork may fork, and tell of a child of their own. */
 CPA_EXPORT pid_t fork(void)
 {
+	const uint32_t outer = cpa_tls.child;
 	pid_t pid = REAL(fork)();
 	int err = errno;
 	uint32_t number = pid ? cpa_tls.child : 0;
 	struct cpa_worker *w;
 
-	if (!number)
+	if (pid)
+		cpa_tls.child = outer;
+	if (!number || number == outer)
 		return pid;
-	cpa_tls.child = 0;
 	if (pid > 0) { /* it says so itself, unless it dies before, or does not know */
 		cpa_process_seen(number, (uint32_t)pid);
 	} else if ((w = cpa_enter())) {

@@ -7,9 +7,6 @@
 
 #include "shadow/session.h"
 
-/* Once, at start: what a signal handler may be the first to call is looked up here. */
-CPA_HIDDEN void cpa_spawn_init(void);
-
 /*
  * Before exec in a child of vfork(): its new row, 0 if it is none or has none. Async-signal-safe.
  * The other: it did not come to that.

@@ -163,9 +163,19 @@ static struct beginning take(void *argument)
 	return b;
 }
 
+static void returned(const char *scope)
+{
+	(void)scope;
+	cpa_thread_returned();
+}
+
+/* A thread may be cancelled, or end by pthread_exit(): the routine's scope ends by unwinding then. */
+#define ROUTINE_SCOPE char scope __attribute__((cleanup(returned), unused)) = 0
+
 static void *start(void *argument)
 {
 	struct beginning b = take(argument);
+	ROUTINE_SCOPE;
 
 	return b.routine(b.argument);
 }
@@ -173,6 +183,7 @@ static void *start(void *argument)
 static int start_c11(void *argument)
 {
 	struct beginning b = take(argument);
+	ROUTINE_SCOPE;
 
 	return b.c11_routine(b.argument);
 }
