@@ -198,7 +198,7 @@ static struct beginning *prepare(struct cpa_worker *w, const struct beginning *b
 	*copy = *b;
 	copy->inner = w->self.inner > 0;
 	copy->epoch = w->epoch;
-	copy->row = cpa_thread_claim();
+	copy->row = cpa_thread_claim(w->self.process);
 	if (!copy->row) {
 		cpa_pool_give(CPA_POOL_BEGINNINGS, copy);
 		return NULL;

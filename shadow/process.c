@@ -250,15 +250,18 @@ static void count_threads(struct cpa_process_row *p, uint32_t more)
 					    __ATOMIC_RELAXED));
 }
 
+void cpa_process_claims(struct cpa_thread *row, uint32_t number)
+{
+	row->process_row = number;
+	row->process_key = number ? cpa_process(number)->key : 0;
+}
+
 void cpa_process_enter(struct cpa_thread *row, uint32_t number)
 {
-	struct cpa_process_row *p = number ? cpa_process(number) : NULL;
-
 	row->given = *sums_of(row);
-	row->process_row = number;
-	row->process_key = p ? p->key : 0;
-	if (p)
-		count_threads(p, 1);
+	cpa_process_claims(row, number);
+	if (number)
+		count_threads(cpa_process(number), 1);
 }
 
 void cpa_process_give(struct cpa_thread *row)
@@ -322,8 +325,12 @@ static void free_threads(uint32_t number, uint64_t key)
 	for (uint32_t i = 1; i <= n; i++) {
 		struct cpa_thread *row = cpa_row(CPA_TABLE_THREADS, i);
 
-		if (row->process_row != number || row->process_key != key ||
-		    __atomic_load_n(&row->state, __ATOMIC_RELAXED) == CPA_THREAD_DONE)
+		/*
+		 * ACQUIRE: a row that is claimed by now is not of the process that it was of before.
+		 * Pairs with cpa_thread_claim().
+		 */
+		if (__atomic_load_n(&row->state, __ATOMIC_ACQUIRE) == CPA_THREAD_DONE ||
+		    row->process_row != number || row->process_key != key)
 			continue;
 		cpa_process_give(row);
 		cpa_thread_joined(i);

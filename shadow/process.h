@@ -46,6 +46,9 @@ CPA_HIDDEN uint32_t cpa_process_self(uint32_t pid, uint32_t space);
 CPA_HIDDEN uint32_t cpa_process_of_parent(uint32_t number, uint32_t pid);
 CPA_HIDDEN void cpa_process_adopt(uint32_t parent, uint64_t since_ns);
 
+/* The thread to come is one of process row @number: that may end before it begins. */
+CPA_HIDDEN void cpa_process_claims(struct cpa_thread *row, uint32_t number);
+
 /* The thread begins in process row @number; it gives what it did since to the process. */
 CPA_HIDDEN void cpa_process_enter(struct cpa_thread *row, uint32_t number);
 CPA_HIDDEN void cpa_process_give(struct cpa_thread *row);

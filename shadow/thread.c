@@ -27,7 +27,7 @@ static uint32_t *below(uint32_t number)
 	return &row_at(number)->next_done;
 }
 
-uint32_t cpa_thread_claim(void)
+uint32_t cpa_thread_claim(uint32_t process)
 {
 	/* Relaxed: how many there are decides only when reuse begins. */
 	uint64_t processes = __atomic_load_n(&cpa_header()->process_ids, __ATOMIC_RELAXED);
@@ -40,10 +40,13 @@ uint32_t cpa_thread_claim(void)
 		memset(row_at(number)->name, 0, sizeof(row_at(number)->name));
 	if (!number)
 		number = cpa_table_append(CPA_TABLE_THREADS);
-	if (number) /* RELEASE: detach or exit, by whatever thread, come after this. */
-		__atomic_store_n(&row_at(number)->state, CPA_THREAD_RUNNING, __ATOMIC_RELEASE);
-	else
+	if (!number) {
 		cpa_diag(CPA_DIAG_THREADS_REFUSED);
+		return 0;
+	}
+	cpa_process_claims(row_at(number), process);
+	/* RELEASE: detach, exit and the end of its process, by whatever thread, come after this. */
+	__atomic_store_n(&row_at(number)->state, CPA_THREAD_RUNNING, __ATOMIC_RELEASE);
 	return number;
 }
 
@@ -104,7 +107,7 @@ int cpa_thread_begin(struct cpa_self *self, uint32_t component, uint32_t tid,
 	struct cpa_thread *row;
 
 	if (!self->number)
-		self->number = cpa_thread_claim();
+		self->number = cpa_thread_claim(self->process);
 	if (!self->number)
 		return -ENOMEM;
 	row = row_at(self->number);

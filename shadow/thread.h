@@ -13,8 +13,8 @@
 
 #include "shadow/acquire.h"
 
-/* A row for a thread to come, RUNNING from now on. 0: no space. */
-CPA_HIDDEN uint32_t cpa_thread_claim(void);
+/* A row for a thread to come of process row @process, RUNNING from now on. 0: no space. */
+CPA_HIDDEN uint32_t cpa_thread_claim(uint32_t process);
 
 /*
  * An id for @self: not 0, nor UINT32_MAX (cpa_merge()), nor that of a thread that runs. After 2^32

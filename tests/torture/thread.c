@@ -60,7 +60,7 @@ static void pop_and_push(struct worker *w)
 		uint32_t number[2];
 
 		for (int k = 0; k < 2; k++) {
-			number[k] = cpa_thread_claim();
+			number[k] = cpa_thread_claim(0);
 			EXPECT(number[k] && number[k] <= 2 * CPA_THREADS_KEPT);
 			EXPECT(!__atomic_exchange_n(&in_use[number[k]], 1, __ATOMIC_RELAXED));
 		}
@@ -74,7 +74,7 @@ static void pop_and_push(struct worker *w)
 static void run_stack(void)
 {
 	for (uint32_t i = 1; i <= CPA_THREADS_KEPT; i++)
-		EXPECT(cpa_thread_claim() == i);
+		EXPECT(cpa_thread_claim(0) == i);
 	/* Few are free: they come back soon. */
 	for (uint32_t i = 1; i <= 3 * WORKERS; i++)
 		cpa_thread_joined(i);

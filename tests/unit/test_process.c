@@ -12,6 +12,7 @@
 #include "shadow/moved.h"
 #include "shadow/name.h"
 #include "shadow/offer.h"
+#include "shadow/thread.h"
 
 #include "tests/unit/shadow_session.h"
 
@@ -309,6 +310,28 @@ static void test_moved(void **state)
 	assert_int_equal(cpa_moved(0x5000, 3), 0x3000);
 }
 
+/* A row that a thread of a child had is another's by the time that the child is waited for. */
+static void test_claimed_again(void **state)
+{
+	struct cpa_self self = { 0 };
+	uint32_t first = make(0, 100), child = make(first, 101), row = 0, last = 0;
+
+	(void)state;
+	/* Until rows are used again: as many as there may be, all of the child. */
+	for (unsigned i = 0; i < CPA_THREADS_KEPT; i++) {
+		row = cpa_thread_claim(child);
+		assert_int_not_equal(row, 0);
+		cpa_process_enter(cpa_row(CPA_TABLE_THREADS, row), child);
+	}
+	cpa_thread_joined(row);
+	last = cpa_thread_claim(first);
+	assert_int_equal(last, row);
+	cpa_process(child)->state = CPA_PROCESS_ENDED;
+	cpa_process_waited(&self, child, 0);
+	for (unsigned i = 1; i < CPA_THREADS_KEPT; i++)
+		assert_int_not_equal(cpa_thread_claim(first), last);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -320,6 +343,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_wrong_token, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ended, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_claimed_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sums, setup, teardown),
 		cmocka_unit_test(test_moved),
 	};

@@ -202,7 +202,7 @@ static void test_edges(void **state)
 	 */
 	cpa_header()->process_ids = CPA_TREE_KEPT;
 	while (cpa_table(CPA_TABLE_THREADS)->used < CPA_TREE_KEPT)
-		cpa_thread_claim();
+		cpa_thread_claim(0);
 	cpa_thread_joined(killed.number);
 	begin(&t, 4);
 	assert_int_equal(t.number, killed.number);
