@@ -48,9 +48,9 @@ unsigned long adversary_allocations(void)
 	return allocations;
 }
 
-static void allocating(void)
+static void allocating(bool counts)
 {
-	if (is_main)
+	if (is_main && counts)
 		allocations++;
 	if (!ready || allocates)
 		return;
@@ -64,25 +64,25 @@ static void allocating(void)
 
 void *malloc(size_t size)
 {
-	allocating();
+	allocating(true);
 	return __libc_malloc(size);
 }
 
 void *calloc(size_t n, size_t size)
 {
-	allocating();
+	allocating(true);
 	return __libc_calloc(n, size);
 }
 
 void *realloc(void *p, size_t size)
 {
-	allocating();
+	allocating(true);
 	return __libc_realloc(p, size);
 }
 
 void free(void *p)
 {
-	allocating();
+	allocating(false); /* the C library frees as many NULLs as there are modules */
 	__libc_free(p);
 }
 
