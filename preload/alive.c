@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "preload/log.h"
 #include "preload/worker.h"
@@ -27,9 +29,11 @@ static struct {
 /* Bytes of the session that a child can read; the header's number may be larger by then. */
 static uint64_t readable;
 
+/* By a system call: mmap() may be a function of the program's, and take locks that nobody frees. */
 static void *map(void *at, uint64_t size, int how)
 {
-	return mmap(at, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | how, -1, 0);
+	return (void *)syscall(SYS_mmap, at, size, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | how, -1, 0L);
 }
 
 /*

@@ -10,6 +10,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "preload/memory.h"
 
@@ -100,10 +102,12 @@ char *cpa_je_secure_getenv(const char *name)
  * As it starts, jemalloc maps a page to try madvise() on, and writes to it without a look at
  * whether it has one (pages.c of 5.2 and 5.3); its constructor tries again when the first start
  * failed. What fails later it copes with. Before there are other threads.
+ *
+ * By system calls: mmap() may be a function of the program's, which takes locks.
  */
 void *cpa_je_mmap(void *at, size_t size, int rights, int flags, int fd, off_t from)
 {
-	void *p = mmap(at, size, rights, flags, fd, from);
+	void *p = (void *)syscall(SYS_mmap, at, size, rights, flags, fd, from);
 
 	if (likely(p != MAP_FAILED) || size != sizeof(spare) || at || spare_used)
 		return p;
@@ -114,7 +118,7 @@ void *cpa_je_mmap(void *at, size_t size, int rights, int flags, int fd, off_t fr
 int cpa_je_munmap(void *p, size_t size)
 {
 	if (likely(p != spare))
-		return munmap(p, size);
+		return (int)syscall(SYS_munmap, p, size);
 	spare_used = false;
 	return 0;
 }

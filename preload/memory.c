@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* jemalloc's public interface under the names that scripts/private-jemalloc.sh gives it. */
 void *cpa_je_mallocx(size_t size, int flags);
@@ -10,8 +12,12 @@ void cpa_je_dallocx(void *p, int flags);
 CPA_HIDDEN extern const char *cpa_je_malloc_conf;
 CPA_HIDDEN extern void (*cpa_je_malloc_message)(void *argument, const char *text);
 
-/* Read by jemalloc at its first call. One arena, no caches: few and long-lived blocks. */
-const char *cpa_je_malloc_conf = "narenas:1,tcache:false,background_thread:false,retain:false";
+/*
+ * Read by jemalloc at its first call. One arena, no caches: few and long-lived blocks. The break
+ * is the program's.
+ */
+const char *cpa_je_malloc_conf =
+	"narenas:1,tcache:false,background_thread:false,retain:false,dss:disabled";
 
 #define LINE	    6	     /* MALLOCX_LG_ALIGN(6) */
 #define TCACHE_NONE (1 << 8) /* MALLOCX_TCACHE_NONE */
@@ -38,9 +44,11 @@ bool cpa_memory_init(void)
 	return p != NULL;
 }
 
+/* As in preload/jemalloc_hooks.c. */
 static void *map(size_t size)
 {
-	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *p = (void *)syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
 
 	return p == MAP_FAILED ? NULL : p;
 }

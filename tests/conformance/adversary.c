@@ -7,13 +7,15 @@
  * constructor and destructor, handlers of forks, destructors of thread-specific data, handlers of
  * signals, exit handlers, and constructors of libraries that are loaded (its own, if dlopen() is the
  * first to load it). That locks, waits, makes and joins threads, forks and waits for the child. Its
- * malloc locks and posts. What everything() does may lead to more of the same: LEVELS deep.
+ * malloc and mmap lock and post. What everything() does may lead to more of the same: LEVELS deep.
  *
  * If the program sets ADVERSARY_CALL to the address of a function, the constructor calls that and
  * does nothing else.
  */
 #include <limits.h>
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "tests/conformance/case.h"
@@ -36,10 +38,12 @@ static pthread_key_t key;
 static bool ready;
 static int count;		  /* under m */
 static unsigned long allocations; /* of the main thread */
+static unsigned long mappings;	  /* atomic: of all threads, since the constructor */
 static __thread int level;
 static __thread bool allocates, is_main;
 
 unsigned long adversary_allocations(void);
+unsigned long adversary_mappings(void);
 void adversary_say(const char *what);
 
 /* Of the main thread so far: whoever else uses the program's malloc changes it. */
@@ -84,6 +88,32 @@ void free(void *p)
 {
 	allocating(false); /* the C library frees as many NULLs as there are modules */
 	__libc_free(p);
+}
+
+unsigned long adversary_mappings(void)
+{
+	return __atomic_load_n(&mappings, __ATOMIC_SEQ_CST);
+}
+
+static void mapping(void)
+{
+	if (!ready)
+		return;
+	__atomic_fetch_add(&mappings, 1, __ATOMIC_SEQ_CST);
+	allocating(false);
+}
+
+/* The C library does not call these two by their names. */
+void *mmap(void *at, size_t size, int rights, int flags, int fd, off_t from)
+{
+	mapping();
+	return (void *)syscall(SYS_mmap, at, size, rights, flags, fd, from);
+}
+
+int munmap(void *p, size_t size)
+{
+	mapping();
+	return (int)syscall(SYS_munmap, p, size);
 }
 
 static void everything(enum moment moment);

@@ -90,14 +90,18 @@ static void *cancelled(void *argument)
 	return argument;
 }
 
+typedef unsigned long counter(void);
+
+static counter *adversarys(const char *name)
+{
+	return (counter *)dlsym(RTLD_DEFAULT, name);
+}
+
 static unsigned long allocations_of(void (*act)(void))
 {
-	unsigned long (*allocations)(void) =
-		(unsigned long (*)(void))dlsym(RTLD_DEFAULT, "adversary_allocations");
+	counter *allocations = adversarys("adversary_allocations");
 	unsigned long before;
 
-	if (!allocations)
-		return 0;
 	act(); /* what is made once */
 	before = allocations();
 	act();
@@ -118,7 +122,10 @@ int main(void)
 	pthread_t t[THREADS], maker;
 	int results[THREADS] = { 0 }, sum = 0;
 	void *ret = NULL;
+	unsigned long before;
 
+	must(adversarys("adversary_mappings"), "dlsym");
+	before = adversarys("adversary_mappings")();
 	CASE("fork", fork_once(false));
 	CASE("fork, exit", fork_once(true));
 	begin("threads");
@@ -151,6 +158,7 @@ int main(void)
 	for (int i = 0; i < THREADS; i++)
 		sum += results[i];
 	CASE("forks of four threads while another makes threads: sum of statuses", sum);
+	CASE("calls of the program's mmap and munmap", adversarys("adversary_mappings")() - before);
 	CASE("system", system("exit 5"));
 	return 9;
 }
