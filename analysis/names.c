@@ -250,41 +250,74 @@ static void name_by_site(struct cpa_place *place, const struct cpa_component *ro
 	place->name = name;
 }
 
-static struct cpa_place find_place(struct cpa_names *names, const struct cpa_component *row)
+/* What to ask about @row. False: nothing, as no file tells its name. */
+static bool make_question(const struct cpa_component *row, struct cpa_symbols_question *q)
 {
-	struct cpa_place place = { 0 };
-
+	*q = (struct cpa_symbols_question){ .address = row->address, .module = row->module };
 	switch (row->by) {
 	case CPA_BY_EXTERNAL:
-		place.name = xstrdup(external_names[row->address]);
-		break;
 	case CPA_BY_NAME:
+		return false;
+	case CPA_BY_VARIABLE:
+		q->variable = true;
+		q->flag = row->kind == CPA_QUEUE;
+		return true;
+	case CPA_BY_INIT_SITE:
+	case CPA_BY_FIRST_SITE:
+		q->flag = true;
+		return true;
+	default:
+		return !(row->kind == CPA_THREAD && row->address == 0) &&
+		       !(row->kind == CPA_FUNCTION && row->address >= KERNEL_FIRST);
+	}
+}
+
+static struct cpa_place find_place(struct cpa_names *names, const struct cpa_component *row)
+{
+	struct cpa_symbols_question q;
+	struct cpa_place place = { 0 };
+
+	if (make_question(row, &q)) {
+		place = q.variable ?
+				cpa_symbols_variable(names->symbols, q.module, q.address, q.flag) :
+				cpa_symbols_code(names->symbols, q.module, q.address, q.flag);
+		if (row->by == CPA_BY_INIT_SITE)
+			name_by_site(&place, row, "from");
+		else if (row->by == CPA_BY_FIRST_SITE)
+			name_by_site(&place, row, "first used in");
+	} else if (row->by == CPA_BY_EXTERNAL) {
+		place.name = xstrdup(external_names[row->address]);
+	} else if (row->by == CPA_BY_NAME) {
 		place.name = cpa_names_text(names, (uint32_t)row->address);
 		if (!place.name)
 			place.name = xstrdup("(name lost)");
-		break;
-	case CPA_BY_VARIABLE:
-		place = cpa_symbols_variable(names->symbols, row->module, row->address,
-					     row->kind == CPA_QUEUE);
-		break;
-	case CPA_BY_INIT_SITE:
-		place = cpa_symbols_code(names->symbols, row->module, row->address, true);
-		name_by_site(&place, row, "from");
-		break;
-	case CPA_BY_FIRST_SITE:
-		place = cpa_symbols_code(names->symbols, row->module, row->address, true);
-		name_by_site(&place, row, "first used in");
-		break;
-	default:
+	} else {
 		/* The main thread has no start routine that pthread_create was given. */
-		if (row->kind == CPA_THREAD && row->address == 0)
-			place.name = xstrdup("main");
-		else if (row->kind == CPA_FUNCTION && row->address >= KERNEL_FIRST)
-			place.name = xstrdup("(kernel)");
-		else
-			place = cpa_symbols_code(names->symbols, row->module, row->address, false);
+		place.name = xstrdup(row->kind == CPA_THREAD ? "main" : "(kernel)");
 	}
 	return place;
+}
+
+void cpa_names_prepare(struct cpa_names *names, bool sites)
+{
+	struct cpa_symbols_question *questions =
+		xcalloc(names->components + names->sites + 1, sizeof(*questions));
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < names->components; i++)
+		if (names->component[i].key && !names->component_place[i].name &&
+		    names->component[i].kind != CPA_ACTIVITY &&
+		    make_question(&names->component[i], &questions[count]))
+			count++;
+	for (uint32_t i = 0; sites && i < names->sites; i++)
+		if (names->site[i].key && !names->site_place[i].name)
+			questions[count++] = (struct cpa_symbols_question){
+				.address = names->site[i].key,
+				.module = names->site[i].module,
+				.flag = true,
+			};
+	cpa_symbols_prepare(names->symbols, questions, count);
+	free(questions);
 }
 
 const struct cpa_place *cpa_names_component(struct cpa_names *names, uint32_t component)

@@ -26,6 +26,9 @@ void cpa_names_init(struct cpa_names *names, struct cpa_dump *dump);
 void cpa_names_again(struct cpa_names *names, struct cpa_dump *dump);
 void cpa_names_fini(struct cpa_names *names);
 
+/* Look up the names of all components, and of @sites if they are wanted, together: see symbols.h. */
+void cpa_names_prepare(struct cpa_names *names, bool sites);
+
 /* The row, NULL if it is unused or broken. */
 const struct cpa_component *cpa_names_row(const struct cpa_names *names, uint32_t component);
 

@@ -174,6 +174,7 @@ struct cpa_profile *cpa_profile_build_named(struct cpa_dump *dump, struct cpa_na
 		.edge = xcalloc(rows + 1, sizeof(struct cpa_edge)),
 	};
 
+	cpa_names_prepare(names, edges);
 	build.tick_s = tick_length(&dump->header, build.profile);
 	build.profile->tick_s = build.tick_s;
 	cpa_vector_init(&build.program, dump->header.slots);

@@ -22,6 +22,7 @@
 #include "analysis/question.h"
 #include "analysis/text.h"
 #include "analysis/process.h"
+#include "analysis/progress.h"
 #include "analysis/verify.h"
 
 #define EXIT_BAD_DUMP  1
@@ -445,6 +446,7 @@ int main(int argc, char **argv)
 		cpa_dump_close(&dump);
 		return ret;
 	}
+	cpa_progress_allow("cpa-report");
 	profile = cpa_profile_build(&dump);
 	profile->program.running = dump.live && cpa_process_writes(dump.header.pid, dump.file);
 	add_details(profile, &options);

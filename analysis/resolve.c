@@ -63,11 +63,21 @@ struct cpa_resolver *cpa_resolver_open(void)
 	return xcalloc(1, sizeof(struct cpa_resolver));
 }
 
-bool cpa_resolver_update(struct cpa_resolver *resolver, const struct cpa_module *modules,
+bool cpa_resolver_differs(const struct cpa_resolver *resolver, const struct cpa_module *modules,
+			  uint32_t count)
+{
+	if (count != resolver->count)
+		return true;
+	for (uint32_t i = 0; i < count; i++)
+		if (!is_same(&resolver->module[i].row, &modules[i]))
+			return true;
+	return false;
+}
+
+void cpa_resolver_update(struct cpa_resolver *resolver, const struct cpa_module *modules,
 			 uint32_t count)
 {
 	uint32_t before = resolver->count;
-	bool changed = count != before;
 
 	for (uint32_t i = count; i < before; i++)
 		close_module(&resolver->module[i]);
@@ -81,9 +91,7 @@ bool cpa_resolver_update(struct cpa_resolver *resolver, const struct cpa_module 
 		if (i < before)
 			close_module(module);
 		open_module(module, &modules[i]);
-		changed = true;
 	}
-	return changed;
 }
 
 void cpa_resolver_close(struct cpa_resolver *resolver)
@@ -163,7 +171,24 @@ bool cpa_resolver_has_file(const struct cpa_resolver *resolver, uint32_t row)
 {
 	const struct module *module = module_at(resolver, row);
 
-	return module && (!module->asked || module->file);
+	return module && module->row.path[0] == '/' && (!module->asked || module->file);
+}
+
+const struct cpa_module *cpa_resolver_row(const struct cpa_resolver *resolver, uint32_t row)
+{
+	const struct module *module = module_at(resolver, row);
+
+	return module ? &module->row : NULL;
+}
+
+const char *cpa_resolver_debug_file(const struct cpa_resolver *resolver, uint32_t row)
+{
+	const struct module *module = module_at(resolver, row);
+	const char *debug = NULL;
+
+	if (module && module->file)
+		dwfl_module_info(module->file, NULL, NULL, NULL, NULL, NULL, NULL, &debug);
+	return debug;
 }
 
 /* As module_at(), with its file open if it can be. */
@@ -233,23 +258,21 @@ static char *demangle(const char *name)
 	return text;
 }
 
-static struct cpa_place anonymous_place(uint64_t address)
+void cpa_resolver_complete(const struct cpa_resolver *resolver, uint32_t row, uint64_t address,
+			   struct cpa_place *place)
 {
-	return (struct cpa_place){
-		.name = cpa_format_text("0x%" PRIx64 " [anonymous]", address),
-	};
+	const struct module *module = module_at(resolver, row);
+
+	if (!module && !place->name)
+		place->name = cpa_format_text("0x%" PRIx64 " [anonymous]", address);
+	else if (!place->name)
+		place->name =
+			cpa_format_text("%s+0x%" PRIx64, module->label, address - module->row.bias);
+	if (module && !place->location)
+		place->location = xstrdup(module->label);
 }
 
-/* @address is that in the file. */
-static struct cpa_place unnamed_place(const struct module *module, uint64_t address)
-{
-	return (struct cpa_place){
-		.name = cpa_format_text("%s+0x%" PRIx64, module->label, address),
-		.location = xstrdup(module->label),
-	};
-}
-
-/* "file:line" of the code at @address of libdwfl's address space, else the module. */
+/* "file:line" of the code at @address of libdwfl's address space, NULL if not known. */
 static char *locate_code(const struct module *module, GElf_Addr address)
 {
 	Dwfl_Line *line = dwfl_module_getsrc(module->file, address);
@@ -260,37 +283,41 @@ static char *locate_code(const struct module *module, GElf_Addr address)
 	if (line)
 		file = dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL);
 	if (!file)
-		return xstrdup(module->label);
+		return NULL;
 	text = cpa_printable(file, SIZE_MAX);
 	location = number > 0 ? cpa_format_text("%s:%d", text, number) : xstrdup(text);
 	free(text);
 	return location;
 }
 
+/* As find_module(), and @address in libdwfl's address space; NULL: its file has no names for us. */
+static struct module *find_address(struct cpa_resolver *resolver, uint32_t row, uint64_t address,
+				   GElf_Addr *at)
+{
+	struct module *module = find_module(resolver, row);
+	GElf_Addr bias;
+
+	if (!module || !module->file || !dwfl_module_getelf(module->file, &bias))
+		return NULL;
+	*at = address - module->row.bias + bias;
+	return module;
+}
+
 struct cpa_place cpa_resolver_code(struct cpa_resolver *resolver, uint32_t row, uint64_t address,
 				   bool returned)
 {
-	struct module *module = find_module(resolver, row);
-	uint64_t in_file;
-	struct cpa_place place;
-	GElf_Addr at, bias;
+	GElf_Addr at;
+	struct module *module = find_address(resolver, row, address - returned, &at);
+	struct cpa_place place = { 0 };
 	GElf_Off offset;
 	const char *name;
 
 	if (!module)
-		return anonymous_place(address);
-	in_file = address - module->row.bias;
-	place = unnamed_place(module, in_file);
-	if (!module->file || !dwfl_module_getelf(module->file, &bias))
 		return place;
-	at = in_file + bias - returned;
-	free(place.location);
 	place.location = locate_code(module, at);
 	name = find_symbol(module, at, &offset);
-	if (name) {
-		free(place.name);
+	if (name)
 		place.name = demangle(name);
-	}
 	return place;
 }
 
@@ -298,28 +325,22 @@ struct cpa_place cpa_resolver_code(struct cpa_resolver *resolver, uint32_t row, 
 struct cpa_place cpa_resolver_variable(struct cpa_resolver *resolver, uint32_t row,
 				       uint64_t address, bool whole)
 {
-	struct module *module = find_module(resolver, row);
-	uint64_t in_file;
+	GElf_Addr at;
+	struct module *module = find_address(resolver, row, address, &at);
 	struct cpa_variable found = { 0 };
-	struct cpa_place place;
+	struct cpa_place place = { 0 };
 	GElf_Off offset = 0;
-	GElf_Addr bias;
 	const char *symbol;
 	char *name;
 
 	if (!module)
-		return anonymous_place(address);
-	in_file = address - module->row.bias;
-	place = unnamed_place(module, in_file);
-	if (!module->file || !dwfl_module_getelf(module->file, &bias))
 		return place;
-	symbol = find_symbol(module, in_file + bias, &offset);
+	symbol = find_symbol(module, at, &offset);
 	if (!module->variables)
 		module->variables = cpa_variables_open(module->file);
-	cpa_variables_find(module->variables, in_file, whole, &found);
+	cpa_variables_find(module->variables, address - module->row.bias, whole, &found);
 	if (!found.name && !symbol)
 		return place;
-	free(place.name);
 	/* A static variable inside a function has a symbol such as "lock.0". */
 	name = found.name && (!symbol || symbol[0] != '_') ? xstrdup(found.name) : demangle(symbol);
 	if (found.name)
@@ -329,10 +350,8 @@ struct cpa_place cpa_resolver_variable(struct cpa_resolver *resolver, uint32_t r
 	else
 		place.name = xstrdup(name);
 	free(name);
-	if (found.location) {
-		free(place.location);
+	if (found.location)
 		place.location = xstrdup(found.location);
-	}
 	cpa_variable_fini(&found);
 	return place;
 }

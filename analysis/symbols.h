@@ -4,12 +4,14 @@
  *
  * A module's file is read only if its build-id is the one that ran: a wrong name is worse than
  * none. Separate debug files are found where the system keeps them; nothing is fetched. They may be
- * anything, and are read in a process of their own: if it dies, the module has no names.
+ * anything, and are read in processes of their own: if one dies, a module has no names. What was
+ * found is kept for the next report (analysis/cache.h).
  */
 #ifndef CPA_ANALYSIS_SYMBOLS_H
 #define CPA_ANALYSIS_SYMBOLS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "shadow/layout.h"
@@ -32,6 +34,21 @@ void cpa_symbols_close(struct cpa_symbols *symbols); /* NULL is none */
 /* The same when there may be more @modules than before; what is known of the others stays. */
 struct cpa_symbols *cpa_symbols_update(struct cpa_symbols *symbols,
 				       const struct cpa_module *modules, uint32_t count);
+
+/* One of the next two, which see. */
+struct cpa_symbols_question {
+	uint64_t address;
+	uint32_t module;
+	bool variable; /* cpa_symbols_variable(), else cpa_symbols_code() */
+	bool flag;     /* its last parameter */
+};
+
+/*
+ * Find the answers to @questions, of which there are @count and which may be put into another order,
+ * by as many processes as are of use. To ask them is quick from then on.
+ */
+void cpa_symbols_prepare(struct cpa_symbols *symbols, struct cpa_symbols_question *questions,
+			 size_t count);
 
 /*
  * The function at the run-time @address of the module in row @module, where row 0 and rows that

@@ -6,7 +6,7 @@
  *
  * The report reads the files that a session names, and those may be anything, whoever wrote them.
  * COUNT copies of FILE, each with some bytes changed where libelf and libdw look, are asked for the
- * names of code and variables all over them. Whoever reads a file may die over it, whoever asks may
+ * names of code and variables all over them, one by one or, every other copy, together. Whoever reads a file may die over it, whoever asks may
  * not. CPA_SEED repeats a run.
  */
 #include <elf.h>
@@ -107,9 +107,10 @@ static void forget(struct cpa_place place)
 	free(place.location);
 }
 
-/* Return whether whoever read the file died over it. */
-static bool ask(const char *file)
+/* Return whether whoever read the file died over it. @together: all questions at once, before. */
+static bool ask(const char *file, bool together)
 {
+	struct cpa_symbols_question questions[2 * PLACES];
 	struct cpa_module module = { .key = 1, .end = loaded };
 	struct cpa_symbols *symbols;
 	const char *trouble;
@@ -117,6 +118,13 @@ static bool ask(const char *file)
 
 	strcpy(module.path, file);
 	symbols = cpa_symbols_open(&module, 1);
+	for (uint64_t i = 0; i < 2 * PLACES; i++)
+		questions[i] = (struct cpa_symbols_question){ .address = loaded / PLACES * (i / 2),
+							      .module = 1,
+							      .variable = i % 2,
+							      .flag = i / 2 % 2 };
+	if (together)
+		cpa_symbols_prepare(symbols, questions, 2 * PLACES);
 	for (uint64_t i = 0; i < PLACES; i++) {
 		uint64_t at = loaded / PLACES * i;
 
@@ -145,7 +153,7 @@ int main(int argc, char **argv)
 		struct rnd r = rnd_sequence(seed, i);
 
 		damage(&r);
-		if (!ask(file))
+		if (!ask(file, i % 2))
 			continue;
 		deaths++;
 		printf("# who read copy %llu died\n", (unsigned long long)i);

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "analysis/symbols.h"
+#include "tests/property/random.h"
 #include "tests/unit/dump_maker.h"
 
 /* What a C++ compiler calls queue::push(int). */
@@ -38,6 +39,7 @@ static int setup(void **state)
 	module = *(struct cpa_module *)dump_maker_at(&maker, CPA_TABLE_MODULES, 1);
 	dump_maker_free(&maker);
 	place = (struct cpa_place){ 0 };
+	setenv("CPA_CACHE", "off", 1);
 	return 0;
 }
 
@@ -239,9 +241,14 @@ static void test_reader_dies(void **state)
 	place = cpa_symbols_code(symbols, 1, (uintptr_t)example_work, false);
 	expect("example_work", "dump_maker.h:");
 	assert_int_equal(end_children(SIGSEGV), 1);
+	/* What it told before is known. */
 	lost = cpa_symbols_code(symbols, 1, (uintptr_t)example_work, false);
+	assert_string_equal(lost.name, "example_work");
+	free(lost.name);
+	free(lost.location);
+	lost = cpa_symbols_code(symbols, 1, (uintptr_t)push, false);
 	snprintf(expected, sizeof(expected), "test_report_symbols+0x%" PRIx64,
-		 (uint64_t)(uintptr_t)example_work - module.bias);
+		 (uint64_t)(uintptr_t)push - module.bias);
 	assert_string_equal(lost.name, expected);
 	assert_string_equal(lost.location, "test_report_symbols");
 	assert_non_null(strstr(cpa_symbols_trouble(symbols, 1), "ended with SIGSEGV"));
@@ -259,6 +266,105 @@ static void test_reader_dies(void **state)
 	assert_int_equal(end_children(0), 1);
 	cpa_symbols_update(symbols, two, 1);
 	assert_int_equal(end_children(0), 0);
+}
+
+/* The next report reads no file for what the last one found, until the file changes. */
+static void test_kept(void **state)
+{
+	char folder[] = "/tmp/cpa-test.XXXXXX", copy[64], command[6000];
+	struct cpa_place again;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(copy, sizeof(copy), "%s/program", folder);
+	snprintf(command, sizeof(command), "cp '%s' %s", module.path, copy);
+	assert_int_equal(system(command), 0);
+	strcpy(module.path, copy);
+	setenv("CPA_CACHE", folder, 1);
+	symbols = cpa_symbols_open(&module, 1);
+	place = cpa_symbols_code(symbols, 1, (uintptr_t)push, false);
+	expect("queue::push", "test_report_symbols.c:");
+	assert_int_equal(end_children(0), 1);
+	cpa_symbols_close(symbols);
+
+	symbols = cpa_symbols_open(&module, 1);
+	again = cpa_symbols_code(symbols, 1, (uintptr_t)push, false);
+	assert_string_equal(again.name, place.name);
+	assert_string_equal(again.location, place.location);
+	assert_int_equal(end_children(0), 0);
+	free(again.name);
+	free(again.location);
+	again = cpa_symbols_code(symbols, 1, (uintptr_t)example_work, false);
+	assert_string_equal(again.name, "example_work");
+	assert_int_equal(end_children(0), 1);
+	free(again.name);
+	free(again.location);
+	cpa_symbols_close(symbols);
+
+	assert_int_equal(truncate(copy, 64), 0);
+	symbols = cpa_symbols_open(&module, 1);
+	again = cpa_symbols_code(symbols, 1, (uintptr_t)push, false);
+	assert_non_null(strstr(again.name, "program+0x"));
+	assert_non_null(cpa_symbols_trouble(symbols, 1));
+	free(again.name);
+	free(again.location);
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	assert_int_equal(system(command), 0);
+}
+
+#define MODULES	  3u
+#define QUESTIONS 400u
+
+/* Many at once are answered as they are one by one, and need no reader afterwards. */
+static void test_many_at_once(void **state)
+{
+	static const char *const paths[MODULES - 1] = { "/lib/x86_64-linux-gnu/libc.so.6",
+							"/lib/x86_64-linux-gnu/libz.so.1" };
+	static struct cpa_symbols_question questions[QUESTIONS], sorted[QUESTIONS];
+	struct cpa_module modules[MODULES] = { module };
+	struct cpa_symbols *single;
+	uint64_t seed = rnd_seed();
+	struct rnd r = rnd_sequence(seed, 0);
+
+	(void)state;
+	for (unsigned i = 1; i < MODULES; i++) {
+		modules[i].key = i + 1;
+		strcpy(modules[i].path, paths[i - 1]);
+	}
+	for (unsigned i = 0; i < QUESTIONS; i++) {
+		uint32_t row = 1 + (uint32_t)rnd_below(&r, MODULES);
+
+		questions[i] = (struct cpa_symbols_question){
+			.module = row,
+			.address = modules[row - 1].bias + rnd_below(&r, 0x200000),
+			.variable = rnd_percent(&r, 30),
+			.flag = rnd_percent(&r, 50),
+		};
+	}
+	memcpy(sorted, questions, sizeof(sorted));
+	symbols = cpa_symbols_open(modules, MODULES);
+	cpa_symbols_prepare(symbols, sorted, QUESTIONS);
+	assert_int_equal(end_children(0), 0);
+	single = cpa_symbols_open(modules, MODULES);
+	for (unsigned i = 0; i < QUESTIONS; i++) {
+		const struct cpa_symbols_question *q = &questions[i];
+		struct cpa_place one, other;
+
+		one = q->variable ? cpa_symbols_variable(single, q->module, q->address, q->flag) :
+				    cpa_symbols_code(single, q->module, q->address, q->flag);
+		other = q->variable ?
+				cpa_symbols_variable(symbols, q->module, q->address, q->flag) :
+				cpa_symbols_code(symbols, q->module, q->address, q->flag);
+		assert_string_equal(one.name, other.name);
+		assert_string_equal(one.location, other.location);
+		free(one.name);
+		free(one.location);
+		free(other.name);
+		free(other.location);
+	}
+	/* That of the other one alone. */
+	assert_int_equal(end_children(0), 1);
+	cpa_symbols_close(single);
 }
 
 int main(void)
@@ -280,6 +386,8 @@ int main(void)
 		TEST(test_no_module),
 		TEST(test_outside_of_all_symbols),
 		TEST(test_reader_dies),
+		TEST(test_kept),
+		TEST(test_many_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
