@@ -2,6 +2,7 @@
 #
 #   make                      build/libcpa.so and build/cpa with cpa-report, cpa-top, cpa-ctl
 #   make check                every test that gates, and lint
+#   make check-real           real programs of Debian, which it installs: tests/real/results.md
 #   make accuracy             statistical checks, which do not gate: a table
 #   make check-long           the same, longer, then unit and torture tests under sanitizers
 #   make lint                 clang-format, clang-tidy, codespell, atomics without a comment
@@ -78,7 +79,7 @@ $(shell mkdir -p $(O))
 $(file >$(O)/flags,$(FLAGS))
 endif
 
-.PHONY: all tests check check-long accuracy lint bench bench-accuracy install uninstall clean
+.PHONY: all tests check check-long check-real accuracy lint bench bench-accuracy install uninstall clean
 .DELETE_ON_ERROR:
 all: $(PRODUCTS)
 tests: all $(TOOLED) $(TARGETS) $(TARGETS_CXX) $(CONFORMANCE) $(BENCHES) $(SHARED:%=$(O)/%.so)
@@ -170,6 +171,11 @@ check-long:
 
 accuracy:
 	+@O='$(O)' MAKE='$(MAKE)' tests/run build accuracy
+
+# As root it installs the programs; NAMES='pigz xz' are these alone.
+check-real: all
+	CPA_BUILD='$(abspath $(O))' tests/real/run.py --install \
+		$(or $(NAMES),--table tests/real/results.md)
 
 lint: LINT_FLAGS = -std=gnu11 $(BASE) $(filter-out -Werror,$(WARN)) $(WARN_C) \
 	-DCPA_VERSION="$(VERSION)" $(shell pkg-config --cflags glib-2.0 libuv apr-util-1 apr-1)
