@@ -10,6 +10,7 @@
 #include "preload/log.h"
 #include "preload/worker.h"
 #include "shadow/copy_out.h"
+#include "shadow/kernel.h"
 
 /* Bytes that are copied also where no handler is known to run: it may have events of its own. */
 #define COPIED (UINT64_C(64) << 20)
@@ -92,6 +93,8 @@ void cpa_alive_leave(bool has_threads)
 
 	cpa_alive = &dead;
 	cpa_tls.child = 0; /* a fork() that a handler interrupted makes none with a part in it */
+	if (!cpa_kernel_begin()) /* the session has ended, for its parent as well */
+		return;
 	if (w)
 		cpa_sampler_leave(&w->sampler);
 	if (size <= COPIED || has_threads || is_interrupted(w))
@@ -102,6 +105,7 @@ void cpa_alive_leave(bool has_threads)
 	    mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, cpa_base) == MAP_FAILED)
 		size = 0;
 	map(cpa_base + size, limit - size, MAP_NORESERVE | MAP_FIXED);
+	cpa_kernel_end();
 	errno = err;
 }
 

@@ -4,8 +4,9 @@
 #include <errno.h>
 #include <linux/sched.h>
 #include <stdint.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "shadow/kernel.h"
 
 #ifndef __x86_64__
 #error "cpa needs x86-64: preload/apart.c is one more place to add a processor"
@@ -51,10 +52,18 @@ bool cpa_apart(void (*function)(void *), void *argument)
 	uint64_t all = UINT64_MAX, before;
 	long ret;
 
-	/* No handler runs there: it would be on this little stack, and by another thread's name. */
+	if (!cpa_kernel_begin()) {
+		errno = ENOSYS;
+		return false;
+	}
+	/*
+	 * No handler runs there, not that of a fault either: it would be on this little stack, and
+	 * by another thread's name.
+	 */
 	syscall(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, &all, &before, sizeof(all));
 	ret = run(stack + sizeof(stack), function, argument);
 	syscall(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &before, NULL, sizeof(before));
+	cpa_kernel_end();
 	if (ret < 0)
 		errno = (int)-ret;
 	return ret >= 0;

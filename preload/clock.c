@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <sys/rseq.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "preload/number.h"
+#include "shadow/kernel.h"
 
 #define MS		 1000000u
 #define REBASE		 (4 * MS)
@@ -275,12 +275,12 @@ static bool read_delay(struct cpa_clock *c, uint64_t *delay)
 	if (c->schedstat == -2)
 		return false;
 	if (c->schedstat == -1) {
-		uint64_t signals;
+		sigset_t signals;
 
 		if (!cpa_number_begin(&signals))
 			return false;
 		open_delay(c);
-		cpa_number_end(signals);
+		cpa_number_end(&signals);
 	}
 	n = cpa_machine_read(c->schedstat, text, sizeof(text) - 1);
 	if (n <= 0) {
@@ -383,6 +383,10 @@ uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool b
 	uint64_t cpu, wall, gap, stamp, known = c->cpu;
 	int err = errno;
 
+	if (unlikely(!cpa_kernel_begin())) { /* the profile has ended: no time passes */
+		*e = (struct cpa_elapsed){ 0 };
+		return c->last;
+	}
 	cpu = cpa_clock_ticks(rebase(c, &now));
 	stamp = cpa_clock_stamp_of(c, now);
 	cpu += stamp - now; /* by then the kernel's clock will have moved on, too */
@@ -410,18 +414,22 @@ uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool b
 	}
 	cpa_diag(CPA_DIAG_CLOCK_SLOW);
 	cpa_clock_note(now, false);
+	cpa_kernel_end();
 	errno = err;
 	return now;
 }
 
 struct cpa_clock_gap cpa_clock_hide(struct cpa_clock *c)
 {
-	struct cpa_clock_gap gap = { .begun = cpa_clock_now(),
-				     .cpu_ns = cpa_machine_ns(CLOCK_THREAD_CPUTIME_ID) };
+	struct cpa_clock_gap gap = { .begun = cpa_clock_now() };
 	int err = errno;
 
+	if (unlikely(!cpa_kernel_begin()))
+		return gap;
+	gap.cpu_ns = cpa_machine_ns(CLOCK_THREAD_CPUTIME_ID);
 	cpa_machine_switches(&gap.given, &gap.taken);
 	gap.reads = read_delay(c, &gap.delay_ns);
+	cpa_kernel_end();
 	errno = err;
 	return gap;
 }
@@ -435,11 +443,16 @@ void cpa_clock_hidden(struct cpa_clock *c, const struct cpa_clock_gap *gap, stru
 	int err = errno;
 	uint64_t delay, ready = 0, wall, without;
 	long given, taken;
+	bool reads;
+
+	if (unlikely(!cpa_kernel_begin())) { /* as in cpa_clock_stamp_slow() */
+		*e = (struct cpa_elapsed){ 0 };
+		return;
+	}
 	/*
 	 * If not before, not now: where the program has closed our file, it would be opened again.
 	 */
-	bool reads = gap->reads && read_delay(c, &delay);
-
+	reads = gap->reads && read_delay(c, &delay);
 	cpa_machine_switches(&given, &taken);
 	e->process = cpa_clock_ticks(cpa_machine_ns(CLOCK_THREAD_CPUTIME_ID) - gap->cpu_ns);
 	wall = cpa_clock_now() - gap->begun;
@@ -458,6 +471,7 @@ void cpa_clock_hidden(struct cpa_clock *c, const struct cpa_clock_gap *gap, stru
 	c->cpu += e->process;
 	c->given += given - gap->given;
 	c->taken += taken - gap->taken;
+	cpa_kernel_end();
 	errno = err;
 }
 
@@ -490,19 +504,24 @@ void cpa_clock_start(struct cpa_clock *c)
 	c->skips = 1;	   /* nothing is known yet of what is usual */
 	c->first = FIRST;
 	c->probe = 0;
-	count_switches(c);
-	cpu = rebase(c, &now);
-	c->last = now;
-	c->rebased = now;
-	c->cpu = cpa_clock_ticks(cpu);
 	c->ahead = 0;
 	c->lead = 0;
+	c->last = c->rebased = cpa_clock_now();
+	if (unlikely(!cpa_kernel_begin())) /* as in cpa_clock_stamp_slow() */
+		return;
+	count_switches(c);
+	cpu = rebase(c, &now);
+	c->last = c->rebased = now;
+	c->cpu = cpa_clock_ticks(cpu);
+	cpa_kernel_end();
 }
 
 void cpa_clock_stop(struct cpa_clock *c)
 {
 	/* The program may have closed it, and have a file of its own there. */
-	if (c->schedstat >= 0)
+	if (c->schedstat >= 0 && cpa_kernel_begin()) {
 		close_delay(c, c->schedstat);
+		cpa_kernel_end();
+	}
 	c->schedstat = -2;
 }

@@ -4,7 +4,10 @@
  *
  * A program may forbid itself system calls, and be killed for one of ours that it never makes. Or
  * it gives up the time stamp counter, and dies of our next look at the clock. The profile then ends
- * just before that. A filter that only makes calls fail is no reason to: all of ours may fail.
+ * just before that, and from then on no thread makes a system call of ours, wherever it is: see
+ * shadow/kernel.h. A filter that only makes calls fail is no reason to: all of ours may fail.
+ *
+ * Not seen: a filter that the program installs by a system call instruction of its own.
  */
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -18,8 +21,10 @@
 #include "preload/confine.h"
 #include "preload/life.h"
 #include "preload/log.h"
+#include "preload/process.h"
 #include "preload/real.h"
 #include "preload/signal.h"
+#include "shadow/kernel.h"
 
 /* Whether the filter may do more to a system call than let it through or fail. */
 static bool may_kill(const struct sock_fprog *program)
@@ -54,14 +59,30 @@ static bool is_end(long number, const long argument[5])
 	return a[0] == PR_SET_TSC && a[1] == PR_TSC_SIGSEGV;
 }
 
+static void end_profile(const char *how)
+{
+	if (*cpa_alive) {
+		cpa_warn("the program is about to confine itself (%s): the profile ends here", how);
+		cpa_life_end();
+		cpa_alive_end(); /* also if this is a handler that interrupted our code */
+	}
+	cpa_signal_fini();
+}
+
 void cpa_confine(long number, const long argument[5])
 {
-	if (likely(!is_end(number, argument)) || !*cpa_alive || cpa_tls.inside)
+	if (likely(!is_end(number, argument)))
 		return;
-	cpa_warn("the program is about to confine itself (%s): the profile ends here",
-		 number == SYS_prctl && argument[0] == PR_SET_TSC ? "PR_SET_TSC" : "seccomp");
-	cpa_life_end();
-	cpa_signal_fini();
+	/* A filter that is there already may forbid what follows. */
+	if (!cpa_kernel_is_closed()) {
+		/* A child of vfork() confines itself, not the process in whose memory it is. */
+		if (!cpa_process_is_this())
+			return;
+		end_profile(number == SYS_prctl && argument[0] == PR_SET_TSC ? "PR_SET_TSC" :
+									       "seccomp");
+	}
+	/* Also where the profile has ended: a wait that began before goes on in our code. */
+	cpa_kernel_close();
 }
 
 bool cpa_confined(void)

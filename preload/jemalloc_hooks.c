@@ -10,10 +10,10 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "preload/memory.h"
+#include "shadow/kernel.h"
 
 CPA_HIDDEN int cpa_je_pthread_mutex_lock(pthread_mutex_t *m);
 CPA_HIDDEN int cpa_je_pthread_mutex_trylock(pthread_mutex_t *m);
@@ -26,6 +26,7 @@ CPA_HIDDEN void *cpa_je_dlsym(void *handle, const char *name);
 CPA_HIDDEN char *cpa_je_secure_getenv(const char *name);
 CPA_HIDDEN void *cpa_je_mmap(void *at, size_t size, int rights, int flags, int fd, off_t from);
 CPA_HIDDEN int cpa_je_munmap(void *p, size_t size);
+CPA_HIDDEN int cpa_je_madvise(void *p, size_t size, int advice);
 
 /* jemalloc's one thread-specific value: that of the thread which is in it; NULL: none. */
 static void *of_thread;
@@ -107,7 +108,7 @@ char *cpa_je_secure_getenv(const char *name)
  */
 void *cpa_je_mmap(void *at, size_t size, int rights, int flags, int fd, off_t from)
 {
-	void *p = (void *)syscall(SYS_mmap, at, size, rights, flags, fd, from);
+	void *p = (void *)cpa_kernel(SYS_mmap, at, size, rights, flags, fd, from);
 
 	if (likely(p != MAP_FAILED) || size != sizeof(spare) || at || spare_used)
 		return p;
@@ -117,8 +118,18 @@ void *cpa_je_mmap(void *at, size_t size, int rights, int flags, int fd, off_t fr
 
 int cpa_je_munmap(void *p, size_t size)
 {
-	if (likely(p != spare))
-		return (int)syscall(SYS_munmap, p, size);
-	spare_used = false;
-	return 0;
+	int ret = 0; /* what cannot be given back stays */
+
+	if (likely(p != spare) && cpa_kernel_begin()) {
+		ret = (int)syscall(SYS_munmap, p, size);
+		cpa_kernel_end();
+	}
+	if (unlikely(p == spare))
+		spare_used = false;
+	return ret;
+}
+
+int cpa_je_madvise(void *p, size_t size, int advice)
+{
+	return (int)cpa_kernel(SYS_madvise, p, size, (long)advice);
 }

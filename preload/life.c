@@ -31,6 +31,7 @@
 #include "shadow/component.h"
 #include "shadow/epoch.h"
 #include "shadow/journal.h"
+#include "shadow/kernel.h"
 #include "shadow/name.h"
 #include "shadow/process.h"
 #include "shadow/series.h"
@@ -52,7 +53,7 @@ static uint64_t cpu_ns(clockid_t clock)
 
 static uint32_t tid(void)
 {
-	return (uint32_t)syscall(SYS_gettid);
+	return (uint32_t)cpa_kernel(SYS_gettid);
 }
 
 static void end_worker(struct cpa_worker *w)
@@ -176,7 +177,7 @@ struct cpa_worker *cpa_worker_attach(void)
 		return NULL;
 	name.module = name.address ? cpa_module_of(name.address) : 0;
 	/* Made by a clone() or a pthread_create() that did not pass by us. */
-	if (!name.address && tid() != (uint32_t)getpid()) {
+	if (!name.address && tid() != (uint32_t)cpa_kernel(SYS_getpid)) {
 		name.by = CPA_BY_NAME;
 		name.address = cpa_name("(start not seen)");
 	} else if (!name.address && cpa_process_is_child()) {
@@ -244,7 +245,9 @@ static void in_child(void)
 		return;
 	come_in();
 	cpa_number_forked(cpa_tls.forks);
-	if (cpa_process_forked())
+	cpa_kernel_forked();
+	/* A thread may have closed it after this one had begun to fork. */
+	if (!cpa_kernel_is_closed() && cpa_process_forked())
 		cpa_alive_begin();
 	else
 		cpa_alive_leave(false);

@@ -3,8 +3,9 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "shadow/kernel.h"
 
 struct line {
 	char text[512];
@@ -51,7 +52,7 @@ void cpa_warn(const char *format, ...)
 	int err = errno;
 	va_list args;
 
-	if (quiet)
+	if (quiet || !cpa_kernel_begin())
 		return;
 	put_string(&line, "cpa[");
 	put_number(&line, (long)syscall(SYS_getpid));
@@ -73,5 +74,6 @@ void cpa_warn(const char *format, ...)
 	put(&line, '\n');
 	/* A closed stderr, or a full pipe, is not our business. write() is wrapped: not here. */
 	syscall(SYS_write, STDERR_FILENO, line.text, line.length);
+	cpa_kernel_end();
 	errno = err;
 }

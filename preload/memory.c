@@ -3,8 +3,8 @@
 
 #include <errno.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+
+#include "shadow/kernel.h"
 
 /* jemalloc's public interface under the names that scripts/private-jemalloc.sh gives it. */
 void *cpa_je_mallocx(size_t size, int flags);
@@ -47,8 +47,8 @@ bool cpa_memory_init(void)
 /* As in preload/jemalloc_hooks.c. */
 static void *map(size_t size)
 {
-	void *p = (void *)syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE,
-				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
+	void *p = (void *)cpa_kernel(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
 
 	return p == MAP_FAILED ? NULL : p;
 }

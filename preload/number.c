@@ -6,12 +6,12 @@
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <signal.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "preload/real.h"
+#include "preload/signal.h"
+#include "shadow/kernel.h"
 
 #define PATIENCE_NS 10000000 /* of a call of the program's; ours takes some 0.01 ms */
 #define TRIES	    3u
@@ -19,31 +19,34 @@
 static uint32_t ours;	/* 1: one of ours is being opened */
 static uint32_t theirs; /* calls of the program under way */
 
-bool cpa_number_begin(uint64_t *signals)
+bool cpa_number_begin(sigset_t *signals)
 {
-	const uint64_t all = UINT64_MAX;
 	uint32_t none = 0;
 
-	syscall(SYS_rt_sigprocmask, SIG_BLOCK, &all, signals, sizeof(all));
+	if (!cpa_kernel_begin())
+		return false;
+	*signals = cpa_signal_hold();
 	/* SEQ_CST: one of two who come at once sees the other. Pairs with cpa_number_place(). */
 	if (__atomic_compare_exchange_n(&ours, &none, 1, false, __ATOMIC_SEQ_CST,
 					__ATOMIC_RELAXED)) {
 		/* SEQ_CST: so above. */
 		if (!__atomic_load_n(&theirs, __ATOMIC_SEQ_CST))
 			return true;
-		cpa_number_end(*signals);
+		cpa_number_end(signals);
 		return false;
 	}
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, signals, NULL, sizeof(*signals));
+	cpa_signal_let(signals);
+	cpa_kernel_end();
 	return false;
 }
 
-void cpa_number_end(uint64_t signals)
+void cpa_number_end(const sigset_t *signals)
 {
 	/* RELEASE: ours has its number, or is closed. Pairs with cpa_number_place(). */
 	__atomic_store_n(&ours, 0, __ATOMIC_RELEASE);
 	REAL(syscall)(SYS_futex, &ours, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &signals, NULL, sizeof(signals));
+	cpa_signal_let(signals);
+	cpa_kernel_end();
 }
 
 void cpa_number_place(void)
@@ -58,7 +61,10 @@ void cpa_number_place(void)
 			return;
 		/* Relaxed: it has done nothing yet. */
 		__atomic_fetch_sub(&theirs, 1, __ATOMIC_RELAXED);
+		if (!cpa_kernel_begin())
+			break;
 		REAL(syscall)(SYS_futex, &ours, FUTEX_WAIT_PRIVATE, 1, &patience, NULL, 0);
+		cpa_kernel_end();
 		errno = err;
 	}
 	/* Relaxed: whoever has it is dead, or stands still. */

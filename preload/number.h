@@ -14,14 +14,13 @@
 #ifndef CPA_PRELOAD_NUMBER_H
 #define CPA_PRELOAD_NUMBER_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <signal.h>
 
 #include "shadow/session.h"
 
 /* No call of the program's puts or closes what has no owner until the end. False: not now. */
-CPA_HIDDEN bool cpa_number_begin(uint64_t *signals);
-CPA_HIDDEN void cpa_number_end(uint64_t signals);
+CPA_HIDDEN bool cpa_number_begin(sigset_t *signals);
+CPA_HIDDEN void cpa_number_end(const sigset_t *signals);
 
 /* A call of the program's is under way that does. Either may be called in a signal handler. */
 CPA_HIDDEN void cpa_number_place(void);

@@ -6,9 +6,10 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "shadow/kernel.h"
 
 #define SECOND_NS    UINT64_C(1000000000)
 #define BEGIN_FIELD  22u /* of /proc/self/stat; the first is 1 */
@@ -18,8 +19,12 @@ uint32_t cpa_pid_space(void)
 {
 	int err = errno;
 	struct stat s;
-	bool known = !stat("/proc/self/ns/pid", &s);
+	bool known = false;
 
+	if (cpa_kernel_begin()) {
+		known = !stat("/proc/self/ns/pid", &s);
+		cpa_kernel_end();
+	}
 	errno = err;
 	return known ? (uint32_t)s.st_ino : 0;
 }
@@ -61,6 +66,9 @@ bool cpa_pid_is_since(uint64_t seen_ns)
 
 	if (!seen_ns || !hz)
 		return true;
+	if (!cpa_kernel_begin())
+		return true;
 	ticks = began();
+	cpa_kernel_end();
 	return ticks / hz * SECOND_NS + ticks % hz * (SECOND_NS / hz) <= seen_ns;
 }

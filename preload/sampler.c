@@ -5,7 +5,6 @@
 #include <linux/perf_event.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #include "preload/signal.h"
 #include "preload/track.h"
 #include "preload/worker.h"
+#include "shadow/kernel.h"
 
 #define PAGE	     4096u
 #define RING_PAGES   8u
@@ -115,7 +115,7 @@ static int open_event(pid_t tid, unsigned rate, bool *blind)
 		.exclude_kernel = 0,
 		.exclude_hv = 1,
 	};
-	long fd = syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	long fd = cpa_kernel(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 
 	/*
 	 * A sample in the kernel stands for the program's call into it. Without the right to see
@@ -123,7 +123,7 @@ static int open_event(pid_t tid, unsigned rate, bool *blind)
 	 */
 	if (fd < 0 && (errno == EACCES || errno == EPERM)) {
 		attr.exclude_kernel = *blind = true;
-		fd = syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+		fd = cpa_kernel(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	}
 	return (int)fd;
 }
@@ -242,7 +242,7 @@ static void map_event(void *argument)
 /* Sample the thread @*rate times in a second of its CPU time, or fewer: *@rate. */
 static bool start_perf(struct cpa_sampler *s, unsigned *rate)
 {
-	struct event event = { (pid_t)syscall(SYS_gettid), *rate, s };
+	struct event event = { (pid_t)cpa_kernel(SYS_gettid), *rate, s };
 
 	if (!cpa_apart(map_event, &event) || !s->ring)
 		return false;
@@ -256,7 +256,7 @@ static void set_timer(const struct cpa_sampler *s, uint64_t period_ns)
 	struct itimerspec every = { period, period };
 
 	if (s->has_timer)
-		syscall(SYS_timer_settime, s->timer, 0, &every, NULL);
+		cpa_kernel(SYS_timer_settime, s->timer, 0, &every, NULL);
 }
 
 static void forget_ring(struct cpa_sampler *s)
@@ -273,7 +273,7 @@ static void unmap(struct cpa_sampler *s)
 	/* A cancellation or a jump may come in the call: nobody is to read what is gone. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (ring)
-		syscall(SYS_munmap, ring, PAGE + RING);
+		cpa_kernel(SYS_munmap, ring, PAGE + RING);
 }
 
 /* No more often than the timer can. */
@@ -308,8 +308,9 @@ static void start_timer(struct cpa_sampler *s)
 				  .sigev_signo = CPA_SIGNAL,
 				  .sigev_value.sival_ptr = (void *)&cpa_signal_mark };
 
-	event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
-	if (!can_signal || syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &s->timer)) {
+	event._sigev_un._tid = (pid_t)cpa_kernel(SYS_gettid);
+	if (!can_signal ||
+	    cpa_kernel(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &s->timer)) {
 		cpa_diag(CPA_DIAG_SAMPLERS_REFUSED);
 		return;
 	}
@@ -417,12 +418,12 @@ void cpa_sampler_leave(struct cpa_sampler *s)
 
 	if (!s->ring)
 		return;
-	there = syscall(SYS_mmap, s->ring, PAGE + RING, PROT_READ | PROT_WRITE, how, -1, 0);
+	there = cpa_kernel(SYS_mmap, s->ring, PAGE + RING, PROT_READ | PROT_WRITE, how, -1, 0);
 	if (there == (long)s->ring)
 		return;
 	forget_ring(s);
 	if (there != -1) /* Linux before 4.17 takes the address for a hint */
-		syscall(SYS_munmap, there, PAGE + RING);
+		cpa_kernel(SYS_munmap, there, PAGE + RING);
 }
 
 void cpa_sampler_init(unsigned samples_per_second)
@@ -442,13 +443,14 @@ void cpa_sampler_start(struct cpa_sampler *s)
 	sigset_t blocked;
 
 	s->head = &s->tail;
-	if (!hz)
+	if (!hz || !cpa_kernel_begin())
 		return;
 	start_timer(s);
 	if (!cpa_header()->sampler)
 		cpa_header()->sampler = CPA_SAMPLER_TIMER;
 	if (!pthread_sigmask(SIG_BLOCK, NULL, &blocked) && sigismember(&blocked, CPA_SIGNAL))
 		upgrade(s, 0);
+	cpa_kernel_end();
 }
 
 uint64_t cpa_sampler_latest(void)
@@ -492,7 +494,7 @@ bool cpa_sampler_switched(struct cpa_sampler *s, uint64_t cpu)
 void cpa_sampler_stop(struct cpa_sampler *s)
 {
 	if (s->has_timer)
-		syscall(SYS_timer_delete, s->timer);
+		cpa_kernel(SYS_timer_delete, s->timer);
 	s->has_timer = false;
 	unmap(s);
 }

@@ -5,11 +5,11 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "preload/apart.h"
 #include "shadow/index.h"
+#include "shadow/kernel.h"
 
 /* Where glibc, 2.25 and later, has the flag in objects whose fields its headers do not name. */
 #define MAPS	       3072u /* bytes of /proc/self/maps at a time */
@@ -128,8 +128,11 @@ static bool find(uint64_t address, struct mapping *found)
 
 	s.address = address;
 	s.done = false;
+	if (!cpa_kernel_begin())
+		return false;
 	if (!cpa_apart(search, &s))
 		search(&s);
+	cpa_kernel_end();
 	*found = s.found;
 	return s.done;
 }

@@ -3,10 +3,10 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "preload/real.h"
+#include "shadow/kernel.h"
 
 const char cpa_signal_mark;
 
@@ -80,6 +80,32 @@ bool cpa_signal_is_ours(const siginfo_t *info)
 }
 
 /*
+ * Signals that our own instructions may raise are not blocked: the kernel would end the process
+ * rather than run the program's handler. SIGSEGV is: the handler of a program whose stack overflows
+ * right there jumps, and leaves what we hold locked for ever.
+ */
+static void fill(sigset_t *mask)
+{
+	static const int raised[] = { SIGSYS, SIGBUS, SIGFPE, SIGILL, SIGTRAP };
+
+	sigfillset(mask);
+	for (unsigned i = 0; i < sizeof(raised) / sizeof(raised[0]); i++)
+		sigdelset(mask, raised[i]);
+}
+
+/* Up to cpa_kernel_end(). Without the right to system calls: false, and nothing is changed. */
+static bool block(sigset_t *before)
+{
+	sigset_t mask;
+
+	if (unlikely(!cpa_kernel_begin()))
+		return false;
+	fill(&mask);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, before, _NSIG / 8);
+	return true;
+}
+
+/*
  * Aligns its stack itself: QEMU before 8.1, as an emulator of x86-64, calls handlers with one that
  * is 8 bytes off, and the first aligned store to it would end the program.
  */
@@ -87,15 +113,13 @@ __attribute__((force_align_arg_pointer)) static void on_signal(int sig, siginfo_
 							       void *context)
 {
 	int err = errno;
-	sigset_t all;
 
 	if (cpa_signal_is_ours(info)) {
-		if (finished)
-			return;
 		/* Another handler might jump out of ours. The return restores the mask. */
-		sigfillset(&all);
-		sigprocmask(SIG_SETMASK, &all, NULL);
+		if (finished || !block(NULL))
+			return;
 		ours(context, 1 + (unsigned)(info->si_overrun > 0 ? info->si_overrun : 0));
+		cpa_kernel_end();
 	} else {
 		forward(sig, info, context);
 	}
@@ -112,7 +136,7 @@ bool cpa_signal_leaves(uint64_t from, uint64_t target)
 	uint64_t here = (uint64_t)__builtin_frame_address(0);
 	stack_t other;
 
-	if (!syscall(SYS_sigaltstack, NULL, &other) && other.ss_flags & SS_ONSTACK &&
+	if (!cpa_kernel(SYS_sigaltstack, NULL, &other) && other.ss_flags & SS_ONSTACK &&
 	    !(lies_in(&other, from) && lies_in(&other, target)))
 		return !lies_in(&other, target);
 	/* The handler is below what it interrupted, on whatever stack that is. */
@@ -121,16 +145,21 @@ bool cpa_signal_leaves(uint64_t from, uint64_t target)
 
 sigset_t cpa_signal_hold(void)
 {
-	sigset_t all, before;
+	sigset_t before;
 
-	sigfillset(&all);
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, _NSIG / 8);
+	if (unlikely(!block(&before))) {
+		sigemptyset(&before);
+		sigaddset(&before, SIGKILL); /* no mask has it: there is nothing to undo */
+	}
 	return before;
 }
 
 void cpa_signal_let(const sigset_t *before)
 {
+	if (unlikely(sigismember(before, SIGKILL)))
+		return;
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, before, NULL, _NSIG / 8);
+	cpa_kernel_end();
 }
 
 /*
@@ -145,7 +174,7 @@ static int install(const struct sigaction *wanted)
 		return REAL(sigaction)(CPA_SIGNAL, &action, NULL);
 	if (action.sa_handler == SIG_DFL) {
 		action.sa_flags = SA_RESTART | SA_ONSTACK;
-		sigfillset(&action.sa_mask);
+		fill(&action.sa_mask);
 	}
 	action.sa_flags = (action.sa_flags | SA_SIGINFO) & ~(int)SA_RESETHAND;
 	action.sa_sigaction = on_signal;
@@ -166,9 +195,14 @@ bool cpa_signal_init(void (*handler)(void *context, unsigned times))
 const sigset_t *cpa_signal_without_ours(const sigset_t *mask, sigset_t *copy)
 {
 	sigset_t pending;
+	bool waits;
 
 	if (likely(!mask || !ours) || finished || disposition()->sa_handler != SIG_DFL ||
-	    sigpending(&pending) || !sigismember(&pending, CPA_SIGNAL))
+	    !cpa_kernel_begin())
+		return mask;
+	waits = !sigpending(&pending) && sigismember(&pending, CPA_SIGNAL);
+	cpa_kernel_end();
+	if (!waits)
 		return mask;
 	*copy = *mask;
 	sigaddset(copy, CPA_SIGNAL);

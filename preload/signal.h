@@ -42,7 +42,10 @@ CPA_HIDDEN void cpa_signal_fini(void);
  */
 CPA_HIDDEN bool cpa_signal_leaves(uint64_t from, uint64_t target);
 
-/* Let no handler interrupt the thread, and let them again. */
+/*
+ * Let no handler interrupt the thread, but those of faults, and let them again. Where no system call
+ * of ours is allowed any more neither does anything. errno is kept.
+ */
 CPA_HIDDEN sigset_t cpa_signal_hold(void);
 CPA_HIDDEN void cpa_signal_let(const sigset_t *before);
 

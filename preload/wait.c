@@ -16,7 +16,6 @@
 #include <signal.h>
 #include <stddef.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,6 +24,7 @@
 #include "preload/real.h"
 #include "preload/track.h"
 #include "shadow/acquire.h"
+#include "shadow/kernel.h"
 #include "shadow/process.h"
 
 #define PATIENCE 100000u /* looks at the flag; some hundred microseconds */
@@ -183,7 +183,7 @@ static bool is_gone(uint32_t number)
 {
 	uint32_t pid = number ? cpa_process(number)->pid : 0;
 
-	return pid && syscall(SYS_kill, pid, 0) < 0 && errno == ESRCH;
+	return pid && cpa_kernel(SYS_kill, pid, 0) < 0 && errno == ESRCH;
 }
 
 /*

@@ -9,7 +9,8 @@
 #   pthread_setspecific
 #   dlsym                                        to cpa_je_*: it must not wait for the loader
 #   secure_getenv                                to cpa_je_*: the target's MALLOC_CONF is not ours
-#   mmap, munmap                                 to cpa_je_*: one mmap of it must not fail
+#   mmap, munmap, madvise                        to cpa_je_*: one mmap of it must not fail, and a
+#                                                program may come to forbid them all
 # Whoever links the result provides all but the first: preload/jemalloc_hooks.c. The C++ operators
 # are dropped.
 set -euo pipefail
@@ -22,7 +23,7 @@ public=(malloc calloc realloc free memalign valloc posix_memalign aligned_alloc
 	malloc_stats_print mallctl mallctlbymib mallctlnametomib mallocx rallocx xallocx
 	sallocx sdallocx dallocx nallocx)
 hooks=(pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock pthread_atfork
-	pthread_key_create pthread_setspecific dlsym secure_getenv mmap munmap)
+	pthread_key_create pthread_setspecific dlsym secure_getenv mmap munmap madvise)
 
 archive=$(${CC:-cc} -print-file-name=libjemalloc_pic.a)
 if [ ! -r "$archive" ]; then

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "shadow/offer.h"
 
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "shadow/kernel.h"
 #include "shadow/token.h"
 
 #define NAPS   100u
@@ -101,7 +101,7 @@ uint32_t cpa_offer_token(uint32_t number)
 		/* Else its parent, or a sibling, is about to tell. */
 		if (!more)
 			break;
-		syscall(SYS_nanosleep, &nap, NULL); /* no cancellation point */
+		cpa_kernel(SYS_nanosleep, &nap, NULL); /* no cancellation point */
 	}
 	token = settle(p, CPA_TOKEN_NONE);
 	return token == CPA_TOKEN_NONE ? 0 : token;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "shadow/kernel.h"
 #include "shadow/table.h"
 
 #define PAGE	 UINT64_C(4096)
@@ -48,7 +49,7 @@ static uint64_t allowed(uint64_t limit)
  */
 static int populate(char *start, uint64_t size)
 {
-	if (!madvise(start, size, MADV_POPULATE_WRITE) || errno == EINVAL)
+	if (!cpa_kernel(SYS_madvise, start, size, MADV_POPULATE_WRITE) || errno == EINVAL)
 		return 0;
 	return errno == EFAULT ? -ENOSPC : -errno;
 }
@@ -135,7 +136,7 @@ bool cpa_session_back(uint64_t at, uint64_t size)
 	if (until <= FIRST)
 		return true;
 	if (size >= LARGE && !__atomic_exchange_n(&reads_ahead, true, __ATOMIC_RELAXED))
-		madvise(cpa_base, cpa_header()->limit, MADV_NORMAL);
+		cpa_kernel(SYS_madvise, cpa_base, cpa_header()->limit, MADV_NORMAL);
 	ret = populate(cpa_base + from, until - from);
 	errno = err;
 	return !ret;

@@ -2,11 +2,11 @@
 #include "shadow/table.h"
 
 #include <errno.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "shadow/index.h"
+#include "shadow/kernel.h"
 
 #define PAGE	   UINT64_C(4096)
 #define PATIENCE   2000u  /* times 0.1 ms */
@@ -72,7 +72,7 @@ uint64_t cpa_block_slow(uint64_t *where, uint64_t size, uint64_t (*alloc)(uint64
 		/* ACQUIRE: the one before has set *where. Pairs with the RELEASE at the end. */
 		ours = !__atomic_exchange_n(&growing, 1, __ATOMIC_ACQUIRE);
 		if (!ours)
-			syscall(SYS_nanosleep, &a_while, NULL); /* no cancellation point */
+			cpa_kernel(SYS_nanosleep, &a_while, NULL); /* no cancellation point */
 		/* ACQUIRE pairs with the exchange below. */
 		at = __atomic_load_n(where, __ATOMIC_ACQUIRE);
 	}

@@ -7,6 +7,7 @@
  * operation of ours, and a skip over it, or a measure of it now and then.
  */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,13 +26,13 @@
 #define EVENTS	3000
 
 /* preload/number.c: nobody else has descriptors here. */
-bool cpa_number_begin(uint64_t *signals)
+bool cpa_number_begin(sigset_t *signals)
 {
-	*signals = 0;
+	sigemptyset(signals);
 	return true;
 }
 
-void cpa_number_end(uint64_t signals)
+void cpa_number_end(const sigset_t *signals)
 {
 	(void)signals;
 }
