@@ -26,10 +26,10 @@ static inline uint64_t cpa_machine_counter(void)
 	return __builtin_ia32_rdtsc();
 }
 
-/* Nanoseconds of @clock. */
+/* Nanoseconds of @clock; 0 if the kernel does not tell. */
 static inline uint64_t cpa_machine_ns(clockid_t clock)
 {
-	struct timespec t;
+	struct timespec t = { 0 };
 
 	clock_gettime(clock, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
