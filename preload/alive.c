@@ -73,9 +73,11 @@ void cpa_alive_end(void)
 
 void cpa_alive_forking(void)
 {
-	/* Relaxed: the space was made accessible before, where there is any. */
-	__atomic_store_n(&readable, __atomic_load_n(&cpa_header()->reserved, __ATOMIC_RELAXED),
-			 __ATOMIC_RELAXED);
+	/* Relaxed, all: the space was made accessible before, where there is any. */
+	uint64_t reserved = __atomic_load_n(&cpa_header()->reserved, __ATOMIC_RELAXED);
+	uint64_t mapped = cpa_session_mapped();
+
+	__atomic_store_n(&readable, reserved < mapped ? reserved : mapped, __ATOMIC_RELAXED);
 }
 
 /* Whether the thread, of worker @w or none, is known to be in our code, or in a wait of it. */
@@ -87,7 +89,7 @@ static bool is_interrupted(const struct cpa_worker *w)
 void cpa_alive_leave(bool has_threads)
 {
 	struct cpa_worker *w = cpa_tls.worker;
-	uint64_t limit = cpa_header()->limit, size = readable;
+	uint64_t limit = cpa_session_mapped(), size = readable;
 	void *copy = MAP_FAILED;
 	int err = errno;
 

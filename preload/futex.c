@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "preload/confine.h"
+#include "preload/limit.h"
 #include "preload/life.h"
 #include "preload/object.h"
 #include "preload/op.h"
@@ -117,6 +118,8 @@ CPA_EXPORT long syscall(long number, ...)
 			cpa_confine(number, call.argument);
 		if (unlikely(cpa_user_is_call(number)))
 			return cpa_user_call(number, call.argument);
+		if (unlikely(number == SYS_setrlimit || number == SYS_prlimit64))
+			return cpa_limit_call(number, call.argument);
 		if (unlikely(number == SYS_exit_group))
 			cpa_life_end();
 		return ORIGINAL(number, call.argument);

@@ -22,7 +22,12 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
+#define SHARE 16 /* one part in so many of a limited address space is for us */
+
 char *cpa_base;
+
+/* Atomic: bytes of address space that the process has there. It only shrinks. */
+static uint64_t mapped;
 
 /*
  * Atomic: where much gets space at once the kernel may read ahead again: it takes large folios
@@ -35,8 +40,8 @@ static uint64_t allowed(uint64_t limit)
 {
 	struct rlimit r;
 
-	if (!getrlimit(RLIMIT_AS, &r) && r.rlim_cur != RLIM_INFINITY && r.rlim_cur / 16 < limit)
-		limit = r.rlim_cur / 16;
+	if (!getrlimit(RLIMIT_AS, &r) && r.rlim_cur / SHARE < limit)
+		limit = r.rlim_cur / SHARE;
 	/* Growing a file past this limit would be a SIGXFSZ for the target. */
 	if (!getrlimit(RLIMIT_FSIZE, &r) && r.rlim_cur != RLIM_INFINITY && r.rlim_cur < limit)
 		limit = r.rlim_cur;
@@ -105,11 +110,12 @@ static uint64_t hand_out(uint64_t size, uint64_t align, bool usable)
 			errno = err;
 			return 0;
 		}
-		/* Relaxed: the caller publishes what it writes there. */
-	} while (!__atomic_compare_exchange_n(&h->used, &old, at + size, true, __ATOMIC_RELAXED,
+		/* SEQ_CST: of this and cpa_session_fit() one sees the other. */
+	} while (!__atomic_compare_exchange_n(&h->used, &old, at + size, true, __ATOMIC_SEQ_CST,
 					      __ATOMIC_RELAXED));
 	errno = err;
-	return at;
+	/* SEQ_CST: as above. What is beyond stays unused. */
+	return at + size > __atomic_load_n(&h->limit, __ATOMIC_SEQ_CST) ? 0 : at;
 }
 
 uint64_t cpa_session_alloc(uint64_t size, uint64_t align)
@@ -194,6 +200,7 @@ static int map_range(const char *path, uint64_t limit)
 		return ret;
 	}
 	cpa_base = p;
+	mapped = limit;
 	return 0;
 }
 
@@ -263,15 +270,18 @@ int cpa_session_join(const char *path, uint64_t inode, uint64_t secret)
 {
 	int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC), ret = 0;
 	struct cpa_header *h;
-	uint64_t limit = 0;
+	uint64_t limit = 0, used = 0;
 	void *p = MAP_FAILED;
 
 	if (fd < 0)
 		return -errno;
 	if (!is_private(fd, inode) ||
 	    pread(fd, &limit, sizeof(limit), offsetof(struct cpa_header, limit)) != sizeof(limit) ||
+	    pread(fd, &used, sizeof(used), offsetof(struct cpa_header, used)) != sizeof(used) ||
 	    limit < CPA_HEADER_SIZE)
 		ret = -EPERM;
+	if (limit < used) /* handed out while a process made the session smaller */
+		limit = cpa_round_up(used, PAGE);
 	if (!ret)
 		p = mmap(NULL, limit, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
 	if (!ret && p == MAP_FAILED)
@@ -286,12 +296,53 @@ int cpa_session_join(const char *path, uint64_t inode, uint64_t secret)
 	}
 	advise(p, limit);
 	cpa_base = p;
+	mapped = limit;
 	cpa_tables_joined();
 	return 0;
 }
 
+uint64_t cpa_session_mapped(void)
+{
+	/* Relaxed: what is in use stays mapped. */
+	return __atomic_load_n(&mapped, __ATOMIC_RELAXED);
+}
+
+/* The bytes that must stay where they are. */
+static uint64_t in_use(void)
+{
+	const struct cpa_header *h = cpa_header();
+	/* SEQ_CST: pairs with hand_out(). */
+	uint64_t used = __atomic_load_n(&h->used, __ATOMIC_SEQ_CST);
+	uint64_t reserved = __atomic_load_n(&h->reserved, __ATOMIC_RELAXED);
+
+	return cpa_round_up(used > reserved ? used : reserved, STEP);
+}
+
+void cpa_session_fit(uint64_t space)
+{
+	uint64_t *limit = &cpa_header()->limit, share = space / SHARE & ~(STEP - 1);
+	uint64_t old = __atomic_load_n(limit, __ATOMIC_RELAXED), used = in_use(), keep, had;
+	int err = errno;
+
+	keep = share > used ? share : used;
+	/* SEQ_CST: pairs with hand_out(). */
+	while (keep < old && !__atomic_compare_exchange_n(limit, &old, keep, false,
+							  __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		;
+	used = in_use();
+	keep = keep > used ? keep : used;
+	had = cpa_session_mapped();
+	/* Relaxed: whoever takes a part of it away unmaps that part. */
+	while (keep < had && !__atomic_compare_exchange_n(&mapped, &had, keep, false,
+							  __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+	if (keep < had)
+		cpa_kernel(SYS_munmap, cpa_base + keep, had - keep);
+	errno = err;
+}
+
 void cpa_session_destroy(void)
 {
-	munmap(cpa_base, cpa_header()->limit);
+	munmap(cpa_base, mapped);
 	cpa_base = NULL;
 }

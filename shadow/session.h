@@ -58,6 +58,16 @@ CPA_HIDDEN int cpa_session_create(const char *path, uint64_t limit, uint32_t slo
  */
 CPA_HIDDEN int cpa_session_join(const char *path, uint64_t inode, uint64_t secret);
 
+/*
+ * The process may have @space bytes of address space from now on: take no more than a sixteenth of
+ * them, or what is in use, and give the rest back. The session, of all its processes, gets no larger
+ * than that. Lock-free; signal-safe; errno is kept.
+ */
+CPA_HIDDEN void cpa_session_fit(uint64_t space);
+
+/* Bytes of address space that the process has at cpa_base. */
+CPA_HIDDEN uint64_t cpa_session_mapped(void);
+
 /* Unmap the session (tests). No other thread may use it. */
 CPA_HIDDEN void cpa_session_destroy(void);
 
