@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# In company: tests/run may run others beside it
 """tests/e2e/costs.py - what the machine takes is measured, shown, and limits the rate of samples
 
 Interrupts of samples may take a twentieth of a processor: of a rate that asks for more as many are

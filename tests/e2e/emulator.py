@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# In company: tests/run may run others beside it
 """tests/e2e/emulator.py - a program that QEMU emulates inherits the library, and runs as without it
 
 QEMU passes LD_PRELOAD on to the emulated program, so the library is loaded twice: into QEMU by the

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# In company: tests/run may run others beside it
 """tests/e2e/endings.py - the report says how the program ended, if anybody saw it
 
 Programs that end by a system call of their own, as every Go program does, and programs that are

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# In company: tests/run may run others beside it
 """The second report of a dump reads no debug information: names are kept by build-id.
 
 The program's file is filled with zeros behind cpa's back, its size and time as before: a report that
