@@ -73,6 +73,18 @@ static void again(int me, unsigned long n)
 	pthread_barrier_wait(&barrier);
 }
 
+/* A mutex for one critical section. */
+static void live(int me, unsigned long n)
+{
+	pthread_mutex_t brief;
+
+	for (unsigned long i = 0; i < n && !me; i++) {
+		pthread_mutex_init(&brief, NULL);
+		lock_pairs(&brief, 1);
+		pthread_mutex_destroy(&brief);
+	}
+}
+
 static void shared_mutex(int me, unsigned long n)
 {
 	(void)me;
@@ -110,6 +122,20 @@ static void barriers(int me, unsigned long n)
 	(void)me;
 	for (unsigned long i = 0; i < n; i++)
 		pthread_barrier_wait(&barrier);
+}
+
+/* As glibc's tst-mutex10: a mutex that is made anew for each round of threads. */
+static void remade(int me, unsigned long n)
+{
+	for (unsigned long i = 0; i < n; i++) {
+		if (!me) {
+			pthread_mutex_destroy(&mutex);
+			pthread_mutex_init(&mutex, NULL);
+		}
+		pthread_barrier_wait(&barrier);
+		lock_pairs(&mutex, 1);
+		pthread_barrier_wait(&barrier);
+	}
 }
 
 static void conditions(int me, unsigned long n)
@@ -190,6 +216,7 @@ static const struct operation {
 	{ "post", posts, 5000000 },	    { "barrier", barriers, 50000 },
 	{ "condition", conditions, 50000 }, { "semaphore", semaphores, 50000 },
 	{ "create", create_join, 5000 },    { "rare", rare, 20000 },
+	{ "live", live, 2000000 },	    { "remade", remade, 30000 },
 };
 
 static const struct operation *chosen;

@@ -142,6 +142,16 @@ static void lock_pair(void)
 	pthread_mutex_unlock(&mutex);
 }
 
+static void live(void)
+{
+	static pthread_mutex_t own;
+
+	pthread_mutex_init(&own, NULL);
+	pthread_mutex_lock(&own);
+	pthread_mutex_unlock(&own);
+	pthread_mutex_destroy(&own);
+}
+
 static void try_pair(void)
 {
 	if (!pthread_mutex_trylock(&mutex))
@@ -197,6 +207,7 @@ static const struct operation {
 	{ "private", lock_pair, NEVER },
 	{ "again", lock_pair, FIRST },
 	{ "hand-off", lock_pair, EACH },
+	{ "live", live, NEVER },
 	{ "try", try_pair, NEVER },
 	{ "spin", spin_pair, NEVER },
 	{ "spin-hand-off", spin_pair, EACH },

@@ -35,15 +35,36 @@ uint32_t cpa_object_unnamed(enum cpa_component_kind kind, uint32_t object_kind, 
 	return cpa_component_intern(&name);
 }
 
-static uint32_t class_by_init(enum cpa_object_kind kind, uint64_t caller)
+/* What was unloaded since may have another library in its place. */
+static void forget_unloaded(struct cpa_worker *w)
 {
-	struct cpa_component_name name = { .kind = CPA_LOCK,
-					   .by = CPA_BY_INIT_SITE,
-					   .address = caller,
-					   .module = cpa_module_of(caller),
-					   .object_kind = kind };
+	if (likely(!cpa_load_changed(&w->loads)))
+		return;
+	memset(w->nodes, 0, sizeof(w->nodes));
+	memset(w->classes, 0, sizeof(w->classes));
+}
 
-	return cpa_component_intern(&name);
+static uint32_t class_by_init(struct cpa_worker *w, enum cpa_object_kind kind, uint64_t caller)
+{
+	struct cpa_class_place *place = &w->classes[caller % CPA_CLASS_CACHE];
+	struct cpa_component_name name = {
+		.kind = CPA_LOCK, .by = CPA_BY_INIT_SITE, .address = caller, .object_kind = kind
+	};
+
+	forget_unloaded(w);
+
+	if (unlikely(place->caller != caller || place->kind != (uint32_t)kind)) {
+		name.module = cpa_module_of(caller);
+		*place = (struct cpa_class_place){ caller, kind, cpa_component_intern(&name) };
+	}
+	return place->class;
+}
+
+/* Relaxed: sums. Often there is nothing to add, and the line is that of many threads. */
+static void add(uint64_t *sum, uint64_t more)
+{
+	if (more)
+		__atomic_fetch_add(sum, more, __ATOMIC_RELAXED);
 }
 
 /* Add what the object counted to its class, and let it be nothing. Exclusive. */
@@ -52,13 +73,12 @@ static void retire(struct cpa_worker *w, struct cpa_object *o)
 	if (o->class) {
 		struct cpa_component *c = cpa_component(o->class);
 
-		/* Relaxed: sums. */
-		__atomic_fetch_add(&c->retired_objects, 1, __ATOMIC_RELAXED);
-		__atomic_fetch_add(&c->retired_acquisitions, o->acquisitions, __ATOMIC_RELAXED);
-		__atomic_fetch_add(&c->retired_contended, o->contended, __ATOMIC_RELAXED);
-		__atomic_fetch_add(&c->retired_handoffs, o->handoffs, __ATOMIC_RELAXED);
-		__atomic_fetch_add(&c->retired_wait, o->wait, __ATOMIC_RELAXED);
-		__atomic_fetch_add(&c->retired_hold, o->hold, __ATOMIC_RELAXED);
+		add(&c->retired_objects, 1);
+		add(&c->retired_acquisitions, o->acquisitions);
+		add(&c->retired_contended, o->contended);
+		add(&c->retired_handoffs, o->handoffs);
+		add(&c->retired_wait, o->wait);
+		add(&c->retired_hold, o->hold);
 	}
 	cpa_object_clear(&w->self, o);
 	o->class = 0;
@@ -173,14 +193,30 @@ static uint32_t shared_row(struct cpa_worker *w, struct cpa_object *o, const voi
 	return row;
 }
 
+/* The process's own row of what the worker met at @address lately. NULL: it has to be looked for. */
+static struct cpa_object *remembered(const struct cpa_worker *w, const void *address)
+{
+	unsigned at = cpa_object_cached(address);
+	struct cpa_object *o = w->objects[at].object;
+
+	/* Relaxed: the key stays. That of what processes share is another. */
+	return o && w->objects[at].address == (uint64_t)address &&
+			       __atomic_load_n(&o->key, __ATOMIC_RELAXED) ==
+				       cpa_object_key(address) ?
+		       o :
+		       NULL;
+}
+
 /* The row of the object of @kind at @address, which processes may share. NULL: no space. */
 static struct cpa_object *row_of(struct cpa_worker *w, const void *address,
 				 enum cpa_object_kind kind)
 {
+	struct cpa_object *o = remembered(w, address);
 	unsigned at = cpa_object_cached(address);
-	uint32_t row = cpa_object_row(address), all = 0;
-	struct cpa_object *o = row ? cpa_row(CPA_TABLE_OBJECTS, row) : NULL;
+	uint32_t row = o ? 0 : cpa_object_row(address), all = 0;
 
+	if (row)
+		o = cpa_row(CPA_TABLE_OBJECTS, row);
 	if (unlikely(cpa_shared_is(address, kind) && o))
 		all = shared_row(w, o, address);
 	if (all)
@@ -201,8 +237,7 @@ struct cpa_object *cpa_object_find_slow(struct cpa_worker *w, const void *addres
 	uint32_t old;
 
 	w->self.slow++;
-	if (cpa_load_changed(&w->loads))
-		memset(w->nodes, 0, sizeof(w->nodes));
+	forget_unloaded(w);
 	if (!o)
 		return NULL;
 	/* ACQUIRE pairs with take_over(). */
@@ -225,17 +260,19 @@ struct cpa_object *cpa_object_created(struct cpa_worker *w, const void *address,
 {
 	struct cpa_object *o = row_of(w, address, kind);
 
-	if (!o || !take_over(w, o, o->kind, kind, class_by_init(kind, caller)))
+	if (!o || !take_over(w, o, o->kind, kind, class_by_init(w, kind, caller)))
 		return NULL;
 	return o;
 }
 
 void cpa_object_destroyed(struct cpa_worker *w, const void *address)
 {
-	uint32_t row = cpa_table_find(CPA_TABLE_OBJECTS, cpa_object_key(address));
+	struct cpa_object *o = remembered(w, address);
+	uint32_t row = o ? 0 : cpa_table_find(CPA_TABLE_OBJECTS, cpa_object_key(address));
 
-	if (row) {
-		struct cpa_object *o = cpa_row(CPA_TABLE_OBJECTS, row);
+	if (row)
+		o = cpa_row(CPA_TABLE_OBJECTS, row);
+	if (o) {
 		uint32_t all = o->kind == CPA_ALIAS ? o->depth : 0;
 
 		take_over(w, o, o->kind, 0, 0);

@@ -26,6 +26,7 @@
 #define CPA_QUEUE_CACHE	 16u
 #define CPA_REGIONS	 64u
 #define CPA_REGION_CACHE 16u
+#define CPA_CLASS_CACHE	 16u
 #define CPA_UNTIMED	 4u
 #define CPA_OPEN	 4u
 
@@ -48,6 +49,11 @@ struct cpa_worker {
 		unsigned edge; /* that led there the last time: see cpa_activity_run() */
 	} nodes[CPA_NODE_CACHE];
 	uint32_t node_turn; /* which of several gives its place up */
+	/* Lock classes by the call that initialized the object, met lately. */
+	struct cpa_class_place {
+		uint64_t caller;
+		uint32_t kind, class;
+	} classes[CPA_CLASS_CACHE];
 	struct {
 		uint64_t address;
 		uint32_t row;
@@ -92,7 +98,7 @@ struct cpa_worker {
 	int32_t draw;	   /* uses to the next one that is drawn */
 	uint32_t random;
 	uint64_t slow;	     /* self.slow at the last look at the clock */
-	uint32_t loads;	     /* cpa_load_generation that `nodes` is of */
+	uint32_t loads;	     /* cpa_load_generation that `nodes` and `classes` are of */
 	unsigned end_rounds; /* of thread-specific destructors seen */
 	/* preload/uv.h: the loop of its work under way, and how much there is. */
 	const void *loop;

@@ -17,6 +17,7 @@ MARGIN = 1.1
 ROUNDS = "30"
 
 LOCK = {"pthread_mutex_trylock", "__pthread_mutex_unlock"}
+LIVE = LOCK | {"pthread_mutex_init", "__pthread_mutex_destroy"}
 POST = {"sem_post", "sem_trywait", "pthread_testcancel", "__errno_location"}
 # How many slots the two threads had time in makes 1,280 to 1,400 instructions of a hand-off.
 # Vectors of several sizes are joined and copied at hand-offs; nothing is where nobody else came.
@@ -28,6 +29,7 @@ BUDGETS = [
     ("private", "20", 172, LOCK, "an untimed lock and unlock, nobody else takes the mutex"),
     ("again", "20", 172, LOCK, "the same, of a mutex that another thread had taken"),
     ("private", "0", 696, LOCK, "a timed lock and unlock"),
+    ("live", "0", 1583, LIVE, "init, lock, unlock and destroy of a mutex"),
     ("hand-off", "0", 1400, LOCK | VECTORS, "lock and unlock after another thread's"),
     ("post-wait", "0", 1225, POST, "post and wait for a semaphore"),
 ]
