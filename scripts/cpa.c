@@ -43,7 +43,7 @@ static const char usage_text[] =
 	"  top                 watch a program that cpa run started, each second; ? shows the keys\n"
 	"  ctl                 switch its profiling, mark a moment, or copy its profile\n"
 	"\n"
-	"  -h, --help          this text\n"
+	"  help, -h, --help    this text\n"
 	"  -V, --version       the version\n"
 	"\n"
 	"Exit status: 2 wrong usage, or FILE cannot be written; 126 PROGRAM cannot be profiled;\n"
@@ -292,7 +292,8 @@ int main(int argc, char **argv)
 		return become("cpa-top", argv + 1);
 	if (strcmp(command, "ctl") == 0)
 		return become("cpa-ctl", argv + 1);
-	if (strcmp(command, "-h") == 0 || strcmp(command, "--help") == 0) {
+	if (strcmp(command, "-h") == 0 || strcmp(command, "--help") == 0 ||
+	    strcmp(command, "help") == 0) {
 		fputs(usage_text, stdout);
 		return 0;
 	}

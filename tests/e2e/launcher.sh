@@ -437,6 +437,12 @@ ok 'a library that LD_PRELOAD cannot name' refused 2 'blank or colon'
 
 try "$cpa" --help
 ok '--help' grep -q '^usage: cpa run' out
+cp out help
+for word in help -h 'run --help'; do
+	# shellcheck disable=SC2086 # words
+	try "$cpa" $word
+	ok "$word says the same" cmp -s out help
+done
 try "$cpa" --version
 ok '--version' grep -qE '^cpa [0-9]+\.[0-9]+\.[0-9]+$' out
 try "$cpa"
