@@ -120,8 +120,7 @@ static bool can_be_kept(const struct cpa_module *module)
 {
 	bool ends = memchr(module->path, '\0', sizeof(module->path)) != NULL;
 
-	if (module->build_id_size < 2 || module->build_id_size > sizeof(module->build_id) ||
-	    !ends || module->path[0] != '/')
+	if (module->build_id_size > sizeof(module->build_id) || !ends || module->path[0] != '/')
 		return false;
 	for (const char *c = module->path; *c; c++)
 		if (iscntrl((unsigned char)*c))
@@ -131,15 +130,15 @@ static bool can_be_kept(const struct cpa_module *module)
 
 /*
  * A copy of the module elsewhere has a file of its own here: what others may put there under the
- * same build-id is not believed of this one.
+ * same build-id is not believed of this one. Path, size and time do for a module without a build-id.
  */
 static void name_files(struct cpa_cache *cache, const struct cpa_module *module)
 {
 	char *id = spell_id(module);
-	char *found = cpa_format_text("%s/%.2s/%s.debug", DEBUG_FOLDER, id, id + 2);
+	char *found = cpa_format_text("%s/%.2s/%s.debug", DEBUG_FOLDER, id, *id ? id + 2 : id);
 	char *self = describe_file(module->path), *other = describe_file(found);
 
-	cache->name = cpa_format_text("%s-%08x" CPA_CACHE_SUFFIX, id,
+	cache->name = cpa_format_text("%s-%08x" CPA_CACHE_SUFFIX, *id ? id : "none",
 				      xcrc32((const unsigned char *)module->path,
 					     (int)strlen(module->path), UINT32_MAX));
 	cache->sources = cpa_format_text("cpa names 1 %s\n%s%s", CPA_VERSION, self, other);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/cache.h - names that were found before, kept in files by build-id
+ * analysis/cache.h - names that were found before, kept in files by build-id and path
  *
  * One small text file for each module, in a folder that only its user may write. It says from which
  * files the names are, with size and time of each: if one of them changed, came or went, or if

@@ -25,7 +25,52 @@ struct cpa_symbols {
 	int folder;		  /* of the cache; -1: none */
 	uint32_t count;		  /* of modules */
 	struct cpa_cache **cache; /* [row - 1]; NULL until asked for */
+	uint32_t *first;	  /* [row - 1]: the first row of the same file */
 };
+
+/*
+ * Find the rows of the same file: of one in several parts, or at several addresses. All questions
+ * are asked of the first of them, so that the file is read once.
+ */
+static void find_same_files(struct cpa_symbols *symbols)
+{
+	uint32_t *hash = xcalloc(symbols->count + 1, sizeof(*hash));
+
+	symbols->first = xcalloc(symbols->count + 1, sizeof(*symbols->first));
+	for (uint32_t i = 0; i < symbols->count; i++) {
+		const struct cpa_module *row = cpa_resolver_row(symbols->resolver, i + 1);
+		uint32_t j = 0;
+
+		hash[i] = row ? xcrc32((const unsigned char *)row->path, sizeof(row->path), 1) : 0;
+		for (; j < i; j++) {
+			const struct cpa_module *other =
+				hash[i] == hash[j] ? cpa_resolver_row(symbols->resolver, j + 1) :
+						     NULL;
+
+			if (row && other && !memcmp(row->path, other->path, sizeof(row->path)) &&
+			    row->build_id_size == other->build_id_size &&
+			    !memcmp(row->build_id, other->build_id, sizeof(row->build_id)))
+				break;
+		}
+		symbols->first[i] = j + 1;
+	}
+	free(hash);
+}
+
+/* @q, of the first row of its file. */
+static struct cpa_symbols_question of_first(const struct cpa_symbols *symbols,
+					    const struct cpa_symbols_question *q)
+{
+	const struct cpa_module *row = cpa_resolver_row(symbols->resolver, q->module);
+	struct cpa_symbols_question first = *q;
+
+	if (row) {
+		first.module = symbols->first[q->module - 1];
+		first.address +=
+			cpa_resolver_row(symbols->resolver, first.module)->bias - row->bias;
+	}
+	return first;
+}
 
 struct cpa_symbols *cpa_symbols_open(const struct cpa_module *modules, uint32_t count)
 {
@@ -38,7 +83,9 @@ static void close_caches(struct cpa_symbols *symbols)
 	for (uint32_t i = 0; i < symbols->count; i++)
 		cpa_cache_close(symbols->cache[i], !cpa_resolver_trouble(symbols->resolver, i + 1));
 	free(symbols->cache);
+	free(symbols->first);
 	symbols->cache = NULL;
+	symbols->first = NULL;
 	symbols->count = 0;
 }
 
@@ -57,6 +104,7 @@ struct cpa_symbols *cpa_symbols_update(struct cpa_symbols *symbols,
 	cpa_resolver_update(symbols->resolver, modules, count);
 	symbols->count = count;
 	symbols->cache = xcalloc(count + 1, sizeof(struct cpa_cache *));
+	find_same_files(symbols);
 	return symbols;
 }
 
@@ -139,8 +187,10 @@ static char *copy(const char *text)
 	return text ? xstrdup(text) : NULL;
 }
 
-static struct cpa_place ask(struct cpa_symbols *symbols, const struct cpa_symbols_question *q)
+static struct cpa_place ask(struct cpa_symbols *symbols,
+			    const struct cpa_symbols_question *question)
 {
+	const struct cpa_symbols_question first = of_first(symbols, question), *q = &first;
 	bool here = cpa_symbols_here || !cpa_resolver_has_file(symbols->resolver, q->module);
 	const struct cpa_cache_entry *known = here ? NULL : find_known(symbols, q);
 	struct cpa_place place = { 0 };
@@ -169,10 +219,12 @@ void cpa_symbols_prepare(struct cpa_symbols *symbols, struct cpa_symbols_questio
 
 	if (cpa_symbols_here)
 		return;
-	for (size_t i = 0; i < count; i++)
-		if (cpa_resolver_has_file(symbols->resolver, questions[i].module) &&
-		    !find_known(symbols, &questions[i]))
-			questions[left++] = questions[i];
+	for (size_t i = 0; i < count; i++) {
+		const struct cpa_symbols_question q = of_first(symbols, &questions[i]);
+
+		if (cpa_resolver_has_file(symbols->resolver, q.module) && !find_known(symbols, &q))
+			questions[left++] = q;
+	}
 	cpa_prefetch(symbols->resolver, questions, left, take_answer, symbols);
 }
 

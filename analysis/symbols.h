@@ -67,7 +67,7 @@ struct cpa_place cpa_symbols_variable(struct cpa_symbols *symbols, uint32_t modu
 
 /*
  * Why the module in row @module (1 to count) gave no names: a sentence, owned by @symbols; NULL
- * if it did or if it was not asked.
+ * if it did or if it was not asked, or if an earlier row of the same file has the reason.
  */
 const char *cpa_symbols_trouble(const struct cpa_symbols *symbols, uint32_t module);
 

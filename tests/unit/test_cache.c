@@ -158,6 +158,20 @@ static void test_miss(void **state)
 	assert_false(file_knows(1));
 }
 
+/* As compilers of some languages leave it. */
+static void test_without_build_id(void **state)
+{
+	(void)state;
+	module.build_id_size = 0;
+	keep(1, NULL);
+	assert_true(file_knows(1));
+	assert_int_equal(truncate(program, 1), 0);
+	assert_false(file_knows(1));
+	module.build_id_size = 1;
+	keep(1, NULL);
+	assert_true(file_knows(1));
+}
+
 static void test_not_kept(void **state)
 {
 	struct cpa_cache *cache = cpa_cache_open(fd, &module);
@@ -169,8 +183,6 @@ static void test_not_kept(void **state)
 	cpa_cache_close(cache, false);
 	find_file(path, sizeof(path));
 	assert_string_equal(path, "");
-	module.build_id_size = 0;
-	keep(1, NULL);
 	module.build_id_size = 4000;
 	keep(1, NULL);
 	module.build_id_size = 20;
@@ -476,6 +488,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_hit),
 		TEST(test_miss),
+		TEST(test_without_build_id),
 		TEST(test_not_kept),
 		TEST(test_changed_file),
 		TEST(test_changed_debug_file),

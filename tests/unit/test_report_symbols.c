@@ -228,15 +228,35 @@ static int end_children(int sig)
 	return count;
 }
 
+/* A copy of this program in a new @folder; its path is @copy. */
+static void make_copy(char *folder, char *copy)
+{
+	char command[6000];
+
+	assert_non_null(mkdtemp(folder));
+	sprintf(copy, "%s/program", folder);
+	snprintf(command, sizeof(command), "cp '%s' %s", module.path, copy);
+	assert_int_equal(system(command), 0);
+}
+
+static void remove_folder(const char *folder)
+{
+	char command[64];
+
+	snprintf(command, sizeof(command), "rm -r %s", folder);
+	assert_int_equal(system(command), 0);
+}
+
 /* Who reads a module's file may die over it: the module has no names, and the report says why. */
 static void test_reader_dies(void **state)
 {
 	struct cpa_module two[2];
 	struct cpa_place lost;
-	char expected[64];
+	char expected[64], folder[] = "/tmp/cpa-test.XXXXXX";
 
 	(void)state;
 	two[0] = two[1] = module;
+	make_copy(folder, two[1].path);
 	symbols = cpa_symbols_open(two, 2);
 	place = cpa_symbols_code(symbols, 1, (uintptr_t)example_work, false);
 	expect("example_work", "dump_maker.h:");
@@ -266,19 +286,43 @@ static void test_reader_dies(void **state)
 	assert_int_equal(end_children(0), 1);
 	cpa_symbols_update(symbols, two, 1);
 	assert_int_equal(end_children(0), 0);
+	remove_folder(folder);
+}
+
+/* Rows of one file, at two addresses: it is read once, and what is wrong with it said once. */
+static void test_two_rows(void **state)
+{
+	struct cpa_module two[2];
+	struct cpa_place other;
+
+	(void)state;
+	two[0] = two[1] = module;
+	two[1].bias += 0x1000000;
+	symbols = cpa_symbols_open(two, 2);
+	place = cpa_symbols_code(symbols, 2, (uintptr_t)push + 0x1000000, false);
+	expect("queue::push", "test_report_symbols.c:");
+	/* It is known of both. */
+	assert_int_equal(end_children(SIGKILL), 1);
+	other = cpa_symbols_code(symbols, 1, (uintptr_t)push, false);
+	assert_string_equal(other.name, place.name);
+	free(other.name);
+	free(other.location);
+	other = cpa_symbols_code(symbols, 2, (uintptr_t)example_work + 0x1000000, false);
+	assert_non_null(strstr(other.name, "test_report_symbols+0x"));
+	assert_non_null(cpa_symbols_trouble(symbols, 1));
+	assert_null(cpa_symbols_trouble(symbols, 2));
+	free(other.name);
+	free(other.location);
 }
 
 /* The next report reads no file for what the last one found, until the file changes. */
 static void test_kept(void **state)
 {
-	char folder[] = "/tmp/cpa-test.XXXXXX", copy[64], command[6000];
+	char folder[] = "/tmp/cpa-test.XXXXXX", copy[64];
 	struct cpa_place again;
 
 	(void)state;
-	assert_non_null(mkdtemp(folder));
-	snprintf(copy, sizeof(copy), "%s/program", folder);
-	snprintf(command, sizeof(command), "cp '%s' %s", module.path, copy);
-	assert_int_equal(system(command), 0);
+	make_copy(folder, copy);
 	strcpy(module.path, copy);
 	setenv("CPA_CACHE", folder, 1);
 	symbols = cpa_symbols_open(&module, 1);
@@ -308,8 +352,7 @@ static void test_kept(void **state)
 	assert_non_null(cpa_symbols_trouble(symbols, 1));
 	free(again.name);
 	free(again.location);
-	snprintf(command, sizeof(command), "rm -r %s", folder);
-	assert_int_equal(system(command), 0);
+	remove_folder(folder);
 }
 
 #define MODULES	  3u
@@ -386,6 +429,7 @@ int main(void)
 		TEST(test_no_module),
 		TEST(test_outside_of_all_symbols),
 		TEST(test_reader_dies),
+		TEST(test_two_rows),
 		TEST(test_kept),
 		TEST(test_many_at_once),
 	};
