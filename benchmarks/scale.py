@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Tables of benchmarks/run: memory by number of things, and what the report costs."""
+import os
 import resource
+import shutil
 
 from measure import Fails, median, run, table
 
@@ -92,4 +94,74 @@ def reports(cpa, quick):
         rows.append([what, f"{made:,}", f"{figures['disk'] / 2**20:.1f}", cells[0], target,
                      cells[1], *cells[2:]])
     return table(["dump of", "made", "dump MiB", "first screen s", "target", "peak MiB",
-                  "JSON s", "peak MiB"], rows)
+                  "JSON s", "peak MiB"], rows) + "\n" + names(cpa, 3 if quick else 5)
+
+
+CRATE = """
+fn busy(n: u64) -> u64 { if n < 2 { n } else { busy(n - 1) + busy(n - 2) } }
+fn main() {
+    let all: Vec<_> = (0..4).map(|i| std::thread::spawn(move || busy(20 + i))).collect();
+    for one in all { println!("{}", one.join().unwrap()); }
+}
+"""
+NODE = """
+const { Worker } = require('worker_threads'), crypto = require('crypto');
+for (let i = 0; i < 4; i++)
+    new Worker('let s = 0; for (let i = 0; i < 3e7; i++) s += i;', { eval: true });
+for (let i = 0; i < 8; i++)
+    crypto.pbkdf2('a', 'b', 100000, 64, 'sha512', () => {});
+"""
+# Programs whose files have very many names: what it takes to look up those that are needed.
+NAMED = {
+    "cargo": ["cargo", "build", "--release", "--offline"],
+    "ninja": ["ninja", "-j2"],
+    "node": ["node", "-e", NODE],
+    "gstreamer": "gst-launch-1.0 -q videotestsrc num-buffers=200 ! video/x-raw,width=640,height=480 "
+                 "! queue ! videoconvert ! queue ! jpegenc ! fakesink".split(),
+    "qemu": ["qemu-x86_64", "/usr/bin/sha256sum", "Cargo.toml"],
+}
+
+
+def prepare(folder):
+    """Something to build for each builder."""
+    os.makedirs(f"{folder}/src", exist_ok=True)
+    with open(f"{folder}/src/main.rs", "w") as out:
+        out.write(CRATE)
+    with open(f"{folder}/Cargo.toml", "w") as out:
+        out.write('[package]\nname = "few"\nversion = "0.1.0"\nedition = "2021"\n')
+    with open(f"{folder}/build.ninja", "w") as out:
+        out.write("rule cc\n command = gcc -O2 -c $in -o $out\n")
+        for i in range(8):
+            out.write(f"build {i}.o: cc {i}.c\n")
+            with open(f"{folder}/{i}.c", "w") as source:
+                source.writelines(f"int f{j}(int a) {{ return a * {j}; }}\n" for j in range(60))
+
+
+def names(cpa, rounds):
+    """Reports of real programs, the first and later ones of a dump."""
+    folder, cache = f"{cpa.folder}/named", f"{cpa.folder}/cache"
+    rows = []
+    for name, words in NAMED.items():
+        if not shutil.which(words[0]):
+            rows.append([name, "not installed", *["-"] * 7])
+            continue
+        shutil.rmtree(folder, ignore_errors=True)
+        prepare(folder)
+        run(words, cpa.environment(), folder)
+        row = [name]
+        for options in ([], ["--format", "json"]):
+            first, later = [], []
+            for _ in range(rounds):
+                shutil.rmtree(cache, ignore_errors=True)
+                for runs in (first, later):
+                    runs.append(run([f"{cpa.build}/cpa-report", *options, cpa.path()],
+                                    {"CPA_CACHE": cache}))
+            for runs in (first, later):
+                row += ["fails", "-"] if any(done.status for done in runs) else [
+                    f"{median([done.wall for done in runs]):.2f}",
+                    f"{median([done.cpu for done in runs]):.2f}"]
+        rows.append(row)
+    return ("Names: seconds and CPU seconds of reports of real programs, without a cache of names "
+            "and with what the report before left there.\n\n" +
+            table(["dump of", "first screen s", "CPU s", "again s", "CPU s", "JSON s", "CPU s",
+                   "again s", "CPU s"], rows))
