@@ -6,7 +6,8 @@
  * inside of it all.
  */
 #include <dlfcn.h>
-#include <signal.h>
+#include <libgen.h>
+#include <limits.h>
 #include <sys/wait.h>
 
 #include "tests/conformance/case.h"
@@ -117,13 +118,26 @@ static void lock_and_join(void)
 	pthread_join(t, NULL);
 }
 
-int main(void)
+/* library.so lies beside the program: its constructor and destructor make threads. */
+static int load_library(const char *program)
+{
+	char copy[PATH_MAX - 20], path[PATH_MAX];
+	void *library;
+
+	snprintf(copy, sizeof(copy), "%s", program);
+	snprintf(path, sizeof(path), "%s/library.so", dirname(copy));
+	library = dlopen(path, RTLD_NOW);
+	return library ? dlclose(library) : -1;
+}
+
+int main(int argc, char **argv)
 {
 	pthread_t t[THREADS], maker;
 	int results[THREADS] = { 0 }, sum = 0;
 	void *ret = NULL;
 	unsigned long before;
 
+	(void)argc;
 	must(adversarys("adversary_mappings"), "dlsym");
 	before = adversarys("adversary_mappings")();
 	CASE("fork", fork_once(false));
@@ -148,6 +162,8 @@ int main(void)
 	end();
 	CASE("allocations of the program's malloc", allocations_of(lock_and_join));
 
+	for (int i = 0; i < ROUNDS; i++)
+		CASE("library", load_library(argv[0]));
 	must(!pthread_create(&maker, NULL, make_threads, NULL), "pthread_create");
 	for (int i = 0; i < THREADS; i++)
 		must(!pthread_create(&t[i], NULL, forks, &results[i]), "pthread_create");
@@ -160,5 +176,8 @@ int main(void)
 	CASE("forks of four threads while another makes threads: sum of statuses", sum);
 	CASE("calls of the program's mmap and munmap", adversarys("adversary_mappings")() - before);
 	CASE("system", system("exit 5"));
+	/* The process ends while threads are made. */
+	stop = false;
+	must(!pthread_create(&maker, NULL, make_threads, NULL), "pthread_create");
 	return 9;
 }
