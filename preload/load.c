@@ -66,8 +66,8 @@ static void destroy_objects(struct cpa_worker *w, const struct range *range)
 }
 
 /*
- * The loader holds its lock, which it takes for dlclose() anyhow: while this runs nothing is loaded
- * where something was unloaded.
+ * The loader holds the lock on its list, which it took to unload something: while this runs nothing
+ * is loaded where that was.
  */
 static int sweep(struct dl_phdr_info *info, size_t size, void *argument)
 {
@@ -97,6 +97,26 @@ static int sweep(struct dl_phdr_info *info, size_t size, void *argument)
 	return 1;
 }
 
+/*
+ * Whether a module is gone of whose variables there are objects. Without the loader's lock: a
+ * dlclose() that unloads nothing does not take it, and another thread may hold it.
+ */
+static bool is_any_gone(void)
+{
+	uint32_t rows = __atomic_load_n(&cpa_table(CPA_TABLE_MODULES)->used, __ATOMIC_RELAXED);
+	struct dl_find_object o;
+
+	for (uint32_t i = 1; i <= rows; i++) {
+		const struct cpa_module *m = cpa_row(CPA_TABLE_MODULES, i);
+
+		/* Relaxed: as in sweep(). */
+		if (__atomic_load_n(&m->variables, __ATOMIC_RELAXED) &&
+		    _dl_find_object((void *)m->start, &o))
+			return true;
+	}
+	return false;
+}
+
 CPA_EXPORT int dlclose(void *handle)
 {
 	struct cpa_worker *w;
@@ -111,9 +131,11 @@ CPA_EXPORT int dlclose(void *handle)
 	err = errno;
 	w = cpa_enter_known();
 	if (w) {
-		before = cpa_signal_hold();
-		dl_iterate_phdr(sweep, w);
-		cpa_signal_let(&before);
+		if (is_any_gone()) {
+			before = cpa_signal_hold();
+			dl_iterate_phdr(sweep, w);
+			cpa_signal_let(&before);
+		}
 		cpa_leave();
 	}
 	errno = err;

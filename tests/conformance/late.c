@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <libgen.h>
 #include <limits.h>
+#include <link.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdatomic.h>
@@ -139,16 +140,49 @@ static void keys(void)
 	end();
 }
 
+static int walk(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	(void)info, (void)size, (void)argument;
+	inside = 1;
+	while (!done)
+		sched_yield();
+	return 1;
+}
+
+static void *walk_modules(void *argument)
+{
+	dl_iterate_phdr(walk, NULL);
+	return argument;
+}
+
+/* A dlclose() that unloads nothing, while the list of modules is locked. */
+static void close_one_of_two(const char *path)
+{
+	void *library = dlopen(path, RTLD_NOW), *again = dlopen(path, RTLD_NOW);
+	pthread_t t;
+
+	inside = done = 0;
+	must(!pthread_create(&t, NULL, walk_modules, NULL), "pthread_create");
+	while (!inside)
+		sched_yield();
+	CASE("close one of two", dlclose(library));
+	done = 1;
+	must(!pthread_join(t, NULL), "pthread_join");
+	CASE("close the other", dlclose(again));
+}
+
 int main(int argc, char **argv)
 {
 	char path[PATH_MAX], program[PATH_MAX - 20], address[32];
+	const char *folder;
 	void *library = NULL;
 	pthread_t t;
 
 	(void)argc;
 	alarm(HANG_S);
 	snprintf(program, sizeof(program), "%s", argv[0]);
-	snprintf(path, sizeof(path), "%s/adversary.so", dirname(program));
+	folder = dirname(program);
+	snprintf(path, sizeof(path), "%s/adversary.so", folder);
 	snprintf(address, sizeof(address), "%p", (void *)from_constructor);
 	setenv("ADVERSARY_CALL", address, 1);
 	must(!pthread_create(&t, NULL, load, path), "pthread_create");
@@ -165,5 +199,7 @@ int main(int argc, char **argv)
 	DO("join", pthread_join(t, &library));
 	add(" %d", library != NULL);
 	end();
+	snprintf(path, sizeof(path), "%s/library.so", folder);
+	close_one_of_two(path);
 	return 0;
 }
