@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "analysis/mapping.h"
@@ -102,13 +103,28 @@ static int check_whole(const struct cpa_control *control, char **error)
 		       fail(error, "%s: the file was cut meanwhile", control->file);
 }
 
+/* The clock of the session: preload/source.h. */
+static uint64_t now(const struct cpa_header *header)
+{
+	const struct cpa_machine *m = &header->machine;
+	struct timespec t;
+	uint64_t ns;
+
+	/* ACQUIRE: pairs with the RELEASE in preload/source.c, change(). */
+	if (__atomic_load_n(&m->source, __ATOMIC_ACQUIRE) < CPA_SOURCE_KERNEL)
+		return __builtin_ia32_rdtsc();
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec - m->source_ns;
+	return m->source_ticks + (uint64_t)((unsigned __int128)ns * m->source_rate >> 20);
+}
+
 int cpa_control_switch(struct cpa_control *control, bool on, char **error)
 {
 	uint64_t at;
 
 	if (has_ended(control))
 		return cpa_control_dead(control, error);
-	at = cpa_epoch_change(control->header, on, __builtin_ia32_rdtsc());
+	at = cpa_epoch_change(control->header, on, now(control->header));
 	if (check_whole(control, error) < 0)
 		return -1;
 	if (!at)
@@ -184,7 +200,7 @@ int cpa_control_mark(struct cpa_control *control, const char *name, char **error
 	strncpy(text->text, name, sizeof(text->text) - 1);
 	/* RELEASE, both: readers take a row with a key for complete. */
 	__atomic_store_n(&text->key, UINT64_MAX - name_row, __ATOMIC_RELEASE);
-	mark->ticks = __builtin_ia32_rdtsc();
+	mark->ticks = now(control->header);
 	mark->len = longest(control);
 	mark->name = name_row;
 	__atomic_store_n(&mark->key, row, __ATOMIC_RELEASE); /* as above */

@@ -406,6 +406,7 @@ static json_t *machine_json(const struct cpa_machine_figures *machine)
 		{ "brief_s", machine->brief_s },
 	};
 
+	put_text(object, "source", machine->source);
 	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
 		if (times[i].seconds > 0)
 			put_real(object, times[i].name, times[i].seconds);

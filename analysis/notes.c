@@ -232,6 +232,27 @@ static uint64_t note_unseen(struct cpa_build *build, uint32_t why, const char *h
 	return count;
 }
 
+static void note_source(struct cpa_build *build)
+{
+	const struct cpa_machine *machine = &build->dump->header.machine;
+	uint64_t begun = build->dump->header.start_ticks;
+
+	if (machine->source == CPA_SOURCE_KERNEL)
+		cpa_profile_note(build->profile,
+				 "The kernel has found the time stamp counter unstable: times are "
+				 "the kernel's, each of which costs a system call.");
+	if (machine->source == CPA_SOURCE_DRIFT)
+		cpa_profile_note(
+			build->profile,
+			"The time stamp counter ran off the kernel's clock, by %.6f s in %.6f s: "
+			"times are of that clock from %.6f s of the run on.",
+			cpa_build_seconds(build, machine->drift_ticks),
+			cpa_build_seconds(build, machine->drift_over_ticks),
+			machine->source_ticks > begun ?
+				cpa_build_seconds(build, machine->source_ticks - begun) :
+				0);
+}
+
 /* What the machine takes, and what samples took of it. */
 static void take_machine(struct cpa_build *build)
 {
@@ -244,8 +265,10 @@ static void take_machine(struct cpa_build *build)
 		.look_s = machine->look_ns * 1e-9,
 		.interrupt_s = machine->interrupt_ns * 1e-9,
 		.brief_s = machine->brief_ns * 1e-9,
+		.source = machine->source < CPA_SOURCE_KERNEL ? "counter" : "kernel",
 		.most_hz = machine->most_hz,
 	};
+	note_source(build);
 	diagnostics->samples_s =
 		(double)header->diag[CPA_DIAG_INTERRUPTS] * diagnostics->machine.interrupt_s;
 	if (machine->most_hz)

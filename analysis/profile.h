@@ -230,7 +230,8 @@ struct cpa_machine_figures {
 	double look_s;	    /* a look at the CPU clock of a thread */
 	double interrupt_s; /* for a sample of a perf event */
 	double brief_s;	    /* sections that are shorter are told by draws, not by samples */
-	uint64_t most_hz; /* samples a second, where that was fewer than asked for; else 0 */
+	const char *source; /* of all times: "counter", or "kernel" where that is no clock */
+	uint64_t most_hz;   /* samples a second, where that was fewer than asked for; else 0 */
 };
 
 struct cpa_diagnostics_figures {

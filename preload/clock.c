@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "preload/number.h"
+#include "preload/source.h"
 #include "shadow/kernel.h"
 
 #define MS		 1000000u
@@ -151,6 +152,7 @@ static void set_rate(uint64_t ticks, uint64_t ns)
 
 void cpa_clock_begin(void)
 {
+	cpa_source_begin();
 	both(&start_ticks, &start_ns);
 }
 
@@ -184,6 +186,7 @@ void cpa_clock_join(void)
 	uint64_t ticks, ns;
 
 	arm();
+	cpa_source_follow();
 	both(&ticks, &ns);
 	if (ticks > h->start_ticks && ns > h->start_ns)
 		set_rate(ticks - h->start_ticks, ns - h->start_ns);
@@ -196,6 +199,7 @@ void cpa_clock_init(void)
 	uint64_t ticks, ns;
 
 	arm();
+	cpa_source_init();
 	h->start_ticks = start_ticks;
 	h->start_ns = start_ns;
 	h->clock = rseq_detects() ? CPA_CLOCK_RSEQ : CPA_CLOCK_SYSCALL;
@@ -214,8 +218,10 @@ void cpa_clock_note(uint64_t now, bool always)
 	struct cpa_header *h = cpa_header();
 	uint64_t old = __atomic_load_n(&h->last_ticks, __ATOMIC_RELAXED), ticks, ns;
 
+	cpa_source_follow();
 	if (!always && now < old + 25 * cpa_clock_rebase_ticks)
 		return;
+	cpa_source_check();
 	both(&ticks, &ns);
 	/* Relaxed: one thread wins and writes the other half; a reader may miss by one round. */
 	if (!__atomic_compare_exchange_n(&h->last_ticks, &old, ticks, false, __ATOMIC_RELAXED,

@@ -104,8 +104,17 @@ extern CPA_HIDDEN uint64_t cpa_clock_rebase_ticks;
  */
 extern CPA_HIDDEN uint64_t cpa_clock_long_ticks;
 
+/* The kernel's clock is used in place of the counter: preload/source.h. Atomic; set once. */
+extern CPA_HIDDEN bool cpa_source_is_kernel;
+
+/* What it shows, in ticks. */
+CPA_HIDDEN uint64_t cpa_source_now(void);
+
 static inline uint64_t cpa_clock_now(void)
 {
+	/* Relaxed: whoever finds it late finds a counter that others still use, too. */
+	if (unlikely(__atomic_load_n(&cpa_source_is_kernel, __ATOMIC_RELAXED)))
+		return cpa_source_now();
 	return cpa_machine_counter();
 }
 

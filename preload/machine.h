@@ -8,8 +8,11 @@
 #ifndef CPA_PRELOAD_MACHINE_H
 #define CPA_PRELOAD_MACHINE_H
 
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/rseq.h>
 #include <sys/syscall.h>
@@ -24,6 +27,29 @@
 static inline uint64_t cpa_machine_counter(void)
 {
 	return __builtin_ia32_rdtsc();
+}
+
+/*
+ * Whether the kernel has not found that the counter is unstable: then its own time is of a device
+ * that is slower to read. Some 10 us.
+ */
+static inline bool cpa_machine_trusts_counter(void)
+{
+	static const char path[] =
+		"/sys/devices/system/clocksource/clocksource0/current_clocksource";
+	static const char *const devices[] = { "hpet", "acpi_pm", "jiffies", "refined-jiffies" };
+	char name[32] = "";
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) /* no /sys: nothing is known against it */
+		return true;
+	if (syscall(SYS_read, fd, name, sizeof(name) - 1) < 0)
+		name[0] = '\0';
+	syscall(SYS_close, fd);
+	name[strcspn(name, "\n")] = '\0';
+	for (unsigned i = 0; i < sizeof(devices) / sizeof(*devices); i++)
+		if (!strcmp(name, devices[i]))
+			return false;
+	return true;
 }
 
 /* Nanoseconds of @clock; 0 if the kernel does not tell. */

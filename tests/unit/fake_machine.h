@@ -22,15 +22,16 @@
 #define FAKE_CALL 900u /* of any call of the kernel */
 
 static struct fake {
-	double ghz;	/* ticks of the counter in a nanosecond */
-	uint64_t ticks; /* since the machine began; the counter is this and `jump` */
-	int64_t jump;	/* what the counter goes wrong by */
-	double wrong;	/* of each tick, from now on */
-	double wrong_by;
+	double ghz;	 /* ticks of the counter in a nanosecond */
+	uint64_t ticks;	 /* since the machine began; the counter is this and `jump` */
+	int64_t jump;	 /* what the counter goes wrong by */
+	double wrong;	 /* and by this part of each tick that passes, */
+	double wrong_by; /* in all */
 	uint64_t ran, ready, blocked, stolen; /* true times of the thread, ticks */
 	long given, taken;
 	uint64_t word; /* the detector */
 	bool detects;
+	bool distrusted;   /* the kernel has found the counter unstable */
 	bool schedstat;	   /* there is such a file */
 	unsigned disturbs; /* in so many of 10,000 calls of the machine something happens */
 	struct rnd random;
@@ -90,6 +91,11 @@ static inline void fake_disturb(void)
 		fake_steal(1 + rnd_below(&fake.random, 60 * us));
 	else
 		fake_preempt(1 + rnd_below(&fake.random, 4000 * us));
+}
+
+static inline bool cpa_machine_trusts_counter(void)
+{
+	return !fake.distrusted;
 }
 
 static inline uint64_t cpa_machine_counter(void)

@@ -20,6 +20,8 @@
 
 /* NOLINTNEXTLINE(bugprone-suspicious-include): with the functions of the fake machine. */
 #include "preload/clock.c"
+/* NOLINTNEXTLINE(bugprone-suspicious-include): the same. */
+#include "preload/source.c"
 #include "tests/unit/shadow_session.h"
 
 #define SCRIPTS 300
@@ -65,6 +67,8 @@ static void machine_begin(uint64_t seed, uint64_t script)
 static void clocks_begin(void)
 {
 	memset(cpa_header(), 0, sizeof(*cpa_header()));
+	cpa_source_is_kernel = false;
+	origin = latest = (struct pair){ 0 };
 	cpa_clock_begin();
 	cpa_clock_init();
 }
@@ -266,6 +270,92 @@ static void test_random_scripts(void **state)
 		random_script(seed, script);
 }
 
+/* Events for @ms milliseconds. */
+static void pass_ms(unsigned ms)
+{
+	uint64_t until = fake.ticks + us(1000.0 * ms);
+
+	while (fake.ticks < until) {
+		fake_run(rnd_below(&fake.random, us(200)));
+		if (rnd_percent(&fake.random, 1))
+			fake_block(us(100), us(20));
+		event(false);
+		done(200);
+	}
+	check_tiles();
+}
+
+/* A counter that keeps step is used, however long the run is. */
+static void test_good_counter(void **state)
+{
+	(void)state;
+	machine_begin(3, 0);
+	clocks_begin();
+	thread_begin();
+	fake.disturbs = 5;
+	pass_ms(3000);
+	assert_true(origin.ns && latest.ns > origin.ns);
+	assert_int_equal(cpa_header()->machine.source, CPA_SOURCE_COUNTER);
+}
+
+/* One that runs off, or is another one on another processor, is seen to, and used no more. */
+static void bad_counter(double wrong, double jump_us)
+{
+	uint64_t begun, told;
+
+	machine_begin(4, (uint64_t)(jump_us + wrong * 1e6 + 1e9));
+	clocks_begin();
+	thread_begin();
+	begun = fake.ticks;
+	pass_ms(400);
+	assert_int_equal(cpa_header()->machine.source, CPA_SOURCE_COUNTER);
+	fake.wrong = wrong;
+	fake.jump = (int64_t)(jump_us * 1000 * fake.ghz);
+	pass_ms(400);
+	assert_int_equal(cpa_header()->machine.source, CPA_SOURCE_DRIFT);
+	assert_true(cpa_source_is_kernel && cpa_header()->machine.drift_ticks > us(20));
+	pass_ms(1000);
+	event(false);
+	/* From the last good moment on it is as if the counter had been right. */
+	told = run.clock.last - run.begun;
+	print_message("off by %.2f %% and %.0f us: told %.1f ms of %.1f\n", wrong * 100, jump_us,
+		      (double)told / (double)us(1000),
+		      (double)(fake.ticks - begun) / (double)us(1000));
+	assert_true(apart(told, fake.ticks - begun) < (double)us(500));
+}
+
+static void test_bad_counter(void **state)
+{
+	(void)state;
+	bad_counter(0.001, 0);
+	bad_counter(-0.001, 0);
+	bad_counter(0.05, 0);
+	bad_counter(0, 300);
+	bad_counter(0, -300);
+	bad_counter(0, 50000);
+	bad_counter(0, -50000);
+}
+
+/* A counter that the kernel does not trust is used by nobody. */
+static void test_distrusted_counter(void **state)
+{
+	uint64_t begun, told;
+
+	(void)state;
+	machine_begin(5, 0);
+	fake.distrusted = true;
+	fake.wrong = 0.2;
+	clocks_begin();
+	assert_int_equal(cpa_header()->machine.source, CPA_SOURCE_KERNEL);
+	thread_begin();
+	begun = fake.ticks;
+	pass_ms(500);
+	told = run.clock.last - run.begun;
+	/* Ticks are nanoseconds. */
+	assert_true(apart(told, fake_ns(fake.ticks - begun)) < 500000);
+	fake.distrusted = false;
+}
+
 static int begin(void **state)
 {
 	(void)state;
@@ -275,9 +365,9 @@ static int begin(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_tight_events),
-		cmocka_unit_test(test_operations),
-		cmocka_unit_test(test_random_scripts),
+		cmocka_unit_test(test_tight_events),   cmocka_unit_test(test_operations),
+		cmocka_unit_test(test_random_scripts), cmocka_unit_test(test_good_counter),
+		cmocka_unit_test(test_bad_counter),    cmocka_unit_test(test_distrusted_counter),
 	};
 
 	return cmocka_run_group_tests_name("clock", tests, begin, NULL);
