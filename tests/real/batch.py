@@ -329,8 +329,10 @@ PROGRAMS = [
           ("mutex", "--mutex-ops 20000"), ("sem", "-t 1"), ("sem-sysv", "--sem-sysv-ops 5000"),
           ("pthread", "--pthread-ops 100"), ("futex", "--futex-ops 5000"),
           ("fork", "--fork-ops 60"), ("vfork", "--vfork-ops 60"), ("clone", "--clone-ops 40"),
-          ("mmapfork", "--mmapfork-ops 5"), ("flock", "--flock-ops 5000"),
-          ("sigabrt", "--sigabrt-ops 100"), ("sigsegv", "--sigsegv-ops 1000"))),
+          ("flock", "--flock-ops 5000"),
+          ("sigabrt", "--sigabrt-ops 100"))),
+    p("tool", "stress-ng sigsegv", "stress-ng", f"{STRESS} --sigsegv 2 --sigsegv-ops 1000",
+      says="confine itself .PR_SET_TSC.: the profile ends here"),
 
     p("emulator", "qemu-x86_64", "qemu-user", "qemu-x86_64 /usr/bin/sha256sum in", setup=NUMBERS),
     p("emulator", "qemu-x86_64, threads", "qemu-user python3",

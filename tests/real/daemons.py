@@ -67,8 +67,9 @@ UNBOUND = f"""server:
 NGINX = """daemon off; pid {work}/pid; error_log stderr; worker_processes 2;
 thread_pool default threads=4; events { worker_connections 64; }
 http { access_log off; sendfile off; aio threads; output_buffers 1 64k;
-client_body_temp_path t1; proxy_temp_path t2; fastcgi_temp_path t3; uwsgi_temp_path t4;
-scgi_temp_path t5; server { listen 127.0.0.1:{port}; root {work}/www; } }
+client_body_temp_path {work}/t1; proxy_temp_path {work}/t2; fastcgi_temp_path {work}/t3;
+uwsgi_temp_path {work}/t4; scgi_temp_path {work}/t5;
+server { listen 127.0.0.1:{port}; root {work}/www; } }
 """
 APACHE = """ServerRoot {work}
 ServerName localhost
@@ -85,6 +86,7 @@ DocumentRoot {work}/www
 """
 HAPROXY = """global
   nbthread 3
+  tune.bufsize 131072
 defaults
   mode http
   timeout connect 9s
@@ -131,7 +133,8 @@ SERVERS = [
       texts={"settings": POSTGRES},
       setup=f"{PG}/initdb -D data -A trust -U test -N >/dev/null; "
       f"cat settings >>data/postgresql.conf; {PG}/pg_ctl -s -w -D data -l log start; "
-      f"export PGHOST={{work}} PGUSER=test; {PG}/pgbench -i -q postgres >/dev/null 2>&1; {PG}/pg_ctl -s -w -D data stop; rm log",
+      f"export PGHOST={{work}} PGUSER=test; "
+      f"{PG}/pgbench -i -q postgres >/dev/null 2>&1; {PG}/pg_ctl -s -w -D data stop; rm log",
       ready="{work}/.s.PGSQL.5432", stop="SIGINT", stderr=False, ignore=("data/*",),
       client=f"export PGHOST={{work}} PGUSER=test; {PG}/pgbench -n -c 4 -j 2 -t 30 postgres "
       f"| grep actually; {PG}/psql -Atc '{SUMS}' postgres; "

@@ -263,6 +263,12 @@ class Place:
 def differences(program, tried):
     """Append what the profiled run did otherwise."""
     native, profiled = tried.native, tried.profiled
+    for line in OURS.findall(profiled.out + "\n" + profiled.err):
+        if program.says and re.search(program.says, line):
+            tried.said = re.sub(r"\[\d+\]", "", line)
+            profiled.err = profiled.err.replace(f"{line}\n", "", 1)
+        else:
+            tried.problems.append(f"says {line!r}")
     if profiled.status != native.status:
         tried.problems.append(f"ends with {profiled.status}, natively {native.status}")
         tried.details += profiled.err.splitlines()[-8:]
@@ -279,11 +285,6 @@ def differences(program, tried):
         changed = set(native.files.items()) ^ set(profiled.files.items())
         names = sorted({name for name, _ in changed})
         tried.problems.append(f"{len(names)} other files: {', '.join(names[:4])}")
-    for line in OURS.findall(profiled.out + "\n" + profiled.err):
-        if program.says and re.search(program.says, line):
-            tried.said = re.sub(r"\[\d+\]", "", line)
-        else:
-            tried.problems.append(f"says {line!r}")
 
 
 def report(dump, build, tried):
