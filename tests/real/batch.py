@@ -292,7 +292,7 @@ PROGRAMS = [
       texts=C_SOURCES, quick=True),
     p("compiler", "lld", "lld gcc", "gcc -fuse-ld=lld -o prog main.o part0.o part1.o part2.o "
       "part3.o part4.o part5.o", texts=C_SOURCES, setup=OBJECTS, look="./prog"),
-    p("compiler", "mold", "mold gcc", "mold -run gcc -o prog main.o part0.o part1.o part2.o "
+    p("compiler", "mold", "mold gcc", "gcc -fuse-ld=mold -o prog main.o part0.o part1.o part2.o "
       "part3.o part4.o part5.o", texts=C_SOURCES, setup=OBJECTS, look="./prog"),
     p("build", "make -j", "make gcc", "make -s -j3", texts={**C_SOURCES, "Makefile": MAKEFILE},
       look="./prog", quick=True),

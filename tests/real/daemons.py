@@ -165,7 +165,7 @@ SERVERS = [
       texts={**WEB, "apache.conf": APACHE}, ready="{port}", client=CLIENT, stderr=False,
       ignore=("error",)),
     p("server", "haproxy", "haproxy", "haproxy -db -f {work}/haproxy.cfg",
-      texts={**WEB, "haproxy.cfg": HAPROXY}, ready="{port}", client=CLIENT, status=143,
+      texts={**WEB, "haproxy.cfg": HAPROXY}, ready="{port}", client=CLIENT, status=-15,
       stderr=False),
     p("server", "varnish", "varnish curl", "varnishd -F -n {work}/v -a 127.0.0.1:{port} "
       "-b 127.0.0.1:{next_port} -j none -p thread_pool_min=10", texts=WEB, ready="{port}",

@@ -34,6 +34,7 @@ def row(program, tried):
         return f"{start} `{cell(tried.refusal)}` | | | | | | |"
     result = f"**{cell('; '.join(tried.problems))}**" if tried.problems else "the same"
     result += f"; says `{cell(tried.said)}`" if tried.said else ""
+    result += "".join(f"; report: {cell(note)}" for note in tried.notes)
     times = [
         f"{value:.2f}" if run else ""
         for run in (tried.native, tried.profiled)
