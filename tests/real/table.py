@@ -15,8 +15,11 @@ COLUMNS = (
 HEAD = """# Real programs under cpa
 
 Made by `make check-real`, on {date}: {cpa}, Linux {kernel}, glibc {glibc}, {cores} cores.
-{counts}. Each program ran once without cpa and once under `cpa run`; other work on the machine
-is in the times. *report* is the wall time of `cpa-report`; *processes* have a part in the session.
+{counts}.
+
+Each program ran once without cpa and once under `cpa run`, in the same folder with the same input;
+other work on the machine is in the times. *report* is the wall time of `cpa-report`; *processes*
+and *threads* are those in the session.
 
 """
 
@@ -63,7 +66,7 @@ def write(file, rows, build):
     head = HEAD.format(
         date=datetime.date.today().isoformat(),
         cpa=version.stdout.strip(),
-        kernel=platform.release(),
+        kernel=platform.release().split("-")[0],
         glibc=platform.libc_ver()[1],
         cores=os.cpu_count(),
         counts=counts(rows),
