@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# Compares times: tests/run may try it twice
 """tests/e2e/predictions.py - predictions from the journals of real runs
 
 What is compared are computations, not clocks: on as many cores as it likes a program without locks
@@ -24,7 +23,6 @@ LOCKLESS = (("fork_join", 8), ("create_tree", 16), ("barrier_rotate", 64))
 # Trees of processes whose every wait is for one that ends, or known by its semaphore, lock or barrier.
 TREES = ("fork_join", "chain", "vfork", "system", "popen", "exec", "barrier", "threads")
 TREE_WAITS = 12  # of a tree, on a path
-FOLDERS = {"changed_pool": "benchmarks"}
 CLOSE = 1e-6  # relative: figures have 15 digits, ticks are rounded
 PATH = 0.01  # relative: a thread's activity before its first event is on no path
 
@@ -33,7 +31,7 @@ def record(build, folder, program, *arguments):
     dump = folder / f"{'.'.join([program, *arguments])}.dump"
     environment = dict(os.environ, CPA_OUTPUT=str(dump), CPA_QUIET="1", CPA_JOURNAL="64M")
     run(
-        [build / FOLDERS.get(program, "tests/programs") / program, *arguments],
+        [build / "tests/programs" / program, *arguments],
         env=dict(environment, LD_PRELOAD=str(build / "libcpa.so")),
     )
     return dump
@@ -79,27 +77,6 @@ def check_path(results, build, folder, waits, program, *arguments):
         path * (1 - PATH) <= alone <= path * (1 + PATH) + waits * answer["latency_s"],
         f"{program}: with a core for each thread {alone:.6f} s, the critical path: {path:.6f} s",
     )
-
-
-def check_order(results, build, folder):
-    """
-    On one core a pool's threads take turns: who has most of the tasks then makes the path longer than
-    it is where all take some. That the path is no bound is said there, and only there.
-    """
-    cores = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(cores)})
-    try:
-        dump = record(build, folder, "changed_pool")
-    finally:
-        os.sched_setaffinity(0, cores)
-    path = report(build, dump)["program"]["critical_path_s"]
-    for n, less in ((1, False), (64, True)):
-        answer = report(build, dump, "--cores", str(n))
-        shorter = answer["predictions"][0]["unchanged_s"] < path
-        said = any("recorded order: threads here" in note for note in answer["notes"])
-        results.check(
-            shorter == said == less, f"changed_pool: shorter than the path on {n}: {shorter}, {said}"
-        )
 
 
 def same(answer):
@@ -189,7 +166,6 @@ def main():
             check_path(results, build, pathlib.Path(name), waits, program)
         for tree in TREES:
             check_path(results, build, pathlib.Path(name), TREE_WAITS, "process_tree", tree)
-        check_order(results, build, pathlib.Path(name))
         check_changes(results, build, pathlib.Path(name))
     print(f"{results.passed} passed, {results.failed} failed, {results.skipped} skipped")
     return 1 if results.failed else 0

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# Compares times: tests/run may try it twice
 """tests/e2e/servers.py - memcached, redis, MariaDB and nginx under load, watched by cpa top
 
 Each server that is installed: it serves without a wrong answer, cpa top attaches to it and writes
