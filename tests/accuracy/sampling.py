@@ -62,17 +62,16 @@ def profile(dump, program="masked_late", prepare=None, **environment):
 def check_function(results, label, functions, name):
     """@name had EACH_S, between two events."""
     found = functions.get(name, 0)
-    results.check(
-        EACH_S * FEWER <= found <= EACH_S * MORE, f"{label}: {name} had {found:.3f} s of {EACH_S}"
-    )
+    good = EACH_S * FEWER <= found <= EACH_S * MORE
+    limits = f"{EACH_S * FEWER:.3f} to {EACH_S * MORE:.3f} s"
+    results.compare(good, f"{label}: CPU time of {name}", f"{found:.3f} s", limits)
 
 
 def check_rate(results, label, report, expected):
     samples = report["diagnostics"]["samples"]
-    results.check(
-        LEAST * expected <= samples <= MOST * expected,
-        f"{label}: {samples} samples of {expected:.0f}",
-    )
+    good = LEAST * expected <= samples <= MOST * expected
+    limits = f"{LEAST * expected:.0f} to {MOST * expected:.0f}"
+    results.compare(good, f"{label}: samples", samples, limits)
 
 
 def check_default(results, dump):
@@ -84,10 +83,10 @@ def check_default(results, dump):
     check_function(results, "default", functions, "open_to_all")
     check_function(results, "default", functions, "still_masked")
     untold = functions.get("masked", 0) + functions.get("(not sampled)", 0)
-    results.check(
-        EACH_S * FEWER <= untold <= EACH_S * MORE,
-        f"default: of masked {untold:.3f} s of {EACH_S} are its own or no function's",
-    )
+    good = EACH_S * FEWER <= untold <= EACH_S * MORE
+    limits = f"{EACH_S * FEWER:.3f} to {EACH_S * MORE:.3f} s"
+    text = "default: CPU time of masked and of no function"
+    results.compare(good, text, f"{untold:.3f} s", limits)
 
 
 def check_threads(results, dump):
@@ -113,14 +112,12 @@ def check_change(results, dump):
         report, functions = profile(dump, "one_activity", **environment)
         share = functions.get("first", 0) / (functions.get("first", 0) + functions["second"])
         truth = FIRST_S / (FIRST_S + SECOND_S)
-        results.check(
-            abs(share - truth) <= SHARE, f"{label}: first has {share:.3f} of both, of {truth}"
-        )
+        text = f"{label}: the first function's part of both"
+        results.compare(abs(share - truth) <= SHARE, text, f"{share:.3f}", f"{truth:.3f} +- {SHARE}")
         external = report["threads"][0]["external_s"]
-        results.check(
-            SLEEP_S * FEWER <= external <= SLEEP_S * LATE,
-            f"{label}: it was blocked for {external:.3f} s of {SLEEP_S}",
-        )
+        good = SLEEP_S * FEWER <= external <= SLEEP_S * LATE
+        limits = f"{SLEEP_S * FEWER:.3f} to {SLEEP_S * LATE:.3f} s"
+        results.compare(good, f"{label}: time blocked", f"{external:.3f} s", limits)
 
 
 def check_waits(results, dump):
@@ -132,10 +129,9 @@ def check_waits(results, dump):
     )
     for name, expected in BRIEF.items():
         found = functions.get(name, 0)
-        results.check(
-            abs(found - expected) <= BRIEF_OFF * expected,
-            f"spins: {name} had {found:.4f} s of {expected}",
-        )
+        off = BRIEF_OFF * expected
+        text = f"{expected} s +- {off:.3f} s"
+        results.compare(abs(found - expected) <= off, f"spins: CPU time of {name}", f"{found:.4f} s", text)
 
 
 def check_slow(results, dump):

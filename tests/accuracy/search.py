@@ -46,21 +46,18 @@ def check_planted(results, label, row, truth, path, half, exact):
     if not results.check(named, f"{label}: named among others: {row}"):
         return
     share, since = row["critical_path_s"], row["since_critical_path_s"]
-    results.check(
-        begin <= since < end, f"{label}: in its half, {begin:.3f} to {end:.3f}: {since:.3f}"
-    )
+    good = begin <= since < end
+    results.compare(good, f"{label}: since", f"{since:.3f} s", f"{begin:.3f} to {end:.3f} s, its half")
     margin = tolerance(truth, exact)
     least = share - row["error_at_most_s"]
     most = share + row["error_at_most_s"] + row["before_at_most_s"]
-    results.check(
-        least - margin <= truth <= most + margin,
-        f"{label}: {truth:.3f} s is between {least:.3f} and {most:.3f}",
-    )
+    good = least - margin <= truth <= most + margin
+    text = f"{least:.3f} to {most:.3f} s, +- {margin:.3f} s"
+    results.compare(good, f"{label}: time, within the bounds of the report", f"{truth:.3f} s", text)
     rest = truth * (end - since) / (end - begin)
     margin = tolerance(rest, exact) + row["error_at_most_s"] + UNEVEN * truth
-    results.check(
-        abs(share - rest) <= margin, f"{label}: {rest:.3f} s since then: {share:.3f}"
-    )
+    text = f"{rest:.3f} s +- {margin:.3f} s"
+    results.compare(abs(share - rest) <= margin, f"{label}: time since then", f"{share:.3f} s", text)
     results.check(share <= path, f"{label}: part of the path")
 
 

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""tests/e2e/sampling.py - with each kind of sampler and without one, the figures fit together
+
+Programs that come to block signals, whose sampler changes in an activity, and that spin in waits. How
+many samples there are and what they tell is looked at by tests/accuracy/sampling.py. Prints TAP and a
+summary.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from profiled import PROGRAMS, ROUNDING_S, TIMEOUT_S, check_contradictions, profiled_environment
+from profiled import read, verify
+from results import Results
+from surroundings import PERF_EVENT_OPEN, TIMER_CREATE, deny
+
+UNSAMPLED = "(not sampled)"
+# A name, settings, what prepares the child, and whether there is a sampler.
+CASES = (
+    ("default", {}, None, True),
+    ("1000 a second", {"CPA_SAMPLE_HZ": "1000"}, None, True),
+    ("the timer", {"CPA_SAMPLE_HZ": "250"}, deny(PERF_EVENT_OPEN, error=13), True),
+    ("no sampler", {}, deny(PERF_EVENT_OPEN, TIMER_CREATE, error=13), False),
+    ("no samples", {"CPA_SAMPLE_HZ": "0"}, None, False),
+)
+
+
+def check(results, program, case, folder):
+    name, settings, prepare, sampled = case
+    label, dump = f"{program}, {name}", folder / "dump"
+    subprocess.run(
+        [PROGRAMS / program],
+        env=profiled_environment(dump, CPA_JOURNAL="64M", **settings),
+        preexec_fn=prepare,
+        stdout=subprocess.DEVNULL,
+        timeout=TIMEOUT_S,
+        check=True,
+    )
+    report = read(dump)
+    samples = report["diagnostics"]["samples"]
+    results.check((samples > 0) == sampled, f"{label}: {samples} samples")
+    functions = [c for c in report["components"] if c["kind"] == "function"]
+    if not sampled:
+        names = [c["name"] for c in functions]
+        results.check(names == [UNSAMPLED], f"{label}: all is no function's: {names}")
+    cpu_s, whole_s = sum(c["cpu_s"] for c in functions), report["program"]["cpu_s"]
+    good = 0 < cpu_s <= whole_s + ROUNDING_S * (len(functions) + 1)
+    results.check(good, f"{label}: functions have {cpu_s:.6f} s of {whole_s:.6f} s")
+    check_contradictions(results, label, report)
+    good, text = verify(dump)
+    results.check(good, f"{label}: {'as its journal' if good else text}")
+    dump.unlink()
+
+
+def main():
+    results = Results()
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="sampling.", dir=os.environ.get("CPA_TMP")))
+    refuse = deny(PERF_EVENT_OPEN, error=13)
+    filters = subprocess.run(["true"], preexec_fn=refuse, check=False).returncode == 0
+    for case in CASES:
+        if case[2] and not filters:
+            results.skip(case[0], "no seccomp filters here")
+            continue
+        for program in ("masked_late", "one_activity", "spin_wait"):
+            check(results, program, case, folder)
+    return results.end(folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
