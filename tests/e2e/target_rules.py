@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# In company: tests/run may run others beside it
 """tests/e2e/target_rules.py - what libcpa.so must not use: see docs/target-rules.md
 
 Names of the C library that take a lock which the program may hold, or use its memory, or leave
