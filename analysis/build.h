@@ -31,6 +31,7 @@ struct cpa_build {
 	uint32_t *slot_kind;		 /* [slots]: enum cpa_component_kind */
 	uint64_t cpu, process, external; /* sums over threads, ticks */
 	uint32_t torn;			 /* threads that were in the middle of an event */
+	enum cpa_graph graph;
 	/* Sums of the threads' edge caches, by edge row - 1; none if edges are not wanted. */
 	uint32_t edges;
 	struct cpa_edge *edge;

@@ -26,7 +26,7 @@ static bool *build_nodes(struct cpa_build *build)
 	profile->node = xcalloc(rows + 1, sizeof(*profile->node));
 	for (uint32_t i = 1; i <= rows; i++) {
 		struct cpa_node row;
-		const struct cpa_place *class, *site;
+		const struct cpa_place *class, *site = &(const struct cpa_place){ 0 };
 
 		if (!cpa_dump_row(dump, CPA_TABLE_NODES, i, &row, sizeof(row)))
 			continue;
@@ -35,7 +35,8 @@ static bool *build_nodes(struct cpa_build *build)
 			continue;
 		}
 		class = cpa_names_component(build->names, row.class);
-		site = cpa_names_site(build->names, row.site, row.kind != CPA_EV_START);
+		if (build->graph == CPA_GRAPH_ALL)
+			site = cpa_names_site(build->names, row.site, row.kind != CPA_EV_START);
 		exists[i - 1] = true;
 		profile->node[profile->nodes++] = (struct cpa_node_figures){
 			.id = i,

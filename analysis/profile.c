@@ -150,31 +150,32 @@ static void build_program(struct cpa_build *build)
 	check_tiles(build->profile);
 }
 
-struct cpa_profile *cpa_profile_build(struct cpa_dump *dump)
+struct cpa_profile *cpa_profile_build(struct cpa_dump *dump, enum cpa_graph graph)
 {
 	struct cpa_profile *profile;
 	struct cpa_names names;
 
 	cpa_names_init(&names, dump);
-	profile = cpa_profile_build_named(dump, &names, true);
+	profile = cpa_profile_build_named(dump, &names, graph);
 	cpa_names_fini(&names);
 	return profile;
 }
 
 struct cpa_profile *cpa_profile_build_named(struct cpa_dump *dump, struct cpa_names *names,
-					    bool edges)
+					    enum cpa_graph graph)
 {
-	uint32_t rows = edges ? dump->rows[CPA_TABLE_EDGES] : 0;
+	uint32_t rows = graph == CPA_GRAPH_NODES ? 0 : dump->rows[CPA_TABLE_EDGES];
 	struct cpa_build build = {
 		.dump = dump,
 		.names = names,
 		.profile = xcalloc(1, sizeof(struct cpa_profile)),
 		.total = xcalloc(dump->header.slots, sizeof(uint64_t)),
+		.graph = graph,
 		.edges = rows,
 		.edge = xcalloc(rows + 1, sizeof(struct cpa_edge)),
 	};
 
-	cpa_names_prepare(names, edges);
+	cpa_names_prepare(names, graph == CPA_GRAPH_ALL);
 	build.tick_s = tick_length(&dump->header, build.profile);
 	build.profile->tick_s = build.tick_s;
 	cpa_vector_init(&build.program, dump->header.slots);

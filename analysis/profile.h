@@ -273,15 +273,19 @@ struct cpa_profile {
 	struct cpa_diagnostics_figures diagnostics;
 };
 
-/* Compute the profile; broken rows are counted in @dump. The caller frees it. */
-struct cpa_profile *cpa_profile_build(struct cpa_dump *dump);
+/* How much of the activity graph a profile has. */
+enum cpa_graph {
+	CPA_GRAPH_NODES, /* no edges, which may be many, and no sites */
+	CPA_GRAPH_EDGES, /* no sites, which may be many to look up */
+	CPA_GRAPH_ALL,
+};
 
-/*
- * The same with @names, which are up to date and which the caller keeps for the next time; without
- * the edges of the activity graph, which may be many, unless @edges.
- */
+/* Compute the profile; broken rows are counted in @dump. The caller frees it. */
+struct cpa_profile *cpa_profile_build(struct cpa_dump *dump, enum cpa_graph graph);
+
+/* The same with @names, which are up to date and which the caller keeps for the next time. */
 struct cpa_profile *cpa_profile_build_named(struct cpa_dump *dump, struct cpa_names *names,
-					    bool edges);
+					    enum cpa_graph graph);
 void cpa_profile_free(struct cpa_profile *profile);
 
 /* The node of @id, NULL if there is none. */

@@ -318,6 +318,15 @@ static struct cpa_page make_page(const struct options *options)
 	return page;
 }
 
+/* Names of sites take time to look up, and the usual sections have none. */
+static enum cpa_graph graph_for(const struct options *options)
+{
+	if (options->format != FORMAT_TEXT || options->level == CPA_LEVEL_PAG || options->metrics ||
+	    options->histogram != CPA_METRICS)
+		return CPA_GRAPH_ALL;
+	return CPA_GRAPH_EDGES;
+}
+
 /* What was asked for of metrics and phases, instead of the usual sections. */
 static void write_details(const struct cpa_profile *profile, const struct options *options,
 			  const struct cpa_page *page)
@@ -447,7 +456,7 @@ int main(int argc, char **argv)
 		return ret;
 	}
 	cpa_progress_allow("cpa-report");
-	profile = cpa_profile_build(&dump);
+	profile = cpa_profile_build(&dump, graph_for(&options));
 	profile->program.running = dump.live && cpa_process_writes(dump.header.pid, dump.file);
 	add_details(profile, &options);
 	if (cpa_dump_whole(&dump)) {

@@ -90,11 +90,12 @@ static struct cpa_top_moment make_moment(struct cpa_top_session *session, bool a
 {
 	const struct cpa_header *header = &session->dump.header;
 	struct cpa_top_moment moment = { .pid = header->pid, .edges = edges };
+	enum cpa_graph graph = edges ? CPA_GRAPH_ALL : CPA_GRAPH_NODES;
 
 	/* To look up the names of a large program takes seconds: not while it is read. */
 	if (session->names.components == 0) {
 		cpa_names_again(&session->names, &session->dump);
-		cpa_profile_free(cpa_profile_build_named(&session->dump, &session->names, edges));
+		cpa_profile_free(cpa_profile_build_named(&session->dump, &session->names, graph));
 	}
 	cpa_names_again(&session->names, &session->dump);
 	moment.state = find_state(session, alive);
@@ -102,7 +103,7 @@ static struct cpa_top_moment make_moment(struct cpa_top_session *session, bool a
 	moment.at_s = cpa_top_clock();
 	if (moment.state == CPA_TOP_RUNNING)
 		moment.task = cpa_process_tasks(&session->process, &moment.tasks);
-	moment.profile = cpa_profile_build_named(&session->dump, &session->names, edges);
+	moment.profile = cpa_profile_build_named(&session->dump, &session->names, graph);
 	moment.run_s = moment.profile->program.wall_s;
 	moment.queues_at_s = moment.profile->queues_at_s;
 	moment.profile->program.running = moment.state == CPA_TOP_RUNNING;

@@ -97,7 +97,7 @@ def reports(cpa, quick):
                   "JSON s", "peak MiB"], rows) + "\n" + names(cpa, 3 if quick else 5)
 
 
-CRATE = """
+RUST = """
 fn busy(n: u64) -> u64 { if n < 2 { n } else { busy(n - 1) + busy(n - 2) } }
 fn main() {
     let all: Vec<_> = (0..4).map(|i| std::thread::spawn(move || busy(20 + i))).collect();
@@ -126,7 +126,7 @@ def prepare(folder):
     """Something to build for each builder."""
     os.makedirs(f"{folder}/src", exist_ok=True)
     with open(f"{folder}/src/main.rs", "w") as out:
-        out.write(CRATE)
+        out.write(RUST)
     with open(f"{folder}/Cargo.toml", "w") as out:
         out.write('[package]\nname = "few"\nversion = "0.1.0"\nedition = "2021"\n')
     with open(f"{folder}/build.ninja", "w") as out:

@@ -227,7 +227,7 @@ static void look(struct cpa_dump *dump, unsigned what)
 	if (what % 4 == 0) {
 		cpa_verify(dump, page.out, &error);
 	} else {
-		profile = cpa_profile_build(dump);
+		profile = cpa_profile_build(dump, CPA_GRAPH_ALL);
 		if (what % 4 == 1)
 			cpa_context_paths(dump, profile, &page, 10, &error);
 		else if (what % 4 == 2)

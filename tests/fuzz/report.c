@@ -122,7 +122,7 @@ static void report(void)
 		check_message(error);
 		return;
 	}
-	profile = cpa_profile_build(&dump);
+	profile = cpa_profile_build(&dump, CPA_GRAPH_ALL);
 	view(profile, -1, false);
 	for (int level = 0; level < CPA_LEVELS; level++) {
 		view(profile, level, false);

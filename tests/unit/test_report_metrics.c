@@ -33,7 +33,7 @@ static void build(const struct cpa_phase_settings *settings)
 
 	dump_maker_save(&maker, maker_file, SIZE_MAX);
 	assert_int_equal(cpa_dump_open(&dump, maker_file, &error), 0);
-	profile = cpa_profile_build(&dump);
+	profile = cpa_profile_build(&dump, CPA_GRAPH_ALL);
 	metrics = cpa_metrics_build(profile);
 	phases = cpa_phases_build(profile, settings);
 }

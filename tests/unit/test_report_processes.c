@@ -28,7 +28,7 @@ static void build(void)
 
 	dump_maker_save(&maker, maker_file, maker.size);
 	assert_int_equal(cpa_dump_open(&dump, maker_file, &error), 0);
-	profile = cpa_profile_build(&dump);
+	profile = cpa_profile_build(&dump, CPA_GRAPH_ALL);
 }
 
 static int teardown(void **state)

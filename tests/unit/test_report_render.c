@@ -31,7 +31,7 @@ static int setup(void **state)
 	dump_maker_save(&maker, maker_file, SIZE_MAX);
 	dump_maker_free(&maker);
 	assert_int_equal(cpa_dump_open(&dump, maker_file, &error), 0);
-	profile = cpa_profile_build(&dump);
+	profile = cpa_profile_build(&dump, CPA_GRAPH_ALL);
 	return 0;
 }
 

@@ -82,14 +82,14 @@ static void test_new_rows(void **state)
 	dump_maker_row(&maker, CPA_TABLE_THREADS, &thread);
 	read_again();
 	assert_int_equal(dump.rows[CPA_TABLE_THREADS], 3);
-	profile = cpa_profile_build_named(&dump, &names, false);
+	profile = cpa_profile_build_named(&dump, &names, CPA_GRAPH_NODES);
 	assert_int_equal(profile->threads, 3);
 	assert_int_equal(profile->thread[2].tid, 4713);
 	assert_int_equal(profile->edges, 0);
 	assert_int_equal(profile->nodes, 3);
 	cpa_profile_free(profile);
 	/* The figures are those of a reading that is the first. */
-	profile = cpa_profile_build_named(&dump, &names, true);
+	profile = cpa_profile_build_named(&dump, &names, CPA_GRAPH_ALL);
 	assert_int_equal(profile->edges, 2);
 	cpa_profile_free(profile);
 }
@@ -112,7 +112,7 @@ static void test_broken_rows(void **state)
 	((struct cpa_node *)dump_maker_at(&maker, CPA_TABLE_NODES, 1))->kind = 1000;
 	for (int i = 0; i < 3; i++) {
 		read_again();
-		profile = cpa_profile_build_named(&dump, &names, true);
+		profile = cpa_profile_build_named(&dump, &names, CPA_GRAPH_ALL);
 		assert_int_equal(dump.broken[CPA_TABLE_NODES], 1);
 		cpa_profile_free(profile);
 	}
@@ -140,7 +140,7 @@ static void test_cut(void **state)
 	assert_int_equal(truncate(file, CPA_HEADER_SIZE), 0);
 	assert_int_equal(cpa_dump_again(&dump, &error), 0);
 	cpa_names_again(&names, &dump);
-	profile = cpa_profile_build_named(&dump, &names, true);
+	profile = cpa_profile_build_named(&dump, &names, CPA_GRAPH_ALL);
 	assert_int_equal(profile->threads, 0);
 	assert_false(cpa_dump_whole(&dump));
 	cpa_profile_free(profile);

@@ -63,7 +63,7 @@ static inline struct cpa_top_moment make_moment(void)
 
 	dump_maker_save(&maker, file, SIZE_MAX);
 	assert_int_equal(cpa_dump_open(&dump, file, &error), 0);
-	moment.profile = cpa_profile_build(&dump);
+	moment.profile = cpa_profile_build(&dump, CPA_GRAPH_ALL);
 	cpa_dump_close(&dump);
 	return moment;
 }
