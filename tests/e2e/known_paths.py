@@ -3,8 +3,9 @@
 """tests/e2e/known_paths.py - programs that know their own path: what holds however busy the machine
 
 Each program of tests/programs that begins with kp_begin() runs under libcpa.so, with a journal: what
-it uses is in the report, the report adds up, and it is that of the journal to the tick. Whether the
-times are the program's own is looked at by tests/accuracy/known_paths.py. Prints TAP and a summary.
+it uses is in the report, the report adds up, and it is that of the journal to the tick. Its path lies
+between what follows from the work that the program asked for. Whether all times are the program's
+own is looked at by tests/accuracy/known_paths.py. Prints TAP and a summary.
 """
 
 import json
@@ -20,6 +21,7 @@ from results import Results
 
 SOURCES = ROOT / "tests/programs"
 SAMPLED = "function"  # a component of that kind is known by samples
+RATE = 0.001  # by which cpa's clock and the kernel's may run apart
 SAVES = 0.01  # of the path; one that saves less may be on no path of the run
 
 
@@ -68,12 +70,27 @@ def check_components(results, name, expected, report):
     results.check(found == routines, f"{name}: threads of {sorted(found)}")
 
 
+def check_path(results, name, expected, report):
+    """
+    An activity takes no less than it is asked to, so the path is no shorter than the longest path of
+    that; and by no more than all that was not asked for is it longer.
+    """
+    program = report["program"]
+    asked_s, other_s = expected["asked_path_s"], program["cpu_s"] + program["external_s"]
+    other_s -= expected["asked_s"]
+    least_s = asked_s * (1 - RATE) - report["diagnostics"]["probe_s"]
+    most_s = asked_s + other_s + RATE * expected["asked_s"]
+    text = f"{program['critical_path_s']:.4f} s, {least_s:.4f} to {most_s:.4f} s"
+    results.check(least_s <= program["critical_path_s"] <= most_s, f"{name}: the path, {text}")
+
+
 def check_program(results, name, folder):
     dump = folder / f"{name}.dump"
     expected = run_known(name, profiled_environment(dump, CPA_JOURNAL="64M"))
     report = read(dump)
     check_contradictions(results, name, report)
     check_components(results, name, expected, report)
+    check_path(results, name, expected, report)
     good, text = verify(dump)
     results.check(good, f"{name}: {'as its journal' if good else text}")
     if good:

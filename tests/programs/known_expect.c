@@ -73,7 +73,10 @@ static void print_json(const struct kp_facts *facts, const struct kp_expected *e
 	const char *comma = "";
 	int c;
 
-	printf("{\"critical_path_s\":%.6f,\"cpu_s\":%.6f,\"components\":[", longest_ns / 1e9,
+	printf("{\"asked_s\":%.6f,\"asked_path_s\":%.6f,",
+	       (double)kp_graph_asked(facts->graph) / 1e9,
+	       kp_graph_search(facts->graph, KP_ASKED, 1) / 1e9);
+	printf("\"critical_path_s\":%.6f,\"cpu_s\":%.6f,\"components\":[", longest_ns / 1e9,
 	       (double)(cpu_ns + facts->before_main_ns) / 1e9);
 	for (c = 0; c < facts->count; c++) {
 		if (!expected[c].cpu_ns && !expected[c].external_ns)

@@ -29,6 +29,7 @@ typedef uint32_t kp_id;
 struct kp_event {
 	int64_t at_ns;	      /* wall clock */
 	int64_t weight_ns;    /* of the activity that ended here */
+	int64_t asked_ns;     /* of that, CPU time that was asked for: so much at least */
 	double longest_ns;    /* path to here, of the last search */
 	kp_id via;	      /* the release it came along; 0: from the event before */
 	uint32_t active;      /* components of the activity, one bit each */
@@ -108,13 +109,24 @@ static inline struct kp_row *kp_graph_add_row(struct kp_graph *graph)
 	return row;
 }
 
+/* In place of a component: activities weigh what they were asked to take. */
+#define KP_ASKED (-2)
+
+static inline double kp_graph_weight(const struct kp_event *event, int component, double factor)
+{
+	bool scaled = component >= 0 && event->active >> component & 1;
+
+	if (component == KP_ASKED)
+		return (double)event->asked_ns;
+	return (double)event->weight_ns * (scaled ? factor : 1);
+}
+
 /* Return false if a release that the next event of @row depends on is not searched yet. */
 static inline bool kp_graph_step(const struct kp_graph *graph, struct kp_row *row, int component,
 				 double factor)
 {
 	struct kp_event *event = &row->event[row->searched];
-	bool scaled = component >= 0 && event->active >> component & 1;
-	double longest_ns = (double)event->weight_ns * (scaled ? factor : 1);
+	double longest_ns = kp_graph_weight(event, component, factor);
 	kp_id via = 0;
 	unsigned i;
 
@@ -198,6 +210,19 @@ static inline double kp_graph_share(const struct kp_graph *graph, int component)
 			return share_ns;
 		id--;
 	}
+}
+
+/* What all activities were asked to take. */
+static inline int64_t kp_graph_asked(const struct kp_graph *graph)
+{
+	int64_t asked_ns = 0;
+	unsigned t, i;
+
+	for (t = 0; t < graph->count; t++) {
+		for (i = 0; i < graph->row[t]->events; i++)
+			asked_ns += graph->row[t]->event[i].asked_ns;
+	}
+	return asked_ns;
 }
 
 static inline void kp_graph_total(const struct kp_graph *graph, int component,

@@ -216,7 +216,7 @@ static void add_beyond(int64_t ns)
 				__asm__ volatile("" : : "r"(i));                        \
 			left_ns = end_ns - kp_clock_ns(CLOCK_THREAD_CPUTIME_ID);        \
 		}                                                                       \
-		kp_log_event();                                                         \
+		kp_graph_event(&graph, kp_log_event())->asked_ns = us * KP_NS;          \
 		kp_self->active &= ~(1U << (number));                                   \
 		add_beyond(kp_self->cpu_ns - end_ns);                                   \
 	}
