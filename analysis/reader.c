@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <libiberty/libiberty.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -166,6 +168,8 @@ static void serve(struct cpa_resolver *resolver, int socket, unsigned readers)
 	for (size_t i = 0; i < ARRAY_SIZE(errors); i++)
 		signal(errors[i], SIG_DFL);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	/* Without memory libiberty calls exit(), which would write this a second time. */
+	__fpurge(stdout);
 	limit_memory(readers);
 	while (good && get(socket, &q, sizeof(q))) {
 		struct cpa_symbols_answer answer;

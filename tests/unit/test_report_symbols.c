@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -203,8 +204,11 @@ static void test_outside_of_all_symbols(void **state)
 	assert_non_null(strstr(place.name, "+0x"));
 }
 
-/* End our children by @sig, as a file that is damaged would. Return how many there are. */
-static int end_children(int sig)
+/*
+ * End the children of @whose but this process by @sig, as a file that is damaged would. Return how
+ * many there are.
+ */
+static int end_children_of(int whose, int sig)
 {
 	DIR *folder = opendir("/proc");
 	struct dirent *entry;
@@ -220,12 +224,18 @@ static int end_children(int sig)
 		file = fopen(path, "r");
 		if (!file)
 			continue;
-		if (fscanf(file, "%d (%*[^)]) %*c %d", &pid, &parent) == 2 && parent == getpid())
+		if (fscanf(file, "%d (%*[^)]) %*c %d", &pid, &parent) == 2 && parent == whose &&
+		    pid != getpid())
 			count += !kill(pid, sig);
 		fclose(file);
 	}
 	closedir(folder);
 	return count;
+}
+
+static int end_children(int sig)
+{
+	return end_children_of(getpid(), sig);
 }
 
 /* A copy of this program in a new @folder; its path is @copy. */
@@ -357,19 +367,16 @@ static void test_kept(void **state)
 
 #define MODULES	  3u
 #define QUESTIONS 400u
+#define TRIES	  1000
 
-/* Many at once are answered as they are one by one, and need no reader afterwards. */
-static void test_many_at_once(void **state)
+/* The rest of @modules, and random questions about all. */
+static void fill_questions(struct cpa_module *modules, struct cpa_symbols_question *questions)
 {
 	static const char *const paths[MODULES - 1] = { "/lib/x86_64-linux-gnu/libc.so.6",
 							"/lib/x86_64-linux-gnu/libz.so.1" };
-	static struct cpa_symbols_question questions[QUESTIONS], sorted[QUESTIONS];
-	struct cpa_module modules[MODULES] = { module };
-	struct cpa_symbols *single;
 	uint64_t seed = rnd_seed();
 	struct rnd r = rnd_sequence(seed, 0);
 
-	(void)state;
 	for (unsigned i = 1; i < MODULES; i++) {
 		modules[i].key = i + 1;
 		strcpy(modules[i].path, paths[i - 1]);
@@ -384,6 +391,17 @@ static void test_many_at_once(void **state)
 			.flag = rnd_percent(&r, 50),
 		};
 	}
+}
+
+/* Many at once are answered as they are one by one, and need no reader afterwards. */
+static void test_many_at_once(void **state)
+{
+	static struct cpa_symbols_question questions[QUESTIONS], sorted[QUESTIONS];
+	struct cpa_module modules[MODULES] = { module };
+	struct cpa_symbols *single;
+
+	(void)state;
+	fill_questions(modules, questions);
 	memcpy(sorted, questions, sizeof(sorted));
 	symbols = cpa_symbols_open(modules, MODULES);
 	cpa_symbols_prepare(symbols, sorted, QUESTIONS);
@@ -410,6 +428,52 @@ static void test_many_at_once(void **state)
 	cpa_symbols_close(single);
 }
 
+/*
+ * Ask many questions at once while somebody kills a reader. Return whether one died: then a file has
+ * no names from there on, and the report says so; all others have theirs.
+ */
+static bool lose_a_reader(const struct cpa_module *modules, struct cpa_symbols_question *questions)
+{
+	int killer = fork(), whole = 0, lost = 0;
+	struct cpa_place answer;
+
+	while (killer == 0)
+		if (end_children_of(getppid(), SIGKILL))
+			_exit(0);
+	symbols = cpa_symbols_open(modules, MODULES);
+	cpa_symbols_prepare(symbols, questions, QUESTIONS);
+	kill(killer, SIGKILL);
+	waitpid(killer, NULL, 0);
+	for (uint32_t row = 1; row <= MODULES; row++) {
+		const char *trouble = cpa_symbols_trouble(symbols, row);
+
+		lost += trouble != NULL;
+		if (trouble)
+			assert_non_null(strstr(trouble, "ended with SIGKILL"));
+	}
+	answer = cpa_symbols_code(symbols, 1, (uintptr_t)push, false);
+	whole = strcmp(answer.name, "queue::push") == 0;
+	assert_int_equal(whole, cpa_symbols_trouble(symbols, 1) == NULL);
+	free(answer.name);
+	free(answer.location);
+	cpa_symbols_close(symbols);
+	symbols = NULL;
+	return lost > 0;
+}
+
+static void test_reader_dies_at_many(void **state)
+{
+	static struct cpa_symbols_question questions[QUESTIONS];
+	struct cpa_module modules[MODULES] = { module };
+
+	(void)state;
+	fill_questions(modules, questions);
+	for (int i = 0; i < TRIES; i++)
+		if (lose_a_reader(modules, questions))
+			return;
+	fail_msg("nobody could be killed in time in %d tries", TRIES);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -432,6 +496,7 @@ int main(void)
 		TEST(test_two_rows),
 		TEST(test_kept),
 		TEST(test_many_at_once),
+		TEST(test_reader_dies_at_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
