@@ -6,6 +6,8 @@
  * it may, and its exit status says what it found.
  */
 #include <limits.h>
+#include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
@@ -180,6 +182,44 @@ static void raw_clone(void)
 	add_status(child);
 }
 
+static int at_once(void *unused)
+{
+	(void)unused;
+	_exit(42);
+}
+
+/* As Chromium's sandbox changes its root: a child in our memory, whose thread pointer is no thread. */
+static void clone_without_thread(void)
+{
+	static _Alignas(16) char stack[64 << 10], tls[16 << 10];
+
+	add_status(clone(at_once, stack + sizeof(stack),
+			 CLONE_VM | CLONE_VFORK | CLONE_SETTLS | SIGCHLD, NULL, NULL,
+			 tls + sizeof(tls) / 2));
+}
+
+static int jump_back(void *to)
+{
+	longjmp(*(jmp_buf *)to, 1);
+}
+
+static __attribute__((noinline)) pid_t clone_behind(jmp_buf *to)
+{
+	_Alignas(16) char stack[16 << 10];
+
+	return clone(jump_back, stack + sizeof(stack), SIGCHLD, to);
+}
+
+/* As Chromium's zygote forks: the child jumps into the frame of its parent's caller. */
+static void clone_and_jump(void)
+{
+	jmp_buf here;
+
+	if (setjmp(here))
+		_exit(work());
+	add_status(clone_behind(&here));
+}
+
 static void no_fork(void)
 {
 	pid_t child = _Fork();
@@ -295,6 +335,8 @@ static const struct {
 	      { "fork in a handler, in a wait", fork_in_wait },
 	      { "fork by system call", raw_fork },
 	      { "clone by system call", raw_clone },
+	      { "clone, no thread", clone_without_thread },
+	      { "clone, jump", clone_and_jump },
 	      { "_Fork", no_fork },
 	      { "vfork, _exit", vfork_exit },
 	      { "vfork, exec", vfork_exec },
