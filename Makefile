@@ -45,10 +45,10 @@ PROG_FLAGS := -O2 -g -fno-omit-frame-pointer -pthread
 
 objects     = $(patsubst %.c,$(O)/$(1)/%.o,$(2))
 programs    = $(patsubst %,$(O)/%,$(basename $(1)))
-PIC_OBJ    := $(call objects,pic,$(wildcard preload/*.c shadow/*.c))
-SHADOW_OBJ := $(call objects,obj,$(wildcard shadow/*.c))
-REPORT_OBJ := $(call objects,obj,$(wildcard analysis/*.c))
-CPA_OBJ    := $(call objects,obj,$(wildcard scripts/*.c))
+PIC_OBJ    := $(call objects,pic,$(wildcard preload/*/*.c shadow/*/*.c))
+SHADOW_OBJ := $(call objects,obj,$(wildcard shadow/*/*.c))
+REPORT_OBJ := $(call objects,obj,$(filter-out analysis/launch/%,$(wildcard analysis/*/*.c)))
+CPA_OBJ    := $(call objects,obj,$(wildcard analysis/launch/*.c))
 KNOWN_SRC  := $(patsubst %,tests/programs/known_%.c,path sync expect)
 KNOWN_OBJ  := $(call objects,prog,$(wildcard $(KNOWN_SRC)))
 
@@ -66,7 +66,7 @@ LDLIBS_known_glib = $(shell pkg-config --libs glib-2.0)
 LDLIBS_known_uv   = $(shell pkg-config --libs libuv)
 LDLIBS_known_apr  = $(shell pkg-config --libs apr-util-1 apr-1)
 
-PRODUCTS := $(if $(wildcard preload/*.c),$(O)/libcpa.so) $(if $(REPORT_OBJ),$(O)/cpa-report \
+PRODUCTS := $(if $(wildcard preload/*/*.c),$(O)/libcpa.so) $(if $(REPORT_OBJ),$(O)/cpa-report \
 	$(O)/cpa-top $(O)/cpa-ctl) $(if $(CPA_OBJ),$(O)/cpa)
 REPORT_LIBS = $(or $(shell pkg-config --libs libdw libelf jansson),$(error libraries are \
 	missing; run scripts/setup --deps-only)) -liberty
@@ -125,12 +125,16 @@ $(O)/libshadow.a $(O)/libanalysis.a:
 
 $(O)/cpa-top: TOP_LIBS = $(or $(shell pkg-config --libs ncursesw),$(error ncurses is missing; \
 	run scripts/setup --deps-only))
-$(O)/cpa-report $(O)/cpa-top $(O)/cpa-ctl: $(O)/cpa-%: $(O)/obj/analysis/%.o $(O)/libanalysis.a $(O)/libshadow.a
+$(O)/cpa-report: $(O)/obj/analysis/render/report.o
+$(O)/cpa-top: $(O)/obj/analysis/top/top.o
+$(O)/cpa-ctl: $(O)/obj/analysis/ctl/ctl.o
+$(O)/cpa-report $(O)/cpa-top $(O)/cpa-ctl: $(O)/libanalysis.a $(O)/libshadow.a
 	$(call say,LINK)
-	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -pthread -o $@ $^ $(REPORT_LIBS) $(TOP_LIBS) -lm
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -pthread -o $@ $(filter %.o,$^) $(filter %.a,$^) \
+		$(REPORT_LIBS) $(TOP_LIBS) -lm
 
-$(O)/cpa: $(CPA_OBJ) $(O)/obj/analysis/control.o \
-	$(O)/obj/analysis/mapping.o $(O)/obj/shadow/epoch.o
+$(O)/cpa: $(CPA_OBJ) $(O)/obj/analysis/ctl/control.o \
+	$(O)/obj/analysis/input/mapping.o $(O)/obj/shadow/store/epoch.o
 	$(call say,LINK)
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^
 

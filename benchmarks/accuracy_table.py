@@ -165,7 +165,7 @@ recorded (a machine's speed, what is left of samples) and where threads share ca
 core. "beside process time" is the error of a prediction that had known the changed program's process
 time, if all of that were on its path: order, waiting and cores. Where threads are kept on cores, as
 asked by --group, both know which; where not, Linux may leave two on one while another core is idle, and
-the prediction does not (analysis/engine.h). Targets: median at most 2 %, worst at most 5 %.
+the prediction does not (analysis/predict/engine.h). Targets: median at most 2 %, worst at most 5 %.
 """
 
 

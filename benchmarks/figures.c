@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "shadow/layout.h"
+#include "shadow/format/layout.h"
 
 static const char *base;
 

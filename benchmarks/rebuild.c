@@ -12,9 +12,9 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "analysis/exact.h"
-#include "analysis/load.h"
-#include "analysis/walk.h"
+#include "analysis/exact/exact.h"
+#include "analysis/input/load.h"
+#include "analysis/exact/walk.h"
 
 static double cpu(void)
 {

@@ -35,7 +35,7 @@
 #include <unistd.h>
 
 #include "preload/cpa.h"
-#include "shadow/layout.h"
+#include "shadow/format/layout.h"
 
 #define TRAP_FLAG  0x100
 #define WARM	   300	     /* uses until a lock is left untimed, and more */
@@ -384,7 +384,7 @@ static void measure(unsigned long rounds)
 
 /*
  * While one thread is stepped an activity of the other takes so long that it is noted each time for
- * its edge (shadow/summary.h), which then costs both more. Threads from now on note none.
+ * its edge (shadow/graph/summary.h), which then costs both more. Threads from now on note none.
  */
 static void let_nothing_be_noted(void)
 {

@@ -11,7 +11,7 @@
 #   secure_getenv                                to cpa_je_*: the target's MALLOC_CONF is not ours
 #   mmap, munmap, madvise                        to cpa_je_*: one mmap of it must not fail, and a
 #                                                program may come to forbid them all
-# Whoever links the result provides all but the first: preload/jemalloc_hooks.c. The C++ operators
+# Whoever links the result provides all but the first: preload/libc/jemalloc_hooks.c. The C++ operators
 # are dropped.
 set -euo pipefail
 

@@ -87,11 +87,12 @@ def build(folder):
         text=True,
     ).stdout.split()
     fuzzers = [ROOT / f"tests/fuzz/{name}.c" for name in FUZZERS]
-    sources = [*fuzzers, *sorted((ROOT / "analysis").glob("*.c"))]
+    sources = [*fuzzers, *sorted((ROOT / "analysis").glob("*/*.c"))]
     # The terminal, and other programs.
     others = ("top.c", "top_screen.c", "ctl.c", "control.c")
     sources = [source for source in sources if source.name not in others]
-    sources.append(ROOT / "shadow/epoch.c")
+    sources = [source for source in sources if source.parent.name != "launch"]
+    sources.append(ROOT / "shadow/store/epoch.c")
 
     def one(source):
         output = folder / ("-".join(source.relative_to(ROOT).parts) + ".o")
@@ -102,11 +103,11 @@ def build(folder):
         batch = pool.submit(one, ROOT / "tests/fuzz/batch.c")
         objects = list(pool.map(one, sources))
     fuzzers, rest = objects[: len(FUZZERS)], objects[len(FUZZERS) :]
-    report = [each for each in rest if not each.name.startswith("analysis-top")]
-    rest = [each for each in rest if each.name != "analysis-report.c.o"]
+    report = [each for each in rest if not each.name.startswith("analysis-top-")]
+    rest = [each for each in rest if each.name != "analysis-render-report.c.o"]
     libraries = [*SANITIZE, *flags, "-liberty", "-lm"]
     compile_c(folder / "cpa-report", report, libraries)
-    main = [ROOT / "analysis/report.c", "-Dmain=cpa_report_main", '-DCPA_VERSION="bad"']
+    main = [ROOT / "analysis/render/report.c", "-Dmain=cpa_report_main", '-DCPA_VERSION="bad"']
     compile_c(folder / "batch", [*main, batch.result(), *rest], libraries)
     for name, fuzzer in zip(FUZZERS, fuzzers):
         compile_c(folder / f"fuzz-{name}", [fuzzer, *rest], libraries)

@@ -18,7 +18,7 @@ from results import Results
 BUILD = pathlib.Path(os.environ.get("CPA_BUILD", "build")).resolve()
 HZ = 10000
 SHARE = 0.05
-BRIEF_S = 31e-6  # B of preload/untimed.h at least
+BRIEF_S = 31e-6  # B of preload/core/untimed.h at least
 ROUNDING = 1.01
 
 

@@ -12,11 +12,11 @@ COMPILE = [*shlex.split(os.environ.get("CC", "cc")), f"-I{ROOT}"]
 
 
 def values(*expressions):
-    """What each of the C @expressions on shadow/layout.h comes to."""
+    """What each of the C @expressions on shadow/format/layout.h comes to."""
     printed = "".join(f'printf("%zu\\n", (size_t)({each}));' for each in expressions)
     source = (
         "#include <stddef.h>\n#include <stdio.h>\n"
-        f'#include "shadow/layout.h"\nint main(void) {{ {printed} }}\n'
+        f'#include "shadow/format/layout.h"\nint main(void) {{ {printed} }}\n'
     )
     with tempfile.TemporaryDirectory(dir=os.environ.get("CPA_TMP")) as folder:
         program = f"{folder}/values"

@@ -21,7 +21,7 @@ from terminal import ENTER, ESCAPE, INTERRUPT, TIMEOUT_S, Terminal, check, descr
 BUILD = pathlib.Path(os.environ["CPA_BUILD"]).resolve()
 SERVER = BUILD / "tests/programs/server"
 
-# Of the header in shadow/layout.h.
+# Of the header in shadow/format/layout.h.
 HEADER, HEADER_PID, HEADER_STARTED, HEADER_HOST = layout.values(
     "CPA_HEADER_SIZE",
     "offsetof(struct cpa_header, pid)",

@@ -14,12 +14,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "analysis/context.h"
-#include "analysis/predict.h"
-#include "analysis/question.h"
-#include "analysis/symbols.h"
-#include "analysis/verify.h"
-#include "shadow/layout_journal.h"
+#include "analysis/exact/context.h"
+#include "analysis/predict/predict.h"
+#include "analysis/predict/question.h"
+#include "analysis/symbols/symbols.h"
+#include "analysis/exact/verify.h"
+#include "shadow/format/layout_journal.h"
 #include "tests/fuzz/output.h"
 #include "tests/property/random.h"
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/printable.h"
+#include "analysis/util/printable.h"
 
 __attribute__((noreturn, format(printf, 1, 2))) static inline void fail(const char *format, ...)
 {

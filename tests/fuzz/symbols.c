@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "analysis/symbols.h"
+#include "analysis/symbols/symbols.h"
 #include "tests/property/random.h"
 
 #define PLACES 64u

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-#include "shadow/layout.h"
+#include "shadow/format/layout.h"
 #include "tests/programs/burn.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -11,8 +11,8 @@
  */
 #include <errno.h>
 
-#include "analysis/history.h"
-#include "analysis/walk.h"
+#include "analysis/exact/history.h"
+#include "analysis/exact/walk.h"
 #include "tests/property/generate.h"
 #include "tests/property/online.h"
 

@@ -20,7 +20,7 @@
 #ifndef CPA_TESTS_PAG_H
 #define CPA_TESTS_PAG_H
 
-#include "shadow/summary.h"
+#include "shadow/graph/summary.h"
 #include "tests/property/history.h"
 
 #define GROUPS	 4096
@@ -36,7 +36,7 @@ struct portion {
 	uint64_t ticks;
 };
 
-/* Of a thread's short activities: points in their time, see shadow/summary.h. */
+/* Of a thread's short activities: points in their time, see shadow/graph/summary.h. */
 struct noting {
 	uint64_t time, last, next;
 	uint32_t numbers, note, notes;

@@ -2,7 +2,7 @@
 /*
  * tests/property/replay.c - a replay is what happens tick by tick
  *
- * Random scripts on random placements: analysis/replay.h and replay_slow.h must agree on the tick
+ * Random scripts on random placements: analysis/predict/replay.h and replay_slow.h must agree on the tick
  * of the end, the work done, the waits, and how often the longest waiter had to be let go.
  * CPA_SEED=n repeats a run, CPA_LONG=1 runs many more.
  */

@@ -9,8 +9,8 @@
  * who comes first (order.h) and nothing is taken for a queue (transcribe_pool.c: that leaves open
  * who has to wait). CPA_SEED=n repeats a run, CPA_LONG=1 runs more.
  */
-#include "analysis/replay.h"
-#include "analysis/transcribe.h"
+#include "analysis/predict/replay.h"
+#include "analysis/predict/transcribe.h"
 #include "tests/property/generate.h"
 #include "tests/property/online.h"
 #include "tests/property/order.h"

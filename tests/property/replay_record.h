@@ -8,7 +8,7 @@
 #ifndef CPA_TESTS_REPLAY_RECORD_H
 #define CPA_TESTS_REPLAY_RECORD_H
 
-#include "analysis/transcribe.h"
+#include "analysis/predict/transcribe.h"
 #include "tests/unit/script_maker.h"
 
 #define RECORD_EVENTS 512

@@ -2,7 +2,7 @@
 /*
  * tests/property/replay_slow.h - what a script comes to, tick by tick
  *
- * The obvious way to do what analysis/replay.h says: each tick those that have a core get one
+ * The obvious way to do what analysis/predict/replay.h says: each tick those that have a core get one
  * (turns_slow.h); then, as long as something has ended, the first of it goes on. Who waits for what
  * is found by looking at all threads. No heap, no list, no virtual clock.
  */
@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "analysis/replay.h"
+#include "analysis/predict/replay.h"
 #include "tests/property/replay_record.h"
 #include "tests/property/turns_slow.h"
 #include "tests/unit/script_maker.h"

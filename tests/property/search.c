@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "shadow/activity.h"
-#include "shadow/search.h"
+#include "shadow/graph/activity.h"
+#include "shadow/graph/search.h"
 #include "tests/property/claims.h"
 #include "tests/property/random.h"
 #include "tests/unit/shadow_session.h"

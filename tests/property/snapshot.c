@@ -3,14 +3,14 @@
  * tests/property/snapshot.c - the result at a boundary equals that of the graph cut there
  *
  * Random programs (generate.h) are replayed through the online algebra, with boundaries as close as
- * a few events. Each time a sample of the series is taken (shadow/series.h), halfway through the
+ * a few events. Each time a sample of the series is taken (shadow/graph/series.h), halfway through the
  * replay, it is kept; afterwards it must be what a search of the graph finds that has, of each
  * thread, the events before the boundary and no others. That no event of such a cut depends on one
  * outside is looked at, too. CPA_SEED=n repeats a run, CPA_LONG=1 runs more.
  */
 #include <errno.h>
 
-#include "shadow/series.h"
+#include "shadow/graph/series.h"
 
 #include "tests/property/claims.h"
 #include "tests/property/generate.h"

@@ -2,7 +2,7 @@
 /*
  * tests/property/turns_slow.h - who has a core, tick by tick
  *
- * The obvious way to do what analysis/engine.h says: each tick every thread on a core gets one; who
+ * The obvious way to do what analysis/predict/engine.h says: each tick every thread on a core gets one; who
  * is next is found by looking at all. Background processes are threads behind the others.
  */
 #ifndef CPA_TESTS_TURNS_SLOW_H
@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "analysis/engine.h"
+#include "analysis/predict/engine.h"
 #include "tests/unit/script_maker.h"
 
 #define TURNS_CORES   16

@@ -8,7 +8,7 @@
  */
 #define WORKERS 16
 
-#include "shadow/cell.h"
+#include "shadow/edge/cell.h"
 
 #include "tests/torture/torture.h"
 

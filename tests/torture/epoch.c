@@ -6,7 +6,7 @@
  * usual case here. Whatever the order: the sum of all parts is what was on, and nobody who looks on
  * finds a border that is not of the epoch asked for.
  */
-#include "shadow/epoch.h"
+#include "shadow/store/epoch.h"
 
 #include "tests/torture/torture.h"
 

@@ -4,8 +4,8 @@
  */
 #define WORKERS 16
 
-#include "shadow/item.h"
-#include "shadow/queue.h"
+#include "shadow/edge/item.h"
+#include "shadow/edge/queue.h"
 
 #include "tests/torture/torture.h"
 

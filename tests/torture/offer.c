@@ -6,8 +6,8 @@
  */
 #include <sched.h>
 
-#include "shadow/offer.h"
-#include "shadow/token.h"
+#include "shadow/edge/offer.h"
+#include "shadow/path/token.h"
 
 #include "tests/torture/torture.h"
 
@@ -83,7 +83,7 @@ static void spawn(struct worker *w, struct child *c)
 	__atomic_store_n(&c->step, IDLE, __ATOMIC_RELEASE);
 }
 
-/* As preload/process.c. */
+/* As preload/process/process.c. */
 static uint32_t own_row(struct worker *w, uint32_t pid)
 {
 	uint32_t number = cpa_process_self(pid, 0);

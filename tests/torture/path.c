@@ -2,9 +2,9 @@
 /*
  * tests/torture/path.c - paths handed from thread to thread by real locks and barriers
  */
-#include "shadow/activity.h"
-#include "shadow/merge.h"
-#include "shadow/release.h"
+#include "shadow/graph/activity.h"
+#include "shadow/edge/merge.h"
+#include "shadow/edge/release.h"
 
 #include "tests/torture/torture.h"
 

@@ -2,9 +2,9 @@
 /*
  * tests/torture/search.c - components move while threads find them, use them and search
  */
-#include "shadow/activity.h"
-#include "shadow/release.h"
-#include "shadow/search.h"
+#include "shadow/graph/activity.h"
+#include "shadow/edge/release.h"
+#include "shadow/graph/search.h"
 
 #include "tests/torture/torture.h"
 

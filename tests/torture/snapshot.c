@@ -11,10 +11,10 @@
 
 #include <unistd.h>
 
-#include "shadow/activity.h"
-#include "shadow/checkpoint.h"
-#include "shadow/release.h"
-#include "shadow/series.h"
+#include "shadow/graph/activity.h"
+#include "shadow/graph/checkpoint.h"
+#include "shadow/edge/release.h"
+#include "shadow/graph/series.h"
 
 #define LOCKS	  3u
 #define FUNCTIONS 40u

@@ -2,8 +2,8 @@
 /*
  * tests/torture/token.c - queues of tokens, and tokens given back by other threads than took them
  */
-#include "shadow/fifo.h"
-#include "shadow/object.h"
+#include "shadow/edge/fifo.h"
+#include "shadow/edge/object.h"
 
 #include "tests/torture/torture.h"
 

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "shadow/mix.h"
+#include "shadow/graph/mix.h"
 
 #define MAKER_START    UINT64_C(1000000) /* start_ticks */
 #define MAKER_TICKS(s) ((uint64_t)((s)*2e8))

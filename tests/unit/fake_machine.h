@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/fake_machine.h - a machine with one thread, in place of preload/machine.h
+ * tests/unit/fake_machine.h - a machine with one thread, in place of preload/clock/machine.h
  *
  * Its time passes only when a test lets it pass, or in a call of the machine. What goes on in it is
  * known: how long the thread ran, was ready without a processor, was blocked, or was stolen from.
- * Include it before preload/clock.c.
+ * Include it before preload/clock/clock.c.
  */
-#ifndef CPA_PRELOAD_MACHINE_H
-#define CPA_PRELOAD_MACHINE_H
+#ifndef CPA_PRELOAD_CLOCK_MACHINE_H
+#define CPA_PRELOAD_CLOCK_MACHINE_H
 
 #include <errno.h>
 #include <stddef.h>

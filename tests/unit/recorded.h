@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-#include "analysis/replay.h"
-#include "analysis/transcribe.h"
+#include "analysis/predict/replay.h"
+#include "analysis/predict/transcribe.h"
 
 #define START	1000
 #define THREADS 8

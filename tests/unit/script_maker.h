@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "analysis/replay.h"
+#include "analysis/predict/replay.h"
 
 #define MAKER_STEPS   4096
 #define MAKER_OBJECTS 16

@@ -5,13 +5,13 @@
 #ifndef CPA_TESTS_SHADOW_SESSION_H
 #define CPA_TESTS_SHADOW_SESSION_H
 
-#include "shadow/checkpoint.h"
-#include "shadow/component.h"
-#include "shadow/heap.h"
-#include "shadow/path.h"
-#include "shadow/search.h"
-#include "shadow/thread.h"
-#include "shadow/token.h"
+#include "shadow/graph/checkpoint.h"
+#include "shadow/graph/component.h"
+#include "shadow/store/heap.h"
+#include "shadow/path/path.h"
+#include "shadow/graph/search.h"
+#include "shadow/edge/thread.h"
+#include "shadow/path/token.h"
 
 /* Return 0 or -errno. */
 static inline int test_session(uint64_t limit, uint32_t slots)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/test_acquire.c - shadow/acquire.h: tokens, grants and rounds where order matters
+ * tests/unit/test_acquire.c - shadow/edge/acquire.h: tokens, grants and rounds where order matters
  *
  * What the paths come out as is the concern of tests/property; here it is which release an acquire
  * is matched with in unusual orders, and that tokens are given back.
@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "shadow/fifo.h"
-#include "shadow/merge.h"
-#include "shadow/release.h"
+#include "shadow/edge/fifo.h"
+#include "shadow/edge/merge.h"
+#include "shadow/edge/release.h"
 
 #include "tests/unit/shadow_threads.h"
 

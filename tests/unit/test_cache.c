@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/cache.h"
+#include "analysis/symbols/cache.h"
 
 #define WRITERS 4
 #define TURNS	100

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/test_call.c - shadow/call.h: procedures against a plain stack that knows the truth
+ * tests/unit/test_call.c - shadow/graph/call.h: procedures against a plain stack that knows the truth
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "shadow/activity.h"
-#include "shadow/call.h"
+#include "shadow/graph/activity.h"
+#include "shadow/graph/call.h"
 
 #include "tests/property/random.h"
 #include "tests/unit/shadow_threads.h"
@@ -104,7 +104,7 @@ static void leave(void)
 	truth.depth--;
 }
 
-/* As preload/instrument.c does at an event; then all that is reported must be true. */
+/* As preload/core/instrument.c does at an event; then all that is reported must be true. */
 static void event(void)
 {
 	struct cpa_span span = { .process = c->process, .external = c->external, .calls = c };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/test_cell.c - shadow/cell.h: all releases so far, and what becomes of their tokens
+ * tests/unit/test_cell.c - shadow/edge/cell.h: all releases so far, and what becomes of their tokens
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "shadow/cell.h"
-#include "shadow/object.h"
+#include "shadow/edge/cell.h"
+#include "shadow/edge/object.h"
 
 #include "tests/unit/shadow_threads.h"
 

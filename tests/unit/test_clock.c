@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/test_clock.c - preload/clock.c on a machine whose every tick is known
+ * tests/unit/test_clock.c - preload/clock/clock.c on a machine whose every tick is known
  *
  * Random scripts of events, each seed printed, against the obvious reference: the machine's own
- * sums of what the thread did. An event is as in preload/event.h and preload/track.c: a stamp, an
+ * sums of what the thread did. An event is as in preload/core/event.h and preload/core/track.c: a stamp, an
  * operation of ours, and a skip over it, or a measure of it now and then.
  */
 #include <setjmp.h>
@@ -19,15 +19,15 @@
 #include "tests/unit/fake_machine.h"
 
 /* NOLINTNEXTLINE(bugprone-suspicious-include): with the functions of the fake machine. */
-#include "preload/clock.c"
+#include "preload/clock/clock.c"
 /* NOLINTNEXTLINE(bugprone-suspicious-include): the same. */
-#include "preload/source.c"
+#include "preload/clock/source.c"
 #include "tests/unit/shadow_session.h"
 
 #define SCRIPTS 300
 #define EVENTS	3000
 
-/* preload/number.c: nobody else has descriptors here. */
+/* preload/libc/fd_guard.c: nobody else has descriptors here. */
 bool cpa_number_begin(sigset_t *signals)
 {
 	sigemptyset(signals);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/test_component.c - shadow/component.h: who gets a slot of his own
+ * tests/unit/test_component.c - shadow/graph/component.h: who gets a slot of his own
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "analysis/control.h"
-#include "shadow/epoch.h"
-#include "shadow/table.h"
+#include "analysis/ctl/control.h"
+#include "shadow/store/epoch.h"
+#include "shadow/store/table.h"
 
 #define START 1000
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/test_heap.c - shadow/heap.h: what was freed serves again
+ * tests/unit/test_heap.c - shadow/store/heap.h: what was freed serves again
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/intervals.h"
+#include "analysis/profile/intervals.h"
 
 #define SAMPLES 5
 #define SLOTS	3

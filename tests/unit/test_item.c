@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/test_item.c - shadow/item.h: which item a take gets, what is refused, what it costs
+ * tests/unit/test_item.c - shadow/edge/item.h: which item a take gets, what is refused, what it costs
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "shadow/item.h"
+#include "shadow/edge/item.h"
 
 #include "tests/unit/shadow_threads.h"
 

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "shadow/activity.h"
-#include "shadow/mix.h"
+#include "shadow/graph/activity.h"
+#include "shadow/graph/mix.h"
 
 #include "tests/property/random.h"
 #include "tests/unit/shadow_threads.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/test_name.c - shadow/name.h: texts and marks
+ * tests/unit/test_name.c - shadow/store/name.h: texts and marks
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "shadow/name.h"
+#include "shadow/store/name.h"
 
 #include "tests/unit/shadow_threads.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/test_path.c - shadow/path.h: the examples of the papers, and the algebra's corners
+ * tests/unit/test_path.c - shadow/path/path.h: the examples of the papers, and the algebra's corners
  */
 #include <setjmp.h>
 #include <stdarg.h>

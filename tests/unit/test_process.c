@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/test_process.c - shadow/process.h: rows of processes and their reuse; shadow/moved.h
+ * tests/unit/test_process.c - shadow/edge/process.h: rows of processes and their reuse; shadow/graph/moved.h
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,10 +9,10 @@
 
 #include <cmocka.h>
 
-#include "shadow/moved.h"
-#include "shadow/name.h"
-#include "shadow/offer.h"
-#include "shadow/thread.h"
+#include "shadow/graph/moved.h"
+#include "shadow/store/name.h"
+#include "shadow/edge/offer.h"
+#include "shadow/edge/thread.h"
 
 #include "tests/unit/shadow_session.h"
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/progress.h"
+#include "analysis/util/progress.h"
 
 static int saved, other; /* stderr as it was, and the end that shows what is written to it */
 static char text[1000];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/test_queue.c - shadow/queue.h: edges of items, figures of queues, items in work
+ * tests/unit/test_queue.c - shadow/edge/queue.h: edges of items, figures of queues, items in work
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
-#include "shadow/activity.h"
-#include "shadow/item.h"
-#include "shadow/queue.h"
+#include "shadow/graph/activity.h"
+#include "shadow/edge/item.h"
+#include "shadow/edge/queue.h"
 
 #include "tests/unit/shadow_threads.h"
 

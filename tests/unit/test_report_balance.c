@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/balance.h"
+#include "analysis/profile/balance.h"
 
 /* 1000 items, four consumers, one producer; nothing waited. */
 static struct cpa_queue_figures queue;

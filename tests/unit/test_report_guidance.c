@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/guidance.h"
+#include "analysis/profile/guidance.h"
 
 #define MOST 4
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/load.h"
+#include "analysis/input/load.h"
 #include "tests/unit/dump_maker.h"
 
 static struct dump_maker maker;

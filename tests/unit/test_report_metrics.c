@@ -13,11 +13,11 @@
 
 #include <cmocka.h>
 
-#include "analysis/curves.h"
-#include "analysis/metrics.h"
-#include "analysis/phases.h"
-#include "analysis/segment.h"
-#include "shadow/series.h"
+#include "analysis/profile/curves.h"
+#include "analysis/profile/metrics.h"
+#include "analysis/profile/phases.h"
+#include "analysis/profile/segment.h"
+#include "shadow/graph/series.h"
 #include "tests/unit/dump_maker.h"
 
 static struct dump_maker maker;

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/path.h"
+#include "analysis/input/path.h"
 #include "tests/unit/dump_maker.h"
 
 #define SLOTS 4

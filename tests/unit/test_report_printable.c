@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/printable.h"
+#include "analysis/util/printable.h"
 
 static void expect(const char *text, const char *expected)
 {

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/metrics.h"
+#include "analysis/profile/metrics.h"
 #include "tests/unit/dump_maker.h"
 
 static struct dump_maker maker;

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/profile.h"
+#include "analysis/profile/profile.h"
 #include "tests/unit/dump_maker.h"
 
 static struct dump_maker maker;

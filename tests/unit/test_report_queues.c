@@ -12,10 +12,10 @@
 
 #include <cmocka.h>
 
-#include "analysis/csv.h"
-#include "analysis/json.h"
-#include "analysis/printable.h"
-#include "analysis/text.h"
+#include "analysis/render/csv.h"
+#include "analysis/render/json.h"
+#include "analysis/util/printable.h"
+#include "analysis/render/text.h"
 #include "tests/unit/dump_queues.h"
 
 static struct dump_maker maker;

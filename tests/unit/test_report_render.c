@@ -12,10 +12,10 @@
 
 #include <cmocka.h>
 
-#include "analysis/format.h"
-#include "analysis/json.h"
-#include "analysis/printable.h"
-#include "analysis/text.h"
+#include "analysis/util/format.h"
+#include "analysis/render/json.h"
+#include "analysis/util/printable.h"
+#include "analysis/render/text.h"
 #include "tests/unit/dump_maker.h"
 
 static struct cpa_profile *profile;

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/symbols.h"
+#include "analysis/symbols/symbols.h"
 #include "tests/property/random.h"
 #include "tests/unit/dump_maker.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/test_search.c - shadow/search.h: who is named, who goes home, whose slot is used again
+ * tests/unit/test_search.c - shadow/graph/search.h: who is named, who goes home, whose slot is used again
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "shadow/activity.h"
-#include "shadow/search.h"
+#include "shadow/graph/activity.h"
+#include "shadow/graph/search.h"
 #include "tests/unit/shadow_session.h"
 
 #define MANY  2000u

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/segment.h"
+#include "analysis/profile/segment.h"
 
 #define POINTS 64
 #define CURVES 6

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shadow/activity.h"
-#include "shadow/checkpoint.h"
-#include "shadow/release.h"
-#include "shadow/series.h"
+#include "shadow/graph/activity.h"
+#include "shadow/graph/checkpoint.h"
+#include "shadow/edge/release.h"
+#include "shadow/graph/series.h"
 #include "tests/unit/shadow_session.h"
 
 #define PERIOD 128u

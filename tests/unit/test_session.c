@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/test_session.c - shadow/session.h: the file, its space, and what goes wrong with both
+ * tests/unit/test_session.c - shadow/store/session.h: the file, its space, and what goes wrong with both
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-#include "shadow/copy_out.h"
+#include "shadow/store/copy_out.h"
 #include "tests/unit/shadow_session.h"
 
 #define MIB(n) (UINT64_C(n) << 20)

@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #define cpa_vector cpa_path_vector /* an enum of shadow/, and a struct of analysis/ */
-#include "shadow/activity.h"
-#include "shadow/checkpoint.h"
-#include "shadow/release.h"
+#include "shadow/graph/activity.h"
+#include "shadow/graph/checkpoint.h"
+#include "shadow/edge/release.h"
 #include "tests/unit/shadow_session.h"
 #undef cpa_vector
-#include "analysis/snapshot.h"
+#include "analysis/input/snapshot.h"
 
 #define PERIOD 128u
 #define START  1024u

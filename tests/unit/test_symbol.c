@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/test_symbol.c - preload/symbol.h finds what the loader finds
+ * tests/unit/test_symbol.c - preload/libc/symbol.h finds what the loader finds
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "preload/symbol.c" /* NOLINT(bugprone-suspicious-include): what it hides is tested */
+#include "preload/libc/symbol.c" /* NOLINT(bugprone-suspicious-include): what it hides is tested */
 
 static struct cpa_image image_of(void *handle)
 {

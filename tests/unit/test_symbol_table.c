@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/symbol_table.h"
+#include "analysis/symbols/symbol_table.h"
 #include "tests/property/random.h"
 
 #define PROBES 3000u

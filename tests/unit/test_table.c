@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/test_table.c - shadow/table.h: rows by number and by key
+ * tests/unit/test_table.c - shadow/store/table.h: rows by number and by key
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "shadow/index.h"
+#include "shadow/store/index.h"
 
 #include "tests/unit/shadow_session.h"
 

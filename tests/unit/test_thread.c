@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/test_thread.c - shadow/thread.h: rows of threads, their ends and their reuse
+ * tests/unit/test_thread.c - shadow/edge/thread.h: rows of threads, their ends and their reuse
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "shadow/activity.h"
-#include "shadow/summary.h"
+#include "shadow/graph/activity.h"
+#include "shadow/graph/summary.h"
 
 #include "tests/unit/shadow_session.h"
 

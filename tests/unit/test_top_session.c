@@ -17,10 +17,10 @@
 
 #include <cmocka.h>
 
-#include "analysis/load.h"
-#include "analysis/names.h"
-#include "analysis/profile.h"
-#include "analysis/process.h"
+#include "analysis/input/load.h"
+#include "analysis/symbols/names.h"
+#include "analysis/profile/profile.h"
+#include "analysis/input/process.h"
 #include "tests/unit/dump_queues.h"
 
 static char file[] = "/tmp/test_top_session.XXXXXX";

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "analysis/placement.h"
-#include "analysis/whatif.h"
+#include "analysis/predict/placement.h"
+#include "analysis/predict/whatif.h"
 
 static void expect(const char *text, enum cpa_change_kind kind, enum cpa_component_kind of,
 		   const char *name, double factor, uint32_t number)

@@ -10,14 +10,14 @@
 
 #include <cmocka.h>
 
-#include "shadow/activity.h"
-#include "shadow/fifo.h"
-#include "shadow/object.h"
-#include "shadow/part.h"
-#include "shadow/process.h"
-#include "shadow/queue.h"
-#include "shadow/run.h"
-#include "shadow/summary.h"
+#include "shadow/graph/activity.h"
+#include "shadow/edge/fifo.h"
+#include "shadow/edge/object.h"
+#include "shadow/parts/part.h"
+#include "shadow/edge/process.h"
+#include "shadow/edge/queue.h"
+#include "shadow/graph/run.h"
+#include "shadow/graph/summary.h"
 
 #include "tests/unit/shadow_threads.h"
 

@@ -19,8 +19,8 @@
 
 #include <cmocka.h>
 
-#include "analysis/printable.h"
-#include "analysis/top.h"
+#include "analysis/util/printable.h"
+#include "analysis/top/top.h"
 #include "tests/unit/dump_queues.h"
 
 #define COLUMNS 120

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/ctl/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "analysis/input/mapping.h"
+#include "shadow/store/epoch.h"
+
+static int fail(char **error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int fail(char **error, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(error, format, args) < 0)
+		*error = NULL;
+	va_end(args);
+	return -1;
+}
+
+/* NULL: it is a session file of ours that can be changed. */
+static const char *trouble(const struct stat *st)
+{
+	if (!S_ISREG(st->st_mode))
+		return "not a regular file";
+	if (st->st_uid != geteuid() && geteuid() != 0)
+		return "the file of another user";
+	return (uint64_t)st->st_size < sizeof(struct cpa_header) ? "not a session file" : NULL;
+}
+
+static const char *header_trouble(const struct cpa_header *h)
+{
+	if (memcmp(h->magic, CPA_MAGIC, sizeof(h->magic)) != 0 || h->byte_order != CPA_BYTE_ORDER)
+		return "not a session file";
+	if (h->format != CPA_FORMAT || h->header_size != CPA_HEADER_SIZE)
+		return "written by another release of cpa (use the cpa of that release)";
+	if (!h->epoch || !h->start_ticks)
+		return "not yet begun, or not by this release of cpa";
+	return NULL;
+}
+
+int cpa_control_open(struct cpa_control *control, const char *file, char **error)
+{
+	/* Not blocking: the name may be that of a FIFO. */
+	int fd = open(file, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	const char *why = NULL;
+	struct stat st = { 0 };
+	void *base;
+
+	*control = (struct cpa_control){ .file = file, .fd = fd };
+	if (fd < 0)
+		why = errno == ELOOP ? "a symbolic link (name the file itself)" : strerror(errno);
+	else
+		why = fstat(fd, &st) < 0 ? strerror(errno) : trouble(&st);
+	base = why ? NULL : cpa_mapping_open(fd, (uint64_t)st.st_size, true);
+	if (!why)
+		why = base ? header_trouble(base) : strerror(errno);
+	if (why) {
+		if (base)
+			munmap(base, (size_t)st.st_size);
+		if (fd >= 0)
+			close(fd);
+		return fail(error, "%s: cannot be controlled: %s", file, why);
+	}
+	control->header = base;
+	control->size = (uint64_t)st.st_size;
+	return 0;
+}
+
+void cpa_control_close(struct cpa_control *control)
+{
+	munmap(control->header, control->size);
+	close(control->fd);
+}
+
+int cpa_control_dead(const struct cpa_control *control, char **error)
+{
+	return fail(error, "%s: its process %u has ended (cpa-report shows what it did)",
+		    control->file, control->header->pid);
+}
+
+/* The process may have ended by now, in its own way. */
+static bool has_ended(const struct cpa_control *control)
+{
+	/* Relaxed: a look. */
+	return __atomic_load_n(&control->header->state, __ATOMIC_RELAXED) != CPA_RUNNING;
+}
+
+/* What was changed may be in nobody's sight. */
+static int check_whole(const struct cpa_control *control, char **error)
+{
+	return cpa_mapping_whole(control->header) ?
+		       0 :
+		       fail(error, "%s: the file was cut meanwhile", control->file);
+}
+
+/* The clock of the session: preload/clock/source.h. */
+static uint64_t now(const struct cpa_header *header)
+{
+	const struct cpa_machine *m = &header->machine;
+	struct timespec t;
+	uint64_t ns;
+
+	/* ACQUIRE: pairs with the RELEASE in preload/clock/source.c, change(). */
+	if (__atomic_load_n(&m->source, __ATOMIC_ACQUIRE) < CPA_SOURCE_KERNEL)
+		return __builtin_ia32_rdtsc();
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec - m->source_ns;
+	return m->source_ticks + (uint64_t)((unsigned __int128)ns * m->source_rate >> 20);
+}
+
+int cpa_control_switch(struct cpa_control *control, bool on, char **error)
+{
+	uint64_t at;
+
+	if (has_ended(control))
+		return cpa_control_dead(control, error);
+	at = cpa_epoch_change(control->header, on, now(control->header));
+	if (check_whole(control, error) < 0)
+		return -1;
+	if (!at)
+		return fail(error, "%s: profiling is %s already", control->file, on ? "on" : "off");
+	return 0;
+}
+
+/* Row @row of table @id, of @size bytes; NULL: it does not lie in the file. */
+static void *row_at(struct cpa_control *control, enum cpa_table_id id, uint64_t size, uint32_t row)
+{
+	const struct cpa_table *t = &control->header->table[id];
+	uint64_t left = row - 1, rows = t->first_rows, chunk;
+	uint32_t k = 0;
+
+	for (; rows && left >= rows; rows <<= 1, k++)
+		left -= rows;
+	/* ACQUIRE: the chunk is usable. Pairs with shadow/store/table.c. */
+	chunk = k < CPA_CHUNKS ? __atomic_load_n(&t->chunk[k], __ATOMIC_ACQUIRE) : 0;
+	if (!rows || t->row_size != size || chunk < CPA_HEADER_SIZE || chunk > control->size ||
+	    control->size - chunk < (left + 1) * size)
+		return NULL;
+	return (char *)control->header + chunk + left * size;
+}
+
+/* A new row of table @id, of @size bytes; NULL: there is no room that its process has made. */
+static void *append(struct cpa_control *control, enum cpa_table_id id, uint64_t size, uint32_t *row)
+{
+	struct cpa_table *t = &control->header->table[id];
+	uint32_t old = __atomic_load_n(&t->used, __ATOMIC_RELAXED);
+	void *at;
+
+	do {
+		/* ACQUIRE, as in row_at(). */
+		at = old < __atomic_load_n(&t->usable, __ATOMIC_ACQUIRE) ?
+			     row_at(control, id, size, old + 1) :
+			     NULL;
+		/* Relaxed: the row is published by its key. */
+	} while (at && !__atomic_compare_exchange_n(&t->used, &old, old + 1, false,
+						    __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	*row = old + 1;
+	return at;
+}
+
+/* L of the thread whose path is longest, as of its last event. */
+static uint64_t longest(struct cpa_control *control)
+{
+	const struct cpa_thread *thread;
+	uint64_t len = 0;
+
+	for (uint32_t i = 1; i <= control->header->table[CPA_TABLE_THREADS].used &&
+			     (thread = row_at(control, CPA_TABLE_THREADS, sizeof(*thread), i));
+	     i++)
+		len = thread->path.len > len ? thread->path.len : len;
+	return len;
+}
+
+int cpa_control_mark(struct cpa_control *control, const char *name, char **error)
+{
+	struct cpa_mark *mark = NULL;
+	uint32_t name_row, row = 0;
+	struct cpa_name *text;
+
+	if (has_ended(control))
+		return cpa_control_dead(control, error);
+	text = append(control, CPA_TABLE_NAMES, sizeof(*text), &name_row);
+	if (text)
+		mark = append(control, CPA_TABLE_MARKS, sizeof(*mark), &row);
+	if (check_whole(control, error) < 0)
+		return -1;
+	if (!mark || row > CPA_MARKS_MAX)
+		return fail(error, "%s: no space for another mark", control->file);
+	/* Not in the index, which is the process's: a name of its own, of an unlikely key. */
+	strncpy(text->text, name, sizeof(text->text) - 1);
+	/* RELEASE, both: readers take a row with a key for complete. */
+	__atomic_store_n(&text->key, UINT64_MAX - name_row, __ATOMIC_RELEASE);
+	mark->ticks = now(control->header);
+	mark->len = longest(control);
+	mark->name = name_row;
+	__atomic_store_n(&mark->key, row, __ATOMIC_RELEASE); /* as above */
+	return check_whole(control, error);
+}
+
+void cpa_control_ended(struct cpa_control *control, int status)
+{
+	struct cpa_process_row *first =
+		row_at(control, CPA_TABLE_PROCESSES, sizeof(struct cpa_process_row), 1);
+
+	/* Plain, but for the count and the state: the process, which wrote the rest, is no more. */
+	if (!first || !first->key || first->parent || first->waited)
+		return;
+	first->status = status;
+	first->waited = 1;
+	if (first->state != CPA_PROCESS_RUNNING && first->state != CPA_PROCESS_EXECED)
+		return;
+	first->end_ticks = __builtin_ia32_rdtsc();
+	/* Relaxed: a count. */
+	__atomic_fetch_sub(&control->header->running, 1, __ATOMIC_RELAXED);
+	/* RELEASE: as where a process tells its own end, in preload/process/process.c. */
+	__atomic_store_n(&first->state, CPA_PROCESS_GONE, __ATOMIC_RELEASE);
+}

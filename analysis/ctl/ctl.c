@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analysis/ctl/ctl.c - cpa-ctl: switch the profiling of a running program, mark a moment, keep a copy
+ *
+ * All by the session file, which is mapped: nothing stops the process, signals it or attaches to
+ * it.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <libiberty/libiberty.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analysis/ctl/control.h"
+#include "analysis/input/copy.h"
+#include "analysis/input/process.h"
+#include "analysis/top/top_session.h"
+
+#define EXIT_FAILED    1
+#define EXIT_BAD_USAGE 2
+
+static const char help[] =
+	"Usage: cpa ctl PID|DUMP start|stop\n"
+	"       cpa ctl PID|DUMP mark NAME\n"
+	"       cpa ctl PID|DUMP snapshot FILE\n"
+	"Switch profiling on or off, note a moment, or copy the profile as it is now: of the process\n"
+	"PID that cpa run started, or the one that writes DUMP. The report is of the parts of the run\n"
+	"that were profiled, as if what lies between them were cut out.\n"
+	"\n"
+	"  --help, --version\n"
+	"\n"
+	"Exit status: 0, 1 for a process or a dump that cannot be controlled, 2 for wrong usage.\n";
+
+static int complain(int status, char *what)
+{
+	fprintf(stderr, "cpa-ctl: %s\n", what);
+	free(what);
+	return status;
+}
+
+/* The number of arguments that follow @command; -1: there is no such command. */
+static int operands(const char *command)
+{
+	static const struct {
+		const char *name;
+		int operands;
+	} known[] = { { "start", 0 }, { "stop", 0 }, { "mark", 1 }, { "snapshot", 1 } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (strcmp(command, known[i].name) == 0)
+			return known[i].operands;
+	return -1;
+}
+
+static int parse_options(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'v' },
+		{ 0 },
+	};
+	int option;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, "+", options, NULL)) != -1) {
+		if (option == '?')
+			exit(complain(EXIT_BAD_USAGE,
+				      xstrdup("option not known (see cpa ctl --help)")));
+		fputs(option == 'h' ? help : "cpa-ctl " CPA_VERSION "\n", stdout);
+		exit(fflush(stdout) ? EXIT_FAILED : 0);
+	}
+	argc -= optind;
+	argv += optind;
+	if (argc < 2)
+		exit(complain(EXIT_BAD_USAGE, xstrdup("a process or dump and a command expected "
+						      "(see cpa ctl --help)")));
+	if (operands(argv[1]) < 0)
+		exit(complain(EXIT_BAD_USAGE, concat(argv[1],
+						     ": no such command (one of start, "
+						     "stop, mark, snapshot)",
+						     NULL)));
+	if (argc - 2 != operands(argv[1]))
+		exit(complain(EXIT_BAD_USAGE, concat(argv[1],
+						     operands(argv[1]) ? ": one argument expected" :
+									 ": no argument expected",
+						     " (see cpa ctl --help)", NULL)));
+	if (strcmp(argv[1], "mark") == 0 && !argv[2][0])
+		exit(complain(EXIT_BAD_USAGE, xstrdup("mark: a name expected")));
+	return optind;
+}
+
+static int act(struct cpa_control *control, char **argv, char **error)
+{
+	if (strcmp(argv[1], "mark") == 0)
+		return cpa_control_mark(control, argv[2], error);
+	if (strcmp(argv[1], "snapshot") == 0)
+		return cpa_copy_session(control->file, argv[2], error);
+	return cpa_control_switch(control, strcmp(argv[1], "start") == 0, error);
+}
+
+int main(int argc, char **argv)
+{
+	struct cpa_control control;
+	char *error = NULL, *file;
+	uint32_t pid = 0;
+	int ret;
+
+	argv += parse_options(argc, argv);
+	file = cpa_top_find(argv[0], &pid, &error);
+	if (!file)
+		return complain(EXIT_FAILED, error);
+	if (cpa_control_open(&control, file, &error) < 0) {
+		free(file);
+		return complain(EXIT_FAILED, error);
+	}
+	ret = cpa_process_writes(pid ? pid : control.header->pid, file) ?
+		      act(&control, argv, &error) :
+		      cpa_control_dead(&control, &error);
+	cpa_control_close(&control);
+	free(file);
+	return ret < 0 ? complain(EXIT_FAILED, error) : 0;
+}

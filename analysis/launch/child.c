@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analysis/launch/child.c - run a program so that the launcher can stand for it
+ *
+ * The launcher handles no signal: it blocks those it passes on and takes them one by one from
+ * sigwaitinfo(), together with SIGCHLD. The program starts with the mask and dispositions that
+ * the launcher was given.
+ */
+
+#include "analysis/launch/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const int passed_on[] = { SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
+				 SIGUSR2, SIGALRM, SIGTSTP, SIGCONT, SIGWINCH };
+
+/* What the terminal sends. It reaches the whole foreground group, the program included. */
+static bool from_terminal(const siginfo_t *info)
+{
+	return info->si_code == SI_KERNEL && info->si_signo != SIGALRM;
+}
+
+/* In the new process: become the program, or report errno through @report. */
+static _Noreturn void become(const struct cpa_child *child, const struct sigaction *old_chld,
+			     pid_t launcher, int report, const char *path, char **argv)
+{
+	int error;
+
+	/* Whoever kills the launcher with SIGKILL means the program. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (getppid() != launcher)
+		_exit(128 + SIGKILL);
+	sigaction(SIGCHLD, old_chld, NULL);
+	sigprocmask(SIG_SETMASK, &child->old_mask, NULL);
+	execv(path, argv);
+	error = errno;
+	while (write(report, &error, sizeof(error)) < 0 && errno == EINTR)
+		;
+	_exit(127);
+}
+
+static uint64_t clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+int cpa_child_start(struct cpa_child *child, const char *path, char **argv)
+{
+	struct sigaction old_chld, chld = { .sa_handler = SIG_DFL };
+	pid_t launcher = getpid();
+	sigset_t blocked;
+	int report[2], error = 0;
+	ssize_t len;
+
+	if (pipe2(report, O_CLOEXEC) < 0)
+		return -errno;
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGCHLD);
+	for (size_t i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++)
+		sigaddset(&blocked, passed_on[i]);
+	sigprocmask(SIG_BLOCK, &blocked, &child->old_mask);
+	/* Inherited as ignored, it would hide the exit status. */
+	sigaction(SIGCHLD, &chld, &old_chld);
+
+	child->started_ns = clock_ns();
+	child->pid = fork();
+	if (child->pid < 0) {
+		error = errno;
+		close(report[0]);
+		close(report[1]);
+		return -error;
+	}
+	if (child->pid == 0)
+		become(child, &old_chld, launcher, report[1], path, argv);
+
+	close(report[1]);
+	do
+		len = read(report[0], &error, sizeof(error));
+	while (len < 0 && errno == EINTR);
+	close(report[0]);
+	if (len == sizeof(error)) {
+		waitpid(child->pid, NULL, 0);
+		return -error;
+	}
+	return 0;
+}
+
+/* The program stopped for job control: stop too, so that the shell takes its terminal back. */
+static void stop_alike(int status)
+{
+	int sig = WSTOPSIG(status);
+
+	/* Not for SIGSTOP: who stops the program by its pid resumes it by its pid. */
+	if (sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU)
+		raise(SIGSTOP);
+}
+
+/* Wait for one of @awaited. Return it; -1: there was none. What is due meanwhile is done. */
+static int next_signal(const struct cpa_child *child, const sigset_t *awaited, siginfo_t *info,
+		       struct cpa_parts *parts)
+{
+	uint64_t next = cpa_parts_next(parts), now = clock_ns() - child->started_ns;
+	struct timespec left;
+
+	if (next == UINT64_MAX)
+		return sigwaitinfo(awaited, info);
+	if (next <= now) {
+		cpa_parts_act(parts, now);
+		return -1;
+	}
+	left.tv_sec = (time_t)((next - now) / 1000000000u);
+	left.tv_nsec = (long)((next - now) % 1000000000u);
+	return sigtimedwait(awaited, info, &left);
+}
+
+int cpa_child_wait(const struct cpa_child *child, struct cpa_parts *parts)
+{
+	sigset_t awaited;
+	siginfo_t info;
+	int status;
+
+	sigemptyset(&awaited);
+	sigaddset(&awaited, SIGCHLD);
+	for (size_t i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++)
+		sigaddset(&awaited, passed_on[i]);
+
+	for (;;) {
+		pid_t pid = waitpid(child->pid, &status, WNOHANG | WUNTRACED);
+
+		if (pid == child->pid && WIFSTOPPED(status)) {
+			stop_alike(status);
+			continue;
+		}
+		if (pid == child->pid || (pid < 0 && errno != EINTR))
+			return pid < 0 ? 0 : status;
+		if (next_signal(child, &awaited, &info, parts) < 0 || info.si_signo == SIGCHLD)
+			continue;
+		/* Sent to the group by kill(-pgid), it arrives twice: nothing tells that apart. */
+		if (!from_terminal(&info))
+			kill(child->pid, info.si_signo);
+	}
+}
+
+void cpa_child_end_alike(int status)
+{
+	const struct rlimit none = { 0, 0 };
+	sigset_t one;
+	int sig;
+
+	if (!WIFSIGNALED(status))
+		exit(WEXITSTATUS(status));
+	sig = WTERMSIG(status);
+	/* The program dumped its core already; a pipe in core_pattern ignores the limit. */
+	setrlimit(RLIMIT_CORE, &none);
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	signal(sig, SIG_DFL);
+	raise(sig);
+	sigemptyset(&one);
+	sigaddset(&one, sig);
+	sigprocmask(SIG_UNBLOCK, &one, NULL);
+	exit(128 + sig);
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analysis/launch/cpa.c - the launcher: run a program with libcpa.so, then name the next command
+ */
+
+#include "analysis/launch/child.h"
+#include "analysis/launch/output.h"
+#include "analysis/launch/program.h"
+#include "analysis/launch/sanitizer.h"
+#include "shadow/store/size.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define DEFAULT_OUTPUT	"cpa.%e.%p.dump"
+#define DEFAULT_JOURNAL "256M"
+
+static const char usage_text[] =
+	"usage: cpa run [-q] [-f] [-o FILE] [--delay TIME] [--duration TIME]\n"
+	"               [--journal[=SIZE]] [--] PROGRAM [ARGUMENT...]\n"
+	"       cpa report [OPTION...] [DUMP]\n"
+	"       cpa top [PID|DUMP]\n"
+	"       cpa ctl PID|DUMP start|stop|mark NAME|snapshot FILE\n"
+	"\n"
+	"  run                 run PROGRAM and write its profile; the exit status is PROGRAM's\n"
+	"    -o, --output FILE   write it to FILE; in it, %e is the executable, %p the process,\n"
+	"                        %h the host (default " DEFAULT_OUTPUT ")\n"
+	"    -f, --force         replace FILE if it exists\n"
+	"    -q, --quiet         do not name the next command\n"
+	"    --delay TIME        profile after TIME (500ms, 30s, 2m, 1h) from PROGRAM's start\n"
+	"    --duration TIME     and for TIME; both can be changed by cpa ctl, CPA_START()\n"
+	"    --journal[=SIZE]    keep the events, too: the latest that SIZE (64K, 200M, 2G; default\n"
+	"                        " DEFAULT_JOURNAL ") has room for, some 8 bytes each\n"
+	"  report              show a profile: cpa-report, see cpa-report --help\n"
+	"  top                 watch a program that cpa run started, each second; ? shows the keys\n"
+	"  ctl                 switch its profiling, mark a moment, or copy its profile\n"
+	"\n"
+	"  help, -h, --help    this text\n"
+	"  -V, --version       the version\n"
+	"\n"
+	"Exit status: 2 wrong usage, or FILE cannot be written; 126 PROGRAM cannot be profiled;\n"
+	"127 PROGRAM not found. In these cases PROGRAM was not started.\n"
+	"Environment: CPA_LIB names another libcpa.so; see README.md for the rest.\n";
+
+/* The folder this very executable is in. False: unknown. */
+static bool own_folder(char *folder)
+{
+	ssize_t len = readlink("/proc/self/exe", folder, PATH_MAX - 1);
+	char *slash;
+
+	folder[len > 0 ? len : 0] = '\0';
+	slash = strrchr(folder, '/');
+	if (slash)
+		*slash = '\0';
+	return slash;
+}
+
+/* Find an installed or freshly built file of ours: in @folders beside the executable. */
+static bool find_beside(const char *const *folders, const char *name, char *found)
+{
+	char own[PATH_MAX], path[2 * PATH_MAX];
+
+	if (!own_folder(own))
+		return false;
+	for (; *folders; folders++) {
+		snprintf(path, sizeof(path), "%s/%s/%s", own, *folders, name);
+		if (access(path, R_OK) == 0 && realpath(path, found))
+			return true;
+	}
+	return false;
+}
+
+/* Find libcpa.so. Return 0, or an exit status after one line on stderr. */
+static int find_library(char *library)
+{
+	static const char *const folders[] = { ".", "../lib/cpa", "../lib", NULL };
+	const char *wanted = getenv("CPA_LIB");
+
+	if (wanted && *wanted) {
+		if (!realpath(wanted, library) || access(library, R_OK) < 0) {
+			cpa_complain("CPA_LIB=%s: %s (name a libcpa.so, or unset it)", wanted,
+				     strerror(errno));
+			return CPA_EXIT_USAGE;
+		}
+	} else if (!find_beside(folders, "libcpa.so", library)) {
+		cpa_complain("libcpa.so: not found beside cpa nor in ../lib/cpa "
+			     "(run make, or set CPA_LIB)");
+		return CPA_EXIT_USAGE;
+	}
+	if (strpbrk(library, ": ")) {
+		cpa_complain("%s: LD_PRELOAD cannot hold a path with a blank or colon "
+			     "(move it, or set CPA_LIB)",
+			     library);
+		return CPA_EXIT_USAGE;
+	}
+	return 0;
+}
+
+static int preload(const char *library, const char *image)
+{
+	const char *old = getenv("LD_PRELOAD");
+	char *value, sanitizer[64];
+	int ret;
+
+	cpa_sanitizer_of(image, sanitizer, sizeof(sanitizer));
+	if (asprintf(&value, "%s%s%s%s%s", sanitizer, *sanitizer ? ":" : "", library,
+		     old && *old ? ":" : "", old ? old : "") < 0)
+		return -1;
+	ret = setenv("LD_PRELOAD", value, 1);
+	free(value);
+	return ret;
+}
+
+/* Say where the profile is, and a command that works here: cpa-report is beside cpa. */
+static void name_next(const char *argv0, const char *dump)
+{
+	const char *slash = strrchr(argv0, '/');
+	int folder = slash ? (int)(slash + 1 - argv0) : 0;
+	struct stat st;
+
+	if (stat(dump, &st) < 0 || st.st_size == 0)
+		cpa_complain("no profile in %s: the program did not load the library, or the "
+			     "library could not write it (then a line above says why)",
+			     dump);
+	else
+		cpa_complain("profile in %s; next: %.*scpa-report %s", dump, folder, argv0, dump);
+}
+
+/*
+ * Judge the size @journal, NULL if there is none. @last is the option before @program. Return 0, or
+ * an exit status.
+ */
+static int check_journal(const char *journal, const char *last, const char *program)
+{
+	uint64_t bytes;
+
+	if (!journal)
+		return 0;
+	if (!cpa_size_read(journal, &bytes)) {
+		cpa_complain("run: --journal=%s is no size from 64K to 64G (a number and K, M or "
+			     "G, as 200M)",
+			     journal);
+		return CPA_EXIT_USAGE;
+	}
+	if (strcmp(last, "--journal") == 0 && cpa_size_read(program, &bytes)) {
+		cpa_complain("run: --journal %s: a size follows '=' (--journal=%s; a program of "
+			     "that name: --journal -- %s)",
+			     program, program, program);
+		return CPA_EXIT_USAGE;
+	}
+	return 0;
+}
+
+static int run(const char *argv0, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "output", required_argument, NULL, 'o' },
+		{ "force", no_argument, NULL, 'f' },
+		{ "quiet", no_argument, NULL, 'q' },
+		{ "delay", required_argument, NULL, 'd' },
+		{ "duration", required_argument, NULL, 't' },
+		{ "journal", optional_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	const char *output = NULL, *journal = NULL, *quiet_env = getenv("CPA_QUIET"), *pattern,
+		   *source;
+	bool force = false, quiet = quiet_env && strcmp(quiet_env, "1") == 0;
+	char library[PATH_MAX], dump[PATH_MAX], exe[NAME_MAX + 1];
+	struct cpa_parts parts = { .session = dump };
+	struct cpa_program program;
+	struct cpa_child child;
+	int option, ret, status;
+	static char name[] = "cpa run";
+
+	argv[0] = name; /* what getopt_long() complains as */
+	while ((option = getopt_long(argc, argv, "+o:fqh", options, NULL)) >= 0) {
+		switch (option) {
+		case 'o':
+			output = optarg;
+			break;
+		case 'f':
+			force = true;
+			break;
+		case 'q':
+			quiet = true;
+			break;
+		case 'd':
+		case 't':
+			if (cpa_parts_time(optarg,
+					   option == 'd' ? &parts.delay_ns : &parts.duration_ns))
+				break;
+			cpa_complain("run: --%s %s is no time (a number and ms, s, m or h, as 30s)",
+				     option == 'd' ? "delay" : "duration", optarg);
+			return CPA_EXIT_USAGE;
+		case 'j':
+			journal = optarg ? optarg : DEFAULT_JOURNAL;
+			break;
+		case 'h':
+			fputs(usage_text, stdout);
+			return 0;
+		default:
+			return CPA_EXIT_USAGE;
+		}
+	}
+	if (optind == argc) {
+		cpa_complain("run: no program named (usage: cpa run [-o FILE] -- PROGRAM ...)");
+		return CPA_EXIT_USAGE;
+	}
+	if (output && !*output) {
+		cpa_complain("run: --output is empty (name a file)");
+		return CPA_EXIT_USAGE;
+	}
+	if ((ret = check_journal(journal, argv[optind - 1], argv[optind])))
+		return ret;
+
+	if ((ret = cpa_program_find(&program, argv[optind])) ||
+	    (ret = cpa_program_check(&program)) || (ret = find_library(library)))
+		return ret;
+	cpa_program_exe_name(&program, exe, sizeof(exe));
+	pattern = output ? output : getenv("CPA_OUTPUT");
+	source = output ? "--output" : "CPA_OUTPUT";
+	if (!pattern || !*pattern) {
+		pattern = DEFAULT_OUTPUT;
+		source = "profile";
+	}
+	if ((ret = cpa_output_check(pattern, source, exe, force)))
+		return ret;
+
+	/* What is run by cpa run is a run of its own, also within another one. */
+	if (preload(library, program.image) < 0 || unsetenv("CPA_SESSION") < 0 ||
+	    (output && setenv("CPA_OUTPUT", output, 1) < 0) ||
+	    (journal && setenv("CPA_JOURNAL", journal, 1) < 0) ||
+	    ((parts.delay_ns || parts.duration_ns) &&
+	     setenv("CPA_START", parts.delay_ns ? "off" : "on", 1) < 0)) {
+		cpa_complain("cannot set the environment: %s", strerror(errno));
+		return CPA_EXIT_CANNOT_EXECUTE;
+	}
+	ret = cpa_child_start(&child, program.path, argv + optind);
+	if (ret < 0) {
+		cpa_complain("%s: cannot be started: %s", program.path, strerror(-ret));
+		return CPA_EXIT_CANNOT_EXECUTE;
+	}
+	if (cpa_output_name(pattern, exe, child.pid, dump, sizeof(dump)) < 0)
+		dump[0] = '\0';
+	status = cpa_child_wait(&child, &parts);
+	if (dump[0]) {
+		cpa_output_ended(dump, child.pid, status);
+		if (!quiet)
+			name_next(argv0, dump);
+	}
+	cpa_child_end_alike(status);
+}
+
+/* Become the tool @name, which is beside us. */
+static int become(const char *name, char **argv)
+{
+	static const char *const folders[] = { ".", "../bin", NULL };
+	char path[PATH_MAX];
+
+	if (!find_beside(folders, name, path)) {
+		cpa_complain("%s: not found beside cpa (run make)", name);
+		return CPA_EXIT_NOT_FOUND;
+	}
+	argv[0] = path;
+	execv(path, argv);
+	cpa_complain("%s: cannot be started: %s", path, strerror(errno));
+	return CPA_EXIT_CANNOT_EXECUTE;
+}
+
+int main(int argc, char **argv)
+{
+	const char *command = argc > 1 ? argv[1] : NULL;
+
+	if (!command) {
+		fputs(usage_text, stderr);
+		return CPA_EXIT_USAGE;
+	}
+	if (strcmp(command, "run") == 0)
+		return run(argv[0], argc - 1, argv + 1);
+	if (strcmp(command, "report") == 0)
+		return become("cpa-report", argv + 1);
+	if (strcmp(command, "top") == 0)
+		return become("cpa-top", argv + 1);
+	if (strcmp(command, "ctl") == 0)
+		return become("cpa-ctl", argv + 1);
+	if (strcmp(command, "-h") == 0 || strcmp(command, "--help") == 0 ||
+	    strcmp(command, "help") == 0) {
+		fputs(usage_text, stdout);
+		return 0;
+	}
+	if (strcmp(command, "-V") == 0 || strcmp(command, "--version") == 0) {
+		puts("cpa " CPA_VERSION);
+		return 0;
+	}
+	cpa_complain("%s: no such command (one of run, report, top, ctl; see cpa --help)", command);
+	return CPA_EXIT_USAGE;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/launch/parts.c - profile a part of a run: after a delay, for a time */
+#include "analysis/launch/parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/ctl/control.h"
+
+#define AGAIN_NS UINT64_C(10000000)
+#define MOST_NS	 1e18
+
+bool cpa_parts_time(const char *text, uint64_t *ns)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = { { "ms", 1e6 }, { "s", 1e9 }, { "m", 60e9 }, { "h", 3600e9 } };
+	char *end;
+	double value = strtod(text, &end);
+
+	if (text[strspn(text, "0123456789.")] != *end || end == text)
+		return false;
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		if (strcmp(end, units[i].name) != 0 || !(value * units[i].ns < MOST_NS))
+			continue;
+		*ns = (uint64_t)(value * units[i].ns);
+		return true;
+	}
+	return false;
+}
+
+/* Of the two changes the one that comes next; false: the second, or none. */
+static bool starts(const struct cpa_parts *parts)
+{
+	return parts->done == 0 && parts->delay_ns;
+}
+
+uint64_t cpa_parts_next(const struct cpa_parts *parts)
+{
+	unsigned first = parts->delay_ns ? 1 : 0;
+
+	if (starts(parts))
+		return parts->delay_ns;
+	return parts->duration_ns && parts->done == first ? parts->delay_ns + parts->duration_ns :
+							    UINT64_MAX;
+}
+
+void cpa_parts_act(struct cpa_parts *parts, uint64_t now)
+{
+	struct cpa_control control;
+	char *error = NULL;
+
+	if (cpa_control_open(&control, parts->session, &error) == 0) {
+		/* It may be so already: the program may switch, too. */
+		cpa_control_switch(&control, starts(parts), &error);
+		cpa_control_close(&control);
+		parts->done++;
+	} else if (starts(parts)) {
+		parts->delay_ns = now + AGAIN_NS;
+	} else {
+		parts->duration_ns = now + AGAIN_NS - parts->delay_ns;
+	}
+	free(error);
+}

@@ -1,9 +1,0 @@
-/* SPDX-License-Identifier: MIT */
-/* analysis/newest.h - the dump that is meant when none is named */
-#ifndef CPA_ANALYSIS_NEWEST_H
-#define CPA_ANALYSIS_NEWEST_H
-
-/* The newest *.dump in the current folder, which the caller frees; NULL if there is none. */
-char *cpa_newest_dump(void);
-
-#endif

@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/predict/predict.c - ask the journal of a dump how long the run would take */
+#include "analysis/predict/predict.h"
+
+#include <fnmatch.h>
+#include <libiberty/libiberty.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/util/format.h"
+#include "analysis/predict/placement.h"
+#include "analysis/predict/predict_state.h"
+
+#define REORDERED 0.03 /* of the critical path: so much less is no rounding */
+
+static void __attribute__((format(printf, 2, 3)))
+add_note(struct cpa_answer *answer, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	answer->note = XRESIZEVEC(char *, answer->note, answer->notes + 1);
+	answer->note[answer->notes++] = cpa_format_args(format, args);
+	va_end(args);
+}
+
+static void read_objects(struct inquiry *q)
+{
+	uint32_t rows = q->dump->rows[CPA_TABLE_OBJECTS];
+
+	q->object_kind = XCNEWVEC(uint8_t, rows + 1);
+	q->object_queue = XCNEWVEC(uint32_t, rows + 1);
+	for (uint32_t i = 1; i <= rows; i++) {
+		struct cpa_object row;
+		const struct cpa_component *class;
+
+		if (!cpa_dump_row(q->dump, CPA_TABLE_OBJECTS, i, &row, sizeof(row)))
+			continue;
+		/* What was destroyed has the kind of its class. */
+		class = cpa_names_row(&q->names, row.class);
+		q->object_kind[i] = (uint8_t)(row.kind ? row.kind : class ? class->object_kind : 0);
+		q->object_queue[i] = row.queue;
+	}
+	q->cast.objects = rows;
+	q->cast.object_kind = q->object_kind;
+	q->cast.object_queue = q->object_queue;
+}
+
+static void read_probes(struct inquiry *q)
+{
+	q->probe = XCNEWVEC(uint64_t, q->run->threads + 1);
+	for (size_t i = 0; i < q->run->threads; i++)
+		for (size_t k = 0; k < q->profile->threads; k++)
+			if (q->profile->thread[k].id == q->run->thread[i].thread.id)
+				q->probe[i] = cpa_history_ticks(q->profile->thread[k].probe_s /
+								q->profile->tick_s);
+	q->cast.probe = q->probe;
+}
+
+/* What the dump says, as far as there are such machines. */
+static uint32_t recorded_cores(const struct inquiry *q)
+{
+	uint32_t cores = q->profile->program.cores;
+
+	return cores < 1 ? 1 : cores < CPA_CORES_MAX ? cores : CPA_CORES_MAX;
+}
+
+static void read_cast(struct inquiry *q)
+{
+	uint32_t rows = q->dump->rows[CPA_TABLE_QUEUES];
+
+	read_objects(q);
+	read_probes(q);
+	q->queue_class = XCNEWVEC(uint32_t, rows + 1);
+	for (uint32_t i = 1; i <= rows; i++) {
+		struct cpa_queue row;
+
+		if (cpa_dump_row(q->dump, CPA_TABLE_QUEUES, i, &row, sizeof(row)))
+			q->queue_class[i] = row.component;
+	}
+	q->slot_kind = XCNEWVEC(uint8_t, q->dump->header.slots + 1);
+	q->slot_kind[CPA_SLOT_UNSAMPLED] = CPA_FUNCTION;
+	for (uint32_t i = 1; i <= q->names.components; i++) {
+		const struct cpa_component *row = cpa_names_row(&q->names, i);
+
+		if (row && row->slot >= CPA_SLOT_FIRST)
+			q->slot_kind[row->slot] = (uint8_t)row->kind;
+	}
+	q->cast.queues = rows;
+	q->cast.queue_class = q->queue_class;
+	q->cast.slots = q->dump->header.slots;
+	q->cast.components = q->names.components;
+	q->cast.cores = recorded_cores(q);
+	q->cast.slot_kind = q->slot_kind;
+}
+
+static bool is_named(struct inquiry *q, uint32_t component, const struct cpa_change *change)
+{
+	const struct cpa_component *row = cpa_names_row(&q->names, component);
+	const struct cpa_place *place;
+
+	if (!row || row->kind != change->of || row->by == CPA_BY_CALL)
+		return false;
+	place = cpa_names_component(&q->names, component);
+	return place->name && (strcmp(place->name, change->name) == 0 ||
+			       fnmatch(change->name, place->name, 0) == 0);
+}
+
+/* @change is one of the component in row @component. Return whether that can be. */
+static bool apply(struct inquiry *q, uint32_t component, const struct cpa_change *change)
+{
+	const struct cpa_component *row = cpa_names_row(&q->names, component);
+
+	switch (change->kind) {
+	case CPA_CHANGE_DROP:
+		q->locks[component] = 0;
+		return true;
+	case CPA_CHANGE_SPLIT:
+		q->locks[component] = change->number;
+		return true;
+	case CPA_CHANGE_WORKERS:
+		q->workers[component] = change->number;
+		return true;
+	case CPA_CHANGE_SCALE:
+		break;
+	}
+	if (row->slot < CPA_SLOT_FIRST)
+		return false;
+	if (row->shared)
+		add_note(q->answer,
+			 "%s shares a slot with other components: they are changed, too.",
+			 cpa_names_component(&q->names, component)->name);
+	q->factor[row->slot] = change->factor;
+	return true;
+}
+
+static int apply_all(struct inquiry *q, char **error)
+{
+	q->factor = XNEWVEC(double, q->dump->header.slots + 1);
+	q->locks = XNEWVEC(uint32_t, q->names.components + 1);
+	q->workers = XCNEWVEC(uint32_t, q->names.components + 1);
+	for (uint32_t i = 0; i <= q->dump->header.slots; i++)
+		q->factor[i] = 1;
+	for (uint32_t i = 0; i <= q->names.components; i++)
+		q->locks[i] = 1;
+	for (size_t k = 0; k < q->question->changes; k++) {
+		const struct cpa_change *change = &q->question->change[k];
+		bool any = false;
+
+		for (uint32_t i = 1; i <= q->names.components; i++)
+			if (is_named(q, i, change))
+				any |= apply(q, i, change);
+		if (any)
+			continue;
+		*error = cpa_format_text("--what-if: no %s has the name '%s' (cpa-report --level "
+					 "component lists them)",
+					 cpa_names_component_kind(change->of), change->name);
+		return -1;
+	}
+	return 0;
+}
+
+/* What to call the thread of @id in --group; NULL: nothing is known of it. */
+static const char *thread_name(const struct cpa_profile *profile, uint32_t id)
+{
+	for (size_t i = 0; i < profile->threads; i++)
+		if (profile->thread[i].id == id)
+			return profile->thread[i].name && *profile->thread[i].name ?
+				       profile->thread[i].name :
+				       profile->thread[i].start_routine;
+	return NULL;
+}
+
+static int place(struct inquiry *q, const struct cpa_transcript *transcript, uint32_t cores,
+		 struct cpa_placement *placement, char **error)
+{
+	uint32_t threads = transcript->script.threads;
+	const char **name = XNEWVEC(const char *, threads);
+	int ret;
+
+	for (uint32_t i = 0; i < threads; i++)
+		name[i] = thread_name(q->profile, q->run->thread[transcript->source[i]].thread.id);
+	ret = cpa_placement_init(placement, cores, q->question->load, q->question->groups, name,
+				 threads, error);
+	free(name);
+	if (ret == 0)
+		cpa_placement_turns(placement, recorded_cores(q), q->profile->tick_s);
+	return ret;
+}
+
+double predict_seconds(const struct inquiry *q, uint64_t ticks)
+{
+	return (double)ticks * q->profile->tick_s;
+}
+
+int predict_replay(struct inquiry *q, const struct cpa_transcript *transcript, uint32_t cores,
+		   struct cpa_replay_result *result, char **error)
+{
+	struct cpa_placement placement;
+
+	if (place(q, transcript, cores, &placement, error) < 0)
+		return -1;
+	*result = cpa_replay(&transcript->script, &placement);
+	cpa_placement_fini(&placement);
+	return 0;
+}
+
+/* Replay the run as it was, but for @changes, on @cores. Return seconds. */
+static double replay_recorded(struct inquiry *q, const struct cpa_changes *changes, uint32_t cores)
+{
+	struct cpa_transcript *transcript = cpa_transcribe(q->run, &q->cast, changes);
+	struct cpa_answer *answer = q->answer;
+	struct cpa_placement placement;
+	struct cpa_replay_result result;
+
+	cpa_placement_init(&placement, cores, 0, NULL, NULL, transcript->script.threads, NULL);
+	cpa_placement_turns(&placement, recorded_cores(q), q->profile->tick_s);
+	result = cpa_replay(&transcript->script, &placement);
+	cpa_placement_fini(&placement);
+	answer->recorded_s = predict_seconds(q, transcript->recorded);
+	answer->start_s = predict_seconds(q, transcript->start);
+	answer->probe_s = predict_seconds(q, transcript->probe);
+	answer->runqueue_s = predict_seconds(q, transcript->runqueue);
+	answer->latency_s = predict_seconds(q, transcript->script.latency);
+	answer->waits = transcript->weakness.waits;
+	cpa_transcript_free(transcript);
+	return predict_seconds(q, result.ticks);
+}
+
+/*
+ * Twice: on the cores that the run had, shared fairly; and with the waiting for processors that was
+ * recorded, which others may have caused: that tells whether the order of things is right.
+ */
+static void check(struct inquiry *q)
+{
+	const struct cpa_changes shared = { .probes = true };
+	const struct cpa_changes as_recorded = { .probes = true, .runqueue = true };
+	uint32_t threads = (uint32_t)q->run->threads;
+
+	q->answer->reordered_s = replay_recorded(q, &as_recorded, threads ? threads : 1);
+	q->answer->replayed_s = replay_recorded(q, &shared, recorded_cores(q));
+}
+
+static void note_weakness(struct inquiry *q, const struct cpa_weakness *w)
+{
+	struct cpa_answer *answer = q->answer;
+
+	if (q->run->dropped)
+		add_note(answer, "The journal lost its first %s events: the replay begins late.",
+			 cpa_format_count(q->run->dropped).text);
+	if (w->cut)
+		add_note(answer, "Parts of the run were not profiled: the replay knows nothing of "
+				 "them.");
+	if (w->untimed)
+		add_note(answer,
+			 "%s uses of locks were not timed: in the replay they exclude nobody.",
+			 cpa_format_count(w->untimed).text);
+	if (w->conditions)
+		add_note(answer,
+			 "%s waits on conditions keep the recorded order, as it is not known what "
+			 "was waited for: weak where another order would need fewer or more.",
+			 cpa_format_count(w->conditions).text);
+	if (w->guessed)
+		add_note(
+			answer,
+			"%s visits to conditions are taken for the taking of something that "
+			"others put there, by whoever comes first, as in the recorded run it could "
+			"have been.",
+			cpa_format_count(w->guessed).text);
+	if (w->polls)
+		add_note(answer,
+			 "%s waits timed out and were begun again until a signal came: only the "
+			 "signal counts.",
+			 cpa_format_count(w->polls).text);
+	if (w->timeouts)
+		add_note(answer, "%s waits on conditions time out after the time that they did.",
+			 cpa_format_count(w->timeouts).text);
+	if (w->ordered)
+		add_note(answer,
+			 "%s other waits (futexes, once, annotations) keep the recorded "
+			 "order.",
+			 cpa_format_count(w->ordered).text);
+	if (w->children)
+		add_note(answer,
+			 "%s waits for processes to end are for the same ones as in the recording.",
+			 cpa_format_count(w->children).text);
+	if (w->undealt)
+		add_note(answer, "%s items go to the thread that got them in the recorded run.",
+			 cpa_format_count(w->undealt).text);
+	if (w->unexplained)
+		add_note(answer, "%s waits without a known release last as long as they did (%s).",
+			 cpa_format_count(w->unexplained).text,
+			 cpa_format_seconds(predict_seconds(q, w->unexplained_ticks)).text);
+	if (w->pauses)
+		add_note(answer, "%s calls that blocked last as long as they did (%s in all).",
+			 cpa_format_count(w->pauses).text,
+			 cpa_format_seconds(predict_seconds(q, w->pause_ticks)).text);
+	if (w->pauses && q->profile->processes > 1)
+		add_note(answer, "That is so, too, where a process waited for what another one "
+				 "sent: data between processes is no dependency.");
+	if (w->tries)
+		add_note(answer, "%s tries to get a lock fail as they did.",
+			 cpa_format_count(w->tries).text);
+}
+
+/* On other cores, or beside others: the speed of a core is taken for that of the recorded run. */
+static void note_sharing(struct inquiry *q)
+{
+	const struct cpa_question *question = q->question;
+	bool other = question->load || question->groups;
+
+	for (size_t i = 0; i < question->cores; i++)
+		other |= question->core[i] != q->profile->program.cores;
+	if (other)
+		add_note(
+			q->answer,
+			"A core is as fast as in the recorded run: what threads on other cores, or "
+			"other hyper-threads of the same one, take of its width, of caches and of "
+			"memory bandwidth is not modelled.");
+}
+
+/*
+ * What the report calls the critical path is no bound where the replay deals work and locks anew.
+ */
+static void note_order(struct inquiry *q)
+{
+	const struct cpa_answer *answer = q->answer;
+	double path_s = q->profile->program.critical_path_s;
+
+	for (size_t i = 0; i < answer->rows; i++) {
+		if (answer->row[i].unchanged_s >= path_s * (1 - REORDERED))
+			continue;
+		add_note(q->answer,
+			 "On %u cores it is shorter than the critical path of %s, which is that of "
+			 "the recorded order: threads here come by work or locks that others had "
+			 "there.",
+			 answer->row[i].cores, cpa_format_seconds(path_s).text);
+		return;
+	}
+}
+
+static void note_unfinished(struct inquiry *q, uint32_t threads)
+{
+	if (threads)
+		add_note(q->answer,
+			 "The program ends before %u of its threads: what they have left to do "
+			 "takes no time.",
+			 threads);
+}
+
+static void note_forced(struct inquiry *q, uint64_t forced)
+{
+	if (forced)
+		add_note(q->answer,
+			 "%s waits ended without what they waited for: the changed order stopped "
+			 "the replay, or the journal has gaps.",
+			 cpa_format_count(forced).text);
+}
+
+/* One row of the answer for each number of cores. */
+static int answer_rows(struct inquiry *q, const struct cpa_transcript *same,
+		       const struct cpa_transcript *changed, char **error)
+{
+	struct cpa_answer *answer = q->answer;
+	uint32_t recorded = recorded_cores(q);
+	uint64_t forced = 0;
+	uint32_t unfinished = 0;
+
+	answer->rows = q->question->cores ? q->question->cores : 1;
+	answer->row = XCNEWVEC(struct cpa_answer_row, answer->rows);
+	for (size_t i = 0; i < answer->rows; i++) {
+		struct cpa_answer_row *row = &answer->row[i];
+		struct cpa_replay_result before, after;
+
+		row->cores = q->question->cores ? q->question->core[i] : recorded;
+		if (predict_replay(q, same, row->cores, &before, error) < 0)
+			return -1;
+		after = before;
+		if (changed && predict_replay(q, changed, row->cores, &after, error) < 0)
+			return -1;
+		row->unchanged_s = predict_seconds(q, before.ticks);
+		row->changed_s = predict_seconds(q, after.ticks);
+		row->utilization =
+			after.ticks ? (double)after.worked / (double)after.ticks / row->cores : 0;
+		forced = after.forced > forced ? after.forced : forced;
+		unfinished = after.unfinished > unfinished ? after.unfinished : unfinished;
+	}
+	note_order(q);
+	note_forced(q, forced);
+	note_unfinished(q, unfinished);
+	return 0;
+}
+
+static int answer_question(struct inquiry *q, char **error)
+{
+	struct cpa_changes none = { 0 }, changes = { .factor = q->factor,
+						     .locks = q->locks,
+						     .workers = q->workers };
+	struct cpa_transcript *same, *changed = NULL;
+	int ret;
+
+	check(q);
+	q->answer->changed = q->question->changes > 0;
+	same = cpa_transcribe(q->run, &q->cast, &none);
+	if (q->answer->changed)
+		changed = cpa_transcribe(q->run, &q->cast, &changes);
+	note_weakness(q, &same->weakness);
+	note_sharing(q);
+	if (changed && changed->weakness.refused) {
+		*error =
+			xstrdup("--what-if: workers: threads that get items of this queue also get "
+				"those of another, or are of several classes, or where the work on "
+				"an item ends is not known");
+		ret = -1;
+	} else {
+		ret = answer_rows(q, same, changed, error);
+	}
+	if (ret == 0 && q->question->curves)
+		ret = predict_curves(q, error);
+	cpa_transcript_free(same);
+	if (changed)
+		cpa_transcript_free(changed);
+	return ret;
+}
+
+enum cpa_refusal cpa_predict(struct cpa_dump *dump, const struct cpa_profile *profile,
+			     const struct cpa_question *question, struct cpa_answer *answer,
+			     char **error)
+{
+	struct inquiry q = {
+		.dump = dump, .profile = profile, .question = question, .answer = answer
+	};
+	enum cpa_refusal refusal = CPA_BAD_QUESTION;
+
+	*answer = (struct cpa_answer){ 0 };
+	q.run = cpa_run_read(dump, error);
+	if (!q.run)
+		return CPA_NO_JOURNAL;
+	cpa_names_init(&q.names, dump);
+	read_cast(&q);
+	if (apply_all(&q, error) == 0 && answer_question(&q, error) == 0)
+		refusal = CPA_ANSWERED;
+	else
+		cpa_answer_free(answer);
+	cpa_names_fini(&q.names);
+	cpa_run_free(q.run);
+	free(q.object_kind);
+	free(q.object_queue);
+	free(q.queue_class);
+	free(q.probe);
+	free(q.slot_kind);
+	free(q.factor);
+	free(q.locks);
+	free(q.workers);
+	return refusal;
+}
+
+void cpa_answer_free(struct cpa_answer *answer)
+{
+	for (size_t i = 0; i < answer->notes; i++)
+		free(answer->note[i]);
+	for (size_t i = 0; i < answer->curves; i++)
+		free(answer->curve[i].name);
+	free(answer->note);
+	free(answer->row);
+	free(answer->curve);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/predict/predict_state.h - a prediction in the making, for the files that make it: predict*.c */
+#ifndef CPA_ANALYSIS_PREDICT_PREDICT_STATE_H
+#define CPA_ANALYSIS_PREDICT_PREDICT_STATE_H
+
+#include "analysis/symbols/names.h"
+#include "analysis/predict/predict.h"
+#include "analysis/predict/replay.h"
+#include "analysis/predict/transcribe.h"
+
+/* Everything that is looked up once. */
+struct inquiry {
+	struct cpa_dump *dump;
+	const struct cpa_profile *profile;
+	const struct cpa_question *question;
+	struct cpa_answer *answer;
+	struct cpa_names names;
+	struct cpa_run *run;
+	struct cpa_cast cast;
+	uint8_t *object_kind, *slot_kind;
+	uint32_t *object_queue, *queue_class;
+	uint64_t *probe;
+	double *factor;
+	uint32_t *locks, *workers;
+};
+
+/* Replay @transcript on @cores, as the question places its threads. Return -1 with *@error. */
+int predict_replay(struct inquiry *q, const struct cpa_transcript *transcript, uint32_t cores,
+		   struct cpa_replay_result *result, char **error);
+
+double predict_seconds(const struct inquiry *q, uint64_t ticks);
+
+/*
+ * What the run would gain from more or less of the heaviest components, and from several of them.
+ */
+int predict_curves(struct inquiry *q, char **error);
+
+#endif

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/predict/transcribe_event.c - the steps of an event */
+#include <libiberty/libiberty.h>
+
+#include "analysis/predict/transcribe_state.h"
+
+void transcribe_emit(struct transcribe *t, enum cpa_step_kind kind, uint32_t object, uint64_t value)
+{
+	struct cpa_script *script = &t->out->script;
+
+	if (script->steps == t->step_room) {
+		t->step_room = t->step_room ? 2 * t->step_room : 1024;
+		script->step = XRESIZEVEC(struct cpa_step, script->step, t->step_room);
+	}
+	script->step[script->steps++] = (struct cpa_step){ kind, object, t->work, value };
+	t->work = 0;
+}
+
+static void emit_pause(struct transcribe *t, uint64_t ticks)
+{
+	if (ticks)
+		transcribe_emit(t, CPA_STEP_PAUSE, 0, ticks);
+}
+
+/* A wait of which no release is known takes as long as it took. */
+static void emit_unexplained(struct transcribe *t, const struct cpa_history_event *event)
+{
+	if (event->now <= event->arrived)
+		return;
+	t->out->weakness.unexplained++;
+	t->out->weakness.unexplained_ticks += event->now - event->arrived;
+	emit_pause(t, event->now - event->arrived);
+}
+
+static void emit_lock(struct transcribe *t, enum cpa_step_kind kind, uint32_t row, uint32_t class)
+{
+	const uint32_t *locks = t->changes->locks;
+
+	if (row == 0 || row > t->cast->objects) {
+		transcribe_emit(t, CPA_STEP_NONE, 0, 0);
+		return;
+	}
+	if (!t->lock[row])
+		t->lock[row] = transcribe_object(
+				       t, CPA_SCRIPT_LOCK,
+				       locks && class <= t->cast->components ? locks[class] : 1) +
+			       1;
+	transcribe_emit(t, kind, t->lock[row] - 1, 0);
+}
+
+static void emit_on(struct transcribe *t, enum cpa_step_kind step, uint32_t *index, uint32_t row,
+		    enum cpa_script_kind kind, uint32_t count)
+{
+	if (row == 0 || row > t->cast->objects) {
+		transcribe_emit(t, CPA_STEP_NONE, 0, 0);
+		return;
+	}
+	if (!index[row])
+		index[row] = transcribe_object(t, kind, count) + 1;
+	transcribe_emit(t, step, index[row] - 1, 0);
+}
+
+/* Wait for the releases that the recorded acquire met. Return how many there are. */
+static uint32_t emit_awaits(struct transcribe *t, const struct cpa_history_event *event)
+{
+	uint32_t met = 0;
+
+	for (uint32_t i = 0; i < event->causes; i++) {
+		uint32_t *number, thread = transcribe_thread(t, event->cause[i].thread);
+		const struct cpa_history_event *cause =
+			transcribe_cause(t, &event->cause[i], &number);
+
+		if (!cause || !transcribe_ordered(t, event, cause))
+			continue;
+		met++;
+		if (*number && !t->thread[thread].removed)
+			transcribe_emit(t, CPA_STEP_AWAIT, *number - 1, 0);
+	}
+	return met;
+}
+
+static void emit_wait(struct transcribe *t, const struct cpa_history_event *event)
+{
+	uint32_t met;
+
+	if (transcribe_owner(t, event->object)) {
+		transcribe_emit(t, CPA_STEP_NONE, 0, 0);
+		return;
+	}
+	met = event->failed ? 0 : emit_awaits(t, event);
+	/* The time of one that timed out is external time of the activity. */
+	if (!met && !event->external)
+		emit_unexplained(t, event);
+	if (met && transcribe_kind(t, event->object) == CPA_COND)
+		t->out->weakness.conditions++;
+	else if (met)
+		t->out->weakness.ordered++;
+	if (event->other)
+		emit_lock(t, CPA_STEP_LOCK, event->other, 0);
+}
+
+static void emit_ordered(struct transcribe *t, const struct cpa_history_event *event)
+{
+	if (emit_awaits(t, event))
+		t->out->weakness.ordered++;
+	else if (!event->matched)
+		emit_unexplained(t, event);
+}
+
+static void emit_thread(struct transcribe *t, enum cpa_step_kind kind, uint32_t id)
+{
+	uint32_t thread = transcribe_thread(t, id);
+
+	if (thread == CPA_NOWHERE || t->thread[thread].removed) {
+		transcribe_emit(t, CPA_STEP_NONE, 0, 0);
+		return;
+	}
+	transcribe_emit(t, kind, thread, 0);
+	for (uint32_t i = 0; i < t->thread[thread].addeds; i++)
+		transcribe_emit(t, kind, t->thread[thread].added + i, 0);
+}
+
+static void emit_join(struct transcribe *t, const struct cpa_history_event *event)
+{
+	if (!event->failed && transcribe_thread(t, event->peer) != CPA_NOWHERE)
+		emit_thread(t, CPA_STEP_JOIN, event->peer);
+	else
+		emit_unexplained(t, event);
+}
+
+static void emit_item(struct transcribe *t, const struct cpa_history_event *event, uint32_t number)
+{
+	struct cpa_script *script = &t->out->script;
+	uint32_t queue;
+
+	if (!number || !event->queue || event->queue > t->cast->queues) {
+		emit_unexplained(t, event);
+		transcribe_emit(t, CPA_STEP_NONE, 0, 0);
+		return;
+	}
+	queue = t->queue[event->queue].object;
+	transcribe_emit(t, event->kind == CPA_EV_ENQUEUE ? CPA_STEP_PUT : CPA_STEP_GET, queue,
+			number - 1);
+	if (event->kind == CPA_EV_ENQUEUE)
+		return;
+	script->item[number - 1].first = script->steps;
+	t->out->weakness.undealt += script->object[queue].deal == CPA_DEAL_RECORDED;
+}
+
+static void emit_known(struct transcribe *t, const struct cpa_history_event *event, uint32_t number)
+{
+	switch (event->kind) {
+	case CPA_EV_CREATE:
+	case CPA_EV_FORK:
+	case CPA_EV_EXEC:
+		emit_thread(t, CPA_STEP_CREATE, event->peer);
+		return;
+	case CPA_EV_CHILD:
+		t->out->weakness.children += event->peer != 0;
+		emit_join(t, event);
+		return;
+	case CPA_EV_JOIN:
+		emit_join(t, event);
+		return;
+	case CPA_EV_LOCK:
+		if (transcribe_kind(t, event->object) == CPA_ONCE)
+			emit_ordered(t, event);
+		else
+			emit_lock(t, CPA_STEP_LOCK, event->object, event->class);
+		return;
+	case CPA_EV_RDLOCK:
+		emit_lock(t, CPA_STEP_READ, event->object, event->class);
+		return;
+	case CPA_EV_UNLOCK:
+		if (transcribe_kind(t, event->object) != CPA_ONCE)
+			emit_lock(t, CPA_STEP_UNLOCK, event->object, event->class);
+		return;
+	case CPA_EV_SLEEP:
+		if (event->other && !transcribe_owner(t, event->object))
+			emit_lock(t, CPA_STEP_UNLOCK, event->other, 0);
+		return;
+	case CPA_EV_WAIT:
+		emit_wait(t, event);
+		return;
+	case CPA_EV_ARRIVE:
+		if (event->count)
+			emit_on(t, CPA_STEP_ARRIVE, t->barrier, event->object, CPA_SCRIPT_BARRIER,
+				event->count);
+		return;
+	case CPA_EV_SEM_WAIT:
+		if (event->failed || !event->matched)
+			emit_unexplained(t, event);
+		else
+			emit_on(t, CPA_STEP_TAKE, t->sem, event->object, CPA_SCRIPT_SEM, 0);
+		return;
+	case CPA_EV_POST:
+		emit_on(t, CPA_STEP_POST, t->sem, event->object, CPA_SCRIPT_SEM, 0);
+		return;
+	case CPA_EV_ENQUEUE:
+	case CPA_EV_DEQUEUE:
+		emit_item(t, event, number);
+		return;
+	case CPA_EV_AFTER:
+		emit_ordered(t, event);
+		return;
+	case CPA_EV_TRY_FAILED:
+		t->out->weakness.tries++;
+		return;
+	case CPA_EV_STOP:
+	case CPA_EV_RESTART:
+		t->out->weakness.cut++;
+		return;
+	default:
+		return;
+	}
+}
+
+static void emit_get(struct transcribe *t, const struct transcribe_part *part)
+{
+	transcribe_emit(t, CPA_STEP_GET, part->queue, part->item ? part->item - 1 : 0);
+	if (part->item)
+		t->out->script.item[part->item - 1].first = t->out->script.steps;
+}
+
+void transcribe_operation(struct transcribe *t, const struct cpa_history_event *event,
+			  uint32_t number, const struct transcribe_part *part)
+{
+	switch ((enum transcribe_role)part->role) {
+	case ROLE_SKIP:
+		return;
+	case ROLE_PUT:
+		emit_known(t, event, number);
+		transcribe_emit(t, CPA_STEP_PUT, part->queue, part->item ? part->item - 1 : 0);
+		return;
+	case ROLE_GET:
+		/* In a visit to the mutex; of one that waited, that was for this. */
+		if (event->kind == CPA_EV_LOCK)
+			emit_known(t, event, number);
+		emit_get(t, part);
+		if (event->kind == CPA_EV_UNLOCK)
+			emit_known(t, event, number);
+		return;
+	case ROLE_NONE:
+		emit_known(t, event, number);
+	}
+}
+
+/* The time is that of the wait before, which is a pause already, or is replayed. */
+static bool counted_before(const struct cpa_history_event *event)
+{
+	return event->kind == CPA_HISTORY_MORE &&
+	       event[-1].now - event[-1].arrived >= event->external + event->runqueue;
+}
+
+void transcribe_activity(struct transcribe *t, uint32_t which,
+			 const struct cpa_history_event *event, const struct transcribe_part *part)
+{
+	struct cpa_weakness *weakness = &t->out->weakness;
+	uint64_t process, external, gap = transcribe_gap(event), runqueue = event->runqueue;
+	uint64_t probe = cpa_history_ticks((double)gap * t->thread[which].probe);
+
+	transcribe_weigh(t, event, &process, &external);
+	if (part->polled || counted_before(event))
+		external = runqueue = 0;
+	t->out->probe += probe;
+	t->out->work += process;
+	t->work += process + (t->changes->probes ? probe : 0);
+	runqueue += gap - probe;
+	t->out->runqueue += runqueue;
+	weakness->untimed += event->untimed;
+	if (external) {
+		weakness->pauses++;
+		weakness->pause_ticks += external;
+	}
+	emit_pause(t, external + (t->changes->runqueue ? runqueue : 0));
+}

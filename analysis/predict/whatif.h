@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analysis/predict/whatif.h - changes to a program, as said on the command line
+ *
+ *	KIND:NAME=FACTOR	its time times FACTOR, 0 to 100; KIND: function, lock, region,
+ *				thread, queue (the processing of its items), external
+ *	lock:NAME=drop		it excludes nobody
+ *	lock:NAME=split:N	N locks in its place, of which each use takes any one
+ *	queue:NAME workers=N	N threads get its items
+ *
+ * NAME may have * and ? for any characters.
+ */
+#ifndef CPA_ANALYSIS_PREDICT_WHATIF_H
+#define CPA_ANALYSIS_PREDICT_WHATIF_H
+
+#include <stdint.h>
+
+#include "shadow/format/layout.h"
+
+#define CPA_CHANGE_FACTOR_MAX 100
+#define CPA_CHANGE_NUMBER_MAX 4096
+
+enum cpa_change_kind {
+	CPA_CHANGE_SCALE,
+	CPA_CHANGE_DROP,
+	CPA_CHANGE_SPLIT,
+	CPA_CHANGE_WORKERS,
+};
+
+struct cpa_change {
+	enum cpa_change_kind kind;
+	enum cpa_component_kind of;
+	char *name;
+	double factor;
+	uint32_t number; /* locks, workers */
+};
+
+/*
+ * Read @text. Return 0, and the caller frees change->name; or -1 with *@error what is wrong, in
+ * static storage.
+ */
+int cpa_change_parse(struct cpa_change *change, const char *text, const char **error);
+
+#endif

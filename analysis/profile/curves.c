@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/profile/curves.h"
+
+#include <libiberty/libiberty.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/profile/build.h"
+
+_Static_assert(sizeof(struct cpa_thread_point) == (1 + CPA_CURVES) * sizeof(uint64_t) &&
+		       offsetof(struct cpa_thread_point, process) == sizeof(uint64_t),
+	       "a point is its clock, then a word for each curve");
+
+/* A thread's own sums: of these its time consists. */
+static bool is_time(unsigned curve)
+{
+	return curve <= CPA_CURVE_PROBE;
+}
+
+static const uint64_t *sums(const struct cpa_thread_point *point)
+{
+	return &point->process;
+}
+
+static uint64_t grown(uint64_t from, uint64_t to)
+{
+	return to > from ? to - from : 0;
+}
+
+/* What of the time from @from to @to is in sums, which end at @to. */
+static uint64_t accounted(const struct cpa_thread_point *from, const struct cpa_thread_point *to)
+{
+	uint64_t most = to->released - from->released, all = 0;
+
+	for (unsigned k = 0; k < CPA_CURVES; k++)
+		if (is_time(k) &&
+		    __builtin_add_overflow(all, grown(sums(from)[k], sums(to)[k]), &all))
+			return most;
+	return all < most ? all : most;
+}
+
+void cpa_curve_at(const struct cpa_thread_point *points, size_t count, uint64_t clock,
+		  double value[CPA_CURVES])
+{
+	struct cpa_thread_point before = { 0 };
+
+	for (unsigned k = 0; k < CPA_CURVES; k++)
+		value[k] = 0;
+	for (size_t i = 0; i < count && clock > before.released; i++) {
+		const struct cpa_thread_point *p = &points[i];
+		double share = 1;
+
+		if (p->released <= before.released)
+			continue;
+		if (clock < p->released) {
+			uint64_t long_for = accounted(&before, p);
+			uint64_t begun = p->released - long_for;
+
+			share = clock > begun ? (double)(clock - begun) / (double)long_for : 0;
+		}
+		for (unsigned k = 0; k < CPA_CURVES; k++)
+			value[k] += share * (double)grown(sums(&before)[k], sums(p)[k]);
+		before = *p;
+	}
+}
+
+/* Sums that shrank (a wait that turned out to be none) must not count twice when they grow. */
+static void make_monotone(struct cpa_thread_point *points, size_t count)
+{
+	for (size_t i = count; i-- > 1;) {
+		uint64_t *earlier = &points[i - 1].process;
+
+		for (unsigned k = 0; k < CPA_CURVES; k++)
+			if (earlier[k] > sums(&points[i])[k])
+				earlier[k] = sums(&points[i])[k];
+	}
+}
+
+static void add_thread(struct cpa_intervals *v, const struct cpa_build *build,
+		       const struct cpa_thread_series *row, const uint64_t *clock,
+		       const uint32_t *place)
+{
+	struct cpa_thread_intervals *thread = &v->thread[v->threads++];
+	const size_t before = v->samples - 1; /* the end */
+	struct cpa_thread_point *points = xcalloc(v->samples, sizeof(*points));
+	double value[CPA_CURVES], *values = xcalloc(CPA_CURVES * v->samples, sizeof(*values));
+
+	thread->row = (uint32_t)row->key;
+	for (unsigned k = 0; k < CPA_CURVES; k++)
+		thread->value[k] = values + k * v->samples;
+	for (size_t i = 0; i < before; i++)
+		points[i] = row->value[place[i]];
+	points[before] = build->thread[row->key - 1].last;
+	make_monotone(points, v->samples);
+	for (size_t i = 0; i <= before; i++) {
+		cpa_curve_at(points, v->samples, i < before ? clock[i] : UINT64_MAX, value);
+		for (unsigned k = 0; k < CPA_CURVES; k++)
+			thread->value[k][i] = k < CPA_CURVE_EVENTS ? value[k] * build->tick_s :
+								     value[k];
+	}
+	free(points);
+}
+
+/* By row; what no sample has seen is there at the end only. */
+void cpa_curves_build(struct cpa_intervals *v, const struct cpa_build *build, const uint64_t *clock,
+		      const uint32_t *place)
+{
+	uint32_t rows = build->dump->rows[CPA_TABLE_THREADS];
+	struct cpa_thread_series *series = xcalloc(1, sizeof(*series));
+	bool *seen = xcalloc((size_t)rows + 1, sizeof(*seen));
+
+	v->thread = xcalloc((size_t)rows + 1, sizeof(*v->thread));
+	for (uint32_t i = 1; i <= build->dump->rows[CPA_TABLE_POINTS]; i++) {
+		if (!cpa_dump_row(build->dump, CPA_TABLE_POINTS, i, series, sizeof(*series)))
+			continue;
+		if (series->key > rows || seen[series->key] || !build->thread[series->key - 1].id) {
+			cpa_dump_skip(build->dump, CPA_TABLE_POINTS);
+			continue;
+		}
+		seen[series->key] = true;
+		add_thread(v, build, series, clock, place);
+	}
+	for (uint32_t row = 1; row <= rows; row++) {
+		if (seen[row] || !build->thread[row - 1].id)
+			continue;
+		memset(series, 0, sizeof(*series));
+		series->key = row;
+		add_thread(v, build, series, clock, place);
+	}
+	free(seen);
+	free(series);
+}
+
+void cpa_curves_free(struct cpa_intervals *v)
+{
+	for (size_t i = 0; i < v->threads; i++)
+		free(v->thread[i].value[0]);
+	free(v->thread);
+	v->thread = NULL;
+	v->threads = 0;
+}
+
+double cpa_curves_sum(const struct cpa_intervals *v, enum cpa_curve curve, size_t i)
+{
+	double sum = 0;
+
+	for (size_t t = 0; t < v->threads; t++)
+		sum += cpa_curve(&v->thread[t], curve, i);
+	return sum;
+}
+
+bool cpa_curves_slot(const struct cpa_intervals *v, uint32_t slot, double *total)
+{
+	const struct cpa_slot_intervals *s = cpa_intervals_slot(v, slot);
+	double before = 0, had = 0;
+	size_t k = 0;
+
+	for (size_t i = 0; s && i < v->samples; i++) {
+		double cpu = cpa_curves_sum(v, CPA_CURVE_CPU, i), share = 1;
+
+		for (; k + 1 < v->samples && v->sample[k].process_s < cpu; k++) {
+			before = v->sample[k].process_s;
+			had = s->total_s[k];
+		}
+		if (cpu < v->sample[k].process_s)
+			share = (cpu - before) / (v->sample[k].process_s - before);
+		total[i] = had + fmax(share, 0) * (s->total_s[k] - had);
+	}
+	return s;
+}

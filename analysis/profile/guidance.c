@@ -1,0 +1,582 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/profile/guidance.c - the sentences that follow from a profile's figures */
+#include "analysis/profile/guidance.h"
+
+#include <libiberty/libiberty.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/profile/balance.h"
+#include "analysis/util/format.h"
+#include "analysis/util/printable.h"
+
+/* From these shares on something is worth a sentence. */
+#define SHARE_STANDS_OUT 0.05 /* saving of a component, of the critical path */
+#define SHARE_RUN_QUEUE	 0.10 /* of the observed path */
+#define SHARE_HAND_OFF	 0.20
+#define SHARE_WAITED	 0.10 /* waits for one lock class, of the threads' CPU time */
+#define SHARE_PROBE	 0.05
+#define SHARE_UNSAMPLED	 0.10 /* of CPU time */
+#define SHARE_UNSEEN	 0.05 /* of either path */
+#define SHARE_BLOCKED	 0.75 /* of the critical path: time that others decide */
+#define SHARE_PRODUCERS	 0.50 /* of the critical path: threads that fill a queue */
+#define IDLE_CONSUMERS	 0.50 /* of their time */
+#define SERIAL_BELOW	 1.1  /* max_parallelism */
+#define SERIAL_WORK	 0.25 /* of the critical path: of less it says nothing */
+#define ROOM_FOR_CORES	 1.25 /* max_parallelism over parallelism */
+#define EXPLAINS_BETTER	 2.0  /* an external or thread is named only if it saves this much more */
+
+__attribute__((format(printf, 2, 3))) static void advise(struct cpa_guidance *guidance,
+							 const char *format, ...)
+{
+	va_list args;
+
+	if (guidance->advices == CPA_GUIDANCE_MAX)
+		return;
+	va_start(args, format);
+	guidance->advice[guidance->advices++] = cpa_format_args(format, args);
+	va_end(args);
+}
+
+__attribute__((format(printf, 2, 3))) static void warn(struct cpa_guidance *guidance,
+						       const char *format, ...)
+{
+	va_list args;
+
+	if (guidance->warnings == CPA_GUIDANCE_MAX)
+		return;
+	va_start(args, format);
+	guidance->warning[guidance->warnings++] = cpa_format_args(format, args);
+	va_end(args);
+}
+
+/*
+ * Whether @lock orders threads. One that nobody waited for nor had after another does not: what is
+ * done under it is work like any other, all that the program does if one thread holds it for ever.
+ */
+static bool is_contested(const struct cpa_profile *profile,
+			 const struct cpa_component_figures *lock)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < profile->objects; i++) {
+		const struct cpa_object_figures *object = &profile->object[i];
+
+		if (!object->has_slot || object->slot != lock->slot)
+			continue;
+		if (object->contended || object->handoffs)
+			return true;
+		found = true;
+	}
+	return !found || lock->shared;
+}
+
+/* What can be made cheaper: not what merely waits, nor all that a thread does. */
+static bool is_work(const struct cpa_profile *profile,
+		    const struct cpa_component_figures *component)
+{
+	if (component->kind == CPA_FUNCTION)
+		return component->slot != CPA_SLOT_UNSAMPLED;
+	if (component->kind == CPA_LOCK)
+		return is_contested(profile, component);
+	return component->kind != CPA_EXTERNAL && component->kind != CPA_THREAD;
+}
+
+static bool is_external(const struct cpa_profile *profile,
+			const struct cpa_component_figures *component)
+{
+	(void)profile;
+	return component->kind == CPA_EXTERNAL;
+}
+
+static bool is_thread(const struct cpa_profile *profile,
+		      const struct cpa_component_figures *component)
+{
+	(void)profile;
+	return component->kind == CPA_THREAD;
+}
+
+/* The component of @sort with the largest saving, NULL if none saves anything. */
+static const struct cpa_component_figures *
+find_best(const struct cpa_profile *profile,
+	  bool (*sort)(const struct cpa_profile *, const struct cpa_component_figures *))
+{
+	/* They are sorted by saving. */
+	for (size_t i = 0; i < profile->components; i++)
+		if (profile->component[i].saved_s > 0 && sort(profile, &profile->component[i]))
+			return &profile->component[i];
+	return NULL;
+}
+
+/* What "time blocked in X" says badly: where no single call is meant. */
+static const char *describe_external(const char *name)
+{
+	static const struct {
+		const char *name, *text;
+	} known[] = {
+		{ "other", "time blocked elsewhere (disk, page faults, calls that are not told "
+			   "apart)" },
+		{ "timeout", "time of waits that timed out" },
+		{ "unseen", "time of waits whose release was not seen" },
+		{ "child", "time blocked in waits for child processes" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (strcmp(name, known[i].name) == 0)
+			return known[i].text;
+	return NULL;
+}
+
+/* "the lock q.lock (queue.c:88)", with a capital for @start. */
+static char *describe(const struct cpa_component_figures *component, bool start)
+{
+	const char *article = start ? "The" : "the", *noun = "component ";
+	const char *base = cpa_printable_where(component->name, component->location);
+	char *where = *base ? cpa_format_text(" (%s)", base) : xstrdup("");
+	char *text;
+
+	if (component->kind == CPA_EXTERNAL && describe_external(component->name)) {
+		free(where);
+		return cpa_format_text("%s %s", article, describe_external(component->name));
+	}
+	if (component->shared)
+		article = start ? "One or more of the" : "one or more of the";
+	switch (component->kind) {
+	case CPA_FUNCTION:
+		noun = component->shared ? "functions " : "function ";
+		break;
+	case CPA_LOCK:
+		/* The others are called "mutex from cache_init" and the like. */
+		noun = component->shared		? "locks " :
+		       component->by == CPA_BY_VARIABLE ? "lock " :
+							  "";
+		break;
+	case CPA_THREAD:
+		noun = "code of threads that start at ";
+		break;
+	case CPA_EXTERNAL:
+		noun = "time blocked in ";
+		break;
+	case CPA_REGION:
+		noun = "region ";
+		break;
+	case CPA_QUEUE:
+		/* Those without a name are called "queue first used in f". */
+		noun = component->shared		  ? "queues " :
+		       component->by == CPA_BY_FIRST_SITE ? "processing of items of the " :
+							    "processing of items of queue ";
+		break;
+	default:
+		break;
+	}
+	text = cpa_format_text("%s %s%s%s", article, noun, component->name, where);
+	free(where);
+	return text;
+}
+
+static const struct cpa_component_figures *choose(const struct cpa_profile *profile)
+{
+	const struct cpa_component_figures *best = find_best(profile, is_work);
+	const struct cpa_component_figures *external = find_best(profile, is_external);
+
+	if (external && (!best || external->saved_s > EXPLAINS_BETTER * best->saved_s))
+		best = external;
+	return best ? best : find_best(profile, is_thread);
+}
+
+/* What @a and @b have in common at least: both lie on one path. */
+static double overlap(const struct cpa_profile *profile, const struct cpa_component_figures *a,
+		      const struct cpa_component_figures *b)
+{
+	return a->critical_path_s + b->critical_path_s - profile->program.critical_path_s;
+}
+
+/* After @best: what it consists of, and what saves most of the rest. */
+static void advise_next(struct cpa_guidance *guidance, const struct cpa_profile *profile,
+			const struct cpa_component_figures *best)
+{
+	double least = SHARE_STANDS_OUT * profile->program.critical_path_s;
+	const struct cpa_component_figures *part = NULL, *next = NULL;
+	char *name;
+
+	for (size_t i = 0; i < profile->components && !next; i++) {
+		const struct cpa_component_figures *other = &profile->component[i];
+
+		if (other == best || !is_work(profile, other) || other->saved_s < least)
+			continue;
+		if (overlap(profile, best, other) < least)
+			next = other;
+		else if (!part)
+			part = other;
+	}
+	if (part) {
+		name = describe(part, false);
+		advise(guidance, "At least %s of that is also the time of %s.",
+		       cpa_format_seconds(overlap(profile, best, part)).text, name);
+		free(name);
+	}
+	if (next) {
+		name = describe(next, false);
+		advise(guidance, "Next comes %s, which alone saves %s.", name,
+		       cpa_format_seconds(next->saved_s).text);
+		free(name);
+	}
+}
+
+/* Where nothing says when an item is done, its processing may hold what is no part of it. */
+static void advise_of_open_items(struct cpa_guidance *guidance, const struct cpa_profile *profile,
+				 uint32_t slot)
+{
+	for (size_t i = 0; i < profile->queues; i++)
+		if (profile->queue[i].slot == slot &&
+		    profile->queue[i].undone > profile->queue[i].services / 2) {
+			advise(guidance,
+			       "The program does not say when such an item is done: all that its "
+			       "thread does before the next one counts as its processing.");
+			return;
+		}
+}
+
+static void advise_component(struct cpa_guidance *guidance, const struct cpa_profile *profile)
+{
+	double length = profile->program.critical_path_s;
+	const struct cpa_component_figures *best = choose(profile);
+	bool stands_out = best && best->saved_s >= SHARE_STANDS_OUT * length;
+	char *name;
+
+	if (!best)
+		return;
+	name = describe(best, stands_out);
+	if (stands_out)
+		advise(guidance,
+		       "%s is on the critical path for %s of %s; %s the run would be bounded at "
+		       "%s.",
+		       name, cpa_format_seconds(best->critical_path_s).text,
+		       cpa_format_seconds(length).text,
+		       best->kind == CPA_LOCK ? "without its critical section" : "without it",
+		       cpa_format_seconds(length - best->saved_s).text);
+	else
+		advise(guidance,
+		       "No component stands out: the largest, %s, saves %s of the %s critical "
+		       "path.",
+		       name, cpa_format_seconds(best->saved_s).text,
+		       cpa_format_seconds(length).text);
+	free(name);
+	if (best->kind == CPA_QUEUE && stands_out)
+		advise_of_open_items(guidance, profile, best->slot);
+	if (stands_out)
+		advise_next(guidance, profile, best);
+}
+
+static const struct cpa_component_figures *find_external(const struct cpa_profile *profile,
+							 const char *name)
+{
+	for (size_t i = 0; i < profile->components; i++)
+		if (is_external(profile, &profile->component[i]) &&
+		    strcmp(profile->component[i].name, name) == 0)
+			return &profile->component[i];
+	return NULL;
+}
+
+/* Waits that timed out, if they have a part of the path that hides what else is on it. */
+static const struct cpa_component_figures *find_timeouts(const struct cpa_profile *profile)
+{
+	const struct cpa_component_figures *timeouts = find_external(profile, "timeout");
+
+	return timeouts && timeouts->critical_path_s >
+				       SHARE_UNSEEN * profile->program.critical_path_s ?
+		       timeouts :
+		       NULL;
+}
+
+/* What unlimited processors could do with the work, without waits that time out. */
+static double max_parallelism(const struct cpa_profile *profile)
+{
+	const struct cpa_program_figures *program = &profile->program;
+	const struct cpa_component_figures *timeouts = find_timeouts(profile);
+	double path, work;
+
+	if (!timeouts)
+		return program->max_parallelism;
+	path = program->critical_path_s - timeouts->saved_s;
+	work = program->work_s + program->external_s - timeouts->total_s;
+	return path > 0 && work > 0 ? work / path : program->max_parallelism;
+}
+
+static void advise_parallelism(struct cpa_guidance *guidance, const struct cpa_profile *profile)
+{
+	const struct cpa_program_figures *program = &profile->program;
+	double run_queue = program->segment_s[CPA_TIME_RUNQUEUE];
+	double hand_off = program->segment_s[CPA_TIME_HANDOFF];
+	double most = max_parallelism(profile);
+
+	if (most > 0 && most < SERIAL_BELOW &&
+	    program->work_s >= SERIAL_WORK * program->critical_path_s)
+		advise(guidance,
+		       "The program is serial: its critical path holds %s of all its work, so more "
+		       "threads or processors will not help.",
+		       cpa_format_percent(1, most).text);
+	else if (run_queue >= SHARE_RUN_QUEUE * program->observed_path_s && run_queue > 0 &&
+		 most > ROOM_FOR_CORES * program->parallelism)
+		advise(guidance,
+		       "Processors limit this run: %s of the observed path was ready to run "
+		       "without one, and the work allows a parallelism of %s where it had %s.",
+		       cpa_format_percent(run_queue, program->observed_path_s).text,
+		       cpa_format_ratio(most).text, cpa_format_ratio(program->parallelism).text);
+	if (hand_off >= SHARE_HAND_OFF * program->observed_path_s && hand_off > 0)
+		advise(guidance,
+		       "Hand-offs from one thread to the next take %s of the observed path: "
+		       "fewer of them gain more than shorter critical sections.",
+		       cpa_format_percent(hand_off, program->observed_path_s).text);
+}
+
+static bool is_lock(const struct cpa_object_figures *object)
+{
+	return strcmp(object->kind, "mutex") == 0 || strcmp(object->kind, "spin") == 0 ||
+	       strcmp(object->kind, "rwlock") == 0;
+}
+
+/* A busy lock that is not on the path is not worth fixing, and this is often a surprise. */
+static void advise_busy_lock(struct cpa_guidance *guidance, const struct cpa_profile *profile)
+{
+	const struct cpa_object_figures *object = NULL; /* they are sorted by wait */
+	double length = profile->program.critical_path_s;
+
+	for (size_t i = 0; i < profile->objects && !object; i++)
+		if (is_lock(&profile->object[i]))
+			object = &profile->object[i];
+	if (!object || !object->has_slot ||
+	    object->wait_s < SHARE_WAITED * profile->program.cpu_s ||
+	    object->saved_s >= SHARE_STANDS_OUT * length)
+		return;
+	advise(guidance,
+	       "Threads wait for %s longer than for any other lock (%s in all), yet without its "
+	       "critical sections the path would be %s%s shorter.",
+	       object->class, cpa_format_seconds(object->wait_s).text,
+	       object->saved_s > 0 ? "only " : "",
+	       object->saved_s > 0 ? cpa_format_seconds(object->saved_s).text : "no");
+}
+
+/* The queue whose limit to name: its items' processing is on the path, or what fills it is. */
+static const struct cpa_queue_figures *find_limiting(const struct cpa_profile *profile)
+{
+	double length = profile->program.critical_path_s;
+
+	for (size_t i = 0; i < profile->queues; i++) {
+		const struct cpa_queue_figures *queue = &profile->queue[i];
+		bool on_path = queue->critical_path_s >= SHARE_STANDS_OUT * length && length > 0;
+
+		if (on_path &&
+		    (queue->limit == CPA_LIMIT_CONSUMERS || queue->limit == CPA_LIMIT_PROCESSORS))
+			return queue;
+		if (queue->limit == CPA_LIMIT_PRODUCERS && queue->idle >= IDLE_CONSUMERS &&
+		    queue->producers_path_s >= SHARE_PRODUCERS * length && length > 0)
+			return queue;
+	}
+	return NULL;
+}
+
+static void advise_queue(struct cpa_guidance *guidance, const struct cpa_profile *profile)
+{
+	const struct cpa_queue_figures *queue = find_limiting(profile);
+	const char *noun;
+	char *reason;
+
+	if (!queue)
+		return;
+	noun = queue->by == CPA_BY_NAME || queue->by == CPA_BY_VARIABLE ? "queue " : "";
+	reason = cpa_balance_reason(queue);
+	if (queue->limit == CPA_LIMIT_PRODUCERS)
+		advise(guidance,
+		       "At %s%s, %s; threads that fill it are on the critical path for %s of %s, "
+		       "so more consumers will not help.",
+		       noun, queue->name, reason, cpa_format_seconds(queue->producers_path_s).text,
+		       cpa_format_seconds(profile->program.critical_path_s).text);
+	else
+		advise(guidance,
+		       "At %s%s, %s; their processing is on the critical path for %s of %s.", noun,
+		       queue->name, reason, cpa_format_seconds(queue->critical_path_s).text,
+		       cpa_format_seconds(profile->program.critical_path_s).text);
+	free(reason);
+}
+
+/* Who the program waits for in @external, and what that means for the savings. */
+static const char *blame(const char *external)
+{
+	if (strcmp(external, "poll") == 0 || strcmp(external, "accept") == 0)
+		return "the program waited for others, as servers do for their clients (or for "
+		       "its own threads by a pipe or an eventfd, which is not followed). What it "
+		       "saves is said of such a run. How much it could serve is bounded by the "
+		       "CPU time of its threads and by the locks that they wait for";
+	if (strcmp(external, "child") == 0)
+		return "the program waited for other processes, whose figures are not these";
+	if (strcmp(external, "sleep") == 0)
+		return "the program slept";
+	if (strcmp(external, "signal") == 0)
+		return "the program waited for signals. If its own threads send them otherwise "
+		       "than by kill() or pthread_kill(), which are followed, its real path is "
+		       "through those with the most CPU time and waits";
+	return "the program waited for files, devices or other programs. Cheaper code gains "
+	       "little there; caches, larger or more requests at a time do";
+}
+
+/* Where others decide how long it takes, savings of its work are small, and mean little. */
+static void warn_of_waiting(struct cpa_guidance *guidance, const struct cpa_profile *profile)
+{
+	const struct cpa_component_figures *most = NULL;
+	double path = profile->program.critical_path_s, blocked = 0;
+
+	for (size_t i = 0; i < profile->components; i++) {
+		const struct cpa_component_figures *component = &profile->component[i];
+
+		if (!is_external(profile, component) || strcmp(component->name, "timeout") == 0 ||
+		    strcmp(component->name, "unseen") == 0)
+			continue;
+		blocked += component->critical_path_s;
+		if (!most || component->critical_path_s > most->critical_path_s)
+			most = component;
+	}
+	if (most && blocked > SHARE_BLOCKED * path)
+		warn(guidance,
+		     "%s of the critical path is time blocked outside synchronization, most of it "
+		     "in %s: %s.",
+		     cpa_format_percent(blocked, path).text,
+		     strcmp(most->name, "other") == 0 ? "calls that are not told apart" :
+							most->name,
+		     blame(most->name));
+}
+
+/* Libraries that make their threads wait by system calls of their own, without a function call. */
+static const char *find_own_waits(const struct cpa_profile *profile)
+{
+	static const char *const libraries[] = { "libgomp.so", "libtbb.so", "libomp.so",
+						 "libiomp5.so" };
+
+	for (size_t i = 0; i < profile->threads; i++)
+		for (size_t k = 0; k < ARRAY_SIZE(libraries); k++)
+			if (strncmp(profile->thread[i].start_routine, libraries[k],
+				    strlen(libraries[k])) == 0)
+				return libraries[k];
+	return NULL;
+}
+
+static void warn_of_own_waits(struct cpa_guidance *guidance, const struct cpa_profile *profile)
+{
+	const struct cpa_component_figures *other = find_external(profile, "other");
+	const char *library = other ? find_own_waits(profile) : NULL;
+	const struct cpa_program_figures *program = &profile->program;
+
+	if (library && (other->critical_path_s > SHARE_UNSEEN * program->critical_path_s ||
+			other->observed_path_s > SHARE_UNSEEN * program->observed_path_s))
+		warn(guidance,
+		     "Threads of %s wait for each other by system calls that are not seen: such "
+		     "waits count as blocked in other, %s of the critical and %s of the observed "
+		     "path, and what they waited for is on neither.",
+		     library,
+		     cpa_format_percent(other->critical_path_s, program->critical_path_s).text,
+		     cpa_format_percent(other->observed_path_s, program->observed_path_s).text);
+}
+
+/* The work that the run waited for longest, NULL if for none. */
+static const struct cpa_component_figures *find_awaited(const struct cpa_profile *profile)
+{
+	const struct cpa_component_figures *most = NULL;
+
+	for (size_t i = 0; i < profile->components; i++)
+		if (is_work(profile, &profile->component[i]) &&
+		    profile->component[i].observed_path_s > (most ? most->observed_path_s : 0))
+			most = &profile->component[i];
+	return most;
+}
+
+static void warn_of_timeouts(struct cpa_guidance *guidance, const struct cpa_profile *profile)
+{
+	const struct cpa_component_figures *timeouts = find_timeouts(profile);
+	const struct cpa_component_figures *awaited = find_awaited(profile);
+	double path = profile->program.critical_path_s;
+	char *described;
+
+	if (!timeouts)
+		return;
+	warn(guidance,
+	     "Waits that timed out are %s of the critical path: a time-out passes at its own pace. "
+	     "Where a thread only looks around and waits again, nothing would be gained there, and "
+	     "the path without them is the one to read: %s, which allows a parallelism of %s.",
+	     cpa_format_percent(timeouts->critical_path_s, path).text,
+	     cpa_format_seconds(path - timeouts->saved_s).text,
+	     cpa_format_ratio(max_parallelism(profile)).text);
+	if (!awaited)
+		return;
+	described = describe(awaited, false);
+	warn(guidance,
+	     "Read \"wall\" then rather than \"saves\": in the end the run waited longest for %s, %s "
+	     "of the time.",
+	     described,
+	     cpa_format_percent(awaited->observed_path_s, profile->program.observed_path_s).text);
+	free(described);
+}
+
+static void warn_of_unseen(struct cpa_guidance *guidance, const struct cpa_profile *profile)
+{
+	const struct cpa_component_figures *unseen = find_external(profile, "unseen");
+	const struct cpa_program_figures *program = &profile->program;
+
+	if (unseen && (unseen->observed_path_s > SHARE_UNSEEN * program->observed_path_s ||
+		       unseen->critical_path_s > SHARE_UNSEEN * program->critical_path_s))
+		warn(guidance,
+		     "Waits whose release was not seen are %s of the critical path and %s of the "
+		     "observed path: dependencies are missing there.",
+		     cpa_format_percent(unseen->critical_path_s, program->critical_path_s).text,
+		     cpa_format_percent(unseen->observed_path_s, program->observed_path_s).text);
+}
+
+static void add_warnings(struct cpa_guidance *guidance, const struct cpa_profile *profile)
+{
+	const struct cpa_program_figures *program = &profile->program;
+	double probe = program->segment_s[CPA_TIME_PROBE];
+
+	if (probe > SHARE_PROBE * program->observed_path_s)
+		warn(guidance,
+		     "The profiler itself takes %s of the observed path: the figures are "
+		     "those of a slowed-down run.",
+		     cpa_format_percent(probe, program->observed_path_s).text);
+	else if (profile->diagnostics.probe_s > SHARE_PROBE * program->cpu_s)
+		warn(guidance,
+		     "The profiler itself takes %s of the CPU time: the figures are those "
+		     "of a slowed-down run.",
+		     cpa_format_percent(profile->diagnostics.probe_s, program->cpu_s).text);
+	for (size_t i = 0; i < profile->components; i++) {
+		const struct cpa_component_figures *component = &profile->component[i];
+
+		if (component->slot == CPA_SLOT_UNSAMPLED &&
+		    component->total_s > SHARE_UNSAMPLED * program->cpu_s)
+			warn(guidance,
+			     "No sample tells the function of %s of the CPU time: the "
+			     "shares of functions are too small.",
+			     cpa_format_percent(component->total_s, program->cpu_s).text);
+	}
+	warn_of_timeouts(guidance, profile);
+	warn_of_unseen(guidance, profile);
+	warn_of_own_waits(guidance, profile);
+	warn_of_waiting(guidance, profile);
+}
+
+void cpa_guidance_init(struct cpa_guidance *guidance, const struct cpa_profile *profile)
+{
+	*guidance = (struct cpa_guidance){ 0 };
+	advise_component(guidance, profile);
+	advise_parallelism(guidance, profile);
+	advise_busy_lock(guidance, profile);
+	advise_queue(guidance, profile);
+	add_warnings(guidance, profile);
+}
+
+void cpa_guidance_fini(struct cpa_guidance *guidance)
+{
+	for (size_t i = 0; i < guidance->advices; i++)
+		free(guidance->advice[i]);
+	for (size_t i = 0; i < guidance->warnings; i++)
+		free(guidance->warning[i]);
+}

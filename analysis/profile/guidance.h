@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analysis/profile/guidance.h - the sentences that follow from a profile's figures
+ *
+ * Advice says what to change first and what bounds the gain; a warning says why the figures are
+ * weak. Every claim is one of the figures, never a guess about a run that did not happen.
+ */
+#ifndef CPA_ANALYSIS_PROFILE_GUIDANCE_H
+#define CPA_ANALYSIS_PROFILE_GUIDANCE_H
+
+#include "analysis/profile/profile.h"
+
+#define CPA_GUIDANCE_MAX 8
+
+struct cpa_guidance {
+	size_t advices, warnings;
+	char *advice[CPA_GUIDANCE_MAX];
+	char *warning[CPA_GUIDANCE_MAX];
+};
+
+void cpa_guidance_init(struct cpa_guidance *guidance, const struct cpa_profile *profile);
+void cpa_guidance_fini(struct cpa_guidance *guidance);
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analysis/profile/metrics.h - the metrics of IPS, Table II, at the levels of its Table III
+ *
+ * Adapted to threads: what the papers call a process is sequential, so it is a thread here; a
+ * process is all threads of one address space. A message is an event of synchronization. Each
+ * definition, with its source, is in cpa-metrics(7) and, short, in cpa_metric_about().
+ */
+#ifndef CPA_ANALYSIS_PROFILE_METRICS_H
+#define CPA_ANALYSIS_PROFILE_METRICS_H
+
+#include "analysis/profile/profile.h"
+
+enum cpa_metric_level {
+	CPA_AT_PROGRAM,
+	CPA_AT_MACHINE,
+	CPA_AT_PROCESS,
+	CPA_AT_THREAD,
+	CPA_AT_PROCEDURE,
+	CPA_AT_EVENT,
+	CPA_METRIC_LEVELS
+};
+
+enum cpa_metric {
+	CPA_METRIC_MACHINES,  /* N_m */
+	CPA_METRIC_PROCESSES, /* N_p */
+	CPA_METRIC_THREADS,   /* N_t */
+	CPA_METRIC_TIME,      /* T */
+	CPA_METRIC_CPU,	      /* T_cpu */
+	CPA_METRIC_WAIT,      /* T_wait */
+	CPA_METRIC_WAIT_CPU,  /* T_wait_cpu: ready, without a processor */
+	CPA_METRIC_EXTERNAL,  /* T_ext */
+	CPA_METRIC_PROBE,     /* T_probe */
+	CPA_METRIC_RESPONSE,  /* R */
+	CPA_METRIC_LOAD,      /* L */
+	CPA_METRIC_PARALLELISM,
+	CPA_METRIC_MOST_PARALLELISM, /* P_max */
+	CPA_METRIC_UTILIZATION,	     /* rho */
+	CPA_METRIC_PROGRESS,	     /* PR */
+	CPA_METRIC_OPERATIONS,	     /* M_m, a second */
+	CPA_METRIC_BYTES,	     /* M_b, a second */
+	CPA_METRIC_CALLS,	     /* C */
+	CPA_METRICS
+};
+
+enum cpa_metric_unit { CPA_IN_SECONDS, CPA_IN_NUMBERS, CPA_IN_RATIOS, CPA_IN_RATES };
+
+struct cpa_metric_about {
+	const char *symbol;  /* "T_cpu" */
+	const char *key;     /* of JSON and CSV: "t_cpu_s" */
+	const char *meaning; /* short */
+	enum cpa_metric_unit unit;
+	bool at[CPA_METRIC_LEVELS];
+};
+
+const struct cpa_metric_about *cpa_metric_about(enum cpa_metric metric);
+const char *cpa_metric_level_name(enum cpa_metric_level level);
+
+/*
+ * What the metrics are made of: sums over the threads of some part of the program, in some part of
+ * its run. Seconds and numbers; NAN: not known.
+ */
+struct cpa_metric_base {
+	double machines, processes, threads;
+	double cores; /* processors that the part could have used at once */
+	double time;  /* its length, by the clock */
+	double cpu, wait, runqueue, external, probe;
+	double path; /* what the critical path grew by in it */
+	double events, bytes, calls;
+};
+
+/* A base of which nothing is known. */
+struct cpa_metric_base cpa_metric_base_none(void);
+
+/*
+ * The metrics of @base that @level has; NAN: the level has it not, it is not known, or it would be
+ * a ratio to 0.
+ */
+void cpa_metrics_derive(const struct cpa_metric_base *base, enum cpa_metric_level level,
+			double value[CPA_METRICS]);
+
+/* A machine, a process, a thread, a procedure or an event (a node of the activity graph). */
+struct cpa_metric_row {
+	char *name;
+	char *where;   /* of a procedure or an event, or NULL */
+	uint32_t id;   /* pid, tid, node */
+	uint32_t row;  /* of a thread */
+	uint32_t slot; /* of a procedure, 0: none */
+	struct cpa_metric_base base;
+	double value[CPA_METRICS];
+};
+
+struct cpa_metrics {
+	size_t rows[CPA_METRIC_LEVELS];
+	struct cpa_metric_row *row[CPA_METRIC_LEVELS]; /* most T_cpu first; events: most waited for */
+};
+
+/* Compute the metrics of @profile, which must outlive them. */
+struct cpa_metrics *cpa_metrics_build(const struct cpa_profile *profile);
+void cpa_metrics_free(struct cpa_metrics *metrics);
+
+/*
+ * The base of thread row @row (0: of all threads) between the samples @from (SIZE_MAX: the start)
+ * and @to of the profile's intervals.
+ */
+struct cpa_metric_base cpa_metric_base_between(const struct cpa_profile *profile, uint32_t row,
+					       size_t from, size_t to);
+
+/* One metric over time. */
+struct cpa_histogram {
+	enum cpa_metric metric;
+	enum cpa_metric_level level;
+	size_t bins;
+	const double *until_s; /* [bins]; the first begins with the run */
+	size_t rows;
+	const struct cpa_metric_row **row;
+	double *value; /* [rows * bins] */
+};
+
+/*
+ * The metric of each row of @level in each interval. Return NULL if it is not sampled at that
+ * level; no bins: the run was too short.
+ */
+struct cpa_histogram *cpa_histogram_build(const struct cpa_profile *profile,
+					  const struct cpa_metrics *metrics, enum cpa_metric metric,
+					  enum cpa_metric_level level);
+void cpa_histogram_free(struct cpa_histogram *histogram);
+
+#endif

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/profile/notes.c - what went wrong, and what that means for the figures */
+#include <inttypes.h>
+#include <libiberty/libiberty.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "analysis/profile/build.h"
+#include "analysis/util/format.h"
+#include "analysis/util/printable.h"
+
+#define MOST_NAMES 3 /* of libraries in one note */
+
+/* What stands behind the number, by counter. Those that are no trouble have no text. */
+static const char *const counter_notes[CPA_DIAG_COUNT] = {
+	[CPA_DIAG_SAMPLES_LOST] = "samples were lost: the shares of functions are less exact.",
+	[CPA_DIAG_OBJECTS_REFUSED] =
+		"operations were on objects that found no row: their dependencies are missing, "
+		"and the critical path may be too short.",
+	[CPA_DIAG_EDGES_REFUSED] = "operations are missing from the activity graph, which was "
+				   "full: paths and components are not affected.",
+	[CPA_DIAG_THREADS_REFUSED] = "threads ran unprofiled: their time is in no figure.",
+	[CPA_DIAG_VERSIONS_REFUSED] =
+		"times a path could not be extended for want of memory: shares and savings are "
+		"too small.",
+	[CPA_DIAG_TOKENS_REFUSED] = "signals and posts could not be remembered: the waits that "
+				    "they ended depend on nothing.",
+	[CPA_DIAG_UNMATCHED_WAKES] = "waits ended without a release that was seen: they count as "
+				     "external time, \"unseen\".",
+	[CPA_DIAG_NESTED] = "operations in signal handlers interrupted the profiler and were not "
+			    "recorded.",
+	[CPA_DIAG_FOREIGN_UNLOCKS] =
+		"unlocks came from a thread that did not hold the lock: its hold time is not "
+		"known.",
+	[CPA_DIAG_FORKS] = "child processes of fork could not join: they are in no figure.",
+	[CPA_DIAG_PROCESSES_REFUSED] =
+		"child processes found no place in the session: they are in no figure.",
+	[CPA_DIAG_UNSEEN_CHILDREN] =
+		"child processes were waited for that had no part in the session (static, set-uid, "
+		"of another user, or without LD_PRELOAD and CPA_SESSION in their environment): "
+		"the waits are external time, \"child\".",
+	[CPA_DIAG_PROCESSES_LOST] =
+		"child processes ended without a word, as when they are killed: what they did "
+		"after their last events is in no figure.",
+	[CPA_DIAG_HELD_OVERFLOW] =
+		"locks were taken by threads that held 16 others: time in them does not count as "
+		"theirs.",
+	[CPA_DIAG_SAMPLERS_REFUSED] =
+		"threads had no sampler: the functions they spent time in are not known.",
+	[CPA_DIAG_ALIASED_CLASSES] =
+		"components had to share a slot with another: set CPA_COMPONENTS higher to tell "
+		"them apart.",
+	[CPA_DIAG_SEARCH_WAITS] =
+		"times there was no slot to tell apart what shares one: set CPA_COMPONENTS higher.",
+	[CPA_DIAG_ITEMS_REFUSED] =
+		"items were put into queues when there was no space to remember them: their "
+		"dequeues depend on nothing, and the critical path may be too short.",
+	[CPA_DIAG_ITEMS_UNMATCHED] =
+		"dequeued items had not been seen to be enqueued: these dequeues depend on "
+		"nothing, and the items are in no time in queue.",
+	[CPA_DIAG_ITEMS_TWICE] =
+		"items were enqueued while they were in the queue already: a dequeue was taken for "
+		"that of the oldest, so times in queue may be those of another.",
+	[CPA_DIAG_ITEMS_UNBALANCED] =
+		"items were said to be done that were not being processed, or too many were "
+		"processed at once: service times miss them.",
+	[CPA_DIAG_REGIONS_UNBALANCED] =
+		"regions ended without a begin, or began without an end: their time is less exact.",
+	[CPA_DIAG_MARKS_REFUSED] = "marks found no space and are not listed.",
+	[CPA_DIAG_CALLS_UNBALANCED] =
+		"instrumented functions were left in ways that were not seen: their inclusive "
+		"times are less exact.",
+	[CPA_DIAG_PART_FORGOTTEN] =
+		"times a thread met the end of a part of the run when profiling had been switched "
+		"some 60 times more: what of its time lies in which part is less exact.",
+	[CPA_DIAG_PART_ITEMS] =
+		"items were in queues when profiling stopped, and are forgotten: if they were "
+		"dequeued later, that depends on nothing.",
+};
+
+static const char *const table_names[CPA_TABLES] = {
+	[CPA_TABLE_THREADS] = "thread",	      [CPA_TABLE_OBJECTS] = "object",
+	[CPA_TABLE_COMPONENTS] = "component", [CPA_TABLE_SITES] = "site",
+	[CPA_TABLE_MODULES] = "module",	      [CPA_TABLE_NODES] = "graph node",
+	[CPA_TABLE_EDGES] = "graph edge",     [CPA_TABLE_TOKENS] = "token",
+	[CPA_TABLE_NAMES] = "name",	      [CPA_TABLE_QUEUES] = "queue",
+	[CPA_TABLE_MARKS] = "mark",	      [CPA_TABLE_BASES] = "slot base",
+	[CPA_TABLE_SERIES] = "sample",	      [CPA_TABLE_POINTS] = "thread sample",
+	[CPA_TABLE_PROCESSES] = "process",    [CPA_TABLE_PATHS] = "lock path",
+};
+
+static void note_rows(struct cpa_build *build)
+{
+	const struct cpa_dump *dump = build->dump;
+	struct cpa_profile *profile = build->profile;
+
+	for (uint32_t id = 0; id < CPA_TABLES && id < dump->header.tables; id++) {
+		uint32_t refused = dump->header.table[id].refused;
+
+		if (refused)
+			cpa_profile_note(profile,
+					 "%" PRIu32 " %s rows were wanted when there was "
+					 "no space for more.",
+					 refused, table_names[id]);
+		if (dump->broken[id])
+			cpa_profile_note(profile,
+					 "%" PRIu64 " %s rows in the dump are damaged or "
+					 "cut off and were left out.",
+					 dump->broken[id], table_names[id]);
+	}
+	if (dump->broken_paths)
+		cpa_profile_note(profile,
+				 "%" PRIu64 " paths in the dump are damaged or cut off: "
+				 "the critical path may be too short.",
+				 dump->broken_paths);
+	if (build->torn)
+		cpa_profile_note(profile,
+				 "%" PRIu32 " thread%s stopped in the middle of an event: %s last "
+				 "event counts in part.",
+				 build->torn, build->torn == 1 ? " was" : "s were",
+				 build->torn == 1 ? "its" : "their");
+	if (dump->header.copied == CPA_COPY_ROWS)
+		cpa_profile_note(profile, "This copy was taken row by row while the process ran: "
+					  "some figures may not fit together.");
+	if (dump->unsteady)
+		cpa_profile_note(profile,
+				 "%" PRIu64 " rows changed while they were read: some of "
+				 "their figures may not fit together.",
+				 dump->unsteady);
+}
+
+/* The kernel's account of the process must agree with the sum over our threads. */
+static void note_cpu(struct cpa_build *build)
+{
+	const struct cpa_header *header = &build->dump->header;
+	struct cpa_profile *profile = build->profile;
+	double kernel = (double)header->cpu_end_ns * 1e-9;
+	double ours = profile->program.cpu_s;
+
+	for (size_t i = 1; i < profile->processes; i++) {
+		const struct cpa_process_figures *process = &profile->process[i];
+
+		kernel += process->kernel_cpu_s > 0 ? process->kernel_cpu_s : process->cpu_s;
+	}
+	/* What the kernel counted between parts of the run is in no figure. */
+	if (header->epoch > CPA_EPOCH_ON || header->cpu_end_ns == 0 || fabs(kernel - ours) < 0.02 ||
+	    fabs(kernel - ours) < kernel / 20)
+		return;
+	cpa_profile_note(profile,
+			 "The kernel counted %.3f s of CPU time, the threads' figures sum "
+			 "up to %.3f s: some threads or activities are not in them.",
+			 kernel, ours);
+}
+
+/* What a lane that skips clock reads may have lost. */
+static void note_untimed(struct cpa_build *build)
+{
+	const uint64_t *diag = build->dump->header.diag;
+	struct cpa_diagnostics_figures *diagnostics = &build->profile->diagnostics;
+
+	diagnostics->untimed = diag[CPA_DIAG_UNTIMED];
+	diagnostics->untimed_handoffs = diag[CPA_DIAG_UNTIMED_HANDOFFS];
+	diagnostics->untimed_handoffs_s = cpa_build_seconds(build, diag[CPA_DIAG_UNTIMED_TICKS]);
+	if (diagnostics->untimed_handoffs_s > build->profile->program.critical_path_s / 100)
+		cpa_profile_note(build->profile,
+				 "%" PRIu64 " times a thread took a lock that another had used "
+				 "untimed: these dependencies may be short by %.3f s in all.",
+				 diagnostics->untimed_handoffs, diagnostics->untimed_handoffs_s);
+}
+
+/* What is not exact where a part of the run began or ended. */
+static void note_parts(struct cpa_build *build)
+{
+	const struct cpa_header *header = &build->dump->header;
+	struct cpa_profile *profile = build->profile;
+	double late = cpa_build_seconds(build, header->diag[CPA_DIAG_PART_LATE_TICKS]);
+	double blocked = cpa_build_seconds(build, header->diag[CPA_DIAG_PART_BLOCKED_TICKS]);
+
+	if (header->epoch > CPA_EPOCH_ON && profile->program.wall_s <= 0)
+		cpa_profile_note(profile, "Profiling was off all the time (start it with "
+					  "CPA_START() or cpa ctl).");
+	if (late > profile->program.critical_path_s / 100)
+		cpa_profile_note(profile,
+				 "%" PRIu64 " times a thread was at work, without any event, from "
+				 "one part of the run into the next: the path that others had "
+				 "there may be short by %.3f s in all.",
+				 header->diag[CPA_DIAG_PART_LATE], late);
+	if (blocked > 1e-3 && blocked > profile->program.wall_s / 100)
+		cpa_profile_note(profile,
+				 "Threads were blocked when a part of the run began: what for is "
+				 "not known, and %.3f s of it are on no critical path.",
+				 blocked);
+}
+
+static void note_modules(struct cpa_build *build)
+{
+	for (uint32_t i = 1; i <= build->names->modules; i++) {
+		const char *trouble = cpa_symbols_trouble(build->names->symbols, i);
+
+		if (trouble)
+			cpa_profile_note(build->profile, "%s", trouble);
+	}
+}
+
+/* Libraries that were not seen for @why. Return how many. */
+static uint64_t note_unseen(struct cpa_build *build, uint32_t why, const char *how)
+{
+	char *names = xstrdup("");
+	uint64_t count = 0;
+
+	for (uint32_t i = 1; i <= build->names->modules; i++) {
+		struct cpa_module row;
+		char *name, *longer;
+
+		if (!cpa_dump_row(build->dump, CPA_TABLE_MODULES, i, &row, sizeof(row)) ||
+		    row.unseen != why || ++count > MOST_NAMES)
+			continue;
+		name = cpa_printable(row.path, sizeof(row.path));
+		longer = cpa_format_text("%s%s%s", names, count > 1 ? ", " : "",
+					 cpa_printable_base(name));
+		free(name);
+		free(names);
+		names = longer;
+	}
+	if (count)
+		cpa_profile_note(build->profile,
+				 "%" PRIu64 " librar%s to be loaded %s (%s%s): the locks and "
+				 "threads of such libraries are not seen.",
+				 count, count == 1 ? "y was" : "ies were", how, names,
+				 count > MOST_NAMES ? ", ..." : "");
+	free(names);
+	return count;
+}
+
+static void note_source(struct cpa_build *build)
+{
+	const struct cpa_machine *machine = &build->dump->header.machine;
+	uint64_t begun = build->dump->header.start_ticks;
+
+	if (machine->source == CPA_SOURCE_KERNEL)
+		cpa_profile_note(build->profile,
+				 "The kernel has found the time stamp counter unstable: times are "
+				 "the kernel's, each of which costs a system call.");
+	if (machine->source == CPA_SOURCE_DRIFT)
+		cpa_profile_note(
+			build->profile,
+			"The time stamp counter ran off the kernel's clock, by %.6f s in %.6f s: "
+			"times are of that clock from %.6f s of the run on.",
+			cpa_build_seconds(build, machine->drift_ticks),
+			cpa_build_seconds(build, machine->drift_over_ticks),
+			machine->source_ticks > begun ?
+				cpa_build_seconds(build, machine->source_ticks - begun) :
+				0);
+}
+
+/* What the machine takes, and what samples took of it. */
+static void take_machine(struct cpa_build *build)
+{
+	const struct cpa_header *header = &build->dump->header;
+	const struct cpa_machine *machine = &header->machine;
+	struct cpa_diagnostics_figures *diagnostics = &build->profile->diagnostics;
+
+	diagnostics->machine = (struct cpa_machine_figures){
+		.counter_s = machine->counter_ns * 1e-9,
+		.look_s = machine->look_ns * 1e-9,
+		.interrupt_s = machine->interrupt_ns * 1e-9,
+		.brief_s = machine->brief_ns * 1e-9,
+		.source = machine->source < CPA_SOURCE_KERNEL ? "counter" : "kernel",
+		.most_hz = machine->most_hz,
+	};
+	note_source(build);
+	diagnostics->samples_s =
+		(double)header->diag[CPA_DIAG_INTERRUPTS] * diagnostics->machine.interrupt_s;
+	if (machine->most_hz)
+		cpa_profile_note(build->profile,
+				 "%" PRIu32 " samples a second, not %" PRIu32
+				 " as CPA_SAMPLE_HZ asks for: a sample's interrupt takes %.1f us "
+				 "here, and they may take 5 %% of a processor.",
+				 machine->most_hz, header->sample_hz,
+				 diagnostics->machine.interrupt_s * 1e6);
+}
+
+void cpa_build_diagnostics(struct cpa_build *build)
+{
+	const struct cpa_header *header = &build->dump->header;
+	struct cpa_profile *profile = build->profile;
+	struct cpa_diagnostics_figures *diagnostics = &profile->diagnostics;
+
+	diagnostics->clock = cpa_names_clock(header->clock);
+	diagnostics->samples = header->diag[CPA_DIAG_SAMPLES];
+	diagnostics->samples_lost = header->diag[CPA_DIAG_SAMPLES_LOST];
+	diagnostics->objects_untracked = header->diag[CPA_DIAG_OBJECTS_REFUSED];
+	for (uint32_t i = 0; i < CPA_DIAG_COUNT; i++)
+		if (counter_notes[i] && header->diag[i])
+			cpa_profile_note(profile, "%" PRIu64 " %s", header->diag[i],
+					 counter_notes[i]);
+	if (header->state == CPA_EXECED)
+		cpa_profile_note(profile, "The program replaced itself with another (exec), which "
+					  "was not profiled here.");
+	if (profile->threads == 0)
+		cpa_profile_note(profile, "No thread left any figures.");
+	diagnostics->deepbind = note_unseen(build, CPA_UNSEEN_DEEPBIND, "with RTLD_DEEPBIND");
+	diagnostics->namespaced =
+		note_unseen(build, CPA_UNSEEN_NAMESPACE, "into another namespace");
+	take_machine(build);
+	note_rows(build);
+	note_cpu(build);
+	note_untimed(build);
+	cpa_build_process_notes(build);
+	cpa_build_search_notes(build);
+	note_parts(build);
+	note_modules(build);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/profile/parts.c - which parts of the run were profiled */
+#include <libiberty/libiberty.h>
+
+#include "analysis/profile/build.h"
+
+/* The last moment of the run that the file knows of. */
+static uint64_t last_clock(const struct cpa_build *build)
+{
+	const struct cpa_header *header = &build->dump->header;
+
+	if (header->state != CPA_RUNNING && header->end_ticks > build->end)
+		return header->end_ticks;
+	return header->last_ticks > build->end ? header->last_ticks : build->end;
+}
+
+void cpa_build_parts(struct cpa_build *build)
+{
+	const struct cpa_header *header = &build->dump->header;
+	struct cpa_profile *profile = build->profile;
+	uint64_t end = last_clock(build), epoch = header->epoch;
+	uint64_t oldest = epoch > CPA_BORDERS ? epoch - CPA_BORDERS + 1 : CPA_EPOCH_ON;
+
+	profile->program.run_s = cpa_build_seconds(build, end - header->start_ticks);
+	profile->part = xcalloc(CPA_BORDERS, sizeof(*profile->part));
+	if (epoch <= CPA_EPOCH_ON)
+		return;
+	oldest += !cpa_epoch_is_on(oldest);
+	if (oldest > header->first_epoch)
+		profile->program.earlier_parts = (oldest - header->first_epoch) / 2;
+	for (uint64_t on = oldest; on <= epoch; on += 2) {
+		uint64_t from = cpa_epoch_begun(header, on);
+		uint64_t to = on < epoch ? cpa_epoch_begun(header, on + 1) : build->end;
+
+		/* A run that begins off has a first part of no length. */
+		if (to <= from || from < header->start_ticks)
+			continue;
+		profile->part[profile->parts++] = (struct cpa_part_figures){
+			.from_s = cpa_build_seconds(build, from - header->start_ticks),
+			.to_s = cpa_build_seconds(build, to - header->start_ticks),
+		};
+	}
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/profile/processes.c - the processes of a session, with the sums of their threads */
+#include <libiberty/libiberty.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/profile/build.h"
+#include "analysis/util/printable.h"
+
+#define READ_MUCH 0.02 /* of the critical path */
+
+static double cpu_of(const struct cpa_build *build, const struct cpa_process_sums *sums)
+{
+	return cpa_build_seconds(build,
+				 sums->before + sums->process + sums->wait_cpu + sums->probe);
+}
+
+/* Add what the thread did since it gave its sums to its process the last time. */
+static void add_thread(struct cpa_process_sums *sums, const struct cpa_thread *thread)
+{
+	const uint64_t *now = &thread->before, *given = (const uint64_t *)&thread->given;
+	uint64_t *sum = (uint64_t *)sums;
+
+	for (unsigned i = 0; i < sizeof(*sums) / sizeof(*sum); i++)
+		sum[i] += now[i] > given[i] ? now[i] - given[i] : 0;
+}
+
+static void add_threads(struct cpa_build *build, struct cpa_process_row *rows, uint32_t n)
+{
+	struct cpa_dump *dump = build->dump;
+
+	for (uint32_t i = 1; i <= dump->rows[CPA_TABLE_THREADS]; i++) {
+		struct cpa_thread thread;
+		uint32_t at;
+
+		if (!cpa_dump_row(dump, CPA_TABLE_THREADS, i, &thread, sizeof(thread)))
+			continue;
+		at = thread.process_row;
+		if (at && at <= n && rows[at - 1].key && rows[at - 1].key == thread.process_key)
+			add_thread(&rows[at - 1].sums, &thread);
+	}
+}
+
+static double since_start(const struct cpa_build *build, uint64_t ticks)
+{
+	uint64_t start = build->dump->header.start_ticks;
+
+	return ticks > start ? cpa_build_seconds(build, ticks - start) : 0;
+}
+
+static enum cpa_ending ending_of(const struct cpa_process_row *row)
+{
+	switch (row->state) {
+	case CPA_PROCESS_ENDED:
+	case CPA_PROCESS_SUM:
+		return CPA_ENDING_SEEN;
+	case CPA_PROCESS_GONE:
+		return row->waited && (row->status & 0x7f) ? CPA_ENDING_KILLED : CPA_ENDING_UNSEEN;
+	case CPA_PROCESS_EXECED:
+		return CPA_ENDING_EXECED;
+	default:
+		return CPA_ENDING_NONE;
+	}
+}
+
+static void add_process(struct cpa_build *build, const struct cpa_process_row *row)
+{
+	struct cpa_profile *profile = build->profile;
+	struct cpa_process_figures *figures = &profile->process[profile->processes++];
+	char *name = cpa_names_text(build->names, row->name);
+
+	*figures = (struct cpa_process_figures){
+		.id = row->key,
+		.parent = row->parent_key,
+		.pid = row->pid,
+		.count = row->state == CPA_PROCESS_SUM ? row->count : 1,
+		.threads = row->threads,
+		.images = row->images,
+		.name = name ? name : xstrdup("?"),
+		.ending = ending_of(row),
+		.status = row->waited ? row->status : 0,
+		.waited = row->waited,
+		.start_s = since_start(build, row->start_ticks),
+		.end_s = row->end_ticks ? since_start(build, row->end_ticks) : 0,
+		.cpu_s = cpu_of(build, &row->sums),
+		.process_s = cpa_build_seconds(build, row->sums.process),
+		.wait_s = cpa_build_seconds(build, row->sums.wait),
+		.external_s = cpa_build_seconds(build, row->sums.external),
+		.runqueue_s = cpa_build_seconds(build, row->sums.runqueue),
+		.probe_s = cpa_build_seconds(build, row->sums.probe),
+		.kernel_cpu_s = (double)row->cpu_ns * 1e-9,
+	};
+}
+
+void cpa_build_processes(struct cpa_build *build)
+{
+	struct cpa_dump *dump = build->dump;
+	uint32_t n = dump->rows[CPA_TABLE_PROCESSES];
+	struct cpa_process_row *rows = xcalloc((size_t)n + 1, sizeof(*rows));
+
+	build->profile->process = xcalloc((size_t)n + 1, sizeof(*build->profile->process));
+	for (uint32_t i = 1; i <= n; i++)
+		if (!cpa_dump_row(dump, CPA_TABLE_PROCESSES, i, &rows[i - 1], sizeof(*rows)))
+			rows[i - 1].key = 0;
+	add_threads(build, rows, n);
+	for (uint32_t i = 0; i < n; i++) {
+		if (!rows[i].key || rows[i].state == CPA_PROCESS_FREE ||
+		    rows[i].state == CPA_PROCESS_CLAIMED)
+			continue;
+		if (rows[i].state > CPA_PROCESS_SUM)
+			cpa_dump_skip(dump, CPA_TABLE_PROCESSES);
+		else
+			add_process(build, &rows[i]);
+	}
+	free(rows);
+}
+
+/* Of the critical path, time blocked in reading. */
+static double read_share(const struct cpa_profile *profile)
+{
+	double seconds = 0;
+
+	for (size_t i = 0; i < profile->components; i++)
+		if (profile->component[i].kind == CPA_EXTERNAL &&
+		    !strcmp(profile->component[i].name, "read"))
+			seconds += profile->component[i].critical_path_s;
+	return profile->program.critical_path_s > 0 ? seconds / profile->program.critical_path_s :
+						      0;
+}
+
+void cpa_build_process_notes(struct cpa_build *build)
+{
+	struct cpa_profile *profile = build->profile;
+	size_t running = 0;
+
+	for (size_t i = 1; i < profile->processes; i++)
+		running += profile->process[i].ending == CPA_ENDING_NONE;
+	if (running && profile->program.complete)
+		cpa_profile_note(
+			profile,
+			"%zu process%s still ran when the first one ended, or ended without a "
+			"word: the run is that of the first one.",
+			running, running == 1 ? "" : "es");
+	if (profile->processes > 1 && read_share(profile) > READ_MUCH)
+		cpa_profile_note(
+			profile,
+			"Data that a process reads from another through a pipe or socket is "
+			"no dependency: the wait for it is external time, \"read\".");
+}
+
+const char *cpa_ending_word(enum cpa_ending ending)
+{
+	static const char *const words[CPA_ENDINGS] = {
+		[CPA_ENDING_NONE] = "running",	    [CPA_ENDING_SEEN] = "ended",
+		[CPA_ENDING_KILLED] = "killed",	    [CPA_ENDING_UNSEEN] = "ended unseen",
+		[CPA_ENDING_EXECED] = "not joined",
+	};
+
+	return words[ending];
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/profile/profile.c - the program's figures, and the order in which the others are computed */
+#include "analysis/profile/profile.h"
+
+#include <libiberty/libiberty.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/profile/build.h"
+#include "analysis/util/format.h"
+#include "analysis/profile/intervals.h"
+#include "analysis/util/printable.h"
+
+void cpa_profile_note(struct cpa_profile *profile, const char *format, ...)
+{
+	struct cpa_diagnostics_figures *diagnostics = &profile->diagnostics;
+	va_list args;
+
+	va_start(args, format);
+	diagnostics->note =
+		xrealloc(diagnostics->note, (diagnostics->notes + 1) * sizeof(*diagnostics->note));
+	diagnostics->note[diagnostics->notes++] = cpa_format_args(format, args);
+	va_end(args);
+}
+
+const struct cpa_node_figures *cpa_profile_node(const struct cpa_profile *profile, uint32_t id)
+{
+	size_t low = 0, high = profile->nodes;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (profile->node[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < profile->nodes && profile->node[low].id == id ? &profile->node[low] : NULL;
+}
+
+/* Seconds per tick of the time stamp counter, from the two points that the writer left. */
+static double tick_length(const struct cpa_header *header, struct cpa_profile *profile)
+{
+	double ticks = (double)header->last_ticks - (double)header->start_ticks;
+	double nanoseconds = (double)header->last_ns - (double)header->start_ns;
+
+	/* Counters run at 0.1 to 10 GHz. */
+	if (ticks > 0 && nanoseconds / ticks > 0.1 && nanoseconds / ticks < 10)
+		return nanoseconds / ticks * 1e-9;
+	cpa_profile_note(profile,
+			 "The rate of the clock is not known: all times are as if it were 1 GHz.");
+	return 1e-9;
+}
+
+static double ratio(double a, double b)
+{
+	return b > 0 ? a / b : 0;
+}
+
+/* The observed path must tile the wall time: all of it is one chain of activities. */
+static void check_tiles(struct cpa_profile *profile)
+{
+	struct cpa_program_figures *program = &profile->program;
+	double missing = program->wall_s - program->observed_path_s;
+
+	if (fabs(missing) > 1e-3 && fabs(missing) > program->wall_s / 1000)
+		cpa_profile_note(profile,
+				 "The observed path is %.6f s %s than the run: its shares are "
+				 "of the path, not of the run.",
+				 fabs(missing), missing > 0 ? "shorter" : "longer");
+}
+
+/* The end of the run, or the last that is known of it. */
+static uint64_t find_end(const struct cpa_build *build)
+{
+	const struct cpa_header *header = &build->dump->header;
+	uint64_t end = header->state == CPA_RUNNING ? 0 : header->end_ticks;
+	uint64_t observed = header->start_ticks;
+
+	if (header->epoch && !cpa_epoch_is_on(header->epoch))
+		return cpa_epoch_begun(header, header->epoch);
+	if (end >= header->start_ticks)
+		return end;
+	/* A thread that died in the midst of an event has its times, and not yet its clock. */
+	end = build->program.released > observed ? build->program.released : observed;
+	for (uint32_t i = 0; i < CPA_TIME_KINDS; i++)
+		if (__builtin_add_overflow(observed, build->program.kind[i], &observed))
+			return end;
+	return observed > end ? observed : end;
+}
+
+/* What the process itself and whoever waited for it told of it. */
+static void add_first_process(struct cpa_profile *profile)
+{
+	const struct cpa_process_figures *first = profile->process;
+	struct cpa_program_figures *program = &profile->program;
+	bool known = profile->processes && !first->parent && first->pid == program->pid;
+
+	/* Where it does not say what it was called, the name of its file. */
+	program->name = xstrdup(known && strcmp(first->name, "?") != 0 ?
+					first->name :
+					cpa_printable_base(program->exe));
+	if (!known)
+		return;
+	program->waited = first->waited;
+	program->status = first->status;
+	program->end_s = first->end_s;
+}
+
+static void build_program(struct cpa_build *build)
+{
+	const struct cpa_header *header = &build->dump->header;
+	struct cpa_program_figures *program = &build->profile->program;
+	uint64_t end = find_end(build), wall;
+
+	build->end = end;
+	wall = cpa_epoch_on(header, end);
+	program->exe = cpa_printable(header->exe, sizeof(header->exe));
+	program->host = cpa_printable(header->host, sizeof(header->host));
+	program->pid = header->pid;
+	add_first_process(build->profile);
+	program->state = header->state;
+	program->complete = header->state == CPA_COMPLETE;
+	program->copied = header->copied != CPA_COPY_NONE;
+	program->cores = header->cores;
+	program->threads = build->profile->threads;
+	program->wall_s = cpa_build_seconds(build, wall);
+	program->cpu_s = cpa_build_seconds(build, build->cpu);
+	program->external_s = cpa_build_seconds(build, build->external);
+	program->critical_path_s = cpa_build_seconds(build, build->program.len);
+	for (uint32_t i = 0; i < CPA_TIME_KINDS; i++) {
+		program->segment_s[i] = cpa_build_seconds(build, build->program.kind[i]);
+		program->observed_path_s += program->segment_s[i];
+	}
+	/* At a stop nobody may have been at work: as for paths that go on, see shadow/parts/part.c. */
+	if (header->epoch > CPA_EPOCH_ON && !cpa_epoch_is_on(header->epoch) &&
+	    program->wall_s > program->observed_path_s) {
+		program->segment_s[CPA_TIME_EXTERNAL] += program->wall_s - program->observed_path_s;
+		program->observed_path_s = program->wall_s;
+	}
+	/* Of activities, as max_parallelism: what waits and probes burn is no work. */
+	program->work_s = cpa_build_seconds(build, build->process);
+	program->parallelism = ratio(program->work_s, program->wall_s);
+	program->max_parallelism =
+		ratio(program->work_s + program->external_s, program->critical_path_s);
+	program->utilization = ratio(ratio(program->cpu_s, program->wall_s), program->cores);
+	check_tiles(build->profile);
+}
+
+struct cpa_profile *cpa_profile_build(struct cpa_dump *dump, enum cpa_graph graph)
+{
+	struct cpa_profile *profile;
+	struct cpa_names names;
+
+	cpa_names_init(&names, dump);
+	profile = cpa_profile_build_named(dump, &names, graph);
+	cpa_names_fini(&names);
+	return profile;
+}
+
+struct cpa_profile *cpa_profile_build_named(struct cpa_dump *dump, struct cpa_names *names,
+					    enum cpa_graph graph)
+{
+	uint32_t rows = graph == CPA_GRAPH_NODES ? 0 : dump->rows[CPA_TABLE_EDGES];
+	struct cpa_build build = {
+		.dump = dump,
+		.names = names,
+		.profile = xcalloc(1, sizeof(struct cpa_profile)),
+		.total = xcalloc(dump->header.slots, sizeof(uint64_t)),
+		.graph = graph,
+		.edges = rows,
+		.edge = xcalloc(rows + 1, sizeof(struct cpa_edge)),
+	};
+
+	cpa_names_prepare(names, graph == CPA_GRAPH_ALL);
+	build.tick_s = tick_length(&dump->header, build.profile);
+	build.profile->tick_s = build.tick_s;
+	cpa_vector_init(&build.program, dump->header.slots);
+	cpa_build_threads(&build);
+	cpa_build_processes(&build);
+	cpa_build_bases(&build);
+	build_program(&build);
+	cpa_build_components(&build);
+	cpa_build_objects(&build);
+	cpa_build_queues(&build);
+	cpa_build_marks(&build);
+	cpa_build_parts(&build);
+	cpa_build_pag(&build);
+	build.profile->intervals = cpa_intervals_build(&build);
+	cpa_build_diagnostics(&build);
+	cpa_vector_fini(&build.program);
+	free(build.thread);
+	free(build.total);
+	free(build.path_share);
+	free(build.error);
+	free(build.slot_kind);
+	free(build.edge);
+	return build.profile;
+}
+
+static void free_edges(struct cpa_profile *profile)
+{
+	for (size_t i = 0; i < profile->edges; i++)
+		for (uint32_t k = 0; k < profile->edge[i].functions; k++)
+			free(profile->edge[i].function[k].function);
+	free(profile->edge);
+}
+
+void cpa_profile_free(struct cpa_profile *profile)
+{
+	free(profile->program.exe);
+	free(profile->program.host);
+	free(profile->program.name);
+	for (size_t i = 0; i < profile->components; i++) {
+		free(profile->component[i].name);
+		free(profile->component[i].location);
+	}
+	for (size_t i = 0; i < profile->threads; i++) {
+		free(profile->thread[i].name);
+		free(profile->thread[i].start_routine);
+	}
+	for (size_t i = 0; i < profile->processes; i++)
+		free(profile->process[i].name);
+	free(profile->process);
+	for (size_t i = 0; i < profile->objects; i++) {
+		free(profile->object[i].class);
+		free(profile->object[i].location);
+		free(profile->object[i].queue);
+	}
+	for (size_t i = 0; i < profile->queues; i++) {
+		free(profile->queue[i].name);
+		free(profile->queue[i].location);
+	}
+	for (size_t i = 0; i < profile->marks; i++)
+		free(profile->mark[i].name);
+	for (size_t i = 0; i < profile->nodes; i++) {
+		free(profile->node[i].site);
+		free(profile->node[i].location);
+		free(profile->node[i].class);
+	}
+	for (size_t i = 0; i < profile->diagnostics.notes; i++)
+		free(profile->diagnostics.note[i]);
+	free_edges(profile);
+	cpa_intervals_free(profile->intervals);
+	free(profile->component);
+	free(profile->thread);
+	free(profile->object);
+	free(profile->queue);
+	free(profile->mark);
+	free(profile->part);
+	free(profile->node);
+	free(profile->diagnostics.note);
+	free(profile);
+}

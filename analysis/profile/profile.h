@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analysis/profile/profile.h - everything a report shows, computed from a session file
+ *
+ * Times are seconds. All texts are printable and belong to the profile; a location may be NULL.
+ */
+#ifndef CPA_ANALYSIS_PROFILE_PROFILE_H
+#define CPA_ANALYSIS_PROFILE_PROFILE_H
+
+#include "analysis/input/load.h"
+
+struct cpa_histogram;
+struct cpa_intervals;
+struct cpa_metrics;
+struct cpa_names;
+struct cpa_phases;
+
+struct cpa_program_figures {
+	char *exe, *host;
+	char *name; /* what it was called, which a link or a script may say */
+	uint32_t pid;
+	enum cpa_session_state state;
+	bool complete; /* it ran to its end */
+	bool copied;   /* by cpa ctl snapshot, while it ran */
+	bool running;  /* its process is there, and has not ended; set by whoever looks */
+	bool waited;   /* for which whoever started it did; */
+	int status;    /* and was told this */
+	double end_s;  /* from its start; 0: not known */
+	uint32_t cores;
+	size_t threads;		/* rows with figures */
+	double wall_s;		/* profiled; of an unfinished run: up to the last event seen */
+	double run_s;		/* from start to end, profiled or not */
+	uint64_t earlier_parts; /* before the oldest one that is listed */
+	double cpu_s;		/* of all threads: work, waiting and probes */
+	double work_s;		/* of that the activities */
+	double external_s;
+	double critical_path_s; /* inherent: L */
+	double observed_path_s;
+	double segment_s[CPA_TIME_KINDS]; /* of the observed path */
+	double parallelism;		  /* work / wall */
+	double max_parallelism;		  /* (work + external) / critical path */
+	double utilization;		  /* cpu / (wall * cores) */
+};
+
+/* How a process ended. */
+enum cpa_ending {
+	CPA_ENDING_NONE, /* it ran to the end of what was read */
+	CPA_ENDING_SEEN,
+	CPA_ENDING_KILLED, /* by a signal, without a word */
+	CPA_ENDING_UNSEEN, /* otherwise without a word */
+	CPA_ENDING_EXECED, /* it became a program that did not join, or is about to */
+	CPA_ENDINGS
+};
+
+struct cpa_process_figures {
+	uint64_t id, parent; /* numbers in the session; parent 0: not known */
+	uint32_t pid;	     /* of a sum: 0 */
+	uint64_t count;	     /* processes in these figures: of one command more than one */
+	uint32_t threads;    /* that were profiled */
+	uint32_t images;     /* programs that it was */
+	char *name;	     /* the command */
+	enum cpa_ending ending;
+	bool waited; /* for which its parent did; */
+	int status;  /* and was told this */
+	double start_s, end_s;
+	double cpu_s, process_s, wait_s, external_s, runqueue_s, probe_s;
+	double kernel_cpu_s; /* 0: not known */
+};
+
+/* "running" ... */
+const char *cpa_ending_word(enum cpa_ending ending);
+
+struct cpa_component_figures {
+	enum cpa_component_kind kind;
+	enum cpa_class_by by;
+	char *name;
+	char *location;
+	bool shared; /* several components, or one of several runs of a slot: see name */
+	uint32_t slot;
+	double total_s; /* process time of all threads; of an external, time blocked */
+	double critical_path_s, observed_path_s; /* its share of either path */
+	double saved_s;				 /* what zeroing it takes off the inherent path */
+	/*
+	 * Of one that the search found among others of its bucket: its figures are from since_s on,
+	 * and may be error_s off. Of the path before, of since_path_s, it had before_s at most.
+	 */
+	uint32_t among; /* 0: it was not found by the search */
+	double since_s, since_path_s, before_s, error_s;
+	/* Of a function of an instrumented build, exact; 0 calls: of no such. */
+	uint64_t calls;
+	double inclusive_s; /* process and external time with what it called */
+	bool has_whole;	    /* what zeroing it together with what it called saves is known */
+	double whole_saved_s, whole_critical_path_s;
+};
+
+#define CPA_SPENDS 12
+
+/* A function in which a thread worked, or an external in which it was blocked. */
+struct cpa_spend_figures {
+	uint32_t slot;
+	enum cpa_component_kind kind;
+	double seconds;
+};
+
+struct cpa_thread_figures {
+	uint64_t id; /* never that of another */
+	enum cpa_thread_state state;
+	uint32_t row;
+	uint32_t node; /* of its last event; 0: none */
+	uint32_t tid;
+	uint64_t process; /* its number in the session; 0: not known */
+	uint32_t earlier; /* other threads whose sums are in this row */
+	char *name;
+	char *start_routine;
+	uint64_t events;
+	double cpu_s, wait_s, external_s, runqueue_s, probe_s;
+	double process_s;  /* of cpu_s, in activities */
+	double profiled_s; /* since its start, without what lies between parts of the run */
+	uint64_t bytes_read, bytes_written;
+	double critical_path_s;	 /* length of the longest inherent path to its last event */
+	uint32_t slot;		 /* of its class; 0: none */
+	double begun_s, lived_s; /* since the program's start; up to its last event */
+	uint32_t holds;		 /* classes of locks that it held then */
+	uint32_t held_slot[CPA_HELD_MAX]; /* theirs */
+	uint32_t spends;		  /* what it spent most in, most first */
+	struct cpa_spend_figures spend[CPA_SPENDS];
+};
+
+/* One lock class. */
+struct cpa_object_figures {
+	uint32_t row;  /* of the class in the components table; so below */
+	uint32_t slot; /* 0: none */
+	const char *kind;
+	char *class;
+	char *location;
+	char *queue; /* whose own it is, or NULL */
+	enum cpa_class_by by;
+	uint64_t objects; /* ever made */
+	uint64_t acquisitions, contended, handoffs;
+	double wait_s, hold_s;
+	bool has_slot; /* the two below are known; with a shared slot, of all that share it */
+	double saved_s, critical_path_s;
+};
+
+/* Which side of a queue limits it; see balance.h. */
+enum cpa_limit {
+	CPA_LIMIT_UNKNOWN,
+	CPA_LIMIT_CONSUMERS,
+	CPA_LIMIT_PRODUCERS,
+	CPA_LIMIT_PROCESSORS,
+	CPA_LIMIT_ELSEWHERE,
+	CPA_LIMIT_MIXED,
+	CPA_LIMIT_BALANCED,
+	CPA_LIMITS
+};
+
+/* One master and several workers; see balance.h. */
+struct cpa_master_figures {
+	const char *trouble; /* why the queue has no such shape; NULL: it has */
+	uint32_t workers, best_workers;
+	double master_s, workers_s; /* all work of the master, and all processing of items */
+	double optimum;		    /* the best number of workers, not rounded */
+	double path_s, best_path_s; /* the path as the model has it, with either number */
+};
+
+/*
+ * The queues of one class together. Shares and savings are of the processing of their items; with
+ * a shared slot, of all that share it.
+ */
+struct cpa_queue_figures {
+	uint32_t row;
+	enum cpa_class_by by;
+	char *name;
+	char *location;
+	uint64_t queues;
+	uint64_t enqueued, dequeued, never_dequeued, twice, unmatched;
+	uint64_t services, undone; /* undone: of them those whose end the program did not tell */
+	uint64_t max_depth;	   /* of several queues: the sum of what each had at most */
+	double mean_depth;
+	double wait_s, wait_p50_s, wait_p99_s; /* of an item in the queue */
+	double service_s, services_s;	       /* of an item, and of all */
+	uint32_t producers, consumers;	       /* threads */
+	double idle, starved; /* shares of the consumers' time: waiting, without a processor */
+	double engaged;	      /* share of their work that was processing of these items */
+	double producers_path_s, consumers_path_s; /* of the threads of their classes */
+	uint32_t slot;				   /* 0: the three below are not known */
+	double critical_path_s, observed_path_s, saved_s;
+	enum cpa_limit limit;
+	struct cpa_master_figures master;
+};
+
+struct cpa_mark_figures {
+	uint32_t row;
+	char *name;
+	uint32_t tid; /* 0: of a thread that left no figures */
+	double at_s, critical_path_s;
+};
+
+/* What was profiled of the run, by its own time. */
+struct cpa_part_figures {
+	double from_s, to_s;
+};
+
+struct cpa_node_figures {
+	uint32_t id;
+	const char *kind;
+	char *site;	/* the function, or NULL */
+	char *location; /* of the site, or NULL */
+	char *class;	/* or NULL */
+};
+
+struct cpa_mix_figures {
+	char *function;
+	double share; /* of the samples seen in the activity */
+};
+
+struct cpa_edge_figures {
+	uint32_t from, to; /* node ids */
+	bool dependency;
+	bool own_slot; /* observed_s is known, and on_path_s of an activity */
+	uint64_t count, followed;
+	double weight_s, on_path_s, observed_s;
+	uint32_t functions;
+	struct cpa_mix_figures function[CPA_MIX];
+};
+
+/* What operations take on the machine; 0: not known. */
+struct cpa_machine_figures {
+	double counter_s;   /* a look at the counter */
+	double look_s;	    /* a look at the CPU clock of a thread */
+	double interrupt_s; /* for a sample of a perf event */
+	double brief_s;	    /* sections that are shorter are told by draws, not by samples */
+	const char *source; /* of all times: "counter", or "kernel" where that is no clock */
+	uint64_t most_hz;   /* samples a second, where that was fewer than asked for; else 0 */
+};
+
+struct cpa_diagnostics_figures {
+	double probe_s;
+	const char *clock;
+	uint64_t samples, samples_lost, objects_untracked;
+	double samples_s; /* that the samples' interrupts took */
+	struct cpa_machine_figures machine;
+	uint64_t deepbind,
+		namespaced; /* libraries that were to be loaded so that they are not seen */
+	/*
+	 * Uses of locks that were not timed; those before another thread's; what these edges miss.
+	 */
+	uint64_t untimed, untimed_handoffs;
+	double untimed_handoffs_s;
+	size_t notes;
+	char **note; /* sentences */
+};
+
+struct cpa_profile {
+	struct cpa_program_figures program;
+	double tick_s; /* seconds of a tick */
+	size_t components, processes, threads, objects, queues, marks, parts, nodes, edges;
+	struct cpa_component_figures *component; /* by saved_s, most first */
+	struct cpa_process_figures *process;	 /* by row */
+	struct cpa_thread_figures *thread;	 /* by row */
+	struct cpa_object_figures *object;	 /* by wait_s, most first */
+	struct cpa_queue_figures *queue;	 /* by saved_s, most first */
+	double queues_at_s;	       /* of CLOCK_MONOTONIC: when their counters were read */
+	struct cpa_mark_figures *mark; /* by time */
+	struct cpa_part_figures *part; /* by time; none if the whole run was profiled */
+	struct cpa_node_figures *node; /* by id */
+	struct cpa_edge_figures *edge;
+	struct cpa_intervals *intervals;
+	/* Of whoever wants them, who frees them: metrics.h, phases.h. NULL: nobody. */
+	struct cpa_metrics *metrics;
+	struct cpa_histogram *histogram;
+	struct cpa_phases *phases;
+	struct cpa_diagnostics_figures diagnostics;
+};
+
+/* How much of the activity graph a profile has. */
+enum cpa_graph {
+	CPA_GRAPH_NODES, /* no edges, which may be many, and no sites */
+	CPA_GRAPH_EDGES, /* no sites, which may be many to look up */
+	CPA_GRAPH_ALL,
+};
+
+/* Compute the profile; broken rows are counted in @dump. The caller frees it. */
+struct cpa_profile *cpa_profile_build(struct cpa_dump *dump, enum cpa_graph graph);
+
+/* The same with @names, which are up to date and which the caller keeps for the next time. */
+struct cpa_profile *cpa_profile_build_named(struct cpa_dump *dump, struct cpa_names *names,
+					    enum cpa_graph graph);
+void cpa_profile_free(struct cpa_profile *profile);
+
+/* The node of @id, NULL if there is none. */
+const struct cpa_node_figures *cpa_profile_node(const struct cpa_profile *profile, uint32_t id);
+
+/* Append a sentence to the diagnostics. */
+void cpa_profile_note(struct cpa_profile *profile, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/render/csv.h - one table of a profile as comma-separated values (RFC 4180) */
+#ifndef CPA_ANALYSIS_RENDER_CSV_H
+#define CPA_ANALYSIS_RENDER_CSV_H
+
+#include <stdio.h>
+
+#include "analysis/profile/metrics.h"
+#include "analysis/profile/phases.h"
+#include "analysis/render/text.h"
+
+/*
+ * Write the table of @level, all of its rows; of CPA_LEVEL_ALL the components. The columns are
+ * named as in the JSON report; what is not known is empty. Errors show in @out.
+ */
+void cpa_csv_write(const struct cpa_profile *profile, enum cpa_level level, FILE *out);
+
+/* The same of the metrics of @level (CPA_METRIC_LEVELS: of the threads), a histogram, phases. */
+void cpa_csv_metrics(const struct cpa_metrics *metrics, enum cpa_metric_level level, FILE *out);
+void cpa_csv_histogram(const struct cpa_histogram *histogram, FILE *out);
+void cpa_csv_phases(const struct cpa_phases *phases, FILE *out);
+
+#endif

@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/render/json.c - a profile as JSON, with stable keys */
+#include "analysis/render/json.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "analysis/profile/balance.h"
+#include "analysis/profile/guidance.h"
+#include "analysis/profile/intervals.h"
+#include "analysis/render/json_put.h"
+#include "analysis/symbols/names.h"
+
+#define DIGITS 15 /* a double of so many digits reads back as it was written */
+
+/* The observed path by kind of time. */
+static json_t *segments_json(const double segment_s[CPA_TIME_KINDS])
+{
+	static const char *const segments[CPA_TIME_KINDS] = {
+		[CPA_TIME_PROCESS] = "process_s",   [CPA_TIME_EXTERNAL] = "external_s",
+		[CPA_TIME_RUNQUEUE] = "runqueue_s", [CPA_TIME_HANDOFF] = "handoff_s",
+		[CPA_TIME_PROBE] = "probe_s",
+	};
+	json_t *object = json_object();
+
+	for (unsigned i = 0; i < CPA_TIME_KINDS; i++)
+		put_real(object, segments[i], segment_s[i]);
+	return object;
+}
+
+static json_t *program_json(const struct cpa_program_figures *program)
+{
+	json_t *object = json_object();
+
+	put_text(object, "name", program->name);
+	put_text(object, "exe", program->exe);
+	put_real(object, "wall_s", program->wall_s);
+	put_real(object, "run_s", program->run_s);
+	put_real(object, "cpu_s", program->cpu_s);
+	put_real(object, "external_s", program->external_s);
+	put_real(object, "critical_path_s", program->critical_path_s);
+	put_real(object, "observed_path_s", program->observed_path_s);
+	put_real(object, "parallelism", program->parallelism);
+	put_real(object, "max_parallelism", program->max_parallelism);
+	put_real(object, "utilization", program->utilization);
+	put_count(object, "cores", program->cores);
+	put_bool(object, "complete", program->complete);
+	json_object_set_new(object, "observed_segments", segments_json(program->segment_s));
+	return object;
+}
+
+static json_t *parts_json(const struct cpa_profile *profile)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < profile->parts; i++) {
+		json_t *object = json_object();
+
+		put_real(object, "from_s", profile->part[i].from_s);
+		put_real(object, "to_s", profile->part[i].to_s);
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
+/* Of a thread or a process. */
+static void put_times(json_t *object, double cpu, double wait, double external, double runqueue,
+		      double probe)
+{
+	put_real(object, "cpu_s", cpu);
+	put_real(object, "wait_s", wait);
+	put_real(object, "external_s", external);
+	put_real(object, "runqueue_s", runqueue);
+	put_real(object, "probe_s", probe);
+}
+
+static json_t *threads_json(const struct cpa_profile *profile)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < profile->threads; i++) {
+		const struct cpa_thread_figures *thread = &profile->thread[i];
+		json_t *object = json_object();
+
+		put_count(object, "id", thread->tid);
+		put_count(object, "process", thread->process);
+		put_text(object, "name", thread->name);
+		put_text(object, "start_routine", thread->start_routine);
+		put_times(object, thread->cpu_s, thread->wait_s, thread->external_s,
+			  thread->runqueue_s, thread->probe_s);
+		put_real(object, "critical_path_s", thread->critical_path_s);
+		put_count(object, "events", thread->events);
+		put_count(object, "bytes_read", thread->bytes_read);
+		put_count(object, "bytes_written", thread->bytes_written);
+		put_count(object, "earlier_threads", thread->earlier);
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
+static json_t *processes_json(const struct cpa_profile *profile)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < profile->processes; i++) {
+		const struct cpa_process_figures *process = &profile->process[i];
+		json_t *object = json_object();
+
+		put_count(object, "id", process->id);
+		put_count(object, "parent", process->parent);
+		put_count(object, "pid", process->pid);
+		put_text(object, "name", process->name);
+		put_count(object, "count", process->count);
+		put_count(object, "threads", process->threads);
+		put_count(object, "programs", process->images);
+		put_text(object, "state", cpa_ending_word(process->ending));
+		if (process->waited)
+			json_object_set_new(object, "status", json_integer(process->status));
+		put_real(object, "start_s", process->start_s);
+		if (process->end_s > 0)
+			put_real(object, "end_s", process->end_s);
+		put_times(object, process->cpu_s, process->wait_s, process->external_s,
+			  process->runqueue_s, process->probe_s);
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
+static json_t *components_json(const struct cpa_profile *profile)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < profile->components; i++) {
+		const struct cpa_component_figures *component = &profile->component[i];
+		bool external = component->kind == CPA_EXTERNAL;
+		json_t *object = json_object();
+
+		put_text(object, "kind", cpa_names_component_kind(component->kind));
+		put_text(object, "name", component->name);
+		put_text(object, "location", component->location);
+		put_real(object, "cpu_s", external ? 0 : component->total_s);
+		put_real(object, "total_s", component->total_s);
+		put_real(object, "critical_path_s", component->critical_path_s);
+		put_real(object, "observed_path_s", component->observed_path_s);
+		put_real(object, "saved_s", component->saved_s);
+		put_bool(object, "shared", component->shared);
+		if (component->among) {
+			put_count(object, "among", component->among);
+			put_real(object, "since_s", component->since_s);
+			put_real(object, "since_critical_path_s", component->since_path_s);
+			put_real(object, "before_at_most_s", component->before_s);
+			put_real(object, "error_at_most_s", component->error_s);
+		}
+		if (component->calls) {
+			put_count(object, "calls", component->calls);
+			put_real(object, "inclusive_s", component->inclusive_s);
+			put_known(object, "inclusive_critical_path_s", component->has_whole,
+				  component->whole_critical_path_s);
+			put_known(object, "inclusive_saved_s", component->has_whole,
+				  component->whole_saved_s);
+		}
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
+static json_t *objects_json(const struct cpa_profile *profile)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < profile->objects; i++) {
+		const struct cpa_object_figures *class = &profile->object[i];
+		json_t *object = json_object();
+
+		put_text(object, "kind", class->kind);
+		put_text(object, "class", class->class);
+		put_text(object, "location", class->location);
+		if (class->queue)
+			put_text(object, "queue", class->queue);
+		put_count(object, "objects", class->objects);
+		put_count(object, "acquisitions", class->acquisitions);
+		put_count(object, "contended", class->contended);
+		put_real(object, "wait_s", class->wait_s);
+		put_real(object, "hold_s", class->hold_s);
+		put_count(object, "handoffs", class->handoffs);
+		put_known(object, "saved_s", class->has_slot, class->saved_s);
+		put_known(object, "critical_path_s", class->has_slot, class->critical_path_s);
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
+/* What IPS, Appendix 3, says of the queue; "trouble" alone if it says nothing. */
+static json_t *master_json(const struct cpa_queue_figures *queue)
+{
+	const struct cpa_master_figures *master = &queue->master;
+	json_t *object = json_object();
+
+	put_bool(object, "applies", !master->trouble);
+	if (master->trouble) {
+		put_text(object, "trouble", master->trouble);
+		return object;
+	}
+	put_count(object, "workers", master->workers);
+	put_count(object, "best_workers", master->best_workers);
+	put_real(object, "optimum", master->optimum);
+	put_real(object, "master_s", master->master_s);
+	put_real(object, "workers_s", master->workers_s);
+	put_real(object, "master_critical_path_s", queue->producers_path_s);
+	put_real(object, "workers_critical_path_s", queue->consumers_path_s);
+	put_real(object, "path_s", master->path_s);
+	put_real(object, "best_path_s", master->best_path_s);
+	return object;
+}
+
+static json_t *queue_json(const struct cpa_queue_figures *queue)
+{
+	char *reason = cpa_balance_reason(queue);
+	json_t *object = json_object();
+
+	put_text(object, "name", queue->name);
+	put_text(object, "location", queue->location);
+	put_count(object, "queues", queue->queues);
+	put_count(object, "enqueued", queue->enqueued);
+	put_count(object, "dequeued", queue->dequeued);
+	put_count(object, "never_dequeued", queue->never_dequeued);
+	put_count(object, "enqueued_twice", queue->twice);
+	put_count(object, "unmatched", queue->unmatched);
+	put_count(object, "max_depth", queue->max_depth);
+	put_real(object, "mean_depth", queue->mean_depth);
+	put_real(object, "item_wait_s", queue->wait_s);
+	put_real(object, "item_wait_p50_s", queue->wait_p50_s);
+	put_real(object, "item_wait_p99_s", queue->wait_p99_s);
+	put_real(object, "service_s", queue->service_s);
+	put_real(object, "service_total_s", queue->services_s);
+	put_count(object, "services", queue->services);
+	put_count(object, "services_without_done", queue->undone);
+	put_count(object, "producers", queue->producers);
+	put_count(object, "consumers", queue->consumers);
+	put_real(object, "consumers_idle", queue->idle);
+	put_real(object, "consumers_runqueue", queue->starved);
+	put_real(object, "consumers_engaged", queue->engaged);
+	put_known(object, "critical_path_s", queue->slot, queue->critical_path_s);
+	put_known(object, "observed_path_s", queue->slot, queue->observed_path_s);
+	put_known(object, "saved_s", queue->slot, queue->saved_s);
+	put_text(object, "limit", cpa_balance_word(queue->limit));
+	put_text(object, "limit_reason", reason);
+	json_object_set_new(object, "master", master_json(queue));
+	free(reason);
+	return object;
+}
+
+static json_t *queues_json(const struct cpa_profile *profile)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < profile->queues; i++)
+		json_array_append_new(array, queue_json(&profile->queue[i]));
+	return array;
+}
+
+static json_t *marks_json(const struct cpa_profile *profile)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < profile->marks; i++) {
+		const struct cpa_mark_figures *mark = &profile->mark[i];
+		json_t *object = json_object();
+
+		put_text(object, "name", mark->name);
+		put_real(object, "at_s", mark->at_s);
+		if (mark->tid)
+			put_count(object, "thread", mark->tid);
+		else
+			json_object_set_new(object, "thread", json_null());
+		put_real(object, "critical_path_s", mark->critical_path_s);
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
+/* "push (queue.c:88)" */
+static void put_site(json_t *object, const struct cpa_node_figures *node)
+{
+	json_t *text = node->site && node->location ?
+			       json_sprintf("%s (%s)", node->site, node->location) :
+		       node->site ? json_string(node->site) :
+				    json_null();
+
+	json_object_set_new(object, "site", text);
+}
+
+static json_t *edge_json(const struct cpa_edge_figures *edge)
+{
+	json_t *object = json_object(), *functions = json_array();
+
+	put_count(object, "from", edge->from);
+	put_count(object, "to", edge->to);
+	put_text(object, "type", edge->dependency ? "dependency" : "activity");
+	put_count(object, "count", edge->count);
+	put_real(object, "weight_s", edge->weight_s);
+	put_known(object, "on_path_s", edge->own_slot || edge->dependency, edge->on_path_s);
+	put_known(object, "observed_s", edge->own_slot, edge->observed_s);
+	put_count(object, "followed", edge->followed);
+	for (uint32_t i = 0; i < edge->functions; i++) {
+		json_t *function = json_object();
+
+		put_text(function, "name", edge->function[i].function);
+		put_real(function, "share", edge->function[i].share);
+		json_array_append_new(functions, function);
+	}
+	json_object_set_new(object, "functions", functions);
+	return object;
+}
+
+static json_t *pag_json(const struct cpa_profile *profile)
+{
+	json_t *pag = json_object(), *nodes = json_array(), *edges = json_array();
+
+	for (size_t i = 0; i < profile->nodes; i++) {
+		const struct cpa_node_figures *node = &profile->node[i];
+		json_t *object = json_object();
+
+		put_count(object, "id", node->id);
+		put_text(object, "kind", node->kind);
+		put_site(object, node);
+		put_text(object, "class", node->class);
+		json_array_append_new(nodes, object);
+	}
+	for (size_t i = 0; i < profile->edges; i++)
+		json_array_append_new(edges, edge_json(&profile->edge[i]));
+	json_object_set_new(pag, "nodes", nodes);
+	json_object_set_new(pag, "edges", edges);
+	return pag;
+}
+
+static json_t *sample_json(const struct cpa_interval_sample *sample)
+{
+	json_t *object = json_object();
+
+	put_real(object, "at_s", sample->at_s);
+	put_real(object, "critical_path_s", sample->critical_path_s);
+	put_real(object, "cpu_s", sample->cpu_s);
+	put_real(object, "external_s", sample->external_s);
+	put_real(object, "runqueue_s", sample->runqueue_s);
+	put_real(object, "wait_s", sample->wait_s);
+	put_real(object, "probe_s", sample->probe_s);
+	put_count(object, "events", sample->events);
+	json_object_set_new(object, "observed", segments_json(sample->segment_s));
+	put_bool(object, "path_changed", sample->path_changed);
+	return object;
+}
+
+/* All values are cumulative: an interval had the difference of two. */
+static json_t *intervals_json(const struct cpa_profile *profile)
+{
+	const struct cpa_intervals *v = profile->intervals;
+	json_t *object = json_object(), *samples = json_array(), *components = json_array();
+
+	for (size_t i = 0; i < v->samples; i++)
+		json_array_append_new(samples, sample_json(&v->sample[i]));
+	for (size_t i = 0; i < profile->components; i++) {
+		const struct cpa_component_figures *component = &profile->component[i];
+		const struct cpa_slot_intervals *s = cpa_intervals_slot(v, component->slot);
+		json_t *one;
+
+		if (!s)
+			continue;
+		one = json_object();
+		put_text(one, "kind", cpa_names_component_kind(component->kind));
+		put_text(one, "name", component->name);
+		json_object_set_new(one, "critical_path_s", reals_json(s->path_s, v->samples));
+		json_object_set_new(one, "saved_s", reals_json(s->saved_s, v->samples));
+		if (component->kind != CPA_EXTERNAL)
+			json_object_set_new(one, "cpu_s", reals_json(s->total_s, v->samples));
+		json_array_append_new(components, one);
+	}
+	put_real(object, "start_s", 0);
+	put_real(object, "period_s", v->period_s);
+	json_object_set_new(object, "samples", samples);
+	json_object_set_new(object, "components", components);
+	return object;
+}
+
+static json_t *texts_json(char *const *texts, size_t count)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(array, json_string(texts[i]));
+	return array;
+}
+
+/* What was not measured is not there. */
+static json_t *machine_json(const struct cpa_machine_figures *machine)
+{
+	json_t *object = json_object();
+	const struct {
+		const char *name;
+		double seconds;
+	} times[] = {
+		{ "counter_s", machine->counter_s },
+		{ "look_s", machine->look_s },
+		{ "interrupt_s", machine->interrupt_s },
+		{ "brief_s", machine->brief_s },
+	};
+
+	put_text(object, "source", machine->source);
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
+		if (times[i].seconds > 0)
+			put_real(object, times[i].name, times[i].seconds);
+	if (machine->most_hz)
+		put_count(object, "most_hz", machine->most_hz);
+	return object;
+}
+
+static json_t *diagnostics_json(const struct cpa_diagnostics_figures *diagnostics)
+{
+	json_t *object = json_object();
+
+	put_real(object, "probe_s", diagnostics->probe_s);
+	put_text(object, "clock", diagnostics->clock);
+	put_count(object, "samples", diagnostics->samples);
+	put_count(object, "samples_lost", diagnostics->samples_lost);
+	put_real(object, "samples_s", diagnostics->samples_s);
+	json_object_set_new(object, "machine", machine_json(&diagnostics->machine));
+	put_count(object, "objects_untracked", diagnostics->objects_untracked);
+	put_count(object, "deepbind_libraries", diagnostics->deepbind);
+	put_count(object, "namespace_libraries", diagnostics->namespaced);
+	put_count(object, "untimed", diagnostics->untimed);
+	put_count(object, "untimed_handoffs", diagnostics->untimed_handoffs);
+	put_real(object, "untimed_handoffs_s", diagnostics->untimed_handoffs_s);
+	json_object_set_new(object, "notes", texts_json(diagnostics->note, diagnostics->notes));
+	return object;
+}
+
+int cpa_json_write(const struct cpa_profile *profile, FILE *out)
+{
+	json_t *root = json_object();
+	struct cpa_guidance guidance;
+	int ret;
+
+	cpa_guidance_init(&guidance, profile);
+	json_object_set_new(root, "program", program_json(&profile->program));
+	json_object_set_new(root, "parts", parts_json(profile));
+	json_object_set_new(root, "processes", processes_json(profile));
+	json_object_set_new(root, "threads", threads_json(profile));
+	json_object_set_new(root, "components", components_json(profile));
+	json_object_set_new(root, "objects", objects_json(profile));
+	json_object_set_new(root, "queues", queues_json(profile));
+	json_object_set_new(root, "marks", marks_json(profile));
+	json_object_set_new(root, "intervals", intervals_json(profile));
+	if (profile->metrics)
+		json_object_set_new(root, "metrics", cpa_json_metrics(profile->metrics));
+	if (profile->histogram)
+		json_object_set_new(root, "histogram", cpa_json_histogram(profile->histogram));
+	if (profile->phases)
+		json_object_set_new(root, "phases", cpa_json_phases(profile, profile->phases));
+	json_object_set_new(root, "pag", pag_json(profile));
+	json_object_set_new(root, "diagnostics", diagnostics_json(&profile->diagnostics));
+	json_object_set_new(root, "guidance", texts_json(guidance.advice, guidance.advices));
+	json_object_set_new(root, "warnings", texts_json(guidance.warning, guidance.warnings));
+	ret = json_dumpf(root, out, JSON_INDENT(1) | JSON_REAL_PRECISION(DIGITS));
+	if (ret == 0 && fputc('\n', out) == EOF)
+		ret = -1;
+	json_decref(root);
+	cpa_guidance_fini(&guidance);
+	return ret;
+}

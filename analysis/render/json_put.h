@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analysis/render/json_put.h - values of JSON objects, and the parts of the report in files of their own
+ */
+#ifndef CPA_ANALYSIS_RENDER_JSON_PUT_H
+#define CPA_ANALYSIS_RENDER_JSON_PUT_H
+
+#include <jansson.h>
+#include <math.h>
+
+#include "analysis/profile/metrics.h"
+#include "analysis/profile/phases.h"
+
+static inline void put_text(json_t *object, const char *key, const char *text)
+{
+	json_object_set_new(object, key, text ? json_string(text) : json_null());
+}
+
+static inline void put_bool(json_t *object, const char *key, bool value)
+{
+	json_object_set_new(object, key, json_boolean(value));
+}
+
+/* JSON has no numbers beyond those of an int64_t here; larger ones come from damaged dumps. */
+static inline void put_count(json_t *object, const char *key, uint64_t count)
+{
+	json_int_t value = count > INT64_MAX ? INT64_MAX : (json_int_t)count;
+
+	json_object_set_new(object, key, json_integer(value));
+}
+
+/* Seconds and ratios, to 1e-9. */
+static inline void put_real(json_t *object, const char *key, double value)
+{
+	json_object_set_new(object, key, json_real(round(value * 1e9) / 1e9));
+}
+
+/* Seconds that may not be known. */
+static inline void put_known(json_t *object, const char *key, bool known, double value)
+{
+	if (known)
+		put_real(object, key, value);
+	else
+		json_object_set_new(object, key, json_null());
+}
+
+/* NAN is null: not known. */
+static inline json_t *reals_json(const double *values, size_t count)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(array, isnan(values[i]) ?
+						     json_null() :
+						     json_real(round(values[i] * 1e9) / 1e9));
+	return array;
+}
+
+json_t *cpa_json_metrics(const struct cpa_metrics *metrics);
+json_t *cpa_json_histogram(const struct cpa_histogram *histogram);
+json_t *cpa_json_phases(const struct cpa_profile *profile, const struct cpa_phases *phases);
+
+#endif

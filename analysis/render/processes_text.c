@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/render/processes_text.h"
+
+#include <inttypes.h>
+#include <libiberty/libiberty.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/util/format.h"
+
+static int compare(const void *a, const void *b)
+{
+	const struct cpa_process_figures *x = a, *y = b;
+
+	if (x->cpu_s != y->cpu_s)
+		return x->cpu_s > y->cpu_s ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static uint32_t pid_of(const struct cpa_profile *profile, uint64_t id)
+{
+	for (size_t i = 0; i < profile->processes; i++)
+		if (profile->process[i].id == id)
+			return profile->process[i].pid;
+	return 0;
+}
+
+static void put_row(struct cpa_table_text *table, const struct cpa_profile *profile,
+		    const struct cpa_process_figures *process)
+{
+	struct cpa_figure cpu = cpa_format_seconds(process->cpu_s);
+	struct cpa_figure wait = cpa_format_seconds(process->wait_s);
+	struct cpa_figure external = cpa_format_seconds(process->external_s);
+	struct cpa_figure start = cpa_format_seconds(process->start_s);
+	struct cpa_figure end = cpa_format_seconds(process->end_s);
+	uint32_t parent = pid_of(profile, process->parent);
+	char pid[24], from[16] = "", threads[16];
+
+	if (process->count == 1)
+		snprintf(pid, sizeof(pid), "%" PRIu32, process->pid);
+	else
+		snprintf(pid, sizeof(pid), "%" PRIu64 " more", process->count);
+	if (parent)
+		snprintf(from, sizeof(from), "%" PRIu32, parent);
+	snprintf(threads, sizeof(threads), "%" PRIu32, process->threads);
+	cpa_table_row(table, (const char *const[]){ pid, from, cpu.text, wait.text, external.text,
+						    start.text, process->end_s > 0 ? end.text : "",
+						    threads, process->name,
+						    cpa_ending_word(process->ending) });
+}
+
+void cpa_text_processes(const struct cpa_page *page, const struct cpa_profile *profile, size_t top)
+{
+	struct cpa_process_figures *sorted = xcalloc(profile->processes + 1, sizeof(*sorted));
+	struct cpa_table_text table = { 0 };
+
+	cpa_page_heading(page, "Processes");
+	cpa_table_column(&table, "pid", false);
+	cpa_table_column(&table, "parent", false);
+	cpa_table_column(&table, "CPU", false);
+	cpa_table_column(&table, "wait", false);
+	cpa_table_column(&table, "external", false);
+	cpa_table_column(&table, "start", false);
+	cpa_table_column(&table, "end", false);
+	cpa_table_column(&table, "threads", false);
+	cpa_table_column(&table, "command", true);
+	cpa_table_column(&table, "state", true);
+	memcpy(sorted, profile->process, profile->processes * sizeof(*sorted));
+	qsort(sorted, profile->processes, sizeof(*sorted), compare);
+	for (size_t i = 0; i < profile->processes && i < top; i++)
+		put_row(&table, profile, &sorted[i]);
+	cpa_table_end(&table, page);
+	cpa_page_foot(page, profile->processes, top, NULL);
+	free(sorted);
+}

@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/render/report.c - cpa-report: the command line */
+#include <errno.h>
+#include <getopt.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <libiberty/libiberty.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "analysis/exact/context.h"
+#include "analysis/render/csv.h"
+#include "analysis/render/json.h"
+#include "analysis/input/load.h"
+#include "analysis/render/metrics_text.h"
+#include "analysis/input/newest.h"
+#include "analysis/render/phases_text.h"
+#include "analysis/util/printable.h"
+#include "analysis/predict/question.h"
+#include "analysis/render/text.h"
+#include "analysis/input/process.h"
+#include "analysis/util/progress.h"
+#include "analysis/exact/verify.h"
+
+#define EXIT_BAD_DUMP  1
+#define EXIT_BAD_USAGE 2
+
+#define WIDTH_MIN     72
+#define WIDTH_MAX     1000
+#define WIDTH_DEFAULT 80
+#define TOP_DEFAULT   10
+#define TOP_MAX	      1000000
+
+enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };
+enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+enum option_only_long { OPTION_HISTOGRAM = 256, OPTION_PHASES, OPTION_PHASE, OPTION_THRESHOLD };
+
+struct options {
+	enum format format;
+	enum color color;
+	enum cpa_level level;
+	bool metrics; /* instead of the level: */
+	enum cpa_metric_level metric_level;
+	enum cpa_metric histogram; /* CPA_METRICS: none */
+	bool phases;
+	double phase_step; /* 0: to be found */
+	size_t ranges;
+	struct cpa_phase_range *range;
+	size_t top, width; /* width 0: find out */
+	const char *dump;  /* NULL: the newest here */
+	bool verify, paths;
+	const char *zero; /* components, or NULL */
+	struct cpa_question question;
+};
+
+static const char help[] =
+	"Usage: cpa-report [OPTIONS] [DUMP]\n"
+	"Show what decided how long a program ran, from a dump that cpa run left.\n"
+	"Without DUMP: the newest *.dump in the current folder.\n"
+	"\n"
+	"  --format text|json|csv    default: text; JSON holds everything, CSV one table: that of\n"
+	"                            --level, or the components\n"
+	"  --level LEVEL             program, component, process, thread, object, queue,\n"
+	"                            interval, pag\n"
+	"  --metrics LEVEL           metrics of IPS: program, machine, process, thread, procedure,\n"
+	"                            event, or all; see man cpa-metrics\n"
+	"  --histogram METRIC        one of them over time, at the level of --metrics\n"
+	"  --phases                  phases of the run, each with its metrics and critical path\n"
+	"  --phase NAME=FROM..TO     this range too, in seconds; as often as wanted\n"
+	"  --phase-threshold STEP    what change is a phase, 0.01 to 10; default: chosen\n"
+	"  --top N                   rows of each table (text), default 10\n"
+	"  --color auto|always|never default: auto, on a terminal unless NO_COLOR is set\n"
+	"  --width N                 columns of a line (text), default: the terminal's, or 80\n"
+	"  --zero KIND:NAME,...      instead: the critical path if these components took no time, beside\n"
+	"                            that of the run, exact; as are the next two:\n"
+	"  --paths                   the second and third critical path, and what they share with the first\n"
+	"  --verify                  instead: compute the paths again from the journal of the run\n"
+	"                            (cpa run --journal) and say whether they are the same\n"
+	"  --help, --version\n"
+	"\n"
+	"Instead of the report, how long the run would take, from a dump with a journal:\n"
+	"  --cores N[,N...]          on so many cores\n"
+	"  --group 'CORES:NAME[,NAME...] ...'\n"
+	"                            with the threads of these names on these cores only\n"
+	"  --load N                  beside N other processes that always work\n"
+	"  --what-if KIND:NAME=FACTOR\n"
+	"                            if that component took FACTOR times as long; KIND: function,\n"
+	"                            lock, region, thread, queue, external; NAME as in the report,\n"
+	"                            with * and ?. Also lock:NAME=drop, lock:NAME=split:N,\n"
+	"                            'queue:NAME workers=N'; as many of them as you like\n"
+	"  --curves                  and if components that matter took less and less\n"
+	"\n"
+	"Exit status: 0, 1 for a dump that cannot be read or is not verified, 2 for wrong usage.\n";
+
+/* Complain about the value of an option and leave. */
+static void __attribute__((noreturn))
+bad_usage(const char *option, const char *value, const char *expected)
+{
+	char *text = value ? cpa_printable(value, SIZE_MAX) : NULL;
+
+	fprintf(stderr, "cpa-report: %s%s%s: %s (see cpa-report --help)\n", option, text ? " " : "",
+		text ? text : "", expected);
+	free(text);
+	exit(EXIT_BAD_USAGE);
+}
+
+static size_t parse_number(const char *option, const char *value, size_t least, size_t most,
+			   const char *expected)
+{
+	char *end;
+	unsigned long number;
+
+	errno = 0;
+	number = strtoul(value, &end, 10);
+	if (errno || end == value || *end || value[0] == '-' || number < least || number > most)
+		bad_usage(option, value, expected);
+	return number;
+}
+
+static enum cpa_level parse_level(const char *value)
+{
+	for (unsigned level = 0; level < CPA_LEVELS; level++)
+		if (strcmp(value, cpa_level_name(level)) == 0)
+			return level;
+	bad_usage("--level", value,
+		  "all, program, component, thread, object, queue, interval or pag expected");
+}
+
+static enum cpa_metric_level parse_metric_level(const char *value)
+{
+	if (strcmp(value, "all") == 0)
+		return CPA_METRIC_LEVELS;
+	for (unsigned level = 0; level < CPA_METRIC_LEVELS; level++)
+		if (strcmp(value, cpa_metric_level_name(level)) == 0)
+			return level;
+	bad_usage("--metrics", value,
+		  "all, program, machine, process, thread, procedure or event expected");
+}
+
+static enum cpa_metric parse_metric(const char *value)
+{
+	for (unsigned metric = 0; metric < CPA_METRICS; metric++)
+		if (strcmp(value, cpa_metric_about(metric)->symbol) == 0)
+			return metric;
+	bad_usage("--histogram", value,
+		  "T_cpu, T_wait, T_wait_cpu, T_ext, T_probe, R, L, P, P_max, rho, PR, M_m or M_b "
+		  "expected");
+}
+
+static void add_phase(struct options *options, char *value)
+{
+	size_t count = options->ranges++;
+
+	options->range = xrealloc(options->range, (count + 1) * sizeof(*options->range));
+	if (!cpa_phase_parse(value, &options->range[count]))
+		bad_usage("--phase", value, "NAME=FROM..TO expected, as start=0s..1.5s");
+	options->phases = true;
+}
+
+static double parse_step(const char *value)
+{
+	char *end;
+	double step = strtod(value, &end);
+
+	if (end == value || *end || !(step >= 0.01 && step <= 10))
+		bad_usage("--phase-threshold", value, "a number from 0.01 to 10 expected");
+	return step;
+}
+
+static enum color parse_color(const char *value)
+{
+	static const char *const names[] = { "auto", "always", "never" };
+
+	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(value, names[i]) == 0)
+			return i;
+	bad_usage("--color", value, "auto, always or never expected");
+}
+
+static enum format parse_format(const char *value)
+{
+	static const char *const names[] = { "text", "json", "csv" };
+
+	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(value, names[i]) == 0)
+			return i;
+	bad_usage("--format", value, "text, json or csv expected");
+}
+
+/* Add the value of option @name to the question. */
+static void ask(struct cpa_question *question, int option, const char *name)
+{
+	const char *wrong = cpa_question_add(question, option, optarg);
+	char dashed[32];
+
+	if (!wrong)
+		return;
+	snprintf(dashed, sizeof(dashed), "--%s", name);
+	bad_usage(dashed, optarg, wrong);
+}
+
+static struct options parse_options(int argc, char **argv)
+{
+	static const struct option known[] = {
+		{ "format", required_argument, NULL, 'f' },
+		{ "level", required_argument, NULL, 'l' },
+		{ "metrics", required_argument, NULL, 'm' },
+		{ "histogram", required_argument, NULL, OPTION_HISTOGRAM },
+		{ "phases", no_argument, NULL, OPTION_PHASES },
+		{ "phase", required_argument, NULL, OPTION_PHASE },
+		{ "phase-threshold", required_argument, NULL, OPTION_THRESHOLD },
+		{ "top", required_argument, NULL, 't' },
+		{ "color", required_argument, NULL, 'c' },
+		{ "width", required_argument, NULL, 'w' },
+		{ "verify", no_argument, NULL, 'V' },
+		{ "paths", no_argument, NULL, 'p' },
+		{ "zero", required_argument, NULL, 'z' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'v' },
+		CPA_QUESTION_OPTIONS,
+		{ 0 },
+	};
+	struct options options = { .top = TOP_DEFAULT,
+				   .metric_level = CPA_AT_PROGRAM,
+				   .histogram = CPA_METRICS };
+	int option, which;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":", known, &which)) != -1) {
+		switch (option) {
+		case 'f':
+			options.format = parse_format(optarg);
+			break;
+		case 'l':
+			options.level = parse_level(optarg);
+			break;
+		case 'm':
+			options.metrics = true;
+			options.metric_level = parse_metric_level(optarg);
+			break;
+		case OPTION_HISTOGRAM:
+			options.histogram = parse_metric(optarg);
+			break;
+		case OPTION_PHASES:
+			options.phases = true;
+			break;
+		case OPTION_PHASE:
+			add_phase(&options, optarg);
+			break;
+		case OPTION_THRESHOLD:
+			options.phase_step = parse_step(optarg);
+			options.phases = true;
+			break;
+		case 't':
+			options.top = parse_number("--top", optarg, 1, TOP_MAX,
+						   "a number from 1 to 1000000 expected");
+			break;
+		case 'c':
+			options.color = parse_color(optarg);
+			break;
+		case 'w':
+			options.width = parse_number("--width", optarg, WIDTH_MIN, WIDTH_MAX,
+						     "a number from 72 to 1000 expected");
+			break;
+		case 'V':
+			options.verify = true;
+			break;
+		case 'p':
+			options.paths = true;
+			break;
+		case 'z':
+			options.zero = optarg;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			exit(fflush(stdout) ? EXIT_BAD_DUMP : 0);
+		case 'v':
+			puts("cpa-report " CPA_VERSION);
+			exit(fflush(stdout) ? EXIT_BAD_DUMP : 0);
+		case CPA_ASK_CORES ... CPA_ASK_CURVES:
+			ask(&options.question, option, known[which].name);
+			break;
+		case ':':
+			bad_usage("option", argv[optind - 1], "a value is missing");
+		default:
+			bad_usage("option", argv[optind - 1], "not known, or not unique");
+		}
+	}
+	if (argc - optind > 1)
+		bad_usage("argument", argv[optind + 1], "one dump expected");
+	if (options.histogram != CPA_METRICS && options.metric_level == CPA_METRIC_LEVELS)
+		bad_usage("--histogram", NULL, "one level expected (--metrics)");
+	options.dump = argv[optind];
+	return options;
+}
+
+static struct cpa_page make_page(const struct options *options)
+{
+	struct cpa_page page = { .out = stdout, .width = options->width };
+	const char *columns = getenv("COLUMNS"), *no_color = getenv("NO_COLOR");
+	struct winsize size;
+	bool terminal = isatty(STDOUT_FILENO);
+
+	page.unicode = setlocale(LC_CTYPE, "") && strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+	page.color = options->color == COLOR_ALWAYS ||
+		     (options->color == COLOR_AUTO && terminal && !(no_color && *no_color));
+	if (!page.width && terminal) {
+		if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
+			page.width = size.ws_col;
+		if (!page.width && columns)
+			page.width = strtoul(columns, NULL, 10);
+	}
+	if (page.width < WIDTH_MIN || page.width > WIDTH_MAX)
+		page.width = WIDTH_DEFAULT;
+	return page;
+}
+
+/* Names of sites take time to look up, and the usual sections have none. */
+static enum cpa_graph graph_for(const struct options *options)
+{
+	if (options->format != FORMAT_TEXT || options->level == CPA_LEVEL_PAG || options->metrics ||
+	    options->histogram != CPA_METRICS)
+		return CPA_GRAPH_ALL;
+	return CPA_GRAPH_EDGES;
+}
+
+/* What was asked for of metrics and phases, instead of the usual sections. */
+static void write_details(const struct cpa_profile *profile, const struct options *options,
+			  const struct cpa_page *page)
+{
+	cpa_text_program(page, profile);
+	if (profile->histogram)
+		cpa_text_histogram(page, profile->histogram, options->top);
+	else if (options->metrics)
+		cpa_text_metrics(page, profile->metrics, options->metric_level, options->top);
+	if (options->phases)
+		cpa_text_phases(page, profile, profile->phases, options->top);
+}
+
+static void write_csv(const struct cpa_profile *profile, const struct options *options)
+{
+	if (profile->histogram)
+		cpa_csv_histogram(profile->histogram, stdout);
+	else if (options->metrics)
+		cpa_csv_metrics(profile->metrics, options->metric_level, stdout);
+	else if (options->phases)
+		cpa_csv_phases(profile->phases, stdout);
+	else
+		cpa_csv_write(profile, options->level, stdout);
+}
+
+static void add_details(struct cpa_profile *profile, const struct options *options)
+{
+	const struct cpa_phase_settings settings = { .step = options->phase_step,
+						     .ranges = options->ranges,
+						     .range = options->range };
+
+	profile->metrics = cpa_metrics_build(profile);
+	profile->phases = cpa_phases_build(profile, &settings);
+	if (options->histogram == CPA_METRICS)
+		return;
+	profile->histogram = cpa_histogram_build(profile, profile->metrics, options->histogram,
+						 options->metric_level);
+	if (!profile->histogram)
+		bad_usage("--histogram", cpa_metric_about(options->histogram)->symbol,
+			  "not sampled over time at this level of --metrics");
+}
+
+static void free_details(struct cpa_profile *profile)
+{
+	cpa_histogram_free(profile->histogram);
+	cpa_phases_free(profile->phases);
+	cpa_metrics_free(profile->metrics);
+}
+
+static int write_report(struct cpa_dump *dump, const struct cpa_profile *profile,
+			const struct options *options)
+{
+	struct cpa_page page = make_page(options);
+	char *error = NULL;
+	int ret = 0;
+
+	if (cpa_question_asked(&options->question))
+		ret = cpa_question_answer(&options->question, dump, profile, &page,
+					  options->format == FORMAT_JSON);
+	else if (options->zero)
+		ret = cpa_context_zero(dump, profile, options->zero, &page, options->top, &error);
+	else if (options->paths)
+		ret = cpa_context_paths(dump, profile, &page, options->top, &error);
+	else if (options->format == FORMAT_JSON)
+		ret = cpa_json_write(profile, stdout);
+	else if (options->format == FORMAT_CSV)
+		write_csv(profile, options);
+	else if (options->metrics || options->phases || profile->histogram)
+		write_details(profile, options, &page);
+	else
+		cpa_text_write(profile, &page, options->level, options->top);
+	if (error) {
+		fprintf(stderr, "cpa-report: %s\n", error);
+		free(error);
+		return EXIT_BAD_DUMP;
+	}
+	if (ret > 0)
+		return ret;
+	if (fflush(stdout) || ferror(stdout) || ret < 0) {
+		fprintf(stderr, "cpa-report: cannot write the report: %s\n", strerror(errno));
+		return EXIT_BAD_DUMP;
+	}
+	return 0;
+}
+
+/* Compare the dump with its journal. */
+static int verify(struct cpa_dump *dump)
+{
+	char *error = NULL;
+	int ret = cpa_verify(dump, stdout, &error);
+
+	if (ret < 0) {
+		fprintf(stderr, "cpa-report: %s\n", error);
+		free(error);
+	} else if (fflush(stdout) || ferror(stdout)) {
+		fprintf(stderr, "cpa-report: cannot write: %s\n", strerror(errno));
+		ret = -1;
+	}
+	return ret ? EXIT_BAD_DUMP : 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = parse_options(argc, argv);
+	char *file = options.dump ? xstrdup(options.dump) : cpa_newest_dump();
+	struct cpa_profile *profile;
+	struct cpa_dump dump;
+	char *error;
+	int ret;
+
+	if (!file) {
+		fputs("cpa-report: no *.dump in this folder (name one, or make one with cpa run "
+		      "-- PROGRAM)\n",
+		      stderr);
+		return EXIT_BAD_DUMP;
+	}
+	ret = cpa_dump_open(&dump, file, &error);
+	free(file);
+	if (ret < 0) {
+		fprintf(stderr, "cpa-report: %s\n", error);
+		free(error);
+		return EXIT_BAD_DUMP;
+	}
+	if (options.verify) {
+		ret = verify(&dump);
+		cpa_dump_close(&dump);
+		return ret;
+	}
+	cpa_progress_allow("cpa-report");
+	profile = cpa_profile_build(&dump, graph_for(&options));
+	profile->program.running = dump.live && cpa_process_writes(dump.header.pid, dump.file);
+	add_details(profile, &options);
+	if (cpa_dump_whole(&dump)) {
+		ret = write_report(&dump, profile, &options);
+	} else {
+		fprintf(stderr, "cpa-report: %s: became unreadable while it was read (try again)\n",
+			dump.file);
+		ret = EXIT_BAD_DUMP;
+	}
+	free_details(profile);
+	cpa_profile_free(profile);
+	free(options.range);
+	cpa_dump_close(&dump);
+	cpa_question_fini(&options.question);
+	return ret;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analysis/render/sections.h - sections of the text report that most programs do not have
+ *
+ * Each writes nothing if the profile has nothing of its kind.
+ */
+#ifndef CPA_ANALYSIS_RENDER_SECTIONS_H
+#define CPA_ANALYSIS_RENDER_SECTIONS_H
+
+#include "analysis/profile/profile.h"
+#include "analysis/util/table.h"
+
+void cpa_text_queues(const struct cpa_page *page, const struct cpa_profile *profile, size_t top);
+void cpa_text_intervals(const struct cpa_page *page, const struct cpa_profile *profile, size_t top);
+
+/* One queue in words: what limits it, its items, master and workers. */
+void cpa_text_queue(const struct cpa_page *page, const struct cpa_queue_figures *queue);
+
+void cpa_text_marks(const struct cpa_page *page, const struct cpa_profile *profile, size_t top);
+
+/* The functions of an instrumented build, whose calls and times are exact. */
+void cpa_text_procedures(const struct cpa_page *page, const struct cpa_profile *profile,
+			 size_t top);
+
+#endif

@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/render/text.c - a profile for people to read */
+#include "analysis/render/text.h"
+
+#include <libiberty/libiberty.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "analysis/util/format.h"
+#include "analysis/profile/guidance.h"
+#include "analysis/symbols/names.h"
+#include "analysis/render/phases_text.h"
+#include "analysis/util/printable.h"
+#include "analysis/render/processes_text.h"
+#include "analysis/render/sections.h"
+
+#define LABEL	    15 /* columns of the labels in the heading */
+#define SHOWN	    6u /* components of which the whole report says when they were on the path */
+#define PARTS_SHOWN 4
+#define MOSTLY_WORK 0.9 /* of the CPU time: the rest needs no mention */
+
+const char *cpa_level_name(enum cpa_level level)
+{
+	static const char *const names[CPA_LEVELS] = {
+		[CPA_LEVEL_ALL] = "all",
+		[CPA_LEVEL_PROGRAM] = "program",
+		[CPA_LEVEL_COMPONENT] = "component",
+		[CPA_LEVEL_PROCESS] = "process",
+		[CPA_LEVEL_THREAD] = "thread",
+		[CPA_LEVEL_OBJECT] = "object",
+		[CPA_LEVEL_QUEUE] = "queue",
+		[CPA_LEVEL_INTERVAL] = "interval",
+		[CPA_LEVEL_PAG] = "pag",
+	};
+
+	return names[level];
+}
+
+/* "2 parts of the run: 1.00 s to 2.00 s, 5.00 s to 9.00 s; 5.00 s of 10.0 s" */
+static void put_parts(const struct cpa_page *page, const struct cpa_profile *profile)
+{
+	uint64_t earlier = profile->program.earlier_parts;
+	size_t listed = profile->parts < PARTS_SHOWN ? profile->parts : PARTS_SHOWN;
+	size_t all = earlier + profile->parts;
+	char *text, *longer;
+
+	if (!profile->parts)
+		return;
+	text = cpa_format_text("%zu part%s of the run:%s", all, all == 1 ? "" : "s",
+			       all > listed ? " ..." : "");
+	for (size_t i = profile->parts - listed; i < profile->parts; i++) {
+		longer = cpa_format_text("%s%s %s to %s", text, i || earlier ? "," : "",
+					 cpa_format_seconds(profile->part[i].from_s).text,
+					 cpa_format_seconds(profile->part[i].to_s).text);
+		free(text);
+		text = longer;
+	}
+	longer = cpa_format_text("%s; %s of %s", text,
+				 cpa_format_seconds(profile->program.wall_s).text,
+				 cpa_format_seconds(profile->program.run_s).text);
+	cpa_page_paragraph(page, CPA_PLAIN, 2, longer);
+	free(longer);
+	free(text);
+}
+
+/* How the run ended, as far as is known. The caller frees it. */
+static char *describe_end(const struct cpa_program_figures *program)
+{
+	const int status = program->status;
+
+	if (program->complete)
+		return program->waited && WIFEXITED(status) && WEXITSTATUS(status) ?
+			       cpa_format_text("ran to its end, status %d", WEXITSTATUS(status)) :
+			       xstrdup("ran to its end");
+	if (program->state == CPA_EXECED)
+		return xstrdup("replaced by exec");
+	if (program->copied)
+		return xstrdup("copied while it ran");
+	if (program->running)
+		return xstrdup("running");
+	if (!program->waited)
+		return xstrdup("END NOT SEEN");
+	if (WIFEXITED(status))
+		return cpa_format_text("ended by exit_group, status %d", WEXITSTATUS(status));
+	return cpa_format_text("DID NOT FINISH: signal %d (%s)", WTERMSIG(status),
+			       strsignal(WTERMSIG(status)));
+}
+
+/* Whether the program ended, or goes on, as it meant to. */
+static bool ended_well(const struct cpa_program_figures *program)
+{
+	return program->complete || program->running || program->copied ||
+	       (program->waited && WIFEXITED(program->status));
+}
+
+/* What the figures are worth of a run whose end the program did not tell itself. */
+static void put_end(const struct cpa_page *page, const struct cpa_program_figures *program)
+{
+	const char *why = "";
+	char *text, *late = NULL;
+
+	if (program->complete || program->state == CPA_EXECED)
+		return;
+	if (!program->running && !program->copied && !program->waited)
+		why = "Nobody told how the program ended: it was killed, ended by a system call of "
+		      "its own, or runs where cpa-report cannot see it (cpa run tells). ";
+	else if (!ended_well(program))
+		why = "The program was killed. ";
+	if (program->waited && program->end_s > program->wall_s)
+		late = cpa_format_text(", %s before its end",
+				       cpa_format_seconds(program->end_s - program->run_s).text);
+	text = cpa_format_text("%sThe figures are of what it had done by its last event%s.", why,
+			       late ? late : "");
+	cpa_page_paragraph(page, ended_well(program) ? CPA_PLAIN : CPA_ALARM, 0, text);
+	free(late);
+	free(text);
+}
+
+void cpa_text_program(const struct cpa_page *page, const struct cpa_profile *profile)
+{
+	const struct cpa_program_figures *program = &profile->program;
+	char *work = xstrdup(""), *end = describe_end(program);
+	char *text;
+
+	/* Else parallelism, which is that of work, would look wrong. */
+	if (program->work_s < MOSTLY_WORK * program->cpu_s) {
+		free(work);
+		work = cpa_format_text(" (%s work)", cpa_format_seconds(program->work_s).text);
+	}
+	text = cpa_format_text("%s: %s wall, %s CPU%s, %zu thread%s, %u core%s, %s", program->name,
+			       cpa_format_seconds(program->wall_s).text,
+			       cpa_format_seconds(program->cpu_s).text, work, program->threads,
+			       program->threads == 1 ? "" : "s", program->cores,
+			       program->cores == 1 ? "" : "s", end);
+	free(end);
+	free(work);
+	cpa_page_paragraph(page, ended_well(program) ? CPA_STRONG : CPA_ALARM, 2, text);
+	free(text);
+	put_parts(page, profile);
+	put_end(page, program);
+}
+
+static void put_paths(const struct cpa_page *page, const struct cpa_program_figures *program)
+{
+	static const char *const segments[CPA_TIME_KINDS] = {
+		[CPA_TIME_PROCESS] = "process",	   [CPA_TIME_EXTERNAL] = "external",
+		[CPA_TIME_RUNQUEUE] = "run queue", [CPA_TIME_HANDOFF] = "hand-off",
+		[CPA_TIME_PROBE] = "probe",
+	};
+	char *text;
+
+	text = cpa_format_text("%-*s%8s  the longest chain of work: no processors shorten it",
+			       LABEL, "critical path",
+			       cpa_format_seconds(program->critical_path_s).text);
+	cpa_page_paragraph(page, CPA_PLAIN, LABEL, text);
+	free(text);
+	text = cpa_format_text("%-*s%8s  what the run waited for, from its start to its end", LABEL,
+			       "observed path", cpa_format_seconds(program->observed_path_s).text);
+	cpa_page_paragraph(page, CPA_PLAIN, LABEL, text);
+	free(text);
+	text = xstrdup("  ");
+	for (unsigned i = 0; i < CPA_TIME_KINDS; i++) {
+		char *longer = cpa_format_text(
+			"%s%s%s %s", text, i ? ", " : "", segments[i],
+			cpa_format_percent(program->segment_s[i], program->observed_path_s).text);
+
+		free(text);
+		text = longer;
+	}
+	cpa_page_paragraph(page, CPA_PLAIN, LABEL, text);
+	free(text);
+	text = cpa_format_text("%-*s%8s  %s with unlimited processors; utilization %s", LABEL,
+			       "parallelism", cpa_format_ratio(program->parallelism).text,
+			       cpa_format_ratio(program->max_parallelism).text,
+			       cpa_format_percent(program->utilization, 1).text);
+	cpa_page_paragraph(page, CPA_PLAIN, LABEL, text);
+	free(text);
+}
+
+static bool is_shown(const struct cpa_component_figures *component)
+{
+	return component->saved_s > 0 || component->critical_path_s > 0 ||
+	       component->observed_path_s > 0 || component->total_s > 0;
+}
+
+static void put_components(const struct cpa_page *page, const struct cpa_profile *profile,
+			   size_t top)
+{
+	const struct cpa_program_figures *program = &profile->program;
+	struct cpa_table_text table = { 0 };
+	size_t shown = 0;
+
+	cpa_page_heading(page, "What the run would gain if one component cost nothing");
+	cpa_table_column(&table, "saves", false);
+	cpa_table_column(&table, "path", false);
+	cpa_table_column(&table, "wall", false);
+	cpa_table_column(&table, "CPU", false);
+	cpa_table_column(&table, "kind", true);
+	cpa_table_column(&table, "component", true);
+	cpa_table_remark(&table, "where");
+	for (size_t i = 0; i < profile->components; i++) {
+		const struct cpa_component_figures *component = &profile->component[i];
+		struct cpa_figure saves = cpa_format_seconds(component->saved_s);
+		struct cpa_figure critical =
+			cpa_format_percent(component->critical_path_s, program->critical_path_s);
+		struct cpa_figure observed =
+			cpa_format_percent(component->observed_path_s, program->observed_path_s);
+		struct cpa_figure cpu = cpa_format_percent(component->total_s, program->cpu_s);
+
+		if (!is_shown(component) || shown++ >= top)
+			continue;
+		cpa_table_row(&table,
+			      (const char *const[]){
+				      saves.text, critical.text, observed.text,
+				      component->kind == CPA_EXTERNAL ? "-" : cpu.text,
+				      cpa_names_component_kind(component->kind), component->name,
+				      cpa_printable_where(component->name, component->location) });
+	}
+	cpa_table_end(&table, page);
+	cpa_page_foot(
+		page, shown, top,
+		"path, wall: shares of the critical and of the observed path. Savings do not add up "
+		"where components overlap: a lock and what is done under it, a thread and its "
+		"functions.");
+}
+
+static int compare_cpu(const void *a, const void *b)
+{
+	const struct cpa_thread_figures *x = a, *y = b;
+
+	if (x->cpu_s != y->cpu_s)
+		return x->cpu_s > y->cpu_s ? -1 : 1;
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+static void put_threads(const struct cpa_page *page, const struct cpa_profile *profile, size_t top)
+{
+	struct cpa_thread_figures *sorted = xcalloc(profile->threads + 1, sizeof(*sorted));
+	struct cpa_table_text table = { 0 };
+
+	cpa_page_heading(page, "Threads");
+	cpa_table_column(&table, "id", false);
+	cpa_table_column(&table, "CPU", false);
+	cpa_table_column(&table, "wait", false);
+	cpa_table_column(&table, "external", false);
+	cpa_table_column(&table, "run queue", false);
+	cpa_table_column(&table, "path", false);
+	cpa_table_column(&table, "name", true);
+	cpa_table_column(&table, "start routine", true);
+	memcpy(sorted, profile->thread, profile->threads * sizeof(*sorted));
+	qsort(sorted, profile->threads, sizeof(*sorted), compare_cpu);
+	for (size_t i = 0; i < profile->threads && i < top; i++) {
+		const struct cpa_thread_figures *thread = &sorted[i];
+		struct cpa_figure cpu = cpa_format_seconds(thread->cpu_s);
+		struct cpa_figure wait = cpa_format_seconds(thread->wait_s);
+		struct cpa_figure external = cpa_format_seconds(thread->external_s);
+		struct cpa_figure runqueue = cpa_format_seconds(thread->runqueue_s);
+		struct cpa_figure path = cpa_format_seconds(thread->critical_path_s);
+		char id[16];
+
+		snprintf(id, sizeof(id), "%u", thread->tid);
+		cpa_table_row(&table, (const char *const[]){ id, cpu.text, wait.text, external.text,
+							     runqueue.text, path.text, thread->name,
+							     thread->start_routine });
+	}
+	cpa_table_end(&table, page);
+	cpa_page_foot(page, profile->threads, top, NULL);
+	free(sorted);
+}
+
+/* "3.10 s", with a star for the largest. */
+static struct cpa_figure mark(double seconds, double largest)
+{
+	struct cpa_figure figure = cpa_format_seconds(seconds);
+	size_t length = strlen(figure.text);
+
+	snprintf(figure.text + length, sizeof(figure.text) - length, "%s",
+		 seconds > 0 && seconds >= largest ? "*" : " ");
+	return figure;
+}
+
+char *cpa_text_class(const struct cpa_object_figures *object)
+{
+	const char *own = object->queue ? "+ " : "";
+
+	if (object->by != CPA_BY_VARIABLE)
+		return cpa_format_text("%s%s", own, object->class);
+	return cpa_format_text("%s%s %s", own, object->kind, object->class);
+}
+
+bool cpa_text_hands_off(const struct cpa_object_figures *object)
+{
+	static const char *const kinds[] = { "mutex", "spin", "rwlock", "condition", "annotation" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (strcmp(object->kind, kinds[i]) == 0)
+			return true;
+	return false;
+}
+
+struct cpa_figure cpa_text_handoffs(const struct cpa_object_figures *object)
+{
+	return cpa_text_hands_off(object) ? cpa_format_count(object->handoffs) :
+					    (struct cpa_figure){ "-" };
+}
+
+/* The largest figures of all classes. */
+struct records {
+	double wait_s, hold_s, saved_s;
+};
+
+static struct records find_records(const struct cpa_profile *profile)
+{
+	struct records most = { 0 };
+
+	for (size_t i = 0; i < profile->objects; i++) {
+		const struct cpa_object_figures *object = &profile->object[i];
+
+		most.wait_s = fmax(object->wait_s, most.wait_s);
+		most.hold_s = fmax(object->hold_s, most.hold_s);
+		most.saved_s = fmax(object->saved_s, most.saved_s);
+	}
+	return most;
+}
+
+static bool has_record(const struct cpa_object_figures *object, const struct records *most)
+{
+	return (object->wait_s > 0 && object->wait_s >= most->wait_s) ||
+	       (object->hold_s > 0 && object->hold_s >= most->hold_s) ||
+	       (object->saved_s > 0 && object->saved_s >= most->saved_s);
+}
+
+static void put_object(struct cpa_table_text *table, const struct cpa_object_figures *object,
+		       const struct records *most)
+{
+	struct cpa_figure waited = mark(object->wait_s, most->wait_s);
+	struct cpa_figure held = mark(object->hold_s, most->hold_s);
+	struct cpa_figure saves = mark(object->saved_s, most->saved_s);
+	struct cpa_figure acquired = cpa_format_count(object->acquisitions);
+	struct cpa_figure contended =
+		cpa_format_percent((double)object->contended, (double)object->acquisitions);
+	struct cpa_figure handoffs = cpa_text_handoffs(object);
+	char *class = cpa_text_class(object);
+
+	cpa_table_row(table, (const char *const[]){
+				     waited.text, held.text, object->has_slot ? saves.text : "? ",
+				     acquired.text, contended.text, handoffs.text, class });
+	free(class);
+}
+
+static void put_objects(const struct cpa_page *page, const struct cpa_profile *profile, size_t top)
+{
+	struct records most = find_records(profile);
+	struct cpa_table_text table = { 0 };
+	size_t room = top, records = 0;
+	bool queues = false;
+
+	if (profile->objects == 0)
+		return;
+	cpa_page_heading(page, "Locks and other objects, by class");
+	cpa_table_column(&table, "waited ", false);
+	cpa_table_column(&table, "held ", false);
+	cpa_table_column(&table, "saves ", false);
+	cpa_table_column(&table, "acquired", false);
+	cpa_table_column(&table, "contended", false);
+	cpa_table_column(&table, "hand-offs", false);
+	cpa_table_column(&table, "class", true);
+	for (size_t i = 0; i < profile->objects; i++) {
+		queues |= profile->object[i].queue != NULL;
+		records += has_record(&profile->object[i], &most);
+	}
+	/* They are sorted by wait; those with a star are shown in any case. */
+	for (size_t i = 0; i < profile->objects && room > 0; i++) {
+		bool record = has_record(&profile->object[i], &most);
+
+		records -= record;
+		if (!record && room <= records)
+			continue;
+		put_object(&table, &profile->object[i], &most);
+		room--;
+	}
+	cpa_table_end(&table, page);
+	cpa_page_foot(page, profile->objects, top,
+		      queues ? "* waits most, held most, would gain most. + a queue's own: on the "
+			       "critical path its items are the dependencies." :
+			       "* waits most, held most, would gain most.");
+}
+
+static int compare_edges(const void *a, const void *b)
+{
+	const struct cpa_edge_figures *x = a, *y = b;
+
+	if (x->own_slot != y->own_slot)
+		return x->own_slot ? -1 : 1;
+	if (x->own_slot && x->on_path_s != y->on_path_s)
+		return x->on_path_s > y->on_path_s ? -1 : 1;
+	if (x->weight_s != y->weight_s)
+		return x->weight_s > y->weight_s ? -1 : 1;
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	return x->to < y->to ? -1 : x->to > y->to;
+}
+
+/* "unlock push (queue.c:90)" */
+static char *describe_node(const struct cpa_profile *profile, uint32_t id)
+{
+	const struct cpa_node_figures *node = cpa_profile_node(profile, id);
+	const char *where;
+
+	if (!node || !node->site)
+		return xstrdup(node ? node->kind : "?");
+	where = cpa_printable_where(node->site, node->location);
+	if (!*where)
+		return cpa_format_text("%s %s", node->kind, node->site);
+	return cpa_format_text("%s %s (%s)", node->kind, node->site, where);
+}
+
+void cpa_text_edges(const struct cpa_page *page, const struct cpa_profile *profile,
+		    struct cpa_edge_figures *edges, size_t number, size_t top)
+{
+	struct cpa_table_text table = { 0 };
+
+	cpa_table_column(&table, "on path", false);
+	cpa_table_column(&table, "weight", false);
+	cpa_table_column(&table, "count", false);
+	cpa_table_column(&table, "type", true);
+	cpa_table_column(&table, "from", true);
+	cpa_table_column(&table, "to", true);
+	qsort(edges, number, sizeof(*edges), compare_edges);
+	for (size_t i = 0; i < number && i < top; i++) {
+		const struct cpa_edge_figures *edge = &edges[i];
+		struct cpa_figure on_path = cpa_format_seconds(edge->on_path_s);
+		struct cpa_figure weight = cpa_format_seconds(edge->weight_s);
+		struct cpa_figure count = cpa_format_count(edge->count);
+		char *from = describe_node(profile, edge->from);
+		char *to = describe_node(profile, edge->to);
+
+		cpa_table_row(&table,
+			      (const char *const[]){
+				      edge->own_slot || edge->dependency ? on_path.text : "?",
+				      weight.text, count.text,
+				      edge->dependency ? "dependency" : "activity", from, to });
+		free(from);
+		free(to);
+	}
+	cpa_table_end(&table, page);
+}
+
+static void put_pag(const struct cpa_page *page, const struct cpa_profile *profile, size_t top)
+{
+	struct cpa_edge_figures *edges = xcalloc(profile->edges + 1, sizeof(*edges));
+
+	cpa_page_heading(page, "Activity graph, edges by time on the critical path");
+	memcpy(edges, profile->edge, profile->edges * sizeof(*edges));
+	cpa_text_edges(page, profile, edges, profile->edges, top);
+	cpa_page_foot(page, profile->edges, top, NULL);
+	free(edges);
+}
+
+static void put_guidance(const struct cpa_page *page, const struct cpa_profile *profile)
+{
+	struct cpa_guidance guidance;
+
+	cpa_guidance_init(&guidance, profile);
+	if (guidance.advices + guidance.warnings > 0)
+		fputc('\n', page->out);
+	for (size_t i = 0; i < guidance.advices; i++)
+		cpa_page_paragraph(page, CPA_PLAIN, 0, guidance.advice[i]);
+	for (size_t i = 0; i < guidance.warnings; i++) {
+		char *text = cpa_format_text("Warning: %s", guidance.warning[i]);
+
+		cpa_page_paragraph(page, CPA_ALARM, 2, text);
+		free(text);
+	}
+	cpa_guidance_fini(&guidance);
+}
+
+static void put_diagnostics(const struct cpa_page *page,
+			    const struct cpa_diagnostics_figures *diagnostics)
+{
+	char *text = cpa_format_text(
+		"cost: %s in probes, %s in samples' interrupts; clock %s; %s samples, %s lost",
+		cpa_format_seconds(diagnostics->probe_s).text,
+		cpa_format_seconds(diagnostics->samples_s).text, diagnostics->clock,
+		cpa_format_count(diagnostics->samples).text,
+		cpa_format_count(diagnostics->samples_lost).text);
+
+	cpa_page_heading(page, "The profiler itself");
+	cpa_page_paragraph(page, CPA_PLAIN, 2, text);
+	free(text);
+	for (size_t i = 0; i < diagnostics->notes; i++) {
+		text = cpa_format_text("- %s", diagnostics->note[i]);
+		cpa_page_paragraph(page, CPA_PLAIN, 2, text);
+		free(text);
+	}
+}
+
+void cpa_text_write(const struct cpa_profile *profile, const struct cpa_page *page,
+		    enum cpa_level level, size_t top)
+{
+	bool all = level == CPA_LEVEL_ALL;
+
+	cpa_text_program(page, profile);
+	if (all || level == CPA_LEVEL_PROGRAM)
+		put_paths(page, &profile->program);
+	if (all || level == CPA_LEVEL_PROGRAM)
+		cpa_text_phase_line(page, profile->phases);
+	if (all || level == CPA_LEVEL_COMPONENT)
+		put_components(page, profile, top);
+	if (all || level == CPA_LEVEL_COMPONENT)
+		cpa_text_procedures(page, profile, top);
+	if (all || level == CPA_LEVEL_PROGRAM)
+		put_guidance(page, profile);
+	if (all || level == CPA_LEVEL_INTERVAL)
+		cpa_text_intervals(page, profile, all && top > SHOWN ? SHOWN : top);
+	if (all || level == CPA_LEVEL_QUEUE)
+		cpa_text_queues(page, profile, top);
+	if (all || level == CPA_LEVEL_PROGRAM)
+		cpa_text_marks(page, profile, top);
+	if ((all && profile->processes > 1) || level == CPA_LEVEL_PROCESS)
+		cpa_text_processes(page, profile, top);
+	if (all || level == CPA_LEVEL_THREAD)
+		put_threads(page, profile, top);
+	if (all || level == CPA_LEVEL_OBJECT)
+		put_objects(page, profile, top);
+	if (level == CPA_LEVEL_PAG)
+		put_pag(page, profile, top);
+	if (all || level == CPA_LEVEL_PROGRAM)
+		put_diagnostics(page, &profile->diagnostics);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/render/text.h - a profile for people to read */
+#ifndef CPA_ANALYSIS_RENDER_TEXT_H
+#define CPA_ANALYSIS_RENDER_TEXT_H
+
+#include "analysis/util/format.h"
+#include "analysis/profile/profile.h"
+#include "analysis/util/table.h"
+
+enum cpa_level {
+	CPA_LEVEL_ALL, /* all but the activity graph */
+	CPA_LEVEL_PROGRAM,
+	CPA_LEVEL_COMPONENT,
+	CPA_LEVEL_PROCESS,
+	CPA_LEVEL_THREAD,
+	CPA_LEVEL_OBJECT,
+	CPA_LEVEL_QUEUE,
+	CPA_LEVEL_INTERVAL,
+	CPA_LEVEL_PAG,
+	CPA_LEVELS
+};
+
+/* The word for a level on the command line. */
+const char *cpa_level_name(enum cpa_level level);
+
+/* Write what a report begins with: what ran, how long, and how it ended. */
+void cpa_text_program(const struct cpa_page *page, const struct cpa_profile *profile);
+
+/* Write what @level selects of @profile, at most @top rows of each table. */
+void cpa_text_write(const struct cpa_profile *profile, const struct cpa_page *page,
+		    enum cpa_level level, size_t top);
+
+/*
+ * Sort the @number of the profile's @edges by their time on the critical path, and write the table
+ * of the first @top of them.
+ */
+void cpa_text_edges(const struct cpa_page *page, const struct cpa_profile *profile,
+		    struct cpa_edge_figures *edges, size_t number, size_t top);
+
+/* Whether hand-offs of such an object are counted: of semaphores and the like they are not. */
+bool cpa_text_hands_off(const struct cpa_object_figures *object);
+
+/* Their number, "-" where they are not counted. */
+struct cpa_figure cpa_text_handoffs(const struct cpa_object_figures *object);
+
+/*
+ * "mutex q.lock"; classes known by a site are called "mutex from init" anyway. The caller frees
+ * it.
+ */
+char *cpa_text_class(const struct cpa_object_figures *object);
+
+#endif

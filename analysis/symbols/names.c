@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/symbols/names.c - what people call the rows of a session: components, sites, kinds */
+#include "analysis/symbols/names.h"
+#include "analysis/util/format.h"
+
+#include <libiberty/libiberty.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analysis/util/printable.h"
+
+#define KERNEL_FIRST (UINT64_C(1) << 47) /* programs live below */
+
+static const char *const external_names[CPA_EXTERNALS] = {
+	[CPA_EXT_OTHER] = "other",     [CPA_EXT_SLEEP] = "sleep",   [CPA_EXT_READ] = "read",
+	[CPA_EXT_WRITE] = "write",     [CPA_EXT_POLL] = "poll",	    [CPA_EXT_ACCEPT] = "accept",
+	[CPA_EXT_SYNC] = "sync",       [CPA_EXT_CHILD] = "child",   [CPA_EXT_SIGNAL] = "signal",
+	[CPA_EXT_TIMEOUT] = "timeout", [CPA_EXT_UNSEEN] = "unseen",
+};
+
+static const char *word(const char *const *words, size_t count, uint32_t index)
+{
+	return index < count && words[index] ? words[index] : "other";
+}
+
+const char *cpa_names_component_kind(uint32_t kind)
+{
+	static const char *const words[] = {
+		[CPA_FUNCTION] = "function", [CPA_LOCK] = "lock",   [CPA_REGION] = "region",
+		[CPA_THREAD] = "thread",     [CPA_QUEUE] = "queue", [CPA_EXTERNAL] = "external",
+	};
+
+	return word(words, ARRAY_SIZE(words), kind);
+}
+
+const char *cpa_names_object_kind(uint32_t kind)
+{
+	static const char *const words[CPA_OBJECT_KINDS] = {
+		[CPA_MUTEX] = "mutex",
+		[CPA_SPIN] = "spin",
+		[CPA_RWLOCK] = "rwlock",
+		[CPA_COND] = "condition",
+		[CPA_BARRIER] = "barrier",
+		[CPA_SEM] = "semaphore",
+		[CPA_ONCE] = "once",
+		[CPA_FUTEX] = "futex",
+		[CPA_ANNOTATION] = "annotation",
+		[CPA_SIGNALS] = "signal",
+	};
+
+	return word(words, ARRAY_SIZE(words), kind);
+}
+
+const char *cpa_names_event(uint32_t kind)
+{
+	static const char *const words[CPA_EV_KINDS] = {
+		[CPA_EV_START] = "start",
+		[CPA_EV_EXIT] = "exit",
+		[CPA_EV_CREATE] = "create",
+		[CPA_EV_JOIN] = "join",
+		[CPA_EV_LOCK] = "lock",
+		[CPA_EV_UNLOCK] = "unlock",
+		[CPA_EV_RDLOCK] = "read-lock",
+		[CPA_EV_WAIT] = "wait",
+		[CPA_EV_SIGNAL] = "signal",
+		[CPA_EV_BROADCAST] = "broadcast",
+		[CPA_EV_ARRIVE] = "arrive",
+		[CPA_EV_LEAVE] = "leave",
+		[CPA_EV_SEM_WAIT] = "sem-wait",
+		[CPA_EV_POST] = "post",
+		[CPA_EV_ONCE] = "once",
+		[CPA_EV_EXTERNAL] = "external",
+		[CPA_EV_FUTEX_WAIT] = "futex-wait",
+		[CPA_EV_FUTEX_WAKE] = "futex-wake",
+		[CPA_EV_TRY_FAILED] = "try-failed",
+		[CPA_EV_SLEEP] = "sleep",
+		[CPA_EV_AFTER] = "after",
+		[CPA_EV_BEFORE] = "before",
+		[CPA_EV_ENQUEUE] = "enqueue",
+		[CPA_EV_DEQUEUE] = "dequeue",
+		[CPA_EV_DONE] = "done",
+		[CPA_EV_REGION] = "region",
+		[CPA_EV_REGION_END] = "region-end",
+		[CPA_EV_MARK] = "mark",
+		[CPA_EV_STOP] = "stop",
+		[CPA_EV_RESTART] = "restart",
+		[CPA_EV_FORK] = "fork",
+		[CPA_EV_CHILD] = "wait for child",
+		[CPA_EV_EXEC] = "exec",
+	};
+
+	return word(words, CPA_EV_KINDS, kind);
+}
+
+const char *cpa_names_clock(uint32_t kind)
+{
+	static const char *const words[] = {
+		[CPA_CLOCK_RSEQ] = "rseq",
+		[CPA_CLOCK_PERF] = "perf",
+		[CPA_CLOCK_SYSCALL] = "syscall",
+	};
+
+	return word(words, ARRAY_SIZE(words), kind);
+}
+
+char *cpa_names_text(const struct cpa_names *names, uint32_t name)
+{
+	struct cpa_name row;
+
+	if (!cpa_dump_row(names->dump, CPA_TABLE_NAMES, name, &row, sizeof(row)))
+		return NULL;
+	return row.text[0] ? cpa_printable(row.text, sizeof(row.text)) : xstrdup("(no name)");
+}
+
+static bool sound(const struct cpa_dump *dump, const struct cpa_component *row)
+{
+	return row->kind >= CPA_FUNCTION && row->kind <= CPA_ACTIVITY && row->by <= CPA_BY_CALL &&
+	       row->slot < dump->header.slots &&
+	       (row->by != CPA_BY_EXTERNAL || row->address < CPA_EXTERNALS) &&
+	       (row->by != CPA_BY_NAME || row->address <= dump->rows[CPA_TABLE_NAMES]);
+}
+
+/* @places for @now rows instead of @before; those that are new are not known yet. */
+static struct cpa_place *resize_places(struct cpa_place *places, uint32_t before, uint32_t now)
+{
+	for (uint32_t i = now; i < before; i++) {
+		free(places[i].name);
+		free(places[i].location);
+	}
+	places = xrealloc(places, (now + 1) * sizeof(*places));
+	for (uint32_t i = before; i < now; i++)
+		places[i] = (struct cpa_place){ 0 };
+	return places;
+}
+
+static void forget_place(struct cpa_place *place)
+{
+	free(place->name);
+	free(place->location);
+	*place = (struct cpa_place){ 0 };
+}
+
+/* Whether what was found out about @before still holds; of @modules modules rows were there. */
+static bool same_component(const struct cpa_component *before, const struct cpa_component *now,
+			   uint32_t modules)
+{
+	return before->key == now->key && before->kind == now->kind && before->by == now->by &&
+	       before->address == now->address && before->module == now->module &&
+	       before->object_kind == now->object_kind && before->module <= modules &&
+	       before->by != CPA_BY_NAME;
+}
+
+static void read_components(struct cpa_names *names, struct cpa_dump *dump, uint32_t modules)
+{
+	uint32_t before = names->components;
+
+	names->components = dump->rows[CPA_TABLE_COMPONENTS];
+	names->component_place = resize_places(names->component_place, before, names->components);
+	names->component =
+		xrealloc(names->component, (names->components + 1) * sizeof(*names->component));
+	for (uint32_t i = 0; i < names->components; i++) {
+		struct cpa_component row = { 0 };
+
+		if (cpa_dump_row(dump, CPA_TABLE_COMPONENTS, i + 1, &row, sizeof(row)) &&
+		    !sound(dump, &row)) {
+			cpa_dump_skip(dump, CPA_TABLE_COMPONENTS);
+			row.key = 0;
+		}
+		if (i < before && !same_component(&names->component[i], &row, modules))
+			forget_place(&names->component_place[i]);
+		names->component[i] = row;
+	}
+}
+
+static void read_sites(struct cpa_names *names, struct cpa_dump *dump, uint32_t modules)
+{
+	uint32_t before = names->sites;
+
+	names->sites = dump->rows[CPA_TABLE_SITES];
+	names->site_place = resize_places(names->site_place, before, names->sites);
+	names->site = xrealloc(names->site, (names->sites + 1) * sizeof(*names->site));
+	for (uint32_t i = 0; i < names->sites; i++) {
+		struct cpa_site row = { 0 };
+
+		cpa_dump_row(dump, CPA_TABLE_SITES, i + 1, &row, sizeof(row));
+		row.key &= CPA_ADDRESS_MASK;
+		if (i < before && (names->site[i].key != row.key ||
+				   names->site[i].module != row.module || row.module > modules))
+			forget_place(&names->site_place[i]);
+		names->site[i] = row;
+	}
+}
+
+static void read_modules(struct cpa_names *names, struct cpa_dump *dump)
+{
+	struct cpa_module *modules;
+
+	names->modules = dump->rows[CPA_TABLE_MODULES];
+	modules = xcalloc(names->modules + 1, sizeof(*modules));
+	for (uint32_t i = 0; i < names->modules; i++)
+		cpa_dump_row(dump, CPA_TABLE_MODULES, i + 1, &modules[i], sizeof(modules[i]));
+	names->symbols = cpa_symbols_update(names->symbols, modules, names->modules);
+	free(modules);
+}
+
+void cpa_names_init(struct cpa_names *names, struct cpa_dump *dump)
+{
+	*names = (struct cpa_names){ 0 };
+	cpa_names_again(names, dump);
+}
+
+void cpa_names_again(struct cpa_names *names, struct cpa_dump *dump)
+{
+	uint32_t modules = names->modules;
+
+	names->dump = dump;
+	read_modules(names, dump);
+	read_components(names, dump, modules);
+	read_sites(names, dump, modules);
+}
+
+void cpa_names_fini(struct cpa_names *names)
+{
+	free(resize_places(names->component_place, names->components, 0));
+	free(resize_places(names->site_place, names->sites, 0));
+	free(names->component);
+	free(names->site);
+	cpa_symbols_close(names->symbols);
+}
+
+const struct cpa_component *cpa_names_row(const struct cpa_names *names, uint32_t component)
+{
+	if (component == 0 || component > names->components ||
+	    names->component[component - 1].key == 0)
+		return NULL;
+	return &names->component[component - 1];
+}
+
+/* "mutex from cache_init": a class that is known by the code that set it up or used it. */
+static void name_by_site(struct cpa_place *place, const struct cpa_component *row,
+			 const char *between)
+{
+	const char *kind = row->kind == CPA_QUEUE	? "queue" :
+			   row->object_kind == CPA_SPIN ? "spin lock" :
+			   row->object_kind == 0	? "lock" :
+							  cpa_names_object_kind(row->object_kind);
+	char *name = cpa_format_text("%s %s %s", kind, between, place->name);
+
+	free(place->name);
+	place->name = name;
+}
+
+/* What to ask about @row. False: nothing, as no file tells its name. */
+static bool make_question(const struct cpa_component *row, struct cpa_symbols_question *q)
+{
+	*q = (struct cpa_symbols_question){ .address = row->address, .module = row->module };
+	switch (row->by) {
+	case CPA_BY_EXTERNAL:
+	case CPA_BY_NAME:
+		return false;
+	case CPA_BY_VARIABLE:
+		q->variable = true;
+		q->flag = row->kind == CPA_QUEUE;
+		return true;
+	case CPA_BY_INIT_SITE:
+	case CPA_BY_FIRST_SITE:
+		q->flag = true;
+		return true;
+	default:
+		return !(row->kind == CPA_THREAD && row->address == 0) &&
+		       !(row->kind == CPA_FUNCTION && row->address >= KERNEL_FIRST);
+	}
+}
+
+static struct cpa_place find_place(struct cpa_names *names, const struct cpa_component *row)
+{
+	struct cpa_symbols_question q;
+	struct cpa_place place = { 0 };
+
+	if (make_question(row, &q)) {
+		place = q.variable ?
+				cpa_symbols_variable(names->symbols, q.module, q.address, q.flag) :
+				cpa_symbols_code(names->symbols, q.module, q.address, q.flag);
+		if (row->by == CPA_BY_INIT_SITE)
+			name_by_site(&place, row, "from");
+		else if (row->by == CPA_BY_FIRST_SITE)
+			name_by_site(&place, row, "first used in");
+	} else if (row->by == CPA_BY_EXTERNAL) {
+		place.name = xstrdup(external_names[row->address]);
+	} else if (row->by == CPA_BY_NAME) {
+		place.name = cpa_names_text(names, (uint32_t)row->address);
+		if (!place.name)
+			place.name = xstrdup("(name lost)");
+	} else {
+		/* The main thread has no start routine that pthread_create was given. */
+		place.name = xstrdup(row->kind == CPA_THREAD ? "main" : "(kernel)");
+	}
+	return place;
+}
+
+void cpa_names_prepare(struct cpa_names *names, bool sites)
+{
+	struct cpa_symbols_question *questions =
+		xcalloc(names->components + names->sites + 1, sizeof(*questions));
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < names->components; i++)
+		if (names->component[i].key && !names->component_place[i].name &&
+		    names->component[i].kind != CPA_ACTIVITY &&
+		    make_question(&names->component[i], &questions[count]))
+			count++;
+	for (uint32_t i = 0; sites && i < names->sites; i++)
+		if (names->site[i].key && !names->site_place[i].name)
+			questions[count++] = (struct cpa_symbols_question){
+				.address = names->site[i].key,
+				.module = names->site[i].module,
+				.flag = true,
+			};
+	cpa_symbols_prepare(names->symbols, questions, count);
+	free(questions);
+}
+
+const struct cpa_place *cpa_names_component(struct cpa_names *names, uint32_t component)
+{
+	static const struct cpa_place none;
+	const struct cpa_component *row = cpa_names_row(names, component);
+	struct cpa_place *place;
+
+	if (!row)
+		return &none;
+	place = &names->component_place[component - 1];
+	if (!place->name)
+		*place = find_place(names, row);
+	return place;
+}
+
+const struct cpa_place *cpa_names_site(struct cpa_names *names, uint32_t site, bool returned)
+{
+	static const struct cpa_place none;
+	struct cpa_place *place;
+
+	if (site == 0 || site > names->sites || names->site[site - 1].key == 0)
+		return &none;
+	place = &names->site_place[site - 1];
+	if (!place->name)
+		*place = cpa_symbols_code(names->symbols, names->site[site - 1].module,
+					  names->site[site - 1].key, returned);
+	return place;
+}

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/symbols/resolve.c - names of addresses, read from the modules' files in this process */
+#include "analysis/symbols/resolve.h"
+#include "analysis/util/format.h"
+
+#include <elfutils/libdwfl.h>
+#include <inttypes.h>
+#include <libiberty/demangle.h>
+#include <libiberty/libiberty.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "analysis/util/printable.h"
+#include "analysis/symbols/symbol_table.h"
+#include "analysis/symbols/variables.h"
+
+struct module {
+	struct cpa_module row;
+	char *path;	   /* printable */
+	const char *label; /* the last part of path */
+	bool asked;
+	const char *why; /* its file was not opened; NULL: it was, or was not asked for */
+	char *trouble;
+	Dwfl *dwfl; /* NULL without names */
+	Dwfl_Module *file;
+	struct cpa_symbol_table *symbols; /* NULL until asked for, as */
+	struct cpa_variables *variables;
+};
+
+struct cpa_resolver {
+	uint32_t count;
+	struct module *module; /* of row 1 and on */
+};
+
+static void open_module(struct module *module, const struct cpa_module *row)
+{
+	*module = (struct module){ .row = *row };
+	module->path = cpa_printable(row->path, sizeof(row->path));
+	module->label = cpa_printable_base(module->path);
+}
+
+static void close_module(struct module *module)
+{
+	cpa_variables_close(module->variables);
+	cpa_symbol_table_close(module->symbols);
+	if (module->dwfl)
+		dwfl_end(module->dwfl);
+	free(module->path);
+	free(module->trouble);
+}
+
+/* What its process notes there as it goes on is nothing of ours. */
+static bool is_same(const struct cpa_module *a, const struct cpa_module *b)
+{
+	return memcmp(a, b, offsetof(struct cpa_module, variables)) == 0;
+}
+
+struct cpa_resolver *cpa_resolver_open(void)
+{
+	/* libdw would ask these servers for what it does not find. */
+	unsetenv("DEBUGINFOD_URLS");
+	return xcalloc(1, sizeof(struct cpa_resolver));
+}
+
+bool cpa_resolver_differs(const struct cpa_resolver *resolver, const struct cpa_module *modules,
+			  uint32_t count)
+{
+	if (count != resolver->count)
+		return true;
+	for (uint32_t i = 0; i < count; i++)
+		if (!is_same(&resolver->module[i].row, &modules[i]))
+			return true;
+	return false;
+}
+
+void cpa_resolver_update(struct cpa_resolver *resolver, const struct cpa_module *modules,
+			 uint32_t count)
+{
+	uint32_t before = resolver->count;
+
+	for (uint32_t i = count; i < before; i++)
+		close_module(&resolver->module[i]);
+	resolver->module = xrealloc(resolver->module, (count + 1) * sizeof(*resolver->module));
+	resolver->count = count;
+	for (uint32_t i = 0; i < count; i++) {
+		struct module *module = &resolver->module[i];
+
+		if (i < before && is_same(&module->row, &modules[i]))
+			continue;
+		if (i < before)
+			close_module(module);
+		open_module(module, &modules[i]);
+	}
+}
+
+void cpa_resolver_close(struct cpa_resolver *resolver)
+{
+	for (uint32_t i = 0; i < resolver->count; i++)
+		close_module(&resolver->module[i]);
+	free(resolver->module);
+	free(resolver);
+}
+
+/* Report the file of @module to libdwfl and compare build-ids. NULL, or what is wrong. */
+static const char *open_file(struct module *module)
+{
+	static const Dwfl_Callbacks callbacks = {
+		.find_elf = dwfl_build_id_find_elf,
+		.find_debuginfo = dwfl_standard_find_debuginfo,
+		.section_address = dwfl_offline_section_address,
+	};
+	const struct cpa_module *row = &module->row;
+	const unsigned char *id;
+	char path[sizeof(row->path) + 1] = "";
+	struct stat st;
+	GElf_Addr where, bias;
+	int size;
+
+	memcpy(path, row->path, sizeof(row->path));
+	/* A path cut on the left is relative; a special file could block. */
+	if (path[0] != '/')
+		return "has no file that could be opened";
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return "is not there any more";
+	module->dwfl = dwfl_begin(&callbacks);
+	if (!module->dwfl)
+		return "could not be read";
+	module->file = dwfl_report_offline(module->dwfl, module->label, path, -1);
+	if (!module->file || dwfl_report_end(module->dwfl, NULL, NULL) != 0)
+		return "is not a readable ELF file";
+	if (!dwfl_module_getelf(module->file, &bias))
+		return "is not a readable ELF file";
+	if (row->build_id_size == 0)
+		return NULL;
+	size = dwfl_module_build_id(module->file, &id, &where);
+	if (size < 0 || (uint32_t)size != row->build_id_size ||
+	    row->build_id_size > sizeof(row->build_id) ||
+	    memcmp(id, row->build_id, row->build_id_size) != 0)
+		return "was replaced since the run (its build-id differs)";
+	return NULL;
+}
+
+/* The module of row @row; NULL if there is none. */
+static struct module *module_at(const struct cpa_resolver *resolver, uint32_t row)
+{
+	return row == 0 || row > resolver->count || resolver->module[row - 1].row.key == 0 ?
+		       NULL :
+		       &resolver->module[row - 1];
+}
+
+static void give_up(struct module *module, const char *why)
+{
+	module->asked = true;
+	if (module->dwfl)
+		dwfl_end(module->dwfl);
+	module->dwfl = NULL;
+	module->file = NULL;
+	/* The kernel's own module has no file anywhere. */
+	if (!module->trouble && strncmp(module->label, "linux-vdso", strlen("linux-vdso")) != 0)
+		module->trouble = cpa_format_text("%s %s: what it holds appears as %s+offset.",
+						  module->path, why, module->label);
+}
+
+void cpa_resolver_give_up(struct cpa_resolver *resolver, uint32_t row, const char *why)
+{
+	give_up(module_at(resolver, row), why);
+}
+
+bool cpa_resolver_has_file(const struct cpa_resolver *resolver, uint32_t row)
+{
+	const struct module *module = module_at(resolver, row);
+
+	return module && module->row.path[0] == '/' && (!module->asked || module->file);
+}
+
+const struct cpa_module *cpa_resolver_row(const struct cpa_resolver *resolver, uint32_t row)
+{
+	const struct module *module = module_at(resolver, row);
+
+	return module ? &module->row : NULL;
+}
+
+const char *cpa_resolver_debug_file(const struct cpa_resolver *resolver, uint32_t row)
+{
+	const struct module *module = module_at(resolver, row);
+	const char *debug = NULL;
+
+	if (module && module->file)
+		dwfl_module_info(module->file, NULL, NULL, NULL, NULL, NULL, NULL, &debug);
+	return debug;
+}
+
+/* As module_at(), with its file open if it can be. */
+static struct module *find_module(struct cpa_resolver *resolver, uint32_t row)
+{
+	struct module *module = module_at(resolver, row);
+	const char *why;
+
+	if (!module || module->asked)
+		return module;
+	module->asked = true;
+	why = open_file(module);
+	module->why = why;
+	if (why)
+		give_up(module, why);
+	return module;
+}
+
+const char *cpa_resolver_why(const struct cpa_resolver *resolver, uint32_t row)
+{
+	const struct module *module = module_at(resolver, row);
+
+	return module ? module->why : NULL;
+}
+
+const char *cpa_resolver_trouble(const struct cpa_resolver *resolver, uint32_t module)
+{
+	return resolver->module[module - 1].trouble;
+}
+
+/* The symbol that covers @address of libdwfl's own address space, and how far into it it is. */
+static const char *find_symbol(struct module *module, GElf_Addr address, GElf_Off *offset)
+{
+	if (!module->symbols)
+		module->symbols = cpa_symbol_table_open(module->file);
+	return cpa_symbol_table_find(module->symbols, address, offset);
+}
+
+/*
+ * In place: of the function that libstdc++ makes to run a std::thread or std::async, what it runs,
+ * as "main::{lambda()#1}".
+ */
+static void unwrap_thread(char *name)
+{
+	static const char before[] = "std::thread::_Invoker<std::tuple<", run[] = "::_M_run";
+	char *from = strstr(name, before), *to;
+	int depth = 0;
+
+	if (!from || !strstr(from, run))
+		return;
+	from += strlen(before);
+	for (to = from; *to && (depth > 0 || (*to != '>' && *to != ',')); to++)
+		depth += (*to == '<' || *to == '(') - (*to == '>' || *to == ')');
+	memmove(name, from, (size_t)(to - from));
+	name[to - from] = '\0';
+}
+
+static char *demangle(const char *name)
+{
+	char *plain = cplus_demangle(name, DMGL_AUTO | DMGL_ANSI);
+	char *text;
+
+	if (plain)
+		unwrap_thread(plain);
+	text = cpa_printable(plain ? plain : name, SIZE_MAX);
+	free(plain);
+	return text;
+}
+
+void cpa_resolver_complete(const struct cpa_resolver *resolver, uint32_t row, uint64_t address,
+			   struct cpa_place *place)
+{
+	const struct module *module = module_at(resolver, row);
+
+	if (!module && !place->name)
+		place->name = cpa_format_text("0x%" PRIx64 " [anonymous]", address);
+	else if (!place->name)
+		place->name =
+			cpa_format_text("%s+0x%" PRIx64, module->label, address - module->row.bias);
+	if (module && !place->location)
+		place->location = xstrdup(module->label);
+}
+
+/* "file:line" of the code at @address of libdwfl's address space, NULL if not known. */
+static char *locate_code(const struct module *module, GElf_Addr address)
+{
+	Dwfl_Line *line = dwfl_module_getsrc(module->file, address);
+	const char *file = NULL;
+	char *text, *location;
+	int number = 0;
+
+	if (line)
+		file = dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL);
+	if (!file)
+		return NULL;
+	text = cpa_printable(file, SIZE_MAX);
+	location = number > 0 ? cpa_format_text("%s:%d", text, number) : xstrdup(text);
+	free(text);
+	return location;
+}
+
+/* As find_module(), and @address in libdwfl's address space; NULL: its file has no names for us. */
+static struct module *find_address(struct cpa_resolver *resolver, uint32_t row, uint64_t address,
+				   GElf_Addr *at)
+{
+	struct module *module = find_module(resolver, row);
+	GElf_Addr bias;
+
+	if (!module || !module->file || !dwfl_module_getelf(module->file, &bias))
+		return NULL;
+	*at = address - module->row.bias + bias;
+	return module;
+}
+
+struct cpa_place cpa_resolver_code(struct cpa_resolver *resolver, uint32_t row, uint64_t address,
+				   bool returned)
+{
+	GElf_Addr at;
+	struct module *module = find_address(resolver, row, address - returned, &at);
+	struct cpa_place place = { 0 };
+	GElf_Off offset;
+	const char *name;
+
+	if (!module)
+		return place;
+	place.location = locate_code(module, at);
+	name = find_symbol(module, at, &offset);
+	if (name)
+		place.name = demangle(name);
+	return place;
+}
+
+/* The ELF symbol knows the name with its namespaces, DWARF the part and where it is declared. */
+struct cpa_place cpa_resolver_variable(struct cpa_resolver *resolver, uint32_t row,
+				       uint64_t address, bool whole)
+{
+	GElf_Addr at;
+	struct module *module = find_address(resolver, row, address, &at);
+	struct cpa_variable found = { 0 };
+	struct cpa_place place = { 0 };
+	GElf_Off offset = 0;
+	const char *symbol;
+	char *name;
+
+	if (!module)
+		return place;
+	symbol = find_symbol(module, at, &offset);
+	if (!module->variables)
+		module->variables = cpa_variables_open(module->file);
+	cpa_variables_find(module->variables, address - module->row.bias, whole, &found);
+	if (!found.name && !symbol)
+		return place;
+	/* A static variable inside a function has a symbol such as "lock.0". */
+	name = found.name && (!symbol || symbol[0] != '_') ? xstrdup(found.name) : demangle(symbol);
+	if (found.name)
+		place.name = cpa_format_text("%s%s", name, found.part);
+	else if (offset)
+		place.name = cpa_format_text("%s+0x%" PRIx64, name, offset);
+	else
+		place.name = xstrdup(name);
+	free(name);
+	if (found.location)
+		place.location = xstrdup(found.location);
+	cpa_variable_fini(&found);
+	return place;
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/top/top_page.c - the screen: heading, one view, keys */
+#include "analysis/top/top_page.h"
+
+#include <libiberty/libiberty.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/util/format.h"
+#include "analysis/util/printable.h"
+#include "analysis/top/top_views.h"
+
+#define STALE_S 2 /* nothing happened for so long: the figures are that old */
+
+static const char *const help[] = {
+	"1 2 3 4 5, c l u t m   components, locks, queues, threads, marks; Tab: the next",
+	"arrows, PgUp PgDn      move the cursor; left, right: another column sorts",
+	"s r                    sort by the next column; reverse the order",
+	"/                      show what contains a text; Esc: all again",
+	"Enter                  look into what is at the cursor; Esc: back",
+	"space                  freeze, and go on",
+	"w                      write a report of what is shown to cpa.top.PID.TIME.txt",
+	"q, Ctrl-C              quit",
+	"",
+	"saves: what the critical path would lose if that cost nothing: the gain.",
+	"change, lately, /s, CPU now: of the last interval; path, wall: shares so far.",
+	"A thread is shown as of its last event: what it did since is in no path yet.",
+	"running, blocked: as the kernel sees it; waiting: its last event began a wait.",
+};
+
+void cpa_top_put(struct cpa_top_screen *screen, enum cpa_top_style style, char *text)
+{
+	if (screen->used < screen->lines) {
+		text[cpa_printable_bytes(text, screen->columns)] = '\0';
+		screen->line[screen->used++] = (struct cpa_top_line){ text, style };
+	} else {
+		free(text);
+	}
+}
+
+size_t cpa_top_room(const struct cpa_top_screen *screen, size_t below)
+{
+	size_t used = screen->used + below;
+
+	return used < screen->lines ? screen->lines - used : 0;
+}
+
+void cpa_top_sheet_begin(struct cpa_top_sheet *sheet, const struct cpa_top_screen *screen)
+{
+	*sheet = (struct cpa_top_sheet){ .page.width = screen->columns, .row = SIZE_MAX };
+	sheet->page.out = open_memstream(&sheet->text, &sheet->size);
+	if (!sheet->page.out)
+		xmalloc_failed(1);
+}
+
+void cpa_top_sheet_end(struct cpa_top_sheet *sheet, struct cpa_top_screen *screen, size_t selected,
+		       size_t below)
+{
+	const char *line, *end;
+
+	if (fclose(sheet->page.out))
+		xmalloc_failed(1);
+	for (line = sheet->text; cpa_top_room(screen, below) && (end = strchr(line, '\n'));
+	     line = end + 1, sheet->row++)
+		cpa_top_put(screen,
+			    sheet->row == SIZE_MAX ? CPA_TOP_HEAD :
+			    sheet->row == selected ? CPA_TOP_SELECTED :
+						     CPA_TOP_PLAIN,
+			    xstrndup(line, (size_t)(end - line)));
+	free(sheet->text);
+}
+
+static const char *state_word(const struct cpa_top *top)
+{
+	static const char *const words[] = {
+		[CPA_TOP_RUNNING] = "running",
+		[CPA_TOP_FINISHED] = "finished",
+		[CPA_TOP_EXECED] = "replaced by exec",
+		[CPA_TOP_KILLED] = "gone (killed, or ended by a system call)",
+		[CPA_TOP_COPIED] = "copied while it ran",
+		[CPA_TOP_UNKNOWN] = "did not finish, or runs elsewhere",
+		[CPA_TOP_LOST] = "its file was lost",
+	};
+
+	return words[top->now.state];
+}
+
+static void put_program(const struct cpa_top *top, struct cpa_top_screen *screen)
+{
+	const struct cpa_program_figures *program = &top->now.profile->program;
+	double still = top->now.run_s - program->wall_s;
+	char *text, *note = NULL;
+
+	if (top->now.state == CPA_TOP_RUNNING && still > STALE_S)
+		note = cpa_format_text("; last event %s ago", cpa_format_seconds(still).text);
+	text = cpa_format_text("%s%s, pid %u: %s, %s, %zu thread%s, %u core%s%s",
+			       top->frozen ? "FROZEN " : "", program->name, top->now.pid,
+			       state_word(top), cpa_format_seconds(top->now.run_s).text,
+			       program->threads, program->threads == 1 ? "" : "s", program->cores,
+			       program->cores == 1 ? "" : "s", note ? note : "");
+	free(note);
+	cpa_top_put(screen, CPA_TOP_STRONG, text);
+}
+
+/* "8.41 s  +710 ms in the last 1.00 s" */
+static char *describe_length(const struct cpa_top *top, const char *name, double now, double before)
+{
+	if (!top->before.profile)
+		return cpa_format_text("%-15s%8s", name, cpa_format_seconds(now).text);
+	return cpa_format_text("%-15s%8s  +%s in the last %s", name, cpa_format_seconds(now).text,
+			       cpa_format_seconds(now - before).text,
+			       cpa_format_seconds(cpa_top_interval(top)).text);
+}
+
+/* "process 73%, external 5%, run queue 18%, hand-off 1%, probe 3%" */
+static char *describe_segments(const char *name, const double *now, const double *before)
+{
+	static const char *const words[CPA_TIME_KINDS] = {
+		[CPA_TIME_PROCESS] = "process",	   [CPA_TIME_EXTERNAL] = "external",
+		[CPA_TIME_RUNQUEUE] = "run queue", [CPA_TIME_HANDOFF] = "hand-off",
+		[CPA_TIME_PROBE] = "probe",
+	};
+	double part[CPA_TIME_KINDS], sum = 0;
+	char *text = cpa_format_text("  %-13s", name);
+
+	for (unsigned i = 0; i < CPA_TIME_KINDS; i++) {
+		part[i] = now[i] - (before ? before[i] : 0);
+		/* Each moment's observed path is that of another thread. */
+		part[i] = part[i] > 0 ? part[i] : 0;
+		sum += part[i];
+	}
+	for (unsigned i = 0; i < CPA_TIME_KINDS; i++) {
+		char *longer = sum > 0 ? cpa_format_text("%s%s%s %.0f%%", text, i ? ", " : "",
+							 words[i], 100 * part[i] / sum) :
+					 cpa_format_text("%s%s%s -", text, i ? ", " : "", words[i]);
+
+		free(text);
+		text = longer;
+	}
+	return text;
+}
+
+static double cpu_now(const struct cpa_top *top)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < top->now.profile->threads; i++) {
+		double cpu = cpa_top_cpu(top, i);
+
+		sum += cpu > 0 ? cpu : 0;
+	}
+	return sum;
+}
+
+static char *describe_parallelism(const struct cpa_top *top)
+{
+	const struct cpa_program_figures *program = &top->now.profile->program;
+	double interval = cpa_top_interval(top);
+	char *lately = NULL, *text;
+
+	if (interval > 0)
+		lately = cpa_format_text("; lately %s busy",
+					 cpa_format_ratio(cpu_now(top) / interval).text);
+	text = cpa_format_text("%-15s%8s  %s with unlimited processors%s", "parallelism",
+			       cpa_format_ratio(program->parallelism).text,
+			       cpa_format_ratio(program->max_parallelism).text,
+			       lately ? lately : "");
+	free(lately);
+	return text;
+}
+
+static void put_paths(const struct cpa_top *top, struct cpa_top_screen *screen)
+{
+	static const struct cpa_program_figures none;
+	const struct cpa_program_figures *now = &top->now.profile->program;
+	const struct cpa_program_figures *before =
+		top->before.profile ? &top->before.profile->program : &none;
+
+	cpa_top_put(screen, CPA_TOP_PLAIN,
+		    describe_length(top, "critical path", now->critical_path_s,
+				    before->critical_path_s));
+	cpa_top_put(screen, CPA_TOP_PLAIN,
+		    describe_length(top, "observed path", now->observed_path_s,
+				    before->observed_path_s));
+	cpa_top_put(screen, CPA_TOP_PLAIN, describe_segments("so far", now->segment_s, NULL));
+	if (top->before.profile)
+		cpa_top_put(screen, CPA_TOP_PLAIN,
+			    describe_segments("lately", now->segment_s, before->segment_s));
+	cpa_top_put(screen, CPA_TOP_PLAIN, describe_parallelism(top));
+}
+
+/* "[1 components]  2 locks   3 queues   4 threads   5 marks   12 by saves, /queue" */
+static void put_tabs(const struct cpa_top *top, struct cpa_top_screen *screen, size_t rows)
+{
+	const struct cpa_top_order *order = &top->order[top->view];
+	char *text = xstrdup(""), *longer;
+
+	for (unsigned view = 0; view < CPA_TOP_VIEWS; view++) {
+		bool here = view == top->view;
+
+		longer = cpa_format_text("%s%s%u %s%s", text, here ? "[" : " ", view + 1,
+					 cpa_top_table(view)->name, here ? "]" : " ");
+		free(text);
+		text = longer;
+	}
+	longer = cpa_format_text("%s  %zu by %s%s%s%s", text, rows,
+				 cpa_top_table(top->view)->column[order->column].head,
+				 order->reversed ? ", reversed" : "", top->filter[0] ? ", /" : "",
+				 top->filter);
+	free(text);
+	cpa_top_put(screen, CPA_TOP_STRONG, longer);
+}
+
+/* Keep the cursor on a row, and its row among the @room that are shown. */
+static void keep_cursor(struct cpa_top *top, const size_t *rows, size_t count, size_t room)
+{
+	const struct cpa_top_table *table = cpa_top_table(top->view);
+
+	if (top->selected >= count)
+		top->selected = count ? count - 1 : 0;
+	if (top->first > top->selected)
+		top->first = top->selected;
+	if (room && top->selected - top->first >= room)
+		top->first = top->selected - room + 1;
+	if (room && top->first + room > count)
+		top->first = count > room ? count - room : 0;
+	top->at = (struct cpa_top_key){ 0 };
+	if (count)
+		top->at = table->key(top, rows[top->selected]);
+}
+
+static void put_rows(const struct cpa_top *top, struct cpa_top_screen *screen, const size_t *rows,
+		     size_t count)
+{
+	const struct cpa_top_table *table = cpa_top_table(top->view);
+	struct cpa_table_text text = { 0 };
+	struct cpa_top_sheet sheet;
+
+	for (size_t c = 0; c < table->columns; c++)
+		if (table->column[c].remark)
+			cpa_table_remark(&text, table->column[c].head);
+		else
+			cpa_table_column(&text, table->column[c].head,
+					 table->column[c].unit == CPA_UNIT_TEXT);
+	for (size_t i = 0; i < count; i++) {
+		char *cell[CPA_TOP_COLUMNS];
+
+		for (size_t c = 0; c < table->columns; c++)
+			cell[c] = cpa_top_cell(top, &table->column[c], rows[i]);
+		cpa_table_row(&text, (const char *const *)cell);
+		for (size_t c = 0; c < table->columns; c++)
+			free(cell[c]);
+	}
+	cpa_top_sheet_begin(&sheet, screen);
+	cpa_table_end(&text, &sheet.page);
+	cpa_top_sheet_end(&sheet, screen, top->selected - top->first, 1);
+}
+
+static void put_view(struct cpa_top *top, struct cpa_top_screen *screen)
+{
+	size_t count, room;
+	size_t *rows = cpa_top_rows(top, &count);
+
+	put_tabs(top, screen, count);
+	/* The table's head above, the keys below. */
+	room = cpa_top_room(screen, 2);
+	keep_cursor(top, rows, count, room);
+	put_rows(top, screen, rows + top->first,
+		 count - top->first < room ? count - top->first : room);
+	free(rows);
+}
+
+static void put_help(struct cpa_top_screen *screen)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(help) && cpa_top_room(screen, 1); i++)
+		cpa_top_put(screen, CPA_TOP_PLAIN, xstrdup(help[i]));
+}
+
+/* In the last line, whatever is above it. */
+static void put_foot(const struct cpa_top *top, struct cpa_top_screen *screen)
+{
+	char *text;
+
+	while (cpa_top_room(screen, 1))
+		cpa_top_put(screen, CPA_TOP_PLAIN, xstrdup(""));
+	if (top->typing)
+		text = cpa_format_text("/%s_  Enter: done, Esc: show all", top->filter);
+	else if (top->message)
+		text = xstrdup(top->message);
+	else if (top->help || top->detail.id)
+		text = xstrdup("Esc back  space freeze  w report  q quit");
+	else
+		text = xstrdup("1-5 view s sort r reverse / filter Enter details space freeze "
+			       "w report ? help q");
+	cpa_top_put(screen, CPA_TOP_FAINT, text);
+}
+
+struct cpa_top_screen cpa_top_draw(struct cpa_top *top, size_t columns, size_t lines)
+{
+	struct cpa_top_screen screen = { .columns = columns, .lines = lines };
+
+	screen.line = xcalloc(lines + 1, sizeof(*screen.line));
+	put_program(top, &screen);
+	put_paths(top, &screen);
+	if (top->help)
+		put_help(&screen);
+	else if (top->detail.id)
+		cpa_top_put_detail(top, &screen, 1);
+	else
+		put_view(top, &screen);
+	/* On the smallest of screens the keys go. */
+	put_foot(top, &screen);
+	return screen;
+}
+
+void cpa_top_screen_free(struct cpa_top_screen *screen)
+{
+	for (size_t i = 0; i < screen->used; i++)
+		free(screen->line[i].text);
+	free(screen->line);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/util/progress.c - one line on the terminal while something takes longer than a second */
+#include "analysis/util/progress.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define AFTER_NS UINT64_C(1000000000)
+#define EVERY_NS UINT64_C(100000000)
+
+static struct {
+	const char *program; /* NULL: never */
+	uint64_t next_ns;    /* when to write; 0: nothing goes on */
+	bool shown;
+} progress;
+
+void cpa_progress_allow(const char *program)
+{
+	progress.program = isatty(STDERR_FILENO) ? program : NULL;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+void cpa_progress_show(const char *format, ...)
+{
+	uint64_t now = progress.program ? now_ns() : 0;
+	va_list args;
+
+	if (!progress.program)
+		return;
+	if (progress.next_ns == 0)
+		progress.next_ns = now + AFTER_NS;
+	if (now < progress.next_ns)
+		return;
+	progress.next_ns = now + EVERY_NS;
+	progress.shown = true;
+	fprintf(stderr, "\r\033[K%s: ", progress.program);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fflush(stderr);
+}
+
+void cpa_progress_end(void)
+{
+	progress.next_ns = 0;
+	if (!progress.shown)
+		return;
+	progress.shown = false;
+	fputs("\r\033[K", stderr);
+	fflush(stderr);
+}

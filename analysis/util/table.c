@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/util/table.c - lines, columns and colours of the text report */
+#include "analysis/util/table.h"
+#include "analysis/util/format.h"
+
+#include <libiberty/libiberty.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/util/printable.h"
+
+#define GAP	 2 /* between columns */
+#define NAME_MIN 6 /* a name is not cut to less */
+
+/* Where both are cut a remark has so many columns less than a name. */
+#define REMARK_LESS 5
+
+void cpa_page_put(const struct cpa_page *page, enum cpa_style style, const char *text)
+{
+	static const char *const codes[] = {
+		[CPA_STRONG] = "\033[1m",
+		[CPA_FAINT] = "\033[2m",
+		[CPA_ALARM] = "\033[1;31m",
+	};
+
+	if (page->color && style != CPA_PLAIN)
+		fprintf(page->out, "%s%s\033[0m", codes[style], text);
+	else
+		fputs(text, page->out);
+}
+
+void cpa_page_paragraph(const struct cpa_page *page, enum cpa_style style, size_t indent,
+			const char *text)
+{
+	size_t room = page->width;
+
+	for (;;) {
+		size_t bytes = cpa_printable_bytes(text, room), end = bytes;
+		char *line;
+
+		if (text[bytes]) {
+			while (end > 0 && text[end] != ' ')
+				end--;
+			if (end == 0)
+				end = bytes; /* one word longer than the line */
+		}
+		line = xstrndup(text, end);
+		cpa_page_put(page, style, line);
+		fputc('\n', page->out);
+		free(line);
+		text += end;
+		while (*text == ' ')
+			text++;
+		if (!*text)
+			return;
+		fprintf(page->out, "%*s", (int)indent, "");
+		room = page->width > indent + NAME_MIN ? page->width - indent : NAME_MIN;
+	}
+}
+
+void cpa_page_heading(const struct cpa_page *page, const char *heading)
+{
+	fputc('\n', page->out);
+	cpa_page_put(page, CPA_STRONG, heading);
+	fputc('\n', page->out);
+}
+
+void cpa_page_foot(const struct cpa_page *page, size_t count, size_t top, const char *note)
+{
+	char *text;
+
+	if (count <= top && !note)
+		return;
+	if (count <= top)
+		text = xstrdup(note);
+	else
+		text = cpa_format_text("%zu more (--top %zu shows all).%s%s", count - top, count,
+				       note ? " " : "", note ? note : "");
+	cpa_page_paragraph(page, CPA_FAINT, 0, text);
+	free(text);
+}
+
+void cpa_table_column(struct cpa_table_text *table, const char *head, bool name)
+{
+	table->name[table->columns] = name;
+	table->head[table->columns++] = head;
+}
+
+void cpa_table_remark(struct cpa_table_text *table, const char *head)
+{
+	table->remark[table->columns] = true;
+	cpa_table_column(table, head, true);
+}
+
+void cpa_table_row(struct cpa_table_text *table, const char *const *cells)
+{
+	size_t first = table->rows++ * table->columns;
+
+	table->cell = xrealloc(table->cell, (first + table->columns) * sizeof(*table->cell));
+	for (size_t i = 0; i < table->columns; i++)
+		table->cell[first + i] = xstrdup(cells[i]);
+}
+
+/* The column to cut next, the widest; SIZE_MAX if there is none that may be cut. */
+static size_t find_widest(const struct cpa_table_text *table, const size_t *widths)
+{
+	size_t widest = SIZE_MAX, most = 0;
+
+	for (size_t c = 0; c < table->columns; c++) {
+		size_t width = table->remark[c] ? widths[c] + REMARK_LESS : widths[c];
+
+		if (table->name[c] && widths[c] > NAME_MIN && width >= most) {
+			widest = c;
+			most = width;
+		}
+	}
+	return widest;
+}
+
+/* Widths by content; names are cut until the line fits, the widest first. */
+static void find_widths(const struct cpa_table_text *table, size_t room, size_t *widths)
+{
+	size_t total = 0, widest;
+
+	for (size_t c = 0; c < table->columns; c++) {
+		widths[c] = cpa_printable_columns(table->head[c]);
+		for (size_t r = 0; r < table->rows; r++) {
+			size_t width = cpa_printable_columns(table->cell[r * table->columns + c]);
+
+			widths[c] = width > widths[c] ? width : widths[c];
+		}
+		total += widths[c] + (c ? GAP : 0);
+	}
+	for (; total > room; total--) {
+		widest = find_widest(table, widths);
+		if (widest == SIZE_MAX)
+			return;
+		widths[widest]--;
+	}
+}
+
+/*
+ * The end of @text by which it differs from others of its kind, and without which it means nothing:
+ * "+0x11b50" of an address, ":123" of a line; "" if it has none.
+ */
+static const char *tail(const char *text)
+{
+	const char *plus = strrchr(text, '+'), *colon = strrchr(text, ':');
+
+	if (plus && plus[1] == '0' && plus[2] == 'x' &&
+	    strspn(plus + 3, "0123456789abcdef") == strlen(plus + 3))
+		return plus;
+	if (colon && colon[1] && strspn(colon + 1, "0123456789") == strlen(colon + 1))
+		return colon;
+	return "";
+}
+
+/* The text in @width columns: cut if it is longer, with ".." for what is left out, or filled up. */
+static char *fit(const char *text, size_t width, bool left, bool last)
+{
+	size_t columns = cpa_printable_columns(text);
+	int fill = columns < width ? (int)(width - columns) : 0;
+
+	if (columns > width) {
+		const char *end = tail(text);
+
+		if (strlen(end) + NAME_MIN > width)
+			end = "";
+		return cpa_format_text("%.*s..%s",
+				       (int)cpa_printable_bytes(text, width - 2 - strlen(end)),
+				       text, end);
+	}
+	if (left)
+		return cpa_format_text("%s%*s", text, last ? 0 : fill, "");
+	return cpa_format_text("%*s%s", fill, "", text);
+}
+
+static void write_row(const struct cpa_table_text *table, const struct cpa_page *page,
+		      const size_t *widths, const char *const *cells, enum cpa_style style)
+{
+	for (size_t c = 0; c < table->columns; c++) {
+		char *text = fit(cells[c], widths[c], table->name[c], c + 1 == table->columns);
+
+		if (c)
+			fprintf(page->out, "%*s", GAP, "");
+		cpa_page_put(page, style, text);
+		free(text);
+	}
+	fputc('\n', page->out);
+}
+
+void cpa_table_end(struct cpa_table_text *table, const struct cpa_page *page)
+{
+	size_t widths[CPA_TABLE_COLUMNS];
+
+	find_widths(table, page->width, widths);
+	write_row(table, page, widths, table->head, CPA_FAINT);
+	for (size_t r = 0; r < table->rows; r++)
+		write_row(table, page, widths,
+			  (const char *const *)&table->cell[r * table->columns], CPA_PLAIN);
+	for (size_t i = 0; i < table->rows * table->columns; i++)
+		free(table->cell[i]);
+	free(table->cell);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/clock/machine.h - all that preload/clock/clock.c asks of the processor and the kernel
+ *
+ * A test that gives these functions itself has a machine of its own: tests/unit/test_clock.c. None
+ * of them locks or allocates; but for the counter each may change errno.
+ */
+#ifndef CPA_PRELOAD_CLOCK_MACHINE_H
+#define CPA_PRELOAD_CLOCK_MACHINE_H
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/rseq.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef __x86_64__
+#error "cpa needs x86-64: preload/clock/machine.h is the place to add a processor"
+#endif
+
+/* The time stamp counter. */
+static inline uint64_t cpa_machine_counter(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+
+/*
+ * Whether the kernel has not found that the counter is unstable: then its own time is of a device
+ * that is slower to read. Some 10 us.
+ */
+static inline bool cpa_machine_trusts_counter(void)
+{
+	static const char path[] =
+		"/sys/devices/system/clocksource/clocksource0/current_clocksource";
+	static const char *const devices[] = { "hpet", "acpi_pm", "jiffies", "refined-jiffies" };
+	char name[32] = "";
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) /* no /sys: nothing is known against it */
+		return true;
+	if (syscall(SYS_read, fd, name, sizeof(name) - 1) < 0)
+		name[0] = '\0';
+	syscall(SYS_close, fd);
+	name[strcspn(name, "\n")] = '\0';
+	for (unsigned i = 0; i < sizeof(devices) / sizeof(*devices); i++)
+		if (!strcmp(name, devices[i]))
+			return false;
+	return true;
+}
+
+/* Nanoseconds of @clock; 0 if the kernel does not tell. */
+static inline uint64_t cpa_machine_ns(clockid_t clock)
+{
+	struct timespec t = { 0 };
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* Times the calling thread gave its processor up, and had it taken, so far; -1: unknown. */
+static inline void cpa_machine_switches(long *given, long *taken)
+{
+	struct rusage usage = { .ru_nvcsw = -1, .ru_nivcsw = -1 };
+
+	syscall(SYS_getrusage, RUSAGE_THREAD, &usage);
+	*given = usage.ru_nvcsw;
+	*taken = usage.ru_nivcsw;
+}
+
+/* Read the open file @fd from its start. Return the bytes read, or -1 and errno. */
+static inline ssize_t cpa_machine_read(int fd, char *text, size_t size)
+{
+	return syscall(SYS_pread64, fd, text, size, 0);
+}
+
+/* The calling thread's word that the kernel clears when it resumes the thread; NULL: none. */
+static inline volatile uint64_t *cpa_machine_detector(void)
+{
+	if (!__rseq_size)
+		return NULL;
+	return (volatile uint64_t *)((char *)__builtin_thread_pointer() + __rseq_offset +
+				     offsetof(struct rseq, rseq_cs));
+}
+
+/* Sleep for a microsecond or more. */
+static inline void cpa_machine_sleep(void)
+{
+	struct timespec t = { 0, 1000 };
+
+	syscall(SYS_nanosleep, &t, NULL);
+}
+
+#endif

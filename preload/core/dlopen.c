@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/core/dlopen.c - libraries come and go, and some are loaded so that our wrappers are not theirs
+ *
+ * With RTLD_DEEPBIND a library finds its own dependencies' functions before ours; in a namespace of
+ * its own it has another C library. What it locks is not seen, so the report names it.
+ *
+ * dlopen() searches by who calls it: $ORIGIN, RUNPATH and the namespace are those of the caller's
+ * module, which the original finds by its return address. So our wrappers are no functions that
+ * call it, they look at the arguments and jump there.
+ */
+#include "preload/core/dlopen.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <string.h>
+
+#include "preload/core/object.h"
+#include "preload/core/window.h"
+#include "preload/libc/real.h"
+#include "preload/core/signal.h"
+#include "shadow/graph/moved.h"
+
+#ifndef __x86_64__
+#error "cpa needs x86-64: preload/core/dlopen.c is one more place to add a processor"
+#endif
+
+uint32_t cpa_load_generation;
+
+/* What is to be known of one module. */
+struct range {
+	uint64_t start, end;
+	bool loaded;
+};
+
+static int look_for(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	struct range *range = argument;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		uint64_t start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+
+		if (info->dlpi_phdr[i].p_type == PT_LOAD && start < range->end &&
+		    range->start < start + info->dlpi_phdr[i].p_memsz)
+			range->loaded = true;
+	}
+	return range->loaded;
+}
+
+/* No code uses them: they are destroyed. */
+static void destroy_objects(struct cpa_worker *w, const struct range *range)
+{
+	uint32_t rows = __atomic_load_n(&cpa_table(CPA_TABLE_OBJECTS)->used, __ATOMIC_RELAXED);
+
+	for (uint32_t i = 1; i <= rows; i++) {
+		const struct cpa_object *o = cpa_row(CPA_TABLE_OBJECTS, i);
+		/* Relaxed: rows in the range have been there for long. */
+		uint64_t key = __atomic_load_n(&o->key, __ATOMIC_RELAXED);
+
+		if (!(key & CPA_SHARED_OBJECT) && (key & CPA_SPACE_MASK) == cpa_object_space &&
+		    (key & CPA_ADDRESS_MASK) - range->start < range->end - range->start)
+			cpa_object_destroyed(w, (const void *)(key & ~CPA_SPACE_MASK));
+	}
+}
+
+/*
+ * The loader holds the lock on its list, which it took to unload something: while this runs nothing
+ * is loaded where that was.
+ */
+static int sweep(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	uint32_t rows = __atomic_load_n(&cpa_table(CPA_TABLE_MODULES)->used, __ATOMIC_RELAXED);
+
+	(void)info;
+	(void)size;
+	for (uint32_t i = 1; i <= rows; i++) {
+		struct cpa_module *m = cpa_row(CPA_TABLE_MODULES, i);
+		/* Rows of modules that other programs met first say nothing of where ours are. */
+		struct range range = { .start = m->start, .end = m->end };
+
+		if (unlikely(cpa_moved_any))
+			break;
+		/*
+		 * Relaxed: set before the first use of a variable of a module that is gone by now.
+		 */
+		if (!__atomic_load_n(&m->variables, __ATOMIC_RELAXED))
+			continue;
+		dl_iterate_phdr(look_for, &range);
+		if (range.loaded)
+			continue;
+		/* Relaxed: under the loader's lock. */
+		__atomic_store_n(&m->variables, 0, __ATOMIC_RELAXED);
+		destroy_objects(argument, &range);
+	}
+	return 1;
+}
+
+/*
+ * Whether a module is gone of whose variables there are objects. Without the loader's lock: a
+ * dlclose() that unloads nothing does not take it, and another thread may hold it.
+ */
+static bool is_any_gone(void)
+{
+	uint32_t rows = __atomic_load_n(&cpa_table(CPA_TABLE_MODULES)->used, __ATOMIC_RELAXED);
+	struct dl_find_object o;
+
+	for (uint32_t i = 1; i <= rows; i++) {
+		const struct cpa_module *m = cpa_row(CPA_TABLE_MODULES, i);
+
+		/* Relaxed: as in sweep(). */
+		if (__atomic_load_n(&m->variables, __ATOMIC_RELAXED) &&
+		    _dl_find_object((void *)m->start, &o))
+			return true;
+	}
+	return false;
+}
+
+CPA_EXPORT int dlclose(void *handle)
+{
+	struct cpa_worker *w;
+	sigset_t before;
+	int ret, err;
+
+	/* ACQ_REL: before anything goes; pairs with look() in preload/lib/next_symbol.c. */
+	__atomic_fetch_add(&cpa_load_generation, 1, __ATOMIC_ACQ_REL);
+	ret = REAL(dlclose)(handle);
+	/* ACQ_REL: what a destructor made us find meanwhile. */
+	__atomic_fetch_add(&cpa_load_generation, 1, __ATOMIC_ACQ_REL);
+	err = errno;
+	w = cpa_enter_known();
+	if (w) {
+		if (is_any_gone()) {
+			before = cpa_signal_hold();
+			dl_iterate_phdr(sweep, w);
+			cpa_signal_let(&before);
+		}
+		cpa_leave();
+	}
+	errno = err;
+	return ret;
+}
+
+struct unseen {
+	const char *file;
+	enum cpa_module_unseen why;
+};
+
+static void fill(void *row, const void *argument)
+{
+	const struct unseen *u = argument;
+	struct cpa_module *m = row;
+	size_t length = strlen(u->file), room = sizeof(m->path) - 1;
+
+	m->unseen = u->why;
+	strncpy(m->path, u->file + (length > room ? length - room : 0), room);
+}
+
+/* Whether it can be loaded, or was there already, shows later, and nobody tells us. */
+static void note(const char *file, enum cpa_module_unseen why)
+{
+	struct unseen u = { .file = file, .why = why };
+	uint64_t key = why;
+	int err = errno;
+
+	if (!*cpa_alive || cpa_tls.inside)
+		return;
+	cpa_reenter();
+	for (const char *p = file; *p; p++)
+		key = key * 31 + (unsigned char)*p;
+	/* Odd keys are those of modules with an address. */
+	cpa_table_intern(CPA_TABLE_MODULES, key << 1 | UINT64_C(1) << 63, fill, &u);
+	cpa_leave();
+	errno = err;
+}
+
+static void look(const char *file, int mode)
+{
+	if (file && mode & RTLD_DEEPBIND && !(mode & RTLD_NOLOAD))
+		note(file, CPA_UNSEEN_DEEPBIND);
+}
+
+/* The arguments of a call to come. Return the original, which is jumped to. */
+static __attribute__((used)) void *opening(const char *file, int mode)
+{
+	look(file, mode);
+	return (void *)REAL(dlopen);
+}
+
+static __attribute__((used)) void *opening_in(Lmid_t where, const char *file, int mode)
+{
+	if (where == LM_ID_BASE)
+		look(file, mode);
+	else if (file && !(mode & RTLD_NOLOAD))
+		note(file, CPA_UNSEEN_NAMESPACE);
+	return (void *)REAL(dlmopen);
+}
+
+/* Call @look with our arguments, then go where it says with the same ones. */
+#define JUMP(look)                              \
+	__asm__("push %rdi\n\t"                 \
+		".cfi_adjust_cfa_offset 8\n\t"  \
+		"push %rsi\n\t"                 \
+		".cfi_adjust_cfa_offset 8\n\t"  \
+		"push %rdx\n\t"                 \
+		".cfi_adjust_cfa_offset 8\n\t"  \
+		"call " #look "\n\t"            \
+		"pop %rdx\n\t"                  \
+		".cfi_adjust_cfa_offset -8\n\t" \
+		"pop %rsi\n\t"                  \
+		".cfi_adjust_cfa_offset -8\n\t" \
+		"pop %rdi\n\t"                  \
+		".cfi_adjust_cfa_offset -8\n\t" \
+		"jmp *%rax")
+
+#define UNUSED __attribute__((unused))
+
+CPA_EXPORT __attribute__((naked)) void *dlopen(UNUSED const char *file, UNUSED int mode)
+{
+	JUMP(opening);
+}
+
+CPA_EXPORT __attribute__((naked)) void *dlmopen(UNUSED Lmid_t where, UNUSED const char *file,
+						UNUSED int mode)
+{
+	JUMP(opening_in);
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/core/function.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+
+#include "preload/libc/settings.h"
+#include "shadow/graph/moved.h"
+
+#define KERNEL_FIRST (UINT64_C(1) << 63)
+#define PAGE_MASK    UINT64_C(0xfff)
+
+/* DWARF exception header encodings (LSB, Core, 10.5.1), those that linkers write. */
+#define ENC_UDATA4	   0x03
+#define ENC_DATAREL_SDATA4 0x3b
+#define ENC_SKIP_SIZE(e)   (((e)&0x0f) == 0x0c || ((e)&0x0f) == 0x04 ? 8 : 4)
+
+#define MODULES 256u
+
+/* The path of the program; whether other programs have put modules into the session before. */
+static char program[256];
+static bool joined;
+
+/* Of a program that joined: rows of its modules, by what would be their keys. */
+static struct {
+	uint64_t taken, key; /* atomic */
+	uint32_t row;
+} known[MODULES];
+
+struct eh_frame_hdr {
+	uint8_t version, frame_encoding, count_encoding, table_encoding;
+};
+
+struct eh_entry {
+	int32_t start, description; /* relative to the header */
+};
+
+static bool find_object(uint64_t address, struct dl_find_object *found)
+{
+	return address < KERNEL_FIRST && !_dl_find_object((void *)address, found);
+}
+
+/*
+ * Whether @pc lies within the entry's function: code without unwind data (hand-written assembly)
+ * may follow it. The description is an FDE: length, CIE, start, size, each of four bytes in the
+ * encoding that compilers use.
+ */
+static bool in_function(const struct eh_frame_hdr *h, const struct eh_entry *entry, uint64_t pc)
+{
+	uint32_t fde[4];
+
+	memcpy(fde, (const char *)h + entry->description, sizeof(fde));
+	return pc - (uint64_t)((const char *)h + entry->start) < fde[3];
+}
+
+uint64_t cpa_function_start(uint64_t pc)
+{
+	struct dl_find_object o;
+	const struct eh_frame_hdr *h;
+	const struct eh_entry *table;
+	const char *p;
+	uint32_t count, low = 0;
+
+	if (!find_object(pc, &o) || !o.dlfo_eh_frame)
+		return pc & ~PAGE_MASK;
+	h = o.dlfo_eh_frame;
+	if (h->version != 1 || h->count_encoding != ENC_UDATA4 ||
+	    h->table_encoding != ENC_DATAREL_SDATA4)
+		return pc & ~PAGE_MASK;
+	p = (const char *)(h + 1) + ENC_SKIP_SIZE(h->frame_encoding);
+	memcpy(&count, p, sizeof(count));
+	table = (const struct eh_entry *)(p + sizeof(count));
+	if (!count || pc < (uint64_t)((const char *)h + table[0].start))
+		return pc & ~PAGE_MASK;
+	while (count > 1) {
+		uint32_t half = count / 2;
+
+		if ((uint64_t)((const char *)h + table[low + half].start) <= pc)
+			low += half;
+		count -= half;
+	}
+	return in_function(h, &table[low], pc) ? (uint64_t)((const char *)h + table[low].start) :
+						 pc & ~PAGE_MASK;
+}
+
+bool cpa_function_is_ours(uint64_t pc)
+{
+	/* Where the library is mapped. Racing threads store the same values. */
+	static uint64_t start, end;
+	struct dl_find_object o;
+
+	if (unlikely(!end) && find_object((uint64_t)&cpa_base, &o)) {
+		start = (uint64_t)o.dlfo_map_start;
+		end = (uint64_t)o.dlfo_map_end;
+	}
+	return pc >= start && pc < end;
+}
+
+/* What fill_module() needs to know. */
+struct module_source {
+	const struct dl_find_object *object;
+	const char *path;
+};
+
+static void copy_build_id(struct cpa_module *m, const ElfW(Ehdr) * elf)
+{
+	const ElfW(Phdr) *ph = (const void *)((const char *)elf + elf->e_phoff);
+
+	/* The first page holds the headers of any module that the loader mapped. */
+	if (memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 ||
+	    elf->e_phoff + elf->e_phnum * sizeof(*ph) > 4096)
+		return;
+	for (int i = 0; i < elf->e_phnum; i++) {
+		const char *p = (const char *)m->bias + ph[i].p_vaddr, *end = p + ph[i].p_memsz;
+
+		while (ph[i].p_type == PT_NOTE && p + sizeof(ElfW(Nhdr)) < end) {
+			const ElfW(Nhdr) *n = (const void *)p;
+			const char *name = p + sizeof(*n), *data = name + ((n->n_namesz + 3) & ~3u);
+
+			if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 &&
+			    !memcmp(name, "GNU", 4) && n->n_descsz <= sizeof(m->build_id)) {
+				memcpy(m->build_id, data, n->n_descsz);
+				m->build_id_size = n->n_descsz;
+				return;
+			}
+			p = data + ((n->n_descsz + 3) & ~3u);
+		}
+	}
+}
+
+/* Modules that are where @m is are no more. */
+static uint32_t layer_above(const struct cpa_module *m)
+{
+	/* Relaxed: a row that another thread is making is of a module that lies elsewhere. */
+	uint32_t rows = __atomic_load_n(&cpa_table(CPA_TABLE_MODULES)->used, __ATOMIC_RELAXED);
+	uint32_t layer = 0;
+
+	for (uint32_t i = 1; i <= rows; i++) {
+		const struct cpa_module *other = cpa_row(CPA_TABLE_MODULES, i);
+
+		/* ACQUIRE: with the key comes the row. Pairs with cpa_table_intern(). */
+		if (__atomic_load_n(&other->key, __ATOMIC_ACQUIRE) && other->start < m->end &&
+		    m->start < other->end && other->layer >= layer)
+			layer = other->layer < CPA_LAYERS ? other->layer + 1 : CPA_LAYERS;
+	}
+	return layer;
+}
+
+static void fill_module(void *row, const void *argument)
+{
+	const struct module_source *source = argument;
+	struct cpa_module *m = row;
+	size_t length = strlen(source->path), room = sizeof(m->path) - 1;
+
+	m->start = (uint64_t)source->object->dlfo_map_start;
+	m->end = (uint64_t)source->object->dlfo_map_end;
+	m->bias = source->object->dlfo_link_map->l_addr;
+	strncpy(m->path, source->path + (length > room ? length - room : 0), room);
+	m->layer = layer_above(m);
+	copy_build_id(m, (const void *)m->start);
+}
+
+/* Whether @a and @b are the same file, loaded at two places. */
+static bool is_same(const struct cpa_module *a, const struct cpa_module *b)
+{
+	return a->end - a->start == b->end - b->start && a->build_id_size == b->build_id_size &&
+	       !memcmp(a->build_id, b->build_id, sizeof(a->build_id)) &&
+	       !strcmp(a->path, b->path) && !a->unseen == !b->unseen;
+}
+
+/* The first row of the module that row @number is of, before which there is none. */
+static uint32_t first_of(uint32_t number)
+{
+	const struct cpa_module *m = cpa_row(CPA_TABLE_MODULES, number);
+
+	for (uint32_t i = 1; i < number; i++) {
+		const struct cpa_module *other = cpa_row(CPA_TABLE_MODULES, i);
+
+		/* ACQUIRE: with the key comes the row. Pairs with cpa_table_intern(). */
+		if (__atomic_load_n(&other->key, __ATOMIC_ACQUIRE) && is_same(m, other))
+			return i;
+	}
+	return number;
+}
+
+/* The row of a module that processes before this one may have met. 0: no space. */
+static uint32_t module_met(uint64_t key, const struct module_source *source)
+{
+	struct cpa_module m = { 0 };
+	uint32_t rows = cpa_table(CPA_TABLE_MODULES)->used, number = 0, first;
+
+	fill_module(&m, source);
+	for (uint32_t i = 1; i <= rows && !number; i++) {
+		const struct cpa_module *other = cpa_row(CPA_TABLE_MODULES, i);
+
+		/* ACQUIRE: as above. */
+		if (__atomic_load_n(&other->key, __ATOMIC_ACQUIRE) && is_same(&m, other))
+			number = i;
+	}
+	if (!number)
+		number = cpa_table_intern(CPA_TABLE_MODULES, key, fill_module, source);
+	if (!number)
+		return 0;
+	first = first_of(number); /* another process may have made one meanwhile */
+	cpa_moved_set(first,
+		      m.start - ((struct cpa_module *)cpa_row(CPA_TABLE_MODULES, first))->start);
+	return first;
+}
+
+/* The same, as remembered. */
+static uint32_t module_known(uint64_t key, const struct module_source *source)
+{
+	uint32_t row;
+
+	for (unsigned i = 0; i < MODULES; i++) {
+		/* ACQUIRE: with the key comes the row. */
+		uint64_t at = __atomic_load_n(&known[i].key, __ATOMIC_ACQUIRE);
+
+		if (at == key)
+			return known[i].row;
+		if (at)
+			continue;
+		row = module_met(key, source);
+		if (row && __atomic_compare_exchange_n(&known[i].taken, &at, key, false,
+						       __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+			known[i].row = row;
+			/* RELEASE: as above. */
+			__atomic_store_n(&known[i].key, key, __ATOMIC_RELEASE);
+		}
+		return row;
+	}
+	return module_met(key, source);
+}
+
+void cpa_function_init(bool others)
+{
+	cpa_settings_executable(program, sizeof(program));
+	joined = others;
+}
+
+uint32_t cpa_module_of(uint64_t address)
+{
+	struct dl_find_object o;
+	struct module_source source = { .object = &o };
+	uint64_t key;
+
+	if (!find_object(address, &o))
+		return 0;
+	/* The program itself has no name in the loader's list. */
+	source.path = o.dlfo_link_map->l_name && *o.dlfo_link_map->l_name ?
+			      o.dlfo_link_map->l_name :
+			      program;
+	/* Another library at the same place after dlclose() is another module. */
+	key = (uint64_t)o.dlfo_map_start;
+	for (const char *p = source.path; *p; p++)
+		key = key * 31 + (unsigned char)*p;
+	key |= 1;
+	return joined ? module_known(key, &source) :
+			cpa_table_intern(CPA_TABLE_MODULES, key, fill_module, &source);
+}
+
+uint32_t cpa_function_at(uint64_t pc)
+{
+	struct cpa_component_name name = { .kind = CPA_FUNCTION };
+	uint32_t row;
+
+	/* Kernel addresses: one component, "kernel", at address ~0. */
+	name.address = pc >= KERNEL_FIRST ? UINT64_MAX >> 16 : cpa_function_start(pc);
+	name.module = cpa_module_of(name.address);
+	row = cpa_component_intern(&name);
+	return row ? cpa_function_id(row) : (uint32_t)CPA_SLOT_UNSAMPLED;
+}
+
+static void fill_site(void *row, const void *argument)
+{
+	((struct cpa_site *)row)->module = *(const uint32_t *)argument;
+}
+
+uint32_t cpa_site(uint64_t address)
+{
+	uint32_t module = cpa_module_of(address);
+
+	return cpa_table_intern(CPA_TABLE_SITES,
+				cpa_address_key(cpa_moved(address, module), module), fill_site,
+				&module);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/core/function.h - from an address to function, module and site
+ *
+ * Uses the unwind tables that every module carries (PT_GNU_EH_FRAME, its binary search table), so
+ * stripped code works, and _dl_find_object(), which takes no lock. Async-signal-safe.
+ */
+#ifndef CPA_PRELOAD_CORE_FUNCTION_H
+#define CPA_PRELOAD_CORE_FUNCTION_H
+
+#include "shadow/graph/component.h"
+
+/* The module row that holds @address; 0 if none does. */
+CPA_HIDDEN uint32_t cpa_module_of(uint64_t address);
+
+/* The start of the function that holds @pc; @pc's page where no table tells. */
+CPA_HIDDEN uint64_t cpa_function_start(uint64_t pc);
+
+/* Whether @pc lies in this library. */
+CPA_HIDDEN bool cpa_function_is_ours(uint64_t pc);
+
+/* The id of the function that holds @pc: see shadow/graph/component.h. */
+CPA_HIDDEN uint32_t cpa_function_at(uint64_t pc);
+
+/* The row of the site @address; 0 if there is no space. */
+CPA_HIDDEN uint32_t cpa_site(uint64_t address);
+
+/* Before the others: @others: the session is that of another program. */
+CPA_HIDDEN void cpa_function_init(bool others);
+
+#endif

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/core/object.h"
+
+#include <string.h>
+
+#include "preload/core/function.h"
+#include "preload/core/dlopen.h"
+#include "preload/process/process.h"
+#include "preload/core/shared.h"
+#include "shadow/edge/object.h"
+#include "shadow/edge/process.h"
+
+uint64_t cpa_object_space;
+
+#define CHANGING UINT32_MAX /* kind of an object that a thread is making its own */
+
+uint32_t cpa_object_unnamed(enum cpa_component_kind kind, uint32_t object_kind, uint64_t address,
+			    uint64_t caller)
+{
+	struct cpa_component_name name = { .kind = kind, .object_kind = object_kind };
+
+	name.module = cpa_module_of(address);
+	if (name.module) {
+		struct cpa_module *m = cpa_row(CPA_TABLE_MODULES, name.module);
+
+		/* Relaxed: for the thread that unloads it, which has waited for us. */
+		__atomic_store_n(&m->variables, 1, __ATOMIC_RELAXED);
+		name.by = CPA_BY_VARIABLE;
+		name.address = address;
+	} else {
+		name.by = CPA_BY_FIRST_SITE;
+		name.address = caller;
+		name.module = cpa_module_of(caller);
+	}
+	return cpa_component_intern(&name);
+}
+
+/* What was unloaded since may have another library in its place. */
+static void forget_unloaded(struct cpa_worker *w)
+{
+	if (likely(!cpa_load_changed(&w->loads)))
+		return;
+	memset(w->nodes, 0, sizeof(w->nodes));
+	memset(w->classes, 0, sizeof(w->classes));
+}
+
+static uint32_t class_by_init(struct cpa_worker *w, enum cpa_object_kind kind, uint64_t caller)
+{
+	struct cpa_class_place *place = &w->classes[caller % CPA_CLASS_CACHE];
+	struct cpa_component_name name = {
+		.kind = CPA_LOCK, .by = CPA_BY_INIT_SITE, .address = caller, .object_kind = kind
+	};
+
+	forget_unloaded(w);
+
+	if (unlikely(place->caller != caller || place->kind != (uint32_t)kind)) {
+		name.module = cpa_module_of(caller);
+		*place = (struct cpa_class_place){ caller, kind, cpa_component_intern(&name) };
+	}
+	return place->class;
+}
+
+/* Relaxed: sums. Often there is nothing to add, and the line is that of many threads. */
+static void add(uint64_t *sum, uint64_t more)
+{
+	if (more)
+		__atomic_fetch_add(sum, more, __ATOMIC_RELAXED);
+}
+
+/* Add what the object counted to its class, and let it be nothing. Exclusive. */
+static void retire(struct cpa_worker *w, struct cpa_object *o)
+{
+	if (o->class) {
+		struct cpa_component *c = cpa_component(o->class);
+
+		add(&c->retired_objects, 1);
+		add(&c->retired_acquisitions, o->acquisitions);
+		add(&c->retired_contended, o->contended);
+		add(&c->retired_handoffs, o->handoffs);
+		add(&c->retired_wait, o->wait);
+		add(&c->retired_hold, o->hold);
+	}
+	cpa_object_clear(&w->self, o);
+	o->class = 0;
+	o->holder = 0;
+	o->depth = 0;
+	o->acquisitions = o->contended = o->handoffs = 0;
+	o->wait = o->hold = 0;
+	o->user = o->run = o->mean = o->lost = 0;
+}
+
+uint32_t cpa_object_row(const void *address)
+{
+	uint64_t key = cpa_object_key(address);
+	uint32_t row = cpa_table_find(CPA_TABLE_OBJECTS, key), *first;
+	struct cpa_object *o;
+
+	if (likely(row))
+		return row;
+	row = cpa_table_intern(CPA_TABLE_OBJECTS, key, NULL, NULL);
+	if (!row || !cpa_process_number)
+		return row;
+	o = cpa_row(CPA_TABLE_OBJECTS, row);
+	/* Of threads that find it at once one links it. Relaxed: nobody reads the list yet. */
+	if (__atomic_exchange_n(&o->linked, 1, __ATOMIC_RELAXED))
+		return row;
+	first = &cpa_process(cpa_process_number)->objects;
+	o->next = __atomic_load_n(first, __ATOMIC_RELAXED);
+	/* RELEASE: pairs with cpa_object_forget_all(), of another process. */
+	while (!__atomic_compare_exchange_n(first, &o->next, row, true, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED))
+		;
+	__atomic_fetch_add(&cpa_process(cpa_process_number)->object_count, 1, __ATOMIC_RELAXED);
+	return row;
+}
+
+/* Of a child of fork: its parent's. */
+static uint64_t inherited_space;
+static bool inherits;
+
+void cpa_object_inherit(uint64_t space)
+{
+	inherited_space = space;
+	inherits = true;
+}
+
+/*
+ * What was at @address, an object of @kind, when the process was forked; NULL: that is not known.
+ */
+static const struct cpa_object *ancestor(const void *address, enum cpa_object_kind kind)
+{
+	uint32_t row =
+		inherits ? cpa_table_find(CPA_TABLE_OBJECTS, (uint64_t)address | inherited_space) :
+			   0;
+	const struct cpa_object *o = row ? cpa_row(CPA_TABLE_OBJECTS, row) : NULL;
+
+	/* Relaxed: the parent may use it, its class stays. */
+	return o && __atomic_load_n(&o->kind, __ATOMIC_RELAXED) == (uint32_t)kind && o->class ?
+		       o :
+		       NULL;
+}
+
+/* The class of what was not initialized before our eyes, at @address. */
+static uint32_t class_found(const void *address, enum cpa_object_kind kind, uint64_t caller)
+{
+	const struct cpa_object *before = ancestor(address, kind);
+
+	return before ? before->class :
+			cpa_object_unnamed(CPA_LOCK, kind, (uint64_t)address & ~CPA_ANNOTATED,
+					   caller);
+}
+
+/* Make @o, now of kind @old, an object of @kind and @class. False: another thread is at it. */
+static bool take_over(struct cpa_worker *w, struct cpa_object *o, uint32_t old,
+		      enum cpa_object_kind kind, uint32_t class)
+{
+	bool declared;
+
+	/* ACQUIRE: what the last owner left. Pairs with the RELEASE below. */
+	if (old == CHANGING || !__atomic_compare_exchange_n(&o->kind, &old, CHANGING, false,
+							    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return false;
+	declared = o->declared == (uint32_t)o->acquisitions + 1;
+	retire(w, o);
+	if (!kind || !declared)
+		o->queue = 0;
+	o->declared = 0;
+	o->class = class;
+	o->slot = cpa_component_slot(class);
+	/* RELEASE: the object is clean before others find it to be of their kind. */
+	__atomic_store_n(&o->kind, kind, __ATOMIC_RELEASE);
+	return true;
+}
+
+/*
+ * The row of all processes for what is at @address, where the process's own is @o. 0: there is
+ * none.
+ */
+static uint32_t shared_row(struct cpa_worker *w, struct cpa_object *o, const void *address)
+{
+	uint64_t key;
+	uint32_t row;
+
+	/* ACQUIRE pairs with take_over(). */
+	if (__atomic_load_n(&o->kind, __ATOMIC_ACQUIRE) == CPA_ALIAS && o->depth)
+		return o->depth;
+	key = cpa_shared_key(address);
+	row = key ? cpa_table_intern(CPA_TABLE_OBJECTS, key, NULL, NULL) : 0;
+	if (!row || !take_over(w, o, o->kind, CPA_ALIAS, 0))
+		return row;
+	/* Relaxed: who finds 0 looks for it as we did. */
+	__atomic_store_n(&o->depth, row, __ATOMIC_RELAXED);
+	return row;
+}
+
+/* The process's own row of what the worker met at @address lately. NULL: it has to be looked for. */
+static struct cpa_object *remembered(const struct cpa_worker *w, const void *address)
+{
+	unsigned at = cpa_object_cached(address);
+	struct cpa_object *o = w->objects[at].object;
+
+	/* Relaxed: the key stays. That of what processes share is another. */
+	return o && w->objects[at].address == (uint64_t)address &&
+			       __atomic_load_n(&o->key, __ATOMIC_RELAXED) ==
+				       cpa_object_key(address) ?
+		       o :
+		       NULL;
+}
+
+/* The row of the object of @kind at @address, which processes may share. NULL: no space. */
+static struct cpa_object *row_of(struct cpa_worker *w, const void *address,
+				 enum cpa_object_kind kind)
+{
+	struct cpa_object *o = remembered(w, address);
+	unsigned at = cpa_object_cached(address);
+	uint32_t row = o ? 0 : cpa_object_row(address), all = 0;
+
+	if (row)
+		o = cpa_row(CPA_TABLE_OBJECTS, row);
+	if (unlikely(cpa_shared_is(address, kind) && o))
+		all = shared_row(w, o, address);
+	if (all)
+		o = cpa_row(CPA_TABLE_OBJECTS, all);
+	if (!o) {
+		cpa_diag(CPA_DIAG_OBJECTS_REFUSED);
+		return NULL;
+	}
+	w->objects[at].object = o;
+	w->objects[at].address = (uint64_t)address;
+	return o;
+}
+
+struct cpa_object *cpa_object_find_slow(struct cpa_worker *w, const void *address,
+					enum cpa_object_kind kind, uint64_t caller)
+{
+	struct cpa_object *o = row_of(w, address, kind);
+	uint32_t old;
+
+	w->self.slow++;
+	forget_unloaded(w);
+	if (!o)
+		return NULL;
+	/* ACQUIRE pairs with take_over(). */
+	old = __atomic_load_n(&o->kind, __ATOMIC_ACQUIRE);
+	if (old == (uint32_t)kind)
+		return o;
+	if (take_over(w, o, old, kind, class_found(address, kind, caller))) {
+		const struct cpa_object *before = ancestor(address, kind);
+
+		if (before && kind == CPA_BARRIER)
+			o->waiting = before->waiting;
+		return o;
+	}
+	/* The thread that was faster may have finished. ACQUIRE as above. */
+	return __atomic_load_n(&o->kind, __ATOMIC_ACQUIRE) == (uint32_t)kind ? o : NULL;
+}
+
+struct cpa_object *cpa_object_created(struct cpa_worker *w, const void *address,
+				      enum cpa_object_kind kind, uint64_t caller)
+{
+	struct cpa_object *o = row_of(w, address, kind);
+
+	if (!o || !take_over(w, o, o->kind, kind, class_by_init(w, kind, caller)))
+		return NULL;
+	return o;
+}
+
+void cpa_object_destroyed(struct cpa_worker *w, const void *address)
+{
+	struct cpa_object *o = remembered(w, address);
+	uint32_t row = o ? 0 : cpa_table_find(CPA_TABLE_OBJECTS, cpa_object_key(address));
+
+	if (row)
+		o = cpa_row(CPA_TABLE_OBJECTS, row);
+	if (o) {
+		uint32_t all = o->kind == CPA_ALIAS ? o->depth : 0;
+
+		take_over(w, o, o->kind, 0, 0);
+		o = all ? cpa_row(CPA_TABLE_OBJECTS, all) : o;
+		if (all)
+			take_over(w, o, o->kind, 0, 0);
+	}
+}
+
+struct cpa_object *cpa_object_seen(struct cpa_worker *w, const void *address,
+				   enum cpa_object_kind kind)
+{
+	struct cpa_object *o = row_of(w, address, kind);
+
+	/* ACQUIRE pairs with take_over(). */
+	return o && __atomic_load_n(&o->kind, __ATOMIC_ACQUIRE) == (uint32_t)kind ? o : NULL;
+}
+
+void cpa_object_forget_all(struct cpa_worker *w)
+{
+	uint32_t row;
+
+	/* ACQUIRE pairs with cpa_object_row(). */
+	row = cpa_process_number ?
+		      __atomic_load_n(&cpa_process(cpa_process_number)->objects, __ATOMIC_ACQUIRE) :
+		      0;
+	while (row) {
+		struct cpa_object *o = cpa_row(CPA_TABLE_OBJECTS, row);
+
+		/* A process that was killed may have left it so. */
+		if (o->kind == CHANGING)
+			o->kind = 0;
+		if (o->kind)
+			take_over(w, o, o->kind, 0, 0);
+		row = o->next;
+	}
+}
+
+void cpa_object_declare(struct cpa_worker *w, const void *address, uint32_t queue)
+{
+	struct cpa_object *o = row_of(w, address, 0);
+
+	if (!o)
+		return;
+	o->declared = (uint32_t)o->acquisitions + 1;
+	/* Relaxed: the program declares its lock before it uses it. */
+	__atomic_store_n(&o->queue, queue, __ATOMIC_RELAXED);
+}

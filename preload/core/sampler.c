@@ -1,0 +1,576 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/core/sampler.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "preload/libc/private_fds.h"
+#include "preload/process/seccomp.h"
+#include "preload/core/function.h"
+#include "preload/core/dlopen.h"
+#include "preload/libc/real.h"
+#include "preload/libc/settings.h"
+#include "preload/core/signal.h"
+#include "preload/core/track.h"
+#include "preload/core/worker.h"
+#include "shadow/store/kernel.h"
+
+#define PAGE	     4096u
+#define RING_PAGES   8u
+#define RING	     (RING_PAGES * PAGE)
+#define RING_SAMPLES (RING / (sizeof(struct perf_event_header) + sizeof(struct user_chain)))
+#define SECOND	     1000000000u
+#define TIMER_HZ     250u   /* the kernel's CPU timers are no faster */
+#define CLOSELY	     256u   /* samples of a thread at the default rate, */
+#define ALL_CLOSELY  512u   /* and of the process, in whichever threads */
+#define MANY	     32u    /* switches, between two looks at their rate */
+#define SWITCHES_HZ  500u   /* of CPU time */
+#define LATE	     3u	    /* times of the timer, after which its first signal should have come */
+#define MOST_TIMES   1000u  /* of its period that a timer may have passed at once */
+#define BRIEF	     31000u /* ns: least B of preload/core/untimed.h */
+#define SHARE	     20u    /* interrupts of samples take 1 / SHARE of a processor's time at most */
+#define CLOSE	     50000u /* Hz: of those that are measured, */
+#define INTERRUPTS   5u	    /* so many */
+#define PATIENCE     1000000u /* ns: for them */
+
+/* A sample: when, and its call chain: of what it is one, and the innermost program counter. */
+struct user_chain {
+	uint64_t ns, length, context, pc;
+};
+
+static unsigned hz;   /* written, as all here, before there are threads */
+static bool thins;    /* after CLOSELY */
+static bool confined; /* no perf events then: to ask for one may be the end */
+
+/*
+ * Atomic: how many threads are opening a perf event. The first one that the system has had for a
+ * second takes 6 to 20 ms, and all others until then as long: who hears its timer can do with that
+ * until then.
+ */
+static uint32_t opening;
+
+static bool can_signal;
+
+static uint32_t samples; /* atomic: of the process */
+
+/* A sample at @pc, which stands for @times as much as others of its kind. */
+static void note(struct cpa_sampler *s, uint64_t pc, unsigned times)
+{
+	unsigned at = (unsigned)(pc >> 2) % CPA_FUNCTION_CACHE;
+	uint32_t function, weight;
+
+	if (s->paused || cpa_function_is_ours(pc)) /* probe time, which is measured */
+		return;
+	if (unlikely(cpa_load_changed(&s->loads)))
+		memset(s->functions, 0, sizeof(s->functions));
+	if (s->functions[at].pc != pc) {
+		s->functions[at].id = cpa_function_at(pc);
+		s->functions[at].pc = pc;
+	}
+	function = s->functions[at].id;
+	cpa_diag(CPA_DIAG_SAMPLES);
+	/* Relaxed: a figure. */
+	__atomic_fetch_add(&samples, 1, __ATOMIC_RELAXED);
+	times = times < MOST_TIMES ? times : MOST_TIMES;
+	weight = times * s->weight;
+	s->stand_for += times * s->period;
+	for (unsigned i = 0; i < s->pending; i++) {
+		if (s->function[i] == function) {
+			s->count[i] += weight;
+			return;
+		}
+	}
+	if (s->pending == CPA_SAMPLED) {
+		/* The rarest function so far gives way; its samples go to the newcomer. */
+		unsigned least = 0;
+
+		for (unsigned i = 1; i < s->pending; i++)
+			least = s->count[i] < s->count[least] ? i : least;
+		s->function[least] = function;
+		s->count[least] += weight;
+		return;
+	}
+	s->function[s->pending] = function;
+	s->count[s->pending++] = weight;
+}
+
+/* Of thread @tid of the process, which need not be the caller. */
+static int open_event(pid_t tid, unsigned rate, bool *blind)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = SECOND / rate,
+		.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.sample_max_stack = 1,
+		.exclude_callchain_kernel = 1,
+		.exclude_kernel = 0,
+		.exclude_hv = 1,
+	};
+	long fd = cpa_kernel(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	/*
+	 * A sample in the kernel stands for the program's call into it. Without the right to see
+	 * the kernel such samples are missing, and what the activity did outside it counts more.
+	 */
+	if (fd < 0 && (errno == EACCES || errno == EPERM)) {
+		attr.exclude_kernel = *blind = true;
+		fd = cpa_kernel(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	}
+	return (int)fd;
+}
+
+static void *map_ring(int fd)
+{
+	void *ring = MAP_FAILED;
+
+	if (fd >= 0)
+		ring = (void *)syscall(SYS_mmap, NULL, PAGE + RING, PROT_READ | PROT_WRITE,
+				       MAP_SHARED, fd, 0);
+	return ring != MAP_FAILED ? ring : NULL;
+}
+
+static uint64_t ring_head(const volatile struct perf_event_mmap_page *ring)
+{
+	/* Relaxed: only whether it changes. */
+	return __atomic_load_n(&ring->data_head, __ATOMIC_RELAXED);
+}
+
+/* The shortest gap in the caller's time that a sample of the event with @ring makes, ticks. */
+static uint64_t shortest_interrupt(const volatile struct perf_event_mmap_page *ring)
+{
+	uint64_t begun = cpa_clock_now(), last = begun, before = begun, least = 0;
+	uint64_t head = ring_head(ring);
+
+	for (unsigned n = 0; n < INTERRUPTS && last - begun < cpa_clock_ticks(PATIENCE);) {
+		uint64_t seen = ring_head(ring), now = cpa_clock_now();
+
+		/* It came between the last two looks at the clock, or those before. */
+		if (seen != head) {
+			least = least && least < now - before ? least : now - before;
+			head = seen;
+			n++;
+			now = last = cpa_clock_now();
+		}
+		before = last;
+		last = now;
+	}
+	return least;
+}
+
+/*
+ * What the interrupt of a sample takes here, once in a session: by 0.1 ms of samples, at the time
+ * of an event that takes about as long to open.
+ */
+static void measure_interrupt(void)
+{
+	struct cpa_machine *m = &cpa_header()->machine;
+	volatile struct perf_event_mmap_page *ring;
+	uint32_t ns = 0, brief;
+	bool blind;
+	int fd;
+
+	/* Relaxed, as all here: figures, which two threads may write at once. */
+	if (__atomic_load_n(&m->interrupt_ns, __ATOMIC_RELAXED))
+		return;
+	fd = open_event(0, CLOSE, &blind);
+	ring = map_ring(fd);
+	if (ring) {
+		ns = cpa_clock_ns(shortest_interrupt(ring));
+		syscall(SYS_munmap, ring, PAGE + RING);
+	}
+	if (fd >= 0)
+		syscall(SYS_close, fd);
+	brief = 2 * ns > BRIEF ? 2 * ns : BRIEF;
+	__atomic_store_n(&m->brief_ns, brief, __ATOMIC_RELAXED);
+	__atomic_store_n(&m->interrupt_ns, ns, __ATOMIC_RELAXED);
+}
+
+/* Of @rate samples a second as many as their interrupts leave the program its time. */
+static unsigned affordable(unsigned rate)
+{
+	struct cpa_machine *m = &cpa_header()->machine;
+	/* Relaxed, both: figures. */
+	uint32_t interrupt = __atomic_load_n(&m->interrupt_ns, __ATOMIC_RELAXED);
+	unsigned most;
+
+	if (!interrupt || rate <= SECOND / SHARE / interrupt)
+		return rate;
+	most = SECOND / SHARE / interrupt;
+	most = most ? most : 1;
+	__atomic_store_n(&m->most_hz, most, __ATOMIC_RELAXED);
+	return most;
+}
+
+struct event {
+	pid_t tid;
+	unsigned rate; /* wanted, then what it is */
+	struct cpa_sampler *sampler;
+};
+
+/*
+ * The mapping keeps the event alive: no descriptor is needed any more. By system calls: a handler
+ * may be here, and mmap() may be a function of the program's.
+ */
+static void map_event(void *argument)
+{
+	struct event *event = argument;
+	struct cpa_sampler *s = event->sampler;
+	struct perf_event_mmap_page *ring;
+
+	/* Relaxed, both: a hint. Here, as no cancellation comes in between. */
+	__atomic_fetch_add(&opening, 1, __ATOMIC_RELAXED);
+	measure_interrupt();
+	event->rate = affordable(event->rate);
+	ring = map_ring(open_event(event->tid, event->rate, &s->blind));
+	if (ring) {
+		s->ring = ring;
+		s->head = (const uint64_t *)&ring->data_head;
+		s->tail = 0;
+	}
+	__atomic_fetch_sub(&opening, 1, __ATOMIC_RELAXED);
+}
+
+/* Sample the thread @*rate times in a second of its CPU time, or fewer: *@rate. */
+static bool start_perf(struct cpa_sampler *s, unsigned *rate)
+{
+	struct event event = { (pid_t)cpa_kernel(SYS_gettid), *rate, s };
+
+	if (!cpa_apart(map_event, &event) || !s->ring)
+		return false;
+	*rate = event.rate;
+	return true;
+}
+
+static void set_timer(const struct cpa_sampler *s, uint64_t period_ns)
+{
+	struct timespec period = { (time_t)(period_ns / SECOND), (long)(period_ns % SECOND) };
+	struct itimerspec every = { period, period };
+
+	if (s->has_timer)
+		cpa_kernel(SYS_timer_settime, s->timer, 0, &every, NULL);
+}
+
+static void forget_ring(struct cpa_sampler *s)
+{
+	s->ring = NULL;
+	s->head = &s->tail;
+}
+
+static void unmap(struct cpa_sampler *s)
+{
+	volatile void *ring = s->ring;
+
+	forget_ring(s);
+	/* A cancellation or a jump may come in the call: nobody is to read what is gone. */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (ring)
+		cpa_kernel(SYS_munmap, ring, PAGE + RING);
+}
+
+/* No more often than the timer can. */
+static unsigned timer_rate(void)
+{
+	return hz < TIMER_HZ ? hz : TIMER_HZ;
+}
+
+/* A sample comes @rate times in a second of the thread's CPU time from now on. */
+static void set_rate(struct cpa_sampler *s, unsigned rate)
+{
+	s->period = cpa_clock_ticks(SECOND / rate);
+	s->weight = (hz + rate / 2) / rate;
+}
+
+/* Let the timer be the sampler of the thread, of @cpu ticks CPU time, for good. */
+static void sample_by_timer(struct cpa_sampler *s, uint64_t cpu)
+{
+	if (s->ring)
+		cpa_sampler_drain(s);
+	unmap(s);
+	s->blind = false;
+	s->known_at = cpu; /* it must be heard from now on */
+	set_rate(s, timer_rate());
+	set_timer(s, SECOND / timer_rate());
+}
+
+/* Signal the thread for each sample of its CPU time. By system calls: libc's use malloc. */
+static void start_timer(struct cpa_sampler *s)
+{
+	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID,
+				  .sigev_signo = CPA_SIGNAL,
+				  .sigev_value.sival_ptr = (void *)&cpa_signal_mark };
+
+	event._sigev_un._tid = (pid_t)cpa_kernel(SYS_gettid);
+	if (!can_signal ||
+	    cpa_kernel(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &s->timer)) {
+		cpa_diag(CPA_DIAG_SAMPLERS_REFUSED);
+		return;
+	}
+	s->has_timer = true;
+	set_rate(s, hz);
+	set_timer(s, SECOND / hz);
+}
+
+/*
+ * Whether the thread, of @cpu ticks CPU time, was switched too often since `counted` for a perf
+ * event.
+ */
+static bool is_restless(const struct cpa_sampler *s, uint64_t cpu)
+{
+	return cpu - s->counted < cpa_clock_ticks(s->switches * (uint64_t)SECOND / SWITCHES_HZ);
+}
+
+/* Whether the process has so many samples that those of the timer do from now on. */
+static bool has_many(void)
+{
+	/* Relaxed: a figure. */
+	return thins && __atomic_load_n(&samples, __ATOMIC_RELAXED) >= ALL_CLOSELY;
+}
+
+/* Whether a perf event would tell more than the timer. */
+static bool wants_perf(const struct cpa_sampler *s, uint64_t cpu)
+{
+	return !confined && (!s->heard || (hz > TIMER_HZ && !has_many())) && !is_restless(s, cpu);
+}
+
+/* The thread is worth a perf event, if there can be one. */
+static void upgrade(struct cpa_sampler *s, uint64_t cpu)
+{
+	/* Where no signal can end it, it samples no more often than the timer. */
+	unsigned rate = thins && !s->heard ? TIMER_HZ : hz;
+	int err = errno;
+
+	s->stays = true; /* once is enough */
+	if (wants_perf(s, cpu) && start_perf(s, &rate)) {
+		cpa_header()->sampler = CPA_SAMPLER_PERF;
+		set_rate(s, rate);
+		set_timer(s, (uint64_t)SECOND * (thins ? CLOSELY : RING_SAMPLES / 2) / hz);
+	} else {
+		sample_by_timer(s, cpu);
+	}
+	errno = err;
+}
+
+/* In the midst of an activity: to open a perf event may sleep, for many milliseconds. */
+static void change_hidden(struct cpa_worker *w)
+{
+	uint64_t cpu = w->clock.cpu + cpa_clock_now() - w->clock.last;
+	struct cpa_clock_gap gap = cpa_clock_hide(&w->clock);
+	struct cpa_elapsed e;
+
+	if (w->sampler.ring)
+		sample_by_timer(&w->sampler, cpu);
+	else
+		upgrade(&w->sampler, cpu);
+	cpa_clock_hidden(&w->clock, &gap, &e);
+	cpa_probe_count(w->self.row, &e);
+}
+
+/* Our signal finds the thread in its own code or in that of the program; only there do we act. */
+static void on_signal(void *context, unsigned times)
+{
+	struct cpa_worker *w = cpa_tls.worker;
+
+	if (!*cpa_alive || cpa_tls.inside || !w)
+		return;
+	if (unlikely(cpa_part_moved(w))) {
+		/* A thread that has no events meets the borders of parts here. */
+		if (cpa_enter())
+			cpa_leave();
+		return;
+	}
+	cpa_reenter();
+	w->sampler.heard = true;
+	if (w->sampler.ring && thins) {
+		change_hidden(w);
+	} else if (w->sampler.ring) {
+		cpa_sampler_drain(&w->sampler);
+	} else {
+		w->sampler.latest = cpa_clock_now();
+		note(&w->sampler, (uint64_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP],
+		     times);
+		/* Relaxed: as in map_event(). */
+		if (!w->sampler.stays && !__atomic_load_n(&opening, __ATOMIC_RELAXED))
+			change_hidden(w);
+	}
+	cpa_leave();
+}
+
+void cpa_sampler_forked(void)
+{
+	opening = 0;
+	samples = 0;
+}
+
+void cpa_sampler_leave(struct cpa_sampler *s)
+{
+	/* What was mapped there since is somebody else's. */
+	const int how = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+	long there;
+
+	if (!s->ring)
+		return;
+	there = cpa_kernel(SYS_mmap, s->ring, PAGE + RING, PROT_READ | PROT_WRITE, how, -1, 0);
+	if (there == (long)s->ring)
+		return;
+	forget_ring(s);
+	if (there != -1) /* Linux before 4.17 takes the address for a hint */
+		cpa_kernel(SYS_munmap, there, PAGE + RING);
+}
+
+void cpa_sampler_init(unsigned samples_per_second)
+{
+	hz = samples_per_second;
+	thins = hz == CPA_DEFAULT_HZ;
+	cpa_header()->sample_hz = hz;
+	if (!cpa_header()->machine.brief_ns)
+		cpa_header()->machine.brief_ns = BRIEF;
+	confined = cpa_confined();
+	if (hz)
+		can_signal = cpa_signal_init(on_signal);
+}
+
+void cpa_sampler_start(struct cpa_sampler *s)
+{
+	sigset_t blocked;
+
+	s->head = &s->tail;
+	if (!hz || !cpa_kernel_begin())
+		return;
+	start_timer(s);
+	if (!cpa_header()->sampler)
+		cpa_header()->sampler = CPA_SAMPLER_TIMER;
+	if (!pthread_sigmask(SIG_BLOCK, NULL, &blocked) && sigismember(&blocked, CPA_SIGNAL))
+		upgrade(s, 0);
+	cpa_kernel_end();
+}
+
+uint64_t cpa_sampler_latest(void)
+{
+	if (!hz)
+		return UINT64_MAX;
+	return cpa_clock_ticks((LATE + 2) * (uint64_t)SECOND / timer_rate());
+}
+
+/* Has the program come to block or ignore the signal? What needs none must do without it: true. */
+static bool watch(struct cpa_sampler *s, uint64_t cpu)
+{
+	if (s->latest != s->known) {
+		s->known = s->latest;
+		s->known_at = cpu;
+	} else if (hz && !s->ring && cpu - s->known_at > cpa_sampler_latest() * LATE / (LATE + 2)) {
+		if (s->heard || !s->stays) {
+			s->heard = false;
+			upgrade(s, cpu);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool cpa_sampler_switched(struct cpa_sampler *s, uint64_t cpu)
+{
+	bool changed = watch(s, cpu), often = ++s->switches >= MANY;
+
+	if (s->ring && s->heard && (has_many() || (often && is_restless(s, cpu)))) {
+		sample_by_timer(s, cpu);
+		changed = true;
+	}
+	if (often) {
+		s->switches = 0;
+		s->counted = cpu;
+	}
+	return changed;
+}
+
+void cpa_sampler_stop(struct cpa_sampler *s)
+{
+	if (s->has_timer)
+		cpa_kernel(SYS_timer_delete, s->timer);
+	s->has_timer = false;
+	unmap(s);
+}
+
+/* Copy @size bytes at @at of the ring, which may wrap. */
+static void copy_out(const struct cpa_sampler *s, uint64_t at, void *to, size_t size)
+{
+	const char *data = (const char *)s->ring + PAGE;
+
+	for (size_t i = 0; i < size; i++)
+		((char *)to)[i] = data[(at + i) % RING];
+}
+
+void cpa_sampler_drain(struct cpa_sampler *s)
+{
+	/* ACQUIRE: pairs with the kernel's store of data_head after the records. */
+	uint64_t head = __atomic_load_n(&s->ring->data_head, __ATOMIC_ACQUIRE), lost[2];
+	struct user_chain chain = { 0 };
+	struct perf_event_header record;
+
+	while (s->tail < head) {
+		copy_out(s, s->tail, &record, sizeof(record));
+		if (record.size < sizeof(record) || record.size > head - s->tail)
+			break; /* not what the kernel writes: start over */
+		if (record.type == PERF_RECORD_SAMPLE) {
+			copy_out(s, s->tail + sizeof(record), &chain, sizeof(chain));
+			cpa_diag(CPA_DIAG_INTERRUPTS);
+			if (chain.length == 2 && chain.context == PERF_CONTEXT_USER)
+				note(s, chain.pc, 1);
+		} else if (record.type == PERF_RECORD_LOST && !s->paused) {
+			copy_out(s, s->tail + sizeof(record), lost, sizeof(lost));
+			cpa_diag_add(CPA_DIAG_SAMPLES_LOST, lost[1]);
+		}
+		s->tail += record.size;
+	}
+	s->tail = head;
+	if (chain.ns)
+		s->latest = cpa_clock_when(CLOCK_MONOTONIC, chain.ns);
+	/* RELEASE: the records were read before the kernel may write there again. */
+	__atomic_store_n(&s->ring->data_tail, head, __ATOMIC_RELEASE);
+}
+
+void cpa_sampler_pause(struct cpa_sampler *s, bool pause)
+{
+	sigset_t before;
+
+	/* They may need names, in code that a handler may jump out of: preload/core/instrument.c. */
+	if (cpa_sampler_unread(s)) {
+		before = cpa_signal_hold();
+		cpa_sampler_drain(s);
+		cpa_signal_let(&before);
+	}
+	s->paused = pause;
+}
+
+static void begin_anew(struct cpa_sampler *s)
+{
+	s->pending = 0;
+	s->stand_for = 0;
+}
+
+void cpa_sampler_drop(struct cpa_sampler *s)
+{
+	if (s->ring)
+		cpa_sampler_drain(s);
+	begin_anew(s);
+}
+
+void cpa_sampler_take(struct cpa_sampler *s, struct cpa_span *span)
+{
+	if (s->ring)
+		cpa_sampler_drain(s);
+	memcpy(span->sample_function, s->function, sizeof(span->sample_function));
+	memcpy(span->sample_count, s->count, sizeof(span->sample_count));
+	span->sampled = s->pending;
+	span->sampled_ticks = s->stand_for;
+	span->sample_period = s->blind ? 0 : s->period;
+	begin_anew(s);
+}

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/core/sampler.h - where the calling thread spends its CPU time
+ *
+ * A thread begins with a timer on its CPU clock, whose signal's handler keeps the program counter:
+ * cheap to start, for threads that are short. It comes with the kernel's ticks, so its samples cost
+ * little, and there are 250 a second at most. Since Linux 5.11 it comes when the thread returns to
+ * its own code, and so interrupts no call.
+ *
+ * The first signal brings, if the kernel permits it, a perf cpu-clock event on the thread, whose
+ * ring its owner drains at its next event and in a signal before it overflows. Each sample takes an
+ * interrupt of its own, and a perf event makes each switch of the thread dearer, both by
+ * microseconds to tens of them, on virtual machines. So a thread that is switched often, for its
+ * CPU time, goes back to the timer, for good. So does, at the default rate, each one that has many
+ * samples, or sees at an event or behind a wait that the process has many, and those that begin then
+ * keep it: a thousand a second are for runs that are short. A thread that blocks the signal has a
+ * perf event for as long as it does, at the timer's rate.
+ *
+ * For the signal see preload/core/signal.h.
+ */
+#ifndef CPA_PRELOAD_CORE_SAMPLER_H
+#define CPA_PRELOAD_CORE_SAMPLER_H
+
+#include "shadow/graph/activity.h"
+
+#define CPA_FUNCTION_CACHE 64u
+
+struct cpa_sampler {
+	bool has_timer;
+	bool paused;	   /* instrumented calls tell where the time goes */
+	bool stays;	   /* with what it has: the choice was made */
+	bool heard;	   /* a signal of the timer came: the program does not block it */
+	uint32_t switches; /* since `counted` */
+	uint64_t counted;  /* CPU time, ticks */
+	int timer;	   /* the kernel's number */
+	bool blind;	   /* it has no samples of the kernel */
+	uint64_t period;   /* CPU time between two samples, ticks, */
+	uint32_t weight;   /* and in periods of the rate that was asked for */
+	uint64_t latest;   /* clock at the latest sample */
+	uint64_t known;	   /* it, when last looked at, */
+	uint64_t known_at; /* and the CPU time when it was new */
+	volatile struct perf_event_mmap_page *ring; /* of the perf event; NULL: none */
+	const uint64_t *head;			    /* of the ring, or `tail` if there is none */
+	uint64_t tail;				    /* of the ring, what was read */
+	/*
+	 * Samples since the last event, by program counter of the function. Filled by the owner,
+	 * or by its signal handler while it is not inside our code.
+	 */
+	uint32_t pending;
+	uint64_t stand_for; /* CPU time, ticks */
+	uint32_t function[CPA_SAMPLED];
+	uint32_t count[CPA_SAMPLED];
+	/* Program counters to ids of functions, as of generation `loads`: preload/core/dlopen.h. */
+	uint32_t loads;
+	struct {
+		uint64_t pc;
+		uint32_t id;
+	} functions[CPA_FUNCTION_CACHE];
+};
+
+/*
+ * Choose the kind of sampler for @hz samples per CPU second; 0: none. CPA_DEFAULT_HZ holds for a
+ * thread's first samples only. Once, at start.
+ */
+CPA_HIDDEN void cpa_sampler_init(unsigned hz);
+
+/* In a child of fork(), before it has a sampler: its other threads are gone. */
+CPA_HIDDEN void cpa_sampler_forked(void);
+
+/*
+ * In a child that has no part in the session and may go on in code of ours, with its parent's
+ * sampler: the kernel gives a child no mapping of the ring. From now on it is memory, and empty.
+ */
+CPA_HIDDEN void cpa_sampler_leave(struct cpa_sampler *s);
+
+/* For the calling thread. */
+CPA_HIDDEN void cpa_sampler_start(struct cpa_sampler *s);
+CPA_HIDDEN void cpa_sampler_stop(struct cpa_sampler *s);
+
+/*
+ * The thread, of @cpu ticks CPU time, was off its processor. Return whether its sampler is another
+ * one now, which takes its time. Inside our code only.
+ */
+CPA_HIDDEN bool cpa_sampler_switched(struct cpa_sampler *s, uint64_t cpu);
+
+/* Ticks of CPU time in which a thread has a sample at least, if cpa_sampler_ticks(). */
+CPA_HIDDEN uint64_t cpa_sampler_latest(void);
+
+/* Read the ring. Inside our code only. */
+CPA_HIDDEN void cpa_sampler_drain(struct cpa_sampler *s);
+
+/* From now on samples are dropped, or no longer. */
+CPA_HIDDEN void cpa_sampler_pause(struct cpa_sampler *s, bool pause);
+
+/* Whether there is something in the ring, if there is a ring. */
+static inline bool cpa_sampler_unread(const struct cpa_sampler *s)
+{
+	/* Relaxed: drain() looks again. */
+	return __atomic_load_n(s->head, __ATOMIC_RELAXED) != s->tail;
+}
+
+/* Whether there is something to move to a span. */
+static inline bool cpa_sampler_waiting(const struct cpa_sampler *s)
+{
+	return s->pending || cpa_sampler_unread(s);
+}
+
+/* Whether samples come as CPU time passes. */
+static inline bool cpa_sampler_ticks(const struct cpa_sampler *s)
+{
+	return s->ring || (s->has_timer && s->heard && !s->paused);
+}
+
+/* What was sampled since the last event was in a wait, or in our code: no function's time. */
+CPA_HIDDEN void cpa_sampler_drop(struct cpa_sampler *s);
+
+/* Move what was sampled since the last event to @span. */
+CPA_HIDDEN void cpa_sampler_take(struct cpa_sampler *s, struct cpa_span *span);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/core/shared.h - objects that processes share
+ *
+ * An object that is initialized to be shared (PTHREAD_PROCESS_SHARED, sem_open()) and lies in a
+ * shared mapping has one row for all processes, wherever they have mapped it: its key is a hash of
+ * device, inode and offset. What a process finds at the address is a row of its own that names
+ * that.
+ */
+#ifndef CPA_PRELOAD_CORE_SHARED_H
+#define CPA_PRELOAD_CORE_SHARED_H
+
+#include "preload/core/worker.h"
+
+/* Whether the object of @kind at @address says of itself that processes share it. */
+CPA_HIDDEN bool cpa_shared_is(const void *address, enum cpa_object_kind kind);
+
+/* The key of what is at @address; 0: no shared mapping is there, or that is not known. */
+CPA_HIDDEN uint64_t cpa_shared_key(const void *address);
+
+#endif

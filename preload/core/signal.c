@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/core/signal.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "preload/libc/real.h"
+#include "shadow/store/kernel.h"
+
+const char cpa_signal_mark;
+
+static void (*ours)(void *context, unsigned times);
+static volatile bool finished;
+
+/*
+ * What the program set for the signal. Written by its sigaction() calls, which it must order
+ * itself; read by the handler. One at a time is current, so a reader never sees half of one.
+ */
+static struct sigaction theirs[2];
+static uint32_t current;
+
+static const struct sigaction *disposition(void)
+{
+	/* ACQUIRE pairs with the RELEASE in set_disposition(). */
+	return &theirs[__atomic_load_n(&current, __ATOMIC_ACQUIRE) & 1];
+}
+
+static void set_disposition(const struct sigaction *action)
+{
+	uint32_t next = __atomic_load_n(&current, __ATOMIC_RELAXED) + 1;
+
+	theirs[next & 1] = *action;
+	/* RELEASE: the action is complete. Pairs with disposition(). */
+	__atomic_store_n(&current, next, __ATOMIC_RELEASE);
+}
+
+/*
+ * Atomic: the signals, by bit, whose handlers run on an alternate stack and have ours masked, which
+ * the program did not ask for and does not see.
+ */
+static uint64_t masked;
+
+/* The default action of the signal: it ends the process. */
+static void die(void)
+{
+	struct sigaction action = { .sa_handler = SIG_DFL };
+	sigset_t set;
+
+	REAL(sigaction)(CPA_SIGNAL, &action, NULL);
+	raise(CPA_SIGNAL);
+	sigemptyset(&set);
+	sigaddset(&set, CPA_SIGNAL);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static void forward(int sig, siginfo_t *info, void *context)
+{
+	struct sigaction action = *disposition(), reset = action;
+
+	if (action.sa_handler == SIG_IGN)
+		return;
+	if (action.sa_handler == SIG_DFL) {
+		die();
+		return;
+	}
+	if (action.sa_flags & SA_RESETHAND) { /* the flags stay */
+		reset.sa_handler = SIG_DFL;
+		set_disposition(&reset);
+	}
+	if (action.sa_flags & SA_SIGINFO)
+		action.sa_sigaction(sig, info, context);
+	else
+		action.sa_handler(sig);
+}
+
+bool cpa_signal_is_ours(const siginfo_t *info)
+{
+	return info->si_code == SI_TIMER && info->si_value.sival_ptr == &cpa_signal_mark;
+}
+
+/*
+ * Signals that our own instructions may raise are not blocked: the kernel would end the process
+ * rather than run the program's handler. SIGSEGV is: the handler of a program whose stack overflows
+ * right there jumps, and leaves what we hold locked for ever.
+ */
+static void fill(sigset_t *mask)
+{
+	static const int raised[] = { SIGSYS, SIGBUS, SIGFPE, SIGILL, SIGTRAP };
+
+	sigfillset(mask);
+	for (unsigned i = 0; i < sizeof(raised) / sizeof(raised[0]); i++)
+		sigdelset(mask, raised[i]);
+}
+
+/* Up to cpa_kernel_end(). Without the right to system calls: false, and nothing is changed. */
+static bool block(sigset_t *before)
+{
+	sigset_t mask;
+
+	if (unlikely(!cpa_kernel_begin()))
+		return false;
+	fill(&mask);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, before, _NSIG / 8);
+	return true;
+}
+
+/*
+ * Aligns its stack itself: QEMU before 8.1, as an emulator of x86-64, calls handlers with one that
+ * is 8 bytes off, and the first aligned store to it would end the program.
+ */
+__attribute__((force_align_arg_pointer)) static void on_signal(int sig, siginfo_t *info,
+							       void *context)
+{
+	int err = errno;
+
+	if (cpa_signal_is_ours(info)) {
+		/* Another handler might jump out of ours. The return restores the mask. */
+		if (finished || !block(NULL))
+			return;
+		ours(context, 1 + (unsigned)(info->si_overrun > 0 ? info->si_overrun : 0));
+		cpa_kernel_end();
+	} else {
+		forward(sig, info, context);
+	}
+	errno = err;
+}
+
+static bool lies_in(const stack_t *stack, uint64_t address)
+{
+	return address - (uint64_t)stack->ss_sp < stack->ss_size;
+}
+
+bool cpa_signal_leaves(uint64_t from, uint64_t target)
+{
+	uint64_t here = (uint64_t)__builtin_frame_address(0);
+	stack_t other;
+
+	if (!cpa_kernel(SYS_sigaltstack, NULL, &other) && other.ss_flags & SS_ONSTACK &&
+	    !(lies_in(&other, from) && lies_in(&other, target)))
+		return !lies_in(&other, target);
+	/* The handler is below what it interrupted, on whatever stack that is. */
+	return here < from && (target < here || target >= from);
+}
+
+sigset_t cpa_signal_hold(void)
+{
+	sigset_t before;
+
+	if (unlikely(!block(&before))) {
+		sigemptyset(&before);
+		sigaddset(&before, SIGKILL); /* no mask has it: there is nothing to undo */
+	}
+	return before;
+}
+
+void cpa_signal_let(const sigset_t *before)
+{
+	if (unlikely(sigismember(before, SIGKILL)))
+		return;
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, before, NULL, _NSIG / 8);
+	cpa_kernel_end();
+}
+
+/*
+ * Make the kernel treat the signal as the program asked, our handler in front of the program's.
+ * While the program ignores it, ours are ignored as well: that costs samples, no more.
+ */
+static int install(const struct sigaction *wanted)
+{
+	struct sigaction action = *wanted;
+
+	if (action.sa_handler == SIG_IGN)
+		return REAL(sigaction)(CPA_SIGNAL, &action, NULL);
+	if (action.sa_handler == SIG_DFL) {
+		action.sa_flags = SA_RESTART | SA_ONSTACK;
+		fill(&action.sa_mask);
+	}
+	action.sa_flags = (action.sa_flags | SA_SIGINFO) & ~(int)SA_RESETHAND;
+	action.sa_sigaction = on_signal;
+	return REAL(sigaction)(CPA_SIGNAL, &action, NULL);
+}
+
+bool cpa_signal_init(void (*handler)(void *context, unsigned times))
+{
+	struct sigaction before;
+
+	if (REAL(sigaction)(CPA_SIGNAL, NULL, &before))
+		return false;
+	set_disposition(&before);
+	ours = handler;
+	return !install(&before);
+}
+
+const sigset_t *cpa_signal_without_ours(const sigset_t *mask, sigset_t *copy)
+{
+	sigset_t pending;
+	bool waits;
+
+	if (likely(!mask || !ours) || finished || disposition()->sa_handler != SIG_DFL ||
+	    !cpa_kernel_begin())
+		return mask;
+	waits = !sigpending(&pending) && sigismember(&pending, CPA_SIGNAL);
+	cpa_kernel_end();
+	if (!waits)
+		return mask;
+	*copy = *mask;
+	sigaddset(copy, CPA_SIGNAL);
+	return copy;
+}
+
+void cpa_signal_fini(void)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	finished = true;
+	/* By default it would end the process; nobody else sends it. */
+	if (ours && disposition()->sa_handler == SIG_DFL)
+		REAL(sigaction)(CPA_SIGNAL, &ignore, NULL);
+}
+
+/* An alternate stack may have room for one signal, not for ours on top of it. */
+static bool needs_mask(const struct sigaction *action)
+{
+	return action && action->sa_flags & SA_ONSTACK && action->sa_handler != SIG_DFL &&
+	       action->sa_handler != SIG_IGN && !sigismember(&action->sa_mask, CPA_SIGNAL);
+}
+
+/* sigaction() for signals but our own. */
+static int set_other(int sig, const struct sigaction *action, struct sigaction *old)
+{
+	uint64_t bit = sig > 0 && sig < _NSIG ? UINT64_C(1) << (sig - 1) : 0, before;
+	bool mask = needs_mask(action);
+	struct sigaction copy;
+	int ret;
+
+	if (mask) {
+		copy = *action;
+		sigaddset(&copy.sa_mask, CPA_SIGNAL);
+	}
+	ret = REAL(sigaction)(sig, mask ? &copy : action, old);
+	if (ret)
+		return ret;
+	/*
+	 * Relaxed: threads that set or ask for one signal's action at once must order that
+	 * themselves.
+	 */
+	before = mask	? __atomic_fetch_or(&masked, bit, __ATOMIC_RELAXED) :
+		 action ? __atomic_fetch_and(&masked, ~bit, __ATOMIC_RELAXED) :
+			  __atomic_load_n(&masked, __ATOMIC_RELAXED);
+	if (old && before & bit)
+		sigdelset(&old->sa_mask, CPA_SIGNAL);
+	return 0;
+}
+
+CPA_EXPORT int sigaction(int sig, const struct sigaction *restrict action,
+			 struct sigaction *restrict old)
+{
+	struct sigaction before;
+
+	if (!ours)
+		return REAL(sigaction)(sig, action, old);
+	if (likely(sig != CPA_SIGNAL))
+		return set_other(sig, action, old);
+	before = *disposition();
+	if (action) {
+		set_disposition(action);
+		install(action);
+	}
+	if (old)
+		*old = before;
+	return 0;
+}
+
+CPA_EXPORT sighandler_t signal(int sig, sighandler_t handler)
+{
+	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART }, before;
+
+	if (likely(sig != CPA_SIGNAL || !ours))
+		return REAL(signal)(sig, handler);
+	sigaddset(&action.sa_mask, sig);
+	sigaction(sig, &action, &before);
+	return before.sa_handler;
+}

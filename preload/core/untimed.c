@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/core/untimed.h"
+
+#include "shadow/graph/checkpoint.h"
+#include "shadow/graph/component.h"
+#include "shadow/journal/journal.h"
+
+#define CARRIED 8u /* most that is carried over, in times between two re-bases */
+
+_Static_assert(CPA_UNTIMED_LEARN == CPA_UNTIMED_SCALE, "the sum of those is a mean as it stands");
+
+/* B, ticks. */
+static uint64_t brief(void)
+{
+	/* Relaxed: written before there are such sections, by the sampler. */
+	return cpa_clock_ticks(__atomic_load_n(&cpa_header()->machine.brief_ns, __ATOMIC_RELAXED));
+}
+
+/* The first activity of a section that was drawn has ended, or all of it. */
+static void learn(const struct cpa_worker *w, uint64_t ticks)
+{
+	/* One look at the clock is in it, which untimed sections do not have. */
+	uint64_t before = cpa_clock_now(), look = cpa_clock_now() - before, most = brief();
+
+	ticks = ticks > look ? ticks - look : 0;
+	ticks = ticks < most ? ticks : most;
+	*w->begun += (uint32_t)ticks - (w->learns ? 0 : *w->begun / CPA_UNTIMED_SCALE);
+}
+
+/* Of the activity that ends: what can be of the section that was drawn. */
+static uint64_t drawn_part(const struct cpa_worker *w, const struct cpa_span *span)
+{
+	uint64_t ticks = w->clock.last > w->begun_at ? w->clock.last - w->begun_at : 0;
+	uint64_t most = span->process;
+
+	if (w->clock.rebased != w->clock.last) /* it kept its processor: see cpa_clock_repaid() */
+		most += span->runqueue;
+	return ticks < most ? ticks : most;
+}
+
+/* A section of a class is open, which had @length more than what was noted. */
+static void open_class(struct cpa_worker *w, uint32_t class, uint64_t length)
+{
+	for (unsigned i = 0; i < CPA_UNTIMED; i++) {
+		if (w->untimed[i].class != class || w->untimed[i].open)
+			continue;
+		w->untimed[i].open = true;
+		w->untimed[i].ticks += length * CPA_UNTIMED_SCALE;
+	}
+}
+
+/* Time the sections that are open from now on. Note their classes, return how many. */
+static unsigned time_open(struct cpa_worker *w, uint64_t length, uint64_t apart, uint32_t class[])
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < w->open_count; i++) {
+		struct cpa_object *o = w->open[i];
+
+		/* An event of a signal handler may have come between, and be late to show. */
+		if (o->holder != w->self.id || o->since)
+			continue;
+		o->since = w->clock.last;
+		o->hold += length + apart;
+		class[n++] = o->class;
+	}
+	w->open_count = 0;
+	for (unsigned i = w->open_reads ? 0 : w->read_count; i < w->read_count; i++) {
+		if (w->reads[i].since)
+			continue;
+		w->reads[i].since = w->clock.last;
+		/* Relaxed: several readers; a sum. */
+		__atomic_fetch_add(&w->reads[i].object->hold, length + apart, __ATOMIC_RELAXED);
+		class[n++] = w->reads[i].object->class;
+	}
+	w->open_reads = 0;
+	for (unsigned i = 0; i < n; i++)
+		open_class(w, class[i], length);
+	return n;
+}
+
+/* Charge class @u of those noted, of an activity of @process and @external ticks. */
+static void charge_class(struct cpa_worker *w, struct cpa_untimed *u, uint64_t process,
+			 uint64_t external)
+{
+	const uint64_t most = CARRIED * cpa_clock_rebase_ticks;
+	uint32_t slot = cpa_component_slot(u->class);
+	uint64_t noted = u->ticks / CPA_UNTIMED_SCALE, ticks = noted < process ? noted : process;
+
+	if (!u->open)
+		external = 0;
+	if (cpa_holds(&w->self, slot)) /* the class has all of the activity already */
+		ticks = 0;
+	else if (slot)
+		cpa_activity_charge(&w->self, slot, ticks + external, ticks);
+	if (unlikely(external))
+		cpa_activity_held_external(&w->self, slot, external);
+	/* What is more than the activity had, the mean being one, is for the next. */
+	noted = noted - ticks < most ? noted - ticks : most;
+	u->class = noted ? u->class : 0;
+	u->ticks = noted * CPA_UNTIMED_SCALE;
+	u->open = false;
+}
+
+static void charge(struct cpa_worker *w, uint64_t process, uint64_t external)
+{
+	cpa_writing(w->self.row);
+	for (unsigned i = 0; i < CPA_UNTIMED; i++)
+		if (w->untimed[i].class)
+			charge_class(w, &w->untimed[i], process, external);
+	cpa_written(w->self.row);
+	cpa_diag_add(CPA_DIAG_UNTIMED, w->untimed_count);
+	if (unlikely(w->self.journal))
+		cpa_journal_untimed(&w->self, w->untimed_count);
+	w->untimed_count = 0;
+}
+
+void cpa_untimed_charge(struct cpa_worker *w, uint64_t process)
+{
+	charge(w, process, 0);
+}
+
+void cpa_untimed_end(struct cpa_worker *w, const struct cpa_span *span)
+{
+	uint64_t sampled = span->sampled_ticks;
+	uint32_t class[CPA_OPEN + CPA_READS];
+	unsigned opened;
+
+	if (sampled && w->clock.last < w->sampler.latest + brief())
+		sampled -= sampled < w->sampler.period ? sampled : w->sampler.period;
+	if (w->begun)
+		learn(w, drawn_part(w, span));
+	w->begun = NULL;
+	opened = time_open(w, sampled, span->external + span->runqueue, class);
+	charge(w, span->process, span->external);
+	for (unsigned i = 0; i < opened; i++)
+		cpa_hold(&w->self, class[i], cpa_component_slot(class[i]));
+}
+
+/* Apart: what it takes is in the section, but for its return. */
+__attribute__((noinline)) void cpa_untimed_draw(struct cpa_worker *w, uint32_t *mean)
+{
+	/* xorshift: no period of the program's meets it. */
+	uint32_t x = w->random ? w->random : w->self.id;
+
+	x ^= x << 13;
+	x ^= x >> 17;
+	x ^= x << 5;
+	w->random = x;
+	w->draw = 1 + (int32_t)(x % (2 * CPA_UNTIMED_DRAW - 1));
+	if (w->begun) /* it is inside another */
+		return;
+	w->begun = mean;
+	w->learns = false;
+	cpa_heed(w);
+	w->begun_at = cpa_clock_now();
+}
+
+void cpa_untimed_drawn(struct cpa_worker *w, const uint32_t *mean, uint64_t now)
+{
+	if (w->begun != mean) /* that one is inside it */
+		return;
+	learn(w, now - w->begun_at);
+	w->begun = NULL;
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/core/window.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "preload/process/life.h"
+#include "preload/core/signal.h"
+#include "preload/core/track.h"
+#include "shadow/graph/call.h"
+#include "shadow/graph/checkpoint.h"
+#include "shadow/store/epoch.h"
+#include "shadow/parts/part.h"
+
+static uint64_t wall_of(const struct cpa_elapsed *e)
+{
+	return e->process + e->runqueue + e->external;
+}
+
+static uint64_t scale(uint64_t ticks, uint64_t part, uint64_t of)
+{
+	return (uint64_t)((unsigned __int128)ticks * part / of);
+}
+
+/* Take @length ticks out of @e. Without a switch all of it is process time, and that is exact. */
+static struct cpa_elapsed cut(struct cpa_elapsed *e, uint64_t length)
+{
+	uint64_t wall = wall_of(e);
+	struct cpa_elapsed part = *e;
+
+	if (length < wall) {
+		part.process = scale(e->process, length, wall);
+		part.external = scale(e->external, length, wall);
+		part.runqueue = scale(e->runqueue, length, wall);
+		*(e->external ? &part.external : &part.runqueue) += length - wall_of(&part);
+	}
+	e->process -= part.process;
+	e->runqueue -= part.runqueue < e->runqueue ? part.runqueue : e->runqueue;
+	e->external -= part.external < e->external ? part.external : e->external;
+	return part;
+}
+
+/* The latest stop up to @epoch. */
+static uint64_t stop_before(uint64_t epoch)
+{
+	return cpa_epoch_is_on(epoch) ? epoch - 1 : epoch;
+}
+
+/* What the thread was in the midst of is nothing of the next part's. */
+static void let_go(struct cpa_worker *w)
+{
+	w->self.row->held_count = 0;
+	w->self.items_in_work = 0;
+	w->read_count = 0;
+	w->region_count = 0;
+	w->open_count = w->open_reads = 0;
+	w->untimed_count = 0;
+	memset(w->untimed, 0, sizeof(w->untimed));
+	w->begun = NULL;
+	w->loop_work = 0;
+	if (w->calls)
+		cpa_calls_free(w->calls);
+	w->calls = NULL;
+	w->watched = w->self.journal != NULL;
+	cpa_heed(w);
+	cpa_sampler_pause(&w->sampler, true);
+	cpa_sampler_drop(&w->sampler);
+}
+
+/* The thread's path is complete up to the last stop before @epoch; it ends at clock @end. */
+static void leave(struct cpa_worker *w, uint64_t epoch, uint64_t end)
+{
+	let_go(w);
+	w->epoch = 0;
+	w->off = stop_before(epoch);
+	cpa_part_end(&w->self, w->off, end);
+}
+
+/* Of the time since @from what lies in parts that are over in @epoch. */
+static uint64_t time_in(uint64_t epoch, uint64_t from)
+{
+	const struct cpa_header *h = cpa_header();
+	uint64_t all = cpa_epoch_on(h, cpa_epoch_begun(h, epoch)), before = cpa_epoch_on(h, from);
+
+	return all > before ? all - before : 0;
+}
+
+/* The thread comes to the end of its part, in an activity that began at clock @from. */
+static void end_activity(struct cpa_worker *w, uint64_t epoch, uint64_t from, struct cpa_elapsed *e)
+{
+	struct cpa_elapsed tail = cut(e, time_in(epoch, from));
+	uint64_t end = w->self.row->path.released;
+
+	/* Relaxed: who opens the part later has this path. */
+	if (cpa_epoch_is_on(epoch) && tail.process + tail.external &&
+	    __atomic_load_n(&cpa_header()->part, __ATOMIC_RELAXED) >= 2 * epoch) {
+		cpa_diag(CPA_DIAG_PART_LATE);
+		cpa_diag_add(CPA_DIAG_PART_LATE_TICKS, tail.process + tail.external);
+	}
+	/* Who was not at work when the part ended has nothing of it to tell. */
+	if (wall_of(&tail))
+		end = cpa_epoch_begun(cpa_header(), stop_before(epoch));
+	cpa_event_cut(w, CPA_EV_STOP, &tail, end);
+	leave(w, epoch, end);
+}
+
+/* The thread is in the part of @epoch from clock @since on. */
+static void begin(struct cpa_worker *w, uint64_t epoch, uint64_t since)
+{
+	struct cpa_thread *row = w->self.row;
+
+	cpa_part_begin(&w->self, epoch);
+	cpa_writing(row);
+	/* What it did in the part before, nobody knows. */
+	row->path.observed[CPA_TIME_EXTERNAL] += since - row->path.released;
+	row->path.released = since;
+	row->node = cpa_track_node(w, CPA_EV_RESTART, 0, 0);
+	row->path.node = row->node;
+	cpa_written(row);
+	w->epoch = epoch;
+	w->clock.tick++; /* no use of a lock goes untimed that was not timed in this part */
+	cpa_sampler_pause(&w->sampler, false);
+}
+
+/* As begin(), for a thread of which @e, up to @now, is known. */
+static void begin_activity(struct cpa_worker *w, uint64_t epoch, struct cpa_elapsed *e,
+			   uint64_t now)
+{
+	uint64_t begun = cpa_epoch_begun(cpa_header(), epoch), from = now - wall_of(e);
+	uint64_t since = begun > from ? begun : from;
+	struct cpa_elapsed head = cut(e, now > since ? now - since : 0);
+	uint64_t blocked = head.external;
+
+	head.external = 0;
+	begin(w, epoch, since);
+	w->self.row->path.observed[CPA_TIME_EXTERNAL] += blocked;
+	cpa_diag_add(CPA_DIAG_PART_BLOCKED_TICKS, blocked);
+	cpa_event_cut(w, CPA_EV_RESTART, &head, now);
+}
+
+/* By now there have been so many changes since epoch @met that its end is not kept. */
+static void note_forgotten(uint64_t met)
+{
+	if (unlikely(cpa_epoch(cpa_header()) - met >= CPA_BORDERS - 1))
+		cpa_diag(CPA_DIAG_PART_FORGOTTEN);
+}
+
+bool cpa_part_meet(struct cpa_worker *w)
+{
+	uint64_t epoch = cpa_epoch(cpa_header()), from = w->clock.last, now;
+	uint64_t met = w->epoch ? w->epoch : epoch;
+	struct cpa_elapsed e;
+	bool in;
+
+	if (epoch == w->epoch)
+		return true;
+	/* In a wait; or in code for calls, by a signal handler. */
+	if (w->between || w->light)
+		return false;
+	now = cpa_checkpoint(&w->self, cpa_clock_stamp(&w->clock, &e));
+	if (w->epoch)
+		end_activity(w, epoch, from, &e);
+	in = cpa_epoch_is_on(epoch) && cpa_part_open(&w->self, epoch);
+	if (in)
+		begin_activity(w, epoch, &e, now);
+	else
+		w->off = stop_before(epoch);
+	w->self.row->off += e.process;
+	note_forgotten(met);
+	if (in)
+		cpa_track_probe(w);
+	return in;
+}
+
+static void count_wait(struct cpa_worker *w, const struct cpa_elapsed *e)
+{
+	w->self.row->wait += wall_of(e);
+	w->self.row->wait_cpu += e->process;
+}
+
+uint64_t cpa_part_crossed(struct cpa_worker *w, struct cpa_elapsed *e, uint64_t *arrived,
+			  uint64_t now)
+{
+	sigset_t before = cpa_signal_hold(); /* as in cpa_enter_slow() */
+	const struct cpa_header *h = cpa_header();
+	uint64_t epoch = cpa_epoch(h), from = now - wall_of(e), begun = cpa_epoch_begun(h, epoch);
+	/* A border of long ago is not known. */
+	uint64_t met = w->epoch,
+		 end = epoch - met < CPA_BORDERS - 2 ? cpa_epoch_begun(h, met + 1) : 0;
+	struct cpa_elapsed part = cut(e, time_in(epoch, from));
+
+	now = cpa_checkpoint(&w->self, now);
+	count_wait(w, &part);
+	/* What ended it may have been done while off: it is not unexplained. */
+	w->wait_length = 0;
+	w->wait_runqueue = 0;
+	/* A thread that waits at the end of a part has its path's end where it arrived. */
+	if (cpa_epoch_is_on(epoch))
+		leave(w, epoch, w->self.row->path.released);
+	if (cpa_epoch_is_on(epoch) && cpa_part_open(&w->self, epoch)) {
+		*arrived = *arrived > begun ? *arrived : begun;
+		part = cut(e, now - begun);
+		count_wait(w, &part);
+		begin(w, epoch, begun);
+		end = now;
+	}
+	w->self.row->off += e->process;
+	note_forgotten(met);
+	cpa_signal_let(&before);
+	return end > *arrived ? end : *arrived;
+}
+
+void cpa_part_jump(uint64_t target)
+{
+	struct cpa_worker *w = cpa_tls.worker;
+
+	if (unlikely(*cpa_alive && w && w->between && !cpa_tls.inside) &&
+	    cpa_signal_leaves(w->between, target))
+		w->between = 0;
+}
+
+struct cpa_worker *cpa_enter_slow(struct cpa_worker *w)
+{
+	uint64_t epoch = cpa_epoch(cpa_header());
+	sigset_t before;
+	int err;
+
+	if (!w && cpa_tls.left)
+		return NULL;
+	if (!cpa_epoch_is_on(epoch) && (!w || w->off == epoch))
+		return NULL;
+	err = errno;
+	cpa_reenter();
+	/* It takes a while, and memory: no signal handler is to jump out of it. */
+	before = cpa_signal_hold();
+	if (!w)
+		w = cpa_worker_attach();
+	if (w && !cpa_part_meet(w))
+		w = NULL;
+	cpa_signal_let(&before);
+	if (!w)
+		cpa_tls.inside = false;
+	errno = err;
+	return w;
+}
+
+struct cpa_worker *cpa_enter_known(void)
+{
+	struct cpa_worker *w = cpa_enter();
+
+	if (likely(w) || !*cpa_alive || cpa_tls.inside)
+		return w;
+	if (cpa_tls.worker)
+		cpa_reenter();
+	return cpa_tls.worker;
+}
+
+struct cpa_worker *cpa_enter_any(void)
+{
+	struct cpa_worker *w = cpa_enter_known();
+	int err = errno;
+	sigset_t before;
+
+	if (likely(w) || !*cpa_alive || cpa_tls.inside || cpa_tls.left)
+		return w;
+	cpa_reenter();
+	before = cpa_signal_hold(); /* as above */
+	w = cpa_worker_attach();
+	cpa_signal_let(&before);
+	if (!w)
+		cpa_tls.inside = false;
+	errno = err;
+	return w;
+}
+
+void cpa_part_start(void)
+{
+	int err = errno;
+
+	if (!*cpa_alive)
+		return;
+	cpa_epoch_change(cpa_header(), true, cpa_clock_now());
+	if (cpa_enter())
+		cpa_leave();
+	errno = err;
+}
+
+void cpa_part_stop(uint64_t caller)
+{
+	int err = errno;
+	struct cpa_worker *w = cpa_enter();
+	uint64_t now, at;
+
+	if (!w && *cpa_alive)
+		cpa_epoch_change(cpa_header(), false, cpa_clock_now());
+	if (!w)
+		return;
+	now = cpa_event(w, CPA_EV_STOP, caller, 0);
+	at = cpa_epoch_change(cpa_header(), false, now);
+	if (at) {
+		leave(w, w->epoch + 1, at + 1);
+		w->between = 0;
+		cpa_leave();
+	} else { /* another thread was faster */
+		cpa_done(w);
+	}
+	errno = err;
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/lib/next_symbol.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <string.h>
+
+#include "preload/core/function.h"
+#include "preload/core/dlopen.h"
+#include "preload/core/signal.h"
+#include "preload/libc/log.h"
+#include "preload/libc/symbol.h"
+
+/* What module @m finds as @number if @caller lies in it, else NULL. */
+static void *look(const struct cpa_known_module *m, unsigned number, uint64_t caller)
+{
+	/* ACQUIRE pairs with the RELEASE in keep(). */
+	uint32_t version = __atomic_load_n(&m->version, __ATOMIC_ACQUIRE);
+	/* Relaxed: checked by the version. */
+	uint64_t start = __atomic_load_n(&m->start, __ATOMIC_RELAXED);
+	uint64_t end = __atomic_load_n(&m->end, __ATOMIC_RELAXED);
+	uint32_t then = __atomic_load_n(&m->generation, __ATOMIC_RELAXED);
+	void *f = __atomic_load_n(&m->function[number], __ATOMIC_RELAXED);
+
+	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* the fields were read before the version is */
+	if (version & 1 || __atomic_load_n(&m->version, __ATOMIC_RELAXED) != version)
+		return NULL;
+	/* Relaxed: who calls from a module knows that it was loaded. */
+	if (caller < start || caller >= end ||
+	    then != __atomic_load_n(&cpa_load_generation, __ATOMIC_RELAXED))
+		return NULL;
+	return f;
+}
+
+/* Keep what was found, in place of something outdated or, in turn, of anything. */
+static void keep(struct cpa_known *library, const struct cpa_known_module *found)
+{
+	struct cpa_known_module *m;
+	unsigned i = 0;
+	uint32_t version;
+
+	while (i < CPA_KNOWN_MODULES &&
+	       __atomic_load_n(&library->modules[i].end, __ATOMIC_RELAXED) &&
+	       __atomic_load_n(&library->modules[i].generation, __ATOMIC_RELAXED) ==
+		       found->generation)
+		i++;
+	/* Relaxed, as above: any choice is right. */
+	if (i == CPA_KNOWN_MODULES)
+		i = __atomic_fetch_add(&library->next, 1, __ATOMIC_RELAXED) % CPA_KNOWN_MODULES;
+	m = &library->modules[i];
+	version = __atomic_load_n(&m->version, __ATOMIC_RELAXED);
+	/* ACQUIRE: the stores below come after. Another writer is faster: nothing is kept. */
+	if (version & 1 || !__atomic_compare_exchange_n(&m->version, &version, version + 1, false,
+							__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return;
+	__atomic_thread_fence(__ATOMIC_RELEASE); /* odd before the first field changes */
+	/* Relaxed: readers check the version. */
+	__atomic_store_n(&m->generation, found->generation, __ATOMIC_RELAXED);
+	__atomic_store_n(&m->start, found->start, __ATOMIC_RELAXED);
+	__atomic_store_n(&m->end, found->end, __ATOMIC_RELAXED);
+	for (i = 0; i < library->count; i++)
+		__atomic_store_n(&m->function[i], found->function[i], __ATOMIC_RELAXED);
+	/* RELEASE: the fields are complete. Pairs with look(). */
+	__atomic_store_n(&m->version, version + 2, __ATOMIC_RELEASE);
+}
+
+static void *foreign(void *f)
+{
+	return f && !cpa_function_is_ours((uint64_t)f) ? f : NULL;
+}
+
+#define MODULES 1024u
+
+/*
+ * The modules that are loaded. Filled and read while dl_iterate_phdr() holds the loader's lock on
+ * its list, so by one thread at a time. That lock is not the one which dlopen() and dlclose() hold
+ * while they run the program's code.
+ */
+static struct module {
+	struct cpa_image image;
+	const char *path, *name; /* it is needed by either */
+	bool in_scope;
+} modules[MODULES];
+static unsigned module_count;
+
+/* Where functions are looked for: the program and what it needs, then the caller and what it does. */
+static uint16_t scope[MODULES];
+static unsigned scope_length;
+
+static int list(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	struct module *m = &modules[module_count];
+
+	(void)size, (void)argument;
+	*m = (struct module){ .image.base = info->dlpi_addr, .path = info->dlpi_name };
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			m->image.dynamic =
+				(const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+	if (!m->image.dynamic)
+		return 0;
+	m->name = cpa_symbol_module_name(&m->image);
+	if (!m->name)
+		m->name = strrchr(m->path, '/') ? strrchr(m->path, '/') + 1 : m->path;
+	module_count++;
+	return module_count == MODULES;
+}
+
+static struct module *module_called(const char *name)
+{
+	for (unsigned i = 0; i < module_count; i++)
+		if (!strcmp(modules[i].name, name) || !strcmp(modules[i].path, name))
+			return &modules[i];
+	return NULL;
+}
+
+static void add(struct module *m)
+{
+	if (!m || m->in_scope)
+		return;
+	m->in_scope = true;
+	scope[scope_length++] = (uint16_t)(m - modules);
+}
+
+/* @m, then what it needs, then what that needs, as the loader has it. */
+static void add_with_needed(struct module *m)
+{
+	unsigned i = scope_length;
+
+	for (add(m); i < scope_length; i++) {
+		const struct cpa_image *by = &modules[scope[i]].image;
+
+		for (const ElfW(Dyn) *d = by->dynamic; d->d_tag != DT_NULL; d++)
+			if (d->d_tag == DT_NEEDED)
+				add(module_called(cpa_symbol_string(by, d)));
+	}
+}
+
+static void list_all(void)
+{
+	module_count = scope_length = 0;
+	dl_iterate_phdr(list, NULL);
+}
+
+/* The program is the first of all modules. */
+static void add_program(void)
+{
+	if (module_count)
+		add_with_needed(&modules[0]);
+}
+
+/* Fill what is missing of @function from the scope. */
+static void find_in_scope(const struct cpa_known *library, void **function)
+{
+	for (unsigned i = 0; i < scope_length; i++)
+		for (unsigned j = 0; j < library->count; j++)
+			if (!function[j])
+				function[j] = foreign(cpa_symbol_in(&modules[scope[i]].image,
+								    library->names[j], NULL));
+}
+
+/* What is looked for, and found. */
+struct search {
+	const struct cpa_known *library;
+	unsigned number;
+	const ElfW(Dyn) * caller; /* of the calling module; NULL: it has none */
+	struct cpa_known_module *m;
+};
+
+/* Fill what is missing from the first of all modules that has the function. */
+static void find_anywhere(const struct search *s)
+{
+	const char *const *names = s->library->names;
+
+	for (unsigned i = 0; i < module_count; i++) {
+		const struct cpa_image *image = &modules[i].image;
+		void *f = foreign(cpa_symbol_in(image, names[s->number], NULL));
+
+		if (f && s->m->function[s->number] && f != s->m->function[s->number]) {
+			cpa_warn("several copies of %s are loaded, and it cannot be told which one "
+				 "was called; the first is taken",
+				 names[s->number]);
+			return;
+		}
+		for (unsigned j = 0; f && j < s->library->count; j++)
+			if (!s->m->function[j])
+				s->m->function[j] = foreign(cpa_symbol_in(image, names[j], NULL));
+	}
+}
+
+static int find(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	const struct search *s = argument;
+
+	(void)info, (void)size;
+	list_all();
+	add_program();
+	for (unsigned i = 0; i < module_count; i++)
+		if (modules[i].image.dynamic == s->caller)
+			add_with_needed(&modules[i]);
+	find_in_scope(s->library, s->m->function);
+	if (!s->m->function[s->number])
+		find_anywhere(s);
+	return 1;
+}
+
+static int find_programs(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	struct cpa_known *library = argument;
+	bool any = false;
+
+	(void)info, (void)size;
+	list_all();
+	for (unsigned i = 0; i < module_count && !any; i++)
+		any = foreign(cpa_symbol_in(&modules[i].image, library->names[0], NULL));
+	if (any) {
+		add_program();
+		find_in_scope(library, library->programs);
+	}
+	return 1;
+}
+
+void cpa_known_init(struct cpa_known *library)
+{
+	dl_iterate_phdr(find_programs, library);
+}
+
+static void resolve(const struct cpa_known *library, unsigned number, uint64_t caller,
+		    struct cpa_known_module *m)
+{
+	struct search s = { .library = library, .number = number, .m = m };
+	struct dl_find_object o;
+
+	m->start = caller;
+	m->end = caller + 1;
+	if (!_dl_find_object((void *)caller, &o)) {
+		m->start = (uint64_t)o.dlfo_map_start;
+		m->end = (uint64_t)o.dlfo_map_end;
+		s.caller = o.dlfo_link_map->l_ld;
+	}
+	dl_iterate_phdr(find, &s);
+}
+
+/*
+ * A handler that jumped out of dl_iterate_phdr() would leave the list of modules locked. Where the
+ * profile has ended, it may be because system calls are not allowed any more.
+ */
+static __attribute__((noinline, cold)) void *find_slow(struct cpa_known *library, unsigned number,
+						       uint64_t caller)
+{
+	struct cpa_known_module m = { 0 };
+	bool inside = cpa_tls.inside, holds = *cpa_alive;
+	int err = errno;
+	sigset_t before;
+
+	cpa_reenter();
+	if (holds)
+		before = cpa_signal_hold();
+	/* ACQUIRE: what is found is found after that. */
+	m.generation = __atomic_load_n(&cpa_load_generation, __ATOMIC_ACQUIRE);
+	resolve(library, number, caller, &m);
+	keep(library, &m);
+	if (!m.function[number])
+		cpa_warn("no original of %s found; calls to it fail", library->names[number]);
+	if (holds)
+		cpa_signal_let(&before);
+	cpa_tls.inside = inside;
+	errno = err;
+	return m.function[number];
+}
+
+void *cpa_known_find(struct cpa_known *library, unsigned number, uint64_t caller)
+{
+	if (likely(library->programs[number]))
+		return library->programs[number];
+	for (unsigned i = 0; i < CPA_KNOWN_MODULES; i++) {
+		void *f = look(&library->modules[i], number, caller);
+
+		if (likely(f))
+			return f;
+	}
+	return find_slow(library, number, caller);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/libc/fd_guard.c - preload/libc/fd_guard.h, and the functions of libc that choose a number
+ */
+#include "preload/libc/fd_guard.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "preload/libc/real.h"
+#include "preload/core/signal.h"
+#include "shadow/store/kernel.h"
+
+#define PATIENCE_NS 10000000 /* of a call of the program's; ours takes some 0.01 ms */
+#define TRIES	    3u
+
+static uint32_t ours;	/* 1: one of ours is being opened */
+static uint32_t theirs; /* calls of the program under way */
+
+bool cpa_number_begin(sigset_t *signals)
+{
+	uint32_t none = 0;
+
+	if (!cpa_kernel_begin())
+		return false;
+	*signals = cpa_signal_hold();
+	/* SEQ_CST: one of two who come at once sees the other. Pairs with cpa_number_place(). */
+	if (__atomic_compare_exchange_n(&ours, &none, 1, false, __ATOMIC_SEQ_CST,
+					__ATOMIC_RELAXED)) {
+		/* SEQ_CST: so above. */
+		if (!__atomic_load_n(&theirs, __ATOMIC_SEQ_CST))
+			return true;
+		cpa_number_end(signals);
+		return false;
+	}
+	cpa_signal_let(signals);
+	cpa_kernel_end();
+	return false;
+}
+
+void cpa_number_end(const sigset_t *signals)
+{
+	/* RELEASE: ours has its number, or is closed. Pairs with cpa_number_place(). */
+	__atomic_store_n(&ours, 0, __ATOMIC_RELEASE);
+	REAL(syscall)(SYS_futex, &ours, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+	cpa_signal_let(signals);
+	cpa_kernel_end();
+}
+
+void cpa_number_place(void)
+{
+	static const struct timespec patience = { 0, PATIENCE_NS };
+	int err = errno;
+
+	for (unsigned i = 0; i < TRIES; i++) {
+		/* SEQ_CST: pairs with cpa_number_begin(). */
+		__atomic_fetch_add(&theirs, 1, __ATOMIC_SEQ_CST);
+		if (!__atomic_load_n(&ours, __ATOMIC_SEQ_CST))
+			return;
+		/* Relaxed: it has done nothing yet. */
+		__atomic_fetch_sub(&theirs, 1, __ATOMIC_RELAXED);
+		if (!cpa_kernel_begin())
+			break;
+		REAL(syscall)(SYS_futex, &ours, FUTEX_WAIT_PRIVATE, 1, &patience, NULL, 0);
+		cpa_kernel_end();
+		errno = err;
+	}
+	/* Relaxed: whoever has it is dead, or stands still. */
+	__atomic_fetch_add(&theirs, 1, __ATOMIC_RELAXED);
+}
+
+void cpa_number_placed(void)
+{
+	/* RELEASE: what was done is done before ours is opened. Pairs with cpa_number_begin(). */
+	__atomic_fetch_sub(&theirs, 1, __ATOMIC_RELEASE);
+}
+
+void cpa_number_forked(uint32_t forks)
+{
+	ours = 0;
+	theirs = forks;
+}
+
+/* @call, of type @type, between the two. */
+#define PLACE(type, call)            \
+	({                           \
+		type ret_;           \
+                                     \
+		cpa_number_place();  \
+		ret_ = (call);       \
+		cpa_number_placed(); \
+		ret_;                \
+	})
+
+CPA_EXPORT int dup2(int from, int to)
+{
+	return PLACE(int, REAL(dup2)(from, to));
+}
+
+CPA_EXPORT int dup3(int from, int to, int flags)
+{
+	return PLACE(int, REAL(dup3)(from, to, flags));
+}
+
+CPA_EXPORT int close_range(unsigned first, unsigned last, int flags)
+{
+	return PLACE(int, REAL(close_range)(first, last, flags));
+}
+
+CPA_EXPORT void closefrom(int first)
+{
+	cpa_number_place();
+	REAL(closefrom)(first);
+	cpa_number_placed();
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/libc/pool.h"
+
+#include <string.h>
+#include <urcu/lfstack.h>
+
+#include "preload/libc/memory.h"
+
+/* In front of what the caller has, in a cache line of its own. */
+struct pooled {
+	struct cds_lfs_node node;
+	char block[] __attribute__((aligned(CPA_CACHE_LINE)));
+};
+
+static struct pool {
+	struct __cds_lfs_stack free;
+	/*
+	 * Atomic: a thread pops, which liburcu asks to happen one at a time or in read-side
+	 * sections of RCU; its grace periods would wait for threads that are stopped in signal
+	 * handlers. Not a lock: who finds it taken makes a new block.
+	 */
+	uint32_t popping;
+} pools[CPA_POOLS];
+
+void *cpa_pool_take(enum cpa_pool pool, size_t size)
+{
+	struct cds_lfs_node *node = NULL;
+	struct pooled *p;
+
+	/* ACQUIRE pairs with the RELEASE below. */
+	if (!__atomic_exchange_n(&pools[pool].popping, 1, __ATOMIC_ACQUIRE)) {
+		node = __cds_lfs_pop(&pools[pool].free);
+		/* RELEASE: the pop is over. */
+		__atomic_store_n(&pools[pool].popping, 0, __ATOMIC_RELEASE);
+	}
+	p = node ? caa_container_of(node, struct pooled, node) :
+		   cpa_memory_alloc(sizeof(*p) + size);
+	if (!p)
+		return NULL;
+	/*
+	 * New memory is written, too: a page that is read first is the kernel's one of zeros, and
+	 * the first write to it then interrupts all processors that the process is on.
+	 */
+	memset(p->block, 0, size);
+	return p->block;
+}
+
+void cpa_pool_give(enum cpa_pool pool, void *block)
+{
+	struct pooled *p = (struct pooled *)((char *)block - offsetof(struct pooled, block));
+
+	cds_lfs_push(&pools[pool].free, &p->node);
+}
+
+void cpa_pool_forked(void)
+{
+	/* Relaxed: there is one thread. */
+	for (unsigned i = 0; i < CPA_POOLS; i++)
+		__atomic_store_n(&pools[i].popping, 0, __ATOMIC_RELAXED);
+}

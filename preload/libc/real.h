@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/libc/real.h - the original functions behind our wrappers
+ *
+ * REAL(name) is the next definition of `name` after ours. It is resolved on first use, because
+ * constructors of other libraries run before ours and may call a wrapper. Resolving twice gives
+ * the same pointer, so no order is needed. The loader is not asked, whose lock another thread may
+ * hold while it waits for the caller: see preload/libc/symbol.h. Async-signal-safe.
+ */
+#ifndef CPA_PRELOAD_LIBC_REAL_H
+#define CPA_PRELOAD_LIBC_REAL_H
+
+#include "shadow/store/session.h"
+
+#define CPA_EXPORT __attribute__((visibility("default")))
+
+/* The address of the original @name, of @version if that exists. Never NULL: see real.c. */
+CPA_HIDDEN void *cpa_real_find(const char *name, const char *version);
+
+#define REAL_VERSION(function, version)                                                \
+	({                                                                             \
+		static __typeof__(&function) real_;                                    \
+		/* Relaxed: every writer stores the same value. */                     \
+		__typeof__(&function) f_ = __atomic_load_n(&real_, __ATOMIC_RELAXED);  \
+                                                                                       \
+		if (unlikely(!f_)) {                                                   \
+			f_ = (__typeof__(&function))cpa_real_find(#function, version); \
+			__atomic_store_n(&real_, f_, __ATOMIC_RELAXED);                \
+		}                                                                      \
+		f_;                                                                    \
+	})
+#define REAL(function) REAL_VERSION(function, NULL)
+
+/*
+ * Of some functions the C library keeps an older @version that does something else, for programs
+ * linked when it was the only one. function##_older() is what those find; preload/exports.map names
+ * the version that all others do.
+ */
+#define CPA_OLDER(function, version)                      \
+	CPA_EXPORT __typeof__(function) function##_older; \
+	__asm__(".symver " #function "_older, " #function "@" version ", remove")
+
+#endif

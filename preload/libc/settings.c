@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/libc/settings.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "preload/libc/log.h"
+#include "shadow/store/size.h"
+
+#define DEFAULT_OUTPUT	   "cpa.%e.%p.dump"
+#define MOST_HZ		   10000
+#define DEFAULT_COMPONENTS 1024
+#define FEWEST_COMPONENTS  64
+#define MOST_COMPONENTS	   4096
+
+/* A decimal number in [@low, @high] from the environment, or @otherwise. */
+static unsigned number(const char *name, unsigned low, unsigned high, unsigned otherwise)
+{
+	const char *text = getenv(name);
+	unsigned long n = 0;
+	const char *p;
+
+	if (!text)
+		return otherwise;
+	for (p = text; *p >= '0' && *p <= '9' && n <= high; p++)
+		n = n * 10 + (unsigned long)(*p - '0');
+	if (p == text || *p || n < low || n > high) {
+		cpa_warn("%s=%s is not a number from %u to %u; using %u", name, text, low, high,
+			 otherwise);
+		return otherwise;
+	}
+	return (unsigned)n;
+}
+
+/* The size of the journal; 0 if it is not set, or 0. */
+static uint64_t journal(void)
+{
+	const char *text = getenv("CPA_JOURNAL");
+	uint64_t bytes;
+
+	if (!text || strcmp(text, "0") == 0)
+		return 0;
+	if (cpa_size_read(text, &bytes))
+		return bytes;
+	cpa_warn("CPA_JOURNAL=%s is not a size from 64K to 64G; no journal", text);
+	return 0;
+}
+
+static bool is(const char *name, const char *wanted, const char *allowed)
+{
+	const char *text = getenv(name);
+
+	if (!text || strcmp(text, wanted) == 0)
+		return text != NULL;
+	if (strcmp(text, allowed) != 0)
+		cpa_warn("%s=%s is not '%s' or '%s'; using '%s'", name, text, wanted, allowed,
+			 allowed);
+	return false;
+}
+
+void cpa_settings_executable(char *to, size_t size)
+{
+	char path[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	const char *from = path;
+
+	if (n < 0) { /* no /proc */
+		from = program_invocation_name;
+		n = (ssize_t)strlen(from);
+	} else {
+		path[n] = '\0';
+	}
+	if ((size_t)n >= size)
+		from += (size_t)n - (size - 1);
+	strncpy(to, from, size - 1);
+	to[size - 1] = '\0';
+}
+
+void cpa_settings_command(char to[CPA_COMMAND])
+{
+	/* What was given to exec(): of a script, its path. */
+	const char *called = (const char *)getauxval(AT_EXECFN);
+	char path[PATH_MAX];
+
+	if (!called || !*called || strncmp(called, "/dev/fd/", 8) == 0) {
+		cpa_settings_executable(path, sizeof(path));
+		called = path;
+	}
+	if (strrchr(called, '/') && strrchr(called, '/')[1])
+		called = strrchr(called, '/') + 1;
+	strncpy(to, called, CPA_COMMAND - 1);
+	to[CPA_COMMAND - 1] = '\0';
+}
+
+static size_t append(char *to, size_t at, size_t size, const char *text)
+{
+	while (*text && at + 1 < size)
+		to[at++] = *text++;
+	to[at] = '\0';
+	return at;
+}
+
+static void decimal(char *to, unsigned n)
+{
+	char digits[12];
+	int i = 0;
+
+	do
+		digits[i++] = (char)('0' + n % 10);
+	while (n /= 10);
+	while (i)
+		*to++ = digits[--i];
+	*to = '\0';
+}
+
+/* %e: the executable's name, %p: the process, %h: the host. Other text stands for itself. */
+static void expand(const char *pattern, char *to, size_t size)
+{
+	char exe[PATH_MAX], pid[12], host[65] = "";
+	const char *name;
+	size_t at = 0;
+
+	cpa_settings_executable(exe, sizeof(exe));
+	name = strrchr(exe, '/') ? strrchr(exe, '/') + 1 : exe;
+	decimal(pid, (unsigned)getpid());
+	gethostname(host, sizeof(host) - 1);
+	for (const char *p = pattern; *p; p++) {
+		char literal[2] = { *p, '\0' };
+		const char *text = literal;
+
+		if (*p == '%' && p[1] && strchr("eph", p[1]))
+			text = *++p == 'e' ? name : *p == 'p' ? pid : host;
+		at = append(to, at, size, text);
+	}
+}
+
+void cpa_settings_number(char *to, const char *output, unsigned n)
+{
+	const char *end = strlen(output) > 5 ? output + strlen(output) - 5 : "";
+	size_t at = append(to, 0, PATH_MAX, output);
+	char digits[12];
+
+	decimal(digits, n);
+	if (strcmp(end, ".dump") != 0)
+		end = "";
+	at = append(to, at - strlen(end), PATH_MAX, ".");
+	at = append(to, at, PATH_MAX, digits);
+	append(to, at, PATH_MAX, end);
+}
+
+void cpa_settings_read(struct cpa_settings *s)
+{
+	const char *output = getenv("CPA_OUTPUT");
+
+	if (is("CPA_QUIET", "1", "0"))
+		cpa_log_quiet();
+	s->on = !is("CPA_START", "off", "on");
+	s->look_on = !is("CPA_LOOK_ON", "off", "on");
+	s->sample_hz = number("CPA_SAMPLE_HZ", 0, MOST_HZ, CPA_DEFAULT_HZ);
+	s->components =
+		number("CPA_COMPONENTS", FEWEST_COMPONENTS, MOST_COMPONENTS, DEFAULT_COMPONENTS);
+	s->journal = journal();
+	expand(output && *output ? output : DEFAULT_OUTPUT, s->output, sizeof(s->output));
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/libc/settings.h - what the environment asks for
+ *
+ * A wrong value costs one line on stderr that names it and what is allowed; the default holds.
+ */
+#ifndef CPA_PRELOAD_LIBC_SETTINGS_H
+#define CPA_PRELOAD_LIBC_SETTINGS_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CPA_DEFAULT_HZ 997u /* a prime: not in step with what the program does every ms */
+
+struct cpa_settings {
+	char output[PATH_MAX]; /* pattern filled in */
+	unsigned sample_hz;
+	unsigned components; /* slots */
+	uint64_t journal;    /* bytes; 0: none */
+	bool on;	     /* profile from the start */
+	bool look_on; /* before a mutex is blocked for; CPA_LOOK_ON=off is there for tests alone */
+};
+
+void cpa_settings_read(struct cpa_settings *s);
+
+/*
+ * Write to @to, of PATH_MAX bytes, the name @output with number @n: before ".dump" if it has that.
+ */
+void cpa_settings_number(char *to, const char *output, unsigned n);
+
+/* The path of the running program, cut on the left to @size. */
+void cpa_settings_executable(char *to, size_t size);
+
+#define CPA_COMMAND 256
+
+/*
+ * What the running program was called, without its folder: a link or a script names it better than
+ * its file.
+ */
+void cpa_settings_command(char to[CPA_COMMAND]);
+
+#endif

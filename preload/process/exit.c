@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/process/exit.c - endings of the process that run no destructors
+ */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "preload/process/life.h"
+#include "preload/libc/real.h"
+
+CPA_EXPORT void _exit(int status)
+{
+	cpa_life_end();
+	REAL(_exit)(status);
+	__builtin_unreachable();
+}
+
+CPA_EXPORT void _Exit(int status)
+{
+	_exit(status);
+}
+
+/* Handlers of at_quick_exit() run after the profile has ended. */
+CPA_EXPORT void quick_exit(int status)
+{
+	cpa_life_end();
+	REAL(quick_exit)(status);
+	__builtin_unreachable();
+}
+
+CPA_OLDER(quick_exit, "GLIBC_2.10"); /* runs destructors of thread-local objects */
+void quick_exit_older(int status)
+{
+	cpa_life_end();
+	REAL_VERSION(quick_exit, "GLIBC_2.10")(status);
+	__builtin_unreachable();
+}

@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/process/life.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "preload/core/alive.h"
+#include "preload/process/end_key.h"
+#include "preload/core/function.h"
+#include "preload/libc/log.h"
+#include "preload/libc/memory.h"
+#include "preload/sync/mutex.h"
+#include "preload/libc/fd_guard.h"
+#include "preload/core/window.h"
+#include "preload/libc/pool.h"
+#include "preload/process/process.h"
+#include "preload/libc/real.h"
+#include "preload/core/region.h"
+#include "preload/libc/settings.h"
+#include "preload/core/track.h"
+#include "shadow/graph/call.h"
+#include "shadow/graph/checkpoint.h"
+#include "shadow/graph/component.h"
+#include "shadow/store/epoch.h"
+#include "shadow/journal/journal.h"
+#include "shadow/store/kernel.h"
+#include "shadow/store/name.h"
+#include "shadow/edge/process.h"
+#include "shadow/graph/series.h"
+#include "shadow/store/table.h"
+#include "shadow/edge/thread.h"
+
+#define SESSION_LIMIT (UINT64_C(1) << 30)
+#define MOST_IMAGES   100 /* of one process, with profiles of the same name */
+
+__thread struct cpa_tls cpa_tls;
+
+static uint64_t cpu_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint32_t tid(void)
+{
+	return (uint32_t)cpa_kernel(SYS_gettid);
+}
+
+static void end_worker(struct cpa_worker *w)
+{
+	uint64_t now;
+
+	cpa_reenter();
+	if (likely(cpa_part_meet(w)))
+		now = cpa_event(w, CPA_EV_EXIT, 0, 0);
+	else
+		now = w->self.row->path.released;
+	cpa_region_leave(w);
+	cpa_sampler_stop(&w->sampler);
+	cpa_clock_stop(&w->clock);
+	cpa_tls.worker = NULL;
+	cpa_tls.left = true;
+	cpa_tls.row = w->self.number;
+	cpa_thread_end(&w->self, now);
+	if (w->calls)
+		cpa_calls_free(w->calls);
+	cpa_pool_give(CPA_POOL_WORKERS, w);
+	cpa_leave();
+}
+
+static bool is_mine(const struct cpa_worker *w)
+{
+	return *cpa_alive && w && cpa_tls.worker == w;
+}
+
+void cpa_thread_returned(void)
+{
+	if (unlikely(cpa_end_key_is_lost()) && is_mine(cpa_tls.worker) && !cpa_tls.inside)
+		end_worker(cpa_tls.worker);
+}
+
+/* Called in each round of destructors; we want the last one. */
+static void on_thread_end(void *argument)
+{
+	struct cpa_worker *w = argument;
+
+	if (!is_mine(w))
+		return;
+	if (++w->end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
+		cpa_end_key_set(w);
+	else
+		end_worker(w);
+}
+
+struct cpa_worker *cpa_worker_begin(uint32_t row, uint32_t component, const struct cpa_path *from,
+				    struct cpa_wait *wait)
+{
+	struct cpa_worker *w = cpa_pool_take(CPA_POOL_WORKERS, sizeof(*w));
+
+	if (!w) {
+		cpa_diag(CPA_DIAG_THREADS_REFUSED);
+		return NULL;
+	}
+	w->self.number = row;
+	w->self.process = cpa_process_number;
+	/* Opening a perf event may take milliseconds: before the first activity begins. */
+	cpa_sampler_start(&w->sampler);
+	cpa_clock_start(&w->clock);
+	w->sampler.counted = w->sampler.known_at = w->clock.cpu;
+	if (wait->now)
+		w->clock.last = wait->now;
+	wait->now = w->clock.last;
+	if (cpa_thread_begin(&w->self, component, tid(), from, wait)) {
+		cpa_sampler_stop(&w->sampler);
+		cpa_clock_stop(&w->clock);
+		cpa_pool_give(CPA_POOL_WORKERS, w);
+		return NULL;
+	}
+	w->watched = w->self.journal != NULL;
+	w->epoch = CPA_EPOCH_ON;
+	cpa_end_key_set(w);
+	cpa_tls.worker = w;
+	return w;
+}
+
+/* Since the run began the thread was busy with us. */
+static void begin_first(struct cpa_worker *w)
+{
+	const struct cpa_header *h = cpa_header();
+	struct cpa_path *path = &w->self.row->path;
+
+	w->clock.last = cpa_checkpoint(&w->self, w->clock.rebased);
+	cpa_writing(w->self.row);
+	path->observed[CPA_TIME_PROBE] += w->clock.last - h->start_ticks;
+	/* If we are killed in between: the run is as long as its path. */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	path->released = w->self.row->start_ticks = w->clock.last;
+	w->self.row->before += w->clock.cpu;
+	cpa_written(w->self.row);
+}
+
+/* What the thread did before is not known, or was done while profiling was off. */
+static void begin_late(struct cpa_worker *w)
+{
+	if (cpa_epoch(cpa_header()) == CPA_EPOCH_ON) {
+		w->self.row->path.observed[CPA_TIME_EXTERNAL] +=
+			w->clock.last - cpa_header()->start_ticks;
+		w->self.row->before += w->clock.cpu;
+		return;
+	}
+	w->epoch = 0;
+	w->self.row->path.released = 0; /* it is in no part */
+	w->self.row->off += w->clock.cpu;
+}
+
+struct cpa_worker *cpa_worker_attach(void)
+{
+	struct cpa_component_name name = { .kind = CPA_THREAD, .address = cpa_tls.routine };
+	const struct cpa_header *h = cpa_header();
+	/* Relaxed: it is the calling thread that is the first, in our constructor. */
+	bool first = !__atomic_load_n(&h->started, __ATOMIC_RELAXED) &&
+		     cpa_epoch(h) == CPA_EPOCH_ON;
+	struct cpa_wait wait = { .now = first ? h->start_ticks : 0 };
+	struct cpa_worker *w;
+
+	if (cpa_tls.left)
+		return NULL;
+	name.module = name.address ? cpa_module_of(name.address) : 0;
+	/* Made by a clone() or a pthread_create() that did not pass by us. */
+	if (!name.address && tid() != (uint32_t)cpa_kernel(SYS_getpid)) {
+		name.by = CPA_BY_NAME;
+		name.address = cpa_name("(start not seen)");
+	} else if (!name.address && cpa_process_is_child()) {
+		name.by = CPA_BY_NAME;
+		name.address = cpa_process(cpa_process_number)->name;
+	}
+	w = cpa_worker_begin(0, cpa_component_intern(&name), NULL, &wait);
+	if (w) {
+		first ? begin_first(w) : begin_late(w);
+		cpa_thread_register(pthread_self(), w->self.number);
+		w->self.row->node = cpa_track_node(w, CPA_EV_START, 0, 0);
+	} else {
+		cpa_tls.left = true;
+	}
+	return w;
+}
+
+/*
+ * In the child a signal handler must not enter before in_child() has given the thread a worker of
+ * the child's own.
+ */
+static void stay_out(void)
+{
+	if (cpa_tls.forks++ == 0)
+		cpa_tls.inside_before = cpa_tls.inside;
+	cpa_tls.inside = true;
+}
+
+static void come_in(void)
+{
+	if (--cpa_tls.forks == 0)
+		cpa_tls.inside = cpa_tls.inside_before;
+}
+
+/* Atomic; 1: the handlers of forks have something to do. */
+static uint32_t forks_seen;
+
+static void before_fork(void)
+{
+	/* ACQUIRE pairs with the RELEASE in begin(). */
+	if (!__atomic_load_n(&forks_seen, __ATOMIC_ACQUIRE))
+		return;
+	cpa_alive_forking();
+	cpa_process_forking();
+	if (*cpa_alive && !cpa_tls.child)
+		cpa_diag(CPA_DIAG_FORKS);
+	stay_out();
+	cpa_number_place(); /* the child is to have none that is open for a moment */
+}
+
+/* Not if before_fork() had nothing to do. */
+static void in_parent(void)
+{
+	if (!cpa_tls.forks)
+		return;
+	cpa_number_placed();
+	come_in();
+	if (cpa_tls.ends)
+		cpa_life_end();
+}
+
+static void in_child(void)
+{
+	if (!cpa_tls.forks)
+		return;
+	come_in();
+	cpa_number_forked(cpa_tls.forks);
+	cpa_kernel_forked();
+	/* A thread may have closed it after this one had begun to fork. */
+	if (!cpa_kernel_is_closed() && cpa_process_forked())
+		cpa_alive_begin();
+	else
+		cpa_alive_leave(false);
+}
+
+/* The C library's, of which pthread_atfork() is a name. */
+CPA_EXPORT int __register_atfork(void (*before)(void), void (*parent)(void), void (*child)(void),
+				 void *library);
+
+extern CPA_HIDDEN void *__dso_handle;
+
+/*
+ * Our handlers of forks are the first of all that are registered. So they run last before a fork
+ * and first after it: those of the program find us as at any other time, in the parent and in the
+ * child, and may lock, wait for threads and fork.
+ */
+static void register_first(void)
+{
+	static uint32_t registered;
+
+	/* Relaxed: constructors of the libraries that came with the program run one by one. */
+	if (!__atomic_exchange_n(&registered, 1, __ATOMIC_RELAXED))
+		REAL(__register_atfork)(before_fork, in_parent, in_child, &__dso_handle);
+}
+
+int __register_atfork(void (*before)(void), void (*parent)(void), void (*child)(void),
+		      void *library)
+{
+	register_first();
+	return REAL(__register_atfork)(before, parent, child, library);
+}
+
+static void fill_header(void)
+{
+	struct cpa_header *h = cpa_header();
+	cpu_set_t set;
+
+	h->pid = (uint32_t)getpid();
+	h->cores = sched_getaffinity(0, sizeof(set), &set) ? 1 : (uint32_t)CPU_COUNT(&set);
+	cpa_settings_executable(h->exe, sizeof(h->exe));
+	gethostname(h->host, sizeof(h->host) - 1);
+}
+
+/* Whether @path is a session, with @h as its header. */
+static bool is_session(const char *path, struct cpa_header *h)
+{
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	bool full;
+
+	if (fd < 0)
+		return false;
+	full = syscall(SYS_read, fd, h, sizeof(*h)) == sizeof(*h);
+	syscall(SYS_close, fd);
+	return full && !memcmp(h->magic, CPA_MAGIC, sizeof(h->magic));
+}
+
+/*
+ * Whether a process that still runs writes @path: with a fixed name in CPA_OUTPUT that is the one
+ * that started us, and a complaint from each of its children would be noise in its output.
+ */
+static bool is_our_familys(const char *path)
+{
+	struct cpa_header h;
+
+	return is_session(path, &h) && h.state == CPA_RUNNING && h.pid != (uint32_t)getpid() &&
+	       !syscall(SYS_kill, h.pid, 0);
+}
+
+static bool is_our_own(const char *path)
+{
+	struct cpa_header h;
+
+	return is_session(path, &h) && h.state == CPA_EXECED && h.pid == (uint32_t)getpid();
+}
+
+static int open_session(struct cpa_settings *s)
+{
+	char wanted[PATH_MAX];
+	const uint64_t limit = SESSION_LIMIT + s->journal;
+	int ret = cpa_session_create(s->output, limit, s->components);
+
+	/* Of programs that this process was before, by exec: the next one has a number. */
+	strcpy(wanted, s->output);
+	for (unsigned n = 2; ret == -EEXIST && n < MOST_IMAGES && is_our_own(s->output); n++) {
+		cpa_settings_number(s->output, wanted, n);
+		ret = cpa_session_create(s->output, limit, s->components);
+	}
+	if (ret == -EEXIST && is_our_familys(s->output))
+		return ret;
+	if (ret) {
+		cpa_warn("cannot write %s: %s; not profiled (set CPA_OUTPUT)", s->output,
+			 strerrordesc_np(-ret));
+		return ret;
+	}
+	fill_header();
+	ret = cpa_component_init();
+	if (ret) {
+		cpa_warn("no memory for the profile: %s; not profiled", strerrordesc_np(-ret));
+		unlink(s->output);
+	}
+	return ret;
+}
+
+/* A session of the process's own, or that of its parents. False: none. */
+static bool make_session(void)
+{
+	struct cpa_settings s;
+	bool joined;
+
+	cpa_settings_read(&s);
+	if (cpa_process_join(&joined)) {
+		if (!joined)
+			return false;
+		cpa_function_init(true);
+		cpa_track_init();
+		cpa_clock_join();
+		cpa_sampler_init(cpa_header()->sample_hz);
+		cpa_mutex_init(s.look_on);
+		return true;
+	}
+	if (open_session(&s))
+		return false;
+	if (s.journal && !cpa_journal_init(s.journal))
+		cpa_warn("no space for a journal; profiled without (make CPA_JOURNAL smaller)");
+	cpa_function_init(false);
+	cpa_track_init();
+	cpa_clock_init();
+	cpa_series_init(cpa_header()->start_ticks);
+	cpa_sampler_init(s.sample_hz);
+	cpa_mutex_init(s.look_on);
+	cpa_epoch_begin(cpa_header(), s.on);
+	cpa_table_prepare(CPA_TABLE_NAMES);
+	cpa_table_prepare(CPA_TABLE_MARKS);
+	cpa_table_prepare(CPA_TABLE_PATHS);
+	cpa_process_first(s.output);
+	return true;
+}
+
+static bool begin_memory(void)
+{
+	if (cpa_memory_init())
+		return true;
+	cpa_warn("no memory for the profile: %s; not profiled", strerrordesc_np(ENOMEM));
+	return false;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	int err = errno;
+
+	/* The loader ignores LD_PRELOAD for set-uid programs, but obeys /etc/ld.so.preload. */
+	if (getauxval(AT_SECURE))
+		return;
+	cpa_clock_begin();
+	cpa_process_born();
+	cpa_tls.inside = true; /* what we call here is not the program's doing */
+	if (cpa_alive_init() && begin_memory() && make_session()) {
+		cpa_end_key_init(on_thread_end);
+		register_first();
+		/* RELEASE: what they use is there. Pairs with before_fork(). */
+		__atomic_store_n(&forks_seen, 1, __ATOMIC_RELEASE);
+		cpa_alive_begin();
+		if (cpa_process_number == 0)
+			cpa_process_begin();
+		else
+			cpa_worker_attach();
+	}
+	cpa_tls.inside = false;
+	errno = err;
+}
+
+/*
+ * The observed path ends with that of row @thread, at clock @now; @state says how. Only the first
+ * call counts: return whether this is it.
+ */
+static bool finish(uint32_t thread, uint64_t now, enum cpa_session_state state)
+{
+	struct cpa_header *h = cpa_header();
+	uint64_t not_yet = 0;
+
+	if (state == CPA_COMPLETE && !cpa_process_end(thread, now) && cpa_process_is_child())
+		return false;
+	if (cpa_process_is_child())
+		return true;
+	/* Relaxed: of several threads that exit one is first; the rest is its own. */
+	if (!__atomic_compare_exchange_n(&h->end_ticks, &not_yet, now, false, __ATOMIC_RELAXED,
+					 __ATOMIC_RELAXED)) {
+		/* ACQUIRE: another thread may be about to fail to become another program. */
+		if (state != CPA_COMPLETE ||
+		    __atomic_load_n(&h->state, __ATOMIC_ACQUIRE) != CPA_EXECED)
+			return false;
+		h->end_ticks = now;
+	}
+	h->exit_thread = thread;
+	h->cpu_end_ns = cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
+	cpa_clock_note(now, true);
+	/* RELEASE: a reader that finds the state finds the figures. */
+	__atomic_store_n(&h->state, state, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* The process ends. */
+static void finish_all(uint32_t thread, uint64_t now)
+{
+	if (finish(thread, now, CPA_COMPLETE))
+		cpa_alive_end();
+}
+
+/* A child of vfork() is in our memory: what ends it is not the end of this process. */
+static bool is_ours(void)
+{
+	return *cpa_alive && cpa_process_is_this();
+}
+
+/* Whether the thread could not enter because profiling is off. */
+static bool is_off(void)
+{
+	return !cpa_tls.inside && !cpa_epoch_is_on(cpa_epoch(cpa_header()));
+}
+
+void cpa_life_end(void)
+{
+	struct cpa_worker *w;
+
+	if (!is_ours())
+		return;
+	w = cpa_enter();
+	if (w) {
+		uint64_t now;
+
+		cpa_region_leave(w);
+		now = cpa_event(w, CPA_EV_EXIT, CPA_CALLER(), 0);
+		if (cpa_process_is_child())
+			cpa_thread_forget(&w->self);
+		finish_all(w->self.number, now);
+		/* What this thread does on its way out is not the program's run. */
+		cpa_tls.left = true;
+		cpa_tls.worker = NULL;
+		cpa_leave();
+	} else if (is_off()) {
+		finish_all(0, cpa_clock_now());
+	} else if (cpa_tls.row) {
+		/* The last thread ended, and with it the process: main had left before. */
+		const struct cpa_thread *row = cpa_row(CPA_TABLE_THREADS, cpa_tls.row);
+
+		finish_all(cpa_tls.row, row->path.released);
+	} else if (!cpa_tls.inside) { /* there was no space for the thread */
+		finish_all(0, cpa_clock_now());
+	}
+}
+
+bool cpa_life_replaced(void)
+{
+	struct cpa_worker *w = is_ours() ? cpa_enter() : NULL;
+	uint64_t now;
+	bool first;
+
+	if (!w)
+		return is_ours() && is_off() && finish(0, cpa_clock_now(), CPA_EXECED);
+	now = cpa_event(w, CPA_EV_EXEC, CPA_CALLER(), 0);
+	cpa_process_exec(w, w->clock.cpu);
+	first = finish(w->self.number, now, CPA_EXECED);
+	cpa_done(w);
+	/*
+	 * What we took is on the path, and may be long: it ends there, if no other thread ended the
+	 * run.
+	 */
+	if (first)
+		/* Relaxed: as in finish(). */
+		__atomic_compare_exchange_n(&cpa_header()->end_ticks, &now, w->clock.last, false,
+					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	return first;
+}
+
+void cpa_life_not_replaced(void)
+{
+	struct cpa_header *h = cpa_header();
+
+	uint32_t state = CPA_EXECED;
+
+	cpa_process_not_exec();
+	/*
+	 * RELAXED: readers do not look at the end of what is running. Not if the process has ended.
+	 */
+	if (__atomic_compare_exchange_n(&h->state, &state, CPA_RUNNING, false, __ATOMIC_RELAXED,
+					__ATOMIC_RELAXED))
+		h->end_ticks = 0;
+}
+
+void cpa_life_leave(void)
+{
+	if (!is_ours() || !cpa_process_is_child())
+		return;
+	cpa_life_end();
+	cpa_reenter();
+	cpa_alive_forking();
+	cpa_alive_leave(true);
+	cpa_leave();
+}
+
+__attribute__((destructor)) static void end(void)
+{
+	cpa_life_end();
+}

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/process/process.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#include "preload/process/life.h"
+#include "preload/core/object.h"
+#include "preload/libc/pid.h"
+#include "preload/libc/pool.h"
+#include "preload/libc/settings.h"
+#include "preload/core/track.h"
+#include "preload/process/wait.h"
+#include "shadow/graph/checkpoint.h"
+#include "shadow/store/epoch.h"
+#include "shadow/journal/journal.h"
+#include "shadow/store/name.h"
+#include "shadow/edge/offer.h"
+#include "shadow/graph/search.h"
+#include "shadow/edge/thread.h"
+#include "shadow/path/token.h"
+
+#define VARIABLE "CPA_SESSION"
+#define DIGITS	 16u /* of a number */
+
+uint32_t cpa_process_number, cpa_process_pid;
+bool cpa_process_has_children;
+
+static char announcement[sizeof(VARIABLE) + 2 * (DIGITS + 1) + PATH_MAX];
+
+/* When the process, or the program, came into our hands, and the CPU time of its thread then. */
+static struct {
+	uint64_t ticks, cpu_ns;
+} born;
+
+void cpa_process_born(void)
+{
+	struct timespec cpu;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+	born.ticks = cpa_clock_now();
+	born.cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
+}
+
+static void become(uint32_t number)
+{
+	cpa_process_number = number;
+	cpa_process_pid = (uint32_t)getpid();
+	cpa_object_space = (uint64_t)(number - 1) << CPA_SPACE_SHIFT;
+}
+
+/* What the running program is called, as a row of the names table. */
+static uint32_t command(void)
+{
+	char name[CPA_COMMAND];
+
+	cpa_settings_command(name);
+	return cpa_name(name);
+}
+
+/* It is @pid to its parent; 0: that is not known. Both it and its parent may say so. */
+static void seen_as(struct cpa_process_row *p, uint32_t pid)
+{
+	uint32_t unknown = 0;
+	uint64_t not_yet = 0;
+
+	/* Relaxed: what both say is the same, but for the moment. */
+	__atomic_compare_exchange_n(&p->seen_ns, &not_yet, cpa_pid_now_ns(), false,
+				    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	/* RELEASE: with the pid comes the time, and the token. Pairs with cpa_process_self(). */
+	__atomic_compare_exchange_n(&p->pid, &unknown, pid, false, __ATOMIC_RELEASE,
+				    __ATOMIC_RELAXED);
+}
+
+void cpa_process_seen(uint32_t number, uint32_t pid)
+{
+	seen_as(cpa_process(number), pid);
+}
+
+void cpa_process_told(uint32_t number, uint32_t pid)
+{
+	struct cpa_process_row *p = cpa_process(number);
+	bool is_inside = getppid() != 0;
+
+	/*
+	 * The first in a pid namespace, or one that came from outside: its parent knows another
+	 * pid.
+	 */
+	if (!is_inside)
+		p->space = cpa_pid_space();
+	seen_as(p, is_inside ? pid : 0);
+	cpa_process_call(number, pid);
+}
+
+bool cpa_process_is_this(void)
+{
+	uint32_t space;
+
+	if ((uint32_t)getpid() != cpa_process_pid)
+		return false;
+	if (cpa_process_pid != 1 || !cpa_process_number)
+		return true;
+	space = cpa_process(cpa_process_number)->space;
+	return !space || cpa_pid_space() == space;
+}
+
+static void run(struct cpa_process_row *p, uint64_t now)
+{
+	if (!p->start_ticks)
+		p->start_ticks = now;
+	/* Relaxed: a count. */
+	if (__atomic_load_n(&p->state, __ATOMIC_RELAXED) == CPA_PROCESS_CLAIMED)
+		__atomic_fetch_add(&cpa_header()->running, 1, __ATOMIC_RELAXED);
+	/* RELEASE: whoever finds it running finds the rest. */
+	__atomic_store_n(&p->state, CPA_PROCESS_RUNNING, __ATOMIC_RELEASE);
+}
+
+void cpa_process_first(const char *path)
+{
+	uint32_t number = cpa_process_claim(0);
+
+	if (!number)
+		return;
+	if (getrandom(&cpa_header()->secret, sizeof(cpa_header()->secret), GRND_NONBLOCK) !=
+	    sizeof(cpa_header()->secret))
+		cpa_header()->secret = 0; /* nobody joins by the environment then */
+	become(number);
+	cpa_process(number)->name = command();
+	cpa_process(number)->space = cpa_pid_space();
+	cpa_process_seen(number, cpa_process_pid);
+	run(cpa_process(number), cpa_header()->start_ticks);
+	if (cpa_header()->secret)
+		cpa_process_announce(path);
+}
+
+static char *put_number(char *to, uint64_t n)
+{
+	for (unsigned i = DIGITS; i-- > 0; n >>= 4)
+		to[i] = "0123456789abcdef"[n & 15];
+	return to + DIGITS;
+}
+
+/* Read @to from *@text, up to a ':', which is skipped. */
+static bool get_number(const char **text, uint64_t *to)
+{
+	const char *p = *text;
+
+	*to = 0;
+	for (; (*p >= '0' && *p <= '9') || (*p >= 'a' && *p <= 'f'); p++)
+		*to = *to << 4 | (uint64_t)(*p <= '9' ? *p - '0' : *p - 'a' + 10);
+	*text = p + 1;
+	return *p == ':';
+}
+
+/*
+ * The environment of the program with @variable as its last. What finds the auxiliary vector behind
+ * it still does.
+ */
+static char **environment_with(char *variable)
+{
+	const ElfW(auxv_t) * aux;
+	size_t n = 0, more = 1;
+	char **copy;
+
+	while (environ[n])
+		n++;
+	aux = (const void *)(environ + n + 1);
+	while (aux[more - 1].a_type != AT_NULL)
+		more++;
+	copy = mmap(NULL, (n + 2) * sizeof(*copy) + more * sizeof(*aux), PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (copy == MAP_FAILED)
+		return NULL;
+	memcpy(copy, environ, n * sizeof(*copy));
+	copy[n] = variable;
+	memcpy(copy + n + 2, aux, more * sizeof(*aux));
+	return copy;
+}
+
+void cpa_process_announce(const char *path)
+{
+	char *to = announcement;
+	char **copy;
+	struct stat s;
+
+	if (stat(path, &s) || getenv(VARIABLE))
+		return;
+	to = stpcpy(to, VARIABLE "=");
+	to = put_number(to, cpa_header()->secret);
+	*to++ = ':';
+	to = put_number(to, s.st_ino);
+	*to++ = ':';
+	if (*path != '/') {
+		if (!getcwd(to, PATH_MAX) || strlen(to) + strlen(path) + 2 > PATH_MAX)
+			return;
+		to += strlen(to);
+		*to++ = '/';
+	}
+	strcpy(to, path);
+	copy = environment_with(announcement);
+	if (copy)
+		environ = copy;
+}
+
+bool cpa_process_join(bool *joined)
+{
+	const char *text = getenv(VARIABLE);
+	uint64_t secret, inode;
+
+	*joined = false;
+	if (!text || !*text)
+		return false;
+	if (get_number(&text, &secret) && get_number(&text, &inode))
+		*joined = !cpa_session_join(text, inode, secret);
+	return true;
+}
+
+/* The row that we had, or that was made for us. 0: none. */
+static uint32_t given_row(uint32_t pid, uint32_t space)
+{
+	uint32_t number = cpa_process_self(pid, space);
+	const struct cpa_process_row *p = number ? cpa_process(number) : NULL;
+
+	if (!p || (p->state != CPA_PROCESS_EXECED && p->state != CPA_PROCESS_CLAIMED) ||
+	    !cpa_pid_is_since(p->seen_ns)) /* of an earlier process, as all rows before it */
+		return 0;
+	return cpa_process_occupy(number, pid) ? number : 0;
+}
+
+/* A row of ours. 0: no space. */
+static uint32_t own_row(void)
+{
+	const uint32_t pid = (uint32_t)getpid(), space = cpa_pid_space();
+	uint32_t number = given_row(pid, space);
+	struct cpa_process_row *p;
+
+	if (number)
+		return number;
+	number = cpa_process_claim(0);
+	if (!number)
+		return 0;
+	p = cpa_process(number);
+	p->space = space;
+	p->token = CPA_TOKEN_NONE;
+	cpa_process_seen(number, pid);
+	if (!cpa_process_of_parent(number, (uint32_t)getppid()))
+		return number;
+	p->epoch = cpa_epoch(cpa_header());
+	return cpa_offer_row(number, pid, cpa_pid_is_since);
+}
+
+static uint32_t component_of(const struct cpa_process_row *p, bool forked)
+{
+	const char *text = ((struct cpa_name *)cpa_row(CPA_TABLE_NAMES, p->name))->text;
+	struct cpa_component_name name = { .kind = CPA_THREAD, .by = CPA_BY_NAME };
+	static const char addition[] = ", forked";
+	char child[CPA_NAME_SIZE + sizeof(addition)];
+
+	if (forked) {
+		strcpy(stpcpy(child, text), addition);
+		text = child;
+	}
+	name.address = cpa_name(text);
+	return cpa_component_intern(&name);
+}
+
+/*
+ * What the thread had done when we came: the loader, or the end of fork(). It is work of the
+ * program.
+ */
+static uint64_t done_before(const struct cpa_process_row *p, uint64_t released)
+{
+	uint64_t cpu = cpa_clock_ticks(born.cpu_ns);
+	uint64_t done = cpu > p->exec_cpu ? cpu - p->exec_cpu : 0;
+	uint64_t most = born.ticks > released ? born.ticks - released : 0;
+
+	return done < most ? done : most;
+}
+
+/* The thread, whose path stands at its begin, has done it. */
+static void add_before(struct cpa_worker *w, uint64_t done)
+{
+	struct cpa_elapsed e = { .process = done };
+
+	cpa_event_cut(w, CPA_EV_START, &e, cpa_checkpoint(&w->self, born.ticks));
+	w->clock.last = w->self.row->path.released;
+	w->clock.cpu = cpa_clock_ticks(born.cpu_ns);
+	w->clock.rebased = 0; /* since then it may have been switched out */
+	cpa_heed(w);
+}
+
+/* The process's first thread begins after the path of @token. */
+static void begin_thread(struct cpa_process_row *p, uint32_t token, bool forked)
+{
+	struct cpa_wait wait = { 0 };
+	struct cpa_worker *w;
+	uint64_t done;
+
+	/* In no part: it begins when it meets one. */
+	if (!token || !cpa_epoch_is_on(p->epoch)) {
+		cpa_worker_attach();
+		return;
+	}
+	done = done_before(p, cpa_token(token)->path.released);
+	wait.now = born.ticks - done;
+	w = cpa_worker_begin(0, p->name ? component_of(p, forked) : 0, &cpa_token(token)->path,
+			     &wait);
+	if (!w)
+		return;
+	cpa_thread_register(pthread_self(), w->self.number);
+	w->epoch = p->epoch;
+	w->self.row->node = cpa_track_node(w, CPA_EV_START, 0, 0);
+	if (wait.from)
+		cpa_dependency(&w->self, &wait, wait.now - cpa_header()->start_ticks);
+	add_before(w, done);
+	cpa_object_forget_all(w);
+	cpa_done(w);
+}
+
+void cpa_process_begin(void)
+{
+	uint32_t number = own_row();
+	struct cpa_process_row *p = number ? cpa_process(number) : NULL;
+	struct cpa_header *h = cpa_header();
+	uint32_t execed = CPA_EXECED, token;
+
+	if (!p)
+		return;
+	become(number);
+	cpa_search_leave();
+	p->name = command();
+	token = p->state == CPA_PROCESS_EXECED ? p->token : cpa_offer_token(number);
+	if (p->state == CPA_PROCESS_EXECED)
+		p->images++;
+	/* Relaxed: readers do not look at the end of what is running. */
+	if (number == 1 && __atomic_compare_exchange_n(&h->state, &execed, CPA_RUNNING, false,
+						       __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		h->end_ticks = 0;
+	run(p, cpa_clock_now());
+	begin_thread(p, token, false);
+}
+
+static _Unwind_Reason_Code look(struct _Unwind_Context *frame, void *found)
+{
+	int interrupted = 0;
+
+	_Unwind_GetIPInfo(frame, &interrupted);
+	*(bool *)found |= interrupted;
+	return interrupted ? _URC_NORMAL_STOP : _URC_NO_REASON;
+}
+
+/*
+ * Whether a signal handler is running: what it interrupted may be a wait of ours, with pointers to
+ * what is the parent's, and the child goes on in it. Of frames that cannot be unwound nothing is
+ * known, but a thread in a wait forks in a handler only.
+ */
+static bool is_in_handler(void)
+{
+	bool found = cpa_tls.worker && cpa_tls.worker->between;
+
+	if (!found)
+		_Unwind_Backtrace(look, &found);
+	return found;
+}
+
+void cpa_process_forking(void)
+{
+	struct cpa_worker *w;
+	uint32_t number;
+
+	cpa_tls.child = 0;
+	if (!cpa_process_number || !*cpa_alive || is_in_handler())
+		return;
+	w = cpa_enter();
+	if (!w)
+		return;
+	cpa_process_has_children = true;
+	cpa_event(w, CPA_EV_FORK, 0, 0);
+	cpa_journal_release(&w->self, NULL, 0, 1);
+	number = cpa_process_claim(cpa_process_number);
+	if (number) {
+		struct cpa_process_row *p = cpa_process(number);
+
+		p->token = cpa_token_new(&w->self, &w->self.row->path);
+		p->epoch = w->epoch;
+		p->name = cpa_process(cpa_process_number)->name;
+		cpa_tls.child = number;
+	}
+	cpa_done(w);
+}
+
+bool cpa_process_forked(void)
+{
+	struct cpa_worker *parents = cpa_tls.worker;
+	const uint32_t number = cpa_tls.child;
+	struct cpa_process_row *p;
+	struct cpa_clock clock;
+
+	if (!number || cpa_tls.inside)
+		return false;
+	if (parents) {
+		clock = parents->clock;
+		cpa_clock_stop(&clock);
+	}
+	cpa_tls = (struct cpa_tls){ .inside = true };
+	cpa_process_born();
+	cpa_process_has_children = false;
+	cpa_pool_forked();
+	cpa_child_forked();
+	cpa_sampler_forked();
+	cpa_search_leave();
+	cpa_tables_joined();
+	cpa_object_inherit(cpa_object_space);
+	become(number);
+	p = cpa_process(cpa_process_number);
+	cpa_process_told(cpa_process_number, cpa_process_pid);
+	run(p, cpa_clock_now());
+	begin_thread(p, p->token, true);
+	cpa_tls.inside = false;
+	return true;
+}
+
+bool cpa_process_end(uint32_t thread, uint64_t now)
+{
+	struct cpa_process_row *p;
+	uint64_t not_yet = 0;
+	struct timespec cpu;
+
+	if (!cpa_process_number)
+		return false;
+	p = cpa_process(cpa_process_number);
+	/* Relaxed: of several threads that exit one is first; the rest is its own. */
+	if (!__atomic_compare_exchange_n(&p->end_ticks, &not_yet, now, false, __ATOMIC_RELAXED,
+					 __ATOMIC_RELAXED))
+		return false;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+	p->cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
+	p->exit_thread = thread;
+	/* Relaxed: a count. */
+	__atomic_fetch_sub(&cpa_header()->running, 1, __ATOMIC_RELAXED);
+	/* RELEASE: who finds the state finds the rest. */
+	__atomic_store_n(&p->state, CPA_PROCESS_ENDED, __ATOMIC_RELEASE);
+	return true;
+}
+
+void cpa_process_exec(struct cpa_worker *w, uint64_t cpu)
+{
+	struct cpa_process_row *p = cpa_process(cpa_process_number);
+
+	if (!cpa_process_number)
+		return;
+	cpa_journal_release(&w->self, NULL, 0, 1);
+	cpa_process_drop_token(&w->self, cpa_process_number);
+	p->token = cpa_token_new(&w->self, &w->self.row->path);
+	p->epoch = w->epoch;
+	p->exec_cpu = cpu;
+	/* RELEASE: pairs with own_row(). */
+	__atomic_store_n(&p->state, CPA_PROCESS_EXECED, __ATOMIC_RELEASE);
+}
+
+void cpa_process_not_exec(void)
+{
+	if (cpa_process_number)
+		/* RELEASE: as in run(). */
+		__atomic_store_n(&cpa_process(cpa_process_number)->state, CPA_PROCESS_RUNNING,
+				 __ATOMIC_RELEASE);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/process/seccomp.c - programs that give up what we live on
+ *
+ * A program may forbid itself system calls, and be killed for one of ours that it never makes. Or
+ * it gives up the time stamp counter, and dies of our next look at the clock. The profile then ends
+ * just before that, and from then on no thread makes a system call of ours, wherever it is: see
+ * shadow/store/kernel.h. A filter that only makes calls fail is no reason to: all of ours may fail.
+ *
+ * Not seen: a filter that the program installs by a system call instruction of its own.
+ */
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "preload/process/seccomp.h"
+#include "preload/process/life.h"
+#include "preload/libc/log.h"
+#include "preload/process/process.h"
+#include "preload/libc/real.h"
+#include "preload/core/signal.h"
+#include "shadow/store/kernel.h"
+
+/* Whether the filter may do more to a system call than let it through or fail. */
+static bool may_kill(const struct sock_fprog *program)
+{
+	for (unsigned i = 0; program && program->filter && i < program->len; i++) {
+		uint32_t action = program->filter[i].k & SECCOMP_RET_ACTION_FULL;
+
+		if (BPF_CLASS(program->filter[i].code) != BPF_RET)
+			continue;
+		/* What it returns may be computed: then it may be anything. */
+		if (BPF_RVAL(program->filter[i].code) != BPF_K ||
+		    (action != SECCOMP_RET_ALLOW && action != SECCOMP_RET_LOG &&
+		     action != SECCOMP_RET_ERRNO))
+			return true;
+	}
+	return false;
+}
+
+static bool is_end(long number, const long argument[5])
+{
+	const long *a = argument;
+
+	if (number == SYS_seccomp)
+		return a[0] == SECCOMP_SET_MODE_STRICT ||
+		       (a[0] == SECCOMP_SET_MODE_FILTER &&
+			may_kill((const struct sock_fprog *)a[2]));
+	if (number != SYS_prctl)
+		return false;
+	if (a[0] == PR_SET_SECCOMP)
+		return a[1] == SECCOMP_MODE_STRICT ||
+		       (a[1] == SECCOMP_MODE_FILTER && may_kill((const struct sock_fprog *)a[2]));
+	return a[0] == PR_SET_TSC && a[1] == PR_TSC_SIGSEGV;
+}
+
+static void end_profile(const char *how)
+{
+	if (*cpa_alive) {
+		cpa_warn("the program is about to confine itself (%s): the profile ends here", how);
+		cpa_life_end();
+		cpa_alive_end(); /* also if this is a handler that interrupted our code */
+	}
+	cpa_signal_fini();
+}
+
+void cpa_confine(long number, const long argument[5])
+{
+	if (likely(!is_end(number, argument)))
+		return;
+	/* A filter that is there already may forbid what follows. */
+	if (!cpa_kernel_is_closed()) {
+		/* A child of vfork() confines itself, not the process in whose memory it is. */
+		if (!cpa_process_is_this())
+			return;
+		end_profile(number == SYS_prctl && argument[0] == PR_SET_TSC ? "PR_SET_TSC" :
+									       "seccomp");
+	}
+	/* Also where the profile has ended: a wait that began before goes on in our code. */
+	cpa_kernel_close();
+}
+
+bool cpa_confined(void)
+{
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC);
+	char text[4096];
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = syscall(SYS_read, fd, text, sizeof(text) - 1);
+	syscall(SYS_close, fd);
+	text[n > 0 ? n : 0] = '\0';
+	return strstr(text, "\nSeccomp:\t2") != NULL;
+}
+
+CPA_EXPORT int prctl(int option, ...)
+{
+	long argument[5] = { option };
+	va_list args;
+	int ret;
+
+	/* As libc: arguments that were not passed are read and not looked at. */
+	va_start(args, option);
+	for (int i = 1; i < 5; i++)
+		argument[i] = va_arg(args, long);
+	va_end(args);
+	cpa_confine(SYS_prctl, argument);
+	ret = REAL(prctl)(option, argument[1], argument[2], argument[3], argument[4]);
+	/* The kernel has read the name. */
+	if (ret == 0 && option == PR_SET_NAME)
+		cpa_thread_named((const char *)argument[1]);
+	return ret;
+}

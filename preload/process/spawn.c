@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/process/spawn.c - children by other means than fork()
+ *
+ * posix_spawn(), system() and popen() make a child that shares our memory until it is another
+ * program, and runs no handler of ours. What that program begins after is left where it looks for
+ * it: a token that the parent offers. Once the parent knows the pid the token is that child's;
+ * until then, if several threads do so at once, children take the oldest one. A child of vfork()
+ * passes by preload/process/exec.c, which sees that it is none of our process; in its parent's memory,
+ * where the thread that made it stands still, it has a row made for what it becomes.
+ */
+#include "preload/process/spawn.h"
+
+#include <errno.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "preload/process/life.h"
+#include "preload/libc/pid.h"
+#include "preload/process/process.h"
+#include "preload/libc/real.h"
+#include "preload/core/track.h"
+#include "preload/process/wait.h"
+#include "shadow/journal/journal.h"
+#include "shadow/edge/offer.h"
+#include "shadow/path/token.h"
+
+#ifndef __x86_64__
+#error "cpa needs x86-64: preload/process/spawn.c is one more place to add a processor"
+#endif
+
+#define STREAMS 64u
+
+struct offer {
+	struct cpa_worker *w;
+	uint64_t now, now_ns; /* the latter as a process's seen_ns */
+	uint32_t token, place;
+};
+
+/* Inside our code, at an event; 0: no token. */
+static uint32_t release(struct cpa_worker *w)
+{
+	cpa_process_has_children = true;
+	cpa_journal_release(&w->self, NULL, 0, 1);
+	return cpa_token_new(&w->self, &w->self.row->path);
+}
+
+/* Offer the calling thread's path to a child to come. It is inside our code then, if o.w is set. */
+static struct offer offer(uint64_t caller)
+{
+	struct offer o = { .w = cpa_process_number ? cpa_enter() : NULL, .place = CPA_OFFERS };
+
+	if (!o.w)
+		return o;
+	o.now = cpa_event(o.w, CPA_EV_FORK, caller, 0);
+	o.now_ns = cpa_pid_now_ns();
+	o.token = release(o.w);
+	if (o.token)
+		o.place = cpa_offer(cpa_process_number, o.token);
+	if (o.place == CPA_OFFERS && o.token) {
+		cpa_token_free(&o.w->self, o.token);
+		o.token = 0;
+	}
+	return o;
+}
+
+/* No child shall take it. Return whether none has. */
+static bool withdraw(uint32_t place, uint32_t token)
+{
+	struct cpa_worker *w;
+
+	if (!token || !cpa_offer_take_back(cpa_process_number, place, token))
+		return false;
+	w = cpa_enter();
+	if (w) {
+		cpa_token_free(&w->self, token);
+		cpa_leave();
+	}
+	return true;
+}
+
+/* The child is @pid. */
+static void bind(const struct offer *o, uint32_t pid)
+{
+	uint32_t number = cpa_process_find(pid, cpa_process_number), surplus;
+	struct cpa_process_row *p;
+
+	if (number && cpa_process(number)->seen_ns >= o->now_ns)
+		return; /* it has a row, and may be the second program by now */
+	number = cpa_process_claim(cpa_process_number);
+	if (!number) {
+		withdraw(o->place, o->token);
+		return;
+	}
+	p = cpa_process(number);
+	p->epoch = o->w->epoch;
+	p->name = 0;
+	cpa_process_seen(number, pid);
+	cpa_process_adopt(number, o->now_ns); /* its own children may have been faster */
+	surplus = cpa_offer_bind(number, o->now_ns, o->place, o->token);
+	if (surplus)
+		cpa_token_free(&o->w->self, surplus);
+}
+
+static int spawned(struct offer *o, int ret, const pid_t *pid)
+{
+	if (!o->w || !o->token)
+		return ret;
+	if (ret) {
+		withdraw(o->place, o->token);
+	} else if (*pid > 0) {
+		cpa_reenter();
+		bind(o, (uint32_t)*pid);
+		cpa_leave();
+	}
+	return ret;
+}
+
+/* The call itself is the program's time. */
+static struct offer offer_and_go_on(uint64_t caller)
+{
+	struct offer o = offer(caller);
+
+	if (o.w)
+		cpa_done(o.w);
+	return o;
+}
+
+/* As @original, a version of posix_spawn() or posix_spawnp(). */
+static int spawn_by(int (*original)(pid_t *, const char *, const posix_spawn_file_actions_t *,
+				    const posix_spawnattr_t *, char *const *, char *const *),
+		    pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+		    const posix_spawnattr_t *attributes, char *const argv[], char *const envp[],
+		    uint64_t caller)
+{
+	struct offer o = offer_and_go_on(caller);
+	pid_t own, *told = pid ? pid : &own;
+	int ret;
+
+	if (o.token)
+		cpa_offer_spawning(cpa_process_number, 1);
+	ret = spawned(&o, original(told, file, actions, attributes, argv, envp), told);
+	if (o.token)
+		cpa_offer_spawning(cpa_process_number, -1);
+	return ret;
+}
+
+/* The older ones let a shell run what is no program. */
+#define SPAWN(name, function, version)                                                           \
+	CPA_EXPORT int name(pid_t *pid, const char *file,                                        \
+			    const posix_spawn_file_actions_t *actions,                           \
+			    const posix_spawnattr_t *attributes, char *const argv[],             \
+			    char *const envp[])                                                  \
+	{                                                                                        \
+		return spawn_by(REAL_VERSION(function, version), pid, file, actions, attributes, \
+				argv, envp, CPA_CALLER());                                       \
+	}
+
+SPAWN(posix_spawn, posix_spawn, "GLIBC_2.15")
+CPA_OLDER(posix_spawn, "GLIBC_2.2.5");
+SPAWN(posix_spawn_older, posix_spawn, "GLIBC_2.2.5")
+SPAWN(posix_spawnp, posix_spawnp, "GLIBC_2.15")
+CPA_OLDER(posix_spawnp, "GLIBC_2.2.5");
+SPAWN(posix_spawnp_older, posix_spawnp, "GLIBC_2.2.5")
+
+/* The child that took @token was waited for in @op. */
+static void waited(struct cpa_op *op, uint32_t token, uint32_t place, int status)
+{
+	struct cpa_child child = { .token = withdraw(place, token) ? 0 : token };
+
+	cpa_child_waited(op, status == -1 ? NULL : &child, status);
+}
+
+CPA_EXPORT int system(const char *command)
+{
+	struct cpa_op op = CPA_OP(NULL, CPA_CALLER());
+	struct offer o;
+	int ret;
+
+	if (!command)
+		return REAL(system)(command);
+	o = offer(CPA_CALLER());
+	if (o.w) {
+		op.w = o.w;
+		op.arrived = o.now;
+		cpa_op_block(&op);
+	}
+	ret = REAL(system)(command);
+	if (o.w)
+		waited(&op, o.token, o.place, ret);
+	return ret;
+}
+
+/* What pclose() is to wait for. stream: 0: free, 1: being set. */
+static struct {
+	uint64_t stream;
+	uint32_t token, place;
+} streams[STREAMS];
+
+CPA_EXPORT FILE *popen(const char *command, const char *mode)
+{
+	struct offer o = offer_and_go_on(CPA_CALLER());
+	FILE *ret = REAL(popen)(command, mode);
+
+	if (o.token && !ret)
+		withdraw(o.place, o.token);
+	for (unsigned i = 0; o.token && ret && i < STREAMS; i++) {
+		uint64_t none = 0;
+
+		/* ACQUIRE: whoever had the place is done with it. Pairs with pclose(). */
+		if (!__atomic_compare_exchange_n(&streams[i].stream, &none, 1, false,
+						 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			continue;
+		streams[i].token = o.token;
+		streams[i].place = o.place;
+		/* RELEASE: pairs with pclose(). */
+		__atomic_store_n(&streams[i].stream, (uint64_t)ret, __ATOMIC_RELEASE);
+		break;
+	}
+	return ret;
+}
+
+CPA_EXPORT int pclose(FILE *stream)
+{
+	struct cpa_op op = cpa_child_wait(CPA_CALLER());
+	uint32_t token = 0, place = 0;
+	int ret;
+
+	for (unsigned i = 0; i < STREAMS && !token; i++) {
+		/* ACQUIRE pairs with popen(). */
+		if (__atomic_load_n(&streams[i].stream, __ATOMIC_ACQUIRE) != (uint64_t)stream)
+			continue;
+		token = streams[i].token;
+		place = streams[i].place;
+		/* RELEASE: the place may be used again. */
+		__atomic_store_n(&streams[i].stream, 0, __ATOMIC_RELEASE);
+	}
+	ret = REAL(pclose)(stream);
+	waited(&op, token, place, ret);
+	return ret;
+}
+
+/* Before vfork(). Return the original, which is jumped to: its caller is to return twice. */
+static __attribute__((used)) void *vforking(void)
+{
+	struct cpa_worker *w = cpa_process_number ? cpa_enter() : NULL;
+
+	if (w) {
+		cpa_event(w, CPA_EV_FORK, 0, 0);
+		if (w->vforked)
+			cpa_token_free(&w->self, w->vforked);
+		w->vforked = release(w);
+		cpa_done(w);
+	}
+	return (void *)REAL(vfork);
+}
+
+CPA_EXPORT __attribute__((naked)) pid_t vfork(void)
+{
+	__asm__("sub $8, %rsp\n\t"
+		".cfi_adjust_cfa_offset 8\n\t"
+		"call vforking\n\t"
+		"add $8, %rsp\n\t"
+		".cfi_adjust_cfa_offset -8\n\t"
+		"jmp *%rax");
+}
+
+uint32_t cpa_spawn_exec(void)
+{
+	struct cpa_worker *w = cpa_tls.worker;
+	uint32_t number;
+
+	if (!*cpa_alive || cpa_tls.inside || !w || !w->vforked || cpa_process_is_this())
+		return 0;
+	number = cpa_process_claim(cpa_process_number);
+	if (!number)
+		return 0;
+	cpa_process(number)->token = w->vforked;
+	cpa_process(number)->epoch = w->epoch;
+	cpa_process_told(number, (uint32_t)getpid());
+	w->vforked = 0;
+	return number;
+}
+
+void cpa_spawn_not_exec(uint32_t number)
+{
+	struct cpa_process_row *p = cpa_process(number);
+
+	cpa_tls.worker->vforked = p->token;
+	p->token = 0;
+	cpa_process_free(number);
+}
+
+/* The child goes on as a daemon, and its parent ends inside the original. */
+CPA_EXPORT int daemon(int nochdir, int noclose)
+{
+	int ret;
+
+	cpa_tls.ends = true;
+	ret = REAL(daemon)(nochdir, noclose);
+	cpa_tls.ends = false;
+	return ret;
+}
+
+/* As fork(), without its handlers: for the program's handlers of signals. */
+CPA_EXPORT pid_t _Fork(void)
+{
+	bool leaves = *cpa_alive;
+	pid_t pid;
+
+	if (leaves)
+		cpa_alive_forking();
+	pid = REAL(_Fork)();
+	if (!pid && leaves)
+		cpa_alive_leave(false);
+	return pid;
+}
+
+/* Handlers that run in the parent after a fork may fork, and tell of a child of their own. */
+CPA_EXPORT pid_t fork(void)
+{
+	const uint32_t outer = cpa_tls.child;
+	pid_t pid = REAL(fork)();
+	int err = errno;
+	uint32_t number = pid ? cpa_tls.child : 0;
+	struct cpa_worker *w;
+
+	if (pid)
+		cpa_tls.child = outer;
+	if (!number || number == outer)
+		return pid;
+	if (pid > 0) { /* it says so itself, unless it dies before, or does not know */
+		cpa_process_seen(number, (uint32_t)pid);
+	} else if ((w = cpa_enter())) {
+		if (cpa_process(number)->token)
+			cpa_token_free(&w->self, cpa_process(number)->token);
+		cpa_process_free(number);
+		cpa_leave();
+	}
+	errno = err;
+	return pid;
+}

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/process/wait.c - who waits for a child depends on its end
+ *
+ * The child's last event is in its process row, and the path of the thread that ended it in that
+ * thread's row, which nobody uses again before the child is waited for here. A child that ended
+ * without a word (it was killed, or became a program that did not join) is known up to its last
+ * events; what the wait took beyond them is external time, and so is all of it if the child never
+ * joined. A thread that was blocked in something else while a child ended, and went on at once, did
+ * so because of SIGCHLD or of the end of a pipe: that was a wait for it, too. All of these are
+ * cancellation points, as pthread_join() is: see preload/sync/thread.c.
+ */
+#include "preload/process/wait.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "preload/core/window.h"
+#include "preload/process/process.h"
+#include "preload/libc/real.h"
+#include "preload/core/track.h"
+#include "shadow/edge/acquire.h"
+#include "shadow/store/kernel.h"
+#include "shadow/edge/process.h"
+
+#define PATIENCE 100000u /* looks at the flag; some hundred microseconds */
+
+/*
+ * Atomic: a thread reads the path of a child that has ended, or frees its rows: another may wait
+ * for the same one at once. Not a lock: who has waited long enough goes on without reading or
+ * freeing.
+ */
+static uint32_t reading;
+
+static bool begin_reading(void)
+{
+	for (unsigned i = 0; i < PATIENCE; i++) {
+		/* ACQUIRE pairs with end_reading(). */
+		if (!__atomic_exchange_n(&reading, 1, __ATOMIC_ACQUIRE))
+			return true;
+		__builtin_ia32_pause();
+	}
+	return false;
+}
+
+static void end_reading(void)
+{
+	/* RELEASE pairs with begin_reading(). */
+	__atomic_store_n(&reading, 0, __ATOMIC_RELEASE);
+}
+
+void cpa_child_forked(void)
+{
+	reading = 0;
+}
+
+/* An event where the thread is about to wait for a child, or has done so without being blocked. */
+static void arrive(struct cpa_op *op)
+{
+	if (cpa_process_has_children && cpa_child_block(op->w, CPA_EXT_OTHER, op->caller)) {
+		cpa_done(op->w);
+		cpa_reenter();
+	}
+	cpa_op_arrive(op, CPA_EV_CHILD, 0);
+}
+
+struct cpa_op cpa_child_wait(uint64_t caller)
+{
+	struct cpa_op op = CPA_OP(cpa_enter(), caller);
+
+	if (op.w) {
+		arrive(&op);
+		cpa_op_block(&op);
+	}
+	return op;
+}
+
+static const struct cpa_path *path_of(uint32_t thread)
+{
+	return &((const struct cpa_thread *)cpa_row(CPA_TABLE_THREADS, thread))->path;
+}
+
+bool cpa_child_block(struct cpa_worker *w, enum cpa_external kind, uint64_t caller)
+{
+	struct cpa_wait wait = { 0 };
+	uint32_t number;
+
+	if (!cpa_process_number || !begin_reading())
+		return false;
+	number = cpa_process_ended(cpa_process_number, w->clock.last, UINT64_MAX);
+	if (number && cpa_event_awaited(w, kind, CPA_EV_CHILD, caller,
+					cpa_process(number)->end_ticks, &wait)) {
+		cpa_acquire_path(&w->self, path_of(cpa_process(number)->exit_thread), &wait);
+		if (wait.from)
+			cpa_dependency(&w->self, &wait, wait.now - wait.arrived);
+	}
+	end_reading();
+	return number;
+}
+
+/* The thread of process @number with the latest event. 0: none. */
+static uint32_t latest(uint32_t number)
+{
+	uint32_t n = __atomic_load_n(&cpa_table(CPA_TABLE_THREADS)->used, __ATOMIC_RELAXED);
+	uint32_t best = 0;
+
+	for (uint32_t i = 1; i <= n; i++) {
+		const struct cpa_thread *row = cpa_row(CPA_TABLE_THREADS, i);
+
+		if (row->process_row == number && row->process_key == cpa_process(number)->key &&
+		    (!best || row->path.released > path_of(best)->released))
+			best = i;
+	}
+	return best;
+}
+
+/*
+ * The child of row @number said nothing of its end: its parent's wait goes on beyond its last
+ * event.
+ */
+static void join_gone(struct cpa_worker *w, uint32_t number, struct cpa_wait *wait)
+{
+	uint32_t thread = latest(number);
+	const struct cpa_path *path = thread ? path_of(thread) : NULL;
+	uint64_t now = wait->now;
+
+	if (path && path->released > wait->arrived && path->released < now)
+		wait->now = path->released;
+	else
+		wait->now = wait->arrived;
+	cpa_acquire_path(&w->self, path, wait);
+	if (wait->from)
+		cpa_dependency(&w->self, wait, wait->now - wait->arrived);
+	wait->now = now;
+}
+
+static void gone(struct cpa_worker *w, struct cpa_process_row *p)
+{
+	uint64_t now = w->clock.last;
+	bool joined = p->state != CPA_PROCESS_CLAIMED;
+
+	cpa_diag(p->state == CPA_PROCESS_RUNNING ? CPA_DIAG_PROCESSES_LOST :
+						   CPA_DIAG_UNSEEN_CHILDREN);
+	if (joined)
+		__atomic_fetch_sub(&cpa_header()->running, 1, __ATOMIC_RELAXED);
+	if (!p->end_ticks)
+		p->end_ticks = now;
+	/* RELEASE: as in cpa_process_end(). */
+	__atomic_store_n(&p->state, CPA_PROCESS_GONE, __ATOMIC_RELEASE);
+}
+
+static void depend(struct cpa_worker *w, uint32_t number, struct cpa_wait *wait)
+{
+	struct cpa_process_row *p = number ? cpa_process(number) : NULL;
+	uint64_t now = wait->now, since;
+
+	/* ACQUIRE pairs with cpa_process_end(). */
+	if (p && __atomic_load_n(&p->state, __ATOMIC_ACQUIRE) == CPA_PROCESS_ENDED &&
+	    p->exit_thread) {
+		cpa_acquire_path(&w->self, path_of(p->exit_thread), wait);
+		if (wait->from)
+			cpa_dependency(&w->self, wait, now - wait->arrived);
+		return;
+	}
+	if (p) {
+		join_gone(w, number, wait);
+		if (p->state != CPA_PROCESS_ENDED)
+			gone(w, p);
+	} else {
+		cpa_diag(CPA_DIAG_UNSEEN_CHILDREN);
+		cpa_acquire_path(&w->self, NULL, wait);
+	}
+	since = w->self.row->path.released;
+	cpa_unexplained(w, CPA_EXT_CHILD, now > since ? now - since : 0);
+	w->self.row->path.released = now;
+}
+
+static bool is_gone(uint32_t number)
+{
+	uint32_t pid = number ? cpa_process(number)->pid : 0;
+
+	return pid && cpa_kernel(SYS_kill, pid, 0) < 0 && errno == ESRCH;
+}
+
+/*
+ * The row of @child, which nobody else frees while we are reading. Of children that several threads
+ * make at once by system() or popen() one may have taken another's token, and still run: then ours
+ * is one that ended since @arrived and is no more. 0: none.
+ */
+static uint32_t row_of(const struct cpa_child *child, uint64_t arrived)
+{
+	uint32_t number, next;
+
+	if (!cpa_process_number || !*cpa_alive)
+		return 0;
+	if (child->pid)
+		return cpa_process_find(child->pid, cpa_process_number);
+	number = child->token ? cpa_process_taker(child->token, cpa_process_number) : 0;
+	if (is_gone(number))
+		return number;
+	/* The oldest of these: the others are too young for whoever came before us. */
+	next = cpa_process_ended(cpa_process_number, arrived, UINT64_MAX);
+	for (number = 0; next;
+	     next = cpa_process_ended(cpa_process_number, arrived, cpa_process(next)->end_ticks))
+		if (is_gone(next))
+			number = next;
+	return number;
+}
+
+/* Return whether its rows could be looked at. */
+static bool end(struct cpa_worker *w, const struct cpa_child *child, int status,
+		struct cpa_wait *wait)
+{
+	uint32_t number;
+
+	if (!begin_reading())
+		return false;
+	number = row_of(child, wait->arrived);
+	depend(w, number, wait);
+	if (number)
+		cpa_process_waited(&w->self, number, status);
+	end_reading();
+	return true;
+}
+
+void cpa_child_waited(struct cpa_op *op, const struct cpa_child *child, int status)
+{
+	if ((!op->blocked && !child) || !cpa_op_back(op))
+		return;
+	if (!op->blocked)
+		arrive(op);
+	if (!child) {
+		cpa_acquire_path(&op->w->self, NULL, &op->wait);
+		cpa_op_explain(op, CPA_EXT_CHILD);
+	} else if (!end(op->w, child, status, &op->wait)) {
+		depend(op->w, 0, &op->wait);
+	}
+	cpa_op_done(op);
+}
+
+static void ended(struct cpa_op *op, pid_t pid, int status)
+{
+	struct cpa_child child = { .pid = (uint32_t)pid };
+
+	cpa_child_waited(op, pid > 0 && (WIFEXITED(status) || WIFSIGNALED(status)) ? &child : NULL,
+			 status);
+}
+
+/* A call as wait4(). One that does not block is no event until a child has ended. */
+#define WAIT(call, options)                                     \
+	({                                                      \
+		struct cpa_op op_ = CPA_OP(NULL, CPA_CALLER()); \
+		int own_ = 0, *told = status ? status : &own_;  \
+		pid_t ret_;                                     \
+                                                                \
+		if (!((options)&WNOHANG))                       \
+			op_ = cpa_child_wait(CPA_CALLER());     \
+		ret_ = (call);                                  \
+		ended(&op_, ret_, *told);                       \
+		ret_;                                           \
+	})
+
+CPA_EXPORT pid_t wait(int *status)
+{
+	return WAIT(REAL(wait)(told), 0);
+}
+
+CPA_EXPORT pid_t waitpid(pid_t pid, int *status, int options)
+{
+	return WAIT(REAL(waitpid)(pid, told, options), options);
+}
+
+CPA_EXPORT pid_t wait3(int *status, int options, struct rusage *usage)
+{
+	return WAIT(REAL(wait3)(told, options, usage), options);
+}
+
+CPA_EXPORT pid_t wait4(pid_t pid, int *status, int options, struct rusage *usage)
+{
+	return WAIT(REAL(wait4)(pid, told, options, usage), options);
+}
+
+CPA_EXPORT int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
+{
+	struct cpa_op op = CPA_OP(NULL, CPA_CALLER());
+	siginfo_t own = { 0 }, *told = info ? info : &own;
+	pid_t before = told->si_pid;
+	struct cpa_child child = { 0 };
+	bool is_end;
+	int ret;
+
+	if (!(options & WNOHANG))
+		op = cpa_child_wait(CPA_CALLER());
+	told->si_pid = 0;
+	ret = REAL(waitid)(type, id, told, options);
+	is_end = !ret && told->si_pid && !(options & WNOWAIT) &&
+		 (told->si_code == CLD_EXITED || told->si_code == CLD_KILLED ||
+		  told->si_code == CLD_DUMPED);
+	child.pid = (uint32_t)told->si_pid;
+	cpa_child_waited(&op, is_end ? &child : NULL,
+			 told->si_code == CLD_EXITED ? (told->si_status & 0xff) << 8 :
+						       told->si_status);
+	if (ret)
+		told->si_pid = before;
+	return ret;
+}

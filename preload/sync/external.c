@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/sync/external.c - calls that block for reasons outside synchronization
+ *
+ * A wrapper does one comparison before the call and one after it, unless the thread was switched
+ * out: then the activity ends, and the time without a processor is of the call's kind. A
+ * stamp before the call would cost more and tell no more: what the thread did before was on a
+ * processor. All of these are cancellation points: nothing is held across them.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "preload/process/process.h"
+#include "preload/libc/real.h"
+#include "preload/core/signal.h"
+#include "preload/sync/sigwait.h"
+#include "preload/core/track.h"
+#include "preload/lib/uv.h"
+#include "preload/process/wait.h"
+
+/* The thread came back from a call that may have blocked. errno is kept. */
+static __attribute__((noinline, cold)) void blocked(enum cpa_external kind, uint64_t caller)
+{
+	int err = errno;
+	struct cpa_worker *w = cpa_enter();
+
+	if (w) {
+		if (likely(!cpa_process_has_children) || !cpa_child_block(w, kind, caller))
+			cpa_event_external(w, kind, caller);
+		cpa_done(w);
+	}
+	errno = err;
+}
+
+static inline bool was_blocked(void)
+{
+	const struct cpa_worker *w = cpa_tls.worker;
+
+	/* Without a detector every call would look like one that blocked: look at the others. */
+	return unlikely(w && !cpa_tls.inside && *cpa_alive && cpa_clock_switched(&w->clock) &&
+			cpa_header()->clock != CPA_CLOCK_SYSCALL);
+}
+
+/* The same of a wait for a signal's handler, which may have had events of its own. */
+static void suspended(uint64_t caller)
+{
+	int err = errno;
+	struct cpa_worker *w = was_blocked() ? cpa_enter() : NULL;
+
+	if (w) {
+		if (cpa_process_has_children && cpa_child_block(w, CPA_EXT_SIGNAL, caller))
+			w->suspended = 0;
+		else if (w->suspended)
+			cpa_signal_awaited(w);
+		else
+			cpa_event_external(w, CPA_EXT_OTHER, caller);
+		cpa_done(w);
+	} else if (cpa_tls.worker) {
+		cpa_tls.worker->suspended = 0;
+	}
+	errno = err;
+}
+
+/* A sample of ours that waits behind the thread's mask does not end what lets it through. */
+#define WITHOUT_OURS(mask) cpa_signal_without_ours(mask, &(sigset_t){ 0 })
+
+/* What blocked before the call is not of its kind: end that activity first. */
+#define BLOCKING(type, name, parameters, arguments, kind)     \
+	CPA_EXPORT type name parameters                       \
+	{                                                     \
+		type ret;                                     \
+                                                              \
+		if (was_blocked())                            \
+			blocked(CPA_EXT_OTHER, CPA_CALLER()); \
+		ret = REAL(name) arguments;                   \
+		if (was_blocked())                            \
+			blocked(kind, CPA_CALLER());          \
+		return ret;                                   \
+	}
+
+/*
+ * The calling thread moved @n bytes. They stand in its row alone: no event, and no look at the
+ * clock. A signal handler that moves some meanwhile adds to the same word: one instruction.
+ */
+#define COUNT_BYTES(field, n)                                                      \
+	do {                                                                       \
+		const struct cpa_worker *moved_by = cpa_tls.worker;                \
+                                                                                   \
+		if (likely((n) > 0 && moved_by && !cpa_tls.inside && *cpa_alive && \
+			   !cpa_part_moved(moved_by)))                             \
+			moved_by->self.row->field += (uint64_t)(n);                \
+	} while (0)
+
+/* As BLOCKING, of a call that returns how many bytes it moved. */
+#define MOVING(name, parameters, arguments, kind, field)      \
+	CPA_EXPORT ssize_t name parameters                    \
+	{                                                     \
+		ssize_t ret;                                  \
+                                                              \
+		if (was_blocked())                            \
+			blocked(CPA_EXT_OTHER, CPA_CALLER()); \
+		ret = REAL(name) arguments;                   \
+		if (was_blocked())                            \
+			blocked(kind, CPA_CALLER());          \
+		COUNT_BYTES(field, ret);                      \
+		return ret;                                   \
+	}
+#define READING(name, parameters, arguments) \
+	MOVING(name, parameters, arguments, CPA_EXT_READ, bytes_read)
+#define WRITING(name, parameters, arguments) \
+	MOVING(name, parameters, arguments, CPA_EXT_WRITE, bytes_written)
+
+/* What libuv's loop blocks in. */
+#define EVENTS(type, name, parameters, arguments)                 \
+	CPA_EXPORT type name parameters                           \
+	{                                                         \
+		struct cpa_op wait = cpa_loop_wait(CPA_CALLER()); \
+		type ret;                                         \
+                                                                  \
+		if (!wait.w && was_blocked())                     \
+			blocked(CPA_EXT_OTHER, CPA_CALLER());     \
+		ret = REAL(name) arguments;                       \
+		if (unlikely(wait.w))                             \
+			cpa_loop_woken(&wait);                    \
+		else if (was_blocked())                           \
+			blocked(CPA_EXT_POLL, CPA_CALLER());      \
+		return ret;                                       \
+	}
+
+/* What a signal handler ends. Ours must not. */
+#define SUSPENDING(name, parameters, arguments)               \
+	CPA_EXPORT int name parameters                        \
+	{                                                     \
+		int ret;                                      \
+                                                              \
+		if (was_blocked())                            \
+			blocked(CPA_EXT_OTHER, CPA_CALLER()); \
+		cpa_signal_await(CPA_CALLER());               \
+		ret = REAL(name) arguments;                   \
+		suspended(CPA_CALLER());                      \
+		return ret;                                   \
+	}
+
+/* Fortified callers use these; they are in no header. */
+ssize_t __read_chk(int fd, void *to, size_t n, size_t room);
+ssize_t __recv_chk(int fd, void *to, size_t n, size_t room, int flags);
+int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t room);
+
+BLOCKING(unsigned, sleep, (unsigned seconds), (seconds), CPA_EXT_SLEEP)
+BLOCKING(int, usleep, (useconds_t us), (us), CPA_EXT_SLEEP)
+BLOCKING(int, nanosleep, (const struct timespec *t, struct timespec *left), (t, left),
+	 CPA_EXT_SLEEP)
+BLOCKING(int, clock_nanosleep,
+	 (clockid_t clock, int flags, const struct timespec *t, struct timespec *left),
+	 (clock, flags, t, left), CPA_EXT_SLEEP)
+BLOCKING(int, thrd_sleep, (const struct timespec *t, struct timespec *left), (t, left),
+	 CPA_EXT_SLEEP)
+
+READING(read, (int fd, void *to, size_t n), (fd, to, n))
+READING(__read_chk, (int fd, void *to, size_t n, size_t room), (fd, to, n, room))
+READING(readv, (int fd, const struct iovec *to, int n), (fd, to, n))
+READING(pread, (int fd, void *to, size_t n, off_t at), (fd, to, n, at))
+READING(pread64, (int fd, void *to, size_t n, off64_t at), (fd, to, n, at))
+READING(recv, (int fd, void *to, size_t n, int flags), (fd, to, n, flags))
+READING(__recv_chk, (int fd, void *to, size_t n, size_t room, int flags), (fd, to, n, room, flags))
+READING(recvfrom,
+	(int fd, void *restrict to, size_t n, int flags, __SOCKADDR_ARG from,
+	 socklen_t *restrict length),
+	(fd, to, n, flags, from, length))
+READING(recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, flags))
+
+WRITING(write, (int fd, const void *from, size_t n), (fd, from, n))
+WRITING(writev, (int fd, const struct iovec *from, int n), (fd, from, n))
+WRITING(pwrite, (int fd, const void *from, size_t n, off_t at), (fd, from, n, at))
+WRITING(pwrite64, (int fd, const void *from, size_t n, off64_t at), (fd, from, n, at))
+WRITING(send, (int fd, const void *from, size_t n, int flags), (fd, from, n, flags))
+WRITING(sendto,
+	(int fd, const void *from, size_t n, int flags, __CONST_SOCKADDR_ARG to, socklen_t length),
+	(fd, from, n, flags, to, length))
+WRITING(sendmsg, (int fd, const struct msghdr *message, int flags), (fd, message, flags))
+
+BLOCKING(int, poll, (struct pollfd * fds, nfds_t n, int timeout), (fds, n, timeout), CPA_EXT_POLL)
+BLOCKING(int, __poll_chk, (struct pollfd * fds, nfds_t n, int timeout, size_t room),
+	 (fds, n, timeout, room), CPA_EXT_POLL)
+BLOCKING(int, ppoll,
+	 (struct pollfd * fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask),
+	 (fds, n, timeout, WITHOUT_OURS(mask)), CPA_EXT_POLL)
+BLOCKING(int, select,
+	 (int n, fd_set *restrict in, fd_set *restrict out, fd_set *restrict except,
+	  struct timeval *restrict timeout),
+	 (n, in, out, except, timeout), CPA_EXT_POLL)
+BLOCKING(int, pselect,
+	 (int n, fd_set *restrict in, fd_set *restrict out, fd_set *restrict except,
+	  const struct timespec *restrict timeout, const sigset_t *restrict mask),
+	 (n, in, out, except, timeout, WITHOUT_OURS(mask)), CPA_EXT_POLL)
+EVENTS(int, epoll_wait, (int fd, struct epoll_event *events, int n, int timeout),
+       (fd, events, n, timeout))
+EVENTS(int, epoll_pwait,
+       (int fd, struct epoll_event *events, int n, int timeout, const sigset_t *mask),
+       (fd, events, n, timeout, WITHOUT_OURS(mask)))
+
+BLOCKING(int, accept, (int fd, __SOCKADDR_ARG from, socklen_t *restrict length), (fd, from, length),
+	 CPA_EXT_ACCEPT)
+BLOCKING(int, accept4, (int fd, __SOCKADDR_ARG from, socklen_t *restrict length, int flags),
+	 (fd, from, length, flags), CPA_EXT_ACCEPT)
+BLOCKING(int, connect, (int fd, __CONST_SOCKADDR_ARG to, socklen_t length), (fd, to, length),
+	 CPA_EXT_ACCEPT)
+
+BLOCKING(int, fsync, (int fd), (fd), CPA_EXT_SYNC)
+BLOCKING(int, fdatasync, (int fd), (fd), CPA_EXT_SYNC)
+
+SUSPENDING(pause, (void), ())
+SUSPENDING(sigsuspend, (const sigset_t *mask), (WITHOUT_OURS(mask)))

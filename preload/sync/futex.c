@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/sync/futex.c - futex waits and wakes through syscall(), and other calls that matter
+ *
+ * How Rust's standard library and C++20's atomic wait block. What such code does without a system
+ * call, taking a free lock for one, cannot be seen; the report says how many calls were.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "preload/process/seccomp.h"
+#include "preload/process/limit.h"
+#include "preload/process/life.h"
+#include "preload/core/object.h"
+#include "preload/core/op.h"
+#include "preload/libc/real.h"
+#include "preload/process/setuid.h"
+
+struct futex_call {
+	long argument[6];
+	uint64_t caller;
+};
+
+#define ORIGINAL(number, a) REAL(syscall)(number, (a)[0], (a)[1], (a)[2], (a)[3], (a)[4], (a)[5])
+
+static struct cpa_object *object_of(struct cpa_worker *w, const struct futex_call *call)
+{
+	return cpa_object_of(w, (const void *)call->argument[0], CPA_FUTEX, call->caller);
+}
+
+/* The wait of @op on @o, NULL: no shadow, is over. Leaves. */
+static void waited(struct cpa_op *op, struct cpa_object *o, bool woken)
+{
+	if (o) {
+		if (op->blocked)
+			cpa_wait_end(&op->w->self, o, woken, NULL, &op->wait);
+		else
+			cpa_acquire_path(&op->w->self, NULL, &op->wait);
+		/* Relaxed: several threads count; sums only. */
+		__atomic_fetch_add(&o->acquisitions, woken, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&o->wait, op->wait.now - op->arrived, __ATOMIC_RELAXED);
+	} else {
+		cpa_acquire_path(&op->w->self, NULL, &op->wait);
+	}
+	if (woken)
+		cpa_op_explain_wake(op);
+	else
+		cpa_op_explain(op, CPA_EXT_TIMEOUT);
+	cpa_op_done(op);
+}
+
+static long wait_call(const struct futex_call *call)
+{
+	struct cpa_op op = CPA_OP(cpa_enter(), call->caller);
+	struct cpa_object *o = NULL;
+	long ret;
+
+	if (likely(op.w)) {
+		cpa_diag(CPA_DIAG_FUTEX_CALLS);
+		o = object_of(op.w, call);
+		cpa_op_arrive(&op, CPA_EV_FUTEX_WAIT, o ? o->class : 0);
+		if (o)
+			cpa_wait_begin(o);
+		cpa_op_block(&op);
+	}
+	ret = ORIGINAL(SYS_futex, call->argument);
+	if (!cpa_op_back(&op))
+		return ret;
+	if (!op.blocked) {
+		o = object_of(op.w, call);
+		cpa_op_arrive(&op, CPA_EV_FUTEX_WAIT, o ? o->class : 0);
+	}
+	waited(&op, o, ret == 0);
+	return ret;
+}
+
+static long wake_call(const struct futex_call *call)
+{
+	struct cpa_worker *w = cpa_enter();
+	struct cpa_object *o;
+	uint32_t granted = 0, most = (uint32_t)call->argument[2];
+	long ret;
+	int err;
+
+	if (unlikely(!w))
+		return ORIGINAL(SYS_futex, call->argument);
+	cpa_diag(CPA_DIAG_FUTEX_CALLS);
+	o = object_of(w, call);
+	cpa_event(w, CPA_EV_FUTEX_WAKE, call->caller, o ? o->class : 0);
+	if (o)
+		granted = cpa_wake(&w->self, o, most);
+	/* Inside: it does not block, and a wake of fewer is taken back before anyone else wakes. */
+	ret = ORIGINAL(SYS_futex, call->argument);
+	err = errno;
+	if (granted && ret < (long)granted)
+		cpa_wake_undo(&w->self, o, granted - (uint32_t)(ret > 0 ? ret : 0));
+	cpa_done(w);
+	errno = err;
+	return ret;
+}
+
+CPA_EXPORT long syscall(long number, ...)
+{
+	struct futex_call call = { .caller = CPA_CALLER() };
+	va_list args;
+	long command;
+
+	/* A system call has at most six arguments; those not passed are read and not looked at. */
+	va_start(args, number);
+	for (int i = 0; i < 6; i++)
+		call.argument[i] = va_arg(args, long);
+	va_end(args);
+	if (likely(number != SYS_futex)) {
+		if (unlikely(number == SYS_prctl || number == SYS_seccomp))
+			cpa_confine(number, call.argument);
+		if (unlikely(cpa_user_is_call(number)))
+			return cpa_user_call(number, call.argument);
+		if (unlikely(number == SYS_setrlimit || number == SYS_prlimit64))
+			return cpa_limit_call(number, call.argument);
+		if (unlikely(number == SYS_exit_group))
+			cpa_life_end();
+		return ORIGINAL(number, call.argument);
+	}
+	command = call.argument[1] & FUTEX_CMD_MASK;
+	if ((command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET && command != FUTEX_WAKE &&
+	     command != FUTEX_WAKE_BITSET) ||
+	    !call.argument[0]) /* no word: refused */
+		return ORIGINAL(number, call.argument);
+	return command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET ? wait_call(&call) :
+								       wake_call(&call);
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/sync/lock.h"
+
+#include "preload/core/event.h"
+#include "preload/process/process.h"
+#include "shadow/graph/component.h"
+#include "shadow/store/epoch.h"
+#include "shadow/edge/release.h"
+
+void cpa_lock_taken(const struct cpa_worker *w, struct cpa_object *o, uint64_t now)
+{
+	uint64_t released = cpa_object_path(o)->released;
+	uint64_t bound = now > released ? now - released : 0;
+
+	if (!o->user || o->user == w->self.id)
+		return;
+	o->user = 0;
+	o->lost++;
+	/* What was lost of earlier parts of the run this one does without. */
+	if (unlikely(released < cpa_epoch_begun(cpa_header(), w->epoch)))
+		return;
+	/* Its user would have timed a use after a sample: what the last one missed is no older. */
+	bound = bound < cpa_sampler_latest() ? bound : cpa_sampler_latest();
+	cpa_diag(CPA_DIAG_UNTIMED_HANDOFFS);
+	cpa_diag_add(CPA_DIAG_UNTIMED_TICKS, bound);
+}
+
+/* A timed use of @o goes on a run of the thread's that is long enough to think of untimed ones. */
+static void go_on(struct cpa_worker *w, struct cpa_object *o)
+{
+	if (o->run >= CPA_UNTIMED_RUN << (o->lost < 16 ? o->lost : 16) &&
+	    cpa_sampler_ticks(&w->sampler) && o->class)
+		o->user = w->self.id;
+	/* Only when the mean will be wanted. */
+	if (o->run < CPA_UNTIMED_RUN)
+		cpa_untimed_learn(w, &o->mean, o->run);
+}
+
+/* A timed use begins: does it go on a run of one thread's? */
+static inline void count_run(struct cpa_worker *w, struct cpa_object *o, bool same, uint64_t now)
+{
+	if (unlikely(o->user && o->user != w->self.id))
+		cpa_lock_taken(w, o, now);
+	o->run = same ? o->run + 1 : 1;
+	o->tick = w->clock.tick;
+	if (unlikely(o->run >= CPA_UNTIMED_RUN - CPA_UNTIMED_LEARN))
+		go_on(w, o);
+}
+
+static uint32_t class_of(const struct cpa_object *o)
+{
+	return o ? o->class : 0;
+}
+
+static struct cpa_object *object_of(const struct cpa_lock_op *l)
+{
+	return cpa_object_of(l->op.w, l->lock, l->kind, l->op.caller);
+}
+
+void cpa_lock_arrive(struct cpa_lock_op *l)
+{
+	if (unlikely(!l->op.w))
+		return;
+	cpa_op_arrive(&l->op, CPA_EV_LOCK, class_of(object_of(l)));
+	cpa_op_block(&l->op);
+}
+
+static inline void section_begin(struct cpa_worker *w, struct cpa_object *o, uint32_t depth,
+				 uint64_t now)
+{
+	o->holder = w->self.id;
+	o->depth = depth;
+	o->since = now;
+	o->acquisitions++;
+	cpa_hold(&w->self, o->class, o->slot);
+}
+
+void cpa_section_begin(struct cpa_worker *w, struct cpa_object *o, uint32_t depth, uint64_t now)
+{
+	section_begin(w, o, depth, now);
+}
+
+/* The operation depends on no release: a wait was external time of kind @otherwise. Leaves. */
+static void end_alone(struct cpa_lock_op *l, enum cpa_external otherwise)
+{
+	cpa_acquire_path(&l->op.w->self, NULL, &l->op.wait);
+	cpa_op_end(&l->op, otherwise);
+}
+
+/* @o, another thread's last time or nobody's, is ours since @wait->now. */
+static void take(struct cpa_worker *w, struct cpa_object *o, struct cpa_wait *wait)
+{
+	uint32_t last = cpa_object_path(o)->owner;
+
+	if (o->kind == CPA_RWLOCK)
+		cpa_write_acquired(&w->self, o, wait);
+	else
+		cpa_lock_acquired(&w->self, o, wait);
+	if (last && last != w->self.id)
+		o->handoffs++;
+	if (wait->from)
+		cpa_dependency(&w->self, wait, wait->now - wait->arrived);
+}
+
+/* As cpa_lock_enter(), of a lock that has no shadow, that the thread had, or that it waited for. */
+static __attribute__((noinline)) void enter_slow(struct cpa_lock_op *l)
+{
+	struct cpa_op *op = &l->op;
+	struct cpa_object *o;
+
+	if (!cpa_op_back(op))
+		return;
+	o = object_of(l);
+	if (o && o->holder == op->w->self.id) { /* recursive: no event but the outermost */
+		o->depth++;
+		if (unlikely(op->blocked))
+			end_alone(l, CPA_EXT_OTHER);
+		else
+			cpa_leave();
+		return;
+	}
+	if (!op->blocked)
+		cpa_op_arrive(op, CPA_EV_LOCK, class_of(o));
+	if (!o) {
+		end_alone(l, CPA_EXT_UNSEEN);
+		return;
+	}
+	if (l->kind == CPA_MUTEX || l->kind == CPA_SPIN)
+		count_run(op->w, o, cpa_object_path(o)->owner == op->w->self.id && !op->blocked,
+			  op->wait.now);
+	take(op->w, o, &op->wait);
+	if (op->blocked && !l->free) {
+		o->contended++;
+		o->wait += op->wait.now - op->arrived;
+	}
+	section_begin(op->w, o, 1, op->wait.now);
+	cpa_op_done(op);
+}
+
+void cpa_lock_enter(struct cpa_lock_op *l)
+{
+	if (l->op.blocked || !l->op.w || l->kind == CPA_RWLOCK)
+		enter_slow(l);
+	else
+		cpa_lock_got(l->op.w, l->lock, l->kind, l->op.caller);
+}
+
+/* A lock without shadow, or that the thread has already. */
+static __attribute__((noinline)) void got_slow(const void *lock, enum cpa_object_kind kind,
+					       uint64_t caller)
+{
+	struct cpa_lock_op l = CPA_LOCK_OP(cpa_tls.worker, lock, kind, caller);
+
+	enter_slow(&l);
+}
+
+void cpa_lock_got_known(struct cpa_object *o, const void *lock, uint64_t caller)
+{
+	struct cpa_worker *w = cpa_tls.worker;
+	uint64_t now;
+	bool same;
+
+	cpa_reenter();
+	if (unlikely(o->holder == w->self.id)) {
+		got_slow(lock, (enum cpa_object_kind)o->kind, caller);
+		return;
+	}
+	now = cpa_event_usual(w, CPA_EV_LOCK, caller, o->class);
+	same = cpa_object_path(o)->owner == w->self.id;
+	if (likely(o->kind != CPA_ONCE))
+		count_run(w, o, same, now);
+	/* Else the path that was released has been ours since then. */
+	if (unlikely(!same || w->self.journal)) {
+		struct cpa_wait wait = { .arrived = now, .now = now };
+
+		take(w, o, &wait);
+		now = wait.now;
+	}
+	section_begin(w, o, 1, now);
+	cpa_done_usual(w);
+}
+
+void cpa_lock_got(struct cpa_worker *w, const void *lock, enum cpa_object_kind kind,
+		  uint64_t caller)
+{
+	struct cpa_object *o = cpa_object_of(w, lock, kind, caller);
+
+	if (likely(o))
+		cpa_lock_got_known(o, lock, caller);
+	else
+		got_slow(lock, kind, caller);
+}
+
+void cpa_lock_begun_slow(const void *lock, enum cpa_object_kind kind, uint64_t caller)
+{
+	struct cpa_lock_op l = CPA_LOCK_OP(NULL, lock, kind, caller);
+
+	enter_slow(&l);
+}
+
+void cpa_lock_failed(struct cpa_lock_op *l, bool timeout)
+{
+	if (l->op.w && cpa_op_back(&l->op))
+		end_alone(l, timeout ? CPA_EXT_TIMEOUT : CPA_EXT_OTHER);
+}
+
+void cpa_lock_refused(struct cpa_lock_op *l)
+{
+	cpa_event(l->op.w, CPA_EV_TRY_FAILED, l->op.caller, class_of(object_of(l)));
+	cpa_done(l->op.w);
+}
+
+static inline __attribute__((always_inline)) uint32_t
+section_end(struct cpa_worker *w, struct cpa_object *o, uint64_t now)
+{
+	uint32_t depth = o->depth;
+	uint64_t length;
+
+	if (unlikely(o->holder != w->self.id)) {
+		if (w->epoch == CPA_EPOCH_ON) {
+			/* Locked before fork(), by the thread that the child has a copy of. */
+			if (o->acquisitions || !cpa_process_is_child())
+				cpa_diag(CPA_DIAG_FOREIGN_UNLOCKS);
+			return 0;
+		}
+		/*
+		 * Taken in no part, or an earlier one: since when does not matter, but it is held.
+		 */
+		cpa_diag(CPA_DIAG_PART_UNLOCKS);
+		o->since = now;
+		depth = 1;
+	} else {
+		cpa_unhold(&w->self, o->class);
+	}
+	length = now > o->since ? now - o->since : 0;
+	o->hold += length;
+	o->holder = 0;
+	o->depth = 0;
+	cpa_lock_release(&w->self, o);
+	return depth;
+}
+
+uint32_t cpa_section_end(struct cpa_worker *w, struct cpa_object *o, uint64_t now)
+{
+	return section_end(w, o, now);
+}
+
+void cpa_lock_exit(struct cpa_worker *w, const void *lock, enum cpa_object_kind kind,
+		   uint64_t caller)
+{
+	struct cpa_object *o = cpa_object_of(w, lock, kind, caller);
+
+	if (likely(o)) {
+		cpa_lock_exit_known(o, caller);
+		return;
+	}
+	cpa_event(w, CPA_EV_UNLOCK, caller, 0);
+	cpa_done(w);
+}
+
+void cpa_lock_exit_known(struct cpa_object *o, uint64_t caller)
+{
+	struct cpa_worker *w = cpa_tls.worker;
+
+	cpa_reenter();
+	if (unlikely(o->depth > 1) && o->holder == w->self.id) {
+		o->depth--;
+		cpa_leave();
+		return;
+	}
+	section_end(w, o, cpa_event_usual(w, CPA_EV_UNLOCK, caller, o->class));
+	cpa_done_usual(w);
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/sync/mutex.c - pthread_mutex_* and C11 mtx_*
+ *
+ * A blocking lock tries first: what a try that fails does differently from the blocking call (a
+ * recursive or error-checking mutex of our own, a dead owner) is left to the blocking call, which
+ * follows. Robust mutexes: EOWNERDEAD is an acquisition, after whatever was released last.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <threads.h>
+
+#include "preload/libc/c11.h"
+#include "preload/core/computes.h"
+#include "preload/libc/deadline.h"
+#include "preload/sync/lock.h"
+#include "preload/sync/mutex.h"
+#include "preload/core/window.h"
+#include "preload/libc/real.h"
+
+/* glibc's mtx_t is its pthread_mutex_t, and mtx_* call the internal functions, not ours. */
+#define MUTEX(m) ((pthread_mutex_t *)(m))
+
+/* Bits of the kind of a pthread_mutex_t: glibc's PTHREAD_MUTEX_ROBUST_NORMAL_NP and so on. */
+#define ROBUST	0x10
+#define INHERIT 0x20
+#define CEILING 0x40
+
+/* See awaited(). */
+#define PAUSES 4u
+
+static bool looks_on; /* written before there are threads */
+
+void cpa_mutex_init(bool look_on)
+{
+	looks_on = look_on && cpa_header()->cores > 1;
+}
+
+static bool acquired(int ret)
+{
+	return ret == 0 || ret == EOWNERDEAD;
+}
+
+/*
+ * glibc's try is not without effect where it fails for good: a robust mutex that is not
+ * recoverable stays locked, a priority ceiling that is refused is taken for set afterwards.
+ */
+static bool must_not_try(const pthread_mutex_t *m)
+{
+	return m->__data.__kind & (ROBUST | CEILING);
+}
+
+/* The mutex is another's, or must not be tried: the wait begins. Leaves. */
+static void arrive(struct cpa_lock_op *l, const pthread_mutex_t *m)
+{
+	/* A look, which may be wrong by the time of the call: for the statistics. */
+	l->free = must_not_try(m) && !__atomic_load_n(&m->__data.__lock, __ATOMIC_RELAXED);
+	cpa_lock_arrive(l);
+}
+
+/* The original, which is looked for once, whichever wrapper comes first. */
+static inline int try_lock(pthread_mutex_t *m)
+{
+	return REAL(pthread_mutex_trylock)(m);
+}
+
+/*
+ * Whether profiling is on and a try got the lock, with result *@ret; if not, the original is to be
+ * called, and the wait has begun.
+ */
+static bool try_first(struct cpa_lock_op *l, pthread_mutex_t *m, int *ret)
+{
+	if (unlikely(!l->op.w))
+		return false;
+	if (likely(!must_not_try(m))) {
+		*ret = try_lock(m);
+		if (likely(acquired(*ret)))
+			return true;
+	}
+	arrive(l, m);
+	return false;
+}
+
+static int finish(struct cpa_lock_op *l, int ret)
+{
+	if (likely(acquired(ret)))
+		cpa_lock_enter(l);
+	else
+		cpa_lock_failed(l, ret == ETIMEDOUT);
+	return ret;
+}
+
+#define LOCK_OP(worker, mutex, caller) CPA_LOCK_OP(worker, mutex, CPA_MUTEX, caller)
+
+/* Lock @mutex by a try, or else by @call, the original, whose value is an error number. */
+#define LOCK(mutex, call)                                                       \
+	({                                                                      \
+		pthread_mutex_t *m_ = (mutex);                                  \
+		struct cpa_lock_op l_ = LOCK_OP(cpa_enter(), m_, CPA_CALLER()); \
+		int ret_;                                                       \
+                                                                                \
+		if (unlikely(!try_first(&l_, m_, &ret_)))                       \
+			ret_ = (call);                                          \
+		finish(&l_, ret_);                                              \
+	})
+
+/* The rest of a lock call that has the mutex already. */
+static __attribute__((noinline)) int locked(pthread_mutex_t *m, uint64_t caller)
+{
+	struct cpa_worker *w = cpa_enter();
+
+	if (likely(w))
+		cpa_lock_got(w, m, CPA_MUTEX, caller);
+	return 0;
+}
+
+/*
+ * Whether the mutex became free, and the thread's, while it looked on for as long as a section is
+ * longer for us: an operation of ours at its begin, and one at its end, of what one usually takes
+ * the caller. Who would not have met the section without us need not block for it; to look on any
+ * longer would be to help. Not where both threads, the one that has it and the one that wants it,
+ * do little but lock: there one that runs on while the others sleep takes less time than two that
+ * take turns. Nor where the kernel hands the mutex to who waits in its queue.
+ */
+static bool awaited(const struct cpa_op *op, pthread_mutex_t *m)
+{
+	const struct cpa_thread *row = op->w->self.row;
+	/* Relaxed: a hint. 0: none yet, or no more. */
+	int owner = __atomic_load_n(&m->__data.__owner, __ATOMIC_RELAXED);
+
+	if (!looks_on || must_not_try(m) || m->__data.__kind & INHERIT || owner == (int)row->tid ||
+	    !(cpa_computes(row) || cpa_computes_other(owner)))
+		return false;
+	do {
+		for (unsigned i = 0; i < PAUSES; i++)
+			__builtin_ia32_pause();
+		/* Relaxed: the try looks again. */
+		if (!__atomic_load_n(&m->__data.__lock, __ATOMIC_RELAXED) && !try_lock(m))
+			return true;
+	} while (cpa_clock_now() - op->arrived < 2 * cpa_clock_operation(&op->w->clock));
+	return false;
+}
+
+/* The rest of a lock call that has to wait. */
+static __attribute__((noinline)) int wait_for(struct cpa_worker *w, pthread_mutex_t *m,
+					      uint64_t caller)
+{
+	struct cpa_lock_op l = LOCK_OP(w, m, caller);
+
+	arrive(&l, m);
+	return finish(&l, awaited(&l.op, m) ? 0 : REAL(pthread_mutex_lock)(m));
+}
+
+/* As pthread_mutex_lock(), while profiling is off. */
+static int lock_off(pthread_mutex_t *m, uint64_t caller)
+{
+	int ret = REAL(pthread_mutex_lock)(m);
+
+	if (likely(acquired(ret)))
+		cpa_lock_begun(m, CPA_MUTEX, caller);
+	return ret;
+}
+
+static __attribute__((noinline)) int lock(pthread_mutex_t *m, uint64_t caller)
+{
+	struct cpa_worker *w = cpa_enter();
+
+	if (unlikely(!w))
+		return lock_off(m, caller);
+	if (unlikely(must_not_try(m)) || unlikely(try_lock(m)))
+		return wait_for(w, m, caller);
+	cpa_lock_got(w, m, CPA_MUTEX, caller);
+	return 0;
+}
+
+/* As lock(), of a mutex that was just tried in vain. */
+static __attribute__((noinline)) int lock_contended(pthread_mutex_t *m, uint64_t caller)
+{
+	struct cpa_worker *w = cpa_enter();
+
+	return likely(w) ? wait_for(w, m, caller) : lock_off(m, caller);
+}
+
+/* As lock(), of a mutex with shadow @o. */
+static __attribute__((noinline)) int lock_known(struct cpa_object *o, pthread_mutex_t *m,
+						uint64_t caller)
+{
+	cpa_lock_fetch(o);
+	if (unlikely(try_lock(m)))
+		return lock_contended(m, caller);
+	cpa_lock_got_known(o, m, caller);
+	return 0;
+}
+
+CPA_EXPORT int pthread_mutex_lock(pthread_mutex_t *m)
+{
+	struct cpa_object *o = cpa_lock_known(m, CPA_MUTEX);
+
+	if (unlikely(!o || must_not_try(m)))
+		return lock(m, CPA_CALLER());
+	if (!cpa_lock_is_used(o))
+		return lock_known(o, m, CPA_CALLER());
+	if (likely(!try_lock(m)))
+		return likely(cpa_lock_enter_untimed(o)) ? 0 : locked(m, CPA_CALLER());
+	return lock_contended(m, CPA_CALLER());
+}
+
+/* A try ended with @ret. */
+static __attribute__((noinline)) void tried(pthread_mutex_t *m, int ret, uint64_t caller)
+{
+	struct cpa_lock_op l = LOCK_OP(cpa_enter(), m, caller);
+
+	if (unlikely(!l.op.w))
+		return;
+	if (likely(acquired(ret)))
+		cpa_lock_enter(&l);
+	else
+		cpa_lock_refused(&l);
+}
+
+CPA_EXPORT int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *until)
+{
+	return LOCK(m, REAL(pthread_mutex_timedlock)(m, until));
+}
+
+CPA_EXPORT int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock,
+				       const struct timespec *until)
+{
+	if (unlikely(cpa_deadline_clock_refused(clock)))
+		return REAL(pthread_mutex_clocklock)(m, clock, until);
+	return LOCK(m, REAL(pthread_mutex_clocklock)(m, clock, until));
+}
+
+CPA_EXPORT int pthread_mutex_trylock(pthread_mutex_t *m)
+{
+	struct cpa_object *mine = cpa_lock_used(m, CPA_MUTEX);
+	int ret = try_lock(m);
+
+	if (likely(mine && !ret) && likely(cpa_lock_enter_untimed(mine)))
+		return 0;
+	tried(m, ret, CPA_CALLER());
+	return ret;
+}
+
+static __attribute__((noinline)) void unlocking(pthread_mutex_t *m, uint64_t caller)
+{
+	struct cpa_worker *w = cpa_enter();
+
+	if (likely(w))
+		cpa_lock_exit(w, m, CPA_MUTEX, caller);
+}
+
+CPA_EXPORT int pthread_mutex_unlock(pthread_mutex_t *m)
+{
+	struct cpa_object *o = cpa_lock_known(m, CPA_MUTEX);
+
+	if (unlikely(!o))
+		unlocking(m, CPA_CALLER());
+	else if (!cpa_lock_is_used(o) || !cpa_lock_exit_untimed(o))
+		cpa_lock_exit_known(o, CPA_CALLER());
+	return REAL(pthread_mutex_unlock)(m);
+}
+
+CPA_EXPORT int pthread_mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *attr)
+{
+	struct cpa_worker *w = cpa_enter_known();
+	int ret = REAL(pthread_mutex_init)(m, attr);
+
+	if (w) {
+		if (!ret)
+			cpa_object_created(w, m, CPA_MUTEX, CPA_CALLER());
+		cpa_leave();
+	}
+	return ret;
+}
+
+CPA_EXPORT int pthread_mutex_destroy(pthread_mutex_t *m)
+{
+	struct cpa_worker *w = cpa_enter_known();
+	int ret = REAL(pthread_mutex_destroy)(m);
+
+	if (w) {
+		if (!ret)
+			cpa_object_destroyed(w, m);
+		cpa_leave();
+	}
+	return ret;
+}
+
+CPA_EXPORT int mtx_lock(mtx_t *m)
+{
+	int ret = thrd_success;
+
+	LOCK(MUTEX(m), cpa_c11_posix(ret = REAL(mtx_lock)(m)));
+	return ret;
+}
+
+CPA_EXPORT int mtx_timedlock(mtx_t *restrict m, const struct timespec *restrict until)
+{
+	int ret = thrd_success;
+
+	LOCK(MUTEX(m), cpa_c11_posix(ret = REAL(mtx_timedlock)(m, until)));
+	return ret;
+}
+
+CPA_EXPORT int mtx_trylock(mtx_t *m)
+{
+	int ret = REAL(mtx_trylock)(m);
+
+	tried(MUTEX(m), cpa_c11_posix(ret), CPA_CALLER());
+	return ret;
+}
+
+CPA_EXPORT int mtx_unlock(mtx_t *m)
+{
+	struct cpa_worker *w = cpa_enter();
+
+	if (likely(w))
+		cpa_lock_exit(w, m, CPA_MUTEX, CPA_CALLER());
+	return REAL(mtx_unlock)(m);
+}
+
+CPA_EXPORT int mtx_init(mtx_t *m, int type)
+{
+	struct cpa_worker *w = cpa_enter_known();
+
+	if (w) {
+		cpa_object_created(w, m, CPA_MUTEX, CPA_CALLER());
+		cpa_leave();
+	}
+	return REAL(mtx_init)(m, type);
+}
+
+CPA_EXPORT void mtx_destroy(mtx_t *m)
+{
+	struct cpa_worker *w = cpa_enter_known();
+
+	if (w) {
+		cpa_object_destroyed(w, m);
+		cpa_leave();
+	}
+	REAL(mtx_destroy)(m);
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/sync/sem.c - sem_*
+ *
+ * sem_post() is async-signal-safe, and so is what we add to it: if it interrupts our own code, the
+ * guard lets it pass, and the wait it satisfies finds one token too few: counted, not wrong.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdarg.h>
+#include <time.h>
+
+#include "preload/libc/deadline.h"
+#include "preload/core/object.h"
+#include "preload/core/op.h"
+#include "preload/core/window.h"
+#include "preload/libc/real.h"
+#include "shadow/store/epoch.h"
+#include "shadow/edge/fifo.h"
+
+struct sem_op {
+	struct cpa_op op;
+	sem_t *sem;
+};
+
+#define SEM_OP(worker, s)                                        \
+	{                                                        \
+		.op = CPA_OP((worker), CPA_CALLER()), .sem = (s) \
+	}
+
+/*
+ * The first use in a part of the run: what was posted before, and not taken, depends on nothing; of
+ * the posts that the shadow knows some were taken while profiling was off. @taken: the thread has
+ * just taken one. A use by another thread at this very moment may be counted among them.
+ */
+static __attribute__((noinline, cold)) void renew(struct cpa_worker *w, struct cpa_object *o,
+						  sem_t *s, unsigned taken)
+{
+	uint32_t part = (uint32_t)w->epoch;
+	int err = errno, value = 0;
+
+	/* Relaxed: one of several threads does it; posts are ordered by the queue they are in. */
+	if (__atomic_exchange_n(&o->run, part, __ATOMIC_RELAXED) == part)
+		return;
+	cpa_fifo_clear(&w->self, o);
+	REAL(sem_getvalue)(s, &value);
+	__atomic_store_n(&o->waiting, taken + (value > 0 ? (unsigned)value : 0), __ATOMIC_RELAXED);
+	errno = err;
+}
+
+static struct cpa_object *find(struct cpa_worker *w, sem_t *s, uint64_t caller, unsigned taken)
+{
+	struct cpa_object *o = cpa_object_of(w, s, CPA_SEM, caller);
+
+	if (unlikely(w->epoch != CPA_EPOCH_ON) && o && o->run != (uint32_t)w->epoch)
+		renew(w, o, s, taken);
+	return o;
+}
+
+static struct cpa_object *object_of(const struct sem_op *s, unsigned taken)
+{
+	return find(s->op.w, s->sem, s->op.caller, taken);
+}
+
+static void arrive(struct sem_op *s, const struct cpa_object *o)
+{
+	cpa_op_arrive(&s->op, CPA_EV_SEM_WAIT, o ? o->class : 0);
+}
+
+/* The semaphore was decremented. Leaves. */
+static void taken(struct sem_op *s)
+{
+	struct cpa_op *op = &s->op;
+	struct cpa_object *o = object_of(s, 1);
+
+	if (!op->blocked)
+		arrive(s, o);
+	if (o) {
+		cpa_sem_acquired(&op->w->self, o, &op->wait);
+		/* Relaxed: several threads count; sums only. */
+		__atomic_fetch_add(&o->acquisitions, 1, __ATOMIC_RELAXED);
+		if (op->blocked)
+			__atomic_fetch_add(&o->contended, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&o->wait, op->wait.now - op->arrived, __ATOMIC_RELAXED);
+	} else {
+		cpa_acquire_path(&op->w->self, NULL, &op->wait);
+	}
+	cpa_op_explain_wake(op);
+	cpa_op_done(op);
+}
+
+/* The wait failed with errno. Leaves. */
+static void failed(struct cpa_op *op)
+{
+	cpa_acquire_path(&op->w->self, NULL, &op->wait);
+	cpa_op_end(op, op->err == ETIMEDOUT ? CPA_EXT_TIMEOUT : CPA_EXT_OTHER);
+}
+
+/* The original returned @ret. A wait that began while profiling was off counts if it succeeded. */
+static int finish(struct sem_op *s, int ret)
+{
+	if (unlikely(ret && !s->op.blocked) || !cpa_op_back(&s->op))
+		return ret;
+	if (likely(!ret))
+		taken(s);
+	else
+		failed(&s->op);
+	return ret;
+}
+
+/*
+ * Take it if profiling is on and it is free; else the original is to be called. errno is left as it
+ * was: a wait that succeeds does not touch it.
+ */
+static bool try_first(struct sem_op *s)
+{
+	int err = errno;
+
+	if (unlikely(!s->op.w))
+		return false;
+	if (likely(!REAL(sem_trywait)(s->sem)))
+		return true;
+	errno = err;
+	arrive(s, object_of(s, 0));
+	cpa_op_block(&s->op);
+	return false;
+}
+
+/* A cancellation point even when it need not wait. */
+#define WAIT(sem, call)                                        \
+	({                                                     \
+		struct sem_op op_;                             \
+                                                               \
+		pthread_testcancel();                          \
+		op_ = (struct sem_op)SEM_OP(cpa_enter(), sem); \
+		finish(&op_, try_first(&op_) ? 0 : (call));    \
+	})
+
+CPA_EXPORT int sem_wait(sem_t *s)
+{
+	return WAIT(s, REAL(sem_wait)(s));
+}
+
+CPA_EXPORT int sem_timedwait(sem_t *s, const struct timespec *until)
+{
+	if (unlikely(cpa_deadline_refused(CLOCK_REALTIME, until)))
+		return REAL(sem_timedwait)(s, until);
+	return WAIT(s, REAL(sem_timedwait)(s, until));
+}
+
+CPA_EXPORT int sem_clockwait(sem_t *s, clockid_t clock, const struct timespec *until)
+{
+	if (unlikely(cpa_deadline_refused(clock, until)))
+		return REAL(sem_clockwait)(s, clock, until);
+	return WAIT(s, REAL(sem_clockwait)(s, clock, until));
+}
+
+CPA_EXPORT int sem_trywait(sem_t *s)
+{
+	struct sem_op op = SEM_OP(cpa_enter(), s);
+	int ret = REAL(sem_trywait)(s);
+
+	if (unlikely(!op.op.w) || !cpa_op_back(&op.op))
+		return ret;
+	if (likely(!ret)) {
+		taken(&op);
+	} else {
+		const struct cpa_object *o = object_of(&op, 0);
+
+		cpa_event(op.op.w, CPA_EV_TRY_FAILED, op.op.caller, o ? o->class : 0);
+		cpa_op_done(&op.op);
+	}
+	return ret;
+}
+
+CPA_EXPORT int sem_post(sem_t *s)
+{
+	struct cpa_worker *w = cpa_enter();
+
+	if (likely(w)) {
+		struct cpa_object *o = find(w, s, CPA_CALLER(), 0);
+
+		cpa_event(w, CPA_EV_POST, CPA_CALLER(), o ? o->class : 0);
+		if (o)
+			cpa_sem_release(&w->self, o);
+		cpa_done(w);
+	}
+	return REAL(sem_post)(s);
+}
+
+/* A semaphore begins with @value tokens that depend on nothing. */
+static void created(sem_t *s, unsigned value, uint64_t caller)
+{
+	struct cpa_worker *w = cpa_enter_any();
+	struct cpa_object *o;
+
+	if (!w)
+		return;
+	o = cpa_object_created(w, s, CPA_SEM, caller);
+	if (o)
+		o->waiting = value;
+	cpa_leave();
+}
+
+CPA_EXPORT int sem_init(sem_t *s, int shared, unsigned value)
+{
+	int ret = REAL(sem_init)(s, shared, value);
+
+	if (!ret)
+		created(s, value, CPA_CALLER());
+	return ret;
+}
+
+/* sem_destroy() is not wrapped, for the reason given in cond.c. */
+
+/* Opened twice it is the same object: only the first open makes it. */
+CPA_EXPORT sem_t *sem_open(const char *name, int flags, ...)
+{
+	sem_t *s;
+	mode_t mode = 0;
+	unsigned value = 0;
+	int now = 0;
+	uint64_t caller = CPA_CALLER();
+	struct cpa_worker *w;
+
+	if (flags & O_CREAT) {
+		va_list args;
+
+		va_start(args, flags);
+		mode = va_arg(args, mode_t);
+		value = va_arg(args, unsigned);
+		va_end(args);
+	}
+	s = REAL(sem_open)(name, flags, mode, value);
+	if (s == SEM_FAILED)
+		return s;
+	w = cpa_enter_any();
+	if (w) {
+		const struct cpa_object *o = cpa_object_seen(w, s, CPA_SEM);
+
+		cpa_leave();
+		if (o)
+			return s;
+	}
+	REAL(sem_getvalue)(s, &now);
+	created(s, now > 0 ? (unsigned)now : 0, caller);
+	return s;
+}

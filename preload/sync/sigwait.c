@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/sync/sigwait.c - signals as synchronization: pthread_kill() to sigwait() or a handler
+ *
+ * A thread that waits for signals is often ended, or given work, by another thread's signal. All
+ * such waits and sends of the process share one object, as a send may be to any thread that
+ * waits. A wait ended by a signal from elsewhere is external time.
+ *
+ * sigwait() takes one signal that was sent, and waits for it are counted. A wait for a handler ends
+ * by the latest signal, if that was sent just before; a handler may also jump out of it.
+ */
+#include "preload/sync/sigwait.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "preload/core/object.h"
+#include "preload/libc/real.h"
+#include "preload/core/signal.h"
+#include "preload/core/op.h"
+#include "shadow/edge/cell.h"
+
+/* Their addresses stand for the objects. */
+static const uint64_t everybody, handlers;
+
+/* Atomic: some thread has waited for a handler. */
+static bool awaited;
+
+struct signal_wait {
+	struct cpa_op op;
+	struct cpa_object *object;
+};
+
+static struct cpa_object *object_of(struct cpa_worker *w, uint64_t caller)
+{
+	return cpa_object_of(w, &everybody, CPA_SIGNALS, caller);
+}
+
+static struct cpa_object *handlers_of(struct cpa_worker *w, uint64_t caller)
+{
+	return cpa_object_of(w, &handlers, CPA_SIGNALS, caller);
+}
+
+static void begin(struct signal_wait *wait)
+{
+	struct cpa_op *op = &wait->op;
+
+	if (!op->w)
+		return;
+	wait->object = object_of(op->w, op->caller);
+	cpa_op_arrive(op, CPA_EV_SLEEP, wait->object ? wait->object->class : 0);
+	if (wait->object)
+		cpa_wait_begin(wait->object);
+	cpa_op_block(op);
+}
+
+static void end(struct signal_wait *wait, bool woken, bool timeout)
+{
+	struct cpa_op *op = &wait->op;
+
+	if (!cpa_op_back(op))
+		return;
+	if (!op->blocked)
+		cpa_op_arrive(op, CPA_EV_SLEEP, 0);
+	if (wait->object)
+		cpa_wait_end(&op->w->self, wait->object, woken, NULL, &op->wait);
+	else
+		cpa_acquire_path(&op->w->self, NULL, &op->wait);
+	cpa_op_end(op, timeout ? CPA_EXT_TIMEOUT : CPA_EXT_SIGNAL);
+}
+
+/* A cancelled wait was not woken. */
+static void cancelled(void *wait)
+{
+	end(wait, false, false);
+}
+
+/* Evaluate @call, the original, between begin() and end(). */
+#define WAIT(call, woken, timeout)                                                      \
+	({                                                                              \
+		struct signal_wait wait_ = { .op = CPA_OP(cpa_enter(), CPA_CALLER()) }; \
+		int ret_;                                                               \
+                                                                                        \
+		begin(&wait_);                                                          \
+		pthread_cleanup_push(cancelled, &wait_);                                \
+		ret_ = (call);                                                          \
+		pthread_cleanup_pop(0);                                                 \
+		end(&wait_, woken, timeout);                                            \
+		ret_;                                                                   \
+	})
+
+static struct timespec time_left(const struct timespec *until)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	now.tv_sec = until->tv_sec - now.tv_sec;
+	now.tv_nsec = until->tv_nsec - now.tv_nsec;
+	if (now.tv_nsec < 0) {
+		now.tv_sec--;
+		now.tv_nsec += 1000000000;
+	}
+	return now.tv_sec < 0 ? (struct timespec){ 0, 0 } : now;
+}
+
+/*
+ * The sampler's signals are pending, too, where the program blocks all and waits for all: take
+ * them out of its way. @timeout may be NULL.
+ */
+static int wait_for(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
+{
+	struct timespec until, left;
+	siginfo_t own;
+	int ret = REAL(sigtimedwait)(set, info ? info : &own, timeout);
+
+	if (likely(ret != CPA_SIGNAL || !cpa_signal_is_ours(info ? info : &own)))
+		return ret;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	if (timeout) {
+		until.tv_sec += timeout->tv_sec + (until.tv_nsec + timeout->tv_nsec) / 1000000000;
+		until.tv_nsec = (until.tv_nsec + timeout->tv_nsec) % 1000000000;
+	}
+	do {
+		left = time_left(&until);
+		ret = REAL(sigtimedwait)(set, info ? info : &own, timeout ? &left : NULL);
+	} while (ret == CPA_SIGNAL && cpa_signal_is_ours(info ? info : &own));
+	return ret;
+}
+
+/* As the original, which is not interrupted by handlers. */
+static int wait_for_one(const sigset_t *set, int *sig)
+{
+	int ret;
+
+	do
+		ret = wait_for(set, NULL, NULL);
+	while (ret < 0 && errno == EINTR);
+	if (ret < 0)
+		return errno;
+	*sig = ret;
+	return 0;
+}
+
+CPA_EXPORT int sigwait(const sigset_t *restrict set, int *restrict sig)
+{
+	return WAIT(wait_for_one(set, sig), !ret_, false);
+}
+
+CPA_EXPORT int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict info)
+{
+	return WAIT(wait_for(set, info, NULL), ret_ > 0, false);
+}
+
+CPA_EXPORT int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict info,
+			    const struct timespec *restrict timeout)
+{
+	return WAIT(wait_for(set, info, timeout), ret_ > 0, errno == EAGAIN);
+}
+
+/*
+ * A signal is about to be sent within the process. It may interrupt this very thread, so we are
+ * out of our code by then.
+ */
+static void sending(uint64_t caller)
+{
+	struct cpa_worker *w = cpa_enter();
+	struct cpa_object *o, *h;
+
+	if (!w)
+		return;
+	/* Relaxed, and the next: looks; nobody waits for signals in most programs. */
+	h = __atomic_load_n(&awaited, __ATOMIC_RELAXED) ? handlers_of(w, caller) : NULL;
+	o = object_of(w, caller);
+	if (o && !__atomic_load_n(&o->waiting, __ATOMIC_RELAXED))
+		o = NULL;
+	if (!o && !h) {
+		cpa_leave();
+		return;
+	}
+	cpa_event(w, CPA_EV_SIGNAL, caller, o ? o->class : h->class);
+	if (o)
+		cpa_wake(&w->self, o, 1);
+	if (h)
+		cpa_cell_release(&w->self, &h->merged, &w->self.row->path);
+	cpa_done(w);
+}
+
+void cpa_signal_await(uint64_t caller)
+{
+	struct cpa_worker *w = cpa_tls.worker;
+
+	/* Relaxed: what is sent before is not what ends the wait. */
+	if (unlikely(!__atomic_load_n(&awaited, __ATOMIC_RELAXED)))
+		__atomic_store_n(&awaited, true, __ATOMIC_RELAXED);
+	if (!w || cpa_tls.inside)
+		return;
+	w->suspended = caller;
+	cpa_heed(w);
+}
+
+void cpa_signal_awaited(struct cpa_worker *w)
+{
+	struct cpa_object *h = handlers_of(w, w->suspended);
+	struct cpa_wait wait = { 0 };
+	uint64_t caller = w->suspended;
+
+	w->suspended = 0;
+	if (cpa_event_awaited(w, CPA_EXT_SIGNAL, CPA_EV_SLEEP, caller,
+			      h ? cpa_cell_released(&w->self, &h->merged) : 0, &wait)) {
+		cpa_cell_acquired(&w->self, &h->merged, &wait);
+		if (wait.from)
+			cpa_dependency(&w->self, &wait, wait.now - wait.arrived);
+	}
+}
+
+CPA_EXPORT int pthread_kill(pthread_t thread, int sig)
+{
+	if (sig)
+		sending(CPA_CALLER());
+	return REAL(pthread_kill)(thread, sig);
+}
+
+CPA_OLDER(pthread_kill, "GLIBC_2.2.5"); /* tells of a thread that has ended */
+int pthread_kill_older(pthread_t thread, int sig)
+{
+	if (sig)
+		sending(CPA_CALLER());
+	return REAL_VERSION(pthread_kill, "GLIBC_2.2.5")(thread, sig);
+}
+
+CPA_EXPORT int pthread_sigqueue(pthread_t thread, int sig, const union sigval value)
+{
+	if (sig)
+		sending(CPA_CALLER());
+	return REAL(pthread_sigqueue)(thread, sig, value);
+}
+
+CPA_EXPORT int kill(pid_t pid, int sig)
+{
+	if (sig && *cpa_alive && pid == getpid())
+		sending(CPA_CALLER());
+	return REAL(kill)(pid, sig);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/sync/spin.c - pthread_spin_*
+ */
+#include <pthread.h>
+
+#include "preload/sync/lock.h"
+#include "preload/core/window.h"
+#include "preload/libc/real.h"
+
+#define LOCK_OP(worker, spin, caller) CPA_LOCK_OP(worker, spin, CPA_SPIN, caller)
+
+/* The rest of a lock call; @has: it got the lock at once. */
+static __attribute__((noinline)) int lock(pthread_spinlock_t *s, bool has, uint64_t caller)
+{
+	struct cpa_lock_op l = LOCK_OP(cpa_enter(), s, caller);
+	int ret = 0;
+
+	if (!has) {
+		cpa_lock_arrive(&l);
+		ret = REAL(pthread_spin_lock)(s);
+	} else if (unlikely(!l.op.w)) {
+		return 0;
+	}
+	if (likely(!ret))
+		cpa_lock_enter(&l);
+	else
+		cpa_lock_failed(&l, false);
+	return ret;
+}
+
+CPA_EXPORT int pthread_spin_lock(pthread_spinlock_t *s)
+{
+	struct cpa_object *o = cpa_lock_known((const void *)s, CPA_SPIN);
+	bool used = o && cpa_lock_is_used(o), has;
+
+	if (o && !used)
+		cpa_lock_fetch(o);
+	has = !REAL(pthread_spin_trylock)(s);
+	if (unlikely(!o || !has))
+		return lock(s, has, CPA_CALLER());
+	if (!used || unlikely(!cpa_lock_enter_untimed(o)))
+		cpa_lock_got_known(o, (const void *)s, CPA_CALLER());
+	return 0;
+}
+
+CPA_EXPORT int pthread_spin_trylock(pthread_spinlock_t *s)
+{
+	struct cpa_lock_op l = LOCK_OP(cpa_enter(), s, CPA_CALLER());
+	int ret = REAL(pthread_spin_trylock)(s);
+
+	if (unlikely(!l.op.w))
+		return ret;
+	if (likely(!ret))
+		cpa_lock_enter(&l);
+	else
+		cpa_lock_refused(&l);
+	return ret;
+}
+
+static __attribute__((noinline)) void unlocking(pthread_spinlock_t *s, uint64_t caller)
+{
+	struct cpa_worker *w = cpa_enter();
+
+	if (likely(w))
+		cpa_lock_exit(w, (const void *)s, CPA_SPIN, caller);
+}
+
+CPA_EXPORT int pthread_spin_unlock(pthread_spinlock_t *s)
+{
+	struct cpa_object *o = cpa_lock_known((const void *)s, CPA_SPIN);
+
+	if (unlikely(!o))
+		unlocking(s, CPA_CALLER());
+	else if (!cpa_lock_is_used(o) || !cpa_lock_exit_untimed(o))
+		cpa_lock_exit_known(o, CPA_CALLER());
+	return REAL(pthread_spin_unlock)(s);
+}
+
+CPA_EXPORT int pthread_spin_init(pthread_spinlock_t *s, int shared)
+{
+	struct cpa_worker *w = cpa_enter_known();
+
+	if (w) {
+		cpa_object_created(w, (const void *)s, CPA_SPIN, CPA_CALLER());
+		cpa_leave();
+	}
+	return REAL(pthread_spin_init)(s, shared);
+}
+
+CPA_EXPORT int pthread_spin_destroy(pthread_spinlock_t *s)
+{
+	struct cpa_worker *w = cpa_enter_known();
+
+	if (w) {
+		cpa_object_destroyed(w, (const void *)s);
+		cpa_leave();
+	}
+	return REAL(pthread_spin_destroy)(s);
+}

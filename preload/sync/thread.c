@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/sync/thread.c - pthread_create, join, detach, names and kin; thrd_*
+ *
+ * The creator claims the row of the thread to come and registers it under its pthread_t, so that
+ * a join finds the right row even if the system used the address before. A thread ends for us in
+ * the last round of its thread-specific destructors: others, which may lock, have run by then.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <threads.h>
+#include <unistd.h>
+
+#include "preload/core/function.h"
+#include "preload/process/life.h"
+#include "preload/core/object.h"
+#include "preload/core/op.h"
+#include "preload/core/window.h"
+#include "preload/libc/pool.h"
+#include "preload/libc/real.h"
+#include "preload/core/track.h"
+#include "shadow/graph/component.h"
+#include "shadow/journal/journal.h"
+#include "shadow/path/path.h"
+#include "shadow/edge/thread.h"
+#include "shadow/path/token.h"
+
+/* What a new thread needs to begin; it gives it back. */
+struct beginning {
+	void *(*routine)(void *);
+	int (*c11_routine)(void *);
+	void *argument;
+	uint32_t row;	/* 0: created while profiling was off */
+	uint32_t token; /* the creator's path; 0: none */
+	uint64_t epoch; /* the creator's */
+	bool detached;
+	bool inner; /* made by a queue's own code: its loop is the queue's until it calls back */
+	uint64_t caller;
+};
+
+void cpa_thread_register(pthread_t thread, uint32_t row)
+{
+	uint32_t number = cpa_object_row((const void *)thread);
+
+	if (number) {
+		struct cpa_object *o = cpa_row(CPA_TABLE_OBJECTS, number);
+
+		o->kind = CPA_HANDLE;
+		o->depth = row;
+	}
+}
+
+/* The row of @thread, 0 if we do not know it. */
+static uint32_t row_of(pthread_t thread)
+{
+	uint32_t number = cpa_table_find(CPA_TABLE_OBJECTS, cpa_object_key((const void *)thread));
+	const struct cpa_object *o = number ? cpa_row(CPA_TABLE_OBJECTS, number) : NULL;
+
+	return o && o->kind == CPA_HANDLE ? o->depth : 0;
+}
+
+static bool is_function(uint64_t address)
+{
+	return address & 0xfff && cpa_module_of(address) && cpa_function_start(address) == address;
+}
+
+/*
+ * Whether the state of a std::thread, with virtual table @table, holds one pointer to a function,
+ * and that is what the thread runs; by its type's name, which says "std::tuple<void (*)(...),
+ * ...>". Without RTTI there is no name.
+ */
+static bool calls_pointer(const uint64_t *table)
+{
+	static const char tuple[] = "St5tupleIJ";
+	const uint64_t *type = (const uint64_t *)table[-1];
+	const char *callable;
+
+	if (!cpa_module_of((uint64_t)type) || !cpa_module_of(type[1]))
+		return false;
+	callable = strstr((const char *)type[1], tuple);
+	if (!callable)
+		return false;
+	callable += strlen(tuple);
+	return (strncmp(callable, "PF", 2) == 0 || *callable == 'M') && !strstr(callable + 2, "PF");
+}
+
+/*
+ * What the thread is for. libstdc++ starts all threads with a routine of its own; its argument is
+ * an object with a virtual function to run, and behind that a tuple: arguments, then the callable.
+ */
+static uint64_t purpose(const struct beginning *b)
+{
+	uint64_t routine = b->routine ? (uint64_t)b->routine : (uint64_t)b->c11_routine;
+	uint32_t module = cpa_module_of(routine);
+	const uint64_t *state = b->argument, *table;
+
+	if (!module || !b->routine || !state ||
+	    !strstr(((struct cpa_module *)cpa_row(CPA_TABLE_MODULES, module))->path,
+		    "/libstdc++.so"))
+		return routine;
+	table = (const uint64_t *)state[0];
+	if (!cpa_module_of((uint64_t)table))
+		return routine;
+	if (calls_pointer(table)) {
+		if (is_function(state[1]))
+			return state[1];
+		/* Of the object: what is not the callable is an argument before it. */
+		if (is_function(state[2]))
+			return state[2];
+	}
+	return is_function(table[2]) ? table[2] : routine;
+}
+
+/* The calling thread begins, inside our code. */
+static void begin(const struct beginning *b)
+{
+	struct cpa_component_name name = {
+		.kind = CPA_THREAD,
+		.address = purpose(b),
+	};
+	struct cpa_wait wait = { 0 };
+	struct cpa_worker *w;
+
+	name.module = cpa_module_of(name.address);
+	w = cpa_worker_begin(b->row, cpa_component_intern(&name),
+			     b->token ? &cpa_token(b->token)->path : NULL, &wait);
+	if (!w)
+		return;
+	w->self.row->before += w->clock.cpu;
+	cpa_thread_register(pthread_self(), b->row);
+	w->self.inner = b->inner;
+	w->epoch = b->epoch;
+	if (b->detached)
+		cpa_thread_detached(b->row);
+	if (b->token)
+		cpa_token_free(&w->self, b->token);
+	w->self.row->node = cpa_track_node(w, CPA_EV_START, name.address, 0);
+	if (wait.from)
+		cpa_dependency(&w->self, &wait, wait.now - cpa_header()->start_ticks);
+	cpa_done(w);
+}
+
+static struct beginning take(void *argument)
+{
+	struct beginning b = *(struct beginning *)argument;
+
+	if (!*cpa_alive)
+		return b;
+	cpa_reenter();
+	cpa_pool_give(CPA_POOL_BEGINNINGS, argument);
+	if (likely(b.row)) {
+		begin(&b);
+	} else {
+		cpa_tls.routine = purpose(&b);
+		/* Another may have had this pthread_t. */
+		cpa_thread_register(pthread_self(), 0);
+	}
+	cpa_leave();
+	return b;
+}
+
+static void returned(const char *scope)
+{
+	(void)scope;
+	cpa_thread_returned();
+}
+
+/* A thread may be cancelled, or end by pthread_exit(): the routine's scope ends by unwinding then. */
+#define ROUTINE_SCOPE char scope __attribute__((cleanup(returned), unused)) = 0
+
+static void *start(void *argument)
+{
+	struct beginning b = take(argument);
+	ROUTINE_SCOPE;
+
+	return b.routine(b.argument);
+}
+
+static int start_c11(void *argument)
+{
+	struct beginning b = take(argument);
+	ROUTINE_SCOPE;
+
+	return b.c11_routine(b.argument);
+}
+
+/* What the thread to be created will be given; NULL: create it without us. Stays inside. */
+static struct beginning *prepare(struct cpa_worker *w, const struct beginning *b)
+{
+	struct beginning *copy = cpa_pool_take(CPA_POOL_BEGINNINGS, sizeof(*copy));
+
+	if (!copy)
+		return NULL;
+	*copy = *b;
+	copy->inner = w->self.inner > 0;
+	copy->epoch = w->epoch;
+	copy->row = cpa_thread_claim(w->self.process);
+	if (!copy->row) {
+		cpa_pool_give(CPA_POOL_BEGINNINGS, copy);
+		return NULL;
+	}
+	cpa_event(w, CPA_EV_CREATE, b->caller, 0);
+	cpa_journal_release(&w->self, NULL, 0, 1);
+	copy->token = cpa_token_new(&w->self, &w->self.row->path);
+	return copy;
+}
+
+/*
+ * The same while profiling is off: only what the thread is for is to be known when it meets a part
+ * of the run. NULL: create it without us.
+ */
+static struct beginning *prepare_off(const struct beginning *b)
+{
+	struct beginning *copy;
+
+	if (!*cpa_alive || cpa_tls.inside)
+		return NULL;
+	cpa_reenter();
+	copy = cpa_pool_take(CPA_POOL_BEGINNINGS, sizeof(*copy));
+	if (copy)
+		*copy = *b;
+	cpa_leave();
+	return copy;
+}
+
+/* No thread was made of @copy. */
+static void drop_off(struct beginning *copy)
+{
+	cpa_reenter();
+	cpa_pool_give(CPA_POOL_BEGINNINGS, copy);
+	cpa_leave();
+}
+
+/* The creation is over; on success the new thread owns @copy, so @row is passed on its own. */
+static void created(struct cpa_worker *w, struct beginning *copy, uint32_t row, pthread_t thread,
+		    bool success)
+{
+	if (success) {
+		cpa_thread_register(thread, row);
+	} else {
+		if (copy->token)
+			cpa_token_free(&w->self, copy->token);
+		cpa_pool_give(CPA_POOL_BEGINNINGS, copy);
+		cpa_thread_joined(row);
+	}
+	cpa_done(w);
+}
+
+#define SMALL_STACK (256u << 10)
+#define OUR_STACK   8192u /* our TLS, which is in it, and our functions; a signal comes on top */
+
+/*
+ * @attr, or @copy of it with a larger stack: where the program needs nearly all of a small one,
+ * there is no room for us. A stack of its own is as it is. What pthread_attr_t points to is shared.
+ */
+static const pthread_attr_t *with_room(const pthread_attr_t *attr, pthread_attr_t *copy)
+{
+	size_t size, more = OUR_STACK + getauxval(AT_MINSIGSTKSZ);
+	void *stack;
+
+	/* glibc gives the lower end of a stack whose upper one is NULL if there is none. */
+	if (!attr || pthread_attr_getstack(attr, &stack, &size) || !size || size >= SMALL_STACK ||
+	    (uintptr_t)stack + size)
+		return attr;
+	*copy = *attr;
+	return pthread_attr_setstacksize(copy, size + more) ? attr : copy;
+}
+
+CPA_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *asked,
+			      void *(*routine)(void *), void *argument)
+{
+	pthread_attr_t roomy;
+	const pthread_attr_t *attr = with_room(asked, &roomy);
+	struct cpa_worker *w = cpa_enter();
+	struct beginning b = { .routine = routine, .argument = argument, .caller = CPA_CALLER() };
+	struct beginning *copy;
+	int state = PTHREAD_CREATE_JOINABLE, ret;
+	uint32_t row;
+
+	if (!w) {
+		copy = prepare_off(&b);
+		if (!copy)
+			return REAL(pthread_create)(thread, attr, routine, argument);
+		ret = REAL(pthread_create)(thread, attr, start, copy);
+		if (ret)
+			drop_off(copy);
+		return ret;
+	}
+	if (attr && !pthread_attr_getdetachstate(attr, &state))
+		b.detached = state == PTHREAD_CREATE_DETACHED;
+	copy = prepare(w, &b);
+	if (!copy) {
+		cpa_leave();
+		return REAL(pthread_create)(thread, attr, routine, argument);
+	}
+	row = copy->row;
+	ret = REAL(pthread_create)(thread, attr, start, copy);
+	/* A detached thread may be gone, its pthread_t another's. It registered itself. */
+	if (!ret && b.detached)
+		cpa_done(w);
+	else
+		created(w, copy, row, ret ? 0 : *thread, !ret);
+	return ret;
+}
+
+CPA_EXPORT int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
+{
+	struct cpa_worker *w = cpa_enter();
+	struct beginning b = { .c11_routine = routine,
+			       .argument = argument,
+			       .caller = CPA_CALLER() };
+	struct beginning *copy = w ? prepare(w, &b) : prepare_off(&b);
+	uint32_t row;
+	int ret;
+
+	if (copy && !w) {
+		ret = REAL(thrd_create)(thread, start_c11, copy);
+		if (ret != thrd_success)
+			drop_off(copy);
+		return ret;
+	}
+	if (!copy) {
+		if (w)
+			cpa_leave();
+		return REAL(thrd_create)(thread, routine, argument);
+	}
+	row = copy->row;
+	ret = REAL(thrd_create)(thread, start_c11, copy);
+	created(w, copy, row, ret == thrd_success ? *thread : 0, ret == thrd_success);
+	return ret;
+}
+
+struct join_op {
+	struct cpa_op op;
+	pthread_t thread;
+	uint32_t row; /* of the thread; 0: not known */
+};
+
+static struct join_op join_begin(pthread_t thread, uint64_t caller)
+{
+	struct join_op join = { .op = CPA_OP(cpa_enter(), caller), .thread = thread };
+
+	if (likely(*cpa_alive))
+		join.row = row_of(thread);
+	if (likely(join.op.w)) {
+		cpa_op_arrive(&join.op, CPA_EV_JOIN, 0);
+		cpa_op_block(&join.op);
+	}
+	return join;
+}
+
+/*
+ * The row of @thread, which was joined just now: it had none when the join began, as it was created
+ * while profiling was off. A thread that got the same pthread_t since then still runs.
+ */
+static uint32_t late_row_of(pthread_t thread)
+{
+	uint32_t number = *cpa_alive ? row_of(thread) : 0;
+	const struct cpa_thread *row = number ? cpa_row(CPA_TABLE_THREADS, number) : NULL;
+
+	/* ACQUIRE pairs with the thread's end, cpa_thread_end(). */
+	return row && __atomic_load_n(&row->state, __ATOMIC_ACQUIRE) == CPA_THREAD_EXITED ? number :
+											    0;
+}
+
+/* The thread is gone, and its pthread_t will be another's, or is already. */
+static void gone(const struct join_op *join)
+{
+	uint32_t number =
+		cpa_table_find(CPA_TABLE_OBJECTS, cpa_object_key((const void *)join->thread));
+	struct cpa_object *o = number ? cpa_row(CPA_TABLE_OBJECTS, number) : NULL;
+
+	if (o && o->kind == CPA_HANDLE && o->depth == join->row)
+		o->depth = 0;
+	cpa_thread_joined(join->row);
+}
+
+/* The join returned while profiling is off: the row must be free all the same. */
+static void join_end_off(const struct join_op *join)
+{
+	if (!join->row || !*cpa_alive || cpa_tls.inside)
+		return;
+	cpa_reenter();
+	gone(join);
+	cpa_leave();
+}
+
+/* The join returned; @joined: the thread is gone. @timeout: the wait was cut short. */
+static void join_end(struct join_op *join, bool joined, bool timeout)
+{
+	struct cpa_op *op = &join->op;
+	const struct cpa_thread *other;
+
+	if (!joined)
+		join->row = 0;
+	else if (unlikely(!join->row))
+		join->row = late_row_of(join->thread);
+	if (!joined && !op->w)
+		return;
+	if (!cpa_op_back(op)) {
+		join_end_off(join);
+		return;
+	}
+	if (!op->blocked)
+		cpa_op_arrive(op, CPA_EV_JOIN, 0);
+	other = join->row ? cpa_row(CPA_TABLE_THREADS, join->row) : NULL;
+	cpa_acquire_path(&op->w->self, other ? &other->path : NULL, &op->wait);
+	cpa_op_explain(op, timeout ? CPA_EXT_TIMEOUT : CPA_EXT_UNSEEN);
+	if (other)
+		gone(join);
+	cpa_op_done(op);
+}
+
+CPA_EXPORT int pthread_join(pthread_t thread, void **result)
+{
+	struct join_op op = join_begin(thread, CPA_CALLER());
+	int ret = REAL(pthread_join)(thread, result);
+
+	join_end(&op, !ret, false);
+	return ret;
+}
+
+CPA_EXPORT int pthread_tryjoin_np(pthread_t thread, void **result)
+{
+	struct join_op op = join_begin(thread, CPA_CALLER());
+	int ret = REAL(pthread_tryjoin_np)(thread, result);
+
+	join_end(&op, !ret, false);
+	return ret;
+}
+
+CPA_EXPORT int pthread_timedjoin_np(pthread_t thread, void **result, const struct timespec *until)
+{
+	struct join_op op = join_begin(thread, CPA_CALLER());
+	int ret = REAL(pthread_timedjoin_np)(thread, result, until);
+
+	join_end(&op, !ret, ret == ETIMEDOUT);
+	return ret;
+}
+
+CPA_EXPORT int pthread_clockjoin_np(pthread_t thread, void **result, clockid_t clock,
+				    const struct timespec *until)
+{
+	struct join_op op = join_begin(thread, CPA_CALLER());
+	int ret = REAL(pthread_clockjoin_np)(thread, result, clock, until);
+
+	join_end(&op, !ret, ret == ETIMEDOUT);
+	return ret;
+}
+
+CPA_EXPORT int thrd_join(thrd_t thread, int *result)
+{
+	struct join_op op = join_begin(thread, CPA_CALLER());
+	int ret = REAL(thrd_join)(thread, result);
+
+	join_end(&op, ret == thrd_success, false);
+	return ret;
+}
+
+/* Nobody will join @thread: said before, as it may be gone afterwards. */
+static void detaching(pthread_t thread)
+{
+	struct cpa_worker *w = cpa_enter_any();
+	uint32_t row;
+
+	if (!w)
+		return;
+	row = row_of(thread);
+	if (row)
+		cpa_thread_detached(row);
+	cpa_leave();
+}
+
+CPA_EXPORT int pthread_detach(pthread_t thread)
+{
+	detaching(thread);
+	return REAL(pthread_detach)(thread);
+}
+
+CPA_EXPORT int thrd_detach(thrd_t thread)
+{
+	detaching(thread);
+	return REAL(thrd_detach)(thread);
+}
+
+/*
+ * Let row @number have @name. Its own thread may write at the same time, and readers of a running
+ * session may find half of a name: it is for people, and the next reading has it whole.
+ */
+static void set_name(uint32_t number, const char *name)
+{
+	struct cpa_thread *row = number ? cpa_row(CPA_TABLE_THREADS, number) : NULL;
+
+	if (row)
+		strncpy(row->name, name, sizeof(row->name) - 1);
+}
+
+CPA_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
+{
+	int ret = REAL(pthread_setname_np)(thread, name);
+	struct cpa_worker *w = ret ? NULL : cpa_enter();
+
+	if (w) {
+		set_name(thread == pthread_self() ? w->self.number : row_of(thread), name);
+		cpa_leave();
+	}
+	return ret;
+}
+
+void cpa_thread_named(const char *name)
+{
+	struct cpa_worker *w = cpa_enter();
+
+	if (w) {
+		set_name(w->self.number, name);
+		cpa_leave();
+	}
+}

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+#include "shadow/edge/acquire.h"
+
+#include <string.h>
+
+#include "shadow/edge/cell.h"
+#include "shadow/graph/checkpoint.h"
+#include "shadow/edge/fifo.h"
+#include "shadow/journal/journal.h"
+#include "shadow/edge/merge.h"
+#include "shadow/edge/object.h"
+#include "shadow/path/path.h"
+
+#define GRANT (UINT64_C(1) << 32)
+
+/*
+ * Join @remote; the observed path changes over only if it came after our arrival and @latest.
+ * Return whether it did.
+ */
+static bool join(struct cpa_self *self, const struct cpa_path *remote, bool latest,
+		 struct cpa_wait *w)
+{
+	struct cpa_path *path = &self->row->path;
+	bool observed = latest && remote->released > w->arrived;
+
+	if (w->observed_only && observed)
+		cpa_path_observe(self, path, remote);
+	else if (!w->observed_only)
+		w->followed |= cpa_path_join(self, path, remote, observed);
+	if (latest)
+		w->from = remote->node;
+	if (observed) {
+		/* A release stamped after our return (clocks of two cores): no latency. */
+		uint64_t since = w->now > remote->released ? w->now - remote->released : 0;
+
+		path->observed[CPA_TIME_HANDOFF] += since;
+		w->arrived = w->now;
+	}
+	return observed;
+}
+
+/* What of the wait no release explains stays on the local path. */
+static void settle(struct cpa_self *self, struct cpa_wait *w)
+{
+	if (w->matched && w->now > w->arrived)
+		self->row->path.observed[CPA_TIME_HANDOFF] += w->now - w->arrived;
+	/* The thread's path is published anew by its next release. */
+	self->row->path.released = w->now;
+	self->row->path.owner = self->id;
+}
+
+static bool usable(const struct cpa_self *self, const struct cpa_path *remote)
+{
+	/* A path of our own is a beginning of the one we have: joining it changes nothing. */
+	return remote && remote->owner && remote->owner != self->id;
+}
+
+/*
+ * Join two releases, either may be NULL. The observed path is that of the later one. @on and
+ * @other: what was acquired, for the journal.
+ */
+static inline void join_two(struct cpa_self *self, const struct cpa_path *a,
+			    const struct cpa_path *b, const struct cpa_object *on,
+			    const struct cpa_object *other, struct cpa_wait *w)
+{
+	bool a_last = a && (!b || a->released > b->released);
+	uint64_t latest = a_last ? a->released : b ? b->released : 0;
+	unsigned came = 0;
+
+	if (unlikely(latest > w->now)) { /* C1 of shadow/graph/checkpoint.h */
+		cpa_checkpoint(self, latest);
+		w->now = cpa_checkpoint(self, w->now);
+	}
+	cpa_writing(self->row);
+	if (usable(self, a))
+		came = join(self, a, a_last, w);
+	if (usable(self, b))
+		came |= (unsigned)join(self, b, !a_last, w) << 1;
+	settle(self, w);
+	cpa_written(self->row);
+	if (unlikely(self->journal))
+		cpa_journal_acquire_write(self, on, other, a, b, came, w);
+}
+
+void cpa_acquire_object(struct cpa_self *self, const struct cpa_path *remote,
+			const struct cpa_object *on, struct cpa_wait *w)
+{
+	if (remote && remote->owner)
+		w->matched = true;
+	join_two(self, NULL, remote, on, NULL, w);
+}
+
+void cpa_acquire_path(struct cpa_self *self, const struct cpa_path *remote, struct cpa_wait *w)
+{
+	cpa_acquire_object(self, remote, NULL, w);
+}
+
+static bool queues_own(const struct cpa_self *self, const struct cpa_object *o)
+{
+	return self->inner || o->queue;
+}
+
+/*
+ * Whether a later release of the same thread was joined already: its path continued @remote, so the
+ * longest path to here, whatever component weighs zero, is not shorter. Of equal stamps either may
+ * be the later one.
+ */
+static bool joined_later(const struct cpa_self *self, const struct cpa_path *remote)
+{
+	unsigned at = remote->owner % CPA_JOINED;
+
+	return self->joined[at].owner == remote->owner &&
+	       self->joined[at].released > remote->released;
+}
+
+void cpa_lock_acquired(struct cpa_self *self, struct cpa_object *o, struct cpa_wait *w)
+{
+	const struct cpa_path *remote = cpa_object_path(o);
+
+	w->observed_only = queues_own(self, o);
+	w->matched = true; /* a lock that nobody released before was merely slow to get */
+	if (remote->released <= w->arrived && joined_later(self, remote)) {
+		w->from = remote->node;
+		join_two(self, NULL, NULL, o, NULL, w);
+		return;
+	}
+	cpa_acquire_object(self, remote, o, w);
+	if (usable(self, remote) && !w->observed_only) {
+		self->joined[remote->owner % CPA_JOINED].owner = remote->owner;
+		self->joined[remote->owner % CPA_JOINED].released = remote->released;
+	}
+}
+
+void cpa_read_acquired(struct cpa_self *self, struct cpa_object *o, struct cpa_wait *w)
+{
+	cpa_lock_acquired(self, o, w);
+}
+
+void cpa_read_release(struct cpa_self *self, struct cpa_object *o)
+{
+	cpa_journal_release(self, o, CPA_RELEASE_READ, 0);
+	cpa_merge_release(self, &o->merged, 0, &self->row->path);
+}
+
+void cpa_write_acquired(struct cpa_self *self, struct cpa_object *o, struct cpa_wait *w)
+{
+	uint32_t token = cpa_merge_take(&o->merged);
+
+	w->observed_only = queues_own(self, o);
+	w->matched = true;
+	join_two(self, token ? &cpa_token(token)->path : NULL, cpa_object_path(o), o, NULL, w);
+	if (token)
+		cpa_token_free(self, token);
+}
+
+void cpa_wait_begin(struct cpa_object *o)
+{
+	/* Relaxed: the word only counts; the waiter's mutex orders it before the signal. */
+	__atomic_fetch_add(&o->waiting, 1, __ATOMIC_RELAXED);
+}
+
+static bool count(struct cpa_object *o, uint64_t old, uint64_t new)
+{
+	/* RELEASE: a granted token is in the queue. ACQUIRE: so the granted finds it. */
+	return __atomic_compare_exchange_n(&o->waiting, &old, new, false, __ATOMIC_ACQ_REL,
+					   __ATOMIC_RELAXED);
+}
+
+static uint64_t counts(struct cpa_object *o)
+{
+	/* ACQUIRE pairs with count(): with the grant comes its token. */
+	return __atomic_load_n(&o->waiting, __ATOMIC_ACQUIRE);
+}
+
+uint32_t cpa_wake(struct cpa_self *self, struct cpa_object *o, uint32_t most)
+{
+	uint32_t n = 0;
+
+	while (n < most) {
+		uint32_t token;
+		uint64_t old = counts(o);
+
+		if (!(uint32_t)old)
+			break;
+		token = cpa_token_new(self, &self->row->path);
+		if (!token || !cpa_fifo_put(self, o, token))
+			break;
+		/* Between the look and the grant a waiter may have timed out. */
+		while ((uint32_t)old && !count(o, old, old - 1 + GRANT))
+			old = counts(o);
+		if (!(uint32_t)old) {
+			token = cpa_fifo_take(self, o);
+			if (token)
+				cpa_token_free(self, token);
+			break;
+		}
+		n++;
+	}
+	cpa_journal_release(self, o, n ? 0 : CPA_RELEASE_NOTHING, n);
+	return n;
+}
+
+void cpa_wake_undo(struct cpa_self *self, struct cpa_object *o, uint32_t n)
+{
+	while (n--) {
+		uint64_t old = counts(o);
+		uint32_t token;
+
+		while (old >= GRANT && !count(o, old, old - GRANT + 1))
+			old = counts(o);
+		if (old < GRANT)
+			return;
+		token = cpa_fifo_take(self, o);
+		if (token)
+			cpa_token_free(self, token);
+	}
+}
+
+void cpa_wait_end(struct cpa_self *self, struct cpa_object *o, bool woken,
+		  const struct cpa_object *mutex, struct cpa_wait *w)
+{
+	const struct cpa_path *path = mutex ? cpa_object_path(mutex) : NULL;
+	uint64_t old, new;
+	uint32_t token = 0;
+	bool granted;
+
+	do {
+		old = counts(o);
+		/* Woken: a grant if there is one. Else: one waiter less, if all are not granted. */
+		granted = old >= GRANT && (woken || !(uint32_t)old);
+		new = granted ? old - GRANT : (uint32_t)old ? old - 1 : old;
+	} while (!count(o, old, new));
+	if (granted)
+		token = cpa_fifo_take(self, o);
+	w->observed_only = queues_own(self, o);
+	w->matched = (token && woken) || (path && path->released > w->arrived);
+	if (unlikely(self->journal && !woken))
+		cpa_journal_failed(self);
+	join_two(self, token && woken ? &cpa_token(token)->path : NULL, path, o, mutex, w);
+	if (token)
+		cpa_token_free(self, token);
+}
+
+void cpa_sem_release(struct cpa_self *self, struct cpa_object *o)
+{
+	uint32_t token = cpa_token_new(self, &self->row->path);
+
+	if (token)
+		cpa_fifo_put(self, o, token);
+	cpa_journal_release(self, o, 0, 1);
+}
+
+void cpa_sem_acquired(struct cpa_self *self, struct cpa_object *o, struct cpa_wait *w)
+{
+	uint64_t initial = counts(o);
+	uint32_t token;
+
+	w->observed_only = queues_own(self, o);
+	while (initial && !count(o, initial, initial - 1))
+		initial = counts(o);
+	if (initial) {
+		w->matched = true;
+		join_two(self, NULL, NULL, o, NULL, w);
+		return;
+	}
+	token = cpa_fifo_take(self, o);
+	cpa_acquire_object(self, token ? &cpa_token(token)->path : NULL, o, w);
+	if (token)
+		cpa_token_free(self, token);
+}
+
+uint64_t cpa_barrier_arrive(struct cpa_self *self, struct cpa_object *o, uint32_t members)
+{
+	/* Relaxed: the number only names the round; the slot's own exchange orders the paths. */
+	uint64_t round = __atomic_fetch_add(&o->passes, 1, __ATOMIC_RELAXED) / members;
+
+	cpa_journal_release(self, o, 0, members);
+	cpa_merge_release(self, &o->round[round % CPA_ROUNDS], round + 1, &self->row->path);
+	return round;
+}
+
+void cpa_barrier_left(struct cpa_self *self, struct cpa_object *o, uint64_t round,
+		      struct cpa_wait *w)
+{
+	uint64_t *slot = &o->round[round % CPA_ROUNDS], members = o->waiting;
+	/* ACQUIRE: pairs with (A) in cpa_merge_release(). */
+	uint64_t row = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+	struct cpa_token *t = row ? cpa_token(row) : NULL;
+
+	w->observed_only = queues_own(self, o);
+	/* Our share in `left` keeps the token of this round from being freed while we read. */
+	if (!t || t->key != round + 1) {
+		w->matched = true; /* an edge lost, not time outside synchronization */
+		cpa_diag(CPA_DIAG_UNMATCHED_WAKES);
+		join_two(self, NULL, NULL, o, NULL, w);
+		return;
+	}
+	cpa_acquire_object(self, &t->path, o, w);
+	/* ACQ_REL: all have read before the last one frees. */
+	if (__atomic_add_fetch(&t->left, 1, __ATOMIC_ACQ_REL) < members)
+		return;
+	/* Relaxed: late losers of shadow/edge/item.h may read them. */
+	__atomic_store_n(&t->left, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->key, 0, __ATOMIC_RELAXED);
+	/* ACQ_REL: as above. It fails when a later round has taken the token out. */
+	if (__atomic_compare_exchange_n(slot, &row, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		cpa_token_free(self, t->row);
+}

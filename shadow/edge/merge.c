@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+#include "shadow/edge/merge.h"
+
+#include "shadow/journal/journal.h"
+#include "shadow/path/path.h"
+
+uint32_t cpa_merge_take(uint64_t *slot)
+{
+	/* Relaxed: what is empty has nothing to be read, and a look costs less than an exchange. */
+	if (!__atomic_load_n(slot, __ATOMIC_RELAXED))
+		return 0;
+	/*
+	 * ACQUIRE: the token was complete when it was put. Pairs with (A) in cpa_merge_release().
+	 */
+	return (uint32_t)__atomic_exchange_n(slot, 0, __ATOMIC_ACQUIRE);
+}
+
+void cpa_merge(struct cpa_self *self, struct cpa_path *into, const struct cpa_path *from)
+{
+	bool later = from->released > into->released;
+	uint64_t event = into->event;
+
+	cpa_path_tidy(into);
+	cpa_path_join(self, into, from, later);
+	if (later) {
+		into->released = from->released;
+		into->node = from->node;
+	}
+	/* Several owners: no thread may take it for its own path. */
+	if (into->owner != from->owner)
+		into->owner = UINT32_MAX;
+	if (unlikely(self->journal))
+		cpa_journal_merge_write(self, into, event, from->event);
+}
+
+/*
+ * A token for the release of @path. If @other, which was in the slot, is of an earlier release by
+ * the same thread, it is that one: the path goes on from there.
+ */
+static uint32_t token_for(struct cpa_self *self, uint32_t *other, uint64_t key,
+			  const struct cpa_path *path)
+{
+	uint32_t mine;
+
+	if (*other && cpa_token(*other)->key == key && cpa_token(*other)->path.owner == self->id) {
+		mine = *other;
+		*other = 0;
+		cpa_path_copy(self, &cpa_token(mine)->path, path);
+		return mine;
+	}
+	mine = cpa_token_new(self, path);
+	if (mine) {
+		/* Relaxed: late losers of shadow/edge/item.h may read them. A barrier left `left`. */
+		__atomic_store_n(&cpa_token(mine)->key, key, __ATOMIC_RELAXED);
+		__atomic_store_n(&cpa_token(mine)->left, 0, __ATOMIC_RELAXED);
+	}
+	return mine;
+}
+
+/* Join @other, of any round, into the token @mine of the round @key, and free it. */
+static void add(struct cpa_self *self, uint32_t mine, uint32_t other, uint64_t key)
+{
+	if (!other)
+		return;
+	if (cpa_token(other)->key == key) {
+		cpa_merge(self, &cpa_token(mine)->path, &cpa_token(other)->path);
+		cpa_token_free(self, other);
+	} else {
+		cpa_diag(CPA_DIAG_TOKENS_REFUSED);
+	}
+}
+
+void cpa_merge_release(struct cpa_self *self, uint64_t *slot, uint64_t key,
+		       const struct cpa_path *path)
+{
+	uint32_t other = cpa_merge_take(slot), mine = token_for(self, &other, key, path);
+	uint64_t empty = 0;
+
+	if (!mine) { /* no space, counted: what was there goes back */
+		if (!other)
+			return;
+		mine = other;
+		other = 0;
+	}
+	add(self, mine, other, key);
+	/* (A) RELEASE: the token is complete before it can be taken out. */
+	while (!__atomic_compare_exchange_n(slot, &empty, mine, false, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED)) {
+		add(self, mine, cpa_merge_take(slot), key);
+		empty = 0;
+	}
+}

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: MIT */
+#include "shadow/edge/process.h"
+
+#include "shadow/edge/offer.h"
+#include "shadow/store/stack.h"
+#include "shadow/edge/thread.h"
+#include "shadow/path/token.h"
+
+#define NOBODY	     UINT32_MAX /* a pid */
+#define OBJECTS_MOST 20000u	/* of a row that is used again: they are all looked at then */
+
+_Static_assert(offsetof(struct cpa_thread, off) - offsetof(struct cpa_thread, before) ==
+		       offsetof(struct cpa_process_sums, off),
+	       "the sums of a thread are a struct cpa_process_sums");
+
+enum { SUMS = sizeof(struct cpa_process_sums) / sizeof(uint64_t) };
+
+static uint32_t *below(uint32_t number)
+{
+	return &cpa_process(number)->below;
+}
+
+static uint32_t rows(void)
+{
+	return __atomic_load_n(&cpa_table(CPA_TABLE_PROCESSES)->used, __ATOMIC_RELAXED);
+}
+
+/* Relaxed, as all here that a search may read of a row that is being used again. */
+static void set_parent(struct cpa_process_row *p, uint32_t parent)
+{
+	__atomic_store_n(&p->parent_key, parent ? cpa_process(parent)->key : 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&p->parent, parent, __ATOMIC_RELAXED);
+}
+
+static bool is_child(const struct cpa_process_row *p, uint32_t parent)
+{
+	return __atomic_load_n(&p->parent, __ATOMIC_RELAXED) == parent &&
+	       __atomic_load_n(&p->parent_key, __ATOMIC_RELAXED) ==
+		       (parent ? cpa_process(parent)->key : 0);
+}
+
+static bool was_waited(const struct cpa_process_row *p)
+{
+	return __atomic_load_n(&p->waited, __ATOMIC_RELAXED);
+}
+
+uint32_t cpa_process_claim(uint32_t parent)
+{
+	uint32_t number = 0;
+	struct cpa_process_row *p;
+
+	if (rows() >= CPA_PROCESSES_KEPT)
+		number = cpa_pile_pop(&cpa_header()->free_processes, below);
+	if (!number && rows() < CPA_PROCESSES_MOST)
+		number = cpa_table_append(CPA_TABLE_PROCESSES);
+	if (!number) {
+		cpa_diag(CPA_DIAG_PROCESSES_REFUSED);
+		return 0;
+	}
+	p = cpa_process(number);
+	p->parent_pid = 0;
+	p->seen_ns = 0;
+	set_parent(p, parent);
+	p->space = parent ? cpa_process(parent)->space : 0;
+	p->start_ticks = p->end_ticks = p->cpu_ns = 0;
+	p->name = p->exit_thread = p->threads = 0;
+	p->images = 1;
+	p->status = 0;
+	p->sums = (struct cpa_process_sums){ 0 };
+	__atomic_store_n(&p->token, 0, __ATOMIC_RELAXED);
+	p->epoch = p->exec_cpu = 0;
+	p->spawning = 0;
+	/* Relaxed: unique, no more. */
+	__atomic_store_n(&p->key,
+			 __atomic_add_fetch(&cpa_header()->process_ids, 1, __ATOMIC_RELAXED),
+			 __ATOMIC_RELAXED);
+	/* Relaxed: who searched when it was another's may still look, and finds the key changed. */
+	__atomic_store_n(&p->waited, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&p->owner, p->key << 32, __ATOMIC_RELAXED);
+	/* RELEASE: who finds it claimed finds it clean. */
+	__atomic_store_n(&p->state, CPA_PROCESS_CLAIMED, __ATOMIC_RELEASE);
+	return number;
+}
+
+void cpa_process_free(uint32_t number)
+{
+	struct cpa_process_row *p = cpa_process(number);
+
+	/* Relaxed: as in cpa_process_claim(). */
+	__atomic_store_n(&p->key, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&p->pid, 0, __ATOMIC_RELAXED);
+	/* RELEASE: as above. */
+	__atomic_store_n(&p->state, CPA_PROCESS_FREE, __ATOMIC_RELEASE);
+	/* Else its number is not used again. */
+	if (p->object_count <= OBJECTS_MOST)
+		cpa_pile_push(&cpa_header()->free_processes, number, below);
+}
+
+/* The later one of rows @best, which may be 0, and @number. */
+static uint32_t later(uint32_t best, uint32_t number)
+{
+	/* Relaxed: as above. */
+	return best && __atomic_load_n(&cpa_process(best)->key, __ATOMIC_RELAXED) >
+				       __atomic_load_n(&cpa_process(number)->key,
+						       __ATOMIC_RELAXED) ?
+		       best :
+		       number;
+}
+
+uint32_t cpa_process_find(uint32_t pid, uint32_t parent)
+{
+	uint32_t n = rows(), best = 0;
+
+	for (uint32_t i = 1; i <= n; i++) {
+		const struct cpa_process_row *p = cpa_process(i);
+		/* ACQUIRE pairs with cpa_process_claim(). */
+		uint32_t state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
+
+		if (state != CPA_PROCESS_FREE && state != CPA_PROCESS_SUM && !was_waited(p) &&
+		    __atomic_load_n(&p->pid, __ATOMIC_RELAXED) == pid && is_child(p, parent))
+			best = later(best, i);
+	}
+	return best;
+}
+
+static bool is_called(const struct cpa_process_row *p, uint32_t pid, uint32_t space)
+{
+	/* ACQUIRE pairs with whoever tells the pid: with it comes the rest. */
+	uint32_t known = (uint32_t)__atomic_load_n(&p->owner, __ATOMIC_ACQUIRE);
+
+	if (!known) /* its parent's namespace is its own */
+		known = __atomic_load_n(&p->pid, __ATOMIC_ACQUIRE);
+	return known == pid && (!space || !p->space || p->space == space);
+}
+
+uint32_t cpa_process_self(uint32_t pid, uint32_t space)
+{
+	uint32_t n = rows(), best = 0;
+
+	for (uint32_t i = 1; i <= n; i++) {
+		const struct cpa_process_row *p = cpa_process(i);
+		/* ACQUIRE pairs with cpa_process_claim(). */
+		uint32_t state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
+
+		if ((state == CPA_PROCESS_CLAIMED || state == CPA_PROCESS_RUNNING ||
+		     state == CPA_PROCESS_EXECED) &&
+		    !was_waited(p) && is_called(p, pid, space))
+			best = later(best, i);
+	}
+	return best;
+}
+
+uint32_t cpa_process_of_parent(uint32_t number, uint32_t pid)
+{
+	struct cpa_process_row *p = cpa_process(number);
+	uint32_t parent;
+
+	/*
+	 * SEQ_CST: told before it is looked for: one of the two finds the other. Pairs with
+	 * cpa_process_adopt().
+	 */
+	__atomic_store_n(&p->parent_pid, pid, __ATOMIC_SEQ_CST);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	parent = pid ? cpa_process_self(pid, p->space) : 0;
+	if (parent)
+		set_parent(p, parent);
+	return parent;
+}
+
+void cpa_process_adopt(uint32_t parent, uint64_t since_ns)
+{
+	const struct cpa_process_row *of = cpa_process(parent);
+	uint32_t n;
+
+	/* SEQ_CST: so above. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	n = rows();
+	for (uint32_t i = 1; i <= n; i++) {
+		struct cpa_process_row *p = cpa_process(i);
+
+		/* ACQUIRE pairs with cpa_process_claim(). */
+		if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != CPA_PROCESS_FREE &&
+		    __atomic_load_n(&p->parent_pid, __ATOMIC_RELAXED) == of->pid && !p->parent &&
+		    p->space == of->space && p->seen_ns >= since_ns)
+			set_parent(p, parent);
+	}
+}
+
+uint32_t cpa_process_taker(uint32_t token, uint32_t parent)
+{
+	uint32_t n = rows();
+
+	for (uint32_t i = 1; i <= n; i++) {
+		const struct cpa_process_row *p = cpa_process(i);
+
+		/* ACQUIRE pairs with cpa_process_claim(). */
+		if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != CPA_PROCESS_FREE &&
+		    __atomic_load_n(&p->token, __ATOMIC_RELAXED) == token && is_child(p, parent) &&
+		    !was_waited(p))
+			return i;
+	}
+	return 0;
+}
+
+uint32_t cpa_process_ended(uint32_t parent, uint64_t since, uint64_t before)
+{
+	uint32_t n = rows(), best = 0;
+
+	for (uint32_t i = 1; i <= n; i++) {
+		const struct cpa_process_row *p = cpa_process(i);
+
+		/* ACQUIRE pairs with the end of the process. */
+		if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != CPA_PROCESS_ENDED ||
+		    !is_child(p, parent) || was_waited(p) || !p->exit_thread ||
+		    p->end_ticks <= since || p->end_ticks >= before)
+			continue;
+		if (!best || p->end_ticks > cpa_process(best)->end_ticks)
+			best = i;
+	}
+	return best;
+}
+
+static void add(struct cpa_process_sums *to, const struct cpa_process_sums *from,
+		const struct cpa_process_sums *less)
+{
+	uint64_t *t = (uint64_t *)to;
+
+	/* Relaxed: sums. */
+	for (unsigned i = 0; i < SUMS; i++)
+		__atomic_fetch_add(&t[i],
+				   ((const uint64_t *)from)[i] -
+					   (less ? ((const uint64_t *)less)[i] : 0),
+				   __ATOMIC_RELAXED);
+}
+
+static const struct cpa_process_sums *sums_of(const struct cpa_thread *row)
+{
+	return (const struct cpa_process_sums *)&row->before;
+}
+
+/* There are @more threads; as many as the field can tell, if there are more. */
+static void count_threads(struct cpa_process_row *p, uint32_t more)
+{
+	uint32_t old = __atomic_load_n(&p->threads, __ATOMIC_RELAXED), new;
+
+	/* Relaxed: a count. */
+	do
+		new = old + more < old ? UINT32_MAX : old + more;
+	while (!__atomic_compare_exchange_n(&p->threads, &old, new, true, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED));
+}
+
+void cpa_process_claims(struct cpa_thread *row, uint32_t number)
+{
+	row->process_row = number;
+	row->process_key = number ? cpa_process(number)->key : 0;
+}
+
+void cpa_process_enter(struct cpa_thread *row, uint32_t number)
+{
+	row->given = *sums_of(row);
+	cpa_process_claims(row, number);
+	if (number)
+		count_threads(cpa_process(number), 1);
+}
+
+void cpa_process_give(struct cpa_thread *row)
+{
+	struct cpa_process_row *p = row->process_row ? cpa_process(row->process_row) : NULL;
+
+	if (!p || p->key != row->process_key)
+		return;
+	add(&p->sums, sums_of(row), &row->given);
+	row->given = *sums_of(row);
+}
+
+/* The row of the sum of processes named as @p. 0: no space. */
+static uint32_t sum_of(const struct cpa_process_row *p)
+{
+	uint32_t n = rows(), number;
+
+	for (uint32_t i = 1; i <= n; i++) {
+		const struct cpa_process_row *sum = cpa_process(i);
+
+		/* ACQUIRE pairs with the RELEASE below. */
+		if (__atomic_load_n(&sum->state, __ATOMIC_ACQUIRE) == CPA_PROCESS_SUM &&
+		    sum->name == p->name)
+			return i;
+	}
+	number = cpa_table_append(CPA_TABLE_PROCESSES);
+	if (number) {
+		struct cpa_process_row *sum = cpa_process(number);
+
+		sum->key = __atomic_add_fetch(&cpa_header()->process_ids, 1, __ATOMIC_RELAXED);
+		sum->name = p->name;
+		sum->start_ticks = p->start_ticks;
+		/* RELEASE: it is whole when it can be found. */
+		__atomic_store_n(&sum->state, CPA_PROCESS_SUM, __ATOMIC_RELEASE);
+	}
+	return number;
+}
+
+/* Add @p to the sum of its command, for good. */
+static bool fold(const struct cpa_process_row *p)
+{
+	uint32_t number = sum_of(p);
+	struct cpa_process_row *sum = number ? cpa_process(number) : NULL;
+
+	if (!sum)
+		return false;
+	add(&sum->sums, &p->sums, NULL);
+	/* Relaxed: sums, and the latest end. */
+	__atomic_fetch_add(&sum->cpu_ns, p->cpu_ns, __ATOMIC_RELAXED);
+	count_threads(sum, p->threads);
+	__atomic_fetch_add(&sum->count, 1, __ATOMIC_RELAXED);
+	if (p->end_ticks > sum->end_ticks)
+		__atomic_store_n(&sum->end_ticks, p->end_ticks, __ATOMIC_RELAXED);
+	return true;
+}
+
+static void free_threads(uint32_t number, uint64_t key)
+{
+	uint32_t n = __atomic_load_n(&cpa_table(CPA_TABLE_THREADS)->used, __ATOMIC_RELAXED);
+
+	for (uint32_t i = 1; i <= n; i++) {
+		struct cpa_thread *row = cpa_row(CPA_TABLE_THREADS, i);
+
+		/*
+		 * ACQUIRE: a row that is claimed by now is not of the process that it was of before.
+		 * Pairs with cpa_thread_claim().
+		 */
+		if (__atomic_load_n(&row->state, __ATOMIC_ACQUIRE) == CPA_THREAD_DONE ||
+		    row->process_row != number || row->process_key != key)
+			continue;
+		cpa_process_give(row);
+		cpa_thread_joined(i);
+	}
+}
+
+void cpa_process_waited(struct cpa_self *self, uint32_t number, int status)
+{
+	struct cpa_process_row *p = cpa_process(number);
+	uint32_t token;
+
+	p->status = status;
+	__atomic_store_n(&p->waited, 1, __ATOMIC_RELAXED);
+	free_threads(number, p->key);
+	cpa_process_drop_token(self, number);
+	while ((token = cpa_offer_take(number)))
+		cpa_token_free(self, token);
+	if (rows() >= CPA_PROCESSES_KEPT && fold(p))
+		cpa_process_free(number);
+}
+
+void cpa_process_drop_token(struct cpa_self *self, uint32_t number)
+{
+	/* Relaxed: its owner's, now. */
+	uint32_t token = __atomic_exchange_n(&cpa_process(number)->token, 0, __ATOMIC_RELAXED);
+
+	if (token && token != CPA_TOKEN_NONE)
+		cpa_token_free(self, token);
+}
+
+uint32_t cpa_process_twin(uint32_t number)
+{
+	const struct cpa_process_row *own = cpa_process(number);
+	uint32_t n, best = 0;
+
+	/* SEQ_CST: our pid is told before we look; so does the other side. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	n = rows();
+	for (uint32_t i = 1; i <= n; i++) {
+		const struct cpa_process_row *p = cpa_process(i);
+		/* ACQUIRE pairs with cpa_process_claim(). */
+		uint32_t state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
+
+		/* ACQUIRE: with the pid comes what is told with it. */
+		if (i != number && state != CPA_PROCESS_FREE && state != CPA_PROCESS_SUM &&
+		    __atomic_load_n(&p->pid, __ATOMIC_ACQUIRE) == own->pid &&
+		    is_child(p, own->parent))
+			best = later(best, i);
+	}
+	return best;
+}
+
+/* Relaxed: what is told before is told by others. */
+static bool own(struct cpa_process_row *p, uint64_t key, uint32_t pid)
+{
+	uint64_t none = key << 32;
+
+	return __atomic_compare_exchange_n(&p->owner, &none, none | pid, false, __ATOMIC_RELAXED,
+					   __ATOMIC_RELAXED) ||
+	       none == (key << 32 | pid);
+}
+
+bool cpa_process_occupy(uint32_t number, uint32_t pid)
+{
+	struct cpa_process_row *p = cpa_process(number);
+	/* ACQUIRE: if it is another process's row by now, we find that one's pid, or its key. */
+	uint64_t key = __atomic_load_n(&p->key, __ATOMIC_ACQUIRE);
+
+	return is_called(p, pid, 0) && own(p, key, pid);
+}
+
+bool cpa_process_vacate(uint32_t number)
+{
+	if (!own(cpa_process(number), cpa_process(number)->key, NOBODY))
+		return false;
+	cpa_process_free(number);
+	return true;
+}
+
+void cpa_process_call(uint32_t number, uint32_t pid)
+{
+	struct cpa_process_row *p = cpa_process(number);
+
+	/* RELEASE: as with the pid, what is known of it comes with it. Pairs with is_called(). */
+	__atomic_store_n(&p->owner, p->key << 32 | pid, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+#include "shadow/edge/thread.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "shadow/edge/acquire.h"
+#include "shadow/graph/checkpoint.h"
+#include "shadow/graph/component.h"
+#include "shadow/store/heap.h"
+#include "shadow/journal/journal.h"
+#include "shadow/path/path.h"
+#include "shadow/store/stack.h"
+#include "shadow/edge/process.h"
+#include "shadow/edge/queue.h"
+#include "shadow/graph/summary.h"
+#include "shadow/store/table.h"
+#include "shadow/path/token.h"
+
+static struct cpa_thread *row_at(uint32_t number)
+{
+	return cpa_row(CPA_TABLE_THREADS, number);
+}
+
+static uint32_t *below(uint32_t number)
+{
+	return &row_at(number)->next_done;
+}
+
+uint32_t cpa_thread_claim(uint32_t process)
+{
+	/* Relaxed: how many there are decides only when reuse begins. */
+	uint64_t processes = __atomic_load_n(&cpa_header()->process_ids, __ATOMIC_RELAXED);
+	uint32_t kept = processes > CPA_TREE_KEPT / 2 ? CPA_TREE_KEPT : CPA_THREADS_KEPT;
+	uint32_t number = 0;
+
+	if (__atomic_load_n(&cpa_table(CPA_TABLE_THREADS)->used, __ATOMIC_RELAXED) >= kept)
+		number = cpa_pile_pop(&cpa_header()->done, below);
+	if (number) /* The creator may name the new thread before it begins. */
+		memset(row_at(number)->name, 0, sizeof(row_at(number)->name));
+	if (!number)
+		number = cpa_table_append(CPA_TABLE_THREADS);
+	if (!number) {
+		cpa_diag(CPA_DIAG_THREADS_REFUSED);
+		return 0;
+	}
+	cpa_process_claims(row_at(number), process);
+	/* RELEASE: detach, exit and the end of its process, by whatever thread, come after this. */
+	__atomic_store_n(&row_at(number)->state, CPA_THREAD_RUNNING, __ATOMIC_RELEASE);
+	return number;
+}
+
+static bool is_in_use(uint32_t id)
+{
+	uint32_t n = __atomic_load_n(&cpa_table(CPA_TABLE_THREADS)->used, __ATOMIC_RELAXED);
+
+	for (uint32_t i = 1; i <= n; i++) {
+		const struct cpa_thread *row = row_at(i);
+
+		/* In a later part of the run a thread has another than its row. */
+		if ((row->key == id || row->path.owner == id) &&
+		    /* Relaxed: who draws the same now has got a number that is another. */
+		    __atomic_load_n(&row->state, __ATOMIC_RELAXED) != CPA_THREAD_DONE)
+			return true;
+	}
+	return false;
+}
+
+void cpa_thread_new_id(struct cpa_self *self)
+{
+	uint64_t n;
+
+	do {
+		/* Relaxed: unique, no more. */
+		n = __atomic_add_fetch(&cpa_header()->started, 1, __ATOMIC_RELAXED);
+		self->id = (uint32_t)n;
+	} while (self->id + 1 <= 1 || (n > UINT32_MAX && is_in_use(self->id)));
+}
+
+/*
+ * Those that a row has are of a thread that was killed with its process: they are added up as we
+ * go.
+ */
+static void take_edges(struct cpa_self *self)
+{
+	void *edges = self->row->edges ? cpa_at(self->row->edges) :
+					 cpa_heap_alloc(CPA_EDGE_CACHE * sizeof(*self->edges));
+
+	self->edges = edges;
+	self->row->edges = edges ? cpa_offset(edges) : 0;
+}
+
+/* All of them were added to the edges' rows. */
+static void give_edges(struct cpa_self *self)
+{
+	cpa_writing(self->row);
+	self->row->edges = 0;
+	cpa_written(self->row);
+	if (self->edges)
+		cpa_heap_free(self->edges);
+	self->edges = NULL;
+}
+
+int cpa_thread_begin(struct cpa_self *self, uint32_t component, uint32_t tid,
+		     const struct cpa_path *from, struct cpa_wait *wait)
+{
+	struct cpa_thread *row;
+
+	if (!self->number)
+		self->number = cpa_thread_claim(self->process);
+	if (!self->number)
+		return -ENOMEM;
+	row = row_at(self->number);
+	self->row = row;
+	cpa_thread_new_id(self);
+	wait->now = cpa_checkpoint_begin(self, !row->key, wait->now);
+	cpa_writing(row);
+	if (row->key) {
+		row->earlier++;
+		cpa_path_join(self, &row->retired, &row->path, false);
+		cpa_path_clear(self, &row->path);
+	} else {
+		void *totals = cpa_heap_alloc(cpa_header()->slots * sizeof(uint64_t));
+
+		row->totals_slots = totals ? cpa_header()->slots : 0;
+		row->totals = totals ? cpa_offset(totals) : 0;
+		row->start_ticks = wait->now;
+	}
+	take_edges(self);
+	cpa_summary_begin(&self->noting, self->id, cpa_header()->note);
+	row->key = self->id;
+	cpa_process_enter(row, self->process);
+	row->tid = tid;
+	row->component = component;
+	row->thread_slot = cpa_component_slot(component);
+	row->node = 0;
+	row->last_function = 0;
+	row->held_count = 0;
+	row->end_ticks = 0;
+	row->path.owner = self->id;
+	row->path.released = wait->now;
+	cpa_written(row);
+	cpa_journal_begin(self);
+	if (from)
+		cpa_acquire_path(self, from, wait);
+	return 0;
+}
+
+void cpa_thread_joined(uint32_t number)
+{
+	/*
+	 * RELEASE: the joiner has read the path. Whoever pops the row acquires it by the stack. A row
+	 * that is free already must not get onto the stack again.
+	 */
+	if (__atomic_exchange_n(&row_at(number)->state, CPA_THREAD_DONE, __ATOMIC_RELEASE) ==
+	    CPA_THREAD_DONE)
+		return;
+	cpa_pile_push(&cpa_header()->done, number, below);
+}
+
+/* From @from to @to; but from @otherwise to DONE: the other of exit and detach came before. */
+static void transition(uint32_t number, uint32_t from, uint32_t to, uint32_t otherwise)
+{
+	struct cpa_thread *row = row_at(number);
+
+	/* ACQ_REL: the side that comes second frees the row, after all the first one did to it. */
+	if (__atomic_compare_exchange_n(&row->state, &from, to, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE))
+		return;
+	if (from == otherwise)
+		cpa_thread_joined(number);
+}
+
+void cpa_thread_detached(uint32_t number)
+{
+	transition(number, CPA_THREAD_RUNNING, CPA_THREAD_DETACHED, CPA_THREAD_EXITED);
+}
+
+void cpa_thread_forget(struct cpa_self *self)
+{
+	cpa_summary_flush(self);
+	cpa_journal_end(self);
+	cpa_version_forget_spares(self);
+	cpa_token_forget_spares(self);
+}
+
+void cpa_thread_end(struct cpa_self *self, uint64_t now)
+{
+	uint32_t number = self->number;
+
+	cpa_queue_leave(self);
+	self->row->end_ticks = now;
+	cpa_thread_forget(self);
+	give_edges(self);
+	cpa_process_give(self->row);
+	transition(number, CPA_THREAD_RUNNING, CPA_THREAD_EXITED, CPA_THREAD_DETACHED);
+}

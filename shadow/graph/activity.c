@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: MIT */
+#include "shadow/graph/activity.h"
+
+#include "shadow/graph/call.h"
+#include "shadow/graph/checkpoint.h"
+#include "shadow/graph/component.h"
+#include "shadow/store/heap.h"
+#include "shadow/journal/journal.h"
+#include "shadow/graph/mix.h"
+#include "shadow/path/path.h"
+#include "shadow/graph/run.h"
+#include "shadow/graph/summary.h"
+#include "shadow/store/table.h"
+
+#define COLD __attribute__((noinline, cold))
+
+/* What cpa_charge() asks for, of any number of ticks. */
+static inline void charge(const struct cpa_charging *c, uint32_t slot, uint64_t total)
+{
+	if (likely(c->ticks <= CPA_DELTA_MOST)) {
+		cpa_charge(c, slot, total);
+		return;
+	}
+	if (!slot)
+		return;
+	cpa_path_add_large(c->self, c->path, slot, c->ticks);
+	if (slot < c->slots)
+		c->total[slot] += total;
+}
+
+/* As cpa_charging(), for charge(). */
+static inline struct cpa_charging charging(struct cpa_self *self, uint64_t ticks)
+{
+	if (likely(ticks <= CPA_DELTA_MOST))
+		cpa_path_reserve(self, &self->row->path, ticks);
+	return cpa_charging(self, ticks);
+}
+
+void cpa_activity_charge(struct cpa_self *self, uint32_t slot, uint64_t ticks, uint64_t total)
+{
+	const struct cpa_charging c = charging(self, ticks);
+
+	charge(&c, slot, total);
+	if (unlikely(self->journal))
+		cpa_journal_charge(self, slot, ticks);
+}
+
+/* Divide @ticks in proportion to @weight, to the last tick. */
+static void spread(struct cpa_self *self, uint64_t ticks, const uint32_t slot[],
+		   const uint32_t weight[], unsigned n)
+{
+	uint64_t sum = 0, rest = ticks;
+
+	for (unsigned i = 0; i < n; i++)
+		sum += weight[i];
+	for (unsigned i = 0; i < n && sum; i++) {
+		uint64_t part, product;
+
+		/* Ticks times weight overflows for activities of hours only. */
+		if (unlikely(__builtin_mul_overflow(rest, weight[i], &product)))
+			part = (uint64_t)((unsigned __int128)rest * weight[i] / sum);
+		else
+			part = weight[i] == sum ? rest : product / sum;
+
+		cpa_activity_charge(self, slot[i], part, part);
+		rest -= part;
+		sum -= weight[i];
+	}
+}
+
+/* Credit is of one rate: see shadow/graph/mix.h. */
+static COLD void begin_credit(struct cpa_self *self, uint64_t period)
+{
+	self->sample_period = period;
+	for (unsigned i = 0; i < CPA_EDGE_CACHE; i++)
+		for (unsigned k = 0; self->edge[i].key && k < CPA_MIX; k++)
+			cpa_mix_forgive(&self->edges[i].mix[k]);
+}
+
+/*
+ * The credit of one function for @n samples of the @span, over which @ticks were spread. None of an
+ * activity so long that no other like it is without: what it has too many came late, of others.
+ */
+static int32_t credit_of(const struct cpa_span *span, uint64_t ticks, uint32_t n)
+{
+	int64_t more = (int64_t)(span->sampled_ticks - ticks);
+
+	if (!span->sampled_ticks || ticks > CPA_MIX_LONG * span->sample_period)
+		return 0;
+	return (int32_t)(more * CPA_MIX_UNITS * n / (int64_t)span->sampled_ticks);
+}
+
+static void learn(struct cpa_self *self, const struct cpa_span *span, uint64_t ticks,
+		  struct cpa_edge_cache *cache)
+{
+	if (unlikely(span->sample_period != self->sample_period))
+		begin_credit(self, span->sample_period);
+	for (unsigned i = 0; i < span->sampled; i++) {
+		uint32_t function = span->sample_function[i], n = span->sample_count[i];
+		int32_t credit = credit_of(span, ticks, n);
+
+		self->row->last_function = function;
+		if (!cache)
+			continue;
+		cpa_mix_add(cache->mix, function, n, credit);
+		cpa_mix_add(cpa_summary_row(self, cache)->mix, function, n, credit);
+	}
+}
+
+/* The words of @mix of functions that @calls, if any, do not know exactly. Return how many. */
+static inline unsigned words_of(const uint64_t mix[CPA_MIX], const struct cpa_calls *calls,
+				uint64_t word[])
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < CPA_MIX; i++) {
+		word[n] = __atomic_load_n(&mix[i], __ATOMIC_RELAXED); /* see cpa_mix_add() */
+		if (!word[n])					      /* they fill in order */
+			break;
+		n += !calls || !cpa_calls_know(calls, cpa_function_slot(cpa_mix_function(word[n])));
+	}
+	return n;
+}
+
+/* Give each of @n words what credit its function has in @others. */
+static void lend(uint64_t word[], unsigned n, const uint64_t others[CPA_MIX])
+{
+	for (unsigned i = 0; i < n; i++) {
+		uint32_t function = cpa_mix_function(word[i]);
+		int32_t credit = 0;
+
+		for (unsigned k = 0; k < CPA_MIX; k++) {
+			uint64_t other =
+				__atomic_load_n(&others[k], __ATOMIC_RELAXED); /* as above */
+
+			if (cpa_mix_function(other) == function)
+				credit = cpa_mix_credit(other);
+		}
+		word[i] = cpa_mix_word(function, cpa_mix_samples(word[i]), credit);
+	}
+}
+
+/* Where none of the @n words of the thread's own activities has credit. */
+static COLD unsigned without_credit(const uint64_t others[CPA_MIX], const struct cpa_calls *calls,
+				    uint64_t word[], unsigned n, uint32_t weight[], uint32_t *sum)
+{
+	unsigned kept;
+
+	if (n)
+		lend(word, n, others);
+	else
+		n = words_of(others, calls, word);
+	kept = cpa_mix_credited(word, n, weight, sum);
+	return kept ? kept : cpa_mix_sampled(word, n, weight, sum);
+}
+
+/*
+ * Functions of an activity without samples on the edge of @cache, and their weights. Return how
+ * many.
+ */
+static inline unsigned of_edge(struct cpa_self *self, const struct cpa_calls *calls,
+			       struct cpa_edge_cache *cache, uint64_t word[], uint32_t weight[],
+			       uint32_t *sum)
+{
+	unsigned n = words_of(cache->mix, calls, word);
+	unsigned kept = cpa_mix_credited(word, n, weight, sum);
+
+	return likely(kept) ? kept :
+			      without_credit(cpa_summary_row(self, cache)->mix, calls, word, n,
+					     weight, sum);
+}
+
+void cpa_activity_attribute(struct cpa_self *self, uint64_t ticks, struct cpa_edge_cache *cache)
+{
+	uint32_t last = self->row->last_function ? self->row->last_function : CPA_SLOT_UNSAMPLED;
+	struct cpa_charging c = charging(self, ticks);
+	uint64_t word[CPA_MIX], rest = ticks;
+	uint32_t weight[CPA_MIX], sum;
+	unsigned n = cache ? of_edge(self, NULL, cache, word, weight, &sum) : 0;
+
+	if (!n) {
+		cpa_activity_charge(self, cpa_function_slot(last), ticks, ticks);
+		return;
+	}
+	/* In proportion to the weights. One division, as this is done for most activities. */
+	for (unsigned i = 0; i < n; i++) {
+		uint64_t share = UINT32_MAX / sum * (uint64_t)weight[i];
+		uint32_t slot = cpa_function_slot(cpa_mix_function(word[i]));
+		uint64_t part = i == n - 1 ? rest :
+					     (uint64_t)((unsigned __int128)ticks * share >> 32);
+
+		if (unlikely(ticks > CPA_DELTA_MOST))
+			c = charging(self, part);
+		c.ticks = part;
+		c.lanes = cpa_path_lanes(part);
+		rest -= part;
+		charge(&c, slot, c.ticks);
+		if (unlikely(self->journal))
+			cpa_journal_charge(self, slot, c.ticks);
+	}
+}
+
+/*
+ * An untimed section is open in which all samples of the activity fell. What they do not stand for,
+ * of @ticks, passed before it, in the mean: then the thread did what it did at the sample before,
+ * as a use is timed after each. Return how long.
+ */
+static uint64_t before_section(struct cpa_self *self, const struct cpa_span *span, uint64_t ticks)
+{
+	uint32_t last = self->row->last_function ? self->row->last_function : CPA_SLOT_UNSAMPLED;
+	uint64_t before = ticks - span->sampled_ticks;
+
+	if (likely(!span->open) || span->sampled_ticks >= ticks)
+		return 0;
+	cpa_activity_charge(self, cpa_function_slot(last), before, before);
+	return before;
+}
+
+/* Which functions @ticks of the activity's process time were spent in; see shadow/graph/mix.h. */
+static void attribute(struct cpa_self *self, const struct cpa_span *span, uint64_t ticks,
+		      struct cpa_edge_cache *cache)
+{
+	uint32_t slot[CPA_SAMPLED];
+	uint32_t weight[CPA_SAMPLED];
+	unsigned n = 0;
+
+	for (; n < span->sampled; n++) {
+		slot[n] = cpa_function_slot(span->sample_function[n]);
+		weight[n] = span->sample_count[n];
+	}
+	if (unlikely(n)) {
+		ticks -= before_section(self, span, ticks);
+		learn(self, span, ticks, cache);
+	}
+	if (!n && span->calls && cache) {
+		uint64_t word[CPA_MIX];
+		uint32_t sum;
+
+		n = of_edge(self, span->calls, cache, word, weight, &sum);
+		for (unsigned i = 0; i < n; i++)
+			slot[i] = cpa_function_slot(cpa_mix_function(word[i]));
+	}
+	if (n)
+		spread(self, ticks, slot, weight, n);
+	else
+		cpa_activity_attribute(self, ticks, span->calls ? NULL : cache);
+}
+
+/* Classes that share a slot count once: the first one that is held has it. */
+static void set_held_slot(struct cpa_self *self, unsigned at, uint32_t slot)
+{
+	struct cpa_thread *row = self->row;
+
+	row->held_slot[at] = slot;
+	for (unsigned i = 0; i < at; i++)
+		if (unlikely(row->held_slot[i] == slot))
+			row->held_slot[at] = CPA_SLOT_NONE;
+}
+
+static void look_up_held(struct cpa_self *self)
+{
+	for (unsigned i = 0; i < self->row->held_count; i++)
+		set_held_slot(self, i, cpa_component_slot(self->held_class[i]));
+}
+
+/* Components have got other slots. */
+static COLD void follow(struct cpa_self *self, struct cpa_calls *calls, uint32_t moves)
+{
+	self->moves = moves;
+	self->row->thread_slot = cpa_component_slot(self->row->component);
+	look_up_held(self);
+	if (calls)
+		cpa_calls_follow(calls);
+}
+
+void cpa_activity_held_external(struct cpa_self *self, uint32_t slot, uint64_t ticks)
+{
+	struct cpa_thread *row = self->row;
+
+	if (unlikely(slot >= row->totals_slots))
+		return;
+	if (unlikely(!row->held_external)) {
+		void *sums = cpa_heap_alloc(row->totals_slots * sizeof(uint64_t));
+
+		if (!sums)
+			return;
+		row->held_external = cpa_offset(sums);
+	}
+	((uint64_t *)cpa_at(row->held_external))[slot] += ticks;
+}
+
+/* What all activities do but for functions, kinds of external time and time that is no one's. */
+static struct cpa_edge_cache *advance(struct cpa_self *self, struct cpa_calls *calls,
+				      uint64_t process, uint64_t external, uint32_t node)
+{
+	struct cpa_thread *row = self->row;
+	struct cpa_edge_cache *cache = cpa_summary_edge(self, row->node, node, false);
+	const struct cpa_charging c = charging(self, process + external);
+	uint32_t moves = cpa_component_moved();
+
+	if (unlikely(moves != self->moves))
+		follow(self, calls, moves);
+	row->path.len += c.ticks;
+	row->path.observed[CPA_TIME_PROCESS] += process;
+	row->process += process;
+	row->events++;
+	if (likely(cache)) {
+		cpa_summary_count(cache);
+		cache->weight += c.ticks;
+		cpa_summary_passed(self, cache, c.ticks);
+	}
+	charge(&c, row->thread_slot, process);
+	for (unsigned i = 0; i < row->held_count; i++)
+		charge(&c, row->held_slot[i], process);
+	row->node = node;
+	row->path.node = node;
+	return cache;
+}
+
+void cpa_activity_run_slow(struct cpa_self *self, uint64_t process, uint32_t node)
+{
+	struct cpa_edge_cache *cache;
+
+	cpa_writing(self->row);
+	cache = advance(self, NULL, process, 0, node);
+	if (process)
+		cpa_activity_attribute(self, process, cache);
+	cpa_written(self->row);
+}
+
+void cpa_activity_end(struct cpa_self *self, const struct cpa_span *span, uint32_t node)
+{
+	struct cpa_thread *row = self->row;
+	struct cpa_edge_cache *cache;
+	uint64_t unknown = span->process;
+
+	cpa_writing(row);
+	cache = advance(self, span->calls, span->process, span->external, node);
+	if (unlikely(self->journal))
+		cpa_journal_activity(self, span, cache);
+	row->path.observed[CPA_TIME_EXTERNAL] += span->external;
+	row->path.observed[CPA_TIME_RUNQUEUE] += span->runqueue;
+	row->path.observed[CPA_TIME_PROBE] += span->probe;
+	row->external += span->external;
+	row->runqueue += span->runqueue;
+	row->probe += span->probe;
+	if (unlikely(span->calls))
+		unknown = cpa_calls_charge(self, span->calls, cache);
+	if (unknown)
+		attribute(self, span, unknown, cache);
+	if (unlikely(span->external)) {
+		uint64_t last = span->external - span->earlier;
+
+		cpa_activity_charge(self, span->external_slot, last, last);
+		cpa_activity_charge(self, span->earlier_slot, span->earlier, span->earlier);
+		for (unsigned i = 0; i < row->held_count; i++)
+			cpa_activity_held_external(self, row->held_slot[i], span->external);
+	}
+	cpa_written(row);
+}
+
+void cpa_dependency(struct cpa_self *self, const struct cpa_wait *wait, uint64_t waited)
+{
+	struct cpa_edge_cache *cache = cpa_summary_edge(self, wait->from, self->row->node, true);
+
+	if (!cache)
+		return;
+	cpa_summary_count(cache);
+	cache->weight += waited;
+	if (wait->followed) {
+		cache->followed++;
+		cache->followed_weight += waited;
+	}
+}
+
+void cpa_hold_slow(struct cpa_self *self, uint32_t class, uint32_t slot)
+{
+	struct cpa_thread *row = self->row;
+
+	/* Nested locks of one class count once: the section is one. */
+	for (unsigned i = 0; i < row->held_count; i++) {
+		if (self->held_class[i] == class) {
+			row->held_times[i]++;
+			return;
+		}
+	}
+	slot = cpa_component_now(class, slot);
+	if (!slot || row->held_count == CPA_HELD_MAX) {
+		cpa_diag(CPA_DIAG_HELD_OVERFLOW);
+		return;
+	}
+	self->held_class[row->held_count] = class;
+	row->held_times[row->held_count] = 1;
+	set_held_slot(self, row->held_count++, slot);
+}
+
+void cpa_unhold_slow(struct cpa_self *self, uint32_t class)
+{
+	struct cpa_thread *row = self->row;
+	bool first = true;
+
+	for (unsigned i = row->held_count; i-- > 0;) {
+		first = first && row->held_slot[i];
+		if (self->held_class[i] != class)
+			continue;
+		if (!--row->held_times[i]) {
+			row->held_count--;
+			row->held_slot[i] = row->held_slot[row->held_count];
+			row->held_times[i] = row->held_times[row->held_count];
+			self->held_class[i] = self->held_class[row->held_count];
+			if (unlikely(!first)) /* it may have had the slot of one above */
+				look_up_held(self);
+		}
+		return;
+	}
+}
+
+bool cpa_holds(const struct cpa_self *self, uint32_t slot)
+{
+	for (unsigned i = 0; i < self->row->held_count; i++)
+		if (self->row->held_slot[i] == slot)
+			return true;
+	return false;
+}

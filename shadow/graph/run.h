@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shadow/graph/run.h - the usual activity: CPU time alone, charged where that is known at one look
+ *
+ * This is most of what cpa costs. Everything else that can happen to an activity is in
+ * shadow/graph/activity.c, and does the same.
+ */
+#ifndef CPA_SHADOW_GRAPH_RUN_H
+#define CPA_SHADOW_GRAPH_RUN_H
+
+#include "shadow/graph/activity.h"
+#include "shadow/graph/checkpoint.h"
+#include "shadow/graph/component.h"
+#include "shadow/graph/mix.h"
+#include "shadow/path/path.h"
+#include "shadow/graph/summary.h"
+
+/* Where the time of an activity goes: held in registers, as stores to the row follow. */
+struct cpa_charging {
+	struct cpa_self *self;
+	struct cpa_path *path;
+	uint64_t *total;
+	uint64_t slots; /* of total */
+	uint64_t ticks; /* reserved in the path, for cpa_charge() */
+	cpa_lanes lanes;
+};
+
+static inline struct cpa_charging cpa_charging(struct cpa_self *self, uint64_t ticks)
+{
+	struct cpa_thread *row = self->row;
+
+	return (struct cpa_charging){ .self = self,
+				      .path = &row->path,
+				      .total = cpa_at(row->totals),
+				      .slots = row->totals_slots,
+				      .ticks = ticks,
+				      .lanes = cpa_path_lanes(ticks) };
+}
+
+/* The activity counts for the component of @slot; @total of its ticks in the thread's sum. */
+static inline __attribute__((always_inline)) void cpa_charge(const struct cpa_charging *c,
+							     uint32_t slot, uint64_t total)
+{
+	if (unlikely(!slot))
+		return;
+	cpa_path_add_lanes(c->self, c->path, slot, c->ticks, c->lanes);
+	if (likely(slot < c->slots))
+		c->total[slot] += total;
+}
+
+/*
+ * The function to which all of an activity without samples and calls goes, as cpa_activity_end()
+ * would have it. 0: there may be several.
+ */
+static inline uint32_t cpa_run_function(const struct cpa_self *self,
+					const struct cpa_edge_cache *cache,
+					const struct cpa_edge *edge)
+{
+	const uint64_t *mix;
+
+	/* Relaxed: see cpa_mix_add(). The words fill in order. */
+	mix = __atomic_load_n(&cache->mix[0], __ATOMIC_RELAXED) ? cache->mix : edge->mix;
+	/* Relaxed: as above. */
+	if (__atomic_load_n(&mix[1], __ATOMIC_RELAXED))
+		return 0;
+	/* Relaxed: as above. */
+	if (__atomic_load_n(&mix[0], __ATOMIC_RELAXED))
+		return cpa_mix_function(__atomic_load_n(&mix[0], __ATOMIC_RELAXED));
+	return self->row->last_function ? self->row->last_function : CPA_SLOT_UNSAMPLED;
+}
+
+/*
+ * End the activity of @process ticks at the event of @node: as cpa_activity_end(). @hint, 0 or what
+ * an earlier call of the thread left there: where its edge is likely to be.
+ */
+static inline __attribute__((always_inline)) void
+cpa_activity_run(struct cpa_self *self, uint64_t process, uint32_t node, unsigned *hint)
+{
+	struct cpa_thread *row = self->row;
+	uint64_t key = cpa_summary_key(row->node, node, false);
+	unsigned at = *hint;
+	struct cpa_edge_cache *cache;
+	struct cpa_charging c;
+	uint32_t function;
+
+	if (unlikely(self->edge[at].key != ~key))
+		at = cpa_summary_find(self, key);
+
+	if (unlikely(at == CPA_EDGE_CACHE || cpa_component_moved() != self->moves ||
+		     process > CPA_DELTA_MOST || !cpa_path_has_room(&row->path, process))) {
+		cpa_activity_run_slow(self, process, node);
+		return;
+	}
+	*hint = at;
+	cache = &self->edges[at];
+	cpa_writing(row);
+	c = cpa_charging(self, process);
+	row->path.len += process;
+	row->path.observed[CPA_TIME_PROCESS] += process;
+	row->process += process;
+	row->events++;
+	row->node = node;
+	row->path.node = node;
+	cpa_summary_count(cache);
+	cache->weight += process;
+	cpa_summary_passed(self, cache, process);
+	cpa_charge(&c, row->thread_slot, process);
+	for (unsigned i = 0; unlikely(i < row->held_count); i++)
+		cpa_charge(&c, row->held_slot[i], process);
+	function = cpa_run_function(self, cache, self->edge[at].row);
+	if (likely(function))
+		cpa_charge(&c, cpa_function_slot(function), process);
+	else
+		cpa_activity_attribute(self, process, cache);
+	cpa_written(row);
+}
+
+#endif

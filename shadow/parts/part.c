@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+#include "shadow/parts/part.h"
+
+#include <string.h>
+
+#include "shadow/edge/cell.h"
+#include "shadow/graph/checkpoint.h"
+#include "shadow/store/epoch.h"
+#include "shadow/store/heap.h"
+#include "shadow/edge/item.h"
+#include "shadow/path/path.h"
+#include "shadow/edge/queue.h"
+#include "shadow/store/table.h"
+#include "shadow/edge/thread.h"
+
+#define READINGS 4u
+
+/* header.part: of the latest part that was begun its epoch, times 2, and 1 when it is open. */
+#define OPEN 1u
+
+static uint64_t observed_of(const struct cpa_path *path)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < CPA_TIME_KINDS; i++)
+		sum += path->observed[i];
+	return sum;
+}
+
+/* An operation that was under way at the end of a part went on a little: cut that off. */
+static void trim(struct cpa_path *path, uint64_t until)
+{
+	static const enum cpa_time_kind order[CPA_TIME_KINDS] = { CPA_TIME_PROBE, CPA_TIME_RUNQUEUE,
+								  CPA_TIME_HANDOFF,
+								  CPA_TIME_EXTERNAL,
+								  CPA_TIME_PROCESS };
+	uint64_t sum = observed_of(path), over = sum > until ? sum - until : 0;
+
+	for (unsigned i = 0; over && i < CPA_TIME_KINDS; i++) {
+		uint64_t *kind = &path->observed[order[i]];
+		uint64_t less = over < *kind ? over : *kind;
+
+		*kind -= less;
+		over -= less;
+	}
+}
+
+/* The observed path of a part begins with all of those before: where nobody knows, outside. */
+static void tile(struct cpa_path *path, uint64_t until)
+{
+	uint64_t sum = observed_of(path);
+
+	trim(path, until);
+	if (until > sum)
+		path->observed[CPA_TIME_EXTERNAL] += until - sum;
+}
+
+void cpa_part_end(struct cpa_self *self, uint64_t stop, uint64_t end)
+{
+	struct cpa_path *path = &self->row->path;
+
+	cpa_writing(self->row);
+	path->released = end;
+	trim(path, cpa_epoch_on(cpa_header(), end));
+	cpa_written(self->row);
+	cpa_cell_release(self, &cpa_header()->final, path);
+	/* RELEASE: who finds the mark finds the path in the cell. Pairs with gather_row(). */
+	__atomic_store_n(&self->row->left, stop, __ATOMIC_RELEASE);
+}
+
+/* The offset of a copy of @version, 0 if that is 0. False: no memory, or it is none by now. */
+static bool copy_version(uint64_t *to, uint64_t version, bool of_o)
+{
+	const struct cpa_version *from = cpa_at(version);
+	struct cpa_version *v;
+	uint32_t slots = version ? from->slots : 0;
+
+	*to = 0;
+	if (!version)
+		return true;
+	if (slots > cpa_header()->slots + CPA_VERSION_BLOCK ||
+	    version + cpa_version_size(slots, of_o) > cpa_header()->reserved)
+		return false;
+	v = cpa_heap_take(cpa_version_size(slots, of_o));
+	if (!v) {
+		cpa_diag(CPA_DIAG_VERSIONS_REFUSED);
+		return false;
+	}
+	memcpy(v, from, cpa_version_size(slots, of_o));
+	v->refs = 1;
+	v->slots = slots;
+	*to = cpa_offset(v);
+	return true;
+}
+
+/*
+ * Copy @from, of a thread that sleeps or is gone, with versions of its own. The thread may wake up:
+ * false if it did, and the copy is nothing. What is read meanwhile lies in the session anyway.
+ */
+static bool copy_still(struct cpa_path *to, const struct cpa_path *from)
+{
+	struct cpa_path was;
+	bool copied;
+
+	memcpy(&was, from, sizeof(was));
+	memcpy(to, &was, sizeof(*to));
+	to->version = to->observed_version = 0;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* the path is read before its versions */
+	copied = copy_version(&to->version, was.version, false) &&
+		 copy_version(&to->observed_version, was.observed_version, true);
+	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* the versions are read before the path again */
+	/* While the path names the versions nobody uses them again. */
+	if (copied && from->version == was.version &&
+	    from->observed_version == was.observed_version && from->len == was.len &&
+	    from->released == was.released)
+		return true;
+	if (to->version)
+		cpa_heap_free(cpa_at(to->version));
+	if (to->observed_version)
+		cpa_heap_free(cpa_at(to->observed_version));
+	return false;
+}
+
+static void gather(struct cpa_self *self, const struct cpa_path *path)
+{
+	struct cpa_path copy;
+	unsigned n = 0;
+
+	if (!path->owner && !path->len)
+		return;
+	while (n < READINGS && !copy_still(&copy, path))
+		n++;
+	if (n == READINGS) /* it is awake, and will come by itself */
+		return;
+	copy.owner = UINT32_MAX; /* nobody's own */
+	cpa_cell_release(self, &cpa_header()->final, &copy);
+	cpa_path_clear(self, &copy);
+}
+
+static void gather_row(struct cpa_self *self, const struct cpa_thread *row, uint64_t stop)
+{
+	if (!row->key)
+		return;
+	/* ACQUIRE pairs with cpa_part_end(). */
+	if (__atomic_load_n(&row->left, __ATOMIC_ACQUIRE) < stop)
+		gather(self, &row->path);
+	gather(self, &row->retired);
+}
+
+bool cpa_part_open(struct cpa_self *self, uint64_t epoch)
+{
+	struct cpa_header *h = cpa_header();
+	/* ACQUIRE: when it is open the cell has all paths. */
+	uint64_t word = __atomic_load_n(&h->part, __ATOMIC_ACQUIRE);
+	uint32_t rows = cpa_table(CPA_TABLE_THREADS)->used;
+
+	if (likely(word == 2 * epoch + OPEN))
+		return true;
+	/* Relaxed: only who claims goes on. A word beyond ours: the epoch has changed again. */
+	if (word >= 2 * epoch || !__atomic_compare_exchange_n(&h->part, &word, 2 * epoch, false,
+							      __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		return false;
+	for (uint32_t i = 1; i <= rows; i++)
+		gather_row(self, cpa_row(CPA_TABLE_THREADS, i), epoch - 1);
+	cpa_queue_forget(self, cpa_epoch_begun(h, epoch));
+	word = 2 * epoch;
+	/* RELEASE: pairs with the ACQUIRE above. */
+	return __atomic_compare_exchange_n(&h->part, &word, 2 * epoch + OPEN, false,
+					   __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+void cpa_part_begin(struct cpa_self *self, uint64_t epoch)
+{
+	struct cpa_header *h = cpa_header();
+	/* Later than anything: the observed path is that of the cell. */
+	struct cpa_wait wait = { .arrived = 0, .now = 0 };
+	uint64_t now = cpa_epoch_begun(h, epoch);
+
+	cpa_thread_new_id(self);
+	cpa_cell_acquired(self, &h->final, &wait);
+	cpa_writing(self->row);
+	tile(&self->row->path, cpa_epoch_on(h, now));
+	self->row->path.released = now;
+	cpa_written(self->row);
+	self->row->held_count = 0;
+	self->items_in_work = 0;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#include "shadow/path/token.h"
+
+#include "shadow/path/path.h"
+#include "shadow/store/stack.h"
+
+#define KEEP   32u /* free tokens a thread keeps for itself */
+#define REFILL 8u  /* and takes at once */
+
+static uint32_t *below(uint32_t row)
+{
+	return &cpa_token(row)->below;
+}
+
+static void keep(struct cpa_self *self, struct cpa_token *t)
+{
+	t->free_next = self->free_tokens;
+	self->free_tokens = t;
+	self->free_token_count++;
+}
+
+static void give(struct cpa_token *t)
+{
+	cpa_pile_push(&cpa_header()->tokens, t->row, below);
+}
+
+static void refill(struct cpa_self *self)
+{
+	uint32_t row;
+
+	while (self->free_token_count < REFILL &&
+	       (row = cpa_pile_pop(&cpa_header()->tokens, below)))
+		keep(self, cpa_token(row));
+}
+
+uint32_t cpa_token_new(struct cpa_self *self, const struct cpa_path *path)
+{
+	struct cpa_token *t;
+
+	if (!self->free_tokens)
+		refill(self);
+	t = self->free_tokens;
+	if (t) {
+		self->free_tokens = t->free_next;
+		self->free_token_count--;
+	} else {
+		uint32_t row = cpa_table_append(CPA_TABLE_TOKENS);
+
+		if (!row) {
+			cpa_diag(CPA_DIAG_TOKENS_REFUSED);
+			return 0;
+		}
+		t = cpa_token(row);
+		t->row = row;
+	}
+	if (path)
+		cpa_path_publish(self, &t->path, path);
+	return t->row;
+}
+
+void cpa_token_free(struct cpa_self *self, uint32_t row)
+{
+	struct cpa_token *t = cpa_token(row);
+
+	cpa_path_drop(self, &t->path);
+	if (self->free_token_count < KEEP)
+		keep(self, t);
+	else
+		give(t);
+}
+
+void cpa_token_forget_spares(struct cpa_self *self)
+{
+	struct cpa_token *t = self->free_tokens, *next;
+
+	/* By number, too: in a child that left the session (preload/core/alive.h) they may be a ring. */
+	for (; t && self->free_token_count; self->free_token_count--) {
+		next = t->free_next;
+		give(t);
+		t = next;
+	}
+	self->free_tokens = NULL;
+	self->free_token_count = 0;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shadow/store/copy_out.h - a copy of the session in memory
+ */
+#ifndef CPA_SHADOW_STORE_COPY_OUT_H
+#define CPA_SHADOW_STORE_COPY_OUT_H
+
+#include "shadow/store/session.h"
+
+/*
+ * Copy the first @size bytes of the session, those that have space, to @to, which is zero.
+ * Async-signal-safe.
+ */
+CPA_HIDDEN void cpa_session_copy_out(char *to, uint64_t size);
+
+#endif
