@@ -274,7 +274,7 @@ bool cpa_process_writes(uint32_t pid, const char *file)
 }
 
 /* Fill in what is known of the task whose tid is given. False: it is no more. */
-static bool read_task(const struct cpa_process *process, struct cpa_top_task *task)
+static bool read_task(const struct cpa_process *process, struct cpa_process_task *task)
 {
 	char name[48], text[128];
 
@@ -289,20 +289,21 @@ static bool read_task(const struct cpa_process *process, struct cpa_top_task *ta
 
 static int compare_tids(const void *a, const void *b)
 {
-	const struct cpa_top_task *x = a, *y = b;
+	const struct cpa_process_task *x = a, *y = b;
 
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
-struct cpa_top_task *cpa_process_tasks(const struct cpa_process *process, size_t *count)
+struct cpa_process_task *cpa_process_tasks(const struct cpa_process *process, size_t *count)
 {
-	struct cpa_top_task *tasks = xcalloc(1, sizeof(*tasks));
+	struct cpa_process_task *tasks = xcalloc(1, sizeof(*tasks));
 	DIR *folder = open_tasks(process);
 	struct dirent *entry;
 
 	*count = 0;
 	while (folder && (entry = readdir(folder))) {
-		struct cpa_top_task task = { .tid = (uint32_t)strtoul(entry->d_name, NULL, 10) };
+		struct cpa_process_task task = { .tid = (uint32_t)strtoul(entry->d_name, NULL,
+									  10) };
 
 		if (task.tid == 0 || !read_task(process, &task))
 			continue;

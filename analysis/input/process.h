@@ -8,15 +8,21 @@
 #define CPA_ANALYSIS_INPUT_PROCESS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-
-#include "analysis/top/top.h"
 
 /*
  * The session file that process @pid maps, for the caller to free; or NULL with *@error the
  * message, which the caller frees.
  */
 char *cpa_process_session(uint32_t pid, char **error);
+
+/* What the kernel says of a thread. */
+struct cpa_process_task {
+	uint32_t tid;
+	char state; /* R, S, D, T ...: see proc(5) */
+	double cpu_s;
+};
 
 /* A process, and no other one that gets its number later; -1: there is none. */
 struct cpa_process {
@@ -36,6 +42,6 @@ bool cpa_process_writes(uint32_t pid, const char *file);
 /*
  * State and CPU time of each of its tasks, by tid, for the caller to free; their number in *@count.
  */
-struct cpa_top_task *cpa_process_tasks(const struct cpa_process *process, size_t *count);
+struct cpa_process_task *cpa_process_tasks(const struct cpa_process *process, size_t *count);
 
 #endif

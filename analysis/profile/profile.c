@@ -135,7 +135,7 @@ static void build_program(struct cpa_build *build)
 		program->segment_s[i] = cpa_build_seconds(build, build->program.kind[i]);
 		program->observed_path_s += program->segment_s[i];
 	}
-	/* At a stop nobody may have been at work: as for paths that go on, see shadow/parts/part.c. */
+	/* At a stop nobody may have been at work: as for paths that go on, see shadow/edge/part.c. */
 	if (header->epoch > CPA_EPOCH_ON && !cpa_epoch_is_on(header->epoch) &&
 	    program->wall_s > program->observed_path_s) {
 		program->segment_s[CPA_TIME_EXTERNAL] += program->wall_s - program->observed_path_s;

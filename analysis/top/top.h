@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "analysis/input/process.h"
 #include "analysis/profile/profile.h"
 
 #define CPA_TOP_HISTORY	   60 /* moments of which savings are remembered */
@@ -35,13 +36,6 @@ enum cpa_top_state {
 	CPA_TOP_LOST	 /* its file cannot be read any more */
 };
 
-/* What the kernel says of a thread. */
-struct cpa_top_task {
-	uint32_t tid;
-	char state; /* R, S, D, T ...: see proc(5) */
-	double cpu_s;
-};
-
 struct cpa_top_moment {
 	double at_s;	    /* when it was read */
 	double queues_at_s; /* when the counters of queues were, which comes later */
@@ -51,7 +45,7 @@ struct cpa_top_moment {
 	struct cpa_profile *profile; /* NULL: there is no such moment */
 	bool edges;		     /* it has those of the activity graph */
 	size_t tasks;
-	struct cpa_top_task *task; /* by tid */
+	struct cpa_process_task *task; /* by tid */
 };
 
 enum cpa_top_view {
@@ -131,7 +125,7 @@ size_t cpa_top_index(const struct cpa_top *top, struct cpa_top_key key);
 double cpa_top_cpu(const struct cpa_top *top, size_t thread);
 
 /* What the kernel said now of the thread @tid, NULL: nothing. */
-const struct cpa_top_task *cpa_top_task(const struct cpa_top_moment *moment, uint32_t tid);
+const struct cpa_process_task *cpa_top_task(const struct cpa_top_moment *moment, uint32_t tid);
 
 enum cpa_top_keys {
 	CPA_KEY_BACKSPACE = 8,

@@ -170,16 +170,16 @@ double cpa_top_saved(const struct cpa_top *top, uint32_t slot, size_t back)
 
 static int compare_tids(const void *a, const void *b)
 {
-	const struct cpa_top_task *x = a, *y = b;
+	const struct cpa_process_task *x = a, *y = b;
 
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
-const struct cpa_top_task *cpa_top_task(const struct cpa_top_moment *moment, uint32_t tid)
+const struct cpa_process_task *cpa_top_task(const struct cpa_top_moment *moment, uint32_t tid)
 {
 	if (moment->tasks == 0)
 		return NULL;
-	return bsearch(&(struct cpa_top_task){ .tid = tid }, moment->task, moment->tasks,
+	return bsearch(&(struct cpa_process_task){ .tid = tid }, moment->task, moment->tasks,
 		       sizeof(*moment->task), compare_tids);
 }
 
@@ -187,7 +187,7 @@ const struct cpa_top_task *cpa_top_task(const struct cpa_top_moment *moment, uin
 double cpa_top_cpu(const struct cpa_top *top, size_t thread)
 {
 	const struct cpa_thread_figures *now = &top->now.profile->thread[thread];
-	const struct cpa_top_task *task = cpa_top_task(&top->now, now->tid), *earlier;
+	const struct cpa_process_task *task = cpa_top_task(&top->now, now->tid), *earlier;
 	const struct cpa_thread_figures *before;
 
 	if (!top->before.profile)

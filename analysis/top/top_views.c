@@ -172,7 +172,7 @@ static bool waits(const struct cpa_node_figures *node)
 
 char *cpa_top_thread_state(const struct cpa_top *top, size_t i)
 {
-	const struct cpa_top_task *task = cpa_top_task(&top->now, OF(thread, i)->tid);
+	const struct cpa_process_task *task = cpa_top_task(&top->now, OF(thread, i)->tid);
 	enum cpa_thread_state state = OF(thread, i)->state;
 
 	if (state == CPA_THREAD_EXITED || state == CPA_THREAD_DONE)

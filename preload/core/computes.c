@@ -3,6 +3,13 @@
 
 #include "preload/clock/clock.h"
 
+bool cpa_looks_on;
+
+void cpa_looks_on_init(bool look_on)
+{
+	cpa_looks_on = look_on && cpa_header()->cores > 1;
+}
+
 #define MEAN  150u /* ns: of activities */
 #define SLOTS 256u
 

@@ -7,6 +7,12 @@
 
 #include "shadow/store/session.h"
 
+/* Whether threads look on before they block for a mutex. Written before there are threads. */
+extern CPA_HIDDEN bool cpa_looks_on;
+
+/* With a session. @look_on: if there is more than one processor. */
+CPA_HIDDEN void cpa_looks_on_init(bool look_on);
+
 /* Whether the activities of the thread with @row, the caller's own, are long in the mean. */
 CPA_HIDDEN bool cpa_computes(const struct cpa_thread *row);
 

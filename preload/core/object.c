@@ -5,7 +5,7 @@
 
 #include "preload/core/function.h"
 #include "preload/core/dlopen.h"
-#include "preload/process/process.h"
+#include "preload/core/identity.h"
 #include "preload/core/shared.h"
 #include "shadow/edge/object.h"
 #include "shadow/edge/process.h"

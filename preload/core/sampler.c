@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "preload/libc/private_fds.h"
-#include "preload/process/seccomp.h"
+#include "preload/libc/confined.h"
 #include "preload/core/function.h"
 #include "preload/core/dlopen.h"
 #include "preload/libc/real.h"

@@ -80,32 +80,6 @@ bool cpa_signal_is_ours(const siginfo_t *info)
 }
 
 /*
- * Signals that our own instructions may raise are not blocked: the kernel would end the process
- * rather than run the program's handler. SIGSEGV is: the handler of a program whose stack overflows
- * right there jumps, and leaves what we hold locked for ever.
- */
-static void fill(sigset_t *mask)
-{
-	static const int raised[] = { SIGSYS, SIGBUS, SIGFPE, SIGILL, SIGTRAP };
-
-	sigfillset(mask);
-	for (unsigned i = 0; i < sizeof(raised) / sizeof(raised[0]); i++)
-		sigdelset(mask, raised[i]);
-}
-
-/* Up to cpa_kernel_end(). Without the right to system calls: false, and nothing is changed. */
-static bool block(sigset_t *before)
-{
-	sigset_t mask;
-
-	if (unlikely(!cpa_kernel_begin()))
-		return false;
-	fill(&mask);
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, before, _NSIG / 8);
-	return true;
-}
-
-/*
  * Aligns its stack itself: QEMU before 8.1, as an emulator of x86-64, calls handlers with one that
  * is 8 bytes off, and the first aligned store to it would end the program.
  */
@@ -116,7 +90,7 @@ __attribute__((force_align_arg_pointer)) static void on_signal(int sig, siginfo_
 
 	if (cpa_signal_is_ours(info)) {
 		/* Another handler might jump out of ours. The return restores the mask. */
-		if (finished || !block(NULL))
+		if (finished || !cpa_signal_block(NULL))
 			return;
 		ours(context, 1 + (unsigned)(info->si_overrun > 0 ? info->si_overrun : 0));
 		cpa_kernel_end();
@@ -143,25 +117,6 @@ bool cpa_signal_leaves(uint64_t from, uint64_t target)
 	return here < from && (target < here || target >= from);
 }
 
-sigset_t cpa_signal_hold(void)
-{
-	sigset_t before;
-
-	if (unlikely(!block(&before))) {
-		sigemptyset(&before);
-		sigaddset(&before, SIGKILL); /* no mask has it: there is nothing to undo */
-	}
-	return before;
-}
-
-void cpa_signal_let(const sigset_t *before)
-{
-	if (unlikely(sigismember(before, SIGKILL)))
-		return;
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, before, NULL, _NSIG / 8);
-	cpa_kernel_end();
-}
-
 /*
  * Make the kernel treat the signal as the program asked, our handler in front of the program's.
  * While the program ignores it, ours are ignored as well: that costs samples, no more.
@@ -174,7 +129,7 @@ static int install(const struct sigaction *wanted)
 		return REAL(sigaction)(CPA_SIGNAL, &action, NULL);
 	if (action.sa_handler == SIG_DFL) {
 		action.sa_flags = SA_RESTART | SA_ONSTACK;
-		fill(&action.sa_mask);
+		cpa_signal_mask(&action.sa_mask);
 	}
 	action.sa_flags = (action.sa_flags | SA_SIGINFO) & ~(int)SA_RESETHAND;
 	action.sa_sigaction = on_signal;

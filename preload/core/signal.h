@@ -12,6 +12,7 @@
 
 #include <signal.h>
 
+#include "preload/libc/signal_mask.h"
 #include "shadow/store/session.h"
 
 #define CPA_SIGNAL SIGSTKFLT
@@ -41,12 +42,5 @@ CPA_HIDDEN void cpa_signal_fini(void);
  * or a signal handler which interrupted that jumps about in itself: below, or on a stack of its own.
  */
 CPA_HIDDEN bool cpa_signal_leaves(uint64_t from, uint64_t target);
-
-/*
- * Let no handler interrupt the thread, but those of faults, and let them again. Where no system call
- * of ours is allowed any more neither does anything. errno is kept.
- */
-CPA_HIDDEN sigset_t cpa_signal_hold(void);
-CPA_HIDDEN void cpa_signal_let(const sigset_t *before);
 
 #endif

@@ -4,7 +4,7 @@
 #include "preload/core/function.h"
 #include "preload/core/instrument.h"
 #include "preload/core/window.h"
-#include "preload/sync/sigwait.h"
+#include "preload/core/suspend.h"
 #include "shadow/graph/call.h"
 #include "shadow/graph/checkpoint.h"
 #include "shadow/journal/journal.h"
@@ -133,7 +133,7 @@ uint64_t cpa_event_slow(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t
 		return stamp;
 	}
 	if (unlikely(w->suspended)) {
-		cpa_signal_awaited(w);
+		cpa_suspend_ended(w);
 		now = cpa_clock_now();
 	}
 	now = cpa_checkpoint(&w->self, cpa_clock_stamp_at(&w->clock, &e, now));

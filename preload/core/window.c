@@ -6,13 +6,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "preload/process/life.h"
 #include "preload/core/signal.h"
 #include "preload/core/track.h"
 #include "shadow/graph/call.h"
 #include "shadow/graph/checkpoint.h"
 #include "shadow/store/epoch.h"
-#include "shadow/parts/part.h"
+#include "shadow/edge/part.h"
 
 static uint64_t wall_of(const struct cpa_elapsed *e)
 {

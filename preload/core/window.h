@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/core/window.h - a thread meets the changes of the epoch (shadow/store/epoch.h, shadow/parts/part.h)
+ * preload/core/window.h - a thread meets the changes of the epoch (shadow/store/epoch.h, shadow/edge/part.h)
  *
  * A worker keeps the epoch of the part it is in; cpa_enter() compares. While profiling is off a
  * thread passes straight through. What of an activity or of a wait lies outside a part is cut off:

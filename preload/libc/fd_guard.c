@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "preload/libc/real.h"
-#include "preload/core/signal.h"
+#include "preload/libc/signal_mask.h"
 #include "shadow/store/kernel.h"
 
 #define PATIENCE_NS 10000000 /* of a call of the program's; ours takes some 0.01 ms */

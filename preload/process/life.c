@@ -17,7 +17,7 @@
 #include "preload/core/function.h"
 #include "preload/libc/log.h"
 #include "preload/libc/memory.h"
-#include "preload/sync/mutex.h"
+#include "preload/core/computes.h"
 #include "preload/libc/fd_guard.h"
 #include "preload/core/window.h"
 #include "preload/libc/pool.h"
@@ -365,7 +365,7 @@ static bool make_session(void)
 		cpa_track_init();
 		cpa_clock_join();
 		cpa_sampler_init(cpa_header()->sample_hz);
-		cpa_mutex_init(s.look_on);
+		cpa_looks_on_init(s.look_on);
 		return true;
 	}
 	if (open_session(&s))
@@ -377,7 +377,7 @@ static bool make_session(void)
 	cpa_clock_init();
 	cpa_series_init(cpa_header()->start_ticks);
 	cpa_sampler_init(s.sample_hz);
-	cpa_mutex_init(s.look_on);
+	cpa_looks_on_init(s.look_on);
 	cpa_epoch_begin(cpa_header(), s.on);
 	cpa_table_prepare(CPA_TABLE_NAMES);
 	cpa_table_prepare(CPA_TABLE_MARKS);

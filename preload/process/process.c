@@ -35,9 +35,6 @@
 #define VARIABLE "CPA_SESSION"
 #define DIGITS	 16u /* of a number */
 
-uint32_t cpa_process_number, cpa_process_pid;
-bool cpa_process_has_children;
-
 static char announcement[sizeof(VARIABLE) + 2 * (DIGITS + 1) + PATH_MAX];
 
 /* When the process, or the program, came into our hands, and the CPU time of its thread then. */
@@ -102,18 +99,6 @@ void cpa_process_told(uint32_t number, uint32_t pid)
 		p->space = cpa_pid_space();
 	seen_as(p, is_inside ? pid : 0);
 	cpa_process_call(number, pid);
-}
-
-bool cpa_process_is_this(void)
-{
-	uint32_t space;
-
-	if ((uint32_t)getpid() != cpa_process_pid)
-		return false;
-	if (cpa_process_pid != 1 || !cpa_process_number)
-		return true;
-	space = cpa_process(cpa_process_number)->space;
-	return !space || cpa_pid_space() == space;
 }
 
 static void run(struct cpa_process_row *p, uint64_t now)

@@ -9,14 +9,11 @@
  *
  * Not seen: a filter that the program installs by a system call instruction of its own.
  */
-#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stdarg.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "preload/process/seccomp.h"
 #include "preload/process/life.h"
@@ -83,20 +80,6 @@ void cpa_confine(long number, const long argument[5])
 	}
 	/* Also where the profile has ended: a wait that began before goes on in our code. */
 	cpa_kernel_close();
-}
-
-bool cpa_confined(void)
-{
-	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC);
-	char text[4096];
-	ssize_t n;
-
-	if (fd < 0)
-		return false;
-	n = syscall(SYS_read, fd, text, sizeof(text) - 1);
-	syscall(SYS_close, fd);
-	text[n > 0 ? n : 0] = '\0';
-	return strstr(text, "\nSeccomp:\t2") != NULL;
 }
 
 CPA_EXPORT int prctl(int option, ...)

@@ -8,12 +8,6 @@
 #include "shadow/store/session.h"
 
 /*
- * At start: whether system calls are filtered, by a container or a service manager. What an unusual
- * one leads to cannot be known: it may be the end.
- */
-CPA_HIDDEN bool cpa_confined(void);
-
-/*
  * The program is about to make the system call @number: end the profile if it is one after which
  * ours would harm it. Of other calls than prctl and seccomp @argument is not looked at.
  */

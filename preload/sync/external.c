@@ -23,7 +23,7 @@
 #include "preload/process/process.h"
 #include "preload/libc/real.h"
 #include "preload/core/signal.h"
-#include "preload/sync/sigwait.h"
+#include "preload/core/suspend.h"
 #include "preload/core/track.h"
 #include "preload/lib/uv.h"
 #include "preload/process/wait.h"
@@ -61,7 +61,7 @@ static void suspended(uint64_t caller)
 		if (cpa_process_has_children && cpa_child_block(w, CPA_EXT_SIGNAL, caller))
 			w->suspended = 0;
 		else if (w->suspended)
-			cpa_signal_awaited(w);
+			cpa_suspend_ended(w);
 		else
 			cpa_event_external(w, CPA_EXT_OTHER, caller);
 		cpa_done(w);
@@ -145,7 +145,7 @@ static void suspended(uint64_t caller)
                                                               \
 		if (was_blocked())                            \
 			blocked(CPA_EXT_OTHER, CPA_CALLER()); \
-		cpa_signal_await(CPA_CALLER());               \
+		cpa_suspend_begin(CPA_CALLER());              \
 		ret = REAL(name) arguments;                   \
 		suspended(CPA_CALLER());                      \
 		return ret;                                   \

@@ -14,7 +14,6 @@
 #include "preload/core/computes.h"
 #include "preload/libc/deadline.h"
 #include "preload/sync/lock.h"
-#include "preload/sync/mutex.h"
 #include "preload/core/window.h"
 #include "preload/libc/real.h"
 
@@ -28,13 +27,6 @@
 
 /* See awaited(). */
 #define PAUSES 4u
-
-static bool looks_on; /* written before there are threads */
-
-void cpa_mutex_init(bool look_on)
-{
-	looks_on = look_on && cpa_header()->cores > 1;
-}
 
 static bool acquired(int ret)
 {
@@ -128,8 +120,8 @@ static bool awaited(const struct cpa_op *op, pthread_mutex_t *m)
 	/* Relaxed: a hint. 0: none yet, or no more. */
 	int owner = __atomic_load_n(&m->__data.__owner, __ATOMIC_RELAXED);
 
-	if (!looks_on || must_not_try(m) || m->__data.__kind & INHERIT || owner == (int)row->tid ||
-	    !(cpa_computes(row) || cpa_computes_other(owner)))
+	if (!cpa_looks_on || must_not_try(m) || m->__data.__kind & INHERIT ||
+	    owner == (int)row->tid || !(cpa_computes(row) || cpa_computes_other(owner)))
 		return false;
 	do {
 		for (unsigned i = 0; i < PAUSES; i++)

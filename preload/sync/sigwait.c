@@ -6,11 +6,9 @@
  * such waits and sends of the process share one object, as a send may be to any thread that
  * waits. A wait ended by a signal from elsewhere is external time.
  *
- * sigwait() takes one signal that was sent, and waits for it are counted. A wait for a handler ends
- * by the latest signal, if that was sent just before; a handler may also jump out of it.
+ * sigwait() takes one signal that was sent, and waits for it are counted. Waits for a handler:
+ * preload/core/suspend.h.
  */
-#include "preload/sync/sigwait.h"
-
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -20,14 +18,12 @@
 #include "preload/core/object.h"
 #include "preload/libc/real.h"
 #include "preload/core/signal.h"
+#include "preload/core/suspend.h"
 #include "preload/core/op.h"
 #include "shadow/edge/cell.h"
 
-/* Their addresses stand for the objects. */
-static const uint64_t everybody, handlers;
-
-/* Atomic: some thread has waited for a handler. */
-static bool awaited;
+/* Its address stands for the object. */
+static const uint64_t everybody;
 
 struct signal_wait {
 	struct cpa_op op;
@@ -37,11 +33,6 @@ struct signal_wait {
 static struct cpa_object *object_of(struct cpa_worker *w, uint64_t caller)
 {
 	return cpa_object_of(w, &everybody, CPA_SIGNALS, caller);
-}
-
-static struct cpa_object *handlers_of(struct cpa_worker *w, uint64_t caller)
-{
-	return cpa_object_of(w, &handlers, CPA_SIGNALS, caller);
 }
 
 static void begin(struct signal_wait *wait)
@@ -171,9 +162,9 @@ static void sending(uint64_t caller)
 
 	if (!w)
 		return;
-	/* Relaxed, and the next: looks; nobody waits for signals in most programs. */
-	h = __atomic_load_n(&awaited, __ATOMIC_RELAXED) ? handlers_of(w, caller) : NULL;
+	h = cpa_suspend_handlers(w, caller);
 	o = object_of(w, caller);
+	/* Relaxed: a look; nobody waits for signals in most programs. */
 	if (o && !__atomic_load_n(&o->waiting, __ATOMIC_RELAXED))
 		o = NULL;
 	if (!o && !h) {
@@ -186,34 +177,6 @@ static void sending(uint64_t caller)
 	if (h)
 		cpa_cell_release(&w->self, &h->merged, &w->self.row->path);
 	cpa_done(w);
-}
-
-void cpa_signal_await(uint64_t caller)
-{
-	struct cpa_worker *w = cpa_tls.worker;
-
-	/* Relaxed: what is sent before is not what ends the wait. */
-	if (unlikely(!__atomic_load_n(&awaited, __ATOMIC_RELAXED)))
-		__atomic_store_n(&awaited, true, __ATOMIC_RELAXED);
-	if (!w || cpa_tls.inside)
-		return;
-	w->suspended = caller;
-	cpa_heed(w);
-}
-
-void cpa_signal_awaited(struct cpa_worker *w)
-{
-	struct cpa_object *h = handlers_of(w, w->suspended);
-	struct cpa_wait wait = { 0 };
-	uint64_t caller = w->suspended;
-
-	w->suspended = 0;
-	if (cpa_event_awaited(w, CPA_EXT_SIGNAL, CPA_EV_SLEEP, caller,
-			      h ? cpa_cell_released(&w->self, &h->merged) : 0, &wait)) {
-		cpa_cell_acquired(&w->self, &h->merged, &wait);
-		if (wait.from)
-			cpa_dependency(&w->self, &wait, wait.now - wait.arrived);
-	}
 }
 
 CPA_EXPORT int pthread_kill(pthread_t thread, int sig)

@@ -12,20 +12,8 @@
 #ifndef CPA_SHADOW_EDGE_ACQUIRE_H
 #define CPA_SHADOW_EDGE_ACQUIRE_H
 
+#include "shadow/path/wait.h"
 #include "shadow/store/self.h"
-
-struct cpa_wait {
-	uint64_t arrived, now;
-	/*
-	 * The object is a queue's own: the join is of the observed path only (Online CP 4.1). For
-	 * cpa_acquire_path() the caller says so; the others know it from their object.
-	 */
-	bool observed_only;
-	/* Results. */
-	bool matched;  /* a release was found */
-	bool followed; /* its path is the longer one */
-	uint32_t from; /* node of the latest release, 0 if none */
-};
 
 /* The path of a release, by @remote; NULL if there is none. Also for join and thread start. */
 CPA_HIDDEN void cpa_acquire_path(struct cpa_self *self, const struct cpa_path *remote,

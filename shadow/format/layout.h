@@ -207,7 +207,7 @@ struct cpa_header {
 	uint32_t moves;
 	uint32_t note;	     /* ticks: see struct cpa_edge; 0: each activity is noted */
 	uint64_t slot_state; /* offset */
-	uint64_t part;	/* atomic, of no meaning to readers, as the next: see shadow/parts/part.h */
+	uint64_t part;	/* atomic, of no meaning to readers, as the next: see shadow/edge/part.h */
 	uint64_t final; /* atomic: a cell, the join of the threads' paths at the latest stops */
 	struct cpa_border border[CPA_BORDERS]; /* of epoch e in e % CPA_BORDERS */
 	uint64_t journal;		       /* offset of a struct cpa_journal_pool; 0: none */
@@ -536,7 +536,7 @@ struct cpa_thread {
 	uint32_t held_slot[CPA_HELD_MAX];  /* slots of the classes of the locks it holds */
 	uint32_t held_times[CPA_HELD_MAX]; /* locks of that class */
 	uint32_t earlier; /* threads that used the row before, and whose sums it holds too */
-	uint64_t left; /* atomic: the latest epoch whose final node has its path; shadow/parts/part.h */
+	uint64_t left; /* atomic: the latest epoch whose final node has its path; shadow/edge/part.h */
 	char name[16];
 	uint64_t totals; /* offset of uint64_t[totals_slots]: process time by slot, on any path;
 			    external time for slots of kind CPA_EXTERNAL */

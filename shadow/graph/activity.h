@@ -5,26 +5,9 @@
 #ifndef CPA_SHADOW_GRAPH_ACTIVITY_H
 #define CPA_SHADOW_GRAPH_ACTIVITY_H
 
-#include "shadow/edge/acquire.h"
+#include "shadow/path/span.h"
+#include "shadow/path/wait.h"
 #include "shadow/graph/component.h"
-
-#define CPA_SAMPLED 16u
-
-/* How the wall time since the last event was spent; all in ticks. */
-struct cpa_span {
-	uint64_t process, external, runqueue, probe;
-	uint32_t external_slot; /* of external, */
-	uint32_t earlier_slot;	/* but for `earlier` ticks, which passed before */
-	uint64_t earlier;
-	/* Instrumented builds: functions, exact. Samples are of the rest. NULL: none. */
-	struct cpa_calls *calls;
-	/* Functions that samples found in it, by id. */
-	uint32_t sampled;
-	uint64_t sampled_ticks; /* process time that the samples stand for, */
-	uint64_t sample_period; /* and that one does; 0: they do not stand for all of it */
-	bool open; /* they are of a section that goes on and began untimed: preload/core/untimed.h */
-	uint32_t sample_function[CPA_SAMPLED], sample_count[CPA_SAMPLED];
-};
 
 /*
  * @ticks pass while the component of @slot is active; @total of them count in its sum. Part of

@@ -22,7 +22,7 @@
  *
  * A reader must begin after the boundary: what a row does not show by then is released later still,
  * so nobody can go on from it before the boundary. It looks at `period` first, copies, and looks
- * again: shadow/parts/cut.h in the process, analysis/input/snapshot.h from outside.
+ * again: shadow/graph/cut.h in the process, analysis/input/snapshot.h from outside.
  *
  * Cost: a compare for each stamp, four plain stores an event. Memory: two checkpoints a thread.
  */

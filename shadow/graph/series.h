@@ -2,7 +2,7 @@
 /*
  * shadow/graph/series.h - the program's result at boundaries of its run, in constant space
  *
- * A sample is the cut (shadow/parts/cut.h) at one boundary: cumulative values. At level k every 2^k-th
+ * A sample is the cut (shadow/graph/cut.h) at one boundary: cumulative values. At level k every 2^k-th
  * boundary has a sample. When they no longer fit, the level grows: every second sample is dropped,
  * which is all that folding a series of cumulative values takes. Nothing moves: the sample of
  * boundary first_period + (j << k) is at place j rotated left by k bits, and what survives a fold
@@ -16,7 +16,7 @@
 #ifndef CPA_SHADOW_GRAPH_SERIES_H
 #define CPA_SHADOW_GRAPH_SERIES_H
 
-#include "shadow/parts/cut.h"
+#include "shadow/graph/cut.h"
 
 /* Begin the series of a session whose clock is at @now. Once, before any thread. */
 CPA_HIDDEN void cpa_series_init(uint64_t now);

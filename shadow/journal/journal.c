@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "shadow/journal/journal_write.h"
 
-#include "shadow/edge/object.h"
+#include "shadow/path/object_path.h"
 #include "shadow/store/table.h"
 
 /* Bytes of records at most. */

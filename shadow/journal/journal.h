@@ -21,7 +21,9 @@
 #ifndef CPA_SHADOW_JOURNAL_JOURNAL_H
 #define CPA_SHADOW_JOURNAL_JOURNAL_H
 
-#include "shadow/graph/activity.h"
+#include "shadow/path/span.h"
+#include "shadow/path/wait.h"
+#include "shadow/store/self.h"
 #include "shadow/format/layout_journal.h"
 
 #define CPA_JOURNAL_TRIES 64u

@@ -17,7 +17,7 @@
 #include "shadow/edge/item.h"
 #include "shadow/journal/journal.h"
 #include "shadow/journal/journal_write.h"
-#include "shadow/parts/part.h"
+#include "shadow/edge/part.h"
 #include "shadow/edge/queue.h"
 #include "shadow/edge/release.h"
 #include "shadow/graph/run.h"

@@ -279,7 +279,7 @@ static void test_process(void **state)
 {
 	pid_t pid = start_child(false);
 	struct cpa_process process = wait_for_process(pid), other;
-	struct cpa_top_task *task;
+	struct cpa_process_task *task;
 	size_t tasks;
 
 	(void)state;

@@ -95,8 +95,8 @@ static void test_thread_states(void **state)
 	moment = make_moment();
 	moment.tasks = 2;
 	moment.task = calloc(2, sizeof(*moment.task));
-	moment.task[0] = (struct cpa_top_task){ .tid = 4711, .state = 'R', .cpu_s = 8 };
-	moment.task[1] = (struct cpa_top_task){ .tid = 4712, .state = 'S', .cpu_s = 5 };
+	moment.task[0] = (struct cpa_process_task){ .tid = 4711, .state = 'R', .cpu_s = 8 };
+	moment.task[1] = (struct cpa_process_task){ .tid = 4712, .state = 'S', .cpu_s = 5 };
 	cpa_top_advance(&top, moment);
 	press("t");
 	expect("4711  running  example      unlock example_pool.queue[1].lock");
@@ -131,12 +131,12 @@ static void test_thread_cpu(void **state)
 	top.now.tasks = 1;
 	free(top.now.task);
 	top.now.task = calloc(1, sizeof(*top.now.task));
-	top.now.task[0] = (struct cpa_top_task){ .tid = 4711, .state = 'R', .cpu_s = 8 };
+	top.now.task[0] = (struct cpa_process_task){ .tid = 4711, .state = 'R', .cpu_s = 8 };
 	moment = make_moment();
 	moment.at_s = clock_s + 2;
 	moment.tasks = 1;
 	moment.task = calloc(1, sizeof(*moment.task));
-	moment.task[0] = (struct cpa_top_task){ .tid = 4711, .state = 'R', .cpu_s = 9.5 };
+	moment.task[0] = (struct cpa_process_task){ .tid = 4711, .state = 'R', .cpu_s = 9.5 };
 	cpa_top_advance(&top, moment);
 	assert_true(fabs(cpa_top_cpu(&top, 0) - 1.5) < 1e-6);
 	expect("  75.0%");

@@ -13,7 +13,7 @@
 #include "shadow/graph/activity.h"
 #include "shadow/edge/fifo.h"
 #include "shadow/edge/object.h"
-#include "shadow/parts/part.h"
+#include "shadow/edge/part.h"
 #include "shadow/edge/process.h"
 #include "shadow/edge/queue.h"
 #include "shadow/graph/run.h"

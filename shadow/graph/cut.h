@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shadow/parts/cut.h - the program's result at a boundary of shadow/graph/checkpoint.h
+ * shadow/graph/cut.h - the program's result at a boundary of shadow/graph/checkpoint.h
  *
  * The join of the states of all threads there: what the report would say had the program ended.
  */
-#ifndef CPA_SHADOW_PARTS_CUT_H
-#define CPA_SHADOW_PARTS_CUT_H
+#ifndef CPA_SHADOW_GRAPH_CUT_H
+#define CPA_SHADOW_GRAPH_CUT_H
 
 #include "shadow/store/self.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "shadow/parts/cut.h"
+#include "shadow/graph/cut.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shadow/parts/part.h - paths at the borders between parts of a run (Online CP 2.3)
+ * shadow/edge/part.h - paths at the borders between parts of a run (Online CP 2.3)
  *
  * One final node follows each thread's last event of a part, one start node precedes each thread's
  * first event of the next. Here the two are one: a stop is a release by every thread into one cell
@@ -15,8 +15,8 @@
  * A release of an earlier part needs no mark (cases 3 and 4): the start dominates it, in L and in
  * every L - S, so that to join it changes nothing.
  */
-#ifndef CPA_SHADOW_PARTS_PART_H
-#define CPA_SHADOW_PARTS_PART_H
+#ifndef CPA_SHADOW_EDGE_PART_H
+#define CPA_SHADOW_EDGE_PART_H
 
 #include "shadow/edge/acquire.h"
 

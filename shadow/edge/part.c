@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "shadow/parts/part.h"
+#include "shadow/edge/part.h"
 
 #include <string.h>
 

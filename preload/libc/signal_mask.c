@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/libc/signal_mask.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "shadow/store/kernel.h"
+
+void cpa_signal_mask(sigset_t *mask)
+{
+	static const int raised[] = { SIGSYS, SIGBUS, SIGFPE, SIGILL, SIGTRAP };
+
+	sigfillset(mask);
+	for (unsigned i = 0; i < sizeof(raised) / sizeof(raised[0]); i++)
+		sigdelset(mask, raised[i]);
+}
+
+bool cpa_signal_block(sigset_t *before)
+{
+	sigset_t mask;
+
+	if (unlikely(!cpa_kernel_begin()))
+		return false;
+	cpa_signal_mask(&mask);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, before, _NSIG / 8);
+	return true;
+}
+
+sigset_t cpa_signal_hold(void)
+{
+	sigset_t before;
+
+	if (unlikely(!cpa_signal_block(&before))) {
+		sigemptyset(&before);
+		sigaddset(&before, SIGKILL); /* no mask has it: there is nothing to undo */
+	}
+	return before;
+}
+
+void cpa_signal_let(const sigset_t *before)
+{
+	if (unlikely(sigismember(before, SIGKILL)))
+		return;
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, before, NULL, _NSIG / 8);
+	cpa_kernel_end();
+}
