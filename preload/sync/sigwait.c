@@ -25,10 +25,23 @@
 /* Its address stands for the object. */
 static const uint64_t everybody;
 
+/* Atomic: how many threads wait for each signal, by its number. A hint where one jumped out. */
+static uint32_t waiting_for[_NSIG];
+
 struct signal_wait {
 	struct cpa_op op;
+	const sigset_t *set;
 	struct cpa_object *object;
 };
+
+/* A thread begins or ends, by @change, to wait for the signals of @set; NULL is the original's to refuse. */
+static void count(const sigset_t *set, uint32_t change)
+{
+	for (int sig = 1; set && sig < _NSIG; sig++)
+		if (sigismember(set, sig) > 0)
+			/* Relaxed: what is sent before is not what ends the wait. */
+			__atomic_fetch_add(&waiting_for[sig], change, __ATOMIC_RELAXED);
+}
 
 static struct cpa_object *object_of(struct cpa_worker *w, uint64_t caller)
 {
@@ -45,6 +58,7 @@ static void begin(struct signal_wait *wait)
 	cpa_op_arrive(op, CPA_EV_SLEEP, wait->object ? wait->object->class : 0);
 	if (wait->object)
 		cpa_wait_begin(wait->object);
+	count(wait->set, 1);
 	cpa_op_block(op);
 }
 
@@ -54,7 +68,9 @@ static void end(struct signal_wait *wait, bool woken, bool timeout)
 
 	if (!cpa_op_back(op))
 		return;
-	if (!op->blocked)
+	if (op->blocked)
+		count(wait->set, UINT32_MAX);
+	else
 		cpa_op_arrive(op, CPA_EV_SLEEP, 0);
 	if (wait->object)
 		cpa_wait_end(&op->w->self, wait->object, woken, NULL, &op->wait);
@@ -70,17 +86,18 @@ static void cancelled(void *wait)
 }
 
 /* Evaluate @call, the original, between begin() and end(). */
-#define WAIT(call, woken, timeout)                                                      \
-	({                                                                              \
-		struct signal_wait wait_ = { .op = CPA_OP(cpa_enter(), CPA_CALLER()) }; \
-		int ret_;                                                               \
-                                                                                        \
-		begin(&wait_);                                                          \
-		pthread_cleanup_push(cancelled, &wait_);                                \
-		ret_ = (call);                                                          \
-		pthread_cleanup_pop(0);                                                 \
-		end(&wait_, woken, timeout);                                            \
-		ret_;                                                                   \
+#define WAIT(call, woken, timeout)                                                    \
+	({                                                                            \
+		struct signal_wait wait_ = { .op = CPA_OP(cpa_enter(), CPA_CALLER()), \
+					     .set = set };                            \
+		int ret_;                                                             \
+                                                                                      \
+		begin(&wait_);                                                        \
+		pthread_cleanup_push(cancelled, &wait_);                              \
+		ret_ = (call);                                                        \
+		pthread_cleanup_pop(0);                                               \
+		end(&wait_, woken, timeout);                                          \
+		ret_;                                                                 \
 	})
 
 static struct timespec time_left(const struct timespec *until)
@@ -152,10 +169,10 @@ CPA_EXPORT int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict in
 }
 
 /*
- * A signal is about to be sent within the process. It may interrupt this very thread, so we are
- * out of our code by then.
+ * Signal @sig is about to be sent within the process. It may interrupt this very thread, so we are
+ * out of our code by then. Who waits, but not for this one, goes on waiting when a handler has run.
  */
-static void sending(uint64_t caller)
+static void sending(int sig, uint64_t caller)
 {
 	struct cpa_worker *w = cpa_enter();
 	struct cpa_object *o, *h;
@@ -163,10 +180,10 @@ static void sending(uint64_t caller)
 	if (!w)
 		return;
 	h = cpa_suspend_handlers(w, caller);
-	o = object_of(w, caller);
 	/* Relaxed: a look; nobody waits for signals in most programs. */
-	if (o && !__atomic_load_n(&o->waiting, __ATOMIC_RELAXED))
-		o = NULL;
+	o = sig < _NSIG && __atomic_load_n(&waiting_for[sig], __ATOMIC_RELAXED) ?
+		    object_of(w, caller) :
+		    NULL;
 	if (!o && !h) {
 		cpa_leave();
 		return;
@@ -181,29 +198,29 @@ static void sending(uint64_t caller)
 
 CPA_EXPORT int pthread_kill(pthread_t thread, int sig)
 {
-	if (sig)
-		sending(CPA_CALLER());
+	if (sig > 0)
+		sending(sig, CPA_CALLER());
 	return REAL(pthread_kill)(thread, sig);
 }
 
 CPA_OLDER(pthread_kill, "GLIBC_2.2.5"); /* tells of a thread that has ended */
 int pthread_kill_older(pthread_t thread, int sig)
 {
-	if (sig)
-		sending(CPA_CALLER());
+	if (sig > 0)
+		sending(sig, CPA_CALLER());
 	return REAL_VERSION(pthread_kill, "GLIBC_2.2.5")(thread, sig);
 }
 
 CPA_EXPORT int pthread_sigqueue(pthread_t thread, int sig, const union sigval value)
 {
-	if (sig)
-		sending(CPA_CALLER());
+	if (sig > 0)
+		sending(sig, CPA_CALLER());
 	return REAL(pthread_sigqueue)(thread, sig, value);
 }
 
 CPA_EXPORT int kill(pid_t pid, int sig)
 {
-	if (sig && *cpa_alive && pid == getpid())
-		sending(CPA_CALLER());
+	if (sig > 0 && *cpa_alive && pid == getpid())
+		sending(sig, CPA_CALLER());
 	return REAL(kill)(pid, sig);
 }

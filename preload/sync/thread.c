@@ -340,12 +340,20 @@ struct join_op {
 	uint32_t row; /* of the thread; 0: not known */
 };
 
-static struct join_op join_begin(pthread_t thread, uint64_t caller)
+/* A join that does not block: inside our code, if @join.op.w. */
+static struct join_op join_try(pthread_t thread, uint64_t caller)
 {
 	struct join_op join = { .op = CPA_OP(cpa_enter(), caller), .thread = thread };
 
 	if (likely(*cpa_alive))
 		join.row = row_of(thread);
+	return join;
+}
+
+static struct join_op join_begin(pthread_t thread, uint64_t caller)
+{
+	struct join_op join = join_try(thread, caller);
+
 	if (likely(join.op.w)) {
 		cpa_op_arrive(&join.op, CPA_EV_JOIN, 0);
 		cpa_op_block(&join.op);
@@ -426,10 +434,16 @@ CPA_EXPORT int pthread_join(pthread_t thread, void **result)
 
 CPA_EXPORT int pthread_tryjoin_np(pthread_t thread, void **result)
 {
-	struct join_op op = join_begin(thread, CPA_CALLER());
+	struct join_op join = join_try(thread, CPA_CALLER());
 	int ret = REAL(pthread_tryjoin_np)(thread, result);
 
-	join_end(&op, !ret, false);
+	if (ret && join.op.w) {
+		cpa_op_back(&join.op);
+		cpa_event(join.op.w, CPA_EV_TRY_FAILED, join.op.caller, 0);
+		cpa_op_done(&join.op);
+	} else {
+		join_end(&join, !ret, false);
+	}
 	return ret;
 }
 
