@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""tests/e2e/blocking_matrix.py - each operation that blocks, in each way that it can go on
+
+tests/programs/blocking_matrix.c runs every operation of one scenario, and tells what it knows: results,
+CPU times by the threads' own clocks just inside and just outside, and how long each waiter was blocked.
+Profiled, results must be those without us, and the report's figures lie between the program's, however
+busy the machine is.
+"""
+
+import json
+import os
+import pathlib
+import sys
+import tempfile
+
+from profiled import TILES, Profiler, component, contradictions
+from results import Results
+
+# scenario -> whether profiling begins on
+SCENARIOS = {
+    "on": True,
+    "off": False,
+    "start": False,
+    "stop": False,
+    "restart": False,
+    "cancelled": True,
+    "timeout": True,
+    "jump": True,
+    "fork": True,
+}
+# The waiter is released by the releaser in a part of the run.
+RELEASED = ("on", "start", "restart", "fork")
+# Who waited already when the part began is not known to those who wake it, nor is a child in the part
+# that was made before it.
+BEGUN_OFF = ("futex", "signal", "child")
+# What lies between a reading of the program's and one of ours: an event, or a thread's last steps.
+PROBE_S = 0.0003
+TRIES, EXPIRES, CANCELS, SPINS, JOINS, REACQUIRES, CHILD = (1 << n for n in range(7))
+# What the program prints that is the same in each run.
+RESULTS = ("operation", "result", "errno", "jumped", "cancelled", "handler_status", "tried")
+
+
+class Cell:
+    """One operation in one scenario: what the program knows, and what the report says."""
+
+    def __init__(self, scenario, knowledge, report):
+        self.scenario, self.operation = scenario, knowledge["operation"]
+        self.knows = {k: v / 1e9 for k, v in knowledge.items() if isinstance(v, int)}
+        self.properties = knowledge["properties"]
+        self.waiter = component(report, "thread", f"waiter_{self.operation}")
+        if self.properties & CHILD:
+            self.releaser = component(report, "region", self.operation)
+        else:
+            self.releaser = component(report, "thread", f"releaser_{self.operation}")
+        self.wrong = []
+
+    def within(self, text, found, least, most):
+        slack = PROBE_S + TILES * max(most, 0)
+        if not least - slack <= found <= most + slack:
+            self.wrong.append(f"{text} {found:.6f} s, not {least:.6f} to {most:.6f}")
+
+    def waiter_bounds(self):
+        """CPU time of the waiter in parts of the run: of its work, and by its clock."""
+        k = self.knows
+        if self.scenario == "off":
+            return 0, 0
+        if self.properties & TRIES and self.scenario in ("start", "stop", "restart"):
+            # It sleeps between tries: a border cuts that activity in proportion.
+            return 0 if self.scenario == "stop" else k["after_ns"], k["ended_ns"]
+        if self.scenario == "stop":
+            return k["before_ns"], k["parted_ns"] or k["back_ns"]
+        if self.scenario == "start":
+            return k["after_ns"], k["ended_ns"] - (k["parted_ns"] or k["arrived_ns"])
+        return k["before_ns"] + k["after_ns"], k["ended_ns"]
+
+    def releaser_bounds(self):
+        k = self.knows
+        # A child that was made while off is in no part.
+        if self.scenario == "off" or self.scenario == "start" and self.properties & CHILD:
+            return 0, 0
+        return k["released_ns"], k["released_most_ns"]
+
+    def check(self):
+        """Texts of what does not fit."""
+        self.within("waiter's CPU time is", self.waiter["cpu_s"], *self.waiter_bounds())
+        self.within("releaser's CPU time is", self.releaser["cpu_s"], *self.releaser_bounds())
+        if self.has_edge():
+            self.path("waiter", self.waiter, self.knows["after_ns"])
+            # Of the path of an earlier part the parent has more than its child.
+            child = self.properties & CHILD
+            self.path("releaser", self.releaser, self.knows["last_ns" if child else "released_ns"])
+        return self.wrong
+
+    def has_edge(self):
+        """The waiter goes on because of the releaser's work."""
+        if self.scenario not in RELEASED or self.properties & TRIES or self.knows["result"]:
+            return False
+        return self.scenario != "start" or self.operation.split("_")[0] not in BEGUN_OFF
+
+    def path(self, text, thread, least):
+        found = thread["critical_path_s"]
+        if found < least - PROBE_S - TILES * least:
+            self.wrong.append(f"path through the {text} is {found:.6f} s of {least:.6f} s")
+
+
+def lines(output):
+    return [json.loads(line) for line in output.splitlines()]
+
+
+def check_waits(results, scenario, cells, report):
+    """All waits of one run: rows of threads are used again, so none is of one waiter alone."""
+    unseen_s = component(report, "external", "unseen")["critical_path_s"]
+    results.check(unseen_s == 0, f"{scenario}: {unseen_s:.6f} s of waits have no release")
+    blocked = [c.knows for c in cells if not c.properties & TRIES]
+    known = [c.knows for c in cells if not c.properties & (TRIES | SPINS)]
+    least_s = sum(max(0, k["blocked_until"] - k["blocked_at"] - k["off_ns"]) for k in known)
+    most_s = sum(k["to"] - k["from"] for k in blocked)
+    wait_s = sum(t["wait_s"] for t in report["threads"] if t["start_routine"] != "main")
+    results.check(
+        least_s - PROBE_S <= wait_s <= most_s + PROBE_S * len(cells),
+        f"{scenario}: waiters wait for {wait_s:.6f} s, between {least_s:.6f} and {most_s:.6f}",
+    )
+
+
+def check_scenario(results, profiler, scenario):
+    native = lines(profiler.native("blocking_matrix", scenario))
+    settings = {"CPA_START": "on" if SCENARIOS[scenario] else "off", "CPA_COMPONENTS": "4096"}
+    report, output = profiler.profile("blocking_matrix", scenario, **settings)
+    profiled = lines(output)
+    wrong = [
+        f"{a['operation']}: {key} is {b[key]}, natively {a[key]}"
+        for a, b in zip(native, profiled)
+        for key in RESULTS
+        if a[key] != b[key]
+    ]
+    results.check(
+        len(native) == len(profiled) and not wrong,
+        f"{scenario}: results of {len(native)} operations as without us {'; '.join(wrong)}".rstrip(),
+    )
+    cells = [Cell(scenario, each, report) for each in profiled]
+    for cell in cells:
+        found = cell.check()
+        results.check(not found, f"{scenario}: {cell.operation} {'; '.join(found)}".rstrip())
+    odd = list(contradictions(report))
+    results.check(not odd, f"{scenario}: the report adds up {'; '.join(odd)}".rstrip())
+    if scenario in ("on", "restart"):
+        check_waits(results, scenario, cells, report)
+
+
+def main():
+    results = Results()
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="cpa-blocking.", dir=os.environ.get("CPA_TMP")))
+    profiler = Profiler(folder)
+    for scenario in sys.argv[1:] or SCENARIOS:
+        check_scenario(results, profiler, scenario)
+    return results.end(folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
