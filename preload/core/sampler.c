@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -45,6 +46,7 @@ struct user_chain {
 
 static unsigned hz;   /* written, as all here, before there are threads */
 static bool thins;    /* after CLOSELY */
+static bool withheld; /* no samples: a tracer would stop at each */
 static bool confined; /* no perf events then: to ask for one may be the end */
 
 /*
@@ -428,12 +430,16 @@ void cpa_sampler_leave(struct cpa_sampler *s)
 
 void cpa_sampler_init(unsigned samples_per_second)
 {
-	hz = samples_per_second;
-	thins = hz == CPA_DEFAULT_HZ;
-	cpa_header()->sample_hz = hz;
+	struct cpa_start start = cpa_start();
+
+	thins = samples_per_second == CPA_DEFAULT_HZ;
+	/* A debugger would stop at each sample, unless somebody asked for them. */
+	withheld = start.traced && !getenv("CPA_SAMPLE_HZ");
+	hz = withheld ? 0 : samples_per_second;
+	cpa_header()->sample_hz = samples_per_second;
 	if (!cpa_header()->machine.brief_ns)
 		cpa_header()->machine.brief_ns = BRIEF;
-	confined = cpa_confined();
+	confined = start.confined;
 	if (hz)
 		can_signal = cpa_signal_init(on_signal);
 }
@@ -443,6 +449,8 @@ void cpa_sampler_start(struct cpa_sampler *s)
 	sigset_t blocked;
 
 	s->head = &s->tail;
+	if (withheld)
+		cpa_diag(CPA_DIAG_SAMPLERS_REFUSED);
 	if (!hz || !cpa_kernel_begin())
 		return;
 	start_timer(s);

@@ -6,16 +6,22 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-bool cpa_confined(void)
+struct cpa_start cpa_start(void)
 {
+	static const char tracer[] = "\nTracerPid:\t";
+	struct cpa_start start = { false, false };
 	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC);
 	char text[4096];
+	const char *pid;
 	ssize_t n;
 
 	if (fd < 0)
-		return false;
+		return start;
 	n = syscall(SYS_read, fd, text, sizeof(text) - 1);
 	syscall(SYS_close, fd);
 	text[n > 0 ? n : 0] = '\0';
-	return strstr(text, "\nSeccomp:\t2") != NULL;
+	pid = strstr(text, tracer);
+	start.confined = strstr(text, "\nSeccomp:\t2") != NULL;
+	start.traced = pid && pid[sizeof(tracer) - 1] != '0';
+	return start;
 }

@@ -7,10 +7,16 @@
 
 #include "shadow/store/session.h"
 
-/*
- * At start: whether system calls are filtered, by a container or a service manager. What an unusual
- * one leads to cannot be known: it may be the end.
- */
-CPA_HIDDEN bool cpa_confined(void);
+/* Under what the process starts. */
+struct cpa_start {
+	/*
+	 * System calls are filtered, by a container or a service manager. What an unusual one leads
+	 * to cannot be known: it may be the end.
+	 */
+	bool confined;
+	bool traced; /* a debugger runs it, or strace: there each signal stops it */
+};
+
+CPA_HIDDEN struct cpa_start cpa_start(void);
 
 #endif

@@ -70,7 +70,9 @@ class Injection(Tests):
         self.function_names = {}
 
     def traced(self, arguments, dump):
-        settings = {**self.settings, "LD_PRELOAD": self.preload, "CPA_OUTPUT": dump}
+        # Traced programs have samples only if that is asked for.
+        asked = {"CPA_SAMPLE_HZ": "997"}
+        settings = {**asked, **self.settings, "LD_PRELOAD": self.preload, "CPA_OUTPUT": dump}
         env = ["env", *(f"{k}={v}" for k, v in settings.items())]
         return [self.tracer, *arguments, *env, *self.command]
 
