@@ -26,7 +26,7 @@ class Program:
     texts: dict = dataclasses.field(default_factory=dict)  # input files: names and contents
     look: str = ""  # shell: prints what to compare of the files that were made
     ignore: tuple = ()  # patterns of files whose contents vary: only their names are compared
-    blur: str = ""  # regular expression: what it matches in the output varies
+    blur: str = ""  # regular expression: what it matches in its output varies
     stderr: bool = True  # False: stderr varies as a whole; it is searched for lines of ours only
     status: int = 0  # its exit status
     refused: str = ""  # regular expression: the line with which `cpa run` refuses it, with 126

@@ -8,23 +8,26 @@ natively and under cpa.
 from batch import p
 
 # Ask for pages and compare each with what is in the file; from four connections.
-HTTP = """import concurrent.futures, urllib.request
+HTTP = """import concurrent.futures, sys, urllib.request
 want = open("www/page.txt", "rb").read()
 def get(i):
-    with urllib.request.urlopen("http://127.0.0.1:{port}/page.txt?" + str(i % 20)) as answer:
+    url = "http://127.0.0.1:" + sys.argv[1] + "/page.txt?" + str(i % 20)
+    with urllib.request.urlopen(url) as answer:
         return answer.status == 200 and answer.read() == want
 with concurrent.futures.ThreadPoolExecutor(4) as pool:
     print(sum(pool.map(get, range(400))), "right answers")
 """
 WEB = {"www/page.txt": "".join(f"line {i}\n" for i in range(4000)), "client.py": HTTP}
-CLIENT = "/usr/bin/python3 client.py"
+CLIENT = "/usr/bin/python3 client.py {port}"
 # A web server behind a proxy or cache is not under cpa.
 BEHIND = (
     "/usr/bin/python3 -m http.server --bind 127.0.0.1 -d www {next_port} >/dev/null 2>&1 & "
     "trap 'kill $!' EXIT; for i in $(seq 100); do "
     "curl -s -o /dev/null http://127.0.0.1:{next_port}/ && break; sleep 0.1; done; "
-    "/usr/bin/python3 client.py"
+    + CLIENT
 )
+# The proxy is asked for what the server behind it has.
+PROXY = BEHIND.replace(CLIENT, "http_proxy=127.0.0.1:{port} /usr/bin/python3 client.py {next_port}")
 MEMCACHED = """import socket, threading
 def client(name):
     with socket.create_connection(("127.0.0.1", {port})) as s, s.makefile("rb") as lines:
@@ -96,9 +99,8 @@ frontend f
   bind 127.0.0.1:{port}
   http-request return status 200 content-type text/plain file {work}/www/page.txt if TRUE
 """
-SQUID = """http_port 127.0.0.1:{port} accel defaultsite=localhost
+SQUID = """http_port 127.0.0.1:{port}
 pid_filename none
-cache_peer 127.0.0.1 parent {next_port} 0 no-query originserver
 http_access allow all
 cache_log {work}/cache.log
 access_log none
@@ -172,7 +174,7 @@ SERVERS = [
       client=BEHIND, stderr=False, ignore=("v/*",), blur="(?s).*"),
     p("server", "squid, aufs", "squid curl", "squid -N -f {work}/squid.conf",
       texts={**WEB, "squid.conf": SQUID}, setup="squid -N -z -f {work}/squid.conf 2>/dev/null",
-      ready="{port}", client=BEHIND, stderr=False, ignore=("cache/*", "cache.log")),
+      ready="{port}", client=PROXY, stderr=False, ignore=("cache/*", "cache.log")),
     p("server", "unbound", "unbound", "unbound -d -c {work}/unbound.conf",
       texts={"unbound.conf": UNBOUND, "client.py": DNS}, ready="{port}", client=CLIENT,
       stderr=False),

@@ -25,6 +25,7 @@ HANGS_S = 120
 # Processes that outlive the program end in this time, or are killed.
 LINGER_S = 2
 OURS = re.compile(r"^cpa(?:-\w+)?(?:\[\d+\])?: .*", re.MULTILINE)
+CLIENT_FAILS = "the client ends with"
 SUBREAPER = 36  # of prctl(): orphans become children of this process
 
 
@@ -217,11 +218,11 @@ class Place:
         while not self.is_ready():
             gone = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             if gone or time.monotonic() > end:
-                return "does not start"
+                return f"it does not start; {CLIENT_FAILS} nothing"
             time.sleep(0.02)
         status, said = self.shell(self.program.client)
         os.kill(process.pid, getattr(signal, self.program.stop))
-        return said if status == 0 else f"{said}client ends with {status}"
+        return said if status == 0 else f"{said}{CLIENT_FAILS} {status}"
 
     def run(self, before=()):
         """One run, its command behind @before."""
@@ -275,10 +276,9 @@ def differences(program, tried):
         tried.details += profiled.err.splitlines()[-8:]
     streams = ("out", "look", "client", *(("err",) if program.stderr else ()))
     for name in streams:
-        one, other = (
-            re.sub(program.blur, "~", getattr(run, name)) if program.blur else getattr(run, name)
-            for run in (native, profiled)
-        )
+        one, other = getattr(native, name), getattr(profiled, name)
+        if program.blur and name in ("out", "err"):
+            one, other = (re.sub(program.blur, "", text) for text in (one, other))
         if one != other:
             tried.problems.append(f"another {name}")
             tried.details += [f"natively {one[-400:]!r}", f"profiled {other[-400:]!r}"]
@@ -326,8 +326,8 @@ def try_program(program, folder, build):
         tried.problems.append(failure)
         return tried
     tried.native = place.run()
-    if tried.native.status != program.status:
-        said = (tried.native.err or tried.native.out or tried.native.client).strip().splitlines()
+    if tried.native.status != program.status or CLIENT_FAILS in tried.native.client:
+        said = (tried.native.client or tried.native.err or tried.native.out).strip().splitlines()
         last = said[-1] if said else ""
         tried.skipped = f"natively it ends with {tried.native.status} here: {last}"
         return tried
