@@ -26,7 +26,7 @@ class Program:
     texts: dict = dataclasses.field(default_factory=dict)  # input files: names and contents
     look: str = ""  # shell: prints what to compare of the files that were made
     ignore: tuple = ()  # patterns of files whose contents vary: only their names are compared
-    blur: str = ""  # regular expression: what it matches in its output varies
+    blur: str = ""  # regular expression: what it matches in stdout and stderr varies
     stderr: bool = True  # False: stderr varies as a whole; it is searched for lines of ours only
     status: int = 0  # its exit status
     refused: str = ""  # regular expression: the line with which `cpa run` refuses it, with 126
@@ -343,7 +343,7 @@ PROGRAMS = [
       "-drive format=raw,file=boot", setup=BOOT, status=3),
 
     p("debugger", "gdb", "gdb", "gdb -q -nx -batch -ex run -ex 'p 6*7' --args /usr/bin/python3 "
-      "locks.py", texts=LOCKS, blur=r"\[(New )?Thread.*|\[.*|0x\w+|process \d+|LWP \d+",
+      "locks.py", texts=LOCKS, blur=r"\[.*\n|0x\w+|process \d+",
       stderr=False),
     p("debugger", "strace", "strace", "strace -f -o trace /usr/bin/python3 locks.py", texts=LOCKS,
       status=3, ignore=("trace",)),
