@@ -41,6 +41,14 @@ static void set_disposition(const struct sigaction *action)
  */
 static uint64_t masked;
 
+/*
+ * Atomic: the alternate stack that a thread has set last, and whether threads share one. Varnish has
+ * one for all, as only a panic is to use it: two handlers of ours there would overwrite each other.
+ * They use alternate stacks at all for goroutines, whose own are small; Go sets its by system calls.
+ */
+static void *last_stack;
+static bool shared_stack;
+
 /* The default action of the signal: it ends the process. */
 static void die(void)
 {
@@ -128,7 +136,10 @@ static int install(const struct sigaction *wanted)
 	if (action.sa_handler == SIG_IGN)
 		return REAL(sigaction)(CPA_SIGNAL, &action, NULL);
 	if (action.sa_handler == SIG_DFL) {
-		action.sa_flags = SA_RESTART | SA_ONSTACK;
+		action.sa_flags = SA_RESTART;
+		/* Relaxed: whoever finds a stack shared installs the handler again. */
+		if (!__atomic_load_n(&shared_stack, __ATOMIC_RELAXED))
+			action.sa_flags |= SA_ONSTACK;
 		cpa_signal_mask(&action.sa_mask);
 	}
 	action.sa_flags = (action.sa_flags | SA_SIGINFO) & ~(int)SA_RESETHAND;
@@ -236,4 +247,19 @@ CPA_EXPORT sighandler_t signal(int sig, sighandler_t handler)
 	sigaddset(&action.sa_mask, sig);
 	sigaction(sig, &action, &before);
 	return before.sa_handler;
+}
+
+/* Before a second thread has the stack, no signal of ours goes there. */
+CPA_EXPORT int sigaltstack(const stack_t *restrict stack, stack_t *restrict old)
+{
+	int err = errno;
+
+	/* Relaxed, both: a thread that got the stack from another one is ordered behind it. */
+	if (ours && !finished && stack && !(stack->ss_flags & SS_DISABLE) &&
+	    __atomic_exchange_n(&last_stack, stack->ss_sp, __ATOMIC_RELAXED) == stack->ss_sp &&
+	    !__atomic_exchange_n(&shared_stack, true, __ATOMIC_RELAXED)) {
+		install(disposition());
+		errno = err;
+	}
+	return REAL(sigaltstack)(stack, old);
 }
