@@ -166,12 +166,13 @@ static void await_blocked(struct cell *c)
 }
 
 /*
- * Work of the releaser: longer than all that the others may have done since it began to hold. That
+ * Work of the releaser: longer than all that the others may have done since it began to hold, with
+ * the elapsed time of a handler, which waits for a child that is in no profile. That
  * of a child is a region, as no row of the report is its thread's alone.
  */
 static void work_longer(struct cell *c)
 {
-	int64_t from, others = c->arrived_ns + c->handled_ns + c->handler_child_ns;
+	int64_t from, others = c->arrived_ns + c->handled_ns;
 	bool child = c->op->properties & CHILD;
 
 	await(&c->created);
@@ -271,8 +272,7 @@ static void on_jump(int sig)
 static void on_fork(int sig)
 {
 	struct cell *c = current;
-	struct rusage usage;
-	int64_t from = burn_clock_ns();
+	int64_t from = elapsed_ns();
 	int err = errno;
 	pid_t pid = fork();
 
@@ -283,12 +283,9 @@ static void on_fork(int sig)
 		pthread_mutex_unlock(&c->own);
 		_exit(7);
 	}
-	while (wait4(pid, &c->handler_status, 0, &usage) < 0 && errno == EINTR)
+	while (waitpid(pid, &c->handler_status, 0) < 0 && errno == EINTR)
 		;
-	c->handler_child_ns =
-		(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * INT64_C(1000000000) +
-		(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
-	c->handled_ns = burn_clock_ns() - from;
+	c->handled_ns = elapsed_ns() - from;
 	set(&c->handled, 1);
 	errno = err;
 }

@@ -16,7 +16,6 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <threads.h>
@@ -76,9 +75,9 @@ struct cell {
 	int tid, tries, handled, gone, created, asked, switched, released;
 	sigjmp_buf target;
 	int result, error, has, jumped, cancelled, handler_status;
-	/* Of CPU time: clocks of the waiter, then lengths of work. */
+	/* Of CPU time: clocks of the waiter, then lengths of work; handled_ns is elapsed time. */
 	int64_t begun_ns, arrived_ns, parted_ns, back_ns, handled_ns, ended_ns;
-	int64_t creator_ns, before_ns, after_ns, handler_child_ns;
+	int64_t creator_ns, before_ns, after_ns;
 	int64_t released_ns, released_most_ns, last_ns;
 	/* Of the elapsed time that the waiter was blocked. */
 	int64_t blocked_at, blocked_until, from, to, due_at, off_ns;
