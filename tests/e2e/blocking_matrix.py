@@ -44,7 +44,7 @@ RESULTS = ("operation", "result", "errno", "jumped", "cancelled", "handler_statu
 class Thread:
     """What the report says of the thread that began in @routine: its row, and its component."""
 
-    FIGURES = ("cpu_s", "wait_s", "external_s", "probe_s")
+    FIGURES = ("cpu_s", "wait_s", "external_s", "runqueue_s", "probe_s")
 
     def __init__(self, report, routine):
         rows = [t for t in report["threads"] if t["start_routine"] == routine]
@@ -118,7 +118,10 @@ class Cell:
         elif self.scenario == "start":
             self.within("external time", row["external_s"], 0, 0)
         elif self.scenario == "timeout":
-            self.within("external time", row["external_s"], k["due_at"] - k["blocked_at"], most)
+            # How much of it the thread was ready is the kernel's word, which comes late.
+            whole_s = row["external_s"] + row["runqueue_s"]
+            self.within("external time", row["external_s"], 0, most)
+            self.within("time without a processor", whole_s, k["due_at"] - k["blocked_at"], k["life"])
         elif self.scenario != "fork":
             self.within("time blocked", row["wait_s"] + row["external_s"], 0, most)
 

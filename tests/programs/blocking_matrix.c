@@ -399,7 +399,7 @@ static void print(const struct cell *c)
 	TELL(begun_ns), TELL(arrived_ns), TELL(parted_ns), TELL(back_ns), TELL(ended_ns);
 	TELL(before_ns), TELL(after_ns), TELL(handled_ns);
 	TELL(released_ns), TELL(released_most_ns), TELL(last_ns), TELL(off_ns);
-	TELL(blocked_at), TELL(blocked_until), TELL(from), TELL(to), TELL(due_at);
+	TELL(blocked_at), TELL(blocked_until), TELL(from), TELL(to), TELL(due_at), TELL(life);
 	puts("}");
 }
 
@@ -422,10 +422,12 @@ static void run(const struct operation *op, const struct scenario *s)
 	must(!pthread_create(&c->releasing, NULL, op->releaser, c), "pthread_create");
 	while (sem_wait(&c->held))
 		;
+	c->life = elapsed_ns();
 	must(!pthread_create(&c->waiting, NULL, op->waiter, c), "pthread_create");
 	c->creator_ns = burn_clock_ns() - from;
 	set(&c->created, 1);
 	must(!pthread_join(c->waiting, NULL), "pthread_join");
+	c->life = elapsed_ns() - c->life;
 	/* After a jump out of a join nobody else may join. */
 	if (!(op->properties & JOINS) || (!c->jumped && !c->has))
 		must(!pthread_join(c->releasing, NULL), "pthread_join");

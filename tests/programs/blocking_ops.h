@@ -80,7 +80,7 @@ struct cell {
 	int64_t creator_ns, before_ns, after_ns;
 	int64_t released_ns, released_most_ns, last_ns;
 	/* Of the elapsed time that the waiter was blocked. */
-	int64_t blocked_at, blocked_until, from, to, due_at, off_ns;
+	int64_t blocked_at, blocked_until, from, to, due_at, off_ns, life;
 };
 
 /* What the releaser does while it holds: of the scenario. */
