@@ -5,6 +5,7 @@
 #   make check-real           real programs of Debian, which it installs: tests/real/results.md
 #   make accuracy             statistical checks, which do not gate: a table
 #   make check-long           the same, longer, then unit and torture tests under sanitizers
+#   make examples             the programs of docs/tutorial.md, in build/examples
 #   make lint                 clang-format, clang-tidy, codespell, atomics without a comment
 #   make bench                cost tables, see benchmarks/; BENCH='--quick' is shorter
 #   make bench-accuracy       predictions beside what changes did; BENCH='--rounds 3' is shorter
@@ -60,6 +61,7 @@ TARGETS_CXX := $(call programs,$(wildcard tests/programs/*.cpp))
 # Loaded into programs.
 SHARED  := tests/conformance/library tests/conformance/adversary benchmarks/bare
 CONFORMANCE := $(filter-out $(SHARED:%=$(O)/%),$(call programs,$(wildcard tests/conformance/*.c)))
+EXAMPLES := $(call programs,$(wildcard examples/*.c))
 BENCHES := $(filter-out $(TOOLED) $(SHARED:%=$(O)/%),$(call programs,$(wildcard benchmarks/*.c)))
 # A target that needs a library of its own: LDLIBS_<name> = -l..., and what its compiler needs.
 LDLIBS_known_glib = $(shell pkg-config --libs glib-2.0)
@@ -79,10 +81,11 @@ $(shell mkdir -p $(O))
 $(file >$(O)/flags,$(FLAGS))
 endif
 
-.PHONY: all tests check check-long check-real accuracy lint bench bench-accuracy install uninstall clean
+.PHONY: all tests examples check check-long check-real accuracy lint bench bench-accuracy install uninstall clean
 .DELETE_ON_ERROR:
 all: $(PRODUCTS)
-tests: all $(TOOLED) $(TARGETS) $(TARGETS_CXX) $(CONFORMANCE) $(BENCHES) $(SHARED:%=$(O)/%.so)
+tests: all examples $(TOOLED) $(TARGETS) $(TARGETS_CXX) $(CONFORMANCE) $(BENCHES) $(SHARED:%=$(O)/%.so)
+examples: $(EXAMPLES)
 
 $(O)/pic/%.o: %.c $(O)/flags
 	$(call say,CC)
@@ -151,7 +154,7 @@ $(TARGETS) $(TARGETS_CXX): $(O)/%: $(O)/prog/%.o $(KNOWN_OBJ)
 	$(Q)$(if $(filter $@,$(TARGETS_CXX)),$(CXX),$(CC)) $(PROG_FLAGS) -o $@ $^ \
 		$(LDLIBS_$(notdir $*)) -lm
 
-$(CONFORMANCE) $(BENCHES): $(O)/%: $(O)/prog/%.o
+$(CONFORMANCE) $(BENCHES) $(EXAMPLES): $(O)/%: $(O)/prog/%.o
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(PROG_FLAGS) -o $@ $^
@@ -194,8 +197,10 @@ bench-accuracy: tests
 
 PREFIX  ?= /usr/local
 DEST     = $(DESTDIR)$(PREFIX)
-MANPAGES = $(wildcard man/*.1)
-MANPAGES_7 = $(wildcard man/*.7)
+MANPAGES = $(foreach section,1 3 7,$(patsubst man/%,man$(section)/%,$(wildcard man/*.$(section))))
+BASH_DIR = $(DEST)/share/bash-completion/completions
+ZSH_DIR  = $(DEST)/share/zsh/site-functions
+TOOLS    = cpa cpa-report cpa-top cpa-ctl
 
 install: all
 	install -D -m 755 -t $(DEST)/bin $(filter-out %.so,$(PRODUCTS))
@@ -204,14 +209,17 @@ install: all
 	install -d $(DEST)/share/pkgconfig
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' preload/cpa.pc.in \
 		>$(DEST)/share/pkgconfig/cpa.pc
-	$(if $(MANPAGES),install -D -m 644 -t $(DEST)/share/man/man1 $(MANPAGES))
-	$(if $(MANPAGES_7),install -D -m 644 -t $(DEST)/share/man/man7 $(MANPAGES_7))
+	for page in $(MANPAGES); do \
+		install -D -m 644 man/$${page#*/} $(DEST)/share/man/$$page || exit; done
+	for tool in $(TOOLS); do \
+		install -D -m 644 scripts/completion/cpa $(BASH_DIR)/$$tool || exit; done
+	install -D -m 644 -t $(ZSH_DIR) scripts/completion/_cpa
 
 uninstall:
-	rm -f $(DEST)/bin/cpa $(DEST)/bin/cpa-report $(DEST)/bin/cpa-top \
-		$(DEST)/bin/cpa-ctl $(DEST)/lib/cpa/libcpa.so
+	rm -f $(TOOLS:%=$(DEST)/bin/%) $(DEST)/lib/cpa/libcpa.so
 	rm -f $(DEST)/include/cpa.h $(DEST)/share/pkgconfig/cpa.pc
-	rm -f $(MANPAGES:man/%=$(DEST)/share/man/man1/%) $(MANPAGES_7:man/%=$(DEST)/share/man/man7/%)
+	rm -f $(MANPAGES:%=$(DEST)/share/man/%)
+	rm -f $(TOOLS:%=$(BASH_DIR)/%) $(ZSH_DIR)/_cpa
 	-rmdir $(DEST)/lib/cpa
 
 clean:
