@@ -48,7 +48,7 @@ static const char usage_text[] =
 	"\n"
 	"Exit status: 2 wrong usage, or FILE cannot be written; 126 PROGRAM cannot be profiled;\n"
 	"127 PROGRAM not found. In these cases PROGRAM was not started.\n"
-	"Environment: CPA_LIB names another libcpa.so; see README.md for the rest.\n";
+	"Environment: CPA_LIB names another libcpa.so; man cpa-run has the rest.\n";
 
 /* The folder this very executable is in. False: unknown. */
 static bool own_folder(char *folder)
