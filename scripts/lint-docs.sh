@@ -113,6 +113,13 @@ for program in cpa-report cpa-top cpa-ctl; do
 	check_pages "$program" "man/$program.1"
 done
 
+if command -v groff >/dev/null; then
+	for page in man/*.[1-9]; do
+		warnings=$(groff -man -ww -z "$page" 2>&1)
+		[ -z "$warnings" ] || complain "$warnings"
+	done
+fi
+
 # Completion knows all options.
 for program in cpa cpa-report; do
 	[ -x "$build/$program" ] || continue
