@@ -11,6 +11,7 @@ bool cpa_op_back_slow(struct cpa_op *op)
 	}
 	op->wait.now = cpa_waited(op->w, &op->arrived);
 	op->wait.arrived = op->arrived;
+	op->wait.runqueue = op->w->wait_runqueue;
 	if (likely(*cpa_alive))
 		return true;
 	cpa_leave();

@@ -168,7 +168,7 @@ bool cpa_event_awaited(struct cpa_worker *w, enum cpa_external external, enum cp
 	wait->now = wait->arrived = now;
 	if (waited) {
 		w->wait_length = length;
-		w->wait_runqueue = e.runqueue;
+		w->wait_runqueue = wait->runqueue = e.runqueue;
 		wait->arrived -= length;
 		w->self.row->wait += length;
 		e.external = e.runqueue = 0;

@@ -14,6 +14,18 @@
 #define GRANT (UINT64_C(1) << 32)
 
 /*
+ * The last @ticks of the wait passed after the release that ended it: the thread was without a
+ * processor, and the rest is the latency of the hand-off.
+ */
+static void count_latency(struct cpa_path *path, const struct cpa_wait *w, uint64_t ticks)
+{
+	uint64_t ready = w->runqueue < ticks ? w->runqueue : ticks;
+
+	path->observed[CPA_TIME_RUNQUEUE] += ready;
+	path->observed[CPA_TIME_HANDOFF] += ticks - ready;
+}
+
+/*
  * Join @remote; the observed path changes over only if it came after our arrival and @latest.
  * Return whether it did.
  */
@@ -33,7 +45,7 @@ static bool join(struct cpa_self *self, const struct cpa_path *remote, bool late
 		/* A release stamped after our return (clocks of two cores): no latency. */
 		uint64_t since = w->now > remote->released ? w->now - remote->released : 0;
 
-		path->observed[CPA_TIME_HANDOFF] += since;
+		count_latency(path, w, since);
 		w->arrived = w->now;
 	}
 	return observed;
@@ -43,7 +55,7 @@ static bool join(struct cpa_self *self, const struct cpa_path *remote, bool late
 static void settle(struct cpa_self *self, struct cpa_wait *w)
 {
 	if (w->matched && w->now > w->arrived)
-		self->row->path.observed[CPA_TIME_HANDOFF] += w->now - w->arrived;
+		count_latency(&self->row->path, w, w->now - w->arrived);
 	/* The thread's path is published anew by its next release. */
 	self->row->path.released = w->now;
 	self->row->path.owner = self->id;

@@ -229,7 +229,7 @@ enum cpa_time_kind {
 	CPA_TIME_PROCESS,  /* CPU time of activities */
 	CPA_TIME_EXTERNAL, /* blocked outside synchronization */
 	CPA_TIME_RUNQUEUE, /* ready, without a processor */
-	CPA_TIME_HANDOFF,  /* from a release to the return of the acquire it let through */
+	CPA_TIME_HANDOFF,  /* from a release to the return of its acquire, but for run-queue time */
 	CPA_TIME_PROBE,	   /* inside cpa */
 	CPA_TIME_KINDS
 };

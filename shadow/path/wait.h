@@ -8,8 +8,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* An acquire, from its arrival to its return. All times are clock ticks. */
 struct cpa_wait {
 	uint64_t arrived, now;
+	uint64_t runqueue; /* ready, without a processor, at the end of the wait */
 	/*
 	 * The object is a queue's own: the join is of the observed path only (Online CP 4.1). For
 	 * cpa_acquire_path() the caller says so; the others know it from their object.

@@ -183,6 +183,14 @@ static inline unsigned node_of(const struct history *h, const struct event *e)
 	return ((unsigned)e->op * SITES + e->site) * (CLASSES + 1) + (unsigned)class;
 }
 
+/* How long a thread that waited was ready at the end of the wait; drawn from the event's times. */
+static inline uint64_t ready_of(const struct event *e)
+{
+	uint64_t length = e->now - e->arrived;
+
+	return length ? (e->now * UINT64_C(0x9e3779b97f4a7c15) >> 33) % (length + 1) : 0;
+}
+
 static inline int activity_of(struct history *h, unsigned from, unsigned to)
 {
 	for (int i = 0; i < h->activities; i++)

@@ -259,7 +259,7 @@ static void online_skip_events(struct cpa_self *self, uint32_t number)
 static void online_start(struct online *o, const struct event *e)
 {
 	struct online_thread *t = &o->thread[e->thread];
-	struct cpa_wait w = { .arrived = e->arrived, .now = e->now };
+	struct cpa_wait w = { .arrived = e->arrived, .now = e->now, .runqueue = ready_of(e) };
 	const struct cpa_path *from = e->thread ? cpa_object_path(o->handle[e->thread]) : NULL;
 
 	memset(t, 0, sizeof(*t));
@@ -422,7 +422,7 @@ static void online_event(struct online *o, int i)
 {
 	const struct event *e = &o->h->event[i];
 	struct cpa_self *self = &o->thread[e->thread].self;
-	struct cpa_wait w = { .arrived = e->arrived, .now = e->now };
+	struct cpa_wait w = { .arrived = e->arrived, .now = e->now, .runqueue = ready_of(e) };
 
 	if (e->op == OP_START) {
 		online_start(o, e);

@@ -293,6 +293,15 @@ static int pag_longest_pred(const struct pag *g, int i)
 	return pred;
 }
 
+/* The last @ticks of the wait for @e passed after the release. */
+static void pag_latency(struct pag *g, const struct event *e, uint64_t ticks)
+{
+	uint64_t ready = ready_of(e) < ticks ? ready_of(e) : ticks;
+
+	g->kind[T_RUNQUEUE] += ready;
+	g->kind[T_HANDOFF] += ticks - ready;
+}
+
 /* H of event @i to g->share. */
 static void pag_walk_longest(struct pag *g, int i)
 {
@@ -321,13 +330,13 @@ static void pag_walk_observed(struct pag *g, int i)
 			continue;
 		}
 		if (latest && latest->now > e->arrived) {
-			g->kind[T_HANDOFF] += e->now - latest->now;
+			pag_latency(g, e, e->now - latest->now);
 			i = e->latest;
 			continue;
 		}
 		pag_walk_activity(g, i);
 		if (e->matched)
-			g->kind[T_HANDOFF] += e->now - e->arrived;
+			pag_latency(g, e, e->now - e->arrived);
 		i = e->local;
 	}
 }

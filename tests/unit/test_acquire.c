@@ -138,6 +138,25 @@ static void test_wait_follows_the_mutex(void **state)
 	assert_int_equal(t[0].row->path.observed[CPA_TIME_HANDOFF], 10);
 }
 
+/* After the release the thread was without a processor for a part of the time, or all of it. */
+static void test_run_queue_is_no_handoff(void **state)
+{
+	static const uint64_t ready[] = { 0, 4, 20, 100 }, counted[] = { 0, 4, 20, 20 };
+
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		cpa_wait_begin(object);
+	cpa_wake(at(5, 20, 9), object, UINT32_MAX);
+	for (int i = 0; i < 4; i++) {
+		struct cpa_wait w = { .arrived = 10, .now = 40, .runqueue = ready[i] };
+		const uint64_t *observed = t[i].row->path.observed;
+
+		cpa_wait_end(&t[i], object, true, NULL, &w);
+		assert_int_equal(observed[CPA_TIME_RUNQUEUE], counted[i]);
+		assert_int_equal(observed[CPA_TIME_HANDOFF], 20 - counted[i]);
+	}
+}
+
 /* A wake of three that found two sleepers takes one grant back. */
 static void test_wake_undo(void **state)
 {
@@ -413,6 +432,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_timeout_leaves_the_grant, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_timeout_takes_the_last_grant, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_broadcast, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_run_queue_is_no_handoff, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_wait_follows_the_mutex, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_wake_undo, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_semaphore, setup, teardown),
