@@ -71,7 +71,9 @@ static void end_worker(struct cpa_worker *w)
 	cpa_tls.worker = NULL;
 	cpa_tls.left = true;
 	cpa_tls.row = w->self.number;
-	cpa_thread_end(&w->self, now);
+	/* A thread with this pthread_t may be joined before it can say that the row is not its. */
+	if (cpa_thread_end(&w->self, now))
+		cpa_thread_register(pthread_self(), 0);
 	if (w->calls)
 		cpa_calls_free(w->calls);
 	cpa_pool_give(CPA_POOL_WORKERS, w);

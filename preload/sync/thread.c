@@ -484,8 +484,8 @@ static void detaching(pthread_t thread)
 	if (!w)
 		return;
 	row = row_of(thread);
-	if (row)
-		cpa_thread_detached(row);
+	if (row && cpa_thread_detached(row))
+		cpa_thread_register(thread, 0);
 	cpa_leave();
 }
 

@@ -158,22 +158,26 @@ void cpa_thread_joined(uint32_t number)
 	cpa_pile_push(&cpa_header()->done, number, below);
 }
 
-/* From @from to @to; but from @otherwise to DONE: the other of exit and detach came before. */
-static void transition(uint32_t number, uint32_t from, uint32_t to, uint32_t otherwise)
+/*
+ * From @from to @to; but from @otherwise to DONE: the other of exit and detach came before. Return
+ * whether it did.
+ */
+static bool transition(uint32_t number, uint32_t from, uint32_t to, uint32_t otherwise)
 {
 	struct cpa_thread *row = row_at(number);
 
 	/* ACQ_REL: the side that comes second frees the row, after all the first one did to it. */
 	if (__atomic_compare_exchange_n(&row->state, &from, to, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_ACQUIRE))
-		return;
+		return false;
 	if (from == otherwise)
 		cpa_thread_joined(number);
+	return from == otherwise;
 }
 
-void cpa_thread_detached(uint32_t number)
+bool cpa_thread_detached(uint32_t number)
 {
-	transition(number, CPA_THREAD_RUNNING, CPA_THREAD_DETACHED, CPA_THREAD_EXITED);
+	return transition(number, CPA_THREAD_RUNNING, CPA_THREAD_DETACHED, CPA_THREAD_EXITED);
 }
 
 void cpa_thread_forget(struct cpa_self *self)
@@ -184,7 +188,7 @@ void cpa_thread_forget(struct cpa_self *self)
 	cpa_token_forget_spares(self);
 }
 
-void cpa_thread_end(struct cpa_self *self, uint64_t now)
+bool cpa_thread_end(struct cpa_self *self, uint64_t now)
 {
 	uint32_t number = self->number;
 
@@ -193,5 +197,5 @@ void cpa_thread_end(struct cpa_self *self, uint64_t now)
 	cpa_thread_forget(self);
 	give_edges(self);
 	cpa_process_give(self->row);
-	transition(number, CPA_THREAD_RUNNING, CPA_THREAD_EXITED, CPA_THREAD_DETACHED);
+	return transition(number, CPA_THREAD_RUNNING, CPA_THREAD_EXITED, CPA_THREAD_DETACHED);
 }

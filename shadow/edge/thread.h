@@ -30,8 +30,11 @@ CPA_HIDDEN void cpa_thread_new_id(struct cpa_self *self);
 CPA_HIDDEN int cpa_thread_begin(struct cpa_self *self, uint32_t component, uint32_t tid,
 				const struct cpa_path *from, struct cpa_wait *wait);
 
-/* The thread will do nothing more: give back what it keeps, make its row joinable or free. */
-CPA_HIDDEN void cpa_thread_end(struct cpa_self *self, uint64_t now);
+/*
+ * The thread will do nothing more: give back what it keeps, make its row joinable or free. Return
+ * whether the row is free: the thread was detached.
+ */
+CPA_HIDDEN bool cpa_thread_end(struct cpa_self *self, uint64_t now);
 
 /* The thread's process ends: give back what it keeps, but its row, which may be looked at. */
 CPA_HIDDEN void cpa_thread_forget(struct cpa_self *self);
@@ -39,7 +42,7 @@ CPA_HIDDEN void cpa_thread_forget(struct cpa_self *self);
 /* Row @number was joined: free it. */
 CPA_HIDDEN void cpa_thread_joined(uint32_t number);
 
-/* Nobody will join row @number. */
-CPA_HIDDEN void cpa_thread_detached(uint32_t number);
+/* Nobody will join row @number. Return whether the row is free: the thread has ended. */
+CPA_HIDDEN bool cpa_thread_detached(uint32_t number);
 
 #endif

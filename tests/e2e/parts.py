@@ -99,6 +99,19 @@ def often(tap):
     tap.result(len(notes) == 1, f"often: {notes}")
 
 
+def handles(tap):
+    """The row of a thread that sleeps is not freed by the join of one that has no row."""
+    dump = f"{TMP}/handles.dump"
+    subprocess.run([PROGRAM, "handles"], env=environment(dump, CPA_START="off"),
+                   stdout=subprocess.DEVNULL, check=True)
+    found = report(dump)
+    sums(tap, "handles", found)
+    for name, work_s in ("asleep_worker", 0.030), ("late_worker", 0.020):
+        cpu_s = sum(t["cpu_s"] for t in found["threads"] if t["start_routine"] == name)
+        tap.result(work_s <= cpu_s + 1e-4 < 2 * work_s,
+                   f"handles: {name} has {cpu_s:.4f} s in a row of its own, for {work_s} s of work")
+
+
 def from_outside(tap):
     dump, copy = f"{TMP}/outside.dump", f"{TMP}/copy.dump"
     env = dict(environment(dump), CPA_OUTPUT=dump)
@@ -234,6 +247,7 @@ def main():
     for name in NAMES:
         known(tap, name)
     often(tap)
+    handles(tap)
     jumps(tap)
     from_outside(tap)
     by_time(tap)

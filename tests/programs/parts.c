@@ -8,16 +8,19 @@
  * sleep that must show nowhere. Waits go on across a start, a stop, or both; locks are held there.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "preload/cpa.h"
 #include "tests/programs/burn.h"
 
-#define WHILE_MS 20 /* until the other thread waits; nobody profiles it */
+#define ROWS	 1030 /* more than are kept of threads that ended: shadow/layout.h */
+#define WHILE_MS 20   /* until the other thread waits; nobody profiles it */
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
@@ -248,6 +251,61 @@ static int often(void)
 	return 70;
 }
 
+static void *brief(void *unused)
+{
+	return unused;
+}
+
+static void *late_worker(void *unused)
+{
+	work_in_part(20);
+	return unused;
+}
+
+/*
+ * Threads end, until rows of the profile are used again; the last one is detached. A thread that has
+ * its row sleeps; one that has its pthread_t, by its stack, is created and joined between the parts.
+ * The row is the sleeper's still.
+ */
+static int handles(void)
+{
+	pthread_t sleeper, next, late;
+	pthread_attr_t detached, small;
+	struct stat s;
+	cpu_set_t all, one;
+
+	pthread_attr_init(&detached);
+	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 1 << 20); /* the C library has no use for a larger one */
+	sem_init(&sem, 0, 0);
+	CPA_START();
+	for (int i = 0; i < ROWS; i++) {
+		pthread_create(&next, NULL, brief, NULL);
+		pthread_join(next, NULL);
+	}
+	pthread_create(&next, &detached, brief, NULL);
+	while (!stat("/proc/self/task", &s) && s.st_nlink > 3)
+		usleep(1000); /* it has not ended */
+	pthread_create(&sleeper, &small, asleep_worker, NULL);
+	work_in_part(10);
+	CPA_STOP();
+	/* On one processor the thread, as a rule, has not begun when the join does. */
+	sched_getaffinity(0, sizeof(all), &all);
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	pthread_create(&next, NULL, brief, NULL);
+	pthread_join(next, NULL);
+	sched_setaffinity(0, sizeof(all), &all);
+	CPA_START();
+	pthread_create(&late, NULL, late_worker, NULL);
+	pthread_join(late, NULL);
+	sem_post(&sem);
+	pthread_join(sleeper, NULL);
+	return 10 + 20 + 30;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -256,7 +314,7 @@ int main(int argc, char **argv)
 	} programs[] = { { "alone", alone },	     { "lock", lock },
 			 { "condition", condition }, { "barrier", meet },
 			 { "semaphore", semaphore }, { "threads", threads },
-			 { "often", often } };
+			 { "often", often },	     { "handles", handles } };
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
 		if (argc != 2 || strcmp(argv[1], programs[i].name) != 0)
@@ -264,6 +322,7 @@ int main(int argc, char **argv)
 		printf("%d\n", programs[i].run());
 		return 0;
 	}
-	fprintf(stderr, "usage: parts alone|lock|condition|barrier|semaphore|threads|often\n");
+	fprintf(stderr,
+		"usage: parts alone|lock|condition|barrier|semaphore|threads|often|handles\n");
 	return 2;
 }
