@@ -88,9 +88,10 @@ class Cell:
             # It works and sleeps as it waits: a border cuts that in proportion.
             return 0 if self.scenario == "stop" else k["after_ns"], k["ended_ns"]
         if self.scenario == "stop":
-            return k["before_ns"], k["parted_ns"]
+            # What CPU time the wait itself takes is cut in proportion, too.
+            return k["before_ns"], k["back_ns"]
         if self.scenario == "start":
-            return k["after_ns"], k["ended_ns"] - k["parted_ns"]
+            return k["after_ns"], k["ended_ns"] - k["arrived_ns"]
         return k["before_ns"] + k["after_ns"], k["ended_ns"]
 
     def releaser_bounds(self):

@@ -23,6 +23,7 @@
 #define WORK_MS	    2
 #define PATIENCE_NS 20000000
 #define FAR_S	    100
+#define SPIN_NS	    1000000 /* of CPU time, by when who waits for a spin lock spins */
 #define POLL_US	    200
 #define SENTINEL    77 /* errno before the call */
 
@@ -159,7 +160,10 @@ static void await_blocked(struct cell *c)
 	if (c->op->properties & TRIES)
 		while (!get(&c->tries) && !get(&c->gone))
 			pause_us(POLL_US);
-	else if (!(c->op->properties & SPINS))
+	else if (c->op->properties & SPINS)
+		while (cpu_ns_of(c->waiting) < c->arrived_ns + SPIN_NS && !get(&c->gone))
+			pause_us(POLL_US);
+	else
 		while (!sleeps(c) && !get(&c->gone))
 			pause_us(POLL_US);
 	c->blocked_at = elapsed_ns();
@@ -198,11 +202,9 @@ static void switch_parts(struct cell *c)
 	if (s->stops) {
 		CPA_STOP();
 		c->released_most_ns += child ? 0 : burn_clock_ns();
-		c->parted_ns = cpu_ns_of(c->waiting);
 		work(0);
 	}
 	if (s->starts) {
-		c->parted_ns = cpu_ns_of(c->waiting);
 		c->released_most_ns -= child ? 0 : burn_clock_ns();
 		CPA_START();
 	}
@@ -396,7 +398,7 @@ static void print(const struct cell *c)
 	       c->op->name, c->op->properties, c->result, c->error, c->jumped, c->cancelled,
 	       c->handler_status, c->tries > 0);
 #define TELL(what) printf(", \"%s\": %lld", #what, (long long)c->what)
-	TELL(begun_ns), TELL(arrived_ns), TELL(parted_ns), TELL(back_ns), TELL(ended_ns);
+	TELL(begun_ns), TELL(arrived_ns), TELL(back_ns), TELL(ended_ns);
 	TELL(before_ns), TELL(after_ns), TELL(handled_ns);
 	TELL(released_ns), TELL(released_most_ns), TELL(last_ns), TELL(off_ns);
 	TELL(blocked_at), TELL(blocked_until), TELL(from), TELL(to), TELL(due_at), TELL(life);

@@ -76,7 +76,7 @@ struct cell {
 	sigjmp_buf target;
 	int result, error, has, jumped, cancelled, handler_status;
 	/* Of CPU time: clocks of the waiter, then lengths of work; handled_ns is elapsed time. */
-	int64_t begun_ns, arrived_ns, parted_ns, back_ns, handled_ns, ended_ns;
+	int64_t begun_ns, arrived_ns, back_ns, handled_ns, ended_ns;
 	int64_t creator_ns, before_ns, after_ns;
 	int64_t released_ns, released_most_ns, last_ns;
 	/* Of the elapsed time that the waiter was blocked. */
