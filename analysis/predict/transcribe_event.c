@@ -149,7 +149,8 @@ static void emit_item(struct transcribe *t, const struct cpa_history_event *even
 
 static void emit_known(struct transcribe *t, const struct cpa_history_event *event, uint32_t number)
 {
-	switch (event->kind) {
+	/* Each kind has its line: the compiler tells of a new one. */
+	switch ((enum cpa_event_kind)event->kind) {
 	case CPA_EV_CREATE:
 	case CPA_EV_FORK:
 	case CPA_EV_EXEC:
@@ -210,7 +211,21 @@ static void emit_known(struct transcribe *t, const struct cpa_history_event *eve
 	case CPA_EV_RESTART:
 		t->out->weakness.cut++;
 		return;
-	default:
+	case CPA_EV_START:
+	case CPA_EV_EXIT:
+	case CPA_EV_SIGNAL:
+	case CPA_EV_BROADCAST:
+	case CPA_EV_LEAVE:
+	case CPA_EV_ONCE:
+	case CPA_EV_EXTERNAL:
+	case CPA_EV_FUTEX_WAIT:
+	case CPA_EV_FUTEX_WAKE:
+	case CPA_EV_BEFORE:
+	case CPA_EV_DONE:
+	case CPA_EV_REGION:
+	case CPA_EV_REGION_END:
+	case CPA_EV_MARK:
+	case CPA_EV_KINDS:
 		return;
 	}
 }

@@ -12,15 +12,12 @@
 #include <unistd.h>
 
 #include "analysis/exact/context.h"
-#include "analysis/render/csv.h"
-#include "analysis/render/json.h"
 #include "analysis/input/load.h"
-#include "analysis/render/metrics_text.h"
 #include "analysis/input/newest.h"
-#include "analysis/render/phases_text.h"
 #include "analysis/util/printable.h"
 #include "analysis/predict/question.h"
-#include "analysis/render/text.h"
+#include "analysis/render/writers.h"
+#include "analysis/profile/phases.h"
 #include "analysis/input/process.h"
 #include "analysis/util/progress.h"
 #include "analysis/exact/verify.h"
@@ -34,23 +31,19 @@
 #define TOP_DEFAULT   10
 #define TOP_MAX	      1000000
 
-enum format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV };
 enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 enum option_only_long { OPTION_HISTOGRAM = 256, OPTION_PHASES, OPTION_PHASE, OPTION_THRESHOLD };
 
 struct options {
-	enum format format;
+	const struct cpa_writer *writer;
 	enum color color;
-	enum cpa_level level;
-	bool metrics; /* instead of the level: */
-	enum cpa_metric_level metric_level;
+	struct cpa_selection show;
 	enum cpa_metric histogram; /* CPA_METRICS: none */
-	bool phases;
-	double phase_step; /* 0: to be found */
+	double phase_step;	   /* 0: to be found */
 	size_t ranges;
 	struct cpa_phase_range *range;
-	size_t top, width; /* width 0: find out */
-	const char *dump;  /* NULL: the newest here */
+	size_t width;	  /* 0: find out */
+	const char *dump; /* NULL: the newest here */
 	bool verify, paths;
 	const char *zero; /* components, or NULL */
 	struct cpa_question question;
@@ -157,7 +150,7 @@ static void add_phase(struct options *options, char *value)
 	options->range = xrealloc(options->range, (count + 1) * sizeof(*options->range));
 	if (!cpa_phase_parse(value, &options->range[count]))
 		bad_usage("--phase", value, "NAME=FROM..TO expected, as start=0s..1.5s");
-	options->phases = true;
+	options->show.phases = true;
 }
 
 static double parse_step(const char *value)
@@ -180,14 +173,13 @@ static enum color parse_color(const char *value)
 	bad_usage("--color", value, "auto, always or never expected");
 }
 
-static enum format parse_format(const char *value)
+static const struct cpa_writer *parse_format(const char *value)
 {
-	static const char *const names[] = { "text", "json", "csv" };
+	const struct cpa_writer *writer = cpa_writer_find(value);
 
-	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
-		if (strcmp(value, names[i]) == 0)
-			return i;
-	bad_usage("--format", value, "text, json or csv expected");
+	if (!writer)
+		bad_usage("--format", value, "text, json or csv expected");
+	return writer;
 }
 
 /* Add the value of option @name to the question. */
@@ -223,8 +215,8 @@ static struct options parse_options(int argc, char **argv)
 		CPA_QUESTION_OPTIONS,
 		{ 0 },
 	};
-	struct options options = { .top = TOP_DEFAULT,
-				   .metric_level = CPA_AT_PROGRAM,
+	struct options options = { .writer = cpa_writer_text,
+				   .show = { .top = TOP_DEFAULT, .metric_level = CPA_AT_PROGRAM },
 				   .histogram = CPA_METRICS };
 	int option, which;
 
@@ -232,31 +224,31 @@ static struct options parse_options(int argc, char **argv)
 	while ((option = getopt_long(argc, argv, ":", known, &which)) != -1) {
 		switch (option) {
 		case 'f':
-			options.format = parse_format(optarg);
+			options.writer = parse_format(optarg);
 			break;
 		case 'l':
-			options.level = parse_level(optarg);
+			options.show.level = parse_level(optarg);
 			break;
 		case 'm':
-			options.metrics = true;
-			options.metric_level = parse_metric_level(optarg);
+			options.show.metrics = true;
+			options.show.metric_level = parse_metric_level(optarg);
 			break;
 		case OPTION_HISTOGRAM:
 			options.histogram = parse_metric(optarg);
 			break;
 		case OPTION_PHASES:
-			options.phases = true;
+			options.show.phases = true;
 			break;
 		case OPTION_PHASE:
 			add_phase(&options, optarg);
 			break;
 		case OPTION_THRESHOLD:
 			options.phase_step = parse_step(optarg);
-			options.phases = true;
+			options.show.phases = true;
 			break;
 		case 't':
-			options.top = parse_number("--top", optarg, 1, TOP_MAX,
-						   "a number from 1 to 1000000 expected");
+			options.show.top = parse_number("--top", optarg, 1, TOP_MAX,
+							"a number from 1 to 1000000 expected");
 			break;
 		case 'c':
 			options.color = parse_color(optarg);
@@ -291,7 +283,7 @@ static struct options parse_options(int argc, char **argv)
 	}
 	if (argc - optind > 1)
 		bad_usage("argument", argv[optind + 1], "one dump expected");
-	if (options.histogram != CPA_METRICS && options.metric_level == CPA_METRIC_LEVELS)
+	if (options.histogram != CPA_METRICS && options.show.metric_level == CPA_METRIC_LEVELS)
 		bad_usage("--histogram", NULL, "one level expected (--metrics)");
 	options.dump = argv[optind];
 	return options;
@@ -321,35 +313,10 @@ static struct cpa_page make_page(const struct options *options)
 /* Names of sites take time to look up, and the usual sections have none. */
 static enum cpa_graph graph_for(const struct options *options)
 {
-	if (options->format != FORMAT_TEXT || options->level == CPA_LEVEL_PAG || options->metrics ||
-	    options->histogram != CPA_METRICS)
+	if (options->writer->has_sites || options->show.level == CPA_LEVEL_PAG ||
+	    options->show.metrics || options->histogram != CPA_METRICS)
 		return CPA_GRAPH_ALL;
 	return CPA_GRAPH_EDGES;
-}
-
-/* What was asked for of metrics and phases, instead of the usual sections. */
-static void write_details(const struct cpa_profile *profile, const struct options *options,
-			  const struct cpa_page *page)
-{
-	cpa_text_program(page, profile);
-	if (profile->histogram)
-		cpa_text_histogram(page, profile->histogram, options->top);
-	else if (options->metrics)
-		cpa_text_metrics(page, profile->metrics, options->metric_level, options->top);
-	if (options->phases)
-		cpa_text_phases(page, profile, profile->phases, options->top);
-}
-
-static void write_csv(const struct cpa_profile *profile, const struct options *options)
-{
-	if (profile->histogram)
-		cpa_csv_histogram(profile->histogram, stdout);
-	else if (options->metrics)
-		cpa_csv_metrics(profile->metrics, options->metric_level, stdout);
-	else if (options->phases)
-		cpa_csv_phases(profile->phases, stdout);
-	else
-		cpa_csv_write(profile, options->level, stdout);
 }
 
 static void add_details(struct cpa_profile *profile, const struct options *options)
@@ -363,7 +330,7 @@ static void add_details(struct cpa_profile *profile, const struct options *optio
 	if (options->histogram == CPA_METRICS)
 		return;
 	profile->histogram = cpa_histogram_build(profile, profile->metrics, options->histogram,
-						 options->metric_level);
+						 options->show.metric_level);
 	if (!profile->histogram)
 		bad_usage("--histogram", cpa_metric_about(options->histogram)->symbol,
 			  "not sampled over time at this level of --metrics");
@@ -385,19 +352,14 @@ static int write_report(struct cpa_dump *dump, const struct cpa_profile *profile
 
 	if (cpa_question_asked(&options->question))
 		ret = cpa_question_answer(&options->question, dump, profile, &page,
-					  options->format == FORMAT_JSON);
+					  options->writer->is_json);
 	else if (options->zero)
-		ret = cpa_context_zero(dump, profile, options->zero, &page, options->top, &error);
+		ret = cpa_context_zero(dump, profile, options->zero, &page, options->show.top,
+				       &error);
 	else if (options->paths)
-		ret = cpa_context_paths(dump, profile, &page, options->top, &error);
-	else if (options->format == FORMAT_JSON)
-		ret = cpa_json_write(profile, stdout);
-	else if (options->format == FORMAT_CSV)
-		write_csv(profile, options);
-	else if (options->metrics || options->phases || profile->histogram)
-		write_details(profile, options, &page);
+		ret = cpa_context_paths(dump, profile, &page, options->show.top, &error);
 	else
-		cpa_text_write(profile, &page, options->level, options->top);
+		ret = options->writer->write(profile, &options->show, &page);
 	if (error) {
 		fprintf(stderr, "cpa-report: %s\n", error);
 		free(error);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/render/writers.h"
+
+#include <libiberty/libiberty.h>
+#include <string.h>
+
+#include "analysis/render/csv.h"
+#include "analysis/render/json.h"
+#include "analysis/render/metrics_text.h"
+#include "analysis/render/phases_text.h"
+
+/* Metrics, a histogram or phases stand instead of the usual sections. */
+static int write_text(const struct cpa_profile *profile, const struct cpa_selection *show,
+		      const struct cpa_page *page)
+{
+	if (!show->metrics && !show->phases && !profile->histogram) {
+		cpa_text_write(profile, page, show->level, show->top);
+		return 0;
+	}
+	cpa_text_program(page, profile);
+	if (profile->histogram)
+		cpa_text_histogram(page, profile->histogram, show->top);
+	else if (show->metrics)
+		cpa_text_metrics(page, profile->metrics, show->metric_level, show->top);
+	if (show->phases)
+		cpa_text_phases(page, profile, profile->phases, show->top);
+	return 0;
+}
+
+static int write_json(const struct cpa_profile *profile, const struct cpa_selection *show,
+		      const struct cpa_page *page)
+{
+	(void)show, (void)page;
+	return cpa_json_write(profile, stdout);
+}
+
+static int write_csv(const struct cpa_profile *profile, const struct cpa_selection *show,
+		     const struct cpa_page *page)
+{
+	(void)page;
+	if (profile->histogram)
+		cpa_csv_histogram(profile->histogram, stdout);
+	else if (show->metrics)
+		cpa_csv_metrics(profile->metrics, show->metric_level, stdout);
+	else if (show->phases)
+		cpa_csv_phases(profile->phases, stdout);
+	else
+		cpa_csv_write(profile, show->level, stdout);
+	return 0;
+}
+
+static const struct cpa_writer writers[] = {
+	{ "text", false, false, write_text },
+	{ "json", true, true, write_json },
+	{ "csv", true, false, write_csv },
+};
+
+const struct cpa_writer *const cpa_writer_text = &writers[0];
+
+const struct cpa_writer *cpa_writer_find(const char *name)
+{
+	for (unsigned i = 0; i < ARRAY_SIZE(writers); i++)
+		if (strcmp(name, writers[i].name) == 0)
+			return &writers[i];
+	return NULL;
+}
