@@ -45,7 +45,8 @@ static void waited(struct cpa_op *op, struct cpa_object *o, bool woken)
 	} else {
 		cpa_acquire_path(&op->w->self, NULL, &op->wait);
 	}
-	if (woken)
+	/* Of one that began while profiling was off the waker did not know. */
+	if (woken && op->blocked)
 		cpa_op_explain_wake(op);
 	else
 		cpa_op_explain(op, CPA_EXT_TIMEOUT);

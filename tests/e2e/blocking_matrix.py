@@ -176,6 +176,9 @@ def check_scenario(results, profiler, scenario):
         results.check(not found, f"{scenario}: {cell.operation} {'; '.join(found)}".rstrip())
     odd = list(contradictions(report))
     results.check(not odd, f"{scenario}: the report adds up {'; '.join(odd)}".rstrip())
+    if scenario in RELEASED:
+        alarms = [n for n in report["diagnostics"]["notes"] if "without a release" in n]
+        results.check(not alarms, f"{scenario}: no wait is said to lack its release {alarms or ''}")
     if scenario in ("on", "restart"):
         unseen_s = component(report, "external", "unseen")["critical_path_s"]
         results.check(unseen_s == 0, f"{scenario}: {unseen_s:.6f} s of waits have no release")
