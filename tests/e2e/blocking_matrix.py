@@ -124,7 +124,8 @@ class Cell:
             self.within("external time", row["external_s"], 0, most)
             self.within("time without a processor", whole_s, k["due_at"] - k["blocked_at"], k["life"])
         elif self.scenario != "fork":
-            self.within("time blocked", row["wait_s"] + row["external_s"], 0, most)
+            # Behind a jump the rest of the wait is of the activity that follows.
+            self.within("time blocked", row["wait_s"] + row["external_s"], 0, k["life"])
 
     def check(self):
         """Texts of what does not fit."""

@@ -191,7 +191,10 @@ static void work_longer(struct cell *c)
 	}
 }
 
-/* End the part, or begin one, or both. The releaser's time of after and before is none of it. */
+/*
+ * End the part, or begin one, or both. What the releaser does before it begins one may be cut in
+ * proportion, if it loses its processor just then.
+ */
 static void switch_parts(struct cell *c)
 {
 	const struct scenario *s = c->scenario;
@@ -201,11 +204,10 @@ static void switch_parts(struct cell *c)
 
 	if (s->stops) {
 		CPA_STOP();
-		c->released_most_ns += child ? 0 : burn_clock_ns();
+		c->released_most_ns = child || s->starts ? c->released_most_ns : burn_clock_ns();
 		work(0);
 	}
 	if (s->starts) {
-		c->released_most_ns -= child ? 0 : burn_clock_ns();
 		CPA_START();
 	}
 	c->off_ns = elapsed_ns() - from;
