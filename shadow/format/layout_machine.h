@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * shadow/format/layout_machine.h - what operations take on the machine, in the session file
- */
+/* shadow/format/layout_machine.h - costs of basic operations on the machine, in the session file */
 #ifndef CPA_SHADOW_FORMAT_LAYOUT_MACHINE_H
 #define CPA_SHADOW_FORMAT_LAYOUT_MACHINE_H
 
 #include <stdint.h>
 
-/* Where the ticks of all times come from. */
+/* Source of the ticks of all times. */
 enum cpa_source {
 	CPA_SOURCE_COUNTER = 0, /* the time stamp counter */
-	CPA_SOURCE_CHANGES = 1, /* a process is writing the figures of the change */
-	CPA_SOURCE_KERNEL = 2,	/* CLOCK_MONOTONIC, from the start: the kernel trusts no counter */
-	CPA_SOURCE_DRIFT = 3	/* the same, since the counter was seen to run off */
+	CPA_SOURCE_CHANGES = 1, /* a process is writing source_ticks to drift_over_ticks */
+	/* CLOCK_MONOTONIC from the start: the kernel does not trust the counter */
+	CPA_SOURCE_KERNEL = 2,
+	CPA_SOURCE_DRIFT = 3 /* CLOCK_MONOTONIC, since the counter was found to drift */
 };
 
-/*
- * Written by the first process at its start, but for what says otherwise. 0: not known.
- */
+/* Written by the first process at its start, except where a field says otherwise. 0: not known. */
 struct cpa_machine {
-	uint32_t counter_ns; /* a look at the counter */
-	uint32_t look_ns;    /* a look at the thread's CPU clock, which asks the kernel */
+	uint32_t counter_ns; /* cost of reading the counter, ns */
+	uint32_t look_ns;    /* cost of reading the thread's CPU clock by a system call, ns */
 	/*
-	 * The interrupt for a sample of a perf event: the shortest of several close together.
-	 * Atomic: by the thread that opens the first such event.
+	 * Cost of an interrupt for a sample of a perf event, ns: the shortest of several in
+	 * succession. Atomic: written by the thread that opens the first such event.
 	 */
 	uint32_t interrupt_ns;
-	uint32_t brief_ns; /* B of preload/core/untimed.h. Atomic: with the interrupt */
-	uint32_t most_hz;  /* atomic: samples a second, if fewer than asked for; else 0 */
+	uint32_t brief_ns; /* B of preload/core/untimed.h, ns. Atomic: written with interrupt_ns */
+	uint32_t most_hz;  /* atomic: samples a second if fewer than requested, else 0 */
 	uint32_t source;   /* atomic: enum cpa_source; only grows. All processes follow it */
-	/* Of a change, written before it is published: the ticks of a moment of CLOCK_MONOTONIC, */
+	/*
+	 * The change of source, written before it is published: one moment in ticks and
+	 * CLOCK_MONOTONIC ns,
+	 */
 	uint64_t source_ticks, source_ns;
-	uint64_t source_rate;			/* ticks in 2^20 ns from there on, */
-	uint64_t drift_ticks, drift_over_ticks; /* and how far the counter was off, over how long */
+	uint64_t source_rate;			/* ticks per 2^20 ns from then on, */
+	uint64_t drift_ticks, drift_over_ticks; /* and the counter's error over a number of ticks */
 };
 
 #endif
