@@ -1,26 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shadow/path/delta.h - what shadow/path/path.c and shadow/path/join.c share; for these only
+ * shadow/path/delta.h - functions shared by shadow/path/path.c and shadow/path/join.c, and by no
+ * other file
  */
 #ifndef CPA_SHADOW_PATH_DELTA_H
 #define CPA_SHADOW_PATH_DELTA_H
 
 #include "shadow/path/path.h"
 
-/* Where in @path the delta of @slot is, or would be: found without self->delta_at. */
+/*
+ * Return the index in @path of the delta of @slot, or the index it would get. Does not use
+ * self->delta_at.
+ */
 CPA_HIDDEN unsigned cpa_delta_search(const struct cpa_path *path, uint32_t slot);
 
-/* Make room: let @path have no deltas that say nothing. False: it had none. */
+/* Remove deltas that are all zero from @path, to make room. Return false if there were none. */
 CPA_HIDDEN bool cpa_path_squeeze(struct cpa_self *self, struct cpa_path *path);
 
-/* The slots that versions with all of @path must have. */
+/* Return the number of slots that versions need in order to hold all of @path. */
 CPA_HIDDEN uint32_t cpa_path_slots(const struct cpa_path *path);
 
-/* Let @path name @v, which are complete, without deltas. */
+/* Replace the versions of @path by @v, which hold its complete vectors, and drop its deltas. */
 CPA_HIDDEN void cpa_path_set_versions(struct cpa_self *self, struct cpa_path *path,
 				      struct cpa_version *v[2]);
 
-/* The path of the thread has got more deltas, at the end: @n are all. */
+/* Deltas were appended to the thread's path, which now has @n: bring self->delta_at up to date. */
 static inline void cpa_delta_note_appended(struct cpa_self *self, const struct cpa_path *path,
 					   unsigned n)
 {
@@ -34,7 +38,10 @@ static inline bool cpa_delta_is_zero(const struct cpa_delta *d)
 	return !(d->s | d->h | d->o);
 }
 
-/* Where in @path the delta of @slot is, or would be; CPA_PATH_DELTAS: nowhere, all are taken. */
+/*
+ * Return the index in @path of the delta of @slot, or the index it would get; CPA_PATH_DELTAS if it
+ * has none and all deltas are in use.
+ */
 static inline unsigned cpa_delta_place(const struct cpa_self *self, const struct cpa_path *path,
 				       uint32_t slot)
 {

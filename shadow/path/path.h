@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shadow/path/path.h - the algebra of paths (design 3; Online CP, Fig. 2 and 4, all components at once)
+ * shadow/path/path.h - the algebra of paths (design 3; Online CP, Fig. 2 and 4, all components at
+ * once)
  *
- * A path is a length and three vectors, S, H and O, over the component slots. The vectors live in
- * immutable, counted versions, O in one of its own: a join that no wait came before goes on with
- * the longer path's S and H, and with its own O. What was added since stands in the path itself as
- * a few deltas. A release is thus a copy of three cache lines, whatever the number of components.
+ * A path is a length and three vectors, S, H and O, over the component slots, in ticks. The vectors
+ * live in immutable, reference-counted versions, with O in a version of its own: after a join
+ * without a wait the path continues with S and H of the longer path and with its own O. Additions
+ * since the version was made are a few deltas in the path itself. A release therefore copies about
+ * three cache lines, whatever the number of components.
  *
- *               add  copy  join  clear     on the same path: never two at once. The owner of a
- *                                          path is its thread, or who holds the lock it is of.
+ * Exclusion: calls that change one path (add, copy, join, clear) must not overlap. A path is owned
+ * by its thread, or by the holder of the lock that it belongs to.
  *
- * V1  A version is not written after the first path that names it was published; but its owner's path may
- *     add to H and O (cpa_path_note) while no other names it, and readers of that path wait for it.
- * V2  refs is the number of paths that name the version, plus references in flight. It changes
- *     only when a path's version changes; who adds one holds one, or excludes the holder.
- * V3  S[c] <= L for every slot, and S, H, O of slots beyond version->slots are 0.
- * V4  No s, h or o of a delta is more than `most`, which is 2 * CPA_DELTA_MOST at most: who has added
- *     to that may add to each slot.
+ * V1  A version is not written after the first path that names it was published. Exception: while
+ * only its owner's path names it, that path may add to H and O (cpa_path_note); readers of the path
+ * wait meanwhile.
+ * V2  refs is the number of paths that name the version, plus references in flight. It changes only
+ * when a path changes its version. A thread that adds a reference holds one already, or excludes
+ * the holder of one.
+ * V3  S[c] <= L for every slot, and S, H and O of slots beyond version->slots are 0.
+ * V4  No s, h or o of a delta exceeds `most`, which is at most 2 * CPA_DELTA_MOST. After adding
+ * ticks to `most`, its owner may add as many to each slot.
  *
- * No memory: the deltas that did not fit are dropped, counted in CPA_DIAG_VERSIONS_REFUSED.
+ * Without memory the deltas that do not fit are dropped and counted in CPA_DIAG_VERSIONS_REFUSED.
  */
 #ifndef CPA_SHADOW_PATH_PATH_H
 #define CPA_SHADOW_PATH_PATH_H
@@ -29,23 +33,23 @@
 
 enum cpa_vector { CPA_S, CPA_H, CPA_O };
 
-#define CPA_DELTA_MOST ((1 << 30) - 1) /* of an addition to deltas */
+#define CPA_DELTA_MOST ((1 << 30) - 1) /* largest addition to a delta, ticks */
 
-/* {slot, s, h, o} of a delta, to be added to and compared at one stroke. */
+/* A delta {slot, s, h, o} as a vector, to be added and compared in one operation. */
 typedef int32_t cpa_lanes __attribute__((vector_size(sizeof(struct cpa_delta)), may_alias));
 
-/* As cpa_path_add_lanes(), to a delta that need not be there. */
+/* As cpa_path_add_lanes(), but the slot need not have a delta. */
 CPA_HIDDEN void cpa_path_add_slow(struct cpa_self *self, struct cpa_path *path, uint32_t slot,
 				  uint64_t ticks);
 
-/* As cpa_path_reserve(), when that finds no room. */
+/* As cpa_path_reserve(), but for a path without room for @ticks. */
 CPA_HIDDEN void cpa_path_reserve_slow(struct cpa_self *self, struct cpa_path *path, uint64_t ticks);
 
-/* Add to a slot what no delta holds. */
+/* Add more than CPA_DELTA_MOST @ticks to S, H and O of @slot. */
 CPA_HIDDEN void cpa_path_add_large(struct cpa_self *self, struct cpa_path *path, uint32_t slot,
 				   uint64_t ticks);
 
-/* What adds @ticks, CPA_DELTA_MOST at most, to a delta. */
+/* Return the vector that adds @ticks, at most CPA_DELTA_MOST, to s, h and o of a delta. */
 static inline cpa_lanes cpa_path_lanes(uint64_t ticks)
 {
 	int32_t t = (int32_t)ticks;
@@ -53,7 +57,9 @@ static inline cpa_lanes cpa_path_lanes(uint64_t ticks)
 	return (cpa_lanes){ t, t, t, t } & (cpa_lanes){ 0, -1, -1, -1 };
 }
 
-/* Whether @path has room for another @ticks in each slot (V4); if so they are reserved. */
+/*
+ * Reserve @ticks in each slot of @path (V4). Return false, reserving nothing, if there is no room.
+ */
 static inline bool cpa_path_has_room(struct cpa_path *path, uint64_t ticks)
 {
 	uint64_t most = path->most + ticks;
@@ -64,7 +70,7 @@ static inline bool cpa_path_has_room(struct cpa_path *path, uint64_t ticks)
 	return true;
 }
 
-/* Reserve room for @ticks, CPA_DELTA_MOST at most, in each slot of @path. */
+/* Reserve @ticks, at most CPA_DELTA_MOST, in each slot of @path; makes room if necessary. */
 static inline void cpa_path_reserve(struct cpa_self *self, struct cpa_path *path, uint64_t ticks)
 {
 	if (unlikely(!cpa_path_has_room(path, ticks)))
@@ -72,8 +78,8 @@ static inline void cpa_path_reserve(struct cpa_self *self, struct cpa_path *path
 }
 
 /*
- * Add @ticks, which have been reserved, to S, H and O of @slot; @more: their lanes. L and the
- * observed kinds are the caller's to add.
+ * Add @ticks, which must be reserved, to S, H and O of @slot; @more is cpa_path_lanes(@ticks). The
+ * caller adds to L and to the observed kinds.
  */
 static inline void cpa_path_add_lanes(struct cpa_self *self, struct cpa_path *path, uint32_t slot,
 				      uint64_t ticks, cpa_lanes more)
@@ -88,8 +94,8 @@ static inline void cpa_path_add_lanes(struct cpa_self *self, struct cpa_path *pa
 }
 
 /*
- * Add @ticks to H and O of @slot, not to S. What has been reserved stays so. @path is a thread's
- * own, between cpa_writing() and cpa_written(). No memory: they are dropped.
+ * Add @ticks to H and O of @slot, but not to S. Reserved ticks stay reserved. @path must be the
+ * thread's own, between cpa_writing() and cpa_written(). Without memory the ticks are dropped.
  */
 CPA_HIDDEN void cpa_path_note(struct cpa_self *self, struct cpa_path *path, uint32_t slot,
 			      uint64_t ticks);
@@ -105,21 +111,21 @@ static inline void cpa_path_add(struct cpa_self *self, struct cpa_path *path, ui
 	cpa_path_add_lanes(self, path, slot, ticks, cpa_path_lanes(ticks));
 }
 
-/* Let @to be @from. */
+/* Make @to a copy of @from. */
 CPA_HIDDEN void cpa_path_copy(struct cpa_self *self, struct cpa_path *to,
 			      const struct cpa_path *from);
 
-/* Let @to name the versions of S and H of @from, and of O of @seen. */
+/* Make @to name the S and H version of @from and the O version of @seen. */
 CPA_HIDDEN void cpa_path_take_versions(struct cpa_self *self, struct cpa_path *to,
 				       const struct cpa_path *from, const struct cpa_path *seen);
 
-/* Whether self->delta_at tells of @path. */
+/* Return whether @path is the thread's own path, which self->delta_at indexes. */
 static inline bool cpa_path_is_own(const struct cpa_self *self, const struct cpa_path *path)
 {
 	return self->row && path == &self->row->path;
 }
 
-/* How many deltas @path has. */
+/* Return the number of deltas in @path. */
 static inline unsigned cpa_path_deltas(const struct cpa_self *self, const struct cpa_path *path)
 {
 	unsigned n = 0;
@@ -132,14 +138,14 @@ static inline unsigned cpa_path_deltas(const struct cpa_self *self, const struct
 }
 
 /*
- * As cpa_path_copy(), by cache lines, to a path that is only published and read: what it had behind
- * its first unused delta may stay there.
+ * As cpa_path_copy(), but in whole cache lines, for a @to that is only published and read: stale
+ * deltas may remain behind its first unused one.
  */
 static inline void cpa_path_publish(struct cpa_self *self, struct cpa_path *to,
 				    const struct cpa_path *from)
 {
 	unsigned n = cpa_path_deltas(self, from);
-	/* With the first unused delta, if there is one. */
+	/* Includes the first unused delta, if there is one. */
 	const struct cpa_delta *end = &from->delta[n < CPA_PATH_DELTAS ? n : CPA_PATH_DELTAS - 1];
 	const char *f = (const char *)from;
 	const char *last = f + ((const char *)end - f) / CPA_CACHE_LINE * CPA_CACHE_LINE;
@@ -156,31 +162,34 @@ static inline void cpa_path_publish(struct cpa_self *self, struct cpa_path *to,
 }
 
 /*
- * Let @local be the join with @remote: the longer one, the local one on a tie, with the slack that
- * the other leaves. O and the observed kinds become those of @remote if @observed, else stay.
- * Return true if @remote was longer.
+ * Join @remote into @local: @local becomes the longer path (itself on a tie), with the smaller
+ * slack where the other leaves less. If @observed, O and the observed kinds become those of
+ * @remote; otherwise they stay. Return true if @remote was longer.
  */
 CPA_HIDDEN bool cpa_path_join(struct cpa_self *self, struct cpa_path *local,
 			      const struct cpa_path *remote, bool observed);
 
-/* Let O and the observed kinds of @local become those of @remote; L, S and H stay. */
+/* Replace O and the observed kinds of @local by those of @remote; L, S and H stay. */
 CPA_HIDDEN void cpa_path_observe(struct cpa_self *self, struct cpa_path *local,
 				 const struct cpa_path *remote);
 
-/* Let @path, a published one, be fit for joins into it. */
+/* Prepare the published path @path for joins into it: clear its stale deltas. */
 CPA_HIDDEN void cpa_path_tidy(struct cpa_path *path);
 
-/* Let @path hold no versions, nor be anybody's. */
+/* Give back the versions of @path and clear its owner. */
 CPA_HIDDEN void cpa_path_drop(struct cpa_self *self, struct cpa_path *path);
 
-/* Let @path be empty, as at the start of the program. */
+/* Make @path empty, as at the start of the program. */
 CPA_HIDDEN void cpa_path_clear(struct cpa_self *self, struct cpa_path *path);
 
-/* Copy @v to @to[@slots]: a multiple of 8, and all that any path has. */
+/*
+ * Copy vector @v of @path to @to[@slots]; @slots is a multiple of 8 and covers all slots of any
+ * path.
+ */
 CPA_HIDDEN void cpa_path_read(const struct cpa_path *path, enum cpa_vector v, uint64_t *to,
 			      uint32_t slots);
 
-/* One value; for tests. */
+/* Return one value of vector @v, ticks; for tests. */
 CPA_HIDDEN uint64_t cpa_path_value(const struct cpa_path *path, enum cpa_vector v, uint32_t slot);
 
 #endif

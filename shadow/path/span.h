@@ -12,19 +12,21 @@ struct cpa_calls;
 
 #define CPA_SAMPLED 16u
 
-/* How the wall time since the last event was spent; all in ticks. */
+/* How a thread spent the wall time since its last event; all in ticks. */
 struct cpa_span {
 	uint64_t process, external, runqueue, probe;
-	uint32_t external_slot; /* of external, */
-	uint32_t earlier_slot;	/* but for `earlier` ticks, which passed before */
+	uint32_t external_slot; /* slot for the external time, */
+	uint32_t earlier_slot;	/* except for its first `earlier` ticks, which go to this slot */
 	uint64_t earlier;
-	/* Instrumented builds: functions, exact. Samples are of the rest. NULL: none. */
+	/* Instrumented builds: exact function times; samples cover the rest. NULL: none. */
 	struct cpa_calls *calls;
-	/* Functions that samples found in it, by id. */
+	/* Samples taken during the span, by function id. */
 	uint32_t sampled;
-	uint64_t sampled_ticks; /* process time that the samples stand for, */
-	uint64_t sample_period; /* and that one does; 0: they do not stand for all of it */
-	bool open; /* they are of a section that goes on and began untimed: preload/core/untimed.h */
+	uint64_t sampled_ticks; /* process time that the samples stand for, ticks */
+	/* process time per sample, ticks; 0: samples do not cover all process time */
+	uint64_t sample_period;
+	/* the samples belong to an unfinished section that began untimed: preload/core/untimed.h */
+	bool open;
 	uint32_t sample_function[CPA_SAMPLED], sample_count[CPA_SAMPLED];
 };
 

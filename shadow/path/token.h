@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shadow/path/token.h - paths on their way from one release to an acquire elsewhere
+ * shadow/path/token.h - copies of paths between one release and its acquire in another thread
  *
- * Tokens are rows of a session table that are never anything else, so a late reader of a freed one
- * sees a token, if not the one it wanted. Each thread keeps some free ones; the surplus goes to a
- * pile that all processes share.
+ * Token rows in the session table are never used for anything else. A late reader of a freed token
+ * therefore still reads a token, though perhaps another one. Each thread keeps a few free tokens;
+ * the surplus goes to a stack that all processes share.
  */
 #ifndef CPA_SHADOW_PATH_TOKEN_H
 #define CPA_SHADOW_PATH_TOKEN_H
@@ -17,13 +17,15 @@ static inline struct cpa_token *cpa_token(uint64_t row)
 	return cpa_row(CPA_TABLE_TOKENS, (uint32_t)row);
 }
 
-/* A token that holds a copy of @path (NULL: nothing). Return its row; 0: no space, counted. */
+/*
+ * Return the row of a new token with a copy of @path (NULL: without a path); 0: no space (counted).
+ */
 CPA_HIDDEN uint32_t cpa_token_new(struct cpa_self *self, const struct cpa_path *path);
 
-/* Give back a token that no other thread can still want. */
+/* Free a token that no other thread can still use. */
 CPA_HIDDEN void cpa_token_free(struct cpa_self *self, uint32_t row);
 
-/* Give the thread's free tokens to the others, at its end. */
+/* Move the thread's free tokens to the shared stack; called at the thread's end. */
 CPA_HIDDEN void cpa_token_forget_spares(struct cpa_self *self);
 
 #endif
