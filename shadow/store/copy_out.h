@@ -8,8 +8,8 @@
 #include "shadow/store/session.h"
 
 /*
- * Copy the first @size bytes of the session, those that have space, to @to, which is zero.
- * Async-signal-safe.
+ * Copy the first @size bytes of the session to @to, which must be zeroed. Ranges without file space
+ * are skipped. Async-signal-safe.
  */
 CPA_HIDDEN void cpa_session_copy_out(char *to, uint64_t size);
 

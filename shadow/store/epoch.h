@@ -1,28 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shadow/store/epoch.h - profiling switched on and off, and the time of a run without what was cut out
+ * shadow/store/epoch.h - switching profiling on and off, and run time without the parts cut out
  *
- * header.epoch counts the changes; odd: on. A border tells when its epoch began and how long the
- * run was on before that. Whoever switches, thread or other process, claims the border of the next
- * epoch, then moves the epoch on; who finds a claimed border does the second for him, so one that
- * dies between the two holds up nobody. Of older borders than the latest CPA_BORDERS the place is
- * used again; who stood still for so long, in the midst of a change or of a look, begins anew.
+ * header.epoch counts the changes; it is odd while profiling is on. The border of an epoch records
+ * when it began and for how long profiling had been on before. A thread, or another process, that
+ * switches profiling first claims the border of the next epoch, then advances the epoch. A thread
+ * that finds a claimed border advances the epoch itself; so a thread that dies between the two
+ * steps blocks nobody. Only the latest CPA_BORDERS borders are kept; a change or look-up that was
+ * stopped for so many changes starts again.
  *
  *            change  on
- *   change      -     -     E1  The border of epoch e is complete before header.epoch is e.
- *   on          -     -     E2  Borders' ticks grow by one tick at least.
+ *   change      -     -     "-": the calls may overlap
+ *   on          -     -
+ *
+ * E1  The border of epoch e is complete before header.epoch is e.
+ * E2  Ticks of successive borders grow by at least one tick.
  */
 #ifndef CPA_SHADOW_STORE_EPOCH_H
 #define CPA_SHADOW_STORE_EPOCH_H
 
 #include "shadow/store/session.h"
 
-#define CPA_EPOCH_ON  1u /* of a run that begins on, */
-#define CPA_EPOCH_OFF 2u /* or off */
+#define CPA_EPOCH_ON  1u /* first epoch of a run that begins with profiling on */
+#define CPA_EPOCH_OFF 2u /* first epoch of a run that begins with profiling off */
 
 static inline uint64_t cpa_epoch(const struct cpa_header *h)
 {
-	/* ACQUIRE: with the epoch comes its border (E1). Pairs with cpa_epoch_change(). */
+	/* ACQUIRE: the border of the epoch is visible (E1). Pairs with cpa_epoch_change(). */
 	return __atomic_load_n(&h->epoch, __ATOMIC_ACQUIRE);
 }
 
@@ -31,23 +35,25 @@ static inline bool cpa_epoch_is_on(uint64_t epoch)
 	return epoch & 1;
 }
 
-/* The run begins, @on or off, at clock header.start_ticks. No other thread. */
+/* Begin the run at clock header.start_ticks, with profiling @on or off. Before any other thread. */
 CPA_HIDDEN void cpa_epoch_begin(struct cpa_header *h, bool on);
 
 /*
- * Switch on or off at clock @now, or a little later. Return the clock of the change; 0: it was so
- * already. Any thread of any process that maps the session, signal-safe, lock-free.
+ * Switch profiling on or off at clock @now or slightly later. Return the clock of the change,
+ * ticks; 0 if it was in that state already. Any thread of any process that maps the session;
+ * signal-safe, lock-free.
  */
 CPA_HIDDEN uint64_t cpa_epoch_change(struct cpa_header *h, bool on, uint64_t now);
 
 /*
- * The clock at which epoch @epoch began; if its border is not kept any more, that of a later one.
+ * Return the clock at which @epoch began, ticks; if its border is no longer kept, that of a later
+ * epoch.
  */
 CPA_HIDDEN uint64_t cpa_epoch_begun(const struct cpa_header *h, uint64_t epoch);
 
 /*
- * How long the run was on until clock @ticks, which is what its paths sum up to. Of a clock before
- * the oldest border that is kept: until then.
+ * Return for how many ticks profiling was on up to clock @ticks: the sum of times on a path. For a
+ * clock before the oldest border that is kept: up to that border.
  */
 CPA_HIDDEN uint64_t cpa_epoch_on(const struct cpa_header *h, uint64_t ticks);
 

@@ -2,28 +2,34 @@
 /*
  * shadow/store/index.h - levels of hashed lines in the session, allocated on demand
  *
- * Level k has 64 << 2k lines of CPA_INDEX_LINE words, one cache line each; a key has one line per
- * level, in tables also those behind that of the last one. What the words mean is up to the index:
- * see shadow/store/table.h and shadow/edge/item.h. Levels come into being in their order and stay.
+ * Level k has 64 << 2k lines of CPA_INDEX_LINE words, one cache line each. A key has one line per
+ * level; in tables it may also use the next lines of the last level. The index defines the meaning
+ * of the words: see shadow/store/table.h and shadow/edge/item.h. Levels are allocated in order and
+ * never freed.
  */
 #ifndef CPA_SHADOW_STORE_INDEX_H
 #define CPA_SHADOW_STORE_INDEX_H
 
 #include "shadow/store/session.h"
 
-#define CPA_INDEX_PROBES (CPA_INDEX_LEVELS + 3) /* the lines of a key of a table */
+#define CPA_INDEX_PROBES (CPA_INDEX_LEVELS + 3) /* lines that a table searches for a key */
 
-/* cpa_block() where there is none yet; by @alloc. */
+/* As cpa_block(), but for a block that does not exist yet; allocated by @alloc. */
 CPA_HIDDEN uint64_t cpa_block_slow(uint64_t *where, uint64_t size,
 				   uint64_t (*alloc)(uint64_t size));
 
-/* As cpa_session_alloc(), at a page. */
+/* As cpa_session_alloc(), aligned to a page. */
 CPA_HIDDEN uint64_t cpa_block_alloc(uint64_t size);
 
-/* The block of @size zeroed bytes at *@where, allocated by the first who needs it. 0: no space. */
+/*
+ * Return the offset of the block of @size zeroed bytes at *@where; the first caller allocates it.
+ * 0: no space.
+ */
 static inline uint64_t cpa_block(uint64_t *where, uint64_t size)
 {
-	/* ACQUIRE pairs with cpa_block_slow(); the block is zero, but its pages must exist. */
+	/*
+	 * ACQUIRE pairs with cpa_block_slow(): the block is zero anyway, but its pages must exist.
+	 */
 	uint64_t at = __atomic_load_n(where, __ATOMIC_ACQUIRE);
 
 	return likely(at) ? at : cpa_block_slow(where, size, cpa_block_alloc);
@@ -56,7 +62,7 @@ static inline uint64_t *cpa_index_line_at(uint64_t block, unsigned probe, uint64
 	return block ? (uint64_t *)cpa_at(block) + line * CPA_INDEX_LINE : NULL;
 }
 
-/* Line @probe of @hash; NULL if its level does not exist yet. */
+/* Return line @probe of @hash; NULL if its level does not exist yet. */
 static inline uint64_t *cpa_index_line(const uint64_t *levels, unsigned probe, uint64_t hash)
 {
 	/* ACQUIRE pairs with cpa_block_slow(). */
@@ -65,7 +71,7 @@ static inline uint64_t *cpa_index_line(const uint64_t *levels, unsigned probe, u
 	return cpa_index_line_at(block, probe, hash);
 }
 
-/* As above; the level is made if it does not exist. NULL: no space. */
+/* As cpa_index_line(), but a missing level is allocated. NULL: no space. */
 static inline uint64_t *cpa_index_line_new(uint64_t *levels, unsigned probe, uint64_t hash)
 {
 	unsigned level = cpa_index_level(probe);

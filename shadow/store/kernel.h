@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shadow/store/kernel.h - system calls of ours, and the moment after which there are none
+ * shadow/store/kernel.h - cpa's own system calls, and the moment after which it makes none
  *
- * A program may install a seccomp filter for all of its threads at once, and be killed for a system
- * call of ours that it never makes. Threads are then anywhere in our code: also in operations that
- * began long before, as behind a wait. So each system call of ours, while the program runs, lies
- * between cpa_kernel_begin() and cpa_kernel_end(), and whoever installs a filter closes first:
+ * A program may install a seccomp filter for all its threads at once. A system call by cpa that the
+ * program itself never makes could then kill it. Other threads may be anywhere in cpa's code at
+ * that moment, also inside operations that began long before, such as a wait. Therefore each system
+ * call that cpa makes while the program runs lies between cpa_kernel_begin() and cpa_kernel_end(),
+ * and cpa_kernel_close() is called before a filter is installed:
  *
- * I1  Once cpa_kernel_close() has returned nobody is in between, and nobody comes in any more.
- * I2  Nobody waits for ever: a thread that a signal handler keeps, or took out, is waited for some
- *     seconds at most. It may then make the one call that it was about to make.
+ * I1  Once cpa_kernel_close() has returned, no thread is between begin and end, and none enters.
+ * I2  No wait is endless: cpa_kernel_close() waits at most some seconds for a thread that is held
+ * up or was abandoned in a signal handler. Such a thread may still make the one call it was about
+ * to make.
  *
- * Two uncontended atomic additions, some 10 ns. Threads share 64 counters, each in a cache line.
- * All functions are async-signal-safe.
+ * Cost: two uncontended atomic additions, some 10 ns. Threads share 64 counters, each in a cache
+ * line of its own. All functions are async-signal-safe.
  */
 #ifndef CPA_SHADOW_STORE_KERNEL_H
 #define CPA_SHADOW_STORE_KERNEL_H
@@ -22,20 +24,21 @@
 #include "shadow/store/session.h"
 
 /*
- * Whether system calls may be made up to cpa_kernel_end(), which is to be called then. May be nested;
- * the inner one may be refused where the outer one was not. errno is kept.
+ * Return whether cpa may make system calls until cpa_kernel_end(), which must be called if true.
+ * Pairs may nest; the inner begin may return false where the outer one returned true. errno is
+ * kept.
  */
 CPA_HIDDEN bool cpa_kernel_begin(void);
 CPA_HIDDEN void cpa_kernel_end(void);
 
-/* Make the system call @number, as syscall(). Closed: -1, and errno is ENOSYS. */
+/* Make system call @number, as syscall() does. After cpa_kernel_close(): -1 with errno ENOSYS. */
 CPA_HIDDEN long cpa_kernel(long number, ...);
 
-/* No system call of ours from now on, in this process and in children that it forks. */
+/* Forbid cpa's system calls from now on, in this process and in its forked children. */
 CPA_HIDDEN void cpa_kernel_close(void);
 CPA_HIDDEN bool cpa_kernel_is_closed(void);
 
-/* In the child of a fork(), which has none of the other threads. */
+/* Reset the counters in the child of a fork(), which has no other threads. */
 CPA_HIDDEN void cpa_kernel_forked(void);
 
 #endif

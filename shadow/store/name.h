@@ -5,10 +5,16 @@
 
 #include "shadow/store/table.h"
 
-/* The row of @text (NULL: an empty one), equal texts one row. 0: no space. Any thread. */
+/*
+ * Return the row of @text (NULL: the empty text); equal texts have one row. 0: no space. Any
+ * thread.
+ */
 CPA_HIDDEN uint32_t cpa_name(const char *text);
 
-/* Record that @thread (id), with a path of length @len, marked @name at clock @now. Lock-free. */
+/*
+ * Record that thread @thread (id), with a path of @len ticks, marked @name at clock @now.
+ * Lock-free.
+ */
 CPA_HIDDEN void cpa_mark(uint32_t name, uint32_t thread, uint64_t len, uint64_t now);
 
 #endif

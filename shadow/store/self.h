@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shadow/store/self.h - the private side of a profiled thread
+ * shadow/store/self.h - the private state of a profiled thread
  *
- * What a thread needs to work on shared state and nobody else may see. The preload library keeps
- * it in thread-local storage; tests keep several. Only its thread uses it.
+ * State that a thread needs to work on shared structures, and that no other thread reads or writes.
+ * The preload library keeps it in thread-local storage; tests keep several.
  */
 #ifndef CPA_SHADOW_STORE_SELF_H
 #define CPA_SHADOW_STORE_SELF_H
@@ -13,32 +13,34 @@
 #define CPA_MOST_SLOTS	   4096u
 #define CPA_SPARE_VERSIONS 4
 #define CPA_JOINED	   16
-#define CPA_ITEMS_IN_WORK  8 /* items that one thread processes at once */
+#define CPA_ITEMS_IN_WORK  8 /* items that a thread can process at once */
 
 struct cpa_journal;
 
 struct cpa_self {
 	struct cpa_thread *row;
-	uint32_t number;  /* of the row */
-	uint32_t id;	  /* of the thread, never used again: rows are. From 1 */
-	uint32_t process; /* row; 0: none (tests) */
-	uint64_t since;	  /* clock of the latest boundary passed, see shadow/graph/checkpoint.h */
-	uint64_t period;  /* header.period */
-	uint64_t window; /* from `since` on an event may be a usual one for so long: preload/core/event.h */
-	struct cpa_journal *journal; /* shadow/journal/journal.h; NULL: there is none */
-	uint64_t slow; /* operations so far that took longer than a few hundred instructions */
-	/*
-	 * Versions given back and not yet needed: a join drops one and wants one. [1]: those of O.
-	 */
+	uint32_t number;  /* number of the thread's row */
+	uint32_t id;	  /* id of the thread, from 1; unlike a row it is never used again */
+	uint32_t process; /* row of the process; 0: none (tests) */
+	/* clock of the latest boundary passed, ticks, see shadow/graph/checkpoint.h */
+	uint64_t since;
+	uint64_t period; /* header.period */
+	/* ticks after `since` in which an event may take the short path: preload/core/event.h */
+	uint64_t window;
+	struct cpa_journal *journal; /* shadow/journal/journal.h; NULL: no journal */
+	uint64_t slow; /* operations so far that took more than a few hundred instructions */
+	/* Unreferenced versions kept for the next join: [0] of S and H, [1] of O. */
 	uint32_t spare_count[2];
 	struct cpa_version *spare[2][CPA_SPARE_VERSIONS];
-	uint32_t slacks; /* vectors S that the thread has made: cpa_version_new_slack() */
-	uint32_t moves;	 /* header.moves, as far as the slots kept here and in the row go */
-	uint32_t held_class[CPA_HELD_MAX]; /* component rows; their slots are in the thread row */
-	/* Of the row's path: by slot, where its delta is, if it has one; how many there are. */
+	uint32_t slacks; /* number of S vectors this thread has made: cpa_version_new_slack() */
+	/* value of header.moves for which the slots kept here and in the row are right */
+	uint32_t moves;
+	/* component rows of held locks; their slots are in the thread row */
+	uint32_t held_class[CPA_HELD_MAX];
+	/* For the row's path: index of a slot's delta if it has one, and the number of deltas. */
 	uint8_t delta_at[CPA_MOST_SLOTS];
 	uint32_t deltas;
-	/* Of threads whose paths were joined: the latest such release. By id modulo the size. */
+	/* Latest joined release of other threads, at index id modulo the size. */
 	struct {
 		uint32_t owner;
 		uint64_t released;
@@ -46,32 +48,41 @@ struct cpa_self {
 	/* Free tokens, linked through free_next. */
 	struct cpa_token *free_tokens;
 	uint32_t free_token_count;
-	/* > 0: inside a queue's own code, whose acquires make no edges in the inherent path. */
+	/*
+	 * > 0: inside a work queue's own code, whose acquires make no edges in the inherent path.
+	 */
 	uint32_t inner;
-	/* Items dequeued and not done, the latest last; begun: process + external ticks then. */
+	/*
+	 * Items dequeued but not done, latest last; begun: process and external ticks at the begin.
+	 */
 	uint32_t items_in_work;
 	struct {
-		uint32_t queue; /* row */
-		uint32_t class; /* its component then: the queue may get a name meanwhile */
+		uint32_t queue; /* row of the queue */
+		/* the queue's component at that time: naming the queue may change it */
+		uint32_t class;
 		uint64_t item;
 		uint64_t begun;
 	} item[CPA_ITEMS_IN_WORK];
 	/*
-	 * The thread's sums of edges, which its row names; NULL: no memory. What edges they are of:
+	 * Edge sums that the thread's row refers to; NULL: no memory. Their keys and rows are in
+	 * edge[].
 	 */
 	struct cpa_edge_cache *edges;
-	uint64_t sample_period; /* of the samples that edges have credit of: shadow/graph/mix.h */
+	/* ticks; sample period of the credit in edges: shadow/graph/mix.h */
+	uint64_t sample_period;
 	struct {
-		uint64_t key; /* ~cpa_summary_key(), so that 0 is none */
+		uint64_t key; /* ~cpa_summary_key(), so that 0 means none */
 		struct cpa_edge *row;
 	} edge[CPA_EDGE_CACHE];
-	uint32_t edge_turn; /* which of several gives its place up */
-	/* See shadow/graph/summary.h. */
+	uint32_t edge_turn; /* selects the cache entry to be replaced next */
+	/* Choice of the activities to note, see shadow/graph/summary.h. */
 	struct cpa_noting {
-		uint64_t since, apart; /* ticks since the last point, from it to the next one */
-		uint32_t numbers;      /* drawn so far */
-		uint32_t note; /* ticks: points are no farther apart; longer activities are noted each */
-		uint32_t notes; /* activities that were noted so far */
+		/* ticks since the last sampling point; ticks from it to the next */
+		uint64_t since, apart;
+		uint32_t numbers; /* random numbers drawn so far */
+		/* ticks: maximum distance of two points; longer activities are all noted */
+		uint32_t note;
+		uint32_t notes; /* number of activities noted so far */
 	} noting;
 };
 

@@ -2,10 +2,10 @@
 /*
  * shadow/store/session.h - the mapped session file: creation, space, counters
  *
- * The whole address range is mapped at creation; the file's blocks are allocated step by step, and
- * before the first store to them, so that a full disk is an error here and never a SIGBUS there
- * (not before Linux 5.14, which cannot be asked). No descriptor is kept: a target that closes every
- * descriptor, or reuses their numbers, cannot hurt.
+ * The whole address range is mapped at creation. File blocks are allocated step by step, before the
+ * first store to them, so that a full disk is an error in cpa_session_alloc() and never a SIGBUS
+ * later (Linux before 5.14 offers no way to check this). No descriptor is kept: a target that
+ * closes all descriptors, or reuses their numbers, does no harm.
  */
 #ifndef CPA_SHADOW_STORE_SESSION_H
 #define CPA_SHADOW_STORE_SESSION_H
@@ -21,7 +21,7 @@
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-/* Where the session is mapped; NULL while there is none. Written once, before any other thread. */
+/* Address where the session is mapped; NULL: none. Written once, before any other thread exists. */
 extern CPA_HIDDEN char *cpa_base;
 
 static inline struct cpa_header *cpa_header(void)
@@ -39,53 +39,53 @@ static inline uint64_t cpa_offset(const void *p)
 	return (uint64_t)((const char *)p - cpa_base);
 }
 
-/* @n, or the next multiple of @to, a power of two. */
+/* Return @n rounded up to a multiple of @to, a power of two. */
 static inline uint64_t cpa_round_up(uint64_t n, uint64_t to)
 {
 	return (n + to - 1) & ~(to - 1);
 }
 
 /*
- * Create the session file @path and map it; @path NULL: anonymous memory (tests). @limit is the
- * address space to take at most, in bytes; less is taken if the process is limited. @slots: see
- * struct cpa_header. Return 0 or -errno; nothing is left behind on failure.
+ * Create the session file @path and map it; @path NULL: anonymous memory (tests). @limit: maximum
+ * address space in bytes; less is taken if the process is limited. @slots: see struct cpa_header.
+ * Return 0 or -errno; a failure leaves nothing behind.
  */
 CPA_HIDDEN int cpa_session_create(const char *path, uint64_t limit, uint32_t slots);
 
 /*
- * Map the session file @path, made by another process of the same user: its inode must be @inode,
- * and @secret be in its header, as that process said. Return 0 or -errno.
+ * Map the session file @path that another process of the same user made: @inode and @secret, as
+ * announced by that process, must match the file and its header. Return 0 or -errno.
  */
 CPA_HIDDEN int cpa_session_join(const char *path, uint64_t inode, uint64_t secret);
 
 /*
- * The process may have @space bytes of address space from now on: take no more than a sixteenth of
- * them, or what is in use, and give the rest back. The session, of all its processes, gets no larger
- * than that. Lock-free; signal-safe; errno is kept.
+ * The process may from now on use @space bytes of address space: reduce the session to a sixteenth
+ * of that, or to the part in use if that is more, and unmap the rest. Limits the session for all
+ * its processes. Lock-free; signal-safe; errno is kept.
  */
 CPA_HIDDEN void cpa_session_fit(uint64_t space);
 
-/* Bytes of address space that the process has at cpa_base. */
+/* Return the bytes of address space mapped at cpa_base in this process. */
 CPA_HIDDEN uint64_t cpa_session_mapped(void);
 
 /* Unmap the session (tests). No other thread may use it. */
 CPA_HIDDEN void cpa_session_destroy(void);
 
 /*
- * Hand out @size bytes of zeroed session memory, never given back. @align: a power of two up to a
- * page. Return the offset, 0 if there is no space. Lock-free; signal-safe.
+ * Allocate @size zeroed bytes of session memory that are never freed. @align: a power of two up to
+ * a page. Return the offset; 0: no space. Lock-free; signal-safe.
  */
 CPA_HIDDEN uint64_t cpa_session_alloc(uint64_t size, uint64_t align);
 
 /*
- * The same, at a page, without space in the file: cpa_session_back() must bring it before the first
- * store, and what reads all must know of it (shadow/store/copy_out.h). That returns whether there is
- * space for [@at, @at + @size).
+ * As cpa_session_alloc(), aligned to a page, but without space in the file: cpa_session_back() must
+ * allocate it before the first store, and code that reads the whole session must skip it
+ * (shadow/store/copy_out.h). cpa_session_back() returns whether [@at, @at + @size) now has space.
  */
 CPA_HIDDEN uint64_t cpa_session_reserve(uint64_t size);
 CPA_HIDDEN bool cpa_session_back(uint64_t at, uint64_t size);
 
-/* Count one or @n of what was lost. Any thread, any context. */
+/* Add 1 or @n to a diagnostic counter. Any thread, any context. */
 static inline void cpa_diag_add(enum cpa_diagnostic what, uint64_t n)
 {
 	/* Relaxed: a statistic, no data depends on it. */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * shadow/store/size.h - the size of a journal as text
- */
+/* shadow/store/size.h - parse the size of a journal */
 #ifndef CPA_SHADOW_STORE_SIZE_H
 #define CPA_SHADOW_STORE_SIZE_H
 
@@ -13,8 +11,8 @@
 #define CPA_JOURNAL_MOST  (UINT64_C(64) << 30)
 
 /*
- * Read a number, and K, M or G behind it, into *@bytes. False: @text is no such thing, or it is not
- * in [CPA_JOURNAL_LEAST, CPA_JOURNAL_MOST]. Async-signal-safe.
+ * Parse a number with an optional K, M or G into *@bytes. Return false if @text has another form or
+ * the size is not in [CPA_JOURNAL_LEAST, CPA_JOURNAL_MOST]. Async-signal-safe.
  */
 static inline bool cpa_size_read(const char *text, uint64_t *bytes)
 {

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shadow/store/stack.h - lock-free stacks of numbers, in the session, for all its processes
+ * shadow/store/stack.h - lock-free stacks of numbers in the session, shared by all its processes
  *
- * A pile is a word {changes:32, number:32} that names the top; each number has a place for the
- * number below, which the caller knows, and which is never used for anything else. The count of
- * changes keeps a late exchange from success. A number that was popped may be pushed by any
- * process. One that is killed in between loses it.
+ * A stack is a word {changes:32, number:32} that names the top. Each number has a fixed place for
+ * the number below it, which the caller provides and which is used for nothing else. The count of
+ * changes makes a late compare-and-exchange fail (ABA). Any process may push a number that another
+ * one popped. A process that is killed between pop and push loses its number.
  *
  *           push  pop      "-": the calls may overlap, in several processes
  *   push     -     -
  *   pop      -     -
  *
- * Progress: lock-free. liburcu's stack holds pointers, which are one process's own, and its pops
- * need a grace period or exclude each other, which a process may be killed in.
+ * Progress: lock-free. liburcu's stack is no alternative: it holds pointers, which differ between
+ * processes, and its pops need a grace period or a lock, which a killed process would never
+ * release.
  */
 #ifndef CPA_SHADOW_STORE_STACK_H
 #define CPA_SHADOW_STORE_STACK_H
 
 #include "shadow/store/session.h"
 
-/* Where the number below @number is kept. */
+/* Return the place for the number below @number. */
 typedef uint32_t *cpa_pile_below(uint32_t number);
 
 /* Push @number, not 0, which the caller owns. */
@@ -27,27 +28,29 @@ static inline void cpa_pile_push(uint64_t *pile, uint32_t number, cpa_pile_below
 {
 	uint64_t old = __atomic_load_n(pile, __ATOMIC_RELAXED);
 
-	/* Relaxed: a pop that is late may read it; its exchange then fails. */
+	/* Relaxed: a late pop may read it, but its exchange then fails. */
 	do
 		__atomic_store_n(below(number), (uint32_t)old, __ATOMIC_RELAXED);
-	/* RELEASE: it is as its owner left it. Pairs with cpa_pile_pop(). */
+	/* RELEASE: the owner's stores to the number's object. Pairs with cpa_stack_pop(). */
 	while (!__atomic_compare_exchange_n(pile, &old, ((old >> 32) + 1) << 32 | number, true,
 					    __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
-/* Pop the top; 0: there is none. */
+/* Pop the top; 0: the stack is empty. */
 static inline uint32_t cpa_pile_pop(uint64_t *pile, cpa_pile_below *below)
 {
-	/* ACQUIRE pairs with cpa_pile_push(). */
+	/* ACQUIRE pairs with cpa_stack_push(). */
 	uint64_t old = __atomic_load_n(pile, __ATOMIC_ACQUIRE), next;
 
 	do {
 		if (!(uint32_t)old)
 			return 0;
-		/* If it is popped and pushed meanwhile, the count has moved on. */
+		/*
+		 * If the top was popped and pushed again meanwhile, the count of changes differs.
+		 */
 		next = ((old >> 32) + 1) << 32 |
 		       __atomic_load_n(below((uint32_t)old), __ATOMIC_RELAXED);
-		/* ACQUIRE: as above, for the value read anew. */
+		/* ACQUIRE pairs with cpa_stack_push(), also for the value read again. */
 	} while (!__atomic_compare_exchange_n(pile, &old, next, true, __ATOMIC_ACQUIRE,
 					      __ATOMIC_ACQUIRE));
 	return (uint32_t)old;

@@ -2,15 +2,15 @@
 /*
  * shadow/store/table.h - rows that never move, found by number or by key
  *
- * The index is insert-only: a key is never taken out, so a reader needs no grace period, no lock
- * and no barrier beyond the acquire on the index word, in any context. That is why it is not
- * liburcu's cds_lfht: that one allocates with the program's malloc, resizes in a thread of its
- * own, and holds pointers where the session file wants offsets. Rows of destroyed objects stay and
- * are used again when their address is; so a table is bounded by the addresses ever used.
+ * The index is insert-only: a key is never removed. A reader therefore needs no grace period, no
+ * lock and no barrier beyond the acquire on the index word, in any context. liburcu's cds_lfht is
+ * no alternative: it allocates with the program's malloc, resizes in a thread of its own, and holds
+ * pointers where the session file needs offsets. Rows of destroyed objects stay and are used again
+ * with their address, so a table is bounded by the number of addresses ever used.
  *
  * Level k of the index has 64 << 2k lines of one cache line each. A key hashes to one line per
- * level, and to those behind it in the last one, and goes to the first that has room. Hence a
- * lookup may stop at the first line that is not full.
+ * level, and also to the next lines of the last level; it goes to the first line with room. A
+ * look-up may therefore stop at the first line that is not full.
  *
  *             find  intern  append      "-": the calls may overlap
  *   find       -      -       -
@@ -18,21 +18,21 @@
  *   append     -      -       -
  *
  * I1  An index word is written once, from 0 to {hash, row}, after the row's key was written.
- * I2  One key has one row: a thread that loses the race for a word looks at the winner first.
- * Progress: find is wait-free, intern and append are lock-free (and allocate session space).
+ * I2  One key has one row: a thread that loses the race for a word first looks at the winner.
+ * Progress: find is wait-free; intern and append are lock-free and may allocate session space.
  */
 #ifndef CPA_SHADOW_STORE_TABLE_H
 #define CPA_SHADOW_STORE_TABLE_H
 
 #include "shadow/store/session.h"
 
-/* Set row sizes and first chunks of a fresh session. */
+/* Set row sizes and first chunks of a new session. */
 CPA_HIDDEN void cpa_tables_init(void);
 
-/* Whether the tables of the session of @h are as ours. */
+/* Return whether the tables of session @h have the row sizes of this build. */
 CPA_HIDDEN bool cpa_tables_alike(const struct cpa_header *h);
 
-/* The process has just joined the session; it has one thread. */
+/* Prepare the tables in a process that has just joined the session and has one thread. */
 CPA_HIDDEN void cpa_tables_joined(void);
 
 static inline struct cpa_table *cpa_table(enum cpa_table_id id)
@@ -44,7 +44,7 @@ struct cpa_table_shape {
 	uint32_t row_size, first_rows;
 };
 
-/* That of the tables of this build: a constant where @id is one. */
+/* Return row size and first rows of table @id in this build; a constant if @id is one. */
 static inline __attribute__((always_inline)) struct cpa_table_shape
 cpa_table_shape(enum cpa_table_id id)
 {
@@ -70,7 +70,7 @@ cpa_table_shape(enum cpa_table_id id)
 	return shape[id];
 }
 
-/* The row @number (from 1) of table @id, which must have been handed out. */
+/* Return row @number (from 1) of table @id; the row must have been handed out. */
 static inline __attribute__((always_inline)) void *cpa_row(enum cpa_table_id id, uint32_t number)
 {
 	const struct cpa_table *t = cpa_table(id);
@@ -79,32 +79,34 @@ static inline __attribute__((always_inline)) void *cpa_row(enum cpa_table_id id,
 	uint32_t top = 31 - (uint32_t)__builtin_clz(i);
 	uint32_t chunk = top - (uint32_t)__builtin_ctz(shape.first_rows);
 
-	/* Relaxed: the number came to us by a release that the chunk's came before. */
+	/*
+	 * Relaxed: the number was received through a release that followed the store of the chunk.
+	 */
 	return cpa_at(__atomic_load_n(&t->chunk[chunk], __ATOMIC_RELAXED) +
 		      (uint64_t)(i - (1u << top)) * shape.row_size);
 }
 
-/* Append a zeroed row. Return its number, 0 if there is no space (counted in `refused`). */
+/* Append a zeroed row. Return its number; 0: no space (counted in `refused`). */
 CPA_HIDDEN uint32_t cpa_table_append(enum cpa_table_id id);
 
-/* The row with @key (not 0), 0 if there is none. */
+/* Return the row with @key (not 0); 0: none. */
 CPA_HIDDEN uint32_t cpa_table_find(enum cpa_table_id id, uint64_t key);
 
 /*
- * The row with @key, made by @fill (may be NULL) if there is none: fill(row, argument) writes the
- * row before others can find it. Return 0 if there is no space.
+ * Return the row with @key. If there is none, it is made: fill(row, argument), unless NULL, writes
+ * the row before other threads can find it. Return 0 if there is no space.
  */
 CPA_HIDDEN uint32_t cpa_table_intern(enum cpa_table_id id, uint64_t key,
 				     void (*fill)(void *row, const void *argument),
 				     const void *argument);
 
 /*
- * Where the next gap begins that ends behind @at, UINT64_MAX if there is none: from there to *@end,
- * of whole pages, a chunk has no space for its rows yet. To read there may be a SIGBUS, too.
+ * Find the next gap, a range of whole pages for rows without file space, that ends behind @at.
+ * Return its begin and set *@end; UINT64_MAX: none. Even reading a gap may raise SIGBUS.
  */
 CPA_HIDDEN uint64_t cpa_tables_gap(uint64_t at, uint64_t *end);
 
-/* Make room for the first rows: other processes, which can make none, may want to append some. */
+/* Allocate the table's first rows, for later appends by processes that cannot allocate. */
 CPA_HIDDEN void cpa_table_prepare(enum cpa_table_id id);
 
 #endif
