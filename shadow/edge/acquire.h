@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shadow/edge/acquire.h - what each kind of synchronization does to paths (design 4)
+ * shadow/edge/acquire.h - the effect of each kind of synchronization on paths (design 4)
  *
- * Called with the thread's own path advanced up to `arrived`; the real operation has returned at
- * `now` (both clock ticks, which have been through cpa_checkpoint()). Releases are called before
- * the real operation, acquires after it: the object is then held by the caller, or its state is
- * safe by the structure it is kept in.
+ * The caller has advanced the thread's own path to `arrived`; the real operation has returned at
+ * `now` (both in ticks, from cpa_checkpoint()). Release functions are called before the real
+ * operation, acquire functions after it. At an acquire the object is held by the caller, or the
+ * structure that stores its state allows concurrent use.
  *
  * A release publishes the thread's path; its `released`, `owner` and `node` must be up to date.
  */
@@ -15,19 +15,24 @@
 #include "shadow/path/wait.h"
 #include "shadow/store/self.h"
 
-/* The path of a release, by @remote; NULL if there is none. Also for join and thread start. */
+/*
+ * Join the path @remote of a release into the thread's path; NULL: no release is known. Also used
+ * for thread join and thread start.
+ */
 CPA_HIDDEN void cpa_acquire_path(struct cpa_self *self, const struct cpa_path *remote,
 				 struct cpa_wait *wait);
 
-/* The same, of the object @on. */
+/* As cpa_acquire_path(), for a release through the object @on. */
 CPA_HIDDEN void cpa_acquire_object(struct cpa_self *self, const struct cpa_path *remote,
 				   const struct cpa_object *on, struct cpa_wait *wait);
 
-/* Mutex, spin lock, once: guarded by themselves. cpa_lock_release(): shadow/edge/release.h. */
+/*
+ * Mutex, spin lock, once: protected by the lock itself. cpa_lock_release(): shadow/edge/release.h.
+ */
 CPA_HIDDEN void cpa_lock_acquired(struct cpa_self *self, struct cpa_object *o,
 				  struct cpa_wait *wait);
 
-/* Read-write lock: a writer depends on the last writer and on all readers since. */
+/* Read-write lock: a writer depends on the last writer and on all readers after it. */
 CPA_HIDDEN void cpa_read_acquired(struct cpa_self *self, struct cpa_object *o,
 				  struct cpa_wait *wait);
 CPA_HIDDEN void cpa_read_release(struct cpa_self *self, struct cpa_object *o);
@@ -35,29 +40,30 @@ CPA_HIDDEN void cpa_write_acquired(struct cpa_self *self, struct cpa_object *o,
 				   struct cpa_wait *wait);
 
 /*
- * Condition variable and futex. `waiting` is {granted:32, waiting:32}: threads that will find a
- * token, and threads still without. A wake grants to at most @most waiters; return how many.
+ * Condition variable and futex. o->waiting is {granted:32, waiting:32}: waiters that will find a
+ * token, and waiters without one. cpa_wake() grants tokens to at most @most waiters and returns
+ * their number.
  */
 CPA_HIDDEN void cpa_wait_begin(struct cpa_object *o);
 CPA_HIDDEN uint32_t cpa_wake(struct cpa_self *self, struct cpa_object *o, uint32_t most);
 /*
- * The wait returned because it was woken (@woken), or it timed out, was interrupted or cancelled.
- * @mutex, NULL if there is none, was acquired again on the way.
+ * End a wait: it was woken (@woken), or it timed out, was interrupted or was cancelled. @mutex is
+ * the mutex acquired again by the wait; NULL: none.
  */
 CPA_HIDDEN void cpa_wait_end(struct cpa_self *self, struct cpa_object *o, bool woken,
 			     const struct cpa_object *mutex, struct cpa_wait *wait);
-/* Take back @count grants of a wake that in truth woke fewer. */
+/* Take back @count grants of a wake that turned out to wake fewer threads. */
 CPA_HIDDEN void cpa_wake_undo(struct cpa_self *self, struct cpa_object *o, uint32_t count);
 
-/* Semaphore: posts in order; the first `waiting` waits take initial tokens. */
+/* Semaphore: posts are taken in order; the first `waiting` waits take the initial tokens. */
 CPA_HIDDEN void cpa_sem_release(struct cpa_self *self, struct cpa_object *o);
 CPA_HIDDEN void cpa_sem_acquired(struct cpa_self *self, struct cpa_object *o,
 				 struct cpa_wait *wait);
 
 /*
- * Barrier of @count: every leave depends on every arrival of its round. Arrivals count themselves
- * into rounds; cpa_barrier_arrive() returns the round for cpa_barrier_left(). A thread that left
- * reads the round's token in place; the last of them frees it.
+ * Barrier of @count threads: every leave depends on every arrival of its round. Arrivals count
+ * themselves into rounds; cpa_barrier_arrive() returns the round, to be passed to
+ * cpa_barrier_left(). A leaving thread reads the round's token in place; the last reader frees it.
  */
 CPA_HIDDEN uint64_t cpa_barrier_arrive(struct cpa_self *self, struct cpa_object *o, uint32_t count);
 CPA_HIDDEN void cpa_barrier_left(struct cpa_self *self, struct cpa_object *o, uint64_t round,

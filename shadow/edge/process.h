@@ -2,12 +2,12 @@
 /*
  * shadow/edge/process.h - process rows: claim, end, reuse
  *
- *   FREE -> CLAIMED -> RUNNING -> ENDED             its end was seen
+ *   FREE -> CLAIMED -> RUNNING -> ENDED             it reported its end
  *                      RUNNING -> EXECED -> RUNNING another program, which joined
- *                      RUNNING, EXECED -> GONE      its parent was told so
+ *                      RUNNING, EXECED -> GONE      its parent learnt of its end
  *
- * Of many processes that were waited for only CPA_PROCESSES_KEPT keep their rows. The others are
- * added to the row of their command, and theirs are used again, once nothing is wanted of them.
+ * Of the processes that were waited for only CPA_PROCESSES_KEPT keep their rows. Older ones are
+ * added to the row of their command; their rows are used again once nothing refers to them.
  */
 #ifndef CPA_SHADOW_EDGE_PROCESS_H
 #define CPA_SHADOW_EDGE_PROCESS_H
@@ -20,64 +20,75 @@ static inline struct cpa_process_row *cpa_process(uint32_t number)
 	return cpa_row(CPA_TABLE_PROCESSES, number);
 }
 
-/* A row for a process to come, a child of row @parent (0: not known). 0: no space, counted. */
+/* Claim a row for a new process, a child of row @parent (0: not known). 0: no space (counted). */
 CPA_HIDDEN uint32_t cpa_process_claim(uint32_t parent);
 
-/* No process was made of it, or all is known of it. */
+/* Free row @number: its process was not created, or another row holds all its data. */
 CPA_HIDDEN void cpa_process_free(uint32_t number);
 
 /*
- * The row of the child of row @parent that is @pid to it and was not waited for. Of several, of
- * which all but one have ended without a wait that we saw, the latest. 0: none.
+ * Return the row of the child of row @parent that has @pid from the parent's view and was not
+ * waited for. If several match, all but one have ended without a wait that cpa saw: the latest. 0:
+ * none.
  */
 CPA_HIDDEN uint32_t cpa_process_find(uint32_t pid, uint32_t parent);
 
 /*
- * The row of whoever is @pid to itself, in pid namespace @space (0: not known), if it has not
- * ended. So above.
+ * Return the row of the process that sees itself as @pid in pid namespace @space (0: not known) and
+ * has not ended; if several match, the latest. 0: none.
  */
 CPA_HIDDEN uint32_t cpa_process_self(uint32_t pid, uint32_t space);
 
 /*
- * Row @number is a child of whoever is @pid to it, whose row there is, or will be. Return that if
- * there is. Who makes it later, and has told its pid, adopts
- * those that were seen since @since_ns: before, the pid was another's.
+ * Make row @number a child of the process that it sees as @pid. Return that process's row; 0: it
+ * has none yet. cpa_process_adopt(), called when the parent's row @parent has its pid, links the
+ * children seen since @since_ns; before that the pid belonged to another process.
  */
 CPA_HIDDEN uint32_t cpa_process_of_parent(uint32_t number, uint32_t pid);
 CPA_HIDDEN void cpa_process_adopt(uint32_t parent, uint64_t since_ns);
 
-/* The thread to come is one of process row @number: that may end before it begins. */
+/* Assign the future thread @row to process row @number, which may end before the thread begins. */
 CPA_HIDDEN void cpa_process_claims(struct cpa_thread *row, uint32_t number);
 
-/* The thread begins in process row @number; it gives what it did since to the process. */
+/*
+ * cpa_process_enter(): the thread begins in process row @number. cpa_process_give(): add the
+ * thread's sums since then to its process.
+ */
 CPA_HIDDEN void cpa_process_enter(struct cpa_thread *row, uint32_t number);
 CPA_HIDDEN void cpa_process_give(struct cpa_thread *row);
 
-/* The process was waited for: nobody wants its threads any more. Not by one of its own. */
+/*
+ * The process was waited for, with @status: its threads' paths are no longer needed. Not called by
+ * one of its own threads.
+ */
 CPA_HIDDEN void cpa_process_waited(struct cpa_self *self, uint32_t number, int status);
 
-/* The last child of row @parent that ended between the clocks and was not waited for. 0: none. */
+/*
+ * Return the last child of row @parent that ended between the two clocks and was not waited for; 0:
+ * none.
+ */
 CPA_HIDDEN uint32_t cpa_process_ended(uint32_t parent, uint64_t since, uint64_t before);
 
-/* The row of the child of row @parent that took @token, which was offered. 0: none did. */
+/* Return the row of the child of row @parent that took the offered @token; 0: none. */
 CPA_HIDDEN uint32_t cpa_process_taker(uint32_t token, uint32_t parent);
 
 /*
- * The latest other row of the pid and the parent that row @number has, which are told before. 0:
+ * Return the latest other row with the pid and parent of row @number, both of which must be set. 0:
  * none.
  */
 CPA_HIDDEN uint32_t cpa_process_twin(uint32_t number);
 
-/* Row @number is of whoever is @pid to itself. */
+/* Store in row @number that its process sees itself as @pid. */
 CPA_HIDDEN void cpa_process_call(uint32_t number, uint32_t pid);
 
 /*
- * The child @pid has the row its parent made; or the parent frees it. False: the other was first.
+ * cpa_process_occupy(): the child @pid takes the row that its parent made. cpa_process_vacate():
+ * the parent frees that row. Only the first of the two succeeds; the other returns false.
  */
 CPA_HIDDEN bool cpa_process_occupy(uint32_t number, uint32_t pid);
 CPA_HIDDEN bool cpa_process_vacate(uint32_t number);
 
-/* What it was to begin after is nobody's any more. */
+/* Free the token with the path that the process of row @number was to begin after. */
 CPA_HIDDEN void cpa_process_drop_token(struct cpa_self *self, uint32_t number);
 
 #endif

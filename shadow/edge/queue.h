@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shadow/edge/queue.h - work queues: the edges their items make, and their figures
+ * shadow/edge/queue.h - work queues: the edges of their items, and their statistics
  *
- * Enqueue of item x -> dequeue of x is an edge (Online CP 4.1, Fig. 11), whatever the order in
- * which items leave. The processing of an item, from its dequeue until it is done, is an activity
+ * The enqueue of item x and the dequeue of x form an edge (Online CP 4.1, Fig. 11), in whatever
+ * order items leave. The processing of an item, from its dequeue until it is done, is an activity
  * of the queue's component. Any thread may call; lock-free.
  *
- * As in shadow/edge/acquire.h: the thread's path was advanced to the event at clock @now before.
+ * The caller has advanced the thread's path to the event at clock @now (ticks).
  */
 #ifndef CPA_SHADOW_EDGE_QUEUE_H
 #define CPA_SHADOW_EDGE_QUEUE_H
@@ -19,7 +19,10 @@ static inline struct cpa_queue *cpa_queue(uint32_t row)
 	return cpa_row(CPA_TABLE_QUEUES, row);
 }
 
-/* The bucket of the histogram that @ticks falls in, and the first value of a bucket. */
+/*
+ * cpa_histogram_bucket(): the histogram bucket of @ticks. cpa_histogram_start(): the smallest value
+ * of a bucket, ticks.
+ */
 static inline uint32_t cpa_histogram_bucket(uint64_t ticks)
 {
 	uint32_t top;
@@ -38,37 +41,43 @@ static inline uint64_t cpa_histogram_start(uint32_t bucket)
 	return (uint64_t)(4 + bucket % 4) << (bucket / 4 - 1);
 }
 
-/* The row of the queue at @address, of class row @component if it is new. 0: no space, counted. */
+/*
+ * Return the row of the queue at @address; a new one gets class row @component. 0: no space
+ * (counted).
+ */
 CPA_HIDDEN uint32_t cpa_queue_intern(uint64_t address, uint32_t component);
 
-/* The thread puts @item into queue @row: publish its path with it. Before the real operation. */
+/*
+ * The thread puts @item into queue @row: publish its path for the item. Called before the real
+ * operation.
+ */
 CPA_HIDDEN void cpa_queue_put(struct cpa_self *self, uint32_t row, uint64_t item, uint64_t now);
 
-/* The real operation refused the item that the thread put last: it never was in the queue. */
+/* The real operation refused the item that this thread put last: take it back. */
 CPA_HIDDEN void cpa_queue_unput(struct cpa_self *self, uint32_t row, uint64_t item);
 
 /*
- * The thread got @item out of queue @row at @wait->now: join the path of its enqueue. Return the
- * ticks it was in the queue; @wait->matched tells if it had been enqueued.
+ * The thread took @item out of queue @row at @wait->now: join the path of its enqueue. Return the
+ * ticks that the item was in the queue; @wait->matched: the enqueue was found.
  */
 CPA_HIDDEN uint64_t cpa_queue_take(struct cpa_self *self, uint32_t row, uint64_t item,
 				   struct cpa_wait *wait);
 
 /*
  * The thread begins to process @item, which it took: the queue's component is active from now on.
- * Items of queues whose program never says when one is done end here.
+ * If the program never calls CPA_ITEM_DONE for this queue, the items in process end here.
  */
 CPA_HIDDEN void cpa_queue_begin(struct cpa_self *self, uint32_t row, uint64_t item);
 
-/* The program says that @item is done. Without a begin: counted. */
+/* The program says that @item is done. Counted as unbalanced if it was not begun. */
 CPA_HIDDEN void cpa_queue_done(struct cpa_self *self, uint32_t row, uint64_t item);
 
-/* The thread ends, and with it whatever it processed. */
+/* End all items that the thread processes; called at the thread's end. */
 CPA_HIDDEN void cpa_queue_leave(struct cpa_self *self);
 
 /*
- * A part of the run begins at clock @now: forget what was put into queues before, as nobody knows
- * what of it was taken out since. Counted; these items wait no time in the queue.
+ * A part of the run begins at clock @now: remove the items put before, because they may have been
+ * taken out unseen since. Counted; these items add no time in the queue.
  */
 CPA_HIDDEN void cpa_queue_forget(struct cpa_self *self, uint64_t now);
 

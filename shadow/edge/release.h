@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * shadow/edge/release.h - cpa_lock_release(), in line as it is part of each timed use of a lock
- */
+/* shadow/edge/release.h - cpa_lock_release(), inline because each timed use of a lock calls it */
 #ifndef CPA_SHADOW_EDGE_RELEASE_H
 #define CPA_SHADOW_EDGE_RELEASE_H
 
@@ -9,7 +7,10 @@
 #include "shadow/edge/object.h"
 #include "shadow/path/path.h"
 
-/* A mutex, spin lock, once, or a read-write lock held for writing: see shadow/edge/acquire.h. */
+/*
+ * Publish the thread's path at a mutex, spin lock, once, or read-write lock held for writing; see
+ * shadow/edge/acquire.h.
+ */
 static inline void cpa_lock_release(struct cpa_self *self, struct cpa_object *o)
 {
 	struct cpa_path *path = likely(o->path) ? cpa_object_place(o) :

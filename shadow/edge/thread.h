@@ -5,44 +5,50 @@
  *   FREE -> RUNNING -> EXITED -> DONE     joined, or detached after its exit
  *           RUNNING -> DETACHED -> DONE   detached before
  *
- * A row belongs to its thread until EXITED; then to the one thread that joins it; DONE rows belong
- * to nobody and wait on a stack (header.done, {tag:32, row:32}) until a new thread pops them.
+ * A row belongs to its thread until EXITED, then to the one thread that joins it. DONE rows belong
+ * to no thread; they lie on a stack (header.done, {tag:32, row:32}) until a new thread pops them.
  */
 #ifndef CPA_SHADOW_EDGE_THREAD_H
 #define CPA_SHADOW_EDGE_THREAD_H
 
 #include "shadow/edge/acquire.h"
 
-/* A row for a thread to come of process row @process, RUNNING from now on. 0: no space. */
+/*
+ * Claim a row for a new thread of process row @process; its state is RUNNING from now on. 0: no
+ * space.
+ */
 CPA_HIDDEN uint32_t cpa_thread_claim(uint32_t process);
 
 /*
- * An id for @self: not 0, nor UINT32_MAX (cpa_merge()), nor that of a thread that runs. After 2^32
- * they are used again: a lock whose last user was the former one, so long ago, has no edge then.
+ * Give @self a new id: not 0, not UINT32_MAX (cpa_merge()), not the id of a running thread. Ids
+ * repeat after 2^32 threads: a lock last used by the thread that had the id then gets no edge.
  */
 CPA_HIDDEN void cpa_thread_new_id(struct cpa_self *self);
 
 /*
- * Let the calling thread have row @self->number, claimed for it, or 0; else @self is zeroed. It
- * starts after the release in @from (NULL: none is known) at clock @wait->now, as the component row
- * @component. Return 0 or -ENOMEM.
+ * Begin the calling thread in row @self->number, which was claimed for it (0: none); all else in
+ * @self is zero. It starts after the release @from (NULL: not known) at clock @wait->now, as
+ * component row @component. Return 0 or -ENOMEM.
  */
 CPA_HIDDEN int cpa_thread_begin(struct cpa_self *self, uint32_t component, uint32_t tid,
 				const struct cpa_path *from, struct cpa_wait *wait);
 
 /*
- * The thread will do nothing more: give back what it keeps, make its row joinable or free. Return
- * whether the row is free: the thread was detached.
+ * End the thread: give back its private state and make its row joinable or free. Return whether the
+ * row is free, because the thread was detached.
  */
 CPA_HIDDEN bool cpa_thread_end(struct cpa_self *self, uint64_t now);
 
-/* The thread's process ends: give back what it keeps, but its row, which may be looked at. */
+/*
+ * The thread's process ends: give back its private state, but keep its row, which may still be
+ * read.
+ */
 CPA_HIDDEN void cpa_thread_forget(struct cpa_self *self);
 
 /* Row @number was joined: free it. */
 CPA_HIDDEN void cpa_thread_joined(uint32_t number);
 
-/* Nobody will join row @number. Return whether the row is free: the thread has ended. */
+/* Row @number will not be joined. Return whether the row is free, because the thread has ended. */
 CPA_HIDDEN bool cpa_thread_detached(uint32_t number);
 
 #endif
