@@ -21,7 +21,7 @@
 
 /*
  * Append token @row, which the queue then owns. Return false, with the token freed, if there is no
- * space or the queue is broken.
+ * space or the queue has no end.
  */
 CPA_HIDDEN bool cpa_fifo_put(struct cpa_self *self, struct cpa_object *object, uint32_t row);
 

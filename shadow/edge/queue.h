@@ -65,7 +65,7 @@ CPA_HIDDEN uint64_t cpa_queue_take(struct cpa_self *self, uint32_t row, uint64_t
 
 /*
  * The thread begins to process @item, which it took: the queue's component is active from now on.
- * If the program never calls CPA_ITEM_DONE for this queue, the items in process end here.
+ * Items that the thread already processes end here if their queue has no calls of CPA_ITEM_DONE.
  */
 CPA_HIDDEN void cpa_queue_begin(struct cpa_self *self, uint32_t row, uint64_t item);
 
