@@ -50,7 +50,7 @@ uint32_t cpa_process_claim(uint32_t parent)
 	struct cpa_process_row *p;
 
 	if (rows() >= CPA_PROCESSES_KEPT)
-		number = cpa_pile_pop(&cpa_header()->free_processes, below);
+		number = cpa_stack_pop(&cpa_header()->free_processes, below);
 	if (!number && rows() < CPA_PROCESSES_MOST)
 		number = cpa_table_append(CPA_TABLE_PROCESSES);
 	if (!number) {
@@ -93,7 +93,7 @@ void cpa_process_free(uint32_t number)
 	__atomic_store_n(&p->state, CPA_PROCESS_FREE, __ATOMIC_RELEASE);
 	/* Else its number is not used again. */
 	if (p->object_count <= OBJECTS_MOST)
-		cpa_pile_push(&cpa_header()->free_processes, number, below);
+		cpa_stack_push(&cpa_header()->free_processes, number, below);
 }
 
 /* The later one of rows @best, which may be 0, and @number. */

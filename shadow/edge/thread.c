@@ -35,7 +35,7 @@ uint32_t cpa_thread_claim(uint32_t process)
 	uint32_t number = 0;
 
 	if (__atomic_load_n(&cpa_table(CPA_TABLE_THREADS)->used, __ATOMIC_RELAXED) >= kept)
-		number = cpa_pile_pop(&cpa_header()->done, below);
+		number = cpa_stack_pop(&cpa_header()->done, below);
 	if (number) /* The creator may name the new thread before it begins. */
 		memset(row_at(number)->name, 0, sizeof(row_at(number)->name));
 	if (!number)
@@ -155,7 +155,7 @@ void cpa_thread_joined(uint32_t number)
 	if (__atomic_exchange_n(&row_at(number)->state, CPA_THREAD_DONE, __ATOMIC_RELEASE) ==
 	    CPA_THREAD_DONE)
 		return;
-	cpa_pile_push(&cpa_header()->done, number, below);
+	cpa_stack_push(&cpa_header()->done, number, below);
 }
 
 /*

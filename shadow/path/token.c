@@ -21,7 +21,7 @@ static void keep(struct cpa_self *self, struct cpa_token *t)
 
 static void give(struct cpa_token *t)
 {
-	cpa_pile_push(&cpa_header()->tokens, t->row, below);
+	cpa_stack_push(&cpa_header()->tokens, t->row, below);
 }
 
 static void refill(struct cpa_self *self)
@@ -29,7 +29,7 @@ static void refill(struct cpa_self *self)
 	uint32_t row;
 
 	while (self->free_token_count < REFILL &&
-	       (row = cpa_pile_pop(&cpa_header()->tokens, below)))
+	       (row = cpa_stack_pop(&cpa_header()->tokens, below)))
 		keep(self, cpa_token(row));
 }
 

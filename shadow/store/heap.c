@@ -19,7 +19,7 @@ struct head {
 
 _Static_assert(LEAST_LOG + CPA_HEAP_CLASSES / STEPS <= 32, "a size fits a word");
 
-static uint64_t *pile_of(uint32_t class)
+static uint64_t *stack_of(uint32_t class)
 {
 	return &cpa_header()->heap[class];
 }
@@ -81,7 +81,7 @@ static uint32_t make(uint32_t class)
 
 		head_of(number)->class = class;
 		if (i > 0)
-			cpa_pile_push(pile_of(class), number, below);
+			cpa_stack_push(stack_of(class), number, below);
 	}
 	return number_of(at);
 }
@@ -92,7 +92,7 @@ void *cpa_heap_take(size_t size)
 
 	if (class >= CPA_HEAP_CLASSES)
 		return NULL;
-	number = cpa_pile_pop(pile_of(class), below);
+	number = cpa_stack_pop(stack_of(class), below);
 	if (!number)
 		number = make(class);
 	if (!number)
@@ -113,7 +113,7 @@ void cpa_heap_free(void *p)
 {
 	uint64_t at = cpa_offset(p) - CPA_CACHE_LINE;
 
-	cpa_pile_push(pile_of(head_of(number_of(at))->class), number_of(at), below);
+	cpa_stack_push(stack_of(head_of(number_of(at))->class), number_of(at), below);
 }
 
 uint64_t cpa_heap_live(void)
@@ -123,7 +123,7 @@ uint64_t cpa_heap_live(void)
 	for (uint32_t class = 0; class < CPA_HEAP_CLASSES; class ++) {
 		uint64_t blocks = cpa_header()->heap_made[class];
 
-		for (uint32_t n = (uint32_t)*pile_of(class); n; n = *below(n))
+		for (uint32_t n = (uint32_t)*stack_of(class); n; n = *below(n))
 			blocks--;
 		live += blocks * size_of(class);
 	}

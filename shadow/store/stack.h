@@ -21,26 +21,26 @@
 #include "shadow/store/session.h"
 
 /* Return the place for the number below @number. */
-typedef uint32_t *cpa_pile_below(uint32_t number);
+typedef uint32_t *cpa_stack_below(uint32_t number);
 
 /* Push @number, not 0, which the caller owns. */
-static inline void cpa_pile_push(uint64_t *pile, uint32_t number, cpa_pile_below *below)
+static inline void cpa_stack_push(uint64_t *stack, uint32_t number, cpa_stack_below *below)
 {
-	uint64_t old = __atomic_load_n(pile, __ATOMIC_RELAXED);
+	uint64_t old = __atomic_load_n(stack, __ATOMIC_RELAXED);
 
 	/* Relaxed: a late pop may read it, but its exchange then fails. */
 	do
 		__atomic_store_n(below(number), (uint32_t)old, __ATOMIC_RELAXED);
 	/* RELEASE: the owner's stores to the number's object. Pairs with cpa_stack_pop(). */
-	while (!__atomic_compare_exchange_n(pile, &old, ((old >> 32) + 1) << 32 | number, true,
+	while (!__atomic_compare_exchange_n(stack, &old, ((old >> 32) + 1) << 32 | number, true,
 					    __ATOMIC_RELEASE, __ATOMIC_RELAXED));
 }
 
 /* Pop the top; 0: the stack is empty. */
-static inline uint32_t cpa_pile_pop(uint64_t *pile, cpa_pile_below *below)
+static inline uint32_t cpa_stack_pop(uint64_t *stack, cpa_stack_below *below)
 {
 	/* ACQUIRE pairs with cpa_stack_push(). */
-	uint64_t old = __atomic_load_n(pile, __ATOMIC_ACQUIRE), next;
+	uint64_t old = __atomic_load_n(stack, __ATOMIC_ACQUIRE), next;
 
 	do {
 		if (!(uint32_t)old)
@@ -51,7 +51,7 @@ static inline uint32_t cpa_pile_pop(uint64_t *pile, cpa_pile_below *below)
 		next = ((old >> 32) + 1) << 32 |
 		       __atomic_load_n(below((uint32_t)old), __ATOMIC_RELAXED);
 		/* ACQUIRE pairs with cpa_stack_push(), also for the value read again. */
-	} while (!__atomic_compare_exchange_n(pile, &old, next, true, __ATOMIC_ACQUIRE,
+	} while (!__atomic_compare_exchange_n(stack, &old, next, true, __ATOMIC_ACQUIRE,
 					      __ATOMIC_ACQUIRE));
 	return (uint32_t)old;
 }
