@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * shadow/graph/activity.h - a thread's time between two events goes to its path
- */
+/* shadow/graph/activity.h - adds a thread's time between two events to its path */
 #ifndef CPA_SHADOW_GRAPH_ACTIVITY_H
 #define CPA_SHADOW_GRAPH_ACTIVITY_H
 
@@ -10,31 +8,34 @@
 #include "shadow/graph/component.h"
 
 /*
- * @ticks pass while the component of @slot is active; @total of them count in its sum. Part of
- * cpa_activity_end(), which adds to L.
+ * Add @ticks to the path for the component of @slot, and @total of them to the thread's total of
+ * the slot. Part of cpa_activity_end(), which adds to L.
  */
 CPA_HIDDEN void cpa_activity_charge(struct cpa_self *self, uint32_t slot, uint64_t ticks,
 				    uint64_t total);
 
-/* The class of a lock with @slot was held for @ticks of external time. */
+/* Record that a lock of the class with @slot was held during @ticks of external time. */
 CPA_HIDDEN void cpa_activity_held_external(struct cpa_self *self, uint32_t slot, uint64_t ticks);
 
-/* End the activity at the event of @node: advance the path, sums and summary. */
+/* End the activity that leads to the event of @node: advance the path, the sums and the summary. */
 CPA_HIDDEN void cpa_activity_end(struct cpa_self *self, const struct cpa_span *span, uint32_t node);
 
-/* As cpa_activity_run() of shadow/graph/run.h. */
+/* As cpa_activity_run() of shadow/graph/run.h, but for the cases that it does not handle. */
 CPA_HIDDEN void cpa_activity_run_slow(struct cpa_self *self, uint64_t process, uint32_t node);
 
-/* Charge functions with @ticks of an activity without samples and calls, on the edge of @cache. */
+/*
+ * Charge functions with @ticks of an activity that has neither samples nor calls, by the mix of the
+ * edge of @cache.
+ */
 CPA_HIDDEN void cpa_activity_attribute(struct cpa_self *self, uint64_t ticks,
 				       struct cpa_edge_cache *cache);
 
-/* Account for the dependency found by an acquire at the thread's last event. */
+/* Record the dependency that an acquire at the thread's last event found; @waited: ticks. */
 CPA_HIDDEN void cpa_dependency(struct cpa_self *self, const struct cpa_wait *wait, uint64_t waited);
 
 /*
- * A lock of class row @class is held from now on, or no more. @slot: that of the class before any
- * component moved.
+ * cpa_hold_slow(), cpa_unhold_slow(): the thread now holds, or no longer holds, a lock of class row
+ * @class. @slot: the class's slot before any component moved.
  */
 CPA_HIDDEN void cpa_hold_slow(struct cpa_self *self, uint32_t class, uint32_t slot);
 CPA_HIDDEN void cpa_unhold_slow(struct cpa_self *self, uint32_t class);
@@ -43,7 +44,10 @@ static inline void cpa_hold(struct cpa_self *self, uint32_t class, uint32_t slot
 {
 	struct cpa_thread *row = self->row;
 
-	/* Moves that were not met yet: the slots held are looked up anew before they are used. */
+	/*
+	 * self->moves: components may have other slots by now; the held slots are looked up again
+	 * before use.
+	 */
 	if (unlikely(row->held_count || !slot || self->moves)) {
 		cpa_hold_slow(self, class, slot);
 		return;
@@ -64,7 +68,7 @@ static inline void cpa_unhold(struct cpa_self *self, uint32_t class)
 		cpa_unhold_slow(self, class);
 }
 
-/* Whether a lock is held whose class has @slot now. */
+/* Return whether the thread holds a lock whose class now has @slot. */
 CPA_HIDDEN bool cpa_holds(const struct cpa_self *self, uint32_t slot);
 
 #endif

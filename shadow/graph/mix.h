@@ -1,36 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shadow/graph/mix.h - which functions an activity consists of, learnt from samples
+ * shadow/graph/mix.h - the functions of an activity, learnt from samples
  *
- * Samples are rarer than activities, and they are no measure of time. An activity with samples is
- * spread over them. One without is spread like earlier activities of the same thread between the
- * same two events (else: of any thread between them; else: the thread's latest sample). So every
- * activity is attributed when it ends: carrying unsampled time to a later sample would put it on
- * another path when a join lies between, and zeroing, a minimum over paths, would come out far too
- * low where threads are balanced, because there is always one whose sample has not come yet.
+ * Samples are rarer than activities, and counting them does not measure time. An activity with
+ * samples is divided among the sampled functions. An activity without samples is divided like
+ * earlier activities of the same thread between the same two events; if there are none, like those
+ * of any thread between them; failing that, it goes to the function of the thread's latest sample.
+ * Each activity is thus attributed when it ends. Carrying unsampled time to a later sample would
+ * put it on another path when a join lies between; and zeroing, a minimum over paths, would be far
+ * too low where threads are balanced, because one of them always still lacks its sample.
  *
- * Of what earlier activities consist is not how often their functions were sampled: most samples
- * may be of long activities, each of which has some, and tell nothing of short ones, few of which
- * have. What the samples of a function stand for is its time, in the mean, whatever the activities;
- * less what activities with samples were charged for it, that is the time that it had in those
- * without: its credit. Long activities count nothing there, as no other like them is without a
- * sample; a timer's comes late, so that they have some of the short ones before them. At another
- * rate other activities are without, and a thread's credit begins anew. Where there is none, or
- * samples do not stand for all of a time because the kernel's may not be taken, that of other
- * threads for the same functions tells more than the numbers of samples, which must do else.
+ * Earlier activities are not weighted by how often their functions were sampled: most samples may
+ * fall into long activities, all of which have some, and say nothing about short ones, few of which
+ * have any. Instead each function has a credit, in time. On average the samples of a function stand
+ * for its total time. Subtract the time that activities with samples were charged for it; the rest,
+ * its credit, is its time in activities without samples. Long activities add nothing to it, since
+ * no activity of that length lacks a sample, and since a timer's sample comes late, after short
+ * activities. When the sampling rate changes, the set of activities without samples changes, so a
+ * thread's credit starts again. Where a thread has no credit, or its samples do not cover all its
+ * time because the kernel's part may not be sampled, the credit of other threads for the same
+ * functions is used, and only if that is missing, the numbers of samples.
  */
 #ifndef CPA_SHADOW_GRAPH_MIX_H
 #define CPA_SHADOW_GRAPH_MIX_H
 
 #include "shadow/format/layout.h"
 
-#define CPA_MIX_SHIFT  32
-#define CPA_MIX_LONG   4u	 /* periods of the sampler */
-#define CPA_MIX_FORGET (1 << 12) /* samples of a function at which older ones begin to fade, */
-#define CPA_MIX_MOST   (1 << 16) /* and its credit, in such parts of one: */
+#define CPA_MIX_SHIFT 32
+#define CPA_MIX_LONG  4u /* sampler periods from which an activity is long */
+/* number of samples of a function at which older ones start to fade */
+#define CPA_MIX_FORGET (1 << 12)
+#define CPA_MIX_MOST   (1 << 16) /* limit of a function's credit, in units of */
 #define CPA_MIX_UNITS  64
 
-/* Its id: see shadow/graph/component.h. */
+/* Return the function id of @word: see shadow/graph/component.h. */
 static inline uint32_t cpa_mix_function(uint64_t word)
 {
 	return (uint32_t)(word >> CPA_MIX_SHIFT);
@@ -41,7 +44,10 @@ static inline int32_t cpa_mix_samples(uint64_t word)
 	return (int32_t)(word & CPA_MIX_SAMPLES);
 }
 
-/* Less than 0: activities with samples were charged more than these stand for, so far. */
+/*
+ * Return the credit; negative while activities with samples were charged more than the samples
+ * stand for.
+ */
 static inline int32_t cpa_mix_credit(uint64_t word)
 {
 	return (int32_t)(uint32_t)word >> CPA_MIX_CREDIT;
@@ -54,8 +60,8 @@ static inline uint64_t cpa_mix_word(uint32_t function, int32_t samples, int32_t 
 }
 
 /*
- * Of @n words those with credit, which come to the front, and their weights for an activity without
- * samples. Return how many. @sum: of the weights.
+ * Move the words with credit to the front of the @n words and set their weights for an activity
+ * without samples. Return their number; *@sum: sum of the weights.
  */
 static inline unsigned cpa_mix_credited(uint64_t word[], unsigned n, uint32_t weight[],
 					uint32_t *sum)
@@ -74,7 +80,10 @@ static inline unsigned cpa_mix_credited(uint64_t word[], unsigned n, uint32_t we
 	return kept;
 }
 
-/* The same of all of them, by samples. 0: there are none. */
+/*
+ * As cpa_mix_credited(), but all words stay and the weights are numbers of samples. Return 0 if
+ * there are no samples.
+ */
 static inline unsigned cpa_mix_sampled(const uint64_t word[], unsigned n, uint32_t weight[],
 				       uint32_t *sum)
 {
@@ -84,19 +93,20 @@ static inline unsigned cpa_mix_sampled(const uint64_t word[], unsigned n, uint32
 	return *sum ? n : 0;
 }
 
-/* Take the credit from a word of the calling thread's own. */
+/* Remove the credit from a word that only the calling thread writes. */
 static inline void cpa_mix_forgive(uint64_t *word)
 {
-	uint64_t old = __atomic_load_n(word, __ATOMIC_RELAXED); /* see cpa_mix_add() */
+	uint64_t old = __atomic_load_n(word, __ATOMIC_RELAXED); /* relaxed: see cpa_mix_add() */
 
 	old &= ~((uint64_t)UINT32_MAX ^ CPA_MIX_SAMPLES);
 	__atomic_store_n(word, old, __ATOMIC_RELAXED);
 }
 
 /*
- * Count @n samples of @function, and its @credit. When all words are taken the one with the fewest
- * samples is replaced and what it counted kept (the space-saving counter of Metwally et al., ICDT
- * 2005). Racing adds may lose samples, of which there are many; they cannot tear a word.
+ * Count @n samples of @function, and add @credit to its credit. If all words are taken, the one
+ * with the fewest samples is replaced and its counts are kept (the space-saving counter of Metwally
+ * et al., ICDT 2005). Racing calls may lose samples, of which there are many; they cannot tear a
+ * word.
  */
 static inline void cpa_mix_add(uint64_t mix[CPA_MIX], uint32_t function, uint32_t n, int32_t credit)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shadow/graph/run.h - the usual activity: CPU time alone, charged where that is known at one look
+ * shadow/graph/run.h - the usual activity: only CPU time, for components that are known at once
  *
- * This is most of what cpa costs. Everything else that can happen to an activity is in
- * shadow/graph/activity.c, and does the same.
+ * This is most of cpa's cost. All other cases of an activity are in shadow/graph/activity.c, which
+ * gives the same results.
  */
 #ifndef CPA_SHADOW_GRAPH_RUN_H
 #define CPA_SHADOW_GRAPH_RUN_H
@@ -15,13 +15,13 @@
 #include "shadow/path/path.h"
 #include "shadow/graph/summary.h"
 
-/* Where the time of an activity goes: held in registers, as stores to the row follow. */
+/* Destination of an activity's time, held in registers because stores to the row follow. */
 struct cpa_charging {
 	struct cpa_self *self;
 	struct cpa_path *path;
 	uint64_t *total;
-	uint64_t slots; /* of total */
-	uint64_t ticks; /* reserved in the path, for cpa_charge() */
+	uint64_t slots; /* length of `total` */
+	uint64_t ticks; /* ticks of the activity, reserved in the path, for cpa_charge() */
 	cpa_lanes lanes;
 };
 
@@ -37,7 +37,10 @@ static inline struct cpa_charging cpa_charging(struct cpa_self *self, uint64_t t
 				      .lanes = cpa_path_lanes(ticks) };
 }
 
-/* The activity counts for the component of @slot; @total of its ticks in the thread's sum. */
+/*
+ * Charge the component of @slot with the activity, and add @total ticks to the thread's total of
+ * the slot.
+ */
 static inline __attribute__((always_inline)) void cpa_charge(const struct cpa_charging *c,
 							     uint32_t slot, uint64_t total)
 {
@@ -49,8 +52,8 @@ static inline __attribute__((always_inline)) void cpa_charge(const struct cpa_ch
 }
 
 /*
- * The function to which all of an activity without samples and calls goes, as cpa_activity_end()
- * would have it. 0: there may be several.
+ * Return the id of the one function that cpa_activity_end() would charge with all of an activity
+ * without samples and calls; 0: there may be several.
  */
 static inline uint32_t cpa_run_function(const struct cpa_self *self,
 					const struct cpa_edge_cache *cache,
@@ -58,20 +61,21 @@ static inline uint32_t cpa_run_function(const struct cpa_self *self,
 {
 	const uint64_t *mix;
 
-	/* Relaxed: see cpa_mix_add(). The words fill in order. */
+	/* Relaxed: see cpa_mix_add(). Words are filled in order. */
 	mix = __atomic_load_n(&cache->mix[0], __ATOMIC_RELAXED) ? cache->mix : edge->mix;
-	/* Relaxed: as above. */
+	/* Relaxed: see cpa_mix_add(). */
 	if (__atomic_load_n(&mix[1], __ATOMIC_RELAXED))
 		return 0;
-	/* Relaxed: as above. */
+	/* Relaxed: see cpa_mix_add(). */
 	if (__atomic_load_n(&mix[0], __ATOMIC_RELAXED))
 		return cpa_mix_function(__atomic_load_n(&mix[0], __ATOMIC_RELAXED));
 	return self->row->last_function ? self->row->last_function : CPA_SLOT_UNSAMPLED;
 }
 
 /*
- * End the activity of @process ticks at the event of @node: as cpa_activity_end(). @hint, 0 or what
- * an earlier call of the thread left there: where its edge is likely to be.
+ * As cpa_activity_end(), for an activity of @process ticks of CPU time only, which leads to the
+ * event of @node. *@hint: 0 or the value left by an earlier call of the thread, the likely place of
+ * the edge.
  */
 static inline __attribute__((always_inline)) void
 cpa_activity_run(struct cpa_self *self, uint64_t process, uint32_t node, unsigned *hint)

@@ -2,32 +2,35 @@
 /*
  * shadow/graph/summary.h - the PAG summary: nodes, activity and dependency edges
  *
- * An edge's sums grow in the cache of the thread that adds to them, in its row, and go to the
- * edge's own row when another edge takes the place. Readers add both.
+ * An edge's sums grow in the cache in the row of the thread that adds to them; they are added to
+ * the edge's own row when another edge takes the cache entry. Readers add both.
  *
- * What an activity edge has of the inherent and of the observed path stands in its slot. To charge
- * it at each event would be half of what a path takes: programs that synchronize all the time go
- * over some twenty edges again and again, and over a few components. So of activities shorter than
- * header.note those are noted that a point of time falls in, and stand for the time since the point
- * before: points are at random, half that much apart at least, in what time the thread has of such
- * activities. So no period of the program's meets them, each edge has what is its own in the mean,
- * and n ticks of the path are off by some sqrt(n * header.note). Reported is that part of the
- * edge's weight, which is exact, that the path has of all that was noted of the edge: off by less
- * the more of it is on the path. For a thread that doubles each CPA_NOTES times that one was noted,
- * so that what this takes, in time and in versions that objects keep, grows with the logarithm of
- * the run.
+ * An activity edge's share of the inherent and of the observed path is in the edge's slot. Charging
+ * it at each event would cost half as much as the path itself: programs that synchronize constantly
+ * repeat some twenty edges and a few components. So of activities shorter than header.note only
+ * those are noted that contain a sampling point; each stands for the time since the previous point.
+ * Points are at random distances, between half of `note` and all of it, in the thread's time in
+ * such activities. Thus no period in the program coincides with them, each edge gets its proper
+ * share on average, and n ticks of the path have an error of about sqrt(n * header.note). The
+ * report multiplies the edge's weight, which is exact, by the path's fraction of all that was noted
+ * of the edge; the more of the edge is on the path, the smaller the error. A thread doubles its
+ * `note` after each CPA_NOTES noted activities, so the cost, in time and in versions that objects
+ * keep, grows with the logarithm of the run time.
  */
 #ifndef CPA_SHADOW_GRAPH_SUMMARY_H
 #define CPA_SHADOW_GRAPH_SUMMARY_H
 
 #include "shadow/store/self.h"
 
-#define CPA_EDGE_WAYS 8u /* places that an edge may have in the cache */
+#define CPA_EDGE_WAYS 8u /* cache entries in which an edge may be */
 
-/* The node of events of @kind at site row @site on objects of class row @class. 0: no space. */
+/*
+ * Return the node for events of @kind at site row @site on objects of class row @class. 0: no
+ * space.
+ */
 CPA_HIDDEN uint32_t cpa_summary_node(enum cpa_event_kind kind, uint32_t site, uint32_t class);
 
-/* As cpa_summary_edge(), of an edge that is not at its place in the cache. */
+/* As cpa_summary_edge(), for an edge that is not in the cache. */
 CPA_HIDDEN struct cpa_edge_cache *cpa_summary_edge_slow(struct cpa_self *self, uint32_t from,
 							uint32_t to, bool dependency);
 
@@ -41,7 +44,7 @@ static inline unsigned cpa_summary_place(uint64_t key)
 	return (unsigned)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) % CPA_EDGE_CACHE;
 }
 
-/* Where in the cache the edge with @key is; CPA_EDGE_CACHE: it is not. */
+/* Return the index in the cache of the edge with @key; CPA_EDGE_CACHE: not there. */
 static inline unsigned cpa_summary_find(const struct cpa_self *self, uint64_t key)
 {
 	unsigned at = cpa_summary_place(key), first = at - at % CPA_EDGE_WAYS;
@@ -54,7 +57,7 @@ static inline unsigned cpa_summary_find(const struct cpa_self *self, uint64_t ke
 	return CPA_EDGE_CACHE;
 }
 
-/* The thread's cache entry of the edge, NULL if there is no space or an end is 0. */
+/* Return the thread's cache entry of the edge; NULL: no space, or @from or @to is 0. */
 static inline struct cpa_edge_cache *cpa_summary_edge(struct cpa_self *self, uint32_t from,
 						      uint32_t to, bool dependency)
 {
@@ -65,24 +68,24 @@ static inline struct cpa_edge_cache *cpa_summary_edge(struct cpa_self *self, uin
 	return cpa_summary_edge_slow(self, from, to, dependency);
 }
 
-/* What the thread's own count of an edge has no room for goes to the edge's row. */
+/* Add a cache entry's count to the edge's row, because it overflowed. */
 CPA_HIDDEN void cpa_summary_carry(struct cpa_edge_cache *cache);
 
-/* One more of the edge. */
+/* Count one more use of the edge. */
 static inline void cpa_summary_count(struct cpa_edge_cache *cache)
 {
 	if (unlikely(!++cache->count))
 		cpa_summary_carry(cache);
 }
 
-/* The row of a cached edge. */
+/* Return the row of a cached edge. */
 static inline struct cpa_edge *cpa_summary_row(const struct cpa_self *self,
 					       const struct cpa_edge_cache *cache)
 {
 	return self->edge[cache - self->edges].row;
 }
 
-/* A number at random, of 32 bits: the @n-th of thread @id. */
+/* Return the @n-th random number, of 32 bits, of thread @id. */
 static inline uint64_t cpa_summary_random(uint32_t id, uint32_t n)
 {
 	uint64_t mixed = (((uint64_t)id << 32 | n) + 1) * UINT64_C(0x9e3779b97f4a7c15);
@@ -91,15 +94,17 @@ static inline uint64_t cpa_summary_random(uint32_t id, uint32_t n)
 	return mixed >> 32;
 }
 
-/* Ticks from one point of thread @id to the next: @note, or less by up to a half. */
+/*
+ * Return the ticks from one sampling point of thread @id to the next: between @note / 2 and @note.
+ */
 static inline uint64_t cpa_summary_apart(uint32_t id, uint32_t n, uint32_t note)
 {
 	return note - (cpa_summary_random(id, n) * note >> 33);
 }
 
 /*
- * Thread @id begins: somewhere between two points, which are the likelier to have it between them
- * the farther they are apart.
+ * Thread @id begins somewhere between two points; the probability of an interval grows with its
+ * length.
  */
 static inline void cpa_summary_begin(struct cpa_noting *noting, uint32_t id, uint32_t note)
 {
@@ -115,11 +120,11 @@ static inline void cpa_summary_begin(struct cpa_noting *noting, uint32_t id, uin
 	noting->numbers = n;
 }
 
-/* As cpa_summary_passed(), when one is due. */
+/* As cpa_summary_passed(), when a sampling point is due. */
 CPA_HIDDEN void cpa_summary_note(struct cpa_self *self, const struct cpa_edge_cache *cache,
 				 uint64_t ticks);
 
-/* The activity of @ticks process and external time that the edge of @cache is of has ended. */
+/* An activity on the edge of @cache ended, after @ticks of process and external time. */
 static inline void cpa_summary_passed(struct cpa_self *self, const struct cpa_edge_cache *cache,
 				      uint64_t ticks)
 {
@@ -128,7 +133,7 @@ static inline void cpa_summary_passed(struct cpa_self *self, const struct cpa_ed
 		cpa_summary_note(self, cache, ticks);
 }
 
-/* Add what the thread's cache holds to the edges' rows, at its end. */
+/* Add the thread's cache to the rows of the edges; called at the thread's end. */
 CPA_HIDDEN void cpa_summary_flush(struct cpa_self *self);
 
 #endif
