@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shadow/journal/journal.h - writes what happens into the journal (layout_journal.h)
+ * shadow/journal/journal.h - writes events into the journal (layout_journal.h)
  *
- * Each thread writes into a block that is its own; the only word that others read while it does so
- * is how much of it is whole, set by one store after each record. A block is taken by one atomic
- * addition and one exchange; while there are fewer than may be, it is new memory of the session.
+ * Each thread writes into a block of its own. The only word that other threads read meanwhile is
+ * the number of complete bytes, set by one store after each record. Taking a block needs one atomic
+ * addition and one exchange; until the pool has its maximum number of blocks, a new block is new
+ * memory of the session.
  *
- *            record  begin,end      "-": the calls may overlap, of several threads. Of one thread
- *   record      -        -          none does: the guard (preload/core/worker.h) lets no signal handler in.
- *   begin,end   -        -
+ *            record  begin,end      "-": the calls may overlap in several threads. In one thread
+ *   record      -        -          they never do: the guard (preload/core/worker.h) keeps signal
+ *   begin,end   -        -          handlers out.
  *
- * J1  A block is written by the thread that set `open`, and by nobody else until it is 0 again.
- * J2  What `used` covers is not written before `ticket` is 0. Readers look at `ticket` before and after.
- * J3  Who finds the event of a path can read its record: it was written before the path was published.
- * Progress: lock-free; after CPA_JOURNAL_TRIES blocks that were open events are dropped, and
+ * J1  A block is written by the thread that set `open`, and by no other until `open` is 0 again.
+ * J2  Bytes covered by `used` are not written before `ticket` is 0. Readers load `ticket` before
+ * and after.
+ * J3  A thread that finds the event of a path can read its record: it was written before the path
+ * was published.
+ * Progress: lock-free. After CPA_JOURNAL_TRIES blocks that were open, events are dropped and
  * counted.
  *
- * Off, each hook is one load and one branch, and there is one at each acquire and each release.
+ * With the journal off each hook is one load and one branch, at each acquire and each release.
  */
 #ifndef CPA_SHADOW_JOURNAL_JOURNAL_H
 #define CPA_SHADOW_JOURNAL_JOURNAL_H
@@ -30,17 +33,19 @@
 #define CPA_JOURNAL_LEAST (16u * CPA_JOURNAL_BLOCK)
 
 /*
- * Let the session have a journal of at most @size bytes. Before any thread. Return false: no space.
+ * Give the session a journal of at most @size bytes. Called before any thread exists. Return false:
+ * no space.
  */
 CPA_HIDDEN bool cpa_journal_init(uint64_t size);
 
-/* The thread begins, at the clock of its path; it ends. */
+/* Begin the thread's journal, at the clock of its path; end it. */
 CPA_HIDDEN void cpa_journal_begin(struct cpa_self *self);
 CPA_HIDDEN void cpa_journal_end(struct cpa_self *self);
 
 /*
- * The following are called only if self->journal is set. An event: first its activity, by
- * cpa_activity_end(), with what is charged; then, with the clock @now, all of it.
+ * The following functions require self->journal. An event is written in two steps:
+ * cpa_activity_end() records its activity and the charges; then cpa_journal_event_write() writes
+ * all of it with the clock @now.
  */
 CPA_HIDDEN void cpa_journal_activity(struct cpa_self *self, const struct cpa_span *span,
 				     const struct cpa_edge_cache *edge);
@@ -49,25 +54,25 @@ CPA_HIDDEN void cpa_journal_untimed(struct cpa_self *self, uint32_t uses);
 CPA_HIDDEN void cpa_journal_event_write(struct cpa_self *self, uint64_t now);
 
 /*
- * The thread has acquired @on (NULL: no object), and @other if there are two. @a and @b, each may
- * be NULL, are what was released; bits of @came: 1, 2: the observed path is that of @a, @b.
+ * The thread acquired @on (NULL: no object), and @other if there are two. @a and @b are the joined
+ * paths (each may be NULL). Bits of @came: 1: the observed path is that of @a; 2: of @b.
  */
 CPA_HIDDEN void cpa_journal_acquire_write(struct cpa_self *self, const struct cpa_object *on,
 					  const struct cpa_object *other, const struct cpa_path *a,
 					  const struct cpa_path *b, unsigned came,
 					  const struct cpa_wait *w);
 
-/* The wait that the thread's next acquire ends was not woken. */
+/* Note that the wait which the thread's next acquire ends was not woken. */
 CPA_HIDDEN void cpa_journal_failed(struct cpa_self *self);
 
-/* The next record is about @item of queue row @queue. */
+/* Note that the next record concerns @item of queue row @queue. */
 CPA_HIDDEN void cpa_journal_item(struct cpa_self *self, uint32_t queue, uint64_t item);
 
-/* The thread publishes its path, to @count acquires (0: as many as like). @how: CPA_RELEASE_... */
+/* The thread publishes its path to @count acquires (0: any number). @how: CPA_RELEASE_... bits. */
 CPA_HIDDEN void cpa_journal_release_write(struct cpa_self *self, const struct cpa_object *on,
 					  unsigned how, uint32_t count);
 
-/* @path, published as event @was, has been joined with @from, and is about to be published. */
+/* @path, published as event @was, was joined with event @from and is about to be published. */
 CPA_HIDDEN void cpa_journal_merge_write(struct cpa_self *self, struct cpa_path *path, uint64_t was,
 					uint64_t from);
 

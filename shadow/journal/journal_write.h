@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shadow/journal/journal_write.h - what the writers of records share; for shadow/journal*.c only
+ * shadow/journal/journal_write.h - functions shared by the writers of records; only for the .c
+ * files of shadow/journal
  */
 #ifndef CPA_SHADOW_JOURNAL_JOURNAL_WRITE_H
 #define CPA_SHADOW_JOURNAL_JOURNAL_WRITE_H
 
 #include "shadow/journal/journal.h"
 
-#define CPA_PENDING 64u /* charges kept before they are written */
+#define CPA_PENDING 64u /* charges collected before they are written */
 
-/* Bytes of a number at most: any, one of 32 bits, a slot or how many there are. */
+/* Maximum bytes of a number: of any, of one of 32 bits, of a slot or a count of slots. */
 #define NUMBER 10u
 #define WORD   5u
 #define SLOT   3u
 
-/* What numbers are likely to be; all 0 at the begin of a block. */
+/* Predicted values of numbers; all 0 at the begin of a block. */
 struct cpa_guess {
 	uint32_t edge[CPA_JOURNAL_GUESS], acquired[CPA_JOURNAL_GUESS], released[CPA_JOURNAL_GUESS];
 	uint32_t number[CPA_JOURNAL_GUESS];
 	struct {
 		uint16_t slots, slot[CPA_JOURNAL_LIST];
 	} list[CPA_JOURNAL_GUESS];
-	uint32_t object; /* the one acquired last */
+	uint32_t object; /* the object acquired last */
 	uint64_t gap, item;
 };
 
@@ -30,23 +31,23 @@ struct cpa_pending {
 	uint64_t ticks;
 };
 
-/* What a thread's journal needs. The second part is the state that records are relative to. */
+/* State of a thread's journal. From `number` on it is the state that records are relative to. */
 struct cpa_journal {
-	struct cpa_journal_block *block; /* NULL: none was free */
+	struct cpa_journal_block *block; /* NULL: no block was free */
 	uint8_t *at, *end;
 	uint32_t thread, sequence;
-	uint32_t wait; /* events until a block is looked for */
-	/* Of the activity that has ended. */
+	uint32_t wait; /* events until the thread tries to get a block again */
+	/* The activity that has ended. */
 	uint64_t process, external, runqueue;
-	uint32_t to, taken; /* node and edge */
+	uint32_t to, taken; /* its end node, and its edge */
 	uint32_t uses;
 	uint32_t holds, hold[CPA_HELD_MAX];
 	uint32_t slot_now;
 	unsigned charges;
 	struct cpa_pending charge[CPA_PENDING];
-	uint32_t queue; /* of the next record; 0: it is about no item */
+	uint32_t queue; /* of the next record; 0: the record has no item */
 	uint64_t item;
-	bool failed; /* the wait that the next record ends */
+	bool failed; /* the wait that the next record ends was not woken */
 
 	uint32_t number, event, released;
 	uint32_t node, edge, slot;
@@ -73,13 +74,13 @@ static inline uint8_t *put_signed(uint8_t *at, uint64_t n)
 	return put(at, n << 1 ^ (uint64_t)((int64_t)n >> 63));
 }
 
-/* Another block. NULL: there is none. */
+/* Close the block and take another one. Return where to write; NULL: none is free. */
 CPA_HIDDEN uint8_t *cpa_journal_turn(struct cpa_self *self);
 
-/* The thread is at its next event. */
+/* The thread is at its next event: give it a number. */
 CPA_HIDDEN void cpa_journal_next(struct cpa_self *self);
 
-/* Where @size bytes can be written; NULL: nowhere. */
+/* Return where @size bytes can be written; NULL: nowhere. */
 static inline uint8_t *room(struct cpa_self *self, size_t size)
 {
 	const struct cpa_journal *j = self->journal;
@@ -87,15 +88,15 @@ static inline uint8_t *room(struct cpa_self *self, size_t size)
 	return likely((size_t)(j->end - j->at) >= size) ? j->at : cpa_journal_turn(self);
 }
 
-/* What is written up to @at is whole. */
+/* Records up to @at are complete: let readers see them. */
 static inline void publish(struct cpa_journal *j, uint8_t *at)
 {
 	j->at = at;
-	/* RELEASE: a reader that sees the number sees the records (J3). */
+	/* RELEASE: a reader that sees the new `used` sees the records (J3). */
 	__atomic_store_n(&j->block->used, (uint32_t)(at - j->block->records), __ATOMIC_RELEASE);
 }
 
-/* The thread's path is that of its current event. */
+/* Make @path name the thread's current event. */
 static inline void name_path(const struct cpa_journal *j, struct cpa_path *path)
 {
 	path->event = (uint64_t)j->thread << 32 | j->event;
