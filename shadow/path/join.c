@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shadow/path/join.c - cpa_path_join() and cpa_path_observe(): much of what a hand-off costs
+ * shadow/path/join.c - cpa_path_join() and cpa_path_observe(), a large part of the cost of a
+ * hand-off
  */
 #include <string.h>
 
@@ -9,7 +10,7 @@
 #define ROUND CPA_VERSION_BLOCK /* versions have a multiple of this many slots */
 #define FAR   (UINT64_C(1) << 62)
 
-/* Whether no slot of @path has more slack than @most. It may say no too often. */
+/* Return whether no slot of @path has more slack than @most. May return false although none has. */
 static bool slack_within(const struct cpa_path *path, uint64_t most)
 {
 	const struct cpa_version *v = cpa_version_at(path->version);
@@ -25,7 +26,10 @@ static bool slack_within(const struct cpa_path *path, uint64_t most)
 	return true;
 }
 
-/* Without memory for a version: the longer path as it is, whose slack is then an upper bound. */
+/*
+ * Join without memory for a version: keep the longer path's vectors; its slack is then an upper
+ * bound.
+ */
 static void take_longer(struct cpa_self *self, struct cpa_path *local,
 			const struct cpa_path *remote, bool observed)
 {
@@ -39,23 +43,29 @@ static void take_longer(struct cpa_self *self, struct cpa_path *local,
 	local->node = before.node;
 }
 
-/* How two paths become one. */
+/* The parameters of a join. */
 struct terms {
-	bool remote_wins, observed; /* what the remote path is: winner; where O comes from */
-	/* Of S and H of winner and loser; NULL: zero. The same if they have the same S. */
+	/* the remote path is the longer one; O comes from the remote path */
+	bool remote_wins, observed;
+	/*
+	 * Versions of S and H of winner and loser; NULL: zero. Equal pointers if they have the same
+	 * S.
+	 */
 	const struct cpa_version *base, *other;
-	uint64_t distance; /* of loser to winner */
+	uint64_t distance; /* L of the winner minus L of the loser, ticks */
 };
 
 struct joint {
 	const struct cpa_path *local, *remote;
-	const struct cpa_path *winner, *loser, *seen; /* which is which; O comes from the last */
+	/* winner and loser; `seen` is the path that O comes from */
+	const struct cpa_path *winner, *loser, *seen;
 	struct terms terms;
 	unsigned n;
-	struct cpa_delta delta[CPA_PATH_DELTAS]; /* the result, over the versions of winner, seen */
+	/* deltas of the result, relative to the versions of winner and seen */
+	struct cpa_delta delta[CPA_PATH_DELTAS];
 };
 
-/* What tells S of @v from others; NULL: zero. */
+/* Return the number that identifies S of @v; 0 for NULL, whose S is zero. */
 static inline uint64_t slack_of(const struct cpa_version *v)
 {
 	return v ? v->slack : 0;
@@ -86,8 +96,8 @@ static inline uint64_t slack_in(const struct cpa_version *v, uint32_t slot)
 }
 
 /*
- * Let @to be the delta of @slot, of which the paths have @local and @remote: S = min(S_w, S_l + d).
- * False: it does not fit.
+ * Set @to to the joined delta of @slot from the paths' deltas @local and @remote: S = min(S_w, S_l
+ * + d). Return false if S does not fit.
  */
 static inline __attribute__((always_inline)) bool put(struct cpa_delta *to, struct terms t,
 						      uint32_t slot, const struct cpa_delta *local,
@@ -105,7 +115,7 @@ static inline __attribute__((always_inline)) bool put(struct cpa_delta *to, stru
 
 static const struct cpa_delta none;
 
-/* Add the delta of @slot, of which @remote alone may have one. False: there is no room. */
+/* Append the delta of @slot, which only @remote may have. Return false if there is no room. */
 static inline __attribute__((always_inline)) bool
 append(struct joint *j, struct terms t, uint32_t slot, const struct cpa_delta *remote)
 {
@@ -122,15 +132,16 @@ append(struct joint *j, struct terms t, uint32_t slot, const struct cpa_delta *r
 }
 
 /*
- * Slots of which one of the paths has a delta. Those of the local path stay where they are, so that
- * what is known of their places still holds.
+ * Join the slots in which one of the paths has a delta. Deltas of the local path keep their places,
+ * so that self->delta_at stays valid.
  */
 static inline __attribute__((always_inline)) bool join_by_terms(const struct cpa_self *self,
 								struct joint *j, struct terms t)
 {
 	const struct cpa_delta *local = j->local->delta, *remote = j->remote->delta;
 	const unsigned have = cpa_path_deltas(self, j->local);
-	uint32_t rest = (uint32_t)((UINT64_C(1) << have) - 1); /* bit: local delta */
+	/* bit i: local delta i not joined yet */
+	uint32_t rest = (uint32_t)((UINT64_C(1) << have) - 1);
 
 	j->n = have;
 	for (unsigned i = 0; i < CPA_PATH_DELTAS && remote[i].slot; i++) {
@@ -154,7 +165,10 @@ static inline __attribute__((always_inline)) bool join_by_terms(const struct cpa
 	return true;
 }
 
-/* The same, compiled for each kind of @terms, as this is most of what a hand-off costs. */
+/*
+ * As join_by_terms(), compiled once for each combination of terms, because it is most of the cost
+ * of a hand-off.
+ */
 static bool join_deltas(const struct cpa_self *self, struct joint *j)
 {
 	struct terms t = j->terms;
@@ -168,8 +182,8 @@ static bool join_deltas(const struct cpa_self *self, struct joint *j)
 }
 
 /*
- * The same where winner and loser have one version of S and H, and all deltas fit: then nothing can
- * fail, as s >= INT32_MIN, and the result can stand where the local deltas do.
+ * As join_by_terms(), where winner and loser have the same version of S and H and all deltas fit:
+ * nothing can fail then, as s >= INT32_MIN, and the result can replace the local deltas.
  */
 static inline __attribute__((always_inline)) unsigned
 join_in_place_by(const struct cpa_self *self, struct cpa_path *path, const struct cpa_path *with,
@@ -177,7 +191,8 @@ join_in_place_by(const struct cpa_self *self, struct cpa_path *path, const struc
 {
 	struct cpa_delta *local = path->delta;
 	const struct cpa_delta *remote = with->delta;
-	uint32_t rest = (uint32_t)((UINT64_C(1) << have) - 1); /* bit: local delta */
+	/* bit i: local delta i not joined yet */
+	uint32_t rest = (uint32_t)((UINT64_C(1) << have) - 1);
 	unsigned n = have;
 
 	for (unsigned i = 0; i < CPA_PATH_DELTAS && remote[i].slot; i++) {
@@ -214,13 +229,16 @@ static unsigned join_in_place_of(const struct cpa_self *self, struct cpa_path *l
 #undef BY
 }
 
-/* Whether @remote has no more deltas than @most; it may say no too often, as some are left over. */
+/*
+ * Return whether @remote has at most @most deltas. May return false although it has, because of
+ * stale deltas behind the last one.
+ */
 static bool has_at_most(const struct cpa_path *remote, unsigned most)
 {
 	return most == CPA_PATH_DELTAS || !remote->delta[most].slot;
 }
 
-/* Join the vectors of @j in place, if that can be. */
+/* Join the vectors of @j in place. Return false if that is not possible. */
 static bool join_in_place(struct cpa_self *self, struct cpa_path *local, const struct joint *j)
 {
 	unsigned have = cpa_path_deltas(self, local), n;
@@ -245,8 +263,8 @@ static bool has_delta(const struct cpa_path *path, uint32_t slot)
 }
 
 /*
- * The slots in which the loser's version leaves less slack than the winner's: bits, of the block
- * that begins with slot @first.
+ * Return the slots, as bits of the block that begins with slot @first, in which the loser's version
+ * leaves less slack than the winner's.
  */
 static inline unsigned shorter_in(const struct terms *t, uint32_t first)
 {
@@ -262,8 +280,8 @@ static inline unsigned shorter_in(const struct terms *t, uint32_t first)
 }
 
 /*
- * The next slot, from @at on, in which the loser's version leaves less slack; UINT32_MAX: none.
- * They are few if threads meet often; most slots are small, and are passed over by blocks.
+ * Return the next slot, from @at on, in which the loser's version leaves less slack; UINT32_MAX:
+ * none. Such slots are few if threads meet often; most slots are small and are skipped by blocks.
  */
 static uint32_t next_shorter(const struct terms *t, uint32_t at)
 {
@@ -281,7 +299,7 @@ static uint32_t next_shorter(const struct terms *t, uint32_t at)
 	return UINT32_MAX;
 }
 
-/* Of such slots those of which no path has a delta. */
+/* Join the slots for which next_shorter() is true and neither path has a delta. */
 static bool join_bases(struct joint *j)
 {
 	for (uint32_t i = next_shorter(&j->terms, 0); i != UINT32_MAX;
@@ -292,13 +310,19 @@ static bool join_bases(struct joint *j)
 	return true;
 }
 
-/* How much more slack the loser leaves in @slot than the winner has, in the versions. */
+/*
+ * Return the slack that the loser's version leaves in @slot minus that of the winner's version,
+ * ticks.
+ */
 static inline int64_t beyond(const struct terms *t, uint32_t slot)
 {
 	return (int64_t)(t->distance + slack_in(t->other, slot) - slack_in(t->base, slot));
 }
 
-/* Let the delta of @slot, at place @at of all @n of @path, have no more slack than @s. */
+/*
+ * Lower the s of the delta of @slot, at index @at of @path, to @s at most. Return false if there is
+ * no room.
+ */
 static inline bool lower(struct cpa_self *self, struct cpa_path *path, unsigned at, uint32_t slot,
 			 int64_t s)
 {
@@ -321,14 +345,15 @@ static inline bool lower(struct cpa_self *self, struct cpa_path *path, unsigned 
 }
 
 /*
- * Join @remote where the local path is the longer one and keeps its O. Then only S changes, and
- * that for the less, so it may be done again: when there turns out to be no room, return false.
+ * Join @remote where the local path is longer and keeps its O. Only S changes, and only downwards,
+ * so the join may be repeated: return false if there turns out to be no room.
  */
 static bool shorten(struct cpa_self *self, struct cpa_path *local, const struct cpa_path *remote,
 		    const struct terms *t)
 {
 	const unsigned have = cpa_path_deltas(self, local);
-	uint32_t rest = (uint32_t)((UINT64_C(1) << have) - 1); /* bit: local delta */
+	/* bit i: local delta i not compared yet */
+	uint32_t rest = (uint32_t)((UINT64_C(1) << have) - 1);
 
 	for (unsigned i = 0; i < CPA_PATH_DELTAS && remote->delta[i].slot; i++) {
 		uint32_t slot = remote->delta[i].slot;
@@ -356,7 +381,10 @@ static bool shorten(struct cpa_self *self, struct cpa_path *local, const struct 
 	return true;
 }
 
-/* Let @local have the result as versions of its own. False: no memory, nothing was changed. */
+/*
+ * Store the result in versions of @local's own. Return false without memory; nothing was changed
+ * then.
+ */
 static bool join_versions(struct cpa_self *self, struct cpa_path *local, const struct joint *j)
 {
 	uint32_t n = cpa_path_slots(j->winner), other = cpa_path_slots(j->loser);
@@ -367,7 +395,7 @@ static bool join_versions(struct cpa_self *self, struct cpa_path *local, const s
 	if (!cpa_versions_new(self, n, v))
 		return false;
 	slack = v[0]->value;
-	through = v[1]->value; /* scratch: O is written last */
+	through = v[1]->value; /* scratch space; O is written last */
 	cpa_path_read(j->winner, CPA_S, slack, n);
 	cpa_path_read(j->loser, CPA_S, through, n);
 	for (uint32_t i = 0; i < n; i++)
@@ -381,7 +409,10 @@ static bool join_versions(struct cpa_self *self, struct cpa_path *local, const s
 	return true;
 }
 
-/* Let @local have their versions and the deltas found: threads converge on few versions. */
+/*
+ * Give @local the versions of winner and seen with the deltas found: threads converge on few
+ * versions.
+ */
 static void take_winners(struct cpa_self *self, struct cpa_path *local, const struct joint *j)
 {
 	cpa_path_take_versions(self, local, j->winner, j->seen);
@@ -392,7 +423,7 @@ static void take_winners(struct cpa_self *self, struct cpa_path *local, const st
 		cpa_delta_note_appended(self, local, j->n);
 }
 
-/* Let the vectors of @local be the result. False: no memory, nothing was changed. */
+/* Store the joined vectors in @local. Return false without memory; nothing was changed then. */
 static bool join_vectors(struct cpa_self *self, struct cpa_path *local, struct joint *j)
 {
 	bool fits;
@@ -418,7 +449,7 @@ bool cpa_path_join(struct cpa_self *self, struct cpa_path *local, const struct c
 	uint64_t distance = remote_wins ? remote->len - local->len : local->len - remote->len;
 	struct joint j;
 
-	/* The loser cannot shorten any slack, and the winner's O is the one wanted. */
+	/* The loser cannot reduce any slack, and O is the winner's. */
 	if (observed == remote_wins && slack_within(remote_wins ? remote : local, distance)) {
 		if (remote_wins)
 			cpa_path_copy(self, local, remote);
@@ -440,7 +471,7 @@ void cpa_path_observe(struct cpa_self *self, struct cpa_path *local, const struc
 	struct joint j;
 
 	pair(&j, local, remote, false, true, FAR);
-	/* Without memory for a version too: the kinds of time sum up to the clock. */
+	/* Also without memory for a version: the kinds of time must add up to the clock. */
 	memcpy(local->observed, remote->observed, sizeof(local->observed));
 	join_vectors(self, local, &j);
 }

@@ -7,7 +7,7 @@
 
 #define ROUND CPA_VERSION_BLOCK /* versions have a multiple of this many slots */
 
-/* Let the first @n deltas of @path be all, and these be new. */
+/* Truncate @path to its first @n deltas and index them in self->delta_at. */
 static void set_deltas(struct cpa_self *self, struct cpa_path *path, unsigned n)
 {
 	for (unsigned i = n; i < CPA_PATH_DELTAS && path->delta[i].slot; i++)
@@ -19,7 +19,7 @@ static void set_deltas(struct cpa_self *self, struct cpa_path *path, unsigned n)
 	self->deltas = n;
 }
 
-/* Let @path name @v, whose reference it takes over. */
+/* Make @path name @v; its reference passes to the path. */
 static void set_version(struct cpa_self *self, struct cpa_path *path, struct cpa_version *v,
 			bool of_o)
 {
@@ -47,7 +47,6 @@ void cpa_path_take_versions(struct cpa_self *self, struct cpa_path *to, const st
 	take_version(self, to, seen->observed_version, true);
 }
 
-/* Make room: let @path have no deltas that say nothing. False: it had none. */
 bool cpa_path_squeeze(struct cpa_self *self, struct cpa_path *path)
 {
 	unsigned all = cpa_path_deltas(self, path), n = 0;
@@ -80,7 +79,7 @@ static int64_t field(const struct cpa_delta *d, enum cpa_vector v)
 	return v == CPA_S ? d->s : v == CPA_H ? d->h : d->o;
 }
 
-/* The values of vector @v of @path without its deltas, *@slots of them. */
+/* Return the values of vector @v of @path without its deltas; *@slots: their number. */
 static const uint64_t *values(const struct cpa_path *path, enum cpa_vector v, uint32_t *slots)
 {
 	const struct cpa_version *from =
@@ -102,7 +101,6 @@ void cpa_path_read(const struct cpa_path *path, enum cpa_vector v, uint64_t *to,
 		to[path->delta[i].slot] += (uint64_t)field(&path->delta[i], v);
 }
 
-/* Let @path name @v, which are complete, without deltas. */
 void cpa_path_set_versions(struct cpa_self *self, struct cpa_path *path, struct cpa_version *v[2])
 {
 	set_version(self, path, v[0], false);
@@ -111,7 +109,7 @@ void cpa_path_set_versions(struct cpa_self *self, struct cpa_path *path, struct 
 	path->most = 0;
 }
 
-/* Let @v, copies of the versions of @path, have its deltas as well. */
+/* Add the deltas of @path to @v, copies of its versions. */
 static void add_deltas(struct cpa_version *v[2], const struct cpa_path *path)
 {
 	uint64_t *most = v[0]->value + 2 * v[0]->slots;
@@ -134,7 +132,10 @@ static void add_deltas(struct cpa_version *v[2], const struct cpa_path *path)
 		cpa_version_note_slack(v[0]);
 }
 
-/* Move the deltas of @path into versions of its own, with room for @slot. False: they are lost. */
+/*
+ * Move the deltas of @path into versions of its own, with room for @slot. Return false without
+ * memory: the deltas are lost.
+ */
 static bool fold(struct cpa_self *self, struct cpa_path *path, uint32_t slot)
 {
 	const struct cpa_version *old = cpa_version_at(path->version),
@@ -173,7 +174,7 @@ unsigned cpa_delta_search(const struct cpa_path *path, uint32_t slot)
 	return i;
 }
 
-/* The delta of @slot, a new one if need be. NULL: all are taken. */
+/* Return the delta of @slot, a new one if necessary. NULL: all are in use. */
 static struct cpa_delta *delta_of(struct cpa_self *self, struct cpa_path *path, uint32_t slot)
 {
 	unsigned i = cpa_delta_place(self, path, slot);
@@ -190,7 +191,7 @@ static struct cpa_delta *delta_of(struct cpa_self *self, struct cpa_path *path, 
 	return &path->delta[i];
 }
 
-/* Add to H and O in the versions of @path, which no other path names. */
+/* Add to H and O in the versions of @path, which no other path may name. */
 static void add_to_versions(const struct cpa_path *path, uint32_t slot, uint64_t ticks)
 {
 	struct cpa_version *v = cpa_version_at(path->version);
@@ -211,16 +212,16 @@ void cpa_path_add_large(struct cpa_self *self, struct cpa_path *path, uint32_t s
 	cpa_version_note_slack(v);
 }
 
-/* Whether no other path names the version at @version, and it has @slot. */
+/* Return whether no other path names the version at @version and it has @slot. */
 static bool is_sole(uint64_t version, uint32_t slot)
 {
 	const struct cpa_version *v = cpa_version_at(version);
 
-	/* ACQUIRE pairs with cpa_version_put(): who gave it back has read it. */
+	/* ACQUIRE pairs with cpa_version_put(): all reads through dropped references are over. */
 	return v && slot < v->slots && __atomic_load_n(&v->refs, __ATOMIC_ACQUIRE) == 1;
 }
 
-/* Let @path name copies of its versions, with room for @slot. False: no memory. */
+/* Make @path name copies of its versions, with room for @slot. Return false without memory. */
 static bool copy_versions(struct cpa_self *self, struct cpa_path *path, uint32_t slot)
 {
 	const struct cpa_version *old = cpa_version_at(path->version),
@@ -274,7 +275,7 @@ void cpa_path_add_slow(struct cpa_self *self, struct cpa_path *path, uint32_t sl
 		uint64_t most = path->most;
 
 		fold(self, path, slot);
-		path->most = most; /* of which a part was reserved */
+		path->most = most; /* part of it is already reserved */
 		d = delta_of(self, path, slot);
 	}
 	d->s += (int32_t)ticks;

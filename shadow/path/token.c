@@ -4,8 +4,8 @@
 #include "shadow/path/path.h"
 #include "shadow/store/stack.h"
 
-#define KEEP   32u /* free tokens a thread keeps for itself */
-#define REFILL 8u  /* and takes at once */
+#define KEEP   32u /* free tokens that a thread keeps */
+#define REFILL 8u  /* tokens that it takes from the shared stack at once */
 
 static uint32_t *below(uint32_t row)
 {
@@ -73,7 +73,10 @@ void cpa_token_forget_spares(struct cpa_self *self)
 {
 	struct cpa_token *t = self->free_tokens, *next;
 
-	/* By number, too: in a child that left the session (preload/core/alive.h) they may be a ring. */
+	/*
+	 * Bounded by the count: in a child that left the session (preload/core/alive.h) the list
+	 * may be a ring.
+	 */
 	for (; t && self->free_token_count; self->free_token_count--) {
 		next = t->free_next;
 		give(t);

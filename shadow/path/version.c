@@ -33,7 +33,7 @@ void cpa_version_put(struct cpa_self *self, struct cpa_version *v, bool of_o)
 	struct cpa_version **spare = self->spare[of_o];
 	uint32_t *count = &self->spare_count[of_o];
 
-	/* A reference that is the only one needs no atomic operation: nobody can add one. */
+	/* A sole reference needs no atomic operation: no other thread can add one. */
 	/* ACQUIRE/RELEASE: all reads of v through dropped references precede its next use. */
 	if (__atomic_load_n(&v->refs, __ATOMIC_ACQUIRE) != 1 &&
 	    __atomic_fetch_sub(&v->refs, 1, __ATOMIC_ACQ_REL) != 1)
