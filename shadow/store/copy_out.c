@@ -5,7 +5,7 @@
 
 #include "shadow/store/table.h"
 
-/* By no system call: the process may have a filter that ends it at one. */
+/* Without system calls: a seccomp filter of the process may kill it for one. */
 void cpa_session_copy_out(char *to, uint64_t size)
 {
 	uint64_t at = 0, gap, end;

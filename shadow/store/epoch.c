@@ -8,13 +8,13 @@ static struct cpa_border *border_of(struct cpa_header *h, uint64_t epoch)
 
 static uint64_t ticks_of(const struct cpa_border *b)
 {
-	/* Relaxed: claimed by cpa_epoch_change(), published by the epoch. */
+	/* Relaxed: claimed by cpa_epoch_change(), published by the store of the epoch. */
 	return __atomic_load_n(&b->ticks, __ATOMIC_RELAXED);
 }
 
 static uint64_t on_of(const struct cpa_border *b)
 {
-	return __atomic_load_n(&b->on, __ATOMIC_RELAXED); /* as above */
+	return __atomic_load_n(&b->on, __ATOMIC_RELAXED); /* Relaxed: see ticks_of() */
 }
 
 void cpa_epoch_begin(struct cpa_header *h, bool on)
@@ -29,10 +29,10 @@ void cpa_epoch_begin(struct cpa_header *h, bool on)
 }
 
 /*
- * Claim the border behind @epoch at clock @now, if nobody has; let it be complete. 0: @epoch is
- * over. Whoever stands still here while the place becomes another border's changes nothing: its
- * values only grow, and are not those any more that were read before @epoch was seen to be the
- * latest.
+ * Claim the border behind @epoch at clock @now, unless it is claimed, and complete it. Return its
+ * clock; 0: @epoch is no longer the latest. A thread that is stopped here until the place belongs
+ * to another border changes nothing: its exchanges fail, because the values only grow and differ
+ * from those read before @epoch was found to be the latest.
  */
 static uint64_t claim(struct cpa_header *h, uint64_t epoch, uint64_t now)
 {
@@ -40,16 +40,18 @@ static uint64_t claim(struct cpa_header *h, uint64_t epoch, uint64_t now)
 	uint64_t since = ticks_of(last), old = ticks_of(next);
 	uint64_t on = on_of(last), old_on = on_of(next);
 
-	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* the borders were read before the epoch is */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* the borders are read before the epoch */
 	if (cpa_epoch(h) != epoch)
 		return 0;
 	if (now <= since)
 		now = since + 1;
-	/* Relaxed: a place that is not later than the last border is free, or used long ago. */
+	/* Relaxed: a place not later than the last border is free, or was used long ago. */
 	if (old <= since && __atomic_compare_exchange_n(&next->ticks, &old, now, false,
 							__ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		old = now;
-	/* All who come here in time write the same. Relaxed: published by the epoch. */
+	/*
+	 * All threads that get here in time write the same value. Relaxed: published by the epoch.
+	 */
 	on += cpa_epoch_is_on(epoch) ? old - since : 0;
 	__atomic_compare_exchange_n(&next->on, &old_on, on, false, __ATOMIC_RELAXED,
 				    __ATOMIC_RELAXED);
@@ -65,22 +67,25 @@ uint64_t cpa_epoch_change(struct cpa_header *h, bool on, uint64_t now)
 		if (!epoch || cpa_epoch_is_on(epoch) == on)
 			return 0;
 		at = claim(h, epoch, now);
-		/* RELEASE: its border is complete (E1). ACQUIRE: so is that of another's. */
+		/*
+		 * RELEASE: the border is complete (E1). ACQUIRE: also a border that another thread
+		 * completed.
+		 */
 		if (at && __atomic_compare_exchange_n(&h->epoch, &epoch, epoch + 1, false,
 						      __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 			return at;
 	}
 }
 
-/* Whether the place of @epoch, which was read before, was still its own. */
+/* Return whether the place of @epoch, which was read before, still belonged to it. */
 static bool was_kept(const struct cpa_header *h, uint64_t epoch)
 {
-	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* it was read before the epoch is */
-	/* The place of the oldest may be claimed. */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* the border is read before the epoch */
+	/* The place of the oldest border may be claimed already. */
 	return cpa_epoch(h) - epoch < CPA_BORDERS - 1;
 }
 
-/* The oldest border that is kept for a while. */
+/* Return the oldest epoch whose border will be kept for a while. */
 static uint64_t oldest(uint64_t epoch)
 {
 	return epoch > CPA_BORDERS / 2 ? epoch - CPA_BORDERS / 2 : 1;
@@ -98,7 +103,7 @@ uint64_t cpa_epoch_begun(const struct cpa_header *h, uint64_t epoch)
 	}
 }
 
-/* As cpa_epoch_on(), with @epoch the latest; false: it is not by far. */
+/* As cpa_epoch_on(), with @epoch as the latest. Return false if its border is no longer kept. */
 static bool on_until(const struct cpa_header *h, uint64_t epoch, uint64_t ticks, uint64_t *on)
 {
 	uint64_t last = epoch > CPA_BORDERS - 2 ? epoch - CPA_BORDERS + 2 : 1, since;

@@ -7,13 +7,13 @@
 
 #define LEAST	  64u
 #define LEAST_LOG 6u
-#define STEPS	  4u		 /* sizes from one power of two to the next */
-#define SMALL	  UINT64_C(2048) /* blocks up to here are made several at once */
+#define STEPS	  4u		 /* sizes per power of two */
+#define SMALL	  UINT64_C(2048) /* blocks up to this size are made several at once */
 #define BATCH	  UINT64_C(8192)
 
-/* In the cache line before each block. */
+/* Stored in the cache line before each block. */
 struct head {
-	uint32_t below; /* of free ones: the next block's number */
+	uint32_t below; /* of a free block: number of the next one on the stack */
 	uint32_t class;
 };
 
@@ -24,7 +24,7 @@ static uint64_t *stack_of(uint32_t class)
 	return &cpa_header()->heap[class];
 }
 
-/* Blocks are numbered by cache line: 2^32 of them are more than any session has. */
+/* Blocks are numbered by cache line; 2^32 lines are more than any session has. */
 static struct head *head_of(uint32_t number)
 {
 	return cpa_at((uint64_t)number * CPA_CACHE_LINE);
@@ -40,7 +40,7 @@ static uint32_t number_of(uint64_t at)
 	return (uint32_t)(at / CPA_CACHE_LINE);
 }
 
-/* Bytes that a block of @class has for its user: 64, 128, 192, 256, 320, 384, 448, 512, 640 ... */
+/* Usable bytes of a block of @class: 64, 128, 192, 256, 320, 384, 448, 512, 640 ... */
 static uint64_t size_of(uint32_t class)
 {
 	uint32_t power = class / STEPS;
@@ -65,7 +65,7 @@ static uint32_t class_of(uint64_t size)
 	return low;
 }
 
-/* A new block, and others on the pile. 0: no space. */
+/* Return the number of a new block; for small sizes push more of them. 0: no space. */
 static uint32_t make(uint32_t class)
 {
 	uint64_t each = size_of(class) + CPA_CACHE_LINE;

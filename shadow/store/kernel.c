@@ -8,17 +8,17 @@
 #include <unistd.h>
 
 #define COUNTERS 64u
-#define PATIENCE 20000u /* naps */
+#define PATIENCE 20000u /* naps of NAP_NS */
 #define NAP_NS	 100000
 
-/* Atomic: how many calls are under way, of the threads that share the counter. */
+/* Atomic: system calls in progress in the threads that share the counter. */
 static struct counter {
 	uint32_t calls;
 } __attribute__((aligned(64))) counters[COUNTERS];
 
-static uint32_t closed; /* atomic; never 0 again */
+static uint32_t closed; /* atomic; never returns to 0 */
 
-/* How many of them are the thread's own: a signal handler may close in the midst of one. */
+/* The calling thread's own calls in the counter: a signal handler may close during one. */
 static __thread uint32_t own;
 
 static struct counter *counter(void)
@@ -30,7 +30,7 @@ static struct counter *counter(void)
 
 bool cpa_kernel_is_closed(void)
 {
-	/* Relaxed: a hint, but where fork() or a seccomp filter lie in between. */
+	/* Relaxed: a hint, except where fork() or a seccomp filter lies in between. */
 	return __atomic_load_n(&closed, __ATOMIC_RELAXED);
 }
 
@@ -40,7 +40,10 @@ bool cpa_kernel_begin(void)
 
 	if (likely(!cpa_kernel_is_closed())) {
 		own++;
-		/* SEQ_CST, both: of this and cpa_kernel_close() one sees the other. */
+		/*
+		 * SEQ_CST, both: either this thread sees `closed` or cpa_kernel_close() sees the
+		 * count.
+		 */
 		__atomic_fetch_add(&c->calls, 1, __ATOMIC_SEQ_CST);
 		if (likely(!__atomic_load_n(&closed, __ATOMIC_SEQ_CST)))
 			return true;
@@ -51,7 +54,7 @@ bool cpa_kernel_begin(void)
 
 void cpa_kernel_end(void)
 {
-	/* RELEASE: the calls are over. Pairs with cpa_kernel_close(). */
+	/* RELEASE: the calls are complete. Pairs with cpa_kernel_close(). */
 	__atomic_fetch_sub(&counter()->calls, 1, __ATOMIC_RELEASE);
 	own--;
 }
@@ -65,7 +68,9 @@ long cpa_kernel(long number, ...)
 		errno = ENOSYS;
 		return -1;
 	}
-	/* As libc: arguments that were not passed are read and not looked at. */
+	/*
+	 * As libc does: read six arguments, even if fewer were passed; the kernel ignores the rest.
+	 */
 	va_start(args, number);
 	for (int i = 0; i < 6; i++)
 		a[i] = va_arg(args, long);

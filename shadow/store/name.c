@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* FNV-1a; 0 is no key. */
+/* FNV-1a hash; never 0, because 0 is no key. */
 static uint64_t hash_of(const char *text)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -26,7 +26,7 @@ uint32_t cpa_name(const char *text)
 
 	if (text)
 		memcpy(cut, text, strnlen(text, sizeof(cut) - 1));
-	/* Another text of the same hash: the next key. */
+	/* Another text with the same hash: try the next key. */
 	for (key = hash_of(cut); key; key++) {
 		row = cpa_table_intern(CPA_TABLE_NAMES, key, fill, cut);
 		if (!row || !strcmp(((struct cpa_name *)cpa_row(CPA_TABLE_NAMES, row))->text, cut))
@@ -52,6 +52,6 @@ void cpa_mark(uint32_t name, uint32_t thread, uint64_t len, uint64_t now)
 	mark->len = len;
 	mark->name = name;
 	mark->thread = thread;
-	/* RELEASE: readers of a live session take a row with a key for complete. */
+	/* RELEASE: readers of a live session take a row with a key as complete. */
 	__atomic_store_n(&mark->key, row, __ATOMIC_RELEASE);
 }

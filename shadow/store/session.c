@@ -12,9 +12,10 @@
 #include "shadow/store/kernel.h"
 #include "shadow/store/table.h"
 
-#define PAGE	 UINT64_C(4096)
-#define STEP	 (UINT64_C(64) << 10)  /* space is made usable in multiples of this */
-#define FIRST	 (UINT64_C(192) << 10) /* of it, at once: what the least of processes needs */
+#define PAGE UINT64_C(4096)
+#define STEP (UINT64_C(64) << 10) /* space is allocated in multiples of this, bytes */
+/* space allocated at creation, bytes: enough for the smallest processes */
+#define FIRST	 (UINT64_C(192) << 10)
 #define LARGE	 (UINT64_C(256) << 10)
 #define SMALLEST (UINT64_C(2) << 20)
 
@@ -22,35 +23,35 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-#define SHARE 16 /* one part in so many of a limited address space is for us */
+#define SHARE 16 /* 1/SHARE of a limited address space is for cpa */
 
 char *cpa_base;
 
-/* Atomic: bytes of address space that the process has there. It only shrinks. */
+/* Atomic: bytes of address space mapped at cpa_base; only shrinks. */
 static uint64_t mapped;
 
 /*
- * Atomic: where much gets space at once the kernel may read ahead again: it takes large folios
- * then, 1.0 us a page for 2.3 to 3.1 (ext4).
+ * Atomic: a large block was backed, so the kernel may read ahead again: it then uses large folios,
+ * 1.0 us a page instead of 2.3 to 3.1 (ext4).
  */
 static bool reads_ahead;
 
-/* The most address space and file size that the process's limits let us take. */
+/* Return the address space and file size, in bytes, that the process's limits allow. */
 static uint64_t allowed(uint64_t limit)
 {
 	struct rlimit r;
 
 	if (!getrlimit(RLIMIT_AS, &r) && r.rlim_cur / SHARE < limit)
 		limit = r.rlim_cur / SHARE;
-	/* Growing a file past this limit would be a SIGXFSZ for the target. */
+	/* Growing the file past this limit would send SIGXFSZ to the target. */
 	if (!getrlimit(RLIMIT_FSIZE, &r) && r.rlim_cur != RLIM_INFINITY && r.rlim_cur < limit)
 		limit = r.rlim_cur;
 	return limit & ~(STEP - 1);
 }
 
 /*
- * Have space for @size bytes, if the kernel is not too old to be asked (before 5.14). Return 0 or
- * -errno.
+ * Allocate file space for @size bytes. Kernels before 5.14 cannot do this; that counts as success.
+ * Return 0 or -errno.
  */
 static int populate(char *start, uint64_t size)
 {
@@ -59,21 +60,20 @@ static int populate(char *start, uint64_t size)
 	return errno == EFAULT ? -ENOSPC : -errno;
 }
 
-/* [0, @until) is not to be made usable any more. */
+/* Record that [0, @until) need not be allocated again. */
 static void raise_reserved(uint64_t until)
 {
 	uint64_t *reserved = &cpa_header()->reserved,
 		 have = __atomic_load_n(reserved, __ATOMIC_RELAXED);
 
-	/* Relaxed: the space itself is zero, nothing in it is published by this word. */
+	/* Relaxed: the space is zero; this word publishes no data in it. */
 	while (have < until && !__atomic_compare_exchange_n(reserved, &have, until, true,
 							    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
 }
 
 /*
- * Have space for [0, @until) of the file. Several threads may do so at once: all steps are
- * idempotent.
+ * Allocate file space for [0, @until). Several threads may do so at once: all steps are idempotent.
  */
 static int make_usable(uint64_t from, uint64_t until)
 {
@@ -86,7 +86,7 @@ static int make_usable(uint64_t from, uint64_t until)
 		return -ENOSPC;
 	if (until <= have)
 		return 0;
-	/* Below @from there is no space that we do not know of: a table may be about to say so. */
+	/* Missing space below @from is a table's; the table is about to allocate it. */
 	from = from > have ? from & ~(PAGE - 1) : have;
 	ret = populate(cpa_base + from, until - from);
 	if (!ret)
@@ -94,7 +94,7 @@ static int make_usable(uint64_t from, uint64_t until)
 	return ret;
 }
 
-/* As cpa_session_alloc(); not @usable: without space. */
+/* As cpa_session_alloc(), but without file space if not @usable. */
 static uint64_t hand_out(uint64_t size, uint64_t align, bool usable)
 {
 	struct cpa_header *h = cpa_header();
@@ -110,11 +110,14 @@ static uint64_t hand_out(uint64_t size, uint64_t align, bool usable)
 			errno = err;
 			return 0;
 		}
-		/* SEQ_CST: of this and cpa_session_fit() one sees the other. */
+		/*
+		 * SEQ_CST: either this thread sees the new limit or cpa_session_fit() sees the new
+		 * `used`.
+		 */
 	} while (!__atomic_compare_exchange_n(&h->used, &old, at + size, true, __ATOMIC_SEQ_CST,
 					      __ATOMIC_RELAXED));
 	errno = err;
-	/* SEQ_CST: as above. What is beyond stays unused. */
+	/* SEQ_CST: pairs with cpa_session_fit(). Memory beyond the limit stays unused. */
 	return at + size > __atomic_load_n(&h->limit, __ATOMIC_SEQ_CST) ? 0 : at;
 }
 
@@ -149,8 +152,8 @@ bool cpa_session_back(uint64_t at, uint64_t size)
 }
 
 /*
- * No part of a core dump. And no readahead, by which the first touch of a page makes the kernel
- * fill dozens around it that the file does not have: 2 ms of a short process.
+ * Exclude the session from core dumps. Disable readahead: otherwise the first touch of a page makes
+ * the kernel fill dozens of file pages around it, 2 ms of a short process.
  */
 static void advise(char *start, uint64_t size)
 {
@@ -159,8 +162,8 @@ static void advise(char *start, uint64_t size)
 }
 
 /*
- * Have pages for the first bytes of @fd. Written, they cost a third of what the first touch of a
- * page does for which the file has nothing yet. Return 0 or -errno.
+ * Allocate pages for the first bytes of @fd. Writing them costs a third of first touches of mapped
+ * pages without file data. Return 0 or -errno.
  */
 static int fill(int fd)
 {
@@ -175,7 +178,7 @@ static int fill(int fd)
 	return 0;
 }
 
-/* Map @limit bytes of @path, or of anonymous memory. Return 0 or -errno. */
+/* Map @limit bytes of the new file @path, or of anonymous memory. Return 0 or -errno. */
 static int map_range(const char *path, uint64_t limit)
 {
 	int fd = -1, flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, ret = 0;
@@ -249,7 +252,10 @@ int cpa_session_create(const char *path, uint64_t limit, uint32_t slots)
 	return 0;
 }
 
-/* Whether @fd is a file that only we can have made, and nobody else can read or has a name for. */
+/*
+ * Return whether @fd is a file that only this user can have made, that no other user can read, and
+ * that has a single name.
+ */
 static bool is_private(int fd, uint64_t inode)
 {
 	struct stat s;
@@ -258,7 +264,7 @@ static bool is_private(int fd, uint64_t inode)
 	       s.st_uid == geteuid() && !(s.st_mode & 07077) && s.st_size >= (off_t)CPA_HEADER_SIZE;
 }
 
-/* Whether the session is one that this very library writes. */
+/* Return whether the session has the format and tables of this build, and the right secret. */
 static bool is_alike(const struct cpa_header *h, uint64_t secret)
 {
 	return !memcmp(h->magic, CPA_MAGIC, sizeof(h->magic)) && h->format == CPA_FORMAT &&
@@ -280,7 +286,7 @@ int cpa_session_join(const char *path, uint64_t inode, uint64_t secret)
 	    pread(fd, &used, sizeof(used), offsetof(struct cpa_header, used)) != sizeof(used) ||
 	    limit < CPA_HEADER_SIZE)
 		ret = -EPERM;
-	if (limit < used) /* handed out while a process made the session smaller */
+	if (limit < used) /* allocated while another process reduced the limit */
 		limit = cpa_round_up(used, PAGE);
 	if (!ret)
 		p = mmap(NULL, limit, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
@@ -303,11 +309,11 @@ int cpa_session_join(const char *path, uint64_t inode, uint64_t secret)
 
 uint64_t cpa_session_mapped(void)
 {
-	/* Relaxed: what is in use stays mapped. */
+	/* Relaxed: memory in use stays mapped. */
 	return __atomic_load_n(&mapped, __ATOMIC_RELAXED);
 }
 
-/* The bytes that must stay where they are. */
+/* Return the bytes that must stay mapped. */
 static uint64_t in_use(void)
 {
 	const struct cpa_header *h = cpa_header();
@@ -332,7 +338,7 @@ void cpa_session_fit(uint64_t space)
 	used = in_use();
 	keep = keep > used ? keep : used;
 	had = cpa_session_mapped();
-	/* Relaxed: whoever takes a part of it away unmaps that part. */
+	/* Relaxed: the thread that removes a range from `mapped` unmaps it. */
 	while (keep < had && !__atomic_compare_exchange_n(&mapped, &had, keep, false,
 							  __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;

@@ -10,18 +10,19 @@
 
 #define PAGE	   UINT64_C(4096)
 #define PATIENCE   2000u  /* times 0.1 ms */
-#define LEAST_STEP 65536u /* bytes of a chunk that get space at once, */
-#define STEPS	   8u	  /* or so many parts of it */
+#define LEAST_STEP 65536u /* least bytes of a chunk that get file space at once */
+#define STEPS	   8u	  /* or 1/STEPS of the chunk, if that is more */
 
 /*
- * Atomic: a thread of the process is growing a table. Others wait for what it brings: blocks are
- * large, and those of losers would be lost. Not a lock: who has waited long enough (it may be a
- * signal handler that interrupted the thread in question) goes on without.
+ * Atomic: 1 while a thread of the process grows a table. Others wait for its result, because blocks
+ * are large and the blocks of losers would be wasted. It is not a lock: a thread that has waited
+ * long enough (it may be a signal handler that interrupted the growing thread) continues without
+ * it.
  */
 static uint32_t growing;
-/* Atomic: the smallest block that found no space. Others of its size need not ask again. */
+/* Atomic: smallest block that found no space; larger requests fail at once. */
 static uint64_t too_large;
-/* Atomic, the same: the smallest step in a chunk that found no space in the file. */
+/* Atomic: smallest step in a chunk that found no file space; larger requests fail at once. */
 static uint64_t no_space;
 
 void cpa_tables_joined(void)
@@ -69,7 +70,10 @@ uint64_t cpa_block_slow(uint64_t *where, uint64_t size, uint64_t (*alloc)(uint64
 	if (size >= __atomic_load_n(&too_large, __ATOMIC_RELAXED))
 		return 0;
 	for (unsigned i = 0; i < PATIENCE && !ours && !at; i++) {
-		/* ACQUIRE: the one before has set *where. Pairs with the RELEASE at the end. */
+		/*
+		 * ACQUIRE: the previous thread's store to *where is visible. Pairs with the RELEASE
+		 * at the end.
+		 */
 		ours = !__atomic_exchange_n(&growing, 1, __ATOMIC_ACQUIRE);
 		if (!ours)
 			cpa_kernel(SYS_nanosleep, &a_while, NULL); /* no cancellation point */
@@ -79,14 +83,15 @@ uint64_t cpa_block_slow(uint64_t *where, uint64_t size, uint64_t (*alloc)(uint64
 	mine = at ? at : alloc(size);
 	if (!mine)
 		__atomic_store_n(&too_large, size, __ATOMIC_RELAXED);
-	/* RELEASE: pairs with the ACQUIRE above and in cpa_block(). */
+	/* RELEASE: pairs with the ACQUIRE loads of *where here and in cpa_block(). */
 	if (!at && mine &&
 	    !__atomic_compare_exchange_n(where, &at, mine, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_ACQUIRE)) {
-		cpa_session_back(mine, size); /* nobody's, and no gap: shadow/store/copy_out.h */
+		/* lost block: it must not remain a gap, see shadow/store/copy_out.h */
+		cpa_session_back(mine, size);
 		mine = at;
 	}
-	/* RELEASE: pairs with the exchange of whoever grows a table next. */
+	/* RELEASE: pairs with the exchange of the thread that grows a table next. */
 	if (ours)
 		__atomic_store_n(&growing, 0, __ATOMIC_RELEASE);
 	errno = err;
@@ -100,7 +105,7 @@ static uint32_t refuse(struct cpa_table *t)
 	return 0;
 }
 
-/* Where a row lies: in which chunk, of how many bytes, and from which of these on. */
+/* Position of a row: number and size (bytes) of its chunk, and the row's offset in it. */
 struct place {
 	uint32_t chunk, top;
 	uint64_t size, from;
@@ -117,8 +122,8 @@ static struct place place_of(const struct cpa_table *t, uint32_t row)
 }
 
 /*
- * Have space for @row, which nobody has yet, and for those behind it in its chunk: in small chunks
- * for all. Several threads may do so at once.
+ * Allocate file space for @row, which is not handed out yet, and for rows behind it in its chunk;
+ * in small chunks for all of them. Several threads may do so at once.
  */
 static bool make_usable(struct cpa_table *t, uint32_t row)
 {
@@ -128,7 +133,7 @@ static bool make_usable(struct cpa_table *t, uint32_t row)
 
 	if (p.chunk >= CPA_CHUNKS)
 		return false;
-	/* ACQUIRE, as the next: pairs with cpa_block_slow(). */
+	/* ACQUIRE, also in the next call: pairs with cpa_block_slow(). */
 	at = __atomic_load_n(&t->chunk[p.chunk], __ATOMIC_ACQUIRE);
 	if (!at)
 		at = cpa_block_slow(&t->chunk[p.chunk], p.size, cpa_session_reserve);
@@ -158,7 +163,7 @@ uint64_t cpa_tables_gap(uint64_t at, uint64_t *end)
 
 	for (int i = 0; i < CPA_TABLES; i++) {
 		const struct cpa_table *t = cpa_table((enum cpa_table_id)i);
-		/* ACQUIRE, both: as in make_usable(). */
+		/* ACQUIRE, both: pair with make_usable() and cpa_block_slow(). */
 		struct place p = place_of(t, __atomic_load_n(&t->usable, __ATOMIC_ACQUIRE) + 1);
 		uint64_t chunk = p.chunk < CPA_CHUNKS ?
 					 __atomic_load_n(&t->chunk[p.chunk], __ATOMIC_ACQUIRE) :
@@ -189,13 +194,13 @@ uint32_t cpa_table_append(enum cpa_table_id id)
 		if (old >= __atomic_load_n(&t->usable, __ATOMIC_ACQUIRE) &&
 		    !make_usable(t, old + 1))
 			return refuse(t);
-		/* Relaxed: the number is ours alone; whoever publishes it releases the row. */
+		/* Relaxed: the number is private until it is published, which releases the row. */
 	} while (!__atomic_compare_exchange_n(&t->used, &old, old + 1, true, __ATOMIC_RELAXED,
 					      __ATOMIC_RELAXED));
 	return old + 1;
 }
 
-/* A cell's row if it has the key, else 0. Every row begins with its key. */
+/* Return the row in @cell if it has @key, else 0. Every row begins with its key. */
 static uint32_t match(enum cpa_table_id id, uint64_t cell, uint64_t hash, uint64_t key)
 {
 	if ((cell ^ hash) >> 32 || *(const uint64_t *)cpa_row(id, (uint32_t)cell) != key)
@@ -214,7 +219,9 @@ uint32_t cpa_table_find(enum cpa_table_id id, uint64_t key)
 		if (!line)
 			return 0;
 		for (unsigned i = 0; i < CPA_INDEX_LINE; i++) {
-			/* ACQUIRE: the row was filled before. With (A) in cpa_table_intern(). */
+			/*
+			 * ACQUIRE: the row was filled before. Pairs with (A) in cpa_table_intern().
+			 */
 			uint64_t cell = __atomic_load_n(&line[i], __ATOMIC_ACQUIRE);
 			uint32_t row = cell ? match(id, cell, hash, key) : 0;
 
@@ -225,10 +232,10 @@ uint32_t cpa_table_find(enum cpa_table_id id, uint64_t key)
 	return 0;
 }
 
-/* Nobody can find row @number, and nobody shall: it has no key. */
+/* Clear the key of row @number, which no thread can find. */
 static void disown(enum cpa_table_id id, uint32_t number)
 {
-	/* Relaxed: the search may still take it for a component that does nothing. */
+	/* Relaxed: the search may still take it for a component without any time. */
 	__atomic_store_n((uint64_t *)cpa_row(id, number), 0, __ATOMIC_RELAXED);
 }
 
@@ -243,7 +250,7 @@ uint32_t cpa_table_intern(enum cpa_table_id id, uint64_t key,
 		uint64_t *line = cpa_index_line_new(t->index, k, hash);
 
 		for (unsigned i = 0; line && i < CPA_INDEX_LINE; i++) {
-			/* ACQUIRE: as in cpa_table_find(). */
+			/* ACQUIRE: the row was filled before. Pairs with (A) below. */
 			cell = __atomic_load_n(&line[i], __ATOMIC_ACQUIRE);
 			if (!cell && !mine) {
 				mine = cpa_table_append(id);
@@ -251,7 +258,7 @@ uint32_t cpa_table_intern(enum cpa_table_id id, uint64_t key,
 					return 0;
 				if (fill)
 					fill(cpa_row(id, mine), argument);
-				/* RELEASE: for the search, which reads all rows in turn. */
+				/* RELEASE: for the search, which reads all rows in order. */
 				__atomic_store_n((uint64_t *)cpa_row(id, mine), key,
 						 __ATOMIC_RELEASE);
 			}
@@ -262,7 +269,7 @@ uint32_t cpa_table_intern(enum cpa_table_id id, uint64_t key,
 				return mine;
 			row = match(id, cell, hash, key);
 			if (row) {
-				if (mine) /* lost to the same key: the row stays unused */
+				if (mine) /* lost against the same key: the row stays unused */
 					disown(id, mine);
 				return row;
 			}
