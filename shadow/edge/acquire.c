@@ -14,8 +14,8 @@
 #define GRANT (UINT64_C(1) << 32)
 
 /*
- * The last @ticks of the wait passed after the release that ended it: the thread was without a
- * processor, and the rest is the latency of the hand-off.
+ * Divide the last @ticks of the wait, which passed after the release that ended it: first the time
+ * that the thread was ready without a processor (run queue); the rest is hand-off latency.
  */
 static void count_latency(struct cpa_path *path, const struct cpa_wait *w, uint64_t ticks)
 {
@@ -26,8 +26,8 @@ static void count_latency(struct cpa_path *path, const struct cpa_wait *w, uint6
 }
 
 /*
- * Join @remote; the observed path changes over only if it came after our arrival and @latest.
- * Return whether it did.
+ * Join @remote. The observed path becomes the remote one only if the release came after the
+ * thread's arrival and is the @latest. Return whether it did.
  */
 static bool join(struct cpa_self *self, const struct cpa_path *remote, bool latest,
 		 struct cpa_wait *w)
@@ -42,7 +42,7 @@ static bool join(struct cpa_self *self, const struct cpa_path *remote, bool late
 	if (latest)
 		w->from = remote->node;
 	if (observed) {
-		/* A release stamped after our return (clocks of two cores): no latency. */
+		/* A release time after the thread's return (clocks of two cores): no latency. */
 		uint64_t since = w->now > remote->released ? w->now - remote->released : 0;
 
 		count_latency(path, w, since);
@@ -51,25 +51,27 @@ static bool join(struct cpa_self *self, const struct cpa_path *remote, bool late
 	return observed;
 }
 
-/* What of the wait no release explains stays on the local path. */
+/* The part of the wait that no release explains stays on the local path. */
 static void settle(struct cpa_self *self, struct cpa_wait *w)
 {
 	if (w->matched && w->now > w->arrived)
 		count_latency(&self->row->path, w, w->now - w->arrived);
-	/* The thread's path is published anew by its next release. */
+	/* The next release of the thread publishes its path again. */
 	self->row->path.released = w->now;
 	self->row->path.owner = self->id;
 }
 
 static bool usable(const struct cpa_self *self, const struct cpa_path *remote)
 {
-	/* A path of our own is a beginning of the one we have: joining it changes nothing. */
+	/*
+	 * The thread's own earlier path is a prefix of its present one: joining it changes nothing.
+	 */
 	return remote && remote->owner && remote->owner != self->id;
 }
 
 /*
- * Join two releases, either may be NULL. The observed path is that of the later one. @on and
- * @other: what was acquired, for the journal.
+ * Join two releases, each of which may be NULL. The observed path is that of the later one. @on and
+ * @other: the acquired objects, for the journal.
  */
 static inline void join_two(struct cpa_self *self, const struct cpa_path *a,
 			    const struct cpa_path *b, const struct cpa_object *on,
@@ -113,9 +115,9 @@ static bool queues_own(const struct cpa_self *self, const struct cpa_object *o)
 }
 
 /*
- * Whether a later release of the same thread was joined already: its path continued @remote, so the
- * longest path to here, whatever component weighs zero, is not shorter. Of equal stamps either may
- * be the later one.
+ * Return whether a later release of the same thread was joined already. That path continued
+ * @remote, so the longest path to here is no shorter, whichever component weighs zero. With equal
+ * times either release may be the later one.
  */
 static bool joined_later(const struct cpa_self *self, const struct cpa_path *remote)
 {
@@ -130,7 +132,7 @@ void cpa_lock_acquired(struct cpa_self *self, struct cpa_object *o, struct cpa_w
 	const struct cpa_path *remote = cpa_object_path(o);
 
 	w->observed_only = queues_own(self, o);
-	w->matched = true; /* a lock that nobody released before was merely slow to get */
+	w->matched = true; /* the lock was never released before: the wait has no other cause */
 	if (remote->released <= w->arrived && joined_later(self, remote)) {
 		w->from = remote->node;
 		join_two(self, NULL, NULL, o, NULL, w);
@@ -173,14 +175,14 @@ void cpa_wait_begin(struct cpa_object *o)
 
 static bool count(struct cpa_object *o, uint64_t old, uint64_t new)
 {
-	/* RELEASE: a granted token is in the queue. ACQUIRE: so the granted finds it. */
+	/* RELEASE: the token of a grant is in the queue. ACQUIRE: the granted waiter finds it. */
 	return __atomic_compare_exchange_n(&o->waiting, &old, new, false, __ATOMIC_ACQ_REL,
 					   __ATOMIC_RELAXED);
 }
 
 static uint64_t counts(struct cpa_object *o)
 {
-	/* ACQUIRE pairs with count(): with the grant comes its token. */
+	/* ACQUIRE pairs with count(): the token of a grant is visible. */
 	return __atomic_load_n(&o->waiting, __ATOMIC_ACQUIRE);
 }
 
@@ -197,7 +199,7 @@ uint32_t cpa_wake(struct cpa_self *self, struct cpa_object *o, uint32_t most)
 		token = cpa_token_new(self, &self->row->path);
 		if (!token || !cpa_fifo_put(self, o, token))
 			break;
-		/* Between the look and the grant a waiter may have timed out. */
+		/* A waiter may have timed out between the load and the grant. */
 		while ((uint32_t)old && !count(o, old, old - 1 + GRANT))
 			old = counts(o);
 		if (!(uint32_t)old) {
@@ -238,7 +240,10 @@ void cpa_wait_end(struct cpa_self *self, struct cpa_object *o, bool woken,
 
 	do {
 		old = counts(o);
-		/* Woken: a grant if there is one. Else: one waiter less, if all are not granted. */
+		/*
+		 * Woken: use up a grant if there is one. Otherwise: one waiter less, unless all are
+		 * granted.
+		 */
 		granted = old >= GRANT && (woken || !(uint32_t)old);
 		new = granted ? old - GRANT : (uint32_t)old ? old - 1 : old;
 	} while (!count(o, old, new));
@@ -283,7 +288,7 @@ void cpa_sem_acquired(struct cpa_self *self, struct cpa_object *o, struct cpa_wa
 
 uint64_t cpa_barrier_arrive(struct cpa_self *self, struct cpa_object *o, uint32_t members)
 {
-	/* Relaxed: the number only names the round; the slot's own exchange orders the paths. */
+	/* Relaxed: the number only selects the round; the exchange on the slot orders the paths. */
 	uint64_t round = __atomic_fetch_add(&o->passes, 1, __ATOMIC_RELAXED) / members;
 
 	cpa_journal_release(self, o, 0, members);
@@ -300,21 +305,25 @@ void cpa_barrier_left(struct cpa_self *self, struct cpa_object *o, uint64_t roun
 	struct cpa_token *t = row ? cpa_token(row) : NULL;
 
 	w->observed_only = queues_own(self, o);
-	/* Our share in `left` keeps the token of this round from being freed while we read. */
+	/* The token of this round cannot be freed before this thread has added to `left`. */
 	if (!t || t->key != round + 1) {
-		w->matched = true; /* an edge lost, not time outside synchronization */
+		/* a lost edge must not count as time outside of synchronization */
+		w->matched = true;
 		cpa_diag(CPA_DIAG_UNMATCHED_WAKES);
 		join_two(self, NULL, NULL, o, NULL, w);
 		return;
 	}
 	cpa_acquire_object(self, &t->path, o, w);
-	/* ACQ_REL: all have read before the last one frees. */
+	/* ACQ_REL: all threads have read before the last one frees. */
 	if (__atomic_add_fetch(&t->left, 1, __ATOMIC_ACQ_REL) < members)
 		return;
-	/* Relaxed: late losers of shadow/edge/item.h may read them. */
+	/* Relaxed: threads that lost a race in shadow/edge/item.c may read them late. */
 	__atomic_store_n(&t->left, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&t->key, 0, __ATOMIC_RELAXED);
-	/* ACQ_REL: as above. It fails when a later round has taken the token out. */
+	/*
+	 * ACQ_REL: all threads have read before the token is freed. Fails if a later round has
+	 * taken the token out.
+	 */
 	if (__atomic_compare_exchange_n(slot, &row, 0, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		cpa_token_free(self, t->row);
 }

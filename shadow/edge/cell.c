@@ -11,8 +11,8 @@
 static bool swap(uint64_t *cell, uint64_t *word, uint64_t new)
 {
 	/*
-	 * ACQUIRE: the token named is complete. RELEASE: so is the new one; and what was read under
-	 * a pin was read before the pin is given back. Each pairs with the other calls of swap().
+	 * ACQUIRE: the named token is complete. RELEASE: so is the new one, and reads under a pin
+	 * precede its return. Each call pairs with the other calls of swap().
 	 */
 	return __atomic_compare_exchange_n(cell, word, new, false, __ATOMIC_ACQ_REL,
 					   __ATOMIC_RELAXED);
@@ -24,7 +24,7 @@ static uint64_t look(const uint64_t *cell)
 	return __atomic_load_n(cell, __ATOMIC_RELAXED);
 }
 
-/* Keep the cell's token from being freed. Return its row, 0 if the cell is empty. */
+/* Pin the cell's token, so that it is not freed. Return its row; 0: the cell is empty. */
 static uint32_t pin(uint64_t *cell)
 {
 	uint64_t word = look(cell);
@@ -34,10 +34,10 @@ static uint32_t pin(uint64_t *cell)
 	return (uint32_t)word;
 }
 
-/* Add @by to the pins of token @row, which no cell names any more; the last one frees it. */
+/* Add @by to the pins of token @row, which no cell names any more; at 0 it is freed. */
 static void settle(struct cpa_self *self, uint32_t row, uint64_t by)
 {
-	/* ACQ_REL: all have read before the last one frees. */
+	/* ACQ_REL: all threads have read before the last one frees. */
 	if (!__atomic_add_fetch(&cpa_token(row)->left, by, __ATOMIC_ACQ_REL))
 		cpa_token_free(self, row);
 }
@@ -46,14 +46,16 @@ static void unpin(struct cpa_self *self, uint64_t *cell, uint32_t row)
 {
 	uint64_t word = look(cell);
 
-	/* Pinned, the token cannot come back: if the cell names it, it has been there all along. */
+	/* A pinned token cannot return to the cell: if the cell names it, it was never replaced. */
 	while ((uint32_t)word == row)
 		if (swap(cell, &word, word - PIN))
 			return;
 	settle(self, row, -UINT64_C(1));
 }
 
-/* Let the cell name @row instead of @old, which we pinned. False: it names another by now. */
+/*
+ * Replace @old, which is pinned, by @row in the cell. Return false if the cell names another token.
+ */
 static bool replace(struct cpa_self *self, uint64_t *cell, uint32_t old, uint32_t row)
 {
 	uint64_t word = look(cell);
@@ -68,7 +70,7 @@ static bool replace(struct cpa_self *self, uint64_t *cell, uint32_t old, uint32_
 	return false;
 }
 
-/* Whose cell it is; NULL: no object's. */
+/* Return the object that the cell belongs to; NULL: none. */
 static const struct cpa_object *object_of(const uint64_t *cell)
 {
 	if (cell == &cpa_header()->final)
@@ -84,11 +86,17 @@ void cpa_cell_release(struct cpa_self *self, uint64_t *cell, const struct cpa_pa
 	if (!mine)
 		return;
 	cpa_journal_release(self, object_of(cell), CPA_RELEASE_CELL, 0);
-	/* Relaxed: published by swap(). Late losers of shadow/edge/item.h may read it. */
+	/*
+	 * Relaxed: published by swap(). Threads that lost a race in shadow/edge/item.c may read it
+	 * late.
+	 */
 	__atomic_store_n(&cpa_token(mine)->left, 0, __ATOMIC_RELAXED);
 	for (;;) {
 		old = pin(cell);
-		/* Whom we lost to has joined what we joined: to do so twice changes nothing. */
+		/*
+		 * The winner of a lost race has joined the same token; joining it twice changes
+		 * nothing.
+		 */
 		if (old)
 			cpa_merge(self, &cpa_token(mine)->path, &cpa_token(old)->path);
 		if (replace(self, cell, old, mine))

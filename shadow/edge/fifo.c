@@ -4,9 +4,9 @@
 #include "shadow/store/table.h"
 
 /*
- * Tries before a thread gives up. One that fails is another thread's success; only a child of
- * fork() that goes on with what other threads wrote while it was copied (preload/core/alive.h) may find
- * a queue that has no end.
+ * Tries before a thread gives up. Each failed try is another thread's success. Only in a child of
+ * fork() that continues with a half-written copy of other threads' data (preload/core/alive.h) may
+ * the queue have no end.
  */
 #define PATIENCE 100000u
 
@@ -15,7 +15,7 @@ static uint32_t row_of(uint64_t link)
 	return (uint32_t)link;
 }
 
-/* @link's successor in time, now naming @row. */
+/* Return the next value of @link, with the tag increased, naming @row. */
 static uint64_t relink(uint64_t link, uint32_t row)
 {
 	return ((link >> 32) + 1) << 32 | row;
@@ -23,7 +23,7 @@ static uint64_t relink(uint64_t link, uint32_t row)
 
 static uint64_t load(uint64_t *word)
 {
-	/* ACQUIRE: what the link names was complete when it was linked. Pairs with swap(). */
+	/* ACQUIRE: the linked row was complete. Pairs with swap(). */
 	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
 }
 
@@ -39,16 +39,19 @@ static uint32_t node_new(struct cpa_self *self, uint32_t payload)
 	uint32_t row = cpa_token_new(self, NULL);
 
 	if (row) {
-		/* The tag survives reuse of the row, so a stale swap() of the link must fail. */
+		/* The tag survives reuse of the row, so that a stale swap() of the link fails. */
 		__atomic_store_n(&cpa_token(row)->next, relink(load(&cpa_token(row)->next), 0),
 				 __ATOMIC_RELAXED);
-		/* Relaxed: reached through the link that swap() publishes; read by losers too. */
+		/*
+		 * Relaxed: reached through the link that swap() publishes; also read by losers of a
+		 * race.
+		 */
 		__atomic_store_n(&cpa_token(row)->payload, payload, __ATOMIC_RELAXED);
 	}
 	return row;
 }
 
-/* A fresh queue gets its dummy node from whoever comes first. */
+/* Make sure that the queue has its dummy node; the first caller adds it. Return false: no space. */
 static bool ready(struct cpa_self *self, struct cpa_object *o)
 {
 	uint64_t head = load(&o->head);
@@ -63,14 +66,14 @@ static bool ready(struct cpa_self *self, struct cpa_object *o)
 		if (!swap(&o->head, 0, relink(0, dummy)))
 			cpa_token_free(self, dummy);
 	}
-	/* As long as tail is 0 nothing was put, so head still is the dummy. */
+	/* While tail is 0 nothing was put, so head is still the dummy. */
 	head = load(&o->head);
 	if (!load(&o->tail))
 		swap(&o->tail, 0, head);
 	return true;
 }
 
-/* Link @node, which names the token, as the last. False: out of patience. */
+/* Link @node, which names the token, behind the last node. Return false if all tries failed. */
 static bool append(struct cpa_object *o, uint32_t node)
 {
 	uint64_t tail, next;
@@ -80,7 +83,7 @@ static bool append(struct cpa_object *o, uint32_t node)
 		next = load(&cpa_token(row_of(tail))->next);
 		if (tail != load(&o->tail))
 			continue;
-		if (row_of(next)) { /* the tail lags: help it on */
+		if (row_of(next)) { /* the tail lags behind: advance it */
 			swap(&o->tail, tail, relink(tail, row_of(next)));
 		} else if (swap(&cpa_token(row_of(tail))->next, next, relink(next, node))) {
 			swap(&o->tail, tail, relink(tail, node));
@@ -120,7 +123,7 @@ uint32_t cpa_fifo_take(struct cpa_self *self, struct cpa_object *o)
 			swap(&o->tail, tail, relink(tail, row_of(next)));
 			continue;
 		}
-		/* Relaxed: next was acquired; a stale value is thrown away when swap() fails. */
+		/* Relaxed: next was acquired; a stale value is dropped when swap() fails. */
 		payload = __atomic_load_n(&cpa_token(row_of(next))->payload, __ATOMIC_RELAXED);
 		if (swap(&o->head, head, relink(head, row_of(next)))) {
 			cpa_token_free(self, row_of(head));
@@ -132,7 +135,7 @@ uint32_t cpa_fifo_take(struct cpa_self *self, struct cpa_object *o)
 
 uint32_t cpa_fifo_most(void)
 {
-	/* Relaxed: a bound; who puts meanwhile may come too late. */
+	/* Relaxed: a bound; tokens put meanwhile need not be counted. */
 	return __atomic_load_n(&cpa_table(CPA_TABLE_TOKENS)->used, __ATOMIC_RELAXED);
 }
 

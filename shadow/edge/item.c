@@ -6,12 +6,12 @@
 struct wanted {
 	uint64_t hash, item;
 	uint32_t queue;
-	uint32_t putter; /* 0: whoever */
+	uint32_t putter; /* id; 0: any thread */
 };
 
 struct found {
 	uint64_t *at, word, released;
-	unsigned equal; /* how many there are */
+	unsigned equal; /* number of matching items */
 };
 
 static uint64_t hash_of(uint32_t queue, uint64_t item)
@@ -21,13 +21,15 @@ static uint64_t hash_of(uint32_t queue, uint64_t item)
 
 static uint64_t field(const uint64_t *of)
 {
-	/* ACQUIRE pairs with set(): who finds another item here knows what its putter knew. */
+	/*
+	 * ACQUIRE pairs with set(): a thread that finds another item here sees its putter's stores.
+	 */
 	return __atomic_load_n(of, __ATOMIC_ACQUIRE);
 }
 
 static void set(uint64_t *of, uint64_t value)
 {
-	/* RELEASE pairs with field(); see take() for what the putter, who had the token, knew. */
+	/* RELEASE pairs with field(); see take() for the stores that the putter itself has seen. */
 	__atomic_store_n(of, value, __ATOMIC_RELEASE);
 }
 
@@ -40,7 +42,7 @@ static bool is_wanted(const struct wanted *w, uint32_t row)
 	       (!w->putter || where >> 32 == w->putter);
 }
 
-/* The first of those wanted that was released, the last if @last. */
+/* Find the wanted item that was released first, or last if @last. */
 static struct found find(const struct wanted *w, bool last)
 {
 	struct found best = { .at = NULL };
@@ -50,7 +52,8 @@ static struct found find(const struct wanted *w, bool last)
 
 		for (unsigned i = 0; line && i < CPA_INDEX_LINE; i++) {
 			/*
-			 * ACQUIRE: the token was complete when it was put. With place() and take().
+			 * ACQUIRE: the token was complete when it was put. Pairs with place() and
+			 * take().
 			 */
 			uint64_t word = __atomic_load_n(&line[i], __ATOMIC_ACQUIRE), released;
 
@@ -71,16 +74,16 @@ static struct found find(const struct wanted *w, bool last)
 }
 
 /*
- * Atomic: how many items of a hash were placed. A taker meets one word after the other; meanwhile
- * another may place an equal item where it has looked, and take the one where it has not. So only
- * who finds none while none is placed may say that there is none.
+ * Atomic: number of items placed with this hash. A taker reads the words one by one; meanwhile
+ * another thread may place an equal item in a word already read, and take the one in a word not yet
+ * read. A taker may therefore report "none" only if nothing was placed during its search.
  */
 static uint64_t *placed_of(uint64_t hash)
 {
 	return &cpa_header()->placed[hash % CPA_PLACED];
 }
 
-/* Put token @row into the first free word. */
+/* Put token @row into the first free word. Return false if there is no space. */
 static bool place(uint64_t hash, uint32_t row)
 {
 	uint64_t word = (hash >> 32 << 32) | row;
@@ -97,7 +100,7 @@ static bool place(uint64_t hash, uint32_t row)
 			    !__atomic_compare_exchange_n(&line[i], &empty, word, false,
 							 __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 				continue;
-			/* RELEASE: who reads the new number finds the item. */
+			/* RELEASE: a thread that reads the new number finds the item. */
 			__atomic_fetch_add(placed_of(hash), 1, __ATOMIC_RELEASE);
 			return true;
 		}
@@ -109,7 +112,7 @@ static bool place(uint64_t hash, uint32_t row)
 
 static void count(uint64_t by)
 {
-	/* Relaxed: a bound, no data depends on it. */
+	/* Relaxed: a bound; no data depends on it. */
 	__atomic_fetch_add(&cpa_header()->items, by, __ATOMIC_RELAXED);
 }
 
@@ -143,7 +146,9 @@ enum cpa_item_put cpa_item_put(struct cpa_self *self, uint32_t queue, uint64_t i
 	return equal ? CPA_ITEM_TWICE : CPA_ITEM_NEW;
 }
 
-/* The word's token was taken, freed and put as another item between our look and our exchange. */
+/*
+ * Put the token back: it was taken, freed and put as another item between find() and the exchange.
+ */
 static void put_back(struct cpa_self *self, uint32_t row)
 {
 	const struct cpa_token *t = cpa_token(row);
@@ -162,12 +167,16 @@ static uint32_t take(struct cpa_self *self, const struct wanted *w, bool last)
 		struct found f = find(w, last);
 		uint32_t row = (uint32_t)f.word;
 
-		/* Relaxed: who took what we did not find released its word after it was placed. */
+		/*
+		 * Relaxed: the thread that took an item not found here released its word after the
+		 * item was placed.
+		 */
 		if (!f.at && before == __atomic_load_n(number, __ATOMIC_RELAXED))
 			return 0;
 		/*
-		 * ACQUIRE pairs with place(), also when the word was put anew since find().
-		 * RELEASE: what we know to be placed, who finds the word empty knows. With find().
+		 * ACQUIRE pairs with place(), also if the word was put again since find(). RELEASE:
+		 * a thread that finds the word empty in find() sees all that this thread knows to
+		 * be placed.
 		 */
 		if (!f.at || !__atomic_compare_exchange_n(f.at, &f.word, 0, false, __ATOMIC_ACQ_REL,
 							  __ATOMIC_RELAXED))
@@ -198,16 +207,17 @@ static void forget_line(struct cpa_self *self, uint64_t *line, uint64_t before,
 			void (*each)(uint32_t queue, const struct cpa_path *path))
 {
 	for (unsigned i = 0; i < CPA_INDEX_LINE; i++) {
-		/* ACQUIRE: as in find(). */
+		/* ACQUIRE: the token was complete when it was put. Pairs with place(). */
 		uint64_t word = __atomic_load_n(&line[i], __ATOMIC_ACQUIRE);
 		uint32_t row = (uint32_t)word;
 
-		/* ACQUIRE, RELEASE: as in take(). */
+		/* ACQUIRE, RELEASE: see take(). */
 		if (!word || field(&cpa_token(row)->left) >= before ||
 		    !__atomic_compare_exchange_n(&line[i], &word, 0, false, __ATOMIC_ACQ_REL,
 						 __ATOMIC_RELAXED))
 			continue;
-		if (field(&cpa_token(row)->left) >= before) { /* as in take() */
+		/* the token was put again meanwhile: see take() */
+		if (field(&cpa_token(row)->left) >= before) {
 			put_back(self, row);
 			continue;
 		}

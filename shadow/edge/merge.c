@@ -6,7 +6,7 @@
 
 uint32_t cpa_merge_take(uint64_t *slot)
 {
-	/* Relaxed: what is empty has nothing to be read, and a look costs less than an exchange. */
+	/* Relaxed: an empty slot has nothing to read, and a load costs less than an exchange. */
 	if (!__atomic_load_n(slot, __ATOMIC_RELAXED))
 		return 0;
 	/*
@@ -34,8 +34,8 @@ void cpa_merge(struct cpa_self *self, struct cpa_path *into, const struct cpa_pa
 }
 
 /*
- * A token for the release of @path. If @other, which was in the slot, is of an earlier release by
- * the same thread, it is that one: the path goes on from there.
+ * Return a token for the release of @path. If *@other, taken from the slot, holds an earlier
+ * release by the same thread, it is used and cleared: the new path continues the old one.
  */
 static uint32_t token_for(struct cpa_self *self, uint32_t *other, uint64_t key,
 			  const struct cpa_path *path)
@@ -50,14 +50,17 @@ static uint32_t token_for(struct cpa_self *self, uint32_t *other, uint64_t key,
 	}
 	mine = cpa_token_new(self, path);
 	if (mine) {
-		/* Relaxed: late losers of shadow/edge/item.h may read them. A barrier left `left`. */
+		/*
+		 * Relaxed: threads that lost a race in shadow/edge/item.c may read them late. A
+		 * barrier changes `left`.
+		 */
 		__atomic_store_n(&cpa_token(mine)->key, key, __ATOMIC_RELAXED);
 		__atomic_store_n(&cpa_token(mine)->left, 0, __ATOMIC_RELAXED);
 	}
 	return mine;
 }
 
-/* Join @other, of any round, into the token @mine of the round @key, and free it. */
+/* Join @other, of any round, into the token @mine of round @key, and free it. */
 static void add(struct cpa_self *self, uint32_t mine, uint32_t other, uint64_t key)
 {
 	if (!other)
@@ -76,7 +79,7 @@ void cpa_merge_release(struct cpa_self *self, uint64_t *slot, uint64_t key,
 	uint32_t other = cpa_merge_take(slot), mine = token_for(self, &other, key, path);
 	uint64_t empty = 0;
 
-	if (!mine) { /* no space, counted: what was there goes back */
+	if (!mine) { /* no space (counted): the slot gets its old token back */
 		if (!other)
 			return;
 		mine = other;

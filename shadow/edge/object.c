@@ -27,11 +27,17 @@ void cpa_object_clear(struct cpa_self *self, struct cpa_object *o)
 
 	if (o->path)
 		cpa_path_clear(self, cpa_object_place(o));
-	/* The word of an annotation is a cell's; one of shadow/edge/merge.h is a cell without pins. */
+	/*
+	 * The word of an annotation is a cell; the word of shadow/edge/merge.h is a cell without
+	 * pins.
+	 */
 	cpa_cell_clear(self, &o->merged);
 	for (unsigned i = 0; i < CPA_ROUNDS; i++) {
 		token = cpa_merge_take(&o->round[i]);
-		/* A round that is complete and not yet left by all: they may be reading it. */
+		/*
+		 * A complete round that some threads have not left yet: they may still be reading
+		 * the token.
+		 */
 		if (token && o->waiting && cpa_token(token)->key <= o->passes / o->waiting)
 			cpa_diag(CPA_DIAG_TOKENS_REFUSED);
 		else if (token)

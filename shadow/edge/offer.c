@@ -19,11 +19,11 @@ uint32_t cpa_offer_bind(uint32_t number, uint64_t since_ns, uint32_t place, uint
 	if (twin && cpa_process(twin)->seen_ns >= since_ns && cpa_process_vacate(number))
 		return 0;
 	ours = cpa_offer_take_back(p->parent, place, token);
-	/* RELEASE: with the token comes its path. Pairs with cpa_offer_token(). */
+	/* RELEASE: the token's path is visible with it. Pairs with cpa_offer_token(). */
 	if (__atomic_compare_exchange_n(&p->token, &none_yet, ours ? token : CPA_TOKEN_NONE, false,
 					__ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		return 0;
-	/* The child gave up, or has a sibling's, who needs this one. */
+	/* The child gave up, or took the token of a sibling, which now needs this one. */
 	if (ours && (none_yet == CPA_TOKEN_NONE || cpa_offer(p->parent, token) == CPA_OFFERS))
 		return token;
 	return 0;
@@ -42,17 +42,17 @@ uint32_t cpa_offer_row(uint32_t number, uint32_t pid, bool (*is_since)(uint64_t 
 	return twin;
 }
 
-/* The child has taken @token. Return what it is to begin after. */
+/* Record that the child of @p has taken @token. Return the token that it begins after. */
 static uint32_t settle(struct cpa_process_row *p, uint32_t token)
 {
 	uint32_t none_yet = 0;
 
-	/* ACQUIRE: of two tokens it has its parent's, and leaves the other to a sibling. */
+	/* ACQUIRE: of two tokens the child uses its parent's and leaves the other to a sibling. */
 	if (__atomic_compare_exchange_n(&p->token, &none_yet, token, false, __ATOMIC_ACQUIRE,
 					__ATOMIC_ACQUIRE))
 		return token;
 	if (none_yet == CPA_TOKEN_NONE) {
-		/* Relaxed: its parent has done with it. */
+		/* Relaxed: the parent is done with this field. */
 		__atomic_store_n(&p->token, token, __ATOMIC_RELAXED);
 		return token;
 	}
@@ -63,11 +63,14 @@ static uint32_t settle(struct cpa_process_row *p, uint32_t token)
 
 void cpa_offer_spawning(uint32_t number, int more)
 {
-	/* SEQ_CST: up before a token is out of sight, down after it is seen where it belongs. */
+	/*
+	 * SEQ_CST: incremented before a token is hidden, decremented after it is visible in its
+	 * place. Pairs with cpa_offer_token().
+	 */
 	__atomic_fetch_add(&cpa_process(number)->spawning, (uint32_t)more, __ATOMIC_SEQ_CST);
 }
 
-/* Take what is offered, if there is any. 0: none. */
+/* Take a token on offer. 0: none. */
 static uint32_t take(struct cpa_process_row *p)
 {
 	uint32_t token;
@@ -86,7 +89,7 @@ uint32_t cpa_offer_token(uint32_t number)
 	uint32_t token;
 
 	for (unsigned i = 0; i < NAPS && p->parent; i++) {
-		/* SEQ_CST: before we look. Pairs with cpa_offer_spawning(). */
+		/* SEQ_CST: loaded before the look-ups below. Pairs with cpa_offer_spawning(). */
 		bool more = __atomic_load_n(&cpa_process(p->parent)->spawning, __ATOMIC_SEQ_CST);
 
 		/* ACQUIRE pairs with cpa_offer_bind(). */
@@ -98,7 +101,7 @@ uint32_t cpa_offer_token(uint32_t number)
 		token = take(p);
 		if (token)
 			return token;
-		/* Else its parent, or a sibling, is about to tell. */
+		/* Otherwise the parent or a sibling is about to store a token. */
 		if (!more)
 			break;
 		cpa_kernel(SYS_nanosleep, &nap, NULL); /* no cancellation point */
@@ -112,7 +115,7 @@ uint32_t cpa_offer(uint32_t number, uint32_t token)
 	uint32_t *pending = cpa_process(number)->pending, none = 0;
 
 	for (uint32_t i = 0; i < CPA_OFFERS; i++, none = 0)
-		/* RELEASE: with the token comes its path. Pairs with cpa_offer_take(). */
+		/* RELEASE: the token's path is visible with it. Pairs with cpa_offer_take(). */
 		if (__atomic_compare_exchange_n(&pending[i], &none, token, false, __ATOMIC_RELEASE,
 						__ATOMIC_RELAXED))
 			return i;
@@ -121,7 +124,7 @@ uint32_t cpa_offer(uint32_t number, uint32_t token)
 
 uint32_t cpa_offer_take_back(uint32_t number, uint32_t place, uint32_t token)
 {
-	/* Relaxed: it is what it was, or a child has it. */
+	/* Relaxed: the place is unchanged, or a child has taken the token. */
 	return place < CPA_OFFERS &&
 			       __atomic_compare_exchange_n(&cpa_process(number)->pending[place],
 							   &token, 0, false, __ATOMIC_RELAXED,
@@ -149,7 +152,7 @@ uint32_t cpa_offer_take(uint32_t number)
 		}
 		if (!best)
 			return 0;
-		/* ACQUIRE: as above. */
+		/* ACQUIRE pairs with cpa_offer(). */
 		if (__atomic_compare_exchange_n(&pending[at], &best, 0, false, __ATOMIC_ACQUIRE,
 						__ATOMIC_RELAXED))
 			return best;

@@ -15,7 +15,10 @@
 
 #define READINGS 4u
 
-/* header.part: of the latest part that was begun its epoch, times 2, and 1 when it is open. */
+/*
+ * header.part: epoch of the latest part that was begun, times 2, plus OPEN once all paths are
+ * collected.
+ */
 #define OPEN 1u
 
 static uint64_t observed_of(const struct cpa_path *path)
@@ -27,7 +30,10 @@ static uint64_t observed_of(const struct cpa_path *path)
 	return sum;
 }
 
-/* An operation that was under way at the end of a part went on a little: cut that off. */
+/*
+ * Cut time after @until off the observed path: an operation in progress at the end of a part went
+ * on a little.
+ */
 static void trim(struct cpa_path *path, uint64_t until)
 {
 	static const enum cpa_time_kind order[CPA_TIME_KINDS] = { CPA_TIME_PROBE, CPA_TIME_RUNQUEUE,
@@ -45,7 +51,10 @@ static void trim(struct cpa_path *path, uint64_t until)
 	}
 }
 
-/* The observed path of a part begins with all of those before: where nobody knows, outside. */
+/*
+ * Extend the observed path to @until, the total of all earlier parts; unknown time counts as
+ * external.
+ */
 static void tile(struct cpa_path *path, uint64_t until)
 {
 	uint64_t sum = observed_of(path);
@@ -64,11 +73,16 @@ void cpa_part_end(struct cpa_self *self, uint64_t stop, uint64_t end)
 	trim(path, cpa_epoch_on(cpa_header(), end));
 	cpa_written(self->row);
 	cpa_cell_release(self, &cpa_header()->final, path);
-	/* RELEASE: who finds the mark finds the path in the cell. Pairs with gather_row(). */
+	/*
+	 * RELEASE: a thread that sees the mark finds the path in the cell. Pairs with gather_row().
+	 */
 	__atomic_store_n(&self->row->left, stop, __ATOMIC_RELEASE);
 }
 
-/* The offset of a copy of @version, 0 if that is 0. False: no memory, or it is none by now. */
+/*
+ * Set *@to to the offset of a copy of @version, 0 for 0. Return false: no memory, or @version no
+ * longer is one.
+ */
 static bool copy_version(uint64_t *to, uint64_t version, bool of_o)
 {
 	const struct cpa_version *from = cpa_at(version);
@@ -94,8 +108,9 @@ static bool copy_version(uint64_t *to, uint64_t version, bool of_o)
 }
 
 /*
- * Copy @from, of a thread that sleeps or is gone, with versions of its own. The thread may wake up:
- * false if it did, and the copy is nothing. What is read meanwhile lies in the session anyway.
+ * Copy @from, the path of a thread that sleeps or has ended, with copies of its versions. The
+ * thread may wake up: return false if it did; *@to is then useless. Stale offsets read meanwhile
+ * still lie within the session.
  */
 static bool copy_still(struct cpa_path *to, const struct cpa_path *from)
 {
@@ -108,8 +123,9 @@ static bool copy_still(struct cpa_path *to, const struct cpa_path *from)
 	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* the path is read before its versions */
 	copied = copy_version(&to->version, was.version, false) &&
 		 copy_version(&to->observed_version, was.observed_version, true);
-	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* the versions are read before the path again */
-	/* While the path names the versions nobody uses them again. */
+	/* the versions are read before the path is read again */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	/* While the path names the versions they are not used again. */
 	if (copied && from->version == was.version &&
 	    from->observed_version == was.observed_version && from->len == was.len &&
 	    from->released == was.released)
@@ -130,9 +146,9 @@ static void gather(struct cpa_self *self, const struct cpa_path *path)
 		return;
 	while (n < READINGS && !copy_still(&copy, path))
 		n++;
-	if (n == READINGS) /* it is awake, and will come by itself */
+	if (n == READINGS) /* the thread runs, and will add its path itself */
 		return;
-	copy.owner = UINT32_MAX; /* nobody's own */
+	copy.owner = UINT32_MAX; /* belongs to no thread */
 	cpa_cell_release(self, &cpa_header()->final, &copy);
 	cpa_path_clear(self, &copy);
 }
@@ -150,13 +166,16 @@ static void gather_row(struct cpa_self *self, const struct cpa_thread *row, uint
 bool cpa_part_open(struct cpa_self *self, uint64_t epoch)
 {
 	struct cpa_header *h = cpa_header();
-	/* ACQUIRE: when it is open the cell has all paths. */
+	/* ACQUIRE: once the part is open, the cell has all paths. Pairs with the RELEASE below. */
 	uint64_t word = __atomic_load_n(&h->part, __ATOMIC_ACQUIRE);
 	uint32_t rows = cpa_table(CPA_TABLE_THREADS)->used;
 
 	if (likely(word == 2 * epoch + OPEN))
 		return true;
-	/* Relaxed: only who claims goes on. A word beyond ours: the epoch has changed again. */
+	/*
+	 * Relaxed: only the thread that claims the part continues. A larger word: the epoch has
+	 * changed again.
+	 */
 	if (word >= 2 * epoch || !__atomic_compare_exchange_n(&h->part, &word, 2 * epoch, false,
 							      __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		return false;
@@ -172,7 +191,7 @@ bool cpa_part_open(struct cpa_self *self, uint64_t epoch)
 void cpa_part_begin(struct cpa_self *self, uint64_t epoch)
 {
 	struct cpa_header *h = cpa_header();
-	/* Later than anything: the observed path is that of the cell. */
+	/* Every release is later than 0: the observed path becomes that of the cell. */
 	struct cpa_wait wait = { .arrived = 0, .now = 0 };
 	uint64_t now = cpa_epoch_begun(h, epoch);
 

@@ -6,8 +6,9 @@
 #include "shadow/edge/thread.h"
 #include "shadow/path/token.h"
 
-#define NOBODY	     UINT32_MAX /* a pid */
-#define OBJECTS_MOST 20000u	/* of a row that is used again: they are all looked at then */
+#define NOBODY UINT32_MAX /* stands for a pid: the parent has vacated the row */
+/* objects of a row that may be used again: reuse looks at all of them */
+#define OBJECTS_MOST 20000u
 
 _Static_assert(offsetof(struct cpa_thread, off) - offsetof(struct cpa_thread, before) ==
 		       offsetof(struct cpa_process_sums, off),
@@ -25,7 +26,7 @@ static uint32_t rows(void)
 	return __atomic_load_n(&cpa_table(CPA_TABLE_PROCESSES)->used, __ATOMIC_RELAXED);
 }
 
-/* Relaxed, as all here that a search may read of a row that is being used again. */
+/* Relaxed, like all fields that a search may read while the row is used again. */
 static void set_parent(struct cpa_process_row *p, uint32_t parent)
 {
 	__atomic_store_n(&p->parent_key, parent ? cpa_process(parent)->key : 0, __ATOMIC_RELAXED);
@@ -70,14 +71,14 @@ uint32_t cpa_process_claim(uint32_t parent)
 	__atomic_store_n(&p->token, 0, __ATOMIC_RELAXED);
 	p->epoch = p->exec_cpu = 0;
 	p->spawning = 0;
-	/* Relaxed: unique, no more. */
+	/* Relaxed: the number must only be unique. */
 	__atomic_store_n(&p->key,
 			 __atomic_add_fetch(&cpa_header()->process_ids, 1, __ATOMIC_RELAXED),
 			 __ATOMIC_RELAXED);
-	/* Relaxed: who searched when it was another's may still look, and finds the key changed. */
+	/* Relaxed: a search that began when the row was another process's finds the key changed. */
 	__atomic_store_n(&p->waited, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&p->owner, p->key << 32, __ATOMIC_RELAXED);
-	/* RELEASE: who finds it claimed finds it clean. */
+	/* RELEASE: a thread that sees CLAIMED sees the cleared fields. */
 	__atomic_store_n(&p->state, CPA_PROCESS_CLAIMED, __ATOMIC_RELEASE);
 	return number;
 }
@@ -89,17 +90,17 @@ void cpa_process_free(uint32_t number)
 	/* Relaxed: as in cpa_process_claim(). */
 	__atomic_store_n(&p->key, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&p->pid, 0, __ATOMIC_RELAXED);
-	/* RELEASE: as above. */
+	/* RELEASE: pairs with the loads of `state` in the searches. */
 	__atomic_store_n(&p->state, CPA_PROCESS_FREE, __ATOMIC_RELEASE);
-	/* Else its number is not used again. */
+	/* With more objects the row is never used again. */
 	if (p->object_count <= OBJECTS_MOST)
 		cpa_stack_push(&cpa_header()->free_processes, number, below);
 }
 
-/* The later one of rows @best, which may be 0, and @number. */
+/* Return the later of rows @best (may be 0) and @number. */
 static uint32_t later(uint32_t best, uint32_t number)
 {
-	/* Relaxed: as above. */
+	/* Relaxed: keys may change when a row is used again; the caller checks. */
 	return best && __atomic_load_n(&cpa_process(best)->key, __ATOMIC_RELAXED) >
 				       __atomic_load_n(&cpa_process(number)->key,
 						       __ATOMIC_RELAXED) ?
@@ -125,10 +126,10 @@ uint32_t cpa_process_find(uint32_t pid, uint32_t parent)
 
 static bool is_called(const struct cpa_process_row *p, uint32_t pid, uint32_t space)
 {
-	/* ACQUIRE pairs with whoever tells the pid: with it comes the rest. */
+	/* ACQUIRE pairs with the store of the pid: the fields stored before it are visible. */
 	uint32_t known = (uint32_t)__atomic_load_n(&p->owner, __ATOMIC_ACQUIRE);
 
-	if (!known) /* its parent's namespace is its own */
+	if (!known) /* it has the pid namespace of its parent */
 		known = __atomic_load_n(&p->pid, __ATOMIC_ACQUIRE);
 	return known == pid && (!space || !p->space || p->space == space);
 }
@@ -156,8 +157,8 @@ uint32_t cpa_process_of_parent(uint32_t number, uint32_t pid)
 	uint32_t parent;
 
 	/*
-	 * SEQ_CST: told before it is looked for: one of the two finds the other. Pairs with
-	 * cpa_process_adopt().
+	 * SEQ_CST: each side stores before it searches, so that one of the two finds the other.
+	 * Pairs with cpa_process_adopt().
 	 */
 	__atomic_store_n(&p->parent_pid, pid, __ATOMIC_SEQ_CST);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -172,7 +173,7 @@ void cpa_process_adopt(uint32_t parent, uint64_t since_ns)
 	const struct cpa_process_row *of = cpa_process(parent);
 	uint32_t n;
 
-	/* SEQ_CST: so above. */
+	/* SEQ_CST: pairs with cpa_process_of_parent(). */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	n = rows();
 	for (uint32_t i = 1; i <= n; i++) {
@@ -238,7 +239,7 @@ static const struct cpa_process_sums *sums_of(const struct cpa_thread *row)
 	return (const struct cpa_process_sums *)&row->before;
 }
 
-/* There are @more threads; as many as the field can tell, if there are more. */
+/* Add @more threads to the count, which stops at UINT32_MAX. */
 static void count_threads(struct cpa_process_row *p, uint32_t more)
 {
 	uint32_t old = __atomic_load_n(&p->threads, __ATOMIC_RELAXED), new;
@@ -274,7 +275,7 @@ void cpa_process_give(struct cpa_thread *row)
 	row->given = *sums_of(row);
 }
 
-/* The row of the sum of processes named as @p. 0: no space. */
+/* Return the CPA_PROCESS_SUM row for the command of @p. 0: no space. */
 static uint32_t sum_of(const struct cpa_process_row *p)
 {
 	uint32_t n = rows(), number;
@@ -294,13 +295,13 @@ static uint32_t sum_of(const struct cpa_process_row *p)
 		sum->key = __atomic_add_fetch(&cpa_header()->process_ids, 1, __ATOMIC_RELAXED);
 		sum->name = p->name;
 		sum->start_ticks = p->start_ticks;
-		/* RELEASE: it is whole when it can be found. */
+		/* RELEASE: the row is complete before it can be found. */
 		__atomic_store_n(&sum->state, CPA_PROCESS_SUM, __ATOMIC_RELEASE);
 	}
 	return number;
 }
 
-/* Add @p to the sum of its command, for good. */
+/* Add @p to the sum of its command. */
 static bool fold(const struct cpa_process_row *p)
 {
 	uint32_t number = sum_of(p);
@@ -326,8 +327,8 @@ static void free_threads(uint32_t number, uint64_t key)
 		struct cpa_thread *row = cpa_row(CPA_TABLE_THREADS, i);
 
 		/*
-		 * ACQUIRE: a row that is claimed by now is not of the process that it was of before.
-		 * Pairs with cpa_thread_claim().
+		 * ACQUIRE: a row claimed meanwhile no longer belongs to this process. Pairs with
+		 * cpa_thread_claim().
 		 */
 		if (__atomic_load_n(&row->state, __ATOMIC_ACQUIRE) == CPA_THREAD_DONE ||
 		    row->process_row != number || row->process_key != key)
@@ -354,7 +355,7 @@ void cpa_process_waited(struct cpa_self *self, uint32_t number, int status)
 
 void cpa_process_drop_token(struct cpa_self *self, uint32_t number)
 {
-	/* Relaxed: its owner's, now. */
+	/* Relaxed: the token now belongs to this thread. */
 	uint32_t token = __atomic_exchange_n(&cpa_process(number)->token, 0, __ATOMIC_RELAXED);
 
 	if (token && token != CPA_TOKEN_NONE)
@@ -366,7 +367,7 @@ uint32_t cpa_process_twin(uint32_t number)
 	const struct cpa_process_row *own = cpa_process(number);
 	uint32_t n, best = 0;
 
-	/* SEQ_CST: our pid is told before we look; so does the other side. */
+	/* SEQ_CST: the own pid is stored before the search; the other side does the same. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	n = rows();
 	for (uint32_t i = 1; i <= n; i++) {
@@ -374,7 +375,7 @@ uint32_t cpa_process_twin(uint32_t number)
 		/* ACQUIRE pairs with cpa_process_claim(). */
 		uint32_t state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
 
-		/* ACQUIRE: with the pid comes what is told with it. */
+		/* ACQUIRE: the fields stored before the pid are visible. */
 		if (i != number && state != CPA_PROCESS_FREE && state != CPA_PROCESS_SUM &&
 		    __atomic_load_n(&p->pid, __ATOMIC_ACQUIRE) == own->pid &&
 		    is_child(p, own->parent))
@@ -383,7 +384,7 @@ uint32_t cpa_process_twin(uint32_t number)
 	return best;
 }
 
-/* Relaxed: what is told before is told by others. */
+/* Relaxed: the fields that go with the pid are published by other stores. */
 static bool own(struct cpa_process_row *p, uint64_t key, uint32_t pid)
 {
 	uint64_t none = key << 32;
@@ -396,7 +397,7 @@ static bool own(struct cpa_process_row *p, uint64_t key, uint32_t pid)
 bool cpa_process_occupy(uint32_t number, uint32_t pid)
 {
 	struct cpa_process_row *p = cpa_process(number);
-	/* ACQUIRE: if it is another process's row by now, we find that one's pid, or its key. */
+	/* ACQUIRE: if the row belongs to another process by now, its pid or key differs. */
 	uint64_t key = __atomic_load_n(&p->key, __ATOMIC_ACQUIRE);
 
 	return is_called(p, pid, 0) && own(p, key, pid);
@@ -414,6 +415,6 @@ void cpa_process_call(uint32_t number, uint32_t pid)
 {
 	struct cpa_process_row *p = cpa_process(number);
 
-	/* RELEASE: as with the pid, what is known of it comes with it. Pairs with is_called(). */
+	/* RELEASE: the fields stored before the pid are visible with it. Pairs with is_called(). */
 	__atomic_store_n(&p->owner, p->key << 32 | pid, __ATOMIC_RELEASE);
 }

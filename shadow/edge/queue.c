@@ -10,7 +10,7 @@
 #include "shadow/journal/journal.h"
 #include "shadow/path/path.h"
 
-/* The journal's next record is about @item. */
+/* Tell the journal that its next record concerns @item. */
 static void note(struct cpa_self *self, uint32_t row, uint64_t item)
 {
 	if (unlikely(self->journal))
@@ -19,7 +19,7 @@ static void note(struct cpa_self *self, uint32_t row, uint64_t item)
 
 static void add(uint64_t *to, uint64_t n)
 {
-	/* Relaxed, as all figures: sums, on which no data depends. */
+	/* Relaxed, as all counters here: sums on which no data depends. */
 	__atomic_fetch_add(to, n, __ATOMIC_RELAXED);
 }
 
@@ -37,18 +37,21 @@ uint32_t cpa_queue_intern(uint64_t address, uint32_t component)
 	return row;
 }
 
-/* Remember that the thread is one of those in @role. */
+/* Add the thread to the bitmap @role. */
 static void take_part(const struct cpa_self *self, uint64_t role[])
 {
 	uint64_t *word = &role[self->number / 64 % CPA_ROLE_WORDS];
 	uint64_t bit = UINT64_C(1) << self->number % 64;
 
-	/* Relaxed: a statistic. The line stays shared when the bit is set. */
+	/* Relaxed: a statistic. No store if the bit is set, so that the cache line stays shared. */
 	if (unlikely(!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit)))
 		__atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
 }
 
-/* @ticks since the start, for sums that do not overflow. Within a part differences are exact. */
+/*
+ * Return @ticks since the start of the session, so that sums do not overflow. Within a part
+ * differences are exact.
+ */
 static uint64_t clock(uint64_t ticks)
 {
 	return ticks - cpa_header()->start_ticks;
@@ -61,7 +64,9 @@ void cpa_queue_put(struct cpa_self *self, uint32_t row, uint64_t item, uint64_t 
 
 	take_part(self, q->producers);
 	add(&q->enqueued, 1);
-	/* Before the item can be taken: the depth is never below what is in the queue. */
+	/*
+	 * Before the item can be taken, so that the depth is never less than the number of items.
+	 */
 	add(&q->depth, 1);
 	add(&q->entered, clock(now));
 	note(self, row, item);
@@ -84,14 +89,14 @@ void cpa_queue_unput(struct cpa_self *self, uint32_t row, uint64_t item)
 	note(self, row, item);
 	cpa_journal_release(self, NULL, CPA_RELEASE_NOTHING, 0);
 	add(&q->enqueued, -UINT64_C(1));
-	if (!token) /* it had found no space */
+	if (!token) /* the put had found no space */
 		return;
 	add(&q->depth, -UINT64_C(1));
 	add(&q->entered, -clock(cpa_token(token)->path.released));
 	cpa_token_free(self, token);
 }
 
-/* The depth is as large as ever just before an item leaves, or at the end. */
+/* Decrement the depth; its maxima occur just before an item leaves, or at the end. */
 static void shrink(struct cpa_queue *q)
 {
 	uint64_t depth = __atomic_fetch_sub(&q->depth, 1, __ATOMIC_RELAXED);
@@ -103,12 +108,13 @@ static void shrink(struct cpa_queue *q)
 }
 
 /*
- * Before a bucket is full all are halved: their shares stay, to within one in 2^31, and later items
- * count twice as much as earlier ones. What others add meanwhile may be lost, of very many.
+ * Halve all buckets before one overflows: their proportions stay, to within one in 2^31, and later
+ * items count twice as much as earlier ones. Counts added meanwhile by other threads may be lost, a
+ * few out of very many.
  */
 static void count_wait(struct cpa_queue *q, uint32_t bucket)
 {
-	/* Relaxed, as below: a statistic. */
+	/* Relaxed, also below: a statistic. */
 	if (likely(__atomic_add_fetch(&q->histogram[bucket], 1, __ATOMIC_RELAXED) < UINT32_MAX / 2))
 		return;
 	for (uint32_t i = 0; i < CPA_HISTOGRAM; i++) {
@@ -134,7 +140,7 @@ uint64_t cpa_queue_take(struct cpa_self *self, uint32_t row, uint64_t item, stru
 		cpa_diag(CPA_DIAG_ITEMS_UNMATCHED);
 		return 0;
 	}
-	wait->from = path->node; /* of our own items too */
+	wait->from = path->node; /* also for the thread's own items */
 	if (likely(wait->now > path->released))
 		ticks = wait->now - path->released;
 	shrink(q);
@@ -151,7 +157,7 @@ static uint64_t spent(const struct cpa_self *self)
 	return self->row->process + self->row->external;
 }
 
-/* Forget the item in work at place @i. */
+/* Remove the item at index @i from those in work. */
 static void drop(struct cpa_self *self, uint32_t i)
 {
 	cpa_unhold(self, self->item[i].class);
@@ -171,7 +177,7 @@ static void finish(struct cpa_self *self, uint32_t i)
 
 static bool done_used(uint32_t row)
 {
-	/* Relaxed: a fact about the program; until all know it, an item may end early. */
+	/* Relaxed: a property of the program; until all threads see it an item may end early. */
 	return __atomic_load_n(&cpa_queue(row)->done_used, __ATOMIC_RELAXED);
 }
 
@@ -188,7 +194,7 @@ void cpa_queue_begin(struct cpa_self *self, uint32_t row, uint64_t item)
 	}
 	i = self->items_in_work++;
 	self->item[i].queue = row;
-	/* ACQUIRE: the component is complete. Pairs with who gave the queue its name. */
+	/* ACQUIRE: the component is complete. Pairs with the store that names the queue. */
 	self->item[i].class = __atomic_load_n(&cpa_queue(row)->component, __ATOMIC_ACQUIRE);
 	self->item[i].item = item;
 	self->item[i].begun = spent(self);
@@ -207,7 +213,8 @@ void cpa_queue_done(struct cpa_self *self, uint32_t row, uint64_t item)
 			return;
 		}
 	}
-	if (cpa_header()->epoch <= CPA_EPOCH_ON) /* later it may have been dequeued in no part */
+	/* later on it may have been dequeued while profiling was off */
+	if (cpa_header()->epoch <= CPA_EPOCH_ON)
 		cpa_diag(CPA_DIAG_ITEMS_UNBALANCED);
 }
 

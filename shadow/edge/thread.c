@@ -29,14 +29,14 @@ static uint32_t *below(uint32_t number)
 
 uint32_t cpa_thread_claim(uint32_t process)
 {
-	/* Relaxed: how many there are decides only when reuse begins. */
+	/* Relaxed: the number only decides when rows are used again. */
 	uint64_t processes = __atomic_load_n(&cpa_header()->process_ids, __ATOMIC_RELAXED);
 	uint32_t kept = processes > CPA_TREE_KEPT / 2 ? CPA_TREE_KEPT : CPA_THREADS_KEPT;
 	uint32_t number = 0;
 
 	if (__atomic_load_n(&cpa_table(CPA_TABLE_THREADS)->used, __ATOMIC_RELAXED) >= kept)
 		number = cpa_stack_pop(&cpa_header()->done, below);
-	if (number) /* The creator may name the new thread before it begins. */
+	if (number) /* the creator may name the new thread before it begins */
 		memset(row_at(number)->name, 0, sizeof(row_at(number)->name));
 	if (!number)
 		number = cpa_table_append(CPA_TABLE_THREADS);
@@ -45,7 +45,7 @@ uint32_t cpa_thread_claim(uint32_t process)
 		return 0;
 	}
 	cpa_process_claims(row_at(number), process);
-	/* RELEASE: detach, exit and the end of its process, by whatever thread, come after this. */
+	/* RELEASE: detach, exit and the end of the process, in whatever thread, come after this. */
 	__atomic_store_n(&row_at(number)->state, CPA_THREAD_RUNNING, __ATOMIC_RELEASE);
 	return number;
 }
@@ -57,9 +57,12 @@ static bool is_in_use(uint32_t id)
 	for (uint32_t i = 1; i <= n; i++) {
 		const struct cpa_thread *row = row_at(i);
 
-		/* In a later part of the run a thread has another than its row. */
+		/* In a later part of the run a thread's id differs from its row's key. */
 		if ((row->key == id || row->path.owner == id) &&
-		    /* Relaxed: who draws the same now has got a number that is another. */
+		    /*
+		     * Relaxed: another thread that draws an id at the same time draws another
+		     * number.
+		     */
 		    __atomic_load_n(&row->state, __ATOMIC_RELAXED) != CPA_THREAD_DONE)
 			return true;
 	}
@@ -71,15 +74,15 @@ void cpa_thread_new_id(struct cpa_self *self)
 	uint64_t n;
 
 	do {
-		/* Relaxed: unique, no more. */
+		/* Relaxed: the number must only be unique. */
 		n = __atomic_add_fetch(&cpa_header()->started, 1, __ATOMIC_RELAXED);
 		self->id = (uint32_t)n;
 	} while (self->id + 1 <= 1 || (n > UINT32_MAX && is_in_use(self->id)));
 }
 
 /*
- * Those that a row has are of a thread that was killed with its process: they are added up as we
- * go.
+ * An edge cache already in the row belongs to a thread that was killed with its process; its sums
+ * are added to the edges' rows as entries are replaced.
  */
 static void take_edges(struct cpa_self *self)
 {
@@ -90,7 +93,7 @@ static void take_edges(struct cpa_self *self)
 	self->row->edges = edges ? cpa_offset(edges) : 0;
 }
 
-/* All of them were added to the edges' rows. */
+/* Free the edge cache; its sums must have been added to the edges' rows. */
 static void give_edges(struct cpa_self *self)
 {
 	cpa_writing(self->row);
@@ -149,8 +152,8 @@ int cpa_thread_begin(struct cpa_self *self, uint32_t component, uint32_t tid,
 void cpa_thread_joined(uint32_t number)
 {
 	/*
-	 * RELEASE: the joiner has read the path. Whoever pops the row acquires it by the stack. A row
-	 * that is free already must not get onto the stack again.
+	 * RELEASE: the joiner has read the path; the thread that pops the row acquires it through
+	 * the stack. A row that is free already must not be pushed again.
 	 */
 	if (__atomic_exchange_n(&row_at(number)->state, CPA_THREAD_DONE, __ATOMIC_RELEASE) ==
 	    CPA_THREAD_DONE)
@@ -159,14 +162,17 @@ void cpa_thread_joined(uint32_t number)
 }
 
 /*
- * From @from to @to; but from @otherwise to DONE: the other of exit and detach came before. Return
- * whether it did.
+ * Change the state from @from to @to. If it is @otherwise, the other of exit and detach came first:
+ * free the row and return true. Otherwise return false.
  */
 static bool transition(uint32_t number, uint32_t from, uint32_t to, uint32_t otherwise)
 {
 	struct cpa_thread *row = row_at(number);
 
-	/* ACQ_REL: the side that comes second frees the row, after all the first one did to it. */
+	/*
+	 * ACQ_REL: the later of exit and detach frees the row, after all that the earlier one did
+	 * to it.
+	 */
 	if (__atomic_compare_exchange_n(&row->state, &from, to, false, __ATOMIC_ACQ_REL,
 					__ATOMIC_ACQUIRE))
 		return false;
