@@ -14,7 +14,7 @@
 
 #define COLD __attribute__((noinline, cold))
 
-/* What cpa_charge() asks for, of any number of ticks. */
+/* As cpa_charge(), but for any number of ticks. */
 static inline void charge(const struct cpa_charging *c, uint32_t slot, uint64_t total)
 {
 	if (likely(c->ticks <= CPA_DELTA_MOST)) {
@@ -28,7 +28,7 @@ static inline void charge(const struct cpa_charging *c, uint32_t slot, uint64_t 
 		c->total[slot] += total;
 }
 
-/* As cpa_charging(), for charge(). */
+/* As cpa_charging(), for use with charge(): also reserves the ticks in the path. */
 static inline struct cpa_charging charging(struct cpa_self *self, uint64_t ticks)
 {
 	if (likely(ticks <= CPA_DELTA_MOST))
@@ -45,7 +45,7 @@ void cpa_activity_charge(struct cpa_self *self, uint32_t slot, uint64_t ticks, u
 		cpa_journal_charge(self, slot, ticks);
 }
 
-/* Divide @ticks in proportion to @weight, to the last tick. */
+/* Divide @ticks exactly among the slots, in proportion to @weight. */
 static void spread(struct cpa_self *self, uint64_t ticks, const uint32_t slot[],
 		   const uint32_t weight[], unsigned n)
 {
@@ -56,7 +56,7 @@ static void spread(struct cpa_self *self, uint64_t ticks, const uint32_t slot[],
 	for (unsigned i = 0; i < n && sum; i++) {
 		uint64_t part, product;
 
-		/* Ticks times weight overflows for activities of hours only. */
+		/* The product overflows only for activities of hours. */
 		if (unlikely(__builtin_mul_overflow(rest, weight[i], &product)))
 			part = (uint64_t)((unsigned __int128)rest * weight[i] / sum);
 		else
@@ -68,7 +68,7 @@ static void spread(struct cpa_self *self, uint64_t ticks, const uint32_t slot[],
 	}
 }
 
-/* Credit is of one rate: see shadow/graph/mix.h. */
+/* A sample period begins: credit of another period is removed, see shadow/graph/mix.h. */
 static COLD void begin_credit(struct cpa_self *self, uint64_t period)
 {
 	self->sample_period = period;
@@ -78,8 +78,9 @@ static COLD void begin_credit(struct cpa_self *self, uint64_t period)
 }
 
 /*
- * The credit of one function for @n samples of the @span, over which @ticks were spread. None of an
- * activity so long that no other like it is without: what it has too many came late, of others.
+ * Return the credit of one function for its @n samples in @span, over which @ticks were spread. An
+ * activity so long that none of its length lacks a sample gives no credit: its surplus samples came
+ * late, from other activities.
  */
 static int32_t credit_of(const struct cpa_span *span, uint64_t ticks, uint32_t n)
 {
@@ -107,22 +108,26 @@ static void learn(struct cpa_self *self, const struct cpa_span *span, uint64_t t
 	}
 }
 
-/* The words of @mix of functions that @calls, if any, do not know exactly. Return how many. */
+/*
+ * Collect the words of @mix whose functions @calls (may be NULL) does not measure. Return their
+ * number.
+ */
 static inline unsigned words_of(const uint64_t mix[CPA_MIX], const struct cpa_calls *calls,
 				uint64_t word[])
 {
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < CPA_MIX; i++) {
-		word[n] = __atomic_load_n(&mix[i], __ATOMIC_RELAXED); /* see cpa_mix_add() */
-		if (!word[n])					      /* they fill in order */
+		/* relaxed: see cpa_mix_add() */
+		word[n] = __atomic_load_n(&mix[i], __ATOMIC_RELAXED);
+		if (!word[n]) /* words fill in order */
 			break;
 		n += !calls || !cpa_calls_know(calls, cpa_function_slot(cpa_mix_function(word[n])));
 	}
 	return n;
 }
 
-/* Give each of @n words what credit its function has in @others. */
+/* Give each of the @n words the credit of its function in @others. */
 static void lend(uint64_t word[], unsigned n, const uint64_t others[CPA_MIX])
 {
 	for (unsigned i = 0; i < n; i++) {
@@ -131,7 +136,8 @@ static void lend(uint64_t word[], unsigned n, const uint64_t others[CPA_MIX])
 
 		for (unsigned k = 0; k < CPA_MIX; k++) {
 			uint64_t other =
-				__atomic_load_n(&others[k], __ATOMIC_RELAXED); /* as above */
+				/* relaxed: see cpa_mix_add() */
+				__atomic_load_n(&others[k], __ATOMIC_RELAXED);
 
 			if (cpa_mix_function(other) == function)
 				credit = cpa_mix_credit(other);
@@ -140,7 +146,10 @@ static void lend(uint64_t word[], unsigned n, const uint64_t others[CPA_MIX])
 	}
 }
 
-/* Where none of the @n words of the thread's own activities has credit. */
+/*
+ * As of_edge(), for when none of the @n words of the thread's own activities has credit: use other
+ * threads' credit, then samples.
+ */
 static COLD unsigned without_credit(const uint64_t others[CPA_MIX], const struct cpa_calls *calls,
 				    uint64_t word[], unsigned n, uint32_t weight[], uint32_t *sum)
 {
@@ -155,8 +164,8 @@ static COLD unsigned without_credit(const uint64_t others[CPA_MIX], const struct
 }
 
 /*
- * Functions of an activity without samples on the edge of @cache, and their weights. Return how
- * many.
+ * Return the number of functions of an activity without samples on the edge of @cache, and set
+ * their words and weights; *@sum: sum of the weights.
  */
 static inline unsigned of_edge(struct cpa_self *self, const struct cpa_calls *calls,
 			       struct cpa_edge_cache *cache, uint64_t word[], uint32_t weight[],
@@ -182,7 +191,7 @@ void cpa_activity_attribute(struct cpa_self *self, uint64_t ticks, struct cpa_ed
 		cpa_activity_charge(self, cpa_function_slot(last), ticks, ticks);
 		return;
 	}
-	/* In proportion to the weights. One division, as this is done for most activities. */
+	/* In proportion to the weights. A single division, because most activities come here. */
 	for (unsigned i = 0; i < n; i++) {
 		uint64_t share = UINT32_MAX / sum * (uint64_t)weight[i];
 		uint32_t slot = cpa_function_slot(cpa_mix_function(word[i]));
@@ -201,9 +210,9 @@ void cpa_activity_attribute(struct cpa_self *self, uint64_t ticks, struct cpa_ed
 }
 
 /*
- * An untimed section is open in which all samples of the activity fell. What they do not stand for,
- * of @ticks, passed before it, in the mean: then the thread did what it did at the sample before,
- * as a use is timed after each. Return how long.
+ * All samples of the activity fell into an open untimed section. The part of @ticks that they do
+ * not stand for passed, on average, before the section; then the thread did the same as at the
+ * previous sample, because a use is timed after each sample. Charge that part; return it in ticks.
  */
 static uint64_t before_section(struct cpa_self *self, const struct cpa_span *span, uint64_t ticks)
 {
@@ -216,7 +225,7 @@ static uint64_t before_section(struct cpa_self *self, const struct cpa_span *spa
 	return before;
 }
 
-/* Which functions @ticks of the activity's process time were spent in; see shadow/graph/mix.h. */
+/* Attribute @ticks of the activity's process time to functions; see shadow/graph/mix.h. */
 static void attribute(struct cpa_self *self, const struct cpa_span *span, uint64_t ticks,
 		      struct cpa_edge_cache *cache)
 {
@@ -246,7 +255,10 @@ static void attribute(struct cpa_self *self, const struct cpa_span *span, uint64
 		cpa_activity_attribute(self, ticks, span->calls ? NULL : cache);
 }
 
-/* Classes that share a slot count once: the first one that is held has it. */
+/*
+ * Set the held slot at index @at. Classes that share a slot are charged once: the first one held
+ * keeps the slot.
+ */
 static void set_held_slot(struct cpa_self *self, unsigned at, uint32_t slot)
 {
 	struct cpa_thread *row = self->row;
@@ -263,7 +275,7 @@ static void look_up_held(struct cpa_self *self)
 		set_held_slot(self, i, cpa_component_slot(self->held_class[i]));
 }
 
-/* Components have got other slots. */
+/* Components have moved: look up the slots again. */
 static COLD void follow(struct cpa_self *self, struct cpa_calls *calls, uint32_t moves)
 {
 	self->moves = moves;
@@ -289,7 +301,10 @@ void cpa_activity_held_external(struct cpa_self *self, uint32_t slot, uint64_t t
 	((uint64_t *)cpa_at(row->held_external))[slot] += ticks;
 }
 
-/* What all activities do but for functions, kinds of external time and time that is no one's. */
+/*
+ * Common part of all activities: everything except functions, kinds of external time, and time that
+ * is charged to no component.
+ */
 static struct cpa_edge_cache *advance(struct cpa_self *self, struct cpa_calls *calls,
 				      uint64_t process, uint64_t external, uint32_t node)
 {
@@ -377,7 +392,7 @@ void cpa_hold_slow(struct cpa_self *self, uint32_t class, uint32_t slot)
 {
 	struct cpa_thread *row = self->row;
 
-	/* Nested locks of one class count once: the section is one. */
+	/* Nested locks of one class count once, as a single section. */
 	for (unsigned i = 0; i < row->held_count; i++) {
 		if (self->held_class[i] == class) {
 			row->held_times[i]++;
@@ -408,7 +423,7 @@ void cpa_unhold_slow(struct cpa_self *self, uint32_t class)
 			row->held_slot[i] = row->held_slot[row->held_count];
 			row->held_times[i] = row->held_times[row->held_count];
 			self->held_class[i] = self->held_class[row->held_count];
-			if (unlikely(!first)) /* it may have had the slot of one above */
+			if (unlikely(!first)) /* a class above it may have shared the slot */
 				look_up_held(self);
 		}
 		return;

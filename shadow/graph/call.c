@@ -11,8 +11,8 @@
 #define FIRST_CALLS	64u
 #define FIRST_FUNCTIONS 64u
 #define MOST_FUNCTIONS	(1u << 16)
-#define SAMPLE		(1u << 16) /* ticks that weigh as much as a sample */
-#define SEARCH		256u	   /* calls to look at for the caller of a new one */
+#define SAMPLE		(1u << 16) /* ticks that weigh as much as one sample */
+#define SEARCH		256u	   /* calls to search for the caller of a new one */
 
 struct cpa_calls *cpa_calls_new(void)
 {
@@ -143,7 +143,10 @@ bool cpa_calls_leave_outer(struct cpa_calls *c, uint32_t number)
 	return true;
 }
 
-/* Calls of @caller's callees are over, when it calls. */
+/*
+ * @caller is making a call, so its earlier callees have ended: remove them. Return whether there
+ * were any.
+ */
 static bool back_in(struct cpa_calls *c, uint32_t caller)
 {
 	uint32_t stop = c->depth > SEARCH ? c->depth - SEARCH : 0, at = c->depth;
@@ -152,7 +155,7 @@ static bool back_in(struct cpa_calls *c, uint32_t caller)
 		at--;
 	if (at == stop)
 		return false;
-	/* Those inlined into it are not over. */
+	/* Functions inlined into it have not ended. */
 	while (at < c->depth && c->stack[at].site == c->stack[at - 1].site)
 		at++;
 	if (at == c->depth)
@@ -162,8 +165,8 @@ static bool back_in(struct cpa_calls *c, uint32_t caller)
 }
 
 /*
- * @earlier is on the stack while @call begins above it. Its frame is free for others, so it is
- * over, unless @call was inlined into it; but not by the very code that began @earlier.
+ * Return whether @earlier, which is on the stack when @call begins above it, has ended: its frame
+ * is in use by others. Not if @call was inlined into it, unless the same code began @earlier.
  */
 static bool is_over(const struct cpa_call *earlier, const struct cpa_call *call)
 {
@@ -177,11 +180,11 @@ bool cpa_calls_check(struct cpa_calls *c, const struct cpa_call *call, uint32_t 
 	const struct cpa_call *top = &c->stack[c->depth - 1];
 	uint32_t depth = c->depth;
 
-	/* The same site: inlined, below the local variables of the function around it. */
+	/* Same site: inlined, below the local variables of the function around it. */
 	if (call->frame < top->frame)
 		return caller && caller != top->function && call->site != top->site &&
 		       back_in(c, caller);
-	/* Beyond all that we know: the handler of a signal, a coroutine, on a stack of its own. */
+	/* Above all known frames: a signal handler or a coroutine on a stack of its own. */
 	if (call->frame > c->stack[0].frame)
 		return false;
 	while (depth && is_over(&c->stack[depth - 1], call))
@@ -192,7 +195,10 @@ bool cpa_calls_check(struct cpa_calls *c, const struct cpa_call *call, uint32_t 
 	return true;
 }
 
-/* Where the newest stack begins that the calls lie on: addresses fall along each. */
+/*
+ * Return the depth at which the newest machine stack of the calls begins; addresses fall along each
+ * stack.
+ */
 static uint32_t newest_stack(const struct cpa_calls *c)
 {
 	uint32_t at = c->depth - 1;
@@ -206,7 +212,7 @@ void cpa_calls_jump(struct cpa_calls *c, uint64_t from, uint64_t to)
 {
 	uint32_t depth;
 
-	/* Out of a handler that has a stack of its own: all its calls are over. */
+	/* Out of a handler with a stack of its own: all its calls have ended. */
 	while (unlikely(c->folds)) {
 		depth = newest_stack(c);
 		if (from <= to && to <= c->stack[depth].frame)
@@ -262,14 +268,15 @@ void cpa_calls_publish(struct cpa_calls *c)
 		inclusive = f->inclusive;
 		f->calls = 0;
 		f->inclusive = 0;
-		__atomic_signal_fence(__ATOMIC_SEQ_CST); /* abandoned, it counts nothing twice */
+		/* if abandoned here, nothing is counted twice */
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		/* Relaxed: sums; nothing depends on their order. */
 		__atomic_fetch_add(&row->calls, calls, __ATOMIC_RELAXED);
 		__atomic_fetch_add(&row->inclusive, inclusive, __ATOMIC_RELAXED);
 	}
 }
 
-/* @f is one of the functions of the activity, as if it had been sampled. */
+/* Count @f as a function of the activity, as if it had been sampled. */
 static void learn(const struct cpa_call_function *f, struct cpa_edge_cache *cache)
 {
 	struct cpa_edge *edge = cpa_row(CPA_TABLE_EDGES, cache->edge);

@@ -21,9 +21,7 @@ static struct cpa_checkpoint *at(const struct cpa_thread *row, unsigned i)
 
 static void set_label(struct cpa_checkpoint *c, uint64_t label)
 {
-	/*
-	 * RELEASE: what was written before comes first; the fence: what is written now, after (C3).
-	 */
+	/* RELEASE: earlier stores come first. The fence: later stores come after (C3). */
 	__atomic_store_n(&c->label, label, __ATOMIC_RELEASE);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
@@ -37,12 +35,12 @@ static void drop(struct cpa_self *self, struct cpa_thread *row, unsigned i)
 	set_label(c, 0);
 	cpa_path_clear(self, &c->path);
 	cpa_path_clear(self, &c->retired);
-	/* RELEASE: no reader takes what comes to be there for a checkpoint. Pairs with cut.c. */
+	/* RELEASE: readers do not take reused memory for a checkpoint. Pairs with cut.c. */
 	__atomic_store_n(&row->checkpoint[i], 0, __ATOMIC_RELEASE);
 	cpa_heap_free(c);
 }
 
-/* The older checkpoint, with room for all slots in use. NULL: no memory. */
+/* Return the older checkpoint, with room for all slots in use. NULL: no memory. */
 static struct cpa_checkpoint *older(struct cpa_self *self)
 {
 	struct cpa_thread *row = self->row;
@@ -62,7 +60,7 @@ static struct cpa_checkpoint *older(struct cpa_self *self)
 	return c[i];
 }
 
-/* Keep the row as what it was at the boundaries up to @n. */
+/* Save the row as the state at the boundaries up to @n. */
 static void keep(struct cpa_self *self, uint64_t n)
 {
 	struct cpa_thread *row = self->row;
@@ -93,7 +91,10 @@ uint64_t cpa_checkpoint_pass(struct cpa_self *self, uint64_t now)
 	self->window = 0;
 	keep(self, n);
 	self->since = n * self->period;
-	/* RELEASE: the checkpoint comes first; the row changes after (C2). Pairs with cut.c. */
+	/*
+	 * RELEASE: the checkpoint is complete; the fence: the row changes only after (C2). Pairs
+	 * with cut.c.
+	 */
 	__atomic_store_n(&self->row->period, n, __ATOMIC_RELEASE);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	cpa_series_pass(self, n);

@@ -6,23 +6,23 @@
 #include "shadow/graph/moved.h"
 
 #define MOST_BUCKETS (2 * CPA_MOST_SLOTS / 64)
-#define PATIENCE     1000u /* looks at each of them */
+#define PATIENCE     1000u /* times that each of them is looked at */
 
-/* Kinds of components as far as slots go: functions with what they call (CPA_BY_CALL) are one. */
+/* Families share a quota of slots: the kinds, functions including callees (CPA_BY_CALL), and */
 #define CALLS	 (CPA_ACTIVITY + 1)
-#define SEARCH	 (CPA_ACTIVITY + 2) /* given out by the search */
+#define SEARCH	 (CPA_ACTIVITY + 2) /* slots handed out by the search */
 #define FAMILIES (CPA_ACTIVITY + 3)
 
 /*
- * Slots are handed out in the order of need, whatever the kind, so that vectors stay as short as
- * what is in use; quotas keep a family from taking all. Atomic; relaxed order suffices, as a slot
- * number brings no data with it.
+ * Slots are handed out in order of need, whatever the kind, so that vectors are as short as
+ * possible; quotas keep one family from taking all. Atomic; relaxed order suffices, because a slot
+ * number publishes no data.
  */
 struct slots {
 	uint32_t next;
-	uint32_t own[FAMILIES], own_used[FAMILIES]; /* slots for one component */
+	uint32_t own[FAMILIES], own_used[FAMILIES]; /* slots for one component each */
 	uint32_t buckets[FAMILIES], buckets_used[FAMILIES];
-	uint16_t bucket[FAMILIES][MOST_BUCKETS]; /* by hash; 0: not handed out */
+	uint16_t bucket[FAMILIES][MOST_BUCKETS]; /* slot by hash; 0: not handed out */
 	bool is_bucket[CPA_MOST_SLOTS];
 };
 
@@ -31,13 +31,13 @@ static struct slots *slots(void)
 	return cpa_at(cpa_header()->slot_state);
 }
 
-/* At most a quarter of a family's slots are buckets: 2m, as the search wants them. */
+/* At most a quarter of a family's slots are buckets: 2m, as the search requires. */
 static void set_quota(uint32_t family, uint32_t quota)
 {
 	uint32_t buckets = quota / 4 < 2 * cpa_component_top() ? (quota + 3) / 4 :
 								 2 * cpa_component_top();
 
-	/* Calls nest: two that shared a slot would both count the time of the inner one. */
+	/* Calls nest: two functions in one slot would both count the time of the inner one. */
 	if (family == CPA_ACTIVITY || family == CALLS || family == SEARCH)
 		buckets = 0;
 	slots()->buckets[family] = buckets;
@@ -62,7 +62,8 @@ int cpa_component_init(void)
 	slots()->next = CPA_SLOT_FIRST;
 	total -= CPA_SLOT_FIRST;
 	/*
-	 * All kinds of external time, and a bucket that stays empty; fewer if slots are very few.
+	 * A slot for each kind of external time, and a bucket that stays empty; fewer if there are
+	 * very few slots.
 	 */
 	external = total / 8 < CPA_EXTERNALS ? total / 8 : CPA_EXTERNALS;
 	slots()->own[CPA_EXTERNAL] = external;
@@ -79,7 +80,7 @@ static uint32_t next_slot(void)
 	return __atomic_fetch_add(&slots()->next, 1, __ATOMIC_RELAXED);
 }
 
-/* Take one of @quota. */
+/* Take one of @quota. Return false if none is left. */
 static bool take(uint32_t *used, uint32_t quota)
 {
 	if (__atomic_load_n(used, __ATOMIC_RELAXED) < quota &&
@@ -104,7 +105,10 @@ uint32_t cpa_component_bucket(const struct cpa_component *c)
 
 		if (slot)
 			return slot;
-		/* Threads that race may use up a bucket's slot: then some share with the next. */
+		/*
+		 * Racing threads may use up the slot of a bucket; some components then share the
+		 * next bucket.
+		 */
 		if (!take(&slots()->buckets_used[family], count))
 			continue;
 		slot = next_slot();
@@ -145,7 +149,7 @@ static uint32_t take_slot(struct cpa_component *c)
 	if (take(&slots()->own_used[family], slots()->own[family]))
 		return next_slot();
 	slot = cpa_component_bucket(c);
-	/* An activity without a slot of its own has no on-path weight; the report says so. */
+	/* An activity without a slot of its own has no weight on the path; the report says so. */
 	if (slot) {
 		c->shared = 1;
 		cpa_diag(CPA_DIAG_ALIASED_CLASSES);

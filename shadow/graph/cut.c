@@ -7,33 +7,37 @@
 #include "shadow/store/heap.h"
 #include "shadow/store/table.h"
 
-#define TRIES 256 /* to read a row; whoever changes it has been at that for a period already */
+/* attempts to read a row; an event that changes it has been in progress for a period already */
+#define TRIES 256
 
-/* A thread's state: where it is, and how to see that it was that all the time (C3). */
+/* Source of a thread's state, and the values that prove it did not change meanwhile (C3). */
 struct source {
 	const struct cpa_thread *row;
-	unsigned index;				 /* of the checkpoint, which is */
+	unsigned index;				 /* of the checkpoint in the row */
 	const struct cpa_checkpoint *checkpoint; /* NULL: the row itself */
-	uint64_t offset;			 /* of it */
-	uint64_t word;				 /* its label, or row->writing */
+	uint64_t offset;			 /* offset of the checkpoint */
+	uint64_t word;				 /* label of the checkpoint, or row->writing */
 	const void *sums, *path, *retired, *total;
 };
 
-/* A copy of it, the paths spread out: the thread's own, and that of earlier users of the row. */
+/*
+ * Copy of a thread's state, with two expanded paths: the thread's own, and that of earlier threads
+ * in the row.
+ */
 struct state {
 	uint32_t slots, totals;
 	struct cpa_sums sums;
 	uint64_t bytes[2];
 	struct cpa_path path[2];
-	uint64_t *slack[2], *share[2], *total; /* [slots] */
+	uint64_t *slack[2], *share[2], *total; /* [slots] each */
 };
 
-/* Out of the sight of ThreadSanitizer: that others write meanwhile is noticed by steady(). */
+/* Hidden from ThreadSanitizer: steady() detects concurrent writes. */
 #define UNSEEN __attribute__((no_sanitize("thread")))
 
 UNSEEN static uint64_t load(const void *word)
 {
-	/* Relaxed: a torn whole of whole words is noticed by steady(). */
+	/* Relaxed: steady() detects a mix of old and new words. */
 	return __atomic_load_n((const uint64_t *)word, __ATOMIC_RELAXED);
 }
 
@@ -47,7 +51,7 @@ UNSEEN static void copy(void *to, const void *from, size_t size)
 
 static bool steady(const struct source *s)
 {
-	/* What was read before is not read after: x86 keeps loads in order. */
+	/* Earlier loads are not delayed beyond this point: x86 keeps loads in order. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (!s->checkpoint)
 		return __atomic_load_n(&s->row->writing, __ATOMIC_RELAXED) == s->word;
@@ -60,15 +64,15 @@ UNSEEN static bool find_checkpoint(struct source *s, uint64_t boundary)
 	for (s->index = 0; s->index < 2; s->index++) {
 		const struct cpa_checkpoint *c;
 
-		/*
-		 * ACQUIRE: its label is there. Pairs with older() in checkpoint.c; below:
-		 * set_label().
-		 */
+		/* ACQUIRE: its label is set. Pairs with older() in checkpoint.c. */
 		s->offset = __atomic_load_n(&s->row->checkpoint[s->index], __ATOMIC_ACQUIRE);
 		if (!s->offset)
 			continue;
 		s->checkpoint = c = cpa_at(s->offset);
-		/* ACQUIRE: what is labelled so is whole. As above. */
+		/*
+		 * ACQUIRE: a labelled checkpoint is complete. Pairs with set_label() in
+		 * checkpoint.c.
+		 */
 		s->word = __atomic_load_n(&c->label, __ATOMIC_ACQUIRE);
 		if (s->word < boundary || load(&c->from) >= boundary)
 			continue;
@@ -86,11 +90,14 @@ enum found { ABSENT, FOUND, CHANGING, OVER };
 UNSEEN static enum found find(struct source *s, const struct cpa_thread *row, uint64_t boundary)
 {
 	*s = (struct source){ .row = row };
-	/* ACQUIRE: the row is as its writer left it; and its first period is there. */
+	/*
+	 * ACQUIRE, both: the row is as its writer left it, and its first period is set. Pair with
+	 * cpa_written().
+	 */
 	s->word = __atomic_load_n(&row->writing, __ATOMIC_ACQUIRE);
 	if (!__atomic_load_n(&row->key, __ATOMIC_ACQUIRE) || load(&row->first_period) >= boundary)
 		return ABSENT;
-	/* ACQUIRE: with the period comes its checkpoint. Pairs with cpa_checkpoint_pass(). */
+	/* ACQUIRE: the checkpoint of the period is visible. Pairs with cpa_checkpoint_pass(). */
 	if (__atomic_load_n(&row->period, __ATOMIC_ACQUIRE) >= boundary)
 		return find_checkpoint(s, boundary) ? FOUND : OVER;
 	if (s->word % 2)
@@ -102,7 +109,9 @@ UNSEEN static enum found find(struct source *s, const struct cpa_thread *row, ui
 	return FOUND;
 }
 
-/* S and H of path @i. The version may have become something else: then steady() will tell. */
+/*
+ * Expand S and H of path @i. The version may have been reused meanwhile; steady() then detects it.
+ */
 static void spread(struct state *t, unsigned i)
 {
 	const struct cpa_path *p = &t->path[i];
@@ -129,7 +138,7 @@ static void spread(struct state *t, unsigned i)
 	}
 }
 
-/* A whole copy of what @s names. Return false if it changed meanwhile. */
+/* Copy the state at @s. Return false if it changed meanwhile. */
 static bool take(struct state *t, const struct source *s)
 {
 	uint64_t slots[2] = { 0 };
@@ -142,7 +151,10 @@ static bool take(struct state *t, const struct source *s)
 		copy(slots, &s->checkpoint->slots, sizeof(slots[0]));
 	else
 		copy(slots, &s->row->totals_slots, sizeof(slots[0]));
-	/* What the paths name, and the length of total, is good only if this is. */
+	/*
+	 * The versions of the paths and the length of `total` are valid only if the state is
+	 * steady.
+	 */
 	if (!steady(s))
 		return false;
 	t->totals = s->total ? (uint32_t)slots[0] : 0;
@@ -153,7 +165,7 @@ static bool take(struct state *t, const struct source *s)
 	return steady(s);
 }
 
-/* As cpa_path_join(), of S and H. */
+/* As cpa_path_join(), for S and H only. */
 static void join(struct cpa_cut *cut, const struct state *t, unsigned i)
 {
 	uint64_t len = t->path[i].len, *mine = &cut->field[CPA_SERIES_LEN];
@@ -216,7 +228,7 @@ static enum found read_thread(struct state *t, const struct cpa_thread *row, uin
 
 bool cpa_cut_read(struct cpa_cut *cut, uint64_t boundary)
 {
-	/* Relaxed: a row handed out later has its first period later. */
+	/* Relaxed: a row handed out later has a later first period. */
 	uint32_t rows = __atomic_load_n(&cpa_table(CPA_TABLE_THREADS)->used, __ATOMIC_RELAXED);
 	uint64_t *arrays = cpa_heap_alloc((size_t)5 * cut->slots * sizeof(*arrays));
 	struct state *t = cpa_heap_alloc(sizeof(*t));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "shadow/graph/moved.h"
 
-#define MOST 512u /* modules of a process; those beyond stay where they are */
+#define MOST 512u /* modules in the table; addresses in others are not translated */
 
 uint32_t cpa_moved_any;
 
@@ -15,12 +15,12 @@ void cpa_moved_set(uint32_t module, uint64_t by)
 	for (unsigned i = 0; i < MOST; i++) {
 		uint32_t none = 0;
 
-		/* RELEASE: the first one comes before the count. */
+		/* RELEASE: entries become visible in order. */
 		if (!__atomic_compare_exchange_n(&moved[i].module, &none, module, false,
 						 __ATOMIC_RELEASE, __ATOMIC_RELAXED) &&
 		    none != module)
 			continue;
-		/* RELEASE: for cpa_moved_slow(). */
+		/* RELEASE: pairs with cpa_moved_slow(). */
 		__atomic_store_n(&moved[i].by, by, __ATOMIC_RELEASE);
 		__atomic_store_n(&cpa_moved_any, 1, __ATOMIC_RELEASE);
 		return;

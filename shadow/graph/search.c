@@ -7,44 +7,50 @@
 #include "shadow/path/path.h"
 
 #define MOST_SETS 256u
-#define ROOM	  (CPA_MOST_SLOTS + 8) /* of a vector: versions round up */
-#define SHORTEST  25u		       /* intervals, in units of 4 ms: 0.1 s */
-#define LONGEST	  250u
-#define PART_RUN  32u /* between them: this part of the run */
+#define ROOM	  (CPA_MOST_SLOTS + 8) /* length of a vector: versions round up */
+/* shortest and longest interval, in units of 4 ms: 0.1 s and 1 s */
+#define SHORTEST 25u
+#define LONGEST	 250u
+#define PART_RUN 32u /* between these limits an interval is 1/PART_RUN of the run */
 
-/* The members of one slot, and what they are about to get. */
+/* The members of one slot, and their destination. */
 struct set {
 	uint32_t slot;
 	uint64_t growth;
-	bool home;    /* back to their buckets */
-	uint32_t got; /* slots to divide them among */
+	bool home;    /* return them to their buckets */
+	uint32_t got; /* number of slots to divide them among */
 	uint16_t slots[CPA_SEARCH_PARTS];
-	uint32_t seen; /* members that have moved or stayed */
+	uint32_t seen; /* members handled so far */
 };
 
-/* Of the thread that steps. */
+/* State of the searching thread. */
 static struct {
-	uint64_t len, share[CPA_MOST_SLOTS]; /* at the last step */
-	bool part[CPA_MOST_SLOTS];	     /* the slot is the search's */
-	bool threads[CPA_MOST_SLOTS];	     /* and has had thread components */
-	uint32_t base[CPA_MOST_SLOTS];	     /* row in the table of bases, 0: none */
+	uint64_t len, share[CPA_MOST_SLOTS]; /* values at the last step, ticks */
+	bool part[CPA_MOST_SLOTS];	     /* the slot belongs to the search */
+	bool threads[CPA_MOST_SLOTS];	     /* the slot has held thread components */
+	uint32_t base[CPA_MOST_SLOTS];	     /* row in the table of bases; 0: none */
 	bool named[CPA_MOST_SLOTS];	     /* its component was heavy when alone */
-	/* Of a bucket: steps to let it be, divisions in vain, its part of the path at the last. */
+	/*
+	 * Of a bucket: steps to rest, divisions without result, its fraction of the path at the
+	 * last one.
+	 */
 	uint8_t rest[CPA_MOST_SLOTS], vain[CPA_MOST_SLOTS];
 	uint16_t tried[CPA_MOST_SLOTS];
 	uint32_t open; /* parts that have members and are not named */
-	/* Of one step. */
+	/* State of one step. */
 	uint64_t growth[CPA_MOST_SLOTS], grown;
-	uint32_t rows;						  /* of components */
-	uint32_t members[CPA_MOST_SLOTS], member[CPA_MOST_SLOTS]; /* how many, one of them */
+	uint32_t rows; /* rows of the components table */
+	/* number of members, and one of them */
+	uint32_t members[CPA_MOST_SLOTS], member[CPA_MOST_SLOTS];
 	struct set set[MOST_SETS];
-	uint32_t sets, parts, homes; /* the first `parts` of the sets that want slots are parts */
+	/* the first `parts` sets to divide are parts; sets from `homes` on return home */
+	uint32_t sets, parts, homes;
 	uint16_t pool[CPA_MOST_SLOTS];
 	uint32_t pooled;
 } s;
 
-static uint64_t longest; /* atomic: path seen */
-static uint32_t busy;	 /* atomic: a thread steps */
+static uint64_t longest; /* atomic: longest path seen, ticks */
+static uint32_t busy;	 /* atomic: 1 while a thread is in a step */
 
 void cpa_search_reset(void)
 {
@@ -59,7 +65,7 @@ static bool searched(const struct cpa_component *c)
 	       c->kind == CPA_REGION || c->kind == CPA_QUEUE || c->kind == CPA_THREAD;
 }
 
-/* Component @row if the search may move it, else NULL. */
+/* Return component @row if the search may move it, else NULL. */
 static struct cpa_component *candidate(uint32_t row)
 {
 	struct cpa_component *c = cpa_component(row);
@@ -68,13 +74,13 @@ static struct cpa_component *candidate(uint32_t row)
 	return __atomic_load_n(&c->key, __ATOMIC_ACQUIRE) && searched(c) && c->slot ? c : NULL;
 }
 
-/* Whether @slot had at least @n / @m of the path in the interval. */
+/* Return whether @slot had at least @n / @m of the path's growth in the interval. */
 static bool had(uint32_t slot, uint32_t n, uint32_t m)
 {
 	return s.growth[slot] >= (unsigned __int128)s.grown * n / m;
 }
 
-/* What @slot had of the path in the interval, of UINT16_MAX. */
+/* Return the fraction of @slot in the path's growth in the interval, in units of 1 / UINT16_MAX. */
 static uint32_t part_of(uint32_t slot)
 {
 	unsigned __int128 part = (unsigned __int128)s.growth[slot] * UINT16_MAX / s.grown;
@@ -82,7 +88,9 @@ static uint32_t part_of(uint32_t slot)
 	return part < UINT16_MAX ? (uint32_t)part : UINT16_MAX;
 }
 
-/* Whether a bucket is not to be looked into now: nothing was found, and it has got no heavier. */
+/*
+ * Return whether a bucket is left alone: its division gave no result, and it has not got heavier.
+ */
 static bool rests(uint32_t slot)
 {
 	return s.rest[slot] &&
@@ -97,7 +105,7 @@ static bool heavy(uint32_t slot)
 			      cpa_component_is_bucket(slot) && had(slot, 3, 4 * m) && !rests(slot);
 }
 
-/* The bucket @slot is being divided. */
+/* Record that the bucket @slot is being divided. */
 static void try_bucket(uint32_t slot)
 {
 	if (s.vain[slot] < CPA_SEARCH_REST)
@@ -106,7 +114,7 @@ static void try_bucket(uint32_t slot)
 	s.tried[slot] = (uint16_t)part_of(slot);
 }
 
-/* The component in @slot has shown to be heavy. */
+/* The component alone in @slot is heavy: it keeps the slot. */
 static void name_it(uint32_t slot)
 {
 	uint32_t bucket = cpa_component_bucket(cpa_component(s.member[slot]));
@@ -115,14 +123,14 @@ static void name_it(uint32_t slot)
 	s.rest[bucket] = s.vain[bucket] = 0;
 }
 
-/* The interval's growth. Return whether there may be something to do. */
+/* Measure the growth in the interval. Return whether there may be something to do. */
 static bool measure(const struct cpa_search_view *view, uint32_t slots)
 {
 	bool wanted = s.open > 0;
 
 	s.grown = view->len - s.len;
 	for (uint32_t i = CPA_SLOT_FIRST; i < slots; i++) {
-		/* Another history may have become the longest path. */
+		/* Another thread's path may have become the longest. */
 		s.growth[i] = view->share[i] > s.share[i] ? view->share[i] - s.share[i] : 0;
 		s.share[i] = view->share[i];
 		s.rest[i] -= s.rest[i] > 0;
@@ -153,7 +161,7 @@ static void add_set(uint32_t slot, bool home)
 	s.set[s.sets++] = (struct set){ .slot = slot, .growth = s.growth[slot], .home = home };
 }
 
-/* Whether @x goes first: parts, then the heavier. */
+/* Return whether @x comes before @y: parts first, then by weight. */
 static bool before(const struct set *x, const struct set *y)
 {
 	if (s.part[x->slot] != s.part[y->slot])
@@ -173,7 +181,7 @@ static void sort_sets(void)
 	}
 }
 
-/* The sets to divide, in their order; behind them those that go home. */
+/* Collect the sets to divide, in order, followed by the sets that return home. */
 static void find_sets(uint32_t slots)
 {
 	s.sets = s.parts = 0;
@@ -195,8 +203,8 @@ static void find_sets(uint32_t slots)
 }
 
 /*
- * Ticks charged to @slot in all threads; *@total: those of them that are in the totals. Words that
- * their threads write as they go: what is added while we read is of components that left the slot.
+ * Return the ticks charged to @slot in all threads; *@total: those of them in the totals. The
+ * threads write these words meanwhile; such additions are of components that have left the slot.
  */
 static __attribute__((no_sanitize_thread)) uint64_t charged(uint32_t slot, uint64_t *total)
 {
@@ -220,7 +228,7 @@ static __attribute__((no_sanitize_thread)) uint64_t charged(uint32_t slot, uint6
 	return *total + external;
 }
 
-/* Whether little enough of any path can be in @slot. */
+/* Return whether no path can have more of @slot than the allowed error. */
 static bool may_be_used_again(uint32_t slot)
 {
 	uint64_t total;
@@ -228,7 +236,7 @@ static bool may_be_used_again(uint32_t slot)
 	return !s.threads[slot] && charged(slot, &total) <= s.len / (4 * cpa_component_top());
 }
 
-/* The slots that can be given out: at least @wanted, if there are. */
+/* Collect the slots that can be given out: at least @wanted if there are enough. */
 static void fill_pool(uint32_t wanted, uint32_t slots)
 {
 	uint32_t slot;
@@ -243,7 +251,10 @@ static void fill_pool(uint32_t wanted, uint32_t slots)
 	}
 }
 
-/* Send components home that are alone and light, @wanted: their slots are for the next step. */
+/*
+ * Return @wanted components that are alone and light to their buckets: their slots are free for the
+ * next step.
+ */
 static void evict(uint32_t wanted, uint32_t slots)
 {
 	for (uint32_t i = CPA_SLOT_FIRST; wanted && i < slots; i++) {
@@ -258,7 +269,10 @@ static void evict(uint32_t wanted, uint32_t slots)
 	}
 }
 
-/* Remember what the slot has of others. False: no space, it must not be used. */
+/*
+ * Record the present contents of @slot, before components get it. Return false without space: the
+ * slot must not be used.
+ */
 static bool note_base(const struct cpa_search_view *view, uint32_t slot)
 {
 	struct cpa_base base = { .key = slot,
@@ -276,7 +290,7 @@ static bool note_base(const struct cpa_search_view *view, uint32_t slot)
 	return s.base[slot];
 }
 
-/* Let @set have @slot to divide its members among. */
+/* Give @slot to @set, to divide its members among. */
 static void give(struct set *set, uint32_t slot, const struct cpa_search_view *view)
 {
 	if (!note_base(view, slot))
@@ -285,7 +299,7 @@ static void give(struct set *set, uint32_t slot, const struct cpa_search_view *v
 	set->slots[set->got++] = (uint16_t)slot;
 }
 
-/* Divide the pool among the sets, fairly; where it is too small the first ones get all. */
+/* Divide the pool evenly among the sets; if it is too small, the first sets get all. */
 static void give_all(const struct cpa_search_view *view)
 {
 	uint32_t each = s.homes ? s.pooled / s.homes : 0;
@@ -299,7 +313,7 @@ static void give_all(const struct cpa_search_view *view)
 			give(set, s.pool[--s.pooled], view);
 		if (!set->got)
 			cpa_diag(CPA_DIAG_SEARCH_WAITS);
-		/* A part keeps its slot, and what that had until now, only if it must. */
+		/* A part keeps its slot, with the slot's contents, only if it must. */
 		if (set->got == 1 && s.part[set->slot])
 			give(set, set->slot, view);
 		if (set->got && !s.part[set->slot])
@@ -307,7 +321,7 @@ static void give_all(const struct cpa_search_view *view)
 	}
 }
 
-/* @c leaves its slot for @slot. */
+/* Move @c from its slot to @slot. */
 static void move(struct cpa_component *c, uint32_t slot, const struct cpa_search_view *view)
 {
 	uint32_t old = c->slot, i = 0;
@@ -326,13 +340,13 @@ static void move(struct cpa_component *c, uint32_t slot, const struct cpa_search
 	__atomic_store_n(&c->slot, slot, __ATOMIC_RELAXED);
 }
 
-/* How many of @count members go to place @at of @places, in turn. */
+/* Return how many of @count members go to place @at of @places, taken in turn. */
 static uint32_t shared_by(uint32_t count, uint32_t at, uint32_t places)
 {
 	return count / places + (at < count % places);
 }
 
-/* The next member of @set goes to the next of its slots in turn. */
+/* Move the next member of @set to the next of the set's slots in turn. */
 static void move_member(struct cpa_component *c, struct set *set,
 			const struct cpa_search_view *view)
 {
@@ -353,7 +367,7 @@ static void move_member(struct cpa_component *c, struct set *set,
 
 static void move_all(const struct cpa_search_view *view)
 {
-	static uint16_t set_of[CPA_MOST_SLOTS]; /* number + 1 */
+	static uint16_t set_of[CPA_MOST_SLOTS]; /* number of the set + 1 */
 
 	memset(set_of, 0, sizeof(set_of));
 	s.open = 0;
@@ -383,7 +397,7 @@ void cpa_search_step(const struct cpa_search_view *view)
 	fill_pool(s.homes * CPA_SEARCH_PARTS, slots);
 	if (s.pooled < s.homes)
 		evict(s.homes - s.pooled, slots);
-	/* Two parts that wait for a slot would wait for each other. */
+	/* Two parts waiting for a slot would wait for each other for ever. */
 	if (!s.pooled && s.parts > 1)
 		s.set[s.parts - 1].home = true;
 	give_all(view);
@@ -393,12 +407,13 @@ void cpa_search_step(const struct cpa_search_view *view)
 	}
 	move_all(view);
 	/*
-	 * RELEASE: the slots come before the word that they have moved. See cpa_component_moved().
+	 * RELEASE: the new slots are visible before the word that announces them. Pairs with
+	 * cpa_component_moved().
 	 */
 	__atomic_fetch_add(&cpa_header()->moves, 1, __ATOMIC_RELEASE);
 }
 
-/* The calling thread has the longest path. */
+/* Take a step; the calling thread has the longest path. */
 static void step_on(const struct cpa_path *path, uint64_t now)
 {
 	static uint64_t values[3][ROOM];
@@ -414,7 +429,7 @@ static void step_on(const struct cpa_path *path, uint64_t now)
 	cpa_search_step(&view);
 }
 
-/* A part of the run, within limits. */
+/* Return the length of the next interval, ticks: a fraction of the run, within limits. */
 static uint64_t interval(uint64_t now, uint64_t unit)
 {
 	uint64_t ticks = (now - cpa_header()->start_ticks) / PART_RUN;
@@ -430,26 +445,26 @@ void cpa_search_tick(const struct cpa_self *self, uint64_t now, uint64_t unit)
 
 	if (path->len < __atomic_load_n(&longest, __ATOMIC_RELAXED))
 		return;
-	/* Relaxed: of two that race, the one that is a little shorter may stay. */
+	/* Relaxed: if two threads race, the slightly shorter path may remain. */
 	__atomic_store_n(&longest, path->len, __ATOMIC_RELAXED);
 	/*
-	 * ACQUIRE pairs with the RELEASE below: the last step is complete. Nobody waits: if a
-	 * thread never comes back from here, the search ends, and no more.
+	 * ACQUIRE pairs with the RELEASE below: the last step is complete. No thread waits: if one
+	 * never returns from here, only the search ends.
 	 */
 	if (__atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE))
 		return;
 	if (cpa_search_is_due(now)) {
-		/* Relaxed: as when it is read. */
+		/* Relaxed: only a hint, see cpa_search_is_due(). */
 		__atomic_store_n(&cpa_header()->search_due, now + interval(now, unit),
 				 __ATOMIC_RELAXED);
 		step_on(path, now);
 	}
-	/* RELEASE: as above. */
+	/* RELEASE: pairs with the exchange above. */
 	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
 }
 
 void cpa_search_leave(void)
 {
-	/* RELAXED: there is one thread. */
+	/* Relaxed: the process has one thread. */
 	__atomic_store_n(&busy, 1, __ATOMIC_RELAXED);
 }

@@ -7,8 +7,8 @@
 #include "shadow/store/table.h"
 
 /*
- * Rows times slots that may be read each period, at about 4 ns each: half a per cent of one
- * processor's time at most.
+ * Rows times slots that may be read in each period, at about 4 ns each: at most half a per cent of
+ * one processor.
  */
 #define WORK UINT64_C(64000)
 
@@ -28,13 +28,13 @@ void cpa_series_init(uint64_t now)
 	h->series = cpa_session_alloc(sizeof(struct cpa_program_series), CPA_CACHE_LINE);
 }
 
-/* The level now that @periods have passed; the first thread to find it too low raises it. */
+/* Return the level after @periods; the first thread that finds it too low raises it. */
 static uint32_t level_at(uint64_t periods)
 {
 	uint32_t *level = &cpa_header()->series_level;
 	uint32_t old = __atomic_load_n(level, __ATOMIC_RELAXED), new;
 
-	/* Relaxed: a sample is where its label says so; the level only tells where to look. */
+	/* Relaxed: a sample is where its label says; the level only tells where to look. */
 	do
 		new = cpa_series_level(periods, old);
 	while (new != old && !__atomic_compare_exchange_n(level, &old, new, true, __ATOMIC_RELAXED,
@@ -42,14 +42,14 @@ static uint32_t level_at(uint64_t periods)
 	return new;
 }
 
-/* Take the place, whose label is @label, for the sample of @boundary. */
+/* Claim the place with label @label for the sample of @boundary. Return false if it is taken. */
 static bool claim(uint64_t *label, uint64_t boundary)
 {
 	uint64_t old = __atomic_load_n(label, __ATOMIC_RELAXED);
 
 	if (old >> 2 >= boundary || (old & 3) == CPA_SAMPLE_WRITING)
 		return false;
-	/* ACQUIRE: what is written now comes after. Readers look at the label before and after. */
+	/* ACQUIRE: later stores come after it. Readers load the label before and after. */
 	return __atomic_compare_exchange_n(label, &old,
 					   cpa_sample_label(boundary, CPA_SAMPLE_WRITING), false,
 					   __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
@@ -71,7 +71,10 @@ static void write_slots(const struct cpa_cut *cut, uint32_t place)
 	}
 }
 
-/* A row that has a series and is not in the cut is newer: its place may hold an older sample's. */
+/*
+ * A row with a series that is not in the cut is newer: its place may hold values of an older
+ * sample, which are cleared.
+ */
 static void write_threads(const struct cpa_cut *cut, uint32_t place)
 {
 	for (uint32_t i = 1; i <= cut->rows; i++) {
@@ -85,7 +88,7 @@ static void write_threads(const struct cpa_cut *cut, uint32_t place)
 	}
 }
 
-/* Fill @cut from the latest sample before @boundary. None: it stays empty. */
+/* Fill @cut from the latest sample before @boundary; it stays empty if there is none. */
 static void read_before(struct cpa_cut *cut, uint64_t boundary)
 {
 	const struct cpa_program_series *p = program();
@@ -127,7 +130,7 @@ static void call_hook(struct cpa_self *self, const struct cpa_cut *now)
 	cpa_cut_free(&before);
 }
 
-/* Take the sample of @boundary at @place, which is ours. */
+/* Take the sample of @boundary at @place, which this thread has claimed. */
 static void take(struct cpa_self *self, uint64_t boundary, uint32_t place)
 {
 	struct cpa_program_series *p = program();
@@ -140,14 +143,20 @@ static void take(struct cpa_self *self, uint64_t boundary, uint32_t place)
 		memcpy(p->value[place], cut.field, sizeof(cut.field));
 		state = CPA_SAMPLE_DONE;
 	}
-	/* RELEASE: the values come first. Not taken: nobody tries this one again. */
+	/*
+	 * RELEASE: the values come first. If the cut failed, no other thread tries this sample
+	 * again.
+	 */
 	__atomic_store_n(&p->label[place], cpa_sample_label(boundary, state), __ATOMIC_RELEASE);
 	if (state == CPA_SAMPLE_DONE)
 		call_hook(self, &cut);
 	cpa_cut_free(&cut);
 }
 
-/* Boundaries from one sample to the next, a power of two: more if there is much to read. */
+/*
+ * Return the least level, log2 of the boundaries from one sample to the next, that the amount to
+ * read allows.
+ */
 static uint32_t least_level(void)
 {
 	uint64_t work =
@@ -160,12 +169,12 @@ static uint32_t least_level(void)
 	return level;
 }
 
-/* Whether the thread is the first to pass boundary @n or a later one. */
+/* Return whether the thread is the first to pass boundary @n or a later one. */
 static bool first_to_pass(uint64_t n)
 {
 	uint64_t *passed = &cpa_header()->passed, old = __atomic_load_n(passed, __ATOMIC_RELAXED);
 
-	/* Relaxed: it only says who takes the sample; what a cut needs, it looks at itself. */
+	/* Relaxed: it only selects the thread that samples; a cut checks its data itself. */
 	while (old < n)
 		if (__atomic_compare_exchange_n(passed, &old, n, true, __ATOMIC_RELAXED,
 						__ATOMIC_RELAXED))

@@ -41,7 +41,7 @@ static void flush(struct cpa_edge_cache *cache)
 	__atomic_fetch_add(&edge->count, cache->count, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&edge->weight, cache->weight, __ATOMIC_RELAXED);
 	if (cache->followed) {
-		/* Relaxed: as above. */
+		/* Relaxed: sums; nothing depends on their order. */
 		__atomic_fetch_add(&edge->followed, cache->followed, __ATOMIC_RELAXED);
 		__atomic_fetch_add(&edge->followed_weight, cache->followed_weight,
 				   __ATOMIC_RELAXED);
@@ -50,8 +50,8 @@ static void flush(struct cpa_edge_cache *cache)
 }
 
 /*
- * A place for an edge that belongs to place @at: that one, a free one near it, or one of those in
- * turn.
+ * Return the cache entry for an edge that belongs to entry @at: that one, a free one in its group,
+ * or the group's entries in turn.
  */
 static unsigned place_of(struct cpa_self *self, unsigned at)
 {
@@ -92,14 +92,14 @@ struct cpa_edge_cache *cpa_summary_edge_slow(struct cpa_self *self, uint32_t fro
 	return cache;
 }
 
-/* The slot of an activity edge; CPA_EDGE_SLOTLESS: none was free. */
+/* Return the slot of an activity edge; CPA_EDGE_SLOTLESS: none was free. */
 static uint32_t slot_of(struct cpa_edge *edge)
 {
 	struct cpa_component_name name = { .kind = CPA_ACTIVITY,
 					   .address = (uint64_t)edge->from << 24 ^ edge->to };
 	/*
-	 * Relaxed, as below: a number that brings no data with it; all that store it store the
-	 * same.
+	 * Relaxed, also below: the number publishes no data, and all threads that store it store
+	 * the same.
 	 */
 	uint32_t slot = __atomic_load_n(&edge->slot, __ATOMIC_RELAXED);
 
@@ -111,7 +111,7 @@ static uint32_t slot_of(struct cpa_edge *edge)
 	return slot;
 }
 
-/* One more was noted: the longer the run, the farther apart. */
+/* Count a noted activity; after each CPA_NOTES of them double the distance of the points. */
 static void count_note(struct cpa_noting *n)
 {
 	uint64_t *most = &cpa_header()->note_most, old = __atomic_load_n(most, __ATOMIC_RELAXED);
@@ -119,13 +119,16 @@ static void count_note(struct cpa_noting *n)
 	if (++n->notes % CPA_NOTES || n->note > UINT32_MAX / 2)
 		return;
 	n->note *= 2;
-	/* Relaxed: a figure. */
+	/* Relaxed: a statistic. */
 	while (old < n->note && !__atomic_compare_exchange_n(most, &old, n->note, false,
 							     __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		;
 }
 
-/* What an activity of @ticks, in which a point falls or that is a long one, stands for. */
+/*
+ * Return the ticks that a noted activity of @ticks stands for; it contains a sampling point or is
+ * long.
+ */
 static uint64_t stands_for(struct cpa_noting *n, uint32_t id, uint64_t ticks)
 {
 	uint64_t all = 0;
