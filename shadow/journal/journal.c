@@ -4,19 +4,19 @@
 #include "shadow/path/object_path.h"
 #include "shadow/store/table.h"
 
-/* Bytes of records at most. */
+/* Maximum size of a record, bytes. */
 #define ACQUIRE_MOST (2 + 3 * WORD + 2 * NUMBER + 4 * WORD)
 #define RELEASE_MOST (1 + 3 * WORD + NUMBER)
 #define MERGE_MOST   (1 + 4 * WORD)
 
-/* The number of a row of the objects table; 0: none. */
+/* Return the number of @o in the objects table; 0: none. */
 static uint32_t object_number(const struct cpa_object *o)
 {
 	const struct cpa_table *t = cpa_table(CPA_TABLE_OBJECTS);
 	uint64_t at = o ? cpa_offset(o) : 0;
 
 	for (uint32_t k = 0; o && k < CPA_CHUNKS; k++) {
-		/* Relaxed: the row was found by way of its chunk. */
+		/* Relaxed: the row was found through its chunk. */
 		uint64_t chunk = __atomic_load_n(&t->chunk[k], __ATOMIC_RELAXED);
 		uint64_t rows = (uint64_t)t->first_rows << k;
 
@@ -26,7 +26,7 @@ static uint32_t object_number(const struct cpa_object *o)
 	return 0;
 }
 
-/* Whether @object is not the one that goes without saying, which it is from now on. */
+/* Return whether @object differs from the predicted one, and make it the prediction. */
 static bool is_new(struct cpa_journal *j, uint32_t guess[], uint32_t object)
 {
 	uint32_t *last = &guess[j->edge % CPA_JOURNAL_GUESS], before = *last;
@@ -64,14 +64,17 @@ static uint8_t *put_path(uint8_t *at, struct cpa_journal *j, uint64_t event)
 	return at;
 }
 
-/* A lock that the thread released last itself: no dependency. */
+/* Return whether @path is of a lock that the thread itself released last: no dependency. */
 static bool is_own(const struct cpa_self *self, const struct cpa_object *o,
 		   const struct cpa_path *path)
 {
 	return o && path == cpa_object_path(o) && path->owner == self->id;
 }
 
-/* Whether the record is to name @path. One of a thread without a journal cannot be named. */
+/*
+ * Return whether the record has to name @path. A path of a thread without a journal cannot be
+ * named.
+ */
 static bool is_cause(const struct cpa_self *self, const struct cpa_object *on,
 		     const struct cpa_object *other, const struct cpa_path *path)
 {
@@ -84,8 +87,8 @@ static bool is_cause(const struct cpa_self *self, const struct cpa_object *on,
 }
 
 /*
- * CPA_ACQUIRE_MORE's bits; 0: what goes without saying. @observed: 1: of the first, 2: of the
- * second.
+ * Return the bits of CPA_ACQUIRE_MORE; 0 if the record needs none. @observed: 1: the observed path
+ * is that of the first joined path, 2: of the second.
  */
 static unsigned more_of(struct cpa_journal *j, const struct cpa_wait *w, unsigned causes,
 			unsigned observed, bool waited)
@@ -133,7 +136,7 @@ void cpa_journal_acquire_write(struct cpa_self *self, const struct cpa_object *o
 		j->queue = 0;
 		return;
 	}
-	/* Of two both may have come, the second one later. */
+	/* With two joined paths both may be set; the second one is the later release. */
 	came = came & 2 ? 1u + has_a : came & 1 && has_a ? 1u : 0u;
 	more = more_of(j, w, causes, came, waited);
 	at++;

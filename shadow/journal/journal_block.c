@@ -6,7 +6,7 @@
 #include "shadow/store/heap.h"
 
 #define PAGE  4096u
-#define RETRY 256u /* events without a block, until one is looked for again */
+#define RETRY 256u /* events without a block before a thread looks for one again */
 
 bool cpa_journal_init(uint64_t size)
 {
@@ -24,7 +24,7 @@ bool cpa_journal_init(uint64_t size)
 	return true;
 }
 
-/* A block to write into, that nobody else does. */
+/* Claim a block, for this thread alone. NULL: none is free. */
 static struct cpa_journal_block *claim(uint64_t *ticket)
 {
 	struct cpa_journal_pool *p = cpa_journal_pool();
@@ -34,7 +34,7 @@ static struct cpa_journal_block *claim(uint64_t *ticket)
 		uint64_t *place, at;
 		uint32_t closed = 0;
 
-		/* Relaxed: a number; the block is taken below. */
+		/* Relaxed: only a number; the block is claimed below. */
 		*ticket = __atomic_add_fetch(&p->next, 1, __ATOMIC_RELAXED);
 		place = &p->block[(*ticket - 1) % p->blocks];
 		/* ACQUIRE pairs with the RELEASE below. */
@@ -45,12 +45,12 @@ static struct cpa_journal_block *claim(uint64_t *ticket)
 				return NULL;
 			b = cpa_at(at);
 			b->open = 1;
-			/* RELEASE: who finds it finds it open. */
+			/* RELEASE: `open` is set before the block can be found. */
 			__atomic_store_n(place, at, __ATOMIC_RELEASE);
 			return b;
 		}
 		b = at ? cpa_at(at) : NULL;
-		/* ACQUIRE pairs with close_block(): its thread writes no more. */
+		/* ACQUIRE pairs with close_block(): the block's last thread writes no more. */
 		if (b && __atomic_compare_exchange_n(&b->open, &closed, 1, false, __ATOMIC_ACQUIRE,
 						     __ATOMIC_RELAXED)) {
 			/* Relaxed: a statistic. */
@@ -72,14 +72,14 @@ static void close_block(struct cpa_journal *j)
 	j->at = j->end = NULL;
 }
 
-/* Let @b begin with the state as it is. */
+/* Begin block @b with the present state. */
 static void open_block(struct cpa_self *self, struct cpa_journal_block *b, uint64_t ticket)
 {
 	struct cpa_journal *j = self->journal;
 
 	/*
-	 * Readers see that it is another one before anything else changes (J2): x86 keeps stores in
-	 * order.
+	 * Readers see that the block was replaced before anything else in it changes (J2): x86
+	 * keeps stores in order.
 	 */
 	__atomic_store_n(&b->ticket, 0, __ATOMIC_RELEASE);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -96,7 +96,7 @@ static void open_block(struct cpa_self *self, struct cpa_journal_block *b, uint6
 	b->held_count = j->held_count;
 	memcpy(b->held, j->held, sizeof(b->held));
 	b->clock = j->clock;
-	/* RELEASE: the header is whole. Pairs with the readers of J2. */
+	/* RELEASE: the header is complete. Pairs with the readers of J2. */
 	__atomic_store_n(&b->ticket, ticket, __ATOMIC_RELEASE);
 	memset(&j->guess, 0, sizeof(j->guess));
 	j->block = b;
@@ -142,7 +142,7 @@ void cpa_journal_begin(struct cpa_self *self)
 	if (!cpa_header()->journal)
 		return;
 	j = cpa_heap_alloc(sizeof(*j));
-	if (!j) { /* its paths have no event: readers see that they are not complete */
+	if (!j) { /* its paths have no event: readers see that the journal is incomplete */
 		self->row->path.event = 0;
 		/* Relaxed: a statistic. */
 		__atomic_fetch_add(&cpa_journal_pool()->refused, 1, __ATOMIC_RELAXED);

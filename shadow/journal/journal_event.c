@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Bytes of a record at most, without what is held and charged. */
+/* Maximum size of a record, bytes, without the held slots and the charges. */
 #define EVENT_MOST (1 + 2 * WORD + 3 * SLOT + 4 * NUMBER + WORD)
 
 void cpa_journal_activity(struct cpa_self *self, const struct cpa_span *span,
@@ -25,7 +25,7 @@ void cpa_journal_activity(struct cpa_self *self, const struct cpa_span *span,
 	j->uses = 0;
 }
 
-/* Whether the charges are of the slots that those of the last activity of the kind were. */
+/* Return whether the charges have the slots predicted for this edge. */
 static bool as_before(const struct cpa_journal *j)
 {
 	unsigned at = j->edge % CPA_JOURNAL_GUESS, i = 0;
@@ -47,7 +47,7 @@ static void remember(struct cpa_journal *j)
 		j->guess.list[at].slot[i] = (uint16_t)j->charge[i].slot;
 }
 
-/* The charges, which are @whole; @same: their slots need not be said. */
+/* Write the charges. @whole: they add up to the process ticks; @same: their slots are predicted. */
 static uint8_t *put_charges(uint8_t *at, struct cpa_journal *j, bool whole, bool same)
 {
 	at = put(at, same ? 0 : 1 + 2 * j->charges + whole);
@@ -62,7 +62,7 @@ static uint8_t *put_charges(uint8_t *at, struct cpa_journal *j, bool whole, bool
 	return at;
 }
 
-/* There are more than fit: write what there is. */
+/* More charges than fit: write those collected so far. */
 static void flush_charges(struct cpa_self *self)
 {
 	struct cpa_journal *j = self->journal;
@@ -131,7 +131,7 @@ static uint8_t *put_held(uint8_t *at, struct cpa_journal *j, unsigned *flags)
 	return at;
 }
 
-/* Charges, if there is anything to say of them. */
+/* Write the charges, unless they are as predicted. */
 static uint8_t *put_functions(uint8_t *at, struct cpa_journal *j, unsigned *flags)
 {
 	uint64_t sum = 0;
