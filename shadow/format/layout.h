@@ -50,13 +50,11 @@
 #define CPA_MARKS_MAX	 4096u
 #define CPA_ROLE_WORDS	 16u /* words of a bitmap of thread rows */
 #define CPA_NAME_SIZE	 112u
-/* initial header.period: 45 to 90 ms on today's processors */
-#define CPA_PERIOD (UINT64_C(1) << 27)
-/* initial header.note: some 0.4 ms; each thread's own starts here, */
-#define CPA_NOTE	 (1u << 20)
-#define CPA_NOTES	 4096u /* and doubles each time it has noted so many activities */
-#define CPA_SAMPLES	 64u   /* samples in a series, a power of two */
-#define CPA_BORDERS	 64u   /* latest changes of the epoch that are kept */
+#define CPA_PERIOD	 (UINT64_C(1) << 27) /* initial header.period: 45 to 90 ms today */
+#define CPA_NOTE	 (1u << 20)	     /* initial header.note, some 0.4 ms; a thread's own */
+#define CPA_NOTES	 4096u		     /* doubles whenever it has noted so many activities */
+#define CPA_SAMPLES	 64u		     /* samples in a series, a power of two */
+#define CPA_BORDERS	 64u		     /* latest changes of the epoch that are kept */
 #define CPA_HEAP_CLASSES 80u
 #define CPA_PLACED	 256u
 /* Buckets of a histogram of ticks: four per power of two, see shadow/edge/queue.h. */
