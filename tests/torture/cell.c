@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/torture/cell.c - releases and reads of annotations race
+ * tests/torture/cell.c - racing releases and reads of annotations
  *
- * Writer i's k-th path is k long, all of it in the component of slot 2 + i. So a join of several
- * has the length of the longest, and without component j that of the longest by another than j:
- * length and slack tell if a release was lost, or a version read that was no more.
+ * The k-th path of writer i is k ticks long, all in the component of slot 2 + i. A join of several
+ * paths thus has the length of the longest, and without component j the length of the longest by
+ * another writer than j. Length and slack reveal a lost release, or a read of a version that was
+ * reused.
  */
 #define WORKERS 16
 
@@ -16,7 +17,7 @@
 #define WRITERS (WORKERS / 2)
 
 static uint64_t cell[CELLS];
-static uint64_t begun[CELLS][WRITERS], done[CELLS][WRITERS]; /* atomic: lengths released */
+static uint64_t begun[CELLS][WRITERS], done[CELLS][WRITERS]; /* atomic: lengths released, ticks */
 static uint64_t reads;					     /* atomic */
 
 static void release(struct worker *w, unsigned n)
@@ -29,10 +30,12 @@ static void release(struct worker *w, unsigned n)
 		cpa_path_add(&w->self, path, 2 + w->index, 1);
 		path->len = i;
 		path->released = i;
-		/* Relaxed: a bound for who reads it later. */
+		/* Relaxed: a bound for later readers. */
 		__atomic_store_n(&begun[to][w->index], i, __ATOMIC_RELAXED);
 		cpa_cell_release(&w->self, &cell[to], path);
-		/* RELEASE: who sees it, sees the path in the cell. Pairs with bounds(). */
+		/*
+		 * RELEASE: a thread that sees it finds the path in the cell. Pairs with bounds().
+		 */
 		__atomic_store_n(&done[to][w->index], i, __ATOMIC_RELEASE);
 	}
 }
@@ -43,7 +46,7 @@ static void bounds(uint64_t from[], uint64_t to[WRITERS])
 		to[i] = __atomic_load_n(&from[i], __ATOMIC_ACQUIRE);
 }
 
-/* The longest by another than @but. */
+/* Return the longest length by another writer than @but. */
 static uint64_t longest(const uint64_t of[WRITERS], unsigned but)
 {
 	uint64_t max = 0;
@@ -54,7 +57,7 @@ static uint64_t longest(const uint64_t of[WRITERS], unsigned but)
 	return max;
 }
 
-/* What is in cell @c is at least what was released before, and at most what was begun since. */
+/* The path in cell @c has at least what was released before, and at most what was begun since. */
 static void read_cell(struct cpa_self *self, struct cpa_path *path, unsigned c)
 {
 	struct cpa_wait wait = { .arrived = 1, .now = 1 };
@@ -85,7 +88,7 @@ static void release_or_read(struct worker *w)
 	__atomic_fetch_add(&reads, n, __ATOMIC_RELAXED);
 }
 
-/* When all is quiet the bounds are one: nothing was lost, nor is anything pinned. */
+/* At rest the lower and upper bounds are equal: nothing was lost and nothing is pinned. */
 static void check_ends(void)
 {
 	struct cpa_wait start = { .now = 1 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/torture/epoch.c - threads that switch profiling on and off, and are held up while they do
+ * tests/torture/epoch.c - threads switch profiling on and off, and are stopped while they do
  *
- * A thread that stands still while others change the epoch more often than there are borders is the
- * usual case here. Whatever the order: the sum of all parts is what was on, and nobody who looks on
- * finds a border that is not of the epoch asked for.
+ * A thread that is stopped while others change the epoch more often than there are borders is the
+ * usual case here. In any order the sum of all parts equals the time that profiling was on, and no
+ * look-up returns a border of another epoch than the one asked for.
  */
 #include "shadow/store/epoch.h"
 
@@ -14,11 +14,14 @@ static uint64_t clock_now; /* atomic */
 
 static uint64_t tick(void)
 {
-	/* Relaxed: a clock that nobody orders anything by. */
+	/* Relaxed: a clock that orders nothing. */
 	return __atomic_add_fetch(&clock_now, 3, __ATOMIC_RELAXED);
 }
 
-/* Every thread wants the opposite of what is; each change is one's alone. count: ticks on. */
+/*
+ * Every thread requests the opposite of the present state; each change is made by one thread.
+ * count: ticks during which profiling was on.
+ */
 static void change(struct worker *w)
 {
 	struct cpa_header *h = cpa_header();
@@ -33,7 +36,7 @@ static void change(struct worker *w)
 }
 
 /*
- * Of a border and the one before. Those that are forgotten meanwhile seem to be later, never
+ * Compare a border with the one before. Borders dropped meanwhile may seem later, but never
  * earlier.
  */
 static void look(struct worker *w)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * tests/torture/item.c - sixteen threads put items into work queues and take them out again
- */
+/* tests/torture/item.c - sixteen threads put items into work queues and take them out */
 #define WORKERS 16
 
 #include "shadow/edge/item.h"
@@ -10,13 +8,13 @@
 #include "tests/torture/torture.h"
 
 #define QUEUES	   4
-#define CAPACITY   200 /* beyond which items are refused, unless equal ones are in the queue */
-#define DUPLICATES 6   /* items of which a queue may have several */
+#define CAPACITY   200 /* items per queue; more are refused, unless equal ones are in the queue */
+#define DUPLICATES 6   /* items that may be in a queue several times */
 #define SAME	   12
 #define ROOM	   (CAPACITY + DUPLICATES * SAME)
-#define LENGTH	   100 /* of a path, beyond its serial number */
+#define LENGTH	   100 /* length of a path beyond its serial number, ticks */
 
-/* The program's own queue: what it hands over, and in what order. */
+/* The program's own queue: it defines which items are handed over, in which order. */
 struct real {
 	pthread_mutex_t lock;
 	unsigned count;
@@ -25,20 +23,21 @@ struct real {
 		uint64_t serial;
 	} entry[ROOM];
 	unsigned same[DUPLICATES];
-	/* Items to be used again at once; others are new. */
+	/* Items to be reused at once; other items are new. */
 	unsigned free_count;
 	uint64_t free_item[ROOM + WORKERS], next_item;
 	uint32_t row;
 };
 
 static struct real real[QUEUES];
-static uint64_t target, serials;		/* atomic: of items */
+static uint64_t target, serials;		/* atomic: numbers of items */
 static uint64_t taken, refused;			/* atomic */
-static uint64_t taken_serials, refused_serials; /* atomic: their sums */
+static uint64_t taken_serials, refused_serials; /* atomic: sums of serial numbers */
 static uint8_t *seen;				/* by serial */
-static uint64_t *item_of;			/* by serial: what was put, mixed with the queue */
+/* by serial: the item that was put, mixed with the queue */
+static uint64_t *item_of;
 
-/* First in first out, last in first out, any, any: by queue. */
+/* By queue: first in first out, last in first out, any, any. */
 static unsigned choose(struct worker *w, unsigned queue, unsigned count)
 {
 	return queue == 0 ? 0 : queue == 1 ? count - 1 : (unsigned)rnd_below(&w->r, count);
@@ -63,7 +62,7 @@ static bool pop(struct worker *w, unsigned queue, struct entry *to)
 	return any;
 }
 
-/* An item to put: now and then one that is in the queue already, else one that is not. */
+/* An item to put: sometimes one that is in the queue already, otherwise one that is not. */
 static uint64_t new_item(struct worker *w, struct real *q)
 {
 	uint64_t item = rnd_below(&w->r, DUPLICATES);
@@ -86,7 +85,10 @@ static void free_item(struct real *q, uint64_t item)
 	pthread_mutex_unlock(&q->lock);
 }
 
-/* The path of item @serial: its length tells the number, and slot 2 + k < 2 + serial % 20 has 1. */
+/*
+ * Make the thread's path that of item @serial: its length encodes the number, and slot 2 + k < 2 +
+ * serial % 20 has 1 tick.
+ */
 static void stand_at(struct worker *w, uint64_t serial)
 {
 	struct cpa_path *path = &w->self.row->path;
@@ -124,7 +126,7 @@ static void put(struct worker *w, unsigned queue)
 	free_item(q, item);
 }
 
-/* What a take of @entry brought: a path of such an item, for the first time, whole. */
+/* A take of @entry must return the complete path of such an item, for the first time. */
 static void check(struct worker *w, unsigned queue, const struct entry *entry, uint32_t serial)
 {
 	const struct cpa_path *path = &w->self.row->path;
@@ -135,7 +137,7 @@ static void check(struct worker *w, unsigned queue, const struct entry *entry, u
 	EXPECT(!__atomic_exchange_n(&seen[serial], 1, __ATOMIC_RELAXED));
 	EXPECT(__atomic_load_n(&item_of[serial], __ATOMIC_RELAXED) == entry->item * QUEUES + queue);
 	EXPECT(entry->item < DUPLICATES || serial == entry->serial);
-	if (path->len == 0) /* our own */
+	if (path->len == 0) /* the thread's own item */
 		return;
 	EXPECT(path->len == serial + LENGTH);
 	for (uint32_t k = 0; k < 20; k++)
@@ -166,7 +168,9 @@ static void put_and_take(struct worker *w)
 	while (__atomic_load_n(&serials, __ATOMIC_RELAXED) < target) {
 		unsigned queue = (unsigned)rnd_below(&w->r, QUEUES);
 
-		/* Some rather produce. The queues are mostly full, or mostly empty. */
+		/*
+		 * Half of the threads mostly produce. The queues are mostly full, or mostly empty.
+		 */
 		if (rnd_percent(&w->r, w->index < WORKERS / 2 ? 80 : queue < 2 ? 15 : 25))
 			put(w, queue);
 		else
@@ -189,7 +193,7 @@ static void begin_queues(void)
 	item_of = calloc(target + WORKERS + 1, sizeof(*item_of));
 }
 
-/* Nobody dequeues what is left; the shadow has as much of it. */
+/* Return the number of items left in the queues; the shadow must have the same number. */
 static uint64_t drain(void)
 {
 	uint64_t left = 0;
@@ -223,7 +227,7 @@ static void check_figures(uint64_t left)
 		sum.twice += q->twice;
 		for (unsigned k = 0; k < CPA_HISTOGRAM; k++)
 			sum.waited += q->histogram[k];
-		/* In flight beyond what is in the queue: one a thread. */
+		/* Besides the items in the queue one per thread may be in flight. */
 		EXPECT(q->max_depth <= ROOM + WORKERS);
 		EXPECT(q->unmatched == 0);
 		entered += q->entered;
@@ -233,7 +237,7 @@ static void check_figures(uint64_t left)
 	EXPECT(sum.enqueued == serials - refused);
 	EXPECT(sum.dequeued == taken && sum.services == taken && sum.waited == taken);
 	EXPECT(taken + left + refused == serials);
-	/* A serial number is the clock, too. */
+	/* A serial number is also a clock. */
 	EXPECT(entered == serials * (serials + 1) / 2 - refused_serials);
 	EXPECT(waited == taken * UINT32_MAX - taken_serials);
 
@@ -251,7 +255,7 @@ static void run_queues(void)
 	begin_queues();
 	torture_threads(WORKERS, put_and_take);
 	check_figures(drain());
-	/* One token for each item in a queue, and what each thread may keep; some index. */
+	/* One token per item in a queue, plus those that each thread may keep; some index. */
 	EXPECT(cpa_table(CPA_TABLE_TOKENS)->used <= QUEUES * ROOM + WORKERS * 41);
 	EXPECT(cpa_header()->used < UINT64_C(16) << 20);
 	torture_given_back();
@@ -262,7 +266,7 @@ static void run_queues(void)
 	free(item_of);
 }
 
-/* Equal items, all at once: as many can be taken as were put, each token by one taker. */
+/* Equal items, all at once: as many takes succeed as puts, and each token has one taker. */
 static void same_item(struct worker *w)
 {
 	unsigned n = torture_work(120000);
@@ -277,7 +281,7 @@ static void same_item(struct worker *w)
 		EXPECT(token != 0);
 		if (!token)
 			return;
-		/* Of the fifo, so nobody else's: who takes it twice would find it set. */
+		/* Field of the fifo, unused here: a second taker would find it set. */
 		EXPECT(!__atomic_exchange_n(&cpa_token(token)->next, 1, __ATOMIC_RELAXED));
 		__atomic_store_n(&cpa_token(token)->next, 0, __ATOMIC_RELAXED);
 		cpa_token_free(&w->self, token);
@@ -292,7 +296,7 @@ static void run_same(void)
 	torture_given_back();
 }
 
-/* Many distinct items: the levels of the index come into being in the race, each once. */
+/* Many distinct items: the levels of the index are created in the race, each once. */
 #define MANY 3000u
 
 static void many_items(struct worker *w)

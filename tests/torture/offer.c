@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/torture/offer.c - parents and the children that they spawn: who has which row and path
+ * tests/torture/offer.c - parents and spawned children: each child gets one row and one path
  *
- * The children are threads, and take the steps that a process takes as it begins.
+ * The children are threads that take the steps of a beginning process.
  */
 #include <sched.h>
 
@@ -12,7 +12,7 @@
 #include "tests/torture/torture.h"
 
 #define PARENTS (WORKERS / 2)
-#define PARENT	1000u /* pid of the process that all of them are threads of */
+#define PARENT	1000u /* pid of the process whose threads act as the parents */
 #define FIRST	2000u /* pid of the first child */
 
 enum step { IDLE, SPAWNED, BEGUN };
@@ -83,7 +83,7 @@ static void spawn(struct worker *w, struct child *c)
 	__atomic_store_n(&c->step, IDLE, __ATOMIC_RELEASE);
 }
 
-/* As preload/process/process.c. */
+/* As own_row() in preload/process/process.c. */
 static uint32_t own_row(struct worker *w, uint32_t pid)
 {
 	uint32_t number = cpa_process_self(pid, 0);
@@ -109,7 +109,7 @@ static void begin(struct worker *w, struct child *c)
 	c->row = own_row(w, c->pid);
 	token = cpa_offer_token(c->row);
 	EXPECT(token != 0);
-	/* Nobody else has it. */
+	/* No other child has the token. */
 	EXPECT(!token || __atomic_exchange_n(&cpa_token(token)->left, 0, __ATOMIC_RELAXED) == 1);
 	__atomic_store_n(&cpa_process(c->row)->state, CPA_PROCESS_RUNNING, __ATOMIC_RELEASE);
 	__atomic_store_n(&c->step, BEGUN, __ATOMIC_RELEASE);

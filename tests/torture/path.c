@@ -8,7 +8,7 @@
 
 #include "tests/torture/torture.h"
 
-/* A clock that all share, so that releases and acquires are ordered. */
+/* A clock shared by all threads, so that releases and acquires are ordered. */
 static uint64_t clock_now; /* atomic */
 
 static uint64_t tick(void)
@@ -17,7 +17,7 @@ static uint64_t tick(void)
 	return __atomic_add_fetch(&clock_now, 1, __ATOMIC_SEQ_CST);
 }
 
-/* Work a little in one of @slots functions. */
+/* Spend a few ticks in one of @slots functions. */
 static void work(struct worker *w, uint32_t slots)
 {
 	struct cpa_span span = { .process = 1 + rnd_below(&w->r, 20), .sampled = 1 };
@@ -90,8 +90,8 @@ static void run_mutex(void)
 }
 
 /*
- * Readers release at once, then a writer comes. In each round reader i has done nothing but x[i]
- * ticks of component 2 + i, so all that the writer must find is known.
+ * Readers release together, then a writer acquires. In each round reader i has only spent x[i]
+ * ticks in component 2 + i, so the writer's expected path is known.
  */
 #define READERS (WORKERS - 1)
 
@@ -157,7 +157,7 @@ static void run_merge(void)
 	torture_given_back();
 }
 
-/* After a barrier all have the longest path of those who arrived. */
+/* After a barrier every thread has the longest path of those that arrived. */
 static uint64_t arrived[2][WORKERS];
 
 static void arrive_and_leave(struct worker *w)
@@ -201,14 +201,14 @@ static void run_barrier(void)
 }
 
 /*
- * A condition variable with signals, broadcasts and timeouts. When all is over nobody waits, no
- * grant is left, and who was woken found a token, but for wake-ups that POSIX allows.
+ * A condition variable with signals, broadcasts and time-outs. At the end no thread waits, no grant
+ * is left, and every woken thread found a token, except for wake-ups that POSIX permits.
  */
 static pthread_mutex_t mutex;
 static pthread_cond_t cond;
 static struct cpa_object *cond_object, *mutex_object;
 static uint64_t finished;	/* atomic */
-static uint64_t matched, woken; /* by the mutex */
+static uint64_t matched, woken; /* protected by the mutex */
 
 static void sleep_once(struct worker *w)
 {
@@ -261,7 +261,7 @@ static void sleeper(struct worker *w)
 	__atomic_fetch_add(&finished, 1, __ATOMIC_RELAXED);
 }
 
-/* Signal with and without the mutex, and sometimes all. */
+/* Signal with and without the mutex, and sometimes broadcast. */
 static void waker(struct worker *w)
 {
 	while (__atomic_load_n(&finished, __ATOMIC_RELAXED) < WORKERS / 2) {
@@ -308,7 +308,7 @@ static void run_cond(void)
 	torture_given_back();
 }
 
-/* Waiters and wakers without any mutex, as on a futex: each wait that began ends once. */
+/* Waiters and wakers without a mutex, as on a futex: each wait that began ends once. */
 static void begin_or_wake(struct worker *w)
 {
 	unsigned n = torture_work(100000);

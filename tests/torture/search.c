@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * tests/torture/search.c - components move while threads find them, use them and search
- */
+/* tests/torture/search.c - components move while threads intern them, use them and search */
 #include "shadow/graph/activity.h"
 #include "shadow/edge/release.h"
 #include "shadow/graph/search.h"
@@ -16,7 +14,7 @@ static struct cpa_object *object;
 
 static uint32_t region(struct worker *w)
 {
-	/* Some are used much more than others. */
+	/* A few regions are used much more than the others. */
 	uint64_t i = rnd_percent(&w->r, 50) ? REGIONS - 1 - rnd_below(&w->r, 8) :
 					      rnd_below(&w->r, REGIONS);
 	struct cpa_component_name name = { .kind = CPA_REGION, .address = 1 + i };
@@ -24,7 +22,7 @@ static uint32_t region(struct worker *w)
 	return cpa_component_intern(&name);
 }
 
-/* All time is in one region or another. */
+/* All time is in one of the regions. */
 static void work(struct worker *w)
 {
 	struct cpa_span span = { .process = 1 + rnd_below(&w->r, 20) };
@@ -34,7 +32,7 @@ static void work(struct worker *w)
 	cpa_hold(&w->self, row, cpa_component(row)->first);
 	for (unsigned i = 0; i < 3; i++) {
 		cpa_activity_end(&w->self, &span, 0);
-		/* Relaxed: a clock that nobody orders anything by. */
+		/* Relaxed: a clock that orders nothing. */
 		now = __atomic_add_fetch(&clock_now, 1, __ATOMIC_RELAXED);
 		if (cpa_search_is_due(now))
 			cpa_search_tick(&w->self, now, 2);
@@ -58,7 +56,7 @@ static void work_and_meet(struct worker *w)
 	}
 	for (uint32_t slot = CPA_SLOT_FIRST; slot < 256; slot++)
 		total += cpa_path_value(&w->self.row->path, CPA_H, slot);
-	/* Every tick of the longest path went to one slot, whatever moved. */
+	/* Every tick of the longest path went to one slot, whichever components moved. */
 	EXPECT(total == w->self.row->path.len);
 	EXPECT(w->self.row->held_count == 0);
 }

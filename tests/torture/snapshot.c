@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/torture/snapshot.c - cuts at boundaries while all threads go on
+ * tests/torture/snapshot.c - cuts at boundaries while all threads continue
  *
- * Workers take locks from each other, with the processor's clock; boundaries are a millisecond or
- * less apart. One reads a cut after the other, and each worker takes samples as it passes a
- * boundary. All time is process time of one function, so in a cut the shares of all functions are
- * the path, and their totals all work, to the tick.
+ * Workers take locks from each other, with the processor's clock; boundaries are at most a
+ * millisecond apart. One thread reads cut after cut, and each worker takes samples when it passes a
+ * boundary. All time is process time of one function, so in a cut the shares of all functions add
+ * up to the path, and their totals to all work, to the tick.
  */
 #include "tests/torture/torture.h"
 
@@ -25,7 +25,7 @@ static struct {
 } lock[LOCKS];
 
 static uint64_t cuts, samples, failures; /* atomic */
-static unsigned writers;		 /* atomic: at work */
+static unsigned writers;		 /* atomic: workers still running */
 
 static void check(const struct cpa_cut *cut)
 {
@@ -61,7 +61,9 @@ static void check_sample(struct cpa_self *self, const struct cpa_cut *now,
 	check_order(now, before);
 }
 
-/* The thread comes to an event: what it did since its last one was work. Return the clock. */
+/*
+ * End the thread's activity at an event; all time since the last event was work. Return the clock.
+ */
 static uint64_t event(struct worker *w)
 {
 	uint64_t now = cpa_checkpoint(&w->self, __builtin_ia32_rdtsc());
@@ -121,7 +123,7 @@ static void read_cuts(void)
 
 static void body(struct worker *w)
 {
-	/* The harness has begun all at clock 1. */
+	/* The harness began all threads at clock 1. */
 	w->self.row->path.released = __builtin_ia32_rdtsc();
 	if (w->index == 0) {
 		read_cuts();

@@ -14,9 +14,9 @@ static void fill(void *row, const void *argument)
 	((struct cpa_site *)row)->module = *(const uint32_t *)argument;
 }
 
-static uint32_t current; /* atomic: the key that all are at */
+static uint32_t current; /* atomic: the key that all threads intern at present */
 
-/* All run after the same new key; then each looks up all keys. */
+/* All threads race for the same new key; then each looks up all keys. */
 static void intern_all(struct worker *w)
 {
 	uint32_t n;
@@ -73,7 +73,7 @@ static void intern_components(struct worker *w)
 	}
 }
 
-/* One slot for a name, whoever asks; slots that are not shared belong to one name. */
+/* A name has one slot, whichever thread asks; slots that are not shared belong to one name. */
 static void run_components(void)
 {
 	uint32_t owners[256] = { 0 };
@@ -94,7 +94,7 @@ static void run_components(void)
 		EXPECT(owners[i] <= 1);
 }
 
-/* Under TSan, threads that wait for a table to grow run out of patience with larger ones. */
+/* Under TSan, threads waiting for a larger table to grow would exceed their time limit. */
 #ifdef __SANITIZE_THREAD__
 #define ROWS 3000u
 #else
@@ -123,7 +123,7 @@ static void run_append(void)
 {
 	torture_threads(WORKERS, append_all);
 	EXPECT(cpa_table(CPA_TABLE_OBJECTS)->used == WORKERS * ROWS);
-	/* Chunks double, so half of the space may be unused; but none was allocated twice. */
+	/* Chunks double, so half of the space may be unused; but no chunk was allocated twice. */
 	EXPECT(cpa_header()->used < 2 * WORKERS * ROWS * sizeof(struct cpa_object));
 	for (unsigned k = 0; k < WORKERS; k++)
 		for (unsigned i = 0; i < ROWS; i++)

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * tests/torture/thread.c - thread rows that change their users
- */
+/* tests/torture/thread.c - thread rows that pass from thread to thread */
 #include "tests/torture/torture.h"
 
 static uint8_t in_use[2 * CPA_THREADS_KEPT + 1]; /* atomic */
 static uint64_t ended;				 /* atomic */
 
-/* A thread lives, on a row that nobody else has meanwhile. */
+/* A thread's life, on a row that no other thread has meanwhile. */
 static void live(struct worker *w, struct cpa_self *self)
 {
 	struct cpa_wait start = { .now = 5 };
@@ -51,7 +49,7 @@ static void run_rows(void)
 	torture_given_back();
 }
 
-/* Rows popped from and pushed on the stack of free ones, nothing between, their order changed. */
+/* Pop rows from the stack of free ones and push them at once in another order. */
 static void pop_and_push(struct worker *w)
 {
 	unsigned n = torture_work(600000);
@@ -75,7 +73,7 @@ static void run_stack(void)
 {
 	for (uint32_t i = 1; i <= CPA_THREADS_KEPT; i++)
 		EXPECT(cpa_thread_claim(0) == i);
-	/* Few are free: they come back soon. */
+	/* Few rows are free, so the same ones return soon. */
 	for (uint32_t i = 1; i <= 3 * WORKERS; i++)
 		cpa_thread_joined(i);
 	torture_threads(WORKERS, pop_and_push);
@@ -83,7 +81,7 @@ static void run_stack(void)
 	torture_given_back();
 }
 
-/* Exit and detach at once: one of them frees the row, never both, never none. */
+/* Exit and detach race: exactly one of them frees the row. */
 #define ROUNDS 5000u
 
 static struct cpa_self racing[ROUNDS];
@@ -117,7 +115,7 @@ static void run_detach(void)
 	pthread_barrier_init(&gate, NULL, 2);
 	torture_threads(2, exit_or_detach);
 	pthread_barrier_destroy(&gate);
-	/* On the stack of free rows: each once, but for the two workers' own. */
+	/* Each row is on the stack of free rows once, except those of the two workers. */
 	for (number = (uint32_t)cpa_header()->done; number && rows <= CPA_THREADS_KEPT; rows++)
 		number = ((struct cpa_thread *)cpa_row(CPA_TABLE_THREADS, number))->next_done;
 	EXPECT(rows == cpa_table(CPA_TABLE_THREADS)->used - 2);

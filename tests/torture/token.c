@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/torture/token.c - queues of tokens, and tokens given back by other threads than took them
+ * tests/torture/token.c - queues of tokens, and tokens freed by other threads than allocated them
  */
 #include "shadow/edge/fifo.h"
 #include "shadow/edge/object.h"
@@ -9,7 +9,7 @@
 
 #define PRODUCERS 4
 #define CONSUMERS (WORKERS - PRODUCERS)
-#define AHEAD	  500 /* tokens in the queue, about */
+#define AHEAD	  500 /* approximate number of tokens in the queue */
 
 static struct cpa_object *object;
 static unsigned per_producer;
@@ -35,7 +35,7 @@ static void produce(struct worker *w)
 	}
 }
 
-/* Each consumer meets the tokens of one producer in their order, and no token twice. */
+/* Each consumer meets one producer's tokens in order, and no token twice. */
 static void consume(struct worker *w)
 {
 	uint32_t last[PRODUCERS] = { 0 };
@@ -83,13 +83,13 @@ static void run_fifo(void)
 			EXPECT(seen[k][i]);
 		free(seen[k]);
 	}
-	/* Token and node, and what each thread may keep. */
+	/* A token and a node per entry, plus those that each thread may keep. */
 	EXPECT(cpa_table(CPA_TABLE_TOKENS)->used <= 2 * (AHEAD + PRODUCERS) + WORKERS * 40);
 	cpa_object_clear(&main_self, object);
 	torture_given_back();
 }
 
-/* Everybody takes and puts, on objects that are new: their queues come into being in the race. */
+/* All threads put and take, on new objects: their queues are created in the race. */
 #define OBJECTS 2000u
 
 static struct cpa_object *fresh[OBJECTS];
@@ -101,7 +101,7 @@ static void race_for_fresh(struct worker *w)
 
 		EXPECT(cpa_fifo_put(&w->self, fresh[i], token));
 		token = cpa_fifo_take(&w->self, fresh[i]);
-		/* Own put, nobody takes two: there is one. */
+		/* The thread has put a token and no thread takes two, so one is there. */
 		EXPECT(token != 0);
 		if (token)
 			cpa_token_free(&w->self, token);
@@ -121,8 +121,8 @@ static void run_fresh(void)
 }
 
 /*
- * All put into and take from one queue that is nearly empty: its nodes are used again at once, so
- * that a late exchange meets a link that looks as before.
+ * All threads put into and take from one queue that is nearly empty: its nodes are reused at once,
+ * so a late exchange meets a link that looks unchanged.
  */
 static void put_and_take(struct worker *w)
 {
@@ -152,7 +152,7 @@ static void run_short(void)
 	torture_given_back();
 }
 
-/* Tokens wander between threads through shared places; each has one owner at a time. */
+/* Tokens pass between threads through shared places; each has one owner at a time. */
 #define PLACES 64u
 
 static uint64_t place[PLACES]; /* atomic: token row */
@@ -165,7 +165,7 @@ static void swap_tokens(struct worker *w)
 		uint64_t *at = &place[rnd_below(&w->r, PLACES)];
 		uint32_t mine = cpa_token_new(&w->self, &w->self.row->path), other;
 
-		/* Relaxed: it is ours alone, if all is well. */
+		/* Relaxed: the token belongs to this thread alone, unless there is a bug. */
 		EXPECT(mine && !__atomic_exchange_n(&cpa_token(mine)->left, 1, __ATOMIC_RELAXED));
 		other = (uint32_t)__atomic_exchange_n(at, mine, __ATOMIC_ACQ_REL);
 		if (!other)
@@ -189,7 +189,7 @@ static void run_free_list(void)
 	torture_given_back();
 }
 
-/* More tokens at a time than a thread keeps: they go to and come from the stack that all share. */
+/* More tokens at a time than a thread keeps: they go to and come from the shared stack. */
 static void exceed(struct worker *w)
 {
 	unsigned n = torture_work(40000);

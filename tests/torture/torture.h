@@ -2,9 +2,9 @@
 /*
  * tests/torture/torture.h - many threads on one structure, bounded by work, checked by invariants
  *
- * Each claim runs in a session of its own. CPA_SEED repeats the random choices, if not the
- * interleaving; CPA_LONG=1 does twenty times the work. Signals stop the threads at odd places for a
- * while: a window of a few instructions is otherwise hardly met on two processors.
+ * Each claim runs in a session of its own. CPA_SEED repeats the random choices, but not the
+ * interleaving; CPA_LONG=1 does twenty times the work. Signals stop the threads at random places
+ * for a while; otherwise two processors would hardly ever meet a window of a few instructions.
  */
 #ifndef CPA_TESTS_TORTURE_H
 #define CPA_TESTS_TORTURE_H
@@ -36,26 +36,26 @@ struct worker {
 	unsigned index;
 	pthread_t thread;
 	struct rnd r;
-	struct cpa_self self; /* with a row */
+	struct cpa_self self; /* has a thread row */
 	uint64_t count;
 };
 
 static struct worker worker[WORKERS];
-static struct cpa_self main_self; /* without */
+static struct cpa_self main_self; /* has no thread row */
 static struct rnd main_rnd;
 static unsigned torture_failed, torture_claims;
 static bool torture_bad;       /* atomic */
-static unsigned torture_ended; /* atomic: threads */
+static unsigned torture_ended; /* atomic: number of threads that have ended */
 static pthread_barrier_t torture_start;
 
-/* One complaint a claim; the run goes on. */
+/* One message per claim; the run continues. */
 #define EXPECT(condition)                                                                       \
 	do {                                                                                    \
 		if (!(condition) && !__atomic_exchange_n(&torture_bad, true, __ATOMIC_RELAXED)) \
 			printf("# %s:%d: not true: %s\n", __FILE__, __LINE__, #condition);      \
 	} while (0)
 
-/* How much to do, where @n is for make check. */
+/* Scale the amount of work @n, which is that of make check. */
 static inline unsigned torture_work(unsigned n)
 {
 	const char *more = getenv("CPA_LONG");
@@ -120,7 +120,7 @@ static inline struct cpa_object *torture_object(void)
 	return cpa_row(CPA_TABLE_OBJECTS, cpa_table_append(CPA_TABLE_OBJECTS));
 }
 
-/* After all threads: every token and every byte has been given back. */
+/* After all threads have ended: every token and every byte was given back. */
 static inline void torture_given_back(void)
 {
 	uint32_t tokens = cpa_table(CPA_TABLE_TOKENS)->used;
