@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * tests/property/claims.h - what a property test says of its claims: how often each was put to the
- * test
- */
+/* tests/property/claims.h - counts how often a property test checked each of its claims */
 #ifndef CPA_TESTS_CLAIMS_H
 #define CPA_TESTS_CLAIMS_H
 
@@ -16,15 +13,15 @@
 struct claims {
 	const char *const *name; /* [count] */
 	unsigned count;
-	const char *what; /* a test is called */
-	uint64_t seed;	  /* of all tests */
-	uint64_t number;  /* of the test under way; in the end how many there were */
-	bool any;	  /* something has failed: enough */
+	const char *what; /* name of one test, for messages */
+	uint64_t seed;	  /* seed of all tests */
+	uint64_t number;  /* number of the present test; at the end the number of tests */
+	bool any;	  /* a claim failed: stop */
 	bool failed[CLAIMS_MAX];
-	uint64_t done[CLAIMS_MAX]; /* comparisons */
+	uint64_t done[CLAIMS_MAX]; /* comparisons per claim */
 };
 
-/* CPA_LONG=1: more is wanted. */
+/* CPA_LONG=1: run more tests. */
 static inline bool claims_long(void)
 {
 	const char *want = getenv("CPA_LONG");
@@ -39,7 +36,7 @@ static inline void claims_begin(struct claims *claims)
 	fflush(stdout);
 }
 
-/* One comparison of @claim. Return true if it failed, which the caller then tells. */
+/* Count one comparison of @claim. Return true if it failed; the caller then prints it. */
 static inline bool claims_fail(struct claims *claims, unsigned claim, bool holds)
 {
 	claims->done[claim]++;
@@ -50,8 +47,8 @@ static inline bool claims_fail(struct claims *claims, unsigned claim, bool holds
 }
 
 /*
- * Print all. What never occurs is not tested, but where CPA_HISTORY asks for a single test. Return
- * the exit status.
+ * Print all counts and return the exit status. A claim that was never checked is a failure, unless
+ * CPA_HISTORY selects a single test.
  */
 static inline int claims_end(struct claims *claims)
 {

@@ -2,18 +2,18 @@
 /*
  * tests/property/cut.h - profiling is switched off and on again at a random moment
  *
- * Threads that can act meet both at once; those that are blocked are found asleep when the next
- * part begins. In the graph each thread's first event of a part depends on all threads' last ones
- * of the parts before (Online CP 2.3: one final node, one start node), and on nothing else of them.
- * Locks stay held, but the section is over; what was in queues is forgotten. While off, free locks
- * are taken and held ones given back: nobody sees it.
+ * Threads that can act meet both changes at once; blocked ones are found asleep when the next part
+ * begins. In the graph the first event of a part in each thread depends on the last events of the
+ * earlier parts in all threads (Online CP 2.3: one final node, one start node), and on nothing else
+ * of them. Locks stay held, but their sections are over; items in queues are forgotten. While
+ * profiling is off, free locks are taken and held ones released unseen.
  */
 #ifndef CPA_TESTS_CUT_H
 #define CPA_TESTS_CUT_H
 
 #include "tests/property/items.h"
 
-/* The last event of @thread before the cut. */
+/* Return the last event of @thread before the cut. */
 static struct event *cut_stop(struct sim *s, int thread)
 {
 	struct sim_thread *t = &s->thread[thread];
@@ -29,7 +29,7 @@ static struct event *cut_stop(struct sim *s, int thread)
 	return e;
 }
 
-/* Its first one behind. */
+/* Add the first event of @thread behind the cut. */
 static void cut_restart(struct sim *s, int thread, const struct sim_list *finals, bool opens)
 {
 	struct sim_thread *t = &s->thread[thread];
@@ -69,7 +69,7 @@ static bool cut_runs(const struct sim *s, int thread)
 	return t->started && (t->state == READY || t->state == BLOCKED);
 }
 
-/* Not while a thread is on its way to begin; somebody must be able to act. */
+/* Return whether a cut is possible: no thread is about to begin, and some thread can act. */
 static bool cut_allowed(const struct sim *s)
 {
 	bool ready = false;
@@ -82,7 +82,7 @@ static bool cut_allowed(const struct sim *s)
 	return ready && s->now > s->h->cut[s->h->cuts].to && s->h->cuts + 1 < CUTS;
 }
 
-/* Locks that nobody waits for change hands while nobody looks. */
+/* Locks without waiters change hands while profiling is off. */
 static void cut_locks(struct sim *s)
 {
 	for (int i = 0; i < (int)s->h->objects; i++) {
@@ -111,7 +111,7 @@ static void cut_locks(struct sim *s)
 	}
 }
 
-/* The paths that the first thread finds, by row: of those that sleep or have ended. */
+/* Collect the paths that the first thread finds, by row: of sleeping and ended threads. */
 static void cut_gather(struct sim *s, struct sim_list *finals)
 {
 	for (int i = 0; i < s->h->starts; i++) {
@@ -154,7 +154,7 @@ static void gen_cut(struct sim *s)
 	for (int i = 0; i < THREADS; i++) {
 		if (i == first || !cut_runs(s, i))
 			continue;
-		if (s->thread[i].state == BLOCKED) /* it wakes up, and brings its path itself */
+		if (s->thread[i].state == BLOCKED) /* it wakes up and adds its path itself */
 			sim_push(&s->finals, s->thread[i].last);
 		cut_restart(s, i, &s->finals, false);
 	}

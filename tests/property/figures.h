@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * tests/property/figures.h - the figures of a history's queues, counted event by event
- */
+/* tests/property/figures.h - statistics of a history's queues, counted event by event */
 #ifndef CPA_TESTS_FIGURES_H
 #define CPA_TESTS_FIGURES_H
 
@@ -10,17 +8,17 @@
 struct figures {
 	uint64_t enqueued, entered, dequeued, left, waited, depth, max_depth, twice, unmatched;
 	uint64_t services, service;
-	uint64_t settled;	       /* of `entered`, items that were dequeued */
-	unsigned producers, consumers; /* a bit for each thread */
+	uint64_t settled;	       /* sum of `entered` of the items that were dequeued */
+	unsigned producers, consumers; /* bit i: thread i */
 	bool done_used;
-	unsigned in[ITEMS]; /* how many of each item are in it */
+	unsigned in[ITEMS]; /* copies of each item in the queue */
 };
 
-/* An item that a thread processes. */
+/* An item that a thread is processing. */
 struct processing {
 	int object;
 	unsigned item;
-	uint64_t begun; /* process + external time of the thread then */
+	uint64_t begun; /* process + external time of the thread at the begin */
 };
 
 struct counting {
@@ -104,7 +102,7 @@ static void figures_refused(struct counting *c, const struct history *h, const s
 	q->in[e->item]--;
 }
 
-/* What was enqueued in earlier parts is forgotten. */
+/* Items enqueued in earlier parts are forgotten. */
 static void figures_restart(struct counting *c, const struct history *h, const struct event *e)
 {
 	if (!e->opens)

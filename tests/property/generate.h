@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/property/generate.h - random programs: what each thread does next
+ * tests/property/generate.h - random programs: the next step of each thread
  *
- * Threads have no script. Each picks something that is allowed in its state; locks are taken in
- * order of their numbers (else only tried). Near the end everybody lets go of what he holds, wakes
- * who sleeps, and exits. Where all are blocked nevertheless, a sleeper runs out of time; where
- * there is none, the history ends with its threads blocked.
+ * Threads have no script. Each picks a step that is allowed in its state; locks are taken in order
+ * of their numbers, or else only tried. Near the end all threads release their locks, wake sleepers
+ * and exit. If all threads are blocked nevertheless, a sleeper times out; if there is no sleeper,
+ * the history ends with its threads blocked.
  */
 #ifndef CPA_TESTS_GENERATE_H
 #define CPA_TESTS_GENERATE_H
 
 #include "tests/property/cut.h"
 
-/* May @thread block on lock @object without a cycle of waiters? */
+/* Return whether @thread may block on lock @object without a cycle of waiters. */
 static bool gen_in_order(const struct sim *s, int thread, int object)
 {
 	const struct sim_thread *t = &s->thread[thread];
@@ -81,7 +81,7 @@ static bool gen_unlock(struct sim *s, int thread)
 	return true;
 }
 
-/* Sleep on @object until woken or, maybe, some time has passed. */
+/* Sleep on @object until woken or, in some cases, until a time-out. */
 static void gen_sleep(struct sim *s, int thread, enum op op, int object, int mutex)
 {
 	struct sim_thread *t = &s->thread[thread];
@@ -145,7 +145,7 @@ static bool gen_futex_wait(struct sim *s, int thread)
 		return false;
 	sim_instant(s, thread, OP_FUTEX_SLEEP, object);
 	gen_sleep(s, thread, OP_FUTEX_WAIT, object, -1);
-	/* The word has changed already: it counts as a waiter and will not sleep. */
+	/* The word has changed already: the thread counts as a waiter but will not sleep. */
 	if (rnd_percent(&s->r, 30)) {
 		t->doomed = true;
 		t->deadline = NEVER;
@@ -170,7 +170,7 @@ static bool gen_futex_wake(struct sim *s, int thread, unsigned most)
 			sleepers++;
 	sleepers = sleepers < most ? sleepers : most;
 	granted = o->waiting < most ? o->waiting : most;
-	/* What is taken back is the oldest: exact only if no other is under way. */
+	/* The oldest grant is taken back: exact only if no other grant is pending. */
 	if (granted > sleepers && o->granted)
 		return false;
 	e = sim_release(s, thread, OP_FUTEX_WAKE, object);
@@ -205,7 +205,9 @@ static bool gen_sem(struct sim *s, int thread, bool post)
 	return true;
 }
 
-/* The oldest round of barrier @object that somebody has yet to leave; or the current one. */
+/*
+ * Return the oldest round of barrier @object that some thread has yet to leave, or the current one.
+ */
 static unsigned gen_oldest_round(const struct sim *s, int object)
 {
 	unsigned oldest = s->object[object].arrivals / s->h->object[object].members;
@@ -231,7 +233,7 @@ static bool gen_barrier(struct sim *s, int thread)
 	o = &s->object[object];
 	members = s->h->object[object].members;
 	round = o->arrivals / members;
-	/* Who is four rounds late finds his round gone; that is not what is tested here. */
+	/* A thread four rounds late finds its round dropped; not tested here. */
 	if (round > gen_oldest_round(s, object) + 3)
 		return false;
 	sim_release(s, thread, OP_ARRIVE, object);
@@ -252,7 +254,7 @@ static bool gen_once(struct sim *s, int thread)
 	if (object < 0)
 		return false;
 	if (o->once == 0) {
-		/* The routine is the activity that ends with the next event. */
+		/* The once routine is the activity that ends with the next event. */
 		o->once = 1;
 		o->holder = thread;
 		return false;
@@ -307,7 +309,7 @@ static void gen_start(struct sim *s, int thread)
 	}
 }
 
-/* Only younger threads are joined: no cycles. */
+/* Only younger threads are joined, to avoid cycles. */
 static bool gen_join(struct sim *s, int thread)
 {
 	for (int i = thread + 1; i < THREADS; i++) {
@@ -393,7 +395,7 @@ static bool gen_once_pending(struct sim *s, int thread)
 	return false;
 }
 
-/* Let all go on, then leave. */
+/* Release and wake everything, then exit. */
 static bool gen_last(struct sim *s, int thread)
 {
 	unsigned what = (unsigned)rnd_below(&s->r, 9);
@@ -431,7 +433,9 @@ static void gen_step(struct sim *s, int thread)
 	}
 }
 
-/* The thread that acts next, any of those that act at the same time; -1: none can. */
+/*
+ * Return the thread that acts next, a random one of those that act at the same time; -1: none can.
+ */
 static int gen_next(struct sim *s)
 {
 	unsigned start = (unsigned)rnd_below(&s->r, THREADS);
@@ -449,7 +453,10 @@ static int gen_next(struct sim *s)
 	return next;
 }
 
-/* All are blocked: let a sleeper run out of time, or who wants an item get one from nowhere. */
+/*
+ * All threads are blocked: let a sleeper time out, or a thread that wants an item get one that was
+ * never enqueued.
+ */
 static bool gen_rescue(struct sim *s)
 {
 	for (int i = 0; i < THREADS; i++) {
@@ -481,7 +488,7 @@ static void gen_objects(struct sim *s, struct history *h)
 			o->kind = MUTEX;
 		o->class = (int)rnd_below(&s->r, o->kind == QUEUE ? QCLASSES : CLASSES);
 		o->mutex = (int)rnd_below(&s->r, 2);
-		/* Conditions that are used with a queue's lock are the queue's too. */
+		/* Conditions used with a queue's lock belong to the queue too. */
 		o->own = o->kind == COND ? h->object[o->mutex].own :
 					   s->items && rnd_percent(&s->r, 30);
 		o->initial = (unsigned)rnd_below(&s->r, 3);

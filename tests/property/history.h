@@ -2,13 +2,13 @@
 /*
  * tests/property/history.h - a synchronization history and its program activity graph
  *
- * A history is what a program of a few threads did: its events in the order in which they
- * completed. It serves two readers. tests/property/online.h replays the operations and looks at
- * none of the dependencies; tests/property/pag.h sees the events as the nodes of a graph, looks at
- * the dependencies and knows no operation. Nothing here comes from shadow/.
+ * A history is a record of a program with a few threads: its events in order of completion. It has
+ * two readers. tests/property/online.h replays the operations and does not look at dependencies;
+ * tests/property/pag.h takes the events as nodes of a graph with the dependencies and does not know
+ * the operations. Nothing here comes from shadow/.
  *
  * An event ends the activity that leads to it from the thread's previous event (`local`). The
- * activity took place before `arrived`; from then to `now` the thread waited.
+ * activity ended at `arrived`; from then to `now` the thread waited.
  */
 #ifndef CPA_TESTS_HISTORY_H
 #define CPA_TESTS_HISTORY_H
@@ -22,20 +22,20 @@
 #define THREADS	   6
 #define OBJECTS	   16
 #define FUNCTIONS  24
-#define CLASSES	   6 /* of locks */
-#define QCLASSES   2 /* of queues */
+#define CLASSES	   6 /* lock classes */
+#define QCLASSES   2 /* queue classes */
 #define REGIONS	   3
 #define SECTIONS   (CLASSES + QCLASSES + REGIONS)
 #define ITEMS	   4
-#define IN_WORK	   8 /* items that one thread processes at once, the oldest forgotten beyond */
+#define IN_WORK	   8 /* items that one thread processes at once; more drop the oldest */
 #define ROUTINES   3
 #define EXTERNALS  5
 #define SITES	   THREADS
 #define SAMPLES	   16
 #define ACTIVITIES 4096
-/* The clock when histories begin. */
+/* Clock at the begin of a history, ticks. */
 static uint64_t start_clock = 1000;
-#define CUTS 8 /* times off, and 1 */
+#define CUTS 8 /* maximum number of pauses in profiling, plus 1 */
 
 enum op {
 	OP_START,
@@ -49,7 +49,7 @@ enum op {
 	OP_READ_UNLOCK,
 	OP_WRITE_LOCK,
 	OP_WRITE_UNLOCK,
-	OP_SLEEP, /* begin of a condition wait, gives up the mutex */
+	OP_SLEEP, /* begin of a condition wait, releases the mutex */
 	OP_WAIT,  /* its return */
 	OP_SIGNAL,
 	OP_BROADCAST,
@@ -62,17 +62,17 @@ enum op {
 	OP_FUTEX_SLEEP,
 	OP_FUTEX_WAIT,
 	OP_FUTEX_WAKE,
-	OP_EXTERNAL, /* a call that blocked returned, or a wait that no release explains ended */
+	OP_EXTERNAL, /* return of a call that blocked, or end of a wait that no release explains */
 	OP_ENQUEUE,
 	OP_REFUSED, /* the queue was full: the thread's latest such item is not in it */
 	OP_DEQUEUE,
 	OP_DONE,
-	OP_BEFORE, /* annotations: all after depend on all before */
+	OP_BEFORE, /* annotations: every AFTER depends on every BEFORE */
 	OP_AFTER,
 	OP_REGION,
 	OP_REGION_END,
-	OP_STOP,    /* the last event of a part of the run, */
-	OP_RESTART, /* and the first */
+	OP_STOP,    /* last event of a part of the run */
+	OP_RESTART, /* first event of a part of the run */
 	OPS
 };
 
@@ -88,8 +88,8 @@ static const char *const op_name[OPS] = {
 enum object_kind { MUTEX, RWLOCK, COND, SEM, BARRIER, ONCE, FUTEX, QUEUE, CELL, OBJECT_KINDS };
 
 /*
- * Components, numbered in one row: functions, time without any sample, sections (lock classes,
- * queue classes, regions), start routines, external kinds, activities between two kinds of event.
+ * Components in one numbering: functions, time without any sample, sections (lock classes, queue
+ * classes, regions), start routines, external kinds, activities between two kinds of event.
  */
 enum component {
 	C_FUNCTION = 0,
@@ -108,37 +108,37 @@ enum time_kind { T_PROCESS, T_EXTERNAL, T_RUNQUEUE, T_HANDOFF, T_PROBE, TIME_KIN
 struct activity {
 	uint64_t process, external, runqueue, probe;
 	unsigned external_kind;
-	unsigned held; /* a bit for each section: C_LOCK + bit is active */
+	unsigned held; /* bit i: section C_LOCK + i is active */
 	int component; /* from C_ACTIVITY, or -1 */
 	unsigned sampled;
-	/* What the samples say; without any, all process time is `unsampled`. */
+	/* Samples; without any, all process time is `unsampled`. */
 	unsigned function[SAMPLES], weight[SAMPLES];
 	unsigned unsampled; /* a component */
 };
 
 struct event {
 	enum op op;
-	int thread, object, mutex; /* -1: none. `object` of create and join: a thread */
+	int thread, object, mutex; /* -1: none. `object` of create and join is a thread */
 	unsigned site;
 	uint64_t arrived, now;
 	struct activity activity;
 	/* Operands for the replay. */
 	bool woken;
 	unsigned most, granted, undone;
-	unsigned item; /* or region */
-	int undoes;    /* of OP_REFUSED: the enqueue */
+	unsigned item; /* or the region */
+	int undoes;    /* of OP_REFUSED: the enqueue that it undoes */
 	bool inner;    /* in a queue's own code: no edges in the inherent path */
 	/* The graph. */
 	int local;	  /* -1 for start */
-	int first, count; /* of history.pred; the first of equally long ones is chosen */
-	int latest;	  /* the one that released last, -1 if there is none */
+	int first, count; /* range in history.pred; of equally long ones the first is chosen */
+	int latest;	  /* predecessor that released last; -1: none */
 	bool matched;	  /* a release explains the wait */
-	bool check;	  /* compare here */
+	bool check;	  /* compare the paths at this event */
 	/* Parts of the run. */
 	int part;
-	uint64_t released; /* of OP_STOP: which is the observed path's; of others: now */
-	bool asleep;	   /* of OP_STOP: the thread does not act */
-	bool opens;	   /* of OP_RESTART: the first one */
+	uint64_t released; /* of OP_STOP: end of the observed path; otherwise: now */
+	bool asleep;	   /* of OP_STOP: the thread is blocked and does not act */
+	bool opens;	   /* of OP_RESTART: the first of its part */
 	bool dark;	   /* of an unlock: the section ended with an earlier part */
 };
 
@@ -147,10 +147,10 @@ enum sampling { SAMPLED, SPARSE, UNSAMPLED };
 struct object {
 	enum object_kind kind;
 	int class;	  /* of queues: one of QCLASSES */
-	bool own;	  /* a queue's own: no edges in the inherent path */
-	int mutex;	  /* of a condition */
-	unsigned initial; /* of a semaphore */
-	unsigned members; /* of a barrier */
+	bool own;	  /* belongs to a queue: no edges in the inherent path */
+	int mutex;	  /* mutex used with a condition */
+	unsigned initial; /* initial value of a semaphore */
+	unsigned members; /* members of a barrier */
 };
 
 struct history {
@@ -158,8 +158,8 @@ struct history {
 	unsigned threads, objects;
 	unsigned routine[THREADS];
 	bool detached[THREADS];
-	int last[THREADS]; /* event; -1: never started */
-	/* What is cut out, from [1] on; threads by start. */
+	int last[THREADS]; /* last event of each thread; -1: never started */
+	/* The pauses, from [1] on; threads in order of their start. */
 	int cuts, starts, start[THREADS];
 	struct {
 		uint64_t from, to;
@@ -168,14 +168,14 @@ struct history {
 	int events, preds, room_events, room_preds;
 	struct event *event;
 	int *pred;
-	/* Kinds of event, and what pairs of them became activity components. */
+	/* Kinds of event; pairs of them form activity components. */
 	int activities;
 	struct {
 		unsigned from, to;
 	} activity[ACTIVITIES];
 };
 
-/* Kinds of event are (operation, site, class); class 0 is none. */
+/* Kinds of event are (operation, site, class); class 0: no class. */
 static inline unsigned node_of(const struct history *h, const struct event *e)
 {
 	int class = e->object < 0 || e->op <= OP_JOIN ? 0 : h->object[e->object].class + 1;
@@ -203,7 +203,7 @@ static inline int activity_of(struct history *h, unsigned from, unsigned to)
 	return C_ACTIVITY + h->activities++;
 }
 
-/* The run's clock without what was cut out. */
+/* Return the ticks during which profiling was on up to @clock. */
 static inline uint64_t clock_on(const struct history *h, uint64_t clock)
 {
 	uint64_t on = clock - start_clock;
@@ -228,7 +228,7 @@ static inline void *grow(void *p, int need, int *room, size_t size)
 	return p;
 }
 
-/* Append an event; the pointer is good until the next call. */
+/* Append an event; the pointer is valid until the next call. */
 static inline struct event *history_event(struct history *h, enum op op, int thread)
 {
 	struct event *e;

@@ -9,7 +9,7 @@
 
 #define EQUAL 24 /* equal items in a queue at once */
 
-/* A random object of @kind, or -1. */
+/* Return a random object of @kind; -1: none. */
 static int gen_object(struct sim *s, enum object_kind kind)
 {
 	int found[OBJECTS], n = 0;
@@ -20,7 +20,10 @@ static int gen_object(struct sim *s, enum object_kind kind)
 	return n ? found[rnd_below(&s->r, (uint64_t)n)] : -1;
 }
 
-/* Which of two that were released at once leaves first is not told; nor do too many find space. */
+/*
+ * Return whether @item may be enqueued: which of two equal items released at the same time leaves
+ * first is undefined, and too many would find no space.
+ */
 static bool gen_may_enqueue(const struct sim *s, int object, unsigned item, uint64_t stamp)
 {
 	const struct sim_list *in = &s->object[object].tokens;
@@ -50,7 +53,7 @@ static bool gen_enqueue(struct sim *s, int thread)
 	return true;
 }
 
-/* The thread's latest such item was refused. */
+/* The real queue refuses the thread's latest such item. */
 static bool gen_refused(struct sim *s, int thread)
 {
 	int object = gen_object(s, QUEUE), best = -1;
@@ -91,7 +94,7 @@ static bool gen_dequeue(struct sim *s, int thread)
 	return true;
 }
 
-/* An item is done, now and then one that the thread does not have. */
+/* Mark an item as done, sometimes one that the thread does not process. */
 static bool gen_done(struct sim *s, int thread)
 {
 	struct sim_thread *t = &s->thread[thread];

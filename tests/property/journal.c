@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/property/journal.c - what is rebuilt from a journal equals what was computed online
+ * tests/property/journal.c - paths rebuilt from a journal equal those computed online
  *
  * Random programs (generate.h) are replayed through the online algebra (online.h) with a journal.
- * Where it has room for all, the path to each event walked back through its records, and what
- * zeroing saves, must be those of the online paths, to the tick, which tests/property/reference.c
- * compares with a search of the graph. Where it has not, each record that is left must be that of
- * its event, the rest be counted, and the rebuild come to an end; in half of these the numbers of
- * events pass 2^32. CPA_SEED=n repeats a run, CPA_LONG=1 runs more.
+ * If the journal has room for all records, the path to each event, walked back through the records,
+ * and the savings by zeroing must equal the online paths to the tick; tests/property/reference.c
+ * compares those with a search of the graph. If it has not, each record left must match its event,
+ * the others must be counted, and the rebuild must terminate; in half of these runs event numbers
+ * pass 2^32. CPA_SEED=n repeats a run, CPA_LONG=1 runs more.
  */
 #include <errno.h>
 
@@ -100,7 +100,9 @@ static void compare_savings(struct cpa_exact *x)
 	cpa_path_clear(&online.observer, &result);
 }
 
-/* Each event ends an activity but those that begin a part of the run. */
+/*
+ * Return the number of activities: each event ends one, except those that begin a part of the run.
+ */
 static uint64_t activities(void)
 {
 	uint64_t n = 0;
@@ -110,7 +112,7 @@ static uint64_t activities(void)
 	return n;
 }
 
-/* All is there. */
+/* The journal is complete. */
 static void compare_whole(struct cpa_journal_file *file)
 {
 	struct cpa_exact *x = cpa_exact_new(file);
@@ -128,7 +130,7 @@ static void compare_whole(struct cpa_journal_file *file)
 	cpa_exact_free(x);
 }
 
-/* The event of the history that became @name; -1: none. */
+/* Return the event of the history that became @name; -1: none. */
 static int event_of(cpa_event_name name)
 {
 	for (int i = 0; i < history.events; i++)
@@ -156,7 +158,7 @@ static void compare_found(struct cpa_dump *dump)
 	cpa_run_free(all);
 }
 
-/* Some blocks are there: what they hold is right. */
+/* Only some blocks are left: their contents must be right. */
 static void compare_rest(struct cpa_journal_file *file, uint64_t blocks)
 {
 	struct cpa_exact *x = cpa_exact_new(file);
@@ -209,7 +211,10 @@ static bool open_journal(struct cpa_dump *dump, struct cpa_journal_file *file)
 	return false;
 }
 
-/* Edges have what they have of the journal, too: each activity is noted. False: no space. */
+/*
+ * The journal also records the path's share of edges: each activity is noted. Return false: no
+ * space.
+ */
 static bool begin_session(void)
 {
 	if (online_session(&online, UINT64_C(64) << 20, SLOTS))
@@ -219,7 +224,7 @@ static bool begin_session(void)
 }
 
 /*
- * @histories of up to @events events, @per_session in each session, with @blocks or as many as
+ * Test @histories of up to @events events, @per_session in each session, with @blocks or as many as
  * needed.
  */
 static void test(uint64_t histories, int events, unsigned per_session, unsigned blocks, bool parts)
@@ -242,9 +247,7 @@ static void test(uint64_t histories, int events, unsigned per_session, unsigned 
 			 events / 3 + (int)rnd_below(&r, (uint64_t)events * 2 / 3), parts);
 		for (int i = 0; i < history.events; i++)
 			history.event[i].check |= events < 100 || blocks;
-		/*
-		 * Of threads that had some thousand million events, numbers of 32 bits begin anew.
-		 */
+		/* After 2^32 events of a thread the numbers start again. */
 		online.first_event = blocks && rnd_percent(&r, 50) ?
 					     UINT32_MAX - (uint32_t)rnd_below(&r, 300) :
 					     0;

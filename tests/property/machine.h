@@ -17,28 +17,28 @@ enum time_scale { TIES, NARROW, WIDE, HUGE_TIMES };
 
 struct sim_thread {
 	enum sim_state state;
-	uint64_t next;	/* when it acts */
-	uint64_t clock; /* of its last event */
+	uint64_t next;	/* clock of its next step */
+	uint64_t clock; /* clock of its last event */
 	int last;	/* its last event */
 	int created, parent;
 	bool started, detached, had_samples;
-	int held[HELD]; /* objects */
+	int held[HELD]; /* objects that it holds */
 	unsigned holds;
-	unsigned bright; /* bits of those held in this part of the run */
+	unsigned bright; /* bit i: held[i] was taken in this part of the run */
 	bool inner;	 /* in a queue's own code */
-	/* Items it processes, the latest last; regions it is in. */
+	/* Items that it processes, latest last; regions that it is in. */
 	struct {
 		int object;
 		unsigned item;
 	} work[IN_WORK];
 	unsigned works, region[REGIONS], regions;
-	/* While blocked. */
+	/* State while blocked. */
 	enum op op;
 	int object, mutex, round;
 	uint64_t arrived;
-	struct activity activity; /* that ended at `arrived` */
+	struct activity activity; /* the activity that ended at `arrived` */
 	bool asleep, woken, doomed;
-	bool fixed; /* dequeues `item`, be it there or not */
+	bool fixed; /* dequeues `item`, whether or not it is in the queue */
 	unsigned item;
 	uint64_t deadline;
 };
@@ -50,17 +50,17 @@ struct sim_list {
 };
 
 struct sim_object {
-	int holder, readers;	/* holder -1: none */
-	int released;		/* last release, of a rwlock by a writer; -1 */
-	struct sim_list reads;	/* releases by readers since */
-	struct sim_list tokens; /* posts, signals; items in a queue; releases of a cell */
-	unsigned value;		/* of a semaphore, initial tokens included */
+	int holder, readers;	/* -1: no holder */
+	int released;		/* event of the last release, of a rwlock by a writer; -1: none */
+	struct sim_list reads;	/* later releases by readers */
+	struct sim_list tokens; /* posts or signals; items in a queue; releases of a cell */
+	unsigned value;		/* of a semaphore, including initial tokens */
 	unsigned initial, granted, waiting;
-	unsigned arrivals; /* of a barrier, in all */
+	unsigned arrivals; /* of a barrier, all rounds */
 	struct sim_list arrived;
-	int once; /* 0: new, 1: being done, 2: done */
+	int once; /* 0: new, 1: routine running, 2: done */
 	enum item_order order;
-	bool done_used; /* somebody said when an item of the queue was done */
+	bool done_used; /* the program has said that an item of the queue was done */
 };
 
 struct sim {
@@ -69,10 +69,11 @@ struct sim {
 	enum time_scale scale;
 	int target;
 	bool winding_down;
-	bool items;  /* queues, regions and annotations occur */
-	bool parts;  /* profiling is switched off and on */
-	bool prompt; /* a release is seen when it is stamped, and who is released goes on at once */
-	struct sim_list finals; /* last events of parts, in the order in which they are known */
+	bool items; /* the history has queues, regions and annotations */
+	bool parts; /* profiling is switched off and on */
+	/* a release is visible at its time stamp, and released threads continue at once */
+	bool prompt;
+	struct sim_list finals; /* last events of parts, in the order in which they become known */
 	uint64_t now;
 	struct sim_thread thread[THREADS];
 	struct sim_object object[OBJECTS];
@@ -100,7 +101,7 @@ static void sim_empty(struct sim_list *list)
 	list->count = list->head = 0;
 }
 
-/* Some time, of the scale of this history. */
+/* A random number of ticks, on the scale of this history. */
 static uint64_t sim_time(struct sim *s)
 {
 	unsigned how = (unsigned)rnd_below(&s->r, 10);
@@ -118,7 +119,7 @@ static uint64_t sim_time(struct sim *s)
 	return 0;
 }
 
-/* How long after a release the released go on. */
+/* Random ticks from a release until the released thread continues. */
 static uint64_t sim_latency(struct sim *s)
 {
 	return s->prompt || rnd_percent(&s->r, 40) ? 0 : sim_time(s) / 2;
@@ -143,7 +144,7 @@ static void sim_samples(struct sim *s, struct activity *a, int thread)
 			a->weight[i] = 1 + (unsigned)rnd_below(&s->r, 4);
 		}
 	} else if (s->h->sampling == SPARSE) {
-		/* One function a thread: then it does not matter where the samples fall. */
+		/* One function per thread: the positions of samples then do not matter. */
 		a->unsampled = C_FUNCTION + (unsigned)thread;
 		if (t->had_samples && rnd_percent(&s->r, 70))
 			return;
@@ -154,7 +155,7 @@ static void sim_samples(struct sim *s, struct activity *a, int thread)
 	}
 }
 
-/* The sections that @thread is in. */
+/* Return the sections that @thread is in, as bits. */
 static unsigned sim_held(const struct sim *s, int thread)
 {
 	const struct sim_thread *t = &s->thread[thread];
@@ -170,7 +171,7 @@ static unsigned sim_held(const struct sim *s, int thread)
 	return held;
 }
 
-/* The activity of @thread from its last event to now. */
+/* Return the activity of @thread from its last event to now. */
 static struct activity sim_activity(struct sim *s, int thread)
 {
 	struct sim_thread *t = &s->thread[thread];
@@ -190,7 +191,7 @@ static struct activity sim_activity(struct sim *s, int thread)
 	return a;
 }
 
-/* Event @op of @thread, whose activity @a ended at @arrived; it returns at @now. */
+/* Append event @op of @thread, whose activity @a ended at @arrived; it returns at @now. */
 static struct event *sim_event(struct sim *s, int thread, enum op op, int object,
 			       const struct activity *a, uint64_t arrived, uint64_t now)
 {
@@ -226,7 +227,7 @@ static struct event *sim_instant(struct sim *s, int thread, enum op op, int obje
 	return sim_event(s, thread, op, object, &a, s->now, s->now);
 }
 
-/* The time stamp of a release. Some take it well before others can see them. */
+/* Return the time stamp of a release; sometimes well before others can see the release. */
 static uint64_t sim_stamp(struct sim *s, int thread)
 {
 	if (s->prompt || !rnd_percent(&s->r, 15))
@@ -253,7 +254,7 @@ static struct event *sim_release(struct sim *s, int thread, enum op op, int obje
 	return sim_release_at(s, thread, op, object, sim_stamp(s, thread));
 }
 
-/* The event by which a blocked thread goes on. */
+/* Append the event with which a blocked thread continues. */
 static struct event *sim_return(struct sim *s, int thread)
 {
 	struct sim_thread *t = &s->thread[thread];
@@ -273,7 +274,7 @@ static void sim_block(struct sim *s, int thread, enum op op, int object)
 	t->next = NEVER;
 }
 
-/* Those blocked on @object look again. */
+/* Threads blocked on @object try again. */
 static void sim_wake(struct sim *s, int object)
 {
 	for (int i = 0; i < THREADS; i++) {

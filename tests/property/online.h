@@ -2,9 +2,9 @@
 /*
  * tests/property/online.h - replays a history through the online algebra of shadow/
  *
- * Looks at operations, clocks and activities only, as the wrappers of the preload library would.
- * Several simulated threads, each with a cpa_self of its own, share this one thread. The path at
- * each event to be checked is kept as a copy: that it stays as it was is part of the test.
+ * It uses only operations, clocks and activities, as the wrappers of the preload library would.
+ * Several simulated threads, each with its own cpa_self, share one real thread. The path at each
+ * event to be checked is kept as a copy, which must not change later: that is part of the test.
  */
 #ifndef CPA_TESTS_ONLINE_H
 #define CPA_TESTS_ONLINE_H
@@ -31,7 +31,7 @@ struct online_thread {
 	bool running, ended, joined;
 	uint32_t number;
 	uint64_t round;
-	struct cpa_object *barrier; /* that it is in; NULL: none */
+	struct cpa_object *barrier; /* the barrier that the thread is in; NULL: none */
 };
 
 struct online {
@@ -41,13 +41,14 @@ struct online {
 	uint32_t class[CLASSES + QCLASSES], routine[THREADS]; /* component rows */
 	uint32_t queue[OBJECTS];			      /* queue rows */
 	uint32_t slot[COMPONENTS], row[COMPONENTS];
-	uint32_t first_event; /* of each thread in the journal; 0: the first */
+	/* number of each thread's first event in the journal; 0: the usual one */
+	uint32_t first_event;
 	unsigned wrong_wakes, wrong_matches;
-	int at;			  /* the event that is being replayed */
-	struct cpa_self observer; /* reads paths, has no thread */
+	int at;			  /* the event being replayed */
+	struct cpa_self observer; /* reads paths; has no thread row */
 	int room;
 	struct cpa_path *snapshot; /* by event */
-	uint32_t *id;		   /* of the thread then, by event */
+	uint32_t *id;		   /* id of the thread at that time, by event */
 };
 
 static uint32_t online_component(enum cpa_component_kind kind, enum cpa_class_by by,
@@ -58,7 +59,7 @@ static uint32_t online_component(enum cpa_component_kind kind, enum cpa_class_by
 	return cpa_component_intern(&name);
 }
 
-/* A new session; 0 or -errno. */
+/* Begin a new session; return 0 or -errno. */
 static int online_session(struct online *o, uint64_t limit, uint32_t slots)
 {
 	int ret = test_session(limit, slots);
@@ -79,7 +80,7 @@ static int online_session(struct online *o, uint64_t limit, uint32_t slots)
 	return ret;
 }
 
-/* End it; the bytes that nobody gave back. */
+/* End the session; return the bytes that were not given back. */
 static uint64_t online_session_end(struct online *o)
 {
 	uint64_t live;
@@ -95,7 +96,10 @@ static void online_hold(const struct online *o, struct cpa_self *self, int compo
 	cpa_hold(self, o->row[component], o->slot[component]);
 }
 
-/* In an order that differs between histories, so that other components get slots first. */
+/*
+ * Intern the components in an order that differs between histories, so that different ones get
+ * slots first.
+ */
 static void online_components(struct online *o, unsigned turn)
 {
 	for (unsigned k = 0; k < FUNCTIONS; k++) {
@@ -151,9 +155,7 @@ static void online_objects(struct online *o)
 	}
 }
 
-/*
- * Kinds of events that are one kind in a program's journal, but not here; none that a report knows.
- */
+/* Kinds of events that are one kind in a program's journal, but not here; no report knows them. */
 enum {
 	ONLINE_READ_UNLOCK = 64,
 	ONLINE_WRITE_LOCK,
@@ -217,9 +219,9 @@ static void online_activity(struct online *o, struct cpa_self *self, const struc
 				 .external_slot = o->slot[C_EXTERNAL + a->external_kind],
 				 .sampled = a->sampled };
 
-	/* Whatever samples stand for: the numbers do not depend on it. */
+	/* Ticks per sample; the results must not depend on it. */
 	static const uint64_t period[] = { 0, 1, 100, 10000 };
-	static unsigned hint[8]; /* right or wrong: of any thread */
+	static unsigned hint[8]; /* hints, right or wrong, shared by all threads */
 	uint32_t from;
 
 	o->id[o->at] = self->id;
@@ -245,7 +247,7 @@ static void online_activity(struct online *o, struct cpa_self *self, const struc
 	}
 }
 
-/* Let the thread have had many events before, which no block has any more. */
+/* Pretend that the thread had many earlier events, whose blocks are gone. */
 static void online_skip_events(struct cpa_self *self, uint32_t number)
 {
 	struct cpa_journal *j = self->journal;
@@ -283,7 +285,10 @@ static void online_exit(struct online *o, int thread, uint64_t now)
 	t->ended = true;
 }
 
-/* The thread's activity is over; who sleeps is found so by the first of the next part. */
+/*
+ * End the thread's activity at a stop; sleeping threads are found asleep by the first thread of the
+ * next part.
+ */
 static void online_stop(struct online *o, struct cpa_self *self, const struct event *e)
 {
 	struct cpa_header *h = cpa_header();
@@ -447,7 +452,7 @@ static void online_event(struct online *o, int i)
 		online_exit(o, e->thread, e->now);
 }
 
-/* The clock begins anew with each history; that of a session never goes back. */
+/* Each history starts its clock again, but the clock of a session never goes back. */
 static void online_rewind(struct online *o)
 {
 	cpa_header()->passed = 0;
@@ -459,7 +464,7 @@ static void online_rewind(struct online *o)
 	}
 }
 
-/* Threads of earlier histories have no part in this one. */
+/* Threads of earlier histories take no part in this one. */
 static void online_parts(struct online *o)
 {
 	struct cpa_header *h = cpa_header();
@@ -475,13 +480,13 @@ static void online_parts(struct online *o)
 	cpa_epoch_begin(h, true);
 }
 
-/* Replay @h. o->slot and o->snapshot are then good until online_finish(). */
+/* Replay @h. o->slot and o->snapshot are valid until online_finish(). */
 static void online_run(struct online *o, const struct history *h, unsigned turn)
 {
 	o->h = h;
 	o->wrong_wakes = o->wrong_matches = 0;
 	if (h->events > o->room) {
-		/* Snapshots hold references, so all of them are empty here. */
+		/* Snapshots hold references; all of them are empty here. */
 		free(o->snapshot);
 		o->room = h->events * 2;
 		o->snapshot = aligned_alloc(CPA_CACHE_LINE, (size_t)o->room * sizeof(*o->snapshot));
@@ -499,7 +504,7 @@ static void online_run(struct online *o, const struct history *h, unsigned turn)
 		online_event(o, o->at);
 }
 
-/* Leave the barrier that thread @thread was about to leave when the history ended, if it did. */
+/* Leave the barrier that @thread was about to leave at the end of the history, if any. */
 static void online_leave(struct online *o, int thread)
 {
 	struct online_thread *t = &o->thread[thread];
@@ -509,7 +514,7 @@ static void online_leave(struct online *o, int thread)
 		cpa_barrier_left(&t->self, t->barrier, t->round, &w);
 }
 
-/* Items that nobody dequeued. */
+/* Take out items that were not dequeued. */
 static void online_drain(struct online *o, uint32_t queue)
 {
 	for (unsigned item = 0; item < ITEMS; item++)
@@ -517,7 +522,7 @@ static void online_drain(struct online *o, uint32_t queue)
 			cpa_token_free(&o->observer, row);
 }
 
-/* Give everything back that the history took, threads blocked at its end included. */
+/* Give back everything that the history allocated, including for threads blocked at its end. */
 static void online_finish(struct online *o)
 {
 	for (int i = 0; i < o->h->events; i++)

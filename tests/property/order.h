@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/property/order.h - histories of which a script says all: who comes first gets it
+ * tests/property/order.h - histories that a script describes completely: first come, first served
  *
- * A script has what threads do, and no word on who gets what. It takes as long as its history took,
- * to the tick, but where the history has one of these, which nothing in a journal tells apart:
+ * A script contains what the threads do, but not which thread gets what. Its replay takes as long as
+ * its history, to the tick, unless the history has one of these cases, which a journal does not show:
  *
  *	ties		two threads at the same lock, semaphore or barrier in the same tick
- *	overtaking	of two threads that wait for a lock or a semaphore the later one gets it first;
- *			or they wait for a rwlock, of which a script has glibc's rules, or for a mutex
- *			after a condition, where it is not known since when
- *	items		of a queue that come in another order than they were put, or that two threads
- *			get: in a script who is free gets the next
- *	own		waits on a condition or futex that is a queue's own: in a script for an item
+ *	overtaking	of two threads waiting for a lock or a semaphore the later one gets it first;
+ *			or they wait for a rwlock, for which a script has glibc's rules, or for a mutex
+ *			after a condition wait, where the begin of the wait for it is not known
+ *	items		items of a queue taken in another order than they were put, or by two threads:
+ *			in a script the next free thread takes the next item
+ *	own		waits on a condition or futex that belongs to a queue: in a script for an item
  */
 #ifndef CPA_TESTS_ORDER_H
 #define CPA_TESTS_ORDER_H
 
 #include "tests/property/history.h"
 
-/* What @e comes for or gives back, so that others may have it; -1: nothing of the kind. */
+/* Return the object that @e acquires, or releases for others; -1: none. */
 static inline int order_object(const struct history *h, const struct event *e)
 {
 	if (e->op <= OP_JOIN || e->object < 0)
@@ -54,7 +54,8 @@ static inline bool order_depends(const struct history *h, const struct event *e,
 }
 
 /*
- * @a, event number @number, is before @b in the history, of another thread, and at the same object.
+ * Return whether @a, event @number of another thread, precedes @b in the history at the same
+ * object.
  */
 static inline bool order_tie(const struct history *h, const struct event *a, int number,
 			     const struct event *b)
@@ -72,7 +73,10 @@ static inline bool order_overtakes(const struct history *h, const struct event *
 	       (h->object[b->object].kind == RWLOCK && a->now > a->arrived);
 }
 
-/* Two threads get items of one queue, or one thread in another order than they were put. */
+/*
+ * Return whether two threads get items of one queue, or one thread gets them in another order than
+ * they were put.
+ */
 static inline bool order_deals(const struct history *h, const struct event *a,
 			       const struct event *b)
 {
@@ -82,7 +86,7 @@ static inline bool order_deals(const struct history *h, const struct event *a,
 	       (a->count && b->count && h->pred[a->first] > h->pred[b->first]);
 }
 
-/* Whether the history has none of what stands above. */
+/* Return whether the history has none of the cases listed above. */
 static inline bool order_is_clear(const struct history *h)
 {
 	for (int i = 0; i < h->events; i++) {

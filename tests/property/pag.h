@@ -27,8 +27,8 @@
 #define PORTIONS (2 + SAMPLES + SECTIONS + 2)
 
 /*
- * How long a component (its group) was active during one activity. Of an edge's `noted`: what its
- * path is to have more, no slack.
+ * Ticks during which a component (its group) was active in one activity. For `noted` of an edge:
+ * ticks added to the path's shares, without slack.
  */
 struct portion {
 	unsigned group;
@@ -36,7 +36,7 @@ struct portion {
 	uint64_t ticks;
 };
 
-/* Of a thread's short activities: points in their time, see shadow/graph/summary.h. */
+/* Sampling points in a thread's time in short activities, see shadow/graph/summary.h. */
 struct noting {
 	uint64_t time, last, next;
 	uint32_t numbers, note, notes;
@@ -50,17 +50,17 @@ struct pag_node {
 
 struct pag {
 	const struct history *h;
-	const uint32_t *id; /* of the thread, by event */
+	const uint32_t *id; /* id of the thread, by event */
 	uint32_t note;	    /* header.note */
-	/* Components share a group as they share a slot online; group 0 is not looked at. */
+	/* Components share a group as they share a slot online; group 0 is not checked. */
 	unsigned group[COMPONENTS];
 	unsigned used, list[GROUPS]; /* groups that occur */
 	bool listed[GROUPS];
 	int room;
 	struct pag_node *node;
 	uint64_t *net;		/* N of one group for all events */
-	uint64_t noted[GROUPS]; /* what all activities of an edge's were noted for */
-	/* Of the last walk back. */
+	uint64_t noted[GROUPS]; /* ticks noted for all activities of an edge */
+	/* Results of the last walk back. */
 	uint64_t share[GROUPS], kind[TIME_KINDS];
 };
 
@@ -88,13 +88,13 @@ static void pag_note_begin(struct noting *n, uint32_t id, uint32_t note)
 	struct cpa_noting begun;
 
 	cpa_summary_begin(&begun, id, note);
-	/* The point before it lies in no time of the thread's: as if the clock began there. */
+	/* Sampling starts with the clock: there is no earlier point. */
 	*n = (struct noting){
 		.time = begun.since, .next = begun.apart, .numbers = begun.numbers, .note = note
 	};
 }
 
-/* What counts for the edge of an activity of @ticks, of thread @id. */
+/* Return the ticks noted for the edge of an activity of @ticks, of thread @id. */
 static uint64_t pag_note(struct noting *n, uint32_t id, uint64_t ticks)
 {
 	bool longer = ticks >= n->note;
@@ -111,7 +111,7 @@ static uint64_t pag_note(struct noting *n, uint32_t id, uint64_t ticks)
 	return all;
 }
 
-/* Which sections are active, each group once. */
+/* Collect the active sections, each group once. */
 static void pag_held(struct pag *g, struct pag_node *n, unsigned held)
 {
 	for (unsigned c = 0; c < SECTIONS; c++) {
@@ -126,7 +126,7 @@ static void pag_held(struct pag *g, struct pag_node *n, unsigned held)
 	}
 }
 
-/* Process time is divided in proportion to the samples, the remainder passed on. */
+/* Divide process time in proportion to the samples; the remainder is passed on. */
 static void pag_functions(struct pag *g, struct pag_node *n, const struct activity *a)
 {
 	uint64_t rest = a->process, weights = 0;
@@ -182,7 +182,7 @@ static uint64_t pag_active(const struct pag_node *n, unsigned group)
 	return 0;
 }
 
-/* The dependencies of @e that the inherent path may follow. */
+/* Return the dependencies of @e that the inherent path may follow. */
 static int pag_inherent(const struct history *h, const struct event *e)
 {
 	switch (e->op) {
@@ -200,13 +200,13 @@ static int pag_inherent(const struct history *h, const struct event *e)
 	}
 }
 
-/* A dependency on an earlier part of the run is none, but that of the start on the end. */
+/* Dependencies on an earlier part of the run do not count, except that of a start on the stop. */
 static bool pag_is_edge(const struct history *h, const struct event *e, int k)
 {
 	return e->op == OP_RESTART || h->event[h->pred[e->first + k]].part == e->part;
 }
 
-/* The longest path to each event when @group weighs nothing (0: all weigh). */
+/* Compute the longest path to each event when @group weighs nothing (0: all weigh). */
 static void pag_longest(struct pag *g, unsigned group, uint64_t to[])
 {
 	const struct history *h = g->h;
@@ -227,8 +227,8 @@ static void pag_longest(struct pag *g, unsigned group, uint64_t to[])
 }
 
 /*
- * Take over @h and its groups, @id and @note as in struct pag; results are good until the next
- * call.
+ * Build the graph of @h and its groups, @id and @note as in struct pag; results are valid until the
+ * next call.
  */
 static void pag_build(struct pag *g, const struct history *h, const uint32_t *id, uint32_t note)
 {
@@ -271,7 +271,7 @@ static void pag_walk_activity(struct pag *g, int i)
 	g->kind[T_PROBE] += a->probe;
 }
 
-/* The predecessor on the longest path: the local one on a tie, then in the order given. */
+/* Return the predecessor on the longest path: the local one on a tie, then in the given order. */
 static int pag_longest_pred(const struct pag *g, int i)
 {
 	const struct event *e = &g->h->event[i];
@@ -293,7 +293,7 @@ static int pag_longest_pred(const struct pag *g, int i)
 	return pred;
 }
 
-/* The last @ticks of the wait for @e passed after the release. */
+/* Add the last @ticks of the wait for @e, which passed after the release, to the kinds of time. */
 static void pag_latency(struct pag *g, const struct event *e, uint64_t ticks)
 {
 	uint64_t ready = ready_of(e) < ticks ? ready_of(e) : ticks;
@@ -302,7 +302,7 @@ static void pag_latency(struct pag *g, const struct event *e, uint64_t ticks)
 	g->kind[T_HANDOFF] += ticks - ready;
 }
 
-/* H of event @i to g->share. */
+/* Compute H of event @i into g->share. */
 static void pag_walk_longest(struct pag *g, int i)
 {
 	pag_walk_begin(g);
@@ -315,7 +315,7 @@ static void pag_walk_longest(struct pag *g, int i)
 	}
 }
 
-/* O of event @i to g->share, its kinds of time to g->kind. */
+/* Compute O of event @i into g->share, and its kinds of time into g->kind. */
 static void pag_walk_observed(struct pag *g, int i)
 {
 	pag_walk_begin(g);
@@ -324,7 +324,7 @@ static void pag_walk_observed(struct pag *g, int i)
 		const struct event *latest = e->latest < 0 ? NULL : &g->h->event[e->latest];
 
 		if (latest && e->op == OP_RESTART) {
-			/* Nobody's last event is as late as the end of the part. */
+			/* No thread's last event is as late as the end of the part. */
 			g->kind[T_EXTERNAL] += clock_on(g->h, e->now) - clock_on(g->h, latest->now);
 			i = e->latest;
 			continue;

@@ -24,7 +24,7 @@ static inline uint64_t rnd_next(struct rnd *r)
 	return x ^ x >> 31;
 }
 
-/* One of 0 .. @n - 1; 0 if @n is 0. */
+/* Return a number from 0 to @n - 1; 0 if @n is 0. */
 static inline uint64_t rnd_below(struct rnd *r, uint64_t n)
 {
 	return n ? rnd_next(r) % n : 0;
@@ -35,7 +35,7 @@ static inline bool rnd_percent(struct rnd *r, unsigned percent)
 	return rnd_below(r, 100) < percent;
 }
 
-/* The sequence number @n of @seed: independent of what the others drew. */
+/* Return sequence number @n of @seed, independent of draws from other sequences. */
 static inline struct rnd rnd_sequence(uint64_t seed, uint64_t n)
 {
 	struct rnd r = { seed * UINT64_C(0xd1342543de82ef95) + n };
@@ -44,7 +44,7 @@ static inline struct rnd rnd_sequence(uint64_t seed, uint64_t n)
 	return r;
 }
 
-/* CPA_SEED, or a seed of its own for each run. */
+/* Return CPA_SEED, or a new seed for each run. */
 static inline uint64_t rnd_seed(void)
 {
 	const char *given = getenv("CPA_SEED");

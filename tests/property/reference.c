@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/property/reference.c - online paths equal what a search of the whole graph finds
+ * tests/property/reference.c - online paths equal the results of a search of the whole graph
  *
  * Random programs (generate.h) are run once through the online algebra (online.h) and once as an
- * explicit graph (pag.h); length, slack, shares and kinds of time must be equal to the tick, at the
+ * explicit graph (pag.h). Length, slack, shares and kinds of time must be equal to the tick, at the
  * last event of every thread and at others. CPA_SEED=n repeats a run, CPA_HISTORY=n prints that
- * history of it and runs its session alone, CPA_LONG=1 runs many more, and long ones.
+ * history and runs only its session, CPA_LONG=1 runs many more, and longer ones.
  */
 #include <errno.h>
 
@@ -55,7 +55,7 @@ static const char *const claim_name[CLAIMS] = {
 static struct claims claims = { .name = claim_name, .count = CLAIMS, .what = "histories" };
 
 static struct {
-	/* What occurred, to see that nothing is left out. */
+	/* Counts of cases, to see that all of them occurred. */
 	uint64_t op[OPS], contended, followed, remote, tied, unexplained, apart, unmatched, twice;
 } run;
 
@@ -116,7 +116,7 @@ static void print_events(void)
 	       (unsigned long long)run.unmatched, (unsigned long long)run.twice);
 }
 
-/* A vector of an online path and the result of the last walk. */
+/* Compare a vector of an online path with the result of the last walk. */
 static void compare_values(enum claim claim, enum cpa_vector v, int event,
 			   const struct cpa_path *path)
 {
@@ -139,7 +139,7 @@ static void compare_walks(int i, const struct cpa_path *path)
 		expect(KINDS, i, "kind", k, path->observed[k], pag.kind[k]);
 		sum += path->observed[k];
 	}
-	/* The time of an unexplained wait is accounted for by the event behind it. */
+	/* The event behind an unexplained wait accounts for its time. */
 	if (e->matched || e->now == e->arrived)
 		expect(TILES, i, "sum", 0, sum, clock_on(&history, e->now));
 	else
@@ -173,7 +173,7 @@ static void compare_slacks(const struct cpa_path *result)
 	}
 }
 
-/* Slots of components that do not occur. */
+/* Slots of components that do not occur must be 0. */
 static void compare_unused(int i, const struct cpa_path *path)
 {
 	for (uint32_t slot = 0; slot < cpa_header()->slots; slot++) {
@@ -185,7 +185,9 @@ static void compare_unused(int i, const struct cpa_path *path)
 	}
 }
 
-/* @role has the bits of the rows of @threads, no others. Threads may have had the same row. */
+/*
+ * @role must have exactly the bits of the rows of @threads. Several threads may have used one row.
+ */
 static void compare_role(int i, const char *what, const uint64_t role[], unsigned threads)
 {
 	uint64_t want[CPA_ROLE_WORDS] = { 0 };
@@ -236,7 +238,7 @@ static void compare_figures(void)
 }
 
 /*
- * What the edges' activities were noted for, on whatever path; some share a slot. Edges outlive a
+ * Compare the ticks noted for the edges, on any path; some edges share a slot. Edges outlive a
  * history.
  */
 static void compare_noted(void)
@@ -279,7 +281,7 @@ static void compare(void)
 	expect(MATCHED, -1, "matches", 0, online.wrong_matches, 0);
 }
 
-/* All tokens are free: as many as there are can be had without a new row. */
+/* All tokens are free: all of them can be taken without a new row. */
 static void check_session(void)
 {
 	static const enum cpa_diagnostic refused[] = {
@@ -297,7 +299,9 @@ static void check_session(void)
 	online.observer.free_token_count = 0;
 }
 
-/* @histories of up to @events events, @per_session in each session; in several @parts or one. */
+/*
+ * Test @histories of up to @events events, @per_session in each session; in several @parts or one.
+ */
 static void test(uint64_t histories, int events, unsigned per_session, bool parts)
 {
 	static const uint32_t slots[] = { 2, 8, 16, 40, 64, 100, 256, 256, 512 };
@@ -326,7 +330,7 @@ static void test(uint64_t histories, int events, unsigned per_session, bool part
 			history.sampling = rnd_percent(&r, 60) ? SAMPLED :
 					   rnd_percent(&r, 70) ? SPARSE :
 								 UNSAMPLED;
-			/* Without a slot, no function is remembered as the latest. */
+			/* A function without a slot is not remembered as the latest. */
 			if (of == slots[0] && history.sampling == SPARSE)
 				history.sampling = UNSAMPLED;
 		}
@@ -355,7 +359,7 @@ int main(void)
 		start_clock = (UINT64_C(1) << 63) - (UINT64_C(1) << 53);
 	test((more ? 2000000 : 150000) / SLOWER, 60, more ? 2000 : 400, false);
 	test((more ? 10000 : 300) / SLOWER, 1000, 20, false);
-	/* Rows of threads are not used again, so it is known which are found first. */
+	/* Thread rows are not used again, so the order in which they are found is known. */
 	test((more ? 400000 : 30000) / SLOWER, 80, 150, true);
 	test((more ? 4000 : 150) / SLOWER, 1000, 20, true);
 	print_events();

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/property/replay.c - a replay is what happens tick by tick
+ * tests/property/replay.c - the replay equals a simulation tick by tick
  *
- * Random scripts on random placements: analysis/predict/replay.h and replay_slow.h must agree on the tick
- * of the end, the work done, the waits, and how often the longest waiter had to be let go.
- * CPA_SEED=n repeats a run, CPA_LONG=1 runs many more.
+ * Random scripts on random placements: analysis/predict/replay.h and replay_slow.h must agree on
+ * the tick of the end, the work done, the waits, and how often the longest waiter had to be
+ * released. CPA_SEED=n repeats a run, CPA_LONG=1 runs many more.
  */
 #include <stdio.h>
 
@@ -21,14 +21,15 @@ static struct {
 	struct rnd r;
 	struct cpa_placement placement;
 	uint32_t cores[3], group[MAKER_THREADS];
-	uint32_t workers; /* threads that get items of the first queue; the last ones */
+	uint32_t workers; /* threads that get items of the first queue: the last ones */
 	uint32_t offers;
-	uint32_t items[QUEUES]; /* of the queue, that may be got: numbers 0, 2, 4 ... or 1, 3, 5 ... */
+	/* items that may be taken from the queue: numbers 0, 2, 4 ... or 1, 3, 5 ... */
+	uint32_t items[QUEUES];
 	uint32_t put[QUEUES];
 	bool held[LOCKS];
 	uint64_t seen[CPA_STEPS], forced, blocked;
 	uint64_t repeated, waited; /* recordings, and waits in them */
-	bool recorded; /* the script is for a recording: unbounded queues, one of them */
+	bool recorded;		   /* the script is for a recording: one unbounded queue */
 } run;
 
 static uint64_t some(uint64_t n)
@@ -62,7 +63,7 @@ static void make_section(void)
 {
 	uint32_t lock = (uint32_t)some(LOCKS);
 
-	/* Mostly in one order, so that not all end in a circle. */
+	/* Mostly in one order, so that few scripts end in a deadlock. */
 	for (uint32_t i = lock; i < LOCKS && (run.recorded || some(20)); i++)
 		if (run.held[i])
 			lock = i;
@@ -119,7 +120,10 @@ static void make_any_step(void)
 	}
 }
 
-/* Of a worker items of the first queue; of others of the second, in any order. */
+/*
+ * Workers get items of the first queue in order; other threads get items of the second in any
+ * order.
+ */
 static void make_get(bool worker)
 {
 	uint32_t q = worker ? 0 : 1;
@@ -189,7 +193,7 @@ static void make_random(void)
 	make_placement(threads);
 }
 
-/* What was recorded of the script on as many cores as it likes ends when it did. */
+/* A recording of the script on as many cores as it needs ends at the same tick when replayed. */
 static bool repeats(uint64_t number)
 {
 	uint8_t kind[OBJECTS + 1] = { 0 };

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/property/replay_history.c - random synchronization histories, done again with nothing
- * changed
+ * tests/property/replay_history.c - random synchronization histories, replayed without changes
  *
  * Random programs (generate.h) go through the online algebra (online.h) into a journal, from there
- * into a script, and are replayed on as many cores as there are threads. Where whoever is released
- * goes on at once, they take as long as they took, to the tick: each of those in which it is clear
- * who comes first (order.h) and nothing is taken for a queue (transcribe_pool.c: that leaves open
- * who has to wait). CPA_SEED=n repeats a run, CPA_LONG=1 runs more.
+ * into a script, and are replayed on as many cores as there are threads. If released threads
+ * continue at once, the replay takes as long as the history, to the tick. This is checked for
+ * histories with an unambiguous order (order.h) in which nothing is taken for a queue
+ * (transcribe_pool.c leaves open which thread waits then). CPA_SEED=n repeats a run, CPA_LONG=1
+ * runs more.
  */
 #include "analysis/predict/replay.h"
 #include "analysis/predict/transcribe.h"
@@ -54,7 +54,7 @@ static void expect(enum claim claim, const char *what, uint64_t have, uint64_t w
 	       (unsigned long long)have, (unsigned long long)want);
 }
 
-/* What is known of the objects of the session, as of a dump's. */
+/* Fill in the objects of the session, as from a dump. */
 static void read_cast(void)
 {
 	uint32_t rows = cpa_table(CPA_TABLE_OBJECTS)->used;
@@ -126,7 +126,7 @@ static struct cpa_replay_result replay(const struct cpa_transcript *transcript)
 	return result;
 }
 
-/* All that the script has, one thing after the other. */
+/* Return the ticks of the whole script, one step after the other. */
 static uint64_t sum(const struct cpa_script *script, uint64_t *work)
 {
 	uint64_t ticks = 0;
@@ -175,7 +175,7 @@ static void compare(bool whole)
 	free(run.owner);
 }
 
-/* @histories of up to @events events, with @blocks of a journal or as many as needed. */
+/* Test @histories of up to @events events, with @blocks of a journal or as many as needed. */
 static void test(uint64_t histories, int events, unsigned blocks, bool parts, bool prompt)
 {
 	for (uint64_t n = 0; n < histories && !run.any; n++, run.number++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/property/replay_record.h - what the journal of a slow replay would say
+ * tests/property/replay_record.h - the journal that a slow replay would write
  *
- * Hooks of replay_slow.h that write each operation down as an event, so that what the simulated
- * program did can be transcribed and replayed like a recorded run.
+ * Hooks of replay_slow.h that record each operation as an event, so that the simulated program can
+ * be transcribed and replayed like a recorded run.
  */
 #ifndef CPA_TESTS_REPLAY_RECORD_H
 #define CPA_TESTS_REPLAY_RECORD_H
@@ -18,15 +18,16 @@ struct record_release {
 };
 
 static struct record {
-	bool full; /* some thread did more than there is space for */
+	bool full; /* some thread had more events than there is space for */
 	struct cpa_run run;
 	struct cpa_run_thread thread[MAKER_THREADS];
 	struct cpa_history_event event[MAKER_THREADS][RECORD_EVENTS];
 	struct cpa_cause cause[MAKER_THREADS][RECORD_EVENTS];
-	uint64_t arrived[MAKER_THREADS]; /* at the operation that goes on */
+	/* clock at which each thread arrived at its present operation */
+	uint64_t arrived[MAKER_THREADS];
 	bool begun[MAKER_THREADS];
 	struct record_release offer[MAKER_STEPS], item[MAKER_ITEMS], create[MAKER_THREADS];
-	struct record_release post[MAKER_STEPS]; /* of the one semaphore */
+	struct record_release post[MAKER_STEPS]; /* posts of the one semaphore */
 	uint32_t posts, takes;
 } record;
 
@@ -41,7 +42,7 @@ static inline void record_begin(uint32_t threads)
 	}
 }
 
-/* The thread is about to begin the operation; again when it was woken. */
+/* The thread is about to begin the operation, or to try again after it was woken. */
 static inline void record_arrival(uint32_t thread, uint64_t now)
 {
 	if (!record.begun[thread])
@@ -92,7 +93,7 @@ static inline void record_start(uint32_t thread, uint64_t now, bool created)
 		record_cause(event, record.create[thread]);
 }
 
-/* @item: of a GET that got one, its number; UINT64_MAX: there was none. @members: of the object. */
+/* @item: number of the item that a GET took; UINT64_MAX: none. @members: of the object. */
 static inline void record_operation(uint32_t thread, const struct cpa_step *step, uint64_t now,
 				    uint64_t item, uint32_t members)
 {

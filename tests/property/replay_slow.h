@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/property/replay_slow.h - what a script comes to, tick by tick
+ * tests/property/replay_slow.h - the result of a script, tick by tick
  *
- * The obvious way to do what analysis/predict/replay.h says: each tick those that have a core get one
- * (turns_slow.h); then, as long as something has ended, the first of it goes on. Who waits for what
- * is found by looking at all threads. No heap, no list, no virtual clock.
+ * The obvious implementation of analysis/predict/replay.h: in each tick the threads that have a
+ * core work for one tick (turns_slow.h); then, while any work or delay has ended, the first such
+ * thread continues. Waiters are found by looking at all threads. No heap, no list, no virtual
+ * clock.
  */
 #ifndef CPA_TESTS_REPLAY_SLOW_H
 #define CPA_TESTS_REPLAY_SLOW_H
@@ -23,15 +24,15 @@ struct slow_thread {
 	enum slow_mode mode;
 	bool working;
 	uint32_t at;
-	bool operating; /* its work is done, its operation is not */
+	bool operating; /* its work is done, but not its operation */
 	bool holds[MAKER_OBJECTS], reads[MAKER_OBJECTS];
-	enum slow_what what; /* it is blocked on, */
+	enum slow_what what; /* kind of object that it is blocked on */
 	uint32_t which;
 	uint64_t since; /* number of the wait */
 	bool reader, let_go, regain, arrived, claim;
 	uint64_t round;
-	uint32_t end, get; /* of a last service */
-	uint64_t got;	   /* the item; UINT64_MAX: none */
+	uint32_t end, get; /* of the last service */
+	uint64_t got;	   /* item taken; UINT64_MAX: none */
 };
 
 static struct slow {
@@ -54,7 +55,7 @@ static bool slow_block(uint32_t t, enum slow_what what, uint32_t which)
 	return false;
 }
 
-/* The thread that has been blocked longest there; readers only if @readers; -1: none. */
+/* Return the thread that has been blocked there longest; only readers if @readers; -1: none. */
 static int slow_oldest(bool any, enum slow_what what, uint32_t which, bool readers)
 {
 	int best = -1;
@@ -262,7 +263,7 @@ static bool slow_get(uint32_t t, uint32_t queue, uint32_t item)
 	return true;
 }
 
-/* Do the operation; false: the thread does not go on now. */
+/* Do the operation. Return false if the thread does not continue now. */
 static bool slow_operate(uint32_t t, const struct cpa_step *step)
 {
 	struct slow_thread *self = &slow.thread[t];
@@ -361,7 +362,10 @@ static void slow_react(uint32_t t)
 	}
 }
 
-/* Of all that can happen in this tick. Return false if the thread that ends the program is done. */
+/*
+ * Do everything that can happen in this tick. Return false once the thread that ends the program is
+ * done.
+ */
 static bool slow_moment(void)
 {
 	int t;

@@ -2,10 +2,10 @@
 /*
  * tests/property/search.c - the search for the top components against vectors of all components
  *
- * A few threads do random activities, in random functions, locks and regions, of which there are
- * many more than slots; now and then one joins the path of another. A few components are planted:
- * in a phase they have a good part of each interval, in the next one others have. The reference
- * keeps L, H, and the length without each component for each of them, in as many slots.
+ * A few threads do random activities in random functions, locks and regions, many more than there
+ * are slots; sometimes one joins the path of another. A few components are planted: in one phase
+ * they have a large part of each interval, in the next phase others have. The reference keeps L, H,
+ * and the length without each component, with a slot for each of them.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@
 #define HELD	3u
 #define PLANTED 4u
 #define PHASES	3u
-#define STEPS	60u /* in a phase */
+#define STEPS	60u /* steps in a phase */
 
 enum claim { LENGTH, BOUNDS, SAVINGS, ALONE, NAMED, CLAIMS };
 
@@ -41,7 +41,7 @@ static const char *const claim_name[CLAIMS] = {
 	[NAMED] = "what has 1/m of each interval is named in time",
 };
 
-/* The path of a thread as it is, by component. */
+/* Present path of a thread, by component. */
 struct reference {
 	uint64_t len, share[MOST], without[MOST];
 };
@@ -55,8 +55,9 @@ static struct {
 static struct cpa_self thread[THREADS];
 static struct reference truth[THREADS], before;
 static uint32_t row[MOST];
-static uint32_t kept[THREADS];	 /* a component that a thread holds for longer, + 1 */
-static unsigned heavy_for[MOST]; /* steps in a row that it had 1/m, and no set waited for a slot */
+static uint32_t kept[THREADS]; /* component that a thread holds across activities, + 1; 0: none */
+/* consecutive steps in which it had 1/m while no set waited for a slot */
+static unsigned heavy_for[MOST];
 static uint32_t count, threads, planted;
 static uint64_t steps, waited;
 
@@ -87,12 +88,12 @@ static void make_component(uint32_t component)
 	row[component] = cpa_component_intern(&name);
 }
 
-/* One that is planted in @phase, or any; its kind is @kind. */
+/* Choose a component planted in @phase, or any; its kind is @kind. */
 static uint32_t choose(struct rnd *r, enum cpa_component_kind kind, unsigned phase)
 {
 	uint32_t component = (uint32_t)rnd_below(r, count / 3) * 3;
 
-	if (rnd_percent(r, 60)) /* of the later half: these find no slots */
+	if (rnd_percent(r, 60)) /* from the second half, which find no slots */
 		component =
 			count / 6 * 3 + 21 * (phase * PLANTED + (uint32_t)rnd_below(r, planted));
 	while (kind_of(component) != kind)
@@ -120,7 +121,7 @@ static void hold(struct cpa_self *self, uint32_t component)
 	cpa_hold(self, row[component], cpa_component(row[component])->first);
 }
 
-/* Now and then begin or end a section that lasts. */
+/* Sometimes begin or end a section that spans activities. */
 static void keep(struct rnd *r, uint32_t t, unsigned phase)
 {
 	if (!rnd_percent(r, 5))
@@ -134,7 +135,7 @@ static void keep(struct rnd *r, uint32_t t, unsigned phase)
 	}
 }
 
-/* Add @component to the @n in @active. Return how many they are. */
+/* Add @component to the @n in @active. Return their number. */
 static unsigned add_active(uint32_t active[], unsigned n, uint32_t component)
 {
 	for (unsigned i = 0; i < n; i++)
@@ -201,7 +202,7 @@ static const struct cpa_base *base_of(uint32_t slot)
 	return &none;
 }
 
-/* What a report of the path of @t says of @component. */
+/* Compare the report on @component for the path of @t. */
 static void compare(uint32_t t, uint32_t component, const uint32_t users[])
 {
 	const struct cpa_component *c = cpa_component(row[component]);
@@ -249,7 +250,10 @@ static unsigned log2_up(uint32_t n)
 	return bits;
 }
 
-/* What had 1/m of the last @most intervals is alone, and was in the last of them. */
+/*
+ * A component with 1/m of each of the last @most intervals has a slot of its own, and had in the
+ * last interval.
+ */
 static void compare_named(uint32_t t, unsigned most)
 {
 	uint64_t grown = truth[t].len - before.len, all = cpa_header()->diag[CPA_DIAG_SEARCH_WAITS];
@@ -342,7 +346,7 @@ static void test(struct rnd r)
 		claims.failed[LENGTH] = claims.any = true;
 		return;
 	}
-	/* Of a bucket for a single slot, and divisions by two at least; after a rest. */
+	/* Intervals: from a bucket to a single slot, dividing at least by two, after a rest. */
 	most = 1 + log2_up(count / 3) + (1u << CPA_SEARCH_REST);
 	for (unsigned phase = 0; phase < PHASES; phase++) {
 		for (unsigned i = 0; i < STEPS && !claims.any; i++) {

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/property/simulate.h - what synchronization objects let through, and who waited for whom
+ * tests/property/simulate.h - simulated synchronization objects and the dependencies that they
+ * create
  *
- * A machine of its own: each thread has a clock time at which it acts next. An operation that
- * finds its object taken blocks the thread; a release sets the time at which those blocked look
- * again. Dependencies (which release let which acquire through) are written down here, by the
- * rules of POSIX and by order of signals and posts where POSIX leaves it open.
+ * Each thread has a clock time at which it acts next. An operation on an object that is not free
+ * blocks the thread; a release sets the time at which blocked threads try again. Dependencies
+ * (which release let which acquire through) are recorded by the rules of POSIX, and in order of
+ * signals and posts where POSIX leaves it open.
  */
 #ifndef CPA_TESTS_SIMULATE_H
 #define CPA_TESTS_SIMULATE_H
 
 #include "tests/property/machine.h"
 
-/* Dependencies on all of @list, the newest first; the latest of them. */
+/* Add dependencies on all of @list, newest first; return the latest of them. */
 static int sim_depend(struct sim *s, const struct sim_list *list, int from, int to)
 {
 	int latest = -1;
@@ -25,7 +26,7 @@ static int sim_depend(struct sim *s, const struct sim_list *list, int from, int 
 	return latest;
 }
 
-/* May the blocked thread go on? If so it does. One function for each kind of acquire. */
+/* sim_try_...(): the blocked thread continues if it may. One function for each kind of acquire. */
 
 static void sim_try_lock(struct sim *s, int thread)
 {
@@ -137,7 +138,7 @@ static void sim_try_join(struct sim *s, int thread)
 	history_pred(s->h, child->last);
 }
 
-/* Time that no release explains is external. @mutex is held from its end, if not -1. */
+/* Time that no release explains is external. @mutex, if not -1, is held from its end on. */
 static void sim_unexplained(struct sim *s, int thread, uint64_t from, uint64_t to, int mutex)
 {
 	struct activity a = { .unsampled = C_UNSAMPLED, .external = to - from };
@@ -148,7 +149,7 @@ static void sim_unexplained(struct sim *s, int thread, uint64_t from, uint64_t t
 		sim_event(s, thread, OP_EXTERNAL, -1, &a, to, to)->mutex = mutex;
 }
 
-/* The place in @object's list of item @item: the one released first. -1: there is none. */
+/* Return the place of @item in @object's list, of several the one released first. -1: none. */
 static int sim_oldest(const struct sim *s, int object, unsigned item)
 {
 	const struct sim_list *in = &s->object[object].tokens;
@@ -161,7 +162,7 @@ static int sim_oldest(const struct sim *s, int object, unsigned item)
 	return best;
 }
 
-/* @thread begins to process an item; those end here of which nobody says when. */
+/* @thread begins to process an item; its items of queues without calls of "done" end here. */
 static void sim_begin_item(struct sim *s, int thread, int object, unsigned item)
 {
 	struct sim_thread *t = &s->thread[thread];
@@ -218,7 +219,7 @@ static void sim_try_after(struct sim *s, int thread)
 		sim_unexplained(s, thread, arrived, s->now, -1);
 }
 
-/* A condition or futex wait ends: who was woken takes the oldest token if one is granted. */
+/* End a condition or futex wait: a woken thread takes the oldest token if one is granted. */
 static void sim_end_wait(struct sim *s, int thread)
 {
 	struct sim_thread *t = &s->thread[thread];
@@ -238,7 +239,7 @@ static void sim_end_wait(struct sim *s, int thread)
 		o->waiting--;
 	}
 	if (!woken && t->deadline <= s->now) {
-		/* The time up to the deadline is no wait for others. */
+		/* Time up to the deadline is not a wait for other threads. */
 		enum op op = t->op;
 		int object = t->object;
 
@@ -266,7 +267,7 @@ static void sim_try_wait(struct sim *s, int thread)
 {
 	struct sim_thread *t = &s->thread[thread];
 
-	t->asleep = false; /* woken or out of time: now it is the mutex it waits for */
+	t->asleep = false; /* woken or timed out: now it waits for the mutex */
 	if (t->deadline == NEVER && !t->doomed)
 		t->woken = true; /* or so it looks: a spurious wake-up */
 	if (t->op == OP_WAIT && s->object[t->mutex].holder >= 0)
@@ -304,7 +305,7 @@ static void sim_try(struct sim *s, int thread)
 	}
 }
 
-/* Most acquires try at once; some are slow to get there. */
+/* Most acquires try at once; some take longer to get there. */
 static void sim_acquire(struct sim *s, int thread, enum op op, int object)
 {
 	sim_block(s, thread, op, object);
@@ -314,7 +315,7 @@ static void sim_acquire(struct sim *s, int thread, enum op op, int object)
 		s->thread[thread].next = s->now + sim_latency(s);
 }
 
-/* Let up to @most sleepers go; the number of those that were. */
+/* Wake up to @most sleepers; return their number. */
 static unsigned sim_wake_sleepers(struct sim *s, int object, unsigned most)
 {
 	unsigned start = (unsigned)rnd_below(&s->r, THREADS), n = 0;
@@ -332,7 +333,7 @@ static unsigned sim_wake_sleepers(struct sim *s, int object, unsigned most)
 	return n;
 }
 
-/* Tokens for up to @most waiters. */
+/* Grant tokens to up to @most waiters. */
 static unsigned sim_grant(struct sim_object *o, int event, unsigned most)
 {
 	unsigned n = o->waiting < most ? o->waiting : most;

@@ -2,11 +2,11 @@
 /*
  * tests/property/snapshot.c - the result at a boundary equals that of the graph cut there
  *
- * Random programs (generate.h) are replayed through the online algebra, with boundaries as close as
- * a few events. Each time a sample of the series is taken (shadow/graph/series.h), halfway through the
- * replay, it is kept; afterwards it must be what a search of the graph finds that has, of each
- * thread, the events before the boundary and no others. That no event of such a cut depends on one
- * outside is looked at, too. CPA_SEED=n repeats a run, CPA_LONG=1 runs more.
+ * Random programs (generate.h) are replayed through the online algebra, with boundaries only a few
+ * events apart. Each sample of the series (shadow/graph/series.h) is kept when it is taken, in the
+ * middle of the replay. Afterwards it must equal the result of a search of the graph that contains,
+ * for each thread, exactly the events before the boundary. No event of such a cut may depend on one
+ * outside; this is checked too. CPA_SEED=n repeats a run, CPA_LONG=1 runs more.
  */
 #include <errno.h>
 
@@ -87,12 +87,12 @@ static void keep(struct cpa_self *self, const struct cpa_cut *now, const struct 
 }
 
 /*
- * What a thread had done before the boundary. Some are late to do what their clocks say they have
- * done, as one that is switched out halfway: that is no part of it.
+ * Progress of a thread at the boundary. Some are late to execute an event before it, like a thread
+ * switched out in the middle; such an event is not included.
  */
 struct state {
-	int last; /* event, -1: it had not started */
-	int half; /* event whose activity had ended and whose wait had not, -1: none */
+	int last; /* last event; -1: not started */
+	int half; /* event whose activity had ended but not its wait; -1: none */
 };
 
 static struct state state_of(const struct kept *k, int thread)
@@ -115,7 +115,10 @@ static struct state state_of(const struct kept *k, int thread)
 	return s;
 }
 
-/* The longest path to @s when @group weighs nothing (0: all weigh), by @to of all events. */
+/*
+ * Return the length of the longest path to @s when @group weighs nothing (0: all weigh); @to: by
+ * event.
+ */
 static uint64_t length(const struct state *s, unsigned group, const uint64_t to[])
 {
 	const struct pag_node *n;
@@ -170,7 +173,7 @@ static uint64_t longest(const struct state state[], unsigned group, const uint64
 	for (int t = 0; t < THREADS; t++) {
 		uint64_t len = length(&state[t], group, to);
 
-		/* -2: more than one. */
+		/* -2: several threads. */
 		*who = len > best ? t : len == best && *who != -1 ? -2 : *who;
 		best = len > best ? len : best;
 	}
@@ -254,7 +257,7 @@ static void compare_order(void)
 	}
 }
 
-/* A power of two, so that the history has a few to some dozen boundaries. */
+/* Return a power of two that gives the history between a few and some dozen boundaries. */
 static uint64_t period_of(struct rnd *r)
 {
 	uint64_t span = history.event[history.events - 1].now - start_clock, period = 1;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/property/turns_slow.h - who has a core, tick by tick
+ * tests/property/turns_slow.h - assignment of cores to threads, tick by tick
  *
- * The obvious way to do what analysis/predict/engine.h says: each tick every thread on a core gets one; who
- * is next is found by looking at all. Background processes are threads behind the others.
+ * The obvious implementation of analysis/predict/engine.h: in each tick every thread on a core
+ * advances by one; the next thread is found by looking at all. Background processes are threads
+ * behind the others.
  */
 #ifndef CPA_TESTS_TURNS_SLOW_H
 #define CPA_TESTS_TURNS_SLOW_H
@@ -21,16 +22,17 @@ enum turns_mode { TURNS_NOTHING, TURNS_DELAY, TURNS_WAITS, TURNS_RUNS };
 struct turns_thread {
 	enum turns_mode mode;
 	uint32_t group, core;
-	int64_t left; /* of work, or of the delay */
+	int64_t left; /* ticks left of the work or the delay */
 	int64_t had, behind, deadline, protect;
-	uint64_t begun; /* number of the beginning of what it does */
+	uint64_t begun; /* number of its present work or delay, in order of begin */
 };
 
 static struct turns {
 	const struct cpa_placement *placement;
 	struct turns_thread thread[TURNS_THREADS];
-	uint32_t threads;	  /* with the background */
-	int idle[8][TURNS_CORES]; /* number of the moment since it is; the last one is taken first */
+	uint32_t threads; /* including the background */
+	/* number of the moment when it became idle; the latest is taken first */
+	int idle[8][TURNS_CORES];
 	bool busy[8][TURNS_CORES];
 	int64_t mean[8];
 	bool woken[8], ticked;
@@ -38,7 +40,7 @@ static struct turns {
 	int moment;
 } turns;
 
-/* How many of the group do that. */
+/* Return the number of threads of the group in @mode. */
 static uint32_t turns_count(uint32_t group, enum turns_mode mode)
 {
 	uint32_t count = 0;
@@ -63,7 +65,7 @@ static int64_t turns_mean(uint32_t group)
 	return of ? sum / of : turns.mean[group];
 }
 
-/* The group's core that became idle last; -1: none is. */
+/* Return the group's core that became idle last; -1: none is idle. */
 static int turns_idle(uint32_t group)
 {
 	int best = -1;
@@ -122,7 +124,7 @@ static void turns_need(uint32_t t, uint64_t latency)
 	}
 }
 
-/* @t needs its core no more. */
+/* @t no longer needs its core. */
 static void turns_rest(uint32_t t)
 {
 	struct turns_thread *self = &turns.thread[t];
@@ -154,7 +156,10 @@ static void turns_work(uint32_t t, uint64_t ticks)
 	turns.thread[t].begun = turns.begun++;
 }
 
-/* Of the group those that do that, the one with the least deadline, or begun first; -1: none. */
+/*
+ * Return the group's waiting thread with the least deadline, of equal ones that which began first;
+ * -1: none.
+ */
 static int turns_next(uint32_t group)
 {
 	int best = -1;
@@ -172,7 +177,7 @@ static int turns_next(uint32_t group)
 	return best;
 }
 
-/* The thread on that core, if it must give it to the next one; -1: not. */
+/* Return the thread on the core if it must yield to the next one; -1: it need not. */
 static int turns_over(uint32_t group, uint32_t core)
 {
 	int next = turns_next(group);
@@ -247,7 +252,7 @@ static void turns_interrupt(void)
 		}
 }
 
-/* The first of those whose work, or delay, has ended; -1: none. */
+/* Return the first thread whose work or delay has ended; -1: none. */
 static int turns_ended(enum turns_mode mode)
 {
 	int best = -1;
@@ -265,7 +270,7 @@ static int turns_ended(enum turns_mode mode)
 	return best;
 }
 
-/* Some thread of the program has something going on. */
+/* Return whether any thread of the program is active. */
 static bool turns_active(void)
 {
 	bool any = false;
@@ -275,7 +280,7 @@ static bool turns_active(void)
 	return any;
 }
 
-/* A thread that has a core, and no work left for it; -1: no more of them now. */
+/* Return a thread that has a core but no work left; -1: no more of them now. */
 static int turns_named(void)
 {
 	for (;;) {
@@ -295,7 +300,7 @@ static int turns_named(void)
 	}
 }
 
-/* Let a tick pass. Return false if it would change nothing. */
+/* Advance by a tick. Return false if that would change nothing. */
 static bool turns_tick(void)
 {
 	if (!turns_active())
