@@ -43,6 +43,7 @@ static void release(struct worker *w, unsigned n)
 static void bounds(uint64_t from[], uint64_t to[WRITERS])
 {
 	for (unsigned i = 0; i < WRITERS; i++)
+		/* ACQUIRE pairs with the RELEASE store to `done`. */
 		to[i] = __atomic_load_n(&from[i], __ATOMIC_ACQUIRE);
 }
 

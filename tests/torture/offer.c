@@ -29,11 +29,13 @@ static unsigned rounds;
 
 static uint64_t tick(void)
 {
+	/* SEQ_CST: one order of all times, for every thread. */
 	return __atomic_add_fetch(&now_ns, 1, __ATOMIC_SEQ_CST);
 }
 
 static void await(struct child *c, enum step step)
 {
+	/* ACQUIRE pairs with the RELEASE stores of `step`. */
 	while (__atomic_load_n(&c->step, __ATOMIC_ACQUIRE) != step)
 		sched_yield();
 }
@@ -49,6 +51,7 @@ static void tell(uint32_t number, uint32_t pid)
 	struct cpa_process_row *p = cpa_process(number);
 
 	p->seen_ns = tick();
+	/* RELEASE: seen_ns is stored before the pid. Pairs with is_called() in process.c. */
 	__atomic_store_n(&p->pid, pid, __ATOMIC_RELEASE);
 }
 
@@ -67,6 +70,7 @@ static void spawn(struct worker *w, struct child *c)
 	place = cpa_offer(parent_row, token);
 	EXPECT(place < CPA_OFFERS);
 	c->pid = __atomic_add_fetch(&next_pid, 1, __ATOMIC_RELAXED);
+	/* RELEASE: pairs with await(). */
 	__atomic_store_n(&c->step, SPAWNED, __ATOMIC_RELEASE);
 	dawdle(w);
 	number = cpa_process_claim(parent_row);
@@ -80,6 +84,7 @@ static void spawn(struct worker *w, struct child *c)
 	EXPECT(number && number == c->row);
 	if (number)
 		cpa_process_waited(&w->self, number, 0);
+	/* RELEASE: pairs with await(). */
 	__atomic_store_n(&c->step, IDLE, __ATOMIC_RELEASE);
 }
 
