@@ -2,8 +2,8 @@
 /*
  * tests/unit/dump_maker.h - session files made by hand, row by row, for tests of the report
  *
- * The maker knows nothing of shadow/ but the layout, so that a fault in the writer and the same
- * fault in the reader do not cancel out. It is a header, as every test is one object.
+ * The maker uses nothing of shadow/ except the layout, so that the same fault in writer and reader
+ * does not cancel out. It is a header because every test is one object file.
  */
 #ifndef CPA_TESTS_DUMP_MAKER_H
 #define CPA_TESTS_DUMP_MAKER_H
@@ -20,7 +20,7 @@
 
 #include "shadow/graph/mix.h"
 
-#define MAKER_START    UINT64_C(1000000) /* start_ticks */
+#define MAKER_START    UINT64_C(1000000) /* header.start_ticks */
 #define MAKER_TICKS(s) ((uint64_t)((s)*2e8))
 
 /* Buckets of a histogram, a quarter wide: from 2^24 ticks, 84 ms, and from twice as many. */
@@ -74,7 +74,7 @@ static inline uint64_t dump_maker_block(struct dump_maker *maker, const void *da
 	return offset;
 }
 
-/* Where a test saves its sessions: group set-up and teardown of cmocka. */
+/* File in which a test saves its sessions: set-up and teardown of a cmocka group. */
 static char maker_file[] = "/tmp/cpa_test.XXXXXX";
 
 static inline int dump_maker_file(void **state)
@@ -94,7 +94,7 @@ static inline int dump_maker_unlink(void **state)
 	return unlink(maker_file);
 }
 
-/* A session of no rows: 10 s long, complete, 0.2 ticks a nanosecond, 16 slots. */
+/* An empty session: 10 s long, complete, 0.2 ticks per nanosecond, 16 slots. */
 static inline void dump_maker_start(struct dump_maker *maker)
 {
 	static const uint32_t sizes[CPA_TABLES] = {
@@ -149,7 +149,7 @@ static inline void dump_maker_free(struct dump_maker *maker)
 	free(maker->bytes);
 }
 
-/* The chunk of @row, and in *@left its number in it from 0. */
+/* Return the chunk of @row, and in *@left its index in the chunk, from 0. */
 static inline uint32_t maker_find_chunk(uint32_t row, uint32_t *left)
 {
 	uint32_t chunk = 0, rows = MAKER_FIRST_ROWS;
@@ -159,7 +159,7 @@ static inline uint32_t maker_find_chunk(uint32_t row, uint32_t *left)
 	return chunk;
 }
 
-/* The row's place; valid until the next row or block. */
+/* Return the row's place; valid until the next row or block. */
 static inline void *dump_maker_at(struct dump_maker *maker, enum cpa_table_id id, uint32_t row)
 {
 	const struct cpa_table *table = &dump_maker_header(maker)->table[id];
@@ -199,8 +199,8 @@ static inline void dump_maker_save(const struct dump_maker *maker, const char *f
 }
 
 /*
- * The example: main works 7 s of 10, a worker 5 s, on the code and the locks below, which exist
- * in the program that calls this, so that their names can be found.
+ * The example: main works 7 of 10 s, a worker 5 s, on the code and locks below; these exist in the
+ * program that calls this, so that their names can be found.
  */
 enum example_slot {
 	EXAMPLE_WORK = CPA_SLOT_FIRST, /* function */
@@ -213,7 +213,7 @@ enum example_slot {
 	EXAMPLE_KERNEL, /* function without a module */
 	EXAMPLE_QUEUE,	/* these three by dump_maker_queues() */
 	EXAMPLE_REGION,
-	EXAMPLE_WHOLE, /* a function with what it calls */
+	EXAMPLE_WHOLE, /* a function including its callees */
 	EXAMPLE_SLOTS = MAKER_SLOTS
 };
 
@@ -222,7 +222,7 @@ struct example_pool {
 	struct {
 		long count;
 		union {
-			long __word[5]; /* as in pthread_mutex_t: not for the report */
+			long __word[5]; /* stands for pthread_mutex_t; not read by the report */
 		} lock;
 	} queue[3];
 };
@@ -357,7 +357,7 @@ static inline void maker_add_objects(struct dump_maker *maker)
 		  .handoffs = 4,
 		  .wait = MAKER_TICKS(0.5),
 		  .hold = MAKER_TICKS(0.5) },
-		/* Destroyed, and a thread's handle: neither is an object of the program. */
+		/* A destroyed object and a thread's handle: neither is an object of the program. */
 		{ .key = 3, .class = 2, .acquisitions = 1000 },
 		{ .key = 4, .kind = CPA_HANDLE, .class = 2, .acquisitions = 1000 },
 	};
@@ -401,7 +401,7 @@ static inline void maker_add_graph(struct dump_maker *maker)
 		dump_maker_row(maker, CPA_TABLE_EDGES, &edges[i]);
 }
 
-/* L = 8 s: S, H and O of the work are 3 s and in the version, the rest is in the deltas. */
+/* L = 8 s: S, H and O of the work have 3 s in the version and the rest in the deltas. */
 static inline void maker_add_main(struct dump_maker *maker)
 {
 	/* Each a struct cpa_version and its values. */
@@ -416,7 +416,7 @@ static inline void maker_add_main(struct dump_maker *maker)
 		{ .edge = 1,
 		  .count = 5,
 		  .weight = MAKER_TICKS(1),
-		  .mix = { cpa_mix_word(EXAMPLE_KERNEL, 1, 0) } }, /* the row has it, too */
+		  .mix = { cpa_mix_word(EXAMPLE_KERNEL, 1, 0) } }, /* also in the row */
 	};
 	struct cpa_thread thread = {
 		.key = 1,
@@ -451,7 +451,7 @@ static inline void maker_add_main(struct dump_maker *maker)
 	dump_maker_header(maker)->exit_thread = 1;
 }
 
-/* L = 6 s, 2 s less than main: what main alone has saves no more than that. */
+/* L = 6 s, 2 s less than main: time that only main has saves at most that. */
 static inline void maker_add_worker(struct dump_maker *maker)
 {
 	uint64_t totals[EXAMPLE_SLOTS] = {

@@ -38,8 +38,8 @@ static inline void maker_add_consumers(struct dump_maker *maker)
 }
 
 /*
- * The first two are of the class @tasks. In the first, 90 items entered at 5 s and waited 0.1 s,
- * 10 entered at 9 s and stayed: 9 s + 10 s in the queue. In the second, 10 waited 0.1 s.
+ * The first two are of class @tasks. In the first, 90 items entered at 5 s and waited 0.1 s; 10
+ * entered at 9 s and stayed: 9 s + 10 s in the queue. In the second, 10 items waited 0.1 s.
  */
 static inline void maker_add_queues(struct dump_maker *maker, uint32_t tasks, uint32_t unnamed)
 {

@@ -2,9 +2,9 @@
 /*
  * tests/unit/fake_machine.h - a machine with one thread, in place of preload/clock/machine.h
  *
- * Its time passes only when a test lets it pass, or in a call of the machine. What goes on in it is
- * known: how long the thread ran, was ready without a processor, was blocked, or was stolen from.
- * Include it before preload/clock/clock.c.
+ * Its time advances only when a test advances it or in a call of the machine. The truth is known:
+ * how long the thread ran, was ready without a processor, was blocked, or lost time to the
+ * hypervisor. Include it before preload/clock/clock.c.
  */
 #ifndef CPA_PRELOAD_CLOCK_MACHINE_H
 #define CPA_PRELOAD_CLOCK_MACHINE_H
@@ -18,22 +18,22 @@
 
 #include "tests/property/random.h"
 
-#define FAKE_READ 50u  /* ticks of a look at the counter */
-#define FAKE_CALL 900u /* of any call of the kernel */
+#define FAKE_READ 50u  /* ticks to read the counter */
+#define FAKE_CALL 900u /* ticks of any system call */
 
 static struct fake {
 	double ghz;	 /* ticks of the counter in a nanosecond */
-	uint64_t ticks;	 /* since the machine began; the counter is this and `jump` */
-	int64_t jump;	 /* what the counter goes wrong by */
-	double wrong;	 /* and by this part of each tick that passes, */
-	double wrong_by; /* in all */
+	uint64_t ticks;	 /* ticks since the machine began; the counter is this plus `jump` */
+	int64_t jump;	 /* error of the counter, ticks */
+	double wrong;	 /* error added per tick that passes */
+	double wrong_by; /* total of `wrong` so far */
 	uint64_t ran, ready, blocked, stolen; /* true times of the thread, ticks */
 	long given, taken;
 	uint64_t word; /* the detector */
 	bool detects;
-	bool distrusted;   /* the kernel has found the counter unstable */
-	bool schedstat;	   /* there is such a file */
-	unsigned disturbs; /* in so many of 10,000 calls of the machine something happens */
+	bool distrusted;   /* the kernel considers the counter unstable */
+	bool schedstat;	   /* /proc/.../schedstat exists */
+	unsigned disturbs; /* calls of the machine, of 10,000, in which something happens */
 	struct rnd random;
 } fake;
 
@@ -55,14 +55,14 @@ static inline void fake_run(uint64_t ticks)
 	fake.ran += ticks;
 }
 
-/* The hypervisor has the processor: the kernel does not count it, and nothing tells. */
+/* The hypervisor takes the processor: neither the kernel nor any interface shows it. */
 static inline void fake_steal(uint64_t ticks)
 {
 	fake_pass(ticks);
 	fake.stolen += ticks;
 }
 
-/* Another thread has the processor. */
+/* Another thread takes the processor. */
 static inline void fake_preempt(uint64_t ticks)
 {
 	fake_pass(ticks);

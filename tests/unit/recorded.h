@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/recorded.h - runs as a journal would have recorded them, made by hand and replayed
+ * tests/unit/recorded.h - runs as recorded in a journal, made by hand and replayed
  *
  * Include after cmocka.h. A run is made thread by thread, event by event.
  */
@@ -55,7 +55,10 @@ static inline void begin(void)
 	made.run.start = START;
 }
 
-/* Of the thread made last, at @now; it worked until it arrived, for a wait, at @arrived. */
+/*
+ * Add an event at @now to the thread made last; it worked until it arrived, for a wait, at
+ * @arrived.
+ */
 static inline struct cpa_history_event *add(uint8_t kind, uint32_t object, uint64_t arrived,
 					    uint64_t now)
 {
@@ -75,7 +78,7 @@ static inline struct cpa_history_event *add(uint8_t kind, uint32_t object, uint6
 	return event;
 }
 
-/* @event came after the event number @number of thread @id. */
+/* Make @event depend on event @number of thread @id. */
 static inline void after(struct cpa_history_event *event, uint32_t id, uint32_t number)
 {
 	struct cpa_cause *cause = &made.cause[made.causes++];
@@ -86,7 +89,7 @@ static inline void after(struct cpa_history_event *event, uint32_t id, uint32_t 
 	event->matched = true;
 }
 
-/* A thread that begins at @now; @creator: the event's number in thread 1, 0: nobody's. */
+/* Begin a thread at @now; @creator: number of the creating event in thread 1; 0: none. */
 static inline void thread(uint64_t now, uint32_t creator)
 {
 	struct cpa_run_thread *one = &made.thread[made.run.threads];
@@ -147,7 +150,7 @@ static inline struct cpa_history_event *make_wait(void)
 	return event;
 }
 
-/* Main begins with making @workers threads; or ends with joining them. */
+/* Main first creates @workers threads, or finally joins them. */
 static inline void make_threads(uint32_t workers)
 {
 	begin();

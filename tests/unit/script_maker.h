@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/script_maker.h - scripts for the replay, step by step; threads one after the other */
+/*
+ * tests/unit/script_maker.h - scripts for the replay, made step by step, one thread after another
+ */
 #ifndef CPA_TESTS_SCRIPT_MAKER_H
 #define CPA_TESTS_SCRIPT_MAKER_H
 
@@ -41,7 +43,7 @@ static inline uint32_t make_object(enum cpa_script_kind kind, uint32_t count)
 	return maker.script.objects++;
 }
 
-/* Steps from here on are the new thread's. */
+/* Begin a thread; later steps belong to it. */
 static inline uint32_t make_thread(bool created, uint64_t begin)
 {
 	maker.thread[maker.script.threads] = (struct cpa_script_thread){
@@ -63,7 +65,7 @@ static inline void make_step(uint64_t work, enum cpa_step_kind kind, uint32_t ob
 	}
 }
 
-/* The thread's last item is served, and it will ask for no more. */
+/* End the service of the thread's last item; it gets no more. */
 static inline void make_tail(void)
 {
 	if (maker.got != CPA_NOWHERE)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * tests/unit/shadow_session.h - a session in memory for tests of shadow/, and what it keeps
- */
+/* tests/unit/shadow_session.h - a session in memory for tests of shadow/, and its clean-up */
 #ifndef CPA_TESTS_SHADOW_SESSION_H
 #define CPA_TESTS_SHADOW_SESSION_H
 
@@ -24,7 +22,7 @@ static inline int test_session(uint64_t limit, uint32_t slots)
 	return cpa_component_init();
 }
 
-/* Free what thread rows keep. No thread may use them any more. */
+/* Free the memory that thread rows hold. No thread may use them any more. */
 static inline void test_rows_clear(struct cpa_self *self)
 {
 	for (uint32_t i = 1; i <= cpa_table(CPA_TABLE_THREADS)->used; i++) {

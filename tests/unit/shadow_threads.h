@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/shadow_threads.h - a session with a few threads, each at a clock and a length of path
+ * tests/unit/shadow_threads.h - a session with a few threads, each with a clock and a path length
  */
 #ifndef CPA_TESTS_SHADOW_THREADS_H
 #define CPA_TESTS_SHADOW_THREADS_H
@@ -28,7 +28,7 @@ static inline int threads_setup(void **state)
 	return ret;
 }
 
-/* All tokens are free again: as many as there are can be had without a new row. */
+/* All tokens are free again: all of them can be taken without a new row. */
 static inline int threads_teardown(void **state)
 {
 	uint32_t tokens;
@@ -50,7 +50,7 @@ static inline int threads_teardown(void **state)
 	return 0;
 }
 
-/* Thread @i is at clock @now, its path @len long. */
+/* Put thread @i at clock @now, with a path of length @len. */
 static inline struct cpa_self *at(int i, uint64_t now, uint64_t len)
 {
 	t[i].row->path.released = now;

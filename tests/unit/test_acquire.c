@@ -2,8 +2,8 @@
 /*
  * tests/unit/test_acquire.c - shadow/edge/acquire.h: tokens, grants and rounds where order matters
  *
- * What the paths come out as is the concern of tests/property; here it is which release an acquire
- * is matched with in unusual orders, and that tokens are given back.
+ * tests/property checks the resulting paths. These tests check with which release an acquire is
+ * matched in unusual orders, and that tokens are given back.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,7 +37,9 @@ static int teardown(void **state)
 	return threads_teardown(state);
 }
 
-/* Signal s1 then s2: the first to return gets s1, though it was not the first to sleep. */
+/*
+ * Signals s1, then s2: the first waiter to return gets s1, although it was not the first to sleep.
+ */
 static void test_signals_in_order(void **state)
 {
 	struct cpa_wait a = { .arrived = 10, .now = 40 }, b = { .arrived = 11, .now = 50 };
@@ -47,7 +49,7 @@ static void test_signals_in_order(void **state)
 	cpa_wait_begin(object);
 	assert_int_equal(cpa_wake(at(2, 20, 5), object, 1), 1);
 	assert_int_equal(cpa_wake(at(3, 30, 6), object, 1), 1);
-	/* Nobody is left to wake. */
+	/* No waiter is left to wake. */
 	assert_int_equal(cpa_wake(at(4, 35, 7), object, 1), 0);
 	cpa_wait_end(&t[1], object, true, NULL, &b);
 	cpa_wait_end(&t[0], object, true, NULL, &a);
@@ -59,7 +61,7 @@ static void test_signals_in_order(void **state)
 	assert_int_equal(object->waiting, 0);
 }
 
-/* A signal without waiters is lost, as POSIX has it. */
+/* A signal without waiters is lost, as POSIX requires. */
 static void test_signal_without_waiters(void **state)
 {
 	struct cpa_wait w = { .arrived = 30, .now = 30 };
@@ -73,7 +75,7 @@ static void test_signal_without_waiters(void **state)
 	assert_int_equal(object->waiting, 0);
 }
 
-/* Who times out leaves the token to the one who was woken. */
+/* A waiter that times out leaves the token to the one that was woken. */
 static void test_timeout_leaves_the_grant(void **state)
 {
 	struct cpa_wait a = { .arrived = 10, .now = 20 }, b = { .arrived = 10, .now = 30 };
@@ -123,7 +125,7 @@ static void test_broadcast(void **state)
 	assert_int_equal(object->waiting, 0);
 }
 
-/* The mutex given back after the signal is what the woken waited for last. */
+/* The woken thread waited last for the mutex, which was released after the signal. */
 static void test_wait_follows_the_mutex(void **state)
 {
 	struct cpa_wait w = { .arrived = 10, .now = 40 };
@@ -177,7 +179,7 @@ static void test_wake_undo(void **state)
 	assert_int_equal(object->waiting, 0);
 }
 
-/* Initial tokens are nobody's; then posts in their order. */
+/* Initial tokens have no release; after them posts come in order. */
 static void test_semaphore(void **state)
 {
 	(void)state;
@@ -215,11 +217,11 @@ static void test_fifo_is_long(void **state)
 		}
 		assert_int_equal(cpa_fifo_take(&t[0], object), 0);
 	}
-	/* Token and node of each, and what each thread keeps. */
+	/* A token and a node each, plus those that each thread keeps. */
 	assert_true(cpa_table(CPA_TABLE_TOKENS)->used <= 2 * 5000 + THREADS * 40);
 }
 
-/* As a child of fork() may find one that other threads wrote while it was copied. */
+/* A child of fork() may find a queue that other threads were changing during the copy. */
 static void test_fifo_that_is_a_ring(void **state)
 {
 	struct cpa_self *self = at(0, 1, 1);
@@ -240,7 +242,7 @@ static void test_fifo_that_is_a_ring(void **state)
 	cpa_fifo_clear(self, object);
 }
 
-/* Round after round all depend on the latest; tokens do not pile up. */
+/* In each round all depend on the latest arrival; tokens do not accumulate. */
 static void test_barrier_rounds(void **state)
 {
 	(void)state;
@@ -267,8 +269,8 @@ static void test_barrier_rounds(void **state)
 }
 
 /*
- * The first to leave initializes the barrier anew while another is still to leave: that one finds
- * nothing, or its own round; never a token that was given back, nor does it end the new round.
+ * The first thread to leave initializes the barrier again while another has yet to leave. That one
+ * finds nothing or its own round, never a freed token, and it does not end the new round.
  */
 static void test_barrier_cleared_early(void **state)
 {
@@ -285,7 +287,7 @@ static void test_barrier_cleared_early(void **state)
 	assert_int_equal(from(&w), 1);
 	cpa_object_clear(&t[0], object);
 	object->waiting = 2;
-	/* Not among the tokens that others may write to now. */
+	/* The token is not among those that other threads may write to now. */
 	while (n < 64 && (other[n] = cpa_token_new(&t[0], NULL)))
 		assert_int_not_equal(other[n++], token);
 	while (n)
@@ -301,11 +303,11 @@ static void test_barrier_cleared_early(void **state)
 		cpa_barrier_left(&t[2 + i], object, 0, &w);
 		assert_true(w.matched);
 	}
-	/* For teardown: the one that is lost by design. */
+	/* For teardown: the token that is lost by design. */
 	cpa_token_free(&t[0], token);
 }
 
-/* Readers' releases merge into one; the next writer depends on all, the one after on none. */
+/* Readers' releases are joined; the next writer depends on all of them, the one after on none. */
 static void test_readers(void **state)
 {
 	struct cpa_wait w = { .arrived = 10, .now = 60 }, again = w;
@@ -323,7 +325,7 @@ static void test_readers(void **state)
 	assert_int_equal(from(&again), 4);
 }
 
-/* A thread's own release changes nothing: it has that path already. */
+/* A thread's own release changes nothing: its path already includes it. */
 static void test_own_release(void **state)
 {
 	struct cpa_wait w = { .arrived = 20, .now = 25 };
@@ -350,7 +352,7 @@ static void test_release_after_acquire(void **state)
 	assert_int_equal(t[0].row->path.released, 25);
 }
 
-/* A lock that is a queue's own, or met inside the queue's code: only the observed path follows. */
+/* A lock owned by a queue, or used inside the queue's code: only the observed path follows. */
 static void test_queues_own_lock(void **state)
 {
 	(void)state;
@@ -381,7 +383,7 @@ static void test_queues_own_lock(void **state)
 	}
 }
 
-/* The path of a lock comes with its first release, and its place stays. */
+/* A lock gets its path at its first release, and the path's place stays. */
 static void test_path_of_a_lock(void **state)
 {
 	struct cpa_wait w = { .arrived = 10, .now = 10 };
@@ -405,7 +407,7 @@ static void test_path_of_a_lock(void **state)
 	assert_int_equal(cpa_table(CPA_TABLE_PATHS)->used, 1);
 }
 
-/* Without space for it nothing is published, and that is counted. */
+/* Without space nothing is published; this is counted. */
 static void test_no_space_for_a_path(void **state)
 {
 	const uint64_t *refused = &cpa_header()->diag[CPA_DIAG_OBJECTS_REFUSED];

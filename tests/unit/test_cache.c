@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/test_cache.c - names kept in files: whole and true, or not at all */
+/* tests/unit/test_cache.c - names kept in files: complete and correct, or not used */
 #include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -66,7 +66,7 @@ static void add(struct cpa_cache *cache, uint64_t address, const char *debug)
 	cpa_cache_add(cache, &key, &(struct cpa_cache_entry){ name, location }, debug);
 }
 
-/* Whether @address is known; if so, as add() said. */
+/* Return whether @address is known; if so, it must have the name given to add(). */
 static bool knows(const struct cpa_cache *cache, uint64_t address)
 {
 	const struct cpa_cache_key key = key_of(address);
@@ -99,7 +99,7 @@ static void keep(uint64_t address, const char *debug)
 	cpa_cache_close(cache, true);
 }
 
-/* The only file of names; @path is its path, or that of none if there is none. */
+/* Find the only file of names; @path is set to its path, or to that of no file. */
 static void find_file(char *path, size_t room)
 {
 	DIR *all = opendir(folder);
@@ -220,7 +220,7 @@ static void test_changed_debug_file(void **state)
 	close(open(debug, O_CREAT | O_WRONLY, 0600));
 	keep(1, debug);
 	assert_true(file_knows(1));
-	/* And is still looked at when more was added. */
+	/* It is still read after more was added. */
 	keep(2, NULL);
 	assert_true(file_knows(1));
 	assert_int_equal(truncate(debug, 1), 0);
@@ -249,7 +249,7 @@ static void store(const char *path, const char *text, size_t size)
 	close(file);
 }
 
-/* Each byte changed, and each length. */
+/* Change each byte, and each length. */
 static void test_damaged(void **state)
 {
 	char path[300], text[1000];
@@ -271,7 +271,7 @@ static void test_damaged(void **state)
 	assert_true(file_knows(1));
 }
 
-/* Files that nobody here would make. */
+/* Files that this program would never write. */
 static void test_hostile(void **state)
 {
 	char path[300], elsewhere[64], text[1000];
@@ -305,7 +305,7 @@ static void test_hostile(void **state)
 	assert_true(file_knows(1));
 }
 
-/* What a file holds does not reach a terminal as it is. */
+/* Control characters in a file do not reach a terminal. */
 static void test_control_characters(void **state)
 {
 	const struct cpa_cache_key key = key_of(1);
@@ -322,7 +322,7 @@ static void test_control_characters(void **state)
 	cpa_cache_close(cache, true);
 }
 
-/* A folder that is not there any more, or never was. */
+/* A folder that was removed, or never existed. */
 static void test_unwritable(void **state)
 {
 	struct cpa_cache *cache;
@@ -354,7 +354,7 @@ static void write_often(unsigned writer)
 	_exit(0);
 }
 
-/* Whatever writers do at the same time, a reader finds one of their files, whole. */
+/* Whatever writers do concurrently, a reader finds one complete file. */
 static void test_concurrent_writers(void **state)
 {
 	char path[300];
@@ -377,7 +377,7 @@ static void test_concurrent_writers(void **state)
 		cpa_cache_close(cache, true);
 		ended += waitpid(-1, NULL, WNOHANG) > 0;
 	}
-	/* And nothing else is left. */
+	/* No other file is left. */
 	find_file(path, sizeof(path));
 	assert_string_not_equal(path, "");
 }
@@ -414,7 +414,7 @@ static void test_eviction(void **state)
 	assert_false(exists("1.names"));
 	assert_true(exists("3.names"));
 	assert_true(exists("10.names"));
-	/* To be read is to be used. */
+	/* Reading counts as use. */
 	keep(2, NULL);
 	assert_true(exists("3.names"));
 }
@@ -471,7 +471,7 @@ static void test_folders(void **state)
 	expect_folder(NULL);
 	if (geteuid() != 0)
 		return;
-	/* That of the user who became root is not root's to fill. */
+	/* The folder of the user who became root must not be filled by root. */
 	snprintf(deep, sizeof(deep), "%s/user", folder);
 	assert_int_equal(mkdir(deep, 0700), 0);
 	assert_int_equal(chown(deep, 1234, 1234), 0);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * tests/unit/test_call.c - shadow/graph/call.h: procedures against a plain stack that knows the truth
- */
+/* tests/unit/test_call.c - shadow/graph/call.h: functions, compared with a plain stack */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +19,7 @@
 #define ELSEWHERE UINT64_C(0x550000000000) /* another stack, below the first */
 #define ABOVE	  (TOP + (1 << 20))	   /* and one above it, that does not reach down to it */
 
-/* What is true. Functions are numbers from 0; their code lies at address(). */
+/* The reference. Functions are numbers from 0; their code lies at address(). */
 static struct {
 	struct {
 		uint64_t frame;
@@ -104,7 +102,7 @@ static void leave(void)
 	truth.depth--;
 }
 
-/* As preload/core/instrument.c does at an event; then all that is reported must be true. */
+/* As preload/core/instrument.c does at an event; then all reported values must be right. */
 static void event(void)
 {
 	struct cpa_span span = { .process = c->process, .external = c->external, .calls = c };
@@ -135,7 +133,7 @@ static uint64_t top_frame(void)
 	return truth.depth ? truth.stack[truth.depth - 1].frame : TOP;
 }
 
-/* To the function at @depth, which called setjmp() just below its frame. */
+/* Jump to the function at @depth, which called setjmp() just below its frame. */
 static void jump(unsigned depth)
 {
 	uint64_t frame = depth ? truth.stack[depth - 1].frame - 1 : TOP;
@@ -144,7 +142,7 @@ static void jump(unsigned depth)
 	truth.depth = depth;
 }
 
-/* Begin, end, jump, take time, in any order: events report the truth, to the tick. */
+/* Begin, end, jump, spend time, in any order: events report the truth, to the tick. */
 static void test_random(void **state)
 {
 	uint64_t seed = rnd_seed();
@@ -185,7 +183,7 @@ static struct cpa_call called(unsigned function, uint64_t frame, uint32_t site, 
 	};
 }
 
-/* As __cyg_profile_func_enter() does. Return whether calls were found to be over. */
+/* As __cyg_profile_func_enter() does. Return whether ended calls were found. */
 static bool begin(struct cpa_call call, uint32_t caller)
 {
 	bool over = c->depth && cpa_calls_check(c, &call, caller);
@@ -194,7 +192,7 @@ static bool begin(struct cpa_call call, uint32_t caller)
 	return over;
 }
 
-/* An exception went through 1 and 2 without a trace: 0 calls 3 from another place. */
+/* An exception passed through 1 and 2 unseen: 0 calls 3 from another place, which shows it. */
 static void test_caller_shows_what_is_over(void **state)
 {
 	(void)state;
@@ -207,7 +205,9 @@ static void test_caller_shows_what_is_over(void **state)
 	assert_int_equal(c->outermost, number[3]);
 }
 
-/* So does a frame where one was before: 1 calls itself over and over from 0, and never ends. */
+/*
+ * So does a frame reused by another call: 0 calls 1 again and again, and 1 never reports its end.
+ */
 static void test_frame_shows_what_is_over(void **state)
 {
 	(void)state;
@@ -219,7 +219,7 @@ static void test_frame_shows_what_is_over(void **state)
 	assert_int_equal(c->depth, 3);
 }
 
-/* Functions inlined into others share frame and site with them, and are not over. */
+/* Functions inlined into others share frame and site with them, and have not ended. */
 static void test_inlined(void **state)
 {
 	(void)state;
@@ -231,7 +231,9 @@ static void test_inlined(void **state)
 	assert_int_equal(c->depth, 5);
 }
 
-/* A signal handler on a stack above all frames ends nothing, whoever seems to have called it. */
+/*
+ * A signal handler on a stack above all frames ends no call, whichever function seems to call it.
+ */
 static void test_other_stack(void **state)
 {
 	(void)state;
@@ -250,7 +252,8 @@ static void test_other_stack(void **state)
 }
 
 /*
- * A call ends below others that do not: these have ended, too. Of one that had not begun nothing.
+ * A call ends below others that did not: those have ended, too. A call that never began ends
+ * nothing.
  */
 static void test_leave_outer(void **state)
 {
@@ -264,7 +267,10 @@ static void test_leave_outer(void **state)
 	assert_int_equal(c->depth, 1);
 }
 
-/* More functions than the first table holds: each is found again; those beyond all room share. */
+/*
+ * More functions than the first table holds: each is found again; those that find no room share a
+ * number.
+ */
 static void test_many_functions(void **state)
 {
 	uint32_t last = 0;
@@ -303,9 +309,7 @@ static void test_depth_has_a_limit(void **state)
 	assert_int_equal(c->outermost, CPA_CALL_END);
 }
 
-/*
- * Calls nest: with what they call, functions have a slot each or none, and none that others have.
- */
+/* Calls nest: including callees, functions have a slot of their own or none. */
 static void test_slots_are_not_shared(void **state)
 {
 	bool used[4096] = { false };
@@ -325,7 +329,7 @@ static void test_slots_are_not_shared(void **state)
 	assert_in_range(with, 0, 64);
 }
 
-/* Abandoned anywhere: lists and counts follow from the stack again. */
+/* Abandoned anywhere: lists and counts are rebuilt from the stack. */
 static void test_mend(void **state)
 {
 	(void)state;

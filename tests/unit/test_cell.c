@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/test_cell.c - shadow/edge/cell.h: all releases so far, and what becomes of their tokens
+ * tests/unit/test_cell.c - shadow/edge/cell.h: the join of all releases, and the life of its tokens
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +34,7 @@ static void release(int i, uint64_t now, uint64_t len)
 	cpa_cell_release(self, &cell, &self->row->path);
 }
 
-/* Nobody released: no edge. */
+/* No release: no edge. */
 static void test_empty(void **state)
 {
 	struct cpa_wait w = { .arrived = 10, .now = 20 };
@@ -66,7 +66,7 @@ static void test_all_releases(void **state)
 	assert_int_equal(cell >> 32, 0);
 }
 
-/* Slack: what one release did, another did not. */
+/* Slack: a component of only one of the releases. */
 static void test_slack(void **state)
 {
 	struct cpa_wait w = { .arrived = 50, .now = 50 };
@@ -82,7 +82,7 @@ static void test_slack(void **state)
 	assert_int_equal(cpa_path_value(&t[3].row->path, CPA_H, 3), 50);
 }
 
-/* Round after round: one token, and one for the next. */
+/* Round after round: one token, and one for the next release. */
 static void test_bounded(void **state)
 {
 	(void)state;
@@ -110,7 +110,7 @@ static void test_object_clear(void **state)
 	assert_false(w.matched);
 }
 
-/* The object is cleared while a thread reads: the last of them frees, nobody twice. */
+/* The object is cleared while a thread reads: the last reader frees the token, once. */
 static void test_clear_under_a_pin(void **state)
 {
 	uint32_t row, other;
@@ -126,7 +126,7 @@ static void test_clear_under_a_pin(void **state)
 	other = cpa_token_new(&t[0], NULL);
 	assert_int_not_equal(other, row);
 	cpa_token_free(&t[0], other);
-	/* For teardown: the reader that never came back. */
+	/* For teardown: the reader that never returned. */
 	cpa_token_free(&t[0], row);
 }
 

@@ -2,9 +2,9 @@
 /*
  * tests/unit/test_clock.c - preload/clock/clock.c on a machine whose every tick is known
  *
- * Random scripts of events, each seed printed, against the obvious reference: the machine's own
- * sums of what the thread did. An event is as in preload/core/event.h and preload/core/track.c: a stamp, an
- * operation of ours, and a skip over it, or a measure of it now and then.
+ * Random scripts of events, each seed printed, are compared with the machine's own sums of the
+ * thread's time. An event is as in preload/core/event.h and preload/core/track.c: a stamp, an
+ * operation of cpa, and a skip over it, or sometimes a measurement of it.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -42,11 +42,11 @@ void cpa_number_end(const sigset_t *signals)
 /* A thread under test. */
 static struct run {
 	struct cpa_clock clock;
-	struct cpa_elapsed sum; /* of activities */
+	struct cpa_elapsed sum; /* sum of the activities */
 	struct cpa_elapsed ours;
 	uint64_t begun;	  /* the first stamp */
-	uint64_t lead;	  /* most that a stamp was ahead of the counter */
-	uint64_t longest; /* operation of ours so far */
+	uint64_t lead;	  /* largest lead of a stamp over the counter, ticks */
+	uint64_t longest; /* longest operation of cpa so far, ticks */
 } run;
 
 static uint64_t us(double n)
@@ -87,7 +87,7 @@ static void add(struct cpa_elapsed *sum, const struct cpa_elapsed *e)
 	sum->external += e->external;
 }
 
-/* The activity ends, after a wait that @blocked tells of. */
+/* End an activity, after a wait if @blocked. */
 static void event(bool blocked)
 {
 	uint64_t before = run.clock.last;
@@ -102,7 +102,7 @@ static void event(bool blocked)
 	run.lead = run.clock.lead > run.lead ? run.clock.lead : run.lead;
 }
 
-/* An operation of ours, of @ticks, and the next activity begins. */
+/* An operation of cpa takes @ticks; then the next activity begins. */
 static void done(uint64_t ticks)
 {
 	struct cpa_elapsed e;
@@ -117,7 +117,7 @@ static void done(uint64_t ticks)
 	add(&run.ours, &e);
 }
 
-/* All the time is told, once. */
+/* All time is reported, exactly once. */
 static void check_tiles(void)
 {
 	struct cpa_elapsed all = run.sum;
@@ -127,8 +127,8 @@ static void check_tiles(void)
 }
 
 /*
- * However slow the first operations were and however tight those behind them are: a stamp is ahead
- * of the counter by no more than one usual operation.
+ * However slow the first operations and however close the later ones: a stamp leads the counter by
+ * at most one usual operation.
  */
 static void test_tight_events(void **state)
 {
@@ -149,13 +149,13 @@ static void test_tight_events(void **state)
 		print_message("%u slow operations: ahead by %u ticks at most\n", slow,
 			      (unsigned)run.lead);
 		assert_true(run.lead <= us(1));
-		/* In the end, by a part of what they usually take. */
+		/* In the end, by a fraction of the usual operation. */
 		event(false);
 		assert_true(run.clock.lead <= 120);
 	}
 }
 
-/* What operations take is told right on average, of whatever lengths they are. */
+/* The reported time of operations is right on average, whatever their lengths. */
 static void test_operations(void **state)
 {
 	uint64_t ours = 0;
@@ -175,12 +175,12 @@ static void test_operations(void **state)
 	check_tiles();
 	print_message("operations of %.0f ticks are told to take %.0f\n", (double)ours / 200000,
 		      (double)run.ours.process / 200000);
-	/* The look at the counter that begins an operation is a part of it. */
+	/* Reading the counter at the begin of an operation is part of the operation. */
 	assert_true(run.ours.process > ours * 9 / 10 &&
 		    run.ours.process < (ours + 200000 * FAKE_READ) * 11 / 10);
 }
 
-/* What happens to the thread in one activity. Return whether it blocked in a wait of ours. */
+/* One activity with random incidents. Return whether it blocked in a wait for synchronization. */
 static bool act(void)
 {
 	switch (rnd_below(&fake.random, 100)) {
@@ -224,7 +224,7 @@ static void random_script(uint64_t seed, uint64_t script)
 	fake.ghz = 0.8 + (double)rnd_below(&fake.random, 3200) / 1000;
 	clocks_begin();
 	fake.disturbs = rnd_percent(&fake.random, 50) ? 0 : 5;
-	/* A preemption in the midst of a look may be taken for a block, or the other way round. */
+	/* A preemption during a reading may be taken for a block, or the other way round. */
 	either = us(fake.disturbs ? 9000 : 1000);
 	fake.detects = !rnd_percent(&fake.random, 20);
 	thread_begin();
@@ -236,7 +236,7 @@ static void random_script(uint64_t seed, uint64_t script)
 		done(60 + rnd_below(&fake.random, 300));
 		check_tiles();
 	}
-	/* All that was stolen unseen is repaid: see cpa_clock_repaid(). */
+	/* All unseen stolen time is repaid: see cpa_clock_repaid(). */
 	fake.disturbs = 0;
 	do {
 		fake_run(us(1000));
@@ -270,7 +270,7 @@ static void test_random_scripts(void **state)
 		random_script(seed, script);
 }
 
-/* Events for @ms milliseconds. */
+/* Run events for @ms milliseconds. */
 static void pass_ms(unsigned ms)
 {
 	uint64_t until = fake.ticks + us(1000.0 * ms);
@@ -285,7 +285,7 @@ static void pass_ms(unsigned ms)
 	check_tiles();
 }
 
-/* A counter that keeps step is used, however long the run is. */
+/* A counter that keeps time is used, however long the run is. */
 static void test_good_counter(void **state)
 {
 	(void)state;
@@ -298,7 +298,7 @@ static void test_good_counter(void **state)
 	assert_int_equal(cpa_header()->machine.source, CPA_SOURCE_COUNTER);
 }
 
-/* One that runs off, or is another one on another processor, is seen to, and used no more. */
+/* A counter that drifts, or differs between processors, is detected and no longer used. */
 static void bad_counter(double wrong, double jump_us)
 {
 	uint64_t begun, told;
@@ -316,7 +316,7 @@ static void bad_counter(double wrong, double jump_us)
 	assert_true(cpa_source_is_kernel && cpa_header()->machine.drift_ticks > us(20));
 	pass_ms(1000);
 	event(false);
-	/* From the last good moment on it is as if the counter had been right. */
+	/* From the last good moment on, times are as if the counter had been right. */
 	told = run.clock.last - run.begun;
 	print_message("off by %.2f %% and %.0f us: told %.1f ms of %.1f\n", wrong * 100, jump_us,
 		      (double)told / (double)us(1000),
@@ -336,7 +336,7 @@ static void test_bad_counter(void **state)
 	bad_counter(0, -50000);
 }
 
-/* A counter that the kernel does not trust is used by nobody. */
+/* A counter that the kernel does not trust is never used. */
 static void test_distrusted_counter(void **state)
 {
 	uint64_t begun, told;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/test_component.c - shadow/graph/component.h: who gets a slot of his own
+ * tests/unit/test_component.c - shadow/graph/component.h: which components get a slot of their own
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,7 +45,7 @@ static uint32_t intern(enum cpa_component_kind kind, uint64_t address)
 	return cpa_component_intern(&name);
 }
 
-/* What other modules have at an address, one after the other, are different things. */
+/* Modules loaded one after another at the same address: their functions there are different. */
 static void test_layers(void **state)
 {
 	struct cpa_component_name name = { .kind = CPA_LOCK, .address = 0x401000 };
@@ -86,7 +86,7 @@ static void test_same_name_same_row(void **state)
 }
 
 /*
- * While a kind has slots left, each component has one alone. Then components share with their own
+ * While a kind has slots left, each component gets one alone. Then components share with their own
  * kind, are marked and counted; no slot is outside the vectors, and other kinds keep theirs.
  */
 static void test_quota_and_sharing(void **state)
@@ -147,7 +147,7 @@ static void test_most_slots(void **state)
 			    cpa_header()->slots);
 }
 
-/* Without any slot to give, components have rows and no slot. */
+/* Without any slot to hand out, components have rows but no slot. */
 static void test_least_slots(void **state)
 {
 	(void)state;

@@ -28,7 +28,7 @@ static int begin_on(void **state)
 	return 0;
 }
 
-/* Time counts while on; to switch as it is changes nothing. */
+/* Time counts while profiling is on; switching to the present state changes nothing. */
 static void test_time_while_on(void **state)
 {
 	(void)state;
@@ -65,7 +65,7 @@ static void test_without_parts(void **state)
 	assert_int_equal(cpa_epoch_change(&header, false, START + 100), 0);
 }
 
-/* E2: borders grow, whatever clock the one who switches has read. */
+/* E2: borders grow, whichever clock the switching thread has read. */
 static void test_borders_grow(void **state)
 {
 	(void)state;
@@ -74,7 +74,9 @@ static void test_borders_grow(void **state)
 	assert_int_equal(cpa_epoch_on(&header, START + 10), 9);
 }
 
-/* Who dies between the two steps of a change holds up nobody: it is finished for him. */
+/*
+ * A thread that dies between the two steps of a change delays nobody: another finishes the change.
+ */
 static void test_half_a_change(void **state)
 {
 	(void)state;
@@ -83,7 +85,7 @@ static void test_half_a_change(void **state)
 	assert_int_equal(cpa_epoch_on(&header, START + 100), 50);
 }
 
-/* Of many parts the sum is kept, and the latest borders. */
+/* After many parts the sum is right, and the latest borders are kept. */
 static void test_many_parts(void **state)
 {
 	uint64_t clock = START;
@@ -98,11 +100,11 @@ static void test_many_parts(void **state)
 	}
 	assert_int_equal(cpa_epoch_on(&header, clock + 3), 10003);
 	assert_int_equal(cpa_epoch_begun(&header, cpa_epoch(&header) - 1), clock - 7);
-	/* Of long ago it is known that it was before. */
+	/* Of an old clock only an upper bound is known. */
 	assert_true(cpa_epoch_on(&header, START + 5) < 10003);
 }
 
-/* A file that is none, or broken: a message, and nothing is written. */
+/* A file that is no session, or broken: a message, and nothing is written. */
 static void test_control_refuses(void **state)
 {
 	char file[] = "/tmp/test_epoch.XXXXXX";
@@ -123,7 +125,7 @@ static void test_control_refuses(void **state)
 	assert_int_equal(cpa_control_open(&control, file, &error), -1);
 	assert_non_null(strstr(error, "another release"));
 	free(error);
-	/* No table can hold a row. */
+	/* A chunk that ends outside of the file: no table can hold a row. */
 	header.format = CPA_FORMAT;
 	header.table[CPA_TABLE_NAMES].row_size = sizeof(struct cpa_name);
 	header.table[CPA_TABLE_NAMES].first_rows = 16;
@@ -145,7 +147,7 @@ static void test_control_refuses(void **state)
 	unlink(file);
 }
 
-/* A file that is cut while it is open: a message, for whatever is asked. */
+/* A file truncated while it is open: a message, for each request. */
 static void test_control_of_what_is_cut(void **state)
 {
 	char file[] = "/tmp/test_epoch.XXXXXX";

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * tests/unit/test_heap.c - shadow/store/heap.h: what was freed serves again
- */
+/* tests/unit/test_heap.c - shadow/store/heap.h: freed blocks are used again */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +26,8 @@ static uint64_t used(void)
 }
 
 /*
- * As versions come and go. Nobody gives anything back, so the session has what was in use at most.
+ * Like versions, which come and go. Nothing returns to the session, which thus has the maximum in
+ * use.
  */
 static void rounds(size_t size)
 {
@@ -67,7 +66,7 @@ static void test_large(void **state)
 	rounds(25000);
 }
 
-/* Memory comes zeroed, whoever had it before. */
+/* Memory is zeroed, also when it was used before. */
 static void test_zeroed(void **state)
 {
 	(void)state;

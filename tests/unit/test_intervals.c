@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/test_intervals.c - when the path that was the longest in the end had its shares */
+/* tests/unit/test_intervals.c - the times at which the final longest path had its shares */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ static struct cpa_interval_sample sample[SAMPLES];
 static struct cpa_slot_intervals slot[SLOTS];
 static struct cpa_intervals intervals;
 
-/* A sample each second, a path that is as long as the run; no slot has anything. */
+/* A sample each second, and a path as long as the run; no slot has anything. */
 static int setup(void **state)
 {
 	(void)state;
@@ -52,7 +52,7 @@ static double share(uint32_t s, size_t from, size_t to)
 	return cpa_intervals_share(&intervals, s, from, to);
 }
 
-/* One path all the time: its shares are as they were sampled. */
+/* One path all the time: its shares are as sampled. */
 static void test_one_path(void **state)
 {
 	(void)state;
@@ -66,7 +66,7 @@ static void test_one_path(void **state)
 	assert_float_equal(share(1, SIZE_MAX, 4), 0.6, CLOSE);
 }
 
-/* A wait of four seconds ends, and is longer than what was the path until then. */
+/* A wait of four seconds ends, and its path is longer than the longest one until then. */
 static void test_a_long_one_comes_late(void **state)
 {
 	(void)state;
@@ -83,7 +83,7 @@ static void test_a_long_one_comes_late(void **state)
 		assert_float_equal(share(2, i - 1, i), 0, CLOSE);
 }
 
-/* What is no part of the path in the end never was, and a slot without samples has no share. */
+/* Time that is not on the final path has no share at any time; a slot without samples has none. */
 static void test_not_of_the_last_path(void **state)
 {
 	(void)state;
@@ -96,7 +96,10 @@ static void test_not_of_the_last_path(void **state)
 	assert_float_equal(share(SLOTS, SIZE_MAX, 4), 0, CLOSE);
 }
 
-/* One activity of four seconds, in two functions: no order is made up, and no more than all is. */
+/*
+ * One activity of four seconds in two functions: no order is invented, and shares do not exceed the
+ * whole.
+ */
 static void test_a_long_activity_is_spread(void **state)
 {
 	(void)state;
@@ -111,7 +114,7 @@ static void test_a_long_activity_is_spread(void **state)
 	}
 }
 
-/* A path that did not grow has no shares; clocks that stand still bound nothing twice. */
+/* A path that did not grow has no shares; clocks that stand still count nothing twice. */
 static void test_nothing_grew(void **state)
 {
 	(void)state;

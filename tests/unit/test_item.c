@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * tests/unit/test_item.c - shadow/edge/item.h: which item a take gets, what is refused, what it costs
- */
+/* tests/unit/test_item.c - shadow/edge/item.h: the item that a take gets, refusals, memory */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +15,7 @@ static enum cpa_item_put put(struct cpa_self *self, uint32_t queue, uint64_t ite
 	return cpa_item_put(self, queue, item, &self->row->path);
 }
 
-/* The length of the path that came with the item, 0 if there is none. */
+/* Return the length of the path that came with the item; 0: none. */
 static uint64_t take(uint32_t queue, uint64_t item)
 {
 	uint32_t token = cpa_item_take(&t[0], queue, item);
@@ -43,7 +41,7 @@ static uint64_t refused(void)
 	return cpa_header()->diag[CPA_DIAG_ITEMS_REFUSED];
 }
 
-/* An item is that of one queue; 0 and all bits set are items too. */
+/* An item belongs to one queue; 0 and all bits set are items too. */
 static void test_queue_and_item(void **state)
 {
 	static const uint64_t item[] = { 0, 1, UINT64_MAX, UINT64_C(1) << 63, 0x7fff12345678 };
@@ -63,7 +61,7 @@ static void test_queue_and_item(void **state)
 	assert_int_equal(cpa_header()->items, 0);
 }
 
-/* Of equal items the one released first, in whatever order they were put. */
+/* Of equal items the one released first comes first, in whatever order they were put. */
 static void test_oldest_first(void **state)
 {
 	static const uint64_t clock[] = { 50, 20, 40, 10, 30 };
@@ -77,7 +75,7 @@ static void test_oldest_first(void **state)
 	assert_int_equal(take(1, 7), 0);
 }
 
-/* Who takes back gets its own latest, not what others had put before or since. */
+/* Taking back gets the thread's own latest item, not those that others put before or since. */
 static void test_take_back(void **state)
 {
 	(void)state;
@@ -93,7 +91,7 @@ static void test_take_back(void **state)
 	assert_int_equal(take(1, 7), 4);
 }
 
-/* Many items at once, taken in another order; and then the space is used again. */
+/* Many items at once, taken in another order; then the space is used again. */
 static void test_many(void **state)
 {
 	enum { MANY = 20000 };
@@ -133,7 +131,7 @@ static void test_equal_items_are_bounded(void **state)
 	assert_int_equal(take(1, 8), 5000);
 }
 
-/* The bound on all items; what was refused leaves nothing behind. */
+/* The limit on all items; refused items leave nothing behind. */
 static void test_items_are_bounded(void **state)
 {
 	(void)state;
@@ -148,7 +146,7 @@ static void test_items_are_bounded(void **state)
 	assert_int_equal(take(1, 2), 3);
 }
 
-/* Without session memory items are refused; those that were put arrive. */
+/* Without session memory items are refused; those already put arrive. */
 static void test_no_space(void **state)
 {
 	uint64_t n = 0;

@@ -18,10 +18,10 @@
 #define KINDS	   3
 #define NODE	   7u
 
-/* An activity of one kind is so long, in periods of the sampler, and all of one function's. */
+/* A kind of activity: its length in sampling periods; all of it belongs to one function. */
 struct kind {
 	double length;
-	unsigned times; /* as often as others; 0: no such kind */
+	unsigned times; /* frequency relative to other kinds; 0: no such kind */
 };
 
 static uint32_t slot[KINDS], id[KINDS];
@@ -47,7 +47,7 @@ static unsigned pick(struct rnd *r, const struct kind kinds[KINDS])
 	return n < kinds[0].times ? 0 : n < kinds[0].times + kinds[1].times ? 1 : 2;
 }
 
-/* @length periods, a tenth more or less. */
+/* Return the ticks of @length periods, plus or minus a tenth. */
 static uint64_t about(struct rnd *r, double length)
 {
 	return (uint64_t)(length * (0.9 + 0.2 * (double)rnd_below(r, PERIOD) / (double)PERIOD) *
@@ -55,8 +55,8 @@ static uint64_t about(struct rnd *r, double length)
 }
 
 /*
- * Samples come once in @period, and find the activity of that moment or, @late, of one up to a
- * period later, as those of a timer do that comes with the ticks of the kernel.
+ * One sample per @period falls into the activity of that moment; @late: into one up to a period
+ * later, like samples of a timer that arrive at the kernel's ticks.
  */
 static void run(struct rnd *r, const struct kind kinds[KINDS], uint64_t period, bool late,
 		int activities)
@@ -84,7 +84,7 @@ static void run(struct rnd *r, const struct kind kinds[KINDS], uint64_t period, 
 	}
 }
 
-/* Each function has the time it took but for what chance does, in so many activities. */
+/* Each function has its true time, within the statistical error of so many activities. */
 static void check_times(uint64_t period)
 {
 	const uint64_t *total = cpa_at(t[0].row->totals);
@@ -101,7 +101,7 @@ static void check_times(uint64_t period)
 				 (double)total[slot[i]] / (double)period,
 				 (double)spent[i] / (double)period, most / (double)period);
 	}
-	/* But for what came before the first sample. */
+	/* Except for the time before the first sample. */
 	assert_true(charged <= all && all - charged < 3 * period);
 }
 
@@ -122,7 +122,7 @@ static void check(const struct kind kinds[KINDS], bool late)
 	check_times(PERIOD);
 }
 
-/* Samples are closer at first: then activities have them that later have none. */
+/* Samples are closer at first: activities have samples then that later have none. */
 static void test_rates(void **state)
 {
 	const struct kind kinds[KINDS] = { { 0.5, 1 }, { 0.025, 20 } };
@@ -134,7 +134,7 @@ static void test_rates(void **state)
 	check_times(PERIOD); /* sqrt(4) times half of it */
 }
 
-/* What others do on the edge does not count for a thread that has samples. */
+/* Other threads' activities on the edge do not count for a thread that has samples. */
 static void test_others(void **state)
 {
 	struct cpa_span span = { .process = PERIOD / 2, .sampled = 1, .sample_period = PERIOD };
@@ -157,13 +157,13 @@ static void test_others(void **state)
 
 		self->row->node = NODE;
 		cpa_activity_end(self, &without, NODE);
-		/* One without any has what there is credit for. */
+		/* An activity without samples goes to the function with credit. */
 		assert_int_equal(total[slot[0]], i == 0 ? PERIOD * 3 / 2 : 0);
 		assert_int_equal(total[slot[1]], i == 0 ? 0 : i == 1 ? PERIOD * 3 / 2 : PERIOD);
 	}
 }
 
-/* What they have credit for counts among what the thread did itself, if nothing else tells. */
+/* Other threads' credit is divided among this thread's own functions if it has no credit itself. */
 static void test_lent(void **state)
 {
 	struct cpa_span some = { .process = 10 * PERIOD,
@@ -216,7 +216,7 @@ static void test_late_samples(void **state)
 	check((const struct kind[KINDS]){ { 12.5, 1 }, { 1.7, 3 } }, true);
 }
 
-/* Where none is without, it does not matter what the samples stand for: no time is lost. */
+/* If no activity lacks a sample, the ticks per sample do not matter: no time is lost. */
 static void test_all_long(void **state)
 {
 	(void)state;
@@ -237,14 +237,14 @@ static void test_words(void **state)
 	assert_int_equal(cpa_mix_credit(mix[0]), 2);
 	for (uint32_t i = 1; i < CPA_MIX; i++)
 		cpa_mix_add(mix, i, 1 + i, 0);
-	/* All words are taken: the rarest gives way. */
+	/* All words are taken: the function with the fewest samples is replaced. */
 	cpa_mix_add(mix, 77, 1, 1);
 	assert_int_equal(cpa_mix_function(mix[1]), 77);
 	assert_int_equal(cpa_mix_samples(mix[1]), 3);
 	assert_int_equal(cpa_mix_credit(mix[1]), 1);
 }
 
-/* Whatever comes, a word counts no more than it has place for, and never changes its sign by it. */
+/* Whatever is added, a word stays within its limits and its sign never flips. */
 static void test_most(void **state)
 {
 	uint64_t mix[CPA_MIX] = { 0 };

@@ -18,7 +18,7 @@ static const char *text(uint32_t row)
 	return ((const struct cpa_name *)cpa_row(CPA_TABLE_NAMES, row))->text;
 }
 
-/* Equal texts, one row, wherever the text stands. */
+/* Equal texts have one row, wherever the text is stored. */
 static void test_one_row(void **state)
 {
 	char parse[] = "parse", again[] = "parse";
@@ -40,7 +40,7 @@ static void test_empty(void **state)
 	assert_string_equal(text(cpa_name("")), "");
 }
 
-/* Long texts are cut, and equal if what is kept is. */
+/* Long texts are cut; they are equal if the kept part is. */
 static void test_cut(void **state)
 {
 	char long_text[500];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/test_path.c - shadow/path/path.h: the examples of the papers, and the algebra's corners
+ * tests/unit/test_path.c - shadow/path/path.h: the examples of the papers, and limits of the
+ * algebra
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,14 +37,14 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* @ticks pass in procedure @slot. */
+/* Spend @ticks in procedure @slot. */
 static void work(struct cpa_path *path, uint32_t slot, uint64_t ticks)
 {
 	path->len += ticks;
 	cpa_path_add(&self, path, slot, ticks);
 }
 
-/* @to receives what @from sent: a dependency without weight. */
+/* @to receives the message @from: a dependency without weight. */
 static void message(struct cpa_path *to, const struct cpa_path *from)
 {
 	cpa_path_join(&self, to, from, false);
@@ -62,9 +63,9 @@ static void clear_all(struct cpa_path path[], unsigned n)
 }
 
 /*
- * Online CP, Fig. 1: three processes that exchange messages; the critical path is 16 long and lies
- * entirely in the rightmost process, though others communicate with it. The weights of the arcs
- * are ours, the text gives none.
+ * Online CP, Fig. 1: three processes exchange messages; the critical path is 16 long and lies
+ * entirely in the rightmost process, though others communicate with it. The text gives no weights;
+ * these are chosen here.
  */
 static void test_online_cp_figure_1(void **state)
 {
@@ -80,7 +81,7 @@ static void test_online_cp_figure_1(void **state)
 	work(&p[1], A, 4);
 	cpa_path_copy(&self, &sent, &p[1]);
 	work(&p[2], B, 3);
-	message(&p[2], &sent); /* 6 against 8: nothing to wait for */
+	message(&p[2], &sent); /* 6 against 8: no wait */
 	cpa_path_copy(&self, &sent, &p[2]);
 	work(&p[0], A, 3);
 	message(&p[0], &sent); /* 5 against 8: the left one waits */
@@ -108,7 +109,7 @@ static void test_online_cp_figure_1(void **state)
 
 /*
  * IPS-2, Fig. 8: the path is 2.85 s, and zeroing the procedure with the largest share leaves 1.20,
- * on which another procedure of another process is the largest. The gain is less than the share.
+ * where another procedure of another process is the largest. The gain is less than the share.
  */
 static void test_ips2_zeroing(void **state)
 {
@@ -126,7 +127,7 @@ static void test_ips2_zeroing(void **state)
 	assert_int_equal(H(&a, CALC2), 250);
 	assert_int_equal(a.len - S(&a, CALC2), 120);
 	assert_true(S(&a, CALC2) < H(&a, CALC2));
-	/* What is on the other path only saves nothing. */
+	/* A procedure that is only on the other path saves nothing. */
 	assert_int_equal(S(&a, GETDATA), 0);
 	assert_int_equal(H(&a, GETDATA), 0);
 	assert_int_equal(S(&a, OTHER), 35);
@@ -155,7 +156,7 @@ static void test_add_beyond_deltas(void **state)
 	clear_all(&p, 1);
 }
 
-/* Deltas come without gaps, one a slot: that is what readers of the path count on. */
+/* Deltas have no gaps and one entry per slot: readers of the path rely on it. */
 static void test_deltas_are_packed(void **state)
 {
 	struct cpa_path p = { 0 };
@@ -170,7 +171,7 @@ static void test_deltas_are_packed(void **state)
 	clear_all(&p, 1);
 }
 
-/* A delta holds 31 bits; sums beyond, and single additions beyond, stay exact. */
+/* A delta holds 31 bits; larger sums and single additions stay exact. */
 static void test_delta_overflow(void **state)
 {
 	struct cpa_path p = { 0 };
@@ -215,7 +216,7 @@ static void test_copy_shares_the_version(void **state)
 	clear_all(p, 2);
 }
 
-/* On a tie the local path stays the longest, whoever's O is wanted. */
+/* On a tie the local path stays the longest, whichever path O comes from. */
 static void test_join_tie(void **state)
 {
 	struct cpa_path p[2] = { { 0 } };
@@ -226,7 +227,7 @@ static void test_join_tie(void **state)
 	assert_false(cpa_path_join(&self, &p[0], &p[1], true));
 	assert_int_equal(H(&p[0], 2), 10);
 	assert_int_equal(H(&p[0], 3), 0);
-	/* Neither alone would shorten the program. */
+	/* Neither component alone would shorten the program. */
 	assert_int_equal(S(&p[0], 2), 0);
 	assert_int_equal(S(&p[0], 3), 0);
 	assert_int_equal(O(&p[0], 2), 0);
@@ -234,7 +235,7 @@ static void test_join_tie(void **state)
 	clear_all(p, 2);
 }
 
-/* Far behind, the other path cannot matter: the winner's version is shared, not copied. */
+/* A path far behind cannot matter: the winner's version is shared, not copied. */
 static void test_join_adopts(void **state)
 {
 	struct cpa_path p[2] = { { 0 } };
@@ -250,7 +251,9 @@ static void test_join_adopts(void **state)
 	clear_all(p, 2);
 }
 
-/* Vectors of different lengths: what a path never met has no slack and no share. */
+/*
+ * Vectors of different lengths: a component that a path never met has no slack and no share in it.
+ */
 static void test_join_lengths(void **state)
 {
 	struct cpa_path p[2] = { { 0 } };
@@ -293,7 +296,9 @@ static void test_join_observed_kinds(void **state)
 	clear_all(p, 2);
 }
 
-/* Paths handed to and from an object for ever: the session does not grow, nothing is lost. */
+/*
+ * Paths copied to and from an object again and again: the session does not grow, nothing is lost.
+ */
 static void test_no_leak(void **state)
 {
 	struct cpa_path p[3] = { { 0 } };
@@ -337,7 +342,7 @@ static void test_no_memory(void **state)
 	assert_int_equal(p[0].len, longest);
 	for (uint32_t slot = 0; slot < 256; slot++)
 		assert_true(S(&p[0], slot) <= p[0].len);
-	/* And goes on when there is memory again. */
+	/* It continues when there is memory again. */
 	for (int i = 1; i < PATHS; i++)
 		cpa_path_clear(&self, &p[i]);
 	cpa_path_clear(&self, &p[0]);

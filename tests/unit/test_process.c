@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/test_process.c - shadow/edge/process.h: rows of processes and their reuse; shadow/graph/moved.h
+ * tests/unit/test_process.c - shadow/edge/process.h: rows of processes and their reuse;
+ * shadow/graph/moved.h
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,7 +40,7 @@ static uint32_t make(uint32_t parent, uint32_t pid)
 	return number;
 }
 
-/* By pid and parent, until it was waited for. */
+/* A row is found by pid and parent until the process was waited for. */
 static void test_find(void **state)
 {
 	struct cpa_self self = { 0 };
@@ -55,7 +56,7 @@ static void test_find(void **state)
 	assert_int_equal(cpa_process(child)->status, 256);
 }
 
-/* Of several with one pid the latest, whichever row it has; to itself a process may be another. */
+/* Of several rows with one pid the latest is found; a process may see itself under another pid. */
 static void test_pids(void **state)
 {
 	enum { HERE = 7, THERE };
@@ -86,7 +87,7 @@ static void test_pids(void **state)
 	assert_int_equal(cpa_process_find(101, first), older);
 }
 
-/* A child that was there before its parent's row is adopted, if it is of that process. */
+/* A child that had a row before its parent is adopted, if it is that process's child. */
 static void test_adoption(void **state)
 {
 	uint32_t first = make(0, 100), child = make(0, 102), late = make(0, 103), parent;
@@ -106,7 +107,7 @@ static void test_adoption(void **state)
 	assert_int_equal(cpa_process_of_parent(first, 0), 0);
 }
 
-/* A child takes the oldest of what is offered, and no other takes it. */
+/* A child takes the oldest token on offer, and no other child takes it. */
 static void test_offers(void **state)
 {
 	struct cpa_self self = { 0 };
@@ -134,7 +135,7 @@ static bool is_since(uint64_t seen_ns)
 	return seen_ns >= 10;
 }
 
-/* The row that the child of row @parent makes; the parent saw it at 20. */
+/* Make a row as the child of row @parent does; the parent saw it at 20 ns. */
 static uint32_t make_own(uint32_t parent, uint32_t pid)
 {
 	uint32_t own = make(0, pid);
@@ -145,7 +146,7 @@ static uint32_t make_own(uint32_t parent, uint32_t pid)
 	return own;
 }
 
-/* The row that its parent makes for it. */
+/* Make a row for the child as its parent does. */
 static uint32_t make_for(uint32_t parent, uint32_t pid)
 {
 	uint32_t made = make(parent, pid);
@@ -155,7 +156,7 @@ static uint32_t make_for(uint32_t parent, uint32_t pid)
 	return made;
 }
 
-/* Whichever of the two rows of a spawned child is there first: it has one, and the path. */
+/* Whichever of the two rows of a spawned child exists first: it ends with one row, and the path. */
 static void test_two_rows(void **state)
 {
 	uint32_t first = make(0, 100), token, place, made, own;
@@ -163,7 +164,7 @@ static void test_two_rows(void **state)
 	struct cpa_path path = { .released = 10, .owner = 1 };
 
 	(void)state;
-	/* The child, which finds its parent's. */
+	/* The child finds its parent's row. */
 	token = cpa_token_new(&self, &path);
 	place = cpa_offer(first, token);
 	made = make_for(first, 101);
@@ -171,7 +172,7 @@ static void test_two_rows(void **state)
 	assert_int_equal(cpa_process_self(101, 0), made);
 	assert_true(cpa_process_occupy(made, 101));
 	assert_int_equal(cpa_offer_token(made), token);
-	/* The child, whose row its parent finds. */
+	/* The parent finds the child's row. */
 	place = cpa_offer(first, token);
 	own = make_own(first, 102);
 	assert_int_equal(cpa_offer_row(own, 102, is_since), own);
@@ -179,7 +180,7 @@ static void test_two_rows(void **state)
 	assert_int_equal(cpa_offer_bind(made, 15, place, token), 0);
 	assert_int_equal(cpa_process(made)->state, CPA_PROCESS_FREE);
 	assert_int_equal(cpa_offer_token(own), token);
-	/* Its parent, which took the token before the child told its pid. */
+	/* The parent took the token back before the child stored its pid. */
 	place = cpa_offer(first, token);
 	made = make_for(first, 103);
 	assert_int_equal(cpa_offer_bind(made, 15, place, token), 0);
@@ -187,7 +188,7 @@ static void test_two_rows(void **state)
 	assert_int_equal(cpa_offer_row(own, 103, is_since), made);
 	assert_int_equal(cpa_process(own)->state, CPA_PROCESS_FREE);
 	assert_int_equal(cpa_offer_token(made), token);
-	/* A row made for an earlier process of the pid is not the child's. */
+	/* A row made for an earlier process with the pid is not the child's. */
 	made = make_for(first, 104);
 	cpa_process(made)->seen_ns = 5;
 	own = make_own(first, 104);
@@ -195,7 +196,7 @@ static void test_two_rows(void **state)
 	assert_int_equal(cpa_offer_token(own), 0);
 }
 
-/* A child that took a sibling's token: the sibling has what is left. */
+/* A child took a sibling's token: the sibling gets the remaining one. */
 static void test_wrong_token(void **state)
 {
 	uint32_t first = make(0, 100), older, newer, place[2], made, own;
@@ -241,7 +242,7 @@ static void test_ended(void **state)
 	assert_int_equal(cpa_process_ended(a, 0, UINT64_MAX), 0);
 }
 
-/* Of ever so many rows are bounded, and nothing of what they did is lost. */
+/* With any number of processes rows are bounded, and no time of theirs is lost. */
 static void test_many(void **state)
 {
 	enum { MANY = 5000 };
@@ -274,7 +275,7 @@ static void test_many(void **state)
 	assert_int_equal(cpu_ns, 3 * MANY);
 }
 
-/* What a thread did is given to its process once. */
+/* A thread's sums are added to its process once. */
 static void test_sums(void **state)
 {
 	uint32_t number = make(0, 1);
@@ -289,13 +290,13 @@ static void test_sums(void **state)
 	assert_int_equal(cpa_process(number)->sums.process, 7);
 	assert_int_equal(cpa_process(number)->sums.wait, 2);
 	assert_int_equal(cpa_process(number)->threads, 1);
-	cpa_process(number)->key++; /* its row is another's now */
+	cpa_process(number)->key++; /* its row belongs to another process now */
 	row.process += 7;
 	cpa_process_give(&row);
 	assert_int_equal(cpa_process(number)->sums.process, 7);
 }
 
-/* Addresses of a module that lies elsewhere, and of none else. */
+/* Addresses of a module loaded elsewhere are translated, and no others. */
 static void test_moved(void **state)
 {
 	(void)state;
@@ -310,14 +311,14 @@ static void test_moved(void **state)
 	assert_int_equal(cpa_moved(0x5000, 3), 0x3000);
 }
 
-/* A row that a thread of a child had is another's by the time that the child is waited for. */
+/* A thread row of a child has another user by the time that the child is waited for. */
 static void test_claimed_again(void **state)
 {
 	struct cpa_self self = { 0 };
 	uint32_t first = make(0, 100), child = make(first, 101), row = 0, last = 0;
 
 	(void)state;
-	/* Until rows are used again: as many as there may be, all of the child. */
+	/* As many rows of the child as there may be, until rows are used again. */
 	for (unsigned i = 0; i < CPA_THREADS_KEPT; i++) {
 		row = cpa_thread_claim(child);
 		assert_int_not_equal(row, 0);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/test_progress.c - a line on the terminal, late enough and gone in the end */
+/*
+ * tests/unit/test_progress.c - a progress line on the terminal, shown late enough and cleared at
+ * the end
+ */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +17,7 @@
 
 #include "analysis/util/progress.h"
 
-static int saved, other; /* stderr as it was, and the end that shows what is written to it */
+static int saved, other; /* the original stderr, and the other end of its replacement */
 static char text[1000];
 
 static void redirect(int to)
@@ -24,7 +27,7 @@ static void redirect(int to)
 	close(to);
 }
 
-/* What came, up to now; stderr is itself again. */
+/* Return the output so far and restore stderr. */
 static const char *restore(void)
 {
 	ssize_t size;
@@ -60,7 +63,7 @@ static void use_pipe(void)
 	redirect(ends[1]);
 }
 
-/* Something that takes longer than a second. */
+/* Work for longer than a second. */
 static void work(void)
 {
 	cpa_progress_show("step %d", 1);
@@ -78,7 +81,7 @@ static void test_terminal(void **state)
 	assert_string_equal(restore(), "\r\033[Ktest: step 2\r\033[K");
 }
 
-/* A second counts from the first step of each thing. */
+/* The second counts from the first step of each task. */
 static void test_second_thing(void **state)
 {
 	(void)state;
@@ -99,7 +102,7 @@ static void test_no_terminal(void **state)
 	assert_string_equal(restore(), "");
 }
 
-/* Who does not ask for it may use the terminal for something else. */
+/* A caller that did not ask for it may use the terminal for something else. */
 static void test_not_allowed(void **state)
 {
 	(void)state;
@@ -111,7 +114,7 @@ static void test_not_allowed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		/* First: what is allowed stays so. */
+		/* First, because permission once given remains. */
 		cmocka_unit_test(test_not_allowed),
 		cmocka_unit_test(test_terminal),
 		cmocka_unit_test(test_second_thing),

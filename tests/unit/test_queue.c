@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * tests/unit/test_queue.c - shadow/edge/queue.h: edges of items, figures of queues, items in work
- */
+/* tests/unit/test_queue.c - shadow/edge/queue.h: edges of items, statistics, items in work */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +12,7 @@
 
 #include "tests/unit/shadow_threads.h"
 
-#define START 1000 /* the session's */
+#define START 1000 /* start clock of the session */
 
 static uint32_t class[2], row[2];
 static struct cpa_queue *q[2];
@@ -104,7 +102,7 @@ static void test_inside_the_queue(void **state)
 	assert_true(w.followed);
 }
 
-/* A thread's own item: no other path, but an edge for the summary. */
+/* A thread's own item: no other path, but an edge in the summary. */
 static void test_own_item(void **state)
 {
 	struct cpa_wait w;
@@ -185,9 +183,7 @@ static void test_twice_and_unmatched(void **state)
 	assert_int_equal(t[3].row->path.released, START + 50);
 }
 
-/*
- * A queue that is full refuses the item: as if nobody had tried, though another put an equal one.
- */
+/* A full queue refuses the item: no trace is left, even if another thread put an equal one. */
 static void test_unput(void **state)
 {
 	struct cpa_wait w;
@@ -201,11 +197,11 @@ static void test_unput(void **state)
 	assert_int_equal(q[0]->depth, 1);
 	take(3, 7, START + 30, &w);
 	assert_int_equal(from(&w), 1);
-	/* The queue was never deeper than it was. */
+	/* The maximum depth does not include it. */
 	assert_int_equal(q[0]->max_depth, 1);
 }
 
-/* An item for which there is no space is not in the queue, for us. */
+/* An item without space in the session is not in the queue, for cpa. */
 static void test_refused(void **state)
 {
 	struct cpa_wait w;
@@ -237,7 +233,7 @@ static void test_clock_skew(void **state)
 	assert_int_equal(q[0]->left, q[0]->entered);
 }
 
-/* Without a word from the program the next item ends the one before. */
+/* If the program never says "done", the next item ends the one before. */
 static void test_service_until_the_next(void **state)
 {
 	(void)state;
@@ -257,7 +253,7 @@ static void test_service_until_the_next(void **state)
 	assert_int_equal(diag(CPA_DIAG_ITEMS_UNBALANCED), 0);
 }
 
-/* A program that says when: items overlap, and end in any order. */
+/* If the program says "done", items overlap and end in any order. */
 static void test_service_until_done(void **state)
 {
 	(void)state;
@@ -282,7 +278,7 @@ static void test_service_until_done(void **state)
 	assert_int_equal(q[0]->services, 3);
 }
 
-/* More items at once than we follow: the oldest is forgotten, not what holds for the others. */
+/* More items at once than cpa tracks: the oldest is dropped, the others are right. */
 static void test_too_many_in_work(void **state)
 {
 	(void)state;
@@ -302,7 +298,7 @@ static void test_too_many_in_work(void **state)
 	assert_int_equal(q[0]->service, 10 * CPA_ITEMS_IN_WORK);
 }
 
-/* The queue gets another class while an item is in work: what was begun is ended. */
+/* The queue gets another class while an item is in work: the class that was begun is ended. */
 static void test_class_changes(void **state)
 {
 	(void)state;
@@ -315,7 +311,7 @@ static void test_class_changes(void **state)
 	assert_int_equal(t[1].row->held_count, 0);
 }
 
-/* A thread that ends takes nothing with it. */
+/* A thread that ends ends its items. */
 static void test_thread_end(void **state)
 {
 	(void)state;
@@ -327,7 +323,7 @@ static void test_thread_end(void **state)
 	assert_int_equal(t[5].items_in_work, 0);
 }
 
-/* One row an address; the class is that of the first. */
+/* One row per address; the class is that of the first call. */
 static void test_intern(void **state)
 {
 	(void)state;
@@ -351,7 +347,7 @@ static void test_histogram(void **state)
 	assert_int_equal(cpa_histogram_bucket(UINT64_MAX), CPA_HISTOGRAM - 1);
 }
 
-/* What a dependency weighed when the path came along it, also when its cache entry is evicted. */
+/* The weight of a dependency when the path followed it is kept when its cache entry is evicted. */
 static void test_followed_weight(void **state)
 {
 	struct cpa_wait w = { .from = 101, .followed = true };

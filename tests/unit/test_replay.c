@@ -12,7 +12,7 @@
 
 static uint32_t group_of[MAKER_THREADS];
 
-/* When the script ends on @cores with @load processes beside it, in turns of that many ticks. */
+/* Return the end of the script on @cores with @load other processes, in turns of @slice ticks. */
 static uint64_t end_in_turns(uint32_t cores, uint32_t load, uint64_t slice, uint64_t interrupt)
 {
 	struct cpa_placement placement = { .groups = 1,
@@ -29,7 +29,7 @@ static uint64_t end_in_turns(uint32_t cores, uint32_t load, uint64_t slice, uint
 	return result.ticks;
 }
 
-/* The same in turns of a tick. */
+/* As end_in_turns(), with turns of one tick. */
 static uint64_t end_on(uint32_t cores, uint32_t load)
 {
 	return end_in_turns(cores, load, 1, 1);
@@ -52,7 +52,7 @@ static void test_sharing(void **state)
 	assert_in_range(end_on(2, 1), 900, 904);
 }
 
-/* What a thread works on another core than the others' takes nothing from them. */
+/* Work of a thread on another core takes nothing from the other threads. */
 static void test_groups(void **state)
 {
 	uint32_t cores[] = { 1, 2 }, group[] = { 0, 1, 1, 1 };
@@ -69,7 +69,7 @@ static void test_groups(void **state)
 	assert_int_equal(cpa_replay(&maker.script, &placement).ticks, 700);
 }
 
-/* Background processes are on the first cores, of whatever group. */
+/* Background processes run on the first cores, of whichever group. */
 static void test_background(void **state)
 {
 	uint32_t cores[] = { 1, 2 }, group[] = { 0, 1 };
@@ -87,7 +87,7 @@ static void test_background(void **state)
 	assert_in_range(cpa_replay(&maker.script, &placement).ticks, 298, 300);
 }
 
-/* @thread does so much between pauses, and is gone for long then. */
+/* @thread works and pauses alternately, then pauses for long. */
 static void make_sleeper(const unsigned *work, const unsigned *pause, unsigned times)
 {
 	make_thread(false, 0);
@@ -96,7 +96,10 @@ static void make_sleeper(const unsigned *work, const unsigned *pause, unsigned t
 	make_exit(0);
 }
 
-/* On a core with one that never waits, when is a thread's work done that it does between these? */
+/*
+ * Return when the thread's work between these pauses is done, on a core with a thread that never
+ * waits.
+ */
 static uint64_t done_at(const unsigned *work, const unsigned *pause, unsigned times,
 			uint64_t interrupt)
 {
@@ -113,13 +116,13 @@ static void test_turns(void **state)
 	(void)state;
 	/* It works to 4; from 8 to 10. */
 	assert_int_equal(done_at((unsigned[]){ 6 }, (unsigned[]){ 1000 }, 1, 4), 10);
-	/* What ends before the timer looks is not disturbed; */
+	/* Work that ends before the timer looks is not interrupted, */
 	assert_int_equal(done_at((unsigned[]){ 4 }, (unsigned[]){ 1000 }, 1, 4), 4);
-	/* nor a turn that it finds younger than a slice: from 7 to 12. */
+	/* nor is a turn shorter than a slice when the timer looks: from 7 to 12. */
 	assert_int_equal(done_at((unsigned[]){ 0, 5 }, (unsigned[]){ 7, 1000 }, 2, 4), 12);
 }
 
-/* Who wakes has the core at once, if the other one had a slice since the timer last looked. */
+/* A woken thread gets the core at once, if the other one has had a slice since the last timer. */
 static void test_waking(void **state)
 {
 	(void)state;
@@ -151,7 +154,7 @@ static void test_what_was_too_much_is_kept(void **state)
 	assert_int_equal(done_at((unsigned[]){ 5, 2 }, (unsigned[]){ 3, 1000 }, 2, 6), 14);
 }
 
-/* Turns of days are not gone through one by one. */
+/* Long turns are not simulated one by one. */
 static void test_long_turns(void **state)
 {
 	const uint64_t work = UINT64_C(1) << 59;
@@ -173,7 +176,7 @@ static void test_long_turns(void **state)
 	assert_in_range(end_in_turns(2, 1, 3, 4), 6 * work - 16, 6 * work + 16);
 }
 
-/* A waiter that is woken and has no core yet does not have the lock either. */
+/* A woken waiter that has no core yet does not hold the lock either. */
 static void test_free_lock(void **state)
 {
 	uint32_t lock, cores = 1;
@@ -234,10 +237,10 @@ static void test_convoy(void **state)
 	make_convoy(4, 10, 1);
 	/* The lock is never idle once it is taken: 5 + 40 * 20. */
 	assert_int_equal(end_on(4, 0), 805);
-	/* One that excludes nobody. */
+	/* A lock that excludes nobody. */
 	maker.object[0].count = 0;
 	assert_int_equal(end_on(4, 0), 250);
-	/* One core has no time to lose. */
+	/* With one core there is no idle time to lose. */
 	maker.object[0].count = 1;
 	assert_int_equal(end_on(1, 0), 1000);
 }
@@ -297,7 +300,7 @@ static void test_readers_and_writer(void **state)
 	make_step(10, CPA_STEP_LOCK, lock, 0);
 	make_step(100, CPA_STEP_UNLOCK, lock, 0);
 	make_exit(0);
-	/* Two that come while it writes read at once. */
+	/* Two readers that arrive during the write then read at the same time. */
 	for (unsigned i = 0; i < 2; i++) {
 		make_thread(false, 0);
 		make_step(60, CPA_STEP_READ, lock, 0);
@@ -434,7 +437,10 @@ static void test_bounded_queue(void **state)
 	assert_int_equal(end_on(2, 0), 301 + 1000);
 }
 
-/* Two that take two locks in opposite order: the one that waited first goes on, and is counted. */
+/*
+ * Two threads take two locks in opposite order: the one that waited first continues, and this is
+ * counted.
+ */
 static void test_circle(void **state)
 {
 	uint32_t a, b, cores = 2;
@@ -459,7 +465,7 @@ static void test_circle(void **state)
 	assert_int_equal(result.worked, 41);
 }
 
-/* What no run can be: it ends all the same, and says that there was more. */
+/* An impossible run: it ends nevertheless, and reports that there was more. */
 static void test_too_long(void **state)
 {
 	uint32_t cores = 1;

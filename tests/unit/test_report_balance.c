@@ -88,7 +88,7 @@ static void test_producers(void **state)
 				    "and consumers waited for 80.0% of their time");
 }
 
-/* A consumer that is woken for each item: 50 us to wake up, 1 us of work. It is not the limit. */
+/* A consumer woken for each item: 50 us to wake up, 1 us of work. It is not the limit. */
 static void test_latency_is_no_backlog(void **state)
 {
 	(void)state;
@@ -107,7 +107,7 @@ static void test_balanced(void **state)
 	expect(CPA_LIMIT_BALANCED, "balanced");
 }
 
-/* Workers that mostly wait, and a burst now and then: more of them gain nothing. */
+/* Workers that mostly wait, and an occasional burst: more workers gain nothing. */
 static void test_bursts_on_idle_consumers(void **state)
 {
 	(void)state;
@@ -120,7 +120,7 @@ static void test_bursts_on_idle_consumers(void **state)
 	expect(CPA_LIMIT_PRODUCERS, "producers limit");
 }
 
-/* Results that are collected at the end by a thread that has other things to do. */
+/* Results collected at the end by a thread that is busy otherwise. */
 static void test_elsewhere(void **state)
 {
 	(void)state;
@@ -207,10 +207,10 @@ static void test_whole_workers(void **state)
 	assert_near(master.optimum, sqrt(2.1));
 	assert_int_equal(master.best_workers, 2);
 	assert_near(master.best_path_s, 3.05);
-	/* A master that does nearly all: one worker is the least. */
+	/* A master with nearly all the work: one worker is the minimum. */
 	queue.services_s = 1e-6;
 	assert_int_equal(cpa_balance_master(&queue, 4, 0).best_workers, 1);
-	/* A master that does nearly nothing, from a damaged dump. */
+	/* A master with nearly no work, from a damaged dump. */
 	queue.services_s = 1e300;
 	assert_true(cpa_balance_master(&queue, 1e-300, 0).best_workers <= 1000001);
 }

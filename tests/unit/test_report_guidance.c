@@ -19,7 +19,7 @@ static struct cpa_thread_figures threads[1];
 static struct cpa_profile profile;
 static struct cpa_guidance guidance;
 
-/* A run of 10 s on 4 threads, path 8 s, all well. */
+/* A run of 10 s on 4 threads, path 8 s, without problems. */
 static int setup(void **state)
 {
 	(void)state;
@@ -105,7 +105,7 @@ static void test_lock_known_by_its_site(void **state)
 		    "8.00 s; without its critical section the run would be bounded at 5.00 s.");
 }
 
-/* A lock that one thread holds from start to end, or that has never kept anybody waiting. */
+/* A lock held by one thread from start to end, or one that never made a thread wait. */
 static void test_lock_that_orders_nobody(void **state)
 {
 	(void)state;
@@ -137,7 +137,7 @@ static void test_next_component(void **state)
 	expect_advice(1, "Next comes the lock lock, which alone saves 2.00 s.");
 }
 
-/* Two that fill more than the path have time in common: the second is no next step. */
+/* Two components that together exceed the path overlap: the second is not a next step. */
 static void test_overlap(void **state)
 {
 	(void)state;
@@ -151,7 +151,7 @@ static void test_overlap(void **state)
 	expect_advice(2, "Next comes the function read (r.c:1), which alone saves 1.00 s.");
 }
 
-/* A thread's share is that of all it does: functions and locks say more. */
+/* A thread's share includes all that it does; functions and locks are more specific. */
 static void test_functions_before_threads(void **state)
 {
 	(void)state;
@@ -206,7 +206,7 @@ static void test_serial(void **state)
 		    "threads or processors will not help.");
 }
 
-/* Little work beside what others take: it is no matter whether it is serial. */
+/* Little work compared with other time: whether it is serial does not matter. */
 static void test_serial_means_nothing_of_little_work(void **state)
 {
 	(void)state;
@@ -217,7 +217,7 @@ static void test_serial_means_nothing_of_little_work(void **state)
 		    "without it the run would be bounded at 2.10 s.");
 }
 
-/* What is blocked in no known call, and what is no call at all, is not said to be blocked in it. */
+/* Time blocked in an unknown call, or outside any call, is not reported as blocked in a call. */
 static void test_externals_that_are_no_calls(void **state)
 {
 	(void)state;
@@ -303,7 +303,7 @@ static void test_limiting_producers(void **state)
 		    "the critical path for 6.00 s of 8.00 s, so more consumers will not help.");
 }
 
-/* A limit that decides nothing is not named. */
+/* A limit without effect on the path is not named. */
 static void test_limits_off_the_path(void **state)
 {
 	(void)state;
@@ -414,7 +414,7 @@ static void test_says_whom_it_waited_for(void **state)
 	cpa_guidance_init(&guidance, &profile);
 }
 
-/* Waits that time out hide the rest of the path: what is left of it is said, and judged. */
+/* Waits that time out hide the rest of the path: the visible part is stated and assessed. */
 static void test_time_outs_hide_the_path(void **state)
 {
 	(void)state;

@@ -157,7 +157,7 @@ static void test_not_a_file(void **state)
 	expect_refusal("/dev/zero", "0x0: ", "a special file found");
 }
 
-/* The message stays one line, whatever the file is called. */
+/* The message stays one line, whatever the file's name. */
 static void test_strange_name(void **state)
 {
 	struct cpa_dump dump;
@@ -180,7 +180,7 @@ static void test_fifo_does_not_block(void **state)
 	unlink(name);
 }
 
-/* Cut inside the header: refused. Behind it: read, the rest is counted. */
+/* Truncated inside the header: refused. Behind it: read, and the missing part is counted. */
 static void test_cut_file(void **state)
 {
 	struct cpa_dump dump;
@@ -204,7 +204,7 @@ static void test_cut_file(void **state)
 	}
 }
 
-/* Rows are found in whatever chunk they lie; unused ones are not rows. */
+/* Rows are found in every chunk; unused ones are skipped. */
 static void test_rows(void **state)
 {
 	struct cpa_dump dump;
@@ -243,7 +243,7 @@ static void test_short_rows(void **state)
 	cpa_dump_close(&dump);
 }
 
-/* A number of rows beyond all sense costs no time and is told. */
+/* An absurd number of rows takes no time and is reported. */
 static void test_too_many_rows(void **state)
 {
 	struct cpa_table *table = &dump_maker_header(&maker)->table[CPA_TABLE_NODES];

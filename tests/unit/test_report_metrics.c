@@ -138,7 +138,7 @@ static void test_procedures_and_events(void **state)
 			assert_same(row->value[CPA_METRIC_OPERATIONS], 1.5);
 		assert_true(isnan(row->value[CPA_METRIC_WAIT]));
 	}
-	assert_same(cpu, 5.5); /* the work, and what no sample tells of */
+	assert_same(cpu, 5.5); /* the work, and time without samples */
 	for (size_t i = 0; i < metrics->rows[CPA_AT_EVENT]; i++) {
 		const struct cpa_metric_row *row = &metrics->row[CPA_AT_EVENT][i];
 
@@ -154,9 +154,9 @@ static void test_procedures_and_events(void **state)
 }
 
 /*
- * A thread's life, event by event, against what is left of it in samples: the value at a sample is
- * the truth where no interval has two events, and where it has, off by no more than what happened
- * between the two points around it.
+ * A thread's life, event by event, compared with its samples: the value at a sample is exact where
+ * no interval has two events; otherwise its error is at most the change between the two points
+ * around it.
  */
 static void check_life(bool sparse)
 {
@@ -296,7 +296,7 @@ static void add_thread(uint32_t row)
 	dump_maker_row(&maker, CPA_TABLE_THREADS, &thread);
 }
 
-/* What the writer would have had: the path, and who has how much of it, up to the latest event. */
+/* Samples as the writer would have them: the path and its shares up to the latest event. */
 static void add_series(void)
 {
 	struct cpa_program_series program = { .label = { 0 } };
@@ -455,7 +455,7 @@ static void test_ranges(void **state)
 	assert_near(phase->sampled_from_s, 7.995, 1e-6);
 	assert_near(phase->path_s, 2.005, 1e-6);
 	assert_false(phases->phase[4].sampled);
-	/* With a threshold that nothing reaches there is but the whole run. */
+	/* With a threshold that is never reached there is only the whole run. */
 	cpa_phases_free(phases);
 	phases = cpa_phases_build(profile, &(struct cpa_phase_settings){ .step = 10 });
 	assert_int_equal(phases->found, 0);

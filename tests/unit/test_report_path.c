@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/test_report_path.c - paths of the file spread out, and the join of two */
+/* tests/unit/test_report_path.c - expanded paths of the file, and the join of two */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 
 static struct cpa_dump dump;
 
-static uint64_t observed_version; /* of make_version(), too */
+static uint64_t observed_version; /* also set by make_version() */
 
 /* A file with versions of 3 slots: S = 10 11 12, H = 20 21 22; O = 30 31 32. */
 static uint64_t make_version(uint32_t slots)
@@ -69,7 +69,7 @@ static void test_version_and_deltas_add_up(void **state)
 	cpa_dump_close(&dump);
 }
 
-/* Torn values cannot claim more than the path is long. */
+/* Torn values never exceed the length of the path. */
 static void test_values_are_at_most_the_length(void **state)
 {
 	struct cpa_path path = { .len = 15, .version = make_version(3) };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/test_report_printable.c - what hostile text becomes before it is printed */
+/* tests/unit/test_report_printable.c - replacement of unprintable text */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/test_report_processes.c - processes, their metrics, and rows that lie */
+/* tests/unit/test_report_processes.c - processes, their metrics, and invalid rows */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -88,7 +88,10 @@ static void add_thread(uint32_t process, uint64_t key, uint64_t events)
 	dump_maker_row(&maker, CPA_TABLE_THREADS, &thread);
 }
 
-/* Each process has its own; what was added up has no time, and whose thread is gone no events. */
+/*
+ * Each process has its own metrics; a sum of processes has no time, and a process without thread
+ * rows no events.
+ */
 static void test_metrics(void **state)
 {
 	struct cpa_metrics *metrics;
@@ -120,7 +123,7 @@ static void test_metrics(void **state)
 	cpa_metrics_free(metrics);
 }
 
-/* States, names and threads that are none; no process has them. */
+/* Invalid states, names and threads; no process has them. */
 static void test_lies(void **state)
 {
 	struct cpa_process_row row = { .key = 1,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/test_report_profile.c - the example's figures, finished and not, whole and broken */
+/* tests/unit/test_report_profile.c - the example's figures, finished and not, intact and damaged */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -113,7 +113,7 @@ static void test_components(void **state)
 	build();
 	expect_component(CPA_FUNCTION, "example_work", 5, 3, 3, 3);
 	expect_component(CPA_LOCK, "example_pool.queue[1].lock", 2, 2, 2, 2);
-	/* The worker's path is but 2 s shorter than main's. */
+	/* The worker's path is only 2 s shorter than main's. */
 	expect_component(CPA_THREAD, "main", 7, 6, 6, 2);
 	expect_component(CPA_THREAD, "example_worker", 5, 0, 0, 0);
 	expect_component(CPA_EXTERNAL, "sleep", 1, 0, 0, 0);
@@ -174,7 +174,7 @@ static void test_objects(void **state)
 	assert_seconds(object->saved_s, 2);
 }
 
-/* A lock that nobody released is held up to the end; a time outside the run is damage. */
+/* A lock never released is held up to the end; a time outside the run is damage. */
 static void test_held_at_the_end(void **state)
 {
 	struct cpa_object *objects = dump_maker_at(&maker, CPA_TABLE_OBJECTS, 1);
@@ -203,7 +203,7 @@ static void test_pag(void **state)
 	assert_int_equal(profile->edge[0].count, 15); /* of them 5 in a thread's cache */
 	assert_seconds(profile->edge[0].weight_s, 3);
 	assert_true(profile->edge[0].own_slot);
-	/* Of 2 s that were noted the path has 1.5. */
+	/* The path has 1.5 s of the 2 s that were noted. */
 	assert_seconds(profile->edge[0].on_path_s, 2.25);
 	assert_int_equal(profile->edge[0].functions, 2);
 	assert_string_equal(profile->edge[0].function[0].function, "example_work");
@@ -225,7 +225,7 @@ static void test_diagnostics(void **state)
 	assert_true(has_note("3 samples were lost"));
 }
 
-/* A killed program: what its latest event knew. */
+/* A killed program: the state at its latest event. */
 static void test_unfinished(void **state)
 {
 	struct cpa_header *header = dump_maker_header(&maker);
@@ -244,7 +244,7 @@ static void test_unfinished(void **state)
 	assert_true(has_note("shorter than the run"));
 }
 
-/* Killed after it had added an activity's times, before it moved its clock. */
+/* Killed between adding an activity's times and moving its clock. */
 static void test_died_inside_an_event(void **state)
 {
 	struct cpa_thread *main = dump_maker_at(&maker, CPA_TABLE_THREADS, 1);
@@ -278,7 +278,7 @@ static void test_unknown_clock_rate(void **state)
 	assert_seconds(profile->program.wall_s, (double)MAKER_TICKS(10) * 1e-9);
 }
 
-/* The paths of former users of a row count too. */
+/* The paths of earlier threads of a row count too. */
 static void test_retired_paths_count(void **state)
 {
 	struct cpa_thread *worker = dump_maker_at(&maker, CPA_TABLE_THREADS, 2);
@@ -294,7 +294,7 @@ static void test_retired_paths_count(void **state)
 	assert_int_equal(profile->thread[1].earlier, 3);
 }
 
-/* Broken rows are left out and told; the rest stands. */
+/* Broken rows are left out and reported; the rest is kept. */
 static void test_broken_rows(void **state)
 {
 	struct cpa_component *components = dump_maker_at(&maker, CPA_TABLE_COMPONENTS, 1);
@@ -344,7 +344,7 @@ static void test_empty_session(void **state)
 	assert_true(has_note("No thread left any figures"));
 }
 
-/* Found by the search, in a slot that others had had before. */
+/* Moved by the search to a slot that other components had before. */
 static void test_found(void **state)
 {
 	const struct cpa_base base = { .key = EXAMPLE_WORK,

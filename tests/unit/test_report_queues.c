@@ -176,7 +176,10 @@ static void test_components(void **state)
 			 strcmp(component->name, "sort ?[2J") == 0 && component->saved_s == 0.5;
 		found += component->kind == CPA_QUEUE && strcmp(component->name, "tasks") == 0 &&
 			 component->saved_s == 1;
-		/* Without the whole of it the worker's path, 2 s shorter, is the longest. */
+		/*
+		 * Without the function and its callees, the worker's path, 2 s shorter, is the
+		 * longest.
+		 */
 		found += component->calls == 42 && component->inclusive_s == 4.5 &&
 			 component->has_whole && component->whole_critical_path_s == 4.25 &&
 			 component->whole_saved_s == 2 && component->saved_s == 3 &&
@@ -239,7 +242,7 @@ static void test_notes(void **state)
 			fail_msg("no note \"%s\"", notes[i].words);
 }
 
-/* What a killed writer or a hostile one leaves: rows are refused, figures stay possible. */
+/* Traces of a killed or hostile writer: rows are refused, figures stay possible. */
 static void test_broken_rows(void **state)
 {
 	struct cpa_component *tasks;
@@ -267,7 +270,8 @@ static void test_absurd_counters(void **state)
 	const struct cpa_queue_figures *queue;
 
 	(void)state;
-	row->depth = UINT64_MAX; /* -1: taken before the count of its coming was written */
+	/* -1: an item was taken before the count of its enqueue was written */
+	row->depth = UINT64_MAX;
 	row->left = 0;
 	row->entered = MAKER_TICKS(1);
 	row->max_depth = UINT64_MAX;
@@ -286,7 +290,7 @@ static void test_absurd_counters(void **state)
 	assert_int_equal(queue->producers, 4); /* threads that exist */
 }
 
-/* Items that came after the last event of a running program. */
+/* Items enqueued after the last event of a running program. */
 static void test_running(void **state)
 {
 	(void)state;

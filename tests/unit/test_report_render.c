@@ -118,7 +118,7 @@ static void test_levels(void **state)
 	}
 }
 
-/* Of few rows, those with the largest figures are not left out. */
+/* Of a few rows, those with the largest figures are shown. */
 static void test_records_are_shown(void **state)
 {
 	static struct cpa_object_figures objects[] = {
@@ -161,7 +161,10 @@ static void test_handoffs_that_are_not_counted(void **state)
 	assert_string_equal(cpa_text_handoffs(&object).text, "-");
 }
 
-/* What tells addresses and lines apart survives the cut; the remark is cut before the name. */
+/*
+ * The parts that distinguish addresses and lines survive the cut; the remark is cut before the
+ * name.
+ */
 static void test_cut_names_keep_their_ends(void **state)
 {
 	static const char *const rows[][2] = {

@@ -19,7 +19,7 @@
 #include "tests/property/random.h"
 #include "tests/unit/dump_maker.h"
 
-/* What a C++ compiler calls queue::push(int). */
+/* Mangled name of queue::push(int). */
 int push(int value) __asm__("_ZN5queue4pushEi");
 
 __attribute__((noinline)) int push(int value)
@@ -69,7 +69,7 @@ static void test_function(void **state)
 	assert_null(cpa_symbols_trouble(symbols, 1));
 }
 
-/* The address behind a call may be that of the next function. */
+/* The address behind a call may belong to the next function. */
 static void test_return_address(void **state)
 {
 	(void)state;
@@ -120,7 +120,7 @@ static void test_whole_part(void **state)
 	expect("example_pool", "dump_maker.h:");
 }
 
-/* Inside something that has no name of its own. */
+/* An address inside an object without a name of its own. */
 static void test_offset_in_a_variable(void **state)
 {
 	(void)state;
@@ -205,8 +205,8 @@ static void test_outside_of_all_symbols(void **state)
 }
 
 /*
- * End the children of @whose but this process by @sig, as a file that is damaged would. Return how
- * many there are.
+ * End the children of process @whose, except this one, by @sig, as a damaged file would. Return
+ * their number.
  */
 static int end_children_of(int whose, int sig)
 {
@@ -257,7 +257,9 @@ static void remove_folder(const char *folder)
 	assert_int_equal(system(command), 0);
 }
 
-/* Who reads a module's file may die over it: the module has no names, and the report says why. */
+/*
+ * The process that reads a module's file may die: the module has no names, and the report says why.
+ */
 static void test_reader_dies(void **state)
 {
 	struct cpa_module two[2];
@@ -271,7 +273,7 @@ static void test_reader_dies(void **state)
 	place = cpa_symbols_code(symbols, 1, (uintptr_t)example_work, false);
 	expect("example_work", "dump_maker.h:");
 	assert_int_equal(end_children(SIGSEGV), 1);
-	/* What it told before is known. */
+	/* Names found before are known. */
 	lost = cpa_symbols_code(symbols, 1, (uintptr_t)example_work, false);
 	assert_string_equal(lost.name, "example_work");
 	free(lost.name);
@@ -287,7 +289,7 @@ static void test_reader_dies(void **state)
 	free(place.name);
 	free(place.location);
 	assert_int_equal(end_children(SIGKILL), 0);
-	/* Another one reads the next module. */
+	/* Another reader reads the next module. */
 	place = cpa_symbols_variable(symbols, 2, (uintptr_t)&example_pool, true);
 	expect("example_pool", "dump_maker.h:");
 	assert_null(cpa_symbols_trouble(symbols, 2));
@@ -299,7 +301,7 @@ static void test_reader_dies(void **state)
 	remove_folder(folder);
 }
 
-/* Rows of one file, at two addresses: it is read once, and what is wrong with it said once. */
+/* Two rows of one file at two addresses: it is read once, and its problem is reported once. */
 static void test_two_rows(void **state)
 {
 	struct cpa_module two[2];
@@ -311,7 +313,7 @@ static void test_two_rows(void **state)
 	symbols = cpa_symbols_open(two, 2);
 	place = cpa_symbols_code(symbols, 2, (uintptr_t)push + 0x1000000, false);
 	expect("queue::push", "test_report_symbols.c:");
-	/* It is known of both. */
+	/* The result counts for both rows. */
 	assert_int_equal(end_children(SIGKILL), 1);
 	other = cpa_symbols_code(symbols, 1, (uintptr_t)push, false);
 	assert_string_equal(other.name, place.name);
@@ -325,7 +327,7 @@ static void test_two_rows(void **state)
 	free(other.location);
 }
 
-/* The next report reads no file for what the last one found, until the file changes. */
+/* The next report reads no file for names that the last one found, until the file changes. */
 static void test_kept(void **state)
 {
 	char folder[] = "/tmp/cpa-test.XXXXXX", copy[64];
@@ -393,7 +395,7 @@ static void fill_questions(struct cpa_module *modules, struct cpa_symbols_questi
 	}
 }
 
-/* Many at once are answered as they are one by one, and need no reader afterwards. */
+/* Many questions at once get the same answers as single ones, and need no reader afterwards. */
 static void test_many_at_once(void **state)
 {
 	static struct cpa_symbols_question questions[QUESTIONS], sorted[QUESTIONS];
@@ -423,14 +425,14 @@ static void test_many_at_once(void **state)
 		free(other.name);
 		free(other.location);
 	}
-	/* That of the other one alone. */
+	/* Only the other module's reader. */
 	assert_int_equal(end_children(0), 1);
 	cpa_symbols_close(single);
 }
 
 /*
- * Ask many questions at once while somebody kills a reader. Return whether one died: then a file has
- * no names from there on, and the report says so; all others have theirs.
+ * Ask many questions at once while readers are killed. Return whether one died: its file then has
+ * no names from there on, and the report says so; all other files have theirs.
  */
 static bool lose_a_reader(const struct cpa_module *modules, struct cpa_symbols_question *questions)
 {

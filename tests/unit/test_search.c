@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * tests/unit/test_search.c - shadow/graph/search.h: who is named, who goes home, whose slot is used again
- */
+/* tests/unit/test_search.c - shadow/graph/search.h: components named, returned, and slots reused */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -91,7 +89,7 @@ static void interval(uint32_t heavy)
 	step();
 }
 
-/* Components that are neither in their bucket nor where they began. */
+/* Count the components that are neither in their bucket nor in their first slot. */
 static uint32_t away(void)
 {
 	uint32_t n = 0;
@@ -118,12 +116,12 @@ static void test_names(void **state)
 	assert_int_equal(c->earlier[0], first);
 	assert_int_equal(c->earlier_count, steps);
 	assert_in_range(c->among, 100, 400);
-	/* The others have shown to be light. */
+	/* The others are light now. */
 	interval(heavy);
 	assert_int_equal(away(), 1);
 	assert_false(c->shared);
 	assert_int_equal(cpa_header()->diag[CPA_DIAG_SEARCH_WAITS], 0);
-	/* And so it stays. */
+	/* It stays like this. */
 	steps = cpa_header()->moves;
 	for (int i = 0; i < 5; i++)
 		interval(heavy);
@@ -136,14 +134,14 @@ static void test_nothing_heavy(void **state)
 	for (int k = 0; k < 5; k++) {
 		for (uint32_t i = 0; i < MANY; i++)
 			spend(i, LIGHT);
-		len *= 4; /* as much again in no region at all: no bucket has what it takes */
+		len *= 4; /* the same again outside of any region: no bucket is heavy */
 		step();
 	}
 	assert_int_equal(cpa_header()->moves, 0);
 	assert_int_equal(away(), 0);
 }
 
-/* Buckets that are heavy with what is light are looked into now and then, no more. */
+/* Heavy buckets of light components are divided now and then, not more. */
 static void test_rest(void **state)
 {
 	(void)state;
@@ -152,13 +150,13 @@ static void test_rest(void **state)
 			spend(i, LIGHT);
 		step();
 	}
-	/* 2 + 4 + 8 + 8 ..., and a step each to send them home. */
+	/* 2 + 4 + 8 + 8 ..., and one step each to return the members. */
 	assert_in_range(cpa_header()->moves, 6, 24);
 	for (uint32_t i = 0; i < MANY; i++)
 		assert_true(component(i)->shared || !component(i)->since);
 }
 
-/* No growth, no step: a path that is shorter tells nothing. */
+/* No growth, no step: a shorter path is ignored. */
 static void test_no_growth(void **state)
 {
 	(void)state;
@@ -171,7 +169,7 @@ static void test_no_growth(void **state)
 	assert_int_equal(cpa_header()->moves, 1);
 }
 
-/* With few slots those of earlier phases are used again, and what they had is noted. */
+/* With few slots those of earlier phases are reused, and their contents are recorded. */
 static void test_used_again(void **state)
 {
 	uint32_t named = 0;
@@ -183,7 +181,7 @@ static void test_used_again(void **state)
 		for (int i = 0; i < 60 && component(heavy)->shared; i++)
 			interval(heavy);
 		named += !component(heavy)->shared;
-		/* It has as much again as all before it: those become light. */
+		/* It has as much as all before it: those become light. */
 		interval(heavy);
 		spend(heavy, 4 * len);
 		step();
@@ -200,7 +198,7 @@ static void test_used_again(void **state)
 	}
 }
 
-/* Two in one bucket count once, wherever the search puts them meanwhile. */
+/* Two components in one bucket count once, wherever the search moves them meanwhile. */
 static void test_held_in_one_bucket(void **state)
 {
 	struct cpa_span span = { .process = 10 };
@@ -229,7 +227,7 @@ static void test_held_in_one_bucket(void **state)
 	assert_int_equal(self.row->held_count, 0);
 }
 
-/* An id of a function is good for ever. */
+/* The id of a function never changes. */
 static void test_function_ids(void **state)
 {
 	uint32_t id = cpa_function_id(row[MANY - 1]), slot = component(MANY - 1)->slot;
@@ -243,7 +241,7 @@ static void test_function_ids(void **state)
 	assert_int_equal(cpa_function_slot(CPA_SLOT_UNSAMPLED), CPA_SLOT_UNSAMPLED);
 }
 
-/* Only who is at the head of the path steps, and when it is time. */
+/* Only the thread at the head of the path steps, and only when a step is due. */
 static void test_tick(void **state)
 {
 	struct cpa_self other = { 0 };
@@ -269,7 +267,7 @@ static void test_tick(void **state)
 	cpa_version_forget_spares(&other);
 }
 
-/* While nobody shares a slot there is nothing to do, ever. */
+/* While no component shares a slot, no step is ever due. */
 static void test_not_wanted(void **state)
 {
 	(void)state;

@@ -130,14 +130,14 @@ static void test_step(void **state)
 	assert_true(fabs(s->boundary[30] - 0.2 * 0.4 * 0.4) < 1e-12);
 	assert_true(fabs(s->step - CPA_SEGMENT_STEP) < 1e-12);
 	cpa_segments_free(s);
-	/* The threshold is told as a step: at 0.4 it is there, above it is not. */
+	/* The threshold counts steps: 0.4 finds this one, more does not. */
 	s = find(curve, 1, 60, 0.4);
 	assert_int_equal(s->count, 1);
 	cpa_segments_free(s);
 	s = find(curve, 1, 60, 0.41);
 	assert_int_equal(s->count, 0);
 	cpa_segments_free(s);
-	/* Two metrics that each step by less add up. */
+	/* Two metrics with smaller steps add up. */
 	double two[2][POINTS] = { { 0 } };
 
 	for (int i = 30; i < 60; i++)
@@ -150,10 +150,7 @@ static void test_step(void **state)
 	cpa_segments_free(s);
 }
 
-/*
- * Where four metrics change all the way, half the way of a fifth is no phase, unless one asks for
- * it.
- */
+/* With four metrics and the default threshold, half of a fifth is no phase. */
 static void test_most_must_change(void **state)
 {
 	double curve[5][POINTS] = { { 0 } };
@@ -187,7 +184,7 @@ static void test_nothing(void **state)
 		assert_int_equal(s->count, 0);
 		cpa_segments_free(s);
 	}
-	curve[0][2] = 1; /* too few points to say anything */
+	curve[0][2] = 1; /* too few points for a result */
 	s = find(curve, 1, CPA_SEGMENT_FEWEST - 1, 0);
 	assert_int_equal(s->count, 0);
 	cpa_segments_free(s);

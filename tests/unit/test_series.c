@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/test_series.c - checkpoints at boundaries, cuts, and series that fold */
+/* tests/unit/test_series.c - checkpoints at boundaries, cuts, and folding of series */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -85,7 +85,7 @@ static uint64_t component(void)
 	return cpa_component_slot(cpa_component_intern(&name));
 }
 
-/* The cut at clock @clock, which must be had; free it. */
+/* Return the cut at clock @clock, which must exist; the caller frees it. */
 static struct cpa_cut cut_at(uint64_t clock)
 {
 	struct cpa_cut cut;
@@ -106,7 +106,7 @@ static bool can_cut(uint64_t clock)
 	return can;
 }
 
-/* A state at a boundary is that before the first event behind it, however long ago. */
+/* The state at a boundary is that before the first event behind it, however old. */
 static void test_checkpoint(void **state)
 {
 	uint32_t slot = (uint32_t)component();
@@ -134,7 +134,7 @@ static void test_checkpoint(void **state)
 	cpa_cut_free(&cut);
 }
 
-/* Two checkpoints are kept: a boundary further back cannot be had any more. */
+/* Two checkpoints are kept: a boundary further back is no longer available. */
 static void test_overrun(void **state)
 {
 	(void)state;
@@ -146,7 +146,7 @@ static void test_overrun(void **state)
 	assert_false(can_cut(START + 2 * PERIOD));
 }
 
-/* A row in the middle of an event cannot be read; its checkpoint can. */
+/* A row in the middle of an event cannot be read; its checkpoint can be. */
 static void test_in_the_middle(void **state)
 {
 	(void)state;
@@ -160,8 +160,8 @@ static void test_in_the_middle(void **state)
 }
 
 /*
- * Who goes on from a release behind a boundary has passed it, even if its own clock is a little
- * late (C1). So the boundary's cut has the work of neither.
+ * A thread that continues from a release behind a boundary has passed it, even if its own clock is
+ * slightly late (C1). The boundary's cut thus has the work of neither.
  */
 static void test_clock_of_release(void **state)
 {
@@ -180,12 +180,12 @@ static void test_clock_of_release(void **state)
 	assert_int_equal(cut.field[CPA_SERIES_LEN], 10);
 	assert_int_equal(cut.field[CPA_SERIES_PROCESS], 10);
 	cpa_cut_free(&cut);
-	/* What it releases with a clock before the boundary is behind the boundary, too. */
+	/* A release of its own with a clock before the boundary is behind the boundary, too. */
 	work(1, START + PERIOD - 1, 3);
 	assert_int_equal(t[1].row->path.released, START + PERIOD);
 }
 
-/* A row that is used again: the state before the boundary is that of its earlier user. */
+/* A reused row: the state before the boundary is that of its earlier thread. */
 static void test_row_used_again(void **state)
 {
 	struct cpa_cut cut;
@@ -257,7 +257,7 @@ static const uint64_t *sample(uint64_t periods)
 		       NULL;
 }
 
-/* A long run: what is left is every 2^k-th sample of a series that was never folded. */
+/* A long run: the series holds every 2^k-th sample of one that was never folded. */
 static void test_fold(void **state)
 {
 	const unsigned all = 37 * CPA_SAMPLES;
@@ -299,8 +299,8 @@ static void test_fold(void **state)
 
 /*
  * Three months with the real distance of boundaries, a few events a day, on a machine that has been
- * up for years: each sample is of the state before its boundary, and they are as close as they can
- * be.
+ * up for years: each sample has the state before its boundary, and samples are as dense as
+ * possible.
  */
 static void test_months(void **state)
 {
@@ -345,9 +345,7 @@ static void test_months(void **state)
 			CPA_SAMPLES);
 }
 
-/*
- * Each thread's sums, and the clock of the event that they are of; a later thread has none before.
- */
+/* Each thread's sums and the clock of their event; a later thread has none before its start. */
 static void test_threads(void **state)
 {
 	const struct cpa_thread_series *s[2];
@@ -387,7 +385,7 @@ static void test_threads(void **state)
 	}
 }
 
-/* Places: what survives a fold stays where it is, and no two samples of a level share one. */
+/* Places: samples that survive a fold do not move, and no two samples of a level share a place. */
 static void test_places(void **state)
 {
 	(void)state;
@@ -405,7 +403,7 @@ static void test_places(void **state)
 	}
 }
 
-/* A place whose writer never came back is lost, and nothing else. */
+/* A place whose writer never returned is lost, but no other. */
 static void test_writer_lost(void **state)
 {
 	struct cpa_program_series *p;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * tests/unit/test_session.c - shadow/store/session.h: the file, its space, and what goes wrong with both
- */
+/* tests/unit/test_session.c - shadow/store/session.h: the file, its space, and failures of both */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,7 +45,7 @@ static int teardown(void **state)
 	return rmdir(folder);
 }
 
-/* Take space until there is none; write to all of it. Return how much it was. */
+/* Allocate until there is no space; write to all of it. Return the bytes allocated. */
 static uint64_t fill(uint64_t step)
 {
 	uint64_t at, sum = 0;
@@ -59,7 +57,7 @@ static uint64_t fill(uint64_t step)
 	return sum;
 }
 
-/* Run @body in a child; its exit status, or 128 + signal. */
+/* Run @body in a child; return its exit status, or 128 + signal. */
 static int in_child(int (*body)(void))
 {
 	int status;
@@ -91,9 +89,7 @@ static void test_header(void **state)
 	assert_int_equal(h->state, CPA_RUNNING);
 }
 
-/*
- * Space is aligned, zero, disjoint, inside the limit; then there is none, and errno is as before.
- */
+/* Space is aligned, zero, disjoint, within the limit; then allocation fails, and errno is kept. */
 static void test_alloc(void **state)
 {
 	uint64_t end = CPA_HEADER_SIZE;
@@ -120,7 +116,7 @@ static void test_alloc(void **state)
 	assert_true(cpa_header()->used <= MIB(8));
 }
 
-/* What was written is in the file, which only its owner may read. */
+/* The data is in the file, which only its owner may read. */
 static void test_file(void **state)
 {
 	struct cpa_header h;
@@ -137,11 +133,11 @@ static void test_file(void **state)
 	close(fd);
 	assert_memory_equal(h.magic, CPA_MAGIC, 8);
 	assert_int_equal(h.pid, 4711);
-	/* Space that nobody asked for takes no blocks. */
+	/* Space not allocated takes no blocks of the disk. */
 	assert_true((uint64_t)st.st_blocks * 512 < MIB(2));
 }
 
-/* Of a table's chunk, however large, only rows that are wanted take blocks, and some more. */
+/* Of a table's chunk, however large, only requested rows and a few more take blocks. */
 static void test_chunk(void **state)
 {
 	const uint64_t size = sizeof(struct cpa_object);
@@ -228,7 +224,7 @@ static void test_limited_address_space(void **state)
 
 #endif
 
-/* A file size limit is an error here, not a SIGXFSZ there. */
+/* A file size limit is an error here, not a later SIGXFSZ. */
 static int limited_file_size(void)
 {
 	struct rlimit r = { MIB(3), MIB(3) };
@@ -267,7 +263,7 @@ static bool mount_small(const char *options)
 	       !mount("cpa-test", folder, "tmpfs", 0, options);
 }
 
-/* The disk becomes full: allocation ends, what is there can still be written. */
+/* The disk fills up: allocation fails; space allocated before can still be written. */
 static int full_disk(void)
 {
 	uint64_t sum;
@@ -283,7 +279,7 @@ static int full_disk(void)
 	return cpa_session_alloc(300000, 64) ? 3 : 0;
 }
 
-/* The same for rows. */
+/* As full_disk(), for rows. */
 static int full_disk_of_rows(void)
 {
 	const struct cpa_table *t;
@@ -306,7 +302,7 @@ static int full_disk_of_rows(void)
 }
 
 /*
- * Rows of all tables and blocks in turn, until there is space for none: all that was had can be
+ * Rows of all tables and blocks in turn until there is no space: all that was allocated can be
  * written, and then copied.
  */
 static int full_disk_of_all(void)
@@ -350,7 +346,7 @@ static int full_disk_of_all(void)
 	return memcmp(copy, cpa_base, CPA_HEADER_SIZE) != 0 ? 5 : 0;
 }
 
-/* Between gaps, whose borders are those of pages, all is copied. */
+/* All bytes between gaps, whose borders are page borders, are copied. */
 static void test_gaps(void **state)
 {
 	enum { TABLES = 3 };
@@ -388,7 +384,7 @@ static void test_gaps(void **state)
 	free(copy);
 }
 
-/* That the session's place is used up takes no space from rows that have their place. */
+/* When the session's address space is used up, existing chunks still provide rows. */
 static void test_place(void **state)
 {
 	const struct cpa_table *t;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/test_snapshot.c - a session read while its writer goes on, one state all the same */
+/*
+ * tests/unit/test_snapshot.c - reading a consistent state of a session while its writer continues
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -76,7 +78,7 @@ static void work(int i, uint64_t now)
 	t[i].row->path.owner = t[i].id;
 }
 
-/* Thread 0 works up to @now and releases; thread 1 goes on from there. */
+/* Thread 0 works up to @now and releases; thread 1 continues from there. */
 static void hand_over(uint64_t now)
 {
 	struct cpa_wait w = { .arrived = t[1].row->path.released };
@@ -87,7 +89,7 @@ static void hand_over(uint64_t now)
 	cpa_lock_acquired(&t[1], &object, &w);
 }
 
-/* What all rows say: the longest path and all work. @between happens after the first row. */
+/* Result of all rows: longest path and total work. @between runs after the first row is read. */
 struct sum {
 	uint64_t len, work;
 };
@@ -108,8 +110,8 @@ static struct sum read_all(void (*between)(uint64_t), uint64_t now)
 }
 
 /*
- * A hand-over between the readings of two rows. Read one after the other they have a path without
- * the work on it. Ours is the state at the boundary before the hand-over.
+ * A hand-over between the readings of two rows. Read one after another they have a path without the
+ * work on it. The snapshot is the state at the boundary before the hand-over.
  */
 static void test_handed_over_meanwhile(void **state)
 {
@@ -136,7 +138,7 @@ static void test_handed_over_meanwhile(void **state)
 	assert_int_equal(sum.work, PERIOD + 40);
 }
 
-/* Two periods further: that state is gone, a later one is read. */
+/* Two periods further: that state is gone, so a later one is read. */
 static void test_overrun(void **state)
 {
 	struct sum sum;
@@ -154,7 +156,7 @@ static void test_overrun(void **state)
 	assert_in_range(sum.len, PERIOD + 40, sum.work);
 }
 
-/* Nothing moves: the rows are the state, without a boundary. */
+/* Nothing changes: the rows are the state, without a boundary. */
 static void test_still(void **state)
 {
 	struct sum sum;
@@ -192,7 +194,7 @@ static void start_third(uint64_t now)
 	cpa_lock_release(&t[2], &object);
 }
 
-/* A thread that began after we had begun may be what another goes on from: it must be seen. */
+/* Another thread may continue from one that began during the reading: the new one must be seen. */
 static void test_new_thread(void **state)
 {
 	(void)state;
@@ -203,7 +205,7 @@ static void test_new_thread(void **state)
 	assert_false(cpa_snapshot_again(&snapshot));
 }
 
-/* The file is someone else's word: whatever it says, we end. */
+/* The file is not trusted: whatever it contains, reading ends. */
 static void test_damaged(void **state)
 {
 	struct cpa_thread *row = t[0].row;

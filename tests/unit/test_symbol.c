@@ -16,7 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "preload/libc/symbol.c" /* NOLINT(bugprone-suspicious-include): what it hides is tested */
+/* NOLINT(bugprone-suspicious-include): its static functions are tested */
+#include "preload/libc/symbol.c"
 
 static struct cpa_image image_of(void *handle)
 {
@@ -50,7 +51,7 @@ static void read_versions(struct file *f, Elf_Scn *section, const GElf_Shdr *hea
 	}
 }
 
-/* What the file says of its symbols, by its sections, which the loader does not use. */
+/* Read the file's symbols by its sections, which the loader does not use. */
 static void read_file(struct file *f, const char *path)
 {
 	Elf_Scn *section = NULL;
@@ -74,7 +75,7 @@ static void read_file(struct file *f, const char *path)
 	assert_non_null(f->numbers);
 }
 
-/* All functions of a library, by name, and by name and version; what it finds dlsym() does. */
+/* All functions of a library, by name, and by name and version; dlsym() must find the same. */
 static unsigned check_library(const char *library)
 {
 	void *handle = dlopen(library, RTLD_NOW);
@@ -94,7 +95,7 @@ static unsigned check_library(const char *library)
 
 		gelf_getversym(f.numbers, i, &number);
 		version = f.version[number & 0x7fff];
-		if (s.st_shndx == SHN_UNDEF) { /* another's */
+		if (s.st_shndx == SHN_UNDEF) { /* defined elsewhere */
 			assert_null(cpa_symbol_in(&image, name, NULL));
 			continue;
 		}
@@ -104,7 +105,7 @@ static unsigned check_library(const char *library)
 		assert_ptr_equal(cpa_symbol_in(&image, name, version),
 				 dlvsym(handle, name, version));
 		assert_null(cpa_symbol_in(&image, name, "NO_SUCH_VERSION"));
-		/* Both tables lead to the same. */
+		/* Both hash tables give the same result. */
 		assert_true(!t.sysv_hash ||
 			    find_sysv(&t, name, version) == find_gnu(&t, name, version));
 		/* A hidden one may have the name of a default one, or not. */
@@ -138,7 +139,7 @@ static void test_default_version(void **state)
 			     cpa_symbol_in(&image, "pthread_cond_wait", "GLIBC_2.3.2"));
 }
 
-/* A module whose dynamic section nobody relocated, with the older hash table in most kernels. */
+/* A module whose dynamic section was not relocated; in most kernels with the older hash table. */
 static void test_vdso(void **state)
 {
 	const ElfW(Ehdr) *file = (const ElfW(Ehdr) *)getauxval(AT_SYSINFO_EHDR);
@@ -162,7 +163,7 @@ static void test_vdso(void **state)
 	assert_null(cpa_symbol_in(&image, "__vdso_clock_gettime", "LINUX_9"));
 }
 
-/* Behind this module, up to the C library: what RTLD_NEXT is. */
+/* The modules behind this one, up to the C library, as RTLD_NEXT searches them. */
 static void test_next(void **state)
 {
 	(void)state;

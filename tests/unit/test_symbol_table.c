@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/test_symbol_table.c - symbols that cover addresses, beside slow searches for them */
+/* tests/unit/test_symbol_table.c - symbols that cover addresses, compared with slow searches */
 #include <elfutils/libdwfl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -57,7 +57,7 @@ static int rank(int bind)
 	return bind == STB_LOCAL ? 0 : bind == STB_WEAK ? 1 : 2;
 }
 
-/* Whether @a is the better one, by what symbol_table.h says; @b comes first in the file. */
+/* Return whether @a is better by the rules of symbol_table.h; @b comes first in the file. */
 static bool is_better(const struct choice *a, const struct choice *b)
 {
 	if (!b->name || (rank(a->bind) == 0) != (rank(b->bind) == 0))
@@ -136,14 +136,14 @@ static void test_this_program(void **state)
 	compare_all(self);
 }
 
-/* Has many names for one function, and one of its symbols for many versions. */
+/* The C library has many names for one function, and one symbol for many versions. */
 static void test_c_library(void **state)
 {
 	(void)state;
 	compare_all("/lib/x86_64-linux-gnu/libc.so.6");
 }
 
-/* What libdwfl itself says in a file whose symbols do not overlap much. */
+/* The result of libdwfl in a file whose symbols hardly overlap. */
 static void test_as_libdwfl(void **state)
 {
 	int symbols;

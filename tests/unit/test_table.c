@@ -50,7 +50,7 @@ static uint64_t key_of(uint32_t i)
 	return 0x7f0000000000 + (uint64_t)i * 16;
 }
 
-/* One key, one row: over all levels of the index, every key is found, none twice. */
+/* One key, one row: over all levels of the index each key is found once. */
 static void test_many_keys(void **state)
 {
 	enum { KEYS = 1200000 };
@@ -84,8 +84,8 @@ static void test_many_keys(void **state)
 }
 
 /*
- * Keys that share a line in each level, in the last one its last: the lines behind, from the first
- * on, take what it does not hold.
+ * Keys that share a line in each level, and in the last level its last line: the lines behind it,
+ * starting again at the first, take the rest.
  */
 static void test_shared_lines(void **state)
 {
@@ -129,7 +129,7 @@ static void test_not_found(void **state)
 	assert_int_equal(cpa_table_find(CPA_TABLE_NODES, 1), 0);
 }
 
-/* Rows are zero, aligned as their type wants, do not overlap and never move. */
+/* Rows are zero, aligned for their type, disjoint, and never move. */
 static void test_rows(void **state)
 {
 	static struct cpa_object *row[3000];
@@ -149,7 +149,7 @@ static void test_rows(void **state)
 	}
 }
 
-/* No space: refused and counted; what is there is still found. */
+/* No space: refused and counted; existing rows are still found. */
 static void test_full(void **state)
 {
 	uint32_t rows = 0;

@@ -125,8 +125,8 @@ static void test_ends(void **state)
 }
 
 /*
- * Up to CPA_THREADS_KEPT threads have rows of their own. Later ones use those of threads that are
- * done: sums go on, the longest of the earlier paths is kept, the path starts anew.
+ * Up to CPA_THREADS_KEPT threads have rows of their own. Later ones reuse those of DONE threads:
+ * sums continue, the longest of the earlier paths is kept, the path starts empty.
  */
 static void test_reuse(void **state)
 {
@@ -164,7 +164,7 @@ static void test_reuse(void **state)
 	assert_int_equal(cpa_heap_live(), 0);
 }
 
-/* The thread follows the edge from node 1 to node 2 @times, as dependency. */
+/* The thread follows the edge from node 1 to node 2 @times, as a dependency. */
 static struct cpa_edge_cache *follow(struct cpa_self *self, uint32_t times)
 {
 	struct cpa_edge_cache *cache = cpa_summary_edge(self, 1, 2, true);
@@ -179,7 +179,7 @@ static uint64_t edge_count(void)
 	return ((const struct cpa_edge *)cpa_row(CPA_TABLE_EDGES, 1))->count;
 }
 
-/* Sums of edges are in the session while the thread runs; then the next one has their place. */
+/* Edge sums are in the session while the thread runs; then the next thread uses their memory. */
 static void test_edges(void **state)
 {
 	static struct cpa_self t, killed;
@@ -197,9 +197,7 @@ static void test_edges(void **state)
 	begin(&killed, 3);
 	assert_int_equal(killed.row->edges, place);
 	follow(&killed, 4);
-	/*
-	 * What a thread left in its row, that was killed with its process, its next user adds up.
-	 */
+	/* A thread was killed with its process: the next user of its row adds up its edges. */
 	cpa_header()->process_ids = CPA_TREE_KEPT;
 	while (cpa_table(CPA_TABLE_THREADS)->used < CPA_TREE_KEPT)
 		cpa_thread_claim(0);
@@ -218,7 +216,7 @@ static void test_edges(void **state)
 	assert_int_equal(edge_count(), 7);
 }
 
-/* With all rows in use there are more than those kept; a thread that runs keeps its row. */
+/* With all rows in use there are more than CPA_THREADS_KEPT; a running thread keeps its row. */
 static void test_many_running(void **state)
 {
 	enum { THREADS = CPA_THREADS_KEPT + 300 };
@@ -251,7 +249,7 @@ static void test_no_space(void **state)
 	assert_true(n > 10);
 	assert_int_equal(cpa_header()->diag[CPA_DIAG_THREADS_REFUSED], 1);
 	assert_int_equal(cpa_thread_begin(&t, 0, 1, NULL, &w), -12);
-	/* A thread that found no memory for totals works without. */
+	/* A thread without memory for totals works nevertheless. */
 	cpa_thread_joined(1);
 }
 
@@ -291,8 +289,9 @@ static void test_hold_overflow(void **state)
 }
 
 /*
- * Process time without samples goes where earlier samples between the same events fell; without
- * any, to the thread's latest function; without that, to the slot for it. To the last tick.
+ * Process time without samples goes to functions sampled earlier between the same events; without
+ * those, to the thread's latest function; failing that, to the slot for unsampled time. Exact to
+ * the tick.
  */
 static void test_unsampled_time(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/test_top.c - what cpa top does with its screen and keys, whatever it shows */
+/* tests/unit/test_top.c - screen and keys of cpa top, whatever it shows */
 #include "tests/unit/top_moments.h"
 
 static void test_fits_any_size(void **state)
@@ -66,7 +66,7 @@ static void test_last_interval(void **state)
 	expect("critical path    8.50 s  +500 ms in the last 2.00 s\n");
 	expect("observed path    11.0 s  +1.00 s in the last 2.00 s\n");
 	expect("lately       process 75%, external 25%, run queue 0%, hand-off 0%, probe 0%\n");
-	/* The lock saves 2 s and a quarter now. */
+	/* The lock saves 2.25 s now. */
 	expect("2.25 s  +250 ms");
 }
 
@@ -78,7 +78,7 @@ static void test_filter(void **state)
 	expect("/EXAMPLE_W_");
 	expect("function  example_work");
 	expect_not("thread    main");
-	/* Keys are text while one types. */
+	/* While typing text, keys are text. */
 	press("q");
 	expect("[1 components] 2 locks  3 queues  4 threads  5 marks   0 by saves");
 	cpa_top_press(&top, CPA_KEY_BACKSPACE);
@@ -88,7 +88,7 @@ static void test_filter(void **state)
 	expect("function  example_work");
 	cpa_top_press(&top, CPA_KEY_ESCAPE);
 	expect("thread    main");
-	/* A character goes as a whole. */
+	/* A multi-byte character is deleted as a whole. */
 	press("/\xc3\xa4");
 	cpa_top_press(&top, CPA_KEY_BACKSPACE);
 	assert_string_equal(top.filter, "");
@@ -148,7 +148,7 @@ static void test_keys(void **state)
 	press("s");
 	expect_not("report in x");
 	assert_int_equal(cpa_top_press(&top, 'q'), CPA_TOP_QUIT);
-	/* Nothing that is not a key does harm. */
+	/* Codes that are no keys do no harm. */
 	for (int key = 0; key < 300; key++)
 		if (key != 'q' && key != 'w') {
 			cpa_top_press(&top, key);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * tests/unit/test_top_page.c - what cpa top shows of one row: a component, lock, thread, queue or
- * mark
- */
+/* tests/unit/test_top_page.c - the page of cpa top for a component, lock, thread, queue or mark */
 #include "tests/unit/top_moments.h"
 
 static void test_history(void **state)
@@ -38,7 +35,7 @@ static void test_detail(void **state)
 	expect("dependency  unlock");
 	cpa_top_press(&top, CPA_KEY_ESCAPE);
 	expect("[1 components]");
-	/* By the lock's own row, too. */
+	/* Also by the lock's own row. */
 	press("l");
 	draw_on(COLUMNS, LINES);
 	cpa_top_press(&top, CPA_KEY_ENTER);
@@ -48,7 +45,7 @@ static void test_detail(void **state)
 	expect("saves 2.00 s; ");
 	top.now.edges = false;
 	expect("the activity graph comes with the next reading\n");
-	/* Keys of the table do nothing to it meanwhile. */
+	/* Keys of the table have no effect meanwhile. */
 	press("sr/");
 	assert_false(top.typing);
 	assert_int_equal(top.order[CPA_TOP_LOCKS].column, 0);
@@ -88,7 +85,7 @@ static void test_thread_page(void **state)
 	expect_order("function  example_work", "external  sleep");
 }
 
-/* Of a function and an external: which threads were in it. */
+/* For a function and an external: the threads that were in it. */
 static void test_spenders(void **state)
 {
 	(void)state;
@@ -129,7 +126,7 @@ static void test_queue_page(void **state)
 	queue_row(1)->depth -= 30;
 	advance(1);
 	expect("depth, in the last 3 readings; the highest is 40\n██▃\n");
-	/* Of another one nothing is known yet. */
+	/* Nothing is known of another one yet. */
 	cpa_top_press(&top, CPA_KEY_ESCAPE);
 	enter("t");
 	expect("CPU: with the next readings\n");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/test_top_session.c - a session read again and again, and whose process it is */
+/* tests/unit/test_top_session.c - a session read repeatedly, and its process */
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -29,7 +29,7 @@ static struct cpa_dump dump;
 static struct cpa_names names;
 static char *error;
 
-/* Write what the maker has to the same file, as the writer of a session does. */
+/* Write the maker's session to the same file, as the writer of a session does. */
 static void save(void)
 {
 	int fd = open(file, O_WRONLY | O_CLOEXEC);
@@ -46,7 +46,7 @@ static int setup(void **state)
 	dump_maker_example(&maker);
 	dump_maker_header(&maker)->state = CPA_RUNNING;
 	save();
-	/* Sparse, with room for what comes. */
+	/* Sparse, with room for later data. */
 	if (truncate(file, 1 << 24) < 0)
 		maker_fail(file);
 	assert_int_equal(cpa_dump_open(&dump, file, &error), 0);
@@ -88,7 +88,7 @@ static void test_new_rows(void **state)
 	assert_int_equal(profile->edges, 0);
 	assert_int_equal(profile->nodes, 3);
 	cpa_profile_free(profile);
-	/* The figures are those of a reading that is the first. */
+	/* The figures equal those of a first reading. */
 	profile = cpa_profile_build_named(&dump, &names, CPA_GRAPH_ALL);
 	assert_int_equal(profile->edges, 2);
 	cpa_profile_free(profile);
@@ -103,7 +103,7 @@ static void test_finishes(void **state)
 	assert_false(dump.live);
 }
 
-/* What was broken once is not counted again with each reading. */
+/* Damage is not counted again at each reading. */
 static void test_broken_rows(void **state)
 {
 	struct cpa_profile *profile;
@@ -127,7 +127,7 @@ static void test_other_slots(void **state)
 	assert_non_null(strstr(error, "number of slots 32 found"));
 }
 
-/* Cut while it is open: the rest reads as zeros, and that is known. */
+/* Truncated while open: the rest reads as zeros, and this is detected. */
 static void test_cut(void **state)
 {
 	struct cpa_profile *profile;
@@ -161,13 +161,13 @@ static void test_names_are_kept(void **state)
 	added.address = (uintptr_t)example_worker;
 	dump_maker_row(&maker, CPA_TABLE_COMPONENTS, &added);
 	read_again();
-	/* The same text, not another one that is equal. */
+	/* The same string, not an equal one elsewhere. */
 	assert_ptr_equal(cpa_names_component(&names, 1)->name, name);
 	assert_ptr_equal(cpa_names_site(&names, 1, true)->name, site);
 	assert_string_equal(cpa_names_component(&names, names.components)->name, "example_worker");
 }
 
-/* A row that was not whole when it was read first. */
+/* A row that was incomplete when first read. */
 static void test_names_that_change(void **state)
 {
 	struct cpa_component *row;
@@ -194,7 +194,7 @@ static void test_names_that_change(void **state)
 	assert_string_equal(cpa_names_site(&names, 1, true)->name, "example_work");
 }
 
-/* A module that came after the component: no name of an anonymous place stays. */
+/* A module that appeared after the component: no name of an anonymous place remains. */
 static void test_late_module(void **state)
 {
 	struct cpa_module module;
@@ -257,7 +257,7 @@ static pid_t start_child(bool leave)
 
 	if (pid != 0)
 		return pid;
-	/* What a dump is to its process. */
+	/* Map the file as its process does. */
 	mmap(NULL, 1 << 24, PROT_READ | PROT_WRITE, MAP_SHARED, open(file, O_RDWR), 0);
 	if (leave)
 		leave_first();
@@ -286,20 +286,20 @@ static void test_process(void **state)
 	assert_true(cpa_process_alive(&process));
 	assert_true(cpa_process_writes((uint32_t)pid, file));
 	task = cpa_process_tasks(&process, &tasks);
-#ifndef __SANITIZE_THREAD__ /* which has a thread of its own */
+#ifndef __SANITIZE_THREAD__ /* TSan adds a thread of its own */
 	assert_int_equal(tasks, 1);
 #endif
 	assert_int_equal(task->tid, pid);
 	assert_non_null(strchr("RS", task->state));
 	assert_true(task->cpu_s > 0 && task->cpu_s < 100);
 	free(task);
-	/* It exists, and does not map that. */
+	/* The process exists but does not map that file. */
 	other = cpa_process_open((uint32_t)pid, "/proc/self/exe");
 	assert_int_equal(other.folder, -1);
 	cpa_process_close(&other);
 	kill(pid, SIGKILL);
 	assert_int_equal(waitid(P_PID, (id_t)pid, NULL, WEXITED | WNOWAIT), 0);
-	/* Nobody has waited for it yet; then somebody has. */
+	/* First nobody has waited for it; then somebody has. */
 	assert_false(cpa_process_alive(&process));
 	waitpid(pid, NULL, 0);
 	assert_false(cpa_process_alive(&process));

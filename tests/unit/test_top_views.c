@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/test_top_views.c - what the tables of cpa top show of two moments */
+/* tests/unit/test_top_views.c - the tables of cpa top for two moments */
 #include "tests/unit/top_moments.h"
 
 /*
- * The longest path of all was main's when a thread took it on, exited and was joined: one that
- * reads main's row early and the thread's late finds it in neither. What was shown stays.
+ * The longest path was main's until a thread continued it, exited and was joined: a reader of
+ * main's row early and of the thread's late finds it in neither. The path shown stays.
  */
 static void test_paths_never_get_shorter(void **state)
 {
@@ -30,7 +30,7 @@ static void test_components(void **state)
 	(void)state;
 	advance(0);
 	expect("[1 components]");
-	/* By what they save. */
+	/* Sorted by savings. */
 	expect_order("function  example_work", "thread    main");
 	expect_order("thread    main", "lock      example_pool.queue[1].lock");
 	expect_order("lock      example_pool.queue[1].lock", "region    sort ?[2J");
@@ -54,7 +54,7 @@ static void test_locks(void **state)
 	advance(0);
 	press("l");
 	expect("waited  lately");
-	/* The two objects and what destroyed ones had counted. */
+	/* The two objects and the counters of destroyed ones. */
 	expect("1.75 s       -  3.00 s  2.00 s      31.2%         25  + mutex "
 	       "example_pool.queue[1].lock (dump_maker.h:");
 	((struct cpa_object *)dump_maker_at(&maker, CPA_TABLE_OBJECTS, 2))->wait +=
@@ -76,7 +76,7 @@ static void test_queues(void **state)
 	queue_row(1)->depth += 25;
 	advance(2);
 	expect("   35  20.0   2.50 ");
-	/* Read in another order: never less than nothing. */
+	/* Read in another order: never below zero. */
 	queue_row(1)->enqueued -= 1;
 	queue_row(1)->dequeued -= 1;
 	advance(2);
@@ -119,7 +119,7 @@ static void test_thread_cpu(void **state)
 	(void)state;
 	advance(0);
 	assert_true(isnan(cpa_top_cpu(&top, 0)));
-	/* Of no task the kernel tells, so as far as the last event. */
+	/* The kernel lists no task for it, so up to the last event. */
 	thread_row(1)->process += MAKER_TICKS(0.25);
 	advance(1);
 	assert_true(fabs(cpa_top_cpu(&top, 0) - 0.25) < 1e-6);
@@ -142,7 +142,7 @@ static void test_thread_cpu(void **state)
 	expect("  75.0%");
 }
 
-/* A row that another thread uses now: the sums of the former are not its own. */
+/* A row reused by another thread: sums of the earlier thread are not its own. */
 static void test_row_used_again(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/test_transcribe.c - recorded runs, replayed as they were and changed */
+/* tests/unit/test_transcribe.c - recorded runs, replayed unchanged and changed */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,14 +66,14 @@ static void test_factors(void **state)
 	factor[FUNCTION_SLOT] = 1;
 	factor[LOCK_SLOT] = 0;
 	assert_int_equal(replayed(&changes, 2), 50 + 5);
-	/* Half of each, and no reading; that is not what main waits for. */
+	/* Half of each, and no reading, which main does not wait for. */
 	factor[LOCK_SLOT] = 0.5;
 	factor[READ_SLOT] = 0;
 	assert_int_equal(replayed(&changes, 2), 240 - 2 * 50);
 	assert_int_equal(transcript->weakness.pauses, 0);
 }
 
-/* Of times that cannot be: the sanitizer sees to it that they are no undefined ones. */
+/* Impossible times: the sanitizer checks that they cause no undefined behaviour. */
 static void test_impossible_times(void **state)
 {
 	double factor[SLOTS] = { 1, 1, 1, 1, 1, 1, 1, 1 };
@@ -102,11 +102,11 @@ static void test_drop(void **state)
 
 	(void)state;
 	make_locks();
-	/* The thread has done at 15 + 15 + 100 + 5, main at 150 needs not wait for it. */
+	/* The thread is done at 15 + 15 + 100 + 5; main, at 150, need not wait for it. */
 	assert_int_equal(replayed(&changes, 2), 155);
 }
 
-/* What lies between two events and is neither work nor waiting is the profiler's. */
+/* Time between two events that is neither work nor wait is the profiler's. */
 static void test_probes(void **state)
 {
 	const struct cpa_changes changes = { .probes = true };
@@ -138,7 +138,7 @@ static void test_condition(void **state)
 	/* Woken at 80 + 10, it finds the lock just free. */
 	assert_int_equal(as_it_was(2), 130);
 	assert_int_equal(transcript->script.latency, 10);
-	/* One signal, one wait: it behaved as a queue. */
+	/* One signal, one wait: treated as a queue. */
 	assert_int_equal(transcript->weakness.guessed, 1);
 	assert_int_equal(transcript->weakness.conditions, 0);
 	assert_int_equal(transcript->weakness.unexplained, 0);
@@ -176,7 +176,7 @@ static void test_semaphore_and_barrier(void **state)
 }
 
 /*
- * A child becomes another program, which main waits for: processes are threads that are made and
+ * A child execs another program, which main waits for: processes are threads that are created and
  * joined.
  */
 static void test_processes(void **state)
@@ -197,7 +197,7 @@ static void test_processes(void **state)
 	thread(30, 0);
 	after(&made.event[2][0], 2, 2);
 	add(CPA_EV_EXIT, 0, 130, 130);
-	/* The loading of the program, of which nothing is known, is not in it. */
+	/* The loading of the program, which is not observed, is not included. */
 	assert_int_equal(as_it_was(2), 140 - 10);
 	assert_int_equal(as_it_was(1), 140);
 	assert_int_equal(transcript->weakness.children, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/test_transcribe_pool.c - conditions that behave as queues, and waits that are polls */
+/* tests/unit/test_transcribe_pool.c - conditions that act as queues, and waits that are polls */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,16 +12,15 @@
 #define TASKS	  8
 #define LONG_TASK 700
 
-/* The work of a task. */
+/* Ticks of work of a task. */
 static uint64_t task_ticks(uint32_t task)
 {
 	return task == 1 ? LONG_TASK : 100;
 }
 
 /*
- * Main puts tasks into a pool 10 ticks apart, and in the end says that there are no more; @workers
- * threads were told in advance who gets which, each waited for the first and the last, not for
- * others.
+ * Main puts tasks into a pool every 10 ticks, then closes it. The recorded assignment of tasks to
+ * the @workers is @who; each worker waited for its first and last task only.
  */
 static void make_pool(uint32_t workers, const uint32_t *who)
 {
@@ -65,7 +64,7 @@ static void make_pool(uint32_t workers, const uint32_t *who)
 	}
 }
 
-/* Tasks of a pool of a mutex and a condition go to whoever is free, not to who got them then. */
+/* Tasks of a pool made of a mutex and a condition go to a free thread, not to the recorded one. */
 static void test_pool(void **state)
 {
 	static const uint32_t uneven[TASKS] = { 0, 1, 0, 0, 0, 0, 0, 0 };
@@ -81,18 +80,18 @@ static void test_pool(void **state)
 	assert_int_equal(transcript->weakness.conditions, 2);
 	assert_int_equal(transcript->script.object[0].deal, CPA_DEAL_ITEMS);
 	/*
-	 * Where it takes no time, its worker takes half of the others; else the first had all
-	 * seven.
+	 * With a task of no length its worker takes half of the others; otherwise the first worker
+	 * had all seven.
 	 */
 	assert_in_range(replayed(&changes, 4), 400, 450);
 	make_pool(1, alone);
 	as_it_was(4);
-	/* One like the other: nothing is to be dealt. */
+	/* All tasks are equal: no assignment matters. */
 	assert_int_equal(transcript->weakness.guessed, TASKS + 1);
 	assert_int_equal(transcript->script.object[0].deal, CPA_DEAL_COUNT);
 }
 
-/* A condition of which more was taken than could be there is none that counts. */
+/* A condition from which more was taken than put does not act as a queue. */
 static void test_no_pool(void **state)
 {
 	static const uint32_t uneven[TASKS] = { 0, 1, 0, 1, 0, 1, 0, 1 };
@@ -106,7 +105,7 @@ static void test_no_pool(void **state)
 	assert_int_equal(transcript->weakness.guessed, 0);
 }
 
-/* A wait that timed out and was begun again until the signal is one wait. */
+/* A wait that timed out and was repeated until the signal is one wait. */
 static void test_polls(void **state)
 {
 	struct cpa_history_event *event;
@@ -138,7 +137,7 @@ static void test_polls(void **state)
 	assert_int_equal(transcript->weakness.polls, 2);
 	assert_int_equal(transcript->weakness.timeouts, 0);
 	assert_int_equal(transcript->weakness.pauses, 0);
-	/* Without the signal each lasts as long as it did. */
+	/* Without the signal each wait lasts as long as recorded. */
 	made.event[0][7].failed = true;
 	made.event[0][7].causes = 0;
 	made.event[0][7].external = 20;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/test_whatif.c - changes and placements as said on the command line */
+/* tests/unit/test_whatif.c - changes and placements given on the command line */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -111,7 +111,7 @@ static uint64_t slice(uint32_t cores, uint32_t recorded, double tick_s, uint64_t
 	return slice;
 }
 
-/* Linux: 0.7 ms times 1 + log2 of the cores, of 8 at most. */
+/* Linux: 0.7 ms times 1 + log2 of the cores, at most 8. */
 static void test_turns(void **state)
 {
 	(void)state;
@@ -120,7 +120,7 @@ static void test_turns(void **state)
 	assert_in_range(slice(3, 2, 1e-9, 4000000), 1399999, 1400000);
 	assert_in_range(slice(8, 0, 1e-9, 4000000), 2799999, 2800000);
 	assert_in_range(slice(1, UINT32_MAX, 1e-9, 4000000), 2799999, 2800000);
-	/* Ticks that no clock has. */
+	/* More ticks than any clock has. */
 	assert_int_equal(slice(1, 1, 1e-300, UINT32_MAX), UINT32_MAX);
 	assert_int_equal(slice(1, 1, 0, UINT32_MAX), UINT32_MAX);
 	assert_int_equal(slice(1, 1, 1, 1), 1);
@@ -144,7 +144,7 @@ static void test_groups(void **state)
 	assert_int_equal(placement.cores[2], 4);
 	assert_memory_equal(placement.group, group, sizeof(group));
 	cpa_placement_fini(&placement);
-	/* The first that names a thread has it. */
+	/* The first pattern that matches a thread applies. */
 	assert_int_equal(cpa_placement_init(&placement, 2, 0, "1:*2 0:worker*,main,io", names, 4,
 					    &error),
 			 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/test_wrap.c - counters of 32 bits that have been at work for days
+ * tests/unit/test_wrap.c - counters of 32 bits that overflow in long runs
  *
- * Each begins near its end: what is said afterwards is as if it had room for all, or coarser.
+ * Each starts near its maximum: later results must be as with unlimited counters, or coarser.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@
 
 #define WRAP (UINT64_C(1) << 32)
 
-/* A thread that begins now, in a row of its own or one that is free. */
+/* Begin a thread, in a row of its own or a free one. */
 static uint32_t begin(struct cpa_self *self)
 {
 	struct cpa_wait w = { .now = 1 };
@@ -41,10 +41,7 @@ static void end(struct cpa_self *self)
 	cpa_thread_joined(number);
 }
 
-/*
- * After 2^32 threads ids begin anew: none is one that means something, or of a thread that is
- * there.
- */
+/* After 2^32 threads ids repeat: none has a special value or is that of a running thread. */
 static void test_thread_ids(void **state)
 {
 	struct cpa_self self[12];
@@ -63,13 +60,13 @@ static void test_thread_ids(void **state)
 	}
 	for (int i = 0; i < 12; i++)
 		end(&self[i]);
-	/* Those that have ended may be had again. */
+	/* Ids of ended threads may be used again. */
 	cpa_header()->started = 2 * WRAP + id[11] - 1;
 	assert_int_equal(begin(&self[0]), id[11]);
 	end(&self[0]);
 }
 
-/* In another part of the run a thread has another id, which is its own, too. */
+/* In another part of the run a thread has another id, also unique. */
 static void test_ids_of_parts(void **state)
 {
 	struct cpa_self self;
@@ -95,7 +92,7 @@ static uint64_t count_of(const struct cpa_self *self)
 	return count;
 }
 
-/* An edge that a thread follows again and again, and never another in its place. */
+/* An edge followed again and again, never evicted from the cache. */
 static void test_edges(void **state)
 {
 	struct cpa_edge_cache *activity, *dependency;
@@ -118,7 +115,7 @@ static void test_edges(void **state)
 	assert_int_equal(count_of(&t[0]), 2 * (uint64_t)(UINT32_MAX - 10) + 60);
 }
 
-/* The time that items were in a queue: its distribution stays. */
+/* The distribution of times in the queue stays right. */
 static void test_histogram(void **state)
 {
 	struct cpa_component_name name = { .kind = CPA_QUEUE, .address = 1 };
@@ -136,7 +133,7 @@ static void test_histogram(void **state)
 	assert_int_equal(q->histogram[other], UINT32_MAX / 8);
 }
 
-/* As many threads as the field can tell. */
+/* The count of threads stops at the field's maximum. */
 static void test_threads_of_a_process(void **state)
 {
 	uint32_t number = cpa_process_claim(0);
@@ -150,7 +147,7 @@ static void test_threads_of_a_process(void **state)
 	cpa_process_free(number);
 }
 
-/* Changes of a pile and of a queue of tokens are counted in 32 bits each. */
+/* Stacks and queues of tokens count their changes in 32 bits each. */
 static void test_tags(void **state)
 {
 	struct cpa_object o = { .kind = CPA_SEM };

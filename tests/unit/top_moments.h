@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/top_moments.h - cpa top, shown moments of a session that is made by hand
+ * tests/unit/top_moments.h - cpa top on successive moments of a session made by hand
  *
  * A test changes rows of `maker`, lets time pass, presses keys, and looks for words on the screen.
  */
