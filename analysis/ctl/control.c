@@ -33,7 +33,7 @@ static const char *trouble(const struct stat *st)
 	if (!S_ISREG(st->st_mode))
 		return "not a regular file";
 	if (st->st_uid != geteuid() && geteuid() != 0)
-		return "the file of another user";
+		return "a file of another user";
 	return (uint64_t)st->st_size < sizeof(struct cpa_header) ? "not a session file" : NULL;
 }
 
@@ -44,7 +44,7 @@ static const char *header_trouble(const struct cpa_header *h)
 	if (h->format != CPA_FORMAT || h->header_size != CPA_HEADER_SIZE)
 		return "written by another release of cpa (use the cpa of that release)";
 	if (!h->epoch || !h->start_ticks)
-		return "not yet begun, or not by this release of cpa";
+		return "not yet initialized, or written by another release of cpa";
 	return NULL;
 }
 
@@ -84,7 +84,7 @@ void cpa_control_close(struct cpa_control *control)
 
 int cpa_control_dead(const struct cpa_control *control, char **error)
 {
-	return fail(error, "%s: its process %u has ended (cpa-report shows what it did)",
+	return fail(error, "%s: its process %u has ended (see the profile with cpa-report)",
 		    control->file, control->header->pid);
 }
 
@@ -100,7 +100,7 @@ static int check_whole(const struct cpa_control *control, char **error)
 {
 	return cpa_mapping_whole(control->header) ?
 		       0 :
-		       fail(error, "%s: the file was cut meanwhile", control->file);
+		       fail(error, "%s: the file was truncated in the meantime", control->file);
 }
 
 /* The clock of the session: preload/clock/source.h. */

@@ -136,8 +136,8 @@ static void say_what_is_missing(const struct work *w)
 	if (w->file.overwritten || w->file.refused || w->exact->missing)
 		cpa_page_paragraph(
 			w->page, CPA_ALARM, 2,
-			"The journal does not hold the whole run: these are figures of the "
-			"latest part that it has (a larger CPA_JOURNAL keeps more).");
+			"The journal does not hold the whole run: these figures cover the latest "
+			"part only (set a larger CPA_JOURNAL to keep more).");
 }
 
 /* Components of either path, by their share of @of[@by]. */
@@ -231,9 +231,10 @@ static int zero_all(struct work *w, const char *names, char **error)
 		if (!zero_one(w, p, size)) {
 			char *text = cpa_printable(p, size);
 
-			*error = cpa_format_text("--zero %s: no such component (kind:name, both as "
-						 "cpa-report --level component has them)",
-						 text);
+			*error = cpa_format_text(
+				"--zero %s: no such component (give kind:name as listed by "
+				"cpa-report --level component)",
+				text);
 			free(text);
 			return -1;
 		}
@@ -271,7 +272,8 @@ int cpa_context_zero(struct cpa_dump *dump, const struct cpa_profile *profile, c
 	cpa_page_paragraph(page, CPA_STRONG, 2, text);
 	free(text);
 	say_what_is_missing(&w);
-	cpa_page_heading(page, "The critical path without them, and that of the run");
+	cpa_page_heading(page,
+			 "Components of the critical path without them, and of the recorded one");
 	write_table(&w, both, 2, heads, 0, top);
 	free_path(&w, &run);
 	free_path(&w, &other);
@@ -319,15 +321,17 @@ int cpa_context_paths(struct cpa_dump *dump, const struct cpa_profile *profile,
 		full = cpa_format_seconds((double)path[i].full * w.tick_s);
 		common = cpa_format_seconds((double)path[i].common * w.tick_s);
 		part = cpa_format_percent((double)path[i].common, (double)path[i].full);
-		text = i ? cpa_format_text("%s critical path %s, %s of it (%s) with the first; the "
-					   "rest not on the paths before: %s",
-					   heads[i], full.text, common.text, part.text, len.text) :
+		text = i ? cpa_format_text(
+				   "%s critical path %s; %s of it (%s) is shared with the first "
+				   "path; not on an earlier path: %s",
+				   heads[i], full.text, common.text, part.text, len.text) :
 			   cpa_format_text("first critical path %s", len.text);
 		cpa_page_paragraph(page, CPA_STRONG, 2, text);
 		free(text);
 	}
 	say_what_is_missing(&w);
-	cpa_page_heading(page, "What they consist of, each of what is not on those before it");
+	cpa_page_heading(page,
+			 "Components of each path, without the activities of the paths before it");
 	write_table(&w, of, PATHS, heads, 0, top);
 	for (size_t i = 0; i < PATHS; i++)
 		free_path(&w, &path[i]);

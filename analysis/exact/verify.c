@@ -88,16 +88,17 @@ static const char *missing(const struct verification *v)
 	const struct cpa_exact *x = v->exact;
 
 	if (v->file.overwritten)
-		return "the oldest events were overwritten (a larger CPA_JOURNAL keeps more)";
+		return "the oldest events were overwritten (set a larger CPA_JOURNAL to keep more)";
 	if (v->file.refused)
-		return "events found no space (a larger CPA_JOURNAL keeps more)";
+		return "events were dropped for lack of space (set a larger CPA_JOURNAL to keep "
+		       "more)";
 	if (x->broken)
-		return "records make no sense";
+		return "some records are damaged";
 	if (x->missing)
 		return "releases that others depend on have no record";
 	for (size_t i = 0; i < v->file.strands; i++)
 		if (v->file.strand[i].dropped)
-			return "the beginning of a thread is not there";
+			return "the beginning of a thread is missing";
 	return NULL;
 }
 
@@ -269,19 +270,20 @@ static void compare_all(struct verification *v)
 		return;
 	}
 	if (!v->online.sound) {
-		fprintf(v->out, "  not compared: the paths of the session make no sense\n");
+		fprintf(v->out, "  not compared: the paths of the session are damaged\n");
 		return;
 	}
 	if (v->dump->header.state == CPA_RUNNING && !same_events(v)) {
 		fprintf(v->out,
-			"  not compared: the run did not finish, or has not, and threads were in the "
-			"middle of an event\n");
+			"  not compared: the run has not finished, and threads were in the middle "
+			"of an event\n");
 		return;
 	}
 	compare_threads(v);
 	if (v->dump->header.diag[CPA_DIAG_VERSIONS_REFUSED]) {
-		fprintf(v->out, "  not compared: shares and savings: there was no memory for all "
-				"paths, so that those computed while it ran are bounds\n");
+		fprintf(v->out,
+			"  not compared: shares and savings: during the run there was no memory "
+			"for all paths, so its figures are only bounds\n");
 		return;
 	}
 	compare_shares(v);

@@ -258,7 +258,7 @@ int cpa_copy_session(const char *file, const char *to, char **error)
 		if (close(fd) < 0 && !ret)
 			ret = -errno;
 		if (!ret && !cpa_dump_whole(&dump)) {
-			what = "made: the session was cut meanwhile";
+			what = "made: the session was truncated in the meantime";
 			ret = -EIO;
 		}
 		if (ret)

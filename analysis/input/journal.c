@@ -125,7 +125,7 @@ bool cpa_journal_open(struct cpa_journal_file *file, struct cpa_dump *dump, char
 		return false;
 	if (!cpa_dump_bytes(dump, at, &pool, sizeof(pool)) ||
 	    pool.block_size != CPA_JOURNAL_BLOCK || pool.blocks > dump->size / sizeof(uint64_t)) {
-		if (asprintf(error, "%s:%#llx: the journal makes no sense", dump->file,
+		if (asprintf(error, "%s:%#llx: the journal is damaged", dump->file,
 			     (unsigned long long)at) < 0)
 			xmalloc_failed(100);
 		return false;

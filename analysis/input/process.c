@@ -132,9 +132,9 @@ static char *explain(uint32_t pid, int why, bool deleted)
 				       "file)",
 				       pid);
 	if (why)
-		return cpa_format_text("%" PRIu32 ": cannot be looked into: %s (it must be a "
-				       "process of your own)",
-				       pid, strerror(why));
+		return cpa_format_text(
+			"%" PRIu32 ": cannot be inspected: %s (it must be a process of your own)",
+			pid, strerror(why));
 	if (deleted)
 		return cpa_format_text("%" PRIu32 ": its session file was removed", pid);
 	return cpa_format_text("%" PRIu32 ": not profiled (start it with cpa run -- PROGRAM)", pid);

@@ -31,17 +31,21 @@ static const char usage_text[] =
 	"       cpa ctl PID|DUMP start|stop|mark NAME|snapshot FILE\n"
 	"\n"
 	"  run                 run PROGRAM and write its profile; the exit status is PROGRAM's\n"
-	"    -o, --output FILE   write it to FILE; in it, %e is the executable, %p the process,\n"
-	"                        %h the host (default " DEFAULT_OUTPUT ")\n"
+	"    -o, --output FILE   write the profile to FILE; in FILE, %e stands for the "
+	"executable,\n"
+	"                        %p for the process id, %h for the host (default " DEFAULT_OUTPUT
+	")\n"
 	"    -f, --force         replace FILE if it exists\n"
-	"    -q, --quiet         do not name the next command\n"
-	"    --delay TIME        profile after TIME (500ms, 30s, 2m, 1h) from PROGRAM's start\n"
-	"    --duration TIME     and for TIME; both can be changed by cpa ctl, CPA_START()\n"
-	"    --journal[=SIZE]    keep the events, too: the latest that SIZE (64K, 200M, 2G; default\n"
-	"                        " DEFAULT_JOURNAL ") has room for, some 8 bytes each\n"
-	"  report              show a profile: cpa-report, see cpa-report --help\n"
-	"  top                 watch a program that cpa run started, each second; ? shows the keys\n"
-	"  ctl                 switch its profiling, mark a moment, or copy its profile\n"
+	"    -q, --quiet         do not print where the profile is\n"
+	"    --delay TIME        start profiling TIME (500ms, 30s, 2m, 1h) after PROGRAM's start\n"
+	"    --duration TIME     profile for TIME, then stop; cpa ctl and CPA_START() override "
+	"both\n"
+	"    --journal[=SIZE]    also record each event, about 8 bytes each; the latest SIZE "
+	"bytes\n"
+	"                        (64K, 200M, 2G; default " DEFAULT_JOURNAL ") are kept\n"
+	"  report              show a profile; see cpa-report --help\n"
+	"  top                 watch a program that cpa run started, updated each second; ?: keys\n"
+	"  ctl                 switch profiling on or off, mark a moment, or copy the profile\n"
 	"\n"
 	"  help, -h, --help    this text\n"
 	"  -V, --version       the version\n"
@@ -127,9 +131,10 @@ static void name_next(const char *argv0, const char *dump)
 	struct stat st;
 
 	if (stat(dump, &st) < 0 || st.st_size == 0)
-		cpa_complain("no profile in %s: the program did not load the library, or the "
-			     "library could not write it (then a line above says why)",
-			     dump);
+		cpa_complain(
+			"no profile in %s: the program did not load libcpa.so, or it could not "
+			"write the file (a line above then says why)",
+			dump);
 	else
 		cpa_complain("profile in %s; next: %.*scpa-report %s", dump, folder, argv0, dump);
 }
@@ -145,15 +150,18 @@ static int check_journal(const char *journal, const char *last, const char *prog
 	if (!journal)
 		return 0;
 	if (!cpa_size_read(journal, &bytes)) {
-		cpa_complain("run: --journal=%s is no size from 64K to 64G (a number and K, M or "
-			     "G, as 200M)",
-			     journal);
+		cpa_complain(
+			"run: --journal=%s: not a size from 64K to 64G (give a number and K, M or "
+			"G, as 200M)",
+			journal);
 		return CPA_EXIT_USAGE;
 	}
 	if (strcmp(last, "--journal") == 0 && cpa_size_read(program, &bytes)) {
-		cpa_complain("run: --journal %s: a size follows '=' (--journal=%s; a program of "
-			     "that name: --journal -- %s)",
-			     program, program, program);
+		cpa_complain(
+			"run: --journal %s: write the size after '=' (--journal=%s; for a program "
+			"of that name: "
+			"--journal -- %s)",
+			program, program, program);
 		return CPA_EXIT_USAGE;
 	}
 	return 0;
@@ -198,8 +206,10 @@ static int run(const char *argv0, int argc, char **argv)
 			if (cpa_parts_time(optarg,
 					   option == 'd' ? &parts.delay_ns : &parts.duration_ns))
 				break;
-			cpa_complain("run: --%s %s is no time (a number and ms, s, m or h, as 30s)",
-				     option == 'd' ? "delay" : "duration", optarg);
+			cpa_complain(
+				"run: --%s %s: not a time (give a number and ms, s, m or h, as "
+				"30s)",
+				option == 'd' ? "delay" : "duration", optarg);
 			return CPA_EXIT_USAGE;
 		case 'j':
 			journal = optarg ? optarg : DEFAULT_JOURNAL;

@@ -43,7 +43,7 @@ static const char *advice(int error)
 	switch (error) {
 	case ENOENT:
 	case ENOTDIR:
-		return "make the folder, or name another one";
+		return "create the folder, or name another one";
 	case ENAMETOOLONG:
 		return "name a shorter one";
 	default:
@@ -117,7 +117,7 @@ static void trim(const struct cpa_control *control)
 	    header->running || reserved < sizeof(*header) || reserved >= (uint64_t)st.st_size)
 		return;
 	if (ftruncate(control->fd, (off_t)reserved) < 0)
-		cpa_complain("%s: cannot be cut to its used size: %s", control->file,
+		cpa_complain("%s: cannot be truncated to its used size: %s", control->file,
 			     strerror(errno));
 }
 

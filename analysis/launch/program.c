@@ -261,8 +261,8 @@ int cpa_program_check(struct cpa_program *program)
 		ret = copy_path(program->image, interpreter);
 	}
 	if (!ret) {
-		cpa_complain("%s: more than %d scripts, each run by the next", program->path,
-			     SCRIPT_DEPTH);
+		cpa_complain("%s: more than %d scripts, each the interpreter of the one before",
+			     program->path, SCRIPT_DEPTH);
 		ret = CPA_EXIT_CANNOT_EXECUTE;
 	}
 	return ret;

@@ -127,9 +127,10 @@ static bool apply(struct inquiry *q, uint32_t component, const struct cpa_change
 	if (row->slot < CPA_SLOT_FIRST)
 		return false;
 	if (row->shared)
-		add_note(q->answer,
-			 "%s shares a slot with other components: they are changed, too.",
-			 cpa_names_component(&q->names, component)->name);
+		add_note(
+			q->answer,
+			"%s shares a slot with other components: the change applies to these, too.",
+			cpa_names_component(&q->names, component)->name);
 	q->factor[row->slot] = change->factor;
 	return true;
 }
@@ -246,34 +247,36 @@ static void note_weakness(struct inquiry *q, const struct cpa_weakness *w)
 	struct cpa_answer *answer = q->answer;
 
 	if (q->run->dropped)
-		add_note(answer, "The journal lost its first %s events: the replay begins late.",
+		add_note(answer,
+			 "The journal lost its first %s events: the replay begins after them.",
 			 cpa_format_count(q->run->dropped).text);
 	if (w->cut)
-		add_note(answer, "Parts of the run were not profiled: the replay knows nothing of "
-				 "them.");
+		add_note(answer,
+			 "Parts of the run were not profiled: the replay does not include them.");
 	if (w->untimed)
 		add_note(answer,
-			 "%s uses of locks were not timed: in the replay they exclude nobody.",
+			 "%s uses of locks were not timed: in the replay they do not exclude other "
+			 "threads.",
 			 cpa_format_count(w->untimed).text);
 	if (w->conditions)
 		add_note(answer,
-			 "%s waits on conditions keep the recorded order, as it is not known what "
-			 "was waited for: weak where another order would need fewer or more.",
+			 "%s waits on conditions keep the recorded order, because cpa does not "
+			 "know their predicate: the prediction is weak where another order needs "
+			 "fewer or more of these waits.",
 			 cpa_format_count(w->conditions).text);
 	if (w->guessed)
-		add_note(
-			answer,
-			"%s visits to conditions are taken for the taking of something that "
-			"others put there, by whoever comes first, as in the recorded run it could "
-			"have been.",
-			cpa_format_count(w->guessed).text);
+		add_note(answer,
+			 "%s uses of conditions are replayed as dequeues from a queue, first come "
+			 "first served: the recorded run is consistent with that.",
+			 cpa_format_count(w->guessed).text);
 	if (w->polls)
 		add_note(answer,
-			 "%s waits timed out and were begun again until a signal came: only the "
-			 "signal counts.",
+			 "%s waits timed out and were repeated until a signal came: the replay "
+			 "waits for the signal only.",
 			 cpa_format_count(w->polls).text);
 	if (w->timeouts)
-		add_note(answer, "%s waits on conditions time out after the time that they did.",
+		add_note(answer,
+			 "%s waits on conditions time out after the same time as in the recording.",
 			 cpa_format_count(w->timeouts).text);
 	if (w->ordered)
 		add_note(answer,
@@ -285,21 +288,23 @@ static void note_weakness(struct inquiry *q, const struct cpa_weakness *w)
 			 "%s waits for processes to end are for the same ones as in the recording.",
 			 cpa_format_count(w->children).text);
 	if (w->undealt)
-		add_note(answer, "%s items go to the thread that got them in the recorded run.",
+		add_note(answer, "%s items go to the same thread as in the recording.",
 			 cpa_format_count(w->undealt).text);
 	if (w->unexplained)
-		add_note(answer, "%s waits without a known release last as long as they did (%s).",
+		add_note(answer,
+			 "%s waits without a known release last as long as in the recording (%s).",
 			 cpa_format_count(w->unexplained).text,
 			 cpa_format_seconds(predict_seconds(q, w->unexplained_ticks)).text);
 	if (w->pauses)
-		add_note(answer, "%s calls that blocked last as long as they did (%s in all).",
+		add_note(answer, "%s blocking calls last as long as in the recording (%s in all).",
 			 cpa_format_count(w->pauses).text,
 			 cpa_format_seconds(predict_seconds(q, w->pause_ticks)).text);
 	if (w->pauses && q->profile->processes > 1)
-		add_note(answer, "That is so, too, where a process waited for what another one "
-				 "sent: data between processes is no dependency.");
+		add_note(answer,
+			 "This includes calls that waited for data from another process of the "
+			 "session: the replay does not follow data between processes.");
 	if (w->tries)
-		add_note(answer, "%s tries to get a lock fail as they did.",
+		add_note(answer, "%s failed attempts to take a lock (trylock) fail again.",
 			 cpa_format_count(w->tries).text);
 }
 
@@ -312,11 +317,9 @@ static void note_sharing(struct inquiry *q)
 	for (size_t i = 0; i < question->cores; i++)
 		other |= question->core[i] != q->profile->program.cores;
 	if (other)
-		add_note(
-			q->answer,
-			"A core is as fast as in the recorded run: what threads on other cores, or "
-			"other hyper-threads of the same one, take of its width, of caches and of "
-			"memory bandwidth is not modelled.");
+		add_note(q->answer,
+			 "A core is as fast as in the recorded run: contention for caches, for "
+			 "memory bandwidth and between hyper-threads of one core is not modelled.");
 }
 
 /*
@@ -331,9 +334,8 @@ static void note_order(struct inquiry *q)
 		if (answer->row[i].unchanged_s >= path_s * (1 - REORDERED))
 			continue;
 		add_note(q->answer,
-			 "On %u cores it is shorter than the critical path of %s, which is that of "
-			 "the recorded order: threads here come by work or locks that others had "
-			 "there.",
+			 "On %u cores the run is shorter than the recorded critical path of %s: in "
+			 "the replay threads get locks and work items in another order.",
 			 answer->row[i].cores, cpa_format_seconds(path_s).text);
 		return;
 	}
@@ -343,8 +345,8 @@ static void note_unfinished(struct inquiry *q, uint32_t threads)
 {
 	if (threads)
 		add_note(q->answer,
-			 "The program ends before %u of its threads: what they have left to do "
-			 "takes no time.",
+			 "The program ends before %u of its threads: the rest of their work is not "
+			 "counted.",
 			 threads);
 }
 
@@ -352,8 +354,8 @@ static void note_forced(struct inquiry *q, uint64_t forced)
 {
 	if (forced)
 		add_note(q->answer,
-			 "%s waits ended without what they waited for: the changed order stopped "
-			 "the replay, or the journal has gaps.",
+			 "%s waits were ended by force, without their release: the changed order "
+			 "led to a deadlock in the replay, or the journal has gaps.",
 			 cpa_format_count(forced).text);
 }
 
@@ -407,10 +409,10 @@ static int answer_question(struct inquiry *q, char **error)
 	note_weakness(q, &same->weakness);
 	note_sharing(q);
 	if (changed && changed->weakness.refused) {
-		*error =
-			xstrdup("--what-if: workers: threads that get items of this queue also get "
-				"those of another, or are of several classes, or where the work on "
-				"an item ends is not known");
+		*error = xstrdup(
+			"--what-if: workers: cannot be changed for this queue: its consumers also "
+			"serve another queue, or are of several classes, or the end of the work "
+			"on an item is not known");
 		ret = -1;
 	} else {
 		ret = answer_rows(q, same, changed, error);

@@ -29,16 +29,17 @@ static void put_check(const struct cpa_answer *answer, const struct cpa_profile 
 	cpa_page_paragraph(page, CPA_STRONG, 2, text);
 	free(text);
 	if (answer->waits)
-		text = cpa_format_text("A thread that was blocked works again after %s, the median "
-				       "of %s waits that ended while a core was free. ",
-				       cpa_format_seconds(answer->latency_s).text,
-				       cpa_format_count(answer->waits).text);
+		text = cpa_format_text(
+			"A blocked thread runs again %s after its release (the median of %s waits "
+			"that ended while a core was free). ",
+			cpa_format_seconds(answer->latency_s).text,
+			cpa_format_count(answer->waits).text);
 	else
-		text = xstrdup("A thread that was blocked works again at once: no wait ended while "
-			       "a core was free, to learn from. ");
-	longer = cpa_format_text("%sBoth have %s of the profiler's own time, predictions have "
-				 "none.",
-				 text, cpa_format_seconds(answer->probe_s).text);
+		text = xstrdup("A blocked thread runs again at once after its release, because the "
+			       "recording has no wait that ended while a core was free. ");
+	longer = cpa_format_text(
+		"%sBoth times include %s of the profiler's own time; the predictions below do not.",
+		text, cpa_format_seconds(answer->probe_s).text);
 	free(text);
 	text = longer;
 	cpa_page_paragraph(page, CPA_PLAIN, 0, text);
@@ -54,11 +55,11 @@ static void put_order(const struct cpa_answer *answer, const struct cpa_page *pa
 	if (fabs(answer->replayed_s - answer->recorded_s) < OFF * answer->recorded_s)
 		return;
 	off = change(answer->recorded_s, answer->reordered_s);
-	text = cpa_format_text("The replay shares the cores among this program's threads only, and "
-			       "fairly. With the waiting for cores that was recorded, %s in all "
-			       "threads, it takes %s (%s).",
-			       cpa_format_seconds(answer->runqueue_s).text,
-			       cpa_format_seconds(answer->reordered_s).text, off);
+	text = cpa_format_text(
+		"The replay shares the cores fairly, and among this program's threads only. With "
+		"the recorded waiting for cores instead (%s in all threads) it takes %s (%s).",
+		cpa_format_seconds(answer->runqueue_s).text,
+		cpa_format_seconds(answer->reordered_s).text, off);
 	cpa_page_paragraph(page, CPA_PLAIN, 0, text);
 	free(off);
 	free(text);
@@ -147,7 +148,7 @@ void cpa_answer_text(const struct cpa_answer *answer, const struct cpa_profile *
 		put_curves(answer, page);
 	put_next(answer, page);
 	if (answer->notes)
-		cpa_page_heading(page, "What makes this weak");
+		cpa_page_heading(page, "Limits of this prediction");
 	for (size_t i = 0; i < answer->notes; i++)
 		cpa_page_paragraph(page, CPA_PLAIN, 0, answer->note[i]);
 }

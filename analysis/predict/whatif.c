@@ -71,8 +71,8 @@ static int parse_value(struct cpa_change *change, const char *value, const char 
 	} else {
 		change->kind = CPA_CHANGE_SCALE;
 		if (!parse_factor(value, &change->factor))
-			return wrong(error, "behind '=' a factor from 0 to 100, drop or split:N "
-					    "expected");
+			return wrong(error,
+				     "after '=' a factor from 0 to 100, drop or split:N expected");
 		return 0;
 	}
 	return change->of == CPA_LOCK ? 0 : wrong(error, "drop and split are for locks");

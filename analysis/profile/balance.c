@@ -77,12 +77,13 @@ char *cpa_balance_reason(const struct cpa_queue_figures *queue)
 				       "and consumers waited for %s of their time",
 				       depth.text, idle.text);
 	case CPA_LIMIT_BALANCED:
-		return cpa_format_text("balanced: few items were waiting (mean depth %s), and "
-				       "consumers waited for only %s of their time",
-				       depth.text, idle.text);
+		return cpa_format_text(
+			"balanced: few items were waiting (mean depth %s), and consumers waited "
+			"for only %s of their time",
+			depth.text, idle.text);
 	default:
-		return cpa_format_text("%s", queue->dequeued ? "which side limits is not known" :
-							       "nothing was taken out");
+		return cpa_format_text("%s", queue->dequeued ? "it is not known which side limits" :
+							       "no item was dequeued");
 	}
 }
 
@@ -97,9 +98,9 @@ static const char *find_trouble(const struct cpa_queue_figures *queue, double ma
 	if (queue->producers != 1)
 		return queue->producers ? "several producers" : "no producer";
 	if (queue->consumers < 2)
-		return "less than two consumers";
+		return "fewer than two consumers";
 	if (both)
-		return "the producer consumes too";
+		return "the producer is also a consumer";
 	if (!(master_s > 0) || !(queue->services_s > 0))
 		return "one side did no work";
 	return NULL;

@@ -116,10 +116,11 @@ static const char *describe_external(const char *name)
 	static const struct {
 		const char *name, *text;
 	} known[] = {
-		{ "other", "time blocked elsewhere (disk, page faults, calls that are not told "
-			   "apart)" },
+		{ "other",
+		  "time blocked elsewhere (disk, page faults, system calls that cpa does not "
+		  "wrap)" },
 		{ "timeout", "time of waits that timed out" },
-		{ "unseen", "time of waits whose release was not seen" },
+		{ "unseen", "time of waits whose release cpa did not see" },
 		{ "child", "time blocked in waits for child processes" },
 	};
 
@@ -213,13 +214,13 @@ static void advise_next(struct cpa_guidance *guidance, const struct cpa_profile 
 	}
 	if (part) {
 		name = describe(part, false);
-		advise(guidance, "At least %s of that is also the time of %s.",
+		advise(guidance, "At least %s of that saving is time spent in %s.",
 		       cpa_format_seconds(overlap(profile, best, part)).text, name);
 		free(name);
 	}
 	if (next) {
 		name = describe(next, false);
-		advise(guidance, "Next comes %s, which alone saves %s.", name,
+		advise(guidance, "After that, look at %s: removing it alone would save %s.", name,
 		       cpa_format_seconds(next->saved_s).text);
 		free(name);
 	}
@@ -233,8 +234,9 @@ static void advise_of_open_items(struct cpa_guidance *guidance, const struct cpa
 		if (profile->queue[i].slot == slot &&
 		    profile->queue[i].undone > profile->queue[i].services / 2) {
 			advise(guidance,
-			       "The program does not say when such an item is done: all that its "
-			       "thread does before the next one counts as its processing.");
+			       "The program does not mark the end of an item of this queue, so "
+			       "everything that its thread does until the next dequeue counts as "
+			       "its processing.");
 			return;
 		}
 }
@@ -259,8 +261,8 @@ static void advise_component(struct cpa_guidance *guidance, const struct cpa_pro
 		       cpa_format_seconds(length - best->saved_s).text);
 	else
 		advise(guidance,
-		       "No component stands out: the largest, %s, saves %s of the %s critical "
-		       "path.",
+		       "No component stands out: removing the largest, %s, would save %s of the "
+		       "%s critical path.",
 		       name, cpa_format_seconds(best->saved_s).text,
 		       cpa_format_seconds(length).text);
 	free(name);
@@ -321,14 +323,15 @@ static void advise_parallelism(struct cpa_guidance *guidance, const struct cpa_p
 	else if (run_queue >= SHARE_RUN_QUEUE * program->observed_path_s && run_queue > 0 &&
 		 most > ROOM_FOR_CORES * program->parallelism)
 		advise(guidance,
-		       "Processors limit this run: %s of the observed path was ready to run "
-		       "without one, and the work allows a parallelism of %s where it had %s.",
+		       "Too few processors limit this run: for %s of the observed path a thread "
+		       "was ready to run but had no processor. With more processors the "
+		       "parallelism could reach %s; in this run it was %s.",
 		       cpa_format_percent(run_queue, program->observed_path_s).text,
 		       cpa_format_ratio(most).text, cpa_format_ratio(program->parallelism).text);
 	if (hand_off >= SHARE_HAND_OFF * program->observed_path_s && hand_off > 0)
 		advise(guidance,
-		       "Hand-offs from one thread to the next take %s of the observed path: "
-		       "fewer of them gain more than shorter critical sections.",
+		       "Hand-offs (waking the next thread) take %s of the observed path: hand "
+		       "over less often; shorter critical sections gain less.",
 		       cpa_format_percent(hand_off, program->observed_path_s).text);
 }
 
@@ -352,8 +355,8 @@ static void advise_busy_lock(struct cpa_guidance *guidance, const struct cpa_pro
 	    object->saved_s >= SHARE_STANDS_OUT * length)
 		return;
 	advise(guidance,
-	       "Threads wait for %s longer than for any other lock (%s in all), yet without its "
-	       "critical sections the path would be %s%s shorter.",
+	       "Do not start with %s: threads wait for it longer than for any other lock (%s in "
+	       "all), but without its critical sections the critical path would be %s%s shorter.",
 	       object->class, cpa_format_seconds(object->wait_s).text,
 	       object->saved_s > 0 ? "only " : "",
 	       object->saved_s > 0 ? cpa_format_seconds(object->saved_s).text : "no");
@@ -390,7 +393,7 @@ static void advise_queue(struct cpa_guidance *guidance, const struct cpa_profile
 	reason = cpa_balance_reason(queue);
 	if (queue->limit == CPA_LIMIT_PRODUCERS)
 		advise(guidance,
-		       "At %s%s, %s; threads that fill it are on the critical path for %s of %s, "
+		       "At %s%s, %s; the producer threads are on the critical path for %s of %s, "
 		       "so more consumers will not help.",
 		       noun, queue->name, reason, cpa_format_seconds(queue->producers_path_s).text,
 		       cpa_format_seconds(profile->program.critical_path_s).text);
@@ -406,20 +409,21 @@ static void advise_queue(struct cpa_guidance *guidance, const struct cpa_profile
 static const char *blame(const char *external)
 {
 	if (strcmp(external, "poll") == 0 || strcmp(external, "accept") == 0)
-		return "the program waited for others, as servers do for their clients (or for "
-		       "its own threads by a pipe or an eventfd, which is not followed). What it "
-		       "saves is said of such a run. How much it could serve is bounded by the "
-		       "CPU time of its threads and by the locks that they wait for";
+		return "the program waited for input, as a server waits for its clients (or for "
+		       "its own threads through a pipe or an eventfd, which cpa does not follow). "
+		       "The savings hold for a run under this load only. To serve more, reduce "
+		       "the CPU time of its threads and their waits for locks";
 	if (strcmp(external, "child") == 0)
-		return "the program waited for other processes, whose figures are not these";
+		return "the program waited for other processes, which are not part of these "
+		       "figures";
 	if (strcmp(external, "sleep") == 0)
 		return "the program slept";
 	if (strcmp(external, "signal") == 0)
-		return "the program waited for signals. If its own threads send them otherwise "
-		       "than by kill() or pthread_kill(), which are followed, its real path is "
-		       "through those with the most CPU time and waits";
-	return "the program waited for files, devices or other programs. Cheaper code gains "
-	       "little there; caches, larger or more requests at a time do";
+		return "the program waited for signals. cpa follows signals sent by kill() and "
+		       "pthread_kill(); if its own threads send them in another way, look at the "
+		       "threads with the most CPU time and waits";
+	return "the program waited for files, devices or other programs. Faster code gains little "
+	       "there; caching, larger requests, or more requests at a time help";
 }
 
 /* Where others decide how long it takes, savings of its work are small, and mean little. */
@@ -443,7 +447,7 @@ static void warn_of_waiting(struct cpa_guidance *guidance, const struct cpa_prof
 		     "%s of the critical path is time blocked outside synchronization, most of it "
 		     "in %s: %s.",
 		     cpa_format_percent(blocked, path).text,
-		     strcmp(most->name, "other") == 0 ? "calls that are not told apart" :
+		     strcmp(most->name, "other") == 0 ? "system calls that cpa does not wrap" :
 							most->name,
 		     blame(most->name));
 }
@@ -471,9 +475,9 @@ static void warn_of_own_waits(struct cpa_guidance *guidance, const struct cpa_pr
 	if (library && (other->critical_path_s > SHARE_UNSEEN * program->critical_path_s ||
 			other->observed_path_s > SHARE_UNSEEN * program->observed_path_s))
 		warn(guidance,
-		     "Threads of %s wait for each other by system calls that are not seen: such "
-		     "waits count as blocked in other, %s of the critical and %s of the observed "
-		     "path, and what they waited for is on neither.",
+		     "Threads of %s wait for each other by system calls that cpa cannot see. "
+		     "These waits count as external time \"other\" (%s of the critical path, %s "
+		     "of the observed path); the work they waited for is missing from both paths.",
 		     library,
 		     cpa_format_percent(other->critical_path_s, program->critical_path_s).text,
 		     cpa_format_percent(other->observed_path_s, program->observed_path_s).text);
@@ -501,9 +505,9 @@ static void warn_of_timeouts(struct cpa_guidance *guidance, const struct cpa_pro
 	if (!timeouts)
 		return;
 	warn(guidance,
-	     "Waits that timed out are %s of the critical path: a time-out passes at its own pace. "
-	     "Where a thread only looks around and waits again, nothing would be gained there, and "
-	     "the path without them is the one to read: %s, which allows a parallelism of %s.",
+	     "Waits that timed out are %s of the critical path. If the thread only checks "
+	     "something and waits again, shorter time-outs gain nothing; without these waits the "
+	     "critical path is %s, which allows a parallelism of %s.",
 	     cpa_format_percent(timeouts->critical_path_s, path).text,
 	     cpa_format_seconds(path - timeouts->saved_s).text,
 	     cpa_format_ratio(max_parallelism(profile)).text);
@@ -511,8 +515,8 @@ static void warn_of_timeouts(struct cpa_guidance *guidance, const struct cpa_pro
 		return;
 	described = describe(awaited, false);
 	warn(guidance,
-	     "Read \"wall\" then rather than \"saves\": in the end the run waited longest for %s, %s "
-	     "of the time.",
+	     "In that case read the column \"wall\", not \"saves\": the run waited longest for "
+	     "%s, %s of the time.",
 	     described,
 	     cpa_format_percent(awaited->observed_path_s, profile->program.observed_path_s).text);
 	free(described);
@@ -526,8 +530,8 @@ static void warn_of_unseen(struct cpa_guidance *guidance, const struct cpa_profi
 	if (unseen && (unseen->observed_path_s > SHARE_UNSEEN * program->observed_path_s ||
 		       unseen->critical_path_s > SHARE_UNSEEN * program->critical_path_s))
 		warn(guidance,
-		     "Waits whose release was not seen are %s of the critical path and %s of the "
-		     "observed path: dependencies are missing there.",
+		     "cpa did not see what ended some waits: %s of the critical path and %s of "
+		     "the observed path are such waits, and the work behind them is missing there.",
 		     cpa_format_percent(unseen->critical_path_s, program->critical_path_s).text,
 		     cpa_format_percent(unseen->observed_path_s, program->observed_path_s).text);
 }
@@ -539,13 +543,13 @@ static void add_warnings(struct cpa_guidance *guidance, const struct cpa_profile
 
 	if (probe > SHARE_PROBE * program->observed_path_s)
 		warn(guidance,
-		     "The profiler itself takes %s of the observed path: the figures are "
-		     "those of a slowed-down run.",
+		     "The profiler itself takes %s of the observed path: without it the program "
+		     "is faster than these figures.",
 		     cpa_format_percent(probe, program->observed_path_s).text);
 	else if (profile->diagnostics.probe_s > SHARE_PROBE * program->cpu_s)
 		warn(guidance,
-		     "The profiler itself takes %s of the CPU time: the figures are those "
-		     "of a slowed-down run.",
+		     "The profiler itself takes %s of the CPU time: without it the program is "
+		     "faster than these figures.",
 		     cpa_format_percent(profile->diagnostics.probe_s, program->cpu_s).text);
 	for (size_t i = 0; i < profile->components; i++) {
 		const struct cpa_component_figures *component = &profile->component[i];
@@ -553,8 +557,8 @@ static void add_warnings(struct cpa_guidance *guidance, const struct cpa_profile
 		if (component->slot == CPA_SLOT_UNSAMPLED &&
 		    component->total_s > SHARE_UNSAMPLED * program->cpu_s)
 			warn(guidance,
-			     "No sample tells the function of %s of the CPU time: the "
-			     "shares of functions are too small.",
+			     "For %s of the CPU time no sample recorded the function: the shares "
+			     "of all functions are too small.",
 			     cpa_format_percent(component->total_s, program->cpu_s).text);
 	}
 	warn_of_timeouts(guidance, profile);

@@ -15,67 +15,73 @@
 static const char *const counter_notes[CPA_DIAG_COUNT] = {
 	[CPA_DIAG_SAMPLES_LOST] = "samples were lost: the shares of functions are less exact.",
 	[CPA_DIAG_OBJECTS_REFUSED] =
-		"operations were on objects that found no row: their dependencies are missing, "
-		"and the critical path may be too short.",
-	[CPA_DIAG_EDGES_REFUSED] = "operations are missing from the activity graph, which was "
-				   "full: paths and components are not affected.",
-	[CPA_DIAG_THREADS_REFUSED] = "threads ran unprofiled: their time is in no figure.",
+		"operations were on objects for which there was no space: their dependencies are "
+		"missing, and the critical path may be too short.",
+	[CPA_DIAG_EDGES_REFUSED] =
+		"operations are missing from the activity graph, which was full; paths and "
+		"components are not affected.",
+	[CPA_DIAG_THREADS_REFUSED] = "threads ran unprofiled: no figure includes their time.",
 	[CPA_DIAG_VERSIONS_REFUSED] =
-		"times a path could not be extended for want of memory: shares and savings are "
-		"too small.",
-	[CPA_DIAG_TOKENS_REFUSED] = "signals and posts could not be remembered: the waits that "
-				    "they ended depend on nothing.",
-	[CPA_DIAG_UNMATCHED_WAKES] = "waits ended without a release that was seen: they count as "
-				     "external time, \"unseen\".",
+		"times there was no memory to extend a path: shares and savings are too small.",
+	[CPA_DIAG_TOKENS_REFUSED] =
+		"signals and posts could not be recorded: the waits that they ended have no "
+		"dependency.",
+	[CPA_DIAG_UNMATCHED_WAKES] =
+		"waits ended without a release that cpa saw: they count as external time, "
+		"\"unseen\".",
 	[CPA_DIAG_NESTED] = "operations in signal handlers interrupted the profiler and were not "
 			    "recorded.",
 	[CPA_DIAG_FOREIGN_UNLOCKS] =
 		"unlocks came from a thread that did not hold the lock: its hold time is not "
 		"known.",
-	[CPA_DIAG_FORKS] = "child processes of fork could not join: they are in no figure.",
+	[CPA_DIAG_FORKS] =
+		"child processes of fork could not join the session: no figure includes them.",
 	[CPA_DIAG_PROCESSES_REFUSED] =
-		"child processes found no place in the session: they are in no figure.",
+		"child processes did not fit into the session: no figure includes them.",
 	[CPA_DIAG_UNSEEN_CHILDREN] =
-		"child processes were waited for that had no part in the session (static, set-uid, "
-		"of another user, or without LD_PRELOAD and CPA_SESSION in their environment): "
-		"the waits are external time, \"child\".",
+		"waits were for child processes that are not in the session (static, set-uid, of "
+		"another user, or started without LD_PRELOAD and CPA_SESSION in the environment): "
+		"these waits are external time, \"child\".",
 	[CPA_DIAG_PROCESSES_LOST] =
-		"child processes ended without a word, as when they are killed: what they did "
-		"after their last events is in no figure.",
+		"child processes ended without notice (for example killed): no figure includes "
+		"what they did after their last event.",
 	[CPA_DIAG_HELD_OVERFLOW] =
-		"locks were taken by threads that held 16 others: time in them does not count as "
-		"theirs.",
+		"locks were taken by threads that already held 16 locks: time in these critical "
+		"sections is not counted for them.",
 	[CPA_DIAG_SAMPLERS_REFUSED] =
-		"threads had no sampler: the functions they spent time in are not known.",
+		"threads had no sampler: the functions in which they spent time are not known.",
 	[CPA_DIAG_ALIASED_CLASSES] =
 		"components had to share a slot with another: set CPA_COMPONENTS higher to tell "
 		"them apart.",
 	[CPA_DIAG_SEARCH_WAITS] =
-		"times there was no slot to tell apart what shares one: set CPA_COMPONENTS higher.",
+		"times there was no free slot to separate components that share one: set "
+		"CPA_COMPONENTS higher.",
 	[CPA_DIAG_ITEMS_REFUSED] =
-		"items were put into queues when there was no space to remember them: their "
-		"dequeues depend on nothing, and the critical path may be too short.",
+		"enqueued items could not be recorded for lack of space: their dequeues have no "
+		"dependency, and the critical path may be too short.",
 	[CPA_DIAG_ITEMS_UNMATCHED] =
-		"dequeued items had not been seen to be enqueued: these dequeues depend on "
-		"nothing, and the items are in no time in queue.",
+		"items were dequeued that cpa had not seen enqueued: these dequeues have no "
+		"dependency, and the times in queue do not include the items.",
 	[CPA_DIAG_ITEMS_TWICE] =
-		"items were enqueued while they were in the queue already: a dequeue was taken for "
-		"that of the oldest, so times in queue may be those of another.",
+		"items were enqueued while already in the queue: each dequeue is matched to the "
+		"oldest enqueue, so some times in queue may be those of another item.",
 	[CPA_DIAG_ITEMS_UNBALANCED] =
-		"items were said to be done that were not being processed, or too many were "
-		"processed at once: service times miss them.",
+		"items were marked done that were not being processed, or too many were processed "
+		"at once: service times do not include them.",
 	[CPA_DIAG_REGIONS_UNBALANCED] =
-		"regions ended without a begin, or began without an end: their time is less exact.",
-	[CPA_DIAG_MARKS_REFUSED] = "marks found no space and are not listed.",
+		"regions ended without a begin or began without an end: their times are less "
+		"exact.",
+	[CPA_DIAG_MARKS_REFUSED] =
+		"marks could not be recorded for lack of space and are not listed.",
 	[CPA_DIAG_CALLS_UNBALANCED] =
-		"instrumented functions were left in ways that were not seen: their inclusive "
+		"instrumented functions were left in a way that cpa did not see: their inclusive "
 		"times are less exact.",
 	[CPA_DIAG_PART_FORGOTTEN] =
-		"times a thread met the end of a part of the run when profiling had been switched "
-		"some 60 times more: what of its time lies in which part is less exact.",
+		"times a thread first noticed that profiling had been switched some 60 switches "
+		"later: its time is divided less exactly among the parts of the run.",
 	[CPA_DIAG_PART_ITEMS] =
-		"items were in queues when profiling stopped, and are forgotten: if they were "
-		"dequeued later, that depends on nothing.",
+		"items were in queues when profiling stopped and were dropped: if they were "
+		"dequeued later, the dequeue has no dependency.",
 };
 
 static const char *const table_names[CPA_TABLES] = {
@@ -99,13 +105,14 @@ static void note_rows(struct cpa_build *build)
 
 		if (refused)
 			cpa_profile_note(profile,
-					 "%" PRIu32 " %s rows were wanted when there was "
-					 "no space for more.",
+					 "%" PRIu32
+					 " %s rows could not be added for lack of space.",
 					 refused, table_names[id]);
 		if (dump->broken[id])
 			cpa_profile_note(profile,
-					 "%" PRIu64 " %s rows in the dump are damaged or "
-					 "cut off and were left out.",
+					 "%" PRIu64
+					 " %s rows in the dump are damaged or cut off and were "
+					 "left out.",
 					 dump->broken[id], table_names[id]);
 	}
 	if (dump->broken_paths)
@@ -114,19 +121,25 @@ static void note_rows(struct cpa_build *build)
 				 "the critical path may be too short.",
 				 dump->broken_paths);
 	if (build->torn)
-		cpa_profile_note(profile,
-				 "%" PRIu32 " thread%s stopped in the middle of an event: %s last "
-				 "event counts in part.",
-				 build->torn, build->torn == 1 ? " was" : "s were",
-				 build->torn == 1 ? "its" : "their");
+		cpa_profile_note(
+			profile,
+			"%" PRIu32
+			" thread%s stopped in the middle of an event: %s last event is counted "
+			"only in part.",
+			build->torn, build->torn == 1 ? " was" : "s were",
+			build->torn == 1 ? "its" : "their");
 	if (dump->header.copied == CPA_COPY_ROWS)
-		cpa_profile_note(profile, "This copy was taken row by row while the process ran: "
-					  "some figures may not fit together.");
+		cpa_profile_note(
+			profile,
+			"This copy was taken row by row while the process ran: some figures may "
+			"be from slightly different moments.");
 	if (dump->unsteady)
-		cpa_profile_note(profile,
-				 "%" PRIu64 " rows changed while they were read: some of "
-				 "their figures may not fit together.",
-				 dump->unsteady);
+		cpa_profile_note(
+			profile,
+			"%" PRIu64
+			" rows changed while they were read: some of their figures may be from "
+			"slightly different moments.",
+			dump->unsteady);
 }
 
 /* The kernel's account of the process must agree with the sum over our threads. */
@@ -146,10 +159,11 @@ static void note_cpu(struct cpa_build *build)
 	if (header->epoch > CPA_EPOCH_ON || header->cpu_end_ns == 0 || fabs(kernel - ours) < 0.02 ||
 	    fabs(kernel - ours) < kernel / 20)
 		return;
-	cpa_profile_note(profile,
-			 "The kernel counted %.3f s of CPU time, the threads' figures sum "
-			 "up to %.3f s: some threads or activities are not in them.",
-			 kernel, ours);
+	cpa_profile_note(
+		profile,
+		"The kernel counted %.3f s of CPU time, but the threads' figures sum up to %.3f "
+		"s: some threads or activities are missing.",
+		kernel, ours);
 }
 
 /* What a lane that skips clock reads may have lost. */
@@ -162,10 +176,12 @@ static void note_untimed(struct cpa_build *build)
 	diagnostics->untimed_handoffs = diag[CPA_DIAG_UNTIMED_HANDOFFS];
 	diagnostics->untimed_handoffs_s = cpa_build_seconds(build, diag[CPA_DIAG_UNTIMED_TICKS]);
 	if (diagnostics->untimed_handoffs_s > build->profile->program.critical_path_s / 100)
-		cpa_profile_note(build->profile,
-				 "%" PRIu64 " times a thread took a lock that another had used "
-				 "untimed: these dependencies may be short by %.3f s in all.",
-				 diagnostics->untimed_handoffs, diagnostics->untimed_handoffs_s);
+		cpa_profile_note(
+			build->profile,
+			"%" PRIu64
+			" times a thread took a lock after another thread had used it untimed: "
+			"the paths through these hand-offs may be short by %.3f s in all.",
+			diagnostics->untimed_handoffs, diagnostics->untimed_handoffs_s);
 }
 
 /* What is not exact where a part of the run began or ended. */
@@ -177,19 +193,23 @@ static void note_parts(struct cpa_build *build)
 	double blocked = cpa_build_seconds(build, header->diag[CPA_DIAG_PART_BLOCKED_TICKS]);
 
 	if (header->epoch > CPA_EPOCH_ON && profile->program.wall_s <= 0)
-		cpa_profile_note(profile, "Profiling was off all the time (start it with "
-					  "CPA_START() or cpa ctl).");
+		cpa_profile_note(profile,
+				 "Profiling was never on (start it with CPA_START() or cpa ctl).");
 	if (late > profile->program.critical_path_s / 100)
-		cpa_profile_note(profile,
-				 "%" PRIu64 " times a thread was at work, without any event, from "
-				 "one part of the run into the next: the path that others had "
-				 "there may be short by %.3f s in all.",
-				 header->diag[CPA_DIAG_PART_LATE], late);
+		cpa_profile_note(
+			profile,
+			"%" PRIu64
+			" times a thread worked without any event from one part of the run into "
+			"the next: the paths of other threads in these parts may be short by %.3f "
+			"s in all.",
+			header->diag[CPA_DIAG_PART_LATE], late);
 	if (blocked > 1e-3 && blocked > profile->program.wall_s / 100)
-		cpa_profile_note(profile,
-				 "Threads were blocked when a part of the run began: what for is "
-				 "not known, and %.3f s of it are on no critical path.",
-				 blocked);
+		cpa_profile_note(
+			profile,
+			"Threads were already blocked when a part of the run began: cpa does not "
+			"know what they waited for, and %.3f s of these waits are on no critical "
+			"path.",
+			blocked);
 }
 
 static void note_modules(struct cpa_build *build)
@@ -223,11 +243,13 @@ static uint64_t note_unseen(struct cpa_build *build, uint32_t why, const char *h
 		names = longer;
 	}
 	if (count)
-		cpa_profile_note(build->profile,
-				 "%" PRIu64 " librar%s to be loaded %s (%s%s): the locks and "
-				 "threads of such libraries are not seen.",
-				 count, count == 1 ? "y was" : "ies were", how, names,
-				 count > MOST_NAMES ? ", ..." : "");
+		cpa_profile_note(
+			build->profile,
+			"%" PRIu64
+			" librar%s to be loaded %s (%s%s): cpa cannot see the locks and threads "
+			"of such libraries.",
+			count, count == 1 ? "y was" : "ies were", how, names,
+			count > MOST_NAMES ? ", ..." : "");
 	free(names);
 	return count;
 }
@@ -238,14 +260,15 @@ static void note_source(struct cpa_build *build)
 	uint64_t begun = build->dump->header.start_ticks;
 
 	if (machine->source == CPA_SOURCE_KERNEL)
-		cpa_profile_note(build->profile,
-				 "The kernel has found the time stamp counter unstable: times are "
-				 "the kernel's, each of which costs a system call.");
+		cpa_profile_note(
+			build->profile,
+			"The kernel reports the time stamp counter as unstable: cpa takes times "
+			"from the kernel, at the cost of a system call each.");
 	if (machine->source == CPA_SOURCE_DRIFT)
 		cpa_profile_note(
 			build->profile,
-			"The time stamp counter ran off the kernel's clock, by %.6f s in %.6f s: "
-			"times are of that clock from %.6f s of the run on.",
+			"The time stamp counter drifted from the kernel's clock by %.6f s in %.6f "
+			"s: from %.6f s of the run on, times are from the kernel's clock.",
 			cpa_build_seconds(build, machine->drift_ticks),
 			cpa_build_seconds(build, machine->drift_over_ticks),
 			machine->source_ticks > begun ?
@@ -272,12 +295,13 @@ static void take_machine(struct cpa_build *build)
 	diagnostics->samples_s =
 		(double)header->diag[CPA_DIAG_INTERRUPTS] * diagnostics->machine.interrupt_s;
 	if (machine->most_hz)
-		cpa_profile_note(build->profile,
-				 "%" PRIu32 " samples a second, not %" PRIu32
-				 " as CPA_SAMPLE_HZ asks for: a sample's interrupt takes %.1f us "
-				 "here, and they may take 5 %% of a processor.",
-				 machine->most_hz, header->sample_hz,
-				 diagnostics->machine.interrupt_s * 1e6);
+		cpa_profile_note(
+			build->profile,
+			"cpa took %" PRIu32 " samples a second, not the %" PRIu32
+			" of CPA_SAMPLE_HZ: a sample takes %.1f us on this machine, and samples "
+			"may use at most 5 %% of a processor.",
+			machine->most_hz, header->sample_hz,
+			diagnostics->machine.interrupt_s * 1e6);
 }
 
 void cpa_build_diagnostics(struct cpa_build *build)
@@ -295,10 +319,12 @@ void cpa_build_diagnostics(struct cpa_build *build)
 			cpa_profile_note(profile, "%" PRIu64 " %s", header->diag[i],
 					 counter_notes[i]);
 	if (header->state == CPA_EXECED)
-		cpa_profile_note(profile, "The program replaced itself with another (exec), which "
-					  "was not profiled here.");
+		cpa_profile_note(
+			profile,
+			"The program replaced itself with another one (exec), which is not in "
+			"this profile.");
 	if (profile->threads == 0)
-		cpa_profile_note(profile, "No thread left any figures.");
+		cpa_profile_note(profile, "No thread recorded any figures.");
 	diagnostics->deepbind = note_unseen(build, CPA_UNSEEN_DEEPBIND, "with RTLD_DEEPBIND");
 	diagnostics->namespaced =
 		note_unseen(build, CPA_UNSEEN_NAMESPACE, "into another namespace");

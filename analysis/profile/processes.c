@@ -138,14 +138,14 @@ void cpa_build_process_notes(struct cpa_build *build)
 	if (running && profile->program.complete)
 		cpa_profile_note(
 			profile,
-			"%zu process%s still ran when the first one ended, or ended without a "
-			"word: the run is that of the first one.",
+			"%zu process%s still ran when the first one ended, or ended without "
+			"notice: the run ends with the first process.",
 			running, running == 1 ? "" : "es");
 	if (profile->processes > 1 && read_share(profile) > READ_MUCH)
 		cpa_profile_note(
 			profile,
-			"Data that a process reads from another through a pipe or socket is "
-			"no dependency: the wait for it is external time, \"read\".");
+			"cpa does not follow data from one process to another through a pipe or "
+			"socket: the wait for it counts as external time, \"read\".");
 }
 
 const char *cpa_ending_word(enum cpa_ending ending)

@@ -50,8 +50,7 @@ static double tick_length(const struct cpa_header *header, struct cpa_profile *p
 	/* Counters run at 0.1 to 10 GHz. */
 	if (ticks > 0 && nanoseconds / ticks > 0.1 && nanoseconds / ticks < 10)
 		return nanoseconds / ticks * 1e-9;
-	cpa_profile_note(profile,
-			 "The rate of the clock is not known: all times are as if it were 1 GHz.");
+	cpa_profile_note(profile, "The rate of the clock is not known: all times assume 1 GHz.");
 	return 1e-9;
 }
 
@@ -67,10 +66,11 @@ static void check_tiles(struct cpa_profile *profile)
 	double missing = program->wall_s - program->observed_path_s;
 
 	if (fabs(missing) > 1e-3 && fabs(missing) > program->wall_s / 1000)
-		cpa_profile_note(profile,
-				 "The observed path is %.6f s %s than the run: its shares are "
-				 "of the path, not of the run.",
-				 fabs(missing), missing > 0 ? "shorter" : "longer");
+		cpa_profile_note(
+			profile,
+			"The observed path is %.6f s %s than the run: read its shares as shares "
+			"of the path, not of the run.",
+			fabs(missing), missing > 0 ? "shorter" : "longer");
 }
 
 /* The end of the run, or the last that is known of it. */

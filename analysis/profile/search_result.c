@@ -84,11 +84,11 @@ void cpa_build_search_notes(struct cpa_build *build)
 		if (!c->among || c->critical_path_s < least)
 			continue;
 		notes++;
-		cpa_profile_note(profile,
-				 "%s was found among %" PRIu32
-				 " components that shared a slot: its figures are from %.3f s on, "
-				 "and up to %.3f s off; before that it had %.3f s of the path "
-				 "at most.",
-				 c->name, c->among, c->since_s, c->error_s, c->before_s);
+		cpa_profile_note(
+			profile,
+			"%s shared a slot with others of %" PRIu32
+			" components until cpa separated it: its figures start at %.3f s and may "
+			"be off by %.3f s; before that it had at most %.3f s of the path.",
+			c->name, c->among, c->since_s, c->error_s, c->before_s);
 	}
 }

@@ -53,8 +53,8 @@ static void put_program(const struct cpa_page *page, const struct cpa_metric_row
 	cpa_table_end(&table, page);
 	cpa_page_foot(
 		page, 0, 0,
-		"Sums over the threads, but for T and what is divided by it. -: not measured. "
-		"Definitions and sources: man cpa-metrics.");
+		"Figures are sums over the threads, except T and the figures divided by T. -: not "
+		"measured. Definitions and sources: man cpa-metrics.");
 }
 
 static bool has_id(enum cpa_metric_level level)
@@ -137,9 +137,10 @@ static void put_level(const struct cpa_page *page, const struct cpa_metrics *m,
 		[CPA_AT_EVENT] = "Metrics by event",
 	};
 	static const char *const foot[CPA_METRIC_LEVELS] = {
-		[CPA_AT_PROCEDURE] = "M_m: events that the procedure's code asked for.",
+		[CPA_AT_PROCEDURE] = "M_m: synchronization events called from the procedure.",
 		[CPA_AT_EVENT] =
-			"T: work and blocking that it ended; T_wait: waiting that it ended.",
+			"T: work and blocked time that ended with the event. T_wait: waiting that "
+			"ended with it.",
 	};
 
 	if (m->rows[level] == 0)
@@ -244,7 +245,7 @@ void cpa_text_histogram(const struct cpa_page *page, const struct cpa_histogram 
 		free(text);
 	}
 	cpa_table_end(&table, page);
-	text = h->bins ? cpa_format_text("A character: the mean of %s; %s is %s%s.",
+	text = h->bins ? cpa_format_text("Each character is the mean over %s; %s is %s%s.",
 					 cpa_format_seconds(h->until_s[h->bins - 1] /
 							    (double)h->bins * (double)each)
 						 .text,

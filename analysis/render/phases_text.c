@@ -87,13 +87,15 @@ static void put_method(const struct cpa_page *page, const struct cpa_phases *p)
 	char *text;
 
 	if (p->step == 0) {
-		text = xstrdup("Too few samples to look for phases: the run was too short.");
+		text = xstrdup("The run was too short to find phases: it has too few samples.");
 	} else {
 		text = cpa_format_text(
-			"Sampled every %s: a border is right to within one or two of these. Found where "
-			"%zu metrics, each smoothed over %zu samples, change together, as much as by a "
-			"step of %.2f of one's range (%s; --phase-threshold). Of marked and given phases "
-			"the figures are those from the nearest sample to the nearest; - if it is the same.",
+			"The program was sampled every %s; borders are exact to one or two "
+			"samples. A phase begins where %zu metrics, each smoothed over %zu "
+			"samples, change together by as much as a step of %.2f of one metric's "
+			"range (%s; --phase-threshold). Figures of marked and given phases run "
+			"from the nearest sample to the nearest; - means that both are the same "
+			"sample.",
 			cpa_format_seconds(p->interval_s).text, p->curves - p->left_out, p->window,
 			p->step, p->step_given ? "given" : "chosen");
 	}
@@ -105,7 +107,7 @@ static void put_path(const struct cpa_page *page, const struct cpa_profile *prof
 		     const struct cpa_phase *phase, size_t top)
 {
 	struct cpa_table_text table = { 0 };
-	char *text = cpa_format_text("%s, %s to %s: what its critical path of %s consists of",
+	char *text = cpa_format_text("%s, %s to %s: components of its critical path of %s",
 				     phase->name, cpa_format_seconds(phase->sampled_from_s).text,
 				     cpa_format_seconds(phase->sampled_to_s).text,
 				     cpa_format_seconds(phase->path_s).text);
@@ -133,17 +135,18 @@ static void put_path(const struct cpa_page *page, const struct cpa_profile *prof
 				      cpa_names_component_kind(component->kind), component->name });
 	}
 	cpa_table_end(&table, page);
-	cpa_page_foot(page, phase->shares, top,
-		      phase->path_changed ?
-			      "?: another path became the longest, so its growth is of "
-			      "no path. Savings are right." :
-			      NULL);
+	cpa_page_foot(
+		page, phase->shares, top,
+		phase->path_changed ?
+			"?: another path became the longest in this phase, so shares of the path "
+			"cannot be given. Savings are right." :
+			NULL);
 }
 
 void cpa_text_phases(const struct cpa_page *page, const struct cpa_profile *profile,
 		     const struct cpa_phases *p, size_t top)
 {
-	cpa_page_heading(page, p->found ? "Phases" : "Phases: none was found by itself");
+	cpa_page_heading(page, p->found ? "Phases" : "Phases: none was found automatically");
 	if (p->count)
 		put_overview(page, p);
 	put_method(page, p);

@@ -51,40 +51,47 @@ struct options {
 
 static const char help[] =
 	"Usage: cpa-report [OPTIONS] [DUMP]\n"
-	"Show what decided how long a program ran, from a dump that cpa run left.\n"
-	"Without DUMP: the newest *.dump in the current folder.\n"
+	"Show which chain of work and waiting decided how long a program ran, from a dump that\n"
+	"cpa run wrote. Without DUMP: the newest *.dump in the current folder.\n"
 	"\n"
-	"  --format text|json|csv    default: text; JSON holds everything, CSV one table: that of\n"
-	"                            --level, or the components\n"
+	"  --format text|json|csv    default: text. JSON holds the whole profile, CSV one table: "
+	"the\n"
+	"                            one of --level, by default the components\n"
 	"  --level LEVEL             program, component, process, thread, object, queue,\n"
 	"                            interval, pag\n"
-	"  --metrics LEVEL           metrics of IPS: program, machine, process, thread, procedure,\n"
-	"                            event, or all; see man cpa-metrics\n"
-	"  --histogram METRIC        one of them over time, at the level of --metrics\n"
+	"  --metrics LEVEL           the metrics of IPS: program, machine, process, thread,\n"
+	"                            procedure, event, or all; see man cpa-metrics\n"
+	"  --histogram METRIC        one of these metrics over time, at the level of --metrics\n"
 	"  --phases                  phases of the run, each with its metrics and critical path\n"
-	"  --phase NAME=FROM..TO     this range too, in seconds; as often as wanted\n"
-	"  --phase-threshold STEP    what change is a phase, 0.01 to 10; default: chosen\n"
+	"  --phase NAME=FROM..TO     add this range, in seconds; may be repeated\n"
+	"  --phase-threshold STEP    how large a change begins a phase, 0.01 to 10; default: "
+	"chosen\n"
 	"  --top N                   rows of each table (text), default 10\n"
 	"  --color auto|always|never default: auto, on a terminal unless NO_COLOR is set\n"
 	"  --width N                 columns of a line (text), default: the terminal's, or 80\n"
-	"  --zero KIND:NAME,...      instead: the critical path if these components took no time, beside\n"
-	"                            that of the run, exact; as are the next two:\n"
-	"  --paths                   the second and third critical path, and what they share with the first\n"
-	"  --verify                  instead: compute the paths again from the journal of the run\n"
-	"                            (cpa run --journal) and say whether they are the same\n"
 	"  --help, --version\n"
 	"\n"
-	"Instead of the report, how long the run would take, from a dump with a journal:\n"
-	"  --cores N[,N...]          on so many cores\n"
+	"Instead of the report, exact, from a dump with a journal (cpa run --journal):\n"
+	"  --zero KIND:NAME,...      the critical path if these components took no time, compared "
+	"with\n"
+	"                            that of the run\n"
+	"  --paths                   the second and third critical path, and their overlap with "
+	"the first\n"
+	"  --verify                  compute the paths again from the journal and report "
+	"differences\n"
+	"\n"
+	"Instead of the report, a prediction of the run time, from a dump with a journal:\n"
+	"  --cores N[,N...]          on this many cores\n"
 	"  --group 'CORES:NAME[,NAME...] ...'\n"
 	"                            with the threads of these names on these cores only\n"
-	"  --load N                  beside N other processes that always work\n"
+	"  --load N                  beside N other processes that always use a core\n"
 	"  --what-if KIND:NAME=FACTOR\n"
-	"                            if that component took FACTOR times as long; KIND: function,\n"
-	"                            lock, region, thread, queue, external; NAME as in the report,\n"
+	"                            if this component took FACTOR times as long; KIND: function,\n"
+	"                            lock, region, thread, queue, external; NAME as in the "
+	"report,\n"
 	"                            with * and ?. Also lock:NAME=drop, lock:NAME=split:N,\n"
-	"                            'queue:NAME workers=N'; as many of them as you like\n"
-	"  --curves                  and if components that matter took less and less\n"
+	"                            'queue:NAME workers=N'; may be repeated\n"
+	"  --curves                  also if each of the largest components took less time\n"
 	"\n"
 	"Exit status: 0, 1 for a dump that cannot be read or is not verified, 2 for wrong usage.\n";
 
@@ -424,7 +431,8 @@ int main(int argc, char **argv)
 	if (cpa_dump_whole(&dump)) {
 		ret = write_report(&dump, profile, &options);
 	} else {
-		fprintf(stderr, "cpa-report: %s: became unreadable while it was read (try again)\n",
+		fprintf(stderr,
+			"cpa-report: %s: the file became unreadable during reading (try again)\n",
 			dump.file);
 		ret = EXIT_BAD_DUMP;
 	}

@@ -59,7 +59,8 @@ static void write_master(FILE *out, const struct cpa_queue_figures *queue)
 		balance = "the workers dominate";
 	fprintf(out,
 		" Master and workers (IPS, Appendix 3): work %s and %s (%s for each of %u), on the "
-		"path %s and %s: %s. If the master's work grows with the workers and has no fixed part, "
+		"path %s and %s: %s. If the master's work grows with the workers and has no fixed "
+		"part, "
 		"both sides take turns and workers share evenly, the path is shortest with %u "
 		"worker%s: %s, where it is %s now. If the master's work depends on the items only, "
 		"more workers shorten it, to no less than %s.",
@@ -130,9 +131,11 @@ void cpa_text_queues(const struct cpa_page *page, const struct cpa_profile *prof
 	for (size_t i = 0; i < profile->queues && i < top; i++)
 		put_queue_row(&table, profile, &profile->queue[i]);
 	cpa_table_end(&table, page);
-	cpa_page_foot(page, profile->queues, top,
-		      "saves, path: of the processing. waited: mean time of an item in the queue; "
-		      "p50 and p99 within one bucket, +-12 %. depth: mean over the run.");
+	cpa_page_foot(
+		page, profile->queues, top,
+		"saves, path: for the processing of the items. waited: mean time of an item in "
+		"the queue; p50 and p99 are exact to 12 %. depth: mean number of items in the "
+		"queue over the run.");
 	for (size_t i = 0; i < profile->queues && i < top; i++)
 		cpa_text_queue(page, &profile->queue[i]);
 }
@@ -160,7 +163,7 @@ void cpa_text_marks(const struct cpa_page *page, const struct cpa_profile *profi
 	}
 	cpa_table_end(&table, page);
 	cpa_page_foot(page, profile->marks, top,
-		      "path so far: the longest chain of work that led there.");
+		      "path so far: length of the longest chain of work that leads to the mark.");
 }
 
 void cpa_text_procedures(const struct cpa_page *page, const struct cpa_profile *profile, size_t top)
@@ -197,6 +200,7 @@ void cpa_text_procedures(const struct cpa_page *page, const struct cpa_profile *
 	cpa_page_heading(page, "Procedures of the instrumented build: exact, not sampled");
 	cpa_table_end(&table, page);
 	cpa_page_foot(page, shown, top,
-		      "self: CPU time. inclusive: with what it called, and blocked outside "
-		      "synchronization. saves: what the run would gain without either.");
+		      "self: CPU time in the function. inclusive: with its callees and with time "
+		      "blocked outside synchronization. saves: what the run would gain without the "
+		      "function and its callees.");
 }

@@ -104,14 +104,15 @@ static void put_end(const struct cpa_page *page, const struct cpa_program_figure
 	if (program->complete || program->state == CPA_EXECED)
 		return;
 	if (!program->running && !program->copied && !program->waited)
-		why = "Nobody told how the program ended: it was killed, ended by a system call of "
-		      "its own, or runs where cpa-report cannot see it (cpa run tells). ";
+		why = "It is not known how the program ended: it was killed, it called exit_group "
+		      "directly, or it runs where cpa-report cannot see it. Start it with cpa run "
+		      "to record this. ";
 	else if (!ended_well(program))
 		why = "The program was killed. ";
 	if (program->waited && program->end_s > program->wall_s)
 		late = cpa_format_text(", %s before its end",
 				       cpa_format_seconds(program->end_s - program->run_s).text);
-	text = cpa_format_text("%sThe figures are of what it had done by its last event%s.", why,
+	text = cpa_format_text("%sThe figures cover the run up to its last recorded event%s.", why,
 			       late ? late : "");
 	cpa_page_paragraph(page, ended_well(program) ? CPA_PLAIN : CPA_ALARM, 0, text);
 	free(late);
@@ -151,9 +152,9 @@ static void put_paths(const struct cpa_page *page, const struct cpa_program_figu
 	};
 	char *text;
 
-	text = cpa_format_text("%-*s%8s  the longest chain of work: no processors shorten it",
-			       LABEL, "critical path",
-			       cpa_format_seconds(program->critical_path_s).text);
+	text = cpa_format_text(
+		"%-*s%8s  the longest chain of work: more processors cannot shorten it", LABEL,
+		"critical path", cpa_format_seconds(program->critical_path_s).text);
 	cpa_page_paragraph(page, CPA_PLAIN, LABEL, text);
 	free(text);
 	text = cpa_format_text("%-*s%8s  what the run waited for, from its start to its end", LABEL,
@@ -221,9 +222,9 @@ static void put_components(const struct cpa_page *page, const struct cpa_profile
 	cpa_table_end(&table, page);
 	cpa_page_foot(
 		page, shown, top,
-		"path, wall: shares of the critical and of the observed path. Savings do not add up "
-		"where components overlap: a lock and what is done under it, a thread and its "
-		"functions.");
+		"saves: what the run would gain. path, wall: shares of the critical and of the "
+		"observed path. Savings of overlapping components (a lock and the code that runs "
+		"under it, a thread and its functions) do not add up.");
 }
 
 static int compare_cpu(const void *a, const void *b)
@@ -382,10 +383,11 @@ static void put_objects(const struct cpa_page *page, const struct cpa_profile *p
 		room--;
 	}
 	cpa_table_end(&table, page);
-	cpa_page_foot(page, profile->objects, top,
-		      queues ? "* waits most, held most, would gain most. + a queue's own: on the "
-			       "critical path its items are the dependencies." :
-			       "* waits most, held most, would gain most.");
+	cpa_page_foot(
+		page, profile->objects, top,
+		queues ? "* largest of its column. + belongs to a queue: on the critical path, the "
+			 "queue's items are the dependencies." :
+			 "* largest of its column.");
 }
 
 static int compare_edges(const void *a, const void *b)
@@ -481,7 +483,7 @@ static void put_diagnostics(const struct cpa_page *page,
 			    const struct cpa_diagnostics_figures *diagnostics)
 {
 	char *text = cpa_format_text(
-		"cost: %s in probes, %s in samples' interrupts; clock %s; %s samples, %s lost",
+		"profiler: %s in probes, %s in sampling interrupts; clock %s; %s samples, %s lost",
 		cpa_format_seconds(diagnostics->probe_s).text,
 		cpa_format_seconds(diagnostics->samples_s).text, diagnostics->clock,
 		cpa_format_count(diagnostics->samples).text,

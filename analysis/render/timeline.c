@@ -61,8 +61,9 @@ void cpa_text_intervals(const struct cpa_page *page, const struct cpa_profile *p
 	}
 	cpa_table_end(&table, page);
 	note = cpa_format_text(
-		"A character: its share of what the path grew in %s; %s is all of it, a "
-		"blank nothing. Of the path that was the longest in the end.",
+		"Each character stands for %s and shows the component's share of the critical "
+		"path in it: %s is all of it, a blank none. The chart follows the final critical "
+		"path.",
 		cpa_format_seconds(v->period_s * (double)each).text, page->unicode ? "█" : "#");
 	cpa_page_foot(page, 0, 0, note);
 	free(note);

@@ -243,8 +243,9 @@ bool cpa_reader_get(const struct cpa_reader *reader, struct cpa_symbols_answer *
 void cpa_reader_blame(struct cpa_resolver *resolver, uint32_t module, int status)
 {
 	const char *name = WIFSIGNALED(status) ? sigabbrev_np(WTERMSIG(status)) : NULL;
-	char *why = cpa_format_text("is damaged: what read its debug information ended with %s%s",
-				    name ? "SIG" : "an error", name ? name : "");
+	char *why = cpa_format_text(
+		"is damaged: the process that read its debug information ended with %s%s",
+		name ? "SIG" : "an error", name ? name : "");
 
 	cpa_resolver_give_up(resolver, module, why);
 	free(why);

@@ -120,9 +120,9 @@ static const char *open_file(struct module *module)
 	memcpy(path, row->path, sizeof(row->path));
 	/* A path cut on the left is relative; a special file could block. */
 	if (path[0] != '/')
-		return "has no file that could be opened";
+		return "has no file that can be opened";
 	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
-		return "is not there any more";
+		return "no longer exists";
 	module->dwfl = dwfl_begin(&callbacks);
 	if (!module->dwfl)
 		return "could not be read";
@@ -158,8 +158,9 @@ static void give_up(struct module *module, const char *why)
 	module->file = NULL;
 	/* The kernel's own module has no file anywhere. */
 	if (!module->trouble && strncmp(module->label, "linux-vdso", strlen("linux-vdso")) != 0)
-		module->trouble = cpa_format_text("%s %s: what it holds appears as %s+offset.",
-						  module->path, why, module->label);
+		module->trouble =
+			cpa_format_text("%s %s: its functions and variables appear as %s+offset.",
+					module->path, why, module->label);
 }
 
 void cpa_resolver_give_up(struct cpa_resolver *resolver, uint32_t row, const char *why)

@@ -29,9 +29,11 @@
 
 static const char help[] =
 	"Usage: cpa top [PID|FILE]\n"
-	"Watch what decides how long a program runs: the process PID that cpa run started, or a\n"
-	"dump, of a program that runs, ended or was killed. Without an argument: the newest *.dump\n"
-	"in the current folder. Keys: ? in the view.\n"
+	"Watch live what decides how long a program runs: process PID, started by cpa run, or a "
+	"dump\n"
+	"of a program that runs, has ended or was killed. Without an argument: the newest *.dump "
+	"in\n"
+	"the current folder. Press ? for the keys.\n"
 	"\n"
 	"  --help, --version\n"
 	"\n"
@@ -139,8 +141,7 @@ static void announce(const struct cpa_top_session *session)
 	cpa_screen_size(&screen.columns, &screen.lines);
 	screen.line = xcalloc(screen.lines + 1, sizeof(*screen.line));
 	cpa_top_put(&screen, CPA_TOP_FAINT,
-		    cpa_format_text("reading %s, and the names of what is in it",
-				    session->dump.file));
+		    cpa_format_text("reading %s and looking up names", session->dump.file));
 	cpa_screen_show(&screen);
 	cpa_top_screen_free(&screen);
 }

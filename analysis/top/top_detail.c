@@ -306,7 +306,7 @@ static void put_lock(const struct cpa_top *top, struct cpa_top_screen *screen, s
 	if (component)
 		cpa_top_put_savings(top, screen, component);
 	else
-		cpa_top_say(screen, "what it saves is not known");
+		cpa_top_say(screen, "its saving is not known");
 	cpa_top_put_edges(top, screen, object->class, below);
 }
 
@@ -321,7 +321,7 @@ void cpa_top_put_detail(const struct cpa_top *top, struct cpa_top_screen *screen
 	size_t i = cpa_top_index(top, top->detail);
 
 	if (i == SIZE_MAX)
-		cpa_top_say(screen, "It is no more.");
+		cpa_top_say(screen, "It no longer exists.");
 	else
 		pages[top->detail.view](top, screen, i, below);
 }

@@ -17,16 +17,16 @@ static const char *const help[] = {
 	"1 2 3 4 5, c l u t m   components, locks, queues, threads, marks; Tab: the next",
 	"arrows, PgUp PgDn      move the cursor; left, right: another column sorts",
 	"s r                    sort by the next column; reverse the order",
-	"/                      show what contains a text; Esc: all again",
-	"Enter                  look into what is at the cursor; Esc: back",
+	"/                      show rows that contain a text; Esc: all rows again",
+	"Enter                  details of the row at the cursor; Esc: back",
 	"space                  freeze, and go on",
 	"w                      write a report of what is shown to cpa.top.PID.TIME.txt",
 	"q, Ctrl-C              quit",
 	"",
-	"saves: what the critical path would lose if that cost nothing: the gain.",
-	"change, lately, /s, CPU now: of the last interval; path, wall: shares so far.",
-	"A thread is shown as of its last event: what it did since is in no path yet.",
-	"running, blocked: as the kernel sees it; waiting: its last event began a wait.",
+	"saves: how much shorter the critical path would be if this cost nothing.",
+	"change, lately, /s, CPU now: in the last interval. path, wall: shares so far.",
+	"Threads are shown as of their last event; later work is not yet in a path.",
+	"running, blocked: from the kernel. waiting: the last event began a wait.",
 };
 
 void cpa_top_put(struct cpa_top_screen *screen, enum cpa_top_style style, char *text)
@@ -77,10 +77,10 @@ static const char *state_word(const struct cpa_top *top)
 		[CPA_TOP_RUNNING] = "running",
 		[CPA_TOP_FINISHED] = "finished",
 		[CPA_TOP_EXECED] = "replaced by exec",
-		[CPA_TOP_KILLED] = "gone (killed, or ended by a system call)",
+		[CPA_TOP_KILLED] = "gone (killed, or ended by a direct system call)",
 		[CPA_TOP_COPIED] = "copied while it ran",
 		[CPA_TOP_UNKNOWN] = "did not finish, or runs elsewhere",
-		[CPA_TOP_LOST] = "its file was lost",
+		[CPA_TOP_LOST] = "its file is gone or damaged",
 	};
 
 	return words[top->now.state];

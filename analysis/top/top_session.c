@@ -134,7 +134,7 @@ int cpa_top_read(struct cpa_top_session *session, struct cpa_top *top)
 		}
 		cpa_profile_free(moment.profile);
 		free(moment.task);
-		error = cpa_format_text("%s: cut while it was read", session->dump.file);
+		error = cpa_format_text("%s: truncated during reading", session->dump.file);
 	}
 	free(top->message);
 	top->message = error;

@@ -40,7 +40,7 @@ def main():
         expected = f"{'less' if less else 'no less'} than the path, {path_s:.4f} s"
         label = f"changed_pool: predicted on {cores} cores"
         results.compare((predicted_s < path_s) == less, label, f"{predicted_s:.4f} s", expected)
-        said = any("recorded order: threads here" in note for note in answer["notes"])
+        said = any("threads get locks and work items" in note for note in answer["notes"])
         results.compare(said == less, f"{label}: it says that the path is no bound", said, less)
     return results.end(folder)
 

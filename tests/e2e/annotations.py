@@ -76,9 +76,9 @@ def check_misuse(results, profiler):
     notes = report["diagnostics"]["notes"]
     expected = {
         "21 regions ended": "16 too deep, 2 ends and 3 begins alone",
-        "1 dequeued items had not been": "an item that nobody had enqueued",
+        "1 items were dequeued that cpa had not": "an item that nobody had enqueued",
         "1 items were enqueued while": "an item enqueued twice",
-        "2 items were said to be done": "items done that were not in process",
+        "2 items were marked done": "items done that were not in process",
     }
     for start, what in expected.items():
         found = [note for note in notes if note.startswith(start)]

@@ -115,7 +115,7 @@ class Endings:
                 f"an instruction of its own, {status}",
                 [RAW, "inline", status],
                 status,
-                [f"ended by exit_group, status {status}", "done by its last event"],
+                [f"ended by exit_group, status {status}", "up to its last recorded event"],
                 ["DID NOT", "killed"],
             )
         dump = self.launched("a child", [RAW, "child-inline", 7], 7, ["ran to its end, status 7"])
@@ -125,7 +125,7 @@ class Endings:
         dump = self.new_dump()
         done = run([RAW, "inline", 0], LD_PRELOAD=str(BUILD / "libcpa.so"), CPA_OUTPUT=str(dump))
         self.results.check(done.returncode == 0, f"no launcher: status {done.returncode}")
-        self.says("no launcher", dump, ["END NOT SEEN", "Nobody told"], ["DID NOT"])
+        self.says("no launcher", dump, ["END NOT SEEN", "It is not known"], ["DID NOT"])
 
     def by_signal(self):
         tally = self.folder / "tally"

@@ -109,7 +109,7 @@ def check_program(results, label, program, folder):
 
 
 def check_guessed(results, label, report, most):
-    notes = [n for n in report["diagnostics"]["notes"] if "left in ways that were not seen" in n]
+    notes = [n for n in report["diagnostics"]["notes"] if "left in a way that cpa did not see" in n]
     guessed = int(re.search(r"\d+", notes[0]).group()) if notes else 0
     results.check(guessed <= most, f"{label}: at most {most} calls guessed: {guessed}")
 

@@ -380,7 +380,7 @@ ok 'and the exit status is still the program'"'"'s' status_is 3
 
 for output in folder/none/x /nowhere/%e.%p.dump text/x '%p/x'; do
 	try "$cpa" run -o "$output" ./prog started
-	ok "-o $output" refused 2 "--output .*: cannot be written: .*directory (make the folder"
+	ok "-o $output" refused 2 "--output .*: cannot be written: .*directory (create the folder"
 done
 try env CPA_OUTPUT=folder/none/x "$cpa" run ./prog started
 ok 'CPA_OUTPUT that cannot be written' refused 2 'CPA_OUTPUT folder/none/x: cannot be written'

@@ -95,7 +95,7 @@ def often(tap):
     found = report(dump)
     sums(tap, "often", found)
     tap.result(tiles(found), "often: the observed path is as long as the parts")
-    notes = [n for n in found["diagnostics"]["notes"] if n.startswith("1 times a thread met the end")]
+    notes = [n for n in found["diagnostics"]["notes"] if n.startswith("1 times a thread first noticed")]
     tap.result(len(notes) == 1, f"often: {notes}")
 
 
@@ -197,11 +197,11 @@ def by_time(tap):
     part, notes = found["parts"], found["diagnostics"]["notes"]
     good = len(part) == 1 and part[0]["from_s"] == 0 and part[0]["to_s"] < found["program"]["run_s"]
     # A program whose start takes all of that time has no part.
-    good = good or not part and any("off all the time" in note for note in notes)
+    good = good or not part and any("was never on" in note for note in notes)
     tap.result(good, f"from the start, for a time: {part}")
     finish(start("--delay", "1h"))
     found = report(dump)
-    tap.result(found["program"]["wall_s"] == 0 and any("off all the time" in n for n in
+    tap.result(found["program"]["wall_s"] == 0 and any("was never on" in n for n in
                found["diagnostics"]["notes"]), "nothing was profiled, and the report says so")
     for wrong in ("", "5", "s", "1x", "-1s", "1e3s"):
         tap.result(finish(start("--delay", wrong)) == 2, f"--delay '{wrong}': wrong usage, 2")

@@ -5,7 +5,7 @@
 tests/programs/process_tree makes trees of processes whose critical path is a sum of pieces of CPU
 time: each runs natively and under libcpa.so, with the same output and status, and the report's path is
 no shorter. With a journal the exact search agrees. Then shell scripts, thousands of children, and
-processes that have no part in the session: static and set-uid ones, and those without our
+processes that have not in the session: static and set-uid ones, and those without our
 environment. How long the paths are is looked at by tests/accuracy/process_paths.py. Prints TAP and a
 summary.
 """
@@ -153,9 +153,9 @@ def by_name(profile, name):
 def endings(results, folder):
     """Children that are killed, are nobody's, have no environment, or are very many."""
     for name, state, note in (
-        ("kill", "killed", "without a word"),
+        ("kill", "killed", "without notice"),
         ("double_fork", None, None),
-        ("env", "ended unseen", "no part in the session"),
+        ("env", "ended unseen", "not in the session"),
         ("many", None, None),
     ):
         dump = folder / f"{name}.dump"
@@ -220,7 +220,7 @@ def foreign(results, folder):
         text = f"{name} children: {states}"
         results.check((ended, unseen) == (4 + last, FOREIGN), text)
         notes = " ".join(profile["diagnostics"]["notes"])
-        said = f"{FOREIGN} child processes were waited for that had no part" in notes
+        said = f"{FOREIGN} waits were for child processes that are not in the session" in notes
         results.check(said, f"{name} children: says so: {notes}")
         tree = {process["id"]: process["parent"] for process in profile["processes"]}
         lost = [child for child, parent in tree.items() if parent not in tree and child != 1]

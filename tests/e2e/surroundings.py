@@ -500,7 +500,7 @@ class Tests:
             self.results.check(err == "", f"{name}: says {err or 'nothing'}")
             self.readable(name, dump, False)
             text = Run([self.report_program, str(dump)], self.environment())
-            good = "Nobody told how the program ended" in text.out + " ".join(text.err)
+            good = "It is not known how the program ended" in text.out + " ".join(text.err)
             self.results.check(good, f"{name}: the report says so")
 
         dump = self.new_dump()

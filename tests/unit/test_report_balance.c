@@ -149,7 +149,7 @@ static void test_unknown(void **state)
 {
 	(void)state;
 	queue.dequeued = 0;
-	expect(CPA_LIMIT_UNKNOWN, "nothing was taken out");
+	expect(CPA_LIMIT_UNKNOWN, "no item was dequeued");
 	queue.dequeued = 1;
 	queue.consumers = 0;
 	expect(CPA_LIMIT_UNKNOWN, "not known");
@@ -226,7 +226,7 @@ static void expect_trouble(double master_s, uint32_t both, const char *trouble)
 static void test_no_master(void **state)
 {
 	(void)state;
-	expect_trouble(1, 1, "the producer consumes too");
+	expect_trouble(1, 1, "the producer is also a consumer");
 	expect_trouble(0, 0, "one side did no work");
 	queue.services_s = 0;
 	expect_trouble(1, 0, "one side did no work");
@@ -236,9 +236,9 @@ static void test_no_master(void **state)
 	expect_trouble(1, 0, "no producer");
 	queue.producers = 1;
 	queue.consumers = 1;
-	expect_trouble(1, 0, "less than two consumers");
+	expect_trouble(1, 0, "fewer than two consumers");
 	queue.consumers = 0;
-	expect_trouble(1, 0, "less than two consumers");
+	expect_trouble(1, 0, "fewer than two consumers");
 }
 
 int main(void)

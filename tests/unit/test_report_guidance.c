@@ -134,7 +134,7 @@ static void test_next_component(void **state)
 	add(CPA_LOCK, "lock", NULL, 2, 2);
 	cpa_guidance_init(&guidance, &profile);
 	assert_int_equal(guidance.advices, 2);
-	expect_advice(1, "Next comes the lock lock, which alone saves 2.00 s.");
+	expect_advice(1, "After that, look at the lock lock: removing it alone would save 2.00 s.");
 }
 
 /* Two components that together exceed the path overlap: the second is not a next step. */
@@ -146,9 +146,12 @@ static void test_overlap(void **state)
 	add(CPA_FUNCTION, "read", "r.c:1", 1, 1);
 	cpa_guidance_init(&guidance, &profile);
 	assert_int_equal(guidance.advices, 3);
-	expect_advice(1,
-		      "At least 3.00 s of that is also the time of the function compute (c.c:1).");
-	expect_advice(2, "Next comes the function read (r.c:1), which alone saves 1.00 s.");
+	expect_advice(
+		1, "At least 3.00 s of that saving is time spent in the function compute (c.c:1).");
+	expect_advice(
+		2,
+		"After that, look at the function read (r.c:1): removing it alone would save 1.00 "
+		"s.");
 }
 
 /* A thread's share includes all that it does; functions and locks are more specific. */
@@ -184,8 +187,9 @@ static void test_nothing_stands_out(void **state)
 {
 	(void)state;
 	add(CPA_FUNCTION, "parse", "parse.c:2", 0.3, 0.1);
-	expect_only("No component stands out: the largest, the function parse (parse.c:2), saves "
-		    "100 ms of the 8.00 s critical path.");
+	expect_only("No component stands out: removing the largest, the function parse "
+		    "(parse.c:2), "
+		    "would save 100 ms of the 8.00 s critical path.");
 }
 
 static void test_shared_slot(void **state)
@@ -222,7 +226,8 @@ static void test_externals_that_are_no_calls(void **state)
 {
 	(void)state;
 	add(CPA_EXTERNAL, "other", NULL, 4, 4);
-	expect_only("The time blocked elsewhere (disk, page faults, calls that are not told apart) "
+	expect_only("The time blocked elsewhere (disk, page faults, system calls that cpa does not "
+		    "wrap) "
 		    "is on the critical path for 4.00 s of 8.00 s; without it the run would be "
 		    "bounded at 4.00 s.");
 }
@@ -232,16 +237,18 @@ static void test_too_few_processors(void **state)
 	(void)state;
 	profile.program.max_parallelism = 6;
 	profile.program.segment_s[CPA_TIME_RUNQUEUE] = 3;
-	expect_only("Processors limit this run: 30.0% of the observed path was ready to run "
-		    "without one, and the work allows a parallelism of 6.00 where it had 3.00.");
+	expect_only(
+		"Too few processors limit this run: for 30.0% of the observed path a thread was "
+		"ready to run but had no processor. With more processors the parallelism could "
+		"reach 6.00; in this run it was 3.00.");
 }
 
 static void test_hand_offs(void **state)
 {
 	(void)state;
 	profile.program.segment_s[CPA_TIME_HANDOFF] = 2.5;
-	expect_only("Hand-offs from one thread to the next take 25.0% of the observed path: fewer "
-		    "of them gain more than shorter critical sections.");
+	expect_only("Hand-offs (waking the next thread) take 25.0% of the observed path: hand over "
+		    "less often; shorter critical sections gain less.");
 }
 
 static void test_busy_lock_off_the_path(void **state)
@@ -251,8 +258,10 @@ static void test_busy_lock_off_the_path(void **state)
 		.kind = "mutex", .class = "log_lock", .wait_s = 9, .has_slot = true
 	};
 	profile.objects = 1;
-	expect_only("Threads wait for log_lock longer than for any other lock (9.00 s in all), yet "
-		    "without its critical sections the path would be no shorter.");
+	expect_only("Do not start with log_lock: threads wait for it longer than for any other "
+		    "lock "
+		    "(9.00 s in all), but without its critical sections the critical path would "
+		    "be no shorter.");
 }
 
 static void add_queue(enum cpa_limit limit, double path_s, double producers_path_s)
@@ -299,8 +308,9 @@ static void test_limiting_producers(void **state)
 	(void)state;
 	add_queue(CPA_LIMIT_PRODUCERS, 0.1, 6);
 	expect_only("At queue tasks, producers limit: few items were waiting (mean depth 40.0), "
-		    "and consumers waited for 80.0% of their time; threads that fill it are on "
-		    "the critical path for 6.00 s of 8.00 s, so more consumers will not help.");
+		    "and consumers waited for 80.0% of their time; the producer "
+		    "threads are on the critical path for 6.00 s of 8.00 s, so more consumers "
+		    "will not help.");
 }
 
 /* A limit without effect on the path is not named. */
@@ -332,8 +342,9 @@ static void test_processing_of_items(void **state)
 	queues[0].undone = 99;
 	cpa_guidance_init(&guidance, &profile);
 	assert_int_equal(guidance.advices, 2);
-	expect_advice(1, "The program does not say when such an item is done: all that its thread "
-			 "does before the next one counts as its processing.");
+	expect_advice(
+		1, "The program does not mark the end of an item of this queue, so everything that "
+		   "its thread does until the next dequeue counts as its processing.");
 }
 
 static void expect_warning(const char *words)
@@ -395,13 +406,13 @@ static void test_says_whom_it_waited_for(void **state)
 	static const struct {
 		const char *external, *words;
 	} cases[] = {
-		{ "poll", "as servers do for their clients" },
-		{ "accept", "as servers do for their clients" },
+		{ "poll", "as a server waits for its clients" },
+		{ "accept", "as a server waits for its clients" },
 		{ "child", "in child: the program waited for other processes" },
 		{ "sleep", "in sleep: the program slept." },
-		{ "signal", "in signal: the program waited for signals. If its own threads" },
+		{ "signal", "in signal: the program waited for signals. cpa follows" },
 		{ "read", "waited for files, devices or other programs" },
-		{ "other", "in calls that are not told apart: the program waited for files" },
+		{ "other", "in system calls that cpa does not wrap: the program waited for files" },
 	};
 
 	(void)state;
@@ -424,10 +435,11 @@ static void test_time_outs_hide_the_path(void **state)
 	profile.program.max_parallelism = 1.05;
 	profile.program.parallelism = 3;
 	profile.program.segment_s[CPA_TIME_RUNQUEUE] = 3;
-	expect_warning("the one to read: 4.00 s, which allows a parallelism of 7.50.");
-	expect_advice(1, "Processors limit this run: 30.0% of the observed path was ready to run "
-			 "without one, and the work allows a parallelism of 7.50 where it had "
-			 "3.00.");
+	expect_warning("the critical path is 4.00 s, which allows a parallelism of 7.50.");
+	expect_advice(
+		1, "Too few processors limit this run: for 30.0% of the observed path a thread was "
+		   "ready to run but had no processor. With more processors the parallelism could "
+		   "reach 7.50; in this run it was 3.00.");
 }
 
 static void test_time_outs_hide_what_was_waited_for(void **state)

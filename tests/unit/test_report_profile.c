@@ -341,7 +341,7 @@ static void test_empty_session(void **state)
 	build();
 	assert_seconds(profile->program.parallelism, 0);
 	assert_seconds(profile->program.max_parallelism, 0);
-	assert_true(has_note("No thread left any figures"));
+	assert_true(has_note("No thread recorded any figures"));
 }
 
 /* Moved by the search to a slot that other components had before. */
@@ -375,7 +375,7 @@ static void test_found(void **state)
 	assert_seconds(found->since_path_s, 3);
 	assert_seconds(found->before_s, 2);
 	assert_seconds(found->error_s, 1.75);
-	assert_true(has_note("example_work was found among 12 components"));
+	assert_true(has_note("example_work shared a slot with others of 12 components"));
 	assert_true(has_note("1 slot base rows in the dump are damaged"));
 	assert_int_equal(find(CPA_LOCK, "example_pool.queue[1].lock")->among, 0);
 }

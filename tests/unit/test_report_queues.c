@@ -224,12 +224,12 @@ static void test_notes(void **state)
 		enum cpa_diagnostic id;
 		const char *words;
 	} notes[] = {
-		{ CPA_DIAG_ITEMS_REFUSED, "7 items were put into queues when there was no space" },
-		{ CPA_DIAG_ITEMS_UNMATCHED, "7 dequeued items had not been seen" },
-		{ CPA_DIAG_ITEMS_TWICE, "7 items were enqueued while they were in the queue" },
-		{ CPA_DIAG_ITEMS_UNBALANCED, "7 items were said to be done" },
+		{ CPA_DIAG_ITEMS_REFUSED, "7 enqueued items could not be recorded" },
+		{ CPA_DIAG_ITEMS_UNMATCHED, "7 items were dequeued that cpa had not seen" },
+		{ CPA_DIAG_ITEMS_TWICE, "7 items were enqueued while already in the queue" },
+		{ CPA_DIAG_ITEMS_UNBALANCED, "7 items were marked done" },
 		{ CPA_DIAG_REGIONS_UNBALANCED, "7 regions ended without a begin" },
-		{ CPA_DIAG_MARKS_REFUSED, "7 marks found no space" },
+		{ CPA_DIAG_MARKS_REFUSED, "7 marks could not be recorded" },
 		{ CPA_DIAG_CALLS_UNBALANCED, "7 instrumented functions were left" },
 	};
 
@@ -336,12 +336,14 @@ static char *render(size_t width, enum cpa_level level)
 static void test_text(void **state)
 {
 	static const char *const parts[] = {
-		"queue tasks, 2 of them: producers limit: few items were waiting (mean depth 2.00), "
+		"queue tasks, 2 of them: producers limit: few items were waiting (mean depth "
+		"2.00), "
 		"and consumers waited for 23.1% of their time. ",
 		"110 items in, 100 out, 10 still in it, 2 out that never went in, 1 in "
 		"twice; 1 producer, 3 consumers, 10 without CPA_ITEM_DONE. Master",
 		"Master and workers (IPS, Appendix 3): work 7.00 s and 5.00 s (1.67 s for each of "
-		"3), on the path 6.00 s and 0 s: the master dominates. If the master's work grows with the workers",
+		"3), on the path 6.00 s and 0 s: the master dominates. If the master's work grows "
+		"with the workers",
 		"the path is shortest with 2 workers: 7.17 s, where it is 8.67 s now. If the "
 		"master's work depends on the items only, more workers shorten it, to no less "
 		"than 7.00 s.",
@@ -409,12 +411,12 @@ static void test_json(void **state)
 	assert_non_null(root);
 	queues = json_object_get(root, "queues");
 	assert_int_equal(json_array_size(queues), 3);
-	expect_keys(
-		json_array_get(queues, 0),
-		"name location queues services_without_done enqueued dequeued never_dequeued max_depth mean_depth "
-		"item_wait_s item_wait_p50_s item_wait_p99_s service_s services producers "
-		"consumers critical_path_s observed_path_s saved_s limit enqueued_twice "
-		"unmatched master");
+	expect_keys(json_array_get(queues, 0),
+		    "name location queues services_without_done enqueued dequeued never_dequeued "
+		    "max_depth mean_depth "
+		    "item_wait_s item_wait_p50_s item_wait_p99_s service_s services producers "
+		    "consumers critical_path_s observed_path_s saved_s limit enqueued_twice "
+		    "unmatched master");
 	expect_keys(json_object_get(json_array_get(queues, 0), "master"),
 		    "applies workers best_workers optimum master_s workers_s path_s best_path_s");
 	expect_keys(json_object_get(json_array_get(queues, 1), "master"), "applies trouble");

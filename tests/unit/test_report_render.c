@@ -68,7 +68,7 @@ static void test_first_screen(void **state)
 	assert_non_null(strstr(text, "process 70.0%, external 10.0%, run queue 5.0%, hand-off "
 				     "10.0%, probe 5.0%"));
 	assert_non_null(strstr(text, "The function example_work"));
-	assert_non_null(strstr(text, "Savings do not add up"));
+	assert_non_null(strstr(text, "saves: what the run would gain."));
 	assert_non_null(strstr(text, "3 samples were lost"));
 	free(text);
 }
@@ -110,9 +110,11 @@ static void test_levels(void **state)
 		char *text = render(120, false, level, 10);
 
 		assert_int_equal(!!strstr(text, "observed path "), level == CPA_LEVEL_PROGRAM);
-		assert_int_equal(!!strstr(text, "Savings do not"), level == CPA_LEVEL_COMPONENT);
+		assert_int_equal(!!strstr(text, "saves: what the run would gain."),
+				 level == CPA_LEVEL_COMPONENT);
 		assert_int_equal(!!strstr(text, "start routine"), level == CPA_LEVEL_THREAD);
-		assert_int_equal(!!strstr(text, "waits most"), level == CPA_LEVEL_OBJECT);
+		assert_int_equal(!!strstr(text, "largest of its column"),
+				 level == CPA_LEVEL_OBJECT);
 		assert_int_equal(!!strstr(text, "unlock example_worker"), level == CPA_LEVEL_PAG);
 		free(text);
 	}
@@ -209,7 +211,7 @@ static void test_unfinished(void **state)
 	profile->program.state = CPA_RUNNING;
 	text = render(100, false, CPA_LEVEL_PROGRAM, 10);
 	assert_non_null(strstr(text, ", END NOT SEEN\n"));
-	assert_non_null(strstr(text, "Nobody told how the program ended"));
+	assert_non_null(strstr(text, "It is not known how the program ended"));
 	free(text);
 	profile->program.waited = true;
 	profile->program.status = 3 << 8;
@@ -217,7 +219,7 @@ static void test_unfinished(void **state)
 	profile->program.run_s = profile->program.wall_s;
 	text = render(100, false, CPA_LEVEL_PROGRAM, 10);
 	assert_non_null(strstr(text, ", ended by exit_group, status 3\n"));
-	assert_non_null(strstr(text, "by its last event, 2.00 s before its end."));
+	assert_non_null(strstr(text, "its last recorded event, 2.00 s before its end."));
 	assert_null(strstr(text, "killed"));
 	free(text);
 	profile->program.status = 9;

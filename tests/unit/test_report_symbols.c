@@ -162,14 +162,14 @@ static void test_missing_file(void **state)
 {
 	(void)state;
 	strcpy(module.path, "/no such folder/program");
-	expect_unnamed("is not there any more");
+	expect_unnamed("no longer exists");
 }
 
 static void test_special_file(void **state)
 {
 	(void)state;
 	strcpy(module.path, "/dev/zero");
-	expect_unnamed("is not there any more");
+	expect_unnamed("no longer exists");
 }
 
 static void test_not_an_elf_file(void **state)

@@ -32,7 +32,7 @@ static void test_heading(void **state)
 		[CPA_TOP_KILLED] = ": gone (killed, ",
 		[CPA_TOP_COPIED] = ": copied while it ran, ",
 		[CPA_TOP_UNKNOWN] = ": did not finish, ",
-		[CPA_TOP_LOST] = ": its file was lost, ",
+		[CPA_TOP_LOST] = ": its file is gone or damaged, ",
 	};
 
 	(void)state;

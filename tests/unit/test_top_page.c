@@ -50,7 +50,7 @@ static void test_detail(void **state)
 	assert_false(top.typing);
 	assert_int_equal(top.order[CPA_TOP_LOCKS].column, 0);
 	top.detail.id = 13 << 8;
-	expect("It is no more.");
+	expect("It no longer exists.");
 }
 
 static void enter(const char *keys)
