@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/profile/balance.c - which side of a queue limits it, and the number of workers for a master */
+/* analysis/profile/balance.c - which side limits a queue, and the best number of workers */
 #include "analysis/profile/balance.h"
 
 #include <math.h>
 
 #include "analysis/util/format.h"
 
-#define FULL	    0.75 /* mean depth of a queue that is full, of its largest */
-#define IDLE_MUCH   0.50 /* of the consumers' time */
+#define FULL	    0.75 /* mean depth / largest depth of a queue that counts as full */
+#define IDLE_MUCH   0.50 /* share of the consumers' time */
 #define IDLE_SOME   0.20
 #define STARVED	    0.25
-#define ENGAGED	    0.10 /* of the consumers' work: processing of the items */
-#define WORKERS_MAX 1e6	 /* more come from damaged dumps */
+#define ENGAGED	    0.10 /* share of the consumers' work that is the processing of items */
+#define WORKERS_MAX 1e6	 /* a larger optimum comes from a damaged dump */
 
 static bool has_backlog(const struct cpa_queue_figures *queue)
 {
@@ -120,7 +120,7 @@ struct cpa_master_figures cpa_balance_master(const struct cpa_queue_figures *que
 	if (master.trouble)
 		return master;
 	master.optimum = fmin(sqrt(master.workers_s / per_worker_s), WORKERS_MAX);
-	/* L_c is convex: its best whole number is a neighbour of the optimum. */
+	/* L_c is convex, so its best whole number is next to the real optimum. */
 	least = fmax(floor(master.optimum), 1);
 	if (path(least + 1, per_worker_s, master.workers_s) <
 	    path(least, per_worker_s, master.workers_s))

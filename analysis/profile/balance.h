@@ -27,10 +27,10 @@
  */
 enum cpa_limit cpa_balance_limit(const struct cpa_queue_figures *queue);
 
-/* "consumers", "producers" ... */
+/* The word for @limit: "consumers", "producers" ...; static storage. */
 const char *cpa_balance_word(enum cpa_limit limit);
 
-/* The limit and its reason in figures; the caller frees it. */
+/* The limit and its reason, with figures. The caller frees it. */
 char *cpa_balance_reason(const struct cpa_queue_figures *queue);
 
 /*

@@ -7,7 +7,7 @@
 #include "analysis/profile/build.h"
 #include "analysis/util/format.h"
 
-#define LISTED 2 /* names of a shared slot that are spelled out */
+#define LISTED 2 /* names of a shared slot that are written in full */
 
 /* A component row that has a slot. */
 struct member {
@@ -15,7 +15,9 @@ struct member {
 	uint32_t number;
 };
 
-/* Functions with all that they call: figures of the functions, no components of their own. */
+/*
+ * Functions with their callees: their figures go to the functions, not to components of their own.
+ */
 struct wholes {
 	size_t count;
 	struct cpa_component *row; /* by address */
@@ -39,7 +41,7 @@ static int compare_members(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* The most first; equal ones by name, so that two reports of one dump agree. */
+/* Order: largest first; ties by name, so that two reports of one dump are the same. */
 static int order(double a, double b, const char *x, const char *y)
 {
 	if (a != b)
@@ -56,7 +58,7 @@ static int compare_components(const void *a, const void *b)
 	return order(x->total_s, y->total_s, x->name, y->name);
 }
 
-/* "a, b, +3 more" */
+/* "a, b, +3 more"; the caller frees it. */
 static char *join_names(struct cpa_names *names, const struct member *members, size_t count)
 {
 	char *text = xstrdup(cpa_names_component(names, members[0].number)->name);
@@ -107,7 +109,7 @@ static void fill_calls(struct cpa_build *build, const struct cpa_component *row,
 		cpa_build_seconds(build, build->program.share[whole->slot]);
 }
 
-/* The @count components at @members, all of one kind, have one slot and so one set of figures. */
+/* Add the @count components at @members. They have one kind and one slot, so one set of figures. */
 static void add_group(struct cpa_build *build, const struct member *members, size_t count,
 		      const struct wholes *wholes)
 {
@@ -171,7 +173,10 @@ void cpa_build_components(struct cpa_build *build)
 	free(members);
 }
 
-/* How long the lock was held by whom still holds it: it counts as held when it is released. */
+/*
+ * Ticks for which the present owner has held the lock. The counters of a lock include a hold only
+ * after its release.
+ */
 static uint64_t held_until_now(const struct cpa_build *build, const struct cpa_object *row)
 {
 	const struct cpa_header *header = &build->dump->header;
@@ -192,8 +197,8 @@ static int compare_objects(const void *a, const void *b)
 }
 
 /*
- * Add the live objects to what the destroyed ones had counted, by class; find the @queues whose own
- * they are, 0 for none.
+ * Add the counters of live objects to those of destroyed ones, by class. Store in @queues the queue
+ * that owns a class; 0: none.
  */
 static void sum_objects(struct cpa_build *build, struct cpa_component *classes, uint32_t *queues)
 {
@@ -208,7 +213,9 @@ static void sum_objects(struct cpa_build *build, struct cpa_component *classes, 
 		    row.kind == CPA_HANDLE || row.kind == CPA_ALIAS)
 			continue;
 		known = cpa_names_row(build->names, row.class);
-		/* The class comes with the first operation that needs one. */
+		/*
+		 * A class row may be missing: it is made with the first operation that needs one.
+		 */
 		if (row.kind >= CPA_OBJECT_KINDS || (row.class && !known) ||
 		    (known && known->kind != CPA_LOCK)) {
 			cpa_dump_skip(dump, CPA_TABLE_OBJECTS);

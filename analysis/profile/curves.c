@@ -12,7 +12,7 @@ _Static_assert(sizeof(struct cpa_thread_point) == (1 + CPA_CURVES) * sizeof(uint
 		       offsetof(struct cpa_thread_point, process) == sizeof(uint64_t),
 	       "a point is its clock, then a word for each curve");
 
-/* A thread's own sums: of these its time consists. */
+/* Whether @curve is one of the sums that a thread's time consists of. */
 static bool is_time(unsigned curve)
 {
 	return curve <= CPA_CURVE_PROBE;
@@ -28,7 +28,7 @@ static uint64_t grown(uint64_t from, uint64_t to)
 	return to > from ? to - from : 0;
 }
 
-/* What of the time from @from to @to is in sums, which end at @to. */
+/* Ticks between @from and @to that are in the sums, which end at @to. */
 static uint64_t accounted(const struct cpa_thread_point *from, const struct cpa_thread_point *to)
 {
 	uint64_t most = to->released - from->released, all = 0;
@@ -65,7 +65,10 @@ void cpa_curve_at(const struct cpa_thread_point *points, size_t count, uint64_t 
 	}
 }
 
-/* Sums that shrank (a wait that turned out to be none) must not count twice when they grow. */
+/*
+ * Keep sums from shrinking (a wait was taken back), so that nothing counts twice when they grow
+ * again.
+ */
 static void make_monotone(struct cpa_thread_point *points, size_t count)
 {
 	for (size_t i = count; i-- > 1;) {
@@ -82,7 +85,7 @@ static void add_thread(struct cpa_intervals *v, const struct cpa_build *build,
 		       const uint32_t *place)
 {
 	struct cpa_thread_intervals *thread = &v->thread[v->threads++];
-	const size_t before = v->samples - 1; /* the end */
+	const size_t before = v->samples - 1; /* index of the sample at the end of the run */
 	struct cpa_thread_point *points = xcalloc(v->samples, sizeof(*points));
 	double value[CPA_CURVES], *values = xcalloc(CPA_CURVES * v->samples, sizeof(*values));
 
@@ -102,7 +105,10 @@ static void add_thread(struct cpa_intervals *v, const struct cpa_build *build,
 	free(points);
 }
 
-/* By row; what no sample has seen is there at the end only. */
+/*
+ * Spread the threads' sums over the samples, by row. Time that no sample has seen appears in the
+ * last one.
+ */
 void cpa_curves_build(struct cpa_intervals *v, const struct cpa_build *build, const uint64_t *clock,
 		      const uint32_t *place)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/profile/guidance.c - the sentences that follow from a profile's figures */
+/* analysis/profile/guidance.c - advice and warnings from the figures of a profile */
 #include "analysis/profile/guidance.h"
 
 #include <libiberty/libiberty.h>
@@ -12,21 +12,21 @@
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 
-/* From these shares on something is worth a sentence. */
+/* Limits: a sentence is written when the share is at least this. */
 #define SHARE_STANDS_OUT 0.05 /* saving of a component, of the critical path */
 #define SHARE_RUN_QUEUE	 0.10 /* of the observed path */
 #define SHARE_HAND_OFF	 0.20
 #define SHARE_WAITED	 0.10 /* waits for one lock class, of the threads' CPU time */
 #define SHARE_PROBE	 0.05
 #define SHARE_UNSAMPLED	 0.10 /* of CPU time */
-#define SHARE_UNSEEN	 0.05 /* of either path */
-#define SHARE_BLOCKED	 0.75 /* of the critical path: time that others decide */
-#define SHARE_PRODUCERS	 0.50 /* of the critical path: threads that fill a queue */
-#define IDLE_CONSUMERS	 0.50 /* of their time */
+#define SHARE_UNSEEN	 0.05 /* of the longer path: critical or observed */
+#define SHARE_BLOCKED	 0.75 /* of the critical path: external time, which other programs decide */
+#define SHARE_PRODUCERS	 0.50 /* of the critical path: producer threads of a queue */
+#define IDLE_CONSUMERS	 0.50 /* of the consumers' time */
 #define SERIAL_BELOW	 1.1  /* max_parallelism */
-#define SERIAL_WORK	 0.25 /* of the critical path: of less it says nothing */
+#define SERIAL_WORK	 0.25 /* work / critical path; below it serial execution explains nothing */
 #define ROOM_FOR_CORES	 1.25 /* max_parallelism over parallelism */
-#define EXPLAINS_BETTER	 2.0  /* an external or thread is named only if it saves this much more */
+#define EXPLAINS_BETTER	 2.0  /* an external or thread must save this much more */
 
 __attribute__((format(printf, 2, 3))) static void advise(struct cpa_guidance *guidance,
 							 const char *format, ...)
@@ -53,8 +53,8 @@ __attribute__((format(printf, 2, 3))) static void warn(struct cpa_guidance *guid
 }
 
 /*
- * Whether @lock orders threads. One that nobody waited for nor had after another does not: what is
- * done under it is work like any other, all that the program does if one thread holds it for ever.
+ * Whether @lock makes threads wait for each other. An uncontested lock does not: one that a single
+ * thread holds for the whole run would "save" the whole program.
  */
 static bool is_contested(const struct cpa_profile *profile,
 			 const struct cpa_component_figures *lock)
@@ -73,7 +73,7 @@ static bool is_contested(const struct cpa_profile *profile,
 	return !found || lock->shared;
 }
 
-/* What can be made cheaper: not what merely waits, nor all that a thread does. */
+/* Whether the code of @component can be made cheaper: not a wait, and not all code of a thread. */
 static bool is_work(const struct cpa_profile *profile,
 		    const struct cpa_component_figures *component)
 {
@@ -103,14 +103,14 @@ static const struct cpa_component_figures *
 find_best(const struct cpa_profile *profile,
 	  bool (*sort)(const struct cpa_profile *, const struct cpa_component_figures *))
 {
-	/* They are sorted by saving. */
+	/* The components are sorted by saving. */
 	for (size_t i = 0; i < profile->components; i++)
 		if (profile->component[i].saved_s > 0 && sort(profile, &profile->component[i]))
 			return &profile->component[i];
 	return NULL;
 }
 
-/* What "time blocked in X" says badly: where no single call is meant. */
+/* External kinds for which "time blocked in X" is no good text: they are not one call. */
 static const char *describe_external(const char *name)
 {
 	static const struct {
@@ -130,7 +130,7 @@ static const char *describe_external(const char *name)
 	return NULL;
 }
 
-/* "the lock q.lock (queue.c:88)", with a capital for @start. */
+/* "the lock q.lock (queue.c:88)"; with a capital if @start. The caller frees it. */
 static char *describe(const struct cpa_component_figures *component, bool start)
 {
 	const char *article = start ? "The" : "the", *noun = "component ";
@@ -149,7 +149,7 @@ static char *describe(const struct cpa_component_figures *component, bool start)
 		noun = component->shared ? "functions " : "function ";
 		break;
 	case CPA_LOCK:
-		/* The others are called "mutex from cache_init" and the like. */
+		/* Locks without a name are called "mutex from cache_init" and the like. */
 		noun = component->shared		? "locks " :
 		       component->by == CPA_BY_VARIABLE ? "lock " :
 							  "";
@@ -164,7 +164,7 @@ static char *describe(const struct cpa_component_figures *component, bool start)
 		noun = "region ";
 		break;
 	case CPA_QUEUE:
-		/* Those without a name are called "queue first used in f". */
+		/* Queues without a name are called "queue first used in f". */
 		noun = component->shared		  ? "queues " :
 		       component->by == CPA_BY_FIRST_SITE ? "processing of items of the " :
 							    "processing of items of queue ";
@@ -187,14 +187,14 @@ static const struct cpa_component_figures *choose(const struct cpa_profile *prof
 	return best ? best : find_best(profile, is_thread);
 }
 
-/* What @a and @b have in common at least: both lie on one path. */
+/* Seconds that @a and @b at least overlap, since both are parts of one path. */
 static double overlap(const struct cpa_profile *profile, const struct cpa_component_figures *a,
 		      const struct cpa_component_figures *b)
 {
 	return a->critical_path_s + b->critical_path_s - profile->program.critical_path_s;
 }
 
-/* After @best: what it consists of, and what saves most of the rest. */
+/* Name the largest part of @best, and the component that saves most beside it. */
 static void advise_next(struct cpa_guidance *guidance, const struct cpa_profile *profile,
 			const struct cpa_component_figures *best)
 {
@@ -226,7 +226,7 @@ static void advise_next(struct cpa_guidance *guidance, const struct cpa_profile 
 	}
 }
 
-/* Where nothing says when an item is done, its processing may hold what is no part of it. */
+/* If the end of items is not marked, their processing time may include other work. */
 static void advise_of_open_items(struct cpa_guidance *guidance, const struct cpa_profile *profile,
 				 uint32_t slot)
 {
@@ -282,7 +282,7 @@ static const struct cpa_component_figures *find_external(const struct cpa_profil
 	return NULL;
 }
 
-/* Waits that timed out, if they have a part of the path that hides what else is on it. */
+/* The external for waits that timed out, if it is a large share of the path; else NULL. */
 static const struct cpa_component_figures *find_timeouts(const struct cpa_profile *profile)
 {
 	const struct cpa_component_figures *timeouts = find_external(profile, "timeout");
@@ -293,7 +293,7 @@ static const struct cpa_component_figures *find_timeouts(const struct cpa_profil
 		       NULL;
 }
 
-/* What unlimited processors could do with the work, without waits that time out. */
+/* Parallelism with unlimited processors, without waits that timed out. */
 static double max_parallelism(const struct cpa_profile *profile)
 {
 	const struct cpa_program_figures *program = &profile->program;
@@ -341,10 +341,10 @@ static bool is_lock(const struct cpa_object_figures *object)
 	       strcmp(object->kind, "rwlock") == 0;
 }
 
-/* A busy lock that is not on the path is not worth fixing, and this is often a surprise. */
+/* A busy lock that is not on the path is not worth changing; users often expect the contrary. */
 static void advise_busy_lock(struct cpa_guidance *guidance, const struct cpa_profile *profile)
 {
-	const struct cpa_object_figures *object = NULL; /* they are sorted by wait */
+	const struct cpa_object_figures *object = NULL; /* the objects are sorted by wait */
 	double length = profile->program.critical_path_s;
 
 	for (size_t i = 0; i < profile->objects && !object; i++)
@@ -362,7 +362,10 @@ static void advise_busy_lock(struct cpa_guidance *guidance, const struct cpa_pro
 	       object->saved_s > 0 ? cpa_format_seconds(object->saved_s).text : "no");
 }
 
-/* The queue whose limit to name: its items' processing is on the path, or what fills it is. */
+/*
+ * The first queue whose limit matters: its processing, or its producers, are on the critical path.
+ * NULL: none.
+ */
 static const struct cpa_queue_figures *find_limiting(const struct cpa_profile *profile)
 {
 	double length = profile->program.critical_path_s;
@@ -405,7 +408,7 @@ static void advise_queue(struct cpa_guidance *guidance, const struct cpa_profile
 	free(reason);
 }
 
-/* Who the program waits for in @external, and what that means for the savings. */
+/* The cause of waits in @external, and how it limits the savings. */
 static const char *blame(const char *external)
 {
 	if (strcmp(external, "poll") == 0 || strcmp(external, "accept") == 0)
@@ -426,7 +429,7 @@ static const char *blame(const char *external)
 	       "there; caching, larger requests, or more requests at a time help";
 }
 
-/* Where others decide how long it takes, savings of its work are small, and mean little. */
+/* Warn if external time decides the run time: savings of the program's own work are then small. */
 static void warn_of_waiting(struct cpa_guidance *guidance, const struct cpa_profile *profile)
 {
 	const struct cpa_component_figures *most = NULL;
@@ -452,7 +455,10 @@ static void warn_of_waiting(struct cpa_guidance *guidance, const struct cpa_prof
 		     blame(most->name));
 }
 
-/* Libraries that make their threads wait by system calls of their own, without a function call. */
+/*
+ * The loaded library whose threads wait by direct system calls, without a call that cpa wraps;
+ * NULL: none.
+ */
 static const char *find_own_waits(const struct cpa_profile *profile)
 {
 	static const char *const libraries[] = { "libgomp.so", "libtbb.so", "libomp.so",
@@ -483,7 +489,7 @@ static void warn_of_own_waits(struct cpa_guidance *guidance, const struct cpa_pr
 		     cpa_format_percent(other->observed_path_s, program->observed_path_s).text);
 }
 
-/* The work that the run waited for longest, NULL if for none. */
+/* The work with the largest share of the observed path, NULL if there is none. */
 static const struct cpa_component_figures *find_awaited(const struct cpa_profile *profile)
 {
 	const struct cpa_component_figures *most = NULL;

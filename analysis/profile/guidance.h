@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/profile/guidance.h - the sentences that follow from a profile's figures
+ * analysis/profile/guidance.h - sentences that follow from the figures of a profile
  *
- * Advice says what to change first and what bounds the gain; a warning says why the figures are
- * weak. Every claim is one of the figures, never a guess about a run that did not happen.
+ * Advice says what to change first and how much that gains at most; a warning says why figures are
+ * weak. Each claim is one of the figures, never a guess about another run.
  */
 #ifndef CPA_ANALYSIS_PROFILE_GUIDANCE_H
 #define CPA_ANALYSIS_PROFILE_GUIDANCE_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/profile/histogram.c - metrics of a part of the run, from cumulative samples */
+/* analysis/profile/histogram.c - metrics over time, from cumulative samples */
 #include <libiberty/libiberty.h>
 #include <math.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ struct cpa_metric_base cpa_metric_base_between(const struct cpa_profile *profile
 	return base;
 }
 
-/* Which metrics the samples hold: of procedures, CPU time alone. */
+/* Whether the samples hold @metric at @level: for procedures only CPU time. */
 static bool is_sampled(enum cpa_metric metric, enum cpa_metric_level level)
 {
 	bool grows = metric >= CPA_METRIC_TIME && metric != CPA_METRIC_CALLS;
@@ -90,7 +90,7 @@ struct cpa_histogram *cpa_histogram_build(const struct cpa_profile *profile,
 	struct cpa_histogram *h;
 	double *until;
 
-	/* Of several processes the samples do not tell which they are of. */
+	/* Samples do not say which of several processes they belong to. */
 	if (!is_sampled(metric, level) || (level == CPA_AT_PROCESS && metrics->rows[level] > 1))
 		return NULL;
 	h = xcalloc(1, sizeof(*h));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/profile/intervals.c - when each component mattered */
+/* analysis/profile/intervals.c - the share of each component in the critical path over time */
 #include "analysis/profile/intervals.h"
 
 #include <libiberty/libiberty.h>
@@ -13,20 +13,20 @@
 #include "shadow/store/epoch.h"
 #include "shadow/graph/series.h"
 
-#define CHANGE	 0.1 /* of what the path grew: a smaller contradiction is no change of path */
+#define CHANGE	 0.1 /* of the path's growth; less is no change of path */
 #define READINGS 4u
 
-/* A boundary, and the first whole sample from there on. */
+/* A sample boundary in the table, and the first whole sample from there on. */
 struct found {
 	uint64_t boundary;
-	uint64_t sampled; /* boundary of the sample; 0: there is none */
+	uint64_t sampled; /* boundary of the sample; 0: no sample */
 	uint32_t place;
 	uint64_t value[CPA_SERIES_FIELDS];
 };
 
 struct reading {
 	const struct cpa_build *build;
-	uint64_t offset; /* of the struct cpa_program_series */
+	uint64_t offset; /* offset of the struct cpa_program_series in the file */
 	uint32_t level;
 	size_t count;
 	struct found found[CPA_SAMPLES];
@@ -41,7 +41,7 @@ static uint64_t label_at(const struct reading *r, uint32_t place)
 	return label;
 }
 
-/* Those of the present level: what a fold dropped may still be there. */
+/* Find the samples of the present level; samples of earlier levels may still be in the table. */
 static void find_samples(struct reading *r)
 {
 	const struct cpa_header *header = &r->build->dump->header;
@@ -71,7 +71,10 @@ static void find_samples(struct reading *r)
 	}
 }
 
-/* Of a program that runs, samples may have been dropped, and others be in their place by now. */
+/*
+ * Whether the series is the same as when reading began. A running program may drop samples and
+ * reuse their places.
+ */
 static bool unchanged(const struct reading *r)
 {
 	atomic_signal_fence(memory_order_seq_cst); /* x86 keeps loads in order */
@@ -82,7 +85,7 @@ static bool unchanged(const struct reading *r)
 	return true;
 }
 
-/* No sample has more than the end. */
+/* A cumulative value, limited to the value at the end of the run. */
 static double at_most(const struct reading *r, uint64_t ticks, uint64_t most)
 {
 	return cpa_build_seconds(r->build, ticks < most ? ticks : most);
@@ -134,7 +137,7 @@ static struct cpa_interval_sample last_sample(const struct cpa_build *build)
 	return s;
 }
 
-/* @row NULL: no sample has anything of the slot, only the end. */
+/* @row NULL: no sample has a value of the slot, only the end has. */
 static void add_slot(struct cpa_intervals *v, const struct reading *r, uint32_t slot,
 		     const struct cpa_slot_series *row)
 {
@@ -157,7 +160,7 @@ static void add_slot(struct cpa_intervals *v, const struct reading *r, uint32_t 
 	s->total_s[r->count] = cpa_build_seconds(build, build->total[slot]);
 }
 
-/* Samples of a slot that the search gave to another component tell of both. */
+/* Whether the search moved the slot from one component to another: its samples then cover both. */
 static bool has_former_owner(const struct cpa_build *build, uint32_t slot)
 {
 	return build->path_share[slot] != build->program.share[slot];
@@ -182,7 +185,10 @@ static void add_slots(struct cpa_intervals *v, const struct reading *r)
 			add_slot(v, r, slot, NULL);
 }
 
-/* Some component's share shrank, or grew by more than the path: it is another path's. */
+/*
+ * Mark intervals in which another path became the longest: a component's share shrank, or grew by
+ * more than the path.
+ */
 static void mark_changes(struct cpa_intervals *v)
 {
 	for (size_t i = 1; i < v->samples; i++) {
@@ -200,8 +206,8 @@ static void mark_changes(struct cpa_intervals *v)
 }
 
 /*
- * Where an activity that was longer than an interval went on, and so a sample knows nothing of it:
- * which part of what the path had by the next sample it had by this one.
+ * Find samples inside an activity longer than an interval, which have nothing of it yet. Set
+ * `part`: the fraction of the growth up to the next sample that had happened by this one.
  */
 static void find_parts(struct cpa_intervals *v)
 {
@@ -290,7 +296,7 @@ static void free_slots(struct cpa_intervals *v)
 	free(v->sample);
 }
 
-/* Read all. Return false if the series changed meanwhile. */
+/* Read the whole series. Return false if it changed meanwhile. */
 static bool read_all(struct cpa_intervals *v, struct reading *r)
 {
 	r->count = 0;
@@ -305,7 +311,7 @@ static bool read_all(struct cpa_intervals *v, struct reading *r)
 	return unchanged(r);
 }
 
-/* A damaged header says anything. */
+/* Whether the header's values are possible; a damaged header may hold any number. */
 static bool plausible(const struct reading *r)
 {
 	const struct cpa_header *header = &r->build->dump->header;

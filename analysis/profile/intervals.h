@@ -23,15 +23,15 @@
 
 struct cpa_build;
 
-/* Of one component slot, each [samples]; seconds since the start of the run. */
+/* Values of one component slot, each [samples], seconds, cumulative since the start of the run. */
 struct cpa_slot_intervals {
 	double *path_s, *saved_s, *total_s;
-	double *final_s; /* like path_s, of the path that is the longest at the end */
+	double *final_s; /* as path_s, but of the path that is the longest at the end of the run */
 };
 
-/* What is sampled of each thread, in the order of struct cpa_thread_point. */
+/* Sampled sums of each thread, in the order of struct cpa_thread_point. */
 enum cpa_curve {
-	CPA_CURVE_CPU, /* of activities; the times together are the thread's time */
+	CPA_CURVE_CPU, /* of activities; the times add up to thread time */
 	CPA_CURVE_EXTERNAL,
 	CPA_CURVE_RUNQUEUE,
 	CPA_CURVE_WAIT,
@@ -41,7 +41,7 @@ enum cpa_curve {
 	CPA_CURVES
 };
 
-/* Of one thread row, each [samples], cumulative; seconds, and numbers. See curves.h. */
+/* Values of one thread row, each [samples], cumulative; seconds and numbers. See curves.h. */
 struct cpa_thread_intervals {
 	uint32_t row;
 	double *value[CPA_CURVES];
@@ -50,23 +50,25 @@ struct cpa_thread_intervals {
 struct cpa_interval_sample {
 	double at_s; /* since the start of the run */
 	double critical_path_s, cpu_s, process_s, external_s, runqueue_s, wait_s, probe_s;
-	double segment_s[CPA_TIME_KINDS]; /* of the observed path to the latest event */
+	double segment_s[CPA_TIME_KINDS]; /* time by kind, observed path to this event */
 	uint64_t events;
-	bool path_changed; /* since the sample before */
+	bool path_changed; /* another path became the longest since the previous sample */
 	double part;	   /* see cpa_intervals_trace() */
 };
 
 struct cpa_intervals {
-	double period_s; /* from one sample to the next; the last one may be sooner */
-	size_t samples;	 /* 0: the run was too short */
+	double period_s; /* seconds between samples; the last one may come sooner */
+	size_t samples;	 /* 0: the run was too short for samples */
 	struct cpa_interval_sample *sample;
-	uint32_t slots;			 /* 0: there is no series */
-	struct cpa_slot_intervals *slot; /* [slots]; path_s NULL: none */
+	uint32_t slots;			 /* 0: the dump has no series */
+	struct cpa_slot_intervals *slot; /* [slots]; path_s is NULL for a slot without samples */
 	size_t threads;
 	struct cpa_thread_intervals *thread;
 };
 
-/* Read the series of the session, and end it with what @build has found. */
+/*
+ * Read the series of the session and append the state at the end, from @build. The caller frees it.
+ */
 struct cpa_intervals *cpa_intervals_build(const struct cpa_build *build);
 void cpa_intervals_free(struct cpa_intervals *intervals);
 
@@ -75,18 +77,17 @@ const struct cpa_slot_intervals *cpa_intervals_slot(const struct cpa_intervals *
 						    uint32_t slot);
 
 /*
- * From all path_s of @intervals set all final_s: what the path that is the longest at the end can
- * have had of each slot at each sample. Backwards, no share grows faster than the clock, nor
- * shrinks; within that the samples tell, of whatever path they are. An activity that is longer than
- * an interval is spread evenly over those it lasted, as nothing tells in which order it did what it
- * did: where a sample has a part, final_s must be what was sampled, and gets that part of what came
- * by the next.
+ * Set final_s of all slots from path_s: the time that the path that is the longest at the end can
+ * have had of each slot at each sample. Going backwards, a share grows no faster than the clock and
+ * never shrinks; within that bound the samples decide. An activity longer than an interval is
+ * spread evenly over its duration: a sample with a part keeps that part of the growth up to the
+ * next sample.
  */
 void cpa_intervals_trace(struct cpa_intervals *intervals);
 
 /*
- * The share of the critical path's growth between samples @from (SIZE_MAX: the start) and @to that
- * @slot had on the path that is the longest at the end.
+ * The share of slot @slot in the growth of the final critical path between samples @from (SIZE_MAX:
+ * the start of the run) and @to.
  */
 double cpa_intervals_share(const struct cpa_intervals *intervals, uint32_t slot, size_t from,
 			   size_t to);

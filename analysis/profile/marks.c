@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/profile/marks.c - the moments that the program marked */
+/* analysis/profile/marks.c - moments marked by the program or by cpa ctl */
 #include <libiberty/libiberty.h>
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static int compare_ids(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* The threads in the order of their ids. */
+/* The threads, sorted by id. The caller frees the array. */
 static struct cpa_build_thread *sort_threads(const struct cpa_build *build)
 {
 	uint32_t rows = build->dump->rows[CPA_TABLE_THREADS];
@@ -54,7 +54,7 @@ void cpa_build_marks(struct cpa_build *build)
 			cpa_dump_skip(dump, CPA_TABLE_MARKS);
 			continue;
 		}
-		/* A thread that has exited may have left its row to another. */
+		/* The row of an exited thread may belong to another thread now. */
 		thread = bsearch(&(struct cpa_build_thread){ .id = row.thread }, threads,
 				 dump->rows[CPA_TABLE_THREADS], sizeof(*threads), compare_ids);
 		profile->mark[profile->marks++] = (struct cpa_mark_figures){

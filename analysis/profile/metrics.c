@@ -156,7 +156,7 @@ void cpa_metrics_derive(const struct cpa_metric_base *b, enum cpa_metric_level l
 		value[i] = cpa_metric_about(i)->at[level] ? all[i] : NAN;
 }
 
-/* The row is to be filled; its place is valid until the next one. */
+/* Append an empty row for the caller to fill. The pointer is valid until the next call. */
 static struct cpa_metric_row *add_row(struct cpa_metrics *m, enum cpa_metric_level level)
 {
 	size_t count = m->rows[level]++;
@@ -186,14 +186,14 @@ static void add_threads(struct cpa_metrics *m, const struct cpa_profile *profile
 		base->probe = thread->probe_s;
 		base->events = (double)thread->events;
 		base->bytes = (double)thread->bytes_read + (double)thread->bytes_written;
-		/* Of several, one after the other, only their sums are known. */
+		/* A row shared by several threads in turn has only the sums of them all. */
 		base->time = thread->earlier ? base->cpu + base->wait + base->runqueue +
 						       base->external + base->probe :
 					       thread->profiled_s;
 	}
 }
 
-/* Sums over the threads; those that are not profiled as threads of their own included. */
+/* Sums over all threads, including those that are not profiled individually. */
 static struct cpa_metric_base sum_threads(const struct cpa_metrics *m,
 					  const struct cpa_profile *profile)
 {
@@ -224,7 +224,7 @@ static struct cpa_metric_base sum_threads(const struct cpa_metrics *m,
 	return sum;
 }
 
-/* Events and bytes of @process, if the rows of its threads are all there, and of nobody else. */
+/* Count events and bytes of @process, if all of its threads have rows of their own. */
 static void count_events(const struct cpa_profile *profile,
 			 const struct cpa_process_figures *process, struct cpa_metric_base *base)
 {
@@ -246,7 +246,7 @@ static void count_events(const struct cpa_profile *profile,
 	base->bytes = bytes;
 }
 
-/* One of several processes, or those of one command whose figures were added up. */
+/* Add a process, or the sum of all processes of one command. */
 static void add_process(struct cpa_metrics *m, const struct cpa_profile *profile,
 			const struct cpa_process_figures *process)
 {
@@ -271,7 +271,7 @@ static void add_process(struct cpa_metrics *m, const struct cpa_profile *profile
 	count_events(profile, process, base);
 }
 
-/* One machine is as the program, and so is the process, if there is one. */
+/* The machine's metrics are those of the program; so are the process's, if there is only one. */
 static void add_wholes(struct cpa_metrics *m, const struct cpa_profile *profile)
 {
 	const struct cpa_program_figures *program = &profile->program;
@@ -311,7 +311,10 @@ static struct cpa_metric_row *find_procedure(struct cpa_metrics *m, size_t sorte
 	return row;
 }
 
-/* Events by node, as the activities that they end; waits by the dependencies that led to them. */
+/*
+ * Count events by node, with the activity that each ends, and waits by the dependencies that ended
+ * them.
+ */
 static void count_nodes(struct cpa_metrics *m, const struct cpa_profile *profile)
 {
 	for (size_t i = 0; i < profile->nodes; i++) {
@@ -333,7 +336,7 @@ static void count_nodes(struct cpa_metrics *m, const struct cpa_profile *profile
 		if (!node)
 			continue;
 		base = &m->row[CPA_AT_EVENT][node - profile->node].base;
-		/* A thread did not wait for its start: it was not there. */
+		/* The time before a thread's start is not a wait of the thread. */
 		if (edge->dependency && strcmp(node->kind, "start") != 0) {
 			base->wait += edge->weight_s;
 		} else if (!edge->dependency) {
@@ -416,7 +419,7 @@ struct cpa_metrics *cpa_metrics_build(const struct cpa_profile *profile)
 			struct cpa_metric_row *row = &m->row[level][i];
 			struct cpa_metric_base base = row->base;
 
-			/* Of all threads: the program's time is what rates are of. */
+			/* Rates of events are per second of the program's time. */
 			if (level == CPA_AT_EVENT)
 				base.time = profile->program.wall_s;
 			cpa_metrics_derive(&base, level, row->value);

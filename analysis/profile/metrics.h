@@ -37,8 +37,8 @@ enum cpa_metric {
 	CPA_METRIC_MOST_PARALLELISM, /* P_max */
 	CPA_METRIC_UTILIZATION,	     /* rho */
 	CPA_METRIC_PROGRESS,	     /* PR */
-	CPA_METRIC_OPERATIONS,	     /* M_m, a second */
-	CPA_METRIC_BYTES,	     /* M_b, a second */
+	CPA_METRIC_OPERATIONS,	     /* M_m, per second */
+	CPA_METRIC_BYTES,	     /* M_b, per second */
 	CPA_METRIC_CALLS,	     /* C */
 	CPA_METRICS
 };
@@ -47,8 +47,8 @@ enum cpa_metric_unit { CPA_IN_SECONDS, CPA_IN_NUMBERS, CPA_IN_RATIOS, CPA_IN_RAT
 
 struct cpa_metric_about {
 	const char *symbol;  /* "T_cpu" */
-	const char *key;     /* of JSON and CSV: "t_cpu_s" */
-	const char *meaning; /* short */
+	const char *key;     /* key in JSON and CSV: "t_cpu_s" */
+	const char *meaning; /* short description */
 	enum cpa_metric_unit unit;
 	bool at[CPA_METRIC_LEVELS];
 };
@@ -57,69 +57,70 @@ const struct cpa_metric_about *cpa_metric_about(enum cpa_metric metric);
 const char *cpa_metric_level_name(enum cpa_metric_level level);
 
 /*
- * What the metrics are made of: sums over the threads of some part of the program, in some part of
- * its run. Seconds and numbers; NAN: not known.
+ * Sums over the threads of a part of the program, over a part of its run, from which metrics are
+ * derived. Seconds and numbers; NAN: not known.
  */
 struct cpa_metric_base {
 	double machines, processes, threads;
-	double cores; /* processors that the part could have used at once */
-	double time;  /* its length, by the clock */
+	double cores; /* processors that the threads could use at once */
+	double time;  /* length of the part of the run, wall time */
 	double cpu, wait, runqueue, external, probe;
-	double path; /* what the critical path grew by in it */
+	double path; /* growth of the critical path during it */
 	double events, bytes, calls;
 };
 
-/* A base of which nothing is known. */
+/* A base in which every value is not known. */
 struct cpa_metric_base cpa_metric_base_none(void);
 
 /*
- * The metrics of @base that @level has; NAN: the level has it not, it is not known, or it would be
- * a ratio to 0.
+ * Compute the metrics of @base at @level. NAN: not defined at the level, not known, or a ratio to
+ * 0.
  */
 void cpa_metrics_derive(const struct cpa_metric_base *base, enum cpa_metric_level level,
 			double value[CPA_METRICS]);
 
-/* A machine, a process, a thread, a procedure or an event (a node of the activity graph). */
+/* One row: a machine, process, thread, procedure or event (a node of the activity graph). */
 struct cpa_metric_row {
 	char *name;
-	char *where;   /* of a procedure or an event, or NULL */
-	uint32_t id;   /* pid, tid, node */
-	uint32_t row;  /* of a thread */
-	uint32_t slot; /* of a procedure, 0: none */
+	char *where;   /* location of a procedure or event, or NULL */
+	uint32_t id;   /* pid, tid or node */
+	uint32_t row;  /* thread row */
+	uint32_t slot; /* slot of a procedure; 0: none */
 	struct cpa_metric_base base;
 	double value[CPA_METRICS];
 };
 
 struct cpa_metrics {
 	size_t rows[CPA_METRIC_LEVELS];
-	struct cpa_metric_row *row[CPA_METRIC_LEVELS]; /* most T_cpu first; events: most waited for */
+	struct cpa_metric_row
+		*row[CPA_METRIC_LEVELS]; /* by T_cpu, largest first; events: by T_wait */
 };
 
-/* Compute the metrics of @profile, which must outlive them. */
+/* Compute the metrics of @profile, which must outlive the result. The caller frees it. */
 struct cpa_metrics *cpa_metrics_build(const struct cpa_profile *profile);
 void cpa_metrics_free(struct cpa_metrics *metrics);
 
 /*
- * The base of thread row @row (0: of all threads) between the samples @from (SIZE_MAX: the start)
- * and @to of the profile's intervals.
+ * The base of thread row @row (0: all threads) between samples @from (SIZE_MAX: the start of the
+ * run) and @to.
  */
 struct cpa_metric_base cpa_metric_base_between(const struct cpa_profile *profile, uint32_t row,
 					       size_t from, size_t to);
 
-/* One metric over time. */
+/* One metric over time, for each row of a level. */
 struct cpa_histogram {
 	enum cpa_metric metric;
 	enum cpa_metric_level level;
 	size_t bins;
-	const double *until_s; /* [bins]; the first begins with the run */
+	const double *until_s; /* [bins]: end of each bin; the first bin starts with the run */
 	size_t rows;
 	const struct cpa_metric_row **row;
 	double *value; /* [rows * bins] */
 };
 
 /*
- * The metric of each row of @level in each interval. Return NULL if it is not sampled at that
- * level; no bins: the run was too short.
+ * The metric of each row of @level in each interval. NULL: it is not sampled at that level. bins is
+ * 0 if the run was too short.
  */
 struct cpa_histogram *cpa_histogram_build(const struct cpa_profile *profile,
 					  const struct cpa_metrics *metrics, enum cpa_metric metric,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/profile/notes.c - what went wrong, and what that means for the figures */
+/* analysis/profile/notes.c - diagnostics: errors during the run and their effect on the figures */
 #include <inttypes.h>
 #include <libiberty/libiberty.h>
 #include <math.h>
@@ -9,9 +9,9 @@
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 
-#define MOST_NAMES 3 /* of libraries in one note */
+#define MOST_NAMES 3 /* library names listed in one note */
 
-/* What stands behind the number, by counter. Those that are no trouble have no text. */
+/* Text that follows the number, by counter. Counters without a text are not a problem. */
 static const char *const counter_notes[CPA_DIAG_COUNT] = {
 	[CPA_DIAG_SAMPLES_LOST] = "samples were lost: the shares of functions are less exact.",
 	[CPA_DIAG_OBJECTS_REFUSED] =
@@ -142,7 +142,7 @@ static void note_rows(struct cpa_build *build)
 			dump->unsteady);
 }
 
-/* The kernel's account of the process must agree with the sum over our threads. */
+/* Compare the kernel's CPU time of the process with the sum over the threads. */
 static void note_cpu(struct cpa_build *build)
 {
 	const struct cpa_header *header = &build->dump->header;
@@ -155,7 +155,7 @@ static void note_cpu(struct cpa_build *build)
 
 		kernel += process->kernel_cpu_s > 0 ? process->kernel_cpu_s : process->cpu_s;
 	}
-	/* What the kernel counted between parts of the run is in no figure. */
+	/* The kernel's CPU time includes time between profiled parts, which no figure has. */
 	if (header->epoch > CPA_EPOCH_ON || header->cpu_end_ns == 0 || fabs(kernel - ours) < 0.02 ||
 	    fabs(kernel - ours) < kernel / 20)
 		return;
@@ -166,7 +166,7 @@ static void note_cpu(struct cpa_build *build)
 		kernel, ours);
 }
 
-/* What a lane that skips clock reads may have lost. */
+/* Note the error bound of lock uses that were not timed. */
 static void note_untimed(struct cpa_build *build)
 {
 	const uint64_t *diag = build->dump->header.diag;
@@ -184,7 +184,7 @@ static void note_untimed(struct cpa_build *build)
 			diagnostics->untimed_handoffs, diagnostics->untimed_handoffs_s);
 }
 
-/* What is not exact where a part of the run began or ended. */
+/* Note the errors at the borders of profiled parts. */
 static void note_parts(struct cpa_build *build)
 {
 	const struct cpa_header *header = &build->dump->header;
@@ -222,7 +222,7 @@ static void note_modules(struct cpa_build *build)
 	}
 }
 
-/* Libraries that were not seen for @why. Return how many. */
+/* Note libraries that were not seen for reason @why. Return their number. */
 static uint64_t note_unseen(struct cpa_build *build, uint32_t why, const char *how)
 {
 	char *names = xstrdup("");
@@ -276,7 +276,7 @@ static void note_source(struct cpa_build *build)
 				0);
 }
 
-/* What the machine takes, and what samples took of it. */
+/* Copy the measured costs of the machine, and the time that samples took. */
 static void take_machine(struct cpa_build *build)
 {
 	const struct cpa_header *header = &build->dump->header;

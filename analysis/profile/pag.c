@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/profile/pag.c - nodes and edges of the PAG summary */
+/* analysis/profile/pag.c - nodes and edges of the activity graph */
 #include <libiberty/libiberty.h>
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static char *copy(const char *text)
 	return text ? xstrdup(text) : NULL;
 }
 
-/* Return, by row - 1, which nodes exist. */
+/* Read the nodes. Return which of them exist, by row - 1; the caller frees it. */
 static bool *build_nodes(struct cpa_build *build)
 {
 	struct cpa_profile *profile = build->profile;
@@ -49,7 +49,7 @@ static bool *build_nodes(struct cpa_build *build)
 	return exists;
 }
 
-/* Read the edge rows on top of what the threads' caches hold. A broken or unused row: key 0. */
+/* Add the edge rows to the sums of the threads' caches. A broken or unused row gets key 0. */
 static void read_edges(struct cpa_build *build, const bool *exists)
 {
 	struct cpa_dump *dump = build->dump;
@@ -74,7 +74,7 @@ static void read_edges(struct cpa_build *build, const bool *exists)
 	}
 }
 
-/* By slot: how many edges and components use it. */
+/* The number of edges and components that use each slot. The caller frees it. */
 static uint32_t *count_users(struct cpa_build *build)
 {
 	uint32_t *users = xcalloc(build->dump->header.slots, sizeof(*users));
@@ -82,7 +82,10 @@ static uint32_t *count_users(struct cpa_build *build)
 	for (uint32_t i = 1; i <= build->names->components; i++) {
 		const struct cpa_component *row = cpa_names_row(build->names, i);
 
-		/* The row of an activity is its edge's own. */
+		/*
+		 * An activity has a row of its own in the components table, which is not another
+		 * user.
+		 */
 		if (row && (row->kind != CPA_ACTIVITY || row->shared))
 			users[row->slot]++;
 	}
@@ -92,7 +95,7 @@ static uint32_t *count_users(struct cpa_build *build)
 	return users;
 }
 
-/* The names of functions by slot, NULL where there is none. */
+/* The names of functions by slot, NULL for other slots. The caller frees the array. */
 static const char **name_slots(const struct cpa_build *build)
 {
 	const struct cpa_profile *profile = build->profile;
@@ -104,7 +107,7 @@ static const char **name_slots(const struct cpa_build *build)
 	return names;
 }
 
-/* The name of the function with an id of shadow/graph/component.h, NULL if there is none. */
+/* The name of the function with @id (shadow/graph/component.h), NULL if unknown. */
 static const char *name_function(struct cpa_build *build, const char *const *names, uint32_t id)
 {
 	uint32_t row = id >> CPA_SLOT_BITS, slot = id & CPA_SLOT_MASK;
@@ -114,7 +117,7 @@ static const char *name_function(struct cpa_build *build, const char *const *nam
 	return !row && slot < build->dump->header.slots ? names[slot] : NULL;
 }
 
-/* Samples fade with time: what they still tell is a share. */
+/* Older samples weigh less, so the samples of an edge give shares, not times. */
 static void add_functions(struct cpa_build *build, const char *const *names,
 			  const struct cpa_edge *edge, struct cpa_edge_figures *figures)
 {
@@ -135,9 +138,8 @@ static void add_functions(struct cpa_build *build, const char *const *names,
 }
 
 /*
- * What one of the paths has of an activity, of all slots in @values: that part of its weight which
- * the path has of what was noted (shadow/graph/summary.h). So what is all on the path has all of it,
- * however few were noted.
+ * The time of an activity on one of the paths: the activity's whole weight times the fraction of
+ * its noted weight that is on the path (shadow/graph/summary.h). @values: the path's time by slot.
  */
 static double of_activity(const struct cpa_build *build, const struct cpa_edge *edge,
 			  const uint64_t values[])
@@ -145,7 +147,7 @@ static double of_activity(const struct cpa_build *build, const struct cpa_edge *
 	uint64_t ticks = edge->slot >= CPA_SLOT_FIRST ? values[edge->slot] : 0;
 	double weight_s = cpa_build_seconds(build, edge->weight);
 
-	/* Of a run that goes on they are of moments that differ: then the noted time itself. */
+	/* In a running program the two figures are from different moments: use the noted time. */
 	if (build->dump->header.state == CPA_RUNNING)
 		return fmin(cpa_build_seconds(build, ticks), weight_s);
 	return ticks < edge->noted ? weight_s * ((double)ticks / (double)edge->noted) :
@@ -153,7 +155,10 @@ static double of_activity(const struct cpa_build *build, const struct cpa_edge *
 				     0;
 }
 
-/* An activity's share of the path; of a dependency the waits that the path came through. */
+/*
+ * The time of an edge on the critical path: an activity's share, or the waits through which the
+ * path came.
+ */
 static double on_path(const struct cpa_build *build, const struct cpa_edge *edge)
 {
 	if (edge->dependency)
@@ -161,10 +166,7 @@ static double on_path(const struct cpa_build *build, const struct cpa_edge *edge
 	return of_activity(build, edge, build->program.share);
 }
 
-/*
- * Whether it is known what one of the paths has of an activity: of one that was not noted, about
- * nothing.
- */
+/* Whether an activity's time on a path is known; of one without noted time it is not. */
 static bool has_own_slot(const struct cpa_build *build, const struct cpa_edge *edge,
 			 const uint32_t users[])
 {

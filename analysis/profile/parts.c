@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/profile/parts.c - which parts of the run were profiled */
+/* analysis/profile/parts.c - the profiled parts of the run */
 #include <libiberty/libiberty.h>
 
 #include "analysis/profile/build.h"
 
-/* The last moment of the run that the file knows of. */
+/* The latest clock value of the run that the file holds. */
 static uint64_t last_clock(const struct cpa_build *build)
 {
 	const struct cpa_header *header = &build->dump->header;
@@ -32,7 +32,7 @@ void cpa_build_parts(struct cpa_build *build)
 		uint64_t from = cpa_epoch_begun(header, on);
 		uint64_t to = on < epoch ? cpa_epoch_begun(header, on + 1) : build->end;
 
-		/* A run that begins off has a first part of no length. */
+		/* If profiling is off at the start, the first part has length 0 and is skipped. */
 		if (to <= from || from < header->start_ticks)
 			continue;
 		profile->part[profile->parts++] = (struct cpa_part_figures){

@@ -10,14 +10,14 @@
 #include "analysis/util/format.h"
 #include "analysis/profile/segment.h"
 
-#define CLASSES	  8u /* thread classes, and functions, that are metrics of their own: most CPU */
-#define FREQUENCY 1000.0 /* events a second below which their number tells little */
+#define CLASSES	  8u	 /* thread classes, and functions, searched: most CPU */
+#define FREQUENCY 1000.0 /* events a second; below it their rate is too coarse to use */
 
-/* The metrics looked at; each has its mean value in each interval, in units of its range. */
+/* The metrics that are searched; each has a mean value per interval, in units of its range. */
 struct curves {
 	const struct cpa_intervals *v;
 	size_t points;
-	size_t *edge; /* [points + 1]: samples between them; SIZE_MAX: the start */
+	size_t *edge; /* [points + 1]: samples at the borders; SIZE_MAX: the start of the run */
 	size_t count;
 	double **curve;
 };
@@ -37,8 +37,8 @@ static double at(const struct cpa_intervals *v, size_t i)
 }
 
 /*
- * Intervals of some length: the last one ends with the run, and one that was not profiled all the
- * time may have little of it. Short ones are part of their neighbours.
+ * Choose the intervals. Merge short ones with a neighbour: the last interval, and those that were
+ * profiled only in part.
  */
 static void find_edges(struct curves *c)
 {
@@ -54,7 +54,10 @@ static void find_edges(struct curves *c)
 	}
 }
 
-/* Add a metric that had grown to @sum[i] at sample i; its range is @range a second at least. */
+/*
+ * Add a metric with the cumulative values @sum[i] at sample i. Its range is at least @range a
+ * second.
+ */
 static void add_curve(struct curves *c, const double *sum, double range)
 {
 	double *value = xcalloc(c->points + 1, sizeof(*value));
@@ -93,7 +96,7 @@ static void add_program(struct curves *c)
 	free(sum);
 }
 
-/* The CPU time of the threads that begin with one routine. */
+/* Add the CPU time of the threads with one start routine. */
 static void add_class(struct curves *c, const struct cpa_profile *profile, uint32_t slot)
 {
 	double *sum = xcalloc(c->v->samples + 1, sizeof(*sum));
@@ -120,7 +123,7 @@ static int compare_totals(const void *a, const void *b)
 	return strcmp((*x)->name, (*y)->name);
 }
 
-/* Those components of @kind with the most CPU time. */
+/* Add the components of @kind that have most CPU time. */
 static void add_components(struct curves *c, const struct cpa_profile *profile,
 			   enum cpa_component_kind kind)
 {
@@ -197,7 +200,7 @@ static void find_phases(struct cpa_phases *p, const struct cpa_profile *profile,
 	free_curves(&c);
 }
 
-/* From each mark to the next; what is before the first has no name. */
+/* Add a phase from each mark to the next; the time before the first mark is not a phase. */
 static void add_marks(struct cpa_phases *p, const struct cpa_profile *profile)
 {
 	for (size_t i = 0; i < profile->marks; i++) {
@@ -210,7 +213,7 @@ static void add_marks(struct cpa_phases *p, const struct cpa_profile *profile)
 	}
 }
 
-/* The sample nearest to @at_s; the start is one too. */
+/* The sample nearest to @at_s; the start of the run counts as one. */
 static size_t nearest(const struct cpa_intervals *v, double at_s)
 {
 	size_t best = SIZE_MAX;
@@ -247,10 +250,7 @@ static void fill_shares(struct cpa_phase *phase, const struct cpa_profile *profi
 
 		if (!s)
 			continue;
-		/*
-		 * It gets less by what is too little for another path, or where the path is
-		 * another.
-		 */
+		/* A share can shrink, by less than a change of path or because the path changed. */
 		share.path_s = fmax(0, grown(s->path_s, phase));
 		share.saved_s = grown(s->saved_s, phase);
 		share.total_s = grown(s->total_s, phase);
@@ -311,7 +311,10 @@ void cpa_phases_free(struct cpa_phases *p)
 	free(p);
 }
 
-/* The seconds that @text up to @end says; @empty if it says nothing. */
+/*
+ * Read the seconds in @text up to @end. Return false if they are not a time; an empty text means
+ * @empty.
+ */
 static bool parse_seconds(const char *text, const char *end, double empty, double *seconds)
 {
 	char *copy = xstrndup(text, (size_t)(end - text)), *behind;

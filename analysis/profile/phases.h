@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/profile/phases.h - the phases of a run, and what each would say as a run of its own
+ * analysis/profile/phases.h - phases of a run, each with the figures of a run of its own
  *
- * Found (segment.h: IPS-2, V.B), between marks of the program, or given by hand. A phase's figures
- * are the difference of two samples (shadow/graph/series.h): those nearest to its ends. So they are of a
- * stretch that may be half an interval longer or shorter at either end; a phase that no two samples
- * tell apart has none. The critical path in a phase is what the longest path grew by; what a
- * component saves there is what its slack grew by, that is, how much more the path grew than it
- * would have without the component. It is negative where another path makes up for what was gained
- * before.
+ * Phases are found (segment.h: IPS-2, V.B), lie between marks of the program, or are given by hand.
+ * The figures of a phase are the difference of the two samples (shadow/graph/series.h) nearest to
+ * its borders, so each border may be off by half an interval; a phase with the same sample at both
+ * borders has no figures.
+ *
+ * The critical path of a phase is the growth of the longest path. The saving of a component is the
+ * growth of its slack: how much more the path grew than it would have grown without the component.
+ * It is negative where another path makes up for earlier savings.
  */
 #ifndef CPA_ANALYSIS_PROFILE_PHASES_H
 #define CPA_ANALYSIS_PROFILE_PHASES_H
@@ -21,26 +22,26 @@ const char *cpa_phase_by_name(enum cpa_phase_by by);
 
 /* A component in a phase. */
 struct cpa_phase_share {
-	size_t component; /* of the profile */
+	size_t component; /* row in the profile */
 	double path_s, saved_s;
-	double total_s; /* process time of all threads; of an external, time blocked */
+	double total_s; /* process time of all threads; for an external, time blocked */
 };
 
 struct cpa_phase {
 	enum cpa_phase_by by;
 	char *name;
 	double from_s, to_s;
-	size_t first, last; /* samples at its ends; first SIZE_MAX: the start of the run */
+	size_t first, last; /* samples at the borders; first SIZE_MAX: the start of the run */
 	double sampled_from_s, sampled_to_s;
-	bool sampled;	   /* there are two: all below is known */
-	bool path_changed; /* another path became the longest in it: no shares of the path */
+	bool sampled;	   /* the two samples differ: all values below are known */
+	bool path_changed; /* path changed: its shares are not known */
 	double path_s;
-	double value[CPA_METRICS]; /* of the program */
+	double value[CPA_METRICS]; /* metrics at the level of the program */
 	size_t shares;
-	struct cpa_phase_share *share; /* most saved first, then most on the path */
+	struct cpa_phase_share *share; /* by saving, then path time, largest first */
 };
 
-/* A range that the user wants to be a phase; seconds since the start. */
+/* A range given by the user; seconds since the start of the run. */
 struct cpa_phase_range {
 	const char *name;
 	double from_s, to_s;
@@ -54,13 +55,13 @@ struct cpa_phase_settings {
 
 struct cpa_phases {
 	double step;	 /* the threshold used; 0: too few samples to look for phases */
-	bool step_given; /* by the user */
-	size_t window;	 /* of the smoothing, intervals */
+	bool step_given; /* given by the user */
+	size_t window;	 /* width of the smoothing window, intervals */
 	double interval_s;
-	size_t curves, left_out; /* metrics looked at, and of them those that are mere noise */
-	size_t found;		 /* phases by samples; 0 or at least 2 */
+	size_t curves, left_out; /* metrics searched; of these, only noise */
+	size_t found;		 /* phases found from samples; 0, or at least 2 */
 	size_t count;
-	struct cpa_phase *phase; /* found ones, then by marks, then given; each by time */
+	struct cpa_phase *phase; /* found, by marks, given; each by time */
 };
 
 struct cpa_phases *cpa_phases_build(const struct cpa_profile *profile,
@@ -68,8 +69,9 @@ struct cpa_phases *cpa_phases_build(const struct cpa_profile *profile,
 void cpa_phases_free(struct cpa_phases *phases);
 
 /*
- * Read "NAME=FROM..TO", seconds with or without "s", or "ms"; FROM and TO may be missing: the start
- * and the end. Return false if it is none. The name is cut out of @text and lives as long.
+ * Parse "NAME=FROM..TO"; FROM and TO are seconds with or without "s", or "ms". A missing one means
+ * the start or the end. Return false if @text is not a range. The name points into @text, which is
+ * changed.
  */
 bool cpa_phase_parse(char *text, struct cpa_phase_range *range);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/profile/processes.c - the processes of a session, with the sums of their threads */
+/* analysis/profile/processes.c - the processes of a session, with sums over their threads */
 #include <libiberty/libiberty.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "analysis/profile/build.h"
 #include "analysis/util/printable.h"
 
-#define READ_MUCH 0.02 /* of the critical path */
+#define READ_MUCH 0.02 /* share of the critical path from which a note is written */
 
 static double cpu_of(const struct cpa_build *build, const struct cpa_process_sums *sums)
 {
@@ -15,7 +15,7 @@ static double cpu_of(const struct cpa_build *build, const struct cpa_process_sum
 				 sums->before + sums->process + sums->wait_cpu + sums->probe);
 }
 
-/* Add what the thread did since it gave its sums to its process the last time. */
+/* Add the sums of a thread since it last added them to its process. */
 static void add_thread(struct cpa_process_sums *sums, const struct cpa_thread *thread)
 {
 	const uint64_t *now = &thread->before, *given = (const uint64_t *)&thread->given;
@@ -115,7 +115,7 @@ void cpa_build_processes(struct cpa_build *build)
 	free(rows);
 }
 
-/* Of the critical path, time blocked in reading. */
+/* The share of the critical path that is time blocked in read. */
 static double read_share(const struct cpa_profile *profile)
 {
 	double seconds = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/profile/profile.c - the program's figures, and the order in which the others are computed */
+/* analysis/profile/profile.c - the program's figures, and the order of the other stages */
 #include "analysis/profile/profile.h"
 
 #include <libiberty/libiberty.h>
@@ -41,7 +41,7 @@ const struct cpa_node_figures *cpa_profile_node(const struct cpa_profile *profil
 	return low < profile->nodes && profile->node[low].id == id ? &profile->node[low] : NULL;
 }
 
-/* Seconds per tick of the time stamp counter, from the two points that the writer left. */
+/* Seconds per tick of the time stamp counter, from the two points that the writer recorded. */
 static double tick_length(const struct cpa_header *header, struct cpa_profile *profile)
 {
 	double ticks = (double)header->last_ticks - (double)header->start_ticks;
@@ -59,7 +59,7 @@ static double ratio(double a, double b)
 	return b > 0 ? a / b : 0;
 }
 
-/* The observed path must tile the wall time: all of it is one chain of activities. */
+/* The observed path must be as long as the wall time: it is one unbroken chain of activities. */
 static void check_tiles(struct cpa_profile *profile)
 {
 	struct cpa_program_figures *program = &profile->program;
@@ -73,7 +73,7 @@ static void check_tiles(struct cpa_profile *profile)
 			fabs(missing), missing > 0 ? "shorter" : "longer");
 }
 
-/* The end of the run, or the last that is known of it. */
+/* The clock at the end of the run, or at the last known event. */
 static uint64_t find_end(const struct cpa_build *build)
 {
 	const struct cpa_header *header = &build->dump->header;
@@ -84,7 +84,9 @@ static uint64_t find_end(const struct cpa_build *build)
 		return cpa_epoch_begun(header, header->epoch);
 	if (end >= header->start_ticks)
 		return end;
-	/* A thread that died in the midst of an event has its times, and not yet its clock. */
+	/*
+	 * A thread that died in the middle of an event has its times but not yet the event's clock.
+	 */
 	end = build->program.released > observed ? build->program.released : observed;
 	for (uint32_t i = 0; i < CPA_TIME_KINDS; i++)
 		if (__builtin_add_overflow(observed, build->program.kind[i], &observed))
@@ -92,14 +94,14 @@ static uint64_t find_end(const struct cpa_build *build)
 	return observed > end ? observed : end;
 }
 
-/* What the process itself and whoever waited for it told of it. */
+/* Add the exit status and name of the first process, from its own row and from its parent. */
 static void add_first_process(struct cpa_profile *profile)
 {
 	const struct cpa_process_figures *first = profile->process;
 	struct cpa_program_figures *program = &profile->program;
 	bool known = profile->processes && !first->parent && first->pid == program->pid;
 
-	/* Where it does not say what it was called, the name of its file. */
+	/* A process without a recorded name gets the name of its file. */
 	program->name = xstrdup(known && strcmp(first->name, "?") != 0 ?
 					first->name :
 					cpa_printable_base(program->exe));
@@ -135,13 +137,13 @@ static void build_program(struct cpa_build *build)
 		program->segment_s[i] = cpa_build_seconds(build, build->program.kind[i]);
 		program->observed_path_s += program->segment_s[i];
 	}
-	/* At a stop nobody may have been at work: as for paths that go on, see shadow/edge/part.c. */
+	/* At a stop perhaps no thread was working; shadow/edge/part.c explains such paths. */
 	if (header->epoch > CPA_EPOCH_ON && !cpa_epoch_is_on(header->epoch) &&
 	    program->wall_s > program->observed_path_s) {
 		program->segment_s[CPA_TIME_EXTERNAL] += program->wall_s - program->observed_path_s;
 		program->observed_path_s = program->wall_s;
 	}
-	/* Of activities, as max_parallelism: what waits and probes burn is no work. */
+	/* Activities only, as in max_parallelism: CPU time of waits and probes is not work. */
 	program->work_s = cpa_build_seconds(build, build->process);
 	program->parallelism = ratio(program->work_s, program->wall_s);
 	program->max_parallelism =
