@@ -16,18 +16,19 @@ static const char *const kind_name[] = {
 	[CPA_THREAD] = "thread",     [CPA_QUEUE] = "queue", [CPA_EXTERNAL] = "external",
 };
 
-/* A path and what was active on it. */
+/* A path and the activities on it. */
 struct walked {
 	uint64_t len;
 	uint64_t *share; /* by slot */
-	uint64_t full;	 /* what its activities took in the run */
-	uint64_t common; /* of that, on the first path */
+	uint64_t full;	 /* ticks that its activities took in the run, not zeroed */
+	uint64_t common; /* part of `full` that is also on the first path */
 	/*
-	 * Its activities, one bit each, by strand and number from its first on; NULL: not wanted.
+	 * Its activities: one bit each, by strand and event number from the strand's first on;
+	 * NULL: not wanted.
 	 */
 	uint8_t **on;
 	const struct cpa_journal_file *file;
-	const struct walked *first; /* NULL: it is the first */
+	const struct walked *first; /* NULL: this is the first path */
 };
 
 struct work {
@@ -65,13 +66,13 @@ static void end(struct work *w)
 	cpa_journal_close(&w->file);
 }
 
-/* The numbers that records of @strand may give: each record has a byte at least. */
+/* An upper bound for the event numbers of @strand: each record has at least one byte. */
 static size_t numbers_of(const struct cpa_strand *strand)
 {
 	return strand->leaves * CPA_JOURNAL_BLOCK;
 }
 
-/* The bit of activity @number, in *@byte; NULL: no path keeps it, or the record lies. */
+/* The bit of activity @number, in *@byte; NULL: no path keeps it, or the record is damaged. */
 static uint8_t bit_of(const struct walked *p, size_t strand, uint32_t number, uint8_t **byte)
 {
 	const struct cpa_strand *s = &p->file->strand[strand];
@@ -104,7 +105,7 @@ static void take_step(void *argument, const struct cpa_step *step)
 		*byte |= bit;
 }
 
-/* The longest path in the context as it is. @bits: its activities are to be known. */
+/* Find the longest path in the present context. @bits: also record its activities. */
 static void find_path(struct work *w, struct walked *p, const struct walked *first, bool bits)
 {
 	struct cpa_exact *x = w->exact;
@@ -130,7 +131,7 @@ static void free_path(const struct work *w, struct walked *p)
 	free(p->share);
 }
 
-/* The latest events only are there. */
+/* Say that the journal holds only the latest events. */
 static void say_what_is_missing(const struct work *w)
 {
 	if (w->file.overwritten || w->file.refused || w->exact->missing)
@@ -140,7 +141,7 @@ static void say_what_is_missing(const struct work *w)
 			"part only (set a larger CPA_JOURNAL to keep more).");
 }
 
-/* Components of either path, by their share of @of[@by]. */
+/* Write the components of the paths, sorted by their share of @of[@by]. */
 static void write_table(const struct work *w, const struct walked *const of[], size_t paths,
 			const char *const heads[], size_t by, size_t top)
 {
@@ -190,7 +191,10 @@ static void write_table(const struct work *w, const struct walked *const of[], s
 	free(order);
 }
 
-/* Where the name behind @text ends: at a comma that a kind follows, as names may have commas. */
+/*
+ * Length of the name at @text: it ends at a comma that a component kind follows, as names may
+ * contain commas.
+ */
 static size_t name_length(const char *text)
 {
 	for (const char *p = text; (p = strchr(p, ',')); p++)
@@ -201,7 +205,7 @@ static size_t name_length(const char *text)
 	return strlen(text);
 }
 
-/* Zero the components called @name, of @size bytes: "kind:name". Return how many. */
+/* Zero all components called "kind:name", @size bytes at @name. Return their number. */
 static size_t zero_one(const struct work *w, const char *name, size_t size)
 {
 	size_t n = 0;
@@ -286,7 +290,7 @@ struct skipped {
 	size_t paths;
 };
 
-/* Activities of the paths before weigh nothing. */
+/* Skip the activities that are on an earlier path: they weigh nothing. */
 static bool skip(void *argument, size_t strand, uint32_t number)
 {
 	const struct skipped *s = argument;

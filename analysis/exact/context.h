@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/exact/context.h - the critical path when something weighs nothing, beside that of the run
+ * analysis/exact/context.h - the critical path if some activities weigh nothing
  *
- * Zeroing of any set of components at once, as a new context beside the old one (IPS-2); and the
- * second and third critical path, which IPS-2 names as missing: the longest paths when the
- * activities of the ones before weigh nothing, so the longest chains of work that remain without
- * them.
+ * Zeroes any set of components at once and compares the result with the run, as a second context
+ * (IPS-2). Also finds the second and third critical path, which IPS-2 names as missing: the longest
+ * paths when the activities of all earlier paths weigh nothing.
  */
 #ifndef CPA_ANALYSIS_EXACT_CONTEXT_H
 #define CPA_ANALYSIS_EXACT_CONTEXT_H
@@ -14,16 +13,16 @@
 #include "analysis/util/table.h"
 
 /*
- * Say on @page what the run of @dump would gain if the components of @names ("kind:name,kind:name")
- * weighed nothing, and what its path would then consist of, at most @top rows. @profile: of @dump.
- * Return 0; or -1 with *@error (to be freed): there is no journal, or no such component.
+ * Write on @page the length and components of the critical path of @dump if the components @names
+ * ("kind:name,kind:name") weighed nothing, at most @top rows. @profile: of @dump. Return 0; or -1
+ * with *@error, which the caller frees, if there is no journal or no such component.
  */
 int cpa_context_zero(struct cpa_dump *dump, const struct cpa_profile *profile, const char *names,
 		     const struct cpa_page *page, size_t top, char **error);
 
 /*
- * The same of the first three critical paths: their lengths, overlap with the first, and
- * components.
+ * Write the first three critical paths of @dump: their lengths, overlap with the first, and
+ * components. Parameters, result and errors as cpa_context_zero().
  */
 int cpa_context_paths(struct cpa_dump *dump, const struct cpa_profile *profile,
 		      const struct cpa_page *page, size_t top, char **error);

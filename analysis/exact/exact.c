@@ -7,36 +7,39 @@
 
 #include "analysis/util/values.h"
 
-#define QUANTUM (UINT64_C(1) << 20) /* ticks that a thread may be read ahead of the others */
+#define QUANTUM (UINT64_C(1) << 20) /* ticks that one thread may be read ahead of the others */
 #define NOBODY	SIZE_MAX
-#define RUNS	8 /* at most, until all values are kept that are wanted */
+#define RUNS	8 /* passes at most, until all values that are needed were kept */
 
-/* What a thread's current event publishes. */
+/* The release that a thread's current event publishes, if any. */
 struct release {
-	bool is;	 /* anything */
-	bool read;	 /* as a reader of a lock */
-	bool cell;	 /* added to what was released before */
-	bool merged;	 /* it was merged: nobody finds it under its own name */
+	bool is;	 /* there is one */
+	bool read;	 /* by a reader of a lock */
+	bool cell;	 /* joined with what was released to the cell before */
+	bool merged;	 /* part of a merge: nothing refers to it by its own name */
 	uint32_t object; /* 0: none that will be released again */
-	uint32_t count;	 /* of acquires; 0: any number, until `object` is released again */
+	uint32_t count;	 /* acquires that use it; 0: any number, until `object` is released again */
 };
 
-/* A thread on its way through its strand. */
+/* The state of reading one thread's strand. */
 struct runner {
-	struct cpa_cursor *cursor; /* NULL: not begun, or over */
+	struct cpa_cursor *cursor; /* NULL: not begun, or ended */
 	struct cpa_entry entry;	   /* the next one, if `ready` */
 	bool ready, begun, over;
-	bool forced; /* to go on although a cause is missing */
+	bool forced; /* continue although a cause is missing */
 	uint32_t event;
-	uint32_t published; /* of which, and of all before, the value is what it will be */
+	uint32_t published; /* the values of events up to this number are final */
 	struct release release;
 	uint64_t clock;
-	uint64_t *value; /* of the current event */
-	/* Threads that wait for an event of this one; the next that waits where this one does. */
+	uint64_t *value; /* [lanes]: value of the current event */
+	/*
+	 * Head of the list of threads that wait for an event of this one; next entry of the list
+	 * that this thread is in.
+	 */
 	size_t waiting, next;
 	cpa_event_name wants;
 	/*
-	 * Of each event from `first` on two bits: whether its first, its second cause was longer.
+	 * Two bits for each event from `first` on: whether its first and second cause was longer.
 	 */
 	uint32_t first;
 	uint8_t *choice;
@@ -46,9 +49,9 @@ struct runner {
 struct cpa_exact_work {
 	struct runner *runner;
 	struct cpa_values values;
-	size_t *heap, heaped; /* threads that can go on, by clock */
+	size_t *heap, heaped; /* threads that can continue, by clock */
 	size_t blocked;
-	bool again; /* values were missing that another run will keep */
+	bool again; /* values were missing that the next pass will keep */
 };
 
 struct cpa_exact *cpa_exact_new(const struct cpa_journal_file *file)
@@ -135,7 +138,9 @@ static struct runner *runner_of(const struct cpa_exact *x, cpa_event_name name)
 	return s ? &x->work->runner[s - x->file->strand] : NULL;
 }
 
-/* The value of all up to @number is what it will be: who waits for it can go on. */
+/*
+ * The values of all events of @runner up to @number are final: wake the threads that wait for them.
+ */
 static void publish(struct cpa_exact *x, struct runner *r, uint32_t number)
 {
 	struct cpa_exact_work *w = x->work;
@@ -158,7 +163,7 @@ static void publish(struct cpa_exact *x, struct runner *r, uint32_t number)
 	}
 }
 
-/* Whether the value of @name will not change any more; else let @who wait for it. */
+/* Whether the value of event @name is final. If not, let thread @who wait for it. */
 static bool available(struct cpa_exact *x, size_t who, cpa_event_name name)
 {
 	struct runner *me = &x->work->runner[who], *r = runner_of(x, name);
@@ -172,7 +177,7 @@ static bool available(struct cpa_exact *x, size_t who, cpa_event_name name)
 	return false;
 }
 
-/* The value of a cause. NULL: there is no record of it. */
+/* The value of a cause. NULL: the journal has no record of it. */
 static const uint64_t *value_of(struct cpa_exact *x, cpa_event_name name)
 {
 	const struct runner *r = runner_of(x, name);
@@ -184,7 +189,7 @@ static const uint64_t *value_of(struct cpa_exact *x, cpa_event_name name)
 	if (value)
 		return value;
 	x->missing++;
-	/* It was there: another run can keep it. */
+	/* It existed, so the next pass can keep it. */
 	if (r && r->begun && reached(r->published, (uint32_t)name) &&
 	    reached((uint32_t)name, r->first))
 		x->work->again |= cpa_values_keep(&x->work->values, name);
@@ -222,15 +227,15 @@ static void larger(uint64_t *to, const uint64_t *from, unsigned lanes)
 		to[k] = to[k] > from[k] ? to[k] : from[k];
 }
 
-/* How often the value of what @l publishes is wanted. */
+/* How many acquires use the value of @l. */
 static uint32_t uses_of(const struct release *l)
 {
 	return l->read ? 1 : l->count ? l->count : CPA_USES_ANY;
 }
 
 /*
- * Whose latest release it is; 0: nobody's, or (cells) not yet. Of a lock the next release is the
- * only one that is wanted from then on; a reader's next one goes on from this one.
+ * The object whose latest release @l is; 0: none, or (cells) not yet. For a lock only the latest
+ * release is needed; the next release of a reader joins this one.
  */
 static uint64_t owner_of(const struct release *l, uint32_t thread)
 {
@@ -239,7 +244,7 @@ static uint64_t owner_of(const struct release *l, uint32_t thread)
 	return l->count || l->cell ? 0 : l->object;
 }
 
-/* Keep the value of the current event, which ends, for those that will want it. */
+/* Keep the value of the current event, which ends, for later events that need it. */
 static void keep(struct cpa_exact *x, struct runner *r, uint32_t thread)
 {
 	struct cpa_values *v = &x->work->values;
@@ -281,13 +286,15 @@ static void charge(struct cpa_exact *x, struct runner *r, uint32_t slot, uint64_
 		r->value[x->lane_of[slot]] -= ticks;
 }
 
-/* What of an activity of @weight counts when @slot, active for @ticks of it, does not. */
+/*
+ * The part of an activity of @weight that counts if @slot, active for @ticks of it, weighs nothing.
+ */
 static uint64_t less(const struct cpa_exact *x, uint64_t weight, uint32_t slot, uint64_t ticks)
 {
 	return !x->zero[slot] ? weight : weight > ticks ? weight - ticks : 0;
 }
 
-/* What of the activity counts in the context. */
+/* The weight of the activity in the context. */
 static uint64_t weigh(const struct cpa_exact *x, size_t who, const struct runner *r)
 {
 	const struct cpa_entry *e = &r->entry;
@@ -346,7 +353,10 @@ static void apply_acquire(struct cpa_exact *x, struct runner *r)
 	}
 }
 
-/* Two releases become one, as which the current event's is known from now on. */
+/*
+ * Merge two releases: store the result under the record's number, and drop the original values (not
+ * always those of cells).
+ */
 static void apply_merge(struct cpa_exact *x, struct runner *r, uint32_t thread)
 {
 	const struct cpa_entry *e = &r->entry;
@@ -363,7 +373,10 @@ static void apply_merge(struct cpa_exact *x, struct runner *r, uint32_t thread)
 			choose(r, e->number, 2);
 		if (value)
 			larger(both, value, x->lanes);
-		/* Of a cell others may still be about to join what it had: see cpa_values_own(). */
+		/*
+		 * Another thread may be about to join the cell's former value: see
+		 * cpa_values_own().
+		 */
 		if (!cell || !i)
 			cpa_values_drop(v, e->cause[i]);
 	}
@@ -377,7 +390,7 @@ static void apply_merge(struct cpa_exact *x, struct runner *r, uint32_t thread)
 	l->merged = true;
 }
 
-/* The thread goes on to another event. */
+/* The thread moves on from its current event to the next. */
 static void leave(struct cpa_exact *x, struct runner *r, uint32_t thread, uint32_t number)
 {
 	keep(x, r, thread);
@@ -444,8 +457,8 @@ static void finish(struct cpa_exact *x, size_t who)
 }
 
 /*
- * Read on until the clock @until, or until an event of another thread is wanted that is not there
- * yet.
+ * Read thread @who until clock @until, or until it needs an event of another thread that was not
+ * read yet.
  */
 static void advance(struct cpa_exact *x, size_t who, uint64_t until)
 {
@@ -469,7 +482,10 @@ static void advance(struct cpa_exact *x, size_t who, uint64_t until)
 	push(x->work, who);
 }
 
-/* All wait for each other, as records are missing or make no sense: let the first one go on. */
+/*
+ * All threads wait for each other, because records are missing or damaged: let the first one
+ * continue.
+ */
 static void force(struct cpa_exact *x)
 {
 	struct cpa_exact_work *w = x->work;
@@ -534,7 +550,7 @@ static void run_once(struct cpa_exact *x)
 
 void cpa_exact_run(struct cpa_exact *x)
 {
-	/* Where that is not enough, records make no sense. */
+	/* If so many passes are not enough, the records are damaged. */
 	for (unsigned i = 0; i < RUNS; i++) {
 		run_once(x);
 		if (!x->work->again)

@@ -17,49 +17,54 @@
 
 #define CPA_LANES 64u
 
-/* What the rebuild of a strand says. */
+/* Results for one strand. */
 struct cpa_exact_strand {
-	uint64_t process, external, runqueue; /* ticks, in all */
+	uint64_t process, external, runqueue; /* ticks, sums over the strand */
 	uint64_t events, uses;
-	uint64_t len;  /* lane 0 at its end */
-	uint32_t last; /* its last event */
+	uint64_t len;  /* path length in lane 0 at the end of the strand */
+	uint32_t last; /* number of the last event */
 };
 
 struct cpa_exact {
 	const struct cpa_journal_file *file;
 	unsigned lanes;
-	uint8_t *lane_of; /* by slot; 0: none, or lane 0 */
+	uint8_t *lane_of; /* by slot; 0: no lane */
 	/*
-	 * Another context: activities weigh nothing, in all lanes, for as long as a component of a
-	 * slot that is set here is active, or if they are one of `skip`. How long two components
-	 * that were active for parts of an activity were so together is not known: as little as can
-	 * be.
+	 * Optional context for all lanes: activities weigh nothing while a component of a slot set
+	 * here is active, or if `skip` says so. The journal does not tell for how long two
+	 * components were active at the same time; the least possible overlap is assumed.
 	 */
 	bool *zero; /* by slot; NULL: none */
 	bool (*skip)(void *argument, size_t strand, uint32_t number);
 	void *skip_argument;
-	/* Results. */
-	uint64_t result[CPA_LANES]; /* the largest of all threads */
-	size_t longest;		    /* strand that has it in lane 0 */
-	uint64_t events;	    /* EVENTs read */
-	uint64_t broken;	    /* strands that end in nonsense */
-	uint64_t missing;	    /* causes of which there is no record */
-	uint64_t most_values;	    /* that were kept at once */
+	/* Results: for each lane the longest path of all threads. */
+	uint64_t result[CPA_LANES]; /* longest path of all threads */
+	size_t longest;		    /* the strand with the longest path in lane 0 */
+	uint64_t events;	    /* events read */
+	uint64_t broken;	    /* strands with a damaged record */
+	uint64_t missing;	    /* causes without a record */
+	uint64_t most_values;	    /* largest number of values kept at a time */
 	struct cpa_exact_strand *strand;
-	uint64_t *total; /* by slot: what was charged to it, on any path */
+	uint64_t *total; /* by slot: ticks charged to it, on any path */
 	struct cpa_exact_work *work;
 };
 
-/* @file stays open until cpa_exact_free(). All lanes but 0 are empty. */
+/*
+ * @file must stay open until cpa_exact_free(). Initially all lanes but 0 are empty. The caller
+ * frees the result.
+ */
 struct cpa_exact *cpa_exact_new(const struct cpa_journal_file *file);
 void cpa_exact_free(struct cpa_exact *exact);
 
-/* Compute the results, for the lanes as they are. May be called again with others. */
+/*
+ * Compute the results for the present lanes and context. May be called again after these were
+ * changed.
+ */
 void cpa_exact_run(struct cpa_exact *exact);
 
 /*
- * Whether cause @cause (0 or 1) of event @number of strand @strand was longer than what its thread,
- * and the cause before, had. After cpa_exact_run().
+ * Whether cause @cause (0 or 1) of event @number of strand @strand was longer than the thread's own
+ * value and the cause before it. Valid after cpa_exact_run().
  */
 bool cpa_exact_chosen(const struct cpa_exact *exact, size_t strand, uint32_t number,
 		      unsigned cause);

@@ -9,7 +9,10 @@
 #include "analysis/input/journal.h"
 #include "analysis/util/values.h"
 
-/* Of two releases one; resolved: into those that nobody merged, the latest of each thread. */
+/*
+ * Two releases joined into one. Resolved: the list of the original releases, the latest of each
+ * thread.
+ */
 struct merge {
 	cpa_event_name cause[2];
 	size_t first, count; /* of resolved.name */
@@ -54,7 +57,7 @@ static void add_cause(struct reading *in, struct cpa_history_event *to, cpa_even
 	to->causes++;
 }
 
-/* From the charge @first of the event on, each slot once. */
+/* Merge the charges of the event, from @first on, so that each slot occurs once. */
 static void add_charge(struct reading *in, size_t first, uint32_t slot, uint64_t ticks)
 {
 	struct cpa_run *run = in->run;
@@ -118,13 +121,13 @@ static void take_event(struct reading *in, const struct cpa_cursor *c, const str
 	to->runqueue = e->runqueue;
 	to->untimed = e->uses;
 	to->arrived = e->clock;
-	/* It has no clock of its own: the wait in which it was has been counted already. */
+	/* It has no clock of its own: the wait that contains it was counted already. */
 	if (e->clock == before && !e->process && e->external + e->runqueue)
 		to->kind = CPA_HISTORY_MORE;
 	add_charges(in, c, e, to);
 }
 
-/* The event that an acquire makes which comes after a release, or another, in the same event. */
+/* The kind of the second event that a call makes after an event of @kind. */
 static uint8_t kind_after(uint8_t kind)
 {
 	switch (kind) {
@@ -132,7 +135,7 @@ static uint8_t kind_after(uint8_t kind)
 		return CPA_EV_WAIT;
 	case CPA_EV_ARRIVE:
 		return CPA_EV_LEAVE;
-	case CPA_EV_FORK: /* system() */
+	case CPA_EV_FORK: /* system() makes this event too */
 		return CPA_EV_CHILD;
 	case CPA_EV_STOP:
 		return CPA_EV_RESTART;
@@ -144,7 +147,7 @@ static uint8_t kind_after(uint8_t kind)
 static void take_acquire(struct reading *in, const struct cpa_entry *e,
 			 struct cpa_history_event *to, struct cpa_history_event *sleep)
 {
-	/* A wait that timed out: its external time is an event in between. */
+	/* A wait that timed out: the event with its external time becomes the WAIT. */
 	if (to->kind == CPA_HISTORY_MORE && sleep && sleep->kind == CPA_EV_SLEEP) {
 		to->kind = CPA_EV_WAIT;
 		to->arrived = sleep->now;
@@ -252,7 +255,7 @@ static void add_resolved(struct reading *in, cpa_event_name name)
 	in->resolved.name[in->resolved.used++] = name;
 }
 
-/* Both causes of @m are resolved: put them together, of each thread the latest. */
+/* Both causes of @m are resolved: join their lists, keeping the latest release of each thread. */
 static void unite(struct reading *in, struct merge *m)
 {
 	size_t to;
@@ -282,7 +285,7 @@ static void unite(struct reading *in, struct merge *m)
 	m->done = true;
 }
 
-/* Depth first: what was merged before comes first. */
+/* Depth first: causes of a merge are resolved before the merge. */
 static void resolve(struct reading *in, const struct merge *m)
 {
 	size_t used = 1, room = 0;
@@ -298,7 +301,10 @@ static void resolve(struct reading *in, const struct merge *m)
 			if (from && !from->done)
 				wanted = from;
 		}
-		/* A ring of merges is nonsense: used does not exceed their number otherwise. */
+		/*
+		 * A circle of merges means damaged records: otherwise `used` is at most the number
+		 * of merges.
+		 */
 		if (wanted && used <= in->merges) {
 			stack = grown(stack, used, &room, sizeof(*stack));
 			stack[used++] = (size_t)(wanted - in->merge);
@@ -311,7 +317,10 @@ static void resolve(struct reading *in, const struct merge *m)
 	free(stack);
 }
 
-/* Let the causes of @event be events; return how many there are now, appended to @to. */
+/*
+ * Replace merges among the causes of @event by their releases, appended to @to. Return the number
+ * of causes in @to.
+ */
 static void spread_causes(struct reading *in, struct cpa_history_event *event,
 			  struct cpa_cause **to, size_t *used, size_t *room, size_t *from)
 {
@@ -336,7 +345,7 @@ static void spread_causes(struct reading *in, struct cpa_history_event *event,
 	}
 }
 
-/* All causes and charges are there: let the events know where. */
+/* All causes and charges are in place: set the events' pointers to them. */
 static void link_events(struct reading *in)
 {
 	struct cpa_run *run = in->run;
@@ -360,7 +369,7 @@ static void link_events(struct reading *in)
 	}
 }
 
-/* Creators learn whom they made. */
+/* Store in CREATE events the thread that they made. */
 static void link_threads(struct cpa_run *run)
 {
 	for (size_t i = 0; i < run->threads; i++) {
@@ -456,7 +465,7 @@ const struct cpa_history_event *cpa_run_event(const struct cpa_run *run, uint32_
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
-		/* Modulo 2^32, as they were given. */
+		/* Modulo 2^32, as numbers wrap. */
 		if (t->event[middle].number - t->event[0].number < number - t->event[0].number)
 			low = middle + 1;
 		else

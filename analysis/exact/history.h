@@ -50,53 +50,53 @@
  */
 enum cpa_history_kind { CPA_HISTORY_MORE = CPA_EV_KINDS, CPA_HISTORY_MERGE, CPA_HISTORY_KINDS };
 
-/* An event of another thread that this one depends on. */
+/* An event of another thread on which this one depends. */
 struct cpa_cause {
-	uint32_t thread; /* id; 0: none */
-	uint32_t number; /* of its event */
+	uint32_t thread; /* thread id; 0: none */
+	uint32_t number; /* number of the event in that thread */
 	/*
-	 * The dependency is on the observed path only, as the object is a queue's own: the inherent
-	 * path of the event does not have it (Online CP 4.1).
+	 * The dependency counts for the observed path only, because the object belongs to a queue
+	 * (Online CP 4.1).
 	 */
 	bool observed_only;
-	bool waited_for; /* released after the arrival, so that the observed path came this way */
+	bool waited_for; /* the release came after the acquirer arrived: on the observed path */
 };
 
-/* While the component of `slot` was active for `ticks` of the activity. */
+/* The component of `slot` was active for `ticks` of the activity. */
 struct cpa_charge {
-	uint32_t slot; /* as the run had it: see cpa_component.slot for what shares it */
+	uint32_t slot; /* slot in the run; cpa_component.slot tells which components share it */
 	uint64_t ticks;
 };
 
-/* A computed time in ticks, 2^63 at most: a journal that lies may have more than there can be. */
+/* @ticks as an integer, at most 2^63: damaged journals can have larger times. */
 static inline uint64_t cpa_history_ticks(double ticks)
 {
 	return ticks > 0 ? (uint64_t)(ticks < 0x1p63 ? ticks : 0x1p63) : 0;
 }
 
-/* An event, and the activity that led to it from the thread's event before. Times are ticks. */
+/* An event, and the activity before it in its thread. Times are ticks. */
 struct cpa_history_event {
-	uint32_t thread; /* id of the thread: struct cpa_thread.key of its row, never used again */
-	uint32_t number; /* in the thread, from 1; CPA_HISTORY_MERGEs count, too */
-	uint8_t kind;	 /* enum cpa_event_kind or enum cpa_history_kind */
-	bool read, failed;	/* see above */
+	uint32_t thread;	/* thread id: struct cpa_thread.key of its row, never reused */
+	uint32_t number;	/* position in the thread, from 1; merges are counted too */
+	uint8_t kind;		/* enum cpa_event_kind or enum cpa_history_kind */
+	bool read, failed;	/* see the table of kinds */
 	bool matched;		/* an acquire that found a release, or needed none */
-	uint8_t external_kind;	/* enum cpa_external, of `external` */
-	uint32_t node;		/* row of the PAG summary: site and class; 0: none */
-	uint32_t class;		/* of that node: a row of the components table; 0: none */
+	uint8_t external_kind;	/* enum cpa_external, for `external` */
+	uint32_t node;		/* row of the activity graph's node: site and class; 0: none */
+	uint32_t class;		/* component row of the node's class; 0: none */
 	uint32_t object, other; /* rows of the objects table; 0: none */
-	uint32_t peer;		/* id of a thread */
+	uint32_t peer;		/* thread id */
 	uint32_t count, queue;
 	uint64_t item;
 	/* The activity. process + external is its weight on the inherent path. */
 	uint64_t process, external, runqueue;
-	uint64_t arrived; /* clock at the end of the activity */
-	uint64_t now;	  /* clock at the return: arrived, and the time waited */
-	uint64_t untimed; /* uses of locks in it that were counted and not timed */
+	uint64_t arrived; /* clock at the end of the activity, before any waiting */
+	uint64_t now;	  /* clock when the call returned: arrived + waiting time */
+	uint64_t untimed; /* lock uses in the activity that were counted but not timed */
 	/*
-	 * Causes, in the order in which they were joined; charges of the activity, each slot once,
-	 * with the thread's class, locks held, regions, items, functions (as attributed by
-	 * samples), the activity's own slot.
+	 * Causes in the order in which they were joined. Charges of the activity, each slot once:
+	 * the thread's class, locks held, regions, items, functions (from samples), and the
+	 * activity's own slot.
 	 */
 	uint32_t causes, charges;
 	const struct cpa_cause *cause;
@@ -106,13 +106,13 @@ struct cpa_history_event {
 /* A thread of the journal. */
 struct cpa_history_thread {
 	uint32_t id;
-	uint32_t row;	  /* of the threads table */
-	uint32_t slot;	  /* of its class at the start */
-	uint64_t dropped; /* events overwritten, before the first that is left */
-	bool ended;	  /* its EXIT is there */
+	uint32_t row;	  /* row in the threads table */
+	uint32_t slot;	  /* slot of its class at its start */
+	uint64_t dropped; /* number of overwritten events, before the first one left */
+	bool ended;	  /* its EXIT event is in the journal */
 };
 
-/* A whole run in memory: some 150 bytes an event. */
+/* A whole run in memory, about 150 bytes an event. */
 struct cpa_run_thread {
 	struct cpa_history_thread thread;
 	struct cpa_history_event *event; /* [events], without CPA_HISTORY_MERGEs */
@@ -120,27 +120,27 @@ struct cpa_run_thread {
 };
 
 struct cpa_run {
-	/* Of all events; of no interest to readers. */
+	/* Shared arrays of all events; private. */
 	struct cpa_cause *cause;
 	struct cpa_charge *charge;
 	size_t threads;
 	struct cpa_run_thread *thread;
-	size_t events;	      /* of all */
-	uint64_t dropped;     /* of all: 0 if the run is whole */
+	size_t events;	      /* number of events, all threads */
+	uint64_t dropped;     /* overwritten events, all threads; 0: the run is complete */
 	uint64_t start;	      /* clock at the start of the run */
-	uint64_t end;	      /* and at its end, 0 if it had none */
-	uint32_t exit_thread; /* id of the thread that ended the run, 0 if none did */
+	uint64_t end;	      /* clock at the end of the run; 0: it did not end */
+	uint32_t exit_thread; /* id of the thread that ended the run; 0: none */
 };
 
 /*
- * All of @dump's journal. Causes through CPA_HISTORY_MERGEs are resolved into the releases that
- * were merged (of a LEAVE: all ARRIVEs of its round). Return NULL and *@error as
- * cpa_history_open().
+ * Read the whole journal of @dump. Causes that are merges are replaced by the releases that were
+ * merged (for a LEAVE: all ARRIVEs of its round). Return NULL with *@error, which the caller frees,
+ * if there is no journal. The caller frees the result.
  */
 struct cpa_run *cpa_run_read(struct cpa_dump *dump, char **error);
 void cpa_run_free(struct cpa_run *run);
 
-/* The event @number of thread id @thread; NULL: it is not there. */
+/* Event @number of the thread with id @thread; NULL: not in the journal. */
 const struct cpa_history_event *cpa_run_event(const struct cpa_run *run, uint32_t thread,
 					      uint32_t number);
 

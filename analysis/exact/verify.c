@@ -8,15 +8,15 @@
 #include "analysis/input/path.h"
 #include "analysis/exact/walk.h"
 
-#define LISTED 8 /* differences of a kind that are named */
+#define LISTED 8 /* differences of one kind that are listed */
 
-/* What was computed online: of each row of the threads table, and of all. */
+/* Results computed during the run: for each row of the threads table, and for all. */
 struct online {
-	struct cpa_thread *row; /* [rows], by row - 1; key 0: none */
-	uint64_t *len;		/* [rows]: the longer of its paths */
+	struct cpa_thread *row; /* [rows], by row - 1; key 0: no thread */
+	uint64_t *len;		/* [rows]: the longer of the thread's paths */
 	uint32_t rows;
 	struct cpa_vector program;
-	uint32_t longest; /* the row whose path is the program's */
+	uint32_t longest; /* row of the thread with the program's path */
 	bool sound;
 };
 
@@ -59,7 +59,7 @@ static void read_online(struct verification *v)
 	cpa_vector_fini(&retired);
 }
 
-/* One figure of both; they differ: say so. */
+/* Compare one figure; report a difference. */
 static void compare(struct verification *v, const char *what, uint32_t number, uint64_t online,
 		    uint64_t journal)
 {
@@ -72,7 +72,7 @@ static void compare(struct verification *v, const char *what, uint32_t number, u
 			what, number, (unsigned long long)online, (unsigned long long)journal);
 }
 
-/* All figures @what were compared. */
+/* Report that all figures @what were compared. */
 static void conclude(struct verification *v, const char *what, uint32_t count)
 {
 	if (!v->listed)
@@ -82,7 +82,7 @@ static void conclude(struct verification *v, const char *what, uint32_t count)
 	v->listed = 0;
 }
 
-/* Why the rebuild cannot have all that the run had; NULL: it has. */
+/* Why the journal cannot give the results of the run; NULL: it can. */
 static const char *missing(const struct verification *v)
 {
 	const struct cpa_exact *x = v->exact;
@@ -102,7 +102,7 @@ static const char *missing(const struct verification *v)
 	return NULL;
 }
 
-/* Of a run that was killed threads may have been in the middle of an event. */
+/* In a run that was killed, threads may have stopped in the middle of an event. */
 static bool same_events(const struct verification *v)
 {
 	uint64_t *events = xcalloc(v->online.rows + 1, sizeof(*events));
@@ -117,7 +117,9 @@ static bool same_events(const struct verification *v)
 	return same;
 }
 
-/* Sums and path lengths of threads, by row: a row may have had several. */
+/*
+ * Compare sums and path lengths of threads, by row: several threads may have used one row in turn.
+ */
 static void compare_threads(struct verification *v)
 {
 	const struct online *o = &v->online;
@@ -153,7 +155,7 @@ static uint64_t at_most(uint64_t n, uint64_t most)
 	return n < most ? n : most;
 }
 
-/* What zeroing each slot saves, as many slots at a time as there are lanes. */
+/* Compare what zeroing each slot saves, computing as many slots at a time as there are lanes. */
 static void compare_savings(struct verification *v)
 {
 	struct cpa_exact *x = v->exact;
@@ -191,7 +193,7 @@ static void add_shares(void *argument, const struct cpa_step *step)
 		share[step->charge[i].slot] += step->charge[i].ticks;
 }
 
-/* The strand whose path is the program's, as it was joined online: the first of equal ones. */
+/* The strand with the program's path. Ties: the first, as in the join during the run. */
 static size_t longest_strand(const struct verification *v)
 {
 	const struct cpa_thread *row = &v->online.row[v->online.longest - 1];
@@ -208,8 +210,9 @@ static size_t longest_strand(const struct verification *v)
 }
 
 /*
- * Of short activities the program noted a few for all (shadow/graph/summary.h): whether the share of
- * their edge is about what it is by all. By chance it is not, once in more runs than anybody makes.
+ * The program notes only some of the short activities of an edge (shadow/graph/summary.h). Whether
+ * the edge's share from these is close to the exact share. The bound is so wide that chance alone
+ * never exceeds it in practice.
  */
 static bool is_about(const struct verification *v, uint64_t online, uint64_t journal)
 {
@@ -219,7 +222,7 @@ static bool is_about(const struct verification *v, uint64_t online, uint64_t jou
 	return off * off <= 64 * note * ((double)journal + 4 * note);
 }
 
-/* By slot: whether it is an edge's of the summary. */
+/* Whether each slot belongs to an edge of the activity graph. The caller frees the result. */
 static bool *edge_slots(const struct verification *v)
 {
 	bool *is = xcalloc(v->file.slots, sizeof(*is));

@@ -18,9 +18,9 @@ struct note {
 	size_t first, charges; /* of page.charge */
 };
 
-/* A block of a strand, read. */
+/* A block of a strand, after reading. */
 struct page {
-	size_t leaf; /* NOWHERE: none */
+	size_t leaf; /* NOWHERE: empty */
 	struct note *note;
 	size_t notes, room;
 	struct cpa_held_charge *charge;
@@ -31,7 +31,7 @@ struct walk {
 	const struct cpa_exact *exact;
 	struct page *page; /* by strand */
 	struct cpa_cursor cursor;
-	size_t strand, at; /* the note where it is, in the page of that strand */
+	size_t strand, at; /* the present note, in the page of its strand */
 };
 
 static void add_charge(struct page *p, uint32_t slot, uint64_t ticks)
@@ -75,7 +75,7 @@ static void add_note(const struct walk *w, struct page *p, const struct cpa_entr
 	}
 }
 
-/* The page of @strand with leaf @leaf on it. */
+/* The page of @strand with leaf @leaf in it. */
 static struct page *turn_to(struct walk *w, size_t strand, size_t leaf)
 {
 	const struct cpa_journal_file *file = w->exact->file;
@@ -94,7 +94,7 @@ static struct page *turn_to(struct walk *w, size_t strand, size_t leaf)
 	return p;
 }
 
-/* The last leaf of @strand that gives no number above @number before its begin. */
+/* The last leaf of @strand whose first event number is at most @number. */
 static size_t leaf_of(const struct walk *w, size_t strand, uint32_t number)
 {
 	const struct cpa_strand *s = &w->exact->file->strand[strand];
@@ -116,7 +116,7 @@ static bool makes(const struct note *n)
 	return n->kind != CPA_ENTRY_ACQUIRE || n->fresh;
 }
 
-/* Go to where the event @number of @strand is complete. Return false if there is no such event. */
+/* Move to the last record of event @number of @strand. Return false if there is no such event. */
 static bool go_to(struct walk *w, size_t strand, uint32_t number)
 {
 	size_t leaf = leaf_of(w, strand, number), i = 0;
@@ -131,7 +131,7 @@ static bool go_to(struct walk *w, size_t strand, uint32_t number)
 	w->at = i;
 	if (p->note[i].kind == CPA_ENTRY_MERGE || p->note[i].fresh)
 		return true;
-	/* What it acquired is the next record, which may be on the next page. */
+	/* Its acquire is the next record, which may be on the next page. */
 	if (i + 1 == p->notes) {
 		if (leaf + 1 == w->exact->file->strand[strand].leaves)
 			return true;
@@ -147,7 +147,7 @@ static bool go_to(struct walk *w, size_t strand, uint32_t number)
 	return true;
 }
 
-/* To the record before that is not a merge. Return false at the begin. */
+/* Move to the previous record that is not a merge. Return false at the beginning. */
 static bool step_back(struct walk *w)
 {
 	const struct page *p = &w->page[w->strand];
@@ -164,7 +164,7 @@ static bool step_back(struct walk *w)
 	return true;
 }
 
-/* The cause that the longest path came by; 0: none, it is the thread's own. */
+/* The cause through which the longest path came; 0: the thread's own previous event. */
 static cpa_event_name longest_of(const struct walk *w, const struct note *n)
 {
 	for (unsigned i = n->causes; i-- > 0;)
@@ -180,7 +180,7 @@ static bool follow(struct walk *w, cpa_event_name name)
 	return s && go_to(w, (size_t)(s - w->exact->file->strand), (uint32_t)name);
 }
 
-/* What of the activity of @n counts in the context, as in exact.c. */
+/* The weight of activity @n in the context, as weigh() in exact.c. */
 static uint64_t weigh(const struct walk *w, const struct note *n,
 		      const struct cpa_held_charge *charge)
 {
@@ -200,7 +200,7 @@ uint64_t cpa_walk(const struct cpa_exact *exact, size_t strand, uint32_t number,
 {
 	size_t strands = exact->file->strands;
 	struct walk *w = xcalloc(1, sizeof(*w));
-	/* Each record is on the way once, or they make no sense. */
+	/* The walk visits each record at most once; otherwise the records are damaged. */
 	uint64_t length = 0, left = exact->file->size;
 	bool there;
 

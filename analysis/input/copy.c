@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/input/copy.c - a session of a running process, kept as it is at one moment */
+/* analysis/input/copy.c - copy the session of a running process in one consistent state */
 #include "analysis/input/copy.h"
 
 #include <errno.h>
@@ -15,18 +15,18 @@
 
 #define PAGE 4096u
 #define NOWHERE \
-	(UINT64_MAX / 2) /* offset of what could not be read, of which readers shall learn */
+	(UINT64_MAX / 2) /* offset for data that could not be read, so that readers report it */
 
-/* The state, and what its rows name, by offsets into `bytes`. */
+/* The threads' state, and the data that its rows refer to by offsets into `bytes`. */
 struct state {
 	uint32_t rows;
-	struct cpa_thread *row; /* key 0: no such thread */
+	struct cpa_thread *row; /* key 0: no thread */
 	unsigned char *bytes;
 	uint64_t size, room;
 	uint32_t copied; /* enum cpa_copy */
 };
 
-/* Append @size bytes, zero but for @from if that is not NULL. Return where they are. */
+/* Append @size bytes: a copy of @from, or zeros if it is NULL. Return their offset. */
 static uint64_t append(struct state *state, const void *from, uint64_t size)
 {
 	uint64_t at = state->size;
@@ -64,7 +64,7 @@ static uint64_t append_version(struct state *state, uint32_t slots, uint64_t *co
 	return at;
 }
 
-/* Let @path name versions of its own with all values of @v, which is what was read of it. */
+/* Store all values of @v, which was read from @path, as versions that @path alone refers to. */
 static void put_path(struct state *state, struct cpa_path *path, const struct cpa_vector *v)
 {
 	uint64_t *const inherent[] = { v->slack, v->share };
@@ -92,7 +92,7 @@ static void put_row(struct state *state, const struct cpa_snapshot *snapshot, ui
 	struct cpa_thread *row = &state->row[number - 1];
 
 	*row = reading->row;
-	/* Odd: in the middle of an event, taken as it is. */
+	/* Odd: the row was taken in the middle of an event. */
 	row->writing = snapshot->boundary ? 0 : snapshot->writing[number - 1];
 	row->checkpoint[0] = row->checkpoint[1] = 0;
 	row->held_external = 0;
@@ -116,7 +116,7 @@ static void read_state(struct state *state, struct cpa_dump *dump)
 	do {
 		state->rows = snapshot.rows;
 		state->size = 0;
-		append(state, NULL, sizeof(uint64_t)); /* what is at 0 is nothing */
+		append(state, NULL, sizeof(uint64_t)); /* offset 0 means none */
 		free(state->row);
 		state->row = xcalloc((size_t)snapshot.rows + 1, sizeof(*state->row));
 		for (uint32_t row = 1; row <= snapshot.rows && !snapshot.failed; row++)
@@ -129,7 +129,7 @@ static void read_state(struct state *state, struct cpa_dump *dump)
 	free(reading);
 }
 
-/* Write all of it. Return 0 or -errno. */
+/* Write all @size bytes. Return 0 or -errno. */
 static int put(int fd, const void *from, uint64_t size, uint64_t at)
 {
 	const char *bytes = from;
@@ -150,8 +150,8 @@ static int put(int fd, const void *from, uint64_t size, uint64_t at)
 }
 
 /*
- * Copy the first @size bytes, as far as there is something. What the file is meanwhile cut to is
- * a hole. Return 0 or -errno.
+ * Copy the first @size bytes that exist. A part that is cut off meanwhile becomes a hole. Return 0
+ * or -errno.
  */
 static int copy_pages(int from, int to, uint64_t size)
 {
@@ -170,7 +170,7 @@ static int copy_pages(int from, int to, uint64_t size)
 	return ret;
 }
 
-/* Of the header all but the tables is as it was before the state was read. */
+/* Write the header as it was before the state was read, except for its tables. */
 static int put_header(const struct cpa_dump *dump, const struct state *state, int to, uint64_t size)
 {
 	struct cpa_header header = dump->header, now;
@@ -184,7 +184,7 @@ static int put_header(const struct cpa_dump *dump, const struct state *state, in
 	return put(to, &header, sizeof(header), 0);
 }
 
-/* Put @state behind the copy's first @size bytes, and its rows where they were. */
+/* Append @state after the copy's first @size bytes, and write its rows to their places. */
 static int put_state(const struct cpa_dump *dump, const struct state *state, int to, uint64_t size)
 {
 	uint32_t known = dump->header.table[CPA_TABLE_THREADS].row_size;
@@ -206,14 +206,12 @@ static int put_state(const struct cpa_dump *dump, const struct state *state, int
 	return ret ? ret : put_header(dump, state, to, size + state->size);
 }
 
-/*
- * Bytes of the session that exist now; more than there were when it was opened are not looked at.
- */
+/* Number of bytes in use by the session now, at most its size when it was opened. */
 static uint64_t size_of(const struct cpa_dump *dump, int fd)
 {
 	uint64_t reserved = 0;
 
-	/* The file may have been cut: then there is nothing. */
+	/* The file may have been truncated: then there is nothing to read. */
 	if (pread(fd, &reserved, sizeof(reserved), offsetof(struct cpa_header, reserved)) < 0)
 		return 0;
 	reserved = reserved < dump->size ? reserved : dump->size;
@@ -231,7 +229,7 @@ static int copy(struct cpa_dump *dump, int from, int to)
 		read_state(&state, dump);
 	size = size_of(dump, from);
 	ret = copy_pages(from, to, size);
-	if (live && !ret) /* else it has ended, and stays as it is */
+	if (live && !ret) /* a session that has ended is copied as it is */
 		ret = put_state(dump, &state, to, size);
 	free(state.row);
 	free(state.bytes);

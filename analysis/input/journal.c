@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHARGES_MAX (1u << 20) /* of one activity */
-#define MERGES_MAX  (1u << 20) /* of one event */
+#define CHARGES_MAX (1u << 20) /* largest number for one activity */
+#define MERGES_MAX  (1u << 20) /* largest number for one event */
 
 static int compare_leaves(const void *a, const void *b)
 {
@@ -19,7 +19,7 @@ static int compare_leaves(const void *a, const void *b)
 	return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
 }
 
-/* What a block's header says. @ticket: 0 unless it is one that may be read. */
+/* Read a block's header. @ticket becomes 0 if the block may not be read. */
 static void read_leaf(struct cpa_journal_file *file, uint64_t offset)
 {
 	struct cpa_journal_block b;
@@ -54,7 +54,7 @@ static void read_leaves(struct cpa_journal_file *file, uint64_t at, uint32_t blo
 	file->size = file->leaves * CPA_JOURNAL_BLOCK;
 }
 
-/* Events given in the block at @offset, which is closed. */
+/* Number of events in the closed block at @offset. */
 static uint32_t events_in(const struct cpa_journal_file *file, uint64_t offset)
 {
 	uint32_t events = 0;
@@ -64,13 +64,13 @@ static uint32_t events_in(const struct cpa_journal_file *file, uint64_t offset)
 	return events;
 }
 
-/* Whether @next goes on where @leaf ends. */
+/* Whether @next is the continuation of @leaf. */
 static bool follows(const struct cpa_journal_file *file, const struct cpa_leaf *leaf,
 		    const struct cpa_leaf *next)
 {
 	uint32_t events = events_in(file, leaf->offset);
 
-	/* A record that gives a number has a byte at least. */
+	/* A record that defines an event number has at least one byte. */
 	return next->sequence == leaf->sequence + 1 && next->row == leaf->row &&
 	       events < CPA_JOURNAL_BLOCK && next->number == leaf->number + events;
 }
@@ -93,7 +93,7 @@ static void make_strands(struct cpa_journal_file *file)
 					  .first = i,
 					  .leaves = 1,
 					  .begun = leaf->clock,
-					  /* Its own start is event 1 of the first block. */
+					  /* The thread's start is event 1, in its first block. */
 					  .dropped = leaf->number -
 						     (!leaf->sequence && leaf->number == 1) };
 	}
@@ -187,7 +187,7 @@ static bool broken(struct cpa_cursor *c)
 	return false;
 }
 
-/* Copy the next block of the strand and take its state over. */
+/* Copy the strand's next block and load the state at its beginning. */
 static bool turn(struct cpa_cursor *c)
 {
 	const struct cpa_leaf *leaf = &c->file->leaf[c->strand->first + c->leaf];
@@ -198,8 +198,8 @@ static bool turn(struct cpa_cursor *c)
 		return false;
 	c->leaf++;
 	/*
-	 * What `used` covers is whole; what is there is of this ticket if the file says so
-	 * afterwards.
+	 * Bytes covered by `used` are complete; they belong to this ticket if the header still says
+	 * so after the copy.
 	 */
 	if (!cpa_dump_bytes(c->file->dump, leaf->offset, c->block, sizeof(c->block)) ||
 	    !cpa_dump_bytes(c->file->dump, leaf->offset, &ticket, sizeof(ticket)) ||
@@ -231,7 +231,7 @@ static bool turn(struct cpa_cursor *c)
 	return true;
 }
 
-/* A number; nonsense sets c->broken. */
+/* Read a number; a damaged one sets c->broken. */
 static inline uint64_t get(struct cpa_cursor *c)
 {
 	uint64_t n = 0;
@@ -274,7 +274,7 @@ static void add_charge(struct cpa_cursor *c, uint32_t slot, uint64_t ticks)
 	c->charge[c->charges++].ticks = ticks;
 }
 
-/* Charges of known slots, which are all of @process ticks. */
+/* Read charges of known slots, whose sum is @process ticks. */
 static void get_known(struct cpa_cursor *c, uint64_t process)
 {
 	unsigned at = c->edge % CPA_JOURNAL_GUESS;
@@ -437,7 +437,7 @@ static void get_release(struct cpa_cursor *c, unsigned flags, struct cpa_entry *
 	c->released = 1;
 }
 
-/* Return false if it is not an entry of its own. */
+/* Return false if the record is not an entry of its own. */
 static bool get_other(struct cpa_cursor *c, unsigned flags, struct cpa_entry *e)
 {
 	if (flags >> 2 == CPA_RECORD_CHARGES) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/input/load.c - a session file, checked before use */
+/* analysis/input/load.c - open a session file and check it before use */
 #include "analysis/input/load.h"
 #include "analysis/util/format.h"
 
@@ -45,7 +45,7 @@ static int refuse_number(const struct cpa_dump *dump, char **error, uint64_t off
 	return ret;
 }
 
-/* What decides whether the rest can be understood at all. */
+/* Check the fields that decide whether the rest of the file can be understood. */
 static int check_identity(const struct cpa_dump *dump, char **error)
 {
 	const struct cpa_header *header = &dump->header;
@@ -128,12 +128,12 @@ static int check_table(struct cpa_dump *dump, uint32_t id, char **error)
 	return 0;
 }
 
-/* Copy @size bytes at @from until two copies agree. Return false if they never did. */
+/* Copy @size bytes at @from, again until two copies agree. Return false if they never did. */
 static bool copy_steady(void *copy, const void *from, size_t size)
 {
 	for (unsigned i = 0; i < READINGS; i++) {
 		memcpy(copy, from, size);
-		/* The comparison must look at the mapping anew, not at the copy just made. */
+		/* The comparison must read the mapping again, not the copy. */
 		atomic_signal_fence(memory_order_seq_cst);
 		if (memcmp(copy, from, size) == 0)
 			return true;
@@ -143,7 +143,7 @@ static bool copy_steady(void *copy, const void *from, size_t size)
 
 static int map_file(struct cpa_dump *dump, const char *file, char **error)
 {
-	/* Not blocking: the name may be that of a FIFO. */
+	/* O_NONBLOCK: the name may be that of a FIFO. */
 	int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
 	void *base;
@@ -166,7 +166,7 @@ static int map_file(struct cpa_dump *dump, const char *file, char **error)
 				     (uint64_t)st.st_size, "a header of 16384 bytes",
 				     "the file was cut, run the program again");
 	}
-	/* Shared: what the writer does later must show. */
+	/* Shared, so that later changes by the writer are visible. */
 	base = cpa_mapping_open(fd, (uint64_t)st.st_size, false);
 	close(fd);
 	if (!base) {
@@ -195,7 +195,7 @@ int cpa_dump_open(struct cpa_dump *dump, const char *file, char **error)
 
 int cpa_dump_again(struct cpa_dump *dump, char **error)
 {
-	uint32_t slots = dump->header.slots; /* 0: the first time */
+	uint32_t slots = dump->header.slots; /* 0: first call */
 
 	memset(dump->rows, 0, sizeof(dump->rows));
 	memset(dump->broken, 0, sizeof(dump->broken));
@@ -227,7 +227,7 @@ void cpa_dump_grow(struct cpa_dump *dump, enum cpa_table_id id)
 		return;
 	free(error);
 	*table = before;
-	check_table(dump, id, &error); /* it was right before */
+	check_table(dump, id, &error); /* it was checked before */
 }
 
 bool cpa_dump_whole(const struct cpa_dump *dump)
@@ -265,7 +265,7 @@ uint64_t cpa_dump_place(const struct cpa_dump *dump, enum cpa_table_id id, uint3
 	return chunk + left * table->row_size;
 }
 
-/* The row's place in the mapping, NULL if it is not in the file. */
+/* The row's address in the mapping, NULL if it is not in the file. */
 static const unsigned char *find_row(const struct cpa_dump *dump, enum cpa_table_id id,
 				     uint32_t row)
 {

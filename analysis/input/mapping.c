@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/input/mapping.c - a mapped file that may be cut while it is looked at */
+/* analysis/input/mapping.c - a mapped file that may be truncated while it is read */
 #include "analysis/input/mapping.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #define PAGE 4096u
 
-/* The latest one. */
+/* The latest mapping. */
 static struct {
 	const unsigned char *base;
 	uint64_t size;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/input/newest.c - the dump that is meant when none is named */
+/* analysis/input/newest.c - the default dump: the newest one in the current folder */
 #include "analysis/input/newest.h"
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/input/newest.h - the dump that is meant when none is named */
+/* analysis/input/newest.h - the default dump: the newest one in the current folder */
 #ifndef CPA_ANALYSIS_INPUT_NEWEST_H
 #define CPA_ANALYSIS_INPUT_NEWEST_H
 

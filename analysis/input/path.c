@@ -13,7 +13,7 @@ static uint64_t add(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
-/* Never below 0, whatever a broken file says. */
+/* Never below 0; a damaged file may hold any number. */
 static uint64_t add_signed(uint64_t a, int32_t b)
 {
 	uint64_t less = b < 0 ? (uint64_t) - (int64_t)b : 0;
@@ -38,7 +38,10 @@ void cpa_vector_fini(struct cpa_vector *vector)
 	free(vector->slack);
 }
 
-/* Read the @count vectors of the version at @offset, each of @slots at most; 0: leave them. */
+/*
+ * Read the @count vectors of the version at @offset, @slots values each at most; offset 0: no
+ * version.
+ */
 static bool read_version(const struct cpa_dump *dump, uint64_t offset, uint32_t slots,
 			 uint64_t *const vector[], size_t count)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/input/process.c - what the kernel tells of a process that is being profiled */
+/* analysis/input/process.c - what the kernel reports about a profiled process */
 #include "analysis/input/process.h"
 
 #include <dirent.h>
@@ -25,7 +25,7 @@ struct mapping {
 	char *path; /* in the line */
 };
 
-/* False: the line is of another kind. */
+/* Return false if the line is of another kind. */
 static bool parse_mapping(char *line, struct mapping *mapping)
 {
 	char rights[8];
@@ -41,14 +41,14 @@ static bool parse_mapping(char *line, struct mapping *mapping)
 	return strcmp(rights, "rw-s") == 0 && offset == 0 && mapping->path[0] == '/';
 }
 
-/* Whether @path is a session file, and the one with @inode. */
+/* Whether @path is a session file with inode @inode. */
 static bool is_session(const char *path, uint64_t inode)
 {
 	char magic[sizeof(CPA_MAGIC) - 1] = "";
 	struct stat st;
 	int fd;
 
-	/* Devices are mapped too, and to open one may do something. */
+	/* Devices can be mapped too, and opening one may have side effects. */
 	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_ino != inode)
 		return false;
 	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -60,7 +60,10 @@ static bool is_session(const char *path, uint64_t inode)
 	return memcmp(magic, CPA_MAGIC, sizeof(magic)) == 0;
 }
 
-/* The file's path for us: that of the process, or through its root folder in a container. */
+/*
+ * The file's path as seen by us: the process's path, or that below its root folder if it is in a
+ * container.
+ */
 static char *find_session(uint32_t pid, const struct mapping *mapping)
 {
 	char *path;
@@ -82,7 +85,7 @@ static bool is_deleted(const char *path)
 	       strstr(path, ".dump" DELETED);
 }
 
-/* That of task @tid; NULL if it has none, as one that has left the others. */
+/* /proc/PID/task/@tid/maps; NULL if there is none, as of a first thread that has exited. */
 static FILE *open_task_maps(uint32_t pid, const char *tid)
 {
 	char *name = cpa_format_text("/proc/%" PRIu32 "/task/%s/maps", pid, tid);
@@ -100,7 +103,7 @@ static FILE *open_task_maps(uint32_t pid, const char *tid)
 	return maps;
 }
 
-/* NULL with errno 0: it has none, as a process that ends. */
+/* NULL with errno 0: the process has no maps because it is ending. */
 static FILE *open_maps(uint32_t pid)
 {
 	struct dirent *entry;
@@ -124,7 +127,7 @@ static FILE *open_maps(uint32_t pid)
 	return maps;
 }
 
-/* Why there is no session: @why is what errno said, 0 if all could be read. */
+/* The message why there is no session. @why: an errno, 0 if all was readable. */
 static char *explain(uint32_t pid, int why, bool deleted)
 {
 	if (why == ENOENT || why == ESRCH)
@@ -155,7 +158,7 @@ char *cpa_process_session(uint32_t pid, char **error)
 		found = find_session(pid, &mapping);
 		deleted |= is_deleted(mapping.path);
 	}
-	/* Of a process that is not ours: it can be opened, but not read. */
+	/* The maps of another user's process can be opened but not read. */
 	if (maps && ferror(maps))
 		why = errno;
 	if (!found)
@@ -166,7 +169,7 @@ char *cpa_process_session(uint32_t pid, char **error)
 	return found;
 }
 
-/* True if it does, or if we may not know. */
+/* Return true if the process maps @file, or if we may not know. */
 static bool maps_file(uint32_t pid, const char *file)
 {
 	FILE *maps = open_maps(pid);
@@ -196,7 +199,7 @@ struct cpa_process cpa_process_open(uint32_t pid, const char *file)
 
 	snprintf(name, sizeof(name), "/proc/%" PRIu32, pid);
 	process.folder = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	/* It exists, and so the number is still that of the process that was opened. */
+	/* It exists, so the pid still belongs to the process that was opened. */
 	if (process.folder >= 0 && !maps_file(pid, file)) {
 		close(process.folder);
 		process.folder = -1;
@@ -210,7 +213,7 @@ void cpa_process_close(const struct cpa_process *process)
 		close(process->folder);
 }
 
-/* Read a file of few bytes. False: there is none, or no more. */
+/* Read a short file. Return false if it does not exist (any more). */
 static bool read_small(int folder, const char *name, char *text, size_t size)
 {
 	int fd = folder < 0 ? -1 : openat(folder, name, O_RDONLY | O_CLOEXEC);
@@ -224,7 +227,7 @@ static bool read_small(int folder, const char *name, char *text, size_t size)
 	return length > 0;
 }
 
-/* The letter for a task's state; 0: it is no more. */
+/* The state letter of a task; 0: it no longer exists. */
 static char read_state(int folder, const char *name)
 {
 	char text[512], *end;
@@ -255,7 +258,10 @@ bool cpa_process_alive(const struct cpa_process *process)
 
 	if (read_state(process->folder, "stat"))
 		return true;
-	/* The first thread may have left the others, which are gone as soon as they end. */
+	/*
+	 * The first thread may have exited before the others, whose tasks vanish as soon as they
+	 * end.
+	 */
 	folder = open_tasks(process);
 	while (folder && (entry = readdir(folder)))
 		tasks += entry->d_name[0] != '.';
@@ -273,7 +279,7 @@ bool cpa_process_writes(uint32_t pid, const char *file)
 	return alive;
 }
 
-/* Fill in what is known of the task whose tid is given. False: it is no more. */
+/* Fill in the data of the task with the given tid. Return false if it no longer exists. */
 static bool read_task(const struct cpa_process *process, struct cpa_process_task *task)
 {
 	char name[48], text[128];

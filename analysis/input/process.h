@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/input/process.h - what the kernel tells of a process that is being profiled
+ * analysis/input/process.h - what the kernel reports about a profiled process
  *
- * Files of /proc only: nothing here stops the process, signals it or attaches to it.
+ * Reads files in /proc only: it never stops, signals or attaches to the process.
  */
 #ifndef CPA_ANALYSIS_INPUT_PROCESS_H
 #define CPA_ANALYSIS_INPUT_PROCESS_H
@@ -12,35 +12,35 @@
 #include <stdint.h>
 
 /*
- * The session file that process @pid maps, for the caller to free; or NULL with *@error the
+ * The session file that process @pid maps, which the caller frees; or NULL with *@error the
  * message, which the caller frees.
  */
 char *cpa_process_session(uint32_t pid, char **error);
 
-/* What the kernel says of a thread. */
+/* The kernel's data on a thread. */
 struct cpa_process_task {
 	uint32_t tid;
 	char state; /* R, S, D, T ...: see proc(5) */
 	double cpu_s;
 };
 
-/* A process, and no other one that gets its number later; -1: there is none. */
+/* A process; its descriptor never refers to a later process with the same pid. -1: none. */
 struct cpa_process {
-	int folder; /* in /proc */
+	int folder; /* descriptor of its folder in /proc */
 };
 
-/* Process @pid if it exists and maps @file. Close it in any case. */
+/* Open process @pid if it exists and maps @file. Close it in any case. */
 struct cpa_process cpa_process_open(uint32_t pid, const char *file);
 void cpa_process_close(const struct cpa_process *process);
 
-/* Whether it has a thread that still runs. */
+/* Whether a thread of the process still runs. */
 bool cpa_process_alive(const struct cpa_process *process);
 
-/* Whether process @pid has not ended, and maps @file. */
+/* Whether process @pid has not ended and maps @file. */
 bool cpa_process_writes(uint32_t pid, const char *file);
 
 /*
- * State and CPU time of each of its tasks, by tid, for the caller to free; their number in *@count.
+ * State and CPU time of each task, sorted by tid, which the caller frees; their number in *@count.
  */
 struct cpa_process_task *cpa_process_tasks(const struct cpa_process *process, size_t *count);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/input/snapshot.c - all threads of a session in one global state */
+/* analysis/input/snapshot.c - read all threads of a session in one global state */
 #include "analysis/input/snapshot.h"
 
 #include <libiberty/libiberty.h>
@@ -10,10 +10,10 @@
 
 #define TRIES	    200u
 #define PAUSE_NS    2000000L
-#define STOPPED_NS  20000000L /* nothing moved for so long: it was no mere change of threads */
+#define STOPPED_NS  20000000L /* no change for so long means more than a switch between threads */
 #define FIELD(name) offsetof(struct cpa_thread, name)
 
-/* What decides where a thread's state is. */
+/* The values that tell in which of a row's copies the thread's state is. */
 struct place {
 	uint64_t key, period, first_period, checkpoint[2];
 	uint32_t writing;
@@ -24,7 +24,7 @@ static void pause_for(long ns)
 	nanosleep(&(struct timespec){ .tv_nsec = ns }, NULL);
 }
 
-/* What is read from here on is read after what was read before: x86 keeps loads in order. */
+/* Reads after this call come after the reads before it: x86 keeps loads in order. */
 static void then(void)
 {
 	atomic_signal_fence(memory_order_seq_cst);
@@ -126,7 +126,7 @@ static void read_edges(struct cpa_dump *dump, struct cpa_reading *r)
 		cpa_dump_skip(dump, CPA_TABLE_THREADS);
 }
 
-/* What the row, which has its sums and paths, names elsewhere; @slots totals at @total. */
+/* Read the data that the row refers to; @slots totals at @total. */
 static void follow(struct cpa_dump *dump, struct cpa_reading *r, uint64_t total, uint64_t slots)
 {
 	r->sound = cpa_vector_read(&r->path, dump, &r->row.path) &&
@@ -148,7 +148,7 @@ static bool read_row(struct cpa_snapshot *s, uint32_t row, struct cpa_reading *r
 	return true;
 }
 
-/* The row, which is to be the same as when its `writing` was @before. */
+/* Read the row; fail if its `writing` is no longer @before. */
 static bool read_steady(struct cpa_snapshot *s, uint32_t row, struct cpa_reading *r,
 			uint32_t before)
 {
@@ -182,8 +182,8 @@ static bool read_checkpoint(struct cpa_snapshot *s, uint32_t row, const struct p
 		       c.slots);
 		then();
 		/*
-		 * They are not of the checkpoint: where the thread ended, they may be another's by
-		 * now.
+		 * Edges are not part of the checkpoint: if the thread has ended, they may belong to
+		 * another one.
 		 */
 		r->edges = r->edges && word(s, row, FIELD(edges)) == r->row.edges;
 		if (cpa_dump_bytes(s->dump, p->checkpoint[i] + label, &now, sizeof(now)) &&
@@ -194,7 +194,7 @@ static bool read_checkpoint(struct cpa_snapshot *s, uint32_t row, const struct p
 	return false;
 }
 
-/* The row as the first look found it. */
+/* Read the row as the first look found it. */
 static bool read_still(struct cpa_snapshot *s, uint32_t row, struct cpa_reading *r)
 {
 	s->torn += s->writing[row - 1] % 2;
@@ -226,7 +226,7 @@ bool cpa_snapshot_read(struct cpa_snapshot *s, uint32_t row, struct cpa_reading 
 		return used;
 	}
 	used = s->boundary ? read_at_boundary(s, row, r) : read_still(s, row, r);
-	s->dump->unsteady = unsteady; /* we saw for ourselves */
+	s->dump->unsteady = unsteady; /* counted here instead */
 	return used;
 }
 
@@ -247,12 +247,15 @@ bool cpa_snapshot_again(struct cpa_snapshot *s)
 	if (!s->failed && !s->boundary && !s->raw) {
 		if (s->torn)
 			pause_for(STOPPED_NS);
-		/* A thread that is new may have done what another has gone on from. */
+		/* A new thread may have released something that another one has acquired. */
 		s->failed = s->torn ? !nothing_moved(s) : rows_now(s) != s->rows;
 	}
 	if (!s->failed)
 		return false;
-	/* Also: a boundary just passed is past by all clocks, see preload/clock/clock.h. */
+	/*
+	 * A boundary just passed must be in the past on all CPUs' clocks, see
+	 * preload/clock/clock.h.
+	 */
 	pause_for(PAUSE_NS);
 	passed = latest(s);
 	s->boundary = passed > s->passed ? passed : 0;
