@@ -10,10 +10,10 @@
 #include "analysis/profile/intervals.h"
 #include "analysis/symbols/names.h"
 
-/* Each puts one field; the first of a row has no comma in front. */
+/* Each put_ function writes one field; the first field of a row has no comma before it. */
 struct csv {
 	FILE *out;
-	bool inside; /* of a row */
+	bool inside; /* a field of this row was written */
 };
 
 static void separate(struct csv *csv)
@@ -215,7 +215,7 @@ static void put_queues(struct csv *csv, const struct cpa_profile *profile)
 	}
 }
 
-/* A row for each component and sample; one without a component for the program. */
+/* A row for each component and sample, and one per sample for the program, without a component. */
 static void put_intervals(struct csv *csv, const struct cpa_profile *profile)
 {
 	const struct cpa_intervals *v = profile->intervals;

@@ -10,12 +10,15 @@
 #include "analysis/render/text.h"
 
 /*
- * Write the table of @level, all of its rows; of CPA_LEVEL_ALL the components. The columns are
- * named as in the JSON report; what is not known is empty. Errors show in @out.
+ * Write the table of @level with all rows; for CPA_LEVEL_ALL the components. Columns have the names
+ * of the JSON report; unknown values are empty. Write errors show in ferror(@out).
  */
 void cpa_csv_write(const struct cpa_profile *profile, enum cpa_level level, FILE *out);
 
-/* The same of the metrics of @level (CPA_METRIC_LEVELS: of the threads), a histogram, phases. */
+/*
+ * As cpa_csv_write(), but write the metrics of @level (CPA_METRIC_LEVELS: of the threads), a
+ * histogram, or phases.
+ */
 void cpa_csv_metrics(const struct cpa_metrics *metrics, enum cpa_metric_level level, FILE *out);
 void cpa_csv_histogram(const struct cpa_histogram *histogram, FILE *out);
 void cpa_csv_phases(const struct cpa_phases *phases, FILE *out);

@@ -12,9 +12,9 @@
 #include "analysis/render/json_put.h"
 #include "analysis/symbols/names.h"
 
-#define DIGITS 15 /* a double of so many digits reads back as it was written */
+#define DIGITS 15 /* significant digits that restore a double exactly */
 
-/* The observed path by kind of time. */
+/* The observed path's time, by kind. */
 static json_t *segments_json(const double segment_s[CPA_TIME_KINDS])
 {
 	static const char *const segments[CPA_TIME_KINDS] = {
@@ -64,7 +64,7 @@ static json_t *parts_json(const struct cpa_profile *profile)
 	return array;
 }
 
-/* Of a thread or a process. */
+/* Times of a thread or a process. */
 static void put_times(json_t *object, double cpu, double wait, double external, double runqueue,
 		      double probe)
 {
@@ -191,7 +191,9 @@ static json_t *objects_json(const struct cpa_profile *profile)
 	return array;
 }
 
-/* What IPS, Appendix 3, says of the queue; "trouble" alone if it says nothing. */
+/*
+ * The master-and-workers model of the queue (IPS, Appendix 3); only "trouble" if it does not apply.
+ */
 static json_t *master_json(const struct cpa_queue_figures *queue)
 {
 	const struct cpa_master_figures *master = &queue->master;
@@ -352,7 +354,7 @@ static json_t *sample_json(const struct cpa_interval_sample *sample)
 	return object;
 }
 
-/* All values are cumulative: an interval had the difference of two. */
+/* Values are cumulative: an interval has the difference of two. */
 static json_t *intervals_json(const struct cpa_profile *profile)
 {
 	const struct cpa_intervals *v = profile->intervals;
@@ -392,7 +394,7 @@ static json_t *texts_json(char *const *texts, size_t count)
 	return array;
 }
 
-/* What was not measured is not there. */
+/* Values that were not measured are left out. */
 static json_t *machine_json(const struct cpa_machine_figures *machine)
 {
 	json_t *object = json_object();

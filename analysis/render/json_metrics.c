@@ -3,7 +3,7 @@
 #include "analysis/render/json_put.h"
 #include "analysis/symbols/names.h"
 
-/* What is not known is null; what the level has not is not there. */
+/* Unknown values are null; metrics that are not defined at the level are left out. */
 static void put_metrics(json_t *object, const double value[CPA_METRICS],
 			enum cpa_metric_level level)
 {

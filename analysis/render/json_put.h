@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * analysis/render/json_put.h - values of JSON objects, and the parts of the report in files of their own
- */
+/* analysis/render/json_put.h - write values into JSON objects; parts of the JSON report */
 #ifndef CPA_ANALYSIS_RENDER_JSON_PUT_H
 #define CPA_ANALYSIS_RENDER_JSON_PUT_H
 
@@ -21,7 +19,7 @@ static inline void put_bool(json_t *object, const char *key, bool value)
 	json_object_set_new(object, key, json_boolean(value));
 }
 
-/* JSON has no numbers beyond those of an int64_t here; larger ones come from damaged dumps. */
+/* JSON integers here are int64_t; larger numbers come from damaged dumps. */
 static inline void put_count(json_t *object, const char *key, uint64_t count)
 {
 	json_int_t value = count > INT64_MAX ? INT64_MAX : (json_int_t)count;
@@ -29,13 +27,13 @@ static inline void put_count(json_t *object, const char *key, uint64_t count)
 	json_object_set_new(object, key, json_integer(value));
 }
 
-/* Seconds and ratios, to 1e-9. */
+/* Seconds and ratios, rounded to 1e-9. */
 static inline void put_real(json_t *object, const char *key, double value)
 {
 	json_object_set_new(object, key, json_real(round(value * 1e9) / 1e9));
 }
 
-/* Seconds that may not be known. */
+/* Seconds, or null if not known. */
 static inline void put_known(json_t *object, const char *key, bool known, double value)
 {
 	if (known)
@@ -44,7 +42,7 @@ static inline void put_known(json_t *object, const char *key, bool known, double
 		json_object_set_new(object, key, json_null());
 }
 
-/* NAN is null: not known. */
+/* An array of numbers; NAN becomes null. */
 static inline json_t *reals_json(const double *values, size_t count)
 {
 	json_t *array = json_array();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/render/metrics_text.c - metrics by level, and their histograms, for people to read */
+/* analysis/render/metrics_text.c - metrics by level and over time, as text */
 #include "analysis/render/metrics_text.h"
 
 #include <libiberty/libiberty.h>
@@ -10,7 +10,7 @@
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 
-#define LINE 32u /* characters of a histogram, at most */
+#define LINE 32u /* largest width of a histogram, characters */
 
 static struct cpa_figure format_rate(double rate)
 {
@@ -93,7 +93,7 @@ static void put_row(struct cpa_table_text *table, const struct cpa_metric_row *r
 	cpa_table_row(table, cell);
 }
 
-/* Those metrics of @list that @level has. */
+/* Write the metrics of @list that are defined at @level. */
 static void put_table(const struct cpa_page *page, const struct cpa_metrics *m,
 		      enum cpa_metric_level level, const enum cpa_metric *list, size_t count,
 		      size_t top)
@@ -168,7 +168,7 @@ void cpa_text_metrics(const struct cpa_page *page, const struct cpa_metrics *m,
 			put_level(page, m, i, top);
 }
 
-/* The mean of the known ones of @count values; NAN: none is. */
+/* The mean of the known values among @count; NAN if none is known. */
 static double mean(const double *value, size_t count)
 {
 	double sum = 0;
@@ -202,7 +202,10 @@ static char *draw(const struct cpa_page *page, const double *value, size_t bins,
 	return text;
 }
 
-/* A length of time is of an interval: of that it is a share, and may be of several threads. */
+/*
+ * Whether the metric is a time. Over an interval it is shown as seconds per second, which may
+ * exceed 1 for several threads.
+ */
 static bool is_share(enum cpa_metric metric)
 {
 	return cpa_metric_about(metric)->unit == CPA_IN_SECONDS;

@@ -9,7 +9,7 @@
 #include "analysis/render/metrics_text.h"
 #include "analysis/symbols/names.h"
 
-#define LABEL  15 /* columns, as in the other lines there */
+#define LABEL  15 /* columns of a label, as in the heading of the report */
 #define LISTED 5u /* phases on the first screen */
 
 void cpa_text_phase_line(const struct cpa_page *page, const struct cpa_phases *p)
@@ -36,7 +36,7 @@ void cpa_text_phase_line(const struct cpa_page *page, const struct cpa_phases *p
 	free(text);
 }
 
-/* As cpa_format_seconds(), of what may be less than nothing. */
+/* As cpa_format_seconds(), but also of negative values. */
 static struct cpa_figure format_change(double seconds)
 {
 	struct cpa_figure figure = cpa_format_seconds(fabs(seconds)), minus;

@@ -6,7 +6,7 @@
 #include "analysis/profile/profile.h"
 #include "analysis/util/table.h"
 
-/* Write the table of processes, of @top of them at most, those with most CPU time first. */
+/* Write the table of processes, sorted by CPU time, @top of them at most. */
 void cpa_text_processes(const struct cpa_page *page, const struct cpa_profile *profile, size_t top);
 
 #endif

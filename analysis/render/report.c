@@ -38,12 +38,12 @@ struct options {
 	const struct cpa_writer *writer;
 	enum color color;
 	struct cpa_selection show;
-	enum cpa_metric histogram; /* CPA_METRICS: none */
-	double phase_step;	   /* 0: to be found */
+	enum cpa_metric histogram; /* CPA_METRICS: no histogram */
+	double phase_step;	   /* 0: choose it */
 	size_t ranges;
 	struct cpa_phase_range *range;
-	size_t width;	  /* 0: find out */
-	const char *dump; /* NULL: the newest here */
+	size_t width;	  /* 0: that of the terminal */
+	const char *dump; /* NULL: the newest dump in the current folder */
 	bool verify, paths;
 	const char *zero; /* components, or NULL */
 	struct cpa_question question;
@@ -95,7 +95,7 @@ static const char help[] =
 	"\n"
 	"Exit status: 0, 1 for a dump that cannot be read or is not verified, 2 for wrong usage.\n";
 
-/* Complain about the value of an option and leave. */
+/* Report a bad value of an option and exit with status 2. */
 static void __attribute__((noreturn))
 bad_usage(const char *option, const char *value, const char *expected)
 {
@@ -317,7 +317,7 @@ static struct cpa_page make_page(const struct options *options)
 	return page;
 }
 
-/* Names of sites take time to look up, and the usual sections have none. */
+/* Read only what the sections need: looking up the names of sites takes time. */
 static enum cpa_graph graph_for(const struct options *options)
 {
 	if (options->writer->has_sites || options->show.level == CPA_LEVEL_PAG ||
@@ -381,7 +381,7 @@ static int write_report(struct cpa_dump *dump, const struct cpa_profile *profile
 	return 0;
 }
 
-/* Compare the dump with its journal. */
+/* Compare the dump with its journal. Return the exit status. */
 static int verify(struct cpa_dump *dump)
 {
 	char *error = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/render/sections.c - queues, marks and instrumented procedures for people to read */
+/* analysis/render/sections.c - queues, marks and instrumented procedures, as text */
 #include "analysis/render/sections.h"
 
 #include <libiberty/libiberty.h>
@@ -9,9 +9,9 @@
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 
-#define DOMINATES 1.1 /* by so much the work of one side is more than that of the other */
+#define DOMINATES 1.1 /* one side dominates if its work is so many times the other's */
 
-/* Those known by a site are called "queue first used in f" anyway. */
+/* Classes known by a site have names such as "queue first used in f" already. */
 static void write_name(FILE *out, const struct cpa_queue_figures *queue)
 {
 	bool named = queue->by == CPA_BY_NAME || queue->by == CPA_BY_VARIABLE;
@@ -42,7 +42,7 @@ static void write_items(FILE *out, const struct cpa_queue_figures *queue)
 	write_count(out, queue->undone, "without CPA_ITEM_DONE");
 }
 
-/* The model's assumptions stand here too: its figures mean little without them. */
+/* The text states the model's assumptions, without which its figures mean little. */
 static void write_master(FILE *out, const struct cpa_queue_figures *queue)
 {
 	const struct cpa_master_figures *master = &queue->master;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/render/sections.h - sections of the text report that most programs do not have
+ * analysis/render/sections.h - text for queues, marks and instrumented procedures
  *
- * Each writes nothing if the profile has nothing of its kind.
+ * Each function writes nothing if the profile has no data for its section.
  */
 #ifndef CPA_ANALYSIS_RENDER_SECTIONS_H
 #define CPA_ANALYSIS_RENDER_SECTIONS_H
@@ -13,12 +13,12 @@
 void cpa_text_queues(const struct cpa_page *page, const struct cpa_profile *profile, size_t top);
 void cpa_text_intervals(const struct cpa_page *page, const struct cpa_profile *profile, size_t top);
 
-/* One queue in words: what limits it, its items, master and workers. */
+/* Write one queue: the side that limits it, its items, master and workers. */
 void cpa_text_queue(const struct cpa_page *page, const struct cpa_queue_figures *queue);
 
 void cpa_text_marks(const struct cpa_page *page, const struct cpa_profile *profile, size_t top);
 
-/* The functions of an instrumented build, whose calls and times are exact. */
+/* Write the functions of a build with -finstrument-functions; calls and times are exact. */
 void cpa_text_procedures(const struct cpa_page *page, const struct cpa_profile *profile,
 			 size_t top);
 

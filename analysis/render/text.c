@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/render/text.c - a profile for people to read */
+/* analysis/render/text.c - the report as text */
 #include "analysis/render/text.h"
 
 #include <libiberty/libiberty.h>
@@ -16,10 +16,10 @@
 #include "analysis/render/processes_text.h"
 #include "analysis/render/sections.h"
 
-#define LABEL	    15 /* columns of the labels in the heading */
-#define SHOWN	    6u /* components of which the whole report says when they were on the path */
+#define LABEL	    15 /* columns of a label in the heading */
+#define SHOWN	    6u /* components with a line in the timeline */
 #define PARTS_SHOWN 4
-#define MOSTLY_WORK 0.9 /* of the CPU time: the rest needs no mention */
+#define MOSTLY_WORK 0.9 /* of CPU time: then work is not shown apart */
 
 const char *cpa_level_name(enum cpa_level level)
 {
@@ -65,7 +65,7 @@ static void put_parts(const struct cpa_page *page, const struct cpa_profile *pro
 	free(text);
 }
 
-/* How the run ended, as far as is known. The caller frees it. */
+/* How the run ended, as far as known. The caller frees it. */
 static char *describe_end(const struct cpa_program_figures *program)
 {
 	const int status = program->status;
@@ -88,14 +88,14 @@ static char *describe_end(const struct cpa_program_figures *program)
 			       strsignal(WTERMSIG(status)));
 }
 
-/* Whether the program ended, or goes on, as it meant to. */
+/* Whether the program ended normally or still runs. */
 static bool ended_well(const struct cpa_program_figures *program)
 {
 	return program->complete || program->running || program->copied ||
 	       (program->waited && WIFEXITED(program->status));
 }
 
-/* What the figures are worth of a run whose end the program did not tell itself. */
+/* Say what the figures cover if the program did not report its own end. */
 static void put_end(const struct cpa_page *page, const struct cpa_program_figures *program)
 {
 	const char *why = "";
@@ -125,7 +125,7 @@ void cpa_text_program(const struct cpa_page *page, const struct cpa_profile *pro
 	char *work = xstrdup(""), *end = describe_end(program);
 	char *text;
 
-	/* Else parallelism, which is that of work, would look wrong. */
+	/* Without this line parallelism, which counts work only, would look wrong. */
 	if (program->work_s < MOSTLY_WORK * program->cpu_s) {
 		free(work);
 		work = cpa_format_text(" (%s work)", cpa_format_seconds(program->work_s).text);
@@ -307,7 +307,7 @@ struct cpa_figure cpa_text_handoffs(const struct cpa_object_figures *object)
 					    (struct cpa_figure){ "-" };
 }
 
-/* The largest figures of all classes. */
+/* The largest figures over all classes. */
 struct records {
 	double wait_s, hold_s, saved_s;
 };
@@ -372,7 +372,7 @@ static void put_objects(const struct cpa_page *page, const struct cpa_profile *p
 		queues |= profile->object[i].queue != NULL;
 		records += has_record(&profile->object[i], &most);
 	}
-	/* They are sorted by wait; those with a star are shown in any case. */
+	/* The objects are sorted by wait; those with a star are always shown. */
 	for (size_t i = 0; i < profile->objects && room > 0; i++) {
 		bool record = has_record(&profile->object[i], &most);
 

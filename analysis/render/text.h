@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/render/text.h - a profile for people to read */
+/* analysis/render/text.h - the report as text */
 #ifndef CPA_ANALYSIS_RENDER_TEXT_H
 #define CPA_ANALYSIS_RENDER_TEXT_H
 
@@ -8,7 +8,7 @@
 #include "analysis/util/table.h"
 
 enum cpa_level {
-	CPA_LEVEL_ALL, /* all but the activity graph */
+	CPA_LEVEL_ALL, /* everything except the activity graph */
 	CPA_LEVEL_PROGRAM,
 	CPA_LEVEL_COMPONENT,
 	CPA_LEVEL_PROCESS,
@@ -23,29 +23,26 @@ enum cpa_level {
 /* The word for a level on the command line. */
 const char *cpa_level_name(enum cpa_level level);
 
-/* Write what a report begins with: what ran, how long, and how it ended. */
+/* Write the first lines of the report: the program, its run time, and how it ended. */
 void cpa_text_program(const struct cpa_page *page, const struct cpa_profile *profile);
 
-/* Write what @level selects of @profile, at most @top rows of each table. */
+/* Write the part of @profile that @level selects, at most @top rows of each table. */
 void cpa_text_write(const struct cpa_profile *profile, const struct cpa_page *page,
 		    enum cpa_level level, size_t top);
 
-/*
- * Sort the @number of the profile's @edges by their time on the critical path, and write the table
- * of the first @top of them.
- */
+/* Sort the @number edges @edges by their time on the critical path, and write the first @top. */
 void cpa_text_edges(const struct cpa_page *page, const struct cpa_profile *profile,
 		    struct cpa_edge_figures *edges, size_t number, size_t top);
 
-/* Whether hand-offs of such an object are counted: of semaphores and the like they are not. */
+/* Whether hand-offs are counted for the object; semaphores and the like have none. */
 bool cpa_text_hands_off(const struct cpa_object_figures *object);
 
-/* Their number, "-" where they are not counted. */
+/* The number of hand-offs; "-" if they are not counted. */
 struct cpa_figure cpa_text_handoffs(const struct cpa_object_figures *object);
 
 /*
- * "mutex q.lock"; classes known by a site are called "mutex from init" anyway. The caller frees
- * it.
+ * "mutex q.lock"; a class known by a site keeps its name, such as "mutex from init". The caller
+ * frees it.
  */
 char *cpa_text_class(const struct cpa_object_figures *object);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/render/timeline.c - the text report's lines on when each component mattered */
+/* analysis/render/timeline.c - text chart: the share of each component in the path over time */
 #include <libiberty/libiberty.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,10 +9,13 @@
 #include "analysis/symbols/names.h"
 #include "analysis/render/sections.h"
 
-#define COLUMNS 16u /* at most */
-#define FEWEST	4u  /* samples: fewer tell nothing */
+#define COLUMNS 16u /* largest number of columns */
+#define FEWEST	4u  /* samples needed for a chart */
 
-/* One character for each column of samples, by the share that @slot had of the path's growth. */
+/*
+ * One character per column of samples, by the share of @slot in the path's growth. The caller frees
+ * it.
+ */
 static char *draw(const struct cpa_page *page, const struct cpa_intervals *v, uint32_t slot,
 		  size_t each)
 {
