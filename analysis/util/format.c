@@ -32,7 +32,7 @@ static struct cpa_figure three_digits(double value, const char *unit)
 	int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
 
 	snprintf(figure.text, sizeof(figure.text), "%.*f%s", decimals, value, unit);
-	/* A value of more digits than fit comes from a damaged dump. */
+	/* A larger value comes from a damaged dump. */
 	if (value > 1e15)
 		snprintf(figure.text, sizeof(figure.text), "%.2e%s", value, unit);
 	return figure;

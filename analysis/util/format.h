@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * What printf would print, in memory to be freed; ends the program when there is none.
- * (libiberty's xasprintf does not know %zu.)
+ * As asprintf(), but returns the text, which the caller frees, and exits if there is no memory.
+ * (libiberty's xasprintf does not support %zu.)
  */
 char *cpa_format_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 char *cpa_format_args(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
@@ -20,7 +20,7 @@ struct cpa_figure {
 /* "8.41 s", "84.1 ms", "840 us", "1.20 us", "0 s" */
 struct cpa_figure cpa_format_seconds(double seconds);
 
-/* "36.2%" of @whole; "-" if there is no whole */
+/* "36.2%" of @whole; "-" if @whole is 0. */
 struct cpa_figure cpa_format_percent(double part, double whole);
 
 /* "7.26" */

@@ -8,8 +8,8 @@
 #include <string.h>
 
 /*
- * Decode the UTF-8 character at @text, of which @max bytes may be read, into @character. Return
- * its length in bytes, 0 if it is none: overlong forms and surrogates count as none.
+ * Decode the UTF-8 character at @text, at most @max bytes, into @character. Return its length in
+ * bytes; 0 if it is invalid, overlong or a surrogate.
  */
 static size_t decode(const unsigned char *text, size_t max, uint32_t *character)
 {
@@ -42,7 +42,7 @@ static bool harmless(uint32_t character)
 {
 	if (character < 0x20 || (character >= 0x7f && character < 0xa0))
 		return false;
-	/* Marks, embeddings and isolates of direction; line and paragraph separators. */
+	/* Directional marks, embeddings and isolates; line and paragraph separators. */
 	if (character == 0x61c || character == 0x200e || character == 0x200f)
 		return false;
 	if (character >= 0x2028 && character <= 0x202e)

@@ -6,24 +6,24 @@
 #include <stddef.h>
 
 /*
- * A copy of @text, which ends at its NUL or after @max bytes: valid UTF-8 of the same length in
- * bytes or shorter, in which '?' stands for what is not UTF-8, control characters, and characters
- * that change the direction of text. The caller frees it.
+ * A copy of @text, which ends at its NUL or after @max bytes. The result is valid UTF-8 of at most
+ * the same length in bytes; '?' replaces invalid bytes, control characters, and characters that
+ * change the text direction. The caller frees it.
  */
 char *cpa_printable(const char *text, size_t max);
 
-/* Columns that @text (as returned above) takes, one for each character. */
+/* Width of @text, a result of cpa_printable(), in columns: one for each character. */
 size_t cpa_printable_columns(const char *text);
 
-/* Bytes of the first @columns characters of @text, or of all of it if it has fewer. */
+/* Length in bytes of the first @columns characters of @text, or of all of it if it is shorter. */
 size_t cpa_printable_bytes(const char *text, size_t columns);
 
-/* What follows the last slash of @path. */
+/* The part of @path after its last slash. */
 const char *cpa_printable_base(const char *path);
 
 /*
- * What @location (NULL: not known) tells of something beside its @name: the location's base, "" if
- * the name says it, as "libz.so.1+0x4970" does of "/usr/lib/libz.so.1".
+ * The base name of @location (NULL: not known); "" if @name already contains it, as
+ * "libz.so.1+0x4970" contains that of "/usr/lib/libz.so.1".
  */
 const char *cpa_printable_where(const char *name, const char *location);
 

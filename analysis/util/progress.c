@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/util/progress.c - one line on the terminal while something takes longer than a second */
+/* analysis/util/progress.c - one line on the terminal for work that takes more than a second */
 #include "analysis/util/progress.h"
 
 #include <stdarg.h>
@@ -13,8 +13,8 @@
 #define EVERY_NS UINT64_C(100000000)
 
 static struct {
-	const char *program; /* NULL: never */
-	uint64_t next_ns;    /* when to write; 0: nothing goes on */
+	const char *program; /* NULL: progress is not shown */
+	uint64_t next_ns;    /* clock of the next update; 0: no work in progress */
 	bool shown;
 } progress;
 

@@ -10,10 +10,10 @@
 
 #include "analysis/util/printable.h"
 
-#define GAP	 2 /* between columns */
-#define NAME_MIN 6 /* a name is not cut to less */
+#define GAP	 2 /* columns between two columns of the table */
+#define NAME_MIN 6 /* smallest width of a name */
 
-/* Where both are cut a remark has so many columns less than a name. */
+/* When both are cut, a remark is this many columns narrower than a name. */
 #define REMARK_LESS 5
 
 void cpa_page_put(const struct cpa_page *page, enum cpa_style style, const char *text)
@@ -43,7 +43,7 @@ void cpa_page_paragraph(const struct cpa_page *page, enum cpa_style style, size_
 			while (end > 0 && text[end] != ' ')
 				end--;
 			if (end == 0)
-				end = bytes; /* one word longer than the line */
+				end = bytes; /* a single word longer than the line */
 		}
 		line = xstrndup(text, end);
 		cpa_page_put(page, style, line);
@@ -102,7 +102,7 @@ void cpa_table_row(struct cpa_table_text *table, const char *const *cells)
 		table->cell[first + i] = xstrdup(cells[i]);
 }
 
-/* The column to cut next, the widest; SIZE_MAX if there is none that may be cut. */
+/* The widest column that may be cut; SIZE_MAX if there is none. */
 static size_t find_widest(const struct cpa_table_text *table, const size_t *widths)
 {
 	size_t widest = SIZE_MAX, most = 0;
@@ -118,7 +118,7 @@ static size_t find_widest(const struct cpa_table_text *table, const size_t *widt
 	return widest;
 }
 
-/* Widths by content; names are cut until the line fits, the widest first. */
+/* Choose widths by content; then cut the widest name until the line fits. */
 static void find_widths(const struct cpa_table_text *table, size_t room, size_t *widths)
 {
 	size_t total = 0, widest;
@@ -141,8 +141,8 @@ static void find_widths(const struct cpa_table_text *table, size_t room, size_t 
 }
 
 /*
- * The end of @text by which it differs from others of its kind, and without which it means nothing:
- * "+0x11b50" of an address, ":123" of a line; "" if it has none.
+ * The end of @text that distinguishes it from similar texts: "+0x11b50" of an address, ":123" of a
+ * line; "" if there is none.
  */
 static const char *tail(const char *text)
 {
@@ -156,7 +156,10 @@ static const char *tail(const char *text)
 	return "";
 }
 
-/* The text in @width columns: cut if it is longer, with ".." for what is left out, or filled up. */
+/*
+ * @text in @width columns: filled with blanks, or cut with ".." in place of the rest. The caller
+ * frees it.
+ */
 static char *fit(const char *text, size_t width, bool left, bool last)
 {
 	size_t columns = cpa_printable_columns(text);

@@ -2,9 +2,8 @@
 /*
  * analysis/util/table.h - lines, columns and colours of the text report
  *
- * Widths are in columns, one for each character; all text must be printable. Figures stand on
- * the right of their column, names on the left; the columns of names share what is left of the
- * line.
+ * Widths are in columns, one for each character; all text must be printable. Figures are aligned to
+ * the right, names to the left; name columns share the rest of the line.
  */
 #ifndef CPA_ANALYSIS_UTIL_TABLE_H
 #define CPA_ANALYSIS_UTIL_TABLE_H
@@ -21,12 +20,12 @@ struct cpa_page {
 	FILE *out;
 	size_t width;
 	bool color;
-	bool unicode; /* UTF-8 can be shown */
+	bool unicode; /* the terminal can show UTF-8 */
 };
 
 struct cpa_table_text {
 	size_t columns, rows;
-	bool name[CPA_TABLE_COLUMNS]; /* a column of names */
+	bool name[CPA_TABLE_COLUMNS]; /* true for columns of names */
 	bool remark[CPA_TABLE_COLUMNS];
 	const char *head[CPA_TABLE_COLUMNS];
 	char **cell; /* [rows * columns] */
@@ -35,26 +34,31 @@ struct cpa_table_text {
 /* Write @text in @style, without a newline. */
 void cpa_page_put(const struct cpa_page *page, enum cpa_style style, const char *text);
 
-/* Write @text as a paragraph, broken at blanks, all but its first line indented by @indent. */
+/*
+ * Write @text as a paragraph, wrapped at blanks; all lines but the first are indented by @indent.
+ */
 void cpa_page_paragraph(const struct cpa_page *page, enum cpa_style style, size_t indent,
 			const char *text);
 
-/* Write @heading, with an empty line in front. */
+/* Write @heading after an empty line. */
 void cpa_page_heading(const struct cpa_page *page, const char *heading);
 
-/* Write what was left out of a table of @count rows of which it shows @top, and @note or NULL. */
+/*
+ * Write how many of the table's @count rows are left out when @top are shown, then @note, if not
+ * NULL.
+ */
 void cpa_page_foot(const struct cpa_page *page, size_t count, size_t top, const char *note);
 
-/* Add a column; @name: of names. The text of @head must outlive @table. */
+/* Add a column; @name: a column of names. @head must outlive @table. */
 void cpa_table_column(struct cpa_table_text *table, const char *head, bool name);
 
-/* Add a column of names that say where the things before them are: cut a little more than those. */
+/* Add a column of names that locate the names before it; it is cut a little more than those. */
 void cpa_table_remark(struct cpa_table_text *table, const char *head);
 
-/* Add a row of copies of @cells, one for each column. */
+/* Add a row with copies of @cells, one for each column. */
 void cpa_table_row(struct cpa_table_text *table, const char *const *cells);
 
-/* Write the table, and free what it holds. */
+/* Write the table and free its memory. */
 void cpa_table_end(struct cpa_table_text *table, const struct cpa_page *page);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/util/thread_heap.h - a binary heap of threads that knows where each of them is in it
+ * analysis/util/thread_heap.h - a binary heap of threads that knows the place of each
  *
- * The entry with the least key is on top; of equals the one that was pushed first. A thread is in
- * one heap at most of those that share an array of places.
+ * The entry with the smallest key is on top; ties: the one pushed first. Heaps that share an array
+ * of places never contain the same thread at the same time.
  */
 #ifndef CPA_ANALYSIS_UTIL_THREAD_HEAP_H
 #define CPA_ANALYSIS_UTIL_THREAD_HEAP_H
@@ -12,12 +12,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Times of days at a nanosecond, added up over many threads, have more than 64 bits. */
+/* Sums over many threads of times in ns, for days, exceed 64 bits. */
 typedef __int128 cpa_long;
 
 struct heap_entry {
 	cpa_long key;
-	uint64_t number; /* of the push */
+	uint64_t number; /* sequence number of the push */
 	uint32_t thread;
 };
 
@@ -31,7 +31,7 @@ static inline bool heap_before(const struct heap_entry *a, const struct heap_ent
 	return a->key != b->key ? a->key < b->key : a->number < b->number;
 }
 
-/* Put @entry at @at, or above where it belongs. */
+/* Put @entry at @at, or move it up to its place. */
 static inline void heap_rise(struct heap *heap, uint32_t *place, uint32_t at,
 			     struct heap_entry entry)
 {

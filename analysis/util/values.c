@@ -19,7 +19,7 @@ void cpa_map_fini(struct cpa_map *m)
 	*m = (struct cpa_map){ 0 };
 }
 
-/* Where @key is, or would be. */
+/* The index of @key, or the free index for it. */
 static size_t find(const struct cpa_map *m, uint64_t key)
 {
 	size_t i = place_of(m, key);
@@ -74,7 +74,7 @@ void cpa_map_remove(struct cpa_map *m, uint64_t key)
 	if (!m->key[i])
 		return;
 	m->used--;
-	/* Those behind that would have been nearer to their place move up. */
+	/* Move later entries of the chain up if that brings them nearer to their own places. */
 	for (;;) {
 		i = (i + 1) & (m->size - 1);
 		if (!m->key[i])
