@@ -27,7 +27,7 @@ static int fail(char **error, const char *format, ...)
 	return -1;
 }
 
-/* NULL: it is a session file of ours that can be changed. */
+/* Why the file cannot be controlled; NULL: it is a session file of ours. */
 static const char *trouble(const struct stat *st)
 {
 	if (!S_ISREG(st->st_mode))
@@ -50,7 +50,7 @@ static const char *header_trouble(const struct cpa_header *h)
 
 int cpa_control_open(struct cpa_control *control, const char *file, char **error)
 {
-	/* Not blocking: the name may be that of a FIFO. */
+	/* O_NONBLOCK: the name may be that of a FIFO. */
 	int fd = open(file, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	const char *why = NULL;
 	struct stat st = { 0 };
@@ -88,14 +88,14 @@ int cpa_control_dead(const struct cpa_control *control, char **error)
 		    control->file, control->header->pid);
 }
 
-/* The process may have ended by now, in its own way. */
+/* The process may have ended by now. */
 static bool has_ended(const struct cpa_control *control)
 {
-	/* Relaxed: a look. */
+	/* Relaxed: a hint only. */
 	return __atomic_load_n(&control->header->state, __ATOMIC_RELAXED) != CPA_RUNNING;
 }
 
-/* What was changed may be in nobody's sight. */
+/* Report an error if the file was truncated: the change may then have no effect. */
 static int check_whole(const struct cpa_control *control, char **error)
 {
 	return cpa_mapping_whole(control->header) ?
@@ -132,7 +132,7 @@ int cpa_control_switch(struct cpa_control *control, bool on, char **error)
 	return 0;
 }
 
-/* Row @row of table @id, of @size bytes; NULL: it does not lie in the file. */
+/* Row @row of table @id, of @size bytes; NULL: not in the file. */
 static void *row_at(struct cpa_control *control, enum cpa_table_id id, uint64_t size, uint32_t row)
 {
 	const struct cpa_table *t = &control->header->table[id];
@@ -149,7 +149,9 @@ static void *row_at(struct cpa_control *control, enum cpa_table_id id, uint64_t 
 	return (char *)control->header + chunk + left * size;
 }
 
-/* A new row of table @id, of @size bytes; NULL: there is no room that its process has made. */
+/*
+ * Append a row of @size bytes to table @id; NULL: no room in the space that the process has made.
+ */
 static void *append(struct cpa_control *control, enum cpa_table_id id, uint64_t size, uint32_t *row)
 {
 	struct cpa_table *t = &control->header->table[id];
@@ -157,7 +159,7 @@ static void *append(struct cpa_control *control, enum cpa_table_id id, uint64_t 
 	void *at;
 
 	do {
-		/* ACQUIRE, as in row_at(). */
+		/* ACQUIRE: pairs with shadow/store/table.c, as in row_at(). */
 		at = old < __atomic_load_n(&t->usable, __ATOMIC_ACQUIRE) ?
 			     row_at(control, id, size, old + 1) :
 			     NULL;
@@ -168,7 +170,7 @@ static void *append(struct cpa_control *control, enum cpa_table_id id, uint64_t 
 	return at;
 }
 
-/* L of the thread whose path is longest, as of its last event. */
+/* Length L of the longest path of all threads, up to each one's last event. */
 static uint64_t longest(struct cpa_control *control)
 {
 	const struct cpa_thread *thread;
@@ -196,14 +198,17 @@ int cpa_control_mark(struct cpa_control *control, const char *name, char **error
 		return -1;
 	if (!mark || row > CPA_MARKS_MAX)
 		return fail(error, "%s: no space for another mark", control->file);
-	/* Not in the index, which is the process's: a name of its own, of an unlikely key. */
+	/*
+	 * The name is not put into the index, which only the process writes: it gets a row with an
+	 * unlikely key.
+	 */
 	strncpy(text->text, name, sizeof(text->text) - 1);
-	/* RELEASE, both: readers take a row with a key for complete. */
+	/* RELEASE, here and below: readers take a row with a key as complete. */
 	__atomic_store_n(&text->key, UINT64_MAX - name_row, __ATOMIC_RELEASE);
 	mark->ticks = now(control->header);
 	mark->len = longest(control);
 	mark->name = name_row;
-	__atomic_store_n(&mark->key, row, __ATOMIC_RELEASE); /* as above */
+	__atomic_store_n(&mark->key, row, __ATOMIC_RELEASE); /* RELEASE: completes the row */
 	return check_whole(control, error);
 }
 
@@ -212,7 +217,10 @@ void cpa_control_ended(struct cpa_control *control, int status)
 	struct cpa_process_row *first =
 		row_at(control, CPA_TABLE_PROCESSES, sizeof(struct cpa_process_row), 1);
 
-	/* Plain, but for the count and the state: the process, which wrote the rest, is no more. */
+	/*
+	 * Plain stores, except for the count and the state: the process, the only other writer, has
+	 * ended.
+	 */
 	if (!first || !first->key || first->parent || first->waited)
 		return;
 	first->status = status;
@@ -220,8 +228,8 @@ void cpa_control_ended(struct cpa_control *control, int status)
 	if (first->state != CPA_PROCESS_RUNNING && first->state != CPA_PROCESS_EXECED)
 		return;
 	first->end_ticks = __builtin_ia32_rdtsc();
-	/* Relaxed: a count. */
+	/* Relaxed: a counter. */
 	__atomic_fetch_sub(&control->header->running, 1, __ATOMIC_RELAXED);
-	/* RELEASE: as where a process tells its own end, in preload/process/process.c. */
+	/* RELEASE: pairs as in preload/process/process.c, where a process records its own end. */
 	__atomic_store_n(&first->state, CPA_PROCESS_GONE, __ATOMIC_RELEASE);
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/ctl/ctl.c - cpa-ctl: switch the profiling of a running program, mark a moment, keep a copy
+ * analysis/ctl/ctl.c - cpa-ctl: switch the profiling of a program, mark a moment, copy the profile
  *
- * All by the session file, which is mapped: nothing stops the process, signals it or attaches to
- * it.
+ * Works through the mapped session file only: it never stops, signals or attaches to the process.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -44,7 +43,7 @@ static int complain(int status, char *what)
 	return status;
 }
 
-/* The number of arguments that follow @command; -1: there is no such command. */
+/* Number of arguments that @command takes; -1: unknown command. */
 static int operands(const char *command)
 {
 	static const struct {
