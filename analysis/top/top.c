@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/top/top.c - cpa-top: the command line, a reading each second, and reports of a moment */
+/* analysis/top/top.c - cpa-top: command line, one reading a second, and reports on demand */
 #include "analysis/top/top.h"
 
 #include <errno.h>
@@ -66,7 +66,7 @@ static const char *parse_options(int argc, char **argv)
 	return argv[optind];
 }
 
-/* A report of the moment that is on the screen; what became of it is the message. */
+/* Write a report of the moment on the screen to a file; show the result as the message. */
 static void write_report(struct cpa_top *top)
 {
 	struct cpa_page page = { .width = REPORT_WIDTH };
@@ -103,13 +103,13 @@ static void show(struct cpa_top *top)
 	cpa_top_screen_free(&screen);
 }
 
-/* Whether there can be anything new. */
+/* Whether later readings can show anything new. */
 static bool goes_on(const struct cpa_top *top)
 {
 	return top->now.state == CPA_TOP_RUNNING || top->now.state == CPA_TOP_UNKNOWN;
 }
 
-/* Until the user has enough of it. */
+/* Read and draw until the user quits. */
 static void watch(struct cpa_top_session *session, struct cpa_top *top)
 {
 	enum cpa_top_action action = CPA_TOP_STAY;
@@ -133,7 +133,7 @@ static void watch(struct cpa_top_session *session, struct cpa_top *top)
 	}
 }
 
-/* Of a large program it takes seconds until all names are found. */
+/* Finding all names of a large program takes seconds: show progress. */
 static void announce(const struct cpa_top_session *session)
 {
 	struct cpa_top_screen screen = { 0 };
@@ -146,7 +146,7 @@ static void announce(const struct cpa_top_session *session)
 	cpa_top_screen_free(&screen);
 }
 
-/* The first reading, then the others. Return an exit status. */
+/* Read and draw once, then watch. Return an exit status. */
 static int run(struct cpa_top_session *session)
 {
 	const char *trouble;
@@ -158,7 +158,7 @@ static int run(struct cpa_top_session *session)
 	cpa_top_init(&top, session->dump.header.slots, cpa_screen_ascii());
 	announce(session);
 	if (cpa_top_read(session, &top) == 0) {
-		/* Of the last interval nothing is known, nor ever will be. */
+		/* There is no last interval, and there never will be one. */
 		if (!goes_on(&top))
 			top.order[CPA_TOP_THREADS].column = CPA_TOP_CPU_COLUMN;
 		watch(session, &top);
@@ -185,7 +185,10 @@ int main(int argc, char **argv)
 	}
 	ret = run(&session);
 	cpa_top_close(&session);
-	/* Ctrl-C is the same as q; another signal that asked us to end shall be seen to have. */
+	/*
+	 * Ctrl-C is the same as q; after another signal, end by that signal so that the parent sees
+	 * it.
+	 */
 	if (cpa_screen_signal() && cpa_screen_signal() != SIGINT) {
 		signal(cpa_screen_signal(), SIG_DFL);
 		raise(cpa_screen_signal());

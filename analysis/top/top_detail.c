@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * analysis/top/top_detail.c - one component or lock: its figures, its last minute, its part of the
- * graph
- */
+/* analysis/top/top_detail.c - details page of a component or lock */
 #include "analysis/top/top_detail.h"
 
 #include <libiberty/libiberty.h>
@@ -86,7 +83,7 @@ void cpa_top_put_trail(const struct cpa_top *top, struct cpa_top_screen *screen,
 	cpa_top_put_bars(top, screen, value, count);
 }
 
-/* The savings of the latest moments. */
+/* Savings of the latest moments, as bars. */
 static void put_history(const struct cpa_top *top, struct cpa_top_screen *screen, uint32_t slot)
 {
 	size_t count = top->moments < CPA_TOP_HISTORY ? top->moments : CPA_TOP_HISTORY;
@@ -127,7 +124,9 @@ static bool node_is_of(const struct cpa_profile *profile, uint32_t id, const cha
 	return node && (same(node->class, name) || same(node->site, name));
 }
 
-/* It begins or ends at an event of the component or in its code, or was spent in it. */
+/*
+ * Whether an edge begins or ends at an event of the component or in its code, or was spent in it.
+ */
 static bool touches(const struct cpa_profile *profile, const struct cpa_edge_figures *edge,
 		    const char *name)
 {
@@ -169,7 +168,7 @@ static void put_place(struct cpa_top_screen *screen, const char *location)
 	cpa_top_put(screen, CPA_TOP_PLAIN, xstrdup(location ? location : "place not known"));
 }
 
-/* A class of objects that threads wait for: what they lost there. */
+/* Waits and holds of a class of objects that threads wait for. */
 static void put_uses(const struct cpa_top *top, struct cpa_top_screen *screen, size_t i)
 {
 	const struct cpa_object_figures *object = &top->now.profile->object[i];
@@ -217,7 +216,7 @@ static int compare_spenders(const void *a, const void *b)
 	return x->seconds < y->seconds ? 1 : x->seconds > y->seconds ? -1 : 0;
 }
 
-/* The @most threads that were in a function or blocked in an external most of the time. */
+/* The @most threads that spent most time in a function or blocked in an external. */
 static void put_spenders(const struct cpa_top *top, struct cpa_top_screen *screen,
 			 const struct cpa_component_figures *component, size_t most, size_t below)
 {
@@ -254,7 +253,7 @@ static void put_spenders(const struct cpa_top *top, struct cpa_top_screen *scree
 	free(spenders);
 }
 
-/* The lock class that alone has the slot of @component, SIZE_MAX if there is none. */
+/* The lock class that has the slot of @component for itself; SIZE_MAX: none. */
 static size_t find_class(const struct cpa_profile *profile,
 			 const struct cpa_component_figures *component)
 {
@@ -283,7 +282,7 @@ static void put_component(const struct cpa_top *top, struct cpa_top_screen *scre
 	if (class != SIZE_MAX)
 		put_uses(top, screen, class);
 	cpa_top_put_savings(top, screen, component);
-	/* No event is in an external; of a function there is room for both. */
+	/* Externals have no events; functions leave room for both. */
 	if (component->kind == CPA_EXTERNAL || component->kind == CPA_FUNCTION)
 		put_spenders(top, screen, component,
 			     component->kind == CPA_EXTERNAL ? SIZE_MAX :

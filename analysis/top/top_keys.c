@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/top/top_keys.c - what each key does */
+/* analysis/top/top_keys.c - the action of each key */
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/top/top_views.h"
 
-#define PAGE 10 /* rows that PgUp and PgDn move by */
+#define PAGE 10 /* rows that PgUp and PgDn move */
 
 static void choose_view(struct cpa_top *top, enum cpa_top_view view)
 {
@@ -36,7 +36,7 @@ static void move(struct cpa_top *top, int key)
 		top->selected = 0;
 		break;
 	default:
-		/* The last, as cpa_top_draw() keeps the cursor on a row. */
+		/* The last row: cpa_top_draw() moves the cursor to an existing one. */
 		top->selected = SIZE_MAX / 2;
 	}
 }
@@ -76,7 +76,7 @@ static void type(struct cpa_top *top, int key)
 	}
 }
 
-/* Leave what is open, the innermost first. */
+/* Close the innermost thing that is open. */
 static void go_back(struct cpa_top *top)
 {
 	if (top->help)
@@ -87,7 +87,7 @@ static void go_back(struct cpa_top *top)
 		top->filter[0] = '\0';
 }
 
-/* Keys of a table. */
+/* Keys of a table view. */
 static void press_table(struct cpa_top *top, int key)
 {
 	if (key == 's' || key == CPA_KEY_RIGHT)

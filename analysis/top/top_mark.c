@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/top/top_mark.c - one mark: what lies between it and its neighbours, and others of its name
+ * analysis/top/top_mark.c - details page of a mark: the time to its neighbours and to other marks
+ * of its name
  */
 #include <libiberty/libiberty.h>
 #include <math.h>
@@ -10,7 +11,7 @@
 #include "analysis/util/format.h"
 #include "analysis/top/top_detail.h"
 
-/* "500 ms", "-20 ms": paths of different threads may differ either way. */
+/* "500 ms", "-20 ms": the difference of two paths of different threads may be negative. */
 static char *format_change(double seconds)
 {
 	return cpa_format_text("%s%s", seconds < 0 ? "-" : "",
@@ -28,7 +29,7 @@ static void put_between(struct cpa_top_screen *screen, const char *what,
 	free(path);
 }
 
-/* A row for @mark; @before: the one of its name before it, NULL for the first. */
+/* Add a row for @mark; @before: the previous mark of its name, NULL for the first. */
 static void put_row(struct cpa_table_text *table, const struct cpa_mark_figures *mark,
 		    const struct cpa_mark_figures *before)
 {
@@ -45,9 +46,7 @@ static void put_row(struct cpa_table_text *table, const struct cpa_mark_figures 
 	free(grew);
 }
 
-/*
- * The @count marks @same, by their indexes; those around number @here if the screen is too small.
- */
+/* Add rows for the @count marks @same (indexes); on a small screen those around number @here. */
 static void put_rows(const struct cpa_profile *profile, const size_t *same, size_t count,
 		     size_t here, struct cpa_top_screen *screen, size_t below)
 {
@@ -71,7 +70,7 @@ static void put_rows(const struct cpa_profile *profile, const size_t *same, size
 	cpa_top_sheet_end(&sheet, screen, here - first, below);
 }
 
-/* The marks of the name of @mark. */
+/* Add all marks with the name of @mark. */
 static void put_others(const struct cpa_profile *profile, const struct cpa_mark_figures *mark,
 		       struct cpa_top_screen *screen, size_t below)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/top/top_model.c - two moments of a session, and what lies between them */
+/* analysis/top/top_model.c - two moments of a session and their differences */
 #include "analysis/top/top_views.h"
 
 #include <libiberty/libiberty.h>
@@ -58,14 +58,14 @@ static uint64_t thread_identity(const struct cpa_profile *profile, size_t i)
 	return profile->thread[i].id;
 }
 
-/* For each of @count things of @now its index among the @others of @before, SIZE_MAX if new. */
+/* For each of @count items of @now its index among the @others items of @before, SIZE_MAX: new. */
 static size_t *match(const struct cpa_profile *now, size_t count, const struct cpa_profile *before,
 		     size_t others, identity *identify)
 {
 	size_t *found = xcalloc(count + 1, sizeof(*found)), at = 0, tries;
 
 	for (size_t i = 0; i < count; i++, at++) {
-		/* Most are in the same order: behind the one found last. */
+		/* Most items keep their order: begin after the last match. */
 		for (tries = 0; tries < others; tries++, at++) {
 			at = at < others ? at : 0;
 			if (identify(before, at) == identify(now, i))
@@ -76,11 +76,11 @@ static size_t *match(const struct cpa_profile *now, size_t count, const struct c
 	return found;
 }
 
-/* Both lengths only grow: see top.h. */
+/* Path lengths never shrink: see top.h. */
 static void keep_lengths(struct cpa_program_figures *now, const struct cpa_program_figures *before)
 {
 	now->critical_path_s = fmax(now->critical_path_s, before->critical_path_s);
-	/* With its parts, whose sum it is. */
+	/* Keep its parts too: it is their sum. */
 	if (now->observed_path_s < before->observed_path_s) {
 		now->observed_path_s = before->observed_path_s;
 		memcpy(now->segment_s, before->segment_s, sizeof(now->segment_s));
@@ -109,7 +109,7 @@ size_t cpa_top_index(const struct cpa_top *top, struct cpa_top_key key)
 	return SIZE_MAX;
 }
 
-/* The figure of what is looked into that its page follows, and that no slot remembers. */
+/* The figure shown on the page of the detailed item, if it is not stored by slot. */
 static double followed(const struct cpa_top *top)
 {
 	size_t i = cpa_top_index(top, top->detail);
@@ -133,7 +133,7 @@ static void follow(struct cpa_top *top)
 		trail->value[trail->readings++ % CPA_TOP_HISTORY] = followed(top);
 }
 
-/* What was there before, too. */
+/* Match the items of the present moment with those of the one before. */
 static void compare(struct cpa_top *top)
 {
 	const struct cpa_profile *before = top->before.profile, *now = top->now.profile;
@@ -183,7 +183,7 @@ const struct cpa_process_task *cpa_top_task(const struct cpa_top_moment *moment,
 		       sizeof(*moment->task), compare_tids);
 }
 
-/* What it used up to its last event is all we have of a thread that the kernel knows no more. */
+/* For a thread that the kernel no longer knows, only the CPU time up to its last event is known. */
 double cpa_top_cpu(const struct cpa_top *top, size_t thread)
 {
 	const struct cpa_thread_figures *now = &top->now.profile->thread[thread];
@@ -192,10 +192,10 @@ double cpa_top_cpu(const struct cpa_top *top, size_t thread)
 
 	if (!top->before.profile)
 		return NAN;
-	/* Its number may be another thread's by now. */
+	/* The tid may belong to another thread by now. */
 	if (now->state == CPA_THREAD_EXITED || now->state == CPA_THREAD_DONE)
 		task = NULL;
-	/* The row's sums are also those of its earlier users. */
+	/* The row's sums include those of its earlier threads. */
 	if (top->thread_before[thread] == SIZE_MAX)
 		return task ? task->cpu_s : now->earlier ? NAN : now->cpu_s;
 	before = &top->before.profile->thread[top->thread_before[thread]];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/top/top_page.c - the screen: heading, one view, keys */
+/* analysis/top/top_page.c - the screen: heading, one view, and the keys */
 #include "analysis/top/top_page.h"
 
 #include <libiberty/libiberty.h>
@@ -11,7 +11,7 @@
 #include "analysis/util/printable.h"
 #include "analysis/top/top_views.h"
 
-#define STALE_S 2 /* nothing happened for so long: the figures are that old */
+#define STALE_S 2 /* without events for so long, the figures are called old */
 
 static const char *const help[] = {
 	"1 2 3 4 5, c l u t m   components, locks, queues, threads, marks; Tab: the next",
@@ -126,7 +126,10 @@ static char *describe_segments(const char *name, const double *now, const double
 
 	for (unsigned i = 0; i < CPA_TIME_KINDS; i++) {
 		part[i] = now[i] - (before ? before[i] : 0);
-		/* Each moment's observed path is that of another thread. */
+		/*
+		 * The observed path may belong to another thread in each moment, so parts can
+		 * shrink.
+		 */
 		part[i] = part[i] > 0 ? part[i] : 0;
 		sum += part[i];
 	}
@@ -212,7 +215,7 @@ static void put_tabs(const struct cpa_top *top, struct cpa_top_screen *screen, s
 	cpa_top_put(screen, CPA_TOP_STRONG, longer);
 }
 
-/* Keep the cursor on a row, and its row among the @room that are shown. */
+/* Keep the cursor on a row and that row among the @room visible ones. */
 static void keep_cursor(struct cpa_top *top, const size_t *rows, size_t count, size_t room)
 {
 	const struct cpa_top_table *table = cpa_top_table(top->view);
@@ -263,7 +266,7 @@ static void put_view(struct cpa_top *top, struct cpa_top_screen *screen)
 	size_t *rows = cpa_top_rows(top, &count);
 
 	put_tabs(top, screen, count);
-	/* The table's head above, the keys below. */
+	/* Leave room for the table's head and the keys. */
 	room = cpa_top_room(screen, 2);
 	keep_cursor(top, rows, count, room);
 	put_rows(top, screen, rows + top->first,
@@ -277,7 +280,7 @@ static void put_help(struct cpa_top_screen *screen)
 		cpa_top_put(screen, CPA_TOP_PLAIN, xstrdup(help[i]));
 }
 
-/* In the last line, whatever is above it. */
+/* Write the keys in the last line, whatever was there. */
 static void put_foot(const struct cpa_top *top, struct cpa_top_screen *screen)
 {
 	char *text;
@@ -309,7 +312,7 @@ struct cpa_top_screen cpa_top_draw(struct cpa_top *top, size_t columns, size_t l
 		cpa_top_put_detail(top, &screen, 1);
 	else
 		put_view(top, &screen);
-	/* On the smallest of screens the keys go. */
+	/* On the smallest screens the keys are left out. */
 	put_foot(top, &screen);
 	return screen;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/top/top_queue.c - one class of queues: its depth, its rates, what limits it */
+/* analysis/top/top_queue.c - details page of a class of queues: depth, rates, limit */
 #include <libiberty/libiberty.h>
 #include <math.h>
 #include <stdlib.h>

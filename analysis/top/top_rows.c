@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/top/top_rows.c - which rows of a view are shown, in which order, and their cells */
+/* analysis/top/top_rows.c - the rows of a view, their order, and their cells */
 #include <libiberty/libiberty.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,11 +8,11 @@
 #include "analysis/util/format.h"
 #include "analysis/top/top_views.h"
 
-/* A row with what it is sorted by. */
+/* A row and its sort key. */
 struct entry {
 	size_t row;
 	double value;
-	char *text; /* NULL: by value */
+	char *text; /* NULL: sort by value */
 };
 
 static char *format_change(double seconds)
@@ -74,7 +74,7 @@ static bool passes(const struct cpa_top *top, const struct cpa_top_table *table,
 	return found;
 }
 
-/* Figures: the most first; names: by the alphabet; what is not known last; equal ones as before. */
+/* Figures: largest first; names: alphabetical; unknown values last; ties keep their order. */
 static int compare_entries(const void *a, const void *b, void *argument)
 {
 	const struct cpa_top_order *order = argument;

@@ -16,13 +16,13 @@
 #include <unistd.h>
 #include <wchar.h>
 
-#define ESCAPE_MS 25 /* a terminal sends the bytes of a key closer together */
+#define ESCAPE_MS 25 /* bytes of one key arrive closer together than this */
 
 static SCREEN *terminal;
 static volatile sig_atomic_t ended_by;
-static sigset_t waiting_mask; /* while we wait for keys: what may interrupt us then */
+static sigset_t waiting_mask; /* signal mask while waiting for keys */
 
-/* To leave the terminal as it was even when we crash: prepared, as a handler can do little. */
+/* Restores the terminal even after a crash; saved early, as a signal handler can do little. */
 static struct termios modes_before;
 static char leave_text[128];
 
@@ -39,7 +39,7 @@ static void on_crash(int signal)
 
 	(void)written;
 	tcsetattr(STDIN_FILENO, TCSANOW, &modes_before);
-	/* SA_RESETHAND: this one ends us. */
+	/* SA_RESETHAND: this raise ends the process. */
 	raise(signal);
 }
 
@@ -54,7 +54,7 @@ static void catch_signals(void)
 		sigaction(ends[i], &action, NULL);
 		sigaddset(&blocked, ends[i]);
 	}
-	/* ncurses has a handler for it. Only poll() below is interrupted by these. */
+	/* ncurses handles SIGWINCH. Only ppoll() below is interrupted by these signals. */
 	sigaddset(&blocked, SIGWINCH);
 	sigprocmask(SIG_BLOCK, &blocked, &waiting_mask);
 	action.sa_handler = on_crash;
@@ -90,7 +90,7 @@ int cpa_screen_begin(const char **error)
 	}
 	snprintf(leave_text, sizeof(leave_text), "%s%s%s\r\n", capability("sgr0"),
 		 capability("cnorm"), capability("rmcup"));
-	/* Out of memory, too. */
+	/* Also for exits because of lack of memory. */
 	atexit(cpa_screen_end);
 	cbreak();
 	noecho();
@@ -123,7 +123,7 @@ void cpa_screen_size(size_t *columns, size_t *lines)
 	*lines = (size_t)LINES;
 }
 
-/* A character takes no, one or two columns; what the locale cannot show is a question mark. */
+/* A character takes 0, 1 or 2 columns; characters that the locale cannot show become '?'. */
 static void put_text(int y, const char *text)
 {
 	mbstate_t state = { 0 };
@@ -137,7 +137,7 @@ static void put_text(int y, const char *text)
 		if (bytes == 0 || bytes > MB_CUR_MAX) {
 			state = (mbstate_t){ 0 };
 			character[0] = L'?';
-			/* One mark for all bytes of a character. */
+			/* One '?' for all bytes of a character. */
 			for (bytes = 1; ((unsigned char)text[bytes] & 0xc0) == 0x80;)
 				bytes++;
 		}
@@ -196,7 +196,7 @@ static int translate(int key)
 	return key > 0 && key < 256 ? key : 0;
 }
 
-/* With keys to read, ppoll() returns at once and lets no signal through. */
+/* If keys are pending, ppoll() returns at once and does not let signals through. */
 static bool asked_to_end(void)
 {
 	sigset_t pending;
@@ -220,7 +220,7 @@ int cpa_screen_key(double timeout_s)
 	ready = ppoll(&input, 1, timeout_s < 0 ? NULL : &timeout, &waiting_mask);
 	if (asked_to_end())
 		return -1;
-	/* A terminal that is gone: there is nobody to press a key any more. */
+	/* The terminal is gone: no key can come any more. */
 	if (ready > 0 && input.revents & (POLLHUP | POLLERR | POLLNVAL)) {
 		ended_by = SIGHUP;
 		return -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/top/top_session.c - the session that cpa top watches: found, and read as a moment */
+/* analysis/top/top_session.c - find the session that cpa top watches, and read it as a moment */
 #include "analysis/top/top_session.h"
 
 #include <libiberty/libiberty.h>
@@ -12,7 +12,7 @@
 #include "analysis/input/newest.h"
 #include "shadow/store/epoch.h"
 
-#define PID_DIGITS 9 /* a number of more is none of a process */
+#define PID_DIGITS 9 /* a number with more digits is not a pid */
 
 double cpa_top_clock(void)
 {
@@ -52,7 +52,7 @@ int cpa_top_open(struct cpa_top_session *session, const char *argument, char **e
 		free(file);
 		return -1;
 	}
-	/* In a container the process has another number than for us. */
+	/* In a container the process has another pid than outside. */
 	if (!pid)
 		pid = session->dump.header.pid;
 	gethostname(host, sizeof(host) - 1);
@@ -92,14 +92,14 @@ static struct cpa_top_moment make_moment(struct cpa_top_session *session, bool a
 	struct cpa_top_moment moment = { .pid = header->pid, .edges = edges };
 	enum cpa_graph graph = edges ? CPA_GRAPH_ALL : CPA_GRAPH_NODES;
 
-	/* To look up the names of a large program takes seconds: not while it is read. */
+	/* Looking up the names of a large program takes seconds: do it before reading the state. */
 	if (session->names.components == 0) {
 		cpa_names_again(&session->names, &session->dump);
 		cpa_profile_free(cpa_profile_build_named(&session->dump, &session->names, graph));
 	}
 	cpa_names_again(&session->names, &session->dump);
 	moment.state = find_state(session, alive);
-	/* Now, as what the session has: there may be new names to look up. */
+	/* The time comes after the lookup of new names. */
 	moment.at_s = cpa_top_clock();
 	if (moment.state == CPA_TOP_RUNNING)
 		moment.task = cpa_process_tasks(&session->process, &moment.tasks);
@@ -110,7 +110,7 @@ static struct cpa_top_moment make_moment(struct cpa_top_session *session, bool a
 	if (moment.state == CPA_TOP_RUNNING) {
 		double run_s = moment.at_s - (double)header->start_ns * 1e-9;
 
-		/* Of a run in parts only what was profiled. */
+		/* For a run in parts, only the profiled time counts. */
 		if (header->epoch <= CPA_EPOCH_ON && run_s > moment.run_s)
 			moment.run_s = run_s;
 	}
@@ -119,12 +119,18 @@ static struct cpa_top_moment make_moment(struct cpa_top_session *session, bool a
 
 int cpa_top_read(struct cpa_top_session *session, struct cpa_top *top)
 {
-	/* Before the file is read: what a process did up to its end is then in it. */
+	/*
+	 * Checked before the file is read, so that the file includes everything up to the process's
+	 * end.
+	 */
 	bool alive = cpa_process_alive(&session->process);
 	char *error = NULL;
 
 	if (cpa_dump_again(&session->dump, &error) == 0) {
-		/* Edges may be very many: read them when they are looked at, or for good. */
+		/*
+		 * Edges may be very many: read them only when they are shown, or when the file is
+		 * final.
+		 */
 		bool edges = !session->dump.live || !alive || top->detail.id;
 		struct cpa_top_moment moment = make_moment(session, alive, edges);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/top/top_thread.c - one thread: where its time went, what it holds, what its routine saves */
+/*
+ * analysis/top/top_thread.c - details page of a thread: its times, its locks, the saving of its
+ * routine
+ */
 #include <libiberty/libiberty.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +19,7 @@ static char *format_share(double part)
 	return xstrdup(cpa_format_percent(part, 1).text);
 }
 
-/* Of the thread's life; what is left is the time since its last event. */
+/* Times over the thread's life; the rest is the time since its last event. */
 static void put_times(struct cpa_top_screen *screen, const struct cpa_thread_figures *thread)
 {
 	double lived = thread->lived_s;

@@ -30,7 +30,7 @@ static double ratio(double part, double whole)
 	return whole > 0 ? part / whole : NAN;
 }
 
-/* What happened in a second of the last interval. */
+/* Rate per second in the last interval. */
 static double rate(const struct cpa_top *top, size_t before, uint64_t now, uint64_t earlier)
 {
 	if (!top->before.profile)
@@ -163,7 +163,10 @@ static const struct cpa_node_figures *last_event(const struct cpa_top *top, size
 	return cpa_profile_node(top->now.profile, OF(thread, i)->node);
 }
 
-/* Their last event is the begin of a wait; of other waits the dump learns when they end. */
+/*
+ * Whether the last event is the beginning of a wait. For some kinds of wait the dump has only the
+ * end.
+ */
 static bool waits(const struct cpa_node_figures *node)
 {
 	return node && (strcmp(node->kind, cpa_names_event(CPA_EV_SLEEP)) == 0 ||

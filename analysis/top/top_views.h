@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/top/top_views.h - the tables of cpa top: their columns, and the rows that are shown */
+/* analysis/top/top_views.h - the tables of cpa top: columns and visible rows */
 #ifndef CPA_ANALYSIS_TOP_TOP_VIEWS_H
 #define CPA_ANALYSIS_TOP_TOP_VIEWS_H
 
@@ -8,8 +8,8 @@
 enum cpa_top_unit {
 	CPA_UNIT_TEXT,
 	CPA_UNIT_SECONDS,
-	CPA_UNIT_CHANGE, /* seconds with their sign */
-	CPA_UNIT_SHARE,	 /* 0 to 1, as per cent */
+	CPA_UNIT_CHANGE, /* seconds with a sign */
+	CPA_UNIT_SHARE,	 /* 0 to 1, shown as per cent */
 	CPA_UNIT_COUNT,
 	CPA_UNIT_RATE, /* per second */
 	CPA_UNIT_ID
@@ -18,11 +18,11 @@ enum cpa_top_unit {
 struct cpa_top_column {
 	const char *head;
 	enum cpa_top_unit unit;
-	/* Of row @i of the profile; NAN: not known. */
+	/* The value for row @i of the profile; NAN: not known. */
 	double (*value)(const struct cpa_top *top, size_t i);
-	/* The same of CPA_UNIT_TEXT, for the caller to free. */
+	/* For CPA_UNIT_TEXT: the text for row @i, which the caller frees. */
 	char *(*text)(const struct cpa_top *top, size_t i);
-	bool remark; /* see cpa_table_remark */
+	bool remark; /* a column for cpa_table_remark() */
 };
 
 struct cpa_top_table {
@@ -30,27 +30,28 @@ struct cpa_top_table {
 	size_t columns;
 	struct cpa_top_column column[CPA_TOP_COLUMNS];
 	size_t (*count)(const struct cpa_profile *profile);
-	bool (*shown)(const struct cpa_profile *profile, size_t i);	/* NULL: all are */
-	struct cpa_top_key (*key)(const struct cpa_top *top, size_t i); /* what has a page */
+	bool (*shown)(const struct cpa_profile *profile, size_t i); /* NULL: all are */
+	struct cpa_top_key (*key)(const struct cpa_top *top,
+				  size_t i); /* the item that Enter opens */
 };
 
 const struct cpa_top_table *cpa_top_table(enum cpa_top_view view);
 
 /*
- * The rows of the view on the screen that pass the filter, in its order, for the caller to free;
- * their number in *@count.
+ * The rows of the present view that pass the filter, in order, which the caller frees; their number
+ * in *@count.
  */
 size_t *cpa_top_rows(const struct cpa_top *top, size_t *count);
 
-/* What a thread does, one word, and its last event, for the caller to free. */
+/* The thread's state, one word, and its last event. The caller frees it. */
 char *cpa_top_thread_state(const struct cpa_top *top, size_t thread);
 char *cpa_top_thread_event(const struct cpa_top *top, size_t thread);
 
-/* Items in or out of queue @i in a second of the last interval; NAN: there was none. */
+/* Items that entered or left queue @i per second in the last interval; NAN: no interval. */
 double cpa_top_queue_in(const struct cpa_top *top, size_t i);
 double cpa_top_queue_out(const struct cpa_top *top, size_t i);
 
-/* What a cell shows, for the caller to free. */
+/* The text of a cell, which the caller frees. */
 char *cpa_top_cell(const struct cpa_top *top, const struct cpa_top_column *column, size_t row);
 
 #endif
