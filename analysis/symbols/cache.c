@@ -26,7 +26,7 @@
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 
-#define LAST	     "end " /* of eight digits */
+#define LAST	     "end " /* followed by eight digits */
 #define LAST_SIZE    (sizeof(LAST) - 1 + 8 + 1)
 #define DEBUG_FOLDER "/usr/lib/debug/.build-id"
 
@@ -37,9 +37,9 @@ struct record {
 
 struct cpa_cache {
 	int folder;    /* -1: in memory only */
-	char *name;    /* in the folder */
-	char *sources; /* the lines that must be the same; without the debug file found elsewhere */
-	char *debug;   /* that file, or NULL */
+	char *name;    /* file name in the folder */
+	char *sources; /* lines that must match, without the line of a debug file found elsewhere */
+	char *debug;   /* the debug file, or NULL */
 	htab_t records;
 	bool added;
 };
@@ -95,7 +95,7 @@ static void add_record(htab_t records, const struct cpa_cache_key *key,
 	*slot = record;
 }
 
-/* "file ...": what identifies the contents of @path. */
+/* The line "file ...", which identifies the contents of @path. The caller frees it. */
 static char *describe_file(const char *path)
 {
 	struct stat st;
@@ -106,7 +106,7 @@ static char *describe_file(const char *path)
 			       (intmax_t)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, path);
 }
 
-/* Two digits for each byte of the build-id. */
+/* The build-id in hex. The caller frees it. */
 static char *spell_id(const struct cpa_module *module)
 {
 	char *text = xcalloc(2 * module->build_id_size + 1, 1);
@@ -129,8 +129,8 @@ static bool can_be_kept(const struct cpa_module *module)
 }
 
 /*
- * A copy of the module elsewhere has a file of its own here: what others may put there under the
- * same build-id is not believed of this one. Path, size and time do for a module without a build-id.
+ * A copy of the module elsewhere has its own file here, so that names written for one path are not
+ * used for another. Path, size and time suffice for a module without build-id.
  */
 static void name_files(struct cpa_cache *cache, const struct cpa_module *module)
 {
@@ -148,7 +148,10 @@ static void name_files(struct cpa_cache *cache, const struct cpa_module *module)
 	free(id);
 }
 
-/* "KIND ADDRESS<tab>NAME<tab>LOCATION": false if @line, which is taken apart, is no such line. */
+/*
+ * Parse "KIND ADDRESS<tab>NAME<tab>LOCATION", changing @line. Return false if it is not such a
+ * line.
+ */
 static bool read_record(htab_t records, char *line)
 {
 	char *kind = strsep(&line, " "), *address = strsep(&line, "\t"), *end;
@@ -171,7 +174,7 @@ static bool read_record(htab_t records, char *line)
 	return false;
 }
 
-/* Whether @text, which is taken apart, is what a writer made and its files are as they were. */
+/* Read @text, changing it. Return whether it is complete and the files it names are unchanged. */
 static bool read_records(struct cpa_cache *cache, htab_t records, char *text, size_t size)
 {
 	char last[LAST_SIZE + 1];
@@ -265,7 +268,7 @@ static int write_record(void **slot, void *context)
 	const struct record *record = *slot;
 	FILE *out = context;
 
-	/* What would not be read again is not written: the rest of it is of use all the same. */
+	/* Do not write more than a reader accepts; a part of the names is still useful. */
 	if (ftell(out) < (long)(CPA_CACHE_FILE_MAX / 2))
 		fprintf(out, "%s %" PRIx64 "\t%s\t%s\n", kinds[record->key.kind],
 			record->key.address, record->entry.name ? record->entry.name : "",

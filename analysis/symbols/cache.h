@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/symbols/cache.h - names that were found before, kept in files by build-id and path
+ * analysis/symbols/cache.h - names found by earlier reports, in files by build-id and path
  *
- * One small text file for each module, in a folder that only its user may write. It says from which
- * files the names are, with size and time of each: if one of them changed, came or went, or if
- * anything else is wrong with it, the file is ignored and written anew. Without a usable folder
- * names are kept in memory only. Nothing here fails, and no message is made: a cache only saves time.
+ * One small text file for each module, in a folder that only its user may write. The file lists the
+ * files that the names come from, with size and time of each: if one of them changed, appeared or
+ * vanished, or if the file is damaged, it is ignored and written again. Without a usable folder,
+ * names are kept in memory only.
  *
- * Several processes may write: a file appears as a whole or not at all, and the last one stays.
+ * No function fails or prints a message: the cache only saves time. Several processes may write:
+ * each file is replaced as a whole, and the last writer wins.
  */
 #ifndef CPA_ANALYSIS_SYMBOLS_CACHE_H
 #define CPA_ANALYSIS_SYMBOLS_CACHE_H
@@ -17,13 +18,13 @@
 
 #include "shadow/format/layout.h"
 
-#define CPA_CACHE_FILE_MAX   (UINT64_C(8) << 20)  /* bytes of one file */
-#define CPA_CACHE_FOLDER_MAX (UINT64_C(64) << 20) /* of all; the least recently used ones go */
+#define CPA_CACHE_FILE_MAX   (UINT64_C(8) << 20)  /* largest size of one file, bytes */
+#define CPA_CACHE_FOLDER_MAX (UINT64_C(64) << 20) /* of all files; least recently used ones go */
 
 /*
- * Open the folder, which is made if needed: $CPA_CACHE; if that is not set $XDG_CACHE_HOME/cpa, or
- * $HOME/.cache/cpa. Return a descriptor for the caller to close; -1: none, which CPA_CACHE=off asks
- * for. A folder that is not ours alone to write, or would be made in somebody else's, is not used.
+ * Open the cache's folder, creating it if needed: $CPA_CACHE; else $XDG_CACHE_HOME/cpa, or
+ * $HOME/.cache/cpa. Return a descriptor, which the caller closes; -1: no folder, or CPA_CACHE=off.
+ * A folder that others may write, or that would be created in another user's folder, is not used.
  */
 int cpa_cache_folder(void);
 
@@ -36,26 +37,23 @@ struct cpa_cache_key {
 	enum cpa_cache_kind kind;
 };
 
-/* Both printable, or NULL: the address has none. */
+/* Both printable; NULL: the address has none. */
 struct cpa_cache_entry {
 	const char *name, *location;
 };
 
-/* What @folder, which may be -1 and must stay open, has of @module. */
+/* Open the cache for @module. @folder must stay open; -1: in memory only. */
 struct cpa_cache *cpa_cache_open(int folder, const struct cpa_module *module);
 
-/* NULL: not known. Valid until the next add. */
+/* The entry for an address; NULL: not known. Valid until the next cpa_cache_add(). */
 const struct cpa_cache_entry *cpa_cache_find(const struct cpa_cache *cache,
 					     const struct cpa_cache_key *key);
 
-/*
- * Remember the copied texts of @entry. @debug: the separate file with the debug information that
- * they are from, NULL if there is none.
- */
+/* Add @entry, copying its texts. @debug: the separate debug file that they come from, or NULL. */
 void cpa_cache_add(struct cpa_cache *cache, const struct cpa_cache_key *key,
 		   const struct cpa_cache_entry *entry, const char *debug);
 
-/* Write what was added, if @keep, and free @cache; NULL is no cache. */
+/* Write the entries that were added, if @keep, and free @cache. NULL is allowed. */
 void cpa_cache_close(struct cpa_cache *cache, bool keep);
 
 #endif

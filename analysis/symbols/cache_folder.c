@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/symbols/cache_folder.c - the files of analysis/symbols/cache.h: read, replaced as a whole, and evicted */
+/* analysis/symbols/cache_folder.c - read, replace and evict the files of the name cache */
 #include "analysis/symbols/cache_folder.h"
 
 #include <dirent.h>
@@ -17,14 +17,14 @@
 #include "analysis/symbols/cache.h"
 #include "analysis/util/format.h"
 
-#define BLOCK 512u /* bytes that st_blocks counts in */
+#define BLOCK 512u /* unit of st_blocks, bytes */
 
 static bool is_ours(const struct stat *st)
 {
 	return st->st_uid == geteuid() && (st->st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/* Whether @path would be made in a folder that is ours. */
+/* Whether @path would be created in a folder that belongs to us. */
 static bool is_above_ours(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -36,7 +36,7 @@ static bool is_above_ours(const char *path)
 	return ours;
 }
 
-/* Open the folder @path, which is made if it does not exist. */
+/* Open the folder @path, creating it if it does not exist. */
 static int open_folder(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -51,7 +51,10 @@ static int open_folder(const char *path)
 	return fd;
 }
 
-/* "NAME" in the folder that variable names, if that is an absolute path; to be freed. */
+/*
+ * The path of @name in the folder given by environment variable @variable, if that is an absolute
+ * path; else NULL. The caller frees it.
+ */
 static char *path_in(const char *variable, const char *name)
 {
 	const char *value = getenv(variable);
@@ -69,7 +72,7 @@ int cpa_cache_folder(void)
 		return own[0] == '/' ? open_folder(own) : -1;
 	path = path_in("XDG_CACHE_HOME", "cpa");
 	if (!path) {
-		/* That the desktop's folder exists is not for sure either. */
+		/* $HOME/.cache may not exist either. */
 		above = path_in("HOME", ".cache");
 		fd = above ? open_folder(above) : -1;
 		if (fd >= 0)
@@ -113,7 +116,7 @@ struct file {
 	uint64_t bytes;
 };
 
-/* The most recently used first. */
+/* Most recently used first. */
 static int compare_files(const void *a, const void *b)
 {
 	const struct file *x = a, *y = b;
@@ -130,7 +133,7 @@ static bool has_suffix(const char *name)
 	return length > suffix && strcmp(name + length - suffix, CPA_CACHE_SUFFIX) == 0;
 }
 
-/* What writers left that died are files as others here. */
+/* Temporary files of writers that died are removed like any other file. */
 static void evict(int folder)
 {
 	int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

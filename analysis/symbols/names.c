@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/symbols/names.c - what people call the rows of a session: components, sites, kinds */
+/* analysis/symbols/names.c - names of a session's rows: components, sites, kinds */
 #include "analysis/symbols/names.h"
 #include "analysis/util/format.h"
 
@@ -9,7 +9,7 @@
 
 #include "analysis/util/printable.h"
 
-#define KERNEL_FIRST (UINT64_C(1) << 47) /* programs live below */
+#define KERNEL_FIRST (UINT64_C(1) << 47) /* addresses of programs are below */
 
 static const char *const external_names[CPA_EXTERNALS] = {
 	[CPA_EXT_OTHER] = "other",     [CPA_EXT_SLEEP] = "sleep",   [CPA_EXT_READ] = "read",
@@ -120,7 +120,7 @@ static bool sound(const struct cpa_dump *dump, const struct cpa_component *row)
 	       (row->by != CPA_BY_NAME || row->address <= dump->rows[CPA_TABLE_NAMES]);
 }
 
-/* @places for @now rows instead of @before; those that are new are not known yet. */
+/* Resize @places from @before to @now rows; new rows have no name yet. */
 static struct cpa_place *resize_places(struct cpa_place *places, uint32_t before, uint32_t now)
 {
 	for (uint32_t i = now; i < before; i++) {
@@ -140,7 +140,7 @@ static void forget_place(struct cpa_place *place)
 	*place = (struct cpa_place){ 0 };
 }
 
-/* Whether what was found out about @before still holds; of @modules modules rows were there. */
+/* Whether the name found for @before is still valid; @modules: module rows at that time. */
 static bool same_component(const struct cpa_component *before, const struct cpa_component *now,
 			   uint32_t modules)
 {
@@ -236,7 +236,9 @@ const struct cpa_component *cpa_names_row(const struct cpa_names *names, uint32_
 	return &names->component[component - 1];
 }
 
-/* "mutex from cache_init": a class that is known by the code that set it up or used it. */
+/*
+ * "mutex from cache_init": name of a class that is known by the code that initialized or used it.
+ */
 static void name_by_site(struct cpa_place *place, const struct cpa_component *row,
 			 const char *between)
 {
@@ -250,7 +252,7 @@ static void name_by_site(struct cpa_place *place, const struct cpa_component *ro
 	place->name = name;
 }
 
-/* What to ask about @row. False: nothing, as no file tells its name. */
+/* Make the question for the name of @row. Return false if no file can answer it. */
 static bool make_question(const struct cpa_component *row, struct cpa_symbols_question *q)
 {
 	*q = (struct cpa_symbols_question){ .address = row->address, .module = row->module };
@@ -292,7 +294,7 @@ static struct cpa_place find_place(struct cpa_names *names, const struct cpa_com
 		if (!place.name)
 			place.name = xstrdup("(name lost)");
 	} else {
-		/* The main thread has no start routine that pthread_create was given. */
+		/* The main thread has no start routine. */
 		place.name = xstrdup(row->kind == CPA_THREAD ? "main" : "(kernel)");
 	}
 	return place;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/symbols/prefetch.c - many names at once, by several processes */
+/* analysis/symbols/prefetch.c - look up many names by several processes at once */
 #include "analysis/symbols/prefetch.h"
 
 #include <errno.h>
@@ -11,10 +11,13 @@
 #include "analysis/util/progress.h"
 
 #define READERS_MAX 4
-#define WINDOW	    32 /* questions without an answer: they fit into the socket, whoever reads */
+#define WINDOW	    32 /* unanswered questions; they fit into the socket */
 #define TICK_MS	    200
 
-/* The questions from sent or taken to end are about one module; none are left: taken == end. */
+/*
+ * A reader and its questions, sent and not yet answered, from taken to end, all about one module.
+ * None are left if taken == end.
+ */
 struct worker {
 	struct cpa_reader reader;
 	size_t sent, taken, end;
@@ -23,7 +26,7 @@ struct worker {
 struct prefetch {
 	struct cpa_resolver *resolver;
 	struct cpa_symbols_question *question;
-	size_t count, next; /* next: the first that no worker has */
+	size_t count, next; /* next: the first question that no worker has */
 	unsigned workers;
 	struct worker worker[READERS_MAX];
 };
@@ -51,7 +54,7 @@ static unsigned count_workers(const struct prefetch *p)
 	return modules < (size_t)cores ? (unsigned)modules : (unsigned)cores;
 }
 
-/* The next module is @worker's. */
+/* Give @worker the next module. */
 static void take_module(struct prefetch *p, struct worker *worker)
 {
 	uint32_t module = p->question[p->next].module;
@@ -69,7 +72,10 @@ static void bury(struct prefetch *p, struct worker *worker)
 	worker->taken = worker->end;
 }
 
-/* Give @worker what it can do. False: it has nothing left to do, or there can be no process. */
+/*
+ * Send @worker as many questions as it can take. Return false if none are left for it, or if no
+ * process can be started.
+ */
 static bool feed(struct prefetch *p, struct worker *worker)
 {
 	while (worker->taken == worker->end) {
@@ -99,7 +105,7 @@ static void show_progress(const struct prefetch *p)
 	cpa_progress_show("reading debug information: %zu of %zu names", taken, p->count);
 }
 
-/* Wait for an answer. Fill @ready for each worker that has one, or died. */
+/* Wait for an answer. Set @ready for each worker that has one, or died. */
 static void wait_for_answers(struct prefetch *p, const bool *busy, bool *ready)
 {
 	struct pollfd fds[READERS_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/symbols/reader.c - a process that reads the modules' files, with bounds on memory and time */
+/* analysis/symbols/reader.c - a process that reads modules' files, limited in memory and time */
 #include "analysis/symbols/reader.h"
 
 #include <errno.h>
@@ -19,9 +19,9 @@
 
 #define NOTHING	   UINT32_MAX /* length of a text that is NULL */
 #define LONGEST	   (UINT32_C(1) << 26)
-#define QUESTION_S 120 /* CPU time for one: the debug information of a browser takes some */
+#define QUESTION_S 120 /* CPU seconds for one question; large programs such as browsers need many */
 
-/* Lengths of the texts, which follow. */
+/* Lengths of the texts that follow. */
 struct lengths {
 	uint32_t name, location, why, debug;
 };
@@ -34,7 +34,7 @@ void cpa_symbols_answer_fini(struct cpa_symbols_answer *answer)
 	free(answer->debug);
 }
 
-/* False: the other side is gone. */
+/* Return false if the other side is gone. */
 static bool put(int socket, const void *from, size_t size)
 {
 	const char *bytes = from;
@@ -79,7 +79,7 @@ static bool put_text(int socket, const char *text, uint32_t length)
 	return length == NOTHING || put(socket, text, length);
 }
 
-/* NULL: nothing, or the other side is gone: *@good is then false. */
+/* The text, which the caller frees, or NULL. *@good becomes false if the other side is gone. */
 static char *get_text(int socket, uint32_t length, bool *good)
 {
 	char *text;
@@ -113,12 +113,12 @@ struct cpa_symbols_answer cpa_reader_resolve(struct cpa_resolver *resolver,
 	return answer;
 }
 
-/* What a file makes its readers do is bounded: it may say that it is enormous once unpacked. */
+/* Limit the reader's memory: a compressed section may claim an enormous size. */
 static void limit_memory(unsigned readers)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 	(void)readers;
-	return; /* which use very much, seemingly */
+	return; /* the limit would be too low */
 #endif
 	uint64_t pages = (uint64_t)sysconf(_SC_PHYS_PAGES), page = (uint64_t)sysconf(_SC_PAGESIZE);
 	struct rlimit data;
@@ -130,7 +130,7 @@ static void limit_memory(unsigned readers)
 	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
 }
 
-/* And it may have no end. */
+/* Limit the reader's CPU time: reading a damaged file may not end. */
 static void limit_time(void)
 {
 	struct rlimit cpu;
@@ -155,20 +155,23 @@ static bool put_answer(int socket, const struct cpa_symbols_answer *answer)
 	       put_text(socket, answer->debug, lengths.debug);
 }
 
-/* The child: answers until nobody asks any more. */
+/* In the child: answer questions until the socket is closed. */
 static void serve(struct cpa_resolver *resolver, int socket, unsigned readers)
 {
 	static const int errors[] = { SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE };
 	struct cpa_symbols_question q;
 	bool good = true;
 
-	/* The terminal's signals are for who asks. */
+	/* Signals from the terminal are for the parent. */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGQUIT, SIG_IGN);
 	for (size_t i = 0; i < ARRAY_SIZE(errors); i++)
 		signal(errors[i], SIG_DFL);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* Without memory libiberty calls exit(), which would write this a second time. */
+	/*
+	 * Without memory libiberty calls exit(), which would write the parent's buffered output
+	 * again.
+	 */
 	__fpurge(stdout);
 	limit_memory(readers);
 	while (good && get(socket, &q, sizeof(q))) {
@@ -209,7 +212,7 @@ int cpa_reader_end(struct cpa_reader *reader)
 
 	if (!reader->pid)
 		return 0;
-	/* Readers that began later have the descriptor, too. */
+	/* Readers started later have a copy of the descriptor, so closing it is not enough. */
 	shutdown(reader->socket, SHUT_RDWR);
 	close(reader->socket);
 	while (waitpid(reader->pid, &status, 0) < 0 && errno == EINTR)

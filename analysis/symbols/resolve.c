@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/symbols/resolve.c - names of addresses, read from the modules' files in this process */
+/* analysis/symbols/resolve.c - find names of addresses by reading modules' files in this process */
 #include "analysis/symbols/resolve.h"
 #include "analysis/util/format.h"
 
@@ -18,19 +18,19 @@
 struct module {
 	struct cpa_module row;
 	char *path;	   /* printable */
-	const char *label; /* the last part of path */
+	const char *label; /* last part of path */
 	bool asked;
-	const char *why; /* its file was not opened; NULL: it was, or was not asked for */
+	const char *why; /* why its file was not opened; NULL: it was, or was not needed */
 	char *trouble;
-	Dwfl *dwfl; /* NULL without names */
+	Dwfl *dwfl; /* NULL: no names */
 	Dwfl_Module *file;
-	struct cpa_symbol_table *symbols; /* NULL until asked for, as */
+	struct cpa_symbol_table *symbols; /* NULL until the first question */
 	struct cpa_variables *variables;
 };
 
 struct cpa_resolver {
 	uint32_t count;
-	struct module *module; /* of row 1 and on */
+	struct module *module; /* of rows 1 and up */
 };
 
 static void open_module(struct module *module, const struct cpa_module *row)
@@ -50,7 +50,7 @@ static void close_module(struct module *module)
 	free(module->trouble);
 }
 
-/* What its process notes there as it goes on is nothing of ours. */
+/* Fields that the program updates while it runs are not compared. */
 static bool is_same(const struct cpa_module *a, const struct cpa_module *b)
 {
 	return memcmp(a, b, offsetof(struct cpa_module, variables)) == 0;
@@ -58,7 +58,7 @@ static bool is_same(const struct cpa_module *a, const struct cpa_module *b)
 
 struct cpa_resolver *cpa_resolver_open(void)
 {
-	/* libdw would ask these servers for what it does not find. */
+	/* Keep libdw from asking these servers. */
 	unsetenv("DEBUGINFOD_URLS");
 	return xcalloc(1, sizeof(struct cpa_resolver));
 }
@@ -102,7 +102,7 @@ void cpa_resolver_close(struct cpa_resolver *resolver)
 	free(resolver);
 }
 
-/* Report the file of @module to libdwfl and compare build-ids. NULL, or what is wrong. */
+/* Report the file of @module to libdwfl and compare build-ids. Return NULL, or the problem. */
 static const char *open_file(struct module *module)
 {
 	static const Dwfl_Callbacks callbacks = {
@@ -118,7 +118,7 @@ static const char *open_file(struct module *module)
 	int size;
 
 	memcpy(path, row->path, sizeof(row->path));
-	/* A path cut on the left is relative; a special file could block. */
+	/* A path cut at its beginning is relative; opening a special file could block. */
 	if (path[0] != '/')
 		return "has no file that can be opened";
 	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
@@ -141,7 +141,7 @@ static const char *open_file(struct module *module)
 	return NULL;
 }
 
-/* The module of row @row; NULL if there is none. */
+/* The module in row @row; NULL: none. */
 static struct module *module_at(const struct cpa_resolver *resolver, uint32_t row)
 {
 	return row == 0 || row > resolver->count || resolver->module[row - 1].row.key == 0 ?
@@ -156,7 +156,7 @@ static void give_up(struct module *module, const char *why)
 		dwfl_end(module->dwfl);
 	module->dwfl = NULL;
 	module->file = NULL;
-	/* The kernel's own module has no file anywhere. */
+	/* The kernel's vdso has no file. */
 	if (!module->trouble && strncmp(module->label, "linux-vdso", strlen("linux-vdso")) != 0)
 		module->trouble =
 			cpa_format_text("%s %s: its functions and variables appear as %s+offset.",
@@ -192,7 +192,7 @@ const char *cpa_resolver_debug_file(const struct cpa_resolver *resolver, uint32_
 	return debug;
 }
 
-/* As module_at(), with its file open if it can be. */
+/* As module_at(), and open the module's file if possible. */
 static struct module *find_module(struct cpa_resolver *resolver, uint32_t row)
 {
 	struct module *module = module_at(resolver, row);
@@ -220,7 +220,7 @@ const char *cpa_resolver_trouble(const struct cpa_resolver *resolver, uint32_t m
 	return resolver->module[module - 1].trouble;
 }
 
-/* The symbol that covers @address of libdwfl's own address space, and how far into it it is. */
+/* The symbol that covers @address (in libdwfl's address space), and the offset in it. */
 static const char *find_symbol(struct module *module, GElf_Addr address, GElf_Off *offset)
 {
 	if (!module->symbols)
@@ -229,8 +229,8 @@ static const char *find_symbol(struct module *module, GElf_Addr address, GElf_Of
 }
 
 /*
- * In place: of the function that libstdc++ makes to run a std::thread or std::async, what it runs,
- * as "main::{lambda()#1}".
+ * Replace the name of a libstdc++ wrapper for std::thread or std::async by the name of the function
+ * that it runs, as "main::{lambda()#1}".
  */
 static void unwrap_thread(char *name)
 {
@@ -273,7 +273,10 @@ void cpa_resolver_complete(const struct cpa_resolver *resolver, uint32_t row, ui
 		place->location = xstrdup(module->label);
 }
 
-/* "file:line" of the code at @address of libdwfl's address space, NULL if not known. */
+/*
+ * "file:line" of the code at @address (in libdwfl's address space), which the caller frees; NULL:
+ * not known.
+ */
 static char *locate_code(const struct module *module, GElf_Addr address)
 {
 	Dwfl_Line *line = dwfl_module_getsrc(module->file, address);
@@ -291,7 +294,9 @@ static char *locate_code(const struct module *module, GElf_Addr address)
 	return location;
 }
 
-/* As find_module(), and @address in libdwfl's address space; NULL: its file has no names for us. */
+/*
+ * As find_module(), and convert @address to libdwfl's address space. NULL: the file gives no names.
+ */
 static struct module *find_address(struct cpa_resolver *resolver, uint32_t row, uint64_t address,
 				   GElf_Addr *at)
 {
@@ -322,7 +327,7 @@ struct cpa_place cpa_resolver_code(struct cpa_resolver *resolver, uint32_t row, 
 	return place;
 }
 
-/* The ELF symbol knows the name with its namespaces, DWARF the part and where it is declared. */
+/* The ELF symbol has the name with its namespaces; DWARF has the member and the declaration. */
 struct cpa_place cpa_resolver_variable(struct cpa_resolver *resolver, uint32_t row,
 				       uint64_t address, bool whole)
 {

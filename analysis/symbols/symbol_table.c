@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/symbols/symbol_table.c - which ELF symbol covers an address, in logarithmic time */
+/* analysis/symbols/symbol_table.c - find the ELF symbol that covers an address, in O(log n) */
 #include "analysis/symbols/symbol_table.h"
 
 #include <libiberty/libiberty.h>
@@ -9,13 +9,13 @@
 
 struct symbol {
 	GElf_Addr start, last; /* addresses that it covers */
-	GElf_Addr reach;       /* the highest last of this and all before it */
+	GElf_Addr reach;       /* largest `last` of this symbol and all before it */
 	const char *name;      /* in the file */
-	int number;	       /* in the file */
+	int number;	       /* index in the file */
 	bool weak;
 };
 
-/* By start; of those with one start the best is last. */
+/* Sorted by start; of several with one start the best is last. */
 struct list {
 	size_t count;
 	struct symbol *symbol;
@@ -60,7 +60,7 @@ static void sort(struct list *list)
 	}
 }
 
-/* Whether @symbol names code or data that is in the file. */
+/* Whether @symbol is code or data that the file contains. */
 static bool is_place(const GElf_Sym *symbol, const char *name)
 {
 	int type = GELF_ST_TYPE(symbol->st_info);
@@ -122,7 +122,7 @@ static const struct symbol *find(const struct list *list, GElf_Addr address)
 		else
 			high = middle;
 	}
-	/* Symbols may lie in others: the first that covers it, backwards, begins last. */
+	/* Symbols may be nested: search backwards for the first that covers the address. */
 	while (low > 0 && list->symbol[low - 1].reach >= address) {
 		if (list->symbol[low - 1].last >= address)
 			return &list->symbol[low - 1];

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/symbols/symbol_table.h - which ELF symbol covers an address, in logarithmic time
+ * analysis/symbols/symbol_table.h - find the ELF symbol that covers an address, in O(log n)
  *
- * libdwfl looks at each symbol of a module for each address: a compiler's library has some hundred
- * thousand of them.
+ * libdwfl searches linearly, and a compiler's library has some hundred thousand symbols.
  */
 #ifndef CPA_ANALYSIS_SYMBOLS_SYMBOL_TABLE_H
 #define CPA_ANALYSIS_SYMBOLS_SYMBOL_TABLE_H
@@ -12,15 +11,14 @@
 
 struct cpa_symbol_table;
 
-/* Read the symbols of @file, none if it has none. Close before the Dwfl ends. */
+/* Read the symbols of @file, if any. Close the table before the Dwfl. */
 struct cpa_symbol_table *cpa_symbol_table_open(Dwfl_Module *file);
-void cpa_symbol_table_close(struct cpa_symbol_table *table); /* NULL is no table */
+void cpa_symbol_table_close(struct cpa_symbol_table *table); /* NULL is allowed */
 
 /*
- * The name of the symbol that covers @address of libdwfl's address space, and how far into it that
- * is; NULL: none. A symbol without a size covers its own address. Of several the choice is, in this
- * order: global or weak before local, the highest start, global before weak, the smallest, the
- * first of the file.
+ * The name of the symbol that covers @address (in libdwfl's address space), and the offset in it;
+ * NULL: none. A symbol without a size covers one address. Of several symbols the order is: global
+ * or weak before local, highest start, global before weak, smallest, first in the file.
  */
 const char *cpa_symbol_table_find(const struct cpa_symbol_table *table, GElf_Addr address,
 				  GElf_Off *offset);

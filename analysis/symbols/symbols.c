@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/symbols/symbols.c - names of addresses, from the modules' files
+ * analysis/symbols/symbols.c - find names of addresses in modules' files
  *
- * What the cache has (analysis/symbols/cache.c) is not looked up again. Readers (analysis/symbols/reader.c) read the
- * files: several at once for what is known to be needed, then one for single questions, which lives
- * until a module changes. A reader that dies over a question takes the names of one module with it.
+ * The cache (analysis/symbols/cache.c) is asked first. Then readers (analysis/symbols/reader.c)
+ * read the files: several in parallel for names known to be needed, then one for single questions,
+ * which lives until a module changes. A reader that dies over a question leaves one module without
+ * names.
  */
 #include "analysis/symbols/symbols.h"
 
@@ -20,17 +21,17 @@
 bool cpa_symbols_here;
 
 struct cpa_symbols {
-	struct cpa_resolver *resolver; /* the readers'; here for what needs no file */
+	struct cpa_resolver *resolver; /* used by the readers; here for answers that need no file */
 	struct cpa_reader reader;
 	int folder;		  /* of the cache; -1: none */
-	uint32_t count;		  /* of modules */
-	struct cpa_cache **cache; /* [row - 1]; NULL until asked for */
-	uint32_t *first;	  /* [row - 1]: the first row of the same file */
+	uint32_t count;		  /* number of modules */
+	struct cpa_cache **cache; /* [row - 1]; NULL until the first question */
+	uint32_t *first;	  /* [row - 1]: first row with the same file */
 };
 
 /*
- * Find the rows of the same file: of one in several parts, or at several addresses. All questions
- * are asked of the first of them, so that the file is read once.
+ * Find rows with the same file: parts of one module, or one mapped at several addresses. Questions
+ * go to the first row, so that the file is read once.
  */
 static void find_same_files(struct cpa_symbols *symbols)
 {
@@ -57,7 +58,7 @@ static void find_same_files(struct cpa_symbols *symbols)
 	free(hash);
 }
 
-/* @q, of the first row of its file. */
+/* @q as a question about the first row of its file. */
 static struct cpa_symbols_question of_first(const struct cpa_symbols *symbols,
 					    const struct cpa_symbols_question *q)
 {
@@ -77,7 +78,7 @@ struct cpa_symbols *cpa_symbols_open(const struct cpa_module *modules, uint32_t 
 	return cpa_symbols_update(NULL, modules, count);
 }
 
-/* What could be damaged is not kept. */
+/* Entries that may be damaged are not written. */
 static void close_caches(struct cpa_symbols *symbols)
 {
 	for (uint32_t i = 0; i < symbols->count; i++)
@@ -140,7 +141,7 @@ static struct cpa_cache_key key_of(const struct cpa_symbols_question *q,
 	};
 }
 
-/* What the cache has of @q, which is about a module with a file; NULL: nothing. */
+/* The cache's entry for @q, about a module with a file; NULL: none. */
 static const struct cpa_cache_entry *find_known(struct cpa_symbols *symbols,
 						const struct cpa_symbols_question *q)
 {
@@ -150,7 +151,7 @@ static const struct cpa_cache_entry *find_known(struct cpa_symbols *symbols,
 	return cpa_cache_find(cache_of(symbols, q->module, row), &key);
 }
 
-/* Remember the answer to @q, and free it. */
+/* Store the answer to @q in the cache, and free it. */
 static void take_answer(void *context, const struct cpa_symbols_question *q,
 			struct cpa_symbols_answer *answer)
 {
@@ -168,7 +169,7 @@ static void take_answer(void *context, const struct cpa_symbols_question *q,
 	cpa_symbols_answer_fini(answer);
 }
 
-/* Have @q answered by a process, and the answer remembered. False: there can be no process. */
+/* Have a process answer @q, and store the answer. Return false if no process can be started. */
 static bool ask_reader(struct cpa_symbols *symbols, const struct cpa_symbols_question *q)
 {
 	struct cpa_symbols_answer answer;

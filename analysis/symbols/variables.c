@@ -12,7 +12,7 @@
 
 #include "analysis/util/printable.h"
 
-#define NESTING_MAX 64 /* of scopes and of types: more is a damaged file */
+#define NESTING_MAX 64 /* levels of scopes and types; more means a damaged file */
 #define PART_MAX    256
 
 struct variable {
@@ -95,7 +95,7 @@ void cpa_variables_close(struct cpa_variables *variables)
 	free(variables);
 }
 
-/* The member of @type that holds the byte at *@offset; *@offset becomes that in the member. */
+/* The member of @type that contains the byte at *@offset; *@offset becomes the offset in it. */
 static bool find_member(Dwarf_Die *type, Dwarf_Word *offset, Dwarf_Die *member)
 {
 	Dwarf_Die inner;
@@ -121,7 +121,7 @@ static bool find_member(Dwarf_Die *type, Dwarf_Word *offset, Dwarf_Die *member)
 	return false;
 }
 
-/* One step down from @type to what is at *@offset in it. Write the step's name to @step. */
+/* Go one step down from @type to the part at *@offset. Write the step's name to @step. */
 static bool descend(Dwarf_Die *type, Dwarf_Word *offset, char *step, size_t room)
 {
 	Dwarf_Die peeled, inner;
@@ -145,7 +145,7 @@ static bool descend(Dwarf_Die *type, Dwarf_Word *offset, char *step, size_t room
 		if (!find_member(&peeled, offset, &inner))
 			return false;
 		name = dwarf_diename(&inner);
-		/* Names like __data are the inside of pthread_mutex_t and its kin. */
+		/* Names such as __data are internals of pthread_mutex_t and similar types. */
 		if (!name || name[0] == '_')
 			return false;
 		snprintf(step, room, ".%s", name);
@@ -163,7 +163,7 @@ static bool is_struct(Dwarf_Die *type)
 	return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type;
 }
 
-/* "[2].lock": what lies at @offset of a variable of @type. */
+/* "[2].lock": the part at @offset of a variable of @type. */
 static char *describe_part(Dwarf_Die *type, Dwarf_Word offset, bool whole)
 {
 	char part[PART_MAX] = "";

@@ -30,9 +30,8 @@ struct cpa_top_table {
 	size_t columns;
 	struct cpa_top_column column[CPA_TOP_COLUMNS];
 	size_t (*count)(const struct cpa_profile *profile);
-	bool (*shown)(const struct cpa_profile *profile, size_t i); /* NULL: all are */
-	struct cpa_top_key (*key)(const struct cpa_top *top,
-				  size_t i); /* the item that Enter opens */
+	bool (*shown)(const struct cpa_profile *profile, size_t i);	/* NULL: all are */
+	struct cpa_top_key (*key)(const struct cpa_top *top, size_t i); /* opened by Enter */
 };
 
 const struct cpa_top_table *cpa_top_table(enum cpa_top_view view);
