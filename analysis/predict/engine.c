@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/predict/engine.c - a virtual clock, and processors that are shared fairly, turn by turn */
+/* analysis/predict/engine.c - a virtual clock, and fair sharing of processors by turns */
 #include "analysis/predict/engine.h"
 
 #include <stdlib.h>
@@ -9,46 +9,46 @@
 #define NOBODY	   UINT32_MAX
 #define FOREVER	   ((cpa_long)1 << 90)
 #define MANY_TURNS 64
-/* Looks at cores and threads, some seconds' worth: a replay that takes more ends early. */
+/* Largest number of visits to cores and threads, some seconds of work; a longer replay is ended. */
 #define LOOKS_MAX (UINT64_C(1) << 31)
 
 struct thread {
-	cpa_long left; /* work, while it waits for a core */
+	cpa_long left; /* ticks of work left, while it waits for a core */
 	/*
-	 * Virtual time, as it was at `since` if the thread has a core, and grows with the clock;
-	 * of one that needs none, how far it was behind the mean then, if it was.
+	 * Virtual time at `since` if the thread has a core; it then grows with the clock. behind:
+	 * for a thread that needs no core, how far it was behind the mean, if it was.
 	 */
 	cpa_long had, behind;
 	cpa_long since;
 	cpa_long deadline;
-	cpa_long protect; /* the virtual time up to which others that wake leave it its core */
+	cpa_long protect; /* the thread keeps its core up to this virtual time, whoever wakes */
 	uint32_t core;
 };
 
 struct group {
 	uint32_t cores;
-	uint32_t *on;	/* [core] thread, or NOBODY */
-	uint32_t *idle; /* a stack of cores */
+	uint32_t *on;	/* [core]: thread, or NOBODY */
+	uint32_t *idle; /* stack of idle cores */
 	uint32_t idles;
-	struct heap running; /* by the end of the work; without the thread that was named last */
-	struct heap waiting; /* by deadline */
-	cpa_long sum; /* of the virtual times of all that need a core, as they would be at clock 0 */
-	cpa_long mean; /* when the last of them went */
-	bool woken;    /* somebody waits for a core since just now */
+	struct heap running; /* by end of work; without the thread named last */
+	struct heap waiting; /* by virtual deadline */
+	cpa_long sum;  /* sum of the virtual times of all threads that need a core, as of clock 0 */
+	cpa_long mean; /* mean when the last of them left */
+	bool woken;    /* a thread has just begun to wait for a core */
 };
 
 struct cpa_engine {
 	const struct cpa_placement *placement;
 	uint64_t now, number;
-	uint64_t interrupts; /* of the timer, up to now */
+	uint64_t interrupts; /* timer interrupts so far */
 	uint64_t looks;
-	uint32_t named;	  /* by the last cpa_engine_next(), and it has no work yet; or NOBODY */
-	uint32_t active;  /* threads of the program with something going on */
-	uint32_t waiting; /* threads for a core, in all groups */
+	uint32_t named;	  /* named by the last cpa_engine_next(), without work since; or NOBODY */
+	uint32_t active;  /* threads of the program with work, a delay or a wait for a core */
+	uint32_t waiting; /* threads waiting for a core, all groups */
 	struct group *group;
 	struct heap delays;
-	struct thread *thread; /* the background behind those of the placement */
-	uint32_t *place;       /* [thread] in its heap */
+	struct thread *thread; /* threads of the placement, then background ones */
+	uint32_t *place;       /* [thread]: place in its heap */
 	uint32_t *group_of;    /* [thread] */
 };
 
@@ -76,7 +76,7 @@ static void push(struct cpa_engine *engine, struct heap *heap, cpa_long key, uin
 	heap_push(heap, engine->place, (struct heap_entry){ key, engine->number++, thread });
 }
 
-/* Give @thread, which is in no heap and not counted in the group's sum, a core that is idle. */
+/* Give an idle core to @thread, which is in no heap and not in the group's sum. */
 static void begin_turn(struct cpa_engine *engine, struct group *group, uint32_t thread,
 		       uint64_t latency)
 {
@@ -90,7 +90,7 @@ static void begin_turn(struct cpa_engine *engine, struct group *group, uint32_t 
 	push(engine, &group->running, self->since + self->left, thread);
 }
 
-/* Its core becomes idle; it is in no heap then. */
+/* Free the core of @thread, which is then in no heap. */
 static void end_turn(struct cpa_engine *engine, struct group *group, uint32_t thread)
 {
 	struct thread *self = &engine->thread[thread];
@@ -110,7 +110,7 @@ static void begin_waiting(struct cpa_engine *engine, struct group *group, uint32
 	push(engine, &group->waiting, self->deadline, thread);
 }
 
-/* The thread whose turn is next, out of the heap. */
+/* Remove the thread with the next turn from the heap and return it. */
 static uint32_t end_waiting(struct cpa_engine *engine, struct group *group)
 {
 	uint32_t thread = group->waiting.entry[0].thread;
@@ -121,7 +121,7 @@ static uint32_t end_waiting(struct cpa_engine *engine, struct group *group)
 	return thread;
 }
 
-/* @thread needs a core from now on. */
+/* From now on @thread needs a core. */
 static void begin_need(struct cpa_engine *engine, uint32_t thread, uint64_t latency)
 {
 	struct group *group = &engine->group[engine->group_of[thread]];
@@ -129,7 +129,7 @@ static void begin_need(struct cpa_engine *engine, uint32_t thread, uint64_t late
 	uint32_t others = needing(group);
 	cpa_long now = mean(engine, group);
 
-	/* As much behind the mean as it was, once it is one of those that the mean is of. */
+	/* As far behind the mean as before, once the mean includes it. */
 	if (self->behind)
 		self->had = now - self->behind - (others ? self->behind / others : 0);
 	else if (self->had < now)
@@ -144,7 +144,7 @@ static void begin_need(struct cpa_engine *engine, uint32_t thread, uint64_t late
 	group->woken = true;
 }
 
-/* @thread, which was named last, needs no core any more. */
+/* From now on @thread, which was named last, needs no core. */
 static void end_need(struct cpa_engine *engine, uint32_t thread)
 {
 	struct group *group = &engine->group[engine->group_of[thread]];
@@ -155,7 +155,7 @@ static void end_need(struct cpa_engine *engine, uint32_t thread)
 	end_turn(engine, group, thread);
 	self->behind = 0;
 	if (!group->waiting.count) {
-		/* There was a core for each: none is behind. */
+		/* Each thread had a core: none is behind. */
 		self->had = now;
 	} else if (self->had < now) {
 		self->behind = now - self->had < most ? now - self->had : most;
@@ -166,14 +166,14 @@ static void end_need(struct cpa_engine *engine, uint32_t thread)
 		group->mean = now;
 }
 
-/* Set the next deadline of a thread that has a core, if it has passed its deadline. */
+/* Set the next deadline of a thread with a core, if it has passed its deadline. */
 static void renew(const struct cpa_engine *engine, struct thread *thread, cpa_long reached)
 {
 	if (reached >= thread->deadline)
 		thread->deadline = reached + engine->placement->slice;
 }
 
-/* As the last interrupt of the timer did, if it came while the thread had its core. */
+/* Do what the last timer interrupt did, if the thread had its core then. */
 static void renew_interrupted(const struct cpa_engine *engine, struct thread *thread)
 {
 	cpa_long interrupt = engine->placement->interrupt;
@@ -185,7 +185,10 @@ static void renew_interrupted(const struct cpa_engine *engine, struct thread *th
 		renew(engine, thread, thread->had + past * interrupt - thread->since);
 }
 
-/* The thread on @core had its slice, and there is one that waits whose turn is before its next. */
+/*
+ * Whether the thread on @core has used its slice and a waiting thread's turn comes before its next
+ * one.
+ */
 static bool is_over(struct cpa_engine *engine, struct group *group, uint32_t core)
 {
 	struct thread *self = &engine->thread[group->on[core]];
@@ -209,7 +212,9 @@ static void swap(struct cpa_engine *engine, struct group *group, uint32_t core)
 	begin_turn(engine, group, in, 0);
 }
 
-/* Who was woken takes the core of the one that had most, of those that must let it go. */
+/*
+ * Give a woken thread the core of the thread that has had most, among those that must give it up.
+ */
 static void preempt(struct cpa_engine *engine, struct group *group)
 {
 	while (group->waiting.count) {
@@ -234,7 +239,7 @@ static void preempt(struct cpa_engine *engine, struct group *group)
 	}
 }
 
-/* Give cores away, after something has happened. */
+/* Hand out cores after an event. */
 static void settle(struct cpa_engine *engine)
 {
 	for (uint32_t i = 0; i < engine->placement->groups; i++) {
@@ -250,13 +255,13 @@ static void settle(struct cpa_engine *engine)
 
 static void interrupt_group(struct cpa_engine *engine, struct group *group)
 {
-	engine->looks += group->cores + group->waiting.count; /* these in undisturbed() */
+	engine->looks += group->cores + group->waiting.count; /* those visited in undisturbed() */
 	for (uint32_t i = 0; i < group->cores && group->waiting.count; i++)
 		if (group->on[i] != NOBODY && is_over(engine, group, i))
 			swap(engine, group, i);
 }
 
-/* The clock value of the next interrupt that has not been. */
+/* The clock of the next timer interrupt. */
 static cpa_long next_interrupt(const struct cpa_engine *engine)
 {
 	cpa_long interrupt = engine->placement->interrupt;
@@ -268,8 +273,8 @@ static cpa_long next_interrupt(const struct cpa_engine *engine)
 }
 
 /*
- * How long the threads of all groups only take turns: nobody comes, nobody's work ends. Or 0, if
- * that is not for many turns of each.
+ * Ticks during which the threads of all groups only take turns: no thread comes and no work ends. 0
+ * if that is less than many turns of each.
  */
 static cpa_long undisturbed(const struct cpa_engine *engine)
 {
@@ -296,7 +301,7 @@ static cpa_long undisturbed(const struct cpa_engine *engine)
 	return least > MANY_TURNS * round ? least - 2 * round : 0;
 }
 
-/* Each of the group gets its share of the next @ticks. */
+/* Give each thread of the group its share of the next @ticks. */
 static void share_out(struct cpa_engine *engine, struct group *group, cpa_long ticks)
 {
 	cpa_long each = ticks * group->cores / needing(group), less = ticks - each;
@@ -321,7 +326,7 @@ static void share_out(struct cpa_engine *engine, struct group *group, cpa_long t
 	}
 }
 
-/* Of a long time in which threads only take turns, all but the end at once. */
+/* Skip most of a long time in which threads only take turns. */
 static void skip_turns(struct cpa_engine *engine)
 {
 	cpa_long ticks = undisturbed(engine);
@@ -329,7 +334,7 @@ static void skip_turns(struct cpa_engine *engine)
 	ticks -= ticks % engine->placement->interrupt;
 	if (!ticks)
 		return;
-	if (engine->now + ticks > UINT64_MAX) { /* no run is that long */
+	if (engine->now + ticks > UINT64_MAX) { /* no run is so long */
 		engine->looks = LOOKS_MAX + 1;
 		return;
 	}
@@ -347,7 +352,7 @@ static void interrupt(struct cpa_engine *engine)
 	skip_turns(engine);
 }
 
-/* The group in which work ends next, and when; NULL: nowhere. */
+/* The group in which work ends next, and the time; NULL: none. */
 static struct group *next_end(const struct cpa_engine *engine, cpa_long *end)
 {
 	struct group *first = NULL;
@@ -364,7 +369,7 @@ static struct group *next_end(const struct cpa_engine *engine, cpa_long *end)
 	return first;
 }
 
-/* What is next, if it is not the end of work: by then nobody's work ends. */
+/* Advance to the next event that is not an end of work; until then no work ends. */
 static void pass(struct cpa_engine *engine, cpa_long ready, cpa_long timer)
 {
 	uint32_t thread;
@@ -402,7 +407,7 @@ bool cpa_engine_next(struct cpa_engine *engine, uint32_t *thread)
 		ready = engine->delays.count ? engine->delays.entry[0].key : FOREVER;
 		timer = engine->waiting ? next_interrupt(engine) : FOREVER;
 		if (end > UINT64_MAX && ready > UINT64_MAX && timer > UINT64_MAX)
-			return false; /* no run is that long */
+			return false; /* no run is so long */
 		if (end > ready || end > timer) {
 			pass(engine, ready, timer);
 			continue;
@@ -452,9 +457,7 @@ static void init_group(struct group *group, uint32_t cores)
 	}
 }
 
-/*
- * Processes that always work, and are of no account otherwise: one on each core, then another ...
- */
+/* Add processes that always work: one on each core, then a second on each, and so on. */
 static void add_background(struct cpa_engine *engine)
 {
 	const struct cpa_placement *placement = engine->placement;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/predict/placement.c - which threads share which cores, as said on the command line */
+/* analysis/predict/placement.c - cores of threads, from the command line */
 #include "analysis/predict/placement.h"
 
 #include <fnmatch.h>
@@ -12,14 +12,14 @@
 #define UNPLACED UINT32_MAX
 
 /*
- * kernel/sched/fair.c: the slice is this times 1 + log2 of the cores, of 8 at most. The timer is
- * that of HZ=250, as Debian's and others' kernels have it.
+ * kernel/sched/fair.c: the slice is this times 1 + log2 of the number of cores, of which at most 8
+ * count. The timer interval is that of HZ=250, as in kernels of Debian and others.
  */
 #define SLICE_S	    0.7e-3
 #define FACTOR_MAX  4
 #define INTERRUPT_S 4e-3
 
-/* The core at *@text, which is moved behind it. */
+/* Parse the core number at *@text, and move *@text past it. */
 static bool parse_core(const char **text, uint32_t cores, uint32_t *core)
 {
 	char *end;
@@ -33,7 +33,7 @@ static bool parse_core(const char **text, uint32_t cores, uint32_t *core)
 	return number < cores;
 }
 
-/* "0", "0-3", up to a colon; marks them in @taken. */
+/* Parse "0", "0-3" up to a colon; mark the cores in @taken. */
 static bool parse_cores(const char **text, uint32_t cores, bool *taken, uint32_t *count)
 {
 	uint32_t first, last;
@@ -57,7 +57,7 @@ static bool parse_cores(const char **text, uint32_t cores, bool *taken, uint32_t
 	return true;
 }
 
-/* Put the threads that @pattern names into @group. Return how many it names. */
+/* Put the threads whose names match @pattern into @group. Return their number. */
 static uint32_t place(struct cpa_placement *placement, uint32_t group, const char *pattern,
 		      const char *const *names)
 {
@@ -112,7 +112,7 @@ static int parse_groups(struct cpa_placement *placement, const char *groups, uin
 	return ret;
 }
 
-/* Threads without a group get the cores without one. */
+/* Give the remaining cores to the threads without a group. */
 static int place_others(struct cpa_placement *placement, uint32_t cores, const bool *taken,
 			char **error)
 {
@@ -133,7 +133,7 @@ static int place_others(struct cpa_placement *placement, uint32_t cores, const b
 			"(add '*' to one)");
 		return -1;
 	}
-	/* Unused cores are there all the same: the load is on them, too. */
+	/* Unused cores form a group too: the background load runs on them. */
 	if (left)
 		placement->cores[placement->groups++] = left;
 	return 0;
@@ -162,7 +162,7 @@ int cpa_placement_init(struct cpa_placement *placement, uint32_t cores, uint32_t
 	return ret;
 }
 
-/* 1 or more, also of a @tick_s that makes no sense. */
+/* At least 1, whatever @tick_s is. */
 static uint64_t ticks(double seconds, double tick_s)
 {
 	double ticks = seconds / tick_s;

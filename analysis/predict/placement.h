@@ -15,17 +15,18 @@
 #define CPA_CORES_MAX 4096
 
 /*
- * Place @threads of these @names (NULL: none) on @cores by @groups, NULL: all on all. Return 0, and
- * the caller calls cpa_placement_fini(); or -1 with *@error what is wrong, for the caller to free.
+ * Place @threads with @names (NULL: no name) on @cores by @groups, NULL: all threads on all cores.
+ * Return 0, and the caller calls cpa_placement_fini(); or -1 with *@error the message, which the
+ * caller frees.
  */
 int cpa_placement_init(struct cpa_placement *placement, uint32_t cores, uint32_t load,
 		       const char *groups, const char *const *names, uint32_t threads,
 		       char **error);
 
 /*
- * Set how long turns are: as in Linux, whose slice grows with the cores of the machine, here the
- * more of @cores, of the recorded one, and the placement's; clock ticks last @tick_s each. Until
- * then a tick.
+ * Set the length of turns. In Linux the slice grows with the machine's cores: here the larger of
+ * @cores (the recorded machine) and the placement's cores. @tick_s: seconds per tick. Before this
+ * call a slice is one tick.
  */
 void cpa_placement_turns(struct cpa_placement *placement, uint32_t cores, double tick_s);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/predict/predict.c - ask the journal of a dump how long the run would take */
+/* analysis/predict/predict.c - predict run times from the journal of a dump */
 #include "analysis/predict/predict.h"
 
 #include <fnmatch.h>
@@ -11,7 +11,7 @@
 #include "analysis/predict/placement.h"
 #include "analysis/predict/predict_state.h"
 
-#define REORDERED 0.03 /* of the critical path: so much less is no rounding */
+#define REORDERED 0.03 /* of the critical path: a smaller difference may be rounding */
 
 static void __attribute__((format(printf, 2, 3)))
 add_note(struct cpa_answer *answer, const char *format, ...)
@@ -36,7 +36,7 @@ static void read_objects(struct inquiry *q)
 
 		if (!cpa_dump_row(q->dump, CPA_TABLE_OBJECTS, i, &row, sizeof(row)))
 			continue;
-		/* What was destroyed has the kind of its class. */
+		/* A destroyed object has the kind of its class. */
 		class = cpa_names_row(&q->names, row.class);
 		q->object_kind[i] = (uint8_t)(row.kind ? row.kind : class ? class->object_kind : 0);
 		q->object_queue[i] = row.queue;
@@ -57,7 +57,7 @@ static void read_probes(struct inquiry *q)
 	q->cast.probe = q->probe;
 }
 
-/* What the dump says, as far as there are such machines. */
+/* Number of cores in the dump, limited to a possible one. */
 static uint32_t recorded_cores(const struct inquiry *q)
 {
 	uint32_t cores = q->profile->program.cores;
@@ -106,7 +106,7 @@ static bool is_named(struct inquiry *q, uint32_t component, const struct cpa_cha
 			       fnmatch(change->name, place->name, 0) == 0);
 }
 
-/* @change is one of the component in row @component. Return whether that can be. */
+/* Apply @change to the component in row @component. Return false if it cannot be changed so. */
 static bool apply(struct inquiry *q, uint32_t component, const struct cpa_change *change)
 {
 	const struct cpa_component *row = cpa_names_row(&q->names, component);
@@ -161,7 +161,7 @@ static int apply_all(struct inquiry *q, char **error)
 	return 0;
 }
 
-/* What to call the thread of @id in --group; NULL: nothing is known of it. */
+/* The name of the thread with @id for --group; NULL: not known. */
 static const char *thread_name(const struct cpa_profile *profile, uint32_t id)
 {
 	for (size_t i = 0; i < profile->threads; i++)
@@ -206,7 +206,7 @@ int predict_replay(struct inquiry *q, const struct cpa_transcript *transcript, u
 	return 0;
 }
 
-/* Replay the run as it was, but for @changes, on @cores. Return seconds. */
+/* Replay the run with @changes on @cores, otherwise as it was. Return seconds. */
 static double replay_recorded(struct inquiry *q, const struct cpa_changes *changes, uint32_t cores)
 {
 	struct cpa_transcript *transcript = cpa_transcribe(q->run, &q->cast, changes);
@@ -229,8 +229,9 @@ static double replay_recorded(struct inquiry *q, const struct cpa_changes *chang
 }
 
 /*
- * Twice: on the cores that the run had, shared fairly; and with the waiting for processors that was
- * recorded, which others may have caused: that tells whether the order of things is right.
+ * Replay the unchanged run twice: with the run's cores shared fairly, and with the recorded waiting
+ * for processors, which other programs may have caused. The second shows whether the order of
+ * events is right.
  */
 static void check(struct inquiry *q)
 {
@@ -308,7 +309,7 @@ static void note_weakness(struct inquiry *q, const struct cpa_weakness *w)
 			 cpa_format_count(w->tries).text);
 }
 
-/* On other cores, or beside others: the speed of a core is taken for that of the recorded run. */
+/* Note that predictions for other cores or a load assume the recorded speed of a core. */
 static void note_sharing(struct inquiry *q)
 {
 	const struct cpa_question *question = q->question;
@@ -322,9 +323,7 @@ static void note_sharing(struct inquiry *q)
 			 "memory bandwidth and between hyper-threads of one core is not modelled.");
 }
 
-/*
- * What the report calls the critical path is no bound where the replay deals work and locks anew.
- */
+/* Note that a replay may be shorter than the critical path, as it hands out work and locks anew. */
 static void note_order(struct inquiry *q)
 {
 	const struct cpa_answer *answer = q->answer;
@@ -359,7 +358,7 @@ static void note_forced(struct inquiry *q, uint64_t forced)
 			 cpa_format_count(forced).text);
 }
 
-/* One row of the answer for each number of cores. */
+/* Compute one row of the answer for each number of cores. */
 static int answer_rows(struct inquiry *q, const struct cpa_transcript *same,
 		       const struct cpa_transcript *changed, char **error)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/predict/predict.h - how long a recorded run would take on other processors, or if it were
- * changed
+ * analysis/predict/predict.h - predict the time of a recorded run on other processors or after
+ * changes
  *
- * The journal becomes a script (transcribe.h), which is replayed (replay.h). The same with nothing
- * changed, on the recorded number of cores and with the profiler's own time, is compared to what
- * the run took: that is what the method is known to be off by. Predictions are of the program
+ * The journal becomes a script (transcribe.h), which is replayed (replay.h). The unchanged run,
+ * replayed on the recorded number of cores with the profiler's own time, is compared with the
+ * recorded time: the difference is the known error of the method. Predictions are for the program
  * without the profiler.
  */
 #ifndef CPA_ANALYSIS_PREDICT_PREDICT_H
@@ -19,23 +19,23 @@
 
 struct cpa_question {
 	size_t cores, changes;
-	uint32_t *core; /* numbers of cores; none: as many as the run had */
+	uint32_t *core; /* numbers of cores; none: the number of the run */
 	uint32_t load;
-	const char *groups; /* as placement.h; NULL: none */
+	const char *groups; /* see placement.h; NULL: none */
 	struct cpa_change *change;
-	bool curves; /* also of the components that save most */
+	bool curves; /* also predict for the components that save most */
 };
 
 struct cpa_answer_row {
 	uint32_t cores;
 	double unchanged_s, changed_s;
-	double utilization; /* of the changed one: process time / (cores * run time) */
+	double utilization; /* of the changed program: process time / (cores * run time) */
 };
 
-#define CPA_CURVE_POINTS 4 /* 3/4, 1/2, 1/4 and 0 of what it is */
+#define CPA_CURVE_POINTS 4 /* 3/4, 1/2, 1/4 and 0 of its time */
 #define CPA_NEXT_CHANGES 3
 
-/* A component in smaller and smaller parts, beside the changes that were asked for. */
+/* Run times with a component reduced step by step, in addition to the requested changes. */
 struct cpa_curve {
 	enum cpa_component_kind kind;
 	char *name;
@@ -45,33 +45,33 @@ struct cpa_curve {
 
 struct cpa_answer {
 	/*
-	 * All with the profiler's own time: the run; replayed on its cores; and replayed with the
-	 * waiting for processors that was recorded.
+	 * Times with the profiler's own time: recorded; replayed on the same cores; replayed with
+	 * the recorded waiting for processors.
 	 */
 	double recorded_s, replayed_s, reordered_s;
-	double runqueue_s; /* that waiting, of all threads */
-	double start_s;	   /* before the first event; all have it */
-	double probe_s;	   /* of all threads */
+	double runqueue_s; /* recorded waiting for processors, all threads */
+	double start_s;	   /* before the first event; included in all times */
+	double probe_s;	   /* the profiler's own time, all threads */
 	double latency_s;
-	uint64_t waits; /* of which the latency is the median */
-	bool changed;	/* changed_s is of another program than unchanged_s */
+	uint64_t waits; /* number of waits of which the latency is the median */
+	bool changed;	/* changed_s and unchanged_s are of different programs */
 	size_t rows, notes;
 	struct cpa_answer_row *row;
-	char **note; /* what makes the answer weak */
-	/* Of the first of the rows, if it was asked for: */
+	char **note; /* sentences on the limits of the answer */
+	/* For the first row, if requested: */
 	size_t curves;
 	struct cpa_curve *curve;
-	size_t next;			     /* what to make cost nothing first, second ... */
-	size_t next_curve[CPA_NEXT_CHANGES]; /* which */
-	double next_s[CPA_NEXT_CHANGES];     /* the run with these changes up to here */
+	size_t next;			     /* number of components to reduce to nothing */
+	size_t next_curve[CPA_NEXT_CHANGES]; /* index of each */
+	double next_s[CPA_NEXT_CHANGES];     /* run time with this and all changes before it */
 };
 
-/* Why there is no answer. */
+/* Reasons for no answer. */
 enum cpa_refusal { CPA_ANSWERED, CPA_NO_JOURNAL, CPA_BAD_QUESTION };
 
 /*
- * Answer @question from @dump and its @profile; then the caller calls cpa_answer_free(). Else
- * *@error is a message that the caller frees.
+ * Answer @question from @dump and its @profile. On CPA_ANSWERED the caller calls cpa_answer_free();
+ * else *@error is a message, which the caller frees.
  */
 enum cpa_refusal cpa_predict(struct cpa_dump *dump, const struct cpa_profile *profile,
 			     const struct cpa_question *question, struct cpa_answer *answer,

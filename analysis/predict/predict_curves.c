@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/predict/predict_curves.c - more and less of the heaviest components, and which to take first */
+/*
+ * analysis/predict/predict_curves.c - reduce the heaviest components, alone and one after the other
+ */
 #include <libiberty/libiberty.h>
 #include <stdlib.h>
 
@@ -7,7 +9,7 @@
 
 #define CURVES 10
 
-/* The run with the factors as they are. */
+/* Run time with the present factors. */
 static int run_time(struct inquiry *q, double *run_s, char **error)
 {
 	struct cpa_changes changes = { .factor = q->factor,
@@ -35,7 +37,10 @@ static int draw(struct inquiry *q, struct cpa_curve *curve, char **error)
 	return ret;
 }
 
-/* The components that zeroing saves most of; that a thread did nothing is no change to make. */
+/*
+ * Choose the components that zeroing saves most of. Threads are left out: "a thread did nothing" is
+ * not a change to make.
+ */
 static void choose(struct inquiry *q)
 {
 	struct cpa_answer *answer = q->answer;
@@ -55,7 +60,10 @@ static void choose(struct inquiry *q)
 	}
 }
 
-/* The one that shortens the run most when it costs nothing, those before it changed for good. */
+/*
+ * Choose the component that shortens the run most if it costs nothing, and keep it at 0 for later
+ * choices.
+ */
 static int take_next(struct inquiry *q, double *run_s, char **error)
 {
 	struct cpa_answer *answer = q->answer;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/predict/predict_state.h - a prediction in the making, for the files that make it: predict*.c */
+/* analysis/predict/predict_state.h - state shared by predict*.c while a prediction is made */
 #ifndef CPA_ANALYSIS_PREDICT_PREDICT_STATE_H
 #define CPA_ANALYSIS_PREDICT_PREDICT_STATE_H
 
@@ -8,7 +8,7 @@
 #include "analysis/predict/replay.h"
 #include "analysis/predict/transcribe.h"
 
-/* Everything that is looked up once. */
+/* Data that is looked up once. */
 struct inquiry {
 	struct cpa_dump *dump;
 	const struct cpa_profile *profile;
@@ -24,14 +24,18 @@ struct inquiry {
 	uint32_t *locks, *workers;
 };
 
-/* Replay @transcript on @cores, as the question places its threads. Return -1 with *@error. */
+/*
+ * Replay @transcript on @cores with the placement of the question. Return 0, or -1 with *@error,
+ * which the caller frees.
+ */
 int predict_replay(struct inquiry *q, const struct cpa_transcript *transcript, uint32_t cores,
 		   struct cpa_replay_result *result, char **error);
 
 double predict_seconds(const struct inquiry *q, uint64_t ticks);
 
 /*
- * What the run would gain from more or less of the heaviest components, and from several of them.
+ * Predict run times with the heaviest components reduced, alone and one after the other. Return 0,
+ * or -1 with *@error, which the caller frees.
  */
 int predict_curves(struct inquiry *q, char **error);
 

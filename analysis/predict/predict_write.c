@@ -8,9 +8,9 @@
 #include "analysis/symbols/names.h"
 #include "analysis/predict/predict.h"
 
-#define OFF 0.03 /* of the run time: the check is worth an explanation */
+#define OFF 0.03 /* of the run time: a larger error of the check is explained */
 
-/* "+12.3%": how much longer @after is than @before; "-" if there is nothing to compare. */
+/* "+12.3%": the change from @before to @after; "-" if @before is 0. The caller frees it. */
 static char *change(double before, double after)
 {
 	return before > 0 ? cpa_format_text("%+.1f%%", 100 * (after / before - 1)) : xstrdup("-");
@@ -47,7 +47,10 @@ static void put_check(const struct cpa_answer *answer, const struct cpa_profile 
 	free(text);
 }
 
-/* Where the run waited for processors longer than the replay: for others' processes, maybe. */
+/*
+ * Explain a run that waited longer for processors than its replay, perhaps because of other
+ * programs.
+ */
 static void put_order(const struct cpa_answer *answer, const struct cpa_page *page)
 {
 	char *off, *text;
@@ -153,7 +156,7 @@ void cpa_answer_text(const struct cpa_answer *answer, const struct cpa_profile *
 		cpa_page_paragraph(page, CPA_PLAIN, 0, answer->note[i]);
 }
 
-/* To 1e-9. */
+/* Rounded to 1e-9. */
 static void put_real(json_t *object, const char *key, double value)
 {
 	json_object_set_new(object, key, json_real(round(value * 1e9) / 1e9));

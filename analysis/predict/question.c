@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/predict/question.c - what is to be predicted, as options say it */
+/* analysis/predict/question.c - the options that ask for a prediction */
 #include "analysis/predict/question.h"
 
 #include <libiberty/libiberty.h>
@@ -9,7 +9,7 @@
 
 #define LOAD_MAX 100
 
-/* The number at *@text up to @most, and move behind it; UINT32_MAX: there is none. */
+/* Parse a number up to @most at *@text, and move *@text past it; UINT32_MAX: none. */
 static uint32_t number(const char **text, uint32_t most)
 {
 	char *end;

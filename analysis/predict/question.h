@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/predict/question.h - what is to be predicted, as options say it */
+/* analysis/predict/question.h - the options that ask for a prediction */
 #ifndef CPA_ANALYSIS_PREDICT_QUESTION_H
 #define CPA_ANALYSIS_PREDICT_QUESTION_H
 
 #include "analysis/predict/predict.h"
 
-/* The options that ask for a prediction: values of struct option.val, above all others. */
+/* The options: values of struct option.val above those of all other options. */
 enum cpa_question_option {
 	CPA_ASK_CORES = 512, /* --cores N[,N...] */
 	CPA_ASK_GROUP,	     /* --group '0:main,io 1:worker*' */
 	CPA_ASK_LOAD,	     /* --load N */
-	CPA_ASK_CHANGE,	     /* --what-if EXPRESSION, as often as wanted */
+	CPA_ASK_CHANGE,	     /* --what-if EXPRESSION, may be repeated */
 	CPA_ASK_CURVES,	     /* --curves */
 };
 
@@ -24,17 +24,17 @@ enum cpa_question_option {
 /* clang-format on */
 
 /*
- * Add @value of @option to @question, which begins as all zeros. Return what is wrong with it, in
- * static storage, or NULL.
+ * Add @option with @value to @question, which is all zeros at first. Return NULL, or the error in
+ * static storage.
  */
 const char *cpa_question_add(struct cpa_question *question, int option, const char *value);
 
-/* Whether anything is asked. */
+/* Whether the options ask for a prediction. */
 bool cpa_question_asked(const struct cpa_question *question);
 
 /*
- * Write the answer from @dump and its @profile, as @json or on @page. Return 0; or, with a line on
- * stderr, 1 if @dump has no journal, 2 if the question names what it has not.
+ * Write the answer from @dump and its @profile, as @json or on @page. Return 0; or, after a line on
+ * stderr, 1 if @dump has no journal, 2 if it has nothing with a name in the question.
  */
 int cpa_question_answer(const struct cpa_question *question, struct cpa_dump *dump,
 			const struct cpa_profile *profile, const struct cpa_page *page, bool json);

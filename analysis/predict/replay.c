@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/predict/replay.c - threads go from step to step, wait and wake */
+/* analysis/predict/replay.c - run the steps of threads, with their waits and wake-ups */
 #include "analysis/predict/replay_state.h"
 
 #include <libiberty/libiberty.h>
@@ -74,7 +74,7 @@ void replay_wake_all(struct replay *replay, struct replay_waiters *waiters)
 		replay_wake(replay, waiters->first);
 }
 
-/* Begin the thread's step with its work. Return false if the thread is then busy. */
+/* Begin the thread's step with its work. Return false if the thread is busy with it now. */
 static bool begin_step(struct replay *replay, uint32_t thread)
 {
 	struct replay_thread *self = &replay->thread[thread];
@@ -128,7 +128,7 @@ static void finish(struct replay *replay, uint32_t thread)
 	replay_wake_all(replay, &replay->thread[thread].joiners);
 }
 
-/* The operation of the thread's step. Return false if the thread does not go on at once. */
+/* Do the operation of the thread's step. Return false if the thread cannot go on at once. */
 static bool operate(struct replay *replay, uint32_t thread, const struct cpa_step *step)
 {
 	switch ((enum cpa_step_kind)step->kind) {
@@ -174,7 +174,7 @@ static bool operate(struct replay *replay, uint32_t thread, const struct cpa_ste
 	return true;
 }
 
-/* True: the service that it is in ends here, and the thread is to ask for another item. */
+/* Whether the thread's present service ends here, so that it asks for the next item. */
 static bool served(struct replay_thread *self)
 {
 	if (self->step != self->until)
@@ -184,7 +184,7 @@ static bool served(struct replay_thread *self)
 	return true;
 }
 
-/* Go on with the operation of the thread's step, up to where it works, pauses, waits or ends. */
+/* Continue with the thread's operation, until it works, pauses, waits or ends. */
 static void go_on(struct replay *replay, uint32_t thread)
 {
 	struct replay_thread *self = &replay->thread[thread];
@@ -214,7 +214,10 @@ static void react(struct replay *replay, uint32_t thread)
 	go_on(replay, thread);
 }
 
-/* Nothing moves: the thread that has waited longest goes on. Return false if none waits. */
+/*
+ * No thread can go on: end the wait of the thread that has waited longest. Return false if none
+ * waits.
+ */
 static bool force(struct replay *replay)
 {
 	uint32_t thread = replay->oldest;

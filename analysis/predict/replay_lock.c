@@ -2,7 +2,7 @@
 /* analysis/predict/replay_lock.c - locks, semaphores and barriers of a replay */
 #include "analysis/predict/replay_state.h"
 
-/* The lock of a split one that this use takes: any, but the same whenever this is replayed. */
+/* The lock of a split one that this use takes: random, but the same in each replay. */
 static uint32_t pick(const struct replay *replay, uint32_t thread, uint32_t object)
 {
 	uint64_t x = replay->thread[thread].step * UINT64_C(0x9e3779b97f4a7c15);
@@ -11,7 +11,7 @@ static uint32_t pick(const struct replay *replay, uint32_t thread, uint32_t obje
 	       (uint32_t)((x >> 32) % replay->script->object[object].count);
 }
 
-/* Where @thread holds the lock @object, as an index of `held`; held_count: it does not. */
+/* Index in `held` of the lock @object if @thread holds it; else held_count. */
 static uint32_t find_held(const struct replay_thread *self, uint32_t object)
 {
 	uint32_t i = 0;

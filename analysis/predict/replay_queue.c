@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/predict/replay_queue.c - work queues of a replay: who gets which item */
+/* analysis/predict/replay_queue.c - work queues of a replay: which thread gets which item */
 #include "analysis/predict/replay_state.h"
 
-/* @thread waits on @waiters without the queue's own lock, if it has it. */
+/* Let @thread wait on @waiters; it gives up the queue's own lock, if it has it. Return false. */
 static bool wait_without_lock(struct replay *replay, uint32_t thread, uint32_t queue,
 			      struct replay_waiters *waiters)
 {
@@ -19,7 +19,7 @@ static bool wait_without_lock(struct replay *replay, uint32_t thread, uint32_t q
 	return replay_block(replay, thread, waiters);
 }
 
-/* Of a thread that waited: get the queue's own lock back. Return false if it waits for that. */
+/* After a wait, take the queue's own lock again. Return false if the thread must wait for it. */
 static bool regain_lock(struct replay *replay, uint32_t thread, uint32_t queue)
 {
 	struct replay_thread *self = &replay->thread[thread];
@@ -31,7 +31,7 @@ static bool regain_lock(struct replay *replay, uint32_t thread, uint32_t queue)
 	return true;
 }
 
-/* The thread that waits for @item and no other. */
+/* Wake the thread that waits for @item alone. */
 static void wake_receiver(struct replay *replay, struct replay_object *queue, uint64_t item)
 {
 	for (uint32_t i = queue->waiters.first; i != CPA_NOWHERE; i = replay->thread[i].next) {

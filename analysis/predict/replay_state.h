@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/predict/replay_state.h - the state of a replay, for the files that are it: replay*.c */
+/* analysis/predict/replay_state.h - state of a replay, shared by replay*.c */
 #ifndef CPA_ANALYSIS_PREDICT_REPLAY_STATE_H
 #define CPA_ANALYSIS_PREDICT_REPLAY_STATE_H
 
 #include "analysis/predict/replay.h"
 
-#define REPLAY_HELD 16 /* split locks that a thread is known to hold */
+#define REPLAY_HELD 16 /* largest number of split locks recorded for a thread */
 
 enum replay_phase {
 	PHASE_UNBORN,
-	PHASE_WORKING, /* before its step */
-	PHASE_PAUSING, /* the step is done then */
-	PHASE_BLOCKED, /* on a waiters' list, or one of none */
-	PHASE_WAKING,  /* then it tries its step again */
+	PHASE_WORKING, /* on the work before its step */
+	PHASE_PAUSING, /* the step is done at its end */
+	PHASE_BLOCKED, /* on a list of waiters, or waiting without one */
+	PHASE_WAKING,  /* it will try its step again */
 	PHASE_DONE
 };
 
-/* Threads in the order in which they began to wait. */
+/* Waiting threads, oldest first. */
 struct replay_waiters {
 	uint32_t first, last;
 };
@@ -24,19 +24,19 @@ struct replay_waiters {
 struct replay_thread {
 	enum replay_phase phase;
 	uint32_t step;
-	uint32_t until; /* end of the service that it is in, if that is the last of a thread; */
-	uint32_t again; /* go on with this GET then */
+	uint32_t until; /* end of the present service, if it is the thread's last; */
+	uint32_t again; /* the GET to continue with then */
 	/* While blocked: */
 	struct replay_waiters *on;
 	uint32_t next;
-	uint32_t before, after; /* among all that are blocked, by age */
+	uint32_t before, after; /* neighbours among all blocked threads, by age */
 	bool reader;
-	/* Of its step, if it was begun: */
-	bool arrived;	/* at a barrier */
-	uint64_t round; /* there */
-	bool claimed;	/* an item of its queue will be its own */
+	/* State of the present step, once begun: */
+	bool arrived;	/* arrived at a barrier */
+	uint64_t round; /* number of the barrier's round */
+	bool claimed;	/* an item of its queue is reserved for it */
 	bool regain;	/* it gave up its queue's lock */
-	bool forced;	/* it need not wait */
+	bool forced;	/* it may go on without waiting */
 	uint32_t held_count;
 	struct {
 		uint32_t object, lock;
@@ -51,15 +51,15 @@ struct replay_lock {
 
 struct replay_item {
 	bool put, got;
-	uint32_t next; /* in its queue */
+	uint32_t next; /* next item in its queue */
 };
 
 struct replay_object {
-	uint32_t lock;	 /* the first of its locks */
-	uint64_t tokens; /* of a semaphore; arrivals of a barrier; items put in a queue */
+	uint32_t lock;	 /* first of its locks */
+	uint64_t tokens; /* of a semaphore; arrivals at a barrier; items put into a queue */
 	uint64_t round;
-	uint32_t first, last;	/* items of a queue */
-	uint64_t claims, total; /* items that threads wait for or have got, of so many */
+	uint32_t first, last;	/* items in a queue */
+	uint64_t claims, total; /* items that threads wait for or have got, and all items */
 	struct replay_waiters waiters, full;
 };
 
@@ -78,7 +78,7 @@ struct replay {
 	struct cpa_replay_result result;
 };
 
-/* @thread waits on @waiters, and will do its step again. Return false. */
+/* Let @thread wait on @waiters; it will do its step again. Return false. */
 bool replay_block(struct replay *replay, uint32_t thread, struct replay_waiters *waiters);
 
 /* End the wait of @thread. */
@@ -87,8 +87,8 @@ void replay_wake_first(struct replay *replay, struct replay_waiters *waiters);
 void replay_wake_all(struct replay *replay, struct replay_waiters *waiters);
 
 /*
- * The operation of @step by @thread. Return false if it is blocked; the thread does the step again
- * when it wakes.
+ * Do the operation of @step for @thread. Return false if it is blocked; it does the step again
+ * after waking.
  */
 bool replay_acquire(struct replay *replay, uint32_t thread, uint32_t object, bool read);
 void replay_release(struct replay *replay, uint32_t thread, uint32_t object);
@@ -97,7 +97,7 @@ void replay_post(struct replay *replay, uint32_t object);
 bool replay_arrive(struct replay *replay, uint32_t thread, uint32_t object);
 bool replay_put(struct replay *replay, uint32_t thread, uint32_t queue, uint64_t item);
 
-/* As above. Sets the thread's next step, when it returns true. */
+/* As replay_acquire(), for a GET. Sets the thread's next step if it returns true. */
 bool replay_get(struct replay *replay, uint32_t thread, uint32_t queue, uint64_t item);
 
 #endif
