@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/predict/transcribe.c - the script of a recorded run, event by event */
+/* analysis/predict/transcribe.c - make the script of a recorded run, event by event */
 #include <libiberty/libiberty.h>
 #include <stdlib.h>
 
 #include "analysis/predict/transcribe_state.h"
 
-/* t->by_id is sorted by id, as threads have ids in the order of their beginnings or nearly so. */
+/* t->by_id is sorted by id, and threads have ids in about the order in which they began. */
 uint32_t transcribe_thread(const struct transcribe *t, uint32_t id)
 {
 	size_t low = 0, high = t->run->threads;
@@ -31,7 +31,7 @@ const struct cpa_history_event *transcribe_cause(const struct transcribe *t,
 
 	if (which == CPA_NOWHERE)
 		return NULL;
-	/* Numbers rise, with gaps. */
+	/* Event numbers rise, with gaps. */
 	thread = &t->run->thread[which];
 	high = thread->events;
 	while (low < high) {
@@ -87,7 +87,7 @@ bool transcribe_ordered(const struct transcribe *t, const struct cpa_history_eve
 	       cause->kind != CPA_EV_ENQUEUE && cause->kind != CPA_EV_DEQUEUE;
 }
 
-/* Number + 1 of the last item that the thread got of a queue whose items are dealt; 0: none. */
+/* Number + 1 of the last item that the thread got from a queue whose items are dealt; 0: none. */
 static uint32_t last_item(const struct transcribe *t, const struct transcribe_thread *self)
 {
 	if (self->queue == POOL)
@@ -106,7 +106,7 @@ static void emit_events(struct transcribe *t, uint32_t which)
 		const struct cpa_history_event *event = &thread->event[i];
 		uint32_t number = t->number[self->base + i];
 
-		/* Where a recorded thread begins, so does its work. */
+		/* A thread without a recorded CREATE starts at its recorded time. */
 		if (i)
 			transcribe_activity(t, which, event, &t->part[self->base + i]);
 		if (last && i == self->tail) {
@@ -164,7 +164,7 @@ static void emit_threads(struct transcribe *t)
 	}
 }
 
-/* Number the releases that acquires in recorded order wait for; count semaphores' tokens. */
+/* Number the releases for which acquires in recorded order wait; count the tokens of semaphores. */
 static void find_offers(struct transcribe *t)
 {
 	for (size_t i = 0; i < t->run->threads; i++) {
@@ -181,7 +181,7 @@ static void find_offers(struct transcribe *t)
 					*sem = transcribe_object(t, CPA_SCRIPT_SEM, 0) + 1;
 				t->out->script.object[*sem - 1].count++;
 			}
-			/* A wait for an item. */
+			/* This wait is for an item. */
 			if (t->part[t->thread[i].base + k].role)
 				continue;
 			for (uint32_t c = 0; c < event->causes; c++) {
@@ -216,7 +216,7 @@ static void number_threads(struct transcribe *t)
 	t->part = XCNEWVEC(struct transcribe_part, base + 1);
 }
 
-/* How much of each thread's gaps the profiler can have taken. */
+/* Compute how much of each thread's gaps may be the profiler's own time. */
 static void find_probes(struct transcribe *t)
 {
 	for (uint32_t i = 0; i < t->run->threads; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/predict/transcribe_event.c - the steps of an event */
+/* analysis/predict/transcribe_event.c - make the steps of one event */
 #include <libiberty/libiberty.h>
 
 #include "analysis/predict/transcribe_state.h"
@@ -22,7 +22,7 @@ static void emit_pause(struct transcribe *t, uint64_t ticks)
 		transcribe_emit(t, CPA_STEP_PAUSE, 0, ticks);
 }
 
-/* A wait of which no release is known takes as long as it took. */
+/* A wait without a known release becomes a pause of the recorded length. */
 static void emit_unexplained(struct transcribe *t, const struct cpa_history_event *event)
 {
 	if (event->now <= event->arrived)
@@ -60,7 +60,7 @@ static void emit_on(struct transcribe *t, enum cpa_step_kind step, uint32_t *ind
 	transcribe_emit(t, step, index[row] - 1, 0);
 }
 
-/* Wait for the releases that the recorded acquire met. Return how many there are. */
+/* Add waits for the releases that the recorded acquire met. Return their number. */
 static uint32_t emit_awaits(struct transcribe *t, const struct cpa_history_event *event)
 {
 	uint32_t met = 0;
@@ -88,7 +88,7 @@ static void emit_wait(struct transcribe *t, const struct cpa_history_event *even
 		return;
 	}
 	met = event->failed ? 0 : emit_awaits(t, event);
-	/* The time of one that timed out is external time of the activity. */
+	/* The time of a wait that timed out is external time of the activity. */
 	if (!met && !event->external)
 		emit_unexplained(t, event);
 	if (met && transcribe_kind(t, event->object) == CPA_COND)
@@ -260,7 +260,7 @@ void transcribe_operation(struct transcribe *t, const struct cpa_history_event *
 	}
 }
 
-/* The time is that of the wait before, which is a pause already, or is replayed. */
+/* The time belongs to the wait before, which is a pause already, or is replayed. */
 static bool counted_before(const struct cpa_history_event *event)
 {
 	return event->kind == CPA_HISTORY_MORE &&

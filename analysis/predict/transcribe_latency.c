@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/predict/transcribe_latency.c - how long a thread that is woken takes to go on */
+/* analysis/predict/transcribe_latency.c - time from a thread's release until it runs */
 #include <libiberty/libiberty.h>
 #include <stdlib.h>
 
 #include "analysis/predict/transcribe_state.h"
 
-/* A thread begins or ends to need a core. */
+/* A moment at which a thread begins or ceases to need a core. */
 struct moment {
 	uint64_t now;
 	int by;
-	uint64_t wait; /* of one that was woken: from the release to the return, and 1 */
+	uint64_t wait; /* for a woken thread: ticks from release to return, plus 1 */
 };
 
 static int by_time(const void *a, const void *b)
@@ -26,7 +26,7 @@ static int by_length(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Clock of the last release that @event met, 0: none. */
+/* Clock of the last release that @event met; 0: none. */
 static uint64_t released(const struct transcribe *t, const struct cpa_history_event *event)
 {
 	uint64_t last = 0;
@@ -69,9 +69,9 @@ static size_t find_moments(const struct transcribe *t, struct moment *moment)
 }
 
 /*
- * The median over the waits whose release found a core that no thread of this program needed, nor
- * one that was woken with it. In the others there is waiting for a core, which the replay has of
- * its own. Where there are none, as on one core, none is known.
+ * Median over the waits whose release found a free core: not needed by a thread of this program,
+ * nor by one woken at the same time. Other waits include waiting for a core, which the replay adds
+ * itself. If there is none, as on one core, the latency is not known.
  */
 void transcribe_latency(struct transcribe *t)
 {

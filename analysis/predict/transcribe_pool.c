@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/predict/transcribe_pool.c - conditions that behave as queues
+ * analysis/predict/transcribe_pool.c - find conditions that behave as queues
  *
- * Of a hand-made queue or task pool only the calls are known: visits to a mutex, waits on a
- * condition of it, signals. The guess is that a condition counts: visits that look like those that
- * wait on it take something away, and wait while there is nothing; signals in other visits put
- * something there. The recording tells whether that is so. At each moment at which a thread went to
- * sleep the same number must have been there, none: what was taken by then, without what was put,
- * is what was there at first; and nothing was taken that was not there. A condition for which that
- * is true is replayed as a queue, in which whoever comes first gets the next one, whether or not he
- * had to wait for it in the recorded run. Threads of one class are taken to do the same; if that
- * cannot be, each that waits stands for itself. Where those who take are several of one class, what
- * they did with what they got goes to whoever gets it now.
+ * Of a hand-made queue or task pool the journal has the calls only: visits to a mutex, waits on its
+ * conditions, signals. The assumption is that a condition counts something: visits that look like
+ * those that wait on it take one unit, and wait while there is none; signals in other visits add
+ * one.
  *
- * Often each of them comes a last time, to be told that nothing comes any more. Then more was taken
- * than put, and these last visits keep the recorded order.
+ * The recording is used to check this. Whenever a thread went to sleep, nothing can have been left;
+ * so the units taken until then, minus those added, are the initial number, which must be the same
+ * each time, and no unit may be taken before it was added. A condition that passes is replayed as a
+ * queue: the first thread that comes gets the next unit, whether or not it had to wait in the
+ * recording.
+ *
+ * Threads of one class are assumed to do the same; if that does not fit, each waiting thread is
+ * taken for itself. If several threads of one class take units, the work that followed a unit goes
+ * to the thread that gets it in the replay.
+ *
+ * Often each taker comes a last time only to learn that nothing more will come. More units are then
+ * taken than added, and these last visits keep the recorded order.
  */
 #include <libiberty/libiberty.h>
 #include <stdlib.h>
@@ -22,44 +26,44 @@
 #include "analysis/predict/transcribe_visits.h"
 
 #define LOOKS 16
-#define CONDS 32 /* of one mutex, whose visits are looked at for each of them */
+#define CONDS 32 /* conditions of one mutex for which visits are examined */
 
 enum entry_kind { ENTRY_PUT, ENTRY_GET, ENTRY_SLEEP };
 
 struct entry {
 	uint64_t now;
 	enum entry_kind kind;
-	bool last;		/* its thread's last get */
+	bool last;		/* last get of its thread */
 	uint32_t thread, visit; /* visit: index + 1 */
 	size_t event;
 };
 
-/* What a visit looks like. */
+/* Features by which visits are compared. */
 struct look {
 	uint32_t place;
 	uint64_t signalled;
 };
 
-/* All of one condition. */
+/* Data on one condition. */
 struct pool {
 	struct transcribe *t;
 	const struct transcribe_visits *visits;
 	uint32_t *of_mutex, *first; /* visits by mutex: of_mutex[first[row]] up to first[row + 1] */
-	uint8_t *asked;		    /* by mutex: conditions so far */
-	bool *get;		    /* [visit] */
-	bool *waits;		    /* [slot of a class], or [thread], if each stands for itself; */
+	uint8_t *asked;		    /* by mutex: number of conditions so far */
+	bool *get;		    /* [visit]: it takes a unit */
+	bool *waits;		    /* [slot of a class], or [thread] if each stands for itself; */
 	bool alone;
-	struct look look[LOOKS]; /* of the visits that wait, each once */
+	struct look look[LOOKS]; /* different looks of the visits that wait */
 	size_t looks;
 	const struct transcribe_call *sleep, *signal;
 	size_t sleeps, signals;
 	uint32_t cond, mutex;
 	struct entry *entry;
 	size_t entries, room;
-	uint32_t slot;	  /* the first class that waits; */
-	bool mixed;	  /* it is not the only one */
-	bool late;	  /* who waits has signalled before, others wait for that */
-	bool nested, own; /* puts of a class that waits */
+	uint32_t slot;	  /* first class that waits; */
+	bool mixed;	  /* several classes wait */
+	bool late;	  /* a waiting visit signalled before; others wait */
+	bool nested, own; /* puts by a class that also waits */
 	uint64_t puts, gets, initial;
 	uint32_t takers;
 };
@@ -102,7 +106,10 @@ static bool looks_like(const struct pool *p, const struct transcribe_visit *visi
 	return false;
 }
 
-/* Who waits, and what that looks like. Return false if that is not the way of a queue. */
+/*
+ * Find the threads that wait, and the looks of their visits. Return false if they do not behave as
+ * with a queue.
+ */
 static bool find_sleeps(struct pool *p)
 {
 	p->mutex = p->sleep[0].mutex;
@@ -165,7 +172,7 @@ static void add_puts(struct pool *p)
 	}
 }
 
-/* As much must have been there at first, or CPA_NOWHERE: the condition does not count. */
+/* The initial number of units; CPA_NOWHERE: the condition does not count. */
 static uint64_t find_initial(const struct pool *p)
 {
 	uint64_t puts = 0, gets = 0, initial = CPA_NOWHERE;
@@ -184,7 +191,7 @@ static uint64_t find_initial(const struct pool *p)
 	return initial;
 }
 
-/* Take the last visit of each thread, and @puts of the last puts, for something else. */
+/* Do not count the last visit of each thread, nor the last @puts puts. */
 static void drop_last(struct pool *p, uint64_t puts)
 {
 	size_t to = 0;
@@ -204,7 +211,7 @@ static void drop_last(struct pool *p, uint64_t puts)
 	p->entries = to;
 }
 
-/* Count takers, and mark the last visit of each. */
+/* Count the takers, and mark the last visit of each. */
 static void find_takers(struct pool *p)
 {
 	bool *seen = XCNEWVEC(bool, p->t->run->threads);
@@ -222,7 +229,7 @@ static void find_takers(struct pool *p)
 	free(seen);
 }
 
-/* Whether the condition counts; then there are only puts and gets left, none of them too early. */
+/* Whether the condition counts. If so, only puts and gets remain, and no get comes too early. */
 static bool counts(struct pool *p)
 {
 	uint64_t there;
@@ -252,7 +259,7 @@ static bool counts(struct pool *p)
 	return p->gets > 0;
 }
 
-/* The event of a visit at which it gets something; waits of the visit are for that. */
+/* The event at which a visit gets a unit; the visit's waits are for that. */
 static size_t get_event(const struct pool *p, const struct entry *entry)
 {
 	const struct transcribe_visit *visit = &p->visits->visit[entry->visit - 1];
@@ -270,7 +277,7 @@ static size_t get_event(const struct pool *p, const struct entry *entry)
 	return visit->wait;
 }
 
-/* What each taker does with what it got may go to another. */
+/* Whether the work that follows a unit can be given to another thread. */
 static bool can_deal(const struct pool *p)
 {
 	bool deal = !p->initial && !p->mixed && !p->nested && !p->own && p->takers > 1;
@@ -281,7 +288,7 @@ static bool can_deal(const struct pool *p)
 	return deal;
 }
 
-/* Behind its last item a thread goes on with its last visit, or ends. */
+/* After its last item a thread continues with its last visit, or ends. */
 static void set_tail(const struct pool *p, uint32_t thread, size_t last_get, size_t unlock)
 {
 	const struct cpa_run_thread *run = &p->t->run->thread[thread];
@@ -350,7 +357,7 @@ static bool is_pool(struct pool *p, bool alone)
 	return found;
 }
 
-/* Counting sort of the visits by their mutex. */
+/* Sort the visits by mutex (counting sort). */
 static void index_visits(struct pool *p)
 {
 	uint32_t objects = p->t->cast->objects;
@@ -363,13 +370,13 @@ static void index_visits(struct pool *p)
 		p->first[i] += p->first[i - 1];
 	for (size_t i = p->visits->count; i-- > 0;)
 		p->of_mutex[--p->first[p->visits->visit[i].mutex + 1]] = (uint32_t)i;
-	/* Now each is at its beginning, one row too far. */
+	/* The indexes are now one row too far. */
 	for (uint32_t i = 0; i <= objects; i++)
 		p->first[i] = p->first[i + 1];
 	p->first[objects + 1] = (uint32_t)p->visits->count;
 }
 
-/* Calls of the same condition as the first of @calls. */
+/* Number of calls of the same condition as the first of @calls. */
 static size_t same(const struct transcribe_call *calls, size_t most)
 {
 	size_t n = 0;
@@ -381,7 +388,7 @@ static size_t same(const struct transcribe_call *calls, size_t most)
 
 void transcribe_polls(struct transcribe *t)
 {
-	/* By condition: the thread whose next wait there ends with a signal, index + 1. */
+	/* By condition: thread whose next wait there ends with a signal, index + 1. */
 	uint32_t *signalled = XCNEWVEC(uint32_t, t->cast->objects + 1);
 
 	for (uint32_t i = 0; i < t->run->threads; i++) {
@@ -413,7 +420,7 @@ void transcribe_pools(struct transcribe *t)
 	struct pool p = { .t = t, .visits = &visits };
 	size_t signal = 0;
 
-	/* What is there at first is not known of the rest of a run. */
+	/* If events were lost, the initial number is not known. */
 	if (t->run->dropped)
 		return;
 	transcribe_visits_init(&visits, t);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/predict/transcribe_queue.c - queues of a script: who gets items, and what is done with one */
+/*
+ * analysis/predict/transcribe_queue.c - queues of a script: receivers of items, and the work on
+ * each
+ */
 #include <libiberty/libiberty.h>
 #include <stdlib.h>
 
@@ -17,7 +20,7 @@ static int by_time(const void *a, const void *b)
 	return x->now != y->now ? (x->now < y->now ? -1 : 1) : y->by - x->by;
 }
 
-/* The most items that were in @queue at once. */
+/* The largest number of items in @queue at a time. */
 static uint32_t most_items(const struct transcribe *t, uint32_t queue)
 {
 	struct change *change = XNEWVEC(struct change, t->run->events + 1);
@@ -47,7 +50,7 @@ static uint32_t most_items(const struct transcribe *t, uint32_t queue)
 	return (uint32_t)most;
 }
 
-/* An enqueue that the thread had to wait for, on a condition that is the queue's own. */
+/* Find an enqueue that had to wait on a condition of the queue: the queue is then bounded. */
 static void find_bound(struct transcribe *t, const struct cpa_run_thread *thread)
 {
 	uint32_t waited = 0;
@@ -76,7 +79,7 @@ uint32_t transcribe_item(struct transcribe *t)
 	return ++script->items;
 }
 
-/* Number the item that @get received. Return false if nobody is known to have put it there. */
+/* Store the number of the item that @get received. Return false if its enqueue is not known. */
 static bool find_item(struct transcribe *t, const struct cpa_history_event *get)
 {
 	for (uint32_t i = 0; i < get->causes; i++) {
@@ -123,7 +126,7 @@ static void find_items(struct transcribe *t, uint32_t which)
 	}
 }
 
-/* Where the thread's work on its last item ends. Return false if that is at the thread's end. */
+/* Find the end of the thread's work on its last item. Return false if it is the thread's end. */
 static bool find_tail(struct transcribe *t, uint32_t which)
 {
 	const struct cpa_run_thread *thread = &t->run->thread[which];
@@ -143,7 +146,7 @@ static bool find_tail(struct transcribe *t, uint32_t which)
 	return false;
 }
 
-/* Give the queue in row @row as many workers as it is to have. */
+/* Set the number of workers of the queue in row @row to the requested one. */
 static void hire(struct transcribe *t, uint32_t row)
 {
 	struct transcribe_queue *queue = &t->queue[row];
@@ -185,12 +188,12 @@ static void cast_queue(struct transcribe *t, uint32_t row)
 			ends &= find_tail(t, i);
 	object = &t->out->script.object[queue->object];
 	/*
-	 * Of one consumer it must be known where its work on an item ends; else it works on one
-	 * item like on another.
+	 * For a single consumer, the end of its work on an item must be known; otherwise all items
+	 * are treated alike.
 	 */
 	if (!queue->shared && !queue->mixed)
 		object->deal = queue->consumers > 1 || ends ? CPA_DEAL_ITEMS : CPA_DEAL_COUNT;
-	/* Its thread goes from step to step as it did. */
+	/* The thread does its recorded steps in their order. */
 	for (uint32_t i = 0; i < t->run->threads && object->deal != CPA_DEAL_ITEMS; i++)
 		if (t->thread[i].queue == row)
 			t->thread[i].queue = SEVERAL;

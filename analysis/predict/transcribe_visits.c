@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/predict/transcribe_visits.c - the visits of threads to mutexes that have conditions */
+/* analysis/predict/transcribe_visits.c - find visits of threads to mutexes that have conditions */
 #include "analysis/predict/transcribe_visits.h"
 
 #include <libiberty/libiberty.h>
 #include <stdlib.h>
 
-#define OPEN 16 /* visits of a thread at once; of more nothing is known */
+#define OPEN 16 /* simultaneous visits of a thread; further ones are not recorded */
 
 struct walk {
 	const struct transcribe *t;
 	struct transcribe_visits *to;
-	uint32_t *mutex_of;  /* by row of a condition, 0: none; SEVERAL */
+	uint32_t *mutex_of;  /* by row of a condition; 0: none; or SEVERAL */
 	bool *has_cond;	     /* by row of a mutex */
-	uint32_t *last;	     /* by row of a mutex: the last visit that ended, index + 1 */
+	uint32_t *last;	     /* by row of a mutex: last visit that ended, index + 1 */
 	uint32_t open[OPEN]; /* visits, index + 1 */
 	unsigned opens;
-	unsigned others; /* mutexes held that have no conditions */
+	unsigned others; /* mutexes held without conditions */
 	uint32_t thread;
-	bool signalled[OPEN]; /* in an open visit */
+	bool signalled[OPEN]; /* by open visit */
 };
 
 static struct transcribe_visit *add_visit(struct transcribe_visits *to)
@@ -130,7 +130,7 @@ static void signal_to(struct walk *w, const struct cpa_history_event *event, siz
 							       .now = event->now };
 }
 
-/* Of a mutex that was destroyed the kind may not be known. */
+/* The kind of a destroyed mutex may not be known. */
 static void walk_event(struct walk *w, const struct cpa_history_event *event, size_t at)
 {
 	if (event->kind == CPA_EV_LOCK && !event->failed)
@@ -152,7 +152,10 @@ static bool known(const struct walk *w, uint32_t row)
 	return row && row <= w->t->cast->objects;
 }
 
-/* Of each condition that somebody waits on its mutex; conditions of annotated queues have none. */
+/*
+ * Find the mutex of each condition on which a thread waits; conditions of annotated queues are left
+ * out.
+ */
 static void find_mutexes(struct walk *w)
 {
 	for (size_t i = 0; i < w->t->run->threads; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/predict/transcribe_weigh.c - the time of an activity when its components are changed */
+/* analysis/predict/transcribe_weigh.c - time of an activity after changes to its components */
 #include "analysis/predict/transcribe_state.h"
 
 static double least(double a, double b)
@@ -7,7 +7,7 @@ static double least(double a, double b)
 	return a < b ? a : b;
 }
 
-/* @ticks without @less, times @part. */
+/* @ticks minus @less, times @part. */
 static uint64_t changed(uint64_t ticks, double less, double part)
 {
 	double left = ((double)ticks - less) * part;
@@ -16,9 +16,9 @@ static uint64_t changed(uint64_t ticks, double less, double part)
 }
 
 /*
- * Functions exclude each other, and so do externals: what each saves adds up. Sections (locks,
- * regions, items in process) and the thread's class are active beside them: they scale what is
- * left.
+ * Functions exclude each other, and so do externals, so their savings add up. Sections (locks,
+ * regions, items in process) and the thread's class are active at the same time: each scales what
+ * is left.
  */
 void transcribe_weigh(const struct transcribe *t, const struct cpa_history_event *event,
 		      uint64_t *process, uint64_t *external)

@@ -49,7 +49,7 @@ static bool parse_count(const char *text, uint32_t least, uint32_t *count)
 	return true;
 }
 
-/* A plain decimal number: no sign, no exponent, none of strtod's words. */
+/* Parse a plain decimal number, without sign, exponent, or strtod()'s words. */
 static bool parse_factor(const char *text, double *factor)
 {
 	char *end;

@@ -32,11 +32,11 @@ struct cpa_change {
 	enum cpa_component_kind of;
 	char *name;
 	double factor;
-	uint32_t number; /* locks, workers */
+	uint32_t number; /* of locks or workers */
 };
 
 /*
- * Read @text. Return 0, and the caller frees change->name; or -1 with *@error what is wrong, in
+ * Parse @text. Return 0, and the caller frees change->name; or -1 with *@error the message, in
  * static storage.
  */
 int cpa_change_parse(struct cpa_change *change, const char *text, const char **error);
