@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/launch/child.c - run a program so that the launcher can stand for it
+ * analysis/launch/child.c - run a program in place of the launcher
  *
- * The launcher handles no signal: it blocks those it passes on and takes them one by one from
- * sigwaitinfo(), together with SIGCHLD. The program starts with the mask and dispositions that
- * the launcher was given.
+ * The launcher handles no signal: it blocks the signals that it passes on and takes them one by one
+ * from sigwaitinfo(), together with SIGCHLD. The program starts with the signal mask and
+ * dispositions that the launcher was given.
  */
 
 #include "analysis/launch/child.h"
@@ -23,19 +23,22 @@
 static const int passed_on[] = { SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
 				 SIGUSR2, SIGALRM, SIGTSTP, SIGCONT, SIGWINCH };
 
-/* What the terminal sends. It reaches the whole foreground group, the program included. */
+/*
+ * Whether the terminal sent the signal; it then reaches the whole foreground group, including the
+ * program.
+ */
 static bool from_terminal(const siginfo_t *info)
 {
 	return info->si_code == SI_KERNEL && info->si_signo != SIGALRM;
 }
 
-/* In the new process: become the program, or report errno through @report. */
+/* In the new process: execute the program, or write errno to @report. */
 static _Noreturn void become(const struct cpa_child *child, const struct sigaction *old_chld,
 			     pid_t launcher, int report, const char *path, char **argv)
 {
 	int error;
 
-	/* Whoever kills the launcher with SIGKILL means the program. */
+	/* SIGKILL sent to the launcher is meant for the program. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (getppid() != launcher)
 		_exit(128 + SIGKILL);
@@ -71,7 +74,7 @@ int cpa_child_start(struct cpa_child *child, const char *path, char **argv)
 	for (size_t i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++)
 		sigaddset(&blocked, passed_on[i]);
 	sigprocmask(SIG_BLOCK, &blocked, &child->old_mask);
-	/* Inherited as ignored, it would hide the exit status. */
+	/* An inherited SIG_IGN would hide the exit status. */
 	sigaction(SIGCHLD, &chld, &old_chld);
 
 	child->started_ns = clock_ns();
@@ -97,17 +100,17 @@ int cpa_child_start(struct cpa_child *child, const char *path, char **argv)
 	return 0;
 }
 
-/* The program stopped for job control: stop too, so that the shell takes its terminal back. */
+/* The program stopped for job control: stop too, so that the shell takes the terminal back. */
 static void stop_alike(int status)
 {
 	int sig = WSTOPSIG(status);
 
-	/* Not for SIGSTOP: who stops the program by its pid resumes it by its pid. */
+	/* Not for SIGSTOP: it was sent to the program's pid, and so will be SIGCONT. */
 	if (sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU)
 		raise(SIGSTOP);
 }
 
-/* Wait for one of @awaited. Return it; -1: there was none. What is due meanwhile is done. */
+/* Wait for one of the signals @awaited, doing what is due meanwhile. Return it; -1: none. */
 static int next_signal(const struct cpa_child *child, const sigset_t *awaited, siginfo_t *info,
 		       struct cpa_parts *parts)
 {
@@ -147,7 +150,10 @@ int cpa_child_wait(const struct cpa_child *child, struct cpa_parts *parts)
 			return pid < 0 ? 0 : status;
 		if (next_signal(child, &awaited, &info, parts) < 0 || info.si_signo == SIGCHLD)
 			continue;
-		/* Sent to the group by kill(-pgid), it arrives twice: nothing tells that apart. */
+		/*
+		 * A signal sent to the group by kill(-pgid) arrives twice: the launcher cannot
+		 * tell.
+		 */
 		if (!from_terminal(&info))
 			kill(child->pid, info.si_signo);
 	}
@@ -162,7 +168,7 @@ void cpa_child_end_alike(int status)
 	if (!WIFSIGNALED(status))
 		exit(WEXITSTATUS(status));
 	sig = WTERMSIG(status);
-	/* The program dumped its core already; a pipe in core_pattern ignores the limit. */
+	/* The program wrote a core already; a pipe in core_pattern ignores the limit. */
 	setrlimit(RLIMIT_CORE, &none);
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	signal(sig, SIG_DFL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/launch/cpa.c - the launcher: run a program with libcpa.so, then name the next command
+ * analysis/launch/cpa.c - the launcher: run a program with libcpa.so, then print the next command
  */
 
 #include "analysis/launch/child.h"
@@ -54,7 +54,7 @@ static const char usage_text[] =
 	"127 PROGRAM not found. In these cases PROGRAM was not started.\n"
 	"Environment: CPA_LIB names another libcpa.so; man cpa-run has the rest.\n";
 
-/* The folder this very executable is in. False: unknown. */
+/* The folder of this executable. Return false if unknown. */
 static bool own_folder(char *folder)
 {
 	ssize_t len = readlink("/proc/self/exe", folder, PATH_MAX - 1);
@@ -67,7 +67,7 @@ static bool own_folder(char *folder)
 	return slash;
 }
 
-/* Find an installed or freshly built file of ours: in @folders beside the executable. */
+/* Find an installed or freshly built file of cpa in @folders, relative to the executable. */
 static bool find_beside(const char *const *folders, const char *name, char *found)
 {
 	char own[PATH_MAX], path[2 * PATH_MAX];
@@ -123,7 +123,7 @@ static int preload(const char *library, const char *image)
 	return ret;
 }
 
-/* Say where the profile is, and a command that works here: cpa-report is beside cpa. */
+/* Print the place of the profile, and a command for it: cpa-report is in the folder of cpa. */
 static void name_next(const char *argv0, const char *dump)
 {
 	const char *slash = strrchr(argv0, '/');
@@ -140,8 +140,8 @@ static void name_next(const char *argv0, const char *dump)
 }
 
 /*
- * Judge the size @journal, NULL if there is none. @last is the option before @program. Return 0, or
- * an exit status.
+ * Check the size @journal, NULL if there is none. @last: the option before @program. Return 0, or
+ * an exit status after one line on stderr.
  */
 static int check_journal(const char *journal, const char *last, const char *program)
 {
@@ -189,7 +189,7 @@ static int run(const char *argv0, int argc, char **argv)
 	int option, ret, status;
 	static char name[] = "cpa run";
 
-	argv[0] = name; /* what getopt_long() complains as */
+	argv[0] = name; /* name in getopt_long()'s messages */
 	while ((option = getopt_long(argc, argv, "+o:fqh", options, NULL)) >= 0) {
 		switch (option) {
 		case 'o':
@@ -245,7 +245,7 @@ static int run(const char *argv0, int argc, char **argv)
 	if ((ret = cpa_output_check(pattern, source, exe, force)))
 		return ret;
 
-	/* What is run by cpa run is a run of its own, also within another one. */
+	/* A program started by cpa run is a run of its own, even inside another one. */
 	if (preload(library, program.image) < 0 || unsetenv("CPA_SESSION") < 0 ||
 	    (output && setenv("CPA_OUTPUT", output, 1) < 0) ||
 	    (journal && setenv("CPA_JOURNAL", journal, 1) < 0) ||
@@ -270,7 +270,7 @@ static int run(const char *argv0, int argc, char **argv)
 	cpa_child_end_alike(status);
 }
 
-/* Become the tool @name, which is beside us. */
+/* Execute the tool @name, which is in the folder of cpa. Return an exit status if that fails. */
 static int become(const char *name, char **argv)
 {
 	static const char *const folders[] = { ".", "../bin", NULL };

@@ -37,7 +37,7 @@ int cpa_output_name(const char *pattern, const char *exe, pid_t pid, char *name,
 	return 0;
 }
 
-/* What the user can do about @error, of a file that could not be made. */
+/* Advice for errno @error when a file cannot be created. */
 static const char *advice(int error)
 {
 	switch (error) {
@@ -51,7 +51,7 @@ static const char *advice(int error)
 	}
 }
 
-/* Make the file @name and remove it. Return 0, or an exit status. */
+/* Create the file @name and remove it. Return 0, or an exit status after one line on stderr. */
 static int try_to_make(const char *name, const char *source)
 {
 	int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -59,7 +59,7 @@ static int try_to_make(const char *name, const char *source)
 	if (fd >= 0) {
 		close(fd);
 		unlink(name);
-	} else if (errno != EEXIST) { /* another launcher tries the same name just now */
+	} else if (errno != EEXIST) { /* another launcher tests the same name */
 		cpa_complain("%s %s: cannot be written: %s (%s)", source, name, strerror(errno),
 			     advice(errno));
 		return CPA_EXIT_USAGE;
@@ -67,7 +67,7 @@ static int try_to_make(const char *name, const char *source)
 	return 0;
 }
 
-/* There is something at @name. Return 0, or an exit status. */
+/* Handle an existing file @name. Return 0, or an exit status after one line on stderr. */
 static int make_room(const char *name, mode_t mode, const char *source, bool force)
 {
 	if (S_ISDIR(mode)) {
@@ -104,8 +104,8 @@ int cpa_output_check(const char *pattern, const char *source, const char *exe, b
 }
 
 /*
- * Cut the file to what its processes, which have ended, used: it was created with the size of all
- * the space they might have needed, and tools that do not know holes would copy that.
+ * Truncate the file to the part that its processes, which have ended, used. It was created with
+ * room for everything they might need, and tools that do not know holes would copy all of it.
  */
 static void trim(const struct cpa_control *control)
 {
@@ -127,7 +127,7 @@ void cpa_output_ended(const char *name, pid_t pid, int status)
 	char *error = NULL;
 
 	if (cpa_control_open(&control, name, &error) < 0) {
-		free(error); /* there is no profile; whoever names the next command says so */
+		free(error); /* there is no profile; name_next() reports that */
 		return;
 	}
 	if (control.header->pid == (uint32_t)pid) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/launch/output.h - the file that the library will write, by the pattern that names it
+ * analysis/launch/output.h - the name of the profile, and whether it can be written
  *
- * The library runs inside the program, which goes on without a profile when the file cannot be
- * made. So the launcher finds that out before it starts the program.
+ * The library runs inside the program, which goes on without a profile if the file cannot be
+ * created. So the launcher tests this before it starts the program.
  */
 #ifndef CPA_ANALYSIS_LAUNCH_OUTPUT_H
 #define CPA_ANALYSIS_LAUNCH_OUTPUT_H
@@ -13,21 +13,22 @@
 #include <sys/types.h>
 
 /*
- * Write the name that the library makes of @pattern to @name, in a program that is called @exe and
- * has @pid; 0: not known yet, "PID" stands for it. Return -1 if it does not fit.
+ * Write to @name the file name that the library makes from @pattern in program @exe with process id
+ * @pid; 0: not known yet, "PID" stands for it. Return -1 if it does not fit.
  */
 int cpa_output_name(const char *pattern, const char *exe, pid_t pid, char *name, size_t size);
 
 /*
- * Check that the file of @pattern, a setting that the user knows as @source, can be made: one that exists is removed
- * if @force, else refused. Return 0, or an exit status after one line on stderr.
+ * Check that the file of @pattern can be created; @source: the setting's name in messages. An
+ * existing file is removed if @force, else it is an error. Return 0, or an exit status after one
+ * line on stderr.
  */
 int cpa_output_check(const char *pattern, const char *source, const char *exe, bool force);
 
 /*
- * The program @pid has ended with wait status @status: tell the readers of its profile @name, and
- * cut that to its used size. Where others may write into the folder, the name may be that of
- * something else by now, which is left alone.
+ * The program @pid has ended with wait status @status: record that in its profile @name, and
+ * truncate the file to its used size. If others may write to the folder, @name may be another file
+ * by now, which is left alone.
  */
 void cpa_output_ended(const char *name, pid_t pid, int status);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/launch/parts.c - profile a part of a run: after a delay, for a time */
+/* analysis/launch/parts.c - profile a part of a run: after a delay, for a duration */
 #include "analysis/launch/parts.h"
 
 #include <stdlib.h>
@@ -30,7 +30,7 @@ bool cpa_parts_time(const char *text, uint64_t *ns)
 	return false;
 }
 
-/* Of the two changes the one that comes next; false: the second, or none. */
+/* Whether the next change switches profiling on; false: it switches off, or there is none. */
 static bool starts(const struct cpa_parts *parts)
 {
 	return parts->done == 0 && parts->delay_ns;
@@ -52,7 +52,7 @@ void cpa_parts_act(struct cpa_parts *parts, uint64_t now)
 	char *error = NULL;
 
 	if (cpa_control_open(&control, parts->session, &error) == 0) {
-		/* It may be so already: the program may switch, too. */
+		/* It may be in that state already, as the program may switch too. */
 		cpa_control_switch(&control, starts(parts), &error);
 		cpa_control_close(&control);
 		parts->done++;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * analysis/launch/program.c - which file a command runs, and whether LD_PRELOAD reaches it
- */
+/* analysis/launch/program.c - find the file of a command, and whether LD_PRELOAD works for it */
 
 #include "analysis/launch/program.h"
 
@@ -19,7 +17,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-/* The kernel follows a script to a script this many times, and reads this much of "#!". */
+/* The kernel follows chains of scripts this deep, and reads this many bytes of "#!". */
 enum { SCRIPT_DEPTH = 5, SCRIPT_LINE = 256 };
 
 static const char loader_name[] = "ld-linux-x86-64.so.2";
@@ -42,7 +40,7 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Return 0 when the kernel would try to run @path, else an errno value. */
+/* Return 0 if the kernel would try to execute @path, else an errno value. */
 static int executable(const char *path)
 {
 	struct stat st;
@@ -100,7 +98,7 @@ int cpa_program_find(struct cpa_program *program, const char *name)
 		return error ? complain_not_executable(name, error) :
 			       copy_path(program->path, name);
 	}
-	/* As execvp() does without PATH. */
+	/* As execvp() does if PATH is not set. */
 	for (search = search ? search : "/bin:/usr/bin"; *name; search = end + 1) {
 		int len;
 
@@ -124,9 +122,9 @@ int cpa_program_find(struct cpa_program *program, const char *name)
 }
 
 /*
- * Would running @image change the user or group, or add capabilities? Then the loader ignores
- * LD_PRELOAD. The bits mean nothing on a nosuid mount, under no_new_privs, or for who has the
- * privilege already. Return what grants it, or NULL.
+ * The reason why running @image changes the user or group, or adds capabilities, so that the loader
+ * ignores LD_PRELOAD; NULL: none. The bits have no effect on a nosuid mount, under no_new_privs, or
+ * for a user who has the privilege.
  */
 static const char *privilege_gained(const char *image)
 {
@@ -145,7 +143,7 @@ static const char *privilege_gained(const char *image)
 	return NULL;
 }
 
-/* Read the loader's path out of an ELF image. False: it names none, so it is static. */
+/* Read the path of the loader from an ELF image. Return false if it has none: it is static. */
 static bool elf_loader(int fd, const Elf64_Ehdr *header, char *loader, size_t size)
 {
 	Elf64_Phdr part;
@@ -208,7 +206,7 @@ static int check_elf(int fd, const Elf64_Ehdr *header, const char *image)
 	return 0;
 }
 
-/* Cut the interpreter's path out of "#! /bin/sh -e". NULL: there is none. */
+/* Extract the interpreter's path from "#! /bin/sh -e", changing @line. NULL: there is none. */
 static char *script_interpreter(char *line)
 {
 	char *name;
@@ -235,7 +233,7 @@ int cpa_program_check(struct cpa_program *program)
 		int error;
 
 		if (fd < 0 && errno == EACCES)
-			return 0; /* may be run but not read: the kernel decides */
+			return 0; /* executable but not readable: the kernel decides */
 		len = fd < 0 ? -1 : pread(fd, &head, sizeof(head) - 1, 0);
 		if (len >= (ssize_t)sizeof(head.elf) &&
 		    memcmp(head.elf.e_ident, ELFMAG, SELFMAG) == 0) {

@@ -19,17 +19,17 @@ enum {
 };
 
 struct cpa_program {
-	char path[PATH_MAX];  /* what is handed to execve() */
-	char image[PATH_MAX]; /* the ELF file that will run: path, or the interpreter of a script */
+	char path[PATH_MAX];  /* path for execve() */
+	char image[PATH_MAX]; /* ELF file that will run: path, or the interpreter of a script */
 };
 
-/* Find @name as execvp() would. Return 0, or an exit status after one line on stderr. */
+/* Find @name as execvp() does. Return 0, or an exit status after one line on stderr. */
 int cpa_program_find(struct cpa_program *program, const char *name);
 
-/* Set ->image and judge it. Return 0, or an exit status after one line on stderr. */
+/* Set ->image and check it. Return 0, or an exit status after one line on stderr. */
 int cpa_program_check(struct cpa_program *program);
 
-/* The name the library will see: the last part of ->image once symbolic links are resolved. */
+/* The name that the library will see: the last part of ->image after resolving symbolic links. */
 void cpa_program_exe_name(const struct cpa_program *program, char *name, size_t size);
 
 /* Print "cpa: ..." and a newline on stderr. */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * analysis/launch/sanitizer.c - the sanitizer's library that a program is linked with
- */
+/* analysis/launch/sanitizer.c - find the sanitizer library that a program is linked with */
 #include "analysis/launch/sanitizer.h"
 
 #include <elf.h>
@@ -12,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Read @size bytes of what the loader puts at @address. */
+/* Read @size bytes of the part that is loaded at @address. */
 static bool read_loaded(int fd, const Elf64_Ehdr *header, uint64_t address, void *to, size_t size)
 {
 	Elf64_Phdr part;
@@ -41,7 +39,7 @@ static bool is_sanitizer(const char *name)
 	return false;
 }
 
-/* Look at the entries of the dynamic section at @offset until one names a sanitizer. */
+/* Search the dynamic section at @offset for a sanitizer library. */
 static void look(int fd, const Elf64_Ehdr *header, off_t offset, char *name, size_t size)
 {
 	uint64_t strings = 0;
