@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 
 most_lines=600
 rooms=(
-	shadow/format shadow/store shadow/path shadow/journal shadow/graph shadow/edge
+	shadow/arch shadow/format shadow/store shadow/path shadow/journal shadow/graph shadow/edge
 	preload/libc preload/clock preload/core preload/process preload/lib preload/sync
 	analysis/util analysis/input analysis/symbols analysis/profile analysis/exact
 	analysis/predict analysis/render analysis/top analysis/ctl analysis/launch

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "analysis/input/mapping.h"
+#include "shadow/arch/arch.h"
 #include "shadow/store/epoch.h"
 
 static int fail(char **error, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -112,7 +113,7 @@ static uint64_t now(const struct cpa_header *header)
 
 	/* ACQUIRE: pairs with the RELEASE in preload/clock/source.c, change(). */
 	if (__atomic_load_n(&m->source, __ATOMIC_ACQUIRE) < CPA_SOURCE_KERNEL)
-		return __builtin_ia32_rdtsc();
+		return cpa_arch_counter();
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec - m->source_ns;
 	return m->source_ticks + (uint64_t)((unsigned __int128)ns * m->source_rate >> 20);
@@ -227,7 +228,7 @@ void cpa_control_ended(struct cpa_control *control, int status)
 	first->waited = 1;
 	if (first->state != CPA_PROCESS_RUNNING && first->state != CPA_PROCESS_EXECED)
 		return;
-	first->end_ticks = __builtin_ia32_rdtsc();
+	first->end_ticks = cpa_arch_counter();
 	/* Relaxed: a counter. */
 	__atomic_fetch_sub(&control->header->running, 1, __ATOMIC_RELAXED);
 	/* RELEASE: pairs as in preload/process/process.c, where a process records its own end. */

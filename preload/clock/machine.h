@@ -19,14 +19,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#ifndef __x86_64__
-#error "cpa needs x86-64: preload/clock/machine.h is the place to add a processor"
-#endif
+#include "shadow/arch/arch.h"
 
 /* The time stamp counter. */
 static inline uint64_t cpa_machine_counter(void)
 {
-	return __builtin_ia32_rdtsc();
+	return cpa_arch_counter();
 }
 
 /*

@@ -20,11 +20,8 @@
 #include "preload/core/window.h"
 #include "preload/libc/real.h"
 #include "preload/core/signal.h"
+#include "shadow/arch/arch.h"
 #include "shadow/graph/moved.h"
-
-#ifndef __x86_64__
-#error "cpa needs x86-64: preload/core/dlopen.c is one more place to add a processor"
-#endif
 
 uint32_t cpa_load_generation;
 
@@ -197,32 +194,15 @@ static __attribute__((used)) void *opening_in(Lmid_t where, const char *file, in
 	return (void *)REAL(dlmopen);
 }
 
-/* Call @look with our arguments, then go where it says with the same ones. */
-#define JUMP(look)                              \
-	__asm__("push %rdi\n\t"                 \
-		".cfi_adjust_cfa_offset 8\n\t"  \
-		"push %rsi\n\t"                 \
-		".cfi_adjust_cfa_offset 8\n\t"  \
-		"push %rdx\n\t"                 \
-		".cfi_adjust_cfa_offset 8\n\t"  \
-		"call " #look "\n\t"            \
-		"pop %rdx\n\t"                  \
-		".cfi_adjust_cfa_offset -8\n\t" \
-		"pop %rsi\n\t"                  \
-		".cfi_adjust_cfa_offset -8\n\t" \
-		"pop %rdi\n\t"                  \
-		".cfi_adjust_cfa_offset -8\n\t" \
-		"jmp *%rax")
-
 #define UNUSED __attribute__((unused))
 
 CPA_EXPORT __attribute__((naked)) void *dlopen(UNUSED const char *file, UNUSED int mode)
 {
-	JUMP(opening);
+	CPA_ARCH_JUMP_TO_CHOICE_OF(opening);
 }
 
 CPA_EXPORT __attribute__((naked)) void *dlmopen(UNUSED Lmid_t where, UNUSED const char *file,
 						UNUSED int mode)
 {
-	JUMP(opening_in);
+	CPA_ARCH_JUMP_TO_CHOICE_OF(opening_in);
 }

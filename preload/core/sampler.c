@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include "preload/libc/private_fds.h"
@@ -19,6 +18,7 @@
 #include "preload/core/signal.h"
 #include "preload/core/track.h"
 #include "preload/core/worker.h"
+#include "shadow/arch/arch.h"
 #include "shadow/store/kernel.h"
 
 #define PAGE	     4096u
@@ -397,8 +397,7 @@ static void on_signal(void *context, unsigned times)
 		cpa_sampler_drain(&w->sampler);
 	} else {
 		w->sampler.latest = cpa_clock_now();
-		note(&w->sampler, (uint64_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP],
-		     times);
+		note(&w->sampler, cpa_arch_program_counter(context), times);
 		/* Relaxed: as in map_event(). */
 		if (!w->sampler.stays && !__atomic_load_n(&opening, __ATOMIC_RELAXED))
 			change_hidden(w);

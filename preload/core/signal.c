@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "preload/libc/real.h"
+#include "shadow/arch/arch.h"
 #include "shadow/store/kernel.h"
 
 const char cpa_signal_mark;
@@ -87,12 +88,7 @@ bool cpa_signal_is_ours(const siginfo_t *info)
 	return info->si_code == SI_TIMER && info->si_value.sival_ptr == &cpa_signal_mark;
 }
 
-/*
- * Aligns its stack itself: QEMU before 8.1, as an emulator of x86-64, calls handlers with one that
- * is 8 bytes off, and the first aligned store to it would end the program.
- */
-__attribute__((force_align_arg_pointer)) static void on_signal(int sig, siginfo_t *info,
-							       void *context)
+CPA_ARCH_SIGNAL_HANDLER static void on_signal(int sig, siginfo_t *info, void *context)
 {
 	int err = errno;
 

@@ -14,6 +14,7 @@
 #define CPA_PRELOAD_CORE_TRACK_H
 
 #include "preload/core/worker.h"
+#include "shadow/arch/arch.h"
 
 #define CPA_CALLER() ((uint64_t)__builtin_return_address(0))
 
@@ -90,7 +91,7 @@ static inline uint32_t cpa_track_node(struct cpa_worker *w, enum cpa_event_kind 
 static inline void cpa_stand_between(struct cpa_worker *w)
 {
 	/* As good as `true`, and tells a jump out of the wait: preload/core/window.h. */
-	__asm__ volatile("mov %%rsp, %0" : "=m"(w->between));
+	CPA_ARCH_STORE_STACK_POINTER(w->between);
 }
 
 /* Make the components of external time. Once, at start. */

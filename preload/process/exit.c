@@ -7,6 +7,7 @@
 
 #include "preload/process/life.h"
 #include "preload/libc/real.h"
+#include "shadow/arch/arch.h"
 
 CPA_EXPORT void _exit(int status)
 {
@@ -28,10 +29,10 @@ CPA_EXPORT void quick_exit(int status)
 	__builtin_unreachable();
 }
 
-CPA_OLDER(quick_exit, "GLIBC_2.10"); /* runs destructors of thread-local objects */
+CPA_OLDER(quick_exit, CPA_ARCH_GLIBC_QUICK_EXIT); /* runs destructors of thread-local objects */
 void quick_exit_older(int status)
 {
 	cpa_life_end();
-	REAL_VERSION(quick_exit, "GLIBC_2.10")(status);
+	REAL_VERSION(quick_exit, CPA_ARCH_GLIBC_QUICK_EXIT)(status);
 	__builtin_unreachable();
 }

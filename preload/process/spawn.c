@@ -24,13 +24,10 @@
 #include "preload/libc/real.h"
 #include "preload/core/track.h"
 #include "preload/process/wait.h"
+#include "shadow/arch/arch.h"
 #include "shadow/journal/journal.h"
 #include "shadow/edge/offer.h"
 #include "shadow/path/token.h"
-
-#ifndef __x86_64__
-#error "cpa needs x86-64: preload/process/spawn.c is one more place to add a processor"
-#endif
 
 #define STREAMS 64u
 
@@ -159,12 +156,12 @@ static int spawn_by(int (*original)(pid_t *, const char *, const posix_spawn_fil
 				argv, envp, CPA_CALLER());                                       \
 	}
 
-SPAWN(posix_spawn, posix_spawn, "GLIBC_2.15")
-CPA_OLDER(posix_spawn, "GLIBC_2.2.5");
-SPAWN(posix_spawn_older, posix_spawn, "GLIBC_2.2.5")
-SPAWN(posix_spawnp, posix_spawnp, "GLIBC_2.15")
-CPA_OLDER(posix_spawnp, "GLIBC_2.2.5");
-SPAWN(posix_spawnp_older, posix_spawnp, "GLIBC_2.2.5")
+SPAWN(posix_spawn, posix_spawn, CPA_ARCH_GLIBC_SPAWN)
+CPA_OLDER(posix_spawn, CPA_ARCH_GLIBC_FIRST);
+SPAWN(posix_spawn_older, posix_spawn, CPA_ARCH_GLIBC_FIRST)
+SPAWN(posix_spawnp, posix_spawnp, CPA_ARCH_GLIBC_SPAWN)
+CPA_OLDER(posix_spawnp, CPA_ARCH_GLIBC_FIRST);
+SPAWN(posix_spawnp_older, posix_spawnp, CPA_ARCH_GLIBC_FIRST)
 
 /* The child that took @token was waited for in @op. */
 static void waited(struct cpa_op *op, uint32_t token, uint32_t place, int status)
@@ -260,12 +257,7 @@ static __attribute__((used)) void *vforking(void)
 
 CPA_EXPORT __attribute__((naked)) pid_t vfork(void)
 {
-	__asm__("sub $8, %rsp\n\t"
-		".cfi_adjust_cfa_offset 8\n\t"
-		"call vforking\n\t"
-		"add $8, %rsp\n\t"
-		".cfi_adjust_cfa_offset -8\n\t"
-		"jmp *%rax");
+	CPA_ARCH_JUMP_TO_CHOICE_OF(vforking);
 }
 
 uint32_t cpa_spawn_exec(void)

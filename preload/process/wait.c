@@ -23,6 +23,7 @@
 #include "preload/process/process.h"
 #include "preload/libc/real.h"
 #include "preload/core/track.h"
+#include "shadow/arch/arch.h"
 #include "shadow/edge/acquire.h"
 #include "shadow/store/kernel.h"
 #include "shadow/edge/process.h"
@@ -42,7 +43,7 @@ static bool begin_reading(void)
 		/* ACQUIRE pairs with end_reading(). */
 		if (!__atomic_exchange_n(&reading, 1, __ATOMIC_ACQUIRE))
 			return true;
-		__builtin_ia32_pause();
+		cpa_arch_pause();
 	}
 	return false;
 }

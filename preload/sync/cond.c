@@ -15,14 +15,15 @@
 #include "preload/sync/lock.h"
 #include "preload/core/window.h"
 #include "preload/libc/real.h"
+#include "shadow/arch/arch.h"
 #include "shadow/graph/component.h"
 
 /*
  * To the functions of old a pthread_cond_t is a pointer to memory of theirs: those of one version
  * are not to be called for what another has made, so each wrapper calls its own.
  */
-#define VERSION	  "GLIBC_2.3.2"
-#define OLDER	  "GLIBC_2.2.5"
+#define VERSION	  CPA_ARCH_GLIBC_COND
+#define OLDER	  CPA_ARCH_GLIBC_FIRST
 #define EVERYBODY UINT32_MAX
 
 /* Bit of a pthread_cond_t's __wrefs: glibc's __PTHREAD_COND_CLOCK_MONOTONIC_MASK. */

@@ -16,6 +16,7 @@
 #include "preload/sync/lock.h"
 #include "preload/core/window.h"
 #include "preload/libc/real.h"
+#include "shadow/arch/arch.h"
 
 /* glibc's mtx_t is its pthread_mutex_t, and mtx_* call the internal functions, not ours. */
 #define MUTEX(m) ((pthread_mutex_t *)(m))
@@ -125,7 +126,7 @@ static bool awaited(const struct cpa_op *op, pthread_mutex_t *m)
 		return false;
 	do {
 		for (unsigned i = 0; i < PAUSES; i++)
-			__builtin_ia32_pause();
+			cpa_arch_pause();
 		/* Relaxed: the try looks again. */
 		if (!__atomic_load_n(&m->__data.__lock, __ATOMIC_RELAXED) && !try_lock(m))
 			return true;

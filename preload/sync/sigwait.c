@@ -20,6 +20,7 @@
 #include "preload/core/signal.h"
 #include "preload/core/suspend.h"
 #include "preload/core/op.h"
+#include "shadow/arch/arch.h"
 #include "shadow/edge/cell.h"
 
 /* Its address stands for the object. */
@@ -203,12 +204,12 @@ CPA_EXPORT int pthread_kill(pthread_t thread, int sig)
 	return REAL(pthread_kill)(thread, sig);
 }
 
-CPA_OLDER(pthread_kill, "GLIBC_2.2.5"); /* tells of a thread that has ended */
+CPA_OLDER(pthread_kill, CPA_ARCH_GLIBC_FIRST); /* tells of a thread that has ended */
 int pthread_kill_older(pthread_t thread, int sig)
 {
 	if (sig > 0)
 		sending(sig, CPA_CALLER());
-	return REAL_VERSION(pthread_kill, "GLIBC_2.2.5")(thread, sig);
+	return REAL_VERSION(pthread_kill, CPA_ARCH_GLIBC_FIRST)(thread, sig);
 }
 
 CPA_EXPORT int pthread_sigqueue(pthread_t thread, int sig, const union sigval value)

@@ -26,6 +26,7 @@
 
 #include <stdint.h>
 
+#include "shadow/arch/arch.h"
 #include "shadow/format/layout_machine.h"
 
 #define CPA_MAGIC	 "CPADUMP\n"
@@ -33,7 +34,6 @@
 #define CPA_BYTE_ORDER	 0x01020304u
 #define CPA_HEADER_SIZE	 16384u
 #define CPA_CHUNKS	 20u
-#define CPA_CACHE_LINE	 64u
 #define CPA_INDEX_LEVELS 7u
 #define CPA_INDEX_LINE	 8u /* entries of one index probe: one cache line */
 #define CPA_PATH_DELTAS	 30u

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "shadow/arch/arch.h"
 #include "shadow/graph/component.h"
 
 #include <errno.h>
@@ -125,7 +126,7 @@ uint32_t cpa_component_bucket(const struct cpa_component *c)
 
 		if (slot)
 			return slot;
-		__builtin_ia32_pause();
+		cpa_arch_pause();
 	}
 	return CPA_SLOT_NONE;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "shadow/arch/arch.h"
 #include "shadow/graph/cut.h"
 
 #include <string.h>
@@ -221,7 +222,7 @@ static enum found read_thread(struct state *t, const struct cpa_thread *row, uin
 		if (found == FOUND && !take(t, &s))
 			found = CHANGING;
 		if (found == CHANGING)
-			__builtin_ia32_pause();
+			cpa_arch_pause();
 	}
 	return found;
 }

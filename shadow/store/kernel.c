@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "shadow/arch/arch.h"
 #include "shadow/store/kernel.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@
 /* Atomic: system calls in progress in the threads that share the counter. */
 static struct counter {
 	uint32_t calls;
-} __attribute__((aligned(64))) counters[COUNTERS];
+} __attribute__((aligned(CPA_CACHE_LINE))) counters[COUNTERS];
 
 static uint32_t closed; /* atomic; never returns to 0 */
 

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shadow/arch/x86_64.h - x86-64: registers, instructions, calling convention, glibc's versions
+ *
+ * Included through shadow/arch/arch.h only. The functions neither lock nor allocate, and keep errno;
+ * all are safe in a signal handler.
+ */
+#ifndef CPA_SHADOW_ARCH_X86_64_H
+#define CPA_SHADOW_ARCH_X86_64_H
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+/* Bytes of a cache line. The session file is laid out in such lines. */
+#define CPA_CACHE_LINE 64u
+
+/* The time stamp counter, in ticks. Kills the program after prctl(PR_SET_TSC, PR_TSC_SIGSEGV). */
+static inline uint64_t cpa_arch_counter(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+
+/* Let the core's other hardware thread run, in a loop that waits for a store of another thread. */
+static inline void cpa_arch_pause(void)
+{
+	__builtin_ia32_pause();
+}
+
+/* Store the stack pointer, which is never 0, in the 8-byte variable @word. One instruction. */
+#define CPA_ARCH_STORE_STACK_POINTER(word) __asm__ volatile("mov %%rsp, %0" : "=m"(word))
+
+/* Address of the instruction that a signal interrupted. @context: argument of the handler. */
+static inline uint64_t cpa_arch_program_counter(const void *context)
+{
+	return (uint64_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+}
+
+/*
+ * Stack pointer that a jump to @buffer restores. glibc keeps it as word 6 (JB_RSP), exclusive-or'ed
+ * with the thread's pointer guard, then rotated left by 17 bits.
+ */
+static inline uint64_t cpa_arch_jump_target(const struct __jmp_buf_tag *buffer)
+{
+	uint64_t mixed = (uint64_t)buffer->__jmpbuf[6], guard;
+
+	mixed = mixed >> 17 | mixed << (64 - 17);
+	__asm__("mov %%fs:0x30, %0" : "=r"(guard));
+	return mixed ^ guard;
+}
+
+/*
+ * Body of a function with __attribute__((naked)) and at most three arguments. Calls @choose with
+ * the same arguments, then jumps to the function that it returned, again with the same arguments:
+ * that one finds the return address and stack of the first caller.
+ */
+#define CPA_ARCH_JUMP_TO_CHOICE_OF(choose)      \
+	__asm__("push %rdi\n\t"                 \
+		".cfi_adjust_cfa_offset 8\n\t"  \
+		"push %rsi\n\t"                 \
+		".cfi_adjust_cfa_offset 8\n\t"  \
+		"push %rdx\n\t"                 \
+		".cfi_adjust_cfa_offset 8\n\t"  \
+		"call " #choose "\n\t"          \
+		"pop %rdx\n\t"                  \
+		".cfi_adjust_cfa_offset -8\n\t" \
+		"pop %rsi\n\t"                  \
+		".cfi_adjust_cfa_offset -8\n\t" \
+		"pop %rdi\n\t"                  \
+		".cfi_adjust_cfa_offset -8\n\t" \
+		"jmp *%rax")
+
+/*
+ * A signal handler with this attribute aligns its stack itself. QEMU before 8.1, as an emulator of
+ * x86-64, calls handlers with a stack that is 8 bytes off, and the first aligned store to it would
+ * end the program.
+ */
+#define CPA_ARCH_SIGNAL_HANDLER __attribute__((force_align_arg_pointer))
+
+/*
+ * Call clone() with @flags, without thread-local memory or thread numbers to store. The new thread
+ * calls @function with @argument on the stack that ends at @top (16-byte aligned), then exits.
+ * Return what the system call returns: thread number, or -error. errno stays.
+ */
+__attribute__((visibility("hidden"))) long cpa_arch_clone(unsigned long flags, char *top,
+							  void (*function)(void *), void *argument);
+
+/* Whether Valgrind runs the program. */
+__attribute__((visibility("hidden"))) bool cpa_arch_in_valgrind(void);
+
+/*
+ * Versions under which glibc for x86-64 has functions that changed later. A program linked before
+ * the change finds the older version: CPA_OLDER() in preload/libc/real.h.
+ */
+#define CPA_ARCH_GLIBC_FIRST	  "GLIBC_2.2.5"
+#define CPA_ARCH_GLIBC_COND	  "GLIBC_2.3.2" /* pthread_cond_*, today's */
+#define CPA_ARCH_GLIBC_SPAWN	  "GLIBC_2.15"	/* posix_spawn(), today's */
+#define CPA_ARCH_GLIBC_QUICK_EXIT "GLIBC_2.10"	/* quick_exit(), the older one */
+
+#endif
