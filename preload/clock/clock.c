@@ -283,10 +283,10 @@ static bool read_delay(struct cpa_clock *c, uint64_t *delay)
 	if (c->schedstat == -1) {
 		sigset_t signals;
 
-		if (!cpa_number_begin(&signals))
+		if (!cpa_fd_guard_begin(&signals))
 			return false;
 		open_delay(c);
-		cpa_number_end(&signals);
+		cpa_fd_guard_end(&signals);
 	}
 	n = cpa_machine_read(c->schedstat, text, sizeof(text) - 1);
 	if (n <= 0) {

@@ -23,7 +23,7 @@
 #include "shadow/arch/arch.h"
 #include "shadow/graph/moved.h"
 
-uint32_t cpa_load_generation;
+uint32_t cpa_dlopen_generation;
 
 /* What is to be known of one module. */
 struct range {
@@ -121,10 +121,10 @@ CPA_EXPORT int dlclose(void *handle)
 	int ret, err;
 
 	/* ACQ_REL: before anything goes; pairs with look() in preload/lib/next_symbol.c. */
-	__atomic_fetch_add(&cpa_load_generation, 1, __ATOMIC_ACQ_REL);
+	__atomic_fetch_add(&cpa_dlopen_generation, 1, __ATOMIC_ACQ_REL);
 	ret = REAL(dlclose)(handle);
 	/* ACQ_REL: what a destructor made us find meanwhile. */
-	__atomic_fetch_add(&cpa_load_generation, 1, __ATOMIC_ACQ_REL);
+	__atomic_fetch_add(&cpa_dlopen_generation, 1, __ATOMIC_ACQ_REL);
 	err = errno;
 	w = cpa_enter_known();
 	if (w) {

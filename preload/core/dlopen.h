@@ -12,13 +12,13 @@
 #include "shadow/store/session.h"
 
 /* Changes with every dlclose(): what was found may be gone, and other modules be in its place. */
-extern CPA_HIDDEN uint32_t cpa_load_generation;
+extern CPA_HIDDEN uint32_t cpa_dlopen_generation;
 
 /* Whether something was unloaded since @then, which is brought up to date. */
-static inline bool cpa_load_changed(uint32_t *then)
+static inline bool cpa_dlopen_changed(uint32_t *then)
 {
 	/* Relaxed: who uses what was loaded since was told of it by other means. */
-	uint32_t now = __atomic_load_n(&cpa_load_generation, __ATOMIC_RELAXED);
+	uint32_t now = __atomic_load_n(&cpa_dlopen_generation, __ATOMIC_RELAXED);
 	bool changed = *then != now;
 
 	*then = now;

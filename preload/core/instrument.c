@@ -90,7 +90,7 @@ static inline __attribute__((always_inline)) struct cpa_worker *enter(uint64_t s
 
 	if (unlikely(!*cpa_alive)) /* a child of fork must not touch its parent's profile */
 		return NULL;
-	if (unlikely(!w || !w->calls || cpa_part_moved(w)))
+	if (unlikely(!w || !w->calls || cpa_window_moved(w)))
 		return enter_anew(w, stack);
 	/* Set before `inside` is, and cleared after it is: there is no gap, see cpa_instrument_jump(). */
 	if (likely(!cpa_tls.inside))
@@ -143,7 +143,7 @@ static COLD void measure(struct cpa_worker *w, struct cpa_calls *c)
 	c->runqueue += scratch->runqueue + scratch->external;
 	cpa_calls_free(scratch);
 	/* Relaxed: threads that measure at once differ by noise. */
-	if (!cpa_part_moved(w)) /* else it was too little */
+	if (!cpa_window_moved(w)) /* else it was too little */
 		__atomic_store_n(&cost, best / (2 * MEASURE_CALLS), __ATOMIC_RELAXED);
 }
 
@@ -163,7 +163,7 @@ static bool begin(struct cpa_worker *w)
 	}
 	w->calls = c;
 	w->watched = c || w->self.journal;
-	cpa_heed(w);
+	cpa_force_slow(w);
 	return c;
 }
 
@@ -172,7 +172,7 @@ static bool is_off(const struct cpa_worker *w)
 {
 	if (!w)
 		return cpa_tls.left || !cpa_epoch_is_on(cpa_epoch(cpa_header()));
-	return cpa_part_moved(w) && !cpa_part_begun(w);
+	return cpa_window_moved(w) && !cpa_window_begun(w);
 }
 
 /* The thread has no calls yet, or they are of a part of the run that is over. errno is kept. */

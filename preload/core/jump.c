@@ -14,7 +14,7 @@
 #define JUMP(name)                                                      \
 	CPA_EXPORT void name(struct __jmp_buf_tag buffer[1], int value) \
 	{                                                               \
-		cpa_part_jump(cpa_arch_jump_target(buffer));            \
+		cpa_window_jump(cpa_arch_jump_target(buffer));          \
 		cpa_instrument_jump(cpa_arch_jump_target(buffer));      \
 		REAL(name)(buffer, value);                              \
 		__builtin_unreachable();                                \

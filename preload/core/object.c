@@ -38,7 +38,7 @@ uint32_t cpa_object_unnamed(enum cpa_component_kind kind, uint32_t object_kind, 
 /* What was unloaded since may have another library in its place. */
 static void forget_unloaded(struct cpa_worker *w)
 {
-	if (likely(!cpa_load_changed(&w->loads)))
+	if (likely(!cpa_dlopen_changed(&w->loads)))
 		return;
 	memset(w->nodes, 0, sizeof(w->nodes));
 	memset(w->classes, 0, sizeof(w->classes));

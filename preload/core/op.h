@@ -30,7 +30,7 @@
  * Jumped out of: nothing is called; the next event finds worker.between set (preload/core/window.h).
  * Begun while profiling was off: cpa_op_back() enters if a part of the run has begun meanwhile. The
  * operation then arrives behind the original; its blocked time lies in no part.
- * Part crossed: cpa_op_back() cuts the wait at the borders of parts (cpa_part_crossed()).
+ * Part crossed: cpa_op_back() cuts the wait at the borders of parts (cpa_window_crossed()).
  * Profile ended while it blocked: cpa_op_back() returns false.
  *
  * errno after cpa_op_end(), and where cpa_op_back() returns false, is what the original left.

@@ -68,7 +68,7 @@ static void note(struct cpa_sampler *s, uint64_t pc, unsigned times)
 
 	if (s->paused || cpa_function_is_ours(pc)) /* probe time, which is measured */
 		return;
-	if (unlikely(cpa_load_changed(&s->loads)))
+	if (unlikely(cpa_dlopen_changed(&s->loads)))
 		memset(s->functions, 0, sizeof(s->functions));
 	if (s->functions[at].pc != pc) {
 		s->functions[at].id = cpa_function_at(pc);
@@ -246,7 +246,7 @@ static bool start_perf(struct cpa_sampler *s, unsigned *rate)
 {
 	struct event event = { (pid_t)cpa_kernel(SYS_gettid), *rate, s };
 
-	if (!cpa_apart(map_event, &event) || !s->ring)
+	if (!cpa_private_fds_call(map_event, &event) || !s->ring)
 		return false;
 	*rate = event.rate;
 	return true;
@@ -383,7 +383,7 @@ static void on_signal(void *context, unsigned times)
 
 	if (!*cpa_alive || cpa_tls.inside || !w)
 		return;
-	if (unlikely(cpa_part_moved(w))) {
+	if (unlikely(cpa_window_moved(w))) {
 		/* A thread that has no events meets the borders of parts here. */
 		if (cpa_enter())
 			cpa_leave();

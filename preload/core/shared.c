@@ -130,7 +130,7 @@ static bool find(uint64_t address, struct mapping *found)
 	s.done = false;
 	if (!cpa_kernel_begin())
 		return false;
-	if (!cpa_apart(search, &s))
+	if (!cpa_private_fds_call(search, &s))
 		search(&s);
 	cpa_kernel_end();
 	*found = s.found;

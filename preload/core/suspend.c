@@ -33,7 +33,7 @@ void cpa_suspend_begin(uint64_t caller)
 	if (!w || cpa_tls.inside)
 		return;
 	w->suspended = caller;
-	cpa_heed(w);
+	cpa_force_slow(w);
 }
 
 void cpa_suspend_ended(struct cpa_worker *w)

@@ -90,7 +90,7 @@ static __attribute__((noinline)) void end_eventful(struct cpa_worker *w,
 		cpa_computes_note(w->self.row);
 		w->self.slow++; /* which may have taken its time */
 		if (unlikely(w->clock.ahead))
-			cpa_heed(w);
+			cpa_force_slow(w);
 	}
 	cpa_journal_event(&w->self, now);
 }
@@ -115,7 +115,7 @@ static void open_window(struct cpa_worker *w)
 	uint64_t window = due > w->self.since ? due - w->self.since : 0;
 
 	if (unlikely(w->clock.ahead))
-		cpa_heed(w);
+		cpa_force_slow(w);
 	else if (!w->watched)
 		w->self.window = window < w->self.period ? window : w->self.period;
 }
@@ -210,15 +210,15 @@ uint64_t cpa_waited(struct cpa_worker *w, uint64_t *arrived)
 	}
 	now = cpa_clock_stamp_waited(&w->clock, &e);
 	if (unlikely(w->clock.ahead))
-		cpa_heed(w);
+		cpa_force_slow(w);
 	if (w->clock.rebased == now) {
 		cpa_computes_note(row);
 		if (cpa_sampler_switched(&w->sampler, w->clock.cpu))
 			w->self.slow++;
 	}
 	drop_samples(w);
-	if (unlikely(cpa_part_moved(w)))
-		return cpa_part_crossed(w, &e, arrived, now);
+	if (unlikely(cpa_window_moved(w)))
+		return cpa_window_crossed(w, &e, arrived, now);
 	now = cpa_checkpoint(&w->self, now);
 	w->wait_length = e.process + e.runqueue + e.external;
 	row->wait += w->wait_length;
@@ -286,7 +286,7 @@ void cpa_done_slow(struct cpa_worker *w)
 		cpa_clock_measure(&w->clock, &e);
 	}
 	if (unlikely(w->clock.ahead))
-		cpa_heed(w);
+		cpa_force_slow(w);
 	drop_samples(w);
 	cpa_probe_count(w->self.row, &e);
 	w->between = 0;

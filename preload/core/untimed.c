@@ -152,7 +152,7 @@ __attribute__((noinline)) void cpa_untimed_draw(struct cpa_worker *w, uint32_t *
 		return;
 	w->begun = mean;
 	w->learns = false;
-	cpa_heed(w);
+	cpa_force_slow(w);
 	w->begun_at = cpa_clock_now();
 }
 

@@ -60,7 +60,7 @@ static inline void cpa_untimed_learn(struct cpa_worker *w, uint32_t *mean, uint3
 		*mean = 0;
 	w->begun = mean;
 	w->learns = true;
-	cpa_heed(w);
+	cpa_force_slow(w);
 }
 
 /*

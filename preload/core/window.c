@@ -63,7 +63,7 @@ static void let_go(struct cpa_worker *w)
 		cpa_calls_free(w->calls);
 	w->calls = NULL;
 	w->watched = w->self.journal != NULL;
-	cpa_heed(w);
+	cpa_force_slow(w);
 	cpa_sampler_pause(&w->sampler, true);
 	cpa_sampler_drop(&w->sampler);
 }
@@ -146,7 +146,7 @@ static void note_forgotten(uint64_t met)
 		cpa_diag(CPA_DIAG_PART_FORGOTTEN);
 }
 
-bool cpa_part_meet(struct cpa_worker *w)
+bool cpa_window_meet(struct cpa_worker *w)
 {
 	uint64_t epoch = cpa_epoch(cpa_header()), from = w->clock.last, now;
 	uint64_t met = w->epoch ? w->epoch : epoch;
@@ -179,8 +179,8 @@ static void count_wait(struct cpa_worker *w, const struct cpa_elapsed *e)
 	w->self.row->wait_cpu += e->process;
 }
 
-uint64_t cpa_part_crossed(struct cpa_worker *w, struct cpa_elapsed *e, uint64_t *arrived,
-			  uint64_t now)
+uint64_t cpa_window_crossed(struct cpa_worker *w, struct cpa_elapsed *e, uint64_t *arrived,
+			    uint64_t now)
 {
 	sigset_t before = cpa_signal_hold(); /* as in cpa_enter_slow() */
 	const struct cpa_header *h = cpa_header();
@@ -211,7 +211,7 @@ uint64_t cpa_part_crossed(struct cpa_worker *w, struct cpa_elapsed *e, uint64_t 
 	return end > *arrived ? end : *arrived;
 }
 
-void cpa_part_jump(uint64_t target)
+void cpa_window_jump(uint64_t target)
 {
 	struct cpa_worker *w = cpa_tls.worker;
 
@@ -236,7 +236,7 @@ struct cpa_worker *cpa_enter_slow(struct cpa_worker *w)
 	before = cpa_signal_hold();
 	if (!w)
 		w = cpa_worker_attach();
-	if (w && !cpa_part_meet(w))
+	if (w && !cpa_window_meet(w))
 		w = NULL;
 	cpa_signal_let(&before);
 	if (!w)
@@ -274,7 +274,7 @@ struct cpa_worker *cpa_enter_any(void)
 	return w;
 }
 
-void cpa_part_start(void)
+void cpa_window_start(void)
 {
 	int err = errno;
 
@@ -286,7 +286,7 @@ void cpa_part_start(void)
 	errno = err;
 }
 
-void cpa_part_stop(uint64_t caller)
+void cpa_window_stop(uint64_t caller)
 {
 	int err = errno;
 	struct cpa_worker *w = cpa_enter();

@@ -13,20 +13,20 @@
 #include "preload/core/worker.h"
 
 /* Be in the current part, inside our code. False: there is none, or none yet; or a wait goes on. */
-CPA_HIDDEN bool cpa_part_meet(struct cpa_worker *w);
+CPA_HIDDEN bool cpa_window_meet(struct cpa_worker *w);
 
 /*
  * A wait of @e, from *@arrived to @now, went on across a border. Return when it ended as far as its
  * part goes; *@arrived becomes when it began in that part.
  */
-CPA_HIDDEN uint64_t cpa_part_crossed(struct cpa_worker *w, struct cpa_elapsed *e, uint64_t *arrived,
-				     uint64_t now);
+CPA_HIDDEN uint64_t cpa_window_crossed(struct cpa_worker *w, struct cpa_elapsed *e,
+				       uint64_t *arrived, uint64_t now);
 
 /*
  * The thread jumps to where the stack pointer is @target. Out of a wait, from a signal handler:
  * what comes then is an activity, which may meet a border.
  */
-CPA_HIDDEN void cpa_part_jump(uint64_t target);
+CPA_HIDDEN void cpa_window_jump(uint64_t target);
 
 /*
  * Enter also while off: for what must not be missed. There is no event to be made then. Known: not
@@ -36,9 +36,9 @@ CPA_HIDDEN struct cpa_worker *cpa_enter_any(void);
 CPA_HIDDEN struct cpa_worker *cpa_enter_known(void);
 
 /* Whether the calling thread, which entered by cpa_enter_any(), is in a part. */
-static inline bool cpa_part_is_in(const struct cpa_worker *w)
+static inline bool cpa_window_is_in(const struct cpa_worker *w)
 {
-	return w->epoch && !cpa_part_moved(w);
+	return w->epoch && !cpa_window_moved(w);
 }
 
 /* After a call that began while off: enter if a part has begun meanwhile. */
@@ -50,7 +50,7 @@ static inline struct cpa_worker *cpa_enter_begun(void)
 }
 
 /* The program switches on or off. errno is kept. */
-CPA_HIDDEN void cpa_part_start(void);
-CPA_HIDDEN void cpa_part_stop(uint64_t caller);
+CPA_HIDDEN void cpa_window_start(void);
+CPA_HIDDEN void cpa_window_stop(uint64_t caller);
 
 #endif

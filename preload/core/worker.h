@@ -98,7 +98,7 @@ struct cpa_worker {
 	int32_t draw;	   /* uses to the next one that is drawn */
 	uint32_t random;
 	uint64_t slow;	     /* self.slow at the last look at the clock */
-	uint32_t loads;	     /* cpa_load_generation that `nodes` and `classes` are of */
+	uint32_t loads;	     /* cpa_dlopen_generation that `nodes` and `classes` are of */
 	unsigned end_rounds; /* of thread-specific destructors seen */
 	/* preload/lib/uv.h: the loop of its work under way, and how much there is. */
 	const void *loop;
@@ -138,14 +138,14 @@ CPA_HIDDEN struct cpa_worker *cpa_worker_attach(void);
 CPA_HIDDEN struct cpa_worker *cpa_enter_slow(struct cpa_worker *w);
 
 /* Whether the epoch is another than that of the thread's part: one that is over, or none. */
-static inline bool cpa_part_moved(const struct cpa_worker *w)
+static inline bool cpa_window_moved(const struct cpa_worker *w)
 {
 	/* Relaxed: who finds a change looks again. */
 	return __atomic_load_n(&cpa_header()->epoch, __ATOMIC_RELAXED) != w->epoch;
 }
 
 /* Whether a thread that is in no part, or in one that is over, has anything to do about it. */
-static inline bool cpa_part_begun(const struct cpa_worker *w)
+static inline bool cpa_window_begun(const struct cpa_worker *w)
 {
 	/* Relaxed: as above. */
 	return w->off != __atomic_load_n(&cpa_header()->epoch, __ATOMIC_RELAXED);
@@ -162,8 +162,8 @@ static inline struct cpa_worker *cpa_enter(void)
 		cpa_diag(CPA_DIAG_NESTED);
 		return NULL;
 	}
-	if (unlikely(!w || cpa_part_moved(w))) /* the first test: off, and known to be */
-		return w && !cpa_part_begun(w) ? NULL : cpa_enter_slow(w);
+	if (unlikely(!w || cpa_window_moved(w))) /* the first test: off, and known to be */
+		return w && !cpa_window_begun(w) ? NULL : cpa_enter_slow(w);
 	cpa_tls.inside = true;
 	/* The store is seen by our own signal handlers before anything else we do. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -175,7 +175,7 @@ static inline struct cpa_worker *cpa_enter(void)
  * without samples says so, or lets the clock be asked. cpa_event_slow() opens the window again, up
  * to the next boundary (shadow/graph/checkpoint.h) or re-base of the clock.
  */
-static inline void cpa_heed(struct cpa_worker *w)
+static inline void cpa_force_slow(struct cpa_worker *w)
 {
 	w->self.window = 0;
 }

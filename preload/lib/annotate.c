@@ -70,12 +70,12 @@ static void mark(const char *name)
 
 static void part_start(void)
 {
-	cpa_part_start();
+	cpa_window_start();
 }
 
 static void part_stop(void)
 {
-	cpa_part_stop(CPA_CALLER());
+	cpa_window_stop(CPA_CALLER());
 }
 
 static struct cpa_object *annotated(struct cpa_worker *w, const volatile void *address,

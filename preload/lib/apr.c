@@ -19,14 +19,14 @@ int apr_queue_trypop(void *queue, void **data);
 	F(apr_queue_pop)     \
 	F(apr_queue_trypop)
 
-CPA_KNOWN_LIBRARY(apr, FUNCTIONS)
+CPA_NEXT_SYMBOL_LIBRARY(apr, FUNCTIONS)
 
 /* Refused: the queue is full, or was interrupted or terminated. */
 #define PUSH(name)                                                                   \
 	CPA_EXPORT int name(void *queue, void *data)                                 \
 	{                                                                            \
-		__typeof__(&(name)) original = CPA_KNOWN(apr, name);                 \
-		bool nested = cpa_known_nested();                                    \
+		__typeof__(&(name)) original = CPA_NEXT_SYMBOL(apr, name);           \
+		bool nested = cpa_next_symbol_nested();                              \
 		int ret;                                                             \
                                                                                      \
 		if (unlikely(!original))                                             \
@@ -45,13 +45,13 @@ PUSH(apr_queue_trypush)
 #define POP(name)                                                                     \
 	CPA_EXPORT int name(void *queue, void **data)                                 \
 	{                                                                             \
-		__typeof__(&(name)) original = CPA_KNOWN(apr, name);                  \
+		__typeof__(&(name)) original = CPA_NEXT_SYMBOL(apr, name);            \
 		int ret;                                                              \
                                                                                       \
 		if (unlikely(!original))                                              \
 			return NOT_IMPLEMENTED;                                       \
 		ret = CPA_INNER(original(queue, data));                               \
-		if (likely(!ret && !cpa_known_nested()))                              \
+		if (likely(!ret && !cpa_next_symbol_nested()))                        \
 			cpa_item_dequeue(queue, (uint64_t)*data, NULL, CPA_CALLER()); \
 		return ret;                                                           \
 	}

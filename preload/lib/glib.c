@@ -79,11 +79,11 @@ void g_thread_pool_free(struct pool *pool, int immediate, int wait);
 	F(g_thread_pool_set_max_threads)      \
 	F(g_thread_pool_free)
 
-CPA_KNOWN_LIBRARY(glib, FUNCTIONS)
+CPA_NEXT_SYMBOL_LIBRARY(glib, FUNCTIONS)
 
 CPA_EXPORT void g_async_queue_lock(void *queue)
 {
-	__typeof__(&g_async_queue_lock) original = CPA_KNOWN(glib, g_async_queue_lock);
+	__typeof__(&g_async_queue_lock) original = CPA_NEXT_SYMBOL(glib, g_async_queue_lock);
 
 	if (likely(original))
 		CPA_INNER(original(queue));
@@ -93,11 +93,11 @@ CPA_EXPORT void g_async_queue_lock(void *queue)
 #define PUSH(name, parameters, arguments)                                            \
 	CPA_EXPORT void name parameters                                              \
 	{                                                                            \
-		__typeof__(&(name)) original = CPA_KNOWN(glib, name);                \
+		__typeof__(&(name)) original = CPA_NEXT_SYMBOL(glib, name);          \
                                                                                      \
 		if (unlikely(!original))                                             \
 			return;                                                      \
-		if (data && !cpa_known_nested())                                     \
+		if (data && !cpa_next_symbol_nested())                               \
 			cpa_item_enqueue(queue, (uint64_t)data, NULL, CPA_CALLER()); \
 		CPA_INNER(original arguments);                                       \
 	}
@@ -114,10 +114,10 @@ PUSH(g_async_queue_push_sorted_unlocked,
 #define POP(name, parameters, arguments)                                              \
 	CPA_EXPORT void *name parameters                                              \
 	{                                                                             \
-		__typeof__(&(name)) original = CPA_KNOWN(glib, name);                 \
+		__typeof__(&(name)) original = CPA_NEXT_SYMBOL(glib, name);           \
 		void *data = likely(original) ? CPA_INNER(original arguments) : NULL; \
                                                                                       \
-		if (data && !cpa_known_nested())                                      \
+		if (data && !cpa_next_symbol_nested())                                \
 			cpa_item_dequeue(queue, (uint64_t)data, NULL, CPA_CALLER());  \
 		return data;                                                          \
 	}
@@ -135,10 +135,10 @@ POP(g_async_queue_timed_pop_unlocked, (void *queue, struct time_value *end), (qu
 #define REMOVE(name)                                                               \
 	CPA_EXPORT int name(void *queue, void *data)                               \
 	{                                                                          \
-		__typeof__(&(name)) original = CPA_KNOWN(glib, name);              \
+		__typeof__(&(name)) original = CPA_NEXT_SYMBOL(glib, name);        \
 		int ret = likely(original) ? CPA_INNER(original(queue, data)) : 0; \
                                                                                    \
-		if (ret && !cpa_known_nested())                                    \
+		if (ret && !cpa_next_symbol_nested())                              \
 			cpa_item_refused(queue, (uint64_t)data, CPA_CALLER());     \
 		return ret;                                                        \
 	}
@@ -163,7 +163,7 @@ static void run(const struct stand_in *s, void *data, void *user_data)
 	/* Relaxed: written before the pool was made, or before the item was pushed. */
 	pool_function *f = __atomic_load_n(&s->function, __ATOMIC_RELAXED);
 	const struct pool *pool = __atomic_load_n(&s->pool, __ATOMIC_RELAXED);
-	bool in_pool = cpa_known_nested(); /* else: the program calls pool->func itself */
+	bool in_pool = cpa_next_symbol_nested(); /* else: the program calls pool->func itself */
 
 	if (likely(in_pool)) {
 		cpa_inner_end();
@@ -184,8 +184,8 @@ static void run(const struct stand_in *s, void *data, void *user_data)
 	}
 #define NAME(n) run_##n,
 
-CPA_KNOWN_64(RUN)
-static pool_function *const run_as[64] = { CPA_KNOWN_64(NAME) };
+CPA_NEXT_SYMBOL_64(RUN)
+static pool_function *const run_as[64] = { CPA_NEXT_SYMBOL_64(NAME) };
 
 /* The number of a function to stand in for @f; -1: none is left. */
 static int stand_in_claim(pool_function *f)
@@ -228,7 +228,7 @@ static struct stand_in *stand_in_of(const struct pool *pool)
 /* The function that a new pool of @f is to have. */
 static pool_function *stand_in_for(pool_function *f, int *number)
 {
-	*number = f && *cpa_alive && !cpa_known_nested() ? stand_in_claim(f) : -1;
+	*number = f && *cpa_alive && !cpa_next_symbol_nested() ? stand_in_claim(f) : -1;
 	return *number < 0 ? f : run_as[*number];
 }
 
@@ -245,7 +245,7 @@ static struct pool *made(struct pool *pool, int number)
 CPA_EXPORT struct pool *g_thread_pool_new(pool_function *f, void *user_data, int most,
 					  int exclusive, void **error)
 {
-	__typeof__(&g_thread_pool_new) original = CPA_KNOWN(glib, g_thread_pool_new);
+	__typeof__(&g_thread_pool_new) original = CPA_NEXT_SYMBOL(glib, g_thread_pool_new);
 	int number;
 
 	if (unlikely(!original))
@@ -258,7 +258,8 @@ CPA_EXPORT struct pool *g_thread_pool_new_full(pool_function *f, void *user_data
 					       free_function *free_data, int most, int exclusive,
 					       void **error)
 {
-	__typeof__(&g_thread_pool_new_full) original = CPA_KNOWN(glib, g_thread_pool_new_full);
+	__typeof__(&g_thread_pool_new_full) original =
+		CPA_NEXT_SYMBOL(glib, g_thread_pool_new_full);
 	int number;
 
 	if (unlikely(!original))
@@ -270,11 +271,11 @@ CPA_EXPORT struct pool *g_thread_pool_new_full(pool_function *f, void *user_data
 /* An item is queued even where the thread for it cannot be made and the original says so. */
 CPA_EXPORT int g_thread_pool_push(struct pool *pool, void *data, void **error)
 {
-	__typeof__(&g_thread_pool_push) original = CPA_KNOWN(glib, g_thread_pool_push);
+	__typeof__(&g_thread_pool_push) original = CPA_NEXT_SYMBOL(glib, g_thread_pool_push);
 
 	if (unlikely(!original))
 		return 0;
-	if (likely(data && !cpa_known_nested())) {
+	if (likely(data && !cpa_next_symbol_nested())) {
 		if (stand_in_of(pool))
 			cpa_item_enqueue(pool, (uint64_t)data, NULL, CPA_CALLER());
 		else if (*cpa_alive)
@@ -287,7 +288,7 @@ CPA_EXPORT int g_thread_pool_push(struct pool *pool, void *data, void **error)
 CPA_EXPORT int g_thread_pool_set_max_threads(struct pool *pool, int most, void **error)
 {
 	__typeof__(&g_thread_pool_set_max_threads) original =
-		CPA_KNOWN(glib, g_thread_pool_set_max_threads);
+		CPA_NEXT_SYMBOL(glib, g_thread_pool_set_max_threads);
 
 	return likely(original) ? CPA_INNER(original(pool, most, error)) : 0;
 }
@@ -295,8 +296,8 @@ CPA_EXPORT int g_thread_pool_set_max_threads(struct pool *pool, int most, void *
 /* A pool that nobody waits for lives on until its last item is done: what stands in stays. */
 CPA_EXPORT void g_thread_pool_free(struct pool *pool, int immediate, int wait)
 {
-	__typeof__(&g_thread_pool_free) original = CPA_KNOWN(glib, g_thread_pool_free);
-	struct stand_in *s = cpa_known_nested() ? NULL : stand_in_of(pool);
+	__typeof__(&g_thread_pool_free) original = CPA_NEXT_SYMBOL(glib, g_thread_pool_free);
+	struct stand_in *s = cpa_next_symbol_nested() ? NULL : stand_in_of(pool);
 
 	if (unlikely(!original))
 		return;

@@ -13,7 +13,7 @@
 #include "preload/libc/symbol.h"
 
 /* What module @m finds as @number if @caller lies in it, else NULL. */
-static void *look(const struct cpa_known_module *m, unsigned number, uint64_t caller)
+static void *look(const struct cpa_next_symbol_module *m, unsigned number, uint64_t caller)
 {
 	/* ACQUIRE pairs with the RELEASE in keep(). */
 	uint32_t version = __atomic_load_n(&m->version, __ATOMIC_ACQUIRE);
@@ -28,26 +28,28 @@ static void *look(const struct cpa_known_module *m, unsigned number, uint64_t ca
 		return NULL;
 	/* Relaxed: who calls from a module knows that it was loaded. */
 	if (caller < start || caller >= end ||
-	    then != __atomic_load_n(&cpa_load_generation, __ATOMIC_RELAXED))
+	    then != __atomic_load_n(&cpa_dlopen_generation, __ATOMIC_RELAXED))
 		return NULL;
 	return f;
 }
 
 /* Keep what was found, in place of something outdated or, in turn, of anything. */
-static void keep(struct cpa_known *library, const struct cpa_known_module *found)
+static void keep(struct cpa_next_symbol_library *library,
+		 const struct cpa_next_symbol_module *found)
 {
-	struct cpa_known_module *m;
+	struct cpa_next_symbol_module *m;
 	unsigned i = 0;
 	uint32_t version;
 
-	while (i < CPA_KNOWN_MODULES &&
+	while (i < CPA_NEXT_SYMBOL_MODULES &&
 	       __atomic_load_n(&library->modules[i].end, __ATOMIC_RELAXED) &&
 	       __atomic_load_n(&library->modules[i].generation, __ATOMIC_RELAXED) ==
 		       found->generation)
 		i++;
 	/* Relaxed, as above: any choice is right. */
-	if (i == CPA_KNOWN_MODULES)
-		i = __atomic_fetch_add(&library->next, 1, __ATOMIC_RELAXED) % CPA_KNOWN_MODULES;
+	if (i == CPA_NEXT_SYMBOL_MODULES)
+		i = __atomic_fetch_add(&library->next, 1, __ATOMIC_RELAXED) %
+		    CPA_NEXT_SYMBOL_MODULES;
 	m = &library->modules[i];
 	version = __atomic_load_n(&m->version, __ATOMIC_RELAXED);
 	/* ACQUIRE: the stores below come after. Another writer is faster: nothing is kept. */
@@ -151,7 +153,7 @@ static void add_program(void)
 }
 
 /* Fill what is missing of @function from the scope. */
-static void find_in_scope(const struct cpa_known *library, void **function)
+static void find_in_scope(const struct cpa_next_symbol_library *library, void **function)
 {
 	for (unsigned i = 0; i < scope_length; i++)
 		for (unsigned j = 0; j < library->count; j++)
@@ -162,10 +164,10 @@ static void find_in_scope(const struct cpa_known *library, void **function)
 
 /* What is looked for, and found. */
 struct search {
-	const struct cpa_known *library;
+	const struct cpa_next_symbol_library *library;
 	unsigned number;
 	const ElfW(Dyn) * caller; /* of the calling module; NULL: it has none */
-	struct cpa_known_module *m;
+	struct cpa_next_symbol_module *m;
 };
 
 /* Fill what is missing from the first of all modules that has the function. */
@@ -207,7 +209,7 @@ static int find(struct dl_phdr_info *info, size_t size, void *argument)
 
 static int find_programs(struct dl_phdr_info *info, size_t size, void *argument)
 {
-	struct cpa_known *library = argument;
+	struct cpa_next_symbol_library *library = argument;
 	bool any = false;
 
 	(void)info, (void)size;
@@ -221,13 +223,13 @@ static int find_programs(struct dl_phdr_info *info, size_t size, void *argument)
 	return 1;
 }
 
-void cpa_known_init(struct cpa_known *library)
+void cpa_next_symbol_init(struct cpa_next_symbol_library *library)
 {
 	dl_iterate_phdr(find_programs, library);
 }
 
-static void resolve(const struct cpa_known *library, unsigned number, uint64_t caller,
-		    struct cpa_known_module *m)
+static void resolve(const struct cpa_next_symbol_library *library, unsigned number, uint64_t caller,
+		    struct cpa_next_symbol_module *m)
 {
 	struct search s = { .library = library, .number = number, .m = m };
 	struct dl_find_object o;
@@ -246,10 +248,10 @@ static void resolve(const struct cpa_known *library, unsigned number, uint64_t c
  * A handler that jumped out of dl_iterate_phdr() would leave the list of modules locked. Where the
  * profile has ended, it may be because system calls are not allowed any more.
  */
-static __attribute__((noinline, cold)) void *find_slow(struct cpa_known *library, unsigned number,
-						       uint64_t caller)
+static __attribute__((noinline, cold)) void *find_slow(struct cpa_next_symbol_library *library,
+						       unsigned number, uint64_t caller)
 {
-	struct cpa_known_module m = { 0 };
+	struct cpa_next_symbol_module m = { 0 };
 	bool inside = cpa_tls.inside, holds = *cpa_alive;
 	int err = errno;
 	sigset_t before;
@@ -258,7 +260,7 @@ static __attribute__((noinline, cold)) void *find_slow(struct cpa_known *library
 	if (holds)
 		before = cpa_signal_hold();
 	/* ACQUIRE: what is found is found after that. */
-	m.generation = __atomic_load_n(&cpa_load_generation, __ATOMIC_ACQUIRE);
+	m.generation = __atomic_load_n(&cpa_dlopen_generation, __ATOMIC_ACQUIRE);
 	resolve(library, number, caller, &m);
 	keep(library, &m);
 	if (!m.function[number])
@@ -270,11 +272,12 @@ static __attribute__((noinline, cold)) void *find_slow(struct cpa_known *library
 	return m.function[number];
 }
 
-void *cpa_known_find(struct cpa_known *library, unsigned number, uint64_t caller)
+void *cpa_next_symbol_find(struct cpa_next_symbol_library *library, unsigned number,
+			   uint64_t caller)
 {
 	if (likely(library->programs[number]))
 		return library->programs[number];
-	for (unsigned i = 0; i < CPA_KNOWN_MODULES; i++) {
+	for (unsigned i = 0; i < CPA_NEXT_SYMBOL_MODULES; i++) {
 		void *f = look(&library->modules[i], number, caller);
 
 		if (likely(f))

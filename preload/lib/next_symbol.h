@@ -26,79 +26,82 @@
 #include "preload/libc/real.h"
 #include "preload/core/track.h"
 
-#define CPA_KNOWN_FUNCTIONS 24u
-#define CPA_KNOWN_MODULES   8u
+#define CPA_NEXT_SYMBOL_FUNCTIONS 24u
+#define CPA_NEXT_SYMBOL_MODULES	  8u
 
 /*
  * What one calling module finds. A writer makes @version odd, fills, and makes it even again;
  * readers compare it before and after.
  */
-struct cpa_known_module {
+struct cpa_next_symbol_module {
 	uint32_t version;
 	uint32_t generation;
 	uint64_t start, end; /* of the module; end 0: unused */
-	void *function[CPA_KNOWN_FUNCTIONS];
+	void *function[CPA_NEXT_SYMBOL_FUNCTIONS];
 };
 
-struct cpa_known {
+struct cpa_next_symbol_library {
 	const char *const *names;
 	unsigned count;
 	/* Found in the program and what it needs, which is never unloaded. Written at start. */
-	void *programs[CPA_KNOWN_FUNCTIONS];
+	void *programs[CPA_NEXT_SYMBOL_FUNCTIONS];
 	unsigned next; /* module to be replaced */
-	struct cpa_known_module modules[CPA_KNOWN_MODULES];
+	struct cpa_next_symbol_module modules[CPA_NEXT_SYMBOL_MODULES];
 };
 
 /* Once, at start. */
-CPA_HIDDEN void cpa_known_init(struct cpa_known *library);
+CPA_HIDDEN void cpa_next_symbol_init(struct cpa_next_symbol_library *library);
 
 /* The real function @number of @library for a call that returns to @caller; NULL: there is none. */
-CPA_HIDDEN void *cpa_known_find(struct cpa_known *library, unsigned number, uint64_t caller);
+CPA_HIDDEN void *cpa_next_symbol_find(struct cpa_next_symbol_library *library, unsigned number,
+				      uint64_t caller);
 
 /* Define @library of the functions that @functions(F) lists as F(name). */
-#define CPA_KNOWN_NUMBER(name) NUMBER_##name,
-#define CPA_KNOWN_NAME(name)   #name,
-#define CPA_KNOWN_LIBRARY(library, functions)                                                     \
-	enum { functions(CPA_KNOWN_NUMBER) COUNT_##library };                                     \
-	static const char *const names_##library[] = { functions(CPA_KNOWN_NAME) };               \
-	_Static_assert(COUNT_##library <= CPA_KNOWN_FUNCTIONS, "too many");                       \
-	static struct cpa_known library = { .names = names_##library, .count = COUNT_##library }; \
-	static __attribute__((constructor)) void library##_init(void)                             \
-	{                                                                                         \
-		cpa_known_init(&library);                                                         \
+#define CPA_NEXT_SYMBOL_NUMBER(name) NUMBER_##name,
+#define CPA_NEXT_SYMBOL_NAME(name)   #name,
+#define CPA_NEXT_SYMBOL_LIBRARY(library, functions)                                       \
+	enum { functions(CPA_NEXT_SYMBOL_NUMBER) COUNT_##library };                       \
+	static const char *const names_##library[] = { functions(CPA_NEXT_SYMBOL_NAME) }; \
+	_Static_assert(COUNT_##library <= CPA_NEXT_SYMBOL_FUNCTIONS, "too many");         \
+	static struct cpa_next_symbol_library library = { .names = names_##library,       \
+							  .count = COUNT_##library };     \
+	static __attribute__((constructor)) void library##_init(void)                     \
+	{                                                                                 \
+		cpa_next_symbol_init(&library);                                           \
 	}
 
 /* In an exported wrapper: the original of @name, of which NUMBER_@name is the number. */
-#define CPA_KNOWN(library, name) \
-	((__typeof__(&(name)))cpa_known_find(&(library), NUMBER_##name, CPA_CALLER()))
+#define CPA_NEXT_SYMBOL(library, name) \
+	((__typeof__(&(name)))cpa_next_symbol_find(&(library), NUMBER_##name, CPA_CALLER()))
 
 /* F(00) ... F(77), octal: functions that differ in a number only. See preload/lib/glib.c. */
-#define CPA_KNOWN_8(F, n) F(n##0) F(n##1) F(n##2) F(n##3) F(n##4) F(n##5) F(n##6) F(n##7)
-#define CPA_KNOWN_32(F, a, b, c, d) \
-	CPA_KNOWN_8(F, a) CPA_KNOWN_8(F, b) CPA_KNOWN_8(F, c) CPA_KNOWN_8(F, d)
-#define CPA_KNOWN_64(F) CPA_KNOWN_32(F, 0, 1, 2, 3) CPA_KNOWN_32(F, 4, 5, 6, 7)
+#define CPA_NEXT_SYMBOL_8(F, n) F(n##0) F(n##1) F(n##2) F(n##3) F(n##4) F(n##5) F(n##6) F(n##7)
+#define CPA_NEXT_SYMBOL_32(F, a, b, c, d) \
+	CPA_NEXT_SYMBOL_8(F, a)           \
+	CPA_NEXT_SYMBOL_8(F, b) CPA_NEXT_SYMBOL_8(F, c) CPA_NEXT_SYMBOL_8(F, d)
+#define CPA_NEXT_SYMBOL_64(F) CPA_NEXT_SYMBOL_32(F, 0, 1, 2, 3) CPA_NEXT_SYMBOL_32(F, 4, 5, 6, 7)
 
 /* Whether the thread is in a queue's own code already: the outer call tells what happens. */
-static inline bool cpa_known_nested(void)
+static inline bool cpa_next_symbol_nested(void)
 {
 	const struct cpa_worker *w = cpa_tls.worker;
 
 	return w && w->self.inner;
 }
 
-static inline void cpa_known_leave(const char *scope)
+static inline void cpa_next_symbol_leave(const char *scope)
 {
 	(void)scope;
 	cpa_inner_end();
 }
 
 /* The value of @call, run as a queue's own code. A thread may be cancelled in it. */
-#define CPA_INNER(call)                                                            \
-	({                                                                         \
-		char scope_ __attribute__((cleanup(cpa_known_leave), unused)) = 0; \
-                                                                                   \
-		cpa_inner_begin();                                                 \
-		call;                                                              \
+#define CPA_INNER(call)                                                                  \
+	({                                                                               \
+		char scope_ __attribute__((cleanup(cpa_next_symbol_leave), unused)) = 0; \
+                                                                                         \
+		cpa_inner_begin();                                                       \
+		call;                                                                    \
 	})
 
 #endif

@@ -36,7 +36,7 @@ size_t uv_loop_size(void); /* not wrapped */
 #define FUNCTIONS(F)     \
 	F(uv_queue_work) \
 	F(uv_loop_size)
-CPA_KNOWN_LIBRARY(uv, FUNCTIONS)
+CPA_NEXT_SYMBOL_LIBRARY(uv, FUNCTIONS)
 
 /* The queues; only their addresses are used. */
 static const char work_queue[16], done_queue[16];
@@ -179,7 +179,7 @@ static void run(const struct stand_in *s, struct request *request)
 	const void *loop = request->loop;
 	uint64_t caller = (uint64_t)s->work;
 
-	if (cpa_known_nested())
+	if (cpa_next_symbol_nested())
 		cpa_inner_end();
 	cpa_item_dequeue(work_queue, (uint64_t)request, "libuv work", caller);
 	s->work(request);
@@ -218,9 +218,9 @@ static void after(const struct stand_in *s, struct request *request, int status)
 #define WORK_NAME(n)  work_##n,
 #define AFTER_NAME(n) after_##n,
 
-CPA_KNOWN_64(CALLBACKS)
-static work_function *const work_as[64] = { CPA_KNOWN_64(WORK_NAME) };
-static after_function *const after_as[64] = { CPA_KNOWN_64(AFTER_NAME) };
+CPA_NEXT_SYMBOL_64(CALLBACKS)
+static work_function *const work_as[64] = { CPA_NEXT_SYMBOL_64(WORK_NAME) };
+static after_function *const after_as[64] = { CPA_NEXT_SYMBOL_64(AFTER_NAME) };
 
 /* The number of the callbacks that stand for this pair; -1: none is left. */
 static int stand_in_for(work_function *work_cb, after_function *after_cb)
@@ -248,15 +248,16 @@ static int stand_in_for(work_function *work_cb, after_function *after_cb)
 CPA_EXPORT int uv_queue_work(void *loop, struct request *request, work_function *work_cb,
 			     after_function *after_cb)
 {
-	__typeof__(&uv_queue_work) original = CPA_KNOWN(uv, uv_queue_work);
-	__typeof__(&uv_loop_size) size = CPA_KNOWN(uv, uv_loop_size);
+	__typeof__(&uv_queue_work) original = CPA_NEXT_SYMBOL(uv, uv_queue_work);
+	__typeof__(&uv_loop_size) size = CPA_NEXT_SYMBOL(uv, uv_loop_size);
 	uint64_t caller = CPA_CALLER();
 	int number, ret;
 
 	if (unlikely(!original))
 		return REFUSED;
-	number = work_cb && *cpa_alive && !cpa_known_nested() ? stand_in_for(work_cb, after_cb) :
-								-1;
+	number = work_cb && *cpa_alive && !cpa_next_symbol_nested() ?
+			 stand_in_for(work_cb, after_cb) :
+			 -1;
 	if (number < 0) {
 		if (work_cb && *cpa_alive)
 			cpa_diag(CPA_DIAG_ITEMS_REFUSED);

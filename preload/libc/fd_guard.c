@@ -19,20 +19,20 @@
 static uint32_t ours;	/* 1: one of ours is being opened */
 static uint32_t theirs; /* calls of the program under way */
 
-bool cpa_number_begin(sigset_t *signals)
+bool cpa_fd_guard_begin(sigset_t *signals)
 {
 	uint32_t none = 0;
 
 	if (!cpa_kernel_begin())
 		return false;
 	*signals = cpa_signal_hold();
-	/* SEQ_CST: one of two who come at once sees the other. Pairs with cpa_number_place(). */
+	/* SEQ_CST: one of two who come at once sees the other. Pairs with cpa_fd_guard_place(). */
 	if (__atomic_compare_exchange_n(&ours, &none, 1, false, __ATOMIC_SEQ_CST,
 					__ATOMIC_RELAXED)) {
 		/* SEQ_CST: so above. */
 		if (!__atomic_load_n(&theirs, __ATOMIC_SEQ_CST))
 			return true;
-		cpa_number_end(signals);
+		cpa_fd_guard_end(signals);
 		return false;
 	}
 	cpa_signal_let(signals);
@@ -40,22 +40,22 @@ bool cpa_number_begin(sigset_t *signals)
 	return false;
 }
 
-void cpa_number_end(const sigset_t *signals)
+void cpa_fd_guard_end(const sigset_t *signals)
 {
-	/* RELEASE: ours has its number, or is closed. Pairs with cpa_number_place(). */
+	/* RELEASE: ours has its number, or is closed. Pairs with cpa_fd_guard_place(). */
 	__atomic_store_n(&ours, 0, __ATOMIC_RELEASE);
 	REAL(syscall)(SYS_futex, &ours, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
 	cpa_signal_let(signals);
 	cpa_kernel_end();
 }
 
-void cpa_number_place(void)
+void cpa_fd_guard_place(void)
 {
 	static const struct timespec patience = { 0, PATIENCE_NS };
 	int err = errno;
 
 	for (unsigned i = 0; i < TRIES; i++) {
-		/* SEQ_CST: pairs with cpa_number_begin(). */
+		/* SEQ_CST: pairs with cpa_fd_guard_begin(). */
 		__atomic_fetch_add(&theirs, 1, __ATOMIC_SEQ_CST);
 		if (!__atomic_load_n(&ours, __ATOMIC_SEQ_CST))
 			return;
@@ -71,27 +71,27 @@ void cpa_number_place(void)
 	__atomic_fetch_add(&theirs, 1, __ATOMIC_RELAXED);
 }
 
-void cpa_number_placed(void)
+void cpa_fd_guard_placed(void)
 {
-	/* RELEASE: what was done is done before ours is opened. Pairs with cpa_number_begin(). */
+	/* RELEASE: what was done is done before ours is opened. Pairs with cpa_fd_guard_begin(). */
 	__atomic_fetch_sub(&theirs, 1, __ATOMIC_RELEASE);
 }
 
-void cpa_number_forked(uint32_t forks)
+void cpa_fd_guard_forked(uint32_t forks)
 {
 	ours = 0;
 	theirs = forks;
 }
 
 /* @call, of type @type, between the two. */
-#define PLACE(type, call)            \
-	({                           \
-		type ret_;           \
-                                     \
-		cpa_number_place();  \
-		ret_ = (call);       \
-		cpa_number_placed(); \
-		ret_;                \
+#define PLACE(type, call)              \
+	({                             \
+		type ret_;             \
+                                       \
+		cpa_fd_guard_place();  \
+		ret_ = (call);         \
+		cpa_fd_guard_placed(); \
+		ret_;                  \
 	})
 
 CPA_EXPORT int dup2(int from, int to)
@@ -111,7 +111,7 @@ CPA_EXPORT int close_range(unsigned first, unsigned last, int flags)
 
 CPA_EXPORT void closefrom(int first)
 {
-	cpa_number_place();
+	cpa_fd_guard_place();
 	REAL(closefrom)(first);
-	cpa_number_placed();
+	cpa_fd_guard_placed();
 }

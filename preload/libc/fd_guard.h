@@ -19,14 +19,14 @@
 #include "shadow/store/session.h"
 
 /* No call of the program's puts or closes what has no owner until the end. False: not now. */
-CPA_HIDDEN bool cpa_number_begin(sigset_t *signals);
-CPA_HIDDEN void cpa_number_end(const sigset_t *signals);
+CPA_HIDDEN bool cpa_fd_guard_begin(sigset_t *signals);
+CPA_HIDDEN void cpa_fd_guard_end(const sigset_t *signals);
 
 /* A call of the program's is under way that does. Either may be called in a signal handler. */
-CPA_HIDDEN void cpa_number_place(void);
-CPA_HIDDEN void cpa_number_placed(void);
+CPA_HIDDEN void cpa_fd_guard_place(void);
+CPA_HIDDEN void cpa_fd_guard_placed(void);
 
 /* In the child of a fork, with as many calls under way as forks that the thread is in. */
-CPA_HIDDEN void cpa_number_forked(uint32_t forks);
+CPA_HIDDEN void cpa_fd_guard_forked(uint32_t forks);
 
 #endif

@@ -17,7 +17,7 @@
  */
 #define FLAGS (CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_VFORK)
 
-bool cpa_apart(void (*function)(void *), void *argument)
+bool cpa_private_fds_call(void (*function)(void *), void *argument)
 {
 	_Alignas(16) char stack[STACK];
 	uint64_t all = UINT64_MAX, before;

@@ -20,6 +20,6 @@
  * stack, and no function that knows of threads. False: that cannot be, for errno. Some 40 us, and a
  * fork's care for the descriptors that there are.
  */
-CPA_HIDDEN bool cpa_apart(void (*function)(void *), void *argument);
+CPA_HIDDEN bool cpa_private_fds_call(void (*function)(void *), void *argument);
 
 #endif

@@ -61,7 +61,7 @@ static void end_worker(struct cpa_worker *w)
 	uint64_t now;
 
 	cpa_reenter();
-	if (likely(cpa_part_meet(w)))
+	if (likely(cpa_window_meet(w)))
 		now = cpa_event(w, CPA_EV_EXIT, 0, 0);
 	else
 		now = w->self.row->path.released;
@@ -227,7 +227,7 @@ static void before_fork(void)
 	if (*cpa_alive && !cpa_tls.child)
 		cpa_diag(CPA_DIAG_FORKS);
 	stay_out();
-	cpa_number_place(); /* the child is to have none that is open for a moment */
+	cpa_fd_guard_place(); /* the child is to have none that is open for a moment */
 }
 
 /* Not if before_fork() had nothing to do. */
@@ -235,7 +235,7 @@ static void in_parent(void)
 {
 	if (!cpa_tls.forks)
 		return;
-	cpa_number_placed();
+	cpa_fd_guard_placed();
 	come_in();
 	if (cpa_tls.ends)
 		cpa_life_end();
@@ -246,7 +246,7 @@ static void in_child(void)
 	if (!cpa_tls.forks)
 		return;
 	come_in();
-	cpa_number_forked(cpa_tls.forks);
+	cpa_fd_guard_forked(cpa_tls.forks);
 	cpa_kernel_forked();
 	/* A thread may have closed it after this one had begun to fork. */
 	if (!cpa_kernel_is_closed() && cpa_process_forked())

@@ -283,7 +283,7 @@ static void add_before(struct cpa_worker *w, uint64_t done)
 	w->clock.last = w->self.row->path.released;
 	w->clock.cpu = cpa_clock_ticks(born.cpu_ns);
 	w->clock.rebased = 0; /* since then it may have been switched out */
-	cpa_heed(w);
+	cpa_force_slow(w);
 }
 
 /* The process's first thread begins after the path of @token. */

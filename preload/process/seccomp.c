@@ -66,7 +66,7 @@ static void end_profile(const char *how)
 	cpa_signal_fini();
 }
 
-void cpa_confine(long number, const long argument[5])
+void cpa_seccomp_before_call(long number, const long argument[5])
 {
 	if (likely(!is_end(number, argument)))
 		return;
@@ -93,7 +93,7 @@ CPA_EXPORT int prctl(int option, ...)
 	for (int i = 1; i < 5; i++)
 		argument[i] = va_arg(args, long);
 	va_end(args);
-	cpa_confine(SYS_prctl, argument);
+	cpa_seccomp_before_call(SYS_prctl, argument);
 	ret = REAL(prctl)(option, argument[1], argument[2], argument[3], argument[4]);
 	/* The kernel has read the name. */
 	if (ret == 0 && option == PR_SET_NAME)

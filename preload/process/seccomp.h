@@ -11,6 +11,6 @@
  * The program is about to make the system call @number: end the profile if it is one after which
  * ours would harm it. Of other calls than prctl and seccomp @argument is not looked at.
  */
-CPA_HIDDEN void cpa_confine(long number, const long argument[5]);
+CPA_HIDDEN void cpa_seccomp_before_call(long number, const long argument[5]);
 
 #endif

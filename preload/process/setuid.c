@@ -53,7 +53,7 @@ CPA_EXPORT int setresuid(uid_t real, uid_t effective, uid_t saved)
 	return changed(REAL(setresuid)(real, effective, saved), before);
 }
 
-long cpa_user_call(long number, const long argument[])
+long cpa_setuid_call(long number, const long argument[])
 {
 	uid_t before = geteuid();
 	long ret = REAL(syscall)(number, argument[0], argument[1], argument[2]);

@@ -11,12 +11,12 @@
 #include "shadow/store/session.h"
 
 /* Whether system call @number makes the calling thread another user. */
-static inline bool cpa_user_is_call(long number)
+static inline bool cpa_setuid_is_call(long number)
 {
 	return number == SYS_setuid || number == SYS_setreuid || number == SYS_setresuid;
 }
 
 /* Make that call, as syscall() does. */
-CPA_HIDDEN long cpa_user_call(long number, const long argument[]);
+CPA_HIDDEN long cpa_setuid_call(long number, const long argument[]);
 
 #endif

@@ -79,7 +79,7 @@ CPA_EXPORT int pthread_barrier_wait(pthread_barrier_t *b)
 		return REAL(pthread_barrier_wait)(b);
 	}
 	/* While off all arrivals count, too, or the rounds of the next part would be other ones. */
-	if (cpa_part_is_in(w)) {
+	if (cpa_window_is_in(w)) {
 		op.w = w;
 		cpa_op_arrive(&op, CPA_EV_ARRIVE, o->class);
 		round = cpa_barrier_arrive(&w->self, o, members);

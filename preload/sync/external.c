@@ -97,7 +97,7 @@ static void suspended(uint64_t caller)
 		const struct cpa_worker *moved_by = cpa_tls.worker;                \
                                                                                    \
 		if (likely((n) > 0 && moved_by && !cpa_tls.inside && *cpa_alive && \
-			   !cpa_part_moved(moved_by)))                             \
+			   !cpa_window_moved(moved_by)))                           \
 			moved_by->self.row->field += (uint64_t)(n);                \
 	} while (0)
 

@@ -116,9 +116,9 @@ CPA_EXPORT long syscall(long number, ...)
 	va_end(args);
 	if (likely(number != SYS_futex)) {
 		if (unlikely(number == SYS_prctl || number == SYS_seccomp))
-			cpa_confine(number, call.argument);
-		if (unlikely(cpa_user_is_call(number)))
-			return cpa_user_call(number, call.argument);
+			cpa_seccomp_before_call(number, call.argument);
+		if (unlikely(cpa_setuid_is_call(number)))
+			return cpa_setuid_call(number, call.argument);
 		if (unlikely(number == SYS_setrlimit || number == SYS_prlimit64))
 			return cpa_limit_call(number, call.argument);
 		if (unlikely(number == SYS_exit_group))

@@ -68,7 +68,7 @@ static inline struct cpa_object *cpa_lock_known(const void *lock, enum cpa_objec
 	struct cpa_object *o;
 	unsigned at;
 
-	if (unlikely(!w || cpa_tls.inside || !*cpa_alive || cpa_part_moved(w)))
+	if (unlikely(!w || cpa_tls.inside || !*cpa_alive || cpa_window_moved(w)))
 		return NULL;
 	at = cpa_object_cached(lock);
 	o = w->objects[at].object;

@@ -42,7 +42,7 @@ static void count_use(struct cpa_worker *w, struct cpa_object *o)
 
 static bool outside(const struct cpa_worker *w)
 {
-	return likely(w && !cpa_tls.inside && *cpa_alive && !cpa_part_moved(w));
+	return likely(w && !cpa_tls.inside && *cpa_alive && !cpa_window_moved(w));
 }
 
 static inline void begin_read(struct cpa_worker *w, struct cpa_object *o,

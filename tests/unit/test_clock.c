@@ -28,13 +28,13 @@
 #define EVENTS	3000
 
 /* preload/libc/fd_guard.c: nobody else has descriptors here. */
-bool cpa_number_begin(sigset_t *signals)
+bool cpa_fd_guard_begin(sigset_t *signals)
 {
 	sigemptyset(signals);
 	return true;
 }
 
-void cpa_number_end(const sigset_t *signals)
+void cpa_fd_guard_end(const sigset_t *signals)
 {
 	(void)signals;
 }
