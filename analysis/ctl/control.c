@@ -15,6 +15,7 @@
 #include "analysis/input/mapping.h"
 #include "shadow/arch/arch.h"
 #include "shadow/store/epoch.h"
+#include "shadow/store/timespec.h"
 
 static int fail(char **error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static int fail(char **error, const char *format, ...)
@@ -108,14 +109,12 @@ static int check_whole(const struct cpa_control *control, char **error)
 static uint64_t now(const struct cpa_header *header)
 {
 	const struct cpa_machine *m = &header->machine;
-	struct timespec t;
 	uint64_t ns;
 
 	/* ACQUIRE: pairs with the RELEASE in preload/clock/source.c, change(). */
 	if (__atomic_load_n(&m->source, __ATOMIC_ACQUIRE) < CPA_SOURCE_KERNEL)
 		return cpa_arch_counter();
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec - m->source_ns;
+	ns = cpa_timespec_now_ns(CLOCK_MONOTONIC) - m->source_ns;
 	return m->source_ticks + (uint64_t)((unsigned __int128)ns * m->source_rate >> 20);
 }
 

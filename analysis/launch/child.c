@@ -20,6 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "shadow/store/timespec.h"
+
 static const int passed_on[] = { SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
 				 SIGUSR2, SIGALRM, SIGTSTP, SIGCONT, SIGWINCH };
 
@@ -51,14 +53,6 @@ static _Noreturn void become(const struct cpa_child *child, const struct sigacti
 	_exit(127);
 }
 
-static uint64_t clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 int cpa_child_start(struct cpa_child *child, const char *path, char **argv)
 {
 	struct sigaction old_chld, chld = { .sa_handler = SIG_DFL };
@@ -77,7 +71,7 @@ int cpa_child_start(struct cpa_child *child, const char *path, char **argv)
 	/* An inherited SIG_IGN would hide the exit status. */
 	sigaction(SIGCHLD, &chld, &old_chld);
 
-	child->started_ns = clock_ns();
+	child->started_ns = cpa_timespec_now_ns(CLOCK_MONOTONIC);
 	child->pid = fork();
 	if (child->pid < 0) {
 		error = errno;
@@ -114,7 +108,8 @@ static void stop_alike(int status)
 static int next_signal(const struct cpa_child *child, const sigset_t *awaited, siginfo_t *info,
 		       struct cpa_parts *parts)
 {
-	uint64_t next = cpa_parts_next(parts), now = clock_ns() - child->started_ns;
+	uint64_t next = cpa_parts_next(parts),
+		 now = cpa_timespec_now_ns(CLOCK_MONOTONIC) - child->started_ns;
 	struct timespec left;
 
 	if (next == UINT64_MAX)
@@ -123,8 +118,7 @@ static int next_signal(const struct cpa_child *child, const sigset_t *awaited, s
 		cpa_parts_act(parts, now);
 		return -1;
 	}
-	left.tv_sec = (time_t)((next - now) / 1000000000u);
-	left.tv_nsec = (long)((next - now) % 1000000000u);
+	left = cpa_timespec_of(next - now);
 	return sigtimedwait(awaited, info, &left);
 }
 

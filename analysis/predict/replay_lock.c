@@ -2,10 +2,12 @@
 /* analysis/predict/replay_lock.c - locks, semaphores and barriers of a replay */
 #include "analysis/predict/replay_state.h"
 
+#include "shadow/store/hash.h"
+
 /* The lock of a split one that this use takes: random, but the same in each replay. */
 static uint32_t pick(const struct replay *replay, uint32_t thread, uint32_t object)
 {
-	uint64_t x = replay->thread[thread].step * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t x = cpa_hash(replay->thread[thread].step);
 
 	return replay->object[object].lock +
 	       (uint32_t)((x >> 32) % replay->script->object[object].count);

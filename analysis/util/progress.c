@@ -9,7 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define AFTER_NS UINT64_C(1000000000)
+#include "shadow/store/timespec.h"
+
+#define AFTER_NS CPA_SECOND_NS
 #define EVERY_NS UINT64_C(100000000)
 
 static struct {
@@ -23,17 +25,9 @@ void cpa_progress_allow(const char *program)
 	progress.program = isatty(STDERR_FILENO) ? program : NULL;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
 void cpa_progress_show(const char *format, ...)
 {
-	uint64_t now = progress.program ? now_ns() : 0;
+	uint64_t now = progress.program ? cpa_timespec_now_ns(CLOCK_MONOTONIC) : 0;
 	va_list args;
 
 	if (!progress.program)

@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shadow/store/hash.h"
+
 #define FIRST_SIZE 64
 
 static size_t place_of(const struct cpa_map *m, uint64_t key)
 {
-	return (size_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 20) & (m->size - 1);
+	return (size_t)(cpa_hash(key) >> 20) & (m->size - 1);
 }
 
 void cpa_map_fini(struct cpa_map *m)

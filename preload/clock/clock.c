@@ -12,6 +12,7 @@
 #include "preload/libc/fd_guard.h"
 #include "preload/clock/source.h"
 #include "shadow/store/kernel.h"
+#include "shadow/store/timespec.h"
 
 #define MS		 1000000u
 #define REBASE		 (4 * MS)
@@ -69,8 +70,7 @@ uint64_t cpa_clock_when(clockid_t clock, uint64_t then)
 
 uint64_t cpa_clock_at(clockid_t clock, const struct timespec *t, uint64_t now)
 {
-	uint64_t ns = cpa_machine_ns(clock),
-		 then = (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_nsec;
+	uint64_t ns = cpa_machine_ns(clock), then = cpa_timespec_ns(t);
 	uint64_t ago = then < ns ? cpa_clock_ticks(ns - then) : 0;
 
 	return ago < now ? now - ago : 0;

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "shadow/arch/arch.h"
+#include "shadow/store/timespec.h"
 
 /* The time stamp counter. */
 static inline uint64_t cpa_machine_counter(void)
@@ -53,10 +54,7 @@ static inline bool cpa_machine_trusts_counter(void)
 /* Nanoseconds of @clock; 0 if the kernel does not tell. */
 static inline uint64_t cpa_machine_ns(clockid_t clock)
 {
-	struct timespec t = { 0 };
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return cpa_timespec_now_ns(clock);
 }
 
 /* Times the calling thread gave its processor up, and had it taken, so far; -1: unknown. */

@@ -8,6 +8,7 @@
 #include "preload/core/signal.h"
 #include "shadow/graph/call.h"
 #include "shadow/store/epoch.h"
+#include "shadow/store/hash.h"
 
 #define COLD	      __attribute__((noinline, cold))
 #define MEASURE_CALLS 32
@@ -246,7 +247,7 @@ static COLD void learn_caller(struct cpa_worker *w, struct cpa_calls *c, unsigne
 /* The start of the function that @site, a return address, lies in. */
 static inline uint64_t caller_start(struct cpa_worker *w, struct cpa_calls *c, uint64_t site)
 {
-	unsigned at = (unsigned)(site * UINT64_C(0x9e3779b97f4a7c15) >> 56) % CPA_CALL_SITES;
+	unsigned at = (unsigned)(cpa_hash(site) >> 56) % CPA_CALL_SITES;
 
 	if (unlikely(c->caller[at].site != site))
 		learn_caller(w, c, at, site);

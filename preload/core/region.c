@@ -7,6 +7,7 @@
 #include "preload/core/track.h"
 #include "shadow/graph/component.h"
 #include "shadow/store/epoch.h"
+#include "shadow/store/hash.h"
 #include "shadow/store/name.h"
 
 /* Whether names row @row, not 0, is still that of @text: the program may have changed it. */
@@ -20,8 +21,7 @@ static bool is_text_of(uint32_t row, const char *text)
 /* The component row of the region @text; 0: no space. */
 static uint32_t region_of(struct cpa_worker *w, const char *text)
 {
-	unsigned at =
-		(unsigned)((uint64_t)text * UINT64_C(0x9e3779b97f4a7c15) >> 40) % CPA_REGION_CACHE;
+	unsigned at = (unsigned)(cpa_hash((uint64_t)text) >> 40) % CPA_REGION_CACHE;
 	struct cpa_component_name name = { .kind = CPA_REGION, .by = CPA_BY_NAME };
 
 	if (likely(w->region_names[at].text == text && is_text_of(w->region_names[at].name, text)))

@@ -15,6 +15,7 @@
 
 #include "preload/core/worker.h"
 #include "shadow/arch/arch.h"
+#include "shadow/store/hash.h"
 
 #define CPA_CALLER() ((uint64_t)__builtin_return_address(0))
 
@@ -71,7 +72,7 @@ static inline struct cpa_node_place *cpa_track_place(struct cpa_worker *w, enum 
 						     uint64_t caller, uint32_t class)
 {
 	uint32_t event = (uint32_t)kind << 24 | (class & 0xffffff);
-	uint64_t mixed = (caller ^ (uint64_t)event << 32 ^ class) * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t mixed = cpa_hash(caller ^ (uint64_t)event << 32 ^ class);
 	/* The highest bits: only they hang on all of the kind, the class and the caller. */
 	unsigned at = (unsigned)(mixed >> 32) / (UINT32_MAX / CPA_NODE_CACHE + 1);
 

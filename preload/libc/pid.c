@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "shadow/store/kernel.h"
+#include "shadow/store/timespec.h"
 
-#define SECOND_NS    UINT64_C(1000000000)
 #define BEGIN_FIELD  22u /* of /proc/self/stat; the first is 1 */
 #define BEFORE_FIELD 2u	 /* the name: anything, and it ends with the last parenthesis */
 
@@ -31,11 +31,7 @@ uint32_t cpa_pid_space(void)
 
 uint64_t cpa_pid_now_ns(void)
 {
-	struct timespec t;
-
-	if (clock_gettime(CLOCK_BOOTTIME, &t))
-		return 0;
-	return (uint64_t)t.tv_sec * SECOND_NS + (uint64_t)t.tv_nsec;
+	return cpa_timespec_now_ns(CLOCK_BOOTTIME);
 }
 
 /* The process's begin in the kernel's ticks. 0: not known. */
@@ -70,5 +66,5 @@ bool cpa_pid_is_since(uint64_t seen_ns)
 		return true;
 	ticks = began();
 	cpa_kernel_end();
-	return ticks / hz * SECOND_NS + ticks % hz * (SECOND_NS / hz) <= seen_ns;
+	return ticks / hz * CPA_SECOND_NS + ticks % hz * (CPA_SECOND_NS / hz) <= seen_ns;
 }

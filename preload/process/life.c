@@ -37,19 +37,12 @@
 #include "shadow/graph/series.h"
 #include "shadow/store/table.h"
 #include "shadow/edge/thread.h"
+#include "shadow/store/timespec.h"
 
 #define SESSION_LIMIT (UINT64_C(1) << 30)
 #define MOST_IMAGES   100 /* of one process, with profiles of the same name */
 
 __thread struct cpa_tls cpa_tls;
-
-static uint64_t cpu_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static uint32_t tid(void)
 {
@@ -444,7 +437,7 @@ static bool finish(uint32_t thread, uint64_t now, enum cpa_session_state state)
 		h->end_ticks = now;
 	}
 	h->exit_thread = thread;
-	h->cpu_end_ns = cpu_ns(CLOCK_PROCESS_CPUTIME_ID);
+	h->cpu_end_ns = cpa_timespec_now_ns(CLOCK_PROCESS_CPUTIME_ID);
 	cpa_clock_note(now, true);
 	/* RELEASE: a reader that finds the state finds the figures. */
 	__atomic_store_n(&h->state, state, __ATOMIC_RELEASE);

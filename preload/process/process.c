@@ -31,6 +31,7 @@
 #include "shadow/graph/search.h"
 #include "shadow/edge/thread.h"
 #include "shadow/path/token.h"
+#include "shadow/store/timespec.h"
 
 #define VARIABLE "CPA_SESSION"
 #define DIGITS	 16u /* of a number */
@@ -44,11 +45,8 @@ static struct {
 
 void cpa_process_born(void)
 {
-	struct timespec cpu;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+	born.cpu_ns = cpa_timespec_now_ns(CLOCK_THREAD_CPUTIME_ID);
 	born.ticks = cpa_clock_now();
-	born.cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
 }
 
 static void become(uint32_t number)
@@ -421,7 +419,6 @@ bool cpa_process_end(uint32_t thread, uint64_t now)
 {
 	struct cpa_process_row *p;
 	uint64_t not_yet = 0;
-	struct timespec cpu;
 
 	if (!cpa_process_number)
 		return false;
@@ -430,8 +427,7 @@ bool cpa_process_end(uint32_t thread, uint64_t now)
 	if (!__atomic_compare_exchange_n(&p->end_ticks, &not_yet, now, false, __ATOMIC_RELAXED,
 					 __ATOMIC_RELAXED))
 		return false;
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
-	p->cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
+	p->cpu_ns = cpa_timespec_now_ns(CLOCK_PROCESS_CPUTIME_ID);
 	p->exit_thread = thread;
 	/* Relaxed: a count. */
 	__atomic_fetch_sub(&cpa_header()->running, 1, __ATOMIC_RELAXED);

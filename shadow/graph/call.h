@@ -18,6 +18,7 @@
 #ifndef CPA_SHADOW_GRAPH_CALL_H
 #define CPA_SHADOW_GRAPH_CALL_H
 
+#include "shadow/store/hash.h"
 #include "shadow/store/self.h"
 
 #define CPA_CALL_SITES 256u
@@ -132,8 +133,7 @@ static inline bool cpa_calls_know(const struct cpa_calls *c, uint32_t slot)
 
 static inline uint32_t cpa_calls_hash(const struct cpa_calls *c, uint64_t address)
 {
-	return (uint32_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> 32) &
-	       (2 * c->function_room - 1);
+	return (uint32_t)(cpa_hash(address) >> 32) & (2 * c->function_room - 1);
 }
 
 /* Return the number of the function at @address; 0: new. */

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "shadow/graph/moved.h"
+#include "shadow/store/hash.h"
 
 #define MOST_BUCKETS (2 * CPA_MOST_SLOTS / 64)
 #define PATIENCE     1000u /* times that each of them is looked at */
@@ -98,7 +99,7 @@ static uint32_t family_of(const struct cpa_component *c)
 uint32_t cpa_component_bucket(const struct cpa_component *c)
 {
 	uint32_t family = family_of(c), count = slots()->buckets[family];
-	uint64_t hash = (c->address * UINT64_C(0x9e3779b97f4a7c15)) >> 40;
+	uint64_t hash = cpa_hash(c->address) >> 40;
 
 	for (uint32_t i = 0; i < count; i++) {
 		uint16_t *at = &slots()->bucket[family][(hash + i) % count], none = 0;

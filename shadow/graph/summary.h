@@ -20,6 +20,7 @@
 #ifndef CPA_SHADOW_GRAPH_SUMMARY_H
 #define CPA_SHADOW_GRAPH_SUMMARY_H
 
+#include "shadow/store/hash.h"
 #include "shadow/store/self.h"
 
 #define CPA_EDGE_WAYS 8u /* cache entries in which an edge may be */
@@ -41,7 +42,7 @@ static inline uint64_t cpa_summary_key(uint32_t from, uint32_t to, bool dependen
 
 static inline unsigned cpa_summary_place(uint64_t key)
 {
-	return (unsigned)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) % CPA_EDGE_CACHE;
+	return (unsigned)(cpa_hash(key) >> 32) % CPA_EDGE_CACHE;
 }
 
 /* Return the index in the cache of the edge with @key; CPA_EDGE_CACHE: not there. */
@@ -88,7 +89,7 @@ static inline struct cpa_edge *cpa_summary_row(const struct cpa_self *self,
 /* Return the @n-th random number, of 32 bits, of thread @id. */
 static inline uint64_t cpa_summary_random(uint32_t id, uint32_t n)
 {
-	uint64_t mixed = (((uint64_t)id << 32 | n) + 1) * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t mixed = cpa_hash(((uint64_t)id << 32 | n) + 1);
 
 	mixed = (mixed ^ mixed >> 32) * UINT64_C(0xd6e8feb86659fd93);
 	return mixed >> 32;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "shadow/arch/arch.h"
+#include "shadow/store/hash.h"
 #include "shadow/store/kernel.h"
 
 #include <errno.h>
@@ -26,7 +27,7 @@ static struct counter *counter(void)
 {
 	uint64_t thread = (uint64_t)__builtin_thread_pointer();
 
-	return &counters[(thread * UINT64_C(0x9e3779b97f4a7c15) >> 32) % COUNTERS];
+	return &counters[(cpa_hash(thread) >> 32) % COUNTERS];
 }
 
 bool cpa_kernel_is_closed(void)
