@@ -22,6 +22,7 @@
 #include "preload/core/window.h"
 #include "preload/libc/pool.h"
 #include "preload/libc/real.h"
+#include "preload/sync/std_thread.h"
 #include "preload/core/track.h"
 #include "shadow/graph/component.h"
 #include "shadow/journal/journal.h"
@@ -63,56 +64,10 @@ static uint32_t row_of(pthread_t thread)
 	return o && o->kind == CPA_HANDLE ? o->depth : 0;
 }
 
-static bool is_function(uint64_t address)
-{
-	return address & 0xfff && cpa_module_of(address) && cpa_function_start(address) == address;
-}
-
-/*
- * Whether the state of a std::thread, with virtual table @table, holds one pointer to a function,
- * and that is what the thread runs; by its type's name, which says "std::tuple<void (*)(...),
- * ...>". Without RTTI there is no name.
- */
-static bool calls_pointer(const uint64_t *table)
-{
-	static const char tuple[] = "St5tupleIJ";
-	const uint64_t *type = (const uint64_t *)table[-1];
-	const char *callable;
-
-	if (!cpa_module_of((uint64_t)type) || !cpa_module_of(type[1]))
-		return false;
-	callable = strstr((const char *)type[1], tuple);
-	if (!callable)
-		return false;
-	callable += strlen(tuple);
-	return (strncmp(callable, "PF", 2) == 0 || *callable == 'M') && !strstr(callable + 2, "PF");
-}
-
-/*
- * What the thread is for. libstdc++ starts all threads with a routine of its own; its argument is
- * an object with a virtual function to run, and behind that a tuple: arguments, then the callable.
- */
 static uint64_t purpose(const struct beginning *b)
 {
-	uint64_t routine = b->routine ? (uint64_t)b->routine : (uint64_t)b->c11_routine;
-	uint32_t module = cpa_module_of(routine);
-	const uint64_t *state = b->argument, *table;
-
-	if (!module || !b->routine || !state ||
-	    !strstr(((struct cpa_module *)cpa_row(CPA_TABLE_MODULES, module))->path,
-		    "/libstdc++.so"))
-		return routine;
-	table = (const uint64_t *)state[0];
-	if (!cpa_module_of((uint64_t)table))
-		return routine;
-	if (calls_pointer(table)) {
-		if (is_function(state[1]))
-			return state[1];
-		/* Of the object: what is not the callable is an argument before it. */
-		if (is_function(state[2]))
-			return state[2];
-	}
-	return is_function(table[2]) ? table[2] : routine;
+	return b->routine ? cpa_std_thread_function((uint64_t)b->routine, b->argument) :
+			    (uint64_t)b->c11_routine;
 }
 
 /* The calling thread begins, inside our code. */
