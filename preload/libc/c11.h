@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/libc/c11.h - results of C11 threads as those of their pthread kin
+ * preload/libc/c11.h - C11 thread results as error numbers
  */
 #ifndef CPA_PRELOAD_LIBC_C11_H
 #define CPA_PRELOAD_LIBC_C11_H
@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <threads.h>
 
-/* @ret, a thrd_* result, as an error number; an error without a kin is EINVAL. */
+/* @ret, a thrd_* result, as an error number; an error without an equivalent is EINVAL. */
 static inline int cpa_c11_posix(int ret)
 {
 	switch (ret) {

@@ -7,14 +7,14 @@
 
 #include "shadow/store/session.h"
 
-/* Under what the process starts. */
+/* Conditions under which the process starts. */
 struct cpa_start {
 	/*
-	 * System calls are filtered, by a container or a service manager. What an unusual one leads
-	 * to cannot be known: it may be the end.
+	 * System calls are filtered, by a container or a service manager. An unusual system call may
+	 * kill the process.
 	 */
 	bool confined;
-	bool traced; /* a debugger runs it, or strace: there each signal stops it */
+	bool traced; /* by a debugger or strace, which stops the process at each signal */
 };
 
 CPA_HIDDEN struct cpa_start cpa_start(void);

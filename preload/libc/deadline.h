@@ -14,7 +14,10 @@ static inline bool cpa_deadline_clock_refused(clockid_t clock)
 	return clock != CLOCK_REALTIME && clock != CLOCK_MONOTONIC;
 }
 
-/* Whether a timed semaphore or read-write lock call until @until on @clock fails with EINVAL. */
+/*
+ * Whether a timed call on a semaphore or read-write lock, with deadline @until on @clock, fails with
+ * EINVAL.
+ */
 static inline bool cpa_deadline_refused(clockid_t clock, const struct timespec *until)
 {
 	return cpa_deadline_clock_refused(clock) || until->tv_nsec < 0 ||

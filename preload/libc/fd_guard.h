@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/libc/fd_guard.h - a descriptor of ours that is to be in the program's table
+ * preload/libc/fd_guard.h - mutual exclusion for descriptors of ours in the program's table
  *
- * open() gives it the lowest free number, on which the program may be about to put something by
- * dup2(), or which it closes with all that it does not know. Such calls and ours exclude each
- * other: they wait for us, which is microseconds, and we do without where they are under way. A
- * call that does not pass by libc is only looked for.
+ * open() returns the lowest free number. The program may be about to dup2() something to that
+ * number, or to close every descriptor that it does not know. Such calls of the program wait, some
+ * microseconds, while the profiler opens a descriptor; the profiler gives up while such a call is
+ * under way. A call that bypasses libc is not excluded; the profiler only looks for its effects.
  *
- * I1  Nobody waits for ever: not the program, whoever of us may have died, or be of a process before
- *     a fork; nor do we, who come again.
- * I2  Whoever of us has the right can be interrupted by no handler, which might wait for it.
+ * I1  Neither side blocks forever, not even if the holder died or belonged to a process before a
+ *     fork: the program's wait is bounded, and the profiler retries later.
+ * I2  No signal handler interrupts the holder: the handler might wait for it.
  */
 #ifndef CPA_PRELOAD_LIBC_FD_GUARD_H
 #define CPA_PRELOAD_LIBC_FD_GUARD_H
@@ -18,15 +18,22 @@
 
 #include "shadow/store/session.h"
 
-/* No call of the program's puts or closes what has no owner until the end. False: not now. */
+/*
+ * From cpa_fd_guard_begin() to cpa_fd_guard_end() no call of the program occupies or closes a number
+ * that it does not own. @signals receives the signal mask, for cpa_fd_guard_end(). False: such a
+ * call is under way, or another thread of the profiler holds the guard; nothing has changed.
+ */
 CPA_HIDDEN bool cpa_fd_guard_begin(sigset_t *signals);
 CPA_HIDDEN void cpa_fd_guard_end(const sigset_t *signals);
 
-/* A call of the program's is under way that does. Either may be called in a signal handler. */
+/*
+ * Before and after a call of the program that occupies or closes numbers it does not own.
+ * cpa_fd_guard_place() waits while the profiler holds the guard. Async-signal-safe.
+ */
 CPA_HIDDEN void cpa_fd_guard_place(void);
 CPA_HIDDEN void cpa_fd_guard_placed(void);
 
-/* In the child of a fork, with as many calls under way as forks that the thread is in. */
+/* In the child of a fork. @forks: nested fork() calls of the thread, all of which are under way. */
 CPA_HIDDEN void cpa_fd_guard_forked(uint32_t forks);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/libc/pool.h - what threads that ended had, for threads to come
+ * preload/libc/pool.h - recycled per-thread state
  *
- * New memory is dear to make, and one thread at a time makes it (preload/libc/memory.h): so nothing is
- * given back. What a thread had is kept on liburcu's lock-free stack; there is as much of a kind as
- * was in use at once.
+ * Allocation is expensive, and one thread at a time allocates (preload/libc/memory.h). So memory is
+ * never freed: a thread that ends puts its state on liburcu's lock-free stack, and a new thread
+ * takes it. Each pool grows to the largest number that was in use at once.
  *
- * Thread-safe, and called inside our code alone.
+ * Thread-safe. Call inside instrumentation code only (cpa_tls.inside set).
  */
 #ifndef CPA_PRELOAD_LIBC_POOL_H
 #define CPA_PRELOAD_LIBC_POOL_H
@@ -21,13 +21,13 @@ enum cpa_pool {
 	CPA_POOLS
 };
 
-/* @size zeros, the same for all of a pool, aligned to cache lines. NULL: no memory. */
+/* @size bytes of zeros, aligned to a cache line. Each pool has one size. NULL: no memory. */
 CPA_HIDDEN void *cpa_pool_take(enum cpa_pool pool, size_t size);
 
-/* @p, taken from there, is not used any more. */
+/* Return @p, from cpa_pool_take(), to @pool. */
 CPA_HIDDEN void cpa_pool_give(enum cpa_pool pool, void *p);
 
-/* In a child of fork(), whose other threads are gone. */
+/* In a child of fork(), where only the calling thread exists. */
 CPA_HIDDEN void cpa_pool_forked(void);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/libc/private_fds.h - open files without taking a descriptor of the program's
+ * preload/libc/private_fds.h - open files without occupying a descriptor of the program
  *
- * A program may put what it likes on a number that it knows to be free, or close all that it does
- * not know. A file of ours that is open for a moment would be in its way, and its own be closed by
- * us. So such a moment is that of a thread with a table of descriptors of its own, a copy, which
- * goes with it.
+ * A program may occupy a number that it knows to be free, or close every descriptor that it does not
+ * know. A file that the profiler holds open for a moment would collide with that, and the profiler
+ * would then close the program's file. So a short-lived thread opens it, in a copy of the descriptor
+ * table; the copy disappears with the thread.
  */
 #ifndef CPA_PRELOAD_LIBC_PRIVATE_FDS_H
 #define CPA_PRELOAD_LIBC_PRIVATE_FDS_H
@@ -15,10 +15,11 @@
 #include "shadow/store/session.h"
 
 /*
- * Call @function(@argument) in a thread of the process that has all of its memory, none of the
- * descriptors that it opens, and no signals; the caller stands still. It uses less than 1 KiB of
- * stack, and no function that knows of threads. False: that cannot be, for errno. Some 40 us, and a
- * fork's care for the descriptors that there are.
+ * Call @function(@argument) in a new thread of the process and wait for it. The thread shares all
+ * memory, thread-local storage included; descriptors that it opens are its own; all signals are
+ * blocked. @function may use 1 KiB of stack and no function that depends on the calling thread's
+ * identity. False, with errno: the thread cannot be made. Costs some 40 us, and the copy of the
+ * descriptor table that a fork makes.
  */
 CPA_HIDDEN bool cpa_private_fds_call(void (*function)(void *), void *argument);
 

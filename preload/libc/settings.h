@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/libc/settings.h - what the environment asks for
+ * preload/libc/settings.h - settings from environment variables
  *
  * A wrong value costs one line on stderr that names it and what is allowed; the default holds.
  */
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CPA_DEFAULT_HZ 997u /* a prime: not in step with what the program does every ms */
+#define CPA_DEFAULT_HZ 997u /* a prime: out of step with periodic work of the program */
 
 struct cpa_settings {
 	char output[PATH_MAX]; /* pattern filled in */
@@ -20,7 +20,7 @@ struct cpa_settings {
 	unsigned components; /* slots */
 	uint64_t journal;    /* bytes; 0: none */
 	bool on;	     /* profile from the start */
-	bool look_on; /* before a mutex is blocked for; CPA_LOOK_ON=off is there for tests alone */
+	bool look_on; /* spin before blocking on a mutex; CPA_LOOK_ON=off is for tests only */
 };
 
 void cpa_settings_read(struct cpa_settings *s);
@@ -36,8 +36,8 @@ void cpa_settings_executable(char *to, size_t size);
 #define CPA_COMMAND 256
 
 /*
- * What the running program was called, without its folder: a link or a script names it better than
- * its file.
+ * The name by which the running program was called, without its folder: the name of a link or a
+ * script says more than that of the executable file.
  */
 void cpa_settings_command(char to[CPA_COMMAND]);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/libc/signal_mask.h - our code where no signal handler may interrupt it
+ * preload/libc/signal_mask.h - block signals in instrumentation code
  */
 #ifndef CPA_PRELOAD_LIBC_SIGNAL_MASK_H
 #define CPA_PRELOAD_LIBC_SIGNAL_MASK_H
@@ -10,21 +10,23 @@
 #include "shadow/store/session.h"
 
 /*
- * Fill @mask with the signals that are blocked in our code. Signals that our own instructions may raise are not blocked: the kernel would end the process
- * rather than run the program's handler. SIGSEGV is: the handler of a program whose stack overflows
- * right there jumps, and leaves what we hold locked for ever.
+ * Fill @mask with the signals that are blocked in instrumentation code. Signals that its own
+ * instructions may raise stay unblocked: the kernel would end the process rather than run the
+ * program's handler. SIGSEGV is blocked: if the program's stack overflows in instrumentation code,
+ * the program's handler would jump out and leave our state locked forever.
  */
 CPA_HIDDEN void cpa_signal_mask(sigset_t *mask);
 
 /*
- * Block all signals but those of faults, up to cpa_kernel_end(); the mask until then is in @before.
- * False: no system call of ours is allowed any more, and nothing is changed.
+ * Block the signals of cpa_signal_mask() until the caller restores @before, which receives the
+ * previous mask and may be NULL. The caller ends with cpa_kernel_end(). False: the profiler may make
+ * no more system calls, and nothing has changed.
  */
 CPA_HIDDEN bool cpa_signal_block(sigset_t *before);
 
 /*
- * Let no handler interrupt the thread, but those of faults, and let them again. Where no system call
- * of ours is allowed any more neither does anything. errno is kept.
+ * Block the signals of cpa_signal_mask(), and restore the mask that cpa_signal_hold() returned. Both
+ * do nothing once the profiler may make no more system calls. errno is kept.
  */
 CPA_HIDDEN sigset_t cpa_signal_hold(void);
 CPA_HIDDEN void cpa_signal_let(const sigset_t *before);

@@ -2,8 +2,8 @@
 /*
  * preload/libc/symbol.h - find symbols without the loader
  *
- * dlsym() takes the loader's lock, which another thread may hold in a constructor that waits for
- * the caller. So originals are looked up here, in the hash tables that each module carries.
+ * dlsym() takes the loader's lock. Another thread may hold that lock in a constructor that waits for
+ * the caller. So this file looks originals up in the hash tables that each module carries.
  *
  * Nothing here takes a lock, allocates memory or makes a system call; async-signal-safe.
  */
@@ -15,15 +15,16 @@
 
 #include "shadow/store/session.h"
 
-/* A loaded module: where it lies, and its dynamic section. */
+/* A loaded module: load address and dynamic section. */
 struct cpa_image {
 	uint64_t base;
 	const ElfW(Dyn) * dynamic;
 };
 
 /*
- * The address of what @image defines as @name, as a reference to @version of it is bound; NULL: the
- * default version. NULL: nothing. The module must not be unloaded meanwhile.
+ * Address of the symbol @name that @image defines, by the loader's rules for a reference to
+ * @version; @version NULL: the default version. Returns NULL if there is none. The module must stay
+ * loaded during the call.
  */
 CPA_HIDDEN void *cpa_symbol_in(const struct cpa_image *image, const char *name,
 			       const char *version);
@@ -34,7 +35,7 @@ CPA_HIDDEN void *cpa_symbol_in(const struct cpa_image *image, const char *name,
  */
 CPA_HIDDEN void *cpa_symbol_next(const char *name, const char *version);
 
-/* The name by which others need @image; NULL: that of its file. */
+/* DT_SONAME of @image, the name in the DT_NEEDED of others; NULL: it has none. */
 CPA_HIDDEN const char *cpa_symbol_module_name(const struct cpa_image *image);
 
 /* The string that @entry of the dynamic section of @image names. */
