@@ -199,17 +199,16 @@ static void switch_parts(struct cell *c)
 {
 	const struct scenario *s = c->scenario;
 	bool child = c->op->properties & CHILD;
-
 	int64_t from = elapsed_ns();
 
 	if (s->stops) {
 		CPA_STOP();
-		c->released_most_ns = child || s->starts ? c->released_most_ns : burn_clock_ns();
+		if (!child && !s->starts)
+			c->released_most_ns = burn_clock_ns();
 		work(0);
 	}
-	if (s->starts) {
+	if (s->starts)
 		CPA_START();
-	}
 	c->off_ns = elapsed_ns() - from;
 }
 
