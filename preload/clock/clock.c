@@ -522,6 +522,18 @@ void cpa_clock_start(struct cpa_clock *c)
 	cpa_kernel_end();
 }
 
+uint64_t cpa_clock_delay(struct cpa_clock *c)
+{
+	int err = errno;
+
+	if (likely(cpa_kernel_begin())) {
+		read_delay(c, &c->delay_ns);
+		cpa_kernel_end();
+	}
+	errno = err;
+	return cpa_clock_ticks(c->delay_ns);
+}
+
 void cpa_clock_stop(struct cpa_clock *c)
 {
 	/* The program may have closed it, and have a file of its own there. */

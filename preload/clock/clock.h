@@ -57,6 +57,12 @@ CPA_HIDDEN void cpa_clock_join(void);
 /* Start the clock of the calling thread. */
 CPA_HIDDEN void cpa_clock_start(struct cpa_clock *c);
 
+/*
+ * How long the calling thread was ready without a processor since its birth, ticks; 0: not known.
+ * Gaps from now on are not charged with that. Right behind cpa_clock_start(): some microseconds.
+ */
+CPA_HIDDEN uint64_t cpa_clock_delay(struct cpa_clock *c);
+
 CPA_HIDDEN void cpa_clock_stop(struct cpa_clock *c);
 
 /* Ticks of @ns nanoseconds. */

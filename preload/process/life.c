@@ -40,7 +40,8 @@
 #include "shadow/store/timespec.h"
 
 #define SESSION_LIMIT (UINT64_C(1) << 30)
-#define MOST_IMAGES   100 /* of one process, with profiles of the same name */
+#define LATE_START    250000u /* ns from a thread's creation: it may have had no processor */
+#define MOST_IMAGES   100     /* of one process, with profiles of the same name */
 
 __thread struct cpa_tls cpa_tls;
 
@@ -115,6 +116,8 @@ struct cpa_worker *cpa_worker_begin(uint32_t row, uint32_t component, const stru
 	if (wait->now)
 		w->clock.last = wait->now;
 	wait->now = w->clock.last;
+	if (from && wait->now - from->released > cpa_clock_ticks(LATE_START))
+		wait->runqueue = cpa_clock_delay(&w->clock);
 	if (cpa_thread_begin(&w->self, component, tid(), from, wait)) {
 		cpa_sampler_stop(&w->sampler);
 		cpa_clock_stop(&w->clock);

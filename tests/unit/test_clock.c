@@ -260,6 +260,22 @@ static void random_script(uint64_t seed, uint64_t script)
 			 (double)run.lead / (double)us(1), fake.detects, fake.disturbs);
 }
 
+/* A thread that started late was without a processor before: no gap of its own has that time. */
+static void test_late_start(void **state)
+{
+	(void)state;
+	machine_begin(1, 1);
+	clocks_begin();
+	fake_run(us(100));
+	fake_preempt(us(8000));
+	thread_begin();
+	assert_in_range(cpa_clock_delay(&run.clock), us(7999), us(8001));
+	fake_block(us(20000), 0);
+	event(true);
+	assert_int_equal(run.sum.runqueue, 0);
+	assert_in_range(run.sum.external, us(19990), us(20010));
+}
+
 static void test_random_scripts(void **state)
 {
 	uint64_t seed = rnd_seed();
@@ -368,6 +384,7 @@ int main(void)
 		cmocka_unit_test(test_tight_events),   cmocka_unit_test(test_operations),
 		cmocka_unit_test(test_random_scripts), cmocka_unit_test(test_good_counter),
 		cmocka_unit_test(test_bad_counter),    cmocka_unit_test(test_distrusted_counter),
+		cmocka_unit_test(test_late_start),
 	};
 
 	return cmocka_run_group_tests_name("clock", tests, begin, NULL);
