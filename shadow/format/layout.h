@@ -345,10 +345,9 @@ struct cpa_component {
 	uint64_t calls;
 	uint64_t inclusive; /* ticks of process and external time, including callees */
 	/*
-	 * For a component that the search moved to a slot of its own (shadow/graph/search.h): the
-	 * slot holds its time from clock `since` on, when the longest path was `since_len` ticks
-	 * long. Its earlier time is in the slots `earlier`; slots beyond CPA_EARLIER are not
-	 * recorded.
+	 * For a component that the search moved (shadow/graph/search.h): its slot holds its time
+	 * from clock `since` on, when the longest path was `since_len` ticks long. Its earlier time
+	 * is in the slots `earlier`; slots beyond CPA_EARLIER are not recorded.
 	 */
 	uint64_t since, since_len;
 	uint32_t first;		/* slot at first use; never changes */

@@ -14,12 +14,12 @@
  * fall into long activities, all of which have some, and say nothing about short ones, few of which
  * have any. Instead each function has a credit, in time. On average the samples of a function stand
  * for its total time. Subtract the time that activities with samples were charged for it; the rest,
- * its credit, is its time in activities without samples. Long activities add nothing to it, since
- * no activity of that length lacks a sample, and since a timer's sample comes late, after short
- * activities. When the sampling rate changes, the set of activities without samples changes, so a
- * thread's credit starts again. Where a thread has no credit, or its samples do not cover all its
- * time because the kernel's part may not be sampled, the credit of other threads for the same
- * functions is used, and only if that is missing, the numbers of samples.
+ * its credit, is its time in activities without samples. Long activities change no credit: none of
+ * their length lacks a sample, and some of their samples belong to short activities just before
+ * them, because a timer's sample comes late. When the sampling rate changes, the set of activities
+ * without samples changes, so a thread's credit starts again. Where a thread has no credit, or its
+ * samples do not cover all its time because the kernel's part may not be sampled, the credit of
+ * other threads for the same functions is used, and only if that is missing, the numbers of samples.
  */
 #ifndef CPA_SHADOW_GRAPH_MIX_H
 #define CPA_SHADOW_GRAPH_MIX_H
@@ -30,8 +30,8 @@
 #define CPA_MIX_LONG  4u /* sampler periods from which an activity is long */
 /* number of samples of a function at which older ones start to fade */
 #define CPA_MIX_FORGET (1 << 12)
-#define CPA_MIX_MOST   (1 << 16) /* limit of a function's credit, in units of */
-#define CPA_MIX_UNITS  64
+#define CPA_MIX_MOST   (1 << 16) /* limit of a function's credit, at which credits are halved */
+#define CPA_MIX_UNITS  64	 /* units of credit per sample */
 
 /* Return the function id of @word: see shadow/graph/component.h. */
 static inline uint32_t cpa_mix_function(uint64_t word)
