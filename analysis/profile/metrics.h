@@ -92,8 +92,7 @@ struct cpa_metric_row {
 
 struct cpa_metrics {
 	size_t rows[CPA_METRIC_LEVELS];
-	struct cpa_metric_row
-		*row[CPA_METRIC_LEVELS]; /* by T_cpu, largest first; events: by T_wait */
+	struct cpa_metric_row *row[CPA_METRIC_LEVELS]; /* by T_cpu; events: by T_wait */
 };
 
 /* Compute the metrics of @profile, which must outlive the result. The caller frees it. */
