@@ -452,13 +452,13 @@ ok 'no program' refused 2 'no program named'
 try "$cpa" run --nonsense ./prog
 ok 'unknown option' status_is 2
 try "$cpa" run --journal 200M ./prog started
-ok 'a size after a blank' refused 2 "--journal 200M: a size follows '=' (--journal=200M"
+ok 'a size after a blank' refused 2 "--journal 200M: write the size after '=' (--journal=200M"
 cp prog 200M
 try env PATH="$PWD:$PATH" "$cpa" run -q --journal -- 200M started
 ok 'a program named as a size' grep -qx '.started.' out
 for size in 12Q 1K 99999999G '' 200MB; do
 	try "$cpa" run --journal="$size" ./prog started
-	ok "--journal=$size" refused 2 "--journal=$size is no size from 64K to 64G"
+	ok "--journal=$size" refused 2 "--journal=$size: not a size from 64K to 64G"
 done
 try "$cpa" run -q --output=spaced --delay=1ms --duration=1h --journal=64K ./prog started
 ok "values behind '='" grep -qx '.started.' out
