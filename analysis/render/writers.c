@@ -9,7 +9,7 @@
 #include "analysis/render/metrics_text.h"
 #include "analysis/render/phases_text.h"
 
-/* Metrics, a histogram or phases stand instead of the usual sections. */
+/* Write metrics, a histogram or phases if requested; they replace the usual sections. */
 static int write_text(const struct cpa_profile *profile, const struct cpa_selection *show,
 		      const struct cpa_page *page)
 {

@@ -11,31 +11,31 @@
 #include "analysis/profile/profile.h"
 #include "analysis/render/text.h"
 
-/* The part of a profile that was asked for. */
+/* The requested part of a profile. */
 struct cpa_selection {
 	enum cpa_level level;
-	bool metrics; /* instead of the level: */
+	bool metrics; /* show metrics, instead of `level`: */
 	enum cpa_metric_level metric_level;
 	bool phases;
 	size_t top; /* rows of a table */
 };
 
 struct cpa_writer {
-	const char *name; /* as in --format */
+	const char *name; /* value of --format */
 	bool has_sites;	  /* it always shows call sites, whose names take time to look up */
-	bool is_json;	  /* answers to --what-if and --cores are JSON, too */
+	bool is_json;	  /* answers to --what-if and --cores are JSON too */
 	/*
-	 * Write @profile to standard output; @page: the size and colours of a text. Return 0, or
-	 * less: the output cannot be written, and errno says why.
+	 * Write @profile to standard output. @page: width and colours, for text. Return 0; or below
+	 * 0 with errno set if the output cannot be written.
 	 */
 	int (*write)(const struct cpa_profile *profile, const struct cpa_selection *show,
 		     const struct cpa_page *page);
 };
 
-/* The writer of @name; NULL: there is none. */
+/* The writer with @name; NULL: none. */
 const struct cpa_writer *cpa_writer_find(const char *name);
 
-/* That of a report for people. */
+/* The default writer: text. */
 extern const struct cpa_writer *const cpa_writer_text;
 
 #endif
