@@ -2,22 +2,22 @@
 /*
  * preload/core/dlopen.h - libraries come and go
  *
- * What lay in a library that was unloaded is no more: its locks count as destroyed, and what other
- * libraries bring to the same addresses has classes, functions and sites of its own, by the layer
- * of their module (shadow/format/layout.h). What threads remember by address they forget.
+ * Locks inside an unloaded library count as destroyed. A library that is loaded later at the same
+ * addresses gets lock classes, functions and sites of its own, told apart by the layer of its module
+ * (shadow/format/layout.h). Threads drop what they have cached by address.
  */
 #ifndef CPA_PRELOAD_CORE_DLOPEN_H
 #define CPA_PRELOAD_CORE_DLOPEN_H
 
 #include "shadow/store/session.h"
 
-/* Changes with every dlclose(): what was found may be gone, and other modules be in its place. */
+/* Changes with every dlclose(), after which cached addresses may lie in another module. Atomic. */
 extern CPA_HIDDEN uint32_t cpa_dlopen_generation;
 
-/* Whether something was unloaded since @then, which is brought up to date. */
+/* Whether a library was unloaded since generation *@then. Sets *@then to the present one. */
 static inline bool cpa_dlopen_changed(uint32_t *then)
 {
-	/* Relaxed: who uses what was loaded since was told of it by other means. */
+	/* Relaxed: a user of a library loaded since has synchronized with its loader. */
 	uint32_t now = __atomic_load_n(&cpa_dlopen_generation, __ATOMIC_RELAXED);
 	bool changed = *then != now;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/core/signal.h - the one signal that we use, shared with the program
+ * preload/core/signal.h - the signal of the sampler, shared with the program
  *
  * SIGSTKFLT, which Linux never sends. A program that sets handlers for every signal sets one for
  * it, too: its disposition is then kept here, returned when asked for, and applied to signals that
@@ -29,17 +29,19 @@ CPA_HIDDEN bool cpa_signal_is_ours(const siginfo_t *info);
 CPA_HIDDEN bool cpa_signal_init(void (*handler)(void *context, unsigned times));
 
 /*
- * The mask of a call that lets signals through which the thread blocks: @mask, or where one of ours
- * is pending and the program has no handler for it, @copy with it. @mask may be NULL.
+ * The mask for a call such as sigsuspend(), which unblocks signals meanwhile. Return @mask; if a
+ * signal of the sampler is pending and the program has no handler for CPA_SIGNAL, return @copy, set
+ * to @mask with CPA_SIGNAL added. @mask may be NULL.
  */
 CPA_HIDDEN const sigset_t *cpa_signal_without_ours(const sigset_t *mask, sigset_t *copy);
 
-/* Ours are of no more use: from now on they reach nobody, and cost no system call. */
+/* Ignore the sampler's signals from now on, without a system call. */
 CPA_HIDDEN void cpa_signal_fini(void);
 
 /*
- * The thread jumps to where the stack pointer is @target. Whether that leaves what has it at @from,
- * or a signal handler which interrupted that jumps about in itself: below, or on a stack of its own.
+ * The thread jumps to stack pointer @target. Return whether the jump abandons the frame at stack
+ * pointer @from. It does not if a signal handler that interrupted that frame jumps within itself,
+ * below the frame or on an alternate stack.
  */
 CPA_HIDDEN bool cpa_signal_leaves(uint64_t from, uint64_t target);
 

@@ -1,36 +1,42 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/core/window.h - a thread meets the changes of the epoch (shadow/store/epoch.h, shadow/edge/part.h)
+ * preload/core/window.h - a thread follows starts and stops of profiling
  *
- * A worker keeps the epoch of the part it is in; cpa_enter() compares. While profiling is off a
- * thread passes straight through. What of an activity or of a wait lies outside a part is cut off:
- * exactly if the thread was on a processor all the time, else in proportion. Of what a thread was
- * blocked in when a part began nothing is known: that time is on no inherent path, and counted.
+ * A part is a time span of the run in which profiling is on (shadow/edge/part.h); the epoch counts
+ * starts and stops (shadow/store/epoch.h). A worker keeps the epoch of its part, and cpa_enter()
+ * compares it with the session's. While profiling is off a wrapper only calls the original. An
+ * activity or wait that crosses the border of a part is cut there: exactly if the thread was on a
+ * processor all the time, else in proportion. If a thread was blocked when a part began, the cause
+ * of that wait is unknown: its time is counted, and lies on no inherent path.
  */
 #ifndef CPA_PRELOAD_CORE_WINDOW_H
 #define CPA_PRELOAD_CORE_WINDOW_H
 
 #include "preload/core/worker.h"
 
-/* Be in the current part, inside our code. False: there is none, or none yet; or a wait goes on. */
+/*
+ * Let @w enter the current part. Inside instrumentation code. False: profiling is off, the part has
+ * not begun yet, or a wait of the thread goes on.
+ */
 CPA_HIDDEN bool cpa_window_meet(struct cpa_worker *w);
 
 /*
- * A wait of @e, from *@arrived to @now, went on across a border. Return when it ended as far as its
- * part goes; *@arrived becomes when it began in that part.
+ * A wait from *@arrived to @now (ticks) with times @e crossed the border of a part. Cut it: *@arrived
+ * becomes the tick at which the wait began inside its part. Return the tick at which it ended there.
  */
 CPA_HIDDEN uint64_t cpa_window_crossed(struct cpa_worker *w, struct cpa_elapsed *e,
 				       uint64_t *arrived, uint64_t now);
 
 /*
- * The thread jumps to where the stack pointer is @target. Out of a wait, from a signal handler:
- * what comes then is an activity, which may meet a border.
+ * The thread is about to longjmp() to stack pointer @target. If a signal handler so jumps out of a
+ * wait, the wait ends and an activity begins, which may cross the border of a part.
  */
 CPA_HIDDEN void cpa_window_jump(uint64_t target);
 
 /*
- * Enter also while off: for what must not be missed. There is no event to be made then. Known: not
- * if that took a row for the thread, which may be one of very many that are never in a part.
+ * cpa_enter_any(): as cpa_enter(), but enters also while profiling is off, for operations that must
+ * not be missed. The caller makes no event then. cpa_enter_known(): as cpa_enter_any(), but never
+ * allocates a thread row, as very many threads may never be in a part.
  */
 CPA_HIDDEN struct cpa_worker *cpa_enter_any(void);
 CPA_HIDDEN struct cpa_worker *cpa_enter_known(void);
@@ -41,7 +47,7 @@ static inline bool cpa_window_is_in(const struct cpa_worker *w)
 	return w->epoch && !cpa_window_moved(w);
 }
 
-/* After a call that began while off: enter if a part has begun meanwhile. */
+/* After an original that was called while profiling was off: enter if a part has begun meanwhile. */
 static inline struct cpa_worker *cpa_enter_begun(void)
 {
 	if (likely(!*cpa_alive || cpa_tls.inside || !(cpa_header()->epoch & 1)))
@@ -49,7 +55,7 @@ static inline struct cpa_worker *cpa_enter_begun(void)
 	return cpa_enter();
 }
 
-/* The program switches on or off. errno is kept. */
+/* CPA_START() and CPA_STOP() of the program. errno is kept. */
 CPA_HIDDEN void cpa_window_start(void);
 CPA_HIDDEN void cpa_window_stop(uint64_t caller);
 

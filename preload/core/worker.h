@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/core/worker.h - what a profiled thread has, and the guard at the door
+ * preload/core/worker.h - state of a profiled thread, and the guard against reentry
  *
  * Thread-local storage holds two words; the rest is allocated, because thread-local storage comes
  * out of the stacks that the program sized for itself.
@@ -106,38 +106,38 @@ struct cpa_worker {
 	uint32_t loop_work;
 	/* Instrumented builds, see preload/core/instrument.h; NULL until the first call. */
 	struct cpa_calls *calls;
-	uint64_t light; /* where the stack is of our code for them while a jump may abandon it, else 0 */
-	bool watched; /* there are calls, or a journal: what ends activities tells all of each */
+	uint64_t light; /* stack pointer on entry to instrumentation code of `calls`; 0 outside it */
+	bool watched; /* `calls` or a journal is in use: each end of an activity is reported in full */
 	/*
-	 * After cpa_event() and before cpa_done(): waiting, no activity. Where on the stack; else
+	 * Stack pointer from cpa_event() to cpa_done(), while the thread is in no activity; else
 	 * 0.
 	 */
 	uint64_t between;
-	uint64_t suspended; /* caller of the wait for a handler that no event has ended yet; 0: none */
-	uint32_t vforked; /* token of the last vfork(), until its child is another program */
+	uint64_t suspended; /* caller of pause() or kin, until the next event; 0: none */
+	uint32_t vforked;   /* token of the last vfork(), until its child calls exec; 0: none */
 };
 
 struct cpa_tls {
 	struct cpa_worker *worker;
 	bool inside;
-	bool ends;	    /* when it has forked: daemon() */
-	bool inside_before; /* the outermost fork() that the thread is in */
-	uint32_t forks;	    /* how many: handlers of signals may fork, too */
-	bool left;    /* the thread has ended for us: what its last destructors do passes through */
-	uint32_t row; /* which it had */
-	uint32_t child;	  /* process row of the one that is being forked */
-	uint64_t routine; /* what it is for, if it began while off */
+	bool ends;	    /* in daemon(): the parent process ends after its fork */
+	bool inside_before; /* `inside` at the outermost fork() that the thread is in */
+	uint32_t forks;	    /* nested fork() calls: signal handlers may fork, too */
+	bool left; /* the thread has ended for the profiler; calls of its last destructors pass through */
+	uint32_t row;	  /* its thread row until then */
+	uint32_t child;	  /* process row of the child that is being forked; 0: none */
+	uint64_t routine; /* function that the thread is for, if it began while profiling was off */
 };
 
 extern CPA_HIDDEN __thread struct cpa_tls cpa_tls __attribute__((tls_model("initial-exec")));
 
-/* Make the calling thread, which we did not see start, a profiled one. NULL: it cannot be. */
+/* Profile the calling thread, whose start the profiler did not see. NULL: not possible. */
 CPA_HIDDEN struct cpa_worker *cpa_worker_attach(void);
 
-/* The thread has no worker, or the epoch has changed. NULL: pass straight through. */
+/* cpa_enter() of a thread without worker, or after a start or stop. NULL: as cpa_enter(). */
 CPA_HIDDEN struct cpa_worker *cpa_enter_slow(struct cpa_worker *w);
 
-/* Whether the epoch is another than that of the thread's part: one that is over, or none. */
+/* Whether the thread is in no part, or in a part that is over. */
 static inline bool cpa_window_moved(const struct cpa_worker *w)
 {
 	/* Relaxed: who finds a change looks again. */
@@ -151,7 +151,7 @@ static inline bool cpa_window_begun(const struct cpa_worker *w)
 	return w->off != __atomic_load_n(&cpa_header()->epoch, __ATOMIC_RELAXED);
 }
 
-/* Enter our code. NULL: pass straight through. */
+/* Enter instrumentation code. NULL: call the original, and nothing else. */
 static inline struct cpa_worker *cpa_enter(void)
 {
 	struct cpa_worker *w = cpa_tls.worker;
@@ -171,16 +171,16 @@ static inline struct cpa_worker *cpa_enter(void)
 }
 
 /*
- * The next event is not a usual one: whoever lets there be more to its activity than CPU time
- * without samples says so, or lets the clock be asked. cpa_event_slow() opens the window again, up
- * to the next boundary (shadow/graph/checkpoint.h) or re-base of the clock.
+ * Send the next event through cpa_event_slow(): the activity that it ends is more than CPU time
+ * without samples, or the kernel's clock must be read. cpa_event_slow() reopens the fast lane, up to
+ * the next boundary (shadow/graph/checkpoint.h) or comparison with the kernel's clock.
  */
 static inline void cpa_force_slow(struct cpa_worker *w)
 {
 	w->self.window = 0;
 }
 
-/* Go back in after an original function that blocked. */
+/* Enter instrumentation code again after an original function that blocked. */
 static inline void cpa_reenter(void)
 {
 	cpa_tls.inside = true;
