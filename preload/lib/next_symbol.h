@@ -2,22 +2,20 @@
 /*
  * preload/lib/next_symbol.h - the real functions of libraries that a program may or may not load
  *
- * A wrapper of a library's function is found first by every module, also by a plugin that was
- * loaded with RTLD_LOCAL and brings the library with it, or a copy of its own. Which function is
- * the real one therefore depends on who calls: the one that the program or a library it needs
- * defines, or else the one that the calling module or a library it needs does, as the loader would
- * have it without us.
+ * Every module finds our wrapper of a library's function first, also a plugin that was loaded with
+ * RTLD_LOCAL together with the library or with a copy of it. So the original depends on the calling
+ * module, as it does for the loader without cpa: the definition in the program or in a library that
+ * the program needs, else that in the calling module or in a library that this module needs.
  *
- * The first are found at start. The others are kept for each calling module, for all functions of
- * the library at once, until anything is unloaded; to look them up takes no lock and asks nobody,
- * but for the first call of a module. That takes the loader's lock on its list of modules, which is
- * not held while constructors and destructors of libraries run, and reads the modules' own tables.
- * A call that is made as the last thing of a function (a jump) seems to come from that function's
- * caller; where that module has no such library in its scope, the copy that was loaded first is
- * taken, and where there are several the program is told.
+ * Originals of the first kind are found at start. Those of the second kind are cached per calling
+ * module, for all functions of the library at once, until a dlclose(). A look-up in the cache takes
+ * no lock and calls nothing. The first call of a module reads the modules' own tables under the
+ * loader's lock on its list of modules, which is not held while constructors and destructors of
+ * libraries run. A tail call (a jump) seems to come from the caller of the function that made it. If
+ * that module has no such library in its scope, the copy that was loaded first is used, with a
+ * warning if there are several.
  *
- * A program that asks whether it has a function of these names finds ours, loaded or not. Without
- * the library they fail.
+ * dlsym() finds these wrappers even if the library is not loaded. They fail then.
  */
 #ifndef CPA_PRELOAD_LIB_NEXT_SYMBOL_H
 #define CPA_PRELOAD_LIB_NEXT_SYMBOL_H
@@ -30,8 +28,8 @@
 #define CPA_NEXT_SYMBOL_MODULES	  8u
 
 /*
- * What one calling module finds. A writer makes @version odd, fills, and makes it even again;
- * readers compare it before and after.
+ * Originals for one calling module. A writer makes `version` odd, fills the rest, and makes it even
+ * again; readers compare it before and after.
  */
 struct cpa_next_symbol_module {
 	uint32_t version;
@@ -43,7 +41,7 @@ struct cpa_next_symbol_module {
 struct cpa_next_symbol_library {
 	const char *const *names;
 	unsigned count;
-	/* Found in the program and what it needs, which is never unloaded. Written at start. */
+	/* Originals in the program and the libraries it needs, never unloaded. Written at start. */
 	void *programs[CPA_NEXT_SYMBOL_FUNCTIONS];
 	unsigned next; /* module to be replaced */
 	struct cpa_next_symbol_module modules[CPA_NEXT_SYMBOL_MODULES];
@@ -81,7 +79,7 @@ CPA_HIDDEN void *cpa_next_symbol_find(struct cpa_next_symbol_library *library, u
 	CPA_NEXT_SYMBOL_8(F, b) CPA_NEXT_SYMBOL_8(F, c) CPA_NEXT_SYMBOL_8(F, d)
 #define CPA_NEXT_SYMBOL_64(F) CPA_NEXT_SYMBOL_32(F, 0, 1, 2, 3) CPA_NEXT_SYMBOL_32(F, 4, 5, 6, 7)
 
-/* Whether the thread is in a queue's own code already: the outer call tells what happens. */
+/* Whether the thread is in a queue's own code already: the outer call records the operation. */
 static inline bool cpa_next_symbol_nested(void)
 {
 	const struct cpa_worker *w = cpa_tls.worker;
@@ -95,7 +93,7 @@ static inline void cpa_next_symbol_leave(const char *scope)
 	cpa_inner_end();
 }
 
-/* The value of @call, run as a queue's own code. A thread may be cancelled in it. */
+/* Evaluate @call as a queue's own code, return its value. The thread may be cancelled in it. */
 #define CPA_INNER(call)                                                                  \
 	({                                                                               \
 		char scope_ __attribute__((cleanup(cpa_next_symbol_leave), unused)) = 0; \

@@ -10,33 +10,36 @@
 #include "preload/core/worker.h"
 
 /*
- * Make the calling thread a profiled one, inside our code. @row was claimed for it, or is 0.
- * @wait->now: the clock at which it began; 0: now. NULL: no memory; the thread then runs
- * unprofiled.
+ * Profile the calling thread. Inside instrumentation code. @row: the thread row claimed for it; 0:
+ * claim one. @wait->now: the tick at which it began; 0: now. Returns NULL without memory; the thread
+ * then runs unprofiled.
  */
 CPA_HIDDEN struct cpa_worker *cpa_worker_begin(uint32_t row, uint32_t component,
 					       const struct cpa_path *from, struct cpa_wait *wait);
 
 /*
- * The start routine of the calling thread is over, by its return or by unwinding, and destructors of
- * what is thread-local are to run. Outside our code.
+ * The start routine of the calling thread has returned or was unwound; destructors of thread-local
+ * data have not run yet. Outside instrumentation code.
  */
 CPA_HIDDEN void cpa_thread_returned(void);
 
-/* Remember which row @thread has; 0: none. Inside our code, or where nothing else is. */
+/*
+ * Record thread row @row for @thread; 0: none. Inside instrumentation code, or while the process has
+ * one thread.
+ */
 CPA_HIDDEN void cpa_thread_register(pthread_t thread, uint32_t row);
 
-/* The process ends by the calling thread: the observed path ends here. Once. */
+/* The calling thread ends the process, and the observed path. Later calls do nothing. */
 CPA_HIDDEN void cpa_life_end(void);
 
 /*
- * The process, if it is not the first, ends as far as the session goes, which it can write no more.
+ * The process can write the session no more. If it is not the first process, it ends in the session.
  */
 CPA_HIDDEN void cpa_life_leave(void);
 
 /*
- * The process is about to become another program: its observed path ends here. Return whether
- * cpa_life_not_replaced() must be called if it does not. Async-signal-safe.
+ * The process is about to call exec: its observed path ends here. Return whether
+ * cpa_life_not_replaced() must be called if exec fails. Async-signal-safe.
  */
 CPA_HIDDEN bool cpa_life_replaced(void);
 CPA_HIDDEN void cpa_life_not_replaced(void);

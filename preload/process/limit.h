@@ -7,7 +7,7 @@
 
 #include "shadow/store/session.h"
 
-/* Make the system call setrlimit or prlimit64 for the program. */
+/* Make the system call @number, setrlimit or prlimit64, for the program. As syscall(). */
 CPA_HIDDEN long cpa_limit_call(long number, const long argument[]);
 
 #endif

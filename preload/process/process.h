@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/process/process.h - the process as one of those of the session
+ * preload/process/process.h - this process as a member of the session
  *
- * The first process makes the session; children of fork have it mapped and join it before fork()
- * returns. What a process becomes by exec, and children of vfork() and posix_spawn(), find it by a
- * variable of the environment, CPA_SESSION=SECRET:INODE:PATH, that the first process adds to its
- * own. No descriptor is inherited: programs close those that they do not know. Whoever can write
- * somebody's environment can have any library loaded; but to be written the file must be the
- * caller's own, of mode 0600, with one name, no link, of that inode, and hold the secret.
+ * The first process makes the session. Children of fork() inherit the mapping and join before fork()
+ * returns. A program started by exec, vfork() or posix_spawn() finds the session by the environment
+ * variable CPA_SESSION=SECRET:INODE:PATH, which the first process adds to its own environment. No
+ * descriptor is inherited, as programs close descriptors that they do not know. A process writes the
+ * file only if it belongs to the process's user, has mode 0600, one name, that inode and the secret,
+ * and is no symbolic link. Anybody who can write an environment can have any library loaded anyway.
  */
 #ifndef CPA_PRELOAD_PROCESS_PROCESS_H
 #define CPA_PRELOAD_PROCESS_PROCESS_H
@@ -15,41 +15,43 @@
 #include "preload/core/identity.h"
 #include "preload/core/worker.h"
 
-/* The session in @path is new, and the process is its first. */
+/* This process is the first of the new session in @path. */
 CPA_HIDDEN void cpa_process_first(const char *path);
 
-/* Let later images and children find the session in @path. Before there are threads. */
+/* Add CPA_SESSION, for the session in @path, to the environment. Before there are threads. */
 CPA_HIDDEN void cpa_process_announce(const char *path);
 
 /*
- * Whether the environment names a session, which is mapped if it can be: *@joined. A process that
- * was to join and cannot makes no session of its own.
+ * Return whether the environment names a session. *@joined: it was mapped. A process that should
+ * join and cannot runs unprofiled; it makes no session of its own.
  */
 CPA_HIDDEN bool cpa_process_join(bool *joined);
 
-/* A process begins, or a program in it: first of all. */
+/* Note the start time of the process or of its new program. Before anything else. */
 CPA_HIDDEN void cpa_process_born(void);
 
-/* The first thread of a process that joined by its environment begins, inside our code. */
+/*
+ * The first thread of a process that joined by its environment begins. Inside instrumentation code.
+ */
 CPA_HIDDEN void cpa_process_begin(void);
 
 /*
- * The caller is the parent of process row @number, and knows it as @pid; or that process, @pid to
- * itself.
+ * cpa_process_seen(): the caller, parent of process row @number, knows that child as @pid.
+ * cpa_process_told(): the caller is process row @number, and its own pid is @pid.
  */
 CPA_HIDDEN void cpa_process_seen(uint32_t number, uint32_t pid);
 CPA_HIDDEN void cpa_process_told(uint32_t number, uint32_t pid);
 
-/* About to fork: the child of the calling thread will have a row, cpa_tls.child, or none. */
+/* Before fork(): claim a process row for the child, cpa_tls.child; 0: there is none left. */
 CPA_HIDDEN void cpa_process_forking(void);
 
-/* In the child. False: it has no part in the session. */
+/* In the child of fork(). False: it is not in the session. */
 CPA_HIDDEN bool cpa_process_forked(void);
 
-/* The process ends by thread row @thread at clock @now. False: it has ended before. */
+/* Thread row @thread ends the process at tick @now. False: another thread ended it before. */
 CPA_HIDDEN bool cpa_process_end(uint32_t thread, uint64_t now);
 
-/* The calling thread is about to become another program; it does not. */
+/* The calling thread is about to call exec, with @cpu ticks of CPU time; exec failed. */
 CPA_HIDDEN void cpa_process_exec(struct cpa_worker *w, uint64_t cpu);
 CPA_HIDDEN void cpa_process_not_exec(void);
 

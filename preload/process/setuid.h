@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/process/setuid.h - a thread becomes another user by syscall()
+ * preload/process/setuid.h - a thread changes its user by syscall()
  */
 #ifndef CPA_PRELOAD_PROCESS_SETUID_H
 #define CPA_PRELOAD_PROCESS_SETUID_H
@@ -10,13 +10,13 @@
 
 #include "shadow/store/session.h"
 
-/* Whether system call @number makes the calling thread another user. */
+/* Whether system call @number changes the user of the calling thread. */
 static inline bool cpa_setuid_is_call(long number)
 {
 	return number == SYS_setuid || number == SYS_setreuid || number == SYS_setresuid;
 }
 
-/* Make that call, as syscall() does. */
+/* Make system call @number, of which cpa_setuid_is_call() is true. As syscall(). */
 CPA_HIDDEN long cpa_setuid_call(long number, const long argument[]);
 
 #endif

@@ -8,8 +8,9 @@
 #include "shadow/store/session.h"
 
 /*
- * Before exec in a child of vfork(): its new row, 0 if it is none or has none. Async-signal-safe.
- * The other: it did not come to that.
+ * cpa_spawn_exec(): before exec in a child of vfork(), return the process row of the new program; 0:
+ * the caller is no child of vfork(), or there is no row. cpa_spawn_not_exec(): exec failed; give
+ * row @number back. Both are async-signal-safe.
  */
 CPA_HIDDEN uint32_t cpa_spawn_exec(void);
 CPA_HIDDEN void cpa_spawn_not_exec(uint32_t number);
