@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/core/alive.h - whether the process is profiled, and what a child that is not has instead
+ * preload/core/alive.h - whether the process is profiled, and memory for a child that is not
  *
  * Most children of fork() have a part in the session (preload/process/process.h). One that has none must
- * not touch what is its parent's. But a signal handler may have made it that interrupted our own
- * code or a wait of ours, and return there in both processes: so it has memory in the session's
- * place, with what was there. It copies that when it begins, while its parent and other threads go
- * on: what was begun twice, or is half written, may be found there, and is in no profile.
+ * not write its parent's session. But a signal handler that interrupted instrumentation code, or a
+ * wait of it, may have made the child, and returns there in both processes. So the child has private
+ * memory at the session's addresses, with a copy of the session. It makes the copy when it begins,
+ * while its parent's threads go on: the copy may be inconsistent, and is in no profile.
  */
 #ifndef CPA_PRELOAD_CORE_ALIVE_H
 #define CPA_PRELOAD_CORE_ALIVE_H
@@ -14,33 +14,33 @@
 #include "shadow/store/session.h"
 
 /*
- * 1 while the process is profiled. It lies in a page that the kernel clears in a child of fork,
- * so a child passes through from its first instruction, whoever forked it and how.
+ * 1 while the process is profiled, else 0. It lies in a page that the kernel clears in a child of a
+ * fork by any means, so wrappers in the child only call the originals from its first instruction on.
  */
 extern CPA_HIDDEN const uint32_t *cpa_alive;
 
-/* Once, at start. False: no memory, which was said. */
+/* Once, at start. False: no memory; a warning was printed. */
 CPA_HIDDEN bool cpa_alive_init(void);
 
-/* The session is ready: profiling begins, in this process or in a child that has a part in it. */
+/* Profiling begins, in the first process or in a child that has joined. The session is ready. */
 CPA_HIDDEN void cpa_alive_begin(void);
 
-/* The run has ended. */
+/* Profiling ends in this process. */
 CPA_HIDDEN void cpa_alive_end(void);
 
-/* A child is about to be made that may leave. Async-signal-safe. */
+/* Before a fork whose child may call cpa_alive_leave(). Async-signal-safe. */
 CPA_HIDDEN void cpa_alive_forking(void);
 
 /*
- * The process goes on without the session, for good. @has_threads: others than the calling one may
- * be in our code. Async-signal-safe; errno is kept.
+ * The process leaves the session until it ends. @has_threads: other threads may be in instrumentation
+ * code. Async-signal-safe; errno is kept.
  */
 CPA_HIDDEN void cpa_alive_leave(bool has_threads);
 
 /*
- * Behind a wait, where the process is not alive: if it is a child of which no fork() told us, made
- * by a signal handler in that wait, it leaves. If its run has ended, no system call is made.
- * Async-signal-safe; errno is kept.
+ * After a wait, in a process that is not profiled: if it is a child that a signal handler made in
+ * that wait, without our wrapper of fork(), call cpa_alive_leave(). Makes no system call if profiling
+ * has ended. Async-signal-safe; errno is kept.
  */
 CPA_HIDDEN void cpa_alive_look(void);
 

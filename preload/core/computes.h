@@ -1,27 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/core/computes.h - which threads compute between their events, and which do little else
+ * preload/core/computes.h - which threads compute for long between their events
  */
 #ifndef CPA_PRELOAD_CORE_COMPUTES_H
 #define CPA_PRELOAD_CORE_COMPUTES_H
 
 #include "shadow/store/session.h"
 
-/* Whether threads look on before they block for a mutex. Written before there are threads. */
+/* Whether threads spin before they block on a mutex. Written before there are threads. */
 extern CPA_HIDDEN bool cpa_looks_on;
 
-/* With a session. @look_on: if there is more than one processor. */
+/* Once the session exists. @look_on: spin if there is more than one processor. */
 CPA_HIDDEN void cpa_looks_on_init(bool look_on);
 
-/* Whether the activities of the thread with @row, the caller's own, are long in the mean. */
+/* Whether the activities of the calling thread, with @row, are long on average. */
 CPA_HIDDEN bool cpa_computes(const struct cpa_thread *row);
 
-/* Tell the other threads whether it does. To be called where the kernel was asked for the time. */
+/*
+ * Publish cpa_computes() of the calling thread for other threads. Call it after a system call that
+ * read the thread's time.
+ */
 CPA_HIDDEN void cpa_computes_note(const struct cpa_thread *row);
 
 /*
- * What the thread with kernel thread id @tid told; a hint. False for 0, and most likely for one of
- * another process.
+ * What kernel thread @tid published with cpa_computes_note(). A hint. False for 0, and most likely
+ * for a thread of another process.
  */
 CPA_HIDDEN bool cpa_computes_other(int tid);
 

@@ -13,7 +13,7 @@
 /* The module row that holds @address; 0 if none does. */
 CPA_HIDDEN uint32_t cpa_module_of(uint64_t address);
 
-/* The start of the function that holds @pc; @pc's page where no table tells. */
+/* The start of the function that holds @pc; the start of @pc's page if no table covers @pc. */
 CPA_HIDDEN uint64_t cpa_function_start(uint64_t pc);
 
 /* Whether @pc lies in this library. */
@@ -25,7 +25,7 @@ CPA_HIDDEN uint32_t cpa_function_at(uint64_t pc);
 /* The row of the site @address; 0 if there is no space. */
 CPA_HIDDEN uint32_t cpa_site(uint64_t address);
 
-/* Before the others: @others: the session is that of another program. */
+/* Before the other functions. @others: another program began the session. */
 CPA_HIDDEN void cpa_function_init(bool others);
 
 #endif

@@ -7,20 +7,23 @@
 
 #include "shadow/store/session.h"
 
-/* The process's row; 0: none. Its pid: that of whoever runs in our memory may be another. */
+/*
+ * Process row, 0: none, and pid of the process that owns this memory. A child of vfork() runs in the
+ * same memory and has another pid.
+ */
 extern CPA_HIDDEN uint32_t cpa_process_number;
 extern CPA_HIDDEN uint32_t cpa_process_pid;
 
 /*
- * Whether the caller is that process, and not a child of vfork() in its memory. The first of a pid
- * namespace and its child that is the first of another are both 1.
+ * Whether the caller is that process, and not a child of vfork() in its memory. The pid alone does
+ * not tell: the first process of a pid namespace and its child, if first in another one, are both 1.
  */
 CPA_HIDDEN bool cpa_process_is_this(void);
 
-/* Whether it has had any. */
+/* Whether the process has made a child. */
 extern CPA_HIDDEN bool cpa_process_has_children;
 
-/* Whether the session is another process's, which began it. */
+/* Whether another process began the session. */
 static inline bool cpa_process_is_child(void)
 {
 	return cpa_process_number > 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/core/track.h - what every wrapper does: end an activity, wait, begin the next one
+ * preload/core/track.h - the steps of every wrapper: end an activity, wait, begin the next one
  *
- *	w = cpa_enter();                          NULL: call the original, no more
+ *	w = cpa_enter();                          NULL: only call the original
  *	now = cpa_event(w, kind, site, class);    the activity ends here
  *	...                                       paths and objects: shadow/edge/acquire.h
  *	cpa_done(w);                              the next activity begins here; leaves
@@ -19,61 +19,60 @@
 
 #define CPA_CALLER() ((uint64_t)__builtin_return_address(0))
 
-/* End the activity at an event on an object of class row @class. Return the clock. */
+/* End the activity at an event on an object of class row @class. Return the clock, in ticks. */
 CPA_HIDDEN uint64_t cpa_event(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t caller,
 			      uint32_t class);
 
-/* As cpa_event(); time without a processor is external time of @external. */
+/* As cpa_event(); the activity's time without a processor is external time of kind @external. */
 CPA_HIDDEN uint64_t cpa_event_external(struct cpa_worker *w, enum cpa_external external,
 				       uint64_t caller);
 
 /*
- * Back from an original that blocked since *@arrived: enter, count the wait, whose samples are no
- * function's. Return the clock. Where the part of the run began or ended meanwhile, both are what of
- * the wait is in the part.
+ * An original returned that blocked since tick *@arrived: enter instrumentation code and count the
+ * wait. Samples in the wait are dropped. Return the clock. If the part of the run began or ended
+ * during the wait, *@arrived and the return value are the bounds of the wait inside the part.
  */
 CPA_HIDDEN uint64_t cpa_waited(struct cpa_worker *w, uint64_t *arrived);
 
 /*
- * As cpa_event_external(), of an activity in which a child may have ended, or another thread have
- * sent a signal, at clock @ended: if it did so when the thread was blocked, and that shortly before
- * it went on, this was a wait for it, from @wait->arrived to @wait->now, with an event of @kind.
- * Return whether it was.
+ * As cpa_event_external(), if a child ended or another thread sent a signal at tick @ended. If the
+ * thread was blocked then, and went on shortly after, record a wait for that child or thread, from
+ * tick @wait->arrived to @wait->now, with an event of @kind. Return whether there was such a wait.
  */
 CPA_HIDDEN bool cpa_event_awaited(struct cpa_worker *w, enum cpa_external external,
 				  enum cpa_event_kind kind, uint64_t caller, uint64_t ended,
 				  struct cpa_wait *wait);
 
-/* As cpa_event() at clock @now, of an activity of which @e lies in the part of the run. */
+/* As cpa_event() at tick @now; @e: the times of the activity inside the part of the run. */
 CPA_HIDDEN void cpa_event_cut(struct cpa_worker *w, enum cpa_event_kind kind,
 			      const struct cpa_elapsed *e, uint64_t now);
 
-/* The times of @e, of the thread with row @row, were ours. */
+/* Count the times @e of thread row @row as probe time. */
 CPA_HIDDEN void cpa_probe_count(struct cpa_thread *row, const struct cpa_elapsed *e);
 
-/* The time since the last look at the clock was ours. */
+/* Count the time since the last stamp as probe time. */
 CPA_HIDDEN void cpa_track_probe(struct cpa_worker *w);
 
-/* The last wait, of @ticks, is not explained by a release: it becomes external time. */
+/* No release explains the last wait, of @ticks: make it external time of @kind. */
 CPA_HIDDEN void cpa_unexplained(struct cpa_worker *w, enum cpa_external kind, uint64_t ticks);
 
-/* A wait was ended by a release that we did not see. @waited: there was a wait. */
+/* Count an operation that an unseen release must have let through. @waited: it blocked. */
 CPA_HIDDEN void cpa_unmatched(struct cpa_worker *w, bool waited);
 
-/* Begin the next activity, and leave. */
+/* Begin the next activity, and leave instrumentation code. */
 CPA_HIDDEN void cpa_done(struct cpa_worker *w);
 
-/* As cpa_track_place(), of a node that is not at place @at. @event: as there. */
+/* cpa_track_place() of a node that is not at place @at. @event: {kind:8, class:24}. */
 CPA_HIDDEN struct cpa_node_place *cpa_track_place_slow(struct cpa_worker *w, unsigned at,
 						       uint64_t caller, uint32_t event);
 
-/* The PAG node of an event, in the thread's cache. */
+/* The place of an event's PAG node in the thread's cache. */
 static inline struct cpa_node_place *cpa_track_place(struct cpa_worker *w, enum cpa_event_kind kind,
 						     uint64_t caller, uint32_t class)
 {
 	uint32_t event = (uint32_t)kind << 24 | (class & 0xffffff);
 	uint64_t mixed = cpa_hash(caller ^ (uint64_t)event << 32 ^ class);
-	/* The highest bits: only they hang on all of the kind, the class and the caller. */
+	/* The highest bits: only they depend on all of kind, class and caller. */
 	unsigned at = (unsigned)(mixed >> 32) / (UINT32_MAX / CPA_NODE_CACHE + 1);
 
 	if (likely(w->nodes[at].caller == caller && w->nodes[at].event == event))
@@ -81,17 +80,17 @@ static inline struct cpa_node_place *cpa_track_place(struct cpa_worker *w, enum 
 	return cpa_track_place_slow(w, at, caller, event);
 }
 
-/* Its row. */
+/* The row of an event's PAG node. */
 static inline uint32_t cpa_track_node(struct cpa_worker *w, enum cpa_event_kind kind,
 				      uint64_t caller, uint32_t class)
 {
 	return cpa_track_place(w, kind, caller, class)->row;
 }
 
-/* The thread is at an event, and no longer in an activity. */
+/* The thread is at an event: its activity has ended. */
 static inline void cpa_stand_between(struct cpa_worker *w)
 {
-	/* As good as `true`, and tells a jump out of the wait: preload/core/window.h. */
+	/* Not 0, and tells a jump out of the wait: cpa_window_jump() in preload/core/window.h. */
 	CPA_ARCH_STORE_STACK_POINTER(w->between);
 }
 

@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/core/untimed.h - sections of locks that were counted and not timed
+ * preload/core/untimed.h - critical sections that are counted and not timed
  *
- * Such a section is noted when it begins, with what the section's part up to the next event usually
- * takes. The thread's next event charges the lock's class with the sum. A section that is open then
- * is timed from there on, and had all that the thread was without a processor since its last event:
- * it would not have begun untimed had the thread been switched out before (cpa_lock_quiet()). For
- * the same reason all samples that wait fell in it.
+ * When an untimed section begins, its estimated length up to the next event is noted. The thread's
+ * next event charges the sum to the lock's class. A section that is open at that event is timed from
+ * there on. All time without a processor since the last event belongs to that section: it would not
+ * have begun untimed had the thread been switched out before (cpa_lock_quiet()). For the same reason
+ * all pending samples fell in it.
  *
- * How long they are, with D the time between two samples and B of 31 us, or twice what a sample's
- * interrupt takes here where that is more: each section counts with
- * the mean of min(length, B) over sections of this kind that are drawn at random; and each sample
- * that fell in an open section, and B or more before its end (or the event), counts D. The latter
- * happens with probability (length - B) / D, so that the sum is right on average, for long sections
- * that are rare as well; no interrupt that hits a draw is multiplied beyond B, and that of a sample
- * is less than B. A draw is two looks at the clock next to the section and no event, whose code,
- * rarely run, would take its time at both ends. Until there are such sections the timed ones give
- * the mean.
+ * The estimate: D is the time between two samples; B is 31 us, or twice the time of a sample's
+ * interrupt on this machine if that is longer. Each section counts as the mean of min(length, B)
+ * over sections of its kind drawn at random. Each sample in an open section, B or more before the
+ * section's end or the event, counts as D. That has probability (length - B) / D, so the sum is right
+ * on average, also for rare long sections. An interrupt that hits a draw is not multiplied beyond B,
+ * and a sample's interrupt is shorter than B. A draw reads the clock right before and right after
+ * the section. It makes no event: event code, rarely run, would add its own time at both ends. Until
+ * a section was drawn, timed sections give the mean.
  */
 #ifndef CPA_PRELOAD_CORE_UNTIMED_H
 #define CPA_PRELOAD_CORE_UNTIMED_H
@@ -28,22 +27,22 @@
 #define CPA_UNTIMED_RUN	  64u /* timed uses in a row, at least, before untimed ones, */
 #define CPA_UNTIMED_LEARN 16u /* the last of which tell the mean: each takes looks at the clock */
 
-/* The activity that @span tells ends. Nothing to do if nothing is pending. */
+/* The activity of times @span ends: charge pending sections. Does nothing if there are none. */
 CPA_HIDDEN void cpa_untimed_end(struct cpa_worker *w, const struct cpa_span *span);
 
 /*
- * The same of an activity of @process ticks and no more, in which all sections have ended, and none
- * was drawn.
+ * cpa_untimed_end() of an activity that had @process ticks of CPU time and no other time, in which
+ * all sections have ended and none was drawn.
  */
 CPA_HIDDEN void cpa_untimed_charge(struct cpa_worker *w, uint64_t process);
 
-/* A section begins that goes untimed, and is the next to be drawn. It begins when this returns. */
+/* The untimed section that begins when this returns is drawn. @mean: of its kind. */
 CPA_HIDDEN void cpa_untimed_draw(struct cpa_worker *w, uint32_t *mean);
 
-/* A section ended at clock @now, which went untimed: its length counts in @mean if it was drawn. */
+/* An untimed section ended at tick @now. If it was drawn, its length goes into @mean. */
 CPA_HIDDEN void cpa_untimed_drawn(struct cpa_worker *w, const uint32_t *mean, uint64_t now);
 
-/* A section that goes untimed is all set to begin. @mean: of its kind. */
+/* An untimed section is about to begin. @mean: of its kind, times CPA_UNTIMED_SCALE. */
 static inline void cpa_untimed_begin(struct cpa_worker *w, uint32_t *mean)
 {
 	if (unlikely(--w->draw <= 0))
@@ -51,8 +50,7 @@ static inline void cpa_untimed_begin(struct cpa_worker *w, uint32_t *mean)
 }
 
 /*
- * The timed section that begins, the @run-th of its kind in a row, is one that tells what @mean is
- * to be.
+ * The timed section that begins, the @run-th of its kind in a row, contributes its length to @mean.
  */
 static inline void cpa_untimed_learn(struct cpa_worker *w, uint32_t *mean, uint32_t run)
 {
@@ -64,22 +62,21 @@ static inline void cpa_untimed_learn(struct cpa_worker *w, uint32_t *mean, uint3
 }
 
 /*
- * To be called first when a section may end: the clock if one that was drawn has not ended, or 0.
+ * Call this first when a section may end. Return the clock if a drawn section is open, else 0.
  */
 static inline uint64_t cpa_untimed_look(const struct cpa_worker *w)
 {
 	return unlikely(w->begun != NULL) ? cpa_clock_now() : 0;
 }
 
-/* Whether cpa_untimed_end() is needed. What is open was noted, and counted, since the last time. */
+/* Whether cpa_untimed_end() has work: an open section was noted and counted since the last one. */
 static inline bool cpa_untimed_pending(const struct cpa_worker *w)
 {
 	return w->untimed_count || w->begun;
 }
 
 /*
- * Let a section of a lock of class row @class take @mean / CPA_UNTIMED_SCALE. False: there is no
- * room.
+ * Note a section of lock class row @class, of @mean / CPA_UNTIMED_SCALE ticks. False: no room.
  */
 static inline bool cpa_untimed_note(struct cpa_worker *w, uint32_t class, uint64_t mean)
 {
@@ -95,7 +92,7 @@ static inline bool cpa_untimed_note(struct cpa_worker *w, uint32_t class, uint64
 	return true;
 }
 
-/* Whether a section is open that went untimed. */
+/* Whether an untimed section is open. */
 static inline bool cpa_untimed_open(const struct cpa_worker *w)
 {
 	return w->open_count | w->open_reads;
