@@ -22,21 +22,21 @@ struct cpa_clock {
 	volatile uint64_t *detector;
 	uint64_t last;	  /* counter at the last stamp */
 	uint64_t rebased; /* counter when `cpu` was last compared with the kernel's clock */
-	uint64_t cpu;	  /* process time accounted for so far, ticks of the thread's CPU clock */
+	uint64_t cpu;	  /* CPU time of the thread accounted for so far, ticks */
 	uint64_t ahead; /* ticks of `cpu` that the kernel's clock did not have: see cpa_clock_repaid() */
 	uint64_t delay_ns; /* run-queue delay (schedstat) when last read */
 	uint64_t unread;   /* ticks without a processor since then */
 	/*
-	 * Times it had given its processor up, and had had it taken, when last asked; -1: unknown.
+	 * Voluntary and involuntary switches of the thread at the last getrusage(); -1: unknown.
 	 */
 	long given, taken;
-	bool waited;	/* since then, and was not asked */
-	int schedstat;	/* descriptor, -1: none yet, -2: not to be had */
+	bool waited;	/* the thread waited since then, without getrusage() */
+	int schedstat;	/* descriptor; -1: none yet, -2: not available */
 	uint64_t file;	/* its inode */
 	uint64_t lead;	/* by which `last` was ahead of the counter at the last look, ticks */
-	uint32_t probe; /* 16 times what an operation of ours usually takes, ticks */
-	uint32_t skips; /* until it is measured again */
-	uint32_t first; /* of the first few that are measured, so many are left */
+	uint32_t probe; /* 16 times the usual length of an instrumentation operation, ticks */
+	uint32_t skips; /* operations until `probe` is measured again */
+	uint32_t first; /* how many of the first few measurements are left */
 	uint32_t tick;	/* moves on when the thread may have been switched out, or was sampled */
 };
 
@@ -51,7 +51,7 @@ CPA_HIDDEN void cpa_clock_begin(void);
 /* Choose the detector, measure the counter's rate. Before any thread is attached. */
 CPA_HIDDEN void cpa_clock_init(void);
 
-/* The same in a process that joins a session: of the machine all is known. */
+/* cpa_clock_init() in a process that joins: takes the measurements from the session. */
 CPA_HIDDEN void cpa_clock_join(void);
 
 /* Start the clock of the calling thread. */
@@ -71,10 +71,10 @@ CPA_HIDDEN uint64_t cpa_clock_ticks(uint64_t ns);
 /* Nanoseconds of @ticks, UINT32_MAX at most. */
 CPA_HIDDEN uint32_t cpa_clock_ns(uint64_t ticks);
 
-/* The counter when @clock showed @then, which is past. */
+/* The counter, in ticks, when @clock showed @then ns, a time in the past. */
 CPA_HIDDEN uint64_t cpa_clock_when(clockid_t clock, uint64_t then);
 
-/* The counter when @clock showed @t, which is past: @now at most. */
+/* The counter, in ticks and at most @now, when @clock showed @t, a time in the past. */
 CPA_HIDDEN uint64_t cpa_clock_at(clockid_t clock, const struct timespec *t, uint64_t now);
 
 /* Note both clocks in the header, if that was not done lately or @always. */
@@ -90,7 +90,10 @@ CPA_HIDDEN uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed
  */
 CPA_HIDDEN void cpa_clock_measure(struct cpa_clock *c, struct cpa_elapsed *e);
 
-/* What the thread does between the two is nobody's: no stamp sees it. @e: the times it took. */
+/*
+ * Leave the time from cpa_clock_hide() to cpa_clock_hidden() out of all stamps. @e receives the times
+ * of that span.
+ */
 struct cpa_clock_gap {
 	uint64_t begun, cpu_ns, delay_ns;
 	long given, taken; /* as in struct cpa_clock */
@@ -105,15 +108,15 @@ extern CPA_HIDDEN uint64_t cpa_clock_armed;
 extern CPA_HIDDEN uint64_t cpa_clock_rebase_ticks;
 
 /*
- * What a hypervisor takes of a thread's time no detector shows, only the kernel's clock does. So
- * that it is no activity's, each that seems longer than this ends with a look at that clock.
+ * Time that a hypervisor takes from a thread shows in the kernel's clock, not in the detector. So an
+ * activity that seems longer than this, in ticks, ends with a reading of that clock.
  */
 extern CPA_HIDDEN uint64_t cpa_clock_long_ticks;
 
 /* The kernel's clock is used in place of the counter: preload/clock/source.h. Atomic; set once. */
 extern CPA_HIDDEN bool cpa_source_is_kernel;
 
-/* What it shows, in ticks. */
+/* The kernel's clock, in ticks. */
 CPA_HIDDEN uint64_t cpa_source_now(void);
 
 static inline uint64_t cpa_clock_now(void)
@@ -205,7 +208,7 @@ static inline uint64_t cpa_clock_stamp_waited(struct cpa_clock *c, struct cpa_el
 	return cpa_clock_stamp(c, e);
 }
 
-/* What an operation of ours usually takes the thread, ticks. */
+/* Usual length of an instrumentation operation of the thread, ticks. */
 static inline uint64_t cpa_clock_operation(const struct cpa_clock *c)
 {
 	return c->probe / 16;

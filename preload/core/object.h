@@ -9,12 +9,12 @@
 #include "shadow/graph/component.h"
 
 /*
- * Set in the address of what CPA_HAPPENS_BEFORE() names: a row of its own, where the program has a
- * futex, too, for one.
+ * Set in the key of an address given to CPA_HAPPENS_BEFORE(): its row is apart from that of a futex,
+ * for one, at the same address.
  */
 #define CPA_ANNOTATED (UINT64_C(1) << 63)
 
-/* In the keys of this process's objects: see shadow/format/layout_process.h. */
+/* Bits of the process's address space in its keys: see shadow/format/layout_process.h. */
 extern CPA_HIDDEN uint64_t cpa_object_space;
 
 static inline uint64_t cpa_object_key(const void *address)
@@ -22,47 +22,53 @@ static inline uint64_t cpa_object_key(const void *address)
 	return (uint64_t)address | cpa_object_space;
 }
 
-/* The shadow of what is at @address, if it was seen, by this process or by one that shares it. */
+/*
+ * The shadow of the object at @address, if this process has used it, or another process that shares
+ * it; else NULL.
+ */
 CPA_HIDDEN struct cpa_object *cpa_object_seen(struct cpa_worker *w, const void *address,
 					      enum cpa_object_kind kind);
 
-/* The row of whatever is at @address, made if it is new. 0: no space. */
+/* The object row of @address, of any kind, made if it is new. 0: no space. */
 CPA_HIDDEN uint32_t cpa_object_row(const void *address);
 
 /*
- * The address space is a copy of that with @space: what was initialized there is still what it was.
+ * After a fork: the address space is a copy of the one with bits @space, and so are its objects.
  */
 CPA_HIDDEN void cpa_object_inherit(uint64_t space);
 
-/* The address space is new: what was at its addresses was another's. */
+/* The address space is new: objects known by address belong to another process. */
 CPA_HIDDEN void cpa_object_forget_all(struct cpa_worker *w);
 
 /*
  * The shadow of the object of @kind at @address, first seen in an operation called from @caller.
- * NULL: no space (counted), or another thread is just taking it over for another kind.
+ * NULL: no space (counted), or another thread is changing the row to another kind.
  */
 CPA_HIDDEN struct cpa_object *cpa_object_find_slow(struct cpa_worker *w, const void *address,
 						   enum cpa_object_kind kind, uint64_t caller);
 
-/* The program initializes or destroys the object: it has no past. Nobody else may use it. */
+/*
+ * The program initializes or destroys the object at @address: its history is dropped. No other
+ * thread may use the object during that.
+ */
 CPA_HIDDEN struct cpa_object *cpa_object_created(struct cpa_worker *w, const void *address,
 						 enum cpa_object_kind kind, uint64_t caller);
 CPA_HIDDEN void cpa_object_destroyed(struct cpa_worker *w, const void *address);
 
 /*
- * The object at @address, which may have been used or not, is a part of the queue of row @queue. It
- * stays one until it is destroyed, or its address becomes another object's.
+ * The object at @address, used before or not, belongs to the queue of row @queue until it is
+ * destroyed, or another object is made at its address.
  */
 CPA_HIDDEN void cpa_object_declare(struct cpa_worker *w, const void *address, uint32_t queue);
 
 /*
- * The class row, of @kind, of what nobody named or initialized before our eyes: the variable at
- * @address if it is one, else the place of its first use.
+ * The class row, of @kind, of an object that was not named, and whose initialization was not seen:
+ * by the variable at @address if there is one, else by the place of its first use, @caller.
  */
 CPA_HIDDEN uint32_t cpa_object_unnamed(enum cpa_component_kind kind, uint32_t object_kind,
 				       uint64_t address, uint64_t caller);
 
-/* Where a worker remembers the object at @address. */
+/* Index of @address in the cache worker.objects. */
 static inline unsigned cpa_object_cached(const void *address)
 {
 	return (unsigned)((uint64_t)address >> 3) % CPA_OBJECT_CACHE;

@@ -2,7 +2,9 @@
 /*
  * preload/core/region.h - regions and marks, for annotations (cpa.h)
  *
- * As in preload/lib/queue.h, each call is an event that enters and leaves our code by itself.
+ * Each call but cpa_region_leave() is an event; it enters and leaves instrumentation code by itself,
+ * keeps errno, and does nothing in a thread that is not profiled. @caller: return address in the
+ * program.
  */
 #ifndef CPA_PRELOAD_CORE_REGION_H
 #define CPA_PRELOAD_CORE_REGION_H
@@ -11,10 +13,10 @@
 
 CPA_HIDDEN void cpa_region_begin(const char *name, uint64_t caller);
 
-/* The region that the thread began last ends. */
+/* End the region that the thread began last. */
 CPA_HIDDEN void cpa_region_end(uint64_t caller);
 
-/* The thread ends, inside our code: regions it is still in are counted. */
+/* The thread ends: count the regions that it is still in. Inside instrumentation code. */
 CPA_HIDDEN void cpa_region_leave(struct cpa_worker *w);
 
 CPA_HIDDEN void cpa_region_mark(const char *name, uint64_t caller);

@@ -2,19 +2,19 @@
 /*
  * preload/core/sampler.h - where the calling thread spends its CPU time
  *
- * A thread begins with a timer on its CPU clock, whose signal's handler keeps the program counter:
- * cheap to start, for threads that are short. It comes with the kernel's ticks, so its samples cost
- * little, and there are 250 a second at most. Since Linux 5.11 it comes when the thread returns to
- * its own code, and so interrupts no call.
+ * A thread begins with a timer on its CPU clock; the handler of its signal records the program
+ * counter. A timer is cheap to start, for short threads. It expires with the kernel's ticks, so its
+ * samples cost little, and there are at most 250 a second. Since Linux 5.11 the signal arrives when
+ * the thread returns to user code, and so interrupts no system call.
  *
- * The first signal brings, if the kernel permits it, a perf cpu-clock event on the thread, whose
- * ring its owner drains at its next event and in a signal before it overflows. Each sample takes an
- * interrupt of its own, and a perf event makes each switch of the thread dearer, both by
- * microseconds to tens of them, on virtual machines. So a thread that is switched often, for its
- * CPU time, goes back to the timer, for good. So does, at the default rate, each one that has many
- * samples, or sees at an event or behind a wait that the process has many, and those that begin then
- * keep it: a thousand a second are for runs that are short. A thread that blocks the signal has a
- * perf event for as long as it does, at the timer's rate.
+ * At the first signal the thread opens a perf cpu-clock event on itself, if the kernel permits it.
+ * It drains the event's ring at its next event of ours, and in a signal before the ring overflows.
+ * On virtual machines each sample's interrupt, and each switch of a thread with a perf event, costs
+ * microseconds to tens of them. So a thread that is switched often for its CPU time returns to the
+ * timer for the rest of its life. At the default rate so does a thread that has many samples, or
+ * that finds at an event or after a wait that the process has many; threads that begin later keep
+ * the timer. A thousand samples a second are for short runs. While a thread blocks the signal it has
+ * a perf event at the timer's rate.
  *
  * For the signal see preload/core/signal.h.
  */
@@ -28,17 +28,17 @@
 struct cpa_sampler {
 	bool has_timer;
 	bool paused;	   /* instrumented calls tell where the time goes */
-	bool stays;	   /* with what it has: the choice was made */
+	bool stays;	   /* the choice between timer and perf event is final */
 	bool heard;	   /* a signal of the timer came: the program does not block it */
 	uint32_t switches; /* since `counted` */
 	uint64_t counted;  /* CPU time, ticks */
 	int timer;	   /* the kernel's number */
 	bool blind;	   /* it has no samples of the kernel */
-	uint64_t period;   /* CPU time between two samples, ticks, */
-	uint32_t weight;   /* and in periods of the rate that was asked for */
+	uint64_t period;   /* CPU time between two samples, ticks */
+	uint32_t weight;   /* the same in periods of the requested rate */
 	uint64_t latest;   /* clock at the latest sample */
-	uint64_t known;	   /* it, when last looked at, */
-	uint64_t known_at; /* and the CPU time when it was new */
+	uint64_t known;	   /* `latest` when last read */
+	uint64_t known_at; /* CPU time, ticks, when `known` was new */
 	volatile struct perf_event_mmap_page *ring; /* of the perf event; NULL: none */
 	const uint64_t *head;			    /* of the ring, or `tail` if there is none */
 	uint64_t tail;				    /* of the ring, what was read */
@@ -89,7 +89,7 @@ CPA_HIDDEN uint64_t cpa_sampler_latest(void);
 /* Read the ring. Inside our code only. */
 CPA_HIDDEN void cpa_sampler_drain(struct cpa_sampler *s);
 
-/* From now on samples are dropped, or no longer. */
+/* @pause: drop samples from now on; else keep them again. */
 CPA_HIDDEN void cpa_sampler_pause(struct cpa_sampler *s, bool pause);
 
 /* Whether there is something in the ring, if there is a ring. */
@@ -99,7 +99,7 @@ static inline bool cpa_sampler_unread(const struct cpa_sampler *s)
 	return __atomic_load_n(s->head, __ATOMIC_RELAXED) != s->tail;
 }
 
-/* Whether there is something to move to a span. */
+/* Whether there are samples for cpa_sampler_take(). */
 static inline bool cpa_sampler_waiting(const struct cpa_sampler *s)
 {
 	return s->pending || cpa_sampler_unread(s);
@@ -111,10 +111,10 @@ static inline bool cpa_sampler_ticks(const struct cpa_sampler *s)
 	return s->ring || (s->has_timer && s->heard && !s->paused);
 }
 
-/* What was sampled since the last event was in a wait, or in our code: no function's time. */
+/* Drop the samples since the last event: they fell in a wait or in instrumentation code. */
 CPA_HIDDEN void cpa_sampler_drop(struct cpa_sampler *s);
 
-/* Move what was sampled since the last event to @span. */
+/* Move the samples since the last event to @span. */
 CPA_HIDDEN void cpa_sampler_take(struct cpa_sampler *s, struct cpa_span *span);
 
 #endif

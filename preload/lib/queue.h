@@ -19,7 +19,7 @@
 CPA_HIDDEN uint32_t cpa_queue_of(struct cpa_worker *w, const void *queue, const char *name,
 				 uint64_t caller);
 
-/* The queue is of the class @name from now on. */
+/* Put the queue at address @queue in class @name. @caller: return address in the program. */
 CPA_HIDDEN void cpa_queue_name(const void *queue, const char *name, uint64_t caller);
 
 /*
@@ -29,7 +29,7 @@ CPA_HIDDEN void cpa_queue_name(const void *queue, const char *name, uint64_t cal
 CPA_HIDDEN void cpa_item_enqueue(const void *queue, uint64_t item, const char *name,
 				 uint64_t caller);
 
-/* The item of the last cpa_item_enqueue() was refused by the queue: it is not in it. */
+/* The queue refused the item of the thread's last cpa_item_enqueue(): take it out again. */
 CPA_HIDDEN void cpa_item_refused(const void *queue, uint64_t item, uint64_t caller);
 
 CPA_HIDDEN void cpa_item_dequeue(const void *queue, uint64_t item, const char *name,
@@ -37,8 +37,9 @@ CPA_HIDDEN void cpa_item_dequeue(const void *queue, uint64_t item, const char *n
 CPA_HIDDEN void cpa_item_done(const void *queue, uint64_t item, uint64_t caller);
 
 /*
- * Between these the thread is in a queue's own code: what it acquires there makes no edges in the
- * inherent path, only in the observed one. They nest; they are no events. A NULL worker is nobody.
+ * Between these calls the thread is in a queue's own code. Its acquisitions there make edges in the
+ * observed path only, not in the inherent one. The calls nest, and make no events. They do nothing
+ * in a thread without a worker.
  */
 CPA_HIDDEN void cpa_inner_begin(void);
 CPA_HIDDEN void cpa_inner_end(void);

@@ -7,27 +7,27 @@
 
 #include "preload/core/op.h"
 
-/* A child that is no more: by what the kernel said, else by what it was given to begin after. */
+/* A child that has ended: by pid, or if that is 0 by the token that the parent offered it. */
 struct cpa_child {
 	uint32_t pid;
 	uint32_t token;
 };
 
 /*
- * The thread comes back from a call that may have blocked, for reason @kind: if a child ended
- * meanwhile it waited for that, and depends on it. Return false if none has: there is no event.
+ * The thread returned from a call that may have blocked, otherwise for reason @kind. If a child ended
+ * during the call, record a wait for that child, and return true. Else make no event, return false.
  */
 CPA_HIDDEN bool cpa_child_block(struct cpa_worker *w, enum cpa_external kind, uint64_t caller);
 
-/* In a child, which has one thread. */
+/* In a child of fork(), where only the calling thread exists. */
 CPA_HIDDEN void cpa_child_forked(void);
 
-/* Before a call that may block: the wait has begun, unless it is not recorded. */
+/* Before a call that may block: begin the wait. op.w is NULL if it is not recorded. */
 CPA_HIDDEN struct cpa_op cpa_child_wait(uint64_t caller);
 
 /*
- * After a wait, or a call that did not block: @child is no more, with @status; NULL: the call
- * failed, or told something else. errno is kept.
+ * After the call, whether it blocked or not: @child has ended with @status. @child NULL: the call
+ * failed, or reported no ended child. errno is kept.
  */
 CPA_HIDDEN void cpa_child_waited(struct cpa_op *op, const struct cpa_child *child, int status);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/sync/lock.h - what mutexes, spin locks and write locks have in common
+ * preload/sync/lock.h - shared by mutexes, spin locks and write locks
  *
- * A lock that one thread alone keeps using is not timed each time. Such a use changes no path; it
- * is only counted, and its section estimated (preload/core/untimed.h). Another thread that takes the
- * lock finds the path of the last timed release, so what the edge may be short of must be bounded:
- * a use is timed again after each sample of the thread's CPU time (1 ms, later 4) and each time it
- * was off its processor; thus the last timed release is no older than that. What is lost at such
- * hand-offs is counted (CPA_DIAG_UNTIMED_*), and the lock must be used twice as often by one thread
- * before it is left untimed again.
+ * While one thread alone uses a lock (its user), most uses go untimed: such a use is counted, its
+ * section estimated (preload/core/untimed.h), and no path changes. Another thread that takes the lock
+ * finds the path of the last timed release. To bound what that edge lacks, a use is timed after each
+ * sample of the thread's CPU time (1 ms, later 4 ms), and each time the thread was off its processor:
+ * the last timed release is no older than that. The loss at such hand-offs is counted
+ * (CPA_DIAG_UNTIMED_*), and one thread must then use the lock twice as often before its uses go
+ * untimed again.
  */
 #ifndef CPA_PRELOAD_SYNC_LOCK_H
 #define CPA_PRELOAD_SYNC_LOCK_H
@@ -23,7 +23,7 @@ struct cpa_lock_op {
 	struct cpa_op op;
 	const void *lock;
 	enum cpa_object_kind kind;
-	bool free; /* it seemed to be free when the operation arrived */
+	bool free; /* the lock seemed free when the operation arrived */
 };
 
 #define CPA_LOCK_OP(worker, address, kind_, caller)                                            \
@@ -32,14 +32,14 @@ struct cpa_lock_op {
 	}
 
 /*
- * The original is about to be called, and may block: the activity ends here, and a wait begins.
- * Leaves. Nothing if the operation is not recorded.
+ * Before an original that may block: end the activity and begin a wait. Leaves instrumentation code.
+ * Does nothing if the operation is not recorded.
  */
 CPA_HIDDEN void cpa_lock_arrive(struct cpa_lock_op *l);
 
 /*
- * The lock is ours, after cpa_lock_arrive() or at once. Publishes nothing, joins what was
- * released, begins the section. Leaves.
+ * The thread has the lock, after cpa_lock_arrive() or at once. Joins the path of the last release,
+ * begins the section. Publishes nothing. Leaves instrumentation code.
  */
 CPA_HIDDEN void cpa_lock_enter(struct cpa_lock_op *l);
 
