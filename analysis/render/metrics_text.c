@@ -139,8 +139,7 @@ static void put_level(const struct cpa_page *page, const struct cpa_metrics *m,
 	static const char *const foot[CPA_METRIC_LEVELS] = {
 		[CPA_AT_PROCEDURE] = "M_m: synchronization events called from the procedure.",
 		[CPA_AT_EVENT] =
-			"T: work and blocked time that ended with the event. T_wait: waiting that "
-			"ended with it.",
+			"T, T_wait: work and blocked time, waiting that ended with the event.",
 	};
 
 	if (m->rows[level] == 0)

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-COMPILE = [*shlex.split(os.environ.get("CC", "cc")), f"-I{ROOT}"]
+COMPILE = [*shlex.split(os.environ.get("CC", "cc")), f"-I{ROOT}", "-D_GNU_SOURCE"]
 
 
 def values(*expressions):

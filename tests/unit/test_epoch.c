@@ -168,7 +168,7 @@ static void test_control_of_what_is_cut(void **state)
 		assert_int_equal(marks ? cpa_control_mark(&control, "x", &error) :
 					 cpa_control_switch(&control, false, &error),
 				 -1);
-		assert_non_null(strstr(error, "was cut"));
+		assert_non_null(strstr(error, "was truncated"));
 		free(error);
 		cpa_control_close(&control);
 	}

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* NOLINT(bugprone-suspicious-include): its static functions are tested */
+/* NOLINTNEXTLINE(bugprone-suspicious-include): its static functions are tested. */
 #include "preload/libc/symbol.c"
 
 static struct cpa_image image_of(void *handle)
