@@ -27,16 +27,17 @@ static void redirect(int to)
 	close(to);
 }
 
-/* Return the output so far and restore stderr. */
+/* Restore stderr and return all that was written: nobody has the replacement open any more. */
 static const char *restore(void)
 {
-	ssize_t size;
+	size_t size = 0;
+	ssize_t n;
 
 	dup2(saved, STDERR_FILENO);
 	close(saved);
-	fcntl(other, F_SETFL, O_NONBLOCK);
-	size = read(other, text, sizeof(text) - 1);
-	text[size > 0 ? size : 0] = '\0';
+	while ((n = read(other, text + size, sizeof(text) - 1 - size)) > 0)
+		size += (size_t)n;
+	text[size] = '\0';
 	close(other);
 	return text;
 }
