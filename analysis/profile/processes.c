@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* analysis/profile/processes.c - the processes of a session, with sums over their threads */
 #include <libiberty/libiberty.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,6 +129,22 @@ static double read_share(const struct cpa_profile *profile)
 						      0;
 }
 
+/* Note that processes went on after the first one, whose end is that of the run. */
+static void note_outliving(struct cpa_profile *profile)
+{
+	double latest_s = 0;
+
+	for (size_t i = 1; i < profile->processes; i++)
+		latest_s = fmax(latest_s, profile->process[i].end_s);
+	if (latest_s > profile->process[0].end_s &&
+	    profile->program.critical_path_s > profile->program.wall_s)
+		cpa_profile_note(
+			profile,
+			"Processes went on for up to %.3f s after the first one had ended: the "
+			"wall time ends with the first, the critical path with the last.",
+			latest_s - profile->process[0].end_s);
+}
+
 void cpa_build_process_notes(struct cpa_build *build)
 {
 	struct cpa_profile *profile = build->profile;
@@ -141,6 +158,8 @@ void cpa_build_process_notes(struct cpa_build *build)
 			"%zu process%s still ran when the first one ended, or ended without "
 			"notice: the run ends with the first process.",
 			running, running == 1 ? "" : "es");
+	if (profile->processes > 1 && profile->program.complete)
+		note_outliving(profile);
 	if (profile->processes > 1 && read_share(profile) > READ_MUCH)
 		cpa_profile_note(
 			profile,

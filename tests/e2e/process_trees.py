@@ -228,6 +228,21 @@ def foreign(results, folder):
         dump.unlink()
 
 
+def outliving(results, folder):
+    """A process goes on after the first one: the path ends with it, and the report says so."""
+    dump = folder / "outliving.dump"
+    # Both share the standard output, which ends with the last of them.
+    _, profile = compare(results, ["sh", "-c", "(sleep 0.2; seq 200000 >/dev/null; echo) & :"], dump, "outliving")
+    if profile:
+        notes = " ".join(profile["diagnostics"]["notes"])
+        results.check("after the first one had ended" in notes, f"outliving: says {notes!r}")
+        last = max(process["end_s"] for process in profile["processes"])
+        path = profile["program"]["critical_path_s"]
+        wall = profile["program"]["wall_s"]
+        results.check(wall < path <= last, f"outliving: {wall} s, path {path} s, last {last} s")
+        dump.unlink()
+
+
 def scripts(results, folder):
     dump = folder / "sh.dump"
     _, profile = compare(results, ["sh", "-c", PIPELINE], dump, "pipeline")
@@ -272,6 +287,7 @@ def main():
     endings(results, folder)
     foreign(results, folder)
     names(results, folder)
+    outliving(results, folder)
     scripts(results, folder)
     return results.end(folder)
 
