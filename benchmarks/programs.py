@@ -144,7 +144,7 @@ def doubts(figures):
     if abs(parts - wall) > 0.001 * wall:
         found.append(f"observed segments sum to {parts:.4f} s of {wall:.4f} s")
     # The run ends with its first process, the critical path with its last.
-    last = max([wall, *(each["end_s"] for each in figures["processes"])])
+    last = max([wall, *(each.get("end_s", 0) for each in figures["processes"])])
     if path > 1.001 * last:
         found.append(f"critical path {path:.4f} s longer than the run, {last:.4f} s")
     for c in figures["components"]:
