@@ -17,6 +17,19 @@
  */
 #define FLAGS (CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_VFORK)
 
+#define PATIENCE 10000u /* looks at a thread that has ended */
+
+/*
+ * The kernel lets the caller go on when thread @tid has given up its memory, a moment before the
+ * thread is gone. A program that has one thread, and asks whether it has (as sandboxes do, and the
+ * kernel for unshare()), must not find another.
+ */
+static void await_gone(long tid)
+{
+	for (unsigned i = 0; i < PATIENCE && !syscall(SYS_tkill, tid, 0); i++)
+		syscall(SYS_sched_yield);
+}
+
 bool cpa_private_fds_call(void (*function)(void *), void *argument)
 {
 	_Alignas(16) char stack[STACK];
@@ -34,6 +47,8 @@ bool cpa_private_fds_call(void (*function)(void *), void *argument)
 	 */
 	syscall(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, &all, &before, sizeof(all));
 	ret = cpa_arch_clone(FLAGS, stack + sizeof(stack), function, argument);
+	if (ret > 0)
+		await_gone(ret);
 	syscall(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &before, NULL, sizeof(before));
 	cpa_kernel_end();
 	if (ret < 0)
