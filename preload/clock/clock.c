@@ -236,7 +236,7 @@ static uint64_t inode(int fd)
 {
 	struct stat s;
 
-	return syscall(SYS_fstat, fd, &s) ? 0 : s.st_ino;
+	return cpa_kernel(SYS_fstat, fd, &s) ? 0 : s.st_ino;
 }
 
 /* Close the thread's schedstat file where it is still at @fd, and not one of the program's. */
@@ -245,13 +245,13 @@ static void close_delay(const struct cpa_clock *c, int fd)
 	uint64_t there = inode(fd);
 
 	if (there == c->file || (!there && errno != EBADF))
-		syscall(SYS_close, fd);
+		cpa_kernel(SYS_close, fd);
 }
 
 static void open_delay(struct cpa_clock *c)
 {
-	int fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/schedstat",
-			      O_RDONLY | O_CLOEXEC);
+	int fd = (int)cpa_kernel(SYS_openat, AT_FDCWD, "/proc/thread-self/schedstat",
+				 O_RDONLY | O_CLOEXEC);
 
 	c->schedstat = -2;
 	if (fd < 0)
@@ -259,10 +259,10 @@ static void open_delay(struct cpa_clock *c)
 	c->file = inode(fd);
 	if (!c->file) {
 		if (errno != EBADF)
-			syscall(SYS_close, fd);
+			cpa_kernel(SYS_close, fd);
 		return;
 	}
-	c->schedstat = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
+	c->schedstat = (int)cpa_kernel(SYS_fcntl, fd, F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
 	if (c->schedstat < 0) /* few descriptors are allowed: none for us */
 		c->schedstat = -2;
 	close_delay(c, fd);

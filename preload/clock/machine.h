@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "shadow/store/kernel.h"
 #include "shadow/arch/arch.h"
 #include "shadow/store/timespec.h"
 
@@ -51,10 +52,14 @@ static inline bool cpa_machine_trusts_counter(void)
 	return true;
 }
 
-/* Nanoseconds of @clock; 0 if the kernel does not tell. */
+/*
+ * Nanoseconds of @clock; 0 if the kernel does not tell, or may not be asked any more: this and what
+ * follows may be called between cpa_kernel_begin() and cpa_kernel_end(), and a signal handler may
+ * have closed since.
+ */
 static inline uint64_t cpa_machine_ns(clockid_t clock)
 {
-	return cpa_timespec_now_ns(clock);
+	return unlikely(cpa_kernel_is_closed()) ? 0 : cpa_timespec_now_ns(clock);
 }
 
 /* Times the calling thread gave its processor up, and had it taken, so far; -1: unknown. */
@@ -62,7 +67,7 @@ static inline void cpa_machine_switches(long *given, long *taken)
 {
 	struct rusage usage = { .ru_nvcsw = -1, .ru_nivcsw = -1 };
 
-	syscall(SYS_getrusage, RUSAGE_THREAD, &usage);
+	cpa_kernel(SYS_getrusage, (long)RUSAGE_THREAD, &usage);
 	*given = usage.ru_nvcsw;
 	*taken = usage.ru_nivcsw;
 }
@@ -70,7 +75,7 @@ static inline void cpa_machine_switches(long *given, long *taken)
 /* Read the open file @fd from its start. Return the bytes read, or -1 and errno. */
 static inline ssize_t cpa_machine_read(int fd, char *text, size_t size)
 {
-	return syscall(SYS_pread64, fd, text, size, 0);
+	return cpa_kernel(SYS_pread64, (long)fd, text, size, 0L);
 }
 
 /* The calling thread's word that the kernel clears when it resumes the thread; NULL: none. */

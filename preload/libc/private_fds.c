@@ -22,12 +22,15 @@
 /*
  * The kernel lets the caller go on when thread @tid has given up its memory, a moment before the
  * thread is gone. A program that has one thread, and asks whether it has (as sandboxes do, and the
- * kernel for unshare()), must not find another.
+ * kernel for unshare()), must not find another. errno is kept.
  */
 static void await_gone(long tid)
 {
+	int err = errno;
+
 	for (unsigned i = 0; i < PATIENCE && !syscall(SYS_tkill, tid, 0); i++)
 		syscall(SYS_sched_yield);
+	errno = err;
 }
 
 bool cpa_private_fds_call(void (*function)(void *), void *argument)
