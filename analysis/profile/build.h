@@ -48,6 +48,11 @@ void cpa_build_bases(struct cpa_build *build);
 void cpa_build_found(const struct cpa_build *build, const struct cpa_component *row,
 		     struct cpa_component_figures *figures);
 void cpa_build_search_notes(struct cpa_build *build);
+/* modules.c: fills in modules; the module and offset of a component @figures of row @row. */
+void cpa_build_modules(struct cpa_build *build);
+void cpa_build_place(const struct cpa_build *build, const struct cpa_component *row,
+		     struct cpa_component_figures *figures);
+void cpa_free_modules(struct cpa_profile *profile);
 /* components.c: fills in components and lock classes. */
 void cpa_build_components(struct cpa_build *build);
 void cpa_build_objects(struct cpa_build *build);

@@ -41,6 +41,17 @@ const struct cpa_node_figures *cpa_profile_node(const struct cpa_profile *profil
 	return low < profile->nodes && profile->node[low].id == id ? &profile->node[low] : NULL;
 }
 
+const struct cpa_component_figures *cpa_profile_component(const struct cpa_profile *profile,
+							  uint32_t slot,
+							  enum cpa_component_kind kind)
+{
+	for (size_t i = 0; i < profile->components; i++)
+		if (slot != 0 && profile->component[i].slot == slot &&
+		    profile->component[i].kind == kind)
+			return &profile->component[i];
+	return NULL;
+}
+
 /* Seconds per tick of the time stamp counter, from the two points that the writer recorded. */
 static double tick_length(const struct cpa_header *header, struct cpa_profile *profile)
 {
@@ -128,6 +139,8 @@ static void build_program(struct cpa_build *build)
 	program->complete = header->state == CPA_COMPLETE;
 	program->copied = header->copied != CPA_COPY_NONE;
 	program->cores = header->cores;
+	program->format = header->format;
+	program->sample_hz = header->sample_hz;
 	program->threads = build->profile->threads;
 	program->wall_s = cpa_build_seconds(build, wall);
 	program->cpu_s = cpa_build_seconds(build, build->cpu);
@@ -185,6 +198,7 @@ struct cpa_profile *cpa_profile_build_named(struct cpa_dump *dump, struct cpa_na
 	cpa_build_processes(&build);
 	cpa_build_bases(&build);
 	build_program(&build);
+	cpa_build_modules(&build);
 	cpa_build_components(&build);
 	cpa_build_objects(&build);
 	cpa_build_queues(&build);
@@ -246,6 +260,7 @@ void cpa_profile_free(struct cpa_profile *profile)
 	for (size_t i = 0; i < profile->diagnostics.notes; i++)
 		free(profile->diagnostics.note[i]);
 	free_edges(profile);
+	cpa_free_modules(profile);
 	cpa_intervals_free(profile->intervals);
 	free(profile->component);
 	free(profile->thread);

@@ -27,6 +27,8 @@ struct cpa_program_figures {
 	int status;    /* and was told this */
 	double end_s;  /* from its start; 0: not known */
 	uint32_t cores;
+	uint32_t format;	/* version of the session file */
+	uint32_t sample_hz;	/* samples a second of CPU time that were asked for */
 	size_t threads;		/* rows with figures */
 	double wall_s;		/* profiled; of an unfinished run: up to the last event seen */
 	double run_s;		/* from start to end, profiled or not */
@@ -77,7 +79,9 @@ struct cpa_component_figures {
 	char *location;
 	bool shared; /* several components, or one of several runs of a slot: see name */
 	uint32_t slot;
-	double total_s; /* process time of all threads; of an external, time blocked */
+	uint32_t module; /* of its code or variable: number in the profile, from 1; 0: none */
+	uint64_t offset; /* of its code or variable, as the module's file has addresses */
+	double total_s;	 /* process time of all threads; of an external, time blocked */
 	double critical_path_s, observed_path_s; /* its share of either path */
 	double saved_s;				 /* what zeroing it takes off the inherent path */
 	/*
@@ -124,6 +128,14 @@ struct cpa_thread_figures {
 	uint32_t held_slot[CPA_HELD_MAX]; /* theirs */
 	uint32_t spends;		  /* what it spent most in, most first */
 	struct cpa_spend_figures spend[CPA_SPENDS];
+};
+
+/* The executable or a library. */
+struct cpa_module_figures {
+	char *path;	     /* NULL: the row is unused */
+	char *build_id;	     /* hexadecimal digits; NULL: it has none */
+	uint64_t start, end; /* mapped range, as the file has addresses */
+	uint64_t bias;	     /* address in the run minus address in the file */
 };
 
 /* One lock class. */
@@ -254,7 +266,7 @@ struct cpa_diagnostics_figures {
 struct cpa_profile {
 	struct cpa_program_figures program;
 	double tick_s; /* seconds of a tick */
-	size_t components, processes, threads, objects, queues, marks, parts, nodes, edges;
+	size_t components, processes, threads, objects, queues, marks, parts, nodes, edges, modules;
 	struct cpa_component_figures *component; /* by saved_s, most first */
 	struct cpa_process_figures *process;	 /* by row */
 	struct cpa_thread_figures *thread;	 /* by row */
@@ -265,6 +277,7 @@ struct cpa_profile {
 	struct cpa_part_figures *part; /* by time; none if the whole run was profiled */
 	struct cpa_node_figures *node; /* by id */
 	struct cpa_edge_figures *edge;
+	struct cpa_module_figures *module; /* by row - 1 */
 	struct cpa_intervals *intervals;
 	/* Of whoever wants them, who frees them: metrics.h, phases.h. NULL: nobody. */
 	struct cpa_metrics *metrics;
@@ -290,6 +303,11 @@ void cpa_profile_free(struct cpa_profile *profile);
 
 /* The node of @id, NULL if there is none. */
 const struct cpa_node_figures *cpa_profile_node(const struct cpa_profile *profile, uint32_t id);
+
+/* The component of @kind with slot @slot, NULL if there is none. */
+const struct cpa_component_figures *cpa_profile_component(const struct cpa_profile *profile,
+							  uint32_t slot,
+							  enum cpa_component_kind kind);
 
 /* Append a sentence to the diagnostics. */
 void cpa_profile_note(struct cpa_profile *profile, const char *format, ...)

@@ -35,6 +35,10 @@ static json_t *program_json(const struct cpa_program_figures *program)
 
 	put_text(object, "name", program->name);
 	put_text(object, "exe", program->exe);
+	put_text(object, "host", program->host);
+	put_count(object, "pid", program->pid);
+	put_count(object, "session_format", program->format);
+	put_count(object, "sample_hz", program->sample_hz);
 	put_real(object, "wall_s", program->wall_s);
 	put_real(object, "run_s", program->run_s);
 	put_real(object, "cpu_s", program->cpu_s);
@@ -75,6 +79,26 @@ static void put_times(json_t *object, double cpu, double wait, double external, 
 	put_real(object, "probe_s", probe);
 }
 
+/* What the thread spent most in: functions, and calls in which it was blocked. */
+static json_t *spends_json(const struct cpa_profile *profile,
+			   const struct cpa_thread_figures *thread)
+{
+	json_t *array = json_array();
+
+	for (uint32_t i = 0; i < thread->spends; i++) {
+		const struct cpa_spend_figures *spend = &thread->spend[i];
+		const struct cpa_component_figures *component =
+			cpa_profile_component(profile, spend->slot, spend->kind);
+		json_t *object = json_object();
+
+		put_text(object, "kind", cpa_names_component_kind(spend->kind));
+		put_text(object, "name", component ? component->name : NULL);
+		put_real(object, "time_s", spend->seconds);
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
 static json_t *threads_json(const struct cpa_profile *profile)
 {
 	json_t *array = json_array();
@@ -84,6 +108,7 @@ static json_t *threads_json(const struct cpa_profile *profile)
 		json_t *object = json_object();
 
 		put_count(object, "id", thread->tid);
+		put_count(object, "number", thread->id);
 		put_count(object, "process", thread->process);
 		put_text(object, "name", thread->name);
 		put_text(object, "start_routine", thread->start_routine);
@@ -94,6 +119,9 @@ static json_t *threads_json(const struct cpa_profile *profile)
 		put_count(object, "bytes_read", thread->bytes_read);
 		put_count(object, "bytes_written", thread->bytes_written);
 		put_count(object, "earlier_threads", thread->earlier);
+		put_real(object, "begun_s", thread->begun_s);
+		put_real(object, "last_event_s", thread->begun_s + thread->lived_s);
+		json_object_set_new(object, "spends", spends_json(profile, thread));
 		json_array_append_new(array, object);
 	}
 	return array;
@@ -127,6 +155,24 @@ static json_t *processes_json(const struct cpa_profile *profile)
 	return array;
 }
 
+/* Unused rows are empty objects, so that the numbers of the others hold. */
+static json_t *modules_json(const struct cpa_profile *profile)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < profile->modules; i++) {
+		const struct cpa_module_figures *module = &profile->module[i];
+		json_t *object = json_object();
+
+		if (module->path) {
+			put_text(object, "path", module->path);
+			put_text(object, "build_id", module->build_id);
+		}
+		json_array_append_new(array, object);
+	}
+	return array;
+}
+
 static json_t *components_json(const struct cpa_profile *profile)
 {
 	json_t *array = json_array();
@@ -139,6 +185,10 @@ static json_t *components_json(const struct cpa_profile *profile)
 		put_text(object, "kind", cpa_names_component_kind(component->kind));
 		put_text(object, "name", component->name);
 		put_text(object, "location", component->location);
+		if (component->module) {
+			put_count(object, "module", component->module - 1);
+			put_count(object, "offset", component->offset);
+		}
 		put_real(object, "cpu_s", external ? 0 : component->total_s);
 		put_real(object, "total_s", component->total_s);
 		put_real(object, "critical_path_s", component->critical_path_s);
@@ -354,11 +404,33 @@ static json_t *sample_json(const struct cpa_interval_sample *sample)
 	return object;
 }
 
+/* Sampled sums of one thread. */
+static json_t *thread_curves_json(const struct cpa_profile *profile,
+				  const struct cpa_thread_intervals *thread)
+{
+	static const char *const keys[CPA_CURVES] = {
+		[CPA_CURVE_CPU] = "process_s",	     [CPA_CURVE_EXTERNAL] = "external_s",
+		[CPA_CURVE_RUNQUEUE] = "runqueue_s", [CPA_CURVE_WAIT] = "wait_s",
+		[CPA_CURVE_PROBE] = "probe_s",	     [CPA_CURVE_EVENTS] = "events",
+		[CPA_CURVE_BYTES] = "bytes",
+	};
+	json_t *object = json_object();
+
+	for (size_t i = 0; i < profile->threads; i++)
+		if (profile->thread[i].row == thread->row)
+			put_count(object, "number", profile->thread[i].id);
+	for (unsigned i = 0; i < CPA_CURVES; i++)
+		json_object_set_new(object, keys[i],
+				    reals_json(thread->value[i], profile->intervals->samples));
+	return object;
+}
+
 /* Values are cumulative: an interval has the difference of two. */
 static json_t *intervals_json(const struct cpa_profile *profile)
 {
 	const struct cpa_intervals *v = profile->intervals;
 	json_t *object = json_object(), *samples = json_array(), *components = json_array();
+	json_t *threads = json_array();
 
 	for (size_t i = 0; i < v->samples; i++)
 		json_array_append_new(samples, sample_json(&v->sample[i]));
@@ -378,10 +450,13 @@ static json_t *intervals_json(const struct cpa_profile *profile)
 			json_object_set_new(one, "cpu_s", reals_json(s->total_s, v->samples));
 		json_array_append_new(components, one);
 	}
+	for (size_t i = 0; i < v->threads; i++)
+		json_array_append_new(threads, thread_curves_json(profile, &v->thread[i]));
 	put_real(object, "start_s", 0);
 	put_real(object, "period_s", v->period_s);
 	json_object_set_new(object, "samples", samples);
 	json_object_set_new(object, "components", components);
+	json_object_set_new(object, "threads", threads);
 	return object;
 }
 
@@ -437,17 +512,19 @@ static json_t *diagnostics_json(const struct cpa_diagnostics_figures *diagnostic
 	return object;
 }
 
-int cpa_json_write(const struct cpa_profile *profile, FILE *out)
+json_t *cpa_json_profile(const struct cpa_profile *profile)
 {
 	json_t *root = json_object();
 	struct cpa_guidance guidance;
-	int ret;
 
 	cpa_guidance_init(&guidance, profile);
+	put_count(root, "schema", CPA_JSON_SCHEMA);
+	put_text(root, "cpa_version", CPA_VERSION);
 	json_object_set_new(root, "program", program_json(&profile->program));
 	json_object_set_new(root, "parts", parts_json(profile));
 	json_object_set_new(root, "processes", processes_json(profile));
 	json_object_set_new(root, "threads", threads_json(profile));
+	json_object_set_new(root, "modules", modules_json(profile));
 	json_object_set_new(root, "components", components_json(profile));
 	json_object_set_new(root, "objects", objects_json(profile));
 	json_object_set_new(root, "queues", queues_json(profile));
@@ -463,10 +540,17 @@ int cpa_json_write(const struct cpa_profile *profile, FILE *out)
 	json_object_set_new(root, "diagnostics", diagnostics_json(&profile->diagnostics));
 	json_object_set_new(root, "guidance", texts_json(guidance.advice, guidance.advices));
 	json_object_set_new(root, "warnings", texts_json(guidance.warning, guidance.warnings));
-	ret = json_dumpf(root, out, JSON_INDENT(1) | JSON_REAL_PRECISION(DIGITS));
+	cpa_guidance_fini(&guidance);
+	return root;
+}
+
+int cpa_json_write(const struct cpa_profile *profile, FILE *out)
+{
+	json_t *root = cpa_json_profile(profile);
+	int ret = json_dumpf(root, out, JSON_INDENT(1) | JSON_REAL_PRECISION(DIGITS));
+
 	if (ret == 0 && fputc('\n', out) == EOF)
 		ret = -1;
 	json_decref(root);
-	cpa_guidance_fini(&guidance);
 	return ret;
 }

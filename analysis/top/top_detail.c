@@ -15,13 +15,7 @@
 const struct cpa_component_figures *cpa_top_component(const struct cpa_top *top, uint32_t slot,
 						      enum cpa_component_kind kind)
 {
-	const struct cpa_profile *profile = top->now.profile;
-
-	for (size_t i = 0; i < profile->components; i++)
-		if (slot != 0 && profile->component[i].slot == slot &&
-		    profile->component[i].kind == kind)
-			return &profile->component[i];
-	return NULL;
+	return cpa_profile_component(top->now.profile, slot, kind);
 }
 
 void cpa_top_say(struct cpa_top_screen *screen, const char *format, ...)
