@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "preload/libc/log.h"
-#include "preload/core/worker.h"
+#include "preload/core/guard.h"
 #include "shadow/store/copy_out.h"
 #include "shadow/store/kernel.h"
 

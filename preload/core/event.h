@@ -50,7 +50,7 @@ cpa_event_usual(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t caller,
 	uint64_t now = cpa_clock_now(), stamp = cpa_clock_stamp_of(&w->clock, now);
 	uint64_t ticks = stamp - w->clock.last;
 
-	if (unlikely(w->untimed_count || !cpa_event_is_usual(w, stamp, ticks)))
+	if (unlikely(w->untimed.count || !cpa_event_is_usual(w, stamp, ticks)))
 		return cpa_event_slow(w, kind, caller, class, now);
 	cpa_event_run(w, kind, caller, class, stamp, ticks);
 	return stamp;

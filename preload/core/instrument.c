@@ -320,7 +320,8 @@ CPA_EXPORT void __cyg_profile_func_exit(void *function, void *site)
 	else if (likely(c->depth &&
 			c->function[c->stack[c->depth - 1].function].address == (uint64_t)function))
 		cpa_calls_pop(c);
-	else if (c->depth || w->epoch == CPA_EPOCH_ON) /* later it may have begun in no part */
+	else if (c->depth ||
+		 w->window.epoch == CPA_EPOCH_ON) /* later it may have begun in no part */
 		leave_outer(c, (uint64_t)function);
 	leave(w, c);
 }

@@ -14,7 +14,7 @@
 #ifndef CPA_PRELOAD_CORE_INSTRUMENT_H
 #define CPA_PRELOAD_CORE_INSTRUMENT_H
 
-#include "preload/core/worker.h"
+#include "preload/core/guard.h"
 
 /* Add the times stamped since the last event to @span, which has the time since the last stamp. */
 CPA_HIDDEN void cpa_instrument_end(struct cpa_calls *c, struct cpa_span *span);

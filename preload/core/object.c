@@ -38,15 +38,15 @@ uint32_t cpa_object_unnamed(enum cpa_component_kind kind, uint32_t object_kind, 
 /* What was unloaded since may have another library in its place. */
 static void forget_unloaded(struct cpa_worker *w)
 {
-	if (likely(!cpa_dlopen_changed(&w->loads)))
+	if (likely(!cpa_dlopen_changed(&w->objects.loads)))
 		return;
-	memset(w->nodes, 0, sizeof(w->nodes));
-	memset(w->classes, 0, sizeof(w->classes));
+	memset(w->nodes.places, 0, sizeof(w->nodes.places));
+	memset(w->objects.classes, 0, sizeof(w->objects.classes));
 }
 
 static uint32_t class_by_init(struct cpa_worker *w, enum cpa_object_kind kind, uint64_t caller)
 {
-	struct cpa_class_place *place = &w->classes[caller % CPA_CLASS_CACHE];
+	struct cpa_class_place *place = &w->objects.classes[caller % CPA_CLASS_CACHE];
 	struct cpa_component_name name = {
 		.kind = CPA_LOCK, .by = CPA_BY_INIT_SITE, .address = caller, .object_kind = kind
 	};
@@ -197,10 +197,10 @@ static uint32_t shared_row(struct cpa_worker *w, struct cpa_object *o, const voi
 static struct cpa_object *remembered(const struct cpa_worker *w, const void *address)
 {
 	unsigned at = cpa_object_cached(address);
-	struct cpa_object *o = w->objects[at].object;
+	struct cpa_object *o = w->objects.cache[at].object;
 
 	/* Relaxed: the key stays. That of what processes share is another. */
-	return o && w->objects[at].address == (uint64_t)address &&
+	return o && w->objects.cache[at].address == (uint64_t)address &&
 			       __atomic_load_n(&o->key, __ATOMIC_RELAXED) ==
 				       cpa_object_key(address) ?
 		       o :
@@ -225,8 +225,8 @@ static struct cpa_object *row_of(struct cpa_worker *w, const void *address,
 		cpa_diag(CPA_DIAG_OBJECTS_REFUSED);
 		return NULL;
 	}
-	w->objects[at].object = o;
-	w->objects[at].address = (uint64_t)address;
+	w->objects.cache[at].object = o;
+	w->objects.cache[at].address = (uint64_t)address;
 	return o;
 }
 

@@ -5,7 +5,7 @@
 #ifndef CPA_PRELOAD_CORE_OBJECT_H
 #define CPA_PRELOAD_CORE_OBJECT_H
 
-#include "preload/core/worker.h"
+#include "preload/core/guard.h"
 #include "shadow/graph/component.h"
 
 /*
@@ -78,9 +78,9 @@ static inline struct cpa_object *cpa_object_of(struct cpa_worker *w, const void 
 					       enum cpa_object_kind kind, uint64_t caller)
 {
 	unsigned at = cpa_object_cached(address);
-	struct cpa_object *o = w->objects[at].object;
+	struct cpa_object *o = w->objects.cache[at].object;
 
-	if (likely(w->objects[at].address == (uint64_t)address && o->kind == (uint32_t)kind))
+	if (likely(w->objects.cache[at].address == (uint64_t)address && o->kind == (uint32_t)kind))
 		return o;
 	return cpa_object_find_slow(w, address, kind, caller);
 }

@@ -11,7 +11,7 @@ bool cpa_op_back_slow(struct cpa_op *op)
 	}
 	op->wait.now = cpa_waited(op->w, &op->arrived);
 	op->wait.arrived = op->arrived;
-	op->wait.runqueue = op->w->wait_runqueue;
+	op->wait.runqueue = op->w->wait.runqueue;
 	if (likely(*cpa_alive))
 		return true;
 	cpa_leave();

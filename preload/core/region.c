@@ -24,15 +24,16 @@ static uint32_t region_of(struct cpa_worker *w, const char *text)
 	unsigned at = (unsigned)(cpa_hash((uint64_t)text) >> 40) % CPA_REGION_CACHE;
 	struct cpa_component_name name = { .kind = CPA_REGION, .by = CPA_BY_NAME };
 
-	if (likely(w->region_names[at].text == text && is_text_of(w->region_names[at].name, text)))
-		return w->region_names[at].component;
+	if (likely(w->regions.names[at].text == text &&
+		   is_text_of(w->regions.names[at].name, text)))
+		return w->regions.names[at].component;
 	name.address = cpa_name(text);
 	if (!name.address)
 		return 0;
-	w->region_names[at].text = text;
-	w->region_names[at].name = (uint32_t)name.address;
-	w->region_names[at].component = cpa_component_intern(&name);
-	return w->region_names[at].component;
+	w->regions.names[at].text = text;
+	w->regions.names[at].name = (uint32_t)name.address;
+	w->regions.names[at].component = cpa_component_intern(&name);
+	return w->regions.names[at].component;
 }
 
 void cpa_region_begin(const char *name, uint64_t caller)
@@ -45,14 +46,14 @@ void cpa_region_begin(const char *name, uint64_t caller)
 		return;
 	region = region_of(w, name ? name : "");
 	cpa_event(w, CPA_EV_REGION, caller, region);
-	if (likely(w->region_count < CPA_REGIONS)) {
-		w->regions[w->region_count] = region;
+	if (likely(w->regions.count < CPA_REGIONS)) {
+		w->regions.stack[w->regions.count] = region;
 		if (region)
 			cpa_hold(&w->self, region, cpa_component_slot(region));
 	} else {
 		cpa_diag(CPA_DIAG_REGIONS_UNBALANCED);
 	}
-	w->region_count++;
+	w->regions.count++;
 	cpa_done(w);
 	errno = err;
 }
@@ -65,14 +66,14 @@ void cpa_region_end(uint64_t caller)
 
 	if (unlikely(!w))
 		return;
-	if (likely(w->region_count && w->region_count <= CPA_REGIONS))
-		region = w->regions[w->region_count - 1];
+	if (likely(w->regions.count && w->regions.count <= CPA_REGIONS))
+		region = w->regions.stack[w->regions.count - 1];
 	cpa_event(w, CPA_EV_REGION_END, caller, region);
 	if (region)
 		cpa_unhold(&w->self, region);
-	if (likely(w->region_count))
-		w->region_count--;
-	else if (w->epoch == CPA_EPOCH_ON) /* later it may have begun in no part */
+	if (likely(w->regions.count))
+		w->regions.count--;
+	else if (w->window.epoch == CPA_EPOCH_ON) /* later it may have begun in no part */
 		cpa_diag(CPA_DIAG_REGIONS_UNBALANCED);
 	cpa_done(w);
 	errno = err;
@@ -80,9 +81,9 @@ void cpa_region_end(uint64_t caller)
 
 void cpa_region_leave(struct cpa_worker *w)
 {
-	if (unlikely(w->region_count))
-		cpa_diag_add(CPA_DIAG_REGIONS_UNBALANCED, w->region_count);
-	w->region_count = 0;
+	if (unlikely(w->regions.count))
+		cpa_diag_add(CPA_DIAG_REGIONS_UNBALANCED, w->regions.count);
+	w->regions.count = 0;
 }
 
 void cpa_region_mark(const char *name, uint64_t caller)

@@ -9,7 +9,7 @@
 #ifndef CPA_PRELOAD_CORE_REGION_H
 #define CPA_PRELOAD_CORE_REGION_H
 
-#include "preload/core/worker.h"
+#include "preload/core/guard.h"
 
 CPA_HIDDEN void cpa_region_begin(const char *name, uint64_t caller);
 

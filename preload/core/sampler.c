@@ -17,7 +17,7 @@
 #include "preload/libc/settings.h"
 #include "preload/core/signal.h"
 #include "preload/core/track.h"
-#include "preload/core/worker.h"
+#include "preload/core/guard.h"
 #include "shadow/arch/arch.h"
 #include "shadow/store/kernel.h"
 

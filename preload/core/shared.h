@@ -10,7 +10,7 @@
 #ifndef CPA_PRELOAD_CORE_SHARED_H
 #define CPA_PRELOAD_CORE_SHARED_H
 
-#include "preload/core/worker.h"
+#include "preload/core/guard.h"
 
 /* Whether the object of @kind at @address was initialized as shared between processes. */
 CPA_HIDDEN bool cpa_shared_is(const void *address, enum cpa_object_kind kind);

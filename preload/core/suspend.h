@@ -8,7 +8,7 @@
 #ifndef CPA_PRELOAD_CORE_SUSPEND_H
 #define CPA_PRELOAD_CORE_SUSPEND_H
 
-#include "preload/core/worker.h"
+#include "preload/core/guard.h"
 
 /* The one object that stands for all such waits. NULL: no thread has waited yet, or no space. */
 CPA_HIDDEN struct cpa_object *cpa_suspend_handlers(struct cpa_worker *w, uint64_t caller);

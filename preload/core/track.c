@@ -29,7 +29,7 @@ void cpa_track_init(void)
 struct cpa_node_place *cpa_track_place_slow(struct cpa_worker *w, unsigned at, uint64_t caller,
 					    uint32_t event)
 {
-	struct cpa_node_place *set = &w->nodes[at - at % CPA_NODE_WAYS], *place = NULL;
+	struct cpa_node_place *set = &w->nodes.places[at - at % CPA_NODE_WAYS], *place = NULL;
 	uint32_t row;
 
 	for (unsigned i = 0; i < CPA_NODE_WAYS; i++) {
@@ -39,12 +39,12 @@ struct cpa_node_place *cpa_track_place_slow(struct cpa_worker *w, unsigned at, u
 			place = &set[i];
 	}
 	if (!place)
-		place = &set[w->node_turn++ % CPA_NODE_WAYS];
+		place = &set[w->nodes.turn++ % CPA_NODE_WAYS];
 	w->self.slow++;
 	row = cpa_summary_node(event >> 24, cpa_site(caller), event & 0xffffff);
 	/* It is found sooner where it belongs. */
-	*place = w->nodes[at];
-	place = &w->nodes[at];
+	*place = w->nodes.places[at];
+	place = &w->nodes.places[at];
 	place->caller = caller;
 	place->event = row ? event : 0; /* no space: each time is counted */
 	place->row = row;
@@ -167,8 +167,8 @@ bool cpa_event_awaited(struct cpa_worker *w, enum cpa_external external, enum cp
 
 	wait->now = wait->arrived = now;
 	if (waited) {
-		w->wait_length = length;
-		w->wait_runqueue = wait->runqueue = e.runqueue;
+		w->wait.length = length;
+		w->wait.runqueue = wait->runqueue = e.runqueue;
 		wait->arrived -= length;
 		w->self.row->wait += length;
 		e.external = e.runqueue = 0;
@@ -205,7 +205,7 @@ uint64_t cpa_waited(struct cpa_worker *w, uint64_t *arrived)
 	cpa_reenter();
 	if (unlikely(!*cpa_alive)) { /* the profile has ended, or is not ours */
 		cpa_alive_look();
-		w->wait_length = w->wait_runqueue = 0;
+		w->wait.length = w->wait.runqueue = 0;
 		return w->clock.last;
 	}
 	now = cpa_clock_stamp_waited(&w->clock, &e);
@@ -220,24 +220,24 @@ uint64_t cpa_waited(struct cpa_worker *w, uint64_t *arrived)
 	if (unlikely(cpa_window_moved(w)))
 		return cpa_window_crossed(w, &e, arrived, now);
 	now = cpa_checkpoint(&w->self, now);
-	w->wait_length = e.process + e.runqueue + e.external;
-	row->wait += w->wait_length;
+	w->wait.length = e.process + e.runqueue + e.external;
+	row->wait += w->wait.length;
 	row->wait_cpu += e.process;
-	w->wait_runqueue = e.runqueue;
+	w->wait.runqueue = e.runqueue;
 	return now;
 }
 
 void cpa_unexplained(struct cpa_worker *w, enum cpa_external kind, uint64_t ticks)
 {
-	uint64_t length = w->wait_length < ticks ? w->wait_length : ticks;
-	uint64_t ready = w->wait_runqueue < length ? w->wait_runqueue : length;
+	uint64_t length = w->wait.length < ticks ? w->wait.length : ticks;
+	uint64_t ready = w->wait.runqueue < length ? w->wait.runqueue : length;
 	struct cpa_span span = { .external = length - ready,
 				 .runqueue = ready,
 				 .external_slot = external_slot[kind],
 				 .calls = w->calls };
 
 	/* It was cut: nobody knows what ended it, nor what it was of all threads' time. */
-	if (unlikely(!w->wait_length))
+	if (unlikely(!w->wait.length))
 		w->self.row->path.observed[CPA_TIME_EXTERNAL] += ticks;
 	if (unlikely(w->calls))
 		w->calls->time.external += span.external;
@@ -270,7 +270,7 @@ void cpa_unmatched(struct cpa_worker *w, bool waited)
 	 * Not if the wait was cut, which leaves it no length: the release may have been made while
 	 * off.
 	 */
-	if (!waited || w->wait_length)
+	if (!waited || w->wait.length)
 		cpa_diag(CPA_DIAG_UNMATCHED_WAKES);
 }
 

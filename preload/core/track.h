@@ -13,7 +13,7 @@
 #ifndef CPA_PRELOAD_CORE_TRACK_H
 #define CPA_PRELOAD_CORE_TRACK_H
 
-#include "preload/core/worker.h"
+#include "preload/core/guard.h"
 #include "shadow/arch/arch.h"
 #include "shadow/store/hash.h"
 
@@ -75,8 +75,8 @@ static inline struct cpa_node_place *cpa_track_place(struct cpa_worker *w, enum 
 	/* The highest bits: only they depend on all of kind, class and caller. */
 	unsigned at = (unsigned)(mixed >> 32) / (UINT32_MAX / CPA_NODE_CACHE + 1);
 
-	if (likely(w->nodes[at].caller == caller && w->nodes[at].event == event))
-		return &w->nodes[at];
+	if (likely(w->nodes.places[at].caller == caller && w->nodes.places[at].event == event))
+		return &w->nodes.places[at];
 	return cpa_track_place_slow(w, at, caller, event);
 }
 

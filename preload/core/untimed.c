@@ -24,13 +24,15 @@ static void learn(const struct cpa_worker *w, uint64_t ticks)
 
 	ticks = ticks > look ? ticks - look : 0;
 	ticks = ticks < most ? ticks : most;
-	*w->begun += (uint32_t)ticks - (w->learns ? 0 : *w->begun / CPA_UNTIMED_SCALE);
+	*w->untimed.begun +=
+		(uint32_t)ticks - (w->untimed.learns ? 0 : *w->untimed.begun / CPA_UNTIMED_SCALE);
 }
 
 /* Of the activity that ends: what can be of the section that was drawn. */
 static uint64_t drawn_part(const struct cpa_worker *w, const struct cpa_span *span)
 {
-	uint64_t ticks = w->clock.last > w->begun_at ? w->clock.last - w->begun_at : 0;
+	uint64_t ticks = w->clock.last > w->untimed.begun_at ? w->clock.last - w->untimed.begun_at :
+							       0;
 	uint64_t most = span->process;
 
 	if (w->clock.rebased != w->clock.last) /* it kept its processor: see cpa_clock_repaid() */
@@ -42,10 +44,10 @@ static uint64_t drawn_part(const struct cpa_worker *w, const struct cpa_span *sp
 static void open_class(struct cpa_worker *w, uint32_t class, uint64_t length)
 {
 	for (unsigned i = 0; i < CPA_UNTIMED; i++) {
-		if (w->untimed[i].class != class || w->untimed[i].open)
+		if (w->untimed.classes[i].class != class || w->untimed.classes[i].open)
 			continue;
-		w->untimed[i].open = true;
-		w->untimed[i].ticks += length * CPA_UNTIMED_SCALE;
+		w->untimed.classes[i].open = true;
+		w->untimed.classes[i].ticks += length * CPA_UNTIMED_SCALE;
 	}
 }
 
@@ -54,8 +56,8 @@ static unsigned time_open(struct cpa_worker *w, uint64_t length, uint64_t apart,
 {
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < w->open_count; i++) {
-		struct cpa_object *o = w->open[i];
+	for (unsigned i = 0; i < w->untimed.open_count; i++) {
+		struct cpa_object *o = w->untimed.open[i];
 
 		/* An event of a signal handler may have come between, and be late to show. */
 		if (o->holder != w->self.id || o->since)
@@ -64,16 +66,17 @@ static unsigned time_open(struct cpa_worker *w, uint64_t length, uint64_t apart,
 		o->hold += length + apart;
 		class[n++] = o->class;
 	}
-	w->open_count = 0;
-	for (unsigned i = w->open_reads ? 0 : w->read_count; i < w->read_count; i++) {
-		if (w->reads[i].since)
+	w->untimed.open_count = 0;
+	for (unsigned i = w->untimed.open_reads ? 0 : w->reads.count; i < w->reads.count; i++) {
+		if (w->reads.held[i].since)
 			continue;
-		w->reads[i].since = w->clock.last;
+		w->reads.held[i].since = w->clock.last;
 		/* Relaxed: several readers; a sum. */
-		__atomic_fetch_add(&w->reads[i].object->hold, length + apart, __ATOMIC_RELAXED);
-		class[n++] = w->reads[i].object->class;
+		__atomic_fetch_add(&w->reads.held[i].object->hold, length + apart,
+				   __ATOMIC_RELAXED);
+		class[n++] = w->reads.held[i].object->class;
 	}
-	w->open_reads = 0;
+	w->untimed.open_reads = 0;
 	for (unsigned i = 0; i < n; i++)
 		open_class(w, class[i], length);
 	return n;
@@ -106,13 +109,13 @@ static void charge(struct cpa_worker *w, uint64_t process, uint64_t external)
 {
 	cpa_writing(w->self.row);
 	for (unsigned i = 0; i < CPA_UNTIMED; i++)
-		if (w->untimed[i].class)
-			charge_class(w, &w->untimed[i], process, external);
+		if (w->untimed.classes[i].class)
+			charge_class(w, &w->untimed.classes[i], process, external);
 	cpa_written(w->self.row);
-	cpa_diag_add(CPA_DIAG_UNTIMED, w->untimed_count);
+	cpa_diag_add(CPA_DIAG_UNTIMED, w->untimed.count);
 	if (unlikely(w->self.journal))
-		cpa_journal_untimed(&w->self, w->untimed_count);
-	w->untimed_count = 0;
+		cpa_journal_untimed(&w->self, w->untimed.count);
+	w->untimed.count = 0;
 }
 
 void cpa_untimed_charge(struct cpa_worker *w, uint64_t process)
@@ -128,9 +131,9 @@ void cpa_untimed_end(struct cpa_worker *w, const struct cpa_span *span)
 
 	if (sampled && w->clock.last < w->sampler.latest + brief())
 		sampled -= sampled < w->sampler.period ? sampled : w->sampler.period;
-	if (w->begun)
+	if (w->untimed.begun)
 		learn(w, drawn_part(w, span));
-	w->begun = NULL;
+	w->untimed.begun = NULL;
 	opened = time_open(w, sampled, span->external + span->runqueue, class);
 	charge(w, span->process, span->external);
 	for (unsigned i = 0; i < opened; i++)
@@ -141,25 +144,25 @@ void cpa_untimed_end(struct cpa_worker *w, const struct cpa_span *span)
 __attribute__((noinline)) void cpa_untimed_draw(struct cpa_worker *w, uint32_t *mean)
 {
 	/* xorshift: no period of the program's meets it. */
-	uint32_t x = w->random ? w->random : w->self.id;
+	uint32_t x = w->untimed.random ? w->untimed.random : w->self.id;
 
 	x ^= x << 13;
 	x ^= x >> 17;
 	x ^= x << 5;
-	w->random = x;
-	w->draw = 1 + (int32_t)(x % (2 * CPA_UNTIMED_DRAW - 1));
-	if (w->begun) /* it is inside another */
+	w->untimed.random = x;
+	w->untimed.draw = 1 + (int32_t)(x % (2 * CPA_UNTIMED_DRAW - 1));
+	if (w->untimed.begun) /* it is inside another */
 		return;
-	w->begun = mean;
-	w->learns = false;
+	w->untimed.begun = mean;
+	w->untimed.learns = false;
 	cpa_force_slow(w);
-	w->begun_at = cpa_clock_now();
+	w->untimed.begun_at = cpa_clock_now();
 }
 
 void cpa_untimed_drawn(struct cpa_worker *w, const uint32_t *mean, uint64_t now)
 {
-	if (w->begun != mean) /* that one is inside it */
+	if (w->untimed.begun != mean) /* that one is inside it */
 		return;
-	learn(w, now - w->begun_at);
-	w->begun = NULL;
+	learn(w, now - w->untimed.begun_at);
+	w->untimed.begun = NULL;
 }

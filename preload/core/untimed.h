@@ -20,7 +20,7 @@
 #ifndef CPA_PRELOAD_CORE_UNTIMED_H
 #define CPA_PRELOAD_CORE_UNTIMED_H
 
-#include "preload/core/worker.h"
+#include "preload/core/guard.h"
 
 #define CPA_UNTIMED_SCALE 16u /* of means */
 #define CPA_UNTIMED_DRAW  128 /* uses to one that is drawn, on average */
@@ -45,7 +45,7 @@ CPA_HIDDEN void cpa_untimed_drawn(struct cpa_worker *w, const uint32_t *mean, ui
 /* An untimed section is about to begin. @mean: of its kind, times CPA_UNTIMED_SCALE. */
 static inline void cpa_untimed_begin(struct cpa_worker *w, uint32_t *mean)
 {
-	if (unlikely(--w->draw <= 0))
+	if (unlikely(--w->untimed.draw <= 0))
 		cpa_untimed_draw(w, mean);
 }
 
@@ -56,8 +56,8 @@ static inline void cpa_untimed_learn(struct cpa_worker *w, uint32_t *mean, uint3
 {
 	if (run == CPA_UNTIMED_RUN - CPA_UNTIMED_LEARN)
 		*mean = 0;
-	w->begun = mean;
-	w->learns = true;
+	w->untimed.begun = mean;
+	w->untimed.learns = true;
 	cpa_force_slow(w);
 }
 
@@ -66,13 +66,13 @@ static inline void cpa_untimed_learn(struct cpa_worker *w, uint32_t *mean, uint3
  */
 static inline uint64_t cpa_untimed_look(const struct cpa_worker *w)
 {
-	return unlikely(w->begun != NULL) ? cpa_clock_now() : 0;
+	return unlikely(w->untimed.begun != NULL) ? cpa_clock_now() : 0;
 }
 
 /* Whether cpa_untimed_end() has work: an open section was noted and counted since the last one. */
 static inline bool cpa_untimed_pending(const struct cpa_worker *w)
 {
-	return w->untimed_count || w->begun;
+	return w->untimed.count || w->untimed.begun;
 }
 
 /*
@@ -82,20 +82,21 @@ static inline bool cpa_untimed_note(struct cpa_worker *w, uint32_t class, uint64
 {
 	unsigned i = 0;
 
-	while (i < CPA_UNTIMED && w->untimed[i].class != class && w->untimed[i].class)
+	while (i < CPA_UNTIMED && w->untimed.classes[i].class != class &&
+	       w->untimed.classes[i].class)
 		i++;
 	if (unlikely(i == CPA_UNTIMED))
 		return false;
-	w->untimed[i].class = class;
-	w->untimed[i].ticks += mean;
-	w->untimed_count++;
+	w->untimed.classes[i].class = class;
+	w->untimed.classes[i].ticks += mean;
+	w->untimed.count++;
 	return true;
 }
 
 /* Whether an untimed section is open. */
 static inline bool cpa_untimed_open(const struct cpa_worker *w)
 {
-	return w->open_count | w->open_reads;
+	return w->untimed.open_count | w->untimed.open_reads;
 }
 
 #endif

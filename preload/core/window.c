@@ -52,13 +52,13 @@ static void let_go(struct cpa_worker *w)
 {
 	w->self.row->held_count = 0;
 	w->self.items_in_work = 0;
-	w->read_count = 0;
-	w->region_count = 0;
-	w->open_count = w->open_reads = 0;
-	w->untimed_count = 0;
-	memset(w->untimed, 0, sizeof(w->untimed));
-	w->begun = NULL;
-	w->loop_work = 0;
+	w->reads.count = 0;
+	w->regions.count = 0;
+	w->untimed.open_count = w->untimed.open_reads = 0;
+	w->untimed.count = 0;
+	memset(w->untimed.classes, 0, sizeof(w->untimed.classes));
+	w->untimed.begun = NULL;
+	w->loop.work = 0;
 	if (w->calls)
 		cpa_calls_free(w->calls);
 	w->calls = NULL;
@@ -72,9 +72,9 @@ static void let_go(struct cpa_worker *w)
 static void leave(struct cpa_worker *w, uint64_t epoch, uint64_t end)
 {
 	let_go(w);
-	w->epoch = 0;
-	w->off = stop_before(epoch);
-	cpa_part_end(&w->self, w->off, end);
+	w->window.epoch = 0;
+	w->window.off = stop_before(epoch);
+	cpa_part_end(&w->self, w->window.off, end);
 }
 
 /* Of the time since @from what lies in parts that are over in @epoch. */
@@ -118,7 +118,7 @@ static void begin(struct cpa_worker *w, uint64_t epoch, uint64_t since)
 	row->node = cpa_track_node(w, CPA_EV_RESTART, 0, 0);
 	row->path.node = row->node;
 	cpa_written(row);
-	w->epoch = epoch;
+	w->window.epoch = epoch;
 	w->clock.tick++; /* no use of a lock goes untimed that was not timed in this part */
 	cpa_sampler_pause(&w->sampler, false);
 }
@@ -149,23 +149,23 @@ static void note_forgotten(uint64_t met)
 bool cpa_window_meet(struct cpa_worker *w)
 {
 	uint64_t epoch = cpa_epoch(cpa_header()), from = w->clock.last, now;
-	uint64_t met = w->epoch ? w->epoch : epoch;
+	uint64_t met = w->window.epoch ? w->window.epoch : epoch;
 	struct cpa_elapsed e;
 	bool in;
 
-	if (epoch == w->epoch)
+	if (epoch == w->window.epoch)
 		return true;
 	/* In a wait; or in code for calls, by a signal handler. */
 	if (w->between || w->light)
 		return false;
 	now = cpa_checkpoint(&w->self, cpa_clock_stamp(&w->clock, &e));
-	if (w->epoch)
+	if (w->window.epoch)
 		end_activity(w, epoch, from, &e);
 	in = cpa_epoch_is_on(epoch) && cpa_part_open(&w->self, epoch);
 	if (in)
 		begin_activity(w, epoch, &e, now);
 	else
-		w->off = stop_before(epoch);
+		w->window.off = stop_before(epoch);
 	w->self.row->off += e.process;
 	note_forgotten(met);
 	if (in)
@@ -186,15 +186,15 @@ uint64_t cpa_window_crossed(struct cpa_worker *w, struct cpa_elapsed *e, uint64_
 	const struct cpa_header *h = cpa_header();
 	uint64_t epoch = cpa_epoch(h), from = now - wall_of(e), begun = cpa_epoch_begun(h, epoch);
 	/* A border of long ago is not known. */
-	uint64_t met = w->epoch,
+	uint64_t met = w->window.epoch,
 		 end = epoch - met < CPA_BORDERS - 2 ? cpa_epoch_begun(h, met + 1) : 0;
 	struct cpa_elapsed part = cut(e, time_in(epoch, from));
 
 	now = cpa_checkpoint(&w->self, now);
 	count_wait(w, &part);
 	/* What ended it may have been done while off: it is not unexplained. */
-	w->wait_length = 0;
-	w->wait_runqueue = 0;
+	w->wait.length = 0;
+	w->wait.runqueue = 0;
 	/* A thread that waits at the end of a part has its path's end where it arrived. */
 	if (cpa_epoch_is_on(epoch))
 		leave(w, epoch, w->self.row->path.released);
@@ -228,7 +228,7 @@ struct cpa_worker *cpa_enter_slow(struct cpa_worker *w)
 
 	if (!w && cpa_tls.left)
 		return NULL;
-	if (!cpa_epoch_is_on(epoch) && (!w || w->off == epoch))
+	if (!cpa_epoch_is_on(epoch) && (!w || w->window.off == epoch))
 		return NULL;
 	err = errno;
 	cpa_reenter();
@@ -299,7 +299,7 @@ void cpa_window_stop(uint64_t caller)
 	now = cpa_event(w, CPA_EV_STOP, caller, 0);
 	at = cpa_epoch_change(cpa_header(), false, now);
 	if (at) {
-		leave(w, w->epoch + 1, at + 1);
+		leave(w, w->window.epoch + 1, at + 1);
 		w->between = 0;
 		cpa_leave();
 	} else { /* another thread was faster */

@@ -12,7 +12,7 @@
 #ifndef CPA_PRELOAD_CORE_WINDOW_H
 #define CPA_PRELOAD_CORE_WINDOW_H
 
-#include "preload/core/worker.h"
+#include "preload/core/guard.h"
 
 /*
  * Let @w enter the current part. Inside instrumentation code. False: profiling is off, the part has
@@ -44,7 +44,7 @@ CPA_HIDDEN struct cpa_worker *cpa_enter_known(void);
 /* Whether the calling thread, which entered by cpa_enter_any(), is in a part. */
 static inline bool cpa_window_is_in(const struct cpa_worker *w)
 {
-	return w->epoch && !cpa_window_moved(w);
+	return w->window.epoch && !cpa_window_moved(w);
 }
 
 /* After an original that was called while profiling was off: enter if a part has begun meanwhile. */

@@ -8,7 +8,7 @@
 #ifndef CPA_PRELOAD_LIB_COMPLETION_H
 #define CPA_PRELOAD_LIB_COMPLETION_H
 
-#include "preload/core/worker.h"
+#include "preload/core/guard.h"
 
 /* The calling thread has done a piece of work of pool @of. An event; errno is kept. */
 CPA_HIDDEN void cpa_completion_offer(const void *of, uint64_t caller);

@@ -10,7 +10,7 @@
 #ifndef CPA_PRELOAD_LIB_QUEUE_H
 #define CPA_PRELOAD_LIB_QUEUE_H
 
-#include "preload/core/worker.h"
+#include "preload/core/guard.h"
 
 /*
  * The row of the queue at @queue, inside our code; 0: no space, or a NULL queue. @name and @caller:

@@ -91,7 +91,7 @@ static void declare_lock(struct cpa_worker *w, const char *loop, size_t size, ui
 
 		if (o && o->kind == CPA_MUTEX) {
 			cpa_object_declare(w, p, queue);
-			w->loop_lock = o;
+			w->loop.lock = o;
 		}
 	}
 }
@@ -104,9 +104,9 @@ static void note_loop(const void *loop, size_t size, uint64_t caller)
 	if (unlikely(!w))
 		return;
 	/* Its lock is declared anew when the loop was. */
-	if (unlikely(w->loop != loop || !w->loop_lock || !w->loop_lock->queue))
+	if (unlikely(w->loop.address != loop || !w->loop.lock || !w->loop.lock->queue))
 		declare_lock(w, loop, size, caller);
-	w->loop = loop;
+	w->loop.address = loop;
 	cpa_leave();
 }
 
@@ -119,8 +119,8 @@ static void count_work(const void *loop, int change)
 
 	if (unlikely(!w))
 		return;
-	if (change > 0 || w->loop_work)
-		w->loop_work += (uint32_t)change;
+	if (change > 0 || w->loop.work)
+		w->loop.work += (uint32_t)change;
 	/* If its thread does not wait for events by a call that we see. */
 	o = change < 0 ? ended_of(w, loop, 0) : NULL;
 	token = o ? cpa_fifo_take(&w->self, o) : 0;
@@ -137,7 +137,7 @@ struct cpa_op cpa_loop_wait_slow(uint64_t caller)
 
 	if (!op.w)
 		return op;
-	o = ended_of(op.w, op.w->loop, caller);
+	o = ended_of(op.w, op.w->loop.address, caller);
 	cpa_op_arrive(&op, CPA_EV_AFTER, o ? o->class : 0);
 	cpa_op_block(&op);
 	errno = err;
@@ -166,7 +166,7 @@ void cpa_loop_woken(struct cpa_op *op)
 		return;
 	/* The items bring the inherent path. */
 	op->wait.observed_only = true;
-	first = take_first(op, ended_of(op->w, op->w->loop, op->caller));
+	first = take_first(op, ended_of(op->w, op->w->loop.address, op->caller));
 	cpa_acquire_path(&op->w->self, first ? &cpa_token(first)->path : NULL, &op->wait);
 	if (first)
 		cpa_token_free(&op->w->self, first);

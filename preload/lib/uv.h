@@ -21,7 +21,7 @@ static inline struct cpa_op cpa_loop_wait(uint64_t caller)
 {
 	const struct cpa_worker *w = cpa_tls.worker;
 
-	if (likely(!w || !w->loop_work))
+	if (likely(!w || !w->loop.work))
 		return (struct cpa_op){ .w = NULL };
 	return cpa_loop_wait_slow(caller);
 }

@@ -125,7 +125,7 @@ struct cpa_worker *cpa_worker_begin(uint32_t row, uint32_t component, const stru
 		return NULL;
 	}
 	w->watched = w->self.journal != NULL;
-	w->epoch = CPA_EPOCH_ON;
+	w->window.epoch = CPA_EPOCH_ON;
 	cpa_end_key_set(w);
 	cpa_tls.worker = w;
 	return w;
@@ -156,7 +156,7 @@ static void begin_late(struct cpa_worker *w)
 		w->self.row->before += w->clock.cpu;
 		return;
 	}
-	w->epoch = 0;
+	w->window.epoch = 0;
 	w->self.row->path.released = 0; /* it is in no part */
 	w->self.row->off += w->clock.cpu;
 }

@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-#include "preload/core/worker.h"
+#include "preload/core/guard.h"
 
 /*
  * Profile the calling thread. Inside instrumentation code. @row: the thread row claimed for it; 0:

@@ -303,7 +303,7 @@ static void begin_thread(struct cpa_process_row *p, uint32_t token, bool forked)
 	if (!w)
 		return;
 	cpa_thread_register(pthread_self(), w->self.number);
-	w->epoch = p->epoch;
+	w->window.epoch = p->epoch;
 	w->self.row->node = cpa_track_node(w, CPA_EV_START, 0, 0);
 	if (wait.from)
 		cpa_dependency(&w->self, &wait, wait.now - cpa_header()->start_ticks);
@@ -377,7 +377,7 @@ void cpa_process_forking(void)
 		struct cpa_process_row *p = cpa_process(number);
 
 		p->token = cpa_token_new(&w->self, &w->self.row->path);
-		p->epoch = w->epoch;
+		p->epoch = w->window.epoch;
 		p->name = cpa_process(cpa_process_number)->name;
 		cpa_tls.child = number;
 	}
@@ -445,7 +445,7 @@ void cpa_process_exec(struct cpa_worker *w, uint64_t cpu)
 	cpa_journal_release(&w->self, NULL, 0, 1);
 	cpa_process_drop_token(&w->self, cpa_process_number);
 	p->token = cpa_token_new(&w->self, &w->self.row->path);
-	p->epoch = w->epoch;
+	p->epoch = w->window.epoch;
 	p->exec_cpu = cpu;
 	/* RELEASE: pairs with own_row(). */
 	__atomic_store_n(&p->state, CPA_PROCESS_EXECED, __ATOMIC_RELEASE);

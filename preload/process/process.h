@@ -13,7 +13,7 @@
 #define CPA_PRELOAD_PROCESS_PROCESS_H
 
 #include "preload/core/identity.h"
-#include "preload/core/worker.h"
+#include "preload/core/guard.h"
 
 /* This process is the first of the new session in @path. */
 CPA_HIDDEN void cpa_process_first(const char *path);

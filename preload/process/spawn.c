@@ -93,7 +93,7 @@ static void bind(const struct offer *o, uint32_t pid)
 		return;
 	}
 	p = cpa_process(number);
-	p->epoch = o->w->epoch;
+	p->epoch = o->w->window.epoch;
 	p->name = 0;
 	cpa_process_seen(number, pid);
 	cpa_process_adopt(number, o->now_ns); /* its own children may have been faster */
@@ -271,7 +271,7 @@ uint32_t cpa_spawn_exec(void)
 	if (!number)
 		return 0;
 	cpa_process(number)->token = w->vforked;
-	cpa_process(number)->epoch = w->epoch;
+	cpa_process(number)->epoch = w->window.epoch;
 	cpa_process_told(number, (uint32_t)getpid());
 	w->vforked = 0;
 	return number;

@@ -17,7 +17,7 @@ void cpa_lock_taken(const struct cpa_worker *w, struct cpa_object *o, uint64_t n
 	o->user = 0;
 	o->lost++;
 	/* What was lost of earlier parts of the run this one does without. */
-	if (unlikely(released < cpa_epoch_begun(cpa_header(), w->epoch)))
+	if (unlikely(released < cpa_epoch_begun(cpa_header(), w->window.epoch)))
 		return;
 	/* Its user would have timed a use after a sample: what the last one missed is no older. */
 	bound = bound < cpa_sampler_latest() ? bound : cpa_sampler_latest();
@@ -217,7 +217,7 @@ section_end(struct cpa_worker *w, struct cpa_object *o, uint64_t now)
 	uint64_t length;
 
 	if (unlikely(o->holder != w->self.id)) {
-		if (w->epoch == CPA_EPOCH_ON) {
+		if (w->window.epoch == CPA_EPOCH_ON) {
 			/* Locked before fork(), by the thread that the child has a copy of. */
 			if (o->acquisitions || !cpa_process_is_child())
 				cpa_diag(CPA_DIAG_FOREIGN_UNLOCKS);

@@ -71,8 +71,9 @@ static inline struct cpa_object *cpa_lock_known(const void *lock, enum cpa_objec
 	if (unlikely(!w || cpa_tls.inside || !*cpa_alive || cpa_window_moved(w)))
 		return NULL;
 	at = cpa_object_cached(lock);
-	o = w->objects[at].object;
-	return w->objects[at].address == (uint64_t)lock && o->kind == (uint32_t)kind ? o : NULL;
+	o = w->objects.cache[at].object;
+	return w->objects.cache[at].address == (uint64_t)lock && o->kind == (uint32_t)kind ? o :
+											     NULL;
 }
 
 /*
@@ -128,7 +129,7 @@ static inline __attribute__((always_inline)) bool cpa_lock_note_enter(struct cpa
 								      struct cpa_object *o)
 {
 	if (unlikely(o->user != w->self.id || o->tick != w->clock.tick || o->holder ||
-		     w->open_count == CPA_OPEN || !cpa_lock_quiet(w) ||
+		     w->untimed.open_count == CPA_OPEN || !cpa_lock_quiet(w) ||
 		     !cpa_untimed_note(w, o->class, o->mean)))
 		return false;
 	o->holder = w->self.id;
@@ -136,7 +137,7 @@ static inline __attribute__((always_inline)) bool cpa_lock_note_enter(struct cpa
 	o->since = 0;
 	o->acquisitions++;
 	o->hold += o->mean / CPA_UNTIMED_SCALE;
-	w->open[w->open_count++] = o;
+	w->untimed.open[w->untimed.open_count++] = o;
 	cpa_untimed_begin(w, &o->mean);
 	return true;
 }
@@ -151,10 +152,10 @@ static inline bool cpa_lock_note_exit(struct cpa_worker *w, struct cpa_object *o
 {
 	uint64_t now = cpa_untimed_look(w);
 
-	if (unlikely(!w->open_count || w->open[w->open_count - 1] != o || o->since ||
-		     o->holder != w->self.id || o->depth != 1 || !cpa_lock_quiet(w)))
+	if (unlikely(!w->untimed.open_count || w->untimed.open[w->untimed.open_count - 1] != o ||
+		     o->since || o->holder != w->self.id || o->depth != 1 || !cpa_lock_quiet(w)))
 		return false;
-	w->open_count--;
+	w->untimed.open_count--;
 	o->holder = 0;
 	o->depth = 0;
 	if (unlikely(now))

@@ -22,7 +22,7 @@
 
 static struct cpa_read_use *use_of(struct cpa_worker *w, const struct cpa_object *o)
 {
-	return &w->read_uses[((uintptr_t)o / sizeof(*o)) % CPA_READ_USES];
+	return &w->reads.uses[((uintptr_t)o / sizeof(*o)) % CPA_READ_USES];
 }
 
 /* A timed read of @o begins. */
@@ -51,9 +51,9 @@ static inline void begin_read(struct cpa_worker *w, struct cpa_object *o,
 	/* Relaxed: several readers count; sums only. */
 	__atomic_fetch_add(&o->acquisitions, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&o->hold, use->mean / CPA_UNTIMED_SCALE, __ATOMIC_RELAXED);
-	w->reads[w->read_count].object = o;
-	w->reads[w->read_count++].since = 0;
-	w->open_reads++;
+	w->reads.held[w->reads.count].object = o;
+	w->reads.held[w->reads.count++].since = 0;
+	w->untimed.open_reads++;
 }
 
 /* Whether one of the thread's reads is of @o. */
@@ -61,9 +61,9 @@ static bool is_read(const struct cpa_worker *w, const struct cpa_object *o)
 {
 	unsigned i = 0;
 
-	while (i < w->read_count && w->reads[i].object != o)
+	while (i < w->reads.count && w->reads.held[i].object != o)
 		i++;
-	return i < w->read_count;
+	return i < w->reads.count;
 }
 
 /* The thread has read locks already; if one is of the same class, that has all of the time. */
@@ -73,9 +73,9 @@ static __attribute__((noinline)) bool note_inside(struct cpa_worker *w, struct c
 	uint64_t mean = use->mean;
 	bool again = is_read(w, o);
 
-	for (unsigned i = 0; i < w->read_count; i++)
-		mean = w->reads[i].object->class == o->class ? 0 : mean;
-	if (w->read_count == CPA_READS || !cpa_lock_quiet(w) ||
+	for (unsigned i = 0; i < w->reads.count; i++)
+		mean = w->reads.held[i].object->class == o->class ? 0 : mean;
+	if (w->reads.count == CPA_READS || !cpa_lock_quiet(w) ||
 	    !cpa_untimed_note(w, o->class, mean))
 		return false;
 	begin_read(w, o, use);
@@ -87,17 +87,17 @@ static __attribute__((noinline)) bool note_inside(struct cpa_worker *w, struct c
 static inline bool note_enter(struct cpa_worker *w, const pthread_rwlock_t *l)
 {
 	unsigned at = cpa_object_cached(l);
-	struct cpa_object *o = w->objects[at].object;
+	struct cpa_object *o = w->objects.cache[at].object;
 	struct cpa_read_use *use;
 
-	if (w->objects[at].address != (uint64_t)l)
+	if (w->objects.cache[at].address != (uint64_t)l)
 		return false;
 	use = use_of(w, o);
 	/* The path is the last writer's, and no other can come: we hold the lock. */
 	if (use->object != o || use->run < CPA_UNTIMED_RUN || use->tick != w->clock.tick ||
 	    use->written != cpa_object_path(o)->released || o->kind != CPA_RWLOCK)
 		return false;
-	if (unlikely(w->read_count))
+	if (unlikely(w->reads.count))
 		return note_inside(w, o, use);
 	if (!cpa_lock_quiet(w) || !cpa_untimed_note(w, o->class, use->mean))
 		return false;
@@ -123,15 +123,15 @@ static __attribute__((noinline)) void end_drawn(struct cpa_worker *w, struct cpa
 static inline bool note_exit(struct cpa_worker *w, const pthread_rwlock_t *l)
 {
 	uint64_t now = cpa_untimed_look(w);
-	unsigned last = w->read_count - 1;
+	unsigned last = w->reads.count - 1;
 
-	if (!w->read_count || w->reads[last].since || w->reads[last].object->key != (uint64_t)l ||
-	    !cpa_lock_quiet(w))
+	if (!w->reads.count || w->reads.held[last].since ||
+	    w->reads.held[last].object->key != (uint64_t)l || !cpa_lock_quiet(w))
 		return false;
-	w->read_count--;
-	w->open_reads--;
+	w->reads.count--;
+	w->untimed.open_reads--;
 	if (unlikely(now))
-		end_drawn(w, w->reads[last].object, now);
+		end_drawn(w, w->reads.held[last].object, now);
 	return true;
 }
 
@@ -144,12 +144,12 @@ static bool exit_untimed(const pthread_rwlock_t *l)
 /* Note that @o is held for reading since @now. */
 static void hold_read(struct cpa_worker *w, struct cpa_object *o, uint64_t now)
 {
-	if (w->read_count == CPA_READS) {
+	if (w->reads.count == CPA_READS) {
 		cpa_diag(CPA_DIAG_HELD_OVERFLOW);
 		return;
 	}
-	w->reads[w->read_count].object = o;
-	w->reads[w->read_count++].since = now;
+	w->reads.held[w->reads.count].object = o;
+	w->reads.held[w->reads.count++].since = now;
 	cpa_hold(&w->self, o->class, o->slot);
 }
 
@@ -186,17 +186,17 @@ static void read_enter(struct cpa_lock_op *l)
 /* End the thread's latest read section of @o, if it has one. Leaves. */
 static bool read_exit(struct cpa_worker *w, struct cpa_object *o, uint64_t caller)
 {
-	for (unsigned i = w->read_count; i-- > 0;) {
+	for (unsigned i = w->reads.count; i-- > 0;) {
 		uint64_t now;
 
-		if (w->reads[i].object != o)
+		if (w->reads.held[i].object != o)
 			continue;
 		now = cpa_event(w, CPA_EV_UNLOCK, caller, o->class);
 		cpa_unhold(&w->self, o->class);
 		/* Relaxed: a sum. */
-		__atomic_fetch_add(&o->hold, now - w->reads[i].since, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&o->hold, now - w->reads.held[i].since, __ATOMIC_RELAXED);
 		cpa_read_release(&w->self, o);
-		w->reads[i] = w->reads[--w->read_count];
+		w->reads.held[i] = w->reads.held[--w->reads.count];
 		cpa_done(w);
 		return true;
 	}
@@ -346,7 +346,7 @@ static __attribute__((noinline)) void unlocking(pthread_rwlock_t *l, uint64_t ca
 	o = cpa_object_of(w, l, CPA_RWLOCK, caller);
 	if (o && o->holder != w->self.id && read_exit(w, o, caller))
 		return;
-	if (o && w->epoch != CPA_EPOCH_ON && l->__data.__cur_writer != (int)w->self.row->tid)
+	if (o && w->window.epoch != CPA_EPOCH_ON && l->__data.__cur_writer != (int)w->self.row->tid)
 		read_exit_late(w, o, caller);
 	else
 		cpa_lock_exit(w, l, CPA_RWLOCK, caller);

@@ -38,7 +38,7 @@ struct sem_op {
 static __attribute__((noinline, cold)) void renew(struct cpa_worker *w, struct cpa_object *o,
 						  sem_t *s, unsigned taken)
 {
-	uint32_t part = (uint32_t)w->epoch;
+	uint32_t part = (uint32_t)w->window.epoch;
 	int err = errno, value = 0;
 
 	/* Relaxed: one of several threads does it; posts are ordered by the queue they are in. */
@@ -54,7 +54,7 @@ static struct cpa_object *find(struct cpa_worker *w, sem_t *s, uint64_t caller, 
 {
 	struct cpa_object *o = cpa_object_of(w, s, CPA_SEM, caller);
 
-	if (unlikely(w->epoch != CPA_EPOCH_ON) && o && o->run != (uint32_t)w->epoch)
+	if (unlikely(w->window.epoch != CPA_EPOCH_ON) && o && o->run != (uint32_t)w->window.epoch)
 		renew(w, o, s, taken);
 	return o;
 }

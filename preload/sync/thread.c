@@ -88,7 +88,7 @@ static void begin(const struct beginning *b)
 	w->self.row->before += w->clock.cpu;
 	cpa_thread_register(pthread_self(), b->row);
 	w->self.inner = b->inner;
-	w->epoch = b->epoch;
+	w->window.epoch = b->epoch;
 	if (b->detached)
 		cpa_thread_detached(b->row);
 	if (b->token)
@@ -152,7 +152,7 @@ static struct beginning *prepare(struct cpa_worker *w, const struct beginning *b
 		return NULL;
 	*copy = *b;
 	copy->inner = w->self.inner > 0;
-	copy->epoch = w->epoch;
+	copy->epoch = w->window.epoch;
 	copy->row = cpa_thread_claim(w->self.process);
 	if (!copy->row) {
 		cpa_pool_give(CPA_POOL_BEGINNINGS, copy);
