@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "shadow/format/layout_object.h"
+struct cpa_object; /* shadow/format/layout_object.h */
 
 #define CPA_QUEUE_CACHE 16u
 

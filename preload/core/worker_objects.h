@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "shadow/format/layout_object.h"
+struct cpa_object; /* shadow/format/layout_object.h */
 
 #define CPA_OBJECT_CACHE 256u
 #define CPA_CLASS_CACHE	 16u

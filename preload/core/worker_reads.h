@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "shadow/format/layout_object.h"
+struct cpa_object; /* shadow/format/layout_object.h */
 
 #define CPA_READS     16u
 #define CPA_READ_USES 16u

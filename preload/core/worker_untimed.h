@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "shadow/format/layout_object.h"
+struct cpa_object; /* shadow/format/layout_object.h */
 
 #define CPA_UNTIMED 4u /* lock classes noted at a time */
 #define CPA_OPEN    4u /* open sections, without those of readers */
