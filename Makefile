@@ -48,7 +48,8 @@ objects     = $(patsubst %.c,$(O)/$(1)/%.o,$(2))
 programs    = $(patsubst %,$(O)/%,$(basename $(1)))
 PIC_OBJ    := $(call objects,pic,$(wildcard preload/*/*.c shadow/*/*.c))
 SHADOW_OBJ := $(call objects,obj,$(wildcard shadow/*/*.c))
-REPORT_OBJ := $(call objects,obj,$(filter-out analysis/launch/%,$(wildcard analysis/*/*.c)))
+REPORT_OBJ := $(call objects,obj,$(filter-out analysis/launch/%,$(wildcard analysis/*/*.c))) \
+	$(O)/obj/analysis/page/embed.o
 CPA_OBJ    := $(call objects,obj,$(wildcard analysis/launch/*.c))
 KNOWN_SRC  := $(patsubst %,tests/programs/known_%.c,path sync expect)
 KNOWN_OBJ  := $(call objects,prog,$(wildcard $(KNOWN_SRC)))
@@ -97,6 +98,16 @@ $(O)/obj/%.o: %.c $(O)/flags
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 $(CFLAGS) $(WARN) $(WARN_C) $(BASE) $(SANFLAGS) \
 		-DCPA_VERSION='"$(VERSION)"' -MMD -MP -c -o $@ $<
+
+# The page of cpa-report --html.
+$(O)/page/head.html: scripts/embed-page.sh $(wildcard analysis/page/*.js analysis/page/*.css \
+	analysis/page/*.html)
+	$(call say,GEN)
+	$(Q)bash $< $(@D)
+$(O)/obj/analysis/page/embed.o: analysis/page/embed.S $(O)/page/head.html
+	$(call say,AS)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -Wa,-I$(O)/page -c -o $@ $<
 
 $(O)/prog/%.o: %.c $(O)/flags
 	$(call say,CC)

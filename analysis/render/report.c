@@ -32,7 +32,13 @@
 #define TOP_MAX	      1000000
 
 enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
-enum option_only_long { OPTION_HISTOGRAM = 256, OPTION_PHASES, OPTION_PHASE, OPTION_THRESHOLD };
+enum option_only_long {
+	OPTION_HISTOGRAM = 256,
+	OPTION_PHASES,
+	OPTION_PHASE,
+	OPTION_THRESHOLD,
+	OPTION_HTML
+};
 
 struct options {
 	const struct cpa_writer *writer;
@@ -44,6 +50,7 @@ struct options {
 	struct cpa_phase_range *range;
 	size_t width;	  /* 0: that of the terminal */
 	const char *dump; /* NULL: the newest dump in the current folder */
+	const char *file; /* --html; NULL: standard output */
 	bool verify, paths;
 	const char *zero; /* components, or NULL */
 	struct cpa_question question;
@@ -54,9 +61,12 @@ static const char help[] =
 	"Show which chain of work and waiting decided how long a program ran, from a dump that\n"
 	"cpa run wrote. Without DUMP: the newest *.dump in the current folder.\n"
 	"\n"
-	"  --format text|json|csv    default: text. JSON holds the whole profile, CSV one table: "
+	"  --format text|json|csv|html\n"
+	"                            default: text. JSON holds the whole profile, CSV one table: "
 	"the\n"
 	"                            one of --level, by default the components\n"
+	"  --html FILE               write all of it as a page for a browser, which needs no "
+	"network\n"
 	"  --level LEVEL             program, component, process, thread, object, queue,\n"
 	"                            interval, pag\n"
 	"  --metrics LEVEL           the metrics of IPS: program, machine, process, thread,\n"
@@ -185,7 +195,7 @@ static const struct cpa_writer *parse_format(const char *value)
 	const struct cpa_writer *writer = cpa_writer_find(value);
 
 	if (!writer)
-		bad_usage("--format", value, "text, json or csv expected");
+		bad_usage("--format", value, "text, json, csv or html expected");
 	return writer;
 }
 
@@ -205,6 +215,7 @@ static struct options parse_options(int argc, char **argv)
 {
 	static const struct option known[] = {
 		{ "format", required_argument, NULL, 'f' },
+		{ "html", required_argument, NULL, OPTION_HTML },
 		{ "level", required_argument, NULL, 'l' },
 		{ "metrics", required_argument, NULL, 'm' },
 		{ "histogram", required_argument, NULL, OPTION_HISTOGRAM },
@@ -232,6 +243,10 @@ static struct options parse_options(int argc, char **argv)
 		switch (option) {
 		case 'f':
 			options.writer = parse_format(optarg);
+			break;
+		case OPTION_HTML:
+			options.writer = cpa_writer_find("html");
+			options.file = optarg;
 			break;
 		case 'l':
 			options.show.level = parse_level(optarg);
@@ -357,6 +372,11 @@ static int write_report(struct cpa_dump *dump, const struct cpa_profile *profile
 	char *error = NULL;
 	int ret = 0;
 
+	if (options->file && !freopen(options->file, "we", stdout)) {
+		fprintf(stderr, "cpa-report: --html %s: %s (name a file that can be written)\n",
+			options->file, strerror(errno));
+		return EXIT_BAD_USAGE;
+	}
 	if (cpa_question_asked(&options->question))
 		ret = cpa_question_answer(&options->question, dump, profile, &page,
 					  options->writer->is_json);
@@ -366,7 +386,7 @@ static int write_report(struct cpa_dump *dump, const struct cpa_profile *profile
 	else if (options->paths)
 		ret = cpa_context_paths(dump, profile, &page, options->show.top, &error);
 	else
-		ret = options->writer->write(profile, &options->show, &page);
+		ret = options->writer->write(dump, profile, &options->show, &page);
 	if (error) {
 		fprintf(stderr, "cpa-report: %s\n", error);
 		free(error);

@@ -5,14 +5,16 @@
 #include <string.h>
 
 #include "analysis/render/csv.h"
+#include "analysis/render/html.h"
 #include "analysis/render/json.h"
 #include "analysis/render/metrics_text.h"
 #include "analysis/render/phases_text.h"
 
 /* Write metrics, a histogram or phases if requested; they replace the usual sections. */
-static int write_text(const struct cpa_profile *profile, const struct cpa_selection *show,
-		      const struct cpa_page *page)
+static int write_text(struct cpa_dump *dump, const struct cpa_profile *profile,
+		      const struct cpa_selection *show, const struct cpa_page *page)
 {
+	(void)dump;
 	if (!show->metrics && !show->phases && !profile->histogram) {
 		cpa_text_write(profile, page, show->level, show->top);
 		return 0;
@@ -27,17 +29,17 @@ static int write_text(const struct cpa_profile *profile, const struct cpa_select
 	return 0;
 }
 
-static int write_json(const struct cpa_profile *profile, const struct cpa_selection *show,
-		      const struct cpa_page *page)
+static int write_json(struct cpa_dump *dump, const struct cpa_profile *profile,
+		      const struct cpa_selection *show, const struct cpa_page *page)
 {
-	(void)show, (void)page;
+	(void)dump, (void)show, (void)page;
 	return cpa_json_write(profile, stdout);
 }
 
-static int write_csv(const struct cpa_profile *profile, const struct cpa_selection *show,
-		     const struct cpa_page *page)
+static int write_csv(struct cpa_dump *dump, const struct cpa_profile *profile,
+		     const struct cpa_selection *show, const struct cpa_page *page)
 {
-	(void)page;
+	(void)dump, (void)page;
 	if (profile->histogram)
 		cpa_csv_histogram(profile->histogram, stdout);
 	else if (show->metrics)
@@ -49,10 +51,18 @@ static int write_csv(const struct cpa_profile *profile, const struct cpa_selecti
 	return 0;
 }
 
+static int write_html(struct cpa_dump *dump, const struct cpa_profile *profile,
+		      const struct cpa_selection *show, const struct cpa_page *page)
+{
+	(void)show, (void)page;
+	return cpa_html_write(dump, profile, stdout);
+}
+
 static const struct cpa_writer writers[] = {
 	{ "text", false, false, write_text },
 	{ "json", true, true, write_json },
 	{ "csv", true, false, write_csv },
+	{ "html", true, false, write_html },
 };
 
 const struct cpa_writer *const cpa_writer_text = &writers[0];

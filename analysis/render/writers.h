@@ -25,11 +25,11 @@ struct cpa_writer {
 	bool has_sites;	  /* it always shows call sites, whose names take time to look up */
 	bool is_json;	  /* answers to --what-if and --cores are JSON too */
 	/*
-	 * Write @profile to standard output. @page: width and colours, for text. Return 0; or below
-	 * 0 with errno set if the output cannot be written.
+	 * Write @profile, of @dump, to standard output. @page: width and colours, for text. Return
+	 * 0; or below 0 with errno set if the output cannot be written.
 	 */
-	int (*write)(const struct cpa_profile *profile, const struct cpa_selection *show,
-		     const struct cpa_page *page);
+	int (*write)(struct cpa_dump *dump, const struct cpa_profile *profile,
+		     const struct cpa_selection *show, const struct cpa_page *page);
 };
 
 /* The writer with @name; NULL: none. */

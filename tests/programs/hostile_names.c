@@ -3,7 +3,9 @@
  * tests/programs/hostile_names.c - names that would break a careless writer of reports
  *
  * Two threads hand items through queues and work in regions; every thread, queue, region and mark
- * has a name with quotes, markup, separators of formats, control characters or bad UTF-8.
+ * has a name with quotes, markup, separators of formats, control characters or bad UTF-8, and the
+ * function's file has one. Scripts among them set window.hostile. The function and the lock have
+ * symbols, so that a test can rename them with objcopy.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -27,10 +29,16 @@ static const char *const names[] = {
 	"__proto__",
 	"=1+1,\"comma\"",
 	"%s%n%d",
+	("</script><script>window.hostile=1</script>"),
+	"<img src=x onerror=\"window.hostile=1\">",
+	"\"'><svg onload=window.hostile=1>",
+	"javascript:window.hostile=1",
+	"constructor",
+	"\x1b[2J\x1b]0;hostile\a\x7f",
 	"",
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+pthread_mutex_t hostile_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t filled = PTHREAD_COND_INITIALIZER;
 static int queue[COUNT(names)], ready;
 
@@ -38,15 +46,23 @@ static void *take(void *argument)
 {
 	pthread_setname_np(pthread_self(), "<b>\";'\\\n,\xff");
 	for (size_t i = 0; i < COUNT(names); i++) {
-		pthread_mutex_lock(&lock);
+		pthread_mutex_lock(&hostile_lock);
 		while (ready <= (int)i)
-			pthread_cond_wait(&filled, &lock);
+			pthread_cond_wait(&filled, &hostile_lock);
 		CPA_DEQUEUE(&queue[i], i + 1);
-		pthread_mutex_unlock(&lock);
+		pthread_mutex_unlock(&hostile_lock);
 		burn_ms(2);
 		CPA_ITEM_DONE(&queue[i], i + 1);
 	}
 	return argument;
+}
+
+void hostile_burn(void);
+
+#line 1 "</script><script>window.hostile=1</script>.c"
+__attribute__((noinline)) void hostile_burn(void)
+{
+	burn_ms(4);
 }
 
 int main(void)
@@ -59,13 +75,13 @@ int main(void)
 	for (size_t i = 0; i < COUNT(names); i++) {
 		CPA_MARK(names[i]);
 		CPA_REGION_BEGIN(names[i]);
-		burn_ms(4);
+		hostile_burn();
 		CPA_REGION_END();
-		pthread_mutex_lock(&lock);
+		pthread_mutex_lock(&hostile_lock);
 		CPA_ENQUEUE(&queue[i], i + 1);
 		ready++;
 		pthread_cond_signal(&filled);
-		pthread_mutex_unlock(&lock);
+		pthread_mutex_unlock(&hostile_lock);
 	}
 	return pthread_join(thread, NULL);
 }

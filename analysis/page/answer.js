@@ -1,0 +1,58 @@
+/* answer.js - what decided how long the run took, in one sentence and one picture */
+
+const KINDS_OF_TIME = [
+	['process_s', 'work', 'work'],
+	['external_s', 'outside', 'blocked outside (I/O, sleep)'],
+	['runqueue_s', 'queue', 'ready, no processor'],
+	['handoff_s', 'other', 'hand-off'],
+	['probe_s', 'plain', 'cpa itself'],
+];
+
+/* Bars of the two paths and of all work, on one scale: wall time. */
+function scales() {
+	const program = report.program, parts = program.observed_segments;
+	const whole = Math.max(program.wall_s, program.critical_path_s, program.cpu_s / program.cores, 1e-12);
+	const piece = (value, name) =>
+		el('i', { style: { width: 100 * value / whole + '%', background: `var(--${name})` } });
+	const bar = (text, ...pieces) => el('div', { cls: 'bar', role: 'img', 'aria-label': text }, pieces);
+	const words = KINDS_OF_TIME.map(([key, , text]) => `${text} ${percent(share(parts[key], program.wall_s) ?? 0)}`);
+
+	return [
+		el('div', { cls: 'scales' },
+			el('span', {}, 'observed path'),
+			bar(`observed path: ${words.join(', ')}`, KINDS_OF_TIME.map(([key, name]) => piece(parts[key], name))),
+			el('span', {}, `${seconds(program.wall_s)} wall`),
+			el('span', {}, 'critical path'),
+			bar(`critical path ${seconds(program.critical_path_s)}`, piece(program.critical_path_s, 'path')),
+			el('span', {}, `${seconds(program.critical_path_s)} with unlimited processors`),
+			el('span', {}, `all work on ${program.cores} cores`),
+			bar(`all work evenly on ${program.cores} cores ${seconds(program.cpu_s / program.cores)}`,
+				piece(program.cpu_s / program.cores, 'plain')),
+			el('span', {}, `${seconds(program.cpu_s / program.cores)} at best, evenly spread`)),
+		legend(KINDS_OF_TIME.map(([, name], i) => [name, words[i]])),
+	];
+}
+
+function tiles() {
+	const program = report.program;
+	const probes = share(report.diagnostics.probe_s, program.cpu_s);
+	return el('div', { cls: 'tiles' }, [
+		[seconds(program.wall_s), 'wall time'],
+		[seconds(program.critical_path_s), 'critical path'],
+		[seconds(program.cpu_s), `CPU time, ${report.threads.length} threads`],
+		[number(program.parallelism), `parallelism, of ${program.cores} cores`],
+		[number(program.max_parallelism), 'with unlimited processors'],
+		[percent(probes), 'of the CPU time is cpa’s own'],
+	].map(([figure, text]) => el('div', { cls: 'tile' }, el('b', {}, figure), el('span', {}, text))));
+}
+
+/* The report's verdict: its first line, then what to do; else its first advice. */
+function answer() {
+	const lines = [...report.guidance];
+	const first = lines.shift() || 'Nothing stands out in this run.';
+	return section('answer', 'What decided how long the run took', null,
+		el('p', { cls: 'lead' }, first),
+		scales(), tiles(),
+		lines.length ? el('div', {}, el('h3', {}, 'Also'), el('ul', {}, lines.map((text) => el('li', {}, text)))) : null,
+		report.warnings.map((text) => el('div', { cls: 'note' }, text)));
+}

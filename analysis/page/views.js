@@ -1,0 +1,45 @@
+/* views.js - the page: all views in the order of the questions that they answer */
+
+const VIEWS = [
+	['Answer', answer],
+	['Components', components],
+	['What if', whatif],
+	['Locks', locks],
+	['Queues', queues],
+	['Over time', overTime],
+	['Hierarchy', hierarchy],
+	['Histograms', histograms],
+	['Profiler', itself],
+];
+
+const root = document.documentElement;
+
+function setTheme(name) {
+	root.dataset.theme = name;
+	document.getElementById('theme').textContent = name === 'dark' ? 'light' : 'dark';
+	redrawAll();
+}
+
+function start() {
+	const program = report.program;
+	const made = VIEWS.map(([name, make]) => [name, make()]).filter(([, view]) => view);
+	document.title = `cpa: ${program.name}`;
+	document.getElementById('program').textContent = program.name;
+	document.getElementById('about').textContent =
+		`${seconds(program.wall_s)} wall${program.complete ? '' : ', not run to its end'}`;
+	document.getElementById('sections').replaceChildren(...made.map(([name, view]) => el('a', { href: '#' + view.id }, name)));
+	document.getElementById('main').replaceChildren(...made.map(([, view]) => view));
+
+	/* "#theme=dark&at=locks", so that a picture can be taken again. */
+	const wanted = new URLSearchParams(location.hash.slice(1));
+	document.getElementById('theme').addEventListener('click', () => setTheme(root.dataset.theme === 'dark' ? 'light' : 'dark'));
+	setTheme(wanted.get('theme') || (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'));
+	addEventListener('resize', redrawAll);
+	addEventListener('beforeprint', redrawAll);
+	addEventListener('afterprint', redrawAll);
+	const at = document.getElementById(wanted.get('at'));
+	if (at) at.scrollIntoView();
+	root.dataset.ready = '1';
+}
+
+start();

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/render/html.c - a profile as one page for a browser */
+#include "analysis/render/html.h"
+
+#include <jansson.h>
+#include <string.h>
+
+#include "analysis/render/html_series.h"
+#include "analysis/render/json.h"
+
+/* Enough for a chart, and for a time to 1 ns in a run of 10 s. */
+#define DIGITS 10
+
+/* The page before and behind its data: analysis/page/embed.S. */
+extern const char cpa_page_head[], cpa_page_tail[];
+
+/*
+ * Write @size bytes of JSON so that they cannot end the script element around them. In JSON '<'
+ * stands in strings alone, where this escape means the same.
+ */
+static int put_escaped(const char *text, size_t size, void *argument)
+{
+	FILE *out = argument;
+
+	while (size) {
+		const char *less = memchr(text, '<', size);
+		size_t plain = less ? (size_t)(less - text) : size;
+
+		if (fwrite(text, 1, plain, out) != plain)
+			return -1;
+		text += plain;
+		size -= plain;
+		if (!less)
+			break;
+		if (fputs("\\u003c", out) == EOF)
+			return -1;
+		text++;
+		size--;
+	}
+	return 0;
+}
+
+int cpa_html_write(struct cpa_dump *dump, const struct cpa_profile *profile, FILE *out)
+{
+	json_t *data = json_object(), *report = cpa_json_profile(profile);
+	int ret;
+
+	/* The series have those of the threads with most CPU time. */
+	json_object_del(json_object_get(report, "intervals"), "threads");
+
+	(void)dump;
+	json_object_set_new(data, "version", json_string(CPA_VERSION));
+	json_object_set_new(data, "report", report);
+	json_object_set_new(data, "metrics", cpa_html_metrics());
+	json_object_set_new(data, "series", cpa_html_series(profile));
+	ret = fputs(cpa_page_head, out) == EOF ? -1 : 0;
+	if (ret == 0)
+		ret = json_dump_callback(data, put_escaped, out,
+					 JSON_COMPACT | JSON_ENSURE_ASCII |
+						 JSON_REAL_PRECISION(DIGITS));
+	if (ret == 0 && fputs(cpa_page_tail, out) == EOF)
+		ret = -1;
+	json_decref(data);
+	return ret;
+}

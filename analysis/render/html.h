@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analysis/render/html.h - a profile as one page for a browser
+ *
+ * The page is one file that needs no network. Its text and its script are those of analysis/page/,
+ * put into the program when it is built (scripts/embed-page.sh); between them stands the profile as
+ * JSON. All names in it may be hostile: no byte of them can end the element that holds the JSON, and
+ * the script shows them as text only.
+ */
+#ifndef CPA_ANALYSIS_RENDER_HTML_H
+#define CPA_ANALYSIS_RENDER_HTML_H
+
+#include <stdio.h>
+
+#include "analysis/profile/profile.h"
+
+/*
+ * Write the page of @profile to @out. @dump: of the profile, for what only a journal holds; NULL:
+ * without that. Return 0, or -1 with errno set if it could not be written.
+ */
+int cpa_html_write(struct cpa_dump *dump, const struct cpa_profile *profile, FILE *out);
+
+#endif
