@@ -71,7 +71,7 @@ LDLIBS_known_apr  = $(shell pkg-config --libs apr-util-1 apr-1)
 
 PRODUCTS := $(if $(wildcard preload/*/*.c),$(O)/libcpa.so) $(if $(REPORT_OBJ),$(O)/cpa-report \
 	$(O)/cpa-top $(O)/cpa-ctl) $(if $(CPA_OBJ),$(O)/cpa)
-REPORT_LIBS = $(or $(shell pkg-config --libs libdw libelf jansson),$(error libraries are \
+REPORT_LIBS = $(or $(shell pkg-config --libs libdw libelf jansson zlib sqlite3),$(error libraries are \
 	missing; run scripts/setup --deps-only)) -liberty
 
 # Changed flags rebuild everything; WERROR alone does not.

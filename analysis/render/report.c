@@ -61,10 +61,9 @@ static const char help[] =
 	"Show which chain of work and waiting decided how long a program ran, from a dump that\n"
 	"cpa run wrote. Without DUMP: the newest *.dump in the current folder.\n"
 	"\n"
-	"  --format text|json|csv|html\n"
-	"                            default: text. JSON holds the whole profile, CSV one table: "
-	"the\n"
-	"                            one of --level, by default the components\n"
+	"  --format FORMAT           text (the default), json (the whole profile), csv (one table: "
+	"that\n"
+	"                            of --level, or the components), html, pprof, folded, sqlite\n"
 	"  --html FILE               write all of it as a page for a browser, which needs no "
 	"network\n"
 	"  --level LEVEL             program, component, process, thread, object, queue,\n"
@@ -195,7 +194,10 @@ static const struct cpa_writer *parse_format(const char *value)
 	const struct cpa_writer *writer = cpa_writer_find(value);
 
 	if (!writer)
-		bad_usage("--format", value, "text, json, csv or html expected");
+		bad_usage("--format", value,
+			  "text, json, csv, html, pprof, folded or sqlite expected");
+	if (writer->is_binary && isatty(STDOUT_FILENO))
+		bad_usage("--format", value, "not for a terminal: redirect it, as in > FILE");
 	return writer;
 }
 

@@ -5,10 +5,13 @@
 #include <string.h>
 
 #include "analysis/render/csv.h"
+#include "analysis/render/folded.h"
 #include "analysis/render/html.h"
 #include "analysis/render/json.h"
 #include "analysis/render/metrics_text.h"
 #include "analysis/render/phases_text.h"
+#include "analysis/render/pprof.h"
+#include "analysis/render/sqlite.h"
 
 /* Write metrics, a histogram or phases if requested; they replace the usual sections. */
 static int write_text(struct cpa_dump *dump, const struct cpa_profile *profile,
@@ -58,11 +61,35 @@ static int write_html(struct cpa_dump *dump, const struct cpa_profile *profile,
 	return cpa_html_write(dump, profile, stdout);
 }
 
+static int write_pprof(struct cpa_dump *dump, const struct cpa_profile *profile,
+		       const struct cpa_selection *show, const struct cpa_page *page)
+{
+	(void)dump, (void)show;
+	return cpa_pprof_write(profile, page->out);
+}
+
+static int write_folded(struct cpa_dump *dump, const struct cpa_profile *profile,
+			const struct cpa_selection *show, const struct cpa_page *page)
+{
+	(void)dump, (void)show;
+	return cpa_folded_write(profile, page->out);
+}
+
+static int write_sqlite(struct cpa_dump *dump, const struct cpa_profile *profile,
+			const struct cpa_selection *show, const struct cpa_page *page)
+{
+	(void)dump, (void)show;
+	return cpa_sqlite_write(profile, page->out);
+}
+
 static const struct cpa_writer writers[] = {
-	{ "text", false, false, write_text },
-	{ "json", true, true, write_json },
-	{ "csv", true, false, write_csv },
-	{ "html", true, false, write_html },
+	{ .name = "text", .write = write_text },
+	{ .name = "json", .has_sites = true, .is_json = true, .write = write_json },
+	{ .name = "csv", .has_sites = true, .write = write_csv },
+	{ .name = "html", .has_sites = true, .write = write_html },
+	{ .name = "pprof", .is_binary = true, .write = write_pprof },
+	{ .name = "folded", .write = write_folded },
+	{ .name = "sqlite", .has_sites = true, .is_binary = true, .write = write_sqlite },
 };
 
 const struct cpa_writer *const cpa_writer_text = &writers[0];

@@ -24,9 +24,10 @@ struct cpa_writer {
 	const char *name; /* value of --format */
 	bool has_sites;	  /* it always shows call sites, whose names take time to look up */
 	bool is_json;	  /* answers to --what-if and --cores are JSON too */
+	bool is_binary;	  /* nothing for a terminal */
 	/*
-	 * Write @profile, of @dump, to standard output. @page: width and colours, for text. Return
-	 * 0; or below 0 with errno set if the output cannot be written.
+	 * Write @profile, of @dump, to @page. Its width and colours are for text. Return 0; below 0
+	 * with errno set if the output cannot be written; or an exit status after a line on stderr.
 	 */
 	int (*write)(struct cpa_dump *dump, const struct cpa_profile *profile,
 		     const struct cpa_selection *show, const struct cpa_page *page);
