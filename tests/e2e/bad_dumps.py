@@ -52,6 +52,7 @@ FORMS = (
     ("--format", "csv", "--level", "queue"),
     ("--format", "csv", "--level", "interval"),
     ("--format", "csv", "--level", "pag"),
+    ("--format", "folded"),
 )
 FUZZERS = ("report", "symbols", "journal")
 JOURNALED = ("stages_c", "readers_writer", "sem_ring", "barrier_rotate", "task_queue")
@@ -81,7 +82,7 @@ def compile_c(output, sources, extra):
 def build(folder):
     """cpa-report, what runs it in batches, and what the fuzzer runs."""
     flags = subprocess.run(
-        ["pkg-config", "--libs", "libdw", "libelf", "jansson"],
+        ["pkg-config", "--libs", "libdw", "libelf", "jansson", "zlib", "sqlite3"],
         check=True,
         capture_output=True,
         text=True,

@@ -14,10 +14,13 @@
 #include <sys/mman.h>
 
 #include "analysis/render/csv.h"
+#include "analysis/render/folded.h"
 #include "analysis/render/json.h"
 #include "analysis/input/load.h"
 #include "analysis/render/metrics_text.h"
 #include "analysis/render/phases_text.h"
+#include "analysis/render/pprof.h"
+#include "analysis/render/sqlite.h"
 #include "analysis/profile/profile.h"
 #include "analysis/symbols/symbols.h"
 #include "analysis/render/text.h"
@@ -83,6 +86,24 @@ static void view(const struct cpa_profile *profile, int level, bool csv)
 	free(text);
 }
 
+/* Formats of other tools. Their own readers are in tests/e2e/exports.py. */
+static void view_exports(const struct cpa_profile *profile)
+{
+	size_t size = 0;
+	char *text = NULL;
+	FILE *out = open_memstream(&text, &size);
+
+	if (cpa_pprof_write(profile, out) < 0 || cpa_sqlite_write(profile, out) < 0)
+		fail("pprof or SQLite: not written");
+	fclose(out);
+	free(text);
+	out = open_memstream(&text, &size);
+	cpa_folded_write(profile, out);
+	fclose(out);
+	check_text("folded", text, size, "\n");
+	free(text);
+}
+
 /* What cpa-report adds for --metrics, --histogram and --phases. */
 static void view_details(struct cpa_profile *profile)
 {
@@ -129,6 +150,7 @@ static void report(void)
 		view(profile, level, true);
 	}
 	view_details(profile);
+	view_exports(profile);
 	cpa_profile_free(profile);
 	cpa_dump_close(&dump);
 }
