@@ -7,7 +7,7 @@
  *
  * Critical path: 30 x (3 + 8) = 330 units. "interior" takes the most CPU time, 30 x 4 x 3 = 360
  * units against 30 x 8 = 240 of "edge". Without "interior" the path is 240 units, so it saves 90;
- * without "edge" it is 90 units, so that saves 240.
+ * without "edge" it is 90 units, so that saves 240. An argument is another number of units of "edge".
  */
 #include "examples/work.h"
 
@@ -15,11 +15,13 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdlib.h>
 
 #define THREADS 4
 #define ROUNDS	30
 
 static pthread_barrier_t round_end;
+static int edge = 8;
 
 static void *solver(void *first)
 {
@@ -29,7 +31,7 @@ static void *solver(void *first)
 		CPA_REGION_END();
 		if (first) {
 			CPA_REGION_BEGIN("edge");
-			work(8);
+			work(edge);
 			CPA_REGION_END();
 		}
 		pthread_barrier_wait(&round_end);
@@ -37,11 +39,13 @@ static void *solver(void *first)
 	return NULL;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	pthread_t thread[THREADS];
 	static bool first;
 
+	if (argc > 1)
+		edge = atoi(argv[1]);
 	pthread_barrier_init(&round_end, NULL, THREADS);
 	for (int i = 0; i < THREADS; i++)
 		pthread_create(&thread[i], NULL, solver, i == 0 ? &first : NULL);

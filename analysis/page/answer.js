@@ -46,13 +46,16 @@ function tiles() {
 	].map(([figure, text]) => el('div', { cls: 'tile' }, el('b', {}, figure), el('span', {}, text))));
 }
 
-/* The report's verdict: its first line, then what to do; else its first advice. */
+/* The report's verdict and how to look closer; what else follows from the figures. */
 function answer() {
-	const lines = [...report.guidance];
-	const first = lines.shift() || 'Nothing stands out in this run.';
+	const verdict = report.verdict;
 	return section('answer', 'What decided how long the run took', null,
-		el('p', { cls: 'lead' }, first),
+		el('p', { cls: 'lead' }, verdict.sentence),
+		el('p', {}, verdict.action),
+		verdict.beside ? el('p', {}, verdict.beside) : null,
+		el('p', {}, 'Look closer: ', el('code', {}, verdict.command)),
 		scales(), tiles(),
-		lines.length ? el('div', {}, el('h3', {}, 'Also'), el('ul', {}, lines.map((text) => el('li', {}, text)))) : null,
+		report.guidance.length ? el('div', {}, el('h3', {}, 'Also'),
+			el('ul', {}, report.guidance.map((text) => el('li', {}, text)))) : null,
 		report.warnings.map((text) => el('div', { cls: 'note' }, text)));
 }

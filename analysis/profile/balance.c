@@ -11,6 +11,7 @@
 #define IDLE_SOME   0.20
 #define STARVED	    0.25
 #define ENGAGED	    0.10 /* share of the consumers' work that is the processing of items */
+#define FITS	    0.25 /* of the critical path: how far the model's path may be off */
 #define WORKERS_MAX 1e6	 /* a larger optimum comes from a damaged dump */
 
 static bool has_backlog(const struct cpa_queue_figures *queue)
@@ -129,4 +130,10 @@ struct cpa_master_figures cpa_balance_master(const struct cpa_queue_figures *que
 	master.path_s = path(queue->consumers, per_worker_s, master.workers_s);
 	master.best_path_s = path(least, per_worker_s, master.workers_s);
 	return master;
+}
+
+bool cpa_balance_fits(const struct cpa_queue_figures *queue, double path_s)
+{
+	return !queue->master.trouble && queue->dequeued >= CPA_BALANCE_ITEMS &&
+	       fabs(queue->master.path_s - path_s) <= FITS * path_s;
 }

@@ -49,4 +49,13 @@ char *cpa_balance_reason(const struct cpa_queue_figures *queue);
 struct cpa_master_figures cpa_balance_master(const struct cpa_queue_figures *queue, double master_s,
 					     uint32_t both);
 
+/* Fewer items say nothing about the sides of a queue. */
+#define CPA_BALANCE_ITEMS 30
+
+/*
+ * Whether queue->master may be told: there are enough items, and the path of the model is within a
+ * quarter of the critical path of the run, @path_s. Otherwise the run contradicts its assumptions.
+ */
+bool cpa_balance_fits(const struct cpa_queue_figures *queue, double path_s);
+
 #endif

@@ -8,24 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/profile/balance.h"
+#include "analysis/profile/find.h"
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 
 /* Limits: a sentence is written when the share is at least this. */
 #define SHARE_STANDS_OUT 0.05 /* saving of a component, of the critical path */
-#define SHARE_RUN_QUEUE	 0.10 /* of the observed path */
-#define SHARE_HAND_OFF	 0.20
 #define SHARE_WAITED	 0.10 /* waits for one lock class, of the threads' CPU time */
 #define SHARE_PROBE	 0.05
 #define SHARE_UNSAMPLED	 0.10 /* of CPU time */
 #define SHARE_UNSEEN	 0.05 /* of the longer path: critical or observed */
 #define SHARE_BLOCKED	 0.75 /* of the critical path: external time, which other programs decide */
-#define SHARE_PRODUCERS	 0.50 /* of the critical path: producer threads of a queue */
-#define IDLE_CONSUMERS	 0.50 /* of the consumers' time */
-#define SERIAL_BELOW	 1.1  /* max_parallelism */
-#define SERIAL_WORK	 0.25 /* work / critical path; below it serial execution explains nothing */
-#define ROOM_FOR_CORES	 1.25 /* max_parallelism over parallelism */
 #define EXPLAINS_BETTER	 2.0  /* an external or thread must save this much more */
 
 __attribute__((format(printf, 2, 3))) static void advise(struct cpa_guidance *guidance,
@@ -52,139 +45,14 @@ __attribute__((format(printf, 2, 3))) static void warn(struct cpa_guidance *guid
 	va_end(args);
 }
 
-/*
- * Whether @lock makes threads wait for each other. An uncontested lock does not: one that a single
- * thread holds for the whole run would "save" the whole program.
- */
-static bool is_contested(const struct cpa_profile *profile,
-			 const struct cpa_component_figures *lock)
-{
-	bool found = false;
-
-	for (size_t i = 0; i < profile->objects; i++) {
-		const struct cpa_object_figures *object = &profile->object[i];
-
-		if (!object->has_slot || object->slot != lock->slot)
-			continue;
-		if (object->contended || object->handoffs)
-			return true;
-		found = true;
-	}
-	return !found || lock->shared;
-}
-
-/* Whether the code of @component can be made cheaper: not a wait, and not all code of a thread. */
-static bool is_work(const struct cpa_profile *profile,
-		    const struct cpa_component_figures *component)
-{
-	if (component->kind == CPA_FUNCTION)
-		return component->slot != CPA_SLOT_UNSAMPLED;
-	if (component->kind == CPA_LOCK)
-		return is_contested(profile, component);
-	return component->kind != CPA_EXTERNAL && component->kind != CPA_THREAD;
-}
-
-static bool is_external(const struct cpa_profile *profile,
-			const struct cpa_component_figures *component)
-{
-	(void)profile;
-	return component->kind == CPA_EXTERNAL;
-}
-
-static bool is_thread(const struct cpa_profile *profile,
-		      const struct cpa_component_figures *component)
-{
-	(void)profile;
-	return component->kind == CPA_THREAD;
-}
-
-/* The component of @sort with the largest saving, NULL if none saves anything. */
-static const struct cpa_component_figures *
-find_best(const struct cpa_profile *profile,
-	  bool (*sort)(const struct cpa_profile *, const struct cpa_component_figures *))
-{
-	/* The components are sorted by saving. */
-	for (size_t i = 0; i < profile->components; i++)
-		if (profile->component[i].saved_s > 0 && sort(profile, &profile->component[i]))
-			return &profile->component[i];
-	return NULL;
-}
-
-/* External kinds for which "time blocked in X" is no good text: they are not one call. */
-static const char *describe_external(const char *name)
-{
-	static const struct {
-		const char *name, *text;
-	} known[] = {
-		{ "other",
-		  "time blocked elsewhere (disk, page faults, system calls that cpa does not "
-		  "wrap)" },
-		{ "timeout", "time of waits that timed out" },
-		{ "unseen", "time of waits whose release cpa did not see" },
-		{ "child", "time blocked in waits for child processes" },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-		if (strcmp(name, known[i].name) == 0)
-			return known[i].text;
-	return NULL;
-}
-
-/* "the lock q.lock (queue.c:88)"; with a capital if @start. The caller frees it. */
-static char *describe(const struct cpa_component_figures *component, bool start)
-{
-	const char *article = start ? "The" : "the", *noun = "component ";
-	const char *base = cpa_printable_where(component->name, component->location);
-	char *where = *base ? cpa_format_text(" (%s)", base) : xstrdup("");
-	char *text;
-
-	if (component->kind == CPA_EXTERNAL && describe_external(component->name)) {
-		free(where);
-		return cpa_format_text("%s %s", article, describe_external(component->name));
-	}
-	if (component->shared)
-		article = start ? "One or more of the" : "one or more of the";
-	switch (component->kind) {
-	case CPA_FUNCTION:
-		noun = component->shared ? "functions " : "function ";
-		break;
-	case CPA_LOCK:
-		/* Locks without a name are called "mutex from cache_init" and the like. */
-		noun = component->shared		? "locks " :
-		       component->by == CPA_BY_VARIABLE ? "lock " :
-							  "";
-		break;
-	case CPA_THREAD:
-		noun = "code of threads that start at ";
-		break;
-	case CPA_EXTERNAL:
-		noun = "time blocked in ";
-		break;
-	case CPA_REGION:
-		noun = "region ";
-		break;
-	case CPA_QUEUE:
-		/* Queues without a name are called "queue first used in f". */
-		noun = component->shared		  ? "queues " :
-		       component->by == CPA_BY_FIRST_SITE ? "processing of items of the " :
-							    "processing of items of queue ";
-		break;
-	default:
-		break;
-	}
-	text = cpa_format_text("%s %s%s%s", article, noun, component->name, where);
-	free(where);
-	return text;
-}
-
 static const struct cpa_component_figures *choose(const struct cpa_profile *profile)
 {
-	const struct cpa_component_figures *best = find_best(profile, is_work);
-	const struct cpa_component_figures *external = find_best(profile, is_external);
+	const struct cpa_component_figures *best = cpa_find_best(profile, cpa_is_work);
+	const struct cpa_component_figures *external = cpa_find_best(profile, cpa_is_external);
 
 	if (external && (!best || external->saved_s > EXPLAINS_BETTER * best->saved_s))
 		best = external;
-	return best ? best : find_best(profile, is_thread);
+	return best ? best : cpa_find_best(profile, cpa_is_thread);
 }
 
 /* Seconds that @a and @b at least overlap, since both are parts of one path. */
@@ -205,7 +73,7 @@ static void advise_next(struct cpa_guidance *guidance, const struct cpa_profile 
 	for (size_t i = 0; i < profile->components && !next; i++) {
 		const struct cpa_component_figures *other = &profile->component[i];
 
-		if (other == best || !is_work(profile, other) || other->saved_s < least)
+		if (other == best || !cpa_is_work(profile, other) || other->saved_s < least)
 			continue;
 		if (overlap(profile, best, other) < least)
 			next = other;
@@ -213,14 +81,17 @@ static void advise_next(struct cpa_guidance *guidance, const struct cpa_profile 
 			part = other;
 	}
 	if (part) {
-		name = describe(part, false);
-		advise(guidance, "At least %s of that saving is time spent in %s.",
-		       cpa_format_seconds(overlap(profile, best, part)).text, name);
+		char *whole = cpa_describe(best, false);
+
+		name = cpa_describe(part, false);
+		advise(guidance, "At least %s of what %s saves is time spent in %s.",
+		       cpa_format_seconds(overlap(profile, best, part)).text, whole, name);
 		free(name);
+		free(whole);
 	}
 	if (next) {
-		name = describe(next, false);
-		advise(guidance, "After that, look at %s: removing it alone would save %s.", name,
+		name = cpa_describe(next, false);
+		advise(guidance, "Next is %s: without it alone the path would be %s shorter.", name,
 		       cpa_format_seconds(next->saved_s).text);
 		free(name);
 	}
@@ -241,7 +112,14 @@ static void advise_of_open_items(struct cpa_guidance *guidance, const struct cpa
 		}
 }
 
-static void advise_component(struct cpa_guidance *guidance, const struct cpa_profile *profile)
+/* Whether the verdict is of @kind. */
+static bool says(const struct cpa_verdict *verdict, const char *kind)
+{
+	return strcmp(verdict->kind, kind) == 0;
+}
+
+static void advise_component(struct cpa_guidance *guidance, const struct cpa_profile *profile,
+			     const struct cpa_verdict *verdict)
 {
 	double length = profile->program.critical_path_s;
 	const struct cpa_component_figures *best = choose(profile);
@@ -250,21 +128,22 @@ static void advise_component(struct cpa_guidance *guidance, const struct cpa_pro
 
 	if (!best)
 		return;
-	name = describe(best, stands_out);
-	if (stands_out)
+	name = cpa_describe(best, stands_out);
+	if (stands_out && best->slot && best->slot == verdict->slot)
+		; /* the verdict says it */
+	else if (stands_out)
 		advise(guidance,
-		       "%s is on the critical path for %s of %s; %s the run would be bounded at "
-		       "%s.",
-		       name, cpa_format_seconds(best->critical_path_s).text,
+		       "%s is on the critical path for %s of %s; %s the path would be %s.", name,
+		       cpa_format_seconds(best->critical_path_s).text,
 		       cpa_format_seconds(length).text,
 		       best->kind == CPA_LOCK ? "without its critical section" : "without it",
 		       cpa_format_seconds(length - best->saved_s).text);
 	else
 		advise(guidance,
-		       "No component stands out: removing the largest, %s, would save %s of the "
-		       "%s critical path.",
-		       name, cpa_format_seconds(best->saved_s).text,
-		       cpa_format_seconds(length).text);
+		       "No component stands out: without the largest, %s, the critical path "
+		       "of %s would be %s shorter.",
+		       name, cpa_format_seconds(length).text,
+		       cpa_format_seconds(best->saved_s).text);
 	free(name);
 	if (best->kind == CPA_QUEUE && stands_out)
 		advise_of_open_items(guidance, profile, best->slot);
@@ -272,32 +151,11 @@ static void advise_component(struct cpa_guidance *guidance, const struct cpa_pro
 		advise_next(guidance, profile, best);
 }
 
-static const struct cpa_component_figures *find_external(const struct cpa_profile *profile,
-							 const char *name)
-{
-	for (size_t i = 0; i < profile->components; i++)
-		if (is_external(profile, &profile->component[i]) &&
-		    strcmp(profile->component[i].name, name) == 0)
-			return &profile->component[i];
-	return NULL;
-}
-
-/* The external for waits that timed out, if it is a large share of the path; else NULL. */
-static const struct cpa_component_figures *find_timeouts(const struct cpa_profile *profile)
-{
-	const struct cpa_component_figures *timeouts = find_external(profile, "timeout");
-
-	return timeouts && timeouts->critical_path_s >
-				       SHARE_UNSEEN * profile->program.critical_path_s ?
-		       timeouts :
-		       NULL;
-}
-
 /* Parallelism with unlimited processors, without waits that timed out. */
 static double max_parallelism(const struct cpa_profile *profile)
 {
 	const struct cpa_program_figures *program = &profile->program;
-	const struct cpa_component_figures *timeouts = find_timeouts(profile);
+	const struct cpa_component_figures *timeouts = cpa_find_timeouts(profile);
 	double path, work;
 
 	if (!timeouts)
@@ -305,34 +163,6 @@ static double max_parallelism(const struct cpa_profile *profile)
 	path = program->critical_path_s - timeouts->saved_s;
 	work = program->work_s + program->external_s - timeouts->total_s;
 	return path > 0 && work > 0 ? work / path : program->max_parallelism;
-}
-
-static void advise_parallelism(struct cpa_guidance *guidance, const struct cpa_profile *profile)
-{
-	const struct cpa_program_figures *program = &profile->program;
-	double run_queue = program->segment_s[CPA_TIME_RUNQUEUE];
-	double hand_off = program->segment_s[CPA_TIME_HANDOFF];
-	double most = max_parallelism(profile);
-
-	if (most > 0 && most < SERIAL_BELOW &&
-	    program->work_s >= SERIAL_WORK * program->critical_path_s)
-		advise(guidance,
-		       "The program is serial: its critical path holds %s of all its work, so more "
-		       "threads or processors will not help.",
-		       cpa_format_percent(1, most).text);
-	else if (run_queue >= SHARE_RUN_QUEUE * program->observed_path_s && run_queue > 0 &&
-		 most > ROOM_FOR_CORES * program->parallelism)
-		advise(guidance,
-		       "Too few processors limit this run: for %s of the observed path a thread "
-		       "was ready to run but had no processor. With more processors the "
-		       "parallelism could reach %s; in this run it was %s.",
-		       cpa_format_percent(run_queue, program->observed_path_s).text,
-		       cpa_format_ratio(most).text, cpa_format_ratio(program->parallelism).text);
-	if (hand_off >= SHARE_HAND_OFF * program->observed_path_s && hand_off > 0)
-		advise(guidance,
-		       "Hand-offs (waking the next thread) take %s of the observed path: hand "
-		       "over less often; shorter critical sections gain less.",
-		       cpa_format_percent(hand_off, program->observed_path_s).text);
 }
 
 static bool is_lock(const struct cpa_object_figures *object)
@@ -360,52 +190,6 @@ static void advise_busy_lock(struct cpa_guidance *guidance, const struct cpa_pro
 	       object->class, cpa_format_seconds(object->wait_s).text,
 	       object->saved_s > 0 ? "only " : "",
 	       object->saved_s > 0 ? cpa_format_seconds(object->saved_s).text : "no");
-}
-
-/*
- * The first queue whose limit matters: its processing, or its producers, are on the critical path.
- * NULL: none.
- */
-static const struct cpa_queue_figures *find_limiting(const struct cpa_profile *profile)
-{
-	double length = profile->program.critical_path_s;
-
-	for (size_t i = 0; i < profile->queues; i++) {
-		const struct cpa_queue_figures *queue = &profile->queue[i];
-		bool on_path = queue->critical_path_s >= SHARE_STANDS_OUT * length && length > 0;
-
-		if (on_path &&
-		    (queue->limit == CPA_LIMIT_CONSUMERS || queue->limit == CPA_LIMIT_PROCESSORS))
-			return queue;
-		if (queue->limit == CPA_LIMIT_PRODUCERS && queue->idle >= IDLE_CONSUMERS &&
-		    queue->producers_path_s >= SHARE_PRODUCERS * length && length > 0)
-			return queue;
-	}
-	return NULL;
-}
-
-static void advise_queue(struct cpa_guidance *guidance, const struct cpa_profile *profile)
-{
-	const struct cpa_queue_figures *queue = find_limiting(profile);
-	const char *noun;
-	char *reason;
-
-	if (!queue)
-		return;
-	noun = queue->by == CPA_BY_NAME || queue->by == CPA_BY_VARIABLE ? "queue " : "";
-	reason = cpa_balance_reason(queue);
-	if (queue->limit == CPA_LIMIT_PRODUCERS)
-		advise(guidance,
-		       "At %s%s, %s; the producer threads are on the critical path for %s of %s, "
-		       "so more consumers will not help.",
-		       noun, queue->name, reason, cpa_format_seconds(queue->producers_path_s).text,
-		       cpa_format_seconds(profile->program.critical_path_s).text);
-	else
-		advise(guidance,
-		       "At %s%s, %s; their processing is on the critical path for %s of %s.", noun,
-		       queue->name, reason, cpa_format_seconds(queue->critical_path_s).text,
-		       cpa_format_seconds(profile->program.critical_path_s).text);
-	free(reason);
 }
 
 /* The cause of waits in @external, and how it limits the savings. */
@@ -438,7 +222,8 @@ static void warn_of_waiting(struct cpa_guidance *guidance, const struct cpa_prof
 	for (size_t i = 0; i < profile->components; i++) {
 		const struct cpa_component_figures *component = &profile->component[i];
 
-		if (!is_external(profile, component) || strcmp(component->name, "timeout") == 0 ||
+		if (!cpa_is_external(profile, component) ||
+		    strcmp(component->name, "timeout") == 0 ||
 		    strcmp(component->name, "unseen") == 0)
 			continue;
 		blocked += component->critical_path_s;
@@ -474,7 +259,7 @@ static const char *find_own_waits(const struct cpa_profile *profile)
 
 static void warn_of_own_waits(struct cpa_guidance *guidance, const struct cpa_profile *profile)
 {
-	const struct cpa_component_figures *other = find_external(profile, "other");
+	const struct cpa_component_figures *other = cpa_find_external(profile, "other");
 	const char *library = other ? find_own_waits(profile) : NULL;
 	const struct cpa_program_figures *program = &profile->program;
 
@@ -495,15 +280,16 @@ static const struct cpa_component_figures *find_awaited(const struct cpa_profile
 	const struct cpa_component_figures *most = NULL;
 
 	for (size_t i = 0; i < profile->components; i++)
-		if (is_work(profile, &profile->component[i]) &&
+		if (cpa_is_work(profile, &profile->component[i]) &&
 		    profile->component[i].observed_path_s > (most ? most->observed_path_s : 0))
 			most = &profile->component[i];
 	return most;
 }
 
-static void warn_of_timeouts(struct cpa_guidance *guidance, const struct cpa_profile *profile)
+static void warn_of_timeouts(struct cpa_guidance *guidance, const struct cpa_profile *profile,
+			     const struct cpa_verdict *verdict)
 {
-	const struct cpa_component_figures *timeouts = find_timeouts(profile);
+	const struct cpa_component_figures *timeouts = cpa_find_timeouts(profile);
 	const struct cpa_component_figures *awaited = find_awaited(profile);
 	double path = profile->program.critical_path_s;
 	char *described;
@@ -517,9 +303,9 @@ static void warn_of_timeouts(struct cpa_guidance *guidance, const struct cpa_pro
 	     cpa_format_percent(timeouts->critical_path_s, path).text,
 	     cpa_format_seconds(path - timeouts->saved_s).text,
 	     cpa_format_ratio(max_parallelism(profile)).text);
-	if (!awaited)
+	if (!awaited || says(verdict, "timeouts"))
 		return;
-	described = describe(awaited, false);
+	described = cpa_describe(awaited, false);
 	warn(guidance,
 	     "In that case read the column \"wall\", not \"saves\": the run waited longest for "
 	     "%s, %s of the time.",
@@ -530,7 +316,7 @@ static void warn_of_timeouts(struct cpa_guidance *guidance, const struct cpa_pro
 
 static void warn_of_unseen(struct cpa_guidance *guidance, const struct cpa_profile *profile)
 {
-	const struct cpa_component_figures *unseen = find_external(profile, "unseen");
+	const struct cpa_component_figures *unseen = cpa_find_external(profile, "unseen");
 	const struct cpa_program_figures *program = &profile->program;
 
 	if (unseen && (unseen->observed_path_s > SHARE_UNSEEN * program->observed_path_s ||
@@ -542,7 +328,8 @@ static void warn_of_unseen(struct cpa_guidance *guidance, const struct cpa_profi
 		     cpa_format_percent(unseen->observed_path_s, program->observed_path_s).text);
 }
 
-static void add_warnings(struct cpa_guidance *guidance, const struct cpa_profile *profile)
+static void add_warnings(struct cpa_guidance *guidance, const struct cpa_profile *profile,
+			 const struct cpa_verdict *verdict)
 {
 	const struct cpa_program_figures *program = &profile->program;
 	double probe = program->segment_s[CPA_TIME_PROBE];
@@ -567,20 +354,22 @@ static void add_warnings(struct cpa_guidance *guidance, const struct cpa_profile
 			     "of all functions are too small.",
 			     cpa_format_percent(component->total_s, program->cpu_s).text);
 	}
-	warn_of_timeouts(guidance, profile);
+	warn_of_timeouts(guidance, profile, verdict);
 	warn_of_unseen(guidance, profile);
 	warn_of_own_waits(guidance, profile);
-	warn_of_waiting(guidance, profile);
+	if (!says(verdict, "idle") && !says(verdict, "io"))
+		warn_of_waiting(guidance, profile);
 }
 
-void cpa_guidance_init(struct cpa_guidance *guidance, const struct cpa_profile *profile)
+void cpa_guidance_init(struct cpa_guidance *guidance, const struct cpa_profile *profile,
+		       const struct cpa_verdict *verdict)
 {
 	*guidance = (struct cpa_guidance){ 0 };
-	advise_component(guidance, profile);
-	advise_parallelism(guidance, profile);
-	advise_busy_lock(guidance, profile);
-	advise_queue(guidance, profile);
-	add_warnings(guidance, profile);
+	if (!cpa_find_timeouts(profile))
+		advise_component(guidance, profile, verdict);
+	if (!says(verdict, "lock") && !says(verdict, "hand-offs"))
+		advise_busy_lock(guidance, profile);
+	add_warnings(guidance, profile, verdict);
 }
 
 void cpa_guidance_fini(struct cpa_guidance *guidance)

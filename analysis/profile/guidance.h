@@ -9,6 +9,7 @@
 #define CPA_ANALYSIS_PROFILE_GUIDANCE_H
 
 #include "analysis/profile/profile.h"
+#include "analysis/profile/verdict.h"
 
 #define CPA_GUIDANCE_MAX 8
 
@@ -18,7 +19,9 @@ struct cpa_guidance {
 	char *warning[CPA_GUIDANCE_MAX];
 };
 
-void cpa_guidance_init(struct cpa_guidance *guidance, const struct cpa_profile *profile);
+/* Add what @verdict does not say already; nothing contradicts it. */
+void cpa_guidance_init(struct cpa_guidance *guidance, const struct cpa_profile *profile,
+		       const struct cpa_verdict *verdict);
 void cpa_guidance_fini(struct cpa_guidance *guidance);
 
 #endif

@@ -137,6 +137,7 @@ static void build_program(struct cpa_build *build)
 	add_first_process(build->profile);
 	program->state = header->state;
 	program->complete = header->state == CPA_COMPLETE;
+	program->journal = header->journal != 0;
 	program->copied = header->copied != CPA_COPY_NONE;
 	program->cores = header->cores;
 	program->format = header->format;
@@ -193,6 +194,7 @@ struct cpa_profile *cpa_profile_build_named(struct cpa_dump *dump, struct cpa_na
 	cpa_names_prepare(names, graph == CPA_GRAPH_ALL);
 	build.tick_s = tick_length(&dump->header, build.profile);
 	build.profile->tick_s = build.tick_s;
+	build.profile->file = cpa_printable(dump->file, SIZE_MAX);
 	cpa_vector_init(&build.program, dump->header.slots);
 	cpa_build_threads(&build);
 	cpa_build_processes(&build);
@@ -227,6 +229,7 @@ static void free_edges(struct cpa_profile *profile)
 
 void cpa_profile_free(struct cpa_profile *profile)
 {
+	free(profile->file);
 	free(profile->program.exe);
 	free(profile->program.host);
 	free(profile->program.name);

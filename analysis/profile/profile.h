@@ -21,6 +21,7 @@ struct cpa_program_figures {
 	uint32_t pid;
 	enum cpa_session_state state;
 	bool complete; /* it ran to its end */
+	bool journal;  /* the dump has one: predictions are possible */
 	bool copied;   /* by cpa ctl snapshot, while it ran */
 	bool running;  /* its process is there, and has not ended; set by whoever looks */
 	bool waited;   /* for which whoever started it did; */
@@ -173,6 +174,7 @@ struct cpa_master_figures {
 	double master_s, workers_s; /* all work of the master, and all processing of items */
 	double optimum;		    /* the best number of workers, not rounded */
 	double path_s, best_path_s; /* the path as the model has it, with either number */
+	bool fits;		    /* the model's path is near the measured one, of enough items */
 };
 
 /*
@@ -264,6 +266,7 @@ struct cpa_diagnostics_figures {
 };
 
 struct cpa_profile {
+	char *file; /* the dump; NULL: not known */
 	struct cpa_program_figures program;
 	double tick_s; /* seconds of a tick */
 	size_t components, processes, threads, objects, queues, marks, parts, nodes, edges, modules;

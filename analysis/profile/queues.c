@@ -212,6 +212,7 @@ static void fill_threads(struct cpa_build *build, const struct sum *sum,
 	figures->limit = cpa_balance_limit(figures);
 	figures->master =
 		cpa_balance_master(figures, cpa_build_seconds(build, producers.work), both.threads);
+	figures->master.fits = cpa_balance_fits(figures, build->profile->program.critical_path_s);
 }
 
 static void add_class(struct cpa_build *build, const struct sum *sum, bool *counted)

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 #include "analysis/profile/balance.h"
-#include "analysis/profile/guidance.h"
 #include "analysis/profile/intervals.h"
 #include "analysis/render/json_put.h"
+#include "analysis/render/verdict_text.h"
 #include "analysis/symbols/names.h"
 
 #define DIGITS 15 /* significant digits that restore a double exactly */
@@ -516,10 +516,13 @@ json_t *cpa_json_profile(const struct cpa_profile *profile)
 {
 	json_t *root = json_object();
 	struct cpa_guidance guidance;
+	struct cpa_verdict verdict;
 
-	cpa_guidance_init(&guidance, profile);
+	cpa_verdict_init(&verdict, profile);
+	cpa_guidance_init(&guidance, profile, &verdict);
 	put_count(root, "schema", CPA_JSON_SCHEMA);
 	put_text(root, "cpa_version", CPA_VERSION);
+	json_object_set_new(root, "verdict", cpa_json_verdict(profile, &verdict));
 	json_object_set_new(root, "program", program_json(&profile->program));
 	json_object_set_new(root, "parts", parts_json(profile));
 	json_object_set_new(root, "processes", processes_json(profile));
@@ -541,6 +544,7 @@ json_t *cpa_json_profile(const struct cpa_profile *profile)
 	json_object_set_new(root, "guidance", texts_json(guidance.advice, guidance.advices));
 	json_object_set_new(root, "warnings", texts_json(guidance.warning, guidance.warnings));
 	cpa_guidance_fini(&guidance);
+	cpa_verdict_fini(&verdict);
 	return root;
 }
 

@@ -84,7 +84,7 @@ void cpa_text_queue(const struct cpa_page *page, const struct cpa_queue_figures 
 	fprintf(out, ": %s. ", reason);
 	write_items(out, queue);
 	fputc('.', out);
-	if (queue->services)
+	if (queue->services && (queue->master.trouble || queue->master.fits))
 		write_master(out, queue);
 	if (fclose(out))
 		xmalloc_failed(size);

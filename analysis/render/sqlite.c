@@ -31,6 +31,8 @@ static const struct table tables[] = {
 	  "critical_path_s observed_path_s parallelism max_parallelism utilization cores complete "
 	  "observed_segments.process_s observed_segments.external_s observed_segments.runqueue_s "
 	  "observed_segments.handoff_s observed_segments.probe_s" },
+	{ "verdict", "verdict", NULL, NULL, false,
+	  "kind sentence action beside command critical_path_s least_s after_s others_s" },
 	{ "parts", "parts", NULL, NULL, false, "from_s to_s" },
 	{ "processes", "processes", NULL, NULL, false,
 	  "number=id parent pid name count threads programs state status start_s end_s " TIMES },

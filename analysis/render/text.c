@@ -9,12 +9,12 @@
 #include <sys/wait.h>
 
 #include "analysis/util/format.h"
-#include "analysis/profile/guidance.h"
 #include "analysis/symbols/names.h"
 #include "analysis/render/phases_text.h"
 #include "analysis/util/printable.h"
 #include "analysis/render/processes_text.h"
 #include "analysis/render/sections.h"
+#include "analysis/render/verdict_text.h"
 
 #define LABEL	    15 /* columns of a label in the heading */
 #define SHOWN	    6u /* components with a line in the timeline */
@@ -461,22 +461,12 @@ static void put_pag(const struct cpa_page *page, const struct cpa_profile *profi
 	free(edges);
 }
 
-static void put_guidance(const struct cpa_page *page, const struct cpa_profile *profile)
+static void put_advice(const struct cpa_page *page, const struct cpa_guidance *guidance)
 {
-	struct cpa_guidance guidance;
-
-	cpa_guidance_init(&guidance, profile);
-	if (guidance.advices + guidance.warnings > 0)
+	if (guidance->advices > 0)
 		fputc('\n', page->out);
-	for (size_t i = 0; i < guidance.advices; i++)
-		cpa_page_paragraph(page, CPA_PLAIN, 0, guidance.advice[i]);
-	for (size_t i = 0; i < guidance.warnings; i++) {
-		char *text = cpa_format_text("Warning: %s", guidance.warning[i]);
-
-		cpa_page_paragraph(page, CPA_ALARM, 2, text);
-		free(text);
-	}
-	cpa_guidance_fini(&guidance);
+	for (size_t i = 0; i < guidance->advices; i++)
+		cpa_page_paragraph(page, CPA_PLAIN, 0, guidance->advice[i]);
 }
 
 static void put_diagnostics(const struct cpa_page *page,
@@ -492,34 +482,36 @@ static void put_diagnostics(const struct cpa_page *page,
 	cpa_page_heading(page, "The profiler itself");
 	cpa_page_paragraph(page, CPA_PLAIN, 2, text);
 	free(text);
-	for (size_t i = 0; i < diagnostics->notes; i++) {
-		text = cpa_format_text("- %s", diagnostics->note[i]);
-		cpa_page_paragraph(page, CPA_PLAIN, 2, text);
-		free(text);
-	}
 }
 
 void cpa_text_write(const struct cpa_profile *profile, const struct cpa_page *page,
 		    enum cpa_level level, size_t top)
 {
-	bool all = level == CPA_LEVEL_ALL;
+	bool all = level == CPA_LEVEL_ALL, program = all || level == CPA_LEVEL_PROGRAM;
+	struct cpa_verdict verdict;
+	struct cpa_guidance guidance;
 
+	cpa_verdict_init(&verdict, profile);
+	cpa_guidance_init(&guidance, profile, &verdict);
+	if (program)
+		cpa_text_verdict(page, profile, &verdict);
 	cpa_text_program(page, profile);
-	if (all || level == CPA_LEVEL_PROGRAM)
+	if (program) {
 		put_paths(page, &profile->program);
-	if (all || level == CPA_LEVEL_PROGRAM)
 		cpa_text_phase_line(page, profile->phases);
-	if (all || level == CPA_LEVEL_COMPONENT)
+		cpa_text_doubts(page, profile, &guidance);
+	}
+	if (all || level == CPA_LEVEL_COMPONENT) {
 		put_components(page, profile, top);
-	if (all || level == CPA_LEVEL_COMPONENT)
 		cpa_text_procedures(page, profile, top);
-	if (all || level == CPA_LEVEL_PROGRAM)
-		put_guidance(page, profile);
+	}
+	if (program)
+		put_advice(page, &guidance);
 	if (all || level == CPA_LEVEL_INTERVAL)
 		cpa_text_intervals(page, profile, all && top > SHOWN ? SHOWN : top);
 	if (all || level == CPA_LEVEL_QUEUE)
 		cpa_text_queues(page, profile, top);
-	if (all || level == CPA_LEVEL_PROGRAM)
+	if (program)
 		cpa_text_marks(page, profile, top);
 	if ((all && profile->processes > 1) || level == CPA_LEVEL_PROCESS)
 		cpa_text_processes(page, profile, top);
@@ -529,6 +521,8 @@ void cpa_text_write(const struct cpa_profile *profile, const struct cpa_page *pa
 		put_objects(page, profile, top);
 	if (level == CPA_LEVEL_PAG)
 		put_pag(page, profile, top);
-	if (all || level == CPA_LEVEL_PROGRAM)
+	if (program)
 		put_diagnostics(page, &profile->diagnostics);
+	cpa_guidance_fini(&guidance);
+	cpa_verdict_fini(&verdict);
 }

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/profile/find.c - components that a sentence of the report may name */
+#include "analysis/profile/find.h"
+
+#include <libiberty/libiberty.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/util/format.h"
+#include "analysis/util/printable.h"
+
+#define SHARE_TIMEOUTS 0.05 /* of the critical path: then waits that timed out hide it */
+
+bool cpa_is_contested(const struct cpa_profile *profile, const struct cpa_component_figures *lock)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < profile->objects; i++) {
+		const struct cpa_object_figures *object = &profile->object[i];
+
+		if (!object->has_slot || object->slot != lock->slot)
+			continue;
+		if (object->contended || object->handoffs)
+			return true;
+		found = true;
+	}
+	return !found || lock->shared;
+}
+
+bool cpa_is_contested_lock(const struct cpa_profile *profile,
+			   const struct cpa_component_figures *component)
+{
+	return component->kind == CPA_LOCK && cpa_is_contested(profile, component);
+}
+
+bool cpa_is_work(const struct cpa_profile *profile, const struct cpa_component_figures *component)
+{
+	if (component->kind == CPA_FUNCTION)
+		return component->slot != CPA_SLOT_UNSAMPLED;
+	if (component->kind == CPA_LOCK)
+		return cpa_is_contested(profile, component);
+	return component->kind != CPA_EXTERNAL && component->kind != CPA_THREAD;
+}
+
+bool cpa_is_external(const struct cpa_profile *profile,
+		     const struct cpa_component_figures *component)
+{
+	(void)profile;
+	return component->kind == CPA_EXTERNAL;
+}
+
+bool cpa_is_thread(const struct cpa_profile *profile, const struct cpa_component_figures *component)
+{
+	(void)profile;
+	return component->kind == CPA_THREAD;
+}
+
+const struct cpa_component_figures *cpa_find_best(const struct cpa_profile *profile, cpa_sort sort)
+{
+	/* The components are sorted by saving. */
+	for (size_t i = 0; i < profile->components; i++)
+		if (profile->component[i].saved_s > 0 && sort(profile, &profile->component[i]))
+			return &profile->component[i];
+	return NULL;
+}
+
+/* External kinds for which "time blocked in X" is no good text: they are not one call. */
+static const char *describe_external(const char *name)
+{
+	static const struct {
+		const char *name, *text;
+	} known[] = {
+		{ "other",
+		  "time blocked elsewhere (disk, page faults, system calls that cpa does not "
+		  "wrap)" },
+		{ "timeout", "time of waits that timed out" },
+		{ "unseen", "time of waits whose release cpa did not see" },
+		{ "child", "time blocked in waits for child processes" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+		if (strcmp(name, known[i].name) == 0)
+			return known[i].text;
+	return NULL;
+}
+
+char *cpa_describe(const struct cpa_component_figures *component, bool start)
+{
+	const char *article = start ? "The" : "the", *noun = "component ";
+	const char *base = cpa_printable_where(component->name, component->location);
+	char *where = *base ? cpa_format_text(" (%s)", base) : xstrdup("");
+	char *text;
+
+	if (component->kind == CPA_EXTERNAL && describe_external(component->name)) {
+		free(where);
+		return cpa_format_text("%s %s", article, describe_external(component->name));
+	}
+	if (component->shared)
+		article = start ? "One or more of the" : "one or more of the";
+	switch (component->kind) {
+	case CPA_FUNCTION:
+		noun = component->shared ? "functions " : "function ";
+		break;
+	case CPA_LOCK:
+		/* Locks without a name are called "mutex from cache_init" and the like. */
+		noun = component->shared		? "locks " :
+		       component->by == CPA_BY_VARIABLE ? "lock " :
+							  "";
+		break;
+	case CPA_THREAD:
+		noun = "code of threads that start at ";
+		break;
+	case CPA_EXTERNAL:
+		noun = "time blocked in ";
+		break;
+	case CPA_REGION:
+		noun = "region ";
+		break;
+	case CPA_QUEUE:
+		/* Queues without a name are called "queue first used in f". */
+		noun = component->shared		  ? "queues " :
+		       component->by == CPA_BY_FIRST_SITE ? "processing of items of the " :
+							    "processing of items of queue ";
+		break;
+	default:
+		break;
+	}
+	text = cpa_format_text("%s %s%s%s", article, noun, component->name, where);
+	free(where);
+	return text;
+}
+
+const struct cpa_component_figures *cpa_find_external(const struct cpa_profile *profile,
+						      const char *name)
+{
+	for (size_t i = 0; i < profile->components; i++)
+		if (cpa_is_external(profile, &profile->component[i]) &&
+		    strcmp(profile->component[i].name, name) == 0)
+			return &profile->component[i];
+	return NULL;
+}
+
+const struct cpa_component_figures *cpa_find_timeouts(const struct cpa_profile *profile)
+{
+	const struct cpa_component_figures *timeouts = cpa_find_external(profile, "timeout");
+
+	return timeouts && timeouts->critical_path_s >
+				       SHARE_TIMEOUTS * profile->program.critical_path_s ?
+		       timeouts :
+		       NULL;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/profile/find.h - components that a sentence of the report may name */
+#ifndef CPA_ANALYSIS_PROFILE_FIND_H
+#define CPA_ANALYSIS_PROFILE_FIND_H
+
+#include "analysis/profile/profile.h"
+
+typedef bool cpa_sort(const struct cpa_profile *profile,
+		      const struct cpa_component_figures *component);
+
+/*
+ * Whether @lock makes threads wait for each other. An uncontested lock does not: one that a single
+ * thread holds for the whole run would "save" the whole program.
+ */
+cpa_sort cpa_is_contested;
+
+cpa_sort cpa_is_contested_lock; /* a lock, and that */
+
+/* Whether the code of @component can be made cheaper: not a wait, and not all code of a thread. */
+cpa_sort cpa_is_work;
+cpa_sort cpa_is_external;
+cpa_sort cpa_is_thread;
+
+/* The component of @sort with the largest saving; NULL: none saves anything. */
+const struct cpa_component_figures *cpa_find_best(const struct cpa_profile *profile, cpa_sort sort);
+
+/* The external component @name ("read"); NULL: none. */
+const struct cpa_component_figures *cpa_find_external(const struct cpa_profile *profile,
+						      const char *name);
+
+/* The component of waits that timed out, if these hide the rest of the critical path; else NULL. */
+const struct cpa_component_figures *cpa_find_timeouts(const struct cpa_profile *profile);
+
+/* "the lock q.lock (queue.c:88)"; with a capital if @start. The caller frees it. */
+char *cpa_describe(const struct cpa_component_figures *component, bool start);
+
+#endif

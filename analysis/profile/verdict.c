@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/profile/verdict.c - the facts behind a verdict, and what else lengthened the run */
+#include "analysis/profile/verdict.h"
+
+#include <libiberty/libiberty.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/profile/balance.h"
+#include "analysis/profile/find.h"
+#include "analysis/profile/verdict_kinds.h"
+#include "analysis/util/format.h"
+
+#define SIDE	     0.50 /* share of the path that makes a side of a queue the slow one */
+#define SHARE_OTHERS 0.10 /* of the run's processors: taken by other programs */
+#define SHARE_READY  0.10 /* of the observed path */
+
+static struct cpa_verdict_class sum_class(const struct cpa_profile *profile,
+					  const struct cpa_component_figures *component)
+{
+	struct cpa_verdict_class class = { .component = component };
+
+	for (size_t i = 0; i < profile->threads; i++) {
+		const struct cpa_thread_figures *thread = &profile->thread[i];
+		double work_s = thread->process_s + thread->external_s;
+
+		if (thread->slot != component->slot)
+			continue;
+		class.threads += 1 + thread->earlier;
+		class.work_s += work_s;
+		class.most_s = fmax(class.most_s, work_s);
+	}
+	return class;
+}
+
+/* Path time of locks that make threads wait: uneven work does not explain it. */
+static double contested_s(const struct cpa_profile *profile)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < profile->components; i++)
+		if (profile->component[i].kind == CPA_LOCK &&
+		    cpa_is_contested(profile, &profile->component[i]))
+			sum += profile->component[i].critical_path_s;
+	return sum;
+}
+
+/* Find the class of several threads whose work is most uneven, and the largest of one thread. */
+static void find_classes(struct cpa_facts *facts)
+{
+	const struct cpa_profile *profile = facts->profile;
+	double locks_s = contested_s(profile);
+
+	for (size_t i = 0; i < profile->components; i++) {
+		const struct cpa_component_figures *component = &profile->component[i];
+		struct cpa_verdict_class class;
+		double gain;
+
+		if (component->kind != CPA_THREAD || component->shared || component->slot == 0)
+			continue;
+		class = sum_class(profile, component);
+		if (class.threads == 1 && component->saved_s > facts->serial_gain_s) {
+			facts->serial = class;
+			facts->serial_gain_s = component->saved_s;
+		}
+		if (class.threads < 2)
+			continue;
+		gain = component->critical_path_s - locks_s - class.work_s / class.threads;
+		if (gain > facts->uneven_gain_s) {
+			facts->uneven = class;
+			facts->uneven_gain_s = gain;
+		}
+	}
+}
+
+static void find_queue(struct cpa_facts *facts)
+{
+	const struct cpa_profile *profile = facts->profile;
+
+	for (size_t i = 0; i < profile->queues; i++) {
+		const struct cpa_queue_figures *queue = &profile->queue[i];
+		bool consumers = queue->critical_path_s >= SIDE * facts->path_s;
+		bool producers = queue->producers_path_s >= SIDE * facts->path_s && !consumers;
+
+		if (queue->dequeued < CPA_BALANCE_ITEMS || !(consumers || producers))
+			continue;
+		if (consumers && queue->saved_s > facts->queue_gain_s) {
+			facts->queue = queue;
+			facts->queue_gain_s = queue->saved_s;
+		} else if (producers && queue->producers == 1 && facts->queue_gain_s == 0) {
+			facts->queue = queue;
+			facts->queue_gain_s = facts->serial_gain_s;
+		}
+	}
+}
+
+static struct cpa_facts find_facts(const struct cpa_profile *profile)
+{
+	const struct cpa_program_figures *program = &profile->program;
+	const struct cpa_component_figures *timeouts = cpa_find_timeouts(profile);
+	struct cpa_facts facts = {
+		.profile = profile,
+		.processors = program->cores > 1 ? program->cores : 1,
+		.path_s = program->critical_path_s,
+		.hidden = timeouts,
+		.work_s = program->work_s,
+		.lock = cpa_find_best(profile, cpa_is_contested_lock),
+	};
+
+	if (timeouts)
+		facts.path_s -= timeouts->saved_s;
+	facts.capacity_s = facts.work_s / facts.processors;
+	facts.least_s = fmax(facts.path_s, facts.capacity_s);
+	facts.lock_gain_s = facts.lock ? facts.lock->saved_s : 0;
+	find_classes(&facts);
+	find_queue(&facts);
+	return facts;
+}
+
+/*
+ * Processor time that other programs took while a thread of the observed path was ready, at least:
+ * all processors were busy then, and this program's other work fills no more than what it used.
+ */
+static double find_others(const struct cpa_profile *profile, double processors)
+{
+	const struct cpa_program_figures *program = &profile->program;
+	double own = program->cpu_s - program->segment_s[CPA_TIME_PROCESS];
+	double others = program->segment_s[CPA_TIME_RUNQUEUE] * processors - fmax(own, 0);
+
+	return others >= SHARE_OTHERS * processors * program->wall_s ? others : 0;
+}
+
+/* Explain a run that took longer than its path and its work on so many processors. */
+static char *explain_rest(const struct cpa_verdict *verdict, const struct cpa_profile *profile)
+{
+	const struct cpa_program_figures *program = &profile->program;
+	double ready = program->segment_s[CPA_TIME_RUNQUEUE];
+
+	if (verdict->others_s > 0)
+		return cpa_format_text(
+			"The run took %s, more than it needs: other programs, or a limit on its "
+			"CPU time, took %s of the %u processor%s' time from it. Times on the "
+			"critical path hold all the same.",
+			cpa_format_seconds(program->wall_s).text,
+			cpa_format_percent(verdict->others_s, program->wall_s * program->cores).text,
+			program->cores, program->cores == 1 ? "" : "s");
+	if (strcmp(verdict->kind, "processors") == 0 || ready <= 0 ||
+	    ready < SHARE_READY * program->observed_path_s)
+		return NULL;
+	return cpa_format_text("For %s of the %s that the run took, its next step was ready and "
+			       "had no processor.",
+			       cpa_format_seconds(ready).text,
+			       cpa_format_seconds(program->wall_s).text);
+}
+
+void cpa_verdict_init(struct cpa_verdict *verdict, const struct cpa_profile *profile)
+{
+	struct cpa_facts facts = find_facts(profile);
+	const struct cpa_verdict_kind *kind = cpa_verdict_kinds;
+
+	*verdict = (struct cpa_verdict){
+		.path_s = facts.path_s,
+		.least_s = facts.least_s,
+		.after_s = facts.least_s,
+		.others_s = find_others(profile, facts.processors),
+	};
+	while (!kind->holds(&facts, verdict))
+		kind++;
+	verdict->kind = kind->word;
+	if (!verdict->options)
+		verdict->options = xstrdup(kind->options);
+	verdict->beside = explain_rest(verdict, profile);
+}
+
+void cpa_verdict_fini(struct cpa_verdict *verdict)
+{
+	free(verdict->sentence);
+	free(verdict->action);
+	free(verdict->beside);
+	free(verdict->options);
+}

@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/profile/verdict_kinds.c - the kinds of verdict: condition, sentence and action of each */
+#include "analysis/profile/verdict_kinds.h"
+
+#include <libiberty/libiberty.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/profile/find.h"
+#include "analysis/util/format.h"
+#include "analysis/util/printable.h"
+
+#define SHARE_UNSEEN   0.50  /* of the observed path */
+#define SHARE_IDLE     0.75  /* of the critical path: waits for work */
+#define SHARE_IO       0.50  /* of the critical path: other blocked time */
+#define SHARE_HANDOFFS 0.20  /* of the observed path without waits for processors */
+#define WAKES_MIN      100   /* fewer hand-offs are no pattern */
+#define WAKE_S	       10e-6 /* less work than that costs less than to wake a thread for it */
+#define SHARE_GAIN     0.10  /* of the path: a structure that gains less is none */
+#define CLEARLY	       1.25  /* a more general kind wins if it gains so many times as much */
+#define WORTH	       1.05  /* times as fast: less is not promised */
+
+/* "function sort (sort.c:80)", without an article. The caller frees it. */
+static char *name_of(const struct cpa_component_figures *component)
+{
+	char *described = cpa_describe(component, false);
+	char *name = xstrdup(strncmp(described, "the ", 4) == 0 ? described + 4 : described);
+
+	free(described);
+	return name;
+}
+
+/* The one function with most of @share, which is a field of the figures; NULL: none stands out. */
+static const struct cpa_component_figures *find_function(const struct cpa_facts *facts, bool of_cpu)
+{
+	const struct cpa_profile *profile = facts->profile;
+	const struct cpa_component_figures *most = NULL;
+	double least = SHARE_GAIN * (of_cpu ? facts->work_s : facts->path_s), best = least;
+
+	for (size_t i = 0; i < profile->components; i++) {
+		const struct cpa_component_figures *each = &profile->component[i];
+		double share = of_cpu ? each->total_s : each->critical_path_s;
+
+		if (each->kind != CPA_FUNCTION || each->shared ||
+		    each->slot == CPA_SLOT_UNSAMPLED || share < best)
+			continue;
+		most = each;
+		best = share;
+	}
+	return most;
+}
+
+/* "on 2 processors" */
+static char *on_processors(const struct cpa_facts *facts)
+{
+	return cpa_format_text("on %.0f processor%s", facts->processors,
+			       facts->processors > 1 ? "s" : "");
+}
+
+/*
+ * Set after_s for a change that shortens the path to @path_s, and return what that gains: "at most
+ * 1.39 times as fast on 2 processors". The caller frees it.
+ */
+static char *gain(const struct cpa_facts *facts, struct cpa_verdict *verdict, double path_s)
+{
+	char *on = on_processors(facts), *text;
+	double times;
+
+	verdict->after_s = fmin(fmax(fmax(path_s, facts->capacity_s), 0), facts->least_s);
+	times = verdict->after_s > 0 ? facts->least_s / verdict->after_s : 0;
+	if (times == 0 || times >= 10)
+		text = xstrdup("that is nearly all of the time that the run needs");
+	else if (times < WORTH)
+		text = cpa_format_text("little gain %s, whose limit is then all the work", on);
+	else if (path_s < facts->capacity_s)
+		text = cpa_format_text("at most %.2f times as fast %s, more on more of them", times,
+				       on);
+	else
+		text = cpa_format_text("at most %.2f times as fast", times);
+	free(on);
+	return text;
+}
+
+/* Options that ask @format of @name, if there is a journal and a shell takes the name; else NULL. */
+__attribute__((format(printf, 3, 4))) static char *ask(const struct cpa_facts *facts,
+						       const char *name, const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	if (!facts->profile->program.journal || (name && strpbrk(name, "'*?[\\")))
+		return NULL;
+	va_start(args, format);
+	text = cpa_format_args(format, args);
+	va_end(args);
+	return text;
+}
+
+static bool is_unseen(const struct cpa_facts *facts, struct cpa_verdict *verdict)
+{
+	const struct cpa_component_figures *unseen = cpa_find_external(facts->profile, "unseen");
+	double run_s = facts->profile->program.observed_path_s;
+
+	if (!unseen || unseen->observed_path_s <= SHARE_UNSEEN * run_s)
+		return false;
+	verdict->sentence = cpa_format_text(
+		"What limits this program is not known: for %s of %s cpa did not see what its "
+		"threads waited for.",
+		cpa_format_seconds(unseen->observed_path_s).text, cpa_format_seconds(run_s).text);
+	verdict->action = xstrdup("Tell cpa of the program's own synchronization by "
+				  "CPA_HAPPENS_BEFORE() and CPA_HAPPENS_AFTER() (man cpa.h).");
+	return true;
+}
+
+/* Sum the path time of externals in @names; store the largest in *@most. */
+static double sum_externals(const struct cpa_facts *facts, const char *const *names,
+			    const struct cpa_component_figures **most)
+{
+	double sum = 0;
+
+	*most = NULL;
+	for (; *names; names++) {
+		const struct cpa_component_figures *each =
+			cpa_find_external(facts->profile, *names);
+
+		if (!each)
+			continue;
+		sum += each->critical_path_s;
+		if (!*most || each->critical_path_s > (*most)->critical_path_s)
+			*most = each;
+	}
+	return sum;
+}
+
+/* Shares of the path mean nothing if waits that timed out hide it. */
+static double visible_path(const struct cpa_facts *facts)
+{
+	return facts->hidden ? INFINITY : facts->path_s;
+}
+
+static bool is_idle(const struct cpa_facts *facts, struct cpa_verdict *verdict)
+{
+	static const char *const names[] = { "poll", "accept", "sleep", "signal", NULL };
+	const struct cpa_component_figures *most;
+	double idle = sum_externals(facts, names, &most);
+
+	if (!most || idle < SHARE_IDLE * visible_path(facts))
+		return false;
+	verdict->sentence = cpa_format_text(
+		"Nothing to gain in this run: for %s of %s the program waited for something to do "
+		"(%s).",
+		cpa_format_seconds(idle).text, cpa_format_seconds(facts->path_s).text, most->name);
+	verdict->action = xstrdup(
+		strcmp(most->name, "sleep") == 0 ?
+			"It slept: sleep less, or profile a run in which it works." :
+			"Profile it under load; then what limits it are its CPU time and the waits "
+			"for its locks.");
+	return true;
+}
+
+static bool is_io(const struct cpa_facts *facts, struct cpa_verdict *verdict)
+{
+	static const char *const names[] = { "read", "write", "sync", "child", "other", NULL };
+	const struct cpa_component_figures *most;
+	double blocked = sum_externals(facts, names, &most);
+	char *gains;
+
+	if (!most || blocked < SHARE_IO * visible_path(facts))
+		return false;
+	gains = gain(facts, verdict, facts->path_s - blocked);
+	if (strcmp(most->name, "child") == 0) {
+		verdict->sentence = cpa_format_text(
+			"Other processes limit this program: for %s of the %s of the critical path "
+			"it waits for their end.",
+			cpa_format_seconds(blocked).text, cpa_format_seconds(facts->path_s).text);
+		verdict->action =
+			cpa_format_text("Make them faster, or start more at a time: %s.", gains);
+	} else {
+		bool known = strcmp(most->name, "other") != 0;
+
+		verdict->sentence = cpa_format_text(
+			"Input and output limit this program: for %s of the %s of the critical "
+			"path it is blocked%s%s.",
+			cpa_format_seconds(blocked).text, cpa_format_seconds(facts->path_s).text,
+			known ? ", most of it in " : " in calls that cpa does not wrap",
+			known ? most->name : "");
+		verdict->action = cpa_format_text("Ask for more at a time, or ahead of need, from "
+						  "files, devices or other hosts: %s.",
+						  gains);
+	}
+	verdict->slot = most->slot;
+	free(gains);
+	return true;
+}
+
+/* How often a thread waited until another woke it. */
+static uint64_t count_wakes(const struct cpa_profile *profile)
+{
+	uint64_t wakes = 0;
+
+	for (size_t i = 0; i < profile->objects; i++) {
+		const struct cpa_object_figures *object = &profile->object[i];
+
+		if (strcmp(object->kind, "condition") == 0)
+			wakes += object->handoffs;
+		else if (strcmp(object->kind, "spin") != 0)
+			wakes += object->contended;
+	}
+	return wakes;
+}
+
+/*
+ * By measured time, or, since on a busy machine that time passes on the run queue, by the work
+ * between two wake-ups.
+ */
+static bool is_handoffs(const struct cpa_facts *facts, struct cpa_verdict *verdict)
+{
+	const struct cpa_program_figures *program = &facts->profile->program;
+	double handoff = program->segment_s[CPA_TIME_HANDOFF];
+	double run_s = program->observed_path_s - program->segment_s[CPA_TIME_RUNQUEUE];
+	uint64_t wakes = count_wakes(facts->profile);
+	double between = wakes ? facts->work_s / (double)wakes : INFINITY;
+
+	if (wakes < WAKES_MIN || (handoff < SHARE_HANDOFFS * run_s && between >= WAKE_S))
+		return false;
+	verdict->sentence = cpa_format_text(
+		"Hand-offs limit this program: %s times a thread waits until another wakes it, "
+		"with %s of work in between.",
+		cpa_format_count(wakes).text, cpa_format_seconds(between).text);
+	verdict->action = xstrdup("Hand over less often, in larger pieces, or let one thread do "
+				  "both parts; shorter critical sections gain less.");
+	return true;
+}
+
+/* What to do if the critical path is nearly as long as the work on the processors. */
+static char *little_gain(const struct cpa_facts *facts, const char *on, const char *less)
+{
+	bool held = facts->lock && !facts->hidden &&
+		    facts->lock_gain_s >= SHARE_GAIN * facts->path_s;
+	char *lock = held ? name_of(facts->lock) : xstrdup("");
+	char *text = cpa_format_text(
+		"More processors alone gain little, because the critical path is nearly as "
+		"long%s%s%s. %c%s, only %s.",
+		held ? " (a lock decides that: the " : "", lock, held ? ")" : "", *on - 'a' + 'A',
+		on + 1, less);
+
+	free(lock);
+	return text;
+}
+
+static bool is_processors(const struct cpa_facts *facts, struct cpa_verdict *verdict)
+{
+	const struct cpa_component_figures *function;
+	char *on, *less;
+
+	if (facts->capacity_s < facts->path_s || facts->path_s <= 0)
+		return false;
+	on = on_processors(facts);
+	function = find_function(facts, true);
+	verdict->after_s = facts->path_s;
+	verdict->sentence = cpa_format_text(
+		"Too few processors limit this program: %s of work take %s %s, but the critical "
+		"path is %s.",
+		cpa_format_seconds(facts->work_s).text, cpa_format_seconds(facts->capacity_s).text,
+		on, cpa_format_seconds(facts->path_s).text);
+	if (function) {
+		char *name = name_of(function);
+
+		less = cpa_format_text("less work: the %s has %s of the CPU time", name,
+				       cpa_format_percent(function->total_s, facts->work_s).text);
+		free(name);
+	} else {
+		less = xstrdup("less work, of which no function has much");
+	}
+	if (facts->least_s >= (1 + SHARE_GAIN) * facts->path_s)
+		verdict->action = cpa_format_text(
+			"More processors: at most %.2f times as fast. %c%s, only %s.",
+			facts->least_s / facts->path_s, *on - 'a' + 'A', on + 1, less);
+	else
+		verdict->action = little_gain(facts, on, less);
+	verdict->options = ask(facts, NULL, "--cores %.0f,%.0f,%.0f", facts->processors,
+			       2 * facts->processors, 4 * facts->processors);
+	free(on);
+	free(less);
+	return true;
+}
+
+/* Waits with a time-out cover the path: only the observed path tells anything. */
+static bool is_timeouts(const struct cpa_facts *facts, struct cpa_verdict *verdict)
+{
+	const struct cpa_profile *profile = facts->profile;
+	const struct cpa_component_figures *most = NULL;
+	char *name;
+
+	if (!facts->hidden)
+		return false;
+	for (size_t i = 0; i < profile->components; i++)
+		if (cpa_is_work(profile, &profile->component[i]) && !profile->component[i].shared &&
+		    profile->component[i].observed_path_s > (most ? most->observed_path_s : 0))
+			most = &profile->component[i];
+	verdict->sentence = cpa_format_text(
+		"Waits with a time-out hide what limits this program: they cover %s of the "
+		"critical path of %s.",
+		cpa_format_seconds(cpa_find_timeouts(profile)->critical_path_s).text,
+		cpa_format_seconds(profile->program.critical_path_s).text);
+	if (!most) {
+		verdict->action = xstrdup("Let the thread wait without a time-out, and be woken.");
+		return true;
+	}
+	name = name_of(most);
+	verdict->action = cpa_format_text(
+		"Read the column \"wall\", not \"saves\": the run waited longest for the %s, %s of "
+		"the time.",
+		name,
+		cpa_format_percent(most->observed_path_s, profile->program.observed_path_s).text);
+	verdict->slot = most->slot;
+	free(name);
+	return true;
+}
+
+/* Whether @gain_s is worth a verdict and no more general structure, of @other_s, gains clearly more. */
+static bool matters(const struct cpa_facts *facts, double gain_s, double other_s)
+{
+	return gain_s >= SHARE_GAIN * facts->path_s && gain_s * CLEARLY >= other_s;
+}
+
+static bool is_lock(const struct cpa_facts *facts, struct cpa_verdict *verdict)
+{
+	double others = fmax(facts->queue_gain_s, fmax(facts->uneven_gain_s, facts->serial_gain_s));
+	const struct cpa_component_figures *lock = facts->lock;
+	char *name, *gains;
+
+	if (!lock || !matters(facts, facts->lock_gain_s, others))
+		return false;
+	name = name_of(lock);
+	gains = gain(facts, verdict, facts->path_s - facts->lock_gain_s);
+	verdict->sentence = cpa_format_text(
+		"A lock limits this program: the %s is held for %s of the %s of the critical path.",
+		name, cpa_format_seconds(lock->critical_path_s).text,
+		cpa_format_seconds(facts->path_s).text);
+	verdict->action =
+		cpa_format_text("Do less under it, or split it into several locks: %s.", gains);
+	if (!lock->shared)
+		verdict->options =
+			ask(facts, lock->name, "--what-if 'lock:%s=split:8'", lock->name);
+	verdict->slot = lock->slot;
+	free(name);
+	free(gains);
+	return true;
+}
+
+static bool is_queue(const struct cpa_facts *facts, struct cpa_verdict *verdict)
+{
+	const struct cpa_queue_figures *queue = facts->queue;
+	const char *noun;
+	char *gains;
+
+	if (!queue ||
+	    !matters(facts, facts->queue_gain_s, fmax(facts->uneven_gain_s, facts->serial_gain_s)))
+		return false;
+	noun = queue->by == CPA_BY_NAME || queue->by == CPA_BY_VARIABLE ? "queue " : "";
+	gains = gain(facts, verdict, facts->path_s - facts->queue_gain_s);
+	if (queue->critical_path_s >= queue->producers_path_s) {
+		verdict->sentence = cpa_format_text(
+			"The consumers of a queue limit this program: work on items of %s%s is %s "
+			"of the %s of the critical path (%u consumer%s, %s an item).",
+			noun, queue->name, cpa_format_seconds(queue->critical_path_s).text,
+			cpa_format_seconds(facts->path_s).text, queue->consumers,
+			queue->consumers == 1 ? "" : "s",
+			cpa_format_seconds(queue->service_s).text);
+		verdict->action = cpa_format_text(
+			"Add consumers, or make an item cheaper; faster producers gain nothing: %s.",
+			gains);
+		verdict->options = ask(facts, queue->name, "--what-if 'queue:%s workers=%u'",
+				       queue->name, 2 * queue->consumers);
+	} else {
+		verdict->sentence = cpa_format_text(
+			"The producers of a queue limit this program: those of %s%s are on the "
+			"critical path for %s of %s (%u producer%s).",
+			noun, queue->name, cpa_format_seconds(queue->producers_path_s).text,
+			cpa_format_seconds(facts->path_s).text, queue->producers,
+			queue->producers == 1 ? "" : "s");
+		verdict->action = cpa_format_text(
+			"Add producers, or make them faster; more consumers gain nothing: %s.",
+			gains);
+	}
+	verdict->slot = queue->slot;
+	free(gains);
+	return true;
+}
+
+static bool is_imbalance(const struct cpa_facts *facts, struct cpa_verdict *verdict)
+{
+	const struct cpa_verdict_class *class = &facts->uneven;
+	double mean = class->threads ? class->work_s / class->threads : 0;
+	char *gains, *where;
+
+	if (!matters(facts, facts->uneven_gain_s, facts->serial_gain_s))
+		return false;
+	gains = gain(facts, verdict, facts->path_s - facts->uneven_gain_s);
+	where = xstrdup(cpa_printable_where(class->component->name, class->component->location));
+	verdict->sentence = cpa_format_text(
+		"Uneven work limits this program: its %u threads of %s%s%s%s have %s of work each "
+		"on average, but the busiest has %s, and the longest chain of them is %s.",
+		class->threads, class->component->name, *where ? " (" : "", where,
+		*where ? ")" : "", cpa_format_seconds(mean).text,
+		cpa_format_seconds(class->most_s).text,
+		cpa_format_seconds(class->component->critical_path_s).text);
+	verdict->action = cpa_format_text("Divide the work evenly among these threads: %s.", gains);
+	verdict->slot = class->component->slot;
+	free(where);
+	free(gains);
+	return true;
+}
+
+static bool is_serial(const struct cpa_facts *facts, struct cpa_verdict *verdict)
+{
+	const struct cpa_verdict_class *class = &facts->serial;
+	const struct cpa_component_figures *function = find_function(facts, false);
+	double share = facts->serial_gain_s;
+	char *gains, *name = NULL;
+
+	if (share < SHARE_GAIN * facts->path_s)
+		return false;
+	gains = gain(facts, verdict, facts->path_s - share * (1 - 1 / facts->processors));
+	if (function)
+		name = name_of(function);
+	verdict->sentence = cpa_format_text(
+		"A serial part limits this program: the one thread %s has %s of the %s of the "
+		"critical path%s%s.",
+		class->component->name, cpa_format_seconds(class->component->critical_path_s).text,
+		cpa_format_seconds(facts->path_s).text, name ? "; the largest piece is the " : "",
+		name ? name : "");
+	verdict->action =
+		cpa_format_text("Make that cheaper, or divide it among threads: %s.", gains);
+	verdict->slot = function ? function->slot : class->component->slot;
+	free(name);
+	free(gains);
+	return true;
+}
+
+static bool is_work(const struct cpa_facts *facts, struct cpa_verdict *verdict)
+{
+	const struct cpa_component_figures *function = find_function(facts, false);
+	char *name;
+
+	verdict->sentence = cpa_format_text(
+		"The work itself limits this program: no lock, queue or uneven division costs much "
+		"of the critical path of %s.",
+		cpa_format_seconds(facts->path_s).text);
+	if (!function) {
+		verdict->action = xstrdup("No function stands out either; more threads may help "
+					  "while there are processors for them.");
+		return true;
+	}
+	name = name_of(function);
+	verdict->action =
+		cpa_format_text("Make the %s cheaper (it has %s of the path), or use more threads "
+				"while there are processors for them.",
+				name, cpa_format_seconds(function->critical_path_s).text);
+	verdict->slot = function->slot;
+	free(name);
+	return true;
+}
+
+/* See verdict_kinds.h before you add a row. */
+const struct cpa_verdict_kind cpa_verdict_kinds[] = {
+	{ "unseen", "--level component", is_unseen },
+	{ "idle", "--level thread", is_idle },
+	{ "io", "--level component", is_io },
+	{ "hand-offs", "--level object", is_handoffs },
+	{ "processors", "--level component", is_processors },
+	{ "timeouts", "--level component", is_timeouts },
+	{ "lock", "--level object", is_lock },
+	{ "queue", "--level queue", is_queue },
+	{ "imbalance", "--level thread", is_imbalance },
+	{ "serial", "--level component", is_serial },
+	{ "work", "--level component", is_work },
+};

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analysis/profile/verdict_kinds.h - the table of the kinds of verdict
+ *
+ * To add a kind:
+ *
+ * 1. Write its condition in verdict_kinds.c. It gets the facts. If it holds, it sets the verdict's
+ *    sentence and action, and slot, options and after_s if they are known, and returns true.
+ * 2. Add its row to cpa_verdict_kinds. The first row that holds wins: first come the kinds that say
+ *    why the critical path is no answer, then the processors, then the parts of the path, the more
+ *    special before the more general.
+ * 3. Use figures that do not depend on what else the machine does: the critical path, work,
+ *    savings, counts; not the wall time, the run queue or the observed path as it is.
+ * 4. Add a program with a known answer to examples/, its row to tests/e2e/verdicts.py, cases to
+ *    tests/unit/test_verdict.c, and a paragraph to docs/reading-a-report.md.
+ *
+ * A sentence names the thing, its time and the whole that it is part of. An action says what to
+ * change and the bound of the gain, and never contradicts another sentence of the report.
+ */
+#ifndef CPA_ANALYSIS_PROFILE_VERDICT_KINDS_H
+#define CPA_ANALYSIS_PROFILE_VERDICT_KINDS_H
+
+#include "analysis/profile/verdict.h"
+
+/* The threads of one start routine. */
+struct cpa_verdict_class {
+	const struct cpa_component_figures *component;
+	uint32_t threads;
+	double work_s; /* process and external time of all */
+	double most_s; /* of the one with most */
+};
+
+struct cpa_facts {
+	const struct cpa_profile *profile;
+	double processors;
+	double path_s; /* critical path, without waits that timed out if they hide it */
+	bool hidden;   /* they do: shares and savings of the critical path mean nothing */
+	double work_s;
+	double capacity_s; /* work_s / processors */
+	double least_s;	   /* max(path_s, capacity_s) */
+	/* What each structure of the path costs; 0: none. */
+	const struct cpa_component_figures *lock;
+	const struct cpa_queue_figures *queue;
+	struct cpa_verdict_class uneven, serial;
+	double lock_gain_s, queue_gain_s, uneven_gain_s, serial_gain_s;
+};
+
+struct cpa_verdict_kind {
+	const char *word;
+	const char *options; /* of cpa-report, to look closer, unless the kind sets others */
+	bool (*holds)(const struct cpa_facts *facts, struct cpa_verdict *verdict);
+};
+
+/* Ends with a row that always holds. */
+extern const struct cpa_verdict_kind cpa_verdict_kinds[];
+
+#endif

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+/* tests/unit/test_verdict.c - which verdict follows from which figures */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/profile/verdict.h"
+
+#define MOST 8
+
+static struct cpa_component_figures components[MOST];
+static struct cpa_object_figures objects[2];
+static struct cpa_queue_figures queues[1];
+static struct cpa_thread_figures threads[MOST];
+static struct cpa_profile profile;
+static struct cpa_verdict verdict;
+
+/* A run of 10 s on 4 processors with a path of 8 s and 16 s of work, of which nothing is known. */
+static int setup(void **state)
+{
+	(void)state;
+	memset(components, 0, sizeof(components));
+	memset(objects, 0, sizeof(objects));
+	memset(queues, 0, sizeof(queues));
+	memset(threads, 0, sizeof(threads));
+	verdict = (struct cpa_verdict){ 0 };
+	profile = (struct cpa_profile){
+		.program = { .complete = true,
+			     .cores = 4,
+			     .wall_s = 10,
+			     .cpu_s = 16,
+			     .work_s = 16,
+			     .critical_path_s = 8,
+			     .observed_path_s = 10,
+			     .segment_s = { [CPA_TIME_PROCESS] = 10 } },
+		.component = components,
+		.object = objects,
+		.queue = queues,
+		.thread = threads,
+	};
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	cpa_verdict_fini(&verdict);
+	return 0;
+}
+
+/* Slots are 10, 11 ... in the order of the calls. */
+static struct cpa_component_figures *add(enum cpa_component_kind kind, char *name, double path_s,
+					 double saved_s)
+{
+	struct cpa_component_figures *each = &components[profile.components];
+
+	*each = (struct cpa_component_figures){
+		.kind = kind,
+		.by = kind == CPA_LOCK ? CPA_BY_VARIABLE : CPA_BY_ADDRESS,
+		.name = name,
+		.slot = 10 + (uint32_t)profile.components++,
+		.critical_path_s = path_s,
+		.saved_s = saved_s,
+	};
+	return each;
+}
+
+static void add_thread(uint32_t slot, double work_s)
+{
+	threads[profile.threads++] =
+		(struct cpa_thread_figures){ .slot = slot, .process_s = work_s };
+}
+
+static void expect(const char *kind, const char *sentence, const char *action)
+{
+	cpa_verdict_fini(&verdict);
+	cpa_verdict_init(&verdict, &profile);
+	assert_string_equal(verdict.kind, kind);
+	assert_string_equal(verdict.sentence, sentence);
+	assert_string_equal(verdict.action, action);
+	assert_non_null(verdict.options);
+}
+
+static void expect_kind(const char *kind)
+{
+	cpa_verdict_fini(&verdict);
+	cpa_verdict_init(&verdict, &profile);
+	assert_string_equal(verdict.kind, kind);
+}
+
+static void test_work(void **state)
+{
+	(void)state;
+	expect("work",
+	       "The work itself limits this program: no lock, queue or uneven division costs much "
+	       "of the critical path of 8.00 s.",
+	       "No function stands out either; more threads may help while there are processors "
+	       "for them.");
+	assert_null(verdict.beside);
+	add(CPA_FUNCTION, "parse", 4, 3);
+	expect("work",
+	       "The work itself limits this program: no lock, queue or uneven division costs much "
+	       "of the critical path of 8.00 s.",
+	       "Make the function parse cheaper (it has 4.00 s of the path), or use more threads "
+	       "while there are processors for them.");
+}
+
+/* Without the lock the path is 1 s, but 16 s of work on 4 processors take 4 s. */
+static void test_lock(void **state)
+{
+	(void)state;
+	add(CPA_LOCK, "table_lock", 7.5, 7);
+	objects[0] = (struct cpa_object_figures){
+		.kind = "mutex", .slot = 10, .has_slot = true, .contended = 5
+	};
+	profile.objects = 1;
+	expect("lock",
+	       "A lock limits this program: the lock table_lock is held for 7.50 s of the 8.00 s "
+	       "of the critical path.",
+	       "Do less under it, or split it into several locks: at most 2.00 times as fast on 4 "
+	       "processors, more on more of them.");
+	assert_string_equal(verdict.options, "--level object");
+	assert_int_equal(verdict.slot, 10);
+	profile.program.journal = true;
+	expect_kind("lock");
+	assert_string_equal(verdict.options, "--what-if 'lock:table_lock=split:8'");
+	components[0].name = "it's";
+	expect_kind("lock");
+	assert_string_equal(verdict.options, "--level object");
+	/* Nobody waited for it: it orders nothing. */
+	objects[0].contended = 0;
+	expect_kind("work");
+}
+
+static void test_processors(void **state)
+{
+	struct cpa_component_figures *function = add(CPA_FUNCTION, "render", 6, 6);
+
+	(void)state;
+	function->total_s = 30;
+	profile.program.work_s = profile.program.cpu_s = 40;
+	expect("processors",
+	       "Too few processors limit this program: 40.0 s of work take 10.0 s on 4 "
+	       "processors, but the critical path is 8.00 s.",
+	       "More processors: at most 1.25 times as fast. On 4 processors, only less work: the "
+	       "function render has 75.0% of the CPU time.");
+	profile.program.critical_path_s = 9.9;
+	expect("processors",
+	       "Too few processors limit this program: 40.0 s of work take 10.0 s on 4 "
+	       "processors, but the critical path is 9.90 s.",
+	       "More processors alone gain little, because the critical path is nearly as long. "
+	       "On 4 processors, only less work: the function render has 75.0% of the CPU time.");
+	function->shared = true;
+	expect_kind("processors");
+	assert_non_null(strstr(verdict.action, "of which no function has much"));
+}
+
+/* Processors that were busy while the path was ready, and not with this program's work. */
+static void test_other_programs(void **state)
+{
+	(void)state;
+	profile.program.segment_s[CPA_TIME_PROCESS] = 4;
+	profile.program.segment_s[CPA_TIME_RUNQUEUE] = 6;
+	expect_kind("work");
+	assert_true(verdict.others_s == 6 * 4 - 12);
+	assert_string_equal(
+		verdict.beside,
+		"The run took 10.0 s, more than it needs: other programs, or a limit on its CPU "
+		"time, took 30.0% of the 4 processors' time from it. Times on the critical path "
+		"hold all the same.");
+	/* They may have been busy with the program's own threads. */
+	profile.program.segment_s[CPA_TIME_PROCESS] = 7;
+	profile.program.segment_s[CPA_TIME_RUNQUEUE] = 2;
+	expect_kind("work");
+	assert_true(verdict.others_s == 0);
+	assert_string_equal(verdict.beside, "For 2.00 s of the 10.0 s that the run took, its next "
+					    "step was ready and had no processor.");
+}
+
+static void test_imbalance(void **state)
+{
+	(void)state;
+	add(CPA_THREAD, "solver", 8, 8);
+	add_thread(10, 7);
+	for (int i = 0; i < 3; i++)
+		add_thread(10, 3);
+	expect("imbalance",
+	       "Uneven work limits this program: its 4 threads of solver have 4.00 s of work each "
+	       "on average, but the busiest has 7.00 s, and the longest chain of them is 8.00 s.",
+	       "Divide the work evenly among these threads: at most 2.00 times as fast.");
+	/* A lock explains the same time, and is more special. */
+	add(CPA_LOCK, "lock", 7.5, 6);
+	objects[0] = (struct cpa_object_figures){
+		.kind = "mutex", .slot = 11, .has_slot = true, .handoffs = 5
+	};
+	profile.objects = 1;
+	expect_kind("lock");
+}
+
+static void test_serial(void **state)
+{
+	(void)state;
+	profile.program.work_s = 14;
+	add(CPA_THREAD, "main", 6, 6);
+	add(CPA_THREAD, "worker", 2, 2);
+	add(CPA_FUNCTION, "load", 5, 5);
+	add_thread(10, 6);
+	for (int i = 0; i < 4; i++)
+		add_thread(11, 2);
+	expect("serial",
+	       "A serial part limits this program: the one thread main has 6.00 s of the 8.00 s of "
+	       "the critical path; the largest piece is the function load.",
+	       "Make that cheaper, or divide it among threads: at most 2.29 times as fast.");
+}
+
+static struct cpa_queue_figures *add_queue(double path_s, double producers_path_s)
+{
+	static char name[] = "tasks";
+
+	profile.queues = 1;
+	queues[0] = (struct cpa_queue_figures){
+		.by = CPA_BY_NAME,
+		.name = name,
+		.slot = 10,
+		.dequeued = 100,
+		.consumers = 2,
+		.producers = 1,
+		.service_s = 0.9e-3,
+		.saved_s = path_s,
+		.critical_path_s = path_s,
+		.producers_path_s = producers_path_s,
+	};
+	return &queues[0];
+}
+
+static void test_queue(void **state)
+{
+	(void)state;
+	add_queue(6, 1);
+	expect("queue",
+	       "The consumers of a queue limit this program: work on items of queue tasks is 6.00 "
+	       "s of the 8.00 s of the critical path (2 consumers, 900 us an item).",
+	       "Add consumers, or make an item cheaper; faster producers gain nothing: at most "
+	       "2.00 times as fast on 4 processors, more on more of them.");
+	add_queue(1, 6);
+	add(CPA_THREAD, "producer", 6, 6);
+	add_thread(10, 6);
+	expect("queue",
+	       "The producers of a queue limit this program: those of queue tasks are on the "
+	       "critical path for 6.00 s of 8.00 s (1 producer).",
+	       "Add producers, or make them faster; more consumers gain nothing: at most 2.00 "
+	       "times as fast on 4 processors, more on more of them.");
+}
+
+/* From three items nothing follows. */
+static void test_few_items(void **state)
+{
+	(void)state;
+	add_queue(6, 1)->dequeued = 3;
+	expect_kind("work");
+}
+
+static void test_io(void **state)
+{
+	(void)state;
+	add(CPA_EXTERNAL, "read", 5, 5);
+	expect("io",
+	       "Input and output limit this program: for 5.00 s of the 8.00 s of the critical path "
+	       "it is blocked, most of it in read.",
+	       "Ask for more at a time, or ahead of need, from files, devices or other hosts: at "
+	       "most 2.00 times as fast on 4 processors, more on more of them.");
+	components[0].name = "other";
+	expect_kind("io");
+	assert_non_null(strstr(verdict.sentence, "blocked in calls that cpa does not wrap."));
+	components[0].name = "child";
+	expect_kind("io");
+	assert_non_null(strstr(verdict.sentence, "Other processes limit this program"));
+	components[0].critical_path_s = 3;
+	expect_kind("work");
+}
+
+static void test_idle(void **state)
+{
+	(void)state;
+	add(CPA_EXTERNAL, "poll", 7, 7);
+	expect("idle",
+	       "Nothing to gain in this run: for 7.00 s of 8.00 s the program waited for something "
+	       "to do (poll).",
+	       "Profile it under load; then what limits it are its CPU time and the waits for its "
+	       "locks.");
+	assert_true(verdict.after_s == verdict.least_s);
+	components[0].critical_path_s = 5;
+	expect_kind("work");
+}
+
+/* By measured time; or by count, as on a busy machine the time passes on the run queue. */
+static void test_hand_offs(void **state)
+{
+	(void)state;
+	objects[0] = (struct cpa_object_figures){ .kind = "semaphore", .contended = 1000000 };
+	objects[1] = (struct cpa_object_figures){ .kind = "condition", .handoffs = 1000000 };
+	profile.objects = 2;
+	expect("hand-offs",
+	       "Hand-offs limit this program: 2.00 M times a thread waits until another wakes it, "
+	       "with 8.00 us of work in between.",
+	       "Hand over less often, in larger pieces, or let one thread do both parts; shorter "
+	       "critical sections gain less.");
+	objects[0].contended = 1000;
+	expect_kind("work");
+	profile.program.segment_s[CPA_TIME_HANDOFF] = 2.5;
+	expect_kind("hand-offs");
+	/* Spinning wakes nobody, and a few long wake-ups are no pattern. */
+	objects[0] = (struct cpa_object_figures){ .kind = "spin", .contended = 2000000 };
+	objects[1].handoffs = 9;
+	expect_kind("work");
+}
+
+/* Time-outs that hide the path: shares of it mean nothing. */
+static void test_timeouts(void **state)
+{
+	(void)state;
+	add(CPA_EXTERNAL, "timeout", 7.9, 3);
+	add(CPA_FUNCTION, "match", 0.1, 0.1)->observed_path_s = 4;
+	expect("timeouts",
+	       "Waits with a time-out hide what limits this program: they cover 7.90 s of the "
+	       "critical path of 8.00 s.",
+	       "Read the column \"wall\", not \"saves\": the run waited longest for the function "
+	       "match, 40.0% of the time.");
+	assert_true(verdict.path_s == 5);
+	/* What is left of the path is shorter than the work on so many processors. */
+	profile.program.work_s = 24;
+	expect_kind("processors");
+}
+
+static void test_unseen(void **state)
+{
+	(void)state;
+	add(CPA_EXTERNAL, "unseen", 7, 7)->observed_path_s = 6;
+	expect_kind("unseen");
+	assert_non_null(strstr(verdict.sentence, "not known: for 6.00 s of 10.0 s"));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_work),	   TEST(test_lock),	 TEST(test_processors),
+		TEST(test_other_programs), TEST(test_imbalance), TEST(test_serial),
+		TEST(test_queue),	   TEST(test_few_items), TEST(test_io),
+		TEST(test_idle),	   TEST(test_hand_offs), TEST(test_timeouts),
+		TEST(test_unseen),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
