@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/page/embed.S - the page before and behind its data, as scripts/embed-page.sh made them */
+/* analysis/page/embed.S - the page around its data, as scripts/embed-page.sh made them */
 	.section .rodata
-	.globl cpa_page_head, cpa_page_tail
+	.globl cpa_page_head, cpa_page_middle, cpa_page_tail
 cpa_page_head:
 	.incbin "head.html"
+	.byte 0
+cpa_page_middle:
+	.ascii "</script>\n<script type=\"text/plain\" id=\"events\">"
 	.byte 0
 cpa_page_tail:
 	.incbin "tail.html"

@@ -3,6 +3,7 @@
 const VIEWS = [
 	['Answer', answer],
 	['Components', components],
+	['Timeline', timeline],
 	['What if', whatif],
 	['Locks', locks],
 	['Queues', queues],

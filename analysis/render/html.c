@@ -3,16 +3,18 @@
 #include "analysis/render/html.h"
 
 #include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "analysis/render/html_lanes.h"
 #include "analysis/render/html_series.h"
 #include "analysis/render/json.h"
 
 /* Enough for a chart, and for a time to 1 ns in a run of 10 s. */
 #define DIGITS 10
 
-/* The page before and behind its data: analysis/page/embed.S. */
-extern const char cpa_page_head[], cpa_page_tail[];
+/* The page around its data, and around its events: analysis/page/embed.S. */
+extern const char cpa_page_head[], cpa_page_middle[], cpa_page_tail[];
 
 /*
  * Write @size bytes of JSON so that they cannot end the script element around them. In JSON '<'
@@ -40,26 +42,46 @@ static int put_escaped(const char *text, size_t size, void *argument)
 	return 0;
 }
 
+/* What only a journal holds, if @dump has one: to @data and to @events. */
+static void add_lanes(json_t *data, struct cpa_dump *dump, const struct cpa_profile *profile,
+		      struct cpa_bytes *events)
+{
+	char *error = NULL;
+	struct cpa_lanes *lanes = cpa_lanes_build(dump, &error);
+
+	free(error);
+	if (!lanes)
+		return;
+	json_object_set_new(data, "timeline", cpa_html_lanes(lanes, profile, events));
+	cpa_lanes_free(lanes);
+}
+
 int cpa_html_write(struct cpa_dump *dump, const struct cpa_profile *profile, FILE *out)
 {
 	json_t *data = json_object(), *report = cpa_json_profile(profile);
+	struct cpa_bytes events = { 0 };
 	int ret;
 
 	/* The series have those of the threads with most CPU time. */
 	json_object_del(json_object_get(report, "intervals"), "threads");
-
-	(void)dump;
 	json_object_set_new(data, "version", json_string(CPA_VERSION));
 	json_object_set_new(data, "report", report);
 	json_object_set_new(data, "metrics", cpa_html_metrics());
 	json_object_set_new(data, "series", cpa_html_series(profile));
+	if (dump)
+		add_lanes(data, dump, profile, &events);
 	ret = fputs(cpa_page_head, out) == EOF ? -1 : 0;
 	if (ret == 0)
 		ret = json_dump_callback(data, put_escaped, out,
 					 JSON_COMPACT | JSON_ENSURE_ASCII |
 						 JSON_REAL_PRECISION(DIGITS));
+	if (ret == 0 && fputs(cpa_page_middle, out) == EOF)
+		ret = -1;
+	if (ret == 0)
+		ret = cpa_html_put_base64(&events, out);
 	if (ret == 0 && fputs(cpa_page_tail, out) == EOF)
 		ret = -1;
+	free(events.at);
 	json_decref(data);
 	return ret;
 }
