@@ -8,10 +8,16 @@ const KINDS_OF_TIME = [
 	['probe_s', 'plain', 'cpa itself'],
 ];
 
+/* CPU time of all activities: without waiting, and without cpa's own. */
+function workSeconds() {
+	return report.program.parallelism * report.program.wall_s;
+}
+
 /* Bars of the two paths and of all work, on one scale: wall time. */
 function scales() {
 	const program = report.program, parts = program.observed_segments;
-	const whole = Math.max(program.wall_s, program.critical_path_s, program.cpu_s / program.cores, 1e-12);
+	const evenly = workSeconds() / program.cores;
+	const whole = Math.max(program.wall_s, program.critical_path_s, evenly, 1e-12);
 	const piece = (value, name) =>
 		el('i', { style: { width: 100 * value / whole + '%', background: `var(--${name})` } });
 	const bar = (text, ...pieces) => el('div', { cls: 'bar', role: 'img', 'aria-label': text }, pieces);
@@ -26,9 +32,9 @@ function scales() {
 			bar(`critical path ${seconds(program.critical_path_s)}`, piece(program.critical_path_s, 'path')),
 			el('span', {}, `${seconds(program.critical_path_s)} with unlimited processors`),
 			el('span', {}, `all work on ${program.cores} cores`),
-			bar(`all work evenly on ${program.cores} cores ${seconds(program.cpu_s / program.cores)}`,
-				piece(program.cpu_s / program.cores, 'plain')),
-			el('span', {}, `${seconds(program.cpu_s / program.cores)} at best, evenly spread`)),
+			bar(`all work evenly on ${program.cores} cores ${seconds(evenly)}`,
+				piece(evenly, 'plain')),
+			el('span', {}, `${seconds(evenly)} at best, evenly spread`)),
 		legend(KINDS_OF_TIME.map(([, name], i) => [name, words[i]])),
 	];
 }

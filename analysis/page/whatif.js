@@ -123,7 +123,7 @@ function whatif() {
 	function draw() {
 		const changes = rows.map((row, i) => [row, state.factors[i]]).filter(([, factor]) => factor < 1);
 		const [least, most] = pathRange(changes);
-		const work = changes.reduce((sum, [row, factor]) => sum - (1 - factor) * row.cpu_s, program.cpu_s) / program.cores;
+		const work = changes.reduce((sum, [row, factor]) => sum - (1 - factor) * row.cpu_s, workSeconds()) / program.cores;
 		out.replaceChildren(
 			el('span', { cls: 'big' }, rangeText([least, most])), ` critical path instead of ${seconds(program.critical_path_s)}`,
 			el('p', { cls: 'dim' }, changes.length ? '' : 'Move a slider: how much of a component’s time is left. ',

@@ -78,7 +78,7 @@ int cpa_html_write(struct cpa_dump *dump, const struct cpa_profile *profile, FIL
 	if (ret == 0 && fputs(cpa_page_middle, out) == EOF)
 		ret = -1;
 	if (ret == 0)
-		ret = cpa_html_put_base64(&events, out);
+		ret = cpa_bytes_base64(&events, out);
 	if (ret == 0 && fputs(cpa_page_tail, out) == EOF)
 		ret = -1;
 	free(events.at);

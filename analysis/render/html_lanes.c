@@ -31,42 +31,6 @@ struct writing {
 	double width; /* of a bin, ns */
 };
 
-static void put_byte(struct cpa_bytes *bytes, unsigned value)
-{
-	if (bytes->used == bytes->room) {
-		bytes->room = bytes->room ? 2 * bytes->room : 4096;
-		bytes->at = XRESIZEVEC(unsigned char, bytes->at, bytes->room);
-	}
-	bytes->at[bytes->used++] = (unsigned char)value;
-}
-
-static void put_varint(struct cpa_bytes *bytes, uint64_t value)
-{
-	for (; value >= 0x80; value >>= 7)
-		put_byte(bytes, (unsigned)(value & 0x7f) | 0x80);
-	put_byte(bytes, (unsigned)value);
-}
-
-int cpa_html_put_base64(const struct cpa_bytes *bytes, FILE *out)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-	for (size_t i = 0; i < bytes->used; i += 3) {
-		size_t left = bytes->used - i;
-		const unsigned char *b = bytes->at + i;
-		unsigned bits = (unsigned)b[0] << 16 | (left > 1 ? (unsigned)b[1] << 8 : 0) |
-				(left > 2 ? b[2] : 0);
-		char text[4] = { digits[bits >> 18], digits[bits >> 12 & 63],
-				 left > 1 ? digits[bits >> 6 & 63] : '=',
-				 left > 2 ? digits[bits & 63] : '=' };
-
-		if (fwrite(text, 1, sizeof(text), out) != sizeof(text))
-			return -1;
-	}
-	return 0;
-}
-
 /* Clock @at in ns since the start of the run; differences of such times do not add errors. */
 static uint64_t ns_at(const struct writing *w, uint64_t at)
 {
@@ -164,29 +128,29 @@ static void write_event(struct writing *w, size_t lane, size_t event, const stru
 	bool waits = v->now > v->arrived, released = waits && place != UINT32_MAX;
 	bool shares = waits && v->wait_external + v->wait_runqueue;
 
-	put_byte(w->bytes, w->lanes->on[lane][event] | (work ? CPA_EV_WORK : 0) |
-				   (waits ? CPA_EV_WAITS : 0) | (released ? CPA_EV_RELEASED : 0) |
-				   (shares ? CPA_EV_SHARES : 0) |
-				   (v->from > *written ? CPA_EV_GAP : 0));
+	cpa_bytes_put(w->bytes,
+		      w->lanes->on[lane][event] | (work ? CPA_EV_WORK : 0) |
+			      (waits ? CPA_EV_WAITS : 0) | (released ? CPA_EV_RELEASED : 0) |
+			      (shares ? CPA_EV_SHARES : 0) | (v->from > *written ? CPA_EV_GAP : 0));
 	if (v->from > *written)
-		put_varint(w->bytes, v->from - *written);
-	put_varint(w->bytes, e->node);
-	put_varint(w->bytes, component_of(w, e));
-	put_varint(w->bytes, v->arrived - v->from);
+		cpa_bytes_varint(w->bytes, v->from - *written);
+	cpa_bytes_varint(w->bytes, e->node);
+	cpa_bytes_varint(w->bytes, component_of(w, e));
+	cpa_bytes_varint(w->bytes, v->arrived - v->from);
 	if (!work) {
-		put_varint(w->bytes, v->process);
-		put_varint(w->bytes, v->external);
-		put_varint(w->bytes, v->runqueue);
+		cpa_bytes_varint(w->bytes, v->process);
+		cpa_bytes_varint(w->bytes, v->external);
+		cpa_bytes_varint(w->bytes, v->runqueue);
 	}
 	if (waits)
-		put_varint(w->bytes, v->now - v->arrived);
+		cpa_bytes_varint(w->bytes, v->now - v->arrived);
 	if (shares) {
-		put_varint(w->bytes, v->wait_external);
-		put_varint(w->bytes, v->wait_runqueue);
+		cpa_bytes_varint(w->bytes, v->wait_external);
+		cpa_bytes_varint(w->bytes, v->wait_runqueue);
 	}
 	if (released) {
-		put_varint(w->bytes, place);
-		put_varint(w->bytes, v->latency);
+		cpa_bytes_varint(w->bytes, place);
+		cpa_bytes_varint(w->bytes, v->latency);
 	}
 	*written = v->now;
 }
@@ -307,7 +271,7 @@ static json_t *write_lane(struct writing *w, size_t lane)
 	put_count(object, "bins", w->bins);
 	put_count(object, "bins_at", w->bytes->used);
 	for (size_t i = 0; i < w->bins * CPA_HTML_SHARES; i++)
-		put_byte(w->bytes, (unsigned)lround(fmin(w->bin[i] / w->width, 1) * 255));
+		cpa_bytes_put(w->bytes, (unsigned)lround(fmin(w->bin[i] / w->width, 1) * 255));
 	free(w->bin);
 	return object;
 }

@@ -25,10 +25,10 @@
 #define CPA_ANALYSIS_RENDER_HTML_LANES_H
 
 #include <jansson.h>
-#include <stdio.h>
 
 #include "analysis/exact/lanes.h"
 #include "analysis/profile/profile.h"
+#include "analysis/util/bytes.h"
 
 enum cpa_event_flag {
 	CPA_EV_ON_PATH = 7, /* enum cpa_on */
@@ -41,19 +41,11 @@ enum cpa_event_flag {
 
 enum { CPA_HTML_SHARES = 8 };
 
-struct cpa_bytes {
-	unsigned char *at;
-	size_t used, room;
-};
-
 /*
  * Describe the lanes of @lanes, of the run of @profile, and append their events and bins to @bytes,
  * which the caller frees. The caller frees the result.
  */
 json_t *cpa_html_lanes(const struct cpa_lanes *lanes, const struct cpa_profile *profile,
 		       struct cpa_bytes *bytes);
-
-/* Write @bytes as base64 (RFC 4648). Return 0, or -1 if it could not be written. */
-int cpa_html_put_base64(const struct cpa_bytes *bytes, FILE *out);
 
 #endif

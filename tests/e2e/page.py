@@ -8,7 +8,6 @@ chromium and chromedriver; without them the tests of the browser are skipped. Wi
 axe-core (axe.min.js) in CPA_AXE its rules are checked, too. Prints TAP and a summary.
 """
 
-import json
 import os
 import pathlib
 import re
@@ -18,12 +17,15 @@ import sys
 import tempfile
 
 import browser
+from page_events import ACTIVITY, CRITICAL, WAIT, data_of, lanes_of
 from profiled import BUILD, PROGRAMS, profiled_environment, read, run
 from results import Results
 
 UNITS = {"s": 1, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
+TICKS_S = 2e-6  # seconds: times are rounded to ns, one event at a time
 DIGITS = 0.006  # relative: figures on the page have three digits
 NONE = 1e-9  # seconds: such a figure is 0 on the page
+SUMMED = ("barrier_rotate", "cond_signal", "fork_join", "sem_ring", "readers_writer")
 SYMBOLS = {
     "hostile_burn": "burn_</script><img src=x onerror=window.hostile=1>\"&lt;",
     "hostile_lock": "lock_<b onclick=x>&amp;",
@@ -99,12 +101,6 @@ def write_page(dump):
     page = dump.with_suffix(".html")
     run([BUILD / "cpa-report", "--html", page, dump])
     return page
-
-
-def data_of(page):
-    """The data in the page, which is the first element of that id."""
-    text = page.read_text(encoding="ascii", errors="surrogateescape").split('id="data">', 1)[1]
-    return json.loads(text.split("</script>", 1)[0])
 
 
 def equal(one, other):
@@ -238,6 +234,7 @@ def test_page(results, view, dump):
     results.check(equal(data["report"], report), "the page's data are those of --format json")
     results.check(view.open(page), "the page opens")
     check_figures(results, view, report)
+    check_timeline(results, view, check_sums(results, page, report, "run"))
     check_what_if(results, view, report)
     check_keyboard(results, view)
     quiet(results, view, "page")
@@ -252,6 +249,64 @@ def test_page(results, view, dump):
     results.check(wide <= 0, f"a narrow window needs no scrolling to the side: {wide}")
     view.call("POST", "/window/rect", {"width": 1280, "height": 900})
     quiet(results, view, "printed and narrow")
+
+
+def check_sums(results, page, report, label):
+    """
+    The events add up to what the program itself found while it ran: both paths, and of the observed
+    one all its kinds of time. The bins hold the same.
+    """
+    timeline, program = lanes_of(page), report["program"]
+    events = [event for lane in timeline["lanes"] for event in lane["list"]]
+    slack_s = TICKS_S + 1e-9 * len(events)
+    observed = timeline["observed"]
+    pieces_s = sum(observed[key] for key in ("activities_s", "waits_s", "woken_s", "beyond_s"))
+    wall_s = timeline["end_ns"] / 1e9
+    results.check(abs(pieces_s - wall_s) < slack_s, f"{label}: pieces tile the run: {pieces_s} of {wall_s} s")
+    found_s = sum(e["process"] for e in events if e["flags"] & ACTIVITY) / 1e9
+    want_s = program["observed_segments"]["process_s"]
+    results.check(abs(found_s - want_s) < slack_s, f"{label}: work on the observed path: {found_s} of {want_s} s")
+    found_s = sum(e["process"] + e["external"] for e in events if e["flags"] & CRITICAL) / 1e9
+    want_s = program["critical_path_s"]
+    results.check(
+        abs(found_s - want_s) < slack_s and abs(timeline["critical_s"] - want_s) < TICKS_S,
+        f"{label}: the critical path: {found_s} of {want_s} s",
+    )
+    for lane in timeline["lanes"]:
+        total = sum(e["process"] for e in lane["list"])
+        part = timeline["end_ns"] / 255 / 2 + 1  # rounding of each bin, at most
+        results.check(
+            abs(lane["sums"]["work"] - total) <= part, f"{label}: the bins of {lane['class']} have its work"
+        )
+    results.check(
+        all(e["releaser"] is None or e["latency"] <= e["now"] - e["arrived"] for e in events),
+        f"{label}: releases lie in the waits that they ended",
+    )
+    return timeline
+
+
+def check_timeline(results, view, timeline):
+    """With keys, to one event and back; what is said is about that event."""
+    target = "#timeline canvas[tabindex]"
+    said = "return document.querySelector('#timeline [aria-live]').textContent"
+    whole = view.js(said)
+    hops = sum(
+        1 for lane in timeline["lanes"] for e in lane["list"] if e["flags"] & WAIT and e["releaser"] is not None
+    )
+    results.check(f": {hops:,} hops" in whole.replace("of the path", "").replace(" s, ", " s: ") or
+                  f" {hops:,} hops" in whole, f"all hops are in view: {whole}")
+    view.js(f"document.querySelector('{target}').focus()")
+    view.keys(target, "++n")
+    near = view.js(said)
+    results.check(near != whole, f"+ and n: {near}")
+    view.keys(target, "e")
+    one = view.js(said)
+    results.check("work " in one and "at " in one, f"e: one event: {one}")
+    view.keys(target, "0")
+    results.check(view.js(said) == whole, "0: the whole run again")
+    drawn = view.js(f"const c = document.querySelector('{target}'); const p = c.getContext('2d')"
+                    ".getImageData(0, 0, c.width, c.height).data; return new Set(new Uint32Array(p.buffer)).size;")
+    results.check(drawn > 4, f"something is drawn: {drawn} colors")
 
 
 def test_policy(results, view, dump):
@@ -286,7 +341,7 @@ def test_hostile(results, view, folder):
     for name, program in hostile_programs(folder).items():
         page = write_page(record(folder, name, program))
         text = page.read_text(encoding="utf-8")
-        results.check(text.count("<script") == 2, f"{name}: two scripts in the file")
+        results.check(text.count("<script") == 3, f"{name}: three scripts in the file")
         results.check(view.open(page), f"{name}: opens")
         view.js("for (const e of document.querySelectorAll('details')) e.open = true;"
                 "for (const e of document.querySelectorAll('button'))"
@@ -321,6 +376,9 @@ def main():
     folder = pathlib.Path(os.environ.get("CPA_TMP") or tempfile.mkdtemp())
     dump = record(folder, "run", PROGRAMS / "two_locks")
     test_errors(results, folder, dump)
+    for name in SUMMED:
+        other = record(folder, name, PROGRAMS / name)
+        check_sums(results, write_page(other), read(other), name)
     missing = browser.missing() + [each for each in ("objcopy",) if not shutil.which(each)]
     if missing:
         results.skip("the page in a browser", f"{' and '.join(missing)}: not installed")
