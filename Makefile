@@ -1,6 +1,6 @@
 # cpa - critical-path profiler for pthread programs
 #
-#   make                      build/libcpa.so and build/cpa with cpa-report, cpa-top, cpa-ctl
+#   make                      build/libcpa.so and build/cpa with cpa-report, cpa-diff, cpa-top, cpa-ctl
 #   make check                every test that gates, and lint
 #   make check-real           real programs of Debian, which it installs: tests/real/results.md
 #   make accuracy             statistical checks, which do not gate: a table
@@ -70,7 +70,7 @@ LDLIBS_known_uv   = $(shell pkg-config --libs libuv)
 LDLIBS_known_apr  = $(shell pkg-config --libs apr-util-1 apr-1)
 
 PRODUCTS := $(if $(wildcard preload/*/*.c),$(O)/libcpa.so) $(if $(REPORT_OBJ),$(O)/cpa-report \
-	$(O)/cpa-top $(O)/cpa-ctl) $(if $(CPA_OBJ),$(O)/cpa)
+	$(O)/cpa-diff $(O)/cpa-top $(O)/cpa-ctl) $(if $(CPA_OBJ),$(O)/cpa)
 REPORT_LIBS = $(or $(shell pkg-config --libs libdw libelf jansson zlib sqlite3),$(error libraries are \
 	missing; run scripts/setup --deps-only)) -liberty
 
@@ -140,9 +140,10 @@ $(O)/libshadow.a $(O)/libanalysis.a:
 $(O)/cpa-top: TOP_LIBS = $(or $(shell pkg-config --libs ncursesw),$(error ncurses is missing; \
 	run scripts/setup --deps-only))
 $(O)/cpa-report: $(O)/obj/analysis/render/report.o
+$(O)/cpa-diff: $(O)/obj/analysis/compare/diff.o
 $(O)/cpa-top: $(O)/obj/analysis/top/top.o
 $(O)/cpa-ctl: $(O)/obj/analysis/ctl/ctl.o
-$(O)/cpa-report $(O)/cpa-top $(O)/cpa-ctl: $(O)/libanalysis.a $(O)/libshadow.a
+$(O)/cpa-report $(O)/cpa-diff $(O)/cpa-top $(O)/cpa-ctl: $(O)/libanalysis.a $(O)/libshadow.a
 	$(call say,LINK)
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -pthread -o $@ $(filter %.o,$^) $(filter %.a,$^) \
 		$(REPORT_LIBS) $(TOP_LIBS) -lm
@@ -211,7 +212,7 @@ DEST     = $(DESTDIR)$(PREFIX)
 MANPAGES = $(foreach section,1 3 7,$(patsubst man/%,man$(section)/%,$(wildcard man/*.$(section))))
 BASH_DIR = $(DEST)/share/bash-completion/completions
 ZSH_DIR  = $(DEST)/share/zsh/site-functions
-TOOLS    = cpa cpa-report cpa-top cpa-ctl
+TOOLS    = cpa cpa-report cpa-diff cpa-top cpa-ctl
 
 install: all
 	install -D -m 755 -t $(DEST)/bin $(filter-out %.so,$(PRODUCTS))

@@ -109,7 +109,7 @@ check_pages()
 }
 
 check_pages cpa man/cpa.1 man/cpa-run.1
-for program in cpa-report cpa-top cpa-ctl; do
+for program in cpa-report cpa-diff cpa-top cpa-ctl; do
 	check_pages "$program" "man/$program.1"
 done
 
@@ -121,7 +121,7 @@ if command -v groff >/dev/null; then
 fi
 
 # Completion knows all options.
-for program in cpa cpa-report; do
+for program in cpa cpa-report cpa-diff; do
 	[ -x "$build/$program" ] || continue
 	known=$("$build/$program" --help | options)
 	for file in scripts/completion/cpa scripts/completion/_cpa; do

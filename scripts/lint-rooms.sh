@@ -12,7 +12,7 @@ rooms=(
 	shadow/arch shadow/format shadow/store shadow/path shadow/journal shadow/graph shadow/edge
 	preload/libc preload/clock preload/core preload/process preload/lib preload/sync
 	analysis/util analysis/input analysis/symbols analysis/profile analysis/exact
-	analysis/predict analysis/render analysis/top analysis/ctl analysis/launch
+	analysis/predict analysis/render analysis/compare analysis/top analysis/ctl analysis/launch
 )
 
 failed=0

@@ -6,6 +6,7 @@
 #include "analysis/launch/child.h"
 #include "analysis/launch/output.h"
 #include "analysis/launch/program.h"
+#include "analysis/launch/repeat.h"
 #include "analysis/launch/sanitizer.h"
 #include "shadow/store/size.h"
 
@@ -25,8 +26,9 @@
 
 static const char usage_text[] =
 	"usage: cpa run [-q] [-f] [-o FILE] [--delay TIME] [--duration TIME]\n"
-	"               [--journal[=SIZE]] [--] PROGRAM [ARGUMENT...]\n"
+	"               [--journal[=SIZE]] [--repeat N] [--] PROGRAM [ARGUMENT...]\n"
 	"       cpa report [OPTION...] [DUMP]\n"
+	"       cpa diff [OPTION...] BASE [NEW]\n"
 	"       cpa top [PID|DUMP]\n"
 	"       cpa ctl PID|DUMP start|stop|mark NAME|snapshot FILE\n"
 	"\n"
@@ -43,7 +45,11 @@ static const char usage_text[] =
 	"    --journal[=SIZE]    also record each event, about 8 bytes each; the latest SIZE "
 	"bytes\n"
 	"                        (64K, 200M, 2G; default " DEFAULT_JOURNAL ") are kept\n"
+	"    --repeat N          run PROGRAM N times, write FILE.1.dump, FILE.2.dump ..., and show "
+	"medians\n"
+	"                        and spread\n"
 	"  report              show a profile; see cpa-report --help\n"
+	"  diff                compare runs before and after a change; see cpa diff --help\n"
 	"  top                 watch a program that cpa run started, updated each second; ?: keys\n"
 	"  ctl                 switch profiling on or off, mark a moment, or copy the profile\n"
 	"\n"
@@ -167,6 +173,45 @@ static int check_journal(const char *journal, const char *last, const char *prog
 	return 0;
 }
 
+/* Execute the tool @name, which is in the folder of cpa. Return an exit status if that fails. */
+static int become(const char *name, char **argv)
+{
+	static const char *const folders[] = { ".", "../bin", NULL };
+	char path[PATH_MAX];
+
+	if (!find_beside(folders, name, path)) {
+		cpa_complain("%s: not found beside cpa (run make)", name);
+		return CPA_EXIT_NOT_FOUND;
+	}
+	argv[0] = path;
+	execv(path, argv);
+	cpa_complain("%s: cannot be started: %s", path, strerror(errno));
+	return CPA_EXIT_CANNOT_EXECUTE;
+}
+
+/* Run the program several times, then show medians and spread. Return an exit status. */
+static int run_often(struct cpa_repeat repeat, bool quiet)
+{
+	static char tool[] = "cpa-diff";
+	char *argv[] = { tool, NULL, NULL };
+	size_t size = repeat.output ? strlen(repeat.output) : 0;
+	char prefix[PATH_MAX];
+	int ret;
+
+	if (!size || strpbrk(repeat.output, "%*?[\\")) {
+		cpa_complain(
+			"run: --repeat: needs a PREFIX without %% * ? [ \\ for its profiles (as "
+			"--output base: base.1.dump, base.2.dump ..., for cpa diff base)");
+		return CPA_EXIT_USAGE;
+	}
+	if (size > 5 && strcmp(repeat.output + size - 5, ".dump") == 0)
+		size -= 5;
+	snprintf(prefix, sizeof(prefix), "%.*s", (int)size, repeat.output);
+	repeat.output = argv[1] = prefix;
+	ret = cpa_repeat_run(&repeat);
+	return ret || quiet ? ret : become(tool, argv);
+}
+
 static int run(const char *argv0, int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -176,6 +221,7 @@ static int run(const char *argv0, int argc, char **argv)
 		{ "delay", required_argument, NULL, 'd' },
 		{ "duration", required_argument, NULL, 't' },
 		{ "journal", optional_argument, NULL, 'j' },
+		{ "repeat", required_argument, NULL, 'r' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -184,6 +230,7 @@ static int run(const char *argv0, int argc, char **argv)
 	bool force = false, quiet = quiet_env && strcmp(quiet_env, "1") == 0;
 	char library[PATH_MAX], dump[PATH_MAX], exe[NAME_MAX + 1];
 	struct cpa_parts parts = { .session = dump };
+	struct cpa_repeat repeat = { .argv = argv };
 	struct cpa_program program;
 	struct cpa_child child;
 	int option, ret, status;
@@ -214,6 +261,12 @@ static int run(const char *argv0, int argc, char **argv)
 		case 'j':
 			journal = optarg ? optarg : DEFAULT_JOURNAL;
 			break;
+		case 'r':
+			if (cpa_repeat_read(optarg, &repeat.runs))
+				break;
+			cpa_complain("run: --repeat %s: not a number from 1 to %d", optarg,
+				     CPA_REPEAT_MOST);
+			return CPA_EXIT_USAGE;
 		case 'h':
 			fputs(usage_text, stdout);
 			return 0;
@@ -235,6 +288,13 @@ static int run(const char *argv0, int argc, char **argv)
 	if ((ret = cpa_program_find(&program, argv[optind])) ||
 	    (ret = cpa_program_check(&program)) || (ret = find_library(library)))
 		return ret;
+	if (repeat.runs) {
+		repeat.output = output;
+		repeat.force = force;
+		repeat.options = optind - 1 - (strcmp(argv[optind - 1], "--") == 0);
+		repeat.program = argv + optind;
+		return run_often(repeat, quiet);
+	}
 	cpa_program_exe_name(&program, exe, sizeof(exe));
 	pattern = output ? output : getenv("CPA_OUTPUT");
 	source = output ? "--output" : "CPA_OUTPUT";
@@ -270,22 +330,6 @@ static int run(const char *argv0, int argc, char **argv)
 	cpa_child_end_alike(status);
 }
 
-/* Execute the tool @name, which is in the folder of cpa. Return an exit status if that fails. */
-static int become(const char *name, char **argv)
-{
-	static const char *const folders[] = { ".", "../bin", NULL };
-	char path[PATH_MAX];
-
-	if (!find_beside(folders, name, path)) {
-		cpa_complain("%s: not found beside cpa (run make)", name);
-		return CPA_EXIT_NOT_FOUND;
-	}
-	argv[0] = path;
-	execv(path, argv);
-	cpa_complain("%s: cannot be started: %s", path, strerror(errno));
-	return CPA_EXIT_CANNOT_EXECUTE;
-}
-
 int main(int argc, char **argv)
 {
 	const char *command = argc > 1 ? argv[1] : NULL;
@@ -298,6 +342,8 @@ int main(int argc, char **argv)
 		return run(argv[0], argc - 1, argv + 1);
 	if (strcmp(command, "report") == 0)
 		return become("cpa-report", argv + 1);
+	if (strcmp(command, "diff") == 0)
+		return become("cpa-diff", argv + 1);
 	if (strcmp(command, "top") == 0)
 		return become("cpa-top", argv + 1);
 	if (strcmp(command, "ctl") == 0)
@@ -311,6 +357,7 @@ int main(int argc, char **argv)
 		puts("cpa " CPA_VERSION);
 		return 0;
 	}
-	cpa_complain("%s: no such command (one of run, report, top, ctl; see cpa --help)", command);
+	cpa_complain("%s: no such command (one of run, report, diff, top, ctl; see cpa --help)",
+		     command);
 	return CPA_EXIT_USAGE;
 }

@@ -2,13 +2,10 @@
 /* analysis/render/report.c - cpa-report: the command line */
 #include <errno.h>
 #include <getopt.h>
-#include <langinfo.h>
-#include <locale.h>
 #include <libiberty/libiberty.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "analysis/exact/context.h"
@@ -20,18 +17,15 @@
 #include "analysis/profile/phases.h"
 #include "analysis/input/process.h"
 #include "analysis/util/progress.h"
+#include "analysis/util/terminal.h"
 #include "analysis/exact/verify.h"
 
 #define EXIT_BAD_DUMP  1
 #define EXIT_BAD_USAGE 2
 
-#define WIDTH_MIN     72
-#define WIDTH_MAX     1000
-#define WIDTH_DEFAULT 80
-#define TOP_DEFAULT   10
-#define TOP_MAX	      1000000
+#define TOP_DEFAULT 10
+#define TOP_MAX	    1000000
 
-enum color { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 enum option_only_long {
 	OPTION_HISTOGRAM = 256,
 	OPTION_PHASES,
@@ -42,7 +36,7 @@ enum option_only_long {
 
 struct options {
 	const struct cpa_writer *writer;
-	enum color color;
+	enum cpa_color color;
 	struct cpa_selection show;
 	enum cpa_metric histogram; /* CPA_METRICS: no histogram */
 	double phase_step;	   /* 0: choose it */
@@ -179,14 +173,13 @@ static double parse_step(const char *value)
 	return step;
 }
 
-static enum color parse_color(const char *value)
+static enum cpa_color parse_color(const char *value)
 {
-	static const char *const names[] = { "auto", "always", "never" };
+	enum cpa_color color = cpa_color_of(value);
 
-	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
-		if (strcmp(value, names[i]) == 0)
-			return i;
-	bad_usage("--color", value, "auto, always or never expected");
+	if (color == CPA_COLORS)
+		bad_usage("--color", value, "auto, always or never expected");
+	return color;
 }
 
 static const struct cpa_writer *parse_format(const char *value)
@@ -278,7 +271,8 @@ static struct options parse_options(int argc, char **argv)
 			options.color = parse_color(optarg);
 			break;
 		case 'w':
-			options.width = parse_number("--width", optarg, WIDTH_MIN, WIDTH_MAX,
+			options.width = parse_number("--width", optarg, CPA_WIDTH_MIN,
+						     CPA_WIDTH_MAX,
 						     "a number from 72 to 1000 expected");
 			break;
 		case 'V':
@@ -311,27 +305,6 @@ static struct options parse_options(int argc, char **argv)
 		bad_usage("--histogram", NULL, "one level expected (--metrics)");
 	options.dump = argv[optind];
 	return options;
-}
-
-static struct cpa_page make_page(const struct options *options)
-{
-	struct cpa_page page = { .out = stdout, .width = options->width };
-	const char *columns = getenv("COLUMNS"), *no_color = getenv("NO_COLOR");
-	struct winsize size;
-	bool terminal = isatty(STDOUT_FILENO);
-
-	page.unicode = setlocale(LC_CTYPE, "") && strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
-	page.color = options->color == COLOR_ALWAYS ||
-		     (options->color == COLOR_AUTO && terminal && !(no_color && *no_color));
-	if (!page.width && terminal) {
-		if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
-			page.width = size.ws_col;
-		if (!page.width && columns)
-			page.width = strtoul(columns, NULL, 10);
-	}
-	if (page.width < WIDTH_MIN || page.width > WIDTH_MAX)
-		page.width = WIDTH_DEFAULT;
-	return page;
 }
 
 /* Read only what the sections need: looking up the names of sites takes time. */
@@ -370,7 +343,7 @@ static void free_details(struct cpa_profile *profile)
 static int write_report(struct cpa_dump *dump, const struct cpa_profile *profile,
 			const struct options *options)
 {
-	struct cpa_page page = make_page(options);
+	struct cpa_page page = cpa_terminal_page(options->color, options->width);
 	char *error = NULL;
 	int ret = 0;
 

@@ -106,7 +106,7 @@ def build(folder):
     fuzzers, rest = objects[: len(FUZZERS)], objects[len(FUZZERS) :]
     report = [each for each in rest if not each.name.startswith("analysis-top-")]
     rest = [each for each in rest if each.name != "analysis-render-report.c.o"]
-    libraries = [*SANITIZE, *flags, "-liberty", "-lm"]
+    libraries = [BUILD / "obj/analysis/page/embed.o", *SANITIZE, *flags, "-liberty", "-lm"]
     compile_c(folder / "cpa-report", report, libraries)
     main = [ROOT / "analysis/render/report.c", "-Dmain=cpa_report_main", '-DCPA_VERSION="bad"']
     compile_c(folder / "batch", [*main, batch.result(), *rest], libraries)
