@@ -286,6 +286,7 @@ static void take_machine(struct cpa_build *build)
 	diagnostics->machine = (struct cpa_machine_figures){
 		.counter_s = machine->counter_ns * 1e-9,
 		.look_s = machine->look_ns * 1e-9,
+		.wake_s = machine->wake_ns * 1e-9,
 		.interrupt_s = machine->interrupt_ns * 1e-9,
 		.brief_s = machine->brief_ns * 1e-9,
 		.source = machine->source < CPA_SOURCE_KERNEL ? "counter" : "kernel",

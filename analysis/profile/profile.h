@@ -242,6 +242,7 @@ struct cpa_edge_figures {
 struct cpa_machine_figures {
 	double counter_s;   /* a look at the counter */
 	double look_s;	    /* a look at the CPU clock of a thread */
+	double wake_s;	    /* a sleep that ends at once, with both switches */
 	double interrupt_s; /* for a sample of a perf event */
 	double brief_s;	    /* sections that are shorter are told by draws, not by samples */
 	const char *source; /* of all times: "counter", or "kernel" where that is no clock */

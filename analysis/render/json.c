@@ -477,9 +477,8 @@ static json_t *machine_json(const struct cpa_machine_figures *machine)
 		const char *name;
 		double seconds;
 	} times[] = {
-		{ "counter_s", machine->counter_s },
-		{ "look_s", machine->look_s },
-		{ "interrupt_s", machine->interrupt_s },
+		{ "counter_s", machine->counter_s }, { "look_s", machine->look_s },
+		{ "wake_s", machine->wake_s },	     { "interrupt_s", machine->interrupt_s },
 		{ "brief_s", machine->brief_s },
 	};
 

@@ -16,10 +16,11 @@
 
 #define MS		 1000000u
 #define REBASE		 (4 * MS)
-#define LONG		 250000u /* ns: asking the kernel takes 0.3 % of it at most */
-#define SHORT_GAP	 50000u	 /* ns */
-#define NO_SWITCH	 2000u	/* ns: below, it is an interrupt or the imprecision of two clocks */
-#define SWITCH		 20000u /* ns: with what a thread finds cold, about */
+#define LOOKS_OF_LONG	 333u /* activities so long, in looks, end with one: 0.3 % */
+#define LOOKS_OF_ASKING	 4u   /* looks that asking the kernel for the kind of a gap takes, about */
+#define SHORT_GAP	 50000u /* ns */
+#define SLEEPS		 5u	/* sleeps that test the detector, and tell what a wake takes */
+#define SLEEPS_MOST	 50u	/* with those that were over before the thread was switched out */
 #define SKIPS		 64u	/* operations of ours to one that is measured, but for */
 #define FIRST		 8u	/* the first of a thread, many of which meet cold memory */
 #define PROBE_MOST	 64u	/* looks at the counter: an operation of ours, to begin with */
@@ -32,6 +33,15 @@ uint64_t cpa_clock_rebase_ticks;
 uint64_t cpa_clock_long_ticks;
 
 static uint64_t probe_most; /* ticks */
+
+/*
+ * Ticks without a processor that are no switch: they are the imprecision of two clocks, or an
+ * interrupt, or too few to ask what they were.
+ */
+static uint64_t no_switch;
+
+/* Ticks that a switch takes at most, with what the thread then finds cold. */
+static uint64_t switch_ticks;
 
 /* Ticks per 2^20 ns, refined as the run gets longer. Relaxed: any recent value will do. */
 static uint64_t rate;
@@ -77,30 +87,63 @@ uint64_t cpa_clock_at(clockid_t clock, const struct timespec *t, uint64_t now)
 }
 
 /*
- * A thread that slept must find its word cleared, every time. A short sleep may be over before the
- * thread gives its processor up: that one tells nothing.
+ * Sleep, with *@word armed unless it is NULL. Return how long after its end at the earliest the sleep
+ * was over, in ns; 0: it was over before the thread gave its processor up, and tells nothing.
  */
-static bool rseq_detects(void)
+static uint64_t sleep_late(volatile uint64_t *word)
+{
+	long before, after, taken;
+	uint64_t begun, took;
+
+	cpa_machine_switches(&before, &taken);
+	if (word)
+		*word = cpa_clock_armed;
+	begun = cpa_machine_ns(CLOCK_MONOTONIC);
+	cpa_machine_sleep();
+	took = cpa_machine_ns(CLOCK_MONOTONIC) - begun;
+	cpa_machine_switches(&after, &taken);
+	return after != before && took > CPA_MACHINE_SLEEP ? took - CPA_MACHINE_SLEEP : 0;
+}
+
+/*
+ * Sleep a few times. Return whether the thread found its word cleared each time. *@late: how late a
+ * sleep ends. That is the second shortest: the interrupt of another timer may have ended one early,
+ * and some may have been longer because other threads had the processor.
+ */
+static bool rseq_detects(uint64_t *late)
 {
 	volatile uint64_t *word = cpa_machine_detector();
-	int slept = 0;
+	uint64_t least = UINT64_MAX, second = UINT64_MAX;
+	unsigned slept = 0;
+	bool detects = word != NULL;
 
-	if (!word)
-		return false;
-	for (int i = 0; i < 50 && slept < 5; i++) {
-		long before, after, taken;
+	for (unsigned i = 0; i < SLEEPS_MOST && slept < SLEEPS; i++) {
+		uint64_t one = sleep_late(word);
 
-		cpa_machine_switches(&before, &taken);
-		*word = cpa_clock_armed;
-		cpa_machine_sleep();
-		cpa_machine_switches(&after, &taken);
-		if (after == before)
+		if (!one)
 			continue;
-		if (*word)
-			return false;
 		slept++;
+		detects = detects && !*word;
+		if (one < least) {
+			second = least;
+			least = one;
+		} else if (one < second) {
+			second = one;
+		}
 	}
-	return slept == 5;
+	*late = slept > 1 ? second : 0;
+	return detects && slept == SLEEPS;
+}
+
+/* What a wake takes, ns, where a sleep ends @late, with a look at the clock of @look_ns in it. */
+static uint32_t wake_of(uint64_t late, uint32_t look_ns)
+{
+	uint64_t slack = cpa_machine_slack();
+
+	late = late > look_ns ? late - look_ns : 0;
+	/* A real-time thread has no slack, whatever the kernel tells. */
+	late = late > slack ? late - slack : late;
+	return late < UINT32_MAX ? (uint32_t)late : UINT32_MAX;
 }
 
 /* The counter against CLOCK_MONOTONIC, tightly. */
@@ -122,9 +165,14 @@ static void both(uint64_t *ticks, uint64_t *ns)
 
 static void set_limits(void)
 {
-	cpa_clock_rebase_ticks = cpa_clock_ticks(REBASE);
-	cpa_clock_long_ticks = cpa_clock_ticks(LONG);
-	probe_most = cpa_clock_ticks(PROBE_MOST * cpa_header()->machine.counter_ns);
+	const struct cpa_machine *m = &cpa_header()->machine;
+	uint64_t look = cpa_clock_ticks(m->look_ns), most;
+
+	cpa_clock_rebase_ticks = most = cpa_clock_ticks(REBASE);
+	cpa_clock_long_ticks = LOOKS_OF_LONG * look < most ? LOOKS_OF_LONG * look : most;
+	no_switch = LOOKS_OF_ASKING * look;
+	switch_ticks = cpa_clock_ticks(m->wake_ns);
+	probe_most = cpa_clock_ticks(PROBE_MOST * m->counter_ns);
 }
 
 /* What looks take here: some 10 us for it, most of them in the kernel. */
@@ -140,8 +188,9 @@ static void measure_looks(struct cpa_machine *m)
 		counter = one < counter ? one : counter;
 		look = two < look ? two : look;
 	}
-	m->counter_ns = cpa_clock_ns(counter) + 1; /* rounded up: a part of what it limits */
-	m->look_ns = cpa_clock_ns(look > counter ? look - counter : 0);
+	/* Rounded up: each is a part of what it limits. */
+	m->counter_ns = cpa_clock_ns(counter) + 1;
+	m->look_ns = cpa_clock_ns(look > counter ? look - counter : 0) + 1;
 }
 
 static void set_rate(uint64_t ticks, uint64_t ns)
@@ -196,13 +245,13 @@ void cpa_clock_join(void)
 void cpa_clock_init(void)
 {
 	struct cpa_header *h = cpa_header();
-	uint64_t ticks, ns;
+	uint64_t ticks, ns, late;
 
 	arm();
 	cpa_source_init();
 	h->start_ticks = start_ticks;
 	h->start_ns = start_ns;
-	h->clock = rseq_detects() ? CPA_CLOCK_RSEQ : CPA_CLOCK_SYSCALL;
+	h->clock = rseq_detects(&late) ? CPA_CLOCK_RSEQ : CPA_CLOCK_SYSCALL;
 	do
 		both(&ticks, &ns);
 	while (ns - h->start_ns < MS / 2);
@@ -210,6 +259,7 @@ void cpa_clock_init(void)
 	h->last_ticks = ticks;
 	h->last_ns = ns;
 	measure_looks(&h->machine);
+	h->machine.wake_ns = wake_of(late, h->machine.look_ns);
 	set_limits();
 }
 
@@ -373,7 +423,7 @@ static uint64_t ready_part(struct cpa_clock *c, uint64_t gap, bool blocked)
 	ready = cpa_clock_ticks(delay - c->delay_ns);
 	if (c->unread > gap)
 		ready = (uint64_t)((unsigned __int128)ready * gap / c->unread);
-	if (how == EITHER && 2 * ready + cpa_clock_ticks(SWITCH) > gap)
+	if (how == EITHER && 2 * ready + switch_ticks > gap)
 		how = TAKEN;
 	c->delay_ns = delay;
 	c->unread = 0;
@@ -405,16 +455,16 @@ uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool b
 	c->ahead = c->cpu > cpu ? c->cpu - cpu : 0;
 	gap = wall - e->process;
 	e->runqueue = 0;
-	if (blocked || (switched && gap > cpa_clock_ticks(NO_SWITCH)))
+	if (blocked || (switched && gap > no_switch))
 		e->runqueue = ready_part(c, gap, blocked);
 	else
 		e->runqueue = gap;
 	/* What is left of a preemption is the switch itself. */
-	if (!blocked && e->runqueue && gap - e->runqueue < cpa_clock_ticks(SWITCH))
+	if (!blocked && e->runqueue && gap - e->runqueue < switch_ticks)
 		e->runqueue = gap;
 	e->external = gap - e->runqueue;
 	c->last = now;
-	if (due || gap > cpa_clock_ticks(NO_SWITCH)) {
+	if (due || gap > no_switch) {
 		c->rebased = now;
 		c->tick++;
 	}

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/rseq.h>
@@ -29,6 +30,20 @@ static inline uint64_t cpa_machine_counter(void)
 	return cpa_arch_counter();
 }
 
+/* Read a small file of /proc or /sys as text, ended by 0 and cut to @size. False: it cannot be read. */
+static inline bool cpa_machine_text(const char *path, char *text, size_t size)
+{
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = syscall(SYS_read, fd, text, size - 1);
+	syscall(SYS_close, fd);
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
 /*
  * Whether the kernel has not found that the counter is unstable: then its own time is of a device
  * that is slower to read. Some 10 us.
@@ -38,13 +53,10 @@ static inline bool cpa_machine_trusts_counter(void)
 	static const char path[] =
 		"/sys/devices/system/clocksource/clocksource0/current_clocksource";
 	static const char *const devices[] = { "hpet", "acpi_pm", "jiffies", "refined-jiffies" };
-	char name[32] = "";
-	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0) /* no /sys: nothing is known against it */
+	char name[32];
+
+	if (!cpa_machine_text(path, name, sizeof(name))) /* no /sys: nothing is known against it */
 		return true;
-	if (syscall(SYS_read, fd, name, sizeof(name) - 1) < 0)
-		name[0] = '\0';
-	syscall(SYS_close, fd);
 	name[strcspn(name, "\n")] = '\0';
 	for (unsigned i = 0; i < sizeof(devices) / sizeof(*devices); i++)
 		if (!strcmp(name, devices[i]))
@@ -87,12 +99,24 @@ static inline volatile uint64_t *cpa_machine_detector(void)
 				     offsetof(struct rseq, rseq_cs));
 }
 
-/* Sleep for a microsecond or more. */
+/* Sleep for CPA_MACHINE_SLEEP ns, plus the timer slack of the thread and what the wake takes. */
+#define CPA_MACHINE_SLEEP 1000u
 static inline void cpa_machine_sleep(void)
 {
-	struct timespec t = { 0, 1000 };
+	struct timespec t = { 0, CPA_MACHINE_SLEEP };
 
 	syscall(SYS_nanosleep, &t, NULL);
+}
+
+/* Timer slack of the main thread, ns: the kernel may end a sleep that much late. 0: not known. */
+static inline uint64_t cpa_machine_slack(void)
+{
+	char text[32];
+
+	/* Not prctl(), which a filter of system calls may forbid: the files of /proc are needed anyway. */
+	if (!cpa_machine_text("/proc/self/timerslack_ns", text, sizeof(text)))
+		return 0;
+	return strtoull(text, NULL, 10);
 }
 
 #endif

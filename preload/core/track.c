@@ -87,7 +87,7 @@ static __attribute__((noinline)) void end_eventful(struct cpa_worker *w,
 		cpa_untimed_end(w, &span);
 	if (unlikely(w->clock.rebased == w->clock.last)) { /* it may have been switched out */
 		cpa_sampler_switched(&w->sampler, w->clock.cpu);
-		cpa_computes_note(w->self.row);
+		cpa_computes_note(w);
 		w->self.slow++; /* which may have taken its time */
 		if (unlikely(w->clock.ahead))
 			cpa_force_slow(w);
@@ -212,7 +212,7 @@ uint64_t cpa_waited(struct cpa_worker *w, uint64_t *arrived)
 	if (unlikely(w->clock.ahead))
 		cpa_force_slow(w);
 	if (w->clock.rebased == now) {
-		cpa_computes_note(row);
+		cpa_computes_note(w);
 		if (cpa_sampler_switched(&w->sampler, w->clock.cpu))
 			w->self.slow++;
 	}

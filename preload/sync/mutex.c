@@ -122,7 +122,7 @@ static bool awaited(const struct cpa_op *op, pthread_mutex_t *m)
 	int owner = __atomic_load_n(&m->__data.__owner, __ATOMIC_RELAXED);
 
 	if (!cpa_looks_on || must_not_try(m) || m->__data.__kind & INHERIT ||
-	    owner == (int)row->tid || !(cpa_computes(row) || cpa_computes_other(owner)))
+	    owner == (int)row->tid || !(cpa_computes(op->w) || cpa_computes_other(owner)))
 		return false;
 	do {
 		for (unsigned i = 0; i < PAUSES; i++)

@@ -33,6 +33,11 @@ struct cpa_machine {
 	uint64_t source_ticks, source_ns;
 	uint64_t source_rate;			/* ticks per 2^20 ns from then on, */
 	uint64_t drift_ticks, drift_over_ticks; /* and the counter's error over a number of ticks */
+	/*
+	 * Cost of a sleep that ends at once, ns: system call, switch to another thread or to idle,
+	 * interrupt, and switch back.
+	 */
+	uint32_t wake_ns;
 };
 
 #endif

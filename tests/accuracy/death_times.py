@@ -19,7 +19,7 @@ from results import Results
 KILLS = 30
 CLOCKS_S = 1e-3  # that two readings of clocks are apart
 # Until a thread looks at the kernel's clock again, it cannot tell its time from what the hypervisor or
-# an interrupt took, if that was less than 0.25 ms: of some of the threads.
+# an interrupt took, if that was brief (333 looks): of some of the threads.
 UNSEEN_S = 1e-3
 # The latest that it looks: by then so much at most is one thread's of a process that was killed.
 LATEST_S = 4e-3

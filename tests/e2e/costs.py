@@ -65,7 +65,7 @@ def main():
     results = Results()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="cpa-costs."))
     machine = report(folder / "dump", "0")["diagnostics"]["machine"]
-    for key in ("counter_s", "look_s"):
+    for key in ("counter_s", "look_s", "wake_s"):
         results.check(0 < machine[key] < 0.001, f"no samples: {key} is {machine[key]:.3g}")
     results.check("interrupt_s" not in machine, "no samples: no interrupt is measured")
 

@@ -18,8 +18,9 @@
 
 #include "tests/property/random.h"
 
-#define FAKE_READ 50u  /* ticks to read the counter */
-#define FAKE_CALL 900u /* ticks of any system call */
+#define FAKE_SLACK 50000u /* ns */
+#define FAKE_READ  50u	  /* ticks to read the counter */
+#define FAKE_CALL  900u	  /* ticks of any system call, if the test does not set `call` */
 
 static struct fake {
 	double ghz;	 /* ticks of the counter in a nanosecond */
@@ -27,7 +28,11 @@ static struct fake {
 	int64_t jump;	 /* error of the counter, ticks */
 	double wrong;	 /* error added per tick that passes */
 	double wrong_by; /* total of `wrong` so far */
+	uint64_t call;	 /* ticks of any system call */
+	double wake_ns; /* what a wake takes; the kernel does not count `cold` ticks of it as ready */
+	uint64_t cold;
 	uint64_t ran, ready, blocked, stolen; /* true times of the thread, ticks */
+	uint64_t uncounted;		      /* ticks of `ready` that schedstat does not have */
 	long given, taken;
 	uint64_t word; /* the detector */
 	bool detects;
@@ -67,6 +72,7 @@ static inline void fake_preempt(uint64_t ticks)
 {
 	fake_pass(ticks);
 	fake.ready += ticks;
+	fake.uncounted += ticks < fake.cold ? ticks : fake.cold;
 	fake.taken++;
 	fake.word = 0;
 }
@@ -109,16 +115,16 @@ static inline uint64_t cpa_machine_ns(clockid_t clock)
 {
 	uint64_t ns;
 
-	fake_run(FAKE_CALL / 2);
+	fake_run(fake.call / 2);
 	ns = fake_ns(clock == CLOCK_THREAD_CPUTIME_ID ? fake.ran : fake.ticks);
-	fake_run(FAKE_CALL / 2);
+	fake_run(fake.call / 2);
 	fake_disturb();
 	return ns;
 }
 
 static inline void cpa_machine_switches(long *given, long *taken)
 {
-	fake_run(FAKE_CALL);
+	fake_run(fake.call);
 	*given = fake.given;
 	*taken = fake.taken;
 	fake_disturb();
@@ -127,14 +133,14 @@ static inline void cpa_machine_switches(long *given, long *taken)
 static inline ssize_t cpa_machine_read(int fd, char *text, size_t size)
 {
 	(void)fd;
-	fake_run(FAKE_CALL);
+	fake_run(fake.call);
 	fake_disturb();
 	if (!fake.schedstat) {
 		errno = EIO;
 		return -1;
 	}
 	return snprintf(text, size, "%llu %llu 1\n", (unsigned long long)fake_ns(fake.ran),
-			(unsigned long long)fake_ns(fake.ready));
+			(unsigned long long)fake_ns(fake.ready - fake.uncounted));
 }
 
 static inline volatile uint64_t *cpa_machine_detector(void)
@@ -142,9 +148,16 @@ static inline volatile uint64_t *cpa_machine_detector(void)
 	return fake.detects ? &fake.word : NULL;
 }
 
+#define CPA_MACHINE_SLEEP 1000u
+
+static inline uint64_t cpa_machine_slack(void)
+{
+	return FAKE_SLACK;
+}
+
 static inline void cpa_machine_sleep(void)
 {
-	fake_block((uint64_t)(52000 * fake.ghz), 0);
+	fake_block((uint64_t)((CPA_MACHINE_SLEEP + FAKE_SLACK + fake.wake_ns) * fake.ghz), 0);
 }
 
 #endif

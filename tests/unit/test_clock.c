@@ -60,6 +60,8 @@ static void machine_begin(uint64_t seed, uint64_t script)
 			      .ticks = UINT64_C(1) << 40,
 			      .detects = true,
 			      .schedstat = true,
+			      .call = FAKE_CALL,
+			      .wake_ns = 5000,
 			      .random = rnd_sequence(seed, script) };
 	fake.ran = 0;
 }
@@ -218,12 +220,15 @@ static double apart(uint64_t a, uint64_t b)
 static void random_script(uint64_t seed, uint64_t script)
 {
 	struct cpa_elapsed all;
-	uint64_t ran, ready, blocked, either;
+	uint64_t ran, ready, blocked, either, lead;
 
 	machine_begin(seed, script);
 	fake.ghz = 0.8 + (double)rnd_below(&fake.random, 3200) / 1000;
+	fake.call = 200 + rnd_below(&fake.random, 6000);
+	fake.wake_ns = 1000 + (double)rnd_below(&fake.random, 60000);
 	clocks_begin();
 	fake.disturbs = rnd_percent(&fake.random, 50) ? 0 : 5;
+	lead = fake.call > us(1) ? fake.call : us(1);
 	/* A preemption during a reading may be taken for a block, or the other way round. */
 	either = us(fake.disturbs ? 9000 : 1000);
 	fake.detects = !rnd_percent(&fake.random, 20);
@@ -239,9 +244,10 @@ static void random_script(uint64_t seed, uint64_t script)
 	/* All unseen stolen time is repaid: see cpa_clock_repaid(). */
 	fake.disturbs = 0;
 	do {
-		fake_run(us(1000));
+		fake_run(us(4100)); /* the clock is looked at */
 		event(true);
 	} while (run.clock.ahead);
+	event(false); /* the calls that the last look was followed by */
 	check_tiles();
 	all = run.sum;
 	add(&all, &run.ours);
@@ -250,7 +256,7 @@ static void random_script(uint64_t seed, uint64_t script)
 	blocked = fake.blocked - blocked;
 	if (apart(all.process, ran) > (double)us(5) + (double)ran / 10000 ||
 	    apart(all.external, blocked) > (double)either + (double)blocked / 50 ||
-	    apart(all.runqueue, ready) > (double)either + (double)ready / 50 || run.lead > us(1))
+	    apart(all.runqueue, ready) > (double)either + (double)ready / 50 || run.lead > lead)
 		fail_msg("seed %llu, script %llu: ran %.1f us of %.1f, ready %.1f of %.1f, blocked "
 			 "%.1f of %.1f, ahead by %.1f, detector %d, disturbed %u",
 			 (unsigned long long)seed, (unsigned long long)script,
@@ -274,6 +280,109 @@ static void test_late_start(void **state)
 	event(true);
 	assert_int_equal(run.sum.runqueue, 0);
 	assert_in_range(run.sum.external, us(19990), us(20010));
+}
+
+/* A machine, with ticks of a system call and ns of a wake. */
+static void machine_of(uint64_t call, double wake_ns)
+{
+	machine_begin(6, call);
+	fake.call = call;
+	fake.wake_ns = wake_ns;
+	clocks_begin();
+	thread_begin();
+	event(false);
+	done(100);
+	run.sum = (struct cpa_elapsed){ 0 };
+}
+
+static const struct {
+	uint64_t call;
+	double wake_ns;
+} machines[] = { { 250, 1500 }, { 900, 5000 }, { 3400, 30000 }, { 12000, 90000 } };
+
+#define EACH_MACHINE                                                                    \
+	for (unsigned m = 0; m < sizeof(machines) / sizeof(*machines) &&                \
+			     (machine_of(machines[m].call, machines[m].wake_ns), true); \
+	     m++)
+
+/* The costs that the session shows are those of the machine. */
+static void test_costs(void **state)
+{
+	(void)state;
+	EACH_MACHINE
+	{
+		const struct cpa_machine *found = &cpa_header()->machine;
+
+		print_message("a look takes %u ns of %.0f, a wake %u ns of %.0f\n", found->look_ns,
+			      (double)fake.call / fake.ghz, found->wake_ns, fake.wake_ns);
+		assert_in_range(found->look_ns, (uint64_t)((double)fake.call / fake.ghz),
+				(uint64_t)((double)(fake.call + 2 * FAKE_READ) / fake.ghz) + 1);
+		assert_in_range(found->wake_ns, (uint64_t)fake.wake_ns - 10,
+				(uint64_t)(fake.wake_ns + (double)fake.call / fake.ghz / 10));
+	}
+}
+
+/*
+ * A preemption right after a short wait, of which the kernel does not count what the switch took:
+ * all of it is run-queue time, however slow switches are.
+ */
+static void test_slow_switch(void **state)
+{
+	(void)state;
+	EACH_MACHINE
+	{
+		uint64_t gap = us(fake.wake_ns / 1000 * 1.2);
+
+		fake_block(us(20), 0);
+		event(true);
+		run.sum = (struct cpa_elapsed){ 0 };
+		fake.cold = us(fake.wake_ns / 1000 * 0.9);
+		gap = gap > us(60) ? gap : us(60);
+		fake_preempt(gap);
+		event(false);
+		print_message("preempted for %.1f us, a switch takes %.1f: external %.1f us\n",
+			      (double)gap / (double)us(1), fake.wake_ns / 1000,
+			      (double)run.sum.external / (double)us(1));
+		assert_int_equal(run.sum.external, 0);
+		assert_in_range(run.sum.runqueue, gap - us(1), gap + us(1));
+	}
+}
+
+/* A block of 15 us and then 60 us without a processor: the block is no switch where those are fast. */
+static void test_fast_switch(void **state)
+{
+	(void)state;
+	machine_of(machines[0].call, machines[0].wake_ns);
+	fake_block(us(15), us(60));
+	event(false);
+	assert_in_range(run.sum.external, us(14), us(16));
+	assert_in_range(run.sum.runqueue, us(59), us(61));
+}
+
+/*
+ * What a hypervisor takes of an activity is found at its end, if the activity is as long as 400 looks
+ * at the kernel's clock; and the kernel is not asked if it is as long as 200.
+ */
+static void test_long_activity(void **state)
+{
+	(void)state;
+	EACH_MACHINE
+	{
+		uint64_t part = 100 * fake.call, stolen = fake.stolen;
+
+		fake_run(part);
+		fake_steal(part);
+		event(false);
+		assert_int_equal(run.sum.runqueue, 0);
+		run.sum = (struct cpa_elapsed){ 0 };
+		fake_run(2 * part);
+		fake_steal(2 * part);
+		event(false);
+		if (4 * part > us(4000))
+			continue;
+		assert_in_range(run.sum.runqueue + run.clock.ahead, fake.stolen - stolen - us(2),
+				fake.stolen - stolen + us(2));
+	}
 }
 
 static void test_random_scripts(void **state)
@@ -384,7 +493,9 @@ int main(void)
 		cmocka_unit_test(test_tight_events),   cmocka_unit_test(test_operations),
 		cmocka_unit_test(test_random_scripts), cmocka_unit_test(test_good_counter),
 		cmocka_unit_test(test_bad_counter),    cmocka_unit_test(test_distrusted_counter),
-		cmocka_unit_test(test_late_start),
+		cmocka_unit_test(test_late_start),     cmocka_unit_test(test_costs),
+		cmocka_unit_test(test_slow_switch),    cmocka_unit_test(test_fast_switch),
+		cmocka_unit_test(test_long_activity),
 	};
 
 	return cmocka_run_group_tests_name("clock", tests, begin, NULL);
