@@ -28,6 +28,7 @@ static const char usage_text[] =
 	"usage: cpa run [-q] [-f] [-o FILE] [--delay TIME] [--duration TIME]\n"
 	"               [--journal[=SIZE]] [--repeat N] [--] PROGRAM [ARGUMENT...]\n"
 	"       cpa report [OPTION...] [DUMP]\n"
+	"       cpa view [OPTION...] [DUMP]\n"
 	"       cpa diff [OPTION...] BASE [NEW]\n"
 	"       cpa top [PID|DUMP]\n"
 	"       cpa ctl PID|DUMP start|stop|mark NAME|snapshot FILE\n"
@@ -49,6 +50,7 @@ static const char usage_text[] =
 	"medians\n"
 	"                        and spread\n"
 	"  report              show a profile; see cpa-report --help\n"
+	"  view                show a profile as a page in the browser\n"
 	"  diff                compare runs before and after a change; see cpa diff --help\n"
 	"  top                 watch a program that cpa run started, updated each second; ?: keys\n"
 	"  ctl                 switch profiling on or off, mark a moment, or copy the profile\n"
@@ -330,6 +332,25 @@ static int run(const char *argv0, int argc, char **argv)
 	cpa_child_end_alike(status);
 }
 
+/* cpa-report --view, with the arguments that follow argv[0], which is the command. */
+static int view(int argc, char **argv)
+{
+	static char option[] = "--view";
+	char **longer = malloc(((size_t)argc + 2) * sizeof(*longer));
+	int ret;
+
+	if (!longer) {
+		cpa_complain("view: out of memory");
+		return CPA_EXIT_CANNOT_EXECUTE;
+	}
+	longer[0] = argv[0];
+	longer[1] = option;
+	memcpy(longer + 2, argv + 1, (size_t)argc * sizeof(*longer));
+	ret = become("cpa-report", longer);
+	free(longer);
+	return ret;
+}
+
 int main(int argc, char **argv)
 {
 	const char *command = argc > 1 ? argv[1] : NULL;
@@ -342,6 +363,8 @@ int main(int argc, char **argv)
 		return run(argv[0], argc - 1, argv + 1);
 	if (strcmp(command, "report") == 0)
 		return become("cpa-report", argv + 1);
+	if (strcmp(command, "view") == 0)
+		return view(argc - 1, argv + 1);
 	if (strcmp(command, "diff") == 0)
 		return become("cpa-diff", argv + 1);
 	if (strcmp(command, "top") == 0)
@@ -357,7 +380,8 @@ int main(int argc, char **argv)
 		puts("cpa " CPA_VERSION);
 		return 0;
 	}
-	cpa_complain("%s: no such command (one of run, report, diff, top, ctl; see cpa --help)",
-		     command);
+	cpa_complain(
+		"%s: no such command (one of run, report, view, diff, top, ctl; see cpa --help)",
+		command);
 	return CPA_EXIT_USAGE;
 }

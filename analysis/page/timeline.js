@@ -377,7 +377,7 @@ function timeline() {
 	const lanes = decodeEvents();
 	if (!lanes || !lanes.length)
 		return section('timeline', 'Timeline: threads, and the path across them',
-			'This dump has no journal. Record one with cpa run --journal to see each event here.');
+			'A page made from a dump with a journal shows each event here: cpa run --journal, then cpa view.');
 	const line = new Timeline(lanes), described = data.timeline;
 	const pieces = el('div');
 	const modes = [[OBSERVED, 'observed path'], [CRITICAL, 'critical path']].map(([mode, text]) => el('button', {

@@ -101,7 +101,7 @@ function whatif() {
 	const rows = report.components.filter((row) => row.saved_s > 0).slice(0, SLIDERS_MOST);
 	if (!rows.length) return null;
 	const counts = data.replays ? data.replays.map((each) => each.predictions[0].cores) : [];
-	const state = { factors: rows.map(() => 1), at: 0, cores: counts.includes(program.cores) ? program.cores : counts[0] };
+	const state = { factors: rows.map(() => 1), at: Math.max(0, rows.findIndex((row) => row.kind !== 'thread')), cores: counts.includes(program.cores) ? program.cores : counts[0] };
 	const out = el('div', { 'aria-live': 'polite' });
 	const replay = () => replayOf(state.cores);
 	const chart = canvas(220, { 'aria-label': 'Critical path against how much of the chosen component is left' },
@@ -109,7 +109,8 @@ function whatif() {
 	const chartTitle = el('h3');
 
 	function replayText(changes) {
-		if (!replay()) return 'With a journal (cpa run --journal) the run is replayed on any number of cores as well.';
+		if (!replay()) return data.timeline ? 'The journal is long: cpa-report --html FILE --cores N replays it on N cores.' :
+			'With a journal (cpa run --journal) the run is replayed on any number of cores as well.';
 		const base = replay().predictions[0].unchanged_s, on = `on ${state.cores} idle core${state.cores === 1 ? '' : 's'}`;
 		if (!changes.length) return `Replayed ${on} with nothing changed: ${seconds(base)}.`;
 		const single = changes.length === 1 ? replayed(replay(), ...changes[0]) : null;

@@ -7,11 +7,15 @@
 #include <string.h>
 
 #include "analysis/render/html_lanes.h"
+#include "analysis/render/html_replays.h"
 #include "analysis/render/html_series.h"
 #include "analysis/render/json.h"
 
 /* Enough for a chart, and for a time to 1 ns in a run of 10 s. */
 #define DIGITS 10
+
+/* Events of a journal that is replayed without being asked for: some seconds. */
+#define REPLAYED_MOST 100000
 
 /* The page around its data, and around its events: analysis/page/embed.S. */
 extern const char cpa_page_head[], cpa_page_middle[], cpa_page_tail[];
@@ -43,20 +47,29 @@ static int put_escaped(const char *text, size_t size, void *argument)
 }
 
 /* What only a journal holds, if @dump has one: to @data and to @events. */
-static void add_lanes(json_t *data, struct cpa_dump *dump, const struct cpa_profile *profile,
-		      struct cpa_bytes *events)
+static void add_journal(json_t *data, struct cpa_dump *dump, const struct cpa_profile *profile,
+			const uint32_t *core, size_t cores, struct cpa_bytes *events)
 {
 	char *error = NULL;
 	struct cpa_lanes *lanes = cpa_lanes_build(dump, &error);
+	bool brief = lanes && lanes->run->events <= REPLAYED_MOST;
+	json_t *replays;
 
 	free(error);
 	if (!lanes)
 		return;
 	json_object_set_new(data, "timeline", cpa_html_lanes(lanes, profile, events));
 	cpa_lanes_free(lanes);
+	if (!cores && !brief)
+		return;
+	replays = cpa_html_replays(dump, profile, core, cores);
+	if (json_array_size(replays))
+		json_object_set(data, "replays", replays);
+	json_decref(replays);
 }
 
-int cpa_html_write(struct cpa_dump *dump, const struct cpa_profile *profile, FILE *out)
+int cpa_html_write(struct cpa_dump *dump, const struct cpa_profile *profile, const uint32_t *core,
+		   size_t cores, FILE *out)
 {
 	json_t *data = json_object(), *report = cpa_json_profile(profile);
 	struct cpa_bytes events = { 0 };
@@ -69,7 +82,7 @@ int cpa_html_write(struct cpa_dump *dump, const struct cpa_profile *profile, FIL
 	json_object_set_new(data, "metrics", cpa_html_metrics());
 	json_object_set_new(data, "series", cpa_html_series(profile));
 	if (dump)
-		add_lanes(data, dump, profile, &events);
+		add_journal(data, dump, profile, core, cores, &events);
 	ret = fputs(cpa_page_head, out) == EOF ? -1 : 0;
 	if (ret == 0)
 		ret = json_dump_callback(data, put_escaped, out,

@@ -16,8 +16,10 @@
 
 /*
  * Write the page of @profile to @out. @dump: of the profile, for what only a journal holds; NULL:
- * without that. Return 0, or -1 with errno set if it could not be written.
+ * without that. @core: [@cores], the numbers of cores on which to replay a journal; none: choose, or
+ * none if the journal is long. Return 0, or -1 with errno set if it could not be written.
  */
-int cpa_html_write(struct cpa_dump *dump, const struct cpa_profile *profile, FILE *out);
+int cpa_html_write(struct cpa_dump *dump, const struct cpa_profile *profile, const uint32_t *core,
+		   size_t cores, FILE *out);
 
 #endif

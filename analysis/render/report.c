@@ -11,6 +11,7 @@
 #include "analysis/exact/context.h"
 #include "analysis/input/load.h"
 #include "analysis/input/newest.h"
+#include "analysis/util/browse.h"
 #include "analysis/util/printable.h"
 #include "analysis/predict/question.h"
 #include "analysis/render/writers.h"
@@ -31,7 +32,8 @@ enum option_only_long {
 	OPTION_PHASES,
 	OPTION_PHASE,
 	OPTION_THRESHOLD,
-	OPTION_HTML
+	OPTION_HTML,
+	OPTION_VIEW
 };
 
 struct options {
@@ -45,6 +47,7 @@ struct options {
 	size_t width;	  /* 0: that of the terminal */
 	const char *dump; /* NULL: the newest dump in the current folder */
 	const char *file; /* --html; NULL: standard output */
+	bool view;	  /* open a page in the browser */
 	bool verify, paths;
 	const char *zero; /* components, or NULL */
 	struct cpa_question question;
@@ -60,6 +63,7 @@ static const char help[] =
 	"                            of --level, or the components), html, pprof, folded, sqlite\n"
 	"  --html FILE               write all of it as a page for a browser, which needs no "
 	"network\n"
+	"  --view                    write such a page to a temporary file and open it: cpa view\n"
 	"  --level LEVEL             program, component, process, thread, object, queue,\n"
 	"                            interval, pag\n"
 	"  --metrics LEVEL           the metrics of IPS: program, machine, process, thread,\n"
@@ -84,7 +88,7 @@ static const char help[] =
 	"differences\n"
 	"\n"
 	"Instead of the report, a prediction of the run time, from a dump with a journal:\n"
-	"  --cores N[,N...]          on this many cores\n"
+	"  --cores N[,N...]          on this many cores; with --html: for the sliders of the page\n"
 	"  --group 'CORES:NAME[,NAME...] ...'\n"
 	"                            with the threads of these names on these cores only\n"
 	"  --load N                  beside N other processes that always use a core\n"
@@ -206,11 +210,24 @@ static void ask(struct cpa_question *question, int option, const char *name)
 	bad_usage(dashed, optarg, wrong);
 }
 
+/* A page answers for numbers of cores alone: its sliders are the changes. */
+static void check_page(struct options *options)
+{
+	const struct cpa_question *question = &options->question;
+
+	if (question->changes || question->groups || question->load || options->zero ||
+	    options->paths)
+		bad_usage("--html", NULL, "not with --what-if, --group, --load, --zero or --paths");
+	options->show.cores = question->cores;
+	options->show.core = question->core;
+}
+
 static struct options parse_options(int argc, char **argv)
 {
 	static const struct option known[] = {
 		{ "format", required_argument, NULL, 'f' },
 		{ "html", required_argument, NULL, OPTION_HTML },
+		{ "view", no_argument, NULL, OPTION_VIEW },
 		{ "level", required_argument, NULL, 'l' },
 		{ "metrics", required_argument, NULL, 'm' },
 		{ "histogram", required_argument, NULL, OPTION_HISTOGRAM },
@@ -242,6 +259,10 @@ static struct options parse_options(int argc, char **argv)
 		case OPTION_HTML:
 			options.writer = cpa_writer_find("html");
 			options.file = optarg;
+			break;
+		case OPTION_VIEW:
+			options.writer = cpa_writer_find("html");
+			options.view = true;
 			break;
 		case 'l':
 			options.show.level = parse_level(optarg);
@@ -303,6 +324,8 @@ static struct options parse_options(int argc, char **argv)
 		bad_usage("argument", argv[optind + 1], "one dump expected");
 	if (options.histogram != CPA_METRICS && options.show.metric_level == CPA_METRIC_LEVELS)
 		bad_usage("--histogram", NULL, "one level expected (--metrics)");
+	if (options.writer->is_page)
+		check_page(&options);
 	options.dump = argv[optind];
 	return options;
 }
@@ -340,19 +363,25 @@ static void free_details(struct cpa_profile *profile)
 	cpa_metrics_free(profile->metrics);
 }
 
-static int write_report(struct cpa_dump *dump, const struct cpa_profile *profile,
+/* Send standard output to @file. Return 0, or an exit status after a line on stderr. */
+static int write_to(const char *file)
+{
+	if (freopen(file, "we", stdout))
+		return 0;
+	fprintf(stderr, "cpa-report: --html %s: %s (name a file that can be written)\n", file,
+		strerror(errno));
+	return EXIT_BAD_USAGE;
+}
+
+/* Write what @options ask for. Return 0, or an exit status after a line on stderr. */
+static int write_answer(struct cpa_dump *dump, const struct cpa_profile *profile,
 			const struct options *options)
 {
 	struct cpa_page page = cpa_terminal_page(options->color, options->width);
 	char *error = NULL;
 	int ret = 0;
 
-	if (options->file && !freopen(options->file, "we", stdout)) {
-		fprintf(stderr, "cpa-report: --html %s: %s (name a file that can be written)\n",
-			options->file, strerror(errno));
-		return EXIT_BAD_USAGE;
-	}
-	if (cpa_question_asked(&options->question))
+	if (!options->writer->is_page && cpa_question_asked(&options->question))
 		ret = cpa_question_answer(&options->question, dump, profile, &page,
 					  options->writer->is_json);
 	else if (options->zero)
@@ -374,6 +403,41 @@ static int write_report(struct cpa_dump *dump, const struct cpa_profile *profile
 		return EXIT_BAD_DUMP;
 	}
 	return 0;
+}
+
+static int write_report(struct cpa_dump *dump, const struct cpa_profile *profile,
+			const struct options *options)
+{
+	int ret = options->file ? write_to(options->file) : 0;
+
+	return ret ? ret : write_answer(dump, profile, options);
+}
+
+/* As write_report(), to a temporary file, and open it. */
+static int view_report(struct cpa_dump *dump, const struct cpa_profile *profile,
+		       struct options *options)
+{
+	char *file = cpa_browse_file();
+	int ret;
+
+	if (!file) {
+		fprintf(stderr,
+			"cpa-report: --view: no temporary file: %s (set TMPDIR, or use "
+			"--html FILE)\n",
+			strerror(errno));
+		return EXIT_BAD_DUMP;
+	}
+	options->file = file;
+	ret = write_report(dump, profile, options);
+	if (ret)
+		unlink(file);
+	else if (cpa_browse(file))
+		fprintf(stderr, "cpa-report: page in %s\n", file);
+	else
+		fprintf(stderr,
+			"cpa-report: page in %s: xdg-open not found, open it in a browser\n", file);
+	free(file);
+	return ret;
 }
 
 /* Compare the dump with its journal. Return the exit status. */
@@ -424,7 +488,8 @@ int main(int argc, char **argv)
 	profile->program.running = dump.live && cpa_process_writes(dump.header.pid, dump.file);
 	add_details(profile, &options);
 	if (cpa_dump_whole(&dump)) {
-		ret = write_report(&dump, profile, &options);
+		ret = options.view ? view_report(&dump, profile, &options) :
+				     write_report(&dump, profile, &options);
 	} else {
 		fprintf(stderr,
 			"cpa-report: %s: the file became unreadable during reading (try again)\n",

@@ -57,8 +57,8 @@ static int write_csv(struct cpa_dump *dump, const struct cpa_profile *profile,
 static int write_html(struct cpa_dump *dump, const struct cpa_profile *profile,
 		      const struct cpa_selection *show, const struct cpa_page *page)
 {
-	(void)show, (void)page;
-	return cpa_html_write(dump, profile, stdout);
+	(void)page;
+	return cpa_html_write(dump, profile, show->core, show->cores, stdout);
 }
 
 static int write_pprof(struct cpa_dump *dump, const struct cpa_profile *profile,
@@ -86,7 +86,7 @@ static const struct cpa_writer writers[] = {
 	{ .name = "text", .write = write_text },
 	{ .name = "json", .has_sites = true, .is_json = true, .write = write_json },
 	{ .name = "csv", .has_sites = true, .write = write_csv },
-	{ .name = "html", .has_sites = true, .write = write_html },
+	{ .name = "html", .has_sites = true, .is_page = true, .write = write_html },
 	{ .name = "pprof", .is_binary = true, .write = write_pprof },
 	{ .name = "folded", .write = write_folded },
 	{ .name = "sqlite", .has_sites = true, .is_binary = true, .write = write_sqlite },

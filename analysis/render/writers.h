@@ -17,12 +17,15 @@ struct cpa_selection {
 	bool metrics; /* show metrics, instead of `level`: */
 	enum cpa_metric_level metric_level;
 	bool phases;
-	size_t top; /* rows of a table */
+	size_t top;   /* rows of a table */
+	size_t cores; /* of `core`: numbers of cores to replay a journal on, for html; 0: choose */
+	const uint32_t *core;
 };
 
 struct cpa_writer {
 	const char *name; /* value of --format */
 	bool has_sites;	  /* it always shows call sites, whose names take time to look up */
+	bool is_page;	  /* a page for a browser; replays a journal on the cores of --cores */
 	bool is_json;	  /* answers to --what-if and --cores are JSON too */
 	bool is_binary;	  /* nothing for a terminal */
 	/*

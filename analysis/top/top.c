@@ -14,8 +14,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "analysis/util/format.h"
+#include "analysis/profile/metrics.h"
+#include "analysis/profile/phases.h"
+#include "analysis/render/html.h"
 #include "analysis/render/text.h"
+#include "analysis/util/browse.h"
+#include "analysis/util/format.h"
 #include "analysis/top/top_page.h"
 #include "analysis/top/top_screen.h"
 #include "analysis/top/top_session.h"
@@ -66,29 +70,58 @@ static const char *parse_options(int argc, char **argv)
 	return argv[optind];
 }
 
-/* Write a report of the moment on the screen to a file; show the result as the message. */
-static void write_report(struct cpa_top *top)
+/* The report with all that the page shows, though the screen does not. */
+static int write_page(struct cpa_profile *profile, FILE *out)
 {
-	struct cpa_page page = { .width = REPORT_WIDTH };
+	const struct cpa_phase_settings settings = { 0 };
+	int ret;
+
+	profile->metrics = cpa_metrics_build(profile);
+	profile->phases = cpa_phases_build(profile, &settings);
+	ret = cpa_html_write(NULL, profile, NULL, 0, out);
+	cpa_phases_free(profile->phases);
+	cpa_metrics_free(profile->metrics);
+	profile->phases = NULL;
+	profile->metrics = NULL;
+	return ret;
+}
+
+static int write_text(struct cpa_profile *profile, FILE *out)
+{
+	struct cpa_page page = { .out = out, .width = REPORT_WIDTH };
+
+	cpa_text_write(profile, &page, CPA_LEVEL_ALL, REPORT_TOP);
+	return 0;
+}
+
+/*
+ * Write the moment on the screen to a new file of @suffix, and open it if @browse; show the result as
+ * the message.
+ */
+static void write_moment(struct cpa_top *top, const char *suffix,
+			 int (*write)(struct cpa_profile *profile, FILE *out), bool browse)
+{
 	time_t now = time(NULL);
 	char date[32];
 	struct tm tm;
 	char *file;
+	FILE *out;
 	int fd;
 
 	strftime(date, sizeof(date), "%Y%m%d-%H%M%S", localtime_r(&now, &tm));
-	file = cpa_format_text("cpa.top.%" PRIu32 ".%s.txt", top->now.pid, date);
+	file = cpa_format_text("cpa.top.%" PRIu32 ".%s.%s", top->now.pid, date, suffix);
 	fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-	page.out = fd < 0 ? NULL : fdopen(fd, "w");
-	if (page.out)
-		cpa_text_write(top->now.profile, &page, CPA_LEVEL_ALL, REPORT_TOP);
+	out = fd < 0 ? NULL : fdopen(fd, "w");
 	free(top->message);
-	if (!page.out || ferror(page.out) || fflush(page.out))
+	if (!out || write(top->now.profile, out) < 0 || fflush(out) || ferror(out))
 		top->message = cpa_format_text("cannot write %s: %s", file, strerror(errno));
-	else
+	else if (!browse)
 		top->message = cpa_format_text("report in %s", file);
-	if (page.out)
-		fclose(page.out);
+	else
+		top->message = cpa_format_text("page in %s%s", file,
+					       cpa_browse(file) ? "" : ": open it in a browser");
+	if (out)
+		fclose(out);
 	free(file);
 }
 
@@ -129,7 +162,9 @@ static void watch(struct cpa_top_session *session, struct cpa_top *top)
 		key = cpa_screen_key(more && !top->frozen ? left : -1);
 		action = key > 0 ? cpa_top_press(top, key) : CPA_TOP_STAY;
 		if (action == CPA_TOP_WRITE)
-			write_report(top);
+			write_moment(top, "txt", write_text, false);
+		else if (action == CPA_TOP_OPEN)
+			write_moment(top, "html", write_page, true);
 	}
 }
 

@@ -144,7 +144,7 @@ enum cpa_top_keys {
 	CPA_KEY_RIGHT
 };
 
-enum cpa_top_action { CPA_TOP_STAY, CPA_TOP_WRITE, CPA_TOP_QUIT };
+enum cpa_top_action { CPA_TOP_STAY, CPA_TOP_WRITE, CPA_TOP_OPEN, CPA_TOP_QUIT };
 
 /* Handle a key: a byte of text, or one of enum cpa_top_keys. Return what the caller must do. */
 enum cpa_top_action cpa_top_press(struct cpa_top *top, int key);

@@ -135,6 +135,8 @@ enum cpa_top_action cpa_top_press(struct cpa_top *top, int key)
 		return CPA_TOP_QUIT;
 	else if (key == 'w')
 		return CPA_TOP_WRITE;
+	else if (key == 'o')
+		return CPA_TOP_OPEN;
 	else
 		press_plain(top, key);
 	return CPA_TOP_STAY;

@@ -21,6 +21,7 @@ static const char *const help[] = {
 	"Enter                  details of the row at the cursor; Esc: back",
 	"space                  freeze, and go on",
 	"w                      write a report of what is shown to cpa.top.PID.TIME.txt",
+	"o                      write it as a page, cpa.top.PID.TIME.html, and open the browser",
 	"q, Ctrl-C              quit",
 	"",
 	"saves: how much shorter the critical path would be if this cost nothing.",
@@ -292,7 +293,7 @@ static void put_foot(const struct cpa_top *top, struct cpa_top_screen *screen)
 	else if (top->message)
 		text = xstrdup(top->message);
 	else if (top->help || top->detail.id)
-		text = xstrdup("Esc back  space freeze  w report  q quit");
+		text = xstrdup("Esc back  space freeze  w report  o page  q quit");
 	else
 		text = xstrdup("1-5 view s sort r reverse / filter Enter details space freeze "
 			       "w report ? help q");

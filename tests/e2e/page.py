@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 import browser
 from page_events import ACTIVITY, CRITICAL, WAIT, data_of, lanes_of
@@ -371,11 +372,38 @@ def test_errors(results, folder, dump):
     results.check(done == write_page(dump).read_text(), "--format html writes the same")
 
 
+def test_view(results, folder, dump):
+    """cpa view writes a page and gives it to xdg-open; without that it says where the page is."""
+    tools, shown = folder / "tools", folder / "shown"
+    tools.mkdir()
+    opener = tools / "xdg-open"
+    opener.write_text(f'#!/bin/sh\necho "$1" >{shown}.new && mv {shown}.new {shown}\n', encoding="utf-8")
+    opener.chmod(0o755)
+    for path, there in ((f"{tools}:/usr/bin:/bin", True), (str(folder), False)):
+        done = subprocess.run(
+            [BUILD / "cpa", "view", dump], capture_output=True, text=True, check=False,
+            env=dict(os.environ, PATH=path, TMPDIR=str(folder)),
+        )
+        said = re.search(r"page in (\S+/cpa\.\w{6}\.html)(: xdg-open not found)?", done.stderr)
+        results.check(done.returncode == 0 and said and bool(said[2]) != there, f"view: {done.stderr.strip()}")
+        page = pathlib.Path(said[1])
+        results.check(page.stat().st_mode & 0o777 == 0o600, "view: the page is the user's alone")
+        results.check(data_of(page)["report"]["program"]["name"] == "two_locks", "view: of the dump")
+        while there and not shown.exists():
+            time.sleep(0.05)
+        results.check(not there or shown.read_text().strip() == str(page), "view: the browser gets it")
+    done = subprocess.run(
+        [BUILD / "cpa", "view", "--paths", dump], capture_output=True, text=True, check=False
+    )
+    results.check(done.returncode == 2 and "not with" in done.stderr, f"view: {done.stderr.strip()}")
+
+
 def main():
     results = Results()
     folder = pathlib.Path(os.environ.get("CPA_TMP") or tempfile.mkdtemp())
     dump = record(folder, "run", PROGRAMS / "two_locks")
     test_errors(results, folder, dump)
+    test_view(results, folder, dump)
     for name in SUMMED:
         other = record(folder, name, PROGRAMS / name)
         check_sums(results, write_page(other), read(other), name)

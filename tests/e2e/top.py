@@ -65,8 +65,17 @@ class Server:
         return out, err, self.cpa.returncode
 
 
+def make_opener(folder):
+    """An xdg-open of our own, first in PATH, which writes its argument to the file "shown"."""
+    opener = folder / "xdg-open"
+    opener.write_text(f'#!/bin/sh\necho "$1" >{folder}/new && mv {folder}/new {folder}/shown\n')
+    opener.chmod(0o755)
+    os.environ["PATH"] = f"{folder}:{os.environ['PATH']}"
+
+
 def test_live(folder):
     server = Server(folder, "live.dump")
+    make_opener(folder)
     top = Terminal(folder, BUILD / "cpa", "top", server.pid)
     if not top.wait(rf"^server, pid {server.pid}: running, .* 5 threads", "a process is found"):
         top.close()
@@ -112,6 +121,7 @@ def test_live(folder):
     top.wait(r"clerk", "all components again")
     test_freeze(top)
     test_report(folder, server, top)
+    test_page(server, top, folder)
     top.press("?")
     top.wait(r"^space +freeze", "help")
     top.resize(40, 120)
@@ -147,6 +157,18 @@ def test_report(folder, server, top):
     check("What the run would gain" in text and "The profiler itself" in text, "as of cpa-report")
     top.press("w")
     top.wait(r"^(cannot write|report in) cpa\.top", "another does not replace it")
+
+
+def test_page(server, top, folder):
+    """tests/e2e/page.py opens pages; here the browser is a script that notes which it was given."""
+    top.press("o")
+    found = top.wait(r"^page in (cpa\.top\.\d+\.\S+\.html)", "a page is written")
+    text = (folder / found[1]).read_text(encoding="utf-8") if found else ""
+    check(f'"pid":{server.pid}' in text and text.endswith("</html>\n"), "it is of the process, and whole")
+    shown, end = folder / "shown", time.monotonic() + TIMEOUT_S
+    while found and not shown.exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    check(found and shown.exists() and shown.read_text().strip() == found[1], "the browser gets it")
 
 
 def test_finished(folder):

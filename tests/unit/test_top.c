@@ -143,6 +143,7 @@ static void test_keys(void **state)
 	cpa_top_press(&top, CPA_KEY_RIGHT);
 	expect("by saves");
 	assert_int_equal(cpa_top_press(&top, 'w'), CPA_TOP_WRITE);
+	assert_int_equal(cpa_top_press(&top, 'o'), CPA_TOP_OPEN);
 	top.message = strdup("report in x");
 	expect("report in x\n");
 	press("s");
@@ -150,7 +151,7 @@ static void test_keys(void **state)
 	assert_int_equal(cpa_top_press(&top, 'q'), CPA_TOP_QUIT);
 	/* Codes that are no keys do no harm. */
 	for (int key = 0; key < 300; key++)
-		if (key != 'q' && key != 'w') {
+		if (key != 'q' && key != 'w' && key != 'o') {
 			cpa_top_press(&top, key);
 			draw_on(COLUMNS, LINES);
 		}
