@@ -14,8 +14,8 @@
 
 #include "analysis/ctl/control.h"
 #include "analysis/input/copy.h"
+#include "analysis/input/find_dump.h"
 #include "analysis/input/process.h"
-#include "analysis/top/top_session.h"
 
 #define EXIT_FAILED    1
 #define EXIT_BAD_USAGE 2
@@ -111,7 +111,7 @@ int main(int argc, char **argv)
 	int ret;
 
 	argv += parse_options(argc, argv);
-	file = cpa_top_find(argv[0], &pid, &error);
+	file = cpa_dump_find(argv[0], &pid, &error);
 	if (!file)
 		return complain(EXIT_FAILED, error);
 	if (cpa_control_open(&control, file, &error) < 0) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/profile/find.h"
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 #include "analysis/exact/walk.h"
@@ -205,8 +206,8 @@ static size_t name_length(const char *text)
 	return strlen(text);
 }
 
-/* Zero all components called "kind:name", @size bytes at @name. Return their number. */
-static size_t zero_one(const struct work *w, const char *name, size_t size)
+/* Zero all components that "kind:name" names. Return their number. */
+static size_t zero_one(const struct work *w, const char *name)
 {
 	size_t n = 0;
 
@@ -215,9 +216,8 @@ static size_t zero_one(const struct work *w, const char *name, size_t size)
 		const char *kind = c->kind < ARRAY_SIZE(kind_name) ? kind_name[c->kind] : NULL;
 		size_t head = kind ? strlen(kind) : 0;
 
-		if (!kind || size < head + 1 || strncmp(name, kind, head) != 0 ||
-		    name[head] != ':' || strlen(c->name) != size - head - 1 ||
-		    strncmp(name + head + 1, c->name, size - head - 1) != 0)
+		if (!kind || strncmp(name, kind, head) != 0 || name[head] != ':' ||
+		    !cpa_is_named(w->profile, c->kind, c->slot, c->name, name + head + 1))
 			continue;
 		if (c->slot && c->slot < w->file.slots)
 			w->exact->zero[c->slot] = true;
@@ -231,13 +231,16 @@ static int zero_all(struct work *w, const char *names, char **error)
 	w->exact->zero = xcalloc(w->file.slots, sizeof(*w->exact->zero));
 	for (const char *p = names;; p++) {
 		size_t size = name_length(p);
+		char *name = xstrndup(p, size);
+		size_t zeroed = zero_one(w, name);
 
-		if (!zero_one(w, p, size)) {
+		free(name);
+		if (!zeroed) {
 			char *text = cpa_printable(p, size);
 
 			*error = cpa_format_text(
 				"--zero %s: no such component (give kind:name as listed by "
-				"cpa-report --level component)",
+				"cpa-report --level component; * and ? stand for any characters)",
 				text);
 			free(text);
 			return -1;

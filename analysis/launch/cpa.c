@@ -4,10 +4,12 @@
  */
 
 #include "analysis/launch/child.h"
+#include "analysis/launch/folder.h"
 #include "analysis/launch/output.h"
 #include "analysis/launch/program.h"
 #include "analysis/launch/repeat.h"
 #include "analysis/launch/sanitizer.h"
+#include "analysis/launch/tell.h"
 #include "shadow/store/size.h"
 
 #include <errno.h>
@@ -21,7 +23,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define DEFAULT_OUTPUT	"cpa.%e.%p.dump"
 #define DEFAULT_JOURNAL "256M"
 
 static const char usage_text[] =
@@ -32,14 +33,16 @@ static const char usage_text[] =
 	"       cpa diff [OPTION...] BASE [NEW]\n"
 	"       cpa top [PID|DUMP]\n"
 	"       cpa ctl PID|DUMP start|stop|mark NAME|snapshot FILE\n"
+	"       cpa ls\n"
+	"       cpa rm [--older TIME] [DUMP...]\n"
 	"\n"
 	"  run                 run PROGRAM and write its profile; the exit status is PROGRAM's\n"
 	"    -o, --output FILE   write the profile to FILE; in FILE, %e stands for the "
 	"executable,\n"
-	"                        %p for the process id, %h for the host (default " DEFAULT_OUTPUT
-	")\n"
+	"                        %p for the process id, %h for the host (default: a new file in "
+	".cpa)\n"
 	"    -f, --force         replace FILE if it exists\n"
-	"    -q, --quiet         do not print where the profile is\n"
+	"    -q, --quiet         do not print the verdict and where the profile is\n"
 	"    --delay TIME        start profiling TIME (500ms, 30s, 2m, 1h) after PROGRAM's start\n"
 	"    --duration TIME     profile for TIME, then stop; cpa ctl and CPA_START() override "
 	"both\n"
@@ -54,6 +57,8 @@ static const char usage_text[] =
 	"  diff                compare runs before and after a change; see cpa diff --help\n"
 	"  top                 watch a program that cpa run started, updated each second; ?: keys\n"
 	"  ctl                 switch profiling on or off, mark a moment, or copy the profile\n"
+	"  ls                  list the profiles in the folder .cpa, newest first\n"
+	"  rm                  remove profiles in it: those named, or older than TIME (12h, 7d)\n"
 	"\n"
 	"  help, -h, --help    this text\n"
 	"  -V, --version       the version\n"
@@ -116,12 +121,15 @@ static int find_library(char *library)
 	return 0;
 }
 
+static char *preloaded; /* LD_PRELOAD before preload(); NULL: there was none */
+
 static int preload(const char *library, const char *image)
 {
 	const char *old = getenv("LD_PRELOAD");
 	char *value, sanitizer[64];
 	int ret;
 
+	preloaded = old ? strdup(old) : NULL; /* setenv() may free it */
 	cpa_sanitizer_of(image, sanitizer, sizeof(sanitizer));
 	if (asprintf(&value, "%s%s%s%s%s", sanitizer, *sanitizer ? ":" : "", library,
 		     old && *old ? ":" : "", old ? old : "") < 0)
@@ -131,20 +139,37 @@ static int preload(const char *library, const char *image)
 	return ret;
 }
 
-/* Print the place of the profile, and a command for it: cpa-report is in the folder of cpa. */
-static void name_next(const char *argv0, const char *dump)
+/*
+ * Print the verdict, the place of the profile, and a command for it: cpa-report is in the folder of
+ * cpa. @mask: the signal mask of the launcher before.
+ */
+static void name_next(const char *argv0, const char *dump, const sigset_t *mask)
 {
-	const char *slash = strrchr(argv0, '/');
+	static const char *const folders[] = { ".", "../bin", NULL };
+	const char *slash = strrchr(argv0, '/'), *shown = cpa_folder_short(dump);
 	int folder = slash ? (int)(slash + 1 - argv0) : 0;
+	char report[PATH_MAX];
 	struct stat st;
 
-	if (stat(dump, &st) < 0 || st.st_size == 0)
+	if (stat(dump, &st) < 0 || st.st_size == 0) {
 		cpa_complain(
 			"no profile in %s: the program did not load libcpa.so, or it could not "
 			"write the file (a line above then says why)",
-			dump);
+			shown);
+		return;
+	}
+	if (find_beside(folders, "cpa-report", report))
+		cpa_tell_verdict(report, dump, mask);
+	cpa_complain("profile in %s; next: %.*scpa-report %s", shown, folder, argv0, shown);
+}
+
+/* For programs that are no part of the run: LD_PRELOAD as it was before preload(). */
+static void unload(void)
+{
+	if (preloaded)
+		setenv("LD_PRELOAD", preloaded, 1);
 	else
-		cpa_complain("profile in %s; next: %.*scpa-report %s", dump, folder, argv0, dump);
+		unsetenv("LD_PRELOAD");
 }
 
 /*
@@ -230,7 +255,7 @@ static int run(const char *argv0, int argc, char **argv)
 	const char *output = NULL, *journal = NULL, *quiet_env = getenv("CPA_QUIET"), *pattern,
 		   *source;
 	bool force = false, quiet = quiet_env && strcmp(quiet_env, "1") == 0;
-	char library[PATH_MAX], dump[PATH_MAX], exe[NAME_MAX + 1];
+	char library[PATH_MAX], dump[PATH_MAX], exe[NAME_MAX + 1], fresh[PATH_MAX + NAME_MAX];
 	struct cpa_parts parts = { .session = dump };
 	struct cpa_repeat repeat = { .argv = argv };
 	struct cpa_program program;
@@ -301,7 +326,9 @@ static int run(const char *argv0, int argc, char **argv)
 	pattern = output ? output : getenv("CPA_OUTPUT");
 	source = output ? "--output" : "CPA_OUTPUT";
 	if (!pattern || !*pattern) {
-		pattern = DEFAULT_OUTPUT;
+		if ((ret = cpa_folder_pattern(fresh, sizeof(fresh))))
+			return ret;
+		pattern = output = fresh;
 		source = "profile";
 	}
 	if ((ret = cpa_output_check(pattern, source, exe, force)))
@@ -326,8 +353,9 @@ static int run(const char *argv0, int argc, char **argv)
 	status = cpa_child_wait(&child, &parts);
 	if (dump[0]) {
 		cpa_output_ended(dump, child.pid, status);
+		unload();
 		if (!quiet)
-			name_next(argv0, dump);
+			name_next(argv0, dump, &child.old_mask);
 	}
 	cpa_child_end_alike(status);
 }
@@ -371,6 +399,10 @@ int main(int argc, char **argv)
 		return become("cpa-top", argv + 1);
 	if (strcmp(command, "ctl") == 0)
 		return become("cpa-ctl", argv + 1);
+	if (strcmp(command, "ls") == 0)
+		return cpa_folder_list(argc - 1, argv + 1);
+	if (strcmp(command, "rm") == 0)
+		return cpa_folder_remove(argc - 1, argv + 1);
 	if (strcmp(command, "-h") == 0 || strcmp(command, "--help") == 0 ||
 	    strcmp(command, "help") == 0) {
 		fputs(usage_text, stdout);
@@ -381,7 +413,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	cpa_complain(
-		"%s: no such command (one of run, report, view, diff, top, ctl; see cpa --help)",
+		"%s: no such command (one of run, report, view, diff, top, ctl, ls, rm; see cpa --help)",
 		command);
 	return CPA_EXIT_USAGE;
 }

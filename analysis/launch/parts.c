@@ -15,7 +15,9 @@ bool cpa_parts_time(const char *text, uint64_t *ns)
 	static const struct {
 		const char *name;
 		double ns;
-	} units[] = { { "ms", 1e6 }, { "s", 1e9 }, { "m", 60e9 }, { "h", 3600e9 } };
+	} units[] = {
+		{ "ms", 1e6 }, { "s", 1e9 }, { "m", 60e9 }, { "h", 3600e9 }, { "d", 86400e9 }
+	};
 	char *end;
 	double value = strtod(text, &end);
 

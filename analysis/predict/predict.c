@@ -2,7 +2,6 @@
 /* analysis/predict/predict.c - predict run times from the journal of a dump */
 #include "analysis/predict/predict.h"
 
-#include <fnmatch.h>
 #include <libiberty/libiberty.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "analysis/util/format.h"
 #include "analysis/predict/placement.h"
 #include "analysis/predict/predict_state.h"
+#include "analysis/profile/find.h"
 
 #define REORDERED 0.03 /* of the critical path: a smaller difference may be rounding */
 
@@ -102,8 +102,8 @@ static bool is_named(struct inquiry *q, uint32_t component, const struct cpa_cha
 	if (!row || row->kind != change->of || row->by == CPA_BY_CALL)
 		return false;
 	place = cpa_names_component(&q->names, component);
-	return place->name && (strcmp(place->name, change->name) == 0 ||
-			       fnmatch(change->name, place->name, 0) == 0);
+	return place->name &&
+	       cpa_is_named(q->profile, row->kind, row->slot, place->name, change->name);
 }
 
 /* Apply @change to the component in row @component. Return false if it cannot be changed so. */

@@ -2,6 +2,7 @@
 /* analysis/profile/find.c - components that a sentence of the report may name */
 #include "analysis/profile/find.h"
 
+#include <fnmatch.h>
 #include <libiberty/libiberty.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,4 +149,31 @@ const struct cpa_component_figures *cpa_find_timeouts(const struct cpa_profile *
 				       SHARE_TIMEOUTS * profile->program.critical_path_s ?
 		       timeouts :
 		       NULL;
+}
+
+static bool matches(const char *pattern, const char *name)
+{
+	/* Names of C++ may have a star of their own. */
+	return strcmp(pattern, name) == 0 || fnmatch(pattern, name, 0) == 0;
+}
+
+bool cpa_is_named(const struct cpa_profile *profile, enum cpa_component_kind kind, uint32_t slot,
+		  const char *name, const char *pattern)
+{
+	bool any = false;
+
+	if (matches(pattern, name))
+		return true;
+	if (kind != CPA_THREAD || slot == 0)
+		return false;
+	for (size_t i = 0; i < profile->threads; i++) {
+		const struct cpa_thread_figures *thread = &profile->thread[i];
+
+		if (thread->slot != slot)
+			continue;
+		if (!thread->name || !matches(pattern, thread->name))
+			return false;
+		any = true;
+	}
+	return any;
 }

@@ -31,6 +31,13 @@ const struct cpa_component_figures *cpa_find_external(const struct cpa_profile *
 /* The component of waits that timed out, if these hide the rest of the critical path; else NULL. */
 const struct cpa_component_figures *cpa_find_timeouts(const struct cpa_profile *profile);
 
+/*
+ * Whether @pattern, which may have * and ? for any characters, names a component of @kind with @slot
+ * and @name. A class of threads also has the name that all its threads have (pthread_setname_np()).
+ */
+bool cpa_is_named(const struct cpa_profile *profile, enum cpa_component_kind kind, uint32_t slot,
+		  const char *name, const char *pattern);
+
 /* "the lock q.lock (queue.c:88)"; with a capital if @start. The caller frees it. */
 char *cpa_describe(const struct cpa_component_figures *component, bool start);
 

@@ -8,6 +8,7 @@
 
 #include "analysis/profile/balance.h"
 #include "analysis/profile/intervals.h"
+#include "analysis/profile/verdict.h"
 #include "analysis/symbols/names.h"
 
 /* Each put_ function writes one field; the first field of a row has no comma before it. */
@@ -66,6 +67,24 @@ static void put_head(struct csv *csv, const char *names)
 {
 	fputs(names, csv->out);
 	end_row(csv);
+}
+
+static void put_verdict(struct csv *csv, const struct cpa_profile *profile)
+{
+	struct cpa_verdict verdict;
+
+	cpa_verdict_init(&verdict, profile);
+	put_head(csv, "kind,sentence,action,beside,critical_path_s,least_s,after_s,others_s");
+	put_text(csv, verdict.kind);
+	put_text(csv, verdict.sentence);
+	put_text(csv, verdict.action);
+	put_text(csv, verdict.beside);
+	put_real(csv, verdict.path_s);
+	put_real(csv, verdict.least_s);
+	put_real(csv, verdict.after_s);
+	put_real(csv, verdict.others_s);
+	end_row(csv);
+	cpa_verdict_fini(&verdict);
 }
 
 static void put_program(struct csv *csv, const struct cpa_profile *profile)
@@ -280,15 +299,11 @@ static void put_edges(struct csv *csv, const struct cpa_profile *profile)
 void cpa_csv_write(const struct cpa_profile *profile, enum cpa_level level, FILE *out)
 {
 	static void (*const tables[CPA_LEVELS])(struct csv *, const struct cpa_profile *) = {
-		[CPA_LEVEL_ALL] = put_components,
-		[CPA_LEVEL_PROGRAM] = put_program,
-		[CPA_LEVEL_COMPONENT] = put_components,
-		[CPA_LEVEL_THREAD] = put_threads,
-		[CPA_LEVEL_PROCESS] = put_processes,
-		[CPA_LEVEL_OBJECT] = put_objects,
-		[CPA_LEVEL_QUEUE] = put_queues,
-		[CPA_LEVEL_INTERVAL] = put_intervals,
-		[CPA_LEVEL_PAG] = put_edges,
+		[CPA_LEVEL_ALL] = put_components,     [CPA_LEVEL_VERDICT] = put_verdict,
+		[CPA_LEVEL_PROGRAM] = put_program,    [CPA_LEVEL_COMPONENT] = put_components,
+		[CPA_LEVEL_THREAD] = put_threads,     [CPA_LEVEL_PROCESS] = put_processes,
+		[CPA_LEVEL_OBJECT] = put_objects,     [CPA_LEVEL_QUEUE] = put_queues,
+		[CPA_LEVEL_INTERVAL] = put_intervals, [CPA_LEVEL_PAG] = put_edges,
 	};
 
 	tables[level](&(struct csv){ .out = out }, profile);

@@ -10,10 +10,11 @@
 
 #include "analysis/exact/context.h"
 #include "analysis/input/load.h"
-#include "analysis/input/newest.h"
+#include "analysis/input/find_dump.h"
 #include "analysis/util/browse.h"
 #include "analysis/util/printable.h"
 #include "analysis/predict/question.h"
+#include "analysis/render/pager.h"
 #include "analysis/render/writers.h"
 #include "analysis/profile/phases.h"
 #include "analysis/input/process.h"
@@ -33,7 +34,8 @@ enum option_only_long {
 	OPTION_PHASE,
 	OPTION_THRESHOLD,
 	OPTION_HTML,
-	OPTION_VIEW
+	OPTION_VIEW,
+	OPTION_NO_PAGER
 };
 
 struct options {
@@ -45,43 +47,47 @@ struct options {
 	size_t ranges;
 	struct cpa_phase_range *range;
 	size_t width;	  /* 0: that of the terminal */
-	const char *dump; /* NULL: the newest dump in the current folder */
+	const char *dump; /* or a process; NULL: the newest dump */
 	const char *file; /* --html; NULL: standard output */
 	bool view;	  /* open a page in the browser */
-	bool verify, paths;
+	bool verify, paths, no_pager;
 	const char *zero; /* components, or NULL */
 	struct cpa_question question;
 };
 
 static const char help[] =
-	"Usage: cpa-report [OPTIONS] [DUMP]\n"
-	"Show which chain of work and waiting decided how long a program ran, from a dump that\n"
-	"cpa run wrote. Without DUMP: the newest *.dump in the current folder.\n"
+	"Usage: cpa-report [OPTIONS] [DUMP|PID]\n"
+	"Show what limits a program, from a dump that cpa run wrote, or of the process PID. Without\n"
+	"an argument: the newest *.dump in the current folder and its .cpa.\n"
 	"\n"
+	"What to show:\n"
+	"  --level LEVEL             verdict, program, component, process, thread, object, queue,\n"
+	"                            interval, pag; default: all but pag\n"
+	"  --top N                   rows of each table (text), default 10\n"
+	"  --phases                  phases of the run, each with its metrics and critical path\n"
+	"  --phase NAME=FROM..TO     add this range, in seconds; may be repeated\n"
+	"  --phase-threshold STEP    how large a change begins a phase, 0.01 to 10; default: "
+	"chosen\n"
+	"  --metrics LEVEL           the metrics of IPS: program, machine, process, thread,\n"
+	"                            procedure, event, or all; see man cpa-metrics\n"
+	"  --histogram METRIC        one of these metrics over time, at the level of --metrics\n"
+	"\n"
+	"How to show it:\n"
 	"  --format FORMAT           text (the default), json (the whole profile), csv (one table: "
 	"that\n"
 	"                            of --level, or the components), html, pprof, folded, sqlite\n"
 	"  --html FILE               write all of it as a page for a browser, which needs no "
 	"network\n"
 	"  --view                    write such a page to a temporary file and open it: cpa view\n"
-	"  --level LEVEL             program, component, process, thread, object, queue,\n"
-	"                            interval, pag\n"
-	"  --metrics LEVEL           the metrics of IPS: program, machine, process, thread,\n"
-	"                            procedure, event, or all; see man cpa-metrics\n"
-	"  --histogram METRIC        one of these metrics over time, at the level of --metrics\n"
-	"  --phases                  phases of the run, each with its metrics and critical path\n"
-	"  --phase NAME=FROM..TO     add this range, in seconds; may be repeated\n"
-	"  --phase-threshold STEP    how large a change begins a phase, 0.01 to 10; default: "
-	"chosen\n"
-	"  --top N                   rows of each table (text), default 10\n"
 	"  --color auto|always|never default: auto, on a terminal unless NO_COLOR is set\n"
 	"  --width N                 columns of a line (text), default: the terminal's, or 80\n"
+	"  --no-pager                on a terminal, text is not led through CPA_PAGER, PAGER or less\n"
 	"  --help, --version\n"
 	"\n"
 	"Instead of the report, exact, from a dump with a journal (cpa run --journal):\n"
 	"  --zero KIND:NAME,...      the critical path if these components took no time, compared "
 	"with\n"
-	"                            that of the run\n"
+	"                            that of the run; NAME with * and ?\n"
 	"  --paths                   the second and third critical path, and their overlap with "
 	"the first\n"
 	"  --verify                  compute the paths again from the journal and report "
@@ -133,7 +139,8 @@ static enum cpa_level parse_level(const char *value)
 		if (strcmp(value, cpa_level_name(level)) == 0)
 			return level;
 	bad_usage("--level", value,
-		  "all, program, component, thread, object, queue, interval or pag expected");
+		  "all, verdict, program, component, process, thread, object, queue, interval or "
+		  "pag expected");
 }
 
 static enum cpa_metric_level parse_metric_level(const char *value)
@@ -240,6 +247,7 @@ static struct options parse_options(int argc, char **argv)
 		{ "verify", no_argument, NULL, 'V' },
 		{ "paths", no_argument, NULL, 'p' },
 		{ "zero", required_argument, NULL, 'z' },
+		{ "no-pager", no_argument, NULL, OPTION_NO_PAGER },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'v' },
 		CPA_QUESTION_OPTIONS,
@@ -295,6 +303,9 @@ static struct options parse_options(int argc, char **argv)
 			options.width = parse_number("--width", optarg, CPA_WIDTH_MIN,
 						     CPA_WIDTH_MAX,
 						     "a number from 72 to 1000 expected");
+			break;
+		case OPTION_NO_PAGER:
+			options.no_pager = true;
 			break;
 		case 'V':
 			options.verify = true;
@@ -379,8 +390,10 @@ static int write_answer(struct cpa_dump *dump, const struct cpa_profile *profile
 {
 	struct cpa_page page = cpa_terminal_page(options->color, options->width);
 	char *error = NULL;
-	int ret = 0;
+	int ret = 0, written;
 
+	if (options->writer == cpa_writer_text && !options->no_pager)
+		cpa_pager_start();
 	if (!options->writer->is_page && cpa_question_asked(&options->question))
 		ret = cpa_question_answer(&options->question, dump, profile, &page,
 					  options->writer->is_json);
@@ -391,6 +404,7 @@ static int write_answer(struct cpa_dump *dump, const struct cpa_profile *profile
 		ret = cpa_context_paths(dump, profile, &page, options->show.top, &error);
 	else
 		ret = options->writer->write(dump, profile, &options->show, &page);
+	written = cpa_pager_end();
 	if (error) {
 		fprintf(stderr, "cpa-report: %s\n", error);
 		free(error);
@@ -398,7 +412,7 @@ static int write_answer(struct cpa_dump *dump, const struct cpa_profile *profile
 	}
 	if (ret > 0)
 		return ret;
-	if (fflush(stdout) || ferror(stdout) || ret < 0) {
+	if (written || ret < 0) {
 		fprintf(stderr, "cpa-report: cannot write the report: %s\n", strerror(errno));
 		return EXIT_BAD_DUMP;
 	}
@@ -459,16 +473,15 @@ static int verify(struct cpa_dump *dump)
 int main(int argc, char **argv)
 {
 	struct options options = parse_options(argc, argv);
-	char *file = options.dump ? xstrdup(options.dump) : cpa_newest_dump();
 	struct cpa_profile *profile;
 	struct cpa_dump dump;
-	char *error;
+	uint32_t pid;
+	char *error, *file = cpa_dump_find(options.dump, &pid, &error);
 	int ret;
 
 	if (!file) {
-		fputs("cpa-report: no *.dump in this folder (name one, or make one with cpa run "
-		      "-- PROGRAM)\n",
-		      stderr);
+		fprintf(stderr, "cpa-report: %s\n", error);
+		free(error);
 		return EXIT_BAD_DUMP;
 	}
 	ret = cpa_dump_open(&dump, file, &error);

@@ -24,15 +24,11 @@
 const char *cpa_level_name(enum cpa_level level)
 {
 	static const char *const names[CPA_LEVELS] = {
-		[CPA_LEVEL_ALL] = "all",
-		[CPA_LEVEL_PROGRAM] = "program",
-		[CPA_LEVEL_COMPONENT] = "component",
-		[CPA_LEVEL_PROCESS] = "process",
-		[CPA_LEVEL_THREAD] = "thread",
-		[CPA_LEVEL_OBJECT] = "object",
-		[CPA_LEVEL_QUEUE] = "queue",
-		[CPA_LEVEL_INTERVAL] = "interval",
-		[CPA_LEVEL_PAG] = "pag",
+		[CPA_LEVEL_ALL] = "all",	   [CPA_LEVEL_VERDICT] = "verdict",
+		[CPA_LEVEL_PROGRAM] = "program",   [CPA_LEVEL_COMPONENT] = "component",
+		[CPA_LEVEL_PROCESS] = "process",   [CPA_LEVEL_THREAD] = "thread",
+		[CPA_LEVEL_OBJECT] = "object",	   [CPA_LEVEL_QUEUE] = "queue",
+		[CPA_LEVEL_INTERVAL] = "interval", [CPA_LEVEL_PAG] = "pag",
 	};
 
 	return names[level];
@@ -493,9 +489,12 @@ void cpa_text_write(const struct cpa_profile *profile, const struct cpa_page *pa
 
 	cpa_verdict_init(&verdict, profile);
 	cpa_guidance_init(&guidance, profile, &verdict);
-	if (program)
+	if (program || level == CPA_LEVEL_VERDICT)
 		cpa_text_verdict(page, profile, &verdict);
-	cpa_text_program(page, profile);
+	if (program)
+		fputc('\n', page->out);
+	if (level != CPA_LEVEL_VERDICT)
+		cpa_text_program(page, profile);
 	if (program) {
 		put_paths(page, &profile->program);
 		cpa_text_phase_line(page, profile->phases);

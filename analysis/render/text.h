@@ -9,6 +9,7 @@
 
 enum cpa_level {
 	CPA_LEVEL_ALL, /* everything except the activity graph */
+	CPA_LEVEL_VERDICT,
 	CPA_LEVEL_PROGRAM,
 	CPA_LEVEL_COMPONENT,
 	CPA_LEVEL_PROCESS,

@@ -34,7 +34,6 @@ void cpa_text_verdict(const struct cpa_page *page, const struct cpa_profile *pro
 	if (verdict->beside)
 		cpa_page_paragraph(page, CPA_PLAIN, INDENT, verdict->beside);
 	cpa_page_paragraph(page, CPA_PLAIN, INDENT, text);
-	fputc('\n', page->out);
 	free(text);
 	free(closer);
 }

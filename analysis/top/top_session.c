@@ -9,10 +9,8 @@
 #include <unistd.h>
 
 #include "analysis/util/format.h"
-#include "analysis/input/newest.h"
+#include "analysis/input/find_dump.h"
 #include "shadow/store/epoch.h"
-
-#define PID_DIGITS 9 /* a number with more digits is not a pid */
 
 double cpa_top_clock(void)
 {
@@ -22,28 +20,11 @@ double cpa_top_clock(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-char *cpa_top_find(const char *argument, uint32_t *pid, char **error)
-{
-	char *file;
-
-	if (!argument) {
-		file = cpa_newest_dump();
-		if (!file)
-			*error = xstrdup("no *.dump in this folder (name a process or a dump, or "
-					 "make one with cpa run -- PROGRAM)");
-		return file;
-	}
-	if (!*argument || argument[strspn(argument, "0123456789")] || strlen(argument) > PID_DIGITS)
-		return xstrdup(argument);
-	*pid = (uint32_t)strtoul(argument, NULL, 10);
-	return cpa_process_session(*pid, error);
-}
-
 int cpa_top_open(struct cpa_top_session *session, const char *argument, char **error)
 {
 	char host[sizeof(session->dump.header.host)] = "";
 	uint32_t pid = 0;
-	char *file = cpa_top_find(argument, &pid, error);
+	char *file = cpa_dump_find(argument, &pid, error);
 
 	*session = (struct cpa_top_session){ .process.folder = -1 };
 	if (!file)

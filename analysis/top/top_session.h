@@ -32,10 +32,4 @@ int cpa_top_read(struct cpa_top_session *session, struct cpa_top *top);
 /* CLOCK_MONOTONIC in seconds, the clock of moments. */
 double cpa_top_clock(void);
 
-/*
- * The file for @argument (NULL: none), which the caller frees; *@pid: the process that was named.
- * NULL with *@error the message, which the caller frees.
- */
-char *cpa_top_find(const char *argument, uint32_t *pid, char **error);
-
 #endif

@@ -73,6 +73,9 @@ def zeroed(tap, dump):
     good = all(abs(saved[i] - alone[i]["saved_s"]) <= 0.006 * alone[i]["saved_s"] for i in (0, 1))
     tap.result(good and saved[2] >= max(saved[:2]) * 0.994,
                f"--zero saves what zeroing saves online: {names}", f"{saved} {said}")
+    globs = report("--zero", "function:*", "--width", "1000", dump)
+    tap.result(globs.returncode == 0 and "without function:*" in globs.stdout,
+               "--zero takes * in names", globs.stderr)
     paths = report("--paths", "--width", "1000", dump).stdout
     tap.result(all(f"{which} critical path" in paths for which in ("first", "second", "third")),
                "--paths has three", paths)

@@ -69,12 +69,22 @@ cat >dummy.c <<'C'
 __attribute__((constructor)) static void start(void)
 {
 	extern char *program_invocation_short_name;
-	char name[4096];
+	char name[4096] = "";
 	const char *output = getenv("CPA_OUTPUT");
 	FILE *file;
 
-	snprintf(name, sizeof(name), "cpa.%s.%d.dump", program_invocation_short_name, getpid());
-	file = fopen(output ? output : name, "wx");
+	FILE *text = fmemopen(name, sizeof(name), "w");
+
+	for (const char *p = output ? output : "cpa.%e.%p.dump"; *p; p++) {
+		if (p[0] == '%' && p[1] == 'e')
+			fputs(program_invocation_short_name, text), p++;
+		else if (p[0] == '%' && p[1] == 'p')
+			fprintf(text, "%d", getpid()), p++;
+		else
+			fputc(*p, text);
+	}
+	fclose(text);
+	file = fopen(name, "wx");
 	if (file) {
 		fprintf(file, "%s\n", getenv("LD_PRELOAD"));
 		fclose(file);
@@ -145,8 +155,10 @@ ok 'and nothing else changes: no signal is blocked' \
 	cmp -s out <(printf '[a b]\n[]\n[-o]\n[c]\n')
 try "$cpa" run -- ./prog exit 7
 ok 'the exit status is passed on' status_is 7
-ok 'the next command is named' says '^cpa: profile in cpa\.prog\.[0-9]*\.dump; next: .*cpa-report cpa\.prog\.[0-9]*\.dump$'
-ok 'and the profile is there' test -s "$(sed -n 's/.*cpa-report //p' err)"
+ok 'the next command is named' says '^cpa: profile in \.cpa/prog\.[0-9]*\.[0-9-]*\.dump; next: .*cpa-report \.cpa/prog\.[0-9]*\.[0-9-]*\.dump$'
+profile=$(sed -n 's/.*cpa-report //p' err)
+ok 'and the profile is there' test -s "$profile"
+ok 'its folder is kept out of git' grep -qx '\*' .cpa/.gitignore
 try "$cpa" run -q ./prog
 ok '-q: silent' test ! -s err
 try env CPA_QUIET=1 "$cpa" run ./prog
@@ -336,7 +348,7 @@ ok 'a script runs' status_is 5
 printf '#!%s/prog exit\n' "$PWD" >own-script
 chmod +x own-script
 try "$cpa" run ./own-script
-ok 'its profile is named after the interpreter' says 'cpa\.prog\.[0-9]*\.dump; next'
+ok 'its profile is named after the interpreter' says '/prog\.[0-9]*\.[0-9-]*\.dump; next'
 printf '#!%s/nowhere\n' "$PWD" >lost
 chmod +x lost
 try "$cpa" run ./lost
@@ -403,7 +415,7 @@ if $unwritable test -x "$cpa" 2>/dev/null && $unwritable test -x ./prog; then
 	try $unwritable "$cpa" run -o closed/x ./prog started
 	ok 'a folder that is not writable' refused 2 '--output closed/x: cannot be written: Permission denied'
 	try $unwritable env -C closed "$cpa" run ../prog started
-	ok 'nor is this one' refused 2 'profile cpa.prog.PID.dump: cannot be written: Permission denied'
+	ok 'nor is this one' refused 2 'profile folder .cpa: cannot be made: Permission denied'
 else
 	skip 'a folder that is not writable' 'another user cannot run the launcher'
 	skip 'nor is this one' 'another user cannot run the launcher'
@@ -495,6 +507,32 @@ if [ -e "$CPA_BUILD/libcpa.so" ]; then
 	ok 'libcpa.so: exit status' status_is 6
 	ok 'libcpa.so: the default name is the one it uses' \
 		test -s "$(sed -n 's/.*cpa-report //p' err)"
+	ok 'libcpa.so: the verdict is told first' \
+		grep -q '^cpa: .* this \(program\|run\)' <(head -1 err)
+	try "$cpa" run -q ./prog
+	ok 'libcpa.so: nothing with -q' test ! -s err
+	# The latter of these two is the newest of all.
+	touch -d '8 days ago' .cpa/*.dump "$profile"
+	try "$cpa" run ./prog
+	newest=$(sed -n 's/.*cpa-report //p' err)
+	"$CPA_BUILD/cpa-report" --level verdict "$newest" >wanted
+	try "$CPA_BUILD/cpa-report" --level verdict
+	ok 'cpa-report finds the newest in .cpa' cmp -s out wanted
+	pid=${newest#.cpa/prog.}
+	try "$CPA_BUILD/cpa-report" --level verdict "${pid%%.*}"
+	ok 'and by the number of a process that has ended' cmp -s out wanted
+	try "$cpa" ls
+	ok 'cpa ls: the newest first' grep -q "K  $newest$" <(head -1 out)
+	try "$cpa" rm --older 7d
+	ok 'cpa rm: the older ones' test "$(echo .cpa/*.dump)" = "$newest"
+	try "$cpa" rm ../prog.c "$newest" .cpa/none.dump
+	ok 'cpa rm: by name, and in .cpa only' test "$status" = 1 -a ! -e "$newest" -a -e prog.c
+	try "$cpa" ls
+	ok 'cpa ls: none left' grep -q '^no profile' out
+	try "$cpa" rm --older soon
+	ok 'cpa rm: no time' refused 2 'not a time'
+	try "$cpa" rm
+	ok 'cpa rm: nothing named' refused 2 'no profile named'
 	try "$cpa" run -o '%e-%p.real' ./prog
 	ok 'libcpa.so: -o with a pattern' test -s "$(sed -n 's/.*cpa-report //p' err)"
 	try "$cpa" run ./script

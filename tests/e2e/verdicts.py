@@ -8,6 +8,8 @@ margins that no other program on the machine can close. Prints TAP and a summary
 
 import os
 import pathlib
+import pty
+import subprocess
 import sys
 import tempfile
 
@@ -25,6 +27,46 @@ VERDICTS = [
     (["handoffs"], "hand-offs", "Hand-offs limit this program: ", "", 1),
     (["idle"], "idle", "Nothing to gain in this run: ", "poll", 1),
 ]
+
+
+def on_terminal(command, **settings):
+    """What @command writes if standard output is a terminal."""
+    ours, theirs = pty.openpty()
+    kept = {key: value for key, value in os.environ.items() if key not in ("PAGER", "CPA_PAGER", "NO_COLOR")}
+    with subprocess.Popen([str(each) for each in command], stdout=theirs, env=dict(kept, **settings)) as child:
+        os.close(theirs)
+        text = b""
+        # Reading a terminal that nobody has open any more is an error.
+        while more := read_terminal(ours):
+            text += more
+        child.wait()
+    os.close(ours)
+    return text.decode().replace("\r\n", "\n")
+
+
+def read_terminal(terminal):
+    try:
+        return os.read(terminal, 65536)
+    except OSError:
+        return b""
+
+
+def check_pager(results, dump):
+    report = [BUILD / "cpa-report", "--level", "verdict", "--width", "1000"]
+    plain = run([*report, dump])
+    paged = on_terminal([*report, dump], CPA_PAGER="sed 's/^/paged: /'", PAGER="false")
+    stripped = "".join(line + "\n" for line in plain.splitlines())
+    results.check(
+        "\033[1m" in paged and paged.count("paged: ") == stripped.count("\n"),
+        f"text on a terminal goes through CPA_PAGER, with colours: {paged[:60]!r}",
+    )
+    for setting, value in (("CPA_PAGER", ""), ("PAGER", "cat")):
+        seen = on_terminal([*report, dump], NO_COLOR="1", **{setting: value})
+        results.check(seen == plain, f"{setting}='{value}' is no pager, NO_COLOR=1 no colours")
+    seen = on_terminal([*report, "--no-pager", "--color", "never", dump], PAGER="sed s/^/paged:/")
+    results.check(seen == plain, "--no-pager")
+    seen = run([*report, dump], env=dict(os.environ, CPA_PAGER="sed s/^/paged:/"))
+    results.check(seen == plain, "what is no terminal has no pager")
 
 
 def main():
@@ -52,6 +94,7 @@ def main():
             0 <= verdict["after_s"] <= verdict["least_s"] * (1 + 1e-6) or verdict["kind"] == "processors",
             f"{name}: a change makes nothing longer",
         )
+    check_pager(results, dump)
     return results.end(folder)
 
 
