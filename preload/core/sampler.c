@@ -18,26 +18,20 @@
 #include "preload/core/signal.h"
 #include "preload/core/track.h"
 #include "preload/core/guard.h"
+#include "preload/core/perf_event.h"
 #include "shadow/arch/arch.h"
 #include "shadow/store/kernel.h"
 
-#define PAGE	     4096u
-#define RING_PAGES   8u
-#define RING	     (RING_PAGES * PAGE)
-#define RING_SAMPLES (RING / (sizeof(struct perf_event_header) + sizeof(struct user_chain)))
-#define SECOND	     1000000000u
-#define TIMER_HZ     250u   /* the kernel's CPU timers are no faster */
-#define CLOSELY	     256u   /* samples of a thread at the default rate, */
-#define ALL_CLOSELY  512u   /* and of the process, in whichever threads */
-#define MANY	     32u    /* switches, between two looks at their rate */
-#define SWITCHES_HZ  500u   /* of CPU time */
-#define LATE	     3u	    /* times of the timer, after which its first signal should have come */
-#define MOST_TIMES   1000u  /* of its period that a timer may have passed at once */
-#define BRIEF	     31000u /* ns: least B of preload/core/untimed.h */
-#define SHARE	     20u    /* interrupts of samples take 1 / SHARE of a processor's time at most */
-#define CLOSE	     50000u /* Hz: of those that are measured, */
-#define INTERRUPTS   5u	    /* so many */
-#define PATIENCE     1000000u /* ns: for them */
+#define RING_SAMPLES \
+	(CPA_PERF_RING / (sizeof(struct perf_event_header) + sizeof(struct user_chain)))
+#define SECOND	    1000000000u
+#define TIMER_HZ    250u  /* the kernel's CPU timers are no faster */
+#define CLOSELY	    256u  /* samples of a thread at the default rate, */
+#define ALL_CLOSELY 512u  /* and of the process, in whichever threads */
+#define MANY	    32u	  /* switches, between two looks at their rate */
+#define SWITCHES_HZ 500u  /* of CPU time */
+#define LATE	    3u	  /* times of the timer, after which its first signal should have come */
+#define MOST_TIMES  1000u /* of its period that a timer may have passed at once */
 
 /* A sample: when, and its call chain: of what it is one, and the innermost program counter. */
 struct user_chain {
@@ -101,117 +95,6 @@ static void note(struct cpa_sampler *s, uint64_t pc, unsigned times)
 	s->count[s->pending++] = weight;
 }
 
-/* Of thread @tid of the process, which need not be the caller. */
-static int open_event(pid_t tid, unsigned rate, bool *blind)
-{
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = SECOND / rate,
-		.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN,
-		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC,
-		.sample_max_stack = 1,
-		.exclude_callchain_kernel = 1,
-		.exclude_kernel = 0,
-		.exclude_hv = 1,
-	};
-	long fd = cpa_kernel(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
-
-	/*
-	 * A sample in the kernel stands for the program's call into it. Without the right to see
-	 * the kernel such samples are missing, and what the activity did outside it counts more.
-	 */
-	if (fd < 0 && (errno == EACCES || errno == EPERM)) {
-		attr.exclude_kernel = *blind = true;
-		fd = cpa_kernel(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	}
-	return (int)fd;
-}
-
-static void *map_ring(int fd)
-{
-	void *ring = MAP_FAILED;
-
-	if (fd >= 0)
-		ring = (void *)syscall(SYS_mmap, NULL, PAGE + RING, PROT_READ | PROT_WRITE,
-				       MAP_SHARED, fd, 0);
-	return ring != MAP_FAILED ? ring : NULL;
-}
-
-static uint64_t ring_head(const volatile struct perf_event_mmap_page *ring)
-{
-	/* Relaxed: only whether it changes. */
-	return __atomic_load_n(&ring->data_head, __ATOMIC_RELAXED);
-}
-
-/* The shortest gap in the caller's time that a sample of the event with @ring makes, ticks. */
-static uint64_t shortest_interrupt(const volatile struct perf_event_mmap_page *ring)
-{
-	uint64_t begun = cpa_clock_now(), last = begun, before = begun, least = 0;
-	uint64_t head = ring_head(ring);
-
-	for (unsigned n = 0; n < INTERRUPTS && last - begun < cpa_clock_ticks(PATIENCE);) {
-		uint64_t seen = ring_head(ring), now = cpa_clock_now();
-
-		/* It came between the last two looks at the clock, or those before. */
-		if (seen != head) {
-			least = least && least < now - before ? least : now - before;
-			head = seen;
-			n++;
-			now = last = cpa_clock_now();
-		}
-		before = last;
-		last = now;
-	}
-	return least;
-}
-
-/*
- * What the interrupt of a sample takes here, once in a session: by 0.1 ms of samples, at the time
- * of an event that takes about as long to open.
- */
-static void measure_interrupt(void)
-{
-	struct cpa_machine *m = &cpa_header()->machine;
-	volatile struct perf_event_mmap_page *ring;
-	uint32_t ns = 0, brief;
-	bool blind;
-	int fd;
-
-	/* Relaxed, as all here: figures, which two threads may write at once. */
-	if (__atomic_load_n(&m->interrupt_ns, __ATOMIC_RELAXED))
-		return;
-	fd = open_event(0, CLOSE, &blind);
-	ring = map_ring(fd);
-	if (ring) {
-		ns = cpa_clock_ns(shortest_interrupt(ring));
-		syscall(SYS_munmap, ring, PAGE + RING);
-	}
-	if (fd >= 0)
-		syscall(SYS_close, fd);
-	brief = 2 * ns > BRIEF ? 2 * ns : BRIEF;
-	__atomic_store_n(&m->brief_ns, brief, __ATOMIC_RELAXED);
-	__atomic_store_n(&m->interrupt_ns, ns, __ATOMIC_RELAXED);
-}
-
-/* Of @rate samples a second as many as their interrupts leave the program its time. */
-static unsigned affordable(unsigned rate)
-{
-	struct cpa_machine *m = &cpa_header()->machine;
-	/* Relaxed, both: figures. */
-	uint32_t interrupt = __atomic_load_n(&m->interrupt_ns, __ATOMIC_RELAXED);
-	unsigned most;
-
-	if (!interrupt || rate <= SECOND / SHARE / interrupt)
-		return rate;
-	most = SECOND / SHARE / interrupt;
-	most = most ? most : 1;
-	__atomic_store_n(&m->most_hz, most, __ATOMIC_RELAXED);
-	return most;
-}
-
 struct event {
 	pid_t tid;
 	unsigned rate; /* wanted, then what it is */
@@ -230,9 +113,9 @@ static void map_event(void *argument)
 
 	/* Relaxed, both: a hint. Here, as no cancellation comes in between. */
 	__atomic_fetch_add(&opening, 1, __ATOMIC_RELAXED);
-	measure_interrupt();
-	event->rate = affordable(event->rate);
-	ring = map_ring(open_event(event->tid, event->rate, &s->blind));
+	cpa_perf_measure_interrupt();
+	event->rate = cpa_perf_affordable(event->rate);
+	ring = cpa_perf_map_ring(cpa_perf_open(event->tid, event->rate, &s->blind));
 	if (ring) {
 		s->ring = ring;
 		s->head = (const uint64_t *)&ring->data_head;
@@ -275,7 +158,7 @@ static void unmap(struct cpa_sampler *s)
 	/* A cancellation or a jump may come in the call: nobody is to read what is gone. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (ring)
-		cpa_kernel(SYS_munmap, ring, PAGE + RING);
+		cpa_kernel(SYS_munmap, ring, CPA_PERF_PAGE + CPA_PERF_RING);
 }
 
 /* No more often than the timer can. */
@@ -419,12 +302,13 @@ void cpa_sampler_leave(struct cpa_sampler *s)
 
 	if (!s->ring)
 		return;
-	there = cpa_kernel(SYS_mmap, s->ring, PAGE + RING, PROT_READ | PROT_WRITE, how, -1, 0);
+	there = cpa_kernel(SYS_mmap, s->ring, CPA_PERF_PAGE + CPA_PERF_RING, PROT_READ | PROT_WRITE,
+			   how, -1, 0);
 	if (there == (long)s->ring)
 		return;
 	forget_ring(s);
 	if (there != -1) /* Linux before 4.17 takes the address for a hint */
-		cpa_kernel(SYS_munmap, there, PAGE + RING);
+		cpa_kernel(SYS_munmap, there, CPA_PERF_PAGE + CPA_PERF_RING);
 }
 
 void cpa_sampler_init(unsigned samples_per_second)
@@ -436,8 +320,7 @@ void cpa_sampler_init(unsigned samples_per_second)
 	withheld = start.traced && !getenv("CPA_SAMPLE_HZ");
 	hz = withheld ? 0 : samples_per_second;
 	cpa_header()->sample_hz = samples_per_second;
-	if (!cpa_header()->machine.brief_ns)
-		cpa_header()->machine.brief_ns = BRIEF;
+	cpa_perf_init();
 	confined = start.confined;
 	if (hz)
 		can_signal = cpa_signal_init(on_signal);
@@ -509,10 +392,10 @@ void cpa_sampler_stop(struct cpa_sampler *s)
 /* Copy @size bytes at @at of the ring, which may wrap. */
 static void copy_out(const struct cpa_sampler *s, uint64_t at, void *to, size_t size)
 {
-	const char *data = (const char *)s->ring + PAGE;
+	const char *data = (const char *)s->ring + CPA_PERF_PAGE;
 
 	for (size_t i = 0; i < size; i++)
-		((char *)to)[i] = data[(at + i) % RING];
+		((char *)to)[i] = data[(at + i) % CPA_PERF_RING];
 }
 
 void cpa_sampler_drain(struct cpa_sampler *s)
