@@ -12,15 +12,18 @@
 #include "shadow/store/copy_out.h"
 #include "shadow/store/kernel.h"
 
-/* Bytes that are copied also where no handler is known to run: it may have events of its own. */
+/*
+ * Sessions up to this size are always copied for a child; larger ones only if code of ours or
+ * another thread may still use them: a signal handler that runs unseen may make events.
+ */
 #define COPIED (UINT64_C(64) << 20)
 
 static const uint32_t dead;
 const uint32_t *cpa_alive = &dead;
 
 /*
- * The word that says so, and one that is 1 from when profiling began, also when it has ended. Both
- * read 0 in a child until it has a part in the session.
+ * One page: `alive` is *cpa_alive once profiling has begun. `begun` is 1 from then on, also after
+ * the profile has ended. Both read 0 in a child until it has joined the session.
  */
 static struct {
 	uint32_t alive;
@@ -30,7 +33,9 @@ static struct {
 /* Bytes of the session that a child can read; the header's number may be larger by then. */
 static uint64_t readable;
 
-/* By a system call: mmap() may be a function of the program's, and take locks that nobody frees. */
+/*
+ * By a system call: mmap() may be a function of the program, and take locks that nobody releases.
+ */
 static void *map(void *at, uint64_t size, int how)
 {
 	return (void *)syscall(SYS_mmap, at, size, PROT_READ | PROT_WRITE,
@@ -38,8 +43,8 @@ static void *map(void *at, uint64_t size, int how)
 }
 
 /*
- * A page that reads 0 in a child. Without it (old kernels) the atfork handler does the same, but
- * for children of a bare clone().
+ * The page reads 0 in a child (MADV_WIPEONFORK). On older kernels the atfork handler sets it to 0,
+ * except in children of a bare clone().
  */
 bool cpa_alive_init(void)
 {
@@ -59,28 +64,28 @@ bool cpa_alive_init(void)
 void cpa_alive_begin(void)
 {
 	page->begun = 1;
-	/* RELEASE: who finds the process alive finds it ready. */
+	/* RELEASE: a thread that finds the process alive finds all that was set up before. */
 	__atomic_store_n(&page->alive, 1, __ATOMIC_RELEASE);
 }
 
 void cpa_alive_end(void)
 {
-	/*
-	 * Relaxed: what other threads do from now on, until the kernel ends them, is no more ours.
-	 */
+	/* Relaxed: events of other threads from now on, until the kernel ends them, may be lost. */
 	__atomic_store_n(&page->alive, 0, __ATOMIC_RELAXED);
 }
 
 void cpa_alive_forking(void)
 {
-	/* Relaxed, all: the space was made accessible before, where there is any. */
+	/* Relaxed, all: what lies below `reserved` was made accessible before. */
 	uint64_t reserved = __atomic_load_n(&cpa_header()->reserved, __ATOMIC_RELAXED);
 	uint64_t mapped = cpa_session_mapped();
 
 	__atomic_store_n(&readable, reserved < mapped ? reserved : mapped, __ATOMIC_RELAXED);
 }
 
-/* Whether the thread, of worker @w or none, is known to be in our code, or in a wait of it. */
+/*
+ * Whether the calling thread, of worker @w (NULL: none), was interrupted in our code or in a wait.
+ */
 static bool is_interrupted(const struct cpa_worker *w)
 {
 	return cpa_tls.inside || (w && w->between);
@@ -94,7 +99,7 @@ void cpa_alive_leave(bool has_threads)
 	int err = errno;
 
 	cpa_alive = &dead;
-	cpa_tls.child = 0; /* a fork() that a handler interrupted makes none with a part in it */
+	cpa_tls.child = 0; /* a fork() that a handler interrupted makes no child in the session */
 	if (!cpa_kernel_begin()) /* the session has ended, for its parent as well */
 		return;
 	if (w)

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/core/dlopen.c - libraries come and go, and some are loaded so that our wrappers are not theirs
+ * preload/core/dlopen.c - dlopen() and dlclose(): libraries whose calls are not seen, and those
+ * that go
  *
- * With RTLD_DEEPBIND a library finds its own dependencies' functions before ours; in a namespace of
- * its own it has another C library. What it locks is not seen, so the report names it.
+ * With RTLD_DEEPBIND a library finds the functions of its own dependencies before ours; in a
+ * namespace of its own it has another C library. Its locks are not seen, so the report names the
+ * library.
  *
- * dlopen() searches by who calls it: $ORIGIN, RUNPATH and the namespace are those of the caller's
- * module, which the original finds by its return address. So our wrappers are no functions that
- * call it, they look at the arguments and jump there.
+ * dlopen() searches by its caller: $ORIGIN, RUNPATH and the namespace are those of the caller's
+ * module, which the original finds by its return address. So our wrappers must not call the
+ * original: they look at the arguments and jump to it.
  */
 #include "preload/core/dlopen.h"
 
@@ -25,7 +27,7 @@
 
 uint32_t cpa_dlopen_generation;
 
-/* What is to be known of one module. */
+/* The addresses of a module, and whether any loaded module overlaps them. */
 struct range {
 	uint64_t start, end;
 	bool loaded;
@@ -46,14 +48,14 @@ static int look_for(struct dl_phdr_info *info, size_t size, void *argument)
 	return range->loaded;
 }
 
-/* No code uses them: they are destroyed. */
+/* The module that held the objects is gone: they count as destroyed. */
 static void destroy_objects(struct cpa_worker *w, const struct range *range)
 {
 	uint32_t rows = __atomic_load_n(&cpa_table(CPA_TABLE_OBJECTS)->used, __ATOMIC_RELAXED);
 
 	for (uint32_t i = 1; i <= rows; i++) {
 		const struct cpa_object *o = cpa_row(CPA_TABLE_OBJECTS, i);
-		/* Relaxed: rows in the range have been there for long. */
+		/* Relaxed: rows in the range were written long before. */
 		uint64_t key = __atomic_load_n(&o->key, __ATOMIC_RELAXED);
 
 		if (!(key & CPA_SHARED_OBJECT) && (key & CPA_SPACE_MASK) == cpa_object_space &&
@@ -63,8 +65,8 @@ static void destroy_objects(struct cpa_worker *w, const struct range *range)
 }
 
 /*
- * The loader holds the lock on its list, which it took to unload something: while this runs nothing
- * is loaded where that was.
+ * Called by dl_iterate_phdr(), which holds the lock on the loader's list. The loader takes that
+ * lock to unload, so nothing is loaded at the old addresses while this runs.
  */
 static int sweep(struct dl_phdr_info *info, size_t size, void *argument)
 {
@@ -74,13 +76,14 @@ static int sweep(struct dl_phdr_info *info, size_t size, void *argument)
 	(void)size;
 	for (uint32_t i = 1; i <= rows; i++) {
 		struct cpa_module *m = cpa_row(CPA_TABLE_MODULES, i);
-		/* Rows of modules that other programs met first say nothing of where ours are. */
+		/* Addresses in a row that another program made are not those of this process. */
 		struct range range = { .start = m->start, .end = m->end };
 
 		if (unlikely(cpa_moved_any))
 			break;
 		/*
-		 * Relaxed: set before the first use of a variable of a module that is gone by now.
+		 * Relaxed: set before the first use of a variable of the module, which is unloaded
+		 * by now.
 		 */
 		if (!__atomic_load_n(&m->variables, __ATOMIC_RELAXED))
 			continue;
@@ -95,8 +98,8 @@ static int sweep(struct dl_phdr_info *info, size_t size, void *argument)
 }
 
 /*
- * Whether a module is gone of whose variables there are objects. Without the loader's lock: a
- * dlclose() that unloads nothing does not take it, and another thread may hold it.
+ * Whether a module was unloaded that held objects. Without the loader's lock: a dlclose() that
+ * unloads nothing does not take it, and another thread may hold it.
  */
 static bool is_any_gone(void)
 {
@@ -106,7 +109,7 @@ static bool is_any_gone(void)
 	for (uint32_t i = 1; i <= rows; i++) {
 		const struct cpa_module *m = cpa_row(CPA_TABLE_MODULES, i);
 
-		/* Relaxed: as in sweep(). */
+		/* Relaxed: set before the first use of a variable of the module. */
 		if (__atomic_load_n(&m->variables, __ATOMIC_RELAXED) &&
 		    _dl_find_object((void *)m->start, &o))
 			return true;
@@ -120,10 +123,10 @@ CPA_EXPORT int dlclose(void *handle)
 	sigset_t before;
 	int ret, err;
 
-	/* ACQ_REL: before anything goes; pairs with look() in preload/lib/next_symbol.c. */
+	/* ACQ_REL: before anything is unloaded. Pairs with look() in preload/lib/next_symbol.c. */
 	__atomic_fetch_add(&cpa_dlopen_generation, 1, __ATOMIC_ACQ_REL);
 	ret = REAL(dlclose)(handle);
-	/* ACQ_REL: what a destructor made us find meanwhile. */
+	/* ACQ_REL: forget also what a destructor has looked up in the meantime. */
 	__atomic_fetch_add(&cpa_dlopen_generation, 1, __ATOMIC_ACQ_REL);
 	err = errno;
 	w = cpa_enter_known();
@@ -154,7 +157,10 @@ static void fill(void *row, const void *argument)
 	strncpy(m->path, u->file + (length > room ? length - room : 0), room);
 }
 
-/* Whether it can be loaded, or was there already, shows later, and nobody tells us. */
+/*
+ * Noted before the call: the wrapper jumps to the original, so it never learns whether the library
+ * was loaded.
+ */
 static void note(const char *file, enum cpa_module_unseen why)
 {
 	struct unseen u = { .file = file, .why = why };
@@ -178,7 +184,7 @@ static void look(const char *file, int mode)
 		note(file, CPA_UNSEEN_DEEPBIND);
 }
 
-/* The arguments of a call to come. Return the original, which is jumped to. */
+/* Called with the arguments of dlopen(). Return the original, to which the wrapper jumps. */
 static __attribute__((used)) void *opening(const char *file, int mode)
 {
 	look(file, mode);

@@ -19,11 +19,11 @@
 
 #define MODULES 256u
 
-/* The path of the program; whether other programs have put modules into the session before. */
+/* Path of the executable. `joined`: other programs may have put modules into the session before. */
 static char program[256];
 static bool joined;
 
-/* Of a program that joined: rows of its modules, by what would be their keys. */
+/* In a program that joined: module rows, by the key that each module would have here. */
 static struct {
 	uint64_t taken, key; /* atomic */
 	uint32_t row;
@@ -87,7 +87,7 @@ uint64_t cpa_function_start(uint64_t pc)
 
 bool cpa_function_is_ours(uint64_t pc)
 {
-	/* Where the library is mapped. Racing threads store the same values. */
+	/* The address range of libcpa.so. Racing threads store the same values. */
 	static uint64_t start, end;
 	struct dl_find_object o;
 
@@ -98,7 +98,7 @@ bool cpa_function_is_ours(uint64_t pc)
 	return pc >= start && pc < end;
 }
 
-/* What fill_module() needs to know. */
+/* Argument of fill_module(). */
 struct module_source {
 	const struct dl_find_object *object;
 	const char *path;
@@ -130,17 +130,24 @@ static void copy_build_id(struct cpa_module *m, const ElfW(Ehdr) * elf)
 	}
 }
 
-/* Modules that are where @m is are no more. */
+/*
+ * The layer of module @m: one above the highest of the modules whose addresses it overlaps. Those
+ * have been unloaded.
+ */
 static uint32_t layer_above(const struct cpa_module *m)
 {
-	/* Relaxed: a row that another thread is making is of a module that lies elsewhere. */
+	/*
+	 * Relaxed: a row that another thread is making now belongs to a module at other addresses.
+	 */
 	uint32_t rows = __atomic_load_n(&cpa_table(CPA_TABLE_MODULES)->used, __ATOMIC_RELAXED);
 	uint32_t layer = 0;
 
 	for (uint32_t i = 1; i <= rows; i++) {
 		const struct cpa_module *other = cpa_row(CPA_TABLE_MODULES, i);
 
-		/* ACQUIRE: with the key comes the row. Pairs with cpa_table_intern(). */
+		/*
+		 * ACQUIRE: the row is complete once its key is set. Pairs with cpa_table_intern().
+		 */
 		if (__atomic_load_n(&other->key, __ATOMIC_ACQUIRE) && other->start < m->end &&
 		    m->start < other->end && other->layer >= layer)
 			layer = other->layer < CPA_LAYERS ? other->layer + 1 : CPA_LAYERS;
@@ -170,7 +177,7 @@ static bool is_same(const struct cpa_module *a, const struct cpa_module *b)
 	       !strcmp(a->path, b->path) && !a->unseen == !b->unseen;
 }
 
-/* The first row of the module that row @number is of, before which there is none. */
+/* The first row of the module of row @number: two processes may have made one each. */
 static uint32_t first_of(uint32_t number)
 {
 	const struct cpa_module *m = cpa_row(CPA_TABLE_MODULES, number);
@@ -178,14 +185,16 @@ static uint32_t first_of(uint32_t number)
 	for (uint32_t i = 1; i < number; i++) {
 		const struct cpa_module *other = cpa_row(CPA_TABLE_MODULES, i);
 
-		/* ACQUIRE: with the key comes the row. Pairs with cpa_table_intern(). */
+		/*
+		 * ACQUIRE: the row is complete once its key is set. Pairs with cpa_table_intern().
+		 */
 		if (__atomic_load_n(&other->key, __ATOMIC_ACQUIRE) && is_same(m, other))
 			return i;
 	}
 	return number;
 }
 
-/* The row of a module that processes before this one may have met. 0: no space. */
+/* The row of a module that an earlier process may have met. 0: no space. */
 static uint32_t module_met(uint64_t key, const struct module_source *source)
 {
 	struct cpa_module m = { 0 };
@@ -195,7 +204,9 @@ static uint32_t module_met(uint64_t key, const struct module_source *source)
 	for (uint32_t i = 1; i <= rows && !number; i++) {
 		const struct cpa_module *other = cpa_row(CPA_TABLE_MODULES, i);
 
-		/* ACQUIRE: as above. */
+		/*
+		 * ACQUIRE: the row is complete once its key is set. Pairs with cpa_table_intern().
+		 */
 		if (__atomic_load_n(&other->key, __ATOMIC_ACQUIRE) && is_same(&m, other))
 			number = i;
 	}
@@ -203,19 +214,19 @@ static uint32_t module_met(uint64_t key, const struct module_source *source)
 		number = cpa_table_intern(CPA_TABLE_MODULES, key, fill_module, source);
 	if (!number)
 		return 0;
-	first = first_of(number); /* another process may have made one meanwhile */
+	first = first_of(number); /* another process may have made one in the meantime */
 	cpa_moved_set(first,
 		      m.start - ((struct cpa_module *)cpa_row(CPA_TABLE_MODULES, first))->start);
 	return first;
 }
 
-/* The same, as remembered. */
+/* As module_met(), from the table `known` if the module is there. */
 static uint32_t module_known(uint64_t key, const struct module_source *source)
 {
 	uint32_t row;
 
 	for (unsigned i = 0; i < MODULES; i++) {
-		/* ACQUIRE: with the key comes the row. */
+		/* ACQUIRE: pairs with the RELEASE below. */
 		uint64_t at = __atomic_load_n(&known[i].key, __ATOMIC_ACQUIRE);
 
 		if (at == key)
@@ -226,7 +237,7 @@ static uint32_t module_known(uint64_t key, const struct module_source *source)
 		if (row && __atomic_compare_exchange_n(&known[i].taken, &at, key, false,
 						       __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
 			known[i].row = row;
-			/* RELEASE: as above. */
+			/* RELEASE: `row` is set before the key is visible. */
 			__atomic_store_n(&known[i].key, key, __ATOMIC_RELEASE);
 		}
 		return row;

@@ -14,13 +14,18 @@
 #define MEASURE_CALLS 32
 #define MEASURE_TRIES 16
 
-/* Ticks that begin or end of a call takes, 0: not measured yet. */
+/*
+ * Ticks that our code takes behind the stamp of one enter or exit. 0: not measured yet. Relaxed
+ * atomic.
+ */
 static uint64_t cost;
 
 CPA_EXPORT void __cyg_profile_func_enter(void *function, void *site);
 CPA_EXPORT void __cyg_profile_func_exit(void *function, void *site);
 
-/* The time @e went by; what we took of it ourselves is probe time. */
+/*
+ * Add the times @e to the innermost function. Up to c->unpaid ticks of it are our own: probe time.
+ */
 static inline void pass(struct cpa_calls *c, const struct cpa_elapsed *e)
 {
 	uint64_t probe = e->process < c->unpaid ? e->process : c->unpaid;
@@ -30,7 +35,7 @@ static inline void pass(struct cpa_calls *c, const struct cpa_elapsed *e)
 	cpa_calls_pass(c, e->process - probe, e->external);
 }
 
-/* A call begins or ends: stamp, unless the thread waits, in which time does not count. */
+/* A call begins or ends: take a stamp. Time in a wait is not counted here. */
 static inline void stamp(struct cpa_worker *w, struct cpa_calls *c)
 {
 	struct cpa_elapsed e;
@@ -41,12 +46,17 @@ static inline void stamp(struct cpa_worker *w, struct cpa_calls *c)
 	cpa_clock_stamp(&w->clock, &e);
 	pass(c, &e);
 	c->unpaid = __atomic_load_n(&cost, __ATOMIC_RELAXED);
-	/* Every few milliseconds; a process that is killed then shows nearly all calls. */
+	/*
+	 * Publish every few milliseconds, so that a process that is killed still shows nearly all
+	 * calls.
+	 */
 	if (unlikely(w->clock.rebased != rebased))
 		cpa_calls_publish(c);
 }
 
-/* What was done since the last stamp was ours and took long. */
+/*
+ * Take a stamp after a slow operation of ours: all of the time since the last stamp is probe time.
+ */
 static COLD void stamp_probe(struct cpa_worker *w, struct cpa_calls *c)
 {
 	struct cpa_elapsed e;
@@ -59,7 +69,7 @@ static COLD void stamp_probe(struct cpa_worker *w, struct cpa_calls *c)
 	c->unpaid = __atomic_load_n(&cost, __ATOMIC_RELAXED);
 }
 
-/* Samples tell of the time outside of instrumented functions. */
+/* Samples are taken only outside of instrumented functions: the stamps tell the rest. */
 static inline void leave(struct cpa_worker *w, const struct cpa_calls *c)
 {
 	if (unlikely(w->sampler.paused != (c->depth > 0)))
@@ -70,8 +80,8 @@ static inline void leave(struct cpa_worker *w, const struct cpa_calls *c)
 }
 
 /*
- * The part of the run has ended, or profiling was switched off, just now. @entered: and a handler
- * has begun another one.
+ * The part of the run has ended, or profiling was switched off, since the caller looked. @entered:
+ * cpa_enter() succeeded, as a signal handler began another part.
  */
 static COLD struct cpa_worker *not_entered(struct cpa_worker *w, bool entered)
 {
@@ -84,7 +94,10 @@ static COLD struct cpa_worker *not_entered(struct cpa_worker *w, bool entered)
 
 static struct cpa_worker *enter_anew(struct cpa_worker *w, uint64_t stack);
 
-/* The worker, which then has calls. @stack: our stack pointer. */
+/*
+ * Enter instrumentation code, at stack pointer @stack. Return the worker, with w->calls set, or
+ * NULL: do nothing.
+ */
 static inline __attribute__((always_inline)) struct cpa_worker *enter(uint64_t stack)
 {
 	struct cpa_worker *w = cpa_tls.worker, *entered;
@@ -93,18 +106,21 @@ static inline __attribute__((always_inline)) struct cpa_worker *enter(uint64_t s
 		return NULL;
 	if (unlikely(!w || !w->calls || cpa_window_moved(w)))
 		return enter_anew(w, stack);
-	/* Set before `inside` is, and cleared after it is: there is no gap, see cpa_instrument_jump(). */
+	/*
+	 * w->light is set before `inside` and cleared after it, so cpa_instrument_jump() meets no
+	 * gap.
+	 */
 	if (likely(!cpa_tls.inside))
 		w->light = stack;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* in this order for signal handlers */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the order that handlers must see */
 	entered = cpa_enter();
 	if (unlikely(!entered || !entered->calls))
 		return not_entered(w, entered);
-	w->light = stack; /* again: a handler's calls may have come in between, and ended */
+	w->light = stack; /* again: calls in a signal handler may have set and cleared it since */
 	return entered;
 }
 
-/* Calls of nothing from @site. Through pointers: as in the program, nothing is inlined. */
+/* Time MEASURE_CALLS empty calls. Through pointers: nothing may be inlined, as in the program. */
 static COLD uint64_t burst(void (*volatile begins)(void *, void *),
 			   void (*volatile ends)(void *, void *), void *site)
 {
@@ -117,7 +133,7 @@ static COLD uint64_t burst(void (*volatile begins)(void *, void *),
 	return cpa_clock_now() - start;
 }
 
-/* What a call costs, with @c out of the way. */
+/* Measure `cost`. The calls made for that go into a scratch stack in place of @c. */
 static COLD void measure(struct cpa_worker *w, struct cpa_calls *c)
 {
 	struct cpa_calls *scratch = cpa_calls_new();
@@ -143,19 +159,19 @@ static COLD void measure(struct cpa_worker *w, struct cpa_calls *c)
 	c->probe += scratch->process + scratch->probe;
 	c->runqueue += scratch->runqueue + scratch->external;
 	cpa_calls_free(scratch);
-	/* Relaxed: threads that measure at once differ by noise. */
-	if (!cpa_window_moved(w)) /* else it was too little */
+	/* Relaxed: results of threads that measure at the same time differ only by noise. */
+	if (!cpa_window_moved(w)) /* else profiling stopped meanwhile: the result is too small */
 		__atomic_store_n(&cost, best / (2 * MEASURE_CALLS), __ATOMIC_RELAXED);
 }
 
-/* The first call of a thread. Return false if there is no memory. */
+/* Allocate the calls of the thread at its first call. False: no memory. */
 static bool begin(struct cpa_worker *w)
 {
 	struct cpa_calls *c = cpa_calls_new();
 	struct cpa_elapsed e;
 
 	if (c && !w->between) {
-		/* Nothing of ours was in the time until here. */
+		/* The time until here is the program's. */
 		cpa_clock_stamp(&w->clock, &e);
 		pass(c, &e);
 		if (!__atomic_load_n(&cost, __ATOMIC_RELAXED))
@@ -168,7 +184,7 @@ static bool begin(struct cpa_worker *w)
 	return c;
 }
 
-/* Whether profiling is off, which the thread, if it has a worker, knows: the usual case. */
+/* Whether profiling is off and the thread has noted that: the usual case while it is off. */
 static bool is_off(const struct cpa_worker *w)
 {
 	if (!w)
@@ -176,20 +192,21 @@ static bool is_off(const struct cpa_worker *w)
 	return cpa_window_moved(w) && !cpa_window_begun(w);
 }
 
-/* The thread has no calls yet, or they are of a part of the run that is over. errno is kept. */
+/* enter() of a thread without calls, or with calls of a part that is over. errno is kept. */
 static COLD struct cpa_worker *enter_anew(struct cpa_worker *w, uint64_t stack)
 {
 	int err = errno;
 	sigset_t before;
 
-	/* A signal handler's: the code for calls that it interrupted still has them. */
+	/* In a signal handler that interrupted code of this file, which still uses w->calls. */
 	if (w && (w->light || (w->calls && w->calls->scratch)))
 		return NULL;
 	if (is_off(w))
 		return NULL;
 	/*
-	 * Nothing tells how to mend what is left half done. That holds synchronous signals, too: a
-	 * stack that overflows right here ends the process.
+	 * Signals are held: cpa_instrument_jump() cannot repair the state in here if a handler
+	 * jumps. That includes synchronous signals: a stack that overflows right here ends the
+	 * process.
 	 */
 	before = cpa_signal_hold();
 	w = cpa_enter();
@@ -197,7 +214,7 @@ static COLD struct cpa_worker *enter_anew(struct cpa_worker *w, uint64_t stack)
 		cpa_leave();
 		w = NULL;
 	}
-	if (w) /* from here on it may be abandoned */
+	if (w) /* from here on a jump may abandon this code */
 		w->light = stack;
 	cpa_signal_let(&before);
 	errno = err;
@@ -207,7 +224,7 @@ static COLD struct cpa_worker *enter_anew(struct cpa_worker *w, uint64_t stack)
 static COLD uint32_t add(struct cpa_worker *w, struct cpa_calls *c, uint64_t address)
 {
 	int err = errno;
-	sigset_t before = cpa_signal_hold(); /* as in enter_anew() */
+	sigset_t before = cpa_signal_hold(); /* for the reason given in enter_anew() */
 	struct cpa_component_name name = { .kind = CPA_FUNCTION,
 					   .address = address,
 					   .module = cpa_module_of(address) };
@@ -224,7 +241,7 @@ static COLD uint32_t add(struct cpa_worker *w, struct cpa_calls *c, uint64_t add
 static COLD bool grow(struct cpa_worker *w, struct cpa_calls *c)
 {
 	int err = errno;
-	sigset_t before = cpa_signal_hold(); /* as in enter_anew() */
+	sigset_t before = cpa_signal_hold(); /* for the reason given in enter_anew() */
 	bool room = cpa_calls_grow(c);
 
 	stamp_probe(w, c);
@@ -235,7 +252,7 @@ static COLD bool grow(struct cpa_worker *w, struct cpa_calls *c)
 
 static COLD void learn_caller(struct cpa_worker *w, struct cpa_calls *c, unsigned at, uint64_t site)
 {
-	/* In this order: it may be abandoned. */
+	/* In this order, because a jump may abandon this code at any point. */
 	c->caller[at].site = 0;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	c->caller[at].start = cpa_function_start(site - 1);
@@ -244,7 +261,7 @@ static COLD void learn_caller(struct cpa_worker *w, struct cpa_calls *c, unsigne
 	stamp_probe(w, c);
 }
 
-/* The start of the function that @site, a return address, lies in. */
+/* Address of the function that contains the return address @site. */
 static inline uint64_t caller_start(struct cpa_worker *w, struct cpa_calls *c, uint64_t site)
 {
 	unsigned at = (unsigned)(cpa_hash(site) >> 56) % CPA_CALL_SITES;
@@ -254,7 +271,10 @@ static inline uint64_t caller_start(struct cpa_worker *w, struct cpa_calls *c, u
 	return c->caller[at].start;
 }
 
-/* See to it that calls which are over are not on the stack when @call begins. */
+/*
+ * Remove from the stack the calls that ended unseen, by an exception or a jump, before @call
+ * begins.
+ */
 static inline void check(struct cpa_worker *w, struct cpa_calls *c, const struct cpa_call *call,
 			 uint64_t site)
 {
@@ -269,7 +289,7 @@ static inline void check(struct cpa_worker *w, struct cpa_calls *c, const struct
 
 CPA_EXPORT void __cyg_profile_func_enter(void *function, void *site)
 {
-	/* The stack pointer of the function, at its call of us. */
+	/* The frame is the stack pointer of the instrumented function where it calls us. */
 	struct cpa_call call = { .frame = (uint64_t)__builtin_frame_address(0) + 16 };
 	struct cpa_worker *w = enter(call.frame);
 	struct cpa_calls *c;
@@ -292,7 +312,10 @@ CPA_EXPORT void __cyg_profile_func_enter(void *function, void *site)
 	leave(w, c);
 }
 
-/* Not the innermost function ends: the calls inside it were left in ways that we did not see. */
+/*
+ * A function ends that is not the innermost one: the calls inside it were left by an exception or a
+ * jump that was not seen.
+ */
 static COLD void leave_outer(struct cpa_calls *c, uint64_t function)
 {
 	uint32_t number = cpa_calls_find(c, function);
@@ -308,7 +331,7 @@ CPA_EXPORT void __cyg_profile_func_exit(void *function, void *site)
 	struct cpa_calls *c;
 
 	(void)site;
-	if (unlikely(!w || !w->calls)) /* we came while it ran */
+	if (unlikely(!w || !w->calls)) /* the function began before the thread had calls */
 		return;
 	w = enter((uint64_t)__builtin_frame_address(0));
 	if (unlikely(!w))
@@ -320,8 +343,7 @@ CPA_EXPORT void __cyg_profile_func_exit(void *function, void *site)
 	else if (likely(c->depth &&
 			c->function[c->stack[c->depth - 1].function].address == (uint64_t)function))
 		cpa_calls_pop(c);
-	else if (c->depth ||
-		 w->window.epoch == CPA_EPOCH_ON) /* later it may have begun in no part */
+	else if (c->depth || w->window.epoch == CPA_EPOCH_ON) /* else it may have begun while off */
 		leave_outer(c, (uint64_t)function);
 	leave(w, c);
 }
@@ -346,8 +368,8 @@ void cpa_instrument_end(struct cpa_calls *c, struct cpa_span *span)
 }
 
 /*
- * The handler of a signal that interrupted our code for calls jumps out of it, to @stack: without
- * this the thread would count as inside for ever.
+ * If a signal handler that interrupted our code jumps out of it, to @stack, repair the state:
+ * otherwise the thread would count as inside for ever.
  */
 void cpa_instrument_jump(uint64_t stack)
 {
@@ -362,7 +384,7 @@ void cpa_instrument_jump(uint64_t stack)
 		cpa_diag(CPA_DIAG_CALLS_UNBALANCED);
 		cpa_calls_mend(w->calls);
 	} else {
-		if (abandoned) { /* at its door */
+		if (abandoned) { /* interrupted at its begin or end */
 			if (cpa_tls.inside)
 				cpa_leave();
 			w->light = 0;

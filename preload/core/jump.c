@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/core/jump.c - longjmp() and kin
+ * preload/core/jump.c - longjmp() and its variants
  *
- * The waits that a jump leaves have no end, the calls of instrumented builds no exit.
+ * A jump ends the waits and the instrumented calls that it leaves.
  */
 #include <setjmp.h>
 
@@ -25,4 +25,4 @@ void __longjmp_chk(struct __jmp_buf_tag buffer[1], int value) __attribute__((nor
 JUMP(longjmp)
 JUMP(_longjmp)
 JUMP(siglongjmp)
-JUMP(__longjmp_chk) /* what _FORTIFY_SOURCE makes of them */
+JUMP(__longjmp_chk) /* called in place of longjmp() by programs built with _FORTIFY_SOURCE */

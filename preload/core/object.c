@@ -12,7 +12,7 @@
 
 uint64_t cpa_object_space;
 
-#define CHANGING UINT32_MAX /* kind of an object that a thread is making its own */
+#define CHANGING UINT32_MAX /* kind of an object row that a thread is changing */
 
 uint32_t cpa_object_unnamed(enum cpa_component_kind kind, uint32_t object_kind, uint64_t address,
 			    uint64_t caller)
@@ -23,7 +23,7 @@ uint32_t cpa_object_unnamed(enum cpa_component_kind kind, uint32_t object_kind, 
 	if (name.module) {
 		struct cpa_module *m = cpa_row(CPA_TABLE_MODULES, name.module);
 
-		/* Relaxed: for the thread that unloads it, which has waited for us. */
+		/* Relaxed: the thread that unloads the module does so after this use. */
 		__atomic_store_n(&m->variables, 1, __ATOMIC_RELAXED);
 		name.by = CPA_BY_VARIABLE;
 		name.address = address;
@@ -35,7 +35,9 @@ uint32_t cpa_object_unnamed(enum cpa_component_kind kind, uint32_t object_kind, 
 	return cpa_component_intern(&name);
 }
 
-/* What was unloaded since may have another library in its place. */
+/*
+ * After a dlclose(), another library may lie at the addresses in the thread's caches: empty them.
+ */
 static void forget_unloaded(struct cpa_worker *w)
 {
 	if (likely(!cpa_dlopen_changed(&w->objects.loads)))
@@ -60,14 +62,17 @@ static uint32_t class_by_init(struct cpa_worker *w, enum cpa_object_kind kind, u
 	return place->class;
 }
 
-/* Relaxed: sums. Often there is nothing to add, and the line is that of many threads. */
+/* Relaxed: sums. Zero is not added, because the cache line is shared by many threads. */
 static void add(uint64_t *sum, uint64_t more)
 {
 	if (more)
 		__atomic_fetch_add(sum, more, __ATOMIC_RELAXED);
 }
 
-/* Add what the object counted to its class, and let it be nothing. Exclusive. */
+/*
+ * Add the counts of the object to its class, and clear it. The caller has exclusive access
+ * (CHANGING).
+ */
 static void retire(struct cpa_worker *w, struct cpa_object *o)
 {
 	if (o->class) {
@@ -101,7 +106,10 @@ uint32_t cpa_object_row(const void *address)
 	if (!row || !cpa_process_number)
 		return row;
 	o = cpa_row(CPA_TABLE_OBJECTS, row);
-	/* Of threads that find it at once one links it. Relaxed: nobody reads the list yet. */
+	/*
+	 * If several threads find the row at once, one of them links it. Relaxed: nobody reads the
+	 * list yet.
+	 */
 	if (__atomic_exchange_n(&o->linked, 1, __ATOMIC_RELAXED))
 		return row;
 	first = &cpa_process(cpa_process_number)->objects;
@@ -114,7 +122,7 @@ uint32_t cpa_object_row(const void *address)
 	return row;
 }
 
-/* Of a child of fork: its parent's. */
+/* In a child of fork: the space bits of its parent's objects. */
 static uint64_t inherited_space;
 static bool inherits;
 
@@ -125,7 +133,8 @@ void cpa_object_inherit(uint64_t space)
 }
 
 /*
- * What was at @address, an object of @kind, when the process was forked; NULL: that is not known.
+ * The parent's object at @address, of @kind, as it was when the process was forked. NULL: none is
+ * known.
  */
 static const struct cpa_object *ancestor(const void *address, enum cpa_object_kind kind)
 {
@@ -134,13 +143,13 @@ static const struct cpa_object *ancestor(const void *address, enum cpa_object_ki
 			   0;
 	const struct cpa_object *o = row ? cpa_row(CPA_TABLE_OBJECTS, row) : NULL;
 
-	/* Relaxed: the parent may use it, its class stays. */
+	/* Relaxed: the parent may be using it; its class does not change. */
 	return o && __atomic_load_n(&o->kind, __ATOMIC_RELAXED) == (uint32_t)kind && o->class ?
 		       o :
 		       NULL;
 }
 
-/* The class of what was not initialized before our eyes, at @address. */
+/* The class of the object at @address, whose initialization was not seen. */
 static uint32_t class_found(const void *address, enum cpa_object_kind kind, uint64_t caller)
 {
 	const struct cpa_object *before = ancestor(address, kind);
@@ -150,13 +159,15 @@ static uint32_t class_found(const void *address, enum cpa_object_kind kind, uint
 					   caller);
 }
 
-/* Make @o, now of kind @old, an object of @kind and @class. False: another thread is at it. */
+/*
+ * Change @o from kind @old to an object of @kind and @class. False: another thread is changing it.
+ */
 static bool take_over(struct cpa_worker *w, struct cpa_object *o, uint32_t old,
 		      enum cpa_object_kind kind, uint32_t class)
 {
 	bool declared;
 
-	/* ACQUIRE: what the last owner left. Pairs with the RELEASE below. */
+	/* ACQUIRE: see what the last owner wrote. Pairs with the RELEASE below. */
 	if (old == CHANGING || !__atomic_compare_exchange_n(&o->kind, &old, CHANGING, false,
 							    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return false;
@@ -167,14 +178,14 @@ static bool take_over(struct cpa_worker *w, struct cpa_object *o, uint32_t old,
 	o->declared = 0;
 	o->class = class;
 	o->slot = cpa_component_slot(class);
-	/* RELEASE: the object is clean before others find it to be of their kind. */
+	/* RELEASE: other threads that find the new kind find a clean object. */
 	__atomic_store_n(&o->kind, kind, __ATOMIC_RELEASE);
 	return true;
 }
 
 /*
- * The row of all processes for what is at @address, where the process's own is @o. 0: there is
- * none.
+ * The row that all processes share for the object at @address, of which @o is this process's row.
+ * 0: not shared, or no space.
  */
 static uint32_t shared_row(struct cpa_worker *w, struct cpa_object *o, const void *address)
 {
@@ -188,18 +199,18 @@ static uint32_t shared_row(struct cpa_worker *w, struct cpa_object *o, const voi
 	row = key ? cpa_table_intern(CPA_TABLE_OBJECTS, key, NULL, NULL) : 0;
 	if (!row || !take_over(w, o, o->kind, CPA_ALIAS, 0))
 		return row;
-	/* Relaxed: who finds 0 looks for it as we did. */
+	/* Relaxed: a thread that finds 0 looks the row up as this one did. */
 	__atomic_store_n(&o->depth, row, __ATOMIC_RELAXED);
 	return row;
 }
 
-/* The process's own row of what the worker met at @address lately. NULL: it has to be looked for. */
+/* This process's own row in the thread's cache for @address. NULL: look it up in the table. */
 static struct cpa_object *remembered(const struct cpa_worker *w, const void *address)
 {
 	unsigned at = cpa_object_cached(address);
 	struct cpa_object *o = w->objects.cache[at].object;
 
-	/* Relaxed: the key stays. That of what processes share is another. */
+	/* Relaxed: the key of a row does not change. A shared row has another key. */
 	return o && w->objects.cache[at].address == (uint64_t)address &&
 			       __atomic_load_n(&o->key, __ATOMIC_RELAXED) ==
 				       cpa_object_key(address) ?
@@ -251,7 +262,7 @@ struct cpa_object *cpa_object_find_slow(struct cpa_worker *w, const void *addres
 			o->waiting = before->waiting;
 		return o;
 	}
-	/* The thread that was faster may have finished. ACQUIRE as above. */
+	/* Another thread may have changed it to @kind by now. ACQUIRE pairs with take_over(). */
 	return __atomic_load_n(&o->kind, __ATOMIC_ACQUIRE) == (uint32_t)kind ? o : NULL;
 }
 
@@ -302,7 +313,7 @@ void cpa_object_forget_all(struct cpa_worker *w)
 	while (row) {
 		struct cpa_object *o = cpa_row(CPA_TABLE_OBJECTS, row);
 
-		/* A process that was killed may have left it so. */
+		/* left behind by a process that was killed */
 		if (o->kind == CHANGING)
 			o->kind = 0;
 		if (o->kind)

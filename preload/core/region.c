@@ -10,7 +10,7 @@
 #include "shadow/store/hash.h"
 #include "shadow/store/name.h"
 
-/* Whether names row @row, not 0, is still that of @text: the program may have changed it. */
+/* Whether name row @row, not 0, still holds @text: the program may have changed the text. */
 static bool is_text_of(uint32_t row, const char *text)
 {
 	const struct cpa_name *name = cpa_row(CPA_TABLE_NAMES, row);
@@ -73,7 +73,7 @@ void cpa_region_end(uint64_t caller)
 		cpa_unhold(&w->self, region);
 	if (likely(w->regions.count))
 		w->regions.count--;
-	else if (w->window.epoch == CPA_EPOCH_ON) /* later it may have begun in no part */
+	else if (w->window.epoch == CPA_EPOCH_ON) /* else it may have begun while off */
 		cpa_diag(CPA_DIAG_REGIONS_UNBALANCED);
 	cpa_done(w);
 	errno = err;

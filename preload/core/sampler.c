@@ -25,42 +25,46 @@
 #define RING_SAMPLES \
 	(CPA_PERF_RING / (sizeof(struct perf_event_header) + sizeof(struct user_chain)))
 #define SECOND	    1000000000u
-#define TIMER_HZ    250u  /* the kernel's CPU timers are no faster */
-#define CLOSELY	    256u  /* samples of a thread at the default rate, */
-#define ALL_CLOSELY 512u  /* and of the process, in whichever threads */
-#define MANY	    32u	  /* switches, between two looks at their rate */
-#define SWITCHES_HZ 500u  /* of CPU time */
-#define LATE	    3u	  /* times of the timer, after which its first signal should have come */
-#define MOST_TIMES  1000u /* of its period that a timer may have passed at once */
+#define TIMER_HZ    250u  /* the kernel's CPU timers fire at most this often, Hz */
+#define CLOSELY	    256u  /* samples of a thread by a perf event at the default rate, */
+#define ALL_CLOSELY 512u  /* and samples of the whole process */
+#define MANY	    32u	  /* switches of a thread between two checks of their rate */
+#define SWITCHES_HZ 500u  /* switches a second of CPU time that are too many for a perf event */
+#define LATE	    3u	  /* timer periods after which the first signal should have come */
+#define MOST_TIMES  1000u /* most timer periods that one signal may stand for */
 
-/* A sample: when, and its call chain: of what it is one, and the innermost program counter. */
+/*
+ * A sample of a perf event: time, and a call chain of two: the marker of its kind, and the program
+ * counter.
+ */
 struct user_chain {
 	uint64_t ns, length, context, pc;
 };
 
-static unsigned hz;   /* written, as all here, before there are threads */
-static bool thins;    /* after CLOSELY */
-static bool withheld; /* no samples: a tracer would stop at each */
-static bool confined; /* no perf events then: to ask for one may be the end */
+/* Written before there are other threads, as is can_signal. */
+static unsigned hz;   /* samples a second; 0: none */
+static bool thins;    /* default rate: perf events end after CLOSELY samples */
+static bool withheld; /* no samples: a debugger would stop at each */
+static bool confined; /* no perf events: a system call filter may end the process for asking */
 
 /*
- * Atomic: how many threads are opening a perf event. The first one that the system has had for a
- * second takes 6 to 20 ms, and all others until then as long: who hears its timer can do with that
- * until then.
+ * Atomic: threads that are opening a perf event. When the system has had none for a second, the
+ * first takes 6 to 20 ms to open, and others opened meanwhile take as long. A thread that gets
+ * timer signals keeps to those until then.
  */
 static uint32_t opening;
 
 static bool can_signal;
 
-static uint32_t samples; /* atomic: of the process */
+static uint32_t samples; /* atomic: samples of the process so far */
 
-/* A sample at @pc, which stands for @times as much as others of its kind. */
+/* Count a sample at @pc with the weight of @times timer periods. */
 static void note(struct cpa_sampler *s, uint64_t pc, unsigned times)
 {
 	unsigned at = (unsigned)(pc >> 2) % CPA_FUNCTION_CACHE;
 	uint32_t function, weight;
 
-	if (s->paused || cpa_function_is_ours(pc)) /* probe time, which is measured */
+	if (s->paused || cpa_function_is_ours(pc)) /* our time is measured */
 		return;
 	if (unlikely(cpa_dlopen_changed(&s->loads)))
 		memset(s->functions, 0, sizeof(s->functions));
@@ -70,7 +74,7 @@ static void note(struct cpa_sampler *s, uint64_t pc, unsigned times)
 	}
 	function = s->functions[at].id;
 	cpa_diag(CPA_DIAG_SAMPLES);
-	/* Relaxed: a figure. */
+	/* Relaxed: a count. */
 	__atomic_fetch_add(&samples, 1, __ATOMIC_RELAXED);
 	times = times < MOST_TIMES ? times : MOST_TIMES;
 	weight = times * s->weight;
@@ -82,7 +86,10 @@ static void note(struct cpa_sampler *s, uint64_t pc, unsigned times)
 		}
 	}
 	if (s->pending == CPA_SAMPLED) {
-		/* The rarest function so far gives way; its samples go to the newcomer. */
+		/*
+		 * No room: the function with the fewest samples gives its place, with its samples,
+		 * to the new one.
+		 */
 		unsigned least = 0;
 
 		for (unsigned i = 1; i < s->pending; i++)
@@ -97,13 +104,13 @@ static void note(struct cpa_sampler *s, uint64_t pc, unsigned times)
 
 struct event {
 	pid_t tid;
-	unsigned rate; /* wanted, then what it is */
+	unsigned rate; /* wanted; then the rate that was set */
 	struct cpa_sampler *sampler;
 };
 
 /*
- * The mapping keeps the event alive: no descriptor is needed any more. By system calls: a handler
- * may be here, and mmap() may be a function of the program's.
+ * The mapping keeps the event alive, so its descriptor is closed. By system calls: a signal handler
+ * may run this, and mmap() may be a function of the program.
  */
 static void map_event(void *argument)
 {
@@ -111,7 +118,7 @@ static void map_event(void *argument)
 	struct cpa_sampler *s = event->sampler;
 	struct perf_event_mmap_page *ring;
 
-	/* Relaxed, both: a hint. Here, as no cancellation comes in between. */
+	/* Relaxed, both: a hint. Counted here because no cancellation can come between the two. */
 	__atomic_fetch_add(&opening, 1, __ATOMIC_RELAXED);
 	cpa_perf_measure_interrupt();
 	event->rate = cpa_perf_affordable(event->rate);
@@ -124,7 +131,10 @@ static void map_event(void *argument)
 	__atomic_fetch_sub(&opening, 1, __ATOMIC_RELAXED);
 }
 
-/* Sample the thread @*rate times in a second of its CPU time, or fewer: *@rate. */
+/*
+ * Open a perf event that samples the thread *@rate times in a second of its CPU time, or less
+ * often: the rate that was set is stored in *@rate. False: not possible.
+ */
 static bool start_perf(struct cpa_sampler *s, unsigned *rate)
 {
 	struct event event = { (pid_t)cpa_kernel(SYS_gettid), *rate, s };
@@ -155,38 +165,38 @@ static void unmap(struct cpa_sampler *s)
 	volatile void *ring = s->ring;
 
 	forget_ring(s);
-	/* A cancellation or a jump may come in the call: nobody is to read what is gone. */
+	/* A cancellation or a jump may leave the call: nobody may read the ring from here on. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (ring)
 		cpa_kernel(SYS_munmap, ring, CPA_PERF_PAGE + CPA_PERF_RING);
 }
 
-/* No more often than the timer can. */
+/* The sampling rate of the timer, Hz: the requested one, or as fast as the kernel's timers are. */
 static unsigned timer_rate(void)
 {
 	return hz < TIMER_HZ ? hz : TIMER_HZ;
 }
 
-/* A sample comes @rate times in a second of the thread's CPU time from now on. */
+/* From now on @rate samples come in a second of the thread's CPU time. */
 static void set_rate(struct cpa_sampler *s, unsigned rate)
 {
 	s->period = cpa_clock_ticks(SECOND / rate);
 	s->weight = (hz + rate / 2) / rate;
 }
 
-/* Let the timer be the sampler of the thread, of @cpu ticks CPU time, for good. */
+/* From now on the timer samples the thread, which has had @cpu ticks of CPU time. */
 static void sample_by_timer(struct cpa_sampler *s, uint64_t cpu)
 {
 	if (s->ring)
 		cpa_sampler_drain(s);
 	unmap(s);
 	s->blind = false;
-	s->known_at = cpu; /* it must be heard from now on */
+	s->known_at = cpu; /* from now on its signal must be seen */
 	set_rate(s, timer_rate());
 	set_timer(s, SECOND / timer_rate());
 }
 
-/* Signal the thread for each sample of its CPU time. By system calls: libc's use malloc. */
+/* Create a timer that signals the thread, by system calls: libc's timer_create() uses malloc. */
 static void start_timer(struct cpa_sampler *s)
 {
 	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID,
@@ -205,35 +215,35 @@ static void start_timer(struct cpa_sampler *s)
 }
 
 /*
- * Whether the thread, of @cpu ticks CPU time, was switched too often since `counted` for a perf
- * event.
+ * Whether the thread, after @cpu ticks of CPU time, was switched so often since s->counted that a
+ * perf event would cost too much.
  */
 static bool is_restless(const struct cpa_sampler *s, uint64_t cpu)
 {
 	return cpu - s->counted < cpa_clock_ticks(s->switches * (uint64_t)SECOND / SWITCHES_HZ);
 }
 
-/* Whether the process has so many samples that those of the timer do from now on. */
+/* Whether the process has enough samples, so that from now on the timer's rate is enough. */
 static bool has_many(void)
 {
-	/* Relaxed: a figure. */
+	/* Relaxed: a count. */
 	return thins && __atomic_load_n(&samples, __ATOMIC_RELAXED) >= ALL_CLOSELY;
 }
 
-/* Whether a perf event would tell more than the timer. */
+/* Whether a perf event is better than the timer for the thread. */
 static bool wants_perf(const struct cpa_sampler *s, uint64_t cpu)
 {
 	return !confined && (!s->heard || (hz > TIMER_HZ && !has_many())) && !is_restless(s, cpu);
 }
 
-/* The thread is worth a perf event, if there can be one. */
+/* The thread has used CPU time: open a perf event for it if that is better and possible. */
 static void upgrade(struct cpa_sampler *s, uint64_t cpu)
 {
-	/* Where no signal can end it, it samples no more often than the timer. */
+	/* Where no signal can end the perf event, it has the timer's rate from the start. */
 	unsigned rate = thins && !s->heard ? TIMER_HZ : hz;
 	int err = errno;
 
-	s->stays = true; /* once is enough */
+	s->stays = true; /* tried only once */
 	if (wants_perf(s, cpu) && start_perf(s, &rate)) {
 		cpa_header()->sampler = CPA_SAMPLER_PERF;
 		set_rate(s, rate);
@@ -244,7 +254,10 @@ static void upgrade(struct cpa_sampler *s, uint64_t cpu)
 	errno = err;
 }
 
-/* In the midst of an activity: to open a perf event may sleep, for many milliseconds. */
+/*
+ * Change the sampler in the middle of an activity. Opening a perf event may sleep for milliseconds,
+ * which are left out of the activity.
+ */
 static void change_hidden(struct cpa_worker *w)
 {
 	uint64_t cpu = w->clock.cpu + cpa_clock_now() - w->clock.last;
@@ -259,7 +272,7 @@ static void change_hidden(struct cpa_worker *w)
 	cpa_probe_count(w->self.row, &e);
 }
 
-/* Our signal finds the thread in its own code or in that of the program; only there do we act. */
+/* Handler of the timer's signal. It acts only if the thread runs code of the program. */
 static void on_signal(void *context, unsigned times)
 {
 	struct cpa_worker *w = cpa_tls.worker;
@@ -267,7 +280,7 @@ static void on_signal(void *context, unsigned times)
 	if (!*cpa_alive || cpa_tls.inside || !w)
 		return;
 	if (unlikely(cpa_window_moved(w))) {
-		/* A thread that has no events meets the borders of parts here. */
+		/* A thread without events enters and leaves parts of the run here. */
 		if (cpa_enter())
 			cpa_leave();
 		return;
@@ -281,7 +294,7 @@ static void on_signal(void *context, unsigned times)
 	} else {
 		w->sampler.latest = cpa_clock_now();
 		note(&w->sampler, cpa_arch_program_counter(context), times);
-		/* Relaxed: as in map_event(). */
+		/* Relaxed: a hint. */
 		if (!w->sampler.stays && !__atomic_load_n(&opening, __ATOMIC_RELAXED))
 			change_hidden(w);
 	}
@@ -296,7 +309,7 @@ void cpa_sampler_forked(void)
 
 void cpa_sampler_leave(struct cpa_sampler *s)
 {
-	/* What was mapped there since is somebody else's. */
+	/* Map private memory there, unless something else has been mapped at the place. */
 	const int how = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
 	long there;
 
@@ -316,7 +329,7 @@ void cpa_sampler_init(unsigned samples_per_second)
 	struct cpa_start start = cpa_start();
 
 	thins = samples_per_second == CPA_DEFAULT_HZ;
-	/* A debugger would stop at each sample, unless somebody asked for them. */
+	/* A debugger would stop at each sample: none, unless CPA_SAMPLE_HZ asks for them. */
 	withheld = start.traced && !getenv("CPA_SAMPLE_HZ");
 	hz = withheld ? 0 : samples_per_second;
 	cpa_header()->sample_hz = samples_per_second;
@@ -350,7 +363,10 @@ uint64_t cpa_sampler_latest(void)
 	return cpa_clock_ticks((LATE + 2) * (uint64_t)SECOND / timer_rate());
 }
 
-/* Has the program come to block or ignore the signal? What needs none must do without it: true. */
+/*
+ * Check whether signals still arrive. If the program blocks or ignores them, open a perf event,
+ * which needs none. True: the sampler has changed.
+ */
 static bool watch(struct cpa_sampler *s, uint64_t cpu)
 {
 	if (s->latest != s->known) {
@@ -408,7 +424,7 @@ void cpa_sampler_drain(struct cpa_sampler *s)
 	while (s->tail < head) {
 		copy_out(s, s->tail, &record, sizeof(record));
 		if (record.size < sizeof(record) || record.size > head - s->tail)
-			break; /* not what the kernel writes: start over */
+			break; /* not a record that the kernel wrote: drop the rest */
 		if (record.type == PERF_RECORD_SAMPLE) {
 			copy_out(s, s->tail + sizeof(record), &chain, sizeof(chain));
 			cpa_diag(CPA_DIAG_INTERRUPTS);
@@ -423,7 +439,7 @@ void cpa_sampler_drain(struct cpa_sampler *s)
 	s->tail = head;
 	if (chain.ns)
 		s->latest = cpa_clock_when(CLOCK_MONOTONIC, chain.ns);
-	/* RELEASE: the records were read before the kernel may write there again. */
+	/* RELEASE: the records are read before the kernel may overwrite them. */
 	__atomic_store_n(&s->ring->data_tail, head, __ATOMIC_RELEASE);
 }
 
@@ -431,7 +447,10 @@ void cpa_sampler_pause(struct cpa_sampler *s, bool pause)
 {
 	sigset_t before;
 
-	/* They may need names, in code that a handler may jump out of: preload/core/instrument.c. */
+	/*
+	 * Reading samples may look up names, and a signal handler that jumps out of that would
+	 * leave it half done: preload/core/instrument.c.
+	 */
 	if (cpa_sampler_unread(s)) {
 		before = cpa_signal_hold();
 		cpa_sampler_drain(s);

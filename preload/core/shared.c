@@ -11,12 +11,15 @@
 #include "shadow/store/index.h"
 #include "shadow/store/kernel.h"
 
-/* Where glibc, 2.25 and later, has the flag in objects whose fields its headers do not name. */
+/*
+ * Offset of the process-shared flag in objects whose fields glibc's headers do not name (2.25 and
+ * later).
+ */
 #define MAPS	       3072u /* bytes of /proc/self/maps at a time */
 #define BARRIER_SHARED 12
 #define SEM_SHARED     8
-#define MUTEX_SHARED   128 /* bit of the kind */
-#define COND_SHARED    1   /* bit of __wrefs */
+#define MUTEX_SHARED   128 /* bit of the kind that means shared between processes */
+#define COND_SHARED    1   /* bit of __wrefs that means shared between processes */
 
 static bool is_set(const void *object, size_t at)
 {
@@ -115,13 +118,14 @@ static void search(void *argument)
 		}
 		have -= (size_t)(line - s->text);
 		memmove(s->text, line, have);
-		if (have == sizeof(s->text) - 1) /* a line that long is none that we want */
+		/* so long a line has no mapping that matters here */
+		if (have == sizeof(s->text) - 1)
 			have = 0;
 	}
 	syscall(SYS_close, fd);
 }
 
-/* The mapping that @address lies in. False: there is none, or it cannot be known. */
+/* Find the mapping that contains @address. False: none, or unknown. */
 static bool find(uint64_t address, struct mapping *found)
 {
 	struct search s;

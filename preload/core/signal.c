@@ -15,8 +15,9 @@ static void (*ours)(void *context, unsigned times);
 static volatile bool finished;
 
 /*
- * What the program set for the signal. Written by its sigaction() calls, which it must order
- * itself; read by the handler. One at a time is current, so a reader never sees half of one.
+ * The program's action for the sampler's signal. Written by its sigaction() calls, which it must
+ * order itself; read by the handler. `current` selects one of two, so a reader never sees a
+ * half-written one.
  */
 static struct sigaction theirs[2];
 static uint32_t current;
@@ -37,20 +38,21 @@ static void set_disposition(const struct sigaction *action)
 }
 
 /*
- * Atomic: the signals, by bit, whose handlers run on an alternate stack and have ours masked, which
- * the program did not ask for and does not see.
+ * Atomic bit set: signals whose handlers run on an alternate stack, for which we added the
+ * sampler's signal to the mask. sigaction() does not show it to the program.
  */
 static uint64_t masked;
 
 /*
- * Atomic: the alternate stack that a thread has set last, and whether threads share one. Varnish has
- * one for all, as only a panic is to use it: two handlers of ours there would overwrite each other.
- * They use alternate stacks at all for goroutines, whose own are small; Go sets its by system calls.
+ * Atomic: the alternate stack that a thread set last, and whether threads share one. Varnish shares
+ * one among all threads, for panics only: two handlers of ours there would overwrite each other.
+ * The alternate stack is needed for goroutines, whose own stacks are small; Go sets its alternate
+ * stacks by system calls.
  */
 static void *last_stack;
 static bool shared_stack;
 
-/* The default action of the signal: it ends the process. */
+/* Take the default action of the signal: it ends the process. */
 static void die(void)
 {
 	struct sigaction action = { .sa_handler = SIG_DFL };
@@ -73,7 +75,7 @@ static void forward(int sig, siginfo_t *info, void *context)
 		die();
 		return;
 	}
-	if (action.sa_flags & SA_RESETHAND) { /* the flags stay */
+	if (action.sa_flags & SA_RESETHAND) { /* as in the kernel, only the handler is reset */
 		reset.sa_handler = SIG_DFL;
 		set_disposition(&reset);
 	}
@@ -93,7 +95,10 @@ CPA_ARCH_SIGNAL_HANDLER static void on_signal(int sig, siginfo_t *info, void *co
 	int err = errno;
 
 	if (cpa_signal_is_ours(info)) {
-		/* Another handler might jump out of ours. The return restores the mask. */
+		/*
+		 * Signals are blocked: another handler might jump out of ours. The return from the
+		 * signal restores the mask.
+		 */
 		if (finished || !cpa_signal_block(NULL))
 			return;
 		ours(context, 1 + (unsigned)(info->si_overrun > 0 ? info->si_overrun : 0));
@@ -117,13 +122,14 @@ bool cpa_signal_leaves(uint64_t from, uint64_t target)
 	if (!cpa_kernel(SYS_sigaltstack, NULL, &other) && other.ss_flags & SS_ONSTACK &&
 	    !(lies_in(&other, from) && lies_in(&other, target)))
 		return !lies_in(&other, target);
-	/* The handler is below what it interrupted, on whatever stack that is. */
+	/* Stacks grow down: the handler's frames lie below the code that it interrupted. */
 	return here < from && (target < here || target >= from);
 }
 
 /*
- * Make the kernel treat the signal as the program asked, our handler in front of the program's.
- * While the program ignores it, ours are ignored as well: that costs samples, no more.
+ * Install our handler with the flags and mask that the program asked for; it calls the program's
+ * handler for signals that are not ours. If the program ignores the signal, ours are ignored as
+ * well, and samples are lost.
  */
 static int install(const struct sigaction *wanted)
 {
@@ -133,7 +139,7 @@ static int install(const struct sigaction *wanted)
 		return REAL(sigaction)(CPA_SIGNAL, &action, NULL);
 	if (action.sa_handler == SIG_DFL) {
 		action.sa_flags = SA_RESTART;
-		/* Relaxed: whoever finds a stack shared installs the handler again. */
+		/* Relaxed: the thread that finds a shared stack installs the handler again. */
 		if (!__atomic_load_n(&shared_stack, __ATOMIC_RELAXED))
 			action.sa_flags |= SA_ONSTACK;
 		cpa_signal_mask(&action.sa_mask);
@@ -176,12 +182,15 @@ void cpa_signal_fini(void)
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
 
 	finished = true;
-	/* By default it would end the process; nobody else sends it. */
+	/*
+	 * A signal of ours that arrives late would end the process by default. Nobody else sends
+	 * it.
+	 */
 	if (ours && disposition()->sa_handler == SIG_DFL)
 		REAL(sigaction)(CPA_SIGNAL, &ignore, NULL);
 }
 
-/* An alternate stack may have room for one signal, not for ours on top of it. */
+/* An alternate stack may be large enough for one signal frame, and not for ours on top of it. */
 static bool needs_mask(const struct sigaction *action)
 {
 	return action && action->sa_flags & SA_ONSTACK && action->sa_handler != SIG_DFL &&
@@ -203,10 +212,7 @@ static int set_other(int sig, const struct sigaction *action, struct sigaction *
 	ret = REAL(sigaction)(sig, mask ? &copy : action, old);
 	if (ret)
 		return ret;
-	/*
-	 * Relaxed: threads that set or ask for one signal's action at once must order that
-	 * themselves.
-	 */
+	/* Relaxed: the program must order its own calls for one signal. */
 	before = mask	? __atomic_fetch_or(&masked, bit, __ATOMIC_RELAXED) :
 		 action ? __atomic_fetch_and(&masked, ~bit, __ATOMIC_RELAXED) :
 			  __atomic_load_n(&masked, __ATOMIC_RELAXED);
@@ -245,7 +251,10 @@ CPA_EXPORT sighandler_t signal(int sig, sighandler_t handler)
 	return before.sa_handler;
 }
 
-/* Before a second thread has the stack, no signal of ours goes there. */
+/*
+ * Our signal must not use an alternate stack that two threads share: take SA_ONSTACK away before
+ * the second thread has it.
+ */
 CPA_EXPORT int sigaltstack(const stack_t *restrict stack, stack_t *restrict old)
 {
 	int err = errno;

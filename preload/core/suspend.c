@@ -6,10 +6,10 @@
 #include "shadow/edge/acquire.h"
 #include "shadow/edge/cell.h"
 
-/* Its address stands for the object of all waits for a handler. */
+/* Its address is the key of the object that stands for all waits for a signal handler. */
 static const uint64_t handlers;
 
-/* Atomic: some thread has waited for a handler. */
+/* Atomic: a thread has waited for a signal handler. */
 static bool awaited;
 
 static struct cpa_object *handlers_of(struct cpa_worker *w, uint64_t caller)
@@ -19,7 +19,7 @@ static struct cpa_object *handlers_of(struct cpa_worker *w, uint64_t caller)
 
 struct cpa_object *cpa_suspend_handlers(struct cpa_worker *w, uint64_t caller)
 {
-	/* Relaxed: a look; nobody waits for signals in most programs. */
+	/* Relaxed: a hint; in most programs no thread waits for signals. */
 	return __atomic_load_n(&awaited, __ATOMIC_RELAXED) ? handlers_of(w, caller) : NULL;
 }
 
@@ -27,7 +27,7 @@ void cpa_suspend_begin(uint64_t caller)
 {
 	struct cpa_worker *w = cpa_tls.worker;
 
-	/* Relaxed: what is sent before is not what ends the wait. */
+	/* Relaxed: a signal sent before this is not the one that ends the wait. */
 	if (unlikely(!__atomic_load_n(&awaited, __ATOMIC_RELAXED)))
 		__atomic_store_n(&awaited, true, __ATOMIC_RELAXED);
 	if (!w || cpa_tls.inside)

@@ -11,7 +11,7 @@
 #include "shadow/graph/search.h"
 #include "shadow/graph/summary.h"
 
-#define CHILD_LATE 20000000u /* ns from the end of a child to that of a wait for it */
+#define CHILD_LATE 20000000u /* ns from the end of a child to the return of a wait for it */
 
 static uint32_t external_slot[CPA_EXTERNALS];
 
@@ -42,16 +42,16 @@ struct cpa_node_place *cpa_track_place_slow(struct cpa_worker *w, unsigned at, u
 		place = &set[w->nodes.turn++ % CPA_NODE_WAYS];
 	w->self.slow++;
 	row = cpa_summary_node(event >> 24, cpa_site(caller), event & 0xffffff);
-	/* It is found sooner where it belongs. */
+	/* Put it at its first place, where the next lookup finds it at once. */
 	*place = w->nodes.places[at];
 	place = &w->nodes.places[at];
 	place->caller = caller;
-	place->event = row ? event : 0; /* no space: each time is counted */
+	place->event = row ? event : 0; /* no space: the loss is counted at each event */
 	place->row = row;
 	return place;
 }
 
-/* The activity that ends now, of which @e tells the times, and in which something happened. */
+/* End an activity with times @e that is more than CPU time without samples. */
 static __attribute__((noinline)) void end_eventful(struct cpa_worker *w,
 						   const struct cpa_elapsed *e,
 						   enum cpa_external external, uint32_t node,
@@ -77,18 +77,19 @@ static __attribute__((noinline)) void end_eventful(struct cpa_worker *w,
 		w->clock.tick++;
 	} else if (unlikely(e->process > cpa_sampler_latest())) {
 		/*
-		 * None came, if only for a signal that is blocked: what the last one told does not
-		 * hold.
+		 * No sample arrived, perhaps because the signal is blocked: the function of the
+		 * last sample no longer holds.
 		 */
 		w->self.row->last_function = 0;
 	}
 	cpa_activity_end(&w->self, &span, node);
 	if (cpa_untimed_pending(w))
 		cpa_untimed_end(w, &span);
-	if (unlikely(w->clock.rebased == w->clock.last)) { /* it may have been switched out */
+	/* the thread may have been switched out */
+	if (unlikely(w->clock.rebased == w->clock.last)) {
 		cpa_sampler_switched(&w->sampler, w->clock.cpu);
 		cpa_computes_note(w);
-		w->self.slow++; /* which may have taken its time */
+		w->self.slow++; /* the end of an operation is not a usual one: it was slow */
 		if (unlikely(w->clock.ahead))
 			cpa_force_slow(w);
 	}
@@ -108,7 +109,7 @@ static void end_activity(struct cpa_worker *w, const struct cpa_elapsed *e,
 	w->self.row->path.owner = w->self.id;
 }
 
-/* The next event may be a usual one. */
+/* Let the next event use the fast lane (preload/core/event.h), up to the next boundary. */
 static void open_window(struct cpa_worker *w)
 {
 	uint64_t due = w->clock.rebased + cpa_clock_rebase_ticks;
@@ -126,7 +127,7 @@ uint64_t cpa_event_slow(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t
 	uint64_t stamp = cpa_clock_stamp_of(&w->clock, now), ticks = stamp - w->clock.last;
 	struct cpa_elapsed e;
 
-	/* Nothing but untimed uses that are over. */
+	/* The activity had only untimed sections, and all have ended. */
 	if (!cpa_untimed_open(w) && cpa_event_is_usual(w, stamp, ticks)) {
 		cpa_event_run(w, kind, caller, class, stamp, ticks);
 		cpa_untimed_charge(w, ticks);
@@ -187,7 +188,7 @@ void cpa_event_cut(struct cpa_worker *w, enum cpa_event_kind kind, const struct 
 	w->between = 0;
 }
 
-/* What was sampled since the last event is no activity's. */
+/* Samples since the last event fell in a wait: drop them. */
 static void drop_samples(struct cpa_worker *w)
 {
 	if (likely(!cpa_sampler_waiting(&w->sampler)))
@@ -203,7 +204,7 @@ uint64_t cpa_waited(struct cpa_worker *w, uint64_t *arrived)
 	uint64_t now;
 
 	cpa_reenter();
-	if (unlikely(!*cpa_alive)) { /* the profile has ended, or is not ours */
+	if (unlikely(!*cpa_alive)) { /* the profile has ended, or belongs to another process */
 		cpa_alive_look();
 		w->wait.length = w->wait.runqueue = 0;
 		return w->clock.last;
@@ -236,7 +237,10 @@ void cpa_unexplained(struct cpa_worker *w, enum cpa_external kind, uint64_t tick
 				 .external_slot = external_slot[kind],
 				 .calls = w->calls };
 
-	/* It was cut: nobody knows what ended it, nor what it was of all threads' time. */
+	/*
+	 * The wait was cut at the border of a part: its cause is unknown, and its share of all
+	 * threads' time as well.
+	 */
 	if (unlikely(!w->wait.length))
 		w->self.row->path.observed[CPA_TIME_EXTERNAL] += ticks;
 	if (unlikely(w->calls))
@@ -267,19 +271,19 @@ void cpa_track_probe(struct cpa_worker *w)
 void cpa_unmatched(struct cpa_worker *w, bool waited)
 {
 	/*
-	 * Not if the wait was cut, which leaves it no length: the release may have been made while
-	 * off.
+	 * Not if the wait was cut at the border of a part, which sets its length to 0: the release
+	 * may have been made while profiling was off.
 	 */
 	if (!waited || w->wait.length)
 		cpa_diag(CPA_DIAG_UNMATCHED_WAKES);
 }
 
-/* By a look at the clock. */
+/* cpa_done() by reading the clock. */
 void cpa_done_slow(struct cpa_worker *w)
 {
 	struct cpa_elapsed e;
 
-	if (w->self.slow != w->slow) { /* no example of what is usual */
+	if (w->self.slow != w->slow) { /* an unusual operation: do not learn its length */
 		w->slow = w->self.slow;
 		cpa_clock_stamp(&w->clock, &e);
 	} else {

@@ -5,21 +5,24 @@
 #include "shadow/graph/component.h"
 #include "shadow/journal/journal.h"
 
-#define CARRIED 8u /* most that is carried over, in times between two re-bases */
+#define CARRIED 8u /* most time carried over to later activities, in re-base intervals */
 
 _Static_assert(CPA_UNTIMED_LEARN == CPA_UNTIMED_SCALE, "the sum of those is a mean as it stands");
 
-/* B, ticks. */
+/* B of preload/core/untimed.h, in ticks. */
 static uint64_t brief(void)
 {
-	/* Relaxed: written before there are such sections, by the sampler. */
+	/* Relaxed: the sampler writes it before there are untimed sections. */
 	return cpa_clock_ticks(__atomic_load_n(&cpa_header()->machine.brief_ns, __ATOMIC_RELAXED));
 }
 
-/* The first activity of a section that was drawn has ended, or all of it. */
+/*
+ * The first activity of a drawn section, or all of the section, took @ticks: put that into the
+ * mean.
+ */
 static void learn(const struct cpa_worker *w, uint64_t ticks)
 {
-	/* One look at the clock is in it, which untimed sections do not have. */
+	/* The reading of the clock at its end is included in @ticks; untimed sections have none. */
 	uint64_t before = cpa_clock_now(), look = cpa_clock_now() - before, most = brief();
 
 	ticks = ticks > look ? ticks - look : 0;
@@ -28,19 +31,20 @@ static void learn(const struct cpa_worker *w, uint64_t ticks)
 		(uint32_t)ticks - (w->untimed.learns ? 0 : *w->untimed.begun / CPA_UNTIMED_SCALE);
 }
 
-/* Of the activity that ends: what can be of the section that was drawn. */
+/* Ticks of the activity that ends which may belong to the drawn section. */
 static uint64_t drawn_part(const struct cpa_worker *w, const struct cpa_span *span)
 {
 	uint64_t ticks = w->clock.last > w->untimed.begun_at ? w->clock.last - w->untimed.begun_at :
 							       0;
 	uint64_t most = span->process;
 
-	if (w->clock.rebased != w->clock.last) /* it kept its processor: see cpa_clock_repaid() */
+	/* the thread kept its processor: see cpa_clock_repaid() */
+	if (w->clock.rebased != w->clock.last)
 		most += span->runqueue;
 	return ticks < most ? ticks : most;
 }
 
-/* A section of a class is open, which had @length more than what was noted. */
+/* A section of @class is open; it took @length ticks more than were noted. */
 static void open_class(struct cpa_worker *w, uint32_t class, uint64_t length)
 {
 	for (unsigned i = 0; i < CPA_UNTIMED; i++) {
@@ -51,7 +55,9 @@ static void open_class(struct cpa_worker *w, uint32_t class, uint64_t length)
 	}
 }
 
-/* Time the sections that are open from now on. Note their classes, return how many. */
+/*
+ * From now on, time the sections that are open. Store their classes in @class, return the number.
+ */
 static unsigned time_open(struct cpa_worker *w, uint64_t length, uint64_t apart, uint32_t class[])
 {
 	unsigned n = 0;
@@ -59,7 +65,7 @@ static unsigned time_open(struct cpa_worker *w, uint64_t length, uint64_t apart,
 	for (unsigned i = 0; i < w->untimed.open_count; i++) {
 		struct cpa_object *o = w->untimed.open[i];
 
-		/* An event of a signal handler may have come between, and be late to show. */
+		/* The section may have ended and been timed in a signal handler. */
 		if (o->holder != w->self.id || o->since)
 			continue;
 		o->since = w->clock.last;
@@ -71,7 +77,7 @@ static unsigned time_open(struct cpa_worker *w, uint64_t length, uint64_t apart,
 		if (w->reads.held[i].since)
 			continue;
 		w->reads.held[i].since = w->clock.last;
-		/* Relaxed: several readers; a sum. */
+		/* Relaxed: several readers add to the sum. */
 		__atomic_fetch_add(&w->reads.held[i].object->hold, length + apart,
 				   __ATOMIC_RELAXED);
 		class[n++] = w->reads.held[i].object->class;
@@ -82,7 +88,10 @@ static unsigned time_open(struct cpa_worker *w, uint64_t length, uint64_t apart,
 	return n;
 }
 
-/* Charge class @u of those noted, of an activity of @process and @external ticks. */
+/*
+ * Charge the sections of @u to their class, at most the @process and @external ticks of the
+ * activity.
+ */
 static void charge_class(struct cpa_worker *w, struct cpa_untimed *u, uint64_t process,
 			 uint64_t external)
 {
@@ -92,13 +101,16 @@ static void charge_class(struct cpa_worker *w, struct cpa_untimed *u, uint64_t p
 
 	if (!u->open)
 		external = 0;
-	if (cpa_holds(&w->self, slot)) /* the class has all of the activity already */
+	if (cpa_holds(&w->self, slot)) /* the class was charged with the whole activity already */
 		ticks = 0;
 	else if (slot)
 		cpa_activity_charge(&w->self, slot, ticks + external, ticks);
 	if (unlikely(external))
 		cpa_activity_held_external(&w->self, slot, external);
-	/* What is more than the activity had, the mean being one, is for the next. */
+	/*
+	 * Estimates beyond the length of the activity are charged to later activities, so that the
+	 * sum stays right.
+	 */
 	noted = noted - ticks < most ? noted - ticks : most;
 	u->class = noted ? u->class : 0;
 	u->ticks = noted * CPA_UNTIMED_SCALE;
@@ -140,10 +152,10 @@ void cpa_untimed_end(struct cpa_worker *w, const struct cpa_span *span)
 		cpa_hold(&w->self, class[i], cpa_component_slot(class[i]));
 }
 
-/* Apart: what it takes is in the section, but for its return. */
+/* Not in line: its own time, except for its return, lies in the section. */
 __attribute__((noinline)) void cpa_untimed_draw(struct cpa_worker *w, uint32_t *mean)
 {
-	/* xorshift: no period of the program's meets it. */
+	/* xorshift: no pattern of the program can coincide with it. */
 	uint32_t x = w->untimed.random ? w->untimed.random : w->self.id;
 
 	x ^= x << 13;
@@ -151,7 +163,7 @@ __attribute__((noinline)) void cpa_untimed_draw(struct cpa_worker *w, uint32_t *
 	x ^= x << 5;
 	w->untimed.random = x;
 	w->untimed.draw = 1 + (int32_t)(x % (2 * CPA_UNTIMED_DRAW - 1));
-	if (w->untimed.begun) /* it is inside another */
+	if (w->untimed.begun) /* the section is inside one that was drawn */
 		return;
 	w->untimed.begun = mean;
 	w->untimed.learns = false;
@@ -161,7 +173,7 @@ __attribute__((noinline)) void cpa_untimed_draw(struct cpa_worker *w, uint32_t *
 
 void cpa_untimed_drawn(struct cpa_worker *w, const uint32_t *mean, uint64_t now)
 {
-	if (w->untimed.begun != mean) /* that one is inside it */
+	if (w->untimed.begun != mean) /* the drawn section is inside this one */
 		return;
 	learn(w, now - w->untimed.begun_at);
 	w->untimed.begun = NULL;

@@ -23,7 +23,9 @@ static uint64_t scale(uint64_t ticks, uint64_t part, uint64_t of)
 	return (uint64_t)((unsigned __int128)ticks * part / of);
 }
 
-/* Take @length ticks out of @e. Without a switch all of it is process time, and that is exact. */
+/*
+ * Split @length ticks off @e, and return them. Exact if all of @e is CPU time, else in proportion.
+ */
 static struct cpa_elapsed cut(struct cpa_elapsed *e, uint64_t length)
 {
 	uint64_t wall = wall_of(e);
@@ -41,13 +43,13 @@ static struct cpa_elapsed cut(struct cpa_elapsed *e, uint64_t length)
 	return part;
 }
 
-/* The latest stop up to @epoch. */
+/* The epoch of the latest stop at or before @epoch. */
 static uint64_t stop_before(uint64_t epoch)
 {
 	return cpa_epoch_is_on(epoch) ? epoch - 1 : epoch;
 }
 
-/* What the thread was in the midst of is nothing of the next part's. */
+/* Forget all that the thread held or had begun: it does not reach into the next part. */
 static void let_go(struct cpa_worker *w)
 {
 	w->self.row->held_count = 0;
@@ -68,7 +70,10 @@ static void let_go(struct cpa_worker *w)
 	cpa_sampler_drop(&w->sampler);
 }
 
-/* The thread's path is complete up to the last stop before @epoch; it ends at clock @end. */
+/*
+ * Leave the part: the thread's path is complete up to the last stop before @epoch, and ends at
+ * clock @end.
+ */
 static void leave(struct cpa_worker *w, uint64_t epoch, uint64_t end)
 {
 	let_go(w);
@@ -77,7 +82,7 @@ static void leave(struct cpa_worker *w, uint64_t epoch, uint64_t end)
 	cpa_part_end(&w->self, w->window.off, end);
 }
 
-/* Of the time since @from what lies in parts that are over in @epoch. */
+/* Ticks since clock @from that lie in parts which have ended by @epoch. */
 static uint64_t time_in(uint64_t epoch, uint64_t from)
 {
 	const struct cpa_header *h = cpa_header();
@@ -86,44 +91,44 @@ static uint64_t time_in(uint64_t epoch, uint64_t from)
 	return all > before ? all - before : 0;
 }
 
-/* The thread comes to the end of its part, in an activity that began at clock @from. */
+/* The part of the thread has ended in an activity that began at clock @from and has times @e. */
 static void end_activity(struct cpa_worker *w, uint64_t epoch, uint64_t from, struct cpa_elapsed *e)
 {
 	struct cpa_elapsed tail = cut(e, time_in(epoch, from));
 	uint64_t end = w->self.row->path.released;
 
-	/* Relaxed: who opens the part later has this path. */
+	/* Relaxed: a thread that opens the part later finds this path. */
 	if (cpa_epoch_is_on(epoch) && tail.process + tail.external &&
 	    __atomic_load_n(&cpa_header()->part, __ATOMIC_RELAXED) >= 2 * epoch) {
 		cpa_diag(CPA_DIAG_PART_LATE);
 		cpa_diag_add(CPA_DIAG_PART_LATE_TICKS, tail.process + tail.external);
 	}
-	/* Who was not at work when the part ended has nothing of it to tell. */
+	/* A thread that did not run when the part ended keeps the end that its path has. */
 	if (wall_of(&tail))
 		end = cpa_epoch_begun(cpa_header(), stop_before(epoch));
 	cpa_event_cut(w, CPA_EV_STOP, &tail, end);
 	leave(w, epoch, end);
 }
 
-/* The thread is in the part of @epoch from clock @since on. */
+/* Let the thread enter the part of @epoch at clock @since. */
 static void begin(struct cpa_worker *w, uint64_t epoch, uint64_t since)
 {
 	struct cpa_thread *row = w->self.row;
 
 	cpa_part_begin(&w->self, epoch);
 	cpa_writing(row);
-	/* What it did in the part before, nobody knows. */
+	/* The thread's time before this part is unknown: external time on the observed path. */
 	row->path.observed[CPA_TIME_EXTERNAL] += since - row->path.released;
 	row->path.released = since;
 	row->node = cpa_track_node(w, CPA_EV_RESTART, 0, 0);
 	row->path.node = row->node;
 	cpa_written(row);
 	w->window.epoch = epoch;
-	w->clock.tick++; /* no use of a lock goes untimed that was not timed in this part */
+	w->clock.tick++; /* makes each lock be timed once before it goes untimed in this part */
 	cpa_sampler_pause(&w->sampler, false);
 }
 
-/* As begin(), for a thread of which @e, up to @now, is known. */
+/* As begin(), for a thread whose times @e up to clock @now are known. */
 static void begin_activity(struct cpa_worker *w, uint64_t epoch, struct cpa_elapsed *e,
 			   uint64_t now)
 {
@@ -139,7 +144,7 @@ static void begin_activity(struct cpa_worker *w, uint64_t epoch, struct cpa_elap
 	cpa_event_cut(w, CPA_EV_RESTART, &head, now);
 }
 
-/* By now there have been so many changes since epoch @met that its end is not kept. */
+/* Count a thread that comes so late that the end of the part of epoch @met is no longer kept. */
 static void note_forgotten(uint64_t met)
 {
 	if (unlikely(cpa_epoch(cpa_header()) - met >= CPA_BORDERS - 1))
@@ -155,7 +160,10 @@ bool cpa_window_meet(struct cpa_worker *w)
 
 	if (epoch == w->window.epoch)
 		return true;
-	/* In a wait; or in code for calls, by a signal handler. */
+	/*
+	 * Not in a wait, nor in a signal handler that interrupted code of
+	 * preload/core/instrument.c.
+	 */
 	if (w->between || w->light)
 		return false;
 	now = cpa_checkpoint(&w->self, cpa_clock_stamp(&w->clock, &e));
@@ -182,20 +190,23 @@ static void count_wait(struct cpa_worker *w, const struct cpa_elapsed *e)
 uint64_t cpa_window_crossed(struct cpa_worker *w, struct cpa_elapsed *e, uint64_t *arrived,
 			    uint64_t now)
 {
-	sigset_t before = cpa_signal_hold(); /* as in cpa_enter_slow() */
+	sigset_t before = cpa_signal_hold(); /* for the reason given in cpa_enter_slow() */
 	const struct cpa_header *h = cpa_header();
 	uint64_t epoch = cpa_epoch(h), from = now - wall_of(e), begun = cpa_epoch_begun(h, epoch);
-	/* A border of long ago is not known. */
+	/* Only the latest CPA_BORDERS changes are kept. */
 	uint64_t met = w->window.epoch,
 		 end = epoch - met < CPA_BORDERS - 2 ? cpa_epoch_begun(h, met + 1) : 0;
 	struct cpa_elapsed part = cut(e, time_in(epoch, from));
 
 	now = cpa_checkpoint(&w->self, now);
 	count_wait(w, &part);
-	/* What ended it may have been done while off: it is not unexplained. */
+	/*
+	 * The release may have been made while profiling was off: the wait does not count as
+	 * unexplained.
+	 */
 	w->wait.length = 0;
 	w->wait.runqueue = 0;
-	/* A thread that waits at the end of a part has its path's end where it arrived. */
+	/* A thread that waits when a part ends: its path ends where it arrived. */
 	if (cpa_epoch_is_on(epoch))
 		leave(w, epoch, w->self.row->path.released);
 	if (cpa_epoch_is_on(epoch) && cpa_part_open(&w->self, epoch)) {
@@ -232,7 +243,7 @@ struct cpa_worker *cpa_enter_slow(struct cpa_worker *w)
 		return NULL;
 	err = errno;
 	cpa_reenter();
-	/* It takes a while, and memory: no signal handler is to jump out of it. */
+	/* Signals are held: this allocates, and a signal handler must not jump out of it. */
 	before = cpa_signal_hold();
 	if (!w)
 		w = cpa_worker_attach();
@@ -265,7 +276,7 @@ struct cpa_worker *cpa_enter_any(void)
 	if (likely(w) || !*cpa_alive || cpa_tls.inside || cpa_tls.left)
 		return w;
 	cpa_reenter();
-	before = cpa_signal_hold(); /* as above */
+	before = cpa_signal_hold(); /* for the reason given in cpa_enter_slow() */
 	w = cpa_worker_attach();
 	cpa_signal_let(&before);
 	if (!w)
@@ -302,7 +313,7 @@ void cpa_window_stop(uint64_t caller)
 		leave(w, w->window.epoch + 1, at + 1);
 		w->between = 0;
 		cpa_leave();
-	} else { /* another thread was faster */
+	} else { /* another thread has stopped profiling already */
 		cpa_done(w);
 	}
 	errno = err;
