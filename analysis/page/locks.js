@@ -1,8 +1,25 @@
 /* locks.js - locks, conditions, barriers, semaphores; queues */
 
+/* Who waited for whom, from the journal. */
+function waits() {
+	const rows = data.waits || [];
+	if (!rows.length) return null;
+	return el('div', {}, el('h3', {}, 'Who waited for whom'),
+		longTable([
+			{ title: 'waited', value: (row) => row.wait_s, format: seconds, bar: 'queue', max: most(rows, (row) => row.wait_s) },
+			{ title: 'waits', value: (row) => row.count, format: number },
+			{ title: 'longest', value: (row) => row.longest_s, format: seconds },
+			{ title: 'on the path', value: (row) => row.crossed, format: number, help: 'waits at which the observed path came from the releaser' },
+			{ title: 'waiting', value: (row) => row.waiter || '', text: true },
+			{ title: 'released by', value: (row) => row.releaser || 'not known, or before the wait', text: true },
+			{ title: 'at', value: (row) => row.kind || '', text: true },
+			{ title: 'of', value: (row) => row.class || '', text: true },
+		], rows, { by: 0, label: 'Who waited for whom' }, 12));
+}
+
 function locks() {
 	const rows = report.objects;
-	if (!rows.length) return null;
+	if (!rows.length) return waits() && section('locks', 'Waits', null, waits());
 	const top = (key) => most(rows, (row) => row[key]);
 	return section('locks', 'Locks, conditions, barriers',
 		'Waiting alone is no loss. What counts is "saves": what the critical path loses without the critical sections.',
@@ -18,13 +35,31 @@ function locks() {
 			{ title: 'kind', value: (row) => row.kind, text: true },
 			{ title: 'class', value: (row) => row.class, text: true },
 			{ title: 'where', value: (row) => baseName(row.location), text: true },
-		], rows, { by: 0, label: 'Locks' }, 12));
+		], rows, { by: 0, label: 'Locks' }, 12), waits());
 }
 
 function masterText(master) {
 	if (!master.applies) return null;
 	return `With ${master.workers} workers a path of ${seconds(master.path_s)}; the master-and-workers model has its best, ` +
 		`${seconds(master.best_path_s)}, with ${master.best_workers}.`;
+}
+
+/* Items of a queue over time, from the journal. */
+function depthChart(row, i) {
+	const depth = (data.depths || []).find((each) => each.queue === i);
+	if (!depth || !depth.in.some((count) => count > 0)) return null;
+	const end = data.timeline.end_ns / 1e9, bins = depth.mean.length, top = most(depth.mean, (value) => value) * 1.1;
+	const chart = canvas(110, { 'aria-label': `Items in the queue over time, at most ${number(Math.max(...depth.mean))} on average of a part` },
+		(context, width, height) => {
+			const left = 70, x = (at) => left + (width - left - 6) * at / end, y = (value) => height - 20 - (height - 28) * value / top;
+			context.fillStyle = color('work');
+			depth.mean.forEach((value, k) => context.fillRect(x(end * k / bins), y(value), (width - left - 6) / bins + 0.3, y(0) - y(value)));
+			context.fillStyle = color('dim');
+			context.fillText('items', 8, 16);
+			context.fillText(number(Number((top / 1.1).toPrecision(3))), 8, y(top / 1.1) + 12);
+			timeAxis(context, x, end, height);
+		});
+	return el('div', {}, el('h3', {}, 'Items in ', el('span', { cls: 'name' }, row.name), ' over time'), chart);
 }
 
 function queues() {
@@ -47,6 +82,7 @@ function queues() {
 			{ title: 'limit', value: (row) => row.limit || '', text: true },
 			{ title: 'queue', value: (row) => row.name, text: true },
 		], rows, { by: 0, label: 'Queues' }, 12),
+		rows.slice(0, 8).map(depthChart),
 		el('ul', {}, rows.slice(0, 12).map((row) => [row, [row.limit_reason, masterText(row.master)].filter(Boolean).join(' ')])
 			.filter(([, text]) => text)
 			.map(([row, text]) => el('li', {}, el('span', { cls: 'name' }, row.name), ': ' + text))));

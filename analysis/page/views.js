@@ -5,6 +5,7 @@ const VIEWS = [
 	['Components', components],
 	['Timeline', timeline],
 	['What if', whatif],
+	['Flame graph', flame],
 	['Locks', locks],
 	['Queues', queues],
 	['Over time', overTime],

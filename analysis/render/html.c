@@ -9,6 +9,7 @@
 #include "analysis/render/html_lanes.h"
 #include "analysis/render/html_replays.h"
 #include "analysis/render/html_series.h"
+#include "analysis/render/html_sums.h"
 #include "analysis/render/json.h"
 
 /* Enough for a chart, and for a time to 1 ns in a run of 10 s. */
@@ -59,6 +60,9 @@ static void add_journal(json_t *data, struct cpa_dump *dump, const struct cpa_pr
 	if (!lanes)
 		return;
 	json_object_set_new(data, "timeline", cpa_html_lanes(lanes, profile, events));
+	json_object_set_new(data, "stacks", cpa_html_stacks(lanes, profile));
+	json_object_set_new(data, "waits", cpa_html_waits(lanes, profile));
+	json_object_set_new(data, "depths", cpa_html_depths(lanes, profile, dump));
 	cpa_lanes_free(lanes);
 	if (!cores && !brief)
 		return;

@@ -26,7 +26,7 @@ UNITS = {"s": 1, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
 TICKS_S = 2e-6  # seconds: times are rounded to ns, one event at a time
 DIGITS = 0.006  # relative: figures on the page have three digits
 NONE = 1e-9  # seconds: such a figure is 0 on the page
-SUMMED = ("barrier_rotate", "cond_signal", "fork_join", "sem_ring", "readers_writer")
+SUMMED = ("barrier_rotate", "cond_signal", "fork_join", "sem_ring", "readers_writer", "task_queue", "two_locks")
 SYMBOLS = {
     "hostile_burn": "burn_</script><img src=x onerror=window.hostile=1>\"&lt;",
     "hostile_lock": "lock_<b onclick=x>&amp;",
@@ -286,6 +286,40 @@ def check_sums(results, page, report, label):
     return timeline
 
 
+def tree_sums(node):
+    """Each node of the tree with the sum of its children, of each kind of time."""
+    for key in ("critical_s", "observed_s", "all_s"):
+        if node["children"]:
+            yield node[key], sum(child[key] for child in node["children"])
+    for child in node["children"]:
+        yield from tree_sums(child)
+
+
+def check_stacks(results, page, report, label):
+    """Frames add up to the critical path; waits to those of the locks; queues are as full as they say."""
+    data, program = data_of(page), report["program"]
+    wrong = [pair for pair in tree_sums(data["stacks"]) if abs(pair[0] - pair[1]) > TICKS_S]
+    results.check(not wrong, f"{label}: frames add up {wrong or ''}".rstrip())
+    found_s, want_s = data["stacks"]["critical_s"], program["critical_path_s"]
+    results.check(abs(found_s - want_s) < TICKS_S, f"{label}: frames on the path: {found_s} of {want_s} s")
+    want_s = program["parallelism"] * program["wall_s"] + program["external_s"]
+    found_s = data["stacks"]["all_s"]
+    results.check(abs(found_s - want_s) < TICKS_S * 10, f"{label}: all frames: {found_s} of {want_s} s")
+    names = {each["class"] for each in report["objects"]}  # several may have one name
+    locks = {n: sum(o["wait_s"] for o in report["objects"] if o["class"] == n) for n in names}
+    waited = {name: sum(w["wait_s"] for w in data["waits"] if w["class"] == name) for name in locks}
+    wrong = {n: (waited[n], locks[n]) for n in locks if abs(waited[n] - locks[n]) > TICKS_S * 10}
+    results.check(not wrong, f"{label}: waits are those of the locks {wrong or ''}".rstrip())
+    for depth in data["depths"]:
+        queue = report["queues"][depth["queue"]]
+        good = sum(depth["in"]) == queue["enqueued"] and sum(depth["out"]) == queue["dequeued"]
+        mean = sum(depth["mean"]) / len(depth["mean"])
+        results.check(
+            good and abs(mean - queue["mean_depth"]) <= 0.01 * queue["mean_depth"] + 0.001,
+            f"{label}: {mean} items on average in {queue['name']!r}, {queue['mean_depth']} in the report",
+        )
+
+
 def check_timeline(results, view, timeline):
     """With keys, to one event and back; what is said is about that event."""
     target = "#timeline canvas[tabindex]"
@@ -406,7 +440,9 @@ def main():
     test_view(results, folder, dump)
     for name in SUMMED:
         other = record(folder, name, PROGRAMS / name)
-        check_sums(results, write_page(other), read(other), name)
+        page, report = write_page(other), read(other)
+        check_sums(results, page, report, name)
+        check_stacks(results, page, report, name)
     missing = browser.missing() + [each for each in ("objcopy",) if not shutil.which(each)]
     if missing:
         results.skip("the page in a browser", f"{' and '.join(missing)}: not installed")
