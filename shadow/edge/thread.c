@@ -86,11 +86,11 @@ void cpa_thread_new_id(struct cpa_self *self)
  */
 static void take_edges(struct cpa_self *self)
 {
-	void *edges = self->row->edges ? cpa_at(self->row->edges) :
-					 cpa_heap_alloc(CPA_EDGE_CACHE * sizeof(*self->edges));
+	struct cpa_edge_caches *caches = self->row->edges ? cpa_at(self->row->edges) :
+							    cpa_heap_alloc(sizeof(*caches));
 
-	self->edges = edges;
-	self->row->edges = edges ? cpa_offset(edges) : 0;
+	self->edges = caches ? caches->edge : NULL;
+	self->row->edges = caches ? cpa_offset(caches) : 0;
 }
 
 /* Free the edge cache; its sums must have been added to the edges' rows. */

@@ -43,6 +43,7 @@
 #define CPA_ROUNDS	 4u
 #define CPA_THREADS_KEPT 1024u
 #define CPA_TREE_KEPT	 128u /* CPA_THREADS_KEPT of a session with more than this / 2 processes */
+#define CPA_MIX_CLASSES	 16u  /* classes of duration: shadow/graph/mix.h */
 #define CPA_MIX_CREDIT	 14u  /* lowest bit of the credit in an edge's mix */
 #define CPA_MIX_SAMPLES	 ((UINT64_C(1) << CPA_MIX_CREDIT) - 1)
 #define CPA_EARLIER	 12u
@@ -476,6 +477,12 @@ struct cpa_edge {
 	uint64_t followed_weight; /* atomic: `weight` of those times, ticks */
 	uint64_t mix[CPA_MIX];	  /* atomic: {function:32, credit:18, signed, samples:14}: mix.h */
 	uint64_t noted; /* atomic: ticks that the noted activities stand for, on any path */
+	uint64_t mixes; /* atomic, internal: offset of struct cpa_mixes, of all threads; 0: none */
+};
+
+/* Internal: functions of an edge's activities by class of duration, words as in `mix`. */
+struct cpa_mixes {
+	uint64_t mix[CPA_MIX_CLASSES][CPA_MIX];
 };
 
 /*
@@ -489,6 +496,12 @@ struct cpa_edge_cache {
 	uint64_t followed;
 	uint64_t followed_weight;
 	uint64_t mix[CPA_MIX];
+};
+
+/* What cpa_thread.edges refers to. */
+struct cpa_edge_caches {
+	struct cpa_edge_cache edge[CPA_EDGE_CACHE];
+	uint64_t mixes[CPA_EDGE_CACHE]; /* internal: offset of struct cpa_mixes of each; 0: none */
 };
 
 /*
@@ -570,7 +583,7 @@ struct cpa_thread {
 	uint64_t held_external;
 	struct cpa_path path;	 /* the thread's own; `released` is the clock of its last event */
 	struct cpa_path retired; /* join of the last paths of earlier threads in this row */
-	uint64_t edges; /* offset of struct cpa_edge_cache[CPA_EDGE_CACHE] while it runs; 0: none */
+	uint64_t edges;		 /* offset of struct cpa_edge_caches while it runs; 0: none */
 	uint64_t bytes_read, bytes_written; /* by its own calls, see preload/sync/external.c */
 	/*
 	 * Process of the thread, or of its last one; `given` holds the sums when the thread began,

@@ -6,7 +6,7 @@
 #include "shadow/graph/component.h"
 #include "shadow/store/heap.h"
 #include "shadow/journal/journal.h"
-#include "shadow/graph/mix.h"
+#include "shadow/graph/mixes.h"
 #include "shadow/path/path.h"
 #include "shadow/graph/run.h"
 #include "shadow/graph/summary.h"
@@ -68,124 +68,13 @@ static void spread(struct cpa_self *self, uint64_t ticks, const uint32_t slot[],
 	}
 }
 
-/* A sample period begins: credit of another period is removed, see shadow/graph/mix.h. */
-static COLD void begin_credit(struct cpa_self *self, uint64_t period)
-{
-	self->sample_period = period;
-	for (unsigned i = 0; i < CPA_EDGE_CACHE; i++)
-		for (unsigned k = 0; self->edge[i].key && k < CPA_MIX; k++)
-			cpa_mix_forgive(&self->edges[i].mix[k]);
-}
-
-/*
- * Return the credit of one function for its @n samples in @span, over which @ticks were spread. An
- * activity so long that none of its length lacks a sample gives no credit: its surplus samples came
- * late, from other activities.
- */
-static int32_t credit_of(const struct cpa_span *span, uint64_t ticks, uint32_t n)
-{
-	int64_t more = (int64_t)(span->sampled_ticks - ticks);
-
-	if (!span->sampled_ticks || ticks > CPA_MIX_LONG * span->sample_period)
-		return 0;
-	return (int32_t)(more * CPA_MIX_UNITS * n / (int64_t)span->sampled_ticks);
-}
-
-static void learn(struct cpa_self *self, const struct cpa_span *span, uint64_t ticks,
-		  struct cpa_edge_cache *cache)
-{
-	if (unlikely(span->sample_period != self->sample_period))
-		begin_credit(self, span->sample_period);
-	for (unsigned i = 0; i < span->sampled; i++) {
-		uint32_t function = span->sample_function[i], n = span->sample_count[i];
-		int32_t credit = credit_of(span, ticks, n);
-
-		self->row->last_function = function;
-		if (!cache)
-			continue;
-		cpa_mix_add(cache->mix, function, n, credit);
-		cpa_mix_add(cpa_summary_row(self, cache)->mix, function, n, credit);
-	}
-}
-
-/*
- * Collect the words of @mix whose functions @calls (may be NULL) does not measure. Return their
- * number.
- */
-static inline unsigned words_of(const uint64_t mix[CPA_MIX], const struct cpa_calls *calls,
-				uint64_t word[])
-{
-	unsigned n = 0;
-
-	for (unsigned i = 0; i < CPA_MIX; i++) {
-		/* relaxed: see cpa_mix_add() */
-		word[n] = __atomic_load_n(&mix[i], __ATOMIC_RELAXED);
-		if (!word[n]) /* words fill in order */
-			break;
-		n += !calls || !cpa_calls_know(calls, cpa_function_slot(cpa_mix_function(word[n])));
-	}
-	return n;
-}
-
-/* Give each of the @n words the credit of its function in @others. */
-static void lend(uint64_t word[], unsigned n, const uint64_t others[CPA_MIX])
-{
-	for (unsigned i = 0; i < n; i++) {
-		uint32_t function = cpa_mix_function(word[i]);
-		int32_t credit = 0;
-
-		for (unsigned k = 0; k < CPA_MIX; k++) {
-			uint64_t other =
-				/* relaxed: see cpa_mix_add() */
-				__atomic_load_n(&others[k], __ATOMIC_RELAXED);
-
-			if (cpa_mix_function(other) == function)
-				credit = cpa_mix_credit(other);
-		}
-		word[i] = cpa_mix_word(function, cpa_mix_samples(word[i]), credit);
-	}
-}
-
-/*
- * As of_edge(), for when none of the @n words of the thread's own activities has credit: use other
- * threads' credit, then samples.
- */
-static COLD unsigned without_credit(const uint64_t others[CPA_MIX], const struct cpa_calls *calls,
-				    uint64_t word[], unsigned n, uint32_t weight[], uint32_t *sum)
-{
-	unsigned kept;
-
-	if (n)
-		lend(word, n, others);
-	else
-		n = words_of(others, calls, word);
-	kept = cpa_mix_credited(word, n, weight, sum);
-	return kept ? kept : cpa_mix_sampled(word, n, weight, sum);
-}
-
-/*
- * Return the number of functions of an activity without samples on the edge of @cache, and set
- * their words and weights; *@sum: sum of the weights.
- */
-static inline unsigned of_edge(struct cpa_self *self, const struct cpa_calls *calls,
-			       struct cpa_edge_cache *cache, uint64_t word[], uint32_t weight[],
-			       uint32_t *sum)
-{
-	unsigned n = words_of(cache->mix, calls, word);
-	unsigned kept = cpa_mix_credited(word, n, weight, sum);
-
-	return likely(kept) ? kept :
-			      without_credit(cpa_summary_row(self, cache)->mix, calls, word, n,
-					     weight, sum);
-}
-
 void cpa_activity_attribute(struct cpa_self *self, uint64_t ticks, struct cpa_edge_cache *cache)
 {
 	uint32_t last = self->row->last_function ? self->row->last_function : CPA_SLOT_UNSAMPLED;
 	struct cpa_charging c = charging(self, ticks);
 	uint64_t word[CPA_MIX], rest = ticks;
 	uint32_t weight[CPA_MIX], sum;
-	unsigned n = cache ? of_edge(self, NULL, cache, word, weight, &sum) : 0;
+	unsigned n = cache ? cpa_mixes_of(self, NULL, cache, ticks, word, weight, &sum) : 0;
 
 	if (!n) {
 		cpa_activity_charge(self, cpa_function_slot(last), ticks, ticks);
@@ -238,14 +127,16 @@ static void attribute(struct cpa_self *self, const struct cpa_span *span, uint64
 		weight[n] = span->sample_count[n];
 	}
 	if (unlikely(n)) {
+		unsigned class = cpa_mix_class(ticks);
+
 		ticks -= before_section(self, span, ticks);
-		learn(self, span, ticks, cache);
+		cpa_mixes_learn(self, span, ticks, class, cache);
 	}
 	if (!n && span->calls && cache) {
 		uint64_t word[CPA_MIX];
 		uint32_t sum;
 
-		n = of_edge(self, span->calls, cache, word, weight, &sum);
+		n = cpa_mixes_of(self, span->calls, cache, ticks, word, weight, &sum);
 		for (unsigned i = 0; i < n; i++)
 			slot[i] = cpa_function_slot(cpa_mix_function(word[i]));
 	}

@@ -4,8 +4,9 @@
  *
  * Samples are rarer than activities, and counting them does not measure time. An activity with
  * samples is divided among the sampled functions. An activity without samples is divided like
- * earlier activities of the same thread between the same two events; if there are none, like those
- * of any thread between them; failing that, it goes to the function of the thread's latest sample.
+ * earlier activities of about the same duration between the same two events: of the same thread, or
+ * else of any thread (shadow/graph/mixes.h); failing that, it goes to the function of the thread's
+ * latest sample.
  * Each activity is thus attributed when it ends. Carrying unsampled time to a later sample would
  * put it on another path when a join lies between; and zeroing, a minimum over paths, would be far
  * too low where threads are balanced, because one of them always still lacks its sample.
@@ -27,6 +28,8 @@
 #include "shadow/format/layout.h"
 
 #define CPA_MIX_SHIFT 32
+/* durations up to 2^CPA_MIX_SHORT ticks are class 0; each further class is twice as long */
+#define CPA_MIX_SHORT 9u
 #define CPA_MIX_LONG  4u /* sampler periods from which an activity is long */
 /* number of samples of a function at which older ones start to fade */
 #define CPA_MIX_FORGET (1 << 12)
@@ -57,6 +60,17 @@ static inline uint64_t cpa_mix_word(uint32_t function, int32_t samples, int32_t 
 {
 	return (uint64_t)function << CPA_MIX_SHIFT | (uint32_t)credit << CPA_MIX_CREDIT |
 	       (uint32_t)samples;
+}
+
+/* Return the class of duration of an activity of @ticks process time. */
+static inline unsigned cpa_mix_class(uint64_t ticks)
+{
+	unsigned log = 63u - (unsigned)__builtin_clzll(ticks | 1);
+
+	if (log < CPA_MIX_SHORT)
+		return 0;
+	log = log - CPA_MIX_SHORT + 1;
+	return log < CPA_MIX_CLASSES ? log : CPA_MIX_CLASSES - 1;
 }
 
 /*

@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "shadow/graph/component.h"
-#include "shadow/graph/mix.h"
+#include "shadow/graph/mixes.h"
 #include "shadow/path/path.h"
+#include "shadow/store/heap.h"
 #include "shadow/store/table.h"
 
 static void fill_node(void *row, const void *argument)
@@ -33,8 +34,9 @@ static void fill_edge(void *row, const void *argument)
 	*edge = *(const struct cpa_edge *)argument;
 }
 
-static void flush(struct cpa_edge_cache *cache)
+static void flush(struct cpa_self *self, struct cpa_edge_cache *cache)
 {
+	uint64_t *mixes = cpa_mixes_place(self, cache);
 	struct cpa_edge *edge = cpa_row(CPA_TABLE_EDGES, cache->edge);
 
 	/* Relaxed: sums; nothing depends on their order. */
@@ -47,6 +49,9 @@ static void flush(struct cpa_edge_cache *cache)
 				   __ATOMIC_RELAXED);
 	}
 	memset(cache, 0, sizeof(*cache));
+	if (*mixes)
+		cpa_heap_free(cpa_at(*mixes));
+	*mixes = 0;
 }
 
 /*
@@ -85,7 +90,7 @@ struct cpa_edge_cache *cpa_summary_edge_slow(struct cpa_self *self, uint32_t fro
 	at = place_of(self, at);
 	cache = &self->edges[at];
 	if (cache->edge)
-		flush(cache);
+		flush(self, cache);
 	cache->edge = row;
 	self->edge[at].key = ~key;
 	self->edge[at].row = cpa_row(CPA_TABLE_EDGES, row);
@@ -171,6 +176,6 @@ void cpa_summary_flush(struct cpa_self *self)
 {
 	for (unsigned i = 0; self->edges && i < CPA_EDGE_CACHE; i++)
 		if (self->edges[i].edge)
-			flush(&self->edges[i]);
+			flush(self, &self->edges[i]);
 	memset(self->edge, 0, sizeof(self->edge));
 }

@@ -22,6 +22,14 @@ static inline int test_session(uint64_t limit, uint32_t slots)
 	return cpa_component_init();
 }
 
+static inline void test_edges_clear(struct cpa_edge_caches *caches)
+{
+	for (unsigned i = 0; i < CPA_EDGE_CACHE; i++)
+		if (caches->mixes[i])
+			cpa_heap_free(cpa_at(caches->mixes[i]));
+	cpa_heap_free(caches);
+}
+
 /* Free the memory that thread rows hold. No thread may use them any more. */
 static inline void test_rows_clear(struct cpa_self *self)
 {
@@ -36,7 +44,7 @@ static inline void test_rows_clear(struct cpa_self *self)
 		if (row->held_external)
 			cpa_heap_free(cpa_at(row->held_external));
 		if (row->edges)
-			cpa_heap_free(cpa_at(row->edges));
+			test_edges_clear(cpa_at(row->edges));
 		row->edges = 0;
 		row->totals = row->totals_slots = row->held_external = 0;
 	}

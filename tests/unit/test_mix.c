@@ -171,7 +171,7 @@ static void test_lent(void **state)
 				 .sampled_ticks = 10 * PERIOD,
 				 .sample_period = PERIOD,
 				 .sample_count = { 9, 1 } };
-	struct cpa_span one = { .process = PERIOD / 2,
+	struct cpa_span one = { .process = PERIOD * 3 / 4, /* of the same class as PERIOD */
 				.sampled = 1,
 				.sampled_ticks = PERIOD,
 				.sample_period = PERIOD,
