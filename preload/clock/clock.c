@@ -16,17 +16,17 @@
 
 #define MS		 1000000u
 #define REBASE		 (4 * MS)
-#define LOOKS_OF_LONG	 333u /* activities so long, in looks, end with one: 0.3 % */
-#define LOOKS_OF_ASKING	 4u   /* looks that asking the kernel for the kind of a gap takes, about */
-#define SHORT_GAP	 50000u /* ns */
-#define SLEEPS		 5u	/* sleeps that test the detector, and tell what a wake takes */
-#define SLEEPS_MOST	 50u	/* with those that were over before the thread was switched out */
-#define SKIPS		 64u	/* operations of ours to one that is measured, but for */
-#define FIRST		 8u	/* the first of a thread, many of which meet cold memory */
-#define PROBE_MOST	 64u	/* looks at the counter: an operation of ours, to begin with */
-#define LOOKS		 8u	/* the shortest of so many is what one takes */
-#define LAST_DESCRIPTOR	 1000	/* of as many threads as most programs have */
-#define FIRST_DESCRIPTOR 500	/* ours are out of the way of programs that count theirs */
+#define LOOKS_OF_LONG	 333u /* looks at the kernel's clock: longer activities end with one */
+#define LOOKS_OF_ASKING	 4u   /* cost of asking the kernel for the kind of a gap, in looks, about */
+#define SHORT_GAP	 50000u /* ns: shorter gaps are not asked about one by one */
+#define SLEEPS		 5u	/* sleeps that test the detector and measure a wake */
+#define SLEEPS_MOST	 50u	/* with sleeps that ended before a switch */
+#define SKIPS		 64u	/* operations of ours for one that is measured, after */
+#define FIRST		 8u	/* the first of a thread, all measured: they meet cold memory */
+#define PROBE_MOST	 64u	/* upper bound of an operation, in readings of the counter */
+#define LOOKS		 8u	/* tries, of which the shortest counts */
+#define LAST_DESCRIPTOR	 1000	/* room of the descriptor table: more than most have threads */
+#define FIRST_DESCRIPTOR 500	/* ours come from here: out of the way of the program's */
 
 uint64_t cpa_clock_armed;
 uint64_t cpa_clock_rebase_ticks;
@@ -35,27 +35,31 @@ uint64_t cpa_clock_long_ticks;
 static uint64_t probe_most; /* ticks */
 
 /*
- * Ticks without a processor that are no switch: they are the imprecision of two clocks, or an
- * interrupt, or too few to ask what they were.
+ * A gap of fewer ticks is not asked about: it is the imprecision of two clocks, an interrupt, or
+ * shorter than the question.
  */
 static uint64_t no_switch;
 
-/* Ticks that a switch takes at most, with what the thread then finds cold. */
+/* Upper bound of a switch's cost in ticks, cold caches included. */
 static uint64_t switch_ticks;
 
-/* Ticks per 2^20 ns, refined as the run gets longer. Relaxed: any recent value will do. */
+/*
+ * Ticks per 2^20 ns; gets more precise as the run gets longer. Relaxed atomic: any recent value
+ * will do.
+ */
 static uint64_t rate;
 
-/* The two clocks when our constructor began. */
+/* The counter and CLOCK_MONOTONIC when our constructor began. */
 static uint64_t start_ticks, start_ns;
 
 /*
- * An rseq critical section that no instruction lies in. The signature precedes the abort address.
+ * An rseq critical section that contains no instruction. The kernel wants the signature in front of
+ * the abort address.
  */
 static const uint32_t signature[2] = { RSEQ_SIG, RSEQ_SIG };
 static struct rseq_cs never __attribute__((aligned(32)));
 
-/* The word of threads that must ask the kernel each time: it never equals cpa_clock_armed. */
+/* Detector of threads that must ask the kernel each time: never equal to cpa_clock_armed. */
 static uint64_t never_armed;
 
 uint64_t cpa_clock_ticks(uint64_t ns)
@@ -87,8 +91,8 @@ uint64_t cpa_clock_at(clockid_t clock, const struct timespec *t, uint64_t now)
 }
 
 /*
- * Sleep, with *@word armed unless it is NULL. Return how long after its end at the earliest the sleep
- * was over, in ns; 0: it was over before the thread gave its processor up, and tells nothing.
+ * Sleep, with *@word armed unless it is NULL. Return by how many ns the sleep ended late, or 0: it
+ * ended before the thread was switched out, and tells nothing.
  */
 static uint64_t sleep_late(volatile uint64_t *word)
 {
@@ -106,9 +110,9 @@ static uint64_t sleep_late(volatile uint64_t *word)
 }
 
 /*
- * Sleep a few times. Return whether the thread found its word cleared each time. *@late: how late a
- * sleep ends. That is the second shortest: the interrupt of another timer may have ended one early,
- * and some may have been longer because other threads had the processor.
+ * Sleep a few times. Return whether the kernel cleared the thread's word each time. *@late: by how
+ * many ns a sleep ends late. It is the second shortest of them: another timer's interrupt may end a
+ * sleep early, and other threads may delay some.
  */
 static bool rseq_detects(uint64_t *late)
 {
@@ -135,18 +139,21 @@ static bool rseq_detects(uint64_t *late)
 	return detects && slept == SLEEPS;
 }
 
-/* What a wake takes, ns, where a sleep ends @late, with a look at the clock of @look_ns in it. */
+/*
+ * Cost of a wake, ns, if sleeps end by @late ns late and a reading of the clock, which takes
+ * @look_ns, is included.
+ */
 static uint32_t wake_of(uint64_t late, uint32_t look_ns)
 {
 	uint64_t slack = cpa_machine_slack();
 
 	late = late > look_ns ? late - look_ns : 0;
-	/* A real-time thread has no slack, whatever the kernel tells. */
+	/* A real-time thread has no slack, whatever value the kernel shows. */
 	late = late > slack ? late - slack : late;
 	return late < UINT32_MAX ? (uint32_t)late : UINT32_MAX;
 }
 
-/* The counter against CLOCK_MONOTONIC, tightly. */
+/* Read the counter and CLOCK_MONOTONIC at one moment, as precisely as possible. */
 static void both(uint64_t *ticks, uint64_t *ns)
 {
 	uint64_t best = UINT64_MAX;
@@ -175,7 +182,10 @@ static void set_limits(void)
 	probe_most = cpa_clock_ticks(PROBE_MOST * m->counter_ns);
 }
 
-/* What looks take here: some 10 us for it, most of them in the kernel. */
+/*
+ * Measure the cost of reading the counter and the kernel's clock. Takes some 10 us, mostly in the
+ * kernel.
+ */
 static void measure_looks(struct cpa_machine *m)
 {
 	uint64_t counter = UINT64_MAX, look = UINT64_MAX;
@@ -188,7 +198,7 @@ static void measure_looks(struct cpa_machine *m)
 		counter = one < counter ? one : counter;
 		look = two < look ? two : look;
 	}
-	/* Rounded up: each is a part of what it limits. */
+	/* Rounded up: limits are multiples of them, and must not be 0. */
 	m->counter_ns = cpa_clock_ns(counter) + 1;
 	m->look_ns = cpa_clock_ns(look > counter ? look - counter : 0) + 1;
 }
@@ -206,8 +216,8 @@ void cpa_clock_begin(void)
 }
 
 /*
- * Have the kernel make the descriptor table large enough for ours while there is one thread: later
- * it would stop the thread that makes it grow for an RCU grace period, some 10 ms.
+ * Make the kernel enlarge the descriptor table for our files while there is one thread. Later it
+ * would stop the thread that does so for an RCU grace period, some 10 ms.
  */
 static void grow_descriptors(void)
 {
@@ -219,7 +229,7 @@ static void grow_descriptors(void)
 	syscall(SYS_close, fd);
 }
 
-/* What detects that a thread was switched out. */
+/* Set up the detector of switches. */
 static void arm(void)
 {
 	grow_descriptors();
@@ -273,7 +283,10 @@ void cpa_clock_note(uint64_t now, bool always)
 		return;
 	cpa_source_check();
 	both(&ticks, &ns);
-	/* Relaxed: one thread wins and writes the other half; a reader may miss by one round. */
+	/*
+	 * Relaxed: one thread wins and writes the other half. A reader may pair a new half with an
+	 * old one, and corrects that in the next round.
+	 */
 	if (!__atomic_compare_exchange_n(&h->last_ticks, &old, ticks, false, __ATOMIC_RELAXED,
 					 __ATOMIC_RELAXED))
 		return;
@@ -281,7 +294,7 @@ void cpa_clock_note(uint64_t now, bool always)
 	set_rate(ticks - h->start_ticks, ns - h->start_ns);
 }
 
-/* 0 if @fd is not open. */
+/* Inode of the file open at @fd; 0: none. */
 static uint64_t inode(int fd)
 {
 	struct stat s;
@@ -289,7 +302,7 @@ static uint64_t inode(int fd)
 	return cpa_kernel(SYS_fstat, fd, &s) ? 0 : s.st_ino;
 }
 
-/* Close the thread's schedstat file where it is still at @fd, and not one of the program's. */
+/* Close descriptor @fd if it still is the thread's schedstat file, and not one of the program. */
 static void close_delay(const struct cpa_clock *c, int fd)
 {
 	uint64_t there = inode(fd);
@@ -313,15 +326,15 @@ static void open_delay(struct cpa_clock *c)
 		return;
 	}
 	c->schedstat = (int)cpa_kernel(SYS_fcntl, fd, F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
-	if (c->schedstat < 0) /* few descriptors are allowed: none for us */
+	if (c->schedstat < 0) /* the descriptor limit is low: do without the file */
 		c->schedstat = -2;
 	close_delay(c, fd);
 }
 
 /*
- * The thread's run-queue delay in ns: the second number of its schedstat file. The descriptor may
- * have been closed by the program, even used for a file of its own: reading at offset 0 disturbs
- * nobody, and what does not parse is not believed.
+ * Read the thread's run-queue delay in ns: the second number of its schedstat file. The program may
+ * have closed the descriptor and opened a file of its own there: reading at offset 0 disturbs
+ * nobody, and text that does not parse is not used.
  */
 static bool read_delay(struct cpa_clock *c, uint64_t *delay)
 {
@@ -354,7 +367,10 @@ static bool read_delay(struct cpa_clock *c, uint64_t *delay)
 	return *p == ' ';
 }
 
-/* CPU time in ns and the counter at the same moment, the detector armed if there is one. */
+/*
+ * Return the thread's CPU time in ns. *@now: the counter at the same moment. Arms the detector, if
+ * there is one.
+ */
 static uint64_t rebase(struct cpa_clock *c, uint64_t *now)
 {
 	bool detects = c->detector != &never_armed;
@@ -370,7 +386,7 @@ static uint64_t rebase(struct cpa_clock *c, uint64_t *now)
 		cpu = cpa_machine_ns(CLOCK_THREAD_CPUTIME_ID);
 		*now = cpa_clock_now();
 		*now = before + (*now - before) / 2;
-		/* Switched out in between: the pair does not belong together. */
+		/* Again if the thread was switched out between the two: they would not match. */
 	} while (detects && cpa_clock_switched(c) && ++tries < 3);
 	return cpu;
 }
@@ -382,7 +398,7 @@ static void count_switches(struct cpa_clock *c)
 }
 
 /*
- * How the thread lost its processor: both counts may be those of waits, if it was not asked after.
+ * How the thread lost its processor. EITHER: a wait came before, whose switches are in both counts.
  */
 enum loss { GIVEN, TAKEN, EITHER };
 
@@ -398,11 +414,16 @@ static enum loss loss(struct cpa_clock *c)
 }
 
 /*
- * Of a @gap without a processor: how long the thread was ready to run. Asking the kernel costs more
- * than a microsecond, so short waits (@blocked) and blocks are left until there is a millisecond of
- * them, and have their share of the delay counted with the gap that comes last. One that did not
- * give its processor up by itself was not blocked: some kernels (seen: 6.18) miss a part of that
- * delay, though not half of what it has beyond a switch, which tells where the counts do not.
+ * Of a @gap in ticks without a processor, return the ticks in which the thread was ready to run.
+ * The rest it was blocked.
+ *
+ * Asking the kernel costs more than a microsecond. So nothing is asked about short waits (@blocked)
+ * and blocks until they add up to a millisecond; the gap that comes then gets its share of the
+ * delay.
+ *
+ * A thread that did not give its processor up was not blocked, whatever the delay: some kernels
+ * (seen: 6.18) miss a part of it. They do not miss half of what it has beyond a switch, which
+ * decides where the counts of switches do not.
  */
 static uint64_t ready_part(struct cpa_clock *c, uint64_t gap, bool blocked)
 {
@@ -427,7 +448,8 @@ static uint64_t ready_part(struct cpa_clock *c, uint64_t gap, bool blocked)
 		how = TAKEN;
 	c->delay_ns = delay;
 	c->unread = 0;
-	if (cpa_clock_switched(c)) /* reading the file slept: that tells nothing of the next gap */
+	/* the thread slept while it read the file: that says nothing about the next gap */
+	if (cpa_clock_switched(c))
 		count_switches(c);
 	return how == TAKEN || ready > gap ? gap : ready;
 }
@@ -439,13 +461,13 @@ uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool b
 	uint64_t cpu, wall, gap, stamp, known = c->cpu;
 	int err = errno;
 
-	if (unlikely(!cpa_kernel_begin())) { /* the profile has ended: no time passes */
+	if (unlikely(!cpa_kernel_begin())) { /* the profile has ended: report no time */
 		*e = (struct cpa_elapsed){ 0 };
 		return c->last;
 	}
 	cpu = cpa_clock_ticks(rebase(c, &now));
 	stamp = cpa_clock_stamp_of(c, now);
-	cpu += stamp - now; /* by then the kernel's clock will have moved on, too */
+	cpu += stamp - now; /* the kernel's clock has moved on as well by then */
 	now = stamp;
 	wall = now - c->last;
 	e->process = cpu > known ? cpu - known : 0;
@@ -459,7 +481,7 @@ uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool b
 		e->runqueue = ready_part(c, gap, blocked);
 	else
 		e->runqueue = gap;
-	/* What is left of a preemption is the switch itself. */
+	/* The rest of a preemption is the switch itself. */
 	if (!blocked && e->runqueue && gap - e->runqueue < switch_ticks)
 		e->runqueue = gap;
 	e->external = gap - e->runqueue;
@@ -491,8 +513,8 @@ struct cpa_clock_gap cpa_clock_hide(struct cpa_clock *c)
 }
 
 /*
- * What the thread lost before, in the activity that this is in the midst of, its next stamp must
- * still find: the counts and the delay go on by what they grew here.
+ * The activity in which the gap lies may have lost its processor before it, and its next stamp must
+ * still find that. So the counts and the delay go on by their growth during the gap only.
  */
 void cpa_clock_hidden(struct cpa_clock *c, const struct cpa_clock_gap *gap, struct cpa_elapsed *e)
 {
@@ -501,12 +523,13 @@ void cpa_clock_hidden(struct cpa_clock *c, const struct cpa_clock_gap *gap, stru
 	long given, taken;
 	bool reads;
 
-	if (unlikely(!cpa_kernel_begin())) { /* as in cpa_clock_stamp_slow() */
+	if (unlikely(!cpa_kernel_begin())) { /* as in cpa_clock_stamp_slow(): report no time */
 		*e = (struct cpa_elapsed){ 0 };
 		return;
 	}
 	/*
-	 * If not before, not now: where the program has closed our file, it would be opened again.
+	 * Not read before the gap: not read now either. It would open the file again if the program
+	 * has closed it.
 	 */
 	reads = gap->reads && read_delay(c, &delay);
 	cpa_machine_switches(&given, &taken);
@@ -519,7 +542,7 @@ void cpa_clock_hidden(struct cpa_clock *c, const struct cpa_clock_gap *gap, stru
 		ready = cpa_clock_ticks(delay - gap->delay_ns);
 		c->delay_ns += delay - gap->delay_ns;
 	} else {
-		c->unread += without; /* they share what is read next */
+		c->unread += without; /* to be shared out when the delay is read next */
 	}
 	e->runqueue = given == gap->given || ready > without ? without : ready;
 	e->external = without - e->runqueue;
@@ -537,7 +560,10 @@ void cpa_clock_measure(struct cpa_clock *c, struct cpa_elapsed *e)
 
 	cpa_clock_stamp(c, e);
 	took = c->last - c->lead - begun;
-	/* The shortest of the first; then a mean of the last few, but for what was interrupted. */
+	/*
+	 * First the shortest of a few; then a moving mean, without operations that were
+	 * interrupted.
+	 */
 	if (c->first) {
 		c->first--;
 		if (!c->probe || took < c->probe / 16)
@@ -552,12 +578,12 @@ void cpa_clock_start(struct cpa_clock *c)
 {
 	uint64_t now, cpu;
 
-	/* A process that joined may have a C library without one. */
+	/* A process that joins may have a C library without rseq. */
 	c->detector = cpa_header()->clock == CPA_CLOCK_RSEQ ? cpa_machine_detector() : NULL;
 	if (!c->detector)
 		c->detector = &never_armed;
-	c->schedstat = -1; /* opened when first needed; the delay counts from the thread's birth */
-	c->skips = 1;	   /* nothing is known yet of what is usual */
+	c->schedstat = -1; /* opened when first needed; the delay counts from the thread's start */
+	c->skips = 1;	   /* measure the first operation */
 	c->first = FIRST;
 	c->probe = 0;
 	c->ahead = 0;
@@ -586,7 +612,7 @@ uint64_t cpa_clock_delay(struct cpa_clock *c)
 
 void cpa_clock_stop(struct cpa_clock *c)
 {
-	/* The program may have closed it, and have a file of its own there. */
+	/* The program may have closed it and opened a file of its own at the number. */
 	if (c->schedstat >= 0 && cpa_kernel_begin()) {
 		close_delay(c, c->schedstat);
 		cpa_kernel_end();

@@ -5,23 +5,23 @@
 
 #define SLOPE_SHIFT 20
 #define TRIES	    5u
-#define APART_NS    20000u    /* the clocks may be, */
-#define APART_OF    10000u    /* and by a part of what has passed; crystals are 100 times as good */
-#define CLOSE_NS    5000u     /* looks at both that take longer tell too little */
-#define LEAST_NS    50000000u /* in which a rate is known well enough */
+#define APART_NS    20000u    /* the two clocks may differ by this, */
+#define APART_OF    10000u    /* and by this part of the time; crystals are 100 times as good */
+#define CLOSE_NS    5000u     /* a pair of readings that takes longer is not used */
+#define LEAST_NS    50000000u /* time after which a rate is known well enough */
 
 bool cpa_source_is_kernel;
 
-/* Ticks of the kernel's clock: at @ns they were @ticks. Written before cpa_source_is_kernel. */
+/* The kernel's clock in ticks: it showed @ticks at @ns. Written before cpa_source_is_kernel. */
 static struct line {
-	uint64_t ticks, ns, slope; /* ticks in 2^20 ns */
+	uint64_t ticks, ns, slope; /* ticks per 2^20 ns */
 } line;
 
-/* Looks at both clocks: the first, and the latest at which they agreed. */
+/* Readings of both clocks: the first pair, and the latest pair that agreed with it. */
 static struct pair {
 	uint64_t ticks, ns; /* of CLOCK_MONOTONIC_RAW */
 } origin, latest;
-static bool checking; /* atomic: by whom both are written */
+static bool checking; /* atomic: a thread that holds it writes both pairs */
 
 static uint64_t ticks_of(uint64_t ns, uint64_t slope)
 {
@@ -36,7 +36,10 @@ uint64_t cpa_source_now(void)
 static void use_kernel(const struct line *from)
 {
 	line = *from;
-	/* RELEASE: whoever finds it finds the line. Reads of it depend on a branch, on x86 enough. */
+	/*
+	 * RELEASE: a reader that finds true finds the line. Readers have no barrier: on x86 their
+	 * branch is enough.
+	 */
 	__atomic_store_n(&cpa_source_is_kernel, true, __ATOMIC_RELEASE);
 }
 
@@ -69,12 +72,12 @@ void cpa_source_follow(void)
 	if (__atomic_load_n(&m->source, __ATOMIC_ACQUIRE) < CPA_SOURCE_KERNEL)
 		return;
 	from = (struct line){ m->source_ticks, m->source_ns, m->source_rate };
-	/* Relaxed: it is this process that sets it. */
+	/* Relaxed: this process alone sets it. */
 	if (!__atomic_load_n(&cpa_source_is_kernel, __ATOMIC_RELAXED))
 		use_kernel(&from);
 }
 
-/* Look at both clocks at one moment. False: they were too far apart. */
+/* Read both clocks at one moment. False: the reading took too long. */
 static bool look(struct pair *pair)
 {
 	uint64_t best = UINT64_MAX;
@@ -92,13 +95,16 @@ static bool look(struct pair *pair)
 	return best < cpa_clock_ticks(CLOSE_NS);
 }
 
-/* From @latest on the session's ticks are of the kernel's clock; the counter was @off since. */
+/*
+ * From @latest on, all processes of the session take ticks from the kernel's clock. @off: error of
+ * the counter since then, ticks.
+ */
 static void change(const struct pair *now, uint64_t slope, uint64_t off)
 {
 	struct cpa_machine *m = &cpa_header()->machine;
 	uint32_t counter = CPA_SOURCE_COUNTER;
 
-	/* Relaxed: nothing is read that another process may have written. */
+	/* Relaxed: nothing that another process wrote is read after this. */
 	if (!__atomic_compare_exchange_n(&m->source, &counter, CPA_SOURCE_CHANGES, false,
 					 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		return;
@@ -120,7 +126,7 @@ static void compare(const struct pair *now)
 		origin = latest = *now;
 		return;
 	}
-	/* The first time there is no slope but that of half a millisecond at the start. */
+	/* Until then the only slope is that of the half millisecond at the start. */
 	if (latest.ns - origin.ns >= LEAST_NS)
 		slope = (uint64_t)(((unsigned __int128)(latest.ticks - origin.ticks)
 				    << SLOPE_SHIFT) /
@@ -132,7 +138,7 @@ static void compare(const struct pair *now)
 	expected = ticks_of(passed, slope);
 	ticks = now->ticks - latest.ticks;
 	off = ticks > expected ? ticks - expected : expected - ticks;
-	if ((int64_t)ticks < 0) /* it went back */
+	if ((int64_t)ticks < 0) /* the counter went back */
 		off = expected + (latest.ticks - now->ticks);
 	if (off <= cpa_clock_ticks(APART_NS) +
 			   expected / (latest.ns == origin.ns ? APART_OF / 50 : APART_OF))
@@ -145,10 +151,10 @@ void cpa_source_check(void)
 {
 	struct pair now;
 
-	/* Relaxed: as in cpa_source_follow(). */
+	/* Relaxed: this process alone sets it. */
 	if (__atomic_load_n(&cpa_source_is_kernel, __ATOMIC_RELAXED))
 		return;
-	/* ACQUIRE: pairs with the RELEASE below, of whoever looked last. */
+	/* ACQUIRE: pairs with the RELEASE below, of the thread that compared last. */
 	if (__atomic_exchange_n(&checking, true, __ATOMIC_ACQUIRE))
 		return;
 	if (look(&now))

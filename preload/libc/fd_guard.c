@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/libc/fd_guard.c - preload/libc/fd_guard.h, and the functions of libc that choose a number
+ * preload/libc/fd_guard.c - keep our descriptors and the program's apart; wrappers of the functions
+ * that return the lowest free number
  */
 #include "preload/libc/fd_guard.h"
 
@@ -13,11 +14,11 @@
 #include "preload/libc/signal_mask.h"
 #include "shadow/store/kernel.h"
 
-#define PATIENCE_NS 10000000 /* of a call of the program's; ours takes some 0.01 ms */
+#define PATIENCE_NS 10000000 /* longest wait while ours is opened: takes some 0.01 ms */
 #define TRIES	    3u
 
-static uint32_t ours;	/* 1: one of ours is being opened */
-static uint32_t theirs; /* calls of the program under way */
+static uint32_t ours;	/* 1: a thread opens a descriptor of ours */
+static uint32_t theirs; /* calls of the program that are choosing a number */
 
 bool cpa_fd_guard_begin(sigset_t *signals)
 {
@@ -26,10 +27,12 @@ bool cpa_fd_guard_begin(sigset_t *signals)
 	if (!cpa_kernel_begin())
 		return false;
 	*signals = cpa_signal_hold();
-	/* SEQ_CST: one of two who come at once sees the other. Pairs with cpa_fd_guard_place(). */
+	/*
+	 * SEQ_CST: of two that come at once, one sees the other. Pairs with cpa_fd_guard_place().
+	 */
 	if (__atomic_compare_exchange_n(&ours, &none, 1, false, __ATOMIC_SEQ_CST,
 					__ATOMIC_RELAXED)) {
-		/* SEQ_CST: so above. */
+		/* SEQ_CST: pairs with cpa_fd_guard_place(). */
 		if (!__atomic_load_n(&theirs, __ATOMIC_SEQ_CST))
 			return true;
 		cpa_fd_guard_end(signals);
@@ -42,7 +45,10 @@ bool cpa_fd_guard_begin(sigset_t *signals)
 
 void cpa_fd_guard_end(const sigset_t *signals)
 {
-	/* RELEASE: ours has its number, or is closed. Pairs with cpa_fd_guard_place(). */
+	/*
+	 * RELEASE: our descriptor has its final number, or is closed. Pairs with
+	 * cpa_fd_guard_place().
+	 */
 	__atomic_store_n(&ours, 0, __ATOMIC_RELEASE);
 	REAL(syscall)(SYS_futex, &ours, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
 	cpa_signal_let(signals);
@@ -59,7 +65,7 @@ void cpa_fd_guard_place(void)
 		__atomic_fetch_add(&theirs, 1, __ATOMIC_SEQ_CST);
 		if (!__atomic_load_n(&ours, __ATOMIC_SEQ_CST))
 			return;
-		/* Relaxed: it has done nothing yet. */
+		/* Relaxed: the call has done nothing yet. */
 		__atomic_fetch_sub(&theirs, 1, __ATOMIC_RELAXED);
 		if (!cpa_kernel_begin())
 			break;
@@ -67,13 +73,16 @@ void cpa_fd_guard_place(void)
 		cpa_kernel_end();
 		errno = err;
 	}
-	/* Relaxed: whoever has it is dead, or stands still. */
+	/* Relaxed: the thread that opens ours is dead or stopped. */
 	__atomic_fetch_add(&theirs, 1, __ATOMIC_RELAXED);
 }
 
 void cpa_fd_guard_placed(void)
 {
-	/* RELEASE: what was done is done before ours is opened. Pairs with cpa_fd_guard_begin(). */
+	/*
+	 * RELEASE: the program's call is over before one of ours is opened. Pairs with
+	 * cpa_fd_guard_begin().
+	 */
 	__atomic_fetch_sub(&theirs, 1, __ATOMIC_RELEASE);
 }
 
@@ -83,7 +92,7 @@ void cpa_fd_guard_forked(uint32_t forks)
 	theirs = forks;
 }
 
-/* @call, of type @type, between the two. */
+/* Evaluate @call, of @type, between cpa_fd_guard_place() and cpa_fd_guard_placed(). */
 #define PLACE(type, call)              \
 	({                             \
 		type ret_;             \

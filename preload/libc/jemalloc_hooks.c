@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/libc/jemalloc_hooks.c - what the private jemalloc calls instead of libc
+ * preload/libc/jemalloc_hooks.c - functions that the private jemalloc calls in place of libc's
  *
- * One thread at a time is in jemalloc: preload/libc/memory.c sees to that. So it needs no locks, and
- * nobody meets them held: no fork, no thread that ends. What it keeps of a thread is put away before
- * the thread leaves, so no destructor of it runs among the program's. It does not see the program's
- * environment, so MALLOC_CONF is the program's own.
+ * preload/libc/memory.c lets one thread at a time into jemalloc. So it needs no locks, and nobody
+ * meets one held: no fork, no ending thread. Its thread-specific value is taken away before the
+ * thread leaves, so its destructor does not run among the program's. It does not see the
+ * environment: MALLOC_CONF belongs to the program.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -28,11 +28,11 @@ CPA_HIDDEN void *cpa_je_mmap(void *at, size_t size, int rights, int flags, int f
 CPA_HIDDEN int cpa_je_munmap(void *p, size_t size);
 CPA_HIDDEN int cpa_je_madvise(void *p, size_t size, int advice);
 
-/* jemalloc's one thread-specific value: that of the thread which is in it; NULL: none. */
+/* jemalloc's only thread-specific value: that of the thread that is in it. NULL: none. */
 static void *of_thread;
 static void (*put_away)(void *value);
 
-/* In place of a page that there is no memory for; see cpa_je_mmap(). */
+/* Returned in place of a page when there is no memory; see cpa_je_mmap(). */
 static char spare[4096] __attribute__((aligned(4096)));
 static bool spare_used;
 
@@ -54,7 +54,7 @@ int cpa_je_pthread_mutex_unlock(pthread_mutex_t *m)
 	return 0;
 }
 
-/* Its handlers would take its locks. */
+/* Not registered: jemalloc's fork handlers would take its locks. */
 int cpa_je_pthread_atfork(void (*before)(void), void (*parent)(void), void (*child)(void))
 {
 	(void)before, (void)parent, (void)child;
@@ -75,7 +75,7 @@ int cpa_je_pthread_setspecific(pthread_key_t key, const void *value)
 	return 0;
 }
 
-/* The destructor may ask for another round, as it may in a thread that ends. */
+/* The destructor may set the value again, as in a thread that ends. */
 void cpa_memory_leave(void)
 {
 	while (of_thread) {
@@ -86,7 +86,7 @@ void cpa_memory_leave(void)
 	}
 }
 
-/* It looks pthread_create() up for background threads, which it has none of. */
+/* jemalloc looks up pthread_create() for background threads, which are switched off. */
 void *cpa_je_dlsym(void *handle, const char *name)
 {
 	(void)handle, (void)name;
@@ -100,11 +100,11 @@ char *cpa_je_secure_getenv(const char *name)
 }
 
 /*
- * As it starts, jemalloc maps a page to try madvise() on, and writes to it without a look at
- * whether it has one (pages.c of 5.2 and 5.3); its constructor tries again when the first start
- * failed. What fails later it copes with. Before there are other threads.
+ * When it starts, jemalloc maps a page to try madvise() on, and writes to it without a check
+ * (pages.c of 5.2 and 5.3). After a failed start its constructor tries again. Later failures it
+ * handles. This runs before there are other threads.
  *
- * By system calls: mmap() may be a function of the program's, which takes locks.
+ * By system calls: mmap() may be a function of the program, which takes locks.
  */
 void *cpa_je_mmap(void *at, size_t size, int rights, int flags, int fd, off_t from)
 {
@@ -118,7 +118,7 @@ void *cpa_je_mmap(void *at, size_t size, int rights, int flags, int fd, off_t fr
 
 int cpa_je_munmap(void *p, size_t size)
 {
-	int ret = 0; /* what cannot be given back stays */
+	int ret = 0; /* pages that cannot be given back stay */
 
 	if (likely(p != spare) && cpa_kernel_begin()) {
 		ret = (int)syscall(SYS_munmap, p, size);

@@ -72,7 +72,10 @@ void cpa_warn(const char *format, ...)
 	}
 	va_end(args);
 	put(&line, '\n');
-	/* A closed stderr, or a full pipe, is not our business. write() is wrapped: not here. */
+	/*
+	 * Errors are ignored: stderr may be closed, or a full pipe. By a system call: write() is
+	 * wrapped.
+	 */
 	syscall(SYS_write, STDERR_FILENO, line.text, line.length);
 	cpa_kernel_end();
 	errno = err;

@@ -6,15 +6,15 @@
 
 #include "shadow/store/kernel.h"
 
-/* jemalloc's public interface under the names that scripts/private-jemalloc.sh gives it. */
+/* jemalloc's public functions, under the names that scripts/private-jemalloc.sh gives them. */
 void *cpa_je_mallocx(size_t size, int flags);
 void cpa_je_dallocx(void *p, int flags);
 CPA_HIDDEN extern const char *cpa_je_malloc_conf;
 CPA_HIDDEN extern void (*cpa_je_malloc_message)(void *argument, const char *text);
 
 /*
- * Read by jemalloc at its first call. One arena, no caches: few and long-lived blocks. The break
- * is the program's.
+ * Options that jemalloc reads at its first call. One arena and no caches, for few and long-lived
+ * blocks. No dss: the break belongs to the program.
  */
 const char *cpa_je_malloc_conf =
 	"narenas:1,tcache:false,background_thread:false,retain:false,dss:disabled";
@@ -23,13 +23,16 @@ const char *cpa_je_malloc_conf =
 #define TCACHE_NONE (1 << 8) /* MALLOCX_TCACHE_NONE */
 #define ZERO	    0x40     /* MALLOCX_ZERO */
 
-/* What fails is said by whoever asked for memory: stderr is the target's. */
+/* No messages: stderr belongs to the program. The caller reports that memory is missing. */
 static void say_nothing(void *argument, const char *text)
 {
 	(void)argument, (void)text;
 }
 
-/* Atomic; 1: a thread is in jemalloc, or has jumped out of it, or was there before a fork. */
+/*
+ * Atomic. 1: a thread is in jemalloc, or was there when it jumped out, or when the process was
+ * forked.
+ */
 static uint32_t taken;
 
 bool cpa_memory_init(void)
@@ -44,7 +47,7 @@ bool cpa_memory_init(void)
 	return p != NULL;
 }
 
-/* As in preload/libc/jemalloc_hooks.c. */
+/* See preload/libc/jemalloc_hooks.c. */
 static void *map(size_t size)
 {
 	void *p = (void *)cpa_kernel(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE,
@@ -58,11 +61,15 @@ void *cpa_memory_alloc(size_t size)
 	int err = errno;
 	void *p;
 
-	/* ACQUIRE pairs with the RELEASE below: jemalloc is as the last thread left it. */
+	/*
+	 * ACQUIRE pairs with the RELEASE below: the state of jemalloc is that which the last thread
+	 * left.
+	 */
 	if (likely(!__atomic_exchange_n(&taken, 1, __ATOMIC_ACQUIRE))) {
 		p = cpa_je_mallocx(size, LINE | TCACHE_NONE | ZERO);
 		cpa_memory_leave();
-		__atomic_store_n(&taken, 0, __ATOMIC_RELEASE); /* so above */
+		/* ACQUIRE pairs with the RELEASE below */
+		__atomic_store_n(&taken, 0, __ATOMIC_RELEASE);
 	} else {
 		p = map(size);
 	}

@@ -12,8 +12,8 @@
 #include "shadow/store/kernel.h"
 #include "shadow/store/timespec.h"
 
-#define BEGIN_FIELD  22u /* of /proc/self/stat; the first is 1 */
-#define BEFORE_FIELD 2u	 /* the name: anything, and it ends with the last parenthesis */
+#define BEGIN_FIELD  22u /* field of the start time in /proc/self/stat, counted from 1 */
+#define BEFORE_FIELD 2u	 /* the name may contain anything: it ends at the last parenthesis */
 
 uint32_t cpa_pid_space(void)
 {
@@ -34,7 +34,7 @@ uint64_t cpa_pid_now_ns(void)
 	return cpa_timespec_now_ns(CLOCK_BOOTTIME);
 }
 
-/* The process's begin in the kernel's ticks. 0: not known. */
+/* Start time of the process in the kernel's ticks. 0: not known. */
 static uint64_t began(void)
 {
 	char text[1024], *p;

@@ -6,7 +6,7 @@
 
 #include "preload/libc/memory.h"
 
-/* In front of what the caller has, in a cache line of its own. */
+/* Link in front of the caller's memory, in a cache line of its own. */
 struct pooled {
 	struct cds_lfs_node node;
 	char block[] __attribute__((aligned(CPA_CACHE_LINE)));
@@ -15,9 +15,9 @@ struct pooled {
 static struct pool {
 	struct __cds_lfs_stack free;
 	/*
-	 * Atomic: a thread pops, which liburcu asks to happen one at a time or in read-side
-	 * sections of RCU; its grace periods would wait for threads that are stopped in signal
-	 * handlers. Not a lock: who finds it taken makes a new block.
+	 * Atomic. 1: a thread pops. liburcu allows one pop at a time, or several in RCU read
+	 * sections; RCU is out, as its grace periods would wait for threads stopped in signal
+	 * handlers. Not a lock: a thread that finds it set allocates a new block.
 	 */
 	uint32_t popping;
 } pools[CPA_POOLS];
@@ -38,8 +38,8 @@ void *cpa_pool_take(enum cpa_pool pool, size_t size)
 	if (!p)
 		return NULL;
 	/*
-	 * New memory is written, too: a page that is read first is the kernel's one of zeros, and
-	 * the first write to it then interrupts all processors that the process is on.
+	 * Write to new memory at once. A page that is read first is the kernel's shared page of
+	 * zeros; the first write to it then interrupts all processors that run the process.
 	 */
 	memset(p->block, 0, size);
 	return p->block;
@@ -54,7 +54,7 @@ void cpa_pool_give(enum cpa_pool pool, void *block)
 
 void cpa_pool_forked(void)
 {
-	/* Relaxed: there is one thread. */
+	/* Relaxed: there is only one thread. */
 	for (unsigned i = 0; i < CPA_POOLS; i++)
 		__atomic_store_n(&pools[i].popping, 0, __ATOMIC_RELAXED);
 }

@@ -12,17 +12,18 @@
 #define STACK 2048u
 
 /*
- * As vfork(): the caller goes on when the thread has ended. It has the caller's thread-local
- * memory, which nobody else uses meanwhile.
+ * The flags of vfork(), but not CLONE_FILES: the thread has a descriptor table of its own. The
+ * caller goes on when the new thread has ended. It uses the caller's thread-local memory, which
+ * nobody else uses in the meantime.
  */
 #define FLAGS (CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_VFORK)
 
-#define PATIENCE 10000u /* looks at a thread that has ended */
+#define PATIENCE 10000u /* checks whether the thread has gone */
 
 /*
- * The kernel lets the caller go on when thread @tid has given up its memory, a moment before the
- * thread is gone. A program that has one thread, and asks whether it has (as sandboxes do, and the
- * kernel for unshare()), must not find another. errno is kept.
+ * Wait until thread @tid is gone. The kernel lets the caller go on when the thread has given up its
+ * memory, a moment earlier. A program that checks that it has only one thread, as sandboxes do, and
+ * the kernel in unshare(), must not find another. errno is kept.
  */
 static void await_gone(long tid)
 {
@@ -39,14 +40,14 @@ bool cpa_private_fds_call(void (*function)(void *), void *argument)
 	uint64_t all = UINT64_MAX, before;
 	long ret;
 
-	/* Valgrind ends a program that makes such a thread. */
+	/* Not under Valgrind, which ends a program that makes such a thread. */
 	if (cpa_arch_in_valgrind() || !cpa_kernel_begin()) {
 		errno = ENOSYS;
 		return false;
 	}
 	/*
-	 * No handler runs there, not that of a fault either: it would be on this little stack, and
-	 * by another thread's name.
+	 * All signals are blocked: a handler, also one of a fault, would run on this small stack
+	 * and under another thread's id.
 	 */
 	syscall(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, &all, &before, sizeof(all));
 	ret = cpa_arch_clone(FLAGS, stack + sizeof(stack), function, argument);

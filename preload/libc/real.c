@@ -6,7 +6,7 @@
 #include "preload/libc/log.h"
 #include "preload/libc/symbol.h"
 
-/* What a wrapper of a function that does not exist calls: no program can have linked to it. */
+/* Called by a wrapper whose original does not exist: no program can be linked against it. */
 static int missing(void)
 {
 	return ENOSYS;

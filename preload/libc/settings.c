@@ -18,7 +18,7 @@
 #define FEWEST_COMPONENTS  64
 #define MOST_COMPONENTS	   4096
 
-/* A decimal number in [@low, @high] from the environment, or @otherwise. */
+/* The environment variable as a decimal number within [@low, @high], else @otherwise. */
 static unsigned number(const char *name, unsigned low, unsigned high, unsigned otherwise)
 {
 	const char *text = getenv(name);
@@ -37,7 +37,7 @@ static unsigned number(const char *name, unsigned low, unsigned high, unsigned o
 	return (unsigned)n;
 }
 
-/* The size of the journal; 0 if it is not set, or 0. */
+/* Size of the journal in bytes; 0: none. */
 static uint64_t journal(void)
 {
 	const char *text = getenv("CPA_JOURNAL");
@@ -83,7 +83,7 @@ void cpa_settings_executable(char *to, size_t size)
 
 void cpa_settings_command(char to[CPA_COMMAND])
 {
-	/* What was given to exec(): of a script, its path. */
+	/* The path given to exec(): for a script, the path of the script. */
 	const char *called = (const char *)getauxval(AT_EXECFN);
 	char path[PATH_MAX];
 
@@ -118,7 +118,7 @@ static void decimal(char *to, unsigned n)
 	*to = '\0';
 }
 
-/* %e: the executable's name, %p: the process, %h: the host. Other text stands for itself. */
+/* Expand %e (name of the executable), %p (process id) and %h (host name). */
 static void expand(const char *pattern, char *to, size_t size)
 {
 	char exe[PATH_MAX], pid[12], host[65] = "";

@@ -32,7 +32,7 @@ sigset_t cpa_signal_hold(void)
 
 	if (unlikely(!cpa_signal_block(&before))) {
 		sigemptyset(&before);
-		sigaddset(&before, SIGKILL); /* no mask has it: there is nothing to undo */
+		sigaddset(&before, SIGKILL); /* marker in the mask: there is nothing to restore */
 	}
 	return before;
 }

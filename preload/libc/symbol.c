@@ -6,22 +6,22 @@
 #include <gnu/libc-version.h>
 #include <string.h>
 
-#define HIDDEN	0x8000u /* of a version number: not the default version */
-#define UNNAMED 1u	/* the largest version number that stands for no version */
+#define HIDDEN	0x8000u /* bit of a version number: not the default version */
+#define UNNAMED 1u	/* largest version number that means no version */
 #define WORD	(8 * sizeof(ElfW(Addr)))
 
-/* The tables of a module that a lookup needs; NULL: it has none. */
+/* Tables of a module that a lookup needs; NULL: it has none. */
 struct tables {
 	uint64_t base;
 	const ElfW(Sym) * symbols;
 	const char *strings;
 	const uint32_t *gnu_hash;
 	const uint32_t *sysv_hash;
-	const ElfW(Half) * versions; /* of symbols */
+	const ElfW(Half) * versions; /* number of symbols */
 	const ElfW(Verdef) * defined;
 };
 
-/* The loader relocates the addresses in dynamic sections, but not in that of the vDSO. */
+/* The loader relocates the addresses in dynamic sections, except in the vDSO. */
 static const void *at(const struct cpa_image *image, uint64_t address)
 {
 	return (const void *)(address < image->base ? image->base + address : address);
@@ -60,7 +60,7 @@ static struct tables tables_of(const struct cpa_image *image)
 	return t;
 }
 
-/* Whether version number @number of the module is @version. */
+/* Whether version number @number of the module stands for @version. */
 static bool is_version(const struct tables *t, unsigned number, const char *version)
 {
 	const char *p = (const char *)t->defined;
@@ -76,7 +76,7 @@ static bool is_version(const struct tables *t, unsigned number, const char *vers
 	return false;
 }
 
-/* Whether symbol number @i defines a function @name that a reference to @version is bound to. */
+/* Whether a reference to function @name of @version binds to symbol number @i. */
 static bool matches(const struct tables *t, uint32_t i, const char *name, const char *version)
 {
 	const ElfW(Sym) *s = &t->symbols[i];
@@ -180,7 +180,7 @@ void *cpa_symbol_next(const char *name, const char *version)
 	const struct link_map *libc = module_of((const void *)gnu_get_libc_version);
 	const struct link_map *m = libc;
 
-	/* Up to the C library the list never changes. This library is in it if it was preloaded. */
+	/* The list does not change up to the C library. A preloaded libcpa.so is in it. */
 	while (m && m != ours)
 		m = m->l_prev;
 	for (m = m ? m->l_next : libc; m; m = m == libc ? NULL : m->l_next) {
