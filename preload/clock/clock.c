@@ -5,28 +5,26 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/rseq.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "preload/libc/fd_guard.h"
+#include "preload/clock/delay.h"
 #include "preload/clock/source.h"
 #include "shadow/store/kernel.h"
 #include "shadow/store/timespec.h"
 
-#define MS		 1000000u
-#define REBASE		 (4 * MS)
-#define LOOKS_OF_LONG	 333u /* looks at the kernel's clock: longer activities end with one */
-#define LOOKS_OF_ASKING	 4u   /* cost of asking the kernel for the kind of a gap, in looks, about */
-#define SHORT_GAP	 50000u /* ns: shorter gaps are not asked about one by one */
-#define SLEEPS		 5u	/* sleeps that test the detector and measure a wake */
-#define SLEEPS_MOST	 50u	/* with sleeps that ended before a switch */
-#define SKIPS		 64u	/* operations of ours for one that is measured, after */
-#define FIRST		 8u	/* the first of a thread, all measured: they meet cold memory */
-#define PROBE_MOST	 64u	/* upper bound of an operation, in readings of the counter */
-#define LOOKS		 8u	/* tries, of which the shortest counts */
-#define LAST_DESCRIPTOR	 1000	/* room of the descriptor table: more than most have threads */
-#define FIRST_DESCRIPTOR 500	/* ours come from here: out of the way of the program's */
+#define MS		1000000u
+#define REBASE		(4 * MS)
+#define LOOKS_OF_LONG	333u /* looks at the kernel's clock: longer activities end with one */
+#define LOOKS_OF_ASKING 4u   /* cost of asking the kernel for the kind of a gap, in looks, about */
+#define SHORT_GAP	50000u /* ns: shorter gaps are not asked about one by one */
+#define SLEEPS		5u     /* sleeps that test the detector and measure a wake */
+#define SLEEPS_MOST	50u    /* with sleeps that ended before a switch */
+#define SKIPS		64u    /* operations of ours for one that is measured, after */
+#define FIRST		8u     /* the first of a thread, all measured: they meet cold memory */
+#define PROBE_MOST	64u    /* upper bound of an operation, in readings of the counter */
+#define LOOKS		8u     /* tries, of which the shortest counts */
+#define LAST_DESCRIPTOR 1000   /* room of the descriptor table: more than most have threads */
 
 uint64_t cpa_clock_armed;
 uint64_t cpa_clock_rebase_ticks;
@@ -294,79 +292,6 @@ void cpa_clock_note(uint64_t now, bool always)
 	set_rate(ticks - h->start_ticks, ns - h->start_ns);
 }
 
-/* Inode of the file open at @fd; 0: none. */
-static uint64_t inode(int fd)
-{
-	struct stat s;
-
-	return cpa_kernel(SYS_fstat, fd, &s) ? 0 : s.st_ino;
-}
-
-/* Close descriptor @fd if it still is the thread's schedstat file, and not one of the program. */
-static void close_delay(const struct cpa_clock *c, int fd)
-{
-	uint64_t there = inode(fd);
-
-	if (there == c->file || (!there && errno != EBADF))
-		cpa_kernel(SYS_close, fd);
-}
-
-static void open_delay(struct cpa_clock *c)
-{
-	int fd = (int)cpa_kernel(SYS_openat, AT_FDCWD, "/proc/thread-self/schedstat",
-				 O_RDONLY | O_CLOEXEC);
-
-	c->schedstat = -2;
-	if (fd < 0)
-		return;
-	c->file = inode(fd);
-	if (!c->file) {
-		if (errno != EBADF)
-			cpa_kernel(SYS_close, fd);
-		return;
-	}
-	c->schedstat = (int)cpa_kernel(SYS_fcntl, fd, F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
-	if (c->schedstat < 0) /* the descriptor limit is low: do without the file */
-		c->schedstat = -2;
-	close_delay(c, fd);
-}
-
-/*
- * Read the thread's run-queue delay in ns: the second number of its schedstat file. The program may
- * have closed the descriptor and opened a file of its own there: reading at offset 0 disturbs
- * nobody, and text that does not parse is not used.
- */
-static bool read_delay(struct cpa_clock *c, uint64_t *delay)
-{
-	char text[96], *p;
-	ssize_t n;
-
-	if (c->schedstat == -2)
-		return false;
-	if (c->schedstat == -1) {
-		sigset_t signals;
-
-		if (!cpa_fd_guard_begin(&signals))
-			return false;
-		open_delay(c);
-		cpa_fd_guard_end(&signals);
-	}
-	n = cpa_machine_read(c->schedstat, text, sizeof(text) - 1);
-	if (n <= 0) {
-		c->schedstat = c->schedstat >= 0 && errno == EBADF ? -1 : -2;
-		return false;
-	}
-	text[n] = '\0';
-	for (p = text; *p >= '0' && *p <= '9'; p++)
-		;
-	if (*p != ' ' || p == text)
-		return false;
-	*delay = 0;
-	for (p++; *p >= '0' && *p <= '9'; p++)
-		*delay = *delay * 10 + (uint64_t)(*p - '0');
-	return *p == ' ';
-}
-
 /*
  * Return the thread's CPU time in ns. *@now: the counter at the same moment. Arms the detector, if
  * there is one.
@@ -439,7 +364,7 @@ static uint64_t ready_part(struct cpa_clock *c, uint64_t gap, bool blocked)
 		count_switches(c);
 	else
 		how = loss(c);
-	if ((how == GIVEN && brief) || !read_delay(c, &delay))
+	if ((how == GIVEN && brief) || !cpa_delay_read(c, &delay))
 		return 0;
 	ready = cpa_clock_ticks(delay - c->delay_ns);
 	if (c->unread > gap)
@@ -506,7 +431,7 @@ struct cpa_clock_gap cpa_clock_hide(struct cpa_clock *c)
 		return gap;
 	gap.cpu_ns = cpa_machine_ns(CLOCK_THREAD_CPUTIME_ID);
 	cpa_machine_switches(&gap.given, &gap.taken);
-	gap.reads = read_delay(c, &gap.delay_ns);
+	gap.reads = cpa_delay_read(c, &gap.delay_ns);
 	cpa_kernel_end();
 	errno = err;
 	return gap;
@@ -531,7 +456,7 @@ void cpa_clock_hidden(struct cpa_clock *c, const struct cpa_clock_gap *gap, stru
 	 * Not read before the gap: not read now either. It would open the file again if the program
 	 * has closed it.
 	 */
-	reads = gap->reads && read_delay(c, &delay);
+	reads = gap->reads && cpa_delay_read(c, &delay);
 	cpa_machine_switches(&given, &taken);
 	e->process = cpa_clock_ticks(cpa_machine_ns(CLOCK_THREAD_CPUTIME_ID) - gap->cpu_ns);
 	wall = cpa_clock_now() - gap->begun;
@@ -603,7 +528,7 @@ uint64_t cpa_clock_delay(struct cpa_clock *c)
 	int err = errno;
 
 	if (likely(cpa_kernel_begin())) {
-		read_delay(c, &c->delay_ns);
+		cpa_delay_read(c, &c->delay_ns);
 		cpa_kernel_end();
 	}
 	errno = err;
@@ -614,7 +539,7 @@ void cpa_clock_stop(struct cpa_clock *c)
 {
 	/* The program may have closed it and opened a file of its own at the number. */
 	if (c->schedstat >= 0 && cpa_kernel_begin()) {
-		close_delay(c, c->schedstat);
+		cpa_delay_close(c);
 		cpa_kernel_end();
 	}
 	c->schedstat = -2;

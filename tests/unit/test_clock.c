@@ -22,6 +22,8 @@
 #include "preload/clock/clock.c"
 /* NOLINTNEXTLINE(bugprone-suspicious-include): the same. */
 #include "preload/clock/source.c"
+/* NOLINTNEXTLINE(bugprone-suspicious-include): the same. */
+#include "preload/clock/delay.c"
 #include "tests/unit/shadow_session.h"
 
 #define SCRIPTS 300
