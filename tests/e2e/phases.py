@@ -141,9 +141,10 @@ def test_marks(folder):
     check([p["from_s"] for p in marked] == begin, f"they begin at {begin}")
     check([p["to_s"] for p in marked] == begin[1:] + [r["program"]["wall_s"]], "each ends with the next")
     width = r["phases"]["interval_s"]
-    for p in marked[1:]:
-        check(abs(p["sampled_from_s"] - p["from_s"]) <= width, "a phase begins within an interval")
+    # A phase shorter than an interval may hold no sample: intervals grow with the run's length.
     sampled = [p for p in marked if p["sampled_from_s"] is not None]
+    for p in sampled[1:]:
+        check(abs(p["sampled_from_s"] - p["from_s"]) <= width, "a phase begins within an interval")
     path = sum(p["critical_path_s"] for p in sampled)
     check(abs(path - r["program"]["critical_path_s"]) < width, f"together their paths are {path:.3f} s")
     given = [p for p in r["phases"]["phases"] if p["by"] == "given"]
