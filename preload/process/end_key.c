@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/process/end_key.c - preload/process/end_key.h, and the functions that make and delete keys
+ * preload/process/end_key.c - our thread-specific key, and wrappers of the functions that create
+ * and delete keys
  */
 #include "preload/process/end_key.h"
 
@@ -10,11 +11,13 @@
 
 #include "preload/libc/real.h"
 
-/* Those of the first 32 are in the thread's descriptor; others would be in the program's heap. */
+/*
+ * glibc keeps values of the first 32 keys in the thread's descriptor, others in the program's heap.
+ */
 #define INSIDE 32u
 
 static pthread_key_t key;
-static uint32_t held; /* 1: the key is ours */
+static uint32_t held; /* 1: the key belongs to cpa */
 
 void cpa_end_key_init(void (*ended)(void *))
 {
@@ -30,11 +33,11 @@ void cpa_end_key_init(void (*ended)(void *))
 	key = made[--n];
 	while (n)
 		REAL(pthread_key_delete)(made[--n]);
-	/* RELEASE: who finds it finds its number. */
+	/* RELEASE: a thread that finds the key owned finds its number. */
 	__atomic_store_n(&held, 1, __ATOMIC_RELEASE);
 }
 
-/* ACQUIRE: so above. */
+/* ACQUIRE pairs with the RELEASE in cpa_end_key_init(). */
 static bool is_ours(pthread_key_t k)
 {
 	return __atomic_load_n(&held, __ATOMIC_ACQUIRE) && k == key;
@@ -42,29 +45,33 @@ static bool is_ours(pthread_key_t k)
 
 bool cpa_end_key_is_lost(void)
 {
-	/* Relaxed: if it is lost meanwhile the thread has no end in the profile. */
+	/* Relaxed: if the key is given up in the meantime, the end of this thread is not seen. */
 	return !__atomic_load_n(&held, __ATOMIC_RELAXED);
 }
 
 /*
- * If the key becomes the program's at the same time, the calling thread's value of it may have been
- * set here. It is put back: nobody but this thread reads it, which has not left our code since.
+ * If the key becomes the program's at the same time, this may have overwritten the calling thread's
+ * value of it. Put the old value back: only this thread reads it, and it has not left our code
+ * since.
  */
 void cpa_end_key_set(void *value)
 {
 	if (!is_ours(key))
 		return;
 	REAL(pthread_setspecific)(key, value);
-	/* SEQ_CST: the value was set before. Pairs with give_up(). */
+	/* SEQ_CST: the value was set before this read. Pairs with give_up(). */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (!is_ours(key))
 		REAL(pthread_setspecific)(key, NULL);
 }
 
-/* The program wants more keys than are left: it gets ours. False: it has had that. */
+/* The program asks for more keys than are left: give it ours. False: given already. */
 static bool give_up(void)
 {
-	/* SEQ_CST: it is no more ours before it can be anybody's. Pairs with cpa_end_key_set(). */
+	/*
+	 * SEQ_CST: the key is no longer ours before anybody else can have it. Pairs with
+	 * cpa_end_key_set().
+	 */
 	if (!__atomic_exchange_n(&held, 0, __ATOMIC_SEQ_CST))
 		return false;
 	REAL(pthread_key_delete)(key);
@@ -80,7 +87,7 @@ CPA_EXPORT int pthread_key_create(pthread_key_t *made, void (*destructor)(void *
 	return ret;
 }
 
-/* As libgcc knows it. */
+/* libgcc calls it by this name. */
 CPA_EXPORT int __pthread_key_create(pthread_key_t *made, void (*destructor)(void *));
 int __pthread_key_create(pthread_key_t *made, void (*destructor)(void *))
 {
@@ -96,7 +103,7 @@ CPA_EXPORT int tss_create(tss_t *made, tss_dtor_t destructor)
 	return ret;
 }
 
-/* A key that the program did not make. */
+/* A key that the program did not create. */
 CPA_EXPORT int pthread_key_delete(pthread_key_t old)
 {
 	return unlikely(is_ours(old)) ? EINVAL : REAL(pthread_key_delete)(old);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/process/exec.c - the process becomes another program
+ * preload/process/exec.c - exec*(): the process becomes another program
  *
  * glibc's exec functions do not call each other by name, so each is wrapped. All are
- * async-signal-safe, and may be called by a child of vfork(): preload/process/spawn.h.
+ * async-signal-safe, and a child of vfork() may call them: preload/process/spawn.h.
  */
 #include <alloca.h>
 #include <stdarg.h>
@@ -56,7 +56,7 @@ CPA_EXPORT int execveat(int fd, const char *path, char *const argv[], char *cons
 	return REPLACE(REAL(execveat)(fd, path, argv, envp, flags));
 }
 
-/* Arguments up to their NULL, and that. */
+/* Number of arguments, with the NULL that ends them. */
 static size_t count(va_list list)
 {
 	va_list rest;
@@ -69,7 +69,7 @@ static size_t count(va_list list)
 	return n;
 }
 
-/* @first and the arguments up to their NULL as a vector, which is the caller's. */
+/* The argument vector of @first and the arguments behind it, up to NULL, on the caller's stack. */
 #define VECTOR(first, list)                                          \
 	({                                                           \
 		char **v_ = alloca((1 + count(list)) * sizeof(*v_)); \

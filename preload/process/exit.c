@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * preload/process/exit.c - endings of the process that run no destructors
- */
+/* preload/process/exit.c - ends of the process that run no destructors */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -21,7 +19,7 @@ CPA_EXPORT void _Exit(int status)
 	_exit(status);
 }
 
-/* Handlers of at_quick_exit() run after the profile has ended. */
+/* Handlers that the program registers with at_quick_exit() run after the profile has ended. */
 CPA_EXPORT void quick_exit(int status)
 {
 	cpa_life_end();
@@ -29,7 +27,7 @@ CPA_EXPORT void quick_exit(int status)
 	__builtin_unreachable();
 }
 
-CPA_OLDER(quick_exit, CPA_ARCH_GLIBC_QUICK_EXIT); /* runs destructors of thread-local objects */
+CPA_OLDER(quick_exit, CPA_ARCH_GLIBC_QUICK_EXIT); /* with destructors of thread-local objects */
 void quick_exit_older(int status)
 {
 	cpa_life_end();

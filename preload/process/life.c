@@ -40,8 +40,8 @@
 #include "shadow/store/timespec.h"
 
 #define SESSION_LIMIT (UINT64_C(1) << 30)
-#define LATE_START    250000u /* ns from a thread's creation: it may have had no processor */
-#define MOST_IMAGES   100     /* of one process, with profiles of the same name */
+#define LATE_START    250000u /* ns: a thread that starts later may have waited for a processor */
+#define MOST_IMAGES   100     /* programs of one process, by exec, with profiles of one name */
 
 __thread struct cpa_tls cpa_tls;
 
@@ -65,7 +65,10 @@ static void end_worker(struct cpa_worker *w)
 	cpa_tls.worker = NULL;
 	cpa_tls.left = true;
 	cpa_tls.row = w->self.number;
-	/* A thread with this pthread_t may be joined before it can say that the row is not its. */
+	/*
+	 * A thread that gets this pthread_t next may be joined before it registers a row of its
+	 * own.
+	 */
 	if (cpa_thread_end(&w->self, now))
 		cpa_thread_register(pthread_self(), 0);
 	if (w->calls)
@@ -85,7 +88,7 @@ void cpa_thread_returned(void)
 		end_worker(cpa_tls.worker);
 }
 
-/* Called in each round of destructors; we want the last one. */
+/* Destructor of our key. It is called in each round of destructors; the thread ends in the last. */
 static void on_thread_end(void *argument)
 {
 	struct cpa_worker *w = argument;
@@ -109,7 +112,7 @@ struct cpa_worker *cpa_worker_begin(uint32_t row, uint32_t component, const stru
 	}
 	w->self.number = row;
 	w->self.process = cpa_process_number;
-	/* Opening a perf event may take milliseconds: before the first activity begins. */
+	/* Opening a perf event may take milliseconds: do that before the first activity. */
 	cpa_sampler_start(&w->sampler);
 	cpa_clock_start(&w->clock);
 	w->sampler.counted = w->sampler.known_at = w->clock.cpu;
@@ -131,7 +134,7 @@ struct cpa_worker *cpa_worker_begin(uint32_t row, uint32_t component, const stru
 	return w;
 }
 
-/* Since the run began the thread was busy with us. */
+/* The first thread of the run: its time since the begin of the run was ours. */
 static void begin_first(struct cpa_worker *w)
 {
 	const struct cpa_header *h = cpa_header();
@@ -140,14 +143,17 @@ static void begin_first(struct cpa_worker *w)
 	w->clock.last = cpa_checkpoint(&w->self, w->clock.rebased);
 	cpa_writing(w->self.row);
 	path->observed[CPA_TIME_PROBE] += w->clock.last - h->start_ticks;
-	/* If we are killed in between: the run is as long as its path. */
+	/* In this order: if the process is killed in between, the run ends where its path ends. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	path->released = w->self.row->start_ticks = w->clock.last;
 	w->self.row->before += w->clock.cpu;
 	cpa_written(w->self.row);
 }
 
-/* What the thread did before is not known, or was done while profiling was off. */
+/*
+ * A thread whose begin was not seen, or was while profiling was off: its time until now is external
+ * or off.
+ */
 static void begin_late(struct cpa_worker *w)
 {
 	if (cpa_epoch(cpa_header()) == CPA_EPOCH_ON) {
@@ -157,7 +163,7 @@ static void begin_late(struct cpa_worker *w)
 		return;
 	}
 	w->window.epoch = 0;
-	w->self.row->path.released = 0; /* it is in no part */
+	w->self.row->path.released = 0; /* the thread is in no part */
 	w->self.row->off += w->clock.cpu;
 }
 
@@ -165,7 +171,10 @@ struct cpa_worker *cpa_worker_attach(void)
 {
 	struct cpa_component_name name = { .kind = CPA_THREAD, .address = cpa_tls.routine };
 	const struct cpa_header *h = cpa_header();
-	/* Relaxed: it is the calling thread that is the first, in our constructor. */
+	/*
+	 * Relaxed: only the thread that runs our constructor is the first, and it reads its own
+	 * store.
+	 */
 	bool first = !__atomic_load_n(&h->started, __ATOMIC_RELAXED) &&
 		     cpa_epoch(h) == CPA_EPOCH_ON;
 	struct cpa_wait wait = { .now = first ? h->start_ticks : 0 };
@@ -174,7 +183,7 @@ struct cpa_worker *cpa_worker_attach(void)
 	if (cpa_tls.left)
 		return NULL;
 	name.module = name.address ? cpa_module_of(name.address) : 0;
-	/* Made by a clone() or a pthread_create() that did not pass by us. */
+	/* Created by clone(), or by a call of pthread_create() that did not reach our wrapper. */
 	if (!name.address && tid() != (uint32_t)cpa_kernel(SYS_getpid)) {
 		name.by = CPA_BY_NAME;
 		name.address = cpa_name("(start not seen)");
@@ -194,8 +203,8 @@ struct cpa_worker *cpa_worker_attach(void)
 }
 
 /*
- * In the child a signal handler must not enter before in_child() has given the thread a worker of
- * the child's own.
+ * Around a fork: signal handlers stay out, until in_child() has given the thread a worker of the
+ * child's own.
  */
 static void stay_out(void)
 {
@@ -210,7 +219,7 @@ static void come_in(void)
 		cpa_tls.inside = cpa_tls.inside_before;
 }
 
-/* Atomic; 1: the handlers of forks have something to do. */
+/* Atomic. 1: profiling has begun, and the fork handlers have work to do. */
 static uint32_t forks_seen;
 
 static void before_fork(void)
@@ -223,10 +232,10 @@ static void before_fork(void)
 	if (*cpa_alive && !cpa_tls.child)
 		cpa_diag(CPA_DIAG_FORKS);
 	stay_out();
-	cpa_fd_guard_place(); /* the child is to have none that is open for a moment */
+	cpa_fd_guard_place(); /* no descriptor of ours may be open in the child */
 }
 
-/* Not if before_fork() had nothing to do. */
+/* Fork handler in the parent. It does nothing if before_fork() did nothing. */
 static void in_parent(void)
 {
 	if (!cpa_tls.forks)
@@ -244,29 +253,32 @@ static void in_child(void)
 	come_in();
 	cpa_fd_guard_forked(cpa_tls.forks);
 	cpa_kernel_forked();
-	/* A thread may have closed it after this one had begun to fork. */
+	/* Another thread may have ended the profile after this one began to fork. */
 	if (!cpa_kernel_is_closed() && cpa_process_forked())
 		cpa_alive_begin();
 	else
 		cpa_alive_leave(false);
 }
 
-/* The C library's, of which pthread_atfork() is a name. */
+/* The C library's function behind pthread_atfork(). */
 CPA_EXPORT int __register_atfork(void (*before)(void), void (*parent)(void), void (*child)(void),
 				 void *library);
 
 extern CPA_HIDDEN void *__dso_handle;
 
 /*
- * Our handlers of forks are the first of all that are registered. So they run last before a fork
- * and first after it: those of the program find us as at any other time, in the parent and in the
- * child, and may lock, wait for threads and fork.
+ * Register our fork handlers before all others. So they run last before a fork and first after it:
+ * handlers of the program find cpa as usual, in the parent and in the child, and may lock, wait for
+ * threads and fork.
  */
 static void register_first(void)
 {
 	static uint32_t registered;
 
-	/* Relaxed: constructors of the libraries that came with the program run one by one. */
+	/*
+	 * Relaxed: constructors of the libraries that are loaded with the program run one after
+	 * another.
+	 */
 	if (!__atomic_exchange_n(&registered, 1, __ATOMIC_RELAXED))
 		REAL(__register_atfork)(before_fork, in_parent, in_child, &__dso_handle);
 }
@@ -289,7 +301,7 @@ static void fill_header(void)
 	gethostname(h->host, sizeof(h->host) - 1);
 }
 
-/* Whether @path is a session, with @h as its header. */
+/* Whether the file @path is a session. *@h: its header. */
 static bool is_session(const char *path, struct cpa_header *h)
 {
 	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -303,8 +315,8 @@ static bool is_session(const char *path, struct cpa_header *h)
 }
 
 /*
- * Whether a process that still runs writes @path: with a fixed name in CPA_OUTPUT that is the one
- * that started us, and a complaint from each of its children would be noise in its output.
+ * Whether a running process writes @path. If CPA_OUTPUT is a fixed name, that is the process which
+ * started this one, and a message from each child would be noise.
  */
 static bool is_our_familys(const char *path)
 {
@@ -327,7 +339,9 @@ static int open_session(struct cpa_settings *s)
 	const uint64_t limit = SESSION_LIMIT + s->journal;
 	int ret = cpa_session_create(s->output, limit, s->components);
 
-	/* Of programs that this process was before, by exec: the next one has a number. */
+	/*
+	 * Programs that this process was before an exec() have written the name: number this one.
+	 */
 	strcpy(wanted, s->output);
 	for (unsigned n = 2; ret == -EEXIST && n < MOST_IMAGES && is_our_own(s->output); n++) {
 		cpa_settings_number(s->output, wanted, n);
@@ -349,7 +363,7 @@ static int open_session(struct cpa_settings *s)
 	return ret;
 }
 
-/* A session of the process's own, or that of its parents. False: none. */
+/* Create a session, or join that of a parent process. False: neither. */
 static bool make_session(void)
 {
 	struct cpa_settings s;
@@ -396,16 +410,16 @@ __attribute__((constructor)) static void begin(void)
 {
 	int err = errno;
 
-	/* The loader ignores LD_PRELOAD for set-uid programs, but obeys /etc/ld.so.preload. */
+	/* The loader ignores LD_PRELOAD for set-uid programs, but not /etc/ld.so.preload. */
 	if (getauxval(AT_SECURE))
 		return;
 	cpa_clock_begin();
 	cpa_process_born();
-	cpa_tls.inside = true; /* what we call here is not the program's doing */
+	cpa_tls.inside = true; /* the functions called here are not profiled */
 	if (cpa_alive_init() && begin_memory() && make_session()) {
 		cpa_end_key_init(on_thread_end);
 		register_first();
-		/* RELEASE: what they use is there. Pairs with before_fork(). */
+		/* RELEASE: all that the handlers use is set up. Pairs with before_fork(). */
 		__atomic_store_n(&forks_seen, 1, __ATOMIC_RELEASE);
 		cpa_alive_begin();
 		if (cpa_process_number == 0)
@@ -418,8 +432,8 @@ __attribute__((constructor)) static void begin(void)
 }
 
 /*
- * The observed path ends with that of row @thread, at clock @now; @state says how. Only the first
- * call counts: return whether this is it.
+ * End the observed path of the run with that of thread row @thread, at clock @now. Only the first
+ * call counts: return whether it is this one.
  */
 static bool finish(uint32_t thread, uint64_t now, enum cpa_session_state state)
 {
@@ -430,10 +444,13 @@ static bool finish(uint32_t thread, uint64_t now, enum cpa_session_state state)
 		return false;
 	if (cpa_process_is_child())
 		return true;
-	/* Relaxed: of several threads that exit one is first; the rest is its own. */
+	/* Relaxed: one of several threads that exit is the first; it writes the rest. */
 	if (!__atomic_compare_exchange_n(&h->end_ticks, &not_yet, now, false, __ATOMIC_RELAXED,
 					 __ATOMIC_RELAXED)) {
-		/* ACQUIRE: another thread may be about to fail to become another program. */
+		/*
+		 * ACQUIRE: pairs with the RELEASE below, of a thread that calls exec() and may
+		 * still fail.
+		 */
 		if (state != CPA_COMPLETE ||
 		    __atomic_load_n(&h->state, __ATOMIC_ACQUIRE) != CPA_EXECED)
 			return false;
@@ -442,25 +459,25 @@ static bool finish(uint32_t thread, uint64_t now, enum cpa_session_state state)
 	h->exit_thread = thread;
 	h->cpu_end_ns = cpa_timespec_now_ns(CLOCK_PROCESS_CPUTIME_ID);
 	cpa_clock_note(now, true);
-	/* RELEASE: a reader that finds the state finds the figures. */
+	/* RELEASE: a reader that finds the state finds the values above. */
 	__atomic_store_n(&h->state, state, __ATOMIC_RELEASE);
 	return true;
 }
 
-/* The process ends. */
+/* The process ends, after the path of thread row @thread, at clock @now. */
 static void finish_all(uint32_t thread, uint64_t now)
 {
 	if (finish(thread, now, CPA_COMPLETE))
 		cpa_alive_end();
 }
 
-/* A child of vfork() is in our memory: what ends it is not the end of this process. */
+/* False in a child of vfork(), which runs in our memory: its end is not the end of this process. */
 static bool is_ours(void)
 {
 	return *cpa_alive && cpa_process_is_this();
 }
 
-/* Whether the thread could not enter because profiling is off. */
+/* Whether cpa_enter() failed because profiling is off. */
 static bool is_off(void)
 {
 	return !cpa_tls.inside && !cpa_epoch_is_on(cpa_epoch(cpa_header()));
@@ -481,18 +498,21 @@ void cpa_life_end(void)
 		if (cpa_process_is_child())
 			cpa_thread_forget(&w->self);
 		finish_all(w->self.number, now);
-		/* What this thread does on its way out is not the program's run. */
+		/* The thread's work from here on, as it leaves, is not part of the run. */
 		cpa_tls.left = true;
 		cpa_tls.worker = NULL;
 		cpa_leave();
 	} else if (is_off()) {
 		finish_all(0, cpa_clock_now());
 	} else if (cpa_tls.row) {
-		/* The last thread ended, and with it the process: main had left before. */
+		/*
+		 * The last thread ended the process, after it had ended for the profile: main had
+		 * left before.
+		 */
 		const struct cpa_thread *row = cpa_row(CPA_TABLE_THREADS, cpa_tls.row);
 
 		finish_all(cpa_tls.row, row->path.released);
-	} else if (!cpa_tls.inside) { /* there was no space for the thread */
+	} else if (!cpa_tls.inside) { /* there was no memory for a row of the thread */
 		finish_all(0, cpa_clock_now());
 	}
 }
@@ -510,11 +530,11 @@ bool cpa_life_replaced(void)
 	first = finish(w->self.number, now, CPA_EXECED);
 	cpa_done(w);
 	/*
-	 * What we took is on the path, and may be long: it ends there, if no other thread ended the
-	 * run.
+	 * Our own time is on the path and may be long: if no other thread ended the run, it ends
+	 * after that.
 	 */
 	if (first)
-		/* Relaxed: as in finish(). */
+		/* Relaxed: one of several threads that exit is the first. */
 		__atomic_compare_exchange_n(&cpa_header()->end_ticks, &now, w->clock.last, false,
 					    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	return first;
@@ -528,7 +548,8 @@ void cpa_life_not_replaced(void)
 
 	cpa_process_not_exec();
 	/*
-	 * RELAXED: readers do not look at the end of what is running. Not if the process has ended.
+	 * RELAXED: readers do not use the end time of a running process. It stays if the process
+	 * has ended.
 	 */
 	if (__atomic_compare_exchange_n(&h->state, &state, CPA_RUNNING, false, __ATOMIC_RELAXED,
 					__ATOMIC_RELAXED))

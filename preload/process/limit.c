@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/process/limit.c - preload/process/limit.h, and the functions of libc that set limits
+ * preload/process/limit.c - wrappers of the functions that set limits
  *
- * What the session has of the address space counts against the program's limit, used or not. Once
- * the limit is set it has no more of it than if the limit had been there at the start.
+ * The address space that the session reserves counts against the program's limit, used or not.
+ * After the limit is set, the session keeps no more than if it had been set from the start.
  */
 #include "preload/process/limit.h"
 
@@ -16,12 +16,14 @@
 #include "preload/process/process.h"
 #include "preload/libc/real.h"
 
-/* @limit of @resource was set, if @ret is 0. NULL: it was only asked for. */
+/*
+ * The program has set @limit of @resource, if @ret is 0. @limit NULL: it has only read the limit.
+ */
 static void set(int ret, int resource, const struct rlimit *limit)
 {
 	int err = errno;
 
-	/* A child of vfork() limits itself, not the process in whose memory it is. */
+	/* A child of vfork() sets its own limit, not that of the process whose memory it uses. */
 	if (!ret && resource == RLIMIT_AS && limit && cpa_base &&
 	    (!*cpa_alive || cpa_process_is_this()))
 		cpa_session_fit(limit->rlim_cur);

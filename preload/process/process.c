@@ -34,11 +34,14 @@
 #include "shadow/store/timespec.h"
 
 #define VARIABLE "CPA_SESSION"
-#define DIGITS	 16u /* of a number */
+#define DIGITS	 16u /* hexadecimal digits of a number */
 
 static char announcement[sizeof(VARIABLE) + 2 * (DIGITS + 1) + PATH_MAX];
 
-/* When the process, or the program, came into our hands, and the CPU time of its thread then. */
+/*
+ * Clock when the process, or the program after an exec, began for us, and the CPU time of its
+ * thread at that moment.
+ */
 static struct {
 	uint64_t ticks, cpu_ns;
 } born;
@@ -56,7 +59,7 @@ static void become(uint32_t number)
 	cpa_object_space = (uint64_t)(number - 1) << CPA_SPACE_SHIFT;
 }
 
-/* What the running program is called, as a row of the names table. */
+/* Name row of the running program's command. */
 static uint32_t command(void)
 {
 	char name[CPA_COMMAND];
@@ -65,16 +68,21 @@ static uint32_t command(void)
 	return cpa_name(name);
 }
 
-/* It is @pid to its parent; 0: that is not known. Both it and its parent may say so. */
+/*
+ * Note that the parent knows the process of row @p as @pid; 0: unknown. The parent and the process
+ * itself may both call this.
+ */
 static void seen_as(struct cpa_process_row *p, uint32_t pid)
 {
 	uint32_t unknown = 0;
 	uint64_t not_yet = 0;
 
-	/* Relaxed: what both say is the same, but for the moment. */
+	/* Relaxed: both write the same, except for the time. */
 	__atomic_compare_exchange_n(&p->seen_ns, &not_yet, cpa_pid_now_ns(), false,
 				    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-	/* RELEASE: with the pid comes the time, and the token. Pairs with cpa_process_self(). */
+	/*
+	 * RELEASE: a reader of the pid finds the time and the token. Pairs with cpa_process_self().
+	 */
 	__atomic_compare_exchange_n(&p->pid, &unknown, pid, false, __ATOMIC_RELEASE,
 				    __ATOMIC_RELAXED);
 }
@@ -90,8 +98,8 @@ void cpa_process_told(uint32_t number, uint32_t pid)
 	bool is_inside = getppid() != 0;
 
 	/*
-	 * The first in a pid namespace, or one that came from outside: its parent knows another
-	 * pid.
+	 * The first process of a pid namespace, or one that entered it: its parent knows it by
+	 * another pid.
 	 */
 	if (!is_inside)
 		p->space = cpa_pid_space();
@@ -106,7 +114,7 @@ static void run(struct cpa_process_row *p, uint64_t now)
 	/* Relaxed: a count. */
 	if (__atomic_load_n(&p->state, __ATOMIC_RELAXED) == CPA_PROCESS_CLAIMED)
 		__atomic_fetch_add(&cpa_header()->running, 1, __ATOMIC_RELAXED);
-	/* RELEASE: whoever finds it running finds the rest. */
+	/* RELEASE: a reader that finds it running finds the rest. */
 	__atomic_store_n(&p->state, CPA_PROCESS_RUNNING, __ATOMIC_RELEASE);
 }
 
@@ -118,7 +126,7 @@ void cpa_process_first(const char *path)
 		return;
 	if (getrandom(&cpa_header()->secret, sizeof(cpa_header()->secret), GRND_NONBLOCK) !=
 	    sizeof(cpa_header()->secret))
-		cpa_header()->secret = 0; /* nobody joins by the environment then */
+		cpa_header()->secret = 0; /* 0: nobody joins by the environment */
 	become(number);
 	cpa_process(number)->name = command();
 	cpa_process(number)->space = cpa_pid_space();
@@ -135,7 +143,7 @@ static char *put_number(char *to, uint64_t n)
 	return to + DIGITS;
 }
 
-/* Read @to from *@text, up to a ':', which is skipped. */
+/* Read the hexadecimal number *@to from *@text up to a ':', and skip that. */
 static bool get_number(const char **text, uint64_t *to)
 {
 	const char *p = *text;
@@ -148,8 +156,8 @@ static bool get_number(const char **text, uint64_t *to)
 }
 
 /*
- * The environment of the program with @variable as its last. What finds the auxiliary vector behind
- * it still does.
+ * A copy of the environment with @variable at its end. Code that looks for the auxiliary vector
+ * behind it still finds it.
  */
 static char **environment_with(char *variable)
 {
@@ -210,19 +218,19 @@ bool cpa_process_join(bool *joined)
 	return true;
 }
 
-/* The row that we had, or that was made for us. 0: none. */
+/* The row that this process had before exec(), or that its parent made for it. 0: none. */
 static uint32_t given_row(uint32_t pid, uint32_t space)
 {
 	uint32_t number = cpa_process_self(pid, space);
 	const struct cpa_process_row *p = number ? cpa_process(number) : NULL;
 
 	if (!p || (p->state != CPA_PROCESS_EXECED && p->state != CPA_PROCESS_CLAIMED) ||
-	    !cpa_pid_is_since(p->seen_ns)) /* of an earlier process, as all rows before it */
+	    !cpa_pid_is_since(p->seen_ns)) /* of an earlier process, as are all before */
 		return 0;
 	return cpa_process_occupy(number, pid) ? number : 0;
 }
 
-/* A row of ours. 0: no space. */
+/* Get a row for this process. 0: no space. */
 static uint32_t own_row(void)
 {
 	const uint32_t pid = (uint32_t)getpid(), space = cpa_pid_space();
@@ -260,8 +268,8 @@ static uint32_t component_of(const struct cpa_process_row *p, bool forked)
 }
 
 /*
- * What the thread had done when we came: the loader, or the end of fork(). It is work of the
- * program.
+ * CPU time of the thread before our code ran, in ticks: the loader, or the end of fork(). It counts
+ * as work of the program.
  */
 static uint64_t done_before(const struct cpa_process_row *p, uint64_t released)
 {
@@ -272,7 +280,7 @@ static uint64_t done_before(const struct cpa_process_row *p, uint64_t released)
 	return done < most ? done : most;
 }
 
-/* The thread, whose path stands at its begin, has done it. */
+/* Put the CPU time @done at the begin of the thread's path. */
 static void add_before(struct cpa_worker *w, uint64_t done)
 {
 	struct cpa_elapsed e = { .process = done };
@@ -280,18 +288,18 @@ static void add_before(struct cpa_worker *w, uint64_t done)
 	cpa_event_cut(w, CPA_EV_START, &e, cpa_checkpoint(&w->self, born.ticks));
 	w->clock.last = w->self.row->path.released;
 	w->clock.cpu = cpa_clock_ticks(born.cpu_ns);
-	w->clock.rebased = 0; /* since then it may have been switched out */
+	w->clock.rebased = 0; /* it may have been switched out since then */
 	cpa_force_slow(w);
 }
 
-/* The process's first thread begins after the path of @token. */
+/* Begin the first thread of process @p after the path of @token. */
 static void begin_thread(struct cpa_process_row *p, uint32_t token, bool forked)
 {
 	struct cpa_wait wait = { 0 };
 	struct cpa_worker *w;
 	uint64_t done;
 
-	/* In no part: it begins when it meets one. */
+	/* It is in no part of the run: it begins in the next one. */
 	if (!token || !cpa_epoch_is_on(p->epoch)) {
 		cpa_worker_attach();
 		return;
@@ -327,7 +335,7 @@ void cpa_process_begin(void)
 	token = p->state == CPA_PROCESS_EXECED ? p->token : cpa_offer_token(number);
 	if (p->state == CPA_PROCESS_EXECED)
 		p->images++;
-	/* Relaxed: readers do not look at the end of what is running. */
+	/* Relaxed: readers do not use the end time of a running process. */
 	if (number == 1 && __atomic_compare_exchange_n(&h->state, &execed, CPA_RUNNING, false,
 						       __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		h->end_ticks = 0;
@@ -345,9 +353,9 @@ static _Unwind_Reason_Code look(struct _Unwind_Context *frame, void *found)
 }
 
 /*
- * Whether a signal handler is running: what it interrupted may be a wait of ours, with pointers to
- * what is the parent's, and the child goes on in it. Of frames that cannot be unwound nothing is
- * known, but a thread in a wait forks in a handler only.
+ * Whether a signal handler is running. It may have interrupted a wait of ours, in which the child
+ * would go on with pointers into its parent's session. Frames that cannot be unwound tell nothing,
+ * but a thread in a wait can fork only in a handler.
  */
 static bool is_in_handler(void)
 {
@@ -423,7 +431,7 @@ bool cpa_process_end(uint32_t thread, uint64_t now)
 	if (!cpa_process_number)
 		return false;
 	p = cpa_process(cpa_process_number);
-	/* Relaxed: of several threads that exit one is first; the rest is its own. */
+	/* Relaxed: one of several threads that exit is the first; it writes the rest. */
 	if (!__atomic_compare_exchange_n(&p->end_ticks, &not_yet, now, false, __ATOMIC_RELAXED,
 					 __ATOMIC_RELAXED))
 		return false;
@@ -431,7 +439,7 @@ bool cpa_process_end(uint32_t thread, uint64_t now)
 	p->exit_thread = thread;
 	/* Relaxed: a count. */
 	__atomic_fetch_sub(&cpa_header()->running, 1, __ATOMIC_RELAXED);
-	/* RELEASE: who finds the state finds the rest. */
+	/* RELEASE: a reader that finds the state finds the rest. */
 	__atomic_store_n(&p->state, CPA_PROCESS_ENDED, __ATOMIC_RELEASE);
 	return true;
 }
@@ -454,7 +462,7 @@ void cpa_process_exec(struct cpa_worker *w, uint64_t cpu)
 void cpa_process_not_exec(void)
 {
 	if (cpa_process_number)
-		/* RELEASE: as in run(). */
+		/* RELEASE: a reader that finds it running finds the rest. */
 		__atomic_store_n(&cpa_process(cpa_process_number)->state, CPA_PROCESS_RUNNING,
 				 __ATOMIC_RELEASE);
 }

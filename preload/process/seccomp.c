@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/process/seccomp.c - programs that give up what we live on
+ * preload/process/seccomp.c - programs that forbid themselves system calls or the counter
  *
- * A program may forbid itself system calls, and be killed for one of ours that it never makes. Or
- * it gives up the time stamp counter, and dies of our next look at the clock. The profile then ends
- * just before that, and from then on no thread makes a system call of ours, wherever it is: see
- * shadow/store/kernel.h. A filter that only makes calls fail is no reason to: all of ours may fail.
+ * After a seccomp filter, a system call that the program never makes may kill it: also one of ours.
+ * After PR_SET_TSC, reading the time stamp counter kills it. So the profile ends just before, and
+ * from then on no thread makes a system call of ours: see shadow/store/kernel.h. A filter that only
+ * makes calls fail does not end the profile: all of ours may fail.
  *
  * Not seen: a filter that the program installs by a system call instruction of its own.
  */
@@ -23,7 +23,7 @@
 #include "preload/core/signal.h"
 #include "shadow/store/kernel.h"
 
-/* Whether the filter may do more to a system call than let it through or fail. */
+/* Whether the filter may do anything to a system call but allow it or make it fail. */
 static bool may_kill(const struct sock_fprog *program)
 {
 	for (unsigned i = 0; program && program->filter && i < program->len; i++) {
@@ -31,7 +31,7 @@ static bool may_kill(const struct sock_fprog *program)
 
 		if (BPF_CLASS(program->filter[i].code) != BPF_RET)
 			continue;
-		/* What it returns may be computed: then it may be anything. */
+		/* a computed result may be any action */
 		if (BPF_RVAL(program->filter[i].code) != BPF_K ||
 		    (action != SECCOMP_RET_ALLOW && action != SECCOMP_RET_LOG &&
 		     action != SECCOMP_RET_ERRNO))
@@ -61,7 +61,7 @@ static void end_profile(const char *how)
 	if (*cpa_alive) {
 		cpa_warn("the program is about to confine itself (%s): the profile ends here", how);
 		cpa_life_end();
-		cpa_alive_end(); /* also if this is a handler that interrupted our code */
+		cpa_alive_end(); /* also in a handler that interrupted our code */
 	}
 	cpa_signal_fini();
 }
@@ -70,15 +70,18 @@ void cpa_seccomp_before_call(long number, const long argument[5])
 {
 	if (likely(!is_end(number, argument)))
 		return;
-	/* A filter that is there already may forbid what follows. */
+	/* An earlier filter may forbid the calls below. */
 	if (!cpa_kernel_is_closed()) {
-		/* A child of vfork() confines itself, not the process in whose memory it is. */
+		/*
+		 * A child of vfork() sets a filter for itself, not for the process whose memory it
+		 * uses.
+		 */
 		if (!cpa_process_is_this())
 			return;
 		end_profile(number == SYS_prctl && argument[0] == PR_SET_TSC ? "PR_SET_TSC" :
 									       "seccomp");
 	}
-	/* Also where the profile has ended: a wait that began before goes on in our code. */
+	/* Also after the end of the profile: a wait that began before it is still in our code. */
 	cpa_kernel_close();
 }
 
@@ -88,14 +91,14 @@ CPA_EXPORT int prctl(int option, ...)
 	va_list args;
 	int ret;
 
-	/* As libc: arguments that were not passed are read and not looked at. */
+	/* As libc does: read all arguments, whether or not they were passed. */
 	va_start(args, option);
 	for (int i = 1; i < 5; i++)
 		argument[i] = va_arg(args, long);
 	va_end(args);
 	cpa_seccomp_before_call(SYS_prctl, argument);
 	ret = REAL(prctl)(option, argument[1], argument[2], argument[3], argument[4]);
-	/* The kernel has read the name. */
+	/* The thread has a new name. */
 	if (ret == 0 && option == PR_SET_NAME)
 		cpa_thread_named((const char *)argument[1]);
 	return ret;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/process/setuid.c - a process becomes another user
+ * preload/process/setuid.c - the process becomes another user
  *
- * The session is its user's alone. A child that becomes another one, for however long, ends as far
- * as the session goes before it does anything as that user. The first process keeps what it made.
+ * Only its user may read a session. A child that changes its user, even for a while, leaves the
+ * session before it does anything as the other user. The first process keeps the files that it has
+ * created.
  */
 #include "preload/process/setuid.h"
 

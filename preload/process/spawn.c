@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/process/spawn.c - children by other means than fork()
+ * preload/process/spawn.c - children that are not made by fork()
  *
- * posix_spawn(), system() and popen() make a child that shares our memory until it is another
- * program, and runs no handler of ours. What that program begins after is left where it looks for
- * it: a token that the parent offers. Once the parent knows the pid the token is that child's;
- * until then, if several threads do so at once, children take the oldest one. A child of vfork()
- * passes by preload/process/exec.c, which sees that it is none of our process; in its parent's memory,
- * where the thread that made it stands still, it has a row made for what it becomes.
+ * posix_spawn(), system() and popen() make a child that uses our memory until it calls exec(), and
+ * run no fork handlers. The parent offers a token with its path, and the new program looks for it
+ * when it begins. When the parent knows the pid, it gives the token to that child; until then, if
+ * several threads do this at once, a child takes the oldest token. The child of vfork() calls the
+ * wrappers of preload/process/exec.c in its parent's memory, while the thread that made it is
+ * stopped: they claim a process row for it.
  */
 #include "preload/process/spawn.h"
 
@@ -33,11 +33,11 @@
 
 struct offer {
 	struct cpa_worker *w;
-	uint64_t now, now_ns; /* the latter as a process's seen_ns */
+	uint64_t now, now_ns; /* @since_ns is a time like a process's seen_ns */
 	uint32_t token, place;
 };
 
-/* Inside our code, at an event; 0: no token. */
+/* Inside our code, at an event; token 0: none. */
 static uint32_t release(struct cpa_worker *w)
 {
 	cpa_process_has_children = true;
@@ -45,7 +45,9 @@ static uint32_t release(struct cpa_worker *w)
 	return cpa_token_new(&w->self, &w->self.row->path);
 }
 
-/* Offer the calling thread's path to a child to come. It is inside our code then, if o.w is set. */
+/*
+ * Offer the calling thread's path to a child to come. If o.w is set, the thread is inside our code.
+ */
 static struct offer offer(uint64_t caller)
 {
 	struct offer o = { .w = cpa_process_number ? cpa_enter() : NULL, .place = CPA_OFFERS };
@@ -64,7 +66,7 @@ static struct offer offer(uint64_t caller)
 	return o;
 }
 
-/* No child shall take it. Return whether none has. */
+/* Withdraw the offer. Return whether no child has taken the token. */
 static bool withdraw(uint32_t place, uint32_t token)
 {
 	struct cpa_worker *w;
@@ -79,14 +81,14 @@ static bool withdraw(uint32_t place, uint32_t token)
 	return true;
 }
 
-/* The child is @pid. */
+/* The child that is to have the token is @pid. */
 static void bind(const struct offer *o, uint32_t pid)
 {
 	uint32_t number = cpa_process_find(pid, cpa_process_number), surplus;
 	struct cpa_process_row *p;
 
 	if (number && cpa_process(number)->seen_ns >= o->now_ns)
-		return; /* it has a row, and may be the second program by now */
+		return; /* it has a row already, and may be its second program by now */
 	number = cpa_process_claim(cpa_process_number);
 	if (!number) {
 		withdraw(o->place, o->token);
@@ -96,7 +98,7 @@ static void bind(const struct offer *o, uint32_t pid)
 	p->epoch = o->w->window.epoch;
 	p->name = 0;
 	cpa_process_seen(number, pid);
-	cpa_process_adopt(number, o->now_ns); /* its own children may have been faster */
+	cpa_process_adopt(number, o->now_ns); /* its own children may have taken it first */
 	surplus = cpa_offer_bind(number, o->now_ns, o->place, o->token);
 	if (surplus)
 		cpa_token_free(&o->w->self, surplus);
@@ -116,7 +118,7 @@ static int spawned(struct offer *o, int ret, const pid_t *pid)
 	return ret;
 }
 
-/* The call itself is the program's time. */
+/* The time in the call is the program's. */
 static struct offer offer_and_go_on(uint64_t caller)
 {
 	struct offer o = offer(caller);
@@ -126,7 +128,7 @@ static struct offer offer_and_go_on(uint64_t caller)
 	return o;
 }
 
-/* As @original, a version of posix_spawn() or posix_spawnp(). */
+/* Call @original, a version of posix_spawn() or posix_spawnp(). */
 static int spawn_by(int (*original)(pid_t *, const char *, const posix_spawn_file_actions_t *,
 				    const posix_spawnattr_t *, char *const *, char *const *),
 		    pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
@@ -145,7 +147,7 @@ static int spawn_by(int (*original)(pid_t *, const char *, const posix_spawn_fil
 	return ret;
 }
 
-/* The older ones let a shell run what is no program. */
+/* The older versions give a file that is no executable to a shell. */
 #define SPAWN(name, function, version)                                                           \
 	CPA_EXPORT int name(pid_t *pid, const char *file,                                        \
 			    const posix_spawn_file_actions_t *actions,                           \
@@ -163,7 +165,7 @@ SPAWN(posix_spawnp, posix_spawnp, CPA_ARCH_GLIBC_SPAWN)
 CPA_OLDER(posix_spawnp, CPA_ARCH_GLIBC_FIRST);
 SPAWN(posix_spawnp_older, posix_spawnp, CPA_ARCH_GLIBC_FIRST)
 
-/* The child that took @token was waited for in @op. */
+/* The child with @token was waited for in @op. */
 static void waited(struct cpa_op *op, uint32_t token, uint32_t place, int status)
 {
 	struct cpa_child child = { .token = withdraw(place, token) ? 0 : token };
@@ -191,7 +193,9 @@ CPA_EXPORT int system(const char *command)
 	return ret;
 }
 
-/* What pclose() is to wait for. stream: 0: free, 1: being set. */
+/*
+ * Streams of popen(), and the children that pclose() will wait for. stream 0: free, 1: being set.
+ */
 static struct {
 	uint64_t stream;
 	uint32_t token, place;
@@ -207,7 +211,7 @@ CPA_EXPORT FILE *popen(const char *command, const char *mode)
 	for (unsigned i = 0; o.token && ret && i < STREAMS; i++) {
 		uint64_t none = 0;
 
-		/* ACQUIRE: whoever had the place is done with it. Pairs with pclose(). */
+		/* ACQUIRE: pclose() is done with the place. Pairs with its RELEASE. */
 		if (!__atomic_compare_exchange_n(&streams[i].stream, &none, 1, false,
 						 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 			continue;
@@ -232,7 +236,7 @@ CPA_EXPORT int pclose(FILE *stream)
 			continue;
 		token = streams[i].token;
 		place = streams[i].place;
-		/* RELEASE: the place may be used again. */
+		/* RELEASE: the place may be used again. Pairs with popen(). */
 		__atomic_store_n(&streams[i].stream, 0, __ATOMIC_RELEASE);
 	}
 	ret = REAL(pclose)(stream);
@@ -240,7 +244,10 @@ CPA_EXPORT int pclose(FILE *stream)
 	return ret;
 }
 
-/* Before vfork(). Return the original, which is jumped to: its caller is to return twice. */
+/*
+ * Called before vfork(). Return the original, to which the wrapper jumps: it returns twice, so it
+ * must return to our caller.
+ */
 static __attribute__((used)) void *vforking(void)
 {
 	struct cpa_worker *w = cpa_process_number ? cpa_enter() : NULL;
@@ -286,7 +293,7 @@ void cpa_spawn_not_exec(uint32_t number)
 	cpa_process_free(number);
 }
 
-/* The child goes on as a daemon, and its parent ends inside the original. */
+/* In daemon() the child goes on, and the parent ends inside the original. */
 CPA_EXPORT int daemon(int nochdir, int noclose)
 {
 	int ret;
@@ -297,7 +304,7 @@ CPA_EXPORT int daemon(int nochdir, int noclose)
 	return ret;
 }
 
-/* As fork(), without its handlers: for the program's handlers of signals. */
+/* _Fork() runs no fork handlers: signal handlers of the program may call it. */
 CPA_EXPORT pid_t _Fork(void)
 {
 	bool leaves = *cpa_alive;
@@ -311,7 +318,7 @@ CPA_EXPORT pid_t _Fork(void)
 	return pid;
 }
 
-/* Handlers that run in the parent after a fork may fork, and tell of a child of their own. */
+/* Fork handlers of the program in the parent may fork, and note a child of their own. */
 CPA_EXPORT pid_t fork(void)
 {
 	const uint32_t outer = cpa_tls.child;
@@ -324,7 +331,7 @@ CPA_EXPORT pid_t fork(void)
 		cpa_tls.child = outer;
 	if (!number || number == outer)
 		return pid;
-	if (pid > 0) { /* it says so itself, unless it dies before, or does not know */
+	if (pid > 0) { /* the child notes it itself, unless it dies first or does not know */
 		cpa_process_seen(number, (uint32_t)pid);
 	} else if ((w = cpa_enter())) {
 		if (cpa_process(number)->token)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/process/wait.c - who waits for a child depends on its end
+ * preload/process/wait.c - a wait for a child depends on the child's end
  *
- * The child's last event is in its process row, and the path of the thread that ended it in that
- * thread's row, which nobody uses again before the child is waited for here. A child that ended
- * without a word (it was killed, or became a program that did not join) is known up to its last
- * events; what the wait took beyond them is external time, and so is all of it if the child never
- * joined. A thread that was blocked in something else while a child ended, and went on at once, did
- * so because of SIGCHLD or of the end of a pipe: that was a wait for it, too. All of these are
- * cancellation points, as pthread_join() is: see preload/sync/thread.c.
+ * The clock of the child's end is in its process row, its path in the row of the thread that ended
+ * it; nobody reuses them before the parent has waited. A child that left no end (it was killed, or
+ * became a program that did not join) is known up to its last event: the rest of the wait is
+ * external time. All of the wait is external time if the child never joined. If a thread was
+ * blocked in something else when a child ended, and went on at once, SIGCHLD or the end of a pipe
+ * woke it: that counts as a wait for the child, too.
+ *
+ * All of these functions are cancellation points, as pthread_join() is: see preload/sync/thread.c.
  */
 #include "preload/process/wait.h"
 
@@ -28,11 +29,11 @@
 #include "shadow/store/kernel.h"
 #include "shadow/edge/process.h"
 
-#define PATIENCE 100000u /* looks at the flag; some hundred microseconds */
+#define PATIENCE 100000u /* checks of the flag: some hundred microseconds */
 
 /*
- * Atomic: a thread reads the path of a child that has ended, or frees its rows: another may wait
- * for the same one at once. Not a lock: who has waited long enough goes on without reading or
+ * Atomic. 1: a thread reads the path of a child that has ended, or frees its rows; another may have
+ * waited for the same child. Not a lock: after PATIENCE checks a thread goes on without reading or
  * freeing.
  */
 static uint32_t reading;
@@ -59,7 +60,7 @@ void cpa_child_forked(void)
 	reading = 0;
 }
 
-/* An event where the thread is about to wait for a child, or has done so without being blocked. */
+/* Make an event where the thread begins to wait for a child, or has waited without blocking. */
 static void arrive(struct cpa_op *op)
 {
 	if (cpa_process_has_children && cpa_child_block(op->w, CPA_EXT_OTHER, op->caller)) {
@@ -103,7 +104,7 @@ bool cpa_child_block(struct cpa_worker *w, enum cpa_external kind, uint64_t call
 	return number;
 }
 
-/* The thread of process @number with the latest event. 0: none. */
+/* Row of the thread of process @number that had the latest event. 0: none. */
 static uint32_t latest(uint32_t number)
 {
 	uint32_t n = __atomic_load_n(&cpa_table(CPA_TABLE_THREADS)->used, __ATOMIC_RELAXED);
@@ -119,10 +120,7 @@ static uint32_t latest(uint32_t number)
 	return best;
 }
 
-/*
- * The child of row @number said nothing of its end: its parent's wait goes on beyond its last
- * event.
- */
+/* The child of row @number left no end: its parent's wait goes on beyond its last event. */
 static void join_gone(struct cpa_worker *w, uint32_t number, struct cpa_wait *wait)
 {
 	uint32_t thread = latest(number);
@@ -150,7 +148,7 @@ static void gone(struct cpa_worker *w, struct cpa_process_row *p)
 		__atomic_fetch_sub(&cpa_header()->running, 1, __ATOMIC_RELAXED);
 	if (!p->end_ticks)
 		p->end_ticks = now;
-	/* RELEASE: as in cpa_process_end(). */
+	/* RELEASE: pairs with the ACQUIRE in ended() and cpa_process_end(). */
 	__atomic_store_n(&p->state, CPA_PROCESS_GONE, __ATOMIC_RELEASE);
 }
 
@@ -188,9 +186,11 @@ static bool is_gone(uint32_t number)
 }
 
 /*
- * The row of @child, which nobody else frees while we are reading. Of children that several threads
- * make at once by system() or popen() one may have taken another's token, and still run: then ours
- * is one that ended since @arrived and is no more. 0: none.
+ * Row of @child, which nobody else frees while this thread reads. 0: none.
+ *
+ * If several threads make children by system() or popen() at once, one child may have taken the
+ * token of another, and still run. Then the child waited for is one that ended since @arrived, and
+ * is gone.
  */
 static uint32_t row_of(const struct cpa_child *child, uint64_t arrived)
 {
@@ -203,7 +203,9 @@ static uint32_t row_of(const struct cpa_child *child, uint64_t arrived)
 	number = child->token ? cpa_process_taker(child->token, cpa_process_number) : 0;
 	if (is_gone(number))
 		return number;
-	/* The oldest of these: the others are too young for whoever came before us. */
+	/*
+	 * The oldest of those: the others began too late for threads that waited before this one.
+	 */
 	next = cpa_process_ended(cpa_process_number, arrived, UINT64_MAX);
 	for (number = 0; next;
 	     next = cpa_process_ended(cpa_process_number, arrived, cpa_process(next)->end_ticks))
@@ -212,7 +214,7 @@ static uint32_t row_of(const struct cpa_child *child, uint64_t arrived)
 	return number;
 }
 
-/* Return whether its rows could be looked at. */
+/* Return whether the child's rows could be read. */
 static bool end(struct cpa_worker *w, const struct cpa_child *child, int status,
 		struct cpa_wait *wait)
 {
@@ -251,7 +253,7 @@ static void ended(struct cpa_op *op, pid_t pid, int status)
 			 status);
 }
 
-/* A call as wait4(). One that does not block is no event until a child has ended. */
+/* Wait as wait4() does. A call that does not block makes an event only when a child has ended. */
 #define WAIT(call, options)                                     \
 	({                                                      \
 		struct cpa_op op_ = CPA_OP(NULL, CPA_CALLER()); \
