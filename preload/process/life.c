@@ -40,8 +40,7 @@
 #include "shadow/store/timespec.h"
 
 #define SESSION_LIMIT (UINT64_C(1) << 30)
-#define LATE_START    250000u /* ns: a thread that starts later may have waited for a processor */
-#define MOST_IMAGES   100     /* programs of one process, by exec, with profiles of one name */
+#define MOST_IMAGES   100 /* programs of one process, by exec, with profiles of one name */
 
 __thread struct cpa_tls cpa_tls;
 
@@ -119,7 +118,7 @@ struct cpa_worker *cpa_worker_begin(uint32_t row, uint32_t component, const stru
 	if (wait->now)
 		w->clock.last = wait->now;
 	wait->now = w->clock.last;
-	if (from && wait->now - from->released > cpa_clock_ticks(LATE_START))
+	if (from && wait->now - from->released > cpa_clock_long_ticks)
 		wait->runqueue = cpa_clock_delay(&w->clock);
 	if (cpa_thread_begin(&w->self, component, tid(), from, wait)) {
 		cpa_sampler_stop(&w->sampler);
