@@ -333,9 +333,10 @@ static void note_order(struct inquiry *q)
 		if (answer->row[i].unchanged_s >= path_s * (1 - REORDERED))
 			continue;
 		add_note(q->answer,
-			 "On %u cores the run is shorter than the recorded critical path of %s: in "
-			 "the replay threads get locks and work items in another order.",
-			 answer->row[i].cores, cpa_format_seconds(path_s).text);
+			 "On %u core%s the run is shorter than the recorded critical path of %s: "
+			 "in the replay threads get locks and work items in another order.",
+			 answer->row[i].cores, answer->row[i].cores == 1 ? "" : "s",
+			 cpa_format_seconds(path_s).text);
 		return;
 	}
 }

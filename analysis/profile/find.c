@@ -10,7 +10,7 @@
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 
-#define SHARE_TIMEOUTS 0.05 /* of the critical path: then waits that timed out hide it */
+#define SHARE_TIMEOUTS 0.25 /* of the critical path: then waits that timed out hide it */
 
 bool cpa_is_contested(const struct cpa_profile *profile, const struct cpa_component_figures *lock)
 {

@@ -18,8 +18,9 @@
 #define WAKES_MIN      100   /* fewer hand-offs are no pattern */
 #define WAKE_S	       10e-6 /* less work than that costs less than to wake a thread for it */
 #define SHARE_GAIN     0.10  /* of the path: a structure that gains less is none */
-#define CLEARLY	       1.25  /* a more general kind wins if it gains so many times as much */
-#define WORTH	       1.05  /* times as fast: less is not promised */
+#define FULL	       0.95 /* work on the processors / path: then more processors are needed first */
+#define CLEARLY	       1.25 /* a more general kind wins if it gains so many times as much */
+#define WORTH	       1.05 /* times as fast: less is not promised */
 
 /* "function sort (sort.c:80)", without an article. The caller frees it. */
 static char *name_of(const struct cpa_component_figures *component)
@@ -239,11 +240,9 @@ static char *little_gain(const struct cpa_facts *facts, const char *on, const ch
 	bool held = facts->lock && !facts->hidden &&
 		    facts->lock_gain_s >= SHARE_GAIN * facts->path_s;
 	char *lock = held ? name_of(facts->lock) : xstrdup("");
-	char *text = cpa_format_text(
-		"More processors alone gain little, because the critical path is nearly as "
-		"long%s%s%s. %c%s, only %s.",
-		held ? " (a lock decides that: the " : "", lock, held ? ")" : "", *on - 'a' + 'A',
-		on + 1, less);
+	char *text = cpa_format_text("More processors alone gain little%s%s%s. %c%s, only %s.",
+				     held ? ": the path is that long by a lock, the " : "", lock,
+				     "", *on - 'a' + 'A', on + 1, less);
 
 	free(lock);
 	return text;
@@ -251,19 +250,21 @@ static char *little_gain(const struct cpa_facts *facts, const char *on, const ch
 
 static bool is_processors(const struct cpa_facts *facts, struct cpa_verdict *verdict)
 {
+	bool scarce = facts->least_s >= (1 + SHARE_GAIN) * facts->path_s;
 	const struct cpa_component_figures *function;
 	char *on, *less;
 
-	if (facts->capacity_s < facts->path_s || facts->path_s <= 0)
+	if (facts->capacity_s < FULL * facts->path_s || facts->path_s <= 0)
 		return false;
 	on = on_processors(facts);
 	function = find_function(facts, true);
 	verdict->after_s = facts->path_s;
 	verdict->sentence = cpa_format_text(
-		"Too few processors limit this program: %s of work take %s %s, but the critical "
-		"path is %s.",
+		"Too few processors limit this program: %s of work take %s %s, %s critical path %s "
+		"%s.",
 		cpa_format_seconds(facts->work_s).text, cpa_format_seconds(facts->capacity_s).text,
-		on, cpa_format_seconds(facts->path_s).text);
+		on, scarce ? "but the" : "and the", scarce ? "is" : "is as long,",
+		cpa_format_seconds(facts->path_s).text);
 	if (function) {
 		char *name = name_of(function);
 
@@ -273,7 +274,7 @@ static bool is_processors(const struct cpa_facts *facts, struct cpa_verdict *ver
 	} else {
 		less = xstrdup("less work, of which no function has much");
 	}
-	if (facts->least_s >= (1 + SHARE_GAIN) * facts->path_s)
+	if (scarce)
 		verdict->action = cpa_format_text(
 			"More processors: at most %.2f times as fast. %c%s, only %s.",
 			facts->least_s / facts->path_s, *on - 'a' + 'A', on + 1, less);
@@ -390,26 +391,72 @@ static bool is_queue(const struct cpa_facts *facts, struct cpa_verdict *verdict)
 	return true;
 }
 
+/* "solver (rounds.c:27)". The caller frees it. */
+static char *routine(const struct cpa_verdict_class *class)
+{
+	const char *where = cpa_printable_where(class->component->name, class->component->location);
+
+	return cpa_format_text("%s%s%s%s", class->component->name, *where ? " (" : "", where,
+			       *where ? ")" : "");
+}
+
+static bool has_barriers(const struct cpa_profile *profile)
+{
+	for (size_t i = 0; i < profile->objects; i++)
+		if (strcmp(profile->object[i].kind, "barrier") == 0 &&
+		    profile->object[i].contended > 0)
+			return true;
+	return false;
+}
+
+/*
+ * A chain through threads that is longer than their work on average is uneven work if one thread has
+ * most of it, or another one at each barrier; else the threads work in turn.
+ */
 static bool is_imbalance(const struct cpa_facts *facts, struct cpa_verdict *verdict)
 {
 	const struct cpa_verdict_class *class = &facts->uneven;
 	double mean = class->threads ? class->work_s / class->threads : 0;
-	char *gains, *where;
+	char *gains, *name;
 
-	if (!matters(facts, facts->uneven_gain_s, facts->serial_gain_s))
+	if (!matters(facts, facts->uneven_gain_s, facts->serial_gain_s) ||
+	    (class->most_s - mean < facts->uneven_gain_s / 2 && !has_barriers(facts->profile)))
 		return false;
 	gains = gain(facts, verdict, facts->path_s - facts->uneven_gain_s);
-	where = xstrdup(cpa_printable_where(class->component->name, class->component->location));
+	name = routine(class);
 	verdict->sentence = cpa_format_text(
-		"Uneven work limits this program: its %u threads of %s%s%s%s have %s of work each "
-		"on average, but the busiest has %s, and the longest chain of them is %s.",
-		class->threads, class->component->name, *where ? " (" : "", where,
-		*where ? ")" : "", cpa_format_seconds(mean).text,
+		"Uneven work limits this program: its %u threads of %s have %s of work each on "
+		"average, but the busiest has %s, and the longest chain of them is %s.",
+		class->threads, name, cpa_format_seconds(mean).text,
 		cpa_format_seconds(class->most_s).text,
 		cpa_format_seconds(class->component->critical_path_s).text);
 	verdict->action = cpa_format_text("Divide the work evenly among these threads: %s.", gains);
 	verdict->slot = class->component->slot;
-	free(where);
+	free(name);
+	free(gains);
+	return true;
+}
+
+static bool is_turns(const struct cpa_facts *facts, struct cpa_verdict *verdict)
+{
+	const struct cpa_verdict_class *class = &facts->uneven;
+	double chain = class->component ? class->component->critical_path_s : 0;
+	char *gains, *name;
+
+	if (!matters(facts, facts->uneven_gain_s, facts->serial_gain_s))
+		return false;
+	gains = gain(facts, verdict, facts->path_s - facts->uneven_gain_s);
+	name = routine(class);
+	verdict->sentence = cpa_format_text(
+		"Threads that work in turn limit this program: its %u of %s have %s of work each "
+		"on average, but one has to wait for another, in a chain of %s.",
+		class->threads, name, cpa_format_seconds(class->work_s / class->threads).text,
+		cpa_format_seconds(chain).text);
+	verdict->action = cpa_format_text(
+		"Let them work at the same time; the table of locks shows what they wait for: %s.",
+		gains);
+	verdict->slot = class->component->slot;
+	free(name);
 	free(gains);
 	return true;
 }
@@ -475,6 +522,7 @@ const struct cpa_verdict_kind cpa_verdict_kinds[] = {
 	{ "lock", "--level object", is_lock },
 	{ "queue", "--level queue", is_queue },
 	{ "imbalance", "--level thread", is_imbalance },
+	{ "turns", "--level object", is_turns },
 	{ "serial", "--level component", is_serial },
 	{ "work", "--level component", is_work },
 };

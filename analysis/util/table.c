@@ -156,26 +156,35 @@ static const char *tail(const char *text)
 	return "";
 }
 
-/*
- * @text in @width columns: filled with blanks, or cut with ".." in place of the rest. The caller
- * frees it.
- */
-static char *fit(const char *text, size_t width, bool left, bool last)
+/* The last @columns characters of @text. */
+static const char *last(const char *text, size_t columns)
+{
+	return text + cpa_printable_bytes(text, cpa_printable_columns(text) - columns);
+}
+
+/* @text cut to @width columns, with ".." in place of its middle: both ends tell names apart. */
+static char *cut(const char *text, size_t width)
+{
+	size_t end = strlen(tail(text));
+
+	if (!end)
+		end = (width - 2) / 2;
+	if (end + NAME_MIN > width)
+		end = 0;
+	return cpa_format_text("%.*s..%s", (int)cpa_printable_bytes(text, width - 2 - end), text,
+			       last(text, end));
+}
+
+/* @text in @width columns: filled with blanks, or cut. The caller frees it. */
+static char *fit(const char *text, size_t width, bool left, bool end)
 {
 	size_t columns = cpa_printable_columns(text);
 	int fill = columns < width ? (int)(width - columns) : 0;
 
-	if (columns > width) {
-		const char *end = tail(text);
-
-		if (strlen(end) + NAME_MIN > width)
-			end = "";
-		return cpa_format_text("%.*s..%s",
-				       (int)cpa_printable_bytes(text, width - 2 - strlen(end)),
-				       text, end);
-	}
+	if (columns > width)
+		return cut(text, width);
 	if (left)
-		return cpa_format_text("%s%*s", text, last ? 0 : fill, "");
+		return cpa_format_text("%s%*s", text, end ? 0 : fill, "");
 	return cpa_format_text("%*s%s", fill, "", text);
 }
 

@@ -188,7 +188,7 @@ static void test_cut_names_keep_their_ends(void **state)
 	fclose(page.out);
 	assert_string_equal(text, "name                   where\n"
 				  "mutex from ..+0x1a486  a_long_f..:1234\n"
-				  "a_function_of_a_lon..  another_long_..\n"
+				  "a_function..thout_any  another..g_name\n"
 				  "short                  short.c:1\n");
 	free(text);
 }

@@ -151,9 +151,13 @@ static void test_processors(void **state)
 	profile.program.critical_path_s = 9.9;
 	expect("processors",
 	       "Too few processors limit this program: 40.0 s of work take 10.0 s on 4 "
-	       "processors, but the critical path is 9.90 s.",
-	       "More processors alone gain little, because the critical path is nearly as long. "
-	       "On 4 processors, only less work: the function render has 75.0% of the CPU time.");
+	       "processors, and the critical path is as long, 9.90 s.",
+	       "More processors alone gain little. On 4 processors, only less work: the function "
+	       "render has 75.0% of the CPU time.");
+	/* Nearly as long is enough: a shorter path alone would gain nothing. */
+	profile.program.critical_path_s = 10.4;
+	expect_kind("processors");
+	profile.program.critical_path_s = 9.9;
 	function->shared = true;
 	expect_kind("processors");
 	assert_non_null(strstr(verdict.action, "of which no function has much"));
@@ -199,6 +203,24 @@ static void test_imbalance(void **state)
 	};
 	profile.objects = 1;
 	expect_kind("lock");
+}
+
+/* Even work in a chain: the threads wait for each other in turn; at barriers it is uneven rounds. */
+static void test_turns(void **state)
+{
+	(void)state;
+	add(CPA_THREAD, "interpret", 8, 8);
+	for (int i = 0; i < 4; i++)
+		add_thread(10, 2);
+	profile.program.work_s = 8;
+	expect("turns",
+	       "Threads that work in turn limit this program: its 4 of interpret have 2.00 s of "
+	       "work each on average, but one has to wait for another, in a chain of 8.00 s.",
+	       "Let them work at the same time; the table of locks shows what they wait for: at "
+	       "most 4.00 times as fast.");
+	objects[0] = (struct cpa_object_figures){ .kind = "barrier", .contended = 3 };
+	profile.objects = 1;
+	expect_kind("imbalance");
 }
 
 static void test_serial(void **state)
@@ -348,11 +370,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_work),	   TEST(test_lock),	 TEST(test_processors),
-		TEST(test_other_programs), TEST(test_imbalance), TEST(test_serial),
-		TEST(test_queue),	   TEST(test_few_items), TEST(test_io),
-		TEST(test_idle),	   TEST(test_hand_offs), TEST(test_timeouts),
-		TEST(test_unseen),
+		TEST(test_work),       TEST(test_lock),
+		TEST(test_processors), TEST(test_other_programs),
+		TEST(test_imbalance),  TEST(test_turns),
+		TEST(test_serial),     TEST(test_queue),
+		TEST(test_few_items),  TEST(test_io),
+		TEST(test_idle),       TEST(test_hand_offs),
+		TEST(test_timeouts),   TEST(test_unseen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
