@@ -75,7 +75,9 @@ static const char help[] =
 	"How to show it:\n"
 	"  --format FORMAT           text (the default), json (the whole profile), csv (one table: "
 	"that\n"
-	"                            of --level, or the components), html, pprof, folded, sqlite\n"
+	"                            of --level, or the components), html, and for other "
+	"tools:\n"
+	"                            pprof, folded, speedscope, perfetto, sqlite\n"
 	"  --html FILE               write all of it as a page for a browser, which needs no "
 	"network\n"
 	"  --view                    write such a page to a temporary file and open it: cpa view\n"
@@ -199,7 +201,8 @@ static const struct cpa_writer *parse_format(const char *value)
 
 	if (!writer)
 		bad_usage("--format", value,
-			  "text, json, csv, html, pprof, folded or sqlite expected");
+			  "text, json, csv, html, pprof, folded, speedscope, perfetto or sqlite "
+			  "expected");
 	if (writer->is_binary && isatty(STDOUT_FILENO))
 		bad_usage("--format", value, "not for a terminal: redirect it, as in > FILE");
 	return writer;

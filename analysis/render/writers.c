@@ -2,6 +2,7 @@
 #include "analysis/render/writers.h"
 
 #include <libiberty/libiberty.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/render/csv.h"
@@ -9,8 +10,10 @@
 #include "analysis/render/html.h"
 #include "analysis/render/json.h"
 #include "analysis/render/metrics_text.h"
+#include "analysis/render/perfetto.h"
 #include "analysis/render/phases_text.h"
 #include "analysis/render/pprof.h"
+#include "analysis/render/speedscope.h"
 #include "analysis/render/sqlite.h"
 
 /* Write metrics, a histogram or phases if requested; they replace the usual sections. */
@@ -82,6 +85,36 @@ static int write_sqlite(struct cpa_dump *dump, const struct cpa_profile *profile
 	return cpa_sqlite_write(profile, page->out);
 }
 
+/* @ret of a writer that may find that there is no journal; *@error then says so, and is freed. */
+static int journal_result(int ret, char *error)
+{
+	if (ret > 0) {
+		fprintf(stderr, "cpa-report: %s\n", error);
+		free(error);
+	}
+	return ret;
+}
+
+static int write_speedscope(struct cpa_dump *dump, const struct cpa_profile *profile,
+			    const struct cpa_selection *show, const struct cpa_page *page)
+{
+	char *error = NULL;
+	int ret = cpa_speedscope_write(dump, profile, page->out, &error);
+
+	(void)show;
+	return journal_result(ret, error);
+}
+
+static int write_perfetto(struct cpa_dump *dump, const struct cpa_profile *profile,
+			  const struct cpa_selection *show, const struct cpa_page *page)
+{
+	char *error = NULL;
+	int ret = cpa_perfetto_write(dump, profile, page->out, &error);
+
+	(void)show;
+	return journal_result(ret, error);
+}
+
 static const struct cpa_writer writers[] = {
 	{ .name = "text", .write = write_text },
 	{ .name = "json", .has_sites = true, .is_json = true, .write = write_json },
@@ -89,6 +122,8 @@ static const struct cpa_writer writers[] = {
 	{ .name = "html", .has_sites = true, .is_page = true, .write = write_html },
 	{ .name = "pprof", .is_binary = true, .write = write_pprof },
 	{ .name = "folded", .write = write_folded },
+	{ .name = "speedscope", .write = write_speedscope },
+	{ .name = "perfetto", .is_binary = true, .write = write_perfetto },
 	{ .name = "sqlite", .has_sites = true, .is_binary = true, .write = write_sqlite },
 };
 

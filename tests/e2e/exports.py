@@ -25,10 +25,11 @@ results = Results()
 HOSTILE = "a;b <script>'\"),%s"
 
 
-def profile(name, program, *arguments):
-    """A dump with a journal of a run of @program."""
+def profile(name, program, journal=True):
+    """A dump of a run of @program."""
     dump = TMP / f"{name}.dump"
-    run([BUILD / "cpa", "run", "-q", "-f", "--journal=16M", "-o", dump, "--", program, *arguments])
+    run([BUILD / "cpa", "run", "-q", "-f", *(["--journal=16M"] if journal else []), "-o", dump, "--",
+         program])
     return dump
 
 
@@ -185,6 +186,141 @@ def check_sqlite(dump):
                       f"{dump.stem}: {len(rows)} rows of {' '.join(query.split())[:60]}")
 
 
+def tiles(stretches, length):
+    """Whether stretches follow each other without a gap, from 0 to @length."""
+    ends = [0] + [end for _, end in stretches]
+    return all(begin == end for (begin, _), end in zip(stretches, ends)) and ends[-1] == length
+
+
+def check_speedscope(dump, bare):
+    """Rules of speedscope's schema and importer: frames exist, stretches open, close and nest."""
+    found = json.loads(export(dump, "speedscope"))
+    profiles = {p["name"]: p for p in found["profiles"]}
+    report = json.loads(export(dump, "json"))
+    frames, good = len(found["shared"]["frames"]), True
+    for profile in profiles.values():
+        at, open_frames = profile["startValue"], []
+        for event in profile["events"]:
+            good &= at <= event["at"] <= profile["endValue"] and event["frame"] < frames
+            at = event["at"]
+            if event["type"] == "O":
+                open_frames.append(event["frame"])
+            else:
+                good &= bool(open_frames) and open_frames.pop() == event["frame"]
+        good &= not open_frames and profile["type"] == "evented"
+    results.check(good and len(profiles) == len(report["threads"]) + 2,
+                  f"{dump.stem}: speedscope has both paths and all threads")
+    events = profiles["observed path"]["events"]
+    stretches = [(a["at"], b["at"]) for a, b in zip(events[::2], events[1::2])]
+    results.check(tiles([s for s in stretches if s[0] < s[1]], profiles["observed path"]["endValue"]),
+                  f"{dump.stem}: the observed path tiles the run")
+    found = json.loads(export(bare, "speedscope"))
+    report = json.loads(export(bare, "json"))
+    path = [p for p in found["profiles"] if p["name"] == "path"][0]
+    results.check(path["type"] == "sampled" and len(path["samples"]) == len(path["weights"]) and
+                  near(sum(path["weights"]) / 1e9, report["program"]["critical_path_s"]),
+                  f"{bare.stem}: without a journal it has sums")
+
+
+# The fields that cpa writes, from Perfetto's protos.
+TRACE_PROTO = """
+syntax = "proto2";
+message Name { optional uint64 iid = 1; optional string name = 2; }
+message Interned { repeated Name event_names = 2; }
+message Process { optional int32 pid = 1; optional string process_name = 6; }
+message Thread { optional int32 pid = 1; optional int32 tid = 2; optional string thread_name = 5; }
+message Counter { }
+message Track { optional uint64 uuid = 1; optional string name = 2; optional Process process = 3;
+  optional Thread thread = 4; optional Counter counter = 8; }
+message Event { optional uint64 type = 9; optional uint64 name_iid = 10;
+  optional uint64 track_uuid = 11; optional string name = 23; optional int64 counter_value = 30;
+  repeated fixed64 flow_ids = 47; repeated fixed64 terminating_flow_ids = 48; }
+message Packet { optional uint64 timestamp = 8; optional uint32 sequence_id = 10;
+  optional Event event = 11; optional Interned interned = 12; optional uint32 flags = 13;
+  optional Track track = 60; }
+message Trace { repeated Packet packet = 1; }
+"""
+
+
+def packets(dump):
+    """The packets as protoc decodes them: a dict of lists of values, by path of names."""
+    (TMP / "trace.proto").write_text(TRACE_PROTO, encoding="utf-8")
+    done = subprocess.run(["protoc", f"-I{TMP}", "--decode=Trace", "trace.proto"],
+                          input=export(dump, "perfetto"), capture_output=True, check=True)
+    where, packet = [], {}
+    for line in done.stdout.decode().splitlines():
+        line = line.strip()
+        if line.endswith("{"):
+            where.append(line[:-2])
+            if where == ["packet"]:
+                packet = {}
+        elif line == "}":
+            if where == ["packet"]:
+                yield packet
+            where.pop()
+        else:
+            key, value = line.split(": ", 1)
+            packet.setdefault(".".join([*where[1:], key]), []).append(
+                value.strip('"') if value[0] == '"' else int(value))
+
+
+def check_perfetto(dump, bare):
+    label = f"{dump.stem}: protoc reads Perfetto's packets"
+    if not installed("protoc", label):
+        return
+    report = json.loads(export(dump, "json"))
+    all_packets = list(packets(dump))
+    unknown = [k for p in all_packets for k in p if k.rsplit(".", 1)[-1].isdigit()]
+    results.check(all_packets and not unknown, f"{label} {unknown[:3] or ''}".rstrip())
+    tracks = {p["track.uuid"][0]: p for p in all_packets if "track.uuid" in p}
+    names = {i: n for p in all_packets if "interned.event_names.iid" in p
+             for i, n in zip(p["interned.event_names.iid"], p["interned.event_names.name"])}
+    events = [p for p in all_packets if "event.type" in p]
+    results.check(all(p["event.track_uuid"][0] in tracks and
+                      p.get("event.name_iid", [1])[0] in names for p in events),
+                  f"{dump.stem}: events have tracks and names")
+    threads = [t for t in tracks.values() if "track.thread.tid" in t]
+    results.check({t["track.thread.tid"][0] for t in threads} >=
+                  {t["id"] for t in report["threads"]}, f"{dump.stem}: a track for each thread")
+    slices, begun = {}, {}
+    for packet in events:
+        track, at = packet["event.track_uuid"][0], packet["timestamp"][0]
+        if packet["event.type"] == [1]:
+            begun.setdefault(track, []).append(at)
+        elif packet["event.type"] == [2]:
+            slices.setdefault(track, []).append((begun[track].pop(), at))
+    results.check(not any(begun.values()) and all(
+        a <= b and (i == 0 or a >= s[i - 1][1]) for s in slices.values()
+        for i, (a, b) in enumerate(s)), f"{dump.stem}: slices end, and do not overlap")
+    by_name = {t["track.name"][0]: u for u, t in tracks.items() if "track.name" in t}
+    observed = slices[by_name["observed path"]]
+    start = observed[0][0]
+    results.check(tiles([(a - start, b - start) for a, b in observed], observed[-1][1] - start) and
+                  abs((observed[-1][1] - start) / 1e9 - report["program"]["wall_s"]) < 1e-5,
+                  f"{dump.stem}: the observed path tiles the run")
+    critical = sum(b - a for a, b in slices[by_name["critical path"]]) / 1e9
+    # Its activities as long as they took; the path weighs what they worked and were blocked.
+    results.check(critical >= report["program"]["critical_path_s"] * 0.999,
+                  f"{dump.stem}: the critical path has its length: {critical}")
+    begins = [i for p in events for i in p.get("event.flow_ids", [])]
+    ends = [i for p in events for i in p.get("event.terminating_flow_ids", [])]
+    results.check(ends and set(ends) <= set(begins) and len(begins) == len(set(begins)),
+                  f"{dump.stem}: {len(ends)} arrows begin and end")
+    for name, uuid in by_name.items():
+        values = [p["event.counter_value"][0] for p in events
+                  if p["event.track_uuid"] == [uuid] and p["event.type"] == [4]]
+        if "track.counter.x" not in tracks[uuid] and not name.startswith(("items", "threads")):
+            continue
+        results.check(values and min(values) >= 0 and values[-1] == 0,
+                      f"{dump.stem}: {name}: {len(values)} values, none below 0")
+    marks = sum(p["event.track_uuid"] == [by_name["marks"]] for p in events)
+    results.check(marks == len(report["marks"]), f"{dump.stem}: {marks} marks")
+    done = subprocess.run([BUILD / "cpa-report", "--format", "perfetto", bare],
+                          capture_output=True, check=False)
+    results.check(done.returncode == 1 and b"no journal" in done.stderr and not done.stdout,
+                  "without a journal there is nothing for Perfetto")
+
+
 def check_refusals(dump):
     """Binary formats are nothing for a terminal."""
     if not installed("script", "no binary data on a terminal"):
@@ -210,6 +346,10 @@ def main():
     for dump in (hostile, pipeline, calls):
         check_folded(dump)
         check_sqlite(dump)
+    bare = profile("bare", BUILD / "examples/lock", journal=False)
+    for dump in (hostile, pipeline):
+        check_speedscope(dump, bare)
+        check_perfetto(dump, bare)
     check_refusals(pipeline)
 
 
