@@ -20,13 +20,13 @@ struct cpa_queue_place {
 };
 
 /*
- * preload/lib/uv.c: the libuv loop whose completed work the thread runs. preload/core/window.c ends
- * that at the end of a part.
+ * preload/lib/uv.c: the libuv loop that the thread runs. preload/core/window.c forgets its work at
+ * the end of a part.
  */
 struct cpa_worker_loop {
 	const void *address; /* of the loop */
 	const struct cpa_object *lock;
-	uint32_t work; /* completed requests that have not been run */
+	uint32_t work; /* requests that the thread has submitted and not got back */
 };
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/lib/annotate.c - what the macros of cpa.h call
+ * preload/lib/annotate.c - the functions behind the macros of cpa.h
  *
  * A program finds the struct by its name, at any time: before our constructor and after the end of
- * the session the calls pass through like those of any wrapper.
+ * the session, calls pass through like those of any wrapper.
  */
 #include "preload/cpa.h"
 
@@ -114,7 +114,7 @@ static void happens_after(const volatile void *address)
 		return;
 	o = annotated(w, address, caller);
 	wait.now = cpa_event(w, CPA_EV_AFTER, caller, o ? o->class : 0);
-	/* Whatever it waited was its own time, or an event of its own. */
+	/* If the thread waited, that was time of its own, or an event of its own. */
 	wait.arrived = wait.now;
 	if (likely(o)) {
 		cpa_cell_acquired(&w->self, &o->merged, &wait);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/lib/apr.c - apr_queue of the Apache portable runtime (libaprutil; libapr from 2.0)
+ * preload/lib/apr.c - apr_queue of the Apache Portable Runtime (libaprutil; libapr from 2.0)
  *
- * Nothing of it is linked or included.
+ * APR is neither linked nor included.
  */
 #include "preload/lib/next_symbol.h"
 
@@ -21,7 +21,7 @@ int apr_queue_trypop(void *queue, void **data);
 
 CPA_NEXT_SYMBOL_LIBRARY(apr, FUNCTIONS)
 
-/* Refused: the queue is full, or was interrupted or terminated. */
+/* Not done: the queue is full, or was interrupted or terminated. */
 #define PUSH(name)                                                                   \
 	CPA_EXPORT int name(void *queue, void *data)                                 \
 	{                                                                            \

@@ -7,7 +7,7 @@
 #include "preload/core/track.h"
 #include "shadow/edge/acquire.h"
 
-/* No object of the program's has an odd address. */
+/* An odd address: the program has no object there. */
 static struct cpa_object *object_of(struct cpa_worker *w, const void *of, uint64_t caller)
 {
 	return cpa_object_of(w, (const char *)of + 1, CPA_ANNOTATION, caller);
@@ -23,7 +23,7 @@ void cpa_completion_offer(const void *of, uint64_t caller)
 		return;
 	o = object_of(w, of, caller);
 	cpa_event(w, CPA_EV_BEFORE, caller, o ? o->class : 0);
-	/* Many release, one acquires when they are done: as readers and a writer. */
+	/* Several threads release, and one acquires when all are done: as readers and a writer. */
 	if (o)
 		cpa_read_release(&w->self, o);
 	cpa_done(w);

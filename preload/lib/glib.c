@@ -2,18 +2,18 @@
 /*
  * preload/lib/glib.c - GAsyncQueue and GThreadPool of GLib
  *
- * Nothing of GLib is linked or included: its exported functions have kept their types since 2.0.
+ * GLib is neither linked nor included: its exported functions have kept their types since 2.0.
  *
- * The threads of a GThreadPool take its items by calls inside the library, so the function of the
- * pool is replaced by one of ours, of which there are a fixed number: each knows its pool, and the
- * program's user data stays what it is. A program that looks at pool->func finds ours, which it
- * may call. A number is bound to the program's function for ever and to one pool at a time, so
- * that even a late call reaches the right function.
+ * The threads of a GThreadPool take items by calls inside the library. So the function of the pool
+ * is replaced by one of a fixed number of ours: each knows its pool, and the program's user data is
+ * not touched. A program that reads pool->func finds ours, and may call it. A function of ours is
+ * bound to one function of the program for ever, and to one pool at a time, so that even a late
+ * call reaches the right function.
  */
 #include "preload/lib/completion.h"
 #include "preload/lib/next_symbol.h"
 
-/* gpointer, gboolean, guint64, gulong and so on are these types. */
+/* Types of GLib: gpointer, gboolean, guint64, gulong and so on. */
 typedef int compare_function(const void *a, const void *b, void *user_data);
 typedef void pool_function(void *data, void *user_data);
 typedef void free_function(void *data);
@@ -22,7 +22,7 @@ struct time_value {
 	long s, us;
 };
 
-/* The part that is public. */
+/* The public part of a GThreadPool. */
 struct pool {
 	pool_function *function;
 	void *user_data;
@@ -89,7 +89,7 @@ CPA_EXPORT void g_async_queue_lock(void *queue)
 		CPA_INNER(original(queue));
 }
 
-/* GLib refuses NULL, and says so. */
+/* GLib refuses NULL, with a message. */
 #define PUSH(name, parameters, arguments)                                            \
 	CPA_EXPORT void name parameters                                              \
 	{                                                                            \
@@ -131,7 +131,7 @@ POP(g_async_queue_timeout_pop_unlocked, (void *queue, uint64_t us), (queue, us))
 POP(g_async_queue_timed_pop, (void *queue, struct time_value *end), (queue, end))
 POP(g_async_queue_timed_pop_unlocked, (void *queue, struct time_value *end), (queue, end))
 
-/* Taken back, and not to be processed: as if it had never been there. */
+/* The item was taken back unprocessed: as if it had never been put. */
 #define REMOVE(name)                                                               \
 	CPA_EXPORT int name(void *queue, void *data)                               \
 	{                                                                          \
@@ -147,8 +147,8 @@ REMOVE(g_async_queue_remove)
 REMOVE(g_async_queue_remove_unlocked)
 
 /*
- * What our function number n stands for. @taken is 1 while it has a pool or is about to get one;
- * @function is written once. @pool is written before the first item is pushed.
+ * The function behind stand-in number n. `taken` is 1 while it has a pool, or is about to get one;
+ * `function` is written once; `pool` is written before the first item is pushed.
  */
 struct stand_in {
 	uint32_t taken;
@@ -160,10 +160,11 @@ static struct stand_in stand_ins[64];
 
 static void run(const struct stand_in *s, void *data, void *user_data)
 {
-	/* Relaxed: written before the pool was made, or before the item was pushed. */
+	/* Relaxed: written before the pool was created, or before the item was pushed. */
 	pool_function *f = __atomic_load_n(&s->function, __ATOMIC_RELAXED);
 	const struct pool *pool = __atomic_load_n(&s->pool, __ATOMIC_RELAXED);
-	bool in_pool = cpa_next_symbol_nested(); /* else: the program calls pool->func itself */
+	/* otherwise the program has called pool->func itself */
+	bool in_pool = cpa_next_symbol_nested();
 
 	if (likely(in_pool)) {
 		cpa_inner_end();
@@ -187,7 +188,7 @@ static void run(const struct stand_in *s, void *data, void *user_data)
 CPA_NEXT_SYMBOL_64(RUN)
 static pool_function *const run_as[64] = { CPA_NEXT_SYMBOL_64(NAME) };
 
-/* The number of a function to stand in for @f; -1: none is left. */
+/* Get a stand-in for the function @f: its number, or -1 if none is left. */
 static int stand_in_claim(pool_function *f)
 {
 	for (int i = 0; i < 64; i++) {
@@ -195,16 +196,22 @@ static int stand_in_claim(pool_function *f)
 		pool_function *bound = NULL;
 		uint32_t no = 0;
 
-		/* ACQUIRE: the former pool's last use. Pairs with the RELEASE of taken. */
+		/*
+		 * ACQUIRE: after the last use for the former pool. Pairs with the RELEASE of
+		 * `taken`.
+		 */
 		if (!__atomic_compare_exchange_n(&s->taken, &no, 1, false, __ATOMIC_ACQUIRE,
 						 __ATOMIC_RELAXED))
 			continue;
-		/* Relaxed: only who has taken it writes; the pool's threads come later. */
+		/*
+		 * Relaxed: only the thread that has taken it writes; the pool's threads start
+		 * later.
+		 */
 		if (__atomic_compare_exchange_n(&s->function, &bound, f, false, __ATOMIC_RELAXED,
 						__ATOMIC_RELAXED) ||
 		    bound == f)
 			return i;
-		/* RELEASE: as it was. */
+		/* RELEASE: not changed, free again. */
 		__atomic_store_n(&s->taken, 0, __ATOMIC_RELEASE);
 	}
 	return -1;
@@ -212,11 +219,11 @@ static int stand_in_claim(pool_function *f)
 
 static void stand_in_release(struct stand_in *s)
 {
-	/* RELEASE: nobody uses it for the old pool any more. */
+	/* RELEASE: the old pool no longer uses it. */
 	__atomic_store_n(&s->taken, 0, __ATOMIC_RELEASE);
 }
 
-/* What stands in for the function of @pool; NULL: it is the program's. */
+/* The stand-in that is the function of @pool; NULL: the function is the program's. */
 static struct stand_in *stand_in_of(const struct pool *pool)
 {
 	for (int i = 0; pool && i < 64; i++)
@@ -225,7 +232,7 @@ static struct stand_in *stand_in_of(const struct pool *pool)
 	return NULL;
 }
 
-/* The function that a new pool of @f is to have. */
+/* The function for a new pool whose function is @f. */
 static pool_function *stand_in_for(pool_function *f, int *number)
 {
 	*number = f && *cpa_alive && !cpa_next_symbol_nested() ? stand_in_claim(f) : -1;
@@ -235,7 +242,7 @@ static pool_function *stand_in_for(pool_function *f, int *number)
 static struct pool *made(struct pool *pool, int number)
 {
 	if (number >= 0 && pool)
-		/* Relaxed: whoever pushes got the pool from here. */
+		/* Relaxed: a thread that pushes got the pool from this function's return. */
 		__atomic_store_n(&stand_ins[number].pool, pool, __ATOMIC_RELAXED);
 	else if (number >= 0)
 		stand_in_release(&stand_ins[number]);
@@ -268,7 +275,7 @@ CPA_EXPORT struct pool *g_thread_pool_new_full(pool_function *f, void *user_data
 	return made(CPA_INNER(original(f, user_data, free_data, most, exclusive, error)), number);
 }
 
-/* An item is queued even where the thread for it cannot be made and the original says so. */
+/* The item is queued even if no thread can be created for it and the original reports that. */
 CPA_EXPORT int g_thread_pool_push(struct pool *pool, void *data, void **error)
 {
 	__typeof__(&g_thread_pool_push) original = CPA_NEXT_SYMBOL(glib, g_thread_pool_push);
@@ -284,7 +291,7 @@ CPA_EXPORT int g_thread_pool_push(struct pool *pool, void *data, void **error)
 	return CPA_INNER(original(pool, data, error));
 }
 
-/* Makes threads. */
+/* This call may create threads. */
 CPA_EXPORT int g_thread_pool_set_max_threads(struct pool *pool, int most, void **error)
 {
 	__typeof__(&g_thread_pool_set_max_threads) original =
@@ -293,7 +300,7 @@ CPA_EXPORT int g_thread_pool_set_max_threads(struct pool *pool, int most, void *
 	return likely(original) ? CPA_INNER(original(pool, most, error)) : 0;
 }
 
-/* A pool that nobody waits for lives on until its last item is done: what stands in stays. */
+/* A pool that nobody waits for lives on until its last item is done: its stand-in stays. */
 CPA_EXPORT void g_thread_pool_free(struct pool *pool, int immediate, int wait)
 {
 	__typeof__(&g_thread_pool_free) original = CPA_NEXT_SYMBOL(glib, g_thread_pool_free);

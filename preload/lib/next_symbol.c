@@ -12,28 +12,29 @@
 #include "preload/libc/log.h"
 #include "preload/libc/symbol.h"
 
-/* What module @m finds as @number if @caller lies in it, else NULL. */
+/* The cached result of module @m for function @number if @caller lies in the module, else NULL. */
 static void *look(const struct cpa_next_symbol_module *m, unsigned number, uint64_t caller)
 {
 	/* ACQUIRE pairs with the RELEASE in keep(). */
 	uint32_t version = __atomic_load_n(&m->version, __ATOMIC_ACQUIRE);
-	/* Relaxed: checked by the version. */
+	/* Relaxed: the version is compared afterwards. */
 	uint64_t start = __atomic_load_n(&m->start, __ATOMIC_RELAXED);
 	uint64_t end = __atomic_load_n(&m->end, __ATOMIC_RELAXED);
 	uint32_t then = __atomic_load_n(&m->generation, __ATOMIC_RELAXED);
 	void *f = __atomic_load_n(&m->function[number], __ATOMIC_RELAXED);
 
-	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* the fields were read before the version is */
+	/* the fields are read before the version is compared */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	if (version & 1 || __atomic_load_n(&m->version, __ATOMIC_RELAXED) != version)
 		return NULL;
-	/* Relaxed: who calls from a module knows that it was loaded. */
+	/* Relaxed: a thread that calls from a module knows that the module was loaded. */
 	if (caller < start || caller >= end ||
 	    then != __atomic_load_n(&cpa_dlopen_generation, __ATOMIC_RELAXED))
 		return NULL;
 	return f;
 }
 
-/* Keep what was found, in place of something outdated or, in turn, of anything. */
+/* Keep the result in place of an outdated one or, in turn, of any. */
 static void keep(struct cpa_next_symbol_library *library,
 		 const struct cpa_next_symbol_module *found)
 {
@@ -46,18 +47,21 @@ static void keep(struct cpa_next_symbol_library *library,
 	       __atomic_load_n(&library->modules[i].generation, __ATOMIC_RELAXED) ==
 		       found->generation)
 		i++;
-	/* Relaxed, as above: any choice is right. */
+	/* Relaxed: any choice is right. */
 	if (i == CPA_NEXT_SYMBOL_MODULES)
 		i = __atomic_fetch_add(&library->next, 1, __ATOMIC_RELAXED) %
 		    CPA_NEXT_SYMBOL_MODULES;
 	m = &library->modules[i];
 	version = __atomic_load_n(&m->version, __ATOMIC_RELAXED);
-	/* ACQUIRE: the stores below come after. Another writer is faster: nothing is kept. */
+	/*
+	 * ACQUIRE: the stores below come after it. If another writer was faster, nothing is kept.
+	 */
 	if (version & 1 || !__atomic_compare_exchange_n(&m->version, &version, version + 1, false,
 							__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return;
-	__atomic_thread_fence(__ATOMIC_RELEASE); /* odd before the first field changes */
-	/* Relaxed: readers check the version. */
+	/* the version is odd before the first field changes */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	/* Relaxed: readers compare the version. */
 	__atomic_store_n(&m->generation, found->generation, __ATOMIC_RELAXED);
 	__atomic_store_n(&m->start, found->start, __ATOMIC_RELAXED);
 	__atomic_store_n(&m->end, found->end, __ATOMIC_RELAXED);
@@ -75,18 +79,18 @@ static void *foreign(void *f)
 #define MODULES 1024u
 
 /*
- * The modules that are loaded. Filled and read while dl_iterate_phdr() holds the loader's lock on
- * its list, so by one thread at a time. That lock is not the one which dlopen() and dlclose() hold
- * while they run the program's code.
+ * The loaded modules. Filled and read while dl_iterate_phdr() holds the lock on the loader's list,
+ * so by one thread at a time. That is not the lock that dlopen() and dlclose() hold while
+ * constructors and destructors of the program run.
  */
 static struct module {
 	struct cpa_image image;
-	const char *path, *name; /* it is needed by either */
+	const char *path, *name; /* the program or the caller's module needs it */
 	bool in_scope;
 } modules[MODULES];
 static unsigned module_count;
 
-/* Where functions are looked for: the program and what it needs, then the caller and what it does. */
+/* Where a function is looked up: the program and its dependencies, then the caller and its own. */
 static uint16_t scope[MODULES];
 static unsigned scope_length;
 
@@ -125,7 +129,7 @@ static void add(struct module *m)
 	scope[scope_length++] = (uint16_t)(m - modules);
 }
 
-/* @m, then what it needs, then what that needs, as the loader has it. */
+/* Add @m, then its dependencies, then theirs, in the loader's order. */
 static void add_with_needed(struct module *m)
 {
 	unsigned i = scope_length;
@@ -145,14 +149,14 @@ static void list_all(void)
 	dl_iterate_phdr(list, NULL);
 }
 
-/* The program is the first of all modules. */
+/* The program is the first module. */
 static void add_program(void)
 {
 	if (module_count)
 		add_with_needed(&modules[0]);
 }
 
-/* Fill what is missing of @function from the scope. */
+/* Look up in the scope the originals of @function that are still missing. */
 static void find_in_scope(const struct cpa_next_symbol_library *library, void **function)
 {
 	for (unsigned i = 0; i < scope_length; i++)
@@ -162,15 +166,15 @@ static void find_in_scope(const struct cpa_next_symbol_library *library, void **
 								    library->names[j], NULL));
 }
 
-/* What is looked for, and found. */
+/* What is looked up, and the result. */
 struct search {
 	const struct cpa_next_symbol_library *library;
 	unsigned number;
-	const ElfW(Dyn) * caller; /* of the calling module; NULL: it has none */
+	const ElfW(Dyn) * caller; /* the calling module; NULL: none */
 	struct cpa_next_symbol_module *m;
 };
 
-/* Fill what is missing from the first of all modules that has the function. */
+/* Look up the missing originals in the first module that has the function. */
 static void find_anywhere(const struct search *s)
 {
 	const char *const *names = s->library->names;
@@ -245,8 +249,8 @@ static void resolve(const struct cpa_next_symbol_library *library, unsigned numb
 }
 
 /*
- * A handler that jumped out of dl_iterate_phdr() would leave the list of modules locked. Where the
- * profile has ended, it may be because system calls are not allowed any more.
+ * Signals are held: a handler that jumped out of dl_iterate_phdr() would leave the loader's list
+ * locked. If the profile has ended, system calls may be forbidden: do without.
  */
 static __attribute__((noinline, cold)) void *find_slow(struct cpa_next_symbol_library *library,
 						       unsigned number, uint64_t caller)
@@ -259,7 +263,7 @@ static __attribute__((noinline, cold)) void *find_slow(struct cpa_next_symbol_li
 	cpa_reenter();
 	if (holds)
 		before = cpa_signal_hold();
-	/* ACQUIRE: what is found is found after that. */
+	/* ACQUIRE: the lookup comes after this. Pairs with dlclose() in preload/core/dlopen.c. */
 	m.generation = __atomic_load_n(&cpa_dlopen_generation, __ATOMIC_ACQUIRE);
 	resolve(library, number, caller, &m);
 	keep(library, &m);

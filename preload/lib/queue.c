@@ -22,7 +22,7 @@ static void give_name(uint32_t row, const char *text)
 {
 	uint32_t class = class_named(text);
 
-	/* RELEASE: the component is complete. Who reads the row follows it to there. */
+	/* RELEASE: the component is complete before a reader of the row can follow it. */
 	if (class)
 		__atomic_store_n(&cpa_queue(row)->component, class, __ATOMIC_RELEASE);
 }
@@ -103,7 +103,7 @@ void cpa_item_enqueue(const void *queue, uint64_t item, const char *name, uint64
 	errno = err;
 }
 
-/* An event after which @item is no more what it was to the thread: @end says it to the shadow. */
+/* An event after which @item changes for the thread. @end records that in the shadow. */
 static void end_item(const void *queue, uint64_t item, uint64_t caller, enum cpa_event_kind kind,
 		     void (*end)(struct cpa_self *self, uint32_t row, uint64_t item))
 {
@@ -142,7 +142,7 @@ void cpa_item_dequeue(const void *queue, uint64_t item, const char *name, uint64
 		return;
 	row = cpa_queue_of(w, queue, name, caller);
 	wait.now = cpa_event(w, CPA_EV_DEQUEUE, caller, class_of(row));
-	/* If the thread waited for the item, in whatever way, the wait was an event of its own. */
+	/* If the thread waited for the item, that wait was an event of its own. */
 	wait.arrived = wait.now;
 	if (likely(row)) {
 		uint64_t waited = cpa_queue_take(&w->self, row, item, &wait);
@@ -172,7 +172,7 @@ void cpa_inner_end(void)
 	struct cpa_worker *w = cpa_enter_any();
 
 	if (likely(w)) {
-		/* 0: the thread became a profiled one in between. */
+		/* 0: the thread has got a worker in between. */
 		w->self.inner -= w->self.inner > 0;
 		cpa_leave();
 	}

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/lib/uv.c - uv_queue_work of libuv
+ * preload/lib/uv.c - uv_queue_work() of libuv
  *
- * A request is an item twice: of the queue "libuv work" until a worker calls work_cb, and of
- * "libuv done" from its return until the loop calls after_work_cb. Both callbacks are replaced by
- * ours, of which there are a fixed number: each is bound for ever to one pair of the program's, so
- * that nothing is kept for a request. Nothing of libuv is linked or included.
+ * A request is an item twice: of the queue "libuv work" until a worker calls work_cb, and of "libuv
+ * done" from its return until the loop calls after_work_cb. Both callbacks are replaced by two of
+ * ours, of which there are a fixed number: each pair is bound for ever to one pair of the program,
+ * so that nothing must be kept for a request. libuv is neither linked nor included.
  */
 #include "preload/lib/uv.h"
 
@@ -19,7 +19,7 @@
 #define REFUSED	 (-ENOSYS) /* UV_ENOSYS */
 #define CANCELED (-ECANCELED)
 
-/* The public part of uv_work_t, and what is reserved in between. */
+/* The public part of uv_work_t, with the reserved fields between. */
 struct request {
 	void *data;
 	int type;
@@ -38,12 +38,12 @@ size_t uv_loop_size(void); /* not wrapped */
 	F(uv_loop_size)
 CPA_NEXT_SYMBOL_LIBRARY(uv, FUNCTIONS)
 
-/* The queues; only their addresses are used. */
+/* The queues: only their addresses matter. */
 static const char work_queue[16], done_queue[16];
 
 enum { FREE, BINDING, BOUND };
 
-/* The pair is written once, before @state becomes BOUND. */
+/* Written once, before `state` becomes BOUND. */
 struct stand_in {
 	uint32_t state;
 	work_function *work;
@@ -52,13 +52,13 @@ struct stand_in {
 
 static struct stand_in stand_ins[64];
 
-/* What stands for work that ended: @loop's own address may be a lock's or a queue's. */
+/* Key of the completed work of @loop: the loop's own address may be that of a lock or a queue. */
 static struct cpa_object *ended_of(struct cpa_worker *w, const void *loop, uint64_t caller)
 {
 	return cpa_object_of(w, (const char *)loop + 1, CPA_ANNOTATION, caller);
 }
 
-/* A worker has ended a piece of work of @loop, and is about to wake it. */
+/* A worker has completed work of @loop, and is about to wake the loop. */
 static void tell_loop(const void *loop, uint64_t caller)
 {
 	int err = errno;
@@ -78,8 +78,8 @@ static void tell_loop(const void *loop, uint64_t caller)
 }
 
 /*
- * The loop's thread takes ended work out under a lock, which is a part of @loop and makes no edges.
- * It was initialized with the loop: it is the one mutex there.
+ * The loop's thread takes completed work out under a lock in @loop, which makes no edges. That is
+ * the only mutex there, and was initialized with the loop.
  */
 static void declare_lock(struct cpa_worker *w, const char *loop, size_t size, uint64_t caller)
 {
@@ -96,21 +96,21 @@ static void declare_lock(struct cpa_worker *w, const char *loop, size_t size, ui
 	}
 }
 
-/* The loop's thread gives work of @loop, of @size bytes, away. */
+/* The loop's thread submits work of @loop, which has @size bytes. */
 static void note_loop(const void *loop, size_t size, uint64_t caller)
 {
 	struct cpa_worker *w = cpa_enter();
 
 	if (unlikely(!w))
 		return;
-	/* Its lock is declared anew when the loop was. */
+	/* Its lock is declared again if the loop is a new one. */
 	if (unlikely(w->loop.address != loop || !w->loop.lock || !w->loop.lock->queue))
 		declare_lock(w, loop, size, caller);
 	w->loop.address = loop;
 	cpa_leave();
 }
 
-/* The loop's thread has given a piece of work away, or got one back. */
+/* The loop's thread has submitted work (@change 1), or got some back (-1). */
 static void count_work(const void *loop, int change)
 {
 	struct cpa_worker *w = cpa_enter();
@@ -121,7 +121,7 @@ static void count_work(const void *loop, int change)
 		return;
 	if (change > 0 || w->loop.work)
 		w->loop.work += (uint32_t)change;
-	/* If its thread does not wait for events by a call that we see. */
+	/* For loops whose thread waits for events by a call that is not wrapped. */
 	o = change < 0 ? ended_of(w, loop, 0) : NULL;
 	token = o ? cpa_fifo_take(&w->self, o) : 0;
 	if (token)
@@ -144,7 +144,7 @@ struct cpa_op cpa_loop_wait_slow(uint64_t caller)
 	return op;
 }
 
-/* The first piece of work that ended since the thread arrived woke it: its token; 0: none did. */
+/* Token of the first completed work since the thread began to wait: it woke the thread. 0: none. */
 static uint32_t take_first(struct cpa_op *op, struct cpa_object *o)
 {
 	uint32_t first = 0, token, most = o ? cpa_fifo_most() : 0;
@@ -164,7 +164,7 @@ void cpa_loop_woken(struct cpa_op *op)
 
 	if (!cpa_op_back(op))
 		return;
-	/* The items bring the inherent path. */
+	/* The inherent path comes with the items. */
 	op->wait.observed_only = true;
 	first = take_first(op, ended_of(op->w, op->w->loop.address, op->caller));
 	cpa_acquire_path(&op->w->self, first ? &cpa_token(first)->path : NULL, &op->wait);
@@ -173,7 +173,7 @@ void cpa_loop_woken(struct cpa_op *op)
 	cpa_op_end(op, CPA_EXT_POLL);
 }
 
-/* In a worker. Its own loop, from here to the next request, is the queue's. */
+/* In a worker. From its return to the next request, time belongs to the queue. */
 static void run(const struct stand_in *s, struct request *request)
 {
 	const void *loop = request->loop;
@@ -189,7 +189,7 @@ static void run(const struct stand_in *s, struct request *request)
 	cpa_inner_begin();
 }
 
-/* In the loop. The request may be gone, or be on its way again, when the program's has returned. */
+/* In the loop. After the program's callback the request may be freed or submitted again. */
 static void after(const struct stand_in *s, struct request *request, int status)
 {
 	const void *loop = request->loop;
@@ -222,7 +222,7 @@ CPA_NEXT_SYMBOL_64(CALLBACKS)
 static work_function *const work_as[64] = { CPA_NEXT_SYMBOL_64(WORK_NAME) };
 static after_function *const after_as[64] = { CPA_NEXT_SYMBOL_64(AFTER_NAME) };
 
-/* The number of the callbacks that stand for this pair; -1: none is left. */
+/* Number of the pair of ours for this pair of callbacks; -1: none is left. */
 static int stand_in_for(work_function *work_cb, after_function *after_cb)
 {
 	for (int i = 0; i < 64; i++) {
@@ -238,7 +238,9 @@ static int stand_in_for(work_function *work_cb, after_function *after_cb)
 			__atomic_store_n(&s->state, BOUND, __ATOMIC_RELEASE);
 			return i;
 		}
-		/* One that another thread is binding may be the same: two of them do no harm. */
+		/*
+		 * Another thread may be binding the same pair: two entries for one pair do no harm.
+		 */
 		if (state == BOUND && s->work == work_cb && s->after == after_cb)
 			return i;
 	}

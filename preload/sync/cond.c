@@ -2,10 +2,10 @@
 /*
  * preload/sync/cond.c - pthread_cond_* and C11 cnd_*
  *
- * The original gives the mutex up and takes it again by internal calls. So the wait is two events:
+ * The original releases the mutex and takes it again by internal calls. So a wait is two events:
  * going to sleep, which publishes the path as an unlock does, and the return, which depends on the
- * signal and on the last unlock of the mutex. The return may be a cancellation, in which case the
- * mutex is held and cleanup handlers run after ours.
+ * signal and on the last unlock of the mutex. The return may be a cancellation; then the mutex is
+ * held, and cleanup handlers of the program run after ours.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -19,8 +19,8 @@
 #include "shadow/graph/component.h"
 
 /*
- * To the functions of old a pthread_cond_t is a pointer to memory of theirs: those of one version
- * are not to be called for what another has made, so each wrapper calls its own.
+ * Before glibc 2.3.2 a pthread_cond_t was a pointer to memory that the library allocated. Functions
+ * of one version must not be called for a condition of the other, so each wrapper calls its own.
  */
 #define VERSION	  CPA_ARCH_GLIBC_COND
 #define OLDER	  CPA_ARCH_GLIBC_FIRST
@@ -33,11 +33,11 @@
 struct waiting {
 	struct cpa_op op;
 	const void *cond, *mutex;
-	uint32_t depth; /* of the mutex; 0: we do not know it as held */
+	uint32_t depth; /* depth of the mutex; 0: not known to be held */
 	bool slept;	/* the condition's shadow counts the thread as waiting */
-	int ret;	/* of the original; ECANCELED: cancelled */
+	int ret;	/* result of the original; ECANCELED: cancelled */
 	clockid_t clock;
-	const struct timespec *until; /* NULL: for ever */
+	const struct timespec *until; /* deadline on `clock`; NULL: none */
 };
 
 static void begin(struct waiting *wait)
@@ -61,8 +61,8 @@ static void begin(struct waiting *wait)
 }
 
 /*
- * The wait timed out: until then it was external time (design 4); what came after was a wait for
- * the mutex, which others may have held. Return the clock of the deadline.
+ * The wait timed out. Until the deadline it was external time (design 4); after it the thread
+ * waited for the mutex. Return the clock of the deadline.
  */
 static uint64_t timed_out(const struct waiting *wait)
 {
@@ -75,7 +75,7 @@ static uint64_t timed_out(const struct waiting *wait)
 	return due;
 }
 
-/* The wait is over, by whatever way; @locked: the mutex is held. */
+/* The wait has ended, in one of three ways. @woken: by a signal. @locked: the mutex is held. */
 static void end_wait(struct waiting *wait, bool woken, bool locked)
 {
 	struct cpa_op *op = &wait->op;
@@ -115,7 +115,10 @@ static void end(struct waiting *wait)
 	bool locked = woken || wait->ret == ETIMEDOUT || wait->ret == ECANCELED;
 
 	if (!wait->op.blocked) {
-		/* It began while profiling was off. What the mutex brings the waker has left there. */
+		/*
+		 * The wait began while profiling was off. The path of the waker comes with the
+		 * mutex.
+		 */
 		if (locked)
 			cpa_lock_begun(wait->mutex, CPA_MUTEX, wait->op.caller);
 	} else if (cpa_op_back(&wait->op)) {
@@ -131,7 +134,7 @@ static void cancelled(void *argument)
 	end(wait);
 }
 
-/* Run @call, the original, between begin() and end(); its value is in wait.ret. */
+/* Call the original, @call, between begin() and end(). Its result is in wait.ret. */
 #define WAIT(wait, call)                                  \
 	do {                                              \
 		begin(&(wait));                           \
@@ -227,7 +230,7 @@ CPA_EXPORT int cnd_timedwait(cnd_t *restrict c, mtx_t *restrict m,
 	return ret;
 }
 
-/* About to wake at most @most waiters. */
+/* The thread is about to wake @most waiters at most. */
 static void wake(const void *cond, uint32_t most, uint64_t caller)
 {
 	struct cpa_worker *w = cpa_enter();
@@ -307,9 +310,8 @@ int pthread_cond_init_older(pthread_cond_t *c, const pthread_condattr_t *attr)
 }
 
 /*
- * The destroy functions are not wrapped: they may be called while woken waiters have left the
- * original and are still to read what the shadow has for them. The next object at the address
- * takes the shadow over.
+ * The destroy functions are not wrapped: a program may call them while woken waiters have left the
+ * original and have not read the shadow yet. The next object at the address takes the shadow over.
  */
 
 CPA_EXPORT int cnd_init(cnd_t *c)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/sync/futex.c - futex waits and wakes through syscall(), and other calls that matter
+ * preload/sync/futex.c - syscall(): futex waits and wakes, and other calls that matter
  *
- * How Rust's standard library and C++20's atomic wait block. What such code does without a system
- * call, taking a free lock for one, cannot be seen; the report says how many calls were.
+ * The standard library of Rust and std::atomic of C++20 wait this way. Code that takes a free lock
+ * makes no system call, and is not seen; the report gives the number of futex calls.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -31,7 +31,7 @@ static struct cpa_object *object_of(struct cpa_worker *w, const struct futex_cal
 	return cpa_object_of(w, (const void *)call->argument[0], CPA_FUTEX, call->caller);
 }
 
-/* The wait of @op on @o, NULL: no shadow, is over. Leaves. */
+/* The wait of @op has ended; @o: the word's shadow, or NULL. Leaves. */
 static void waited(struct cpa_op *op, struct cpa_object *o, bool woken)
 {
 	if (o) {
@@ -45,7 +45,7 @@ static void waited(struct cpa_op *op, struct cpa_object *o, bool woken)
 	} else {
 		cpa_acquire_path(&op->w->self, NULL, &op->wait);
 	}
-	/* Of one that began while profiling was off the waker did not know. */
+	/* A waker did not know of a wait that began while profiling was off. */
 	if (woken && op->blocked)
 		cpa_op_explain_wake(op);
 	else
@@ -93,7 +93,10 @@ static long wake_call(const struct futex_call *call)
 	cpa_event(w, CPA_EV_FUTEX_WAKE, call->caller, o ? o->class : 0);
 	if (o)
 		granted = cpa_wake(&w->self, o, most);
-	/* Inside: it does not block, and a wake of fewer is taken back before anyone else wakes. */
+	/*
+	 * Inside our code: the call does not block, and if fewer were woken than granted, the rest
+	 * is taken back before another thread wakes.
+	 */
 	ret = ORIGINAL(SYS_futex, call->argument);
 	err = errno;
 	if (granted && ret < (long)granted)
@@ -109,7 +112,10 @@ CPA_EXPORT long syscall(long number, ...)
 	va_list args;
 	long command;
 
-	/* A system call has at most six arguments; those not passed are read and not looked at. */
+	/*
+	 * A system call has at most six arguments; those that were not passed are read and not
+	 * used.
+	 */
 	va_start(args, number);
 	for (int i = 0; i < 6; i++)
 		call.argument[i] = va_arg(args, long);
@@ -128,7 +134,7 @@ CPA_EXPORT long syscall(long number, ...)
 	command = call.argument[1] & FUTEX_CMD_MASK;
 	if ((command != FUTEX_WAIT && command != FUTEX_WAIT_BITSET && command != FUTEX_WAKE &&
 	     command != FUTEX_WAKE_BITSET) ||
-	    !call.argument[0]) /* no word: refused */
+	    !call.argument[0]) /* there is no word: the call is refused */
 		return ORIGINAL(number, call.argument);
 	return command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET ? wait_call(&call) :
 								       wake_call(&call);

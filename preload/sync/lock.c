@@ -16,27 +16,30 @@ void cpa_lock_taken(const struct cpa_worker *w, struct cpa_object *o, uint64_t n
 		return;
 	o->user = 0;
 	o->lost++;
-	/* What was lost of earlier parts of the run this one does without. */
+	/* A release in an earlier part of the run: this part does not depend on it. */
 	if (unlikely(released < cpa_epoch_begun(cpa_header(), w->window.epoch)))
 		return;
-	/* Its user would have timed a use after a sample: what the last one missed is no older. */
+	/*
+	 * The user would have timed a use after each sample: what is missing is not older than
+	 * that.
+	 */
 	bound = bound < cpa_sampler_latest() ? bound : cpa_sampler_latest();
 	cpa_diag(CPA_DIAG_UNTIMED_HANDOFFS);
 	cpa_diag_add(CPA_DIAG_UNTIMED_TICKS, bound);
 }
 
-/* A timed use of @o goes on a run of the thread's that is long enough to think of untimed ones. */
+/* @o was used again by the same thread: perhaps often enough for untimed uses. */
 static void go_on(struct cpa_worker *w, struct cpa_object *o)
 {
 	if (o->run >= CPA_UNTIMED_RUN << (o->lost < 16 ? o->lost : 16) &&
 	    cpa_sampler_ticks(&w->sampler) && o->class)
 		o->user = w->self.id;
-	/* Only when the mean will be wanted. */
+	/* Learn the mean only from the last uses before it is needed. */
 	if (o->run < CPA_UNTIMED_RUN)
 		cpa_untimed_learn(w, &o->mean, o->run);
 }
 
-/* A timed use begins: does it go on a run of one thread's? */
+/* A timed use of @o begins. @same: the thread was the last to use it, and did not wait. */
 static inline void count_run(struct cpa_worker *w, struct cpa_object *o, bool same, uint64_t now)
 {
 	if (unlikely(o->user && o->user != w->self.id))
@@ -80,14 +83,17 @@ void cpa_section_begin(struct cpa_worker *w, struct cpa_object *o, uint32_t dept
 	section_begin(w, o, depth, now);
 }
 
-/* The operation depends on no release: a wait was external time of kind @otherwise. Leaves. */
+/*
+ * The operation depends on no release: if it waited, that was external time of kind @otherwise.
+ * Leaves.
+ */
 static void end_alone(struct cpa_lock_op *l, enum cpa_external otherwise)
 {
 	cpa_acquire_path(&l->op.w->self, NULL, &l->op.wait);
 	cpa_op_end(&l->op, otherwise);
 }
 
-/* @o, another thread's last time or nobody's, is ours since @wait->now. */
+/* The thread has @o since @wait->now, after another thread, or after none. */
 static void take(struct cpa_worker *w, struct cpa_object *o, struct cpa_wait *wait)
 {
 	uint32_t last = cpa_object_path(o)->owner;
@@ -102,7 +108,10 @@ static void take(struct cpa_worker *w, struct cpa_object *o, struct cpa_wait *wa
 		cpa_dependency(&w->self, wait, wait->now - wait->arrived);
 }
 
-/* As cpa_lock_enter(), of a lock that has no shadow, that the thread had, or that it waited for. */
+/*
+ * cpa_lock_enter() for a lock that has no shadow, that the thread holds already, or that it waited
+ * for.
+ */
 static __attribute__((noinline)) void enter_slow(struct cpa_lock_op *l)
 {
 	struct cpa_op *op = &l->op;
@@ -111,7 +120,7 @@ static __attribute__((noinline)) void enter_slow(struct cpa_lock_op *l)
 	if (!cpa_op_back(op))
 		return;
 	o = object_of(l);
-	if (o && o->holder == op->w->self.id) { /* recursive: no event but the outermost */
+	if (o && o->holder == op->w->self.id) { /* recursive: only the outermost lock is an event */
 		o->depth++;
 		if (unlikely(op->blocked))
 			end_alone(l, CPA_EXT_OTHER);
@@ -145,7 +154,7 @@ void cpa_lock_enter(struct cpa_lock_op *l)
 		cpa_lock_got(l->op.w, l->lock, l->kind, l->op.caller);
 }
 
-/* A lock without shadow, or that the thread has already. */
+/* A lock without shadow, or one that the thread holds already. */
 static __attribute__((noinline)) void got_slow(const void *lock, enum cpa_object_kind kind,
 					       uint64_t caller)
 {
@@ -169,7 +178,7 @@ void cpa_lock_got_known(struct cpa_object *o, const void *lock, uint64_t caller)
 	same = cpa_object_path(o)->owner == w->self.id;
 	if (likely(o->kind != CPA_ONCE))
 		count_run(w, o, same, now);
-	/* Else the path that was released has been ours since then. */
+	/* Otherwise the path that was released last has been this thread's since then. */
 	if (unlikely(!same || w->self.journal)) {
 		struct cpa_wait wait = { .arrived = now, .now = now };
 
@@ -218,13 +227,17 @@ section_end(struct cpa_worker *w, struct cpa_object *o, uint64_t now)
 
 	if (unlikely(o->holder != w->self.id)) {
 		if (w->window.epoch == CPA_EPOCH_ON) {
-			/* Locked before fork(), by the thread that the child has a copy of. */
+			/*
+			 * A child of fork() unlocks what was locked before, by the thread that it
+			 * is a copy of.
+			 */
 			if (o->acquisitions || !cpa_process_is_child())
 				cpa_diag(CPA_DIAG_FOREIGN_UNLOCKS);
 			return 0;
 		}
 		/*
-		 * Taken in no part, or an earlier one: since when does not matter, but it is held.
+		 * Locked in no part or in an earlier one: the length does not matter, but the
+		 * unlock is a release.
 		 */
 		cpa_diag(CPA_DIAG_PART_UNLOCKS);
 		o->since = now;

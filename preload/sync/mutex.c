@@ -2,9 +2,9 @@
 /*
  * preload/sync/mutex.c - pthread_mutex_* and C11 mtx_*
  *
- * A blocking lock tries first: what a try that fails does differently from the blocking call (a
- * recursive or error-checking mutex of our own, a dead owner) is left to the blocking call, which
- * follows. Robust mutexes: EOWNERDEAD is an acquisition, after whatever was released last.
+ * A blocking lock tries first. Where a failing try differs from the blocking call (a recursive or
+ * error-checking mutex that the thread holds, a dead owner), the blocking call that follows
+ * decides. EOWNERDEAD of a robust mutex is an acquisition, after the last release, whoever made it.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -18,7 +18,7 @@
 #include "preload/libc/real.h"
 #include "shadow/arch/arch.h"
 
-/* glibc's mtx_t is its pthread_mutex_t, and mtx_* call the internal functions, not ours. */
+/* In glibc mtx_t is pthread_mutex_t, and mtx_* call internal functions, which are not wrapped. */
 #define MUTEX(m) ((pthread_mutex_t *)(m))
 
 /* Bits of the kind of a pthread_mutex_t: glibc's PTHREAD_MUTEX_ROBUST_NORMAL_NP and so on. */
@@ -26,7 +26,7 @@
 #define INHERIT 0x20
 #define CEILING 0x40
 
-/* See awaited(). */
+/* pauses between two readings of the clock, see awaited() */
 #define PAUSES 4u
 
 static bool acquired(int ret)
@@ -35,31 +35,31 @@ static bool acquired(int ret)
 }
 
 /*
- * glibc's try is not without effect where it fails for good: a robust mutex that is not
- * recoverable stays locked, a priority ceiling that is refused is taken for set afterwards.
+ * Whether a try has side effects in glibc where it fails for good: a robust mutex that is not
+ * recoverable stays locked; a priority ceiling that was refused counts as set afterwards.
  */
 static bool must_not_try(const pthread_mutex_t *m)
 {
 	return m->__data.__kind & (ROBUST | CEILING);
 }
 
-/* The mutex is another's, or must not be tried: the wait begins. Leaves. */
+/* The mutex is held by another thread, or must not be tried: the wait begins. Leaves. */
 static void arrive(struct cpa_lock_op *l, const pthread_mutex_t *m)
 {
-	/* A look, which may be wrong by the time of the call: for the statistics. */
+	/* Only for the statistics: may be outdated by the time of the call. */
 	l->free = must_not_try(m) && !__atomic_load_n(&m->__data.__lock, __ATOMIC_RELAXED);
 	cpa_lock_arrive(l);
 }
 
-/* The original, which is looked for once, whichever wrapper comes first. */
+/* The original function, looked up once for all wrappers. */
 static inline int try_lock(pthread_mutex_t *m)
 {
 	return REAL(pthread_mutex_trylock)(m);
 }
 
 /*
- * Whether profiling is on and a try got the lock, with result *@ret; if not, the original is to be
- * called, and the wait has begun.
+ * Whether profiling is on and a try got the lock, with result *@ret. If not, the wait has begun and
+ * the original must be called.
  */
 static bool try_first(struct cpa_lock_op *l, pthread_mutex_t *m, int *ret)
 {
@@ -85,7 +85,7 @@ static int finish(struct cpa_lock_op *l, int ret)
 
 #define LOCK_OP(worker, mutex, caller) CPA_LOCK_OP(worker, mutex, CPA_MUTEX, caller)
 
-/* Lock @mutex by a try, or else by @call, the original, whose value is an error number. */
+/* Lock @mutex by a try, else by @call, the original, which returns an error number. */
 #define LOCK(mutex, call)                                                       \
 	({                                                                      \
 		pthread_mutex_t *m_ = (mutex);                                  \
@@ -97,7 +97,7 @@ static int finish(struct cpa_lock_op *l, int ret)
 		finish(&l_, ret_);                                              \
 	})
 
-/* The rest of a lock call that has the mutex already. */
+/* The rest of a lock call after the mutex was locked. */
 static __attribute__((noinline)) int locked(pthread_mutex_t *m, uint64_t caller)
 {
 	struct cpa_worker *w = cpa_enter();
@@ -108,17 +108,19 @@ static __attribute__((noinline)) int locked(pthread_mutex_t *m, uint64_t caller)
 }
 
 /*
- * Whether the mutex became free, and the thread's, while it looked on for as long as a section is
- * longer for us: an operation of ours at its begin, and one at its end, of what one usually takes
- * the caller. Who would not have met the section without us need not block for it; to look on any
- * longer would be to help. Not where both threads, the one that has it and the one that wants it,
- * do little but lock: there one that runs on while the others sleep takes less time than two that
- * take turns. Nor where the kernel hands the mutex to who waits in its queue.
+ * Look on for as long as cpa makes a critical section longer: one operation of ours at its begin
+ * and one at its end. Return whether the mutex became free in that time, and is now locked. A
+ * thread that would not have met the section natively need not block for it; looking on for longer
+ * would help the program.
+ *
+ * Not if both the holder and this thread do little but lock: there one that runs on while the
+ * others sleep takes less time than two that take turns. Not if the kernel hands the mutex to the
+ * first waiter in its queue.
  */
 static bool awaited(const struct cpa_op *op, pthread_mutex_t *m)
 {
 	const struct cpa_thread *row = op->w->self.row;
-	/* Relaxed: a hint. 0: none yet, or no more. */
+	/* Relaxed: a hint. 0: no owner. */
 	int owner = __atomic_load_n(&m->__data.__owner, __ATOMIC_RELAXED);
 
 	if (!cpa_looks_on || must_not_try(m) || m->__data.__kind & INHERIT ||
@@ -127,7 +129,7 @@ static bool awaited(const struct cpa_op *op, pthread_mutex_t *m)
 	do {
 		for (unsigned i = 0; i < PAUSES; i++)
 			cpa_arch_pause();
-		/* Relaxed: the try looks again. */
+		/* Relaxed: the try decides. */
 		if (!__atomic_load_n(&m->__data.__lock, __ATOMIC_RELAXED) && !try_lock(m))
 			return true;
 	} while (cpa_clock_now() - op->arrived < 2 * cpa_clock_operation(&op->w->clock));
@@ -144,7 +146,7 @@ static __attribute__((noinline)) int wait_for(struct cpa_worker *w, pthread_mute
 	return finish(&l, awaited(&l.op, m) ? 0 : REAL(pthread_mutex_lock)(m));
 }
 
-/* As pthread_mutex_lock(), while profiling is off. */
+/* pthread_mutex_lock() while profiling is off. */
 static int lock_off(pthread_mutex_t *m, uint64_t caller)
 {
 	int ret = REAL(pthread_mutex_lock)(m);
@@ -166,7 +168,7 @@ static __attribute__((noinline)) int lock(pthread_mutex_t *m, uint64_t caller)
 	return 0;
 }
 
-/* As lock(), of a mutex that was just tried in vain. */
+/* lock() of a mutex of which a try has just failed. */
 static __attribute__((noinline)) int lock_contended(pthread_mutex_t *m, uint64_t caller)
 {
 	struct cpa_worker *w = cpa_enter();
@@ -174,7 +176,7 @@ static __attribute__((noinline)) int lock_contended(pthread_mutex_t *m, uint64_t
 	return likely(w) ? wait_for(w, m, caller) : lock_off(m, caller);
 }
 
-/* As lock(), of a mutex with shadow @o. */
+/* lock() of a mutex with shadow @o. */
 static __attribute__((noinline)) int lock_known(struct cpa_object *o, pthread_mutex_t *m,
 						uint64_t caller)
 {
@@ -198,7 +200,7 @@ CPA_EXPORT int pthread_mutex_lock(pthread_mutex_t *m)
 	return lock_contended(m, CPA_CALLER());
 }
 
-/* A try ended with @ret. */
+/* A try has returned @ret. */
 static __attribute__((noinline)) void tried(pthread_mutex_t *m, int ret, uint64_t caller)
 {
 	struct cpa_lock_op l = LOCK_OP(cpa_enter(), m, caller);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/sync/once.c - pthread_once, call_once
+ * preload/sync/once.c - pthread_once() and call_once()
  *
- * Programs call these millions of times for routines that ran long ago, so a control that reads as
- * done is left to the original at once. An edge leads from the end of the routine to the callers
- * that found it under way or came next; later ones have it through their other synchronization.
+ * Programs call these millions of times for routines that ran long ago, so a control that is done
+ * goes to the original at once. An edge leads from the end of the routine to the callers that
+ * waited for it or came next; later callers depend on it through their other synchronization.
  */
 #include <pthread.h>
 #include <threads.h>
@@ -14,7 +14,7 @@
 
 #define DONE 2 /* glibc's __PTHREAD_ONCE_DONE, set in both kinds of control */
 
-/* The call under way in this thread; routines may call pthread_once() for other controls. */
+/* The call in progress in this thread; a routine may call pthread_once() for other controls. */
 struct call {
 	struct call *outer;
 	void (*routine)(void);
@@ -26,7 +26,7 @@ static __thread struct call *innermost __attribute__((tls_model("initial-exec"))
 
 static bool done(const int *control)
 {
-	/* ACQUIRE: as the original's own check. */
+	/* ACQUIRE: as in the original. */
 	return (__atomic_load_n(control, __ATOMIC_ACQUIRE) & DONE) != 0;
 }
 
@@ -39,7 +39,7 @@ static void leave_routine(struct call *call)
 		cpa_lock_exit(w, call->lock.lock, CPA_ONCE, call->lock.op.caller);
 }
 
-/* The original has chosen this thread to run the routine: it is as if it held a lock. */
+/* The original has chosen this thread to run the routine: it counts as the holder of a lock. */
 static void run(void)
 {
 	struct call *call = innermost;
@@ -58,7 +58,7 @@ static void begin(struct call *call)
 	innermost = call;
 }
 
-/* A caller that did not run the routine waited for the one that did. */
+/* A caller that did not run the routine waited for the thread that did. */
 static void end(struct call *call)
 {
 	struct cpa_op *op = &call->lock.op;
@@ -70,12 +70,12 @@ static void end(struct call *call)
 	o = cpa_object_of(op->w, call->lock.lock, CPA_ONCE, op->caller);
 	if (!op->blocked)
 		cpa_op_arrive(op, CPA_EV_LOCK, o ? o->class : 0);
-	/* The path was published before the control read as done, and is not written again. */
+	/* The path was published before the control was done, and is not written again. */
 	cpa_acquire_path(&op->w->self, o ? cpa_object_path(o) : NULL, &op->wait);
 	cpa_op_end(op, CPA_EXT_UNSEEN);
 }
 
-/* Cancellation, or an exception of C++, goes through the routine. */
+/* A cancellation or a C++ exception may leave the routine. */
 static void unwound(void *argument)
 {
 	struct call *call = argument;

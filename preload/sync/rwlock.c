@@ -2,12 +2,12 @@
 /*
  * preload/sync/rwlock.c - pthread_rwlock_*
  *
- * A writer is the holder, as of a mutex. Readers are remembered by the reading thread, so that an
- * unlock knows what it ends; their releases combine (shadow/edge/merge.h).
+ * A writer is the holder, as of a mutex. Each thread remembers the locks that it reads, so that an
+ * unlock knows which section ends; the releases of readers combine (shadow/edge/merge.h).
  *
- * A lock that a thread has read many times since it was last written is read untimed, as a mutex
- * that it alone uses: see preload/sync/lock.h. The next writer finds the reader's last timed release,
- * which is a sample's time old at most.
+ * A lock that a thread has read many times since the last write is read untimed, as a mutex that
+ * only one thread uses: see preload/sync/lock.h. The next writer finds the reader's last timed
+ * release, which is at most as old as a sample.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -25,7 +25,7 @@ static struct cpa_read_use *use_of(struct cpa_worker *w, const struct cpa_object
 	return &w->reads.uses[((uintptr_t)o / sizeof(*o)) % CPA_READ_USES];
 }
 
-/* A timed read of @o begins. */
+/* A timed read section of @o begins. */
 static void count_use(struct cpa_worker *w, struct cpa_object *o)
 {
 	struct cpa_read_use *use = use_of(w, o);
@@ -56,7 +56,7 @@ static inline void begin_read(struct cpa_worker *w, struct cpa_object *o,
 	w->untimed.open_reads++;
 }
 
-/* Whether one of the thread's reads is of @o. */
+/* Whether the thread has a read lock of @o. */
 static bool is_read(const struct cpa_worker *w, const struct cpa_object *o)
 {
 	unsigned i = 0;
@@ -66,7 +66,10 @@ static bool is_read(const struct cpa_worker *w, const struct cpa_object *o)
 	return i < w->reads.count;
 }
 
-/* The thread has read locks already; if one is of the same class, that has all of the time. */
+/*
+ * Begin an untimed read section of @o inside others. If one of those is of the same class, that has
+ * all of the time.
+ */
 static __attribute__((noinline)) bool note_inside(struct cpa_worker *w, struct cpa_object *o,
 						  struct cpa_read_use *use)
 {
@@ -93,7 +96,9 @@ static inline bool note_enter(struct cpa_worker *w, const pthread_rwlock_t *l)
 	if (w->objects.cache[at].address != (uint64_t)l)
 		return false;
 	use = use_of(w, o);
-	/* The path is the last writer's, and no other can come: we hold the lock. */
+	/*
+	 * The path is that of the last writer, and no other can write: the thread holds the lock.
+	 */
 	if (use->object != o || use->run < CPA_UNTIMED_RUN || use->tick != w->clock.tick ||
 	    use->written != cpa_object_path(o)->released || o->kind != CPA_RWLOCK)
 		return false;
@@ -106,13 +111,16 @@ static inline bool note_enter(struct cpa_worker *w, const pthread_rwlock_t *l)
 	return true;
 }
 
-/* The thread has @l for reading: whether that goes untimed. */
+/* The thread has got @l for reading. Return whether the section goes untimed. */
 static bool enter_untimed(const pthread_rwlock_t *l)
 {
 	return outside(cpa_tls.worker) && CPA_GUARDED(note_enter(cpa_tls.worker, l));
 }
 
-/* A read of @o has ended. One inside another of the same lock was not drawn. */
+/*
+ * An untimed read section of @o has ended. A section inside another of the same lock is never
+ * drawn.
+ */
 static __attribute__((noinline)) void end_drawn(struct cpa_worker *w, struct cpa_object *o,
 						uint64_t now)
 {
@@ -135,13 +143,13 @@ static inline bool note_exit(struct cpa_worker *w, const pthread_rwlock_t *l)
 	return true;
 }
 
-/* The thread is about to unlock @l: whether that ends an untimed read. */
+/* The thread is about to unlock @l. Return whether that ends an untimed read section. */
 static bool exit_untimed(const pthread_rwlock_t *l)
 {
 	return outside(cpa_tls.worker) && CPA_GUARDED(note_exit(cpa_tls.worker, l));
 }
 
-/* Note that @o is held for reading since @now. */
+/* Note that the thread holds @o for reading since @now. */
 static void hold_read(struct cpa_worker *w, struct cpa_object *o, uint64_t now)
 {
 	if (w->reads.count == CPA_READS) {
@@ -183,7 +191,7 @@ static void read_enter(struct cpa_lock_op *l)
 	cpa_op_done(op);
 }
 
-/* End the thread's latest read section of @o, if it has one. Leaves. */
+/* End the thread's latest read section of @o, if there is one. Leaves. */
 static bool read_exit(struct cpa_worker *w, struct cpa_object *o, uint64_t caller)
 {
 	for (unsigned i = w->reads.count; i-- > 0;) {
@@ -203,7 +211,7 @@ static bool read_exit(struct cpa_worker *w, struct cpa_object *o, uint64_t calle
 	return false;
 }
 
-/* End a read section that began in no part of the run, or an earlier one. Leaves. */
+/* End a read section that began in an earlier part of the run, or in none. Leaves. */
 static void read_exit_late(struct cpa_worker *w, struct cpa_object *o, uint64_t caller)
 {
 	cpa_event(w, CPA_EV_UNLOCK, caller, o->class);
@@ -231,8 +239,8 @@ static int write_finish(struct cpa_lock_op *l, int ret)
 }
 
 /*
- * Take the lock with @try; if it is not free, or profiling is off, with @call. A try that fails for
- * another reason (deadlock, too many readers) is left to the blocking call as well.
+ * Take the lock with @try. If it is not free, or profiling is off, use @call. If the try fails for
+ * another reason (deadlock, too many readers), @call decides, too.
  */
 #define ACQUIRE(rwlock, try, call, finish)                                          \
 	({                                                                          \
@@ -246,7 +254,7 @@ static int write_finish(struct cpa_lock_op *l, int ret)
 		finish(&l_, ret_);                                                  \
 	})
 
-/* rdlock() has failed to get the lock at once with @ret, or has it and must count that. */
+/* After a try of rdlock() that returned @ret: wait for the lock, or count that it was got. */
 static __attribute__((noinline)) int read_lock(pthread_rwlock_t *l, int ret, uint64_t caller)
 {
 	struct cpa_lock_op op = LOCK_OP(cpa_enter(), l, caller);

@@ -2,8 +2,9 @@
 /*
  * preload/sync/sem.c - sem_*
  *
- * sem_post() is async-signal-safe, and so is what we add to it: if it interrupts our own code, the
- * guard lets it pass, and the wait it satisfies finds one token too few: counted, not wrong.
+ * sem_post() is async-signal-safe, and so is our part: if it interrupts our own code, the guard
+ * passes it through. The wait that it ends then finds one token too few, which is counted and not
+ * an error.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,9 +32,9 @@ struct sem_op {
 	}
 
 /*
- * The first use in a part of the run: what was posted before, and not taken, depends on nothing; of
- * the posts that the shadow knows some were taken while profiling was off. @taken: the thread has
- * just taken one. A use by another thread at this very moment may be counted among them.
+ * The first use of the semaphore in a part of the run. Posts before it depend on nothing: some of
+ * those in the shadow were taken while profiling was off. @taken: 1 if the thread has just taken
+ * one. A use by another thread at the same moment may be counted, too.
  */
 static __attribute__((noinline, cold)) void renew(struct cpa_worker *w, struct cpa_object *o,
 						  sem_t *s, unsigned taken)
@@ -41,7 +42,7 @@ static __attribute__((noinline, cold)) void renew(struct cpa_worker *w, struct c
 	uint32_t part = (uint32_t)w->window.epoch;
 	int err = errno, value = 0;
 
-	/* Relaxed: one of several threads does it; posts are ordered by the queue they are in. */
+	/* Relaxed: one of several threads does this; the queue orders the posts. */
 	if (__atomic_exchange_n(&o->run, part, __ATOMIC_RELAXED) == part)
 		return;
 	cpa_fifo_clear(&w->self, o);
@@ -69,7 +70,7 @@ static void arrive(struct sem_op *s, const struct cpa_object *o)
 	cpa_op_arrive(&s->op, CPA_EV_SEM_WAIT, o ? o->class : 0);
 }
 
-/* The semaphore was decremented. Leaves. */
+/* The thread has decremented the semaphore. Leaves. */
 static void taken(struct sem_op *s)
 {
 	struct cpa_op *op = &s->op;
@@ -91,14 +92,16 @@ static void taken(struct sem_op *s)
 	cpa_op_done(op);
 }
 
-/* The wait failed with errno. Leaves. */
+/* The wait has failed, with errno op->err. Leaves. */
 static void failed(struct cpa_op *op)
 {
 	cpa_acquire_path(&op->w->self, NULL, &op->wait);
 	cpa_op_end(op, op->err == ETIMEDOUT ? CPA_EXT_TIMEOUT : CPA_EXT_OTHER);
 }
 
-/* The original returned @ret. A wait that began while profiling was off counts if it succeeded. */
+/*
+ * The original has returned @ret. A wait that began while profiling was off counts if it succeeded.
+ */
 static int finish(struct sem_op *s, int ret)
 {
 	if (unlikely(ret && !s->op.blocked) || !cpa_op_back(&s->op))
@@ -111,8 +114,8 @@ static int finish(struct sem_op *s, int ret)
 }
 
 /*
- * Take it if profiling is on and it is free; else the original is to be called. errno is left as it
- * was: a wait that succeeds does not touch it.
+ * Decrement the semaphore if profiling is on and it is free. False: call the original. errno is
+ * kept, as a wait that succeeds does not change it.
  */
 static bool try_first(struct sem_op *s)
 {
@@ -128,7 +131,7 @@ static bool try_first(struct sem_op *s)
 	return false;
 }
 
-/* A cancellation point even when it need not wait. */
+/* sem_wait() is a cancellation point also if it does not block. */
 #define WAIT(sem, call)                                        \
 	({                                                     \
 		struct sem_op op_;                             \
@@ -190,7 +193,7 @@ CPA_EXPORT int sem_post(sem_t *s)
 	return REAL(sem_post)(s);
 }
 
-/* A semaphore begins with @value tokens that depend on nothing. */
+/* The first @value tokens of a semaphore depend on nothing. */
 static void created(sem_t *s, unsigned value, uint64_t caller)
 {
 	struct cpa_worker *w = cpa_enter_any();
@@ -215,7 +218,7 @@ CPA_EXPORT int sem_init(sem_t *s, int shared, unsigned value)
 
 /* sem_destroy() is not wrapped, for the reason given in cond.c. */
 
-/* Opened twice it is the same object: only the first open makes it. */
+/* A semaphore that is opened twice is one object: only the first open creates it. */
 CPA_EXPORT sem_t *sem_open(const char *name, int flags, ...)
 {
 	sem_t *s;

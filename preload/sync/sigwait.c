@@ -2,11 +2,11 @@
 /*
  * preload/sync/sigwait.c - signals as synchronization: pthread_kill() to sigwait() or a handler
  *
- * A thread that waits for signals is often ended, or given work, by another thread's signal. All
- * such waits and sends of the process share one object, as a send may be to any thread that
- * waits. A wait ended by a signal from elsewhere is external time.
+ * The signal of another thread often ends such a wait, or gives it work. All waits and sends of the
+ * process share one object, because any waiting thread may take a signal. If a signal from another
+ * process ends the wait, it was external time.
  *
- * sigwait() takes one signal that was sent, and waits for it are counted. Waits for a handler:
+ * sigwait() takes one signal that was sent: its waits are counted. Waits for a handler:
  * preload/core/suspend.h.
  */
 #include <errno.h>
@@ -23,10 +23,13 @@
 #include "shadow/arch/arch.h"
 #include "shadow/edge/cell.h"
 
-/* Its address stands for the object. */
+/* Its address is the key of the object. */
 static const uint64_t everybody;
 
-/* Atomic: how many threads wait for each signal, by its number. A hint where one jumped out. */
+/*
+ * Atomic, by signal number: threads that wait for the signal. Too high after a thread jumped out of
+ * a wait.
+ */
 static uint32_t waiting_for[_NSIG];
 
 struct signal_wait {
@@ -35,12 +38,15 @@ struct signal_wait {
 	struct cpa_object *object;
 };
 
-/* A thread begins or ends, by @change, to wait for the signals of @set; NULL is the original's to refuse. */
+/*
+ * Add @change to the number of threads that wait for each signal of @set. @set NULL: the original
+ * will refuse it.
+ */
 static void count(const sigset_t *set, uint32_t change)
 {
 	for (int sig = 1; set && sig < _NSIG; sig++)
 		if (sigismember(set, sig) > 0)
-			/* Relaxed: what is sent before is not what ends the wait. */
+			/* Relaxed: a signal sent before this is not the one that ends the wait. */
 			__atomic_fetch_add(&waiting_for[sig], change, __ATOMIC_RELAXED);
 }
 
@@ -116,8 +122,8 @@ static struct timespec time_left(const struct timespec *until)
 }
 
 /*
- * The sampler's signals are pending, too, where the program blocks all and waits for all: take
- * them out of its way. @timeout may be NULL.
+ * Wait with the original. If the program blocks all signals and waits for all, the sampler's
+ * signals are pending as well: skip them. @timeout may be NULL.
  */
 static int wait_for(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
 {
@@ -139,7 +145,7 @@ static int wait_for(const sigset_t *set, siginfo_t *info, const struct timespec 
 	return ret;
 }
 
-/* As the original, which is not interrupted by handlers. */
+/* Wait as sigwait() does, which goes on after a handler has run. */
 static int wait_for_one(const sigset_t *set, int *sig)
 {
 	int ret;
@@ -170,8 +176,8 @@ CPA_EXPORT int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict in
 }
 
 /*
- * Signal @sig is about to be sent within the process. It may interrupt this very thread, so we are
- * out of our code by then. Who waits, but not for this one, goes on waiting when a handler has run.
+ * The thread is about to send @sig within the process. The signal may interrupt this very thread,
+ * so our code ends before. A thread that waits for other signals goes on waiting after a handler.
  */
 static void sending(int sig, uint64_t caller)
 {
@@ -181,7 +187,7 @@ static void sending(int sig, uint64_t caller)
 	if (!w)
 		return;
 	h = cpa_suspend_handlers(w, caller);
-	/* Relaxed: a look; nobody waits for signals in most programs. */
+	/* Relaxed: a hint; in most programs no thread waits for signals. */
 	o = sig < _NSIG && __atomic_load_n(&waiting_for[sig], __ATOMIC_RELAXED) ?
 		    object_of(w, caller) :
 		    NULL;
@@ -204,7 +210,7 @@ CPA_EXPORT int pthread_kill(pthread_t thread, int sig)
 	return REAL(pthread_kill)(thread, sig);
 }
 
-CPA_OLDER(pthread_kill, CPA_ARCH_GLIBC_FIRST); /* tells of a thread that has ended */
+CPA_OLDER(pthread_kill, CPA_ARCH_GLIBC_FIRST); /* this version reports a thread that has ended */
 int pthread_kill_older(pthread_t thread, int sig)
 {
 	if (sig > 0)

@@ -10,7 +10,7 @@
 
 #define LOCK_OP(worker, spin, caller) CPA_LOCK_OP(worker, spin, CPA_SPIN, caller)
 
-/* The rest of a lock call; @has: it got the lock at once. */
+/* The rest of a lock call. @has: the thread got the lock at once. */
 static __attribute__((noinline)) int lock(pthread_spinlock_t *s, bool has, uint64_t caller)
 {
 	struct cpa_lock_op l = LOCK_OP(cpa_enter(), s, caller);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/sync/std_thread.c - the state object of a std::thread, as libstdc++ 6 and later lay it out
+ * preload/sync/std_thread.c - the function that a std::thread of libstdc++ 6 or later runs
  *
- * libstdc++ starts all threads with one routine of its own. Its argument is an object: a pointer to
- * a virtual table, then a std::tuple, which holds the arguments and behind them the callable. Entry
- * 2 of the table is the function _M_run(), which calls the callable.
+ * libstdc++ starts all threads with one routine. Its argument is an object: a pointer to a virtual
+ * table, then a std::tuple with the arguments and behind them the callable. Entry 2 of the table is
+ * the function _M_run(), which calls the callable.
  */
 #include "preload/sync/std_thread.h"
 
@@ -19,9 +19,8 @@ static bool is_function(uint64_t address)
 }
 
 /*
- * Whether the object with virtual table @table holds exactly one pointer to a function, and that is
- * the callable. The name of the object's type says so: "std::tuple<void (*)(...), ...>". A program
- * built without RTTI has no such name: false.
+ * Whether the object with virtual table @table holds exactly one pointer to a function, which is
+ * the callable. The name of its type says so: "std::tuple<void (*)(...), ...>". False without RTTI.
  */
 static bool calls_pointer(const uint64_t *table)
 {
@@ -53,7 +52,7 @@ uint64_t cpa_std_thread_function(uint64_t routine, const void *argument)
 	if (calls_pointer(table)) {
 		if (is_function(state[1]))
 			return state[1];
-		/* state[1] is an argument, which stands before the callable. */
+		/* state[1] is an argument: arguments stand before the callable. */
 		if (is_function(state[2]))
 			return state[2];
 	}

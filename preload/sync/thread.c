@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/sync/thread.c - pthread_create, join, detach, names and kin; thrd_*
+ * preload/sync/thread.c - pthread_create(), join, detach, names; thrd_*
  *
- * The creator claims the row of the thread to come and registers it under its pthread_t, so that
- * a join finds the right row even if the system used the address before. A thread ends for us in
- * the last round of its thread-specific destructors: others, which may lock, have run by then.
+ * The creator claims the row of the new thread and registers it under its pthread_t, so that a join
+ * finds the right row even if an earlier thread had the same address. A thread ends for cpa in the
+ * last round of its thread-specific destructors: other destructors, which may use locks, have run
+ * by then.
  */
 #include <errno.h>
 #include <limits.h>
@@ -30,16 +31,17 @@
 #include "shadow/edge/thread.h"
 #include "shadow/path/token.h"
 
-/* What a new thread needs to begin; it gives it back. */
+/* Allocated by the creator for start(); the new thread gives it back. */
 struct beginning {
 	void *(*routine)(void *);
 	int (*c11_routine)(void *);
 	void *argument;
-	uint32_t row;	/* 0: created while profiling was off */
-	uint32_t token; /* the creator's path; 0: none */
-	uint64_t epoch; /* the creator's */
+	uint32_t row;	/* thread row; 0: created while profiling was off */
+	uint32_t token; /* token with the creator's path; 0: none */
+	uint64_t epoch; /* part that the creator was in */
 	bool detached;
-	bool inner; /* made by a queue's own code: its loop is the queue's until it calls back */
+	/* created by the code of a work queue: its time is the queue's until it calls back */
+	bool inner;
 	uint64_t caller;
 };
 
@@ -55,7 +57,7 @@ void cpa_thread_register(pthread_t thread, uint32_t row)
 	}
 }
 
-/* The row of @thread, 0 if we do not know it. */
+/* The row registered for @thread; 0: none. */
 static uint32_t row_of(pthread_t thread)
 {
 	uint32_t number = cpa_table_find(CPA_TABLE_OBJECTS, cpa_object_key((const void *)thread));
@@ -70,7 +72,7 @@ static uint64_t purpose(const struct beginning *b)
 			    (uint64_t)b->c11_routine;
 }
 
-/* The calling thread begins, inside our code. */
+/* The calling thread begins. Inside our code. */
 static void begin(const struct beginning *b)
 {
 	struct cpa_component_name name = {
@@ -111,7 +113,7 @@ static struct beginning take(void *argument)
 		begin(&b);
 	} else {
 		cpa_tls.routine = purpose(&b);
-		/* Another may have had this pthread_t. */
+		/* An earlier thread may have had this pthread_t. */
 		cpa_thread_register(pthread_self(), 0);
 	}
 	cpa_leave();
@@ -124,7 +126,7 @@ static void returned(const char *scope)
 	cpa_thread_returned();
 }
 
-/* A thread may be cancelled, or end by pthread_exit(): the routine's scope ends by unwinding then. */
+/* Not only at the return: after pthread_exit() or a cancellation, unwinding ends the scope. */
 #define ROUTINE_SCOPE char scope __attribute__((cleanup(returned), unused)) = 0
 
 static void *start(void *argument)
@@ -143,7 +145,7 @@ static int start_c11(void *argument)
 	return b.c11_routine(b.argument);
 }
 
-/* What the thread to be created will be given; NULL: create it without us. Stays inside. */
+/* Prepare the creation of a thread, and stay inside. NULL: create it without us. */
 static struct beginning *prepare(struct cpa_worker *w, const struct beginning *b)
 {
 	struct beginning *copy = cpa_pool_take(CPA_POOL_BEGINNINGS, sizeof(*copy));
@@ -165,7 +167,7 @@ static struct beginning *prepare(struct cpa_worker *w, const struct beginning *b
 }
 
 /*
- * The same while profiling is off: only what the thread is for is to be known when it meets a part
+ * prepare() while profiling is off: only the thread's routine must be known when it enters a part
  * of the run. NULL: create it without us.
  */
 static struct beginning *prepare_off(const struct beginning *b)
@@ -182,7 +184,7 @@ static struct beginning *prepare_off(const struct beginning *b)
 	return copy;
 }
 
-/* No thread was made of @copy. */
+/* No thread was created with @copy. */
 static void drop_off(struct beginning *copy)
 {
 	cpa_reenter();
@@ -190,7 +192,7 @@ static void drop_off(struct beginning *copy)
 	cpa_leave();
 }
 
-/* The creation is over; on success the new thread owns @copy, so @row is passed on its own. */
+/* The creation has ended. On success the new thread owns @copy, so @row is passed separately. */
 static void created(struct cpa_worker *w, struct beginning *copy, uint32_t row, pthread_t thread,
 		    bool success)
 {
@@ -206,18 +208,20 @@ static void created(struct cpa_worker *w, struct beginning *copy, uint32_t row, 
 }
 
 #define SMALL_STACK (256u << 10)
-#define OUR_STACK   8192u /* our TLS, which is in it, and our functions; a signal comes on top */
+#define OUR_STACK   8192u /* bytes of our TLS and our functions; a signal frame comes on top */
 
 /*
- * @attr, or @copy of it with a larger stack: where the program needs nearly all of a small one,
- * there is no room for us. A stack of its own is as it is. What pthread_attr_t points to is shared.
+ * @attr, or @copy of it with a larger stack: a small stack may have no room for our code. A stack
+ * that the program provides is not changed. The memory that a pthread_attr_t points to is shared.
  */
 static const pthread_attr_t *with_room(const pthread_attr_t *attr, pthread_attr_t *copy)
 {
 	size_t size, more = OUR_STACK + getauxval(AT_MINSIGSTKSZ);
 	void *stack;
 
-	/* glibc gives the lower end of a stack whose upper one is NULL if there is none. */
+	/*
+	 * Without a stack of the program, glibc returns a lower end as if the upper end were NULL.
+	 */
 	if (!attr || pthread_attr_getstack(attr, &stack, &size) || !size || size >= SMALL_STACK ||
 	    (uintptr_t)stack + size)
 		return attr;
@@ -254,7 +258,9 @@ CPA_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *asked,
 	}
 	row = copy->row;
 	ret = REAL(pthread_create)(thread, attr, start, copy);
-	/* A detached thread may be gone, its pthread_t another's. It registered itself. */
+	/*
+	 * A detached thread may have ended, and its pthread_t be reused. It has registered itself.
+	 */
 	if (!ret && b.detached)
 		cpa_done(w);
 	else
@@ -292,10 +298,10 @@ CPA_EXPORT int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
 struct join_op {
 	struct cpa_op op;
 	pthread_t thread;
-	uint32_t row; /* of the thread; 0: not known */
+	uint32_t row; /* row of the thread; 0: not known */
 };
 
-/* A join that does not block: inside our code, if @join.op.w. */
+/* Prepare a join that does not block. If @join.op.w is set, the thread is inside our code. */
 static struct join_op join_try(pthread_t thread, uint64_t caller)
 {
 	struct join_op join = { .op = CPA_OP(cpa_enter(), caller), .thread = thread };
@@ -317,20 +323,20 @@ static struct join_op join_begin(pthread_t thread, uint64_t caller)
 }
 
 /*
- * The row of @thread, which was joined just now: it had none when the join began, as it was created
- * while profiling was off. A thread that got the same pthread_t since then still runs.
+ * The row of @thread after its join. It had none at the begin of the join, as it was created while
+ * profiling was off. A thread that has got the same pthread_t since then still runs.
  */
 static uint32_t late_row_of(pthread_t thread)
 {
 	uint32_t number = *cpa_alive ? row_of(thread) : 0;
 	const struct cpa_thread *row = number ? cpa_row(CPA_TABLE_THREADS, number) : NULL;
 
-	/* ACQUIRE pairs with the thread's end, cpa_thread_end(). */
+	/* ACQUIRE pairs with cpa_thread_end(). */
 	return row && __atomic_load_n(&row->state, __ATOMIC_ACQUIRE) == CPA_THREAD_EXITED ? number :
 											    0;
 }
 
-/* The thread is gone, and its pthread_t will be another's, or is already. */
+/* The thread is gone. Another may get its pthread_t, or has got it already. */
 static void gone(const struct join_op *join)
 {
 	uint32_t number =
@@ -342,7 +348,7 @@ static void gone(const struct join_op *join)
 	cpa_thread_joined(join->row);
 }
 
-/* The join returned while profiling is off: the row must be free all the same. */
+/* The join returned while profiling is off: free the row all the same. */
 static void join_end_off(const struct join_op *join)
 {
 	if (!join->row || !*cpa_alive || cpa_tls.inside)
@@ -352,7 +358,7 @@ static void join_end_off(const struct join_op *join)
 	cpa_leave();
 }
 
-/* The join returned; @joined: the thread is gone. @timeout: the wait was cut short. */
+/* The join has returned. @joined: the thread is gone. @timeout: the wait timed out. */
 static void join_end(struct join_op *join, bool joined, bool timeout)
 {
 	struct cpa_op *op = &join->op;
@@ -430,7 +436,7 @@ CPA_EXPORT int thrd_join(thrd_t thread, int *result)
 	return ret;
 }
 
-/* Nobody will join @thread: said before, as it may be gone afterwards. */
+/* Nobody will join @thread. Noted before the call, after which it may be gone. */
 static void detaching(pthread_t thread)
 {
 	struct cpa_worker *w = cpa_enter_any();
@@ -457,8 +463,8 @@ CPA_EXPORT int thrd_detach(thrd_t thread)
 }
 
 /*
- * Let row @number have @name. Its own thread may write at the same time, and readers of a running
- * session may find half of a name: it is for people, and the next reading has it whole.
+ * Give row @number the name @name. Its own thread may write at the same time, and readers of a
+ * running session may see parts of two names: names are for people, and the next reading is right.
  */
 static void set_name(uint32_t number, const char *name)
 {
