@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "analysis/compare/compare_write.h"
+#include "analysis/render/html.h"
 #include "analysis/render/json_put.h"
 
 #define DIGITS 15
@@ -89,10 +90,9 @@ static json_t *rules_json(const struct cpa_judgements *rules)
 	return array;
 }
 
-int cpa_compare_json(const struct cpa_comparison *c, const struct cpa_judgements *rules, FILE *out)
+static json_t *comparison_json(const struct cpa_comparison *c, const struct cpa_judgements *rules)
 {
 	json_t *root = json_object(), *rows = json_array(), *warnings = json_array();
-	int ret;
 
 	put_count(root, "schema", SCHEMA);
 	put_text(root, "cpa_version", CPA_VERSION);
@@ -107,9 +107,28 @@ int cpa_compare_json(const struct cpa_comparison *c, const struct cpa_judgements
 	for (size_t i = 0; i < c->warnings; i++)
 		json_array_append_new(warnings, json_string(c->warning[i]));
 	json_object_set_new(root, "warnings", warnings);
-	ret = json_dumpf(root, out, JSON_INDENT(1) | JSON_REAL_PRECISION(DIGITS));
+	return root;
+}
+
+int cpa_compare_json(const struct cpa_comparison *c, const struct cpa_judgements *rules, FILE *out)
+{
+	json_t *root = comparison_json(c, rules);
+	int ret = json_dumpf(root, out, JSON_INDENT(1) | JSON_REAL_PRECISION(DIGITS));
+
 	if (ret == 0 && fputc('\n', out) == EOF)
 		ret = -1;
 	json_decref(root);
+	return ret;
+}
+
+int cpa_compare_html(const struct cpa_comparison *c, const struct cpa_judgements *rules, FILE *out)
+{
+	json_t *data = json_object();
+	int ret;
+
+	put_text(data, "version", CPA_VERSION);
+	json_object_set_new(data, "comparison", comparison_json(c, rules));
+	ret = cpa_html_put(data, NULL, out);
+	json_decref(data);
 	return ret;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/compare/compare_write.h - a comparison as text and as JSON */
+/* analysis/compare/compare_write.h - a comparison as text, as JSON, and as a page for a browser */
 #ifndef CPA_ANALYSIS_COMPARE_COMPARE_WRITE_H
 #define CPA_ANALYSIS_COMPARE_COMPARE_WRITE_H
 
@@ -26,5 +26,8 @@ void cpa_compare_text(const struct cpa_comparison *c, const struct cpa_judgement
 
 /* Write all rows and values. Return 0; or -1 with errno set if they cannot be written. */
 int cpa_compare_json(const struct cpa_comparison *c, const struct cpa_judgements *rules, FILE *out);
+
+/* The same as a page: analysis/render/html.h. */
+int cpa_compare_html(const struct cpa_comparison *c, const struct cpa_judgements *rules, FILE *out);
 
 #endif

@@ -37,7 +37,8 @@ static const char help[] =
 	"                            or 400ms for the new side alone; also with <\n"
 	"  --strict                  exit with 3 also if a limit is unclear\n"
 	"  --least PERCENT           smaller changes are none, default 2\n"
-	"  --format text|json        default: text\n"
+	"  --format text|json|html   default: text\n"
+	"  --html FILE               write a page for a browser, which needs no network\n"
 	"  --top N                   rows of each table (text), default 10\n"
 	"  --color auto|always|never default: auto, on a terminal unless NO_COLOR is set\n"
 	"  --width N                 columns of a line (text), default: the terminal's, or 80\n"
@@ -46,7 +47,8 @@ static const char help[] =
 	"Exit status: 0, 1 for a run that cannot be read, 2 for wrong usage, 3 for a broken limit.\n";
 
 struct options {
-	bool json, strict;
+	bool json, html, strict;
+	const char *file; /* --html; NULL: standard output */
 	double least;
 	size_t top, width;
 	enum cpa_color color;
@@ -111,6 +113,7 @@ static struct options parse_options(int argc, char **argv)
 		{ "strict", no_argument, NULL, 's' },
 		{ "least", required_argument, NULL, 'l' },
 		{ "format", required_argument, NULL, 'f' },
+		{ "html", required_argument, NULL, 'p' },
 		{ "top", required_argument, NULL, 't' },
 		{ "color", required_argument, NULL, 'c' },
 		{ "width", required_argument, NULL, 'w' },
@@ -135,8 +138,13 @@ static struct options parse_options(int argc, char **argv)
 			break;
 		case 'f':
 			options.json = strcmp(optarg, "json") == 0;
-			if (!options.json && strcmp(optarg, "text") != 0)
-				bad_usage("--format", optarg, "text or json expected");
+			options.html = strcmp(optarg, "html") == 0;
+			if (!options.json && !options.html && strcmp(optarg, "text") != 0)
+				bad_usage("--format", optarg, "text, json or html expected");
+			break;
+		case 'p':
+			options.html = true;
+			options.file = optarg;
 			break;
 		case 't':
 			options.top = parse_number("--top", 1, 1000000,
@@ -251,7 +259,11 @@ int main(int argc, char **argv)
 	read_sides(&c, dashes - optind, argv + optind, argc - dashes - 1, argv + dashes + 1);
 	cpa_compare(&c);
 	status = judge(&options, &c, &rules);
-	if (options.json) {
+	if (options.file && !freopen(options.file, "we", stdout))
+		bad_usage("--html", options.file, strerror(errno));
+	if (options.html) {
+		ret = cpa_compare_html(&c, &rules, stdout);
+	} else if (options.json) {
 		ret = cpa_compare_json(&c, &rules, stdout);
 	} else {
 		struct cpa_page page = cpa_terminal_page(options.color, options.width);

@@ -14,6 +14,9 @@ const VIEWS = [
 	['Profiler', itself],
 ];
 
+/* The page of cpa diff has this one. */
+const VIEWS_OF_COMPARISON = [['Compare', compare]];
+
 const root = document.documentElement;
 
 function setTheme(name) {
@@ -23,12 +26,13 @@ function setTheme(name) {
 }
 
 function start() {
-	const program = report.program;
-	const made = VIEWS.map(([name, make]) => [name, make()]).filter(([, view]) => view);
-	document.title = `cpa: ${program.name}`;
-	document.getElementById('program').textContent = program.name;
-	document.getElementById('about').textContent =
-		`${seconds(program.wall_s)} wall${program.complete ? '' : ', not run to its end'}`;
+	const made = (report ? VIEWS : VIEWS_OF_COMPARISON).map(([name, make]) => [name, make()]).filter(([, view]) => view);
+	const name = report ? report.program.name : 'comparison';
+	document.title = `cpa: ${name}`;
+	document.getElementById('program').textContent = name;
+	document.getElementById('about').textContent = report ?
+		`${seconds(report.program.wall_s)} wall${report.program.complete ? '' : ', not run to its end'}` :
+		runsText(data.comparison);
 	document.getElementById('sections').replaceChildren(...made.map(([name, view]) => el('a', { href: '#' + view.id }, name)));
 	document.getElementById('main').replaceChildren(...made.map(([, view]) => view));
 

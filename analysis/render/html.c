@@ -47,6 +47,23 @@ static int put_escaped(const char *text, size_t size, void *argument)
 	return 0;
 }
 
+int cpa_html_put(const json_t *data, const struct cpa_bytes *events, FILE *out)
+{
+	int ret = fputs(cpa_page_head, out) == EOF ? -1 : 0;
+
+	if (ret == 0)
+		ret = json_dump_callback(data, put_escaped, out,
+					 JSON_COMPACT | JSON_ENSURE_ASCII |
+						 JSON_REAL_PRECISION(DIGITS));
+	if (ret == 0 && fputs(cpa_page_middle, out) == EOF)
+		ret = -1;
+	if (ret == 0 && events)
+		ret = cpa_bytes_base64(events, out);
+	if (ret == 0 && fputs(cpa_page_tail, out) == EOF)
+		ret = -1;
+	return ret;
+}
+
 /* What only a journal holds, if @dump has one: to @data and to @events. */
 static void add_journal(json_t *data, struct cpa_dump *dump, const struct cpa_profile *profile,
 			const uint32_t *core, size_t cores, struct cpa_bytes *events)
@@ -87,17 +104,7 @@ int cpa_html_write(struct cpa_dump *dump, const struct cpa_profile *profile, con
 	json_object_set_new(data, "series", cpa_html_series(profile));
 	if (dump)
 		add_journal(data, dump, profile, core, cores, &events);
-	ret = fputs(cpa_page_head, out) == EOF ? -1 : 0;
-	if (ret == 0)
-		ret = json_dump_callback(data, put_escaped, out,
-					 JSON_COMPACT | JSON_ENSURE_ASCII |
-						 JSON_REAL_PRECISION(DIGITS));
-	if (ret == 0 && fputs(cpa_page_middle, out) == EOF)
-		ret = -1;
-	if (ret == 0)
-		ret = cpa_bytes_base64(&events, out);
-	if (ret == 0 && fputs(cpa_page_tail, out) == EOF)
-		ret = -1;
+	ret = cpa_html_put(data, &events, out);
 	free(events.at);
 	json_decref(data);
 	return ret;

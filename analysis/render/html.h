@@ -10,9 +10,11 @@
 #ifndef CPA_ANALYSIS_RENDER_HTML_H
 #define CPA_ANALYSIS_RENDER_HTML_H
 
+#include <jansson.h>
 #include <stdio.h>
 
 #include "analysis/profile/profile.h"
+#include "analysis/util/bytes.h"
 
 /*
  * Write the page of @profile to @out. @dump: of the profile, for what only a journal holds; NULL:
@@ -21,5 +23,11 @@
  */
 int cpa_html_write(struct cpa_dump *dump, const struct cpa_profile *profile, const uint32_t *core,
 		   size_t cores, FILE *out);
+
+/*
+ * Write the page of @data, whose key "report" or "comparison" says what it shows. @events: as
+ * html_lanes.h has them; NULL: none. Return 0, or -1 with errno set if it could not be written.
+ */
+int cpa_html_put(const json_t *data, const struct cpa_bytes *events, FILE *out);
 
 #endif

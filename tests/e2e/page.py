@@ -8,6 +8,7 @@ chromium and chromedriver; without them the tests of the browser are skipped. Wi
 axe-core (axe.min.js) in CPA_AXE its rules are checked, too. Prints TAP and a summary.
 """
 
+import json
 import os
 import pathlib
 import re
@@ -364,6 +365,25 @@ def test_policy(results, view, dump):
     view.console()
 
 
+def test_compare(results, view, folder):
+    """The page of cpa diff has the rows of its JSON."""
+    sides = [[record(folder, f"{side}{i}", PROGRAMS / "sem_ring") for i in range(2)] for side in "ab"]
+    arguments = [*sides[0], "--", *sides[1]]
+    page = folder / "compare.html"
+    run([BUILD / "cpa-diff", "--html", page, *arguments])
+    comparison = json.loads(run([BUILD / "cpa-diff", "--format", "json", *arguments]))
+    results.check(equal(data_of(page)["comparison"], comparison), "compare: the data of --format json")
+    results.check(view.open(page), "compare: opens")
+    view.js("for (const e of document.querySelectorAll('button')) if (e.textContent.startsWith('Show all')) e.click();")
+    rows = view.js("return [...document.querySelectorAll('#compare tbody tr')]"
+                   ".map((r) => [r.children[0].textContent, r.children[8] && r.children[8].textContent])")
+    want = [(r["base"]["mean"], " ".join(filter(None, (r["kind"], r["name"])))) for r in comparison["rows"]]
+    wrong = [r for r, w in zip(rows, want) if r[1] != w[1] or not is_shown(r[0], w[0])]
+    results.check(len(rows) == len(want) and not wrong, f"compare: each row {wrong[:3] or ''}".rstrip())
+    check_access(results, view, "compare")
+    quiet(results, view, "compare")
+
+
 def hostile_programs(folder):
     """The program with hostile symbols and a hostile file name of its own; and with its source's."""
     program = folder / "<img src=x onerror=window.hostile=1>\u202e"
@@ -438,8 +458,8 @@ def main():
     dump = record(folder, "run", PROGRAMS / "two_locks")
     test_errors(results, folder, dump)
     test_view(results, folder, dump)
-    for name in SUMMED:
-        other = record(folder, name, PROGRAMS / name)
+    for program in [*(PROGRAMS / name for name in SUMMED), BUILD / "examples/pipeline"]:
+        name, other = program.name, record(folder, program.name, program)
         page, report = write_page(other), read(other)
         check_sums(results, page, report, name)
         check_stacks(results, page, report, name)
@@ -451,6 +471,7 @@ def main():
     try:
         test_page(results, view, dump)
         test_policy(results, view, dump)
+        test_compare(results, view, folder)
         test_hostile(results, view, folder)
     finally:
         view.close()
