@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/clock/clock.h - wall and process time of the calling thread, mostly without a system call
+ * preload/clock/clock.h - wall and CPU time of the calling thread, mostly without a system call
  *
- * The time stamp counter is both, as long as the thread is not switched out. A word in memory that
- * the kernel changes when it resumes the thread tells whether it was: `*detector == armed`. First
- * choice is the rseq_cs word of glibc's rseq area, armed with a descriptor whose instruction range
- * never executes; newer kernels leave it alone inside system calls, so a test at start decides.
- * Without it every stamp asks the kernel.
+ * While a thread is not switched out, the time stamp counter gives both. A word in memory, the
+ * detector, shows whether it was: the kernel changes the word when it resumes the thread, so it
+ * then differs from cpa_clock_armed. The word is rseq_cs in glibc's rseq area, armed with a
+ * descriptor whose instruction range never executes. Newer kernels do not change it in system
+ * calls, so a test at start decides whether it is used. Without a detector every stamp asks the
+ * kernel.
  *
- * Order: counter first, then the detector; then nothing can slip in between.
+ * Order: the counter is read first, then the detector. A switch between the two is then seen.
  */
 #ifndef CPA_PRELOAD_CLOCK_CLOCK_H
 #define CPA_PRELOAD_CLOCK_CLOCK_H
@@ -20,46 +21,53 @@
 
 struct cpa_clock {
 	volatile uint64_t *detector;
-	uint64_t last;	  /* counter at the last stamp */
-	uint64_t rebased; /* counter when `cpu` was last compared with the kernel's clock */
-	uint64_t cpu;	  /* CPU time of the thread accounted for so far, ticks */
-	uint64_t ahead; /* ticks of `cpu` that the kernel's clock did not have: see cpa_clock_repaid() */
-	uint64_t delay_ns; /* run-queue delay (schedstat) when last read */
-	uint64_t unread;   /* ticks without a processor since then */
+	uint64_t last; /* counter at the last stamp */
+	/* counter when `cpu` was compared with the kernel's clock the last time */
+	uint64_t rebased;
+	uint64_t cpu; /* CPU time of the thread that stamps have reported so far, ticks */
+	/* ticks by which `cpu` exceeds the kernel's clock: see cpa_clock_repaid() */
+	uint64_t ahead;
+	uint64_t delay_ns; /* run-queue delay in ns (schedstat) when it was read last */
+	uint64_t unread;   /* ticks without a processor since the delay was read */
 	/*
 	 * Voluntary and involuntary switches of the thread at the last getrusage(); -1: unknown.
 	 */
 	long given, taken;
-	bool waited;	/* the thread waited since then, without getrusage() */
+	bool waited;	/* the thread has waited since then, without a getrusage() */
 	int schedstat;	/* descriptor; -1: none yet, -2: not available */
-	uint64_t file;	/* its inode */
-	uint64_t lead;	/* by which `last` was ahead of the counter at the last look, ticks */
+	uint64_t file;	/* inode of the file of `schedstat` */
+	uint64_t lead;	/* ticks by which `last` was ahead of the counter when that was read last */
 	uint32_t probe; /* 16 times the usual length of an instrumentation operation, ticks */
-	uint32_t skips; /* operations until `probe` is measured again */
-	uint32_t first; /* how many of the first few measurements are left */
-	uint32_t tick;	/* moves on when the thread may have been switched out, or was sampled */
+	uint32_t skips; /* operations until the length of one is measured again */
+	uint32_t first; /* number of first measurements that are still to be made */
+	/* counts occasions on which the thread may have been switched out or was sampled */
+	uint32_t tick;
 };
 
-/* What happened between two stamps; ticks. process + runqueue + external = wall. */
+/* Times between two stamps, in ticks. process + runqueue + external = wall time. */
 struct cpa_elapsed {
 	uint64_t process, runqueue, external;
 };
 
-/* The observed path starts now. Before anything else. */
+/* The observed path starts now. Called before anything else. */
 CPA_HIDDEN void cpa_clock_begin(void);
 
-/* Choose the detector, measure the counter's rate. Before any thread is attached. */
+/*
+ * Choose the detector, and measure the counter's rate and the cost of readings. Before any thread
+ * is attached.
+ */
 CPA_HIDDEN void cpa_clock_init(void);
 
-/* cpa_clock_init() in a process that joins: takes the measurements from the session. */
+/* cpa_clock_init() in a process that joins a session: takes the results from there. */
 CPA_HIDDEN void cpa_clock_join(void);
 
 /* Start the clock of the calling thread. */
 CPA_HIDDEN void cpa_clock_start(struct cpa_clock *c);
 
 /*
- * How long the calling thread was ready without a processor since its birth, ticks; 0: not known.
- * Gaps from now on are not charged with that. Right behind cpa_clock_start(): some microseconds.
+ * Ticks in which the calling thread was ready without a processor since its start; 0: not known.
+ * Later gaps are not charged with that. Called right after cpa_clock_start(); takes some
+ * microseconds.
  */
 CPA_HIDDEN uint64_t cpa_clock_delay(struct cpa_clock *c);
 
@@ -71,27 +79,27 @@ CPA_HIDDEN uint64_t cpa_clock_ticks(uint64_t ns);
 /* Nanoseconds of @ticks, UINT32_MAX at most. */
 CPA_HIDDEN uint32_t cpa_clock_ns(uint64_t ticks);
 
-/* The counter, in ticks, when @clock showed @then ns, a time in the past. */
+/* The counter, in ticks, when @clock showed @then ns. @then lies in the past. */
 CPA_HIDDEN uint64_t cpa_clock_when(clockid_t clock, uint64_t then);
 
-/* The counter, in ticks and at most @now, when @clock showed @t, a time in the past. */
+/* The counter, in ticks, when @clock showed @t, a time in the past. At most @now. */
 CPA_HIDDEN uint64_t cpa_clock_at(clockid_t clock, const struct timespec *t, uint64_t now);
 
-/* Note both clocks in the header, if that was not done lately or @always. */
+/* Note both clocks in the header, if the last note is some time ago, or @always. */
 CPA_HIDDEN void cpa_clock_note(uint64_t now, bool always);
 
-/* As cpa_clock_stamp(), by asking the kernel. @blocked: the thread waited, however short. */
+/* cpa_clock_stamp() by asking the kernel. @blocked: the thread waited. */
 CPA_HIDDEN uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool blocked,
 					 uint64_t now);
 
 /*
- * The time since the last stamp was our own: as cpa_clock_stamp(), and learn how long it was. Says
- * how many of the next ones need not be measured.
+ * Stamp at the end of an operation of ours, learn from its length, and set how many of the next
+ * ones need not be measured. *@e: times of the operation.
  */
 CPA_HIDDEN void cpa_clock_measure(struct cpa_clock *c, struct cpa_elapsed *e);
 
 /*
- * Leave the time from cpa_clock_hide() to cpa_clock_hidden() out of all stamps. @e receives the times
+ * Leave the time between cpa_clock_hide() and cpa_clock_hidden() out of all stamps. *@e: the times
  * of that span.
  */
 struct cpa_clock_gap {
@@ -103,17 +111,20 @@ CPA_HIDDEN struct cpa_clock_gap cpa_clock_hide(struct cpa_clock *c);
 CPA_HIDDEN void cpa_clock_hidden(struct cpa_clock *c, const struct cpa_clock_gap *gap,
 				 struct cpa_elapsed *e);
 
-/* Descriptor that every armed detector points to; see clock.c. */
+/* Value of a detector that is armed: address of a descriptor in clock.c. Written once, at start. */
 extern CPA_HIDDEN uint64_t cpa_clock_armed;
 extern CPA_HIDDEN uint64_t cpa_clock_rebase_ticks;
 
 /*
- * Time that a hypervisor takes from a thread shows in the kernel's clock, not in the detector. So an
- * activity that seems longer than this, in ticks, ends with a reading of that clock.
+ * Longest activity, in ticks, that ends without a reading of the kernel's clock. Time that a
+ * hypervisor takes from a thread shows in that clock, not in the detector.
  */
 extern CPA_HIDDEN uint64_t cpa_clock_long_ticks;
 
-/* The kernel's clock is used in place of the counter: preload/clock/source.h. Atomic; set once. */
+/*
+ * Whether the kernel's clock is used in place of the counter: preload/clock/source.h. Atomic; set
+ * once.
+ */
 extern CPA_HIDDEN bool cpa_source_is_kernel;
 
 /* The kernel's clock, in ticks. */
@@ -121,7 +132,9 @@ CPA_HIDDEN uint64_t cpa_source_now(void);
 
 static inline uint64_t cpa_clock_now(void)
 {
-	/* Relaxed: whoever finds it late finds a counter that others still use, too. */
+	/*
+	 * Relaxed: a thread that sees the change late reads a counter that others still use, too.
+	 */
 	if (unlikely(__atomic_load_n(&cpa_source_is_kernel, __ATOMIC_RELAXED)))
 		return cpa_source_now();
 	return cpa_machine_counter();
@@ -133,8 +146,8 @@ static inline bool cpa_clock_switched(const struct cpa_clock *c)
 }
 
 /*
- * Whether `cpu` is due to be compared with the kernel's clock, or the thread may have lost its
- * processor.
+ * Whether `cpu` must be compared with the kernel's clock: the last time was long ago, or the thread
+ * may have been switched out. @now: the counter.
  */
 static inline bool cpa_clock_due(const struct cpa_clock *c, uint64_t now)
 {
@@ -142,17 +155,19 @@ static inline bool cpa_clock_due(const struct cpa_clock *c, uint64_t now)
 	return cpa_clock_switched(c) || now - c->rebased > cpa_clock_rebase_ticks;
 }
 
-/* Whether all the time since the last stamp, up to @now, was on a processor; @now is just read. */
+/* Whether the thread was on a processor since the last stamp, up to @now, which was just read. */
 static inline bool cpa_clock_usual(const struct cpa_clock *c, uint64_t now)
 {
 	return !cpa_clock_due(c, now) && (int64_t)(now - c->last) <= (int64_t)cpa_clock_long_ticks;
 }
 
 /*
- * Of @ticks between two usual stamps: those without a processor all the same. What the kernel's
- * clock turned out not to have is taken from what comes after it was asked. Interrupts and a
- * hypervisor take time that no detector shows; and a thread that another preempts from another core
- * is not charged the time until the interrupt arrives (6.18: 5 us), as the other one is.
+ * The part of @ticks between two usual stamps that had no processor.
+ *
+ * When the kernel's clock shows less CPU time than was reported, the difference is taken from the
+ * times after that. Interrupts and a hypervisor take time that no detector shows. A thread that
+ * another preempts from another core is not charged until the interrupt arrives (6.18: 5 us), while
+ * the other thread already is.
  */
 static inline uint64_t cpa_clock_repaid(struct cpa_clock *c, uint64_t ticks)
 {
@@ -163,10 +178,10 @@ static inline uint64_t cpa_clock_repaid(struct cpa_clock *c, uint64_t ticks)
 }
 
 /*
- * The stamp of a look at the counter, which showed @now. Stamps never go back: cpa_clock_skip() may
- * have gone too far, by one operation of ours at most. The stamp is then that much ahead, as is all
- * that was accounted for: a path that another thread goes on from must not be longer than its
- * release is late.
+ * The stamp for a counter reading @now. Stamps never go back: cpa_clock_skip() may have gone too
+ * far, by one operation of ours at most. The stamp, and all reported time with it, is then ahead of
+ * the counter. Another thread that continues the path then starts from a release that is late by
+ * the same amount.
  */
 static inline uint64_t cpa_clock_stamp_of(struct cpa_clock *c, uint64_t now)
 {
@@ -176,7 +191,7 @@ static inline uint64_t cpa_clock_stamp_of(struct cpa_clock *c, uint64_t now)
 	return stamp;
 }
 
-/* Stamp at @now, which was just read: fill @e with the time since the last one, return it. */
+/* Stamp at @now, which was just read. *@e: times since the last stamp. Return the stamp, ticks. */
 static inline uint64_t cpa_clock_stamp_at(struct cpa_clock *c, struct cpa_elapsed *e, uint64_t now)
 {
 	uint64_t ticks;
@@ -197,29 +212,30 @@ static inline uint64_t cpa_clock_stamp(struct cpa_clock *c, struct cpa_elapsed *
 	return cpa_clock_stamp_at(c, e, cpa_clock_now());
 }
 
-/* As cpa_clock_stamp(), after an original that may have blocked. */
+/* cpa_clock_stamp() after an original that may have blocked. */
 static inline uint64_t cpa_clock_stamp_waited(struct cpa_clock *c, struct cpa_elapsed *e)
 {
 	uint64_t now = cpa_clock_now();
 
-	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* as above */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the counter is read before the detector */
 	if (*c->detector != cpa_clock_armed)
 		return cpa_clock_stamp_slow(c, e, true, now);
 	return cpa_clock_stamp(c, e);
 }
 
-/* Usual length of an instrumentation operation of the thread, ticks. */
+/* Usual length of an operation of ours in the thread, ticks. */
 static inline uint64_t cpa_clock_operation(const struct cpa_clock *c)
 {
 	return c->probe / 16;
 }
 
 /*
- * The time since the last look at the counter was our own and short: let the next activity begin
- * when such an operation usually ends, without another look. Return the ticks passed over. What
- * this is wrong by goes to the program's activity; its mean is about 0, as every 64th time is
- * measured. It goes on from the counter, not from the stamp: however many short operations follow
- * each other, the stamp is ahead by no more than one usual operation.
+ * An operation of ours that reads the counter only at its begin: let the next activity begin when
+ * such an operation usually ends. Return the ticks skipped.
+ *
+ * The error goes to the program's activity. Its mean is about 0, as every 64th operation is
+ * measured. The skip starts from the counter, not from the stamp: however many short operations
+ * follow each other, the stamp is ahead by at most one usual operation.
  */
 static inline uint64_t cpa_clock_skip(struct cpa_clock *c)
 {

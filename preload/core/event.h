@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * preload/core/event.h - cpa_event() and cpa_done() in line, for wrappers that do little else
- */
+/* preload/core/event.h - cpa_event() and cpa_done() in line, for the fast lanes of wrappers */
 #ifndef CPA_PRELOAD_CORE_EVENT_H
 #define CPA_PRELOAD_CORE_EVENT_H
 
@@ -9,24 +7,25 @@
 #include "preload/core/untimed.h"
 #include "shadow/graph/run.h"
 
-/* Any event, at clock @now, and any end of one. */
+/* cpa_event() and cpa_done() without a fast lane. @now: the clock, just read. */
 CPA_HIDDEN uint64_t cpa_event_slow(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t caller,
 				   uint32_t class, uint64_t now);
 CPA_HIDDEN void cpa_done_slow(struct cpa_worker *w);
 
 /*
- * Whether an event @ticks after the last is a usual one; @stamp: the clock, just read, as its time.
+ * Whether the event ends an activity of CPU time alone, without samples. @stamp: the clock, just
+ * read, as its time; @ticks: since the last event.
  */
 static inline bool cpa_event_is_usual(const struct cpa_worker *w, uint64_t stamp, uint64_t ticks)
 {
-	/* Not if @stamp is before `since`, either: the difference is then very large. */
+	/* False also if @stamp is before `since`: the difference is then very large. */
 	if (unlikely(stamp - w->self.since >= w->self.window || ticks > cpa_clock_long_ticks))
 		return false;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the counter is read before the detector */
 	return !cpa_clock_switched(&w->clock) && !cpa_sampler_waiting(&w->sampler);
 }
 
-/* End the activity of @ticks at a usual event, up to the path's stamp. */
+/* End an activity of @ticks CPU time at clock @stamp. */
 static inline __attribute__((always_inline)) void cpa_event_run(struct cpa_worker *w,
 								enum cpa_event_kind kind,
 								uint64_t caller, uint32_t class,
@@ -43,7 +42,7 @@ static inline __attribute__((always_inline)) void cpa_event_run(struct cpa_worke
 	w->self.row->path.owner = w->self.id;
 }
 
-/* As cpa_event(). */
+/* cpa_event() in line. */
 static inline __attribute__((always_inline)) uint64_t
 cpa_event_usual(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t caller, uint32_t class)
 {
@@ -56,7 +55,7 @@ cpa_event_usual(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t caller,
 	return stamp;
 }
 
-/* As cpa_done(). */
+/* cpa_done() in line. */
 static inline void cpa_done_usual(struct cpa_worker *w)
 {
 	struct cpa_thread *row = w->self.row;

@@ -26,7 +26,7 @@ CPA_EXPORT int pthread_barrier_init(pthread_barrier_t *b, const pthread_barriera
 	return ret;
 }
 
-/* The thread arrived and left while profiling was off: the round is not to wait for it. */
+/* The thread arrived and left while profiling was off: the round must not wait for it. */
 static void left_off(struct cpa_worker *w, struct cpa_object *o, uint64_t round)
 {
 	struct cpa_wait wait = { .arrived = UINT64_MAX, .now = w->self.row->path.released };
@@ -34,12 +34,12 @@ static void left_off(struct cpa_worker *w, struct cpa_object *o, uint64_t round)
 	if (!*cpa_alive)
 		return;
 	cpa_reenter();
-	/* Its path, which is in the final node already, has what it may find there. */
+	/* The path of this thread is complete in the final node, where others may read it. */
 	cpa_barrier_left(&w->self, o, round, &wait);
 	cpa_leave();
 }
 
-/* The barrier itself may be gone, its memory another's: the shadow row @o stays. Leaves. */
+/* The barrier may have been destroyed and its memory reused: only the shadow @o is used. Leaves. */
 static void left(struct cpa_op *op, struct cpa_object *o, uint64_t round)
 {
 	struct cpa_self *self = &op->w->self;
@@ -57,8 +57,8 @@ static void left(struct cpa_op *op, struct cpa_object *o, uint64_t round)
 }
 
 /*
- * pthread_barrier_destroy() is not wrapped: a thread may call it when it has left the barrier, and
- * others, which have left the original, are still to read what the shadow has for them.
+ * pthread_barrier_destroy() is not wrapped: a thread may call it when it has left the barrier,
+ * while others that have left the original still read the shadow.
  */
 CPA_EXPORT int pthread_barrier_wait(pthread_barrier_t *b)
 {
@@ -73,12 +73,15 @@ CPA_EXPORT int pthread_barrier_wait(pthread_barrier_t *b)
 		return REAL(pthread_barrier_wait)(b);
 	o = cpa_object_of(w, b, CPA_BARRIER, op.caller);
 	members = o ? (uint32_t)o->waiting : 0;
-	if (!members) { /* one that we did not see being initialized: its count is not known */
+	if (!members) { /* a barrier whose initialization was not seen: its count is not known */
 		cpa_diag(CPA_DIAG_OBJECTS_REFUSED);
 		cpa_leave();
 		return REAL(pthread_barrier_wait)(b);
 	}
-	/* While off all arrivals count, too, or the rounds of the next part would be other ones. */
+	/*
+	 * Arrivals while profiling is off count, too: otherwise the rounds of the next part would
+	 * be shifted.
+	 */
 	if (cpa_window_is_in(w)) {
 		op.w = w;
 		cpa_op_arrive(&op, CPA_EV_ARRIVE, o->class);

@@ -2,10 +2,11 @@
 /*
  * preload/sync/external.c - calls that block for reasons outside synchronization
  *
- * A wrapper does one comparison before the call and one after it, unless the thread was switched
- * out: then the activity ends, and the time without a processor is of the call's kind. A
- * stamp before the call would cost more and tell no more: what the thread did before was on a
- * processor. All of these are cancellation points: nothing is held across them.
+ * A wrapper does one comparison before the call and one after it. If the thread was switched out,
+ * the activity ends after the call, and the time without a processor counts as time of the call's
+ * kind. A stamp before the call would cost more and give no more information: until the call the
+ * thread was on a processor. All of these functions are cancellation points: nothing is held across
+ * them.
  */
 #include <errno.h>
 #include <poll.h>
@@ -28,7 +29,7 @@
 #include "preload/lib/uv.h"
 #include "preload/process/wait.h"
 
-/* The thread came back from a call that may have blocked. errno is kept. */
+/* The thread is back from a call that may have blocked. errno is kept. */
 static __attribute__((noinline, cold)) void blocked(enum cpa_external kind, uint64_t caller)
 {
 	int err = errno;
@@ -46,12 +47,12 @@ static inline bool was_blocked(void)
 {
 	const struct cpa_worker *w = cpa_tls.worker;
 
-	/* Without a detector every call would look like one that blocked: look at the others. */
+	/* Without a detector every call would look blocked: the switch counts decide. */
 	return unlikely(w && !cpa_tls.inside && *cpa_alive && cpa_clock_switched(&w->clock) &&
 			cpa_header()->clock != CPA_CLOCK_SYSCALL);
 }
 
-/* The same of a wait for a signal's handler, which may have had events of its own. */
+/* returned() after a wait for a signal handler, which may have had events of its own. */
 static void suspended(uint64_t caller)
 {
 	int err = errno;
@@ -71,10 +72,10 @@ static void suspended(uint64_t caller)
 	errno = err;
 }
 
-/* A sample of ours that waits behind the thread's mask does not end what lets it through. */
+/* A signal of our sampler that is pending behind the thread's mask must not end the wait. */
 #define WITHOUT_OURS(mask) cpa_signal_without_ours(mask, &(sigset_t){ 0 })
 
-/* What blocked before the call is not of its kind: end that activity first. */
+/* A block before the call is of another kind: end that activity first. */
 #define BLOCKING(type, name, parameters, arguments, kind)     \
 	CPA_EXPORT type name parameters                       \
 	{                                                     \
@@ -89,8 +90,8 @@ static void suspended(uint64_t caller)
 	}
 
 /*
- * The calling thread moved @n bytes. They stand in its row alone: no event, and no look at the
- * clock. A signal handler that moves some meanwhile adds to the same word: one instruction.
+ * The calling thread has moved @n bytes: count them in its row, without an event. A signal handler
+ * that moves some at the same time adds to the same word, in one instruction.
  */
 #define COUNT_BYTES(field, n)                                                      \
 	do {                                                                       \
@@ -101,7 +102,7 @@ static void suspended(uint64_t caller)
 			moved_by->self.row->field += (uint64_t)(n);                \
 	} while (0)
 
-/* As BLOCKING, of a call that returns how many bytes it moved. */
+/* BLOCKING for a call that returns the number of bytes that it moved. */
 #define MOVING(name, parameters, arguments, kind, field)      \
 	CPA_EXPORT ssize_t name parameters                    \
 	{                                                     \
@@ -120,7 +121,7 @@ static void suspended(uint64_t caller)
 #define WRITING(name, parameters, arguments) \
 	MOVING(name, parameters, arguments, CPA_EXT_WRITE, bytes_written)
 
-/* What libuv's loop blocks in. */
+/* The calls in which libuv's loop waits. */
 #define EVENTS(type, name, parameters, arguments)                 \
 	CPA_EXPORT type name parameters                           \
 	{                                                         \
@@ -137,7 +138,7 @@ static void suspended(uint64_t caller)
 		return ret;                                       \
 	}
 
-/* What a signal handler ends. Ours must not. */
+/* Waits for a signal handler. Our own signal must not end them. */
 #define SUSPENDING(name, parameters, arguments)               \
 	CPA_EXPORT int name parameters                        \
 	{                                                     \
@@ -151,7 +152,7 @@ static void suspended(uint64_t caller)
 		return ret;                                   \
 	}
 
-/* Fortified callers use these; they are in no header. */
+/* Called by fortified programs; declared in no header. */
 ssize_t __read_chk(int fd, void *to, size_t n, size_t room);
 ssize_t __recv_chk(int fd, void *to, size_t n, size_t room, int flags);
 int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t room);

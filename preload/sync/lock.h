@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/sync/lock.h - shared by mutexes, spin locks and write locks
+ * preload/sync/lock.h - locks with one holder: mutexes, spin locks, write locks
  *
- * While one thread alone uses a lock (its user), most uses go untimed: such a use is counted, its
- * section estimated (preload/core/untimed.h), and no path changes. Another thread that takes the lock
- * finds the path of the last timed release. To bound what that edge lacks, a use is timed after each
- * sample of the thread's CPU time (1 ms, later 4 ms), and each time the thread was off its processor:
- * the last timed release is no older than that. The loss at such hand-offs is counted
- * (CPA_DIAG_UNTIMED_*), and one thread must then use the lock twice as often before its uses go
- * untimed again.
+ * While only one thread uses a lock (its user), most uses go untimed: such a use is counted, its
+ * length is estimated (preload/core/untimed.h), and no path changes. Another thread that takes the
+ * lock finds the path of the last timed release. To limit the error of that edge, a use is timed
+ * after each sample of the thread's CPU time (1 ms, later 4 ms), and after each time that the
+ * thread was off its processor: the last timed release is not older than that. The error at such
+ * hand-offs is counted (CPA_DIAG_UNTIMED_*), and one thread must then use the lock twice as often
+ * before its uses go untimed again.
  */
 #ifndef CPA_PRELOAD_SYNC_LOCK_H
 #define CPA_PRELOAD_SYNC_LOCK_H
@@ -23,7 +23,7 @@ struct cpa_lock_op {
 	struct cpa_op op;
 	const void *lock;
 	enum cpa_object_kind kind;
-	bool free; /* the lock seemed free when the operation arrived */
+	bool free; /* the lock seemed to be free when the operation began */
 };
 
 #define CPA_LOCK_OP(worker, address, kind_, caller)                                            \
@@ -38,30 +38,36 @@ struct cpa_lock_op {
 CPA_HIDDEN void cpa_lock_arrive(struct cpa_lock_op *l);
 
 /*
- * The thread has the lock, after cpa_lock_arrive() or at once. Joins the path of the last release,
- * begins the section. Publishes nothing. Leaves instrumentation code.
+ * The thread has got the lock, after cpa_lock_arrive() or at once: join the path of the last
+ * release and begin the section. Leaves instrumentation code.
  */
 CPA_HIDDEN void cpa_lock_enter(struct cpa_lock_op *l);
 
-/* As cpa_lock_enter(), of a lock that is not a CPA_RWLOCK and was free. Leaves. */
+/* cpa_lock_enter() for a lock that is not a CPA_RWLOCK and was free. Leaves. */
 CPA_HIDDEN void cpa_lock_got(struct cpa_worker *w, const void *lock, enum cpa_object_kind kind,
 			     uint64_t caller);
 
-/* The same, and cpa_lock_exit(), of a lock with shadow @o, inside our code or not. */
+/*
+ * cpa_lock_enter() and cpa_lock_exit() for a lock with shadow @o. The caller need not be inside our
+ * code.
+ */
 CPA_HIDDEN void cpa_lock_got_known(struct cpa_object *o, const void *lock, uint64_t caller);
 CPA_HIDDEN void cpa_lock_exit_known(struct cpa_object *o, uint64_t caller);
 
-/* The wait ended without the lock: @timeout, or an error. Leaves. */
+/* The wait ended without the lock: after @timeout, or with an error. Leaves. */
 CPA_HIDDEN void cpa_lock_failed(struct cpa_lock_op *l, bool timeout);
 
-/* A try that did not get the lock: an event, no edge. Leaves. */
+/* A try did not get the lock: an event without an edge. Leaves. */
 CPA_HIDDEN void cpa_lock_refused(struct cpa_lock_op *l);
 
-/* About to unlock. Leaves; the object must not be touched afterwards. */
+/* The thread is about to unlock. Leaves. After the unlock nobody may touch the object. */
 CPA_HIDDEN void cpa_lock_exit(struct cpa_worker *w, const void *lock, enum cpa_object_kind kind,
 			      uint64_t caller);
 
-/* The shadow of @lock if the calling thread has met it lately and may enter our code, else NULL. */
+/*
+ * The shadow of @lock, if it is in the calling thread's cache and the thread may enter our code;
+ * else NULL.
+ */
 static inline struct cpa_object *cpa_lock_known(const void *lock, enum cpa_object_kind kind)
 {
 	const struct cpa_worker *w = cpa_tls.worker;
@@ -77,8 +83,8 @@ static inline struct cpa_object *cpa_lock_known(const void *lock, enum cpa_objec
 }
 
 /*
- * @o is about to be locked. If another thread had it last, let what it left come while the lock's
- * own line does: the counts, and of the path what most have.
+ * The thread is about to lock @o. If another thread had it last, fetch now, together with the
+ * lock's own cache line, the lines that it wrote: the counts, and the first four of the path.
  */
 static inline void cpa_lock_fetch(const struct cpa_object *o)
 {
@@ -93,14 +99,17 @@ static inline void cpa_lock_fetch(const struct cpa_object *o)
 		__builtin_prefetch(path + i * CPA_CACHE_LINE);
 }
 
-/* Whether the calling thread is the user (see above) of @o, of cpa_lock_known(). A hint. */
+/* Whether the calling thread is the user of @o, which cpa_lock_known() returned. A hint. */
 static inline bool cpa_lock_is_used(const struct cpa_object *o)
 {
-	/* Relaxed: another thread may be taking it from us. Who holds the lock looks again. */
+	/* Relaxed: another thread may be taking the lock; the holder checks again. */
 	return __atomic_load_n(&o->user, __ATOMIC_RELAXED) == cpa_tls.worker->self.id;
 }
 
-/* The shadow of @lock if it is known and used, else NULL. A hint. */
+/*
+ * The shadow of @lock if cpa_lock_known() returns it and the calling thread is its user, else NULL.
+ * A hint.
+ */
 static inline struct cpa_object *cpa_lock_used(const void *lock, enum cpa_object_kind kind)
 {
 	struct cpa_object *o = cpa_lock_known(lock, kind);
@@ -108,13 +117,13 @@ static inline struct cpa_object *cpa_lock_used(const void *lock, enum cpa_object
 	return o && cpa_lock_is_used(o) ? o : NULL;
 }
 
-/* Nothing happened since the last event that a path must not miss. */
+/* Whether since the last event the thread was neither switched out nor sampled. */
 static inline bool cpa_lock_quiet(const struct cpa_worker *w)
 {
 	return !cpa_clock_switched(&w->clock) && !cpa_sampler_waiting(&w->sampler);
 }
 
-/* Let @call be our code, which a signal handler does not enter: that could end what is open. */
+/* Evaluate @call as our code, which signal handlers do not enter: one could end an open section. */
 #define CPA_GUARDED(call)       \
 	({                      \
 		bool done_;     \
@@ -142,7 +151,9 @@ static inline __attribute__((always_inline)) bool cpa_lock_note_enter(struct cpa
 	return true;
 }
 
-/* The thread has just got @o, of cpa_lock_used(): whether this use goes untimed. */
+/*
+ * The thread has just got @o, which cpa_lock_used() returned. Return whether this use goes untimed.
+ */
 static inline __attribute__((always_inline)) bool cpa_lock_enter_untimed(struct cpa_object *o)
 {
 	return CPA_GUARDED(cpa_lock_note_enter(cpa_tls.worker, o));
@@ -163,15 +174,18 @@ static inline bool cpa_lock_note_exit(struct cpa_worker *w, struct cpa_object *o
 	return true;
 }
 
-/* The thread is about to unlock @o, of cpa_lock_used(): whether that goes untimed. */
+/*
+ * The thread is about to unlock @o, which cpa_lock_used() returned. Return whether the use ends
+ * untimed.
+ */
 static inline bool cpa_lock_exit_untimed(struct cpa_object *o)
 {
 	return CPA_GUARDED(cpa_lock_note_exit(cpa_tls.worker, o));
 }
 
 /*
- * The lock was taken by a call that began while profiling was off: if a part of the run has begun
- * meanwhile, the section begins here.
+ * The lock was taken by a call that began while profiling was off. If a part of the run has begun
+ * in the meantime, the section begins here.
  */
 CPA_HIDDEN void cpa_lock_begun_slow(const void *lock, enum cpa_object_kind kind, uint64_t caller);
 
@@ -181,13 +195,13 @@ static inline void cpa_lock_begun(const void *lock, enum cpa_object_kind kind, u
 		cpa_lock_begun_slow(lock, kind, caller);
 }
 
-/* Another thread may have used @o untimed: what the edge to us may be short of is counted. */
+/* Another thread may have used @o untimed: count the possible error of the edge to this thread. */
 CPA_HIDDEN void cpa_lock_taken(const struct cpa_worker *w, struct cpa_object *o, uint64_t now);
 
 /*
- * The two halves for condition waits, which release and take the mutex inside the original:
- * begin or end @o's section at clock @now. cpa_section_end() returns the depth of a recursive
- * mutex, for cpa_section_begin(); 0 if the thread does not hold it.
+ * For condition waits, which release and take the mutex inside the original: end or begin @o's
+ * section at clock @now. cpa_section_end() returns the depth of a recursive mutex, to be given to
+ * cpa_section_begin(); 0 if the thread does not hold the mutex.
  */
 CPA_HIDDEN void cpa_section_begin(struct cpa_worker *w, struct cpa_object *o, uint32_t depth,
 				  uint64_t now);
