@@ -84,7 +84,7 @@ static void advise_next(struct cpa_guidance *guidance, const struct cpa_profile 
 		char *whole = cpa_describe(best, false);
 
 		name = cpa_describe(part, false);
-		advise(guidance, "At least %s of what %s saves is time spent in %s.",
+		advise(guidance, "At least %s of the path is time both in %s and in %s.",
 		       cpa_format_seconds(overlap(profile, best, part)).text, whole, name);
 		free(name);
 		free(whole);

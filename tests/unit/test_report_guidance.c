@@ -154,7 +154,7 @@ static void test_overlap(void **state)
 	add(CPA_FUNCTION, "read", "r.c:1", 1, 1);
 	guide();
 	assert_int_equal(guidance.advices, 3);
-	expect_advice(1, "At least 3.00 s of what the lock lock saves is time spent in the "
+	expect_advice(1, "At least 3.00 s of the path is time both in the lock lock and in the "
 			 "function compute (c.c:1).");
 	expect_advice(2, "Next is the function read (r.c:1): without it alone the path would be "
 			 "1.00 s shorter.");
@@ -242,7 +242,7 @@ static void test_leaves_it_to_the_verdict(void **state)
 		.kind = "mutex", .class = "log_lock", .wait_s = 9, .has_slot = true
 	};
 	profile.objects = 1;
-	expect_only("At least 3.00 s of what the lock lock saves is time spent in the function "
+	expect_only("At least 3.00 s of the path is time both in the lock lock and in the function "
 		    "compute (c.c:1).");
 	cpa_guidance_fini(&guidance);
 	verdict.kind = "idle";
