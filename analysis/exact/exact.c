@@ -282,7 +282,7 @@ static void apply_release(struct cpa_exact *x, struct runner *r, uint32_t thread
 static void charge(struct cpa_exact *x, struct runner *r, uint32_t slot, uint64_t ticks)
 {
 	x->total[slot] += ticks;
-	if (x->lane_of[slot])
+	if (x->lane_of[slot] && !x->file->idle[slot])
 		r->value[x->lane_of[slot]] -= ticks;
 }
 
@@ -299,7 +299,7 @@ static uint64_t weigh(const struct cpa_exact *x, size_t who, const struct runner
 {
 	const struct cpa_entry *e = &r->entry;
 	const struct cpa_cursor *c = r->cursor;
-	uint64_t full = e->process + e->external, weight = full;
+	uint64_t full = cpa_entry_weight(e), weight = full;
 
 	if (x->skip && x->skip(x->skip_argument, who, e->number))
 		return 0;
@@ -309,7 +309,8 @@ static uint64_t weigh(const struct cpa_exact *x, size_t who, const struct runner
 	for (unsigned i = 0; i < c->held_count; i++)
 		weight = less(x, weight, c->held[i], full);
 	for (size_t i = 0; i < e->charges; i++)
-		weight = less(x, weight, e->charge[i].slot, e->charge[i].ticks);
+		if (!x->file->idle[e->charge[i].slot])
+			weight = less(x, weight, e->charge[i].slot, e->charge[i].ticks);
 	return weight;
 }
 
@@ -319,7 +320,7 @@ static void apply_event(struct cpa_exact *x, size_t who)
 	struct cpa_exact_strand *s = &x->strand[who];
 	const struct cpa_entry *e = &r->entry;
 	const struct cpa_cursor *c = r->cursor;
-	uint64_t full = e->process + e->external, weight = weigh(x, who, r);
+	uint64_t full = cpa_entry_weight(e), weight = weigh(x, who, r);
 
 	for (unsigned k = 0; k < x->lanes; k++)
 		r->value[k] += weight;

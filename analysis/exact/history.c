@@ -31,7 +31,6 @@ struct reading {
 		cpa_event_name *name;
 		size_t used, room;
 	} resolved;
-	uint8_t *external; /* by slot, kind + 1 */
 };
 
 static void *grown(void *p, size_t used, size_t *room, size_t size)
@@ -77,7 +76,7 @@ static void add_charge(struct reading *in, size_t first, uint32_t slot, uint64_t
 static void add_charges(struct reading *in, const struct cpa_cursor *c, const struct cpa_entry *e,
 			struct cpa_history_event *to)
 {
-	uint64_t weight = e->process + e->external;
+	uint64_t weight = cpa_entry_weight(e);
 	size_t first = in->charges;
 
 	add_charge(in, first, in->file.edge[e->edge].slot, weight);
@@ -86,8 +85,8 @@ static void add_charges(struct reading *in, const struct cpa_cursor *c, const st
 		add_charge(in, first, c->held[i], weight);
 	for (size_t i = 0; i < e->charges; i++) {
 		add_charge(in, first, e->charge[i].slot, e->charge[i].ticks);
-		if (in->external[e->charge[i].slot])
-			to->external_kind = in->external[e->charge[i].slot] - 1;
+		if (in->file.kind[e->charge[i].slot])
+			to->external_kind = in->file.kind[e->charge[i].slot] - 1;
 	}
 	to->charges = (uint32_t)(in->charges - first);
 }
@@ -118,6 +117,7 @@ static void take_event(struct reading *in, const struct cpa_cursor *c, const str
 {
 	to->process = e->process;
 	to->external = e->external;
+	to->idle = e->idle;
 	to->runqueue = e->runqueue;
 	to->untimed = e->uses;
 	to->arrived = e->clock;
@@ -386,18 +386,6 @@ static void link_threads(struct cpa_run *run)
 	}
 }
 
-static void read_externals(struct reading *in)
-{
-	struct cpa_component row;
-
-	in->external = xcalloc(in->file.slots, sizeof(*in->external));
-	for (uint32_t i = 1; i <= in->dump->rows[CPA_TABLE_COMPONENTS]; i++)
-		if (cpa_dump_row(in->dump, CPA_TABLE_COMPONENTS, i, &row, sizeof(row)) &&
-		    row.kind == CPA_EXTERNAL && row.slot < in->file.slots &&
-		    row.address < CPA_EXTERNALS)
-			in->external[row.slot] = (uint8_t)(row.address + 1);
-}
-
 struct cpa_run *cpa_run_read(struct cpa_dump *dump, char **error)
 {
 	struct reading in = { .dump = dump };
@@ -411,7 +399,6 @@ struct cpa_run *cpa_run_read(struct cpa_dump *dump, char **error)
 		return NULL;
 	}
 	run = in.run = xcalloc(1, sizeof(*run));
-	read_externals(&in);
 	run->threads = in.file.strands;
 	run->thread = xcalloc(run->threads ? run->threads : 1, sizeof(*run->thread));
 	run->start = dump->header.start_ticks;
@@ -426,7 +413,6 @@ struct cpa_run *cpa_run_read(struct cpa_dump *dump, char **error)
 	cpa_map_fini(&in.merge_of);
 	free(in.merge);
 	free(in.resolved.name);
-	free(in.external);
 	cpa_journal_close(&in.file);
 	return run;
 }

@@ -88,8 +88,9 @@ struct cpa_history_event {
 	uint32_t peer;		/* thread id */
 	uint32_t count, queue;
 	uint64_t item;
-	/* The activity. process + external is its weight on the inherent path. */
+	/* The activity. process + external - idle is its weight on the inherent path. */
 	uint64_t process, external, runqueue;
+	uint64_t idle;	  /* part of `external` */
 	uint64_t arrived; /* clock at the end of the activity, before any waiting */
 	uint64_t now;	  /* clock when the call returned: arrived + waiting time */
 	uint64_t untimed; /* lock uses in the activity that were counted but not timed */

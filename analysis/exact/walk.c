@@ -64,13 +64,14 @@ static void add_note(const struct walk *w, struct page *p, const struct cpa_entr
 		n->causes = e->causes;
 		memcpy(n->cause, e->cause, sizeof(n->cause));
 	} else if (e->kind == CPA_ENTRY_EVENT) {
-		n->weight = e->process + e->external;
+		n->weight = cpa_entry_weight(e);
 		add_charge(p, w->exact->file->edge[e->edge].slot, n->weight);
 		add_charge(p, c->slot, n->weight);
 		for (unsigned i = 0; i < c->held_count; i++)
 			add_charge(p, c->held[i], n->weight);
 		for (size_t i = 0; i < e->charges; i++)
-			add_charge(p, e->charge[i].slot, e->charge[i].ticks);
+			if (!w->exact->file->idle[e->charge[i].slot])
+				add_charge(p, e->charge[i].slot, e->charge[i].ticks);
 		n->charges = p->charges - n->first;
 	}
 }

@@ -114,6 +114,23 @@ static void read_edges(struct cpa_journal_file *file)
 	}
 }
 
+static void read_externals(struct cpa_journal_file *file)
+{
+	struct cpa_component row;
+
+	file->kind = xcalloc(file->slots, sizeof(*file->kind));
+	file->idle = xcalloc(file->slots, sizeof(*file->idle));
+	for (uint32_t i = 1; i <= file->dump->rows[CPA_TABLE_COMPONENTS]; i++) {
+		if (!cpa_dump_row(file->dump, CPA_TABLE_COMPONENTS, i, &row, sizeof(row)) ||
+		    row.kind != CPA_EXTERNAL || row.slot >= file->slots ||
+		    row.address >= CPA_EXTERNALS)
+			continue;
+		file->kind[row.slot] = (uint8_t)(row.address + 1);
+		file->idle[row.slot] = !file->dump->idle_weighs &&
+				       cpa_external_class(row.address) != CPA_EXT_SERVICE;
+	}
+}
+
 bool cpa_journal_open(struct cpa_journal_file *file, struct cpa_dump *dump, char **error)
 {
 	struct cpa_journal_pool pool;
@@ -135,6 +152,7 @@ bool cpa_journal_open(struct cpa_journal_file *file, struct cpa_dump *dump, char
 	read_leaves(file, at + sizeof(pool), pool.blocks);
 	make_strands(file);
 	read_edges(file);
+	read_externals(file);
 	return true;
 }
 
@@ -143,6 +161,8 @@ void cpa_journal_close(struct cpa_journal_file *file)
 	free(file->leaf);
 	free(file->strand);
 	free(file->edge);
+	free(file->kind);
+	free(file->idle);
 }
 
 const struct cpa_strand *cpa_journal_strand(const struct cpa_journal_file *file, uint32_t id)
@@ -373,6 +393,12 @@ static void get_event(struct cpa_cursor *c, unsigned flags, struct cpa_entry *e)
 	e->charge = c->charge;
 	e->charges = c->charges;
 	c->charges = 0;
+	e->idle = 0;
+	for (size_t i = 0; e->external && i < e->charges; i++)
+		if (c->file->idle[e->charge[i].slot])
+			e->idle += e->charge[i].ticks;
+	if (e->idle > e->external) /* damaged */
+		e->idle = e->external;
 }
 
 static void get_item(struct cpa_cursor *c, bool said, struct cpa_entry *e)

@@ -42,6 +42,8 @@ struct cpa_journal_file {
 		uint32_t slot, to;
 	} * edge;
 	uint32_t edges;
+	uint8_t *kind; /* by slot: enum cpa_external + 1; 0: no slot of external time */
+	bool *idle;    /* by slot: what is charged to it weighs nothing */
 };
 
 /*
@@ -90,6 +92,7 @@ struct cpa_entry {
 	uint32_t object, other, queue, count;
 	uint64_t item;
 	uint64_t process, external, runqueue;
+	uint64_t idle; /* part of `external` that weighs nothing in the inherent path */
 	uint32_t edge, node, uses;
 	uint64_t clock; /* clock after the record */
 	/*
@@ -99,6 +102,12 @@ struct cpa_entry {
 	size_t charges;
 	const struct cpa_held_charge *charge;
 };
+
+/* The weight of an EVENT's activity in the inherent path, ticks. */
+static inline uint64_t cpa_entry_weight(const struct cpa_entry *e)
+{
+	return e->process + e->external - e->idle;
+}
 
 /* A position in a strand, with the decoder's state. */
 struct cpa_cursor {

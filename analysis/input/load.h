@@ -28,6 +28,7 @@ struct cpa_dump {
 	uint64_t broken[CPA_TABLES]; /* number of skipped rows */
 	uint64_t broken_paths;	     /* number of skipped paths */
 	uint64_t unsteady;	     /* rows that changed during each of several reads */
+	bool idle_weighs;	     /* the user asks for paths in which idle time weighs */
 };
 
 /*

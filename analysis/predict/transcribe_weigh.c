@@ -24,7 +24,7 @@ void transcribe_weigh(const struct transcribe *t, const struct cpa_history_event
 		      uint64_t *process, uint64_t *external)
 {
 	const double *factor = t->changes->factor;
-	double whole = (double)event->process + (double)event->external;
+	double whole = (double)event->process + (double)event->external - (double)event->idle;
 	double less_process = 0, less_external = 0, sections = 1, thread = 1;
 
 	*process = event->process;

@@ -56,6 +56,8 @@ void cpa_free_modules(struct cpa_profile *profile);
 /* components.c: fills in components and lock classes. */
 void cpa_build_components(struct cpa_build *build);
 void cpa_build_objects(struct cpa_build *build);
+/* blocked.c: divides the external time of the program into its classes. */
+void cpa_build_blocked(struct cpa_build *build);
 /* queues.c: fills in queues, by class. marks.c: fills in marks. */
 void cpa_build_queues(struct cpa_build *build);
 void cpa_build_marks(struct cpa_build *build);

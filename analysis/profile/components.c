@@ -119,6 +119,8 @@ static void add_group(struct cpa_build *build, const struct member *members, siz
 
 	figures->kind = row->kind;
 	figures->by = row->by;
+	if (row->kind == CPA_EXTERNAL)
+		figures->class = cpa_external_class(row->address);
 	figures->name = join_names(build->names, members, count);
 	figures->shared = count > 1 || row->shared != 0;
 	if (place->location && count == 1)

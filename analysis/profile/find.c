@@ -10,8 +10,6 @@
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 
-#define SHARE_TIMEOUTS 0.25 /* of the critical path: then waits that timed out hide it */
-
 bool cpa_is_contested(const struct cpa_profile *profile, const struct cpa_component_figures *lock)
 {
 	bool found = false;
@@ -72,9 +70,7 @@ static const char *describe_external(const char *name)
 		const char *name, *text;
 	} known[] = {
 		{ "other",
-		  "time blocked elsewhere (disk, page faults, system calls that cpa does not "
-		  "wrap)" },
-		{ "timeout", "time of waits that timed out" },
+		  "time blocked for disks (page faults, system calls that cpa does not wrap)" },
 		{ "unseen", "time of waits whose release cpa did not see" },
 		{ "child", "time blocked in waits for child processes" },
 	};
@@ -139,16 +135,6 @@ const struct cpa_component_figures *cpa_find_external(const struct cpa_profile *
 		    strcmp(profile->component[i].name, name) == 0)
 			return &profile->component[i];
 	return NULL;
-}
-
-const struct cpa_component_figures *cpa_find_timeouts(const struct cpa_profile *profile)
-{
-	const struct cpa_component_figures *timeouts = cpa_find_external(profile, "timeout");
-
-	return timeouts && timeouts->critical_path_s >
-				       SHARE_TIMEOUTS * profile->program.critical_path_s ?
-		       timeouts :
-		       NULL;
 }
 
 static bool matches(const char *pattern, const char *name)

@@ -28,9 +28,6 @@ const struct cpa_component_figures *cpa_find_best(const struct cpa_profile *prof
 const struct cpa_component_figures *cpa_find_external(const struct cpa_profile *profile,
 						      const char *name);
 
-/* The component of waits that timed out, if these hide the rest of the critical path; else NULL. */
-const struct cpa_component_figures *cpa_find_timeouts(const struct cpa_profile *profile);
-
 /*
  * Whether @pattern, which may have * and ? for any characters, names a component of @kind with @slot
  * and @name. A class of threads also has the name that all its threads have (pthread_setname_np()).

@@ -17,8 +17,9 @@
 #define SHARE_WAITED	 0.10 /* waits for one lock class, of the threads' CPU time */
 #define SHARE_PROBE	 0.05
 #define SHARE_UNSAMPLED	 0.10 /* of CPU time */
-#define SHARE_UNSEEN	 0.05 /* of the longer path: critical or observed */
+#define SHARE_UNSEEN	 0.05 /* of the observed path */
 #define SHARE_BLOCKED	 0.75 /* of the critical path: external time, which other programs decide */
+#define SHARE_IDLE	 0.50 /* of the observed path */
 #define EXPLAINS_BETTER	 2.0  /* an external or thread must save this much more */
 
 __attribute__((format(printf, 2, 3))) static void advise(struct cpa_guidance *guidance,
@@ -151,20 +152,6 @@ static void advise_component(struct cpa_guidance *guidance, const struct cpa_pro
 		advise_next(guidance, profile, best);
 }
 
-/* Parallelism with unlimited processors, without waits that timed out. */
-static double max_parallelism(const struct cpa_profile *profile)
-{
-	const struct cpa_program_figures *program = &profile->program;
-	const struct cpa_component_figures *timeouts = cpa_find_timeouts(profile);
-	double path, work;
-
-	if (!timeouts)
-		return program->max_parallelism;
-	path = program->critical_path_s - timeouts->saved_s;
-	work = program->work_s + program->external_s - timeouts->total_s;
-	return path > 0 && work > 0 ? work / path : program->max_parallelism;
-}
-
 static bool is_lock(const struct cpa_object_figures *object)
 {
 	return strcmp(object->kind, "mutex") == 0 || strcmp(object->kind, "spin") == 0 ||
@@ -192,52 +179,82 @@ static void advise_busy_lock(struct cpa_guidance *guidance, const struct cpa_pro
 	       object->saved_s > 0 ? cpa_format_seconds(object->saved_s).text : "no");
 }
 
-/* The cause of waits in @external, and how it limits the savings. */
+/* The cause of service time in @external, and how it limits the savings. */
 static const char *blame(const char *external)
 {
-	if (strcmp(external, "poll") == 0 || strcmp(external, "accept") == 0)
-		return "the program waited for input, as a server waits for its clients (or for "
-		       "its own threads through a pipe or an eventfd, which cpa does not follow). "
-		       "The savings hold for a run under this load only. To serve more, reduce "
-		       "the CPU time of its threads and their waits for locks";
 	if (strcmp(external, "child") == 0)
 		return "the program waited for other processes, which are not part of these "
 		       "figures";
 	if (strcmp(external, "sleep") == 0)
 		return "the program slept";
-	if (strcmp(external, "signal") == 0)
-		return "the program waited for signals. cpa follows signals sent by kill() and "
-		       "pthread_kill(); if its own threads send them in another way, look at the "
-		       "threads with the most CPU time and waits";
 	return "the program waited for files, devices or other programs. Faster code gains little "
 	       "there; caching, larger requests, or more requests at a time help";
+}
+
+/* What the program was idle for in @external. */
+static const char *describe_idle(const char *external)
+{
+	if (strcmp(external, "timeout") == 0 || strcmp(external, "sleep loop") == 0)
+		return "a thread looked for something from time to time";
+	if (strcmp(external, "signal") == 0)
+		return "it waited for signals. cpa follows signals sent by kill() and "
+		       "pthread_kill()";
+	return "it waited for input, as a server waits for its clients (or for another process, or "
+	       "its own threads, through a pipe or an eventfd). To serve more, reduce the CPU "
+	       "time of its threads and their waits for locks";
+}
+
+/* The external of @class with the most of one of the paths. NULL: none. */
+static const struct cpa_component_figures *most_of(const struct cpa_profile *profile,
+						   enum cpa_external_class class)
+{
+	const struct cpa_component_figures *most = NULL;
+
+	for (size_t i = 0; i < profile->components; i++) {
+		const struct cpa_component_figures *component = &profile->component[i];
+
+		if (cpa_is_external(profile, component) && component->class == class &&
+		    (!most || component->observed_path_s > most->observed_path_s))
+			most = component;
+	}
+	return most;
 }
 
 /* Warn if external time decides the run time: savings of the program's own work are then small. */
 static void warn_of_waiting(struct cpa_guidance *guidance, const struct cpa_profile *profile)
 {
-	const struct cpa_component_figures *most = NULL;
-	double path = profile->program.critical_path_s, blocked = 0;
+	const struct cpa_component_figures *service = NULL, *idle = most_of(profile, CPA_EXT_IDLE);
+	const struct cpa_program_figures *program = &profile->program;
+	double path = program->critical_path_s, blocked = 0;
 
 	for (size_t i = 0; i < profile->components; i++) {
 		const struct cpa_component_figures *component = &profile->component[i];
 
-		if (!cpa_is_external(profile, component) ||
-		    strcmp(component->name, "timeout") == 0 ||
-		    strcmp(component->name, "unseen") == 0)
+		if (!cpa_is_external(profile, component) || component->class != CPA_EXT_SERVICE)
 			continue;
 		blocked += component->critical_path_s;
-		if (!most || component->critical_path_s > most->critical_path_s)
-			most = component;
+		if (!service || component->critical_path_s > service->critical_path_s)
+			service = component;
 	}
-	if (most && blocked > SHARE_BLOCKED * path)
+	if (service && blocked > SHARE_BLOCKED * path)
 		warn(guidance,
 		     "%s of the critical path is time blocked outside synchronization, most of it "
 		     "in %s: %s.",
 		     cpa_format_percent(blocked, path).text,
-		     strcmp(most->name, "other") == 0 ? "system calls that cpa does not wrap" :
-							most->name,
-		     blame(most->name));
+		     strcmp(service->name, "other") == 0 ?
+			     "page faults or calls that cpa does not wrap" :
+			     service->name,
+		     blame(service->name));
+	if (idle &&
+	    program->segment_blocked_s[CPA_EXT_IDLE] > SHARE_IDLE * program->observed_path_s)
+		warn(guidance,
+		     "The run was idle for %s of the observed path, most of it in %s: %s. Idle "
+		     "time is not on the critical path: the savings hold for a run under this "
+		     "load only.",
+		     cpa_format_percent(program->segment_blocked_s[CPA_EXT_IDLE],
+					program->observed_path_s)
+			     .text,
+		     idle->name, describe_idle(idle->name));
 }
 
 /*
@@ -259,59 +276,17 @@ static const char *find_own_waits(const struct cpa_profile *profile)
 
 static void warn_of_own_waits(struct cpa_guidance *guidance, const struct cpa_profile *profile)
 {
-	const struct cpa_component_figures *other = cpa_find_external(profile, "other");
+	const struct cpa_component_figures *other = cpa_find_external(profile, "blocked");
 	const char *library = other ? find_own_waits(profile) : NULL;
 	const struct cpa_program_figures *program = &profile->program;
 
-	if (library && (other->critical_path_s > SHARE_UNSEEN * program->critical_path_s ||
-			other->observed_path_s > SHARE_UNSEEN * program->observed_path_s))
+	if (library && other->observed_path_s > SHARE_UNSEEN * program->observed_path_s)
 		warn(guidance,
 		     "Threads of %s wait for each other by system calls that cpa cannot see. "
-		     "These waits count as external time \"other\" (%s of the critical path, %s "
-		     "of the observed path); the work they waited for is missing from both paths.",
+		     "These waits are %s of the observed path; the work they waited for is "
+		     "missing from both paths.",
 		     library,
-		     cpa_format_percent(other->critical_path_s, program->critical_path_s).text,
 		     cpa_format_percent(other->observed_path_s, program->observed_path_s).text);
-}
-
-/* The work with the largest share of the observed path, NULL if there is none. */
-static const struct cpa_component_figures *find_awaited(const struct cpa_profile *profile)
-{
-	const struct cpa_component_figures *most = NULL;
-
-	for (size_t i = 0; i < profile->components; i++)
-		if (cpa_is_work(profile, &profile->component[i]) &&
-		    profile->component[i].observed_path_s > (most ? most->observed_path_s : 0))
-			most = &profile->component[i];
-	return most;
-}
-
-static void warn_of_timeouts(struct cpa_guidance *guidance, const struct cpa_profile *profile,
-			     const struct cpa_verdict *verdict)
-{
-	const struct cpa_component_figures *timeouts = cpa_find_timeouts(profile);
-	const struct cpa_component_figures *awaited = find_awaited(profile);
-	double path = profile->program.critical_path_s;
-	char *described;
-
-	if (!timeouts)
-		return;
-	warn(guidance,
-	     "Waits that timed out are %s of the critical path. If the thread only checks "
-	     "something and waits again, shorter time-outs gain nothing; without these waits the "
-	     "critical path is %s, which allows a parallelism of %s.",
-	     cpa_format_percent(timeouts->critical_path_s, path).text,
-	     cpa_format_seconds(path - timeouts->saved_s).text,
-	     cpa_format_ratio(max_parallelism(profile)).text);
-	if (!awaited || says(verdict, "timeouts"))
-		return;
-	described = cpa_describe(awaited, false);
-	warn(guidance,
-	     "In that case read the column \"wall\", not \"saves\": the run waited longest for "
-	     "%s, %s of the time.",
-	     described,
-	     cpa_format_percent(awaited->observed_path_s, profile->program.observed_path_s).text);
-	free(described);
 }
 
 static void warn_of_unseen(struct cpa_guidance *guidance, const struct cpa_profile *profile)
@@ -319,12 +294,10 @@ static void warn_of_unseen(struct cpa_guidance *guidance, const struct cpa_profi
 	const struct cpa_component_figures *unseen = cpa_find_external(profile, "unseen");
 	const struct cpa_program_figures *program = &profile->program;
 
-	if (unseen && (unseen->observed_path_s > SHARE_UNSEEN * program->observed_path_s ||
-		       unseen->critical_path_s > SHARE_UNSEEN * program->critical_path_s))
+	if (unseen && unseen->observed_path_s > SHARE_UNSEEN * program->observed_path_s)
 		warn(guidance,
-		     "cpa did not see what ended some waits: %s of the critical path and %s of "
-		     "the observed path are such waits, and the work behind them is missing there.",
-		     cpa_format_percent(unseen->critical_path_s, program->critical_path_s).text,
+		     "cpa did not see what ended some waits: %s of the observed path are such "
+		     "waits, and the work behind them is missing in both paths.",
 		     cpa_format_percent(unseen->observed_path_s, program->observed_path_s).text);
 }
 
@@ -354,7 +327,6 @@ static void add_warnings(struct cpa_guidance *guidance, const struct cpa_profile
 			     "of all functions are too small.",
 			     cpa_format_percent(component->total_s, program->cpu_s).text);
 	}
-	warn_of_timeouts(guidance, profile, verdict);
 	warn_of_unseen(guidance, profile);
 	warn_of_own_waits(guidance, profile);
 	if (!says(verdict, "idle") && !says(verdict, "io"))
@@ -365,8 +337,7 @@ void cpa_guidance_init(struct cpa_guidance *guidance, const struct cpa_profile *
 		       const struct cpa_verdict *verdict)
 {
 	*guidance = (struct cpa_guidance){ 0 };
-	if (!cpa_find_timeouts(profile))
-		advise_component(guidance, profile, verdict);
+	advise_component(guidance, profile, verdict);
 	if (!says(verdict, "lock") && !says(verdict, "hand-offs"))
 		advise_busy_lock(guidance, profile);
 	add_warnings(guidance, profile, verdict);

@@ -160,8 +160,6 @@ static void build_program(struct cpa_build *build)
 	/* Activities only, as in max_parallelism: CPU time of waits and probes is not work. */
 	program->work_s = cpa_build_seconds(build, build->process);
 	program->parallelism = ratio(program->work_s, program->wall_s);
-	program->max_parallelism =
-		ratio(program->work_s + program->external_s, program->critical_path_s);
 	program->utilization = ratio(ratio(program->cpu_s, program->wall_s), program->cores);
 	check_tiles(build->profile);
 }
@@ -202,6 +200,7 @@ struct cpa_profile *cpa_profile_build_named(struct cpa_dump *dump, struct cpa_na
 	build_program(&build);
 	cpa_build_modules(&build);
 	cpa_build_components(&build);
+	cpa_build_blocked(&build);
 	cpa_build_objects(&build);
 	cpa_build_queues(&build);
 	cpa_build_marks(&build);

@@ -37,12 +37,14 @@ struct cpa_program_figures {
 	double cpu_s;		/* of all threads: work, waiting and probes */
 	double work_s;		/* of that the activities */
 	double external_s;
-	double critical_path_s; /* inherent: L */
+	double blocked_s[CPA_EXT_CLASSES]; /* which it consists of */
+	double critical_path_s;		   /* inherent: L */
 	double observed_path_s;
-	double segment_s[CPA_TIME_KINDS]; /* of the observed path */
-	double parallelism;		  /* work / wall */
-	double max_parallelism;		  /* (work + external) / critical path */
-	double utilization;		  /* cpu / (wall * cores) */
+	double segment_s[CPA_TIME_KINDS];	   /* of the observed path */
+	double segment_blocked_s[CPA_EXT_CLASSES]; /* of its external time */
+	double parallelism;			   /* work / wall */
+	double max_parallelism;			   /* (work + service) / critical path */
+	double utilization;			   /* cpu / (wall * cores) */
 };
 
 /* How a process ended. */
@@ -70,6 +72,9 @@ struct cpa_process_figures {
 	double kernel_cpu_s; /* 0: not known */
 };
 
+/* "service" ... */
+const char *cpa_blocked_word(enum cpa_external_class class);
+
 /* "running" ... */
 const char *cpa_ending_word(enum cpa_ending ending);
 
@@ -78,6 +83,7 @@ struct cpa_component_figures {
 	enum cpa_class_by by;
 	char *name;
 	char *location;
+	enum cpa_external_class class; /* of an external */
 	bool shared; /* several components, or one of several runs of a slot: see name */
 	uint32_t slot;
 	uint32_t module; /* of its code or variable: number in the profile, from 1; 0: none */

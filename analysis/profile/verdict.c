@@ -98,18 +98,14 @@ static void find_queue(struct cpa_facts *facts)
 static struct cpa_facts find_facts(const struct cpa_profile *profile)
 {
 	const struct cpa_program_figures *program = &profile->program;
-	const struct cpa_component_figures *timeouts = cpa_find_timeouts(profile);
 	struct cpa_facts facts = {
 		.profile = profile,
 		.processors = program->cores > 1 ? program->cores : 1,
 		.path_s = program->critical_path_s,
-		.hidden = timeouts,
 		.work_s = program->work_s,
 		.lock = cpa_find_best(profile, cpa_is_contested_lock),
 	};
 
-	if (timeouts)
-		facts.path_s -= timeouts->saved_s;
 	facts.capacity_s = facts.work_s / facts.processors;
 	facts.least_s = fmax(facts.path_s, facts.capacity_s);
 	facts.lock_gain_s = facts.lock ? facts.lock->saved_s : 0;

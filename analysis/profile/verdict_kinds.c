@@ -12,7 +12,7 @@
 #include "analysis/util/printable.h"
 
 #define SHARE_UNSEEN   0.50  /* of the observed path */
-#define SHARE_IDLE     0.75  /* of the critical path: waits for work */
+#define SHARE_IDLE     0.75  /* of the critical path: sleeps; of the observed path: idle time */
 #define SHARE_IO       0.50  /* of the critical path: other blocked time */
 #define SHARE_HANDOFFS 0.20  /* of the observed path without waits for processors */
 #define WAKES_MIN      100   /* fewer hand-offs are no pattern */
@@ -100,15 +100,15 @@ __attribute__((format(printf, 3, 4))) static char *ask(const struct cpa_facts *f
 
 static bool is_unseen(const struct cpa_facts *facts, struct cpa_verdict *verdict)
 {
-	const struct cpa_component_figures *unseen = cpa_find_external(facts->profile, "unseen");
 	double run_s = facts->profile->program.observed_path_s;
+	double unseen_s = facts->profile->program.segment_blocked_s[CPA_EXT_WAIT];
 
-	if (!unseen || unseen->observed_path_s <= SHARE_UNSEEN * run_s)
+	if (unseen_s <= SHARE_UNSEEN * run_s)
 		return false;
 	verdict->sentence = cpa_format_text(
 		"What limits this program is not known: for %s of %s cpa did not see what its "
 		"threads waited for.",
-		cpa_format_seconds(unseen->observed_path_s).text, cpa_format_seconds(run_s).text);
+		cpa_format_seconds(unseen_s).text, cpa_format_seconds(run_s).text);
 	verdict->action = xstrdup("Tell cpa of the program's own synchronization by "
 				  "CPA_HAPPENS_BEFORE() and CPA_HAPPENS_AFTER() (man cpa.h).");
 	return true;
@@ -134,40 +134,65 @@ static double sum_externals(const struct cpa_facts *facts, const char *const *na
 	return sum;
 }
 
-/* Shares of the path mean nothing if waits that timed out hide it. */
-static double visible_path(const struct cpa_facts *facts)
+static bool sleeps(const struct cpa_facts *facts, struct cpa_verdict *verdict)
 {
-	return facts->hidden ? INFINITY : facts->path_s;
+	const struct cpa_component_figures *sleep = cpa_find_external(facts->profile, "sleep");
+
+	if (!sleep || sleep->critical_path_s < SHARE_IDLE * facts->path_s ||
+	    sleep->critical_path_s <= 0)
+		return false;
+	verdict->sentence = cpa_format_text(
+		"Nothing to gain in this run: for %s of the critical path of %s the program slept.",
+		cpa_format_seconds(sleep->critical_path_s).text,
+		cpa_format_seconds(facts->path_s).text);
+	verdict->action = xstrdup("Sleep less, or profile a run in which it works.");
+	return true;
 }
 
+/* The kind of idle time with most of the observed path. NULL: none. */
+static const struct cpa_component_figures *most_idle(const struct cpa_profile *profile)
+{
+	const struct cpa_component_figures *most = NULL;
+
+	for (size_t i = 0; i < profile->components; i++) {
+		const struct cpa_component_figures *each = &profile->component[i];
+
+		if (each->kind == CPA_EXTERNAL && each->class == CPA_EXT_IDLE &&
+		    (!most || each->observed_path_s > most->observed_path_s))
+			most = each;
+	}
+	return most;
+}
+
+/* A path that fills the run is the answer even if the thread that ended it was idle. */
 static bool is_idle(const struct cpa_facts *facts, struct cpa_verdict *verdict)
 {
-	static const char *const names[] = { "poll", "accept", "sleep", "signal", NULL };
-	const struct cpa_component_figures *most;
-	double idle = sum_externals(facts, names, &most);
+	const struct cpa_component_figures *most = most_idle(facts->profile);
+	double run_s = facts->profile->program.observed_path_s;
+	double idle = facts->profile->program.segment_blocked_s[CPA_EXT_IDLE];
 
-	if (!most || idle < SHARE_IDLE * visible_path(facts))
+	if (sleeps(facts, verdict))
+		return true;
+	if (!most || idle < SHARE_IDLE * run_s || facts->path_s > (1 - SHARE_IDLE) * run_s)
 		return false;
 	verdict->sentence = cpa_format_text(
 		"Nothing to gain in this run: for %s of %s the program waited for something to do "
 		"(%s).",
-		cpa_format_seconds(idle).text, cpa_format_seconds(facts->path_s).text, most->name);
-	verdict->action = xstrdup(
-		strcmp(most->name, "sleep") == 0 ?
-			"It slept: sleep less, or profile a run in which it works." :
-			"Profile it under load; then what limits it are its CPU time and the waits "
-			"for its locks.");
+		cpa_format_seconds(idle).text, cpa_format_seconds(run_s).text, most->name);
+	verdict->action = xstrdup("Profile it under load; then what limits it are its CPU time and "
+				  "the waits for its locks.");
 	return true;
 }
 
 static bool is_io(const struct cpa_facts *facts, struct cpa_verdict *verdict)
 {
-	static const char *const names[] = { "read", "write", "sync", "child", "other", NULL };
+	static const char *const names[] = { "read",  "write",	 "sync", "child",
+					     "other", "connect", NULL };
 	const struct cpa_component_figures *most;
 	double blocked = sum_externals(facts, names, &most);
 	char *gains;
 
-	if (!most || blocked < SHARE_IO * visible_path(facts))
+	if (!most || blocked < SHARE_IO * facts->path_s)
 		return false;
 	gains = gain(facts, verdict, facts->path_s - blocked);
 	if (strcmp(most->name, "child") == 0) {
@@ -237,8 +262,7 @@ static bool is_handoffs(const struct cpa_facts *facts, struct cpa_verdict *verdi
 /* What to do if the critical path is nearly as long as the work on the processors. */
 static char *little_gain(const struct cpa_facts *facts, const char *on, const char *less)
 {
-	bool held = facts->lock && !facts->hidden &&
-		    facts->lock_gain_s >= SHARE_GAIN * facts->path_s;
+	bool held = facts->lock && facts->lock_gain_s >= SHARE_GAIN * facts->path_s;
 	char *lock = held ? name_of(facts->lock) : xstrdup("");
 	char *text = cpa_format_text("More processors alone gain little%s%s%s. %c%s, only %s.",
 				     held ? ": the path is that long by a lock, the " : "", lock,
@@ -284,39 +308,6 @@ static bool is_processors(const struct cpa_facts *facts, struct cpa_verdict *ver
 			       2 * facts->processors, 4 * facts->processors);
 	free(on);
 	free(less);
-	return true;
-}
-
-/* Waits with a time-out cover the path: only the observed path tells anything. */
-static bool is_timeouts(const struct cpa_facts *facts, struct cpa_verdict *verdict)
-{
-	const struct cpa_profile *profile = facts->profile;
-	const struct cpa_component_figures *most = NULL;
-	char *name;
-
-	if (!facts->hidden)
-		return false;
-	for (size_t i = 0; i < profile->components; i++)
-		if (cpa_is_work(profile, &profile->component[i]) && !profile->component[i].shared &&
-		    profile->component[i].observed_path_s > (most ? most->observed_path_s : 0))
-			most = &profile->component[i];
-	verdict->sentence = cpa_format_text(
-		"Waits with a time-out hide what limits this program: they cover %s of the "
-		"critical path of %s.",
-		cpa_format_seconds(cpa_find_timeouts(profile)->critical_path_s).text,
-		cpa_format_seconds(profile->program.critical_path_s).text);
-	if (!most) {
-		verdict->action = xstrdup("Let the thread wait without a time-out, and be woken.");
-		return true;
-	}
-	name = name_of(most);
-	verdict->action = cpa_format_text(
-		"Read the column \"wall\", not \"saves\": the run waited longest for the %s, %s of "
-		"the time.",
-		name,
-		cpa_format_percent(most->observed_path_s, profile->program.observed_path_s).text);
-	verdict->slot = most->slot;
-	free(name);
 	return true;
 }
 
@@ -518,7 +509,6 @@ const struct cpa_verdict_kind cpa_verdict_kinds[] = {
 	{ "io", "--level component", is_io },
 	{ "hand-offs", "--level object", is_handoffs },
 	{ "processors", "--level component", is_processors },
-	{ "timeouts", "--level component", is_timeouts },
 	{ "lock", "--level object", is_lock },
 	{ "queue", "--level queue", is_queue },
 	{ "imbalance", "--level thread", is_imbalance },

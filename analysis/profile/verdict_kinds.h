@@ -33,8 +33,7 @@ struct cpa_verdict_class {
 struct cpa_facts {
 	const struct cpa_profile *profile;
 	double processors;
-	double path_s; /* critical path, without waits that timed out if they hide it */
-	bool hidden;   /* they do: shares and savings of the critical path mean nothing */
+	double path_s; /* critical path */
 	double work_s;
 	double capacity_s; /* work_s / processors */
 	double least_s;	   /* max(path_s, capacity_s) */

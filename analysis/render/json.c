@@ -14,6 +14,14 @@
 
 #define DIGITS 15 /* significant digits that restore a double exactly */
 
+/* What external time consists of. */
+static void put_classes(json_t *object, const double blocked_s[CPA_EXT_CLASSES])
+{
+	put_real(object, "service_s", blocked_s[CPA_EXT_SERVICE]);
+	put_real(object, "idle_s", blocked_s[CPA_EXT_IDLE]);
+	put_real(object, "unknown_wait_s", blocked_s[CPA_EXT_WAIT]);
+}
+
 /* The observed path's time, by kind. */
 static json_t *segments_json(const double segment_s[CPA_TIME_KINDS])
 {
@@ -31,7 +39,7 @@ static json_t *segments_json(const double segment_s[CPA_TIME_KINDS])
 
 static json_t *program_json(const struct cpa_program_figures *program)
 {
-	json_t *object = json_object();
+	json_t *object = json_object(), *blocked;
 
 	put_text(object, "name", program->name);
 	put_text(object, "exe", program->exe);
@@ -43,6 +51,7 @@ static json_t *program_json(const struct cpa_program_figures *program)
 	put_real(object, "run_s", program->run_s);
 	put_real(object, "cpu_s", program->cpu_s);
 	put_real(object, "external_s", program->external_s);
+	put_classes(object, program->blocked_s);
 	put_real(object, "critical_path_s", program->critical_path_s);
 	put_real(object, "observed_path_s", program->observed_path_s);
 	put_real(object, "parallelism", program->parallelism);
@@ -51,6 +60,9 @@ static json_t *program_json(const struct cpa_program_figures *program)
 	put_count(object, "cores", program->cores);
 	put_bool(object, "complete", program->complete);
 	json_object_set_new(object, "observed_segments", segments_json(program->segment_s));
+	blocked = json_object();
+	put_classes(blocked, program->segment_blocked_s);
+	json_object_set_new(object, "observed_external", blocked);
 	return object;
 }
 
@@ -189,6 +201,8 @@ static json_t *components_json(const struct cpa_profile *profile)
 			put_count(object, "module", component->module - 1);
 			put_count(object, "offset", component->offset);
 		}
+		if (external)
+			put_text(object, "class", cpa_blocked_word(component->class));
 		put_real(object, "cpu_s", external ? 0 : component->total_s);
 		put_real(object, "total_s", component->total_s);
 		put_real(object, "critical_path_s", component->critical_path_s);

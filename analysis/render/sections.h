@@ -16,6 +16,9 @@ void cpa_text_intervals(const struct cpa_page *page, const struct cpa_profile *p
 /* Write one queue: the side that limits it, its items, master and workers. */
 void cpa_text_queue(const struct cpa_page *page, const struct cpa_queue_figures *queue);
 
+/* Write what threads were blocked in that weighs nothing in the critical path. */
+void cpa_text_idle(const struct cpa_page *page, const struct cpa_profile *profile, size_t top);
+
 void cpa_text_marks(const struct cpa_page *page, const struct cpa_profile *profile, size_t top);
 
 /* Write the functions of a build with -finstrument-functions; calls and times are exact. */

@@ -139,12 +139,23 @@ void cpa_text_program(const struct cpa_page *page, const struct cpa_profile *pro
 	put_end(page, program);
 }
 
+#define WORTH 0.0005 /* of the observed path: idle time and waits below it are not named */
+
 static void put_paths(const struct cpa_page *page, const struct cpa_program_figures *program)
 {
-	static const char *const segments[CPA_TIME_KINDS] = {
-		[CPA_TIME_PROCESS] = "process",	   [CPA_TIME_EXTERNAL] = "external",
-		[CPA_TIME_RUNQUEUE] = "run queue", [CPA_TIME_HANDOFF] = "hand-off",
-		[CPA_TIME_PROBE] = "probe",
+	const double *time = program->segment_s, *blocked = program->segment_blocked_s;
+	const struct {
+		const char *word;
+		double seconds;
+		bool always;
+	} segments[] = {
+		{ "process", time[CPA_TIME_PROCESS], true },
+		{ "service", blocked[CPA_EXT_SERVICE], true },
+		{ "idle", blocked[CPA_EXT_IDLE], false },
+		{ "wait not known for whom", blocked[CPA_EXT_WAIT], false },
+		{ "run queue", time[CPA_TIME_RUNQUEUE], true },
+		{ "hand-off", time[CPA_TIME_HANDOFF], true },
+		{ "probe", time[CPA_TIME_PROBE], true },
 	};
 	char *text;
 
@@ -158,11 +169,14 @@ static void put_paths(const struct cpa_page *page, const struct cpa_program_figu
 	cpa_page_paragraph(page, CPA_PLAIN, LABEL, text);
 	free(text);
 	text = xstrdup("  ");
-	for (unsigned i = 0; i < CPA_TIME_KINDS; i++) {
-		char *longer = cpa_format_text(
-			"%s%s%s %s", text, i ? ", " : "", segments[i],
-			cpa_format_percent(program->segment_s[i], program->observed_path_s).text);
+	for (size_t i = 0; i < ARRAY_SIZE(segments); i++) {
+		char *longer;
 
+		if (!segments[i].always && segments[i].seconds < WORTH * program->observed_path_s)
+			continue;
+		longer = cpa_format_text(
+			"%s%s%s %s", text, i ? ", " : "", segments[i].word,
+			cpa_format_percent(segments[i].seconds, program->observed_path_s).text);
 		free(text);
 		text = longer;
 	}
@@ -178,6 +192,8 @@ static void put_paths(const struct cpa_page *page, const struct cpa_program_figu
 
 static bool is_shown(const struct cpa_component_figures *component)
 {
+	if (component->kind == CPA_EXTERNAL && component->class != CPA_EXT_SERVICE)
+		return false; /* it has a table of its own: cpa_text_idle() */
 	return component->saved_s > 0 || component->critical_path_s > 0 ||
 	       component->observed_path_s > 0 || component->total_s > 0;
 }
@@ -502,6 +518,7 @@ void cpa_text_write(const struct cpa_profile *profile, const struct cpa_page *pa
 	}
 	if (all || level == CPA_LEVEL_COMPONENT) {
 		put_components(page, profile, top);
+		cpa_text_idle(page, profile, top);
 		cpa_text_procedures(page, profile, top);
 	}
 	if (program)

@@ -12,10 +12,15 @@
 #define KERNEL_FIRST (UINT64_C(1) << 47) /* addresses of programs are below */
 
 static const char *const external_names[CPA_EXTERNALS] = {
-	[CPA_EXT_OTHER] = "other",     [CPA_EXT_SLEEP] = "sleep",   [CPA_EXT_READ] = "read",
-	[CPA_EXT_WRITE] = "write",     [CPA_EXT_POLL] = "poll",	    [CPA_EXT_ACCEPT] = "accept",
-	[CPA_EXT_SYNC] = "sync",       [CPA_EXT_CHILD] = "child",   [CPA_EXT_SIGNAL] = "signal",
-	[CPA_EXT_TIMEOUT] = "timeout", [CPA_EXT_UNSEEN] = "unseen",
+	[CPA_EXT_OTHER] = "other",	   [CPA_EXT_SLEEP] = "sleep",
+	[CPA_EXT_READ] = "read",	   [CPA_EXT_WRITE] = "write",
+	[CPA_EXT_POLL] = "poll",	   [CPA_EXT_ACCEPT] = "accept",
+	[CPA_EXT_SYNC] = "sync",	   [CPA_EXT_CHILD] = "child",
+	[CPA_EXT_SIGNAL] = "signal",	   [CPA_EXT_TIMEOUT] = "timeout",
+	[CPA_EXT_UNSEEN] = "unseen",	   [CPA_EXT_CONNECT] = "connect",
+	[CPA_EXT_INPUT] = "input",	   [CPA_EXT_ROUNDS] = "sleep loop",
+	[CPA_EXT_BLOCKED] = "blocked",	   [CPA_EXT_WAKING] = "in signal",
+	[CPA_EXT_UNLOCKING] = "in unlock", [CPA_EXT_CREATING] = "in create",
 };
 
 static const char *word(const char *const *words, size_t count, uint32_t index)

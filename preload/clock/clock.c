@@ -94,16 +94,15 @@ uint64_t cpa_clock_at(clockid_t clock, const struct timespec *t, uint64_t now)
  */
 static uint64_t sleep_late(volatile uint64_t *word)
 {
-	long before, after, taken;
+	long before = cpa_machine_counts().given, after;
 	uint64_t begun, took;
 
-	cpa_machine_switches(&before, &taken);
 	if (word)
 		*word = cpa_clock_armed;
 	begun = cpa_machine_ns(CLOCK_MONOTONIC);
 	cpa_machine_sleep();
 	took = cpa_machine_ns(CLOCK_MONOTONIC) - begun;
-	cpa_machine_switches(&after, &taken);
+	after = cpa_machine_counts().given;
 	return after != before && took > CPA_MACHINE_SLEEP ? took - CPA_MACHINE_SLEEP : 0;
 }
 
@@ -318,7 +317,7 @@ static uint64_t rebase(struct cpa_clock *c, uint64_t *now)
 
 static void count_switches(struct cpa_clock *c)
 {
-	cpa_machine_switches(&c->given, &c->taken);
+	c->counts = cpa_machine_counts();
 	c->waited = false;
 }
 
@@ -329,13 +328,13 @@ enum loss { GIVEN, TAKEN, EITHER };
 
 static enum loss loss(struct cpa_clock *c)
 {
-	long given = c->given, taken = c->taken;
+	struct cpa_machine_counts before = c->counts;
 	bool waited = c->waited;
 
 	count_switches(c);
-	if (c->given == given && given >= 0)
+	if (c->counts.given == before.given && before.given >= 0)
 		return TAKEN;
-	return waited && c->taken != taken ? EITHER : GIVEN;
+	return waited && c->counts.taken != before.taken ? EITHER : GIVEN;
 }
 
 /*
@@ -383,6 +382,7 @@ uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool b
 			      uint64_t now)
 {
 	bool due = blocked || cpa_clock_due(c, now), switched = cpa_clock_switched(c);
+	long device = c->counts.device;
 	uint64_t cpu, wall, gap, stamp, known = c->cpu;
 	int err = errno;
 
@@ -410,6 +410,7 @@ uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool b
 	if (!blocked && e->runqueue && gap - e->runqueue < switch_ticks)
 		e->runqueue = gap;
 	e->external = gap - e->runqueue;
+	e->device = c->counts.device != device;
 	c->last = now;
 	if (due || gap > no_switch) {
 		c->rebased = now;
@@ -430,7 +431,7 @@ struct cpa_clock_gap cpa_clock_hide(struct cpa_clock *c)
 	if (unlikely(!cpa_kernel_begin()))
 		return gap;
 	gap.cpu_ns = cpa_machine_ns(CLOCK_THREAD_CPUTIME_ID);
-	cpa_machine_switches(&gap.given, &gap.taken);
+	gap.counts = cpa_machine_counts();
 	gap.reads = cpa_delay_read(c, &gap.delay_ns);
 	cpa_kernel_end();
 	errno = err;
@@ -445,7 +446,7 @@ void cpa_clock_hidden(struct cpa_clock *c, const struct cpa_clock_gap *gap, stru
 {
 	int err = errno;
 	uint64_t delay, ready = 0, wall, without;
-	long given, taken;
+	struct cpa_machine_counts counts;
 	bool reads;
 
 	if (unlikely(!cpa_kernel_begin())) { /* as in cpa_clock_stamp_slow(): report no time */
@@ -457,7 +458,7 @@ void cpa_clock_hidden(struct cpa_clock *c, const struct cpa_clock_gap *gap, stru
 	 * has closed it.
 	 */
 	reads = gap->reads && cpa_delay_read(c, &delay);
-	cpa_machine_switches(&given, &taken);
+	counts = cpa_machine_counts();
 	e->process = cpa_clock_ticks(cpa_machine_ns(CLOCK_THREAD_CPUTIME_ID) - gap->cpu_ns);
 	wall = cpa_clock_now() - gap->begun;
 	if (e->process > wall)
@@ -469,12 +470,14 @@ void cpa_clock_hidden(struct cpa_clock *c, const struct cpa_clock_gap *gap, stru
 	} else {
 		c->unread += without; /* to be shared out when the delay is read next */
 	}
-	e->runqueue = given == gap->given || ready > without ? without : ready;
+	e->runqueue = counts.given == gap->counts.given || ready > without ? without : ready;
 	e->external = without - e->runqueue;
+	e->device = counts.device != gap->counts.device;
 	c->last += wall;
 	c->cpu += e->process;
-	c->given += given - gap->given;
-	c->taken += taken - gap->taken;
+	c->counts.given += counts.given - gap->counts.given;
+	c->counts.taken += counts.taken - gap->counts.taken;
+	c->counts.device += counts.device - gap->counts.device;
 	cpa_kernel_end();
 	errno = err;
 }

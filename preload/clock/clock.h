@@ -29,10 +29,7 @@ struct cpa_clock {
 	uint64_t ahead;
 	uint64_t delay_ns; /* run-queue delay in ns (schedstat) when it was read last */
 	uint64_t unread;   /* ticks without a processor since the delay was read */
-	/*
-	 * Voluntary and involuntary switches of the thread at the last getrusage(); -1: unknown.
-	 */
-	long given, taken;
+	struct cpa_machine_counts counts; /* at the last getrusage() */
 	bool waited;	/* the thread has waited since then, without a getrusage() */
 	int schedstat;	/* descriptor; -1: none yet, -2: not available */
 	uint64_t file;	/* inode of the file of `schedstat` */
@@ -47,6 +44,7 @@ struct cpa_clock {
 /* Times between two stamps, in ticks. process + runqueue + external = wall time. */
 struct cpa_elapsed {
 	uint64_t process, runqueue, external;
+	bool device; /* if `external`: the thread had a device read or write meanwhile */
 };
 
 /* The observed path starts now. Called before anything else. */
@@ -104,8 +102,8 @@ CPA_HIDDEN void cpa_clock_measure(struct cpa_clock *c, struct cpa_elapsed *e);
  */
 struct cpa_clock_gap {
 	uint64_t begun, cpu_ns, delay_ns;
-	long given, taken; /* as in struct cpa_clock */
-	bool reads;	   /* delay_ns is known */
+	struct cpa_machine_counts counts;
+	bool reads; /* delay_ns is known */
 };
 CPA_HIDDEN struct cpa_clock_gap cpa_clock_hide(struct cpa_clock *c);
 CPA_HIDDEN void cpa_clock_hidden(struct cpa_clock *c, const struct cpa_clock_gap *gap,

@@ -74,14 +74,21 @@ static inline uint64_t cpa_machine_ns(clockid_t clock)
 	return unlikely(cpa_kernel_is_closed()) ? 0 : cpa_timespec_now_ns(clock);
 }
 
-/* Times the calling thread gave its processor up, and had it taken, so far; -1: unknown. */
-static inline void cpa_machine_switches(long *given, long *taken)
+/* Counts of the calling thread since its birth. */
+struct cpa_machine_counts {
+	long given, taken; /* times it gave its processor up, and had it taken; -1: unknown */
+	long device;	   /* page faults that read a device, blocks read and written */
+};
+
+static inline struct cpa_machine_counts cpa_machine_counts(void)
 {
 	struct rusage usage = { .ru_nvcsw = -1, .ru_nivcsw = -1 };
 
 	cpa_kernel(SYS_getrusage, (long)RUSAGE_THREAD, &usage);
-	*given = usage.ru_nvcsw;
-	*taken = usage.ru_nivcsw;
+	return (struct cpa_machine_counts){ .given = usage.ru_nvcsw,
+					    .taken = usage.ru_nivcsw,
+					    .device = usage.ru_majflt + usage.ru_inblock +
+						      usage.ru_oublock };
 }
 
 /* Read the open file @fd from its start. Return the bytes read, or -1 and errno. */

@@ -32,6 +32,11 @@ static inline void pass(struct cpa_calls *c, const struct cpa_elapsed *e)
 
 	c->probe += probe;
 	c->runqueue += e->runqueue;
+	if (unlikely(e->external && !e->device)) {
+		c->idle += e->external;
+		cpa_calls_pass(c, e->process - probe, 0);
+		return;
+	}
 	cpa_calls_pass(c, e->process - probe, e->external);
 }
 
@@ -157,7 +162,7 @@ static COLD void measure(struct cpa_worker *w, struct cpa_calls *c)
 	cpa_reenter();
 	w->calls = c;
 	c->probe += scratch->process + scratch->probe;
-	c->runqueue += scratch->runqueue + scratch->external;
+	c->runqueue += scratch->runqueue + scratch->external + scratch->idle;
 	cpa_calls_free(scratch);
 	/* Relaxed: results of threads that measure at the same time differ only by noise. */
 	if (!cpa_window_moved(w)) /* else profiling stopped meanwhile: the result is too small */
@@ -352,16 +357,20 @@ void cpa_instrument_end(struct cpa_calls *c, struct cpa_span *span)
 {
 	struct cpa_elapsed last = { .process = span->process,
 				    .external = span->external,
-				    .runqueue = span->runqueue };
+				    .runqueue = span->runqueue,
+				    .device = true }; /* what weighs nothing is not in it */
 
 	span->earlier = c->external;
 	pass(c, &last);
 	span->process = c->process;
 	span->external = c->external;
+	span->earlier_idle = c->idle;
+	span->idle += c->idle;
 	span->runqueue = c->runqueue;
 	span->probe = c->probe;
 	c->process = 0;
 	c->external = 0;
+	c->idle = 0;
 	c->runqueue = 0;
 	c->probe = 0;
 	c->unpaid = 0;

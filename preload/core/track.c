@@ -12,17 +12,66 @@
 #include "shadow/graph/summary.h"
 
 #define CHILD_LATE 20000000u /* ns from the end of a child to the return of a wait for it */
+#define FEW_ROUNDS 4u	     /* cpa_event_slept() */
+#define LITTLE	   10u
 
+/* By kind; atomic, 0: not used yet in this process. */
 static uint32_t external_slot[CPA_EXTERNALS];
 
-void cpa_track_init(void)
+/* Each kind gets its slot at its first use: vectors are as long as there are slots in use. */
+static uint32_t slot_of(enum cpa_external kind)
 {
-	for (uint32_t i = 0; i < CPA_EXTERNALS; i++) {
-		struct cpa_component_name name = { .kind = CPA_EXTERNAL,
-						   .by = CPA_BY_EXTERNAL,
-						   .address = i };
+	/* Relaxed: threads that find 0 at once store the same slot. */
+	uint32_t slot = __atomic_load_n(&external_slot[kind], __ATOMIC_RELAXED);
+	struct cpa_component_name name = { .kind = CPA_EXTERNAL,
+					   .by = CPA_BY_EXTERNAL,
+					   .address = kind };
 
-		external_slot[i] = cpa_component_slot(cpa_component_intern(&name));
+	if (likely(slot))
+		return slot;
+	slot = cpa_component_slot(cpa_component_intern(&name));
+	__atomic_store_n(&external_slot[kind], slot, __ATOMIC_RELAXED);
+	return slot;
+}
+
+/* The thread was blocked during the last @ticks of @span, for a reason of @kind. */
+static void put_external(struct cpa_span *span, enum cpa_external kind, uint64_t ticks)
+{
+	if (likely(!ticks))
+		return;
+	if (cpa_external_class(kind) == CPA_EXT_SERVICE) {
+		span->external = ticks;
+		span->external_slot = slot_of(kind);
+	} else {
+		span->idle = ticks;
+		span->idle_slot = slot_of(kind);
+	}
+}
+
+/*
+ * What a block of no known kind in the activity that ends now was: with device I/O, or a wait that
+ * nobody knows the end of. The C library has locks of its own, and who wakes, unlocks or creates
+ * takes them.
+ */
+static enum cpa_external unknown_kind(const struct cpa_worker *w, const struct cpa_elapsed *e)
+{
+	const struct cpa_node *from =
+		w->self.row->node ? cpa_row(CPA_TABLE_NODES, w->self.row->node) : NULL;
+
+	if (e->device)
+		return CPA_EXT_OTHER;
+	switch (from ? from->kind : 0) {
+	case CPA_EV_SIGNAL:
+	case CPA_EV_BROADCAST:
+	case CPA_EV_POST:
+	case CPA_EV_FUTEX_WAKE:
+		return CPA_EXT_WAKING;
+	case CPA_EV_UNLOCK:
+		return CPA_EXT_UNLOCKING;
+	case CPA_EV_CREATE:
+		return CPA_EXT_CREATING;
+	default:
+		return CPA_EXT_BLOCKED;
 	}
 }
 
@@ -60,18 +109,24 @@ static __attribute__((noinline)) void end_eventful(struct cpa_worker *w,
 	struct cpa_span span;
 
 	span.process = e->process;
-	span.external = e->external;
 	span.runqueue = e->runqueue;
 	span.probe = 0;
-	span.external_slot = external_slot[external];
-	span.earlier_slot = external_slot[CPA_EXT_OTHER];
 	span.sampled = 0;
 	span.sampled_ticks = 0;
 	span.open = cpa_untimed_open(w);
 	span.calls = w->calls;
-	span.earlier = 0;
-	if (unlikely(w->calls))
+	span.external = span.earlier = 0;
+	span.idle = span.earlier_idle = 0;
+	if (unlikely(e->external))
+		put_external(&span, external == CPA_EXT_OTHER ? unknown_kind(w, e) : external,
+			     e->external);
+	if (unlikely(w->calls)) {
 		cpa_instrument_end(w->calls, &span);
+		if (span.earlier)
+			span.earlier_slot = slot_of(CPA_EXT_OTHER);
+		if (span.earlier_idle)
+			span.earlier_idle_slot = slot_of(CPA_EXT_BLOCKED);
+	}
 	if (unlikely(cpa_sampler_waiting(&w->sampler))) {
 		cpa_sampler_take(&w->sampler, &span);
 		w->clock.tick++;
@@ -157,6 +212,22 @@ uint64_t cpa_event_external(struct cpa_worker *w, enum cpa_external external, ui
 	return now;
 }
 
+void cpa_event_slept(struct cpa_worker *w, uint64_t caller)
+{
+	struct cpa_elapsed e;
+	uint64_t now = cpa_checkpoint(&w->self, cpa_clock_stamp(&w->clock, &e));
+	uint64_t busy = w->self.row->process + e.process - w->sleeps.busy;
+	enum cpa_external kind = CPA_EXT_SLEEP;
+
+	w->sleeps.rounds = busy < e.external / LITTLE ? w->sleeps.rounds + 1 : 0;
+	if (w->sleeps.rounds > FEW_ROUNDS) {
+		kind = CPA_EXT_ROUNDS;
+		cpa_diag(CPA_DIAG_ROUNDS);
+	}
+	end_activity(w, &e, kind, cpa_track_node(w, CPA_EV_EXTERNAL, caller, 0), now);
+	w->sleeps.busy = w->self.row->process;
+}
+
 bool cpa_event_awaited(struct cpa_worker *w, enum cpa_external external, enum cpa_event_kind kind,
 		       uint64_t caller, uint64_t ended, struct cpa_wait *wait)
 {
@@ -228,15 +299,18 @@ uint64_t cpa_waited(struct cpa_worker *w, uint64_t *arrived)
 	return now;
 }
 
-void cpa_unexplained(struct cpa_worker *w, enum cpa_external kind, uint64_t ticks)
+/*
+ * Make @ticks of the last wait external time of @kind, but for @ready of them, in which the thread
+ * was ready without a processor.
+ */
+static void unexplained(struct cpa_worker *w, enum cpa_external kind, uint64_t ticks,
+			uint64_t ready)
 {
 	uint64_t length = w->wait.length < ticks ? w->wait.length : ticks;
-	uint64_t ready = w->wait.runqueue < length ? w->wait.runqueue : length;
-	struct cpa_span span = { .external = length - ready,
-				 .runqueue = ready,
-				 .external_slot = external_slot[kind],
-				 .calls = w->calls };
+	struct cpa_span span = { .calls = w->calls };
 
+	span.runqueue = ready < length ? ready : length;
+	put_external(&span, kind, length - span.runqueue);
 	/*
 	 * The wait was cut at the border of a part: its cause is unknown, and its share of all
 	 * threads' time as well.
@@ -250,6 +324,19 @@ void cpa_unexplained(struct cpa_worker *w, enum cpa_external kind, uint64_t tick
 	w->self.row->wait -= length < w->self.row->wait ? length : w->self.row->wait;
 	cpa_activity_end(&w->self, &span, w->self.row->node);
 	cpa_journal_event(&w->self, w->self.row->path.released);
+}
+
+void cpa_unexplained(struct cpa_worker *w, enum cpa_external kind, uint64_t ticks)
+{
+	unexplained(w, kind, ticks, w->wait.runqueue);
+}
+
+void cpa_unexplained_first(struct cpa_worker *w, enum cpa_external kind, uint64_t ticks)
+{
+	uint64_t rest = w->wait.length > ticks ? w->wait.length - ticks : 0;
+
+	/* The thread was ready after what woke it, so last. */
+	unexplained(w, kind, ticks, w->wait.runqueue > rest ? w->wait.runqueue - rest : 0);
 }
 
 void cpa_probe_count(struct cpa_thread *row, const struct cpa_elapsed *e)

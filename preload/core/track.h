@@ -23,9 +23,18 @@
 CPA_HIDDEN uint64_t cpa_event(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t caller,
 			      uint32_t class);
 
-/* As cpa_event(); the activity's time without a processor is external time of kind @external. */
+/*
+ * As cpa_event(); the activity's time without a processor is external time of kind @external.
+ * CPA_EXT_OTHER: of no known kind.
+ */
 CPA_HIDDEN uint64_t cpa_event_external(struct cpa_worker *w, enum cpa_external external,
 				       uint64_t caller);
+
+/*
+ * As cpa_event_external(), behind a sleep. A thread that does little but sleep is idle: from the
+ * fifth sleep in a row on before which it had less than a tenth of its length of CPU time.
+ */
+CPA_HIDDEN void cpa_event_slept(struct cpa_worker *w, uint64_t caller);
 
 /*
  * An original returned that blocked since tick *@arrived: enter instrumentation code and count the
@@ -53,8 +62,11 @@ CPA_HIDDEN void cpa_probe_count(struct cpa_thread *row, const struct cpa_elapsed
 /* Count the time since the last stamp as probe time. */
 CPA_HIDDEN void cpa_track_probe(struct cpa_worker *w);
 
-/* No release explains the last wait, of @ticks: make it external time of @kind. */
+/* No release explains the last @ticks of the last wait: make them external time of @kind. */
 CPA_HIDDEN void cpa_unexplained(struct cpa_worker *w, enum cpa_external kind, uint64_t ticks);
+
+/* As cpa_unexplained(), of the first @ticks of the last wait. */
+CPA_HIDDEN void cpa_unexplained_first(struct cpa_worker *w, enum cpa_external kind, uint64_t ticks);
 
 /* Count an operation that an unseen release must have let through. @waited: it blocked. */
 CPA_HIDDEN void cpa_unmatched(struct cpa_worker *w, bool waited);
@@ -93,8 +105,5 @@ static inline void cpa_stand_between(struct cpa_worker *w)
 	/* Not 0, and tells a jump out of the wait: cpa_window_jump() in preload/core/window.h. */
 	CPA_ARCH_STORE_STACK_POINTER(w->between);
 }
-
-/* Make the components of external time. Once, at start. */
-CPA_HIDDEN void cpa_track_init(void);
 
 #endif

@@ -146,7 +146,7 @@ void cpa_untimed_end(struct cpa_worker *w, const struct cpa_span *span)
 	if (w->untimed.begun)
 		learn(w, drawn_part(w, span));
 	w->untimed.begun = NULL;
-	opened = time_open(w, sampled, span->external + span->runqueue, class);
+	opened = time_open(w, sampled, span->external + span->idle + span->runqueue, class);
 	charge(w, span->process, span->external);
 	for (unsigned i = 0; i < opened; i++)
 		cpa_hold(&w->self, class[i], cpa_component_slot(class[i]));

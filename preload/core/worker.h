@@ -59,6 +59,11 @@ struct cpa_worker {
 	uint64_t between;
 	/* preload/core/suspend.c: caller of pause() or kin, until the next event; 0: none. */
 	uint64_t suspended;
+	/* preload/core/track.c: cpa_event_slept(). */
+	struct {
+		uint64_t busy;	 /* CPU time of its activities up to the last sleep, ticks */
+		uint32_t rounds; /* sleeps in a row with little of it in between */
+	} sleeps;
 	/* preload/process/spawn.c: token of the last vfork(), until its child calls exec; 0: none. */
 	uint32_t vforked;
 };

@@ -373,7 +373,6 @@ static bool make_session(void)
 		if (!joined)
 			return false;
 		cpa_function_init(true);
-		cpa_track_init();
 		cpa_clock_join();
 		cpa_sampler_init(cpa_header()->sample_hz);
 		cpa_looks_on_init(s.look_on);
@@ -384,7 +383,6 @@ static bool make_session(void)
 	if (s.journal && !cpa_journal_init(s.journal))
 		cpa_warn("no space for a journal; profiled without (make CPA_JOURNAL smaller)");
 	cpa_function_init(false);
-	cpa_track_init();
 	cpa_clock_init();
 	cpa_series_init(cpa_header()->start_ticks);
 	cpa_sampler_init(s.sample_hz);

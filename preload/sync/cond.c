@@ -71,7 +71,7 @@ static uint64_t timed_out(const struct waiting *wait)
 
 	if (due < op->arrived)
 		due = op->arrived;
-	cpa_unexplained(op->w, CPA_EXT_TIMEOUT, due - op->arrived);
+	cpa_unexplained_first(op->w, CPA_EXT_TIMEOUT, due - op->arrived);
 	return due;
 }
 

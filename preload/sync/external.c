@@ -15,6 +15,7 @@
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <threads.h>
@@ -28,6 +29,52 @@
 #include "preload/core/track.h"
 #include "preload/lib/uv.h"
 #include "preload/process/wait.h"
+#include "shadow/store/kernel.h"
+
+/*
+ * Whether a read from a descriptor waits for an answer. Server: accept() made it, its other end
+ * asks. Atomic; several descriptors may have one entry. A line each: threads write them at once.
+ */
+enum talk { QUIET, ASKED, SERVER };
+static struct talking {
+	uint8_t talk; /* enum talk */
+} __attribute__((aligned(CPA_CACHE_LINE))) talking[1024];
+
+static inline uint8_t *talk_on(int fd)
+{
+	return &talking[(unsigned)fd % (sizeof(talking) / sizeof(*talking))].talk;
+}
+
+static inline void set_talk(int fd, enum talk from, enum talk to)
+{
+	uint8_t *talk = talk_on(fd);
+
+	/* Relaxed: two threads that use one descriptor at once have no order to keep. */
+	if (__atomic_load_n(talk, __ATOMIC_RELAXED) == from)
+		__atomic_store_n(talk, to, __ATOMIC_RELAXED);
+}
+
+/* What a read from @fd that blocked was. Keeps errno. */
+static enum cpa_external read_kind(int fd)
+{
+	enum cpa_external kind = CPA_EXT_INPUT;
+	int err = errno;
+	struct stat s;
+
+	if (!cpa_kernel_begin())
+		return kind;
+	if (cpa_kernel(SYS_fstat, fd, &s))
+		;
+	else if (S_ISREG(s.st_mode) || S_ISBLK(s.st_mode))
+		kind = CPA_EXT_READ;
+	else if (S_ISSOCK(s.st_mode) || S_ISFIFO(s.st_mode))
+		/* Relaxed: as above. */
+		kind = __atomic_load_n(talk_on(fd), __ATOMIC_RELAXED) == ASKED ? CPA_EXT_READ :
+										 CPA_EXT_INPUT;
+	cpa_kernel_end();
+	errno = err;
+	return kind;
+}
 
 /* The thread is back from a call that may have blocked. errno is kept. */
 static __attribute__((noinline, cold)) void blocked(enum cpa_external kind, uint64_t caller)
@@ -89,6 +136,20 @@ static void suspended(uint64_t caller)
 		return ret;                                   \
 	}
 
+/* The thread came back from a sleep. errno is kept. */
+static __attribute__((noinline, cold)) void slept(uint64_t caller)
+{
+	int err = errno;
+	struct cpa_worker *w = cpa_enter();
+
+	if (w) {
+		if (likely(!cpa_process_has_children) || !cpa_child_block(w, CPA_EXT_SLEEP, caller))
+			cpa_event_slept(w, caller);
+		cpa_done(w);
+	}
+	errno = err;
+}
+
 /*
  * The calling thread has moved @n bytes: count them in its row, without an event. A signal handler
  * that moves some at the same time adds to the same word, in one instruction.
@@ -102,8 +163,8 @@ static void suspended(uint64_t caller)
 			moved_by->self.row->field += (uint64_t)(n);                \
 	} while (0)
 
-/* BLOCKING for a call that returns the number of bytes that it moved. */
-#define MOVING(name, parameters, arguments, kind, field)      \
+/* As BLOCKING, of a call that reads from or writes to fd, and returns how many bytes. */
+#define READING(name, parameters, arguments)                  \
 	CPA_EXPORT ssize_t name parameters                    \
 	{                                                     \
 		ssize_t ret;                                  \
@@ -112,14 +173,57 @@ static void suspended(uint64_t caller)
 			blocked(CPA_EXT_OTHER, CPA_CALLER()); \
 		ret = REAL(name) arguments;                   \
 		if (was_blocked())                            \
-			blocked(kind, CPA_CALLER());          \
-		COUNT_BYTES(field, ret);                      \
+			blocked(read_kind(fd), CPA_CALLER()); \
+		if (ret > 0)                                  \
+			set_talk(fd, ASKED, QUIET);           \
+		COUNT_BYTES(bytes_read, ret);                 \
 		return ret;                                   \
 	}
-#define READING(name, parameters, arguments) \
-	MOVING(name, parameters, arguments, CPA_EXT_READ, bytes_read)
-#define WRITING(name, parameters, arguments) \
-	MOVING(name, parameters, arguments, CPA_EXT_WRITE, bytes_written)
+#define WRITING(name, parameters, arguments)                  \
+	CPA_EXPORT ssize_t name parameters                    \
+	{                                                     \
+		ssize_t ret;                                  \
+                                                              \
+		if (was_blocked())                            \
+			blocked(CPA_EXT_OTHER, CPA_CALLER()); \
+		ret = REAL(name) arguments;                   \
+		if (was_blocked())                            \
+			blocked(CPA_EXT_WRITE, CPA_CALLER()); \
+		if (ret > 0)                                  \
+			set_talk(fd, QUIET, ASKED);           \
+		COUNT_BYTES(bytes_written, ret);              \
+		return ret;                                   \
+	}
+
+/* As BLOCKING, of a call that waits for a connection on fd, and makes a descriptor for it. */
+#define ACCEPTING(name, parameters, arguments)                 \
+	CPA_EXPORT int name parameters                         \
+	{                                                      \
+		int ret;                                       \
+                                                               \
+		if (was_blocked())                             \
+			blocked(CPA_EXT_OTHER, CPA_CALLER());  \
+		ret = REAL(name) arguments;                    \
+		if (was_blocked())                             \
+			blocked(CPA_EXT_ACCEPT, CPA_CALLER()); \
+		if (ret >= 0)                                  \
+			*talk_on(ret) = SERVER;                \
+		return ret;                                    \
+	}
+
+/* As BLOCKING, of a sleep. */
+#define SLEEPING(type, name, parameters, arguments)           \
+	CPA_EXPORT type name parameters                       \
+	{                                                     \
+		type ret;                                     \
+                                                              \
+		if (was_blocked())                            \
+			blocked(CPA_EXT_OTHER, CPA_CALLER()); \
+		ret = REAL(name) arguments;                   \
+		if (was_blocked())                            \
+			slept(CPA_CALLER());                  \
+		return ret;                                   \
+	}
 
 /* The calls in which libuv's loop waits. */
 #define EVENTS(type, name, parameters, arguments)                 \
@@ -157,15 +261,13 @@ ssize_t __read_chk(int fd, void *to, size_t n, size_t room);
 ssize_t __recv_chk(int fd, void *to, size_t n, size_t room, int flags);
 int __poll_chk(struct pollfd *fds, nfds_t n, int timeout, size_t room);
 
-BLOCKING(unsigned, sleep, (unsigned seconds), (seconds), CPA_EXT_SLEEP)
-BLOCKING(int, usleep, (useconds_t us), (us), CPA_EXT_SLEEP)
-BLOCKING(int, nanosleep, (const struct timespec *t, struct timespec *left), (t, left),
-	 CPA_EXT_SLEEP)
-BLOCKING(int, clock_nanosleep,
+SLEEPING(unsigned, sleep, (unsigned seconds), (seconds))
+SLEEPING(int, usleep, (useconds_t us), (us))
+SLEEPING(int, nanosleep, (const struct timespec *t, struct timespec *left), (t, left))
+SLEEPING(int, clock_nanosleep,
 	 (clockid_t clock, int flags, const struct timespec *t, struct timespec *left),
-	 (clock, flags, t, left), CPA_EXT_SLEEP)
-BLOCKING(int, thrd_sleep, (const struct timespec *t, struct timespec *left), (t, left),
-	 CPA_EXT_SLEEP)
+	 (clock, flags, t, left))
+SLEEPING(int, thrd_sleep, (const struct timespec *t, struct timespec *left), (t, left))
 
 READING(read, (int fd, void *to, size_t n), (fd, to, n))
 READING(__read_chk, (int fd, void *to, size_t n, size_t room), (fd, to, n, room))
@@ -210,12 +312,22 @@ EVENTS(int, epoll_pwait,
        (int fd, struct epoll_event *events, int n, int timeout, const sigset_t *mask),
        (fd, events, n, timeout, WITHOUT_OURS(mask)))
 
-BLOCKING(int, accept, (int fd, __SOCKADDR_ARG from, socklen_t *restrict length), (fd, from, length),
-	 CPA_EXT_ACCEPT)
-BLOCKING(int, accept4, (int fd, __SOCKADDR_ARG from, socklen_t *restrict length, int flags),
-	 (fd, from, length, flags), CPA_EXT_ACCEPT)
-BLOCKING(int, connect, (int fd, __CONST_SOCKADDR_ARG to, socklen_t length), (fd, to, length),
-	 CPA_EXT_ACCEPT)
+ACCEPTING(accept, (int fd, __SOCKADDR_ARG from, socklen_t *restrict length), (fd, from, length))
+ACCEPTING(accept4, (int fd, __SOCKADDR_ARG from, socklen_t *restrict length, int flags),
+	  (fd, from, length, flags))
+/* Its descriptor was the server's end of another connection before, maybe. */
+CPA_EXPORT int connect(int fd, __CONST_SOCKADDR_ARG to, socklen_t length)
+{
+	int ret;
+
+	if (was_blocked())
+		blocked(CPA_EXT_OTHER, CPA_CALLER());
+	set_talk(fd, SERVER, QUIET);
+	ret = REAL(connect)(fd, to, length);
+	if (was_blocked())
+		blocked(CPA_EXT_CONNECT, CPA_CALLER());
+	return ret;
+}
 
 BLOCKING(int, fsync, (int fd), (fd), CPA_EXT_SYNC)
 BLOCKING(int, fdatasync, (int fd), (fd), CPA_EXT_SYNC)

@@ -123,7 +123,7 @@ static __attribute__((noinline)) void enter_slow(struct cpa_lock_op *l)
 	if (o && o->holder == op->w->self.id) { /* recursive: only the outermost lock is an event */
 		o->depth++;
 		if (unlikely(op->blocked))
-			end_alone(l, CPA_EXT_OTHER);
+			end_alone(l, CPA_EXT_UNSEEN);
 		else
 			cpa_leave();
 		return;
@@ -210,7 +210,7 @@ void cpa_lock_begun_slow(const void *lock, enum cpa_object_kind kind, uint64_t c
 void cpa_lock_failed(struct cpa_lock_op *l, bool timeout)
 {
 	if (l->op.w && cpa_op_back(&l->op))
-		end_alone(l, timeout ? CPA_EXT_TIMEOUT : CPA_EXT_OTHER);
+		end_alone(l, timeout ? CPA_EXT_TIMEOUT : CPA_EXT_UNSEEN);
 }
 
 void cpa_lock_refused(struct cpa_lock_op *l)

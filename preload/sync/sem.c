@@ -96,7 +96,7 @@ static void taken(struct sem_op *s)
 static void failed(struct cpa_op *op)
 {
 	cpa_acquire_path(&op->w->self, NULL, &op->wait);
-	cpa_op_end(op, op->err == ETIMEDOUT ? CPA_EXT_TIMEOUT : CPA_EXT_OTHER);
+	cpa_op_end(op, op->err == ETIMEDOUT ? CPA_EXT_TIMEOUT : CPA_EXT_UNSEEN);
 }
 
 /*

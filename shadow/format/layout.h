@@ -27,10 +27,11 @@
 #include <stdint.h>
 
 #include "shadow/arch/arch.h"
+#include "shadow/format/layout_external.h"
 #include "shadow/format/layout_machine.h"
 
 #define CPA_MAGIC	 "CPADUMP\n"
-#define CPA_FORMAT	 12u
+#define CPA_FORMAT	 13u
 #define CPA_BYTE_ORDER	 0x01020304u
 #define CPA_HEADER_SIZE	 16384u
 #define CPA_CHUNKS	 20u
@@ -136,6 +137,7 @@ enum cpa_diagnostic {
 	CPA_DIAG_UNSEEN_CHILDREN,    /* children that were waited for and had not joined */
 	CPA_DIAG_PROCESSES_LOST,     /* processes that ended without reporting it */
 	CPA_DIAG_INTERRUPTS,	     /* interrupts for samples of perf events */
+	CPA_DIAG_ROUNDS,	     /* sleeps of threads that do little but sleep */
 	CPA_DIAG_USED,
 	CPA_DIAG_COUNT = 48
 };
@@ -236,7 +238,7 @@ struct cpa_header {
 /* Kinds of time on the observed path; they add up to the wall time. */
 enum cpa_time_kind {
 	CPA_TIME_PROCESS,  /* CPU time of the program */
-	CPA_TIME_EXTERNAL, /* blocked outside of synchronization */
+	CPA_TIME_EXTERNAL, /* of a kind in enum cpa_external; O of its slots divides it further */
 	CPA_TIME_RUNQUEUE, /* ready to run, waiting for a processor */
 	CPA_TIME_HANDOFF,  /* from a release to the return of its acquire, except run-queue time */
 	CPA_TIME_PROBE,	   /* inside cpa */
@@ -254,7 +256,7 @@ struct cpa_delta {
  * activities. S, H and O of a component are the values in the versions plus the deltas.
  */
 struct cpa_path {
-	uint64_t len;	   /* L, ticks of process and external time */
+	uint64_t len;	   /* L, ticks of process and service time */
 	uint64_t released; /* clock of the release that published it, ticks */
 	uint64_t version;  /* offset of a struct cpa_version with S and H; 0: all zero */
 	uint32_t owner;	   /* id of the thread that published it; 0: never published */
@@ -309,21 +311,6 @@ enum cpa_class_by {
 	CPA_BY_CALL = 6	       /* a function including its callees, in instrumented builds */
 };
 
-enum cpa_external {
-	CPA_EXT_OTHER = 0, /* blocked in a call that is not wrapped, or in a page fault */
-	CPA_EXT_SLEEP = 1,
-	CPA_EXT_READ = 2,
-	CPA_EXT_WRITE = 3,
-	CPA_EXT_POLL = 4,
-	CPA_EXT_ACCEPT = 5,  /* accept and connect */
-	CPA_EXT_SYNC = 6,    /* fsync and similar calls */
-	CPA_EXT_CHILD = 7,   /* waitpid and similar calls */
-	CPA_EXT_SIGNAL = 8,  /* sigwait, pause */
-	CPA_EXT_TIMEOUT = 9, /* a timed wait for synchronization that timed out */
-	CPA_EXT_UNSEEN = 10, /* a wait for synchronization whose release cpa did not see */
-	CPA_EXTERNALS
-};
-
 /*
  * key: {kind:4, by:4, layer:8, address:48}; `layer` is that of the module. Written by the creating
  * thread before the row is indexed; slot is atomic.
@@ -344,7 +331,7 @@ struct cpa_component {
 	 * Of a function in an instrumented build, by address (atomic adds); calls is 0 otherwise.
 	 */
 	uint64_t calls;
-	uint64_t inclusive; /* ticks of process and external time, including callees */
+	uint64_t inclusive; /* ticks of process and service time, including callees */
 	/*
 	 * For a component that the search moved (shadow/graph/search.h): its slot holds its time
 	 * from clock `since` on, when the longest path was `since_len` ticks long. Its earlier time

@@ -45,6 +45,19 @@ void cpa_activity_charge(struct cpa_self *self, uint32_t slot, uint64_t ticks, u
 		cpa_journal_charge(self, slot, ticks);
 }
 
+void cpa_activity_see(struct cpa_self *self, uint32_t slot, uint64_t ticks)
+{
+	struct cpa_thread *row = self->row;
+
+	if (!slot || !ticks)
+		return;
+	cpa_path_see(self, &row->path, slot, ticks);
+	if (slot < row->totals_slots)
+		((uint64_t *)cpa_at(row->totals))[slot] += ticks;
+	if (unlikely(self->journal))
+		cpa_journal_charge(self, slot, ticks);
+}
+
 /* Divide @ticks exactly among the slots, in proportion to @weight. */
 static void spread(struct cpa_self *self, uint64_t ticks, const uint32_t slot[],
 		   const uint32_t weight[], unsigned n)
@@ -244,10 +257,10 @@ void cpa_activity_end(struct cpa_self *self, const struct cpa_span *span, uint32
 	cache = advance(self, span->calls, span->process, span->external, node);
 	if (unlikely(self->journal))
 		cpa_journal_activity(self, span, cache);
-	row->path.observed[CPA_TIME_EXTERNAL] += span->external;
+	row->path.observed[CPA_TIME_EXTERNAL] += span->external + span->idle;
 	row->path.observed[CPA_TIME_RUNQUEUE] += span->runqueue;
 	row->path.observed[CPA_TIME_PROBE] += span->probe;
-	row->external += span->external;
+	row->external += span->external + span->idle;
 	row->runqueue += span->runqueue;
 	row->probe += span->probe;
 	if (unlikely(span->calls))
@@ -261,6 +274,10 @@ void cpa_activity_end(struct cpa_self *self, const struct cpa_span *span, uint32
 		cpa_activity_charge(self, span->earlier_slot, span->earlier, span->earlier);
 		for (unsigned i = 0; i < row->held_count; i++)
 			cpa_activity_held_external(self, row->held_slot[i], span->external);
+	}
+	if (unlikely(span->idle)) {
+		cpa_activity_see(self, span->idle_slot, span->idle - span->earlier_idle);
+		cpa_activity_see(self, span->earlier_idle_slot, span->earlier_idle);
 	}
 	cpa_written(row);
 }

@@ -14,6 +14,12 @@
 CPA_HIDDEN void cpa_activity_charge(struct cpa_self *self, uint32_t slot, uint64_t ticks,
 				    uint64_t total);
 
+/*
+ * Add @ticks, which weigh nothing in the inherent path, to the observed path for the component of
+ * @slot, and to the thread's total of the slot. Part of cpa_activity_end().
+ */
+CPA_HIDDEN void cpa_activity_see(struct cpa_self *self, uint32_t slot, uint64_t ticks);
+
 /* Record that a lock of the class with @slot was held during @ticks of external time. */
 CPA_HIDDEN void cpa_activity_held_external(struct cpa_self *self, uint32_t slot, uint64_t ticks);
 

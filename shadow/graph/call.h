@@ -58,9 +58,10 @@ struct cpa_call {
 struct cpa_calls {
 	struct cpa_call_time time; /* of the thread since its first call, ticks */
 	/* Sums since the last event, ticks. */
-	uint64_t process, external, runqueue, probe;
-	uint64_t other;	 /* process time outside of all calls */
-	uint64_t unpaid; /* probe ticks of known length since the last time stamp */
+	uint64_t process, runqueue, probe;
+	uint64_t external, idle; /* as in struct cpa_span */
+	uint64_t other;		 /* process time outside of all calls */
+	uint64_t unpaid;	 /* probe ticks of known length since the last time stamp */
 	/* used only to measure the cost of a call; freed by the measuring code alone */
 	bool scratch;
 	struct cpa_call *stack;

@@ -64,13 +64,13 @@ int cpa_component_init(void)
 	slots()->next = CPA_SLOT_FIRST;
 	total -= CPA_SLOT_FIRST;
 	/*
-	 * A slot for each kind of external time, and a bucket that stays empty; fewer if there are
-	 * very few slots.
+	 * A slot for each kind of external time and, if there are too few slots for that, a bucket
+	 * for each class: what weighs in the inherent path shares none with what does not.
 	 */
 	external = total / 8 < CPA_EXTERNALS ? total / 8 : CPA_EXTERNALS;
 	slots()->own[CPA_EXTERNAL] = external;
-	slots()->buckets[CPA_EXTERNAL] = external > 0;
-	total -= external + (external > 0);
+	slots()->buckets[CPA_EXTERNAL] = total >= 4 * CPA_EXT_CLASSES ? CPA_EXT_CLASSES : 0;
+	total -= external + slots()->buckets[CPA_EXTERNAL];
 	for (uint32_t k = 0; k < FAMILIES; k++)
 		if (k != CPA_EXTERNAL)
 			set_quota(k, total * percent[k] / 100);
@@ -99,7 +99,8 @@ static uint32_t family_of(const struct cpa_component *c)
 uint32_t cpa_component_bucket(const struct cpa_component *c)
 {
 	uint32_t family = family_of(c), count = slots()->buckets[family];
-	uint64_t hash = cpa_hash(c->address) >> 40;
+	uint64_t hash = c->kind == CPA_EXTERNAL ? cpa_external_class(c->address) :
+						  cpa_hash(c->address) >> 40;
 
 	for (uint32_t i = 0; i < count; i++) {
 		uint16_t *at = &slots()->bucket[family][(hash + i) % count], none = 0;

@@ -14,7 +14,7 @@ void cpa_journal_activity(struct cpa_self *self, const struct cpa_span *span,
 	const struct cpa_thread *row = self->row;
 
 	j->process = span->process;
-	j->external = span->external;
+	j->external = span->external + span->idle;
 	j->runqueue = span->runqueue;
 	j->to = row->node;
 	j->taken = edge ? edge->edge : 0;

@@ -247,6 +247,34 @@ void cpa_path_note(struct cpa_self *self, struct cpa_path *path, uint32_t slot, 
 		add_to_versions(path, slot, ticks);
 }
 
+/* Return the delta of @slot; its ticks are reserved. Other deltas move to versions if necessary. */
+static struct cpa_delta *room_for(struct cpa_self *self, struct cpa_path *path, uint32_t slot)
+{
+	struct cpa_delta *d = delta_of(self, path, slot);
+
+	if (unlikely(!d) && cpa_path_squeeze(self, path))
+		d = delta_of(self, path, slot);
+	if (unlikely(!d)) {
+		uint64_t most = path->most;
+
+		fold(self, path, slot);
+		path->most = most; /* part of it is already reserved */
+		d = delta_of(self, path, slot);
+	}
+	return d;
+}
+
+void cpa_path_see(struct cpa_self *self, struct cpa_path *path, uint32_t slot, uint64_t ticks)
+{
+	if (unlikely(ticks > CPA_DELTA_MOST)) {
+		if (fold(self, path, slot))
+			cpa_version_at(path->observed_version)->value[slot] += ticks;
+		return;
+	}
+	cpa_path_reserve(self, path, ticks);
+	room_for(self, path, slot)->o += (int32_t)ticks;
+}
+
 void cpa_path_reserve_slow(struct cpa_self *self, struct cpa_path *path, uint64_t ticks)
 {
 	int32_t most = 0;
@@ -268,16 +296,7 @@ void cpa_path_add_slow(struct cpa_self *self, struct cpa_path *path, uint32_t sl
 
 	if (unlikely(!ticks))
 		return;
-	d = delta_of(self, path, slot);
-	if (unlikely(!d) && cpa_path_squeeze(self, path))
-		d = delta_of(self, path, slot);
-	if (unlikely(!d)) {
-		uint64_t most = path->most;
-
-		fold(self, path, slot);
-		path->most = most; /* part of it is already reserved */
-		d = delta_of(self, path, slot);
-	}
+	d = room_for(self, path, slot);
 	d->s += (int32_t)ticks;
 	d->h += (int32_t)ticks;
 	d->o += (int32_t)ticks;

@@ -100,6 +100,10 @@ static inline void cpa_path_add_lanes(struct cpa_self *self, struct cpa_path *pa
 CPA_HIDDEN void cpa_path_note(struct cpa_self *self, struct cpa_path *path, uint32_t slot,
 			      uint64_t ticks);
 
+/* Add @ticks to O of @slot alone. As cpa_path_note() otherwise. */
+CPA_HIDDEN void cpa_path_see(struct cpa_self *self, struct cpa_path *path, uint32_t slot,
+			     uint64_t ticks);
+
 static inline void cpa_path_add(struct cpa_self *self, struct cpa_path *path, uint32_t slot,
 				uint64_t ticks)
 {

@@ -14,10 +14,15 @@ struct cpa_calls;
 
 /* How a thread spent the wall time since its last event; all in ticks. */
 struct cpa_span {
-	uint64_t process, external, runqueue, probe;
-	uint32_t external_slot; /* slot for the external time, */
+	uint64_t process, runqueue, probe;
+	uint64_t external;	/* that weighs in the inherent path: service */
+	uint32_t external_slot; /* slot for that, */
 	uint32_t earlier_slot;	/* except for its first `earlier` ticks, which go to this slot */
 	uint64_t earlier;
+	/* External time that weighs nothing there, in the same way. */
+	uint64_t idle;
+	uint32_t idle_slot, earlier_idle_slot;
+	uint64_t earlier_idle;
 	/* Instrumented builds: exact function times; samples cover the rest. NULL: none. */
 	struct cpa_calls *calls;
 	/* Samples taken during the span, by function id. */

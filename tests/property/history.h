@@ -29,7 +29,7 @@
 #define ITEMS	   4
 #define IN_WORK	   8 /* items that one thread processes at once; more drop the oldest */
 #define ROUTINES   3
-#define EXTERNALS  5
+#define EXTERNALS  6
 #define SITES	   THREADS
 #define SAMPLES	   16
 #define ACTIVITIES 4096
@@ -102,6 +102,9 @@ enum component {
 	C_ACTIVITY = C_EXTERNAL + EXTERNALS,
 	COMPONENTS = C_ACTIVITY + ACTIVITIES
 };
+
+/* Whether external time of a kind weighs nothing in the inherent path. */
+static const bool external_idle[EXTERNALS] = { false, false, false, true, true, true };
 
 enum time_kind { T_PROCESS, T_EXTERNAL, T_RUNQUEUE, T_HANDOFF, T_PROBE, TIME_KINDS };
 

@@ -96,6 +96,11 @@ static void online_hold(const struct online *o, struct cpa_self *self, int compo
 	cpa_hold(self, o->row[component], o->slot[component]);
 }
 
+/* As external_idle[] of history.h. */
+static const enum cpa_external external_kind[EXTERNALS] = { CPA_EXT_OTHER,  CPA_EXT_SLEEP,
+							    CPA_EXT_READ,   CPA_EXT_POLL,
+							    CPA_EXT_UNSEEN, CPA_EXT_INPUT };
+
 /*
  * Intern the components in an order that differs between histories, so that different ones get
  * slots first.
@@ -127,8 +132,8 @@ static void online_components(struct online *o, unsigned turn)
 		o->slot[C_THREAD + i] = cpa_component_slot(o->routine[i]);
 	}
 	for (unsigned i = 0; i < EXTERNALS; i++)
-		o->slot[C_EXTERNAL + i] =
-			cpa_component_slot(online_component(CPA_EXTERNAL, CPA_BY_EXTERNAL, i));
+		o->slot[C_EXTERNAL + i] = cpa_component_slot(
+			online_component(CPA_EXTERNAL, CPA_BY_EXTERNAL, external_kind[i]));
 }
 
 static void online_objects(struct online *o)
@@ -212,11 +217,15 @@ static void online_activity(struct online *o, struct cpa_self *self, const struc
 			    uint32_t node)
 {
 	const struct activity *a = &e->activity;
+	bool idle = cpa_external_class(external_kind[a->external_kind]) != CPA_EXT_SERVICE;
+	uint32_t blocked = o->slot[C_EXTERNAL + a->external_kind];
 	struct cpa_span span = { .process = a->process,
-				 .external = a->external,
+				 .external = idle ? 0 : a->external,
+				 .idle = idle ? a->external : 0,
 				 .runqueue = a->runqueue,
 				 .probe = a->probe,
-				 .external_slot = o->slot[C_EXTERNAL + a->external_kind],
+				 .external_slot = blocked,
+				 .idle_slot = blocked,
 				 .sampled = a->sampled };
 
 	/* Ticks per sample; the results must not depend on it. */

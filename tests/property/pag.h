@@ -33,6 +33,7 @@
 struct portion {
 	unsigned group;
 	bool noted;
+	bool idle; /* of the observed path alone */
 	uint64_t ticks;
 };
 
@@ -155,13 +156,18 @@ static void pag_weigh(struct pag *g)
 		struct pag_node *n = &g->node[i];
 		unsigned portions;
 		uint64_t noted;
+		bool idle;
 
 		if (e->op == OP_START)
 			pag_note_begin(&noting[e->thread], g->id[i], g->note);
 		n->portions = 0;
-		n->weight = e->activity.process + e->activity.external;
+		idle = external_idle[e->activity.external_kind];
+		n->weight = e->activity.process + (idle ? 0 : e->activity.external);
 		pag_functions(g, n, &e->activity);
+		portions = n->portions;
 		pag_portion(g, n, C_EXTERNAL + e->activity.external_kind, e->activity.external);
+		if (n->portions > portions)
+			n->portion[portions].idle = idle;
 		pag_portion(g, n, C_THREAD + h->routine[e->thread], n->weight);
 		pag_held(g, n, e->activity.held);
 		if (e->activity.component < 0)
@@ -177,7 +183,7 @@ static void pag_weigh(struct pag *g)
 static uint64_t pag_active(const struct pag_node *n, unsigned group)
 {
 	for (unsigned i = 0; i < n->portions; i++)
-		if (n->portion[i].group == group && !n->portion[i].noted)
+		if (n->portion[i].group == group && !n->portion[i].noted && !n->portion[i].idle)
 			return n->portion[i].ticks;
 	return 0;
 }
@@ -258,13 +264,14 @@ static void pag_walk_begin(struct pag *g)
 	memset(g->kind, 0, sizeof(g->kind));
 }
 
-static void pag_walk_activity(struct pag *g, int i)
+static void pag_walk_activity(struct pag *g, int i, bool observed)
 {
 	const struct activity *a = &g->h->event[i].activity;
 	const struct pag_node *n = &g->node[i];
 
 	for (unsigned k = 0; k < n->portions; k++)
-		g->share[n->portion[k].group] += n->portion[k].ticks;
+		if (observed || !n->portion[k].idle)
+			g->share[n->portion[k].group] += n->portion[k].ticks;
 	g->kind[T_PROCESS] += a->process;
 	g->kind[T_EXTERNAL] += a->external;
 	g->kind[T_RUNQUEUE] += a->runqueue;
@@ -310,7 +317,7 @@ static void pag_walk_longest(struct pag *g, int i)
 		int pred = pag_longest_pred(g, i);
 
 		if (pred == g->h->event[i].local)
-			pag_walk_activity(g, i);
+			pag_walk_activity(g, i, false);
 		i = pred;
 	}
 }
@@ -334,7 +341,7 @@ static void pag_walk_observed(struct pag *g, int i)
 			i = e->latest;
 			continue;
 		}
-		pag_walk_activity(g, i);
+		pag_walk_activity(g, i, true);
 		if (e->matched)
 			pag_latency(g, e, e->now - e->arrived);
 		i = e->local;

@@ -184,7 +184,7 @@ static void check_share(const struct kept *k, const struct state *s)
 {
 	pag_walk_longest(&pag, s->last);
 	if (s->half >= 0)
-		pag_walk_activity(&pag, s->half);
+		pag_walk_activity(&pag, s->half, false);
 	for (unsigned i = 0; i < pag.used; i++)
 		expect(SHARE, k, "slot", pag.list[i], k->share[pag.list[i]],
 		       pag.share[pag.list[i]]);
@@ -213,7 +213,7 @@ static void check_observed(const struct kept *k, const struct state state[])
 	expect(OBSERVED, k, "clock", 0, k->field[CPA_SERIES_RELEASED], stamp(latest));
 	pag_walk_observed(&pag, latest->last);
 	if (latest->half >= 0)
-		pag_walk_activity(&pag, latest->half);
+		pag_walk_activity(&pag, latest->half, true);
 	for (unsigned i = 0; i < TIME_KINDS; i++)
 		expect(OBSERVED, k, "kind", i, k->field[CPA_SERIES_OBSERVED + i], pag.kind[i]);
 }

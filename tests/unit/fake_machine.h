@@ -33,7 +33,7 @@ static struct fake {
 	uint64_t cold;
 	uint64_t ran, ready, blocked, stolen; /* true times of the thread, ticks */
 	uint64_t uncounted;		      /* ticks of `ready` that schedstat does not have */
-	long given, taken;
+	long given, taken, device;
 	uint64_t word; /* the detector */
 	bool detects;
 	bool distrusted;   /* the kernel considers the counter unstable */
@@ -122,12 +122,18 @@ static inline uint64_t cpa_machine_ns(clockid_t clock)
 	return ns;
 }
 
-static inline void cpa_machine_switches(long *given, long *taken)
+struct cpa_machine_counts {
+	long given, taken, device;
+};
+
+static inline struct cpa_machine_counts cpa_machine_counts(void)
 {
+	struct cpa_machine_counts counts;
+
 	fake_run(fake.call);
-	*given = fake.given;
-	*taken = fake.taken;
+	counts = (struct cpa_machine_counts){ fake.given, fake.taken, fake.device };
 	fake_disturb();
+	return counts;
 }
 
 static inline ssize_t cpa_machine_read(int fd, char *text, size_t size)

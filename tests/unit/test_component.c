@@ -133,7 +133,7 @@ static void test_activities_do_not_share(void **state)
 		used[slot] = true;
 		with++;
 	}
-	assert_in_range(with, 18, 30);
+	assert_in_range(with, 16, 30);
 	assert_int_equal(cpa_header()->diag[CPA_DIAG_ALIASED_CLASSES], 0);
 }
 

@@ -65,8 +65,8 @@ static void test_first_screen(void **state)
 				     "its end\n"));
 	assert_non_null(strstr(text, "critical path    8.00 s"));
 	assert_non_null(strstr(text, "observed path    10.0 s"));
-	assert_non_null(strstr(text, "process 70.0%, external 10.0%, run queue 5.0%, hand-off "
-				     "10.0%, probe 5.0%"));
+	assert_non_null(strstr(text, "process 70.0%, service 0.0%, wait not known for whom 10.0%, "
+				     "run queue 5.0%, hand-off 10.0%, probe 5.0%"));
 	assert_non_null(strstr(text, "The function example_work"));
 	assert_non_null(strstr(text, "saves: what the run would gain."));
 	assert_non_null(strstr(text, "3 samples were lost"));
