@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "analysis/input/find_dump.h"
 #include "analysis/input/load.h"
 #include "analysis/profile/profile.h"
 #include "analysis/render/json.h"
@@ -147,6 +148,17 @@ static int add_matching(struct cpa_side *side, const char *prefix, const char *c
 	return ret;
 }
 
+/* Add the run of the process with number @pid. */
+static int add_process(struct cpa_side *side, const char *pid, char **error)
+{
+	uint32_t running;
+	char *file = cpa_dump_find(pid, &running, error);
+	int ret = file ? add_file(side, file, error) : -1;
+
+	free(file);
+	return ret;
+}
+
 int cpa_side_add(struct cpa_side *side, const char *argument, char **error)
 {
 	static const char *const in_folder[] = { "/*.dump", "/*.json", NULL };
@@ -162,6 +174,8 @@ int cpa_side_add(struct cpa_side *side, const char *argument, char **error)
 	ret = add_matching(side, argument, exists ? in_folder : behind, !exists, error);
 	if (ret < 0 || side->runs > before)
 		return ret;
+	if (*argument && !argument[strspn(argument, "0123456789")])
+		return add_process(side, argument, error);
 	name = cpa_printable(argument, SIZE_MAX);
 	*error = cpa_format_text("%s: no such file, nor %s.1.dump (cpa run --repeat 5 -o %s -- "
 				 "PROGRAM writes %s.1.dump to %s.5.dump)",

@@ -35,7 +35,7 @@ bool cpa_is_contested_lock(const struct cpa_profile *profile,
 bool cpa_is_work(const struct cpa_profile *profile, const struct cpa_component_figures *component)
 {
 	if (component->kind == CPA_FUNCTION)
-		return component->slot != CPA_SLOT_UNSAMPLED;
+		return component->slot != CPA_SLOT_UNSAMPLED && !component->shared;
 	if (component->kind == CPA_LOCK)
 		return cpa_is_contested(profile, component);
 	return component->kind != CPA_EXTERNAL && component->kind != CPA_THREAD;

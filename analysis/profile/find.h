@@ -16,7 +16,10 @@ cpa_sort cpa_is_contested;
 
 cpa_sort cpa_is_contested_lock; /* a lock, and that */
 
-/* Whether the code of @component can be made cheaper: not a wait, and not all code of a thread. */
+/*
+ * Whether the code of @component can be made cheaper: not a wait, not all code of a thread, and not
+ * one of many functions.
+ */
 cpa_sort cpa_is_work;
 cpa_sort cpa_is_external;
 cpa_sort cpa_is_thread;

@@ -265,7 +265,7 @@ static char *little_gain(const struct cpa_facts *facts, const char *on, const ch
 	bool held = facts->lock && facts->lock_gain_s >= SHARE_GAIN * facts->path_s;
 	char *lock = held ? name_of(facts->lock) : xstrdup("");
 	char *text = cpa_format_text("More processors alone gain little%s%s%s. %c%s, only %s.",
-				     held ? ": the path is that long by a lock, the " : "", lock,
+				     held ? ": a lock keeps the path that long, the " : "", lock,
 				     "", *on - 'a' + 'A', on + 1, less);
 
 	free(lock);

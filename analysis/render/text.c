@@ -198,10 +198,33 @@ static bool is_shown(const struct cpa_component_figures *component)
 	       component->observed_path_s > 0 || component->total_s > 0;
 }
 
+/* Whether it is a slot of several functions, of which nobody knows which one it was. */
+static bool is_mixed(const struct cpa_component_figures *component)
+{
+	return component->kind == CPA_FUNCTION && component->shared;
+}
+
+static void put_component(struct cpa_table_text *table, const struct cpa_profile *profile,
+			  const struct cpa_component_figures *component)
+{
+	const struct cpa_program_figures *program = &profile->program;
+	struct cpa_figure saves = cpa_format_seconds(component->saved_s);
+	struct cpa_figure critical =
+		cpa_format_percent(component->critical_path_s, program->critical_path_s);
+	struct cpa_figure observed =
+		cpa_format_percent(component->observed_path_s, program->observed_path_s);
+	struct cpa_figure cpu = cpa_format_percent(component->total_s, program->cpu_s);
+
+	cpa_table_row(table, (const char *const[]){
+				     saves.text, critical.text, observed.text,
+				     component->kind == CPA_EXTERNAL ? "-" : cpu.text,
+				     cpa_names_component_kind(component->kind), component->name,
+				     cpa_printable_where(component->name, component->location) });
+}
+
 static void put_components(const struct cpa_page *page, const struct cpa_profile *profile,
 			   size_t top)
 {
-	const struct cpa_program_figures *program = &profile->program;
 	struct cpa_table_text table = { 0 };
 	size_t shown = 0;
 
@@ -213,23 +236,14 @@ static void put_components(const struct cpa_page *page, const struct cpa_profile
 	cpa_table_column(&table, "kind", true);
 	cpa_table_column(&table, "component", true);
 	cpa_table_remark(&table, "where");
-	for (size_t i = 0; i < profile->components; i++) {
-		const struct cpa_component_figures *component = &profile->component[i];
-		struct cpa_figure saves = cpa_format_seconds(component->saved_s);
-		struct cpa_figure critical =
-			cpa_format_percent(component->critical_path_s, program->critical_path_s);
-		struct cpa_figure observed =
-			cpa_format_percent(component->observed_path_s, program->observed_path_s);
-		struct cpa_figure cpu = cpa_format_percent(component->total_s, program->cpu_s);
+	/* Rows of many functions help nobody: they come last. */
+	for (size_t i = 0; i < 2 * profile->components; i++) {
+		const struct cpa_component_figures *component =
+			&profile->component[i % profile->components];
 
-		if (!is_shown(component) || shown++ >= top)
-			continue;
-		cpa_table_row(&table,
-			      (const char *const[]){
-				      saves.text, critical.text, observed.text,
-				      component->kind == CPA_EXTERNAL ? "-" : cpu.text,
-				      cpa_names_component_kind(component->kind), component->name,
-				      cpa_printable_where(component->name, component->location) });
+		if (is_shown(component) && is_mixed(component) == (i >= profile->components) &&
+		    shown++ < top)
+			put_component(&table, profile, component);
 	}
 	cpa_table_end(&table, page);
 	cpa_page_foot(

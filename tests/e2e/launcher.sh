@@ -521,6 +521,8 @@ if [ -e "$CPA_BUILD/libcpa.so" ]; then
 	pid=${newest#.cpa/prog.}
 	try "$CPA_BUILD/cpa-report" --level verdict "${pid%%.*}"
 	ok 'and by the number of a process that has ended' cmp -s out wanted
+	try "$cpa" diff "${pid%%.*}" "$newest"
+	ok 'cpa diff takes such a number, too' test "$status" = 0 -a ! -s err
 	try "$cpa" ls
 	ok 'cpa ls: the newest first' grep -q "K  $newest$" <(head -1 out)
 	try "$cpa" rm --older 7d

@@ -9,6 +9,7 @@ margins that no other program on the machine can close. Prints TAP and a summary
 import os
 import pathlib
 import pty
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -51,6 +52,28 @@ def read_terminal(terminal):
         return b""
 
 
+def check_command(results, name, command, dump):
+    """The command that looks closer, as a shell reads it."""
+    _, *options, of = shlex.split(command)
+    results.check(
+        of == str(dump) and run([BUILD / "cpa-report", *options, of]) != "",
+        f"{name}: the next command runs: {command}",
+    )
+
+
+def check_questions(results, folder):
+    """With a journal the next command is a prediction, if there is one to make."""
+    for name, asked in (("lock", "--what-if"), ("pipeline", "--what-if"), ("processors", "--cores")):
+        if len(os.sched_getaffinity(0)) < 2:
+            results.skip(f"{name}: {asked}", "2 processors needed")
+            continue
+        dump = folder / f"{name} of a journal.dump"
+        run([BUILD / "examples" / name], env=profiled_environment(dump, CPA_JOURNAL="16M"))
+        command = read(dump)["verdict"]["command"]
+        results.check(asked in command, f"{name}: with a journal it asks {asked}: {command}")
+        check_command(results, name, command, dump)
+
+
 def check_pager(results, dump):
     report = [BUILD / "cpa-report", "--level", "verdict", "--width", "1000"]
     plain = run([*report, dump])
@@ -84,17 +107,13 @@ def main():
         )
         first = run([BUILD / "cpa-report", "--width", "1000", dump]).split("\n")[0]
         results.check(first.startswith(start) and named in first, f"{name}: it is the first line: {first}")
-        # cpa-report OPTIONS DUMP: paths of tests have no blanks.
-        _, *options, of = verdict["command"].split()
-        results.check(
-            of == str(dump) and run([BUILD / "cpa-report", *options, of]) != "",
-            f"{name}: the next command runs: {verdict['command']}",
-        )
+        check_command(results, name, verdict["command"], dump)
         results.check(
             0 <= verdict["after_s"] <= verdict["least_s"] * (1 + 1e-6) or verdict["kind"] == "processors",
             f"{name}: a change makes nothing longer",
         )
     check_pager(results, dump)
+    check_questions(results, folder)
     return results.end(folder)
 
 
