@@ -49,6 +49,7 @@ function replayed(replay, component, factor) {
 
 /* A component's name in single quotes for a shell; a name has no character of a terminal's control. */
 function quoted(text) {
+	if (/^[\w./:=+-]+$/.test(text)) return text;
 	return `'${text.replaceAll('\'', '\'\\\'\'')}'`;
 }
 
@@ -118,7 +119,7 @@ function whatif() {
 			return `Replayed ${on}: ${seconds(single)} instead of ${seconds(base)} (${percent(single / base - 1)}), ` +
 				'from five points with straight lines between them.';
 		return ['For the run time with these changes: ', el('code', {}, `cpa-report --cores ${state.cores} ` +
-			changes.map(([row, f]) => `--what-if ${quoted(`${row.kind}:${row.name}=${f}`)}`).join(' '))];
+			changes.map(([row, f]) => `--what-if ${quoted(`${row.kind}:${row.name}=${f}`)}`).join(' ') + (data.dump ? ` ${quoted(data.dump)}` : ''))];
 	}
 
 	function draw() {

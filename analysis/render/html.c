@@ -102,8 +102,10 @@ int cpa_html_write(struct cpa_dump *dump, const struct cpa_profile *profile, con
 	json_object_set_new(data, "report", report);
 	json_object_set_new(data, "metrics", cpa_html_metrics());
 	json_object_set_new(data, "series", cpa_html_series(profile));
-	if (dump)
+	if (dump) {
+		json_object_set_new(data, "dump", json_string(dump->file));
 		add_journal(data, dump, profile, core, cores, &events);
+	}
 	ret = cpa_html_put(data, &events, out);
 	free(events.at);
 	json_decref(data);
