@@ -17,7 +17,7 @@
 #define SHARE_WAITED	 0.10 /* waits for one lock class, of the threads' CPU time */
 #define SHARE_PROBE	 0.05
 #define SHARE_UNSAMPLED	 0.10 /* of CPU time */
-#define SHARE_UNSEEN	 0.05 /* of the observed path */
+#define SHARE_UNSEEN	 0.10 /* of the observed path, or of all threads' time */
 #define SHARE_BLOCKED	 0.75 /* of the critical path: external time, which other programs decide */
 #define SHARE_IDLE	 0.50 /* of the observed path */
 #define EXPLAINS_BETTER	 2.0  /* an external or thread must save this much more */
@@ -289,16 +289,29 @@ static void warn_of_own_waits(struct cpa_guidance *guidance, const struct cpa_pr
 		     cpa_format_percent(other->observed_path_s, program->observed_path_s).text);
 }
 
+/* How much of the threads' lives, or of the observed path, nobody knows what it was waited for. */
 static void warn_of_unseen(struct cpa_guidance *guidance, const struct cpa_profile *profile)
 {
-	const struct cpa_component_figures *unseen = cpa_find_external(profile, "unseen");
+	const struct cpa_component_figures *most = most_of(profile, CPA_EXT_WAIT);
 	const struct cpa_program_figures *program = &profile->program;
+	double path = program->segment_blocked_s[CPA_EXT_WAIT];
+	double all = program->blocked_s[CPA_EXT_WAIT], lived = 0;
 
-	if (unseen && unseen->observed_path_s > SHARE_UNSEEN * program->observed_path_s)
+	for (size_t i = 0; i < profile->threads; i++)
+		lived += profile->thread[i].lived_s;
+	if (path > SHARE_UNSEEN * program->observed_path_s)
 		warn(guidance,
-		     "cpa did not see what ended some waits: %s of the observed path are such "
-		     "waits, and the work behind them is missing in both paths.",
-		     cpa_format_percent(unseen->observed_path_s, program->observed_path_s).text);
+		     "For %s of the observed path (%s) cpa did not see what threads waited for%s%s: "
+		     "that work is missing, and both paths may be off by as much.",
+		     cpa_format_percent(path, program->observed_path_s).text,
+		     cpa_format_seconds(path).text, most ? ", most of it " : "",
+		     most ? most->name : "");
+	else if (lived > 0 && all > SHARE_UNSEEN * lived)
+		warn(guidance,
+		     "For %s of the threads' time (%s) cpa did not see what they waited for%s%s: "
+		     "edges of the critical path may be missing, and it may be too short.",
+		     cpa_format_percent(all, lived).text, cpa_format_seconds(all).text,
+		     most ? ", most of it " : "", most ? most->name : "");
 }
 
 static void add_warnings(struct cpa_guidance *guidance, const struct cpa_profile *profile,
@@ -307,6 +320,7 @@ static void add_warnings(struct cpa_guidance *guidance, const struct cpa_profile
 	const struct cpa_program_figures *program = &profile->program;
 	double probe = program->segment_s[CPA_TIME_PROBE];
 
+	warn_of_unseen(guidance, profile);
 	if (probe > SHARE_PROBE * program->observed_path_s)
 		warn(guidance,
 		     "The profiler itself takes %s of the observed path: without it the program "
@@ -327,7 +341,6 @@ static void add_warnings(struct cpa_guidance *guidance, const struct cpa_profile
 			     "of all functions are too small.",
 			     cpa_format_percent(component->total_s, program->cpu_s).text);
 	}
-	warn_of_unseen(guidance, profile);
 	warn_of_own_waits(guidance, profile);
 	if (!says(verdict, "idle") && !says(verdict, "io"))
 		warn_of_waiting(guidance, profile);

@@ -39,6 +39,7 @@ struct cpa_program_figures {
 	double external_s;
 	double blocked_s[CPA_EXT_CLASSES]; /* which it consists of */
 	double critical_path_s;		   /* inherent: L */
+	double idle_path_s; /* its length if idle time weighs; 0: not known (no journal) */
 	double observed_path_s;
 	double segment_s[CPA_TIME_KINDS];	   /* of the observed path */
 	double segment_blocked_s[CPA_EXT_CLASSES]; /* of its external time */

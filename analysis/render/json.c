@@ -53,6 +53,8 @@ static json_t *program_json(const struct cpa_program_figures *program)
 	put_real(object, "external_s", program->external_s);
 	put_classes(object, program->blocked_s);
 	put_real(object, "critical_path_s", program->critical_path_s);
+	if (program->idle_path_s > 0)
+		put_real(object, "critical_path_with_idle_s", program->idle_path_s);
 	put_real(object, "observed_path_s", program->observed_path_s);
 	put_real(object, "parallelism", program->parallelism);
 	put_real(object, "max_parallelism", program->max_parallelism);
@@ -505,8 +507,9 @@ static json_t *machine_json(const struct cpa_machine_figures *machine)
 	return object;
 }
 
-static json_t *diagnostics_json(const struct cpa_diagnostics_figures *diagnostics)
+static json_t *diagnostics_json(const struct cpa_profile *profile)
 {
+	const struct cpa_diagnostics_figures *diagnostics = &profile->diagnostics;
 	json_t *object = json_object();
 
 	put_real(object, "probe_s", diagnostics->probe_s);
@@ -521,6 +524,7 @@ static json_t *diagnostics_json(const struct cpa_diagnostics_figures *diagnostic
 	put_count(object, "untimed", diagnostics->untimed);
 	put_count(object, "untimed_handoffs", diagnostics->untimed_handoffs);
 	put_real(object, "untimed_handoffs_s", diagnostics->untimed_handoffs_s);
+	json_object_set_new(object, "unexplained", cpa_json_unexplained(profile));
 	json_object_set_new(object, "notes", texts_json(diagnostics->note, diagnostics->notes));
 	return object;
 }
@@ -553,7 +557,7 @@ json_t *cpa_json_profile(const struct cpa_profile *profile)
 	if (profile->phases)
 		json_object_set_new(root, "phases", cpa_json_phases(profile, profile->phases));
 	json_object_set_new(root, "pag", pag_json(profile));
-	json_object_set_new(root, "diagnostics", diagnostics_json(&profile->diagnostics));
+	json_object_set_new(root, "diagnostics", diagnostics_json(profile));
 	json_object_set_new(root, "guidance", texts_json(guidance.advice, guidance.advices));
 	json_object_set_new(root, "warnings", texts_json(guidance.warning, guidance.warnings));
 	cpa_guidance_fini(&guidance);

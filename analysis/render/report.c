@@ -21,6 +21,7 @@
 #include "analysis/util/progress.h"
 #include "analysis/util/terminal.h"
 #include "analysis/exact/verify.h"
+#include "analysis/exact/weigh.h"
 
 #define EXIT_BAD_DUMP  1
 #define EXIT_BAD_USAGE 2
@@ -31,6 +32,7 @@
 enum option_only_long {
 	OPTION_HISTOGRAM = 256,
 	OPTION_PHASES,
+	OPTION_IDLE,
 	OPTION_PHASE,
 	OPTION_THRESHOLD,
 	OPTION_HTML,
@@ -51,6 +53,7 @@ struct options {
 	const char *file; /* --html; NULL: standard output */
 	bool view;	  /* open a page in the browser */
 	bool verify, paths, no_pager;
+	bool idle_weighs; /* --idle weigh */
 	const char *zero; /* components, or NULL */
 	struct cpa_question question;
 };
@@ -85,6 +88,10 @@ static const char help[] =
 	"  --width N                 columns of a line (text), default: the terminal's, or 80\n"
 	"  --no-pager                on a terminal, text is not led through CPA_PAGER, PAGER or less\n"
 	"  --help, --version\n"
+	"\n"
+	"From a dump with a journal:\n"
+	"  --idle weigh              idle time, and waits for nobody known, weigh in the critical "
+	"path\n"
 	"\n"
 	"Instead of the report, exact, from a dump with a journal (cpa run --journal):\n"
 	"  --zero KIND:NAME,...      the critical path if these components took no time, compared "
@@ -250,6 +257,7 @@ static struct options parse_options(int argc, char **argv)
 		{ "verify", no_argument, NULL, 'V' },
 		{ "paths", no_argument, NULL, 'p' },
 		{ "zero", required_argument, NULL, 'z' },
+		{ "idle", required_argument, NULL, OPTION_IDLE },
 		{ "no-pager", no_argument, NULL, OPTION_NO_PAGER },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'v' },
@@ -306,6 +314,11 @@ static struct options parse_options(int argc, char **argv)
 			options.width = parse_number("--width", optarg, CPA_WIDTH_MIN,
 						     CPA_WIDTH_MAX,
 						     "a number from 72 to 1000 expected");
+			break;
+		case OPTION_IDLE:
+			if (strcmp(optarg, "weigh") != 0)
+				bad_usage("--idle", optarg, "'weigh' expected");
+			options.idle_weighs = true;
 			break;
 		case OPTION_NO_PAGER:
 			options.no_pager = true;
@@ -473,6 +486,25 @@ static int verify(struct cpa_dump *dump)
 	return ret ? EXIT_BAD_DUMP : 0;
 }
 
+/* JSON has both lengths of the critical path. Return false, with a message, if that failed. */
+static bool weigh_idle(struct cpa_dump *dump, struct cpa_profile *profile,
+		       const struct options *options)
+{
+	char *error = NULL;
+
+	if (!options->idle_weighs &&
+	    (options->writer != cpa_writer_find("json") || !dump->header.journal))
+		return true;
+	if (cpa_weigh_idle(dump, profile, options->idle_weighs, &error) < 0 &&
+	    options->idle_weighs) {
+		fprintf(stderr, "cpa-report: %s\n", error);
+		free(error);
+		return false;
+	}
+	free(error);
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	struct options options = parse_options(argc, argv);
@@ -502,6 +534,11 @@ int main(int argc, char **argv)
 	cpa_progress_allow("cpa-report");
 	profile = cpa_profile_build(&dump, graph_for(&options));
 	profile->program.running = dump.live && cpa_process_writes(dump.header.pid, dump.file);
+	if (!weigh_idle(&dump, profile, &options)) {
+		cpa_profile_free(profile);
+		cpa_dump_close(&dump);
+		return EXIT_BAD_DUMP;
+	}
 	add_details(profile, &options);
 	if (cpa_dump_whole(&dump)) {
 		ret = options.view ? view_report(&dump, profile, &options) :

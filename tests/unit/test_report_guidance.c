@@ -324,9 +324,26 @@ static void test_warns_of_missing_samples(void **state)
 static void test_warns_of_unseen_releases(void **state)
 {
 	(void)state;
-	add(CPA_EXTERNAL, "unseen", NULL, 0.8, 0);
+	add(CPA_EXTERNAL, "unseen", NULL, 0, 0);
+	components[0].class = CPA_EXT_WAIT;
 	components[0].observed_path_s = 2;
-	expect_warning("20.0% of the observed path are such waits");
+	profile.program.segment_blocked_s[CPA_EXT_WAIT] = 2;
+	expect_warning(
+		"For 20.0% of the observed path (2.00 s) cpa did not see what threads waited "
+		"for, most of it unseen");
+	cpa_guidance_fini(&guidance);
+	/* Beside the observed path it matters if it is much of all threads' time. */
+	profile.program.segment_blocked_s[CPA_EXT_WAIT] = 0;
+	profile.program.blocked_s[CPA_EXT_WAIT] = 5;
+	profile.threads = 1;
+	threads[0].start_routine = "worker";
+	threads[0].lived_s = 10;
+	expect_warning("For 50.0% of the threads' time (5.00 s)");
+	cpa_guidance_fini(&guidance);
+	threads[0].lived_s = 100;
+	guide();
+	assert_int_equal(guidance.warnings, 0);
+	threads[0].lived_s = 0;
 }
 
 static void test_warns_of_waiting_for_others(void **state)

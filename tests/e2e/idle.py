@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""
+tests/e2e/idle.py - idle time weighs nothing in the critical path, service does: which call is which,
+and what --idle weigh and the JSON say of it
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from profiled import BUILD, profiled_environment, run, verify
+from results import Results
+
+CLASS = {
+    "sleep": "service",
+    "read": "service",
+    "sleep loop": "idle",
+    "poll": "idle",
+    "timeout": "idle",
+    "input": "idle",
+}
+
+
+def report(dump, *options):
+    return json.loads(run([BUILD / "cpa-report", "--format", "json", *options, dump]))
+
+
+def check_kinds(results, found):
+    for name, wanted in CLASS.items():
+        each = found.get(name)
+        if not each:
+            results.check(False, f"{name}: no such kind of external time among {sorted(found)}")
+            continue
+        idle_weight = each["critical_path_s"] + each["saved_s"]
+        good = each["class"] == wanted and each["total_s"] > 0
+        good &= wanted == "service" or idle_weight == 0
+        results.check(good, f"{name}: {each['class']}, {idle_weight} s on the critical path")
+
+
+def check_lengths(results, dump, program):
+    with_idle = program["critical_path_with_idle_s"]
+    results.check(
+        with_idle > program["critical_path_s"],
+        f"with idle time the path is {with_idle} s, without {program['critical_path_s']} s",
+    )
+    weighed = report(dump, "--idle", "weigh")["program"]
+    results.check(
+        abs(weighed["critical_path_s"] - with_idle) < 1e-6,
+        f"--idle weigh: {weighed['critical_path_s']} s",
+    )
+    parts = program["observed_external"]
+    whole = program["observed_segments"]["external_s"]
+    results.check(
+        abs(sum(parts.values()) - whole) < 1e-6, f"the observed path's {whole} s are {parts}"
+    )
+
+
+def main():
+    results = Results()
+    with tempfile.TemporaryDirectory() as folder:
+        dump = pathlib.Path(folder) / "idle.dump"
+        run(
+            [BUILD / "tests/programs/idle_kinds"],
+            env=profiled_environment(dump, CPA_JOURNAL="16M"),
+        )
+        profile = report(dump)
+        found = {c["name"]: c for c in profile["components"] if c["kind"] == "external"}
+        if profile["diagnostics"]["clock"] != "rseq":
+            results.skip("kinds of external time", "without a detector each block is of no kind")
+        else:
+            check_kinds(results, found)
+            check_lengths(results, dump, profile["program"])
+        good, text = verify(dump)
+        results.check(good, f"as its journal: {text}")
+        bare = pathlib.Path(folder) / "bare.dump"
+        run([BUILD / "tests/programs/idle_kinds"], env=profiled_environment(bare))
+        refused = subprocess.run(
+            [BUILD / "cpa-report", "--idle", "weigh", bare], capture_output=True, text=True, check=False
+        )
+        results.check(
+            refused.returncode == 1 and "no journal" in refused.stderr,
+            f"--idle weigh without a journal: {refused.stderr.strip()[-60:]}",
+        )
+    return results.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
