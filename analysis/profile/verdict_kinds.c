@@ -13,6 +13,7 @@
 
 #define SHARE_UNSEEN   0.50  /* of the observed path */
 #define SHARE_IDLE     0.75  /* of the critical path: sleeps; of the observed path: idle time */
+#define SHARE_BUSY     0.50  /* work / idle time: with more, the program was not idle */
 #define SHARE_IO       0.50  /* of the critical path: other blocked time */
 #define SHARE_HANDOFFS 0.20  /* of the observed path without waits for processors */
 #define WAKES_MIN      100   /* fewer hand-offs are no pattern */
@@ -164,21 +165,28 @@ static const struct cpa_component_figures *most_idle(const struct cpa_profile *p
 	return most;
 }
 
-/* A path that fills the run is the answer even if the thread that ended it was idle. */
+/*
+ * A path that fills the run is the answer even if the thread that ended it was idle, and so is much
+ * work: it may be what that thread waited for, in a way that cpa does not follow.
+ */
 static bool is_idle(const struct cpa_facts *facts, struct cpa_verdict *verdict)
 {
 	const struct cpa_component_figures *most = most_idle(facts->profile);
-	double run_s = facts->profile->program.observed_path_s;
-	double idle = facts->profile->program.segment_blocked_s[CPA_EXT_IDLE];
+	const struct cpa_program_figures *program = &facts->profile->program;
+	/* Time on the run queue is the doing of other programs. */
+	double run_s = program->observed_path_s - program->segment_s[CPA_TIME_RUNQUEUE];
+	double idle = program->segment_blocked_s[CPA_EXT_IDLE];
 
 	if (sleeps(facts, verdict))
 		return true;
-	if (!most || idle < SHARE_IDLE * run_s || facts->path_s > (1 - SHARE_IDLE) * run_s)
+	if (!most || idle < SHARE_IDLE * run_s || facts->path_s > (1 - SHARE_IDLE) * run_s ||
+	    facts->work_s > SHARE_BUSY * idle)
 		return false;
 	verdict->sentence = cpa_format_text(
 		"Nothing to gain in this run: for %s of %s the program waited for something to do "
 		"(%s).",
-		cpa_format_seconds(idle).text, cpa_format_seconds(run_s).text, most->name);
+		cpa_format_seconds(idle).text, cpa_format_seconds(program->observed_path_s).text,
+		most->name);
 	verdict->action = xstrdup("Profile it under load; then what limits it are its CPU time and "
 				  "the waits for its locks.");
 	return true;

@@ -237,13 +237,13 @@ static void put_components(const struct cpa_page *page, const struct cpa_profile
 	cpa_table_column(&table, "component", true);
 	cpa_table_remark(&table, "where");
 	/* Rows of many functions help nobody: they come last. */
-	for (size_t i = 0; i < 2 * profile->components; i++) {
-		const struct cpa_component_figures *component =
-			&profile->component[i % profile->components];
+	for (unsigned mixed = 0; mixed < 2; mixed++) {
+		for (size_t i = 0; i < profile->components; i++) {
+			const struct cpa_component_figures *component = &profile->component[i];
 
-		if (is_shown(component) && is_mixed(component) == (i >= profile->components) &&
-		    shown++ < top)
-			put_component(&table, profile, component);
+			if (is_shown(component) && is_mixed(component) == mixed && shown++ < top)
+				put_component(&table, profile, component);
+		}
 	}
 	cpa_table_end(&table, page);
 	cpa_page_foot(

@@ -24,7 +24,7 @@ VERDICTS = [
     (["pipeline"], "queue", "The consumers of a queue limit this program: ", "raw frames", 2),
     (["processors"], "processors", "Too few processors limit this program: ", "", 1),
     (["serial"], "serial", "A serial part limits this program: ", "main", 2),
-    (["device"], "io", "Input and output limit this program: ", "read", 1),
+    (["remote"], "io", "Input and output limit this program: ", "read", 1),
     (["handoffs"], "hand-offs", "Hand-offs limit this program: ", "", 1),
     (["idle"], "idle", "Nothing to gain in this run: ", "poll", 1),
 ]

@@ -312,11 +312,24 @@ static void test_idle(void **state)
 	components[0].observed_path_s = 8;
 	profile.program.segment_blocked_s[CPA_EXT_IDLE] = 8;
 	profile.program.critical_path_s = 2;
+	profile.program.work_s = profile.program.cpu_s = 2;
 	expect("idle",
 	       "Nothing to gain in this run: for 8.00 s of 10.0 s the program waited for something "
 	       "to do (poll).",
 	       "Profile it under load; then what limits it are its CPU time and the waits for its "
 	       "locks.");
+	/* Other programs take time on the run queue, which is no time of this one. */
+	profile.program.segment_blocked_s[CPA_EXT_IDLE] = 4;
+	expect_kind("work");
+	profile.program.critical_path_s = 1;
+	profile.program.segment_s[CPA_TIME_RUNQUEUE] = 5;
+	expect_kind("idle");
+	profile.program.segment_s[CPA_TIME_RUNQUEUE] = 0;
+	profile.program.segment_blocked_s[CPA_EXT_IDLE] = 8;
+	/* Much work: others of its threads were busy, and may be what it waited for. */
+	profile.program.work_s = 5;
+	expect_kind("processors");
+	profile.program.work_s = 2;
 	/* A path that fills the run is the answer, even if the thread that ended it was idle. */
 	profile.program.critical_path_s = 8;
 	expect_kind("work");
