@@ -5,7 +5,7 @@
  * view they are added up; else the bins, which hold all events. So the time to draw does not
  * depend on the length of the run.
  */
-const EVENTS_DRAWN = 40000;
+const EVENTS_DRAWN = 20000;
 
 function visibleEvents(lane, from, to) {
 	return [firstAfter(lane.now, lane.events, from), firstAfter(lane.from, lane.events, to)];

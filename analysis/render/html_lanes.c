@@ -31,15 +31,18 @@ struct writing {
 	double width; /* of a bin, ns */
 };
 
-/* Clock @at in ns since the start of the run; differences of such times do not add errors. */
-static uint64_t ns_at(const struct writing *w, uint64_t at)
-{
-	return at > w->lanes->from ? (uint64_t)llround((double)(at - w->lanes->from) * w->ns) : 0;
-}
+/* Damaged journals have times that no ns hold. */
+#define NS_MOST 0x1p53
 
 static uint64_t ns_of(const struct writing *w, uint64_t ticks)
 {
-	return (uint64_t)llround((double)ticks * w->ns);
+	return (uint64_t)llround(fmin((double)ticks * w->ns, NS_MOST));
+}
+
+/* Clock @at in ns since the start of the run; differences of such times do not add errors. */
+static uint64_t ns_at(const struct writing *w, uint64_t at)
+{
+	return at > w->lanes->from ? ns_of(w, at - w->lanes->from) : 0;
 }
 
 /* An event's times in ns. */
@@ -69,6 +72,9 @@ static struct times times_of(const struct writing *w, size_t lane, size_t event)
 			   .now = ns_at(w, e->now) };
 	const struct cpa_history_event *shares = NULL;
 
+	/* In a damaged journal clocks may go back. */
+	v.arrived = v.arrived < v.from ? v.from : v.arrived;
+	v.now = v.now < v.arrived ? v.arrived : v.now;
 	if (of_wait(e, begun))
 		shares = e->kind == CPA_HISTORY_MORE ? NULL : e;
 	else {

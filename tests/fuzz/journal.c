@@ -19,6 +19,8 @@
 #include "analysis/predict/question.h"
 #include "analysis/symbols/symbols.h"
 #include "analysis/exact/verify.h"
+#include "analysis/profile/phases.h"
+#include "analysis/render/html.h"
 #include "shadow/format/layout_journal.h"
 #include "tests/fuzz/output.h"
 #include "tests/property/random.h"
@@ -216,6 +218,34 @@ static void ask(struct cpa_dump *dump, const struct cpa_profile *profile, unsign
 	cpa_question_fini(&question);
 }
 
+/* The page, whose data are JSON and which no name can end. */
+static void view_page(struct cpa_dump *dump, struct cpa_profile *profile)
+{
+	static const char begin[] = "id=\"data\">", end[] = "</script>";
+	const struct cpa_phase_settings settings = { 0 };
+	const uint32_t core = 3;
+	size_t size = 0;
+	char *text = NULL, *data, *behind;
+	FILE *out = open_memstream(&text, &size);
+
+	profile->metrics = cpa_metrics_build(profile);
+	profile->phases = cpa_phases_build(profile, &settings);
+	if (cpa_html_write(dump, profile, &core, 1, out) < 0)
+		fail("page: not written");
+	cpa_phases_free(profile->phases);
+	cpa_metrics_free(profile->metrics);
+	fclose(out);
+	check_text("page", text, size, "\n\t");
+	data = strstr(text, begin);
+	behind = data ? strstr(data, end) : NULL;
+	if (!behind)
+		fail("page: no data");
+	data += sizeof(begin) - 1;
+	*behind = '\0';
+	check_json(data, strlen(data));
+	free(text);
+}
+
 static void look(struct cpa_dump *dump, unsigned what)
 {
 	struct cpa_profile *profile;
@@ -224,11 +254,13 @@ static void look(struct cpa_dump *dump, unsigned what)
 	char *text = NULL, *error = NULL;
 
 	page.out = open_memstream(&text, &size);
-	if (what % 4 == 0) {
+	if (what % 8 == 0) {
 		cpa_verify(dump, page.out, &error);
 	} else {
 		profile = cpa_profile_build(dump, CPA_GRAPH_ALL);
-		if (what % 4 == 1)
+		if (what % 8 == 4)
+			view_page(dump, profile);
+		else if (what % 4 == 1)
 			cpa_context_paths(dump, profile, &page, 10, &error);
 		else if (what % 4 == 2)
 			cpa_context_zero(dump, profile, "thread:main", &page, 10, &error);
