@@ -286,13 +286,19 @@ void cpa_sem_acquired(struct cpa_self *self, struct cpa_object *o, struct cpa_wa
 		cpa_token_free(self, token);
 }
 
+void cpa_barrier_arrive_at(struct cpa_self *self, struct cpa_object *o, uint64_t round,
+			   uint32_t members)
+{
+	cpa_journal_release(self, o, 0, members);
+	cpa_merge_release(self, &o->round[round % CPA_ROUNDS], round + 1, &self->row->path);
+}
+
 uint64_t cpa_barrier_arrive(struct cpa_self *self, struct cpa_object *o, uint32_t members)
 {
 	/* Relaxed: the number only selects the round; the exchange on the slot orders the paths. */
 	uint64_t round = __atomic_fetch_add(&o->passes, 1, __ATOMIC_RELAXED) / members;
 
-	cpa_journal_release(self, o, 0, members);
-	cpa_merge_release(self, &o->round[round % CPA_ROUNDS], round + 1, &self->row->path);
+	cpa_barrier_arrive_at(self, o, round, members);
 	return round;
 }
 

@@ -66,6 +66,12 @@ CPA_HIDDEN void cpa_sem_acquired(struct cpa_self *self, struct cpa_object *o,
  * cpa_barrier_left(). A leaving thread reads the round's token in place; the last reader frees it.
  */
 CPA_HIDDEN uint64_t cpa_barrier_arrive(struct cpa_self *self, struct cpa_object *o, uint32_t count);
+/*
+ * As cpa_barrier_arrive(), where each thread knows the round: it counts those that it has left. A
+ * thread may arrive several times at a round before it leaves it; the last time counts.
+ */
+CPA_HIDDEN void cpa_barrier_arrive_at(struct cpa_self *self, struct cpa_object *o, uint64_t round,
+				      uint32_t members);
 CPA_HIDDEN void cpa_barrier_left(struct cpa_self *self, struct cpa_object *o, uint64_t round,
 				 struct cpa_wait *wait);
 
