@@ -17,6 +17,7 @@
 struct cpa_tls {
 	struct cpa_worker *worker; /* NULL: the thread has no row (yet, or any more) */
 	bool inside;
+	bool covered;	    /* `inside` is set because the thread is in a wait: cpa_op_stand() */
 	bool ends;	    /* in daemon(): the parent process ends after its fork */
 	bool inside_before; /* `inside` at the outermost fork() that the thread is in */
 	uint32_t forks;	    /* nested fork() calls: signal handlers may fork, too */
@@ -56,7 +57,8 @@ static inline struct cpa_worker *cpa_enter(void)
 	if (unlikely(!*cpa_alive))
 		return NULL;
 	if (unlikely(cpa_tls.inside)) {
-		cpa_diag(CPA_DIAG_NESTED);
+		if (!cpa_tls.covered)
+			cpa_diag(CPA_DIAG_NESTED);
 		return NULL;
 	}
 	if (unlikely(!w || cpa_window_moved(w))) /* the first test: off, and known to be */

@@ -266,6 +266,22 @@ struct cpa_object *cpa_object_find_slow(struct cpa_worker *w, const void *addres
 	return __atomic_load_n(&o->kind, __ATOMIC_ACQUIRE) == (uint32_t)kind ? o : NULL;
 }
 
+struct cpa_object *cpa_object_of_class_slow(struct cpa_worker *w, const void *address,
+					    enum cpa_object_kind kind, uint32_t class)
+{
+	struct cpa_object *o = row_of(w, address, kind);
+	uint32_t old;
+
+	w->self.slow++;
+	if (!o)
+		return NULL;
+	/* ACQUIRE pairs with take_over(), in both. */
+	old = __atomic_load_n(&o->kind, __ATOMIC_ACQUIRE);
+	if (old == (uint32_t)kind || take_over(w, o, old, kind, class))
+		return o;
+	return __atomic_load_n(&o->kind, __ATOMIC_ACQUIRE) == (uint32_t)kind ? o : NULL;
+}
+
 struct cpa_object *cpa_object_created(struct cpa_worker *w, const void *address,
 				      enum cpa_object_kind kind, uint64_t caller)
 {

@@ -68,6 +68,13 @@ CPA_HIDDEN void cpa_object_declare(struct cpa_worker *w, const void *address, ui
 CPA_HIDDEN uint32_t cpa_object_unnamed(enum cpa_component_kind kind, uint32_t object_kind,
 				       uint64_t address, uint64_t caller);
 
+/*
+ * The shadow of the object of @kind and class row @class at @address, an address that no object of
+ * the program can have. NULL: no space (counted).
+ */
+CPA_HIDDEN struct cpa_object *cpa_object_of_class_slow(struct cpa_worker *w, const void *address,
+						       enum cpa_object_kind kind, uint32_t class);
+
 /* Index of @address in the cache worker.objects. */
 static inline unsigned cpa_object_cached(const void *address)
 {
@@ -83,6 +90,17 @@ static inline struct cpa_object *cpa_object_of(struct cpa_worker *w, const void 
 	if (likely(w->objects.cache[at].address == (uint64_t)address && o->kind == (uint32_t)kind))
 		return o;
 	return cpa_object_find_slow(w, address, kind, caller);
+}
+
+static inline struct cpa_object *cpa_object_of_class(struct cpa_worker *w, const void *address,
+						     enum cpa_object_kind kind, uint32_t class)
+{
+	unsigned at = cpa_object_cached(address);
+	struct cpa_object *o = w->objects.cache[at].object;
+
+	if (likely(w->objects.cache[at].address == (uint64_t)address && o->kind == (uint32_t)kind))
+		return o;
+	return cpa_object_of_class_slow(w, address, kind, class);
 }
 
 #endif

@@ -24,3 +24,43 @@ void cpa_op_end(struct cpa_op *op, enum cpa_external otherwise)
 	cpa_op_explain(op, otherwise);
 	cpa_op_done(op);
 }
+
+void cpa_op_stand(struct cpa_op *op)
+{
+	struct cpa_worker *w = op->w;
+
+	w->standing = op;
+	w->standing_window = w->self.window;
+	cpa_force_slow(w); /* the next event calls cpa_op_stood() */
+	if (op->covers) {
+		op->blocked = true;
+		cpa_tls.covered = true; /* and stays inside */
+	} else {
+		cpa_op_block(op);
+	}
+}
+
+void cpa_op_resume(struct cpa_worker *w, struct cpa_op *op)
+{
+	*op = *w->standing;
+	w->standing = NULL;
+	cpa_tls.covered = false;
+	w->self.window = w->standing_window;
+}
+
+void cpa_op_stood(struct cpa_worker *w)
+{
+	struct cpa_op op;
+	uint64_t here;
+
+	CPA_ARCH_STORE_STACK_POINTER(here);
+	if (here <= w->between) /* in a signal handler: the wait goes on behind it */
+		return;
+	cpa_op_resume(w, &op);
+	if (!cpa_op_back_slow(&op)) {
+		cpa_reenter();
+		return;
+	}
+	op.wait.matched = true;
+	cpa_acquire_path(&w->self, NULL, &op.wait);
+}

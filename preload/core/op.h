@@ -50,7 +50,8 @@ struct cpa_op {
 	uint64_t caller;      /* code address of the call */
 	uint64_t arrived;     /* clock ticks; cpa_wait.arrived moves when paths are joined */
 	bool blocked;	      /* cpa_op_block() was called */
-	int err;	      /* errno as the original left it */
+	bool covers; /* cpa_op_stand(): wrappers that the thread calls in the wait are part of it */
+	int err;     /* errno as the original left it */
 	struct cpa_wait wait;
 };
 
@@ -102,6 +103,23 @@ static inline void cpa_op_explain(struct cpa_op *op, enum cpa_external otherwise
 	if (op->blocked && !op->wait.matched)
 		cpa_unexplained(op->w, otherwise, op->wait.now - op->arrived);
 }
+
+/*
+ * The original of @op will block where no wrapper of ours is, after the calling function has
+ * returned: for instance in the pool of a library. Leaves. The next call of the family that the
+ * thread makes takes the operation up by cpa_op_resume(), in place of CPA_OP(), and goes on by
+ * cpa_op_back(). @op stays in use until then, and must outlive the caller.
+ *
+ * If @op->covers, calls of wrappers in the wait pass through: those of a library that waits by them.
+ *
+ * If the thread has another event first, further up its stack (destructors of its data, its end),
+ * the wait had no release that we know of, and ends there.
+ */
+CPA_HIDDEN void cpa_op_stand(struct cpa_op *op);
+CPA_HIDDEN void cpa_op_resume(struct cpa_worker *w, struct cpa_op *op);
+
+/* The thread, with a wait that stands, is at another event: see cpa_op_stand(). Inside our code. */
+CPA_HIDDEN void cpa_op_stood(struct cpa_worker *w);
 
 /* cpa_op_explain(), of a wake that must have had a release: one that we did not see is counted. */
 static inline void cpa_op_explain_wake(struct cpa_op *op)

@@ -3,6 +3,7 @@
 #include "preload/core/event.h"
 #include "preload/core/function.h"
 #include "preload/core/instrument.h"
+#include "preload/core/op.h"
 #include "preload/core/window.h"
 #include "preload/core/suspend.h"
 #include "shadow/graph/call.h"
@@ -187,6 +188,10 @@ uint64_t cpa_event_slow(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t
 		cpa_event_run(w, kind, caller, class, stamp, ticks);
 		cpa_untimed_charge(w, ticks);
 		return stamp;
+	}
+	if (unlikely(w->standing)) {
+		cpa_op_stood(w);
+		now = cpa_clock_now();
 	}
 	if (unlikely(w->suspended)) {
 		cpa_suspend_ended(w);

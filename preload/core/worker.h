@@ -57,6 +57,13 @@ struct cpa_worker {
 	 * activity; else 0.
 	 */
 	uint64_t between;
+	/*
+	 * A wait that goes on behind the wrapper that began it: cpa_op_stand() in preload/core/op.h.
+	 * NULL: none. standing_window: self.window before it.
+	 */
+	struct cpa_op *standing;
+	uint64_t standing_window;
+	struct cpa_omp *omp; /* preload/omp/team.h; NULL until the first region */
 	/* preload/core/suspend.c: caller of pause() or kin, until the next event; 0: none. */
 	uint64_t suspended;
 	/* preload/core/track.c: cpa_event_slept(). */

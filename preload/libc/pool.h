@@ -18,6 +18,12 @@
 enum cpa_pool {
 	CPA_POOL_WORKERS,
 	CPA_POOL_BEGINNINGS, /* see preload/sync/thread.c */
+	CPA_POOL_OMP,	     /* see preload/omp/team.h */
+	CPA_POOL_TEAMS,
+	CPA_POOL_PARTS, /* of libomp */
+	CPA_POOL_TASKS, /* this and the next two: see preload/omp/task.h */
+	CPA_POOL_GROUPS,
+	CPA_POOL_DEPENDENCES,
 	CPA_POOLS
 };
 

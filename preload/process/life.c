@@ -72,6 +72,8 @@ static void end_worker(struct cpa_worker *w)
 		cpa_thread_register(pthread_self(), 0);
 	if (w->calls)
 		cpa_calls_free(w->calls);
+	if (w->omp)
+		cpa_pool_give(CPA_POOL_OMP, w->omp);
 	cpa_pool_give(CPA_POOL_WORKERS, w);
 	cpa_leave();
 }

@@ -138,6 +138,7 @@ enum cpa_diagnostic {
 	CPA_DIAG_PROCESSES_LOST,     /* processes that ended without reporting it */
 	CPA_DIAG_INTERRUPTS,	     /* interrupts for samples of perf events */
 	CPA_DIAG_ROUNDS,	     /* sleeps of threads that do little but sleep */
+	CPA_DIAG_OMP_UNSEEN,	     /* constructs of OpenMP whose edges are not recorded */
 	CPA_DIAG_USED,
 	CPA_DIAG_COUNT = 48
 };
@@ -428,6 +429,17 @@ enum cpa_event_kind {
 	CPA_EV_FORK = 31,    /* creation of a process, by any call */
 	CPA_EV_CHILD = 32,   /* a wait for a child process returned */
 	CPA_EV_EXEC = 33,    /* the process becomes another program */
+	/* OpenMP; class: the region's component, of tasks that of their kind */
+	CPA_EV_TEAM = 34,     /* fork of a team */
+	CPA_EV_TEAM_END = 35, /* the master goes on behind the region */
+	CPA_EV_PART = 36,     /* a thread begins its part of the team's work */
+	CPA_EV_PART_END = 37, /* it has done it, and waits: the master for all, others for a fork */
+	CPA_EV_TEAM_ARRIVE = 38, /* at a barrier of the team */
+	CPA_EV_TEAM_LEAVE = 39,
+	CPA_EV_TASK = 40, /* a task is made */
+	CPA_EV_TASK_START = 41,
+	CPA_EV_TASK_END = 42,
+	CPA_EV_TASK_WAIT = 43, /* taskwait and kin: a wait for tasks */
 	CPA_EV_KINDS
 };
 

@@ -18,6 +18,7 @@ enum cpa_object_kind {
 	CPA_HANDLE = 10,  /* a thread's pthread_t; depth is the thread's row. Internal */
 	CPA_SIGNALS = 11, /* signals that threads wait for and send to each other */
 	CPA_ALIAS = 12,	  /* refers to an object that processes share; depth is its row. Internal */
+	CPA_TASKS = 13,	  /* of a component: a kind of tasks of OpenMP. No object has it */
 	CPA_OBJECT_KINDS
 };
 

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/omp/gomp_task.c - tasks of libgomp
+ *
+ * The compiler calls GOMP_task() with the task's code, and a block of data that libgomp copies. We pass
+ * code of ours, and a block that begins with a header of ours and ends with the program's. libgomp
+ * writes and reads the first words of the block: GOMP_taskloop() stores bounds in two, and looks for
+ * reductions in the third; a task that can be detached has its event in the first. So the header begins
+ * with three words that are copied to or from the program's.
+ */
+#include "preload/omp/omp.h"
+#include "preload/omp/task.h"
+
+#include <string.h>
+
+#include "preload/core/object.h"
+#include "preload/lib/next_symbol.h"
+
+#define FLAG_IF	     (1u << 10) /* of GOMP_taskloop() */
+#define FLAG_NOGROUP (1u << 11)
+#define FLAG_DETACH  (1u << 13)
+
+typedef void task_function(void *data);
+typedef void copy_function(void *to, void *from);
+
+void GOMP_task(task_function *f, void *data, copy_function *copy, long size, long align,
+	       bool deferred, unsigned flags, void **depend, int priority, void *detach);
+void GOMP_taskloop(task_function *f, void *data, copy_function *copy, long size, long align,
+		   unsigned flags, unsigned long tasks, int priority, long start, long end,
+		   long step);
+void GOMP_taskloop_ull(task_function *f, void *data, copy_function *copy, long size, long align,
+		       unsigned flags, unsigned long tasks, int priority, unsigned long long start,
+		       unsigned long long end, unsigned long long step);
+void GOMP_taskwait(void);
+void GOMP_taskwait_depend(void **depend);
+void GOMP_taskgroup_start(void);
+void GOMP_taskgroup_end(void);
+
+#define FUNCTIONS(F)            \
+	F(GOMP_task)            \
+	F(GOMP_taskloop)        \
+	F(GOMP_taskloop_ull)    \
+	F(GOMP_taskwait)        \
+	F(GOMP_taskwait_depend) \
+	F(GOMP_taskgroup_start) \
+	F(GOMP_taskgroup_end)
+
+CPA_NEXT_SYMBOL_LIBRARY(gomp_task, FUNCTIONS)
+
+#define ORIGINAL(name) __typeof__(&(name)) original = CPA_NEXT_SYMBOL(gomp_task, name)
+
+static bool is_libgomps(const void *original)
+{
+	return likely(original) && !cpa_ompt_has(original);
+}
+
+/* What precedes the program's data in the block. */
+struct head {
+	uint64_t first[3]; /* see above */
+	task_function *function;
+	copy_function *copy; /* the program's; NULL: the bytes are copied */
+	void *data;	     /* the program's block; of the caller, while it makes the task */
+	long size;	     /* of it */
+	struct cpa_task *task;
+	uint32_t offset; /* of the data in our block */
+	uint32_t words;	 /* of `first` that libgomp writes */
+};
+
+static void run(void *block)
+{
+	struct head *h = block;
+	char *data = (char *)block + h->offset;
+	struct cpa_task_run r;
+
+	memcpy(data, h->first, h->words * sizeof(h->first[0]));
+	cpa_task_enter(&r, h->task);
+	h->function(data);
+	cpa_task_exit(&r);
+}
+
+/* libgomp makes a task: @to is its block, @from our header in the stack of the caller. */
+static void copy_block(void *to, void *from)
+{
+	struct head *h = from;
+	char *data = (char *)to + h->offset;
+
+	if (h->task->many)
+		cpa_task_hold(h->task);
+	memcpy(to, h, sizeof(*h));
+	if (h->words == 1) /* the event is for the program's copying function, too */
+		memcpy(h->data, h->first, sizeof(h->first[0]));
+	if (h->copy)
+		h->copy(data, h->data);
+	else
+		memcpy(data, h->data, (size_t)h->size);
+}
+
+/* Fill @h for a task of this code and data. Return the alignment of our block. */
+static long fill(struct head *h, struct cpa_task *task, task_function *f, copy_function *copy,
+		 void *data, long size, long align)
+{
+	uint32_t to = align > 16 ? (uint32_t)align : 16;
+
+	*h = (struct head){ .function = f, .copy = copy, .data = data, .size = size, .task = task };
+	h->offset = ((uint32_t)sizeof(*h) + to - 1) / to * to;
+	return to;
+}
+
+/* Tell the dependences of @task. gcc lists those that write first. */
+static void add_dependences(struct cpa_task *task, void **depend)
+{
+	uintptr_t count = (uintptr_t)depend[0], writes = (uintptr_t)depend[1];
+	void **at = depend + 2;
+
+	if (!count) { /* out and inout, mutexinoutset, in, and what omp_depend_t objects hold */
+		count = (uintptr_t)depend[1];
+		writes = (uintptr_t)depend[2] + (uintptr_t)depend[3];
+		at = depend + 5;
+		if (writes + (uintptr_t)depend[4] != count)
+			cpa_diag(CPA_DIAG_OMP_UNSEEN);
+		count = writes + (uintptr_t)depend[4];
+	}
+	for (uintptr_t i = 0; i < count; i++)
+		cpa_task_depends(task, at[i], i < writes);
+}
+
+CPA_EXPORT void GOMP_task(task_function *f, void *data, copy_function *copy, long size, long align,
+			  bool deferred, unsigned flags, void **depend, int priority, void *detach)
+{
+	ORIGINAL(GOMP_task);
+	struct cpa_task *task = is_libgomps((const void *)original) ?
+					cpa_task_new((uint64_t)f, CPA_CALLER()) :
+					NULL;
+	struct cpa_task_wait wait = { .seen = false };
+	struct head h;
+	long to;
+
+	if (unlikely(!task)) {
+		if (likely(original && cpa_ompt_has((const void *)original)))
+			cpa_ompt_pass((uint64_t)f, CPA_CALLER());
+		if (likely(original))
+			original(f, data, copy, size, align, deferred, flags, depend, priority,
+				 detach);
+		return;
+	}
+	to = fill(&h, task, f, copy, data, size, align);
+	if (flags & FLAG_DETACH) {
+		h.words = 1;
+		cpa_diag(CPA_DIAG_OMP_UNSEEN); /* it ends by omp_fulfill_event() */
+	}
+	if (depend)
+		add_dependences(task, depend);
+	if (depend && !deferred) /* it may wait for others first */
+		cpa_task_wait_begin(&wait, CPA_WAIT_OTHER, CPA_CALLER());
+	original(run, &h, copy_block, (long)h.offset + size, to, deferred, flags, depend, priority,
+		 detach);
+	cpa_task_wait_end(&wait);
+	cpa_task_made(CPA_CALLER());
+	cpa_task_let(task);
+}
+
+/* Make many tasks of one block. They are a group, which ends with the call, if there is one. */
+#define TASKLOOP(name, number)                                                                   \
+	CPA_EXPORT void name(task_function *f, void *data, copy_function *copy, long size,       \
+			     long align, unsigned flags, unsigned long tasks, int priority,      \
+			     number start, number end, number step)                              \
+	{                                                                                        \
+		ORIGINAL(name);                                                                  \
+		struct cpa_task_wait wait = { .seen = false };                                   \
+		struct cpa_task *task;                                                           \
+		struct head h;                                                                   \
+                                                                                                 \
+		if (!(flags & FLAG_NOGROUP) && is_libgomps((const void *)original))              \
+			cpa_task_group_begin();                                                  \
+		task = is_libgomps((const void *)original) ?                                     \
+			       cpa_task_new((uint64_t)f, CPA_CALLER()) :                         \
+			       NULL;                                                             \
+		if (likely(task)) {                                                              \
+			task->many = true;                                                       \
+			align = fill(&h, task, f, copy, data, size, align);                      \
+			h.words = 2;                                                             \
+			memcpy(h.first, data, size < 24 ? (size_t)size : 24);                    \
+			f = run;                                                                 \
+			data = &h;                                                               \
+			copy = copy_block;                                                       \
+			size += h.offset;                                                        \
+		}                                                                                \
+		if (!(flags & FLAG_NOGROUP))                                                     \
+			cpa_task_wait_begin(&wait, CPA_WAIT_GROUP, CPA_CALLER());                \
+		if (likely(original))                                                            \
+			original(f, data, copy, size, align, flags, tasks, priority, start, end, \
+				 step);                                                          \
+		cpa_task_wait_end(&wait);                                                        \
+		if (likely(task)) {                                                              \
+			cpa_task_let(task); /* its own: the tasks have theirs */                 \
+			cpa_task_let(task);                                                      \
+		}                                                                                \
+	}
+
+TASKLOOP(GOMP_taskloop, long)
+TASKLOOP(GOMP_taskloop_ull, unsigned long long)
+
+/* Evaluate @call as a wait for children, or for the group that ends. */
+#define WAIT(name, call, kind)                                 \
+	({                                                     \
+		ORIGINAL(name);                                \
+		struct cpa_task_wait t;                        \
+                                                               \
+		cpa_task_wait_begin(&t, (kind), CPA_CALLER()); \
+		if (likely(original))                          \
+			call;                                  \
+		cpa_task_wait_end(&t);                         \
+	})
+
+CPA_EXPORT void GOMP_taskwait(void)
+{
+	WAIT(GOMP_taskwait, original(), CPA_WAIT_CHILDREN);
+}
+
+CPA_EXPORT void GOMP_taskwait_depend(void **depend)
+{
+	if (*cpa_alive)
+		cpa_diag(CPA_DIAG_OMP_UNSEEN);
+	WAIT(GOMP_taskwait_depend, original(depend), CPA_WAIT_OTHER);
+}
+
+CPA_EXPORT void GOMP_taskgroup_start(void)
+{
+	ORIGINAL(GOMP_taskgroup_start);
+
+	if (is_libgomps((const void *)original))
+		cpa_task_group_begin();
+	if (likely(original))
+		original();
+}
+
+CPA_EXPORT void GOMP_taskgroup_end(void)
+{
+	WAIT(GOMP_taskgroup_end, original(), CPA_WAIT_GROUP);
+}

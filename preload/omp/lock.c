@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/omp/lock.c - critical sections, locks and nestable locks of libgomp and libomp
+ *
+ * They go the way of a pthread mutex: preload/sync/lock.h. All unnamed critical sections of a program
+ * exclude each other, and so do updates that the compiler cannot make atomic by an instruction: each
+ * of the two is one lock. A named one is known by its variable. A critical section cannot be tried, so
+ * it always goes as a lock that has to wait.
+ *
+ * libomp's functions may call each other by name: who is called in the midst of a wait passes.
+ */
+#include "preload/core/track.h"
+#include "preload/core/window.h"
+#include "preload/lib/next_symbol.h"
+#include "preload/sync/lock.h"
+#include "shadow/store/name.h"
+
+void omp_set_lock(void *lock);
+void omp_unset_lock(void *lock);
+int omp_test_lock(void *lock);
+void omp_init_lock(void *lock);
+void omp_init_lock_with_hint(void *lock, unsigned hint);
+void omp_destroy_lock(void *lock);
+void omp_set_nest_lock(void *lock);
+void omp_unset_nest_lock(void *lock);
+int omp_test_nest_lock(void *lock);
+void omp_init_nest_lock(void *lock);
+void omp_init_nest_lock_with_hint(void *lock, unsigned hint);
+void omp_destroy_nest_lock(void *lock);
+void GOMP_critical_start(void);
+void GOMP_critical_end(void);
+void GOMP_critical_name_start(void **name);
+void GOMP_critical_name_end(void **name);
+void GOMP_atomic_start(void);
+void GOMP_atomic_end(void);
+void __kmpc_critical(void *place, int thread, void *name);
+void __kmpc_critical_with_hint(void *place, int thread, void *name, unsigned hint);
+void __kmpc_end_critical(void *place, int thread, void *name);
+
+#define FUNCTIONS(F)                    \
+	F(omp_set_lock)                 \
+	F(omp_unset_lock)               \
+	F(omp_test_lock)                \
+	F(omp_init_lock)                \
+	F(omp_init_lock_with_hint)      \
+	F(omp_destroy_lock)             \
+	F(omp_set_nest_lock)            \
+	F(omp_unset_nest_lock)          \
+	F(omp_test_nest_lock)           \
+	F(omp_init_nest_lock)           \
+	F(omp_init_nest_lock_with_hint) \
+	F(omp_destroy_nest_lock)        \
+	F(GOMP_critical_start)          \
+	F(GOMP_critical_end)            \
+	F(GOMP_critical_name_start)     \
+	F(GOMP_critical_name_end)       \
+	F(GOMP_atomic_start)            \
+	F(GOMP_atomic_end)              \
+	F(__kmpc_critical)              \
+	F(__kmpc_critical_with_hint)    \
+	F(__kmpc_end_critical)
+
+CPA_NEXT_SYMBOL_LIBRARY(omp_lock, FUNCTIONS)
+
+#define ORIGINAL(name) __typeof__(&(name)) original = CPA_NEXT_SYMBOL(omp_lock, name)
+
+/* The runtime calls it inside another wrapper's original. */
+static bool is_inner(void)
+{
+	const struct cpa_worker *w = cpa_tls.worker;
+
+	return w && w->between;
+}
+
+/* Addresses that stand for locks which have none in the program. */
+static char critical, atomic_update;
+
+/* Give the lock at @lock, one of ours, its class before it is used. Inside our code. */
+static void name(struct cpa_worker *w, const void *lock)
+{
+	unsigned at = cpa_object_cached(lock);
+	struct cpa_component_name class = { .kind = CPA_LOCK,
+					    .by = CPA_BY_NAME,
+					    .object_kind = CPA_MUTEX };
+
+	if (likely(w->objects.cache[at].address == (uint64_t)lock))
+		return;
+	class.address = cpa_name(lock == &critical ? "omp critical" : "omp atomic");
+	cpa_object_of_class(w, lock, CPA_MUTEX, class.address ? cpa_component_intern(&class) : 0);
+}
+
+static struct cpa_lock_op begin(const void *lock, uint64_t caller)
+{
+	struct cpa_lock_op l =
+		CPA_LOCK_OP(is_inner() ? NULL : cpa_enter(), lock, CPA_MUTEX, caller);
+
+	if (l.op.w && (lock == &critical || lock == &atomic_update))
+		name(l.op.w, lock);
+	cpa_lock_arrive(&l);
+	return l;
+}
+
+static void end(const void *lock, uint64_t caller)
+{
+	struct cpa_worker *w = is_inner() ? NULL : cpa_enter();
+
+	if (likely(w))
+		cpa_lock_exit(w, lock, CPA_MUTEX, caller);
+}
+
+/* Evaluate @call of the original of @f as one that gets @lock. */
+#define SECTION(f, lock, call)                                       \
+	({                                                           \
+		ORIGINAL(f);                                         \
+		struct cpa_lock_op l_ = begin((lock), CPA_CALLER()); \
+                                                                     \
+		if (likely(original))                                \
+			call;                                        \
+		cpa_lock_enter(&l_);                                 \
+	})
+
+/* Evaluate @call of the original of @f as one that gives @lock up. */
+#define SECTION_END(f, lock, call)         \
+	({                                 \
+		ORIGINAL(f);               \
+                                           \
+		end((lock), CPA_CALLER()); \
+		if (likely(original))      \
+			call;              \
+	})
+
+CPA_EXPORT void GOMP_critical_start(void)
+{
+	SECTION(GOMP_critical_start, &critical, original());
+}
+
+CPA_EXPORT void GOMP_critical_end(void)
+{
+	SECTION_END(GOMP_critical_end, &critical, original());
+}
+
+CPA_EXPORT void GOMP_atomic_start(void)
+{
+	SECTION(GOMP_atomic_start, &atomic_update, original());
+}
+
+CPA_EXPORT void GOMP_atomic_end(void)
+{
+	SECTION_END(GOMP_atomic_end, &atomic_update, original());
+}
+
+CPA_EXPORT void GOMP_critical_name_start(void **name)
+{
+	SECTION(GOMP_critical_name_start, name, original(name));
+}
+
+CPA_EXPORT void GOMP_critical_name_end(void **name)
+{
+	SECTION_END(GOMP_critical_name_end, name, original(name));
+}
+
+CPA_EXPORT void __kmpc_critical(void *place, int thread, void *name)
+{
+	SECTION(__kmpc_critical, name, original(place, thread, name));
+}
+
+CPA_EXPORT void __kmpc_critical_with_hint(void *place, int thread, void *name, unsigned hint)
+{
+	SECTION(__kmpc_critical_with_hint, name, original(place, thread, name, hint));
+}
+
+CPA_EXPORT void __kmpc_end_critical(void *place, int thread, void *name)
+{
+	SECTION_END(__kmpc_end_critical, name, original(place, thread, name));
+}
+
+/* The thread got @lock by a try, or a call while profiling was off. */
+static void got(struct cpa_object *known, void *lock, uint64_t caller)
+{
+	struct cpa_worker *w;
+
+	if (known) {
+		if (!cpa_lock_is_used(known) || !cpa_lock_enter_untimed(known))
+			cpa_lock_got_known(known, lock, caller);
+		return;
+	}
+	w = cpa_enter();
+	if (likely(w))
+		cpa_lock_got(w, lock, CPA_MUTEX, caller);
+}
+
+/* Get @lock by @try, a call of omp_test_lock() or kin, or else by @call, the original. */
+#define LOCK(f, tries, lock)                                                  \
+	({                                                                    \
+		ORIGINAL(f);                                                  \
+		__typeof__(&(tries)) try_ = CPA_NEXT_SYMBOL(omp_lock, tries); \
+		struct cpa_object *o_ = cpa_lock_known((lock), CPA_MUTEX);    \
+                                                                              \
+		if (likely(try_ && try_(lock))) {                             \
+			got(o_, (lock), CPA_CALLER());                        \
+		} else {                                                      \
+			struct cpa_lock_op l_ = begin((lock), CPA_CALLER());  \
+                                                                              \
+			if (likely(original))                                 \
+				original(lock);                               \
+			cpa_lock_enter(&l_);                                  \
+		}                                                             \
+	})
+
+#define UNLOCK(f, lock)                                                       \
+	({                                                                    \
+		ORIGINAL(f);                                                  \
+		struct cpa_object *o_ = cpa_lock_known((lock), CPA_MUTEX);    \
+                                                                              \
+		if (unlikely(!o_))                                            \
+			end((lock), CPA_CALLER());                            \
+		else if (!cpa_lock_is_used(o_) || !cpa_lock_exit_untimed(o_)) \
+			cpa_lock_exit_known(o_, CPA_CALLER());                \
+		if (likely(original))                                         \
+			original(lock);                                       \
+	})
+
+#define TRY(f, lock)                                                                       \
+	({                                                                                 \
+		ORIGINAL(f);                                                               \
+		struct cpa_object *o_ = cpa_lock_known((lock), CPA_MUTEX);                 \
+		int got_ = likely(original) ? original(lock) : 0;                          \
+                                                                                           \
+		if (got_) {                                                                \
+			got(o_, (lock), CPA_CALLER());                                     \
+		} else {                                                                   \
+			struct cpa_lock_op l_ =                                            \
+				CPA_LOCK_OP(cpa_enter(), (lock), CPA_MUTEX, CPA_CALLER()); \
+                                                                                           \
+			if (l_.op.w)                                                       \
+				cpa_lock_refused(&l_);                                     \
+		}                                                                          \
+		got_;                                                                      \
+	})
+
+/* @lock is new, or about to be none. */
+static void made(void *lock, uint64_t caller)
+{
+	struct cpa_worker *w = cpa_enter_known();
+
+	if (w) {
+		cpa_object_created(w, lock, CPA_MUTEX, caller);
+		cpa_leave();
+	}
+}
+
+static void unmake(void *lock)
+{
+	struct cpa_worker *w = cpa_enter_known();
+
+	if (w) {
+		cpa_object_destroyed(w, lock);
+		cpa_leave();
+	}
+}
+
+#define KIND(lock_kind)                                                             \
+	CPA_EXPORT void omp_set_##lock_kind(void *lock)                             \
+	{                                                                           \
+		LOCK(omp_set_##lock_kind, omp_test_##lock_kind, lock);              \
+	}                                                                           \
+	CPA_EXPORT void omp_unset_##lock_kind(void *lock)                           \
+	{                                                                           \
+		UNLOCK(omp_unset_##lock_kind, lock);                                \
+	}                                                                           \
+	CPA_EXPORT int omp_test_##lock_kind(void *lock)                             \
+	{                                                                           \
+		return TRY(omp_test_##lock_kind, lock);                             \
+	}                                                                           \
+	CPA_EXPORT void omp_init_##lock_kind(void *lock)                            \
+	{                                                                           \
+		ORIGINAL(omp_init_##lock_kind);                                     \
+                                                                                    \
+		if (likely(original))                                               \
+			original(lock);                                             \
+		made(lock, CPA_CALLER());                                           \
+	}                                                                           \
+	CPA_EXPORT void omp_init_##lock_kind##_with_hint(void *lock, unsigned hint) \
+	{                                                                           \
+		ORIGINAL(omp_init_##lock_kind##_with_hint);                         \
+                                                                                    \
+		if (likely(original))                                               \
+			original(lock, hint);                                       \
+		made(lock, CPA_CALLER());                                           \
+	}                                                                           \
+	CPA_EXPORT void omp_destroy_##lock_kind(void *lock)                         \
+	{                                                                           \
+		ORIGINAL(omp_destroy_##lock_kind);                                  \
+                                                                                    \
+		unmake(lock);                                                       \
+		if (likely(original))                                               \
+			original(lock);                                             \
+	}
+
+KIND(lock)
+KIND(nest_lock)

@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/omp/task.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "preload/core/function.h"
+#include "preload/core/object.h"
+#include "preload/libc/pool.h"
+#include "preload/sync/barrier.h"
+#include "shadow/edge/merge.h"
+#include "shadow/journal/journal.h"
+#include "shadow/path/token.h"
+
+/* Whether the tokens that @task names are this process's. */
+static bool is_ours(const struct cpa_task *task)
+{
+	return task && task->space == cpa_object_space;
+}
+
+/* The component of its kind; see cpa_task_new(). */
+static uint32_t class_of(uint64_t function, uint64_t caller)
+{
+	struct cpa_component_name name = { .kind = CPA_QUEUE,
+					   .object_kind = CPA_TASKS,
+					   .by = function ? CPA_BY_ADDRESS : CPA_BY_FIRST_SITE,
+					   .address = function ? function : caller };
+
+	if (!name.address)
+		return 0;
+	name.module = cpa_module_of(name.address);
+	return cpa_component_intern(&name);
+}
+
+static struct cpa_task *record_new(uint32_t refs)
+{
+	struct cpa_task *task = cpa_pool_take(CPA_POOL_TASKS, sizeof(*task));
+
+	if (likely(task)) {
+		task->refs = refs;
+		task->space = cpa_object_space;
+	}
+	return task;
+}
+
+/* The record of what the thread runs; made if it is an implicit task without one. NULL: none. */
+static struct cpa_task *current(const struct cpa_omp *omp)
+{
+	if (omp->task || !omp->part)
+		return omp->task;
+	if (!omp->part->task)
+		omp->part->task = record_new(1);
+	return omp->part->task;
+}
+
+struct cpa_task *cpa_task_new(uint64_t function, uint64_t caller)
+{
+	int err = errno;
+	struct cpa_worker *w = cpa_enter();
+	struct cpa_omp *omp = w ? cpa_omp_of(w) : NULL;
+	struct cpa_task *task = omp ? record_new(2) : NULL, *parent;
+
+	if (unlikely(!task)) {
+		if (w)
+			cpa_leave();
+		return NULL;
+	}
+	task->class = class_of(function, caller);
+	task->caller = caller;
+	parent = current(omp);
+	if (likely(is_ours(parent))) {
+		cpa_task_hold(parent);
+		task->parent = parent;
+		task->group = parent->group;
+	}
+	cpa_event(w, CPA_EV_TASK, caller, task->class);
+	cpa_journal_release(&w->self, NULL, 0, 1);
+	task->start = cpa_token_new(&w->self, &w->self.row->path);
+	cpa_done(w);
+	errno = err;
+	return task;
+}
+
+void cpa_task_made(uint64_t caller)
+{
+	struct cpa_worker *w = cpa_tls.worker;
+	struct cpa_wait wait = { 0 };
+	int err = errno;
+
+	if (likely(!w || !cpa_clock_switched(&w->clock)))
+		return;
+	w = cpa_enter();
+	if (w &&
+	    cpa_event_awaited(w, CPA_EXT_OTHER, CPA_EV_TASK_WAIT, caller, cpa_clock_now(), &wait)) {
+		wait.matched = true;
+		cpa_acquire_path(&w->self, NULL, &wait);
+	}
+	if (w)
+		cpa_done(w);
+	errno = err;
+}
+
+static void free_word(struct cpa_self *self, uint64_t *word)
+{
+	uint32_t token = cpa_merge_take(word);
+
+	if (token)
+		cpa_token_free(self, token);
+}
+
+static void free_record(struct cpa_worker *w, struct cpa_task *task)
+{
+	struct cpa_dependence *d;
+	bool ours = is_ours(task);
+
+	if (ours && task->start)
+		cpa_token_free(&w->self, task->start);
+	if (ours)
+		free_word(&w->self, &task->ends);
+	while ((d = task->dependences)) {
+		task->dependences = d->next;
+		if (ours) {
+			free_word(&w->self, &d->written);
+			free_word(&w->self, &d->read);
+		}
+		cpa_pool_give(CPA_POOL_DEPENDENCES, d);
+	}
+	cpa_pool_give(CPA_POOL_TASKS, task);
+}
+
+void cpa_task_drop(struct cpa_worker *w, struct cpa_task *task)
+{
+	struct cpa_task *parent;
+
+	/* ACQ_REL: all that others did with the record is done before it is freed. */
+	while (task && !__atomic_sub_fetch(&task->refs, 1, __ATOMIC_ACQ_REL)) {
+		parent = task->parent;
+		free_record(w, task);
+		task = parent;
+	}
+}
+
+void cpa_task_let(struct cpa_task *task)
+{
+	int err = errno;
+	struct cpa_worker *w = cpa_enter();
+
+	if (likely(w)) { /* else it is never used again */
+		cpa_task_drop(w, task);
+		cpa_leave();
+	}
+	errno = err;
+}
+
+static struct cpa_dependence *dependence_of(struct cpa_task *parent, const void *address)
+{
+	struct cpa_dependence *d = parent->dependences;
+
+	while (d && d->address != address)
+		d = d->next;
+	if (d)
+		return d;
+	d = cpa_pool_take(CPA_POOL_DEPENDENCES, sizeof(*d));
+	if (!d)
+		return NULL;
+	d->address = address;
+	d->next = parent->dependences;
+	parent->dependences = d;
+	return d;
+}
+
+void cpa_task_depends(struct cpa_task *task, const void *address, bool writes)
+{
+	int err = errno;
+	struct cpa_worker *w = cpa_enter();
+	struct cpa_dependence *d;
+
+	if (unlikely(!w))
+		return;
+	d = task->parent && task->count < CPA_TASK_DEPENDENCES ?
+		    dependence_of(task->parent, address) :
+		    NULL;
+	if (d) {
+		task->writes |= (uint32_t)writes << task->count;
+		task->on[task->count++] = d;
+	} else {
+		cpa_diag(CPA_DIAG_OMP_UNSEEN);
+	}
+	cpa_leave();
+	errno = err;
+}
+
+/* Add the path in @from, which nobody writes now, to the join in @to. */
+static void add_word(struct cpa_self *self, uint64_t *to, const uint64_t *from)
+{
+	/* ACQUIRE pairs with (A) in cpa_merge_release(). */
+	uint32_t token = (uint32_t)__atomic_load_n(from, __ATOMIC_ACQUIRE);
+
+	if (token)
+		cpa_merge_release(self, to, 0, &cpa_token(token)->path);
+}
+
+/*
+ * The start depends on the creation, and on the tasks that its dependences name. The runtime starts
+ * it when those have ended, and none that depends on it before it has ended: so nobody else uses
+ * the words now.
+ */
+static void join_start(struct cpa_worker *w, struct cpa_task *task, struct cpa_wait *wait)
+{
+	uint64_t start = task->start, all = 0;
+	uint32_t token;
+
+	for (uint32_t i = 0; i < task->count; i++) {
+		add_word(&w->self, &all, &task->on[i]->written);
+		if (task->writes >> i & 1)
+			add_word(&w->self, &all, &task->on[i]->read);
+	}
+	if (all)
+		add_word(&w->self, &all, &start);
+	token = all ? cpa_merge_take(&all) : task->start;
+	wait->matched = true; /* also if it was the thread itself that made it */
+	cpa_acquire_path(&w->self, token ? &cpa_token(token)->path : NULL, wait);
+	if (all)
+		cpa_token_free(&w->self, token);
+	if (task->start && !task->many) {
+		cpa_token_free(&w->self, task->start);
+		task->start = 0;
+	}
+}
+
+/* The wait that the task interrupts is over; if there is none, an operation begins. */
+static bool come_back(struct cpa_task_run *run, struct cpa_op *op)
+{
+	struct cpa_worker *w = cpa_tls.worker;
+	struct cpa_omp_wait *wait = w && w->omp ? w->omp->wait : NULL;
+
+	if (w && w->omp && w->standing) {
+		run->stood = true;
+		run->team = w->omp->standing_team;
+		run->covers = w->standing->covers;
+		cpa_op_resume(w, op);
+		return cpa_op_back(op);
+	}
+	if (wait && wait->op->blocked) {
+		run->wait = wait;
+		*op = *wait->op;
+		return cpa_op_back(op);
+	}
+	*op = (struct cpa_op)CPA_OP(cpa_enter(), run->task->caller);
+	op->err = errno;
+	if (op->w)
+		cpa_op_arrive(op, CPA_EV_TASK_START, run->task->class);
+	return op->w;
+}
+
+static void hold(struct cpa_worker *w, const struct cpa_task *task)
+{
+	if (task && task->class)
+		cpa_hold(&w->self, task->class, cpa_component_slot(task->class));
+}
+
+static void unhold(struct cpa_worker *w, const struct cpa_task *task)
+{
+	if (task && task->class)
+		cpa_unhold(&w->self, task->class);
+}
+
+void cpa_task_enter(struct cpa_task_run *run, struct cpa_task *task)
+{
+	struct cpa_omp *omp;
+	struct cpa_worker *w;
+	struct cpa_op op;
+
+	*run = (struct cpa_task_run){ .task = task };
+	if (unlikely(!is_ours(task) || !come_back(run, &op)))
+		return;
+	w = op.w;
+	omp = cpa_omp_of(w);
+	if (unlikely(!omp)) {
+		cpa_op_done(&op);
+		return;
+	}
+	join_start(w, task, &op.wait);
+	if (op.blocked) {
+		w->self.row->node = cpa_track_node(w, CPA_EV_TASK_START, task->caller, task->class);
+		w->self.row->path.node = w->self.row->node;
+	}
+	cpa_op_explain(&op, CPA_EXT_UNSEEN);
+	run->outer = omp->task;
+	run->runs = true;
+	unhold(w, run->outer);
+	hold(w, task);
+	omp->task = task;
+	omp->wait = NULL;
+	cpa_op_done(&op);
+}
+
+/* The path of a task that has ended goes to all that may wait for it. */
+static void publish_end(struct cpa_worker *w, const struct cpa_task_run *run)
+{
+	struct cpa_task *task = run->task;
+	const struct cpa_path *path = &w->self.row->path;
+	struct cpa_barrier_op *b = run->wait ? run->wait->barrier : NULL;
+
+	cpa_journal_release(&w->self, NULL, 0, 1);
+	if (is_ours(task->parent))
+		cpa_merge_release(&w->self, &task->parent->ends, 0, path);
+	if (task->group && task->group->space == cpa_object_space)
+		cpa_merge_release(&w->self, &task->group->ends, 0, path);
+	for (uint32_t i = 0; i < task->count; i++)
+		cpa_merge_release(&w->self,
+				  task->writes >> i & 1 ? &task->on[i]->written :
+							  &task->on[i]->read,
+				  0, path);
+	if (b)
+		cpa_barrier_arrive_at(&w->self, b->o, b->round, b->members);
+	else if (run->stood && run->team)
+		cpa_team_offer(w, run->team);
+}
+
+void cpa_task_exit(struct cpa_task_run *run)
+{
+	int err = errno;
+	struct cpa_task *task = run->task;
+	struct cpa_worker *w = run->runs ? cpa_enter() : NULL;
+	struct cpa_op *op = NULL;
+	bool stood;
+
+	if (unlikely(!w)) {
+		if (is_ours(task))
+			cpa_task_let(task);
+		return;
+	}
+	if (run->stood)
+		op = &w->omp->standing;
+	else if (run->wait)
+		op = run->wait->op;
+	if (op) {
+		*op = (struct cpa_op)CPA_OP(w, task->caller);
+		op->covers = run->covers;
+		cpa_op_arrive(op, CPA_EV_TASK_END, task->class);
+	} else {
+		cpa_event(w, CPA_EV_TASK_END, task->caller, task->class);
+	}
+	unhold(w, task);
+	hold(w, run->outer);
+	publish_end(w, run);
+	w->omp->task = run->outer;
+	w->omp->wait = run->wait;
+	w->omp->standing_team = run->team;
+	stood = run->stood;
+	cpa_task_drop(w, task); /* @run may be in there */
+	if (stood)
+		cpa_op_stand(op);
+	else if (op)
+		cpa_op_block(op);
+	else
+		cpa_done(w);
+	errno = err;
+}
+
+void cpa_task_wait_begin(struct cpa_task_wait *t, enum cpa_task_wait_kind kind, uint64_t caller)
+{
+	int err = errno;
+	struct cpa_worker *w = cpa_enter();
+	struct cpa_task *task = w && w->omp ? (w->omp->task ? w->omp->task :
+					       w->omp->part ? w->omp->part->task :
+							      NULL) :
+					      NULL;
+
+	*t = (struct cpa_task_wait){ .op = CPA_OP(w, caller), .kind = kind };
+	if (!is_ours(task)) { /* no children that we know of */
+		if (w)
+			cpa_leave();
+		return;
+	}
+	t->seen = true;
+	cpa_op_arrive(&t->op, CPA_EV_TASK_WAIT, w->omp->part ? w->omp->part->team->region : 0);
+	cpa_omp_wait(&t->wait, &t->op);
+	cpa_op_block(&t->op);
+	errno = err;
+}
+
+/* Take the join of the paths that the wait was for. 0: none. */
+static uint32_t take_ends(struct cpa_task *task, struct cpa_group *group,
+			  enum cpa_task_wait_kind kind)
+{
+	if (kind == CPA_WAIT_OTHER || !is_ours(task) || (group && group->space != task->space))
+		return 0;
+	return cpa_merge_take(group ? &group->ends : &task->ends);
+}
+
+static void join_ends(struct cpa_worker *w, struct cpa_wait *wait, enum cpa_task_wait_kind kind)
+{
+	struct cpa_task *task = current(w->omp);
+	struct cpa_group *group = kind == CPA_WAIT_GROUP && task ? task->group : NULL;
+	uint32_t token = take_ends(task, group, kind);
+
+	cpa_acquire_path(&w->self, token ? &cpa_token(token)->path : NULL, wait);
+	/* Without one: it ran them itself, or had none. Nobody released it. */
+	wait->matched |= kind != CPA_WAIT_OTHER;
+	if (token)
+		cpa_token_free(&w->self, token);
+	if (group) {
+		task->group = group->outer;
+		cpa_pool_give(CPA_POOL_GROUPS, group);
+	}
+}
+
+void cpa_task_wait_end(struct cpa_task_wait *t)
+{
+	if (!t->seen)
+		return;
+	cpa_omp_waited(&t->wait);
+	if (!cpa_op_back(&t->op))
+		return;
+	join_ends(t->op.w, &t->op.wait, t->kind);
+	cpa_op_end(&t->op, CPA_EXT_UNSEEN);
+}
+
+void cpa_task_stand(uint64_t caller)
+{
+	int err = errno;
+	struct cpa_worker *w = cpa_enter();
+	struct cpa_omp *omp = w ? cpa_omp_of(w) : NULL;
+
+	if (omp) {
+		omp->standing = (struct cpa_op)CPA_OP(w, caller);
+		omp->standing.covers = true;
+		omp->standing_team = NULL;
+		cpa_op_arrive(&omp->standing, CPA_EV_TASK_WAIT, omp->part ? omp->part->region : 0);
+		cpa_op_stand(&omp->standing);
+	} else if (w) {
+		cpa_leave();
+	}
+	errno = err;
+}
+
+void cpa_task_stood(enum cpa_task_wait_kind kind, uint64_t caller)
+{
+	struct cpa_worker *w = cpa_tls.worker;
+	struct cpa_op op = CPA_OP(NULL, caller);
+
+	if (w && w->standing) {
+		cpa_op_resume(w, &op);
+		if (!cpa_op_back(&op))
+			return;
+	} else { /* it did not wait */
+		op.err = errno;
+		op.w = cpa_enter();
+		if (!op.w)
+			return;
+		cpa_op_arrive(&op, CPA_EV_TASK_WAIT, 0);
+	}
+	if (op.w->omp)
+		join_ends(op.w, &op.wait, kind);
+	cpa_op_end(&op, CPA_EXT_UNSEEN);
+}
+
+void cpa_task_group_begin(void)
+{
+	int err = errno;
+	struct cpa_worker *w = cpa_enter();
+	struct cpa_task *task = w && w->omp ? current(w->omp) : NULL;
+	struct cpa_group *group = task ? cpa_pool_take(CPA_POOL_GROUPS, sizeof(*group)) : NULL;
+
+	if (group) {
+		group->outer = task->group;
+		group->space = cpa_object_space;
+		task->group = group;
+	}
+	if (w)
+		cpa_leave();
+	errno = err;
+}

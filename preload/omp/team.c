@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/omp/task.h"
+
+#include <errno.h>
+
+#include "preload/core/function.h"
+#include "preload/core/object.h"
+#include "preload/libc/pool.h"
+#include "shadow/edge/cell.h"
+#include "shadow/edge/object.h"
+
+struct cpa_omp *cpa_omp_of(struct cpa_worker *w)
+{
+	if (unlikely(!w->omp))
+		w->omp = cpa_pool_take(CPA_POOL_OMP, sizeof(*w->omp));
+	return w->omp;
+}
+
+static struct cpa_team *team_take(struct cpa_omp *omp)
+{
+	struct cpa_team *team = omp->free;
+
+	if (unlikely(!team))
+		return cpa_pool_take(CPA_POOL_TEAMS, sizeof(*team));
+	omp->free = team->below;
+	return team;
+}
+
+static struct cpa_object *object_at(struct cpa_worker *w, const uint64_t *place,
+				    enum cpa_object_kind kind)
+{
+	return cpa_object_of_class(w, place, kind, 0);
+}
+
+/* The component of the region; see cpa_team_fork(). */
+static uint32_t region_of(uint64_t function, uint64_t caller)
+{
+	struct cpa_component_name name = { .kind = CPA_REGION,
+					   .by = function ? CPA_BY_ADDRESS : CPA_BY_FIRST_SITE,
+					   .address = function ? function : caller };
+
+	name.module = cpa_module_of(name.address);
+	return cpa_component_intern(&name);
+}
+
+struct cpa_team *cpa_team_fork(uint64_t function, uint64_t caller)
+{
+	int err = errno;
+	struct cpa_worker *w = cpa_enter();
+	struct cpa_omp *omp = w ? cpa_omp_of(w) : NULL;
+	struct cpa_team *team = omp ? team_take(omp) : NULL;
+	struct cpa_object *fork;
+
+	if (unlikely(!team)) {
+		if (w)
+			cpa_leave();
+		return NULL;
+	}
+	team->caller = caller;
+	team->master = w->self.id;
+	team->region = region_of(function, caller);
+	cpa_event(w, CPA_EV_TEAM, caller, team->region);
+	fork = object_at(w, &team->place.fork, CPA_ANNOTATION);
+	if (likely(fork))
+		cpa_cell_release(&w->self, &fork->merged, &w->self.row->path);
+	cpa_done(w);
+	errno = err;
+	return team;
+}
+
+/* The wait that stands for the thread is over, or if there is none, an operation begins. */
+static bool come_back(struct cpa_op *op, const struct cpa_team *team)
+{
+	struct cpa_worker *w = cpa_tls.worker;
+
+	if (w && w->standing) {
+		cpa_op_resume(w, op);
+		return cpa_op_back(op);
+	}
+	*op = (struct cpa_op)CPA_OP(cpa_enter(), team->caller);
+	op->err = errno;
+	if (op->w)
+		cpa_op_arrive(op, CPA_EV_PART, team->region);
+	return op->w;
+}
+
+/* The next activity begins at an event of @kind, of which the wait was a part. */
+static void stand_at(struct cpa_op *op, enum cpa_event_kind kind, const struct cpa_team *team)
+{
+	struct cpa_thread *row = op->w->self.row;
+
+	if (!op->blocked)
+		return;
+	row->node = cpa_track_node(op->w, kind, team->caller, team->region);
+	row->path.node = row->node;
+}
+
+void cpa_part_enter(struct cpa_part *part, struct cpa_team *team)
+{
+	struct cpa_object *fork;
+	struct cpa_omp *omp;
+	struct cpa_op op;
+
+	*part = (struct cpa_part){ .team = team, .region = team->region };
+	if (unlikely(!come_back(&op, team)))
+		return;
+	if (op.w->self.id != team->master) {
+		fork = object_at(op.w, &team->place.fork, CPA_ANNOTATION);
+		if (likely(fork))
+			cpa_cell_acquired(&op.w->self, &fork->merged, &op.wait);
+		stand_at(&op, CPA_EV_PART, team);
+		cpa_op_explain(&op, CPA_EXT_UNSEEN);
+	}
+	omp = cpa_omp_of(op.w);
+	if (likely(omp)) {
+		part->outer = omp->part;
+		part->outer_task = omp->task;
+		part->outer_wait = omp->wait;
+		omp->part = part;
+		omp->task = NULL;
+		omp->wait = NULL;
+	}
+	if (team->region)
+		cpa_hold(&op.w->self, team->region, cpa_component_slot(team->region));
+	cpa_op_done(&op);
+}
+
+void cpa_part_arrive(struct cpa_worker *w, struct cpa_part *part)
+{
+	struct cpa_object *o = part ? object_at(w, &part->team->place.barrier, CPA_BARRIER) : NULL;
+
+	if (unlikely(!o))
+		return;
+	/* Relaxed, both: all members write the same, before the first of them leaves. */
+	__atomic_store_n(&o->waiting, part->members, __ATOMIC_RELAXED);
+	__atomic_store_n(&part->team->used_barrier, true, __ATOMIC_RELAXED);
+	cpa_barrier_arrive_at(&w->self, o, part->round, part->members);
+}
+
+void cpa_team_offer(struct cpa_worker *w, struct cpa_team *team)
+{
+	struct cpa_object *join;
+
+	if (team->told) {
+		cpa_part_arrive(w, w->omp->part);
+		return;
+	}
+	if (w->self.id == team->master)
+		return;
+	join = object_at(w, &team->place.join, CPA_ANNOTATION);
+	if (likely(join))
+		cpa_read_release(&w->self, join);
+}
+
+void cpa_part_exit(struct cpa_part *part)
+{
+	int err = errno;
+	struct cpa_team *team = part->team;
+	struct cpa_worker *w = cpa_enter();
+	struct cpa_omp *omp;
+	struct cpa_op *op;
+
+	if (unlikely(!w))
+		return;
+	omp = cpa_omp_of(w);
+	if (unlikely(!omp)) {
+		cpa_leave();
+		return;
+	}
+	if (omp->part == part) {
+		omp->part = part->outer;
+		omp->task = part->outer_task;
+		omp->wait = part->outer_wait;
+	}
+	cpa_task_drop(w, part->task);
+	op = &omp->standing;
+	*op = (struct cpa_op)CPA_OP(w, team->caller);
+	cpa_op_arrive(op, CPA_EV_PART_END, team->region);
+	if (team->region)
+		cpa_unhold(&w->self, team->region);
+	omp->standing_team = team;
+	cpa_team_offer(w, team);
+	cpa_op_stand(op);
+	errno = err;
+}
+
+/* What the instance left in the object at @place is nothing of the next one's. */
+static void clear(struct cpa_worker *w, const uint64_t *place, enum cpa_object_kind kind)
+{
+	struct cpa_object *o = object_at(w, place, kind);
+
+	if (o)
+		cpa_object_clear(&w->self, o);
+}
+
+static void reset(struct cpa_worker *w, struct cpa_team *team)
+{
+	clear(w, &team->place.fork, CPA_ANNOTATION);
+	if (unlikely(team->used_barrier))
+		clear(w, &team->place.barrier, CPA_BARRIER);
+	if (unlikely(team->used_ordered))
+		clear(w, &team->place.ordered, CPA_ANNOTATION);
+	if (unlikely(team->used_cancel))
+		clear(w, &team->place.cancel, CPA_ANNOTATION);
+	team->used_barrier = team->used_ordered = team->used_cancel = team->told = false;
+}
+
+/* The master's path behind the region depends on those of all parts. */
+static void join_parts(struct cpa_worker *w, struct cpa_team *team, struct cpa_wait *wait)
+{
+	struct cpa_object *o;
+
+	if (team->told && !team->used_barrier) { /* of one thread */
+		wait->matched = true;
+		cpa_acquire_path(&w->self, NULL, wait);
+		return;
+	}
+	o = object_at(w, team->told ? &team->place.barrier : &team->place.join,
+		      team->told ? CPA_BARRIER : CPA_ANNOTATION);
+	if (unlikely(!o))
+		return;
+	if (team->told)
+		cpa_barrier_left(&w->self, o, team->last_round, wait);
+	else
+		cpa_write_acquired(&w->self, o, wait);
+}
+
+void cpa_team_join(struct cpa_team *team)
+{
+	struct cpa_worker *w = cpa_tls.worker;
+	struct cpa_op op;
+
+	if (unlikely(!team))
+		return;
+	if (unlikely(!w || !w->standing)) { /* forked, or the part of the run ended meanwhile */
+		op = (struct cpa_op)CPA_OP(cpa_enter(), team->caller);
+		op.err = errno;
+		if (!op.w)
+			return;
+		cpa_op_arrive(&op, CPA_EV_PART, team->region);
+	} else {
+		cpa_op_resume(w, &op);
+		if (!cpa_op_back(&op))
+			return;
+	}
+	w = op.w;
+	join_parts(w, team, &op.wait);
+	stand_at(&op, CPA_EV_TEAM_END, team);
+	cpa_op_explain(&op, CPA_EXT_UNSEEN);
+	reset(w, team);
+	if (likely(w->omp)) {
+		team->below = w->omp->free;
+		w->omp->free = team;
+	}
+	cpa_op_done(&op);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/omp/team.h - teams of threads of an OpenMP runtime
+ *
+ * A team is what runs one instance of a parallel region: the thread that met the region, its master,
+ * and workers of the runtime's pool. Its edges:
+ *
+ *	fork           the master publishes, each worker joins where its part begins
+ *	barrier        each arrival, each departure
+ *	join           the workers publish where their part ends, the master joins behind the region
+ *
+ * A worker between two regions waits in the runtime's pool, where nothing is called: its wait stands
+ * (cpa_op_stand()) from the end of its part to the begin of its next one. The release of that wait is
+ * the next fork. Whatever a thread does in such waits, spinning included, is wait.
+ *
+ * A team's memory belongs to the master from fork to join. The workers use it only in between: the
+ * runtime lets the master go on when all have arrived. Its paths are objects, named by addresses in
+ * the team, so that a child of fork() has others.
+ */
+#ifndef CPA_PRELOAD_OMP_TEAM_H
+#define CPA_PRELOAD_OMP_TEAM_H
+
+#include "preload/core/op.h"
+
+/* Addresses that name objects; nothing is stored there. 8 bytes apart: cpa_object_cached(). */
+struct cpa_team_places {
+	uint64_t fork, join, barrier, ordered, cancel;
+};
+
+struct cpa_team {
+	struct cpa_team_places place;
+	struct cpa_team *below; /* free teams of a thread */
+	uint64_t caller;	/* code address of the construct */
+	uint32_t region;	/* component row of the region */
+	uint32_t master;	/* id of the thread */
+	bool used_barrier, used_ordered, used_cancel;
+	/*
+	 * Of libomp: its last barrier is one of the team's like the others, and the join is there, at
+	 * its last_round.
+	 */
+	bool told;
+	uint64_t last_round;
+};
+
+/* The part of a thread in a team. Lives on its stack while the part runs. */
+struct cpa_part {
+	struct cpa_team *team;
+	struct cpa_part *outer;
+	uint64_t caller;  /* of the team; libomp's */
+	uint32_t region;  /* component row of the region */
+	uint32_t members; /* threads of the team; 0: not known yet */
+	uint64_t round;	  /* of the team's barrier: those that the thread has left */
+	/* Its implicit task: NULL until that has children. What the thread ran outside the team. */
+	struct cpa_task *task, *outer_task;
+	struct cpa_omp_wait *outer_wait;
+};
+
+/*
+ * A wait inside the runtime, in which the thread may run tasks: each ends the wait where it starts,
+ * and another wait begins where it ends. Lives on the stack of the waiting thread.
+ */
+struct cpa_omp_wait {
+	struct cpa_op *op;
+	struct cpa_barrier_op *barrier; /* what @op is part of; NULL: another wait */
+	struct cpa_omp_wait *outer;
+};
+
+struct cpa_task;
+
+/* What a thread has of OpenMP; from a pool, of one worker. */
+struct cpa_omp {
+	struct cpa_part *part;	   /* innermost; NULL: in no region */
+	struct cpa_task *task;	   /* that it runs; NULL: the implicit one of its part */
+	struct cpa_omp_wait *wait; /* that it is in, unless it runs a task in it; NULL: none */
+	struct cpa_team *free;
+	struct cpa_op standing;		/* the wait behind the last part */
+	struct cpa_team *standing_team; /* of that part */
+	/* The program's construct that our wrapper passes on to libomp, which tells of the wrapper. */
+	uint64_t passed_function, passed_caller;
+};
+
+/* NULL: no memory. Inside our code. */
+CPA_HIDDEN struct cpa_omp *cpa_omp_of(struct cpa_worker *w);
+
+/* The thread begins, or ends, a wait by the operation @op. Inside our code or not. */
+static inline void cpa_omp_wait(struct cpa_omp_wait *wait, struct cpa_op *op)
+{
+	struct cpa_omp *omp = cpa_tls.worker->omp;
+
+	wait->op = op;
+	wait->outer = omp->wait;
+	omp->wait = wait;
+}
+
+static inline void cpa_omp_waited(const struct cpa_omp_wait *wait)
+{
+	const struct cpa_worker *w = cpa_tls.worker;
+
+	if (likely(w && w->omp && w->omp->wait == wait))
+		w->omp->wait = wait->outer;
+}
+
+/* The innermost part of the calling thread; NULL: none. */
+static inline struct cpa_part *cpa_part(void)
+{
+	const struct cpa_worker *w = cpa_tls.worker;
+
+	return w && w->omp ? w->omp->part : NULL;
+}
+
+/*
+ * The calling thread is about to fork a team for the region whose code begins at @function, or that
+ * is known by its @caller only if @function is 0. NULL: the thread is not profiled, or no memory.
+ */
+CPA_HIDDEN struct cpa_team *cpa_team_fork(uint64_t function, uint64_t caller);
+
+/* The region is over for all. Called by the master with what cpa_team_fork() returned. */
+CPA_HIDDEN void cpa_team_join(struct cpa_team *team);
+
+/* The path of the thread is one that the barrier depends on at which @part is, or arrives. */
+CPA_HIDDEN void cpa_part_arrive(struct cpa_worker *w, struct cpa_part *part);
+
+/* The join of @team depends on the path of the calling thread, unless that is the master. */
+CPA_HIDDEN void cpa_team_offer(struct cpa_worker *w, struct cpa_team *team);
+
+/* The calling thread's part in @team begins, or ends. Each is called by all threads of the team. */
+CPA_HIDDEN void cpa_part_enter(struct cpa_part *part, struct cpa_team *team);
+CPA_HIDDEN void cpa_part_exit(struct cpa_part *part);
+
+#endif
