@@ -274,6 +274,31 @@ void cpa_resolver_complete(const struct cpa_resolver *resolver, uint32_t row, ui
 }
 
 /*
+ * As dwfl_module_getsrc() and dwfl_lineinfo() for debug information without a table of addresses
+ * (.debug_aranges), which clang leaves out: each compilation unit is asked. NULL: not known.
+ */
+static const char *search_units(const struct module *module, GElf_Addr address, int *number)
+{
+	Dwarf_Die *unit = NULL;
+	Dwarf_Addr bias;
+	Dwarf *dwarf = dwfl_module_getdwarf(module->file, &bias);
+	Dwarf_Aranges *table;
+	Dwarf_Line *line;
+	size_t count;
+
+	if (!dwarf || dwarf_getaranges(dwarf, &table, &count) != 0 || count)
+		return NULL;
+	while ((unit = dwfl_module_nextcu(module->file, unit, &bias))) {
+		if (dwarf_haspc(unit, address - bias) <= 0)
+			continue;
+		line = dwarf_getsrc_die(unit, address - bias);
+		return line && dwarf_lineno(line, number) == 0 ? dwarf_linesrc(line, NULL, NULL) :
+								 NULL;
+	}
+	return NULL;
+}
+
+/*
  * "file:line" of the code at @address (in libdwfl's address space), which the caller frees; NULL:
  * not known.
  */
@@ -286,6 +311,8 @@ static char *locate_code(const struct module *module, GElf_Addr address)
 
 	if (line)
 		file = dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL);
+	else
+		file = search_units(module, address, &number);
 	if (!file)
 		return NULL;
 	text = cpa_printable(file, SIZE_MAX);
