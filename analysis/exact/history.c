@@ -139,6 +139,11 @@ static uint8_t kind_after(uint8_t kind)
 		return CPA_EV_CHILD;
 	case CPA_EV_STOP:
 		return CPA_EV_RESTART;
+	case CPA_EV_PART_END:
+		return CPA_EV_PART;
+	case CPA_EV_TEAM_ARRIVE:
+	case CPA_EV_TASK_END:
+		return CPA_EV_TEAM_LEAVE;
 	default:
 		return kind;
 	}

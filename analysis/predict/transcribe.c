@@ -77,13 +77,29 @@ enum cpa_object_kind transcribe_kind(const struct transcribe *t, uint32_t object
 								    0;
 }
 
+/* Whether an event of @kind is replayed as a wait for the recorded releases. */
+static bool awaits(uint8_t kind)
+{
+	switch ((enum cpa_event_kind)kind) {
+	case CPA_EV_WAIT:
+	case CPA_EV_AFTER:
+	case CPA_EV_PART:
+	case CPA_EV_TEAM_END:
+	case CPA_EV_TEAM_LEAVE:
+	case CPA_EV_TASK_START:
+	case CPA_EV_TASK_WAIT:
+		return true;
+	default:
+		return false;
+	}
+}
+
 bool transcribe_ordered(const struct transcribe *t, const struct cpa_history_event *event,
 			const struct cpa_history_event *cause)
 {
 	if (event->kind == CPA_EV_LOCK)
 		return transcribe_kind(t, event->object) == CPA_ONCE;
-	return (event->kind == CPA_EV_WAIT || event->kind == CPA_EV_AFTER) &&
-	       cause->kind != CPA_EV_UNLOCK && cause->kind != CPA_EV_SLEEP &&
+	return awaits(event->kind) && cause->kind != CPA_EV_UNLOCK && cause->kind != CPA_EV_SLEEP &&
 	       cause->kind != CPA_EV_ENQUEUE && cause->kind != CPA_EV_DEQUEUE;
 }
 

@@ -202,6 +202,11 @@ static void emit_known(struct transcribe *t, const struct cpa_history_event *eve
 		emit_item(t, event, number);
 		return;
 	case CPA_EV_AFTER:
+	case CPA_EV_PART:
+	case CPA_EV_TEAM_END:
+	case CPA_EV_TEAM_LEAVE:
+	case CPA_EV_TASK_START:
+	case CPA_EV_TASK_WAIT:
 		emit_ordered(t, event);
 		return;
 	case CPA_EV_TRY_FAILED:
@@ -225,6 +230,11 @@ static void emit_known(struct transcribe *t, const struct cpa_history_event *eve
 	case CPA_EV_REGION:
 	case CPA_EV_REGION_END:
 	case CPA_EV_MARK:
+	case CPA_EV_TEAM:
+	case CPA_EV_PART_END:
+	case CPA_EV_TEAM_ARRIVE:
+	case CPA_EV_TASK:
+	case CPA_EV_TASK_END:
 	case CPA_EV_KINDS:
 		return;
 	}

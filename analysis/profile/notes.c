@@ -76,6 +76,10 @@ static const char *const counter_notes[CPA_DIAG_COUNT] = {
 	[CPA_DIAG_CALLS_UNBALANCED] =
 		"instrumented functions were left in a way that cpa did not see: their inclusive "
 		"times are less exact.",
+	[CPA_DIAG_OMP_UNSEEN] =
+		"uses of OpenMP constructs were not recorded (detached tasks, doacross loops, more "
+		"than six dependences of a task, regions of programs made by gcc before 4.9): what "
+		"they wait for is missing from both paths.",
 	[CPA_DIAG_PART_FORGOTTEN] =
 		"times a thread first noticed that profiling had been switched some 60 switches "
 		"later: its time is divided less exactly among the parts of the run.",

@@ -6,6 +6,7 @@
 #include <libiberty/libiberty.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/util/printable.h"
 
@@ -92,6 +93,16 @@ const char *cpa_names_event(uint32_t kind)
 		[CPA_EV_FORK] = "fork",
 		[CPA_EV_CHILD] = "wait for child",
 		[CPA_EV_EXEC] = "exec",
+		[CPA_EV_TEAM] = "parallel",
+		[CPA_EV_TEAM_END] = "parallel-end",
+		[CPA_EV_PART] = "part",
+		[CPA_EV_PART_END] = "part-end",
+		[CPA_EV_TEAM_ARRIVE] = "team-arrive",
+		[CPA_EV_TEAM_LEAVE] = "team-leave",
+		[CPA_EV_TASK] = "task",
+		[CPA_EV_TASK_START] = "task-start",
+		[CPA_EV_TASK_END] = "task-end",
+		[CPA_EV_TASK_WAIT] = "task-wait",
 	};
 
 	return word(words, CPA_EV_KINDS, kind);
@@ -257,6 +268,55 @@ static void name_by_site(struct cpa_place *place, const struct cpa_component *ro
 	place->name = name;
 }
 
+/* What a component that has the compiler's function for a construct of OpenMP is; NULL: none. */
+static const char *construct(const struct cpa_component *row)
+{
+	if (row->by != CPA_BY_ADDRESS && row->by != CPA_BY_FIRST_SITE)
+		return NULL;
+	return row->kind == CPA_REGION				       ? "parallel" :
+	       row->kind == CPA_QUEUE && row->object_kind == CPA_TASKS ? "task" :
+									 NULL;
+}
+
+/* "solve() parallel at solve.c:88", where the compiler has solve._omp_fn.0. */
+static void name_construct(struct cpa_place *place, const char *what)
+{
+	static const char *const suffixes[] = { "._omp_fn.", " [clone ._omp_fn.", ".omp_outlined",
+						".omp_task_entry" };
+	const char *call, *file = place->location ? strrchr(place->location, '/') : NULL;
+	char *name, *end = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(suffixes) && !end; i++)
+		end = strstr(place->name, suffixes[i]);
+	if (end)
+		*end = 0;
+	/* clang's outlined functions do not tell whose they are. */
+	call = !place->name[0] || strchr(place->name, '(') ? "" : "()";
+	file = file ? file + 1 : place->location;
+	name = file ? cpa_format_text("%s%s%s%s at %s", place->name, call,
+				      place->name[0] ? " " : "", what, file) :
+		      cpa_format_text("%s%s %s", place->name, call, what);
+	free(place->name);
+	place->name = name;
+}
+
+/* "critical(update)": the variable of a critical section that the program named. */
+static void name_critical(struct cpa_place *place)
+{
+	static const char prefix[] = ".gomp_critical_user_";
+	size_t length;
+	char *name;
+
+	if (strncmp(place->name, prefix, sizeof(prefix) - 1) != 0)
+		return;
+	length = strcspn(place->name + sizeof(prefix) - 1, ".");
+	name = length ? cpa_format_text("critical(%.*s)", (int)length,
+					place->name + sizeof(prefix) - 1) :
+			xstrdup("omp critical");
+	free(place->name);
+	place->name = name;
+}
+
 /* Make the question for the name of @row. Return false if no file can answer it. */
 static bool make_question(const struct cpa_component *row, struct cpa_symbols_question *q)
 {
@@ -288,7 +348,11 @@ static struct cpa_place find_place(struct cpa_names *names, const struct cpa_com
 		place = q.variable ?
 				cpa_symbols_variable(names->symbols, q.module, q.address, q.flag) :
 				cpa_symbols_code(names->symbols, q.module, q.address, q.flag);
-		if (row->by == CPA_BY_INIT_SITE)
+		if (construct(row))
+			name_construct(&place, construct(row));
+		else if (row->by == CPA_BY_VARIABLE)
+			name_critical(&place);
+		else if (row->by == CPA_BY_INIT_SITE)
 			name_by_site(&place, row, "from");
 		else if (row->by == CPA_BY_FIRST_SITE)
 			name_by_site(&place, row, "first used in");
