@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""tests/e2e/openmp.py - OpenMP programs of gcc and clang: what holds however busy the machine
+
+Each case of tests/e2e/openmp.c runs under libcpa.so, with a journal. The report adds up, and it is that
+of the journal to the tick. The path is no shorter than the chain of work that the program asked for,
+and longer only by what was not asked for: a dependency that is missing makes it too short, one too many
+too long. `openmp.py CASE...` runs these cases only.
+
+tests/e2e/openmp_same.cpp prints the same natively and under libcpa.so, however the runtime waits, with
+more threads than processors, with cancellation, and with a library that has OpenMP loaded by dlopen().
+Prints TAP and a summary.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from profiled import TIMEOUT_S, check_contradictions, clean_environment, profiled_environment
+from profiled import read, run, verify
+from results import Results
+
+SOURCE = pathlib.Path(__file__).with_name("openmp.c")
+SAME = SOURCE.with_name("openmp_same.cpp")
+SETTINGS = (
+    {"OMP_CANCELLATION": "true"},
+    {"OMP_WAIT_POLICY": "active", "OMP_NUM_THREADS": "2"},
+    {"OMP_WAIT_POLICY": "passive", "OMP_NUM_THREADS": "8", "OMP_CANCELLATION": "true"},
+    {"GOMP_SPINCOUNT": "1000000", "KMP_BLOCKTIME": "infinite", "OMP_NUM_THREADS": "3"},
+    {"OMP_PROC_BIND": "true", "OMP_NUM_THREADS": "1"},
+)
+FLAGS = ["-O2", "-g", "-fopenmp", "-pthread"]
+COMPILERS = {"gcc": ["gcc"], "clang": ["clang", "clang-14"]}
+RATE = 0.001  # by which cpa's clock and the kernel's may run apart
+THREADS = (2, 4)
+# The path may have more of the work: which thread does what, in which order, is up to the run.
+AT_LEAST = {"critical", "locks", "dynamic", "tasks", "in_barrier", "taskgroup", "depend", "taskloop"}
+REGIONS = {"threads": "region"}  # function of the regions, where it is not the case's
+
+
+def build(folder, name):
+    """Return the compiler and the program, or None where it or its runtime is missing."""
+    program = folder / f"openmp-{name}"
+    for compiler in COMPILERS[name]:
+        if not shutil.which(compiler):
+            continue
+        try:
+            run([compiler, *FLAGS, SOURCE, "-o", program])
+            run([program, "balanced", "2"], env=clean_environment())
+            return compiler, program
+        except RuntimeError:
+            continue
+    return None
+
+
+def check_path(results, label, case, expected, report):
+    program, probe_s = report["program"], report["diagnostics"]["probe_s"]
+    asked_s, path_s = expected["asked_us"] / 1e6, expected["path_us"] / 1e6
+    other_s = program["cpu_s"] + program["external_s"] - asked_s
+    least_s = path_s * (1 - RATE) - probe_s
+    most_s = (asked_s if case in AT_LEAST else path_s) + other_s + RATE * asked_s
+    found_s = program["critical_path_s"]
+    text = f"{found_s:.4f} s, {least_s:.4f} to {most_s:.4f} s"
+    results.check(least_s <= found_s <= most_s, f"{label}: the path, {text}")
+
+
+def check_case(results, folder, program, case, threads):
+    label = f"{program.name} {case} {threads}"
+    dump = folder / f"{program.name}.{case}.{threads}.dump"
+    environment = profiled_environment(
+        dump, CPA_JOURNAL="64M", OMP_WAIT_POLICY="passive", KMP_BLOCKTIME="0"
+    )
+    expected = json.loads(run([program, case, str(threads)], env=environment))
+    report = read(dump)
+    check_contradictions(results, label, report)
+    check_path(results, label, case, expected, report)
+    wanted = f"{REGIONS.get(case, case)}() parallel at openmp.c:"
+    found = [c["name"] for c in report["components"] if c["kind"] == "region"]
+    results.check(
+        any(wanted in name for name in found), f"{label}: region {wanted}..: {found}"
+    )
+    good, text = verify(dump)
+    results.check(good, f"{label}: {'as its journal' if good else text}")
+    if good:
+        dump.unlink()
+
+
+def run_same(program, library, environment):
+    done = subprocess.run(
+        [program, library], capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
+        env=environment,
+    )
+    return done.stdout, done.returncode, done.stderr
+
+
+def check_same(results, folder, compiler):
+    """That the program does under cpa what it does without it."""
+    compiler = compiler.replace("gcc", "g++").replace("clang", "clang++")
+    program, library = folder / f"same-{compiler}", folder / f"same-{compiler}.so"
+    if not shutil.which(compiler):
+        results.skip(f"the same with {compiler}", "it is not installed")
+        return
+    run([compiler, *FLAGS, SAME, "-o", program])
+    run([compiler, *FLAGS, "-shared", "-fPIC", SAME, "-o", library])
+    for number, settings in enumerate(SETTINGS):
+        if "clang" in compiler:  # libomp 14 hangs in cancelled loops, natively
+            settings = dict(settings, OMP_CANCELLATION="false")
+        label = f"{compiler} {' '.join(f'{k}={v}' for k, v in settings.items())}"
+        dump = folder / f"same-{compiler}.{number}.dump"
+        native = run_same(program, library, clean_environment(**settings))
+        ours = run_same(program, library, profiled_environment(dump, **settings))
+        same = native == ours
+        results.check(same, f"{label}: the same{'' if same else f': {native} {ours}'}")
+        check_contradictions(results, label, read(dump))
+
+
+def main():
+    results = Results()
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="openmp.", dir=os.environ.get("CPA_TMP")))
+    for name in COMPILERS:
+        built = build(folder, name)
+        if not built:
+            results.skip(f"OpenMP of {name}", "it is not installed")
+            continue
+        compiler, program = built
+        if not sys.argv[1:]:
+            check_same(results, folder, compiler)
+        cases = sys.argv[1:] or run([program]).split()
+        for case in cases:
+            for threads in THREADS:
+                try:
+                    check_case(results, folder, program, case, threads)
+                except (RuntimeError, ValueError, KeyError) as error:
+                    results.check(False, f"{program.name} {case} {threads}: {error!r}")
+    return results.end(folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
