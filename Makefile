@@ -68,6 +68,7 @@ BENCHES := $(filter-out $(TOOLED) $(SHARED:%=$(O)/%),$(call programs,$(wildcard 
 LDLIBS_known_glib = $(shell pkg-config --libs glib-2.0)
 LDLIBS_known_uv   = $(shell pkg-config --libs libuv)
 LDLIBS_known_apr  = $(shell pkg-config --libs apr-util-1 apr-1)
+LDLIBS_blocking_matrix = $(LDLIBS_known_glib) $(LDLIBS_known_uv) $(LDLIBS_known_apr)
 
 PRODUCTS := $(if $(wildcard preload/*/*.c),$(O)/libcpa.so) $(if $(REPORT_OBJ),$(O)/cpa-report \
 	$(O)/cpa-diff $(O)/cpa-top $(O)/cpa-ctl) $(if $(CPA_OBJ),$(O)/cpa)
@@ -179,6 +180,8 @@ $(SHARED:%=$(O)/%.so): $(O)/%.so: $(O)/prog/%.o
 $(SHARED:%=$(O)/prog/%.o): PROG_FLAGS += -fPIC
 $(O)/prog/tests/programs/known_glib.o: PROG_FLAGS += $(shell pkg-config --cflags glib-2.0)
 $(O)/prog/tests/programs/known_uv.o: PROG_FLAGS += $(shell pkg-config --cflags libuv)
+$(O)/prog/tests/programs/blocking_matrix.o: PROG_FLAGS += $(shell pkg-config --cflags glib-2.0 \
+	libuv apr-util-1 apr-1)
 $(O)/prog/tests/programs/known_apr.o: PROG_FLAGS += $(shell pkg-config --cflags apr-util-1 apr-1)
 $(O)/prog/tests/programs/instrumented_%.o: PROG_FLAGS += -finstrument-functions
 

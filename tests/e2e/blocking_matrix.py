@@ -34,6 +34,10 @@ RELEASED = ("on", "start", "restart", "fork")
 # Who waited already when the part began is not known to those who wake it, nor is a child in the part
 # that was made before it.
 BEGUN_OFF = ("futex", "signal", "child")
+# A wait for a handler is found when it is over, as a part of an activity: what crosses the border of
+# a part of the run is cut in proportion, and its release is not looked for.
+CUT = ("suspend",)
+SWITCHED = ("start", "stop", "restart")
 # What lies between a reading of the program's and one of ours: an event, or a thread's last steps.
 PROBE_S = 0.0003
 TRIES, EXPIRES, CANCELS, SPINS, JOINS, REACQUIRES, CHILD = (1 << n for n in range(7))
@@ -79,14 +83,18 @@ class Cell:
         if not least - slack <= found <= most + slack:
             self.wrong.append(f"{text} is {found:.6f} s, not {least:.6f} to {most:.6f}")
 
+    def is_cut(self):
+        return self.operation.split("_")[0] in CUT
+
     def waiter_bounds(self):
         """CPU time of the waiter in parts of the run: of its work, and by its clock."""
         k = self.knows
         if self.scenario == "off":
             return 0, 0
-        if self.properties & (TRIES | SPINS) and self.scenario in ("start", "stop", "restart"):
+        if self.scenario in SWITCHED and (self.is_cut() or self.properties & (TRIES | SPINS)):
             # It works and sleeps as it waits: a border cuts that in proportion.
-            return 0 if self.scenario == "stop" else k["after_ns"], k["ended_ns"]
+            cut = self.is_cut() or self.scenario == "stop"
+            return 0 if cut else k["after_ns"], k["ended_ns"]
         if self.scenario == "stop":
             # What CPU time the wait itself takes is cut in proportion, too.
             return k["before_ns"], k["back_ns"]
@@ -111,7 +119,9 @@ class Cell:
         """What the waiter's wait was: for the releaser, or of external time."""
         k, row = self.knows, self.waiter.row
         most = k["to"] - k["from"]
-        if self.scenario in ("on", "restart"):
+        if self.is_cut() and self.scenario in SWITCHED:
+            self.within("time blocked", row["wait_s"] + row["external_s"], 0, k["life"])
+        elif self.scenario in ("on", "restart"):
             # Who spins may find a lock that is free again.
             least = 0 if self.properties & SPINS else k["blocked_until"] - k["blocked_at"]
             self.within("wait", row["wait_s"], least - k["off_ns"], most)
@@ -143,6 +153,8 @@ class Cell:
     def has_edge(self):
         """The waiter goes on because of the releaser's work."""
         if self.scenario not in RELEASED or self.properties & TRIES or self.knows["result"]:
+            return False
+        if self.is_cut() and self.scenario in SWITCHED:
             return False
         return self.scenario != "start" or self.operation.split("_")[0] not in BEGUN_OFF
 

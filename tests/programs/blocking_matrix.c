@@ -135,6 +135,13 @@ static const struct timespec *patience(struct cell *c)
 	return after(c, -1);
 }
 
+static int64_t patience_us(struct cell *c)
+{
+	const struct timespec *t = after(c, -1);
+
+	return t->tv_sec * 1000000 + t->tv_nsec / 1000;
+}
+
 /* Whether thread @c->tid sleeps. Not by stdio: no locks, and no events. */
 static bool sleeps(const struct cell *c)
 {
@@ -269,6 +276,13 @@ static void on_jump(int sig)
 {
 	(void)sig;
 	siglongjmp(current->target, 1);
+}
+
+/* Ends a sigsuspend(), which alone lets the signal through. */
+static void on_awaited(int sig)
+{
+	(void)sig;
+	set(&current->word, 1);
 }
 
 /* The child takes a lock, works, and ends; the handler waits for it. */
@@ -445,6 +459,8 @@ static void run(const struct operation *op, const struct scenario *s)
 /* An operation that never blocks, or spins, or has no deadline, has nothing to meet. */
 static bool applies(const struct operation *op, const struct scenario *s)
 {
+	if (op->properties & INNER && (s->cancels || s->signal == SIGUSR1))
+		return false;
 	if (s->expires)
 		return op->properties & (EXPIRES | TRIES);
 	return !s->signal || !(op->properties & TRIES);
@@ -454,6 +470,7 @@ int main(int argc, char **argv)
 {
 	const struct scenario *s = NULL;
 	struct sigaction jump = { .sa_handler = on_jump }, forks = { .sa_handler = on_fork };
+	struct sigaction wakes = { .sa_handler = on_awaited };
 
 	for (unsigned i = 0; argc > 1 && i < sizeof(scenarios) / sizeof(scenarios[0]); i++)
 		if (!strcmp(scenarios[i].name, argv[1]))
@@ -464,6 +481,7 @@ int main(int argc, char **argv)
 	forks.sa_flags = SA_RESTART;
 	sigaction(SIGUSR1, &jump, NULL);
 	sigaction(SIGUSR2, &forks, NULL);
+	sigaction(AWAITED, &wakes, NULL);
 	pthread_sigmask(SIG_BLOCK, awaited(), NULL);
 	for (unsigned i = 0; i < sizeof(operations) / sizeof(operations[0]); i++)
 		if ((argc < 3 || !strcmp(operations[i].name, argv[2])) &&

@@ -9,6 +9,7 @@
 #define CPA_TESTS_BLOCKING_OPS_H
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -22,7 +23,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define AWAITED SIGHUP /* for which sigwait() waits */
+#include "tests/programs/blocking_libraries.h"
+
+#define AWAITED SIGHUP /* for which sigwait() and sigsuspend() wait */
 
 /* Properties of an operation. */
 enum {
@@ -33,6 +36,7 @@ enum {
 	JOINS = 16,	 /* success joins the releaser */
 	REACQUIRES = 32, /* the waiter has the mutex, however the wait ends */
 	CHILD = 64,	 /* another process releases */
+	INNER = 128,	 /* a thread that leaves the wait leaves a lock of the library held */
 };
 
 struct cell;
@@ -62,6 +66,8 @@ struct cell {
 		sem_t sem;
 		pthread_once_t once;
 		once_flag flag;
+		sem_t *named;
+		struct library_object library;
 	};
 	pthread_cond_t cond;
 	cnd_t cnd;
@@ -98,6 +104,7 @@ static void once_routine(void)
 
 static const struct timespec *due(struct cell *c, clockid_t clock);
 static const struct timespec *patience(struct cell *c);
+static int64_t patience_us(struct cell *c);
 
 static int posix(int ret)
 {
@@ -147,6 +154,18 @@ LOCK_FAMILY(spin, pthread_spin_init(&c->spin, 0), pthread_spin_lock(&c->spin),
 	    pthread_spin_unlock(&c->spin))
 LOCK_FAMILY(sem, sem_init(&c->sem, 0, 0), , sem_post(&c->sem))
 
+/* A semaphore of its own for each cell: a name is unlinked as soon as it is open. */
+static sem_t *named_semaphore(void)
+{
+	char name[64];
+	sem_t *sem;
+
+	snprintf(name, sizeof(name), "/cpa-blocking.%d", (int)getpid());
+	sem = sem_open(name, O_CREAT | O_EXCL, 0600, 0);
+	sem_unlink(name);
+	return sem;
+}
+
 static void wake_all(struct cell *c)
 {
 	__atomic_store_n(&c->word, 1, __ATOMIC_SEQ_CST);
@@ -158,6 +177,81 @@ LOCK_FAMILY(signal, , , pthread_kill(c->waiting, AWAITED))
 LOCK_FAMILY(join, , , )
 LOCK_FAMILY(barrier, pthread_barrier_init(&c->barrier, NULL, 2), ,
 	    pthread_barrier_wait(&c->barrier))
+
+LOCK_FAMILY(named, c->named = named_semaphore(), , sem_post(c->named))
+LOCK_FAMILY(suspend, , , pthread_kill(c->waiting, AWAITED))
+
+/* GLib, libuv and APR. */
+LOCK_FAMILY(items, c->library.items = g_async_queue_new(), ,
+	    g_async_queue_push(c->library.items, c))
+LOCK_FAMILY(uv_mutex, uv_mutex_init(&c->library.mutex), uv_mutex_lock(&c->library.mutex),
+	    uv_mutex_unlock(&c->library.mutex))
+LOCK_FAMILY(uv_read, uv_rwlock_init(&c->library.rwlock), uv_rwlock_wrlock(&c->library.rwlock),
+	    uv_rwlock_wrunlock(&c->library.rwlock))
+LOCK_FAMILY(uv_sem, uv_sem_init(&c->library.sem, 0), , uv_sem_post(&c->library.sem))
+LOCK_FAMILY(uv_barrier, uv_barrier_init(&c->library.barrier, 2), ,
+	    uv_barrier_wait(&c->library.barrier))
+LOCK_FAMILY(apr_mutex,
+	    apr_thread_mutex_create(&c->library.apr_mutex, APR_THREAD_MUTEX_TIMED, library_pool()),
+	    apr_thread_mutex_lock(c->library.apr_mutex),
+	    apr_thread_mutex_unlock(c->library.apr_mutex))
+LOCK_FAMILY(apr_write, apr_thread_rwlock_create(&c->library.apr_rwlock, library_pool()),
+	    apr_thread_rwlock_rdlock(c->library.apr_rwlock),
+	    apr_thread_rwlock_unlock(c->library.apr_rwlock))
+LOCK_FAMILY(apr_queue, apr_queue_create(&c->library.queue, 1, library_pool()), ,
+	    apr_queue_push(c->library.queue, c))
+
+static void uv_cond_prepare(struct cell *c)
+{
+	uv_mutex_prepare(c);
+	uv_cond_init(&c->library.cond);
+}
+
+static void uv_cond_hold(struct cell *c)
+{
+	body(c);
+	uv_mutex_lock(&c->library.mutex);
+	c->word = 1;
+	uv_cond_signal(&c->library.cond);
+	uv_mutex_unlock(&c->library.mutex);
+}
+
+static void apr_cond_prepare(struct cell *c)
+{
+	apr_mutex_prepare(c);
+	apr_thread_cond_create(&c->library.apr_cond, library_pool());
+}
+
+static void apr_cond_hold(struct cell *c)
+{
+	body(c);
+	apr_thread_mutex_lock(c->library.apr_mutex);
+	c->word = 1;
+	apr_thread_cond_signal(c->library.apr_cond);
+	apr_thread_mutex_unlock(c->library.apr_mutex);
+}
+
+static int uv_cond_blocks(struct cell *c)
+{
+	uv_cond_wait(&c->library.cond, &c->library.mutex);
+	return 0;
+}
+
+static int item_result(const void *item)
+{
+	return item ? 0 : ETIMEDOUT;
+}
+
+static int apr_item(struct cell *c)
+{
+	void *item;
+	apr_status_t ret;
+
+	do
+		ret = apr_queue_pop(c->library.queue, &item);
+	while (ret == APR_EINTR);
+	return apr_result(ret);
+}
 
 static void cond_prepare(struct cell *c)
 {
@@ -272,6 +366,18 @@ static int one_signal(int (*wait)(const sigset_t *set, int *sig))
 	return ret ? ret : sig == AWAITED ? 0 : EINVAL;
 }
 
+/* Wait in sigsuspend() until the handler of AWAITED has run in this thread. */
+static int suspended(struct cell *c)
+{
+	sigset_t mask;
+
+	pthread_sigmask(SIG_SETMASK, NULL, &mask);
+	sigdelset(&mask, AWAITED);
+	while (!__atomic_load_n(&c->word, __ATOMIC_SEQ_CST))
+		sigsuspend(&mask);
+	return 0;
+}
+
 /* sigtimedwait() and its like; its time-out is EAGAIN. */
 static int signal_of(int ret)
 {
@@ -344,6 +450,37 @@ static int signal_of(int ret)
 	OP(signal, info, signal, nothing, CANCELS, signal_of(sigwaitinfo(awaited(), NULL)))        \
 	OP(signal, timed, signal, nothing, CANCELS | EXPIRES,                                      \
 	   signal_of(sigtimedwait(awaited(), NULL, patience(c))))                                  \
+	OP(named, wait, named, nothing, CANCELS, posix(sem_wait(c->named)))                        \
+	OP(named, timed, named, nothing, CANCELS | EXPIRES,                                        \
+	   posix(sem_timedwait(c->named, due(c, CLOCK_REALTIME))))                                 \
+	OP(suspend, wait, suspend, nothing, CANCELS, suspended(c))                                 \
+	OP(glib, pop, items, nothing, 0, item_result(g_async_queue_pop(c->library.items)))         \
+	OP(glib, timed, items, nothing, EXPIRES,                                                   \
+	   item_result(g_async_queue_timeout_pop(c->library.items, patience_us(c))))               \
+	OP(uv, mutex, uv_mutex, uv_mutex_finish, 0, (uv_mutex_lock(&c->library.mutex), 0))         \
+	OP(uv, read, uv_read, uv_read_finish, 0, (uv_rwlock_rdlock(&c->library.rwlock), 0))        \
+	OP(uv, sem, uv_sem, nothing, CANCELS, (uv_sem_wait(&c->library.sem), 0))                   \
+	OP(uv, barrier, uv_barrier, nothing, 0, uv_barrier_wait(&c->library.barrier) > 0)          \
+	OP(uv, cond, uv_cond, uv_mutex_finish, CANCELS | REACQUIRES,                               \
+	   AWAIT(uv_mutex_lock(&c->library.mutex), uv_cond_blocks(c)))                             \
+	OP(uv, timed, uv_cond, uv_mutex_finish, CANCELS | REACQUIRES | EXPIRES,                    \
+	   AWAIT(uv_mutex_lock(&c->library.mutex),                                                 \
+		 uv_result(uv_cond_timedwait(&c->library.cond, &c->library.mutex,                  \
+					     (uint64_t)patience_us(c) * 1000))))                   \
+	OP(apr, mutex, apr_mutex, apr_mutex_finish, 0,                                             \
+	   apr_result(apr_thread_mutex_lock(c->library.apr_mutex)))                                \
+	OP(apr, timedlock, apr_mutex, apr_mutex_finish, EXPIRES,                                   \
+	   apr_result(apr_thread_mutex_timedlock(c->library.apr_mutex, patience_us(c))))           \
+	OP(apr, write, apr_write, apr_write_finish, 0,                                             \
+	   apr_result(apr_thread_rwlock_wrlock(c->library.apr_rwlock)))                            \
+	OP(apr, queue, apr_queue, nothing, INNER, apr_item(c))                                     \
+	OP(apr, cond, apr_cond, apr_mutex_finish, CANCELS | REACQUIRES,                            \
+	   AWAIT(apr_thread_mutex_lock(c->library.apr_mutex),                                      \
+		 apr_result(apr_thread_cond_wait(c->library.apr_cond, c->library.apr_mutex))))     \
+	OP(apr, timed, apr_cond, apr_mutex_finish, CANCELS | REACQUIRES | EXPIRES,                 \
+	   AWAIT(apr_thread_mutex_lock(c->library.apr_mutex),                                      \
+		 apr_result(apr_thread_cond_timedwait(c->library.apr_cond, c->library.apr_mutex,   \
+						      patience_us(c)))))                           \
 	OP(child, wait, child, nothing, CANCELS | CHILD, child(c, wait(NULL)))                     \
 	OP(child, waitpid, child, nothing, CANCELS | CHILD, child(c, waitpid(c->child, NULL, 0)))  \
 	OP(child, try, child, nothing, TRIES | CHILD, child(c, waitpid(c->child, NULL, WNOHANG)))  \
