@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/exact/context.h"
 
+#include <jansson.h>
 #include <libiberty/libiberty.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,26 +143,35 @@ static void say_what_is_missing(const struct work *w)
 			"part only (set a larger CPA_JOURNAL to keep more).");
 }
 
-/* Write the components of the paths, sorted by their share of @of[@by]. */
-static void write_table(const struct work *w, const struct walked *const of[], size_t paths,
-			const char *const heads[], size_t by, size_t top)
+/* The components with a share of @path, largest first, and how many; the caller frees them. */
+static size_t *sorted_components(const struct work *w, const struct walked *path, size_t *count)
 {
-	struct cpa_table_text table = { 0 };
 	size_t n = 0, *order = xcalloc(w->profile->components + 1, sizeof(*order));
 
 	for (size_t i = 0; i < w->profile->components; i++) {
 		size_t at = n;
 		uint32_t slot = w->profile->component[i].slot;
 
-		if (!slot || slot >= w->file.slots || !of[by]->share[slot])
+		if (!slot || slot >= w->file.slots || !path->share[slot])
 			continue;
-		for (; at && of[by]->share[w->profile->component[order[at - 1]].slot] <
-				     of[by]->share[slot];
+		for (; at &&
+		       path->share[w->profile->component[order[at - 1]].slot] < path->share[slot];
 		     at--)
 			order[at] = order[at - 1];
 		order[at] = i;
 		n++;
 	}
+	*count = n;
+	return order;
+}
+
+/* Write the components of the paths, sorted by their share of the first. */
+static void write_table(const struct work *w, const struct walked *const of[], size_t paths,
+			const char *const heads[], size_t top)
+{
+	struct cpa_table_text table = { 0 };
+	size_t n, *order = sorted_components(w, of[0], &n);
+
 	for (size_t k = 0; k < paths; k++) {
 		cpa_table_column(&table, heads[k], false);
 		cpa_table_column(&table, "", false);
@@ -190,6 +200,70 @@ static void write_table(const struct work *w, const struct walked *const of[], s
 	cpa_table_end(&table, w->page);
 	cpa_page_foot(w->page, n, top, NULL);
 	free(order);
+}
+
+static void put_seconds(json_t *object, const char *key, const struct work *w, uint64_t ticks)
+{
+	json_object_set_new(object, key, json_real((double)ticks * w->tick_s));
+}
+
+static json_t *path_json(const struct work *w, const struct walked *path, const char *name)
+{
+	json_t *object = json_object();
+
+	json_object_set_new(object, "name", json_string(name));
+	put_seconds(object, "critical_path_s", w, path->len);
+	put_seconds(object, "activities_s", w, path->full);
+	if (path->first)
+		put_seconds(object, "shared_with_first_s", w, path->common);
+	return object;
+}
+
+/*
+ * The paths, and their components with a share of each, sorted by the first, as JSON. @zero: what was
+ * zeroed, or NULL. Return 0; or -1 with *@error.
+ */
+static int write_json(const struct work *w, const struct walked *const of[], size_t paths,
+		      const char *const heads[], const char *zero, char **error)
+{
+	json_t *root = json_object(), *list = json_array(), *components = json_array();
+	size_t n, *order = sorted_components(w, of[0], &n);
+	bool whole = !w->file.overwritten && !w->file.refused && !w->exact->missing;
+	int ret;
+
+	for (size_t i = 0; i < paths; i++)
+		json_array_append_new(list, path_json(w, of[i], heads[i]));
+	for (size_t i = 0; i < n; i++) {
+		const struct cpa_component_figures *c = &w->profile->component[order[i]];
+		json_t *object = json_object(), *shares = json_array();
+
+		json_object_set_new(object, "kind", json_string(kind_name[c->kind]));
+		json_object_set_new(object, "name", json_string(c->name));
+		json_object_set_new(object, "location",
+				    c->location ? json_string(c->location) : json_null());
+		for (size_t k = 0; k < paths; k++)
+			json_array_append_new(shares,
+					      json_real((double)of[k]->share[c->slot] * w->tick_s));
+		json_object_set_new(object, "critical_path_s", shares);
+		json_array_append_new(components, object);
+	}
+	free(order);
+	if (zero) {
+		char *text = cpa_printable(zero, SIZE_MAX);
+
+		json_object_set_new(root, "zero", json_string(text));
+		free(text);
+	}
+	json_object_set_new(root, "whole_run", json_boolean(whole));
+	json_object_set_new(root, "paths", list);
+	json_object_set_new(root, "components", components);
+	ret = json_dumpf(root, w->page->out, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
+	if (ret == 0 && fputc('\n', w->page->out) == EOF)
+		ret = -1;
+	if (ret < 0)
+		*error = xstrdup("the answer cannot be written");
+	json_decref(root);
+	return ret;
 }
 
 /*
@@ -251,15 +325,36 @@ static int zero_all(struct work *w, const char *names, char **error)
 	}
 }
 
-int cpa_context_zero(struct cpa_dump *dump, const struct cpa_profile *profile, const char *names,
-		     const struct cpa_page *page, size_t top, char **error)
+static const char *const zero_heads[] = { "without", "run" };
+
+/* @both: without the components @names, and as recorded. */
+static void write_zero(const struct work *w, const struct walked *const both[], const char *names,
+		       size_t top)
 {
-	static const char *const heads[] = { "without", "run" };
+	struct cpa_figure len, then, saved, part;
+	char *text;
+
+	len = cpa_format_seconds((double)both[1]->len * w->tick_s);
+	then = cpa_format_seconds((double)both[0]->len * w->tick_s);
+	saved = cpa_format_seconds((double)(both[1]->len - both[0]->len) * w->tick_s);
+	part = cpa_format_percent((double)(both[1]->len - both[0]->len), (double)both[1]->len);
+	text = cpa_format_text("critical path %s; without %s: %s (%s less, %s)", len.text, names,
+			       then.text, saved.text, part.text);
+	cpa_page_paragraph(w->page, CPA_STRONG, 2, text);
+	free(text);
+	say_what_is_missing(w);
+	cpa_page_heading(w->page,
+			 "Components of the critical path without them, and of the recorded one");
+	write_table(w, both, 2, zero_heads, top);
+}
+
+int cpa_context_zero(struct cpa_dump *dump, const struct cpa_profile *profile, const char *names,
+		     const struct cpa_page *page, size_t top, bool json, char **error)
+{
 	struct walked run, other;
 	const struct walked *const both[] = { &other, &run };
-	struct cpa_figure len, then, saved, part;
 	struct work w;
-	char *text;
+	int ret = 0;
 
 	if (begin(&w, dump, profile, page, error) < 0)
 		return -1;
@@ -270,22 +365,14 @@ int cpa_context_zero(struct cpa_dump *dump, const struct cpa_profile *profile, c
 		return -1;
 	}
 	find_path(&w, &other, NULL, false);
-	len = cpa_format_seconds((double)run.len * w.tick_s);
-	then = cpa_format_seconds((double)other.len * w.tick_s);
-	saved = cpa_format_seconds((double)(run.len - other.len) * w.tick_s);
-	part = cpa_format_percent((double)(run.len - other.len), (double)run.len);
-	text = cpa_format_text("critical path %s; without %s: %s (%s less, %s)", len.text, names,
-			       then.text, saved.text, part.text);
-	cpa_page_paragraph(page, CPA_STRONG, 2, text);
-	free(text);
-	say_what_is_missing(&w);
-	cpa_page_heading(page,
-			 "Components of the critical path without them, and of the recorded one");
-	write_table(&w, both, 2, heads, 0, top);
+	if (json)
+		ret = write_json(&w, both, 2, zero_heads, names, error);
+	else
+		write_zero(&w, both, names, top);
 	free_path(&w, &run);
 	free_path(&w, &other);
 	end(&w);
-	return 0;
+	return ret;
 }
 
 struct skipped {
@@ -304,44 +391,56 @@ static bool skip(void *argument, size_t strand, uint32_t number)
 	return false;
 }
 
-int cpa_context_paths(struct cpa_dump *dump, const struct cpa_profile *profile,
-		      const struct cpa_page *page, size_t top, char **error)
-{
-	static const char *const heads[PATHS] = { "first", "second", "third" };
-	struct walked path[PATHS];
-	const struct walked *of[PATHS];
-	struct skipped skipped = { .path = path };
-	struct work w;
+static const char *const path_heads[PATHS] = { "first", "second", "third" };
 
-	if (begin(&w, dump, profile, page, error) < 0)
-		return -1;
+static void write_paths(const struct work *w, const struct walked *const of[], size_t top)
+{
 	for (size_t i = 0; i < PATHS; i++) {
 		struct cpa_figure len, full, common, part;
 		char *text;
 
+		len = cpa_format_seconds((double)of[i]->len * w->tick_s);
+		full = cpa_format_seconds((double)of[i]->full * w->tick_s);
+		common = cpa_format_seconds((double)of[i]->common * w->tick_s);
+		part = cpa_format_percent((double)of[i]->common, (double)of[i]->full);
+		text = i ? cpa_format_text(
+				   "%s critical path %s; %s of it (%s) is shared with the first "
+				   "path; not on an earlier path: %s",
+				   path_heads[i], full.text, common.text, part.text, len.text) :
+			   cpa_format_text("first critical path %s", len.text);
+		cpa_page_paragraph(w->page, CPA_STRONG, 2, text);
+		free(text);
+	}
+	say_what_is_missing(w);
+	cpa_page_heading(w->page,
+			 "Components of each path, without the activities of the paths before it");
+	write_table(w, of, PATHS, path_heads, top);
+}
+
+int cpa_context_paths(struct cpa_dump *dump, const struct cpa_profile *profile,
+		      const struct cpa_page *page, size_t top, bool json, char **error)
+{
+	struct walked path[PATHS];
+	const struct walked *of[PATHS];
+	struct skipped skipped = { .path = path };
+	struct work w;
+	int ret = 0;
+
+	if (begin(&w, dump, profile, page, error) < 0)
+		return -1;
+	for (size_t i = 0; i < PATHS; i++) {
 		skipped.paths = i;
 		w.exact->skip = i ? skip : NULL;
 		w.exact->skip_argument = &skipped;
 		find_path(&w, &path[i], i ? &path[0] : NULL, true);
 		of[i] = &path[i];
-		len = cpa_format_seconds((double)path[i].len * w.tick_s);
-		full = cpa_format_seconds((double)path[i].full * w.tick_s);
-		common = cpa_format_seconds((double)path[i].common * w.tick_s);
-		part = cpa_format_percent((double)path[i].common, (double)path[i].full);
-		text = i ? cpa_format_text(
-				   "%s critical path %s; %s of it (%s) is shared with the first "
-				   "path; not on an earlier path: %s",
-				   heads[i], full.text, common.text, part.text, len.text) :
-			   cpa_format_text("first critical path %s", len.text);
-		cpa_page_paragraph(page, CPA_STRONG, 2, text);
-		free(text);
 	}
-	say_what_is_missing(&w);
-	cpa_page_heading(page,
-			 "Components of each path, without the activities of the paths before it");
-	write_table(&w, of, PATHS, heads, 0, top);
+	if (json)
+		ret = write_json(&w, of, PATHS, path_heads, NULL, error);
+	else
+		write_paths(&w, of, top);
 	for (size_t i = 0; i < PATHS; i++)
 		free_path(&w, &path[i]);
 	end(&w);
-	return 0;
+	return ret;
 }

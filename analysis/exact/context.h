@@ -14,17 +14,17 @@
 
 /*
  * Write on @page the length and components of the critical path of @dump if the components @names
- * ("kind:name,kind:name") weighed nothing, at most @top rows. @profile: of @dump. Return 0; or -1
+ * ("kind:name,kind:name") weighed nothing, at most @top rows, or as JSON. @profile: of @dump. Return 0; or -1
  * with *@error, which the caller frees, if there is no journal or no such component.
  */
 int cpa_context_zero(struct cpa_dump *dump, const struct cpa_profile *profile, const char *names,
-		     const struct cpa_page *page, size_t top, char **error);
+		     const struct cpa_page *page, size_t top, bool json, char **error);
 
 /*
  * Write the first three critical paths of @dump: their lengths, overlap with the first, and
  * components. Parameters, result and errors as cpa_context_zero().
  */
 int cpa_context_paths(struct cpa_dump *dump, const struct cpa_profile *profile,
-		      const struct cpa_page *page, size_t top, char **error);
+		      const struct cpa_page *page, size_t top, bool json, char **error);
 
 #endif

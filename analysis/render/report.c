@@ -239,6 +239,17 @@ static void check_page(struct options *options)
 	options->show.core = question->core;
 }
 
+/* Answers to questions are text or JSON. */
+static void check_answer(const struct options *options)
+{
+	const struct cpa_writer *writer = options->writer;
+
+	if ((options->zero || options->paths || cpa_question_asked(&options->question)) &&
+	    writer != cpa_writer_text && !writer->is_json && !writer->is_page)
+		bad_usage("--format", writer->name,
+			  "text or json expected with --zero, --paths and predictions");
+}
+
 static struct options parse_options(int argc, char **argv)
 {
 	static const struct option known[] = {
@@ -353,6 +364,7 @@ static struct options parse_options(int argc, char **argv)
 		bad_usage("--histogram", NULL, "one level expected (--metrics)");
 	if (options.writer->is_page)
 		check_page(&options);
+	check_answer(&options);
 	options.dump = argv[optind];
 	return options;
 }
@@ -415,9 +427,10 @@ static int write_answer(struct cpa_dump *dump, const struct cpa_profile *profile
 					  options->writer->is_json);
 	else if (options->zero)
 		ret = cpa_context_zero(dump, profile, options->zero, &page, options->show.top,
-				       &error);
+				       options->writer->is_json, &error);
 	else if (options->paths)
-		ret = cpa_context_paths(dump, profile, &page, options->show.top, &error);
+		ret = cpa_context_paths(dump, profile, &page, options->show.top,
+					options->writer->is_json, &error);
 	else
 		ret = options->writer->write(dump, profile, &options->show, &page);
 	written = cpa_pager_end();

@@ -321,6 +321,27 @@ def check_perfetto(dump, bare):
                   "without a journal there is nothing for Perfetto")
 
 
+def check_questions(dump):
+    """Answers from the journal as JSON: they are those of the report."""
+    report = json.loads(export(dump, "json"))
+    wanted = max((c for c in report["components"] if c["kind"] == "thread"),
+                 key=lambda c: c["saved_s"])
+    answer = json.loads(export(dump, "json", "--zero", f"thread:{wanted['name']}"))
+    paths = {p["name"]: p["critical_path_s"] for p in answer["paths"]}
+    results.check(near(paths["run"] - paths["without"], wanted["saved_s"]) and answer["whole_run"],
+                  f"{dump.stem}: --zero as JSON saves what the report says: {paths}")
+    answer = json.loads(export(dump, "json", "--paths"))
+    lengths = [p["critical_path_s"] for p in answer["paths"]]
+    results.check(near(lengths[0], report["program"]["critical_path_s"]) and len(lengths) == 3 and
+                  lengths == sorted(lengths, reverse=True) and
+                  all(len(c["critical_path_s"]) == 3 for c in answer["components"]),
+                  f"{dump.stem}: --paths as JSON: {lengths}")
+    done = subprocess.run([BUILD / "cpa-report", "--format", "csv", "--paths", dump],
+                          capture_output=True, check=False)
+    results.check(done.returncode == 2 and not done.stdout and b"text or json" in done.stderr,
+                  "no other format answers, and none prints text instead")
+
+
 def check_refusals(dump):
     """Binary formats are nothing for a terminal."""
     if not installed("script", "no binary data on a terminal"):
@@ -350,6 +371,7 @@ def main():
     for dump in (hostile, pipeline):
         check_speedscope(dump, bare)
         check_perfetto(dump, bare)
+    check_questions(pipeline)
     check_refusals(pipeline)
 
 
