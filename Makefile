@@ -6,6 +6,7 @@
 #   make accuracy             statistical checks, which do not gate: a table
 #   make check-long           the same, longer, then unit and torture tests under sanitizers
 #   make examples             the programs of docs/tutorial.md, in build/examples
+#   make check-package        builds the packages of debian/ and tries them, in a folder of its own
 #   make lint                 clang-format, clang-tidy, codespell, atomics without a comment
 #   make bench                cost tables, see benchmarks/; BENCH='--quick' is shorter
 #   make bench-accuracy       predictions beside what changes did; BENCH='--rounds 3' is shorter
@@ -24,6 +25,8 @@ Q   := $(if $(V),,@)
 say  = $(if $(V),,@printf '  %-5s %s\n' '$(1)' '$@')
 
 CFLAGS ?= -O2 -g
+# Of the tools alone: checks that libcpa.so must not have.
+TOOL_FLAGS ?=
 WARN   := -Wall -Wextra -Wshadow -Wundef -Wvla $(if $(WERROR),-Werror)
 WARN_C := -Wstrict-prototypes -Wmissing-prototypes
 # _LGPL_SOURCE: liburcu is used through its inline headers only, never linked.
@@ -76,14 +79,14 @@ REPORT_LIBS = $(or $(shell pkg-config --libs libdw libelf jansson zlib sqlite3),
 	missing; run scripts/setup --deps-only)) -liberty
 
 # Changed flags rebuild everything; WERROR alone does not.
-FLAGS := $(strip $(CC) $(CXX) $(CFLAGS) $(filter-out -Werror,$(WARN)) $(WARN_C) $(BASE) \
+FLAGS := $(strip $(CC) $(CXX) $(CFLAGS) $(TOOL_FLAGS) $(filter-out -Werror,$(WARN)) $(WARN_C) $(BASE) \
 	$(PIC_CFLAGS) $(SANFLAGS) $(PROG_FLAGS) $(VERSION))
 ifneq ($(file <$(O)/flags),$(FLAGS))
 $(shell mkdir -p $(O))
 $(file >$(O)/flags,$(FLAGS))
 endif
 
-.PHONY: all tests examples check check-long check-real accuracy lint bench bench-accuracy install uninstall clean
+.PHONY: all tests examples check check-long check-real check-package accuracy lint bench bench-accuracy install uninstall clean
 .DELETE_ON_ERROR:
 all: $(PRODUCTS)
 tests: all examples $(TOOLED) $(TARGETS) $(TARGETS_CXX) $(CONFORMANCE) $(BENCHES) $(SHARED:%=$(O)/%.so)
@@ -97,7 +100,7 @@ $(O)/pic/%.o: %.c $(O)/flags
 $(O)/obj/%.o: %.c $(O)/flags
 	$(call say,CC)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 $(CFLAGS) $(WARN) $(WARN_C) $(BASE) $(SANFLAGS) \
+	$(Q)$(CC) -std=gnu11 $(CFLAGS) $(TOOL_FLAGS) $(WARN) $(WARN_C) $(BASE) $(SANFLAGS) \
 		-DCPA_VERSION='"$(VERSION)"' -MMD -MP -c -o $@ $<
 
 # The page of cpa-report --html.
@@ -199,6 +202,9 @@ check-real: all
 	CPA_BUILD='$(abspath $(O))' tests/real/run.py --install \
 		$(or $(NAMES),--table tests/real/results.md)
 
+check-package:
+	CPA_BUILD='$(abspath $(O))' tests/real/package.py
+
 lint: LINT_FLAGS = -std=gnu11 $(BASE) $(filter-out -Werror,$(WARN)) $(WARN_C) \
 	-DCPA_VERSION="$(VERSION)" $(shell pkg-config --cflags glib-2.0 libuv apr-util-1 apr-1)
 lint:
@@ -215,6 +221,8 @@ DEST     = $(DESTDIR)$(PREFIX)
 MANPAGES = $(foreach section,1 3 7,$(patsubst man/%,man$(section)/%,$(wildcard man/*.$(section))))
 BASH_DIR = $(DEST)/share/bash-completion/completions
 ZSH_DIR  = $(DEST)/share/zsh/site-functions
+FISH_DIR = $(DEST)/share/fish/vendor_completions.d
+CMAKE    = cpa-config.cmake cpa-config-version.cmake
 TOOLS    = cpa cpa-report cpa-diff cpa-top cpa-ctl
 
 install: all
@@ -224,18 +232,24 @@ install: all
 	install -d $(DEST)/share/pkgconfig
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' preload/cpa.pc.in \
 		>$(DEST)/share/pkgconfig/cpa.pc
+	install -d $(DEST)/share/cmake/cpa
+	for file in $(CMAKE); do sed 's|@VERSION@|$(VERSION)|' preload/$$file.in \
+		>$(DEST)/share/cmake/cpa/$$file || exit; done
 	for page in $(MANPAGES); do \
 		install -D -m 644 man/$${page#*/} $(DEST)/share/man/$$page || exit; done
 	for tool in $(TOOLS); do \
 		install -D -m 644 scripts/completion/cpa $(BASH_DIR)/$$tool || exit; done
 	install -D -m 644 -t $(ZSH_DIR) scripts/completion/_cpa
+	for tool in $(TOOLS); do install -D -m 644 scripts/completion/cpa.fish \
+		$(FISH_DIR)/$$tool.fish || exit; done
 
 uninstall:
 	rm -f $(TOOLS:%=$(DEST)/bin/%) $(DEST)/lib/cpa/libcpa.so
 	rm -f $(DEST)/include/cpa.h $(DEST)/share/pkgconfig/cpa.pc
 	rm -f $(MANPAGES:%=$(DEST)/share/man/%)
-	rm -f $(TOOLS:%=$(BASH_DIR)/%) $(ZSH_DIR)/_cpa
-	-rmdir $(DEST)/lib/cpa
+	rm -f $(TOOLS:%=$(BASH_DIR)/%) $(ZSH_DIR)/_cpa $(TOOLS:%=$(FISH_DIR)/%.fish)
+	rm -f $(CMAKE:%=$(DEST)/share/cmake/cpa/%)
+	-rmdir $(DEST)/lib/cpa $(DEST)/share/cmake/cpa
 
 clean:
 	rm -rf $(O) build-address-undefined build-thread

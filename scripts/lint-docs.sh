@@ -129,6 +129,11 @@ for program in cpa cpa-report cpa-diff; do
 			grep -qF -- "$option" "$file" || complain "$file: $option of $program is missing"
 		done
 	done
+	# fish has options without their dashes.
+	for option in $known; do
+		[ ${#option} -le 2 ] || grep -q -- "-l ${option#--} " scripts/completion/cpa.fish ||
+			complain "scripts/completion/cpa.fish: $option of $program is missing"
+	done
 done
 
 exit $bad
