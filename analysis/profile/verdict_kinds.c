@@ -399,6 +399,21 @@ static char *routine(const struct cpa_verdict_class *class)
 			       *where ? ")" : "");
 }
 
+/* ", most of it in region edge" if a region, as a loop of OpenMP, has half of @chain_s; else "". */
+static char *in_region(const struct cpa_profile *profile, double chain_s)
+{
+	const struct cpa_component_figures *most = NULL;
+
+	for (size_t i = 0; i < profile->components; i++) {
+		const struct cpa_component_figures *each = &profile->component[i];
+
+		if (each->kind == CPA_REGION && !each->shared &&
+		    each->critical_path_s >= (most ? most->critical_path_s : chain_s / 2))
+			most = each;
+	}
+	return most ? cpa_format_text(", most of it in region %s", most->name) : xstrdup("");
+}
+
 static bool has_barriers(const struct cpa_profile *profile)
 {
 	for (size_t i = 0; i < profile->objects; i++)
@@ -416,21 +431,23 @@ static bool is_imbalance(const struct cpa_facts *facts, struct cpa_verdict *verd
 {
 	const struct cpa_verdict_class *class = &facts->uneven;
 	double mean = class->threads ? class->work_s / class->threads : 0;
-	char *gains, *name;
+	double chain = class->component ? class->component->critical_path_s : 0;
+	char *gains, *name, *region;
 
 	if (!matters(facts, facts->uneven_gain_s, facts->serial_gain_s) ||
 	    (class->most_s - mean < facts->uneven_gain_s / 2 && !has_barriers(facts->profile)))
 		return false;
 	gains = gain(facts, verdict, facts->path_s - facts->uneven_gain_s);
 	name = routine(class);
+	region = in_region(facts->profile, chain);
 	verdict->sentence = cpa_format_text(
 		"Uneven work limits this program: its %u threads of %s have %s of work each on "
-		"average, but the busiest has %s, and the longest chain of them is %s.",
+		"average, but the busiest has %s, and the longest chain of them is %s%s.",
 		class->threads, name, cpa_format_seconds(mean).text,
-		cpa_format_seconds(class->most_s).text,
-		cpa_format_seconds(class->component->critical_path_s).text);
+		cpa_format_seconds(class->most_s).text, cpa_format_seconds(chain).text, region);
 	verdict->action = cpa_format_text("Divide the work evenly among these threads: %s.", gains);
 	verdict->slot = class->component->slot;
+	free(region);
 	free(name);
 	free(gains);
 	return true;

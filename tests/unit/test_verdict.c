@@ -196,6 +196,11 @@ static void test_imbalance(void **state)
 	       "Uneven work limits this program: its 4 threads of solver have 4.00 s of work each "
 	       "on average, but the busiest has 7.00 s, and the longest chain of them is 8.00 s.",
 	       "Divide the work evenly among these threads: at most 2.00 times as fast.");
+	add(CPA_REGION, "edge", 4.5, 4);
+	add(CPA_REGION, "interior", 3.5, 3);
+	expect_kind("imbalance");
+	assert_non_null(strstr(verdict.sentence, "of them is 8.00 s, most of it in region edge."));
+	profile.components = 1;
 	/* A lock explains the same time, and is more special. */
 	add(CPA_LOCK, "lock", 7.5, 6);
 	objects[0] = (struct cpa_object_figures){
