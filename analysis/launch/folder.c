@@ -205,7 +205,7 @@ static int remove_older(int folder, uint64_t older_ns)
 	for (size_t i = 0; i < list.count; i++)
 		if (difftime(now, list.entry[i].changed.tv_sec) >= (double)older_ns / 1e9)
 			removed += remove_one(folder, list.entry[i].name);
-	printf("%zu of %zu profiles removed\n", removed, list.count);
+	printf("profiles removed: %zu of %zu\n", removed, list.count);
 	free(list.entry);
 	return 0;
 }

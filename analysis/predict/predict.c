@@ -249,55 +249,58 @@ static void note_weakness(struct inquiry *q, const struct cpa_weakness *w)
 
 	if (q->run->dropped)
 		add_note(answer,
-			 "The journal lost its first %s events: the replay begins after them.",
+			 "The journal lost its first events (%s): the replay begins after them.",
 			 cpa_format_count(q->run->dropped).text);
 	if (w->cut)
 		add_note(answer,
 			 "Parts of the run were not profiled: the replay does not include them.");
 	if (w->untimed)
 		add_note(answer,
-			 "%s uses of locks were not timed: in the replay they do not exclude other "
-			 "threads.",
+			 "Uses of locks that were not timed (%s) do not exclude other threads in "
+			 "the replay.",
 			 cpa_format_count(w->untimed).text);
 	if (w->conditions)
 		add_note(answer,
-			 "%s waits on conditions keep the recorded order, because cpa does not "
+			 "Waits on conditions (%s) keep the recorded order, because cpa does not "
 			 "know their predicate: the prediction is weak where another order needs "
 			 "fewer or more of these waits.",
 			 cpa_format_count(w->conditions).text);
 	if (w->guessed)
-		add_note(answer,
-			 "%s uses of conditions are replayed as dequeues from a queue, first come "
-			 "first served: the recorded run is consistent with that.",
-			 cpa_format_count(w->guessed).text);
+		add_note(
+			answer,
+			"Uses of conditions (%s) are replayed as dequeues from a queue, first come "
+			"first served: the recorded run is consistent with that.",
+			cpa_format_count(w->guessed).text);
 	if (w->polls)
 		add_note(answer,
-			 "%s waits timed out and were repeated until a signal came: the replay "
-			 "waits for the signal only.",
+			 "Waits that timed out and were repeated until a signal came (%s) are "
+			 "replayed as waits for the signal.",
 			 cpa_format_count(w->polls).text);
 	if (w->timeouts)
 		add_note(answer,
-			 "%s waits on conditions time out after the same time as in the recording.",
+			 "Waits on conditions that time out (%s) do so after the same time as in "
+			 "the recording.",
 			 cpa_format_count(w->timeouts).text);
 	if (w->ordered)
 		add_note(answer,
-			 "%s other waits (futexes, once, annotations) keep the recorded "
-			 "order.",
+			 "Other waits (futexes, once, annotations: %s) keep the recorded order.",
 			 cpa_format_count(w->ordered).text);
 	if (w->children)
 		add_note(answer,
-			 "%s waits for processes to end are for the same ones as in the recording.",
+			 "Waits for processes to end (%s) are for the same ones as in the "
+			 "recording.",
 			 cpa_format_count(w->children).text);
 	if (w->undealt)
-		add_note(answer, "%s items go to the same thread as in the recording.",
+		add_note(answer, "Items that go to the same thread as in the recording: %s.",
 			 cpa_format_count(w->undealt).text);
 	if (w->unexplained)
 		add_note(answer,
-			 "%s waits without a known release last as long as in the recording (%s).",
+			 "Waits without a known release (%s, %s in all) last as long as in the "
+			 "recording.",
 			 cpa_format_count(w->unexplained).text,
 			 cpa_format_seconds(predict_seconds(q, w->unexplained_ticks)).text);
 	if (w->pauses)
-		add_note(answer, "%s blocking calls last as long as in the recording (%s in all).",
+		add_note(answer, "Blocking calls (%s, %s in all) last as long as in the recording.",
 			 cpa_format_count(w->pauses).text,
 			 cpa_format_seconds(predict_seconds(q, w->pause_ticks)).text);
 	if (w->pauses && q->profile->processes > 1)
@@ -305,7 +308,7 @@ static void note_weakness(struct inquiry *q, const struct cpa_weakness *w)
 			 "This includes calls that waited for data from another process of the "
 			 "session: the replay does not follow data between processes.");
 	if (w->tries)
-		add_note(answer, "%s failed attempts to take a lock (trylock) fail again.",
+		add_note(answer, "Failed attempts to take a lock (trylock: %s) fail again.",
 			 cpa_format_count(w->tries).text);
 }
 
@@ -345,8 +348,8 @@ static void note_unfinished(struct inquiry *q, uint32_t threads)
 {
 	if (threads)
 		add_note(q->answer,
-			 "The program ends before %u of its threads: the rest of their work is not "
-			 "counted.",
+			 "The program ends before other threads of it (%u): the rest of their work "
+			 "is not counted.",
 			 threads);
 }
 

@@ -109,20 +109,18 @@ static void note_rows(struct cpa_build *build)
 
 		if (refused)
 			cpa_profile_note(profile,
-					 "%" PRIu32
-					 " %s rows could not be added for lack of space.",
-					 refused, table_names[id]);
+					 "No space for more %s rows: %" PRIu32 " left out.",
+					 table_names[id], refused);
 		if (dump->broken[id])
 			cpa_profile_note(profile,
-					 "%" PRIu64
-					 " %s rows in the dump are damaged or cut off and were "
-					 "left out.",
-					 dump->broken[id], table_names[id]);
+					 "Damaged or cut off %s rows in the dump: %" PRIu64
+					 " left out.",
+					 table_names[id], dump->broken[id]);
 	}
 	if (dump->broken_paths)
 		cpa_profile_note(profile,
-				 "%" PRIu64 " paths in the dump are damaged or cut off: "
-				 "the critical path may be too short.",
+				 "Damaged or cut off paths in the dump: %" PRIu64
+				 ". The critical path may be too short.",
 				 dump->broken_paths);
 	if (build->torn)
 		cpa_profile_note(
@@ -302,7 +300,7 @@ static void take_machine(struct cpa_build *build)
 	if (machine->most_hz)
 		cpa_profile_note(
 			build->profile,
-			"cpa took %" PRIu32 " samples a second, not the %" PRIu32
+			"cpa sampled at %" PRIu32 " Hz, not at the %" PRIu32
 			" of CPA_SAMPLE_HZ: a sample takes %.1f us on this machine, and samples "
 			"may use at most 5 %% of a processor.",
 			machine->most_hz, header->sample_hz,

@@ -181,7 +181,7 @@ static void put_uses(const struct cpa_top *top, struct cpa_top_screen *screen, s
 		    object->queue ? object->queue : "");
 	free(lately);
 	cpa_top_say(
-		screen, "acquired %s times, %s contended, %s hand-offs; %s object%s",
+		screen, "acquisitions %s, %s contended; hand-offs %s; %s object%s",
 		cpa_format_count(object->acquisitions).text,
 		cpa_format_percent((double)object->contended, (double)object->acquisitions).text,
 		cpa_text_handoffs(object).text, cpa_format_count(object->objects).text,

@@ -51,7 +51,7 @@ static void put_doing(const struct cpa_top *top, struct cpa_top_screen *screen, 
 		free(held);
 		held = longer;
 	}
-	cpa_top_say(screen, "%s%safter %s events; the last: %s%s", strcmp(state, "-") ? state : "",
+	cpa_top_say(screen, "%s%sevents %s; the last: %s%s", strcmp(state, "-") ? state : "",
 		    strcmp(state, "-") ? ", " : "", cpa_format_count(thread->events).text, event,
 		    held);
 	free(state);

@@ -41,7 +41,7 @@ static void test_detail(void **state)
 	cpa_top_press(&top, CPA_KEY_ENTER);
 	expect("+ mutex example_pool.queue[1].lock\n");
 	expect("threads waited 1.75 s; held 3.00 s; of the queue tasks\n");
-	expect("acquired 160 times, 31.2% contended, 25 hand-offs; 3 objects\n");
+	expect("acquisitions 160, 31.2% contended; hand-offs 25; 3 objects\n");
 	expect("saves 2.00 s; ");
 	top.now.edges = false;
 	expect("the activity graph comes with the next reading\n");
@@ -69,7 +69,7 @@ static void test_thread_page(void **state)
 	advance(0);
 	enter("t");
 	expect("thread 4711 example, of main\n");
-	expect("after 30 events; the last: -; since then it holds example_pool.queue[1].lock\n");
+	expect("events 30; the last: -; since then it holds example_pool.queue[1].lock\n");
 	expect("all threads of main together\nsaves ");
 	/* Functions and externals only, by time; of its life. */
 	expect("  time  of its life  kind      it was in ");
