@@ -318,8 +318,8 @@ static void test_broken_rows(void **state)
 	assert_int_equal(dump.broken[CPA_TABLE_OBJECTS], 1);
 	assert_int_equal(dump.broken[CPA_TABLE_THREADS], 2);
 	assert_int_equal(dump.broken_paths, 1);
-	assert_true(has_note("1 component rows in the dump are damaged"));
-	assert_true(has_note("1 paths in the dump are damaged"));
+	assert_true(has_note("Damaged or cut off component rows in the dump: 1"));
+	assert_true(has_note("Damaged or cut off paths in the dump: 1"));
 	assert_int_equal(profile->object[0].acquisitions, 110);
 	assert_seconds(profile->program.critical_path_s, 8);
 	assert_seconds(find(CPA_THREAD, "main")->saved_s, 6);
@@ -376,7 +376,7 @@ static void test_found(void **state)
 	assert_seconds(found->before_s, 2);
 	assert_seconds(found->error_s, 1.75);
 	assert_true(has_note("example_work shared a slot with others of 12 components"));
-	assert_true(has_note("1 slot base rows in the dump are damaged"));
+	assert_true(has_note("Damaged or cut off slot base rows in the dump: 1"));
 	assert_int_equal(find(CPA_LOCK, "example_pool.queue[1].lock")->among, 0);
 }
 
