@@ -21,6 +21,8 @@
 #include "analysis/exact/verify.h"
 #include "analysis/profile/phases.h"
 #include "analysis/render/html.h"
+#include "analysis/render/perfetto.h"
+#include "analysis/render/speedscope.h"
 #include "shadow/format/layout_journal.h"
 #include "tests/fuzz/output.h"
 #include "tests/property/random.h"
@@ -246,6 +248,28 @@ static void view_page(struct cpa_dump *dump, struct cpa_profile *profile)
 	free(text);
 }
 
+/* Formats of other tools that are made of the journal. */
+static void view_exports(struct cpa_dump *dump, const struct cpa_profile *profile)
+{
+	size_t size = 0;
+	char *text = NULL, *error = NULL;
+	FILE *out = open_memstream(&text, &size);
+	int ret = cpa_speedscope_write(dump, profile, out, &error);
+
+	fclose(out);
+	if (ret > 0)
+		check_message(error);
+	else
+		check_json(text, size);
+	free(text);
+	error = NULL;
+	out = open_memstream(&text, &size);
+	if (cpa_perfetto_write(dump, profile, out, &error) > 0)
+		check_message(error);
+	fclose(out);
+	free(text);
+}
+
 static void look(struct cpa_dump *dump, unsigned what)
 {
 	struct cpa_profile *profile;
@@ -258,12 +282,15 @@ static void look(struct cpa_dump *dump, unsigned what)
 		cpa_verify(dump, page.out, &error);
 	} else {
 		profile = cpa_profile_build(dump, CPA_GRAPH_ALL);
-		if (what % 8 == 4)
+		if (what % 16 == 4)
 			view_page(dump, profile);
+		else if (what % 16 == 12)
+			view_exports(dump, profile);
 		else if (what % 4 == 1)
-			cpa_context_paths(dump, profile, &page, 10, &error);
+			cpa_context_paths(dump, profile, &page, 10, what & 64, &error);
 		else if (what % 4 == 2)
-			cpa_context_zero(dump, profile, "thread:main", &page, 10, &error);
+			cpa_context_zero(dump, profile, "thread:main", &page, 10, what & 64,
+					 &error);
 		else
 			ask(dump, profile, what / 4, page.out, &error);
 		cpa_profile_free(profile);
