@@ -17,13 +17,13 @@ from known_paths import Look
 from machine import hold_perf_event
 from profiled import Profiler, component
 from results import Results
+from stages import DEPTH, ITEMS
 
 PREDICTION = 0.03  # what zeroing predicts by items, of what the changed program does
 PATH = 0.02  # a path whose length follows from the source, of itself
 TRIES = 4
 DISTURBED_S = 0.001
-STAGES_S = {"items": 30, "parse": 0.006, "filter": 0.016, "store": 0.009}  # see stages.h
-DEPTH = 4
+STAGES_S = {"parse": 0.006, "filter": 0.016, "store": 0.009}  # see stages.h
 
 
 def undisturbed(profiler, name, *arguments):
@@ -87,7 +87,7 @@ def check_salesman(results, profiler):
 def look_at_stages(profiler, name):
     """Run a pipeline. Return what that showed."""
     look = Look()
-    n, s = STAGES_S["items"], STAGES_S
+    n, s = ITEMS, STAGES_S
     path_s = s["parse"] + n * s["filter"] + s["store"]
     saved_s = path_s - (s["parse"] + n * s["store"])
     report, _ = profiler.profile(name)
@@ -117,14 +117,7 @@ def main():
         "stages_c": lambda: looks.check(results, lambda: look_at_stages(profiler, "stages_c")),
         "stages_cxx": lambda: looks.check(results, lambda: look_at_stages(profiler, "stages_cxx")),
     }
-
-    for name in sys.argv[1:] or checks:
-        try:
-            checks[name]()
-        except (RuntimeError, ValueError) as error:
-            results.check(False, f"{name}: {error}")
-        except (KeyError, TypeError, IndexError) as error:
-            results.check(False, f"{name}: not in the report: {error!r}")
+    results.run(checks)
     return results.end(folder)
 
 

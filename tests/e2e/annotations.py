@@ -14,9 +14,9 @@ import tempfile
 
 from profiled import ROOT, Profiler, check_contradictions
 from results import Results
+from stages import DEPTH, ITEMS
 
 SOURCES = ROOT / "tests/programs"
-ITEMS, DEPTH = 30, 4  # see stages.h
 
 
 def check_salesman(results, profiler):
@@ -115,14 +115,7 @@ def main():
         "misuse": lambda: check_misuse(results, profiler),
         "annotated_anywhere": lambda: check_anywhere(results, profiler),
     }
-
-    for name in sys.argv[1:] or checks:
-        try:
-            checks[name]()
-        except (RuntimeError, ValueError) as error:
-            results.check(False, f"{name}: {error}")
-        except (KeyError, TypeError, IndexError) as error:
-            results.check(False, f"{name}: not in the report: {error!r}")
+    results.run(checks)
     return results.end(folder)
 
 

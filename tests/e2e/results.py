@@ -2,6 +2,7 @@
 """tests/e2e/results.py - what an end-to-end test prints: TAP lines, and their sums at the end"""
 
 import shutil
+import sys
 
 
 class Results:
@@ -28,6 +29,16 @@ class Results:
     def skip(self, text, reason):
         self.skipped += 1
         print(f"ok {self._number()} - {text} # SKIP {reason}", flush=True)
+
+    def run(self, checks):
+        """Call those of @checks, by name, that the command line names, or all."""
+        for name in sys.argv[1:] or checks:
+            try:
+                checks[name]()
+            except (RuntimeError, ValueError) as error:
+                self.check(False, f"{name}: {error}")
+            except (KeyError, TypeError, IndexError) as error:
+                self.check(False, f"{name}: not in the report: {error!r}")
 
     def end(self, folder=None):
         """Print plan and sums; remove @folder unless something failed. Return the exit status."""
