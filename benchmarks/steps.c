@@ -198,6 +198,25 @@ static void annotation(void)
 	CPA_HAPPENS_BEFORE(&queue);
 }
 
+static int pipe_ends[2], plain;
+
+static void pipe_bytes(void)
+{
+	char bytes[16] = { 0 };
+
+	if (write(pipe_ends[1], bytes, sizeof(bytes)) != sizeof(bytes) ||
+	    read(pipe_ends[0], bytes, sizeof(bytes)) != sizeof(bytes))
+		abort();
+}
+
+static void plain_read(void)
+{
+	char byte;
+
+	if (read(plain, &byte, 1))
+		abort();
+}
+
 static const struct operation {
 	const char *name;
 	void (*once)(void);
@@ -217,6 +236,9 @@ static const struct operation {
 	{ "signal", signal_nobody, NEVER },
 	{ "annotation", annotation, NEVER },
 	{ "enqueue-dequeue", enqueue_dequeue, NEVER },
+	{ "pipe", pipe_bytes, NEVER },
+	{ "pipe-other", pipe_bytes, EACH },
+	{ "plain-read", plain_read, NEVER },
 };
 
 static const struct operation *chosen;
@@ -416,6 +438,9 @@ int main(int argc, char **argv)
 	detector = (uint64_t *)((char *)__builtin_thread_pointer() + __rseq_offset +
 				offsetof(struct rseq, rseq_cs));
 	dl_iterate_phdr(find_module, NULL);
+	plain = open("/dev/null", O_RDONLY);
+	if (plain < 0 || pipe(pipe_ends))
+		return 1;
 	sigfillset(&action.sa_mask);
 	sigaction(SIGTRAP, &action, NULL);
 	pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE);

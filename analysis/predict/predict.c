@@ -303,10 +303,6 @@ static void note_weakness(struct inquiry *q, const struct cpa_weakness *w)
 		add_note(answer, "Blocking calls (%s, %s in all) last as long as in the recording.",
 			 cpa_format_count(w->pauses).text,
 			 cpa_format_seconds(predict_seconds(q, w->pause_ticks)).text);
-	if (w->pauses && q->profile->processes > 1)
-		add_note(answer,
-			 "This includes calls that waited for data from another process of the "
-			 "session: the replay does not follow data between processes.");
 	if (w->tries)
 		add_note(answer, "Failed attempts to take a lock (trylock: %s) fail again.",
 			 cpa_format_count(w->tries).text);

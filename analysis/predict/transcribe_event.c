@@ -207,6 +207,9 @@ static void emit_known(struct transcribe *t, const struct cpa_history_event *eve
 	case CPA_EV_TEAM_LEAVE:
 	case CPA_EV_TASK_START:
 	case CPA_EV_TASK_WAIT:
+	case CPA_EV_READ:
+	case CPA_EV_WRITE:
+	case CPA_EV_POLL:
 		emit_ordered(t, event);
 		return;
 	case CPA_EV_TRY_FAILED:
@@ -235,6 +238,7 @@ static void emit_known(struct transcribe *t, const struct cpa_history_event *eve
 	case CPA_EV_TEAM_ARRIVE:
 	case CPA_EV_TASK:
 	case CPA_EV_TASK_END:
+	case CPA_EV_CLOSE:
 	case CPA_EV_KINDS:
 		return;
 	}

@@ -60,6 +60,12 @@ void cpa_build_objects(struct cpa_build *build);
 void cpa_build_blocked(struct cpa_build *build);
 /* queues.c: fills in queues, by class. marks.c: fills in marks. */
 void cpa_build_queues(struct cpa_build *build);
+/* A quantile of @histogram [CPA_HISTOGRAM], ticks, with values spread evenly within a bucket. */
+double cpa_build_quantile(const uint64_t *histogram, double part);
+/* streams.c: fills in streams, by who writes and who reads. */
+void cpa_build_streams(struct cpa_build *build);
+void cpa_build_stream_notes(struct cpa_build *build);
+void cpa_free_streams(struct cpa_profile *profile);
 void cpa_build_marks(struct cpa_build *build);
 /* parts.c: fills in the profiled parts of the run and the run's length. */
 void cpa_build_parts(struct cpa_build *build);

@@ -71,6 +71,9 @@ static const char *const counter_notes[CPA_DIAG_COUNT] = {
 	[CPA_DIAG_REGIONS_UNBALANCED] =
 		"regions ended without a begin or began without an end: their times are less "
 		"exact.",
+	[CPA_DIAG_STREAMS_REFUSED] =
+		"uses were of pipes or sockets beyond the number that a session follows: waits for "
+		"them are external time.",
 	[CPA_DIAG_MARKS_REFUSED] =
 		"marks could not be recorded for lack of space and are not listed.",
 	[CPA_DIAG_CALLS_UNBALANCED] =
@@ -97,6 +100,7 @@ static const char *const table_names[CPA_TABLES] = {
 	[CPA_TABLE_MARKS] = "mark",	      [CPA_TABLE_BASES] = "slot base",
 	[CPA_TABLE_SERIES] = "sample",	      [CPA_TABLE_POINTS] = "thread sample",
 	[CPA_TABLE_PROCESSES] = "process",    [CPA_TABLE_PATHS] = "lock path",
+	[CPA_TABLE_STREAMS] = "stream",
 };
 
 static void note_rows(struct cpa_build *build)
@@ -336,6 +340,7 @@ void cpa_build_diagnostics(struct cpa_build *build)
 	note_cpu(build);
 	note_untimed(build);
 	cpa_build_process_notes(build);
+	cpa_build_stream_notes(build);
 	cpa_build_search_notes(build);
 	note_parts(build);
 	note_modules(build);

@@ -8,8 +8,6 @@
 #include "analysis/profile/build.h"
 #include "analysis/util/printable.h"
 
-#define READ_MUCH 0.02 /* share of the critical path from which a note is written */
-
 static double cpu_of(const struct cpa_build *build, const struct cpa_process_sums *sums)
 {
 	return cpa_build_seconds(build,
@@ -116,19 +114,6 @@ void cpa_build_processes(struct cpa_build *build)
 	free(rows);
 }
 
-/* The share of the critical path that is time blocked in read. */
-static double read_share(const struct cpa_profile *profile)
-{
-	double seconds = 0;
-
-	for (size_t i = 0; i < profile->components; i++)
-		if (profile->component[i].kind == CPA_EXTERNAL &&
-		    !strcmp(profile->component[i].name, "read"))
-			seconds += profile->component[i].critical_path_s;
-	return profile->program.critical_path_s > 0 ? seconds / profile->program.critical_path_s :
-						      0;
-}
-
 /* Note that processes went on after the first one, whose end is that of the run. */
 static void note_outliving(struct cpa_profile *profile)
 {
@@ -160,11 +145,6 @@ void cpa_build_process_notes(struct cpa_build *build)
 			running, running == 1 ? "" : "es");
 	if (profile->processes > 1 && profile->program.complete)
 		note_outliving(profile);
-	if (profile->processes > 1 && read_share(profile) > READ_MUCH)
-		cpa_profile_note(
-			profile,
-			"cpa does not follow data from one process to another through a pipe or "
-			"socket: the wait for it counts as external time, \"read\".");
 }
 
 const char *cpa_ending_word(enum cpa_ending ending)

@@ -203,6 +203,7 @@ struct cpa_profile *cpa_profile_build_named(struct cpa_dump *dump, struct cpa_na
 	cpa_build_blocked(&build);
 	cpa_build_objects(&build);
 	cpa_build_queues(&build);
+	cpa_build_streams(&build);
 	cpa_build_marks(&build);
 	cpa_build_parts(&build);
 	cpa_build_pag(&build);
@@ -252,6 +253,7 @@ void cpa_profile_free(struct cpa_profile *profile)
 		free(profile->queue[i].name);
 		free(profile->queue[i].location);
 	}
+	cpa_free_streams(profile);
 	for (size_t i = 0; i < profile->marks; i++)
 		free(profile->mark[i].name);
 	for (size_t i = 0; i < profile->nodes; i++) {

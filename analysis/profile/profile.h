@@ -184,6 +184,25 @@ struct cpa_master_figures {
 	bool fits;		    /* the model's path is near the measured one, of enough items */
 };
 
+/* Streams of one kind between the same classes of threads. */
+struct cpa_stream_figures {
+	enum cpa_stream_kind kind;
+	char *from, *to; /* who writes, who reads; "(outside)": nobody in the session */
+	uint64_t streams, bytes, writes, reads;
+	uint64_t messages;	   /* writes that were read to their last byte */
+	double stay_s, stay_p99_s; /* from a write to the read of its last byte */
+	uint64_t waits, blocks;	   /* times that a reader waited for data, a writer for room */
+	double waited_s, blocked_s;
+	uint64_t unmatched; /* reads of bytes whose write is not known */
+	uint64_t uncertain; /* reads of bytes that several wrote at once */
+};
+
+/* "pipe" ... */
+const char *cpa_stream_word(enum cpa_stream_kind kind);
+
+/* Which side the other one waits for: "writer", "reader", or "neither". */
+const char *cpa_stream_limit(const struct cpa_stream_figures *stream);
+
 /*
  * The queues of one class together. Shares and savings are of the processing of their items; with
  * a shared slot, of all that share it.
@@ -277,12 +296,14 @@ struct cpa_profile {
 	char *file; /* the dump; NULL: not known */
 	struct cpa_program_figures program;
 	double tick_s; /* seconds of a tick */
-	size_t components, processes, threads, objects, queues, marks, parts, nodes, edges, modules;
+	size_t components, processes, threads, objects, queues, streams, marks, parts, nodes, edges,
+		modules;
 	struct cpa_component_figures *component; /* by saved_s, most first */
 	struct cpa_process_figures *process;	 /* by row */
 	struct cpa_thread_figures *thread;	 /* by row */
 	struct cpa_object_figures *object;	 /* by wait_s, most first */
 	struct cpa_queue_figures *queue;	 /* by saved_s, most first */
+	struct cpa_stream_figures *stream;	 /* by the longer of its waits, longest first */
 	double queues_at_s;	       /* of CLOCK_MONOTONIC: when their counters were read */
 	struct cpa_mark_figures *mark; /* by time */
 	struct cpa_part_figures *part; /* by time; none if the whole run was profiled */

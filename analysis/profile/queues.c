@@ -132,8 +132,7 @@ static struct sum *sum_queues(struct cpa_build *build, size_t *count)
 	return sums;
 }
 
-/* A quantile of the time in the queue, ticks, with values spread evenly within a bucket. */
-static double quantile(const uint64_t *histogram, double part)
+double cpa_build_quantile(const uint64_t *histogram, double part)
 {
 	double all = 0, before = 0;
 
@@ -239,8 +238,9 @@ static void add_class(struct cpa_build *build, const struct sum *sum, bool *coun
 		.max_depth = sum->max_depth,
 		.mean_depth = ratio(sum->queued * build->tick_s, wall_s),
 		.wait_s = mean_s(build, sum->waited, sum->dequeued),
-		.wait_p50_s = fmin(quantile(sum->histogram, 0.5) * build->tick_s, wall_s),
-		.wait_p99_s = fmin(quantile(sum->histogram, 0.99) * build->tick_s, wall_s),
+		.wait_p50_s = fmin(cpa_build_quantile(sum->histogram, 0.5) * build->tick_s, wall_s),
+		.wait_p99_s =
+			fmin(cpa_build_quantile(sum->histogram, 0.99) * build->tick_s, wall_s),
 		.service_s = mean_s(build, sum->service, sum->services),
 		.services_s = cpa_build_seconds(build, sum->service),
 		.slot = class && class->slot >= CPA_SLOT_FIRST ? class->slot : 0,

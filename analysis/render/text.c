@@ -14,6 +14,7 @@
 #include "analysis/util/printable.h"
 #include "analysis/render/processes_text.h"
 #include "analysis/render/sections.h"
+#include "analysis/render/streams_text.h"
 #include "analysis/render/verdict_text.h"
 
 #define LABEL	    15 /* columns of a label in the heading */
@@ -541,6 +542,8 @@ void cpa_text_write(const struct cpa_profile *profile, const struct cpa_page *pa
 		cpa_text_intervals(page, profile, all && top > SHOWN ? SHOWN : top);
 	if (all || level == CPA_LEVEL_QUEUE)
 		cpa_text_queues(page, profile, top);
+	if (all || level == CPA_LEVEL_QUEUE)
+		cpa_text_streams(page, profile, top);
 	if (program)
 		cpa_text_marks(page, profile, top);
 	if ((all && profile->processes > 1) || level == CPA_LEVEL_PROCESS)

@@ -103,6 +103,10 @@ const char *cpa_names_event(uint32_t kind)
 		[CPA_EV_TASK_START] = "task-start",
 		[CPA_EV_TASK_END] = "task-end",
 		[CPA_EV_TASK_WAIT] = "task-wait",
+		[CPA_EV_READ] = "read",
+		[CPA_EV_WRITE] = "write",
+		[CPA_EV_POLL] = "poll",
+		[CPA_EV_CLOSE] = "close",
 	};
 
 	return word(words, CPA_EV_KINDS, kind);

@@ -233,6 +233,28 @@ void cpa_event_slept(struct cpa_worker *w, uint64_t caller)
 	w->sleeps.busy = w->self.row->process;
 }
 
+/*
+ * End the activity with times @e at clock @now. @waited: the thread waited at its end for as long as
+ * it was blocked, and made an event of @kind then; else that time was external, of @external.
+ */
+static void end_blocked(struct cpa_worker *w, struct cpa_elapsed *e, enum cpa_external external,
+			enum cpa_event_kind kind, uint64_t caller, bool waited,
+			struct cpa_wait *wait)
+{
+	wait->now = wait->arrived = w->clock.last;
+	if (waited) {
+		w->wait.length = e->external + e->runqueue;
+		w->wait.runqueue = wait->runqueue = e->runqueue;
+		wait->arrived -= w->wait.length;
+		w->self.row->wait += w->wait.length;
+		e->external = e->runqueue = 0;
+	}
+	wait->arrived = cpa_checkpoint(&w->self, wait->arrived);
+	end_activity(w, e, external, cpa_track_node(w, waited ? kind : CPA_EV_EXTERNAL, caller, 0),
+		     wait->arrived);
+	wait->now = cpa_checkpoint(&w->self, wait->now);
+}
+
 bool cpa_event_awaited(struct cpa_worker *w, enum cpa_external external, enum cpa_event_kind kind,
 		       uint64_t caller, uint64_t ended, struct cpa_wait *wait)
 {
@@ -242,18 +264,19 @@ bool cpa_event_awaited(struct cpa_worker *w, enum cpa_external external, enum cp
 	bool waited = e.external && ended > now - length && ended <= now &&
 		      (ended > woken || woken - ended <= cpa_clock_ticks(CHILD_LATE));
 
-	wait->now = wait->arrived = now;
-	if (waited) {
-		w->wait.length = length;
-		w->wait.runqueue = wait->runqueue = e.runqueue;
-		wait->arrived -= length;
-		w->self.row->wait += length;
-		e.external = e.runqueue = 0;
-	}
-	wait->arrived = cpa_checkpoint(&w->self, wait->arrived);
-	end_activity(w, &e, external, cpa_track_node(w, waited ? kind : CPA_EV_EXTERNAL, caller, 0),
-		     wait->arrived);
-	wait->now = cpa_checkpoint(&w->self, wait->now);
+	end_blocked(w, &e, external, kind, caller, waited, wait);
+	return waited;
+}
+
+bool cpa_event_waited(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t caller,
+		      struct cpa_wait *wait)
+{
+	struct cpa_elapsed e;
+	bool waited;
+
+	cpa_clock_stamp(&w->clock, &e);
+	waited = e.external;
+	end_blocked(w, &e, CPA_EXT_OTHER, kind, caller, waited, wait);
 	return waited;
 }
 

@@ -52,6 +52,15 @@ CPA_HIDDEN bool cpa_event_awaited(struct cpa_worker *w, enum cpa_external extern
 				  enum cpa_event_kind kind, uint64_t caller, uint64_t ended,
 				  struct cpa_wait *wait);
 
+/*
+ * The thread returned from a call that may have blocked it, and knows what it waited for then. If it
+ * was blocked since its last event all that time is the wait, from tick @wait->arrived to @wait->now,
+ * with an event of @kind; return true. Else, if it was only switched out, make an event and return
+ * false; both ticks are now.
+ */
+CPA_HIDDEN bool cpa_event_waited(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t caller,
+				 struct cpa_wait *wait);
+
 /* As cpa_event() at tick @now; @e: the times of the activity inside the part of the run. */
 CPA_HIDDEN void cpa_event_cut(struct cpa_worker *w, enum cpa_event_kind kind,
 			      const struct cpa_elapsed *e, uint64_t now);

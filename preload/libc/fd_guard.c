@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * preload/libc/fd_guard.c - keep our descriptors and the program's apart; wrappers of the functions
- * that return the lowest free number
- */
 #include "preload/libc/fd_guard.h"
 
 #include <errno.h>
@@ -90,37 +86,4 @@ void cpa_fd_guard_forked(uint32_t forks)
 {
 	ours = 0;
 	theirs = forks;
-}
-
-/* Evaluate @call, of @type, between cpa_fd_guard_place() and cpa_fd_guard_placed(). */
-#define PLACE(type, call)              \
-	({                             \
-		type ret_;             \
-                                       \
-		cpa_fd_guard_place();  \
-		ret_ = (call);         \
-		cpa_fd_guard_placed(); \
-		ret_;                  \
-	})
-
-CPA_EXPORT int dup2(int from, int to)
-{
-	return PLACE(int, REAL(dup2)(from, to));
-}
-
-CPA_EXPORT int dup3(int from, int to, int flags)
-{
-	return PLACE(int, REAL(dup3)(from, to, flags));
-}
-
-CPA_EXPORT int close_range(unsigned first, unsigned last, int flags)
-{
-	return PLACE(int, REAL(close_range)(first, last, flags));
-}
-
-CPA_EXPORT void closefrom(int first)
-{
-	cpa_fd_guard_place();
-	REAL(closefrom)(first);
-	cpa_fd_guard_placed();
 }

@@ -26,6 +26,8 @@
 #include "preload/core/region.h"
 #include "preload/libc/settings.h"
 #include "preload/core/track.h"
+#include "preload/stream/descriptor.h"
+#include "preload/stream/stdio.h"
 #include "shadow/graph/call.h"
 #include "shadow/graph/checkpoint.h"
 #include "shadow/graph/component.h"
@@ -425,6 +427,8 @@ __attribute__((constructor)) static void begin(void)
 			cpa_process_begin();
 		else
 			cpa_worker_attach();
+		cpa_descriptor_begin();
+		cpa_stdio_begin();
 	}
 	cpa_tls.inside = false;
 	errno = err;
@@ -494,6 +498,7 @@ void cpa_life_end(void)
 
 		cpa_region_leave(w);
 		now = cpa_event(w, CPA_EV_EXIT, CPA_CALLER(), 0);
+		cpa_descriptor_end(w);
 		if (cpa_process_is_child())
 			cpa_thread_forget(&w->self);
 		finish_all(w->self.number, now);
@@ -525,6 +530,7 @@ bool cpa_life_replaced(void)
 	if (!w)
 		return is_ours() && is_off() && finish(0, cpa_clock_now(), CPA_EXECED);
 	now = cpa_event(w, CPA_EV_EXEC, CPA_CALLER(), 0);
+	cpa_descriptor_end(w); /* those that exec closes; the others' ends come later */
 	cpa_process_exec(w, w->clock.cpu);
 	first = finish(w->self.number, now, CPA_EXECED);
 	cpa_done(w);

@@ -13,7 +13,9 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/select.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -29,6 +31,9 @@
 #include "preload/core/track.h"
 #include "preload/lib/uv.h"
 #include "preload/process/wait.h"
+#include "preload/stream/poll.h"
+#include "preload/stream/stdio.h"
+#include "preload/stream/stream.h"
 #include "shadow/store/kernel.h"
 
 /*
@@ -163,8 +168,8 @@ static __attribute__((noinline, cold)) void slept(uint64_t caller)
 			moved_by->self.row->field += (uint64_t)(n);                \
 	} while (0)
 
-/* As BLOCKING, of a call that reads from or writes to fd, and returns how many bytes. */
-#define READING(name, parameters, arguments)                  \
+/* As BLOCKING, of a call that returns how many bytes it moved, at a place in a file. */
+#define MOVING(name, parameters, arguments, kind, field)      \
 	CPA_EXPORT ssize_t name parameters                    \
 	{                                                     \
 		ssize_t ret;                                  \
@@ -173,25 +178,8 @@ static __attribute__((noinline, cold)) void slept(uint64_t caller)
 			blocked(CPA_EXT_OTHER, CPA_CALLER()); \
 		ret = REAL(name) arguments;                   \
 		if (was_blocked())                            \
-			blocked(read_kind(fd), CPA_CALLER()); \
-		if (ret > 0)                                  \
-			set_talk(fd, ASKED, QUIET);           \
-		COUNT_BYTES(bytes_read, ret);                 \
-		return ret;                                   \
-	}
-#define WRITING(name, parameters, arguments)                  \
-	CPA_EXPORT ssize_t name parameters                    \
-	{                                                     \
-		ssize_t ret;                                  \
-                                                              \
-		if (was_blocked())                            \
-			blocked(CPA_EXT_OTHER, CPA_CALLER()); \
-		ret = REAL(name) arguments;                   \
-		if (was_blocked())                            \
-			blocked(CPA_EXT_WRITE, CPA_CALLER()); \
-		if (ret > 0)                                  \
-			set_talk(fd, QUIET, ASKED);           \
-		COUNT_BYTES(bytes_written, ret);              \
+			blocked(kind, CPA_CALLER());          \
+		COUNT_BYTES(field, ret);                      \
 		return ret;                                   \
 	}
 
@@ -225,21 +213,96 @@ static __attribute__((noinline, cold)) void slept(uint64_t caller)
 		return ret;                                   \
 	}
 
+/*
+ * As MOVING: @call reads from, or writes to, descriptor @fd, with memory @bytes (NULL: in pieces).
+ * @moves: it moves bytes of the stream that the descriptor may be: preload/stream/stream.h.
+ */
+#define READ(fd, moves, bytes, call)                                                         \
+	({                                                                                   \
+		struct cpa_stream_use use_;                                                  \
+		ssize_t ret_;                                                                \
+                                                                                             \
+		if (was_blocked())                                                           \
+			blocked(CPA_EXT_OTHER, CPA_CALLER());                                \
+		use_ = cpa_stream_reads((moves) ? (fd) : -1, CPA_CALLER());                  \
+		ret_ = (call);                                                               \
+		if (!cpa_stream_did_read(&use_, ret_, bytes, CPA_CALLER()) && was_blocked()) \
+			blocked(read_kind(fd), CPA_CALLER());                                \
+		if (ret_ > 0)                                                                \
+			set_talk(fd, ASKED, QUIET);                                          \
+		COUNT_BYTES(bytes_read, ret_);                                               \
+		ret_;                                                                        \
+	})
+#define WRITE(fd, moves, bytes, call)                                                         \
+	({                                                                                    \
+		struct cpa_stream_use use_;                                                   \
+		ssize_t ret_;                                                                 \
+                                                                                              \
+		if (was_blocked())                                                            \
+			blocked(CPA_EXT_OTHER, CPA_CALLER());                                 \
+		use_ = cpa_stream_writes((moves) ? (fd) : -1, CPA_CALLER());                  \
+		ret_ = (call);                                                                \
+		if (!cpa_stream_did_write(&use_, ret_, bytes, CPA_CALLER()) && was_blocked()) \
+			blocked(CPA_EXT_WRITE, CPA_CALLER());                                 \
+		if (ret_ > 0)                                                                 \
+			set_talk(fd, QUIET, ASKED);                                           \
+		COUNT_BYTES(bytes_written, ret_);                                             \
+		ret_;                                                                         \
+	})
+#define READING(name, parameters, arguments, bytes)                 \
+	CPA_EXPORT ssize_t name parameters                          \
+	{                                                           \
+		return READ(fd, true, bytes, REAL(name) arguments); \
+	}
+#define WRITING(name, parameters, arguments, bytes)                  \
+	CPA_EXPORT ssize_t name parameters                           \
+	{                                                            \
+		return WRITE(fd, true, bytes, REAL(name) arguments); \
+	}
+
+/* Flags of a receive or send that moves no bytes of the stream. */
+#define BESIDES (MSG_PEEK | MSG_OOB | MSG_ERRQUEUE)
+
+#define RECEIVING(name, parameters, arguments)                                   \
+	CPA_EXPORT ssize_t name parameters                                       \
+	{                                                                        \
+		return READ(fd, !(flags & BESIDES), NULL, REAL(name) arguments); \
+	}
+#define SENDING(name, parameters, arguments)                                      \
+	CPA_EXPORT ssize_t name parameters                                        \
+	{                                                                         \
+		return WRITE(fd, !(flags & BESIDES), NULL, REAL(name) arguments); \
+	}
+
+/* A wait for descriptors. @ended: whether what ended it is known, and has been joined. */
+#define POLLING(name, parameters, arguments, ended)           \
+	CPA_EXPORT int name parameters                        \
+	{                                                     \
+		int ret;                                      \
+                                                              \
+		if (was_blocked())                            \
+			blocked(CPA_EXT_OTHER, CPA_CALLER()); \
+		ret = REAL(name) arguments;                   \
+		if (was_blocked() && !(ended))                \
+			blocked(CPA_EXT_POLL, CPA_CALLER());  \
+		return ret;                                   \
+	}
+
 /* The calls in which libuv's loop waits. */
-#define EVENTS(type, name, parameters, arguments)                 \
-	CPA_EXPORT type name parameters                           \
-	{                                                         \
-		struct cpa_op wait = cpa_loop_wait(CPA_CALLER()); \
-		type ret;                                         \
-                                                                  \
-		if (!wait.w && was_blocked())                     \
-			blocked(CPA_EXT_OTHER, CPA_CALLER());     \
-		ret = REAL(name) arguments;                       \
-		if (unlikely(wait.w))                             \
-			cpa_loop_woken(&wait);                    \
-		else if (was_blocked())                           \
-			blocked(CPA_EXT_POLL, CPA_CALLER());      \
-		return ret;                                       \
+#define EVENTS(type, name, parameters, arguments)                                          \
+	CPA_EXPORT type name parameters                                                    \
+	{                                                                                  \
+		struct cpa_op wait = cpa_loop_wait(CPA_CALLER());                          \
+		type ret;                                                                  \
+                                                                                           \
+		if (!wait.w && was_blocked())                                              \
+			blocked(CPA_EXT_OTHER, CPA_CALLER());                              \
+		ret = REAL(name) arguments;                                                \
+		if (unlikely(wait.w))                                                      \
+			cpa_loop_woken(&wait);                                             \
+		else if (was_blocked() && !cpa_epoll_ended(fd, events, ret, CPA_CALLER())) \
+			blocked(CPA_EXT_POLL, CPA_CALLER());                               \
+		return ret;                                                                \
 	}
 
 /* Waits for a signal handler. Our own signal must not end them. */
@@ -269,43 +332,50 @@ SLEEPING(int, clock_nanosleep,
 	 (clock, flags, t, left))
 SLEEPING(int, thrd_sleep, (const struct timespec *t, struct timespec *left), (t, left))
 
-READING(read, (int fd, void *to, size_t n), (fd, to, n))
-READING(__read_chk, (int fd, void *to, size_t n, size_t room), (fd, to, n, room))
-READING(readv, (int fd, const struct iovec *to, int n), (fd, to, n))
-READING(pread, (int fd, void *to, size_t n, off_t at), (fd, to, n, at))
-READING(pread64, (int fd, void *to, size_t n, off64_t at), (fd, to, n, at))
-READING(recv, (int fd, void *to, size_t n, int flags), (fd, to, n, flags))
-READING(__recv_chk, (int fd, void *to, size_t n, size_t room, int flags), (fd, to, n, room, flags))
-READING(recvfrom,
-	(int fd, void *restrict to, size_t n, int flags, __SOCKADDR_ARG from,
-	 socklen_t *restrict length),
-	(fd, to, n, flags, from, length))
-READING(recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, flags))
+READING(read, (int fd, void *to, size_t n), (fd, to, n), to)
+READING(__read_chk, (int fd, void *to, size_t n, size_t room), (fd, to, n, room), to)
+READING(readv, (int fd, const struct iovec *to, int n), (fd, to, n), NULL)
+MOVING(pread, (int fd, void *to, size_t n, off_t at), (fd, to, n, at), CPA_EXT_READ, bytes_read)
+MOVING(pread64, (int fd, void *to, size_t n, off64_t at), (fd, to, n, at), CPA_EXT_READ, bytes_read)
+RECEIVING(recv, (int fd, void *to, size_t n, int flags), (fd, to, n, flags))
+RECEIVING(__recv_chk, (int fd, void *to, size_t n, size_t room, int flags),
+	  (fd, to, n, room, flags))
+RECEIVING(recvfrom,
+	  (int fd, void *restrict to, size_t n, int flags, __SOCKADDR_ARG from,
+	   socklen_t *restrict length),
+	  (fd, to, n, flags, from, length))
+RECEIVING(recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, flags))
 
-WRITING(write, (int fd, const void *from, size_t n), (fd, from, n))
-WRITING(writev, (int fd, const struct iovec *from, int n), (fd, from, n))
-WRITING(pwrite, (int fd, const void *from, size_t n, off_t at), (fd, from, n, at))
-WRITING(pwrite64, (int fd, const void *from, size_t n, off64_t at), (fd, from, n, at))
-WRITING(send, (int fd, const void *from, size_t n, int flags), (fd, from, n, flags))
-WRITING(sendto,
+WRITING(write, (int fd, const void *from, size_t n), (fd, from, n), from)
+WRITING(writev, (int fd, const struct iovec *from, int n), (fd, from, n), NULL)
+WRITING(sendfile, (int fd, int from, off_t *at, size_t n), (fd, from, at, n), NULL)
+WRITING(sendfile64, (int fd, int from, off64_t *at, size_t n), (fd, from, at, n), NULL)
+MOVING(pwrite, (int fd, const void *from, size_t n, off_t at), (fd, from, n, at), CPA_EXT_WRITE,
+       bytes_written)
+MOVING(pwrite64, (int fd, const void *from, size_t n, off64_t at), (fd, from, n, at), CPA_EXT_WRITE,
+       bytes_written)
+SENDING(send, (int fd, const void *from, size_t n, int flags), (fd, from, n, flags))
+SENDING(sendto,
 	(int fd, const void *from, size_t n, int flags, __CONST_SOCKADDR_ARG to, socklen_t length),
 	(fd, from, n, flags, to, length))
-WRITING(sendmsg, (int fd, const struct msghdr *message, int flags), (fd, message, flags))
+SENDING(sendmsg, (int fd, const struct msghdr *message, int flags), (fd, message, flags))
 
-BLOCKING(int, poll, (struct pollfd * fds, nfds_t n, int timeout), (fds, n, timeout), CPA_EXT_POLL)
-BLOCKING(int, __poll_chk, (struct pollfd * fds, nfds_t n, int timeout, size_t room),
-	 (fds, n, timeout, room), CPA_EXT_POLL)
-BLOCKING(int, ppoll,
-	 (struct pollfd * fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask),
-	 (fds, n, timeout, WITHOUT_OURS(mask)), CPA_EXT_POLL)
-BLOCKING(int, select,
-	 (int n, fd_set *restrict in, fd_set *restrict out, fd_set *restrict except,
-	  struct timeval *restrict timeout),
-	 (n, in, out, except, timeout), CPA_EXT_POLL)
-BLOCKING(int, pselect,
-	 (int n, fd_set *restrict in, fd_set *restrict out, fd_set *restrict except,
-	  const struct timespec *restrict timeout, const sigset_t *restrict mask),
-	 (n, in, out, except, timeout, WITHOUT_OURS(mask)), CPA_EXT_POLL)
+POLLING(poll, (struct pollfd * fds, nfds_t n, int timeout), (fds, n, timeout),
+	cpa_poll_ended(fds, n, ret, CPA_CALLER()))
+POLLING(__poll_chk, (struct pollfd * fds, nfds_t n, int timeout, size_t room),
+	(fds, n, timeout, room), cpa_poll_ended(fds, n, ret, CPA_CALLER()))
+POLLING(ppoll,
+	(struct pollfd * fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask),
+	(fds, n, timeout, WITHOUT_OURS(mask)), cpa_poll_ended(fds, n, ret, CPA_CALLER()))
+POLLING(select,
+	(int n, fd_set *restrict in, fd_set *restrict out, fd_set *restrict except,
+	 struct timeval *restrict timeout),
+	(n, in, out, except, timeout), cpa_select_ended(n, in, ret, CPA_CALLER()))
+POLLING(pselect,
+	(int n, fd_set *restrict in, fd_set *restrict out, fd_set *restrict except,
+	 const struct timespec *restrict timeout, const sigset_t *restrict mask),
+	(n, in, out, except, timeout, WITHOUT_OURS(mask)),
+	cpa_select_ended(n, in, ret, CPA_CALLER()))
 EVENTS(int, epoll_wait, (int fd, struct epoll_event *events, int n, int timeout),
        (fd, events, n, timeout))
 EVENTS(int, epoll_pwait,
@@ -334,3 +404,30 @@ BLOCKING(int, fdatasync, (int fd), (fd), CPA_EXT_SYNC)
 
 SUSPENDING(pause, (void), ())
 SUSPENDING(sigsuspend, (const sigset_t *mask), (WITHOUT_OURS(mask)))
+
+/* The C library's own read and write in these are not seen. */
+CPA_EXPORT int eventfd_read(int fd, eventfd_t *value)
+{
+	return READ(fd, true, value, REAL(eventfd_read)(fd, value) ? -1 : (ssize_t)sizeof(*value)) <
+			       0 ?
+		       -1 :
+		       0;
+}
+
+CPA_EXPORT int eventfd_write(int fd, eventfd_t value)
+{
+	return WRITE(fd, true, &value,
+		     REAL(eventfd_write)(fd, value) ? -1 : (ssize_t)sizeof(value)) < 0 ?
+		       -1 :
+		       0;
+}
+
+ssize_t cpa_external_read(cpa_file_io *original, FILE *file, void *to, ssize_t n)
+{
+	return READ(file->_fileno, true, to, original(file, to, n));
+}
+
+ssize_t cpa_external_write(cpa_file_io *original, FILE *file, void *from, ssize_t n)
+{
+	return WRITE(file->_fileno, true, from, original(file, from, n));
+}

@@ -6,8 +6,6 @@
 #include "shadow/journal/journal.h"
 #include "shadow/edge/merge.h"
 
-#define PIN (UINT64_C(1) << 32)
-
 static bool swap(uint64_t *cell, uint64_t *word, uint64_t new)
 {
 	/*
@@ -24,12 +22,11 @@ static uint64_t look(const uint64_t *cell)
 	return __atomic_load_n(cell, __ATOMIC_RELAXED);
 }
 
-/* Pin the cell's token, so that it is not freed. Return its row; 0: the cell is empty. */
-static uint32_t pin(uint64_t *cell)
+uint32_t cpa_cell_pin(uint64_t *cell)
 {
 	uint64_t word = look(cell);
 
-	while ((uint32_t)word && !swap(cell, &word, word + PIN))
+	while ((uint32_t)word && !swap(cell, &word, word + CPA_CELL_PIN))
 		;
 	return (uint32_t)word;
 }
@@ -42,26 +39,23 @@ static void settle(struct cpa_self *self, uint32_t row, uint64_t by)
 		cpa_token_free(self, row);
 }
 
-static void unpin(struct cpa_self *self, uint64_t *cell, uint32_t row)
+void cpa_cell_unpin(struct cpa_self *self, uint64_t *cell, uint32_t row)
 {
 	uint64_t word = look(cell);
 
 	/* A pinned token cannot return to the cell: if the cell names it, it was never replaced. */
 	while ((uint32_t)word == row)
-		if (swap(cell, &word, word - PIN))
+		if (swap(cell, &word, word - CPA_CELL_PIN))
 			return;
 	settle(self, row, -UINT64_C(1));
 }
 
-/*
- * Replace @old, which is pinned, by @row in the cell. Return false if the cell names another token.
- */
-static bool replace(struct cpa_self *self, uint64_t *cell, uint32_t old, uint32_t row)
+bool cpa_cell_replace(struct cpa_self *self, uint64_t *cell, uint32_t old, uint64_t new)
 {
 	uint64_t word = look(cell);
 
 	while ((uint32_t)word == old) {
-		if (!swap(cell, &word, row))
+		if (!swap(cell, &word, new))
 			continue;
 		if (old)
 			settle(self, old, (word >> 32) - 1);
@@ -92,43 +86,43 @@ void cpa_cell_release(struct cpa_self *self, uint64_t *cell, const struct cpa_pa
 	 */
 	__atomic_store_n(&cpa_token(mine)->left, 0, __ATOMIC_RELAXED);
 	for (;;) {
-		old = pin(cell);
+		old = cpa_cell_pin(cell);
 		/*
 		 * The winner of a lost race has joined the same token; joining it twice changes
 		 * nothing.
 		 */
 		if (old)
 			cpa_merge(self, &cpa_token(mine)->path, &cpa_token(old)->path);
-		if (replace(self, cell, old, mine))
+		if (cpa_cell_replace(self, cell, old, mine))
 			return;
 		if (old)
-			unpin(self, cell, old);
+			cpa_cell_unpin(self, cell, old);
 	}
 }
 
 void cpa_cell_acquired(struct cpa_self *self, uint64_t *cell, struct cpa_wait *wait)
 {
-	uint32_t row = pin(cell);
+	uint32_t row = cpa_cell_pin(cell);
 
 	cpa_acquire_object(self, row ? &cpa_token(row)->path : NULL, object_of(cell), wait);
 	if (row)
-		unpin(self, cell, row);
+		cpa_cell_unpin(self, cell, row);
 }
 
 uint64_t cpa_cell_released(struct cpa_self *self, uint64_t *cell)
 {
-	uint32_t row = pin(cell);
+	uint32_t row = cpa_cell_pin(cell);
 	uint64_t released = row ? cpa_token(row)->path.released : 0;
 
 	if (row)
-		unpin(self, cell, row);
+		cpa_cell_unpin(self, cell, row);
 	return released;
 }
 
 void cpa_cell_clear(struct cpa_self *self, uint64_t *cell)
 {
-	uint32_t old = pin(cell);
+	uint32_t old = cpa_cell_pin(cell);
 
 	if (old)
-		replace(self, cell, old, 0);
+		cpa_cell_replace(self, cell, old, 0);
 }

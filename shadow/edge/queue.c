@@ -107,20 +107,16 @@ static void shrink(struct cpa_queue *q)
 		;
 }
 
-/*
- * Halve all buckets before one overflows: their proportions stay, to within one in 2^31, and later
- * items count twice as much as earlier ones. Counts added meanwhile by other threads may be lost, a
- * few out of very many.
- */
-static void count_wait(struct cpa_queue *q, uint32_t bucket)
+void cpa_histogram_count(uint32_t *histogram, uint64_t ticks)
 {
 	/* Relaxed, also below: a statistic. */
-	if (likely(__atomic_add_fetch(&q->histogram[bucket], 1, __ATOMIC_RELAXED) < UINT32_MAX / 2))
+	if (likely(__atomic_add_fetch(&histogram[cpa_histogram_bucket(ticks)], 1,
+				      __ATOMIC_RELAXED) < UINT32_MAX / 2))
 		return;
 	for (uint32_t i = 0; i < CPA_HISTOGRAM; i++) {
-		uint32_t half = __atomic_load_n(&q->histogram[i], __ATOMIC_RELAXED) / 2;
+		uint32_t half = __atomic_load_n(&histogram[i], __ATOMIC_RELAXED) / 2;
 
-		__atomic_store_n(&q->histogram[i], half, __ATOMIC_RELAXED);
+		__atomic_store_n(&histogram[i], half, __ATOMIC_RELAXED);
 	}
 }
 
@@ -147,7 +143,7 @@ uint64_t cpa_queue_take(struct cpa_self *self, uint32_t row, uint64_t item, stru
 	add(&q->dequeued, 1);
 	add(&q->left, clock(path->released + ticks));
 	add(&q->waited, ticks);
-	count_wait(q, cpa_histogram_bucket(ticks));
+	cpa_histogram_count(q->histogram, ticks);
 	cpa_token_free(self, token);
 	return ticks;
 }

@@ -42,6 +42,13 @@ static inline uint64_t cpa_histogram_start(uint32_t bucket)
 }
 
 /*
+ * Count @ticks in the shared @histogram. Before a bucket overflows all are halved: their proportions
+ * stay, to within one in 2^31, and later values count twice as much as earlier ones. Counts added
+ * meanwhile by other threads may be lost, a few out of very many.
+ */
+CPA_HIDDEN void cpa_histogram_count(uint32_t *histogram, uint64_t ticks);
+
+/*
  * Return the row of the queue at @address; a new one gets class row @component. 0: no space
  * (counted).
  */

@@ -79,6 +79,7 @@ enum cpa_table_id {
 	CPA_TABLE_POINTS,     /* struct cpa_thread_series */
 	CPA_TABLE_PROCESSES,  /* struct cpa_process_row */
 	CPA_TABLE_PATHS,      /* struct cpa_path, of objects: internal */
+	CPA_TABLE_STREAMS,    /* struct cpa_stream */
 	CPA_TABLES
 };
 
@@ -139,6 +140,7 @@ enum cpa_diagnostic {
 	CPA_DIAG_INTERRUPTS,	     /* interrupts for samples of perf events */
 	CPA_DIAG_ROUNDS,	     /* sleeps of threads that do little but sleep */
 	CPA_DIAG_OMP_UNSEEN,	     /* constructs of OpenMP whose edges are not recorded */
+	CPA_DIAG_STREAMS_REFUSED,    /* pipes and sockets that found no row */
 	CPA_DIAG_USED,
 	CPA_DIAG_COUNT = 48
 };
@@ -194,7 +196,7 @@ struct cpa_header {
 	uint64_t item_index[CPA_INDEX_LEVELS]; /* offsets of the levels */
 	char exe[256];			       /* NUL-terminated path, cut on the left if longer */
 	char host[64];
-	struct cpa_table table[16];
+	struct cpa_table table[24];
 	/*
 	 * Boundary n is at clock n * period; period is a power of two. Every (1 << series_level)-th
 	 * boundary from `first_period` on has a sample in `series`, a struct cpa_program_series.
@@ -394,54 +396,9 @@ struct cpa_mark {
 
 #include "shadow/format/layout_module.h"
 #include "shadow/format/layout_object.h"
+#include "shadow/format/layout_stream.h"
 
-enum cpa_event_kind {
-	CPA_EV_START = 1, /* start of a thread */
-	CPA_EV_EXIT = 2,
-	CPA_EV_CREATE = 3,
-	CPA_EV_JOIN = 4,
-	CPA_EV_LOCK = 5, /* also: rwlock for writing, spin lock */
-	CPA_EV_UNLOCK = 6,
-	CPA_EV_RDLOCK = 7,
-	CPA_EV_WAIT = 8, /* return from a condition wait */
-	CPA_EV_SIGNAL = 9,
-	CPA_EV_BROADCAST = 10,
-	CPA_EV_ARRIVE = 11, /* arrival at a barrier */
-	CPA_EV_LEAVE = 12,
-	CPA_EV_SEM_WAIT = 13,
-	CPA_EV_POST = 14,
-	CPA_EV_ONCE = 15,
-	CPA_EV_EXTERNAL = 16, /* return of a call that blocked */
-	CPA_EV_FUTEX_WAIT = 17,
-	CPA_EV_FUTEX_WAKE = 18,
-	CPA_EV_TRY_FAILED = 19,
-	CPA_EV_SLEEP = 20, /* begin of a condition wait, which releases the mutex */
-	CPA_EV_AFTER = 21, /* annotations */
-	CPA_EV_BEFORE = 22,
-	CPA_EV_ENQUEUE = 23, /* class of this and the next two: the queue's component */
-	CPA_EV_DEQUEUE = 24,
-	CPA_EV_DONE = 25,
-	CPA_EV_REGION = 26, /* begin of a region; class: the region's component */
-	CPA_EV_REGION_END = 27,
-	CPA_EV_MARK = 28,
-	CPA_EV_STOP = 29,    /* end of a part of the run for the thread */
-	CPA_EV_RESTART = 30, /* begin of the next part */
-	CPA_EV_FORK = 31,    /* creation of a process, by any call */
-	CPA_EV_CHILD = 32,   /* a wait for a child process returned */
-	CPA_EV_EXEC = 33,    /* the process becomes another program */
-	/* OpenMP; class: the region's component, of tasks that of their kind */
-	CPA_EV_TEAM = 34,     /* fork of a team */
-	CPA_EV_TEAM_END = 35, /* the master goes on behind the region */
-	CPA_EV_PART = 36,     /* a thread begins its part of the team's work */
-	CPA_EV_PART_END = 37, /* it has done it, and waits: the master for all, others for a fork */
-	CPA_EV_TEAM_ARRIVE = 38, /* at a barrier of the team */
-	CPA_EV_TEAM_LEAVE = 39,
-	CPA_EV_TASK = 40, /* a task is made */
-	CPA_EV_TASK_START = 41,
-	CPA_EV_TASK_END = 42,
-	CPA_EV_TASK_WAIT = 43, /* taskwait and kin: a wait for tasks */
-	CPA_EV_KINDS
-};
+#include "shadow/format/layout_event.h"
 
 /* PAG summary, node: key {kind:8, class:24, site:32}, each a row number. */
 struct cpa_node {

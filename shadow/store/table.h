@@ -65,6 +65,7 @@ cpa_table_shape(enum cpa_table_id id)
 		[CPA_TABLE_POINTS] = { sizeof(struct cpa_thread_series), 4 },
 		[CPA_TABLE_PROCESSES] = { sizeof(struct cpa_process_row), 8 },
 		[CPA_TABLE_PATHS] = { sizeof(struct cpa_path), 16 },
+		[CPA_TABLE_STREAMS] = { sizeof(struct cpa_stream), 4 },
 	};
 
 	return shape[id];

@@ -114,6 +114,7 @@ static inline void dump_maker_start(struct dump_maker *maker)
 		[CPA_TABLE_POINTS] = sizeof(struct cpa_thread_series),
 		[CPA_TABLE_PROCESSES] = sizeof(struct cpa_process_row),
 		[CPA_TABLE_PATHS] = sizeof(struct cpa_path),
+		[CPA_TABLE_STREAMS] = sizeof(struct cpa_stream),
 	};
 	struct cpa_header *header;
 

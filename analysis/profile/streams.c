@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/profile/streams.c - pipes and sockets between threads, by who writes and who reads */
+#include <libiberty/libiberty.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/profile/build.h"
+#include "analysis/util/printable.h"
+#include "shadow/edge/queue.h"
+
+#define ONE_SIDE 1.1 /* a side limits if the other one waits so many times longer than it does */
+
+/* Streams with the same key; counters are ticks or numbers, as in struct cpa_stream. */
+struct sum {
+	struct cpa_stream all;
+	uint64_t streams, histogram[CPA_HISTOGRAM];
+};
+
+const char *cpa_stream_word(enum cpa_stream_kind kind)
+{
+	static const char *const words[CPA_STREAM_KINDS] = {
+		[CPA_STREAM_PIPE] = "pipe",
+		[CPA_STREAM_UNIX] = "unix socket",
+		[CPA_STREAM_TCP] = "TCP",
+		[CPA_STREAM_EVENTFD] = "eventfd",
+	};
+
+	return kind < CPA_STREAM_KINDS && words[kind] ? words[kind] : "stream";
+}
+
+const char *cpa_stream_limit(const struct cpa_stream_figures *stream)
+{
+	if (stream->waited_s > ONE_SIDE * stream->blocked_s)
+		return "writer";
+	return stream->blocked_s > ONE_SIDE * stream->waited_s ? "reader" : "neither";
+}
+
+static bool same_ends(const struct cpa_stream *a, const struct cpa_stream *b)
+{
+	return a->kind == b->kind && !memcmp(a->writer, b->writer, sizeof(a->writer)) &&
+	       !memcmp(a->reader, b->reader, sizeof(a->reader));
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	/* Those in use first: 0 is none. */
+	return x - 1 < y - 1 ? -1 : x != y;
+}
+
+static void add(struct sum *sum, const struct cpa_stream *row)
+{
+	struct cpa_stream *all = &sum->all;
+
+	sum->streams++;
+	all->written += row->written & CPA_STREAM_BYTES;
+	all->records += row->records;
+	all->blocked += row->blocked;
+	all->blocking += row->blocking;
+	all->reads += row->reads;
+	all->waits += row->waits;
+	all->waiting += row->waiting;
+	all->stayed += row->stayed;
+	all->unmatched += row->unmatched;
+	all->uncertain += row->uncertain;
+	for (unsigned i = 0; i < CPA_HISTOGRAM; i++)
+		sum->histogram[i] += row->histogram[i];
+}
+
+/* The sums of all streams that carried bytes, and their number in *@count. */
+static struct sum *sum_streams(const struct cpa_build *build, size_t *count)
+{
+	struct cpa_stream *row = xmalloc(sizeof(*row));
+	struct sum *sums = NULL;
+
+	*count = 0;
+	for (uint32_t i = 1; i <= build->dump->rows[CPA_TABLE_STREAMS]; i++) {
+		size_t at = 0;
+
+		if (!cpa_dump_row(build->dump, CPA_TABLE_STREAMS, i, row, sizeof(*row)))
+			continue;
+		if (!row->records && !row->reads && !row->unmatched)
+			continue;
+		qsort(row->writer, CPA_STREAM_ENDS, sizeof(row->writer[0]), compare_rows);
+		qsort(row->reader, CPA_STREAM_ENDS, sizeof(row->reader[0]), compare_rows);
+		while (at < *count && !same_ends(&sums[at].all, row))
+			at++;
+		if (at == *count) {
+			sums = xrealloc(sums, ++*count * sizeof(*sums));
+			memset(&sums[at], 0, sizeof(*sums));
+			sums[at].all.kind = row->kind;
+			memcpy(sums[at].all.writer, row->writer, sizeof(row->writer));
+			memcpy(sums[at].all.reader, row->reader, sizeof(row->reader));
+		}
+		add(&sums[at], row);
+	}
+	free(row);
+	return sums;
+}
+
+/* The name of a class of threads; the first thread's is that of the program. */
+static const char *class_name(const struct cpa_build *build, uint32_t row)
+{
+	const struct cpa_component *class = cpa_names_row(build->names, row);
+	const struct cpa_place *place;
+
+	if (!class || class->kind != CPA_THREAD)
+		return "?";
+	if (class->by == CPA_BY_ADDRESS && !class->address)
+		return cpa_printable_base(build->profile->program.exe);
+	place = cpa_names_component(build->names, row);
+	return place->name ? place->name : "?";
+}
+
+/* "a", or "a, b", or "a, b, ..." */
+static char *end_name(const struct cpa_build *build, const uint32_t rows[])
+{
+	char *all = NULL;
+	unsigned i = 0;
+
+	for (; i < CPA_STREAM_ENDS && rows[i]; i++) {
+		const char *name = class_name(build, rows[i]);
+		char *more = all ? concat(all, ", ", name, NULL) : xstrdup(name);
+
+		free(all);
+		all = more;
+	}
+	if (i == CPA_STREAM_ENDS)
+		all = reconcat(all, all, ", ...", NULL);
+	return all;
+}
+
+/* A mean time; none was longer than the run. */
+static double mean_s(const struct cpa_build *build, uint64_t ticks, uint64_t count)
+{
+	double seconds = count ? cpa_build_seconds(build, ticks) / (double)count : 0;
+
+	return fmin(seconds, build->profile->program.wall_s);
+}
+
+static void fill(const struct cpa_build *build, const struct sum *sum,
+		 struct cpa_stream_figures *figures)
+{
+	const struct cpa_stream *all = &sum->all;
+	uint64_t messages = 0;
+
+	for (unsigned i = 0; i < CPA_HISTOGRAM; i++)
+		messages += sum->histogram[i];
+	*figures = (struct cpa_stream_figures){
+		.kind = all->kind,
+		.from = end_name(build, all->writer),
+		.to = end_name(build, all->reader),
+		.streams = sum->streams,
+		.bytes = all->written,
+		.writes = all->records,
+		.reads = all->reads,
+		.messages = messages,
+		.stay_s = mean_s(build, all->stayed, messages),
+		.stay_p99_s = fmin(cpa_build_quantile(sum->histogram, 0.99) * build->tick_s,
+				   build->profile->program.wall_s),
+		.waits = all->waits,
+		.blocks = all->blocked,
+		.waited_s = cpa_build_seconds(build, all->waiting),
+		.blocked_s = cpa_build_seconds(build, all->blocking),
+		.unmatched = all->unmatched,
+		.uncertain = all->uncertain,
+	};
+}
+
+static int compare_streams(const void *a, const void *b)
+{
+	const struct cpa_stream_figures *x = a, *y = b;
+	double most_x = fmax(x->waited_s, x->blocked_s), most_y = fmax(y->waited_s, y->blocked_s);
+
+	if (most_x != most_y)
+		return most_x > most_y ? -1 : 1;
+	return x->bytes != y->bytes ? (x->bytes > y->bytes ? -1 : 1) : 0;
+}
+
+void cpa_build_streams(struct cpa_build *build)
+{
+	struct cpa_profile *profile = build->profile;
+	size_t count;
+	struct sum *sums = sum_streams(build, &count);
+
+	profile->stream = xcalloc(count + 1, sizeof(*profile->stream));
+	for (size_t i = 0; i < count; i++)
+		fill(build, &sums[i], &profile->stream[profile->streams++]);
+	qsort(profile->stream, profile->streams, sizeof(*profile->stream), compare_streams);
+	free(sums);
+}
+
+void cpa_build_stream_notes(struct cpa_build *build)
+{
+	uint64_t unmatched[CPA_STREAM_KINDS] = { 0 };
+
+	for (size_t i = 0; i < build->profile->streams; i++) {
+		const struct cpa_stream_figures *stream = &build->profile->stream[i];
+
+		if (stream->from && stream->kind < CPA_STREAM_KINDS)
+			unmatched[stream->kind] += stream->unmatched;
+	}
+	for (unsigned kind = 0; kind < CPA_STREAM_KINDS; kind++)
+		if (unmatched[kind])
+			cpa_profile_note(build->profile,
+					 "%llu reads of streams (%s) took bytes that no profiled "
+					 "thread was seen to write: they depend on nothing.",
+					 (unsigned long long)unmatched[kind],
+					 cpa_stream_word(kind));
+}
+
+void cpa_free_streams(struct cpa_profile *profile)
+{
+	for (size_t i = 0; i < profile->streams; i++) {
+		free(profile->stream[i].from);
+		free(profile->stream[i].to);
+	}
+	free(profile->stream);
+}

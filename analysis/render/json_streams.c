@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/render/json_streams.c - pipes and sockets as JSON */
+#include "analysis/render/json_put.h"
+
+static json_t *stream_json(const struct cpa_stream_figures *stream)
+{
+	json_t *object = json_object();
+
+	put_text(object, "kind", cpa_stream_word(stream->kind));
+	put_text(object, "from", stream->from);
+	put_text(object, "to", stream->to);
+	put_count(object, "streams", stream->streams);
+	put_count(object, "bytes", stream->bytes);
+	put_count(object, "writes", stream->writes);
+	put_count(object, "reads", stream->reads);
+	put_count(object, "messages", stream->messages);
+	put_real(object, "stay_s", stream->stay_s);
+	put_real(object, "stay_p99_s", stream->stay_p99_s);
+	put_count(object, "reader_waits", stream->waits);
+	put_real(object, "reader_wait_s", stream->waited_s);
+	put_count(object, "writer_waits", stream->blocks);
+	put_real(object, "writer_wait_s", stream->blocked_s);
+	put_count(object, "unmatched", stream->unmatched);
+	put_count(object, "uncertain", stream->uncertain);
+	put_text(object, "limit", cpa_stream_limit(stream));
+	return object;
+}
+
+json_t *cpa_json_streams(const struct cpa_profile *profile)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < profile->streams; i++)
+		json_array_append_new(array, stream_json(&profile->stream[i]));
+	return array;
+}

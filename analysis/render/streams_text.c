@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/render/streams_text.c - pipes and sockets, as text */
+#include "analysis/render/streams_text.h"
+
+#include <libiberty/libiberty.h>
+#include <stdlib.h>
+
+#include "analysis/util/format.h"
+
+/* Both ends are in the session. */
+static bool is_inside(const struct cpa_stream_figures *stream)
+{
+	return stream->from && stream->to;
+}
+
+static void put_row(struct cpa_table_text *table, const struct cpa_stream_figures *stream)
+{
+	struct cpa_figure waited = cpa_format_seconds(stream->waited_s);
+	struct cpa_figure blocked = cpa_format_seconds(stream->blocked_s);
+	struct cpa_figure writes = cpa_format_count(stream->writes);
+	struct cpa_figure bytes = cpa_format_count(stream->bytes);
+	struct cpa_figure mean = cpa_format_seconds(stream->stay_s);
+	struct cpa_figure most = cpa_format_seconds(stream->stay_p99_s);
+	const char *limit = cpa_stream_limit(stream);
+	char *name = cpa_format_text("%s -> %s", stream->from, stream->to);
+
+	cpa_table_row(table, (const char *const[]){ waited.text, blocked.text, limit, bytes.text,
+						    writes.text, mean.text, most.text,
+						    cpa_stream_word(stream->kind), name });
+	free(name);
+}
+
+static void put_foot(const struct cpa_page *page, const struct cpa_profile *profile, size_t shown,
+		     size_t top)
+{
+	size_t outside = profile->streams - shown;
+	char *more = outside ? cpa_format_text(" %s more stream%s one end outside the session.",
+					       cpa_format_count(outside).text,
+					       outside == 1 ? " has" : "s have") :
+			       xstrdup("");
+	char *note = concat("starved: how long readers waited for data; blocked: writers for room; "
+			    "limit: the side that the other one waits for. mean, p99: time from a "
+			    "write to the read of its last byte; p99 is exact to 12 %.",
+			    more, NULL);
+
+	cpa_page_foot(page, shown, top, note);
+	free(note);
+	free(more);
+}
+
+void cpa_text_streams(const struct cpa_page *page, const struct cpa_profile *profile, size_t top)
+{
+	struct cpa_table_text table = { 0 };
+	size_t shown = 0;
+
+	for (size_t i = 0; i < profile->streams; i++)
+		shown += is_inside(&profile->stream[i]);
+	if (shown == 0)
+		return;
+	cpa_page_heading(page, "Streams: who writes, who reads");
+	cpa_table_column(&table, "starved", false);
+	cpa_table_column(&table, "blocked", false);
+	cpa_table_column(&table, "limit", true);
+	cpa_table_column(&table, "bytes", false);
+	cpa_table_column(&table, "writes", false);
+	cpa_table_column(&table, "mean", false);
+	cpa_table_column(&table, "p99", false);
+	cpa_table_column(&table, "kind", true);
+	cpa_table_column(&table, "writer -> reader", true);
+	for (size_t i = 0, rows = 0; i < profile->streams && rows < top; i++) {
+		if (!is_inside(&profile->stream[i]))
+			continue;
+		put_row(&table, &profile->stream[i]);
+		rows++;
+	}
+	cpa_table_end(&table, page);
+	put_foot(page, profile, shown, top);
+}

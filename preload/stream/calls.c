@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/stream/calls.c - calls that open, close and copy descriptors
+ *
+ * Those that take a number which the program chooses also keep it from descriptors of ours, which are
+ * open for moments: preload/libc/fd_guard.h.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "preload/core/track.h"
+#include "preload/libc/fd_guard.h"
+#include "preload/libc/real.h"
+#include "preload/stream/descriptor.h"
+#include "preload/stream/look.h"
+
+/* A close that succeeds or fails leaves no descriptor that is known. A cancellation point. */
+CPA_EXPORT int close(int fd)
+{
+	cpa_descriptor_closing(fd, CPA_CALLER());
+	return REAL(close)(fd);
+}
+
+CPA_EXPORT int pipe(int ends[2])
+{
+	int ret = REAL(pipe)(ends);
+
+	if (!ret) {
+		cpa_descriptor_set(ends[0], CPA_DESCRIPTOR_PROMISING);
+		cpa_descriptor_set(ends[1], CPA_DESCRIPTOR_PROMISING);
+	}
+	return ret;
+}
+
+CPA_EXPORT int pipe2(int ends[2], int flags)
+{
+	int ret = REAL(pipe2)(ends, flags);
+
+	if (!ret) {
+		cpa_descriptor_set(ends[0], CPA_DESCRIPTOR_PROMISING);
+		cpa_descriptor_set(ends[1], CPA_DESCRIPTOR_PROMISING);
+	}
+	return ret;
+}
+
+CPA_EXPORT int dup(int from)
+{
+	int ret = REAL(dup)(from);
+
+	cpa_descriptor_copied(from, ret);
+	return ret;
+}
+
+CPA_EXPORT int dup2(int from, int to)
+{
+	int ret;
+
+	if (from != to)
+		cpa_descriptor_closing(to, CPA_CALLER());
+	cpa_fd_guard_place();
+	ret = REAL(dup2)(from, to);
+	cpa_fd_guard_placed();
+	if (from != to)
+		cpa_descriptor_copied(from, ret);
+	return ret;
+}
+
+CPA_EXPORT int dup3(int from, int to, int flags)
+{
+	int ret;
+
+	if (from != to)
+		cpa_descriptor_closing(to, CPA_CALLER());
+	cpa_fd_guard_place();
+	ret = REAL(dup3)(from, to, flags);
+	cpa_fd_guard_placed();
+	cpa_descriptor_copied(from, ret);
+	return ret;
+}
+
+/* The descriptors from @first to @last are about to be closed. */
+static void closing_all(unsigned first, unsigned last, uint64_t caller)
+{
+	for (unsigned fd = first; fd <= last && fd < CPA_DESCRIPTORS; fd++)
+		cpa_descriptor_closing((int)fd, caller);
+}
+
+CPA_EXPORT int close_range(unsigned first, unsigned last, int flags)
+{
+	int ret;
+
+	/* In a table of its own, or at exec: neither is followed. */
+	if (!flags)
+		closing_all(first, last, CPA_CALLER());
+	cpa_fd_guard_place();
+	ret = REAL(close_range)(first, last, flags);
+	cpa_fd_guard_placed();
+	return ret;
+}
+
+CPA_EXPORT void closefrom(int first)
+{
+	closing_all(first > 0 ? (unsigned)first : 0, UINT32_MAX, CPA_CALLER());
+	cpa_fd_guard_place();
+	REAL(closefrom)(first);
+	cpa_fd_guard_placed();
+}
+
+/* Both ends know each other from the start. */
+static __attribute__((noinline)) void paired(const int ends[2])
+{
+	bool inside = cpa_tls.inside;
+	int err = errno;
+	uint64_t words[2];
+
+	cpa_reenter();
+	cpa_look_pair(ends, words);
+	cpa_tls.inside = inside;
+	for (unsigned i = 0; i < 2; i++)
+		cpa_descriptor_set(ends[i], words[i]);
+	errno = err;
+}
+
+CPA_EXPORT int socketpair(int domain, int type, int protocol, int ends[2])
+{
+	int ret = REAL(socketpair)(domain, type, protocol, ends);
+
+	if (!ret && *cpa_alive && domain == AF_UNIX &&
+	    (type & ~(SOCK_CLOEXEC | SOCK_NONBLOCK)) == SOCK_STREAM)
+		paired(ends);
+	return ret;
+}
+
+CPA_EXPORT int shutdown(int fd, int how)
+{
+	if (how != SHUT_RD)
+		cpa_descriptor_shutting(fd, CPA_CALLER());
+	return REAL(shutdown)(fd, how);
+}
+
+CPA_EXPORT int eventfd(unsigned value, int flags)
+{
+	int ret = REAL(eventfd)(value, flags);
+	bool inside = cpa_tls.inside;
+	int err = errno;
+
+	if (ret >= 0 && *cpa_alive) {
+		cpa_reenter();
+		cpa_descriptor_set(ret, cpa_look_eventfd(value));
+		cpa_tls.inside = inside;
+		errno = err;
+	}
+	return ret;
+}
+
+/*
+ * Bytes that a call moved from @in to @out without the program: whose they are cannot be told before
+ * the call, when a record would have to be left. A read of them depends on nothing.
+ */
+static void passed_on(int in, int out, ssize_t n)
+{
+	struct cpa_stream *from = n > 0 && in >= 0 ? cpa_descriptor_in(in) : NULL;
+	struct cpa_stream *to = n > 0 ? cpa_descriptor_out(out) : NULL;
+
+	if (from)
+		cpa_stream_took(from, (uint64_t)n);
+	if (to)
+		cpa_stream_wrote(to, (uint64_t)n);
+}
+
+CPA_EXPORT ssize_t splice(int in, off64_t *in_at, int out, off64_t *out_at, size_t n,
+			  unsigned flags)
+{
+	ssize_t ret = REAL(splice)(in, in_at, out, out_at, n, flags);
+
+	passed_on(in, out, ret);
+	return ret;
+}
+
+CPA_EXPORT ssize_t tee(int in, int out, size_t n, unsigned flags)
+{
+	ssize_t ret = REAL(tee)(in, out, n, flags);
+
+	passed_on(-1, out, ret);
+	return ret;
+}
+
+CPA_EXPORT ssize_t vmsplice(int out, const struct iovec *from, size_t n, unsigned flags)
+{
+	ssize_t ret = REAL(vmsplice)(out, from, n, flags);
+
+	passed_on(-1, out, ret);
+	return ret;
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/stream/descriptor.h"
+
+#include <errno.h>
+
+#include "preload/core/identity.h"
+#include "preload/core/track.h"
+#include "preload/stream/look.h"
+
+#define STANDARD 3
+
+uint64_t cpa_descriptor[CPA_DESCRIPTORS];
+
+/* Atomic: highest number that was looked at or promised; those above need no look at the end. */
+static uint32_t highest;
+
+static void note_highest(uint32_t fd)
+{
+	uint32_t old = __atomic_load_n(&highest, __ATOMIC_RELAXED);
+
+	/* Relaxed: only the end of the process reads it. */
+	while (old < fd && !__atomic_compare_exchange_n(&highest, &old, fd, true, __ATOMIC_RELAXED,
+							__ATOMIC_RELAXED))
+		;
+}
+
+/*
+ * Whether the caller is a child of vfork(), whose numbers are not those of its parent, in whose memory
+ * it is.
+ */
+static bool is_vforked(void)
+{
+	const struct cpa_worker *w = cpa_tls.worker;
+
+	return unlikely(w && w->vforked) && !cpa_process_is_this();
+}
+
+static void forget(int fd)
+{
+	if (cpa_descriptor_word(fd))
+		__atomic_store_n(&cpa_descriptor[fd], 0, __ATOMIC_RELAXED);
+}
+
+void cpa_descriptor_set(int fd, uint64_t word)
+{
+	if (!cpa_descriptor_is_kept(fd) || is_vforked())
+		return;
+	__atomic_store_n(&cpa_descriptor[fd], word, __ATOMIC_RELAXED);
+	note_highest((uint32_t)fd);
+}
+
+void cpa_descriptor_copied(int from, int to)
+{
+	cpa_descriptor_set(to, cpa_descriptor_is_kept(from) ? cpa_descriptor_word(from) : 0);
+}
+
+uint64_t cpa_descriptor_look(int fd)
+{
+	int err = errno;
+	bool inside = cpa_tls.inside;
+	uint64_t word;
+
+	cpa_reenter();
+	word = cpa_look(fd);
+	cpa_tls.inside = inside;
+	if (word)
+		cpa_descriptor_set(fd, word);
+	errno = err;
+	return word;
+}
+
+/* Whoever reads or writes the other ends of @word goes on. Inside, at an event. */
+static void close_ends(struct cpa_worker *w, uint64_t word)
+{
+	uint32_t reads = cpa_descriptor_reads(word), writes = cpa_descriptor_writes(word);
+
+	if (writes) {
+		cpa_stream_close(&w->self, cpa_stream(writes));
+		cpa_stream_closed(cpa_stream(writes), CPA_STREAM_NO_WRITER);
+	}
+	if (reads) {
+		if (cpa_stream_is_written(cpa_stream(reads)))
+			cpa_stream_room(&w->self, cpa_stream(reads));
+		cpa_stream_closed(cpa_stream(reads), CPA_STREAM_NO_READER);
+	}
+}
+
+static __attribute__((noinline)) void closing(int fd, uint64_t word, uint64_t caller)
+{
+	int err = errno;
+	struct cpa_worker *w;
+
+	if (!(word & CPA_DESCRIPTOR_KNOWN))
+		word = cpa_descriptor_look(fd);
+	w = word & ~CPA_DESCRIPTOR_KNOWN ? cpa_enter() : NULL;
+	if (w) {
+		cpa_event(w, CPA_EV_CLOSE, caller, 0);
+		close_ends(w, word);
+		cpa_done(w);
+	}
+	errno = err;
+}
+
+void cpa_descriptor_closing(int fd, uint64_t caller)
+{
+	uint64_t word;
+
+	if (!cpa_descriptor_is_kept(fd) || !(word = cpa_descriptor_word(fd)) || is_vforked())
+		return;
+	if (unlikely(word & ~CPA_DESCRIPTOR_KNOWN) && *cpa_alive)
+		closing(fd, word, caller);
+	forget(fd);
+}
+
+void cpa_descriptor_shutting(int fd, uint64_t caller)
+{
+	uint64_t word = cpa_descriptor_known(fd);
+
+	if (cpa_descriptor_writes(word) && !is_vforked())
+		closing(fd, CPA_DESCRIPTOR_KNOWN | cpa_descriptor_writes(word), caller);
+}
+
+void cpa_descriptor_begin(void)
+{
+	for (int fd = 0; fd < STANDARD; fd++)
+		cpa_descriptor_look(fd);
+}
+
+void cpa_descriptor_end(struct cpa_worker *w)
+{
+	uint32_t last = __atomic_load_n(&highest, __ATOMIC_RELAXED);
+
+	for (uint32_t fd = 0; fd <= last; fd++) {
+		uint64_t word = cpa_descriptor_word((int)fd);
+
+		if (word & CPA_DESCRIPTOR_PROMISING)
+			word = cpa_look((int)fd);
+		if (word & ~CPA_DESCRIPTOR_KNOWN)
+			close_ends(w, word);
+	}
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/stream/descriptor.h - which stream a descriptor of this process is an end of
+ *
+ * A word for each descriptor tells the streams that it reads and writes. It is found at the first use
+ * by system calls (preload/stream/look.h), and forgotten by each call of the program that closes the
+ * number or gives it another meaning: before the call, so that nobody who gets the number next finds
+ * the old meaning, and after it. Calls that bypass libc are not seen: the next use may find the stream
+ * of an earlier descriptor.
+ *
+ * A word is written and read as a whole: no lock, in any context.
+ */
+#ifndef CPA_PRELOAD_STREAM_DESCRIPTOR_H
+#define CPA_PRELOAD_STREAM_DESCRIPTOR_H
+
+#include "preload/core/guard.h"
+#include "shadow/edge/stream.h"
+
+#define CPA_DESCRIPTORS 16384u /* higher numbers are not followed */
+
+/* {state:8, row of the stream that it reads:28, row of the one that it writes:28}; 0: not known. */
+extern CPA_HIDDEN uint64_t cpa_descriptor[CPA_DESCRIPTORS];
+
+#define CPA_DESCRIPTOR_ROW	 28u
+#define CPA_DESCRIPTOR_ROW_MASK	 ((UINT64_C(1) << CPA_DESCRIPTOR_ROW) - 1)
+#define CPA_DESCRIPTOR_KNOWN	 (UINT64_C(1) << 56)
+#define CPA_DESCRIPTOR_PROMISING (UINT64_C(1) << 57) /* not known, but an end of a stream */
+
+static inline uint32_t cpa_descriptor_reads(uint64_t word)
+{
+	return (uint32_t)(word >> CPA_DESCRIPTOR_ROW & CPA_DESCRIPTOR_ROW_MASK);
+}
+
+static inline uint32_t cpa_descriptor_writes(uint64_t word)
+{
+	return (uint32_t)(word & CPA_DESCRIPTOR_ROW_MASK);
+}
+
+static inline bool cpa_descriptor_is_kept(int fd)
+{
+	return (unsigned)fd < CPA_DESCRIPTORS;
+}
+
+static inline uint64_t cpa_descriptor_word(int fd)
+{
+	/* Relaxed: a word is all that there is. */
+	return __atomic_load_n(&cpa_descriptor[fd], __ATOMIC_RELAXED);
+}
+
+/* Look what @fd is, and return its word. errno is kept; async-signal-safe. */
+CPA_HIDDEN uint64_t cpa_descriptor_look(int fd);
+
+/* The word of @fd, known. 0: it is not followed, or nothing is. */
+static inline uint64_t cpa_descriptor_known(int fd)
+{
+	uint64_t word;
+
+	if (unlikely(!cpa_descriptor_is_kept(fd) || !*cpa_alive))
+		return 0;
+	word = cpa_descriptor_word(fd);
+	return likely(word & CPA_DESCRIPTOR_KNOWN) ? word : cpa_descriptor_look(fd);
+}
+
+/* The stream that a read of @fd takes bytes of, or a write gives bytes to. NULL: none. */
+static inline struct cpa_stream *cpa_descriptor_in(int fd)
+{
+	uint32_t row = cpa_descriptor_reads(cpa_descriptor_known(fd));
+
+	return unlikely(row) ? cpa_stream(row) : NULL;
+}
+
+static inline struct cpa_stream *cpa_descriptor_out(int fd)
+{
+	uint32_t row = cpa_descriptor_writes(cpa_descriptor_known(fd));
+
+	return unlikely(row) ? cpa_stream(row) : NULL;
+}
+
+/* The number has become what @word says; CPA_DESCRIPTOR_PROMISING: an end of a stream. */
+CPA_HIDDEN void cpa_descriptor_set(int fd, uint64_t word);
+
+/* The number @to, if not negative, has become what @from is. */
+CPA_HIDDEN void cpa_descriptor_copied(int from, int to);
+
+/*
+ * The program is about to close @fd: whoever reads or writes the other end depends on that. The number
+ * is forgotten. @caller as in cpa_event(). errno is kept.
+ */
+CPA_HIDDEN void cpa_descriptor_closing(int fd, uint64_t caller);
+
+/* As cpa_descriptor_closing(), of the end for writing alone; the number stays. */
+CPA_HIDDEN void cpa_descriptor_shutting(int fd, uint64_t caller);
+
+/* The process, which owns this memory, begins: look at its standard descriptors. */
+CPA_HIDDEN void cpa_descriptor_begin(void);
+
+/* It ends, inside an event: all its ends are closed. */
+CPA_HIDDEN void cpa_descriptor_end(struct cpa_worker *w);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/stream/look.h - find out what a descriptor is, by system calls
+ *
+ * Both ends of a stream, in whatever process, come to the same key: that of a pipe is its device and
+ * inode; that of one direction of a unix socket the inode of the socket that receives; that of one
+ * direction of a TCP connection both addresses, the sender's first, and how many connections between
+ * these had both ends closed before. Of other sockets, and of TCP connections to other machines,
+ * nothing is followed.
+ */
+#ifndef CPA_PRELOAD_STREAM_LOOK_H
+#define CPA_PRELOAD_STREAM_LOOK_H
+
+#include "preload/stream/descriptor.h"
+
+/*
+ * The word of @fd, of which nothing is known, as a new word of preload/stream/descriptor.h. 0: it is
+ * no descriptor, or no system call may be made. errno is changed.
+ */
+CPA_HIDDEN uint64_t cpa_look(int fd);
+
+/* The words of the two ends of a new pair of unix stream sockets, as cpa_look(). */
+CPA_HIDDEN void cpa_look_pair(const int fds[2], uint64_t words[2]);
+
+/* The word of a new eventfd, whose counter is @value. */
+CPA_HIDDEN uint64_t cpa_look_eventfd(uint64_t value);
+
+#endif

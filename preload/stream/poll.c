@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/stream/poll.h"
+
+#include <errno.h>
+
+#include "preload/core/track.h"
+#include "preload/libc/real.h"
+#include "shadow/store/index.h"
+
+#define MOST	 64    /* ready descriptors that are looked at */
+#define EPOLLED	 4096u /* registrations that are kept, a power of two */
+#define READABLE (POLLIN | POLLHUP | POLLRDHUP | POLLERR)
+
+/* What a wait depends on, while the descriptors that are ready are looked at. */
+struct search {
+	struct cpa_worker *w;
+	struct cpa_stream_found first; /* count 0: none yet */
+	int looked;
+};
+
+/* The write that @fd is ready for, if it was made before what was found so far. */
+static void look_at(struct search *search, int fd)
+{
+	struct cpa_stream *s = search->looked++ < MOST ? cpa_descriptor_in(fd) : NULL;
+	struct cpa_self *self = &search->w->self;
+	struct cpa_stream_found found;
+
+	if (!s || (!cpa_stream_next(self, s, &found) && !cpa_stream_end(self, s, &found)))
+		return;
+	if (search->first.count && search->first.released <= found.released) {
+		cpa_stream_drop(self, &found);
+		return;
+	}
+	if (search->first.count)
+		cpa_stream_drop(self, &search->first);
+	search->first = found;
+}
+
+static bool finish(struct search *search, uint64_t caller)
+{
+	if (!search->first.count) {
+		cpa_leave();
+		return false;
+	}
+	cpa_stream_take(search->w, &search->first, false, true, CPA_EV_POLL, caller);
+	cpa_done(search->w);
+	return true;
+}
+
+bool cpa_poll_ended(const struct pollfd *fds, nfds_t n, int ret, uint64_t caller)
+{
+	int err = errno;
+	struct search search = { .w = ret > 0 ? cpa_enter() : NULL };
+	bool found;
+
+	if (!search.w)
+		return false;
+	for (nfds_t i = 0; i < n && search.looked < MOST; i++)
+		if (fds[i].revents & READABLE)
+			look_at(&search, fds[i].fd);
+	found = finish(&search, caller);
+	errno = err;
+	return found;
+}
+
+bool cpa_select_ended(int n, const fd_set *in, int ret, uint64_t caller)
+{
+	int err = errno;
+	struct search search = { .w = ret > 0 && in ? cpa_enter() : NULL };
+	const fd_mask *mask = in ? in->fds_bits : NULL;
+	bool found;
+
+	if (!search.w)
+		return false;
+	/* The program may have made the set larger than an fd_set is. */
+	for (int fd = 0; fd < n && search.looked < MOST; fd++)
+		if (mask[fd / NFDBITS] & (fd_mask)((unsigned long)1 << fd % NFDBITS))
+			look_at(&search, fd);
+	found = finish(&search, caller);
+	errno = err;
+	return found;
+}
+
+/*
+ * The descriptor that the program registered with its data in an epoll instance, by a hash of both.
+ * A later registration may take the place of another, and a descriptor may be closed: whoever finds
+ * one looks what it reads. {hash:32, descriptor + 1:32}; atomic.
+ */
+static uint64_t epolled[EPOLLED];
+
+static uint64_t hash_of(int epoll, uint64_t data)
+{
+	return cpa_index_hash(data ^ (uint64_t)(uint32_t)epoll << 32);
+}
+
+static void register_data(int epoll, uint64_t data, int fd)
+{
+	uint64_t hash = hash_of(epoll, data);
+
+	/* Relaxed: a word is all that there is. */
+	__atomic_store_n(&epolled[hash % EPOLLED], hash >> 32 << 32 | (uint32_t)(fd + 1),
+			 __ATOMIC_RELAXED);
+}
+
+/* -1: not known. */
+static int registered(int epoll, uint64_t data)
+{
+	uint64_t hash = hash_of(epoll, data);
+	uint64_t word = __atomic_load_n(&epolled[hash % EPOLLED], __ATOMIC_RELAXED);
+
+	return word >> 32 == hash >> 32 ? (int)(uint32_t)word - 1 : -1;
+}
+
+CPA_EXPORT int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event)
+{
+	int ret = REAL(epoll_ctl)(epoll, operation, fd, event);
+
+	if (!ret && operation != EPOLL_CTL_DEL)
+		register_data(epoll, event->data.u64, fd);
+	return ret;
+}
+
+bool cpa_epoll_ended(int epoll, const struct epoll_event *events, int ret, uint64_t caller)
+{
+	int err = errno;
+	struct search search = { .w = ret > 0 ? cpa_enter() : NULL };
+	bool found;
+
+	if (!search.w)
+		return false;
+	for (int i = 0; i < ret && search.looked < MOST; i++)
+		if (events[i].events & READABLE)
+			look_at(&search, registered(epoll, events[i].data.u64));
+	found = finish(&search, caller);
+	errno = err;
+	return found;
+}

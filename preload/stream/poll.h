@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/stream/poll.h - waits for several descriptors
+ *
+ * Such a wait depends on the write whose bytes the next read of the descriptor will take, whoever
+ * reads. Of several descriptors that are ready it is the one that was written first. Each function is
+ * called behind a call that returned @ret and may have been blocked; it returns whether a wait was
+ * recorded. errno is kept.
+ */
+#ifndef CPA_PRELOAD_STREAM_POLL_H
+#define CPA_PRELOAD_STREAM_POLL_H
+
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+
+#include "preload/stream/stream.h"
+
+CPA_HIDDEN bool cpa_poll_ended(const struct pollfd *fds, nfds_t n, int ret, uint64_t caller);
+CPA_HIDDEN bool cpa_select_ended(int n, const fd_set *in, int ret, uint64_t caller);
+CPA_HIDDEN bool cpa_epoll_ended(int epoll, const struct epoll_event *events, int ret,
+				uint64_t caller);
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/stream/stream.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "preload/core/event.h"
+#include "preload/core/track.h"
+#include "preload/core/window.h"
+#include "shadow/graph/activity.h"
+
+/* How far a call moved the stream that returned @ret. */
+static uint64_t moved(struct cpa_stream *s, ssize_t ret, const void *bytes)
+{
+	uint64_t value = 0;
+
+	if (ret <= 0)
+		return 0;
+	if (likely(s->kind != CPA_STREAM_EVENTFD))
+		return (uint64_t)ret;
+	if (bytes && ret == sizeof(value))
+		memcpy(&value, bytes, sizeof(value));
+	/* In pieces, or a counter beyond what is counted here. */
+	if (!value || value > UINT32_MAX)
+		s->broken = 1;
+	return value & CPA_STREAM_BYTES;
+}
+
+void cpa_stream_take(struct cpa_worker *w, struct cpa_stream_found *found, bool took, bool blocked,
+		     enum cpa_event_kind kind, uint64_t caller)
+{
+	struct cpa_wait wait = { 0 };
+	uint64_t arrived;
+
+	if (blocked)
+		blocked = cpa_event_waited(w, kind, caller, &wait);
+	else
+		wait.now = wait.arrived = cpa_event(w, kind, caller, 0);
+	arrived = wait.arrived;
+	cpa_stream_join(&w->self, found, took, blocked, &wait);
+	if (wait.from)
+		cpa_dependency(&w->self, &wait, wait.now - arrived);
+}
+
+void cpa_stream_read_makes_room(struct cpa_stream_use *use, uint64_t caller)
+{
+	int err = errno;
+	struct cpa_worker *w = cpa_enter();
+
+	if (w) {
+		cpa_event(w, CPA_EV_READ, caller, 0);
+		cpa_stream_room(&w->self, use->stream);
+		cpa_done(w);
+		use->room = true;
+	}
+	errno = err;
+}
+
+bool cpa_stream_was_read(const struct cpa_stream_use *use, ssize_t ret, const void *bytes,
+			 uint64_t caller)
+{
+	struct cpa_stream *s = use->stream;
+	uint64_t n = moved(s, ret, bytes);
+	struct cpa_stream_found found;
+	struct cpa_worker *w;
+	bool is_known = false, blocked;
+	int err = errno;
+
+	if (ret < 0)
+		return false;
+	w = cpa_enter();
+	if (!w) {
+		if (*cpa_alive)
+			cpa_stream_took(s, n);
+		return false;
+	}
+	blocked = cpa_stream_was_blocked(w);
+	if (ret ? cpa_stream_read(&w->self, s, n, &found) : cpa_stream_end(&w->self, s, &found)) {
+		cpa_stream_take(w, &found, ret > 0, blocked, CPA_EV_READ, caller);
+		is_known = true;
+	}
+	if (ret && unlikely(!use->room && cpa_stream_is_written(s))) {
+		/* The writer came behind our back: late, it may find this still. */
+		if (!is_known)
+			cpa_event(w, CPA_EV_READ, caller, 0);
+		cpa_stream_room(&w->self, s);
+		is_known = true;
+	}
+	if (is_known)
+		cpa_done(w);
+	else
+		cpa_leave();
+	errno = err;
+	return is_known;
+}
+
+struct cpa_stream_use cpa_stream_write(struct cpa_stream *s, uint64_t caller)
+{
+	struct cpa_stream_use use = { .stream = s };
+	struct cpa_worker *w;
+	int err = errno;
+
+	w = cpa_enter();
+	if (w) {
+		cpa_event(w, CPA_EV_WRITE, caller, 0);
+		cpa_stream_write_begin(&w->self, s, &use.record);
+		cpa_done(w);
+	}
+	errno = err;
+	return use;
+}
+
+/* It waited for the read that made room, if that is known. */
+static void made_room(struct cpa_worker *w, struct cpa_stream *s, uint64_t caller)
+{
+	struct cpa_wait wait = { 0 };
+	struct cpa_stream_found found;
+	uint64_t arrived;
+
+	if (!cpa_event_waited(w, CPA_EV_WRITE, caller, &wait)) {
+		cpa_done(w);
+		return;
+	}
+	arrived = wait.arrived;
+	if (cpa_stream_room_made(&w->self, s, arrived, wait.now - wait.runqueue, &found)) {
+		cpa_stream_room_join(&w->self, &found, &wait);
+		if (wait.from)
+			cpa_dependency(&w->self, &wait, wait.now - arrived);
+	} else {
+		cpa_acquire_path(&w->self, NULL, &wait);
+		cpa_unexplained(w, CPA_EXT_WRITE, wait.now - arrived);
+	}
+	cpa_done(w);
+}
+
+bool cpa_stream_was_written(struct cpa_stream_use *use, ssize_t ret, const void *bytes,
+			    uint64_t caller)
+{
+	struct cpa_stream *s = use->stream;
+	uint64_t n = moved(s, ret, bytes);
+	struct cpa_worker *w;
+	int err = errno;
+
+	if (unlikely(!use->record.stream)) {
+		if (*cpa_alive)
+			cpa_stream_wrote(s, n);
+		return false;
+	}
+	if (!*cpa_alive)
+		return false;
+	w = cpa_enter_any();
+	if (!w) { /* the thread is no longer followed */
+		cpa_stream_wrote(s, n);
+		return false;
+	}
+	cpa_stream_write_end(&w->self, &use->record, n);
+	if (unlikely(cpa_stream_was_blocked(w)) && cpa_window_is_in(w) &&
+	    __atomic_load_n(&s->rooms, __ATOMIC_RELAXED)) {
+		made_room(w, s, caller);
+		errno = err;
+		return true;
+	}
+	cpa_leave();
+	errno = err;
+	return false;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/stream/stream.h - reads and writes of streams, around the original calls
+ *
+ *	struct cpa_stream_use use = cpa_stream_reads(fd, caller);
+ *	ret = read(...);
+ *	if (!cpa_stream_did_read(&use, ret, ...))		false: it is like any other call
+ *
+ *	struct cpa_stream_use use = cpa_stream_writes(fd, caller);
+ *	ret = write(...);
+ *	if (!cpa_stream_did_write(&use, ret, ...))		as above
+ *
+ * A read is one event, after the call, and one before it if a writer may wait for room; a write is one
+ * before the call, and one after it if it waited for room.
+ * Nothing is held during the call, which may be cancelled or left by a jump: then the record of a
+ * write stays open. errno is kept by all.
+ */
+#ifndef CPA_PRELOAD_STREAM_STREAM_H
+#define CPA_PRELOAD_STREAM_STREAM_H
+
+#include "preload/stream/descriptor.h"
+
+/* A read or write under way. stream NULL: of nothing that is followed. */
+struct cpa_stream_use {
+	struct cpa_stream *stream;
+	struct cpa_stream_record record; /* of a write; record.stream NULL: none */
+	bool room; /* of a read: it has left its path for writers that wait for room */
+};
+
+/* The thread may have been blocked since its last event. */
+static inline bool cpa_stream_was_blocked(const struct cpa_worker *w)
+{
+	return cpa_clock_switched(&w->clock) && cpa_header()->clock != CPA_CLOCK_SYSCALL;
+}
+
+/* cpa_stream_reads(), of a stream with a thread in a write. */
+CPA_HIDDEN void cpa_stream_read_makes_room(struct cpa_stream_use *use, uint64_t caller);
+
+static inline struct cpa_stream_use cpa_stream_reads(int fd, uint64_t caller)
+{
+	struct cpa_stream_use use;
+
+	use.stream = cpa_descriptor_in(fd);
+	use.room = false;
+	if (unlikely(use.stream) && cpa_stream_is_written(use.stream))
+		cpa_stream_read_makes_room(&use, caller);
+	return use;
+}
+
+/* cpa_stream_did_read(), of a stream. */
+CPA_HIDDEN bool cpa_stream_was_read(const struct cpa_stream_use *use, ssize_t ret,
+				    const void *bytes, uint64_t caller);
+
+/*
+ * The read returned @ret, and its bytes lie in @bytes (NULL: in several pieces). Return whether what it waited for, if it was blocked, is known, so that no
+ * time of it is external.
+ */
+static inline bool cpa_stream_did_read(const struct cpa_stream_use *use, ssize_t ret,
+				       const void *bytes, uint64_t caller)
+{
+	return unlikely(use->stream) && cpa_stream_was_read(use, ret, bytes, caller);
+}
+
+/* cpa_stream_writes(), of a descriptor that is an end of @s. */
+CPA_HIDDEN struct cpa_stream_use cpa_stream_write(struct cpa_stream *s, uint64_t caller);
+
+static inline struct cpa_stream_use cpa_stream_writes(int fd, uint64_t caller)
+{
+	struct cpa_stream *s = cpa_descriptor_out(fd);
+
+	return unlikely(s) ? cpa_stream_write(s, caller) : (struct cpa_stream_use){ 0 };
+}
+
+/* cpa_stream_did_write(), of a stream. */
+CPA_HIDDEN bool cpa_stream_was_written(struct cpa_stream_use *use, ssize_t ret, const void *bytes,
+				       uint64_t caller);
+
+/* The write of @bytes returned @ret. Return as cpa_stream_did_read(). */
+static inline bool cpa_stream_did_write(struct cpa_stream_use *use, ssize_t ret, const void *bytes,
+					uint64_t caller)
+{
+	return unlikely(use->stream) && cpa_stream_was_written(use, ret, bytes, caller);
+}
+
+/* An event at which the thread joins what it waited for, if it was @blocked, or read. Inside. */
+CPA_HIDDEN void cpa_stream_take(struct cpa_worker *w, struct cpa_stream_found *found, bool took,
+				bool blocked, enum cpa_event_kind kind, uint64_t caller);
+
+#endif

@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: MIT */
+#include "shadow/edge/stream.h"
+
+#include "shadow/edge/cell.h"
+#include "shadow/edge/merge.h"
+#include "shadow/edge/queue.h"
+#include "shadow/journal/journal.h"
+
+#define OPEN UINT64_MAX /* payload of a record whose write has not returned */
+
+static void add(uint64_t *to, uint64_t n)
+{
+	/* Relaxed, as all counters here: sums on which no data depends. */
+	__atomic_fetch_add(to, n, __ATOMIC_RELAXED);
+}
+
+static uint64_t get(const uint64_t *from)
+{
+	/* Relaxed: the kernel's own lock on the stream orders a write and the read of its bytes. */
+	return __atomic_load_n(from, __ATOMIC_RELAXED);
+}
+
+struct first {
+	enum cpa_stream_kind kind;
+	uint64_t waiting;
+};
+
+static void fill(void *row, const void *argument)
+{
+	const struct first *first = argument;
+	struct cpa_stream *s = row;
+
+	s->kind = first->kind;
+	s->written = first->waiting;
+}
+
+uint32_t cpa_stream_intern(uint64_t key, enum cpa_stream_kind kind, uint64_t waiting)
+{
+	uint32_t row = cpa_table_find(CPA_TABLE_STREAMS, key);
+	struct first first = { kind, waiting };
+
+	/* Relaxed: some more may come at the same time. */
+	if (!row && __atomic_load_n(&cpa_table(CPA_TABLE_STREAMS)->used, __ATOMIC_RELAXED) <
+			    CPA_STREAMS_MOST)
+		row = cpa_table_intern(CPA_TABLE_STREAMS, key, fill, &first);
+	if (!row)
+		cpa_diag(CPA_DIAG_STREAMS_REFUSED);
+	return row;
+}
+
+/* Keep the class of the thread as one of those at an end. */
+static void take_part(const struct cpa_self *self, uint32_t end[])
+{
+	uint32_t class = self->row->component;
+
+	for (unsigned i = 0; i < CPA_STREAM_ENDS; i++) {
+		/* Relaxed: a statistic. */
+		uint32_t is = __atomic_load_n(&end[i], __ATOMIC_RELAXED);
+
+		if (is == class ||
+		    (!is && (__atomic_compare_exchange_n(&end[i], &is, class, false,
+							 __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
+			     is == class)))
+			return;
+	}
+}
+
+/* A new token with the thread's path and these bytes. 0: no space (counted). */
+static uint32_t token_new(struct cpa_self *self, uint64_t begin, uint64_t end)
+{
+	uint32_t row = cpa_token_new(self, &self->row->path);
+	struct cpa_token *t = row ? cpa_token(row) : NULL;
+
+	if (!t)
+		return 0;
+	/* Relaxed: published by the cell. Threads that lost a race may read them late. */
+	__atomic_store_n(&t->key, begin, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->payload, end, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->left, 0, __ATOMIC_RELAXED);
+	return row;
+}
+
+/* Put @word into @cell, whatever is there. */
+static void put(struct cpa_self *self, uint64_t *cell, uint64_t word)
+{
+	for (;;) {
+		uint32_t old = cpa_cell_pin(cell);
+
+		if (cpa_cell_replace(self, cell, old, word))
+			return;
+		if (old)
+			cpa_cell_unpin(self, cell, old);
+	}
+}
+
+void cpa_stream_write_begin(struct cpa_self *self, struct cpa_stream *s,
+			    struct cpa_stream_record *record)
+{
+	uint64_t begin = __atomic_fetch_add(&s->written, CPA_STREAM_WRITING, __ATOMIC_RELAXED);
+
+	record->stream = s;
+	record->cell = NULL;
+	take_part(self, s->writer);
+	cpa_journal_release(self, NULL, 0, 0);
+	record->token = token_new(self, begin & CPA_STREAM_BYTES, OPEN);
+	if (unlikely(!record->token))
+		return;
+	record->cell = &s->record[__atomic_fetch_add(&s->records, 1, __ATOMIC_RELAXED) %
+				  CPA_STREAM_RECORDS];
+	put(self, record->cell, CPA_CELL_PIN | record->token);
+}
+
+void cpa_stream_write_end(struct cpa_self *self, struct cpa_stream_record *record, uint64_t bytes)
+{
+	struct cpa_stream *s = record->stream;
+	uint64_t begin = __atomic_fetch_add(
+		&s->written, (bytes & CPA_STREAM_BYTES) - CPA_STREAM_WRITING, __ATOMIC_RELAXED);
+
+	if (unlikely(!record->cell))
+		return;
+	begin &= CPA_STREAM_BYTES;
+	/* Relaxed: a reader that finds it open still takes it for that. */
+	__atomic_store_n(&cpa_token(record->token)->key, begin, __ATOMIC_RELAXED);
+	__atomic_store_n(&cpa_token(record->token)->payload, begin + bytes, __ATOMIC_RELAXED);
+	cpa_cell_unpin(self, record->cell, record->token);
+}
+
+/* The first place that may have a record; those before it were dropped. */
+static uint64_t first_place(const struct cpa_stream *s, uint64_t places)
+{
+	uint64_t tail = get(&s->tail);
+	uint64_t most = places < CPA_STREAM_RECORDS ? 0 : places - CPA_STREAM_RECORDS;
+
+	return tail < most ? most : tail;
+}
+
+static bool is_later(uint32_t token, uint32_t than)
+{
+	return cpa_token(token)->path.released >= cpa_token(than)->path.released;
+}
+
+/*
+ * Add the pinned record @token in @cell to what was found, or unpin it if one of the same thread is
+ * there already that is as late: its path contains that of the earlier one.
+ */
+static void keep(struct cpa_self *self, struct cpa_stream_found *f, uint64_t *cell, uint32_t token)
+{
+	unsigned i = 0;
+
+	while (i < f->count &&
+	       cpa_token(f->from[i].token)->path.owner != cpa_token(token)->path.owner)
+		i++;
+	if (i == CPA_STREAM_OWNERS || (i < f->count && !is_later(token, f->from[i].token))) {
+		cpa_cell_unpin(self, cell, token);
+		return;
+	}
+	if (i < f->count)
+		cpa_cell_unpin(self, f->from[i].cell, f->from[i].token);
+	else
+		f->count++;
+	f->from[i].cell = cell;
+	f->from[i].token = token;
+}
+
+/* The open records, while those of a range are looked for. */
+struct open {
+	uint64_t *cell;
+	uint32_t token, count;
+};
+
+static void keep_open(struct cpa_self *self, struct open *open, uint64_t *cell, uint32_t token)
+{
+	open->count++;
+	if (open->count > 1 && !is_later(token, open->token)) {
+		cpa_cell_unpin(self, cell, token);
+		return;
+	}
+	if (open->count > 1)
+		cpa_cell_unpin(self, open->cell, open->token);
+	open->cell = cell;
+	open->token = token;
+}
+
+/* Pin the records of bytes [@from, f->end). @uncertain: several writers wrote them at once. */
+static bool find(struct cpa_self *self, struct cpa_stream *s, uint64_t from,
+		 struct cpa_stream_found *f, bool *uncertain)
+{
+	uint64_t places = __atomic_load_n(&s->records, __ATOMIC_RELAXED), known = from;
+	struct open open = { 0 };
+
+	for (uint64_t i = first_place(s, places); i < places; i++) {
+		uint64_t *cell = &s->record[i % CPA_STREAM_RECORDS];
+		uint32_t token = cpa_cell_pin(cell);
+		uint64_t begin, end;
+
+		if (!token)
+			continue;
+		begin = get(&cpa_token(token)->key);
+		end = get(&cpa_token(token)->payload);
+		if (end == OPEN && begin < f->end) {
+			keep_open(self, &open, cell, token);
+		} else if (begin < f->end && end > from && end > begin) {
+			keep(self, f, cell, token);
+			known = end > known ? end : known;
+		} else {
+			cpa_cell_unpin(self, cell, token);
+			if (begin >= f->end)
+				break;
+		}
+	}
+	if (open.count && known < f->end)
+		keep(self, f, open.cell, open.token);
+	else if (open.count)
+		cpa_cell_unpin(self, open.cell, open.token);
+	*uncertain = open.count > 1 && known < f->end;
+	for (unsigned i = 0; i < f->count; i++) {
+		uint64_t released = cpa_token(f->from[i].token)->path.released;
+
+		f->released = released > f->released ? released : f->released;
+	}
+	/* Bytes of somebody whom we do not see: numbers of bytes no longer tell who wrote them. */
+	if (!open.count && f->end > (get(&s->written) & CPA_STREAM_BYTES) && !s->broken)
+		__atomic_store_n(&s->broken, 1, __ATOMIC_RELAXED);
+	return f->count;
+}
+
+static void empty(struct cpa_self *self, uint64_t *cell)
+{
+	uint32_t token = cpa_cell_pin(cell);
+
+	if (token && !cpa_cell_replace(self, cell, token, 0))
+		cpa_cell_unpin(self, cell, token);
+}
+
+void cpa_stream_clear(struct cpa_self *self, struct cpa_stream *s)
+{
+	uint32_t token = cpa_merge_take(&s->ended);
+
+	for (unsigned i = 0; i < CPA_STREAM_RECORDS; i++)
+		empty(self, &s->record[i]);
+	for (unsigned i = 0; i < CPA_STREAM_ROOMS; i++)
+		empty(self, &s->room[i]);
+	if (token)
+		cpa_token_free(self, token);
+}
+
+static void init(struct cpa_stream_found *f, struct cpa_stream *s, uint64_t end)
+{
+	f->stream = s;
+	f->end = end;
+	f->released = 0;
+	f->count = 0;
+	f->ends = false;
+}
+
+bool cpa_stream_read(struct cpa_self *self, struct cpa_stream *s, uint64_t bytes,
+		     struct cpa_stream_found *f)
+{
+	uint64_t from = cpa_stream_took(s, bytes);
+	bool uncertain = false;
+
+	take_part(self, s->reader);
+	init(f, s, from + bytes);
+	if (s->broken || !find(self, s, from, f, &uncertain)) {
+		add(&s->unmatched, 1);
+		return false;
+	}
+	add(&s->reads, 1);
+	if (unlikely(uncertain))
+		add(&s->uncertain, 1);
+	return true;
+}
+
+bool cpa_stream_next(struct cpa_self *self, struct cpa_stream *s, struct cpa_stream_found *f)
+{
+	uint64_t from = get(&s->taken);
+	bool uncertain;
+
+	init(f, s, from + 1);
+	/* Without a record of the next byte there is none, or an end. */
+	return !s->broken && first_place(s, get(&s->records)) < get(&s->records) &&
+	       find(self, s, from, f, &uncertain);
+}
+
+bool cpa_stream_end(struct cpa_self *self, struct cpa_stream *s, struct cpa_stream_found *f)
+{
+	uint32_t token = cpa_merge_take(&s->ended);
+
+	(void)self;
+	init(f, s, get(&s->taken));
+	if (!token) {
+		add(&s->unmatched, 1);
+		return false;
+	}
+	f->ends = true;
+	f->count = 1;
+	f->from[0].token = token;
+	f->released = cpa_token(token)->path.released;
+	return true;
+}
+
+/* Whether the thread has the token in @cell pinned, as part of @f: its row, and then no longer. */
+static uint32_t pinned(struct cpa_stream_found *f, const uint64_t *cell)
+{
+	for (unsigned i = 0; i < f->count; i++) {
+		uint32_t token = f->from[i].token;
+
+		if (f->from[i].cell == cell && token) {
+			f->from[i].token = 0;
+			return token;
+		}
+	}
+	return 0;
+}
+
+/* The record @t was read to its last byte at clock @now. */
+static void count_stay(struct cpa_stream *s, const struct cpa_token *t, uint64_t now)
+{
+	uint64_t ticks = now > t->path.released ? now - t->path.released : 0;
+
+	if (get(&t->key) == get(&t->payload)) /* nothing was written */
+		return;
+	add(&s->stayed, ticks);
+	cpa_histogram_count(s->histogram, ticks);
+}
+
+/* Of all the writes that were read to their last byte the records are no longer needed. */
+static void sweep(struct cpa_self *self, struct cpa_stream_found *f, uint64_t now)
+{
+	struct cpa_stream *s = f->stream;
+	uint64_t places = get(&s->records);
+
+	for (uint64_t i = first_place(s, places); i < places; i++) {
+		uint64_t *cell = &s->record[i % CPA_STREAM_RECORDS];
+		uint32_t token = pinned(f, cell);
+
+		if (!token)
+			token = cpa_cell_pin(cell);
+		if (!token)
+			return; /* it is about to come, or never will */
+		if (get(&cpa_token(token)->payload) > f->end) { /* OPEN is */
+			cpa_cell_unpin(self, cell, token);
+			return;
+		}
+		count_stay(s, cpa_token(token), now);
+		if (!cpa_cell_replace(self, cell, token, 0))
+			cpa_cell_unpin(self, cell, token);
+		/* Relaxed: where to look first; all before were read, whoever stores it last. */
+		__atomic_store_n(&s->tail, i + 1, __ATOMIC_RELAXED);
+	}
+}
+
+/* Who closed is to be found by whoever reads the end next, too. */
+static void give_back(struct cpa_self *self, struct cpa_stream_found *f)
+{
+	uint64_t none = 0;
+
+	/* RELEASE: as in cpa_merge_release(). */
+	if (!__atomic_compare_exchange_n(&f->stream->ended, &none, f->from[0].token, false,
+					 __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		cpa_token_free(self, f->from[0].token);
+}
+
+void cpa_stream_drop(struct cpa_self *self, struct cpa_stream_found *f)
+{
+	if (f->ends)
+		give_back(self, f);
+	for (unsigned i = 0; i < f->count && !f->ends; i++)
+		if (f->from[i].token)
+			cpa_cell_unpin(self, f->from[i].cell, f->from[i].token);
+}
+
+/* Join the latest first: it is the one that ended the wait. */
+static void join_all(struct cpa_self *self, struct cpa_stream_found *f, struct cpa_wait *w)
+{
+	unsigned first = 0;
+	uint32_t from;
+
+	for (unsigned i = 1; i < f->count; i++)
+		if (is_later(f->from[i].token, f->from[first].token))
+			first = i;
+	w->observed_only = false;
+	cpa_acquire_path(self, &cpa_token(f->from[first].token)->path, w);
+	from = w->from ? w->from : cpa_token(f->from[first].token)->path.node;
+	for (unsigned i = 0; i < f->count; i++)
+		if (i != first)
+			cpa_acquire_path(self, &cpa_token(f->from[i].token)->path, w);
+	w->from = from;
+}
+
+void cpa_stream_join(struct cpa_self *self, struct cpa_stream_found *f, bool took, bool blocked,
+		     struct cpa_wait *w)
+{
+	struct cpa_stream *s = f->stream;
+	uint64_t waited = w->now - w->arrived;
+
+	join_all(self, f, w);
+	if (took)
+		sweep(self, f, w->now);
+	cpa_stream_drop(self, f);
+	if (blocked) {
+		add(&s->waits, 1);
+		add(&s->waiting, waited);
+	}
+}
+
+void cpa_stream_close(struct cpa_self *self, struct cpa_stream *s)
+{
+	cpa_journal_release(self, NULL, 0, 0);
+	cpa_merge_release(self, &s->ended, 0, &self->row->path);
+}
+
+void cpa_stream_room(struct cpa_self *self, struct cpa_stream *s)
+{
+	uint32_t token;
+
+	cpa_journal_release(self, NULL, 0, 0);
+	token = token_new(self, 0, 0);
+	if (token)
+		put(self,
+		    &s->room[__atomic_fetch_add(&s->rooms, 1, __ATOMIC_RELAXED) % CPA_STREAM_ROOMS],
+		    token);
+}
+
+bool cpa_stream_room_made(struct cpa_self *self, struct cpa_stream *s, uint64_t since,
+			  uint64_t woken, struct cpa_stream_found *f)
+{
+	init(f, s, 0);
+	for (unsigned i = 0; i < CPA_STREAM_ROOMS; i++) {
+		uint64_t *cell = &s->room[i], released;
+		uint32_t token = cpa_cell_pin(cell);
+
+		if (!token)
+			continue;
+		released = cpa_token(token)->path.released;
+		if (released <= since || released > woken ||
+		    (f->count && !is_later(token, f->from[0].token))) {
+			cpa_cell_unpin(self, cell, token);
+			continue;
+		}
+		if (f->count)
+			cpa_cell_unpin(self, f->from[0].cell, f->from[0].token);
+		f->count = 1;
+		f->from[0].cell = cell;
+		f->from[0].token = token;
+		f->released = released;
+	}
+	return f->count;
+}
+
+void cpa_stream_room_join(struct cpa_self *self, struct cpa_stream_found *f, struct cpa_wait *w)
+{
+	uint64_t waited = w->now - w->arrived;
+
+	join_all(self, f, w);
+	cpa_stream_drop(self, f);
+	add(&f->stream->blocked, 1);
+	add(&f->stream->blocking, waited);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shadow/edge/stream.h - byte streams: a read depends on the writes whose bytes it took
+ *
+ * A write leaves a record before the original call: a token with the thread's path. The record is
+ * open until the call returned; then the bytes [key, payload) are known to be its. A read that took n
+ * bytes advances `taken`, and joins the records of its range. Bytes of the range that no closed record
+ * has are those of an open one, whose writer has not yet come back. With one writer at a time this is
+ * exact. Of several open records it is the latest, which is counted as uncertain.
+ *
+ * Place i of the records is cell i modulo CPA_STREAM_RECORDS: a reader pins a record while it joins
+ * it. A writer that needs the place of a record that was not read drops that record; a read of its
+ * bytes then depends on nothing. A stream's last bytes have their records always.
+ *
+ *            write  read  close    "-": the calls may overlap, in several threads and processes
+ *   write      -      -     -
+ *   read       -      -     -
+ *   close      -      -     -
+ *
+ * I1  A record's writer has it pinned until it is closed: what it closes is the same record still.
+ * I2  Records below `tail` were read to their ends, or dropped.
+ * I3  A process may be killed at any point. What it leaves is a record that stays open, a place
+ *     without record or a token that nobody frees; each is passed over when the places come round.
+ * Progress: lock-free; loops are bounded by CPA_STREAM_RECORDS.
+ */
+#ifndef CPA_SHADOW_EDGE_STREAM_H
+#define CPA_SHADOW_EDGE_STREAM_H
+
+#include "shadow/edge/acquire.h"
+#include "shadow/store/table.h"
+
+#define CPA_STREAM_OWNERS 4u /* threads whose writes one read may depend on */
+
+static inline struct cpa_stream *cpa_stream(uint32_t row)
+{
+	return cpa_row(CPA_TABLE_STREAMS, row);
+}
+
+/*
+ * Return the row of the stream with @key, which is not 0. @waiting: if the stream is new, bytes that
+ * are in it. 0: no space (counted).
+ */
+CPA_HIDDEN uint32_t cpa_stream_intern(uint64_t key, enum cpa_stream_kind kind, uint64_t waiting);
+
+/* An end of the stream is closed: @bits of CPA_STREAM_NO_.... Return all that are. */
+static inline uint32_t cpa_stream_closed(struct cpa_stream *s, uint32_t bits)
+{
+	/* Relaxed: who opens the next stream of the same key does so later. */
+	return __atomic_or_fetch(&s->closed, bits, __ATOMIC_RELAXED);
+}
+
+/* Free the tokens of the stream. Writes under way keep theirs until they end. */
+CPA_HIDDEN void cpa_stream_clear(struct cpa_self *self, struct cpa_stream *s);
+
+/* A record of a thread: a write under way, or, in `room`, a read. */
+struct cpa_stream_record {
+	struct cpa_stream *stream;
+	uint64_t *cell; /* NULL: no space for a record */
+	uint32_t token;
+};
+
+/*
+ * The thread is about to write: leave its path, which stands at the write's event. Each begin has one
+ * end, with the bytes written; 0: none. cpa_stream_wrote(): bytes without a record.
+ */
+CPA_HIDDEN void cpa_stream_write_begin(struct cpa_self *self, struct cpa_stream *s,
+				       struct cpa_stream_record *record);
+CPA_HIDDEN void cpa_stream_write_end(struct cpa_self *self, struct cpa_stream_record *record,
+				     uint64_t bytes);
+static inline void cpa_stream_wrote(struct cpa_stream *s, uint64_t bytes)
+{
+	/* Relaxed, as all counters of bytes: the pipe itself orders writes and reads. */
+	__atomic_fetch_add(&s->written, bytes & CPA_STREAM_BYTES, __ATOMIC_RELAXED);
+}
+
+/* What a read depends on; the records are pinned. */
+struct cpa_stream_found {
+	struct cpa_stream *stream;
+	uint64_t end;	   /* of the bytes read */
+	uint64_t released; /* clock of the latest of the writes */
+	uint32_t count;
+	bool ends; /* the path is that of who closed the stream */
+	struct {
+		uint64_t *cell;
+		uint32_t token; /* 0: no longer pinned */
+	} from[CPA_STREAM_OWNERS];
+};
+
+/*
+ * A read took @bytes: find what it depends on. False: that is not known (counted), and nothing is
+ * pinned. cpa_stream_took(): no more than count the bytes.
+ */
+CPA_HIDDEN bool cpa_stream_read(struct cpa_self *self, struct cpa_stream *s, uint64_t bytes,
+				struct cpa_stream_found *found);
+static inline uint64_t cpa_stream_took(struct cpa_stream *s, uint64_t bytes)
+{
+	/* Relaxed: as cpa_stream_wrote(). */
+	return __atomic_fetch_add(&s->taken, bytes, __ATOMIC_RELAXED);
+}
+
+/* Find the write that the next read will depend on, without reading. False: as above; not counted. */
+CPA_HIDDEN bool cpa_stream_next(struct cpa_self *self, struct cpa_stream *s,
+				struct cpa_stream_found *found);
+
+/* A read met the end: find the paths of all who closed the other end. False: as cpa_stream_read(). */
+CPA_HIDDEN bool cpa_stream_end(struct cpa_self *self, struct cpa_stream *s,
+			       struct cpa_stream_found *found);
+
+/*
+ * Join what was found into the thread's path, as an acquire; @blocked: the thread waited for it.
+ * The records are no longer pinned. Records that were read to their end are freed, if @took.
+ */
+CPA_HIDDEN void cpa_stream_join(struct cpa_self *self, struct cpa_stream_found *found, bool took,
+				bool blocked, struct cpa_wait *wait);
+
+/* Nothing is joined. */
+CPA_HIDDEN void cpa_stream_drop(struct cpa_self *self, struct cpa_stream_found *found);
+
+/* The thread is about to close an end for writing, or its process ends with one open. */
+CPA_HIDDEN void cpa_stream_close(struct cpa_self *self, struct cpa_stream *s);
+
+/* Whether a thread is in a write, and may wait for a read to make room. A hint. */
+static inline bool cpa_stream_is_written(const struct cpa_stream *s)
+{
+	/* Relaxed: a writer that comes later blocks later. */
+	return __atomic_load_n(&s->written, __ATOMIC_RELAXED) >= CPA_STREAM_WRITING;
+}
+
+/* The thread's read makes room, or it closes the end for reading: leave its path for writers. */
+CPA_HIDDEN void cpa_stream_room(struct cpa_self *self, struct cpa_stream *s);
+
+/*
+ * A write was blocked from @since and could go on at clock @woken. Find the latest read before that
+ * which made room. False: none is known.
+ */
+CPA_HIDDEN bool cpa_stream_room_made(struct cpa_self *self, struct cpa_stream *s, uint64_t since,
+				     uint64_t woken, struct cpa_stream_found *found);
+
+/* The write waited from @wait->arrived for what was found: join it. */
+CPA_HIDDEN void cpa_stream_room_join(struct cpa_self *self, struct cpa_stream_found *found,
+				     struct cpa_wait *wait);
+
+#endif

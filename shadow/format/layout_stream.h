@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shadow/format/layout_stream.h - byte streams between threads; part of shadow/format/layout.h
+ *
+ * A stream is one direction of a pipe or socket. Its key is a hash of what both of its ends can know:
+ * see preload/stream/look.h. Bytes are numbered from 0 in the order in which they were written since
+ * cpa first saw the stream.
+ */
+#ifndef CPA_SHADOW_FORMAT_LAYOUT_STREAM_H
+#define CPA_SHADOW_FORMAT_LAYOUT_STREAM_H
+
+#include <stdint.h>
+
+#define CPA_STREAMS_MOST   8192u /* streams of a session; others are not followed */
+#define CPA_STREAM_RECORDS 128u	 /* writes that were not read yet and are known, a power of two */
+#define CPA_STREAM_ROOMS   16u	 /* latest reads that a blocked writer finds, a power of two */
+#define CPA_STREAM_ENDS	   4u	 /* kinds of threads at an end that are kept by name */
+
+#define CPA_STREAM_BYTES   ((UINT64_C(1) << 48) - 1) /* of `written` */
+#define CPA_STREAM_WRITING (UINT64_C(1) << 48)
+
+/* Some process has closed this end. */
+#define CPA_STREAM_NO_WRITER 1u
+#define CPA_STREAM_NO_READER 2u
+
+enum cpa_stream_kind {
+	CPA_STREAM_PIPE = 1,
+	CPA_STREAM_UNIX = 2, /* a connected unix socket */
+	CPA_STREAM_TCP = 3,
+	CPA_STREAM_EVENTFD = 4, /* its counter in place of bytes */
+	CPA_STREAM_KINDS
+};
+
+/* Counters are atomic; times are ticks. */
+struct cpa_stream {
+	uint64_t key;
+	uint32_t kind; /* enum cpa_stream_kind */
+	/* atomic: 1: bytes were read that no write had put in; its reads no longer depend on writes */
+	uint32_t broken;
+	/* Changed by writers. */
+	/*
+	 * {writing:16, bytes:48}. bytes: of writes that have returned. writing, internal: threads in
+	 * a write; too high if one was killed there.
+	 */
+	uint64_t written;
+	uint64_t records; /* writes that have, or had, a place in `record` */
+	uint64_t blocked; /* writes that waited for room, of which the read that made it is known */
+	uint64_t blocking; /* ticks of these waits */
+	uint32_t pad;
+	uint32_t closed; /* internal, atomic: bits CPA_STREAM_NO_WRITER, CPA_STREAM_NO_READER */
+	uint32_t writer[CPA_STREAM_ENDS]; /* component rows of the threads; 0: none */
+	/* Changed by readers. */
+	uint64_t taken;	    /* bytes */
+	uint64_t tail;	    /* internal: lowest place of `record` that may be in use */
+	uint64_t reads;	    /* that took bytes of a known write */
+	uint64_t waits;	    /* of these: reads, and waits for the descriptor, that blocked */
+	uint64_t waiting;   /* ticks of these waits */
+	uint64_t stayed;    /* ticks from writes to the reads of their last bytes */
+	uint64_t unmatched; /* reads that took bytes of no known write, or an end that nobody made */
+	uint64_t uncertain; /* reads of bytes that several writers wrote at the same time */
+	uint64_t rooms;	    /* internal: places of `room` given so far */
+	uint32_t reader[CPA_STREAM_ENDS]; /* as `writer` */
+	/* internal: the join of the paths of all who closed the end for writing: shadow/edge/merge.h */
+	uint64_t ended;
+	/* Internal: cells (shadow/edge/cell.h), see shadow/edge/stream.h. */
+	uint64_t record[CPA_STREAM_RECORDS], room[CPA_STREAM_ROOMS];
+	/*
+	 * Of the writes that were read to their last byte, by ticks until then; halved when a bucket
+	 * is full: shadow/edge/queue.h.
+	 */
+	uint32_t histogram[CPA_HISTOGRAM];
+} __attribute__((aligned(CPA_CACHE_LINE)));
+
+#endif

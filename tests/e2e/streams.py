@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""tests/e2e/streams.py - bytes through pipes, sockets and eventfds are dependencies
+
+tests/programs/streams hands work over by bytes, in units of CPU time: the longest chain follows from
+the program. It prints the chain, and the work of all threads. The critical path is no shorter than the
+chain, and longer at most by the CPU time that was no unit of work, and by blocks for other reasons: so
+no wait that the bytes explain counts as time of the path. Both hold whatever else the machine does. Each read is matched, and with a
+journal the exact search agrees. Then a shell pipeline. Prints TAP and a summary.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from profiled import BUILD, PROGRAMS, TIMEOUT_S, check_contradictions, profiled_environment, read
+from profiled import verify
+from results import Results
+
+UNIT_S = 0.02
+# A unit of work is at least as long as its own CPU clock says, which cpa's differs from by so much.
+PIECE = 0.03
+# A writer that has room whenever it comes, as its reader was quicker, waits for nobody.
+LEAST = {"small_buffer": 13}
+# Streams of each case: kind, number of writes that others read.
+CASES = {
+    "balanced": [("pipe", 4), ("pipe", 4)],
+    "slow_stage": [("pipe", 4), ("pipe", 4)],
+    "small_buffer": [("pipe", 4)],
+    "socket_pair": [("unix socket", 4), ("unix socket", 4)],
+    "unix_name": [("unix socket", 4), ("unix socket", 4)],
+    "tcp": [("TCP", 4), ("TCP", 4)],
+    "tcp6": [("TCP", 4), ("TCP", 4)],
+    "fan_in": [("pipe", 3)],
+    "fan_out": [("pipe", 3)],
+    "event": [("eventfd", 4), ("eventfd", 4)],
+    "poll": [("pipe", 2)],
+    "select": [("pipe", 2)],
+    "epoll": [("pipe", 2)],
+    "end_of_file": [],
+    "popen": [("pipe", 4)],
+    "stdio": [("pipe", 4)],
+}
+PIPELINE = "seq 200000 | grep -v 7 | sort -n | tail -1"
+WRITERS = [("seq", "grep"), ("grep", "sort"), ("sort", "tail")]
+
+
+def run(command, dump, **settings):
+    return subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+        env=profiled_environment(dump, **settings),
+    )
+
+
+def inside(profile):
+    """The streams that have both ends in the session."""
+    return [s for s in profile["streams"] if s["from"] and s["to"]]
+
+
+def check_case(results, name, streams, folder):
+    dump = folder / f"{name}.dump"
+    done = run([PROGRAMS / "streams", name], dump, CPA_JOURNAL="16M")
+    if done.returncode == 77:
+        results.skip(name, "the machine has no such address")
+        return
+    last = (done.stderr.split("\n")[-2:-1] or [""])[0]
+    if not results.check(done.returncode == 0 and last.startswith("path "), f"{name}: {last!r}"):
+        return
+    path, work = (int(word) * UNIT_S for word in last.split()[1::2])
+    profile = read(dump)
+    program = profile["program"]
+    length, rest = program["critical_path_s"], program["cpu_s"] - work
+    rest += sum(c["total_s"] for c in profile["components"] if c["kind"] == "external")
+    least = LEAST.get(name, path / UNIT_S) * UNIT_S * (1 - PIECE)
+    results.check(
+        least <= length <= path + rest,
+        f"{name}: path {length:.4f} s, {path:.4f} s of work and up to {rest:.4f} s of other time",
+    )
+    found = sorted((s["kind"], s["writes"]) for s in inside(profile))
+    total = {}
+    for kind, writes in found:
+        total[kind] = total.get(kind, 0) + writes
+    expected = {}
+    for kind, writes in streams:
+        expected[kind] = expected.get(kind, 0) + writes
+    results.check(total == expected, f"{name}: writes {found}, expected {streams}")
+    lost = [(s["kind"], s["unmatched"], s["uncertain"]) for s in inside(profile)]
+    results.check(all(not u for _, u, _ in lost), f"{name}: every read is matched {lost}")
+    check_contradictions(results, name, profile)
+    good, text = verify(dump)
+    results.check(good, f"{name}: {text}")
+    dump.unlink()
+
+
+def check_pipeline(results, folder):
+    dump = folder / "pipeline.dump"
+    native = subprocess.run(
+        ["sh", "-c", PIPELINE], capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+    )
+    done = run(["sh", "-c", PIPELINE], dump)
+    same = (done.stdout, done.stderr, done.returncode) == (
+        native.stdout,
+        native.stderr,
+        native.returncode,
+    )
+    results.check(same, f"{PIPELINE}: as natively: {done.stdout!r} {done.stderr!r}")
+    profile = read(dump)
+    found = [(s["from"], s["to"]) for s in inside(profile)]
+    results.check(sorted(found) == sorted(WRITERS), f"who writes to whom: {found}")
+    lost = [s for s in profile["streams"] if s["unmatched"]]
+    results.check(not lost, f"every read is matched: {lost}")
+    text = subprocess.run(
+        [BUILD / "cpa-report", dump], capture_output=True, text=True, timeout=TIMEOUT_S, check=True
+    ).stdout
+    results.check("grep -> sort" in text, "the text names writer and reader")
+    dump.unlink()
+
+
+def main():
+    results = Results()
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="streams.", dir=os.environ.get("CPA_TMP")))
+    for name, streams in CASES.items():
+        check_case(results, name, streams, folder)
+    check_pipeline(results, folder)
+    return results.end(folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/programs/streams.c - threads and processes that hand work over by bytes
+ *
+ * The argument names a case. Work is in units of CPU time of its thread, so the longest chain of work
+ * does not depend on how many processors there are. The last line on standard error is "path P work
+ * W": the units on the critical path, and those of all threads together. tests/e2e/streams.py compares
+ * the report with it.
+ */
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/programs/burn.h"
+
+#define UNIT_MS 20
+#define ROUNDS	4
+
+static const char *own;
+
+static void burn(unsigned units)
+{
+	burn_ms((int)units * UNIT_MS);
+}
+
+static void must(int ok)
+{
+	if (!ok)
+		exit(9);
+}
+
+/* A child that does the statements and ends. */
+#define CHILD(...)                   \
+	do {                         \
+		if (fork() == 0) {   \
+			__VA_ARGS__; \
+			_exit(0);    \
+		}                    \
+	} while (0)
+
+static void reap(void)
+{
+	int status;
+
+	while (wait(&status) > 0)
+		must(status == 0);
+}
+
+static int report(unsigned path, unsigned work)
+{
+	fprintf(stderr, "path %u work %u\n", path, work);
+	return 0;
+}
+
+static void put(int fd)
+{
+	must(write(fd, "0123456789abcdef", 16) == 16);
+}
+
+/* A message of 16 bytes, in two reads. False: the end of the stream. */
+static int get(int fd)
+{
+	char bytes[16];
+	ssize_t n = read(fd, bytes, 10);
+
+	if (n > 0)
+		must(n == 10 && read(fd, bytes + n, 6) == 6);
+	return n > 0;
+}
+
+/* Three stages in three processes. */
+static void run_stages(unsigned a, unsigned b, unsigned c)
+{
+	int one[2], two[2];
+
+	must(!pipe(one) && !pipe(two));
+	CHILD(close(one[1]); close(two[0]); while (get(one[0])) {
+		burn(b);
+		put(two[1]);
+	});
+	CHILD(close(one[0]); close(one[1]); close(two[1]); while (get(two[0])) burn(c));
+	close(one[0]);
+	close(two[0]);
+	close(two[1]);
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		burn(a);
+		put(one[1]);
+	}
+	close(one[1]);
+	reap();
+}
+
+static int balanced(void)
+{
+	run_stages(2, 2, 2);
+	return report(2 * (ROUNDS + 2), 6 * ROUNDS);
+}
+
+static int slow_stage(void)
+{
+	run_stages(1, 3, 1);
+	return report(1 + 3 * ROUNDS + 1, 5 * ROUNDS);
+}
+
+/*
+ * A pipe that has room for one message: the write of a message returns when the one before was taken
+ * out, which the reader does when it has done with the one before that.
+ */
+static int small_buffer(void)
+{
+	static char page[4096];
+	int ends[2];
+
+	must(!pipe(ends) && fcntl(ends[1], F_SETPIPE_SZ, sizeof(page)) == sizeof(page));
+	CHILD(close(ends[1]); while (read(ends[0], page, sizeof(page)) == sizeof(page)) burn(3));
+	close(ends[0]);
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		burn(1);
+		must(write(ends[1], page, sizeof(page)) == sizeof(page));
+	}
+	burn(9);
+	close(ends[1]);
+	reap();
+	return report(1 + 3 * (ROUNDS - 2) + 9, ROUNDS + 9 + 3 * ROUNDS);
+}
+
+static void ask(int fd)
+{
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		burn(1);
+		must(send(fd, "ask", 3, 0) == 3);
+		must(recv(fd, (char[4]){ 0 }, 4, MSG_WAITALL) == 4);
+	}
+	close(fd);
+}
+
+static void answer(int fd)
+{
+	char bytes[8];
+
+	while (read(fd, bytes, sizeof(bytes)) == 3) {
+		struct iovec parts[2] = { { "an", 2 }, { "sw", 2 } };
+
+		burn(2);
+		must(writev(fd, parts, 2) == 4);
+	}
+}
+
+static int socket_pair(void)
+{
+	int ends[2];
+
+	must(!socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+	CHILD(close(ends[0]); answer(ends[1]));
+	close(ends[1]);
+	ask(ends[0]);
+	reap();
+	return report(3 * ROUNDS, 3 * ROUNDS);
+}
+
+/* A server with a client in a child. */
+static void serve(int server, const struct sockaddr *address, socklen_t size)
+{
+	int accepted;
+
+	CHILD(int fd = socket(address->sa_family, SOCK_STREAM, 0);
+	      must(!connect(fd, address, size)); ask(fd));
+	accepted = accept(server, NULL, NULL);
+	must(accepted >= 0);
+	answer(accepted);
+	reap();
+}
+
+static int tcp(void)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t size = sizeof(address);
+	int server = socket(AF_INET, SOCK_STREAM, 0);
+
+	must(!bind(server, (struct sockaddr *)&address, size) && !listen(server, 5));
+	must(!getsockname(server, (struct sockaddr *)&address, &size));
+	serve(server, (struct sockaddr *)&address, size);
+	return report(3 * ROUNDS, 3 * ROUNDS);
+}
+
+static int tcp6(void)
+{
+	struct sockaddr_in6 address = { .sin6_family = AF_INET6, .sin6_addr = in6addr_loopback };
+	socklen_t size = sizeof(address);
+	int server = socket(AF_INET6, SOCK_STREAM, 0);
+
+	if (bind(server, (struct sockaddr *)&address, size))
+		return 77;
+	must(!listen(server, 5));
+	must(!getsockname(server, (struct sockaddr *)&address, &size));
+	serve(server, (struct sockaddr *)&address, size);
+	return report(3 * ROUNDS, 3 * ROUNDS);
+}
+
+/* By an abstract name, which no file has. */
+static int unix_name(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	socklen_t size = sizeof(sa_family_t);
+	int server = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	size += 1 + (socklen_t)sprintf(address.sun_path + 1, "cpa-streams-%d", getpid());
+	must(!bind(server, (struct sockaddr *)&address, size) && !listen(server, 5));
+	serve(server, (struct sockaddr *)&address, size);
+	return report(3 * ROUNDS, 3 * ROUNDS);
+}
+
+/* Three children write to one pipe. */
+static int fan_in(void)
+{
+	static const unsigned work[] = { 2, 5, 3 };
+	int ends[2];
+
+	must(!pipe(ends));
+	for (unsigned i = 0; i < 3; i++)
+		CHILD(close(ends[0]); burn(work[i]); put(ends[1]));
+	close(ends[1]);
+	for (unsigned i = 0; i < 3; i++)
+		must(get(ends[0]));
+	burn(1);
+	reap();
+	return report(5 + 1, 2 + 5 + 3 + 1);
+}
+
+/* Each child has a pipe of its own; all ends are seen as the end of another one. */
+static int fan_out(void)
+{
+	int ends[3][2], over[2];
+
+	must(!pipe(over));
+	for (unsigned i = 0; i < 3; i++) {
+		must(!pipe(ends[i]));
+		CHILD(close(over[0]); must(get(ends[i][0])); burn(1 + 2 * i));
+		close(ends[i][0]);
+	}
+	close(over[1]);
+	for (unsigned i = 0; i < 3; i++) {
+		burn(1);
+		put(ends[i][1]);
+	}
+	must(!get(over[0]));
+	burn(2);
+	reap();
+	return report(3 + 5 + 2, 3 + 1 + 3 + 5 + 2);
+}
+
+static int wake, done;
+
+static void *work_when_woken(void *argument)
+{
+	uint64_t n;
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		must(read(wake, &n, sizeof(n)) == sizeof(n));
+		burn(2);
+		must(!eventfd_write(done, 1));
+	}
+	return argument;
+}
+
+static int event(void)
+{
+	pthread_t thread;
+	eventfd_t n;
+
+	wake = eventfd(0, 0);
+	done = eventfd(0, 0);
+	must(wake >= 0 && done >= 0);
+	pthread_create(&thread, NULL, work_when_woken, NULL);
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		burn(1);
+		n = 1;
+		must(write(wake, &n, sizeof(n)) == sizeof(n));
+		must(!eventfd_read(done, &n));
+	}
+	pthread_join(thread, NULL);
+	return report(3 * ROUNDS, 3 * ROUNDS);
+}
+
+/* Two children, of which the quicker one has a longer sequel. @await waits until one is ready. */
+static int two_children(int (*await)(const int fds[2]))
+{
+	int a[2], b[2], fds[2];
+
+	must(!pipe(a) && !pipe(b));
+	CHILD(burn(2); put(a[1]));
+	CHILD(burn(6); put(b[1]));
+	fds[0] = a[0];
+	fds[1] = b[0];
+	for (unsigned i = 0; i < 2; i++) {
+		int ready = await(fds);
+
+		must(get(fds[ready]));
+		burn(ready ? 1 : 3);
+		fds[ready] = -1;
+	}
+	reap();
+	return report(6 + 1, 2 + 6 + 3 + 1);
+}
+
+static int await_poll(const int fds[2])
+{
+	struct pollfd p[2] = { { fds[0], POLLIN, 0 }, { fds[1], POLLIN, 0 } };
+
+	must(poll(p, 2, -1) > 0);
+	return !(p[0].revents & POLLIN);
+}
+
+static int await_select(const int fds[2])
+{
+	fd_set in;
+
+	FD_ZERO(&in);
+	for (unsigned i = 0; i < 2; i++)
+		if (fds[i] >= 0)
+			FD_SET(fds[i], &in);
+	must(select(FD_SETSIZE, &in, NULL, NULL, NULL) > 0);
+	return fds[0] < 0 || !FD_ISSET(fds[0], &in);
+}
+
+static int await_epoll(const int fds[2])
+{
+	struct epoll_event e = { .events = EPOLLIN };
+	int epoll = epoll_create1(0);
+
+	for (unsigned i = 0; i < 2; i++) {
+		e.data.u64 = 1000 + i;
+		if (fds[i] >= 0)
+			must(!epoll_ctl(epoll, EPOLL_CTL_ADD, fds[i], &e));
+	}
+	must(epoll_wait(epoll, &e, 1, -1) == 1);
+	close(epoll);
+	return e.data.u64 == 1001;
+}
+
+static int by_poll(void)
+{
+	return two_children(await_poll);
+}
+
+static int by_select(void)
+{
+	return two_children(await_select);
+}
+
+static int by_epoll(void)
+{
+	return two_children(await_epoll);
+}
+
+/* A child writes nothing, and its end is the end of the pipe. */
+static int end_of_file(void)
+{
+	int ends[2];
+
+	must(!pipe(ends));
+	CHILD(close(ends[0]); burn(4));
+	close(ends[1]);
+	must(!get(ends[0]));
+	burn(2);
+	reap();
+	return report(4 + 2, 4 + 2);
+}
+
+/* Another program at the other end; both ends by stdio. */
+static int by_popen(void)
+{
+	char command[4096], line[64];
+	FILE *f;
+
+	snprintf(command, sizeof(command), "exec '%s' lines", own);
+	f = popen(command, "r");
+	must(f != NULL);
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		must(fgets(line, sizeof(line), f) != NULL);
+		burn(2);
+	}
+	must(pclose(f) == 0);
+	return report(1 + 2 * ROUNDS, 3 * ROUNDS);
+}
+
+static int lines(void)
+{
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		burn(1);
+		printf("line %u\n", i);
+		fflush(stdout);
+	}
+	return 0;
+}
+
+/* stdio on both sides of a fork. */
+static int by_stdio(void)
+{
+	char line[64];
+	int ends[2];
+	FILE *f;
+
+	must(!pipe(ends));
+	CHILD(close(ends[0]); f = fdopen(ends[1], "w"); for (unsigned i = 0; i < ROUNDS; i++) {
+		burn(2);
+		fprintf(f, "line %u\n", i);
+		fflush(f);
+	} fclose(f));
+	close(ends[1]);
+	f = fdopen(ends[0], "r");
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		must(fgets(line, sizeof(line), f) != NULL);
+		burn(1);
+	}
+	must(fgets(line, sizeof(line), f) == NULL);
+	fclose(f);
+	reap();
+	return report(2 * ROUNDS + 1, 3 * ROUNDS);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		int (*run)(void);
+	} cases[] = {
+		{ "balanced", balanced },
+		{ "slow_stage", slow_stage },
+		{ "small_buffer", small_buffer },
+		{ "socket_pair", socket_pair },
+		{ "tcp", tcp },
+		{ "tcp6", tcp6 },
+		{ "unix_name", unix_name },
+		{ "fan_in", fan_in },
+		{ "fan_out", fan_out },
+		{ "event", event },
+		{ "poll", by_poll },
+		{ "select", by_select },
+		{ "epoll", by_epoll },
+		{ "end_of_file", end_of_file },
+		{ "popen", by_popen },
+		{ "stdio", by_stdio },
+		{ "lines", lines },
+	};
+
+	own = argv[0];
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		if (argc > 1 && !strcmp(argv[1], cases[i].name))
+			return cases[i].run();
+	return 2;
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/unit/test_stream.c - shadow/edge/stream.h: which writes a read depends on
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "shadow/edge/stream.h"
+
+#include "tests/unit/shadow_threads.h"
+
+static struct cpa_stream *s;
+
+static int setup(void **state)
+{
+	int ret = threads_setup(state);
+
+	s = ret ? NULL : cpa_stream(cpa_stream_intern(7, CPA_STREAM_PIPE, 0));
+	return ret;
+}
+
+static int teardown(void **state)
+{
+	cpa_stream_clear(&t[0], s);
+	return threads_teardown(state);
+}
+
+static uint32_t messages(void)
+{
+	uint32_t sum = 0;
+
+	for (unsigned i = 0; i < CPA_HISTOGRAM; i++)
+		sum += s->histogram[i];
+	return sum;
+}
+
+/* Thread @i, at clock @now with a path of @len, begins a write. */
+static struct cpa_stream_record begin(int i, uint64_t now, uint64_t len)
+{
+	struct cpa_stream_record record;
+
+	cpa_stream_write_begin(at(i, now, len), s, &record);
+	return record;
+}
+
+static void end(int i, struct cpa_stream_record *record, uint64_t bytes)
+{
+	cpa_stream_write_end(&t[i], record, bytes);
+}
+
+static void put(int i, uint64_t now, uint64_t len, uint64_t bytes)
+{
+	struct cpa_stream_record record = begin(i, now, len);
+
+	end(i, &record, bytes);
+}
+
+/* Thread @i reads @bytes at clock @now. Return the length of its path then; 0: nothing is known. */
+static uint64_t take(int i, uint64_t now, uint64_t bytes)
+{
+	struct cpa_stream_found found;
+	struct cpa_wait w = { .arrived = now, .now = now };
+
+	at(i, now, 1);
+	if (!cpa_stream_read(&t[i], s, bytes, &found))
+		return 0;
+	cpa_stream_join(&t[i], &found, true, false, &w);
+	assert_true(w.matched);
+	return t[i].row->path.len;
+}
+
+static void test_one_write_one_read(void **state)
+{
+	(void)state;
+	put(1, 10, 50, 4);
+	assert_int_equal(take(2, 20, 4), 50);
+	assert_int_equal(messages(), 1);
+	assert_int_equal(s->stayed, 10);
+	assert_int_equal(s->written, 4);
+	assert_int_equal(s->taken, 4);
+}
+
+/* A read depends on the writes of its bytes, and on no later one of the same thread. */
+static void test_by_bytes(void **state)
+{
+	(void)state;
+	put(1, 10, 100, 10);
+	put(1, 20, 200, 10);
+	put(1, 30, 300, 10);
+	assert_int_equal(take(2, 40, 9), 100);
+	assert_int_equal(take(3, 41, 2),
+			 200); /* the last byte of the first, the first of the second */
+	assert_int_equal(take(4, 42, 9), 200);
+	assert_int_equal(messages(), 2);
+	assert_int_equal(take(5, 43, 10), 300);
+	assert_int_equal(messages(), 3);
+}
+
+static void test_two_writers_of_one_read(void **state)
+{
+	(void)state;
+	put(1, 10, 500, 5);
+	put(2, 20, 100, 5);
+	assert_int_equal(take(3, 30, 10), 500);
+	assert_int_equal(s->uncertain, 0);
+}
+
+/* The wait ends with the latest write, which the observed path goes on from. */
+static void test_wait(void **state)
+{
+	struct cpa_stream_found found;
+	struct cpa_wait w = { .arrived = 5, .now = 30 };
+
+	(void)state;
+	put(1, 10, 500, 5);
+	t[2].row->path.observed[CPA_TIME_PROCESS] = 77;
+	put(2, 20, 100, 5);
+	at(3, 5, 1);
+	assert_true(cpa_stream_read(&t[3], s, 10, &found));
+	assert_int_equal(found.released, 20);
+	cpa_stream_join(&t[3], &found, true, true, &w);
+	assert_int_equal(t[3].row->path.len, 500);
+	assert_int_equal(t[3].row->path.observed[CPA_TIME_PROCESS], 77);
+	assert_int_equal(t[3].row->path.observed[CPA_TIME_HANDOFF], 10);
+	assert_int_equal(s->waits, 1);
+	assert_int_equal(s->waiting, 25);
+}
+
+/* A reader may be back before the writer is. */
+static void test_write_under_way(void **state)
+{
+	struct cpa_stream_record first, second;
+
+	(void)state;
+	first = begin(1, 10, 50);
+	assert_int_equal(take(2, 20, 4), 50);
+	end(1, &first, 4);
+	second = begin(1, 30, 70);
+	assert_int_equal(take(3, 40, 2), 70);
+	end(1, &second, 4);
+	assert_int_equal(take(4, 50, 2), 70);
+	assert_int_equal(messages(), 2);
+	assert_false(s->broken);
+}
+
+/* What was not written never was; of a short write the rest. */
+static void test_short_writes(void **state)
+{
+	(void)state;
+	put(1, 10, 50, 0);
+	put(1, 20, 60, 3);
+	put(2, 30, 70, 0);
+	put(1, 40, 80, 5);
+	assert_int_equal(take(3, 50, 3), 60);
+	assert_int_equal(take(4, 60, 5), 80);
+	assert_int_equal(messages(), 2);
+}
+
+static void test_writes_at_once(void **state)
+{
+	struct cpa_stream_record a, b;
+
+	(void)state;
+	a = begin(1, 10, 50);
+	b = begin(2, 20, 90);
+	assert_int_equal(take(3, 30, 4), 90);
+	assert_int_equal(s->uncertain, 1);
+	end(2, &b, 4);
+	end(1, &a, 4);
+	assert_int_equal(take(4, 40, 4), 50);
+	assert_int_equal(s->uncertain, 1);
+}
+
+/* Of more unread writes than there are records the latest are known. */
+static void test_more_than_records(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < CPA_STREAM_RECORDS + 10; i++)
+		put(1, 10 + i, 100 + i, 1);
+	assert_int_equal(take(2, 1000, 10), 0);
+	assert_int_equal(s->unmatched, 1);
+	assert_int_equal(take(2, 1000, 1), 110);
+	assert_int_equal(take(2, 1000, CPA_STREAM_RECORDS - 1), 109 + CPA_STREAM_RECORDS);
+	assert_false(s->broken);
+}
+
+/* A record that lost its place is closed all the same, and nobody else's is. */
+static void test_place_lost_while_open(void **state)
+{
+	struct cpa_stream_record lost = begin(1, 5, 20);
+
+	(void)state;
+	for (unsigned i = 0; i < CPA_STREAM_RECORDS; i++)
+		put(2, 10 + i, 100 + i, 1);
+	end(1, &lost, 1);
+	assert_int_equal(s->written, CPA_STREAM_RECORDS + 1);
+	assert_int_equal(take(3, 1000, CPA_STREAM_RECORDS), 99 + CPA_STREAM_RECORDS);
+}
+
+/* Bytes that nobody in the session wrote: from then on nothing is known. */
+static void test_stranger(void **state)
+{
+	(void)state;
+	put(1, 10, 50, 4);
+	assert_int_equal(take(2, 20, 4), 50);
+	assert_int_equal(take(2, 30, 6), 0);
+	assert_true(s->broken);
+	put(1, 40, 60, 4);
+	assert_int_equal(take(2, 50, 4), 0);
+	assert_int_equal(s->unmatched, 2);
+}
+
+/* Bytes that were there before have no writer; the others do. */
+static void test_waiting_bytes(void **state)
+{
+	struct cpa_stream *of = s;
+
+	(void)state;
+	s = cpa_stream(cpa_stream_intern(8, CPA_STREAM_PIPE, 3));
+	put(1, 10, 50, 4);
+	assert_int_equal(take(2, 20, 3), 0);
+	assert_int_equal(take(2, 20, 4), 50);
+	assert_false(s->broken);
+	cpa_stream_clear(&t[0], s);
+	s = of;
+}
+
+/* The end depends on all who had the stream open for writing; whoever reads it later, too. */
+static void test_end(void **state)
+{
+	struct cpa_stream_found found;
+
+	(void)state;
+	assert_false(cpa_stream_end(&t[3], s, &found));
+	cpa_stream_close(at(1, 10, 80), s);
+	cpa_stream_close(at(2, 20, 30), s);
+	for (int i = 3; i < 5; i++) {
+		struct cpa_wait w = { .arrived = 5, .now = 30 };
+
+		at(i, 5, 1);
+		assert_true(cpa_stream_end(&t[i], s, &found));
+		assert_int_equal(found.released, 20);
+		cpa_stream_join(&t[i], &found, false, true, &w);
+		assert_int_equal(t[i].row->path.len, 80);
+	}
+}
+
+/* What the next read will depend on is known before it. */
+static void test_next(void **state)
+{
+	struct cpa_stream_found found;
+	struct cpa_wait w = { .arrived = 5, .now = 30 };
+
+	(void)state;
+	assert_false(cpa_stream_next(&t[2], s, &found));
+	put(1, 10, 50, 4);
+	put(1, 20, 60, 4);
+	at(2, 5, 1);
+	assert_true(cpa_stream_next(&t[2], s, &found));
+	assert_int_equal(found.released, 10);
+	cpa_stream_join(&t[2], &found, false, true, &w);
+	assert_int_equal(t[2].row->path.len, 50);
+	assert_int_equal(take(3, 40, 8), 60);
+}
+
+/* The latest read that made room before the writer woke. */
+static void test_room(void **state)
+{
+	struct cpa_stream_found found;
+	struct cpa_wait w = { .arrived = 15, .now = 60 };
+
+	(void)state;
+	for (uint64_t i = 1; i <= CPA_STREAM_ROOMS + 2; i++)
+		cpa_stream_room(at(2, 10 * i, 100 * i), s);
+	assert_false(cpa_stream_room_made(&t[1], s, 500, 600, &found));
+	assert_true(cpa_stream_room_made(&t[1], s, 15, 50, &found));
+	at(1, 15, 1);
+	cpa_stream_room_join(&t[1], &found, &w);
+	assert_int_equal(t[1].row->path.len, 500);
+	assert_int_equal(s->blocked, 1);
+	assert_int_equal(s->blocking, 45);
+}
+
+/* Beyond the limit a stream is not followed, and counted. */
+static void test_too_many(void **state)
+{
+	uint64_t before = cpa_header()->diag[CPA_DIAG_STREAMS_REFUSED];
+
+	(void)state;
+	for (uint64_t key = 100; key < 100 + CPA_STREAMS_MOST - 1; key++)
+		assert_int_not_equal(cpa_stream_intern(key, CPA_STREAM_PIPE, 0), 0);
+	assert_int_equal(cpa_stream_intern(99, CPA_STREAM_PIPE, 0), 0);
+	assert_int_equal(cpa_header()->diag[CPA_DIAG_STREAMS_REFUSED], before + 1);
+	assert_int_not_equal(cpa_stream_intern(100, CPA_STREAM_PIPE, 0), 0);
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_one_write_one_read),
+		TEST(test_by_bytes),
+		TEST(test_two_writers_of_one_read),
+		TEST(test_wait),
+		TEST(test_write_under_way),
+		TEST(test_short_writes),
+		TEST(test_writes_at_once),
+		TEST(test_more_than_records),
+		TEST(test_place_lost_while_open),
+		TEST(test_stranger),
+		TEST(test_waiting_bytes),
+		TEST(test_end),
+		TEST(test_next),
+		TEST(test_room),
+		TEST(test_too_many),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
