@@ -10,6 +10,7 @@
 #ifndef CPA_PRELOAD_LIBC_REAL_H
 #define CPA_PRELOAD_LIBC_REAL_H
 
+#include "shadow/arch/arch.h"
 #include "shadow/store/session.h"
 
 #define CPA_EXPORT __attribute__((visibility("default")))
@@ -32,12 +33,18 @@ CPA_HIDDEN void *cpa_real_find(const char *name, const char *version);
 #define REAL(function) REAL_VERSION(function, NULL)
 
 /*
- * Of some functions the C library keeps an older @version that does something else, for programs
- * linked when it was the only one. function##_older() is what those find; preload/exports.map names
- * the version that all others do.
+ * The C library keeps an older @version of some functions, which does something else, for programs
+ * that were linked when it was the only one. Those programs find function##_older(); all others find
+ * the version that preload/exports.map names. On a processor whose C library has no older versions,
+ * function##_older() is not exported.
  */
+#ifdef CPA_ARCH_GLIBC_OLDER
 #define CPA_OLDER(function, version)                      \
 	CPA_EXPORT __typeof__(function) function##_older; \
 	__asm__(".symver " #function "_older, " #function "@" version ", remove")
+#else
+#define CPA_OLDER(function, version) \
+	static __attribute__((unused)) __typeof__(function) function##_older
+#endif
 
 #endif

@@ -91,8 +91,10 @@ __attribute__((visibility("hidden"))) bool cpa_arch_in_valgrind(void);
 
 /*
  * Versions under which glibc for x86-64 has functions that changed later. A program linked before
- * the change finds the older version: CPA_OLDER() in preload/libc/real.h.
+ * the change finds the older version: CPA_OLDER() in preload/libc/real.h. For a processor whose
+ * glibc has no older versions CPA_ARCH_GLIBC_OLDER is not defined, and the others are NULL.
  */
+#define CPA_ARCH_GLIBC_OLDER
 #define CPA_ARCH_GLIBC_FIRST	  "GLIBC_2.2.5"
 #define CPA_ARCH_GLIBC_COND	  "GLIBC_2.3.2" /* pthread_cond_*, today's */
 #define CPA_ARCH_GLIBC_SPAWN	  "GLIBC_2.15"	/* posix_spawn(), today's */
