@@ -19,12 +19,14 @@
 #define LOOKS_OF_ASKING 4u   /* cost of asking the kernel for the kind of a gap, in looks, about */
 #define SHORT_GAP	50000u /* ns: shorter gaps are not asked about one by one */
 #define SLEEPS		5u     /* sleeps that test the detector and measure a wake */
-#define SLEEPS_MOST	50u    /* with sleeps that ended before a switch */
-#define SKIPS		64u    /* operations of ours for one that is measured, after */
-#define FIRST		8u     /* the first of a thread, all measured: they meet cold memory */
-#define PROBE_MOST	64u    /* upper bound of an operation, in readings of the counter */
-#define LOOKS		8u     /* tries, of which the shortest counts */
-#define LAST_DESCRIPTOR 1000   /* room of the descriptor table: more than most have threads */
+#define SLEEPS_MOST	50u /* with sleeps that ended before a switch: after each, twice as long */
+#define SLEEP		1000u /* ns, at first */
+#define SLEEP_MOST	MS
+#define SKIPS		64u  /* operations of ours for one that is measured, after */
+#define FIRST		8u   /* the first of a thread, all measured: they meet cold memory */
+#define PROBE_MOST	64u  /* upper bound of an operation, in readings of the counter */
+#define LOOKS		8u   /* tries, of which the shortest counts */
+#define LAST_DESCRIPTOR 1000 /* room of the descriptor table: more than most have threads */
 
 uint64_t cpa_clock_armed;
 uint64_t cpa_clock_rebase_ticks;
@@ -89,10 +91,10 @@ uint64_t cpa_clock_at(clockid_t clock, const struct timespec *t, uint64_t now)
 }
 
 /*
- * Sleep, with *@word armed unless it is NULL. Return by how many ns the sleep ended late, or 0: it
+ * Sleep for @ns, with *@word armed unless it is NULL. Return by how many ns the sleep ended late, or 0: it
  * ended before the thread was switched out, and tells nothing.
  */
-static uint64_t sleep_late(volatile uint64_t *word)
+static uint64_t sleep_late(volatile uint64_t *word, uint64_t ns)
 {
 	long before = cpa_machine_counts().given, after;
 	uint64_t begun, took;
@@ -100,10 +102,10 @@ static uint64_t sleep_late(volatile uint64_t *word)
 	if (word)
 		*word = cpa_clock_armed;
 	begun = cpa_machine_ns(CLOCK_MONOTONIC);
-	cpa_machine_sleep();
+	cpa_machine_sleep(ns);
 	took = cpa_machine_ns(CLOCK_MONOTONIC) - begun;
 	after = cpa_machine_counts().given;
-	return after != before && took > CPA_MACHINE_SLEEP ? took - CPA_MACHINE_SLEEP : 0;
+	return after != before && took > ns ? took - ns : 0;
 }
 
 /*
@@ -114,15 +116,17 @@ static uint64_t sleep_late(volatile uint64_t *word)
 static bool rseq_detects(uint64_t *late)
 {
 	volatile uint64_t *word = cpa_machine_detector();
-	uint64_t least = UINT64_MAX, second = UINT64_MAX;
+	uint64_t least = UINT64_MAX, second = UINT64_MAX, ns = SLEEP;
 	unsigned slept = 0;
 	bool detects = word != NULL;
 
 	for (unsigned i = 0; i < SLEEPS_MOST && slept < SLEEPS; i++) {
-		uint64_t one = sleep_late(word);
+		uint64_t one = sleep_late(word, ns);
 
-		if (!one)
+		if (!one) {
+			ns = ns < SLEEP_MOST / 2 ? 2 * ns : SLEEP_MOST;
 			continue;
+		}
 		slept++;
 		detects = detects && !*word;
 		if (one < least) {

@@ -106,11 +106,13 @@ static inline volatile uint64_t *cpa_machine_detector(void)
 				     offsetof(struct rseq, rseq_cs));
 }
 
-/* Sleep for CPA_MACHINE_SLEEP ns, plus the timer slack of the thread and what the wake takes. */
-#define CPA_MACHINE_SLEEP 1000u
-static inline void cpa_machine_sleep(void)
+/*
+ * Sleep for @ns, less than a second, plus the timer slack of the thread and what the wake takes. A
+ * thread without slack may be through with a short sleep before it was switched out.
+ */
+static inline void cpa_machine_sleep(uint64_t ns)
 {
-	struct timespec t = { 0, CPA_MACHINE_SLEEP };
+	struct timespec t = { 0, (long)ns };
 
 	syscall(SYS_nanosleep, &t, NULL);
 }

@@ -31,6 +31,7 @@ static struct fake {
 	uint64_t call;	 /* ticks of any system call */
 	double wake_ns; /* what a wake takes; the kernel does not count `cold` ticks of it as ready */
 	uint64_t cold;
+	uint64_t brief; /* ns: shorter sleeps are over before the thread is switched out */
 	uint64_t ran, ready, blocked, stolen; /* true times of the thread, ticks */
 	uint64_t uncounted;		      /* ticks of `ready` that schedstat does not have */
 	long given, taken, device;
@@ -154,16 +155,17 @@ static inline volatile uint64_t *cpa_machine_detector(void)
 	return fake.detects ? &fake.word : NULL;
 }
 
-#define CPA_MACHINE_SLEEP 1000u
-
 static inline uint64_t cpa_machine_slack(void)
 {
 	return FAKE_SLACK;
 }
 
-static inline void cpa_machine_sleep(void)
+static inline void cpa_machine_sleep(uint64_t ns)
 {
-	fake_block((uint64_t)((CPA_MACHINE_SLEEP + FAKE_SLACK + fake.wake_ns) * fake.ghz), 0);
+	if (ns < fake.brief)
+		fake_run((uint64_t)((double)ns * fake.ghz));
+	else
+		fake_block((uint64_t)(((double)ns + FAKE_SLACK + fake.wake_ns) * fake.ghz), 0);
 }
 
 #endif

@@ -324,6 +324,20 @@ static void test_costs(void **state)
 	}
 }
 
+/* Where brief sleeps do not switch a thread out, as of a real-time thread, longer ones do. */
+static void test_brief_sleeps(void **state)
+{
+	(void)state;
+	for (uint64_t brief = 1000; brief < 1000000; brief *= 3) {
+		machine_begin(7, brief);
+		fake.brief = brief;
+		clocks_begin();
+		assert_int_equal(cpa_header()->clock, CPA_CLOCK_RSEQ);
+		assert_in_range(cpa_header()->machine.wake_ns, (uint64_t)fake.wake_ns - 10,
+				(uint64_t)(fake.wake_ns + (double)fake.call / fake.ghz / 10));
+	}
+}
+
 /*
  * A preemption right after a short wait, of which the kernel does not count what the switch took:
  * all of it is run-queue time, however slow switches are.
@@ -496,8 +510,8 @@ int main(void)
 		cmocka_unit_test(test_random_scripts), cmocka_unit_test(test_good_counter),
 		cmocka_unit_test(test_bad_counter),    cmocka_unit_test(test_distrusted_counter),
 		cmocka_unit_test(test_late_start),     cmocka_unit_test(test_costs),
-		cmocka_unit_test(test_slow_switch),    cmocka_unit_test(test_fast_switch),
-		cmocka_unit_test(test_long_activity),
+		cmocka_unit_test(test_brief_sleeps),   cmocka_unit_test(test_slow_switch),
+		cmocka_unit_test(test_fast_switch),    cmocka_unit_test(test_long_activity),
 	};
 
 	return cmocka_run_group_tests_name("clock", tests, begin, NULL);
