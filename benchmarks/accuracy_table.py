@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: MIT
 """The tables of benchmarks/accuracy.md."""
 import math
-import os
 import statistics
-import subprocess
 import time
 
 import measure
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-OUTPUT = f"{HERE}/accuracy.md"
+OUTPUT = f"{measure.HERE}/accuracy.md"
 DECIDED = 0.01  # a median that is known no better does not decide about errors of some per cent
 CLOSE, FAR = 0.02, 0.05
 HEAD = ["program", "what is changed", "before, s", "measured, s", "spread", "±", "predicted, s",
@@ -134,22 +131,6 @@ def summary(done):
     return "- " + "\n- ".join(lines) + "\n"
 
 
-def git(*words):
-    done = subprocess.run(["git", "-C", HERE, *words], stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL, text=True, check=False)
-    return done.stdout.strip()
-
-
-def machine():
-    model = "unknown processor"
-    with open("/proc/cpuinfo") as info:
-        for line in info:
-            if line.startswith("model name"):
-                model = line.split(":", 1)[1].strip()
-                break
-    return f"{model}, {len(os.sched_getaffinity(0))} cores, Linux {os.uname().release}"
-
-
 METHOD = """\
 Each prediction is made from the journal of the unchanged program (`cpa run --journal`, then
 `cpa-report --what-if ...`), and is of the run time without the profiler. Then the change is made: a
@@ -172,9 +153,9 @@ the prediction does not (analysis/predict/engine.h). Targets: median at most 2 %
 def document(done, missing, rounds, load, took, bench):
     narrow = [pair for pair in done if not pair[0].wide]
     wide = [pair for pair in done if pair[0].wide]
-    text = (f"# How right predictions are\n\n{machine()}. {time.strftime('%Y-%m-%d', time.gmtime())},"
-            f" commit {git('rev-parse', '--short', 'HEAD') or 'unknown'}"
-            f"{'+' if git('status', '--porcelain', '--untracked-files=no') else ''}, {rounds} rounds "
+    text = (f"# How right predictions are\n\n{measure.machine()}. {time.strftime('%Y-%m-%d', time.gmtime())},"
+            f" commit {measure.git('rev-parse', '--short', 'HEAD') or 'unknown'}"
+            f"{'+' if measure.git('status', '--porcelain', '--untracked-files=no') else ''}, {rounds} rounds "
             f"in {took / 60:.0f} minutes.\nLoad average at the start: {load:.2f}; {bench.repeated} native "
             f"runs were done again, as others used the machine, and beside {bench.disturbed} of "
             f"{bench.runs} that are in the figures they still did.\n\n"

@@ -8,6 +8,8 @@ import statistics
 import subprocess
 import time
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+
 
 class Fails(Exception):
     """A program cannot be measured; says why."""
@@ -87,6 +89,38 @@ def ratios(values, natives):
 def table(head, rows):
     lines = [head, ["---"] * len(head), *rows]
     return "".join("| " + " | ".join(str(cell) for cell in line) + " |\n" for line in lines)
+
+
+def git(*words):
+    done = subprocess.run(["git", "-C", HERE, *words], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True)
+    return done.stdout.strip()
+
+
+def machine():
+    model = "unknown processor"
+    with open("/proc/cpuinfo") as info:
+        for line in info:
+            if line.startswith("model name"):
+                model = line.split(":", 1)[1].strip()
+                break
+        info.seek(0)
+        virtual = "hypervisor" in info.read()
+    return (f"{model}, {len(os.sched_getaffinity(0))} cores"
+            f"{' of a virtual machine' if virtual else ''}, Linux {os.uname().release}")
+
+
+def heading(title, load):
+    """The first lines of a document of figures."""
+    commit = git("rev-parse", "--short", "HEAD") or "unknown"
+    dirty = "+" if git("status", "--porcelain", "--untracked-files=no") else ""
+    lines = [f"{machine()}.", f"{time.strftime('%Y-%m-%d', time.gmtime())}, "
+             f"commit {commit}{dirty}.", f"Load average at the start: {load:.2f}."]
+    if load > 1:
+        lines.append("**The machine was not quiet: other work ran beside this. Compare ratios of "
+                     "one row, not rows of two runs, and look at the native spread.**")
+    return f"# {title}\n\n" + "\n".join(lines) + "\n\nHow to read it: README.md beside " \
+        "this file. Spread: the distance of the quartiles.\n"
 
 
 class Cpa:
