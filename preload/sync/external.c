@@ -18,6 +18,7 @@
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/timerfd.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <threads.h>
@@ -37,10 +38,11 @@
 #include "shadow/store/kernel.h"
 
 /*
- * Whether a read from a descriptor waits for an answer. Server: accept() made it, its other end
- * asks. Atomic; several descriptors may have one entry. A line each: threads write them at once.
+ * Whether a read from a descriptor waits for an answer. ASKED: it was written to since it was last
+ * read from. SERVER: accept() made it, its other end asks. TIMER: it was set to go off once. Atomic;
+ * several descriptors may have one entry. A line each: threads write them at once.
  */
-enum talk { QUIET, ASKED, SERVER };
+enum talk { QUIET, ASKED, SERVER, TIMER };
 static struct talking {
 	uint8_t talk; /* enum talk */
 } __attribute__((aligned(CPA_CACHE_LINE))) talking[1024];
@@ -50,13 +52,31 @@ static inline uint8_t *talk_on(int fd)
 	return &talking[(unsigned)fd % (sizeof(talking) / sizeof(*talking))].talk;
 }
 
+static inline enum talk talk_of(int fd)
+{
+	/* Relaxed: two threads that use one descriptor at once have no order to keep. */
+	return __atomic_load_n(talk_on(fd), __ATOMIC_RELAXED);
+}
+
+static inline void begin_talk(int fd, enum talk talk)
+{
+	/* Relaxed: as above. */
+	__atomic_store_n(talk_on(fd), talk, __ATOMIC_RELAXED);
+}
+
 static inline void set_talk(int fd, enum talk from, enum talk to)
 {
-	uint8_t *talk = talk_on(fd);
+	if (talk_of(fd) == from)
+		begin_talk(fd, to);
+}
 
-	/* Relaxed: two threads that use one descriptor at once have no order to keep. */
-	if (__atomic_load_n(talk, __ATOMIC_RELAXED) == from)
-		__atomic_store_n(talk, to, __ATOMIC_RELAXED);
+/* Something was read from @fd. */
+static inline void stop_talk(int fd)
+{
+	enum talk talk = talk_of(fd);
+
+	if (talk == ASKED || talk == TIMER)
+		begin_talk(fd, QUIET);
 }
 
 /* What a read from @fd that blocked was. Keeps errno. */
@@ -73,9 +93,9 @@ static enum cpa_external read_kind(int fd)
 	else if (S_ISREG(s.st_mode) || S_ISBLK(s.st_mode))
 		kind = CPA_EXT_READ;
 	else if (S_ISSOCK(s.st_mode) || S_ISFIFO(s.st_mode))
-		/* Relaxed: as above. */
-		kind = __atomic_load_n(talk_on(fd), __ATOMIC_RELAXED) == ASKED ? CPA_EXT_READ :
-										 CPA_EXT_INPUT;
+		kind = talk_of(fd) == ASKED ? CPA_EXT_READ : CPA_EXT_INPUT;
+	else if (!(s.st_mode & S_IFMT)) /* eventfd, timerfd and the like */
+		kind = talk_of(fd) == TIMER ? CPA_EXT_READ : CPA_EXT_INPUT;
 	cpa_kernel_end();
 	errno = err;
 	return kind;
@@ -195,7 +215,7 @@ static __attribute__((noinline, cold)) void slept(uint64_t caller)
 		if (was_blocked())                             \
 			blocked(CPA_EXT_ACCEPT, CPA_CALLER()); \
 		if (ret >= 0)                                  \
-			*talk_on(ret) = SERVER;                \
+			begin_talk(ret, SERVER);               \
 		return ret;                                    \
 	}
 
@@ -229,7 +249,7 @@ static __attribute__((noinline, cold)) void slept(uint64_t caller)
 		if (!cpa_stream_did_read(&use_, ret_, bytes, CPA_CALLER()) && was_blocked()) \
 			blocked(read_kind(fd), CPA_CALLER());                                \
 		if (ret_ > 0)                                                                \
-			set_talk(fd, ASKED, QUIET);                                          \
+			stop_talk(fd);                                                       \
 		COUNT_BYTES(bytes_read, ret_);                                               \
 		ret_;                                                                        \
 	})
@@ -396,6 +416,17 @@ CPA_EXPORT int connect(int fd, __CONST_SOCKADDR_ARG to, socklen_t length)
 	ret = REAL(connect)(fd, to, length);
 	if (was_blocked())
 		blocked(CPA_EXT_CONNECT, CPA_CALLER());
+	return ret;
+}
+
+CPA_EXPORT int timerfd_settime(int fd, int flags, const struct itimerspec *to,
+			       struct itimerspec *was)
+{
+	int ret = REAL(timerfd_settime)(fd, flags, to, was);
+
+	/* The kernel has just read @to. */
+	if (!ret && !to->it_interval.tv_sec && !to->it_interval.tv_nsec)
+		begin_talk(fd, TIMER);
 	return ret;
 }
 
