@@ -7,9 +7,11 @@ and what --idle weigh and the JSON say of it
 
 import json
 import pathlib
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 from profiled import BUILD, profiled_environment, run, verify
 from results import Results
@@ -22,6 +24,31 @@ CLASS = {
     "timeout": "idle",
     "input": "idle",
 }
+
+
+LATE_S = 0.03
+
+
+def run_kinds(**environment):
+    """The program, with us as the stranger who answers, and who then sends what nobody asked for."""
+    ours, theirs = socket.socketpair()
+    with subprocess.Popen(
+        [BUILD / "tests/programs/idle_kinds", str(theirs.fileno())],
+        stdin=subprocess.PIPE,
+        pass_fds=[theirs.fileno()],
+        env=environment["env"],
+    ) as program:
+        theirs.close()
+        for _ in range(2):
+            asked = ours.recv(1)
+            time.sleep(LATE_S)
+            ours.send(asked)
+        time.sleep(LATE_S)
+        program.stdin.write(b"x")
+        program.stdin.flush()
+    ours.close()
+    if program.returncode:
+        raise RuntimeError(f"idle_kinds: status {program.returncode}")
 
 
 def report(dump, *options):
@@ -62,10 +89,7 @@ def main():
     results = Results()
     with tempfile.TemporaryDirectory() as folder:
         dump = pathlib.Path(folder) / "idle.dump"
-        run(
-            [BUILD / "tests/programs/idle_kinds"],
-            env=profiled_environment(dump, CPA_JOURNAL="16M"),
-        )
+        run_kinds(env=profiled_environment(dump, CPA_JOURNAL="16M"))
         profile = report(dump)
         found = {c["name"]: c for c in profile["components"] if c["kind"] == "external"}
         if profile["diagnostics"]["clock"] != "rseq":
@@ -76,7 +100,7 @@ def main():
         good, text = verify(dump)
         results.check(good, f"as its journal: {text}")
         bare = pathlib.Path(folder) / "bare.dump"
-        run([BUILD / "tests/programs/idle_kinds"], env=profiled_environment(bare))
+        run_kinds(env=profiled_environment(bare))
         refused = subprocess.run(
             [BUILD / "cpa-report", "--idle", "weigh", bare], capture_output=True, text=True, check=False
         )

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * tests/programs/idle_kinds.c - blocks in each way that tests/e2e/idle.py asks for, once or in a loop
+ *
+ * On the descriptor of the argument a stranger answers each byte; on standard input he sends one unasked.
  */
 #include <poll.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <sys/socket.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,8 +15,6 @@
 #define POLLED	 300	   /* ms: longer than all that weighs */
 #define SLEEPS	 12
 #define ANSWERED 2
-
-static int talk[2], told[2];
 
 static void sleep_for(long ns)
 {
@@ -56,39 +55,22 @@ static void *wait_in_vain(void *unused)
 	return unused;
 }
 
-/* Answers who writes, and then writes to who did not ask. */
-static void *answer(void *unused)
+int main(int argc, char **argv)
 {
-	char c;
-
-	for (int i = 0; i < ANSWERED && read(talk[1], &c, 1) == 1; i++) {
-		sleep_for(BLOCKED);
-		if (write(talk[1], &c, 1) != 1)
-			break;
-	}
-	sleep_for(BLOCKED);
-	if (write(told[1], "x", 1) != 1)
-		perror("write");
-	return unused;
-}
-
-int main(void)
-{
-	static void *(*const routines[])(void *) = { sleep_loop, poll_once, wait_in_vain, answer };
-	pthread_t thread[4];
+	static void *(*const routines[])(void *) = { sleep_loop, poll_once, wait_in_vain };
+	pthread_t thread[3];
+	int talk = argc > 1 ? atoi(argv[1]) : -1;
 	char c = 'x';
 
-	if (socketpair(AF_UNIX, SOCK_STREAM, 0, talk) || pipe(told))
-		return 1;
-	for (unsigned i = 0; i < 4; i++)
+	for (unsigned i = 0; i < 3; i++)
 		if (pthread_create(&thread[i], NULL, routines[i], NULL))
 			return 1;
 	for (int i = 0; i < ANSWERED; i++)
-		if (write(talk[0], &c, 1) != 1 || read(talk[0], &c, 1) != 1)
+		if (write(talk, &c, 1) != 1 || read(talk, &c, 1) != 1)
 			return 1;
-	if (read(told[0], &c, 1) != 1)
+	if (read(STDIN_FILENO, &c, 1) != 1)
 		return 1;
-	for (unsigned i = 0; i < 4; i++)
+	for (unsigned i = 0; i < 3; i++)
 		pthread_join(thread[i], NULL);
 	return 0;
 }
