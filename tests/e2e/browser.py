@@ -18,6 +18,10 @@ def missing():
     return [each for each in BINARIES if not shutil.which(each)]
 
 
+class NoBrowser(Exception):
+    """The browser did not start: the machine's affair, not that of a page."""
+
+
 class Browser:
     """A browser of its own, with a profile folder of its own."""
 
@@ -44,7 +48,12 @@ class Browser:
             "goog:loggingPrefs": {"browser": "ALL"},
             "goog:chromeOptions": {"binary": shutil.which("chromium"), "args": arguments},
         }
-        session = self.call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
+        try:
+            session = self.call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
+        except (OSError, AttributeError) as error:  # no url: chromedriver ended
+            self.driver.kill()
+            self.driver.wait()
+            raise NoBrowser(f"chromium did not start: {error}") from error
         self.url += "/session/" + session["sessionId"]
 
     def call(self, method, path, body=None):

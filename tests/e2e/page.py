@@ -467,7 +467,11 @@ def main():
     if missing:
         results.skip("the page in a browser", f"{' and '.join(missing)}: not installed")
         return results.end()
-    view = browser.Browser()
+    try:
+        view = browser.Browser()
+    except browser.NoBrowser as error:
+        results.skip("the page in a browser", str(error))
+        return results.end()
     try:
         test_page(results, view, dump)
         test_policy(results, view, dump)
