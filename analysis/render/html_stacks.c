@@ -58,6 +58,21 @@ static enum cpa_component_kind kind_of(const struct stacks *s, uint32_t componen
 	return s->profile->component[component - 1].kind;
 }
 
+/* What weighs in the inherent path: idle time does not. */
+static uint64_t weight_of(const struct cpa_history_event *e)
+{
+	return e->process + e->external - e->idle;
+}
+
+/* A function, or an external that weighs. */
+static bool is_leaf(const struct stacks *s, uint32_t component)
+{
+	const struct cpa_component_figures *figures = &s->profile->component[component - 1];
+
+	return figures->kind == CPA_FUNCTION ||
+	       (figures->kind == CPA_EXTERNAL && figures->class == CPA_EXT_SERVICE);
+}
+
 static uint32_t component_of(const struct stacks *s, const struct cpa_charge *charge)
 {
 	return charge->slot < s->slots ? s->component[charge->slot] : 0;
@@ -67,7 +82,7 @@ static uint32_t component_of(const struct stacks *s, const struct cpa_charge *ch
 static size_t descend(struct stacks *s, size_t at, const struct cpa_history_event *e,
 		      enum cpa_component_kind kind, uint8_t on)
 {
-	uint64_t weight = e->process + e->external;
+	uint64_t weight = weight_of(e);
 
 	for (uint32_t i = 0; i < e->charges; i++) {
 		uint32_t component = component_of(s, &e->charge[i]);
@@ -84,7 +99,7 @@ static void add_event(struct stacks *s, const struct cpa_history_event *e, uint8
 {
 	static const enum cpa_component_kind whole[] = { CPA_THREAD, CPA_REGION, CPA_QUEUE,
 							 CPA_LOCK };
-	uint64_t weight = e->process + e->external, left = weight;
+	uint64_t weight = weight_of(e), left = weight;
 	size_t at = 0;
 
 	if (!weight)
@@ -96,8 +111,7 @@ static void add_event(struct stacks *s, const struct cpa_history_event *e, uint8
 		uint32_t component = component_of(s, &e->charge[i]);
 		uint64_t ticks = e->charge[i].ticks < left ? e->charge[i].ticks : left;
 
-		if (!component || (kind_of(s, component) != CPA_FUNCTION &&
-				   kind_of(s, component) != CPA_EXTERNAL))
+		if (!component || !is_leaf(s, component))
 			continue;
 		add(s, child_of(s, at, component), ticks, on);
 		left -= ticks;

@@ -15,8 +15,8 @@
 /*
  * What was active together, as a tree: thread class, then regions, queues and locks that were held
  * during the whole activity, then functions and calls that block. A node has "component" (null: the
- * rest, which no sample told), "critical_s", "observed_s", "all_s": process and external time on
- * either path and of all activities, with that of its children, and "children".
+ * rest, which no sample told), "critical_s", "observed_s", "all_s": what weighs in the
+ * inherent path, on either path and of all activities, with that of its children, and "children".
  */
 json_t *cpa_html_stacks(const struct cpa_lanes *lanes, const struct cpa_profile *profile);
 

@@ -499,14 +499,15 @@ static int verify(struct cpa_dump *dump)
 	return ret ? EXIT_BAD_DUMP : 0;
 }
 
-/* JSON has both lengths of the critical path. Return false, with a message, if that failed. */
+/* JSON and the page have both lengths of the critical path. Return false, with a message, if that failed. */
 static bool weigh_idle(struct cpa_dump *dump, struct cpa_profile *profile,
 		       const struct options *options)
 {
 	char *error = NULL;
 
 	if (!options->idle_weighs &&
-	    (options->writer != cpa_writer_find("json") || !dump->header.journal))
+	    ((options->writer != cpa_writer_find("json") && !options->writer->is_page) ||
+	     !dump->header.journal))
 		return true;
 	if (cpa_weigh_idle(dump, profile, options->idle_weighs, &error) < 0 &&
 	    options->idle_weighs) {
