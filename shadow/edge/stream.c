@@ -139,9 +139,25 @@ static bool is_later(uint32_t token, uint32_t than)
 	return cpa_token(token)->path.released >= cpa_token(than)->path.released;
 }
 
+/* Of the records found the one that matters least: the shortest path, but not the latest. */
+static unsigned least(const struct cpa_stream_found *f)
+{
+	unsigned latest = 0, found = 0;
+
+	for (unsigned i = 1; i < f->count; i++)
+		if (is_later(f->from[i].token, f->from[latest].token))
+			latest = i;
+	found = latest == 0;
+	for (unsigned i = 0; i < f->count; i++)
+		if (i != latest && cpa_token(f->from[i].token)->path.len <
+					   cpa_token(f->from[found].token)->path.len)
+			found = i;
+	return found;
+}
+
 /*
- * Add the pinned record @token in @cell to what was found, or unpin it if one of the same thread is
- * there already that is as late: its path contains that of the earlier one.
+ * Add the pinned record @token in @cell to what was found. If there is one of the same thread the
+ * later one stays, whose path contains that of the other.
  */
 static void keep(struct cpa_self *self, struct cpa_stream_found *f, uint64_t *cell, uint32_t token)
 {
@@ -150,10 +166,12 @@ static void keep(struct cpa_self *self, struct cpa_stream_found *f, uint64_t *ce
 	while (i < f->count &&
 	       cpa_token(f->from[i].token)->path.owner != cpa_token(token)->path.owner)
 		i++;
-	if (i == CPA_STREAM_OWNERS || (i < f->count && !is_later(token, f->from[i].token))) {
+	if (i < f->count && !is_later(token, f->from[i].token)) {
 		cpa_cell_unpin(self, cell, token);
 		return;
 	}
+	if (i == CPA_STREAM_OWNERS)
+		i = least(f);
 	if (i < f->count)
 		cpa_cell_unpin(self, f->from[i].cell, f->from[i].token);
 	else

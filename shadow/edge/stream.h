@@ -29,7 +29,11 @@
 #include "shadow/edge/acquire.h"
 #include "shadow/store/table.h"
 
-#define CPA_STREAM_OWNERS 4u /* threads whose writes one read may depend on */
+/*
+ * Threads whose writes one read is joined with. Of more it is the latest and those with the longest
+ * paths, so the length of the reader's path is right; savings may be too large.
+ */
+#define CPA_STREAM_OWNERS 16u
 
 static inline struct cpa_stream *cpa_stream(uint32_t row)
 {

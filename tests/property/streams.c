@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/property/streams.c - random writes and reads of a stream against the bytes themselves
+ *
+ * A few threads write, read and close, one at a time, in random order and sizes; a write may be short,
+ * or fail, and a read may come back before the write of its bytes does. The reference keeps for each
+ * byte the length of the path of who wrote it. A read is as long as its own path and the longest of its
+ * bytes' writers; the end of the stream as the longest of all who closed it. CPA_SEED=n repeats a run,
+ * CPA_LONG=1 runs more.
+ */
+#include <string.h>
+
+#include "shadow/edge/stream.h"
+#include "tests/property/claims.h"
+#include "tests/unit/shadow_session.h"
+
+#define THREADS 20u
+#define STEPS	400u
+#define BYTES	20000u
+#define MOST	50u /* bytes of a write */
+#define RUNS	300u
+
+enum claim { LENGTH, MATCHED, END, ALL_FREED, CLAIMS };
+
+static const char *const claim_name[CLAIMS] = {
+	[LENGTH] = "a read is as long as the longest of the writes of its bytes, or as it was",
+	[MATCHED] = "each read finds its writes, and the time of the latest",
+	[END] = "the end is as long as the longest path of who closed",
+	[ALL_FREED] = "no record is left of what was read",
+};
+
+static struct claims claims = { .name = claim_name, .count = CLAIMS, .what = "runs" };
+
+static struct cpa_self thread[THREADS];
+static struct {
+	uint64_t len, released;
+} byte[BYTES];
+static uint64_t clock_now, closed;
+static unsigned written, taken;
+
+static struct cpa_self *at_next_event(struct rnd *r, unsigned i)
+{
+	struct cpa_path *path = &thread[i].row->path;
+
+	clock_now += 1 + rnd_below(r, 100);
+	path->len += rnd_below(r, 1000);
+	path->released = clock_now;
+	return &thread[i];
+}
+
+static void own(unsigned from, unsigned n, uint64_t len, uint64_t released)
+{
+	for (unsigned i = from; i < from + n; i++) {
+		byte[i].len = len;
+		byte[i].released = released;
+	}
+}
+
+static void do_read(struct rnd *r, struct cpa_stream *s, unsigned i, unsigned n)
+{
+	struct cpa_self *self = at_next_event(r, i);
+	struct cpa_wait w = { .arrived = clock_now, .now = clock_now };
+	struct cpa_stream_found found;
+	uint64_t len = self->row->path.len, latest = 0;
+	bool matched;
+
+	for (unsigned k = taken; k < taken + n; k++) {
+		len = byte[k].len > len ? byte[k].len : len;
+		latest = byte[k].released > latest ? byte[k].released : latest;
+	}
+	matched = cpa_stream_read(self, s, n, &found);
+	claims.any |= claims_fail(&claims, MATCHED, matched && found.released == latest);
+	if (matched)
+		cpa_stream_join(self, &found, true, false, &w);
+	claims.any |= claims_fail(&claims, LENGTH, self->row->path.len == len);
+	taken += n;
+}
+
+/* A write of @n bytes, of which a reader may take some before it has returned. */
+static void do_write(struct rnd *r, struct cpa_stream *s, unsigned i, unsigned n)
+{
+	struct cpa_self *self = at_next_event(r, i);
+	struct cpa_stream_record record;
+	unsigned other = (i + 1 + (unsigned)rnd_below(r, THREADS - 1)) % THREADS;
+
+	cpa_stream_write_begin(self, s, &record);
+	own(written, n, self->row->path.len, self->row->path.released);
+	if (n && taken == written && rnd_percent(r, 40))
+		do_read(r, s, other, 1 + (unsigned)rnd_below(r, n));
+	cpa_stream_write_end(self, &record, n);
+	written += n;
+}
+
+static void do_end(struct rnd *r, struct cpa_stream *s, unsigned i)
+{
+	struct cpa_self *self = at_next_event(r, i);
+	struct cpa_wait w = { .arrived = clock_now, .now = clock_now };
+	struct cpa_stream_found found;
+	uint64_t len = self->row->path.len > closed ? self->row->path.len : closed;
+	bool matched = cpa_stream_end(self, s, &found);
+
+	if (matched)
+		cpa_stream_join(self, &found, false, false, &w);
+	claims.any |= claims_fail(&claims, END, matched && self->row->path.len == len);
+}
+
+static void run_steps(struct rnd *r, struct cpa_stream *s)
+{
+	unsigned unread = 0; /* writes since all was read */
+
+	for (unsigned step = 0; step < STEPS && written + MOST < BYTES; step++) {
+		unsigned i = (unsigned)rnd_below(r, THREADS);
+
+		/* Beyond CPA_STREAM_RECORDS old ones are dropped: tests/unit/test_stream.c. */
+		if (taken < written && (unread >= CPA_STREAM_RECORDS || rnd_percent(r, 45))) {
+			unsigned n = 1 + (unsigned)rnd_below(r, written - taken);
+
+			n = unread >= CPA_STREAM_RECORDS ? written - taken : n;
+			do_read(r, s, i, n);
+			unread = taken == written ? 0 : unread;
+		} else {
+			do_write(r, s, i, rnd_percent(r, 20) ? 0 : (unsigned)rnd_below(r, MOST));
+			unread++;
+		}
+		if (rnd_percent(r, 2)) {
+			cpa_stream_close(at_next_event(r, i), s);
+			closed = thread[i].row->path.len > closed ? thread[i].row->path.len :
+								    closed;
+		}
+	}
+	if (taken < written)
+		do_read(r, s, 0, written - taken);
+	if (closed)
+		for (unsigned i = 0; i < THREADS; i++)
+			do_end(r, s, i);
+}
+
+static void run_once(uint64_t number)
+{
+	struct rnd r = rnd_sequence(claims.seed, number);
+	struct cpa_stream *s;
+	unsigned left = 0;
+
+	if (test_session(UINT64_C(64) << 20, 64))
+		abort();
+	memset(thread, 0, sizeof(thread));
+	clock_now = 1;
+	written = taken = 0;
+	closed = 0;
+	for (uint32_t i = 0; i < THREADS; i++) {
+		struct cpa_wait w = { .now = 1 };
+
+		if (cpa_thread_begin(&thread[i], 0, i, NULL, &w))
+			abort();
+		thread[i].row->path.node = 1 + i;
+	}
+	s = cpa_stream(cpa_stream_intern(number + 1, CPA_STREAM_PIPE, 0));
+	run_steps(&r, s);
+	/* A failed write behind the last bytes has a record still. */
+	for (unsigned i = 0; i < CPA_STREAM_RECORDS; i++) {
+		const struct cpa_token *t = s->record[i] ? cpa_token((uint32_t)s->record[i]) : NULL;
+
+		left += t && t->key < t->payload && t->payload < written;
+	}
+	claims.any |= claims_fail(&claims, ALL_FREED, !left);
+	cpa_stream_clear(&thread[0], s);
+	for (unsigned i = 0; i < THREADS; i++) {
+		cpa_token_forget_spares(&thread[i]);
+		cpa_version_forget_spares(&thread[i]);
+	}
+	test_rows_clear(&thread[0]);
+	cpa_session_destroy();
+}
+
+int main(void)
+{
+	uint64_t runs = claims_long() ? 20 * RUNS : RUNS;
+
+	claims_begin(&claims);
+	for (; claims.number < runs && !claims.any; claims.number++)
+		run_once(claims.number);
+	return claims_end(&claims);
+}
