@@ -498,7 +498,7 @@ void cpa_life_end(void)
 
 		cpa_region_leave(w);
 		now = cpa_event(w, CPA_EV_EXIT, CPA_CALLER(), 0);
-		cpa_descriptor_end(w);
+		cpa_descriptor_end(w, false);
 		if (cpa_process_is_child())
 			cpa_thread_forget(&w->self);
 		finish_all(w->self.number, now);
@@ -530,7 +530,7 @@ bool cpa_life_replaced(void)
 	if (!w)
 		return is_ours() && is_off() && finish(0, cpa_clock_now(), CPA_EXECED);
 	now = cpa_event(w, CPA_EV_EXEC, CPA_CALLER(), 0);
-	cpa_descriptor_end(w); /* those that exec closes; the others' ends come later */
+	cpa_descriptor_end(w, true);
 	cpa_process_exec(w, w->clock.cpu);
 	first = finish(w->self.number, now, CPA_EXECED);
 	cpa_done(w);

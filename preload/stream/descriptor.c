@@ -2,10 +2,12 @@
 #include "preload/stream/descriptor.h"
 
 #include <errno.h>
+#include <fcntl.h>
 
 #include "preload/core/identity.h"
 #include "preload/core/track.h"
 #include "preload/stream/look.h"
+#include "shadow/store/kernel.h"
 
 #define STANDARD 3
 
@@ -126,7 +128,14 @@ void cpa_descriptor_begin(void)
 		cpa_descriptor_look(fd);
 }
 
-void cpa_descriptor_end(struct cpa_worker *w)
+static bool exec_closes(int fd)
+{
+	long flags = cpa_kernel(SYS_fcntl, fd, F_GETFD);
+
+	return flags >= 0 && flags & FD_CLOEXEC;
+}
+
+void cpa_descriptor_end(struct cpa_worker *w, bool exec)
 {
 	uint32_t last = __atomic_load_n(&highest, __ATOMIC_RELAXED);
 
@@ -135,7 +144,7 @@ void cpa_descriptor_end(struct cpa_worker *w)
 
 		if (word & CPA_DESCRIPTOR_PROMISING)
 			word = cpa_look((int)fd);
-		if (word & ~CPA_DESCRIPTOR_KNOWN)
+		if (word & ~CPA_DESCRIPTOR_KNOWN && (!exec || exec_closes((int)fd)))
 			close_ends(w, word);
 	}
 }

@@ -94,7 +94,10 @@ CPA_HIDDEN void cpa_descriptor_shutting(int fd, uint64_t caller);
 /* The process, which owns this memory, begins: look at its standard descriptors. */
 CPA_HIDDEN void cpa_descriptor_begin(void);
 
-/* It ends, inside an event: all its ends are closed. */
-CPA_HIDDEN void cpa_descriptor_end(struct cpa_worker *w);
+/*
+ * It ends, or becomes another program (@exec), inside an event: all its ends are closed, or those that
+ * exec closes.
+ */
+CPA_HIDDEN void cpa_descriptor_end(struct cpa_worker *w, bool exec);
 
 #endif

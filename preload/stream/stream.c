@@ -37,6 +37,14 @@ void cpa_stream_take(struct cpa_worker *w, struct cpa_stream_found *found, bool 
 	else
 		wait.now = wait.arrived = cpa_event(w, kind, caller, 0);
 	arrived = wait.arrived;
+	/* Whoever was the last to close the stream, it is nobody that was seen. */
+	if (unlikely(blocked && found->ends && found->released <= arrived)) {
+		cpa_stream_drop(&w->self, found);
+		cpa_acquire_path(&w->self, NULL, &wait);
+		cpa_unexplained(w, kind == CPA_EV_POLL ? CPA_EXT_POLL : CPA_EXT_INPUT,
+				wait.now - arrived);
+		return;
+	}
 	cpa_stream_join(&w->self, found, took, blocked, &wait);
 	if (wait.from)
 		cpa_dependency(&w->self, &wait, wait.now - arrived);

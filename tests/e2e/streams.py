@@ -122,12 +122,25 @@ def check_pipeline(results, folder):
     dump.unlink()
 
 
+def check_stranger(results, folder):
+    """A writer that is not profiled: who waits for its end is not explained by an earlier close."""
+    dump = folder / "stranger.dump"
+    script = "env -u LD_PRELOAD -u CPA_SESSION sleep 0.4 | cat; env -u LD_PRELOAD sleep 0.1"
+    done = run(["sh", "-c", script], dump)
+    results.check(done.returncode == 0, f"{script}: {done.stderr!r}")
+    observed = read(dump)["program"]["observed_segments"]
+    handoff = observed["handoff_s"]
+    results.check(handoff < 0.2, f"a wait for a stranger is no hand-off: {observed}")
+    dump.unlink()
+
+
 def main():
     results = Results()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="streams.", dir=os.environ.get("CPA_TMP")))
     for name, streams in CASES.items():
         check_case(results, name, streams, folder)
     check_pipeline(results, folder)
+    check_stranger(results, folder)
     return results.end(folder)
 
 
