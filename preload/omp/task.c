@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "preload/core/function.h"
 #include "preload/core/object.h"
 #include "preload/libc/pool.h"
 #include "preload/sync/barrier.h"
@@ -16,20 +15,6 @@
 static bool is_ours(const struct cpa_task *task)
 {
 	return task && task->space == cpa_object_space;
-}
-
-/* The component of its kind; see cpa_task_new(). */
-static uint32_t class_of(uint64_t function, uint64_t caller)
-{
-	struct cpa_component_name name = { .kind = CPA_QUEUE,
-					   .object_kind = CPA_TASKS,
-					   .by = function ? CPA_BY_ADDRESS : CPA_BY_FIRST_SITE,
-					   .address = function ? function : caller };
-
-	if (!name.address)
-		return 0;
-	name.module = cpa_module_of(name.address);
-	return cpa_component_intern(&name);
 }
 
 static struct cpa_task *record_new(uint32_t refs)
@@ -65,7 +50,7 @@ struct cpa_task *cpa_task_new(uint64_t function, uint64_t caller)
 			cpa_leave();
 		return NULL;
 	}
-	task->class = class_of(function, caller);
+	task->class = cpa_omp_construct(omp, CPA_QUEUE, CPA_TASKS, function, caller);
 	task->caller = caller;
 	parent = current(omp);
 	if (likely(is_ours(parent))) {

@@ -2,7 +2,9 @@
 #include "preload/omp/task.h"
 
 #include <errno.h>
+#include <string.h>
 
+#include "preload/core/dlopen.h"
 #include "preload/core/function.h"
 #include "preload/core/object.h"
 #include "preload/libc/pool.h"
@@ -32,15 +34,27 @@ static struct cpa_object *object_at(struct cpa_worker *w, const uint64_t *place,
 	return cpa_object_of_class(w, place, kind, 0);
 }
 
-/* The component of the region; see cpa_team_fork(). */
-static uint32_t region_of(uint64_t function, uint64_t caller)
+uint32_t cpa_omp_construct(struct cpa_omp *omp, enum cpa_component_kind kind, uint32_t object_kind,
+			   uint64_t function, uint64_t caller)
 {
-	struct cpa_component_name name = { .kind = CPA_REGION,
+	struct cpa_component_name name = { .kind = kind,
+					   .object_kind = object_kind,
 					   .by = function ? CPA_BY_ADDRESS : CPA_BY_FIRST_SITE,
 					   .address = function ? function : caller };
+	unsigned at = (unsigned)(cpa_hash(name.address) >> 40) % CPA_CONSTRUCTS;
 
-	name.module = cpa_module_of(name.address);
-	return cpa_component_intern(&name);
+	if (!name.address)
+		return 0;
+	if (unlikely(cpa_dlopen_changed(&omp->loads))) /* other code may be there now */
+		memset(omp->constructs, 0, sizeof(omp->constructs));
+	if (unlikely(omp->constructs[at].address != name.address ||
+		     omp->constructs[at].kind != (uint32_t)kind)) {
+		name.module = cpa_module_of(name.address);
+		omp->constructs[at].component = cpa_component_intern(&name);
+		omp->constructs[at].address = name.address;
+		omp->constructs[at].kind = kind;
+	}
+	return omp->constructs[at].component;
 }
 
 struct cpa_team *cpa_team_fork(uint64_t function, uint64_t caller)
@@ -58,7 +72,7 @@ struct cpa_team *cpa_team_fork(uint64_t function, uint64_t caller)
 	}
 	team->caller = caller;
 	team->master = w->self.id;
-	team->region = region_of(function, caller);
+	team->region = cpa_omp_construct(omp, CPA_REGION, 0, function, caller);
 	cpa_event(w, CPA_EV_TEAM, caller, team->region);
 	fork = object_at(w, &team->place.fork, CPA_ANNOTATION);
 	if (likely(fork))

@@ -67,6 +67,8 @@ struct cpa_omp_wait {
 
 struct cpa_task;
 
+#define CPA_CONSTRUCTS 16u
+
 /* What a thread has of OpenMP; from a pool, of one worker. */
 struct cpa_omp {
 	struct cpa_part *part;	   /* innermost; NULL: in no region */
@@ -77,10 +79,23 @@ struct cpa_omp {
 	struct cpa_team *standing_team; /* of that part */
 	/* The program's construct that our wrapper passes on to libomp, which tells of the wrapper. */
 	uint64_t passed_function, passed_caller;
+	/* Components of constructs met lately, and cpa_dlopen_generation then. */
+	struct {
+		uint64_t address;
+		uint32_t kind, component;
+	} constructs[CPA_CONSTRUCTS];
+	uint32_t loads;
 };
 
 /* NULL: no memory. Inside our code. */
 CPA_HIDDEN struct cpa_omp *cpa_omp_of(struct cpa_worker *w);
+
+/*
+ * The component row, of @kind and @object_kind, of a construct whose code begins at @function, or that
+ * is known by its @caller only if @function is 0. 0: neither is known, or no space. Inside our code.
+ */
+CPA_HIDDEN uint32_t cpa_omp_construct(struct cpa_omp *omp, enum cpa_component_kind kind,
+				      uint32_t object_kind, uint64_t function, uint64_t caller);
 
 /* The thread begins, or ends, a wait by the operation @op. Inside our code or not. */
 static inline void cpa_omp_wait(struct cpa_omp_wait *wait, struct cpa_op *op)
