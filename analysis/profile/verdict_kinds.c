@@ -434,7 +434,8 @@ static bool is_imbalance(const struct cpa_facts *facts, struct cpa_verdict *verd
 	double chain = class->component ? class->component->critical_path_s : 0;
 	char *gains, *name, *region;
 
-	if (!matters(facts, facts->uneven_gain_s, facts->serial_gain_s) ||
+	/* A damaged dump may have threads without their class. */
+	if (!class->component || !matters(facts, facts->uneven_gain_s, facts->serial_gain_s) ||
 	    (class->most_s - mean < facts->uneven_gain_s / 2 && !has_barriers(facts->profile)))
 		return false;
 	gains = gain(facts, verdict, facts->path_s - facts->uneven_gain_s);
@@ -459,7 +460,7 @@ static bool is_turns(const struct cpa_facts *facts, struct cpa_verdict *verdict)
 	double chain = class->component ? class->component->critical_path_s : 0;
 	char *gains, *name;
 
-	if (!matters(facts, facts->uneven_gain_s, facts->serial_gain_s))
+	if (!class->component || !matters(facts, facts->uneven_gain_s, facts->serial_gain_s))
 		return false;
 	gains = gain(facts, verdict, facts->path_s - facts->uneven_gain_s);
 	name = routine(class);
@@ -484,7 +485,7 @@ static bool is_serial(const struct cpa_facts *facts, struct cpa_verdict *verdict
 	double share = facts->serial_gain_s;
 	char *gains, *name = NULL;
 
-	if (share < SHARE_GAIN * facts->path_s)
+	if (!class->component || share < SHARE_GAIN * facts->path_s)
 		return false;
 	gains = gain(facts, verdict, facts->path_s - share * (1 - 1 / facts->processors));
 	if (function)
