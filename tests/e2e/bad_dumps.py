@@ -208,7 +208,8 @@ class Results:
                 return self.problem_of_csv(text)
             elif re.search("[\0-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]", text):
                 return "control characters in the output"
-            return None if text else "no output"
+            # Stacks of nothing are no lines.
+            return None if text or "folded" in arguments else "no output"
         if output:
             return "output, though the exit status is 1"
         if not re.fullmatch(r"cpa-report: [^\n]+\n", error):
