@@ -256,7 +256,7 @@ void cpa_clock_join(void)
 void cpa_clock_init(void)
 {
 	struct cpa_header *h = cpa_header();
-	uint64_t ticks, ns, late;
+	uint64_t ticks = 0, ns = 0, late;
 
 	arm();
 	cpa_source_init();
