@@ -11,84 +11,130 @@
 
 #define MOST_NAMES 3 /* library names listed in one note */
 
-/* Text that follows the number, by counter. Counters without a text are not a problem. */
-static const char *const counter_notes[CPA_DIAG_COUNT] = {
-	[CPA_DIAG_SAMPLES_LOST] = "samples were lost: the shares of functions are less exact.",
-	[CPA_DIAG_OBJECTS_REFUSED] =
-		"operations were on objects for which there was no space: their dependencies are "
-		"missing, and the critical path may be too short.",
-	[CPA_DIAG_EDGES_REFUSED] =
-		"operations are missing from the activity graph, which was full; paths and "
-		"components are not affected.",
-	[CPA_DIAG_THREADS_REFUSED] = "threads ran unprofiled: no figure includes their time.",
-	[CPA_DIAG_VERSIONS_REFUSED] =
-		"times there was no memory to extend a path: shares and savings are too small.",
-	[CPA_DIAG_TOKENS_REFUSED] =
-		"signals and posts could not be recorded: the waits that they ended have no "
-		"dependency.",
-	[CPA_DIAG_UNMATCHED_WAKES] =
-		"waits ended without a release that cpa saw: they count as external time, "
-		"\"unseen\".",
-	[CPA_DIAG_NESTED] = "operations in signal handlers interrupted the profiler and were not "
-			    "recorded.",
-	[CPA_DIAG_FOREIGN_UNLOCKS] =
-		"unlocks came from a thread that did not hold the lock: its hold time is not "
-		"known.",
-	[CPA_DIAG_FORKS] =
-		"child processes of fork could not join the session: no figure includes them.",
-	[CPA_DIAG_PROCESSES_REFUSED] =
-		"child processes did not fit into the session: no figure includes them.",
-	[CPA_DIAG_UNSEEN_CHILDREN] =
-		"waits were for child processes that are not in the session (static, set-uid, of "
-		"another user, or started without LD_PRELOAD and CPA_SESSION in the environment): "
-		"these waits are external time, \"child\".",
-	[CPA_DIAG_PROCESSES_LOST] =
-		"child processes ended without notice (for example killed): no figure includes "
-		"what they did after their last event.",
-	[CPA_DIAG_HELD_OVERFLOW] =
-		"locks were taken by threads that already held 16 locks: time in these critical "
-		"sections is not counted for them.",
-	[CPA_DIAG_SAMPLERS_REFUSED] =
-		"threads had no sampler: the functions in which they spent time are not known.",
-	[CPA_DIAG_ALIASED_CLASSES] =
-		"components had to share a slot with another: set CPA_COMPONENTS higher to tell "
-		"them apart.",
-	[CPA_DIAG_SEARCH_WAITS] =
-		"times there was no free slot to separate components that share one: set "
-		"CPA_COMPONENTS higher.",
-	[CPA_DIAG_ITEMS_REFUSED] =
-		"enqueued items could not be recorded for lack of space: their dequeues have no "
-		"dependency, and the critical path may be too short.",
-	[CPA_DIAG_ITEMS_UNMATCHED] =
-		"items were dequeued that cpa had not seen enqueued: these dequeues have no "
-		"dependency, and the times in queue do not include the items.",
-	[CPA_DIAG_ITEMS_TWICE] =
-		"items were enqueued while already in the queue: each dequeue is matched to the "
-		"oldest enqueue, so some times in queue may be those of another item.",
-	[CPA_DIAG_ITEMS_UNBALANCED] =
-		"items were marked done that were not being processed, or too many were processed "
-		"at once: service times do not include them.",
-	[CPA_DIAG_REGIONS_UNBALANCED] =
-		"regions ended without a begin or began without an end: their times are less "
-		"exact.",
-	[CPA_DIAG_STREAMS_REFUSED] =
-		"uses were of pipes or sockets beyond the number that a session follows: waits for "
-		"them are external time.",
-	[CPA_DIAG_MARKS_REFUSED] =
-		"marks could not be recorded for lack of space and are not listed.",
-	[CPA_DIAG_CALLS_UNBALANCED] =
-		"instrumented functions were left in a way that cpa did not see: their inclusive "
-		"times are less exact.",
-	[CPA_DIAG_OMP_UNSEEN] =
-		"uses of OpenMP constructs were not recorded (detached tasks, doacross loops, more "
-		"than six dependences of a task, regions of programs made by gcc before 4.9): what "
-		"they wait for is missing from both paths.",
-	[CPA_DIAG_PART_FORGOTTEN] =
-		"times a thread first noticed that profiling had been switched some 60 switches "
-		"later: its time is divided less exactly among the parts of the run.",
-	[CPA_DIAG_PART_ITEMS] =
-		"items were in queues when profiling stopped and were dropped: if they were "
-		"dequeued later, the dequeue has no dependency.",
+/*
+ * By counter: the things counted, and what they do to the figures. The number stands between the two,
+ * so that a note reads right for one as for many. Counters without a text are not a problem.
+ */
+static const struct counter_note {
+	const char *counted, *effect;
+} counter_notes[CPA_DIAG_COUNT] = {
+	[CPA_DIAG_SAMPLES_LOST] = {
+		"Samples lost",
+		"The shares of functions are less exact.",
+	},
+	[CPA_DIAG_OBJECTS_REFUSED] = {
+		"Operations on objects for which there was no space",
+		"Their dependencies are missing, and the critical path may be too short.",
+	},
+	[CPA_DIAG_EDGES_REFUSED] = {
+		"Operations missing from the activity graph, which was full",
+		"Paths and components are not affected.",
+	},
+	[CPA_DIAG_THREADS_REFUSED] = {
+		"Threads that ran unprofiled",
+		"No figure includes their time.",
+	},
+	[CPA_DIAG_VERSIONS_REFUSED] = {
+		"Extensions of a path for which there was no memory",
+		"Shares and savings are too small.",
+	},
+	[CPA_DIAG_TOKENS_REFUSED] = {
+		"Signals and posts that could not be recorded",
+		"The waits that they ended have no dependency.",
+	},
+	[CPA_DIAG_UNMATCHED_WAKES] = {
+		"Waits that ended without a release that cpa saw",
+		"They count as external time, \"unseen\".",
+	},
+	[CPA_DIAG_NESTED] = {
+		"Operations in signal handlers that interrupted the profiler",
+		"They were not recorded.",
+	},
+	[CPA_DIAG_FOREIGN_UNLOCKS] = {
+		"Unlocks by a thread that did not hold the lock",
+		"The hold times are not known.",
+	},
+	[CPA_DIAG_FORKS] = {
+		"Child processes of fork that could not join the session",
+		"No figure includes them.",
+	},
+	[CPA_DIAG_PROCESSES_REFUSED] = {
+		"Child processes that did not fit into the session",
+		"No figure includes them.",
+	},
+	[CPA_DIAG_UNSEEN_CHILDREN] = {
+		"Waits for child processes that are not in the session (static, set-uid, of "
+		"another user, or started without LD_PRELOAD and CPA_SESSION in the "
+		"environment)",
+		"These waits are external time, \"child\".",
+	},
+	[CPA_DIAG_PROCESSES_LOST] = {
+		"Child processes that ended without notice (for example killed)",
+		"No figure includes what they did after their last event.",
+	},
+	[CPA_DIAG_HELD_OVERFLOW] = {
+		"Locks taken by threads that already held 16 locks",
+		"Time in these critical sections is not counted for them.",
+	},
+	[CPA_DIAG_SAMPLERS_REFUSED] = {
+		"Threads without a sampler",
+		"The functions in which they spent time are not known.",
+	},
+	[CPA_DIAG_ALIASED_CLASSES] = {
+		"Components that share a slot with another",
+		"Set CPA_COMPONENTS higher to tell them apart.",
+	},
+	[CPA_DIAG_SEARCH_WAITS] = {
+		"Times that no slot was free to separate components that share one",
+		"Set CPA_COMPONENTS higher.",
+	},
+	[CPA_DIAG_ITEMS_REFUSED] = {
+		"Enqueued items that could not be recorded for lack of space",
+		"Their dequeues have no dependency, and the critical path may be too short.",
+	},
+	[CPA_DIAG_ITEMS_UNMATCHED] = {
+		"Items dequeued that cpa had not seen enqueued",
+		"Their dequeues have no dependency, and the times in queue do not include them.",
+	},
+	[CPA_DIAG_ITEMS_TWICE] = {
+		"Items enqueued while already in the queue",
+		"Each dequeue is matched to the oldest enqueue, so some times in queue may be "
+		"those of another item.",
+	},
+	[CPA_DIAG_ITEMS_UNBALANCED] = {
+		"Items marked done that were not being processed, or too many processed at once",
+		"Service times do not include them.",
+	},
+	[CPA_DIAG_REGIONS_UNBALANCED] = {
+		"Regions that ended without a begin or began without an end",
+		"Their times are less exact.",
+	},
+	[CPA_DIAG_STREAMS_REFUSED] = {
+		"Uses of pipes or sockets beyond the number that a session follows",
+		"Waits for them are external time.",
+	},
+	[CPA_DIAG_MARKS_REFUSED] = {
+		"Marks that could not be recorded for lack of space",
+		"The report does not list them.",
+	},
+	[CPA_DIAG_CALLS_UNBALANCED] = {
+		"Instrumented functions left in a way that cpa did not see",
+		"Their inclusive times are less exact.",
+	},
+	[CPA_DIAG_OMP_UNSEEN] = {
+		"Uses of OpenMP constructs that were not recorded (detached tasks, doacross "
+		"loops, more than six dependences of a task, regions of programs made by gcc "
+		"before 4.9)",
+		"Their dependencies are missing from both paths.",
+	},
+	[CPA_DIAG_PART_FORGOTTEN] = {
+		"Times that a thread noticed a switch of profiling only some 60 switches later",
+		"Its time is divided less exactly among the parts of the run.",
+	},
+	[CPA_DIAG_PART_ITEMS] = {
+		"Items that were in queues when profiling stopped, and were dropped",
+		"If they were dequeued later, the dequeue has no dependency.",
+	},
 };
 
 static const char *const table_names[CPA_TABLES] = {
@@ -140,12 +186,10 @@ static void note_rows(struct cpa_build *build)
 			"This copy was taken row by row while the process ran: some figures may "
 			"be from slightly different moments.");
 	if (dump->unsteady)
-		cpa_profile_note(
-			profile,
-			"%" PRIu64
-			" rows changed while they were read: some of their figures may be from "
-			"slightly different moments.",
-			dump->unsteady);
+		cpa_profile_note(profile,
+				 "Rows that changed while they were read: %" PRIu64
+				 ". Some of their figures may be from slightly different moments.",
+				 dump->unsteady);
 }
 
 /* Compare the kernel's CPU time of the process with the sum over the threads. */
@@ -184,9 +228,9 @@ static void note_untimed(struct cpa_build *build)
 	if (diagnostics->untimed_handoffs_s > build->profile->program.critical_path_s / 100)
 		cpa_profile_note(
 			build->profile,
+			"Times that a thread took a lock after another thread had used it untimed: "
 			"%" PRIu64
-			" times a thread took a lock after another thread had used it untimed: "
-			"the paths through these hand-offs may be short by %.3f s in all.",
+			". The paths through these hand-offs may be short by %.3f s in all.",
 			diagnostics->untimed_handoffs, diagnostics->untimed_handoffs_s);
 }
 
@@ -204,10 +248,10 @@ static void note_parts(struct cpa_build *build)
 	if (late > profile->program.critical_path_s / 100)
 		cpa_profile_note(
 			profile,
-			"%" PRIu64
-			" times a thread worked without any event from one part of the run into "
-			"the next: the paths of other threads in these parts may be short by %.3f "
-			"s in all.",
+			"Times that a thread worked without any event from one part of the run "
+			"into the next: %" PRIu64
+			". The paths of other threads in these parts may be short by %.3f s in "
+			"all.",
 			header->diag[CPA_DIAG_PART_LATE], late);
 	if (blocked > 1e-3 && blocked > profile->program.wall_s / 100)
 		cpa_profile_note(
@@ -322,9 +366,9 @@ void cpa_build_diagnostics(struct cpa_build *build)
 	diagnostics->samples_lost = header->diag[CPA_DIAG_SAMPLES_LOST];
 	diagnostics->objects_untracked = header->diag[CPA_DIAG_OBJECTS_REFUSED];
 	for (uint32_t i = 0; i < CPA_DIAG_COUNT; i++)
-		if (counter_notes[i] && header->diag[i])
-			cpa_profile_note(profile, "%" PRIu64 " %s", header->diag[i],
-					 counter_notes[i]);
+		if (counter_notes[i].counted && header->diag[i])
+			cpa_profile_note(profile, "%s: %" PRIu64 ". %s", counter_notes[i].counted,
+					 header->diag[i], counter_notes[i].effect);
 	if (header->state == CPA_EXECED)
 		cpa_profile_note(
 			profile,

@@ -205,10 +205,10 @@ void cpa_build_stream_notes(struct cpa_build *build)
 	for (unsigned kind = 0; kind < CPA_STREAM_KINDS; kind++)
 		if (unmatched[kind])
 			cpa_profile_note(build->profile,
-					 "%llu reads of streams (%s) took bytes that no profiled "
-					 "thread was seen to write: they depend on nothing.",
-					 (unsigned long long)unmatched[kind],
-					 cpa_stream_word(kind));
+					 "Reads from streams (%s) of bytes that no profiled thread "
+					 "was seen to write: %llu. They depend on nothing.",
+					 cpa_stream_word(kind),
+					 (unsigned long long)unmatched[kind]);
 }
 
 void cpa_free_streams(struct cpa_profile *profile)

@@ -220,7 +220,7 @@ def foreign(results, folder):
         text = f"{name} children: {states}"
         results.check((ended, unseen) == (4 + last, FOREIGN), text)
         notes = " ".join(profile["diagnostics"]["notes"])
-        said = f"{FOREIGN} waits were for child processes that are not in the session" in notes
+        said = f"CPA_SESSION in the environment): {FOREIGN}. These waits" in notes
         results.check(said, f"{name} children: says so: {notes}")
         tree = {process["id"]: process["parent"] for process in profile["processes"]}
         lost = [child for child, parent in tree.items() if parent not in tree and child != 1]

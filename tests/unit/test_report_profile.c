@@ -222,7 +222,7 @@ static void test_diagnostics(void **state)
 	assert_int_equal(profile->diagnostics.samples, 3000);
 	assert_int_equal(profile->diagnostics.samples_lost, 3);
 	assert_int_equal(profile->diagnostics.notes, 1);
-	assert_true(has_note("3 samples were lost"));
+	assert_true(has_note("Samples lost: 3."));
 }
 
 /* A killed program: the state at its latest event. */

@@ -69,7 +69,7 @@ static void test_first_screen(void **state)
 				     "run queue 5.0%, hand-off 10.0%, probe 5.0%"));
 	assert_non_null(strstr(text, "The function example_work"));
 	assert_non_null(strstr(text, "saves: what the run would gain."));
-	assert_non_null(strstr(text, "3 samples were lost"));
+	assert_non_null(strstr(text, "Samples lost: 3."));
 	free(text);
 }
 
