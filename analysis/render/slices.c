@@ -52,7 +52,7 @@ static void name_lanes(struct cpa_slices *slices)
 	const struct cpa_run *run = slices->lanes->run;
 
 	slices->lane_name = xcalloc(run->threads + 1, sizeof(*slices->lane_name));
-	slices->thread = xcalloc(run->threads + 1, sizeof(*slices->thread));
+	slices->thread = xcalloc(run->threads + 1, sizeof(const struct cpa_thread_figures *));
 	for (size_t i = 0; i < run->threads; i++) {
 		const struct cpa_history_thread *lane = &run->thread[i].thread;
 
