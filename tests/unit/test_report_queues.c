@@ -224,13 +224,17 @@ static void test_notes(void **state)
 		enum cpa_diagnostic id;
 		const char *words;
 	} notes[] = {
-		{ CPA_DIAG_ITEMS_REFUSED, "Enqueued items that could not be recorded for lack of space: 7." },
+		{ CPA_DIAG_ITEMS_REFUSED,
+		  "Enqueued items that could not be recorded for lack of space: 7." },
 		{ CPA_DIAG_ITEMS_UNMATCHED, "Items dequeued that cpa had not seen enqueued: 7." },
 		{ CPA_DIAG_ITEMS_TWICE, "Items enqueued while already in the queue: 7." },
 		{ CPA_DIAG_ITEMS_UNBALANCED, "Items marked done that were not being processed" },
-		{ CPA_DIAG_REGIONS_UNBALANCED, "Regions that ended without a begin or began without an end: 7." },
-		{ CPA_DIAG_MARKS_REFUSED, "Marks that could not be recorded for lack of space: 7." },
-		{ CPA_DIAG_CALLS_UNBALANCED, "Instrumented functions left in a way that cpa did not see: 7." },
+		{ CPA_DIAG_REGIONS_UNBALANCED,
+		  "Regions that ended without a begin or began without an end: 7." },
+		{ CPA_DIAG_MARKS_REFUSED,
+		  "Marks that could not be recorded for lack of space: 7." },
+		{ CPA_DIAG_CALLS_UNBALANCED,
+		  "Instrumented functions left in a way that cpa did not see: 7." },
 	};
 
 	(void)state;
