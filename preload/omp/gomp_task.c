@@ -56,7 +56,7 @@ static bool is_libgomps(const void *original)
 
 /* What precedes the program's data in the block. */
 struct head {
-	uint64_t first[3]; /* see above */
+	uint64_t first[3]; /* see the head of this file */
 	task_function *function;
 	copy_function *copy; /* the program's; NULL: the bytes are copied */
 	void *data;	     /* the program's block; of the caller, while it makes the task */

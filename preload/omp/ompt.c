@@ -131,7 +131,7 @@ static struct cpa_part *part_new(void)
 	return part;
 }
 
-/* The thread waits, or begins to here. What is left of its part is to leave it. */
+/* The thread waits, or begins to wait here. All that remains is to leave its part. */
 static void end_part(struct cpa_part *part)
 {
 	struct cpa_worker *w = cpa_tls.worker;

@@ -198,7 +198,7 @@ void cpa_part_exit(struct cpa_part *part)
 	errno = err;
 }
 
-/* What the instance left in the object at @place is nothing of the next one's. */
+/* Forget the paths in the object at @place: the next instance must not join them. */
 static void clear(struct cpa_worker *w, const uint64_t *place, enum cpa_object_kind kind)
 {
 	struct cpa_object *o = object_at(w, place, kind);

@@ -88,7 +88,7 @@ CPA_HIDDEN void cpa_descriptor_copied(int from, int to);
  */
 CPA_HIDDEN void cpa_descriptor_closing(int fd, uint64_t caller);
 
-/* As cpa_descriptor_closing(), of the end for writing alone; the number stays. */
+/* The program is about to shut down writing on @fd: the reader depends on that. errno is kept. */
 CPA_HIDDEN void cpa_descriptor_shutting(int fd, uint64_t caller);
 
 /* The process, which owns this memory, begins: look at its standard descriptors. */

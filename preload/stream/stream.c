@@ -37,7 +37,7 @@ void cpa_stream_take(struct cpa_worker *w, struct cpa_stream_found *found, bool 
 	else
 		wait.now = wait.arrived = cpa_event(w, kind, caller, 0);
 	arrived = wait.arrived;
-	/* Whoever was the last to close the stream, it is nobody that was seen. */
+	/* All closes that were seen came before the wait: an unseen one ended it. */
 	if (unlikely(blocked && found->ends && found->released <= arrived)) {
 		cpa_stream_drop(&w->self, found);
 		cpa_acquire_path(&w->self, NULL, &wait);

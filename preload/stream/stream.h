@@ -8,7 +8,7 @@
  *
  *	struct cpa_stream_use use = cpa_stream_writes(fd, caller);
  *	ret = write(...);
- *	if (!cpa_stream_did_write(&use, ret, ...))		as above
+ *	if (!cpa_stream_did_write(&use, ret, ...))		false: it is like any other call
  *
  * A read is one event, after the call, and one before it if a writer may wait for room; a write is one
  * before the call, and one after it if it waited for room.
@@ -75,7 +75,7 @@ static inline struct cpa_stream_use cpa_stream_writes(int fd, uint64_t caller)
 CPA_HIDDEN bool cpa_stream_was_written(struct cpa_stream_use *use, ssize_t ret, const void *bytes,
 				       uint64_t caller);
 
-/* The write of @bytes returned @ret. Return as cpa_stream_did_read(). */
+/* The write of @bytes returned @ret. Return whether the read that it waited for is known. */
 static inline bool cpa_stream_did_write(struct cpa_stream_use *use, ssize_t ret, const void *bytes,
 					uint64_t caller)
 {

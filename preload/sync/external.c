@@ -60,7 +60,7 @@ static inline enum talk talk_of(int fd)
 
 static inline void begin_talk(int fd, enum talk talk)
 {
-	/* Relaxed: as above. */
+	/* Relaxed: as in talk_of(). */
 	__atomic_store_n(talk_on(fd), talk, __ATOMIC_RELAXED);
 }
 
@@ -79,7 +79,7 @@ static inline void stop_talk(int fd)
 		begin_talk(fd, QUIET);
 }
 
-/* What a read from @fd that blocked was. Keeps errno. */
+/* The kind of external time of a read from @fd that blocked. Keeps errno. */
 static enum cpa_external read_kind(int fd)
 {
 	enum cpa_external kind = CPA_EXT_INPUT;
@@ -124,7 +124,7 @@ static inline bool was_blocked(void)
 			cpa_header()->clock != CPA_CLOCK_SYSCALL);
 }
 
-/* returned() after a wait for a signal handler, which may have had events of its own. */
+/* The thread is back from a wait for a signal handler, which may have had events of its own. */
 static void suspended(uint64_t caller)
 {
 	int err = errno;
@@ -188,7 +188,7 @@ static __attribute__((noinline, cold)) void slept(uint64_t caller)
 			moved_by->self.row->field += (uint64_t)(n);                \
 	} while (0)
 
-/* As BLOCKING, of a call that returns how many bytes it moved, at a place in a file. */
+/* A call that may block, reads or writes at an offset of a file, and returns the bytes moved. */
 #define MOVING(name, parameters, arguments, kind, field)      \
 	CPA_EXPORT ssize_t name parameters                    \
 	{                                                     \
@@ -203,7 +203,7 @@ static __attribute__((noinline, cold)) void slept(uint64_t caller)
 		return ret;                                   \
 	}
 
-/* As BLOCKING, of a call that waits for a connection on fd, and makes a descriptor for it. */
+/* A call that waits for a connection on fd, and returns a new descriptor for it. */
 #define ACCEPTING(name, parameters, arguments)                 \
 	CPA_EXPORT int name parameters                         \
 	{                                                      \
@@ -219,7 +219,7 @@ static __attribute__((noinline, cold)) void slept(uint64_t caller)
 		return ret;                                    \
 	}
 
-/* As BLOCKING, of a sleep. */
+/* A sleep. */
 #define SLEEPING(type, name, parameters, arguments)           \
 	CPA_EXPORT type name parameters                       \
 	{                                                     \
@@ -234,7 +234,7 @@ static __attribute__((noinline, cold)) void slept(uint64_t caller)
 	}
 
 /*
- * As MOVING: @call reads from, or writes to, descriptor @fd, with memory @bytes (NULL: in pieces).
+ * @call reads from, or writes to, descriptor @fd, with memory @bytes (NULL: several pieces).
  * @moves: it moves bytes of the stream that the descriptor may be: preload/stream/stream.h.
  */
 #define READ(fd, moves, bytes, call)                                                         \
@@ -405,7 +405,7 @@ EVENTS(int, epoll_pwait,
 ACCEPTING(accept, (int fd, __SOCKADDR_ARG from, socklen_t *restrict length), (fd, from, length))
 ACCEPTING(accept4, (int fd, __SOCKADDR_ARG from, socklen_t *restrict length, int flags),
 	  (fd, from, length, flags))
-/* Its descriptor was the server's end of another connection before, maybe. */
+/* The number of the descriptor may have been the server's end of another connection before. */
 CPA_EXPORT int connect(int fd, __CONST_SOCKADDR_ARG to, socklen_t length)
 {
 	int ret;

@@ -102,7 +102,7 @@ static inline uint64_t cpa_stream_took(struct cpa_stream *s, uint64_t bytes)
 	return __atomic_fetch_add(&s->taken, bytes, __ATOMIC_RELAXED);
 }
 
-/* Find the write that the next read will depend on, without reading. False: as above; not counted. */
+/* Find the write that the next read will depend on, without reading. False: not known. */
 CPA_HIDDEN bool cpa_stream_next(struct cpa_self *self, struct cpa_stream *s,
 				struct cpa_stream_found *found);
 
