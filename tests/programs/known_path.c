@@ -33,7 +33,6 @@ static struct kp_named components[KP_COMPONENTS] = {
 	[KP_WORK_C] = { "function", "work_c", "exact" },
 	[KP_WORK_D] = { "function", "work_d", "exact" },
 	[KP_SLEEP] = { "external", "sleep", "exact" },
-	[KP_READ] = { "external", "read", "exact" },
 	[KP_POLL] = { "external", "poll", "exact" },
 	[KP_TIMEOUT] = { "external", "timeout", "exact" },
 };
@@ -275,15 +274,6 @@ void kp_poll(long us)
 	if (poll(NULL, 0, (int)(us / KP_MS)))
 		kp_die("poll", errno);
 	add_beyond(pause_end(pause, KP_POLL) - us * KP_NS);
-}
-
-ssize_t kp_read(int fd, void *buffer, size_t size)
-{
-	struct pause pause = pause_clocks();
-	ssize_t got = read(fd, buffer, size);
-
-	pause_end(pause, KP_READ);
-	return got;
 }
 
 void kp_sem_timeout(struct kp_sem *sem, long us)

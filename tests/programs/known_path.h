@@ -41,7 +41,6 @@ enum kp_component {
 	KP_WORK_C,
 	KP_WORK_D,
 	KP_SLEEP,
-	KP_READ,
 	KP_POLL,
 	KP_TIMEOUT,
 	KP_FIRST_FREE,
@@ -110,7 +109,6 @@ void work_d(long us);
 /* Time outside synchronization. A wait that must time out counts as such. */
 void kp_sleep(long us);
 void kp_poll(long us);
-ssize_t kp_read(int fd, void *buffer, size_t size);
 void kp_sem_timeout(struct kp_sem *sem, long us);
 
 /* A signal to the process, and a wait for the handler of the latest that was sent so. */
@@ -143,6 +141,10 @@ void kp_broadcast(struct kp_cond *cond);
 
 void kp_post(struct kp_sem *sem);
 void kp_sem_wait(struct kp_sem *sem);
+
+/* Write a message into a pipe, and read one. The read depends on the write of what it gets. */
+void kp_put(int fd);
+void kp_get(int fd);
 
 /* @member is the caller's number among the members, @round counts from 0. */
 void kp_barrier_wait(struct kp_barrier *barrier, unsigned member, unsigned round);

@@ -174,6 +174,25 @@ void kp_sem_wait(struct kp_sem *sem)
 		kp_add_edge(kp_self->row, sem->posted[sem->waits - 1 - sem->initial]);
 }
 
+void kp_put(int fd)
+{
+	kp_id id = kp_log_event();
+
+	if (write(fd, &id, sizeof(id)) != sizeof(id))
+		kp_die("write", errno);
+}
+
+void kp_get(int fd)
+{
+	kp_id id;
+
+	kp_log_event();
+	if (read(fd, &id, sizeof(id)) != sizeof(id))
+		kp_die("read", errno);
+	kp_log_event();
+	kp_add_edge(kp_self->row, id);
+}
+
 static kp_id sent;
 
 void kp_kill(int sig)

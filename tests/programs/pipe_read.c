@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/programs/pipe_read.c - a thread that blocks in read on a pipe
+ * tests/programs/pipe_read.c - a thread that waits in read() on a pipe for another one
  *
- * Blocking in read is external time: no edge leads from the write. Path: main before + all of the
- * reader, blocked and working + main after. With reads at zero the writer's work, which goes on
- * beside the reader, may be what is longest.
+ * A read depends on the write of its bytes. Path: main before + all of the writer + what the reader
+ * does with the last message + main after.
  */
 #include "tests/programs/known_path.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 #define MAIN_US	  (250 * KP_MS)
@@ -26,20 +24,18 @@ static void *pipe_writer(void *kp)
 	kp_enter(kp);
 	for (i = 0; i < MESSAGES; i++) {
 		work_a(WRITER_US);
-		if (write(ends[1], &i, sizeof(i)) != sizeof(i))
-			exit(2);
+		kp_put(ends[1]);
 	}
 	return kp_leave();
 }
 
 static void *pipe_reader(void *kp)
 {
-	int i, message;
+	int i;
 
 	kp_enter(kp);
 	for (i = 0; i < MESSAGES; i++) {
-		if (kp_read(ends[0], &message, sizeof(message)) != sizeof(message))
-			exit(2);
+		kp_get(ends[0]);
 		work_b(READER_US);
 	}
 	work_b(LAST_US);
@@ -60,7 +56,8 @@ int main(void)
 	kp_join(thread[1]);
 	work_main(MAIN_US);
 
-	kp_claim(KP_SHARE, "work_b", MESSAGES * READER_US + LAST_US);
-	kp_claim(KP_SHARE, "pipe_writer", 0);
+	kp_claim(KP_SHARE, "work_b", READER_US + LAST_US);
+	kp_claim(KP_SHARE, "pipe_writer", MESSAGES * WRITER_US);
+	kp_claim(KP_SAVED, "work_a", MESSAGES * (WRITER_US - READER_US) + READER_US);
 	return kp_finish();
 }
