@@ -1,11 +1,14 @@
 /* answer.js - what decided how long the run took, in one sentence and one picture */
 
+/* What the observed path consists of: color, name, seconds of the program's figures. */
 const KINDS_OF_TIME = [
-	['process_s', 'work', 'work'],
-	['external_s', 'outside', 'blocked outside (I/O, sleep)'],
-	['runqueue_s', 'queue', 'ready, no processor'],
-	['handoff_s', 'other', 'hand-off'],
-	['probe_s', 'plain', 'cpa itself'],
+	['work', 'work', (program) => program.observed_segments.process_s],
+	['outside', 'service (I/O, sleep)', (program) => program.observed_external.service_s],
+	['idle', 'idle', (program) => program.observed_external.idle_s],
+	['unknown', 'wait not known for whom', (program) => program.observed_external.unknown_wait_s],
+	['queue', 'ready, no processor', (program) => program.observed_segments.runqueue_s],
+	['other', 'hand-off', (program) => program.observed_segments.handoff_s],
+	['plain', 'cpa itself', (program) => program.observed_segments.probe_s],
 ];
 
 /* CPU time of all activities: without waiting, and without cpa's own. */
@@ -15,18 +18,18 @@ function workSeconds() {
 
 /* Bars of the two paths and of all work, on one scale: wall time. */
 function scales() {
-	const program = report.program, parts = program.observed_segments;
+	const program = report.program;
 	const evenly = workSeconds() / program.cores;
 	const whole = Math.max(program.wall_s, program.critical_path_s, evenly, 1e-12);
 	const piece = (value, name) =>
 		el('i', { style: { width: 100 * value / whole + '%', background: `var(--${name})` } });
 	const bar = (text, ...pieces) => el('div', { cls: 'bar', role: 'img', 'aria-label': text }, pieces);
-	const words = KINDS_OF_TIME.map(([key, , text]) => `${text} ${percent(share(parts[key], program.wall_s) ?? 0)}`);
+	const words = KINDS_OF_TIME.map(([, text, value]) => `${text} ${percent(share(value(program), program.wall_s) ?? 0)}`);
 
 	return [
 		el('div', { cls: 'scales' },
 			el('span', {}, 'observed path'),
-			bar(`observed path: ${words.join(', ')}`, KINDS_OF_TIME.map(([key, name]) => piece(parts[key], name))),
+			bar(`observed path: ${words.join(', ')}`, KINDS_OF_TIME.map(([name, , value]) => piece(value(program), name))),
 			el('span', {}, `${seconds(program.wall_s)} wall`),
 			el('span', {}, 'critical path'),
 			bar(`critical path ${seconds(program.critical_path_s)}`, piece(program.critical_path_s, 'path')),
@@ -35,7 +38,7 @@ function scales() {
 			bar(`all work evenly on ${program.cores} cores ${seconds(evenly)}`,
 				piece(evenly, 'plain')),
 			el('span', {}, `${seconds(evenly)} at best, evenly spread`)),
-		legend(KINDS_OF_TIME.map(([, name], i) => [name, words[i]])),
+		legend(KINDS_OF_TIME.map(([name], i) => [name, words[i]])),
 	];
 }
 

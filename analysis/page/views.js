@@ -8,6 +8,7 @@ const VIEWS = [
 	['Flame graph', flame],
 	['Locks', locks],
 	['Queues', queues],
+	['Streams', streams],
 	['Over time', overTime],
 	['Hierarchy', hierarchy],
 	['Histograms', histograms],

@@ -173,6 +173,56 @@ def check_figures(results, view, report):
     )
 
 
+def check_observed(results, view, report, label):
+    """Each kind of time of the observed path has a color of its own and its share of the bar."""
+    pieces = view.js(
+        "return [...document.querySelector('#answer .bar').children].map((e) => [parseFloat(e.style.width), e.style.background])"
+    )
+    segments, outside = report["program"]["observed_segments"], report["program"]["observed_external"]
+    want = [segments["process_s"], outside["service_s"], outside["idle_s"], outside["unknown_wait_s"]]
+    want += [segments[key] for key in ("runqueue_s", "handoff_s", "probe_s")]
+    widths, colors = [each[0] for each in pieces], {each[1] for each in pieces}
+    scale = sum(widths) / sum(want)
+    results.check(
+        len(widths) == len(want) == len(colors)
+        and all(abs(width - value * scale) < 0.01 for width, value in zip(widths, want)),
+        f"{label}: kinds of time of the observed path: {want}",
+    )
+
+
+def test_idle(results, view, folder):
+    page_dump = record(folder, "idle", BUILD / "examples/idle")
+    page, report = write_page(page_dump), read(page_dump)
+    idle_s = report["program"]["observed_external"]["idle_s"]
+    results.check(view.open(page) and idle_s > 0, f"idle: opens; {idle_s} s idle")
+    check_observed(results, view, report, "idle")
+
+
+def test_streams(results, view, folder):
+    """The table of streams has the rows of the JSON."""
+    dump = record(folder, "streams", "sh", "-c", "seq 200000 | sort -rn | tail -1")
+    page, report = write_page(dump), read(dump)
+    results.check(view.open(page), "streams: opens")
+    view.js("for (const e of document.querySelectorAll('button')) if (e.textContent.startsWith('Show all')) e.click();")
+    rows = view.js(
+        "return [...document.querySelectorAll('#streams tbody tr')].map((r) => [...r.children].map((c) => c.textContent))"
+    )
+    wrong = [
+        (row, each)
+        for row, each in zip(rows, report["streams"])
+        if row[2] != each["limit"]
+        or row[3] != f"{each['bytes']:,}"
+        or not all(
+            is_shown(row[i], each[key])
+            for i, key in ((0, "reader_wait_s"), (1, "writer_wait_s"), (5, "stay_s"), (6, "stay_p99_s"))
+        )
+        or row[8:] != [each["from"] or "(outside)", each["to"] or "(outside)"]
+    ]
+    results.check(rows and len(rows) == len(report["streams"]) and not wrong, f"streams: each row {wrong or ''}".rstrip())
+    check_access(results, view, "streams")
+    quiet(results, view, "streams")
+
+
 def check_what_if(results, view, report):
     """A slider at 0: the path that zeroing computed; in between the page claims a range."""
     first = next(each for each in report["components"] if each["saved_s"] > 0)
@@ -236,6 +286,7 @@ def test_page(results, view, dump):
     results.check(equal(data["report"], report), "the page's data are those of --format json")
     results.check(view.open(page), "the page opens")
     check_figures(results, view, report)
+    check_observed(results, view, report, "run")
     check_timeline(results, view, check_sums(results, page, report, "run"))
     check_what_if(results, view, report)
     check_keyboard(results, view)
@@ -476,6 +527,8 @@ def main():
         test_page(results, view, dump)
         test_policy(results, view, dump)
         test_compare(results, view, folder)
+        test_idle(results, view, folder)
+        test_streams(results, view, folder)
         test_hostile(results, view, folder)
     finally:
         view.close()

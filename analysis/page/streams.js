@@ -1,0 +1,22 @@
+/* streams.js - pipes and sockets: who writes, who reads, and which side limits */
+
+function streams() {
+	const rows = report.streams;
+	if (!rows.length) return null;
+	const top = (key) => most(rows, (row) => row[key]);
+	return section('streams', 'Streams', 'Pipes and sockets: how long readers waited for data, writers for room, and bytes for a reader.',
+		longTable([
+			{ title: 'starved', value: (row) => row.reader_wait_s, format: seconds, bar: 'queue', max: top('reader_wait_s'),
+				help: 'how long readers waited for data' },
+			{ title: 'blocked', value: (row) => row.writer_wait_s, format: seconds, bar: 'queue', max: top('writer_wait_s'),
+				help: 'how long writers waited for room' },
+			{ title: 'limit', value: (row) => row.limit, text: true, help: 'the side that the other one waits for' },
+			{ title: 'bytes', value: (row) => row.bytes, format: number },
+			{ title: 'writes', value: (row) => row.writes, format: number },
+			{ title: 'mean', value: (row) => row.stay_s, format: seconds, help: 'from a write to the read of its last byte' },
+			{ title: 'p99', value: (row) => row.stay_p99_s, format: seconds, help: 'exact to 12 %' },
+			{ title: 'kind', value: (row) => row.kind, text: true },
+			{ title: 'writer', value: (row) => row.from ?? '(outside)', text: true },
+			{ title: 'reader', value: (row) => row.to ?? '(outside)', text: true },
+		], rows, { by: -1, label: 'Streams' }, 12));
+}
