@@ -9,11 +9,13 @@
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/single_threaded.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
 #include "preload/core/identity.h"
+#include "preload/libc/confined.h"
 #include "preload/libc/private_fds.h"
 #include "shadow/store/index.h"
 #include "shadow/store/kernel.h"
@@ -101,11 +103,27 @@ static void ask_peer(void *argument)
 			memcpy(&p->peer, RTA_DATA(a), sizeof(p->peer));
 }
 
+/*
+ * Whether the kernel may be asked. While the thread that asks has its copy of the descriptor table, a
+ * descriptor that another thread closes stays open: its lock is still held, and epoll_wait() still
+ * reports it. A filter may kill the process for a kind of socket that the program never makes.
+ */
+static bool may_ask(void)
+{
+	bool may = false;
+
+	if (__libc_single_threaded && cpa_kernel_begin()) {
+		may = !cpa_start().confined;
+		cpa_kernel_end();
+	}
+	return may;
+}
+
 static uint64_t look_unix(int fd, const struct stat *st)
 {
 	struct peer p = { .inode = (uint32_t)st->st_ino };
 
-	if (!cpa_private_fds_call(ask_peer, &p) || !p.peer)
+	if (!may_ask() || !cpa_private_fds_call(ask_peer, &p) || !p.peer)
 		return word_of(0, 0);
 	return word_of(unix_row(st->st_dev, st->st_ino, waiting_in(fd)),
 		       unix_row(st->st_dev, p.peer, 0));
