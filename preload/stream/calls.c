@@ -7,6 +7,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
+#include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -92,8 +94,11 @@ CPA_EXPORT int close_range(unsigned first, unsigned last, int flags)
 {
 	int ret;
 
-	/* In a table of its own, or at exec: neither is followed. */
-	if (!flags)
+	/*
+	 * At exec they are seen then. In a table of its own the caller closes them, and other threads
+	 * look at theirs again.
+	 */
+	if (!(flags & CLOSE_RANGE_CLOEXEC))
 		closing_all(first, last, CPA_CALLER());
 	cpa_fd_guard_place();
 	ret = REAL(close_range)(first, last, flags);
@@ -107,6 +112,34 @@ CPA_EXPORT void closefrom(int first)
 	cpa_fd_guard_place();
 	REAL(closefrom)(first);
 	cpa_fd_guard_placed();
+}
+
+/*
+ * The C library writes what is left to the descriptor, puts another file in its place, and calls
+ * neither close() nor the table of functions of the old file: preload/stream/stdio.c.
+ */
+static FILE *opened_again(FILE *file, int fd, uint64_t caller)
+{
+	int err = errno;
+
+	cpa_descriptor_replaced(fd, caller);
+	errno = err;
+	return file;
+}
+
+CPA_EXPORT FILE *freopen(const char *restrict path, const char *restrict mode, FILE *restrict file)
+{
+	int fd = file->_fileno;
+
+	return opened_again(REAL(freopen)(path, mode, file), fd, CPA_CALLER());
+}
+
+CPA_EXPORT FILE *freopen64(const char *restrict path, const char *restrict mode,
+			   FILE *restrict file)
+{
+	int fd = file->_fileno;
+
+	return opened_again(REAL(freopen64)(path, mode, file), fd, CPA_CALLER());
 }
 
 /* Both ends know each other from the start. */

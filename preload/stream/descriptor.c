@@ -114,6 +114,15 @@ void cpa_descriptor_closing(int fd, uint64_t caller)
 	forget(fd);
 }
 
+void cpa_descriptor_replaced(int fd, uint64_t caller)
+{
+	/* If it was not looked at yet, it is too late now. */
+	if (cpa_descriptor_is_kept(fd) && !(cpa_descriptor_word(fd) & CPA_DESCRIPTOR_KNOWN) &&
+	    !is_vforked())
+		forget(fd);
+	cpa_descriptor_closing(fd, caller);
+}
+
 void cpa_descriptor_shutting(int fd, uint64_t caller)
 {
 	uint64_t word = cpa_descriptor_known(fd);

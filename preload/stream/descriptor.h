@@ -88,6 +88,12 @@ CPA_HIDDEN void cpa_descriptor_copied(int from, int to);
  */
 CPA_HIDDEN void cpa_descriptor_closing(int fd, uint64_t caller);
 
+/*
+ * A call of the C library has closed @fd, and maybe put another file there: whoever reads or writes
+ * the other end depends on that. The number is forgotten. errno is kept.
+ */
+CPA_HIDDEN void cpa_descriptor_replaced(int fd, uint64_t caller);
+
 /* The program is about to shut down writing on @fd: the reader depends on that. errno is kept. */
 CPA_HIDDEN void cpa_descriptor_shutting(int fd, uint64_t caller);
 

@@ -29,7 +29,7 @@
 enum { SLOT_READ, SLOT_WRITE, SLOT_SEEK, SLOT_CLOSE, SLOTS };
 
 static cpa_file_io *original_read, *original_write;
-static int (*original_close)(FILE *file);
+static int (*original_close)(FILE *file), (*original_proc_close)(FILE *file);
 
 static ssize_t read_file(FILE *file, void *to, ssize_t n)
 {
@@ -45,6 +45,13 @@ static int close_file(FILE *file)
 {
 	cpa_descriptor_closing(file->_fileno, CPA_CALLER());
 	return original_close(file);
+}
+
+/* Of popen(). */
+static int close_proc(FILE *file)
+{
+	cpa_descriptor_closing(file->_fileno, CPA_CALLER());
+	return original_proc_close(file);
 }
 
 static uint64_t original(const char *name)
@@ -75,6 +82,8 @@ static void replace(uint64_t *table)
 	table[SLOT_WRITE] = (uint64_t)write_file;
 	if (table[SLOT_CLOSE] == (uint64_t)original_close)
 		table[SLOT_CLOSE] = (uint64_t)close_file;
+	else if (table[SLOT_CLOSE] == (uint64_t)original_proc_close)
+		table[SLOT_CLOSE] = (uint64_t)close_proc;
 }
 
 /* The system call, not mprotect(), which some programs replace. */
@@ -91,7 +100,8 @@ void cpa_stdio_begin(void)
 	original_read = (cpa_file_io *)original("_IO_file_read");
 	original_write = (cpa_file_io *)original("_IO_file_write");
 	original_close = (int (*)(FILE *))original("_IO_file_close");
-	if (!original_read || !original_write || !original_close ||
+	original_proc_close = (int (*)(FILE *))original("_IO_proc_close");
+	if (!original_read || !original_write || !original_close || !original_proc_close ||
 	    _dl_find_object((void *)original_read, &libc) ||
 	    !relro((uint64_t)libc.dlfo_map_start, &from, &to) ||
 	    !protect(from, to, PROT_READ | PROT_WRITE))

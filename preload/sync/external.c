@@ -269,10 +269,11 @@ static __attribute__((noinline, cold)) void slept(uint64_t caller)
 		COUNT_BYTES(bytes_written, ret_);                                             \
 		ret_;                                                                         \
 	})
-#define READING(name, parameters, arguments, bytes)                 \
-	CPA_EXPORT ssize_t name parameters                          \
-	{                                                           \
-		return READ(fd, true, bytes, REAL(name) arguments); \
+/* @moves: a read of no bytes finds none, and no end either. */
+#define READING(name, parameters, arguments, moves, bytes)           \
+	CPA_EXPORT ssize_t name parameters                           \
+	{                                                            \
+		return READ(fd, moves, bytes, REAL(name) arguments); \
 	}
 #define WRITING(name, parameters, arguments, bytes)                  \
 	CPA_EXPORT ssize_t name parameters                           \
@@ -352,9 +353,9 @@ SLEEPING(int, clock_nanosleep,
 	 (clock, flags, t, left))
 SLEEPING(int, thrd_sleep, (const struct timespec *t, struct timespec *left), (t, left))
 
-READING(read, (int fd, void *to, size_t n), (fd, to, n), to)
-READING(__read_chk, (int fd, void *to, size_t n, size_t room), (fd, to, n, room), to)
-READING(readv, (int fd, const struct iovec *to, int n), (fd, to, n), NULL)
+READING(read, (int fd, void *to, size_t n), (fd, to, n), n > 0, to)
+READING(__read_chk, (int fd, void *to, size_t n, size_t room), (fd, to, n, room), n > 0, to)
+READING(readv, (int fd, const struct iovec *to, int n), (fd, to, n), n > 0, NULL)
 MOVING(pread, (int fd, void *to, size_t n, off_t at), (fd, to, n, at), CPA_EXT_READ, bytes_read)
 MOVING(pread64, (int fd, void *to, size_t n, off64_t at), (fd, to, n, at), CPA_EXT_READ, bytes_read)
 RECEIVING(recv, (int fd, void *to, size_t n, int flags), (fd, to, n, flags))

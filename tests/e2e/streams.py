@@ -134,6 +134,19 @@ def check_stranger(results, folder):
     dump.unlink()
 
 
+def check_replaced(results, folder):
+    """No byte of a file is taken for one of the pipe that had its number before."""
+    dump = folder / "replaced.dump"
+    done = run([PROGRAMS / "streams", "replaced"], dump)
+    results.check(done.returncode == 0, f"replaced: {done.stderr!r}")
+    found = [(s["kind"], s["bytes"], s["unmatched"]) for s in read(dump)["streams"]]
+    results.check(
+        found == [("pipe", 4, 0)] * 2,
+        f"replaced: two pipes of popen(), two of its own, each of 2 bytes: {found}",
+    )
+    dump.unlink()
+
+
 def main():
     results = Results()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="streams.", dir=os.environ.get("CPA_TMP")))
@@ -141,6 +154,7 @@ def main():
         check_case(results, name, streams, folder)
     check_pipeline(results, folder)
     check_stranger(results, folder)
+    check_replaced(results, folder)
     return results.end(folder)
 
 

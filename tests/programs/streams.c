@@ -8,6 +8,7 @@
  * the report with it.
  */
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
@@ -432,6 +433,38 @@ static int by_stdio(void)
 	return report(2 * ROUNDS + 1, 3 * ROUNDS);
 }
 
+/*
+ * Numbers of descriptors get other meanings inside the C library, or in a table of the process's own.
+ * Each pipe has 2 bytes; 100 bytes go to a file.
+ */
+static int replaced(void)
+{
+	char bytes[100] = { 0 };
+	int ends[2], file;
+	FILE *f;
+
+	for (unsigned i = 0; i < 2; i++) {
+		f = popen("echo x", "r");
+		must(f && fgets(bytes, sizeof(bytes), f) != NULL);
+		must(pclose(f) == 0);
+	}
+	must(!pipe(ends));
+	f = fdopen(ends[1], "w");
+	must(f && fputs("x\n", f) >= 0 && !fflush(f));
+	must(read(ends[0], bytes, 0) == 0 && read(ends[0], bytes, 2) == 2);
+	f = freopen("/dev/null", "w", f);
+	must(f && fwrite(bytes, 1, sizeof(bytes), f) == sizeof(bytes) && !fclose(f));
+	must(read(ends[0], bytes, 2) == 0);
+	close(ends[0]);
+
+	must(!pipe(ends));
+	must(write(ends[1], bytes, 2) == 2 && read(ends[0], bytes, 2) == 2);
+	must(!close_range((unsigned)ends[0], ~0u, CLOSE_RANGE_UNSHARE));
+	file = open("/dev/zero", O_RDWR);
+	must(file == ends[0] && read(file, bytes, sizeof(bytes)) == sizeof(bytes));
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -455,6 +488,7 @@ int main(int argc, char **argv)
 		{ "popen", by_popen },
 		{ "stdio", by_stdio },
 		{ "lines", lines },
+		{ "replaced", replaced },
 	};
 
 	own = argv[0];
