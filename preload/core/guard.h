@@ -25,6 +25,7 @@ struct cpa_tls {
 	uint32_t row;	  /* its thread row until then */
 	uint32_t child;	  /* process row of the child that is being forked; 0: none */
 	uint64_t routine; /* function that the thread is for, if it began while profiling was off */
+	uint64_t code;	  /* the program's function that a function of ours calls; 0: none */
 };
 
 extern CPA_HIDDEN __thread struct cpa_tls cpa_tls __attribute__((tls_model("initial-exec")));

@@ -281,6 +281,9 @@ void *cpa_next_symbol_find(struct cpa_next_symbol_library *library, unsigned num
 {
 	if (likely(library->programs[number]))
 		return library->programs[number];
+	/* A tail call in a function that we call in place of the library. */
+	if (unlikely(cpa_tls.code && cpa_function_is_ours(caller)))
+		caller = cpa_tls.code;
 	for (unsigned i = 0; i < CPA_NEXT_SYMBOL_MODULES; i++) {
 		void *f = look(&library->modules[i], number, caller);
 

@@ -77,29 +77,38 @@ static void body(void *argument)
 {
 	struct region *r = argument;
 	struct cpa_part part;
+	uint64_t outer = cpa_tls.code;
 
+	cpa_tls.code = (uint64_t)r->function;
 	cpa_part_enter(&part, r->team);
 	r->function(r->data);
+	cpa_tls.code = outer;
 	cpa_part_exit(&part);
 }
 
-/* Call @original, of the type of @name, with our function and data, or with the program's. */
-#define FORK(name, call)                                                    \
-	({                                                                  \
-		__typeof__(&(name)) original = CPA_NEXT_SYMBOL(gomp, name); \
-		struct region r = { .function = f, .data = data };          \
-                                                                            \
-		if (unlikely(cpa_ompt_has((const void *)original)))         \
-			cpa_ompt_pass((uint64_t)f, CPA_CALLER());           \
-		else                                                        \
-			r.team = cpa_team_fork((uint64_t)f, CPA_CALLER());  \
-		if (r.team) {                                               \
-			f = body;                                           \
-			data = &r;                                          \
-		}                                                           \
-		if (likely(original))                                       \
-			call;                                               \
-		cpa_team_join(r.team);                                      \
+/*
+ * Call @original, of the type of @name, with our function and data, or with the program's. The region's
+ * code is in the calling module, also if the call is a tail call, which seems to come from another.
+ */
+#define FORK(name, call)                                                                  \
+	({                                                                                \
+		__typeof__(&(name)) original = (__typeof__(&(name)))cpa_next_symbol_find( \
+			&gomp, NUMBER_##name, (uint64_t)f);                               \
+		struct region r = { .function = f, .data = data };                        \
+                                                                                          \
+		if (unlikely(cpa_ompt_has((const void *)original)))                       \
+			cpa_ompt_pass((uint64_t)f, CPA_CALLER());                         \
+		else                                                                      \
+			r.team = cpa_team_fork((uint64_t)f, CPA_CALLER());                \
+		if (r.team) {                                                             \
+			f = body;                                                         \
+			data = &r;                                                        \
+		}                                                                         \
+		if (likely(original))                                                     \
+			call;                                                             \
+		else /* a program that tests for the function: one thread */              \
+			f(data);                                                          \
+		cpa_team_join(r.team);                                                    \
 	})
 
 CPA_EXPORT void GOMP_parallel(body_function *f, void *data, unsigned threads, unsigned flags)

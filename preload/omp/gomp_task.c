@@ -47,6 +47,10 @@ void GOMP_taskgroup_end(void);
 
 CPA_NEXT_SYMBOL_LIBRARY(gomp_task, FUNCTIONS)
 
+/* For a call that passes code of the calling module: see FORK() in preload/omp/gomp.c. */
+#define ORIGINAL_BY(name, f)                                                      \
+	__typeof__(&(name)) original = (__typeof__(&(name)))cpa_next_symbol_find( \
+		&gomp_task, NUMBER_##name, (uint64_t)(f))
 #define ORIGINAL(name) __typeof__(&(name)) original = CPA_NEXT_SYMBOL(gomp_task, name)
 
 static bool is_libgomps(const void *original)
@@ -71,10 +75,13 @@ static void run(void *block)
 	struct head *h = block;
 	char *data = (char *)block + h->offset;
 	struct cpa_task_run r;
+	uint64_t outer = cpa_tls.code;
 
+	cpa_tls.code = (uint64_t)h->function;
 	memcpy(data, h->first, h->words * sizeof(h->first[0]));
 	cpa_task_enter(&r, h->task);
 	h->function(data);
+	cpa_tls.code = outer;
 	cpa_task_exit(&r);
 }
 
@@ -127,7 +134,7 @@ static void add_dependences(struct cpa_task *task, void **depend)
 CPA_EXPORT void GOMP_task(task_function *f, void *data, copy_function *copy, long size, long align,
 			  bool deferred, unsigned flags, void **depend, int priority, void *detach)
 {
-	ORIGINAL(GOMP_task);
+	ORIGINAL_BY(GOMP_task, f);
 	struct cpa_task *task = is_libgomps((const void *)original) ?
 					cpa_task_new((uint64_t)f, CPA_CALLER()) :
 					NULL;
@@ -165,7 +172,7 @@ CPA_EXPORT void GOMP_task(task_function *f, void *data, copy_function *copy, lon
 			     long align, unsigned flags, unsigned long tasks, int priority,      \
 			     number start, number end, number step)                              \
 	{                                                                                        \
-		ORIGINAL(name);                                                                  \
+		ORIGINAL_BY(name, f);                                                            \
 		struct cpa_task_wait wait = { .seen = false };                                   \
 		struct cpa_task *task;                                                           \
 		struct head h;                                                                   \

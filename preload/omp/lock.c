@@ -108,6 +108,30 @@ static void end(const void *lock, uint64_t caller)
 		cpa_lock_exit(w, lock, CPA_MUTEX, caller);
 }
 
+/*
+ * The section that the thread entered last, and the call, until it leaves it. The end is often a tail
+ * call, which seems to come from another module, and must be that of the same copy of the library.
+ */
+static __thread struct {
+	const void *lock;
+	uint64_t caller;
+} section __attribute__((tls_model("initial-exec")));
+
+static void section_entered(const void *lock, uint64_t caller)
+{
+	section.lock = lock;
+	section.caller = caller;
+}
+
+static uint64_t section_caller(const void *lock, uint64_t caller)
+{
+	if (section.lock == lock) {
+		caller = section.caller;
+		section.lock = NULL;
+	}
+	return caller;
+}
+
 /* Evaluate @call of the original of @f as one that gets @lock. */
 #define SECTION(f, lock, call)                                       \
 	({                                                           \
@@ -116,17 +140,19 @@ static void end(const void *lock, uint64_t caller)
                                                                      \
 		if (likely(original))                                \
 			call;                                        \
+		section_entered((lock), CPA_CALLER());               \
 		cpa_lock_enter(&l_);                                 \
 	})
 
 /* Evaluate @call of the original of @f as one that gives @lock up. */
-#define SECTION_END(f, lock, call)         \
-	({                                 \
-		ORIGINAL(f);               \
-                                           \
-		end((lock), CPA_CALLER()); \
-		if (likely(original))      \
-			call;              \
+#define SECTION_END(f, lock, call)                                                    \
+	({                                                                            \
+		__typeof__(&(f)) original = (__typeof__(&(f)))cpa_next_symbol_find(   \
+			&omp_lock, NUMBER_##f, section_caller((lock), CPA_CALLER())); \
+                                                                                      \
+		end((lock), CPA_CALLER());                                            \
+		if (likely(original))                                                 \
+			call;                                                         \
 	})
 
 CPA_EXPORT void GOMP_critical_start(void)

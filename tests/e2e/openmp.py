@@ -26,6 +26,8 @@ from results import Results
 
 SOURCE = pathlib.Path(__file__).with_name("openmp.c")
 SAME = SOURCE.with_name("openmp_same.cpp")
+COPIES = SOURCE.with_name("openmp_copies.c")
+WEAK = SOURCE.with_name("openmp_weak.c")
 SETTINGS = (
     {"OMP_CANCELLATION": "true"},
     {"OMP_WAIT_POLICY": "active", "OMP_NUM_THREADS": "2"},
@@ -89,9 +91,9 @@ def check_case(results, folder, program, case, threads):
         dump.unlink()
 
 
-def run_same(program, library, environment):
+def run_same(command, environment):
     done = subprocess.run(
-        [program, library], capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
+        command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
         env=environment,
     )
     return done.stdout, done.returncode, done.stderr
@@ -111,16 +113,45 @@ def check_same(results, folder, compiler):
             settings = dict(settings, OMP_CANCELLATION="false")
         label = f"{compiler} {' '.join(f'{k}={v}' for k, v in settings.items())}"
         dump = folder / f"same-{compiler}.{number}.dump"
-        native = run_same(program, library, clean_environment(**settings))
-        ours = run_same(program, library, profiled_environment(dump, **settings))
+        native = run_same([program, library], clean_environment(**settings))
+        ours = run_same([program, library], profiled_environment(dump, **settings))
         same = native == ours
         results.check(same, f"{label}: the same{'' if same else f': {native} {ours}'}")
         check_contradictions(results, label, read(dump))
 
 
+def same(results, folder, label, command):
+    settings = {"OMP_WAIT_POLICY": "passive"}
+    native = run_same(command, clean_environment(**settings))
+    try:
+        ours = run_same(command, profiled_environment(folder / f"{label}.dump", **settings))
+        ours = (*ours[:2], native[2])
+    except subprocess.TimeoutExpired:
+        ours = "it hangs"
+    results.check(native == ours, f"{label}: the same{'' if native == ours else f': {native} {ours}'}")
+
+
+def check_copies(results, folder):
+    """A plugin's calls go to its own copy of libgomp, and who has none goes on without."""
+    path = run(["gcc", "-print-file-name=libgomp.so.1"]).strip()
+    copy = folder / "libgomq.so.1"
+    copy.write_bytes(pathlib.Path(path).read_bytes().replace(b"libgomp.so.1", b"libgomq.so.1"))
+    flags = ["-O2", "-shared", "-fPIC", "-fopenmp", "-DPLUGIN", COPIES]
+    one, other, program = folder / "one.so", folder / "other.so", folder / "copies"
+    run(["gcc", *flags, "-o", one])
+    run(["gcc", *flags, "-c", "-o", folder / "other.o"])
+    run(["gcc", "-shared", folder / "other.o", copy, f"-Wl,-rpath,{folder}", "-o", other])
+    run(["gcc", "-O2", COPIES, "-o", program])
+    same(results, folder, "two copies of libgomp", [program, one, other])
+    run(["gcc", "-O1", "-fPIE", "-pie", WEAK, "-o", folder / "weak"])
+    same(results, folder, "no libgomp", [folder / "weak"])
+
+
 def main():
     results = Results()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="openmp.", dir=os.environ.get("CPA_TMP")))
+    if not sys.argv[1:]:
+        check_copies(results, folder)
     for name in COMPILERS:
         built = build(folder, name)
         if not built:
