@@ -137,15 +137,11 @@ static void end_part(struct cpa_part *part)
 	struct cpa_worker *w = cpa_tls.worker;
 	bool stands = w && w->standing;
 
+	cpa_part_leave(part);
 	if (!stands) {
 		w = cpa_enter();
 		if (!w)
 			return;
-	}
-	if (w->omp && w->omp->part == part) {
-		w->omp->part = part->outer;
-		w->omp->task = part->outer_task;
-		w->omp->wait = part->outer_wait;
 	}
 	if (!stands && w->omp)
 		stand(w, part, CPA_EV_PART_END, part->caller);

@@ -166,25 +166,33 @@ void cpa_team_offer(struct cpa_worker *w, struct cpa_team *team)
 		cpa_read_release(&w->self, join);
 }
 
+void cpa_part_leave(const struct cpa_part *part)
+{
+	struct cpa_omp *omp = cpa_tls.worker ? cpa_tls.worker->omp : NULL;
+
+	if (unlikely(!omp || omp->part != part))
+		return;
+	omp->part = part->outer;
+	omp->task = part->outer_task;
+	omp->wait = part->outer_wait;
+}
+
 void cpa_part_exit(struct cpa_part *part)
 {
 	int err = errno;
 	struct cpa_team *team = part->team;
-	struct cpa_worker *w = cpa_enter();
+	struct cpa_worker *w;
 	struct cpa_omp *omp;
 	struct cpa_op *op;
 
+	cpa_part_leave(part);
+	w = cpa_enter();
 	if (unlikely(!w))
 		return;
 	omp = cpa_omp_of(w);
 	if (unlikely(!omp)) {
 		cpa_leave();
 		return;
-	}
-	if (omp->part == part) {
-		omp->part = part->outer;
-		omp->task = part->outer_task;
-		omp->wait = part->outer_wait;
 	}
 	cpa_task_drop(w, part->task);
 	op = &omp->standing;

@@ -138,6 +138,12 @@ CPA_HIDDEN void cpa_part_arrive(struct cpa_worker *w, struct cpa_part *part);
 /* The join of @team depends on the path of the calling thread, unless that is the master. */
 CPA_HIDDEN void cpa_team_offer(struct cpa_worker *w, struct cpa_team *team);
 
+/*
+ * @part is no longer the innermost one of the calling thread. Profiled or not: its memory is about to
+ * be used for something else.
+ */
+CPA_HIDDEN void cpa_part_leave(const struct cpa_part *part);
+
 /* The calling thread's part in @team begins, or ends. Each is called by all threads of the team. */
 CPA_HIDDEN void cpa_part_enter(struct cpa_part *part, struct cpa_team *team);
 CPA_HIDDEN void cpa_part_exit(struct cpa_part *part);

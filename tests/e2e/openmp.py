@@ -27,6 +27,7 @@ from results import Results
 SOURCE = pathlib.Path(__file__).with_name("openmp.c")
 SAME = SOURCE.with_name("openmp_same.cpp")
 COPIES = SOURCE.with_name("openmp_copies.c")
+STOP = SOURCE.with_name("openmp_stop.c")
 WEAK = SOURCE.with_name("openmp_weak.c")
 SETTINGS = (
     {"OMP_CANCELLATION": "true"},
@@ -145,6 +146,8 @@ def check_copies(results, folder):
     same(results, folder, "two copies of libgomp", [program, one, other])
     run(["gcc", "-O1", "-fPIE", "-pie", WEAK, "-o", folder / "weak"])
     same(results, folder, "no libgomp", [folder / "weak"])
+    run(["gcc", *FLAGS, f"-I{SOURCE.parents[2]}", STOP, "-o", folder / "stop"])
+    same(results, folder, "stopped in a region", [folder / "stop"])
 
 
 def main():
