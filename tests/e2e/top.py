@@ -87,7 +87,7 @@ def test_live(folder):
     top.wait(r"^critical path +\S+ m?s +\+\S+ \S+ in the last", "the last interval is shown")
     top.wait(r"thread +clerk +server.c:\d+", "components")
     top.press("l")
-    top.wait(r"mutex ledge.*\.c:33", "locks")
+    top.wait(r"mutex le.*\.c:33", "locks")
     top.press("u")
     # A clerk puts a request into the queue each 20 ms, and later on a busy machine.
     top.wait(r"^ +\d+ +\d*\.?\d*[1-9]\d* +(\S+) .* requests$", "queues, and a queue's rate")
@@ -211,7 +211,7 @@ def test_killed(folder):
     top.wait(r": gone \(killed, ", "it is killed")
     server.finish()
     top.press("2")
-    top.wait(r"mutex ledge.*\.c:33", "its locks are known")
+    top.wait(r"mutex le.*\.c:33", "its locks are known")
     os.kill(top.process.pid, signal.SIGSEGV)
     top.end(-signal.SIGSEGV, "a crash")
     top.close()
@@ -241,7 +241,7 @@ def test_end(folder):
     check(server.finish() == ("closed\n", "", 3), "and was its own")
     os.truncate(folder / "end.dump", HEADER)
     top.press("2")
-    top.wait(r"mutex ledge.*\.c:33", "what was read stays, whatever becomes of the file")
+    top.wait(r"mutex le.*\.c:33", "what was read stays, whatever becomes of the file")
     # The other side of the terminal goes.
     os.close(top.master)
     try:
