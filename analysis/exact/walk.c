@@ -209,7 +209,7 @@ uint64_t cpa_walk(const struct cpa_exact *exact, size_t strand, uint32_t number,
 	w->page = xcalloc(strands, sizeof(*w->page));
 	for (size_t i = 0; i < strands; i++)
 		w->page[i].leaf = NOWHERE;
-	there = go_to(w, strand, number);
+	there = strand < strands && go_to(w, strand, number);
 	for (bool more = there; more && there; left--) {
 		const struct page *p = &w->page[w->strand];
 		const struct note *n = &p->note[w->at];

@@ -27,7 +27,7 @@ struct cpa_step {
 
 /*
  * Call @step for each activity from event @number of @strand back to the beginning. Return the sum
- * of their weights; UINT64_MAX if a record is missing.
+ * of their weights; UINT64_MAX if a record is missing, as all are in a journal without threads.
  */
 uint64_t cpa_walk(const struct cpa_exact *exact, size_t strand, uint32_t number,
 		  void (*step)(void *argument, const struct cpa_step *step), void *argument);

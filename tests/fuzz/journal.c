@@ -78,6 +78,7 @@ static uint64_t word_at(const struct session *s, uint64_t offset)
 static void find_places(struct session *s, const char *name)
 {
 	struct cpa_dump dump;
+	uint32_t blocks;
 	char *error;
 
 	if (cpa_dump_open(&dump, name, &error) < 0)
@@ -85,7 +86,8 @@ static void find_places(struct session *s, const char *name)
 	s->pool = dump.header.journal;
 	if (!s->pool)
 		fail("%s: no journal", name);
-	for (size_t i = 0; i < BLOCKS; i++) {
+	blocks = (uint32_t)word_at(s, s->pool + offsetof(struct cpa_journal_pool, blocks));
+	for (size_t i = 0; i < BLOCKS && i < blocks; i++) {
 		uint64_t at =
 			word_at(s, s->pool + offsetof(struct cpa_journal_pool, block) + 8 * i);
 
