@@ -143,7 +143,7 @@ $(O)/libshadow.a $(O)/libanalysis.a:
 
 $(O)/cpa-top: TOP_LIBS = $(or $(shell pkg-config --libs ncursesw),$(error ncurses is missing; \
 	run scripts/setup --deps-only))
-$(O)/cpa-report: $(O)/obj/analysis/render/report.o
+$(O)/cpa-report: $(O)/obj/analysis/report/report.o
 $(O)/cpa-diff: $(O)/obj/analysis/compare/diff.o
 $(O)/cpa-top: $(O)/obj/analysis/top/top.o
 $(O)/cpa-ctl: $(O)/obj/analysis/ctl/ctl.o

@@ -13,7 +13,8 @@ rooms=(
 	preload/libc preload/clock preload/core preload/stream preload/process preload/lib preload/sync
 	preload/omp
 	analysis/util analysis/input analysis/symbols analysis/profile analysis/exact
-	analysis/predict analysis/render analysis/compare analysis/top analysis/ctl analysis/launch
+	analysis/predict analysis/render analysis/export analysis/page analysis/report
+	analysis/compare analysis/top analysis/ctl analysis/launch
 )
 
 failed=0

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "analysis/compare/compare_write.h"
-#include "analysis/render/html.h"
+#include "analysis/page/html.h"
 #include "analysis/render/json_put.h"
 
 #define DIGITS 15

@@ -27,7 +27,7 @@ void cpa_compare_text(const struct cpa_comparison *c, const struct cpa_judgement
 /* Write all rows and values. Return 0; or -1 with errno set if they cannot be written. */
 int cpa_compare_json(const struct cpa_comparison *c, const struct cpa_judgements *rules, FILE *out);
 
-/* The same as a page: analysis/render/html.h. */
+/* The same as a page: analysis/page/html.h. */
 int cpa_compare_html(const struct cpa_comparison *c, const struct cpa_judgements *rules, FILE *out);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * events.js - the events of the journal, decoded
  *
- * analysis/render/html_lanes.h has the format. A lane has an array for each of an event's values, by
+ * analysis/page/html_lanes.h has the format. A lane has an array for each of an event's values, by
  * its number in the lane; times are ns since the start of the run.
  */
 const ON_CRITICAL = 1, ON_ACTIVITY = 2, ON_WAIT = 4;

@@ -16,7 +16,7 @@
 
 #include "analysis/profile/metrics.h"
 #include "analysis/profile/phases.h"
-#include "analysis/render/html.h"
+#include "analysis/page/html.h"
 #include "analysis/render/text.h"
 #include "analysis/util/browse.h"
 #include "analysis/util/format.h"

@@ -105,10 +105,10 @@ def build(folder):
         objects = list(pool.map(one, sources))
     fuzzers, rest = objects[: len(FUZZERS)], objects[len(FUZZERS) :]
     report = [each for each in rest if not each.name.startswith("analysis-top-")]
-    rest = [each for each in rest if each.name != "analysis-render-report.c.o"]
+    rest = [each for each in rest if each.name != "analysis-report-report.c.o"]
     libraries = [BUILD / "obj/analysis/page/embed.o", *SANITIZE, *flags, "-liberty", "-lm"]
     compile_c(folder / "cpa-report", report, libraries)
-    main = [ROOT / "analysis/render/report.c", "-Dmain=cpa_report_main", '-DCPA_VERSION="bad"']
+    main = [ROOT / "analysis/report/report.c", "-Dmain=cpa_report_main", '-DCPA_VERSION="bad"']
     compile_c(folder / "batch", [*main, batch.result(), *rest], libraries)
     for name, fuzzer in zip(FUZZERS, fuzzers):
         compile_c(folder / f"fuzz-{name}", [fuzzer, *rest], libraries)

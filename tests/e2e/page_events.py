@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""tests/e2e/page_events.py - the events in a page, decoded slowly: analysis/render/html_lanes.h has the format"""
+"""tests/e2e/page_events.py - decode the events in a page slowly: analysis/page/html_lanes.h has the format"""
 
 import base64
 import json

@@ -25,7 +25,7 @@
 #define WORDS	 16
 #define HANGS_S	 60 /* not a limit on speed */
 
-/* analysis/render/report.c, compiled with -Dmain=cpa_report_main */
+/* analysis/report/report.c, compiled with -Dmain=cpa_report_main */
 int cpa_report_main(int argc, char **argv);
 
 static char *line[RUNS_MAX];

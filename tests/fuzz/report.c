@@ -14,13 +14,13 @@
 #include <sys/mman.h>
 
 #include "analysis/render/csv.h"
-#include "analysis/render/folded.h"
+#include "analysis/export/folded.h"
 #include "analysis/render/json.h"
 #include "analysis/input/load.h"
 #include "analysis/render/metrics_text.h"
 #include "analysis/render/phases_text.h"
-#include "analysis/render/pprof.h"
-#include "analysis/render/sqlite.h"
+#include "analysis/export/pprof.h"
+#include "analysis/export/sqlite.h"
 #include "analysis/profile/profile.h"
 #include "analysis/symbols/symbols.h"
 #include "analysis/render/text.h"

@@ -1,0 +1,572 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/report/report.c - cpa-report: the command line */
+#include <errno.h>
+#include <getopt.h>
+#include <libiberty/libiberty.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analysis/exact/context.h"
+#include "analysis/input/load.h"
+#include "analysis/input/find_dump.h"
+#include "analysis/util/browse.h"
+#include "analysis/util/printable.h"
+#include "analysis/predict/question.h"
+#include "analysis/report/pager.h"
+#include "analysis/report/writers.h"
+#include "analysis/profile/phases.h"
+#include "analysis/input/process.h"
+#include "analysis/util/progress.h"
+#include "analysis/util/terminal.h"
+#include "analysis/exact/verify.h"
+#include "analysis/exact/weigh.h"
+
+#define EXIT_BAD_DUMP  1
+#define EXIT_BAD_USAGE 2
+
+#define TOP_DEFAULT 10
+#define TOP_MAX	    1000000
+
+enum option_only_long {
+	OPTION_HISTOGRAM = 256,
+	OPTION_PHASES,
+	OPTION_IDLE,
+	OPTION_PHASE,
+	OPTION_THRESHOLD,
+	OPTION_HTML,
+	OPTION_VIEW,
+	OPTION_NO_PAGER
+};
+
+struct options {
+	const struct cpa_writer *writer;
+	enum cpa_color color;
+	struct cpa_selection show;
+	enum cpa_metric histogram; /* CPA_METRICS: no histogram */
+	double phase_step;	   /* 0: choose it */
+	size_t ranges;
+	struct cpa_phase_range *range;
+	size_t width;	  /* 0: that of the terminal */
+	const char *dump; /* or a process; NULL: the newest dump */
+	const char *file; /* --html; NULL: standard output */
+	bool view;	  /* open a page in the browser */
+	bool verify, paths, no_pager;
+	bool idle_weighs; /* --idle weigh */
+	const char *zero; /* components, or NULL */
+	struct cpa_question question;
+};
+
+static const char help[] =
+	"Usage: cpa-report [OPTIONS] [DUMP|PID]\n"
+	"Show what limits a program, from a dump that cpa run wrote, or of the process PID. Without\n"
+	"an argument: the newest *.dump in the current folder and its .cpa.\n"
+	"\n"
+	"What to show:\n"
+	"  --level LEVEL             verdict, program, component, process, thread, object, queue,\n"
+	"                            interval, pag; default: all but pag\n"
+	"  --top N                   rows of each table (text), default 10\n"
+	"  --phases                  phases of the run, each with its metrics and critical path\n"
+	"  --phase NAME=FROM..TO     add this range, in seconds; may be repeated\n"
+	"  --phase-threshold STEP    how large a change begins a phase, 0.01 to 10; default: "
+	"chosen\n"
+	"  --metrics LEVEL           the metrics of IPS: program, machine, process, thread,\n"
+	"                            procedure, event, or all; see man cpa-metrics\n"
+	"  --histogram METRIC        one of these metrics over time, at the level of --metrics\n"
+	"\n"
+	"How to show it:\n"
+	"  --format FORMAT           text (the default), json (the whole profile), csv (one table: "
+	"that\n"
+	"                            of --level, or the components), html, and for other "
+	"tools:\n"
+	"                            pprof, folded, speedscope, perfetto, sqlite\n"
+	"  --html FILE               write all of it as a page for a browser, which needs no "
+	"network\n"
+	"  --view                    write such a page to a temporary file and open it: cpa view\n"
+	"  --color auto|always|never default: auto, on a terminal unless NO_COLOR is set\n"
+	"  --width N                 columns of a line (text), default: the terminal's, or 80\n"
+	"  --no-pager                on a terminal, text is not led through CPA_PAGER, PAGER or less\n"
+	"  --help, --version\n"
+	"\n"
+	"From a dump with a journal:\n"
+	"  --idle weigh              idle time, and waits for nobody known, weigh in the critical "
+	"path\n"
+	"\n"
+	"Instead of the report, exact, from a dump with a journal (cpa run --journal):\n"
+	"  --zero KIND:NAME,...      the critical path if these components took no time, compared "
+	"with\n"
+	"                            that of the run; NAME with * and ?\n"
+	"  --paths                   the second and third critical path, and their overlap with "
+	"the first\n"
+	"  --verify                  compute the paths again from the journal and report "
+	"differences\n"
+	"\n"
+	"Instead of the report, a prediction of the run time, from a dump with a journal:\n"
+	"  --cores N[,N...]          on this many cores; with --html: for the sliders of the page\n"
+	"  --group 'CORES:NAME[,NAME...] ...'\n"
+	"                            with the threads of these names on these cores only\n"
+	"  --load N                  beside N other processes that always use a core\n"
+	"  --what-if KIND:NAME=FACTOR\n"
+	"                            if this component took FACTOR times as long; KIND: function,\n"
+	"                            lock, region, thread, queue, external; NAME as in the "
+	"report,\n"
+	"                            with * and ?. Also lock:NAME=drop, lock:NAME=split:N,\n"
+	"                            'queue:NAME workers=N'; may be repeated\n"
+	"  --curves                  also if each of the largest components took less time\n"
+	"\n"
+	"Exit status: 0, 1 for a dump that cannot be read or is not verified, 2 for wrong usage.\n";
+
+/* Report a bad value of an option and exit with status 2. */
+static void __attribute__((noreturn))
+bad_usage(const char *option, const char *value, const char *expected)
+{
+	char *text = value ? cpa_printable(value, SIZE_MAX) : NULL;
+
+	fprintf(stderr, "cpa-report: %s%s%s: %s (see cpa-report --help)\n", option, text ? " " : "",
+		text ? text : "", expected);
+	free(text);
+	exit(EXIT_BAD_USAGE);
+}
+
+static size_t parse_number(const char *option, const char *value, size_t least, size_t most,
+			   const char *expected)
+{
+	char *end;
+	unsigned long number;
+
+	errno = 0;
+	number = strtoul(value, &end, 10);
+	if (errno || end == value || *end || value[0] == '-' || number < least || number > most)
+		bad_usage(option, value, expected);
+	return number;
+}
+
+static enum cpa_level parse_level(const char *value)
+{
+	for (unsigned level = 0; level < CPA_LEVELS; level++)
+		if (strcmp(value, cpa_level_name(level)) == 0)
+			return level;
+	bad_usage("--level", value,
+		  "all, verdict, program, component, process, thread, object, queue, interval or "
+		  "pag expected");
+}
+
+static enum cpa_metric_level parse_metric_level(const char *value)
+{
+	if (strcmp(value, "all") == 0)
+		return CPA_METRIC_LEVELS;
+	for (unsigned level = 0; level < CPA_METRIC_LEVELS; level++)
+		if (strcmp(value, cpa_metric_level_name(level)) == 0)
+			return level;
+	bad_usage("--metrics", value,
+		  "all, program, machine, process, thread, procedure or event expected");
+}
+
+static enum cpa_metric parse_metric(const char *value)
+{
+	for (unsigned metric = 0; metric < CPA_METRICS; metric++)
+		if (strcmp(value, cpa_metric_about(metric)->symbol) == 0)
+			return metric;
+	bad_usage("--histogram", value,
+		  "T_cpu, T_wait, T_wait_cpu, T_ext, T_probe, R, L, P, P_max, rho, PR, M_m or M_b "
+		  "expected");
+}
+
+static void add_phase(struct options *options, char *value)
+{
+	size_t count = options->ranges++;
+
+	options->range = xrealloc(options->range, (count + 1) * sizeof(*options->range));
+	if (!cpa_phase_parse(value, &options->range[count]))
+		bad_usage("--phase", value, "NAME=FROM..TO expected, as start=0s..1.5s");
+	options->show.phases = true;
+}
+
+static double parse_step(const char *value)
+{
+	char *end;
+	double step = strtod(value, &end);
+
+	if (end == value || *end || !(step >= 0.01 && step <= 10))
+		bad_usage("--phase-threshold", value, "a number from 0.01 to 10 expected");
+	return step;
+}
+
+static enum cpa_color parse_color(const char *value)
+{
+	enum cpa_color color = cpa_color_of(value);
+
+	if (color == CPA_COLORS)
+		bad_usage("--color", value, "auto, always or never expected");
+	return color;
+}
+
+static const struct cpa_writer *parse_format(const char *value)
+{
+	const struct cpa_writer *writer = cpa_writer_find(value);
+
+	if (!writer)
+		bad_usage("--format", value,
+			  "text, json, csv, html, pprof, folded, speedscope, perfetto or sqlite "
+			  "expected");
+	if (writer->is_binary && isatty(STDOUT_FILENO))
+		bad_usage("--format", value, "not for a terminal: redirect it, as in > FILE");
+	return writer;
+}
+
+/* Add the value of option @name to the question. */
+static void ask(struct cpa_question *question, int option, const char *name)
+{
+	const char *wrong = cpa_question_add(question, option, optarg);
+	char dashed[32];
+
+	if (!wrong)
+		return;
+	snprintf(dashed, sizeof(dashed), "--%s", name);
+	bad_usage(dashed, optarg, wrong);
+}
+
+/* A page answers for numbers of cores alone: its sliders are the changes. */
+static void check_page(struct options *options)
+{
+	const struct cpa_question *question = &options->question;
+
+	if (question->changes || question->groups || question->load || options->zero ||
+	    options->paths)
+		bad_usage("--html", NULL, "not with --what-if, --group, --load, --zero or --paths");
+	options->show.cores = question->cores;
+	options->show.core = question->core;
+}
+
+/* Answers to questions are text or JSON. */
+static void check_answer(const struct options *options)
+{
+	const struct cpa_writer *writer = options->writer;
+
+	if ((options->zero || options->paths || cpa_question_asked(&options->question)) &&
+	    writer != cpa_writer_text && !writer->is_json && !writer->is_page)
+		bad_usage("--format", writer->name,
+			  "text or json expected with --zero, --paths and predictions");
+}
+
+static struct options parse_options(int argc, char **argv)
+{
+	static const struct option known[] = {
+		{ "format", required_argument, NULL, 'f' },
+		{ "html", required_argument, NULL, OPTION_HTML },
+		{ "view", no_argument, NULL, OPTION_VIEW },
+		{ "level", required_argument, NULL, 'l' },
+		{ "metrics", required_argument, NULL, 'm' },
+		{ "histogram", required_argument, NULL, OPTION_HISTOGRAM },
+		{ "phases", no_argument, NULL, OPTION_PHASES },
+		{ "phase", required_argument, NULL, OPTION_PHASE },
+		{ "phase-threshold", required_argument, NULL, OPTION_THRESHOLD },
+		{ "top", required_argument, NULL, 't' },
+		{ "color", required_argument, NULL, 'c' },
+		{ "width", required_argument, NULL, 'w' },
+		{ "verify", no_argument, NULL, 'V' },
+		{ "paths", no_argument, NULL, 'p' },
+		{ "zero", required_argument, NULL, 'z' },
+		{ "idle", required_argument, NULL, OPTION_IDLE },
+		{ "no-pager", no_argument, NULL, OPTION_NO_PAGER },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'v' },
+		CPA_QUESTION_OPTIONS,
+		{ 0 },
+	};
+	struct options options = { .writer = cpa_writer_text,
+				   .show = { .top = TOP_DEFAULT, .metric_level = CPA_AT_PROGRAM },
+				   .histogram = CPA_METRICS };
+	int option, which;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":", known, &which)) != -1) {
+		switch (option) {
+		case 'f':
+			options.writer = parse_format(optarg);
+			break;
+		case OPTION_HTML:
+			options.writer = cpa_writer_find("html");
+			options.file = optarg;
+			break;
+		case OPTION_VIEW:
+			options.writer = cpa_writer_find("html");
+			options.view = true;
+			break;
+		case 'l':
+			options.show.level = parse_level(optarg);
+			break;
+		case 'm':
+			options.show.metrics = true;
+			options.show.metric_level = parse_metric_level(optarg);
+			break;
+		case OPTION_HISTOGRAM:
+			options.histogram = parse_metric(optarg);
+			break;
+		case OPTION_PHASES:
+			options.show.phases = true;
+			break;
+		case OPTION_PHASE:
+			add_phase(&options, optarg);
+			break;
+		case OPTION_THRESHOLD:
+			options.phase_step = parse_step(optarg);
+			options.show.phases = true;
+			break;
+		case 't':
+			options.show.top = parse_number("--top", optarg, 1, TOP_MAX,
+							"a number from 1 to 1000000 expected");
+			break;
+		case 'c':
+			options.color = parse_color(optarg);
+			break;
+		case 'w':
+			options.width = parse_number("--width", optarg, CPA_WIDTH_MIN,
+						     CPA_WIDTH_MAX,
+						     "a number from 72 to 1000 expected");
+			break;
+		case OPTION_IDLE:
+			if (strcmp(optarg, "weigh") != 0)
+				bad_usage("--idle", optarg, "'weigh' expected");
+			options.idle_weighs = true;
+			break;
+		case OPTION_NO_PAGER:
+			options.no_pager = true;
+			break;
+		case 'V':
+			options.verify = true;
+			break;
+		case 'p':
+			options.paths = true;
+			break;
+		case 'z':
+			options.zero = optarg;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			exit(fflush(stdout) ? EXIT_BAD_DUMP : 0);
+		case 'v':
+			puts("cpa-report " CPA_VERSION);
+			exit(fflush(stdout) ? EXIT_BAD_DUMP : 0);
+		case CPA_ASK_CORES ... CPA_ASK_CURVES:
+			ask(&options.question, option, known[which].name);
+			break;
+		case ':':
+			bad_usage("option", argv[optind - 1], "a value is missing");
+		default:
+			bad_usage("option", argv[optind - 1], "not known, or not unique");
+		}
+	}
+	if (argc - optind > 1)
+		bad_usage("argument", argv[optind + 1], "one dump expected");
+	if (options.histogram != CPA_METRICS && options.show.metric_level == CPA_METRIC_LEVELS)
+		bad_usage("--histogram", NULL, "one level expected (--metrics)");
+	if (options.writer->is_page)
+		check_page(&options);
+	check_answer(&options);
+	options.dump = argv[optind];
+	return options;
+}
+
+/* Read only what the sections need: looking up the names of sites takes time. */
+static enum cpa_graph graph_for(const struct options *options)
+{
+	if (options->writer->has_sites || options->show.level == CPA_LEVEL_PAG ||
+	    options->show.metrics || options->histogram != CPA_METRICS)
+		return CPA_GRAPH_ALL;
+	return CPA_GRAPH_EDGES;
+}
+
+static void add_details(struct cpa_profile *profile, const struct options *options)
+{
+	const struct cpa_phase_settings settings = { .step = options->phase_step,
+						     .ranges = options->ranges,
+						     .range = options->range };
+
+	profile->metrics = cpa_metrics_build(profile);
+	profile->phases = cpa_phases_build(profile, &settings);
+	if (options->histogram == CPA_METRICS)
+		return;
+	profile->histogram = cpa_histogram_build(profile, profile->metrics, options->histogram,
+						 options->show.metric_level);
+	if (!profile->histogram)
+		bad_usage("--histogram", cpa_metric_about(options->histogram)->symbol,
+			  "not sampled over time at this level of --metrics");
+}
+
+static void free_details(struct cpa_profile *profile)
+{
+	cpa_histogram_free(profile->histogram);
+	cpa_phases_free(profile->phases);
+	cpa_metrics_free(profile->metrics);
+}
+
+/* Send standard output to @file. Return 0, or an exit status after a line on stderr. */
+static int write_to(const char *file)
+{
+	if (freopen(file, "we", stdout))
+		return 0;
+	fprintf(stderr, "cpa-report: --html %s: %s (name a file that can be written)\n", file,
+		strerror(errno));
+	return EXIT_BAD_USAGE;
+}
+
+/* Write what @options ask for. Return 0, or an exit status after a line on stderr. */
+static int write_answer(struct cpa_dump *dump, const struct cpa_profile *profile,
+			const struct options *options)
+{
+	struct cpa_page page = cpa_terminal_page(options->color, options->width);
+	char *error = NULL;
+	int ret = 0, written;
+
+	if (options->writer == cpa_writer_text && !options->no_pager)
+		cpa_pager_start();
+	if (!options->writer->is_page && cpa_question_asked(&options->question))
+		ret = cpa_question_answer(&options->question, dump, profile, &page,
+					  options->writer->is_json);
+	else if (options->zero)
+		ret = cpa_context_zero(dump, profile, options->zero, &page, options->show.top,
+				       options->writer->is_json, &error);
+	else if (options->paths)
+		ret = cpa_context_paths(dump, profile, &page, options->show.top,
+					options->writer->is_json, &error);
+	else
+		ret = options->writer->write(dump, profile, &options->show, &page);
+	written = cpa_pager_end();
+	if (error) {
+		fprintf(stderr, "cpa-report: %s\n", error);
+		free(error);
+		return EXIT_BAD_DUMP;
+	}
+	if (ret > 0)
+		return ret;
+	if (written || ret < 0) {
+		fprintf(stderr, "cpa-report: cannot write the report: %s\n", strerror(errno));
+		return EXIT_BAD_DUMP;
+	}
+	return 0;
+}
+
+static int write_report(struct cpa_dump *dump, const struct cpa_profile *profile,
+			const struct options *options)
+{
+	int ret = options->file ? write_to(options->file) : 0;
+
+	return ret ? ret : write_answer(dump, profile, options);
+}
+
+/* As write_report(), to a temporary file, and open it. */
+static int view_report(struct cpa_dump *dump, const struct cpa_profile *profile,
+		       struct options *options)
+{
+	char *file = cpa_browse_file();
+	int ret;
+
+	if (!file) {
+		fprintf(stderr,
+			"cpa-report: --view: no temporary file: %s (set TMPDIR, or use "
+			"--html FILE)\n",
+			strerror(errno));
+		return EXIT_BAD_DUMP;
+	}
+	options->file = file;
+	ret = write_report(dump, profile, options);
+	if (ret)
+		unlink(file);
+	else if (cpa_browse(file))
+		fprintf(stderr, "cpa-report: page in %s\n", file);
+	else
+		fprintf(stderr,
+			"cpa-report: page in %s: xdg-open not found, open it in a browser\n", file);
+	free(file);
+	return ret;
+}
+
+/* Compare the dump with its journal. Return the exit status. */
+static int verify(struct cpa_dump *dump)
+{
+	char *error = NULL;
+	int ret = cpa_verify(dump, stdout, &error);
+
+	if (ret < 0) {
+		fprintf(stderr, "cpa-report: %s\n", error);
+		free(error);
+	} else if (fflush(stdout) || ferror(stdout)) {
+		fprintf(stderr, "cpa-report: cannot write: %s\n", strerror(errno));
+		ret = -1;
+	}
+	return ret ? EXIT_BAD_DUMP : 0;
+}
+
+/* JSON and the page have both lengths of the critical path. Return false, with a message, if that failed. */
+static bool weigh_idle(struct cpa_dump *dump, struct cpa_profile *profile,
+		       const struct options *options)
+{
+	char *error = NULL;
+
+	if (!options->idle_weighs &&
+	    ((options->writer != cpa_writer_find("json") && !options->writer->is_page) ||
+	     !dump->header.journal))
+		return true;
+	if (cpa_weigh_idle(dump, profile, options->idle_weighs, &error) < 0 &&
+	    options->idle_weighs) {
+		fprintf(stderr, "cpa-report: %s\n", error);
+		free(error);
+		return false;
+	}
+	free(error);
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options = parse_options(argc, argv);
+	struct cpa_profile *profile;
+	struct cpa_dump dump;
+	uint32_t pid;
+	char *error, *file = cpa_dump_find(options.dump, &pid, &error);
+	int ret;
+
+	if (!file) {
+		fprintf(stderr, "cpa-report: %s\n", error);
+		free(error);
+		return EXIT_BAD_DUMP;
+	}
+	ret = cpa_dump_open(&dump, file, &error);
+	free(file);
+	if (ret < 0) {
+		fprintf(stderr, "cpa-report: %s\n", error);
+		free(error);
+		return EXIT_BAD_DUMP;
+	}
+	if (options.verify) {
+		ret = verify(&dump);
+		cpa_dump_close(&dump);
+		return ret;
+	}
+	cpa_progress_allow("cpa-report");
+	profile = cpa_profile_build(&dump, graph_for(&options));
+	profile->program.running = dump.live && cpa_process_writes(dump.header.pid, dump.file);
+	if (!weigh_idle(&dump, profile, &options)) {
+		cpa_profile_free(profile);
+		cpa_dump_close(&dump);
+		return EXIT_BAD_DUMP;
+	}
+	add_details(profile, &options);
+	if (cpa_dump_whole(&dump)) {
+		ret = options.view ? view_report(&dump, profile, &options) :
+				     write_report(&dump, profile, &options);
+	} else {
+		fprintf(stderr,
+			"cpa-report: %s: the file became unreadable during reading (try again)\n",
+			dump.file);
+		ret = EXIT_BAD_DUMP;
+	}
+	free_details(profile);
+	cpa_profile_free(profile);
+	free(options.range);
+	cpa_dump_close(&dump);
+	cpa_question_fini(&options.question);
+	return ret;
+}
