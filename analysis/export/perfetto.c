@@ -74,7 +74,7 @@ struct writing {
 	struct cpa_slices slices;
 	struct cpa_dump *dump;
 	FILE *out;
-	struct cpa_message trace, packet, part, inner;
+	struct cpa_bytes trace, packet, part, inner;
 	uint64_t start; /* CLOCK_MONOTONIC at the start of the run, ns */
 	size_t flows, room_flows;
 	struct flow *flow;   /* by lane and event of the release, after they were collected */
@@ -98,8 +98,8 @@ static void put_packet(struct writing *w, uint64_t flags)
 	cpa_message_number(&w->packet, PACKET_SEQUENCE, 1);
 	cpa_message_number(&w->packet, PACKET_FLAGS, flags);
 	cpa_message_part(&w->trace, TRACE_PACKET, &w->packet);
-	w->failed |= fwrite(w->trace.bytes, 1, w->trace.size, w->out) != w->trace.size;
-	w->trace.size = 0;
+	w->failed |= fwrite(w->trace.at, 1, w->trace.used, w->out) != w->trace.used;
+	w->trace.used = 0;
 }
 
 /* Write the track in w->part. */
@@ -371,10 +371,10 @@ static void free_writing(struct writing *w)
 	free(w->flow_end);
 	free(w->flow);
 	free(w->step);
-	cpa_message_fini(&w->trace);
-	cpa_message_fini(&w->packet);
-	cpa_message_fini(&w->part);
-	cpa_message_fini(&w->inner);
+	free(w->trace.at);
+	free(w->packet.at);
+	free(w->part.at);
+	free(w->inner.at);
 	cpa_slices_fini(&w->slices);
 }
 

@@ -51,7 +51,7 @@ enum {
 };
 
 struct pprof {
-	struct cpa_message message, part, inner;
+	struct cpa_bytes message, part, inner;
 	char **string; /* [strings] */
 	size_t strings, room;
 };
@@ -85,7 +85,7 @@ static void put_type(struct pprof *pprof, unsigned field, const char *type)
 static void put_frame(struct pprof *pprof, const struct cpa_frame *frame, uint64_t number)
 {
 	for (unsigned i = 0; i < CPA_WEIGHTS; i++)
-		cpa_message_element(&pprof->inner, frame->weight_ns[i]);
+		cpa_bytes_varint(&pprof->inner, frame->weight_ns[i]);
 	cpa_message_number(&pprof->part, SAMPLE_LOCATION, number);
 	cpa_message_part(&pprof->part, SAMPLE_VALUE, &pprof->inner);
 	cpa_message_number(&pprof->inner, LABEL_KEY, string(pprof, "kind"));
@@ -184,7 +184,7 @@ static void put_strings(struct pprof *pprof)
 }
 
 /* Write @message as gzip does. */
-static int put_compressed(const struct cpa_message *message, FILE *out)
+static int put_compressed(const struct cpa_bytes *message, FILE *out)
 {
 	z_stream stream = { 0 };
 	unsigned char block[1 << 16];
@@ -194,8 +194,8 @@ static int put_compressed(const struct cpa_message *message, FILE *out)
 	if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8,
 			 Z_DEFAULT_STRATEGY) != Z_OK)
 		xmalloc_failed(sizeof(block));
-	stream.next_in = message->bytes;
-	stream.avail_in = (uInt)message->size;
+	stream.next_in = message->at;
+	stream.avail_in = (uInt)message->used;
 	do {
 		size_t size;
 
@@ -234,9 +234,9 @@ int cpa_pprof_write(const struct cpa_profile *profile, FILE *out)
 	for (size_t i = 0; i < pprof.strings; i++)
 		free(pprof.string[i]);
 	free(pprof.string);
-	cpa_message_fini(&pprof.message);
-	cpa_message_fini(&pprof.part);
-	cpa_message_fini(&pprof.inner);
+	free(pprof.message.at);
+	free(pprof.part.at);
+	free(pprof.inner.at);
 	cpa_frames_fini(&frames);
 	return ret;
 }

@@ -2,14 +2,29 @@
 #include "analysis/util/bytes.h"
 
 #include <libiberty/libiberty.h>
+#include <string.h>
+
+static void reserve(struct cpa_bytes *bytes, size_t size)
+{
+	if (bytes->room - bytes->used >= size)
+		return;
+	bytes->room = 2 * bytes->room + size + 64;
+	bytes->at = XRESIZEVEC(unsigned char, bytes->at, bytes->room);
+}
 
 void cpa_bytes_put(struct cpa_bytes *bytes, unsigned value)
 {
-	if (bytes->used == bytes->room) {
-		bytes->room = bytes->room ? 2 * bytes->room : 4096;
-		bytes->at = XRESIZEVEC(unsigned char, bytes->at, bytes->room);
-	}
+	reserve(bytes, 1);
 	bytes->at[bytes->used++] = (unsigned char)value;
+}
+
+void cpa_bytes_append(struct cpa_bytes *bytes, const void *from, size_t size)
+{
+	if (!size)
+		return;
+	reserve(bytes, size);
+	memcpy(bytes->at + bytes->used, from, size);
+	bytes->used += size;
 }
 
 void cpa_bytes_varint(struct cpa_bytes *bytes, uint64_t value)

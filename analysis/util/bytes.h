@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/util/bytes.h - bytes that grow, with varints, to be written as base64 */
+/* analysis/util/bytes.h - bytes that grow, with varints; written as base64 */
 #ifndef CPA_ANALYSIS_UTIL_BYTES_H
 #define CPA_ANALYSIS_UTIL_BYTES_H
 
@@ -14,6 +14,7 @@ struct cpa_bytes {
 };
 
 void cpa_bytes_put(struct cpa_bytes *bytes, unsigned value);
+void cpa_bytes_append(struct cpa_bytes *bytes, const void *from, size_t size);
 
 /* Append @value, 7 bits a byte, lowest first; all bytes but the last have bit 7 set. */
 void cpa_bytes_varint(struct cpa_bytes *bytes, uint64_t value);
