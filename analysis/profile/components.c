@@ -125,6 +125,7 @@ static void add_group(struct cpa_build *build, const struct member *members, siz
 	figures->shared = count > 1 || row->shared != 0;
 	if (place->location && count == 1)
 		figures->location = xstrdup(place->location);
+	figures->nameless = place->nameless && count == 1;
 	if (count == 1)
 		cpa_build_place(build, row, figures);
 	if (row->since && !figures->shared)

@@ -85,7 +85,8 @@ struct cpa_component_figures {
 	char *name;
 	char *location;
 	enum cpa_external_class class; /* of an external */
-	bool shared; /* several components, or one of several runs of a slot: see name */
+	bool nameless; /* its name is an offset, because its module has no symbols */
+	bool shared;   /* several components, or one of several runs of a slot: see name */
 	uint32_t slot;
 	uint32_t module; /* of its code or variable: number in the profile, from 1; 0: none */
 	uint64_t offset; /* of its code or variable, as the module's file has addresses */

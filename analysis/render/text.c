@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "analysis/profile/nameless.h"
 #include "analysis/util/format.h"
 #include "analysis/symbols/names.h"
 #include "analysis/render/phases_text.h"
@@ -223,6 +224,19 @@ static void put_component(struct cpa_table_text *table, const struct cpa_profile
 				     cpa_printable_where(component->name, component->location) });
 }
 
+static void put_nameless(const struct cpa_page *page, const struct cpa_profile *profile)
+{
+	struct cpa_nameless nameless;
+	char *text;
+
+	cpa_nameless_init(&nameless, profile);
+	text = cpa_nameless_sentence(&nameless, profile);
+	if (text)
+		cpa_page_paragraph(page, CPA_PLAIN, 0, text);
+	free(text);
+	cpa_nameless_fini(&nameless);
+}
+
 static void put_components(const struct cpa_page *page, const struct cpa_profile *profile,
 			   size_t top)
 {
@@ -252,6 +266,7 @@ static void put_components(const struct cpa_page *page, const struct cpa_profile
 		"saves: what the run would gain. path, wall: shares of the critical and of the "
 		"observed path. Savings of overlapping components (a lock and the code that runs "
 		"under it, a thread and its functions) do not add up.");
+	put_nameless(page, profile);
 }
 
 static int compare_cpu(const void *a, const void *b)

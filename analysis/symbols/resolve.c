@@ -264,6 +264,7 @@ void cpa_resolver_complete(const struct cpa_resolver *resolver, uint32_t row, ui
 {
 	const struct module *module = module_at(resolver, row);
 
+	place->nameless = module && !place->name && !module->trouble;
 	if (!module && !place->name)
 		place->name = cpa_format_text("0x%" PRIx64 " [anonymous]", address);
 	else if (!place->name)

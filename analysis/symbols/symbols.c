@@ -207,7 +207,8 @@ static struct cpa_place ask(struct cpa_symbols *symbols,
 		answer.place = (struct cpa_place){ 0 };
 		cpa_symbols_answer_fini(&answer);
 	} else if (known) {
-		place = (struct cpa_place){ copy(known->name), copy(known->location) };
+		place.name = copy(known->name);
+		place.location = copy(known->location);
 	}
 	cpa_resolver_complete(symbols->resolver, q->module, q->address, &place);
 	return place;

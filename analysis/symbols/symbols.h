@@ -25,6 +25,7 @@ extern bool cpa_symbols_here;
 struct cpa_place {
 	char *name;	/* "compute", "pool.queue[2].lock", "prog+0x1234", "0x7f12 [anonymous]" */
 	char *location; /* "/src/queue.c:88", else the module "libc.so.6", else NULL */
+	bool nameless; /* the name is an offset: the module's file was read and has no symbol there */
 };
 
 /*
