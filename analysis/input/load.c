@@ -176,6 +176,7 @@ static int map_file(struct cpa_dump *dump, const char *file, char **error)
 	}
 	dump->base = base;
 	dump->size = (uint64_t)st.st_size;
+	dump->owner = st.st_uid;
 	return 0;
 }
 

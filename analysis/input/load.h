@@ -22,6 +22,7 @@ struct cpa_dump {
 	char *file;		   /* name of the file, printable */
 	const unsigned char *base; /* of the mapping */
 	uint64_t size;
+	uint32_t owner;		     /* user who owns the file */
 	struct cpa_header header;    /* checked copy */
 	bool live;		     /* the writer had not finished: rows may change */
 	uint32_t rows[CPA_TABLES];   /* rows 1 to this number may lie in the file */

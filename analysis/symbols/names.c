@@ -166,8 +166,8 @@ static bool same_component(const struct cpa_component *before, const struct cpa_
 {
 	return before->key == now->key && before->kind == now->kind && before->by == now->by &&
 	       before->address == now->address && before->module == now->module &&
-	       before->object_kind == now->object_kind && before->module <= modules &&
-	       before->by != CPA_BY_NAME;
+	       before->object_kind == now->object_kind && before->blocks == now->blocks &&
+	       before->module <= modules && before->by != CPA_BY_NAME;
 }
 
 static void read_components(struct cpa_names *names, struct cpa_dump *dump, uint32_t modules)
@@ -234,6 +234,8 @@ void cpa_names_again(struct cpa_names *names, struct cpa_dump *dump)
 	uint32_t modules = names->modules;
 
 	names->dump = dump;
+	cpa_perf_map_close(names->perf_map);
+	names->perf_map = NULL;
 	read_modules(names, dump);
 	read_components(names, dump, modules);
 	read_sites(names, dump, modules);
@@ -246,6 +248,7 @@ void cpa_names_fini(struct cpa_names *names)
 	free(names->component);
 	free(names->site);
 	cpa_symbols_close(names->symbols);
+	cpa_perf_map_close(names->perf_map);
 }
 
 const struct cpa_component *cpa_names_row(const struct cpa_names *names, uint32_t component)
@@ -343,11 +346,23 @@ static bool make_question(const struct cpa_component *row, struct cpa_symbols_qu
 	}
 }
 
+/* The name of code outside all modules, which the caller frees; NULL: not known. */
+static char *find_made(struct cpa_names *names, const struct cpa_component *row)
+{
+	if (row->kind != CPA_FUNCTION || row->by != CPA_BY_ADDRESS || row->module || !row->blocks)
+		return NULL;
+	if (!names->perf_map)
+		names->perf_map = cpa_perf_map_open(names->dump);
+	return cpa_perf_map_name(names->perf_map, row->address, row->blocks);
+}
+
 static struct cpa_place find_place(struct cpa_names *names, const struct cpa_component *row)
 {
 	struct cpa_symbols_question q;
-	struct cpa_place place = { 0 };
+	struct cpa_place place = { .name = find_made(names, row) };
 
+	if (place.name)
+		return place;
 	if (make_question(row, &q)) {
 		place = q.variable ?
 				cpa_symbols_variable(names->symbols, q.module, q.address, q.flag) :

@@ -4,6 +4,7 @@
 #define CPA_ANALYSIS_SYMBOLS_NAMES_H
 
 #include "analysis/input/load.h"
+#include "analysis/symbols/perf_map.h"
 #include "analysis/symbols/symbols.h"
 
 struct cpa_names {
@@ -14,6 +15,7 @@ struct cpa_names {
 	struct cpa_site *site;
 	struct cpa_place *site_place;
 	struct cpa_symbols *symbols;
+	struct cpa_perf_map *perf_map; /* NULL: not read yet */
 };
 
 /* Read the component, site and module rows. Broken rows are skipped and counted in @dump. */

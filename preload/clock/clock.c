@@ -262,6 +262,7 @@ void cpa_clock_init(void)
 	cpa_source_init();
 	h->start_ticks = start_ticks;
 	h->start_ns = start_ns;
+	h->start_real_ns = cpa_timespec_now_ns(CLOCK_REALTIME);
 	h->clock = rseq_detects(&late) ? CPA_CLOCK_RSEQ : CPA_CLOCK_SYSCALL;
 	do
 		both(&ticks, &ns);

@@ -281,6 +281,10 @@ uint32_t cpa_function_at(uint64_t pc)
 	name.address = pc >= KERNEL_FIRST ? UINT64_MAX >> 16 : cpa_function_start(pc);
 	name.module = cpa_module_of(name.address);
 	row = cpa_component_intern(&name);
+	if (row && !name.module && pc < KERNEL_FIRST)
+		/* Relaxed: a set of its own. */
+		__atomic_fetch_or(&cpa_component(row)->blocks, UINT64_C(1) << (pc >> 6 & 63),
+				  __ATOMIC_RELAXED);
 	return row ? cpa_function_id(row) : (uint32_t)CPA_SLOT_UNSAMPLED;
 }
 

@@ -31,7 +31,7 @@
 #include "shadow/format/layout_machine.h"
 
 #define CPA_MAGIC	 "CPADUMP\n"
-#define CPA_FORMAT	 13u
+#define CPA_FORMAT	 14u
 #define CPA_BYTE_ORDER	 0x01020304u
 #define CPA_HEADER_SIZE	 16384u
 #define CPA_CHUNKS	 20u
@@ -236,6 +236,7 @@ struct cpa_header {
 	uint64_t placed[CPA_PLACED]; /* items put so far, by hash: see shadow/edge/item.h */
 	uint64_t note_most;	     /* atomic: largest `note` that any thread has reached */
 	struct cpa_machine machine;  /* all 0 in sessions of earlier versions */
+	uint64_t start_real_ns;	     /* CLOCK_REALTIME at about start_ticks */
 };
 
 /* Kinds of time on the observed path; they add up to the wall time. */
@@ -335,6 +336,11 @@ struct cpa_component {
 	 */
 	uint64_t calls;
 	uint64_t inclusive; /* ticks of process and service time, including callees */
+	/*
+	 * Of a function outside all modules, which is a page of code: bit i is set if a sample fell
+	 * into the i-th 64 bytes of it (atomic or).
+	 */
+	uint64_t blocks;
 	/*
 	 * For a component that the search moved (shadow/graph/search.h): its slot holds its time
 	 * from clock `since` on, when the longest path was `since_len` ticks long. Its earlier time
