@@ -50,6 +50,12 @@
 #define CPA_QUEUE_LOCK(q, lock) CPA_CALL(queue_lock, (q), (lock))
 
 /*
+ * The name of @lock, or of a condition, barrier or the like, in reports; locks of equal names are one
+ * component. Once, after its initialization and before its first use; later it has no effect.
+ */
+#define CPA_LOCK_NAME(lock, name) CPA_CALL_SINCE(lock_name, (lock), (name))
+
+/*
  * The time of the calling thread between the two belongs to the region @name. Regions nest; one
  * ends in the thread that began it.
  */
@@ -101,6 +107,7 @@ struct cpa_annotations {
 	void (*happens_after)(const volatile void *address);
 	void (*start)(void);
 	void (*stop)(void);
+	void (*lock_name)(const volatile void *lock, const char *name);
 };
 
 #if defined(CPA_DISABLE) || !defined(__GNUC__) || !defined(__x86_64__) || defined(__ILP32__)

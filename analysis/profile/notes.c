@@ -113,6 +113,10 @@ static const struct counter_note {
 		"Uses of pipes or sockets beyond the number that a session follows",
 		"Waits for them are external time.",
 	},
+	[CPA_DIAG_NAMED_LATE] = {
+		"Locks that CPA_LOCK_NAME() named after their first use",
+		"They keep the names that they had.",
+	},
 	[CPA_DIAG_MARKS_REFUSED] = {
 		"Marks that could not be recorded for lack of space",
 		"The report does not list them.",

@@ -9,6 +9,7 @@
 #include "preload/core/shared.h"
 #include "shadow/edge/object.h"
 #include "shadow/edge/process.h"
+#include "shadow/store/name.h"
 
 uint64_t cpa_object_space;
 
@@ -159,6 +160,13 @@ static uint32_t class_found(const void *address, enum cpa_object_kind kind, uint
 					   caller);
 }
 
+/* The class of locks of @kind with the name in row @name. 0: no space. */
+static uint32_t class_named(uint32_t name, enum cpa_object_kind kind)
+{
+	return cpa_component_intern(&(struct cpa_component_name){
+		.kind = CPA_LOCK, .by = CPA_BY_NAME, .address = name, .object_kind = kind });
+}
+
 /*
  * Change @o from kind @old to an object of @kind and @class. False: another thread is changing it.
  */
@@ -174,10 +182,10 @@ static bool take_over(struct cpa_worker *w, struct cpa_object *o, uint32_t old,
 	declared = o->declared == (uint32_t)o->acquisitions + 1;
 	retire(w, o);
 	if (!kind || !declared)
-		o->queue = 0;
+		o->queue = o->name = 0;
 	o->declared = 0;
-	o->class = class;
-	o->slot = cpa_component_slot(class);
+	o->class = o->name ? class_named(o->name, kind) : class;
+	o->slot = cpa_component_slot(o->class);
 	/* RELEASE: other threads that find the new kind find a clean object. */
 	__atomic_store_n(&o->kind, kind, __ATOMIC_RELEASE);
 	return true;
@@ -347,4 +355,26 @@ void cpa_object_declare(struct cpa_worker *w, const void *address, uint32_t queu
 	o->declared = (uint32_t)o->acquisitions + 1;
 	/* Relaxed: the program declares its lock before it uses it. */
 	__atomic_store_n(&o->queue, queue, __ATOMIC_RELAXED);
+}
+
+void cpa_object_name(struct cpa_worker *w, const void *address, const char *name)
+{
+	struct cpa_object *o = row_of(w, address, 0);
+	uint32_t row = o ? cpa_name(name) : 0;
+
+	if (o && o->kind == CPA_ALIAS)
+		o = o->depth ? cpa_row(CPA_TABLE_OBJECTS, o->depth) : NULL;
+	if (!o || !row)
+		return;
+	if (o->acquisitions) {
+		cpa_diag(CPA_DIAG_NAMED_LATE);
+		return;
+	}
+	o->name = row;
+	o->declared = 1;
+	/* Initialized, and not used yet: nobody holds a lock of its class through it. */
+	if (o->kind && o->kind != CHANGING) {
+		o->class = class_named(row, o->kind);
+		o->slot = cpa_component_slot(o->class);
+	}
 }

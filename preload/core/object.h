@@ -62,6 +62,12 @@ CPA_HIDDEN void cpa_object_destroyed(struct cpa_worker *w, const void *address);
 CPA_HIDDEN void cpa_object_declare(struct cpa_worker *w, const void *address, uint32_t queue);
 
 /*
+ * The class of the object at @address, which has not been used yet, is that of all with @name, until
+ * it is destroyed. No other thread may use the object during that.
+ */
+CPA_HIDDEN void cpa_object_name(struct cpa_worker *w, const void *address, const char *name);
+
+/*
  * The class row, of @kind, of an object that was not named, and whose initialization was not seen:
  * by the variable at @address if there is one, else by the place of its first use, @caller.
  */

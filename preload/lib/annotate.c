@@ -53,6 +53,19 @@ static void queue_lock(const volatile void *queue, const volatile void *lock)
 	errno = err;
 }
 
+static void lock_name(const volatile void *lock, const char *name)
+{
+	int err = errno;
+	struct cpa_worker *w = cpa_enter_any();
+
+	if (unlikely(!w))
+		return;
+	if (lock && name)
+		cpa_object_name(w, (const void *)lock, name);
+	cpa_leave();
+	errno = err;
+}
+
 static void region_begin(const char *name)
 {
 	cpa_region_begin(name, CPA_CALLER());
@@ -142,4 +155,5 @@ CPA_EXPORT const struct cpa_annotations cpa_annotations = {
 	.happens_after = happens_after,
 	.start = part_start,
 	.stop = part_stop,
+	.lock_name = lock_name,
 };

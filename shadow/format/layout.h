@@ -141,6 +141,7 @@ enum cpa_diagnostic {
 	CPA_DIAG_ROUNDS,	     /* sleeps of threads that do little but sleep */
 	CPA_DIAG_OMP_UNSEEN,	     /* constructs of OpenMP whose edges are not recorded */
 	CPA_DIAG_STREAMS_REFUSED,    /* pipes and sockets that found no row */
+	CPA_DIAG_NAMED_LATE,	     /* locks named by CPA_LOCK_NAME() after their first use */
 	CPA_DIAG_USED,
 	CPA_DIAG_COUNT = 48
 };

@@ -58,9 +58,11 @@ struct cpa_object {
 	uint32_t lost; /* times that another thread used the lock between untimed uses */
 	/* row of the queue that owns it, so that it has no edges in the inherent path */
 	uint32_t queue;
-	uint32_t declared; /* internal: acquisitions + 1 when the queue came to own it */
-	uint32_t next;	   /* row of the next object in the same address space */
-	uint64_t linked;
+	/* internal: acquisitions + 1 when the queue came to own it, or when it got its name */
+	uint32_t declared;
+	uint32_t next;	 /* row of the next object in the same address space */
+	uint32_t linked; /* internal, atomic: 1: `next` is set */
+	uint32_t name;	 /* row of the names table: the name of its class; 0: none */
 	/* shadow/edge/fifo.h: tagged row numbers of the oldest and newest token */
 	uint64_t head, tail;
 	/*

@@ -15,6 +15,7 @@ static inline int annotated(const char *name, const volatile char *queue, long n
 
 	CPA_QUEUE_NAME(queue, name);
 	CPA_QUEUE_LOCK(queue, &lock);
+	CPA_LOCK_NAME(&lock, name);
 	CPA_ENQUEUE(queue, number);
 	if (number)
 		CPA_ENQUEUE(queue, small);

@@ -96,6 +96,28 @@ def check_misuse(results, profiler):
     results.check(times == sorted(times), "misuse: marks are in order of time and of the path")
 
 
+def check_lock_names(results, profiler):
+    report, _ = profiler.profile("named_locks")
+    found = {
+        o["class"]: (o["kind"], o["objects"], o["acquisitions"]) for o in report["objects"]
+    }
+    expected = {
+        "a plain mutex": ("mutex", 1, 7),
+        "even shards": ("mutex", 3, 30),
+        "odd shards": ("mutex", 3, 33),
+        "a rwlock": ("rwlock", 1, 1),
+        "a spin lock": ("spin", 1, 1),
+        "a semaphore": ("semaphore", 1, 1),
+        "between processes": ("mutex", 1, 3),
+    }
+    for name, figures in expected.items():
+        results.compare(found.get(name) == figures, f"named_locks: {name}", found.get(name), figures)
+    unnamed = sorted(o[2] for name, o in found.items() if name not in expected)
+    results.check(unnamed == [2, 5], f"named_locks: one named late, one made again: {unnamed}")
+    late = [note for note in report["diagnostics"]["notes"] if "CPA_LOCK_NAME" in note]
+    results.check(len(late) == 1 and ": 1. They" in late[0], "named_locks: the late one is counted")
+
+
 def check_anywhere(results, profiler):
     expected = "child 7, errno untouched\n"
     results.check(profiler.native("annotated_anywhere") == expected, "annotated_anywhere: alone")
@@ -113,6 +135,7 @@ def main():
         "stages_cxx": lambda: check_stages(results, profiler, "stages_cxx", "stages_cxx.cpp"),
         "edges": lambda: check_edges(results, profiler),
         "misuse": lambda: check_misuse(results, profiler),
+        "named_locks": lambda: check_lock_names(results, profiler),
         "annotated_anywhere": lambda: check_anywhere(results, profiler),
     }
     results.run(checks)
