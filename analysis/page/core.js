@@ -176,16 +176,22 @@ function roundStep(span, count) {
 	return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= least * 0.999);
 }
 
+/* @count characters of @text, with '…' in place of its middle: both ends tell names apart. */
+function shortened(text, count) {
+	const end = count >> 1;
+	return text.slice(0, count - end) + '…' + (end ? text.slice(-end) : '');
+}
+
 /* @text, cut to @width pixels. */
 function fitted(context, text, width) {
 	if (context.measureText(text).width <= width) return text;
 	let low = 0, high = text.length;
 	while (low < high) {
 		const middle = (low + high + 1) >> 1;
-		if (context.measureText(text.slice(0, middle) + '…').width <= width) low = middle;
+		if (context.measureText(shortened(text, middle)).width <= width) low = middle;
 		else high = middle - 1;
 	}
-	return low ? text.slice(0, low) + '…' : '';
+	return low ? shortened(text, low) : '';
 }
 
 let tip = null;

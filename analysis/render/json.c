@@ -548,6 +548,7 @@ json_t *cpa_json_profile(const struct cpa_profile *profile)
 	json_object_set_new(root, "modules", modules_json(profile));
 	json_object_set_new(root, "components", components_json(profile));
 	json_object_set_new(root, "objects", objects_json(profile));
+	json_object_set_new(root, "lock_arrays", cpa_json_lock_arrays(profile));
 	json_object_set_new(root, "queues", queues_json(profile));
 	json_object_set_new(root, "streams", cpa_json_streams(profile));
 	json_object_set_new(root, "marks", marks_json(profile));

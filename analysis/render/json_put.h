@@ -57,6 +57,7 @@ static inline json_t *reals_json(const double *values, size_t count)
 /* Time blocked that nobody knows the end of, by kind and start routine. */
 json_t *cpa_json_unexplained(const struct cpa_profile *profile);
 
+json_t *cpa_json_lock_arrays(const struct cpa_profile *profile);
 json_t *cpa_json_missing_symbols(const struct cpa_profile *profile);
 json_t *cpa_json_streams(const struct cpa_profile *profile);
 json_t *cpa_json_metrics(const struct cpa_metrics *metrics);

@@ -19,6 +19,10 @@ void cpa_text_queue(const struct cpa_page *page, const struct cpa_queue_figures 
 /* Write what threads were blocked in that weighs nothing in the critical path. */
 void cpa_text_idle(const struct cpa_page *page, const struct cpa_profile *profile, size_t top);
 
+/* Write arrays of locks, each as a whole, with its busiest lock. */
+void cpa_text_lock_arrays(const struct cpa_page *page, const struct cpa_profile *profile,
+			  size_t top);
+
 void cpa_text_marks(const struct cpa_page *page, const struct cpa_profile *profile, size_t top);
 
 /* Write the functions of a build with -finstrument-functions; calls and times are exact. */

@@ -567,6 +567,8 @@ void cpa_text_write(const struct cpa_profile *profile, const struct cpa_page *pa
 		put_threads(page, profile, top);
 	if (all || level == CPA_LEVEL_OBJECT)
 		put_objects(page, profile, top);
+	if (all || level == CPA_LEVEL_OBJECT)
+		cpa_text_lock_arrays(page, profile, top);
 	if (level == CPA_LEVEL_PAG)
 		put_pag(page, profile, top);
 	if (program)

@@ -165,12 +165,11 @@ static const char *last(const char *text, size_t columns)
 /* @text cut to @width columns, with ".." in place of its middle: both ends tell names apart. */
 static char *cut(const char *text, size_t width)
 {
-	size_t end = strlen(tail(text));
+	size_t end = strlen(tail(text)), half = (width - 2) / 2;
 
-	if (!end)
-		end = (width - 2) / 2;
-	if (end + NAME_MIN > width)
-		end = 0;
+	/* The beginning must keep some characters as well. */
+	if (end < half || end + NAME_MIN > width)
+		end = half;
 	return cpa_format_text("%.*s..%s", (int)cpa_printable_bytes(text, width - 2 - end), text,
 			       last(text, end));
 }

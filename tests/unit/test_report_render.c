@@ -187,7 +187,7 @@ static void test_cut_names_keep_their_ends(void **state)
 	cpa_table_end(&table, &page);
 	fclose(page.out);
 	assert_string_equal(text, "name                   where\n"
-				  "mutex from ..+0x1a486  a_long_f..:1234\n"
+				  "mutex from..d+0x1a486  a_long_..c:1234\n"
 				  "a_function..thout_any  another..g_name\n"
 				  "short                  short.c:1\n");
 	free(text);
