@@ -23,4 +23,21 @@
  */
 CPA_HIDDEN bool cpa_private_fds_call(void (*function)(void *), void *argument);
 
+/* Atomic: copies of the descriptor table that there are. */
+extern CPA_HIDDEN uint32_t cpa_private_fds_copies;
+
+/* Wait until the copies that there are have gone. Async-signal-safe; errno is kept. */
+CPA_HIDDEN void cpa_private_fds_await(void);
+
+/* The program has closed a descriptor: to be called before it goes on. */
+static inline void cpa_private_fds_closed(void)
+{
+	/* ACQUIRE: pairs with the increment before a copy is made. A system call lies before this. */
+	if (unlikely(__atomic_load_n(&cpa_private_fds_copies, __ATOMIC_ACQUIRE)))
+		cpa_private_fds_await();
+}
+
+/* In the child of a fork, which has no copy. */
+CPA_HIDDEN void cpa_private_fds_forked(void);
+
 #endif

@@ -19,6 +19,7 @@
 #include "preload/libc/memory.h"
 #include "preload/core/computes.h"
 #include "preload/libc/fd_guard.h"
+#include "preload/libc/private_fds.h"
 #include "preload/core/window.h"
 #include "preload/libc/pool.h"
 #include "preload/process/process.h"
@@ -255,6 +256,7 @@ static void in_child(void)
 		return;
 	come_in();
 	cpa_fd_guard_forked(cpa_tls.forks);
+	cpa_private_fds_forked();
 	cpa_kernel_forked();
 	/* Another thread may have ended the profile after this one began to fork. */
 	if (!cpa_kernel_is_closed() && cpa_process_forked())

@@ -15,6 +15,7 @@
 
 #include "preload/core/track.h"
 #include "preload/libc/fd_guard.h"
+#include "preload/libc/private_fds.h"
 #include "preload/libc/real.h"
 #include "preload/stream/descriptor.h"
 #include "preload/stream/look.h"
@@ -22,8 +23,12 @@
 /* A close that succeeds or fails leaves no descriptor that is known. A cancellation point. */
 CPA_EXPORT int close(int fd)
 {
+	int ret;
+
 	cpa_descriptor_closing(fd, CPA_CALLER());
-	return REAL(close)(fd);
+	ret = REAL(close)(fd);
+	cpa_private_fds_closed();
+	return ret;
 }
 
 CPA_EXPORT int pipe(int ends[2])
@@ -65,6 +70,7 @@ CPA_EXPORT int dup2(int from, int to)
 	cpa_fd_guard_place();
 	ret = REAL(dup2)(from, to);
 	cpa_fd_guard_placed();
+	cpa_private_fds_closed();
 	if (from != to)
 		cpa_descriptor_copied(from, ret);
 	return ret;
@@ -79,6 +85,7 @@ CPA_EXPORT int dup3(int from, int to, int flags)
 	cpa_fd_guard_place();
 	ret = REAL(dup3)(from, to, flags);
 	cpa_fd_guard_placed();
+	cpa_private_fds_closed();
 	cpa_descriptor_copied(from, ret);
 	return ret;
 }
@@ -103,6 +110,7 @@ CPA_EXPORT int close_range(unsigned first, unsigned last, int flags)
 	cpa_fd_guard_place();
 	ret = REAL(close_range)(first, last, flags);
 	cpa_fd_guard_placed();
+	cpa_private_fds_closed();
 	return ret;
 }
 
@@ -112,6 +120,7 @@ CPA_EXPORT void closefrom(int first)
 	cpa_fd_guard_place();
 	REAL(closefrom)(first);
 	cpa_fd_guard_placed();
+	cpa_private_fds_closed();
 }
 
 /*
@@ -123,6 +132,7 @@ static FILE *opened_again(FILE *file, int fd, uint64_t caller)
 	int err = errno;
 
 	cpa_descriptor_replaced(fd, caller);
+	cpa_private_fds_closed();
 	errno = err;
 	return file;
 }

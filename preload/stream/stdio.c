@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "preload/core/track.h"
+#include "preload/libc/private_fds.h"
 #include "preload/libc/real.h"
 #include "preload/libc/symbol.h"
 #include "preload/stream/descriptor.h"
@@ -43,15 +44,23 @@ static ssize_t write_file(FILE *file, void *from, ssize_t n)
 
 static int close_file(FILE *file)
 {
+	int ret;
+
 	cpa_descriptor_closing(file->_fileno, CPA_CALLER());
-	return original_close(file);
+	ret = original_close(file);
+	cpa_private_fds_closed();
+	return ret;
 }
 
 /* Of popen(). */
 static int close_proc(FILE *file)
 {
+	int ret;
+
 	cpa_descriptor_closing(file->_fileno, CPA_CALLER());
-	return original_proc_close(file);
+	ret = original_proc_close(file);
+	cpa_private_fds_closed();
+	return ret;
 }
 
 static uint64_t original(const char *name)
