@@ -255,8 +255,8 @@ static void upgrade(struct cpa_sampler *s, uint64_t cpu)
 }
 
 /*
- * Change the sampler in the middle of an activity. Opening a perf event may sleep for milliseconds,
- * which are left out of the activity.
+ * Change the sampler in the middle of an activity or a wait. Opening a perf event may sleep for
+ * milliseconds, which are left out of it.
  */
 static void change_hidden(struct cpa_worker *w)
 {
@@ -269,7 +269,7 @@ static void change_hidden(struct cpa_worker *w)
 	else
 		upgrade(&w->sampler, cpu);
 	cpa_clock_hidden(&w->clock, &gap, &e);
-	cpa_probe_count(w->self.row, &e);
+	cpa_track_hidden(w, &e);
 }
 
 /* Handler of the timer's signal. It acts only if the thread runs code of the program. */

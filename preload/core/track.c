@@ -336,6 +336,7 @@ static void unexplained(struct cpa_worker *w, enum cpa_external kind, uint64_t t
 {
 	uint64_t length = w->wait.length < ticks ? w->wait.length : ticks;
 	struct cpa_span span = { .calls = w->calls };
+	enum cpa_time_kind rest = CPA_TIME_PROBE; /* what was hidden: cpa_track_hidden() */
 
 	span.runqueue = ready < length ? ready : length;
 	put_external(&span, kind, length - span.runqueue);
@@ -344,7 +345,8 @@ static void unexplained(struct cpa_worker *w, enum cpa_external kind, uint64_t t
 	 * threads' time as well.
 	 */
 	if (unlikely(!w->wait.length))
-		w->self.row->path.observed[CPA_TIME_EXTERNAL] += ticks;
+		rest = CPA_TIME_EXTERNAL;
+	w->self.row->path.observed[rest] += ticks - length;
 	if (unlikely(w->calls))
 		w->calls->time.external += span.external;
 	if (unlikely(!*cpa_alive)) /* the end of the run ended the wait */
@@ -373,6 +375,16 @@ void cpa_probe_count(struct cpa_thread *row, const struct cpa_elapsed *e)
 	row->runqueue += e->runqueue;
 	row->path.observed[CPA_TIME_PROBE] += e->process + e->external;
 	row->path.observed[CPA_TIME_RUNQUEUE] += e->runqueue;
+}
+
+void cpa_track_hidden(struct cpa_worker *w, const struct cpa_elapsed *e)
+{
+	if (!w->between) {
+		cpa_probe_count(w->self.row, e);
+		return;
+	}
+	w->self.row->probe += e->process;
+	w->self.row->runqueue += e->runqueue;
 }
 
 void cpa_track_probe(struct cpa_worker *w)

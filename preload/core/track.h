@@ -68,6 +68,12 @@ CPA_HIDDEN void cpa_event_cut(struct cpa_worker *w, enum cpa_event_kind kind,
 /* Count the times @e of thread row @row as probe time. */
 CPA_HIDDEN void cpa_probe_count(struct cpa_thread *row, const struct cpa_elapsed *e);
 
+/*
+ * Count the times @e, which were left out of the activity or wait that the thread is in, as probe
+ * time. The observed path gets that of a wait when it ends: the path may go another way until then.
+ */
+CPA_HIDDEN void cpa_track_hidden(struct cpa_worker *w, const struct cpa_elapsed *e);
+
 /* Count the time since the last stamp as probe time. */
 CPA_HIDDEN void cpa_track_probe(struct cpa_worker *w);
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """tests/e2e/sampling.py - with each kind of sampler and without one, the figures fit together
 
-Programs that come to block signals, whose sampler changes in an activity, and that spin in waits. How
-many samples there are and what they tell is looked at by tests/accuracy/sampling.py. Prints TAP and a
+Programs that come to block signals, whose sampler changes in an activity or in a wait, and that spin in
+waits. How many samples there are and what they tell is looked at by tests/accuracy/sampling.py. Prints TAP and a
 summary.
 """
 
@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 from profiled import PROGRAMS, ROUNDING_S, TIMEOUT_S, check_contradictions, profiled_environment
-from profiled import read, verify
+from profiled import read, run, verify
 from results import Results
 from surroundings import PERF_EVENT_OPEN, TIMER_CREATE, deny
 
@@ -56,6 +56,22 @@ def check(results, program, case, folder):
     dump.unlink()
 
 
+def check_wait(results, folder):
+    """The time of a change of the sampler in a wait is on the observed path once."""
+    source, dump = pathlib.Path(__file__).with_name("slow_barrier.c"), folder / "dump"
+    program, library = folder / "slow_barrier", folder / "slow_barrier.so"
+    run(["gcc", "-O2", "-pthread", source, "-o", program])
+    run(["gcc", "-O2", "-D_GNU_SOURCE", "-DLIBRARY", "-shared", "-fPIC", source, "-o", library])
+    settings = profiled_environment(dump, CPA_JOURNAL="64M")
+    settings["LD_PRELOAD"] += f":{library}"
+    run([program], env=settings)
+    report = read(dump)
+    check_contradictions(results, f"a slow barrier, {report['diagnostics']['samples']} samples", report)
+    good, text = verify(dump)
+    results.check(good, f"a slow barrier: {'as its journal' if good else text}")
+    dump.unlink()
+
+
 def main():
     results = Results()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="sampling.", dir=os.environ.get("CPA_TMP")))
@@ -67,6 +83,7 @@ def main():
             continue
         for program in ("masked_late", "one_activity", "spin_wait"):
             check(results, program, case, folder)
+    check_wait(results, folder)
     return results.end(folder)
 
 
