@@ -8,18 +8,32 @@
 #include "preload/core/track.h"
 #include "preload/core/window.h"
 #include "shadow/graph/activity.h"
+#include "shadow/store/kernel.h"
 
-/* How far a call moved the stream that returned @ret. */
-static uint64_t moved(struct cpa_stream *s, ssize_t ret, const void *bytes)
+/*
+ * The number of an eventfd at @bytes; 0: it cannot be read. The program may pass an address that is not
+ * mapped. So the kernel tries first: it reads a signal mask there, and then finds that -1 is nothing it
+ * could do with it.
+ */
+static uint64_t value_at(const void *bytes)
 {
 	uint64_t value = 0;
+	int err = errno;
 
+	if (bytes && cpa_kernel(SYS_rt_sigprocmask, -1, bytes, NULL, sizeof(value)) &&
+	    errno == EINVAL)
+		memcpy(&value, bytes, sizeof(value));
+	errno = err;
+	return value;
+}
+
+/* How far a call moved the stream that returned @ret. @value: of an eventfd. */
+static uint64_t moved(struct cpa_stream *s, ssize_t ret, uint64_t value)
+{
 	if (ret <= 0)
 		return 0;
 	if (likely(s->kind != CPA_STREAM_EVENTFD))
 		return (uint64_t)ret;
-	if (bytes && ret == sizeof(value))
-		memcpy(&value, bytes, sizeof(value));
 	/* In pieces, or a counter beyond what is counted here. */
 	if (!value || value > UINT32_MAX)
 		s->broken = 1;
@@ -68,7 +82,8 @@ bool cpa_stream_was_read(const struct cpa_stream_use *use, ssize_t ret, const vo
 			 uint64_t caller)
 {
 	struct cpa_stream *s = use->stream;
-	uint64_t n = moved(s, ret, bytes);
+	bool is_value = ret == sizeof(uint64_t) && s->kind == CPA_STREAM_EVENTFD;
+	uint64_t n = moved(s, ret, is_value ? value_at(bytes) : 0);
 	struct cpa_stream_found found;
 	struct cpa_worker *w;
 	bool is_known = false, blocked;
@@ -102,12 +117,14 @@ bool cpa_stream_was_read(const struct cpa_stream_use *use, ssize_t ret, const vo
 	return is_known;
 }
 
-struct cpa_stream_use cpa_stream_write(struct cpa_stream *s, uint64_t caller)
+struct cpa_stream_use cpa_stream_write(struct cpa_stream *s, const void *bytes, uint64_t caller)
 {
 	struct cpa_stream_use use = { .stream = s };
 	struct cpa_worker *w;
 	int err = errno;
 
+	if (s->kind == CPA_STREAM_EVENTFD)
+		use.value = value_at(bytes);
 	w = cpa_enter();
 	if (w) {
 		cpa_event(w, CPA_EV_WRITE, caller, 0);
@@ -141,11 +158,10 @@ static void made_room(struct cpa_worker *w, struct cpa_stream *s, uint64_t calle
 	cpa_done(w);
 }
 
-bool cpa_stream_was_written(struct cpa_stream_use *use, ssize_t ret, const void *bytes,
-			    uint64_t caller)
+bool cpa_stream_was_written(struct cpa_stream_use *use, ssize_t ret, uint64_t caller)
 {
 	struct cpa_stream *s = use->stream;
-	uint64_t n = moved(s, ret, bytes);
+	uint64_t n = moved(s, ret, use->value);
 	struct cpa_worker *w;
 	int err = errno;
 

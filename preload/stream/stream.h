@@ -6,7 +6,7 @@
  *	ret = read(...);
  *	if (!cpa_stream_did_read(&use, ret, ...))		false: it is like any other call
  *
- *	struct cpa_stream_use use = cpa_stream_writes(fd, caller);
+ *	struct cpa_stream_use use = cpa_stream_writes(fd, bytes, caller);
  *	ret = write(...);
  *	if (!cpa_stream_did_write(&use, ret, ...))		false: it is like any other call
  *
@@ -24,6 +24,7 @@
 struct cpa_stream_use {
 	struct cpa_stream *stream;
 	struct cpa_stream_record record; /* of a write; record.stream NULL: none */
+	uint64_t value;			 /* of a write to an eventfd: what it adds; 0: not known */
 	bool room; /* of a read: it has left its path for writers that wait for room */
 };
 
@@ -62,24 +63,27 @@ static inline bool cpa_stream_did_read(const struct cpa_stream_use *use, ssize_t
 }
 
 /* cpa_stream_writes(), of a descriptor that is an end of @s. */
-CPA_HIDDEN struct cpa_stream_use cpa_stream_write(struct cpa_stream *s, uint64_t caller);
+CPA_HIDDEN struct cpa_stream_use cpa_stream_write(struct cpa_stream *s, const void *bytes,
+						  uint64_t caller);
 
-static inline struct cpa_stream_use cpa_stream_writes(int fd, uint64_t caller)
+/*
+ * A write of @bytes (NULL: they lie in several pieces) is about to begin. Once it has, another thread
+ * may have been woken by it, and have freed them: they are not read later.
+ */
+static inline struct cpa_stream_use cpa_stream_writes(int fd, const void *bytes, uint64_t caller)
 {
 	struct cpa_stream *s = cpa_descriptor_out(fd);
 
-	return unlikely(s) ? cpa_stream_write(s, caller) : (struct cpa_stream_use){ 0 };
+	return unlikely(s) ? cpa_stream_write(s, bytes, caller) : (struct cpa_stream_use){ 0 };
 }
 
 /* cpa_stream_did_write(), of a stream. */
-CPA_HIDDEN bool cpa_stream_was_written(struct cpa_stream_use *use, ssize_t ret, const void *bytes,
-				       uint64_t caller);
+CPA_HIDDEN bool cpa_stream_was_written(struct cpa_stream_use *use, ssize_t ret, uint64_t caller);
 
-/* The write of @bytes returned @ret. Return whether the read that it waited for is known. */
-static inline bool cpa_stream_did_write(struct cpa_stream_use *use, ssize_t ret, const void *bytes,
-					uint64_t caller)
+/* The write returned @ret. Return whether the read that it waited for is known. */
+static inline bool cpa_stream_did_write(struct cpa_stream_use *use, ssize_t ret, uint64_t caller)
 {
-	return unlikely(use->stream) && cpa_stream_was_written(use, ret, bytes, caller);
+	return unlikely(use->stream) && cpa_stream_was_written(use, ret, caller);
 }
 
 /* An event at which the thread joins what it waited for, if it was @blocked, or read. Inside. */

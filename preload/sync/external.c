@@ -253,21 +253,21 @@ static __attribute__((noinline, cold)) void slept(uint64_t caller)
 		COUNT_BYTES(bytes_read, ret_);                                               \
 		ret_;                                                                        \
 	})
-#define WRITE(fd, moves, bytes, call)                                                         \
-	({                                                                                    \
-		struct cpa_stream_use use_;                                                   \
-		ssize_t ret_;                                                                 \
-                                                                                              \
-		if (was_blocked())                                                            \
-			blocked(CPA_EXT_OTHER, CPA_CALLER());                                 \
-		use_ = cpa_stream_writes((moves) ? (fd) : -1, CPA_CALLER());                  \
-		ret_ = (call);                                                                \
-		if (!cpa_stream_did_write(&use_, ret_, bytes, CPA_CALLER()) && was_blocked()) \
-			blocked(CPA_EXT_WRITE, CPA_CALLER());                                 \
-		if (ret_ > 0)                                                                 \
-			set_talk(fd, QUIET, ASKED);                                           \
-		COUNT_BYTES(bytes_written, ret_);                                             \
-		ret_;                                                                         \
+#define WRITE(fd, moves, bytes, call)                                                  \
+	({                                                                             \
+		struct cpa_stream_use use_;                                            \
+		ssize_t ret_;                                                          \
+                                                                                       \
+		if (was_blocked())                                                     \
+			blocked(CPA_EXT_OTHER, CPA_CALLER());                          \
+		use_ = cpa_stream_writes((moves) ? (fd) : -1, bytes, CPA_CALLER());    \
+		ret_ = (call);                                                         \
+		if (!cpa_stream_did_write(&use_, ret_, CPA_CALLER()) && was_blocked()) \
+			blocked(CPA_EXT_WRITE, CPA_CALLER());                          \
+		if (ret_ > 0)                                                          \
+			set_talk(fd, QUIET, ASKED);                                    \
+		COUNT_BYTES(bytes_written, ret_);                                      \
+		ret_;                                                                  \
 	})
 /* @moves: a read of no bytes finds none, and no end either. */
 #define READING(name, parameters, arguments, moves, bytes)           \
