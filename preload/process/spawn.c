@@ -293,17 +293,6 @@ void cpa_spawn_not_exec(uint32_t number)
 	cpa_process_free(number);
 }
 
-/* In daemon() the child goes on, and the parent ends inside the original. */
-CPA_EXPORT int daemon(int nochdir, int noclose)
-{
-	int ret;
-
-	cpa_tls.ends = true;
-	ret = REAL(daemon)(nochdir, noclose);
-	cpa_tls.ends = false;
-	return ret;
-}
-
 /* _Fork() runs no fork handlers: signal handlers of the program may call it. */
 CPA_EXPORT pid_t _Fork(void)
 {

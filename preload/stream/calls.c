@@ -12,6 +12,7 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <utmp.h>
 
 #include "preload/core/track.h"
 #include "preload/libc/fd_guard.h"
@@ -19,6 +20,14 @@
 #include "preload/libc/real.h"
 #include "preload/stream/descriptor.h"
 #include "preload/stream/look.h"
+#include "shadow/store/kernel.h"
+
+/* The program has closed the numbers from @first to @last. errno is kept. */
+static void closed(unsigned first, unsigned last)
+{
+	cpa_descriptor_closed(first, last);
+	cpa_private_fds_closed();
+}
 
 /* A close that succeeds or fails leaves no descriptor that is known. A cancellation point. */
 CPA_EXPORT int close(int fd)
@@ -27,7 +36,7 @@ CPA_EXPORT int close(int fd)
 
 	cpa_descriptor_closing(fd, CPA_CALLER());
 	ret = REAL(close)(fd);
-	cpa_private_fds_closed();
+	closed((unsigned)fd, (unsigned)fd);
 	return ret;
 }
 
@@ -61,18 +70,29 @@ CPA_EXPORT int dup(int from)
 	return ret;
 }
 
+/* @from is about to become @to, too, which closes that; but it does not, if there is no @from. */
+static void replacing(int from, int to, uint64_t caller)
+{
+	int err = errno;
+
+	if (cpa_descriptor_is_kept(to) && cpa_descriptor_word(to) &&
+	    cpa_kernel(SYS_fcntl, from, F_GETFD) >= 0)
+		cpa_descriptor_closing(to, caller);
+	errno = err;
+}
+
 CPA_EXPORT int dup2(int from, int to)
 {
 	int ret;
 
-	if (from != to)
-		cpa_descriptor_closing(to, CPA_CALLER());
+	if (from == to)
+		return REAL(dup2)(from, to);
+	replacing(from, to, CPA_CALLER());
 	cpa_fd_guard_place();
 	ret = REAL(dup2)(from, to);
 	cpa_fd_guard_placed();
-	cpa_private_fds_closed();
-	if (from != to)
-		cpa_descriptor_copied(from, ret);
+	closed((unsigned)to, (unsigned)to);
+	cpa_descriptor_copied(from, ret);
 	return ret;
 }
 
@@ -80,12 +100,12 @@ CPA_EXPORT int dup3(int from, int to, int flags)
 {
 	int ret;
 
-	if (from != to)
-		cpa_descriptor_closing(to, CPA_CALLER());
+	if (from != to && !(flags & ~O_CLOEXEC))
+		replacing(from, to, CPA_CALLER());
 	cpa_fd_guard_place();
 	ret = REAL(dup3)(from, to, flags);
 	cpa_fd_guard_placed();
-	cpa_private_fds_closed();
+	closed((unsigned)to, (unsigned)to);
 	cpa_descriptor_copied(from, ret);
 	return ret;
 }
@@ -105,12 +125,12 @@ CPA_EXPORT int close_range(unsigned first, unsigned last, int flags)
 	 * At exec they are seen then. In a table of its own the caller closes them, and other threads
 	 * look at theirs again.
 	 */
-	if (!(flags & CLOSE_RANGE_CLOEXEC))
+	if (!(flags & ~CLOSE_RANGE_UNSHARE))
 		closing_all(first, last, CPA_CALLER());
 	cpa_fd_guard_place();
 	ret = REAL(close_range)(first, last, flags);
 	cpa_fd_guard_placed();
-	cpa_private_fds_closed();
+	closed(first, last);
 	return ret;
 }
 
@@ -120,7 +140,7 @@ CPA_EXPORT void closefrom(int first)
 	cpa_fd_guard_place();
 	REAL(closefrom)(first);
 	cpa_fd_guard_placed();
-	cpa_private_fds_closed();
+	closed(first > 0 ? (unsigned)first : 0, UINT32_MAX);
 }
 
 /*
@@ -150,6 +170,39 @@ CPA_EXPORT FILE *freopen64(const char *restrict path, const char *restrict mode,
 	int fd = file->_fileno;
 
 	return opened_again(REAL(freopen64)(path, mode, file), fd, CPA_CALLER());
+}
+
+/* The C library has put another file at the standard descriptors. */
+static void standard_replaced(uint64_t caller)
+{
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		cpa_descriptor_replaced(fd, caller);
+	cpa_private_fds_closed();
+}
+
+CPA_EXPORT int login_tty(int fd)
+{
+	int ret = REAL(login_tty)(fd);
+
+	if (!ret) {
+		standard_replaced(CPA_CALLER());
+		if (fd > STDERR_FILENO)
+			cpa_descriptor_replaced(fd, CPA_CALLER());
+	}
+	return ret;
+}
+
+/* The child goes on, and the parent ends inside the original. */
+CPA_EXPORT int daemon(int nochdir, int noclose)
+{
+	int ret;
+
+	cpa_tls.ends = true;
+	ret = REAL(daemon)(nochdir, noclose);
+	cpa_tls.ends = false;
+	if (!ret && !noclose)
+		standard_replaced(CPA_CALLER());
+	return ret;
 }
 
 /* Both ends know each other from the start. */

@@ -37,6 +37,14 @@ static bool is_vforked(void)
 	return unlikely(w && w->vforked) && !cpa_process_is_this();
 }
 
+/* Whether @word is that of an end of a stream, or may be. */
+static bool is_end(uint64_t word)
+{
+	return word & ~(CPA_DESCRIPTOR_KNOWN | CPA_DESCRIPTOR_GIVEN);
+}
+
+static uint32_t closes; /* atomic: calls that have closed numbers */
+
 static void forget(int fd)
 {
 	if (cpa_descriptor_word(fd))
@@ -56,17 +64,40 @@ void cpa_descriptor_copied(int from, int to)
 	cpa_descriptor_set(to, cpa_descriptor_is_kept(from) ? cpa_descriptor_word(from) : 0);
 }
 
+/* The word @word of @fd may be that of a file that is closed: the next use looks again. */
+static void doubt(int fd, uint64_t word)
+{
+	uint64_t unknown = is_end(word) ? CPA_DESCRIPTOR_PROMISING : 0;
+
+	/* Relaxed: a word is all that there is. */
+	__atomic_compare_exchange_n(&cpa_descriptor[fd], &word, unknown, false, __ATOMIC_RELAXED,
+				    __ATOMIC_RELAXED);
+}
+
+/* Replace the word @before of @fd by @word, found since there were @seen closes. */
+static void keep(int fd, uint64_t before, uint64_t word, uint32_t seen)
+{
+	note_highest((uint32_t)fd);
+	/* SEQ_CST, both: pairs with cpa_descriptor_closed(), which finds the word or is found. */
+	if (__atomic_compare_exchange_n(&cpa_descriptor[fd], &before, word, false, __ATOMIC_SEQ_CST,
+					__ATOMIC_RELAXED) &&
+	    __atomic_load_n(&closes, __ATOMIC_SEQ_CST) != seen)
+		doubt(fd, word);
+}
+
 uint64_t cpa_descriptor_look(int fd)
 {
 	int err = errno;
 	bool inside = cpa_tls.inside;
-	uint64_t word;
+	/* ACQUIRE: the look comes after it. Pairs with cpa_descriptor_closed(). */
+	uint32_t seen = __atomic_load_n(&closes, __ATOMIC_ACQUIRE);
+	uint64_t before = cpa_descriptor_word(fd), word;
 
 	cpa_reenter();
 	word = cpa_look(fd);
 	cpa_tls.inside = inside;
-	if (word)
-		cpa_descriptor_set(fd, word);
+	if (word && !is_vforked())
+		keep(fd, before, word, seen);
 	errno = err;
 	return word;
 }
@@ -94,7 +125,7 @@ static __attribute__((noinline)) void closing(int fd, uint64_t word, uint64_t ca
 
 	if (!(word & CPA_DESCRIPTOR_KNOWN))
 		word = cpa_descriptor_look(fd);
-	w = word & ~CPA_DESCRIPTOR_KNOWN ? cpa_enter() : NULL;
+	w = is_end(word) ? cpa_enter() : NULL;
 	if (w) {
 		cpa_event(w, CPA_EV_CLOSE, caller, 0);
 		close_ends(w, word);
@@ -109,9 +140,27 @@ void cpa_descriptor_closing(int fd, uint64_t caller)
 
 	if (!cpa_descriptor_is_kept(fd) || !(word = cpa_descriptor_word(fd)) || is_vforked())
 		return;
-	if (unlikely(word & ~CPA_DESCRIPTOR_KNOWN) && *cpa_alive)
+	if (unlikely(is_end(word)) && *cpa_alive)
 		closing(fd, word, caller);
 	forget(fd);
+}
+
+void cpa_descriptor_closed(unsigned first, unsigned last)
+{
+	uint32_t most;
+
+	if (first >= CPA_DESCRIPTORS || is_vforked())
+		return;
+	/* SEQ_CST, as the loads below: pairs with keep(). */
+	__atomic_fetch_add(&closes, 1, __ATOMIC_SEQ_CST);
+	most = __atomic_load_n(&highest, __ATOMIC_SEQ_CST);
+	for (unsigned fd = first; fd <= last && fd <= most; fd++) {
+		uint64_t word = __atomic_load_n(&cpa_descriptor[fd], __ATOMIC_SEQ_CST);
+
+		/* One that was given, or promised, is that of the next file of the number. */
+		if ((word & (CPA_DESCRIPTOR_KNOWN | CPA_DESCRIPTOR_GIVEN)) == CPA_DESCRIPTOR_KNOWN)
+			doubt((int)fd, word);
+	}
 }
 
 void cpa_descriptor_replaced(int fd, uint64_t caller)
@@ -121,6 +170,7 @@ void cpa_descriptor_replaced(int fd, uint64_t caller)
 	    !is_vforked())
 		forget(fd);
 	cpa_descriptor_closing(fd, caller);
+	cpa_descriptor_closed((unsigned)fd, (unsigned)fd);
 }
 
 void cpa_descriptor_shutting(int fd, uint64_t caller)
@@ -153,7 +203,7 @@ void cpa_descriptor_end(struct cpa_worker *w, bool exec)
 
 		if (word & CPA_DESCRIPTOR_PROMISING)
 			word = cpa_look((int)fd);
-		if (word & ~CPA_DESCRIPTOR_KNOWN && (!exec || exec_closes((int)fd)))
+		if (is_end(word) && (!exec || exec_closes((int)fd)))
 			close_ends(w, word);
 	}
 }

@@ -9,6 +9,9 @@
  * of an earlier descriptor.
  *
  * A word is written and read as a whole: no lock, in any context.
+ *
+ * I1  What a look found is kept only if no number was closed since it began. So it is not that of a file
+ *     which another thread closed meanwhile, or has closed since and not yet said so.
  */
 #ifndef CPA_PRELOAD_STREAM_DESCRIPTOR_H
 #define CPA_PRELOAD_STREAM_DESCRIPTOR_H
@@ -25,6 +28,7 @@ extern CPA_HIDDEN uint64_t cpa_descriptor[CPA_DESCRIPTORS];
 #define CPA_DESCRIPTOR_ROW_MASK	 ((UINT64_C(1) << CPA_DESCRIPTOR_ROW) - 1)
 #define CPA_DESCRIPTOR_KNOWN	 (UINT64_C(1) << 56)
 #define CPA_DESCRIPTOR_PROMISING (UINT64_C(1) << 57) /* not known, but an end of a stream */
+#define CPA_DESCRIPTOR_GIVEN	 (UINT64_C(1) << 58) /* by who made it: a look would not tell */
 
 static inline uint32_t cpa_descriptor_reads(uint64_t word)
 {
@@ -87,6 +91,12 @@ CPA_HIDDEN void cpa_descriptor_copied(int from, int to);
  * is forgotten. @caller as in cpa_event(). errno is kept.
  */
 CPA_HIDDEN void cpa_descriptor_closing(int fd, uint64_t caller);
+
+/*
+ * The program has closed the numbers from @first to @last, each of which it said before it was about to
+ * close, or has put another file there. What a thread found there in between is forgotten.
+ */
+CPA_HIDDEN void cpa_descriptor_closed(unsigned first, unsigned last);
 
 /*
  * A call of the C library has closed @fd, and maybe put another file there: whoever reads or writes

@@ -139,8 +139,8 @@ void cpa_look_pair(const int fds[2], uint64_t words[2])
 		return;
 	for (unsigned i = 0; i < 2; i++)
 		row[i] = unix_row(st[i].st_dev, st[i].st_ino, 0);
-	words[0] = word_of(row[0], row[1]);
-	words[1] = word_of(row[1], row[0]);
+	words[0] = CPA_DESCRIPTOR_GIVEN | word_of(row[0], row[1]);
+	words[1] = CPA_DESCRIPTOR_GIVEN | word_of(row[1], row[0]);
 }
 
 uint64_t cpa_look_eventfd(uint64_t value)
@@ -152,7 +152,7 @@ uint64_t cpa_look_eventfd(uint64_t value)
 						cpa_clock_now()),
 					 CPA_STREAM_EVENTFD, value);
 
-	return word_of(row, row);
+	return CPA_DESCRIPTOR_GIVEN | word_of(row, row);
 }
 
 /* An address and port of TCP; one of IPv4 is the same in both families. */

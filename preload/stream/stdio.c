@@ -44,10 +44,11 @@ static ssize_t write_file(FILE *file, void *from, ssize_t n)
 
 static int close_file(FILE *file)
 {
-	int ret;
+	int fd = file->_fileno, ret;
 
-	cpa_descriptor_closing(file->_fileno, CPA_CALLER());
+	cpa_descriptor_closing(fd, CPA_CALLER());
 	ret = original_close(file);
+	cpa_descriptor_closed((unsigned)fd, (unsigned)fd);
 	cpa_private_fds_closed();
 	return ret;
 }
@@ -55,10 +56,11 @@ static int close_file(FILE *file)
 /* Of popen(). */
 static int close_proc(FILE *file)
 {
-	int ret;
+	int fd = file->_fileno, ret;
 
-	cpa_descriptor_closing(file->_fileno, CPA_CALLER());
+	cpa_descriptor_closing(fd, CPA_CALLER());
 	ret = original_proc_close(file);
+	cpa_descriptor_closed((unsigned)fd, (unsigned)fd);
 	cpa_private_fds_closed();
 	return ret;
 }

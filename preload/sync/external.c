@@ -233,25 +233,39 @@ static __attribute__((noinline, cold)) void slept(uint64_t caller)
 		return ret;                                   \
 	}
 
+/* Room in @n pieces of memory. */
+static size_t room_in(const struct iovec *piece, size_t n)
+{
+	size_t room = 0;
+
+	for (size_t i = 0; i < n; i++)
+		room += piece[i].iov_len;
+	return room;
+}
+
 /*
  * @call reads from, or writes to, descriptor @fd, with memory @bytes (NULL: several pieces).
  * @moves: it moves bytes of the stream that the descriptor may be: preload/stream/stream.h.
+ * @room: how many bytes a read has asked for, in an expression for behind the call, which has found
+ * what it points to. A read of no bytes finds none, and no end either.
  */
-#define READ(fd, moves, bytes, call)                                                         \
-	({                                                                                   \
-		struct cpa_stream_use use_;                                                  \
-		ssize_t ret_;                                                                \
-                                                                                             \
-		if (was_blocked())                                                           \
-			blocked(CPA_EXT_OTHER, CPA_CALLER());                                \
-		use_ = cpa_stream_reads((moves) ? (fd) : -1, CPA_CALLER());                  \
-		ret_ = (call);                                                               \
-		if (!cpa_stream_did_read(&use_, ret_, bytes, CPA_CALLER()) && was_blocked()) \
-			blocked(read_kind(fd), CPA_CALLER());                                \
-		if (ret_ > 0)                                                                \
-			stop_talk(fd);                                                       \
-		COUNT_BYTES(bytes_read, ret_);                                               \
-		ret_;                                                                        \
+#define READ(fd, moves, room, bytes, call)                                      \
+	({                                                                      \
+		struct cpa_stream_use use_;                                     \
+		ssize_t ret_;                                                   \
+                                                                                \
+		if (was_blocked())                                              \
+			blocked(CPA_EXT_OTHER, CPA_CALLER());                   \
+		use_ = cpa_stream_reads((moves) ? (fd) : -1, CPA_CALLER());     \
+		ret_ = (call);                                                  \
+		if (!((ret_ || (room)) &&                                       \
+		      cpa_stream_did_read(&use_, ret_, bytes, CPA_CALLER())) && \
+		    was_blocked())                                              \
+			blocked(read_kind(fd), CPA_CALLER());                   \
+		if (ret_ > 0)                                                   \
+			stop_talk(fd);                                          \
+		COUNT_BYTES(bytes_read, ret_);                                  \
+		ret_;                                                           \
 	})
 #define WRITE(fd, moves, bytes, call)                                                  \
 	({                                                                             \
@@ -269,11 +283,10 @@ static __attribute__((noinline, cold)) void slept(uint64_t caller)
 		COUNT_BYTES(bytes_written, ret_);                                      \
 		ret_;                                                                  \
 	})
-/* @moves: a read of no bytes finds none, and no end either. */
-#define READING(name, parameters, arguments, moves, bytes)           \
-	CPA_EXPORT ssize_t name parameters                           \
-	{                                                            \
-		return READ(fd, moves, bytes, REAL(name) arguments); \
+#define READING(name, parameters, arguments, room, bytes)                 \
+	CPA_EXPORT ssize_t name parameters                                \
+	{                                                                 \
+		return READ(fd, true, room, bytes, REAL(name) arguments); \
 	}
 #define WRITING(name, parameters, arguments, bytes)                  \
 	CPA_EXPORT ssize_t name parameters                           \
@@ -284,10 +297,10 @@ static __attribute__((noinline, cold)) void slept(uint64_t caller)
 /* Flags of a receive or send that moves no bytes of the stream. */
 #define BESIDES (MSG_PEEK | MSG_OOB | MSG_ERRQUEUE)
 
-#define RECEIVING(name, parameters, arguments)                                   \
-	CPA_EXPORT ssize_t name parameters                                       \
-	{                                                                        \
-		return READ(fd, !(flags & BESIDES), NULL, REAL(name) arguments); \
+#define RECEIVING(name, parameters, arguments, room)                                   \
+	CPA_EXPORT ssize_t name parameters                                             \
+	{                                                                              \
+		return READ(fd, !(flags & BESIDES), room, NULL, REAL(name) arguments); \
 	}
 #define SENDING(name, parameters, arguments)                                      \
 	CPA_EXPORT ssize_t name parameters                                        \
@@ -353,19 +366,20 @@ SLEEPING(int, clock_nanosleep,
 	 (clock, flags, t, left))
 SLEEPING(int, thrd_sleep, (const struct timespec *t, struct timespec *left), (t, left))
 
-READING(read, (int fd, void *to, size_t n), (fd, to, n), n > 0, to)
-READING(__read_chk, (int fd, void *to, size_t n, size_t room), (fd, to, n, room), n > 0, to)
-READING(readv, (int fd, const struct iovec *to, int n), (fd, to, n), n > 0, NULL)
+READING(read, (int fd, void *to, size_t n), (fd, to, n), n, to)
+READING(__read_chk, (int fd, void *to, size_t n, size_t room), (fd, to, n, room), n, to)
+READING(readv, (int fd, const struct iovec *to, int n), (fd, to, n), room_in(to, (size_t)n), NULL)
 MOVING(pread, (int fd, void *to, size_t n, off_t at), (fd, to, n, at), CPA_EXT_READ, bytes_read)
 MOVING(pread64, (int fd, void *to, size_t n, off64_t at), (fd, to, n, at), CPA_EXT_READ, bytes_read)
-RECEIVING(recv, (int fd, void *to, size_t n, int flags), (fd, to, n, flags))
+RECEIVING(recv, (int fd, void *to, size_t n, int flags), (fd, to, n, flags), n)
 RECEIVING(__recv_chk, (int fd, void *to, size_t n, size_t room, int flags),
-	  (fd, to, n, room, flags))
+	  (fd, to, n, room, flags), n)
 RECEIVING(recvfrom,
 	  (int fd, void *restrict to, size_t n, int flags, __SOCKADDR_ARG from,
 	   socklen_t *restrict length),
-	  (fd, to, n, flags, from, length))
-RECEIVING(recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, flags))
+	  (fd, to, n, flags, from, length), n)
+RECEIVING(recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, flags),
+	  room_in(message->msg_iov, message->msg_iovlen))
 
 WRITING(write, (int fd, const void *from, size_t n), (fd, from, n), from)
 WRITING(writev, (int fd, const struct iovec *from, int n), (fd, from, n), NULL)
@@ -440,8 +454,8 @@ SUSPENDING(sigsuspend, (const sigset_t *mask), (WITHOUT_OURS(mask)))
 /* The C library's own read and write in these are not seen. */
 CPA_EXPORT int eventfd_read(int fd, eventfd_t *value)
 {
-	return READ(fd, true, value, REAL(eventfd_read)(fd, value) ? -1 : (ssize_t)sizeof(*value)) <
-			       0 ?
+	return READ(fd, true, sizeof(*value), value,
+		    REAL(eventfd_read)(fd, value) ? -1 : (ssize_t)sizeof(*value)) < 0 ?
 		       -1 :
 		       0;
 }
@@ -456,7 +470,7 @@ CPA_EXPORT int eventfd_write(int fd, eventfd_t value)
 
 ssize_t cpa_external_read(cpa_file_io *original, FILE *file, void *to, ssize_t n)
 {
-	return READ(file->_fileno, true, to, original(file, to, n));
+	return READ(file->_fileno, true, n, to, original(file, to, n));
 }
 
 ssize_t cpa_external_write(cpa_file_io *original, FILE *file, void *from, ssize_t n)

@@ -147,6 +147,27 @@ def check_replaced(results, folder):
     dump.unlink()
 
 
+# Cases of tests/programs/stale.c, and the bytes of their streams.
+STALE = {"failed": 5, "closed_beside": 4000, "daemon": 2, "login_tty": 2, "nothing": 5}
+
+
+def check_stale(results, folder, name, total):
+    """Bytes of files that have the number of a descriptor before or after are none of the stream."""
+    dump = folder / f"stale-{name}.dump"
+    ours, theirs = os.pipe()  # whose other end is closed when all processes of the program have ended
+    environment = profiled_environment(dump)
+    process = subprocess.Popen([PROGRAMS / "stale", name], env=environment, pass_fds=[theirs])
+    os.close(theirs)
+    status = process.wait(TIMEOUT_S)
+    os.read(ours, 1)
+    os.close(ours)
+    results.check(status == 0, f"stale {name}: ends with {status}")
+    found = [(s["kind"], s["bytes"], s["unmatched"]) for s in read(dump)["streams"]]
+    good = sum(each[1] for each in found) == total and not any(each[2] for each in found)
+    results.check(good, f"stale {name}: {total} bytes, all read ones matched: {found[:4]}")
+    dump.unlink()
+
+
 def main():
     results = Results()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="streams.", dir=os.environ.get("CPA_TMP")))
@@ -155,6 +176,8 @@ def main():
     check_pipeline(results, folder)
     check_stranger(results, folder)
     check_replaced(results, folder)
+    for name, total in STALE.items():
+        check_stale(results, folder, name, total)
     return results.end(folder)
 
 
