@@ -119,7 +119,7 @@ CPA_EXPORT void GOMP_parallel(body_function *f, void *data, unsigned threads, un
 CPA_EXPORT unsigned GOMP_parallel_reductions(body_function *f, void *data, unsigned threads,
 					     unsigned flags)
 {
-	unsigned got = 0;
+	unsigned got = 1;
 
 	FORK(GOMP_parallel_reductions, ({
 		     r.first = *(void **)r.data;
@@ -157,9 +157,13 @@ LOOPS_3(PARALLEL_3)
 /* The number of threads in the team of @part. */
 static uint32_t members_of(struct cpa_part *part)
 {
-	if (!part->members)
-		part->members = (uint32_t)((__typeof__(&omp_get_num_threads))cpa_next_symbol_find(
-			&gomp, NUMBER_omp_get_num_threads, part->team->caller))();
+	__typeof__(&omp_get_num_threads) original;
+
+	if (!part->members) {
+		original = (__typeof__(&omp_get_num_threads))cpa_next_symbol_find(
+			&gomp, NUMBER_omp_get_num_threads, part->team->caller);
+		part->members = likely(original) ? (uint32_t)original() : 1; /* see FORK() */
+	}
 	return part->members;
 }
 

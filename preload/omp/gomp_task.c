@@ -16,7 +16,8 @@
 #include "preload/core/object.h"
 #include "preload/lib/next_symbol.h"
 
-#define FLAG_IF	     (1u << 10) /* of GOMP_taskloop() */
+#define FLAG_UP	     (1u << 8) /* of GOMP_taskloop() */
+#define FLAG_IF	     (1u << 10)
 #define FLAG_NOGROUP (1u << 11)
 #define FLAG_DETACH  (1u << 13)
 
@@ -131,6 +132,19 @@ static void add_dependences(struct cpa_task *task, void **depend)
 		cpa_task_depends(task, at[i], i < writes);
 }
 
+/* Of a program that tests for GOMP_task() and has no libgomp: run the task at once, on a copy. */
+static void run_at_once(task_function *f, void *data, copy_function *copy, long size, long align)
+{
+	if (copy) {
+		char *block = __builtin_alloca((size_t)(size + align));
+
+		block += -(uintptr_t)block & (uintptr_t)(align - 1);
+		copy(block, data);
+		data = block;
+	}
+	f(data);
+}
+
 CPA_EXPORT void GOMP_task(task_function *f, void *data, copy_function *copy, long size, long align,
 			  bool deferred, unsigned flags, void **depend, int priority, void *detach)
 {
@@ -148,6 +162,8 @@ CPA_EXPORT void GOMP_task(task_function *f, void *data, copy_function *copy, lon
 		if (likely(original))
 			original(f, data, copy, size, align, deferred, flags, depend, priority,
 				 detach);
+		else
+			run_at_once(f, data, copy, size, align);
 		return;
 	}
 	to = fill(&h, task, f, copy, data, size, align);
@@ -194,9 +210,14 @@ CPA_EXPORT void GOMP_task(task_function *f, void *data, copy_function *copy, lon
 		}                                                                                \
 		if (!(flags & FLAG_NOGROUP))                                                     \
 			cpa_task_wait_begin(&wait, CPA_WAIT_GROUP, CPA_CALLER());                \
-		if (likely(original))                                                            \
+		if (likely(original)) {                                                          \
 			original(f, data, copy, size, align, flags, tasks, priority, start, end, \
 				 step);                                                          \
+		} else if (flags & FLAG_UP ? start < end : start > end) {                        \
+			((number *)data)[0] = start; /* of all rounds, by one task */            \
+			((number *)data)[1] = end;                                               \
+			run_at_once(f, data, copy, size, align);                                 \
+		}                                                                                \
 		cpa_task_wait_end(&wait);                                                        \
 		if (likely(task)) {                                                              \
 			cpa_task_let(task); /* its own: the tasks have theirs */                 \

@@ -13,6 +13,7 @@
 #include "preload/core/window.h"
 #include "preload/lib/next_symbol.h"
 #include "preload/sync/lock.h"
+#include "shadow/store/kernel.h"
 #include "shadow/store/name.h"
 
 void omp_set_lock(void *lock);
@@ -64,6 +65,59 @@ CPA_NEXT_SYMBOL_LIBRARY(omp_lock, FUNCTIONS)
 
 #define ORIGINAL(name) __typeof__(&(name)) original = CPA_NEXT_SYMBOL(omp_lock, name)
 
+/*
+ * Locks of a program that has no runtime, but tests for these functions. It finds ours, and would have
+ * called none. The first word of a lock is 0 or names who has it, the second one of a nestable lock
+ * counts.
+ */
+static int plain_try(int *lock, int by)
+{
+	int nobody = 0;
+
+	/* ACQUIRE: pairs with plain_free(). */
+	return __atomic_compare_exchange_n(lock, &nobody, by, false, __ATOMIC_ACQUIRE,
+					   __ATOMIC_RELAXED);
+}
+
+static void plain_free(int *lock)
+{
+	/* RELEASE: pairs with plain_try(). */
+	__atomic_store_n(lock, 0, __ATOMIC_RELEASE);
+}
+
+static int plain_test_lock(void *lock)
+{
+	return plain_try(lock, 1);
+}
+
+static int plain_test_nest_lock(void *lock)
+{
+	int *words = lock, own = (int)((uintptr_t)__builtin_thread_pointer() >> 6);
+
+	/* Relaxed: only the thread itself writes that. */
+	if (__atomic_load_n(words, __ATOMIC_RELAXED) == own)
+		return ++words[1];
+	return plain_try(words, own) ? (words[1] = 1) : 0;
+}
+
+static void plain_unset_lock(void *lock)
+{
+	plain_free(lock);
+}
+
+static void plain_unset_nest_lock(void *lock)
+{
+	if (!--((int *)lock)[1])
+		plain_free(lock);
+}
+
+/* Get @lock by one of the two tests. */
+static void plain_set(int (*test)(void *lock), const void *lock)
+{
+	while (!test((void *)lock))
+		cpa_kernel(SYS_sched_yield);
+}
+
 /* The runtime calls it inside another wrapper's original. */
 static bool is_inner(void)
 {
@@ -73,7 +127,7 @@ static bool is_inner(void)
 }
 
 /* Addresses that stand for locks which have none in the program. */
-static char critical, atomic_update;
+static uint64_t critical, atomic_update;
 
 /* Give the lock at @lock, one of ours, its class before it is used. Inside our code. */
 static void name(struct cpa_worker *w, const void *lock)
@@ -216,7 +270,7 @@ static void got(struct cpa_object *known, void *lock, uint64_t caller)
 }
 
 /* Get @lock by @try, a call of omp_test_lock() or kin, or else by @call, the original. */
-#define LOCK(f, tries, lock)                                                  \
+#define LOCK(f, tries, plain, lock)                                           \
 	({                                                                    \
 		ORIGINAL(f);                                                  \
 		__typeof__(&(tries)) try_ = CPA_NEXT_SYMBOL(omp_lock, tries); \
@@ -229,11 +283,13 @@ static void got(struct cpa_object *known, void *lock, uint64_t caller)
                                                                               \
 			if (likely(original))                                 \
 				original(lock);                               \
+			else                                                  \
+				plain_set((plain), (lock));                   \
 			cpa_lock_enter(&l_);                                  \
 		}                                                             \
 	})
 
-#define UNLOCK(f, lock)                                                       \
+#define UNLOCK(f, plain, lock)                                                \
 	({                                                                    \
 		ORIGINAL(f);                                                  \
 		struct cpa_object *o_ = cpa_lock_known((lock), CPA_MUTEX);    \
@@ -244,13 +300,15 @@ static void got(struct cpa_object *known, void *lock, uint64_t caller)
 			cpa_lock_exit_known(o_, CPA_CALLER());                \
 		if (likely(original))                                         \
 			original(lock);                                       \
+		else                                                          \
+			plain(lock);                                          \
 	})
 
-#define TRY(f, lock)                                                                       \
+#define TRY(f, plain, lock)                                                                \
 	({                                                                                 \
 		ORIGINAL(f);                                                               \
 		struct cpa_object *o_ = cpa_lock_known((lock), CPA_MUTEX);                 \
-		int got_ = likely(original) ? original(lock) : 0;                          \
+		int got_ = likely(original) ? original(lock) : plain(lock);                \
                                                                                            \
 		if (got_) {                                                                \
 			got(o_, (lock), CPA_CALLER());                                     \
@@ -285,42 +343,46 @@ static void unmake(void *lock)
 	}
 }
 
-#define KIND(lock_kind)                                                             \
-	CPA_EXPORT void omp_set_##lock_kind(void *lock)                             \
-	{                                                                           \
-		LOCK(omp_set_##lock_kind, omp_test_##lock_kind, lock);              \
-	}                                                                           \
-	CPA_EXPORT void omp_unset_##lock_kind(void *lock)                           \
-	{                                                                           \
-		UNLOCK(omp_unset_##lock_kind, lock);                                \
-	}                                                                           \
-	CPA_EXPORT int omp_test_##lock_kind(void *lock)                             \
-	{                                                                           \
-		return TRY(omp_test_##lock_kind, lock);                             \
-	}                                                                           \
-	CPA_EXPORT void omp_init_##lock_kind(void *lock)                            \
-	{                                                                           \
-		ORIGINAL(omp_init_##lock_kind);                                     \
-                                                                                    \
-		if (likely(original))                                               \
-			original(lock);                                             \
-		made(lock, CPA_CALLER());                                           \
-	}                                                                           \
-	CPA_EXPORT void omp_init_##lock_kind##_with_hint(void *lock, unsigned hint) \
-	{                                                                           \
-		ORIGINAL(omp_init_##lock_kind##_with_hint);                         \
-                                                                                    \
-		if (likely(original))                                               \
-			original(lock, hint);                                       \
-		made(lock, CPA_CALLER());                                           \
-	}                                                                           \
-	CPA_EXPORT void omp_destroy_##lock_kind(void *lock)                         \
-	{                                                                           \
-		ORIGINAL(omp_destroy_##lock_kind);                                  \
-                                                                                    \
-		unmake(lock);                                                       \
-		if (likely(original))                                               \
-			original(lock);                                             \
+#define KIND(lock_kind)                                                                        \
+	CPA_EXPORT void omp_set_##lock_kind(void *lock)                                        \
+	{                                                                                      \
+		LOCK(omp_set_##lock_kind, omp_test_##lock_kind, plain_test_##lock_kind, lock); \
+	}                                                                                      \
+	CPA_EXPORT void omp_unset_##lock_kind(void *lock)                                      \
+	{                                                                                      \
+		UNLOCK(omp_unset_##lock_kind, plain_unset_##lock_kind, lock);                  \
+	}                                                                                      \
+	CPA_EXPORT int omp_test_##lock_kind(void *lock)                                        \
+	{                                                                                      \
+		return TRY(omp_test_##lock_kind, plain_test_##lock_kind, lock);                \
+	}                                                                                      \
+	CPA_EXPORT void omp_init_##lock_kind(void *lock)                                       \
+	{                                                                                      \
+		ORIGINAL(omp_init_##lock_kind);                                                \
+                                                                                               \
+		if (likely(original))                                                          \
+			original(lock);                                                        \
+		else                                                                           \
+			plain_free(lock);                                                      \
+		made(lock, CPA_CALLER());                                                      \
+	}                                                                                      \
+	CPA_EXPORT void omp_init_##lock_kind##_with_hint(void *lock, unsigned hint)            \
+	{                                                                                      \
+		ORIGINAL(omp_init_##lock_kind##_with_hint);                                    \
+                                                                                               \
+		if (likely(original))                                                          \
+			original(lock, hint);                                                  \
+		else                                                                           \
+			plain_free(lock);                                                      \
+		made(lock, CPA_CALLER());                                                      \
+	}                                                                                      \
+	CPA_EXPORT void omp_destroy_##lock_kind(void *lock)                                    \
+	{                                                                                      \
+		ORIGINAL(omp_destroy_##lock_kind);                                             \
+                                                                                               \
+		unmake(lock);                                                                  \
+		if (likely(original))                                                          \
+			original(lock);                                                        \
 	}
 
 KIND(lock)

@@ -303,6 +303,18 @@ static void publish_end(struct cpa_worker *w, const struct cpa_task_run *run)
 		cpa_team_offer(w, run->team);
 }
 
+/* The thread goes on with what it ran before the task. Profiled or not: @run is gone soon. */
+static void go_back(const struct cpa_task_run *run)
+{
+	struct cpa_omp *omp = cpa_tls.worker ? cpa_tls.worker->omp : NULL;
+
+	if (unlikely(!omp || !run->runs || omp->task != run->task))
+		return;
+	omp->task = run->outer;
+	omp->wait = run->wait;
+	omp->standing_team = run->team;
+}
+
 void cpa_task_exit(struct cpa_task_run *run)
 {
 	int err = errno;
@@ -312,6 +324,7 @@ void cpa_task_exit(struct cpa_task_run *run)
 	bool stood;
 
 	if (unlikely(!w)) {
+		go_back(run);
 		if (is_ours(task))
 			cpa_task_let(task);
 		return;
@@ -330,9 +343,7 @@ void cpa_task_exit(struct cpa_task_run *run)
 	unhold(w, task);
 	hold(w, run->outer);
 	publish_end(w, run);
-	w->omp->task = run->outer;
-	w->omp->wait = run->wait;
-	w->omp->standing_team = run->team;
+	go_back(run);
 	stood = run->stood;
 	cpa_task_drop(w, task); /* @run may be in there */
 	if (stood)
