@@ -27,7 +27,18 @@ SOURCES = pathlib.Path(__file__).resolve().parents[1] / "conformance"
 # Not a limit on speed: a program that takes this long hangs.
 TIMEOUT_S = 240
 # With arguments or in a surrounding of their own, see check_special(); or in other tests.
-ELSEWHERE = {"library", "adversary", "confined", "worst", "ending", "streams", "target", "dying", "failing"}
+ELSEWHERE = {
+    "library",
+    "adversary",
+    "broken_off",
+    "confined",
+    "worst",
+    "ending",
+    "streams",
+    "target",
+    "dying",
+    "failing",
+}
 # Programs that run again with other samplers and clocks. many and mutex take their time.
 AGAIN = {
     "barrier",
@@ -244,11 +255,12 @@ def check_special(results, arguments, folder, programs):
     if not arguments.only or "worst" in arguments.only:
         adversary = str(programs / "adversary.so")
         check_program(results, arguments, folder, "worst", [str(programs / "worst")], [adversary])
-    if not arguments.only or "confined" in arguments.only:
-        # Its line, that the profile ends, is for surroundings.py to test.
+    for name in ("confined", "broken_off"):
+        # Their line, that the profile ends, is for surroundings.py to test.
         settings = {"CPA_QUIET": "1"}
-        command = [str(programs / "confined")]
-        check_program(results, arguments, folder, "confined", command, settings=settings)
+        command = [str(programs / name)]
+        if not arguments.only or name in arguments.only:
+            check_program(results, arguments, folder, name, command, settings=settings)
     if not arguments.only or "streams" in arguments.only:
         streams = [str(programs / "streams"), "9"]
         for fds in ((), (0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)):
