@@ -320,10 +320,14 @@ static void apply_event(struct cpa_exact *x, size_t who)
 	struct cpa_exact_strand *s = &x->strand[who];
 	const struct cpa_entry *e = &r->entry;
 	const struct cpa_cursor *c = r->cursor;
-	uint64_t full = cpa_entry_weight(e), weight = weigh(x, who, r);
+	uint64_t full = cpa_entry_weight(e), weight = weigh(x, who, r), lane[CPA_LANES];
 
 	for (unsigned k = 0; k < x->lanes; k++)
-		r->value[k] += weight;
+		lane[k] = weight;
+	if (x->weigh)
+		x->weigh(x->weigh_argument, who, e->number, weight, lane);
+	for (unsigned k = 0; k < x->lanes; k++)
+		r->value[k] += lane[k];
 	charge(x, r, c->slot, full);
 	for (unsigned i = 0; i < c->held_count; i++)
 		charge(x, r, c->held[i], full);

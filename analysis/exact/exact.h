@@ -37,6 +37,13 @@ struct cpa_exact {
 	bool *zero; /* by slot; NULL: none */
 	bool (*skip)(void *argument, size_t strand, uint32_t number);
 	void *skip_argument;
+	/*
+	 * Optional: store what the activity that ends with event @number, in the context @weight, weighs
+	 * in each lane.
+	 */
+	void (*weigh)(void *argument, size_t strand, uint32_t number, uint64_t weight,
+		      uint64_t *lanes);
+	void *weigh_argument;
 	/* Results: for each lane the longest path of all threads. */
 	uint64_t result[CPA_LANES]; /* longest path of all threads */
 	size_t longest;		    /* the strand with the longest path in lane 0 */

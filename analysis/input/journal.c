@@ -110,6 +110,7 @@ static void read_edges(struct cpa_journal_file *file)
 			continue;
 		file->edge[i].slot =
 			row.slot != CPA_EDGE_SLOTLESS && row.slot < file->slots ? row.slot : 0;
+		file->edge[i].from = row.from;
 		file->edge[i].to = row.to;
 	}
 }

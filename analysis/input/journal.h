@@ -37,9 +37,9 @@ struct cpa_journal_file {
 	uint64_t size;		       /* bytes of all blocks */
 	uint64_t overwritten, refused; /* numbers of events */
 	uint64_t broken;	       /* strands with a damaged record */
-	/* From the edges table, by row: slot and end node. */
+	/* From the edges table, by row: slot, begin and end node. */
 	struct cpa_journal_edge {
-		uint32_t slot, to;
+		uint32_t slot, from, to;
 	} * edge;
 	uint32_t edges;
 	uint8_t *kind; /* by slot: enum cpa_external + 1; 0: no slot of external time */

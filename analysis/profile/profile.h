@@ -14,6 +14,7 @@ struct cpa_intervals;
 struct cpa_metrics;
 struct cpa_names;
 struct cpa_phases;
+struct cpa_teams;
 
 struct cpa_program_figures {
 	char *exe, *host;
@@ -312,7 +313,8 @@ struct cpa_profile {
 	struct cpa_edge_figures *edge;
 	struct cpa_module_figures *module; /* by row - 1 */
 	struct cpa_intervals *intervals;
-	/* Of whoever wants them, who frees them: metrics.h, phases.h. NULL: nobody. */
+	/* Of whoever wants them, who frees them: metrics.h, phases.h, teams.h. NULL: nobody. */
+	struct cpa_teams *teams;
 	struct cpa_metrics *metrics;
 	struct cpa_histogram *histogram;
 	struct cpa_phases *phases;

@@ -8,6 +8,7 @@
 
 #include "analysis/profile/balance.h"
 #include "analysis/profile/intervals.h"
+#include "analysis/profile/teams.h"
 #include "analysis/profile/verdict.h"
 #include "analysis/symbols/names.h"
 
@@ -267,6 +268,36 @@ static void put_intervals(struct csv *csv, const struct cpa_profile *profile)
 	}
 }
 
+static void put_teams(struct csv *csv, const struct cpa_profile *profile)
+{
+	const struct cpa_teams *teams = profile->teams;
+
+	put_head(csv, "kind,name,location,instances,threads,elapsed_s,work_s,wait_s,most_s,even_s,"
+		      "chain_s,saved_s,balanced_saved_s,load_balance,serialisation,transfer");
+	for (size_t i = 0; teams && i < teams->rows; i++) {
+		const struct cpa_team_figures *row = &teams->row[i];
+		const struct cpa_efficiency *e = &row->efficiency;
+
+		put_text(csv, row->construct ? "construct" : "region");
+		put_text(csv, row->name);
+		put_text(csv, row->location);
+		put_count(csv, row->instances);
+		put_count(csv, row->threads);
+		put_known(csv, !row->construct, row->elapsed_s);
+		put_real(csv, row->work_s);
+		put_real(csv, row->wait_s);
+		put_real(csv, row->most_s);
+		put_real(csv, row->even_s);
+		put_real(csv, row->chain_s);
+		put_known(csv, !row->construct, row->saved_s);
+		put_real(csv, row->balanced_saved_s);
+		put_known(csv, e->load_balance > 0, e->load_balance);
+		put_known(csv, e->serialisation > 0, e->serialisation);
+		put_known(csv, e->transfer > 0, e->transfer);
+		end_row(csv);
+	}
+}
+
 static void put_node(struct csv *csv, const struct cpa_profile *profile, uint32_t id)
 {
 	const struct cpa_node_figures *node = cpa_profile_node(profile, id);
@@ -304,6 +335,7 @@ void cpa_csv_write(const struct cpa_profile *profile, enum cpa_level level, FILE
 		[CPA_LEVEL_THREAD] = put_threads,     [CPA_LEVEL_PROCESS] = put_processes,
 		[CPA_LEVEL_OBJECT] = put_objects,     [CPA_LEVEL_QUEUE] = put_queues,
 		[CPA_LEVEL_INTERVAL] = put_intervals, [CPA_LEVEL_PAG] = put_edges,
+		[CPA_LEVEL_REGION] = put_teams,
 	};
 
 	tables[level](&(struct csv){ .out = out }, profile);

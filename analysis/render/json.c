@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "analysis/profile/balance.h"
+#include "analysis/profile/teams.h"
 #include "analysis/profile/intervals.h"
 #include "analysis/render/json_put.h"
 #include "analysis/render/verdict_text.h"
@@ -553,6 +554,8 @@ json_t *cpa_json_profile(const struct cpa_profile *profile)
 	json_object_set_new(root, "streams", cpa_json_streams(profile));
 	json_object_set_new(root, "marks", marks_json(profile));
 	json_object_set_new(root, "intervals", intervals_json(profile));
+	if (profile->teams && !profile->teams->trouble)
+		json_object_set_new(root, "openmp", cpa_json_teams(profile->teams));
 	if (profile->metrics)
 		json_object_set_new(root, "metrics", cpa_json_metrics(profile->metrics));
 	if (profile->histogram)

@@ -60,6 +60,8 @@ json_t *cpa_json_unexplained(const struct cpa_profile *profile);
 json_t *cpa_json_lock_arrays(const struct cpa_profile *profile);
 json_t *cpa_json_missing_symbols(const struct cpa_profile *profile);
 json_t *cpa_json_streams(const struct cpa_profile *profile);
+struct cpa_teams;
+json_t *cpa_json_teams(const struct cpa_teams *teams);
 json_t *cpa_json_metrics(const struct cpa_metrics *metrics);
 json_t *cpa_json_histogram(const struct cpa_histogram *histogram);
 json_t *cpa_json_phases(const struct cpa_profile *profile, const struct cpa_phases *phases);

@@ -16,6 +16,7 @@
 #include "analysis/render/processes_text.h"
 #include "analysis/render/sections.h"
 #include "analysis/render/streams_text.h"
+#include "analysis/render/teams_text.h"
 #include "analysis/render/verdict_text.h"
 
 #define LABEL	    15 /* columns of a label in the heading */
@@ -31,6 +32,7 @@ const char *cpa_level_name(enum cpa_level level)
 		[CPA_LEVEL_PROCESS] = "process",   [CPA_LEVEL_THREAD] = "thread",
 		[CPA_LEVEL_OBJECT] = "object",	   [CPA_LEVEL_QUEUE] = "queue",
 		[CPA_LEVEL_INTERVAL] = "interval", [CPA_LEVEL_PAG] = "pag",
+		[CPA_LEVEL_REGION] = "region",
 	};
 
 	return names[level];
@@ -553,6 +555,8 @@ void cpa_text_write(const struct cpa_profile *profile, const struct cpa_page *pa
 	}
 	if (program)
 		put_advice(page, &guidance);
+	if (all || level == CPA_LEVEL_REGION)
+		cpa_text_teams(page, profile, top, !all);
 	if (all || level == CPA_LEVEL_INTERVAL)
 		cpa_text_intervals(page, profile, all && top > SHOWN ? SHOWN : top);
 	if (all || level == CPA_LEVEL_QUEUE)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "analysis/exact/context.h"
+#include "analysis/exact/teams.h"
 #include "analysis/input/load.h"
 #include "analysis/input/find_dump.h"
 #include "analysis/util/browse.h"
@@ -64,8 +65,8 @@ static const char help[] =
 	"an argument: the newest *.dump in the current folder and its .cpa.\n"
 	"\n"
 	"What to show:\n"
-	"  --level LEVEL             verdict, program, component, process, thread, object, queue,\n"
-	"                            interval, pag; default: all but pag\n"
+	"  --level LEVEL             verdict, program, component, region, process, thread, object,\n"
+	"                            queue, interval, pag; default: all but pag\n"
 	"  --top N                   rows of each table (text), default 10\n"
 	"  --phases                  phases of the run, each with its metrics and critical path\n"
 	"  --phase NAME=FROM..TO     add this range, in seconds; may be repeated\n"
@@ -148,8 +149,8 @@ static enum cpa_level parse_level(const char *value)
 		if (strcmp(value, cpa_level_name(level)) == 0)
 			return level;
 	bad_usage("--level", value,
-		  "all, verdict, program, component, process, thread, object, queue, interval or "
-		  "pag expected");
+		  "all, verdict, program, component, region, process, thread, object, queue, "
+		  "interval or pag expected");
 }
 
 static enum cpa_metric_level parse_metric_level(const char *value)
@@ -378,12 +379,14 @@ static enum cpa_graph graph_for(const struct options *options)
 	return CPA_GRAPH_EDGES;
 }
 
-static void add_details(struct cpa_profile *profile, const struct options *options)
+static void add_details(struct cpa_dump *dump, struct cpa_profile *profile,
+			const struct options *options)
 {
 	const struct cpa_phase_settings settings = { .step = options->phase_step,
 						     .ranges = options->ranges,
 						     .range = options->range };
 
+	profile->teams = cpa_teams_read(dump, profile);
 	profile->metrics = cpa_metrics_build(profile);
 	profile->phases = cpa_phases_build(profile, &settings);
 	if (options->histogram == CPA_METRICS)
@@ -400,6 +403,7 @@ static void free_details(struct cpa_profile *profile)
 	cpa_histogram_free(profile->histogram);
 	cpa_phases_free(profile->phases);
 	cpa_metrics_free(profile->metrics);
+	cpa_teams_free(profile->teams);
 }
 
 /* Send standard output to @file. Return 0, or an exit status after a line on stderr. */
@@ -553,7 +557,7 @@ int main(int argc, char **argv)
 		cpa_dump_close(&dump);
 		return EXIT_BAD_DUMP;
 	}
-	add_details(profile, &options);
+	add_details(&dump, profile, &options);
 	if (cpa_dump_whole(&dump)) {
 		ret = options.view ? view_report(&dump, profile, &options) :
 				     write_report(&dump, profile, &options);

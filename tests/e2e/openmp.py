@@ -3,7 +3,7 @@
 """tests/e2e/openmp.py - OpenMP programs of gcc and clang: what holds however busy the machine
 
 Each case of tests/e2e/openmp.c runs under libcpa.so, with a journal. The report adds up, and it is that
-of the journal to the tick. The path is no shorter than the chain of work that the program asked for,
+of the journal to the tick. What perfect balance saves is what the program's own work says. The path is no shorter than the chain of work that the program asked for,
 and longer only by what was not asked for: a dependency that is missing makes it too short, one too many
 too long. `openmp.py CASE...` runs these cases only.
 
@@ -12,6 +12,7 @@ more threads than processors, with cancellation, and with a library that has Ope
 Prints TAP and a summary.
 """
 
+import itertools
 import json
 import os
 import pathlib
@@ -42,7 +43,22 @@ STOPPED_S = 0.05  # of the 0.1 s of work behind the tasks of openmp_stop.c
 RATE = 0.001  # by which cpa's clock and the kernel's may run apart
 THREADS = (2, 4)
 # The path may have more of the work: which thread does what, in which order, is up to the run.
-AT_LEAST = {"critical", "locks", "dynamic", "tasks", "in_barrier", "taskgroup", "depend", "taskloop"}
+AT_LEAST = {
+    "critical", "locks", "dynamic", "loops", "tasks", "in_barrier", "taskgroup", "depend", "taskloop"
+}
+# What perfect balance takes off the path, in units, with n threads; where which thread does what is sure.
+BALANCED = {
+    "balanced": lambda n: 0,
+    "imbalanced": lambda n: 20 - (20 + 4 * (n - 1)) / n,
+    "rotating": lambda n: 6 * (6 - (6 + n - 1) / n),
+    "single": lambda n: 14 - 14 / n,
+    "undeferred": lambda n: 12 - 12 / n,
+    "changing": lambda n: sum(3 - (3 + i - 1) / i for i in range(1, n + 1)),
+    "threads": lambda n: 2,
+}
+# Units of the thread with most, and of all, in the first region.
+BUSIEST = {"imbalanced": lambda n: (20, 20 + 4 * (n - 1)), "undeferred": lambda n: (12, 12)}
+UNIT_S = 0.002
 REGIONS = {"threads": "region"}  # function of the regions, where it is not the case's
 
 
@@ -72,6 +88,54 @@ def check_path(results, label, case, expected, report):
     results.check(least_s <= found_s <= most_s, f"{label}: the path, {text}")
 
 
+def check_sums(results, label, openmp):
+    """That the rows of the table add up, and that each efficiency is what its terms say."""
+    wrong, regions = [], [row for row in openmp["rows"] if row["kind"] == "region"]
+    for number, row in enumerate(openmp["rows"]):
+        works = [thread["work_s"] for thread in row["threads"]]
+        least, tiny = row["chain_s"], 1e-6
+        good = (
+            abs(sum(works) - row["work_s"]) < tiny
+            and works == sorted(works, reverse=True)
+            and works[0] <= least + tiny
+            and least <= row["work_s"] + tiny
+            and row["even_s"] <= row["most_s"] + tiny
+            and abs(row["efficiency"]["load_balance"] * works[0] - sum(works) / len(works)) < tiny
+            and abs(row["efficiency"]["serialisation"] * least - works[0]) < tiny
+            and row["balanced_saved_s"] >= 0
+        )
+        if row["kind"] == "region":
+            behind = openmp["rows"][number + 1:]
+            parts = list(itertools.takewhile(lambda r: r["kind"] == "construct", behind))
+            work_s = sum(part["work_s"] for part in parts)
+            good = good and least <= row["elapsed_s"] + tiny
+            good = good and (not parts or abs(work_s - row["work_s"]) < tiny)
+        if not good:
+            wrong.append(row)
+    good = regions and not wrong
+    results.check(good, f"{label}: the table of regions adds up{'' if good else f': {wrong}'}")
+
+
+def check_balance(results, label, case, threads, expected, report):
+    program, openmp = report["program"], report["openmp"]
+    check_sums(results, label, openmp)
+    asked_s = expected["asked_us"] / 1e6
+    slack_s = program["cpu_s"] + program["external_s"] - asked_s + RATE * asked_s
+    slack_s += report["diagnostics"]["probe_s"]
+    found_s = openmp["balanced_saved_s"]
+    if case in BALANCED:
+        wanted_s = BALANCED[case](threads) * UNIT_S
+        text = f"{found_s:.4f} s, {wanted_s:.4f} s within {slack_s:.4f} s"
+        results.check(abs(found_s - wanted_s) <= slack_s, f"{label}: balanced saves {text}")
+    if case in BUSIEST:
+        most, all_units = BUSIEST[case](threads)
+        row = openmp["rows"][0]
+        off_s = max(
+            abs(row["threads"][0]["work_s"] - most * UNIT_S), abs(row["work_s"] - all_units * UNIT_S)
+        )
+        results.check(off_s <= slack_s, f"{label}: work is {off_s:.4f} s off, {slack_s:.4f} s at most")
+
+
 def check_case(results, folder, program, case, threads):
     label = f"{program.name} {case} {threads}"
     dump = folder / f"{program.name}.{case}.{threads}.dump"
@@ -82,6 +146,7 @@ def check_case(results, folder, program, case, threads):
     report = read(dump)
     check_contradictions(results, label, report)
     check_path(results, label, case, expected, report)
+    check_balance(results, label, case, threads, expected, report)
     wanted = f"{REGIONS.get(case, case)}() parallel at openmp.c:"
     found = [c["name"] for c in report["components"] if c["kind"] == "region"]
     results.check(

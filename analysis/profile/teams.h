@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analysis/profile/teams.h - parallel regions of OpenMP: how even the work of their threads is
+ *
+ * Work is process time and external time. A region's barriers cut what its threads do into rounds;
+ * a construct is the rounds that end at one barrier of the program. Perfectly balanced, each thread
+ * has the mean of the round's work. What a thread does in a region that it forks within another
+ * counts in both.
+ *
+ * Efficiencies are those of POP, as OTF-CPT names them. W: work of each of the n threads, L: the
+ * longest chain of that work, T: the time from begin to end of the region's instances.
+ *
+ *	load balance            mean W / max W
+ *	serialisation           max W / L       below 1: threads wait for each other in turn
+ *	transfer                L / T           below 1: no processor, the runtime, the profiler
+ *	communication           serialisation x transfer
+ *	parallel efficiency     mean W / T = load balance x communication
+ */
+#ifndef CPA_ANALYSIS_PROFILE_TEAMS_H
+#define CPA_ANALYSIS_PROFILE_TEAMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct cpa_profile;
+
+/* Each 0: not known. */
+struct cpa_efficiency {
+	double load_balance, serialisation, transfer;
+};
+
+struct cpa_team_thread {
+	uint64_t id; /* struct cpa_thread_figures.id */
+	uint32_t tid;
+	double work_s;
+	double wait_s; /* in the team's barriers */
+};
+
+/* A parallel region, or a construct of the region above it. */
+struct cpa_team_figures {
+	bool construct;
+	char *name;
+	char *location;
+	uint32_t slot; /* of the region */
+	uint64_t instances;
+	double elapsed_s; /* T; 0 for a construct */
+	double work_s, wait_s;
+	double most_s, even_s; /* sums over rounds: of the most work, and of the mean */
+	double chain_s;	       /* L */
+	double saved_s;	       /* what zeroing it takes off the critical path; 0 for a construct */
+	double balanced_saved_s; /* what perfect balance takes off the critical path */
+	struct cpa_efficiency efficiency;
+	uint32_t threads;
+	struct cpa_team_thread *thread; /* by work, most first */
+};
+
+struct cpa_teams {
+	char *trouble;		     /* why there are no figures; NULL: there are */
+	double parallel_s, serial_s; /* of the run: in a region, and outside all */
+	double balanced_saved_s;     /* all regions balanced */
+	uint32_t threads;
+	struct cpa_efficiency efficiency; /* of the program, with all work of these threads */
+	size_t rows;
+	struct cpa_team_figures *row; /* regions by what balance saves, constructs behind each */
+};
+
+double cpa_efficiency_communication(const struct cpa_efficiency *efficiency);
+double cpa_efficiency_parallel(const struct cpa_efficiency *efficiency);
+
+/* The efficiencies of threads with @mean and @most work, a chain and a time, all in one unit. */
+struct cpa_efficiency cpa_efficiency_of(double mean, double most, double chain, double elapsed);
+
+/* Whether @profile has teams of OpenMP. */
+bool cpa_teams_any(const struct cpa_profile *profile);
+
+/* @teams may be NULL. */
+void cpa_teams_free(struct cpa_teams *teams);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/render/teams_text.h"
+
+#include <libiberty/libiberty.h>
+#include <stdlib.h>
+
+#include "analysis/profile/teams.h"
+#include "analysis/util/format.h"
+#include "analysis/util/printable.h"
+
+#define THREADS 16 /* of each row, as text */
+
+static struct cpa_figure percent(double ratio)
+{
+	return cpa_format_percent(ratio, ratio > 0 ? 1 : 0);
+}
+
+static void put_program(const struct cpa_page *page, const struct cpa_teams *teams)
+{
+	const struct cpa_efficiency *e = &teams->efficiency;
+	char *text = cpa_format_text(
+		"In regions %s, outside %s. Parallel efficiency of %u threads %s = load balance %s x "
+		"communication %s (serialisation %s x transfer %s). With all regions balanced the "
+		"critical path is %s shorter.",
+		cpa_format_seconds(teams->parallel_s).text,
+		cpa_format_seconds(teams->serial_s).text, teams->threads,
+		percent(cpa_efficiency_parallel(e)).text, percent(e->load_balance).text,
+		percent(cpa_efficiency_communication(e)).text, percent(e->serialisation).text,
+		percent(e->transfer).text, cpa_format_seconds(teams->balanced_saved_s).text);
+
+	cpa_page_paragraph(page, CPA_PLAIN, 2, text);
+	free(text);
+}
+
+static void put_row(struct cpa_table_text *table, const struct cpa_team_figures *row)
+{
+	const struct cpa_efficiency *e = &row->efficiency;
+	double busiest_s = row->threads ? row->thread[0].work_s : 0;
+	double mean_s = row->threads ? row->work_s / row->threads : 0;
+	char *threads = cpa_format_text("%u", row->threads);
+	char *name = cpa_format_text("%s%s", row->construct ? "- " : "", row->name);
+	const char *where = cpa_printable_where(row->name, row->location);
+
+	cpa_table_row(table,
+		      (const char *const[]){
+			      cpa_format_seconds(row->balanced_saved_s).text,
+			      cpa_format_seconds(busiest_s).text, cpa_format_seconds(mean_s).text,
+			      cpa_format_seconds(row->wait_s).text, percent(e->load_balance).text,
+			      percent(e->serialisation).text, percent(e->transfer).text,
+			      cpa_format_count(row->instances).text, threads, name, where });
+	free(name);
+	free(threads);
+}
+
+static void put_table(const struct cpa_page *page, const struct cpa_teams *teams, size_t top)
+{
+	struct cpa_table_text table = { 0 };
+
+	cpa_table_column(&table, "balanced", false);
+	cpa_table_column(&table, "busiest", false);
+	cpa_table_column(&table, "mean", false);
+	cpa_table_column(&table, "waits", false);
+	cpa_table_column(&table, "LB", false);
+	cpa_table_column(&table, "SerE", false);
+	cpa_table_column(&table, "TraE", false);
+	cpa_table_column(&table, "times", false);
+	cpa_table_column(&table, "n", false);
+	cpa_table_column(&table, "region", true);
+	cpa_table_remark(&table, "where");
+	for (size_t i = 0; i < teams->rows && i < top; i++)
+		put_row(&table, &teams->row[i]);
+	cpa_table_end(&table, page);
+	cpa_page_foot(
+		page, teams->rows, top,
+		"balanced: what the critical path would lose if between barriers each thread "
+		"had the mean work. busiest, mean: work of the thread with most, and of the n "
+		"threads. waits: of all threads in barriers. LB: load balance, mean / busiest. "
+		"SerE: serialisation, busiest / longest chain. TraE: transfer, chain / time from "
+		"begin to end.");
+}
+
+static void put_threads(const struct cpa_page *page, const struct cpa_team_figures *row)
+{
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		xmalloc_failed(1);
+	fprintf(out, "%s: ", row->name);
+	for (uint32_t i = 0; i < row->threads && i < THREADS; i++) {
+		const struct cpa_team_thread *t = &row->thread[i];
+
+		fprintf(out, "%sthread %u works %s, waits %s", i ? "; " : "", t->tid,
+			cpa_format_seconds(t->work_s).text, cpa_format_seconds(t->wait_s).text);
+	}
+	if (row->threads > THREADS)
+		fprintf(out, "; %u more work less", row->threads - THREADS);
+	fputc('.', out);
+	if (fclose(out))
+		xmalloc_failed(size);
+	cpa_page_paragraph(page, CPA_PLAIN, 2, text);
+	free(text);
+}
+
+void cpa_text_teams(const struct cpa_page *page, const struct cpa_profile *profile, size_t top,
+		    bool threads)
+{
+	const struct cpa_teams *teams = profile->teams;
+	bool none = !teams || teams->trouble;
+
+	if (!cpa_teams_any(profile) || (none && !threads))
+		return;
+	cpa_page_heading(page, "Parallel regions (OpenMP)");
+	if (none) {
+		cpa_page_paragraph(page, CPA_PLAIN, 2,
+				   teams ? teams->trouble :
+					   "The work of each thread in each region needs a journal "
+					   "(cpa run --journal).");
+		return;
+	}
+	put_program(page, teams);
+	put_table(page, teams, top);
+	for (size_t i = 0; threads && i < teams->rows && i < top; i++)
+		if (!teams->row[i].construct)
+			put_threads(page, &teams->row[i]);
+}
