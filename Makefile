@@ -170,6 +170,8 @@ $(TARGETS) $(TARGETS_CXX): $(O)/%: $(O)/prog/%.o $(KNOWN_OBJ)
 	$(Q)$(if $(filter $@,$(TARGETS_CXX)),$(CXX),$(CC)) $(PROG_FLAGS) -o $@ $^ \
 		$(LDLIBS_$(notdir $*)) -lm
 
+$(O)/prog/examples/loop.o $(O)/examples/loop: PROG_FLAGS += -fopenmp
+
 $(CONFORMANCE) $(BENCHES) $(EXAMPLES): $(O)/%: $(O)/prog/%.o
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D)

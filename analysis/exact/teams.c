@@ -271,7 +271,7 @@ static void name_row(struct balancing *b, const struct row *row, struct cpa_team
 		to->name = xstrdup("up to a barrier");
 	}
 	/* A barrier that is the last thing in its function is called by the runtime, it seems. */
-	if (place->location && (!to->construct || strchr(place->location, ':')))
+	if (place->location && !row->last && (!to->construct || strchr(place->location, ':')))
 		to->location = xstrdup(place->location);
 }
 

@@ -71,6 +71,21 @@ double cpa_efficiency_parallel(const struct cpa_efficiency *efficiency);
 /* The efficiencies of threads with @mean and @most work, a chain and a time, all in one unit. */
 struct cpa_efficiency cpa_efficiency_of(double mean, double most, double chain, double elapsed);
 
+struct cpa_component_figures;
+
+/*
+ * Threads of the parallel region @component, on average of its instances, counted without a journal.
+ * 0: it is no region of OpenMP, or @profile has no edges.
+ */
+double cpa_teams_threads(const struct cpa_profile *profile,
+			 const struct cpa_component_figures *component);
+
+/*
+ * "in solve() parallel at solve.c:88 thread 4711 works 2.28 s, the others 0.78 s on average; ...", of a
+ * region with several threads. The caller frees it.
+ */
+char *cpa_teams_uneven(const struct cpa_team_figures *team);
+
 /* Whether @profile has teams of OpenMP. */
 bool cpa_teams_any(const struct cpa_profile *profile);
 

@@ -95,6 +95,45 @@ static void find_queue(struct cpa_facts *facts)
 	}
 }
 
+/* The row of the region with @slot; NULL: no journal, or not there. */
+static const struct cpa_team_figures *team_of(const struct cpa_profile *profile, uint32_t slot)
+{
+	const struct cpa_teams *teams = profile->teams;
+
+	for (size_t i = 0; teams && i < teams->rows; i++)
+		if (!teams->row[i].construct && teams->row[i].slot == slot)
+			return &teams->row[i];
+	return NULL;
+}
+
+static void find_region(struct cpa_facts *facts)
+{
+	const struct cpa_profile *profile = facts->profile;
+	struct cpa_verdict_region *best = &facts->region;
+	double locks_s = contested_s(profile);
+
+	best->serial_s = facts->path_s;
+	for (size_t i = 0; cpa_teams_any(profile) && i < profile->components; i++) {
+		const struct cpa_component_figures *component = &profile->component[i];
+		double gain_s, threads = cpa_teams_threads(profile, component);
+		const struct cpa_team_figures *team;
+
+		if (threads <= 0)
+			continue;
+		team = team_of(profile, component->slot);
+		gain_s = team ? team->balanced_saved_s :
+				component->critical_path_s - component->total_s / threads - locks_s;
+		best->serial_s -= component->critical_path_s;
+		if (gain_s <= best->gain_s)
+			continue;
+		best->component = component;
+		best->team = team;
+		best->threads = threads;
+		best->gain_s = gain_s;
+	}
+	best->serial_s = fmax(best->serial_s, 0);
+}
+
 static struct cpa_facts find_facts(const struct cpa_profile *profile)
 {
 	const struct cpa_program_figures *program = &profile->program;
@@ -111,6 +150,7 @@ static struct cpa_facts find_facts(const struct cpa_profile *profile)
 	facts.lock_gain_s = facts.lock ? facts.lock->saved_s : 0;
 	find_classes(&facts);
 	find_queue(&facts);
+	find_region(&facts);
 	return facts;
 }
 

@@ -414,6 +414,40 @@ static char *in_region(const struct cpa_profile *profile, double chain_s)
 	return most ? cpa_format_text(", most of it in region %s", most->name) : xstrdup("");
 }
 
+/* A parallel region of OpenMP. Its master is a class of one thread, but what it does there is no serial part. */
+static bool is_region(const struct cpa_facts *facts, struct cpa_verdict *verdict)
+{
+	const struct cpa_verdict_region *region = &facts->region;
+	double serial_s = region->serial_s * (1 - 1 / facts->processors);
+	char *gains, *what;
+
+	if (!region->component || !matters(facts, region->gain_s, serial_s))
+		return false;
+	gains = gain(facts, verdict, facts->path_s - region->gain_s);
+	if (region->team && region->team->threads > 1) {
+		what = cpa_teams_uneven(region->team);
+		verdict->sentence = concat("Uneven work limits this program: ", what, NULL);
+		verdict->action = cpa_format_text(
+			"Divide its work evenly among its threads, or try schedule(dynamic): %s.",
+			gains);
+		free(what);
+	} else {
+		verdict->sentence = cpa_format_text(
+			"A parallel region limits this program: the %.3g threads of %s have %s of "
+			"work each on average, but the longest chain of it is %s.",
+			region->threads, region->component->name,
+			cpa_format_seconds(region->component->total_s / region->threads).text,
+			cpa_format_seconds(region->component->critical_path_s).text);
+		verdict->action = cpa_format_text(
+			"Divide its work evenly, or let its threads wait less for each other (cpa "
+			"run --journal shows the work of each): %s.",
+			gains);
+	}
+	verdict->slot = region->component->slot;
+	free(gains);
+	return true;
+}
+
 static bool has_barriers(const struct cpa_profile *profile)
 {
 	for (size_t i = 0; i < profile->objects; i++)
@@ -537,6 +571,7 @@ const struct cpa_verdict_kind cpa_verdict_kinds[] = {
 	{ "processors", "--level component", is_processors },
 	{ "lock", "--level object", is_lock },
 	{ "queue", "--level queue", is_queue },
+	{ "region", "--level region", is_region },
 	{ "imbalance", "--level thread", is_imbalance },
 	{ "turns", "--level object", is_turns },
 	{ "serial", "--level component", is_serial },

@@ -20,6 +20,7 @@
 #ifndef CPA_ANALYSIS_PROFILE_VERDICT_KINDS_H
 #define CPA_ANALYSIS_PROFILE_VERDICT_KINDS_H
 
+#include "analysis/profile/teams.h"
 #include "analysis/profile/verdict.h"
 
 /* The threads of one start routine. */
@@ -28,6 +29,15 @@ struct cpa_verdict_class {
 	uint32_t threads;
 	double work_s; /* process and external time of all */
 	double most_s; /* of the one with most */
+};
+
+/* The parallel region of OpenMP whose threads share their work worst. */
+struct cpa_verdict_region {
+	const struct cpa_component_figures *component; /* NULL: none */
+	const struct cpa_team_figures *team;	       /* of it, from a journal; NULL: not known */
+	double threads;				       /* on average */
+	double gain_s;				       /* what perfect balance takes off the path */
+	double serial_s;			       /* of the path, outside all regions */
 };
 
 struct cpa_facts {
@@ -41,6 +51,7 @@ struct cpa_facts {
 	const struct cpa_component_figures *lock;
 	const struct cpa_queue_figures *queue;
 	struct cpa_verdict_class uneven, serial;
+	struct cpa_verdict_region region;
 	double lock_gain_s, queue_gain_s, uneven_gain_s, serial_gain_s;
 };
 

@@ -35,21 +35,20 @@ static void put_program(const struct cpa_page *page, const struct cpa_teams *tea
 static void put_row(struct cpa_table_text *table, const struct cpa_team_figures *row)
 {
 	const struct cpa_efficiency *e = &row->efficiency;
-	double busiest_s = row->threads ? row->thread[0].work_s : 0;
-	double mean_s = row->threads ? row->work_s / row->threads : 0;
-	char *threads = cpa_format_text("%u", row->threads);
-	char *name = cpa_format_text("%s%s", row->construct ? "- " : "", row->name);
-	const char *where = cpa_printable_where(row->name, row->location);
+	struct cpa_figure balanced = cpa_format_seconds(row->balanced_saved_s);
+	struct cpa_figure busiest = cpa_format_seconds(row->threads ? row->thread[0].work_s : 0);
+	struct cpa_figure waits = cpa_format_seconds(row->wait_s);
+	struct cpa_figure even = percent(e->load_balance), serial = percent(e->serialisation);
+	struct cpa_figure transfer = percent(e->transfer), times = cpa_format_count(row->instances);
+	struct cpa_figure threads = cpa_format_count(row->threads);
+	bool at = row->construct && row->location;
+	char *name = cpa_format_text("%s%s%s%s", row->construct ? "- " : "", row->name,
+				     at ? " at " : "", at ? cpa_printable_base(row->location) : "");
 
-	cpa_table_row(table,
-		      (const char *const[]){
-			      cpa_format_seconds(row->balanced_saved_s).text,
-			      cpa_format_seconds(busiest_s).text, cpa_format_seconds(mean_s).text,
-			      cpa_format_seconds(row->wait_s).text, percent(e->load_balance).text,
-			      percent(e->serialisation).text, percent(e->transfer).text,
-			      cpa_format_count(row->instances).text, threads, name, where });
+	cpa_table_row(table, (const char *const[]){ balanced.text, busiest.text, waits.text,
+						    even.text, serial.text, transfer.text,
+						    times.text, threads.text, name });
 	free(name);
-	free(threads);
 }
 
 static void put_table(const struct cpa_page *page, const struct cpa_teams *teams, size_t top)
@@ -58,7 +57,6 @@ static void put_table(const struct cpa_page *page, const struct cpa_teams *teams
 
 	cpa_table_column(&table, "balanced", false);
 	cpa_table_column(&table, "busiest", false);
-	cpa_table_column(&table, "mean", false);
 	cpa_table_column(&table, "waits", false);
 	cpa_table_column(&table, "LB", false);
 	cpa_table_column(&table, "SerE", false);
@@ -66,17 +64,15 @@ static void put_table(const struct cpa_page *page, const struct cpa_teams *teams
 	cpa_table_column(&table, "times", false);
 	cpa_table_column(&table, "n", false);
 	cpa_table_column(&table, "region", true);
-	cpa_table_remark(&table, "where");
 	for (size_t i = 0; i < teams->rows && i < top; i++)
 		put_row(&table, &teams->row[i]);
 	cpa_table_end(&table, page);
 	cpa_page_foot(
 		page, teams->rows, top,
 		"balanced: what the critical path would lose if between barriers each thread "
-		"had the mean work. busiest, mean: work of the thread with most, and of the n "
-		"threads. waits: of all threads in barriers. LB: load balance, mean / busiest. "
-		"SerE: serialisation, busiest / longest chain. TraE: transfer, chain / time from "
-		"begin to end.");
+		"had the mean work. busiest: work of the thread with most, of n. waits: of all "
+		"in barriers. LB: load balance, mean / busiest. SerE: serialisation, busiest / "
+		"longest chain. TraE: transfer, chain / time from begin to end.");
 }
 
 static void put_threads(const struct cpa_page *page, const struct cpa_team_figures *row)

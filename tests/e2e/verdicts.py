@@ -21,6 +21,7 @@ from results import Results
 VERDICTS = [
     (["lock"], "lock", "A lock limits this program: ", "table_lock", 2),
     (["rounds", "24"], "imbalance", "Uneven work limits this program: ", "solver", 2),
+    (["loop"], "region", "A parallel region limits this program: ", "main() parallel at loop.c:", 2),
     (["pipeline"], "queue", "The consumers of a queue limit this program: ", "raw frames", 2),
     (["processors"], "processors", "Too few processors limit this program: ", "", 1),
     (["serial"], "serial", "A serial part limits this program: ", "main", 2),
@@ -74,6 +75,28 @@ def check_questions(results, folder):
         check_command(results, name, command, dump)
 
 
+def check_region(results, folder):
+    """With a journal the verdict says which thread of a parallel region works how much."""
+    dump = folder / "loop of a journal.dump"
+    run([BUILD / "examples" / "loop"], env=profiled_environment(dump, CPA_JOURNAL="16M"))
+    report = read(dump)
+    row, verdict = report["openmp"]["rows"][0], report["verdict"]
+    thread = row["threads"][0]
+    results.check(
+        verdict["kind"] == "region"
+        and verdict["sentence"].startswith("Uneven work limits this program: in main() parallel at loop.c:")
+        and f" thread {thread['tid']} works " in verdict["sentence"],
+        f"loop: with a journal it names the thread {thread['tid']}: {verdict['sentence']}",
+    )
+    # As the comment of examples/loop.c has it: of 72 units, 48 and 8; of the path's 156 balance saves 90.
+    for name, found, wanted in (
+        ("its busiest thread", thread["work_s"] / row["work_s"], 48 / 72),
+        ("balance", row["balanced_saved_s"] / report["program"]["critical_path_s"], 90 / 156),
+    ):
+        results.check(abs(found - wanted) < 0.1, f"loop: {name} has {found:.3f}, not far from {wanted:.3f}")
+    check_command(results, "loop", verdict["command"], dump)
+
+
 def check_pager(results, dump):
     report = [BUILD / "cpa-report", "--level", "verdict", "--width", "1000"]
     plain = run([*report, dump])
@@ -114,6 +137,10 @@ def main():
         )
     check_pager(results, dump)
     check_questions(results, folder)
+    if len(os.sched_getaffinity(0)) < 2:
+        results.skip("loop: with a journal", "2 processors needed")
+    else:
+        check_region(results, folder)
     return results.end(folder)
 
 
