@@ -84,6 +84,7 @@ static bool awaits(uint8_t kind)
 	case CPA_EV_WAIT:
 	case CPA_EV_AFTER:
 	case CPA_EV_PART:
+	case CPA_EV_PART_END:
 	case CPA_EV_TEAM_END:
 	case CPA_EV_TEAM_LEAVE:
 	case CPA_EV_TASK_START:

@@ -203,6 +203,7 @@ static void emit_known(struct transcribe *t, const struct cpa_history_event *eve
 		return;
 	case CPA_EV_AFTER:
 	case CPA_EV_PART:
+	case CPA_EV_PART_END: /* also where the master of the team goes on */
 	case CPA_EV_TEAM_END:
 	case CPA_EV_TEAM_LEAVE:
 	case CPA_EV_TASK_START:
@@ -234,7 +235,6 @@ static void emit_known(struct transcribe *t, const struct cpa_history_event *eve
 	case CPA_EV_REGION_END:
 	case CPA_EV_MARK:
 	case CPA_EV_TEAM:
-	case CPA_EV_PART_END:
 	case CPA_EV_TEAM_ARRIVE:
 	case CPA_EV_TASK:
 	case CPA_EV_TASK_END:
