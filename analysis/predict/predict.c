@@ -121,6 +121,9 @@ static bool apply(struct inquiry *q, uint32_t component, const struct cpa_change
 	case CPA_CHANGE_WORKERS:
 		q->workers[component] = change->number;
 		return true;
+	case CPA_CHANGE_BALANCE:
+		q->balanced[component] = q->balances = true;
+		return true;
 	case CPA_CHANGE_SCALE:
 		break;
 	}
@@ -140,6 +143,7 @@ static int apply_all(struct inquiry *q, char **error)
 	q->factor = XNEWVEC(double, q->dump->header.slots + 1);
 	q->locks = XNEWVEC(uint32_t, q->names.components + 1);
 	q->workers = XCNEWVEC(uint32_t, q->names.components + 1);
+	q->balanced = XCNEWVEC(bool, q->names.components + 1);
 	for (uint32_t i = 0; i <= q->dump->header.slots; i++)
 		q->factor[i] = 1;
 	for (uint32_t i = 0; i <= q->names.components; i++)
@@ -158,7 +162,7 @@ static int apply_all(struct inquiry *q, char **error)
 					 cpa_names_component_kind(change->of), change->name);
 		return -1;
 	}
-	return 0;
+	return q->balances ? predict_balance(q, error) : 0;
 }
 
 /* The name of the thread with @id for --group; NULL: not known. */
@@ -396,7 +400,8 @@ static int answer_question(struct inquiry *q, char **error)
 {
 	struct cpa_changes none = { 0 }, changes = { .factor = q->factor,
 						     .locks = q->locks,
-						     .workers = q->workers };
+						     .workers = q->workers,
+						     .activity = q->activity };
 	struct cpa_transcript *same, *changed = NULL;
 	int ret;
 
@@ -453,6 +458,8 @@ enum cpa_refusal cpa_predict(struct cpa_dump *dump, const struct cpa_profile *pr
 	free(q.factor);
 	free(q.locks);
 	free(q.workers);
+	free(q.balanced);
+	free(q.activity);
 	return refusal;
 }
 

@@ -22,7 +22,16 @@ struct inquiry {
 	uint64_t *probe;
 	double *factor;
 	uint32_t *locks, *workers;
+	bool *balanced; /* [component row]: a region to balance */
+	bool balances;	/* there is one */
+	struct cpa_activity_change *activity;
 };
+
+/*
+ * Set q->activity so that the regions in q->balanced are. Return 0, or -1 with *@error, which the caller
+ * frees: none of them has a team.
+ */
+int predict_balance(struct inquiry *q, char **error);
 
 /*
  * Replay @transcript on @cores with the placement of the question. Return 0, or -1 with *@error,

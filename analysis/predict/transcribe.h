@@ -31,12 +31,20 @@ struct cpa_cast {
 	const uint64_t *probe;	      /* [thread of the run]: ticks of the profiler in it */
 };
 
+/* A change to the work of one activity: it takes `part` of its time, and `more` ticks. */
+struct cpa_activity_change {
+	double part;
+	uint64_t more;
+};
+
 /* Changes to the program; NULL arrays: none. */
 struct cpa_changes {
 	const double *factor;	 /* [slot] */
 	const uint32_t *locks;	 /* [class row, row 0: 1]: 1; 0: dropped; N: split */
 	const uint32_t *workers; /* [queue class row, row 0: 0]: number; 0: unchanged */
-	bool probes;		 /* count the profiler's own time as work, as in the recorded run */
+	/* [event of the run, thread by thread], after all others */
+	const struct cpa_activity_change *activity;
+	bool probes; /* count the profiler's own time as work, as in the recorded run */
 	/*
 	 * Replay recorded waiting for a processor, and time of unknown use, as a pause of the same
 	 * length.

@@ -281,6 +281,19 @@ static bool counted_before(const struct cpa_history_event *event)
 	       event[-1].now - event[-1].arrived >= event->external + event->runqueue;
 }
 
+/* Apply the change to this activity alone. */
+static void change(const struct transcribe *t, uint32_t which,
+		   const struct cpa_history_event *event, uint64_t *process, uint64_t *external)
+{
+	const struct cpa_activity_change *all = t->changes->activity, *one;
+
+	if (!all)
+		return;
+	one = &all[t->thread[which].base + (size_t)(event - t->run->thread[which].event)];
+	*process = cpa_history_ticks((double)*process * one->part + 0.5) + one->more;
+	*external = cpa_history_ticks((double)*external * one->part + 0.5);
+}
+
 void transcribe_activity(struct transcribe *t, uint32_t which,
 			 const struct cpa_history_event *event, const struct transcribe_part *part)
 {
@@ -289,6 +302,7 @@ void transcribe_activity(struct transcribe *t, uint32_t which,
 	uint64_t probe = cpa_history_ticks((double)gap * t->thread[which].probe);
 
 	transcribe_weigh(t, event, &process, &external);
+	change(t, which, event, &process, &external);
 	if (part->polled || counted_before(event))
 		external = runqueue = 0;
 	t->out->probe += probe;

@@ -62,6 +62,10 @@ static bool parse_factor(const char *text, double *factor)
 
 static int parse_value(struct cpa_change *change, const char *value, const char **error)
 {
+	if (change->of == CPA_REGION && strcmp(value, "balance") == 0) {
+		change->kind = CPA_CHANGE_BALANCE;
+		return 0;
+	}
 	if (strcmp(value, "drop") == 0) {
 		change->kind = CPA_CHANGE_DROP;
 	} else if (strncmp(value, SPLIT, strlen(SPLIT)) == 0) {
@@ -72,7 +76,8 @@ static int parse_value(struct cpa_change *change, const char *value, const char 
 		change->kind = CPA_CHANGE_SCALE;
 		if (!parse_factor(value, &change->factor))
 			return wrong(error,
-				     "after '=' a factor from 0 to 100, drop or split:N expected");
+				     "after '=' a factor from 0 to 100, drop, split:N or balance "
+				     "expected");
 		return 0;
 	}
 	return change->of == CPA_LOCK ? 0 : wrong(error, "drop and split are for locks");
@@ -85,8 +90,8 @@ int cpa_change_parse(struct cpa_change *change, const char *text, const char **e
 
 	*change = (struct cpa_change){ .factor = 1 };
 	if (!colon || !equals || equals < colon)
-		return wrong(error, "KIND:NAME=FACTOR, lock:NAME=drop, lock:NAME=split:N or "
-				    "'queue:NAME workers=N' expected");
+		return wrong(error, "KIND:NAME=FACTOR, lock:NAME=drop, lock:NAME=split:N, "
+				    "region:NAME=balance or 'queue:NAME workers=N' expected");
 	if (parse_kind(text, (size_t)(colon - text), &change->of) < 0)
 		return wrong(error, "function, lock, region, thread, queue or external expected "
 				    "before ':'");

@@ -7,6 +7,8 @@
  *	lock:NAME=drop		it excludes nobody
  *	lock:NAME=split:N	N locks in its place, of which each use takes any one
  *	queue:NAME workers=N	N threads get its items
+ *	region:NAME=balance	each thread of the parallel region (OpenMP) has the mean work of them
+ *				between two barriers
  *
  * NAME may have * and ? for any characters.
  */
@@ -25,6 +27,7 @@ enum cpa_change_kind {
 	CPA_CHANGE_DROP,
 	CPA_CHANGE_SPLIT,
 	CPA_CHANGE_WORKERS,
+	CPA_CHANGE_BALANCE,
 };
 
 struct cpa_change {

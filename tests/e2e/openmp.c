@@ -50,6 +50,14 @@ static long imbalanced(void)
 	return 20;
 }
 
+/* The same, divided evenly. */
+static long evened(void)
+{
+#pragma omp parallel num_threads(n)
+	work((20 + 4 * (n - 1)) / n);
+	return (20 + 4 * (n - 1)) / n;
+}
+
 /* At each barrier another thread is the last. */
 static long rotating(void)
 {
@@ -317,13 +325,13 @@ static const struct {
 	const char *name;
 	long (*run)(void);
 } cases[] = {
-	{ "balanced", balanced },     { "imbalanced", imbalanced }, { "rotating", rotating },
-	{ "critical", critical },     { "locks", locks },	    { "ordered", ordered },
-	{ "dynamic", dynamic },	      { "loops", loops },	    { "single", single },
-	{ "sections", sections },     { "tasks", tasks },	    { "in_barrier", in_barrier },
-	{ "taskgroup", taskgroup },   { "depend", depend },	    { "taskloop", taskloop },
-	{ "undeferred", undeferred }, { "nested", nested },	    { "changing", changing },
-	{ "threads", threads },
+	{ "balanced", balanced },     { "imbalanced", imbalanced }, { "evened", evened },
+	{ "rotating", rotating },     { "critical", critical },	    { "locks", locks },
+	{ "ordered", ordered },	      { "dynamic", dynamic },	    { "loops", loops },
+	{ "single", single },	      { "sections", sections },	    { "tasks", tasks },
+	{ "in_barrier", in_barrier }, { "taskgroup", taskgroup },   { "depend", depend },
+	{ "taskloop", taskloop },     { "undeferred", undeferred }, { "nested", nested },
+	{ "changing", changing },     { "threads", threads },
 };
 
 int main(int argc, char **argv)

@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 
-from profiled import TIMEOUT_S, check_contradictions, clean_environment, profiled_environment
+from profiled import BUILD, TIMEOUT_S, check_contradictions, clean_environment, profiled_environment
 from profiled import read, run, verify
 from results import Results
 
@@ -49,6 +49,7 @@ AT_LEAST = {
 # What perfect balance takes off the path, in units, with n threads; where which thread does what is sure.
 BALANCED = {
     "balanced": lambda n: 0,
+    "evened": lambda n: 0,
     "imbalanced": lambda n: 20 - (20 + 4 * (n - 1)) / n,
     "rotating": lambda n: 6 * (6 - (6 + n - 1) / n),
     "single": lambda n: 14 - 14 / n,
@@ -58,7 +59,9 @@ BALANCED = {
 }
 # Units of the thread with most, and of all, in the first region.
 BUSIEST = {"imbalanced": lambda n: (20, 20 + 4 * (n - 1)), "undeferred": lambda n: (12, 12)}
+PREDICTED = ("balanced", "evened", "imbalanced", "rotating", "changing")
 UNIT_S = 0.002
+WAITS = 12  # of a thread, at most, in these cases
 REGIONS = {"threads": "region"}  # function of the regions, where it is not the case's
 
 
@@ -116,7 +119,7 @@ def check_sums(results, label, openmp):
     results.check(good, f"{label}: the table of regions adds up{'' if good else f': {wrong}'}")
 
 
-def check_balance(results, label, case, threads, expected, report):
+def check_balance(results, label, case, threads, expected, report, dump, balanced):
     program, openmp = report["program"], report["openmp"]
     check_sums(results, label, openmp)
     asked_s = expected["asked_us"] / 1e6
@@ -127,6 +130,9 @@ def check_balance(results, label, case, threads, expected, report):
         wanted_s = BALANCED[case](threads) * UNIT_S
         text = f"{found_s:.4f} s, {wanted_s:.4f} s within {slack_s:.4f} s"
         results.check(abs(found_s - wanted_s) <= slack_s, f"{label}: balanced saves {text}")
+    if case in PREDICTED:
+        check_what_if(results, label, case, threads, report, slack_s, dump)
+    balanced[case, threads] = (program["critical_path_s"] - found_s, slack_s)
     if case in BUSIEST:
         most, all_units = BUSIEST[case](threads)
         row = openmp["rows"][0]
@@ -136,7 +142,40 @@ def check_balance(results, label, case, threads, expected, report):
         results.check(off_s <= slack_s, f"{label}: work is {off_s:.4f} s off, {slack_s:.4f} s at most")
 
 
-def check_case(results, folder, program, case, threads):
+def predict(dump, *options):
+    report = [BUILD / "cpa-report", "--format", "json", "--cores", "64", *options, dump]
+    return json.loads(run(report))
+
+
+def check_what_if(results, label, case, threads, report, slack_s, dump):
+    """On more processors than threads only the path counts: balance gains what the table says.
+
+    But for what the replay has besides the path: pauses of unknown cause, and the time from a release
+    until the thread runs, which balance adds or takes away.
+    """
+    program, answer = report["program"], predict(dump, "--what-if", "region:*=balance")
+    slack_s += program["idle_s"] + program["unknown_wait_s"] + WAITS * answer["latency_s"]
+    row = answer["predictions"][0]
+    gain_s, wanted_s = row["unchanged_s"] - row["changed_s"], BALANCED[case](threads) * UNIT_S
+    text = f"{gain_s:.4f} s, {wanted_s:.4f} s within {slack_s:.4f} s"
+    results.check(abs(gain_s - wanted_s) <= slack_s, f"{label}: --what-if balance gains {text}")
+
+
+def check_evened(results, program, balanced):
+    """The path of the uneven program, if balanced, is that of the one that is really even."""
+    for threads in THREADS:
+        (one_s, one_slack_s), (other_s, other_slack_s) = (
+            balanced.get((case, threads), (0, 0)) for case in ("imbalanced", "evened")
+        )
+        if one_s and other_s:
+            text = f"{one_s:.4f} s, {other_s:.4f} s within {one_slack_s + other_slack_s:.4f} s"
+            results.check(
+                abs(one_s - other_s) <= one_slack_s + other_slack_s,
+                f"{program.name} {threads}: the path, balanced in theory and really: {text}",
+            )
+
+
+def check_case(results, folder, program, case, threads, balanced):
     label = f"{program.name} {case} {threads}"
     dump = folder / f"{program.name}.{case}.{threads}.dump"
     environment = profiled_environment(
@@ -146,7 +185,7 @@ def check_case(results, folder, program, case, threads):
     report = read(dump)
     check_contradictions(results, label, report)
     check_path(results, label, case, expected, report)
-    check_balance(results, label, case, threads, expected, report)
+    check_balance(results, label, case, threads, expected, report, dump, balanced)
     wanted = f"{REGIONS.get(case, case)}() parallel at openmp.c:"
     found = [c["name"] for c in report["components"] if c["kind"] == "region"]
     results.check(
@@ -233,12 +272,14 @@ def main():
         if not sys.argv[1:]:
             check_same(results, folder, compiler)
         cases = sys.argv[1:] or run([program]).split()
+        balanced = {}  # by case and threads: seconds of the path, and how much they may be off
         for case in cases:
             for threads in THREADS:
                 try:
-                    check_case(results, folder, program, case, threads)
+                    check_case(results, folder, program, case, threads, balanced)
                 except (RuntimeError, ValueError, KeyError) as error:
                     results.check(False, f"{program.name} {case} {threads}: {error!r}")
+        check_evened(results, program, balanced)
     return results.end(folder)
 
 

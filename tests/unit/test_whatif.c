@@ -51,6 +51,8 @@ static void test_changes(void **state)
 	expect("lock:cache=split:8", CPA_CHANGE_SPLIT, CPA_LOCK, "cache", 1, 8);
 	expect("lock:mutex from a+0x10=2.5", CPA_CHANGE_SCALE, CPA_LOCK, "mutex from a+0x10", 2.5,
 	       0);
+	expect("region:f() parallel at f.c:3=balance", CPA_CHANGE_BALANCE, CPA_REGION,
+	       "f() parallel at f.c:3", 1, 0);
 	expect("queue:jobs workers=6", CPA_CHANGE_WORKERS, CPA_QUEUE, "jobs", 1, 6);
 	expect("queue:workers=0.1", CPA_CHANGE_SCALE, CPA_QUEUE, "workers", 0.1, 0);
 }
@@ -75,6 +77,7 @@ static void test_wrong_changes(void **state)
 	refuse("function:f=.", "a factor from 0 to 100");
 	refuse("function:f=drop", "are for locks");
 	refuse("queue:q=split:2", "are for locks");
+	refuse("lock:m=balance", "a factor from 0 to 100");
 	refuse("lock:m=split:1", "from 2 to 4096");
 	refuse("lock:m=split:-2", "from 2 to 4096");
 	refuse("lock:m=split:99999999999999999999", "from 2 to 4096");
