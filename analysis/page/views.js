@@ -9,6 +9,7 @@ const VIEWS = [
 	['Locks', locks],
 	['Queues', queues],
 	['Streams', streams],
+	['Regions', regions],
 	['Over time', overTime],
 	['Hierarchy', hierarchy],
 	['Histograms', histograms],

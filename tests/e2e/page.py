@@ -198,6 +198,28 @@ def test_idle(results, view, folder):
     check_observed(results, view, report, "idle")
 
 
+def test_regions(results, view, folder):
+    """The table of parallel regions has the rows of the JSON."""
+    dump = record(folder, "regions", BUILD / "examples" / "loop")
+    page, report = write_page(dump), read(dump)
+    results.check(view.open(page), "regions: opens")
+    rows = view.js(
+        "return [...document.querySelectorAll('#regions tbody tr')].map((r) => [...r.children].map((c) => c.textContent))"
+    )
+    wrong = [
+        (row, each)
+        for row, each in zip(rows, report["openmp"]["rows"])
+        if not is_shown(row[0], each["balanced_saved_s"])
+        or not is_shown(row[1], each["threads"][0]["work_s"])
+        or not is_shown(row[3], each["wait_s"])
+        or row[7:10] != [f"{each['instances']:,}", str(len(each["threads"])), each["name"]]
+    ]
+    same = len(rows) == len(report["openmp"]["rows"])
+    results.check(rows and same and not wrong, f"regions: each row {wrong or ''}".rstrip())
+    check_access(results, view, "regions")
+    quiet(results, view, "regions")
+
+
 def test_streams(results, view, folder):
     """The table of streams has the rows of the JSON."""
     dump = record(folder, "streams", "sh", "-c", "seq 200000 | sort -rn | tail -1")
@@ -529,6 +551,7 @@ def main():
         test_compare(results, view, folder)
         test_idle(results, view, folder)
         test_streams(results, view, folder)
+        test_regions(results, view, folder)
         test_hostile(results, view, folder)
     finally:
         view.close()
