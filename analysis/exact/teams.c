@@ -300,9 +300,9 @@ static void set_row(struct balancing *b, const struct cpa_team_span *by_time, ui
 						   to->chain_s, to->elapsed_s);
 }
 
-/* Regions by what balance saves, the constructs of each behind it. */
+/* Regions by what balance saves, then by work, the constructs of each behind it. */
 struct rank {
-	double key, own;
+	double key, work, own;
 	uint32_t region, which;
 	bool construct;
 };
@@ -313,6 +313,8 @@ static int compare_ranks(const void *a, const void *b)
 
 	if (x->key != y->key)
 		return x->key > y->key ? -1 : 1;
+	if (x->work != y->work)
+		return x->work > y->work ? -1 : 1;
 	if (x->region != y->region)
 		return x->region < y->region ? -1 : 1;
 	if (x->construct != y->construct)
@@ -343,6 +345,7 @@ static struct rank *rank_rows(const struct balancing *b, size_t *count)
 		if (row != whole && constructs == 1)
 			continue;
 		rank[(*count)++] = (struct rank){ .key = saved(b, whole->balanced),
+						  .work = whole->even,
 						  .own = saved(b, row->balanced),
 						  .region = row->region,
 						  .which = (uint32_t)i,
