@@ -123,6 +123,7 @@ static bool apply(struct inquiry *q, uint32_t component, const struct cpa_change
 		return true;
 	case CPA_CHANGE_BALANCE:
 		q->balanced[component] = q->balances = true;
+		q->team[component] = change->number;
 		return true;
 	case CPA_CHANGE_SCALE:
 		break;
@@ -144,6 +145,7 @@ static int apply_all(struct inquiry *q, char **error)
 	q->locks = XNEWVEC(uint32_t, q->names.components + 1);
 	q->workers = XCNEWVEC(uint32_t, q->names.components + 1);
 	q->balanced = XCNEWVEC(bool, q->names.components + 1);
+	q->team = XCNEWVEC(uint32_t, q->names.components + 1);
 	for (uint32_t i = 0; i <= q->dump->header.slots; i++)
 		q->factor[i] = 1;
 	for (uint32_t i = 0; i <= q->names.components; i++)
@@ -459,6 +461,7 @@ enum cpa_refusal cpa_predict(struct cpa_dump *dump, const struct cpa_profile *pr
 	free(q.locks);
 	free(q.workers);
 	free(q.balanced);
+	free(q.team);
 	free(q.activity);
 	return refusal;
 }

@@ -24,12 +24,13 @@ struct inquiry {
 	uint32_t *locks, *workers;
 	bool *balanced; /* [component row]: a region to balance */
 	bool balances;	/* there is one */
+	uint32_t *team; /* [component row]: threads of a region to balance; 0: as many as in the run */
 	struct cpa_activity_change *activity;
 };
 
 /*
  * Set q->activity so that the regions in q->balanced are. Return 0, or -1 with *@error, which the caller
- * frees: none of them has a team.
+ * frees: none of them has a team, or not enough cores were asked for.
  */
 int predict_balance(struct inquiry *q, char **error);
 

@@ -281,17 +281,18 @@ static bool counted_before(const struct cpa_history_event *event)
 	       event[-1].now - event[-1].arrived >= event->external + event->runqueue;
 }
 
-/* Apply the change to this activity alone. */
+/* Apply the change to this activity alone; idle time in it is no work. */
 static void change(const struct transcribe *t, uint32_t which,
 		   const struct cpa_history_event *event, uint64_t *process, uint64_t *external)
 {
 	const struct cpa_activity_change *all = t->changes->activity, *one;
+	uint64_t idle = event->idle < *external ? event->idle : *external;
 
 	if (!all)
 		return;
 	one = &all[t->thread[which].base + (size_t)(event - t->run->thread[which].event)];
 	*process = cpa_history_ticks((double)*process * one->part + 0.5) + one->more;
-	*external = cpa_history_ticks((double)*external * one->part + 0.5);
+	*external = idle + cpa_history_ticks((double)(*external - idle) * one->part + 0.5);
 }
 
 void transcribe_activity(struct transcribe *t, uint32_t which,

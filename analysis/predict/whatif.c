@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define WORKERS " workers"
+#define THREADS " threads"
 #define SPLIT	"split:"
 
 static int wrong(const char **error, const char *what)
@@ -91,17 +92,18 @@ int cpa_change_parse(struct cpa_change *change, const char *text, const char **e
 	*change = (struct cpa_change){ .factor = 1 };
 	if (!colon || !equals || equals < colon)
 		return wrong(error, "KIND:NAME=FACTOR, lock:NAME=drop, lock:NAME=split:N, "
-				    "region:NAME=balance or 'queue:NAME workers=N' expected");
+				    "region:NAME=balance, 'region:NAME threads=N' or 'queue:NAME "
+				    "workers=N' expected");
 	if (parse_kind(text, (size_t)(colon - text), &change->of) < 0)
 		return wrong(error, "function, lock, region, thread, queue or external expected "
 				    "before ':'");
 	length = (size_t)(equals - colon) - 1;
-	if (change->of == CPA_QUEUE && length >= suffix &&
-	    strncmp(equals - suffix, WORKERS, suffix) == 0) {
+	if ((change->of == CPA_QUEUE || change->of == CPA_REGION) && length >= suffix &&
+	    strncmp(equals - suffix, change->of == CPA_QUEUE ? WORKERS : THREADS, suffix) == 0) {
 		length -= suffix;
-		change->kind = CPA_CHANGE_WORKERS;
+		change->kind = change->of == CPA_QUEUE ? CPA_CHANGE_WORKERS : CPA_CHANGE_BALANCE;
 		if (!parse_count(equals + 1, 1, &change->number))
-			return wrong(error, "workers: a number from 1 to 4096 expected");
+			return wrong(error, "workers, threads: a number from 1 to 4096 expected");
 	} else if (parse_value(change, equals + 1, error) < 0) {
 		return -1;
 	}

@@ -9,6 +9,7 @@
  *	queue:NAME workers=N	N threads get its items
  *	region:NAME=balance	each thread of the parallel region (OpenMP) has the mean work of them
  *				between two barriers
+ *	region:NAME threads=N	N threads have that work, each as much
  *
  * NAME may have * and ? for any characters.
  */
@@ -27,7 +28,7 @@ enum cpa_change_kind {
 	CPA_CHANGE_DROP,
 	CPA_CHANGE_SPLIT,
 	CPA_CHANGE_WORKERS,
-	CPA_CHANGE_BALANCE,
+	CPA_CHANGE_BALANCE, /* also with another number of threads */
 };
 
 struct cpa_change {
@@ -35,7 +36,7 @@ struct cpa_change {
 	enum cpa_component_kind of;
 	char *name;
 	double factor;
-	uint32_t number; /* of locks or workers */
+	uint32_t number; /* of locks, workers, or threads; 0: as many as in the run */
 };
 
 /*

@@ -113,7 +113,8 @@ static const char help[] =
 	"                            lock, region, thread, queue, external; NAME as in the "
 	"report,\n"
 	"                            with * and ?. Also lock:NAME=drop, lock:NAME=split:N,\n"
-	"                            region:NAME=balance, 'queue:NAME workers=N'; may be repeated\n"
+	"                            region:NAME=balance, 'region:NAME threads=N' (OpenMP),\n"
+	"                            'queue:NAME workers=N'; may be repeated\n"
 	"  --curves                  also if each of the largest components took less time\n"
 	"\n"
 	"Exit status: 0, 1 for a dump that cannot be read or is not verified, 2 for wrong usage.\n";

@@ -58,6 +58,17 @@ static long evened(void)
 	return (20 + 4 * (n - 1)) / n;
 }
 
+/* As much work whatever the number of threads. */
+static long divided(void)
+{
+	for (int i = 0; i < 3; i++) {
+#pragma omp parallel num_threads(n)
+		work(12 / n);
+		work(1);
+	}
+	return 3 * (12 / n + 1);
+}
+
 /* At each barrier another thread is the last. */
 static long rotating(void)
 {
@@ -325,13 +336,13 @@ static const struct {
 	const char *name;
 	long (*run)(void);
 } cases[] = {
-	{ "balanced", balanced },     { "imbalanced", imbalanced }, { "evened", evened },
-	{ "rotating", rotating },     { "critical", critical },	    { "locks", locks },
-	{ "ordered", ordered },	      { "dynamic", dynamic },	    { "loops", loops },
-	{ "single", single },	      { "sections", sections },	    { "tasks", tasks },
-	{ "in_barrier", in_barrier }, { "taskgroup", taskgroup },   { "depend", depend },
-	{ "taskloop", taskloop },     { "undeferred", undeferred }, { "nested", nested },
-	{ "changing", changing },     { "threads", threads },
+	{ "balanced", balanced }, { "imbalanced", imbalanced }, { "evened", evened },
+	{ "divided", divided },	  { "rotating", rotating },	{ "critical", critical },
+	{ "locks", locks },	  { "ordered", ordered },	{ "dynamic", dynamic },
+	{ "loops", loops },	  { "single", single },		{ "sections", sections },
+	{ "tasks", tasks },	  { "in_barrier", in_barrier }, { "taskgroup", taskgroup },
+	{ "depend", depend },	  { "taskloop", taskloop },	{ "undeferred", undeferred },
+	{ "nested", nested },	  { "changing", changing },	{ "threads", threads },
 };
 
 int main(int argc, char **argv)

@@ -49,6 +49,7 @@ AT_LEAST = {
 # What perfect balance takes off the path, in units, with n threads; where which thread does what is sure.
 BALANCED = {
     "balanced": lambda n: 0,
+    "divided": lambda n: 0,
     "evened": lambda n: 0,
     "imbalanced": lambda n: 20 - (20 + 4 * (n - 1)) / n,
     "rotating": lambda n: 6 * (6 - (6 + n - 1) / n),
@@ -132,6 +133,8 @@ def check_balance(results, label, case, threads, expected, report, dump, balance
         results.check(abs(found_s - wanted_s) <= slack_s, f"{label}: balanced saves {text}")
     if case in PREDICTED:
         check_what_if(results, label, case, threads, report, slack_s, dump)
+    if case == "divided":
+        check_threads(results, label, dump, threads, report, slack_s)
     balanced[case, threads] = (program["critical_path_s"] - found_s, slack_s)
     if case in BUSIEST:
         most, all_units = BUSIEST[case](threads)
@@ -159,6 +162,21 @@ def check_what_if(results, label, case, threads, report, slack_s, dump):
     gain_s, wanted_s = row["unchanged_s"] - row["changed_s"], BALANCED[case](threads) * UNIT_S
     text = f"{gain_s:.4f} s, {wanted_s:.4f} s within {slack_s:.4f} s"
     results.check(abs(gain_s - wanted_s) <= slack_s, f"{label}: --what-if balance gains {text}")
+
+
+def check_threads(results, label, dump, threads, report, slack_s):
+    """With another number of threads the region takes its work divided by them."""
+    program = report["program"]
+    for wanted in (1, 2, 3, 4, 12):
+        answer = predict(dump, "--what-if", f"region:divided* threads={wanted}")
+        row = answer["predictions"][0]
+        more_s = row["changed_s"] - row["unchanged_s"]
+        wanted_s = 3 * (12 / wanted - 12 / threads) * UNIT_S
+        # All other work may be in the region, and in one thread then.
+        off_s = slack_s * max(1, threads / wanted) + WAITS * answer["latency_s"]
+        off_s += program["idle_s"] + program["unknown_wait_s"]
+        text = f"{more_s:.4f} s, {wanted_s:.4f} s within {off_s:.4f} s"
+        results.check(abs(more_s - wanted_s) <= off_s, f"{label}: with {wanted} threads, longer by {text}")
 
 
 def check_evened(results, program, balanced):

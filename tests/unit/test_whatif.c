@@ -53,6 +53,8 @@ static void test_changes(void **state)
 	       0);
 	expect("region:f() parallel at f.c:3=balance", CPA_CHANGE_BALANCE, CPA_REGION,
 	       "f() parallel at f.c:3", 1, 0);
+	expect("region:loop threads=8", CPA_CHANGE_BALANCE, CPA_REGION, "loop", 1, 8);
+	expect("region:threads=0.5", CPA_CHANGE_SCALE, CPA_REGION, "threads", 0.5, 0);
 	expect("queue:jobs workers=6", CPA_CHANGE_WORKERS, CPA_QUEUE, "jobs", 1, 6);
 	expect("queue:workers=0.1", CPA_CHANGE_SCALE, CPA_QUEUE, "workers", 0.1, 0);
 }
@@ -82,6 +84,8 @@ static void test_wrong_changes(void **state)
 	refuse("lock:m=split:-2", "from 2 to 4096");
 	refuse("lock:m=split:99999999999999999999", "from 2 to 4096");
 	refuse("queue:q workers=0", "from 1 to 4096");
+	refuse("region:r threads=0", "from 1 to 4096");
+	refuse("region:r workers=x", "a factor from 0 to 100");
 	refuse("queue:q workers=1.5", "from 1 to 4096");
 }
 
