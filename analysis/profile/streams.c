@@ -24,6 +24,10 @@ const char *cpa_stream_word(enum cpa_stream_kind kind)
 		[CPA_STREAM_UNIX] = "unix socket",
 		[CPA_STREAM_TCP] = "TCP",
 		[CPA_STREAM_EVENTFD] = "eventfd",
+		[CPA_STREAM_PACKET] = "unix packets",
+		[CPA_STREAM_DATAGRAM] = "unix datagrams",
+		[CPA_STREAM_UDP] = "UDP",
+		[CPA_STREAM_CONNECTION] = "connections",
 	};
 
 	return kind < CPA_STREAM_KINDS && words[kind] ? words[kind] : "stream";

@@ -206,14 +206,14 @@ CPA_EXPORT int daemon(int nochdir, int noclose)
 }
 
 /* Both ends know each other from the start. */
-static __attribute__((noinline)) void paired(const int ends[2])
+static __attribute__((noinline)) void paired(const int ends[2], int type)
 {
 	bool inside = cpa_tls.inside;
 	int err = errno;
 	uint64_t words[2];
 
 	cpa_reenter();
-	cpa_look_pair(ends, words);
+	cpa_look_pair(ends, type, words);
 	cpa_tls.inside = inside;
 	for (unsigned i = 0; i < 2; i++)
 		cpa_descriptor_set(ends[i], words[i]);
@@ -224,9 +224,8 @@ CPA_EXPORT int socketpair(int domain, int type, int protocol, int ends[2])
 {
 	int ret = REAL(socketpair)(domain, type, protocol, ends);
 
-	if (!ret && *cpa_alive && domain == AF_UNIX &&
-	    (type & ~(SOCK_CLOEXEC | SOCK_NONBLOCK)) == SOCK_STREAM)
-		paired(ends);
+	if (!ret && *cpa_alive && domain == AF_UNIX)
+		paired(ends, type & ~(SOCK_CLOEXEC | SOCK_NONBLOCK));
 	return ret;
 }
 

@@ -107,7 +107,7 @@ static void close_ends(struct cpa_worker *w, uint64_t word)
 {
 	uint32_t reads = cpa_descriptor_reads(word), writes = cpa_descriptor_writes(word);
 
-	if (writes) {
+	if (writes && cpa_stream_has_end(cpa_stream(writes))) {
 		cpa_stream_close(&w->self, cpa_stream(writes));
 		cpa_stream_closed(cpa_stream(writes), CPA_STREAM_NO_WRITER);
 	}

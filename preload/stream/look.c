@@ -17,19 +17,11 @@
 #include "preload/core/identity.h"
 #include "preload/libc/confined.h"
 #include "preload/libc/private_fds.h"
+#include "preload/stream/address.h"
 #include "shadow/store/index.h"
 #include "shadow/store/kernel.h"
 
 #define GENERATIONS 64u /* connections between the same two addresses that are told apart */
-
-/* A key of numbers and a kind; never 0. */
-static uint64_t key_of(enum cpa_stream_kind kind, uint64_t a, uint64_t b, uint64_t c)
-{
-	uint64_t key = cpa_index_hash((uint64_t)kind << 56 ^ a);
-
-	key = cpa_index_hash(cpa_index_hash(key ^ b) ^ c);
-	return key ? key : 1;
-}
 
 /* Bytes that wait in the stream which @fd reads, or for a pipe: which it writes. */
 static uint64_t waiting_in(int fd)
@@ -47,7 +39,7 @@ static uint64_t word_of(uint32_t reads, uint32_t writes)
 static uint64_t look_pipe(int fd, const struct stat *st)
 {
 	long flags = cpa_kernel(SYS_fcntl, fd, F_GETFL);
-	uint32_t row = cpa_stream_intern(key_of(CPA_STREAM_PIPE, st->st_dev, st->st_ino, 0),
+	uint32_t row = cpa_stream_intern(cpa_stream_key(CPA_STREAM_PIPE, st->st_dev, st->st_ino, 0),
 					 CPA_STREAM_PIPE, waiting_in(fd));
 
 	return word_of((flags & O_ACCMODE) == O_WRONLY ? 0 : row,
@@ -55,10 +47,22 @@ static uint64_t look_pipe(int fd, const struct stat *st)
 }
 
 /* Of a unix socket: the stream that the socket with @inode receives. */
-static uint32_t unix_row(uint64_t device, uint64_t inode, uint64_t waiting)
+static uint32_t unix_row(enum cpa_stream_kind kind, uint64_t device, uint64_t inode,
+			 uint64_t waiting)
 {
-	return cpa_stream_intern(key_of(CPA_STREAM_UNIX, device, inode, 0), CPA_STREAM_UNIX,
-				 waiting);
+	return cpa_stream_intern(cpa_stream_key(kind, device, inode, 0), kind, waiting);
+}
+
+/* Of a unix socket of @type; 0: none. */
+static enum cpa_stream_kind unix_kind(int type)
+{
+	static const uint8_t kind[] = {
+		[SOCK_STREAM] = CPA_STREAM_UNIX,
+		[SOCK_DGRAM] = CPA_STREAM_DATAGRAM,
+		[SOCK_SEQPACKET] = CPA_STREAM_PACKET,
+	};
+
+	return type >= 0 && (size_t)type < sizeof(kind) ? kind[type] : 0;
 }
 
 struct peer {
@@ -119,26 +123,28 @@ static bool may_ask(void)
 	return may;
 }
 
-static uint64_t look_unix(int fd, const struct stat *st)
+static uint64_t look_unix(int fd, const struct stat *st, enum cpa_stream_kind kind)
 {
 	struct peer p = { .inode = (uint32_t)st->st_ino };
 
 	if (!may_ask() || !cpa_private_fds_call(ask_peer, &p) || !p.peer)
 		return word_of(0, 0);
-	return word_of(unix_row(st->st_dev, st->st_ino, waiting_in(fd)),
-		       unix_row(st->st_dev, p.peer, 0));
+	return word_of(unix_row(kind, st->st_dev, st->st_ino,
+				kind == CPA_STREAM_UNIX ? waiting_in(fd) : 0),
+		       unix_row(kind, st->st_dev, p.peer, 0));
 }
 
-void cpa_look_pair(const int fds[2], uint64_t words[2])
+void cpa_look_pair(const int fds[2], int type, uint64_t words[2])
 {
+	enum cpa_stream_kind kind = unix_kind(type);
 	struct stat st[2];
 	uint32_t row[2];
 
 	words[0] = words[1] = 0;
-	if (cpa_kernel(SYS_fstat, fds[0], &st[0]) || cpa_kernel(SYS_fstat, fds[1], &st[1]))
+	if (!kind || cpa_kernel(SYS_fstat, fds[0], &st[0]) || cpa_kernel(SYS_fstat, fds[1], &st[1]))
 		return;
 	for (unsigned i = 0; i < 2; i++)
-		row[i] = unix_row(st[i].st_dev, st[i].st_ino, 0);
+		row[i] = unix_row(kind, st[i].st_dev, st[i].st_ino, 0);
 	words[0] = CPA_DESCRIPTOR_GIVEN | word_of(row[0], row[1]);
 	words[1] = CPA_DESCRIPTOR_GIVEN | word_of(row[1], row[0]);
 }
@@ -148,52 +154,23 @@ uint64_t cpa_look_eventfd(uint64_t value)
 	static uint64_t made;
 	/* Relaxed: a number that nobody else has. */
 	uint64_t number = __atomic_add_fetch(&made, 1, __ATOMIC_RELAXED);
-	uint32_t row = cpa_stream_intern(key_of(CPA_STREAM_EVENTFD, cpa_process_number, number,
-						cpa_clock_now()),
+	uint32_t row = cpa_stream_intern(cpa_stream_key(CPA_STREAM_EVENTFD, cpa_process_number,
+							number, cpa_clock_now()),
 					 CPA_STREAM_EVENTFD, value);
 
 	return CPA_DESCRIPTOR_GIVEN | word_of(row, row);
 }
 
-/* An address and port of TCP; one of IPv4 is the same in both families. */
-struct end {
-	uint64_t high, low;
-	uint16_t port;
-};
-
-static bool end_of(struct sockaddr_storage *address, struct end *end)
-{
-	static const uint8_t mapped[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
-	uint8_t bytes[16] = { 0 };
-
-	if (address->ss_family == AF_INET) {
-		const struct sockaddr_in *in = (const struct sockaddr_in *)address;
-
-		memcpy(bytes, mapped, sizeof(mapped));
-		memcpy(bytes + sizeof(mapped), &in->sin_addr, 4);
-		end->port = in->sin_port;
-	} else if (address->ss_family == AF_INET6) {
-		const struct sockaddr_in6 *in = (const struct sockaddr_in6 *)address;
-
-		memcpy(bytes, &in->sin6_addr, sizeof(bytes));
-		end->port = in->sin6_port;
-	} else {
-		return false;
-	}
-	memcpy(&end->high, bytes, 8);
-	memcpy(&end->low, bytes + 8, 8);
-	return true;
-}
-
 /* The stream from @from to @to: the first of that name that has not been closed at both ends. */
-static uint32_t tcp_row(const struct end *from, const struct end *to, uint64_t waiting)
+static uint32_t tcp_row(const struct cpa_end *from, const struct cpa_end *to, uint64_t waiting)
 {
 	uint64_t ports = (uint64_t)from->port << 16 | to->port;
 
 	for (uint64_t i = 0; i < GENERATIONS; i++) {
-		uint32_t row = cpa_stream_intern(key_of(CPA_STREAM_TCP, from->high ^ from->low,
-							to->high ^ to->low, i << 32 | ports),
-						 CPA_STREAM_TCP, waiting);
+		uint32_t row =
+			cpa_stream_intern(cpa_stream_key(CPA_STREAM_TCP, from->high ^ from->low,
+							 to->high ^ to->low, i << 32 | ports),
+					  CPA_STREAM_TCP, waiting);
 
 		if (!row || cpa_stream_closed(cpa_stream(row), 0) !=
 				    (CPA_STREAM_NO_WRITER | CPA_STREAM_NO_READER))
@@ -202,23 +179,19 @@ static uint32_t tcp_row(const struct end *from, const struct end *to, uint64_t w
 	return 0;
 }
 
-static uint64_t look_tcp(int fd)
-{
-	struct sockaddr_storage a = { 0 }, b = { 0 };
-	socklen_t size_a = sizeof(a), size_b = sizeof(b);
-	struct end own, other;
-	uint32_t reads, writes;
+/* An address that the kernel tells of a socket; size 0: none. */
+struct address {
+	struct sockaddr_storage name;
+	socklen_t size;
+};
 
-	if (cpa_kernel(SYS_getsockname, fd, &a, &size_a) ||
-	    cpa_kernel(SYS_getpeername, fd, &b, &size_b)) /* it listens, or is not connected yet */
-		return 0;
-	/* A connection within the machine has one address, whose ports differ. */
-	if (!end_of(&a, &own) || !end_of(&b, &other) || own.high != other.high ||
-	    own.low != other.low)
-		return word_of(0, 0);
-	reads = tcp_row(&other, &own, waiting_in(fd));
-	writes = tcp_row(&own, &other, 0);
-	return word_of(reads, writes);
+static struct address address_of(long call, int fd)
+{
+	struct address a = { .size = sizeof(a.name) };
+
+	if (cpa_kernel(call, fd, &a.name, &a.size) || a.size > sizeof(a.name))
+		a.size = 0;
+	return a;
 }
 
 static int option(int fd, int name)
@@ -229,17 +202,121 @@ static int option(int fd, int name)
 	return cpa_kernel(SYS_getsockopt, fd, SOL_SOCKET, name, &value, &size) ? -1 : value;
 }
 
+/* A socket that listens at @own; 0: it does not. */
+static uint64_t look_listener(int fd, const struct address *own)
+{
+	if (option(fd, SO_ACCEPTCONN) <= 0)
+		return 0;
+	return word_of(cpa_address_own(CPA_STREAM_CONNECTION, &own->name, own->size), 0);
+}
+
+static uint64_t look_tcp(int fd)
+{
+	struct address a = address_of(SYS_getsockname, fd), b = address_of(SYS_getpeername, fd);
+	struct cpa_end own, other;
+	uint32_t reads, writes;
+
+	if (!b.size) /* it listens, or is not connected yet */
+		return look_listener(fd, &a);
+	/* A connection within the machine has one address, whose ports differ. */
+	if (!cpa_end_of(&a.name, a.size, &own) || !cpa_end_of(&b.name, b.size, &other) ||
+	    own.high != other.high || own.low != other.low)
+		return word_of(0, 0);
+	reads = tcp_row(&other, &own, waiting_in(fd));
+	writes = tcp_row(&own, &other, 0);
+	return word_of(reads, writes);
+}
+
+/* Of several sockets with one address the kernel chooses who gets a message. */
+static void mark_shared(int fd, uint32_t row)
+{
+	if (row && option(fd, SO_REUSEPORT) > 0)
+		__atomic_store_n(&cpa_stream(row)->broken, 1, __ATOMIC_RELAXED);
+}
+
+/* Not bound: 0, as it will be by the first message. */
+static uint64_t look_udp(int fd)
+{
+	struct address a = address_of(SYS_getsockname, fd), b = address_of(SYS_getpeername, fd);
+	uint32_t reads = cpa_address_own(CPA_STREAM_UDP, &a.name, a.size);
+
+	mark_shared(fd, reads);
+	return reads ? word_of(reads,
+			       b.size ? cpa_address_find(CPA_STREAM_UDP, &b.name, b.size) : 0) :
+		       0;
+}
+
+static uint64_t look_datagram(int fd, const struct stat *st)
+{
+	struct address a = address_of(SYS_getsockname, fd), b = address_of(SYS_getpeername, fd);
+	uint32_t reads = cpa_address_own(CPA_STREAM_DATAGRAM, &a.name, a.size);
+	uint32_t writes = cpa_address_find(CPA_STREAM_DATAGRAM, &b.name, b.size);
+
+	if (reads || writes)
+		return word_of(reads, writes);
+	/* Without a name: one of a pair, or not yet bound or connected. */
+	return b.size ? look_unix(fd, st, CPA_STREAM_DATAGRAM) : 0;
+}
+
 static uint64_t look_socket(int fd, const struct stat *st)
 {
-	int domain = option(fd, SO_DOMAIN);
+	int domain = option(fd, SO_DOMAIN), type = option(fd, SO_TYPE);
 
-	if (option(fd, SO_TYPE) != SOCK_STREAM)
+	if (domain == AF_UNIX && type == SOCK_DGRAM)
+		return look_datagram(fd, st);
+	if (domain == AF_UNIX && unix_kind(type)) {
+		struct address a = address_of(SYS_getsockname, fd);
+		uint64_t word = look_listener(fd, &a);
+
+		return word ? word : look_unix(fd, st, unix_kind(type));
+	}
+	if (domain != AF_INET && domain != AF_INET6)
 		return word_of(0, 0);
-	if (domain == AF_UNIX)
-		return look_unix(fd, st);
-	if (domain == AF_INET || domain == AF_INET6)
-		return option(fd, SO_PROTOCOL) == IPPROTO_TCP ? look_tcp(fd) : word_of(0, 0);
+	if (type == SOCK_STREAM && option(fd, SO_PROTOCOL) == IPPROTO_TCP)
+		return look_tcp(fd);
+	if (type == SOCK_DGRAM && option(fd, SO_PROTOCOL) == IPPROTO_UDP)
+		return look_udp(fd);
 	return word_of(0, 0);
+}
+
+uint32_t cpa_look_listening(int fd, const void *to, socklen_t size)
+{
+	uint32_t row = cpa_address_find(CPA_STREAM_CONNECTION, to, size);
+	int type = row ? option(fd, SO_TYPE) : 0;
+
+	return type == SOCK_STREAM || type == SOCK_SEQPACKET ? row : 0;
+}
+
+/* A connection by the address of who made it, @who; 0: not known. */
+static uint64_t name_by_address(const struct address *who)
+{
+	struct cpa_end end;
+
+	return cpa_end_of(&who->name, who->size, &end) ?
+		       cpa_stream_key(CPA_STREAM_CONNECTION, end.high, end.low, end.port) :
+		       0;
+}
+
+uint64_t cpa_look_connected(int fd)
+{
+	struct address own = address_of(SYS_getsockname, fd);
+
+	return own.name.ss_family == AF_UNIX ? (uint64_t)cpa_kernel(SYS_getpid) :
+					       name_by_address(&own);
+}
+
+uint64_t cpa_look_accepted(int fd)
+{
+	struct address other = address_of(SYS_getpeername, fd);
+	struct ucred peer = { 0 };
+	socklen_t size = sizeof(peer);
+
+	if (other.name.ss_family != AF_UNIX)
+		return name_by_address(&other);
+	/* The kernel keeps the process that connected. */
+	if (cpa_kernel(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) || peer.pid < 0)
+		return 0;
+	return (uint64_t)peer.pid;
 }
 
 uint64_t cpa_look(int fd)

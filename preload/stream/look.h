@@ -5,11 +5,13 @@
  * Both ends of a stream, in whatever process, come to the same key: that of a pipe is its device and
  * inode; that of one direction of a unix socket the inode of the socket that receives; that of one
  * direction of a TCP connection both addresses, the sender's first, and how many connections between
- * these had both ends closed before. Of other sockets, and of TCP connections to other machines,
- * nothing is followed.
+ * these had both ends closed before. A socket that listens or receives datagrams: address.h. Of other
+ * sockets, and of TCP connections to other machines, nothing is followed.
  */
 #ifndef CPA_PRELOAD_STREAM_LOOK_H
 #define CPA_PRELOAD_STREAM_LOOK_H
+
+#include <sys/socket.h>
 
 #include "preload/stream/descriptor.h"
 
@@ -19,8 +21,18 @@
  */
 CPA_HIDDEN uint64_t cpa_look(int fd);
 
-/* The words of the two ends of a new pair of unix stream sockets, as cpa_look(). */
-CPA_HIDDEN void cpa_look_pair(const int fds[2], uint64_t words[2]);
+/* The words of the two ends of a new pair of unix sockets of @type, as cpa_look(). */
+CPA_HIDDEN void cpa_look_pair(const int fds[2], int type, uint64_t words[2]);
+
+/* The stream of connections that @fd becomes part of where it connects to an address. 0: none. */
+CPA_HIDDEN uint32_t cpa_look_listening(int fd, const void *to, socklen_t size);
+
+/*
+ * What both ends call a connection, of which @fd is the end that has been connected, or was accepted:
+ * the process, or the address, of who connected. 0: that is not known.
+ */
+CPA_HIDDEN uint64_t cpa_look_connected(int fd);
+CPA_HIDDEN uint64_t cpa_look_accepted(int fd);
 
 /* The word of a new eventfd, whose counter is @value. */
 CPA_HIDDEN uint64_t cpa_look_eventfd(uint64_t value);

@@ -25,7 +25,8 @@ static void look_at(struct search *search, int fd)
 	struct cpa_self *self = &search->w->self;
 	struct cpa_stream_found found;
 
-	if (!s || (!cpa_stream_next(self, s, &found) && !cpa_stream_end(self, s, &found)))
+	if (!s || (!cpa_stream_next(self, s, &found) &&
+		   !(cpa_stream_has_end(s) && cpa_stream_end(self, s, &found))))
 		return;
 	if (search->first.count && search->first.released <= found.released) {
 		cpa_stream_drop(self, &found);

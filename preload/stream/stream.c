@@ -7,6 +7,7 @@
 #include "preload/core/event.h"
 #include "preload/core/track.h"
 #include "preload/core/window.h"
+#include "shadow/edge/message.h"
 #include "shadow/graph/activity.h"
 #include "shadow/store/kernel.h"
 
@@ -40,6 +41,14 @@ static uint64_t moved(struct cpa_stream *s, ssize_t ret, uint64_t value)
 	return value & CPA_STREAM_BYTES;
 }
 
+/* What a read or write by name that returned @ret is called: a message by its length. 0: it failed. */
+static uint64_t name_of(const struct cpa_stream_use *use, ssize_t ret)
+{
+	if (ret < 0)
+		return 0;
+	return use->stream->kind == CPA_STREAM_CONNECTION ? use->name : (uint64_t)ret + 1;
+}
+
 void cpa_stream_take(struct cpa_worker *w, struct cpa_stream_found *found, bool took, bool blocked,
 		     enum cpa_event_kind kind, uint64_t caller)
 {
@@ -59,6 +68,8 @@ void cpa_stream_take(struct cpa_worker *w, struct cpa_stream_found *found, bool 
 				wait.now - arrived);
 		return;
 	}
+	if (unlikely(blocked && found->stream->kind == CPA_STREAM_UDP))
+		cpa_message_renew(&w->self, found, took, arrived);
 	cpa_stream_join(&w->self, found, took, blocked, &wait);
 	if (wait.from)
 		cpa_dependency(&w->self, &wait, wait.now - arrived);
@@ -76,6 +87,21 @@ void cpa_stream_read_makes_room(struct cpa_stream_use *use, uint64_t caller)
 		use->room = true;
 	}
 	errno = err;
+}
+
+/* Find what a read depends on that took @n bytes. */
+static bool find(struct cpa_worker *w, const struct cpa_stream_use *use, ssize_t ret, uint64_t n,
+		 struct cpa_stream_found *found)
+{
+	struct cpa_stream *s = use->stream;
+
+	if (likely(!cpa_stream_is_by_name(s)))
+		return ret ? cpa_stream_read(&w->self, s, n, found) :
+			     cpa_stream_end(&w->self, s, found);
+	/* Relaxed: a close that was seen came before the read that found the end. */
+	if (!ret && cpa_stream_has_end(s) && __atomic_load_n(&s->ended, __ATOMIC_RELAXED))
+		return cpa_stream_end(&w->self, s, found);
+	return cpa_message_read(&w->self, s, name_of(use, ret), n, found);
 }
 
 bool cpa_stream_was_read(const struct cpa_stream_use *use, ssize_t ret, const void *bytes,
@@ -98,11 +124,11 @@ bool cpa_stream_was_read(const struct cpa_stream_use *use, ssize_t ret, const vo
 		return false;
 	}
 	blocked = cpa_stream_was_blocked(w);
-	if (ret ? cpa_stream_read(&w->self, s, n, &found) : cpa_stream_end(&w->self, s, &found)) {
-		cpa_stream_take(w, &found, ret > 0, blocked, CPA_EV_READ, caller);
+	if (find(w, use, ret, n, &found)) {
+		cpa_stream_take(w, &found, !found.ends, blocked, CPA_EV_READ, caller);
 		is_known = true;
 	}
-	if (ret && unlikely(!use->room && cpa_stream_is_written(s))) {
+	if ((ret || cpa_stream_is_by_name(s)) && unlikely(!use->room && cpa_stream_is_written(s))) {
 		/* The writer came behind our back: late, it may find this still. */
 		if (!is_known)
 			cpa_event(w, CPA_EV_READ, caller, 0);
@@ -177,7 +203,10 @@ bool cpa_stream_was_written(struct cpa_stream_use *use, ssize_t ret, uint64_t ca
 		cpa_stream_wrote(s, n);
 		return false;
 	}
-	cpa_stream_write_end(&w->self, &use->record, n);
+	if (unlikely(cpa_stream_is_by_name(s)))
+		cpa_message_write_end(&w->self, &use->record, name_of(use, ret), n);
+	else
+		cpa_stream_write_end(&w->self, &use->record, n);
 	if (unlikely(cpa_stream_was_blocked(w)) && cpa_window_is_in(w) &&
 	    __atomic_load_n(&s->rooms, __ATOMIC_RELAXED)) {
 		made_room(w, s, caller);

@@ -25,7 +25,8 @@ struct cpa_stream_use {
 	struct cpa_stream *stream;
 	struct cpa_stream_record record; /* of a write; record.stream NULL: none */
 	uint64_t value;			 /* of a write to an eventfd: what it adds; 0: not known */
-	bool room; /* of a read: it has left its path for writers that wait for room */
+	bool room;     /* of a read: it has left its path for writers that wait for room */
+	uint64_t name; /* of a connection, once it is known: shadow/edge/message.h */
 };
 
 /* The thread may have been blocked since its last event. */
@@ -43,6 +44,7 @@ static inline struct cpa_stream_use cpa_stream_reads(int fd, uint64_t caller)
 
 	use.stream = cpa_descriptor_in(fd);
 	use.room = false;
+	use.name = 0;
 	if (unlikely(use.stream) && cpa_stream_is_written(use.stream))
 		cpa_stream_read_makes_room(&use, caller);
 	return use;

@@ -32,7 +32,9 @@
 #include "preload/core/track.h"
 #include "preload/lib/uv.h"
 #include "preload/process/wait.h"
+#include "preload/stream/batch.h"
 #include "preload/stream/poll.h"
+#include "preload/stream/socket.h"
 #include "preload/stream/stdio.h"
 #include "preload/stream/stream.h"
 #include "shadow/store/kernel.h"
@@ -204,19 +206,21 @@ static __attribute__((noinline, cold)) void slept(uint64_t caller)
 	}
 
 /* A call that waits for a connection on fd, and returns a new descriptor for it. */
-#define ACCEPTING(name, parameters, arguments)                 \
-	CPA_EXPORT int name parameters                         \
-	{                                                      \
-		int ret;                                       \
-                                                               \
-		if (was_blocked())                             \
-			blocked(CPA_EXT_OTHER, CPA_CALLER());  \
-		ret = REAL(name) arguments;                    \
-		if (was_blocked())                             \
-			blocked(CPA_EXT_ACCEPT, CPA_CALLER()); \
-		if (ret >= 0)                                  \
-			begin_talk(ret, SERVER);               \
-		return ret;                                    \
+#define ACCEPTING(name, parameters, arguments)                                      \
+	CPA_EXPORT int name parameters                                              \
+	{                                                                           \
+		struct cpa_stream_use use;                                          \
+		int ret;                                                            \
+                                                                                    \
+		if (was_blocked())                                                  \
+			blocked(CPA_EXT_OTHER, CPA_CALLER());                       \
+		use = cpa_stream_reads(fd, CPA_CALLER());                           \
+		ret = REAL(name) arguments;                                         \
+		if (!cpa_socket_accepted(&use, ret, CPA_CALLER()) && was_blocked()) \
+			blocked(CPA_EXT_ACCEPT, CPA_CALLER());                      \
+		if (ret >= 0)                                                       \
+			begin_talk(ret, SERVER);                                    \
+		return ret;                                                         \
 	}
 
 /* A sleep. */
@@ -267,14 +271,16 @@ static size_t room_in(const struct iovec *piece, size_t n)
 		COUNT_BYTES(bytes_read, ret_);                                  \
 		ret_;                                                           \
 	})
-#define WRITE(fd, moves, bytes, call)                                                  \
+#define WRITE(fd, moves, bytes, call) \
+	WRITE_TO(cpa_stream_writes((moves) ? (fd) : -1, bytes, CPA_CALLER()), fd, call)
+#define WRITE_TO(begin, fd, call)                                                      \
 	({                                                                             \
 		struct cpa_stream_use use_;                                            \
 		ssize_t ret_;                                                          \
                                                                                        \
 		if (was_blocked())                                                     \
 			blocked(CPA_EXT_OTHER, CPA_CALLER());                          \
-		use_ = cpa_stream_writes((moves) ? (fd) : -1, bytes, CPA_CALLER());    \
+		use_ = (begin);                                                        \
 		ret_ = (call);                                                         \
 		if (!cpa_stream_did_write(&use_, ret_, CPA_CALLER()) && was_blocked()) \
 			blocked(CPA_EXT_WRITE, CPA_CALLER());                          \
@@ -297,15 +303,30 @@ static size_t room_in(const struct iovec *piece, size_t n)
 /* Flags of a receive or send that moves no bytes of the stream. */
 #define BESIDES (MSG_PEEK | MSG_OOB | MSG_ERRQUEUE)
 
+/* A receive. One that leaves the bytes there is a wait for the descriptor. */
+#define PEEK(fd, call)                                                        \
+	({                                                                    \
+		ssize_t ret_;                                                 \
+                                                                              \
+		if (was_blocked())                                            \
+			blocked(CPA_EXT_OTHER, CPA_CALLER());                 \
+		ret_ = (call);                                                \
+		if (was_blocked() && !cpa_peek_ended(fd, ret_, CPA_CALLER())) \
+			blocked(read_kind(fd), CPA_CALLER());                 \
+		ret_;                                                         \
+	})
 #define RECEIVING(name, parameters, arguments, room)                                   \
 	CPA_EXPORT ssize_t name parameters                                             \
 	{                                                                              \
+		if (unlikely(flags & MSG_PEEK))                                        \
+			return PEEK(fd, REAL(name) arguments);                         \
 		return READ(fd, !(flags & BESIDES), room, NULL, REAL(name) arguments); \
 	}
-#define SENDING(name, parameters, arguments)                                      \
-	CPA_EXPORT ssize_t name parameters                                        \
-	{                                                                         \
-		return WRITE(fd, !(flags & BESIDES), NULL, REAL(name) arguments); \
+/* @begin: what cpa_stream_writes() would return. */
+#define SENDING(name, parameters, arguments, begin)               \
+	CPA_EXPORT ssize_t name parameters                        \
+	{                                                         \
+		return WRITE_TO(begin, fd, REAL(name) arguments); \
 	}
 
 /* A wait for descriptors. @ended: whether what ended it is known, and has been joined. */
@@ -389,11 +410,51 @@ MOVING(pwrite, (int fd, const void *from, size_t n, off_t at), (fd, from, n, at)
        bytes_written)
 MOVING(pwrite64, (int fd, const void *from, size_t n, off64_t at), (fd, from, n, at), CPA_EXT_WRITE,
        bytes_written)
-SENDING(send, (int fd, const void *from, size_t n, int flags), (fd, from, n, flags))
+SENDING(send, (int fd, const void *from, size_t n, int flags), (fd, from, n, flags),
+	cpa_stream_writes((flags & BESIDES) ? -1 : fd, NULL, CPA_CALLER()))
 SENDING(sendto,
 	(int fd, const void *from, size_t n, int flags, __CONST_SOCKADDR_ARG to, socklen_t length),
-	(fd, from, n, flags, to, length))
-SENDING(sendmsg, (int fd, const struct msghdr *message, int flags), (fd, message, flags))
+	(fd, from, n, flags, to, length),
+	cpa_socket_sends((flags & BESIDES) ? -1 : fd, CPA_ADDRESS(to), length, CPA_CALLER()))
+SENDING(sendmsg, (int fd, const struct msghdr *message, int flags), (fd, message, flags),
+	cpa_socket_sends_message((flags & BESIDES) ? -1 : fd, message, CPA_CALLER()))
+
+CPA_EXPORT int recvmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags,
+			struct timespec *timeout)
+{
+	struct cpa_stream_use use;
+	int ret;
+
+	if (unlikely(flags & MSG_PEEK))
+		return (int)PEEK(fd, REAL(recvmmsg)(fd, messages, n, flags, timeout));
+	if (was_blocked())
+		blocked(CPA_EXT_OTHER, CPA_CALLER());
+	use = cpa_stream_reads(flags & BESIDES ? -1 : fd, CPA_CALLER());
+	ret = REAL(recvmmsg)(fd, messages, n, flags, timeout);
+	if (!cpa_batch_received(&use, messages, ret, CPA_CALLER()) && was_blocked())
+		blocked(read_kind(fd), CPA_CALLER());
+	if (ret > 0)
+		stop_talk(fd);
+	COUNT_BYTES(bytes_read, cpa_batch_bytes(messages, ret));
+	return ret;
+}
+
+CPA_EXPORT int sendmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags)
+{
+	struct cpa_batch batch;
+	int ret;
+
+	if (was_blocked())
+		blocked(CPA_EXT_OTHER, CPA_CALLER());
+	cpa_batch_sends(&batch, flags & BESIDES ? -1 : fd, messages, n, CPA_CALLER());
+	ret = REAL(sendmmsg)(fd, messages, n, flags);
+	if (!cpa_batch_sent(&batch, messages, ret, CPA_CALLER()) && was_blocked())
+		blocked(CPA_EXT_WRITE, CPA_CALLER());
+	if (ret > 0)
+		set_talk(fd, QUIET, ASKED);
+	COUNT_BYTES(bytes_written, cpa_batch_bytes(messages, ret));
+	return ret;
+}
 
 POLLING(poll, (struct pollfd * fds, nfds_t n, int timeout), (fds, n, timeout),
 	cpa_poll_ended(fds, n, ret, CPA_CALLER()))
@@ -413,6 +474,10 @@ POLLING(pselect,
 	cpa_select_ended(n, in, ret, CPA_CALLER()))
 EVENTS(int, epoll_wait, (int fd, struct epoll_event *events, int n, int timeout),
        (fd, events, n, timeout))
+EVENTS(int, epoll_pwait2,
+       (int fd, struct epoll_event *events, int n, const struct timespec *timeout,
+	const sigset_t *mask),
+       (fd, events, n, timeout, WITHOUT_OURS(mask)))
 EVENTS(int, epoll_pwait,
        (int fd, struct epoll_event *events, int n, int timeout, const sigset_t *mask),
        (fd, events, n, timeout, WITHOUT_OURS(mask)))
@@ -423,13 +488,15 @@ ACCEPTING(accept4, (int fd, __SOCKADDR_ARG from, socklen_t *restrict length, int
 /* The number of the descriptor may have been the server's end of another connection before. */
 CPA_EXPORT int connect(int fd, __CONST_SOCKADDR_ARG to, socklen_t length)
 {
+	struct cpa_stream_use use;
 	int ret;
 
 	if (was_blocked())
 		blocked(CPA_EXT_OTHER, CPA_CALLER());
 	set_talk(fd, SERVER, QUIET);
+	use = cpa_socket_connects(fd, CPA_ADDRESS(to), length, CPA_CALLER());
 	ret = REAL(connect)(fd, to, length);
-	if (was_blocked())
+	if (!cpa_socket_connected(&use, fd, ret, CPA_CALLER()) && was_blocked())
 		blocked(CPA_EXT_CONNECT, CPA_CALLER());
 	return ret;
 }

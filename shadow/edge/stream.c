@@ -3,10 +3,9 @@
 
 #include "shadow/edge/cell.h"
 #include "shadow/edge/merge.h"
+#include "shadow/edge/message.h"
 #include "shadow/edge/queue.h"
 #include "shadow/journal/journal.h"
-
-#define OPEN UINT64_MAX /* payload of a record whose write has not returned */
 
 static void add(uint64_t *to, uint64_t n)
 {
@@ -102,7 +101,7 @@ void cpa_stream_write_begin(struct cpa_self *self, struct cpa_stream *s,
 	record->cell = NULL;
 	take_part(self, s->writer);
 	cpa_journal_release(self, NULL, 0, 0);
-	record->token = token_new(self, begin & CPA_STREAM_BYTES, OPEN);
+	record->token = token_new(self, begin & CPA_STREAM_BYTES, CPA_STREAM_OPEN);
 	if (unlikely(!record->token))
 		return;
 	record->cell = &s->record[__atomic_fetch_add(&s->records, 1, __ATOMIC_RELAXED) %
@@ -123,15 +122,6 @@ void cpa_stream_write_end(struct cpa_self *self, struct cpa_stream_record *recor
 	__atomic_store_n(&cpa_token(record->token)->key, begin, __ATOMIC_RELAXED);
 	__atomic_store_n(&cpa_token(record->token)->payload, begin + bytes, __ATOMIC_RELAXED);
 	cpa_cell_unpin(self, record->cell, record->token);
-}
-
-/* The first place that may have a record; those before it were dropped. */
-static uint64_t first_place(const struct cpa_stream *s, uint64_t places)
-{
-	uint64_t tail = get(&s->tail);
-	uint64_t most = places < CPA_STREAM_RECORDS ? 0 : places - CPA_STREAM_RECORDS;
-
-	return tail < most ? most : tail;
 }
 
 static bool is_later(uint32_t token, uint32_t than)
@@ -206,7 +196,7 @@ static bool find(struct cpa_self *self, struct cpa_stream *s, uint64_t from,
 	uint64_t places = __atomic_load_n(&s->records, __ATOMIC_RELAXED), known = from;
 	struct open open = { 0 };
 
-	for (uint64_t i = first_place(s, places); i < places; i++) {
+	for (uint64_t i = cpa_stream_first_place(s, places); i < places; i++) {
 		uint64_t *cell = &s->record[i % CPA_STREAM_RECORDS];
 		uint32_t token = cpa_cell_pin(cell);
 		uint64_t begin, end;
@@ -215,7 +205,7 @@ static bool find(struct cpa_self *self, struct cpa_stream *s, uint64_t from,
 			continue;
 		begin = get(&cpa_token(token)->key);
 		end = get(&cpa_token(token)->payload);
-		if (end == OPEN && begin < f->end) {
+		if (end == CPA_STREAM_OPEN && begin < f->end) {
 			keep_open(self, &open, cell, token);
 		} else if (begin < f->end && end > from && end > begin) {
 			keep(self, f, cell, token);
@@ -262,13 +252,9 @@ void cpa_stream_clear(struct cpa_self *self, struct cpa_stream *s)
 		cpa_token_free(self, token);
 }
 
-static void init(struct cpa_stream_found *f, struct cpa_stream *s, uint64_t end)
+void cpa_stream_reader(const struct cpa_self *self, struct cpa_stream *s)
 {
-	f->stream = s;
-	f->end = end;
-	f->released = 0;
-	f->count = 0;
-	f->ends = false;
+	take_part(self, s->reader);
 }
 
 bool cpa_stream_read(struct cpa_self *self, struct cpa_stream *s, uint64_t bytes,
@@ -278,7 +264,7 @@ bool cpa_stream_read(struct cpa_self *self, struct cpa_stream *s, uint64_t bytes
 	bool uncertain = false;
 
 	take_part(self, s->reader);
-	init(f, s, from + bytes);
+	cpa_stream_found_init(f, s, from + bytes);
 	if (s->broken || !find(self, s, from, f, &uncertain)) {
 		add(&s->unmatched, 1);
 		return false;
@@ -294,9 +280,11 @@ bool cpa_stream_next(struct cpa_self *self, struct cpa_stream *s, struct cpa_str
 	uint64_t from = get(&s->taken);
 	bool uncertain;
 
-	init(f, s, from + 1);
+	if (cpa_stream_is_by_name(s))
+		return cpa_message_next(self, s, f);
+	cpa_stream_found_init(f, s, from + 1);
 	/* Without a record of the next byte there is none, or an end. */
-	return !s->broken && first_place(s, get(&s->records)) < get(&s->records) &&
+	return !s->broken && cpa_stream_first_place(s, get(&s->records)) < get(&s->records) &&
 	       find(self, s, from, f, &uncertain);
 }
 
@@ -305,7 +293,7 @@ bool cpa_stream_end(struct cpa_self *self, struct cpa_stream *s, struct cpa_stre
 	uint32_t token = cpa_merge_take(&s->ended);
 
 	(void)self;
-	init(f, s, get(&s->taken));
+	cpa_stream_found_init(f, s, get(&s->taken));
 	if (!token) {
 		add(&s->unmatched, 1);
 		return false;
@@ -342,13 +330,28 @@ static void count_stay(struct cpa_stream *s, const struct cpa_token *t, uint64_t
 	cpa_histogram_count(s->histogram, ticks);
 }
 
+/* The record of the one write that was found by name is no longer needed. */
+static void take_out(struct cpa_self *self, struct cpa_stream_found *f, uint64_t now)
+{
+	struct cpa_stream *s = f->stream;
+	uint64_t *cell = f->from[0].cell;
+	uint32_t token = pinned(f, cell);
+
+	count_stay(s, cpa_token(token), now);
+	if (!cpa_cell_replace(self, cell, token, 0))
+		cpa_cell_unpin(self, cell, token);
+	/* Relaxed: as in sweep(). Another place stays until the places come round. */
+	if (get(&s->tail) == f->end)
+		__atomic_store_n(&s->tail, f->end + 1, __ATOMIC_RELAXED);
+}
+
 /* Of all the writes that were read to their last byte the records are no longer needed. */
 static void sweep(struct cpa_self *self, struct cpa_stream_found *f, uint64_t now)
 {
 	struct cpa_stream *s = f->stream;
 	uint64_t places = get(&s->records);
 
-	for (uint64_t i = first_place(s, places); i < places; i++) {
+	for (uint64_t i = cpa_stream_first_place(s, places); i < places; i++) {
 		uint64_t *cell = &s->record[i % CPA_STREAM_RECORDS];
 		uint32_t token = pinned(f, cell);
 
@@ -356,7 +359,7 @@ static void sweep(struct cpa_self *self, struct cpa_stream_found *f, uint64_t no
 			token = cpa_cell_pin(cell);
 		if (!token)
 			return; /* it is about to come, or never will */
-		if (get(&cpa_token(token)->payload) > f->end) { /* OPEN is */
+		if (get(&cpa_token(token)->payload) > f->end) { /* CPA_STREAM_OPEN is */
 			cpa_cell_unpin(self, cell, token);
 			return;
 		}
@@ -413,7 +416,9 @@ void cpa_stream_join(struct cpa_self *self, struct cpa_stream_found *f, bool too
 	uint64_t waited = w->now - w->arrived;
 
 	join_all(self, f, w);
-	if (took)
+	if (took && cpa_stream_is_by_name(s))
+		take_out(self, f, w->now);
+	else if (took)
 		sweep(self, f, w->now);
 	cpa_stream_drop(self, f);
 	if (blocked) {
@@ -443,7 +448,7 @@ void cpa_stream_room(struct cpa_self *self, struct cpa_stream *s)
 bool cpa_stream_room_made(struct cpa_self *self, struct cpa_stream *s, uint64_t since,
 			  uint64_t woken, struct cpa_stream_found *f)
 {
-	init(f, s, 0);
+	cpa_stream_found_init(f, s, 0);
 	for (unsigned i = 0; i < CPA_STREAM_ROOMS; i++) {
 		uint64_t *cell = &s->room[i], released;
 		uint32_t token = cpa_cell_pin(cell);

@@ -35,6 +35,8 @@
  */
 #define CPA_STREAM_OWNERS 16u
 
+#define CPA_STREAM_OPEN UINT64_MAX /* payload of a record whose write has not returned */
+
 static inline struct cpa_stream *cpa_stream(uint32_t row)
 {
 	return cpa_row(CPA_TABLE_STREAMS, row);
@@ -45,6 +47,24 @@ static inline struct cpa_stream *cpa_stream(uint32_t row)
  * are in it. 0: no space (counted).
  */
 CPA_HIDDEN uint32_t cpa_stream_intern(uint64_t key, enum cpa_stream_kind kind, uint64_t waiting);
+
+/* The row of the stream with @key; 0: there is none. */
+static inline uint32_t cpa_stream_find(uint64_t key)
+{
+	return cpa_table_find(CPA_TABLE_STREAMS, key);
+}
+
+/* Whether reads find their writes by name: shadow/edge/message.h. */
+static inline bool cpa_stream_is_by_name(const struct cpa_stream *s)
+{
+	return s->kind >= CPA_STREAM_PACKET;
+}
+
+/* Whether a read that returns 0 is the end of the stream. */
+static inline bool cpa_stream_has_end(const struct cpa_stream *s)
+{
+	return s->kind <= CPA_STREAM_PACKET;
+}
 
 /* An end of the stream is closed: @bits of CPA_STREAM_NO_.... Return all that are. */
 static inline uint32_t cpa_stream_closed(struct cpa_stream *s, uint32_t bits)
@@ -80,7 +100,7 @@ static inline void cpa_stream_wrote(struct cpa_stream *s, uint64_t bytes)
 /* What a read depends on; the records are pinned. */
 struct cpa_stream_found {
 	struct cpa_stream *stream;
-	uint64_t end;	   /* of the bytes read */
+	uint64_t end;	   /* of the bytes read; by name: place of the record */
 	uint64_t released; /* clock of the latest of the writes */
 	uint32_t count;
 	bool ends; /* the path is that of who closed the stream */
@@ -89,6 +109,29 @@ struct cpa_stream_found {
 		uint32_t token; /* 0: no longer pinned */
 	} from[CPA_STREAM_OWNERS];
 };
+
+static inline void cpa_stream_found_init(struct cpa_stream_found *f, struct cpa_stream *s,
+					 uint64_t end)
+{
+	f->stream = s;
+	f->end = end;
+	f->released = 0;
+	f->count = 0;
+	f->ends = false;
+}
+
+/* The first place, of @places so far, that may have a record; those before it were dropped. */
+static inline uint64_t cpa_stream_first_place(const struct cpa_stream *s, uint64_t places)
+{
+	/* Relaxed: where to look first. */
+	uint64_t tail = __atomic_load_n(&s->tail, __ATOMIC_RELAXED);
+	uint64_t most = places < CPA_STREAM_RECORDS ? 0 : places - CPA_STREAM_RECORDS;
+
+	return tail < most ? most : tail;
+}
+
+/* The thread is one of those that read the stream. */
+CPA_HIDDEN void cpa_stream_reader(const struct cpa_self *self, struct cpa_stream *s);
 
 /*
  * A read took @bytes: find what it depends on. False: that is not known (counted), and nothing is

@@ -4,7 +4,8 @@
  *
  * A stream is one direction of a pipe or socket. Its key is a hash of what both of its ends can know:
  * see preload/stream/look.h. Bytes are numbered from 0 in the order in which they were written since
- * cpa first saw the stream.
+ * cpa first saw the stream. Connections to a listening socket, and messages to a socket of datagrams,
+ * are a stream, too: each is a write, and who accepts or receives it reads it.
  */
 #ifndef CPA_SHADOW_FORMAT_LAYOUT_STREAM_H
 #define CPA_SHADOW_FORMAT_LAYOUT_STREAM_H
@@ -28,6 +29,11 @@ enum cpa_stream_kind {
 	CPA_STREAM_UNIX = 2, /* a connected unix socket */
 	CPA_STREAM_TCP = 3,
 	CPA_STREAM_EVENTFD = 4, /* its counter in place of bytes */
+	/* Of these, reads find their writes by what both know of it: shadow/edge/message.h. */
+	CPA_STREAM_PACKET = 5,	   /* a connected unix socket of packets */
+	CPA_STREAM_DATAGRAM = 6,   /* all that a unix socket of datagrams receives */
+	CPA_STREAM_UDP = 7,	   /* the same of UDP */
+	CPA_STREAM_CONNECTION = 8, /* connections to a listening socket */
 	CPA_STREAM_KINDS
 };
 

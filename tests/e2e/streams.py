@@ -30,9 +30,19 @@ CASES = {
     "slow_stage": [("pipe", 4), ("pipe", 4)],
     "small_buffer": [("pipe", 4)],
     "socket_pair": [("unix socket", 4), ("unix socket", 4)],
-    "unix_name": [("unix socket", 4), ("unix socket", 4)],
-    "tcp": [("TCP", 4), ("TCP", 4)],
-    "tcp6": [("TCP", 4), ("TCP", 4)],
+    "unix_name": [("unix socket", 4), ("unix socket", 4), ("connections", 1)],
+    "tcp": [("TCP", 4), ("TCP", 4), ("connections", 1)],
+    "tcp6": [("TCP", 4), ("TCP", 4), ("connections", 1)],
+    "connect_tcp": [("connections", 1)],
+    "connect_unix": [("connections", 1)],
+    "connect_poll": [("connections", 1)],
+    "backlog": [("connections", 2)],
+    "packets": [("unix packets", 5), ("unix packets", 4)],
+    "datagrams": [("unix datagrams", 5), ("unix datagrams", 4)],
+    "udp": [("UDP", 5), ("UDP", 4)],
+    "udp6": [("UDP", 5), ("UDP", 4)],
+    "unix_datagrams": [("unix datagrams", 5), ("unix datagrams", 4)],
+    "batch": [("unix datagrams", 3)],
     "fan_in": [("pipe", 3)],
     "fan_out": [("pipe", 3)],
     "event": [("eventfd", 4), ("eventfd", 4)],
@@ -172,7 +182,8 @@ def main():
     results = Results()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="streams.", dir=os.environ.get("CPA_TMP")))
     for name, streams in CASES.items():
-        check_case(results, name, streams, folder)
+        if len(sys.argv) < 2 or name in sys.argv[1:]:
+            check_case(results, name, streams, folder)
     check_pipeline(results, folder)
     check_stranger(results, folder)
     check_replaced(results, folder)

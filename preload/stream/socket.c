@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/stream/socket.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "preload/core/track.h"
+#include "preload/libc/real.h"
+#include "preload/stream/address.h"
+#include "preload/stream/look.h"
+#include "shadow/store/kernel.h"
+
+/* Whether the 8 bytes at @p can be read: the call reads them, and then finds that it is none. */
+static bool is_readable(uintptr_t p)
+{
+	return cpa_kernel(SYS_rt_sigprocmask, -1, p & -sizeof(uint64_t), NULL, sizeof(uint64_t)) <
+		       0 &&
+	       errno == EINVAL;
+}
+
+/* Copy @n bytes, no more than a page, of the program's. False: they cannot be read. */
+static bool copy(void *to, const void *from, size_t n)
+{
+	bool inside = cpa_tls.inside, can;
+	int err = errno;
+
+	cpa_reenter();
+	can = from && n && is_readable((uintptr_t)from) && is_readable((uintptr_t)from + n - 1);
+	if (can)
+		memcpy(to, from, n);
+	cpa_tls.inside = inside;
+	errno = err;
+	return can;
+}
+
+/* An address of the program's, copied. */
+struct address {
+	struct sockaddr_storage name;
+	socklen_t size;
+};
+
+static bool copy_address(struct address *to, const void *from, socklen_t size)
+{
+	to->size = size;
+	return size <= sizeof(to->name) && copy(&to->name, from, size);
+}
+
+struct cpa_stream_use cpa_socket_connects(int fd, const void *to, socklen_t size, uint64_t caller)
+{
+	struct cpa_stream_use use = { 0 };
+	bool inside = cpa_tls.inside;
+	int err = errno;
+	struct address address;
+	uint32_t row;
+
+	if (!*cpa_alive || !copy_address(&address, to, size))
+		return use;
+	cpa_reenter();
+	row = cpa_look_listening(fd, &address.name, size);
+	cpa_tls.inside = inside;
+	errno = err;
+	return row ? cpa_stream_write(cpa_stream(row), NULL, caller) : use;
+}
+
+/* What @look says of @fd. */
+static uint64_t name_of(uint64_t (*look)(int fd), int fd)
+{
+	bool inside = cpa_tls.inside;
+	int err = errno;
+	uint64_t name;
+
+	cpa_reenter();
+	name = look(fd);
+	cpa_tls.inside = inside;
+	errno = err;
+	return name;
+}
+
+bool cpa_socket_connected(struct cpa_stream_use *use, int fd, int ret, uint64_t caller)
+{
+	bool connects = !ret || errno == EINPROGRESS;
+
+	if (connects)
+		cpa_descriptor_set(fd, 0); /* it may have been looked at before */
+	if (!use->stream)
+		return false;
+	use->name = connects ? name_of(cpa_look_connected, fd) : 0;
+	return cpa_stream_was_written(use, connects ? 0 : -1, caller);
+}
+
+bool cpa_socket_accepted(struct cpa_stream_use *use, int ret, uint64_t caller)
+{
+	if (!use->stream || ret < 0)
+		return false;
+	use->name = name_of(cpa_look_accepted, ret);
+	return cpa_stream_was_read(use, 0, NULL, caller);
+}
+
+/* The stream of messages to an address, whose kind follows from it. */
+static struct cpa_stream *messages_to(const struct address *to)
+{
+	uint32_t row = cpa_address_find(to->name.ss_family == AF_UNIX ? CPA_STREAM_DATAGRAM :
+									CPA_STREAM_UDP,
+					&to->name, to->size);
+
+	return row ? cpa_stream(row) : NULL;
+}
+
+/* What is connected as a stream takes no address, or does not look at it. */
+static bool takes_address(const struct cpa_stream *s)
+{
+	return *cpa_alive && (!s || s->kind == CPA_STREAM_UDP || s->kind == CPA_STREAM_DATAGRAM);
+}
+
+struct cpa_stream_use cpa_socket_sends(int fd, const void *to, socklen_t size, uint64_t caller)
+{
+	struct cpa_stream *s = cpa_descriptor_out(fd);
+	struct address address;
+
+	if (to && takes_address(s) && copy_address(&address, to, size))
+		s = messages_to(&address);
+	return s ? cpa_stream_write(s, NULL, caller) : (struct cpa_stream_use){ 0 };
+}
+
+struct cpa_stream_use cpa_socket_sends_message(int fd, const struct msghdr *message,
+					       uint64_t caller)
+{
+	const struct cpa_stream *s = cpa_descriptor_out(fd);
+	struct msghdr m = { 0 };
+
+	if (takes_address(s) && !copy(&m, message, sizeof(m)))
+		m.msg_name = NULL;
+	return cpa_socket_sends(fd, m.msg_name, m.msg_namelen, caller);
+}
+
+/*
+ * @fd has been bound, or listens: it is what it was not before. Messages to an earlier socket of the
+ * same name never arrive.
+ */
+static void named(int fd)
+{
+	int err = errno;
+	uint32_t row;
+	struct cpa_worker *w;
+
+	cpa_descriptor_set(fd, 0);
+	row = cpa_descriptor_reads(cpa_descriptor_known(fd));
+	w = row ? cpa_enter() : NULL;
+	if (w) {
+		cpa_stream_clear(&w->self, cpa_stream(row));
+		cpa_leave();
+	}
+	errno = err;
+}
+
+CPA_EXPORT int bind(int fd, __CONST_SOCKADDR_ARG address, socklen_t size)
+{
+	int ret = REAL(bind)(fd, address, size);
+
+	if (!ret)
+		named(fd);
+	return ret;
+}
+
+CPA_EXPORT int listen(int fd, int most)
+{
+	int ret = REAL(listen)(fd, most);
+
+	if (!ret && !cpa_descriptor_reads(cpa_descriptor_word(fd)))
+		named(fd);
+	return ret;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+#include "shadow/edge/message.h"
+
+#include "shadow/edge/cell.h"
+
+#define ANY 0 /* name of a message that was not read yet */
+
+void cpa_message_write_end(struct cpa_self *self, struct cpa_stream_record *record, uint64_t name,
+			   uint64_t bytes)
+{
+	struct cpa_token *t = cpa_token(record->token);
+
+	/* Relaxed, as all counters here: sums on which no data depends. */
+	__atomic_fetch_add(&record->stream->written,
+			   (bytes & CPA_STREAM_BYTES) - CPA_STREAM_WRITING, __ATOMIC_RELAXED);
+	if (unlikely(!record->cell))
+		return;
+	if (!name && cpa_cell_replace(self, record->cell, record->token, 0))
+		return;
+	__atomic_store_n(&t->key, name, __ATOMIC_RELAXED);
+	/* RELEASE: who sees that it is closed sees the name. Pairs with is_open(). */
+	__atomic_store_n(&t->payload, 0, __ATOMIC_RELEASE);
+	cpa_cell_unpin(self, record->cell, record->token);
+}
+
+static bool is_open(const struct cpa_token *t)
+{
+	/* ACQUIRE: the name is read next. Pairs with cpa_message_write_end(). */
+	return __atomic_load_n(&t->payload, __ATOMIC_ACQUIRE) == CPA_STREAM_OPEN;
+}
+
+/* A record that may be the one, pinned. */
+struct candidate {
+	uint64_t *cell;
+	uint32_t token; /* 0: none */
+	uint64_t place;
+};
+
+/* The later one, @c, is the candidate. The one before is there still; @lost: it never will be read. */
+static void prefer(struct cpa_self *self, struct candidate *before, const struct candidate *c,
+		   bool lost)
+{
+	if (before->token && !(lost && cpa_cell_replace(self, before->cell, before->token, 0)))
+		cpa_cell_unpin(self, before->cell, before->token);
+	*before = *c;
+}
+
+/* Pin the record called @name, or an open one. */
+static bool find(struct cpa_self *self, struct cpa_stream *s, uint64_t name, uint64_t since,
+		 struct cpa_stream_found *f, bool *uncertain)
+{
+	/* Relaxed: the kernel's own lock on the socket orders a write and the read of it. */
+	uint64_t places = __atomic_load_n(&s->records, __ATOMIC_RELAXED);
+	struct candidate named = { 0 }, open = { 0 };
+	unsigned opens = 0;
+
+	for (uint64_t i = cpa_stream_first_place(s, places); i < places; i++) {
+		struct candidate c = { &s->record[i % CPA_STREAM_RECORDS], 0, i };
+		const struct cpa_token *t;
+
+		c.token = cpa_cell_pin(c.cell);
+		if (!c.token)
+			continue;
+		t = cpa_token(c.token);
+		if (is_open(t)) {
+			opens++;
+			prefer(self, &open, &c, false);
+		} else if (!name || __atomic_load_n(&t->key, __ATOMIC_RELAXED) == name) {
+			prefer(self, &named, &c, name != ANY);
+			if (t->path.released >= since)
+				break;
+		} else {
+			cpa_cell_unpin(self, c.cell, c.token);
+		}
+	}
+	*uncertain = !named.token && opens > 1;
+	if (named.token && open.token)
+		cpa_cell_unpin(self, open.cell, open.token);
+	if (!named.token)
+		named = open;
+	cpa_stream_found_init(f, s, named.place);
+	if (!named.token)
+		return false;
+	f->count = 1;
+	f->from[0].cell = named.cell;
+	f->from[0].token = named.token;
+	f->released = cpa_token(named.token)->path.released;
+	return true;
+}
+
+bool cpa_message_read(struct cpa_self *self, struct cpa_stream *s, uint64_t name, uint64_t bytes,
+		      struct cpa_stream_found *f)
+{
+	bool uncertain = false;
+
+	cpa_stream_took(s, bytes);
+	cpa_stream_reader(self, s);
+	if (s->broken || !find(self, s, name, 0, f, &uncertain)) {
+		__atomic_fetch_add(&s->unmatched, 1, __ATOMIC_RELAXED);
+		return false;
+	}
+	__atomic_fetch_add(&s->reads, 1, __ATOMIC_RELAXED);
+	if (unlikely(uncertain))
+		__atomic_fetch_add(&s->uncertain, 1, __ATOMIC_RELAXED);
+	return true;
+}
+
+bool cpa_message_next(struct cpa_self *self, struct cpa_stream *s, struct cpa_stream_found *f)
+{
+	bool uncertain;
+
+	return !s->broken && find(self, s, ANY, 0, f, &uncertain);
+}
+
+void cpa_message_renew(struct cpa_self *self, struct cpa_stream_found *f, bool took, uint64_t since)
+{
+	const struct cpa_token *t = cpa_token(f->from[0].token);
+	struct cpa_stream_found later;
+	uint64_t name;
+	bool uncertain;
+
+	if (f->released >= since || is_open(t))
+		return;
+	name = took ? __atomic_load_n(&t->key, __ATOMIC_RELAXED) : ANY;
+	/* It finds what was found again, if there is nothing else. */
+	if (!find(self, f->stream, name, since, &later, &uncertain))
+		return;
+	cpa_stream_drop(self, f);
+	*f = later;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shadow/edge/message.h - connections and messages: a read depends on one write, which it knows by name
+ *
+ * Such a stream (cpa_stream_is_by_name()) may have writers that are not seen, several sockets may
+ * read it, and messages of UDP may be lost: to count would be wrong from then on. So the write and the
+ * read each say what they know of it, as a number that is not 0: of a connection something that no other has
+ * at that time, of a message its length. A read takes the earliest record with its name. If
+ * there is none it is one of those whose writers have not come back yet: the latest, which is counted as uncertain
+ * if there are several. If there are none, somebody wrote whom we do not see.
+ *
+ * Records, places and pins are those of shadow/edge/stream.h; the token's key is the name, its payload
+ * CPA_STREAM_OPEN or 0. The calls may overlap as those of stream.h do.
+ */
+#ifndef CPA_SHADOW_EDGE_MESSAGE_H
+#define CPA_SHADOW_EDGE_MESSAGE_H
+
+#include "shadow/edge/stream.h"
+
+/*
+ * The write that began with cpa_stream_write_begin() has returned. It is called @name, and moved
+ * @bytes; name 0: it failed.
+ */
+CPA_HIDDEN void cpa_message_write_end(struct cpa_self *self, struct cpa_stream_record *record,
+				      uint64_t name, uint64_t bytes);
+
+/*
+ * A read took what is called @name: find what it depends on. False: as cpa_stream_read(). Joined as
+ * the write of a stream.
+ */
+CPA_HIDDEN bool cpa_message_read(struct cpa_self *self, struct cpa_stream *s, uint64_t name,
+				 uint64_t bytes, struct cpa_stream_found *found);
+
+/* See cpa_stream_next(). */
+CPA_HIDDEN bool cpa_message_next(struct cpa_self *self, struct cpa_stream *s,
+				 struct cpa_stream_found *found);
+
+/*
+ * The thread waited from clock @since for what was found, so the stream was empty then. If the write
+ * was before, and there is a later one, the message was lost: the later one is what was found.
+ * @took: as in cpa_stream_join().
+ */
+CPA_HIDDEN void cpa_message_renew(struct cpa_self *self, struct cpa_stream_found *found, bool took,
+				  uint64_t since);
+
+#endif

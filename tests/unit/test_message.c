@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/unit/test_message.c - shadow/edge/message.h: which connection or message a read depends on
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "shadow/edge/message.h"
+
+#include "tests/unit/shadow_threads.h"
+
+static struct cpa_stream *s;
+
+static int setup(void **state)
+{
+	int ret = threads_setup(state);
+
+	s = ret ? NULL : cpa_stream(cpa_stream_intern(7, CPA_STREAM_UDP, 0));
+	return ret;
+}
+
+static int teardown(void **state)
+{
+	cpa_stream_clear(&t[0], s);
+	return threads_teardown(state);
+}
+
+/* Thread @i, at clock @now with a path of @len, begins a write. */
+static struct cpa_stream_record begin(int i, uint64_t now, uint64_t len)
+{
+	struct cpa_stream_record record;
+
+	cpa_stream_write_begin(at(i, now, len), s, &record);
+	return record;
+}
+
+static void put(int i, uint64_t now, uint64_t len, uint64_t name)
+{
+	struct cpa_stream_record record = begin(i, now, len);
+
+	cpa_message_write_end(&t[i], &record, name, 1);
+}
+
+/* Thread @i reads what is called @name. Return the length of its path then; 0: nothing is known. */
+static uint64_t take(int i, uint64_t now, uint64_t name, uint64_t since)
+{
+	struct cpa_stream_found found;
+	struct cpa_wait w = { .arrived = now, .now = now };
+
+	at(i, now, 1);
+	if (!cpa_message_read(&t[i], s, name, 1, &found))
+		return 0;
+	if (since)
+		cpa_message_renew(&t[i], &found, true, since);
+	cpa_stream_join(&t[i], &found, true, false, &w);
+	assert_true(w.matched);
+	return t[i].row->path.len;
+}
+
+static uint64_t next(uint64_t since)
+{
+	struct cpa_stream_found found;
+	uint64_t released;
+
+	if (!cpa_message_next(&t[4], s, &found))
+		return 0;
+	if (since)
+		cpa_message_renew(&t[4], &found, false, since);
+	released = found.released;
+	cpa_stream_drop(&t[4], &found);
+	return released;
+}
+
+static unsigned records(void)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < CPA_STREAM_RECORDS; i++)
+		n += s->record[i] != 0;
+	return n;
+}
+
+static void test_in_order(void **state)
+{
+	(void)state;
+	put(1, 10, 50, 4);
+	put(1, 20, 60, 4);
+	assert_int_equal(take(2, 30, 4, 0), 50);
+	assert_int_equal(take(3, 31, 4, 0), 60);
+	assert_int_equal(take(3, 32, 4, 0), 0);
+	assert_int_equal(s->reads, 2);
+	assert_int_equal(s->unmatched, 1);
+	assert_int_equal(s->stayed, 20 + 11);
+	assert_int_equal(records(), 0);
+}
+
+/* By name, whatever comes before; a stranger's is nobody's. */
+static void test_by_name(void **state)
+{
+	(void)state;
+	put(1, 10, 50, 4);
+	put(2, 20, 60, 5);
+	assert_int_equal(take(3, 30, 6, 0), 0);
+	assert_int_equal(take(3, 31, 5, 0), 60);
+	assert_int_equal(take(4, 32, 5, 0), 0);
+	assert_int_equal(take(4, 33, 4, 0), 50);
+	assert_int_equal(records(), 0);
+}
+
+/* A read that came back before the write did: its name is not known yet. */
+static void test_open(void **state)
+{
+	struct cpa_stream_record a = begin(1, 10, 50), b;
+
+	(void)state;
+	assert_int_equal(take(3, 30, 4, 0), 50);
+	assert_int_equal(s->uncertain, 0);
+	cpa_message_write_end(&t[1], &a, 4, 1);
+	assert_int_equal(records(), 0);
+
+	a = begin(1, 40, 70);
+	b = begin(2, 41, 80);
+	assert_int_equal(take(3, 50, 4, 0), 80);
+	assert_int_equal(s->uncertain, 1);
+	cpa_message_write_end(&t[2], &b, 5, 1);
+	cpa_message_write_end(&t[1], &a, 4, 1);
+	assert_int_equal(take(4, 60, 4, 0), 70);
+	assert_int_equal(records(), 0);
+}
+
+static void test_failed(void **state)
+{
+	(void)state;
+	put(1, 10, 50, 0);
+	assert_int_equal(records(), 0);
+	assert_int_equal(take(2, 30, 4, 0), 0);
+	assert_int_equal(s->written & ~CPA_STREAM_BYTES, 0);
+}
+
+/* Messages that were lost: who waited had nothing before. */
+static void test_lost(void **state)
+{
+	(void)state;
+	put(1, 10, 50, 4);
+	put(1, 20, 60, 4);
+	put(1, 40, 70, 4);
+	put(1, 41, 80, 4);
+	assert_int_equal(next(30), 40);
+	assert_int_equal(take(2, 50, 4, 30), 70);
+	assert_int_equal(take(2, 60, 4, 0), 80);
+	assert_int_equal(records(), 0);
+}
+
+/* But the last may have been late: its writer was held up between the record and the call. */
+static void test_late(void **state)
+{
+	(void)state;
+	put(1, 10, 50, 4);
+	put(1, 20, 60, 4);
+	assert_int_equal(next(30), 20);
+	assert_int_equal(take(2, 50, 4, 30), 60);
+	assert_int_equal(records(), 0);
+}
+
+static void test_next_leaves_all(void **state)
+{
+	(void)state;
+	assert_int_equal(next(0), 0);
+	put(1, 10, 50, 4);
+	put(1, 20, 60, 5);
+	assert_int_equal(next(0), 10);
+	assert_int_equal(records(), 2);
+}
+
+/* Of those that were not read the latest stay. */
+static void test_many(void **state)
+{
+	(void)state;
+	for (uint64_t i = 1; i <= CPA_STREAM_RECORDS + 3; i++)
+		put(1, 10 * i, i, i);
+	assert_int_equal(take(2, 9999, 3, 0), 0);
+	assert_int_equal(take(2, 9999, 4, 0), 4);
+	assert_int_equal(take(3, 9999, CPA_STREAM_RECORDS + 3, 0), CPA_STREAM_RECORDS + 3);
+}
+
+#define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_in_order),	    TEST(test_by_name), TEST(test_open),
+		TEST(test_failed),	    TEST(test_lost),	TEST(test_late),
+		TEST(test_next_leaves_all), TEST(test_many),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
