@@ -103,10 +103,14 @@ char *cpa_nameless_sentence(const struct cpa_nameless *nameless, const struct cp
 		text = longer;
 	}
 	longer = nameless->modules ?
-			 cpa_format_text("%s.%s", text,
-					 automatic ? " The -dbgsym packages are in the debug "
-						     "archive of the distribution." :
-						     "") :
+			 cpa_format_text(
+				 "%s.%s%s", text,
+				 automatic ? " The -dbgsym packages are in the debug "
+					     "archive of the distribution." :
+					     "",
+				 getenv("DEBUGINFOD_URLS") ?
+					 "" :
+					 " Or set DEBUGINFOD_URLS: these servers are then asked.") :
 			 NULL;
 	free(text);
 	return longer;

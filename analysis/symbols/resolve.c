@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "analysis/util/printable.h"
 #include "analysis/symbols/symbol_table.h"
@@ -56,10 +57,21 @@ static bool is_same(const struct cpa_module *a, const struct cpa_module *b)
 	return memcmp(a, b, offsetof(struct cpa_module, variables)) == 0;
 }
 
+bool cpa_resolver_asks_servers(void)
+{
+	const char *servers = getenv("DEBUGINFOD_URLS");
+
+	return servers && *servers;
+}
+
 struct cpa_resolver *cpa_resolver_open(void)
 {
-	/* Keep libdw from asking these servers. */
-	unsetenv("DEBUGINFOD_URLS");
+	/*
+	 * libdw asks these servers for debug files that are not installed, and only then: it shows on
+	 * the terminal what it downloads.
+	 */
+	if (cpa_resolver_asks_servers() && isatty(STDERR_FILENO))
+		setenv("DEBUGINFOD_PROGRESS", "1", 0);
 	return xcalloc(1, sizeof(struct cpa_resolver));
 }
 
@@ -249,9 +261,11 @@ static void unwrap_thread(char *name)
 
 static char *demangle(const char *name)
 {
-	char *plain = cplus_demangle(name, DMGL_AUTO | DMGL_ANSI);
+	char *plain = cplus_demangle(name, DMGL_AUTO | DMGL_ANSI); /* C++ and Rust */
 	char *text;
 
+	if (!plain && name[0] == '_' && name[1] == 'D')
+		plain = dlang_demangle(name, 0);
 	if (plain)
 		unwrap_thread(plain);
 	text = cpa_printable(plain ? plain : name, SIZE_MAX);

@@ -12,6 +12,9 @@
 
 struct cpa_resolver;
 
+/* Whether servers are asked for debug files that are not installed: DEBUGINFOD_URLS names them. */
+bool cpa_resolver_asks_servers(void);
+
 /* Open a resolver. A module's file is opened at the first question about it. */
 struct cpa_resolver *cpa_resolver_open(void);
 void cpa_resolver_close(struct cpa_resolver *resolver);

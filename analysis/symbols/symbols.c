@@ -24,9 +24,11 @@ struct cpa_symbols {
 	struct cpa_resolver *resolver; /* used by the readers; here for answers that need no file */
 	struct cpa_reader reader;
 	int folder;		  /* of the cache; -1: none */
+	bool servers;		  /* there are servers of debug files: DEBUGINFOD_URLS */
 	uint32_t count;		  /* number of modules */
 	struct cpa_cache **cache; /* [row - 1]; NULL until the first question */
 	uint32_t *first;	  /* [row - 1]: first row with the same file */
+	bool *answered;		  /* [row - 1]: a reader has answered a question */
 };
 
 /*
@@ -85,8 +87,10 @@ static void close_caches(struct cpa_symbols *symbols)
 		cpa_cache_close(symbols->cache[i], !cpa_resolver_trouble(symbols->resolver, i + 1));
 	free(symbols->cache);
 	free(symbols->first);
+	free(symbols->answered);
 	symbols->cache = NULL;
 	symbols->first = NULL;
+	symbols->answered = NULL;
 	symbols->count = 0;
 }
 
@@ -97,6 +101,7 @@ struct cpa_symbols *cpa_symbols_update(struct cpa_symbols *symbols,
 		symbols = xcalloc(1, sizeof(*symbols));
 		symbols->resolver = cpa_resolver_open();
 		symbols->folder = cpa_cache_folder();
+		symbols->servers = cpa_resolver_asks_servers();
 	}
 	if (!cpa_resolver_differs(symbols->resolver, modules, count))
 		return symbols;
@@ -105,6 +110,7 @@ struct cpa_symbols *cpa_symbols_update(struct cpa_symbols *symbols,
 	cpa_resolver_update(symbols->resolver, modules, count);
 	symbols->count = count;
 	symbols->cache = xcalloc(count + 1, sizeof(struct cpa_cache *));
+	symbols->answered = xcalloc(count + 1, sizeof(*symbols->answered));
 	find_same_files(symbols);
 	return symbols;
 }
@@ -148,7 +154,13 @@ static const struct cpa_cache_entry *find_known(struct cpa_symbols *symbols,
 	const struct cpa_module *row = cpa_resolver_row(symbols->resolver, q->module);
 	const struct cpa_cache_key key = key_of(q, row);
 
-	return cpa_cache_find(cache_of(symbols, q->module, row), &key);
+	const struct cpa_cache_entry *entry =
+		cpa_cache_find(cache_of(symbols, q->module, row), &key);
+
+	/* An earlier report may not have asked the servers of debug files. */
+	return entry && !entry->name && symbols->servers && !symbols->answered[q->module - 1] ?
+		       NULL :
+		       entry;
 }
 
 /* Store the answer to @q in the cache, and free it. */
@@ -159,6 +171,7 @@ static void take_answer(void *context, const struct cpa_symbols_question *q,
 	const struct cpa_module *row = cpa_resolver_row(symbols->resolver, q->module);
 	const struct cpa_cache_key key = key_of(q, row);
 
+	symbols->answered[q->module - 1] = true;
 	if (answer->why)
 		cpa_resolver_give_up(symbols->resolver, q->module, answer->why);
 	else

@@ -27,6 +27,20 @@ __attribute__((noinline)) int push(int value)
 	return value + (int)example_pool.size;
 }
 
+/* Of mycrate::foo::bar in Rust, and of demangle.test(int) in D. */
+int rust(int value) __asm__("_RNvNtCs1234_7mycrate3foo3bar");
+int dlang(int value) __asm__("_D8demangle4testFiZi");
+
+__attribute__((noinline)) int rust(int value)
+{
+	return value + 2 + (int)example_pool.size;
+}
+
+__attribute__((noinline)) int dlang(int value)
+{
+	return value + 3 + (int)example_pool.size;
+}
+
 static struct cpa_module module;
 static struct cpa_symbols *symbols;
 static struct cpa_place place;
@@ -85,6 +99,21 @@ static void test_cpp_name(void **state)
 	symbols = cpa_symbols_open(&module, 1);
 	place = cpa_symbols_code(symbols, 1, (uintptr_t)push, false);
 	expect("queue::push", "test_report_symbols.c:");
+}
+
+static void test_rust_and_d_names(void **state)
+{
+	struct cpa_place other;
+
+	(void)state;
+	assert_int_equal(rust(1) + 1, dlang(1));
+	symbols = cpa_symbols_open(&module, 1);
+	place = cpa_symbols_code(symbols, 1, (uintptr_t)rust, false);
+	expect("mycrate::foo::bar", "test_report_symbols.c:");
+	other = cpa_symbols_code(symbols, 1, (uintptr_t)dlang, false);
+	assert_string_equal(other.name, "demangle.test(int)");
+	free(other.name);
+	free(other.location);
 }
 
 static void test_variable(void **state)
@@ -483,6 +512,7 @@ int main(void)
 		TEST(test_function),
 		TEST(test_return_address),
 		TEST(test_cpp_name),
+		TEST(test_rust_and_d_names),
 		TEST(test_variable),
 		TEST(test_missing_file),
 		TEST(test_part_of_a_variable),
