@@ -37,6 +37,33 @@ static inline uint64_t cpa_arch_program_counter(const void *context)
 	return (uint64_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
 }
 
+/* Registers of a frame, by their numbers in unwind tables (x86-64 psABI, fig. 3.36). */
+#define CPA_ARCH_REGISTERS	17u
+#define CPA_ARCH_FRAME_POINTER	6u
+#define CPA_ARCH_STACK_POINTER	7u
+#define CPA_ARCH_RETURN_ADDRESS 16u
+/* The return address, and the registers that a called function leaves as they were. */
+#define CPA_ARCH_SAVED 7u
+#define CPA_ARCH_SAVED_REGISTERS         \
+	{                                \
+		16, 3, 6, 12, 13, 14, 15 \
+	}
+/* Those and the stack pointer, bit by bit. */
+#define CPA_ARCH_KEPT 0x1f0c8u
+
+/* The registers that a signal interrupted, in that order. @context: argument of the handler. */
+static inline void cpa_arch_registers(const void *context, uint64_t to[CPA_ARCH_REGISTERS])
+{
+	static const uint8_t from[CPA_ARCH_REGISTERS] = {
+		REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
+		REG_R9,	 REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP,
+	};
+	const greg_t *registers = ((const ucontext_t *)context)->uc_mcontext.gregs;
+
+	for (unsigned i = 0; i < CPA_ARCH_REGISTERS; i++)
+		to[i] = (uint64_t)registers[from[i]];
+}
+
 /*
  * Stack pointer that a jump to @buffer restores. glibc keeps it as word 6 (JB_RSP), exclusive-or'ed
  * with the thread's pointer guard, then rotated left by 17 bits.

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/unwind/frame_table.h - the description of a function in its module's .eh_frame
+ *
+ * Modules carry these tables also when they are stripped. They are found by _dl_find_object(),
+ * which takes no lock. Everything is read within the module's one mapped segment that holds the
+ * tables, and checked: a damaged table yields nothing.
+ */
+#ifndef CPA_PRELOAD_UNWIND_FRAME_TABLE_H
+#define CPA_PRELOAD_UNWIND_FRAME_TABLE_H
+
+#include "preload/unwind/cursor.h"
+
+/* A module's search table: its PT_GNU_EH_FRAME segment. */
+struct cpa_frame_table {
+	uint64_t start, end;	  /* mapped addresses of the module */
+	const uint8_t *from, *to; /* the segment with its tables */
+	const uint8_t *header;	  /* the search table is relative to it */
+	const uint8_t *entries;
+	uint32_t count;
+};
+
+/* What the compiler says of a function. */
+struct cpa_frame_description {
+	uint64_t start, end;
+	struct cpa_cursor common, own; /* programs of the CIE and of the FDE */
+	uint64_t code_unit;
+	int64_t data_unit;
+	uint64_t return_column;
+	bool is_signal; /* frame of the kernel's call of a signal handler */
+};
+
+/* Find the table of the module that holds @address. False: there is none that is understood. */
+__attribute__((visibility("hidden"))) bool cpa_frame_table_find(uint64_t address,
+								struct cpa_frame_table *table);
+
+/* Find the description of the function that holds @pc. False: the table has none. */
+__attribute__((visibility("hidden"))) bool
+cpa_frame_description_find(const struct cpa_frame_table *table, uint64_t pc,
+			   struct cpa_frame_description *found);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/unwind/stack.h - what of the calling thread's stack may be read
+ *
+ * A thread's own stack reaches from the stack pointer to its top. Before a part of it is read for
+ * the first time, the kernel is asked whether its pages can be: process_vm_readv() fails where a
+ * load would fault. What was there once stays, because the frames between stack pointer and top are
+ * those of the running thread. A stack pointer elsewhere is that of a coroutine or of an alternate
+ * signal stack: the kernel is asked each time.
+ */
+#ifndef CPA_PRELOAD_UNWIND_STACK_H
+#define CPA_PRELOAD_UNWIND_STACK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cpa_stack_bounds {
+	uint64_t top; /* end of the thread's own stack; 0: not known */
+	uint64_t low; /* from here to the top it can be read; 0: nothing asked yet */
+};
+
+/* A part of the stack that can be read. */
+struct cpa_stack_part {
+	uint64_t from, to;
+};
+
+/* The calling thread begins, on its own stack. */
+__attribute__((visibility("hidden"))) void cpa_stack_begin(struct cpa_stack_bounds *bounds);
+
+/* The part from @sp on. Its end is @sp if nothing can be read. Makes system calls. */
+__attribute__((visibility("hidden"))) struct cpa_stack_part
+cpa_stack_from(struct cpa_stack_bounds *bounds, uint64_t sp);
+
+/* Read the word at @address of @part. False: it is not there. */
+static inline bool cpa_stack_load(const struct cpa_stack_part *part, uint64_t address,
+				  uint64_t *word)
+{
+	if (address < part->from || address >= part->to || part->to - address < sizeof(*word) ||
+	    address % sizeof(*word))
+		return false;
+	*word = *(const uint64_t *)address;
+	return true;
+}
+
+#endif

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/unwind/walk.h"
+
+#define PAGE_MASK UINT64_C(0xfff)
+
+/* How to get on from an instruction. */
+enum {
+	HOW_USUAL,  /* by the rule alone */
+	HOW_ROW,    /* by its row of the table */
+	HOW_SIGNAL, /* so, and the frame is the kernel's: its caller was interrupted */
+	HOW_FRAME,  /* by the frame pointer: there is no row */
+	HOW_END,    /* it has no caller */
+};
+
+static const uint8_t saved_register[CPA_ARCH_SAVED] = CPA_ARCH_SAVED_REGISTERS;
+
+void cpa_walk_forget(struct cpa_walk *walk)
+{
+	memset(walk->rule, 0, sizeof(walk->rule));
+	memset(walk->table, 0, sizeof(walk->table));
+}
+
+/* The table of the module that holds @pc; NULL: none. */
+static const struct cpa_frame_table *table_of(struct cpa_walk *walk, uint64_t pc)
+{
+	struct cpa_frame_table *t;
+
+	for (unsigned i = 0; i < CPA_WALK_TABLES; i++)
+		if (pc - walk->table[i].start < walk->table[i].end - walk->table[i].start)
+			return &walk->table[i];
+	t = &walk->table[walk->next_table];
+	if (!cpa_frame_table_find(pc, t)) {
+		*t = (struct cpa_frame_table){ 0 };
+		return NULL;
+	}
+	walk->next_table = (walk->next_table + 1) % CPA_WALK_TABLES;
+	return t;
+}
+
+/* Whether register @number of @row is where a rule can say, or where it does not matter. */
+static bool saves_usually(const struct cpa_frame_row *row, uint32_t number)
+{
+	const struct cpa_frame_where *w = &row->where[number];
+
+	if (w->place == CPA_PLACE_AT)
+		return w->offset == (int16_t)w->offset && w->offset;
+	return w->place == CPA_PLACE_SAME && number != CPA_ARCH_RETURN_ADDRESS;
+}
+
+/* Make a usual rule of @row, if it is one. */
+static void simplify(struct cpa_walk_rule *rule, const struct cpa_frame_row *row)
+{
+	if (row->is_expressed || row->offset != (int32_t)row->offset ||
+	    row->where[CPA_ARCH_STACK_POINTER].place != CPA_PLACE_SAME)
+		return;
+	for (unsigned i = 0; i < CPA_ARCH_SAVED; i++) {
+		if (!saves_usually(row, saved_register[i]))
+			return;
+		rule->saved[i] = (int16_t)row->where[saved_register[i]].offset;
+	}
+	rule->base = (uint8_t)row->base;
+	rule->offset = (int32_t)row->offset;
+	rule->how = HOW_USUAL;
+}
+
+/* Find the row of the table that holds at @pc, into walk->program.row. */
+static bool find_row(struct cpa_walk *walk, uint64_t pc, struct cpa_frame_description *d)
+{
+	const struct cpa_frame_table *t = table_of(walk, pc);
+
+	return t && cpa_frame_description_find(t, pc, d) &&
+	       d->return_column == CPA_ARCH_RETURN_ADDRESS && cpa_frame_run(&walk->program, d, pc);
+}
+
+static struct cpa_walk_rule *rule_of(struct cpa_walk *walk, uint64_t pc)
+{
+	struct cpa_walk_rule *rule = &walk->rule[(pc ^ pc >> 8) % CPA_WALK_RULES];
+	const struct cpa_frame_row *row = &walk->program.row;
+	struct cpa_frame_description d;
+
+	if (rule->pc == pc)
+		return rule;
+	*rule = (struct cpa_walk_rule){ .pc = pc, .how = HOW_FRAME };
+	if (!find_row(walk, pc, &d))
+		return rule;
+	rule->function = d.start;
+	if (row->where[CPA_ARCH_RETURN_ADDRESS].place == CPA_PLACE_UNDEFINED) {
+		rule->how = HOW_END;
+		return rule;
+	}
+	rule->how = d.is_signal ? HOW_SIGNAL : HOW_ROW;
+	if (!d.is_signal)
+		simplify(rule, row);
+	return rule;
+}
+
+static bool apply_rule(const struct cpa_walk_rule *rule, const struct cpa_stack_part *stack,
+		       struct cpa_registers *r)
+{
+	uint64_t cfa, value, sp = r->value[CPA_ARCH_STACK_POINTER];
+
+	if (!cpa_register_is_known(r, rule->base))
+		return false;
+	cfa = r->value[rule->base] + (uint64_t)(int64_t)rule->offset;
+	for (unsigned i = 0; i < CPA_ARCH_SAVED; i++) {
+		uint64_t address = cfa + (uint64_t)(int64_t)rule->saved[i];
+		uint32_t number = saved_register[i];
+
+		/* Below the stack pointer: at its end the function has taken the register back. */
+		if (!rule->saved[i] || address < sp)
+			continue;
+		if (!cpa_stack_load(stack, address, &value))
+			return false;
+		r->value[number] = value;
+		r->known |= 1u << number;
+	}
+	r->value[CPA_ARCH_STACK_POINTER] = cfa;
+	/* The called function may have used the others. */
+	r->known &= CPA_ARCH_KEPT;
+	return true;
+}
+
+/* As the frame pointer says: above the saved one lies the return address. */
+static bool apply_frame_pointer(const struct cpa_stack_part *stack, struct cpa_registers *r)
+{
+	uint64_t frame = r->value[CPA_ARCH_FRAME_POINTER], before, back;
+
+	if (!cpa_register_is_known(r, CPA_ARCH_FRAME_POINTER) ||
+	    frame < r->value[CPA_ARCH_STACK_POINTER] || !cpa_stack_load(stack, frame, &before) ||
+	    !cpa_stack_load(stack, frame + 8, &back))
+		return false;
+	*r = (struct cpa_registers){ .known = 1u << CPA_ARCH_FRAME_POINTER |
+					      1u << CPA_ARCH_STACK_POINTER |
+					      1u << CPA_ARCH_RETURN_ADDRESS };
+	r->value[CPA_ARCH_FRAME_POINTER] = before;
+	r->value[CPA_ARCH_STACK_POINTER] = frame + 16;
+	r->value[CPA_ARCH_RETURN_ADDRESS] = back;
+	return true;
+}
+
+/* Replace the registers by those of the caller. False: that is not possible. */
+static bool step(struct cpa_walk *walk, const struct cpa_walk_rule *rule, uint64_t pc,
+		 const struct cpa_stack_part *stack, struct cpa_registers *r)
+{
+	struct cpa_frame_description d;
+
+	switch (rule->how) {
+	case HOW_USUAL:
+		return apply_rule(rule, stack, r);
+	case HOW_ROW:
+	case HOW_SIGNAL:
+		return find_row(walk, pc, &d) &&
+		       cpa_frame_apply(&walk->program.row, d.return_column, stack, r);
+	case HOW_FRAME:
+		return apply_frame_pointer(stack, r);
+	default:
+		return false;
+	}
+}
+
+void cpa_walk_from(struct cpa_walk *walk, const struct cpa_registers *from)
+{
+	struct cpa_registers r = *from;
+	struct cpa_stack_part stack =
+		cpa_stack_from(&walk->bounds, r.value[CPA_ARCH_STACK_POINTER]);
+	bool called = false; /* the instruction is the one behind a call */
+
+	walk->frames = 0;
+	walk->complete = false;
+	while (walk->frames < CPA_WALK_FRAMES) {
+		uint64_t pc = r.value[CPA_ARCH_RETURN_ADDRESS] - called;
+		uint64_t sp = r.value[CPA_ARCH_STACK_POINTER];
+		const struct cpa_walk_rule *rule;
+
+		if (called && !r.value[CPA_ARCH_RETURN_ADDRESS]) {
+			walk->complete = true;
+			return;
+		}
+		rule = rule_of(walk, pc);
+		walk->function[walk->frames++] = rule->function ? rule->function : pc & ~PAGE_MASK;
+		if (rule->how == HOW_END) {
+			walk->complete = true;
+			return;
+		}
+		if (!step(walk, rule, pc, &stack, &r))
+			return;
+		called = rule->how != HOW_SIGNAL;
+		if (called && r.value[CPA_ARCH_STACK_POINTER] <= sp)
+			return; /* frames of callers lie above */
+		if (!called)	/* the handler may have had a stack of its own */
+			stack = cpa_stack_from(&walk->bounds, r.value[CPA_ARCH_STACK_POINTER]);
+	}
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/unwind/walk.h - the callers of an interrupted instruction, from inside its process
+ *
+ * Follows the modules' unwind tables, so that stripped programs without frame pointers are served.
+ * Where no table covers an instruction, as in code that a compiler made at run time, the frame
+ * pointer leads on. Takes no lock, allocates nothing, calls nothing of the loader but
+ * _dl_find_object(), and reads only tables of modules that are loaded and parts of the stack that
+ * can be read: all of it may be run in a signal handler.
+ */
+#ifndef CPA_PRELOAD_UNWIND_WALK_H
+#define CPA_PRELOAD_UNWIND_WALK_H
+
+#include "preload/unwind/frame_rule.h"
+
+#define CPA_WALK_FRAMES 127u
+#define CPA_WALK_RULES	256u /* a power of two */
+#define CPA_WALK_TABLES 8u
+
+/* What an instruction's table row says, if it is a usual one: preload/unwind/walk.c. */
+struct cpa_walk_rule {
+	uint64_t pc;	   /* 0: none */
+	uint64_t function; /* where the function begins; 0: not known */
+	int32_t offset;	   /* of the CFA */
+	uint8_t base;	   /* register of the CFA */
+	uint8_t how;
+	int16_t saved[CPA_ARCH_SAVED]; /* bytes from the CFA to each saved register; 0: not saved */
+};
+
+/* A thread's memory for walks. */
+struct cpa_walk {
+	struct cpa_stack_bounds bounds;
+	uint32_t frames;
+	bool complete; /* the walk came to the thread's start */
+	/*
+	 * Innermost first: where each frame's function begins, or, if no table covers the frame, the
+	 * page of its instruction.
+	 */
+	uint64_t function[CPA_WALK_FRAMES];
+	/* What was learnt so far, until modules go. */
+	struct cpa_walk_rule rule[CPA_WALK_RULES];
+	struct cpa_frame_table table[CPA_WALK_TABLES];
+	unsigned next_table;
+	struct cpa_frame_program program;
+};
+
+/* Forget the tables. */
+__attribute__((visibility("hidden"))) void cpa_walk_forget(struct cpa_walk *walk);
+
+/* Find the frames from the registers @from of the calling thread. Makes system calls. */
+__attribute__((visibility("hidden"))) void cpa_walk_from(struct cpa_walk *walk,
+							 const struct cpa_registers *from);
+
+#endif

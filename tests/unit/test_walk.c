@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/unit/test_walk.c - preload/unwind/ finds the callers that libgcc's unwinder finds
+ *
+ * A timer interrupts code of the C library and of the test at any instruction; both unwinders then
+ * begin at the same registers. Damaged tables must lead to nothing worse than an end.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unwind.h>
+
+/* NOLINTNEXTLINE(bugprone-suspicious-include): its static functions are tested. */
+#include "preload/unwind/walk.c"
+/* NOLINTNEXTLINE(bugprone-suspicious-include): the same. */
+#include "preload/unwind/frame_rule.c"
+/* NOLINTNEXTLINE(bugprone-suspicious-include): the same. */
+#include "preload/unwind/frame_table.c"
+/* NOLINTNEXTLINE(bugprone-suspicious-include): the same. */
+#include "preload/unwind/stack.c"
+
+#define DEPTH  200u
+#define WANTED 400u
+
+struct other {
+	uint64_t function[DEPTH];
+	unsigned frames;
+	bool behind; /* of the frame of the signal handler's call */
+};
+
+static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *argument)
+{
+	struct other *o = argument;
+	int before = 0;
+
+	if (!_Unwind_GetIPInfo(context, &before)) /* beyond the last */
+		return _URC_NO_REASON;
+	if (before) {
+		/* The interrupted frame; earlier ones are the handler's. */
+		o->frames = 0;
+		o->behind = true;
+	}
+	if (o->behind && o->frames < DEPTH)
+		o->function[o->frames++] = (uint64_t)_Unwind_GetRegionStart(context);
+	return _URC_NO_REASON;
+}
+
+static _Thread_local struct cpa_walk walk;
+static struct {
+	unsigned walks, complete;
+	uint64_t frames, ns;
+	char first[400]; /* what the first difference was */
+} found;
+
+static uint64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void compare(const struct other *o)
+{
+	for (unsigned i = 0; i < o->frames && i < CPA_WALK_FRAMES; i++) {
+		if (i < walk.frames && (walk.function[i] == o->function[i] || !o->function[i]))
+			continue;
+		if (!*found.first)
+			snprintf(found.first, sizeof(found.first),
+				 "frame %u of %u, %u: %#lx, expected %#lx", i, o->frames,
+				 walk.frames, i < walk.frames ? walk.function[i] : 0,
+				 o->function[i]);
+		return;
+	}
+}
+
+static void on_timer(int number, siginfo_t *info, void *context)
+{
+	struct cpa_registers r = { .known = (1u << CPA_ARCH_REGISTERS) - 1 };
+	int err = errno;
+	struct other o = { .frames = 0 };
+	uint64_t begun;
+
+	(void)number;
+	(void)info;
+	cpa_arch_registers(context, r.value);
+	begun = now();
+	cpa_walk_from(&walk, &r);
+	found.ns += now() - begun;
+	found.frames += walk.frames;
+	_Unwind_Backtrace(note_frame, &o);
+	compare(&o);
+	found.walks++;
+	found.complete += walk.complete;
+	errno = err;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	char x[32], y[32];
+
+	snprintf(x, sizeof(x), "%d", *(const int *)a);
+	snprintf(y, sizeof(y), "%08.3f", *(const int *)b / 1000.0);
+	return strcmp(x, y);
+}
+
+/* A frame of a size that is known at run time only. */
+static __attribute__((noinline)) int of_any_size(unsigned n)
+{
+	volatile char *room = __builtin_alloca(n % 64 + 1);
+
+	room[n % 64] = (char)n;
+	return n ? of_any_size(n - 1) + room[n % 64] : 0;
+}
+
+/* A frame that is aligned more than the stack is. */
+static __attribute__((noinline)) int aligned(unsigned n)
+{
+	volatile char room[128] __attribute__((aligned(64)));
+
+	room[n % 128] = (char)n;
+	return n ? aligned(n - 1) + room[n % 128] : of_any_size(n + 8);
+}
+
+static __attribute__((noinline)) void work(void)
+{
+	int number[256];
+	char *text;
+
+	for (unsigned i = 0; i < 256; i++)
+		number[i] = (int)(i * 7919 % 1000);
+	qsort(number, 256, sizeof(*number), by_text);
+	text = malloc(4096);
+	memset(text, number[0], 4096);
+	free(text);
+	aligned(20);
+}
+
+/* Work until WANTED walks are done. */
+static void work_interrupted(void)
+{
+	struct itimerval every = { { 0, 1000 }, { 0, 1000 } }, never = { { 0, 0 }, { 0, 0 } };
+	struct sigaction action = { .sa_flags = SA_SIGINFO | SA_RESTART };
+	unsigned end = found.walks + WANTED;
+
+	action.sa_sigaction = on_timer;
+	sigaction(SIGPROF, &action, NULL);
+	cpa_stack_begin(&walk.bounds);
+	setitimer(ITIMER_PROF, &every, NULL);
+	while (found.walks < end)
+		work();
+	setitimer(ITIMER_PROF, &never, NULL);
+}
+
+static void *routine(void *argument)
+{
+	work_interrupted();
+	return argument;
+}
+
+static void test_as_libgcc(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	memset(&found, 0, sizeof(found));
+	work_interrupted();
+	print_message("%u walks, %u complete, %.1f frames, %.0f ns a frame\n", found.walks,
+		      found.complete, (double)found.frames / found.walks,
+		      (double)found.ns / (double)found.frames);
+	assert_string_equal(found.first, "");
+	assert_int_equal(found.complete, found.walks);
+	memset(&found, 0, sizeof(found));
+	assert_int_equal(pthread_create(&thread, NULL, routine, NULL), 0);
+	pthread_join(thread, NULL);
+	assert_string_equal(found.first, "");
+	assert_int_equal(found.complete, found.walks);
+}
+
+static void *here(void *argument)
+{
+	struct cpa_registers r = { .known = (1u << CPA_ARCH_REGISTERS) - 1 };
+	ucontext_t context;
+
+	getcontext(&context);
+	cpa_arch_registers(&context, r.value);
+	cpa_walk_from(&walk, &r);
+	return argument;
+}
+
+/* A stack that is not the thread's own ends where what can be read ends. */
+static void test_other_stack(void **state)
+{
+	const size_t size = 1 << 16;
+	char *stack = mmap(NULL, 3 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct cpa_stack_bounds bounds;
+	struct cpa_stack_part part;
+	uint64_t middle, word;
+
+	(void)state;
+	assert_ptr_not_equal(stack, MAP_FAILED);
+	assert_int_equal(mprotect(stack + size, size, PROT_READ | PROT_WRITE), 0);
+	cpa_stack_begin(&bounds);
+	middle = (uint64_t)stack + size + size / 2 + 24;
+	part = cpa_stack_from(&bounds, middle);
+	assert_true(part.from == middle && part.to == (uint64_t)stack + 2 * size);
+	assert_true(cpa_stack_load(&part, part.to - 8, &word));
+	assert_false(cpa_stack_load(&part, part.to, &word));
+	assert_false(cpa_stack_load(&part, part.to - 7, &word));
+	part = cpa_stack_from(&bounds, (uint64_t)stack + 8);
+	assert_true(part.to == part.from);
+	munmap(stack, 3 * size);
+}
+
+/* Damage this module's own tables, in a copy, byte by byte: each walk of them ends. */
+static void test_damaged(void **state)
+{
+	uint64_t seed = getenv("CPA_SEED") ? strtoull(getenv("CPA_SEED"), NULL, 0) : now();
+	static struct cpa_frame_program program;
+	struct cpa_frame_table t, damaged;
+	struct cpa_frame_description d;
+	size_t size;
+	uint8_t *copy;
+
+	(void)state;
+	print_message("CPA_SEED=%#lx\n", seed);
+	assert_true(cpa_frame_table_find((uint64_t)test_damaged, &t));
+	size = (size_t)(t.to - t.from);
+	copy = malloc(size); /* its own size: the sanitizers see each byte beyond */
+	assert_non_null(copy);
+	for (unsigned i = 0; i < 20000; i++) {
+		uint64_t pc;
+
+		memcpy(copy, t.from, size);
+		damaged = t;
+		damaged.from = copy;
+		damaged.to = copy + size;
+		damaged.header = copy + (t.header - t.from);
+		damaged.entries = copy + (t.entries - t.from);
+		for (unsigned k = 0; k < 200; k++) {
+			seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+			copy[(t.header - t.from) +
+			     (int64_t)((seed >> 33) % (size - (size_t)(t.header - t.from)))] =
+				(uint8_t)(seed >> 25);
+		}
+		pc = (uint64_t)damaged.header +
+		     (uint64_t)(int64_t)entry_word(&t, seed % t.count, 0);
+		if (cpa_frame_description_find(&damaged, pc, &d) &&
+		    cpa_frame_run(&program, &d, pc + seed % 64)) {
+			struct cpa_registers r = { .known = (1u << CPA_ARCH_REGISTERS) - 1 };
+			struct cpa_stack_part none = { 0, 0 };
+
+			if (d.return_column < CPA_ARCH_REGISTERS)
+				cpa_frame_apply(&program.row, d.return_column, &none, &r);
+		}
+	}
+	free(copy);
+	here(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_as_libgcc),
+		cmocka_unit_test(test_other_stack),
+		cmocka_unit_test(test_damaged),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
