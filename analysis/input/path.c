@@ -70,6 +70,7 @@ bool cpa_vector_read(struct cpa_vector *vector, const struct cpa_dump *dump,
 	memset(vector->slack, 0, 3 * vector->slots * sizeof(*vector->slack));
 	vector->len = path->len;
 	vector->released = path->released;
+	vector->stack = path->stack;
 	memcpy(vector->kind, path->observed, sizeof(vector->kind));
 	if (!read_version(dump, path->version, vector->slots, inherent, ARRAY_SIZE(inherent)) ||
 	    !read_version(dump, path->observed_version, vector->slots, &vector->observed, 1))
@@ -105,6 +106,8 @@ void cpa_vector_join(struct cpa_vector *local, const struct cpa_vector *remote)
 		if (longer)
 			local->share[c] = remote->share[c];
 	}
-	if (longer)
+	if (longer) {
 		local->len = remote->len;
+		local->stack = remote->stack;
+	}
 }

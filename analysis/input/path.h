@@ -18,6 +18,7 @@ struct cpa_vector {
 	uint64_t *share;	       /* H[slots]: ticks of L with the component active */
 	uint64_t *observed;	       /* O[slots]: ticks on the observed path */
 	uint64_t kind[CPA_TIME_KINDS]; /* time on the observed path, by kind */
+	uint32_t stack;		       /* latest stack on the path; 0: none */
 };
 
 /* Make @vector a path of length 0. The caller frees its arrays with cpa_vector_fini(). */

@@ -52,10 +52,15 @@ void cpa_build_search_notes(struct cpa_build *build);
 void cpa_build_modules(struct cpa_build *build);
 void cpa_build_place(const struct cpa_build *build, const struct cpa_component *row,
 		     struct cpa_component_figures *figures);
+/* Module and offset of the site of row @site; *@module: 0 if they are not known. */
+void cpa_build_site(const struct cpa_build *build, uint32_t site, uint32_t *module,
+		    uint64_t *offset);
 void cpa_free_modules(struct cpa_profile *profile);
 /* components.c: fills in components and lock classes. */
 void cpa_build_components(struct cpa_build *build);
 void cpa_build_objects(struct cpa_build *build);
+/* contexts.c: fills in who called the functions. */
+void cpa_build_contexts(struct cpa_build *build);
 /* blocked.c: divides the external time of the program into its classes. */
 void cpa_build_blocked(struct cpa_build *build);
 /* queues.c: fills in queues, by class. marks.c: fills in marks. */

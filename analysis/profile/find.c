@@ -85,7 +85,10 @@ char *cpa_describe(const struct cpa_component_figures *component, bool start)
 {
 	const char *article = start ? "The" : "the", *noun = "component ";
 	const char *base = cpa_printable_where(component->name, component->location);
-	char *where = *base ? cpa_format_text(" (%s)", base) : xstrdup("");
+	const char *by = !component->callers ? "" : *base ? ", called by " : "called by ";
+	char *where = *base || *by ? cpa_format_text(" (%s%s%s)", base, by,
+						     *by ? component->callers : "") :
+				     xstrdup("");
 	char *text;
 
 	if (component->kind == CPA_EXTERNAL && describe_external(component->name)) {

@@ -46,16 +46,34 @@ void cpa_build_modules(struct cpa_build *build)
 	}
 }
 
+/* Whether module row @module is known. */
+static bool is_known(const struct cpa_profile *profile, uint32_t module)
+{
+	return module && module <= profile->modules && profile->module[module - 1].path;
+}
+
 void cpa_build_place(const struct cpa_build *build, const struct cpa_component *row,
 		     struct cpa_component_figures *figures)
 {
 	const struct cpa_profile *profile = build->profile;
 
-	if (!row->module || row->module > profile->modules ||
-	    !profile->module[row->module - 1].path)
+	if (!is_known(profile, row->module))
 		return;
 	figures->module = row->module;
 	figures->offset = row->address - profile->module[row->module - 1].bias;
+}
+
+void cpa_build_site(const struct cpa_build *build, uint32_t site, uint32_t *module,
+		    uint64_t *offset)
+{
+	const struct cpa_profile *profile = build->profile;
+	const struct cpa_site *row = &build->names->site[site - 1];
+
+	*module = 0;
+	if (!site || site > build->names->sites || !is_known(profile, row->module))
+		return;
+	*module = row->module;
+	*offset = (row->key & CPA_ADDRESS_MASK) - profile->module[row->module - 1].bias;
 }
 
 void cpa_free_modules(struct cpa_profile *profile)

@@ -117,6 +117,10 @@ static const struct counter_note {
 		"Locks that CPA_LOCK_NAME() named after their first use",
 		"They keep the names that they had.",
 	},
+	[CPA_DIAG_STACKS_REFUSED] = {
+		"Stacks that could not be recorded for lack of space",
+		"Shares of callers do not include them.",
+	},
 	[CPA_DIAG_MARKS_REFUSED] = {
 		"Marks that could not be recorded for lack of space",
 		"The report does not list them.",
@@ -150,7 +154,8 @@ static const char *const table_names[CPA_TABLES] = {
 	[CPA_TABLE_MARKS] = "mark",	      [CPA_TABLE_BASES] = "slot base",
 	[CPA_TABLE_SERIES] = "sample",	      [CPA_TABLE_POINTS] = "thread sample",
 	[CPA_TABLE_PROCESSES] = "process",    [CPA_TABLE_PATHS] = "lock path",
-	[CPA_TABLE_STREAMS] = "stream",
+	[CPA_TABLE_STREAMS] = "stream",	      [CPA_TABLE_CONTEXTS] = "context",
+	[CPA_TABLE_STACKS] = "stack",
 };
 
 static void note_rows(struct cpa_build *build)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "analysis/profile/build.h"
+#include "analysis/profile/contexts.h"
 #include "analysis/util/format.h"
 #include "analysis/profile/intervals.h"
 #include "analysis/util/printable.h"
@@ -200,6 +201,7 @@ struct cpa_profile *cpa_profile_build_named(struct cpa_dump *dump, struct cpa_na
 	build_program(&build);
 	cpa_build_modules(&build);
 	cpa_build_components(&build);
+	cpa_build_contexts(&build);
 	cpa_build_blocked(&build);
 	cpa_build_objects(&build);
 	cpa_build_queues(&build);
@@ -236,6 +238,7 @@ void cpa_profile_free(struct cpa_profile *profile)
 	for (size_t i = 0; i < profile->components; i++) {
 		free(profile->component[i].name);
 		free(profile->component[i].location);
+		free(profile->component[i].callers);
 	}
 	for (size_t i = 0; i < profile->threads; i++) {
 		free(profile->thread[i].name);
@@ -265,6 +268,7 @@ void cpa_profile_free(struct cpa_profile *profile)
 		free(profile->diagnostics.note[i]);
 	free_edges(profile);
 	cpa_free_modules(profile);
+	cpa_contexts_free(profile->contexts);
 	cpa_intervals_free(profile->intervals);
 	free(profile->component);
 	free(profile->thread);

@@ -9,6 +9,7 @@
 
 #include "analysis/input/load.h"
 
+struct cpa_contexts;
 struct cpa_histogram;
 struct cpa_intervals;
 struct cpa_metrics;
@@ -85,6 +86,7 @@ struct cpa_component_figures {
 	enum cpa_class_by by;
 	char *name;
 	char *location;
+	char *callers; /* of a function: "compare <- mergelines", who called it mostly; or NULL */
 	enum cpa_external_class class; /* of an external */
 	bool nameless; /* its name is an offset, because its module has no symbols */
 	bool shared;   /* several components, or one of several runs of a slot: see name */
@@ -313,6 +315,7 @@ struct cpa_profile {
 	struct cpa_edge_figures *edge;
 	struct cpa_module_figures *module; /* by row - 1 */
 	struct cpa_intervals *intervals;
+	struct cpa_contexts *contexts; /* contexts.h; NULL: no stacks were taken */
 	/* Of whoever wants them, who frees them: metrics.h, phases.h, teams.h. NULL: nobody. */
 	struct cpa_teams *teams;
 	struct cpa_metrics *metrics;

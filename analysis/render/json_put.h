@@ -59,6 +59,10 @@ json_t *cpa_json_unexplained(const struct cpa_profile *profile);
 
 json_t *cpa_json_lock_arrays(const struct cpa_profile *profile);
 json_t *cpa_json_missing_symbols(const struct cpa_profile *profile);
+
+/* Who called whom. */
+json_t *cpa_json_contexts(const struct cpa_contexts *contexts);
+
 json_t *cpa_json_streams(const struct cpa_profile *profile);
 struct cpa_teams;
 json_t *cpa_json_teams(const struct cpa_teams *teams);

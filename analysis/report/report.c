@@ -15,6 +15,7 @@
 #include "analysis/util/browse.h"
 #include "analysis/util/printable.h"
 #include "analysis/predict/question.h"
+#include "analysis/render/callers_text.h"
 #include "analysis/report/pager.h"
 #include "analysis/report/writers.h"
 #include "analysis/profile/phases.h"
@@ -34,6 +35,8 @@ enum option_only_long {
 	OPTION_HISTOGRAM = 256,
 	OPTION_PHASES,
 	OPTION_IDLE,
+	OPTION_CALLERS,
+	OPTION_TREE,
 	OPTION_PHASE,
 	OPTION_THRESHOLD,
 	OPTION_HTML,
@@ -54,8 +57,10 @@ struct options {
 	const char *file; /* --html; NULL: standard output */
 	bool view;	  /* open a page in the browser */
 	bool verify, paths, no_pager;
-	bool idle_weighs; /* --idle weigh */
-	const char *zero; /* components, or NULL */
+	bool idle_weighs;    /* --idle weigh */
+	const char *zero;    /* components, or NULL */
+	const char *callers; /* of which functions, or NULL */
+	bool tree;
 	struct cpa_question question;
 };
 
@@ -75,6 +80,10 @@ static const char help[] =
 	"  --metrics LEVEL           the metrics of IPS: program, machine, process, thread,\n"
 	"                            procedure, event, or all; see man cpa-metrics\n"
 	"  --histogram METRIC        one of these metrics over time, at the level of --metrics\n"
+	"  --callers NAME            who called this function on the critical path; NAME with * and "
+	"?\n"
+	"  --tree                    the critical path by who called whom. Both from a run with\n"
+	"                            CPA_STACKS=1\n"
 	"\n"
 	"How to show it:\n"
 	"  --format FORMAT           text (the default), json (the whole profile), csv (one table: "
@@ -271,6 +280,8 @@ static struct options parse_options(int argc, char **argv)
 		{ "paths", no_argument, NULL, 'p' },
 		{ "zero", required_argument, NULL, 'z' },
 		{ "idle", required_argument, NULL, OPTION_IDLE },
+		{ "callers", required_argument, NULL, OPTION_CALLERS },
+		{ "tree", no_argument, NULL, OPTION_TREE },
 		{ "no-pager", no_argument, NULL, OPTION_NO_PAGER },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'v' },
@@ -332,6 +343,12 @@ static struct options parse_options(int argc, char **argv)
 			if (strcmp(optarg, "weigh") != 0)
 				bad_usage("--idle", optarg, "'weigh' expected");
 			options.idle_weighs = true;
+			break;
+		case OPTION_CALLERS:
+			options.callers = optarg;
+			break;
+		case OPTION_TREE:
+			options.tree = true;
 			break;
 		case OPTION_NO_PAGER:
 			options.no_pager = true;
@@ -433,6 +450,10 @@ static int write_answer(struct cpa_dump *dump, const struct cpa_profile *profile
 	else if (options->zero)
 		ret = cpa_context_zero(dump, profile, options->zero, &page, options->show.top,
 				       options->writer->is_json, &error);
+	else if (options->callers)
+		cpa_text_callers(&page, profile, options->callers, options->show.top, &error);
+	else if (options->tree)
+		cpa_text_tree(&page, profile, options->show.top, &error);
 	else if (options->paths)
 		ret = cpa_context_paths(dump, profile, &page, options->show.top,
 					options->writer->is_json, &error);

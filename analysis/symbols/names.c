@@ -203,7 +203,7 @@ static void read_sites(struct cpa_names *names, struct cpa_dump *dump, uint32_t 
 		struct cpa_site row = { 0 };
 
 		cpa_dump_row(dump, CPA_TABLE_SITES, i + 1, &row, sizeof(row));
-		row.key &= CPA_ADDRESS_MASK;
+		row.key &= CPA_ADDRESS_MASK | CPA_SITE_FUNCTION;
 		if (i < before && (names->site[i].key != row.key ||
 				   names->site[i].module != row.module || row.module > modules))
 			forget_place(&names->site_place[i]);
@@ -388,6 +388,12 @@ static struct cpa_place find_place(struct cpa_names *names, const struct cpa_com
 	return place;
 }
 
+/* Whether the site is that of a function on stacks, not a return address. */
+static bool is_function(const struct cpa_site *site)
+{
+	return site->key & CPA_SITE_FUNCTION;
+}
+
 void cpa_names_prepare(struct cpa_names *names, bool sites)
 {
 	struct cpa_symbols_question *questions =
@@ -399,12 +405,13 @@ void cpa_names_prepare(struct cpa_names *names, bool sites)
 		    names->component[i].kind != CPA_ACTIVITY &&
 		    make_question(&names->component[i], &questions[count]))
 			count++;
-	for (uint32_t i = 0; sites && i < names->sites; i++)
-		if (names->site[i].key && !names->site_place[i].name)
+	for (uint32_t i = 0; i < names->sites; i++)
+		if (names->site[i].key && !names->site_place[i].name &&
+		    (sites || is_function(&names->site[i])))
 			questions[count++] = (struct cpa_symbols_question){
-				.address = names->site[i].key,
+				.address = names->site[i].key & CPA_ADDRESS_MASK,
 				.module = names->site[i].module,
-				.flag = true,
+				.flag = !is_function(&names->site[i]),
 			};
 	cpa_symbols_prepare(names->symbols, questions, count);
 	free(questions);
@@ -434,6 +441,7 @@ const struct cpa_place *cpa_names_site(struct cpa_names *names, uint32_t site, b
 	place = &names->site_place[site - 1];
 	if (!place->name)
 		*place = cpa_symbols_code(names->symbols, names->site[site - 1].module,
-					  names->site[site - 1].key, returned);
+					  names->site[site - 1].key & CPA_ADDRESS_MASK,
+					  returned && !is_function(&names->site[site - 1]));
 	return place;
 }

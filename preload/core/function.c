@@ -301,3 +301,13 @@ uint32_t cpa_site(uint64_t address)
 				cpa_address_key(cpa_moved(address, module), module), fill_site,
 				&module);
 }
+
+uint32_t cpa_function_site(uint64_t address)
+{
+	uint32_t module = cpa_module_of(address);
+
+	return cpa_table_intern(CPA_TABLE_SITES,
+				CPA_SITE_FUNCTION |
+					cpa_address_key(cpa_moved(address, module), module),
+				fill_site, &module);
+}

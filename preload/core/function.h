@@ -25,6 +25,9 @@ CPA_HIDDEN uint32_t cpa_function_at(uint64_t pc);
 /* The row of the site @address; 0 if there is no space. */
 CPA_HIDDEN uint32_t cpa_site(uint64_t address);
 
+/* The row of the site of the function that begins at @address, for stacks; 0: no space. */
+CPA_HIDDEN uint32_t cpa_function_site(uint64_t address);
+
 /* Before the other functions. @others: another program began the session. */
 CPA_HIDDEN void cpa_function_init(bool others);
 

@@ -236,6 +236,15 @@ static bool wants_perf(const struct cpa_sampler *s, uint64_t cpu)
 	return !confined && (!s->heard || (hz > TIMER_HZ && !has_many())) && !is_restless(s, cpu);
 }
 
+/* Set the timer beside a perf event: until it ends, or the ring is half full, or for stacks. */
+static void watch_ring(struct cpa_sampler *s)
+{
+	uint64_t until = thins ? CLOSELY : RING_SAMPLES / 2;
+
+	s->signals = s->callers ? (uint32_t)until * timer_rate() / hz : 1;
+	set_timer(s, s->callers ? SECOND / timer_rate() : SECOND * until / hz);
+}
+
 /* The thread has used CPU time: open a perf event for it if that is better and possible. */
 static void upgrade(struct cpa_sampler *s, uint64_t cpu)
 {
@@ -247,7 +256,7 @@ static void upgrade(struct cpa_sampler *s, uint64_t cpu)
 	if (wants_perf(s, cpu) && start_perf(s, &rate)) {
 		cpa_header()->sampler = CPA_SAMPLER_PERF;
 		set_rate(s, rate);
-		set_timer(s, (uint64_t)SECOND * (thins ? CLOSELY : RING_SAMPLES / 2) / hz);
+		watch_ring(s);
 	} else {
 		sample_by_timer(s, cpu);
 	}
@@ -272,6 +281,24 @@ static void change_hidden(struct cpa_worker *w)
 	cpa_track_hidden(w, &e);
 }
 
+/* Take a stack for @times periods of the timer. */
+static void take_stack(struct cpa_sampler *s, const void *context, unsigned times)
+{
+	uint64_t rate = s->ring || s->stays ? timer_rate() : hz;
+
+	if (!s->callers || s->paused)
+		return;
+	times = times < MOST_TIMES ? times : MOST_TIMES;
+	cpa_callers_take(s->callers, &s->stacks, context, times * cpa_clock_ticks(SECOND / rate));
+}
+
+/* Whether the perf event is to end, after @times more periods of the timer. */
+static bool is_last(struct cpa_sampler *s, unsigned times)
+{
+	s->signals -= s->signals < times ? s->signals : times;
+	return !s->signals;
+}
+
 /* Handler of the timer's signal. It acts only if the thread runs code of the program. */
 static void on_signal(void *context, unsigned times)
 {
@@ -287,7 +314,8 @@ static void on_signal(void *context, unsigned times)
 	}
 	cpa_reenter();
 	w->sampler.heard = true;
-	if (w->sampler.ring && thins) {
+	take_stack(&w->sampler, context, times);
+	if (w->sampler.ring && thins && is_last(&w->sampler, times)) {
 		change_hidden(w);
 	} else if (w->sampler.ring) {
 		cpa_sampler_drain(&w->sampler);
@@ -344,6 +372,7 @@ void cpa_sampler_start(struct cpa_sampler *s)
 	sigset_t blocked;
 
 	s->head = &s->tail;
+	s->callers = hz ? cpa_callers_begin() : NULL;
 	if (withheld)
 		cpa_diag(CPA_DIAG_SAMPLERS_REFUSED);
 	if (!hz || !cpa_kernel_begin())
@@ -403,6 +432,8 @@ void cpa_sampler_stop(struct cpa_sampler *s)
 		cpa_kernel(SYS_timer_delete, s->timer);
 	s->has_timer = false;
 	unmap(s);
+	cpa_callers_end(s->callers);
+	s->callers = NULL;
 }
 
 /* Copy @size bytes at @at of the ring, which may wrap. */
@@ -470,6 +501,7 @@ void cpa_sampler_drop(struct cpa_sampler *s)
 	if (s->ring)
 		cpa_sampler_drain(s);
 	begin_anew(s);
+	cpa_stacks_drop(&s->stacks);
 }
 
 void cpa_sampler_take(struct cpa_sampler *s, struct cpa_span *span)
@@ -481,5 +513,6 @@ void cpa_sampler_take(struct cpa_sampler *s, struct cpa_span *span)
 	span->sampled = s->pending;
 	span->sampled_ticks = s->stand_for;
 	span->sample_period = s->blind ? 0 : s->period;
+	span->stacks = &s->stacks;
 	begin_anew(s);
 }

@@ -16,11 +16,16 @@
  * the timer. A thousand samples a second are for short runs. While a thread blocks the signal it has
  * a perf event at the timer's rate.
  *
+ * Stacks are taken in the signal only, at the timer's rate; so the signal goes on beside a perf event
+ * where stacks are wanted. They stand for time of their own: samples tell which functions ran, stacks
+ * who called them.
+ *
  * For the signal see preload/core/signal.h.
  */
 #ifndef CPA_PRELOAD_CORE_SAMPLER_H
 #define CPA_PRELOAD_CORE_SAMPLER_H
 
+#include "preload/core/callers.h"
 #include "shadow/graph/activity.h"
 
 #define CPA_FUNCTION_CACHE 64u
@@ -42,6 +47,9 @@ struct cpa_sampler {
 	volatile struct perf_event_mmap_page *ring; /* of the perf event; NULL: none */
 	const uint64_t *head;			    /* of the ring, or `tail` if there is none */
 	uint64_t tail;				    /* of the ring, what was read */
+	uint32_t signals;	     /* of the timer that are to come before the ring is given up */
+	struct cpa_callers *callers; /* NULL: no stacks are taken */
+	struct cpa_stacks stacks;    /* taken since the last event */
 	/*
 	 * Samples since the last event, by program counter of the function. Filled by the owner,
 	 * or by its signal handler while it is not inside our code.

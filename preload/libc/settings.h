@@ -20,6 +20,7 @@ struct cpa_settings {
 	unsigned components; /* slots */
 	uint64_t journal;    /* bytes; 0: none */
 	bool on;	     /* profile from the start */
+	bool stacks;	     /* take the stacks of samples */
 	bool look_on; /* spin before blocking on a mutex; CPA_LOOK_ON=off is for tests only */
 };
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "preload/core/alive.h"
+#include "preload/core/callers.h"
 #include "preload/process/end_key.h"
 #include "preload/core/function.h"
 #include "preload/libc/log.h"
@@ -375,6 +376,7 @@ static bool make_session(void)
 	bool joined;
 
 	cpa_settings_read(&s);
+	cpa_callers_init(s.stacks);
 	if (cpa_process_join(&joined)) {
 		if (!joined)
 			return false;

@@ -17,6 +17,7 @@
 #include <unwind.h>
 
 #include "preload/process/life.h"
+#include "preload/core/dlopen.h"
 #include "preload/core/object.h"
 #include "preload/libc/pid.h"
 #include "preload/libc/pool.h"
@@ -411,6 +412,7 @@ bool cpa_process_forked(void)
 	cpa_pool_forked();
 	cpa_child_forked();
 	cpa_sampler_forked();
+	cpa_dlopen_forked();
 	cpa_search_leave();
 	cpa_tables_joined();
 	cpa_object_inherit(cpa_object_space);

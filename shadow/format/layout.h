@@ -80,6 +80,8 @@ enum cpa_table_id {
 	CPA_TABLE_PROCESSES,  /* struct cpa_process_row */
 	CPA_TABLE_PATHS,      /* struct cpa_path, of objects: internal */
 	CPA_TABLE_STREAMS,    /* struct cpa_stream */
+	CPA_TABLE_CONTEXTS,   /* struct cpa_context */
+	CPA_TABLE_STACKS,     /* struct cpa_stack */
 	CPA_TABLES
 };
 
@@ -142,6 +144,9 @@ enum cpa_diagnostic {
 	CPA_DIAG_OMP_UNSEEN,	     /* constructs of OpenMP whose edges are not recorded */
 	CPA_DIAG_STREAMS_REFUSED,    /* pipes and sockets that found no row */
 	CPA_DIAG_NAMED_LATE,	     /* locks named by CPA_LOCK_NAME() after their first use */
+	CPA_DIAG_STACKS,	     /* stacks taken */
+	CPA_DIAG_STACKS_CUT,	     /* of these: not followed to the thread's start */
+	CPA_DIAG_STACKS_REFUSED,     /* stacks that found no space */
 	CPA_DIAG_USED,
 	CPA_DIAG_COUNT = 48
 };
@@ -268,8 +273,9 @@ struct cpa_path {
 	uint32_t node;	   /* PAG node of that release */
 	uint64_t observed[CPA_TIME_KINDS]; /* ticks of the observed path, by kind */
 	uint64_t event; /* journal event of that release, see layout_journal.h; 0: none */
-	uint64_t observed_version;		 /* of O, as `version` is of S and H */
-	uint64_t most;				 /* internal: upper bound of all deltas, ticks */
+	uint64_t observed_version; /* of O, as `version` is of S and H */
+	uint32_t most;		   /* internal: upper bound of all deltas, ticks */
+	uint32_t stack; /* row of the latest stack on the path: layout_stack.h; 0: none */
 	struct cpa_delta delta[CPA_PATH_DELTAS]; /* each at a multiple of 16 bytes */
 } __attribute__((aligned(CPA_CACHE_LINE)));
 
@@ -484,6 +490,7 @@ struct cpa_token {
 
 #include "shadow/format/layout_series.h"
 #include "shadow/format/layout_process.h"
+#include "shadow/format/layout_stack.h"
 
 enum cpa_thread_state {
 	CPA_THREAD_FREE = 0,

@@ -14,12 +14,17 @@ struct cpa_name {
 	char text[CPA_NAME_SIZE]; /* NUL-terminated, cut on the right if longer */
 };
 
-/* A return address, just behind the call. key: {0:8, layer:8, address:48}. */
+/*
+ * A return address, just behind the call. key: {0:8, layer:8, address:48}. Or the begin of a function
+ * that is on a stack: then CPA_SITE_FUNCTION is set in the key.
+ */
 struct cpa_site {
 	uint64_t key;
 	uint32_t module;
 	uint32_t pad;
 };
+
+#define CPA_SITE_FUNCTION (UINT64_C(1) << 56)
 
 #define CPA_ADDRESS_MASK ((UINT64_C(1) << 48) - 1)
 #define CPA_LAYERS	 255u

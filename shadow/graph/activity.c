@@ -4,6 +4,7 @@
 #include "shadow/graph/call.h"
 #include "shadow/graph/checkpoint.h"
 #include "shadow/graph/component.h"
+#include "shadow/graph/contexts.h"
 #include "shadow/store/heap.h"
 #include "shadow/journal/journal.h"
 #include "shadow/graph/mixes.h"
@@ -257,6 +258,8 @@ void cpa_activity_end(struct cpa_self *self, const struct cpa_span *span, uint32
 	cache = advance(self, span->calls, span->process, span->external, node);
 	if (unlikely(self->journal))
 		cpa_journal_activity(self, span, cache);
+	if (unlikely(span->stacks))
+		cpa_stacks_put(span->stacks, &row->path);
 	row->path.observed[CPA_TIME_EXTERNAL] += span->external + span->idle;
 	row->path.observed[CPA_TIME_RUNQUEUE] += span->runqueue;
 	row->path.observed[CPA_TIME_PROBE] += span->probe;

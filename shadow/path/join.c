@@ -462,7 +462,10 @@ bool cpa_path_join(struct cpa_self *self, struct cpa_path *local, const struct c
 	}
 	if (observed)
 		memcpy(local->observed, remote->observed, sizeof(local->observed));
-	local->len = remote_wins ? remote->len : local->len;
+	if (remote_wins) {
+		local->len = remote->len;
+		local->stack = remote->stack;
+	}
 	return remote_wins;
 }
 

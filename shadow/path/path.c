@@ -258,7 +258,7 @@ static struct cpa_delta *room_for(struct cpa_self *self, struct cpa_path *path, 
 		uint64_t most = path->most;
 
 		fold(self, path, slot);
-		path->most = most; /* part of it is already reserved */
+		path->most = (uint32_t)most; /* part of it is already reserved */
 		d = delta_of(self, path, slot);
 	}
 	return d;
@@ -283,11 +283,11 @@ void cpa_path_reserve_slow(struct cpa_self *self, struct cpa_path *path, uint64_
 		for (enum cpa_vector v = CPA_S; v <= CPA_O; v++)
 			if (field(&path->delta[i], v) > most)
 				most = (int32_t)field(&path->delta[i], v);
-	path->most = (uint64_t)most;
+	path->most = (uint32_t)most;
 	if (cpa_path_has_room(path, ticks))
 		return;
 	fold(self, path, 0);
-	path->most = ticks;
+	path->most = (uint32_t)ticks;
 }
 
 void cpa_path_add_slow(struct cpa_self *self, struct cpa_path *path, uint32_t slot, uint64_t ticks)

@@ -66,7 +66,7 @@ static inline bool cpa_path_has_room(struct cpa_path *path, uint64_t ticks)
 
 	if (unlikely(most > 2 * (uint64_t)CPA_DELTA_MOST))
 		return false;
-	path->most = most;
+	path->most = (uint32_t)most;
 	return true;
 }
 

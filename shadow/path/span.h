@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 struct cpa_calls;
+struct cpa_stacks;
 
 #define CPA_SAMPLED 16u
 
@@ -33,6 +34,7 @@ struct cpa_span {
 	/* the samples belong to an unfinished section that began untimed: preload/core/untimed.h */
 	bool open;
 	uint32_t sample_function[CPA_SAMPLED], sample_count[CPA_SAMPLED];
+	struct cpa_stacks *stacks; /* taken during the span; NULL: none */
 };
 
 #endif

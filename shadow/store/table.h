@@ -66,6 +66,8 @@ cpa_table_shape(enum cpa_table_id id)
 		[CPA_TABLE_PROCESSES] = { sizeof(struct cpa_process_row), 8 },
 		[CPA_TABLE_PATHS] = { sizeof(struct cpa_path), 16 },
 		[CPA_TABLE_STREAMS] = { sizeof(struct cpa_stream), 4 },
+		[CPA_TABLE_CONTEXTS] = { sizeof(struct cpa_context), 128 },
+		[CPA_TABLE_STACKS] = { sizeof(struct cpa_stack), 128 },
 	};
 
 	return shape[id];

@@ -115,6 +115,8 @@ static inline void dump_maker_start(struct dump_maker *maker)
 		[CPA_TABLE_PROCESSES] = sizeof(struct cpa_process_row),
 		[CPA_TABLE_PATHS] = sizeof(struct cpa_path),
 		[CPA_TABLE_STREAMS] = sizeof(struct cpa_stream),
+		[CPA_TABLE_CONTEXTS] = sizeof(struct cpa_context),
+		[CPA_TABLE_STACKS] = sizeof(struct cpa_stack),
 	};
 	struct cpa_header *header;
 

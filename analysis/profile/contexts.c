@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/profile/contexts.h"
+
+#include <libiberty/libiberty.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/profile/build.h"
+#include "analysis/util/format.h"
+
+#define FEW   3u /* stacks from which on a caller is named in a sentence, */
+#define NAMED 2u /* and how many in a row */
+
+void cpa_contexts_free(struct cpa_contexts *contexts)
+{
+	if (!contexts)
+		return;
+	for (size_t i = 0; i < contexts->count; i++) {
+		free(contexts->context[i].name);
+		free(contexts->context[i].location);
+	}
+	free(contexts->context);
+	free(contexts);
+}
+
+/* Order of functions by their place. */
+static int compare_places(uint32_t module_a, uint64_t offset_a, uint32_t module_b,
+			  uint64_t offset_b)
+{
+	if (module_a != module_b)
+		return module_a < module_b ? -1 : 1;
+	return offset_a < offset_b ? -1 : offset_a > offset_b;
+}
+
+static int compare_functions(const void *a, const void *b)
+{
+	const struct cpa_component_figures *x = *(const struct cpa_component_figures *const *)a;
+	const struct cpa_component_figures *y = *(const struct cpa_component_figures *const *)b;
+
+	return compare_places(x->module, x->offset, y->module, y->offset);
+}
+
+/* The functions of the profile, by place. */
+struct functions {
+	size_t count;
+	const struct cpa_component_figures **function;
+};
+
+static struct functions list_functions(const struct cpa_profile *profile)
+{
+	struct functions list = { .function = xcalloc(profile->components + 1,
+						      sizeof(*list.function)) };
+
+	for (size_t i = 0; i < profile->components; i++)
+		if (profile->component[i].kind == CPA_FUNCTION && profile->component[i].module &&
+		    !profile->component[i].shared)
+			list.function[list.count++] = &profile->component[i];
+	qsort(list.function, list.count, sizeof(*list.function), compare_functions);
+	return list;
+}
+
+static const struct cpa_component_figures *function_at(const struct functions *list,
+						       uint32_t module, uint64_t offset)
+{
+	const struct cpa_component_figures wanted = { .module = module, .offset = offset };
+	const struct cpa_component_figures *key = &wanted;
+	const struct cpa_component_figures **found = bsearch(
+		&key, list->function, list->count, sizeof(*list->function), compare_functions);
+
+	return found ? *found : NULL;
+}
+
+static void read_context(struct cpa_build *build, const struct functions *list, uint32_t number,
+			 const struct cpa_context *row)
+{
+	const struct cpa_profile *profile = build->profile;
+	struct cpa_context_figures *c = &profile->contexts->context[number - 1];
+	uint32_t site = (uint32_t)row->key;
+	const struct cpa_place *place;
+
+	c->caller = (uint32_t)(row->key >> 32);
+	c->cpu_s = cpa_build_seconds(build, row->ticks);
+	if (row->key == CPA_CONTEXT_CUT) {
+		c->caller = 0;
+		c->name = xstrdup("(callers not found)");
+		return;
+	}
+	place = cpa_names_site(build->names, site, false);
+	if (c->caller >= number || !place->name) {
+		cpa_dump_skip(build->dump, CPA_TABLE_CONTEXTS);
+		return;
+	}
+	c->name = xstrdup(place->name);
+	c->location = place->location ? xstrdup(place->location) : NULL;
+	cpa_build_site(build, site, &c->module, &c->offset);
+	c->component = c->module ? function_at(list, c->module, c->offset) : NULL;
+}
+
+/* Count the stacks on the path, from the latest one on backwards. */
+static void count_stacks(struct cpa_build *build)
+{
+	struct cpa_contexts *contexts = build->profile->contexts;
+	uint32_t rows = build->dump->rows[CPA_TABLE_STACKS], row = build->program.stack;
+	struct cpa_stack stack;
+
+	for (uint32_t n = 0; row && n < rows; n++, row = stack.before) {
+		struct cpa_context_figures *c;
+
+		if (!cpa_dump_row(build->dump, CPA_TABLE_STACKS, row, &stack, sizeof(stack)) ||
+		    stack.key < 2 || stack.key - 1 > contexts->count) {
+			cpa_dump_skip(build->dump, CPA_TABLE_STACKS);
+			return;
+		}
+		c = &contexts->context[stack.key - 2];
+		c->stacks++;
+		c->path_s += cpa_build_seconds(build, stack.ticks);
+		contexts->on_path++;
+	}
+}
+
+/* Give the contexts of each function shares of its time, so that they add up to it. */
+static void fit(struct cpa_profile *profile)
+{
+	struct cpa_contexts *contexts = profile->contexts;
+	double *path = xcalloc(profile->components + 1, sizeof(*path));
+	double *cpu = xcalloc(profile->components + 1, sizeof(*cpu));
+
+	for (size_t i = 0; i < contexts->count; i++) {
+		const struct cpa_context_figures *c = &contexts->context[i];
+
+		if (c->component) {
+			path[c->component - profile->component] += c->path_s;
+			cpu[c->component - profile->component] += c->cpu_s;
+		}
+	}
+	for (size_t i = 0; i < contexts->count; i++) {
+		struct cpa_context_figures *c = &contexts->context[i];
+		size_t k = c->component ? (size_t)(c->component - profile->component) : 0;
+
+		if (c->component && path[k] > 0)
+			c->path_s *= c->component->critical_path_s / path[k];
+		if (c->component && cpu[k] > 0)
+			c->cpu_s *= c->component->total_s / cpu[k];
+	}
+	free(path);
+	free(cpu);
+}
+
+/* A stack of the function, seen from one of its callers. */
+struct view {
+	const struct cpa_context_figures *leaf, *at;
+};
+
+static int compare_views(const void *a, const void *b)
+{
+	const struct cpa_context_figures *x = ((const struct view *)a)->at;
+	const struct cpa_context_figures *y = ((const struct view *)b)->at;
+	int order = compare_places(x->module, x->offset, y->module, y->offset);
+
+	return order ? order : strcmp(x->name, y->name);
+}
+
+static int compare_callers(const void *a, const void *b)
+{
+	const struct cpa_callers *x = a, *y = b;
+
+	if (x->path_s != y->path_s)
+		return x->path_s > y->path_s ? -1 : 1;
+	if (x->cpu_s != y->cpu_s)
+		return x->cpu_s > y->cpu_s ? -1 : 1;
+	return strcmp(x->context->name, y->context->name);
+}
+
+/* Divide @views, which are at one function, by their callers. */
+static void divide(const struct cpa_contexts *contexts, struct cpa_callers *node, struct view *view,
+		   size_t views)
+{
+	size_t n = 0, from = 0;
+
+	node->context = view->at;
+	for (size_t i = 0; i < views; i++) {
+		node->stacks += view[i].leaf->stacks;
+		node->path_s += view[i].leaf->path_s;
+		node->cpu_s += view[i].leaf->cpu_s;
+	}
+	for (size_t i = 0; i < views; i++) {
+		uint32_t caller = view[i].at->caller;
+
+		if (caller && contexts->context[caller - 1].name)
+			view[n++] = (struct view){ view[i].leaf, &contexts->context[caller - 1] };
+	}
+	qsort(view, n, sizeof(*view), compare_views);
+	node->caller = xcalloc(n + 1, sizeof(*node->caller));
+	for (size_t i = 1; i <= n; i++) {
+		if (i < n && !compare_views(&view[from], &view[i]))
+			continue;
+		divide(contexts, &node->caller[node->callers++], view + from, i - from);
+		from = i;
+	}
+	qsort(node->caller, node->callers, sizeof(*node->caller), compare_callers);
+}
+
+struct cpa_callers *cpa_callers_of(const struct cpa_contexts *contexts,
+				   const struct cpa_component_figures *component)
+{
+	struct cpa_callers *root = xcalloc(1, sizeof(*root));
+	struct view *view = xcalloc((contexts ? contexts->count : 0) + 1, sizeof(*view));
+	size_t views = 0;
+
+	for (size_t i = 0; contexts && i < contexts->count; i++) {
+		const struct cpa_context_figures *c = &contexts->context[i];
+
+		if (c->component == component && c->name && (c->stacks || c->cpu_s > 0))
+			view[views++] = (struct view){ c, c };
+	}
+	if (views)
+		divide(contexts, root, view, views);
+	free(view);
+	return root;
+}
+
+static void free_below(struct cpa_callers *node)
+{
+	for (size_t i = 0; i < node->callers; i++)
+		free_below(&node->caller[i]);
+	free(node->caller);
+}
+
+void cpa_callers_free(struct cpa_callers *callers)
+{
+	free_below(callers);
+	free(callers);
+}
+
+double cpa_callers_error(uint64_t part, uint64_t all)
+{
+	double share = all ? (double)part / (double)all : 0;
+
+	return all ? sqrt(share * (1 - share) / (double)all) : 0;
+}
+
+/*
+ * "compare <- mergelines": callers of which each makes most of the one before. The caller frees it;
+ * NULL: there are none.
+ */
+static char *name_callers(const struct cpa_contexts *contexts,
+			  const struct cpa_component_figures *function)
+{
+	struct cpa_callers *root = cpa_callers_of(contexts, function);
+	const struct cpa_callers *node = root;
+	char *text = NULL, *longer;
+
+	for (unsigned n = 0; n < NAMED && node->callers; n++) {
+		if (node->caller[0].stacks < FEW || 2 * node->caller[0].path_s <= node->path_s)
+			break;
+		node = &node->caller[0];
+		longer = text ? cpa_format_text("%s <- %s", text, node->context->name) :
+				xstrdup(node->context->name);
+		free(text);
+		text = longer;
+	}
+	cpa_callers_free(root);
+	return text;
+}
+
+void cpa_build_contexts(struct cpa_build *build)
+{
+	struct cpa_profile *profile = build->profile;
+	struct cpa_contexts *contexts;
+	struct functions list;
+	struct cpa_context row;
+
+	if (!build->dump->rows[CPA_TABLE_CONTEXTS])
+		return;
+	contexts = profile->contexts = xcalloc(1, sizeof(*contexts));
+	contexts->count = build->dump->rows[CPA_TABLE_CONTEXTS];
+	contexts->context = xcalloc(contexts->count + 1, sizeof(*contexts->context));
+	contexts->stacks = build->dump->header.diag[CPA_DIAG_STACKS];
+	contexts->cut = build->dump->header.diag[CPA_DIAG_STACKS_CUT];
+	list = list_functions(profile);
+	for (uint32_t i = 1; i <= contexts->count; i++)
+		if (cpa_dump_row(build->dump, CPA_TABLE_CONTEXTS, i, &row, sizeof(row)))
+			read_context(build, &list, i, &row);
+	free(list.function);
+	count_stacks(build);
+	fit(profile);
+	for (size_t i = 0; i < profile->components; i++)
+		if (profile->component[i].kind == CPA_FUNCTION)
+			profile->component[i].callers =
+				name_callers(contexts, &profile->component[i]);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analysis/profile/contexts.h - who called a function, on the critical path
+ *
+ * The stacks on the path (shadow/graph/contexts.h) divide it among calling contexts. How much of the
+ * path a function has is known better than by its stacks: its contexts get shares of that, as many
+ * of it as they have of the function's stacks. So the contexts of a function add up to its time.
+ */
+#ifndef CPA_ANALYSIS_PROFILE_CONTEXTS_H
+#define CPA_ANALYSIS_PROFILE_CONTEXTS_H
+
+#include "analysis/profile/profile.h"
+
+/* A function called in a context. Figures are of stacks that end here, without what it called. */
+struct cpa_context_figures {
+	uint32_t caller; /* number of the caller's context, from 1; less than its own; 0: none */
+	uint32_t module; /* as in struct cpa_component_figures */
+	uint64_t offset;
+	char *name; /* NULL: the row is unused */
+	char *location;
+	const struct cpa_component_figures *component; /* the function; NULL: none */
+	uint64_t stacks;			       /* on the critical path */
+	double path_s, cpu_s;
+};
+
+struct cpa_contexts {
+	size_t count;
+	struct cpa_context_figures *context; /* by number - 1 */
+	uint64_t stacks, cut, on_path; /* all; whose callers are not known; on the critical path */
+};
+
+/* A part of a function's time by who called it: a tree, from the function outwards. */
+struct cpa_callers {
+	const struct cpa_context_figures *context; /* one of those with this function */
+	uint64_t stacks;
+	double path_s, cpu_s;
+	size_t callers; /* by path_s, most first */
+	struct cpa_callers *caller;
+};
+
+void cpa_contexts_free(struct cpa_contexts *contexts);
+
+/*
+ * The callers of @component, as those of one function without callers of its own at the root. The
+ * caller frees it with cpa_callers_free().
+ */
+struct cpa_callers *cpa_callers_of(const struct cpa_contexts *contexts,
+				   const struct cpa_component_figures *component);
+void cpa_callers_free(struct cpa_callers *callers);
+
+/* Error of a share of @part of @all stacks: one standard deviation. */
+double cpa_callers_error(uint64_t part, uint64_t all);
+
+#endif

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/render/callers_text.h"
+
+#include <inttypes.h>
+#include <libiberty/libiberty.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/profile/contexts.h"
+#include "analysis/profile/find.h"
+#include "analysis/util/format.h"
+
+#define LEAST	0.005 /* of the whole: smaller parts have no line */
+#define DEEPEST 40u   /* steps of indentation that are shown */
+
+/* A table of contexts that is being written. */
+struct listing {
+	const struct cpa_profile *profile;
+	const struct cpa_page *page;
+	struct cpa_table_text table;
+	double whole_s; /* of the root */
+	uint64_t stacks;
+	size_t lines, top, left_out;
+};
+
+static bool has_stacks(const struct cpa_profile *profile, char **error)
+{
+	if (profile->contexts)
+		return true;
+	*error = xstrdup("no stacks were taken in this run: set CPA_STACKS=1 and run it again");
+	return false;
+}
+
+static void put_line(struct listing *l, double path_s, double cpu_s, uint64_t stacks, char *name)
+{
+	double part_error = l->stacks ? cpa_callers_error(stacks, l->stacks) : 0;
+	struct cpa_figure path = cpa_format_seconds(path_s), cpu = cpa_format_seconds(cpu_s);
+	struct cpa_figure share = cpa_format_percent(path_s, l->whole_s);
+	struct cpa_figure error = cpa_format_percent(part_error, 1);
+	struct cpa_figure count = cpa_format_count(stacks);
+	const char *cells[] = { path.text, share.text, error.text, count.text, cpu.text, name };
+
+	if (l->lines < l->top)
+		cpa_table_row(&l->table, cells);
+	else
+		l->left_out++;
+	l->lines++;
+	free(name);
+}
+
+/* "  f <- g <- h": @node, and callers as long as there is only one that matters. */
+static char *chain(const struct listing *l, const struct cpa_callers **node, unsigned depth)
+{
+	char *text = cpa_format_text("%*s%s", (int)(2 * depth), "", (*node)->context->name),
+	     *longer;
+
+	while ((*node)->callers && (*node)->caller[0].path_s >= (1 - LEAST) * (*node)->path_s) {
+		*node = &(*node)->caller[0];
+		longer = cpa_format_text("%s %s %s", text, l->page->unicode ? "\u2190" : "<-",
+					 (*node)->context->name);
+		free(text);
+		text = longer;
+	}
+	return text;
+}
+
+static void put_callers(struct listing *l, const struct cpa_callers *node, unsigned depth)
+{
+	for (size_t i = 0; i < node->callers; i++) {
+		const struct cpa_callers *caller = &node->caller[i], *last = caller;
+		char *text;
+
+		if (caller->path_s < LEAST * l->whole_s || caller->path_s <= 0)
+			break;
+		text = chain(l, &last, depth);
+		put_line(l, caller->path_s, caller->cpu_s, caller->stacks, text);
+		if (depth < DEEPEST)
+			put_callers(l, last, depth + 1);
+	}
+}
+
+static void begin(struct listing *l, const char *names)
+{
+	cpa_table_column(&l->table, "path", false);
+	cpa_table_column(&l->table, "share", false);
+	cpa_table_column(&l->table, "+-", false);
+	cpa_table_column(&l->table, "stacks", false);
+	cpa_table_column(&l->table, "CPU", false);
+	cpa_table_column(&l->table, names, true);
+}
+
+static void end(struct listing *l, const char *note)
+{
+	cpa_table_end(&l->table, l->page);
+	cpa_page_foot(l->page, l->lines, l->top, note);
+}
+
+static void put_function(const struct cpa_page *page, const struct cpa_profile *profile,
+			 const struct cpa_component_figures *c, size_t top)
+{
+	struct cpa_callers *root = cpa_callers_of(profile->contexts, c);
+	struct listing l = { .profile = profile,
+			     .page = page,
+			     .whole_s = c->critical_path_s,
+			     .stacks = root->stacks,
+			     .top = top };
+	char *text = cpa_format_text(
+		"%s has %s of the critical path, %s, by %" PRIu64 " stacks on it; %s of CPU time",
+		c->name,
+		cpa_format_percent(c->critical_path_s, profile->program.critical_path_s).text,
+		cpa_format_seconds(c->critical_path_s).text, root->stacks,
+		cpa_format_seconds(c->total_s).text);
+
+	cpa_page_heading(page, text);
+	if (root->stacks) {
+		begin(&l, "called by");
+		put_callers(&l, root, 0);
+		end(&l, "+-: standard error of the share.");
+	}
+	free(text);
+	cpa_callers_free(root);
+}
+
+bool cpa_text_callers(const struct cpa_page *page, const struct cpa_profile *profile,
+		      const char *pattern, size_t top, char **error)
+{
+	size_t found = 0;
+
+	if (!has_stacks(profile, error))
+		return false;
+	for (size_t i = 0; i < profile->components; i++) {
+		const struct cpa_component_figures *c = &profile->component[i];
+
+		if (c->kind != CPA_FUNCTION ||
+		    !cpa_is_named(profile, c->kind, c->slot, c->name, pattern))
+			continue;
+		put_function(page, profile, c, top);
+		found++;
+	}
+	if (!found)
+		*error = cpa_format_text("no function %s was sampled (see --level component; * and "
+					 "? stand for any characters)",
+					 pattern);
+	return found != 0;
+}
+
+/* Sums of each context with what it called. */
+struct sums {
+	double *path_s, *cpu_s;
+	uint64_t *stacks;
+	uint32_t *first, *next; /* contexts that it called, as lists; 0: the end */
+};
+
+static void add_up(struct sums *s, const struct cpa_contexts *contexts)
+{
+	size_t n = contexts->count;
+
+	s->path_s = xcalloc(n + 1, sizeof(*s->path_s));
+	s->cpu_s = xcalloc(n + 1, sizeof(*s->cpu_s));
+	s->stacks = xcalloc(n + 1, sizeof(*s->stacks));
+	s->first = xcalloc(n + 1, sizeof(*s->first));
+	s->next = xcalloc(n + 1, sizeof(*s->next));
+	/* Callers have lower numbers, and number 0 is above all threads' starts. */
+	for (size_t i = n; i > 0; i--) {
+		const struct cpa_context_figures *c = &contexts->context[i - 1];
+		uint32_t caller = c->name ? c->caller : 0;
+
+		if (!c->name)
+			continue;
+		s->path_s[i] += c->path_s;
+		s->cpu_s[i] += c->cpu_s;
+		s->stacks[i] += c->stacks;
+		s->path_s[caller] += s->path_s[i];
+		s->cpu_s[caller] += s->cpu_s[i];
+		s->stacks[caller] += s->stacks[i];
+		s->next[i] = s->first[caller];
+		s->first[caller] = (uint32_t)i;
+	}
+}
+
+static void free_sums(struct sums *s)
+{
+	free(s->path_s);
+	free(s->cpu_s);
+	free(s->stacks);
+	free(s->first);
+	free(s->next);
+}
+
+/* The heaviest context that @of called and that is lighter than @below, or as heavy and later. */
+static uint32_t next_heaviest(const struct sums *s, uint32_t of, uint32_t below)
+{
+	uint32_t best = 0;
+
+	for (uint32_t i = s->first[of]; i; i = s->next[i]) {
+		bool later = !below || s->path_s[i] < s->path_s[below] ||
+			     (s->path_s[i] == s->path_s[below] && i > below);
+		bool better = !best || s->path_s[i] > s->path_s[best] ||
+			      (s->path_s[i] == s->path_s[best] && i < best);
+
+		if (later && better)
+			best = i;
+	}
+	return best;
+}
+
+static void put_called(struct listing *l, const struct sums *s, uint32_t of, unsigned depth)
+{
+	const struct cpa_context_figures *context = l->profile->contexts->context;
+
+	for (uint32_t i = next_heaviest(s, of, 0); i; i = next_heaviest(s, of, i)) {
+		if (s->path_s[i] < LEAST * l->whole_s || s->path_s[i] <= 0)
+			break;
+		put_line(l, s->path_s[i], s->cpu_s[i], s->stacks[i],
+			 cpa_format_text("%*s%s", (int)(2 * depth), "", context[i - 1].name));
+		if (depth < DEEPEST)
+			put_called(l, s, i, depth + 1);
+	}
+}
+
+bool cpa_text_tree(const struct cpa_page *page, const struct cpa_profile *profile, size_t top,
+		   char **error)
+{
+	struct listing l = { .profile = profile, .page = page, .top = top };
+	struct sums sums;
+	char *text;
+
+	if (!has_stacks(profile, error))
+		return false;
+	add_up(&sums, profile->contexts);
+	l.whole_s = profile->program.critical_path_s;
+	l.stacks = sums.stacks[0];
+	text = cpa_format_text(
+		"The critical path by who called whom: %s of its %s have stacks, %" PRIu64
+		" of them",
+		cpa_format_seconds(sums.path_s[0]).text, cpa_format_seconds(l.whole_s).text,
+		l.stacks);
+	cpa_page_heading(page, text);
+	begin(&l, "function, and below it what it called");
+	put_called(&l, &sums, 0, 0);
+	end(&l, "+-: standard error of the share.");
+	free(text);
+	free_sums(&sums);
+	return true;
+}

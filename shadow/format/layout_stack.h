@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shadow/format/layout_stack.h - who called whom: stacks of samples; part of shadow/format/layout.h
+ */
+#ifndef CPA_SHADOW_FORMAT_LAYOUT_STACK_H
+#define CPA_SHADOW_FORMAT_LAYOUT_STACK_H
+
+#include <stdint.h>
+
+/*
+ * A node of the tree of calling contexts: the function of row `site` in the table of sites, called in
+ * context `caller`, 0 at a thread's start. key: {caller:32, site:32}.
+ */
+struct cpa_context {
+	uint64_t key;
+	uint64_t ticks; /* atomic: CPU time that stacks which end here stand for */
+};
+
+#define CPA_CONTEXT_CUT (UINT64_C(1) << 32) /* key of the node that stands for unknown callers */
+
+/*
+ * A stack: written by the thread that took it, then constant. `before`: the stack before it on the
+ * path, 0: none. So those on a path are the ones from path.stack on backwards. Each stands for `ticks`
+ * of CPU time. key: 1 + context.
+ */
+struct cpa_stack {
+	uint64_t key;
+	uint32_t before;
+	uint32_t pad;
+	uint64_t ticks;
+};
+
+#endif

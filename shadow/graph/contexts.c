@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#include "shadow/graph/contexts.h"
+
+#include "shadow/store/table.h"
+
+static struct cpa_stack *stack_at(uint32_t row)
+{
+	return cpa_row(CPA_TABLE_STACKS, row);
+}
+
+uint32_t cpa_context(uint32_t caller, uint32_t site)
+{
+	return cpa_table_intern(CPA_TABLE_CONTEXTS, (uint64_t)caller << 32 | site, NULL, NULL);
+}
+
+uint32_t cpa_context_cut(void)
+{
+	return cpa_table_intern(CPA_TABLE_CONTEXTS, CPA_CONTEXT_CUT, NULL, NULL);
+}
+
+/* Return a row that only the thread knows; 0: no space. */
+static uint32_t take_row(struct cpa_stacks *stacks)
+{
+	uint32_t row = stacks->spare;
+
+	if (!row)
+		return cpa_table_append(CPA_TABLE_STACKS);
+	stacks->spare = stack_at(row)->before;
+	return row;
+}
+
+/* Return how many stacks each row stands for now, a power of two. */
+static uint64_t step(void)
+{
+	/* Relaxed: a count. */
+	uint32_t used = __atomic_load_n(&cpa_table(CPA_TABLE_STACKS)->used, __ATOMIC_RELAXED);
+
+	return UINT64_C(1) << used / CPA_STACKS_KEPT;
+}
+
+void cpa_stacks_add(struct cpa_stacks *stacks, uint32_t context, uint64_t ticks)
+{
+	struct cpa_context *node = cpa_row(CPA_TABLE_CONTEXTS, context);
+	uint64_t each = step();
+	struct cpa_stack *stack;
+	uint32_t row;
+
+	/* Relaxed: a sum. */
+	__atomic_fetch_add(&node->ticks, ticks, __ATOMIC_RELAXED);
+	cpa_diag(CPA_DIAG_STACKS);
+	if (stacks->turn++ % each)
+		return;
+	row = take_row(stacks);
+	if (!row) {
+		cpa_diag(CPA_DIAG_STACKS_REFUSED);
+		return;
+	}
+	stack = stack_at(row);
+	stack->before = stacks->last;
+	stack->ticks = ticks * each;
+	stack->key = (uint64_t)context + 1;
+	if (!stacks->first)
+		stacks->first = row;
+	stacks->last = row;
+}
+
+void cpa_stacks_drop(struct cpa_stacks *stacks)
+{
+	if (!stacks->first)
+		return;
+	stack_at(stacks->first)->before = stacks->spare;
+	stacks->spare = stacks->last;
+	stacks->first = stacks->last = 0;
+}
+
+void cpa_stacks_put(struct cpa_stacks *stacks, struct cpa_path *path)
+{
+	if (!stacks->first)
+		return;
+	stack_at(stacks->first)->before = path->stack;
+	path->stack = stacks->last;
+	stacks->first = stacks->last = 0;
+}

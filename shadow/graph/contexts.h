@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * shadow/graph/contexts.h - stacks of samples, and the paths that they are on
+ *
+ * A stack is kept as a node of the tree of calling contexts (shadow/format/layout_stack.h), and as a
+ * row of its own on the path of the thread that took it. Rows are linked backwards, and a path names
+ * its latest one. So copies and joins of paths cost nothing more, and at the end the stacks on the
+ * critical path are those that can be reached from its path: each counts there with the CPU time
+ * that it stands for. What is on the path does not depend on where samples fell, so the sum for a
+ * context has its share of the path on average, and an error of about the square root of its number
+ * of stacks.
+ *
+ * Memory is bounded: when there are CPA_STACKS_KEPT rows for each size of step, only every second,
+ * fourth ... stack gets a row, which stands for the others. All functions are async-signal-safe.
+ */
+#ifndef CPA_SHADOW_GRAPH_CONTEXTS_H
+#define CPA_SHADOW_GRAPH_CONTEXTS_H
+
+#include "shadow/store/self.h"
+
+#define CPA_STACKS_KEPT (1u << 18)
+
+/* Stacks of a thread that are on no path yet. All zeros: none. */
+struct cpa_stacks {
+	uint32_t first, last; /* rows; 0: none */
+	uint32_t spare;	      /* rows that can be used again */
+	uint32_t turn;	      /* stacks so far, to keep each n-th */
+};
+
+/* Return the node of the function of site row @site, called in context @caller; 0: no space. */
+CPA_HIDDEN uint32_t cpa_context(uint32_t caller, uint32_t site);
+
+/* Return the node for callers that are not known; 0: no space. */
+CPA_HIDDEN uint32_t cpa_context_cut(void);
+
+/* A stack in @context, not 0, stands for @ticks of CPU time: count it, and add it to @stacks. */
+CPA_HIDDEN void cpa_stacks_add(struct cpa_stacks *stacks, uint32_t context, uint64_t ticks);
+
+/* Forget the stacks: they fell where there is no activity. */
+CPA_HIDDEN void cpa_stacks_drop(struct cpa_stacks *stacks);
+
+/* Append the stacks to @path. The caller owns it. */
+CPA_HIDDEN void cpa_stacks_put(struct cpa_stacks *stacks, struct cpa_path *path);
+
+#endif

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""tests/e2e/callers.py - stacks name the functions that called, and add up
+
+tests/programs/callers.c knows who calls its functions. Which share of the path each has is looked at by
+tests/accuracy/callers.py. Prints TAP and a summary.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from profiled import BUILD, PROGRAMS, ROUNDING_S, TIMEOUT_S, check_contradictions
+from profiled import profiled_environment, read, run, verify
+from results import Results
+
+CALLERS = {"common": {"first", "second"}, "first": {"recurse"}, "second": {"compare"}}
+
+
+def profile(folder, **settings):
+    dump = folder / "dump"
+    dump.unlink(missing_ok=True)
+    subprocess.run(
+        [PROGRAMS / "callers", "10"],
+        env=profiled_environment(dump, CPA_JOURNAL="64M", **settings),
+        stdout=subprocess.DEVNULL,
+        timeout=TIMEOUT_S,
+        check=True,
+    )
+    return dump, read(dump)
+
+
+def check_callers(results, label, report):
+    contexts = {c["id"]: c for c in report["callers"]["contexts"]}
+    for context in contexts.values():
+        caller = context["caller"]
+        good = caller == 0 or (caller in contexts and caller < context["id"])
+        if not good:
+            results.check(False, f"{label}: context {context['id']} is called by {caller}")
+    for name, known in CALLERS.items():
+        found = {contexts[c["caller"]]["name"] for c in contexts.values() if c["name"] == name}
+        results.check(found == known, f"{label}: {name} is called by {sorted(found)}")
+    for component in report["components"]:
+        own = [c for c in contexts.values() if c["name"] == component["name"]]
+        if component["kind"] != "function" or not sum(c["stacks_on_path"] for c in own):
+            continue
+        whole_s, sum_s = component["critical_path_s"], sum(c["critical_path_s"] for c in own)
+        good = abs(whole_s - sum_s) <= ROUNDING_S * (len(own) + 1)
+        results.check(good, f"{label}: {component['name']}: contexts have {sum_s} of {whole_s} s")
+
+
+def check(results, folder, label, **settings):
+    dump, report = profile(folder, CPA_STACKS="1", **settings)
+    callers = report["callers"]
+    results.check(callers["stacks"] > 0, f"{label}: {callers['stacks']} stacks")
+    good = 0 < callers["stacks_on_path"] <= callers["stacks"]
+    results.check(good, f"{label}: {callers['stacks_on_path']} on the path")
+    check_callers(results, label, report)
+    check_contradictions(results, label, report)
+    good, text = verify(dump)
+    results.check(good, f"{label}: {'as its journal' if good else text}")
+    return dump
+
+
+def main():
+    results = Results()
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="callers.", dir=os.environ.get("CPA_TMP")))
+    dump = check(results, folder, "default")
+    text = run([BUILD / "cpa-report", "--callers", "common", dump])
+    results.check("called by" in text and "recurse" in text, "--callers")
+    text = run([BUILD / "cpa-report", "--tree", "--top", "100", dump])
+    results.check(text.find("recurse") < text.find("first") < text.find("common"), "--tree")
+    check(results, folder, "250 a second", CPA_SAMPLE_HZ="250")
+    check(results, folder, "2000 a second", CPA_SAMPLE_HZ="2000")
+    dump, report = profile(folder)
+    results.check("callers" not in report, "no stacks unless they are asked for")
+    command = [BUILD / "cpa-report", "--tree", dump]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    results.check(done.returncode == 1 and "CPA_STACKS=1" in done.stderr, "and --tree says so")
+    return results.end(folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
