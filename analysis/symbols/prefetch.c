@@ -102,7 +102,9 @@ static void show_progress(const struct prefetch *p)
 
 	for (unsigned i = 0; i < p->workers; i++)
 		taken -= p->worker[i].end - p->worker[i].taken;
-	cpa_progress_show("reading debug information: %zu of %zu names", taken, p->count);
+	cpa_progress_show("reading debug information%s: %zu of %zu names",
+			  cpa_resolver_asks_servers() ? ", also from DEBUGINFOD_URLS" : "", taken,
+			  p->count);
 }
 
 /* Wait for an answer. Set @ready for each worker that has one, or died. */

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "analysis/util/printable.h"
 #include "analysis/symbols/symbol_table.h"
@@ -66,12 +65,6 @@ bool cpa_resolver_asks_servers(void)
 
 struct cpa_resolver *cpa_resolver_open(void)
 {
-	/*
-	 * libdw asks these servers for debug files that are not installed, and only then: it shows on
-	 * the terminal what it downloads.
-	 */
-	if (cpa_resolver_asks_servers() && isatty(STDERR_FILENO))
-		setenv("DEBUGINFOD_PROGRESS", "1", 0);
 	return xcalloc(1, sizeof(struct cpa_resolver));
 }
 
