@@ -33,7 +33,8 @@ struct balancing {
 	size_t rows, room;
 	struct cpa_stint_finder finder;
 	uint32_t *barrier; /* by node: the first one at the same place; 0: not known yet */
-	size_t first;	   /* row of the second lane */
+	uint32_t *same; /* by component row: the first region of the same name; 0: not known yet */
+	size_t first;	/* row of the second lane */
 	struct cpa_teams *out;
 	const struct cpa_stint **order; /* cpa_stints_by_round() */
 };
@@ -56,6 +57,27 @@ static uint32_t row_of(struct balancing *b, uint32_t region, uint32_t node, bool
 	return (uint32_t)b->rows++;
 }
 
+/* The first region with the name of @region: a compiler may repeat a region's code. */
+static uint32_t region_at(struct balancing *b, uint32_t region)
+{
+	const struct cpa_place *place, *at;
+
+	if (!region || region > b->names.components)
+		return region;
+	if (b->same[region])
+		return b->same[region];
+	b->same[region] = region;
+	place = cpa_names_component(&b->names, region);
+	for (uint32_t i = 1; place->name && i <= b->names.components; i++) {
+		if (b->same[i] != i || i == region)
+			continue;
+		at = cpa_names_component(&b->names, i);
+		if (at->name && strcmp(at->name, place->name) == 0)
+			return b->same[region] = i;
+	}
+	return region;
+}
+
 /* The first node of a barrier at the same place as @node: a compiler may repeat the call. */
 static uint32_t barrier_at(struct balancing *b, uint32_t node)
 {
@@ -71,7 +93,7 @@ static uint32_t barrier_at(struct balancing *b, uint32_t node)
 	for (uint32_t i = 1; place->location && i <= b->file.dump->rows[CPA_TABLE_NODES]; i++) {
 		if (b->barrier[i] != i || i == node ||
 		    !cpa_dump_row(b->file.dump, CPA_TABLE_NODES, i, &other, sizeof(other)) ||
-		    other.class != row.class)
+		    region_at(b, other.class) != region_at(b, row.class))
 			continue;
 		at = cpa_names_site(&b->names, other.site, true);
 		if (at->location && strcmp(at->location, place->location) == 0)
@@ -89,9 +111,10 @@ static void find_rows(struct balancing *b)
 	b->construct = XNEWVEC(uint32_t, all->stints + 1);
 	for (size_t i = 0, n; i < all->stints; i += n) {
 		const struct cpa_stint **round = &b->order[i];
-		uint32_t region = row_of(b, round[0]->region, 0, false);
+		uint32_t place = region_at(b, round[0]->region);
+		uint32_t region = row_of(b, place, 0, false);
 		uint32_t construct =
-			row_of(b, round[0]->region, barrier_at(b, round[0]->node), !round[0]->node);
+			row_of(b, place, barrier_at(b, round[0]->node), !round[0]->node);
 		double mean = b->mean[round[0] - all->stint], most = 0;
 
 		n = cpa_stint_round(round, all->stints - i);
@@ -187,7 +210,7 @@ static int compare_begins(const void *a, const void *b)
 }
 
 /* Count the instances of @region, or of all if it is NULL, and the time in at least one of them. */
-static double elapsed(const struct balancing *b, const struct cpa_team_span *by_time,
+static double elapsed(struct balancing *b, const struct cpa_team_span *by_time,
 		      const uint32_t *region, uint64_t *instances)
 {
 	uint64_t sum = 0, end = 0;
@@ -197,7 +220,7 @@ static double elapsed(const struct balancing *b, const struct cpa_team_span *by_
 		const struct cpa_team_span *t = &by_time[i];
 		uint64_t from = t->from > end ? t->from : end;
 
-		if (region && t->region != *region)
+		if (region && region_at(b, t->region) != *region)
 			continue;
 		++*instances;
 		if (t->to == UINT64_MAX || t->to <= from)
@@ -275,6 +298,14 @@ static void name_row(struct balancing *b, const struct row *row, struct cpa_team
 		to->location = xstrdup(place->location);
 }
 
+static bool is_repeated(const struct balancing *b, uint32_t region)
+{
+	for (uint32_t i = 1; i <= b->names.components; i++)
+		if (i != region && b->same[i] == region)
+			return true;
+	return false;
+}
+
 static void set_row(struct balancing *b, const struct cpa_team_span *by_time, uint32_t which,
 		    struct cpa_team_figures *to)
 {
@@ -292,7 +323,8 @@ static void set_row(struct balancing *b, const struct cpa_team_span *by_time, ui
 	add_threads(b, which, to);
 	figures = to->slot ? cpa_profile_component(b->profile, to->slot, CPA_REGION) : NULL;
 	if (!to->construct) {
-		to->saved_s = figures ? figures->saved_s : 0;
+		to->has_saved = figures && !is_repeated(b, row->region);
+		to->saved_s = to->has_saved ? figures->saved_s : 0;
 		to->elapsed_s = elapsed(b, by_time, &row->region, &to->instances);
 	}
 	if (to->threads)
@@ -407,6 +439,7 @@ static void read_teams(struct balancing *b)
 	cpa_stint_finder_init(&b->finder, b->stints, b->file.strands);
 	cpa_names_init(&b->names, b->file.dump);
 	b->barrier = XCNEWVEC(uint32_t, b->file.dump->rows[CPA_TABLE_NODES] + 1);
+	b->same = XCNEWVEC(uint32_t, b->names.components + 1);
 	find_rows(b);
 	find_paths(b);
 	if (has_gap(b))
@@ -416,6 +449,7 @@ static void read_teams(struct balancing *b)
 		set_rows(b);
 	cpa_names_fini(&b->names);
 	free(b->barrier);
+	free(b->same);
 	cpa_stint_finder_fini(&b->finder);
 	cpa_exact_free(b->exact);
 	cpa_stints_free(b->stints);

@@ -46,9 +46,10 @@ struct cpa_team_figures {
 	uint64_t instances;
 	double elapsed_s; /* T; 0 for a construct */
 	double work_s, wait_s;
-	double most_s, even_s; /* sums over rounds: of the most work, and of the mean */
-	double chain_s;	       /* L */
-	double saved_s;	       /* what zeroing it takes off the critical path; 0 for a construct */
+	double most_s, even_s;	 /* sums over rounds: of the most work, and of the mean */
+	double chain_s;		 /* L */
+	bool has_saved;		 /* the next is known: it is one component */
+	double saved_s;		 /* what zeroing it takes off the critical path */
 	double balanced_saved_s; /* what perfect balance takes off the critical path */
 	struct cpa_efficiency efficiency;
 	uint32_t threads;

@@ -121,7 +121,12 @@ static void find_region(struct cpa_facts *facts)
 		if (threads <= 0)
 			continue;
 		team = team_of(profile, component->slot);
-		gain_s = team ? team->balanced_saved_s :
+		if (team)
+			gain_s = team->balanced_saved_s;
+		else if (profile->teams && !profile->teams->trouble)
+			gain_s = 0; /* in the row of another component of the same name */
+		else
+			gain_s =
 				component->critical_path_s - component->total_s / threads - locks_s;
 		best->serial_s -= component->critical_path_s;
 		if (gain_s <= best->gain_s)

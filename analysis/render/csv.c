@@ -289,7 +289,7 @@ static void put_teams(struct csv *csv, const struct cpa_profile *profile)
 		put_real(csv, row->most_s);
 		put_real(csv, row->even_s);
 		put_real(csv, row->chain_s);
-		put_known(csv, !row->construct, row->saved_s);
+		put_known(csv, row->has_saved, row->saved_s);
 		put_real(csv, row->balanced_saved_s);
 		put_known(csv, e->load_balance > 0, e->load_balance);
 		put_known(csv, e->serialisation > 0, e->serialisation);

@@ -50,7 +50,7 @@ static json_t *row_json(const struct cpa_team_figures *row)
 	put_real(object, "most_s", row->most_s);
 	put_real(object, "even_s", row->even_s);
 	put_real(object, "chain_s", row->chain_s);
-	put_known(object, "saved_s", !row->construct, row->saved_s);
+	put_known(object, "saved_s", row->has_saved, row->saved_s);
 	put_real(object, "balanced_saved_s", row->balanced_saved_s);
 	json_object_set_new(object, "efficiency", efficiency_json(&row->efficiency));
 	json_object_set_new(object, "threads", threads_json(row));
