@@ -108,7 +108,8 @@ char *cpa_describe(const struct cpa_component_figures *component, bool start)
 							  "";
 		break;
 	case CPA_THREAD:
-		noun = "code of threads that start at ";
+		noun = component->by == CPA_BY_ROLE ? "code of threads named " :
+						      "code of threads that start at ";
 		break;
 	case CPA_EXTERNAL:
 		noun = "time blocked in ";
@@ -149,7 +150,7 @@ static bool matches(const char *pattern, const char *name)
 bool cpa_is_named(const struct cpa_profile *profile, enum cpa_component_kind kind, uint32_t slot,
 		  const char *name, const char *pattern)
 {
-	bool any = false;
+	bool any = false, routine = true, given = true;
 
 	if (matches(pattern, name))
 		return true;
@@ -160,9 +161,9 @@ bool cpa_is_named(const struct cpa_profile *profile, enum cpa_component_kind kin
 
 		if (thread->slot != slot)
 			continue;
-		if (!thread->name || !matches(pattern, thread->name))
-			return false;
 		any = true;
+		routine = routine && matches(pattern, thread->start_routine);
+		given = given && thread->name && matches(pattern, thread->name);
 	}
-	return any;
+	return any && (routine || given);
 }

@@ -33,7 +33,8 @@ const struct cpa_component_figures *cpa_find_external(const struct cpa_profile *
 
 /*
  * Whether @pattern, which may have * and ? for any characters, names a component of @kind with @slot
- * and @name. A class of threads also has the name that all its threads have (pthread_setname_np()).
+ * and @name. A class of threads also has the start routine and the name (pthread_setname_np()) that
+ * all its threads have.
  */
 bool cpa_is_named(const struct cpa_profile *profile, enum cpa_component_kind kind, uint32_t slot,
 		  const char *name, const char *pattern);

@@ -100,7 +100,7 @@ static struct cpa_thread_figures *add_figures(struct cpa_build *build, uint32_t 
 {
 	const struct cpa_thread *thread = &reading->row;
 	struct cpa_profile *profile = build->profile;
-	const struct cpa_place *start = cpa_names_component(build->names, thread->component);
+	const char *start = cpa_names_routine(build->names, thread->component);
 	struct cpa_thread_figures *figures = &profile->thread[profile->threads++];
 
 	*figures = (struct cpa_thread_figures){
@@ -112,7 +112,7 @@ static struct cpa_thread_figures *add_figures(struct cpa_build *build, uint32_t 
 		.process = thread->process_key,
 		.earlier = thread->earlier,
 		.name = cpa_printable(thread->name, sizeof(thread->name)),
-		.start_routine = xstrdup(start->name ? start->name : "?"),
+		.start_routine = xstrdup(start ? start : "?"),
 		.events = thread->events,
 		.cpu_s = cpa_build_seconds(build, cpu_ticks(thread)),
 		.wait_s = cpa_build_seconds(build, thread->wait),

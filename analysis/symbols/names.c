@@ -107,6 +107,7 @@ const char *cpa_names_event(uint32_t kind)
 		[CPA_EV_WRITE] = "write",
 		[CPA_EV_POLL] = "poll",
 		[CPA_EV_CLOSE] = "close",
+		[CPA_EV_NAME] = "rename",
 	};
 
 	return word(words, CPA_EV_KINDS, kind);
@@ -134,10 +135,11 @@ char *cpa_names_text(const struct cpa_names *names, uint32_t name)
 
 static bool sound(const struct cpa_dump *dump, const struct cpa_component *row)
 {
-	return row->kind >= CPA_FUNCTION && row->kind <= CPA_ACTIVITY && row->by <= CPA_BY_CALL &&
+	return row->kind >= CPA_FUNCTION && row->kind <= CPA_ACTIVITY && row->by <= CPA_BY_ROLE &&
 	       row->slot < dump->header.slots &&
 	       (row->by != CPA_BY_EXTERNAL || row->address < CPA_EXTERNALS) &&
-	       (row->by != CPA_BY_NAME || row->address <= dump->rows[CPA_TABLE_NAMES]);
+	       (row->by != CPA_BY_NAME || row->address <= dump->rows[CPA_TABLE_NAMES]) &&
+	       (row->by != CPA_BY_ROLE || row->kind == CPA_THREAD);
 }
 
 /* Resize @places from @before to @now rows; new rows have no name yet. */
@@ -167,7 +169,8 @@ static bool same_component(const struct cpa_component *before, const struct cpa_
 	return before->key == now->key && before->kind == now->kind && before->by == now->by &&
 	       before->address == now->address && before->module == now->module &&
 	       before->object_kind == now->object_kind && before->blocks == now->blocks &&
-	       before->module <= modules && before->by != CPA_BY_NAME;
+	       before->module <= modules && before->by != CPA_BY_NAME &&
+	       before->by != CPA_BY_ROLE;
 }
 
 static void read_components(struct cpa_names *names, struct cpa_dump *dump, uint32_t modules)
@@ -331,6 +334,7 @@ static bool make_question(const struct cpa_component *row, struct cpa_symbols_qu
 	switch (row->by) {
 	case CPA_BY_EXTERNAL:
 	case CPA_BY_NAME:
+	case CPA_BY_ROLE:
 		return false;
 	case CPA_BY_VARIABLE:
 		q->variable = true;
@@ -356,6 +360,25 @@ static char *find_made(struct cpa_names *names, const struct cpa_component *row)
 	return cpa_perf_map_name(names->perf_map, row->address, row->blocks);
 }
 
+/* "worker-*" at "run at pool.c:12": threads with a name, and their start routine. */
+static struct cpa_place role_place(struct cpa_names *names, const struct cpa_component *row)
+{
+	uint32_t routine = (uint32_t)(row->address >> CPA_ROLE_BITS);
+	const struct cpa_component *its = cpa_names_row(names, routine);
+	struct cpa_place place = {
+		.name = cpa_names_text(names, row->address & ((1u << CPA_ROLE_BITS) - 1)),
+	};
+	const struct cpa_place *start;
+
+	if (!its || its->by == CPA_BY_ROLE)
+		return place;
+	start = cpa_names_component(names, routine);
+	place.location = start->location ? cpa_format_text("%s at %s", start->name,
+							   cpa_printable_base(start->location)) :
+					   xstrdup(start->name);
+	return place;
+}
+
 static struct cpa_place find_place(struct cpa_names *names, const struct cpa_component *row)
 {
 	struct cpa_symbols_question q;
@@ -379,12 +402,14 @@ static struct cpa_place find_place(struct cpa_names *names, const struct cpa_com
 		place.name = xstrdup(external_names[row->address]);
 	} else if (row->by == CPA_BY_NAME) {
 		place.name = cpa_names_text(names, (uint32_t)row->address);
-		if (!place.name)
-			place.name = xstrdup("(name lost)");
+	} else if (row->by == CPA_BY_ROLE) {
+		place = role_place(names, row);
 	} else {
 		/* The main thread has no start routine. */
 		place.name = xstrdup(row->kind == CPA_THREAD ? "main" : "(kernel)");
 	}
+	if (!place.name)
+		place.name = xstrdup("(name lost)");
 	return place;
 }
 
@@ -429,6 +454,15 @@ const struct cpa_place *cpa_names_component(struct cpa_names *names, uint32_t co
 	if (!place->name)
 		*place = find_place(names, row);
 	return place;
+}
+
+const char *cpa_names_routine(struct cpa_names *names, uint32_t component)
+{
+	const struct cpa_component *row = cpa_names_row(names, component);
+
+	if (row && row->by == CPA_BY_ROLE)
+		component = (uint32_t)(row->address >> CPA_ROLE_BITS);
+	return cpa_names_component(names, component)->name;
 }
 
 const struct cpa_place *cpa_names_site(struct cpa_names *names, uint32_t site, bool returned)

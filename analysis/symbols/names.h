@@ -41,6 +41,9 @@ const struct cpa_component *cpa_names_row(const struct cpa_names *names, uint32_
 const struct cpa_place *cpa_names_component(struct cpa_names *names, uint32_t component);
 const struct cpa_place *cpa_names_site(struct cpa_names *names, uint32_t site, bool returned);
 
+/* The name of the start routine of the threads of @component; NULL: no such row. */
+const char *cpa_names_routine(struct cpa_names *names, uint32_t component);
+
 /* The printable text in row @name of the names table, which the caller frees; NULL: no such row. */
 char *cpa_names_text(const struct cpa_names *names, uint32_t name);
 

@@ -8,6 +8,7 @@
 #include "preload/core/suspend.h"
 #include "shadow/graph/call.h"
 #include "shadow/graph/checkpoint.h"
+#include "shadow/graph/role.h"
 #include "shadow/journal/journal.h"
 #include "shadow/graph/search.h"
 #include "shadow/graph/summary.h"
@@ -157,6 +158,9 @@ static void end_activity(struct cpa_worker *w, const struct cpa_elapsed *e,
 			 enum cpa_external external, uint32_t node, uint64_t now)
 {
 	cpa_stand_between(w);
+	/* Relaxed: see cpa_role_take(). */
+	if (unlikely(__atomic_load_n(&w->self.row->role, __ATOMIC_RELAXED)))
+		cpa_role_take(&w->self);
 	end_eventful(w, e, external, node, now);
 	if (unlikely(cpa_search_is_due(w->clock.last))) {
 		w->self.slow++;

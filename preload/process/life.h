@@ -44,7 +44,7 @@ CPA_HIDDEN void cpa_life_leave(void);
 CPA_HIDDEN bool cpa_life_replaced(void);
 CPA_HIDDEN void cpa_life_not_replaced(void);
 
-/* The calling thread was given @name, of which the first 15 bytes count. */
-CPA_HIDDEN void cpa_thread_named(const char *name);
+/* The calling thread was given @name, of which the first 15 bytes count, by a call from @caller. */
+CPA_HIDDEN void cpa_thread_named(const char *name, uint64_t caller);
 
 #endif

@@ -21,6 +21,7 @@
 #include "preload/process/process.h"
 #include "preload/libc/real.h"
 #include "preload/core/signal.h"
+#include "preload/core/track.h"
 #include "shadow/store/kernel.h"
 
 /* Whether the filter may do anything to a system call but allow it or make it fail. */
@@ -100,6 +101,6 @@ CPA_EXPORT int prctl(int option, ...)
 	ret = REAL(prctl)(option, argument[1], argument[2], argument[3], argument[4]);
 	/* The thread has a new name. */
 	if (ret == 0 && option == PR_SET_NAME)
-		cpa_thread_named((const char *)argument[1]);
+		cpa_thread_named((const char *)argument[1], CPA_CALLER());
 	return ret;
 }

@@ -26,6 +26,7 @@
 #include "preload/sync/std_thread.h"
 #include "preload/core/track.h"
 #include "shadow/graph/component.h"
+#include "shadow/graph/role.h"
 #include "shadow/journal/journal.h"
 #include "shadow/path/path.h"
 #include "shadow/edge/thread.h"
@@ -463,15 +464,40 @@ CPA_EXPORT int thrd_detach(thrd_t thread)
 }
 
 /*
- * Give row @number the name @name. Its own thread may write at the same time, and readers of a
- * running session may see parts of two names: names are for people, and the next reading is right.
+ * Give row @number the name @name, which makes @role. Its own thread may write at the same time, and
+ * readers of a running session may see parts of two names: names are for people, and the next reading
+ * is right.
  */
-static void set_name(uint32_t number, const char *name)
+static void set_name(uint32_t number, const char *name, uint32_t role)
 {
 	struct cpa_thread *row = number ? cpa_row(CPA_TABLE_THREADS, number) : NULL;
 
-	if (row)
-		strncpy(row->name, name, sizeof(row->name) - 1);
+	if (!row)
+		return;
+	strncpy(row->name, name, sizeof(row->name) - 1);
+	/* Relaxed: see cpa_role_take(). */
+	__atomic_store_n(&row->role, role, __ATOMIC_RELAXED);
+}
+
+/*
+ * The calling thread has the name @name now. What it did under another name ends here; what it did
+ * before it had any counts for the first.
+ */
+static void name_self(struct cpa_worker *w, const char *name, uint64_t caller)
+{
+	int err = errno;
+	uint32_t role = cpa_role_of(name);
+	bool ends = cpa_role_ends(&w->self, role);
+
+	if (ends)
+		cpa_event(w, CPA_EV_NAME, caller, 0);
+	set_name(w->self.number, name, role);
+	cpa_role_take(&w->self);
+	if (ends)
+		cpa_done(w);
+	else
+		cpa_leave();
+	errno = err;
 }
 
 CPA_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
@@ -479,19 +505,24 @@ CPA_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 	int ret = REAL(pthread_setname_np)(thread, name);
 	struct cpa_worker *w = ret ? NULL : cpa_enter();
 
-	if (w) {
-		set_name(thread == pthread_self() ? w->self.number : row_of(thread), name);
+	if (!w)
+		return ret;
+	if (thread == pthread_self()) {
+		name_self(w, name, CPA_CALLER());
+	} else {
+		int err = errno;
+
+		set_name(row_of(thread), name, cpa_role_of(name));
 		cpa_leave();
+		errno = err;
 	}
 	return ret;
 }
 
-void cpa_thread_named(const char *name)
+void cpa_thread_named(const char *name, uint64_t caller)
 {
 	struct cpa_worker *w = cpa_enter();
 
-	if (w) {
-		set_name(w->self.number, name);
-		cpa_leave();
-	}
+	if (w)
+		name_self(w, name, caller);
 }

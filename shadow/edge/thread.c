@@ -7,6 +7,7 @@
 #include "shadow/edge/acquire.h"
 #include "shadow/graph/checkpoint.h"
 #include "shadow/graph/component.h"
+#include "shadow/graph/role.h"
 #include "shadow/store/heap.h"
 #include "shadow/journal/journal.h"
 #include "shadow/path/path.h"
@@ -36,8 +37,10 @@ uint32_t cpa_thread_claim(uint32_t process)
 
 	if (__atomic_load_n(&cpa_table(CPA_TABLE_THREADS)->used, __ATOMIC_RELAXED) >= kept)
 		number = cpa_stack_pop(&cpa_header()->done, below);
-	if (number) /* the creator may name the new thread before it begins */
+	if (number) { /* the creator may name the new thread before it begins */
 		memset(row_at(number)->name, 0, sizeof(row_at(number)->name));
+		row_at(number)->role = 0;
+	}
 	if (!number)
 		number = cpa_table_append(CPA_TABLE_THREADS);
 	if (!number) {
@@ -143,6 +146,7 @@ int cpa_thread_begin(struct cpa_self *self, uint32_t component, uint32_t tid,
 	row->path.owner = self->id;
 	row->path.released = wait->now;
 	cpa_written(row);
+	cpa_role_take(self);
 	cpa_journal_begin(self);
 	if (from)
 		cpa_acquire_path(self, from, wait);

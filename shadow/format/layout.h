@@ -319,8 +319,15 @@ enum cpa_class_by {
 	CPA_BY_FIRST_SITE = 3, /* return address of the first operation seen */
 	CPA_BY_EXTERNAL = 4,   /* address is an enum cpa_external */
 	CPA_BY_NAME = 5,       /* address is a row of the names table */
-	CPA_BY_CALL = 6	       /* a function including its callees, in instrumented builds */
+	CPA_BY_CALL = 6,       /* a function including its callees, in instrumented builds */
+	/*
+	 * address is {component row of the start routine:24, row of the names table:24}: threads of
+	 * that routine with that name, see shadow/graph/role.h
+	 */
+	CPA_BY_ROLE = 7
 };
+
+#define CPA_ROLE_BITS 24
 
 /*
  * key: {kind:4, by:4, layer:8, address:48}; `layer` is that of the module. Written by the creating
@@ -559,7 +566,8 @@ struct cpa_thread {
 	 * Process of the thread, or of its last one; `given` holds the sums when the thread began,
 	 * or when they were last added to the process.
 	 */
-	uint32_t process_row, pad;
+	uint32_t process_row;
+	uint32_t role; /* atomic: row of its new name, as shadow/graph/role.h says; 0: taken up */
 	uint64_t process_key;
 	struct cpa_process_sums given;
 } __attribute__((aligned(CPA_CACHE_LINE)));
