@@ -16,6 +16,7 @@
 #define CHILD_LATE 20000000u /* ns from the end of a child to the return of a wait for it */
 #define FEW_ROUNDS 4u	     /* cpa_event_slept() */
 #define LITTLE	   10u
+#define RECENT	   8u
 
 /* By kind; atomic, 0: not used yet in this process. */
 static uint32_t external_slot[CPA_EXTERNALS];
@@ -226,16 +227,21 @@ void cpa_event_slept(struct cpa_worker *w, uint64_t caller)
 {
 	struct cpa_elapsed e;
 	uint64_t now = cpa_checkpoint(&w->self, cpa_clock_stamp(&w->clock, &e));
-	uint64_t busy = w->self.row->process + e.process - w->sleeps.busy;
+	uint64_t busy = w->self.row->process + e.process - w->sleeps.process;
 	enum cpa_external kind = CPA_EXT_SLEEP;
 
-	w->sleeps.rounds = busy < e.external / LITTLE ? w->sleeps.rounds + 1 : 0;
+	w->sleeps.busy += busy - w->sleeps.busy / RECENT;
+	w->sleeps.slept += e.external - w->sleeps.slept / RECENT;
+	if (busy < e.external / LITTLE || w->sleeps.busy < w->sleeps.slept / LITTLE)
+		w->sleeps.rounds++;
+	else
+		w->sleeps.rounds = 0;
 	if (w->sleeps.rounds > FEW_ROUNDS) {
 		kind = CPA_EXT_ROUNDS;
 		cpa_diag(CPA_DIAG_ROUNDS);
 	}
 	end_activity(w, &e, kind, cpa_track_node(w, CPA_EV_EXTERNAL, caller, 0), now);
-	w->sleeps.busy = w->self.row->process;
+	w->sleeps.process = w->self.row->process;
 }
 
 /*

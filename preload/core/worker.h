@@ -68,8 +68,10 @@ struct cpa_worker {
 	uint64_t suspended;
 	/* preload/core/track.c: cpa_event_slept(). */
 	struct {
-		uint64_t busy;	 /* CPU time of its activities up to the last sleep, ticks */
-		uint32_t rounds; /* sleeps in a row with little of it in between */
+		uint64_t process; /* CPU time of its activities up to the last sleep, ticks */
+		/* ticks of CPU time between sleeps, and of sleeps: sums over the last ones */
+		uint64_t busy, slept;
+		uint32_t rounds; /* sleeps in a row with little CPU time in between */
 	} sleeps;
 	/* preload/process/spawn.c: token of the last vfork(), until its child calls exec; 0: none. */
 	uint32_t vforked;
