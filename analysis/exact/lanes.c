@@ -179,16 +179,17 @@ static bool step_back(struct back *b)
 	return true;
 }
 
-static void walk_observed(struct cpa_lanes *lanes)
+/* From the end of the run back, beginning in the thread with id @ends. */
+static void walk_observed(struct cpa_lanes *lanes, uint32_t ends)
 {
 	struct cpa_run *run = lanes->run;
 	struct back b = { .lanes = lanes, .now = lanes->to };
-	size_t last = lane_of(run, run->exit_thread);
+	size_t last = lane_of(run, ends);
 	/* Each event is left once in each of its two parts, but for circles of one moment. */
 	size_t left = 4 * run->events + 4 * run->threads + 4;
 
-	if (last == run->threads || run->thread[last].thread.id != run->exit_thread) {
-		/* The run did not end: begin with the latest event. */
+	if (last == run->threads || run->thread[last].thread.id != ends) {
+		/* Not known: begin with the latest event. */
 		last = 0;
 		for (size_t i = 0; i < run->threads; i++)
 			if (run->thread[i].events &&
@@ -221,7 +222,7 @@ static void set_ends(struct cpa_lanes *lanes)
 				lanes->to = run->thread[i].event[k - 1].now;
 }
 
-struct cpa_lanes *cpa_lanes_build(struct cpa_dump *dump, char **error)
+struct cpa_lanes *cpa_lanes_build(struct cpa_dump *dump, uint32_t ends, char **error)
 {
 	struct cpa_lanes *lanes = XCNEW(struct cpa_lanes);
 
@@ -238,7 +239,7 @@ struct cpa_lanes *cpa_lanes_build(struct cpa_dump *dump, char **error)
 		cpa_lanes_free(lanes);
 		return NULL;
 	}
-	walk_observed(lanes);
+	walk_observed(lanes, ends);
 	return lanes;
 }
 

@@ -40,10 +40,10 @@ struct cpa_lanes {
 };
 
 /*
- * Read the journal of @dump. Return NULL with *@error, which the caller frees, if there is none. The
+ * Read the journal of @dump; the observed path ends in the thread with id @ends. Return NULL with *@error, which the caller frees, if there is none. The
  * caller frees the result.
  */
-struct cpa_lanes *cpa_lanes_build(struct cpa_dump *dump, char **error);
+struct cpa_lanes *cpa_lanes_build(struct cpa_dump *dump, uint32_t ends, char **error);
 void cpa_lanes_free(struct cpa_lanes *lanes);
 
 /* Clock at which the activity before event @event of lane @lane began. */

@@ -381,7 +381,7 @@ static void free_writing(struct writing *w)
 int cpa_perfetto_write(struct cpa_dump *dump, const struct cpa_profile *profile, FILE *out,
 		       char **error)
 {
-	struct cpa_lanes *lanes = cpa_lanes_build(dump, error);
+	struct cpa_lanes *lanes = cpa_lanes_build(dump, profile->program.observed_thread, error);
 	struct writing w = { .dump = dump, .out = out, .start = dump->header.start_ns };
 	size_t flow = 0;
 

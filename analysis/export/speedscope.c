@@ -194,7 +194,7 @@ int cpa_speedscope_write(struct cpa_dump *dump, const struct cpa_profile *profil
 		write_frames(&w, profile);
 		return 0;
 	}
-	lanes = cpa_lanes_build(dump, error);
+	lanes = cpa_lanes_build(dump, profile->program.observed_thread, error);
 	if (!lanes)
 		return 1;
 	cpa_slices_init(&slices, dump, lanes, profile);

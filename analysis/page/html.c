@@ -69,7 +69,7 @@ static void add_journal(json_t *data, struct cpa_dump *dump, const struct cpa_pr
 			const uint32_t *core, size_t cores, struct cpa_bytes *events)
 {
 	char *error = NULL;
-	struct cpa_lanes *lanes = cpa_lanes_build(dump, &error);
+	struct cpa_lanes *lanes = cpa_lanes_build(dump, profile->program.observed_thread, &error);
 	bool brief = lanes && lanes->run->events <= REPLAYED_MOST;
 	json_t *replays;
 

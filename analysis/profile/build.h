@@ -24,11 +24,16 @@ struct cpa_build {
 	double tick_s; /* seconds per tick */
 	uint64_t end;  /* clock at the end of the profiled time, or at the last event */
 	struct cpa_build_thread *thread; /* [rows of the threads table], by row - 1 */
-	struct cpa_vector program;	 /* join of all paths; its observed path ended last */
-	uint64_t *total;		 /* [slots]: sum over the threads, ticks */
-	uint64_t *path_share;		 /* [slots]: ticks on the critical path */
-	uint64_t *error;		 /* [slots]: largest error of the figures, ticks */
-	uint32_t *slot_kind;		 /* [slots]: enum cpa_component_kind */
+	struct cpa_vector program;	 /* join of all paths; observed: as observed.c says */
+	/* Observed path with the most time that is not idle, which is `busy` ticks; its thread's id. */
+	struct cpa_vector busiest;
+	uint64_t busy;
+	uint32_t busiest_thread;
+	uint32_t last_thread; /* id of the thread that ended the run, or had the last event */
+	uint64_t *total;      /* [slots]: sum over the threads, ticks */
+	uint64_t *path_share; /* [slots]: ticks on the critical path */
+	uint64_t *error;      /* [slots]: largest error of the figures, ticks */
+	uint32_t *slot_kind;  /* [slots]: enum cpa_component_kind */
 	uint64_t cpu, process, external; /* sums over threads, ticks */
 	uint32_t torn;			 /* threads that stopped in the middle of an event */
 	enum cpa_graph graph;
@@ -39,6 +44,12 @@ struct cpa_build {
 
 /* threads.c: fills in threads, path sums, totals and edge caches. */
 void cpa_build_threads(struct cpa_build *build);
+/* observed.c: begin, add row @row, and choose the program's observed path. Called by threads.c. */
+struct cpa_reading;
+void cpa_build_observed_begin(struct cpa_build *build);
+void cpa_build_observed_add(struct cpa_build *build, uint32_t row,
+			    const struct cpa_reading *reading);
+void cpa_build_observed_end(struct cpa_build *build);
 /* processes.c: fills in processes. */
 void cpa_build_processes(struct cpa_build *build);
 void cpa_build_process_notes(struct cpa_build *build);

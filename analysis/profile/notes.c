@@ -232,6 +232,7 @@ static void note_untimed(struct cpa_build *build)
 	struct cpa_diagnostics_figures *diagnostics = &build->profile->diagnostics;
 
 	diagnostics->untimed = diag[CPA_DIAG_UNTIMED];
+	diagnostics->idle_sleeps = diag[CPA_DIAG_ROUNDS];
 	diagnostics->untimed_handoffs = diag[CPA_DIAG_UNTIMED_HANDOFFS];
 	diagnostics->untimed_handoffs_s = cpa_build_seconds(build, diag[CPA_DIAG_UNTIMED_TICKS]);
 	if (diagnostics->untimed_handoffs_s > build->profile->program.critical_path_s / 100)

@@ -212,6 +212,7 @@ struct cpa_profile *cpa_profile_build_named(struct cpa_dump *dump, struct cpa_na
 	build.profile->intervals = cpa_intervals_build(&build);
 	cpa_build_diagnostics(&build);
 	cpa_vector_fini(&build.program);
+	cpa_vector_fini(&build.busiest);
 	free(build.thread);
 	free(build.total);
 	free(build.path_share);

@@ -43,7 +43,8 @@ struct cpa_program_figures {
 	double critical_path_s;		   /* inherent: L */
 	double idle_path_s; /* its length if idle time weighs; 0: not known (no journal) */
 	double observed_path_s;
-	double segment_s[CPA_TIME_KINDS];	   /* of the observed path */
+	uint32_t observed_thread;	  /* id of the thread whose observed path it is; 0: none */
+	double segment_s[CPA_TIME_KINDS]; /* of the observed path */
 	double segment_blocked_s[CPA_EXT_CLASSES]; /* of its external time */
 	double parallelism;			   /* work / wall */
 	double max_parallelism;			   /* (work + service) / critical path */
@@ -292,6 +293,7 @@ struct cpa_diagnostics_figures {
 	 */
 	uint64_t untimed, untimed_handoffs;
 	double untimed_handoffs_s;
+	uint64_t idle_sleeps; /* sleeps of threads that do little but sleep */
 	size_t notes;
 	char **note; /* sentences */
 };

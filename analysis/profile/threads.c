@@ -156,24 +156,6 @@ static void keep_row(struct cpa_build *build, uint32_t row, const struct cpa_thr
 	};
 }
 
-/* Join the paths of @reading; of the observed paths keep that which ended the program. */
-static void add_paths(struct cpa_build *build, uint32_t row, const struct cpa_reading *reading)
-{
-	const struct cpa_header *header = &build->dump->header;
-	struct cpa_vector *program = &build->program;
-	bool named = header->state != CPA_RUNNING && header->exit_thread != 0;
-	bool last = named ? row == header->exit_thread : reading->path.released > program->released;
-
-	cpa_vector_join(program, &reading->path);
-	cpa_vector_join(program, &reading->retired);
-	if (!last)
-		return;
-	program->released = reading->path.released;
-	memcpy(program->kind, reading->path.kind, sizeof(program->kind));
-	memcpy(program->observed, reading->path.observed,
-	       program->slots * sizeof(*program->observed));
-}
-
 /* Begin with nothing, of @rows rows: the state read before could not be read to its end. */
 static void begin(struct cpa_build *build, uint32_t rows)
 {
@@ -195,6 +177,7 @@ static void begin(struct cpa_build *build, uint32_t rows)
 	build->cpu = build->process = build->external = 0;
 	cpa_vector_fini(&build->program);
 	cpa_vector_init(&build->program, build->dump->header.slots);
+	cpa_build_observed_begin(build);
 }
 
 static void add_thread(struct cpa_build *build, uint32_t row, const struct cpa_reading *reading)
@@ -206,10 +189,13 @@ static void add_thread(struct cpa_build *build, uint32_t row, const struct cpa_r
 		cpa_dump_skip(build->dump, CPA_TABLE_THREADS);
 		return;
 	}
-	if (reading->sound)
-		add_paths(build, row, reading);
-	else
+	if (reading->sound) {
+		cpa_build_observed_add(build, row, reading);
+		cpa_vector_join(&build->program, &reading->path);
+		cpa_vector_join(&build->program, &reading->retired);
+	} else {
 		build->dump->broken_paths++;
+	}
 	keep_row(build, row, thread);
 	add_edge_cache(build, reading);
 	build->cpu += cpu_ticks(thread);
@@ -235,6 +221,7 @@ void cpa_build_threads(struct cpa_build *build)
 			if (cpa_snapshot_read(&snapshot, row, reading) && !snapshot.failed)
 				add_thread(build, row, reading);
 	} while (cpa_snapshot_again(&snapshot));
+	cpa_build_observed_end(build);
 	build->torn = snapshot.torn;
 	cpa_snapshot_end(&snapshot);
 	cpa_reading_fini(reading);

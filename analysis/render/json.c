@@ -57,6 +57,7 @@ static json_t *program_json(const struct cpa_program_figures *program)
 	if (program->idle_path_s > 0)
 		put_real(object, "critical_path_with_idle_s", program->idle_path_s);
 	put_real(object, "observed_path_s", program->observed_path_s);
+	put_count(object, "observed_path_thread", program->observed_thread);
 	put_real(object, "parallelism", program->parallelism);
 	put_real(object, "max_parallelism", program->max_parallelism);
 	put_real(object, "utilization", program->utilization);
@@ -525,6 +526,7 @@ static json_t *diagnostics_json(const struct cpa_profile *profile)
 	put_count(object, "untimed", diagnostics->untimed);
 	put_count(object, "untimed_handoffs", diagnostics->untimed_handoffs);
 	put_real(object, "untimed_handoffs_s", diagnostics->untimed_handoffs_s);
+	put_count(object, "idle_sleeps", diagnostics->idle_sleeps);
 	json_object_set_new(object, "unexplained", cpa_json_unexplained(profile));
 	json_object_set_new(object, "missing_symbols", cpa_json_missing_symbols(profile));
 	json_object_set_new(object, "notes", texts_json(diagnostics->note, diagnostics->notes));

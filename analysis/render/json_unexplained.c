@@ -4,15 +4,15 @@
 
 #include "analysis/render/json_put.h"
 
-/* What the threads that start at @routine were blocked in the slot of an external. */
-static double blocked_s(const struct cpa_profile *profile, const char *routine, uint32_t slot)
+/* What the threads of the class with @class were blocked in the slot of an external. */
+static double blocked_s(const struct cpa_profile *profile, uint32_t class, uint32_t slot)
 {
 	double sum = 0;
 
 	for (size_t i = 0; i < profile->threads; i++) {
 		const struct cpa_thread_figures *thread = &profile->thread[i];
 
-		if (strcmp(thread->start_routine, routine) != 0)
+		if (thread->slot != class)
 			continue;
 		for (uint32_t k = 0; k < thread->spends; k++)
 			if (thread->spend[k].slot == slot && thread->spend[k].kind == CPA_EXTERNAL)
@@ -21,14 +21,23 @@ static double blocked_s(const struct cpa_profile *profile, const char *routine, 
 	return sum;
 }
 
-/* Whether an earlier thread than number @at has its start routine. */
+/* Whether an earlier thread than number @at is of its class. */
 static bool had(const struct cpa_profile *profile, size_t at)
 {
 	for (size_t i = 0; i < at; i++)
-		if (strcmp(profile->thread[i].start_routine, profile->thread[at].start_routine) ==
-		    0)
+		if (profile->thread[i].slot == profile->thread[at].slot)
 			return true;
 	return false;
+}
+
+/* The name of the class of @thread. */
+static const char *class_name(const struct cpa_profile *profile,
+			      const struct cpa_thread_figures *thread)
+{
+	const struct cpa_component_figures *class =
+		cpa_profile_component(profile, thread->slot, CPA_THREAD);
+
+	return class ? class->name : thread->start_routine;
 }
 
 json_t *cpa_json_unexplained(const struct cpa_profile *profile)
@@ -41,16 +50,17 @@ json_t *cpa_json_unexplained(const struct cpa_profile *profile)
 		if (component->kind != CPA_EXTERNAL || component->class != CPA_EXT_WAIT)
 			continue;
 		for (size_t k = 0; k < profile->threads; k++) {
-			const char *routine = profile->thread[k].start_routine;
-			double sum = had(profile, k) ? 0 :
-						       blocked_s(profile, routine, component->slot);
+			const struct cpa_thread_figures *thread = &profile->thread[k];
+			double sum = had(profile, k) ?
+					     0 :
+					     blocked_s(profile, thread->slot, component->slot);
 			json_t *object;
 
 			if (sum <= 0)
 				continue;
 			object = json_object();
 			put_text(object, "what", component->name);
-			put_text(object, "threads", routine);
+			put_text(object, "threads", class_name(profile, thread));
 			put_real(object, "total_s", sum);
 			json_array_append_new(array, object);
 		}

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """
 tests/e2e/idle.py - idle time weighs nothing in the critical path, service does: which call is which,
-and what --idle weigh and the JSON say of it
+what --idle weigh and the JSON say of it, and whose the observed path is when an idle thread ends
 """
 
 import json
@@ -85,6 +85,46 @@ def check_lengths(results, dump, program):
     )
 
 
+SLEEPS = 40
+# Of them, by what is between them; the program's start may count as work before the first.
+IDLE_SLEEPS = {"loop": (35, 36), "at_times": (35, 36), "work": (0,)}
+
+
+def check_sleeps(results, folder):
+    """Who does little but sleep is idle from the fifth sleep on; who works in between is not."""
+    for how, wanted in IDLE_SLEEPS.items():
+        dump = folder / f"{how}.dump"
+        run([BUILD / "tests/programs/sleep_rounds", how], env=profiled_environment(dump))
+        found = report(dump)["diagnostics"]["idle_sleeps"]
+        results.check(found in wanted, f"{how}: {found} idle sleeps of {SLEEPS}")
+
+
+NEARLY = 0.99
+
+
+def check_end(results, folder, how):
+    """Ended by a signal, which came to an idle thread: the observed path is the busy one's."""
+    dump = folder / f"{how}.dump"
+    command = [BUILD / "tests/programs/ended_idle", how]
+    environment = profiled_environment(dump)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) as program:
+        program.stdout.readline()
+        program.terminate()
+    profile = report(dump)
+    worker = [t for t in profile["threads"] if t["start_routine"] == "work"][0]
+    path = profile["program"]
+    segments = path["observed_segments"]
+    on_it = [c for c in profile["components"] if c["kind"] == "thread" and c["name"] == "work"][0]
+    good = path["observed_path_thread"] == worker["number"]
+    good &= segments["process_s"] >= NEARLY * on_it["cpu_s"] > 0
+    good &= on_it["observed_path_s"] >= NEARLY * on_it["cpu_s"]
+    results.check(good, f"{how}: {segments} with {on_it['cpu_s']} s of work")
+    whole = sum(segments.values())
+    results.check(
+        abs(whole - path["observed_path_s"]) < 1e-5, f"{how}: {whole} s are the observed path"
+    )
+
+
 def main():
     results = Results()
     with tempfile.TemporaryDirectory() as folder:
@@ -108,6 +148,11 @@ def main():
             refused.returncode == 1 and "no journal" in refused.stderr,
             f"--idle weigh without a journal: {refused.stderr.strip()[-60:]}",
         )
+        folder = pathlib.Path(folder)
+        if profile["diagnostics"]["clock"] == "rseq":
+            check_sleeps(results, folder)
+        for how in ("handler", "thread", "killed"):
+            check_end(results, folder, how)
     return results.end()
 
 
