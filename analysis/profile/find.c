@@ -10,6 +10,10 @@
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 
+/* Below these, a lock that some thread once waited for is just a part of its code. */
+#define WAITS	 0.01 /* waits / time that it is held */
+#define HANDOFFS 0.1  /* hand-offs / acquisitions */
+
 bool cpa_is_contested(const struct cpa_profile *profile, const struct cpa_component_figures *lock)
 {
 	bool found = false;
@@ -19,7 +23,9 @@ bool cpa_is_contested(const struct cpa_profile *profile, const struct cpa_compon
 
 		if (!object->has_slot || object->slot != lock->slot)
 			continue;
-		if (object->contended || object->handoffs)
+		if ((object->contended && object->wait_s >= WAITS * object->hold_s) ||
+		    (object->handoffs &&
+		     (double)object->handoffs >= HANDOFFS * (double)object->acquisitions))
 			return true;
 		found = true;
 	}

@@ -9,8 +9,8 @@ typedef bool cpa_sort(const struct cpa_profile *profile,
 		      const struct cpa_component_figures *component);
 
 /*
- * Whether @lock makes threads wait for each other. An uncontested lock does not: one that a single
- * thread holds for the whole run would "save" the whole program.
+ * Whether @lock makes threads wait for each other, or goes from one to another. An uncontested lock
+ * does not: one that a single thread holds for the whole run would "save" the whole program.
  */
 cpa_sort cpa_is_contested;
 

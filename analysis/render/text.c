@@ -10,6 +10,7 @@
 
 #include "analysis/profile/nameless.h"
 #include "analysis/util/format.h"
+#include "analysis/profile/find.h"
 #include "analysis/symbols/names.h"
 #include "analysis/render/phases_text.h"
 #include "analysis/util/printable.h"
@@ -239,6 +240,13 @@ static void put_nameless(const struct cpa_page *page, const struct cpa_profile *
 	cpa_nameless_fini(&nameless);
 }
 
+static bool comes_last(const struct cpa_profile *profile,
+		       const struct cpa_component_figures *component)
+{
+	return is_mixed(component) ||
+	       (component->kind == CPA_LOCK && !cpa_is_contested(profile, component));
+}
+
 static void put_components(const struct cpa_page *page, const struct cpa_profile *profile,
 			   size_t top)
 {
@@ -253,12 +261,13 @@ static void put_components(const struct cpa_page *page, const struct cpa_profile
 	cpa_table_column(&table, "kind", true);
 	cpa_table_column(&table, "component", true);
 	cpa_table_remark(&table, "where");
-	/* Rows of many functions help nobody: they come last. */
-	for (unsigned mixed = 0; mixed < 2; mixed++) {
+	/* Rows of many functions help nobody, nor do locks that make nobody wait: they come last. */
+	for (unsigned last = 0; last < 2; last++) {
 		for (size_t i = 0; i < profile->components; i++) {
 			const struct cpa_component_figures *component = &profile->component[i];
 
-			if (is_shown(component) && is_mixed(component) == mixed && shown++ < top)
+			if (is_shown(component) && comes_last(profile, component) == last &&
+			    shown++ < top)
 				put_component(&table, profile, component);
 		}
 	}
