@@ -20,6 +20,7 @@ static struct cpa_verdict_class sum_class(const struct cpa_profile *profile,
 					  const struct cpa_component_figures *component)
 {
 	struct cpa_verdict_class class = { .component = component };
+	double begin_s = INFINITY, end_s = 0, lived_s = 0;
 
 	for (size_t i = 0; i < profile->threads; i++) {
 		const struct cpa_thread_figures *thread = &profile->thread[i];
@@ -30,7 +31,11 @@ static struct cpa_verdict_class sum_class(const struct cpa_profile *profile,
 		class.threads += 1 + thread->earlier;
 		class.work_s += work_s;
 		class.most_s = fmax(class.most_s, work_s);
+		begin_s = fmin(begin_s, thread->begun_s);
+		end_s = fmax(end_s, thread->begun_s + thread->lived_s);
+		lived_s += thread->lived_s;
 	}
+	class.in_turn = class.threads == 1 || (lived_s > 0 && lived_s <= end_s - begin_s);
 	return class;
 }
 
@@ -60,11 +65,11 @@ static void find_classes(struct cpa_facts *facts)
 		if (component->kind != CPA_THREAD || component->shared || component->slot == 0)
 			continue;
 		class = sum_class(profile, component);
-		if (class.threads == 1 && component->saved_s > facts->serial_gain_s) {
+		if (class.in_turn && component->saved_s > facts->serial_gain_s) {
 			facts->serial = class;
 			facts->serial_gain_s = component->saved_s;
 		}
-		if (class.threads < 2)
+		if (class.in_turn)
 			continue;
 		gain = component->critical_path_s - locks_s - class.work_s / class.threads;
 		if (gain > facts->uneven_gain_s) {
@@ -72,6 +77,32 @@ static void find_classes(struct cpa_facts *facts)
 			facts->uneven_gain_s = gain;
 		}
 	}
+}
+
+/* The function in which the threads of @class spent most, of those that stand out; NULL: none. */
+static const struct cpa_component_figures *function_of(const struct cpa_profile *profile,
+						       const struct cpa_verdict_class *class)
+{
+	const struct cpa_component_figures *found = NULL;
+	double most = 0, least = CPA_SHARE_GAIN * profile->program.critical_path_s;
+
+	for (size_t i = 0; class->component && i < profile->threads; i++) {
+		const struct cpa_thread_figures *thread = &profile->thread[i];
+
+		for (uint32_t k = 0; thread->slot == class->component->slot && k < thread->spends;
+		     k++) {
+			const struct cpa_component_figures *each =
+				cpa_profile_component(profile, thread->spend[k].slot, CPA_FUNCTION);
+
+			if (thread->spend[k].kind != CPA_FUNCTION || !each || each->shared ||
+			    each->slot == CPA_SLOT_UNSAMPLED || each->critical_path_s < least ||
+			    thread->spend[k].seconds <= most)
+				continue;
+			most = thread->spend[k].seconds;
+			found = each;
+		}
+	}
+	return found;
 }
 
 static void find_queue(struct cpa_facts *facts)
@@ -154,6 +185,7 @@ static struct cpa_facts find_facts(const struct cpa_profile *profile)
 	facts.least_s = fmax(facts.path_s, facts.capacity_s);
 	facts.lock_gain_s = facts.lock ? facts.lock->saved_s : 0;
 	find_classes(&facts);
+	facts.serial_function = function_of(profile, &facts.serial);
 	find_queue(&facts);
 	find_region(&facts);
 	return facts;

@@ -18,7 +18,6 @@
 #define SHARE_HANDOFFS 0.20  /* of the observed path without waits for processors */
 #define WAKES_MIN      100   /* fewer hand-offs are no pattern */
 #define WAKE_S	       10e-6 /* less work than that costs less than to wake a thread for it */
-#define SHARE_GAIN     0.10  /* of the path: a structure that gains less is none */
 #define FULL	       0.95 /* work on the processors / path: then more processors are needed first */
 #define CLEARLY	       1.25 /* a more general kind wins if it gains so many times as much */
 #define WORTH	       1.05 /* times as fast: less is not promised */
@@ -38,7 +37,7 @@ static const struct cpa_component_figures *find_function(const struct cpa_facts 
 {
 	const struct cpa_profile *profile = facts->profile;
 	const struct cpa_component_figures *most = NULL;
-	double least = SHARE_GAIN * (of_cpu ? facts->work_s : facts->path_s), best = least;
+	double least = CPA_SHARE_GAIN * (of_cpu ? facts->work_s : facts->path_s), best = least;
 
 	for (size_t i = 0; i < profile->components; i++) {
 		const struct cpa_component_figures *each = &profile->component[i];
@@ -270,7 +269,7 @@ static bool is_handoffs(const struct cpa_facts *facts, struct cpa_verdict *verdi
 /* What to do if the critical path is nearly as long as the work on the processors. */
 static char *little_gain(const struct cpa_facts *facts, const char *on, const char *less)
 {
-	bool held = facts->lock && facts->lock_gain_s >= SHARE_GAIN * facts->path_s;
+	bool held = facts->lock && facts->lock_gain_s >= CPA_SHARE_GAIN * facts->path_s;
 	char *lock = held ? name_of(facts->lock) : xstrdup("");
 	char *text = cpa_format_text("More processors alone gain little%s%s%s. %c%s, only %s.",
 				     held ? ": a lock keeps the path that long, the " : "", lock,
@@ -282,7 +281,7 @@ static char *little_gain(const struct cpa_facts *facts, const char *on, const ch
 
 static bool is_processors(const struct cpa_facts *facts, struct cpa_verdict *verdict)
 {
-	bool scarce = facts->least_s >= (1 + SHARE_GAIN) * facts->path_s;
+	bool scarce = facts->least_s >= (1 + CPA_SHARE_GAIN) * facts->path_s;
 	const struct cpa_component_figures *function;
 	char *on, *less;
 
@@ -322,7 +321,7 @@ static bool is_processors(const struct cpa_facts *facts, struct cpa_verdict *ver
 /* Whether @gain_s is worth a verdict and no more general structure, of @other_s, gains clearly more. */
 static bool matters(const struct cpa_facts *facts, double gain_s, double other_s)
 {
-	return gain_s >= SHARE_GAIN * facts->path_s && gain_s * CLEARLY >= other_s;
+	return gain_s >= CPA_SHARE_GAIN * facts->path_s && gain_s * CLEARLY >= other_s;
 }
 
 static bool is_lock(const struct cpa_facts *facts, struct cpa_verdict *verdict)
@@ -515,19 +514,22 @@ static bool is_turns(const struct cpa_facts *facts, struct cpa_verdict *verdict)
 static bool is_serial(const struct cpa_facts *facts, struct cpa_verdict *verdict)
 {
 	const struct cpa_verdict_class *class = &facts->serial;
-	const struct cpa_component_figures *function = find_function(facts, false);
+	const struct cpa_component_figures *function = facts->serial_function;
 	double share = facts->serial_gain_s;
+	bool alone = class->threads == 1;
 	char *gains, *name = NULL;
 
-	if (!class->component || share < SHARE_GAIN * facts->path_s)
+	if (!class->component || share < CPA_SHARE_GAIN * facts->path_s)
 		return false;
 	gains = gain(facts, verdict, facts->path_s - share * (1 - 1 / facts->processors));
 	if (function)
 		name = name_of(function);
 	verdict->sentence = cpa_format_text(
-		"A serial part limits this program: the one thread %s has %s of the %s of the "
-		"critical path%s%s.",
-		class->component->name, cpa_format_seconds(class->component->critical_path_s).text,
+		"A serial part limits this program: the %s %s%s %s of the %s of the critical "
+		"path%s%s.",
+		alone ? "one thread" : "threads", class->component->name,
+		alone ? " has" : ", one after another, have",
+		cpa_format_seconds(class->component->critical_path_s).text,
 		cpa_format_seconds(facts->path_s).text, name ? "; the largest piece is the " : "",
 		name ? name : "");
 	verdict->action =

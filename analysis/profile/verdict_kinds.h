@@ -23,12 +23,16 @@
 #include "analysis/profile/teams.h"
 #include "analysis/profile/verdict.h"
 
-/* The threads of one start routine. */
+#define CPA_SHARE_GAIN 0.10 /* of the path: a structure that gains less is none */
+
+/* The threads of one component. */
 struct cpa_verdict_class {
 	const struct cpa_component_figures *component;
 	uint32_t threads;
 	double work_s; /* process and external time of all */
 	double most_s; /* of the one with most */
+	/* One thread; or each begins after the others, as the first threads of programs started in turn. */
+	bool in_turn;
 };
 
 /* The parallel region of OpenMP whose threads share their work worst. */
@@ -52,6 +56,7 @@ struct cpa_facts {
 	const struct cpa_queue_figures *queue;
 	struct cpa_verdict_class uneven, serial;
 	struct cpa_verdict_region region;
+	const struct cpa_component_figures *serial_function; /* NULL: none of theirs stands out */
 	double lock_gain_s, queue_gain_s, uneven_gain_s, serial_gain_s;
 };
 

@@ -169,8 +169,7 @@ static bool same_component(const struct cpa_component *before, const struct cpa_
 	return before->key == now->key && before->kind == now->kind && before->by == now->by &&
 	       before->address == now->address && before->module == now->module &&
 	       before->object_kind == now->object_kind && before->blocks == now->blocks &&
-	       before->module <= modules && before->by != CPA_BY_NAME &&
-	       before->by != CPA_BY_ROLE;
+	       before->module <= modules && before->by != CPA_BY_NAME && before->by != CPA_BY_ROLE;
 }
 
 static void read_components(struct cpa_names *names, struct cpa_dump *dump, uint32_t modules)

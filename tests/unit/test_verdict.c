@@ -76,6 +76,14 @@ static void add_thread(uint32_t slot, double work_s)
 		(struct cpa_thread_figures){ .slot = slot, .process_s = work_s };
 }
 
+/* The last thread spent @seconds in @slot. */
+static void spend(enum cpa_component_kind kind, uint32_t slot, double seconds)
+{
+	struct cpa_thread_figures *thread = &threads[profile.threads - 1];
+
+	thread->spend[thread->spends++] = (struct cpa_spend_figures){ slot, kind, seconds };
+}
+
 static void expect(const char *kind, const char *sentence, const char *action)
 {
 	cpa_verdict_fini(&verdict);
@@ -236,13 +244,36 @@ static void test_serial(void **state)
 	add(CPA_THREAD, "main", 6, 6);
 	add(CPA_THREAD, "worker", 2, 2);
 	add(CPA_FUNCTION, "load", 5, 5);
+	add(CPA_FUNCTION, "serve", 5.5, 5.5);
 	add_thread(10, 6);
-	for (int i = 0; i < 4; i++)
+	spend(CPA_FUNCTION, 12, 5);
+	for (int i = 0; i < 4; i++) {
 		add_thread(11, 2);
+		spend(CPA_FUNCTION, 13, 2);
+	}
 	expect("serial",
 	       "A serial part limits this program: the one thread main has 6.00 s of the 8.00 s of "
 	       "the critical path; the largest piece is the function load.",
 	       "Make that cheaper, or divide it among threads: at most 2.29 times as fast.");
+}
+
+/* Two programs of one name, one after the other, are no uneven division of work. */
+static void test_in_turn(void **state)
+{
+	(void)state;
+	add(CPA_THREAD, "compiler", 8, 8);
+	for (int i = 0; i < 2; i++) {
+		add_thread(10, i ? 7 : 1);
+		threads[i].begun_s = i ? 2 : 0;
+		threads[i].lived_s = i ? 7 : 1;
+	}
+	profile.program.work_s = 8;
+	expect("serial",
+	       "A serial part limits this program: the threads compiler, one after another, have "
+	       "8.00 s of the 8.00 s of the critical path.",
+	       "Make that cheaper, or divide it among threads: at most 4.00 times as fast.");
+	threads[1].begun_s = 0.5;
+	expect_kind("imbalance");
 }
 
 static struct cpa_queue_figures *add_queue(double path_s, double producers_path_s)
@@ -450,8 +481,8 @@ int main(void)
 		TEST(test_work),	   TEST(test_lock),	 TEST(test_processors),
 		TEST(test_other_programs), TEST(test_imbalance), TEST(test_turns),
 		TEST(test_region),	   TEST(test_serial),	 TEST(test_queue),
-		TEST(test_few_items),	   TEST(test_io),	 TEST(test_idle),
-		TEST(test_hand_offs),	   TEST(test_unseen),
+		TEST(test_in_turn),	   TEST(test_few_items), TEST(test_io),
+		TEST(test_idle),	   TEST(test_hand_offs), TEST(test_unseen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
