@@ -167,7 +167,7 @@ CPA_EXPORT int listen(int fd, int most)
 {
 	int ret = REAL(listen)(fd, most);
 
-	if (!ret && !cpa_descriptor_reads(cpa_descriptor_word(fd)))
+	if (!ret && cpa_descriptor_is_kept(fd) && !cpa_descriptor_reads(cpa_descriptor_word(fd)))
 		named(fd);
 	return ret;
 }

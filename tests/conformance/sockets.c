@@ -2,9 +2,11 @@
 /*
  * tests/conformance/sockets.c - connections and messages: what they return, also with bad arguments
  */
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -126,8 +128,41 @@ static void connections(void)
 	close(seq);
 }
 
+/* Descriptors with numbers as high as the limit allows. */
+static void high_numbers(void)
+{
+	struct rlimit limit;
+	int server = bound(SOCK_STREAM), fd = socket(AF_INET, SOCK_STREAM, 0);
+	int high, client, accepted;
+	char bytes[4];
+
+	must(!getrlimit(RLIMIT_NOFILE, &limit), "getrlimit");
+	limit.rlim_cur = limit.rlim_max;
+	must(!setrlimit(RLIMIT_NOFILE, &limit), "setrlimit");
+	must((high = fcntl(server, F_DUPFD, (int)limit.rlim_cur - 3)) >= 0, "fcntl");
+	must((client = fcntl(fd, F_DUPFD, high)) >= 0, "fcntl");
+
+	begin("high numbers");
+	DO("listen", listen(high, 1));
+	DO("connect", connect(client, (struct sockaddr *)&loopback, size));
+	DO("accept", accepted = accept4(high, NULL, NULL, SOCK_CLOEXEC));
+	DO("dup2", dup2(accepted, high) == high);
+	DO("send", send(client, "abc", 3, 0));
+	DO("recv", recv(high, bytes, 4, 0));
+	DO("shutdown", shutdown(client, SHUT_WR));
+	DO("recv", recv(high, bytes, 4, 0));
+	DO("bind", bind(high, (struct sockaddr *)&loopback, size));
+	end();
+	close(client);
+	close(high);
+	close(accepted);
+	close(server);
+	close(fd);
+}
+
 int main(void)
 {
+	high_numbers();
 	messages();
 	connections();
 	return 0;
