@@ -71,6 +71,7 @@ BENCHES := $(filter-out $(TOOLED) $(SHARED:%=$(O)/%),$(call programs,$(wildcard 
 LDLIBS_known_glib = $(shell pkg-config --libs glib-2.0)
 LDLIBS_known_uv   = $(shell pkg-config --libs libuv)
 LDLIBS_known_apr  = $(shell pkg-config --libs apr-util-1 apr-1)
+LDLIBS_steps      = -lgomp
 LDLIBS_blocking_matrix = $(LDLIBS_known_glib) $(LDLIBS_known_uv) $(LDLIBS_known_apr)
 
 PRODUCTS := $(if $(wildcard preload/*/*.c),$(O)/libcpa.so) $(if $(REPORT_OBJ),$(O)/cpa-report \
@@ -175,7 +176,7 @@ $(O)/prog/examples/loop.o $(O)/examples/loop: PROG_FLAGS += -fopenmp
 $(CONFORMANCE) $(BENCHES) $(EXAMPLES): $(O)/%: $(O)/prog/%.o
 	$(call say,LINK)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(PROG_FLAGS) -o $@ $^
+	$(Q)$(CC) $(PROG_FLAGS) -o $@ $^ $(LDLIBS_$(notdir $*))
 
 $(SHARED:%=$(O)/%.so): $(O)/%.so: $(O)/prog/%.o
 	$(call say,LINK)

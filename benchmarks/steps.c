@@ -217,10 +217,57 @@ static void plain_read(void)
 		abort();
 }
 
+/* What gcc calls for OpenMP. */
+int omp_get_thread_num(void);
+void omp_set_lock(void *lock);
+void omp_unset_lock(void *lock);
+void GOMP_critical_start(void);
+void GOMP_critical_end(void);
+void GOMP_parallel(void (*f)(void *), void *data, unsigned threads, unsigned flags);
+void GOMP_task(void (*f)(void *), void *data, void (*copy)(void *, void *), long size, long align,
+	       bool deferred, unsigned flags, void **depend, int priority, void *detach);
+void GOMP_taskwait(void);
+
+static void omp_lock_pair(void)
+{
+	static uint64_t lock[2]; /* of libgomp: zeros are an unlocked one */
+
+	omp_set_lock(lock);
+	omp_unset_lock(lock);
+}
+
+static void omp_critical(void)
+{
+	GOMP_critical_start();
+	GOMP_critical_end();
+}
+
+static void region_body(void *data)
+{
+	(void)data;
+}
+
+static void omp_region(void)
+{
+	GOMP_parallel(region_body, NULL, 2, 0);
+}
+
+static void omp_region_alone(void)
+{
+	GOMP_parallel(region_body, NULL, 1, 0);
+}
+
+static void omp_task(void)
+{
+	GOMP_task(region_body, NULL, NULL, 0, 1, true, 0, NULL, 0, NULL);
+	GOMP_taskwait();
+}
+
 static const struct operation {
 	const char *name;
 	void (*once)(void);
-	enum { NEVER, FIRST, EACH } other; /* whether another thread does it, too, and when */
+	/* Whether another thread does it, too, and when; TEAM: never, but is in the same region. */
+	enum { NEVER, TEAM, FIRST, EACH } other;
 } operations[] = {
 	{ "nothing", nothing, NEVER },
 	{ "private", lock_pair, NEVER },
@@ -239,6 +286,11 @@ static const struct operation {
 	{ "pipe", pipe_bytes, NEVER },
 	{ "pipe-other", pipe_bytes, EACH },
 	{ "plain-read", plain_read, NEVER },
+	{ "omp-lock", omp_lock_pair, NEVER },
+	{ "omp-critical", omp_critical, NEVER },
+	{ "omp-region", omp_region, NEVER },
+	{ "omp-region-alone", omp_region_alone, NEVER },
+	{ "omp-task", omp_task, TEAM },
 };
 
 static const struct operation *chosen;
@@ -294,7 +346,7 @@ static void warm_up(void)
 {
 	struct timespec t = { 0 };
 
-	if (chosen->other != NEVER)
+	if (chosen->other > TEAM)
 		ask_other();
 	for (int i = 0; i < WARM || (chosen->other != EACH && !t.tv_sec && t.tv_nsec < WARM_NS);
 	     i++) {
@@ -421,6 +473,25 @@ static void let_nothing_be_noted(void)
 	close(fd);
 }
 
+static void run(unsigned long rounds)
+{
+	warm_up();
+	measure(rounds);
+}
+
+/* Part of a region: that of the main thread is measured. */
+static void part(void *rounds)
+{
+	static unsigned done;
+
+	if (omp_get_thread_num()) {
+		await(&done, 1);
+		return;
+	}
+	run(*(unsigned long *)rounds);
+	set(&done, 1);
+}
+
 int main(int argc, char **argv)
 {
 	struct sigaction action = { .sa_sigaction = stepped, .sa_flags = SA_SIGINFO | SA_RESTART };
@@ -447,7 +518,9 @@ int main(int argc, char **argv)
 	sem_init(&sem, 0, 0);
 	let_nothing_be_noted();
 	pthread_create(&other, NULL, other_thread, NULL);
-	warm_up();
-	measure(rounds);
+	if (chosen->other == TEAM)
+		GOMP_parallel(part, &rounds, 2, 0);
+	else
+		run(rounds);
 	return 0;
 }
