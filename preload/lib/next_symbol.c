@@ -276,11 +276,9 @@ static __attribute__((noinline, cold)) void *find_slow(struct cpa_next_symbol_li
 	return m.function[number];
 }
 
-void *cpa_next_symbol_find(struct cpa_next_symbol_library *library, unsigned number,
-			   uint64_t caller)
+void *cpa_next_symbol_of_module(struct cpa_next_symbol_library *library, unsigned number,
+				uint64_t caller)
 {
-	if (likely(library->programs[number]))
-		return library->programs[number];
 	/* A tail call in a function that we call in place of the library. */
 	if (unlikely(cpa_tls.code && cpa_function_is_ours(caller)))
 		caller = cpa_tls.code;

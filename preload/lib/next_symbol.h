@@ -50,9 +50,18 @@ struct cpa_next_symbol_library {
 /* Once, at start. */
 CPA_HIDDEN void cpa_next_symbol_init(struct cpa_next_symbol_library *library);
 
+/* cpa_next_symbol_find() of a function that the program does not need. */
+CPA_HIDDEN void *cpa_next_symbol_of_module(struct cpa_next_symbol_library *library, unsigned number,
+					   uint64_t caller);
+
 /* The real function @number of @library for a call that returns to @caller; NULL: there is none. */
-CPA_HIDDEN void *cpa_next_symbol_find(struct cpa_next_symbol_library *library, unsigned number,
-				      uint64_t caller);
+static inline void *cpa_next_symbol_find(struct cpa_next_symbol_library *library, unsigned number,
+					 uint64_t caller)
+{
+	void *f = library->programs[number];
+
+	return likely(f) ? f : cpa_next_symbol_of_module(library, number, caller);
+}
 
 /* Define @library of the functions that @functions(F) lists as F(name). */
 #define CPA_NEXT_SYMBOL_NUMBER(name) NUMBER_##name,

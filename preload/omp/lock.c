@@ -4,8 +4,8 @@
  *
  * They go the way of a pthread mutex: preload/sync/lock.h. All unnamed critical sections of a program
  * exclude each other, and so do updates that the compiler cannot make atomic by an instruction: each
- * of the two is one lock. A named one is known by its variable. A critical section cannot be tried, so
- * it always goes as a lock that has to wait.
+ * of the two is one lock. A named one is known by its variable. A critical section cannot be tried: it
+ * goes as a lock that has to wait, unless its user (preload/sync/lock.h) finds it free.
  *
  * libomp's functions may call each other by name: who is called in the midst of a wait passes.
  */
@@ -150,8 +150,17 @@ static struct cpa_lock_op begin(const void *lock, uint64_t caller)
 
 	if (l.op.w && (lock == &critical || lock == &atomic_update))
 		name(l.op.w, lock);
-	cpa_lock_arrive(&l);
+	cpa_lock_arrive_untried(&l);
 	return l;
+}
+
+/* The shadow of the section @lock, if the thread is its user and it seems to be free; else NULL. */
+static struct cpa_object *own_section(const void *lock)
+{
+	struct cpa_object *o = is_inner() ? NULL : cpa_lock_used(lock, CPA_MUTEX);
+
+	/* Relaxed: a hint. */
+	return o && !__atomic_load_n(&o->holder, __ATOMIC_RELAXED) ? o : NULL;
 }
 
 static void end(const void *lock, uint64_t caller)
@@ -160,6 +169,17 @@ static void end(const void *lock, uint64_t caller)
 
 	if (likely(w))
 		cpa_lock_exit(w, lock, CPA_MUTEX, caller);
+}
+
+/* The thread is about to give @lock up. */
+static void leave(const void *lock, uint64_t caller)
+{
+	struct cpa_object *o = is_inner() ? NULL : cpa_lock_known(lock, CPA_MUTEX);
+
+	if (unlikely(!o))
+		end(lock, caller);
+	else if (!cpa_lock_is_used(o) || !cpa_lock_exit_untimed(o))
+		cpa_lock_exit_known(o, caller);
 }
 
 /*
@@ -198,20 +218,37 @@ static uint64_t section_caller(const void *lock, uint64_t caller)
 		cpa_lock_enter(&l_);                                 \
 	})
 
+/* The same, of libgomp, which calls none of these functions by name. */
+#define OWN_SECTION(f, lock, call)                                                       \
+	({                                                                               \
+		struct cpa_object *own_ = own_section(lock);                             \
+                                                                                         \
+		if (unlikely(!own_)) {                                                   \
+			SECTION(f, lock, call);                                          \
+		} else {                                                                 \
+			ORIGINAL(f);                                                     \
+                                                                                         \
+			call; /* there is an original: the section was entered before */ \
+			section_entered((lock), CPA_CALLER());                           \
+			if (unlikely(!cpa_lock_enter_untimed(own_)))                     \
+				cpa_lock_got_untried(own_, (lock), CPA_CALLER());        \
+		}                                                                        \
+	})
+
 /* Evaluate @call of the original of @f as one that gives @lock up. */
 #define SECTION_END(f, lock, call)                                                    \
 	({                                                                            \
 		__typeof__(&(f)) original = (__typeof__(&(f)))cpa_next_symbol_find(   \
 			&omp_lock, NUMBER_##f, section_caller((lock), CPA_CALLER())); \
                                                                                       \
-		end((lock), CPA_CALLER());                                            \
+		leave((lock), CPA_CALLER());                                          \
 		if (likely(original))                                                 \
 			call;                                                         \
 	})
 
 CPA_EXPORT void GOMP_critical_start(void)
 {
-	SECTION(GOMP_critical_start, &critical, original());
+	OWN_SECTION(GOMP_critical_start, &critical, original());
 }
 
 CPA_EXPORT void GOMP_critical_end(void)
@@ -221,7 +258,7 @@ CPA_EXPORT void GOMP_critical_end(void)
 
 CPA_EXPORT void GOMP_atomic_start(void)
 {
-	SECTION(GOMP_atomic_start, &atomic_update, original());
+	OWN_SECTION(GOMP_atomic_start, &atomic_update, original());
 }
 
 CPA_EXPORT void GOMP_atomic_end(void)
@@ -231,7 +268,7 @@ CPA_EXPORT void GOMP_atomic_end(void)
 
 CPA_EXPORT void GOMP_critical_name_start(void **name)
 {
-	SECTION(GOMP_critical_name_start, name, original(name));
+	OWN_SECTION(GOMP_critical_name_start, name, original(name));
 }
 
 CPA_EXPORT void GOMP_critical_name_end(void **name)
@@ -272,13 +309,13 @@ static void got(struct cpa_object *known, void *lock, uint64_t caller)
 /* Get @lock by @try, a call of omp_test_lock() or kin, or else by @call, the original. */
 #define LOCK(f, tries, plain, lock)                                           \
 	({                                                                    \
-		ORIGINAL(f);                                                  \
 		__typeof__(&(tries)) try_ = CPA_NEXT_SYMBOL(omp_lock, tries); \
 		struct cpa_object *o_ = cpa_lock_known((lock), CPA_MUTEX);    \
                                                                               \
 		if (likely(try_ && try_(lock))) {                             \
 			got(o_, (lock), CPA_CALLER());                        \
 		} else {                                                      \
+			ORIGINAL(f);                                          \
 			struct cpa_lock_op l_ = begin((lock), CPA_CALLER());  \
                                                                               \
 			if (likely(original))                                 \
@@ -289,19 +326,15 @@ static void got(struct cpa_object *known, void *lock, uint64_t caller)
 		}                                                             \
 	})
 
-#define UNLOCK(f, plain, lock)                                                \
-	({                                                                    \
-		ORIGINAL(f);                                                  \
-		struct cpa_object *o_ = cpa_lock_known((lock), CPA_MUTEX);    \
-                                                                              \
-		if (unlikely(!o_))                                            \
-			end((lock), CPA_CALLER());                            \
-		else if (!cpa_lock_is_used(o_) || !cpa_lock_exit_untimed(o_)) \
-			cpa_lock_exit_known(o_, CPA_CALLER());                \
-		if (likely(original))                                         \
-			original(lock);                                       \
-		else                                                          \
-			plain(lock);                                          \
+#define UNLOCK(f, plain, lock)               \
+	({                                   \
+		ORIGINAL(f);                 \
+                                             \
+		leave((lock), CPA_CALLER()); \
+		if (likely(original))        \
+			original(lock);      \
+		else                         \
+			plain(lock);         \
 	})
 
 #define TRY(f, plain, lock)                                                                \

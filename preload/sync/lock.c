@@ -68,6 +68,15 @@ void cpa_lock_arrive(struct cpa_lock_op *l)
 	cpa_op_block(&l->op);
 }
 
+void cpa_lock_arrive_untried(struct cpa_lock_op *l)
+{
+	const struct cpa_object *o = likely(l->op.w) ? object_of(l) : NULL;
+
+	/* Relaxed: a hint. */
+	l->free = o && !__atomic_load_n(&o->holder, __ATOMIC_RELAXED);
+	cpa_lock_arrive(l);
+}
+
 static inline void section_begin(struct cpa_worker *w, struct cpa_object *o, uint32_t depth,
 				 uint64_t now)
 {
@@ -108,6 +117,24 @@ static void take(struct cpa_worker *w, struct cpa_object *o, struct cpa_wait *wa
 		cpa_dependency(&w->self, wait, wait->now - wait->arrived);
 }
 
+/* The thread has @o, and the event of the operation was made. Leaves. */
+static void enter(struct cpa_lock_op *l, struct cpa_object *o)
+{
+	struct cpa_op *op = &l->op;
+	bool waited = op->blocked && !l->free;
+
+	if (l->kind == CPA_MUTEX || l->kind == CPA_SPIN)
+		count_run(op->w, o, cpa_object_path(o)->owner == op->w->self.id && !waited,
+			  op->wait.now);
+	take(op->w, o, &op->wait);
+	if (waited) {
+		o->contended++;
+		o->wait += op->wait.now - op->arrived;
+	}
+	section_begin(op->w, o, 1, op->wait.now);
+	cpa_op_done(op);
+}
+
 /*
  * cpa_lock_enter() for a lock that has no shadow, that the thread holds already, or that it waited
  * for.
@@ -134,16 +161,7 @@ static __attribute__((noinline)) void enter_slow(struct cpa_lock_op *l)
 		end_alone(l, CPA_EXT_UNSEEN);
 		return;
 	}
-	if (l->kind == CPA_MUTEX || l->kind == CPA_SPIN)
-		count_run(op->w, o, cpa_object_path(o)->owner == op->w->self.id && !op->blocked,
-			  op->wait.now);
-	take(op->w, o, &op->wait);
-	if (op->blocked && !l->free) {
-		o->contended++;
-		o->wait += op->wait.now - op->arrived;
-	}
-	section_begin(op->w, o, 1, op->wait.now);
-	cpa_op_done(op);
+	enter(l, o);
 }
 
 void cpa_lock_enter(struct cpa_lock_op *l)
@@ -198,6 +216,22 @@ void cpa_lock_got(struct cpa_worker *w, const void *lock, enum cpa_object_kind k
 		cpa_lock_got_known(o, lock, caller);
 	else
 		got_slow(lock, kind, caller);
+}
+
+void cpa_lock_got_untried(struct cpa_object *o, const void *lock, uint64_t caller)
+{
+	struct cpa_lock_op l =
+		CPA_LOCK_OP(cpa_tls.worker, lock, (enum cpa_object_kind)o->kind, caller);
+
+	if (likely(cpa_lock_is_used(o))) {
+		cpa_lock_got_known(o, lock, caller);
+		return;
+	}
+	l.op.err = errno;
+	cpa_reenter();
+	l.op.blocked = cpa_event_waited(l.op.w, CPA_EV_LOCK, caller, &l.op.wait);
+	l.op.arrived = l.op.wait.arrived;
+	enter(&l, o);
 }
 
 void cpa_lock_begun_slow(const void *lock, enum cpa_object_kind kind, uint64_t caller)

@@ -37,6 +37,9 @@ struct cpa_lock_op {
  */
 CPA_HIDDEN void cpa_lock_arrive(struct cpa_lock_op *l);
 
+/* The same for a lock that cannot be tried, or was tried without success. */
+CPA_HIDDEN void cpa_lock_arrive_untried(struct cpa_lock_op *l);
+
 /*
  * The thread has got the lock, after cpa_lock_arrive() or at once: join the path of the last
  * release and begin the section. Leaves instrumentation code.
@@ -53,6 +56,12 @@ CPA_HIDDEN void cpa_lock_got(struct cpa_worker *w, const void *lock, enum cpa_ob
  */
 CPA_HIDDEN void cpa_lock_got_known(struct cpa_object *o, const void *lock, uint64_t caller);
 CPA_HIDDEN void cpa_lock_exit_known(struct cpa_object *o, uint64_t caller);
+
+/*
+ * cpa_lock_got_known() by the user of @o, which called the original without a try. If another thread
+ * had the lock meanwhile, the thread waited for as long as it was blocked.
+ */
+CPA_HIDDEN void cpa_lock_got_untried(struct cpa_object *o, const void *lock, uint64_t caller);
 
 /* The wait ended without the lock: after @timeout, or with an error. Leaves. */
 CPA_HIDDEN void cpa_lock_failed(struct cpa_lock_op *l, bool timeout);
