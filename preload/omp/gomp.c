@@ -182,9 +182,8 @@ static bool arrive(struct cpa_barrier_op *b, struct cpa_omp_wait *wait, uint64_t
 		cpa_leave();
 		return false;
 	}
-	/* Relaxed: all members write the same, before the first of them leaves. */
-	__atomic_store_n(&o->waiting, members, __ATOMIC_RELAXED);
-	__atomic_store_n(&part->team->used_barrier, true, __ATOMIC_RELAXED);
+	cpa_team_barrier_of(o, members);
+	cpa_team_uses(&part->team->used_barrier);
 	*b = (struct cpa_barrier_op){ .op = CPA_OP(NULL, caller),
 				      .w = w,
 				      .o = o,
@@ -279,7 +278,7 @@ CPA_EXPORT bool GOMP_cancel(int which, bool does)
 	if (w) {
 		cpa_event(w, CPA_EV_BEFORE, CPA_CALLER(), part->team->region);
 		o = cancel_of(w, part->team);
-		__atomic_store_n(&part->team->used_cancel, true, __ATOMIC_RELAXED);
+		cpa_team_uses(&part->team->used_cancel);
 		if (o)
 			cpa_cell_release(&w->self, &o->merged, &w->self.row->path);
 		cpa_done(w);

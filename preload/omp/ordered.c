@@ -54,8 +54,7 @@ CPA_NEXT_SYMBOL_LIBRARY(ordered, FUNCTIONS)
 
 static struct cpa_object *turn_of(struct cpa_worker *w, struct cpa_team *team)
 {
-	/* Relaxed: for the master, behind the region. */
-	__atomic_store_n(&team->used_ordered, true, __ATOMIC_RELAXED);
+	cpa_team_uses(&team->used_ordered);
 	return cpa_object_of_class(w, &team->place.ordered, CPA_ANNOTATION, 0);
 }
 

@@ -8,8 +8,8 @@
 #include "preload/core/function.h"
 #include "preload/core/object.h"
 #include "preload/libc/pool.h"
-#include "shadow/edge/cell.h"
 #include "shadow/edge/object.h"
+#include "shadow/edge/release.h"
 
 struct cpa_omp *cpa_omp_of(struct cpa_worker *w)
 {
@@ -71,12 +71,13 @@ struct cpa_team *cpa_team_fork(uint64_t function, uint64_t caller)
 		return NULL;
 	}
 	team->caller = caller;
+	team->instance++;
 	team->master = w->self.id;
 	team->region = cpa_omp_construct(omp, CPA_REGION, 0, function, caller);
 	cpa_event(w, CPA_EV_TEAM, caller, team->region);
 	fork = object_at(w, &team->place.fork, CPA_ANNOTATION);
 	if (likely(fork))
-		cpa_cell_release(&w->self, &fork->merged, &w->self.row->path);
+		cpa_lock_release(&w->self, fork);
 	cpa_done(w);
 	errno = err;
 	return team;
@@ -121,7 +122,7 @@ void cpa_part_enter(struct cpa_part *part, struct cpa_team *team)
 	if (op.w->self.id != team->master) {
 		fork = object_at(op.w, &team->place.fork, CPA_ANNOTATION);
 		if (likely(fork))
-			cpa_cell_acquired(&op.w->self, &fork->merged, &op.wait);
+			cpa_acquire_object(&op.w->self, cpa_object_path(fork), fork, &op.wait);
 		stand_at(&op, CPA_EV_PART, team);
 		cpa_op_explain(&op, CPA_EXT_UNSEEN);
 	}
@@ -145,9 +146,8 @@ void cpa_part_arrive(struct cpa_worker *w, struct cpa_part *part)
 
 	if (unlikely(!o))
 		return;
-	/* Relaxed, both: all members write the same, before the first of them leaves. */
-	__atomic_store_n(&o->waiting, part->members, __ATOMIC_RELAXED);
-	__atomic_store_n(&part->team->used_barrier, true, __ATOMIC_RELAXED);
+	cpa_team_barrier_of(o, part->members);
+	cpa_team_uses(&part->team->used_barrier);
 	cpa_barrier_arrive_at(&w->self, o, part->round, part->members);
 }
 
@@ -163,7 +163,7 @@ void cpa_team_offer(struct cpa_worker *w, struct cpa_team *team)
 		return;
 	join = object_at(w, &team->place.join, CPA_ANNOTATION);
 	if (likely(join))
-		cpa_read_release(&w->self, join);
+		cpa_join_release(&w->self, join, team->instance);
 }
 
 void cpa_part_leave(const struct cpa_part *part)
@@ -217,7 +217,6 @@ static void clear(struct cpa_worker *w, const uint64_t *place, enum cpa_object_k
 
 static void reset(struct cpa_worker *w, struct cpa_team *team)
 {
-	clear(w, &team->place.fork, CPA_ANNOTATION);
 	if (unlikely(team->used_barrier))
 		clear(w, &team->place.barrier, CPA_BARRIER);
 	if (unlikely(team->used_ordered))
@@ -244,7 +243,7 @@ static void join_parts(struct cpa_worker *w, struct cpa_team *team, struct cpa_w
 	if (team->told)
 		cpa_barrier_left(&w->self, o, team->last_round, wait);
 	else
-		cpa_write_acquired(&w->self, o, wait);
+		cpa_join_acquired(&w->self, o, team->instance, wait);
 }
 
 void cpa_team_join(struct cpa_team *team)

@@ -27,20 +27,39 @@ struct cpa_team_places {
 	uint64_t fork, join, barrier, ordered, cancel;
 };
 
+/* What the workers read comes first, in one cache line that nobody writes while they run. */
 struct cpa_team {
-	struct cpa_team_places place;
-	struct cpa_team *below; /* free teams of a thread */
-	uint64_t caller;	/* code address of the construct */
-	uint32_t region;	/* component row of the region */
-	uint32_t master;	/* id of the thread */
-	bool used_barrier, used_ordered, used_cancel;
+	uint64_t caller;   /* code address of the construct */
+	uint64_t instance; /* counts the regions that have used this team */
+	uint32_t region;   /* component row of the region */
+	uint32_t master;   /* id of the thread */
+	bool used_barrier, used_ordered,
+		used_cancel; /* set by who uses it first: cpa_team_uses() */
 	/*
 	 * Of libomp: its last barrier is one of the team's like the others, and the join is there, at
 	 * its last_round.
 	 */
 	bool told;
 	uint64_t last_round;
+	struct cpa_team *below; /* free teams of a thread */
+	struct cpa_team_places place;
 };
+
+/* Note in @used, of a team, that its object is used. */
+static inline void cpa_team_uses(bool *used)
+{
+	/* Relaxed: all write the same, for the master, behind the region. */
+	if (unlikely(!__atomic_load_n(used, __ATOMIC_RELAXED)))
+		__atomic_store_n(used, true, __ATOMIC_RELAXED);
+}
+
+/* The barrier @o of a team has @members. */
+static inline void cpa_team_barrier_of(struct cpa_object *o, uint32_t members)
+{
+	/* Relaxed: all members write the same, before the first of them leaves. */
+	if (unlikely(__atomic_load_n(&o->waiting, __ATOMIC_RELAXED) != members))
+		__atomic_store_n(&o->waiting, members, __ATOMIC_RELAXED);
+}
 
 /* The part of a thread in a team. Lives on its stack while the part runs. */
 struct cpa_part {

@@ -40,6 +40,16 @@ static void left_off(struct cpa_worker *w, struct cpa_object *o, uint64_t round)
 	cpa_leave();
 }
 
+static void count(struct cpa_barrier_op *b)
+{
+	const struct cpa_wait *wait = &b->op.wait;
+
+	/* Relaxed: all count; sums only. */
+	__atomic_fetch_add(&b->o->acquisitions, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&b->o->contended, wait->followed, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&b->o->wait, wait->now - b->op.arrived, __ATOMIC_RELAXED);
+}
+
 static void left(struct cpa_barrier_op *b)
 {
 	struct cpa_op *op = &b->op;
@@ -50,10 +60,8 @@ static void left(struct cpa_barrier_op *b)
 	cpa_barrier_left(self, b->o, b->round, &op->wait);
 	self->row->node = cpa_track_node(op->w, b->leave, op->caller, b->class);
 	self->row->path.node = self->row->node;
-	/* Relaxed: all count; sums only. */
-	__atomic_fetch_add(&b->o->acquisitions, 1, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&b->o->contended, op->wait.followed, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&b->o->wait, op->wait.now - op->arrived, __ATOMIC_RELAXED);
+	if (b->o->class)
+		count(b);
 	cpa_op_end(op, CPA_EXT_UNSEEN);
 }
 

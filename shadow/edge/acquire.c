@@ -167,6 +167,19 @@ void cpa_write_acquired(struct cpa_self *self, struct cpa_object *o, struct cpa_
 		cpa_token_free(self, token);
 }
 
+void cpa_join_release(struct cpa_self *self, struct cpa_object *o, uint64_t round)
+{
+	cpa_journal_release(self, o, CPA_RELEASE_READ, 0);
+	cpa_merge_release_read(self, &o->merged, round + 1, &self->row->path);
+}
+
+void cpa_join_acquired(struct cpa_self *self, struct cpa_object *o, uint64_t round,
+		       struct cpa_wait *w)
+{
+	w->matched = true; /* who released nothing came to its end before this thread */
+	join_two(self, cpa_merge_read(&o->merged, round + 1), NULL, o, NULL, w);
+}
+
 void cpa_wait_begin(struct cpa_object *o)
 {
 	/* Relaxed: the word only counts; the waiter's mutex orders it before the signal. */

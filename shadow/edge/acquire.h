@@ -40,6 +40,14 @@ CPA_HIDDEN void cpa_write_acquired(struct cpa_self *self, struct cpa_object *o,
 				   struct cpa_wait *wait);
 
 /*
+ * Join of a team: one thread depends on the releases of all others in round @round, which is none of
+ * UINT64_MAX. It reads before any releases in the next round.
+ */
+CPA_HIDDEN void cpa_join_release(struct cpa_self *self, struct cpa_object *o, uint64_t round);
+CPA_HIDDEN void cpa_join_acquired(struct cpa_self *self, struct cpa_object *o, uint64_t round,
+				  struct cpa_wait *wait);
+
+/*
  * Condition variable and futex. o->waiting is {granted:32, waiting:32}: waiters that will find a
  * token, and waiters without one. cpa_wake() grants tokens to at most @most waiters and returns
  * their number.

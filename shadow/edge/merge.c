@@ -33,22 +33,28 @@ void cpa_merge(struct cpa_self *self, struct cpa_path *into, const struct cpa_pa
 		cpa_journal_merge_write(self, into, event, from->event);
 }
 
-/*
- * Return a token for the release of @path. If *@other, taken from the slot, holds an earlier
- * release by the same thread, it is used and cleared: the new path continues the old one.
- */
-static uint32_t token_for(struct cpa_self *self, uint32_t *other, uint64_t key,
+/* A token taken from the slot may be used again: nobody reads it, and what it holds is no longer wanted. */
+static bool is_outdated(const struct cpa_self *self, uint32_t other, uint64_t key, bool was_read)
+{
+	const struct cpa_token *t = cpa_token(other);
+
+	/* of the same thread: the new path continues the old one */
+	return t->key == key ? t->path.owner == self->id : was_read;
+}
+
+/* Return a token for the release of @path. If it is *@other, taken from the slot, that is cleared. */
+static uint32_t token_for(struct cpa_self *self, uint32_t *other, uint64_t key, bool was_read,
 			  const struct cpa_path *path)
 {
 	uint32_t mine;
 
-	if (*other && cpa_token(*other)->key == key && cpa_token(*other)->path.owner == self->id) {
+	if (*other && is_outdated(self, *other, key, was_read)) {
 		mine = *other;
 		*other = 0;
 		cpa_path_copy(self, &cpa_token(mine)->path, path);
-		return mine;
+	} else {
+		mine = cpa_token_new(self, path);
 	}
-	mine = cpa_token_new(self, path);
 	if (mine) {
 		/*
 		 * Relaxed: threads that lost a race in shadow/edge/item.c may read them late. A
@@ -73,10 +79,10 @@ static void add(struct cpa_self *self, uint32_t mine, uint32_t other, uint64_t k
 	}
 }
 
-void cpa_merge_release(struct cpa_self *self, uint64_t *slot, uint64_t key,
-		       const struct cpa_path *path)
+static void release(struct cpa_self *self, uint64_t *slot, uint64_t key, bool was_read,
+		    const struct cpa_path *path)
 {
-	uint32_t other = cpa_merge_take(slot), mine = token_for(self, &other, key, path);
+	uint32_t other = cpa_merge_take(slot), mine = token_for(self, &other, key, was_read, path);
 	uint64_t empty = 0;
 
 	if (!mine) { /* no space (counted): the slot gets its old token back */
@@ -92,4 +98,24 @@ void cpa_merge_release(struct cpa_self *self, uint64_t *slot, uint64_t key,
 		add(self, mine, cpa_merge_take(slot), key);
 		empty = 0;
 	}
+}
+
+void cpa_merge_release(struct cpa_self *self, uint64_t *slot, uint64_t key,
+		       const struct cpa_path *path)
+{
+	release(self, slot, key, false, path);
+}
+
+void cpa_merge_release_read(struct cpa_self *self, uint64_t *slot, uint64_t key,
+			    const struct cpa_path *path)
+{
+	release(self, slot, key, true, path);
+}
+
+const struct cpa_path *cpa_merge_read(const uint64_t *slot, uint64_t key)
+{
+	/* ACQUIRE pairs with (A). */
+	uint32_t row = (uint32_t)__atomic_load_n(slot, __ATOMIC_ACQUIRE);
+
+	return row && cpa_token(row)->key == key ? &cpa_token(row)->path : NULL;
 }
