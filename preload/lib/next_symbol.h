@@ -24,7 +24,7 @@
 #include "preload/libc/real.h"
 #include "preload/core/track.h"
 
-#define CPA_NEXT_SYMBOL_FUNCTIONS 24u
+#define CPA_NEXT_SYMBOL_FUNCTIONS 32u
 #define CPA_NEXT_SYMBOL_MODULES	  8u
 
 /*

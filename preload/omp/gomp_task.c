@@ -36,6 +36,7 @@ void GOMP_taskwait(void);
 void GOMP_taskwait_depend(void **depend);
 void GOMP_taskgroup_start(void);
 void GOMP_taskgroup_end(void);
+void omp_fulfill_event(void *event);
 
 #define FUNCTIONS(F)            \
 	F(GOMP_task)            \
@@ -44,7 +45,8 @@ void GOMP_taskgroup_end(void);
 	F(GOMP_taskwait)        \
 	F(GOMP_taskwait_depend) \
 	F(GOMP_taskgroup_start) \
-	F(GOMP_taskgroup_end)
+	F(GOMP_taskgroup_end)   \
+	F(omp_fulfill_event)
 
 CPA_NEXT_SYMBOL_LIBRARY(gomp_task, FUNCTIONS)
 
@@ -86,6 +88,67 @@ static void run(void *block)
 	cpa_task_exit(&r);
 }
 
+/* Tasks whose events are not fulfilled. Who empties a place may be any thread. */
+#define EVENTS 256u
+
+static struct {
+	uint64_t event; /* atomic; 0: free, TAKEN: about to be filled */
+	struct cpa_task *task;
+} events[EVENTS];
+
+#define TAKEN UINT64_C(1)
+
+/* The task ends by @event, too, which was just made. */
+static void await_event(struct cpa_task *task, uint64_t event)
+{
+	unsigned at = (unsigned)(cpa_hash(event) >> 32) % EVENTS;
+
+	for (unsigned i = 0; i < EVENTS; i++, at = (at + 1) % EVENTS) {
+		uint64_t none = 0;
+
+		/* ACQUIRE pairs with the RELEASE in fulfilled(). */
+		if (!__atomic_compare_exchange_n(&events[at].event, &none, TAKEN, false,
+						 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			continue;
+		cpa_task_hold(task);
+		events[at].task = task;
+		/* RELEASE: who finds the event finds the task. */
+		__atomic_store_n(&events[at].event, event, __ATOMIC_RELEASE);
+		return;
+	}
+	cpa_diag(CPA_DIAG_OMP_UNSEEN);
+}
+
+/* Take the task of @event out. NULL: none is known. */
+static struct cpa_task *fulfilled(uint64_t event)
+{
+	unsigned at = (unsigned)(cpa_hash(event) >> 32) % EVENTS;
+	struct cpa_task *task;
+
+	for (unsigned i = 0; i < EVENTS; i++, at = (at + 1) % EVENTS) {
+		/* ACQUIRE pairs with await_event(). */
+		if (__atomic_load_n(&events[at].event, __ATOMIC_ACQUIRE) != event)
+			continue;
+		task = events[at].task;
+		/* RELEASE: the task was read. */
+		__atomic_store_n(&events[at].event, 0, __ATOMIC_RELEASE);
+		return task;
+	}
+	return NULL;
+}
+
+CPA_EXPORT void omp_fulfill_event(void *event)
+{
+	ORIGINAL(omp_fulfill_event);
+	struct cpa_task *task = is_libgomps((const void *)original) ? fulfilled((uint64_t)event) :
+								      NULL;
+
+	if (task)
+		cpa_task_fulfill(task, CPA_CALLER());
+	if (likely(original))
+		original(event);
+}
+
 /* libgomp makes a task: @to is its block, @from our header in the stack of the caller. */
 static void copy_block(void *to, void *from)
 {
@@ -95,8 +158,10 @@ static void copy_block(void *to, void *from)
 	if (h->task->many)
 		cpa_task_hold(h->task);
 	memcpy(to, h, sizeof(*h));
-	if (h->words == 1) /* the event is for the program's copying function, too */
+	if (h->words == 1) { /* the event is for the program's copying function, too */
 		memcpy(h->data, h->first, sizeof(h->first[0]));
+		await_event(h->task, h->first[0]);
+	}
 	if (h->copy)
 		h->copy(data, h->data);
 	else
@@ -114,22 +179,42 @@ static long fill(struct head *h, struct cpa_task *task, task_function *f, copy_f
 	return to;
 }
 
+/* What an omp_depend_t object holds. The kinds are those of the compiler. */
+struct depend_object {
+	void *address;
+	uintptr_t kind;
+};
+
+static enum cpa_depends kind_of(uintptr_t kind)
+{
+	enum { IN = 1, INOUTSET = 5 };
+
+	return kind == IN	? CPA_DEPENDS_READ :
+	       kind == INOUTSET ? CPA_DEPENDS_SET :
+				  CPA_DEPENDS_WRITE;
+}
+
 /* Tell the dependences of @task. gcc lists those that write first. */
 static void add_dependences(struct cpa_task *task, void **depend)
 {
-	uintptr_t count = (uintptr_t)depend[0], writes = (uintptr_t)depend[1];
+	uintptr_t count = (uintptr_t)depend[0], writes = (uintptr_t)depend[1], objects;
 	void **at = depend + 2;
 
-	if (!count) { /* out and inout, mutexinoutset, in, and what omp_depend_t objects hold */
+	if (count) {
+		objects = count;
+	} else { /* out and inout, mutexinoutset, in, and objects */
 		count = (uintptr_t)depend[1];
 		writes = (uintptr_t)depend[2] + (uintptr_t)depend[3];
+		objects = writes + (uintptr_t)depend[4];
 		at = depend + 5;
-		if (writes + (uintptr_t)depend[4] != count)
-			cpa_diag(CPA_DIAG_OMP_UNSEEN);
-		count = writes + (uintptr_t)depend[4];
 	}
-	for (uintptr_t i = 0; i < count; i++)
-		cpa_task_depends(task, at[i], i < writes);
+	for (uintptr_t i = 0; i < objects; i++)
+		cpa_task_depends(task, at[i], i < writes ? CPA_DEPENDS_WRITE : CPA_DEPENDS_READ);
+	for (uintptr_t i = objects; i < count; i++) {
+		const struct depend_object *d = at[i];
+
+		cpa_task_depends(task, d->address, kind_of(d->kind));
+	}
 }
 
 /* Of a program that tests for GOMP_task() and has no libgomp: run the task at once, on a copy. */
@@ -167,10 +252,8 @@ CPA_EXPORT void GOMP_task(task_function *f, void *data, copy_function *copy, lon
 		return;
 	}
 	to = fill(&h, task, f, copy, data, size, align);
-	if (flags & FLAG_DETACH) {
+	if (flags & FLAG_DETACH)
 		h.words = 1;
-		cpa_diag(CPA_DIAG_OMP_UNSEEN); /* it ends by omp_fulfill_event() */
-	}
 	if (depend)
 		add_dependences(task, depend);
 	if (depend && !deferred) /* it may wait for others first */
@@ -247,9 +330,20 @@ CPA_EXPORT void GOMP_taskwait(void)
 
 CPA_EXPORT void GOMP_taskwait_depend(void **depend)
 {
-	if (*cpa_alive)
-		cpa_diag(CPA_DIAG_OMP_UNSEEN);
-	WAIT(GOMP_taskwait_depend, original(depend), CPA_WAIT_OTHER);
+	ORIGINAL(GOMP_taskwait_depend);
+	struct cpa_task *named =
+		is_libgomps((const void *)original) ? cpa_task_waiter(CPA_CALLER()) : NULL;
+	struct cpa_task_wait t;
+
+	if (likely(named))
+		add_dependences(named, depend);
+	cpa_task_wait_begin(&t, CPA_WAIT_NAMED, CPA_CALLER());
+	t.named = named;
+	if (likely(original))
+		original(depend);
+	cpa_task_wait_end(&t);
+	if (likely(named))
+		cpa_task_let(named);
 }
 
 CPA_EXPORT void GOMP_taskgroup_start(void)

@@ -28,6 +28,17 @@ int omp_test_nest_lock(void *lock);
 void omp_init_nest_lock(void *lock);
 void omp_init_nest_lock_with_hint(void *lock, unsigned hint);
 void omp_destroy_nest_lock(void *lock);
+/* What Fortran calls: the lock is an integer, which may be a pointer. */
+void omp_set_lock_(void *lock);
+void omp_unset_lock_(void *lock);
+void omp_set_nest_lock_(void *lock);
+void omp_unset_nest_lock_(void *lock);
+int omp_test_lock_(void *lock);
+int omp_test_nest_lock_(void *lock);
+void omp_init_lock_(void *lock);
+void omp_destroy_lock_(void *lock);
+void omp_init_nest_lock_(void *lock);
+void omp_destroy_nest_lock_(void *lock);
 void GOMP_critical_start(void);
 void GOMP_critical_end(void);
 void GOMP_critical_name_start(void **name);
@@ -51,6 +62,16 @@ void __kmpc_end_critical(void *place, int thread, void *name);
 	F(omp_init_nest_lock)           \
 	F(omp_init_nest_lock_with_hint) \
 	F(omp_destroy_nest_lock)        \
+	F(omp_set_lock_)                \
+	F(omp_unset_lock_)              \
+	F(omp_test_lock_)               \
+	F(omp_init_lock_)               \
+	F(omp_destroy_lock_)            \
+	F(omp_set_nest_lock_)           \
+	F(omp_unset_nest_lock_)         \
+	F(omp_test_nest_lock_)          \
+	F(omp_init_nest_lock_)          \
+	F(omp_destroy_nest_lock_)       \
 	F(GOMP_critical_start)          \
 	F(GOMP_critical_end)            \
 	F(GOMP_critical_name_start)     \
@@ -376,47 +397,54 @@ static void unmake(void *lock)
 	}
 }
 
-#define KIND(lock_kind)                                                                        \
-	CPA_EXPORT void omp_set_##lock_kind(void *lock)                                        \
-	{                                                                                      \
-		LOCK(omp_set_##lock_kind, omp_test_##lock_kind, plain_test_##lock_kind, lock); \
-	}                                                                                      \
-	CPA_EXPORT void omp_unset_##lock_kind(void *lock)                                      \
-	{                                                                                      \
-		UNLOCK(omp_unset_##lock_kind, plain_unset_##lock_kind, lock);                  \
-	}                                                                                      \
-	CPA_EXPORT int omp_test_##lock_kind(void *lock)                                        \
-	{                                                                                      \
-		return TRY(omp_test_##lock_kind, plain_test_##lock_kind, lock);                \
-	}                                                                                      \
-	CPA_EXPORT void omp_init_##lock_kind(void *lock)                                       \
-	{                                                                                      \
-		ORIGINAL(omp_init_##lock_kind);                                                \
-                                                                                               \
-		if (likely(original))                                                          \
-			original(lock);                                                        \
-		else                                                                           \
-			plain_free(lock);                                                      \
-		made(lock, CPA_CALLER());                                                      \
-	}                                                                                      \
-	CPA_EXPORT void omp_init_##lock_kind##_with_hint(void *lock, unsigned hint)            \
-	{                                                                                      \
-		ORIGINAL(omp_init_##lock_kind##_with_hint);                                    \
-                                                                                               \
-		if (likely(original))                                                          \
-			original(lock, hint);                                                  \
-		else                                                                           \
-			plain_free(lock);                                                      \
-		made(lock, CPA_CALLER());                                                      \
-	}                                                                                      \
-	CPA_EXPORT void omp_destroy_##lock_kind(void *lock)                                    \
-	{                                                                                      \
-		ORIGINAL(omp_destroy_##lock_kind);                                             \
-                                                                                               \
-		unmake(lock);                                                                  \
-		if (likely(original))                                                          \
-			original(lock);                                                        \
+/* @plain: the kind of the lock without a runtime */
+#define KIND(lock_kind, plain)                                                             \
+	CPA_EXPORT void omp_set_##lock_kind(void *lock)                                    \
+	{                                                                                  \
+		LOCK(omp_set_##lock_kind, omp_test_##lock_kind, plain_test_##plain, lock); \
+	}                                                                                  \
+	CPA_EXPORT void omp_unset_##lock_kind(void *lock)                                  \
+	{                                                                                  \
+		UNLOCK(omp_unset_##lock_kind, plain_unset_##plain, lock);                  \
+	}                                                                                  \
+	CPA_EXPORT int omp_test_##lock_kind(void *lock)                                    \
+	{                                                                                  \
+		return TRY(omp_test_##lock_kind, plain_test_##plain, lock);                \
+	}                                                                                  \
+	CPA_EXPORT void omp_init_##lock_kind(void *lock)                                   \
+	{                                                                                  \
+		ORIGINAL(omp_init_##lock_kind);                                            \
+                                                                                           \
+		if (likely(original))                                                      \
+			original(lock);                                                    \
+		else                                                                       \
+			plain_free(lock);                                                  \
+		made(lock, CPA_CALLER());                                                  \
+	}                                                                                  \
+	CPA_EXPORT void omp_destroy_##lock_kind(void *lock)                                \
+	{                                                                                  \
+		ORIGINAL(omp_destroy_##lock_kind);                                         \
+                                                                                           \
+		unmake(lock);                                                              \
+		if (likely(original))                                                      \
+			original(lock);                                                    \
 	}
 
-KIND(lock)
-KIND(nest_lock)
+#define WITH_HINT(lock_kind)                                                        \
+	CPA_EXPORT void omp_init_##lock_kind##_with_hint(void *lock, unsigned hint) \
+	{                                                                           \
+		ORIGINAL(omp_init_##lock_kind##_with_hint);                         \
+                                                                                    \
+		if (likely(original))                                               \
+			original(lock, hint);                                       \
+		else                                                                \
+			plain_free(lock);                                           \
+		made(lock, CPA_CALLER());                                           \
+	}
+
+KIND(lock, lock)
+KIND(nest_lock, nest_lock)
+WITH_HINT(lock)
+WITH_HINT(nest_lock)
+KIND(lock_, lock)
+KIND(nest_lock_, nest_lock)

@@ -278,14 +278,37 @@ static void on_dependences(union ompt_data *task, const struct ompt_dependence *
 	struct cpa_task *record = task_of(task);
 
 	for (int i = 0; record && i < count; i++) {
-		if (depends[i].type == OMPT_DEPENDS_IN || depends[i].type == OMPT_DEPENDS_OUT ||
-		    depends[i].type == OMPT_DEPENDS_INOUT ||
-		    depends[i].type == OMPT_DEPENDS_MUTEXINOUTSET)
-			cpa_task_depends(record, depends[i].variable.ptr,
-					 depends[i].type != OMPT_DEPENDS_IN);
-		else if (*cpa_alive)
-			cpa_diag(CPA_DIAG_OMP_UNSEEN);
+		switch (depends[i].type) {
+		case OMPT_DEPENDS_IN:
+			cpa_task_depends(record, depends[i].variable.ptr, CPA_DEPENDS_READ);
+			break;
+		case OMPT_DEPENDS_OUT:
+		case OMPT_DEPENDS_INOUT:
+		case OMPT_DEPENDS_MUTEXINOUTSET:
+			cpa_task_depends(record, depends[i].variable.ptr, CPA_DEPENDS_WRITE);
+			break;
+		case OMPT_DEPENDS_INOUTSET:
+			cpa_task_depends(record, depends[i].variable.ptr, CPA_DEPENDS_SET);
+			break;
+		default:
+			if (*cpa_alive)
+				cpa_diag(CPA_DIAG_OMP_UNSEEN);
+		}
 	}
+}
+
+/* The calling thread fulfills the event of @task, whose code has ended or, if @early, has not. */
+static void on_fulfill(union ompt_data *task, bool early)
+{
+	struct cpa_task *record = task_of(task);
+
+	if (!record)
+		return;
+	if (early)
+		cpa_task_hold(record);
+	else
+		task->ptr = NULL;
+	cpa_task_fulfill(record, record->caller);
 }
 
 /* The thread goes from task @prior, which has ended or not, to @next. */
@@ -293,12 +316,16 @@ static void on_task_schedule(union ompt_data *prior, int status, union ompt_data
 {
 	struct cpa_task *from = task_of(prior), *to = task_of(next);
 
-	if (status == OMPT_TASK_EARLY_FULFILL || status == OMPT_TASK_LATE_FULFILL)
+	if (status == OMPT_TASK_EARLY_FULFILL || status == OMPT_TASK_LATE_FULFILL) {
+		on_fulfill(prior, status == OMPT_TASK_EARLY_FULFILL);
 		return;
-	if (status == OMPT_TASK_DETACH && *cpa_alive)
-		cpa_diag(CPA_DIAG_OMP_UNSEEN); /* it ends by omp_fulfill_event() */
-	if (from && (status == OMPT_TASK_COMPLETE || status == OMPT_TASK_CANCEL ||
-		     status == OMPT_TASK_DETACH)) {
+	}
+	if (from && status == OMPT_TASK_DETACH) { /* it ends when its event is fulfilled, too */
+		cpa_task_hold(from);
+		cpa_task_exit(&from->run);
+		return;
+	}
+	if (from && (status == OMPT_TASK_COMPLETE || status == OMPT_TASK_CANCEL)) {
 		prior->ptr = NULL;
 		cpa_task_exit(&from->run);
 		return; /* @next goes on where it waits, or made it */

@@ -61,7 +61,8 @@ enum { /* ompt_dependence_type_t */
        OMPT_DEPENDS_IN = 1,
        OMPT_DEPENDS_OUT = 2,
        OMPT_DEPENDS_INOUT = 3,
-       OMPT_DEPENDS_MUTEXINOUTSET = 4
+       OMPT_DEPENDS_MUTEXINOUTSET = 4,
+       OMPT_DEPENDS_INOUTSET = 7
 };
 
 #endif

@@ -38,12 +38,24 @@ static struct cpa_task *current(const struct cpa_omp *omp)
 	return omp->part->task;
 }
 
+/* @task is a child of what the thread runs. */
+static void add_child(const struct cpa_omp *omp, struct cpa_task *task)
+{
+	struct cpa_task *parent = current(omp);
+
+	if (unlikely(!is_ours(parent)))
+		return;
+	cpa_task_hold(parent);
+	task->parent = parent;
+	task->group = parent->group;
+}
+
 struct cpa_task *cpa_task_new(uint64_t function, uint64_t caller)
 {
 	int err = errno;
 	struct cpa_worker *w = cpa_enter();
 	struct cpa_omp *omp = w ? cpa_omp_of(w) : NULL;
-	struct cpa_task *task = omp ? record_new(2) : NULL, *parent;
+	struct cpa_task *task = omp ? record_new(2) : NULL;
 
 	if (unlikely(!task)) {
 		if (w)
@@ -52,16 +64,28 @@ struct cpa_task *cpa_task_new(uint64_t function, uint64_t caller)
 	}
 	task->class = cpa_omp_construct(omp, CPA_QUEUE, CPA_TASKS, function, caller);
 	task->caller = caller;
-	parent = current(omp);
-	if (likely(is_ours(parent))) {
-		cpa_task_hold(parent);
-		task->parent = parent;
-		task->group = parent->group;
-	}
+	add_child(omp, task);
 	cpa_event(w, CPA_EV_TASK, caller, task->class);
 	cpa_journal_release(&w->self, NULL, 0, 1);
 	task->start = cpa_token_new(&w->self, &w->self.row->path);
 	cpa_done(w);
+	errno = err;
+	return task;
+}
+
+struct cpa_task *cpa_task_waiter(uint64_t caller)
+{
+	int err = errno;
+	struct cpa_worker *w = cpa_enter();
+	struct cpa_omp *omp = w ? cpa_omp_of(w) : NULL;
+	struct cpa_task *task = omp ? record_new(1) : NULL;
+
+	if (likely(task)) {
+		task->caller = caller;
+		add_child(omp, task);
+	}
+	if (w)
+		cpa_leave();
 	errno = err;
 	return task;
 }
@@ -104,10 +128,8 @@ static void free_record(struct cpa_worker *w, struct cpa_task *task)
 		free_word(&w->self, &task->ends);
 	while ((d = task->dependences)) {
 		task->dependences = d->next;
-		if (ours) {
-			free_word(&w->self, &d->written);
-			free_word(&w->self, &d->read);
-		}
+		for (unsigned i = 0; ours && i < CPA_DEPENDS_KINDS; i++)
+			free_word(&w->self, &d->ended[i]);
 		cpa_pool_give(CPA_POOL_DEPENDENCES, d);
 	}
 	cpa_pool_give(CPA_POOL_TASKS, task);
@@ -154,7 +176,7 @@ static struct cpa_dependence *dependence_of(struct cpa_task *parent, const void 
 	return d;
 }
 
-void cpa_task_depends(struct cpa_task *task, const void *address, bool writes)
+void cpa_task_depends(struct cpa_task *task, const void *address, enum cpa_depends kind)
 {
 	int err = errno;
 	struct cpa_worker *w = cpa_enter();
@@ -166,7 +188,7 @@ void cpa_task_depends(struct cpa_task *task, const void *address, bool writes)
 		    dependence_of(task->parent, address) :
 		    NULL;
 	if (d) {
-		task->writes |= (uint32_t)writes << task->count;
+		task->kind[task->count] = (uint8_t)kind;
 		task->on[task->count++] = d;
 	} else {
 		cpa_diag(CPA_DIAG_OMP_UNSEEN);
@@ -185,6 +207,15 @@ static void add_word(struct cpa_self *self, uint64_t *to, const uint64_t *from)
 		cpa_merge_release(self, to, 0, &cpa_token(token)->path);
 }
 
+/* Add to *@all the paths of the tasks that the dependences of @task name. See join_start(). */
+static void add_dependences(struct cpa_self *self, const struct cpa_task *task, uint64_t *all)
+{
+	for (uint32_t i = 0; i < task->count; i++)
+		for (uint8_t k = 0; k < CPA_DEPENDS_KINDS; k++)
+			if (k == CPA_DEPENDS_WRITE || k != task->kind[i])
+				add_word(self, all, &task->on[i]->ended[k]);
+}
+
 /*
  * The start depends on the creation, and on the tasks that its dependences name. The runtime starts
  * it when those have ended, and none that depends on it before it has ended: so nobody else uses
@@ -195,11 +226,7 @@ static void join_start(struct cpa_worker *w, struct cpa_task *task, struct cpa_w
 	uint64_t start = task->start, all = 0;
 	uint32_t token;
 
-	for (uint32_t i = 0; i < task->count; i++) {
-		add_word(&w->self, &all, &task->on[i]->written);
-		if (task->writes >> i & 1)
-			add_word(&w->self, &all, &task->on[i]->read);
-	}
+	add_dependences(&w->self, task, &all);
 	if (all)
 		add_word(&w->self, &all, &start);
 	token = all ? cpa_merge_take(&all) : task->start;
@@ -280,12 +307,10 @@ void cpa_task_enter(struct cpa_task_run *run, struct cpa_task *task)
 	cpa_op_done(&op);
 }
 
-/* The path of a task that has ended goes to all that may wait for it. */
-static void publish_end(struct cpa_worker *w, const struct cpa_task_run *run)
+/* The path of a task that has ended goes to all that may wait for it, but for barriers. */
+static void publish(struct cpa_worker *w, struct cpa_task *task)
 {
-	struct cpa_task *task = run->task;
 	const struct cpa_path *path = &w->self.row->path;
-	struct cpa_barrier_op *b = run->wait ? run->wait->barrier : NULL;
 
 	cpa_journal_release(&w->self, NULL, 0, 1);
 	if (is_ours(task->parent))
@@ -293,10 +318,14 @@ static void publish_end(struct cpa_worker *w, const struct cpa_task_run *run)
 	if (task->group && task->group->space == cpa_object_space)
 		cpa_merge_release(&w->self, &task->group->ends, 0, path);
 	for (uint32_t i = 0; i < task->count; i++)
-		cpa_merge_release(&w->self,
-				  task->writes >> i & 1 ? &task->on[i]->written :
-							  &task->on[i]->read,
-				  0, path);
+		cpa_merge_release(&w->self, &task->on[i]->ended[task->kind[i]], 0, path);
+}
+
+static void publish_end(struct cpa_worker *w, const struct cpa_task_run *run)
+{
+	struct cpa_barrier_op *b = run->wait ? run->wait->barrier : NULL;
+
+	publish(w, run->task);
 	if (b)
 		cpa_barrier_arrive_at(&w->self, b->o, b->round, b->members);
 	else if (run->stood && run->team)
@@ -355,6 +384,24 @@ void cpa_task_exit(struct cpa_task_run *run)
 	errno = err;
 }
 
+void cpa_task_fulfill(struct cpa_task *task, uint64_t caller)
+{
+	int err = errno;
+	struct cpa_worker *w = cpa_enter();
+
+	if (unlikely(!w))
+		return;
+	cpa_event(w, CPA_EV_TASK_END, caller, task->class);
+	if (is_ours(task))
+		publish(w, task);
+	if (!w->omp ||
+	    !w->omp->part) /* a barrier that waits for the task does not see this thread */
+		cpa_diag(CPA_DIAG_OMP_UNSEEN);
+	cpa_task_drop(w, task);
+	cpa_done(w);
+	errno = err;
+}
+
 void cpa_task_wait_begin(struct cpa_task_wait *t, enum cpa_task_wait_kind kind, uint64_t caller)
 {
 	int err = errno;
@@ -377,20 +424,31 @@ void cpa_task_wait_begin(struct cpa_task_wait *t, enum cpa_task_wait_kind kind, 
 	errno = err;
 }
 
-/* Take the join of the paths that the wait was for. 0: none. */
-static uint32_t take_ends(struct cpa_task *task, struct cpa_group *group,
-			  enum cpa_task_wait_kind kind)
+/* Take the join of the paths that a wait of @kind was for. 0: none. */
+static uint32_t take_ends(struct cpa_self *self, struct cpa_task *task,
+			  enum cpa_task_wait_kind kind, const struct cpa_task *named)
 {
-	if (kind == CPA_WAIT_OTHER || !is_ours(task) || (group && group->space != task->space))
+	struct cpa_group *group = task ? task->group : NULL;
+	uint64_t all = 0;
+
+	if (kind == CPA_WAIT_OTHER || !is_ours(task))
 		return 0;
-	return cpa_merge_take(group ? &group->ends : &task->ends);
+	if (kind == CPA_WAIT_NAMED) {
+		if (named)
+			add_dependences(self, named, &all);
+		return cpa_merge_take(&all);
+	}
+	if (kind == CPA_WAIT_CHILDREN || !group)
+		return cpa_merge_take(&task->ends);
+	return group->space == task->space ? cpa_merge_take(&group->ends) : 0;
 }
 
-static void join_ends(struct cpa_worker *w, struct cpa_wait *wait, enum cpa_task_wait_kind kind)
+static void join_ends(struct cpa_worker *w, struct cpa_wait *wait, enum cpa_task_wait_kind kind,
+		      const struct cpa_task *named)
 {
 	struct cpa_task *task = current(w->omp);
 	struct cpa_group *group = kind == CPA_WAIT_GROUP && task ? task->group : NULL;
-	uint32_t token = take_ends(task, group, kind);
+	uint32_t token = take_ends(&w->self, task, kind, named);
 
 	cpa_acquire_path(&w->self, token ? &cpa_token(token)->path : NULL, wait);
 	/* Without one: it ran them itself, or had none. Nobody released it. */
@@ -410,7 +468,7 @@ void cpa_task_wait_end(struct cpa_task_wait *t)
 	cpa_omp_waited(&t->wait);
 	if (!cpa_op_back(&t->op))
 		return;
-	join_ends(t->op.w, &t->op.wait, t->kind);
+	join_ends(t->op.w, &t->op.wait, t->kind, t->named);
 	cpa_op_end(&t->op, CPA_EXT_UNSEEN);
 }
 
@@ -449,7 +507,7 @@ void cpa_task_stood(enum cpa_task_wait_kind kind, uint64_t caller)
 		cpa_op_arrive(&op, CPA_EV_TASK_WAIT, 0);
 	}
 	if (op.w->omp)
-		join_ends(op.w, &op.wait, kind);
+		join_ends(op.w, &op.wait, kind, NULL);
 	cpa_op_end(&op, CPA_EXT_UNSEEN);
 }
 

@@ -5,7 +5,8 @@
  * The edges of a task: its creation to its start; its end to the taskwait of its parent, to the end
  * of its taskgroup, and to the barrier of the team if it ran in there. (If it ran elsewhere, the
  * thread that ran it has it on its path when it arrives at the barrier.) Ends of dependences lead to
- * the starts of the tasks that depend on them.
+ * the starts of the tasks that depend on them. A task with an event (detach) also ends where that is
+ * fulfilled, by any thread.
  *
  * A record lives as long as its task or a child of it. Records are in memory of ours, and their paths
  * in tokens of the session, which a child of fork() must not use: see cpa_task.space.
@@ -24,12 +25,15 @@ struct cpa_group {
 	struct cpa_group *outer;
 };
 
+/* What a task does with an address: tasks of one set (inoutset) do not depend on each other. */
+enum cpa_depends { CPA_DEPENDS_READ, CPA_DEPENDS_WRITE, CPA_DEPENDS_SET, CPA_DEPENDS_KINDS };
+
 /* An address that tasks of one parent name in depend clauses. */
 struct cpa_dependence {
 	const void *address;
 	struct cpa_dependence *next;
-	uint64_t written; /* join of the paths of ended tasks that write: read in place */
-	uint64_t read;	  /* of those that only read, since then */
+	/* By kind: join of the paths of ended tasks, which others read in place. */
+	uint64_t ended[CPA_DEPENDS_KINDS];
 };
 
 /* A task that runs. Lives on the stack of the thread, or in the task's record. */
@@ -46,7 +50,6 @@ struct cpa_task {
 	uint32_t refs;	 /* atomic: the task and its children, and who makes it */
 	uint32_t start;	 /* token with the path of its creation; 0: none */
 	uint32_t class;	 /* component row of its kind */
-	uint32_t writes; /* bit i: on[i] is written */
 	uint32_t count;	 /* of `on` */
 	bool many;	 /* several tasks share the record: taskloop */
 	uint64_t caller; /* code address of its creation */
@@ -56,7 +59,8 @@ struct cpa_task {
 	uint64_t ends;			    /* of its children: as in cpa_group */
 	struct cpa_dependence *dependences; /* of its children; only the task itself uses the list */
 	struct cpa_dependence *on[CPA_TASK_DEPENDENCES];
-	struct cpa_task_run run; /* of libomp */
+	uint8_t kind[CPA_TASK_DEPENDENCES]; /* enum cpa_depends, of `on` */
+	struct cpa_task_run run;	    /* of libomp */
 };
 
 /*
@@ -66,8 +70,20 @@ struct cpa_task {
  */
 CPA_HIDDEN struct cpa_task *cpa_task_new(uint64_t function, uint64_t caller);
 
-/* Before the task can start: it depends on @address, which it @writes or not. By its maker. */
-CPA_HIDDEN void cpa_task_depends(struct cpa_task *task, const void *address, bool writes);
+/* Before the task can start: it depends on @address, in the way of @kind. By its maker. */
+CPA_HIDDEN void cpa_task_depends(struct cpa_task *task, const void *address, enum cpa_depends kind);
+
+/*
+ * What the calling thread waits for as a task with dependences would (taskwait depend): a record that
+ * is none of a task, with a reference that is the caller's. NULL: as cpa_task_new().
+ */
+CPA_HIDDEN struct cpa_task *cpa_task_waiter(uint64_t caller);
+
+/*
+ * The event of @task, which holds a reference for it, is about to be fulfilled, by any thread. Gives
+ * that back.
+ */
+CPA_HIDDEN void cpa_task_fulfill(struct cpa_task *task, uint64_t caller);
 
 /*
  * The runtime has made the task. If the thread was blocked in there, by a lock of the runtime, that
@@ -91,15 +107,16 @@ CPA_HIDDEN void cpa_task_enter(struct cpa_task_run *run, struct cpa_task *task);
 CPA_HIDDEN void cpa_task_exit(struct cpa_task_run *run);
 
 /*
- * A wait for tasks: the calling thread's children, or its innermost group; or for some, in which the
- * thread may run them: what else it waits for is not known.
+ * A wait for tasks: the calling thread's children, or its innermost group; those that a record names
+ * (cpa_task_waiter()); or for some, in which the thread may run them: what else it waits for is not known.
  */
-enum cpa_task_wait_kind { CPA_WAIT_CHILDREN, CPA_WAIT_GROUP, CPA_WAIT_OTHER };
+enum cpa_task_wait_kind { CPA_WAIT_CHILDREN, CPA_WAIT_GROUP, CPA_WAIT_NAMED, CPA_WAIT_OTHER };
 
 struct cpa_task_wait {
 	struct cpa_omp_wait wait;
 	struct cpa_op op;
 	enum cpa_task_wait_kind kind;
+	struct cpa_task *named; /* of CPA_WAIT_NAMED */
 	bool seen;
 };
 

@@ -260,6 +260,75 @@ static long depend(void)
 	return 3 + 8 + 3;
 }
 
+/* A wait for some tasks. */
+static long wait_depend(void)
+{
+	int x = 0;
+
+	(void)x;
+#pragma omp parallel num_threads(n)
+#pragma omp single
+	{
+#pragma omp task depend(out : x)
+		work(8);
+#pragma omp task
+		work(3);
+#pragma omp taskwait depend(in : x)
+		work(6);
+	}
+	return 8 + 6;
+}
+
+/* Dependences that objects hold. */
+static long depend_objects(void)
+{
+	int x = 0;
+	omp_depend_t in, out;
+
+	(void)x;
+#pragma omp depobj(in) depend(in : x)
+#pragma omp depobj(out) depend(out : x)
+#pragma omp parallel num_threads(n)
+#pragma omp single
+	{
+#pragma omp task depend(depobj : out)
+		work(3);
+#pragma omp task depend(depobj : in)
+		work(8);
+#pragma omp task depend(depobj : in)
+		work(4);
+#pragma omp task depend(depobj : out)
+		work(3);
+	}
+#pragma omp depobj(in) destroy
+#pragma omp depobj(out) destroy
+	return 3 + 8 + 3;
+}
+
+/* A task that another one ends, before that ends itself. */
+static long detach(void)
+{
+	omp_event_handle_t event;
+	int x = 0;
+
+	(void)x;
+#pragma omp parallel num_threads(n)
+#pragma omp single
+	{
+#pragma omp task depend(out : x) detach(event)
+		work(1);
+#pragma omp task
+		{
+			work(8);
+			omp_fulfill_event(event);
+			work(6);
+		}
+#pragma omp task depend(in : x)
+		work(9);
+	}
+	return 8 + 9;
+}
+
 static long taskloop(void)
 {
 #pragma omp parallel num_threads(n)
@@ -336,13 +405,30 @@ static const struct {
 	const char *name;
 	long (*run)(void);
 } cases[] = {
-	{ "balanced", balanced }, { "imbalanced", imbalanced }, { "evened", evened },
-	{ "divided", divided },	  { "rotating", rotating },	{ "critical", critical },
-	{ "locks", locks },	  { "ordered", ordered },	{ "dynamic", dynamic },
-	{ "loops", loops },	  { "single", single },		{ "sections", sections },
-	{ "tasks", tasks },	  { "in_barrier", in_barrier }, { "taskgroup", taskgroup },
-	{ "depend", depend },	  { "taskloop", taskloop },	{ "undeferred", undeferred },
-	{ "nested", nested },	  { "changing", changing },	{ "threads", threads },
+	{ "balanced", balanced },
+	{ "imbalanced", imbalanced },
+	{ "evened", evened },
+	{ "divided", divided },
+	{ "rotating", rotating },
+	{ "critical", critical },
+	{ "locks", locks },
+	{ "ordered", ordered },
+	{ "dynamic", dynamic },
+	{ "loops", loops },
+	{ "single", single },
+	{ "sections", sections },
+	{ "tasks", tasks },
+	{ "in_barrier", in_barrier },
+	{ "taskgroup", taskgroup },
+	{ "depend", depend },
+	{ "taskloop", taskloop },
+	{ "undeferred", undeferred },
+	{ "nested", nested },
+	{ "changing", changing },
+	{ "threads", threads },
+	{ "wait_depend", wait_depend },
+	{ "depend_objects", depend_objects },
+	{ "detach", detach },
 };
 
 int main(int argc, char **argv)

@@ -44,7 +44,8 @@ RATE = 0.001  # by which cpa's clock and the kernel's may run apart
 THREADS = (2, 4)
 # The path may have more of the work: which thread does what, in which order, is up to the run.
 AT_LEAST = {
-    "critical", "locks", "dynamic", "loops", "tasks", "in_barrier", "taskgroup", "depend", "taskloop"
+    "critical", "locks", "dynamic", "loops", "tasks", "in_barrier", "taskgroup", "depend", "taskloop",
+    "wait_depend", "depend_objects", "detach",
 }
 # What perfect balance takes off the path, in units, with n threads; where which thread does what is sure.
 BALANCED = {
