@@ -130,8 +130,8 @@ static const struct counter_note {
 		"Their inclusive times are less exact.",
 	},
 	[CPA_DIAG_OMP_UNSEEN] = {
-		"Uses of OpenMP constructs that were not recorded (detached tasks, doacross "
-		"loops, more than six dependences of a task, regions of programs made by gcc "
+		"Uses of OpenMP constructs that were not recorded (more than six dependences "
+		"of a task, iterations waited for much later, regions of programs made by gcc "
 		"before 4.9)",
 		"Their dependencies are missing from both paths.",
 	},

@@ -24,7 +24,8 @@ enum cpa_pool {
 	CPA_POOL_TASKS, /* this and the next two: see preload/omp/task.h */
 	CPA_POOL_GROUPS,
 	CPA_POOL_DEPENDENCES,
-	CPA_POOL_CALLERS, /* see preload/core/callers.h */
+	CPA_POOL_CALLERS,    /* see preload/core/callers.h */
+	CPA_POOL_ITERATIONS, /* see preload/omp/doacross.c */
 	CPA_POOLS
 };
 

@@ -291,7 +291,7 @@ CPA_EXPORT void GOMP_task(task_function *f, void *data, copy_function *copy, lon
 			copy = copy_block;                                                       \
 			size += h.offset;                                                        \
 		}                                                                                \
-		if (!(flags & FLAG_NOGROUP))                                                     \
+		if (!(flags & FLAG_NOGROUP) && is_libgomps((const void *)original))              \
 			cpa_task_wait_begin(&wait, CPA_WAIT_GROUP, CPA_CALLER());                \
 		if (likely(original)) {                                                          \
 			original(f, data, copy, size, align, flags, tasks, priority, start, end, \
@@ -312,15 +312,16 @@ TASKLOOP(GOMP_taskloop, long)
 TASKLOOP(GOMP_taskloop_ull, unsigned long long)
 
 /* Evaluate @call as a wait for children, or for the group that ends. */
-#define WAIT(name, call, kind)                                 \
-	({                                                     \
-		ORIGINAL(name);                                \
-		struct cpa_task_wait t;                        \
-                                                               \
-		cpa_task_wait_begin(&t, (kind), CPA_CALLER()); \
-		if (likely(original))                          \
-			call;                                  \
-		cpa_task_wait_end(&t);                         \
+#define WAIT(name, call, kind)                                         \
+	({                                                             \
+		ORIGINAL(name);                                        \
+		struct cpa_task_wait t = { .seen = false };            \
+                                                                       \
+		if (is_libgomps((const void *)original))               \
+			cpa_task_wait_begin(&t, (kind), CPA_CALLER()); \
+		if (likely(original))                                  \
+			call;                                          \
+		cpa_task_wait_end(&t);                                 \
 	})
 
 CPA_EXPORT void GOMP_taskwait(void)
@@ -333,12 +334,12 @@ CPA_EXPORT void GOMP_taskwait_depend(void **depend)
 	ORIGINAL(GOMP_taskwait_depend);
 	struct cpa_task *named =
 		is_libgomps((const void *)original) ? cpa_task_waiter(CPA_CALLER()) : NULL;
-	struct cpa_task_wait t;
+	struct cpa_task_wait t = { .seen = false };
 
-	if (likely(named))
+	if (likely(named)) {
 		add_dependences(named, depend);
-	cpa_task_wait_begin(&t, CPA_WAIT_NAMED, CPA_CALLER());
-	t.named = named;
+		cpa_task_wait_for(&t, named, CPA_CALLER());
+	}
 	if (likely(original))
 		original(depend);
 	cpa_task_wait_end(&t);

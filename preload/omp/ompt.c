@@ -290,6 +290,9 @@ static void on_dependences(union ompt_data *task, const struct ompt_dependence *
 		case OMPT_DEPENDS_INOUTSET:
 			cpa_task_depends(record, depends[i].variable.ptr, CPA_DEPENDS_SET);
 			break;
+		case OMPT_DEPENDS_SOURCE:
+		case OMPT_DEPENDS_SINK:
+			break;
 		default:
 			if (*cpa_alive)
 				cpa_diag(CPA_DIAG_OMP_UNSEEN);

@@ -62,6 +62,8 @@ enum { /* ompt_dependence_type_t */
        OMPT_DEPENDS_OUT = 2,
        OMPT_DEPENDS_INOUT = 3,
        OMPT_DEPENDS_MUTEXINOUTSET = 4,
+       OMPT_DEPENDS_SOURCE = 5, /* this and the next one: of iterations, preload/omp/doacross.c */
+       OMPT_DEPENDS_SINK = 6,
        OMPT_DEPENDS_INOUTSET = 7
 };
 

@@ -18,8 +18,6 @@
 void GOMP_ordered_start(void);
 void __kmpc_ordered(void *place, int thread);
 void __kmpc_end_ordered(void *place, int thread);
-void GOMP_doacross_post(long *counts);
-void GOMP_doacross_ull_post(unsigned long long *counts);
 void GOMP_parallel_start(void (*f)(void *), void *data, unsigned threads);
 
 #define NEXT(F)                                                   \
@@ -36,8 +34,6 @@ void GOMP_parallel_start(void (*f)(void *), void *data, unsigned threads);
 	F(GOMP_ordered_start)                 \
 	F(__kmpc_ordered)                     \
 	F(__kmpc_end_ordered)                 \
-	F(GOMP_doacross_post)                 \
-	F(GOMP_doacross_ull_post)             \
 	F(GOMP_parallel_start)                \
 	F(GOMP_loop_ordered_static_next)      \
 	F(GOMP_loop_ordered_dynamic_next)     \
@@ -141,27 +137,6 @@ CPA_EXPORT void __kmpc_end_ordered(void *place, int thread)
 	}
 
 NEXT(NEXT_FUNCTION)
-
-/* Its wait has a list of arguments whose number only the loop knows. */
-CPA_EXPORT void GOMP_doacross_post(long *counts)
-{
-	ORIGINAL(GOMP_doacross_post);
-
-	if (*cpa_alive)
-		cpa_diag(CPA_DIAG_OMP_UNSEEN);
-	if (likely(original))
-		original(counts);
-}
-
-CPA_EXPORT void GOMP_doacross_ull_post(unsigned long long *counts)
-{
-	ORIGINAL(GOMP_doacross_ull_post);
-
-	if (*cpa_alive)
-		cpa_diag(CPA_DIAG_OMP_UNSEEN);
-	if (likely(original))
-		original(counts);
-}
 
 /* Of gcc before 4.9: the program calls the region's function itself. */
 CPA_EXPORT void GOMP_parallel_start(void (*f)(void *), void *data, unsigned threads)

@@ -461,6 +461,12 @@ static void join_ends(struct cpa_worker *w, struct cpa_wait *wait, enum cpa_task
 	}
 }
 
+void cpa_task_wait_for(struct cpa_task_wait *t, struct cpa_task *named, uint64_t caller)
+{
+	cpa_task_wait_begin(t, CPA_WAIT_NAMED, caller);
+	t->named = named;
+}
+
 void cpa_task_wait_end(struct cpa_task_wait *t)
 {
 	if (!t->seen)

@@ -122,6 +122,8 @@ struct cpa_task_wait {
 
 CPA_HIDDEN void cpa_task_wait_begin(struct cpa_task_wait *t, enum cpa_task_wait_kind kind,
 				    uint64_t caller);
+/* The same, for what @named names, which outlives the wait. */
+CPA_HIDDEN void cpa_task_wait_for(struct cpa_task_wait *t, struct cpa_task *named, uint64_t caller);
 CPA_HIDDEN void cpa_task_wait_end(struct cpa_task_wait *t);
 
 /*

@@ -43,6 +43,7 @@ struct cpa_team {
 	uint64_t last_round;
 	struct cpa_team *below; /* free teams of a thread */
 	struct cpa_team_places place;
+	uint64_t *iterations; /* atomic: see preload/omp/doacross.c; NULL: none yet */
 };
 
 /* Note in @used, of a team, that its object is used. */
@@ -69,6 +70,7 @@ struct cpa_part {
 	uint32_t region;  /* component row of the region */
 	uint32_t members; /* threads of the team; 0: not known yet */
 	uint64_t round;	  /* of the team's barrier: those that the thread has left */
+	uint32_t counts;  /* numbers that name an iteration of its loop with ordered(counts) */
 	/* Its implicit task: NULL until that has children. What the thread ran outside the team. */
 	struct cpa_task *task, *outer_task;
 	struct cpa_omp_wait *outer_wait;

@@ -109,6 +109,39 @@ void cpa_cell_acquired(struct cpa_self *self, uint64_t *cell, struct cpa_wait *w
 		cpa_cell_unpin(self, cell, row);
 }
 
+void cpa_cell_put(struct cpa_self *self, uint64_t *cell, uint64_t key, const struct cpa_path *path)
+{
+	uint32_t mine = cpa_token_new(self, path), old;
+
+	if (!mine)
+		return;
+	cpa_journal_release(self, object_of(cell), 0, 0);
+	/* Relaxed, both: as in cpa_cell_release(). */
+	__atomic_store_n(&cpa_token(mine)->left, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&cpa_token(mine)->key, key, __ATOMIC_RELAXED);
+	for (;;) {
+		old = cpa_cell_pin(cell);
+		if (cpa_cell_replace(self, cell, old, mine))
+			return;
+		if (old)
+			cpa_cell_unpin(self, cell, old);
+	}
+}
+
+bool cpa_cell_acquired_if(struct cpa_self *self, uint64_t *cell, uint64_t key,
+			  struct cpa_wait *wait)
+{
+	uint32_t row = cpa_cell_pin(cell);
+	/* Relaxed: the pin orders. */
+	bool is = row && __atomic_load_n(&cpa_token(row)->key, __ATOMIC_RELAXED) == key;
+
+	if (is)
+		cpa_acquire_object(self, &cpa_token(row)->path, object_of(cell), wait);
+	if (row)
+		cpa_cell_unpin(self, cell, row);
+	return is;
+}
+
 uint64_t cpa_cell_released(struct cpa_self *self, uint64_t *cell)
 {
 	uint32_t row = cpa_cell_pin(cell);

@@ -42,6 +42,20 @@ CPA_HIDDEN void cpa_cell_release(struct cpa_self *self, uint64_t *cell,
 /* Join the path in @cell into the thread's path, as an acquire. */
 CPA_HIDDEN void cpa_cell_acquired(struct cpa_self *self, uint64_t *cell, struct cpa_wait *wait);
 
+/*
+ * Put @path into @cell in place of what is there, as the release of number @key. Without space the cell
+ * stays as it is (counted).
+ */
+CPA_HIDDEN void cpa_cell_put(struct cpa_self *self, uint64_t *cell, uint64_t key,
+			     const struct cpa_path *path);
+
+/*
+ * cpa_cell_acquired() of the release of number @key. False, acquiring nothing, if the cell does not hold
+ * it.
+ */
+CPA_HIDDEN bool cpa_cell_acquired_if(struct cpa_self *self, uint64_t *cell, uint64_t key,
+				     struct cpa_wait *wait);
+
 /* Return the clock of the latest release into @cell, ticks; 0: none. */
 CPA_HIDDEN uint64_t cpa_cell_released(struct cpa_self *self, uint64_t *cell);
 

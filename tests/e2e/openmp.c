@@ -127,6 +127,34 @@ static long ordered(void)
 	return 1 + 8 * 3;
 }
 
+/* A chain through all iterations. */
+static long doacross(void)
+{
+#pragma omp parallel for ordered(1) schedule(static, 1) num_threads(n)
+	for (int i = 0; i < 8; i++) {
+		work(2);
+#pragma omp ordered depend(sink : i - 1)
+		work(3);
+#pragma omp ordered depend(source)
+		work(1);
+	}
+	return 2 + 8 * 3 + 1;
+}
+
+/* Each waits for its neighbours, so the path is a row and a column. */
+static long wavefront(void)
+{
+#pragma omp parallel for ordered(2) schedule(static, 1) num_threads(n)
+	for (int i = 0; i < n; i++) {
+		for (int j = 0; j < 6; j++) {
+#pragma omp ordered depend(sink : i - 1, j) depend(sink : i, j - 1)
+			work(2);
+#pragma omp ordered depend(source)
+		}
+	}
+	return (n + 6 - 1) * 2;
+}
+
 /* The iterations that one thread runs are at least its part of all. */
 static long dynamic(void)
 {
@@ -421,6 +449,8 @@ static const struct {
 	{ "in_barrier", in_barrier },
 	{ "taskgroup", taskgroup },
 	{ "depend", depend },
+	{ "doacross", doacross },
+	{ "wavefront", wavefront },
 	{ "taskloop", taskloop },
 	{ "undeferred", undeferred },
 	{ "nested", nested },

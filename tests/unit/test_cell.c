@@ -130,13 +130,34 @@ static void test_clear_under_a_pin(void **state)
 	cpa_token_free(&t[0], row);
 }
 
+/* A put replaces what is there, and is read by its number alone. */
+static void test_numbers(void **state)
+{
+	(void)state;
+	for (uint64_t key = 1; key < 100; key++) {
+		struct cpa_wait w = { .arrived = key * 100, .now = key * 100 + 50 }, late = w;
+
+		cpa_cell_put(at(1, key * 100 + 20, 1000 - key), &cell, key, &t[1].row->path);
+		at(2, key * 100, 5);
+		assert_false(cpa_cell_acquired_if(&t[2], &cell, key - 1, &late));
+		assert_false(late.matched || late.followed);
+		assert_int_equal(t[2].row->path.len, 5);
+		assert_true(cpa_cell_acquired_if(&t[2], &cell, key, &w));
+		assert_true(w.matched && w.followed);
+		assert_int_equal(t[2].row->path.len, 1000 - key);
+	}
+	assert_true(cpa_table(CPA_TABLE_TOKENS)->used < 5);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(test_empty),   TEST(test_all_releases), TEST(test_slack),
-		TEST(test_bounded), TEST(test_object_clear), TEST(test_clear_under_a_pin),
+		TEST(test_numbers),	      TEST(test_empty),
+		TEST(test_all_releases),      TEST(test_slack),
+		TEST(test_bounded),	      TEST(test_object_clear),
+		TEST(test_clear_under_a_pin),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
