@@ -240,20 +240,21 @@ static uint64_t section_caller(const void *lock, uint64_t caller)
 	})
 
 /* The same, of libgomp, which calls none of these functions by name. */
-#define OWN_SECTION(f, lock, call)                                                       \
-	({                                                                               \
-		struct cpa_object *own_ = own_section(lock);                             \
-                                                                                         \
-		if (unlikely(!own_)) {                                                   \
-			SECTION(f, lock, call);                                          \
-		} else {                                                                 \
-			ORIGINAL(f);                                                     \
-                                                                                         \
-			call; /* there is an original: the section was entered before */ \
-			section_entered((lock), CPA_CALLER());                           \
-			if (unlikely(!cpa_lock_enter_untimed(own_)))                     \
-				cpa_lock_got_untried(own_, (lock), CPA_CALLER());        \
-		}                                                                        \
+#define OWN_SECTION(f, lock, call)                                                \
+	({                                                                        \
+		struct cpa_object *own_ = own_section(lock);                      \
+                                                                                  \
+		if (unlikely(!own_)) {                                            \
+			SECTION(f, lock, call);                                   \
+		} else {                                                          \
+			ORIGINAL(f);                                              \
+                                                                                  \
+			if (likely(original))                                     \
+				call;                                             \
+			section_entered((lock), CPA_CALLER());                    \
+			if (unlikely(!cpa_lock_enter_untimed(own_)))              \
+				cpa_lock_got_untried(own_, (lock), CPA_CALLER()); \
+		}                                                                 \
 	})
 
 /* Evaluate @call of the original of @f as one that gives @lock up. */
