@@ -7,7 +7,10 @@
 
 #include "analysis/profile/profile.h"
 
-/* Write "program;frame NANOSECONDS" for each frame on the critical path. Return 0. */
+/*
+ * Write "program;frame NANOSECONDS" for each frame on the critical path, with the callers between the
+ * two if stacks were taken. Return 0.
+ */
 int cpa_folded_write(const struct cpa_profile *profile, FILE *out);
 
 #endif

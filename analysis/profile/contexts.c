@@ -33,19 +33,23 @@ static int compare_places(uint32_t module_a, uint64_t offset_a, uint32_t module_
 	return offset_a < offset_b ? -1 : offset_a > offset_b;
 }
 
-static int compare_functions(const void *a, const void *b)
-{
-	const struct cpa_component_figures *x = *(const struct cpa_component_figures *const *)a;
-	const struct cpa_component_figures *y = *(const struct cpa_component_figures *const *)b;
-
-	return compare_places(x->module, x->offset, y->module, y->offset);
-}
+struct function {
+	const struct cpa_component_figures *figures;
+};
 
 /* The functions of the profile, by place. */
 struct functions {
 	size_t count;
-	const struct cpa_component_figures **function;
+	struct function *function;
 };
+
+static int compare_functions(const void *a, const void *b)
+{
+	const struct cpa_component_figures *x = ((const struct function *)a)->figures;
+	const struct cpa_component_figures *y = ((const struct function *)b)->figures;
+
+	return compare_places(x->module, x->offset, y->module, y->offset);
+}
 
 static struct functions list_functions(const struct cpa_profile *profile)
 {
@@ -55,7 +59,7 @@ static struct functions list_functions(const struct cpa_profile *profile)
 	for (size_t i = 0; i < profile->components; i++)
 		if (profile->component[i].kind == CPA_FUNCTION && profile->component[i].module &&
 		    !profile->component[i].shared)
-			list.function[list.count++] = &profile->component[i];
+			list.function[list.count++].figures = &profile->component[i];
 	qsort(list.function, list.count, sizeof(*list.function), compare_functions);
 	return list;
 }
@@ -64,11 +68,10 @@ static const struct cpa_component_figures *function_at(const struct functions *l
 						       uint32_t module, uint64_t offset)
 {
 	const struct cpa_component_figures wanted = { .module = module, .offset = offset };
-	const struct cpa_component_figures *key = &wanted;
-	const struct cpa_component_figures **found = bsearch(
-		&key, list->function, list->count, sizeof(*list->function), compare_functions);
+	const struct function key = { &wanted }, *found;
 
-	return found ? *found : NULL;
+	found = bsearch(&key, list->function, list->count, sizeof(key), compare_functions);
+	return found ? found->figures : NULL;
 }
 
 static void read_context(struct cpa_build *build, const struct functions *list, uint32_t number,

@@ -61,10 +61,12 @@ static void begin_to_unload(void)
 {
 	uint64_t begun;
 
+	/* SEQ_CST, all three: as in cpa_dlopen_hold(). */
 	__atomic_fetch_add(&unloading, 1, __ATOMIC_SEQ_CST);
 	if (likely(!__atomic_load_n(&reading, __ATOMIC_SEQ_CST)))
 		return;
 	begun = cpa_clock_now();
+	/* SEQ_CST: the same. */
 	while (__atomic_load_n(&reading, __ATOMIC_SEQ_CST) &&
 	       cpa_clock_now() - begun < cpa_clock_ticks(PATIENCE))
 		cpa_arch_pause();

@@ -35,8 +35,8 @@ cpa_stack_from(struct cpa_stack_bounds *bounds, uint64_t sp);
 static inline bool cpa_stack_load(const struct cpa_stack_part *part, uint64_t address,
 				  uint64_t *word)
 {
-	if (address < part->from || address >= part->to || part->to - address < sizeof(*word) ||
-	    address % sizeof(*word))
+	if (!address || address < part->from || address >= part->to ||
+	    part->to - address < sizeof(*word) || address % sizeof(*word))
 		return false;
 	*word = *(const uint64_t *)address;
 	return true;

@@ -64,6 +64,16 @@ def check(results, folder, label, **settings):
     return dump
 
 
+def check_folded(results, dump):
+    text = run([BUILD / "cpa-report", "--format", "folded", dump])
+    lines = [line.rsplit(" ", 1) for line in text.splitlines()]
+    good = any(stack.endswith(";recurse;first;common") for stack, _ in lines)
+    results.check(good, "folded stacks have the callers")
+    whole_s, sum_s = read(dump)["program"]["critical_path_s"], sum(int(ns) for _, ns in lines) / 1e9
+    good = abs(whole_s - sum_s) <= ROUNDING_S * (len(lines) + 1)
+    results.check(good, f"folded stacks have {sum_s} of {whole_s} s")
+
+
 def main():
     results = Results()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="callers.", dir=os.environ.get("CPA_TMP")))
@@ -72,6 +82,7 @@ def main():
     results.check("called by" in text and "recurse" in text, "--callers")
     text = run([BUILD / "cpa-report", "--tree", "--top", "100", dump])
     results.check(text.find("recurse") < text.find("first") < text.find("common"), "--tree")
+    check_folded(results, dump)
     check(results, folder, "250 a second", CPA_SAMPLE_HZ="250")
     check(results, folder, "2000 a second", CPA_SAMPLE_HZ="2000")
     dump, report = profile(folder)

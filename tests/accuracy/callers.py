@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""tests/accuracy/callers.py - which share of a function's path its callers have
+
+tests/programs/callers.c knows: 70 : 30 on the path, 50 : 50 in CPU time. And how many stacks of common
+programs are followed to the thread's start. Prints TAP.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import exact  # noqa: F401, the modules of tests/e2e
+from profiled import PROGRAMS, profiled_environment, read
+from results import Results
+
+PAIRS = "100"  # some 1000 stacks on the path
+SHARES = {"first": (0.7, 0.5), "second": (0.3, 0.5)}
+OFF = 0.05  # three standard errors of 1000 stacks
+COMPLETE = 0.99
+COMMANDS = {
+    "sort": "seq 600000 | sort -R --random-source=/bin/sort | LD_PRELOAD=$CPA sort --parallel=2",
+    "gzip": "seq 2000000 | LD_PRELOAD=$CPA gzip -c",
+    "python3": "LD_PRELOAD=$CPA /usr/bin/python3 -c"
+    " 'import json; json.loads(json.dumps([str(i) for i in range(1000000)]))'",
+}
+
+
+def check_shares(results, dump):
+    command = [PROGRAMS / "callers", PAIRS]
+    environment = profiled_environment(dump, CPA_STACKS="1")
+    subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
+    contexts = {c["id"]: c for c in read(dump)["callers"]["contexts"]}
+    own = [c for c in contexts.values() if c["name"] == "common"]
+    for i, what in enumerate(("critical_path_s", "cpu_s")):
+        whole_s = sum(c[what] for c in own)
+        for name, expected in SHARES.items():
+            part_s = sum(c[what] for c in own if contexts[c["caller"]]["name"] == name)
+            good = abs(part_s / whole_s - expected[i]) <= OFF
+            limits = f"{expected[i] - OFF:.3f} to {expected[i] + OFF:.3f}"
+            results.compare(good, f"{name}: {what}", f"{part_s / whole_s:.3f}", limits)
+
+
+def check_complete(results, folder):
+    for name, command in COMMANDS.items():
+        dump = folder / name
+        environment = profiled_environment(dump, CPA_STACKS="1")
+        environment["CPA"] = environment.pop("LD_PRELOAD")
+        subprocess.run(
+            command, shell=True, env=environment, stdout=subprocess.DEVNULL, check=True
+        )
+        callers = read(dump)["callers"]
+        share = 1 - callers["stacks_cut"] / callers["stacks"]
+        label = f"{name}: complete stacks of {callers['stacks']}"
+        results.compare(share >= COMPLETE, label, f"{share:.4f}", f"{COMPLETE} to 1")
+
+
+def main():
+    results = Results()
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="callers.", dir=os.environ.get("CPA_TMP")))
+    check_shares(results, folder / "dump")
+    check_complete(results, folder)
+    return results.end(folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
