@@ -15,7 +15,8 @@ void cpa_message_write_end(struct cpa_self *self, struct cpa_stream_record *reco
 			   (bytes & CPA_STREAM_BYTES) - CPA_STREAM_WRITING, __ATOMIC_RELAXED);
 	if (unlikely(!record->cell))
 		return;
-	if (!name && cpa_cell_replace(self, record->cell, record->token, 0))
+	if (!name && (cpa_stream_write_failed(self, record) ||
+		      cpa_cell_replace(self, record->cell, record->token, 0)))
 		return;
 	__atomic_store_n(&t->key, name, __ATOMIC_RELAXED);
 	/* RELEASE: who sees that it is closed sees the name. Pairs with is_open(). */

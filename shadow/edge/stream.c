@@ -104,9 +104,22 @@ void cpa_stream_write_begin(struct cpa_self *self, struct cpa_stream *s,
 	record->token = token_new(self, begin & CPA_STREAM_BYTES, CPA_STREAM_OPEN);
 	if (unlikely(!record->token))
 		return;
-	record->cell = &s->record[__atomic_fetch_add(&s->records, 1, __ATOMIC_RELAXED) %
-				  CPA_STREAM_RECORDS];
+	record->place = __atomic_fetch_add(&s->records, 1, __ATOMIC_RELAXED);
+	record->cell = &s->record[record->place % CPA_STREAM_RECORDS];
 	put(self, record->cell, CPA_CELL_PIN | record->token);
+}
+
+bool cpa_stream_write_failed(struct cpa_self *self, struct cpa_stream_record *record)
+{
+	uint64_t next = record->place + 1;
+
+	/* Relaxed: a number; whoever has the place next puts a record there, whatever is in it. */
+	if (!__atomic_compare_exchange_n(&record->stream->records, &next, record->place, false,
+					 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		return false;
+	if (!cpa_cell_replace(self, record->cell, record->token, 0))
+		cpa_cell_unpin(self, record->cell, record->token);
+	return true;
 }
 
 void cpa_stream_write_end(struct cpa_self *self, struct cpa_stream_record *record, uint64_t bytes)
@@ -115,7 +128,7 @@ void cpa_stream_write_end(struct cpa_self *self, struct cpa_stream_record *recor
 	uint64_t begin = __atomic_fetch_add(
 		&s->written, (bytes & CPA_STREAM_BYTES) - CPA_STREAM_WRITING, __ATOMIC_RELAXED);
 
-	if (unlikely(!record->cell))
+	if (unlikely(!record->cell || (!bytes && cpa_stream_write_failed(self, record))))
 		return;
 	begin &= CPA_STREAM_BYTES;
 	/* Relaxed: a reader that finds it open still takes it for that. */

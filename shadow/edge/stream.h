@@ -80,6 +80,7 @@ CPA_HIDDEN void cpa_stream_clear(struct cpa_self *self, struct cpa_stream *s);
 struct cpa_stream_record {
 	struct cpa_stream *stream;
 	uint64_t *cell; /* NULL: no space for a record */
+	uint64_t place;
 	uint32_t token;
 };
 
@@ -96,6 +97,9 @@ static inline void cpa_stream_wrote(struct cpa_stream *s, uint64_t bytes)
 	/* Relaxed, as all counters of bytes: the pipe itself orders writes and reads. */
 	__atomic_fetch_add(&s->written, bytes & CPA_STREAM_BYTES, __ATOMIC_RELAXED);
 }
+
+/* The write of @record failed: give its place back, if it is the last one. Return whether it was. */
+CPA_HIDDEN bool cpa_stream_write_failed(struct cpa_self *self, struct cpa_stream_record *record);
 
 /* What a read depends on; the records are pinned. */
 struct cpa_stream_found {

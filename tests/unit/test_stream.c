@@ -83,6 +83,18 @@ static void test_one_write_one_read(void **state)
 	assert_int_equal(s->taken, 4);
 }
 
+/* A writer that tries until there is room pushes nothing out. */
+static void test_failed_writes(void **state)
+{
+	(void)state;
+	put(1, 10, 50, 4);
+	for (unsigned i = 0; i < 2 * CPA_STREAM_RECORDS; i++)
+		put(1, 20, 60, 0);
+	put(1, 30, 70, 4);
+	assert_int_equal(take(2, 40, 4), 50);
+	assert_int_equal(take(2, 41, 4), 70);
+}
+
 /* A read depends on the writes of its bytes, and on no later one of the same thread. */
 static void test_by_bytes(void **state)
 {
@@ -303,6 +315,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_one_write_one_read),
+		TEST(test_failed_writes),
 		TEST(test_by_bytes),
 		TEST(test_two_writers_of_one_read),
 		TEST(test_wait),
