@@ -9,6 +9,7 @@
  * them.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -517,6 +518,49 @@ BLOCKING(int, fdatasync, (int fd), (fd), CPA_EXT_SYNC)
 
 SUSPENDING(pause, (void), ())
 SUSPENDING(sigsuspend, (const sigset_t *mask), (WITHOUT_OURS(mask)))
+
+/*
+ * A call that moves bytes from @in to @out, without the program, and returns their number. Where both
+ * are followed, whose bytes they are cannot be told before the call, when a record would have to be
+ * left for the reader of @out: these bytes depend on nothing, and the caller on those who wrote them.
+ */
+#define PASS_ON(in, out, room, call)                                                          \
+	({                                                                                    \
+		struct cpa_stream *from_, *to_;                                               \
+		ssize_t n_;                                                                   \
+                                                                                              \
+		from_ = cpa_descriptor_in(in);                                                \
+		to_ = from_ ? cpa_descriptor_out(out) : NULL;                                 \
+		n_ = from_ ? READ(in, true, room, NULL, call) : WRITE(out, true, NULL, call); \
+		if (n_ > 0 && to_)                                                            \
+			cpa_stream_wrote(to_, (uint64_t)n_);                                  \
+		n_;                                                                           \
+	})
+
+CPA_EXPORT ssize_t splice(int in, off64_t *in_at, int out, off64_t *out_at, size_t n,
+			  unsigned flags)
+{
+	return PASS_ON(in, out, n, REAL(splice)(in, in_at, out, out_at, n, flags));
+}
+
+/* The bytes stay in @in. */
+CPA_EXPORT ssize_t tee(int in, int out, size_t n, unsigned flags)
+{
+	ssize_t ret = PEEK(in, REAL(tee)(in, out, n, flags));
+	struct cpa_stream *to = ret > 0 ? cpa_descriptor_out(out) : NULL;
+
+	if (to)
+		cpa_stream_wrote(to, (uint64_t)ret);
+	return ret;
+}
+
+/* To a pipe, or from one. */
+CPA_EXPORT ssize_t vmsplice(int fd, const struct iovec *pieces, size_t n, unsigned flags)
+{
+	return cpa_descriptor_out(fd) ?
+		       WRITE(fd, true, NULL, REAL(vmsplice)(fd, pieces, n, flags)) :
+		       READ(fd, n > 0, true, NULL, REAL(vmsplice)(fd, pieces, n, flags));
+}
 
 /* The C library's own read and write in these are not seen. */
 CPA_EXPORT int eventfd_read(int fd, eventfd_t *value)

@@ -21,6 +21,7 @@ LIVE = LOCK | {"pthread_mutex_init", "__pthread_mutex_destroy"}
 POST = {"sem_post", "sem_trywait", "pthread_testcancel", "__errno_location"}
 # How many slots the two threads had time in makes 1,280 to 1,400 instructions of a hand-off.
 # Vectors of several sizes are joined and copied at hand-offs; nothing is where nobody else came.
+BYTES = {"__errno_location", "__write", "read", "memcpy", "memmove"}
 OMP_LOCK = {"omp_test_lock", "omp_unset_lock"}
 CRITICAL = {"GOMP_critical_start", "GOMP_critical_end"}
 REGION = {"GOMP_parallel", "__errno_location"}
@@ -40,6 +41,8 @@ BUDGETS = [
     ("omp-critical", "20", 208, CRITICAL, "a critical section, nobody else enters it"),
     ("omp-region-alone", "0", 1502, REGION, "a parallel region of one thread"),
     ("omp-task", "0", 2948, TASK | VECTORS, "an OpenMP task and the wait for it"),
+    ("pipe", "20", 2018, BYTES, "write and read of a pipe that do not block"),
+    ("plain-read", "20", 82, BYTES, "a read of what is no stream"),
 ]
 ANNOTATION = 3  # load, test, branch
 OFF = 125  # a lock and unlock while profiling is off: less than what is left untimed while on

@@ -51,6 +51,7 @@ CASES = {
     "poll": [("pipe", 2)],
     "select": [("pipe", 2)],
     "epoll": [("pipe", 2)],
+    "spliced": [("pipe", 4)],
     "end_of_file": [],
     "popen": [("pipe", 4)],
     "stdio": [("pipe", 4)],

@@ -559,6 +559,24 @@ static int by_epoll(void)
 	return two_children(await_epoll);
 }
 
+/* Bytes that the kernel moves: from memory to a pipe, and from there to nowhere. */
+static int spliced(void)
+{
+	struct iovec part = { "0123456789abcdef", 16 };
+	int ends[2], nowhere = open("/dev/null", O_WRONLY);
+
+	must(!pipe(ends));
+	CHILD(close(ends[0]); for (unsigned i = 0; i < ROUNDS; i++) {
+		burn(2);
+		must(vmsplice(ends[1], &part, 1, 0) == 16);
+	});
+	close(ends[1]);
+	while (splice(ends[0], NULL, nowhere, NULL, 16, 0) == 16)
+		burn(1);
+	reap();
+	return report(2 * ROUNDS + 1, 3 * ROUNDS);
+}
+
 /* A child writes nothing, and its end is the end of the pipe. */
 static int end_of_file(void)
 {
@@ -686,6 +704,7 @@ int main(int argc, char **argv)
 		{ "poll", by_poll },
 		{ "select", by_select },
 		{ "epoll", by_epoll },
+		{ "spliced", spliced },
 		{ "end_of_file", end_of_file },
 		{ "popen", by_popen },
 		{ "stdio", by_stdio },
