@@ -287,6 +287,12 @@ static void note_weakness(struct inquiry *q, const struct cpa_weakness *w)
 			 "Waits on conditions that time out (%s) do so after the same time as in "
 			 "the recording.",
 			 cpa_format_count(w->timeouts).text);
+	if (w->streams)
+		add_note(
+			answer,
+			"Reads of pipes and sockets, and writes that waited for room (%s), wait for "
+			"the same writes and reads as in the recording.",
+			cpa_format_count(w->streams).text);
 	if (w->ordered)
 		add_note(answer,
 			 "Other waits (futexes, once, annotations: %s) keep the recorded order.",

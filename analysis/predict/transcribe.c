@@ -89,6 +89,9 @@ static bool awaits(uint8_t kind)
 	case CPA_EV_TEAM_LEAVE:
 	case CPA_EV_TASK_START:
 	case CPA_EV_TASK_WAIT:
+	case CPA_EV_READ:
+	case CPA_EV_WRITE:
+	case CPA_EV_POLL:
 		return true;
 	default:
 		return false;

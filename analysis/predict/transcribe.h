@@ -9,6 +9,9 @@
  *	conditions that behave as queues		queues (transcribe_pool.c)
  *	other conditions, futexes, once, annotations	the recorded order: an acquirer waits for the
  *							releases that it met
+ *	reads of pipes and sockets			as these: for the writes of their bytes; a
+ *							write that had to wait, for the read that made
+ *							room
  *	items of work queues				dealt anew where the consumers are of one class, each
  *							with this one queue; else as recorded
  *	a queue's own lock and conditions		its lock excludes; waiting is for an item, or for
@@ -56,6 +59,7 @@ struct cpa_changes {
 struct cpa_weakness {
 	uint64_t conditions; /* waits for a signal that another order may not need */
 	uint64_t guessed;    /* acquires of conditions that are replayed as queues */
+	uint64_t streams;    /* reads, polls and writes after the recorded writes and reads */
 	uint64_t ordered;    /* other acquires in recorded order: once, futexes, annotations */
 	uint64_t unexplained, unexplained_ticks; /* waits replayed as pauses */
 	uint64_t pauses, pause_ticks;

@@ -99,10 +99,12 @@ static void emit_wait(struct transcribe *t, const struct cpa_history_event *even
 		emit_lock(t, CPA_STEP_LOCK, event->other, 0);
 }
 
-static void emit_ordered(struct transcribe *t, const struct cpa_history_event *event)
+/* An acquire in recorded order, which is counted in *@count. */
+static void emit_ordered(struct transcribe *t, const struct cpa_history_event *event,
+			 uint64_t *count)
 {
 	if (emit_awaits(t, event))
-		t->out->weakness.ordered++;
+		++*count;
 	else if (!event->matched)
 		emit_unexplained(t, event);
 }
@@ -165,7 +167,7 @@ static void emit_known(struct transcribe *t, const struct cpa_history_event *eve
 		return;
 	case CPA_EV_LOCK:
 		if (transcribe_kind(t, event->object) == CPA_ONCE)
-			emit_ordered(t, event);
+			emit_ordered(t, event, &t->out->weakness.ordered);
 		else
 			emit_lock(t, CPA_STEP_LOCK, event->object, event->class);
 		return;
@@ -208,10 +210,12 @@ static void emit_known(struct transcribe *t, const struct cpa_history_event *eve
 	case CPA_EV_TEAM_LEAVE:
 	case CPA_EV_TASK_START:
 	case CPA_EV_TASK_WAIT:
+		emit_ordered(t, event, &t->out->weakness.ordered);
+		return;
 	case CPA_EV_READ:
 	case CPA_EV_WRITE:
 	case CPA_EV_POLL:
-		emit_ordered(t, event);
+		emit_ordered(t, event, &t->out->weakness.streams);
 		return;
 	case CPA_EV_TRY_FAILED:
 		t->out->weakness.tries++;

@@ -23,6 +23,9 @@ LOCKLESS = (("fork_join", 8), ("create_tree", 16), ("barrier_rotate", 64))
 # Trees of processes whose every wait is for one that ends, or known by its semaphore, lock or barrier.
 TREES = ("fork_join", "chain", "vfork", "system", "popen", "exec", "barrier", "threads")
 TREE_WAITS = 12  # of a tree, on a path
+# Threads and processes that wait for bytes alone, or for room.
+STREAMS = ("balanced", "slow_stage", "small_buffer", "event", "fan_in", "fan_out", "poll", "popen")
+STREAM_WAITS = 16  # of one of them, on a path
 CLOSE = 1e-6  # relative: figures have 15 digits, ticks are rounded
 PATH = 0.01  # relative: a thread's activity before its first event is on no path
 
@@ -166,6 +169,8 @@ def main():
             check_path(results, build, pathlib.Path(name), waits, program)
         for tree in TREES:
             check_path(results, build, pathlib.Path(name), TREE_WAITS, "process_tree", tree)
+        for case in STREAMS:
+            check_path(results, build, pathlib.Path(name), STREAM_WAITS, "streams", case)
         check_changes(results, build, pathlib.Path(name))
     print(f"{results.passed} passed, {results.failed} failed, {results.skipped} skipped")
     return 1 if results.failed else 0
