@@ -164,6 +164,11 @@ static void take_acquire(struct reading *in, const struct cpa_entry *e,
 	to->other = e->other;
 	to->queue = e->queue;
 	to->item = e->item;
+	/* A read, or a wait for one, that might have been blocked, and was not. */
+	if (e->stream && to->kind == CPA_EV_EXTERNAL)
+		to->kind = CPA_EV_READ;
+	to->stream = e->stream;
+	to->bytes = e->bytes;
 	to->matched = !(e->more & CPA_ACQUIRE_UNMATCHED);
 	to->failed = e->more & CPA_ACQUIRE_FAILED;
 	if (to->kind == CPA_EV_WAIT && sleep && sleep->kind == CPA_EV_SLEEP)

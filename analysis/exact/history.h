@@ -88,6 +88,8 @@ struct cpa_history_event {
 	uint32_t peer;		/* thread id */
 	uint32_t count, queue;
 	uint64_t item;
+	uint32_t stream; /* row of the streams table, which it waited for, or read; 0: none */
+	uint64_t bytes;	 /* that it took from the stream */
 	/* The activity. process + external - idle is its weight on the inherent path. */
 	uint64_t process, external, runqueue;
 	uint64_t idle;	  /* part of `external` */

@@ -404,13 +404,19 @@ static void get_event(struct cpa_cursor *c, unsigned flags, struct cpa_entry *e)
 
 static void get_item(struct cpa_cursor *c, bool said, struct cpa_entry *e)
 {
-	e->queue = 0;
-	e->item = 0;
+	e->queue = e->stream = 0;
+	e->item = e->bytes = 0;
 	if (!said)
 		return;
 	e->queue = (uint32_t)get(c);
 	c->item += get_signed(c);
-	e->item = c->item;
+	if (e->queue >= CPA_JOURNAL_STREAM) {
+		e->stream = e->queue - CPA_JOURNAL_STREAM;
+		e->bytes = c->item;
+		e->queue = 0;
+	} else {
+		e->item = c->item;
+	}
 }
 
 static cpa_event_name get_path(struct cpa_cursor *c)

@@ -91,6 +91,8 @@ struct cpa_entry {
 	cpa_event_name cause[2];
 	uint32_t object, other, queue, count;
 	uint64_t item;
+	uint32_t stream; /* row of the stream that was waited for, 0: none; */
+	uint64_t bytes;	 /* and what was taken from it */
 	uint64_t process, external, runqueue;
 	uint64_t idle; /* part of `external` that weighs nothing in the inherent path */
 	uint32_t edge, node, uses;

@@ -278,6 +278,7 @@ bool cpa_stream_read(struct cpa_self *self, struct cpa_stream *s, uint64_t bytes
 
 	take_part(self, s->reader);
 	cpa_stream_found_init(f, s, from + bytes);
+	f->bytes = bytes;
 	if (s->broken || !find(self, s, from, f, &uncertain)) {
 		add(&s->unmatched, 1);
 		return false;
@@ -404,6 +405,13 @@ void cpa_stream_drop(struct cpa_self *self, struct cpa_stream_found *f)
 			cpa_cell_unpin(self, f->from[i].cell, f->from[i].token);
 }
 
+static void join_one(struct cpa_self *self, const struct cpa_stream_found *f, unsigned i,
+		     struct cpa_wait *w)
+{
+	cpa_journal_stream(self, f->stream, f->bytes);
+	cpa_acquire_path(self, &cpa_token(f->from[i].token)->path, w);
+}
+
 /* Join the latest first: it is the one that ended the wait. */
 static void join_all(struct cpa_self *self, struct cpa_stream_found *f, struct cpa_wait *w)
 {
@@ -414,11 +422,11 @@ static void join_all(struct cpa_self *self, struct cpa_stream_found *f, struct c
 		if (is_later(f->from[i].token, f->from[first].token))
 			first = i;
 	w->observed_only = false;
-	cpa_acquire_path(self, &cpa_token(f->from[first].token)->path, w);
+	join_one(self, f, first, w);
 	from = w->from ? w->from : cpa_token(f->from[first].token)->path.node;
 	for (unsigned i = 0; i < f->count; i++)
 		if (i != first)
-			cpa_acquire_path(self, &cpa_token(f->from[i].token)->path, w);
+			join_one(self, f, i, w);
 	w->from = from;
 }
 

@@ -105,6 +105,7 @@ CPA_HIDDEN bool cpa_stream_write_failed(struct cpa_self *self, struct cpa_stream
 struct cpa_stream_found {
 	struct cpa_stream *stream;
 	uint64_t end;	   /* of the bytes read; by name: place of the record */
+	uint64_t bytes;	   /* that were read */
 	uint64_t released; /* clock of the latest of the writes */
 	uint32_t count;
 	bool ends; /* the path is that of who closed the stream */
@@ -119,6 +120,7 @@ static inline void cpa_stream_found_init(struct cpa_stream_found *f, struct cpa_
 {
 	f->stream = s;
 	f->end = end;
+	f->bytes = 0;
 	f->released = 0;
 	f->count = 0;
 	f->ends = false;

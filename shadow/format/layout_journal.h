@@ -25,6 +25,8 @@
 #define CPA_JOURNAL_HELD  16u
 #define CPA_JOURNAL_GUESS 64u /* guesses of each kind, indexed by edge or thread modulo this */
 #define CPA_JOURNAL_LIST  4u  /* slots of charges that a guess remembers */
+/* A queue from here on is no queue, but a stream: its row is what is above, its item bytes. */
+#define CPA_JOURNAL_STREAM (1u << 24)
 
 enum cpa_record {
 	CPA_RECORD_EVENT,   /* an activity ends, with the next number */
@@ -60,7 +62,8 @@ enum cpa_record {
 /*
  * ACQUIRE. If the thread has released or joined a path since its last event, the acquire is an
  * event of its own, with the next number. Numbers in this order: more (CPA_ACQUIRE_...), object,
- * the other object, queue (row) and item (signed, relative to the last item), joined paths
+ * the other object, queue (row, or CPA_JOURNAL_STREAM + row of a stream) and item (signed, relative
+ * to the last item; of a stream the bytes that the thread took, 0 if it only waited), joined paths
  * ({thread, number}; number is signed, relative to the last number of that thread), ticks waited.
  *
  * If no object follows, it is the object of the last ACQUIRE after the same edge.

@@ -9,13 +9,13 @@
 #define RELEASE_MOST (1 + 3 * WORD + NUMBER)
 #define MERGE_MOST   (1 + 4 * WORD)
 
-/* Return the number of @o in the objects table; 0: none. */
-static uint32_t object_number(const struct cpa_object *o)
+/* Return the number of @row in the table @id; 0: none. */
+static uint32_t row_number(enum cpa_table_id id, const void *row)
 {
-	const struct cpa_table *t = cpa_table(CPA_TABLE_OBJECTS);
-	uint64_t at = o ? cpa_offset(o) : 0;
+	const struct cpa_table *t = cpa_table(id);
+	uint64_t at = row ? cpa_offset(row) : 0;
 
-	for (uint32_t k = 0; o && k < CPA_CHUNKS; k++) {
+	for (uint32_t k = 0; row && k < CPA_CHUNKS; k++) {
 		/* Relaxed: the row was found through its chunk. */
 		uint64_t chunk = __atomic_load_n(&t->chunk[k], __ATOMIC_RELAXED);
 		uint64_t rows = (uint64_t)t->first_rows << k;
@@ -24,6 +24,11 @@ static uint32_t object_number(const struct cpa_object *o)
 			return (uint32_t)(rows - t->first_rows + (at - chunk) / t->row_size + 1);
 	}
 	return 0;
+}
+
+static uint32_t object_number(const struct cpa_object *o)
+{
+	return row_number(CPA_TABLE_OBJECTS, o);
 }
 
 /* Return whether @object differs from the predicted one, and make it the prediction. */
@@ -39,6 +44,12 @@ void cpa_journal_item(struct cpa_self *self, uint32_t queue, uint64_t item)
 {
 	self->journal->queue = queue;
 	self->journal->item = item;
+}
+
+void cpa_journal_stream_write(struct cpa_self *self, const struct cpa_stream *stream,
+			      uint64_t bytes)
+{
+	cpa_journal_item(self, CPA_JOURNAL_STREAM + row_number(CPA_TABLE_STREAMS, stream), bytes);
 }
 
 static uint8_t *put_item(uint8_t *at, struct cpa_journal *j, unsigned flag, unsigned *flags)

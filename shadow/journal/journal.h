@@ -68,6 +68,10 @@ CPA_HIDDEN void cpa_journal_failed(struct cpa_self *self);
 /* Note that the next record concerns @item of queue row @queue. */
 CPA_HIDDEN void cpa_journal_item(struct cpa_self *self, uint32_t queue, uint64_t item);
 
+/* Note that the next record concerns @bytes of the stream @stream. */
+CPA_HIDDEN void cpa_journal_stream_write(struct cpa_self *self, const struct cpa_stream *stream,
+					 uint64_t bytes);
+
 /* The thread publishes its path to @count acquires (0: any number). @how: CPA_RELEASE_... bits. */
 CPA_HIDDEN void cpa_journal_release_write(struct cpa_self *self, const struct cpa_object *on,
 					  unsigned how, uint32_t count);
@@ -80,6 +84,13 @@ static inline void cpa_journal_event(struct cpa_self *self, uint64_t now)
 {
 	if (unlikely(self->journal))
 		cpa_journal_event_write(self, now);
+}
+
+static inline void cpa_journal_stream(struct cpa_self *self, const struct cpa_stream *stream,
+				      uint64_t bytes)
+{
+	if (unlikely(self->journal))
+		cpa_journal_stream_write(self, stream, bytes);
 }
 
 static inline void cpa_journal_release(struct cpa_self *self, const struct cpa_object *on,
