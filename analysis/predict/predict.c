@@ -125,6 +125,7 @@ static bool apply(struct inquiry *q, uint32_t component, const struct cpa_change
 		q->balanced[component] = q->balances = true;
 		q->team[component] = change->number;
 		return true;
+	case CPA_CHANGE_TRANSFER: /* of no component */
 	case CPA_CHANGE_SCALE:
 		break;
 	}
@@ -154,6 +155,8 @@ static int apply_all(struct inquiry *q, char **error)
 		const struct cpa_change *change = &q->question->change[k];
 		bool any = false;
 
+		if (change->kind == CPA_CHANGE_TRANSFER)
+			continue;
 		for (uint32_t i = 1; i <= q->names.components; i++)
 			if (is_named(q, i, change))
 				any |= apply(q, i, change);
@@ -409,17 +412,24 @@ static int answer_question(struct inquiry *q, char **error)
 	struct cpa_changes none = { 0 }, changes = { .factor = q->factor,
 						     .locks = q->locks,
 						     .workers = q->workers,
-						     .activity = q->activity };
+						     .activity = q->activity,
+						     .transfer = q->transfer,
+						     .between = q->question->network.asked &&
+								q->question->groups };
 	struct cpa_transcript *same, *changed = NULL;
 	int ret;
 
 	check(q);
-	q->answer->changed = q->question->changes > 0;
+	q->answer->changed = q->question->changes > 0 || q->question->network.asked;
 	same = cpa_transcribe(q->run, &q->cast, &none);
 	if (q->answer->changed)
 		changed = cpa_transcribe(q->run, &q->cast, &changes);
 	note_weakness(q, &same->weakness);
 	note_sharing(q);
+	if (predict_scales_nothing(q))
+		add_note(q->answer,
+			 "What a message takes is not known, because the recording has no wait "
+			 "that ended while a core was free: factors change nothing.");
 	if (changed && changed->weakness.refused) {
 		*error = xstrdup(
 			"--what-if: workers: cannot be changed for this queue: its consumers also "
@@ -452,7 +462,8 @@ enum cpa_refusal cpa_predict(struct cpa_dump *dump, const struct cpa_profile *pr
 		return CPA_NO_JOURNAL;
 	cpa_names_init(&q.names, dump);
 	read_cast(&q);
-	if (apply_all(&q, error) == 0 && answer_question(&q, error) == 0)
+	if (apply_all(&q, error) == 0 && predict_transfers(&q, error) == 0 &&
+	    answer_question(&q, error) == 0)
 		refusal = CPA_ANSWERED;
 	else
 		cpa_answer_free(answer);
@@ -469,6 +480,7 @@ enum cpa_refusal cpa_predict(struct cpa_dump *dump, const struct cpa_profile *pr
 	free(q.balanced);
 	free(q.team);
 	free(q.activity);
+	free(q.transfer);
 	return refusal;
 }
 

@@ -15,6 +15,7 @@
 
 #include "analysis/profile/profile.h"
 #include "analysis/util/table.h"
+#include "analysis/predict/network.h"
 #include "analysis/predict/whatif.h"
 
 struct cpa_question {
@@ -23,6 +24,7 @@ struct cpa_question {
 	uint32_t load;
 	const char *groups; /* see placement.h; NULL: none */
 	struct cpa_change *change;
+	struct cpa_network network;
 	bool curves; /* also predict for the components that save most */
 };
 

@@ -26,6 +26,7 @@ struct inquiry {
 	bool balances;	/* there is one */
 	uint32_t *team; /* [component row]: threads of a region to balance; 0: as many as in the run */
 	struct cpa_activity_change *activity;
+	struct cpa_transfer *transfer;
 };
 
 /*
@@ -40,6 +41,15 @@ int predict_balance(struct inquiry *q, char **error);
  */
 int predict_replay(struct inquiry *q, const struct cpa_transcript *transcript, uint32_t cores,
 		   struct cpa_replay_result *result, char **error);
+
+/*
+ * Set what messages take after the changes of the question. Return 0, or -1 with *@error, which the
+ * caller frees.
+ */
+int predict_transfers(struct inquiry *q, char **error);
+
+/* Whether a change scales the time of messages, and the recording has no wait that tells it. */
+bool predict_scales_nothing(const struct inquiry *q);
 
 double predict_seconds(const struct inquiry *q, uint64_t ticks);
 

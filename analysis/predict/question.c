@@ -60,6 +60,8 @@ const char *cpa_question_add(struct cpa_question *question, int option, const ch
 		return question->load == UINT32_MAX || *value ?
 			       "a number of processes from 0 to 100 expected" :
 			       NULL;
+	case CPA_ASK_NETWORK:
+		return cpa_network_add(&question->network, value);
 	case CPA_ASK_CURVES:
 		question->curves = true;
 		return NULL;
@@ -71,7 +73,7 @@ const char *cpa_question_add(struct cpa_question *question, int option, const ch
 bool cpa_question_asked(const struct cpa_question *question)
 {
 	return question->cores || question->changes || question->groups || question->load ||
-	       question->curves;
+	       question->network.asked || question->curves;
 }
 
 int cpa_question_answer(const struct cpa_question *question, struct cpa_dump *dump,
@@ -104,5 +106,6 @@ void cpa_question_fini(struct cpa_question *question)
 	for (size_t i = 0; i < question->changes; i++)
 		free(question->change[i].name);
 	free(question->change);
+	cpa_network_fini(&question->network);
 	free(question->core);
 }

@@ -11,6 +11,7 @@ enum cpa_question_option {
 	CPA_ASK_GROUP,	     /* --group '0:main,io 1:worker*' */
 	CPA_ASK_LOAD,	     /* --load N */
 	CPA_ASK_CHANGE,	     /* --what-if EXPRESSION, may be repeated */
+	CPA_ASK_NETWORK,     /* --network EXPRESSION, may be repeated */
 	CPA_ASK_CURVES,	     /* --curves */
 };
 
@@ -20,6 +21,7 @@ enum cpa_question_option {
 	{ "group", required_argument, NULL, CPA_ASK_GROUP }, \
 	{ "load", required_argument, NULL, CPA_ASK_LOAD }, \
 	{ "what-if", required_argument, NULL, CPA_ASK_CHANGE }, \
+	{ "network", required_argument, NULL, CPA_ASK_NETWORK }, \
 	{ "curves", no_argument, NULL, CPA_ASK_CURVES }
 /* clang-format on */
 

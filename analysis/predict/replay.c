@@ -45,8 +45,23 @@ static void leave_waiters(struct replay *replay, uint32_t thread, struct replay_
 		waiters->last = previous;
 }
 
+/*
+ * Ticks that the message takes which @thread, at @step, waits for; UINT64_MAX: @step is no such
+ * wait, or the message is of the thread's own group and takes what it did.
+ */
+static uint64_t takes(const struct replay *replay, uint32_t thread, const struct cpa_step *step)
+{
+	const uint32_t *group = replay->placement->group;
+
+	if (step->kind != CPA_STEP_AWAIT || !step->value || !replay->offer[step->object].made ||
+	    (replay->script->between && group[thread] == group[replay->offer[step->object].by]))
+		return UINT64_MAX;
+	return step->value - 1;
+}
+
 void replay_wake(struct replay *replay, uint32_t thread)
 {
+	uint64_t ticks = takes(replay, thread, &replay->script->step[replay->thread[thread].step]);
 	struct replay_thread *self = &replay->thread[thread];
 
 	leave_waiters(replay, thread, self->on);
@@ -59,7 +74,10 @@ void replay_wake(struct replay *replay, uint32_t thread)
 	else
 		replay->thread[self->after].before = self->before;
 	self->phase = PHASE_WAKING;
-	cpa_engine_wake(replay->engine, thread, replay->script->latency);
+	if (ticks == UINT64_MAX)
+		cpa_engine_wake(replay->engine, thread, replay->script->latency);
+	else
+		cpa_engine_delay(replay->engine, thread, ticks);
 }
 
 void replay_wake_first(struct replay *replay, struct replay_waiters *waiters)
@@ -106,11 +124,28 @@ static bool pause_for(struct replay *replay, uint32_t thread, uint64_t ticks)
 	return false;
 }
 
-static bool await(struct replay *replay, uint32_t thread, uint32_t offer)
+static void offer(struct replay *replay, uint32_t thread, uint32_t number)
 {
-	if (replay->offer[offer].made || replay->thread[thread].forced)
+	replay->offer[number].made = true;
+	replay->offer[number].at = cpa_engine_now(replay->engine);
+	replay->offer[number].by = thread;
+	replay_wake_all(replay, &replay->offer[number].waiters);
+}
+
+static bool await(struct replay *replay, uint32_t thread, const struct cpa_step *step)
+{
+	uint64_t ticks = takes(replay, thread, step), passed;
+
+	if (replay->thread[thread].forced)
 		return true;
-	return replay_block(replay, thread, &replay->offer[offer].waiters);
+	if (!replay->offer[step->object].made)
+		return replay_block(replay, thread, &replay->offer[step->object].waiters);
+	passed = cpa_engine_now(replay->engine) - replay->offer[step->object].at;
+	if (ticks == UINT64_MAX || ticks <= passed)
+		return true;
+	replay->thread[thread].phase = PHASE_WAKING;
+	cpa_engine_delay(replay->engine, thread, ticks - passed);
+	return false;
 }
 
 static bool join(struct replay *replay, uint32_t thread, uint32_t other)
@@ -145,11 +180,10 @@ static bool operate(struct replay *replay, uint32_t thread, const struct cpa_ste
 		replay_release(replay, thread, step->object);
 		return true;
 	case CPA_STEP_OFFER:
-		replay->offer[step->object].made = true;
-		replay_wake_all(replay, &replay->offer[step->object].waiters);
+		offer(replay, thread, step->object);
 		return true;
 	case CPA_STEP_AWAIT:
-		return await(replay, thread, step->object);
+		return await(replay, thread, step);
 	case CPA_STEP_POST:
 		replay_post(replay, step->object);
 		return true;
@@ -295,7 +329,9 @@ static void prepare(struct replay *replay)
 struct cpa_replay_result cpa_replay(const struct cpa_script *script,
 				    const struct cpa_placement *placement)
 {
-	struct replay replay = { .script = script, .engine = cpa_engine_new(placement) };
+	struct replay replay = { .script = script,
+				 .engine = cpa_engine_new(placement),
+				 .placement = placement };
 
 	prepare(&replay);
 	run(&replay);

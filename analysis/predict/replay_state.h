@@ -72,8 +72,11 @@ struct replay {
 	struct replay_item *item;
 	struct {
 		bool made;
+		uint64_t at; /* when it was made, */
+		uint32_t by; /* and the thread that did */
 		struct replay_waiters waiters;
 	} * offer;
+	const struct cpa_placement *placement;
 	uint32_t oldest, newest; /* of the blocked threads */
 	struct cpa_replay_result result;
 };

@@ -28,8 +28,12 @@ enum cpa_step_kind {
 	CPA_STEP_UNLOCK, /* ends either kind of hold */
 	CPA_STEP_READ,
 	CPA_STEP_OFFER, /* `object` is the number of an offer, made once; */
-	CPA_STEP_AWAIT, /* waits until this offer is made */
-	CPA_STEP_POST,	/* `object` is a semaphore */
+	/*
+	 * Waits until this offer is made. If `value` is not 0, the offer is a message that takes
+	 * `value` - 1 ticks; who waits for it runs then, and the script's latency does not count.
+	 */
+	CPA_STEP_AWAIT,
+	CPA_STEP_POST, /* `object` is a semaphore */
 	CPA_STEP_TAKE,
 	CPA_STEP_ARRIVE, /* at a barrier, and leave it */
 	CPA_STEP_CREATE, /* `object` is a thread to start */
@@ -108,6 +112,7 @@ struct cpa_script {
 	 * for all waits.
 	 */
 	uint64_t latency;
+	bool between; /* messages take their time between groups of cores alone */
 };
 
 #endif

@@ -284,6 +284,7 @@ struct cpa_transcript *cpa_transcribe(const struct cpa_run *run, const struct cp
 	transcribe_pools(&t);
 	find_offers(&t);
 	transcribe_latency(&t);
+	t.out->script.between = changes->between;
 	emit_threads(&t);
 	for (uint32_t i = 1; i <= cast->queues; i++)
 		if (t.queue[i].consumers && t.queue[i].lock && t.lock[t.queue[i].lock])

@@ -26,7 +26,7 @@
 
 /* What is known of the table rows in a run's events. NULL arrays: nothing is known. */
 struct cpa_cast {
-	uint32_t objects, queues, slots, components, cores;
+	uint32_t objects, queues, slots, components, streams, cores;
 	const uint8_t *object_kind;   /* [object row]: enum cpa_object_kind */
 	const uint32_t *object_queue; /* [object row]: row of its queue, or 0 */
 	const uint32_t *queue_class;  /* [queue row]: row of the components table */
@@ -40,6 +40,15 @@ struct cpa_activity_change {
 	uint64_t more;
 };
 
+/*
+ * What a message of a stream takes, from its write until a thread that waits for it goes on:
+ * fixed + recorded * latency + per_byte * bytes, ticks. The latency is that of all waits of the run.
+ */
+struct cpa_transfer {
+	double fixed, recorded, per_byte;
+	bool roomy; /* no writer waits for room */
+};
+
 /* Changes to the program; NULL arrays: none. */
 struct cpa_changes {
 	const double *factor;	 /* [slot] */
@@ -47,6 +56,8 @@ struct cpa_changes {
 	const uint32_t *workers; /* [queue class row, row 0: 0]: number; 0: unchanged */
 	/* [event of the run, thread by thread], after all others */
 	const struct cpa_activity_change *activity;
+	const struct cpa_transfer *transfer; /* [stream row] */
+	bool between;			     /* `transfer` holds between groups of cores alone */
 	bool probes; /* count the profiler's own time as work, as in the recorded run */
 	/*
 	 * Replay recorded waiting for a processor, and time of unknown use, as a pause of the same

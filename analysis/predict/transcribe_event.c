@@ -60,9 +60,27 @@ static void emit_on(struct transcribe *t, enum cpa_step_kind step, uint32_t *ind
 	transcribe_emit(t, step, index[row] - 1, 0);
 }
 
+/* The changed time of the message that @event waited for, or read, plus 1; 0: as recorded. */
+static uint64_t message(const struct transcribe *t, const struct cpa_history_event *event)
+{
+	const struct cpa_transfer *transfer = t->changes->transfer;
+	double ticks;
+
+	if (!transfer || !event->stream || event->stream > t->cast->streams ||
+	    event->kind == CPA_EV_WRITE)
+		return 0;
+	transfer += event->stream;
+	if (transfer->fixed == 0 && transfer->recorded == 1 && transfer->per_byte == 0)
+		return 0;
+	ticks = transfer->fixed + transfer->recorded * (double)t->out->script.latency +
+		transfer->per_byte * (double)event->bytes;
+	return 1 + cpa_history_ticks(ticks + 0.5);
+}
+
 /* Add waits for the releases that the recorded acquire met. Return their number. */
 static uint32_t emit_awaits(struct transcribe *t, const struct cpa_history_event *event)
 {
+	uint64_t takes = message(t, event);
 	uint32_t met = 0;
 
 	for (uint32_t i = 0; i < event->causes; i++) {
@@ -74,7 +92,7 @@ static uint32_t emit_awaits(struct transcribe *t, const struct cpa_history_event
 			continue;
 		met++;
 		if (*number && !t->thread[thread].removed)
-			transcribe_emit(t, CPA_STEP_AWAIT, *number - 1, 0);
+			transcribe_emit(t, CPA_STEP_AWAIT, *number - 1, takes);
 	}
 	return met;
 }
@@ -149,6 +167,13 @@ static void emit_item(struct transcribe *t, const struct cpa_history_event *even
 	t->out->weakness.undealt += script->object[queue].deal == CPA_DEAL_RECORDED;
 }
 
+/* Whether @event is a write that finds room after the changes, whatever it waited for. */
+static bool has_room(const struct transcribe *t, const struct cpa_history_event *event)
+{
+	return event->kind == CPA_EV_WRITE && t->changes->transfer && event->stream &&
+	       event->stream <= t->cast->streams && t->changes->transfer[event->stream].roomy;
+}
+
 static void emit_known(struct transcribe *t, const struct cpa_history_event *event, uint32_t number)
 {
 	/* Each kind has its line: the compiler tells of a new one. */
@@ -215,7 +240,8 @@ static void emit_known(struct transcribe *t, const struct cpa_history_event *eve
 	case CPA_EV_READ:
 	case CPA_EV_WRITE:
 	case CPA_EV_POLL:
-		emit_ordered(t, event, &t->out->weakness.streams);
+		if (!has_room(t, event))
+			emit_ordered(t, event, &t->out->weakness.streams);
 		return;
 	case CPA_EV_TRY_FAILED:
 		t->out->weakness.tries++;

@@ -4,13 +4,13 @@
 
 #include <errno.h>
 #include <libiberty/libiberty.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define WORKERS " workers"
 #define THREADS " threads"
 #define SPLIT	"split:"
+#define STREAM	"stream:"
 
 static int wrong(const char **error, const char *what)
 {
@@ -50,8 +50,7 @@ static bool parse_count(const char *text, uint32_t least, uint32_t *count)
 	return true;
 }
 
-/* Parse a plain decimal number, without sign, exponent, or strtod()'s words. */
-static bool parse_factor(const char *text, double *factor)
+bool cpa_change_factor(const char *text, double *factor)
 {
 	char *end;
 
@@ -75,13 +74,25 @@ static int parse_value(struct cpa_change *change, const char *value, const char 
 			return wrong(error, "split: a number of locks from 2 to 4096 expected");
 	} else {
 		change->kind = CPA_CHANGE_SCALE;
-		if (!parse_factor(value, &change->factor))
+		if (!cpa_change_factor(value, &change->factor))
 			return wrong(error,
 				     "after '=' a factor from 0 to 100, drop, split:N or balance "
 				     "expected");
 		return 0;
 	}
 	return change->of == CPA_LOCK ? 0 : wrong(error, "drop and split are for locks");
+}
+
+static int parse_stream(struct cpa_change *change, const char *colon, const char *equals,
+			const char **error)
+{
+	if (!cpa_change_factor(equals + 1, &change->factor))
+		return wrong(error, "after '=' a factor from 0 to 100 expected");
+	if (equals == colon + 1)
+		return wrong(error, "a name is missing behind ':'");
+	change->kind = CPA_CHANGE_TRANSFER;
+	change->name = xstrndup(colon + 1, (size_t)(equals - colon) - 1);
+	return 0;
 }
 
 int cpa_change_parse(struct cpa_change *change, const char *text, const char **error)
@@ -94,9 +105,11 @@ int cpa_change_parse(struct cpa_change *change, const char *text, const char **e
 		return wrong(error, "KIND:NAME=FACTOR, lock:NAME=drop, lock:NAME=split:N, "
 				    "region:NAME=balance, 'region:NAME threads=N' or 'queue:NAME "
 				    "workers=N' expected");
+	if (strncmp(text, STREAM, strlen(STREAM)) == 0)
+		return parse_stream(change, colon, equals, error);
 	if (parse_kind(text, (size_t)(colon - text), &change->of) < 0)
-		return wrong(error, "function, lock, region, thread, queue or external expected "
-				    "before ':'");
+		return wrong(error, "function, lock, region, thread, queue, external or stream "
+				    "expected before ':'");
 	length = (size_t)(equals - colon) - 1;
 	if ((change->of == CPA_QUEUE || change->of == CPA_REGION) && length >= suffix &&
 	    strncmp(equals - suffix, change->of == CPA_QUEUE ? WORKERS : THREADS, suffix) == 0) {

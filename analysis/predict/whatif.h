@@ -10,12 +10,15 @@
  *	region:NAME=balance	each thread of the parallel region (OpenMP) has the mean work of them
  *				between two barriers
  *	region:NAME threads=N	N threads have that work, each as much
+ *	stream:NAME=FACTOR	its messages take FACTOR times as long; NAME: "writer -> reader".
+ *				0: no writer waits for room in it, either
  *
  * NAME may have * and ? for any characters.
  */
 #ifndef CPA_ANALYSIS_PREDICT_WHATIF_H
 #define CPA_ANALYSIS_PREDICT_WHATIF_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "shadow/format/layout.h"
@@ -29,11 +32,12 @@ enum cpa_change_kind {
 	CPA_CHANGE_SPLIT,
 	CPA_CHANGE_WORKERS,
 	CPA_CHANGE_BALANCE, /* also with another number of threads */
+	CPA_CHANGE_TRANSFER,
 };
 
 struct cpa_change {
 	enum cpa_change_kind kind;
-	enum cpa_component_kind of;
+	enum cpa_component_kind of; /* not of a stream */
 	char *name;
 	double factor;
 	uint32_t number; /* of locks, workers, or threads; 0: as many as in the run */
@@ -44,5 +48,8 @@ struct cpa_change {
  * static storage.
  */
 int cpa_change_parse(struct cpa_change *change, const char *text, const char **error);
+
+/* Parse a factor: a plain decimal number, without sign, exponent, or strtod()'s words. */
+bool cpa_change_factor(const char *text, double *factor);
 
 #endif

@@ -192,7 +192,12 @@ struct cpa_master_figures {
 /* Streams of one kind between the same classes of threads. */
 struct cpa_stream_figures {
 	enum cpa_stream_kind kind;
-	char *from, *to; /* who writes, who reads; "(outside)": nobody in the session */
+	char *from, *to; /* who writes, who reads; NULL: nobody in the session */
+	char *name;	 /* "from -> to" */
+	uint32_t number; /* its place in the profile, from 1 */
+	/* Critical path of the threads' classes at either end; the class's slot if it is one, or 0. */
+	double from_path_s, to_path_s;
+	uint32_t from_slot, to_slot;
 	uint64_t streams, bytes, writes, reads;
 	uint64_t messages;	   /* writes that were read to their last byte */
 	double stay_s, stay_p99_s; /* from a write to the read of its last byte */
@@ -310,6 +315,8 @@ struct cpa_profile {
 	struct cpa_object_figures *object;	 /* by wait_s, most first */
 	struct cpa_queue_figures *queue;	 /* by saved_s, most first */
 	struct cpa_stream_figures *stream;	 /* by the longer of its waits, longest first */
+	size_t stream_rows;			 /* of the streams table; */
+	uint32_t *stream_of;	       /* [row - 1]: index in `stream` + 1; 0: it carried nothing */
 	double queues_at_s;	       /* of CLOCK_MONOTONIC: when their counters were read */
 	struct cpa_mark_figures *mark; /* by time */
 	struct cpa_part_figures *part; /* by time; none if the whole run was profiled */

@@ -73,7 +73,10 @@ static void add(struct sum *sum, const struct cpa_stream *row)
 		sum->histogram[i] += row->histogram[i];
 }
 
-/* The sums of all streams that carried bytes, and their number in *@count. */
+/*
+ * The sums of all streams that carried bytes, and their number in *@count. stream_of of the profile
+ * then has the index of each row's sum + 1.
+ */
 static struct sum *sum_streams(const struct cpa_build *build, size_t *count)
 {
 	struct cpa_stream *row = xmalloc(sizeof(*row));
@@ -99,6 +102,7 @@ static struct sum *sum_streams(const struct cpa_build *build, size_t *count)
 			memcpy(sums[at].all.reader, row->reader, sizeof(row->reader));
 		}
 		add(&sums[at], row);
+		build->profile->stream_of[i - 1] = (uint32_t)at + 1;
 	}
 	free(row);
 	return sums;
@@ -136,6 +140,23 @@ static char *end_name(const struct cpa_build *build, const uint32_t rows[])
 	return all;
 }
 
+/* The critical path of the classes @rows of threads, and their slot if there is one class alone. */
+static double end_path(const struct cpa_build *build, const uint32_t rows[], uint32_t *slot)
+{
+	uint64_t sum = 0;
+
+	*slot = 0;
+	for (unsigned i = 0; i < CPA_STREAM_ENDS && rows[i]; i++) {
+		const struct cpa_component *class = cpa_names_row(build->names, rows[i]);
+
+		if (!class || class->kind != CPA_THREAD || class->slot < CPA_SLOT_FIRST)
+			continue;
+		sum += build->program.share[class->slot];
+		*slot = !class->shared && !rows[1] ? class->slot : 0;
+	}
+	return cpa_build_seconds(build, sum);
+}
+
 /* A mean time; none was longer than the run. */
 static double mean_s(const struct cpa_build *build, uint64_t ticks, uint64_t count)
 {
@@ -171,6 +192,10 @@ static void fill(const struct cpa_build *build, const struct sum *sum,
 		.unmatched = all->unmatched,
 		.uncertain = all->uncertain,
 	};
+	figures->name = concat(figures->from ? figures->from : "(outside)", " -> ",
+			       figures->to ? figures->to : "(outside)", NULL);
+	figures->from_path_s = end_path(build, all->writer, &figures->from_slot);
+	figures->to_path_s = end_path(build, all->reader, &figures->to_slot);
 }
 
 static int compare_streams(const void *a, const void *b)
@@ -183,16 +208,36 @@ static int compare_streams(const void *a, const void *b)
 	return x->bytes != y->bytes ? (x->bytes > y->bytes ? -1 : 1) : 0;
 }
 
+/* Sort the streams, and let stream_of follow. */
+static void sort_streams(struct cpa_profile *profile)
+{
+	uint32_t *place = xcalloc(profile->streams + 1, sizeof(*place));
+
+	for (size_t i = 0; i < profile->streams; i++)
+		profile->stream[i].number = (uint32_t)i + 1;
+	qsort(profile->stream, profile->streams, sizeof(*profile->stream), compare_streams);
+	for (size_t i = 0; i < profile->streams; i++)
+		place[profile->stream[i].number] = (uint32_t)i + 1;
+	for (size_t i = 0; i < profile->streams; i++)
+		profile->stream[i].number = (uint32_t)i + 1;
+	for (size_t i = 0; i < profile->stream_rows; i++)
+		profile->stream_of[i] = place[profile->stream_of[i]];
+	free(place);
+}
+
 void cpa_build_streams(struct cpa_build *build)
 {
 	struct cpa_profile *profile = build->profile;
+	struct sum *sums;
 	size_t count;
-	struct sum *sums = sum_streams(build, &count);
 
+	profile->stream_rows = build->dump->rows[CPA_TABLE_STREAMS];
+	profile->stream_of = xcalloc(profile->stream_rows + 1, sizeof(*profile->stream_of));
+	sums = sum_streams(build, &count);
 	profile->stream = xcalloc(count + 1, sizeof(*profile->stream));
 	for (size_t i = 0; i < count; i++)
 		fill(build, &sums[i], &profile->stream[profile->streams++]);
-	qsort(profile->stream, profile->streams, sizeof(*profile->stream), compare_streams);
+	sort_streams(profile);
 	free(sums);
 }
 
@@ -220,6 +265,8 @@ void cpa_free_streams(struct cpa_profile *profile)
 	for (size_t i = 0; i < profile->streams; i++) {
 		free(profile->stream[i].from);
 		free(profile->stream[i].to);
+		free(profile->stream[i].name);
 	}
+	free(profile->stream_of);
 	free(profile->stream);
 }

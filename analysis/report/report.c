@@ -123,7 +123,15 @@ static const char help[] =
 	"report,\n"
 	"                            with * and ?. Also lock:NAME=drop, lock:NAME=split:N,\n"
 	"                            region:NAME=balance, 'region:NAME threads=N' (OpenMP),\n"
-	"                            'queue:NAME workers=N'; may be repeated\n"
+	"                            'queue:NAME workers=N', 'stream:WRITER -> READER=FACTOR';\n"
+	"                            may be repeated\n"
+	"  --network 'latency=TIME bandwidth=BYTES'\n"
+	"                            if messages through pipes and sockets took TIME (as 10us), and\n"
+	"                            their bytes as long as BYTES a second (as 1G) need; with\n"
+	"                            --group: between groups\n"
+	"  --network 'KIND:WRITER -> READER=FACTOR'\n"
+	"                            if they took FACTOR times as long; KIND: pipe, unix, tcp,\n"
+	"                            eventfd, *; may be repeated\n"
 	"  --curves                  also if each of the largest components took less time\n"
 	"\n"
 	"Exit status: 0, 1 for a dump that cannot be read or is not verified, 2 for wrong usage.\n";
@@ -243,9 +251,10 @@ static void check_page(struct options *options)
 {
 	const struct cpa_question *question = &options->question;
 
-	if (question->changes || question->groups || question->load || options->zero ||
-	    options->paths)
-		bad_usage("--html", NULL, "not with --what-if, --group, --load, --zero or --paths");
+	if (question->changes || question->groups || question->load || question->network.asked ||
+	    options->zero || options->paths)
+		bad_usage("--html", NULL,
+			  "not with --what-if, --group, --load, --network, --zero or --paths");
 	options->show.cores = question->cores;
 	options->show.core = question->core;
 }

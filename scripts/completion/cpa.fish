@@ -51,6 +51,7 @@ __cpa_option report -l verify -d 'compute the paths again'
 __cpa_option report -l cores -x -d 'predict for this many cores'
 __cpa_option report -l group -x -d 'threads on these cores only'
 __cpa_option report -l load -x -d 'predict beside other busy processes'
+__cpa_option report -l network -x -d 'predict other messages: latency=10us bandwidth=1G'
 __cpa_option report -l what-if -x -d 'predict a change: KIND:NAME=FACTOR'
 __cpa_option report -l idle -x -d 'idle time weighs in the critical path' -a weigh
 __cpa_option report -l curves -d 'predict for smaller components'

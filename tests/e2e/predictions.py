@@ -26,6 +26,8 @@ TREE_WAITS = 12  # of a tree, on a path
 # Threads and processes that wait for bytes alone, or for room.
 STREAMS = ("balanced", "slow_stage", "small_buffer", "event", "fan_in", "fan_out", "poll", "popen")
 STREAM_WAITS = 16  # of one of them, on a path
+ROUNDS = 20  # requests, each with an answer
+MESSAGE = 64  # bytes
 CLOSE = 1e-6  # relative: figures have 15 digits, ticks are rounded
 PATH = 0.01  # relative: a thread's activity before its first event is on no path
 
@@ -124,8 +126,67 @@ def check_changes(results, build, folder):
     check_refusals(results, build, folder, dump)
 
 
+def changed(build, dump, *options):
+    return report(build, dump, *options)["predictions"][0]["changed_s"]
+
+
+def check_network(results, build, folder):
+    """Of requests and answers each is waited for: what one takes more, the run takes so many times."""
+    arguments = ("pipe", str(ROUNDS), "100", str(MESSAGE), "0")
+    dump = record(build, folder, "messages", *arguments)
+    for options, more in (
+        (("latency=200ms", "latency=100ms"), 0.1),
+        (("bandwidth=1K", "bandwidth=2K"), MESSAGE / 1000 - MESSAGE / 2000),
+        (("latency=100ms bandwidth=1K", "latency=0ns bandwidth=1K"), 0.1),
+    ):
+        long, short = (
+            changed(build, dump, "--cores", "64", "--network", each) for each in options
+        )
+        results.check(
+            near(long - short, 2 * ROUNDS * more),
+            f"{options}: {long - short:.6f} s more, {2 * ROUNDS} messages of {more} s each",
+        )
+    apart = ("--cores", "2", "--group", "0:main 1:*")
+    together = ("--cores", "2", "--group", "0-1:*")
+    slow = ("--network", "latency=100ms")
+    results.check(
+        changed(build, dump, *apart, *slow) >= 2 * ROUNDS * 0.1
+        and same(report(build, dump, *together, *slow)),
+        "messages take their time between groups alone",
+    )
+    for each in ("*:*=1", "pipe:messages -> messages*=1"):
+        results.check(
+            same(report(build, dump, "--network", each)), f"{each} changes nothing"
+        )
+    tight = record(build, folder, "streams", "small_buffer")
+    answer = report(build, tight, "--cores", "64", "--what-if", "stream:*=0")
+    row = answer["predictions"][0]
+    results.check(
+        row["changed_s"] < row["unchanged_s"] * (1 - PATH), f"a writer with room: {row}"
+    )
+    for options in (
+        ("--network", "latency=10"),
+        ("--network", "latency=2s"),
+        ("--network", "bandwidth=0"),
+        ("--network", "pipe:no such=1"),
+        ("--network", "tcp:*=1"),
+        ("--network", "udp:*=1"),
+        ("--network", "pipe:*=-1"),
+        ("--what-if", "stream:no such=0"),
+        ("--what-if", "stream:*=drop"),
+    ):
+        refused(results, build, dump, options)
+
+
+def refused(results, build, dump, options):
+    said = Run([str(build / "cpa-report"), *options, str(dump)], dict(os.environ))
+    results.check(
+        said.status == 2 and len(said.err) == 1 and not said.out,
+        f"{' '.join(options)}: one line: {said.err}",
+    )
+
+
 def check_refusals(results, build, folder, dump):
-    environment = dict(os.environ)
     for options in (
         ("--cores", "0"),
         ("--cores", "1,"),
@@ -137,11 +198,7 @@ def check_refusals(results, build, folder, dump):
         ("--what-if", "queue:no such workers=2"),
         ("--what-if", "lock:*=split:1"),
     ):
-        said = Run([str(build / "cpa-report"), *options, str(dump)], environment)
-        results.check(
-            said.status == 2 and len(said.err) == 1 and not said.out,
-            f"{' '.join(options)}: one line: {said.err}",
-        )
+        refused(results, build, dump, options)
     plain = folder / "plain.dump"
     run(
         ["true"],
@@ -152,7 +209,7 @@ def check_refusals(results, build, folder, dump):
             LD_PRELOAD=str(build / "libcpa.so"),
         ),
     )
-    said = Run([str(build / "cpa-report"), "--cores", "2", str(plain)], environment)
+    said = Run([str(build / "cpa-report"), "--cores", "2", str(plain)], dict(os.environ))
     results.check(
         said.status == 1 and len(said.err) == 1 and "journal" in said.err[0],
         f"no journal: one line: {said.err}",
@@ -172,6 +229,7 @@ def main():
         for case in STREAMS:
             check_path(results, build, pathlib.Path(name), STREAM_WAITS, "streams", case)
         check_changes(results, build, pathlib.Path(name))
+        check_network(results, build, pathlib.Path(name))
     print(f"{results.passed} passed, {results.failed} failed, {results.skipped} skipped")
     return 1 if results.failed else 0
 

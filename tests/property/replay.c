@@ -88,7 +88,8 @@ static void make_any_step(void)
 		break;
 	case 3:
 		make_step(work(), CPA_STEP_AWAIT,
-			  (uint32_t)some(run.offers + !some(run.recorded ? 1000 : 20)), 0);
+			  (uint32_t)some(run.offers + !some(run.recorded ? 1000 : 20)),
+			  run.recorded || some(2) ? 0 : 1 + some(30));
 		break;
 	case 4:
 	case 5:
@@ -186,6 +187,7 @@ static void make_random(void)
 		make_body(threads, steps, i >= threads - workers);
 	}
 	maker.script.offers = run.offers + 1;
+	maker.script.between = some(2);
 	for (uint32_t q = 0; q < QUEUES; q++)
 		if (2 * run.items[q] + q > maker.script.items)
 			maker.script.items = 2 * run.items[q] + q;

@@ -42,6 +42,9 @@ static struct slow {
 	uint64_t waits;
 	uint32_t row[MAKER_OBJECTS][MAKER_ITEMS], length[MAKER_OBJECTS];
 	bool put[MAKER_ITEMS], offered[MAKER_STEPS];
+	uint64_t offered_at[MAKER_STEPS]; /* tick, */
+	uint32_t offered_by[MAKER_STEPS]; /* and thread */
+	const struct cpa_placement *placement;
 	struct cpa_replay_result result;
 } slow;
 
@@ -78,6 +81,47 @@ static void slow_wake(int t)
 		return;
 	slow.thread[t].mode = SLOW_GOES;
 	turns_need((uint32_t)t, slow.script->latency);
+}
+
+/* A message that was sent arrives so many ticks from now; -1: it takes no time of its own. */
+static int64_t slow_arrives(uint32_t t, const struct cpa_step *step)
+{
+	uint32_t from = slow.offered_by[step->object];
+
+	if (!step->value ||
+	    (slow.script->between && slow.placement->group[t] == slow.placement->group[from]))
+		return -1;
+	return (int64_t)(slow.offered_at[step->object] + step->value - 1) - (int64_t)turns.now;
+}
+
+/* Those that wait for an offer which was made now. */
+static void slow_send(uint32_t offer)
+{
+	int t;
+
+	while ((t = slow_oldest(false, SLOW_OFFER, offer, false)) >= 0) {
+		int64_t left = slow_arrives((uint32_t)t, &slow.script->step[slow.thread[t].at]);
+
+		if (left < 0) {
+			slow_wake(t);
+			continue;
+		}
+		slow.thread[t].mode = SLOW_GOES;
+		turns_delay((uint32_t)t, (uint64_t)left);
+	}
+}
+
+static bool slow_await(uint32_t t, const struct cpa_step *step)
+{
+	if (slow.thread[t].let_go)
+		return true;
+	if (!slow.offered[step->object])
+		return slow_block(t, SLOW_OFFER, step->object);
+	if (slow_arrives(t, step) <= 0)
+		return true;
+	turns_rest(t);
+	turns_delay(t, (uint64_t)slow_arrives(t, step));
+	return false;
 }
 
 static void slow_wake_all(enum slow_what what, uint32_t which, bool readers)
@@ -287,11 +331,12 @@ static bool slow_operate(uint32_t t, const struct cpa_step *step)
 		return true;
 	case CPA_STEP_OFFER:
 		slow.offered[step->object] = true;
-		slow_wake_all(SLOW_OFFER, step->object, false);
+		slow.offered_at[step->object] = turns.now;
+		slow.offered_by[step->object] = t;
+		slow_send(step->object);
 		return true;
 	case CPA_STEP_AWAIT:
-		return slow.offered[step->object] || self->let_go ||
-		       slow_block(t, SLOW_OFFER, step->object);
+		return slow_await(t, step);
 	case CPA_STEP_POST:
 		slow.tokens[step->object]++;
 		slow_wake(slow_oldest(false, SLOW_SEM, step->object, false));
@@ -391,6 +436,7 @@ static struct cpa_replay_result slow_replay(const struct cpa_script *script,
 
 	memset(&slow, 0, sizeof(slow));
 	slow.script = script;
+	slow.placement = placement;
 	turns_begin(placement);
 	record_begin(script->threads);
 	for (uint32_t i = 0; i < script->objects; i++)

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "analysis/predict/network.h"
 #include "analysis/predict/placement.h"
 #include "analysis/predict/whatif.h"
 
@@ -57,6 +58,7 @@ static void test_changes(void **state)
 	expect("region:threads=0.5", CPA_CHANGE_SCALE, CPA_REGION, "threads", 0.5, 0);
 	expect("queue:jobs workers=6", CPA_CHANGE_WORKERS, CPA_QUEUE, "jobs", 1, 6);
 	expect("queue:workers=0.1", CPA_CHANGE_SCALE, CPA_QUEUE, "workers", 0.1, 0);
+	expect("stream:grep -> sort=0", CPA_CHANGE_TRANSFER, 0, "grep -> sort", 0, 0);
 }
 
 static void test_wrong_changes(void **state)
@@ -193,12 +195,72 @@ static void test_wrong_groups(void **state)
 	}
 }
 
+static void test_network(void **state)
+{
+	struct cpa_network network = { 0 };
+
+	(void)state;
+	assert_null(cpa_network_add(&network, "bandwidth=2.5M"));
+	assert_false(network.has_latency);
+	assert_true(network.second_per_byte == 1 / 2.5e6);
+	assert_null(cpa_network_add(&network, " latency=10us  bandwidth=1G"));
+	assert_true(network.asked && network.has_latency);
+	assert_true(network.latency_s == 10 * 1e-6 && network.second_per_byte == 1 / 1e9);
+	assert_null(cpa_network_add(&network, "unix:a -> b=0.5"));
+	assert_null(cpa_network_add(&network, "*:x:y=z=2"));
+	assert_int_equal(network.factors, 2);
+	assert_int_equal(network.factor[0].kind, CPA_STREAM_UNIX);
+	assert_string_equal(network.factor[0].name, "a -> b");
+	assert_true(network.factor[0].factor == 0.5);
+	assert_int_equal(network.factor[1].kind, 0);
+	assert_string_equal(network.factor[1].name, "x:y=z");
+	cpa_network_fini(&network);
+}
+
+static void test_wrong_network(void **state)
+{
+	static const struct {
+		const char *text, *why;
+	} wrong[] = {
+		{ "", "expected" },
+		{ " ", "expected" },
+		{ "latency", "expected" },
+		{ "latency=", "a time" },
+		{ "latency=10", "a time" },
+		{ "latency=1.2.3us", "a time" },
+		{ "latency=-1us", "a time" },
+		{ "latency=1e3us", "a time" },
+		{ "latency=1001ms", "a time" },
+		{ "bandwidth=", "bytes a second" },
+		{ "bandwidth=0", "bytes a second" },
+		{ "bandwidth=1g", "bytes a second" },
+		{ "latency=1us speed=1", "'latency=TIME" },
+		{ "pipe:=1", "KIND:NAME=FACTOR" },
+		{ "pipe:a", "KIND:NAME=FACTOR" },
+		{ "pipe=1:a", "before ':'" },
+		{ "udp:a=1", "before ':'" },
+		{ "tcp:a=101", "a factor" },
+		{ "tcp:a=", "a factor" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		struct cpa_network network = { 0 };
+		const char *error = cpa_network_add(&network, wrong[i].text);
+
+		if (!error || !strstr(error, wrong[i].why))
+			fail_msg("'%s': %s", wrong[i].text, error ? error : "taken");
+		cpa_network_fini(&network);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_changes),	   cmocka_unit_test(test_wrong_changes),
 		cmocka_unit_test(test_everywhere), cmocka_unit_test(test_turns),
 		cmocka_unit_test(test_groups),	   cmocka_unit_test(test_wrong_groups),
+		cmocka_unit_test(test_network),	   cmocka_unit_test(test_wrong_network),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
