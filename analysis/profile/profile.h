@@ -210,6 +210,12 @@ struct cpa_stream_figures {
 /* "pipe" ... */
 const char *cpa_stream_word(enum cpa_stream_kind kind);
 
+/* Both ends are in the session. */
+static inline bool cpa_stream_is_inside(const struct cpa_stream_figures *stream)
+{
+	return stream->from && stream->to;
+}
+
 /* Which side the other one waits for: "writer", "reader", or "neither". */
 const char *cpa_stream_limit(const struct cpa_stream_figures *stream);
 

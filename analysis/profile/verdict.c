@@ -12,7 +12,7 @@
 #include "analysis/profile/verdict_kinds.h"
 #include "analysis/util/format.h"
 
-#define SIDE	     0.50 /* share of the path that makes a side of a queue the slow one */
+#define SIDE	     0.50 /* share of the path that makes a side of a queue or stream the slow one */
 #define SHARE_OTHERS 0.10 /* of the run's processors: taken by other programs */
 #define SHARE_READY  0.10 /* of the observed path */
 
@@ -170,6 +170,37 @@ static void find_region(struct cpa_facts *facts)
 	best->serial_s = fmax(best->serial_s, 0);
 }
 
+/* The class of threads that @stream's other side waits for; NULL: none, or one of several. */
+static const struct cpa_component_figures *find_stage(const struct cpa_profile *profile,
+						      const struct cpa_stream_figures *stream)
+{
+	const char *limit = cpa_stream_limit(stream);
+	uint32_t slot = strcmp(limit, "writer") == 0 ? stream->from_slot :
+			strcmp(limit, "reader") == 0 ? stream->to_slot :
+						       0;
+
+	if (!cpa_stream_is_inside(stream) || !slot || stream->from_slot == stream->to_slot)
+		return NULL;
+	return cpa_profile_component(profile, slot, CPA_THREAD);
+}
+
+/* The streams come by their waits: of those that wait for one stage it is the first. */
+static void find_stream(struct cpa_facts *facts)
+{
+	const struct cpa_profile *profile = facts->profile;
+
+	for (size_t i = 0; i < profile->streams; i++) {
+		const struct cpa_component_figures *stage =
+			find_stage(profile, &profile->stream[i]);
+
+		if (!stage || stage->critical_path_s < SIDE * facts->path_s ||
+		    (facts->stage && stage->saved_s <= facts->stage->saved_s))
+			continue;
+		facts->stream = &profile->stream[i];
+		facts->stage = stage;
+	}
+}
+
 static struct cpa_facts find_facts(const struct cpa_profile *profile)
 {
 	const struct cpa_program_figures *program = &profile->program;
@@ -188,6 +219,7 @@ static struct cpa_facts find_facts(const struct cpa_profile *profile)
 	facts.serial_function = function_of(profile, &facts.serial);
 	find_queue(&facts);
 	find_region(&facts);
+	find_stream(&facts);
 	return facts;
 }
 

@@ -389,6 +389,48 @@ static bool is_queue(const struct cpa_facts *facts, struct cpa_verdict *verdict)
 	return true;
 }
 
+/* ", most of it in the function f (f.c:1)" if one has half of @part_s; else "". */
+static char *in_function(const struct cpa_facts *facts, double part_s)
+{
+	const struct cpa_component_figures *function = find_function(facts, false);
+	char *name, *text;
+
+	if (!function || function->critical_path_s < part_s / 2)
+		return xstrdup("");
+	name = name_of(function);
+	text = cpa_format_text(", most of it in the %s", name);
+	free(name);
+	return text;
+}
+
+static bool is_stage(const struct cpa_facts *facts, struct cpa_verdict *verdict)
+{
+	const struct cpa_component_figures *stage = facts->stage;
+	char *gains, *function;
+	bool reads;
+
+	if (!stage || !matters(facts, stage->saved_s, facts->queue_gain_s))
+		return false;
+	reads = stage->slot == facts->stream->from_slot;
+	gains = gain(facts, verdict, facts->path_s - stage->saved_s);
+	function = in_function(facts, stage->critical_path_s);
+	verdict->sentence = cpa_format_text(
+		"A stage limits this program: %s waits for %s, which has %s of the %s of the "
+		"critical path (%s)%s.",
+		reads ? facts->stream->to : facts->stream->from, stage->name,
+		cpa_format_seconds(stage->critical_path_s).text,
+		cpa_format_seconds(facts->path_s).text,
+		cpa_format_percent(stage->critical_path_s, facts->path_s).text, function);
+	verdict->action = cpa_format_text(
+		"Make %s cheaper, or divide its work among several; faster others gain nothing: %s.",
+		stage->name, gains);
+	verdict->options = ask(facts, stage->name, "--what-if 'thread:%s=0.5'", stage->name);
+	verdict->slot = stage->slot;
+	free(function);
+	free(gains);
+	return true;
+}
+
 /* "solver (rounds.c:27)". The caller frees it. */
 static char *routine(const struct cpa_verdict_class *class)
 {
@@ -574,6 +616,7 @@ const struct cpa_verdict_kind cpa_verdict_kinds[] = {
 	{ "lock", "--level object", is_lock },
 	{ "queue", "--level queue", is_queue },
 	{ "region", "--level region", is_region },
+	{ "stage", "--level stream", is_stage },
 	{ "imbalance", "--level thread", is_imbalance },
 	{ "turns", "--level object", is_turns },
 	{ "serial", "--level component", is_serial },

@@ -54,6 +54,8 @@ struct cpa_facts {
 	/* What each structure of the path costs; 0: none. */
 	const struct cpa_component_figures *lock;
 	const struct cpa_queue_figures *queue;
+	const struct cpa_stream_figures *stream;   /* whose limiting side has most of the path */
+	const struct cpa_component_figures *stage; /* the class of threads at that side */
 	struct cpa_verdict_class uneven, serial;
 	struct cpa_verdict_region region;
 	const struct cpa_component_figures *serial_function; /* NULL: none of theirs stands out */

@@ -235,6 +235,37 @@ static void put_queues(struct csv *csv, const struct cpa_profile *profile)
 	}
 }
 
+static void put_streams(struct csv *csv, const struct cpa_profile *profile)
+{
+	put_head(csv, "kind,from,to,streams,bytes,writes,reads,messages,stay_s,stay_p99_s,"
+		      "reader_waits,reader_wait_s,writer_waits,writer_wait_s,unmatched,uncertain,"
+		      "from_critical_path_s,to_critical_path_s,limit");
+	for (size_t i = 0; i < profile->streams; i++) {
+		const struct cpa_stream_figures *stream = &profile->stream[i];
+
+		put_text(csv, cpa_stream_word(stream->kind));
+		put_text(csv, stream->from);
+		put_text(csv, stream->to);
+		put_count(csv, stream->streams);
+		put_count(csv, stream->bytes);
+		put_count(csv, stream->writes);
+		put_count(csv, stream->reads);
+		put_count(csv, stream->messages);
+		put_real(csv, stream->stay_s);
+		put_real(csv, stream->stay_p99_s);
+		put_count(csv, stream->waits);
+		put_real(csv, stream->waited_s);
+		put_count(csv, stream->blocks);
+		put_real(csv, stream->blocked_s);
+		put_count(csv, stream->unmatched);
+		put_count(csv, stream->uncertain);
+		put_real(csv, stream->from_path_s);
+		put_real(csv, stream->to_path_s);
+		put_text(csv, cpa_stream_limit(stream));
+		end_row(csv);
+	}
+}
+
 /* A row for each component and sample, and one per sample for the program, without a component. */
 static void put_intervals(struct csv *csv, const struct cpa_profile *profile)
 {
@@ -330,12 +361,12 @@ static void put_edges(struct csv *csv, const struct cpa_profile *profile)
 void cpa_csv_write(const struct cpa_profile *profile, enum cpa_level level, FILE *out)
 {
 	static void (*const tables[CPA_LEVELS])(struct csv *, const struct cpa_profile *) = {
-		[CPA_LEVEL_ALL] = put_components,     [CPA_LEVEL_VERDICT] = put_verdict,
-		[CPA_LEVEL_PROGRAM] = put_program,    [CPA_LEVEL_COMPONENT] = put_components,
-		[CPA_LEVEL_THREAD] = put_threads,     [CPA_LEVEL_PROCESS] = put_processes,
-		[CPA_LEVEL_OBJECT] = put_objects,     [CPA_LEVEL_QUEUE] = put_queues,
-		[CPA_LEVEL_INTERVAL] = put_intervals, [CPA_LEVEL_PAG] = put_edges,
-		[CPA_LEVEL_REGION] = put_teams,
+		[CPA_LEVEL_ALL] = put_components,  [CPA_LEVEL_VERDICT] = put_verdict,
+		[CPA_LEVEL_PROGRAM] = put_program, [CPA_LEVEL_COMPONENT] = put_components,
+		[CPA_LEVEL_THREAD] = put_threads,  [CPA_LEVEL_PROCESS] = put_processes,
+		[CPA_LEVEL_OBJECT] = put_objects,  [CPA_LEVEL_QUEUE] = put_queues,
+		[CPA_LEVEL_STREAM] = put_streams,  [CPA_LEVEL_INTERVAL] = put_intervals,
+		[CPA_LEVEL_PAG] = put_edges,	   [CPA_LEVEL_REGION] = put_teams,
 	};
 
 	tables[level](&(struct csv){ .out = out }, profile);

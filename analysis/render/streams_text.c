@@ -4,30 +4,37 @@
 
 #include <libiberty/libiberty.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/util/format.h"
 
-/* Both ends are in the session. */
-static bool is_inside(const struct cpa_stream_figures *stream)
+/* The share of the critical path of the side that the other one waits for. */
+static struct cpa_figure share(const struct cpa_profile *profile,
+			       const struct cpa_stream_figures *stream, const char *limit)
 {
-	return stream->from && stream->to;
+	double path_s = profile->program.critical_path_s;
+
+	if (strcmp(limit, "writer") == 0)
+		return cpa_format_percent(stream->from_path_s, path_s);
+	if (strcmp(limit, "reader") == 0)
+		return cpa_format_percent(stream->to_path_s, path_s);
+	return (struct cpa_figure){ "-" };
 }
 
-static void put_row(struct cpa_table_text *table, const struct cpa_stream_figures *stream)
+static void put_row(struct cpa_table_text *table, const struct cpa_profile *profile,
+		    const struct cpa_stream_figures *stream)
 {
+	const char *limit = cpa_stream_limit(stream);
+	struct cpa_figure path = share(profile, stream, limit);
 	struct cpa_figure waited = cpa_format_seconds(stream->waited_s);
 	struct cpa_figure blocked = cpa_format_seconds(stream->blocked_s);
-	struct cpa_figure writes = cpa_format_count(stream->writes);
 	struct cpa_figure bytes = cpa_format_count(stream->bytes);
 	struct cpa_figure mean = cpa_format_seconds(stream->stay_s);
 	struct cpa_figure most = cpa_format_seconds(stream->stay_p99_s);
-	const char *limit = cpa_stream_limit(stream);
-	char *name = cpa_format_text("%s -> %s", stream->from, stream->to);
 
-	cpa_table_row(table, (const char *const[]){ waited.text, blocked.text, limit, bytes.text,
-						    writes.text, mean.text, most.text,
-						    cpa_stream_word(stream->kind), name });
-	free(name);
+	cpa_table_row(table, (const char *const[]){ waited.text, blocked.text, limit, path.text,
+						    bytes.text, mean.text, most.text,
+						    cpa_stream_word(stream->kind), stream->name });
 }
 
 static void put_foot(const struct cpa_page *page, const struct cpa_profile *profile, size_t shown,
@@ -38,10 +45,12 @@ static void put_foot(const struct cpa_page *page, const struct cpa_profile *prof
 					       cpa_format_count(outside).text,
 					       outside == 1 ? " has" : "s have") :
 			       xstrdup("");
-	char *note = concat("starved: how long readers waited for data; blocked: writers for room; "
-			    "limit: the side that the other one waits for. mean, p99: time from a "
-			    "write to the read of its last byte; p99 is exact to 12 %.",
-			    more, NULL);
+	char *note = concat(
+		"starved: how long readers waited for data; blocked: writers for room; "
+		"limit: the side that the other one waits for; path: its threads' share of the "
+		"critical path. mean, p99: time from a "
+		"write to the read of its last byte; p99 is exact to 12 %.",
+		more, NULL);
 
 	cpa_page_foot(page, shown, top, note);
 	free(note);
@@ -54,23 +63,23 @@ void cpa_text_streams(const struct cpa_page *page, const struct cpa_profile *pro
 	size_t shown = 0;
 
 	for (size_t i = 0; i < profile->streams; i++)
-		shown += is_inside(&profile->stream[i]);
+		shown += cpa_stream_is_inside(&profile->stream[i]);
 	if (shown == 0)
 		return;
 	cpa_page_heading(page, "Streams: who writes, who reads");
 	cpa_table_column(&table, "starved", false);
 	cpa_table_column(&table, "blocked", false);
 	cpa_table_column(&table, "limit", true);
+	cpa_table_column(&table, "path", false);
 	cpa_table_column(&table, "bytes", false);
-	cpa_table_column(&table, "writes", false);
 	cpa_table_column(&table, "mean", false);
 	cpa_table_column(&table, "p99", false);
 	cpa_table_column(&table, "kind", true);
 	cpa_table_column(&table, "writer -> reader", true);
 	for (size_t i = 0, rows = 0; i < profile->streams && rows < top; i++) {
-		if (!is_inside(&profile->stream[i]))
+		if (!cpa_stream_is_inside(&profile->stream[i]))
 			continue;
-		put_row(&table, &profile->stream[i]);
+		put_row(&table, profile, &profile->stream[i]);
 		rows++;
 	}
 	cpa_table_end(&table, page);

@@ -28,12 +28,12 @@
 const char *cpa_level_name(enum cpa_level level)
 {
 	static const char *const names[CPA_LEVELS] = {
-		[CPA_LEVEL_ALL] = "all",	   [CPA_LEVEL_VERDICT] = "verdict",
-		[CPA_LEVEL_PROGRAM] = "program",   [CPA_LEVEL_COMPONENT] = "component",
-		[CPA_LEVEL_PROCESS] = "process",   [CPA_LEVEL_THREAD] = "thread",
-		[CPA_LEVEL_OBJECT] = "object",	   [CPA_LEVEL_QUEUE] = "queue",
-		[CPA_LEVEL_INTERVAL] = "interval", [CPA_LEVEL_PAG] = "pag",
-		[CPA_LEVEL_REGION] = "region",
+		[CPA_LEVEL_ALL] = "all",	 [CPA_LEVEL_VERDICT] = "verdict",
+		[CPA_LEVEL_PROGRAM] = "program", [CPA_LEVEL_COMPONENT] = "component",
+		[CPA_LEVEL_PROCESS] = "process", [CPA_LEVEL_THREAD] = "thread",
+		[CPA_LEVEL_OBJECT] = "object",	 [CPA_LEVEL_QUEUE] = "queue",
+		[CPA_LEVEL_STREAM] = "stream",	 [CPA_LEVEL_INTERVAL] = "interval",
+		[CPA_LEVEL_PAG] = "pag",	 [CPA_LEVEL_REGION] = "region",
 	};
 
 	return names[level];
@@ -570,7 +570,7 @@ void cpa_text_write(const struct cpa_profile *profile, const struct cpa_page *pa
 		cpa_text_intervals(page, profile, all && top > SHOWN ? SHOWN : top);
 	if (all || level == CPA_LEVEL_QUEUE)
 		cpa_text_queues(page, profile, top);
-	if (all || level == CPA_LEVEL_QUEUE)
+	if (all || level == CPA_LEVEL_STREAM)
 		cpa_text_streams(page, profile, top);
 	if (program)
 		cpa_text_marks(page, profile, top);

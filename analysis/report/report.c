@@ -71,7 +71,7 @@ static const char help[] =
 	"\n"
 	"What to show:\n"
 	"  --level LEVEL             verdict, program, component, region, process, thread, object,\n"
-	"                            queue, interval, pag; default: all but pag\n"
+	"                            queue, stream, interval, pag; default: all but pag\n"
 	"  --top N                   rows of each table (text), default 10\n"
 	"  --phases                  phases of the run, each with its metrics and critical path\n"
 	"  --phase NAME=FROM..TO     add this range, in seconds; may be repeated\n"
@@ -166,9 +166,10 @@ static enum cpa_level parse_level(const char *value)
 	for (unsigned level = 0; level < CPA_LEVELS; level++)
 		if (strcmp(value, cpa_level_name(level)) == 0)
 			return level;
-	bad_usage("--level", value,
-		  "all, verdict, program, component, region, process, thread, object, queue, "
-		  "interval or pag expected");
+	bad_usage(
+		"--level", value,
+		"all, verdict, program, component, region, process, thread, object, queue, stream, "
+		"interval or pag expected");
 }
 
 static enum cpa_metric_level parse_metric_level(const char *value)

@@ -50,6 +50,7 @@ FORMS = (
     (),
     ("--level", "pag"),
     ("--format", "csv", "--level", "queue"),
+    ("--format", "csv", "--level", "stream"),
     ("--format", "csv", "--level", "interval"),
     ("--format", "csv", "--level", "pag"),
     ("--format", "folded"),

@@ -57,6 +57,8 @@ CASES = {
     "stdio": [("pipe", 4)],
 }
 PIPELINE = "seq 200000 | grep -v 7 | sort -n | tail -1"
+# Most of its time is that of sha512sum, by far: what the others do is to copy.
+STAGES = "head -c 100M /dev/zero | sha512sum | cat"
 WRITERS = [("seq", "grep"), ("grep", "sort"), ("sort", "tail")]
 
 
@@ -136,6 +138,33 @@ def check_pipeline(results, folder):
     dump.unlink()
 
 
+def check_stage(results, folder):
+    if len(os.sched_getaffinity(0)) < 2:
+        results.skip(STAGES, "2 processors needed")
+        return
+    dump = folder / "stages.dump"
+    done = run(["sh", "-c", STAGES], dump)
+    results.check(done.returncode == 0, f"{STAGES}: {done.stderr!r}")
+    verdict = read(dump)["verdict"]
+    results.check(
+        verdict["kind"] == "stage" and "waits for sha512sum, which has" in verdict["sentence"],
+        f"{STAGES}: {verdict['kind']}, {verdict['sentence']}",
+    )
+    table = subprocess.run(
+        [BUILD / "cpa-report", "--level", "stream", "--format", "csv", dump],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=True,
+    ).stdout.splitlines()
+    rows = [line.split(",")[:3] for line in table[1:]]
+    results.check(
+        ['"pipe"', '"head"', '"sha512sum"'] in rows and ['"pipe"', '"sha512sum"', '"cat"'] in rows,
+        f"--level stream as CSV: {rows}",
+    )
+    dump.unlink()
+
+
 def check_stranger(results, folder):
     """A writer that is not profiled: who waits for its end is not explained by an earlier close."""
     dump = folder / "stranger.dump"
@@ -189,6 +218,7 @@ def main():
         if len(sys.argv) < 2 or name in sys.argv[1:]:
             check_case(results, name, streams, folder)
     check_pipeline(results, folder)
+    check_stage(results, folder)
     check_stranger(results, folder)
     check_replaced(results, folder)
     for name, total in STALE.items():

@@ -17,6 +17,7 @@ static struct cpa_component_figures components[MOST];
 static struct cpa_object_figures objects[2];
 static struct cpa_queue_figures queues[1];
 static struct cpa_thread_figures threads[MOST];
+static struct cpa_stream_figures streams[2];
 static struct cpa_profile profile;
 static struct cpa_verdict verdict;
 
@@ -28,6 +29,7 @@ static int setup(void **state)
 	memset(objects, 0, sizeof(objects));
 	memset(queues, 0, sizeof(queues));
 	memset(threads, 0, sizeof(threads));
+	memset(streams, 0, sizeof(streams));
 	verdict = (struct cpa_verdict){ 0 };
 	profile = (struct cpa_profile){
 		.program = { .complete = true,
@@ -42,6 +44,7 @@ static int setup(void **state)
 		.object = objects,
 		.queue = queues,
 		.thread = threads,
+		.stream = streams,
 	};
 	return 0;
 }
@@ -315,6 +318,51 @@ static void test_queue(void **state)
 	       "times as fast on 4 processors, more on more of them.");
 }
 
+/* grep (slot 10) writes to sort (slot 11), which waited for @waited_s, and made it wait. */
+static void add_stream(double waited_s, double blocked_s)
+{
+	streams[profile.streams++] = (struct cpa_stream_figures){ .kind = CPA_STREAM_PIPE,
+								  .from = "grep",
+								  .to = "sort",
+								  .from_slot = 10,
+								  .to_slot = 11,
+								  .waited_s = waited_s,
+								  .blocked_s = blocked_s };
+}
+
+static void test_stage(void **state)
+{
+	(void)state;
+	add(CPA_THREAD, "grep", 6.64, 6);
+	add(CPA_THREAD, "sort", 1, 1);
+	add_stream(5, 1);
+	expect("stage",
+	       "A stage limits this program: sort waits for grep, which has 6.64 s of the 8.00 s of "
+	       "the critical path (83.0%).",
+	       "Make grep cheaper, or divide its work among several; faster others gain nothing: "
+	       "at most 2.00 times as fast on 4 processors, more on more of them.");
+	add(CPA_FUNCTION, "match", 4, 4);
+	expect("stage",
+	       "A stage limits this program: sort waits for grep, which has 6.64 s of the 8.00 s of "
+	       "the critical path (83.0%), most of it in the function match.",
+	       "Make grep cheaper, or divide its work among several; faster others gain nothing: "
+	       "at most 2.00 times as fast on 4 processors, more on more of them.");
+	/* The one that has the path is the one that waits: it waits for who has it elsewhere. */
+	streams[0].waited_s = 1;
+	streams[0].blocked_s = 5;
+	expect_kind("work");
+	components[0].critical_path_s = 1;
+	components[1].critical_path_s = 6.64;
+	components[1].saved_s = 6;
+	expect_kind("stage");
+	/* Who is at both ends waits for itself. */
+	streams[0].from_slot = 11;
+	expect_kind("work");
+	streams[0].from_slot = 10;
+	components[1].critical_path_s = 3.9;
+	expect_kind("work");
+}
+
 /* From three items nothing follows. */
 static void test_few_items(void **state)
 {
@@ -483,6 +531,7 @@ int main(void)
 		TEST(test_region),	   TEST(test_serial),	 TEST(test_queue),
 		TEST(test_in_turn),	   TEST(test_few_items), TEST(test_io),
 		TEST(test_idle),	   TEST(test_hand_offs), TEST(test_unseen),
+		TEST(test_stage),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
