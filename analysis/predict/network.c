@@ -48,7 +48,6 @@ static const char *add_term(struct cpa_network *network, const char *term)
 		if (!parse(term + strlen(LATENCY), times, &network->latency_s) ||
 		    network->latency_s > 1)
 			return "latency: a time of at most 1 s expected, as 10us";
-		network->has_latency = true;
 		return NULL;
 	}
 	if (strncmp(term, BANDWIDTH, strlen(BANDWIDTH)) == 0) {

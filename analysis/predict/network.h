@@ -2,9 +2,9 @@
 /*
  * analysis/predict/network.h - other costs of messages, as said on the command line
  *
- *	latency=TIME bandwidth=BYTES	of all streams: a message takes TIME (ns, us, ms, s), and its
- *					bytes as long as BYTES a second (K, M, G) need. Without a
- *					latency it is the recorded one
+ *	latency=TIME bandwidth=BYTES	of all streams: a message is under way for TIME (ns, us, ms,
+ *					s), and its bytes as long as BYTES a second (K, M, G) need,
+ *					in addition to the recorded time
  *	KIND:NAME=FACTOR		FACTOR times as long; KIND: pipe, unix, tcp, eventfd, *; NAME:
  *					"writer -> reader", with * and ? for any characters
  */
@@ -23,7 +23,7 @@ struct cpa_network_factor {
 };
 
 struct cpa_network {
-	bool asked, has_latency;
+	bool asked;
 	double latency_s, second_per_byte;
 	size_t factors;
 	struct cpa_network_factor *factor;

@@ -61,12 +61,11 @@ static void set_all(struct inquiry *q, const struct cpa_network *network)
 	for (uint32_t i = 1; i <= q->cast.streams; i++) {
 		struct cpa_transfer *transfer = &q->transfer[i];
 
-		*transfer = (struct cpa_transfer){ .recorded = !network->has_latency };
+		*transfer = (struct cpa_transfer){ .fixed = network->latency_s / tick_s,
+						   .recorded = 1 };
 		/* The counter of an eventfd has no size. */
 		if (stream_of(q, i) && stream_of(q, i)->kind != CPA_STREAM_EVENTFD)
 			transfer->per_byte = network->second_per_byte / tick_s;
-		if (network->has_latency)
-			transfer->fixed = network->latency_s / tick_s;
 	}
 }
 
@@ -76,8 +75,7 @@ bool predict_scales_nothing(const struct inquiry *q)
 	for (size_t i = 0; i < q->question->changes; i++)
 		if (q->question->change[i].kind == CPA_CHANGE_TRANSFER && !q->answer->waits)
 			return true;
-	return q->question->network.factors && !q->question->network.has_latency &&
-	       !q->answer->waits;
+	return q->question->network.factors && !q->answer->waits;
 }
 
 int predict_transfers(struct inquiry *q, char **error)

@@ -93,7 +93,7 @@ const struct cpa_metric_about *cpa_metric_about(enum cpa_metric metric)
 					    { THREAD, PROCEDURE, EVENT } },
 		[CPA_METRIC_BYTES] = { "M_b",
 				       "m_b_per_s",
-				       "bytes a second by read, write, send, recv; not stdio",
+				       "bytes a second by read, write, send, recv, stdio",
 				       CPA_IN_RATES,
 				       { THREAD } },
 		[CPA_METRIC_CALLS] = { "C",
