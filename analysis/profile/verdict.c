@@ -39,6 +39,36 @@ static struct cpa_verdict_class sum_class(const struct cpa_profile *profile,
 	return class;
 }
 
+/* Whether no two threads of the class of slot @slot are of one process. */
+static bool are_apart(const struct cpa_profile *profile, uint32_t slot)
+{
+	const struct cpa_thread_figures *thread = profile->thread;
+
+	for (size_t i = 0; i < profile->threads; i++) {
+		if (thread[i].slot != slot)
+			continue;
+		if (thread[i].earlier || !thread[i].process)
+			return false;
+		for (size_t k = 0; k < i; k++)
+			if (thread[k].slot == slot && thread[k].process == thread[i].process)
+				return false;
+	}
+	return true;
+}
+
+/*
+ * Whether threads of the class of slot @slot write to others, or read what they write: processes of one
+ * name are then stages, and no division of work.
+ */
+static bool has_streams(const struct cpa_profile *profile, uint32_t slot)
+{
+	for (size_t i = 0; i < profile->streams; i++)
+		if (cpa_stream_is_inside(&profile->stream[i]) &&
+		    (profile->stream[i].from_slot == slot || profile->stream[i].to_slot == slot))
+			return true;
+	return false;
+}
+
 /* Path time of locks that make threads wait: uneven work does not explain it. */
 static double contested_s(const struct cpa_profile *profile)
 {
@@ -72,10 +102,13 @@ static void find_classes(struct cpa_facts *facts)
 		if (class.in_turn)
 			continue;
 		gain = component->critical_path_s - locks_s - class.work_s / class.threads;
-		if (gain > facts->uneven_gain_s) {
-			facts->uneven = class;
-			facts->uneven_gain_s = gain;
-		}
+		if (gain <= facts->uneven_gain_s)
+			continue;
+		class.apart = are_apart(profile, component->slot);
+		if (class.apart && has_streams(profile, component->slot))
+			continue;
+		facts->uneven = class;
+		facts->uneven_gain_s = gain;
 	}
 }
 

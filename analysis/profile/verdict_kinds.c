@@ -440,6 +440,11 @@ static char *routine(const struct cpa_verdict_class *class)
 			       *where ? ")" : "");
 }
 
+static const char *noun(const struct cpa_verdict_class *class)
+{
+	return class->apart ? "processes" : "threads";
+}
+
 /* ", most of it in region edge" if a region, as a loop of OpenMP, has half of @chain_s; else "". */
 static char *in_region(const struct cpa_profile *profile, double chain_s)
 {
@@ -517,11 +522,12 @@ static bool is_imbalance(const struct cpa_facts *facts, struct cpa_verdict *verd
 	name = routine(class);
 	region = in_region(facts->profile, chain);
 	verdict->sentence = cpa_format_text(
-		"Uneven work limits this program: its %u threads of %s have %s of work each on "
+		"Uneven work limits this program: its %u %s of %s have %s of work each on "
 		"average, but the busiest has %s, and the longest chain of them is %s%s.",
-		class->threads, name, cpa_format_seconds(mean).text,
+		class->threads, noun(class), name, cpa_format_seconds(mean).text,
 		cpa_format_seconds(class->most_s).text, cpa_format_seconds(chain).text, region);
-	verdict->action = cpa_format_text("Divide the work evenly among these threads: %s.", gains);
+	verdict->action =
+		cpa_format_text("Divide the work evenly among these %s: %s.", noun(class), gains);
 	verdict->slot = class->component->slot;
 	free(region);
 	free(name);
@@ -540,13 +546,16 @@ static bool is_turns(const struct cpa_facts *facts, struct cpa_verdict *verdict)
 	gains = gain(facts, verdict, facts->path_s - facts->uneven_gain_s);
 	name = routine(class);
 	verdict->sentence = cpa_format_text(
-		"Threads that work in turn limit this program: its %u of %s have %s of work each "
+		"%s that work in turn limit this program: its %u of %s have %s of work each "
 		"on average, but one has to wait for another, in a chain of %s.",
-		class->threads, name, cpa_format_seconds(class->work_s / class->threads).text,
+		class->apart ? "Processes" : "Threads", class->threads, name,
+		cpa_format_seconds(class->work_s / class->threads).text,
 		cpa_format_seconds(chain).text);
 	verdict->action = cpa_format_text(
-		"Let them work at the same time; the table of locks shows what they wait for: %s.",
-		gains);
+		"Let %s at the same time%s: %s.", class->apart ? "more of them run" : "them work",
+		class->apart ? "" : "; the table of locks shows what they wait for", gains);
+	if (class->apart)
+		verdict->options = xstrdup("--level process");
 	verdict->slot = class->component->slot;
 	free(name);
 	free(gains);

@@ -33,6 +33,7 @@ struct cpa_verdict_class {
 	double most_s; /* of the one with most */
 	/* One thread; or each begins after the others, as the first threads of programs started in turn. */
 	bool in_turn;
+	bool apart; /* each is in a process of its own */
 };
 
 /* The parallel region of OpenMP whose threads share their work worst. */
