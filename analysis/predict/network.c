@@ -3,6 +3,7 @@
 #include "analysis/predict/network.h"
 
 #include <libiberty/libiberty.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,21 +60,23 @@ static const char *add_term(struct cpa_network *network, const char *term)
 	return "'latency=TIME bandwidth=BYTES' or KIND:NAME=FACTOR expected";
 }
 
-static bool parse_kind(const char *text, size_t length, enum cpa_stream_kind *kind)
+static bool parse_kind(const char *text, size_t length, unsigned *kinds)
 {
 	static const struct {
 		const char *word;
-		enum cpa_stream_kind kind;
-	} known[] = { { "pipe", CPA_STREAM_PIPE },
-		      { "unix", CPA_STREAM_UNIX },
-		      { "tcp", CPA_STREAM_TCP },
-		      { "eventfd", CPA_STREAM_EVENTFD },
-		      { "*", 0 } };
+		unsigned kinds;
+	} known[] = { { "pipe", 1u << CPA_STREAM_PIPE },
+		      { "unix", 1u << CPA_STREAM_UNIX | 1u << CPA_STREAM_PACKET |
+					1u << CPA_STREAM_DATAGRAM },
+		      { "tcp", 1u << CPA_STREAM_TCP },
+		      { "udp", 1u << CPA_STREAM_UDP },
+		      { "eventfd", 1u << CPA_STREAM_EVENTFD },
+		      { "*", UINT_MAX } };
 
 	for (unsigned i = 0; i < ARRAY_SIZE(known); i++) {
 		if (strlen(known[i].word) != length || strncmp(known[i].word, text, length) != 0)
 			continue;
-		*kind = known[i].kind;
+		*kinds = known[i].kinds;
 		return true;
 	}
 	return false;
@@ -84,8 +87,8 @@ static const char *add_factor(struct cpa_network *network, const char *text, con
 	const char *equals = strrchr(text, '=');
 	struct cpa_network_factor factor;
 
-	if (!parse_kind(text, (size_t)(colon - text), &factor.kind))
-		return "pipe, unix, tcp, eventfd or * expected before ':'";
+	if (!parse_kind(text, (size_t)(colon - text), &factor.kinds))
+		return "pipe, unix, tcp, udp, eventfd or * expected before ':'";
 	if (!equals || equals <= colon + 1)
 		return "KIND:NAME=FACTOR expected";
 	if (!cpa_change_factor(equals + 1, &factor.factor))

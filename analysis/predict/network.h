@@ -5,7 +5,7 @@
  *	latency=TIME bandwidth=BYTES	of all streams: a message is under way for TIME (ns, us, ms,
  *					s), and its bytes as long as BYTES a second (K, M, G) need,
  *					in addition to the recorded time
- *	KIND:NAME=FACTOR		FACTOR times as long; KIND: pipe, unix, tcp, eventfd, *; NAME:
+ *	KIND:NAME=FACTOR		FACTOR times as long; KIND: pipe, unix, tcp, udp, eventfd, *; NAME:
  *					"writer -> reader", with * and ? for any characters
  */
 #ifndef CPA_ANALYSIS_PREDICT_NETWORK_H
@@ -17,7 +17,7 @@
 #include "shadow/format/layout.h"
 
 struct cpa_network_factor {
-	enum cpa_stream_kind kind; /* 0: any */
+	unsigned kinds; /* bits 1 << enum cpa_stream_kind */
 	char *name;
 	double factor;
 };

@@ -2,6 +2,7 @@
 /* analysis/predict/predict_network.c - what the messages of each stream take after the changes */
 #include <fnmatch.h>
 #include <libiberty/libiberty.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,8 +22,8 @@ static bool is_named(const struct cpa_stream_figures *stream, const char *patter
 	return strcmp(pattern, stream->name) == 0 || fnmatch(pattern, stream->name, 0) == 0;
 }
 
-/* Messages of streams of @kind (0: any) that @pattern names take @factor times as long. */
-static bool scale(struct inquiry *q, enum cpa_stream_kind kind, const char *pattern, double factor)
+/* Messages of streams of @kinds that @pattern names take @factor times as long. */
+static bool scale(struct inquiry *q, unsigned kinds, const char *pattern, double factor)
 {
 	bool any = false;
 
@@ -30,7 +31,7 @@ static bool scale(struct inquiry *q, enum cpa_stream_kind kind, const char *patt
 		const struct cpa_stream_figures *stream = stream_of(q, i);
 		struct cpa_transfer *transfer = &q->transfer[i];
 
-		if (!stream || (kind && stream->kind != kind) || !is_named(stream, pattern))
+		if (!stream || !(kinds >> stream->kind & 1) || !is_named(stream, pattern))
 			continue;
 		transfer->fixed *= factor;
 		transfer->recorded *= factor;
@@ -43,7 +44,7 @@ static bool scale(struct inquiry *q, enum cpa_stream_kind kind, const char *patt
 /* A change of --what-if: a factor of 0 makes room, too. */
 static bool change(struct inquiry *q, const struct cpa_change *change)
 {
-	bool any = scale(q, 0, change->name, change->factor);
+	bool any = scale(q, UINT_MAX, change->name, change->factor);
 
 	for (uint32_t i = 1; i <= q->cast.streams && change->factor == 0; i++) {
 		const struct cpa_stream_figures *stream = stream_of(q, i);
@@ -92,11 +93,11 @@ int predict_transfers(struct inquiry *q, char **error)
 	for (size_t i = 0; i < network->factors; i++) {
 		const struct cpa_network_factor *f = &network->factor[i];
 
-		if (scale(q, f->kind, f->name, f->factor))
+		if (scale(q, f->kinds, f->name, f->factor))
 			continue;
-		*error = cpa_format_text("--network: no %s has the name '%s' (cpa-report --level "
-					 "stream lists them)",
-					 f->kind ? cpa_stream_word(f->kind) : "stream", f->name);
+		*error = cpa_format_text("--network: no stream of this kind has the name '%s' "
+					 "(cpa-report --level stream lists them)",
+					 f->name);
 		return -1;
 	}
 	for (size_t i = 0; i < q->question->changes; i++) {

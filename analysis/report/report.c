@@ -131,7 +131,7 @@ static const char help[] =
 	"                            need; with --group: between groups\n"
 	"  --network 'KIND:WRITER -> READER=FACTOR'\n"
 	"                            if they took FACTOR times as long; KIND: pipe, unix, tcp,\n"
-	"                            eventfd, *; may be repeated\n"
+	"                            udp, eventfd, *; may be repeated\n"
 	"  --curves                  also if each of the largest components took less time\n"
 	"\n"
 	"Exit status: 0, 1 for a dump that cannot be read or is not verified, 2 for wrong usage.\n";

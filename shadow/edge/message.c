@@ -100,6 +100,7 @@ bool cpa_message_read(struct cpa_self *self, struct cpa_stream *s, uint64_t name
 		__atomic_fetch_add(&s->unmatched, 1, __ATOMIC_RELAXED);
 		return false;
 	}
+	f->bytes = bytes;
 	__atomic_fetch_add(&s->reads, 1, __ATOMIC_RELAXED);
 	if (unlikely(uncertain))
 		__atomic_fetch_add(&s->uncertain, 1, __ATOMIC_RELAXED);

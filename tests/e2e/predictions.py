@@ -170,7 +170,7 @@ def check_network(results, build, folder):
         ("--network", "bandwidth=0"),
         ("--network", "pipe:no such=1"),
         ("--network", "tcp:*=1"),
-        ("--network", "udp:*=1"),
+        ("--network", "ftp:*=1"),
         ("--network", "pipe:*=-1"),
         ("--what-if", "stream:no such=0"),
         ("--what-if", "stream:*=drop"),

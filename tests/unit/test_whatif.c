@@ -209,10 +209,11 @@ static void test_network(void **state)
 	assert_null(cpa_network_add(&network, "unix:a -> b=0.5"));
 	assert_null(cpa_network_add(&network, "*:x:y=z=2"));
 	assert_int_equal(network.factors, 2);
-	assert_int_equal(network.factor[0].kind, CPA_STREAM_UNIX);
+	assert_int_equal(network.factor[0].kinds >> CPA_STREAM_UNIX & 1, 1);
+	assert_int_equal(network.factor[0].kinds >> CPA_STREAM_TCP & 1, 0);
 	assert_string_equal(network.factor[0].name, "a -> b");
 	assert_true(network.factor[0].factor == 0.5);
-	assert_int_equal(network.factor[1].kind, 0);
+	assert_int_equal(network.factor[1].kinds >> CPA_STREAM_UDP & 1, 1);
 	assert_string_equal(network.factor[1].name, "x:y=z");
 	cpa_network_fini(&network);
 }
@@ -238,7 +239,7 @@ static void test_wrong_network(void **state)
 		{ "pipe:=1", "KIND:NAME=FACTOR" },
 		{ "pipe:a", "KIND:NAME=FACTOR" },
 		{ "pipe=1:a", "before ':'" },
-		{ "udp:a=1", "before ':'" },
+		{ "ftp:a=1", "before ':'" },
 		{ "tcp:a=101", "a factor" },
 		{ "tcp:a=", "a factor" },
 	};
