@@ -12,9 +12,6 @@
 #include "analysis/util/printable.h"
 
 #define SHARE_UNSEEN   0.50  /* of the observed path */
-#define SHARE_IDLE     0.75  /* of the critical path: sleeps; of the observed path: idle time */
-#define SHARE_BUSY     0.50  /* work / idle time: with more, the program was not idle */
-#define SHARE_IO       0.50  /* of the critical path: other blocked time */
 #define SHARE_HANDOFFS 0.20  /* of the observed path without waits for processors */
 #define WAKES_MIN      100   /* fewer hand-offs are no pattern */
 #define WAKE_S	       10e-6 /* less work than that costs less than to wake a thread for it */
@@ -59,11 +56,7 @@ static char *on_processors(const struct cpa_facts *facts)
 			       facts->processors > 1 ? "s" : "");
 }
 
-/*
- * Set after_s for a change that shortens the path to @path_s, and return what that gains: "at most
- * 1.39 times as fast on 2 processors". The caller frees it.
- */
-static char *gain(const struct cpa_facts *facts, struct cpa_verdict *verdict, double path_s)
+char *cpa_verdict_gain(const struct cpa_facts *facts, struct cpa_verdict *verdict, double path_s)
 {
 	char *on = on_processors(facts), *text;
 	double times;
@@ -111,119 +104,6 @@ static bool is_unseen(const struct cpa_facts *facts, struct cpa_verdict *verdict
 		cpa_format_seconds(unseen_s).text, cpa_format_seconds(run_s).text);
 	verdict->action = xstrdup("Tell cpa of the program's own synchronization by "
 				  "CPA_HAPPENS_BEFORE() and CPA_HAPPENS_AFTER() (man cpa.h).");
-	return true;
-}
-
-/* Sum the path time of externals in @names; store the largest in *@most. */
-static double sum_externals(const struct cpa_facts *facts, const char *const *names,
-			    const struct cpa_component_figures **most)
-{
-	double sum = 0;
-
-	*most = NULL;
-	for (; *names; names++) {
-		const struct cpa_component_figures *each =
-			cpa_find_external(facts->profile, *names);
-
-		if (!each)
-			continue;
-		sum += each->critical_path_s;
-		if (!*most || each->critical_path_s > (*most)->critical_path_s)
-			*most = each;
-	}
-	return sum;
-}
-
-static bool sleeps(const struct cpa_facts *facts, struct cpa_verdict *verdict)
-{
-	const struct cpa_component_figures *sleep = cpa_find_external(facts->profile, "sleep");
-
-	if (!sleep || sleep->critical_path_s < SHARE_IDLE * facts->path_s ||
-	    sleep->critical_path_s <= 0)
-		return false;
-	verdict->sentence = cpa_format_text(
-		"Nothing to gain in this run: for %s of the critical path of %s the program slept.",
-		cpa_format_seconds(sleep->critical_path_s).text,
-		cpa_format_seconds(facts->path_s).text);
-	verdict->action = xstrdup("Sleep less, or profile a run in which it works.");
-	return true;
-}
-
-/* The kind of idle time with most of the observed path. NULL: none. */
-static const struct cpa_component_figures *most_idle(const struct cpa_profile *profile)
-{
-	const struct cpa_component_figures *most = NULL;
-
-	for (size_t i = 0; i < profile->components; i++) {
-		const struct cpa_component_figures *each = &profile->component[i];
-
-		if (each->kind == CPA_EXTERNAL && each->class == CPA_EXT_IDLE &&
-		    (!most || each->observed_path_s > most->observed_path_s))
-			most = each;
-	}
-	return most;
-}
-
-/*
- * A path that fills the run is the answer even if the thread that ended it was idle, and so is much
- * work: it may be what that thread waited for, in a way that cpa does not follow.
- */
-static bool is_idle(const struct cpa_facts *facts, struct cpa_verdict *verdict)
-{
-	const struct cpa_component_figures *most = most_idle(facts->profile);
-	const struct cpa_program_figures *program = &facts->profile->program;
-	/* Time on the run queue is the doing of other programs. */
-	double run_s = program->observed_path_s - program->segment_s[CPA_TIME_RUNQUEUE];
-	double idle = program->segment_blocked_s[CPA_EXT_IDLE];
-
-	if (sleeps(facts, verdict))
-		return true;
-	if (!most || idle < SHARE_IDLE * run_s || facts->path_s > (1 - SHARE_IDLE) * run_s ||
-	    facts->work_s > SHARE_BUSY * idle)
-		return false;
-	verdict->sentence = cpa_format_text(
-		"Nothing to gain in this run: for %s of %s the program waited for something to do "
-		"(%s).",
-		cpa_format_seconds(idle).text, cpa_format_seconds(program->observed_path_s).text,
-		most->name);
-	verdict->action = xstrdup("Profile it under load; then what limits it are its CPU time and "
-				  "the waits for its locks.");
-	return true;
-}
-
-static bool is_io(const struct cpa_facts *facts, struct cpa_verdict *verdict)
-{
-	static const char *const names[] = { "read",  "write",	 "sync", "child",
-					     "other", "connect", NULL };
-	const struct cpa_component_figures *most;
-	double blocked = sum_externals(facts, names, &most);
-	char *gains;
-
-	if (!most || blocked < SHARE_IO * facts->path_s)
-		return false;
-	gains = gain(facts, verdict, facts->path_s - blocked);
-	if (strcmp(most->name, "child") == 0) {
-		verdict->sentence = cpa_format_text(
-			"Other processes limit this program: for %s of the %s of the critical path "
-			"it waits for their end.",
-			cpa_format_seconds(blocked).text, cpa_format_seconds(facts->path_s).text);
-		verdict->action =
-			cpa_format_text("Make them faster, or start more at a time: %s.", gains);
-	} else {
-		bool known = strcmp(most->name, "other") != 0;
-
-		verdict->sentence = cpa_format_text(
-			"Input and output limit this program: for %s of the %s of the critical "
-			"path it is blocked%s%s.",
-			cpa_format_seconds(blocked).text, cpa_format_seconds(facts->path_s).text,
-			known ? ", most of it in " : " in calls that cpa does not wrap",
-			known ? most->name : "");
-		verdict->action = cpa_format_text("Ask for more at a time, or ahead of need, from "
-						  "files, devices or other hosts: %s.",
-						  gains);
-	}
-	verdict->slot = most->slot;
-	free(gains);
 	return true;
 }
 
@@ -333,7 +213,7 @@ static bool is_lock(const struct cpa_facts *facts, struct cpa_verdict *verdict)
 	if (!lock || !matters(facts, facts->lock_gain_s, others))
 		return false;
 	name = name_of(lock);
-	gains = gain(facts, verdict, facts->path_s - facts->lock_gain_s);
+	gains = cpa_verdict_gain(facts, verdict, facts->path_s - facts->lock_gain_s);
 	verdict->sentence = cpa_format_text(
 		"A lock limits this program: the %s is held for %s of the %s of the critical path.",
 		name, cpa_format_seconds(lock->critical_path_s).text,
@@ -359,7 +239,7 @@ static bool is_queue(const struct cpa_facts *facts, struct cpa_verdict *verdict)
 	    !matters(facts, facts->queue_gain_s, fmax(facts->uneven_gain_s, facts->serial_gain_s)))
 		return false;
 	noun = queue->by == CPA_BY_NAME || queue->by == CPA_BY_VARIABLE ? "queue " : "";
-	gains = gain(facts, verdict, facts->path_s - facts->queue_gain_s);
+	gains = cpa_verdict_gain(facts, verdict, facts->path_s - facts->queue_gain_s);
 	if (queue->critical_path_s >= queue->producers_path_s) {
 		verdict->sentence = cpa_format_text(
 			"The consumers of a queue limit this program: work on items of %s%s is %s "
@@ -412,7 +292,7 @@ static bool is_stage(const struct cpa_facts *facts, struct cpa_verdict *verdict)
 	if (!stage || !matters(facts, stage->saved_s, facts->queue_gain_s))
 		return false;
 	reads = stage->slot == facts->stream->from_slot;
-	gains = gain(facts, verdict, facts->path_s - stage->saved_s);
+	gains = cpa_verdict_gain(facts, verdict, facts->path_s - stage->saved_s);
 	function = in_function(facts, stage->critical_path_s);
 	verdict->sentence = cpa_format_text(
 		"A stage limits this program: %s waits for %s, which has %s of the %s of the "
@@ -469,7 +349,7 @@ static bool is_region(const struct cpa_facts *facts, struct cpa_verdict *verdict
 
 	if (!region->component || !matters(facts, region->gain_s, serial_s))
 		return false;
-	gains = gain(facts, verdict, facts->path_s - region->gain_s);
+	gains = cpa_verdict_gain(facts, verdict, facts->path_s - region->gain_s);
 	if (region->team && region->team->threads > 1) {
 		what = cpa_teams_uneven(region->team);
 		verdict->sentence = concat("Uneven work limits this program: ", what, NULL);
@@ -518,7 +398,7 @@ static bool is_imbalance(const struct cpa_facts *facts, struct cpa_verdict *verd
 	if (!class->component || !matters(facts, facts->uneven_gain_s, facts->serial_gain_s) ||
 	    (class->most_s - mean < facts->uneven_gain_s / 2 && !has_barriers(facts->profile)))
 		return false;
-	gains = gain(facts, verdict, facts->path_s - facts->uneven_gain_s);
+	gains = cpa_verdict_gain(facts, verdict, facts->path_s - facts->uneven_gain_s);
 	name = routine(class);
 	region = in_region(facts->profile, chain);
 	verdict->sentence = cpa_format_text(
@@ -543,7 +423,7 @@ static bool is_turns(const struct cpa_facts *facts, struct cpa_verdict *verdict)
 
 	if (!class->component || !matters(facts, facts->uneven_gain_s, facts->serial_gain_s))
 		return false;
-	gains = gain(facts, verdict, facts->path_s - facts->uneven_gain_s);
+	gains = cpa_verdict_gain(facts, verdict, facts->path_s - facts->uneven_gain_s);
 	name = routine(class);
 	verdict->sentence = cpa_format_text(
 		"%s that work in turn limit this program: its %u of %s have %s of work each "
@@ -572,7 +452,8 @@ static bool is_serial(const struct cpa_facts *facts, struct cpa_verdict *verdict
 
 	if (!class->component || share < CPA_SHARE_GAIN * facts->path_s)
 		return false;
-	gains = gain(facts, verdict, facts->path_s - share * (1 - 1 / facts->processors));
+	gains = cpa_verdict_gain(facts, verdict,
+				 facts->path_s - share * (1 - 1 / facts->processors));
 	if (function)
 		name = name_of(function);
 	verdict->sentence = cpa_format_text(
@@ -618,8 +499,8 @@ static bool is_work(const struct cpa_facts *facts, struct cpa_verdict *verdict)
 /* See verdict_kinds.h before you add a row. */
 const struct cpa_verdict_kind cpa_verdict_kinds[] = {
 	{ "unseen", "--level component", is_unseen },
-	{ "idle", "--level thread", is_idle },
-	{ "io", "--level component", is_io },
+	{ "idle", "--level thread", cpa_verdict_is_idle },
+	{ "io", "--level component", cpa_verdict_is_io },
 	{ "hand-offs", "--level object", is_handoffs },
 	{ "processors", "--level component", is_processors },
 	{ "lock", "--level object", is_lock },

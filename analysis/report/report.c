@@ -16,6 +16,7 @@
 #include "analysis/util/printable.h"
 #include "analysis/predict/question.h"
 #include "analysis/render/callers_text.h"
+#include "analysis/report/help.h"
 #include "analysis/report/pager.h"
 #include "analysis/report/writers.h"
 #include "analysis/profile/phases.h"
@@ -63,78 +64,6 @@ struct options {
 	bool tree;
 	struct cpa_question question;
 };
-
-static const char help[] =
-	"Usage: cpa-report [OPTIONS] [DUMP|PID]\n"
-	"Show what limits a program, from a dump that cpa run wrote, or of the process PID. Without\n"
-	"an argument: the newest *.dump in the current folder and its .cpa.\n"
-	"\n"
-	"What to show:\n"
-	"  --level LEVEL             verdict, program, component, region, process, thread, object,\n"
-	"                            queue, stream, interval, pag; default: all but pag\n"
-	"  --top N                   rows of each table (text), default 10\n"
-	"  --phases                  phases of the run, each with its metrics and critical path\n"
-	"  --phase NAME=FROM..TO     add this range, in seconds; may be repeated\n"
-	"  --phase-threshold STEP    how large a change begins a phase, 0.01 to 10; default: "
-	"chosen\n"
-	"  --metrics LEVEL           the metrics of IPS: program, machine, process, thread,\n"
-	"                            procedure, event, or all; see man cpa-metrics\n"
-	"  --histogram METRIC        one of these metrics over time, at the level of --metrics\n"
-	"  --callers NAME            who called this function on the critical path; NAME with * and "
-	"?\n"
-	"  --tree                    the critical path by who called whom. Both from a run with\n"
-	"                            CPA_STACKS=1\n"
-	"\n"
-	"How to show it:\n"
-	"  --format FORMAT           text (the default), json (the whole profile), csv (one table: "
-	"that\n"
-	"                            of --level, or the components), html, and for other "
-	"tools:\n"
-	"                            pprof, folded, speedscope, perfetto, sqlite\n"
-	"  --html FILE               write all of it as a page for a browser, which needs no "
-	"network\n"
-	"  --view                    write such a page to a temporary file and open it: cpa view\n"
-	"  --color auto|always|never default: auto, on a terminal unless NO_COLOR is set\n"
-	"  --width N                 columns of a line (text), default: the terminal's, or 80\n"
-	"  --no-pager                on a terminal, text is not led through CPA_PAGER, PAGER or less\n"
-	"  --help, --version\n"
-	"\n"
-	"From a dump with a journal:\n"
-	"  --idle weigh              idle time, and waits for nobody known, weigh in the critical "
-	"path\n"
-	"\n"
-	"Instead of the report, exact, from a dump with a journal (cpa run --journal):\n"
-	"  --zero KIND:NAME,...      the critical path if these components took no time, compared "
-	"with\n"
-	"                            that of the run; NAME with * and ?\n"
-	"  --paths                   the second and third critical path, and their overlap with "
-	"the first\n"
-	"  --verify                  compute the paths again from the journal and report "
-	"differences\n"
-	"\n"
-	"Instead of the report, a prediction of the run time, from a dump with a journal:\n"
-	"  --cores N[,N...]          on this many cores; with --html: for the sliders of the page\n"
-	"  --group 'CORES:NAME[,NAME...] ...'\n"
-	"                            with the threads of these names on these cores only\n"
-	"  --load N                  beside N other processes that always use a core\n"
-	"  --what-if KIND:NAME=FACTOR\n"
-	"                            if this component took FACTOR times as long; KIND: function,\n"
-	"                            lock, region, thread, queue, external; NAME as in the "
-	"report,\n"
-	"                            with * and ?. Also lock:NAME=drop, lock:NAME=split:N,\n"
-	"                            region:NAME=balance, 'region:NAME threads=N' (OpenMP),\n"
-	"                            'queue:NAME workers=N', 'stream:WRITER -> READER=FACTOR';\n"
-	"                            may be repeated\n"
-	"  --network 'latency=TIME bandwidth=BYTES'\n"
-	"                            if messages through pipes and sockets were under way for TIME\n"
-	"                            (as 10us), and their bytes as long as BYTES a second (as 1G)\n"
-	"                            need; with --group: between groups\n"
-	"  --network 'KIND:WRITER -> READER=FACTOR'\n"
-	"                            if they took FACTOR times as long; KIND: pipe, unix, tcp,\n"
-	"                            udp, eventfd, *; may be repeated\n"
-	"  --curves                  also if each of the largest components took less time\n"
-	"\n"
-	"Exit status: 0, 1 for a dump that cannot be read or is not verified, 2 for wrong usage.\n";
 
 /* Report a bad value of an option and exit with status 2. */
 static void __attribute__((noreturn))
@@ -373,7 +302,7 @@ static struct options parse_options(int argc, char **argv)
 			options.zero = optarg;
 			break;
 		case 'h':
-			fputs(help, stdout);
+			fputs(cpa_report_help, stdout);
 			exit(fflush(stdout) ? EXIT_BAD_DUMP : 0);
 		case 'v':
 			puts("cpa-report " CPA_VERSION);
