@@ -9,8 +9,9 @@
 #include "analysis/profile/build.h"
 #include "analysis/util/format.h"
 
-#define FEW   3u /* stacks from which on a caller is named in a sentence, */
-#define NAMED 2u /* and how many in a row */
+#define FEW	3u   /* stacks from which on a caller is named in a sentence, */
+#define NAMED	2u   /* and how many in a row */
+#define DEEPEST 200u /* callers above a context; a stack has fewer, a damaged file may have more */
 
 void cpa_contexts_free(struct cpa_contexts *contexts)
 {
@@ -77,8 +78,8 @@ static const struct cpa_component_figures *function_at(const struct functions *l
 static void read_context(struct cpa_build *build, const struct functions *list, uint32_t number,
 			 const struct cpa_context *row)
 {
-	const struct cpa_profile *profile = build->profile;
-	struct cpa_context_figures *c = &profile->contexts->context[number - 1];
+	struct cpa_context_figures *contexts = build->profile->contexts->context;
+	struct cpa_context_figures *c = &contexts[number - 1];
 	uint32_t site = (uint32_t)row->key;
 	const struct cpa_place *place;
 
@@ -90,7 +91,8 @@ static void read_context(struct cpa_build *build, const struct functions *list, 
 		return;
 	}
 	place = cpa_names_site(build->names, site, false);
-	if (c->caller >= number || !place->name) {
+	c->depth = c->caller && c->caller < number ? contexts[c->caller - 1].depth + 1 : 0;
+	if (c->caller >= number || c->depth > DEEPEST || !place->name) {
 		cpa_dump_skip(build->dump, CPA_TABLE_CONTEXTS);
 		return;
 	}

@@ -14,6 +14,7 @@
 /* A function called in a context. Figures are of stacks that end here, without what it called. */
 struct cpa_context_figures {
 	uint32_t caller; /* number of the caller's context, from 1; less than its own; 0: none */
+	uint32_t depth;	 /* callers above it */
 	uint32_t module; /* as in struct cpa_component_figures */
 	uint64_t offset;
 	char *name; /* NULL: the row is unused */
