@@ -72,6 +72,7 @@ LDLIBS_known_glib = $(shell pkg-config --libs glib-2.0)
 LDLIBS_known_uv   = $(shell pkg-config --libs libuv)
 LDLIBS_known_apr  = $(shell pkg-config --libs apr-util-1 apr-1)
 LDLIBS_steps      = -lgomp
+LDLIBS_openmp_operations = -lgomp
 LDLIBS_blocking_matrix = $(LDLIBS_known_glib) $(LDLIBS_known_uv) $(LDLIBS_known_apr)
 
 PRODUCTS := $(if $(wildcard preload/*/*.c),$(O)/libcpa.so) $(if $(REPORT_OBJ),$(O)/cpa-report \

@@ -131,3 +131,89 @@ int sem_post(sem_t *s)
 	release(s);
 	return REAL(sem_post)(s);
 }
+
+void omp_set_lock(void *lock);
+void omp_unset_lock(void *lock);
+void GOMP_critical_start(void);
+void GOMP_critical_end(void);
+void GOMP_barrier(void);
+void GOMP_taskwait(void);
+void GOMP_parallel(void (*f)(void *), void *data, unsigned threads, unsigned flags);
+void GOMP_task(void (*f)(void *), void *data, void (*copy)(void *, void *), long size, long align,
+	       _Bool deferred, unsigned flags, void **depend, int priority, void *detach);
+
+void omp_set_lock(void *lock)
+{
+	REAL(omp_set_lock)(lock);
+	acquired(lock);
+}
+
+void omp_unset_lock(void *lock)
+{
+	release(lock);
+	REAL(omp_unset_lock)(lock);
+}
+
+void GOMP_critical_start(void)
+{
+	REAL(GOMP_critical_start)();
+	acquired(lines);
+}
+
+void GOMP_critical_end(void)
+{
+	release(lines);
+	REAL(GOMP_critical_end)();
+}
+
+void GOMP_barrier(void)
+{
+	release(&level);
+	REAL(GOMP_barrier)();
+	acquired(&level);
+}
+
+void GOMP_taskwait(void)
+{
+	release(&level);
+	REAL(GOMP_taskwait)();
+	acquired(&level);
+}
+
+/* A region or a task: its code and data. */
+struct code {
+	void (*f)(void *);
+	void *data;
+};
+
+static void run(void *code)
+{
+	struct code *c = code;
+
+	acquired(&level);
+	c->f(c->data);
+	release(&level);
+}
+
+void GOMP_parallel(void (*f)(void *), void *data, unsigned threads, unsigned flags)
+{
+	struct code c = { f, data };
+
+	release(&level);
+	REAL(GOMP_parallel)(run, &c, threads, flags);
+	acquired(&level);
+}
+
+/* Of tasks without data: the others would need a block of their own. */
+void GOMP_task(void (*f)(void *), void *data, void (*copy)(void *, void *), long size, long align,
+	       _Bool deferred, unsigned flags, void **depend, int priority, void *detach)
+{
+	struct code c = { f, NULL };
+
+	release(&level);
+	if (size)
+		REAL(GOMP_task)
+	(f, data, copy, size, align, deferred, flags, depend, priority, detach);
+	else REAL(GOMP_task)(run, &c, NULL, sizeof(c), sizeof(void *), deferred, flags, depend,
+			     priority, detach);
+}

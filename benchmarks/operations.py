@@ -102,6 +102,34 @@ def operations(cpa, quick):
     return table(head, rows)
 
 
+# name: what it is, what cpa may add, ns; see openmp_operations.c
+OPENMP = {
+    "lock": ("`omp_set_lock` + `omp_unset_lock`, one thread's own", "15"),
+    "critical": ("critical section, one thread's own", "15"),
+    "region-alone": ("region of one thread", ""),
+    "region": ("region of two threads", "300"),
+    "barrier": ("barrier of two threads", ""),
+    "task": ("task, made and run by one thread", "150"),
+}
+
+
+def openmp(cpa, quick):
+    """Least figures: natively, with wrappers that only read the clock, with cpa."""
+    program, rounds, rows = cpa.program("openmp_operations"), 3 if quick else 6, []
+    clock = {"LD_PRELOAD": cpa.program("bare.so"), "BARE": "clock"}
+    for name, (what, target) in OPENMP.items():
+        # Two threads that spin for each other take long where other work has a processor.
+        words = [program, name, "20000" if name in ("region", "barrier") else "200000"]
+        found = interleaved({"native": lambda w=words: number(run(w)),
+                             "clock": lambda w=words: number(run(w, clock)),
+                             "cpa": lambda w=words: number(run(w, cpa.environment()))}, rounds)
+        native, floor, own = (min(found[key]) for key in ("native", "clock", "cpa"))
+        rows.append([what, f"{native:.1f}", f"{floor:.1f}", f"{own:.1f}", f"{own - native:.1f}",
+                     target or "-", f"{spread(found['native']):.0%}"])
+    return table(["operation", "native ns", "clock alone", "cpa ns", "cpa adds", "target",
+                  "native spread"], rows)
+
+
 STEPS = {
     "private": ("lock+unlock, one thread's own", "20"),
     "again": ("same, shared earlier", "20"),
@@ -115,6 +143,11 @@ STEPS = {
     "signal": ("condition signal, nobody waits", "20"),
     "enqueue-dequeue": ("enqueue+dequeue of an annotated queue", "20"),
     "annotation": ("one annotation", "20"),
+    "omp-lock": ("`omp_set_lock`+`omp_unset_lock`, one thread's own", "20"),
+    "omp-critical": ("OpenMP critical section, one thread's own", "20"),
+    "omp-region-alone": ("OpenMP region of one thread", "0"),
+    "omp-region": ("OpenMP region of two threads, of which one is counted", "0"),
+    "omp-task": ("OpenMP task and the wait for it", "0"),
 }
 
 
