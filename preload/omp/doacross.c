@@ -128,6 +128,7 @@ static void post(struct cpa_part *part, const long *counts, uint64_t caller)
 
 	if (unlikely(!w))
 		return;
+	part->posted = key;
 	cpa_event(w, CPA_EV_BEFORE, caller, part->team->region);
 	if (likely(o))
 		cpa_cell_put(&w->self, &o->merged, key, &w->self.row->path);
@@ -135,12 +136,15 @@ static void post(struct cpa_part *part, const long *counts, uint64_t caller)
 	errno = err;
 }
 
-/* It waits, in @part or in none; see cpa_turn_wait(). */
-static struct cpa_op wait_begin(struct cpa_part *part, uint64_t caller)
+/*
+ * It waits, in @part or in none, for the iteration @counts; see cpa_turn_wait(). Not if that was its own
+ * last one.
+ */
+static struct cpa_op wait_begin(const struct cpa_part *part, const long *counts, uint64_t caller)
 {
 	struct cpa_op op = CPA_OP(NULL, caller);
 
-	return part ? cpa_turn_wait(caller) : op;
+	return part && part->posted != key_of(counts, part->counts) ? cpa_turn_wait(caller) : op;
 }
 
 /* It went on behind the iteration @counts. @may_miss: there may be no such iteration. */
@@ -173,8 +177,10 @@ static void begin(unsigned counts)
 	/* Relaxed: who waits in the loop has begun it. */
 	if (unlikely(counts > FEW))
 		__atomic_store_n(&arguments, MOST, __ATOMIC_RELAXED);
-	if (part)
+	if (part) {
 		part->counts = counts;
+		part->posted = 0;
+	}
 }
 
 #define START(name, number)                                                                        \
@@ -209,26 +215,27 @@ POST(GOMP_doacross_ull_post, ull)
 #define OF_32(at, i) EIGHT(at, i), EIGHT(at, (i) + 8), EIGHT(at, (i) + 16), EIGHT(at, (i) + 24)
 #define ALL(at)	     OF_32(at, 0), OF_32(at, 32), OF_32(at, 64), OF_32(at, 96)
 
-#define WAIT(name, number)                                                                    \
-	CPA_EXPORT void name(number first, ...)                                               \
-	{                                                                                     \
-		ORIGINAL(name);                                                               \
-		struct cpa_op op = wait_begin(part_in((const void *)original), CPA_CALLER()); \
-		/* Relaxed: see begin(). */                                                   \
-		uint32_t n = __atomic_load_n(&arguments, __ATOMIC_RELAXED);                   \
-		number at[MOST];                                                              \
-		va_list list;                                                                 \
-                                                                                              \
-		at[0] = first;                                                                \
-		va_start(list, first);                                                        \
-		for (uint32_t i = 1; i < n; i++)                                              \
-			at[i] = va_arg(list, number);                                         \
-		va_end(list);                                                                 \
-		if (likely(original && n == FEW))                                             \
-			original(at[0], at[1], at[2], at[3], at[4], at[5]);                   \
-		else if (original)                                                            \
-			original(ALL(at));                                                    \
-		wait_end(&op, (const long *)at, false);                                       \
+#define WAIT(name, number)                                                                        \
+	CPA_EXPORT void name(number first, ...)                                                   \
+	{                                                                                         \
+		ORIGINAL(name);                                                                   \
+		/* Relaxed: see begin(). */                                                       \
+		uint32_t n = __atomic_load_n(&arguments, __ATOMIC_RELAXED);                       \
+		number at[MOST];                                                                  \
+		va_list list;                                                                     \
+		struct cpa_op op;                                                                 \
+                                                                                                  \
+		at[0] = first;                                                                    \
+		va_start(list, first);                                                            \
+		for (uint32_t i = 1; i < n; i++)                                                  \
+			at[i] = va_arg(list, number);                                             \
+		va_end(list);                                                                     \
+		op = wait_begin(part_in((const void *)original), (const long *)at, CPA_CALLER()); \
+		if (likely(original && n == FEW))                                                 \
+			original(at[0], at[1], at[2], at[3], at[4], at[5]);                       \
+		else if (original)                                                                \
+			original(ALL(at));                                                        \
+		wait_end(&op, (const long *)at, false);                                           \
 	}
 
 WAIT(GOMP_doacross_wait, long)
@@ -238,10 +245,8 @@ WAIT(GOMP_doacross_ull_wait, ull)
 CPA_EXPORT void __kmpc_doacross_init(void *place, int thread, int counts, void *bounds)
 {
 	ORIGINAL(__kmpc_doacross_init);
-	struct cpa_part *part = cpa_part();
 
-	if (part)
-		part->counts = (uint32_t)counts;
+	begin((unsigned)counts);
 	if (likely(original))
 		original(place, thread, counts, bounds);
 }
@@ -259,7 +264,7 @@ CPA_EXPORT void __kmpc_doacross_post(void *place, int thread, const int64_t *cou
 CPA_EXPORT void __kmpc_doacross_wait(void *place, int thread, const int64_t *counts)
 {
 	ORIGINAL(__kmpc_doacross_wait);
-	struct cpa_op op = wait_begin(cpa_part(), CPA_CALLER());
+	struct cpa_op op = wait_begin(cpa_part(), counts, CPA_CALLER());
 
 	if (likely(original))
 		original(place, thread, counts);
