@@ -248,6 +248,16 @@ static void resolve(const struct cpa_next_symbol_library *library, unsigned numb
 	dl_iterate_phdr(find, &s);
 }
 
+/* A program that tests for the function, and finds ours, may call it without end. */
+static void warn_once(struct cpa_next_symbol_library *library, unsigned number)
+{
+	uint32_t bit = UINT32_C(1) << number;
+
+	/* Relaxed: a set of its own. */
+	if (!(__atomic_fetch_or(&library->missing, bit, __ATOMIC_RELAXED) & bit))
+		cpa_warn("no original of %s found", library->names[number]);
+}
+
 /*
  * Signals are held: a handler that jumped out of dl_iterate_phdr() would leave the loader's list
  * locked. If the profile has ended, system calls may be forbidden: do without.
@@ -268,7 +278,7 @@ static __attribute__((noinline, cold)) void *find_slow(struct cpa_next_symbol_li
 	resolve(library, number, caller, &m);
 	keep(library, &m);
 	if (!m.function[number])
-		cpa_warn("no original of %s found; calls to it fail", library->names[number]);
+		warn_once(library, number);
 	if (holds)
 		cpa_signal_let(&before);
 	cpa_tls.inside = inside;

@@ -24,7 +24,7 @@
 #include "preload/libc/real.h"
 #include "preload/core/track.h"
 
-#define CPA_NEXT_SYMBOL_FUNCTIONS 32u
+#define CPA_NEXT_SYMBOL_FUNCTIONS 32u /* as many as bits in `missing` */
 #define CPA_NEXT_SYMBOL_MODULES	  8u
 
 /*
@@ -43,7 +43,8 @@ struct cpa_next_symbol_library {
 	unsigned count;
 	/* Originals in the program and the libraries it needs, never unloaded. Written at start. */
 	void *programs[CPA_NEXT_SYMBOL_FUNCTIONS];
-	unsigned next; /* module to be replaced */
+	unsigned next;	  /* module to be replaced */
+	uint32_t missing; /* atomic; bit i: it was said that function i has no original */
 	struct cpa_next_symbol_module modules[CPA_NEXT_SYMBOL_MODULES];
 };
 

@@ -270,6 +270,10 @@ def check_copies(results, folder):
     same(results, folder, "two copies of libgomp", [program, one, other])
     run(["gcc", "-O1", "-fPIE", "-pie", "-pthread", WEAK, "-o", folder / "weak"])
     same(results, folder, "no libgomp", [folder / "weak"])
+    loud = {**profiled_environment(folder / "warned.dump"), "CPA_QUIET": "0"}
+    warnings = run_same([folder / "weak"], loud)[2].splitlines()
+    said = [line.partition("warning: ")[2] for line in warnings if "no original of" in line]
+    results.check(said and len(said) == len(set(said)), f"each missing function is told once: {said}")
     run(["gcc", *FLAGS, f"-I{SOURCE.parents[2]}", STOP, "-o", folder / "stop"])
     same(results, folder, "stopped in a region", [folder / "stop"])
     queues = [c for c in read(folder / "stopped in a region.dump")["components"] if c["kind"] == "queue"]
