@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/omp/doacross.c - loops with ordered(n): iterations that wait for others, depend(sink), and
- * tell that they are that far, depend(source)
+ * preload/omp/doacross.c - loops with ordered(n), whose iterations are named by n numbers: depend(sink)
+ * waits for an iteration, depend(source) tells that one is that far
  *
- * A post puts the thread's path into one of the team's cells, chosen by the numbers of the iteration; a
- * wait for the iteration takes it from there. There are few cells: who waits for an iteration whose cell
- * another one has since then finds nothing. The team was that much ahead of it, so it did not wait.
+ * A post (source) puts the thread's path into one of the team's CELLS cells, which the numbers of the
+ * iteration choose; a wait (sink) for the iteration takes it from there. If a later post has used the cell
+ * since, the wait finds nothing. Then the team was far ahead of it, so it hardly waited.
  *
- * The original of a wait takes as many arguments as the loop has numbers, which a call does not tell. It
- * reads those only, so it gets more of them.
+ * GOMP_doacross_wait() takes n arguments, and a call does not tell n. The original reads the first n only,
+ * so it is passed more than there may be.
  */
 #include "preload/omp/omp.h"
 

@@ -70,8 +70,8 @@ struct cpa_part {
 	uint32_t region;  /* component row of the region */
 	uint32_t members; /* threads of the team; 0: not known yet */
 	uint64_t round;	  /* of the team's barrier: those that the thread has left */
-	uint32_t counts;  /* numbers that name an iteration of its loop with ordered(counts) */
-	uint64_t posted;  /* that of them which it told of last; 0: none */
+	uint32_t counts;  /* of its loop with ordered(n): n, 0: none; see doacross.c */
+	uint64_t posted;  /* key of the iteration of which it was the source last; 0: none */
 	/* Its implicit task: NULL until that has children. What the thread ran outside the team. */
 	struct cpa_task *task, *outer_task;
 	struct cpa_omp_wait *outer_wait;

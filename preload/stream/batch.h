@@ -2,8 +2,9 @@
 /*
  * preload/stream/batch.h - several messages with one call: sendmmsg() and recvmmsg()
  *
- * Of a stream of bytes the call is one write or read. Of others each message is one; those behind the
- * first CPA_BATCH_MOST that are sent leave no record.
+ * Of a stream of bytes the call is one write or read. Of others each message is one. Messages that are
+ * sent leave no record behind the first CPA_BATCH_MOST, nor, where they have addresses, behind the first.
+ * errno is kept.
  */
 #ifndef CPA_PRELOAD_STREAM_BATCH_H
 #define CPA_PRELOAD_STREAM_BATCH_H
@@ -12,8 +13,9 @@
 
 #define CPA_BATCH_MOST 16u
 
+/* Messages that are being sent. Lives on the stack of the thread. */
 struct cpa_batch {
-	unsigned n;
+	unsigned n; /* of `use` */
 	struct cpa_stream_use use[CPA_BATCH_MOST];
 };
 

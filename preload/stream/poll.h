@@ -17,12 +17,15 @@
 #include "preload/stream/stream.h"
 
 CPA_HIDDEN bool cpa_poll_ended(const struct pollfd *fds, nfds_t n, int ret, uint64_t caller);
+
+/* A receive of @fd that left the bytes there (MSG_PEEK) is such a wait. */
 static inline bool cpa_peek_ended(int fd, ssize_t ret, uint64_t caller)
 {
 	struct pollfd p = { fd, POLLIN, POLLIN };
 
 	return cpa_poll_ended(&p, 1, ret >= 0, caller);
 }
+
 CPA_HIDDEN bool cpa_select_ended(int n, const fd_set *in, int ret, uint64_t caller);
 CPA_HIDDEN bool cpa_epoll_ended(int epoll, const struct epoll_event *events, int ret,
 				uint64_t caller);

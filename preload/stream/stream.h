@@ -55,8 +55,8 @@ CPA_HIDDEN bool cpa_stream_was_read(const struct cpa_stream_use *use, ssize_t re
 				    const void *bytes, uint64_t caller);
 
 /*
- * The read returned @ret, and its bytes lie in @bytes (NULL: in several pieces). Return whether what it waited for, if it was blocked, is known, so that no
- * time of it is external.
+ * The read returned @ret, and its bytes lie in @bytes (NULL: in several pieces). Return whether what it
+ * waited for, if it was blocked, is known, so that no time of it is external.
  */
 static inline bool cpa_stream_did_read(const struct cpa_stream_use *use, ssize_t ret,
 				       const void *bytes, uint64_t caller)
@@ -88,7 +88,10 @@ static inline bool cpa_stream_did_write(struct cpa_stream_use *use, ssize_t ret,
 	return unlikely(use->stream) && cpa_stream_was_written(use, ret, caller);
 }
 
-/* An event at which the thread joins what it waited for, if it was @blocked, or read. Inside. */
+/*
+ * An event at which the thread joins what was @found: it waited for that, if it was @blocked, or read it,
+ * if it @took bytes. Inside our code only.
+ */
 CPA_HIDDEN void cpa_stream_take(struct cpa_worker *w, struct cpa_stream_found *found, bool took,
 				bool blocked, enum cpa_event_kind kind, uint64_t caller);
 

@@ -2,7 +2,8 @@
 /*
  * preload/unwind/cursor.h - read numbers from bytes that may be damaged
  *
- * Behind the end everything reads as 0, and `bad` is set.
+ * Behind the end everything reads as 0, and `bad` is set. A cursor owns nothing: its bytes must outlive
+ * it. No function makes system calls or takes locks; async-signal-safe, as is all of this room.
  */
 #ifndef CPA_PRELOAD_UNWIND_CURSOR_H
 #define CPA_PRELOAD_UNWIND_CURSOR_H
@@ -12,10 +13,11 @@
 #include <string.h>
 
 struct cpa_cursor {
-	const uint8_t *at, *end;
-	bool bad;
+	const uint8_t *at, *end; /* next byte; just behind the last one */
+	bool bad;		 /* somebody read behind the end */
 };
 
+/* Whether @bytes are left; if not, the cursor is at its end and bad. */
 static inline bool cpa_cursor_has(struct cpa_cursor *c, uint64_t bytes)
 {
 	if ((uint64_t)(c->end - c->at) >= bytes)
@@ -37,6 +39,7 @@ static inline uint64_t cpa_cursor_number(struct cpa_cursor *c, unsigned bytes)
 	return value;
 }
 
+/* The same as a number in two's complement; @bytes is 1 to 8. */
 static inline int64_t cpa_cursor_signed(struct cpa_cursor *c, unsigned bytes)
 {
 	unsigned shift = 64 - 8 * bytes;
@@ -44,6 +47,7 @@ static inline int64_t cpa_cursor_signed(struct cpa_cursor *c, unsigned bytes)
 	return (int64_t)(cpa_cursor_number(c, bytes) << shift) >> shift;
 }
 
+/* A number of 7 bits a byte, LEB128 (DWARF 5, 7.6). Bits above the lowest 64 are dropped. */
 static inline uint64_t cpa_cursor_leb(struct cpa_cursor *c, bool is_signed)
 {
 	uint64_t value = 0, byte;

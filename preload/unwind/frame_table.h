@@ -4,7 +4,10 @@
  *
  * Modules carry these tables also when they are stripped. They are found by _dl_find_object(),
  * which takes no lock. Everything is read within the module's one mapped segment that holds the
- * tables, and checked: a damaged table yields nothing.
+ * tables, and checked: a damaged table yields nothing. Formats: LSB 5.0, Core, 10.6.
+ *
+ * What is found points into the module, and is valid until that is unloaded: cpa_dlopen_hold().
+ * Async-signal-safe; no system calls.
  */
 #ifndef CPA_PRELOAD_UNWIND_FRAME_TABLE_H
 #define CPA_PRELOAD_UNWIND_FRAME_TABLE_H
@@ -17,17 +20,17 @@ struct cpa_frame_table {
 	const uint8_t *from, *to; /* the segment with its tables */
 	const uint8_t *header;	  /* the search table is relative to it */
 	const uint8_t *entries;
-	uint32_t count;
+	uint32_t count; /* of entries, by address */
 };
 
 /* What the compiler says of a function. */
 struct cpa_frame_description {
-	uint64_t start, end;
+	uint64_t start, end;	       /* addresses in memory; end: just behind the last byte */
 	struct cpa_cursor common, own; /* programs of the CIE and of the FDE */
-	uint64_t code_unit;
-	int64_t data_unit;
-	uint64_t return_column;
-	bool is_signal; /* frame of the kernel's call of a signal handler */
+	uint64_t code_unit;	       /* bytes of code that an advance counts in */
+	int64_t data_unit;	       /* bytes that offsets count in */
+	uint64_t return_column;	       /* number of the register that holds the return address */
+	bool is_signal;		       /* frame of the kernel's call of a signal handler */
 };
 
 /* Find the table of the module that holds @address. False: there is none that is understood. */

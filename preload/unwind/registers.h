@@ -10,6 +10,7 @@
 
 #include "shadow/arch/arch.h"
 
+/* Of one frame. The caller owns it. */
 struct cpa_registers {
 	uint64_t value[CPA_ARCH_REGISTERS];
 	uint32_t known; /* bit i: value[i] is that of the frame */

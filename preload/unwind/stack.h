@@ -14,20 +14,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What a thread knows of its own stack; only the thread reads and writes it. Addresses. */
 struct cpa_stack_bounds {
 	uint64_t top; /* end of the thread's own stack; 0: not known */
 	uint64_t low; /* from here to the top it can be read; 0: nothing asked yet */
 };
 
-/* A part of the stack that can be read. */
+/* A part of the stack that can be read: addresses, `to` just behind the last byte. */
 struct cpa_stack_part {
 	uint64_t from, to;
 };
 
-/* The calling thread begins, on its own stack. */
+/* The calling thread begins, on its own stack. No system call. */
 __attribute__((visibility("hidden"))) void cpa_stack_begin(struct cpa_stack_bounds *bounds);
 
-/* The part from @sp on. Its end is @sp if nothing can be read. Makes system calls. */
+/*
+ * The part from @sp on. Its end is @sp if nothing can be read. Makes system calls, by cpa_kernel() alone;
+ * async-signal-safe; errno is changed. At most 16 MiB of the thread's own stack, or 256 KiB of another.
+ */
 __attribute__((visibility("hidden"))) struct cpa_stack_part
 cpa_stack_from(struct cpa_stack_bounds *bounds, uint64_t sp);
 

@@ -19,19 +19,19 @@
 
 /* What an instruction's table row says, if it is a usual one: preload/unwind/walk.c. */
 struct cpa_walk_rule {
-	uint64_t pc;	   /* 0: none */
-	uint64_t function; /* where the function begins; 0: not known */
-	int32_t offset;	   /* of the CFA */
-	uint8_t base;	   /* register of the CFA */
-	uint8_t how;
+	uint64_t pc;		       /* 0: none */
+	uint64_t function;	       /* where the function begins; 0: not known */
+	int32_t offset;		       /* of the CFA */
+	uint8_t base;		       /* register of the CFA */
+	uint8_t how;		       /* how to get on: an enum of preload/unwind/walk.c */
 	int16_t saved[CPA_ARCH_SAVED]; /* bytes from the CFA to each saved register; 0: not saved */
 };
 
-/* A thread's memory for walks. */
+/* A thread's memory for walks: all zeros, or an earlier thread's; `bounds` set by cpa_stack_begin(). */
 struct cpa_walk {
 	struct cpa_stack_bounds bounds;
-	uint32_t frames;
-	bool complete; /* the walk came to the thread's start */
+	uint32_t frames; /* of the last walk: how many of `function` are set */
+	bool complete;	 /* the walk came to the thread's start */
 	/*
 	 * Innermost first: where each frame's function begins, or, if no table covers the frame, the
 	 * page of its instruction.
@@ -44,10 +44,13 @@ struct cpa_walk {
 	struct cpa_frame_program program;
 };
 
-/* Forget the tables. */
+/* Forget what was learnt of modules: one was unloaded, and others may lie in its place. */
 __attribute__((visibility("hidden"))) void cpa_walk_forget(struct cpa_walk *walk);
 
-/* Find the frames from the registers @from of the calling thread. Makes system calls. */
+/*
+ * Find the frames from the registers @from of the calling thread: `frames`, `function` and `complete`.
+ * No module may be unloaded meanwhile: cpa_dlopen_hold(). Makes system calls; errno is changed.
+ */
 __attribute__((visibility("hidden"))) void cpa_walk_from(struct cpa_walk *walk,
 							 const struct cpa_registers *from);
 
