@@ -38,8 +38,8 @@ struct cpa_exact {
 	bool (*skip)(void *argument, size_t strand, uint32_t number);
 	void *skip_argument;
 	/*
-	 * Optional: store what the activity that ends with event @number, in the context @weight, weighs
-	 * in each lane.
+	 * Optional. Store in @lanes[CPA_LANES] what the activity of @strand that ends with event @number
+	 * weighs in each lane, ticks. They hold @weight before: what it weighs after `zero` and `skip`.
 	 */
 	void (*weigh)(void *argument, size_t strand, uint32_t number, uint64_t weight,
 		      uint64_t *lanes);

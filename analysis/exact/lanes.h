@@ -40,8 +40,8 @@ struct cpa_lanes {
 };
 
 /*
- * Read the journal of @dump; the observed path ends in the thread with id @ends. Return NULL with *@error, which the caller frees, if there is none. The
- * caller frees the result.
+ * Read the journal of @dump; the observed path ends in the thread with id @ends. Return NULL with *@error,
+ * which the caller frees, if there is none. The caller calls cpa_lanes_free().
  */
 struct cpa_lanes *cpa_lanes_build(struct cpa_dump *dump, uint32_t ends, char **error);
 void cpa_lanes_free(struct cpa_lanes *lanes);

@@ -6,7 +6,8 @@
  * to the next barrier or its end. Tasks that a thread runs in a barrier belong to the stint that ends
  * there. The stints of a team with the same number of barriers before them are a round.
  *
- * A thread that forks a team within a region has stints of both at the same time.
+ * A thread that forks a team within a region has stints of both at the same time. A strand is a thread of
+ * the journal; times are ticks of the journal's clock.
  */
 #ifndef CPA_ANALYSIS_EXACT_STINTS_H
 #define CPA_ANALYSIS_EXACT_STINTS_H
@@ -22,8 +23,8 @@ struct cpa_stint {
 	/* Its activities end with the events of the thread behind `after`, up to `last`. */
 	uint32_t after, last;
 	uint64_t work;	  /* weight of its activities, ticks */
-	uint64_t arrived; /* clock where it ends; */
-	uint64_t wait;	  /* ticks of waiting from there on, for the rest of the team */
+	uint64_t arrived; /* clock where it ends */
+	uint64_t wait;	  /* from `arrived` on, for the rest of the team, ticks */
 };
 
 /* An instance of a region. */
@@ -67,8 +68,8 @@ uint64_t cpa_stint_balanced(const struct cpa_stint *stint, double mean, uint32_t
 struct cpa_stint_finder {
 	const struct cpa_stints *stints;
 	struct cpa_stints_at {
-		size_t next; /* stint */
-		uint32_t number, open;
+		size_t next;	       /* stint */
+		uint32_t number, open; /* event that was asked for last; entries of `stint` */
 		size_t stint[CPA_STINTS_OPEN]; /* outermost first */
 	} * at;				       /* by strand */
 };

@@ -16,20 +16,25 @@
 
 #include "shadow/format/layout.h"
 
+/* One KIND:NAME=FACTOR. */
 struct cpa_network_factor {
 	unsigned kinds; /* bits 1 << enum cpa_stream_kind */
 	char *name;
 	double factor;
 };
 
+/* All zeros at first. Owns its factors and their names. */
 struct cpa_network {
-	bool asked;
-	double latency_s, second_per_byte;
+	bool asked;			   /* something was added */
+	double latency_s, second_per_byte; /* of all streams; 0: not said */
 	size_t factors;
 	struct cpa_network_factor *factor;
 };
 
-/* Add what @text says. Return NULL, or the error in static storage. */
+/*
+ * Add what @text says; a later latency or bandwidth takes an earlier one's place. Return NULL, or the
+ * error in static storage.
+ */
 const char *cpa_network_add(struct cpa_network *network, const char *text);
 void cpa_network_fini(struct cpa_network *network);
 

@@ -30,8 +30,8 @@ struct inquiry {
 };
 
 /*
- * Set q->activity so that the regions in q->balanced are. Return 0, or -1 with *@error, which the caller
- * frees: none of them has a team, or not enough cores were asked for.
+ * Set q->activity so that the regions in q->balanced are balanced. Return 0, or -1 with *@error, which the
+ * caller frees: none of them has a team, or not enough cores were asked for.
  */
 int predict_balance(struct inquiry *q, char **error);
 
@@ -48,7 +48,7 @@ int predict_replay(struct inquiry *q, const struct cpa_transcript *transcript, u
  */
 int predict_transfers(struct inquiry *q, char **error);
 
-/* Whether a change scales the time of messages, and the recording has no wait that tells it. */
+/* Whether a change scales the latency of messages, but no wait was recorded from which that is known. */
 bool predict_scales_nothing(const struct inquiry *q);
 
 double predict_seconds(const struct inquiry *q, uint64_t ticks);

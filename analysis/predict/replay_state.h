@@ -72,8 +72,8 @@ struct replay {
 	struct replay_item *item;
 	struct {
 		bool made;
-		uint64_t at; /* when it was made, */
-		uint32_t by; /* and the thread that did */
+		uint64_t at; /* clock of the replay when it was made, ticks */
+		uint32_t by; /* the thread that made it */
 		struct replay_waiters waiters;
 	} * offer;
 	const struct cpa_placement *placement;

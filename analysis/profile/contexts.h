@@ -27,7 +27,8 @@ struct cpa_context_figures {
 struct cpa_contexts {
 	size_t count;
 	struct cpa_context_figures *context; /* by number - 1 */
-	uint64_t stacks, cut, on_path; /* all; whose callers are not known; on the critical path */
+	/* All that were taken; of these: not followed to the thread's start, on the critical path. */
+	uint64_t stacks, cut, on_path;
 };
 
 /* A part of a function's time by who called it: a tree, from the function outwards. */
@@ -39,6 +40,7 @@ struct cpa_callers {
 	struct cpa_callers *caller;
 };
 
+/* NULL is allowed. */
 void cpa_contexts_free(struct cpa_contexts *contexts);
 
 /*
@@ -49,7 +51,7 @@ struct cpa_callers *cpa_callers_of(const struct cpa_contexts *contexts,
 				   const struct cpa_component_figures *component);
 void cpa_callers_free(struct cpa_callers *callers);
 
-/* Error of a share of @part of @all stacks: one standard deviation. */
+/* Error of the share @part / @all of stacks, as a share: one standard deviation of a binomial count. */
 double cpa_callers_error(uint64_t part, uint64_t all);
 
 #endif

@@ -7,8 +7,9 @@
  * has the mean of the round's work. What a thread does in a region that it forks within another
  * counts in both.
  *
- * Efficiencies are those of POP, as OTF-CPT names them. W: work of each of the n threads, L: the
- * longest chain of that work, T: the time from begin to end of the region's instances.
+ * Efficiencies are those of POP (Performance Optimisation and Productivity, pop-coe.eu), as the tool OTF-CPT
+ * names them. W: work of each of the n threads, L: the longest chain of that work, T: the time from begin
+ * to end of the region's instances.
  *
  *	load balance            mean W / max W
  *	serialisation           max W / L       below 1: threads wait for each other in turn
@@ -39,7 +40,7 @@ struct cpa_team_thread {
 
 /* A parallel region, or a construct of the region above it. */
 struct cpa_team_figures {
-	bool construct;
+	bool construct; /* else a region */
 	char *name;
 	char *location;
 	uint32_t slot; /* of the region */

@@ -31,7 +31,10 @@ struct cpa_verdict_class {
 	uint32_t threads;
 	double work_s; /* process and external time of all */
 	double most_s; /* of the one with most */
-	/* One thread; or each begins after the others, as the first threads of programs started in turn. */
+	/*
+	 * One thread; or their lives add up to no more than the time from the first begin to the last end,
+	 * as those of programs that are started in turn.
+	 */
 	bool in_turn;
 	bool apart; /* each is in a process of its own */
 };

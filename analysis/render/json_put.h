@@ -54,6 +54,8 @@ static inline json_t *reals_json(const double *values, size_t count)
 	return array;
 }
 
+/* Parts of the report, as docs/schema.json has them. The caller owns the reference. */
+
 /* Time blocked that nobody knows the end of, by kind and start routine. */
 json_t *cpa_json_unexplained(const struct cpa_profile *profile);
 

@@ -14,6 +14,7 @@ struct cpa_bytes {
 };
 
 void cpa_bytes_put(struct cpa_bytes *bytes, unsigned value);
+/* Append the @size bytes at @from. */
 void cpa_bytes_append(struct cpa_bytes *bytes, const void *from, size_t size);
 
 /* Append @value, 7 bits a byte, lowest first; all bytes but the last have bit 7 set. */

@@ -4,13 +4,14 @@
  *
  * Such a stream (cpa_stream_is_by_name()) may have writers that are not seen, several sockets may
  * read it, and messages of UDP may be lost: to count would be wrong from then on. So the write and the
- * read each say what they know of it, as a number that is not 0: of a connection something that no other has
- * at that time, of a message its length. A read takes the earliest record with its name. If
- * there is none it is one of those whose writers have not come back yet: the latest, which is counted as uncertain
- * if there are several. If there are none, somebody wrote whom we do not see.
+ * read each say what they know of it, the name, a number that is not 0: of a connection something that no
+ * other has at that time, of a message its length. A read takes the earliest record with its name. If there
+ * is none, it takes the latest of those whose writers have not come back yet; if there are several of these,
+ * the read is counted as uncertain. If there are none, the writer is not seen.
  *
  * Records, places and pins are those of shadow/edge/stream.h; the token's key is the name, its payload
  * CPA_STREAM_OPEN or 0. The calls may overlap as those of stream.h do.
+ * Progress: lock-free, as there.
  */
 #ifndef CPA_SHADOW_EDGE_MESSAGE_H
 #define CPA_SHADOW_EDGE_MESSAGE_H

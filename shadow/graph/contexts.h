@@ -10,8 +10,9 @@
  * context has its share of the path on average, and an error of about the square root of its number
  * of stacks.
  *
- * Memory is bounded: when there are CPA_STACKS_KEPT rows for each size of step, only every second,
- * fourth ... stack gets a row, which stands for the others. All functions are async-signal-safe.
+ * Memory is bounded: once there are CPA_STACKS_KEPT rows, only every second further stack gets a row, which
+ * stands for two; after as many more, every fourth, and so on. All functions are async-signal-safe; a
+ * struct cpa_stacks is used by its thread alone, and by signal handlers while that is not inside our code.
  */
 #ifndef CPA_SHADOW_GRAPH_CONTEXTS_H
 #define CPA_SHADOW_GRAPH_CONTEXTS_H

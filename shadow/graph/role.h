@@ -9,6 +9,8 @@
  *
  * Any thread may name a thread, at any time. It writes the name into row->role; the thread takes it
  * up itself, because only it may change what its time is charged to.
+ *
+ * Progress: lock-free. cpa_role_take() is called by the thread itself, inside our code.
  */
 #ifndef CPA_SHADOW_GRAPH_ROLE_H
 #define CPA_SHADOW_GRAPH_ROLE_H
@@ -16,7 +18,7 @@
 #include "shadow/graph/component.h"
 
 #define CPA_ROLE_NONE  UINT32_MAX /* row->role of a thread whose name counts for nothing */
-#define CPA_ROLE_NAMES 4096u	  /* with as many texts in the session, new names are such */
+#define CPA_ROLE_NAMES 4096u /* texts in the session; from then on new names are CPA_ROLE_NONE */
 
 /* Return what thread @name makes of row->role: a row of the names table, or CPA_ROLE_NONE. */
 CPA_HIDDEN uint32_t cpa_role_of(const char *name);
