@@ -89,7 +89,7 @@ CPA_NEXT_SYMBOL_LIBRARY(omp_lock, FUNCTIONS)
 /*
  * Locks of a program that has no runtime, but tests for these functions. It finds ours, and would have
  * called none. The first word of a lock is 0 or names who has it, the second one of a nestable lock
- * counts.
+ * counts. The lock of a critical section is the word at its name, which is 0 at first.
  */
 static int plain_try(int *lock, int by)
 {
@@ -147,7 +147,7 @@ static bool is_inner(void)
 	return w && w->between;
 }
 
-/* Addresses that stand for locks which have none in the program. */
+/* The locks that have no address in the program. */
 static uint64_t critical, atomic_update;
 
 /* Give the lock at @lock, one of ours, its class before it is used. Inside our code. */
@@ -235,6 +235,8 @@ static uint64_t section_caller(const void *lock, uint64_t caller)
                                                                      \
 		if (likely(original))                                \
 			call;                                        \
+		else                                                 \
+			plain_set(plain_test_lock, (lock));          \
 		section_entered((lock), CPA_CALLER());               \
 		cpa_lock_enter(&l_);                                 \
 	})
@@ -251,6 +253,8 @@ static uint64_t section_caller(const void *lock, uint64_t caller)
                                                                                   \
 			if (likely(original))                                     \
 				call;                                             \
+			else                                                      \
+				plain_set(plain_test_lock, (lock));               \
 			section_entered((lock), CPA_CALLER());                    \
 			if (unlikely(!cpa_lock_enter_untimed(own_)))              \
 				cpa_lock_got_untried(own_, (lock), CPA_CALLER()); \
@@ -266,6 +270,8 @@ static uint64_t section_caller(const void *lock, uint64_t caller)
 		leave((lock), CPA_CALLER());                                          \
 		if (likely(original))                                                 \
 			call;                                                         \
+		else                                                                  \
+			plain_unset_lock((void *)(lock));                             \
 	})
 
 CPA_EXPORT void GOMP_critical_start(void)

@@ -5,6 +5,7 @@
  * It has threads of its own. What it prints does not depend on whether it finds the functions.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 
 #define THREADS 4
@@ -93,6 +94,16 @@ static void loop(void *data)
 		*l->sum += i;
 }
 
+/* In several steps, between which another thread may run. */
+static void count(volatile long *n, int round)
+{
+	long was = *n;
+
+	if (round % 16 == 0)
+		sched_yield();
+	*n = was + 1;
+}
+
 static void *threads(void *argument)
 {
 	for (int i = 0; i < ROUNDS; i++) {
@@ -109,10 +120,10 @@ static void *threads(void *argument)
 			omp_unset_nest_lock(nest);
 			omp_unset_nest_lock(nest);
 			GOMP_critical_start();
-			counts[2]++;
+			count(&counts[2], i);
 			GOMP_critical_end();
 			GOMP_critical_name_start(&named);
-			counts[3]++;
+			count(&counts[3], i);
 			GOMP_critical_name_end(&named);
 			continue;
 		}
