@@ -211,7 +211,7 @@ static void add_word(struct cpa_self *self, uint64_t *to, const uint64_t *from)
 static void add_dependences(struct cpa_self *self, const struct cpa_task *task, uint64_t *all)
 {
 	for (uint32_t i = 0; i < task->count; i++)
-		for (uint8_t k = 0; k < CPA_DEPENDS_KINDS; k++)
+		for (unsigned k = 0; k < CPA_DEPENDS_KINDS; k++)
 			if (k == CPA_DEPENDS_WRITE || k != task->kind[i])
 				add_word(self, all, &task->on[i]->ended[k]);
 }

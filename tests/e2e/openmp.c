@@ -313,7 +313,7 @@ static long depend_objects(void)
 	int x = 0;
 	omp_depend_t in, out;
 
-	(void)x;
+	(void)x, (void)&in, (void)&out;
 #pragma omp depobj(in) depend(in : x)
 #pragma omp depobj(out) depend(out : x)
 #pragma omp parallel num_threads(n)
@@ -336,7 +336,7 @@ static long depend_objects(void)
 /* A task that another one ends, before that ends itself. */
 static long detach(void)
 {
-	omp_event_handle_t event;
+	omp_event_handle_t event = { 0 };
 	int x = 0;
 
 	(void)x;
