@@ -28,8 +28,8 @@
 static const char usage_text[] =
 	"usage: cpa run [-q] [-f] [-o FILE] [--delay TIME] [--duration TIME]\n"
 	"               [--journal[=SIZE]] [--repeat N] [--] PROGRAM [ARGUMENT...]\n"
-	"       cpa report [OPTION...] [DUMP]\n"
-	"       cpa view [OPTION...] [DUMP]\n"
+	"       cpa report [OPTION...] [DUMP|PID]\n"
+	"       cpa view [OPTION...] [DUMP|PID]\n"
 	"       cpa diff [OPTION...] BASE [NEW]\n"
 	"       cpa top [PID|DUMP]\n"
 	"       cpa ctl PID|DUMP start|stop|mark NAME|snapshot FILE\n"
