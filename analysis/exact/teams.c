@@ -39,7 +39,10 @@ struct balancing {
 	const struct cpa_stint **order; /* cpa_stints_by_round() */
 };
 
-/* Lanes: the path as it is, all balanced, and of each row it balanced, and its chain alone. */
+/*
+ * What the lanes compute: the critical path as recorded; with all regions balanced; then two for each row:
+ * the path with that row balanced, and the longest chain of the row's work alone.
+ */
 #define LANE_ALL    1u
 #define LANE_FIRST  2u
 #define ROWS_A_PASS ((CPA_LANES - LANE_FIRST) / 2)
@@ -356,7 +359,10 @@ static int compare_ranks(const void *a, const void *b)
 	return x->which < y->which ? -1 : x->which > y->which;
 }
 
-/* The order of the rows; without the construct of a region that has one only. The caller frees it. */
+/*
+ * The rows in the order of the table. If a region has only one construct, that is left out: it is the
+ * region once more. The caller frees the result.
+ */
 static struct rank *rank_rows(const struct balancing *b, size_t *count)
 {
 	struct rank *rank = XNEWVEC(struct rank, b->rows + 1);

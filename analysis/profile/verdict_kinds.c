@@ -340,7 +340,10 @@ static char *in_region(const struct cpa_profile *profile, double chain_s)
 	return most ? cpa_format_text(", most of it in region %s", most->name) : xstrdup("");
 }
 
-/* A parallel region of OpenMP. Its master is a class of one thread, but what it does there is no serial part. */
+/*
+ * A parallel region of OpenMP. Its master is a class of one thread, but what it does there is no serial
+ * part.
+ */
 static bool is_region(const struct cpa_facts *facts, struct cpa_verdict *verdict)
 {
 	const struct cpa_verdict_region *region = &facts->region;

@@ -375,7 +375,10 @@ static void operate(struct evaluation *e, uint64_t op)
 	}
 }
 
-/* The value of @expression, which may refer to the registers @r and, if @cfa, begins with that. */
+/*
+ * Compute the value of @expression, which may refer to the registers @r. If @cfa is not NULL, it lies on
+ * the expression's stack at the begin. False: not understood.
+ */
 static bool evaluate(struct cpa_cursor expression, const uint64_t *cfa,
 		     const struct cpa_stack_part *stack, const struct cpa_registers *r,
 		     uint64_t *value)
