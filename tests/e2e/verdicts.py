@@ -23,6 +23,7 @@ VERDICTS = [
     (["rounds", "24"], "imbalance", "Uneven work limits this program: ", "solver", 2),
     (["loop"], "region", "A parallel region limits this program: ", "main() parallel at loop.c:", 2),
     (["pipeline"], "queue", "The consumers of a queue limit this program: ", "raw frames", 2),
+    (["stages"], "stage", "A stage limits this program: ", "writer waits for compressor", 2),
     (["processors"], "processors", "Too few processors limit this program: ", "", 1),
     (["serial"], "serial", "A serial part limits this program: ", "main", 2),
     (["remote"], "io", "Input and output limit this program: ", "read", 1),
