@@ -51,6 +51,12 @@ void cpa_dlopen_let(void)
 	__atomic_fetch_sub(&reading, 1, __ATOMIC_RELEASE);
 }
 
+bool cpa_dlopen_unloads(void)
+{
+	/* Relaxed: a hint. */
+	return __atomic_load_n(&unloading, __ATOMIC_RELAXED);
+}
+
 void cpa_dlopen_forked(void)
 {
 	reading = unloading = 0;

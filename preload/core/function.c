@@ -6,6 +6,7 @@
 #include <link.h>
 #include <string.h>
 
+#include "preload/core/dlopen.h"
 #include "preload/libc/settings.h"
 #include "shadow/graph/moved.h"
 
@@ -277,6 +278,9 @@ uint32_t cpa_function_at(uint64_t pc)
 	struct cpa_component_name name = { .kind = CPA_FUNCTION };
 	uint32_t row;
 
+	/* A sample may be of code that is being unmapped, by the thread that the handler interrupted. */
+	if (pc < KERNEL_FIRST && unlikely(cpa_dlopen_unloads()))
+		return (uint32_t)CPA_SLOT_UNSAMPLED;
 	/* Kernel addresses: one component, "kernel", at address ~0. */
 	name.address = pc >= KERNEL_FIRST ? UINT64_MAX >> 16 : cpa_function_start(pc);
 	name.module = cpa_module_of(name.address);

@@ -74,6 +74,16 @@ def check_folded(results, dump):
     results.check(good, f"folded stacks have {sum_s} of {whole_s} s")
 
 
+def check_unloading(results, folder):
+    """A sample of code that is being unmapped is not looked up."""
+    done = subprocess.run(
+        [PROGRAMS / "unloading", "libz.so.1"],
+        env=profiled_environment(folder / "unloading", CPA_STACKS="1", CPA_SAMPLE_HZ="1000"),
+        capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
+    )
+    results.check(done.stdout == "done\n" and not done.returncode, f"unloading: {done.returncode}")
+
+
 def main():
     results = Results()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="callers.", dir=os.environ.get("CPA_TMP")))
@@ -85,6 +95,7 @@ def main():
     check_folded(results, dump)
     check(results, folder, "250 a second", CPA_SAMPLE_HZ="250")
     check(results, folder, "2000 a second", CPA_SAMPLE_HZ="2000")
+    check_unloading(results, folder)
     dump, report = profile(folder)
     results.check("callers" not in report, "no stacks unless they are asked for")
     command = [BUILD / "cpa-report", "--tree", dump]
