@@ -59,7 +59,9 @@ bool cpa_dlopen_unloads(void)
 
 void cpa_dlopen_forked(void)
 {
-	reading = unloading = 0;
+	/* Only this thread is left. A destructor may fork: then its library is still to be unloaded. */
+	reading = 0;
+	unloading = cpa_tls.unloads;
 }
 
 /* Keep readers out, and let those that are in finish. */
@@ -67,6 +69,7 @@ static void begin_to_unload(void)
 {
 	uint64_t begun;
 
+	cpa_tls.unloads++;
 	/* SEQ_CST, all three: as in cpa_dlopen_hold(). */
 	__atomic_fetch_add(&unloading, 1, __ATOMIC_SEQ_CST);
 	if (likely(!__atomic_load_n(&reading, __ATOMIC_SEQ_CST)))
@@ -82,6 +85,7 @@ static void end_to_unload(void)
 {
 	/* RELEASE: the libraries are gone. Pairs with cpa_dlopen_hold(). */
 	__atomic_fetch_sub(&unloading, 1, __ATOMIC_RELEASE);
+	cpa_tls.unloads--;
 }
 
 /* The addresses of a module, and whether any loaded module overlaps them. */

@@ -21,6 +21,7 @@ struct cpa_tls {
 	bool ends;	    /* in daemon(): the parent process ends after its fork */
 	bool inside_before; /* `inside` at the outermost fork() that the thread is in */
 	uint32_t forks;	    /* nested fork() calls: signal handlers may fork, too */
+	uint32_t unloads;   /* nested dlclose() calls: destructors of libraries may call it, too */
 	bool left; /* the thread has ended for the profiler; calls of its last destructors pass through */
 	uint32_t row;	  /* its thread row until then */
 	uint32_t child;	  /* process row of the child that is being forked; 0: none */

@@ -155,10 +155,23 @@ static __attribute__((noinline)) void end_eventful(struct cpa_worker *w,
 	cpa_journal_event(&w->self, now);
 }
 
+/*
+ * The thread jumped out of its last wait, which became part of the activity that ends now: the time
+ * that was hidden in it is on the path.
+ */
+static __attribute__((noinline)) void show_hidden(struct cpa_worker *w)
+{
+	w->self.row->path.observed[CPA_TIME_PROBE] += w->hidden.probe;
+	w->self.row->path.observed[CPA_TIME_RUNQUEUE] += w->hidden.runqueue;
+	w->hidden.probe = w->hidden.runqueue = 0;
+}
+
 static void end_activity(struct cpa_worker *w, const struct cpa_elapsed *e,
 			 enum cpa_external external, uint32_t node, uint64_t now)
 {
 	cpa_stand_between(w);
+	if (unlikely(w->hidden.probe | w->hidden.runqueue))
+		show_hidden(w);
 	/* Relaxed: see cpa_role_take(). */
 	if (unlikely(__atomic_load_n(&w->self.row->role, __ATOMIC_RELAXED)))
 		cpa_role_take(&w->self);
@@ -314,6 +327,7 @@ uint64_t cpa_waited(struct cpa_worker *w, uint64_t *arrived)
 	uint64_t now;
 
 	cpa_reenter();
+	w->hidden.probe = w->hidden.runqueue = 0; /* part of the wait: see unexplained() */
 	if (unlikely(!*cpa_alive)) { /* the profile has ended, or belongs to another process */
 		cpa_alive_look();
 		w->wait.length = w->wait.runqueue = 0;
@@ -396,6 +410,9 @@ void cpa_track_hidden(struct cpa_worker *w, const struct cpa_elapsed *e)
 	}
 	w->self.row->probe += e->process;
 	w->self.row->runqueue += e->runqueue;
+	w->hidden.probe += e->process + e->external;
+	w->hidden.runqueue += e->runqueue;
+	cpa_force_slow(w); /* the next event finds it if the wait has no end: end_activity() */
 }
 
 void cpa_track_probe(struct cpa_worker *w)

@@ -71,7 +71,8 @@ CPA_HIDDEN void cpa_probe_count(struct cpa_thread *row, const struct cpa_elapsed
 
 /*
  * Count the times @e, which were left out of the activity or wait that the thread is in, as probe
- * time. The observed path gets that of a wait when it ends: the path may go another way until then.
+ * time. The observed path gets that of a wait when it ends, or at the next event if the thread jumps
+ * out of it: the path may go another way until then.
  */
 CPA_HIDDEN void cpa_track_hidden(struct cpa_worker *w, const struct cpa_elapsed *e);
 

@@ -58,6 +58,13 @@ struct cpa_worker {
 	 */
 	uint64_t between;
 	/*
+	 * Time that cpa_track_hidden() left out of the present wait, or of the last one if the thread
+	 * jumped out of it, ticks. Written by the thread and by its handler of samples.
+	 */
+	struct {
+		uint64_t probe, runqueue;
+	} hidden;
+	/*
 	 * A wait that goes on behind the wrapper that began it: cpa_op_stand() in preload/core/op.h.
 	 * NULL: none. standing_window: self.window before it.
 	 */
