@@ -134,6 +134,7 @@ static void build_program(struct cpa_build *build)
 	wall = cpa_epoch_on(header, end);
 	program->exe = cpa_printable(header->exe, sizeof(header->exe));
 	program->host = cpa_printable(header->host, sizeof(header->host));
+	program->started_at = (time_t)(header->start_real_ns / 1000000000);
 	program->pid = header->pid;
 	add_first_process(build->profile);
 	program->state = header->state;

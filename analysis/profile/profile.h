@@ -7,6 +7,8 @@
 #ifndef CPA_ANALYSIS_PROFILE_PROFILE_H
 #define CPA_ANALYSIS_PROFILE_PROFILE_H
 
+#include <time.h>
+
 #include "analysis/input/load.h"
 
 struct cpa_contexts;
@@ -19,7 +21,8 @@ struct cpa_teams;
 
 struct cpa_program_figures {
 	char *exe, *host;
-	char *name; /* what it was called, which a link or a script may say */
+	char *name;	   /* what it was called, which a link or a script may say */
+	time_t started_at; /* date and time of the start; 0: not known */
 	uint32_t pid;
 	enum cpa_session_state state;
 	bool complete; /* it ran to its end */

@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "analysis/profile/balance.h"
 #include "analysis/profile/teams.h"
@@ -38,6 +39,17 @@ static json_t *segments_json(const double segment_s[CPA_TIME_KINDS])
 	return object;
 }
 
+/* The date and time of the start; not in dumps that do not have it. */
+static void put_start(json_t *object, const struct cpa_program_figures *program)
+{
+	char text[32];
+	struct tm when;
+
+	if (program->started_at && gmtime_r(&program->started_at, &when) &&
+	    strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &when))
+		put_text(object, "started_at", text);
+}
+
 static json_t *program_json(const struct cpa_program_figures *program)
 {
 	json_t *object = json_object(), *blocked;
@@ -45,6 +57,7 @@ static json_t *program_json(const struct cpa_program_figures *program)
 	put_text(object, "name", program->name);
 	put_text(object, "exe", program->exe);
 	put_text(object, "host", program->host);
+	put_start(object, program);
 	put_count(object, "pid", program->pid);
 	put_count(object, "session_format", program->format);
 	put_count(object, "sample_hz", program->sample_hz);

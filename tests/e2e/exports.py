@@ -5,6 +5,7 @@
 The names in hostile_names.c would break a careless writer. A reader that is not installed is a line
 that says so.
 """
+import calendar
 import copy
 import json
 import os
@@ -14,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 from profiled import BUILD, PROGRAMS, ROOT, run
 from results import Results
@@ -354,10 +356,19 @@ def check_refusals(dump):
                       f"{form} is refused on a terminal")
 
 
+def check_date(before, dump, after):
+    """The date of the start, in whole seconds of UTC."""
+    when = json.loads(export(dump, "json"))["program"]["started_at"]
+    seconds = calendar.timegm(time.strptime(when, "%Y-%m-%dT%H:%M:%SZ"))
+    results.check(int(before) <= seconds <= after, f"started at {when}")
+
+
 def main():
     odd = TMP / HOSTILE
     shutil.copy(PROGRAMS / "hostile_names", odd)
+    before = time.time()
     hostile = profile("hostile", odd)
+    check_date(before, hostile, time.time())
     pipeline = profile("pipeline", BUILD / "examples/pipeline")
     calls = profile("calls", PROGRAMS / "instrumented_calls")
     check_schema([hostile, pipeline, calls])
