@@ -10,7 +10,7 @@ struct node {
 	uint32_t class;
 };
 
-/* A part of a team's work, whose thread is in it, or in its last barrier. */
+/* The work of a thread in a team, from its start until the thread leaves the team's last barrier. */
 struct part {
 	struct cpa_stint stint;
 	bool arrived;  /* the thread is at a barrier */

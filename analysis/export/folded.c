@@ -43,7 +43,7 @@ static void put_stack(const struct cpa_profile *profile, const struct cpa_frame 
 	fprintf(out, " %" PRIu64 "\n", ns);
 }
 
-/* Divide @frame among its contexts, whose times add up to its own but for roundings. */
+/* Divide the time of @frame among its calling contexts: their sum is that time, up to rounding. */
 static void put_frame(const struct cpa_profile *profile, const struct cpa_frame *frame, FILE *out)
 {
 	uint64_t rest = frame->weight_ns[CPA_WEIGHT_PATH];

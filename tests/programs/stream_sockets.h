@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/programs/stream_sockets.h - the cases of streams.c with sockets
+ *
+ * Connected pairs, TCP and unix names, connections that are waited for, packets and datagrams.
+ */
+#ifndef CPA_TESTS_PROGRAMS_STREAM_SOCKETS_H
+#define CPA_TESTS_PROGRAMS_STREAM_SOCKETS_H
+
+#include <netinet/in.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+
+#include "tests/programs/stream_work.h"
+
+static void ask(int fd)
+{
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		burn(1);
+		must(send(fd, "ask", 3, 0) == 3);
+		must(recv(fd, (char[4]){ 0 }, 4, MSG_WAITALL) == 4);
+	}
+	close(fd);
+}
+
+static void answer(int fd)
+{
+	char bytes[8];
+
+	while (read(fd, bytes, sizeof(bytes)) == 3) {
+		struct iovec parts[2] = { { "an", 2 }, { "sw", 2 } };
+
+		burn(2);
+		must(writev(fd, parts, 2) == 4);
+	}
+}
+
+static int socket_pair(void)
+{
+	int ends[2];
+
+	must(!socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+	CHILD(close(ends[0]); answer(ends[1]));
+	close(ends[1]);
+	ask(ends[0]);
+	reap();
+	return report(3 * ROUNDS, 3 * ROUNDS);
+}
+
+/* A server with a client in a child. */
+static void serve(int server, const struct sockaddr *address, socklen_t size)
+{
+	int accepted;
+
+	CHILD(int fd = socket(address->sa_family, SOCK_STREAM, 0);
+	      must(!connect(fd, address, size)); ask(fd));
+	accepted = accept(server, NULL, NULL);
+	must(accepted >= 0);
+	answer(accepted);
+	reap();
+}
+
+static int tcp(void)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t size = sizeof(address);
+	int server = socket(AF_INET, SOCK_STREAM, 0);
+
+	must(!bind(server, (struct sockaddr *)&address, size) && !listen(server, 5));
+	must(!getsockname(server, (struct sockaddr *)&address, &size));
+	serve(server, (struct sockaddr *)&address, size);
+	return report(3 * ROUNDS, 3 * ROUNDS);
+}
+
+static int tcp6(void)
+{
+	struct sockaddr_in6 address = { .sin6_family = AF_INET6, .sin6_addr = in6addr_loopback };
+	socklen_t size = sizeof(address);
+	int server = socket(AF_INET6, SOCK_STREAM, 0);
+
+	if (bind(server, (struct sockaddr *)&address, size))
+		return 77;
+	must(!listen(server, 5));
+	must(!getsockname(server, (struct sockaddr *)&address, &size));
+	serve(server, (struct sockaddr *)&address, size);
+	return report(3 * ROUNDS, 3 * ROUNDS);
+}
+
+/* By an abstract name, which no file has. */
+static int unix_name(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	socklen_t size = sizeof(sa_family_t);
+	int server = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	size += 1 + (socklen_t)sprintf(address.sun_path + 1, "cpa-streams-%d", getpid());
+	must(!bind(server, (struct sockaddr *)&address, size) && !listen(server, 5));
+	serve(server, (struct sockaddr *)&address, size);
+	return report(3 * ROUNDS, 3 * ROUNDS);
+}
+
+/* Who accepts depends on who connects. @await waits until somebody did. */
+static int connects(int domain, void (*await)(int server))
+{
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_ANY) };
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	struct sockaddr *address = domain == AF_INET ? (struct sockaddr *)&in :
+						       (struct sockaddr *)&un;
+	socklen_t size = sizeof(in);
+	int server = socket(domain, SOCK_STREAM, 0), fd;
+
+	if (domain == AF_UNIX)
+		size = sizeof(sa_family_t) + 1 +
+		       (socklen_t)sprintf(un.sun_path + 1, "cpa-connects-%d", getpid());
+	must(!bind(server, address, size) && !listen(server, 5));
+	must(!getsockname(server, address, &size));
+	in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	CHILD(burn(3); fd = socket(domain, SOCK_STREAM, 0); must(!connect(fd, address, size));
+	      burn(1));
+	await(server);
+	must(accept(server, NULL, NULL) >= 0);
+	burn(4);
+	reap();
+	return report(3 + 4, 3 + 1 + 4);
+}
+
+static void no_wait(int server)
+{
+	(void)server;
+}
+
+static void wait_by_poll(int server)
+{
+	struct pollfd p = { server, POLLIN, 0 };
+
+	must(poll(&p, 1, -1) == 1);
+}
+
+static int connect_tcp(void)
+{
+	return connects(AF_INET, no_wait);
+}
+
+static int connect_unix(void)
+{
+	return connects(AF_UNIX, no_wait);
+}
+
+static int connect_poll(void)
+{
+	return connects(AF_INET, wait_by_poll);
+}
+
+/* The queue has room for one connection: the second waits until the first was accepted. */
+static int backlog(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	socklen_t size = sizeof(sa_family_t) + 1;
+	int server = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	size += (socklen_t)sprintf(address.sun_path + 1, "cpa-backlog-%d", getpid());
+	must(!bind(server, (struct sockaddr *)&address, size) && !listen(server, 0));
+	CHILD(for (unsigned i = 0; i < 2; i++) must(
+		      !connect(socket(AF_UNIX, SOCK_STREAM, 0), (struct sockaddr *)&address, size));
+	      burn(3));
+	burn(4);
+	must(accept(server, NULL, NULL) >= 0 && accept(server, NULL, NULL) >= 0);
+	burn(1);
+	reap();
+	return report(4 + 3, 4 + 3 + 1);
+}
+
+/* Messages of different lengths; one of no bytes at the end. */
+static void ask_messages(int fd)
+{
+	char bytes[16];
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		burn(1);
+		must(send(fd, "question", 1 + i, 0) == 1 + i);
+		must(recv(fd, bytes, sizeof(bytes), 0) == 4);
+	}
+	must(send(fd, "", 0, 0) == 0);
+}
+
+static void answer_messages(int fd)
+{
+	char bytes[16];
+
+	while (recv(fd, bytes, sizeof(bytes), 0) > 0) {
+		burn(2);
+		must(send(fd, "answ", 4, 0) == 4);
+	}
+}
+
+static int messages(int type)
+{
+	int ends[2];
+
+	must(!socketpair(AF_UNIX, type, 0, ends));
+	CHILD(answer_messages(ends[1]));
+	ask_messages(ends[0]);
+	reap();
+	return report(3 * ROUNDS, 3 * ROUNDS);
+}
+
+static int packets(void)
+{
+	return messages(SOCK_SEQPACKET);
+}
+
+static int datagrams(void)
+{
+	return messages(SOCK_DGRAM);
+}
+
+/* Two sockets that are bound, and send to each other's address. */
+static int by_address(struct sockaddr *a, struct sockaddr *b, socklen_t size)
+{
+	int one = socket(a->sa_family, SOCK_DGRAM, 0), two = socket(a->sa_family, SOCK_DGRAM, 0);
+	char bytes[16];
+
+	if (bind(one, a, size) || bind(two, b, size))
+		return 77;
+	must(!getsockname(one, a, &size) && !getsockname(two, b, &size));
+	CHILD(must(!connect(two, a, size)); answer_messages(two));
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		struct iovec part = { "question", 1 + i };
+		struct msghdr message = {
+			.msg_name = b, .msg_namelen = size, .msg_iov = &part, .msg_iovlen = 1
+		};
+
+		burn(1);
+		if (i % 2)
+			must(sendto(one, "question", 1 + i, 0, b, size) == 1 + i);
+		else
+			must(sendmsg(one, &message, 0) == 1 + i);
+		must(recvfrom(one, bytes, sizeof(bytes), 0, NULL, NULL) == 4);
+	}
+	must(sendto(one, "", 0, 0, b, size) == 0);
+	reap();
+	return report(3 * ROUNDS, 3 * ROUNDS);
+}
+
+static int udp(void)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in b = a;
+
+	return by_address((struct sockaddr *)&a, (struct sockaddr *)&b, sizeof(a));
+}
+
+static int udp6(void)
+{
+	struct sockaddr_in6 a = { .sin6_family = AF_INET6, .sin6_addr = in6addr_loopback }, b = a;
+
+	return by_address((struct sockaddr *)&a, (struct sockaddr *)&b, sizeof(a));
+}
+
+static int unix_datagrams(void)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX }, b = a;
+	socklen_t size = sizeof(sa_family_t) + 1;
+
+	size += (socklen_t)sprintf(a.sun_path + 1, "cpa-datagrams-%d-a", getpid());
+	sprintf(b.sun_path + 1, "cpa-datagrams-%d-b", getpid());
+	return by_address((struct sockaddr *)&a, (struct sockaddr *)&b, size);
+}
+
+/* Several messages with one call, and a look at the first before. */
+static int batch(void)
+{
+	struct mmsghdr some[3] = { 0 };
+	struct iovec part[3];
+	char bytes[3][8];
+	int ends[2];
+
+	must(!socketpair(AF_UNIX, SOCK_DGRAM, 0, ends));
+	for (unsigned i = 0; i < 3; i++) {
+		part[i].iov_base = bytes[i];
+		part[i].iov_len = i + 1;
+		some[i].msg_hdr.msg_iov = &part[i];
+		some[i].msg_hdr.msg_iovlen = 1;
+	}
+	CHILD(burn(3); must(sendmmsg(ends[1], some, 3, 0) == 3));
+	must(recv(ends[0], bytes, 1, MSG_PEEK) == 1);
+	burn(1);
+	must(recvmmsg(ends[0], some, 3, MSG_WAITFORONE, NULL) == 3);
+	must(some[2].msg_len == 3);
+	reap();
+	return report(3 + 1, 3 + 1);
+}
+
+#endif
