@@ -578,5 +578,6 @@ void cpa_life_leave(void)
 
 __attribute__((destructor)) static void end(void)
 {
+	cpa_stdio_end();
 	cpa_life_end();
 }

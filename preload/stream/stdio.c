@@ -24,6 +24,7 @@
 #include "preload/libc/real.h"
 #include "preload/libc/symbol.h"
 #include "preload/stream/descriptor.h"
+#include "preload/stream/stream.h"
 #include "shadow/store/kernel.h"
 
 /* Order of functions in a table, from that for reading. */
@@ -122,4 +123,21 @@ void cpa_stdio_begin(void)
 		    p[SLOT_WRITE] == (uint64_t)original_write)
 			replace(p);
 	protect(from, to, PROT_READ);
+}
+
+/* The file that the C library has made: the program may assign to `stdout`. */
+extern FILE _IO_2_1_stdout_;
+
+void cpa_stdio_end(void)
+{
+	const FILE *file = &_IO_2_1_stdout_;
+	/* As the C library decides at exit. In another thread that writes now they may change. */
+	ptrdiff_t left = file->_mode <= 0 ? file->_IO_write_ptr - file->_IO_write_base : 0;
+	struct cpa_stream_use use;
+
+	if (left <= 0 || !original_write)
+		return;
+	use = cpa_stream_writes(file->_fileno, NULL, CPA_CALLER());
+	if (use.stream && use.stream->kind != CPA_STREAM_EVENTFD)
+		cpa_stream_did_write(&use, left, CPA_CALLER());
 }

@@ -17,6 +17,12 @@ typedef ssize_t cpa_file_io(FILE *file, void *bytes, ssize_t n);
 CPA_HIDDEN void cpa_stdio_begin(void);
 
 /*
+ * The process is about to end by exit(). What is left in the buffer of standard output is written later,
+ * when the profile has ended: it counts as written now. errno is kept.
+ */
+CPA_HIDDEN void cpa_stdio_end(void);
+
+/*
  * In preload/sync/external.c, beside the wrappers of read() and write(): call @original, which reads from
  * the descriptor of @file, or writes to it. errno is as @original leaves it.
  */

@@ -191,7 +191,7 @@ def check_replaced(results, folder):
 
 
 # Cases of tests/programs/stale.c, and the bytes of their streams.
-STALE = {"failed": 5, "closed_beside": 4000, "daemon": 2, "login_tty": 2, "nothing": 5}
+STALE = {"failed": 5, "closed_beside": 4000, "daemon": 2, "login_tty": 2, "nothing": 5, "at_exit": 7}
 
 
 def check_stale(results, folder, name, total):

@@ -138,6 +138,26 @@ static void nothing(void)
 	must(read(ends[0], bytes, 5) == 5);
 }
 
+/* What is left in the buffer of standard output goes to the pipe at exit, after all destructors. */
+static void at_exit(void)
+{
+	int ends[2], status;
+	pid_t child;
+
+	must(!pipe(ends));
+	child = fork();
+	if (!child) {
+		must(dup2(ends[1], STDOUT_FILENO) == STDOUT_FILENO);
+		must(!close(ends[0]) && !close(ends[1]));
+		must(printf("seven\n\n") == 7);
+		exit(0);
+	}
+	must(!close(ends[1]));
+	must(read(ends[0], bytes, sizeof(bytes)) == 7);
+	must(!read(ends[0], bytes, sizeof(bytes)));
+	must(waitpid(child, &status, 0) == child && !status);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -147,7 +167,8 @@ int main(int argc, char **argv)
 		      { "closed_beside", closed_beside },
 		      { "daemon", by_daemon },
 		      { "login_tty", by_login_tty },
-		      { "nothing", nothing } };
+		      { "nothing", nothing },
+		      { "at_exit", at_exit } };
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		if (argc > 1 && !strcmp(argv[1], cases[i].name)) {
