@@ -10,7 +10,7 @@
 
 #define SHARE_IDLE 0.75 /* of the critical path: sleeps; of the observed path: idle time */
 #define SHARE_BUSY 0.50 /* work / idle time: with more, the program was not idle */
-#define SHARE_IO   0.50 /* of the critical path: other blocked time */
+#define SHARE_IO   0.50 /* of the critical path: other blocked time; sleeps that shorten it */
 
 /* Sum the path time of externals in @names; store the largest in *@most. */
 static double sum_externals(const struct cpa_facts *facts, const char *const *names,
@@ -121,6 +121,25 @@ bool cpa_verdict_is_io(const struct cpa_facts *facts, struct cpa_verdict *verdic
 						  gains);
 	}
 	verdict->slot = most->slot;
+	free(gains);
+	return true;
+}
+
+bool cpa_verdict_is_asleep(const struct cpa_facts *facts, struct cpa_verdict *verdict)
+{
+	const struct cpa_component_figures *sleep = cpa_find_external(facts->profile, "sleep");
+	char *gains;
+
+	if (!sleep || sleep->critical_path_s < SHARE_IO * facts->path_s || sleep->saved_s <= 0)
+		return false;
+	gains = cpa_verdict_gain(facts, verdict, facts->path_s - sleep->saved_s);
+	verdict->sentence = cpa_format_text(
+		"Sleeps limit this program: for %s of the %s of the critical path it slept.",
+		cpa_format_seconds(sleep->critical_path_s).text,
+		cpa_format_seconds(facts->path_s).text);
+	verdict->action = cpa_format_text(
+		"Sleep less, or wait for what the program sleeps for: %s.", gains);
+	verdict->slot = sleep->slot;
 	free(gains);
 	return true;
 }

@@ -504,6 +504,7 @@ const struct cpa_verdict_kind cpa_verdict_kinds[] = {
 	{ "unseen", "--level component", is_unseen },
 	{ "idle", "--level thread", cpa_verdict_is_idle },
 	{ "io", "--level component", cpa_verdict_is_io },
+	{ "sleep", "--level component", cpa_verdict_is_asleep },
 	{ "hand-offs", "--level object", is_handoffs },
 	{ "processors", "--level component", is_processors },
 	{ "lock", "--level object", is_lock },

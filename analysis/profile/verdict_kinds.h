@@ -78,9 +78,10 @@ struct cpa_verdict_kind {
  */
 char *cpa_verdict_gain(const struct cpa_facts *facts, struct cpa_verdict *verdict, double path_s);
 
-/* verdict_blocked.c: conditions of the kinds "idle" and "io". */
+/* verdict_blocked.c: conditions of the kinds "idle", "io" and "sleep". */
 bool cpa_verdict_is_idle(const struct cpa_facts *facts, struct cpa_verdict *verdict);
 bool cpa_verdict_is_io(const struct cpa_facts *facts, struct cpa_verdict *verdict);
+bool cpa_verdict_is_asleep(const struct cpa_facts *facts, struct cpa_verdict *verdict);
 
 /* Ends with a row that always holds. */
 extern const struct cpa_verdict_kind cpa_verdict_kinds[];

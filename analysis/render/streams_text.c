@@ -21,36 +21,85 @@ static struct cpa_figure share(const struct cpa_profile *profile,
 	return (struct cpa_figure){ "-" };
 }
 
-static void put_row(struct cpa_table_text *table, const struct cpa_profile *profile,
-		    const struct cpa_stream_figures *stream)
+/* The kind, in a word that leaves room for the names. */
+static const char *short_word(enum cpa_stream_kind kind)
+{
+	switch (kind) {
+	case CPA_STREAM_UNIX:
+		return "unix";
+	case CPA_STREAM_PACKET:
+		return "packet";
+	case CPA_STREAM_DATAGRAM:
+		return "dgram";
+	case CPA_STREAM_CONNECTION:
+		return "connect";
+	default:
+		return cpa_stream_word(kind);
+	}
+}
+
+static void put_waits(struct cpa_table_text *table, const struct cpa_profile *profile,
+		      const struct cpa_stream_figures *stream)
 {
 	const char *limit = cpa_stream_limit(stream);
 	struct cpa_figure path = share(profile, stream, limit);
 	struct cpa_figure waited = cpa_format_seconds(stream->waited_s);
 	struct cpa_figure blocked = cpa_format_seconds(stream->blocked_s);
+
+	cpa_table_row(table, (const char *const[]){ waited.text, blocked.text, limit, path.text,
+						    short_word(stream->kind), stream->name });
+}
+
+static void put_traffic(struct cpa_table_text *table, const struct cpa_profile *profile,
+			const struct cpa_stream_figures *stream)
+{
 	struct cpa_figure bytes = cpa_format_count(stream->bytes);
+	struct cpa_figure writes = cpa_format_count(stream->writes);
 	struct cpa_figure mean = cpa_format_seconds(stream->stay_s);
 	struct cpa_figure most = cpa_format_seconds(stream->stay_p99_s);
 
-	cpa_table_row(table, (const char *const[]){ waited.text, blocked.text, limit, path.text,
-						    bytes.text, mean.text, most.text,
-						    cpa_stream_word(stream->kind), stream->name });
+	(void)profile;
+	cpa_table_row(table, (const char *const[]){ bytes.text, writes.text, mean.text, most.text,
+						    short_word(stream->kind), stream->name });
+}
+
+static void put_rows(const struct cpa_page *page, struct cpa_table_text *table,
+		     const struct cpa_profile *profile, size_t top,
+		     void (*put)(struct cpa_table_text *table, const struct cpa_profile *profile,
+				 const struct cpa_stream_figures *stream))
+{
+	cpa_table_column(table, "kind", true);
+	cpa_table_column(table, "writer -> reader", true);
+	for (size_t i = 0, rows = 0; i < profile->streams && rows < top; i++) {
+		if (!cpa_stream_is_inside(&profile->stream[i]))
+			continue;
+		put(table, profile, &profile->stream[i]);
+		rows++;
+	}
+	cpa_table_end(table, page);
+}
+
+static size_t count_inside(const struct cpa_profile *profile)
+{
+	size_t inside = 0;
+
+	for (size_t i = 0; i < profile->streams; i++)
+		inside += cpa_stream_is_inside(&profile->stream[i]);
+	return inside;
 }
 
 static void put_foot(const struct cpa_page *page, const struct cpa_profile *profile, size_t shown,
 		     size_t top)
 {
 	size_t outside = profile->streams - shown;
-	char *more = outside ? cpa_format_text(" %s more stream%s one end outside the session.",
+	char *more = outside ? cpa_format_text(" %s more stream%s an end that cpa does not know.",
 					       cpa_format_count(outside).text,
 					       outside == 1 ? " has" : "s have") :
 			       xstrdup("");
-	char *note = concat(
-		"starved: how long readers waited for data; blocked: writers for room; "
-		"limit: the side that the other one waits for; path: its threads' share of the "
-		"critical path. mean, p99: time from a "
-		"write to the read of its last byte; p99 is exact to 12 %.",
-		more, NULL);
+	char *note = concat("starved: how long readers waited for data; blocked: writers for "
+			    "room; limit: the side that the other one waits for; path: its "
+			    "threads' share of the critical path.",
+			    more, NULL);
 
 	cpa_page_foot(page, shown, top, note);
 	free(note);
@@ -60,10 +109,8 @@ static void put_foot(const struct cpa_page *page, const struct cpa_profile *prof
 void cpa_text_streams(const struct cpa_page *page, const struct cpa_profile *profile, size_t top)
 {
 	struct cpa_table_text table = { 0 };
-	size_t shown = 0;
+	size_t shown = count_inside(profile);
 
-	for (size_t i = 0; i < profile->streams; i++)
-		shown += cpa_stream_is_inside(&profile->stream[i]);
 	if (shown == 0)
 		return;
 	cpa_page_heading(page, "Streams: who writes, who reads");
@@ -71,17 +118,24 @@ void cpa_text_streams(const struct cpa_page *page, const struct cpa_profile *pro
 	cpa_table_column(&table, "blocked", false);
 	cpa_table_column(&table, "limit", true);
 	cpa_table_column(&table, "path", false);
+	put_rows(page, &table, profile, top, put_waits);
+	put_foot(page, profile, shown, top);
+}
+
+void cpa_text_traffic(const struct cpa_page *page, const struct cpa_profile *profile, size_t top)
+{
+	struct cpa_table_text table = { 0 };
+	size_t shown = count_inside(profile);
+
+	if (shown == 0)
+		return;
+	cpa_page_heading(page, "Streams: what they carry");
 	cpa_table_column(&table, "bytes", false);
+	cpa_table_column(&table, "writes", false);
 	cpa_table_column(&table, "mean", false);
 	cpa_table_column(&table, "p99", false);
-	cpa_table_column(&table, "kind", true);
-	cpa_table_column(&table, "writer -> reader", true);
-	for (size_t i = 0, rows = 0; i < profile->streams && rows < top; i++) {
-		if (!cpa_stream_is_inside(&profile->stream[i]))
-			continue;
-		put_row(&table, profile, &profile->stream[i]);
-		rows++;
-	}
-	cpa_table_end(&table, page);
-	put_foot(page, profile, shown, top);
+	put_rows(page, &table, profile, top, put_traffic);
+	cpa_page_foot(page, shown, top,
+		      "mean, p99: time from a write to the read of its last byte; p99 is exact to "
+		      "12 %.");
 }

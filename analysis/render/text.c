@@ -572,6 +572,8 @@ void cpa_text_write(const struct cpa_profile *profile, const struct cpa_page *pa
 		cpa_text_queues(page, profile, top);
 	if (all || level == CPA_LEVEL_STREAM)
 		cpa_text_streams(page, profile, top);
+	if (level == CPA_LEVEL_STREAM)
+		cpa_text_traffic(page, profile, top);
 	if (program)
 		cpa_text_marks(page, profile, top);
 	if ((all && profile->processes > 1) || level == CPA_LEVEL_PROCESS)

@@ -423,7 +423,11 @@ static void test_idle(void **state)
 	       "Nothing to gain in this run: for 7.00 s of the critical path of 8.00 s the program "
 	       "slept.",
 	       "Sleep less, or profile a run in which it works.");
-	components[1].critical_path_s = 5;
+	components[1].critical_path_s = components[1].saved_s = 5;
+	expect("sleep",
+	       "Sleeps limit this program: for 5.00 s of the 8.00 s of the critical path it slept.",
+	       "Sleep less, or wait for what the program sleeps for: at most 2.67 times as fast.");
+	components[1].critical_path_s = 3;
 	expect_kind("work");
 }
 
