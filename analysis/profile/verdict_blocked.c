@@ -137,8 +137,8 @@ bool cpa_verdict_is_asleep(const struct cpa_facts *facts, struct cpa_verdict *ve
 		"Sleeps limit this program: for %s of the %s of the critical path it slept.",
 		cpa_format_seconds(sleep->critical_path_s).text,
 		cpa_format_seconds(facts->path_s).text);
-	verdict->action = cpa_format_text(
-		"Sleep less, or wait for what the program sleeps for: %s.", gains);
+	verdict->action =
+		cpa_format_text("Sleep less, or wait for what the program sleeps for: %s.", gains);
 	verdict->slot = sleep->slot;
 	free(gains);
 	return true;

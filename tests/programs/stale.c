@@ -163,12 +163,9 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} cases[] = { { "failed", failed },
-		      { "closed_beside", closed_beside },
-		      { "daemon", by_daemon },
-		      { "login_tty", by_login_tty },
-		      { "nothing", nothing },
-		      { "at_exit", at_exit } };
+	} cases[] = { { "failed", failed },    { "closed_beside", closed_beside },
+		      { "daemon", by_daemon }, { "login_tty", by_login_tty },
+		      { "nothing", nothing },  { "at_exit", at_exit } };
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		if (argc > 1 && !strcmp(argv[1], cases[i].name)) {
