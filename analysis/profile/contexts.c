@@ -10,7 +10,8 @@
 #include "analysis/util/format.h"
 
 #define FEW	3u   /* stacks from which on a caller is named in a sentence, */
-#define NAMED	2u   /* and how many in a row */
+#define NAMED	2u   /* how many of these, and of their callers in a row */
+#define LEAST	0.05 /* of the function's path: a caller with less is not named */
 #define DEEPEST 200u /* callers above a context; a stack has fewer, a damaged file may have more */
 
 void cpa_contexts_free(struct cpa_contexts *contexts)
@@ -245,23 +246,44 @@ double cpa_callers_error(uint64_t part, uint64_t all)
 	return all ? sqrt(share * (1 - share) / (double)all) : 0;
 }
 
+/* "compare <- mergelines": @node, and its callers while one of them makes most of it. */
+static char *name_chain(const struct cpa_callers *node)
+{
+	char *text = xstrdup(node->context->name), *longer;
+
+	for (unsigned n = 1; n < NAMED && node->callers; n++) {
+		if (node->caller[0].stacks < FEW || 2 * node->caller[0].path_s <= node->path_s)
+			break;
+		node = &node->caller[0];
+		longer = cpa_format_text("%s <- %s", text, node->context->name);
+		free(text);
+		text = longer;
+	}
+	return text;
+}
+
 /*
- * "compare <- mergelines": callers of which each makes most of the one before. The caller frees it;
- * NULL: there are none.
+ * "compare <- mergelines 70%, insert 25%": the callers that have most of the function's path; a single
+ * one without its share. The caller frees it; NULL: there are none.
  */
 static char *name_callers(const struct cpa_contexts *contexts,
 			  const struct cpa_component_figures *function)
 {
 	struct cpa_callers *root = cpa_callers_of(contexts, function);
-	const struct cpa_callers *node = root;
-	char *text = NULL, *longer;
+	char *text = NULL;
 
-	for (unsigned n = 0; n < NAMED && node->callers; n++) {
-		if (node->caller[0].stacks < FEW || 2 * node->caller[0].path_s <= node->path_s)
+	for (size_t i = 0; i < root->callers && i < NAMED; i++) {
+		const struct cpa_callers *caller = &root->caller[i];
+		bool only = caller->path_s >= (1 - LEAST) * root->path_s;
+		struct cpa_figure share = cpa_format_percent(caller->path_s, root->path_s);
+		char *chain, *longer;
+
+		if (caller->stacks < FEW || caller->path_s < LEAST * root->path_s)
 			break;
-		node = &node->caller[0];
-		longer = text ? cpa_format_text("%s <- %s", text, node->context->name) :
-				xstrdup(node->context->name);
+		chain = name_chain(caller);
+		longer = cpa_format_text("%s%s%s%s%s", text ? text : "", text ? ", " : "", chain,
+					 only ? "" : " ", only ? "" : share.text);
+		free(chain);
 		free(text);
 		text = longer;
 	}

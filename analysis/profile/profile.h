@@ -90,7 +90,7 @@ struct cpa_component_figures {
 	enum cpa_class_by by;
 	char *name;
 	char *location;
-	char *callers; /* of a function: its most frequent callers, "compare <- mergelines"; or NULL */
+	char *callers; /* of a function: those with most of its path, "compare <- mergelines"; or NULL */
 	enum cpa_external_class class; /* of an external */
 	bool nameless; /* its name is an offset, because its module has no symbols */
 	bool shared;   /* several components, or one of several runs of a slot: see name */

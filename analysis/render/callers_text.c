@@ -10,6 +10,7 @@
 #include "analysis/profile/find.h"
 #include "analysis/util/format.h"
 
+#define FIRST	3u    /* functions whose callers are named beside the table of components */
 #define LEAST	0.005 /* of the whole: smaller parts have no line */
 #define DEEPEST 40u   /* steps of indentation that are shown */
 
@@ -242,4 +243,39 @@ bool cpa_text_tree(const struct cpa_page *page, const struct cpa_profile *profil
 	free(text);
 	free_sums(&sums);
 	return true;
+}
+
+/* Whether it is a function of a library: then whoever called it is the one to look at. */
+static bool is_of_library(const struct cpa_profile *profile,
+			  const struct cpa_component_figures *function)
+{
+	const struct cpa_module_figures *module =
+		function->module ? &profile->module[function->module - 1] : NULL;
+
+	return module && module->path && strcmp(module->path, profile->program.exe) != 0;
+}
+
+void cpa_text_called_by(const struct cpa_page *page, const struct cpa_profile *profile)
+{
+	char *text = NULL;
+
+	for (size_t i = 0, n = 0; i < profile->components && n < FIRST; i++) {
+		const struct cpa_component_figures *c = &profile->component[i];
+
+		if (c->kind != CPA_FUNCTION || c->shared || c->saved_s <= 0)
+			continue;
+		n++;
+		if (!profile->contexts && is_of_library(profile, c)) {
+			text = cpa_format_text("%s is in a library: to see who called it, run the "
+					       "program with CPA_STACKS=1.",
+					       c->name);
+			n = FIRST;
+		} else if (c->callers) {
+			text = cpa_format_text("%s is called by %s.", c->name, c->callers);
+		}
+		if (text)
+			cpa_page_paragraph(page, CPA_PLAIN, 2, text);
+		free(text);
+		text = NULL;
+	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/render/callers_text.h - who called whom, as text: --callers and --tree */
+/* analysis/render/callers_text.h - who called whom, as text */
 #ifndef CPA_ANALYSIS_RENDER_CALLERS_TEXT_H
 #define CPA_ANALYSIS_RENDER_CALLERS_TEXT_H
 
@@ -17,5 +17,11 @@ bool cpa_text_callers(const struct cpa_page *page, const struct cpa_profile *pro
 /* Write the critical path from the threads' starts inwards, at most @top lines. Else as above. */
 bool cpa_text_tree(const struct cpa_page *page, const struct cpa_profile *profile, size_t top,
 		   char **error);
+
+/*
+ * Beside the table of components: who called the first functions of it. Without stacks, if one of
+ * these is a function of a library: how to get them.
+ */
+void cpa_text_called_by(const struct cpa_page *page, const struct cpa_profile *profile);
 
 #endif

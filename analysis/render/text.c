@@ -12,6 +12,7 @@
 #include "analysis/util/format.h"
 #include "analysis/profile/find.h"
 #include "analysis/symbols/names.h"
+#include "analysis/render/callers_text.h"
 #include "analysis/render/phases_text.h"
 #include "analysis/util/printable.h"
 #include "analysis/render/processes_text.h"
@@ -277,6 +278,7 @@ static void put_components(const struct cpa_page *page, const struct cpa_profile
 		"saves: what the run would gain. path, wall: shares of the critical and of the "
 		"observed path. Savings of overlapping components (a lock and the code that runs "
 		"under it, a thread and its functions) do not add up.");
+	cpa_text_called_by(page, profile);
 	put_nameless(page, profile);
 }
 

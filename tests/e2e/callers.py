@@ -74,6 +74,22 @@ def check_folded(results, dump):
     results.check(good, f"folded stacks have {sum_s} of {whole_s} s")
 
 
+def check_first_screen(results, folder, dump):
+    """It names the callers; without stacks it says how to get them, if they are wanted."""
+    text = " ".join(run([BUILD / "cpa-report", "--width", "200", dump]).split())
+    results.check("common is called by " in text and "first <- recurse" in text, "first screen")
+    work = "import zlib; zlib.compress(bytes(range(251)) * 100000, 9)"
+    other = folder / "library"
+    for stacks in ("0", "1"):
+        subprocess.run(
+            ["/usr/bin/python3", "-c", work], env=profiled_environment(other, CPA_STACKS=stacks),
+            timeout=TIMEOUT_S, check=True,
+        )
+        text = " ".join(run([BUILD / "cpa-report", "--width", "200", other]).split())
+        other.unlink()
+        results.check(("CPA_STACKS=1" in text) == (stacks == "0"), f"hint with CPA_STACKS={stacks}")
+
+
 def check_unloading(results, folder):
     """A sample of code that is being unmapped is not looked up."""
     done = subprocess.run(
@@ -93,6 +109,7 @@ def main():
     text = run([BUILD / "cpa-report", "--tree", "--top", "100", dump])
     results.check(text.find("recurse") < text.find("first") < text.find("common"), "--tree")
     check_folded(results, dump)
+    check_first_screen(results, folder, dump)
     check(results, folder, "250 a second", CPA_SAMPLE_HZ="250")
     check(results, folder, "2000 a second", CPA_SAMPLE_HZ="2000")
     check_unloading(results, folder)
