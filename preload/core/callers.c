@@ -2,6 +2,7 @@
 #include "preload/core/callers.h"
 
 #include "preload/core/dlopen.h"
+#include "preload/core/unload.h"
 #include "preload/core/function.h"
 #include "preload/libc/confined.h"
 #include "preload/libc/pool.h"
@@ -22,8 +23,9 @@ static bool on; /* written before there are other threads */
 
 void cpa_callers_init(bool wanted)
 {
-	/* What can be read is asked of the kernel, which a filter may forbid. */
-	on = wanted && !cpa_start().confined;
+	on = wanted;
+	if (on) /* a filter may end the process for an unusual system call */
+		cpa_stack_init(!cpa_start().confined);
 }
 
 bool cpa_callers_on(void)
@@ -31,19 +33,11 @@ bool cpa_callers_on(void)
 	return on;
 }
 
-struct cpa_callers *cpa_callers_begin(void)
+void cpa_callers_end(struct cpa_callers_of *own)
 {
-	struct cpa_callers *c = on ? cpa_pool_take(CPA_POOL_CALLERS, sizeof(*c)) : NULL;
-
-	if (c)
-		cpa_stack_begin(&c->walk.bounds);
-	return c;
-}
-
-void cpa_callers_end(struct cpa_callers *c)
-{
-	if (c)
-		cpa_pool_give(CPA_POOL_CALLERS, c);
+	if (own->memory)
+		cpa_pool_give(CPA_POOL_CALLERS, own->memory);
+	own->memory = NULL;
 }
 
 static uint32_t site_of(struct cpa_callers *c, uint64_t function)
@@ -81,22 +75,50 @@ static uint32_t context_of(struct cpa_callers *c)
 	return context;
 }
 
-void cpa_callers_take(struct cpa_callers *c, struct cpa_stacks *stacks, const void *context,
-		      uint64_t ticks)
+/* The memory of the thread, which it gets at its first stack: most threads are short. */
+static struct cpa_callers *memory_of(struct cpa_callers_of *own)
 {
-	struct cpa_registers r = { .known = (1u << CPA_ARCH_REGISTERS) - 1 };
-	uint32_t node;
+	if (unlikely(!own->memory))
+		own->memory = cpa_pool_take(CPA_POOL_CALLERS, sizeof(*own->memory));
+	return own->memory;
+}
 
-	if (!c || cpa_function_is_ours(cpa_arch_program_counter(context)) || !cpa_dlopen_hold())
-		return;
+/* The context of a stack that begins with @r. 0: no space, or a library is being unloaded. */
+static uint32_t walk_from(struct cpa_callers *c, uint64_t top, const struct cpa_registers *r)
+{
+	uint32_t context;
+
+	if (!cpa_unload_hold())
+		return 0;
 	if (cpa_dlopen_changed(&c->loads)) {
 		cpa_walk_forget(&c->walk);
 		memset(c->site, 0, sizeof(c->site));
 	}
+	cpa_walk_from(&c->walk, top, r);
+	context = context_of(c);
+	cpa_unload_let();
+	return context;
+}
+
+void cpa_callers_begin(struct cpa_callers_of *own)
+{
+	own->top = on ? cpa_stack_top() : 0;
+}
+
+void cpa_callers_take(struct cpa_callers_of *own, struct cpa_stacks *stacks, const void *context,
+		      uint64_t ticks)
+{
+	struct cpa_registers r = { .known = (1u << CPA_ARCH_REGISTERS) - 1 };
+	struct cpa_callers *c;
+	uint32_t node;
+
+	if (!on || cpa_function_is_ours(cpa_arch_program_counter(context)))
+		return;
+	c = memory_of(own);
+	if (!c)
+		return;
 	cpa_arch_registers(context, r.value);
-	cpa_walk_from(&c->walk, &r);
-	node = context_of(c);
-	cpa_dlopen_let();
+	node = walk_from(c, own->top, &r);
 	if (node)
 		cpa_stacks_add(stacks, node, ticks);
 	else

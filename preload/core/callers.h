@@ -13,24 +13,29 @@
 
 struct cpa_callers;
 
+/* What a thread keeps for its stacks. All zeros at first. */
+struct cpa_callers_of {
+	uint64_t top;		    /* end of its own stack; 0: not known */
+	struct cpa_callers *memory; /* NULL: it took no stack so far */
+};
+
 /* Once, at start. @on: stacks are wanted. */
 CPA_HIDDEN void cpa_callers_init(bool on);
-/* Whether stacks are taken: they are wanted, and no filter of system calls was there at the start. */
 CPA_HIDDEN bool cpa_callers_on(void);
 
-/*
- * Memory of the calling thread, which begins; NULL: no stacks. The thread owns it until
- * cpa_callers_end(), which gives it to the pool; NULL is allowed there. Inside our code only.
- */
-CPA_HIDDEN struct cpa_callers *cpa_callers_begin(void);
-CPA_HIDDEN void cpa_callers_end(struct cpa_callers *callers);
+/* The calling thread begins, on its own stack. */
+CPA_HIDDEN void cpa_callers_begin(struct cpa_callers_of *own);
 
 /*
  * Add the stack that a signal interrupted to @stacks; it stands for @ticks of CPU time. @context: argument
  * of the handler, which blocks all signals. Takes none where cpa's own code was interrupted, or while a
- * library is unloaded. @callers may be NULL. No lock, no memory but rows of the session; errno is changed.
+ * library is unloaded. @own: of the calling thread. No lock, no memory but for that and rows of the
+ * session; errno is changed.
  */
-CPA_HIDDEN void cpa_callers_take(struct cpa_callers *callers, struct cpa_stacks *stacks,
+CPA_HIDDEN void cpa_callers_take(struct cpa_callers_of *own, struct cpa_stacks *stacks,
 				 const void *context, uint64_t ticks);
+
+/* The thread ends: its memory, if it has some, goes to the pool. Inside our code only. */
+CPA_HIDDEN void cpa_callers_end(struct cpa_callers_of *own);
 
 #endif

@@ -19,73 +19,18 @@
 #include <string.h>
 
 #include "preload/core/object.h"
+#include "preload/core/unload.h"
 #include "preload/core/window.h"
 #include "preload/libc/real.h"
 #include "preload/core/signal.h"
 #include "shadow/arch/arch.h"
 #include "shadow/graph/moved.h"
 
-#define PATIENCE 1000000u /* ns: most time that dlclose() waits for readers */
-
 uint32_t cpa_dlopen_generation;
-
-/* Atomic: threads that read modules, and threads that unload some. */
-static uint32_t reading, unloading;
-
-bool cpa_dlopen_hold(void)
-{
-	/*
-	 * SEQ_CST, here and in begin_to_unload(): each of two threads at least sees the count of the
-	 * other.
-	 */
-	__atomic_fetch_add(&reading, 1, __ATOMIC_SEQ_CST);
-	if (!__atomic_load_n(&unloading, __ATOMIC_SEQ_CST))
-		return true;
-	cpa_dlopen_let();
-	return false;
-}
-
-void cpa_dlopen_let(void)
-{
-	/* RELEASE: all reads come before. Pairs with begin_to_unload(). */
-	__atomic_fetch_sub(&reading, 1, __ATOMIC_RELEASE);
-}
-
-bool cpa_dlopen_unloads(void)
-{
-	/* Relaxed: a hint. */
-	return __atomic_load_n(&unloading, __ATOMIC_RELAXED);
-}
 
 void cpa_dlopen_forked(void)
 {
-	/* Only this thread is left. A destructor may fork: then its library is still to be unloaded. */
-	reading = 0;
-	unloading = cpa_tls.unloads;
-}
-
-/* Keep readers out, and let those that are in finish. */
-static void begin_to_unload(void)
-{
-	uint64_t begun;
-
-	cpa_tls.unloads++;
-	/* SEQ_CST, all three: as in cpa_dlopen_hold(). */
-	__atomic_fetch_add(&unloading, 1, __ATOMIC_SEQ_CST);
-	if (likely(!__atomic_load_n(&reading, __ATOMIC_SEQ_CST)))
-		return;
-	begun = cpa_clock_now();
-	/* SEQ_CST: the same. */
-	while (__atomic_load_n(&reading, __ATOMIC_SEQ_CST) &&
-	       cpa_clock_now() - begun < cpa_clock_ticks(PATIENCE))
-		cpa_arch_pause();
-}
-
-static void end_to_unload(void)
-{
-	/* RELEASE: the libraries are gone. Pairs with cpa_dlopen_hold(). */
-	__atomic_fetch_sub(&unloading, 1, __ATOMIC_RELEASE);
-	cpa_tls.unloads--;
+	cpa_unload_forked(cpa_tls.unloads);
 }
 
 /* The addresses of a module, and whether any loaded module overlaps them. */
@@ -186,9 +131,11 @@ CPA_EXPORT int dlclose(void *handle)
 
 	/* ACQ_REL: before anything is unloaded. Pairs with look() in preload/lib/next_symbol.c. */
 	__atomic_fetch_add(&cpa_dlopen_generation, 1, __ATOMIC_ACQ_REL);
-	begin_to_unload();
+	cpa_tls.unloads++;
+	cpa_unload_begin();
 	ret = REAL(dlclose)(handle);
-	end_to_unload();
+	cpa_unload_end();
+	cpa_tls.unloads--;
 	/* ACQ_REL: forget also what a destructor has looked up in the meantime. */
 	__atomic_fetch_add(&cpa_dlopen_generation, 1, __ATOMIC_ACQ_REL);
 	err = errno;

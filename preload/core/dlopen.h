@@ -25,20 +25,6 @@ static inline bool cpa_dlopen_changed(uint32_t *then)
 	return changed;
 }
 
-/*
- * Whether no library is unloaded until cpa_dlopen_let(), or until a millisecond has passed. For
- * readers of modules that need not be those of the running code. Neither waits. In a signal handler
- * with all signals blocked only: else a jump would keep the hold.
- */
-CPA_HIDDEN bool cpa_dlopen_hold(void);
-CPA_HIDDEN void cpa_dlopen_let(void);
-
-/*
- * Whether a library is being unloaded: the loader still finds it when its memory is gone. A hint for
- * who cannot hold: it may begin right after.
- */
-CPA_HIDDEN bool cpa_dlopen_unloads(void);
-
 /* In a child of fork(), which has no other threads. */
 CPA_HIDDEN void cpa_dlopen_forked(void);
 

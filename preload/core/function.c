@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "preload/core/dlopen.h"
+#include "preload/core/unload.h"
 #include "preload/libc/settings.h"
 #include "shadow/graph/moved.h"
 
@@ -279,7 +280,7 @@ uint32_t cpa_function_at(uint64_t pc)
 	uint32_t row;
 
 	/* A sample may be of code that is being unmapped, by the thread that the handler interrupted. */
-	if (pc < KERNEL_FIRST && unlikely(cpa_dlopen_unloads()))
+	if (pc < KERNEL_FIRST && unlikely(cpa_unload_goes_on()))
 		return (uint32_t)CPA_SLOT_UNSAMPLED;
 	/* Kernel addresses: one component, "kernel", at address ~0. */
 	name.address = pc >= KERNEL_FIRST ? UINT64_MAX >> 16 : cpa_function_start(pc);

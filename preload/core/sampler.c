@@ -241,8 +241,8 @@ static void watch_ring(struct cpa_sampler *s)
 {
 	uint64_t until = thins ? CLOSELY : RING_SAMPLES / 2;
 
-	s->signals = s->callers ? (uint32_t)until * timer_rate() / hz : 1;
-	set_timer(s, s->callers ? SECOND / timer_rate() : SECOND * until / hz);
+	s->signals = cpa_callers_on() ? (uint32_t)until * timer_rate() / hz : 1;
+	set_timer(s, cpa_callers_on() ? SECOND / timer_rate() : SECOND * until / hz);
 }
 
 /* The thread has used CPU time: open a perf event for it if that is better and possible. */
@@ -286,10 +286,10 @@ static void take_stack(struct cpa_sampler *s, const void *context, unsigned time
 {
 	uint64_t rate = s->ring || s->stays ? timer_rate() : hz;
 
-	if (!s->callers || s->paused)
+	if (!cpa_callers_on() || s->paused)
 		return;
 	times = times < MOST_TIMES ? times : MOST_TIMES;
-	cpa_callers_take(s->callers, &s->stacks, context, times * cpa_clock_ticks(SECOND / rate));
+	cpa_callers_take(&s->callers, &s->stacks, context, times * cpa_clock_ticks(SECOND / rate));
 }
 
 /* Whether the perf event is to end, after @times more periods of the timer. */
@@ -372,7 +372,7 @@ void cpa_sampler_start(struct cpa_sampler *s)
 	sigset_t blocked;
 
 	s->head = &s->tail;
-	s->callers = hz ? cpa_callers_begin() : NULL;
+	cpa_callers_begin(&s->callers);
 	if (withheld)
 		cpa_diag(CPA_DIAG_SAMPLERS_REFUSED);
 	if (!hz || !cpa_kernel_begin())
@@ -432,8 +432,7 @@ void cpa_sampler_stop(struct cpa_sampler *s)
 		cpa_kernel(SYS_timer_delete, s->timer);
 	s->has_timer = false;
 	unmap(s);
-	cpa_callers_end(s->callers);
-	s->callers = NULL;
+	cpa_callers_end(&s->callers);
 }
 
 /* Copy @size bytes at @at of the ring, which may wrap. */

@@ -47,9 +47,9 @@ struct cpa_sampler {
 	volatile struct perf_event_mmap_page *ring; /* of the perf event; NULL: none */
 	const uint64_t *head;			    /* of the ring, or `tail` if there is none */
 	uint64_t tail;				    /* of the ring, what was read */
-	uint32_t signals;	     /* of the timer that are to come before the ring is given up */
-	struct cpa_callers *callers; /* NULL: no stacks are taken */
-	struct cpa_stacks stacks;    /* taken since the last event */
+	uint32_t signals; /* of the timer that are to come before the ring is given up */
+	struct cpa_callers_of callers;
+	struct cpa_stacks stacks; /* taken since the last event */
 	/*
 	 * Samples since the last event, by program counter of the function. Filled by the owner,
 	 * or by its signal handler while it is not inside our code.

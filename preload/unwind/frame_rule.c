@@ -272,7 +272,7 @@ enum {
 
 struct evaluation {
 	struct cpa_cursor c;
-	const struct cpa_stack_part *stack;
+	struct cpa_stack_view *stack;
 	const struct cpa_registers *r;
 	uint64_t operand[OPERANDS];
 	unsigned depth;
@@ -380,8 +380,7 @@ static void operate(struct evaluation *e, uint64_t op)
  * the expression's stack at the begin. False: not understood.
  */
 static bool evaluate(struct cpa_cursor expression, const uint64_t *cfa,
-		     const struct cpa_stack_part *stack, const struct cpa_registers *r,
-		     uint64_t *value)
+		     struct cpa_stack_view *stack, const struct cpa_registers *r, uint64_t *value)
 {
 	struct evaluation e = { .c = expression, .stack = stack, .r = r };
 
@@ -395,7 +394,7 @@ static bool evaluate(struct cpa_cursor expression, const uint64_t *cfa,
 
 /* The caller's value of a register. False: not known. */
 static bool find(const struct cpa_frame_where *w, uint64_t number, uint64_t cfa,
-		 const struct cpa_stack_part *stack, const struct cpa_registers *r, uint64_t *value)
+		 struct cpa_stack_view *stack, const struct cpa_registers *r, uint64_t *value)
 {
 	uint64_t address;
 
@@ -429,7 +428,7 @@ static bool find(const struct cpa_frame_where *w, uint64_t number, uint64_t cfa,
 }
 
 bool cpa_frame_apply(const struct cpa_frame_row *row, uint64_t return_column,
-		     const struct cpa_stack_part *stack, struct cpa_registers *r)
+		     struct cpa_stack_view *stack, struct cpa_registers *r)
 {
 	struct cpa_registers caller = { .known = 0 };
 	uint64_t cfa, value;

@@ -61,7 +61,7 @@ cpa_frame_run(struct cpa_frame_program *p, const struct cpa_frame_description *d
  */
 __attribute__((visibility("hidden"))) bool cpa_frame_apply(const struct cpa_frame_row *row,
 							   uint64_t return_column,
-							   const struct cpa_stack_part *stack,
+							   struct cpa_stack_view *stack,
 							   struct cpa_registers *r);
 
 #endif

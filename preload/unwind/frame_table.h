@@ -6,7 +6,7 @@
  * which takes no lock. Everything is read within the module's one mapped segment that holds the
  * tables, and checked: a damaged table yields nothing. Formats: LSB 5.0, Core, 10.6.
  *
- * What is found points into the module, and is valid until that is unloaded: cpa_dlopen_hold().
+ * What is found points into the module, and is valid until that is unloaded: cpa_unload_hold().
  * Async-signal-safe; no system calls.
  */
 #ifndef CPA_PRELOAD_UNWIND_FRAME_TABLE_H

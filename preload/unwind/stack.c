@@ -1,78 +1,85 @@
 /* SPDX-License-Identifier: MIT */
 #include "preload/unwind/stack.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
 #include "shadow/store/kernel.h"
 
-#define PAGE   4096u
-#define DEEP   (UINT64_C(16) << 20) /* bytes: the thread's own stack is not looked at below */
-#define AT_ONE 32u		    /* pages that one system call asks for */
-#define OTHER  64u		    /* most pages of a stack that is not the thread's own */
+#define PAGE  4096u
+#define REACH (UINT64_C(16) << 20) /* bytes: farther up is another stack */
+#define BEHIND \
+	128u /* bytes in front of the word: a frame's registers lie below its return address */
+#define NO_HOW (-1L)
 
 /* End of the stack of the process's first thread: where the kernel put the program's arguments. */
 extern void *__libc_stack_end;
 
-void cpa_stack_begin(struct cpa_stack_bounds *bounds)
+static bool can_ask, can_copy; /* written before there are other threads */
+
+/* Whether the word at @address can be read: a system call that reads it and then does nothing. */
+static bool is_readable(uint64_t address)
+{
+	return cpa_kernel(SYS_rt_sigprocmask, NO_HOW, address, NULL, sizeof(address)) &&
+	       errno == EINVAL;
+}
+
+void cpa_stack_init(bool copies)
+{
+	int err = errno;
+
+	can_ask = is_readable((uint64_t)&err & ~UINT64_C(7)) && !is_readable(sizeof(uint64_t));
+	can_copy = copies;
+	errno = err;
+}
+
+uint64_t cpa_stack_top(void)
 {
 	uint64_t here = (uint64_t)__builtin_frame_address(0);
 	/* The C library keeps the descriptor of a thread above its stack. */
 	uint64_t self = (uint64_t)pthread_self(), first = (uint64_t)__libc_stack_end;
 
-	*bounds = (struct cpa_stack_bounds){ 0 };
-	if (self - here < DEEP)
-		bounds->top = self;
-	else if (first - here < DEEP)
-		bounds->top = first;
+	return first - here < REACH ? first : self - here < REACH ? self : 0;
 }
 
-/* Of the @count pages from @page on, the number of those at its begin that can be read. */
-static uint64_t readable(uint64_t page, uint64_t count)
+/* The window becomes the page of @address itself. */
+static bool move_to_page(struct cpa_stack_view *s, uint64_t address)
 {
-	struct iovec local, remote[AT_ONE];
-	char byte[AT_ONE];
-	uint64_t done = 0;
-
-	while (done < count) {
-		uint64_t n = count - done < AT_ONE ? count - done : AT_ONE;
-		long got;
-
-		for (uint64_t i = 0; i < n; i++)
-			remote[i] = (struct iovec){ (void *)(page + (done + i) * PAGE), 1 };
-		local = (struct iovec){ byte, n };
-		got = cpa_kernel(SYS_process_vm_readv, cpa_kernel(SYS_getpid), &local, 1, remote, n,
-				 0);
-		if (got > 0)
-			done += (uint64_t)got;
-		if (got != (long)n)
-			break;
-	}
-	return done;
+	s->from = address / PAGE * PAGE;
+	s->to = s->from + PAGE;
+	s->at = (const char *)s->from;
+	if (is_readable(address))
+		return true;
+	s->to = s->from;
+	return false;
 }
 
-struct cpa_stack_part cpa_stack_from(struct cpa_stack_bounds *b, uint64_t sp)
+/* The window becomes a copy. */
+static bool copy_from(struct cpa_stack_view *s, uint64_t address)
 {
-	struct cpa_stack_part part = { sp, sp };
-	uint64_t page = sp / PAGE * PAGE;
+	uint64_t from = address - s->bottom > BEHIND ? address - BEHIND : s->bottom;
+	uint64_t border = (from / PAGE + 1) * PAGE;
+	struct iovec local = { s->copy, sizeof(s->copy) };
+	struct iovec remote[] = { { (void *)from, border - from },
+				  { (void *)border, sizeof(s->copy) - (border - from) } };
+	/* It copies what lies in front of the first page that cannot be read. */
+	long got = cpa_kernel(SYS_process_vm_readv, cpa_kernel(SYS_getpid), &local, 1L, remote, 2L,
+			      0L);
 
-	if (sp >= b->low && b->low && sp < b->top) {
-		part.to = b->top;
-		return part;
-	}
-	if (sp < b->top && b->top - sp < DEEP) {
-		uint64_t end = b->low ? b->low : (b->top + PAGE - 1) / PAGE * PAGE;
-		uint64_t pages = (end - page) / PAGE;
+	s->from = from;
+	s->to = got > 0 ? from + (uint64_t)got : from;
+	s->at = s->copy;
+	return s->to >= address && s->to - address >= sizeof(uint64_t);
+}
 
-		if (readable(page, pages) == pages) {
-			b->low = page;
-			part.to = b->top;
-			return part;
-		}
-	}
-	part.to = page + readable(page, OTHER) * PAGE;
-	if (part.to < sp)
-		part.to = sp;
-	return part;
+bool cpa_stack_move(struct cpa_stack_view *s, uint64_t address)
+{
+	if (address - s->bottom >= REACH || !s->turns)
+		return false;
+	s->turns--;
+	if (can_ask && s->bottom < s->top && s->top - s->bottom < REACH && address < s->top)
+		return move_to_page(s, address);
+	return can_copy && copy_from(s, address);
 }

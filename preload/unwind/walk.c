@@ -94,7 +94,7 @@ static struct cpa_walk_rule *rule_of(struct cpa_walk *walk, uint64_t pc)
 	return rule;
 }
 
-static bool apply_rule(const struct cpa_walk_rule *rule, const struct cpa_stack_part *stack,
+static bool apply_rule(const struct cpa_walk_rule *rule, struct cpa_stack_view *stack,
 		       struct cpa_registers *r)
 {
 	uint64_t cfa, value, sp = r->value[CPA_ARCH_STACK_POINTER];
@@ -121,7 +121,7 @@ static bool apply_rule(const struct cpa_walk_rule *rule, const struct cpa_stack_
 }
 
 /* As the frame pointer says: above the saved one lies the return address. */
-static bool apply_frame_pointer(const struct cpa_stack_part *stack, struct cpa_registers *r)
+static bool apply_frame_pointer(struct cpa_stack_view *stack, struct cpa_registers *r)
 {
 	uint64_t frame = r->value[CPA_ARCH_FRAME_POINTER], before, back;
 
@@ -140,8 +140,9 @@ static bool apply_frame_pointer(const struct cpa_stack_part *stack, struct cpa_r
 
 /* Replace the registers by those of the caller. False: that is not possible. */
 static bool step(struct cpa_walk *walk, const struct cpa_walk_rule *rule, uint64_t pc,
-		 const struct cpa_stack_part *stack, struct cpa_registers *r)
+		 struct cpa_registers *r)
 {
+	struct cpa_stack_view *stack = &walk->stack;
 	struct cpa_frame_description d;
 
 	switch (rule->how) {
@@ -158,15 +159,15 @@ static bool step(struct cpa_walk *walk, const struct cpa_walk_rule *rule, uint64
 	}
 }
 
-void cpa_walk_from(struct cpa_walk *walk, const struct cpa_registers *from)
+void cpa_walk_from(struct cpa_walk *walk, uint64_t top, const struct cpa_registers *from)
 {
 	struct cpa_registers r = *from;
-	struct cpa_stack_part stack =
-		cpa_stack_from(&walk->bounds, r.value[CPA_ARCH_STACK_POINTER]);
 	bool called = false; /* the instruction is the one behind a call */
 
 	walk->frames = 0;
 	walk->complete = false;
+	cpa_stack_begin(&walk->stack, top);
+	cpa_stack_from(&walk->stack, r.value[CPA_ARCH_STACK_POINTER]);
 	while (walk->frames < CPA_WALK_FRAMES) {
 		uint64_t pc = r.value[CPA_ARCH_RETURN_ADDRESS] - called;
 		uint64_t sp = r.value[CPA_ARCH_STACK_POINTER];
@@ -182,12 +183,12 @@ void cpa_walk_from(struct cpa_walk *walk, const struct cpa_registers *from)
 			walk->complete = true;
 			return;
 		}
-		if (!step(walk, rule, pc, &stack, &r))
+		if (!step(walk, rule, pc, &r))
 			return;
 		called = rule->how != HOW_SIGNAL;
 		if (called && r.value[CPA_ARCH_STACK_POINTER] <= sp)
 			return; /* frames of callers lie above */
 		if (!called)	/* the handler may have had a stack of its own */
-			stack = cpa_stack_from(&walk->bounds, r.value[CPA_ARCH_STACK_POINTER]);
+			cpa_stack_from(&walk->stack, r.value[CPA_ARCH_STACK_POINTER]);
 	}
 }

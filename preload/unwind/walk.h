@@ -5,8 +5,8 @@
  * Follows the modules' unwind tables, so that stripped programs without frame pointers are served.
  * Where no table covers an instruction, as in code that a compiler made at run time, the frame
  * pointer leads on. Takes no lock, allocates nothing, calls nothing of the loader but
- * _dl_find_object(), and reads only tables of modules that are loaded and parts of the stack that
- * can be read: all of it may be run in a signal handler.
+ * _dl_find_object(), and reads tables of loaded modules only, and the stack as preload/unwind/stack.h
+ * says: all of it may be run in a signal handler.
  */
 #ifndef CPA_PRELOAD_UNWIND_WALK_H
 #define CPA_PRELOAD_UNWIND_WALK_H
@@ -27,9 +27,9 @@ struct cpa_walk_rule {
 	int16_t saved[CPA_ARCH_SAVED]; /* bytes from the CFA to each saved register; 0: not saved */
 };
 
-/* A thread's memory for walks: all zeros, or an earlier thread's; `bounds` set by cpa_stack_begin(). */
+/* A thread's memory for walks: all zeros, or an earlier thread's. */
 struct cpa_walk {
-	struct cpa_stack_bounds bounds;
+	struct cpa_stack_view stack;
 	uint32_t frames; /* of the last walk: how many of `function` are set */
 	bool complete;	 /* the walk came to the thread's start */
 	/*
@@ -48,10 +48,11 @@ struct cpa_walk {
 __attribute__((visibility("hidden"))) void cpa_walk_forget(struct cpa_walk *walk);
 
 /*
- * Find the frames from the registers @from of the calling thread: `frames`, `function` and `complete`.
- * No module may be unloaded meanwhile: cpa_dlopen_hold(). Makes system calls; errno is changed.
+ * Find the frames from the registers @from of the calling thread, whose own stack ends at @top (0: not
+ * known): `frames`, `function` and `complete`. No module may be unloaded meanwhile: cpa_unload_hold().
+ * Makes system calls; errno is changed.
  */
-__attribute__((visibility("hidden"))) void cpa_walk_from(struct cpa_walk *walk,
+__attribute__((visibility("hidden"))) void cpa_walk_from(struct cpa_walk *walk, uint64_t top,
 							 const struct cpa_registers *from);
 
 #endif

@@ -58,6 +58,7 @@ static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *arg
 }
 
 static _Thread_local struct cpa_walk walk;
+static _Thread_local uint64_t top; /* 0: the stack is copied */
 static struct {
 	unsigned walks, complete;
 	uint64_t frames, ns;
@@ -97,7 +98,7 @@ static void on_timer(int number, siginfo_t *info, void *context)
 	(void)info;
 	cpa_arch_registers(context, r.value);
 	begun = now();
-	cpa_walk_from(&walk, &r);
+	cpa_walk_from(&walk, top, &r);
 	found.ns += now() - begun;
 	found.frames += walk.frames;
 	_Unwind_Backtrace(note_frame, &o);
@@ -157,10 +158,11 @@ static void work_interrupted(void)
 
 	action.sa_sigaction = on_timer;
 	sigaction(SIGPROF, &action, NULL);
-	cpa_stack_begin(&walk.bounds);
 	setitimer(ITIMER_PROF, &every, NULL);
-	while (found.walks < end)
+	while (found.walks < end) {
+		top = found.walks % 2 ? cpa_stack_top() : 0;
 		work();
+	}
 	setitimer(ITIMER_PROF, &never, NULL);
 }
 
@@ -196,32 +198,62 @@ static void *here(void *argument)
 
 	getcontext(&context);
 	cpa_arch_registers(&context, r.value);
-	cpa_walk_from(&walk, &r);
+	cpa_walk_from(&walk, top, &r);
 	return argument;
 }
 
-/* A stack that is not the thread's own ends where what can be read ends. */
-static void test_other_stack(void **state)
+/* What cannot be read is not, on whichever side of a word, and windows are counted. */
+static void test_stack(void **state)
 {
 	const size_t size = 1 << 16;
-	char *stack = mmap(NULL, 3 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct cpa_stack_bounds bounds;
-	struct cpa_stack_part part;
-	uint64_t middle, word;
+	char *memory = mmap(NULL, 3 * size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t from = (uint64_t)memory + size, to = from + size, word;
+	struct cpa_stack_view stack;
 
 	(void)state;
-	assert_ptr_not_equal(stack, MAP_FAILED);
-	assert_int_equal(mprotect(stack + size, size, PROT_READ | PROT_WRITE), 0);
-	cpa_stack_begin(&bounds);
-	middle = (uint64_t)stack + size + size / 2 + 24;
-	part = cpa_stack_from(&bounds, middle);
-	assert_true(part.from == middle && part.to == (uint64_t)stack + 2 * size);
-	assert_true(cpa_stack_load(&part, part.to - 8, &word));
-	assert_false(cpa_stack_load(&part, part.to, &word));
-	assert_false(cpa_stack_load(&part, part.to - 7, &word));
-	part = cpa_stack_from(&bounds, (uint64_t)stack + 8);
-	assert_true(part.to == part.from);
-	munmap(stack, 3 * size);
+	assert_ptr_not_equal(memory, MAP_FAILED);
+	assert_int_equal(mprotect(memory + size, size, PROT_READ | PROT_WRITE), 0);
+	for (uint64_t at = from; at < to; at += sizeof(at))
+		*(uint64_t *)at = at;
+	for (unsigned own = 0; own < 2; own++) {
+		cpa_stack_begin(&stack, own ? to : 0);
+		cpa_stack_from(&stack, from + 24);
+		for (uint64_t at = from + 24; at < to; at += sizeof(at)) {
+			assert_true(cpa_stack_load(&stack, at, &word));
+			assert_true(word == at);
+		}
+		assert_true(stack.turns >= CPA_STACK_TURNS - size / CPA_STACK_WINDOW - 1);
+		assert_int_equal(stack.at == stack.copy, !own);
+		assert_false(
+			cpa_stack_load(&stack, from + 16, &word)); /* below the stack pointer */
+		assert_false(cpa_stack_load(&stack, from + 36, &word));
+		assert_false(cpa_stack_load(&stack, to, &word));
+		assert_false(cpa_stack_load(&stack, to - 4, &word));
+		assert_false(cpa_stack_load(&stack, from + (1 << 30), &word));
+		assert_true(cpa_stack_load(&stack, to - 8, &word) && word == to - 8);
+		/* A top that is none. */
+		cpa_stack_begin(&stack, own ? to + size : 0);
+		cpa_stack_from(&stack, from);
+		assert_true(cpa_stack_load(&stack, to - 8, &word) && word == to - 8);
+		assert_false(cpa_stack_load(&stack, to + 8, &word));
+		stack.turns = 0;
+		assert_false(cpa_stack_load(&stack, from + 64, &word));
+	}
+	munmap(memory, 3 * size);
+	for (unsigned own = 0; own < 2; own++) {
+		cpa_stack_begin(&stack, own ? to : 0);
+		cpa_stack_from(&stack, from);
+		assert_false(cpa_stack_load(&stack, from + 64, &word));
+	}
+	/* Where no copies may be made the thread's own stack is read only. */
+	cpa_stack_init(false);
+	cpa_stack_begin(&stack, 0);
+	cpa_stack_from(&stack, (uint64_t)&word & ~UINT64_C(7));
+	assert_false(cpa_stack_load(&stack, stack.bottom, &word));
+	cpa_stack_begin(&stack, cpa_stack_top());
+	cpa_stack_from(&stack, (uint64_t)&word & ~UINT64_C(7));
+	assert_true(cpa_stack_load(&stack, stack.bottom, &word));
+	cpa_stack_init(true);
 }
 
 /* Damage this module's own tables, in a copy, byte by byte: each walk of them ends. */
@@ -260,10 +292,10 @@ static void test_damaged(void **state)
 		if (cpa_frame_description_find(&damaged, pc, &d) &&
 		    cpa_frame_run(&program, &d, pc + seed % 64)) {
 			struct cpa_registers r = { .known = (1u << CPA_ARCH_REGISTERS) - 1 };
-			struct cpa_stack_part none = { 0, 0 };
 
+			cpa_stack_begin(&walk.stack, 0);
 			if (d.return_column < CPA_ARCH_REGISTERS)
-				cpa_frame_apply(&program.row, d.return_column, &none, &r);
+				cpa_frame_apply(&program.row, d.return_column, &walk.stack, &r);
 		}
 	}
 	free(copy);
@@ -274,10 +306,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_as_libgcc),
-		cmocka_unit_test(test_other_stack),
+		cmocka_unit_test(test_stack),
 		cmocka_unit_test(test_damaged),
 	};
 
+	cpa_stack_init(true);
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload/core/unload.h - libraries are not unloaded while a thread reads their tables
+ *
+ * A thread that unwinds a stack reads the tables of modules which need not be those of the running
+ * code. A thread that unloads a library keeps new readers out, and lets those that are in finish.
+ */
+#ifndef CPA_PRELOAD_CORE_UNLOAD_H
+#define CPA_PRELOAD_CORE_UNLOAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shadow/store/session.h"
+
+/*
+ * Whether no library is unloaded until cpa_unload_let(). Neither waits. With all signals blocked only:
+ * else a jump would keep the hold.
+ */
+CPA_HIDDEN bool cpa_unload_hold(void);
+CPA_HIDDEN void cpa_unload_let(void);
+
+/*
+ * Whether a library is being unloaded: the loader still finds it when its memory is gone. A hint for
+ * who cannot hold: it may begin right after.
+ */
+CPA_HIDDEN bool cpa_unload_goes_on(void);
+
+/*
+ * A library is about to be unloaded, until cpa_unload_end(); pairs nest, in several threads as well.
+ * Waits for the readers: microseconds, or as long as one of them has lost its processor, but some
+ * seconds at most. errno is kept.
+ */
+CPA_HIDDEN void cpa_unload_begin(void);
+CPA_HIDDEN void cpa_unload_end(void);
+
+/* In a child of fork(), which has no other threads; @mine: begun by this thread and not ended. */
+CPA_HIDDEN void cpa_unload_forked(uint32_t mine);
+
+#endif
