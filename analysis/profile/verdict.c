@@ -15,6 +15,7 @@
 #define SIDE	     0.50 /* share of the path that makes a side of a queue or stream the slow one */
 #define SHARE_OTHERS 0.10 /* of the run's processors: taken by other programs */
 #define SHARE_READY  0.10 /* of the observed path */
+#define ALONE	     1.01 /* threads of a region, on average: it hardly ever had a second one */
 
 static struct cpa_verdict_class sum_class(const struct cpa_profile *profile,
 					  const struct cpa_component_figures *component)
@@ -159,6 +160,14 @@ static void find_queue(struct cpa_facts *facts)
 	}
 }
 
+static void add_alone(struct cpa_verdict_region *region,
+		      const struct cpa_component_figures *component)
+{
+	region->alone_s += component->critical_path_s;
+	if (!region->alone || component->critical_path_s > region->alone->critical_path_s)
+		region->alone = component;
+}
+
 /* The row of the region with @slot; NULL: no journal, or not there. */
 static const struct cpa_team_figures *team_of(const struct cpa_profile *profile, uint32_t slot)
 {
@@ -193,6 +202,8 @@ static void find_region(struct cpa_facts *facts)
 			gain_s =
 				component->critical_path_s - component->total_s / threads - locks_s;
 		best->serial_s -= component->critical_path_s;
+		if (threads < ALONE)
+			add_alone(best, component);
 		if (gain_s <= best->gain_s)
 			continue;
 		best->component = component;
@@ -201,6 +212,8 @@ static void find_region(struct cpa_facts *facts)
 		best->gain_s = gain_s;
 	}
 	best->serial_s = fmax(best->serial_s, 0);
+	/* A master is a class of one thread, but what it does in a region is no serial part. */
+	facts->serial_gain_s = fmin(facts->serial_gain_s, best->serial_s);
 }
 
 /* The class of threads that @stream's other side waits for; NULL: none, or one of several. */
@@ -250,8 +263,8 @@ static struct cpa_facts find_facts(const struct cpa_profile *profile)
 	facts.lock_gain_s = facts.lock ? facts.lock->saved_s : 0;
 	find_classes(&facts);
 	facts.serial_function = function_of(profile, &facts.serial);
-	find_queue(&facts);
 	find_region(&facts);
+	find_queue(&facts);
 	find_stream(&facts);
 	return facts;
 }

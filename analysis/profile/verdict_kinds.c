@@ -340,16 +340,38 @@ static char *in_region(const struct cpa_profile *profile, double chain_s)
 	return most ? cpa_format_text(", most of it in region %s", most->name) : xstrdup("");
 }
 
-/*
- * A parallel region of OpenMP. Its master is a class of one thread, but what it does there is no serial
- * part.
- */
+/* Parallel regions of OpenMP that have one thread each. */
+static bool is_alone(const struct cpa_facts *facts, struct cpa_verdict *verdict)
+{
+	const struct cpa_verdict_region *region = &facts->region;
+	double gain_s = region->alone_s * (1 - 1 / facts->processors);
+	char *gains;
+
+	if (!region->alone || !matters(facts, gain_s, fmax(region->gain_s, region->serial_s)))
+		return false;
+	gains = cpa_verdict_gain(facts, verdict, facts->path_s - gain_s);
+	verdict->sentence = cpa_format_text(
+		"Parallel regions with one thread limit this program: they have %s of the %s of the "
+		"critical path, most of it in region %s.",
+		cpa_format_seconds(region->alone_s).text, cpa_format_seconds(facts->path_s).text,
+		region->alone->name);
+	verdict->action = cpa_format_text(
+		"Give them more threads, by OMP_NUM_THREADS or where the program sets how many: %s.",
+		gains);
+	verdict->slot = region->alone->slot;
+	free(gains);
+	return true;
+}
+
+/* A parallel region of OpenMP whose threads do not share its work well. */
 static bool is_region(const struct cpa_facts *facts, struct cpa_verdict *verdict)
 {
 	const struct cpa_verdict_region *region = &facts->region;
 	double serial_s = region->serial_s * (1 - 1 / facts->processors);
 	char *gains, *what;
 
+	if (is_alone(facts, verdict))
+		return true;
 	if (!region->component || !matters(facts, region->gain_s, serial_s))
 		return false;
 	gains = cpa_verdict_gain(facts, verdict, facts->path_s - region->gain_s);
@@ -449,7 +471,7 @@ static bool is_serial(const struct cpa_facts *facts, struct cpa_verdict *verdict
 {
 	const struct cpa_verdict_class *class = &facts->serial;
 	const struct cpa_component_figures *function = facts->serial_function;
-	double share = facts->serial_gain_s;
+	double share = facts->serial_gain_s, regions_s = facts->path_s - facts->region.serial_s;
 	bool alone = class->threads == 1;
 	char *gains, *name = NULL;
 
@@ -457,16 +479,24 @@ static bool is_serial(const struct cpa_facts *facts, struct cpa_verdict *verdict
 		return false;
 	gains = cpa_verdict_gain(facts, verdict,
 				 facts->path_s - share * (1 - 1 / facts->processors));
-	if (function)
-		name = name_of(function);
-	verdict->sentence = cpa_format_text(
-		"A serial part limits this program: the %s %s%s %s of the %s of the critical "
-		"path%s%s.",
-		alone ? "one thread" : "threads", class->component->name,
-		alone ? " has" : ", one after another, have",
-		cpa_format_seconds(class->component->critical_path_s).text,
-		cpa_format_seconds(facts->path_s).text, name ? "; the largest piece is the " : "",
-		name ? name : "");
+	if (regions_s >= CPA_SHARE_GAIN * facts->path_s) {
+		function = NULL; /* it may be in the regions */
+		verdict->sentence = cpa_format_text(
+			"A serial part limits this program: outside its parallel regions are %s of "
+			"the %s of the critical path.",
+			cpa_format_seconds(facts->region.serial_s).text,
+			cpa_format_seconds(facts->path_s).text);
+	} else {
+		name = function ? name_of(function) : NULL;
+		verdict->sentence = cpa_format_text(
+			"A serial part limits this program: the %s %s%s %s of the %s of the critical "
+			"path%s%s.",
+			alone ? "one thread" : "threads", class->component->name,
+			alone ? " has" : ", one after another, have",
+			cpa_format_seconds(class->component->critical_path_s).text,
+			cpa_format_seconds(facts->path_s).text,
+			name ? "; the largest piece is the " : "", name ? name : "");
+	}
 	verdict->action =
 		cpa_format_text("Make that cheaper, or divide it among threads: %s.", gains);
 	verdict->slot = function ? function->slot : class->component->slot;

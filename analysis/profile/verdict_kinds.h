@@ -39,13 +39,15 @@ struct cpa_verdict_class {
 	bool apart; /* each is in a process of its own */
 };
 
-/* The parallel region of OpenMP whose threads share their work worst. */
+/* Parallel regions of OpenMP: the one whose threads share their work worst, and those of one thread. */
 struct cpa_verdict_region {
 	const struct cpa_component_figures *component; /* NULL: none */
 	const struct cpa_team_figures *team;	       /* of it, from a journal; NULL: not known */
 	double threads;				       /* on average */
 	double gain_s;				       /* what perfect balance takes off the path */
 	double serial_s;			       /* of the path, outside all regions */
+	const struct cpa_component_figures *alone;     /* with most of the path, of one thread */
+	double alone_s;				       /* of the path, in all of one thread */
 };
 
 struct cpa_facts {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analysis/profile/teams.h"
+#include "analysis/render/construct_text.h"
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 
@@ -19,17 +20,28 @@ static void put_program(const struct cpa_page *page, const struct cpa_teams *tea
 {
 	const struct cpa_efficiency *e = &teams->efficiency;
 	char *text = cpa_format_text(
-		"In regions %s, outside %s. Parallel efficiency of %u threads %s = load balance %s x "
+		"In regions %s, outside %s. Parallel efficiency of %u thread%s %s = load balance %s x "
 		"communication %s (serialisation %s x transfer %s). With all regions balanced the "
 		"critical path is %s shorter.",
 		cpa_format_seconds(teams->parallel_s).text,
 		cpa_format_seconds(teams->serial_s).text, teams->threads,
-		percent(cpa_efficiency_parallel(e)).text, percent(e->load_balance).text,
-		percent(cpa_efficiency_communication(e)).text, percent(e->serialisation).text,
-		percent(e->transfer).text, cpa_format_seconds(teams->balanced_saved_s).text);
+		teams->threads == 1 ? "" : "s", percent(cpa_efficiency_parallel(e)).text,
+		percent(e->load_balance).text, percent(cpa_efficiency_communication(e)).text,
+		percent(e->serialisation).text, percent(e->transfer).text,
+		cpa_format_seconds(teams->balanced_saved_s).text);
 
 	cpa_page_paragraph(page, CPA_PLAIN, 2, text);
 	free(text);
+}
+
+/* "68%" */
+static struct cpa_figure whole_percent(double ratio)
+{
+	struct cpa_figure figure = { "-" };
+
+	if (ratio > 0)
+		snprintf(figure.text, sizeof(figure.text), "%.0f%%", 100 * ratio);
+	return figure;
 }
 
 static void put_row(struct cpa_table_text *table, const struct cpa_team_figures *row)
@@ -38,16 +50,20 @@ static void put_row(struct cpa_table_text *table, const struct cpa_team_figures 
 	struct cpa_figure balanced = cpa_format_seconds(row->balanced_saved_s);
 	struct cpa_figure busiest = cpa_format_seconds(row->threads ? row->thread[0].work_s : 0);
 	struct cpa_figure waits = cpa_format_seconds(row->wait_s);
-	struct cpa_figure even = percent(e->load_balance), serial = percent(e->serialisation);
-	struct cpa_figure transfer = percent(e->transfer), times = cpa_format_count(row->instances);
+	struct cpa_figure even = whole_percent(e->load_balance);
+	struct cpa_figure serial = whole_percent(e->serialisation);
+	struct cpa_figure transfer = whole_percent(e->transfer),
+			  times = cpa_format_count(row->instances);
 	struct cpa_figure threads = cpa_format_count(row->threads);
 	bool at = row->construct && row->location;
-	char *name = cpa_format_text("%s%s%s%s", row->construct ? "- " : "", row->name,
+	char *region = cpa_text_region(row->name);
+	char *name = cpa_format_text("%s%s%s%s", row->construct ? "- " : "", region,
 				     at ? " at " : "", at ? cpa_printable_base(row->location) : "");
 
 	cpa_table_row(table, (const char *const[]){ balanced.text, busiest.text, waits.text,
 						    even.text, serial.text, transfer.text,
 						    times.text, threads.text, name });
+	free(region);
 	free(name);
 }
 

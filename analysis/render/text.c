@@ -16,6 +16,7 @@
 #include "analysis/render/phases_text.h"
 #include "analysis/util/printable.h"
 #include "analysis/render/processes_text.h"
+#include "analysis/render/construct_text.h"
 #include "analysis/render/sections.h"
 #include "analysis/render/streams_text.h"
 #include "analysis/render/teams_text.h"
@@ -220,12 +221,14 @@ static void put_component(struct cpa_table_text *table, const struct cpa_profile
 	struct cpa_figure observed =
 		cpa_format_percent(component->observed_path_s, program->observed_path_s);
 	struct cpa_figure cpu = cpa_format_percent(component->total_s, program->cpu_s);
+	struct cpa_columns columns = cpa_columns_of(component);
 
-	cpa_table_row(table, (const char *const[]){
-				     saves.text, critical.text, observed.text,
-				     component->kind == CPA_EXTERNAL ? "-" : cpu.text,
-				     cpa_names_component_kind(component->kind), component->name,
-				     cpa_printable_where(component->name, component->location) });
+	cpa_table_row(table,
+		      (const char *const[]){ saves.text, critical.text, observed.text,
+					     component->kind == CPA_EXTERNAL ? "-" : cpu.text,
+					     cpa_names_component_kind(component->kind),
+					     columns.name, columns.where });
+	cpa_columns_fini(&columns);
 }
 
 static void put_nameless(const struct cpa_page *page, const struct cpa_profile *profile)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/symbols/construct.h"
 #include "analysis/util/printable.h"
 
 #define KERNEL_FIRST (UINT64_C(1) << 47) /* addresses of programs are below */
@@ -238,6 +239,8 @@ void cpa_names_again(struct cpa_names *names, struct cpa_dump *dump)
 	names->dump = dump;
 	cpa_perf_map_close(names->perf_map);
 	names->perf_map = NULL;
+	free(names->caller);
+	names->caller = NULL;
 	read_modules(names, dump);
 	read_components(names, dump, modules);
 	read_sites(names, dump, modules);
@@ -249,6 +252,7 @@ void cpa_names_fini(struct cpa_names *names)
 	free(resize_places(names->site_place, names->sites, 0));
 	free(names->component);
 	free(names->site);
+	free(names->caller);
 	cpa_symbols_close(names->symbols);
 	cpa_perf_map_close(names->perf_map);
 }
@@ -273,55 +277,6 @@ static void name_by_site(struct cpa_place *place, const struct cpa_component *ro
 							  cpa_names_object_kind(row->object_kind);
 	char *name = cpa_format_text("%s %s %s", kind, between, place->name);
 
-	free(place->name);
-	place->name = name;
-}
-
-/* What a component that has the compiler's function for a construct of OpenMP is; NULL: none. */
-static const char *construct(const struct cpa_component *row)
-{
-	if (row->by != CPA_BY_ADDRESS && row->by != CPA_BY_FIRST_SITE)
-		return NULL;
-	return row->kind == CPA_REGION				       ? "parallel" :
-	       row->kind == CPA_QUEUE && row->object_kind == CPA_TASKS ? "task" :
-									 NULL;
-}
-
-/* "solve() parallel at solve.c:88", where the compiler has solve._omp_fn.0. */
-static void name_construct(struct cpa_place *place, const char *what)
-{
-	static const char *const suffixes[] = { "._omp_fn.", " [clone ._omp_fn.", ".omp_outlined",
-						".omp_task_entry" };
-	const char *call, *file = place->location ? strrchr(place->location, '/') : NULL;
-	char *name, *end = NULL;
-
-	for (size_t i = 0; i < ARRAY_SIZE(suffixes) && !end; i++)
-		end = strstr(place->name, suffixes[i]);
-	if (end)
-		*end = 0;
-	/* clang's outlined functions do not tell whose they are. */
-	call = !place->name[0] || strchr(place->name, '(') ? "" : "()";
-	file = file ? file + 1 : place->location;
-	name = file ? cpa_format_text("%s%s%s%s at %s", place->name, call,
-				      place->name[0] ? " " : "", what, file) :
-		      cpa_format_text("%s%s %s", place->name, call, what);
-	free(place->name);
-	place->name = name;
-}
-
-/* "critical(update)": the variable of a critical section that the program named. */
-static void name_critical(struct cpa_place *place)
-{
-	static const char prefix[] = ".gomp_critical_user_";
-	size_t length;
-	char *name;
-
-	if (strncmp(place->name, prefix, sizeof(prefix) - 1) != 0)
-		return;
-	length = strcspn(place->name + sizeof(prefix) - 1, ".");
-	name = length ? cpa_format_text("critical(%.*s)", (int)length,
-					place->name + sizeof(prefix) - 1) :
-			xstrdup("omp critical");
 	free(place->name);
 	place->name = name;
 }
@@ -378,8 +333,33 @@ static struct cpa_place role_place(struct cpa_names *names, const struct cpa_com
 	return place;
 }
 
-static struct cpa_place find_place(struct cpa_names *names, const struct cpa_component *row)
+/* Find the sites at which constructs of OpenMP were met. */
+static void find_callers(struct cpa_names *names)
 {
+	struct cpa_node node;
+
+	names->caller = xcalloc(names->components + 1, sizeof(*names->caller));
+	for (uint32_t i = 1; i <= names->dump->rows[CPA_TABLE_NODES]; i++)
+		if (cpa_dump_row(names->dump, CPA_TABLE_NODES, i, &node, sizeof(node)) &&
+		    (node.kind == CPA_EV_TEAM || node.kind == CPA_EV_TASK) &&
+		    node.class <= names->components)
+			names->caller[node.class] = node.site;
+}
+
+/* The function in or below which a thread met the construct @component; NULL: it has no name. */
+static const char *caller(struct cpa_names *names, uint32_t component)
+{
+	const struct cpa_place *place;
+
+	if (!names->caller)
+		find_callers(names);
+	place = cpa_names_site(names, names->caller[component], true);
+	return place->nameless ? NULL : place->name;
+}
+
+static struct cpa_place find_place(struct cpa_names *names, uint32_t component)
+{
+	const struct cpa_component *row = cpa_names_row(names, component);
 	struct cpa_symbols_question q;
 	struct cpa_place place = { .name = find_made(names, row) };
 
@@ -389,10 +369,15 @@ static struct cpa_place find_place(struct cpa_names *names, const struct cpa_com
 		place = q.variable ?
 				cpa_symbols_variable(names->symbols, q.module, q.address, q.flag) :
 				cpa_symbols_code(names->symbols, q.module, q.address, q.flag);
-		if (construct(row))
-			name_construct(&place, construct(row));
+		if (cpa_construct_word(row))
+			cpa_construct_name(&place, cpa_construct_word(row),
+					   cpa_construct_is_nameless(&place) ?
+						   caller(names, component) :
+						   NULL);
+		else if (row->kind == CPA_FUNCTION)
+			cpa_construct_body(&place, true);
 		else if (row->by == CPA_BY_VARIABLE)
-			name_critical(&place);
+			cpa_construct_critical(&place);
 		else if (row->by == CPA_BY_INIT_SITE)
 			name_by_site(&place, row, "from");
 		else if (row->by == CPA_BY_FIRST_SITE)
@@ -451,7 +436,7 @@ const struct cpa_place *cpa_names_component(struct cpa_names *names, uint32_t co
 		return &none;
 	place = &names->component_place[component - 1];
 	if (!place->name)
-		*place = find_place(names, row);
+		*place = find_place(names, component);
 	return place;
 }
 
@@ -472,9 +457,11 @@ const struct cpa_place *cpa_names_site(struct cpa_names *names, uint32_t site, b
 	if (site == 0 || site > names->sites || names->site[site - 1].key == 0)
 		return &none;
 	place = &names->site_place[site - 1];
-	if (!place->name)
+	if (!place->name) {
+		returned = returned && !is_function(&names->site[site - 1]);
 		*place = cpa_symbols_code(names->symbols, names->site[site - 1].module,
-					  names->site[site - 1].key & CPA_ADDRESS_MASK,
-					  returned && !is_function(&names->site[site - 1]));
+					  names->site[site - 1].key & CPA_ADDRESS_MASK, returned);
+		cpa_construct_body(place, !returned);
+	}
 	return place;
 }

@@ -16,6 +16,7 @@ struct cpa_names {
 	struct cpa_place *site_place;
 	struct cpa_symbols *symbols;
 	struct cpa_perf_map *perf_map; /* NULL: not read yet */
+	uint32_t *caller; /* [component row]: site of a construct of OpenMP; NULL: not read yet */
 };
 
 /* Read the component, site and module rows. Broken rows are skipped and counted in @dump. */

@@ -5,13 +5,13 @@
 
 #include <elfutils/libdwfl.h>
 #include <inttypes.h>
-#include <libiberty/demangle.h>
 #include <libiberty/libiberty.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "analysis/util/printable.h"
+#include "analysis/symbols/demangle.h"
 #include "analysis/symbols/symbol_table.h"
 #include "analysis/symbols/variables.h"
 
@@ -233,39 +233,6 @@ static const char *find_symbol(struct module *module, GElf_Addr address, GElf_Of
 	return cpa_symbol_table_find(module->symbols, address, offset);
 }
 
-/*
- * Replace the name of a libstdc++ wrapper for std::thread or std::async by the name of the function
- * that it runs, as "main::{lambda()#1}".
- */
-static void unwrap_thread(char *name)
-{
-	static const char before[] = "std::thread::_Invoker<std::tuple<", run[] = "::_M_run";
-	char *from = strstr(name, before), *to;
-	int depth = 0;
-
-	if (!from || !strstr(from, run))
-		return;
-	from += strlen(before);
-	for (to = from; *to && (depth > 0 || (*to != '>' && *to != ',')); to++)
-		depth += (*to == '<' || *to == '(') - (*to == '>' || *to == ')');
-	memmove(name, from, (size_t)(to - from));
-	name[to - from] = '\0';
-}
-
-static char *demangle(const char *name)
-{
-	char *plain = cplus_demangle(name, DMGL_AUTO | DMGL_ANSI); /* C++ and Rust */
-	char *text;
-
-	if (!plain && name[0] == '_' && name[1] == 'D')
-		plain = dlang_demangle(name, 0);
-	if (plain)
-		unwrap_thread(plain);
-	text = cpa_printable(plain ? plain : name, SIZE_MAX);
-	free(plain);
-	return text;
-}
-
 void cpa_resolver_complete(const struct cpa_resolver *resolver, uint32_t row, uint64_t address,
 			   struct cpa_place *place)
 {
@@ -358,7 +325,7 @@ struct cpa_place cpa_resolver_code(struct cpa_resolver *resolver, uint32_t row, 
 	place.location = locate_code(module, at);
 	name = find_symbol(module, at, &offset);
 	if (name)
-		place.name = demangle(name);
+		place.name = cpa_demangle(name, place.location);
 	return place;
 }
 
@@ -383,7 +350,8 @@ struct cpa_place cpa_resolver_variable(struct cpa_resolver *resolver, uint32_t r
 	if (!found.name && !symbol)
 		return place;
 	/* A static variable inside a function has a symbol such as "lock.0". */
-	name = found.name && (!symbol || symbol[0] != '_') ? xstrdup(found.name) : demangle(symbol);
+	name = found.name && (!symbol || symbol[0] != '_') ? xstrdup(found.name) :
+							     cpa_demangle(symbol, found.location);
 	if (found.name)
 		place.name = cpa_format_text("%s%s", name, found.part);
 	else if (offset)

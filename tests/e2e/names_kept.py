@@ -66,7 +66,7 @@ results.check("not a readable ELF file" in without and "two_locks.c" not in with
 results.check(report(FORMATS[1], CPA_CACHE=None, XDG_CACHE_HOME=None, HOME=None) == without,
               "nor is one used without HOME")
 for kept in (TMP / "cache").iterdir():
-    kept.write_text("cpa names 1\n\0 or not")
+    kept.write_text("cpa names 2\n\0 or not")
 results.check(report(FORMATS[1]) == without, "nor is one that is damaged")
 report(FORMATS[1], CPA_CACHE=TMP / "other")
 os.utime(PROGRAM)

@@ -41,6 +41,21 @@ __attribute__((noinline)) int dlang(int value)
 	return value + 3 + (int)example_pool.size;
 }
 
+/* Of smooth in module solver, of smooth in no module, and one of C that ends so itself. */
+int procedure(int value) __asm__("__solver_MOD_smooth");
+int smooth_(int value);
+int own_(int value);
+
+__attribute__((noinline)) int procedure(int value)
+{
+	return value + 4 + (int)example_pool.size;
+}
+
+__attribute__((noinline)) int own_(int value)
+{
+	return value + 5 + (int)example_pool.size;
+}
+
 static struct cpa_module module;
 static struct cpa_symbols *symbols;
 static struct cpa_place place;
@@ -114,6 +129,26 @@ static void test_rust_and_d_names(void **state)
 	assert_string_equal(other.name, "demangle.test(int)");
 	free(other.name);
 	free(other.location);
+}
+
+static void expect_name(uintptr_t address, const char *name)
+{
+	struct cpa_place at = cpa_symbols_code(symbols, 1, address, false);
+
+	assert_string_equal(at.name, name);
+	free(at.name);
+	free(at.location);
+}
+
+static void test_fortran_names(void **state)
+{
+	(void)state;
+	assert_int_equal(procedure(3) + 1, own_(3));
+	assert_int_equal(smooth_(1), 7);
+	symbols = cpa_symbols_open(&module, 1);
+	expect_name((uintptr_t)procedure, "solver::smooth");
+	expect_name((uintptr_t)smooth_, "smooth");
+	expect_name((uintptr_t)own_, "own_");
 }
 
 static void test_variable(void **state)
@@ -512,6 +547,7 @@ int main(void)
 		TEST(test_function),
 		TEST(test_return_address),
 		TEST(test_cpp_name),
+		TEST(test_fortran_names),
 		TEST(test_rust_and_d_names),
 		TEST(test_variable),
 		TEST(test_missing_file),
@@ -532,4 +568,10 @@ int main(void)
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#line 1 "solver.f90"
+__attribute__((noinline)) int smooth_(int value)
+{
+	return value + 6 + (int)example_pool.size;
 }

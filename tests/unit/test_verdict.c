@@ -526,16 +526,54 @@ static void test_region(void **state)
 	expect_kind("work");
 }
 
+/* 5 s of the path are in a region of one thread, which is that of main. */
+static void test_region_alone(void **state)
+{
+	struct cpa_component_figures *region = add(CPA_REGION, "f() parallel at f.c:3", 5, 5);
+
+	(void)state;
+	region->total_s = 5;
+	add(CPA_THREAD, "main", 8, 8);
+	add_thread(11, 8);
+	profile.program.work_s = 8;
+	add_region(region, 3);
+	expect("region",
+	       "Parallel regions with one thread limit this program: they have 5.00 s of the 8.00 s "
+	       "of the critical path, most of it in region f() parallel at f.c:3.",
+	       "Give them more threads, by OMP_NUM_THREADS or where the program sets how many: at "
+	       "most 1.88 times as fast.");
+	assert_int_equal(verdict.slot, region->slot);
+}
+
+/* What the master does in a region that is even is no serial part. */
+static void test_serial_beside_region(void **state)
+{
+	struct cpa_component_figures *region = add(CPA_REGION, "f() parallel at f.c:3", 5, 5);
+
+	(void)state;
+	region->total_s = 20;
+	add(CPA_THREAD, "main", 8, 8);
+	add(CPA_FUNCTION, "kernel", 4, 4);
+	add_thread(11, 8);
+	spend(CPA_FUNCTION, 12, 4);
+	profile.program.work_s = 23;
+	add_region(region, 12);
+	expect("serial",
+	       "A serial part limits this program: outside its parallel regions are 3.00 s of the "
+	       "8.00 s of the critical path.",
+	       "Make that cheaper, or divide it among threads: at most 1.39 times as fast.");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_work),	   TEST(test_lock),	 TEST(test_processors),
-		TEST(test_other_programs), TEST(test_imbalance), TEST(test_turns),
-		TEST(test_region),	   TEST(test_serial),	 TEST(test_queue),
-		TEST(test_in_turn),	   TEST(test_few_items), TEST(test_io),
-		TEST(test_idle),	   TEST(test_hand_offs), TEST(test_unseen),
-		TEST(test_stage),
+		TEST(test_work),	   TEST(test_lock),	    TEST(test_processors),
+		TEST(test_other_programs), TEST(test_imbalance),    TEST(test_turns),
+		TEST(test_region),	   TEST(test_serial),	    TEST(test_queue),
+		TEST(test_in_turn),	   TEST(test_few_items),    TEST(test_io),
+		TEST(test_idle),	   TEST(test_hand_offs),    TEST(test_unseen),
+		TEST(test_stage),	   TEST(test_region_alone), TEST(test_serial_beside_region),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/symbols/construct.c - names of OpenMP constructs, from those that compilers give their code */
+#include "analysis/symbols/construct.h"
+
+#include <libiberty/libiberty.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/util/format.h"
+#include "analysis/util/printable.h"
+
+const char *cpa_construct_word(const struct cpa_component *row)
+{
+	if (row->by != CPA_BY_ADDRESS && row->by != CPA_BY_FIRST_SITE)
+		return NULL;
+	return row->kind == CPA_REGION				       ? "parallel" :
+	       row->kind == CPA_QUEUE && row->object_kind == CPA_TASKS ? "task" :
+									 NULL;
+}
+
+/* A name that a compiler made: that of the function, and what it added. */
+struct made {
+	char *call; /* "solve()", "solve(int)"; "": not known, as clang does not tell */
+	const char *added;
+	int length; /* of `added`; 0: the compiler made no such name */
+};
+
+/* The parts of @name, which outlives the result. The caller frees its call. */
+static struct made split(const char *name)
+{
+	static const struct {
+		const char *text;
+		size_t before; /* characters of it that only lead to what is added */
+	} suffix[] = { { " [clone ._omp_fn.", 9 },
+		       { "._omp_fn.", 1 },
+		       { ".omp_outlined", 0 },
+		       { ".omp_task_entry", 0 } };
+	struct made made = { .added = "" };
+	size_t length = strlen(name);
+
+	for (size_t i = 0; i < ARRAY_SIZE(suffix) && !made.length; i++) {
+		const char *at = strstr(name, suffix[i].text);
+
+		if (!at)
+			continue;
+		length = (size_t)(at - name);
+		made.added = at + suffix[i].before;
+		made.length = (int)strcspn(made.added, "]");
+	}
+	made.call = cpa_format_text("%.*s%s", (int)length, name,
+				    !length || memchr(name, '(', length) ? "" : "()");
+	return made;
+}
+
+/* "solve.c:88"; NULL: only the module is known. */
+static const char *line_of(const struct cpa_place *place)
+{
+	const char *base = place->location ? cpa_printable_base(place->location) : NULL;
+
+	return base && strchr(base, ':') ? base : NULL;
+}
+
+bool cpa_construct_is_nameless(const struct cpa_place *place)
+{
+	return !line_of(place) && (place->nameless || place->name[0] == '.');
+}
+
+void cpa_construct_name(struct cpa_place *place, const char *what, const char *under)
+{
+	struct made made = split(place->name);
+	const char *line = line_of(place), *space;
+	char *name;
+
+	if (place->nameless && !made.length) {
+		made.call[0] = 0;
+		made.added = place->name;
+		made.length = (int)strlen(place->name);
+	}
+	space = made.call[0] ? " " : "";
+	if (line)
+		name = cpa_format_text("%s%s%s at %s", made.call, space, what, line);
+	else if (!made.length)
+		name = cpa_format_text("%s%s%s", made.call, space, what);
+	else if (!made.call[0] && under)
+		name = cpa_format_text("%s under %s() [%.*s]", what, under, made.length,
+				       made.added);
+	else
+		name = cpa_format_text("%s%s%s [%.*s]", made.call, space, what, made.length,
+				       made.added);
+	free(made.call);
+	free(place->name);
+	place->name = name;
+}
+
+void cpa_construct_body(struct cpa_place *place, bool begins)
+{
+	struct made made = split(place->name);
+	const char *line = line_of(place);
+
+	if (made.length && line && (begins || made.call[0])) {
+		free(place->name);
+		place->name = cpa_format_text("%s%sbody%s%s", made.call, made.call[0] ? " " : "",
+					      begins ? " at " : "", begins ? line : "");
+	}
+	free(made.call);
+}
+
+void cpa_construct_critical(struct cpa_place *place)
+{
+	static const char prefix[] = ".gomp_critical_user_";
+	size_t length;
+	char *name;
+
+	if (strncmp(place->name, prefix, sizeof(prefix) - 1) != 0)
+		return;
+	length = strcspn(place->name + sizeof(prefix) - 1, ".");
+	name = length ? cpa_format_text("critical(%.*s)", (int)length,
+					place->name + sizeof(prefix) - 1) :
+			xstrdup("omp critical");
+	free(place->name);
+	place->name = name;
+}
