@@ -289,7 +289,8 @@ static void take_stack(struct cpa_sampler *s, const void *context, unsigned time
 	if (!cpa_callers_on() || s->paused)
 		return;
 	times = times < MOST_TIMES ? times : MOST_TIMES;
-	cpa_callers_take(&s->callers, &s->stacks, context, times * cpa_clock_ticks(SECOND / rate));
+	s->stacks.period = cpa_clock_ticks(SECOND / rate);
+	cpa_callers_take(&s->callers, &s->stacks, context, times * s->stacks.period);
 }
 
 /* Whether the perf event is to end, after @times more periods of the timer. */

@@ -116,7 +116,7 @@ static __attribute__((noinline)) void end_eventful(struct cpa_worker *w,
 	span.probe = 0;
 	span.sampled = 0;
 	span.sampled_ticks = 0;
-	span.stacks = NULL;
+	span.stacks = w->sampler.stacks.latest ? &w->sampler.stacks : NULL;
 	span.open = cpa_untimed_open(w);
 	span.calls = w->calls;
 	span.external = span.earlier = 0;

@@ -259,7 +259,7 @@ void cpa_activity_end(struct cpa_self *self, const struct cpa_span *span, uint32
 	if (unlikely(self->journal))
 		cpa_journal_activity(self, span, cache);
 	if (unlikely(span->stacks))
-		cpa_stacks_put(span->stacks, &row->path);
+		cpa_stacks_put(span->stacks, &row->path, span->process);
 	row->path.observed[CPA_TIME_EXTERNAL] += span->external + span->idle;
 	row->path.observed[CPA_TIME_RUNQUEUE] += span->runqueue;
 	row->path.observed[CPA_TIME_PROBE] += span->probe;

@@ -3,6 +3,8 @@
 
 #include "shadow/store/table.h"
 
+#define MANY 4096u /* rows of one activity */
+
 static struct cpa_stack *stack_at(uint32_t row)
 {
 	return cpa_row(CPA_TABLE_STACKS, row);
@@ -38,30 +40,45 @@ static uint64_t step(void)
 	return UINT64_C(1) << used / CPA_STACKS_KEPT;
 }
 
-void cpa_stacks_add(struct cpa_stacks *stacks, uint32_t context, uint64_t ticks)
+/* Add a row for @context that stands for @ticks. */
+static void add_row(struct cpa_stacks *stacks, uint32_t context, uint64_t ticks)
 {
-	struct cpa_context *node = cpa_row(CPA_TABLE_CONTEXTS, context);
-	uint64_t each = step();
+	uint32_t row = take_row(stacks);
 	struct cpa_stack *stack;
-	uint32_t row;
 
-	/* Relaxed: a sum. */
-	__atomic_fetch_add(&node->ticks, ticks, __ATOMIC_RELAXED);
-	cpa_diag(CPA_DIAG_STACKS);
-	if (stacks->turn++ % each)
-		return;
-	row = take_row(stacks);
 	if (!row) {
 		cpa_diag(CPA_DIAG_STACKS_REFUSED);
 		return;
 	}
 	stack = stack_at(row);
 	stack->before = stacks->last;
-	stack->ticks = ticks * each;
+	stack->ticks = ticks;
 	stack->key = (uint64_t)context + 1;
 	if (!stacks->first)
 		stacks->first = row;
 	stacks->last = row;
+	stacks->rows++;
+	stacks->sum += ticks;
+}
+
+void cpa_stacks_add(struct cpa_stacks *stacks, uint32_t context, uint64_t ticks)
+{
+	struct cpa_context *node = cpa_row(CPA_TABLE_CONTEXTS, context);
+	uint64_t each = step();
+
+	/* Relaxed: a sum. */
+	__atomic_fetch_add(&node->ticks, ticks, __ATOMIC_RELAXED);
+	cpa_diag(CPA_DIAG_STACKS);
+	stacks->latest = context;
+	if (stacks->turn++ % each == 0)
+		add_row(stacks, context, ticks * each);
+}
+
+/* There are no stacks from here on. */
+static void begin_anew(struct cpa_stacks *stacks)
+{
+	stacks->first = stacks->last = stacks->rows = 0;
+	stacks->sum = 0;
 }
 
 void cpa_stacks_drop(struct cpa_stacks *stacks)
@@ -70,14 +87,36 @@ void cpa_stacks_drop(struct cpa_stacks *stacks)
 		return;
 	stack_at(stacks->first)->before = stacks->spare;
 	stacks->spare = stacks->last;
-	stacks->first = stacks->last = 0;
+	begin_anew(stacks);
 }
 
-void cpa_stacks_put(struct cpa_stacks *stacks, struct cpa_path *path)
+/* Let the rows stand for @process ticks in all. */
+static void divide(const struct cpa_stacks *stacks, uint64_t process)
 {
+	uint64_t rest = process, sum = stacks->sum, part;
+	struct cpa_stack *stack;
+
+	for (uint32_t row = stacks->last, n = stacks->rows; n && sum; n--, row = stack->before) {
+		stack = stack_at(row);
+		part = (uint64_t)((unsigned __int128)rest * stack->ticks / sum);
+		sum -= stack->ticks;
+		rest -= part;
+		stack->ticks = part;
+	}
+}
+
+void cpa_stacks_put(struct cpa_stacks *stacks, struct cpa_path *path, uint64_t process)
+{
+	/* Where rows are left out, or are many, what they stand for is right as it is, or nearly. */
+	if (stacks->latest && process >= stacks->period && stacks->rows < MANY && step() == 1) {
+		if (stacks->rows)
+			divide(stacks, process);
+		else
+			add_row(stacks, stacks->latest, process);
+	}
 	if (!stacks->first)
 		return;
 	stack_at(stacks->first)->before = path->stack;
 	path->stack = stacks->last;
-	stacks->first = stacks->last = 0;
+	begin_anew(stacks);
 }

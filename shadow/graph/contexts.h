@@ -10,6 +10,11 @@
  * context has its share of the path on average, and an error of about the square root of its number
  * of stacks.
  *
+ * The kernel looks at timers at its own ticks, so a signal comes late, perhaps in the next activity.
+ * Of activities that end with a wait that is more than of others, and waits are not on the path: the
+ * error would have a sign. So an activity that is as long as the timer's period divides its own time
+ * among its stacks, and without one all of it goes to the context of the thread's latest stack.
+ *
  * Memory is bounded: once there are CPA_STACKS_KEPT rows, only every second further stack gets a row, which
  * stands for two; after as many more, every fourth, and so on. All functions are async-signal-safe; a
  * struct cpa_stacks is used by its thread alone, and by signal handlers while that is not inside our code.
@@ -26,6 +31,10 @@ struct cpa_stacks {
 	uint32_t first, last; /* rows; 0: none */
 	uint32_t spare;	      /* rows that can be used again */
 	uint32_t turn;	      /* stacks so far, to keep each n-th */
+	uint32_t latest;      /* context of the latest stack; 0: there was none */
+	uint32_t rows;	      /* from first to last, */
+	uint64_t sum;	      /* and the ticks that they stand for */
+	uint64_t period;      /* of the timer, ticks */
 };
 
 /* Return the node of the function of site row @site, called in context @caller; 0: no space. */
@@ -40,7 +49,9 @@ CPA_HIDDEN void cpa_stacks_add(struct cpa_stacks *stacks, uint32_t context, uint
 /* Forget the stacks: they fell where there is no activity. */
 CPA_HIDDEN void cpa_stacks_drop(struct cpa_stacks *stacks);
 
-/* Append the stacks to @path. The caller owns it. */
-CPA_HIDDEN void cpa_stacks_put(struct cpa_stacks *stacks, struct cpa_path *path);
+/*
+ * Append the stacks to @path, which the caller owns: those of an activity of @process ticks of CPU time.
+ */
+CPA_HIDDEN void cpa_stacks_put(struct cpa_stacks *stacks, struct cpa_path *path, uint64_t process);
 
 #endif

@@ -18,7 +18,7 @@ from results import Results
 
 PAIRS = "100"  # some 1000 stacks on the path
 SHARES = {"first": (0.7, 0.5), "second": (0.3, 0.5)}
-OFF = 0.05  # three standard errors of 1000 stacks
+OFF = 0.03
 COMPLETE = 0.99
 COMMANDS = {
     "sort": "seq 600000 | sort -R --random-source=/bin/sort | LD_PRELOAD=$CPA sort --parallel=2",

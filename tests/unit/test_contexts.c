@@ -17,17 +17,20 @@
 #include "shadow/graph/contexts.h"
 #include "tests/unit/shadow_session.h"
 
-#define LIMIT (UINT64_C(1) << 28)
-#define SLOTS 64u
-#define PATHS 6u
-#define STEPS 4000u
-#define NODES 5u
+#define LIMIT  (UINT64_C(1) << 28)
+#define SLOTS  64u
+#define PATHS  6u
+#define STEPS  4000u
+#define NODES  5u
+#define PERIOD 40u
 
 static struct {
 	struct cpa_path path;
 	struct cpa_stacks stacks;
 	uint64_t ticks[NODES]; /* sums of the list, for each node */
 	uint64_t pending[NODES];
+	unsigned latest; /* index of the node of the latest stack, if there was one */
+	bool has_latest;
 } p[PATHS];
 static uint32_t node[NODES];
 
@@ -43,11 +46,10 @@ static uint64_t next(uint64_t *seed)
 	return *seed >> 33;
 }
 
-static void check(unsigned i)
+/* Add up the rows from @row backwards to @end, by node. */
+static void add_up(uint32_t row, uint32_t end, uint64_t sum[NODES])
 {
-	uint64_t sum[NODES] = { 0 };
-
-	for (uint32_t row = p[i].path.stack; row;) {
+	while (row != end) {
 		const struct cpa_stack *stack = cpa_row(CPA_TABLE_STACKS, row);
 		unsigned k = 0;
 
@@ -57,7 +59,42 @@ static void check(unsigned i)
 		sum[k] += stack->ticks;
 		row = stack->before;
 	}
+}
+
+static void check(unsigned i)
+{
+	uint64_t sum[NODES] = { 0 };
+
+	add_up(p[i].path.stack, 0, sum);
 	assert_memory_equal(sum, p[i].ticks, sizeof(sum));
+}
+
+/*
+ * An activity of @process ticks ends. A short one has what its stacks stand for; a long one its own time,
+ * in the proportions of its stacks to one tick for each row, or all of it where the latest stack was.
+ */
+static void end(unsigned i, uint64_t process)
+{
+	uint64_t sum[NODES] = { 0 }, pending = 0, expected, all = 0;
+	uint32_t before = p[i].path.stack, rows = p[i].stacks.rows;
+	bool is_long = process >= PERIOD && p[i].has_latest;
+
+	for (unsigned k = 0; k < NODES; k++)
+		pending += p[i].pending[k];
+	cpa_stacks_put(&p[i].stacks, &p[i].path, process);
+	add_up(p[i].path.stack, before, sum);
+	for (unsigned k = 0; k < NODES; k++) {
+		expected = !is_long ? p[i].pending[k] :
+			   pending  ? p[i].pending[k] * process / pending :
+				      (k == p[i].latest) * process;
+		assert_in_range(sum[k], expected - (expected < rows ? expected : rows),
+				expected + rows);
+		all += sum[k];
+		p[i].ticks[k] += sum[k];
+	}
+	assert_int_equal(all, is_long ? process : pending);
+	memset(p[i].pending, 0, sizeof(p[i].pending));
+	p[i].path.len += process;
 }
 
 static void step(struct cpa_self *self, uint64_t *seed)
@@ -69,15 +106,14 @@ static void step(struct cpa_self *self, uint64_t *seed)
 	switch (next(seed) % 5) {
 	case 0: /* a sample */
 	case 1:
+		p[i].stacks.period = PERIOD;
 		cpa_stacks_add(&p[i].stacks, node[k], ticks);
 		p[i].pending[k] += ticks;
+		p[i].latest = k;
+		p[i].has_latest = true;
 		break;
 	case 2: /* an activity ends */
-		cpa_stacks_put(&p[i].stacks, &p[i].path);
-		for (k = 0; k < NODES; k++)
-			p[i].ticks[k] += p[i].pending[k];
-		memset(p[i].pending, 0, sizeof(p[i].pending));
-		p[i].path.len += ticks;
+		end(i, ticks);
 		break;
 	case 3: /* it was a wait */
 		cpa_stacks_drop(&p[i].stacks);
@@ -109,7 +145,7 @@ static void test_on_path(void **state)
 	for (unsigned n = 0; n < STEPS; n++)
 		step(&self, &seed);
 	/* What was dropped is used again. */
-	cpa_stacks_put(&p[0].stacks, &p[0].path);
+	cpa_stacks_put(&p[0].stacks, &p[0].path, 0);
 	before = cpa_table(CPA_TABLE_STACKS)->used;
 	for (unsigned n = 0; n < 1000; n++) {
 		cpa_stacks_add(&p[0].stacks, node[0], 1);
@@ -128,7 +164,7 @@ static void test_bounded(void **state)
 	(void)state;
 	for (unsigned n = 0; n < 3 * CPA_STACKS_KEPT; n++)
 		cpa_stacks_add(&stacks, node[0], 8);
-	cpa_stacks_put(&stacks, &path);
+	cpa_stacks_put(&stacks, &path, 8);
 	for (uint32_t row = path.stack; row;) {
 		const struct cpa_stack *stack = cpa_row(CPA_TABLE_STACKS, row);
 
