@@ -4,6 +4,7 @@
 #include <libiberty/libiberty.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/symbols/names.h"
 #include "analysis/util/format.h"
@@ -13,6 +14,15 @@ const char *cpa_weight_name(enum cpa_weight weight)
 	static const char *const names[CPA_WEIGHTS] = { "path", "cpu", "wall", "wait" };
 
 	return names[weight];
+}
+
+enum cpa_weight cpa_weight_of(const char *name)
+{
+	unsigned weight = 0;
+
+	while (weight < CPA_WEIGHTS && strcmp(name, cpa_weight_name(weight)) != 0)
+		weight++;
+	return weight;
 }
 
 static uint64_t nanoseconds(double seconds)

@@ -34,6 +34,8 @@ struct cpa_frames {
 
 /* "path", "cpu", "wall", "wait" */
 const char *cpa_weight_name(enum cpa_weight weight);
+/* The weight of this name; CPA_WEIGHTS: none. */
+enum cpa_weight cpa_weight_of(const char *name);
 
 /* @frames borrows from @profile. */
 void cpa_frames_init(struct cpa_frames *frames, const struct cpa_profile *profile);

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "analysis/export/frames.h"
 #include "analysis/export/protobuf.h"
+#include "analysis/export/stack_sums.h"
 #include "analysis/util/format.h"
 
 /* Numbers of fields, from pprof's profile.proto. */
@@ -81,15 +81,26 @@ static void put_type(struct pprof *pprof, unsigned field, const char *type)
 	cpa_message_part(&pprof->message, field, &pprof->part);
 }
 
-/* One location and one function for each frame, with the frame's number. */
-static void put_frame(struct pprof *pprof, const struct cpa_frame *frame, uint64_t number)
+/* The innermost frame comes first. */
+static void put_stack(struct pprof *pprof, const struct cpa_stack_sums *stacks,
+		      const struct cpa_stack_times *stack)
 {
+	uint32_t name[CPA_STACK_MOST];
+	size_t names = cpa_stack_sums_names(stacks, stack, name);
+	uint64_t all = 0;
+
 	for (unsigned i = 0; i < CPA_WEIGHTS; i++)
-		cpa_bytes_varint(&pprof->inner, frame->weight_ns[i]);
-	cpa_message_number(&pprof->part, SAMPLE_LOCATION, number);
+		all |= stack->weight_ns[i];
+	if (!all)
+		return;
+	while (names--)
+		cpa_message_number(&pprof->part, SAMPLE_LOCATION, (uint64_t)name[names] + 1);
+	for (unsigned i = 0; i < CPA_WEIGHTS; i++)
+		cpa_bytes_varint(&pprof->inner, stack->weight_ns[i]);
 	cpa_message_part(&pprof->part, SAMPLE_VALUE, &pprof->inner);
 	cpa_message_number(&pprof->inner, LABEL_KEY, string(pprof, "kind"));
-	cpa_message_number(&pprof->inner, LABEL_TEXT, string(pprof, frame->kind));
+	cpa_message_number(&pprof->inner, LABEL_TEXT,
+			   string(pprof, stacks->frames.frame[stack->frame].kind));
 	cpa_message_part(&pprof->part, SAMPLE_LABEL, &pprof->inner);
 	cpa_message_part(&pprof->message, PROFILE_SAMPLE, &pprof->part);
 }
@@ -108,16 +119,16 @@ static uint64_t split(const char *location, char **file)
 	return line;
 }
 
-static void put_location(struct pprof *pprof, const struct cpa_frame *frame, uint64_t number)
+/* One location and one function for each name, with its number. */
+static void put_location(struct pprof *pprof, const struct cpa_stack_name *frame, uint64_t number)
 {
-	const struct cpa_component_figures *component = frame->component;
 	char *file;
 	uint64_t line = split(frame->location, &file), name = string(pprof, frame->name);
 
 	cpa_message_number(&pprof->part, LOCATION_ID, number);
-	if (component && component->module) {
-		cpa_message_number(&pprof->part, LOCATION_MAPPING, component->module);
-		cpa_message_number(&pprof->part, LOCATION_ADDRESS, component->offset);
+	if (frame->module) {
+		cpa_message_number(&pprof->part, LOCATION_MAPPING, frame->module);
+		cpa_message_number(&pprof->part, LOCATION_ADDRESS, frame->offset);
 	}
 	cpa_message_number(&pprof->inner, LINE_FUNCTION, number);
 	cpa_message_number(&pprof->inner, LINE_LINE, line);
@@ -215,18 +226,18 @@ static int put_compressed(const struct cpa_bytes *message, FILE *out)
 int cpa_pprof_write(const struct cpa_profile *profile, FILE *out)
 {
 	struct pprof pprof = { 0 };
-	struct cpa_frames frames;
+	struct cpa_stack_sums stacks;
 	int ret;
 
-	cpa_frames_init(&frames, profile);
+	cpa_stack_sums_init(&stacks, profile);
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
 		string(&pprof, known[i]);
 	for (unsigned i = 0; i < CPA_WEIGHTS; i++)
 		put_type(&pprof, PROFILE_SAMPLE_TYPE, cpa_weight_name(i));
-	for (size_t i = 0; i < frames.count; i++) {
-		put_frame(&pprof, &frames.frame[i], i + 1);
-		put_location(&pprof, &frames.frame[i], i + 1);
-	}
+	for (size_t i = 0; i < stacks.count; i++)
+		put_stack(&pprof, &stacks, &stacks.stack[i]);
+	for (size_t i = 0; i < stacks.names; i++)
+		put_location(&pprof, &stacks.name[i], i + 1);
 	put_modules(&pprof, profile);
 	put_run(&pprof, &profile->program);
 	put_strings(&pprof);
@@ -237,6 +248,6 @@ int cpa_pprof_write(const struct cpa_profile *profile, FILE *out)
 	free(pprof.message.at);
 	free(pprof.part.at);
 	free(pprof.inner.at);
-	cpa_frames_fini(&frames);
+	cpa_stack_sums_fini(&stacks);
 	return ret;
 }

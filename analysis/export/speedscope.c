@@ -5,8 +5,8 @@
 #include <jansson.h>
 #include <stdlib.h>
 
-#include "analysis/export/frames.h"
 #include "analysis/export/slices.h"
+#include "analysis/export/stack_sums.h"
 
 /* Profiles may be many and long: they are written as they are made. */
 struct writing {
@@ -124,7 +124,65 @@ static void put_paths(struct writing *w, const struct cpa_slices *slices, uint64
 	free(critical);
 }
 
-static void write_lanes(struct writing *w, const struct cpa_slices *slices)
+/* "[3,7]": the frames of @stack; the first name of a stack has number @first. */
+static void put_stack(const struct writing *w, const struct cpa_stack_sums *stacks,
+		      const struct cpa_stack_times *stack, size_t first)
+{
+	uint32_t name[CPA_STACK_MOST];
+	size_t names = cpa_stack_sums_names(stacks, stack, name);
+
+	for (size_t i = 0; i < names; i++)
+		fprintf(w->out, "%c%zu", i ? ',' : '[', first + name[i]);
+	fputc(']', w->out);
+}
+
+static void put_weights(struct writing *w, const struct cpa_stack_sums *stacks, size_t first,
+			enum cpa_weight weight)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < stacks->count; i++)
+		sum += stacks->stack[i].weight_ns[weight];
+	begin_profile(w, "sampled", cpa_weight_name(weight), sum);
+	fputs(",\"samples\":[", w->out);
+	for (size_t i = 0; i < stacks->count; i++) {
+		if (!stacks->stack[i].weight_ns[weight])
+			continue;
+		separate(w);
+		put_stack(w, stacks, &stacks->stack[i], first);
+	}
+	fputs("],\"weights\":[", w->out);
+	w->inside = false;
+	for (size_t i = 0; i < stacks->count; i++) {
+		if (!stacks->stack[i].weight_ns[weight])
+			continue;
+		separate(w);
+		fprintf(w->out, "%" PRIu64, stacks->stack[i].weight_ns[weight]);
+	}
+	end_profile(w);
+}
+
+static void put_sums(struct writing *w, const struct cpa_stack_sums *stacks, size_t first)
+{
+	for (unsigned weight = 0; weight < CPA_WEIGHTS; weight++)
+		put_weights(w, stacks, first, weight);
+}
+
+static void put_names(struct writing *w, const struct cpa_stack_sums *stacks)
+{
+	for (size_t i = 0; i < stacks->names; i++)
+		put_frame(w, stacks->name[i].name);
+}
+
+static void begin_profiles(struct writing *w)
+{
+	fputs("]},\"profiles\":[", w->out);
+	w->inside = false;
+}
+
+/* Sums follow if stacks were taken: times alone are seen better over time. */
+static void write_lanes(struct writing *w, const struct cpa_slices *slices,
+			const struct cpa_stack_sums *stacks)
 {
 	size_t threads = slices->lanes->run->threads;
 	uint64_t end = cpa_slices_ns(slices, slices->lanes->to);
@@ -134,72 +192,57 @@ static void write_lanes(struct writing *w, const struct cpa_slices *slices)
 		put_frame(w, slices->name[i]);
 	for (size_t i = 0; i < threads; i++)
 		put_frame(w, slices->lane_name[i]);
-	fputs("]},\"profiles\":[", w->out);
-	w->inside = false;
+	if (stacks->contexts)
+		put_names(w, stacks);
+	begin_profiles(w);
 	put_paths(w, slices, end);
 	for (size_t i = 0; i < threads; i++)
 		put_lane(w, slices, i, end);
+	if (stacks->contexts)
+		put_sums(w, stacks, slices->names + threads);
 	end_file(w, slices->profile);
 }
 
-static void put_weights(struct writing *w, const struct cpa_frames *frames, enum cpa_weight weight)
+static void write_sums(struct writing *w, const struct cpa_profile *profile,
+		       const struct cpa_stack_sums *stacks)
 {
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < frames->count; i++)
-		sum += frames->frame[i].weight_ns[weight];
-	begin_profile(w, "sampled", cpa_weight_name(weight), sum);
-	fputs(",\"samples\":[", w->out);
-	for (size_t i = 0; i < frames->count; i++) {
-		if (!frames->frame[i].weight_ns[weight])
-			continue;
-		separate(w);
-		fprintf(w->out, "[%zu]", i);
-	}
-	fputs("],\"weights\":[", w->out);
-	w->inside = false;
-	for (size_t i = 0; i < frames->count; i++) {
-		if (!frames->frame[i].weight_ns[weight])
-			continue;
-		separate(w);
-		fprintf(w->out, "%" PRIu64, frames->frame[i].weight_ns[weight]);
-	}
-	end_profile(w);
+	begin_file(w);
+	put_names(w, stacks);
+	begin_profiles(w);
+	put_sums(w, stacks, 0);
+	end_file(w, profile);
 }
 
-static void write_frames(struct writing *w, const struct cpa_profile *profile)
+/* Return 0; or 1 with *@error if the journal is damaged. */
+static int write_journal(struct writing *w, struct cpa_dump *dump,
+			 const struct cpa_profile *profile, const struct cpa_stack_sums *stacks,
+			 char **error)
 {
-	struct cpa_frames frames;
+	struct cpa_slices slices;
+	struct cpa_lanes *lanes;
 
-	cpa_frames_init(&frames, profile);
-	begin_file(w);
-	for (size_t i = 0; i < frames.count; i++)
-		put_frame(w, frames.frame[i].name);
-	fputs("]},\"profiles\":[", w->out);
-	w->inside = false;
-	for (unsigned weight = 0; weight < CPA_WEIGHTS; weight++)
-		put_weights(w, &frames, weight);
-	end_file(w, profile);
-	cpa_frames_fini(&frames);
+	lanes = cpa_lanes_build(dump, profile->program.observed_thread, error);
+	if (!lanes)
+		return 1;
+	cpa_slices_init(&slices, dump, lanes, profile);
+	write_lanes(w, &slices, stacks);
+	cpa_slices_fini(&slices);
+	cpa_lanes_free(lanes);
+	return 0;
 }
 
 int cpa_speedscope_write(struct cpa_dump *dump, const struct cpa_profile *profile, FILE *out,
 			 char **error)
 {
 	struct writing w = { .out = out };
-	struct cpa_slices slices;
-	struct cpa_lanes *lanes;
+	struct cpa_stack_sums stacks;
+	int ret = 0;
 
-	if (!dump->header.journal) {
-		write_frames(&w, profile);
-		return 0;
-	}
-	lanes = cpa_lanes_build(dump, profile->program.observed_thread, error);
-	if (!lanes)
-		return 1;
-	cpa_slices_init(&slices, dump, lanes, profile);
-	write_lanes(&w, &slices);
-	cpa_slices_fini(&slices);
-	cpa_lanes_free(lanes);
-	return 0;
+	cpa_stack_sums_init(&stacks, profile);
+	if (dump->header.journal)
+		ret = write_journal(&w, dump, profile, &stacks, error);
+	else
+		write_sums(&w, profile, &stacks);
+	cpa_stack_sums_fini(&stacks);
+	return ret;
 }

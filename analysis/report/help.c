@@ -29,6 +29,8 @@ const char cpa_report_help[] =
 	"                            of --level, or the components), html, and for other "
 	"tools:\n"
 	"                            pprof, folded, speedscope, perfetto, sqlite\n"
+	"  --weight path|cpu|wall|wait\n"
+	"                            the time of folded stacks, default: path\n"
 	"  --html FILE               write all of it as a page for a browser, which needs no "
 	"network\n"
 	"  --view                    write such a page to a temporary file and open it: cpa view\n"

@@ -38,6 +38,7 @@ enum option_only_long {
 	OPTION_IDLE,
 	OPTION_CALLERS,
 	OPTION_TREE,
+	OPTION_WEIGHT,
 	OPTION_PHASE,
 	OPTION_THRESHOLD,
 	OPTION_HTML,
@@ -62,6 +63,7 @@ struct options {
 	const char *zero;    /* components, or NULL */
 	const char *callers; /* of which functions, or NULL */
 	bool tree;
+	bool weighed; /* --weight */
 	struct cpa_question question;
 };
 
@@ -151,6 +153,15 @@ static enum cpa_color parse_color(const char *value)
 	return color;
 }
 
+static enum cpa_weight parse_weight(const char *value)
+{
+	enum cpa_weight weight = cpa_weight_of(value);
+
+	if (weight == CPA_WEIGHTS)
+		bad_usage("--weight", value, "path, wall, cpu or wait expected");
+	return weight;
+}
+
 static const struct cpa_writer *parse_format(const char *value)
 {
 	const struct cpa_writer *writer = cpa_writer_find(value);
@@ -221,6 +232,7 @@ static struct options parse_options(int argc, char **argv)
 		{ "idle", required_argument, NULL, OPTION_IDLE },
 		{ "callers", required_argument, NULL, OPTION_CALLERS },
 		{ "tree", no_argument, NULL, OPTION_TREE },
+		{ "weight", required_argument, NULL, OPTION_WEIGHT },
 		{ "no-pager", no_argument, NULL, OPTION_NO_PAGER },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'v' },
@@ -289,6 +301,10 @@ static struct options parse_options(int argc, char **argv)
 		case OPTION_TREE:
 			options.tree = true;
 			break;
+		case OPTION_WEIGHT:
+			options.show.weight = parse_weight(optarg);
+			options.weighed = true;
+			break;
 		case OPTION_NO_PAGER:
 			options.no_pager = true;
 			break;
@@ -320,6 +336,8 @@ static struct options parse_options(int argc, char **argv)
 		bad_usage("argument", argv[optind + 1], "one dump expected");
 	if (options.histogram != CPA_METRICS && options.show.metric_level == CPA_METRIC_LEVELS)
 		bad_usage("--histogram", NULL, "one level expected (--metrics)");
+	if (options.weighed && options.writer != cpa_writer_find("folded"))
+		bad_usage("--weight", NULL, "only with --format folded: the others have all");
 	if (options.writer->is_page)
 		check_page(&options);
 	check_answer(&options);

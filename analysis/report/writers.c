@@ -74,8 +74,8 @@ static int write_pprof(struct cpa_dump *dump, const struct cpa_profile *profile,
 static int write_folded(struct cpa_dump *dump, const struct cpa_profile *profile,
 			const struct cpa_selection *show, const struct cpa_page *page)
 {
-	(void)dump, (void)show;
-	return cpa_folded_write(profile, page->out);
+	(void)dump;
+	return cpa_folded_write(profile, show->weight, page->out);
 }
 
 static int write_sqlite(struct cpa_dump *dump, const struct cpa_profile *profile,

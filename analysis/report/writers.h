@@ -7,6 +7,7 @@
 #ifndef CPA_ANALYSIS_REPORT_WRITERS_H
 #define CPA_ANALYSIS_REPORT_WRITERS_H
 
+#include "analysis/export/frames.h"
 #include "analysis/profile/metrics.h"
 #include "analysis/profile/profile.h"
 #include "analysis/render/text.h"
@@ -17,7 +18,8 @@ struct cpa_selection {
 	bool metrics; /* show metrics, instead of `level`: */
 	enum cpa_metric_level metric_level;
 	bool phases;
-	size_t top;   /* rows of a table */
+	size_t top;		/* rows of a table */
+	enum cpa_weight weight; /* of folded stacks */
 	size_t cores; /* of `core`: numbers of cores to replay a journal on, for html; 0: choose */
 	const uint32_t *core;
 };

@@ -27,11 +27,11 @@ results = Results()
 HOSTILE = "a;b <script>'\"),%s"
 
 
-def profile(name, program, journal=True):
+def profile(name, *program, journal=True, stacks=False):
     """A dump of a run of @program."""
     dump = TMP / f"{name}.dump"
     run([BUILD / "cpa", "run", "-q", "-f", *(["--journal=16M"] if journal else []), "-o", dump, "--",
-         program])
+         *program], env=dict(os.environ, CPA_STACKS="1" if stacks else "0"))
     return dump
 
 
@@ -119,17 +119,21 @@ def pprof_totals(dump):
     return sums, text
 
 
+def weights(report):
+    """All of each time that formats of stacks divide."""
+    program, threads = report["program"], report["threads"]
+    return {"path": program["critical_path_s"],
+            "cpu": program["parallelism"] * program["wall_s"],
+            "wall": program["observed_path_s"],
+            "wait": sum(t["wait_s"] for t in threads)}
+
+
 def check_pprof(dump, name):
     label = f"{dump.stem}: pprof reads path, cpu, wall and wait"
     if not installed("go", label):
         return
-    report = json.loads(export(dump, "json"))
-    program, threads = report["program"], report["threads"]
     sums, text = pprof_totals(dump)
-    expected = {"path": program["critical_path_s"],
-                "cpu": program["parallelism"] * program["wall_s"],
-                "wall": program["observed_path_s"],
-                "wait": sum(t["wait_s"] for t in threads)}
+    expected = weights(json.loads(export(dump, "json")))
     results.check(sums.keys() == expected.keys() and
                   all(near(sums[k], v) for k, v in expected.items()), f"{label} {sums} {expected}")
     results.check(name in text, f"{dump.stem}: pprof has the name {name}")
@@ -137,13 +141,16 @@ def check_pprof(dump, name):
 
 def check_folded(dump):
     report = json.loads(export(dump, "json"))
-    # The expression of flamegraph.pl.
-    lines = [re.fullmatch(r"(.*)\s+?(\d+(?:\.\d*)?)", line)
-             for line in export(dump, "folded").decode().split("\n")[:-1]]
-    good = all(m and m[1].count(";") == 1 for m in lines)
-    total = sum(int(m[2]) for m in lines if m) / 1e9
-    results.check(good and near(total, report["program"]["critical_path_s"]),
-                  f"{dump.stem}: folded stacks are the critical path: {total}")
+    for weight, expected in weights(report).items():
+        # The expression of flamegraph.pl.
+        lines = [re.fullmatch(r"(.*)\s+?(\d+(?:\.\d*)?)", line) for line in
+                 export(dump, "folded", "--weight", weight).decode().split("\n")[:-1]]
+        good = all(m and (m[1].count(";") == 1 or "callers" in report) for m in lines)
+        total = sum(int(m[2]) for m in lines if m) / 1e9
+        results.check(good and near(total, expected),
+                      f"{dump.stem}: folded stacks are all of {weight}: {total}")
+    results.check(export(dump, "folded") == export(dump, "folded", "--weight", "path"),
+                  f"{dump.stem}: that of the path is the default")
 
 
 def queries():
@@ -186,6 +193,123 @@ def check_sqlite(dump):
         rows = ask(query)
         results.check(rows or dump.stem == "calls",
                       f"{dump.stem}: {len(rows)} rows of {' '.join(query.split())[:60]}")
+
+
+def known_callers(dump):
+    """Path and CPU time of common() as called by first() and second(), of tests/programs/callers.c."""
+    report = json.loads(export(dump, "json"))
+    contexts = {c["id"]: c for c in report["callers"]["contexts"]}
+    sums = {}
+    for context in contexts.values():
+        if context["name"] == "common":
+            caller = contexts[context["caller"]]["name"]
+            for key in ("critical_path_s", "cpu_s"):
+                sums[caller, key] = sums.get((caller, key), 0) + context[key]
+    return sums
+
+
+def check_stacks(dump):
+    """Each format has the callers, with the times that JSON has."""
+    known = known_callers(dump)
+    results.check({caller for caller, _ in known} == {"first", "second"},
+                  f"{dump.stem}: common is called by two")
+    for weight, key in (("path", "critical_path_s"), ("cpu", "cpu_s")):
+        lines = [line.rsplit(" ", 1) for line in
+                 export(dump, "folded", "--weight", weight).decode().splitlines()]
+        for caller in ("first", "second"):
+            total = sum(int(ns) for stack, ns in lines if stack.endswith(f";{caller};common")) / 1e9
+            results.check(near(total, known[caller, key]),
+                          f"{dump.stem}: folded {weight} of {caller}: {total}")
+    if installed("go", f"{dump.stem}: pprof has callers"):
+        file = TMP / f"{dump.stem}.pb.gz"
+        file.write_bytes(export(dump, "pprof"))
+        for caller in ("first", "second"):
+            text = run(["go", "tool", "pprof", "-raw", f"-focus={caller}", "-sample_index=path",
+                        file], env=dict(os.environ, HOME=str(TMP)))
+            rows = text[text.index("Samples:"):text.index("Locations")].splitlines()
+            total = sum(int(row.split()[0]) for row in rows[2:] if re.match(r"\s+\d+\s", row)) / 1e9
+            results.check(near(total, known[caller, "critical_path_s"]),
+                          f"{dump.stem}: pprof's path of {caller}: {total}")
+    found = json.loads(export(dump, "speedscope"))
+    names = [frame["name"] for frame in found["shared"]["frames"]]
+    for label, key in (("path", "critical_path_s"), ("cpu", "cpu_s")):
+        sums = [p for p in found["profiles"] if p["type"] == "sampled" and p["name"] == label][0]
+        for caller in ("first", "second"):
+            total = sum(weight for stack, weight in zip(sums["samples"], sums["weights"])
+                        if [names[i] for i in stack[-2:]] == [caller, "common"]) / 1e9
+            results.check(near(total, known[caller, key]),
+                          f"{dump.stem}: speedscope's {label} of {caller}: {total}")
+    done = subprocess.run([BUILD / "cpa-report", "--format", "csv", "--weight", "cpu", dump],
+                          capture_output=True, check=False)
+    results.check(done.returncode == 2 and not done.stdout, "--weight is for folded stacks")
+
+
+def speedscope_schema():
+    """That of the npm package, if it is installed; else the part of it that cpa uses."""
+    for folder in (ROOT / "node_modules", pathlib.Path("/usr/local/lib/node_modules"),
+                   pathlib.Path("/usr/lib/node_modules")):
+        file = folder / "speedscope/dist/release/file-format-schema.json"
+        if file.exists():
+            return json.loads(file.read_text(encoding="utf-8"))
+    return {
+        "type": "object", "required": ["$schema", "profiles", "shared"],
+        "properties": {
+            "$schema": {"const": "https://www.speedscope.app/file-format-schema.json"},
+            "exporter": {"type": "string"}, "name": {"type": "string"},
+            "activeProfileIndex": {"type": "number"},
+            "shared": {
+                "type": "object", "required": ["frames"],
+                "properties": {"frames": {"type": "array", "items": {
+                    "type": "object", "required": ["name"],
+                    "properties": {"name": {"type": "string"}},
+                }}},
+            },
+            "profiles": {"type": "array", "items": {"anyOf": [
+                {"type": "object",
+                 "required": ["type", "name", "unit", "startValue", "endValue", "events"],
+                 "properties": {
+                     "type": {"const": "evented"}, "unit": {"const": "nanoseconds"},
+                     "events": {"type": "array", "items": {
+                         "type": "object", "required": ["type", "at", "frame"],
+                         "properties": {"type": {"enum": ["O", "C"]}, "at": {"type": "number"},
+                                        "frame": {"type": "integer"}},
+                     }},
+                 }},
+                {"type": "object",
+                 "required": ["type", "name", "unit", "startValue", "endValue", "samples",
+                              "weights"],
+                 "properties": {
+                     "type": {"const": "sampled"}, "unit": {"const": "nanoseconds"},
+                     "samples": {"type": "array", "items": {
+                         "type": "array", "items": {"type": "integer"}}},
+                     "weights": {"type": "array", "items": {"type": "number"}},
+                 }},
+            ]}},
+        },
+    }
+
+
+def check_speedscope_schema(dumps):
+    try:
+        import jsonschema  # pylint: disable=import-outside-toplevel
+    except ImportError:
+        results.skip("speedscope's schema", "python3-jsonschema is not installed")
+        return
+    schema = speedscope_schema()
+    checker = jsonschema.validators.validator_for(schema)(schema)
+    for dump in dumps:
+        found = json.loads(export(dump, "speedscope"))
+        wrong = [e.message[:200] for e in checker.iter_errors(found)]
+        frames = len(found["shared"]["frames"])
+        for each in found["profiles"]:
+            if each["type"] == "sampled":
+                good = (len(each["samples"]) == len(each["weights"]) and
+                        sum(each["weights"]) == each["endValue"] and
+                        all(0 <= i < frames for stack in each["samples"] for i in stack))
+                wrong += [] if good else [each["name"]]
+        results.check(not wrong, f"{dump.stem}: speedscope's schema {wrong[:3] or ''}".rstrip())
+    found["profiles"][0]["unit"] = 1
+    results.check(not checker.is_valid(found), "which refuses a number as unit")
 
 
 def tiles(stretches, length):
@@ -379,6 +503,13 @@ def main():
         check_folded(dump)
         check_sqlite(dump)
     bare = profile("bare", BUILD / "examples/lock", journal=False)
+    callers = profile("callers", PROGRAMS / "callers", "10", stacks=True)
+    some = profile("some", PROGRAMS / "callers", "5", journal=False, stacks=True)
+    check_pprof(callers, "recurse")
+    for dump in (callers, some):
+        check_folded(dump)
+        check_stacks(dump)
+    check_speedscope_schema((hostile, pipeline, bare, callers, some))
     for dump in (hostile, pipeline):
         check_speedscope(dump, bare)
         check_perfetto(dump, bare)

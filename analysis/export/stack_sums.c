@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/export/stack_sums.h"
+
+#include <libiberty/libiberty.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Order of contexts by the function that they are of. */
+static int compare_functions(const void *a, const void *b)
+{
+	const struct cpa_context_figures *x = *(const struct cpa_context_figures *const *)a;
+	const struct cpa_context_figures *y = *(const struct cpa_context_figures *const *)b;
+
+	if (x->component != y->component)
+		return x->component < y->component ? -1 : 1;
+	if (x->module != y->module)
+		return x->module < y->module ? -1 : 1;
+	if (x->offset != y->offset)
+		return x->offset < y->offset ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+/* The contexts that are used, by function. */
+struct sorted {
+	size_t count;
+	const struct cpa_context_figures **context;
+};
+
+static struct sorted sort_contexts(const struct cpa_contexts *contexts)
+{
+	size_t count = contexts ? contexts->count : 0;
+	struct sorted sorted = { .context = xcalloc(count + 1, sizeof(*sorted.context)) };
+
+	for (size_t i = 0; i < count; i++)
+		if (contexts->context[i].name)
+			sorted.context[sorted.count++] = &contexts->context[i];
+	qsort(sorted.context, sorted.count, sizeof(*sorted.context), compare_functions);
+	return sorted;
+}
+
+/* Index of the frame of each component of @profile; its number of frames: none. */
+static size_t *frames_of(const struct cpa_frames *frames, const struct cpa_profile *profile)
+{
+	size_t *frame = xcalloc(profile->components + 1, sizeof(*frame));
+
+	for (size_t i = 0; i < profile->components; i++)
+		frame[i] = frames->count;
+	for (size_t i = 0; i < frames->count; i++)
+		if (frames->frame[i].component)
+			frame[frames->frame[i].component - profile->component] = i;
+	return frame;
+}
+
+/* A name for each frame, and one for each other function of the contexts. */
+static void name_all(struct cpa_stack_sums *s, const struct sorted *sorted, const size_t *frame,
+		     const struct cpa_profile *profile)
+{
+	s->name = xcalloc(s->frames.count + sorted->count + 1, sizeof(*s->name));
+	s->name_of = xcalloc((s->contexts ? s->contexts->count : 0) + 1, sizeof(*s->name_of));
+	for (size_t i = 0; i < s->frames.count; i++) {
+		const struct cpa_frame *f = &s->frames.frame[i];
+
+		s->name[s->names++] = (struct cpa_stack_name){
+			.name = f->name,
+			.location = f->location,
+			.module = f->component ? f->component->module : 0,
+			.offset = f->component ? f->component->offset : 0,
+		};
+	}
+	for (size_t i = 0; i < sorted->count; i++) {
+		const struct cpa_context_figures *c = sorted->context[i];
+		uint32_t *name = &s->name_of[c - s->contexts->context];
+		size_t of = c->component ? frame[c->component - profile->component] :
+					   s->frames.count;
+
+		if (of < s->frames.count) {
+			*name = (uint32_t)of;
+			continue;
+		}
+		if (!i || compare_functions(&sorted->context[i - 1], &sorted->context[i]))
+			s->name[s->names++] = (struct cpa_stack_name){
+				.name = c->name,
+				.location = c->location,
+				.module = c->module,
+				.offset = c->offset,
+			};
+		*name = (uint32_t)s->names - 1;
+	}
+}
+
+/* The time of @weight in @context, in nanoseconds. */
+static uint64_t part_of(const struct cpa_context_figures *context, enum cpa_weight weight)
+{
+	double seconds = weight == CPA_WEIGHT_PATH ? context->path_s :
+			 weight == CPA_WEIGHT_CPU  ? context->cpu_s :
+						     0;
+
+	return seconds > 0 && seconds < 1e9 ? (uint64_t)(seconds * 1e9) : 0;
+}
+
+/* Divide the @weight of @whole among @count stacks: their sum is that of @whole. */
+static void divide(const struct cpa_stack_sums *s, struct cpa_stack_times *whole,
+		   struct cpa_stack_times *stack, size_t count, enum cpa_weight weight)
+{
+	uint64_t rest = whole->weight_ns[weight], part;
+	size_t last = count;
+
+	for (size_t i = 0; i < count; i++) {
+		part = part_of(&s->contexts->context[stack[i].context - 1], weight);
+		if (!part)
+			continue;
+		stack[i].weight_ns[weight] = part < rest ? part : rest;
+		rest -= stack[i].weight_ns[weight];
+		last = i;
+	}
+	if (last == count)
+		return;
+	stack[last].weight_ns[weight] += rest;
+	whole->weight_ns[weight] = 0;
+}
+
+/* The stacks of @frame: it alone, and in the @count contexts at @context. */
+static void add_frame(struct cpa_stack_sums *s, size_t frame,
+		      const struct cpa_context_figures *const *context, size_t count)
+{
+	struct cpa_stack_times *whole = &s->stack[s->count];
+
+	*whole = (struct cpa_stack_times){ .frame = frame };
+	memcpy(whole->weight_ns, s->frames.frame[frame].weight_ns, sizeof(whole->weight_ns));
+	for (size_t i = 0; i < count; i++)
+		whole[1 + i] = (struct cpa_stack_times){
+			.frame = frame,
+			.context = (uint32_t)(context[i] - s->contexts->context) + 1,
+		};
+	for (unsigned weight = 0; weight < CPA_WEIGHTS; weight++)
+		divide(s, whole, whole + 1, count, weight);
+	s->count += 1 + count;
+}
+
+void cpa_stack_sums_init(struct cpa_stack_sums *stacks, const struct cpa_profile *profile)
+{
+	struct sorted sorted = sort_contexts(profile->contexts);
+	size_t *frame, *first, *count;
+
+	*stacks = (struct cpa_stack_sums){ .contexts = profile->contexts };
+	cpa_frames_init(&stacks->frames, profile);
+	frame = frames_of(&stacks->frames, profile);
+	name_all(stacks, &sorted, frame, profile);
+	first = xcalloc(stacks->frames.count + 1, sizeof(*first));
+	count = xcalloc(stacks->frames.count + 1, sizeof(*count));
+	for (size_t i = 0; i < sorted.count; i++) {
+		const struct cpa_component_figures *c = sorted.context[i]->component;
+		size_t of = c ? frame[c - profile->component] : stacks->frames.count;
+
+		if (of < stacks->frames.count && !count[of]++)
+			first[of] = i;
+	}
+	stacks->stack = xcalloc(stacks->frames.count + sorted.count + 1, sizeof(*stacks->stack));
+	for (size_t i = 0; i < stacks->frames.count; i++)
+		add_frame(stacks, i, sorted.context + first[i], count[i]);
+	free(count);
+	free(first);
+	free(frame);
+	free(sorted.context);
+}
+
+void cpa_stack_sums_fini(struct cpa_stack_sums *stacks)
+{
+	free(stacks->stack);
+	free(stacks->name_of);
+	free(stacks->name);
+	cpa_frames_fini(&stacks->frames);
+}
+
+size_t cpa_stack_sums_names(const struct cpa_stack_sums *stacks,
+			    const struct cpa_stack_times *stack, uint32_t *to)
+{
+	const struct cpa_context_figures *contexts = stacks->contexts ? stacks->contexts->context :
+									NULL;
+	uint32_t caller = stack->context ? contexts[stack->context - 1].caller : 0;
+	size_t depth = 1, at;
+
+	for (uint32_t c = caller; c && contexts[c - 1].name && depth < CPA_STACK_MOST;
+	     c = contexts[c - 1].caller)
+		depth++;
+	at = depth;
+	to[--at] = (uint32_t)stack->frame;
+	for (uint32_t c = caller; at; c = contexts[c - 1].caller)
+		to[--at] = stacks->name_of[c - 1];
+	return depth;
+}
