@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "preload/stream/address.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 
 #include "shadow/store/index.h"
+#include "shadow/store/kernel.h"
 
 uint64_t cpa_stream_key(enum cpa_stream_kind kind, uint64_t a, uint64_t b, uint64_t c)
 {
@@ -59,25 +62,39 @@ static uint64_t internet_key(enum cpa_stream_kind kind, const struct cpa_end *en
 	return cpa_stream_key(kind, any ? 0 : end->high, any ? 0 : end->low, end->port);
 }
 
-/* By its name: without the zero that ends a path, but an abstract name is as long as @size says. */
-static uint64_t unix_key(enum cpa_stream_kind kind, const void *address, socklen_t size)
+/* A name that is no file's: an abstract one, which is as long as it is said, or a path to nothing. */
+static uint64_t name_key(enum cpa_stream_kind kind, const char *name, size_t n)
 {
-	struct sockaddr_un name = { 0 };
 	uint64_t key = 0, part;
-	size_t n;
 
-	if (size <= offsetof(struct sockaddr_un, sun_path) || size > sizeof(name))
-		return 0;
-	memcpy(&name, address, size);
-	n = size - offsetof(struct sockaddr_un, sun_path);
-	if (name.sun_path[0])
-		n = strnlen(name.sun_path, n);
 	for (size_t i = 0; i < n; i += sizeof(part)) {
 		part = 0;
-		memcpy(&part, name.sun_path + i, n - i < sizeof(part) ? n - i : sizeof(part));
+		memcpy(&part, name + i, n - i < sizeof(part) ? n - i : sizeof(part));
 		key = cpa_index_hash(key ^ part);
 	}
 	return cpa_stream_key(kind, key, n, 1);
+}
+
+/* By the file, to which several paths may lead; or by the name. */
+static uint64_t unix_key(enum cpa_stream_kind kind, const void *address, socklen_t size)
+{
+	struct {
+		struct sockaddr_un name;
+		char end;
+	} at = { 0 };
+	const char *path = at.name.sun_path;
+	struct stat st;
+	size_t n;
+
+	if (size <= offsetof(struct sockaddr_un, sun_path) || size > sizeof(at.name))
+		return 0;
+	memcpy(&at.name, address, size);
+	n = size - offsetof(struct sockaddr_un, sun_path);
+	if (!path[0])
+		return name_key(kind, path, n);
+	if (!cpa_kernel(SYS_newfstatat, AT_FDCWD, path, &st, 0))
+		return cpa_stream_key(kind, st.st_dev, st.st_ino, 2);
+	return name_key(kind, path, strnlen(path, n));
 }
 
 static bool is_unix(const void *address, socklen_t size)

@@ -3,11 +3,11 @@
  * preload/stream/address.h - streams that are known by the address of a socket
  *
  * All connections to a listening socket are a stream, and all messages to a socket of datagrams. Its
- * key is the kind and the address: of UDP and TCP address and port, of unix sockets their name. A
- * socket that is bound to any address is known by its port alone. Who sends only finds the stream;
+ * key is the kind and the address: of UDP and TCP address and port, of unix sockets the file that their name
+ * leads to, or an abstract name. A socket that is bound to any address is known by its port alone. Who sends only finds the stream;
  * it is made when its receiver is bound, listens, or is first used.
  *
- * No system call, no lock; async-signal-safe.
+ * One system call for a path, no lock; async-signal-safe. errno is changed.
  */
 #ifndef CPA_PRELOAD_STREAM_ADDRESS_H
 #define CPA_PRELOAD_STREAM_ADDRESS_H

@@ -34,7 +34,7 @@ bool cpa_batch_sent(struct cpa_batch *batch, const struct mmsghdr *messages, int
 	return is_known;
 }
 
-bool cpa_batch_received(const struct cpa_stream_use *use, const struct mmsghdr *messages, int ret,
+bool cpa_batch_received(struct cpa_stream_use *use, const struct mmsghdr *messages, int ret,
 			uint64_t caller)
 {
 	bool is_known = false;

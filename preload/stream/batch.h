@@ -28,7 +28,7 @@ CPA_HIDDEN bool cpa_batch_sent(struct cpa_batch *batch, const struct mmsghdr *me
 			       uint64_t caller);
 
 /* @ret messages were received. Return as cpa_stream_did_read(). */
-CPA_HIDDEN bool cpa_batch_received(const struct cpa_stream_use *use, const struct mmsghdr *messages,
+CPA_HIDDEN bool cpa_batch_received(struct cpa_stream_use *use, const struct mmsghdr *messages,
 				   int ret, uint64_t caller);
 
 /* The bytes of all @ret messages, which were sent or received. */

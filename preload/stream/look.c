@@ -46,11 +46,22 @@ static uint64_t look_pipe(int fd, const struct stat *st)
 		       (flags & O_ACCMODE) == O_RDONLY ? 0 : row);
 }
 
-/* Of a unix socket: the stream that the socket with @inode receives. */
+/* Which stream of a unix socket. */
+enum end {
+	RECEIVED,  /* what it receives; of one that was not connected by name, or it is not known */
+	TO_SERVER, /* what one that was connected by name sends */
+	FROM_SERVER, /* what that receives */
+};
+
+static uint64_t unix_key(enum cpa_stream_kind kind, uint64_t device, uint64_t inode, enum end end)
+{
+	return cpa_stream_key(kind, device, inode, end);
+}
+
 static uint32_t unix_row(enum cpa_stream_kind kind, uint64_t device, uint64_t inode,
 			 uint64_t waiting)
 {
-	return cpa_stream_intern(cpa_stream_key(kind, device, inode, 0), kind, waiting);
+	return cpa_stream_intern(unix_key(kind, device, inode, RECEIVED), kind, waiting);
 }
 
 /* Of a unix socket of @type; 0: none. */
@@ -123,12 +134,48 @@ static bool may_ask(void)
 	return may;
 }
 
+/* Whether it is known that the socket @inode was connected by name, and what both ends call its streams. */
+static bool is_client(enum cpa_stream_kind kind, uint64_t device, uint64_t inode)
+{
+	uint32_t row = cpa_stream_find(unix_key(kind, device, inode, FROM_SERVER));
+
+	return row && cpa_stream_closed(cpa_stream(row), 0) & CPA_STREAM_CONNECTED;
+}
+
+/* The streams of the connection that @client, which was connected by name, has to a server. */
+static void connection_rows(enum cpa_stream_kind kind, uint64_t device, uint64_t client,
+			    uint32_t *to_server, uint32_t *from_server)
+{
+	*to_server = cpa_stream_intern(unix_key(kind, device, client, TO_SERVER), kind, 0);
+	*from_server = cpa_stream_intern(unix_key(kind, device, client, FROM_SERVER), kind, 0);
+}
+
+static uint64_t client_word(enum cpa_stream_kind kind, uint64_t device, uint64_t client)
+{
+	uint32_t to, from;
+
+	connection_rows(kind, device, client, &to, &from);
+	return word_of(from, to);
+}
+
+static uint64_t server_word(enum cpa_stream_kind kind, uint64_t device, uint64_t client)
+{
+	uint32_t to, from;
+
+	connection_rows(kind, device, client, &to, &from);
+	return word_of(to, from);
+}
+
 static uint64_t look_unix(int fd, const struct stat *st, enum cpa_stream_kind kind)
 {
 	struct peer p = { .inode = (uint32_t)st->st_ino };
 
+	if (is_client(kind, st->st_dev, st->st_ino))
+		return client_word(kind, st->st_dev, st->st_ino);
 	if (!may_ask() || !cpa_private_fds_call(ask_peer, &p) || !p.peer)
 		return word_of(0, 0);
+	if (is_client(kind, st->st_dev, p.peer))
+		return server_word(kind, st->st_dev, p.peer);
 	return word_of(unix_row(kind, st->st_dev, st->st_ino,
 				kind == CPA_STREAM_UNIX ? waiting_in(fd) : 0),
 		       unix_row(kind, st->st_dev, p.peer, 0));
@@ -277,6 +324,37 @@ static uint64_t look_socket(int fd, const struct stat *st)
 	if (type == SOCK_DGRAM && option(fd, SO_PROTOCOL) == IPPROTO_UDP)
 		return look_udp(fd);
 	return word_of(0, 0);
+}
+
+uint64_t cpa_look_unix(int fd)
+{
+	struct stat st;
+
+	return option(fd, SO_DOMAIN) == AF_UNIX && !cpa_kernel(SYS_fstat, fd, &st) ? st.st_ino : 0;
+}
+
+uint64_t cpa_look_client(int fd, uint64_t client)
+{
+	enum cpa_stream_kind kind = unix_kind(option(fd, SO_TYPE));
+	uint64_t word;
+	struct stat st;
+
+	if (!kind || cpa_kernel(SYS_fstat, fd, &st))
+		return 0;
+	word = client_word(kind, st.st_dev, client);
+	if (cpa_descriptor_reads(word))
+		cpa_stream_closed(cpa_stream(cpa_descriptor_reads(word)), CPA_STREAM_CONNECTED);
+	return CPA_DESCRIPTOR_GIVEN | word;
+}
+
+uint64_t cpa_look_server(int fd, uint64_t client)
+{
+	enum cpa_stream_kind kind = unix_kind(option(fd, SO_TYPE));
+	struct stat st;
+
+	return kind && !cpa_kernel(SYS_fstat, fd, &st) ?
+		       CPA_DESCRIPTOR_GIVEN | server_word(kind, st.st_dev, client) :
+		       0;
 }
 
 uint32_t cpa_look_listening(int fd, const void *to, socklen_t size)

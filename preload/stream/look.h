@@ -5,7 +5,9 @@
  * Both ends of a stream, in whatever process, come to the same key: that of a pipe is its device and
  * inode; that of one direction of a unix socket the inode of the socket that receives; that of one
  * direction of a TCP connection both addresses, the sender's first, and how many connections between
- * these had both ends closed before. A socket that listens or receives datagrams: address.h. Of other
+ * these had both ends closed before. Where unix sockets were connected by name, both directions have the
+ * inode of the one that connected, which who accepts knows from the session: shadow/edge/message.h. Of
+ * others the kernel is asked for the other end. A socket that listens or receives datagrams: address.h. Of other
  * sockets, and of TCP connections to other machines, nothing is followed.
  */
 #ifndef CPA_PRELOAD_STREAM_LOOK_H
@@ -33,6 +35,14 @@ CPA_HIDDEN uint32_t cpa_look_listening(int fd, const void *to, socklen_t size);
  */
 CPA_HIDDEN uint64_t cpa_look_connected(int fd);
 CPA_HIDDEN uint64_t cpa_look_accepted(int fd);
+
+/*
+ * The inode of the unix socket @fd, for cpa_message_connects(); 0: it is none. And the word of an end of a
+ * connection, in a process that knows that @client is the inode of the socket that connected.
+ */
+CPA_HIDDEN uint64_t cpa_look_unix(int fd);
+CPA_HIDDEN uint64_t cpa_look_client(int fd, uint64_t client);
+CPA_HIDDEN uint64_t cpa_look_server(int fd, uint64_t client);
 
 /* The word of a new eventfd, whose counter is @value. */
 CPA_HIDDEN uint64_t cpa_look_eventfd(uint64_t value);

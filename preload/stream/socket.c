@@ -9,6 +9,7 @@
 #include "preload/libc/real.h"
 #include "preload/stream/address.h"
 #include "preload/stream/look.h"
+#include "shadow/edge/message.h"
 #include "shadow/store/kernel.h"
 
 /* Whether the 8 bytes at @p can be read: the call reads them, and then finds that it is none. */
@@ -46,6 +47,37 @@ static bool copy_address(struct address *to, const void *from, socklen_t size)
 	return size <= sizeof(to->name) && copy(&to->name, from, size);
 }
 
+/*
+ * Atomic: connects by name that began in this process, and that have ended. Connections of one process are
+ * told apart by their order: shadow/edge/message.h. Of two at a time, it is not known. One that was
+ * cancelled never ends; then all that follow are looked at as those that were not seen.
+ */
+static uint32_t connects_begun, connects_ended;
+
+/* The unix socket @fd is about to be connected by name. */
+static void connects_by_name(struct cpa_stream_use *use, int fd)
+{
+	/* SEQ_CST, all: of two connects that overlap each sees the other. */
+	uint32_t ended = __atomic_load_n(&connects_ended, __ATOMIC_SEQ_CST);
+	uint32_t begun = __atomic_fetch_add(&connects_begun, 1, __ATOMIC_SEQ_CST);
+	uint64_t socket = cpa_look_unix(fd);
+
+	use->alone = begun == ended;
+	use->begun = begun + 1;
+	use->socket = socket;
+	if (socket && use->record.stream)
+		cpa_message_connects(&use->record, cpa_look_connected(fd), socket);
+}
+
+/* It was connected, or that failed: tell whether it is known as the connection that it is. */
+static bool connected_by_name(struct cpa_stream_use *use)
+{
+	uint32_t begun = __atomic_load_n(&connects_begun, __ATOMIC_SEQ_CST);
+
+	__atomic_fetch_add(&connects_ended, 1, __ATOMIC_SEQ_CST);
+	return use->alone && use->begun == begun && use->record.cell;
+}
+
 struct cpa_stream_use cpa_socket_connects(int fd, const void *to, socklen_t size, uint64_t caller)
 {
 	struct cpa_stream_use use = { 0 };
@@ -59,8 +91,15 @@ struct cpa_stream_use cpa_socket_connects(int fd, const void *to, socklen_t size
 	cpa_reenter();
 	row = cpa_look_listening(fd, &address.name, size);
 	cpa_tls.inside = inside;
+	if (row) {
+		use = cpa_stream_write(cpa_stream(row), NULL, caller);
+		cpa_reenter();
+		if (address.name.ss_family == AF_UNIX)
+			connects_by_name(&use, fd);
+		cpa_tls.inside = inside;
+	}
 	errno = err;
-	return row ? cpa_stream_write(cpa_stream(row), NULL, caller) : use;
+	return use;
 }
 
 /* What @look says of @fd. */
@@ -77,33 +116,70 @@ static uint64_t name_of(uint64_t (*look)(int fd), int fd)
 	return name;
 }
 
+/* @fd is now an end of the connection of which @client is the socket that connected, as @look says. */
+static void known_by_name(uint64_t (*look)(int fd, uint64_t client), int fd, uint64_t client)
+{
+	bool inside = cpa_tls.inside;
+	int err = errno;
+
+	cpa_reenter();
+	cpa_descriptor_set(fd, look(fd, client));
+	cpa_tls.inside = inside;
+	errno = err;
+}
+
 bool cpa_socket_connected(struct cpa_stream_use *use, int fd, int ret, uint64_t caller)
 {
 	bool connects = !ret || errno == EINPROGRESS;
+	bool known = use->socket && connected_by_name(use);
 
 	if (connects)
 		cpa_descriptor_set(fd, 0); /* it may have been looked at before */
 	if (!use->stream)
 		return false;
+	if (known && !ret)
+		known_by_name(cpa_look_client, fd, use->socket);
 	use->name = connects ? name_of(cpa_look_connected, fd) : 0;
 	return cpa_stream_was_written(use, connects ? 0 : -1, caller);
 }
 
+struct cpa_stream_use cpa_socket_accepts(int fd, uint64_t caller)
+{
+	struct cpa_stream_use use = cpa_stream_reads(fd, caller);
+
+	if (use.stream && use.stream->kind == CPA_STREAM_CONNECTION) {
+		const struct cpa_worker *w = cpa_tls.worker;
+
+		cpa_message_accepts(use.stream, w ? w->self.number : 0);
+	}
+	return use;
+}
+
 bool cpa_socket_accepted(struct cpa_stream_use *use, int ret, uint64_t caller)
 {
+	bool known;
+
 	if (!use->stream || ret < 0)
 		return false;
 	use->name = name_of(cpa_look_accepted, ret);
-	return cpa_stream_was_read(use, 0, NULL, caller);
+	known = cpa_stream_was_read(use, 0, NULL, caller);
+	if (use->socket)
+		known_by_name(cpa_look_server, ret, use->socket);
+	return known;
 }
 
 /* The stream of messages to an address, whose kind follows from it. */
 static struct cpa_stream *messages_to(const struct address *to)
 {
-	uint32_t row = cpa_address_find(to->name.ss_family == AF_UNIX ? CPA_STREAM_DATAGRAM :
-									CPA_STREAM_UDP,
-					&to->name, to->size);
+	bool inside = cpa_tls.inside;
+	int err = errno;
+	uint32_t row;
 
+	cpa_reenter();
+	row = cpa_address_find(to->name.ss_family == AF_UNIX ? CPA_STREAM_DATAGRAM : CPA_STREAM_UDP,
+			       &to->name, to->size);
+	cpa_tls.inside = inside;
+	errno = err;
 	return row ? cpa_stream(row) : NULL;
 }
 

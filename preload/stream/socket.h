@@ -25,7 +25,9 @@ CPA_HIDDEN struct cpa_stream_use cpa_socket_connects(int fd, const void *to, soc
 /* connect() returned @ret. Return whether the accept() that it waited for is known. */
 CPA_HIDDEN bool cpa_socket_connected(struct cpa_stream_use *use, int fd, int ret, uint64_t caller);
 
-/* accept() of what cpa_stream_reads() told returned @ret. Return as cpa_stream_did_read(). */
+/* The thread is about to accept a connection at @fd. */
+CPA_HIDDEN struct cpa_stream_use cpa_socket_accepts(int fd, uint64_t caller);
+/* accept() returned @ret. Return as cpa_stream_did_read(). */
 CPA_HIDDEN bool cpa_socket_accepted(struct cpa_stream_use *use, int ret, uint64_t caller);
 
 /* The thread is about to send to the address @to, if there is one, or to what @fd is connected to. */

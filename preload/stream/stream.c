@@ -104,7 +104,7 @@ static bool find(struct cpa_worker *w, const struct cpa_stream_use *use, ssize_t
 	return cpa_message_read(&w->self, s, name_of(use, ret), n, found);
 }
 
-bool cpa_stream_was_read(const struct cpa_stream_use *use, ssize_t ret, const void *bytes,
+bool cpa_stream_was_read(struct cpa_stream_use *use, ssize_t ret, const void *bytes,
 			 uint64_t caller)
 {
 	struct cpa_stream *s = use->stream;
@@ -125,6 +125,8 @@ bool cpa_stream_was_read(const struct cpa_stream_use *use, ssize_t ret, const vo
 	}
 	blocked = cpa_stream_was_blocked(w);
 	if (find(w, use, ret, n, &found)) {
+		if (unlikely(s->kind == CPA_STREAM_CONNECTION))
+			use->socket = cpa_message_socket(&found);
 		cpa_stream_take(w, &found, !found.ends, blocked, CPA_EV_READ, caller);
 		is_known = true;
 	}

@@ -27,6 +27,10 @@ struct cpa_stream_use {
 	uint64_t value;			 /* of a write to an eventfd: what it adds; 0: not known */
 	bool room;     /* of a read: it has left its path for writers that wait for room */
 	uint64_t name; /* of a connection, once it is known: shadow/edge/message.h */
+	/* Of a connection of unix sockets, preload/stream/socket.c: */
+	uint64_t socket; /* inode of the one that connects; 0: not known */
+	uint32_t begun;	 /* connects of the process, with this one */
+	bool alone;	 /* none of them was under way */
 };
 
 /* The thread may have been blocked since its last event. */
@@ -44,22 +48,22 @@ static inline struct cpa_stream_use cpa_stream_reads(int fd, uint64_t caller)
 
 	use.stream = cpa_descriptor_in(fd);
 	use.room = false;
-	use.name = 0;
+	use.name = use.socket = 0;
 	if (unlikely(use.stream) && cpa_stream_is_written(use.stream))
 		cpa_stream_read_makes_room(&use, caller);
 	return use;
 }
 
 /* cpa_stream_did_read(), of a stream. */
-CPA_HIDDEN bool cpa_stream_was_read(const struct cpa_stream_use *use, ssize_t ret,
-				    const void *bytes, uint64_t caller);
+CPA_HIDDEN bool cpa_stream_was_read(struct cpa_stream_use *use, ssize_t ret, const void *bytes,
+				    uint64_t caller);
 
 /*
  * The read returned @ret, and its bytes lie in @bytes (NULL: in several pieces). Return whether what it
  * waited for, if it was blocked, is known, so that no time of it is external.
  */
-static inline bool cpa_stream_did_read(const struct cpa_stream_use *use, ssize_t ret,
-				       const void *bytes, uint64_t caller)
+static inline bool cpa_stream_did_read(struct cpa_stream_use *use, ssize_t ret, const void *bytes,
+				       uint64_t caller)
 {
 	return unlikely(use->stream) && cpa_stream_was_read(use, ret, bytes, caller);
 }

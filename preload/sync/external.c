@@ -215,7 +215,7 @@ static __attribute__((noinline, cold)) void slept(uint64_t caller)
                                                                                     \
 		if (was_blocked())                                                  \
 			blocked(CPA_EXT_OTHER, CPA_CALLER());                       \
-		use = cpa_stream_reads(fd, CPA_CALLER());                           \
+		use = cpa_socket_accepts(fd, CPA_CALLER());                         \
 		ret = REAL(name) arguments;                                         \
 		if (!cpa_socket_accepted(&use, ret, CPA_CALLER()) && was_blocked()) \
 			blocked(CPA_EXT_ACCEPT, CPA_CALLER());                      \

@@ -30,6 +30,69 @@ static bool is_open(const struct cpa_token *t)
 	return __atomic_load_n(&t->payload, __ATOMIC_ACQUIRE) == CPA_STREAM_OPEN;
 }
 
+void cpa_message_connects(struct cpa_stream_record *record, uint64_t name, uint64_t socket)
+{
+	if (!record->cell)
+		return;
+	/* Relaxed: the kernel orders the connect and the accept. */
+	__atomic_store_n(&cpa_token(record->token)->key, name, __ATOMIC_RELAXED);
+	__atomic_store_n(&cpa_token(record->token)->next, socket, __ATOMIC_RELAXED);
+}
+
+/* A connection has its name before its write has returned. */
+static bool is_named(const struct cpa_token *t)
+{
+	return !is_open(t) || __atomic_load_n(&t->next, __ATOMIC_RELAXED);
+}
+
+void cpa_message_accepts(struct cpa_stream *s, uint32_t thread)
+{
+	/*
+	 * Relaxed: the thread itself wrote its number, and of several threads each says so below.
+	 * SEQ_CST there: pairs with cpa_message_socket(), in whatever thread.
+	 */
+	uint32_t was = __atomic_load_n(&s->accepts, __ATOMIC_RELAXED);
+
+	if (was == thread || was >= CPA_STREAM_MIXED_UP)
+		return;
+	if (was || !thread ||
+	    !__atomic_compare_exchange_n(&s->accepts, &was, thread, false, __ATOMIC_SEQ_CST,
+					 __ATOMIC_RELAXED))
+		__atomic_store_n(&s->accepts, CPA_STREAM_MANY_ACCEPT, __ATOMIC_SEQ_CST);
+}
+
+/* Whether there is no other connection with the name of that in @place, which was not accepted yet. */
+static bool is_alone(const struct cpa_stream *s, uint64_t place, uint64_t name)
+{
+	uint64_t places = __atomic_load_n(&s->records, __ATOMIC_RELAXED);
+
+	for (uint64_t i = cpa_stream_first_place(s, places); i < places; i++) {
+		/* Not pinned: a late reader of a token still reads a token. */
+		uint32_t row = (uint32_t)__atomic_load_n(&s->record[i % CPA_STREAM_RECORDS],
+							 __ATOMIC_RELAXED);
+
+		if (row && i != place && is_named(cpa_token(row)) &&
+		    __atomic_load_n(&cpa_token(row)->key, __ATOMIC_RELAXED) == name)
+			return false;
+	}
+	return true;
+}
+
+uint64_t cpa_message_socket(struct cpa_stream_found *f)
+{
+	const struct cpa_token *t = cpa_token(f->from[0].token);
+	struct cpa_stream *s = f->stream;
+	/* SEQ_CST: pairs with cpa_message_accepts(), which all called before they accepted. */
+	uint32_t accepts = __atomic_load_n(&s->accepts, __ATOMIC_SEQ_CST);
+
+	if (accepts == CPA_STREAM_MANY_ACCEPT &&
+	    !is_alone(s, f->end, __atomic_load_n(&t->key, __ATOMIC_RELAXED)))
+		__atomic_store_n(&s->accepts, accepts = CPA_STREAM_MIXED_UP, __ATOMIC_RELAXED);
+	return accepts && accepts != CPA_STREAM_MIXED_UP ?
+		       __atomic_load_n(&t->next, __ATOMIC_RELAXED) :
+		       0;
+}
+
 /* A record that may be the one, pinned. */
 struct candidate {
 	uint64_t *cell;
@@ -63,7 +126,7 @@ static bool find(struct cpa_self *self, struct cpa_stream *s, uint64_t name, uin
 		if (!c.token)
 			continue;
 		t = cpa_token(c.token);
-		if (is_open(t)) {
+		if (!is_named(t)) {
 			opens++;
 			prefer(self, &open, &c, false);
 		} else if (!name || __atomic_load_n(&t->key, __ATOMIC_RELAXED) == name) {
@@ -121,7 +184,7 @@ void cpa_message_renew(struct cpa_self *self, struct cpa_stream_found *f, bool t
 	uint64_t name;
 	bool uncertain;
 
-	if (f->released >= since || is_open(t))
+	if (f->released >= since || !is_named(t))
 		return;
 	name = took ? __atomic_load_n(&t->key, __ATOMIC_RELAXED) : ANY;
 	/* It finds what was found again, if there is nothing else. */

@@ -10,7 +10,8 @@
  * the read is counted as uncertain. If there are none, the writer is not seen.
  *
  * Records, places and pins are those of shadow/edge/stream.h; the token's key is the name, its payload
- * CPA_STREAM_OPEN or 0. The calls may overlap as those of stream.h do.
+ * CPA_STREAM_OPEN or 0. A connection of unix sockets has its name from the start, and next is the number of
+ * the socket that connects. The calls may overlap as those of stream.h do.
  * Progress: lock-free, as there.
  */
 #ifndef CPA_SHADOW_EDGE_MESSAGE_H
@@ -24,6 +25,22 @@
  */
 CPA_HIDDEN void cpa_message_write_end(struct cpa_self *self, struct cpa_stream_record *record,
 				      uint64_t name, uint64_t bytes);
+
+/*
+ * The write that has begun is the connection @name of @socket, which is not 0. To be called before the
+ * original call, so that who accepts the connection knows.
+ */
+CPA_HIDDEN void cpa_message_connects(struct cpa_stream_record *record, uint64_t name,
+				     uint64_t socket);
+
+/*
+ * The socket of the connection that was found; 0: not known, or it may be that of another connection with
+ * the same name. Connections with one name, by one process, come in their order, if one thread alone
+ * accepts them: each says so by cpa_message_accepts() before it waits for one. Where several do, no two
+ * with one name may have been there at a time, ever.
+ */
+CPA_HIDDEN uint64_t cpa_message_socket(struct cpa_stream_found *found);
+CPA_HIDDEN void cpa_message_accepts(struct cpa_stream *s, uint32_t thread);
 
 /*
  * A read took what is called @name: find what it depends on. False: as cpa_stream_read(). Joined as

@@ -76,6 +76,7 @@ static uint32_t token_new(struct cpa_self *self, uint64_t begin, uint64_t end)
 	__atomic_store_n(&t->key, begin, __ATOMIC_RELAXED);
 	__atomic_store_n(&t->payload, end, __ATOMIC_RELAXED);
 	__atomic_store_n(&t->left, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->next, 0, __ATOMIC_RELAXED);
 	return row;
 }
 

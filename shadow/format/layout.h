@@ -485,8 +485,8 @@ struct cpa_edge_caches {
  * shadow/edge/merge.h, shadow/edge/item.h and shadow/edge/cell.h.
  */
 struct cpa_token {
-	uint64_t key;	  /* atomic: barriers: round + 1; items: the item */
-	uint64_t next;	  /* atomic: tagged row number of the next queue node */
+	uint64_t key;  /* atomic: barriers: round + 1; items: the item */
+	uint64_t next; /* atomic: tagged row number of the next queue node; connections: message.h */
 	uint64_t payload; /* atomic: queue nodes: row of the token brought; items: item.h */
 	uint64_t left;	  /* atomic: barriers: acquirers done; cells: pins; items: item.h */
 	void *free_next;  /* next in the thread's free list; a pointer in the target */

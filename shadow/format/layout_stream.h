@@ -23,6 +23,12 @@
 /* Some process has closed this end. */
 #define CPA_STREAM_NO_WRITER 1u
 #define CPA_STREAM_NO_READER 2u
+/* It belongs to a unix socket that has been connected by name: preload/stream/look.h. */
+#define CPA_STREAM_CONNECTED 4u
+/* Values of `accepts`, beside numbers of threads. */
+#define CPA_STREAM_MANY_ACCEPT UINT32_MAX /* several threads */
+#define CPA_STREAM_MIXED_UP \
+	(UINT32_MAX - 1) /* and it could not be told which connection they took */
 
 enum cpa_stream_kind {
 	CPA_STREAM_PIPE = 1,
@@ -52,8 +58,8 @@ struct cpa_stream {
 	uint64_t records; /* writes that have, or had, a place in `record` */
 	uint64_t blocked; /* writes that waited for room, of which the read that made it is known */
 	uint64_t blocking; /* ticks of these waits */
-	uint32_t pad;
-	uint32_t closed; /* internal, atomic: bits CPA_STREAM_NO_WRITER, CPA_STREAM_NO_READER */
+	uint32_t accepts; /* internal, atomic: of connections: the one thread that accepts; 0: none yet */
+	uint32_t closed; /* internal, atomic: bits CPA_STREAM_NO_... and CPA_STREAM_CONNECTED */
 	uint32_t writer[CPA_STREAM_ENDS]; /* component rows of the threads; 0: none */
 	/* Changed by readers. */
 	uint64_t taken;	    /* bytes */

@@ -33,6 +33,7 @@ CASES = {
     "small_buffer": [("pipe", 4)],
     "socket_pair": [("unix socket", 4), ("unix socket", 4)],
     "unix_name": [("unix socket", 4), ("unix socket", 4), ("connections", 1)],
+    "unix_path": [("unix socket", 4), ("unix socket", 4), ("connections", 4)],
     "tcp": [("TCP", 4), ("TCP", 4), ("connections", 1)],
     "tcp6": [("TCP", 4), ("TCP", 4), ("connections", 1)],
     "connect_tcp": [("connections", 1)],

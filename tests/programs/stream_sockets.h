@@ -103,6 +103,58 @@ static int unix_name(void)
 	return report(3 * ROUNDS, 3 * ROUNDS);
 }
 
+static void *sleeps(void *argument)
+{
+	pause();
+	return argument;
+}
+
+/*
+ * By the relative path and the absolute one of a file, in processes with threads. There are as many
+ * connections as rounds, of which the server takes the second before it has read the first.
+ */
+static void ask_by_path(const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd[ROUNDS];
+	pthread_t t;
+
+	must(!pthread_create(&t, NULL, sleeps, NULL));
+	strcpy(address.sun_path, path);
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		fd[i] = socket(AF_UNIX, SOCK_STREAM, 0);
+		must(!connect(fd[i], (struct sockaddr *)&address, sizeof(address)));
+	}
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		burn(1);
+		must(write(fd[i], "ask", 3) == 3);
+		must(recv(fd[i], (char[4]){ 0 }, 4, MSG_WAITALL) == 4);
+		close(fd[i]);
+	}
+}
+
+static int unix_path(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	char folder[] = "/tmp/cpa-streams.XXXXXX", path[sizeof(folder) + 2];
+	int server = socket(AF_UNIX, SOCK_STREAM, 0), accepted[ROUNDS];
+	pthread_t t;
+
+	must(mkdtemp(folder) && !chdir(folder));
+	sprintf(path, "%s/a", folder);
+	address.sun_path[0] = 'a';
+	must(!bind(server, (struct sockaddr *)&address, sizeof(address)) && !listen(server, 5));
+	CHILD(ask_by_path(path));
+	must(!pthread_create(&t, NULL, sleeps, NULL));
+	for (unsigned i = 0; i < ROUNDS; i++)
+		accepted[i] = accept(server, NULL, NULL);
+	for (unsigned i = 0; i < ROUNDS; i++)
+		answer(accepted[i]);
+	reap();
+	must(!unlink(path) && !rmdir(folder));
+	return report(3 * ROUNDS, 3 * ROUNDS);
+}
+
 /* Who accepts depends on who connects. @await waits until somebody did. */
 static int connects(int domain, void (*await)(int server))
 {

@@ -353,6 +353,7 @@ int main(int argc, char **argv)
 		{ "tcp", tcp },
 		{ "tcp6", tcp6 },
 		{ "unix_name", unix_name },
+		{ "unix_path", unix_path },
 		{ "connect_tcp", connect_tcp },
 		{ "connect_unix", connect_unix },
 		{ "connect_poll", connect_poll },

@@ -186,6 +186,70 @@ static void test_many(void **state)
 	assert_int_equal(take(3, 9999, CPA_STREAM_RECORDS + 3, 0), CPA_STREAM_RECORDS + 3);
 }
 
+/* The process @name connects its socket @socket; its connect() has not returned. */
+static struct cpa_stream_record connects(int i, uint64_t now, uint64_t name, uint64_t socket)
+{
+	struct cpa_stream_record record = begin(i, now, 10);
+
+	cpa_message_connects(&record, name, socket);
+	return record;
+}
+
+/* Thread @i has accepted a connection of @name: the socket that is told. */
+static uint64_t accepts(int i, uint64_t name)
+{
+	struct cpa_stream_found found;
+	struct cpa_wait w = { .arrived = 900, .now = 900 };
+	uint64_t socket;
+
+	cpa_message_accepts(s, t[i].number);
+	at(i, 900, 1);
+	assert_true(cpa_message_read(&t[i], s, name, 0, &found));
+	socket = cpa_message_socket(&found);
+	cpa_stream_join(&t[i], &found, true, false, &w);
+	return socket;
+}
+
+/* One thread accepts: connections of a process come in their order, also those under way. */
+static void test_connections(void **state)
+{
+	struct cpa_stream_record one, two, other;
+
+	(void)state;
+	one = connects(1, 10, 77, 501);
+	other = connects(3, 20, 88, 601);
+	two = connects(2, 30, 77, 502);
+	assert_int_equal(accepts(4, 77), 501);
+	cpa_message_write_end(&t[2], &two, 77, 0);
+	assert_int_equal(accepts(4, 88), 601);
+	assert_int_equal(accepts(4, 77), 502);
+	cpa_message_write_end(&t[1], &one, 77, 0);
+	cpa_message_write_end(&t[3], &other, 88, 0);
+	assert_int_equal(records(), 0);
+}
+
+/* Several accept: who has two connections at a time mixes them up, and from then on nothing is known. */
+static void test_many_accept(void **state)
+{
+	struct cpa_stream_record r[4];
+
+	(void)state;
+	cpa_message_accepts(s, t[3].number);
+	for (unsigned i = 0; i < 2; i++)
+		r[i] = connects(1, 10 + i, 70 + i, 500 + i);
+	assert_int_equal(accepts(4, 70), 500);
+	assert_int_equal(accepts(3, 71), 501);
+	for (unsigned i = 2; i < 4; i++)
+		r[i] = connects(1, 10 + i, 77, 500 + i);
+	assert_int_equal(accepts(4, 77), 0);
+	assert_int_equal(accepts(3, 77), 0);
+	for (unsigned i = 0; i < 4; i++)
+		cpa_message_write_end(&t[1], &r[i], 77, 0);
+	r[0] = connects(1, 99, 78, 599);
+	assert_int_equal(accepts(3, 78), 0);
+	cpa_message_write_end(&t[1], &r[0], 78, 0);
+}
+
 #define TEST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -193,7 +257,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_in_order),	    TEST(test_by_name), TEST(test_open),
 		TEST(test_failed),	    TEST(test_lost),	TEST(test_late),
-		TEST(test_next_leaves_all), TEST(test_many),
+		TEST(test_next_leaves_all), TEST(test_many),	TEST(test_connections),
+		TEST(test_many_accept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
