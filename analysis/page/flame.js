@@ -1,13 +1,16 @@
 /*
- * flame.js - what was active together, on a path or in all: thread, region, queue, lock, function
+ * flame.js - what was active together, on a path or in all: thread, region, queue, lock, function; and
+ * who called whom
  *
- * The tree of data.stacks. A frame's width is its time; below it stands what was active during it.
+ * The trees of data.stacks and of report.callers. A frame's width is its time; below it stands what was
+ * active during it, or what it called.
  */
 const FRAME = 20;
 const KINDS_OF_FRAME = new Map([['thread', 'work'], ['lock', 'queue'], ['region', 'other'], ['queue', 'other'],
 	['external', 'outside'], ['function', 'path']]);
 
 function frameName(node) {
+	if (node.name !== undefined) return node.name;
 	if (node.component === null) return node.parent ? '(not sampled)' : 'all';
 	const component = report.components[node.component];
 	return component.kind === 'function' ? component.name : `${component.kind} ${component.name}`;
@@ -24,9 +27,10 @@ function deepest(node) {
 }
 
 class Flame {
-	constructor(root) {
+	/* @key: that of the time to show first. */
+	constructor(root, key) {
 		this.root = this.top = this.at = root;
-		this.key = 'critical_s';
+		this.key = key;
 		linkFrames(root, null, 0);
 		this.say = el('span', { 'aria-live': 'polite' });
 		this.canvas = canvas((deepest(root) + 1) * FRAME + 4, { tabindex: 0, role: 'application',
@@ -134,10 +138,9 @@ function flameRows(root) {
 	return rows;
 }
 
-function flame() {
-	if (!data.stacks || !data.stacks.children.length) return null;
-	const graph = new Flame(data.stacks), rows = flameRows(data.stacks);
-	const weights = [['critical_s', 'critical path'], ['observed_s', 'observed path'], ['all_s', 'all threads']];
+/* @weights: keys of times, and their texts. */
+function flameSection(id, title, about, what, root, weights) {
+	const graph = new Flame(root, weights[0][0]), rows = flameRows(root);
 	const buttons = weights.map(([key, text]) => el('button', { type: 'button', 'aria-pressed': String(key === graph.key),
 		onclick: (event) => {
 			buttons.forEach((each) => each.setAttribute('aria-pressed', String(each === event.currentTarget)));
@@ -145,16 +148,49 @@ function flame() {
 		} }, text));
 	chosen.changed.push(() => { if (graph.canvas.isConnected) graph.canvas.redraw(); });
 	graph.say.textContent = graph.text(graph.root);
-	return section('flame', 'Flame graph: thread, region, lock, function',
-		'What was active together, from the journal: a frame is as wide as its time, and what was active during it stands below. ' +
-		'Functions are known by samples. A click makes a frame as wide as the graph.',
+	return section(id, title, about,
 		el('div', { cls: 'tools' }, buttons), el('div', { cls: 'frame' }, graph.canvas), el('p', { cls: 'about' }, graph.say),
 		el('details', {}, el('summary', {}, 'The same as a table'), longTable([
 			...weights.map(([key, text]) => ({ title: text, value: (row) => row[key], format: seconds })),
-			{ title: 'active together', value: (row) => {
+			{ title: what, value: (row) => {
 				const names = [];
 				for (let each = row; each.parent; each = each.parent) names.unshift(frameName(each));
 				return names.join(' › ');
 			}, text: true },
-		], rows, { by: 0, label: 'Flame graph' }, 20)));
+		], rows, { by: 0, label: title }, 20)));
+}
+
+function flame() {
+	if (!data.stacks || !data.stacks.children.length) return null;
+	return flameSection('flame', 'Flame graph: thread, region, lock, function',
+		'What was active together, from the journal: a frame is as wide as its time, and what was active during it stands below. ' +
+		'Functions are known by samples. A click makes a frame as wide as the graph.', 'active together', data.stacks,
+		[['critical_s', 'critical path'], ['observed_s', 'observed path'], ['all_s', 'all threads']]);
+}
+
+/* The tree of calling contexts: each with the times of what it called. A caller comes before those it called. */
+function callersTree() {
+	const functions = new Map(report.components.map((each, i) => [each, i]).filter(([each]) => each.kind === 'function')
+		.map(([each, i]) => [each.name, i]));
+	const root = { name: 'all', component: null, critical_path_s: 0, cpu_s: 0, children: [] }, nodes = new Map([[0, root]]);
+	for (const each of report.callers.contexts) {
+		const node = { name: each.name, component: functions.has(each.name) ? functions.get(each.name) : null,
+			critical_path_s: 0, cpu_s: 0, children: [] };
+		nodes.set(each.id, node);
+		node.above = nodes.get(each.caller) || root;
+		node.above.children.push(node);
+		for (let at = node; at; at = at.above) {
+			at.critical_path_s += each.critical_path_s;
+			at.cpu_s += each.cpu_s;
+		}
+	}
+	return root;
+}
+
+function callers() {
+	if (!report.callers || !report.callers.contexts.length) return null;
+	return flameSection('callers', 'Flame graph: who called whom',
+		'The threads’ starts are above, and what a function called stands below it. The widths are estimates by ' +
+		`${report.callers.stacks_on_path} stacks on the critical path, of ${report.callers.stacks}; those of a function add up to its time.`,
+		'calls', callersTree(), [['critical_path_s', 'critical path'], ['cpu_s', 'CPU time']]);
 }

@@ -6,6 +6,7 @@ const VIEWS = [
 	['Timeline', timeline],
 	['What if', whatif],
 	['Flame graph', flame],
+	['Callers', callers],
 	['Locks', locks],
 	['Queues', queues],
 	['Streams', streams],

@@ -245,6 +245,36 @@ def test_streams(results, view, folder):
     quiet(results, view, "streams")
 
 
+def test_callers(results, view, folder):
+    """The table below the second flame graph: each context with the times of all that it called."""
+    dump = folder / "callers.dump"
+    run([PROGRAMS / "callers", "10"], env=profiled_environment(dump, CPA_STACKS="1"))
+    page, report = write_page(dump), read(dump)
+    results.check(view.open(page), "callers: opens")
+    view.js("document.querySelector('#callers details').open = true;")
+    view.js("for (const e of document.querySelectorAll('#callers button')) if (e.textContent.startsWith('Show all')) e.click();")
+    rows = view.js(
+        "return [...document.querySelectorAll('#callers tbody tr')].map((r) => [...r.children].map((c) => c.textContent))"
+    )
+    contexts = {each["id"]: each for each in report["callers"]["contexts"]}
+    expected = {}
+    for each in contexts.values():
+        chain = [each]
+        while chain[0]["caller"]:
+            chain.insert(0, contexts[chain[0]["caller"]])
+        names = [one["name"] for one in chain]
+        for i in range(len(names)):
+            sums = expected.setdefault(" › ".join(names[: i + 1]), [0, 0])
+            sums[0] += each["critical_path_s"]
+            sums[1] += each["cpu_s"]
+    wrong = [row for row in rows if row[2] not in expected
+             or not all(is_shown(row[i], expected[row[2]][i]) for i in (0, 1))]
+    results.check(len(rows) == len(expected) and not wrong, f"callers: each row {wrong or ''}".rstrip())
+    results.check(any(row[2].endswith("recurse › first › common") for row in rows), "callers: the known one")
+    check_access(results, view, "callers")
+    quiet(results, view, "callers")
+
+
 def check_what_if(results, view, report):
     """A slider at 0: the path that zeroing computed; in between the page claims a range."""
     first = next(each for each in report["components"] if each["saved_s"] > 0)
@@ -552,6 +582,7 @@ def main():
         test_idle(results, view, folder)
         test_streams(results, view, folder)
         test_regions(results, view, folder)
+        test_callers(results, view, folder)
         test_hostile(results, view, folder)
     finally:
         view.close()
