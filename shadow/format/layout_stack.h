@@ -13,7 +13,7 @@
  */
 struct cpa_context {
 	uint64_t key;
-	uint64_t ticks; /* atomic: CPU time that stacks which end here stand for */
+	uint64_t ticks; /* atomic: CPU time of activities that stacks which end here stand for */
 };
 
 #define CPA_CONTEXT_CUT (UINT64_C(1) << 32) /* key of the node that stands for unknown callers */

@@ -61,13 +61,19 @@ static void add_row(struct cpa_stacks *stacks, uint32_t context, uint64_t ticks)
 	stacks->sum += ticks;
 }
 
-void cpa_stacks_add(struct cpa_stacks *stacks, uint32_t context, uint64_t ticks)
+static void count(uint32_t context, uint64_t ticks)
 {
 	struct cpa_context *node = cpa_row(CPA_TABLE_CONTEXTS, context);
-	uint64_t each = step();
 
 	/* Relaxed: a sum. */
 	__atomic_fetch_add(&node->ticks, ticks, __ATOMIC_RELAXED);
+}
+
+void cpa_stacks_add(struct cpa_stacks *stacks, uint32_t context, uint64_t ticks)
+{
+	uint64_t each = step();
+
+	count(context, ticks);
 	cpa_diag(CPA_DIAG_STACKS);
 	stacks->latest = context;
 	if (stacks->turn++ % each == 0)
@@ -81,15 +87,6 @@ static void begin_anew(struct cpa_stacks *stacks)
 	stacks->sum = 0;
 }
 
-void cpa_stacks_drop(struct cpa_stacks *stacks)
-{
-	if (!stacks->first)
-		return;
-	stack_at(stacks->first)->before = stacks->spare;
-	stacks->spare = stacks->last;
-	begin_anew(stacks);
-}
-
 /* Let the rows stand for @process ticks in all. */
 static void divide(const struct cpa_stacks *stacks, uint64_t process)
 {
@@ -101,18 +98,32 @@ static void divide(const struct cpa_stacks *stacks, uint64_t process)
 		part = (uint64_t)((unsigned __int128)rest * stack->ticks / sum);
 		sum -= stack->ticks;
 		rest -= part;
+		count((uint32_t)(stack->key - 1), part - stack->ticks);
 		stack->ticks = part;
 	}
+}
+
+void cpa_stacks_drop(struct cpa_stacks *stacks)
+{
+	if (!stacks->first)
+		return;
+	if (step() == 1)
+		divide(stacks, 0);
+	stack_at(stacks->first)->before = stacks->spare;
+	stacks->spare = stacks->last;
+	begin_anew(stacks);
 }
 
 void cpa_stacks_put(struct cpa_stacks *stacks, struct cpa_path *path, uint64_t process)
 {
 	/* Where rows are left out, or are many, what they stand for is right as it is, or nearly. */
 	if (stacks->latest && process >= stacks->period && stacks->rows < MANY && step() == 1) {
-		if (stacks->rows)
+		if (stacks->rows) {
 			divide(stacks, process);
-		else
+		} else {
+			count(stacks->latest, process);
 			add_row(stacks, stacks->latest, process);
+		}
 	}
 	if (!stacks->first)
 		return;

@@ -33,6 +33,7 @@ static struct {
 	bool has_latest;
 } p[PATHS];
 static uint32_t node[NODES];
+static uint64_t cpu[NODES]; /* ticks of all activities so far, for each node */
 
 static int setup(void **state)
 {
@@ -67,6 +68,14 @@ static void check(unsigned i)
 
 	add_up(p[i].path.stack, 0, sum);
 	assert_memory_equal(sum, p[i].ticks, sizeof(sum));
+	for (unsigned k = 0; k < NODES; k++) {
+		const struct cpa_context *context = cpa_row(CPA_TABLE_CONTEXTS, node[k]);
+		uint64_t pending = 0;
+
+		for (unsigned j = 0; j < PATHS; j++)
+			pending += p[j].pending[k];
+		assert_int_equal(context->ticks, cpu[k] + pending);
+	}
 }
 
 /*
@@ -91,6 +100,7 @@ static void end(unsigned i, uint64_t process)
 				expected + rows);
 		all += sum[k];
 		p[i].ticks[k] += sum[k];
+		cpu[k] += sum[k];
 	}
 	assert_int_equal(all, is_long ? process : pending);
 	memset(p[i].pending, 0, sizeof(p[i].pending));
