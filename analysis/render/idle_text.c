@@ -23,7 +23,7 @@ static const char *explain(const struct cpa_component_figures *component)
 		{ "timeout", "waits that ended by their time-out" },
 		{ "input", "reads that answer no request: terminals, pipes, connections" },
 		{ "sleep loop", "sleeps of threads that do little but sleep" },
-		{ "blocked", "in no call that cpa wraps, without device I/O" },
+		{ "blocked", "in no call that cpa wraps, without device input" },
 		{ "in signal", "in or after a signal, broadcast or post: locks in the C library" },
 		{ "in unlock", "in or after an unlock: locks in the C library or the kernel" },
 		{ "in create", "in or after the creation of a thread" },

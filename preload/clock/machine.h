@@ -74,10 +74,13 @@ static inline uint64_t cpa_machine_ns(clockid_t clock)
 	return unlikely(cpa_kernel_is_closed()) ? 0 : cpa_timespec_now_ns(clock);
 }
 
-/* Counts of the calling thread since its birth. */
+/*
+ * Counts of the calling thread since its birth. Blocks written and major page faults would tell nothing:
+ * the first touch of a page of a file counts as both, without any device, and the session is a file.
+ */
 struct cpa_machine_counts {
 	long given, taken; /* times it gave its processor up, and had it taken; -1: unknown */
-	long device;	   /* page faults that read a device, blocks read and written */
+	long device;	   /* blocks read from a device */
 };
 
 static inline struct cpa_machine_counts cpa_machine_counts(void)
@@ -87,8 +90,7 @@ static inline struct cpa_machine_counts cpa_machine_counts(void)
 	cpa_kernel(SYS_getrusage, (long)RUSAGE_THREAD, &usage);
 	return (struct cpa_machine_counts){ .given = usage.ru_nvcsw,
 					    .taken = usage.ru_nivcsw,
-					    .device = usage.ru_majflt + usage.ru_inblock +
-						      usage.ru_oublock };
+					    .device = usage.ru_inblock };
 }
 
 /* Read the open file @fd from its start. Return the bytes read, or -1 and errno. */

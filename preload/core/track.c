@@ -52,7 +52,7 @@ static void put_external(struct cpa_span *span, enum cpa_external kind, uint64_t
 }
 
 /*
- * What a block of no known kind in the activity that ends now was: with device I/O, or a wait that
+ * What a block of no known kind in the activity that ends now was: with device input, or a wait that
  * nobody knows the end of. The C library has locks of its own, and who wakes, unlocks or creates
  * takes them.
  */

@@ -5,7 +5,8 @@
 
 /* Kinds of time blocked without a release that cpa knows. */
 enum cpa_external {
-	CPA_EXT_OTHER = 0, /* blocked with device I/O in no call that is wrapped, as a page fault */
+	CPA_EXT_OTHER =
+		0, /* blocked with device input in no call that is wrapped, as a page fault */
 	CPA_EXT_SLEEP = 1,
 	CPA_EXT_READ = 2, /* of a file, or of the answer to what was written before */
 	CPA_EXT_WRITE = 3,
@@ -19,7 +20,7 @@ enum cpa_external {
 	CPA_EXT_CONNECT = 11,
 	CPA_EXT_INPUT = 12,  /* read of a terminal, pipe or connection that was asked for nothing */
 	CPA_EXT_ROUNDS = 13, /* sleeps of a thread that does little but sleep */
-	CPA_EXT_BLOCKED = 14,	/* blocked without device I/O in no call that is wrapped */
+	CPA_EXT_BLOCKED = 14,	/* blocked without device input in no call that is wrapped */
 	CPA_EXT_WAKING = 15,	/* the same in or after a signal, broadcast or post */
 	CPA_EXT_UNLOCKING = 16, /* the same in or after an unlock */
 	CPA_EXT_CREATING = 17,	/* the same in or after the creation of a thread */

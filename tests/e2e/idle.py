@@ -30,11 +30,15 @@ LATE_S = 0.03
 
 
 def run_kinds(**environment):
-    """The program, with us as the stranger who answers, and who then sends what nobody asked for."""
+    """
+    The program, with us as the stranger who answers, and who then sends what nobody asked for; return
+    how many blocks of a device it read where it blocks in no call that cpa wraps.
+    """
     ours, theirs = socket.socketpair()
     with subprocess.Popen(
         [BUILD / "tests/programs/idle_kinds", str(theirs.fileno())],
         stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         pass_fds=[theirs.fileno()],
         env=environment["env"],
     ) as program:
@@ -46,9 +50,11 @@ def run_kinds(**environment):
         time.sleep(LATE_S)
         program.stdin.write(b"x")
         program.stdin.flush()
+        blocks_read = int(program.stdout.read())
     ours.close()
     if program.returncode:
         raise RuntimeError(f"idle_kinds: status {program.returncode}")
+    return blocks_read
 
 
 def report(dump, *options):
@@ -65,6 +71,18 @@ def check_kinds(results, found):
         good = each["class"] == wanted and each["total_s"] > 0
         good &= wanted == "service" or idle_weight == 0
         results.check(good, f"{name}: {each['class']}, {idle_weight} s on the critical path")
+
+
+UNSEEN_S = 0.03
+
+
+def check_unseen(results, found, blocks_read):
+    """The first write to a page of a file is no device's work: who blocks then waits for nobody known."""
+    if blocks_read:
+        results.skip("blocked unseen", f"{blocks_read} blocks of a device were read meanwhile")
+        return
+    blocked = found.get("blocked", {"total_s": 0})["total_s"]
+    results.check(blocked >= UNSEEN_S, f"blocked in no call: {blocked} s of {UNSEEN_S} s and more")
 
 
 def check_lengths(results, dump, program):
@@ -129,13 +147,14 @@ def main():
     results = Results()
     with tempfile.TemporaryDirectory() as folder:
         dump = pathlib.Path(folder) / "idle.dump"
-        run_kinds(env=profiled_environment(dump, CPA_JOURNAL="16M"))
+        blocks_read = run_kinds(env=profiled_environment(dump, CPA_JOURNAL="16M"))
         profile = report(dump)
         found = {c["name"]: c for c in profile["components"] if c["kind"] == "external"}
         if profile["diagnostics"]["clock"] != "rseq":
             results.skip("kinds of external time", "without a detector each block is of no kind")
         else:
             check_kinds(results, found)
+            check_unseen(results, found, blocks_read)
             check_lengths(results, dump, profile["program"])
         good, text = verify(dump)
         results.check(good, f"as its journal: {text}")

@@ -3,10 +3,15 @@
  * tests/programs/idle_kinds.c - blocks in each way that tests/e2e/idle.py asks for, once or in a loop
  *
  * On the descriptor of the argument a stranger answers each byte; on standard input he sends one unasked.
+ * On standard output it tells how many blocks of a device the thread read that blocks unseen.
  */
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -55,14 +60,41 @@ static void *wait_in_vain(void *unused)
 	return unused;
 }
 
+/*
+ * Sleep by a system call of our own, after the first write to a page of a file: the kernel counts a block
+ * written, and on most file systems a major page fault, though no device had a part in it.
+ */
+static void *block_unseen(void *unused)
+{
+	const struct timespec t = { .tv_nsec = BLOCKED };
+	const size_t size = 4096;
+	struct rusage usage;
+	FILE *file = tmpfile();
+	char *page;
+
+	if (!file || ftruncate(fileno(file), (off_t)size))
+		exit(1);
+	page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
+	if (page == MAP_FAILED)
+		exit(1);
+	page[0] = 'x';
+	syscall(SYS_nanosleep, &t, NULL);
+	getrusage(RUSAGE_THREAD, &usage);
+	printf("%ld\n", usage.ru_inblock);
+	munmap(page, size);
+	fclose(file);
+	return unused;
+}
+
 int main(int argc, char **argv)
 {
-	static void *(*const routines[])(void *) = { sleep_loop, poll_once, wait_in_vain };
-	pthread_t thread[3];
+	static void *(*const routines[])(void *) = { sleep_loop, poll_once, wait_in_vain,
+						     block_unseen };
+	pthread_t thread[4];
 	int talk = argc > 1 ? atoi(argv[1]) : -1;
 	char c = 'x';
 
-	for (unsigned i = 0; i < 3; i++)
+	for (unsigned i = 0; i < 4; i++)
 		if (pthread_create(&thread[i], NULL, routines[i], NULL))
 			return 1;
 	for (int i = 0; i < ANSWERED; i++)
@@ -70,7 +102,7 @@ int main(int argc, char **argv)
 			return 1;
 	if (read(STDIN_FILENO, &c, 1) != 1)
 		return 1;
-	for (unsigned i = 0; i < 3; i++)
+	for (unsigned i = 0; i < 4; i++)
 		pthread_join(thread[i], NULL);
 	return 0;
 }
