@@ -241,9 +241,10 @@ void cpa_callers_free(struct cpa_callers *callers)
 
 double cpa_callers_error(uint64_t part, uint64_t all)
 {
-	double share = all ? (double)part / (double)all : 0;
+	/* With one more stack on either side, as few stacks do not make a share of 100 % certain. */
+	double count = (double)all + 2, share = ((double)part + 1) / count;
 
-	return all ? sqrt(share * (1 - share) / (double)all) : 0;
+	return all ? sqrt(share * (1 - share) / count) : 0;
 }
 
 /* "compare <- mergelines": @node, and its callers while one of them makes most of it. */

@@ -51,7 +51,10 @@ struct cpa_callers *cpa_callers_of(const struct cpa_contexts *contexts,
 				   const struct cpa_component_figures *component);
 void cpa_callers_free(struct cpa_callers *callers);
 
-/* Error of the share @part / @all of stacks, as a share: one standard deviation of a binomial count. */
+/*
+ * Error of the share @part / @all of stacks, as a share: one standard deviation of a binomial count, by
+ * Laplace's estimate of its probability.
+ */
 double cpa_callers_error(uint64_t part, uint64_t all);
 
 #endif

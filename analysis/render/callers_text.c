@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/profile/contexts.h"
 #include "analysis/profile/find.h"
 #include "analysis/util/format.h"
 
@@ -243,6 +242,47 @@ bool cpa_text_tree(const struct cpa_page *page, const struct cpa_profile *profil
 	free(text);
 	free_sums(&sums);
 	return true;
+}
+
+static void put_part(struct cpa_table_text *table, const struct cpa_profile *profile,
+		     const struct cpa_context_part *part)
+{
+	double path_s = profile->program.critical_path_s;
+	struct cpa_figure most = cpa_format_seconds(part->saved_most_s);
+	struct cpa_figure path = cpa_format_percent(part->path_s, path_s);
+	struct cpa_figure error = cpa_format_percent(part->error_s, path_s);
+	struct cpa_figure stacks = cpa_format_count(part->stacks);
+	struct cpa_figure cpu = cpa_format_percent(part->cpu_s, profile->program.cpu_s);
+
+	cpa_table_row(table,
+		      (const char *const[]){ most.text, path.text, error.text, stacks.text,
+					     cpu.text, part->function->name, part->callers });
+}
+
+void cpa_text_contexts(const struct cpa_page *page, const struct cpa_profile *profile,
+		       uint32_t callers, size_t top)
+{
+	struct cpa_context_parts parts = cpa_context_parts(profile, callers);
+	struct cpa_table_text table = { 0 };
+
+	if (parts.count) {
+		cpa_page_heading(page, "Functions by who called them");
+		cpa_table_column(&table, "saves <=", false);
+		cpa_table_column(&table, "path", false);
+		cpa_table_column(&table, "+-", false);
+		cpa_table_column(&table, "stacks", false);
+		cpa_table_column(&table, "CPU", false);
+		cpa_table_column(&table, "function", true);
+		cpa_table_column(&table, "called by", true);
+		for (size_t i = 0; i < parts.count && i < top; i++)
+			put_part(&table, profile, &parts.part[i]);
+		cpa_table_end(&table, page);
+		cpa_page_foot(page, parts.count, top,
+			      "saves <=: what the run would gain at most. path: share of the "
+			      "critical path, by the stacks on it; the parts of a function add up "
+			      "to its own share. +-: standard error of that.");
+	}
+	cpa_context_parts_fini(&parts);
 }
 
 /* Whether it is a function of a library: then whoever called it is the one to look at. */

@@ -3,7 +3,7 @@
 #ifndef CPA_ANALYSIS_RENDER_CALLERS_TEXT_H
 #define CPA_ANALYSIS_RENDER_CALLERS_TEXT_H
 
-#include "analysis/profile/profile.h"
+#include "analysis/profile/context_parts.h"
 #include "analysis/util/table.h"
 
 /*
@@ -17,6 +17,13 @@ bool cpa_text_callers(const struct cpa_page *page, const struct cpa_profile *pro
 /* Write the critical path from the threads' starts inwards, at most @top lines. Else as above. */
 bool cpa_text_tree(const struct cpa_page *page, const struct cpa_profile *profile, size_t top,
 		   char **error);
+
+/*
+ * Write the functions divided by @callers callers at most, or CPA_CALLERS_ALL: at most @top lines, none
+ * without stacks.
+ */
+void cpa_text_contexts(const struct cpa_page *page, const struct cpa_profile *profile,
+		       uint32_t callers, size_t top);
 
 /*
  * Beside the table of components: who called the first functions of it. Without stacks, if one of

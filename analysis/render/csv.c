@@ -2,6 +2,8 @@
 /* analysis/render/csv.c - one table of a profile as comma-separated values (RFC 4180) */
 #include "analysis/render/csv.h"
 
+#include "analysis/profile/context_parts.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -358,15 +360,48 @@ static void put_edges(struct csv *csv, const struct cpa_profile *profile)
 	}
 }
 
+static void put_parts(struct csv *csv, const struct cpa_profile *profile, uint32_t callers)
+{
+	struct cpa_context_parts parts = cpa_context_parts(profile, callers);
+
+	put_head(csv, "function,location,callers,saved_most_s,critical_path_s,error_s,"
+		      "stacks_on_path,cpu_s");
+	for (size_t i = 0; i < parts.count; i++) {
+		const struct cpa_context_part *part = &parts.part[i];
+
+		put_text(csv, part->function->name);
+		put_text(csv, part->function->location);
+		put_text(csv, part->callers);
+		put_real(csv, part->saved_most_s);
+		put_real(csv, part->path_s);
+		put_real(csv, part->error_s);
+		put_count(csv, part->stacks);
+		put_real(csv, part->cpu_s);
+		end_row(csv);
+	}
+	cpa_context_parts_fini(&parts);
+}
+
+static void put_contexts(struct csv *csv, const struct cpa_profile *profile)
+{
+	put_parts(csv, profile, CPA_CALLERS_ALL);
+}
+
+void cpa_csv_contexts(const struct cpa_profile *profile, uint32_t callers, FILE *out)
+{
+	put_parts(&(struct csv){ .out = out }, profile, callers);
+}
+
 void cpa_csv_write(const struct cpa_profile *profile, enum cpa_level level, FILE *out)
 {
 	static void (*const tables[CPA_LEVELS])(struct csv *, const struct cpa_profile *) = {
-		[CPA_LEVEL_ALL] = put_components,  [CPA_LEVEL_VERDICT] = put_verdict,
-		[CPA_LEVEL_PROGRAM] = put_program, [CPA_LEVEL_COMPONENT] = put_components,
-		[CPA_LEVEL_THREAD] = put_threads,  [CPA_LEVEL_PROCESS] = put_processes,
-		[CPA_LEVEL_OBJECT] = put_objects,  [CPA_LEVEL_QUEUE] = put_queues,
-		[CPA_LEVEL_STREAM] = put_streams,  [CPA_LEVEL_INTERVAL] = put_intervals,
-		[CPA_LEVEL_PAG] = put_edges,	   [CPA_LEVEL_REGION] = put_teams,
+		[CPA_LEVEL_ALL] = put_components,   [CPA_LEVEL_VERDICT] = put_verdict,
+		[CPA_LEVEL_PROGRAM] = put_program,  [CPA_LEVEL_COMPONENT] = put_components,
+		[CPA_LEVEL_THREAD] = put_threads,   [CPA_LEVEL_PROCESS] = put_processes,
+		[CPA_LEVEL_OBJECT] = put_objects,   [CPA_LEVEL_QUEUE] = put_queues,
+		[CPA_LEVEL_STREAM] = put_streams,   [CPA_LEVEL_INTERVAL] = put_intervals,
+		[CPA_LEVEL_PAG] = put_edges,	    [CPA_LEVEL_REGION] = put_teams,
+		[CPA_LEVEL_CONTEXT] = put_contexts,
 	};
 
 	tables[level](&(struct csv){ .out = out }, profile);

@@ -15,6 +15,9 @@
  */
 void cpa_csv_write(const struct cpa_profile *profile, enum cpa_level level, FILE *out);
 
+/* As cpa_csv_write() at CPA_LEVEL_CONTEXT, with @callers callers at most. */
+void cpa_csv_contexts(const struct cpa_profile *profile, uint32_t callers, FILE *out);
+
 /*
  * As cpa_csv_write(), but write the metrics of @level (CPA_METRIC_LEVELS: of the threads), a
  * histogram, or phases.

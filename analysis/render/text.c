@@ -36,6 +36,7 @@ const char *cpa_level_name(enum cpa_level level)
 		[CPA_LEVEL_OBJECT] = "object",	 [CPA_LEVEL_QUEUE] = "queue",
 		[CPA_LEVEL_STREAM] = "stream",	 [CPA_LEVEL_INTERVAL] = "interval",
 		[CPA_LEVEL_PAG] = "pag",	 [CPA_LEVEL_REGION] = "region",
+		[CPA_LEVEL_CONTEXT] = "context",
 	};
 
 	return names[level];

@@ -19,6 +19,7 @@ enum cpa_level {
 	CPA_LEVEL_QUEUE,
 	CPA_LEVEL_STREAM,
 	CPA_LEVEL_INTERVAL,
+	CPA_LEVEL_CONTEXT, /* cpa_text_contexts() writes it */
 	CPA_LEVEL_PAG,
 	CPA_LEVELS
 };

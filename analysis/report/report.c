@@ -31,6 +31,7 @@
 
 #define TOP_DEFAULT 10
 #define TOP_MAX	    1000000
+#define CALLERS_MAX 200
 
 enum option_only_long {
 	OPTION_HISTOGRAM = 256,
@@ -39,6 +40,7 @@ enum option_only_long {
 	OPTION_CALLERS,
 	OPTION_TREE,
 	OPTION_WEIGHT,
+	OPTION_BY,
 	OPTION_PHASE,
 	OPTION_THRESHOLD,
 	OPTION_HTML,
@@ -97,10 +99,19 @@ static enum cpa_level parse_level(const char *value)
 	for (unsigned level = 0; level < CPA_LEVELS; level++)
 		if (strcmp(value, cpa_level_name(level)) == 0)
 			return level;
-	bad_usage(
-		"--level", value,
-		"all, verdict, program, component, region, process, thread, object, queue, stream, "
-		"interval or pag expected");
+	bad_usage("--level", value,
+		  "all, verdict, program, component, context, region, process, thread, object, "
+		  "queue, stream, interval or pag expected");
+}
+
+/* "caller:2" */
+static uint32_t parse_by(const char *value)
+{
+	static const char expected[] = "caller:N expected, N from 1 to 200";
+
+	if (strncmp(value, "caller:", 7) != 0)
+		bad_usage("--by", value, expected);
+	return (uint32_t)parse_number("--by", value + 7, 1, CALLERS_MAX, expected);
 }
 
 static enum cpa_metric_level parse_metric_level(const char *value)
@@ -218,6 +229,7 @@ static struct options parse_options(int argc, char **argv)
 		{ "html", required_argument, NULL, OPTION_HTML },
 		{ "view", no_argument, NULL, OPTION_VIEW },
 		{ "level", required_argument, NULL, 'l' },
+		{ "by", required_argument, NULL, OPTION_BY },
 		{ "metrics", required_argument, NULL, 'm' },
 		{ "histogram", required_argument, NULL, OPTION_HISTOGRAM },
 		{ "phases", no_argument, NULL, OPTION_PHASES },
@@ -260,6 +272,10 @@ static struct options parse_options(int argc, char **argv)
 			break;
 		case 'l':
 			options.show.level = parse_level(optarg);
+			break;
+		case OPTION_BY:
+			options.show.level = CPA_LEVEL_CONTEXT;
+			options.show.callers = parse_by(optarg);
 			break;
 		case 'm':
 			options.show.metrics = true;

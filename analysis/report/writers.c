@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/render/callers_text.h"
 #include "analysis/render/csv.h"
 #include "analysis/export/folded.h"
 #include "analysis/page/html.h"
@@ -16,11 +17,29 @@
 #include "analysis/export/speedscope.h"
 #include "analysis/export/sqlite.h"
 
+static int no_stacks(void)
+{
+	fputs("cpa-report: no stacks were taken in this run (set CPA_STACKS=1 and run it again)\n",
+	      stderr);
+	return 1;
+}
+
+static uint32_t callers_of(const struct cpa_selection *show)
+{
+	return show->callers ? show->callers : CPA_CALLERS_ALL;
+}
+
 /* Write metrics, a histogram or phases if requested; they replace the usual sections. */
 static int write_text(struct cpa_dump *dump, const struct cpa_profile *profile,
 		      const struct cpa_selection *show, const struct cpa_page *page)
 {
 	(void)dump;
+	if (show->level == CPA_LEVEL_CONTEXT) {
+		if (!profile->contexts)
+			return no_stacks();
+		cpa_text_contexts(page, profile, callers_of(show), show->top);
+		return 0;
+	}
 	if (!show->metrics && !show->phases && !profile->histogram) {
 		cpa_text_write(profile, page, show->level, show->top);
 		return 0;
@@ -52,6 +71,10 @@ static int write_csv(struct cpa_dump *dump, const struct cpa_profile *profile,
 		cpa_csv_metrics(profile->metrics, show->metric_level, stdout);
 	else if (show->phases)
 		cpa_csv_phases(profile->phases, stdout);
+	else if (show->level == CPA_LEVEL_CONTEXT && !profile->contexts)
+		return no_stacks();
+	else if (show->level == CPA_LEVEL_CONTEXT)
+		cpa_csv_contexts(profile, callers_of(show), stdout);
 	else
 		cpa_csv_write(profile, show->level, stdout);
 	return 0;

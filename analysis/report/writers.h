@@ -15,7 +15,8 @@
 /* The requested part of a profile. */
 struct cpa_selection {
 	enum cpa_level level;
-	bool metrics; /* show metrics, instead of `level`: */
+	uint32_t callers; /* of CPA_LEVEL_CONTEXT: at most; 0: all */
+	bool metrics;	  /* show metrics, instead of `level`: */
 	enum cpa_metric_level metric_level;
 	bool phases;
 	size_t top;		/* rows of a table */

@@ -6,8 +6,10 @@ tests/programs/callers.c knows who calls its functions. Which share of the path 
 tests/accuracy/callers.py. Prints TAP and a summary.
 """
 
+import csv
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -74,6 +76,37 @@ def check_folded(results, dump):
     results.check(good, f"folded stacks have {sum_s} of {whole_s} s")
 
 
+def check_parts(results, dump):
+    """The parts of a function by its callers are its contexts, added up."""
+    report = read(dump)
+    contexts = {c["id"]: c for c in report["callers"]["contexts"]}
+    saved = {c["name"]: c["saved_s"] for c in report["components"] if c["kind"] == "function"}
+    command = [BUILD / "cpa-report", "--format", "csv"]
+    for option, number in (("--by=caller:1", 1), ("--by=caller:3", 3), ("--level=context", 1000)):
+        expected = {}
+        for each in contexts.values():
+            names, at = [], each["caller"]
+            while at and len(names) < number:
+                names.append(contexts[at]["name"])
+                at = contexts[at]["caller"]
+            sums = expected.setdefault((each["name"], " <- ".join(names)), [0, 0, 0])
+            for i, key in enumerate(("critical_path_s", "cpu_s", "stacks_on_path")):
+                sums[i] += each[key]
+        rows = {(r["function"], r["callers"]): r
+                for r in csv.DictReader(run([*command, option, dump]).splitlines())}
+        known = {key: sums for key, sums in expected.items() if key[0] in saved and sums[1] > 0}
+        wrong = [key for key, sums in known.items() if key not in rows
+                 or abs(float(rows[key]["critical_path_s"]) - sums[0]) > ROUNDING_S * 10
+                 or abs(float(rows[key]["cpu_s"]) - sums[1]) > ROUNDING_S * 10
+                 or int(rows[key]["stacks_on_path"]) != sums[2]]
+        results.check(known and not wrong, f"{option}: {len(known)} parts {wrong[:3] or ''}".rstrip())
+        good = all(float(r["saved_most_s"]) <= min(saved[r["function"]], float(r["critical_path_s"]))
+                   + ROUNDING_S for r in rows.values())
+        results.check(good, f"{option}: parts do not save more than the function")
+    text = run([BUILD / "cpa-report", "--by", "caller:1", dump])
+    results.check(re.search(r"common +first\n", text) and re.search(r"common +second\n", text), "as text")
+
+
 def check_first_screen(results, folder, dump):
     """It names the callers; without stacks it says how to get them, if they are wanted."""
     text = " ".join(run([BUILD / "cpa-report", "--width", "200", dump]).split())
@@ -109,6 +142,7 @@ def main():
     text = run([BUILD / "cpa-report", "--tree", "--top", "100", dump])
     results.check(text.find("recurse") < text.find("first") < text.find("common"), "--tree")
     check_folded(results, dump)
+    check_parts(results, dump)
     check_first_screen(results, folder, dump)
     check(results, folder, "250 a second", CPA_SAMPLE_HZ="250")
     check(results, folder, "2000 a second", CPA_SAMPLE_HZ="2000")
