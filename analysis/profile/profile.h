@@ -212,6 +212,8 @@ struct cpa_stream_figures {
 
 /* "pipe" ... */
 const char *cpa_stream_word(enum cpa_stream_kind kind);
+/* In tables, of 7 characters at most: it leaves room for the names. */
+const char *cpa_stream_short(enum cpa_stream_kind kind);
 
 /* Both ends are in the session. */
 static inline bool cpa_stream_is_inside(const struct cpa_stream_figures *stream)

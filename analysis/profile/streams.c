@@ -33,6 +33,22 @@ const char *cpa_stream_word(enum cpa_stream_kind kind)
 	return kind < CPA_STREAM_KINDS && words[kind] ? words[kind] : "stream";
 }
 
+const char *cpa_stream_short(enum cpa_stream_kind kind)
+{
+	switch (kind) {
+	case CPA_STREAM_UNIX:
+		return "unix";
+	case CPA_STREAM_PACKET:
+		return "packet";
+	case CPA_STREAM_DATAGRAM:
+		return "dgram";
+	case CPA_STREAM_CONNECTION:
+		return "connect";
+	default:
+		return cpa_stream_word(kind);
+	}
+}
+
 const char *cpa_stream_limit(const struct cpa_stream_figures *stream)
 {
 	if (stream->waited_s > ONE_SIDE * stream->blocked_s)

@@ -21,23 +21,6 @@ static struct cpa_figure share(const struct cpa_profile *profile,
 	return (struct cpa_figure){ "-" };
 }
 
-/* The kind, in a word that leaves room for the names. */
-static const char *short_word(enum cpa_stream_kind kind)
-{
-	switch (kind) {
-	case CPA_STREAM_UNIX:
-		return "unix";
-	case CPA_STREAM_PACKET:
-		return "packet";
-	case CPA_STREAM_DATAGRAM:
-		return "dgram";
-	case CPA_STREAM_CONNECTION:
-		return "connect";
-	default:
-		return cpa_stream_word(kind);
-	}
-}
-
 static void put_waits(struct cpa_table_text *table, const struct cpa_profile *profile,
 		      const struct cpa_stream_figures *stream)
 {
@@ -47,7 +30,7 @@ static void put_waits(struct cpa_table_text *table, const struct cpa_profile *pr
 	struct cpa_figure blocked = cpa_format_seconds(stream->blocked_s);
 
 	cpa_table_row(table, (const char *const[]){ waited.text, blocked.text, limit, path.text,
-						    short_word(stream->kind), stream->name });
+						    cpa_stream_short(stream->kind), stream->name });
 }
 
 static void put_traffic(struct cpa_table_text *table, const struct cpa_profile *profile,
@@ -60,7 +43,7 @@ static void put_traffic(struct cpa_table_text *table, const struct cpa_profile *
 
 	(void)profile;
 	cpa_table_row(table, (const char *const[]){ bytes.text, writes.text, mean.text, most.text,
-						    short_word(stream->kind), stream->name });
+						    cpa_stream_short(stream->kind), stream->name });
 }
 
 static void put_rows(const struct cpa_page *page, struct cpa_table_text *table,

@@ -56,13 +56,14 @@ enum cpa_top_view {
 	CPA_TOP_QUEUES,
 	CPA_TOP_THREADS,
 	CPA_TOP_MARKS,
+	CPA_TOP_STREAMS,
 	CPA_TOP_VIEWS
 };
 
 /*
  * An item with a details page, the same in all moments. id depends on @view: for a component (or
  * components that share a slot) CPA_TOP_COMPONENT_ID, for locks and queues their class row + 1, for
- * a thread its id, for a mark its row.
+ * a thread its id, for a mark its row, for a stream cpa_top_stream_id().
  */
 struct cpa_top_key {
 	enum cpa_top_view view;
@@ -86,10 +87,10 @@ struct cpa_top_order {
 struct cpa_top {
 	struct cpa_top_moment now, before;
 	/*
-	 * For each lock class, queue class and thread of now: its index in `before`, SIZE_MAX:
-	 * none.
+	 * For each lock class, queue class, thread and stream of now: its index in `before`,
+	 * SIZE_MAX: none.
 	 */
-	size_t *lock_before, *queue_before, *thread_before;
+	size_t *lock_before, *queue_before, *thread_before, *stream_before;
 	/* Ring of the savings by slot, for the latest moments. */
 	uint32_t slots;
 	double *saved; /* [CPA_TOP_HISTORY * slots] */
@@ -123,6 +124,9 @@ double cpa_top_saved(const struct cpa_top *top, uint32_t slot, size_t back);
 
 /* The index of item @key in its table of the present profile; SIZE_MAX: it no longer exists. */
 size_t cpa_top_index(const struct cpa_top *top, struct cpa_top_key key);
+
+/* A number for stream @i of @profile, the same in all moments; not 0. */
+uint64_t cpa_top_stream_id(const struct cpa_profile *profile, size_t i);
 
 /* CPU seconds of thread @thread in the last interval; NAN: not known. */
 double cpa_top_cpu(const struct cpa_top *top, size_t thread);

@@ -309,7 +309,7 @@ void cpa_top_put_detail(const struct cpa_top *top, struct cpa_top_screen *screen
 						  size_t, size_t) = {
 		[CPA_TOP_COMPONENTS] = put_component, [CPA_TOP_LOCKS] = put_lock,
 		[CPA_TOP_QUEUES] = cpa_top_put_queue, [CPA_TOP_THREADS] = cpa_top_put_thread,
-		[CPA_TOP_MARKS] = cpa_top_put_mark,
+		[CPA_TOP_MARKS] = cpa_top_put_mark,   [CPA_TOP_STREAMS] = cpa_top_put_stream,
 	};
 	size_t i = cpa_top_index(top, top->detail);
 

@@ -13,6 +13,8 @@ void cpa_top_put_thread(const struct cpa_top *top, struct cpa_top_screen *screen
 			size_t below);
 void cpa_top_put_queue(const struct cpa_top *top, struct cpa_top_screen *screen, size_t i,
 		       size_t below);
+void cpa_top_put_stream(const struct cpa_top *top, struct cpa_top_screen *screen, size_t i,
+			size_t below);
 void cpa_top_put_mark(const struct cpa_top *top, struct cpa_top_screen *screen, size_t i,
 		      size_t below);
 

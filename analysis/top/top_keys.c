@@ -106,7 +106,7 @@ static void press_table(struct cpa_top *top, int key)
 
 static void press_plain(struct cpa_top *top, int key)
 {
-	static const char letters[CPA_TOP_VIEWS + 1] = "clutm";
+	static const char letters[CPA_TOP_VIEWS + 1] = "clutmp";
 	const char *letter = key > 0 && key < 128 ? strchr(letters, key) : NULL;
 
 	if (key >= '1' && key < '1' + CPA_TOP_VIEWS)

@@ -2,6 +2,7 @@
 /* analysis/top/top_model.c - two moments of a session and their differences */
 #include "analysis/top/top_views.h"
 
+#include <libiberty/hashtab.h>
 #include <libiberty/libiberty.h>
 #include <math.h>
 #include <stdlib.h>
@@ -29,7 +30,8 @@ static void free_matches(struct cpa_top *top)
 	free(top->lock_before);
 	free(top->queue_before);
 	free(top->thread_before);
-	top->lock_before = top->queue_before = top->thread_before = NULL;
+	free(top->stream_before);
+	top->lock_before = top->queue_before = top->thread_before = top->stream_before = NULL;
 }
 
 void cpa_top_fini(struct cpa_top *top)
@@ -56,6 +58,13 @@ static uint64_t queue_identity(const struct cpa_profile *profile, size_t i)
 static uint64_t thread_identity(const struct cpa_profile *profile, size_t i)
 {
 	return profile->thread[i].id;
+}
+
+uint64_t cpa_top_stream_id(const struct cpa_profile *profile, size_t i)
+{
+	const struct cpa_stream_figures *stream = &profile->stream[i];
+
+	return (uint64_t)htab_hash_string(stream->name) << 8 | ((uint64_t)stream->kind + 1);
 }
 
 /* For each of @count items of @now its index among the @others items of @before, SIZE_MAX: new. */
@@ -142,6 +151,7 @@ static void compare(struct cpa_top *top)
 	top->lock_before = match(now, now->objects, before, before->objects, lock_identity);
 	top->queue_before = match(now, now->queues, before, before->queues, queue_identity);
 	top->thread_before = match(now, now->threads, before, before->threads, thread_identity);
+	top->stream_before = match(now, now->streams, before, before->streams, cpa_top_stream_id);
 }
 
 void cpa_top_advance(struct cpa_top *top, struct cpa_top_moment moment)

@@ -14,7 +14,7 @@
 #define STALE_S 2 /* without events for so long, the figures are called old */
 
 static const char *const help[] = {
-	"1 2 3 4 5, c l u t m   components, locks, queues, threads, marks; Tab: the next",
+	"1 to 6, c l u t m p    components, locks, queues, threads, marks, streams; Tab: next",
 	"arrows, PgUp PgDn      move the cursor; left, right: another column sorts",
 	"s r                    sort by the next column; reverse the order",
 	"/                      show rows that contain a text; Esc: all rows again",
@@ -194,7 +194,7 @@ static void put_paths(const struct cpa_top *top, struct cpa_top_screen *screen)
 	cpa_top_put(screen, CPA_TOP_PLAIN, describe_parallelism(top));
 }
 
-/* "[1 components]  2 locks   3 queues   4 threads   5 marks   12 by saves, /queue" */
+/* "[1 components] 2 locks  3 queues  4 threads  5 marks  6 streams  12 by saves, /queue" */
 static void put_tabs(const struct cpa_top *top, struct cpa_top_screen *screen, size_t rows)
 {
 	const struct cpa_top_order *order = &top->order[top->view];

@@ -236,6 +236,42 @@ static struct cpa_top_key mark_key(const struct cpa_top *top, size_t i)
 	return (struct cpa_top_key){ CPA_TOP_MARKS, OF(mark, i)->row };
 }
 
+/* Streams. */
+
+double cpa_top_stream_starved(const struct cpa_top *top, size_t i)
+{
+	size_t before = top->before.profile ? top->stream_before[i] : SIZE_MAX;
+
+	if (!top->before.profile)
+		return NAN;
+	return OF(stream, i)->waited_s -
+	       (before == SIZE_MAX ? 0 : top->before.profile->stream[before].waited_s);
+}
+
+double cpa_top_stream_rate(const struct cpa_top *top, size_t i)
+{
+	size_t before = top->before.profile ? top->stream_before[i] : SIZE_MAX;
+
+	return rate(top, before, OF(stream, i)->bytes,
+		    before == SIZE_MAX ? 0 : top->before.profile->stream[before].bytes);
+}
+
+FIGURE(stream_waited, OF(stream, i)->waited_s)
+FIGURE(stream_blocked, OF(stream, i)->blocked_s)
+TEXT(stream_limit, xstrdup(cpa_stream_limit(OF(stream, i))))
+TEXT(stream_kind, xstrdup(cpa_stream_short(OF(stream, i)->kind)))
+TEXT(stream_name, xstrdup(OF(stream, i)->name))
+
+static size_t count_streams(const struct cpa_profile *profile)
+{
+	return profile->streams;
+}
+
+static struct cpa_top_key stream_key(const struct cpa_top *top, size_t i)
+{
+	return (struct cpa_top_key){ CPA_TOP_STREAMS, cpa_top_stream_id(top->now.profile, i) };
+}
+
 static const struct cpa_top_table tables[CPA_TOP_VIEWS] = {
 	[CPA_TOP_COMPONENTS] = {
 		.name = "components",
@@ -312,6 +348,21 @@ static const struct cpa_top_table tables[CPA_TOP_VIEWS] = {
 		},
 		.count = count_marks,
 		.key = mark_key,
+	},
+	[CPA_TOP_STREAMS] = {
+		.name = "streams",
+		.columns = 7,
+		.column = {
+			{ "starved", CPA_UNIT_SECONDS, .value = stream_waited },
+			{ "lately", CPA_UNIT_CHANGE, .value = cpa_top_stream_starved },
+			{ "blocked", CPA_UNIT_SECONDS, .value = stream_blocked },
+			{ "bytes/s", CPA_UNIT_RATE, .value = cpa_top_stream_rate },
+			{ "limit", CPA_UNIT_TEXT, .text = stream_limit },
+			{ "kind", CPA_UNIT_TEXT, .text = stream_kind },
+			{ "writer -> reader", CPA_UNIT_TEXT, .text = stream_name },
+		},
+		.count = count_streams,
+		.key = stream_key,
 	},
 };
 

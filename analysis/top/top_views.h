@@ -50,6 +50,10 @@ char *cpa_top_thread_event(const struct cpa_top *top, size_t thread);
 double cpa_top_queue_in(const struct cpa_top *top, size_t i);
 double cpa_top_queue_out(const struct cpa_top *top, size_t i);
 
+/* How long readers of stream @i waited for data, and bytes that were written to it a second, lately. */
+double cpa_top_stream_starved(const struct cpa_top *top, size_t i);
+double cpa_top_stream_rate(const struct cpa_top *top, size_t i);
+
 /* The text of a cell, which the caller frees. */
 char *cpa_top_cell(const struct cpa_top *top, const struct cpa_top_column *column, size_t row);
 

@@ -80,7 +80,7 @@ static void test_filter(void **state)
 	expect_not("thread    main");
 	/* While typing text, keys are text. */
 	press("q");
-	expect("[1 components] 2 locks  3 queues  4 threads  5 marks   0 by saves");
+	expect("[1 components] 2 locks  3 queues  4 threads  5 marks  6 streams   0 by saves");
 	cpa_top_press(&top, CPA_KEY_BACKSPACE);
 	cpa_top_press(&top, CPA_KEY_BACKSPACE);
 	cpa_top_press(&top, CPA_KEY_ENTER);

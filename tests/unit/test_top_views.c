@@ -162,6 +162,36 @@ static void test_marks(void **state)
 	expect_order("3.00 s  2.50 s    4711  second", "1.00 s  1.00 s       -  first");
 }
 
+static void test_streams(void **state)
+{
+	struct cpa_stream stream = { .key = 5,
+				     .kind = CPA_STREAM_UNIX,
+				     .written = 1000,
+				     .records = 10,
+				     .reads = 9,
+				     .waits = 4,
+				     .waiting = MAKER_TICKS(1.5),
+				     .blocked = 1,
+				     .blocking = MAKER_TICKS(0.5) };
+	struct cpa_stream *row;
+	uint32_t number = dump_maker_row(&maker, CPA_TABLE_STREAMS, &stream);
+
+	(void)state;
+	advance(0);
+	press("p");
+	expect("[6 streams]");
+	expect("1.50 s       -   500 ms        -  writer  unix  (outside) -> (outside)");
+	row = dump_maker_at(&maker, CPA_TABLE_STREAMS, number);
+	row->waiting += MAKER_TICKS(0.25);
+	row->written += 400;
+	advance(2);
+	expect("1.75 s  +250 ms   500 ms      200  writer  unix  (outside) -> (outside)");
+	press("\r");
+	expect("unix socket, 1 of them: 1400 bytes in 10 writes, taken by 9 reads");
+	expect("readers waited for data for 1.75 s, 4 times; writers for room for 500 ms, 1");
+	expect("the side that limits: writer");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -173,6 +203,7 @@ int main(void)
 		TOP_TEST(test_thread_cpu),
 		TOP_TEST(test_row_used_again),
 		TOP_TEST(test_marks),
+		TOP_TEST(test_streams),
 	};
 
 	return top_run(tests);
