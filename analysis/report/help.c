@@ -74,5 +74,7 @@ const char cpa_report_help[] =
 	"                            if they took FACTOR times as long; KIND: pipe, unix, tcp,\n"
 	"                            udp, eventfd, *; may be repeated\n"
 	"  --curves                  also if each of the largest components took less time\n"
+	"  --threads N[,N...]        instead: the critical path with so many threads in each parallel\n"
+	"                            region of OpenMP, and a processor for each of them\n"
 	"\n"
 	"Exit status: 0, 1 for a dump that cannot be read or is not verified, 2 for wrong usage.\n";

@@ -15,6 +15,7 @@
 #include "analysis/util/browse.h"
 #include "analysis/util/printable.h"
 #include "analysis/predict/question.h"
+#include "analysis/predict/threads.h"
 #include "analysis/render/callers_text.h"
 #include "analysis/report/help.h"
 #include "analysis/report/pager.h"
@@ -45,6 +46,7 @@ enum option_only_long {
 	OPTION_THRESHOLD,
 	OPTION_HTML,
 	OPTION_VIEW,
+	OPTION_THREADS,
 	OPTION_NO_PAGER
 };
 
@@ -65,7 +67,8 @@ struct options {
 	const char *zero;    /* components, or NULL */
 	const char *callers; /* of which functions, or NULL */
 	bool tree;
-	bool weighed; /* --weight */
+	bool weighed;		       /* --weight */
+	struct cpa_team_sizes threads; /* --threads; none: not asked */
 	struct cpa_question question;
 };
 
@@ -211,11 +214,24 @@ static void check_page(struct options *options)
 	options->show.core = question->core;
 }
 
+static void parse_threads(struct options *options, const char *value)
+{
+	const char *error = cpa_team_sizes_parse(&options->threads, value);
+
+	if (error)
+		bad_usage("--threads", value, error);
+}
+
 /* Answers to questions are text or JSON. */
 static void check_answer(const struct options *options)
 {
 	const struct cpa_writer *writer = options->writer;
 
+	if (options->threads.count &&
+	    (options->zero || options->paths || cpa_question_asked(&options->question)))
+		bad_usage("--threads", NULL, "not with --zero, --paths and other predictions");
+	if (options->threads.count && writer != cpa_writer_text && !writer->is_json)
+		bad_usage("--format", writer->name, "text or json expected with --threads");
 	if ((options->zero || options->paths || cpa_question_asked(&options->question)) &&
 	    writer != cpa_writer_text && !writer->is_json && !writer->is_page)
 		bad_usage("--format", writer->name,
@@ -245,6 +261,7 @@ static struct options parse_options(int argc, char **argv)
 		{ "callers", required_argument, NULL, OPTION_CALLERS },
 		{ "tree", no_argument, NULL, OPTION_TREE },
 		{ "weight", required_argument, NULL, OPTION_WEIGHT },
+		{ "threads", required_argument, NULL, OPTION_THREADS },
 		{ "no-pager", no_argument, NULL, OPTION_NO_PAGER },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'v' },
@@ -320,6 +337,9 @@ static struct options parse_options(int argc, char **argv)
 		case OPTION_WEIGHT:
 			options.show.weight = parse_weight(optarg);
 			options.weighed = true;
+			break;
+		case OPTION_THREADS:
+			parse_threads(&options, optarg);
 			break;
 		case OPTION_NO_PAGER:
 			options.no_pager = true;
@@ -420,6 +440,9 @@ static int write_answer(struct cpa_dump *dump, const struct cpa_profile *profile
 	if (!options->writer->is_page && cpa_question_asked(&options->question))
 		ret = cpa_question_answer(&options->question, dump, profile, &page,
 					  options->writer->is_json);
+	else if (options->threads.count)
+		ret = cpa_threads_answer(dump, profile, &options->threads, &page, options->show.top,
+					 options->writer->is_json, &error);
 	else if (options->zero)
 		ret = cpa_context_zero(dump, profile, options->zero, &page, options->show.top,
 				       options->writer->is_json, &error);

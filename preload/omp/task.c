@@ -204,7 +204,7 @@ static void add_word(struct cpa_self *self, uint64_t *to, const uint64_t *from)
 	uint32_t token = (uint32_t)__atomic_load_n(from, __ATOMIC_ACQUIRE);
 
 	if (token)
-		cpa_merge_release(self, to, 0, &cpa_token(token)->path);
+		cpa_merge_release_each(self, to, &cpa_token(token)->path);
 }
 
 /* Add to *@all the paths of the tasks that the dependences of @task name. See join_start(). */
@@ -314,11 +314,11 @@ static void publish(struct cpa_worker *w, struct cpa_task *task)
 
 	cpa_journal_release(&w->self, NULL, 0, 1);
 	if (is_ours(task->parent))
-		cpa_merge_release(&w->self, &task->parent->ends, 0, path);
+		cpa_merge_release_each(&w->self, &task->parent->ends, path);
 	if (task->group && task->group->space == cpa_object_space)
-		cpa_merge_release(&w->self, &task->group->ends, 0, path);
+		cpa_merge_release_each(&w->self, &task->group->ends, path);
 	for (uint32_t i = 0; i < task->count; i++)
-		cpa_merge_release(&w->self, &task->on[i]->ended[task->kind[i]], 0, path);
+		cpa_merge_release_each(&w->self, &task->on[i]->ended[task->kind[i]], path);
 }
 
 static void publish_end(struct cpa_worker *w, const struct cpa_task_run *run)

@@ -57,6 +57,7 @@ __cpa_option report -l network -x -d 'predict other messages: latency=10us bandw
 __cpa_option report -l what-if -x -d 'predict a change: KIND:NAME=FACTOR'
 __cpa_option report -l idle -x -d 'idle time weighs in the critical path' -a weigh
 __cpa_option report -l curves -d 'predict for smaller components'
+__cpa_option report -l threads -x -d 'predict other numbers of OpenMP threads: 1,2,4'
 
 __cpa_option diff -l fail-if -x -d 'exit with 3 beyond this limit'
 __cpa_option diff -l html -r -d 'write the comparison as a page'

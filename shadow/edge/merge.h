@@ -33,6 +33,13 @@ CPA_HIDDEN void cpa_merge_release_read(struct cpa_self *self, uint64_t *slot, ui
 				       const struct cpa_path *path);
 
 /*
+ * As cpa_merge_release() with key 0, where the journal is to have all releases: also that which @path continues,
+ * as it is the same thread's. Who reads the journal may then know better than that the thread did both.
+ */
+CPA_HIDDEN void cpa_merge_release_each(struct cpa_self *self, uint64_t *slot,
+				       const struct cpa_path *path);
+
+/*
  * The join of the releases of round @key, to be read until the next round begins; NULL: none. All
  * releasers have returned.
  */

@@ -59,6 +59,13 @@ BALANCED = {
     "changing": lambda n: sum(3 - (3 + i - 1) / i for i in range(1, n + 1)),
     "threads": lambda n: 2,
 }
+# Units of the regions' work that no number of threads shortens, as its tasks depend on each other.
+CHAINS = {
+    "tasks": 20 + 2, "in_barrier": 3 + 9, "taskgroup": 8 + 3, "depend": 3 + 8 + 3, "taskloop": 9 + 2,
+    "undeferred": 12, "wait_depend": 8 + 6, "depend_objects": 3 + 8 + 3, "single": 10 + 4,
+    "balanced": 0, "imbalanced": 0,
+}
+UNPREDICTED = {"nested": "in each other", "threads": "in each other", "detach": "with events"}
 # Units of the thread with most, and of all, in the first region.
 BUSIEST = {"imbalanced": lambda n: (20, 20 + 4 * (n - 1)), "undeferred": lambda n: (12, 12)}
 PREDICTED = ("balanced", "evened", "imbalanced", "rotating", "changing")
@@ -180,6 +187,34 @@ def check_threads(results, label, dump, threads, report, slack_s):
         results.check(abs(more_s - wanted_s) <= off_s, f"{label}: with {wanted} threads, longer by {text}")
 
 
+def check_other_threads(results, label, case, report, dump):
+    """One thread takes all work, any number of threads the chain; and why some programs have no answer."""
+    command = [BUILD / "cpa-report", "--format", "json", "--threads", "1,2,4096", dump]
+    if case in UNPREDICTED:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+        good = done.returncode == 1 and UNPREDICTED[case] in done.stderr
+        results.check(good, f"{label}: --threads refuses: {done.stderr.strip()}")
+        return
+    answer, tiny = json.loads(run(command)), 1e-6
+    one, two, many = (row["critical_path_s"] for row in answer["predictions"])
+    work_s = sum(region["work_s"] for region in answer["regions"])
+    chain_s = sum(region["chain_s"] for region in answer["regions"])
+    good = (
+        abs(one - answer["outside_s"] - work_s) < tiny
+        and one + tiny >= two >= many - tiny
+        and two - answer["outside_s"] >= work_s / 2 - tiny
+        and abs(answer["critical_path_s"] - report["program"]["critical_path_s"]) < tiny
+    )
+    results.check(good, f"{label}: --threads adds up{'' if good else f': {answer}'}")
+    if case in CHAINS:
+        program = report["program"]
+        slack_s = program["cpu_s"] + program["external_s"] - work_s + RATE * work_s
+        slack_s += report["diagnostics"]["probe_s"]
+        wanted_s = CHAINS[case] * UNIT_S
+        text = f"{chain_s:.4f} s, {wanted_s:.4f} s within {slack_s:.4f} s"
+        results.check(abs(chain_s - wanted_s) <= slack_s, f"{label}: the chain of its regions is {text}")
+
+
 def check_evened(results, program, balanced):
     """The path of the uneven program, if balanced, is that of the one that is really even."""
     for threads in THREADS:
@@ -205,6 +240,7 @@ def check_case(results, folder, program, case, threads, balanced):
     check_contradictions(results, label, report)
     check_path(results, label, case, expected, report)
     check_balance(results, label, case, threads, expected, report, dump, balanced)
+    check_other_threads(results, label, case, report, dump)
     wanted = f"{REGIONS.get(case, case)}() parallel at openmp.c:"
     found = [c["name"] for c in report["components"] if c["kind"] == "region"]
     results.check(

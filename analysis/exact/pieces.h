@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analysis/exact/pieces.h - what the threads of an OpenMP team could do at the same time
+ *
+ * A piece is a part of a task between two points at which others may begin to depend on it, or it depends
+ * on others: where it makes a task, or waits for some. The implicit tasks of a team, each what one thread
+ * does between two barriers, have pieces as well. A piece depends on the one before it in its task; that
+ * which begins a task on its creation, and on the tasks that its dependences name; one behind a wait on
+ * the tasks that were waited for. It does not matter which thread ran what, nor in which order.
+ *
+ * A task that its maker ran at once is no dependency of what the maker did next if others of its kind were
+ * put off: the runtime had enough of them then. If none was, the program asked for that: if(0), final.
+ *
+ * Locks and ordered sections are no dependencies here.
+ */
+#ifndef CPA_ANALYSIS_EXACT_PIECES_H
+#define CPA_ANALYSIS_EXACT_PIECES_H
+
+#include "analysis/exact/stints.h"
+
+#define CPA_NO_PIECE UINT32_MAX
+
+struct cpa_piece {
+	uint64_t work;	      /* ticks */
+	uint64_t begun;	      /* clock: decides between those that could begin at the same time */
+	uint32_t before;      /* the piece before it of its task; CPA_NO_PIECE: none */
+	uint32_t stint;	      /* of the thread that ran it: says team and round */
+	uint32_t next, nexts; /* `later` from there on: pieces that depend on it */
+	uint32_t waits_for;   /* number of pieces that it depends on */
+	bool task;	      /* of an explicit task */
+	bool begins;	      /* a task */
+	bool joint;	      /* no work: where several pieces have ended */
+};
+
+/* The pieces between two barriers of a team. */
+struct cpa_round {
+	const struct cpa_stint *stint; /* one of them */
+	size_t first, pieces;	       /* in `order` */
+	uint32_t threads;
+	uint64_t work, busiest; /* ticks, of all and of the thread with most */
+	uint64_t tasks;		/* explicit tasks that began */
+};
+
+struct cpa_pieces {
+	size_t pieces, rounds;
+	struct cpa_piece *piece;
+	uint32_t *later;
+	uint32_t *order; /* by team, round, then by `begun` */
+	uint32_t *index; /* by piece: its place among those of its round */
+	struct cpa_round *round;
+	bool nested; /* there are teams within others: rounds of both have what the inner ones do */
+	bool odd;    /* tasks ended that had not begun: events (detach), or a damaged journal */
+};
+
+/* Read the journal @file, of which @stints were read. The caller calls cpa_pieces_free(). */
+struct cpa_pieces *cpa_pieces_read(const struct cpa_journal_file *file,
+				   const struct cpa_stints *stints);
+void cpa_pieces_free(struct cpa_pieces *pieces);
+
+/*
+ * Ticks that a round takes with @threads threads on as many processors; 0: as many as gain anything. Tasks
+ * go to the next free thread, the oldest first. Without tasks, a round in which one thread has nearly all
+ * work stays as it is; others are divided as unevenly among the threads as they were, to nothing among any
+ * number.
+ */
+double cpa_round_ticks(const struct cpa_pieces *pieces, const struct cpa_round *round,
+		       uint32_t threads);
+
+#endif
