@@ -130,8 +130,9 @@ bool cpa_stream_was_read(struct cpa_stream_use *use, ssize_t ret, const void *by
 		cpa_stream_take(w, &found, !found.ends, blocked, CPA_EV_READ, caller);
 		is_known = true;
 	}
-	if ((ret || cpa_stream_is_by_name(s)) && unlikely(!use->room && cpa_stream_is_written(s))) {
-		/* The writer came behind our back: late, it may find this still. */
+	if ((ret || cpa_stream_is_by_name(s)) &&
+	    unlikely((blocked || !use->room) && cpa_stream_is_written(s))) {
+		/* The writer came after the read began: it may still find this. */
 		if (!is_known)
 			cpa_event(w, CPA_EV_READ, caller, 0);
 		cpa_stream_room(&w->self, s);
@@ -163,7 +164,10 @@ struct cpa_stream_use cpa_stream_write(struct cpa_stream *s, const void *bytes, 
 	return use;
 }
 
-/* It waited for the read that made room, if that is known. */
+/*
+ * It waited for a read of the session, which made room. It is not known which if the reader did not see
+ * the write begin, and is not back from its read.
+ */
 static void made_room(struct cpa_worker *w, struct cpa_stream *s, uint64_t caller)
 {
 	struct cpa_wait wait = { 0 };
@@ -181,7 +185,7 @@ static void made_room(struct cpa_worker *w, struct cpa_stream *s, uint64_t calle
 			cpa_dependency(&w->self, &wait, wait.now - arrived);
 	} else {
 		cpa_acquire_path(&w->self, NULL, &wait);
-		cpa_unexplained(w, CPA_EXT_WRITE, wait.now - arrived);
+		cpa_unexplained(w, CPA_EXT_UNSEEN, wait.now - arrived);
 	}
 	cpa_done(w);
 }

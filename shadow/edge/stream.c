@@ -467,6 +467,18 @@ void cpa_stream_room(struct cpa_self *self, struct cpa_stream *s)
 		    token);
 }
 
+/*
+ * Whether of two reads after a write was blocked the one at @released made room, rather than the one at
+ * @other: the latest before the writer could go on at @woken. If all were noted later, the earliest:
+ * @woken is too early when the writer was not on a processor before it was blocked, too.
+ */
+static bool made_room(uint64_t released, uint64_t other, uint64_t woken)
+{
+	if (other > woken)
+		return released < other;
+	return released <= woken && released >= other;
+}
+
 bool cpa_stream_room_made(struct cpa_self *self, struct cpa_stream *s, uint64_t since,
 			  uint64_t woken, struct cpa_stream_found *f)
 {
@@ -478,8 +490,7 @@ bool cpa_stream_room_made(struct cpa_self *self, struct cpa_stream *s, uint64_t 
 		if (!token)
 			continue;
 		released = cpa_token(token)->path.released;
-		if (released <= since || released > woken ||
-		    (f->count && !is_later(token, f->from[0].token))) {
+		if (released <= since || (f->count && !made_room(released, f->released, woken))) {
 			cpa_cell_unpin(self, cell, token);
 			continue;
 		}

@@ -183,8 +183,8 @@ static inline bool cpa_stream_is_written(const struct cpa_stream *s)
 CPA_HIDDEN void cpa_stream_room(struct cpa_self *self, struct cpa_stream *s);
 
 /*
- * A write was blocked from @since and could go on at clock @woken. Find the latest read before that
- * which made room. False: none is known.
+ * A write was blocked from @since and could go on at clock @woken. Find the latest read in between, which
+ * made room; if there is none, the earliest after @woken. False: none is known.
  */
 CPA_HIDDEN bool cpa_stream_room_made(struct cpa_self *self, struct cpa_stream *s, uint64_t since,
 				     uint64_t woken, struct cpa_stream_found *found);

@@ -278,7 +278,7 @@ static void test_next(void **state)
 	assert_int_equal(take(3, 40, 8), 60);
 }
 
-/* The latest read that made room before the writer woke. */
+/* The latest read that made room before the writer woke; else the earliest after it. */
 static void test_room(void **state)
 {
 	struct cpa_stream_found found;
@@ -288,7 +288,11 @@ static void test_room(void **state)
 	for (uint64_t i = 1; i <= CPA_STREAM_ROOMS + 2; i++)
 		cpa_stream_room(at(2, 10 * i, 100 * i), s);
 	assert_false(cpa_stream_room_made(&t[1], s, 500, 600, &found));
+	assert_true(cpa_stream_room_made(&t[1], s, 55, 58, &found));
+	assert_int_equal(found.released, 60);
+	cpa_stream_drop(&t[1], &found);
 	assert_true(cpa_stream_room_made(&t[1], s, 15, 50, &found));
+	assert_int_equal(found.released, 50);
 	at(1, 15, 1);
 	cpa_stream_room_join(&t[1], &found, &w);
 	assert_int_equal(t[1].row->path.len, 500);
