@@ -152,21 +152,23 @@ STEPS = {
 
 
 def steps(cpa, name, hz, rounds=30):
-    """Instructions of one operation, natively and with cpa, see steps.c."""
+    """Instructions of one operation: natively, with cpa, and while profiling is off; see steps.c."""
     words = [cpa.program("steps"), "private" if name == "timed" else name, str(rounds)]
     native = json.loads(run(words, dict(LD_BIND_NOW="1")).output)
-    with_cpa = run(words, cpa.environment(CPA_SAMPLE_HZ=hz, LD_BIND_NOW="1"))
-    return native, json.loads(with_cpa.output)
+    on, off = (json.loads(run(words, cpa.environment(CPA_SAMPLE_HZ=hz, LD_BIND_NOW="1",
+                                                     CPA_START=start)).output)
+               for start in ("on", "off"))
+    return native, on, off
 
 
 def instructions(cpa, _quick):
     rows = []
     nothing = steps(cpa, "nothing", "0")[0]["least"]
     for name, (what, hz) in STEPS.items():
-        native, own = steps(cpa, name, hz)
+        native, own, off = steps(cpa, name, hz)
         rows.append([what, native["least"] - nothing, own["least"] - nothing,
-                     own["library_least"], own["library_median"],
+                     own["library_least"], own["library_median"], off["library_median"],
                      ", ".join(f"`{call}`" for call in own["calls"]) or "-"])
     head = ["operation", "native", "with cpa, least", "of these in libcpa.so, least", "median",
-            "libcpa.so calls"]
+            "median while off", "libcpa.so calls"]
     return table(head, rows)

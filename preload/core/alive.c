@@ -21,6 +21,9 @@
 static const uint32_t dead;
 const uint32_t *cpa_alive = &dead;
 
+static const uint64_t not_begun;
+const uint64_t *cpa_epoch_word = &not_begun;
+
 /*
  * One page: `alive` is *cpa_alive once profiling has begun. `begun` is 1 from then on, also after
  * the profile has ended. Both read 0 in a child until it has joined the session.
@@ -63,6 +66,8 @@ bool cpa_alive_init(void)
 
 void cpa_alive_begin(void)
 {
+	/* Relaxed: a thread that finds the word looks at *cpa_alive next. */
+	__atomic_store_n(&cpa_epoch_word, &cpa_header()->epoch, __ATOMIC_RELAXED);
 	page->begun = 1;
 	/* RELEASE: a thread that finds the process alive finds all that was set up before. */
 	__atomic_store_n(&page->alive, 1, __ATOMIC_RELEASE);

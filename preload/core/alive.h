@@ -19,6 +19,12 @@
  */
 extern CPA_HIDDEN const uint32_t *cpa_alive;
 
+/*
+ * header.epoch of the session; before profiling begins, a word that is 0. It can always be read, also
+ * in a child that has not joined. See cpa_is_off() in preload/core/guard.h.
+ */
+extern CPA_HIDDEN const uint64_t *cpa_epoch_word;
+
 /* Once, at start. False: no memory; a warning was printed. */
 CPA_HIDDEN bool cpa_alive_init(void);
 

@@ -27,6 +27,7 @@ struct cpa_tls {
 	uint32_t child;	  /* process row of the child that is being forked; 0: none */
 	uint64_t routine; /* function that the thread is for, if it began while profiling was off */
 	uint64_t code;	  /* the program's function that a function of ours calls; 0: none */
+	uint64_t off;	  /* epoch of the latest stop that the thread has met; 0: none */
 };
 
 extern CPA_HIDDEN __thread struct cpa_tls cpa_tls __attribute__((tls_model("initial-exec")));
@@ -44,11 +45,27 @@ static inline bool cpa_window_moved(const struct cpa_worker *w)
 	return __atomic_load_n(&cpa_header()->epoch, __ATOMIC_RELAXED) != w->window.epoch;
 }
 
-/* Whether a thread that is in no part, or in one that is over, has anything to do about it. */
-static inline bool cpa_window_begun(const struct cpa_worker *w)
+/* The session's epoch; 0 before profiling begins. A hint. */
+static inline uint64_t cpa_epoch_seen(void)
 {
-	/* Relaxed: a thread that finds a change looks again in cpa_enter_slow(). */
-	return w->window.off != __atomic_load_n(&cpa_header()->epoch, __ATOMIC_RELAXED);
+	/* Relaxed, both: a thread that finds a change looks again in cpa_enter_slow(). */
+	return __atomic_load_n(__atomic_load_n(&cpa_epoch_word, __ATOMIC_RELAXED),
+			       __ATOMIC_RELAXED);
+}
+
+/*
+ * Whether profiling is off since @epoch, which cpa_epoch_seen() returned, and the thread has met
+ * that. Then a wrapper calls the original, and does nothing else; if that may block, it looks again
+ * behind it. Also before profiling has begun.
+ */
+static inline bool cpa_is_off_in(uint64_t epoch)
+{
+	return epoch == cpa_tls.off;
+}
+
+static inline bool cpa_is_off(void)
+{
+	return cpa_is_off_in(cpa_epoch_seen());
 }
 
 /* Enter instrumentation code. NULL: call the original, and nothing else. */
@@ -63,8 +80,8 @@ static inline struct cpa_worker *cpa_enter(void)
 			cpa_diag(CPA_DIAG_NESTED);
 		return NULL;
 	}
-	if (unlikely(!w || cpa_window_moved(w))) /* the first test: off, and known to be */
-		return w && !cpa_window_begun(w) ? NULL : cpa_enter_slow(w);
+	if (unlikely(!w || cpa_window_moved(w)))
+		return cpa_is_off() ? NULL : cpa_enter_slow(w);
 	cpa_tls.inside = true;
 	/* The store is seen by our own signal handlers before anything else we do. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

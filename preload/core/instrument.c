@@ -189,14 +189,6 @@ static bool begin(struct cpa_worker *w)
 	return c;
 }
 
-/* Whether profiling is off and the thread has noted that: the usual case while it is off. */
-static bool is_off(const struct cpa_worker *w)
-{
-	if (!w)
-		return cpa_tls.left || !cpa_epoch_is_on(cpa_epoch(cpa_header()));
-	return cpa_window_moved(w) && !cpa_window_begun(w);
-}
-
 /* enter() of a thread without calls, or with calls of a part that is over. errno is kept. */
 static COLD struct cpa_worker *enter_anew(struct cpa_worker *w, uint64_t stack)
 {
@@ -206,7 +198,7 @@ static COLD struct cpa_worker *enter_anew(struct cpa_worker *w, uint64_t stack)
 	/* In a signal handler that interrupted code of this file, which still uses w->calls. */
 	if (w && (w->light || (w->calls && w->calls->scratch)))
 		return NULL;
-	if (is_off(w))
+	if (cpa_is_off() || (!w && cpa_tls.left))
 		return NULL;
 	/*
 	 * Signals are held: cpa_instrument_jump() cannot repair the state in here if a handler

@@ -490,6 +490,18 @@ void cpa_sampler_pause(struct cpa_sampler *s, bool pause)
 	s->paused = pause;
 }
 
+void cpa_sampler_rest(struct cpa_sampler *s, uint64_t cpu)
+{
+	sigset_t before;
+
+	cpa_sampler_pause(s, true);
+	if (!s->ring || !s->heard || !thins)
+		return;
+	before = cpa_signal_hold(); /* as above */
+	sample_by_timer(s, cpu);
+	cpa_signal_let(&before);
+}
+
 static void begin_anew(struct cpa_sampler *s)
 {
 	s->pending = 0;

@@ -100,6 +100,13 @@ CPA_HIDDEN void cpa_sampler_drain(struct cpa_sampler *s);
 /* @pause: drop samples from now on; else keep them again. */
 CPA_HIDDEN void cpa_sampler_pause(struct cpa_sampler *s, bool pause);
 
+/*
+ * The thread, of @cpu ticks CPU time, leaves a part of the run: drop samples from now on. At the
+ * default rate a perf event ends, whose interrupts would cost as much as in the part; the timer goes
+ * on, and tells the thread of the next part.
+ */
+CPA_HIDDEN void cpa_sampler_rest(struct cpa_sampler *s, uint64_t cpu);
+
 /* Whether there is something in the ring, if there is a ring. */
 static inline bool cpa_sampler_unread(const struct cpa_sampler *s)
 {

@@ -66,7 +66,7 @@ static void let_go(struct cpa_worker *w)
 	w->calls = NULL;
 	w->watched = w->self.journal != NULL;
 	cpa_force_slow(w);
-	cpa_sampler_pause(&w->sampler, true);
+	cpa_sampler_rest(&w->sampler, w->clock.cpu);
 	cpa_sampler_drop(&w->sampler);
 }
 
@@ -78,8 +78,8 @@ static void leave(struct cpa_worker *w, uint64_t epoch, uint64_t end)
 {
 	let_go(w);
 	w->window.epoch = 0;
-	w->window.off = stop_before(epoch);
-	cpa_part_end(&w->self, w->window.off, end);
+	cpa_tls.off = stop_before(epoch);
+	cpa_part_end(&w->self, cpa_tls.off, end);
 }
 
 /* Ticks since clock @from that lie in parts which have ended by @epoch. */
@@ -173,7 +173,7 @@ bool cpa_window_meet(struct cpa_worker *w)
 	if (in)
 		begin_activity(w, epoch, &e, now);
 	else
-		w->window.off = stop_before(epoch);
+		cpa_tls.off = stop_before(epoch);
 	w->self.row->off += e.process;
 	note_forgotten(met);
 	if (in)
@@ -237,9 +237,9 @@ struct cpa_worker *cpa_enter_slow(struct cpa_worker *w)
 	sigset_t before;
 	int err;
 
-	if (!w && cpa_tls.left)
-		return NULL;
-	if (!cpa_epoch_is_on(epoch) && (!w || w->window.off == epoch))
+	if (!w && !cpa_epoch_is_on(epoch))
+		cpa_tls.off = epoch;
+	if (cpa_tls.off == epoch || (!w && cpa_tls.left))
 		return NULL;
 	err = errno;
 	cpa_reenter();

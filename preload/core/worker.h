@@ -27,7 +27,6 @@ struct cpa_worker {
 	/* preload/core/window.c, read by preload/core/guard.h. */
 	struct {
 		uint64_t epoch; /* of the part that the thread is in; 0: none */
-		uint64_t off;	/* of the latest stop that the thread has met */
 	} window;
 	struct cpa_sampler sampler;
 	struct cpa_worker_objects objects;

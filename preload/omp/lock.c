@@ -178,7 +178,7 @@ static struct cpa_lock_op begin(const void *lock, uint64_t caller)
 /* The shadow of the section @lock, if the thread is its user and it seems to be free; else NULL. */
 static struct cpa_object *own_section(const void *lock)
 {
-	struct cpa_object *o = is_inner() ? NULL : cpa_lock_used(lock, CPA_MUTEX);
+	struct cpa_object *o = is_inner() ? NULL : cpa_lock_used(lock, CPA_MUTEX, cpa_epoch_seen());
 
 	/* Relaxed: a hint. */
 	return o && !__atomic_load_n(&o->holder, __ATOMIC_RELAXED) ? o : NULL;
@@ -195,7 +195,8 @@ static void end(const void *lock, uint64_t caller)
 /* The thread is about to give @lock up. */
 static void leave(const void *lock, uint64_t caller)
 {
-	struct cpa_object *o = is_inner() ? NULL : cpa_lock_known(lock, CPA_MUTEX);
+	struct cpa_object *o = is_inner() ? NULL :
+					    cpa_lock_known(lock, CPA_MUTEX, cpa_epoch_seen());
 
 	if (unlikely(!o))
 		end(lock, caller);
@@ -335,23 +336,23 @@ static void got(struct cpa_object *known, void *lock, uint64_t caller)
 }
 
 /* Get @lock by @try, a call of omp_test_lock() or kin, or else by @call, the original. */
-#define LOCK(f, tries, plain, lock)                                           \
-	({                                                                    \
-		__typeof__(&(tries)) try_ = CPA_NEXT_SYMBOL(omp_lock, tries); \
-		struct cpa_object *o_ = cpa_lock_known((lock), CPA_MUTEX);    \
-                                                                              \
-		if (likely(try_ && try_(lock))) {                             \
-			got(o_, (lock), CPA_CALLER());                        \
-		} else {                                                      \
-			ORIGINAL(f);                                          \
-			struct cpa_lock_op l_ = begin((lock), CPA_CALLER());  \
-                                                                              \
-			if (likely(original))                                 \
-				original(lock);                               \
-			else                                                  \
-				plain_set((plain), (lock));                   \
-			cpa_lock_enter(&l_);                                  \
-		}                                                             \
+#define LOCK(f, tries, plain, lock)                                                          \
+	({                                                                                   \
+		__typeof__(&(tries)) try_ = CPA_NEXT_SYMBOL(omp_lock, tries);                \
+		struct cpa_object *o_ = cpa_lock_known((lock), CPA_MUTEX, cpa_epoch_seen()); \
+                                                                                             \
+		if (likely(try_ && try_(lock))) {                                            \
+			got(o_, (lock), CPA_CALLER());                                       \
+		} else {                                                                     \
+			ORIGINAL(f);                                                         \
+			struct cpa_lock_op l_ = begin((lock), CPA_CALLER());                 \
+                                                                                             \
+			if (likely(original))                                                \
+				original(lock);                                              \
+			else                                                                 \
+				plain_set((plain), (lock));                                  \
+			cpa_lock_enter(&l_);                                                 \
+		}                                                                            \
 	})
 
 #define UNLOCK(f, plain, lock)               \
@@ -365,22 +366,22 @@ static void got(struct cpa_object *known, void *lock, uint64_t caller)
 			plain(lock);         \
 	})
 
-#define TRY(f, plain, lock)                                                                \
-	({                                                                                 \
-		ORIGINAL(f);                                                               \
-		struct cpa_object *o_ = cpa_lock_known((lock), CPA_MUTEX);                 \
-		int got_ = likely(original) ? original(lock) : plain(lock);                \
-                                                                                           \
-		if (got_) {                                                                \
-			got(o_, (lock), CPA_CALLER());                                     \
-		} else {                                                                   \
-			struct cpa_lock_op l_ =                                            \
-				CPA_LOCK_OP(cpa_enter(), (lock), CPA_MUTEX, CPA_CALLER()); \
-                                                                                           \
-			if (l_.op.w)                                                       \
-				cpa_lock_refused(&l_);                                     \
-		}                                                                          \
-		got_;                                                                      \
+#define TRY(f, plain, lock)                                                                  \
+	({                                                                                   \
+		ORIGINAL(f);                                                                 \
+		struct cpa_object *o_ = cpa_lock_known((lock), CPA_MUTEX, cpa_epoch_seen()); \
+		int got_ = likely(original) ? original(lock) : plain(lock);                  \
+                                                                                             \
+		if (got_) {                                                                  \
+			got(o_, (lock), CPA_CALLER());                                       \
+		} else {                                                                     \
+			struct cpa_lock_op l_ =                                              \
+				CPA_LOCK_OP(cpa_enter(), (lock), CPA_MUTEX, CPA_CALLER());   \
+                                                                                             \
+			if (l_.op.w)                                                         \
+				cpa_lock_refused(&l_);                                       \
+		}                                                                            \
+		got_;                                                                        \
 	})
 
 /* @lock is new, or about to be none. */

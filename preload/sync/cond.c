@@ -231,7 +231,7 @@ CPA_EXPORT int cnd_timedwait(cnd_t *restrict c, mtx_t *restrict m,
 }
 
 /* The thread is about to wake @most waiters at most. */
-static void wake(const void *cond, uint32_t most, uint64_t caller)
+static __attribute__((noinline)) void waking(const void *cond, uint32_t most, uint64_t caller)
 {
 	struct cpa_worker *w = cpa_enter();
 	struct cpa_object *o;
@@ -243,6 +243,12 @@ static void wake(const void *cond, uint32_t most, uint64_t caller)
 	if (o)
 		__atomic_fetch_add(&o->handoffs, cpa_wake(&w->self, o, most), __ATOMIC_RELAXED);
 	cpa_done(w);
+}
+
+static inline void wake(const void *cond, uint32_t most, uint64_t caller)
+{
+	if (!cpa_is_off())
+		waking(cond, most, caller);
 }
 
 CPA_EXPORT int pthread_cond_signal(pthread_cond_t *c)

@@ -75,15 +75,16 @@ CPA_HIDDEN void cpa_lock_exit(struct cpa_worker *w, const void *lock, enum cpa_o
 
 /*
  * The shadow of @lock, if it is in the calling thread's cache and the thread may enter our code;
- * else NULL.
+ * else NULL. @epoch: as cpa_epoch_seen() has just returned.
  */
-static inline struct cpa_object *cpa_lock_known(const void *lock, enum cpa_object_kind kind)
+static inline struct cpa_object *cpa_lock_known(const void *lock, enum cpa_object_kind kind,
+						uint64_t epoch)
 {
 	const struct cpa_worker *w = cpa_tls.worker;
 	struct cpa_object *o;
 	unsigned at;
 
-	if (unlikely(!w || cpa_tls.inside || !*cpa_alive || cpa_window_moved(w)))
+	if (unlikely(!w || epoch != w->window.epoch || cpa_tls.inside || !*cpa_alive))
 		return NULL;
 	at = cpa_object_cached(lock);
 	o = w->objects.cache[at].object;
@@ -119,9 +120,10 @@ static inline bool cpa_lock_is_used(const struct cpa_object *o)
  * The shadow of @lock if cpa_lock_known() returns it and the calling thread is its user, else NULL.
  * A hint.
  */
-static inline struct cpa_object *cpa_lock_used(const void *lock, enum cpa_object_kind kind)
+static inline struct cpa_object *cpa_lock_used(const void *lock, enum cpa_object_kind kind,
+					       uint64_t epoch)
 {
-	struct cpa_object *o = cpa_lock_known(lock, kind);
+	struct cpa_object *o = cpa_lock_known(lock, kind, epoch);
 
 	return o && cpa_lock_is_used(o) ? o : NULL;
 }

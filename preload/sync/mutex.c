@@ -146,14 +146,18 @@ static __attribute__((noinline)) int wait_for(struct cpa_worker *w, pthread_mute
 	return finish(&l, awaited(&l.op, m) ? 0 : REAL(pthread_mutex_lock)(m));
 }
 
-/* pthread_mutex_lock() while profiling is off. */
-static int lock_off(pthread_mutex_t *m, uint64_t caller)
+/* A lock call that began while profiling was off has returned @ret. */
+static inline int lock_begun(pthread_mutex_t *m, int ret, uint64_t caller)
 {
-	int ret = REAL(pthread_mutex_lock)(m);
-
-	if (likely(acquired(ret)))
+	if (unlikely(!cpa_is_off()) && acquired(ret))
 		cpa_lock_begun(m, CPA_MUTEX, caller);
 	return ret;
+}
+
+/* pthread_mutex_lock() while profiling is off. */
+static inline int lock_off(pthread_mutex_t *m, uint64_t caller)
+{
+	return lock_begun(m, REAL(pthread_mutex_lock)(m), caller);
 }
 
 static __attribute__((noinline)) int lock(pthread_mutex_t *m, uint64_t caller)
@@ -189,8 +193,12 @@ static __attribute__((noinline)) int lock_known(struct cpa_object *o, pthread_mu
 
 CPA_EXPORT int pthread_mutex_lock(pthread_mutex_t *m)
 {
-	struct cpa_object *o = cpa_lock_known(m, CPA_MUTEX);
+	uint64_t epoch = cpa_epoch_seen();
+	struct cpa_object *o;
 
+	if (cpa_is_off_in(epoch))
+		return lock_off(m, CPA_CALLER());
+	o = cpa_lock_known(m, CPA_MUTEX, epoch);
 	if (unlikely(!o || must_not_try(m)))
 		return lock(m, CPA_CALLER());
 	if (!cpa_lock_is_used(o))
@@ -228,9 +236,14 @@ CPA_EXPORT int pthread_mutex_clocklock(pthread_mutex_t *m, clockid_t clock,
 
 CPA_EXPORT int pthread_mutex_trylock(pthread_mutex_t *m)
 {
-	struct cpa_object *mine = cpa_lock_used(m, CPA_MUTEX);
-	int ret = try_lock(m);
+	uint64_t epoch = cpa_epoch_seen();
+	struct cpa_object *mine;
+	int ret;
 
+	if (cpa_is_off_in(epoch))
+		return try_lock(m);
+	mine = cpa_lock_used(m, CPA_MUTEX, epoch);
+	ret = try_lock(m);
 	if (likely(mine && !ret) && likely(cpa_lock_enter_untimed(mine)))
 		return 0;
 	tried(m, ret, CPA_CALLER());
@@ -247,8 +260,12 @@ static __attribute__((noinline)) void unlocking(pthread_mutex_t *m, uint64_t cal
 
 CPA_EXPORT int pthread_mutex_unlock(pthread_mutex_t *m)
 {
-	struct cpa_object *o = cpa_lock_known(m, CPA_MUTEX);
+	uint64_t epoch = cpa_epoch_seen();
+	struct cpa_object *o;
 
+	if (cpa_is_off_in(epoch))
+		return REAL(pthread_mutex_unlock)(m);
+	o = cpa_lock_known(m, CPA_MUTEX, epoch);
 	if (unlikely(!o))
 		unlocking(m, CPA_CALLER());
 	else if (!cpa_lock_is_used(o) || !cpa_lock_exit_untimed(o))

@@ -238,6 +238,15 @@ static int write_finish(struct cpa_lock_op *l, int ret)
 	return ret;
 }
 
+/* A call that began while profiling was off has returned @ret: go on by @finish if a part began. */
+#define BEGUN(rwlock, ret, finish)                                             \
+	({                                                                     \
+		struct cpa_lock_op off_ = LOCK_OP(NULL, rwlock, CPA_CALLER()); \
+		int got_ = (ret);                                              \
+                                                                               \
+		unlikely(!got_ && !cpa_is_off()) ? finish(&off_, got_) : got_; \
+	})
+
 /*
  * Take the lock with @try. If it is not free, or profiling is off, use @call. If the try fails for
  * another reason (deadlock, too many readers), @call decides, too.
@@ -270,8 +279,11 @@ static __attribute__((noinline)) int read_lock(pthread_rwlock_t *l, int ret, uin
 
 CPA_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *l)
 {
-	int ret = REAL(pthread_rwlock_tryrdlock)(l);
+	int ret;
 
+	if (cpa_is_off())
+		return BEGUN(l, REAL(pthread_rwlock_rdlock)(l), read_finish);
+	ret = REAL(pthread_rwlock_tryrdlock)(l);
 	if (likely(!ret) && enter_untimed(l))
 		return 0;
 	return read_lock(l, ret, CPA_CALLER());
@@ -296,9 +308,13 @@ CPA_EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t *l, clockid_t clock,
 
 CPA_EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t *l)
 {
-	struct cpa_lock_op op = LOCK_OP(cpa_enter(), l, CPA_CALLER());
-	int ret = REAL(pthread_rwlock_tryrdlock)(l);
+	struct cpa_lock_op op = LOCK_OP(NULL, l, CPA_CALLER());
+	int ret;
 
+	if (cpa_is_off())
+		return REAL(pthread_rwlock_tryrdlock)(l);
+	op.op.w = cpa_enter();
+	ret = REAL(pthread_rwlock_tryrdlock)(l);
 	if (unlikely(!op.op.w))
 		return ret;
 	if (likely(!ret))
@@ -310,6 +326,8 @@ CPA_EXPORT int pthread_rwlock_tryrdlock(pthread_rwlock_t *l)
 
 CPA_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *l)
 {
+	if (cpa_is_off())
+		return BEGUN(l, REAL(pthread_rwlock_wrlock)(l), write_finish);
 	return ACQUIRE(l, pthread_rwlock_trywrlock, REAL(pthread_rwlock_wrlock)(l), write_finish);
 }
 
@@ -332,9 +350,13 @@ CPA_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t *l, clockid_t clock,
 
 CPA_EXPORT int pthread_rwlock_trywrlock(pthread_rwlock_t *l)
 {
-	struct cpa_lock_op op = LOCK_OP(cpa_enter(), l, CPA_CALLER());
-	int ret = REAL(pthread_rwlock_trywrlock)(l);
+	struct cpa_lock_op op = LOCK_OP(NULL, l, CPA_CALLER());
+	int ret;
 
+	if (cpa_is_off())
+		return REAL(pthread_rwlock_trywrlock)(l);
+	op.op.w = cpa_enter();
+	ret = REAL(pthread_rwlock_trywrlock)(l);
 	if (unlikely(!op.op.w))
 		return ret;
 	if (likely(!ret))
@@ -362,7 +384,7 @@ static __attribute__((noinline)) void unlocking(pthread_rwlock_t *l, uint64_t ca
 
 CPA_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *l)
 {
-	if (!exit_untimed(l))
+	if (!cpa_is_off() && !exit_untimed(l))
 		unlocking(l, CPA_CALLER());
 	return REAL(pthread_rwlock_unlock)(l);
 }

@@ -141,8 +141,19 @@ static bool try_first(struct sem_op *s)
 		finish(&op_, try_first(&op_) ? 0 : (call));    \
 	})
 
+/* sem_wait() while profiling is off. */
+static inline int wait_off(sem_t *s, uint64_t caller)
+{
+	int ret = REAL(sem_wait)(s);
+	struct sem_op op = { .op = CPA_OP(NULL, caller), .sem = s };
+
+	return likely(cpa_is_off()) ? ret : finish(&op, ret);
+}
+
 CPA_EXPORT int sem_wait(sem_t *s)
 {
+	if (cpa_is_off())
+		return wait_off(s, CPA_CALLER());
 	return WAIT(s, REAL(sem_wait)(s));
 }
 
@@ -162,9 +173,13 @@ CPA_EXPORT int sem_clockwait(sem_t *s, clockid_t clock, const struct timespec *u
 
 CPA_EXPORT int sem_trywait(sem_t *s)
 {
-	struct sem_op op = SEM_OP(cpa_enter(), s);
-	int ret = REAL(sem_trywait)(s);
+	struct sem_op op = SEM_OP(NULL, s);
+	int ret;
 
+	if (cpa_is_off())
+		return REAL(sem_trywait)(s);
+	op.op.w = cpa_enter();
+	ret = REAL(sem_trywait)(s);
 	if (unlikely(!op.op.w) || !cpa_op_back(&op.op))
 		return ret;
 	if (likely(!ret)) {
@@ -178,18 +193,25 @@ CPA_EXPORT int sem_trywait(sem_t *s)
 	return ret;
 }
 
-CPA_EXPORT int sem_post(sem_t *s)
+/* The thread is about to post. */
+static __attribute__((noinline)) void posting(sem_t *s, uint64_t caller)
 {
 	struct cpa_worker *w = cpa_enter();
+	struct cpa_object *o;
 
-	if (likely(w)) {
-		struct cpa_object *o = find(w, s, CPA_CALLER(), 0);
+	if (unlikely(!w))
+		return;
+	o = find(w, s, caller, 0);
+	cpa_event(w, CPA_EV_POST, caller, o ? o->class : 0);
+	if (o)
+		cpa_sem_release(&w->self, o);
+	cpa_done(w);
+}
 
-		cpa_event(w, CPA_EV_POST, CPA_CALLER(), o ? o->class : 0);
-		if (o)
-			cpa_sem_release(&w->self, o);
-		cpa_done(w);
-	}
+CPA_EXPORT int sem_post(sem_t *s)
+{
+	if (!cpa_is_off())
+		posting(s, CPA_CALLER());
 	return REAL(sem_post)(s);
 }
 

@@ -29,11 +29,26 @@ static __attribute__((noinline)) int lock(pthread_spinlock_t *s, bool has, uint6
 	return ret;
 }
 
+/* pthread_spin_lock() while profiling is off. */
+static inline int lock_off(pthread_spinlock_t *s, uint64_t caller)
+{
+	int ret = REAL(pthread_spin_lock)(s);
+
+	if (unlikely(!cpa_is_off()) && !ret)
+		cpa_lock_begun((const void *)s, CPA_SPIN, caller);
+	return ret;
+}
+
 CPA_EXPORT int pthread_spin_lock(pthread_spinlock_t *s)
 {
-	struct cpa_object *o = cpa_lock_known((const void *)s, CPA_SPIN);
-	bool used = o && cpa_lock_is_used(o), has;
+	uint64_t epoch = cpa_epoch_seen();
+	struct cpa_object *o;
+	bool used, has;
 
+	if (cpa_is_off_in(epoch))
+		return lock_off(s, CPA_CALLER());
+	o = cpa_lock_known((const void *)s, CPA_SPIN, epoch);
+	used = o && cpa_lock_is_used(o);
 	if (o && !used)
 		cpa_lock_fetch(o);
 	has = !REAL(pthread_spin_trylock)(s);
@@ -46,9 +61,13 @@ CPA_EXPORT int pthread_spin_lock(pthread_spinlock_t *s)
 
 CPA_EXPORT int pthread_spin_trylock(pthread_spinlock_t *s)
 {
-	struct cpa_lock_op l = LOCK_OP(cpa_enter(), s, CPA_CALLER());
-	int ret = REAL(pthread_spin_trylock)(s);
+	struct cpa_lock_op l = LOCK_OP(NULL, s, CPA_CALLER());
+	int ret;
 
+	if (cpa_is_off())
+		return REAL(pthread_spin_trylock)(s);
+	l.op.w = cpa_enter();
+	ret = REAL(pthread_spin_trylock)(s);
 	if (unlikely(!l.op.w))
 		return ret;
 	if (likely(!ret))
@@ -68,8 +87,12 @@ static __attribute__((noinline)) void unlocking(pthread_spinlock_t *s, uint64_t 
 
 CPA_EXPORT int pthread_spin_unlock(pthread_spinlock_t *s)
 {
-	struct cpa_object *o = cpa_lock_known((const void *)s, CPA_SPIN);
+	uint64_t epoch = cpa_epoch_seen();
+	struct cpa_object *o;
 
+	if (cpa_is_off_in(epoch))
+		return REAL(pthread_spin_unlock)(s);
+	o = cpa_lock_known((const void *)s, CPA_SPIN, epoch);
 	if (unlikely(!o))
 		unlocking(s, CPA_CALLER());
 	else if (!cpa_lock_is_used(o) || !cpa_lock_exit_untimed(o))
