@@ -59,7 +59,7 @@ KNOWN_OBJ  := $(call objects,prog,$(wildcard $(KNOWN_SRC)))
 
 UNIT    := $(call programs,$(wildcard tests/unit/test_*.c))
 TOOLED  := $(UNIT) $(call programs,$(wildcard tests/property/*.c tests/torture/*.c)) \
-	$(O)/benchmarks/rebuild
+	$(O)/benchmarks/rebuild $(O)/tests/e2e/flip
 TARGETS := $(call programs,$(filter-out $(KNOWN_SRC),$(wildcard tests/programs/*.c)))
 TARGETS_CXX := $(call programs,$(wildcard tests/programs/*.cpp))
 # Loaded into programs.

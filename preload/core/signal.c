@@ -114,6 +114,15 @@ static bool lies_in(const stack_t *stack, uint64_t address)
 	return address - (uint64_t)stack->ss_sp < stack->ss_size;
 }
 
+bool cpa_signal_has_room(uint64_t bytes)
+{
+	uint64_t here = (uint64_t)__builtin_frame_address(0);
+	stack_t other;
+
+	return !cpa_kernel(SYS_sigaltstack, NULL, &other) &&
+	       !(other.ss_flags & SS_ONSTACK && here - (uint64_t)other.ss_sp < bytes);
+}
+
 bool cpa_signal_leaves(uint64_t from, uint64_t target)
 {
 	uint64_t here = (uint64_t)__builtin_frame_address(0);

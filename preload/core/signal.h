@@ -45,4 +45,7 @@ CPA_HIDDEN void cpa_signal_fini(void);
  */
 CPA_HIDDEN bool cpa_signal_leaves(uint64_t from, uint64_t target);
 
+/* Return false if the thread runs on an alternate stack that has fewer than @bytes left. */
+CPA_HIDDEN bool cpa_signal_has_room(uint64_t bytes);
+
 #endif

@@ -13,6 +13,9 @@
 #include "shadow/store/epoch.h"
 #include "shadow/edge/part.h"
 
+/* Stack that the border of a part takes at most: copies of two paths, and what calls them. */
+#define ROOM 8192u
+
 static uint64_t wall_of(const struct cpa_elapsed *e)
 {
 	return e->process + e->runqueue + e->external;
@@ -243,6 +246,11 @@ struct cpa_worker *cpa_enter_slow(struct cpa_worker *w)
 		return NULL;
 	err = errno;
 	cpa_reenter();
+	if (!cpa_signal_has_room(ROOM)) { /* a later call meets the border */
+		cpa_tls.inside = false;
+		errno = err;
+		return NULL;
+	}
 	/* Signals are held: this allocates, and a signal handler must not jump out of it. */
 	before = cpa_signal_hold();
 	if (!w)

@@ -14,6 +14,7 @@ import json
 import math
 import os
 import pathlib
+import random
 import re
 import subprocess
 import sys
@@ -85,6 +86,24 @@ class Run:
             self.out = out.read().decode(errors="replace").splitlines()
             self.err = err.read().decode(errors="replace").splitlines()
         self.seconds = time.monotonic() - self.begin
+
+
+class Flips:
+    """With --flip: while the block runs, sessions at @prefix are switched on and off at random."""
+
+    def __init__(self, arguments, prefix):
+        seed = str(random.randrange(1 << 31))
+        self.command = [str(arguments.build / "tests/e2e/flip"), str(prefix), seed]
+        self.wanted, self.seed = arguments.flip, seed
+
+    def __enter__(self):
+        if self.wanted:
+            self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, text=True)
+
+    def __exit__(self, *_):
+        if self.wanted:
+            self.process.terminate()
+            print(f"# {self.process.communicate()[0].strip()} switches, seed {self.seed}")
 
 
 def clean_environment():
@@ -192,7 +211,8 @@ def check_program(
     libraries = [str(arguments.build / "libcpa.so"), *preload]
     # Children that are other programs have their own profiles, where the pattern is as by default.
     environment.update(LD_PRELOAD=":".join(libraries), CPA_OUTPUT=str(folder / f"{label}.%e.%p"))
-    profiled = Run(command, environment, **options)
+    with Flips(arguments, folder / f"{label}."):
+        profiled = Run(command, environment, **options)
     compare(results, label, native, profiled)
     for each in folder.glob(f"{label}.{pathlib.Path(command[0]).name}.*"):
         each.rename(dump)
@@ -241,6 +261,17 @@ def check_again(results, arguments, folder, natives):
         check_program(results, arguments, folder, label, command, settings=settings, **options)
 
 
+def check_flipped(results, arguments, folder, natives):
+    """While profiling is switched on and off at random moments, in any instruction of any wrapper."""
+    arguments.flip = True
+    for name in sorted(AGAIN & natives.keys()):
+        command = [str(arguments.build / "tests/conformance" / name)]
+        label, settings = f"{name}, flipped", {"CPA_SAMPLE_HZ": "1000"}
+        check_program(
+            results, arguments, folder, label, command, settings=settings, native=natives[name]
+        )
+
+
 def check_special(results, arguments, folder, programs):
     """Programs that need arguments or a surrounding."""
     ending = str(programs / "ending")
@@ -273,6 +304,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     build = os.environ.get("CPA_BUILD", "build")
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path(build))
+    parser.add_argument("--flip", action="store_true", help="switch profiling at random meanwhile")
     parser.add_argument("only", nargs="*", help="programs, default all")
     return parser.parse_args()
 
@@ -292,6 +324,7 @@ def main():
         natives[name] = check_program(results, arguments, folder, name, command)
     check_again(results, arguments, folder, natives)
     check_special(results, arguments, folder, programs)
+    check_flipped(results, arguments, folder, natives)
     return results.end(folder)
 
 
