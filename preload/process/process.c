@@ -23,6 +23,7 @@
 #include "preload/libc/pool.h"
 #include "preload/libc/settings.h"
 #include "preload/core/track.h"
+#include "preload/core/window.h"
 #include "preload/process/wait.h"
 #include "shadow/graph/checkpoint.h"
 #include "shadow/store/epoch.h"
@@ -371,26 +372,34 @@ void cpa_process_forking(void)
 {
 	struct cpa_worker *w;
 	uint32_t number;
+	bool in;
 
 	cpa_tls.child = 0;
 	if (!cpa_process_number || !*cpa_alive || is_in_handler())
 		return;
-	w = cpa_enter();
+	w = cpa_enter_any();
 	if (!w)
 		return;
+	in = cpa_window_is_in(w);
 	cpa_process_has_children = true;
-	cpa_event(w, CPA_EV_FORK, 0, 0);
-	cpa_journal_release(&w->self, NULL, 0, 1);
+	if (in) {
+		cpa_event(w, CPA_EV_FORK, 0, 0);
+		cpa_journal_release(&w->self, NULL, 0, 1);
+	}
 	number = cpa_process_claim(cpa_process_number);
 	if (number) {
 		struct cpa_process_row *p = cpa_process(number);
 
-		p->token = cpa_token_new(&w->self, &w->self.row->path);
-		p->epoch = w->window.epoch;
+		/* While profiling is off: the child begins in the next part. */
+		p->token = in ? cpa_token_new(&w->self, &w->self.row->path) : 0;
+		p->epoch = in ? w->window.epoch : 0;
 		p->name = cpa_process(cpa_process_number)->name;
 		cpa_tls.child = number;
 	}
-	cpa_done(w);
+	if (in)
+		cpa_done(w);
+	else
+		cpa_leave();
 }
 
 bool cpa_process_forked(void)

@@ -75,9 +75,9 @@ void cpa_seccomp_before_call(long number, const long argument[5])
 	if (!cpa_kernel_is_closed()) {
 		/*
 		 * A child of vfork() sets a filter for itself, not for the process whose memory it
-		 * uses.
+		 * uses. A child that has not joined is no process of the session, either.
 		 */
-		if (!cpa_process_is_this())
+		if (*cpa_alive && !cpa_process_is_this())
 			return;
 		end_profile(number == SYS_prctl && argument[0] == PR_SET_TSC ? "PR_SET_TSC" :
 									       "seccomp");
