@@ -183,6 +183,27 @@ static uint64_t longest(struct cpa_control *control)
 	return len;
 }
 
+void cpa_control_cost(struct cpa_control *control, struct cpa_control_cost *cost)
+{
+	const struct cpa_header *h = control->header;
+	uint64_t ns = h->last_ns - h->start_ns, ticks = h->last_ticks - h->start_ticks;
+	const struct cpa_thread *thread;
+
+	/* Relaxed, all: the threads go on meanwhile. */
+	*cost = (struct cpa_control_cost){
+		.untimed = __atomic_load_n(&h->diag[CPA_DIAG_UNTIMED], __ATOMIC_RELAXED),
+		.samples = __atomic_load_n(&h->diag[CPA_DIAG_SAMPLES], __ATOMIC_RELAXED),
+		.ticks_per_ns = ns ? (double)ticks / (double)ns : 1,
+	};
+	for (uint32_t i = 1;
+	     i <= __atomic_load_n(&h->table[CPA_TABLE_THREADS].used, __ATOMIC_RELAXED) &&
+	     (thread = row_at(control, CPA_TABLE_THREADS, sizeof(*thread), i));
+	     i++) {
+		cost->process += __atomic_load_n(&thread->process, __ATOMIC_RELAXED);
+		cost->probe += __atomic_load_n(&thread->probe, __ATOMIC_RELAXED);
+	}
+}
+
 int cpa_control_mark(struct cpa_control *control, const char *name, char **error)
 {
 	struct cpa_mark *mark = NULL;

@@ -31,6 +31,14 @@ void cpa_control_close(struct cpa_control *control);
 /* Switch profiling on or off. It is an error if it is so already. */
 int cpa_control_switch(struct cpa_control *control, bool on, char **error);
 
+/* What profiling has cost so far, and the program has had, of CPU time. Sums of all threads. */
+struct cpa_control_cost {
+	uint64_t process, probe;   /* ticks: of the program, of cpa's operations */
+	uint64_t untimed, samples; /* uses of locks, and samples, whose cost is not in `probe` */
+	double ticks_per_ns;
+};
+void cpa_control_cost(struct cpa_control *control, struct cpa_control_cost *cost);
+
 /* Record the present moment as mark @name. */
 int cpa_control_mark(struct cpa_control *control, const char *name, char **error);
 

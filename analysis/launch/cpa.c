@@ -27,6 +27,7 @@
 
 static const char usage_text[] =
 	"usage: cpa run [-q] [-f] [-o FILE] [--delay TIME] [--duration TIME]\n"
+	"               [--budget SHARE]\n"
 	"               [--journal[=SIZE]] [--repeat N] [--] PROGRAM [ARGUMENT...]\n"
 	"       cpa report [OPTION...] [DUMP|PID]\n"
 	"       cpa view [OPTION...] [DUMP|PID]\n"
@@ -46,6 +47,9 @@ static const char usage_text[] =
 	"    --delay TIME        start profiling TIME (500ms, 30s, 2m, 1h) after PROGRAM's start\n"
 	"    --duration TIME     profile for TIME, then stop; cpa ctl and CPA_START() override "
 	"both\n"
+	"    --budget SHARE      profile in windows, so that cpa takes SHARE (2%, 0.5%) of PROGRAM's "
+	"CPU\n"
+	"                        time at most\n"
 	"    --journal[=SIZE]    also record each event, about 8 bytes each; the latest SIZE "
 	"bytes\n"
 	"                        (64K, 200M, 2G; default " DEFAULT_JOURNAL ") are kept\n"
@@ -247,6 +251,7 @@ static int run(const char *argv0, int argc, char **argv)
 		{ "quiet", no_argument, NULL, 'q' },
 		{ "delay", required_argument, NULL, 'd' },
 		{ "duration", required_argument, NULL, 't' },
+		{ "budget", required_argument, NULL, 'b' },
 		{ "journal", optional_argument, NULL, 'j' },
 		{ "repeat", required_argument, NULL, 'r' },
 		{ "help", no_argument, NULL, 'h' },
@@ -256,7 +261,7 @@ static int run(const char *argv0, int argc, char **argv)
 		   *source;
 	bool force = false, quiet = quiet_env && strcmp(quiet_env, "1") == 0;
 	char library[PATH_MAX], dump[PATH_MAX], exe[NAME_MAX + 1], fresh[PATH_MAX + NAME_MAX];
-	struct cpa_parts parts = { .session = dump };
+	struct cpa_parts parts = { .session = dump, .windows.session = dump };
 	struct cpa_repeat repeat = { .argv = argv };
 	struct cpa_program program;
 	struct cpa_child child;
@@ -285,6 +290,12 @@ static int run(const char *argv0, int argc, char **argv)
 				"30s)",
 				option == 'd' ? "delay" : "duration", optarg);
 			return CPA_EXIT_USAGE;
+		case 'b':
+			if (cpa_windows_budget(optarg, &parts.windows.budget))
+				break;
+			cpa_complain("run: --budget %s: not a share from 0.01%% to 100%% (as 2%%)",
+				     optarg);
+			return CPA_EXIT_USAGE;
 		case 'j':
 			journal = optarg ? optarg : DEFAULT_JOURNAL;
 			break;
@@ -307,6 +318,10 @@ static int run(const char *argv0, int argc, char **argv)
 	}
 	if (output && !*output) {
 		cpa_complain("run: --output is empty (name a file)");
+		return CPA_EXIT_USAGE;
+	}
+	if (parts.windows.budget > 0 && (parts.delay_ns || parts.duration_ns)) {
+		cpa_complain("run: --budget: not together with --delay or --duration");
 		return CPA_EXIT_USAGE;
 	}
 	if ((ret = check_journal(journal, argv[optind - 1], argv[optind])))
@@ -338,8 +353,8 @@ static int run(const char *argv0, int argc, char **argv)
 	if (preload(library, program.image) < 0 || unsetenv("CPA_SESSION") < 0 ||
 	    (output && setenv("CPA_OUTPUT", output, 1) < 0) ||
 	    (journal && setenv("CPA_JOURNAL", journal, 1) < 0) ||
-	    ((parts.delay_ns || parts.duration_ns) &&
-	     setenv("CPA_START", parts.delay_ns ? "off" : "on", 1) < 0)) {
+	    ((parts.delay_ns || parts.duration_ns || parts.windows.budget > 0) &&
+	     setenv("CPA_START", parts.duration_ns && !parts.delay_ns ? "on" : "off", 1) < 0)) {
 		cpa_complain("cannot set the environment: %s", strerror(errno));
 		return CPA_EXIT_CANNOT_EXECUTE;
 	}

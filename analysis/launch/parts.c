@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/launch/parts.c - profile a part of a run: after a delay, for a duration */
 #include "analysis/launch/parts.h"
 
 #include <stdlib.h>
@@ -38,10 +37,12 @@ static bool starts(const struct cpa_parts *parts)
 	return parts->done == 0 && parts->delay_ns;
 }
 
-uint64_t cpa_parts_next(const struct cpa_parts *parts)
+uint64_t cpa_parts_next(struct cpa_parts *parts)
 {
 	unsigned first = parts->delay_ns ? 1 : 0;
 
+	if (parts->windows.budget > 0)
+		return cpa_windows_next(&parts->windows);
 	if (starts(parts))
 		return parts->delay_ns;
 	return parts->duration_ns && parts->done == first ? parts->delay_ns + parts->duration_ns :
@@ -53,6 +54,10 @@ void cpa_parts_act(struct cpa_parts *parts, uint64_t now)
 	struct cpa_control control;
 	char *error = NULL;
 
+	if (parts->windows.budget > 0) {
+		cpa_windows_act(&parts->windows, now);
+		return;
+	}
 	if (cpa_control_open(&control, parts->session, &error) == 0) {
 		/* It may be in that state already, as the program may switch too. */
 		cpa_control_switch(&control, starts(parts), &error);

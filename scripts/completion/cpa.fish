@@ -30,6 +30,7 @@ __cpa_option run -s f -l force -d 'replace FILE if it exists'
 __cpa_option run -s q -l quiet -d 'print neither verdict nor the place of the profile'
 __cpa_option run -l delay -x -d 'start profiling after TIME'
 __cpa_option run -l duration -x -d 'profile for TIME'
+__cpa_option run -l budget -x -d 'profile in windows that take SHARE of the CPU time'
 __cpa_option run -l journal -d 'also record each event'
 __cpa_option run -l repeat -x -d 'run so many times'
 

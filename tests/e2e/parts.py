@@ -209,6 +209,34 @@ def by_time(tap):
         tap.result(finish(start("--delay", wrong)) == 2, f"--delay '{wrong}': wrong usage, 2")
 
 
+def budgets(tap):
+    """Windows; when they are is chance, but for programs that cost much more or less."""
+    dump = f"{TMP}/budget.dump"
+    env = environment(dump)
+    del env["LD_PRELOAD"]
+
+    def profile(budget, *program):
+        if os.path.exists(dump):
+            os.unlink(dump)
+        done = subprocess.run([f"{BUILD}/cpa", "run", "-q", "-o", dump, "--budget", budget, "--",
+                               *program], env=env, stdout=subprocess.DEVNULL)
+        return done.returncode, done.returncode < 2 and report(dump)
+
+    busy = f"{BUILD}/tests/programs/trylock_loop"
+    status, found = profile("100%", busy)
+    part, run = found["parts"], found["program"]["run_s"]
+    tap.result(status == 0 and len(part) == 1 and 0 < part[0]["from_s"] and
+               part[0]["to_s"] > 0.99 * run, f"within the budget: one window to the end: {part}")
+    sums(tap, "within the budget", found)
+    status, found = profile("0.01%", busy)
+    part = found["parts"]
+    tap.result(status == 0 and 0 < found["program"]["wall_s"] < found["program"]["run_s"] and
+               part[0]["from_s"] > 0, f"a small budget: windows: {part}")
+    sums(tap, "a small budget", found)
+    for wrong in ("", "2", "%", "0%", "101%", "-1%", "1e1%", "2%%", "nan%"):
+        tap.result(profile(wrong, "true")[0] == 2, f"--budget '{wrong}': wrong usage, 2")
+
+
 def jumps(tap):
     """Out of a wait, by a signal handler, and then a border; or only about in the handler."""
     dump = f"{TMP}/jump.dump"
@@ -253,6 +281,7 @@ def main():
     jumps(tap)
     from_outside(tap)
     by_time(tap)
+    budgets(tap)
     at_random(tap)
     print(f"1..{tap.number}")
     return 1 if tap.failed else 0
