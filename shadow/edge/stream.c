@@ -93,6 +93,54 @@ static void put(struct cpa_self *self, uint64_t *cell, uint64_t word)
 	}
 }
 
+static void put_last(struct cpa_self *self, struct cpa_stream_record *record)
+{
+	struct cpa_stream *s = record->stream;
+
+	record->place = __atomic_fetch_add(&s->records, 1, __ATOMIC_RELAXED);
+	record->cell = &s->record[record->place % CPA_STREAM_RECORDS];
+	put(self, record->cell, CPA_CELL_PIN | record->token);
+}
+
+/*
+ * While the write was under way, others needed the place of its record: put a new one behind all. The
+ * thread's path is what it was. Return whether there is space.
+ */
+static __attribute__((noinline)) bool put_again(struct cpa_self *self,
+						struct cpa_stream_record *record)
+{
+	cpa_cell_unpin(self, record->cell, record->token);
+	record->token = token_new(self, 0, CPA_STREAM_OPEN);
+	if (record->token)
+		put_last(self, record);
+	return record->token;
+}
+
+/*
+ * Put the record's token where the thread's last write failed, if that left a record of no bytes there.
+ * False: it has been read over, or its place was needed.
+ */
+static bool use_again(struct cpa_self *self, struct cpa_stream_record *record)
+{
+	struct cpa_stream *s = record->stream;
+	uint64_t place = self->failed_place, *cell = &s->record[place % CPA_STREAM_RECORDS];
+	uint32_t old;
+
+	self->failed = NULL;
+	if (place < cpa_stream_first_place(s, get(&s->records)) || !(old = cpa_cell_pin(cell)))
+		return false;
+	/* Another record of no bytes of this thread would do as well. */
+	if (cpa_token(old)->path.owner != self->row->path.owner ||
+	    get(&cpa_token(old)->key) != get(&cpa_token(old)->payload) ||
+	    !cpa_cell_replace(self, cell, old, CPA_CELL_PIN | record->token)) {
+		cpa_cell_unpin(self, cell, old);
+		return false;
+	}
+	record->place = place;
+	record->cell = cell;
+	return true;
+}
+
 void cpa_stream_write_begin(struct cpa_self *self, struct cpa_stream *s,
 			    struct cpa_stream_record *record)
 {
@@ -103,11 +151,9 @@ void cpa_stream_write_begin(struct cpa_self *self, struct cpa_stream *s,
 	take_part(self, s->writer);
 	cpa_journal_release(self, NULL, 0, 0);
 	record->token = token_new(self, begin & CPA_STREAM_BYTES, CPA_STREAM_OPEN);
-	if (unlikely(!record->token))
+	if (unlikely(!record->token) || unlikely(self->failed == s && use_again(self, record)))
 		return;
-	record->place = __atomic_fetch_add(&s->records, 1, __ATOMIC_RELAXED);
-	record->cell = &s->record[record->place % CPA_STREAM_RECORDS];
-	put(self, record->cell, CPA_CELL_PIN | record->token);
+	put_last(self, record);
 }
 
 bool cpa_stream_write_failed(struct cpa_self *self, struct cpa_stream_record *record)
@@ -131,6 +177,13 @@ void cpa_stream_write_end(struct cpa_self *self, struct cpa_stream_record *recor
 
 	if (unlikely(!record->cell || (!bytes && cpa_stream_write_failed(self, record))))
 		return;
+	if (unlikely(!bytes)) {
+		self->failed = s;
+		self->failed_place = record->place;
+	} else if (unlikely((uint32_t)get(record->cell) != record->token &&
+			    !put_again(self, record))) {
+		return;
+	}
 	begin &= CPA_STREAM_BYTES;
 	/* Relaxed: a reader that finds it open still takes it for that. */
 	__atomic_store_n(&cpa_token(record->token)->key, begin, __ATOMIC_RELAXED);
@@ -209,8 +262,10 @@ static bool find(struct cpa_self *self, struct cpa_stream *s, uint64_t from,
 {
 	uint64_t places = __atomic_load_n(&s->records, __ATOMIC_RELAXED), known = from;
 	struct open open = { 0 };
+	unsigned behind = 0;
 
-	for (uint64_t i = cpa_stream_first_place(s, places); i < places; i++) {
+	for (uint64_t i = cpa_stream_first_place(s, places);
+	     i < places && behind < CPA_STREAM_BEHIND; i++) {
 		uint64_t *cell = &s->record[i % CPA_STREAM_RECORDS];
 		uint32_t token = cpa_cell_pin(cell);
 		uint64_t begin, end;
@@ -226,8 +281,7 @@ static bool find(struct cpa_self *self, struct cpa_stream *s, uint64_t from,
 			known = end > known ? end : known;
 		} else {
 			cpa_cell_unpin(self, cell, token);
-			if (begin >= f->end)
-				break;
+			behind += begin >= f->end;
 		}
 	}
 	if (open.count && known < f->end)
@@ -379,8 +433,10 @@ static void sweep(struct cpa_self *self, struct cpa_stream_found *f, uint64_t no
 			return;
 		}
 		count_stay(s, cpa_token(token), now);
-		if (!cpa_cell_replace(self, cell, token, 0))
+		if (!cpa_cell_replace(self, cell, token, 0)) {
 			cpa_cell_unpin(self, cell, token);
+			return; /* another reader goes on; or the writer uses the place again */
+		}
 		/* Relaxed: where to look first; all before were read, whoever stores it last. */
 		__atomic_store_n(&s->tail, i + 1, __ATOMIC_RELAXED);
 	}

@@ -17,6 +17,11 @@
  *   read       -      -     -
  *   close      -      -     -
  *
+ * Writes that are under way together may go through in another order than they began: the bytes of a record
+ * may come behind those of up to CPA_STREAM_BEHIND later ones. A write that failed left no bytes: its place
+ * is given back, or used again by the thread's next write of the stream. So threads that try a full pipe
+ * over and over, without to block, drop no records.
+ *
  * I1  A record's writer has it pinned until it is closed: what it closes is the same record still.
  * I2  Records below `tail` were read to their ends, or dropped.
  * I3  A process may be killed at any point. What it leaves is a record that stays open, a place
@@ -34,6 +39,8 @@
  * paths, so the length of the reader's path is right; savings may be too large.
  */
 #define CPA_STREAM_OWNERS 16u
+
+#define CPA_STREAM_BEHIND 32u
 
 #define CPA_STREAM_OPEN UINT64_MAX /* payload of a record whose write has not returned */
 

@@ -45,6 +45,9 @@ struct cpa_self {
 		uint32_t owner;
 		uint64_t released;
 	} joined[CPA_JOINED];
+	/* The latest write of the thread that failed and left a record: shadow/edge/stream.h. */
+	struct cpa_stream *failed;
+	uint64_t failed_place;
 	/* Free tokens, linked through free_next. */
 	struct cpa_token *free_tokens;
 	uint32_t free_token_count;

@@ -2,8 +2,9 @@
 /*
  * tests/property/streams.c - random writes and reads of a stream against the bytes themselves
  *
- * A few threads write, read and close, one at a time, in random order and sizes; a write may be short,
- * or fail, and a read may come back before the write of its bytes does. The reference keeps for each
+ * A few threads write, read and close, in random order and sizes; a write may be short, or fail, several
+ * may be under way and go through in another order than they began, one that failed is tried again and
+ * again, as on a full pipe that does not block, and a read may come back before the write of its bytes does. The reference keeps for each
  * byte the length of the path of who wrote it. A read is as long as its own path and the longest of its
  * bytes' writers; the end of the stream as the longest of all who closed it. CPA_SEED=n repeats a run,
  * CPA_LONG=1 runs more.
@@ -19,6 +20,8 @@
 #define BYTES	20000u
 #define MOST	50u /* bytes of a write */
 #define RUNS	300u
+#define PENDING 4u /* writes that are under way, at most */
+#define RETRIES 200u
 
 enum claim { LENGTH, MATCHED, END, ALL_FREED, CLAIMS };
 
@@ -37,6 +40,14 @@ static struct {
 } byte[BYTES];
 static uint64_t clock_now, closed;
 static unsigned written, taken;
+
+/* Writes that have begun and did not go through yet. The threads are in no other call. */
+static struct {
+	unsigned thread;
+	struct cpa_stream_record record;
+	uint64_t len, released; /* of its path */
+} pending[PENDING];
+static unsigned pendings;
 
 static struct cpa_self *at_next_event(struct rnd *r, unsigned i)
 {
@@ -85,10 +96,54 @@ static void do_write(struct rnd *r, struct cpa_stream *s, unsigned i, unsigned n
 
 	cpa_stream_write_begin(self, s, &record);
 	own(written, n, self->row->path.len, self->row->path.released);
-	if (n && taken == written && rnd_percent(r, 40))
+	/* Of several writes under way it would not be known whose bytes these are. */
+	if (n && taken == written && !pendings && rnd_percent(r, 40))
 		do_read(r, s, other, 1 + (unsigned)rnd_below(r, n));
 	cpa_stream_write_end(self, &record, n);
 	written += n;
+}
+
+static bool is_in_write(unsigned i)
+{
+	for (unsigned k = 0; k < pendings; k++)
+		if (pending[k].thread == i)
+			return true;
+	return false;
+}
+
+/* Thread @i begins a write, which the pipe has no room for now. */
+static void do_begin(struct rnd *r, struct cpa_stream *s, unsigned i)
+{
+	struct cpa_self *self = at_next_event(r, i);
+
+	pending[pendings].thread = i;
+	pending[pendings].len = self->row->path.len;
+	pending[pendings].released = self->row->path.released;
+	cpa_stream_write_begin(self, s, &pending[pendings++].record);
+}
+
+/* One of the writes under way goes through, with @n bytes; 0: it fails. */
+static void do_finish(struct rnd *r, unsigned n)
+{
+	unsigned k = (unsigned)rnd_below(r, pendings);
+
+	own(written, n, pending[k].len, pending[k].released);
+	cpa_stream_write_end(&thread[pending[k].thread], &pending[k].record, n);
+	written += n;
+	pending[k] = pending[--pendings];
+}
+
+/* Threads that find the pipe full try again, in any order. */
+static void do_retries(struct rnd *r, struct cpa_stream *s)
+{
+	for (unsigned n = 0; n < RETRIES; n++) {
+		unsigned i = (unsigned)rnd_below(r, PENDING); /* the same few */
+
+		if (pendings && rnd_percent(r, 50))
+			do_finish(r, 0);
+		else if (pendings < PENDING && !is_in_write(i))
+			do_begin(r, s, i);
+	}
 }
 
 static void do_end(struct rnd *r, struct cpa_stream *s, unsigned i)
@@ -111,6 +166,22 @@ static void run_steps(struct rnd *r, struct cpa_stream *s)
 	for (unsigned step = 0; step < STEPS && written + MOST < BYTES; step++) {
 		unsigned i = (unsigned)rnd_below(r, THREADS);
 
+		if (is_in_write(i))
+			continue;
+		if (pendings < PENDING && rnd_percent(r, 20)) {
+			do_begin(r, s, i);
+			unread++;
+			continue;
+		}
+		if (pendings && rnd_percent(r, 20)) {
+			do_finish(r, rnd_percent(r, 30) ? 0 : (unsigned)rnd_below(r, MOST));
+			continue;
+		}
+		if (rnd_percent(r, 1) && unread + PENDING < CPA_STREAM_RECORDS) {
+			do_retries(r, s);
+			unread += PENDING;
+			continue;
+		}
 		/* Beyond CPA_STREAM_RECORDS old ones are dropped: tests/unit/test_stream.c. */
 		if (taken < written && (unread >= CPA_STREAM_RECORDS || rnd_percent(r, 45))) {
 			unsigned n = 1 + (unsigned)rnd_below(r, written - taken);
@@ -128,8 +199,11 @@ static void run_steps(struct rnd *r, struct cpa_stream *s)
 								    closed;
 		}
 	}
-	if (taken < written)
-		do_read(r, s, 0, written - taken);
+	while (pendings)
+		do_finish(r, 0);
+	do_begin(r, s, 1);
+	do_finish(r, 1);
+	do_read(r, s, 0, written - taken);
 	if (closed)
 		for (unsigned i = 0; i < THREADS; i++)
 			do_end(r, s, i);
@@ -145,7 +219,7 @@ static void run_once(uint64_t number)
 		abort();
 	memset(thread, 0, sizeof(thread));
 	clock_now = 1;
-	written = taken = 0;
+	written = taken = pendings = 0;
 	closed = 0;
 	for (uint32_t i = 0; i < THREADS; i++) {
 		struct cpa_wait w = { .now = 1 };
