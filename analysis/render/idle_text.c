@@ -2,6 +2,7 @@
 /* analysis/render/idle_text.c - the table of idle time and of waits for nobody known */
 #include "analysis/render/sections.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/util/format.h"

@@ -44,7 +44,7 @@ struct cpa_clock {
 /* Times between two stamps, in ticks. process + runqueue + external = wall time. */
 struct cpa_elapsed {
 	uint64_t process, runqueue, external;
-	bool device; /* if `external`: the thread had a device read or write meanwhile */
+	bool device; /* if `external`: the thread read from a device meanwhile */
 };
 
 /* The observed path starts now. Called before anything else. */
