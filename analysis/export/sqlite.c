@@ -32,7 +32,7 @@ static const struct table tables[] = {
 	  "observed_segments.process_s observed_segments.external_s observed_segments.runqueue_s "
 	  "observed_segments.handoff_s observed_segments.probe_s" },
 	{ "verdict", "verdict", NULL, NULL, false,
-	  "kind sentence action beside command critical_path_s least_s after_s others_s" },
+	  "kind doubt sentence action beside command critical_path_s least_s after_s others_s" },
 	{ "parts", "parts", NULL, NULL, false, "from_s to_s" },
 	{ "processes", "processes", NULL, NULL, false,
 	  "number=id parent pid name count threads programs state status start_s end_s " TIMES },

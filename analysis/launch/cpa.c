@@ -5,6 +5,7 @@
 
 #include "analysis/launch/child.h"
 #include "analysis/launch/folder.h"
+#include "analysis/launch/load.h"
 #include "analysis/launch/output.h"
 #include "analysis/launch/program.h"
 #include "analysis/launch/repeat.h"
@@ -265,6 +266,7 @@ static int run(const char *argv0, int argc, char **argv)
 	struct cpa_repeat repeat = { .argv = argv };
 	struct cpa_program program;
 	struct cpa_child child;
+	struct cpa_load load;
 	int option, ret, status;
 	static char name[] = "cpa run";
 
@@ -358,6 +360,7 @@ static int run(const char *argv0, int argc, char **argv)
 		cpa_complain("cannot set the environment: %s", strerror(errno));
 		return CPA_EXIT_CANNOT_EXECUTE;
 	}
+	load = cpa_load_now();
 	ret = cpa_child_start(&child, program.path, argv + optind);
 	if (ret < 0) {
 		cpa_complain("%s: cannot be started: %s", program.path, strerror(-ret));
@@ -367,7 +370,8 @@ static int run(const char *argv0, int argc, char **argv)
 		dump[0] = '\0';
 	status = cpa_child_wait(&child, &parts);
 	if (dump[0]) {
-		cpa_output_ended(dump, child.pid, status);
+		load = cpa_load_since(&load);
+		cpa_output_ended(dump, child.pid, status, &load);
 		unload();
 		if (!quiet)
 			name_next(argv0, dump, &child.old_mask);

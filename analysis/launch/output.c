@@ -121,7 +121,7 @@ static void trim(const struct cpa_control *control)
 			     strerror(errno));
 }
 
-void cpa_output_ended(const char *name, pid_t pid, int status)
+void cpa_output_ended(const char *name, pid_t pid, int status, const struct cpa_load *load)
 {
 	struct cpa_control control;
 	char *error = NULL;
@@ -132,6 +132,7 @@ void cpa_output_ended(const char *name, pid_t pid, int status)
 	}
 	if (control.header->pid == (uint32_t)pid) {
 		cpa_control_ended(&control, status);
+		control.header->load = *load;
 		trim(&control);
 	}
 	cpa_control_close(&control);

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "shadow/format/layout.h"
+
 /*
  * Write to @name the file name that the library makes from @pattern in program @exe with process id
  * @pid; 0: not known yet, "PID" stands for it. Return -1 if it does not fit.
@@ -27,9 +29,9 @@ int cpa_output_check(const char *pattern, const char *source, const char *exe, b
 
 /*
  * The program @pid has ended with wait status @status: record that in its profile @name, and
- * truncate the file to its used size. If others may write to the folder, @name may be another file
+ * truncate the file to its used size. @load: who used the processors meanwhile. If others may write to the folder, @name may be another file
  * by now, which is left alone.
  */
-void cpa_output_ended(const char *name, pid_t pid, int status);
+void cpa_output_ended(const char *name, pid_t pid, int status, const struct cpa_load *load);
 
 #endif

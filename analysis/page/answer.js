@@ -59,6 +59,7 @@ function tiles() {
 function answer() {
 	const verdict = report.verdict;
 	return section('answer', 'What decided how long the run took', null,
+		verdict.doubt ? el('p', { cls: 'note' }, verdict.doubt) : null,
 		el('p', { cls: 'lead' }, verdict.sentence),
 		el('p', {}, verdict.action),
 		verdict.beside ? el('p', {}, verdict.beside) : null,

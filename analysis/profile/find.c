@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/profile/balance.h"
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 
@@ -38,13 +39,35 @@ bool cpa_is_contested_lock(const struct cpa_profile *profile,
 	return component->kind == CPA_LOCK && cpa_is_contested(profile, component);
 }
 
+bool cpa_is_short_queue(const struct cpa_profile *profile,
+			const struct cpa_component_figures *component)
+{
+	uint64_t items = 0;
+
+	if (component->kind != CPA_QUEUE)
+		return false;
+	for (size_t i = 0; i < profile->queues; i++)
+		if (profile->queue[i].slot == component->slot)
+			items += profile->queue[i].dequeued;
+	return items < CPA_BALANCE_ITEMS;
+}
+
 bool cpa_is_work(const struct cpa_profile *profile, const struct cpa_component_figures *component)
 {
 	if (component->kind == CPA_FUNCTION)
 		return component->slot != CPA_SLOT_UNSAMPLED && !component->shared;
 	if (component->kind == CPA_LOCK)
 		return cpa_is_contested(profile, component);
-	return component->kind != CPA_EXTERNAL && component->kind != CPA_THREAD;
+	return component->kind != CPA_EXTERNAL && component->kind != CPA_THREAD &&
+	       !cpa_is_short_queue(profile, component);
+}
+
+bool cpa_comes_last(const struct cpa_profile *profile,
+		    const struct cpa_component_figures *component)
+{
+	return (component->kind == CPA_FUNCTION && component->shared) ||
+	       (component->kind == CPA_LOCK && !cpa_is_contested(profile, component)) ||
+	       cpa_is_short_queue(profile, component);
 }
 
 bool cpa_is_external(const struct cpa_profile *profile,

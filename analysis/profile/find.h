@@ -17,6 +17,18 @@ cpa_sort cpa_is_contested;
 cpa_sort cpa_is_contested_lock; /* a lock, and that */
 
 /*
+ * Whether @component comes last in tables: rows of many functions help nobody, nor do locks that make
+ * nobody wait, nor queues of few items.
+ */
+cpa_sort cpa_comes_last;
+
+/*
+ * Whether a queue had so few items that each is rather a thread's start, as in a pool whose threads run
+ * one long function each: what they do says less about the queue than about the threads.
+ */
+cpa_sort cpa_is_short_queue;
+
+/*
  * Whether the code of @component can be made cheaper: not a wait, not all code of a thread, and not
  * one of many functions.
  */

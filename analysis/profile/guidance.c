@@ -17,7 +17,6 @@
 #define SHARE_WAITED	 0.10 /* waits for one lock class, of the threads' CPU time */
 #define SHARE_PROBE	 0.05
 #define SHARE_UNSAMPLED	 0.10 /* of CPU time */
-#define SHARE_UNSEEN	 0.10 /* of the observed path, or of all threads' time */
 #define SHARE_BLOCKED	 0.75 /* of the critical path: external time, which other programs decide */
 #define SHARE_IDLE	 0.50 /* of the observed path */
 #define EXPLAINS_BETTER	 2.0  /* an external or thread must save this much more */
@@ -257,70 +256,12 @@ static void warn_of_waiting(struct cpa_guidance *guidance, const struct cpa_prof
 		     idle->name, describe_idle(idle->name));
 }
 
-/*
- * The loaded library whose threads wait by direct system calls, without a call that cpa wraps;
- * NULL: none.
- */
-static const char *find_own_waits(const struct cpa_profile *profile)
-{
-	static const char *const libraries[] = { "libgomp.so", "libtbb.so", "libomp.so",
-						 "libiomp5.so" };
-
-	for (size_t i = 0; i < profile->threads; i++)
-		for (size_t k = 0; k < ARRAY_SIZE(libraries); k++)
-			if (strncmp(profile->thread[i].start_routine, libraries[k],
-				    strlen(libraries[k])) == 0)
-				return libraries[k];
-	return NULL;
-}
-
-static void warn_of_own_waits(struct cpa_guidance *guidance, const struct cpa_profile *profile)
-{
-	const struct cpa_component_figures *other = cpa_find_external(profile, "blocked");
-	const char *library = other ? find_own_waits(profile) : NULL;
-	const struct cpa_program_figures *program = &profile->program;
-
-	if (library && other->observed_path_s > SHARE_UNSEEN * program->observed_path_s)
-		warn(guidance,
-		     "Threads of %s wait for each other by system calls that cpa cannot see. "
-		     "These waits are %s of the observed path; the work they waited for is "
-		     "missing from both paths.",
-		     library,
-		     cpa_format_percent(other->observed_path_s, program->observed_path_s).text);
-}
-
-/* How much of the threads' lives, or of the observed path, nobody knows what it was waited for. */
-static void warn_of_unseen(struct cpa_guidance *guidance, const struct cpa_profile *profile)
-{
-	const struct cpa_component_figures *most = most_of(profile, CPA_EXT_WAIT);
-	const struct cpa_program_figures *program = &profile->program;
-	double path = program->segment_blocked_s[CPA_EXT_WAIT];
-	double all = program->blocked_s[CPA_EXT_WAIT], lived = 0;
-
-	for (size_t i = 0; i < profile->threads; i++)
-		lived += profile->thread[i].lived_s;
-	if (path > SHARE_UNSEEN * program->observed_path_s)
-		warn(guidance,
-		     "For %s of the observed path (%s) cpa did not see what threads waited for%s%s: "
-		     "that work is missing, and both paths may be off by as much.",
-		     cpa_format_percent(path, program->observed_path_s).text,
-		     cpa_format_seconds(path).text, most ? ", most of it " : "",
-		     most ? most->name : "");
-	else if (lived > 0 && all > SHARE_UNSEEN * lived)
-		warn(guidance,
-		     "For %s of the threads' time (%s) cpa did not see what they waited for%s%s: "
-		     "edges of the critical path may be missing, and it may be too short.",
-		     cpa_format_percent(all, lived).text, cpa_format_seconds(all).text,
-		     most ? ", most of it " : "", most ? most->name : "");
-}
-
 static void add_warnings(struct cpa_guidance *guidance, const struct cpa_profile *profile,
 			 const struct cpa_verdict *verdict)
 {
 	const struct cpa_program_figures *program = &profile->program;
 	double probe = program->segment_s[CPA_TIME_PROBE];
 
-	warn_of_unseen(guidance, profile);
 	if (probe > SHARE_PROBE * program->observed_path_s)
 		warn(guidance,
 		     "The profiler itself takes %s of the observed path: without it the program "
@@ -341,7 +282,6 @@ static void add_warnings(struct cpa_guidance *guidance, const struct cpa_profile
 			     "of all functions are too small.",
 			     cpa_format_percent(component->total_s, program->cpu_s).text);
 	}
-	warn_of_own_waits(guidance, profile);
 	if (!says(verdict, "idle") && !says(verdict, "io"))
 		warn_of_waiting(guidance, profile);
 }

@@ -9,7 +9,9 @@
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 
-#define MOST_NAMES 3 /* library names listed in one note */
+#define MOST_NAMES 3	/* library names listed in one note */
+#define LOADED	   0.10 /* of the processors' time: what others had is worth a note; */
+#define LOADED_S   0.10 /* and so long: the kernel counts in steps of 0.01 s */
 
 /*
  * By counter: the things counted, and what they do to the figures. The number stands between the two,
@@ -139,6 +141,11 @@ static const struct counter_note {
 		"Times that a thread noticed a switch of profiling only some 60 switches later",
 		"Its time is divided less exactly among the parts of the run.",
 	},
+	[CPA_DIAG_DELAYS_UNKNOWN] = {
+		"Threads whose time on the run queue the system does not show (schedstat)",
+		"That time counts as what the thread was blocked in before, or as hand-off: both may be "
+		"too large where processors are short.",
+	},
 	[CPA_DIAG_PART_ITEMS] = {
 		"Items that were in queues when profiling stopped, and were dropped",
 		"If they were dequeued later, the dequeue has no dependency.",
@@ -201,6 +208,19 @@ static void note_rows(struct cpa_build *build)
 				 dump->unsteady);
 }
 
+/* Threads of the first process that cpa had not met when it ended. */
+static uint64_t count_strangers(const struct cpa_build *build)
+{
+	const struct cpa_profile *profile = build->profile;
+	uint64_t all = build->dump->header.end_threads, known = 0;
+
+	for (size_t i = 0; i < profile->threads; i++)
+		known += profile->process && profile->thread[i].process == profile->process[0].id &&
+			 (profile->thread[i].state == CPA_THREAD_RUNNING ||
+			  profile->thread[i].state == CPA_THREAD_DETACHED);
+	return all > known ? all - known : 0;
+}
+
 /* Compare the kernel's CPU time of the process with the sum over the threads. */
 static void note_cpu(struct cpa_build *build)
 {
@@ -218,11 +238,23 @@ static void note_cpu(struct cpa_build *build)
 	if (header->epoch > CPA_EPOCH_ON || header->cpu_end_ns == 0 || fabs(kernel - ours) < 0.02 ||
 	    fabs(kernel - ours) < kernel / 20)
 		return;
-	cpa_profile_note(
-		profile,
-		"The kernel counted %.3f s of CPU time, but the threads' figures sum up to %.3f "
-		"s: some threads or activities are missing.",
-		kernel, ours);
+	if (kernel > ours) {
+		profile->diagnostics.missing_s = kernel - ours;
+		profile->diagnostics.strangers = count_strangers(build);
+	}
+	if (profile->diagnostics.strangers)
+		cpa_profile_note(
+			profile,
+			"Threads of the program that never met cpa: %" PRIu64
+			" at its end. The kernel counted %.3f s of CPU time, the other threads have "
+			"%.3f s.",
+			profile->diagnostics.strangers, kernel, ours);
+	else
+		cpa_profile_note(
+			profile,
+			"The kernel counted %.3f s of CPU time, but the threads' figures sum up to "
+			"%.3f s: some threads or activities are missing.",
+			kernel, ours);
 }
 
 /* Note the error bound of lock uses that were not timed. */
@@ -270,6 +302,18 @@ static void note_parts(struct cpa_build *build)
 			"know what they waited for, and %.3f s of these waits are on no critical "
 			"path.",
 			blocked);
+}
+
+/* Who used the processors. */
+static void take_load(struct cpa_build *build)
+{
+	const struct cpa_load *load = &build->dump->header.load;
+	struct cpa_processors_figures *figures = &build->profile->diagnostics.processors;
+	double own = fmax((double)load->own_ns * 1e-9, build->profile->program.cpu_s);
+
+	figures->all_s = (double)load->all_ns * 1e-9;
+	figures->others_s = fmax((double)load->busy_ns * 1e-9 - own, 0);
+	figures->stolen_s = (double)load->stolen_ns * 1e-9;
 }
 
 static void note_modules(struct cpa_build *build)
@@ -392,6 +436,7 @@ void cpa_build_diagnostics(struct cpa_build *build)
 	take_machine(build);
 	note_rows(build);
 	note_cpu(build);
+	take_load(build);
 	note_untimed(build);
 	cpa_build_process_notes(build);
 	cpa_build_stream_notes(build);

@@ -296,6 +296,13 @@ struct cpa_machine_figures {
 	uint64_t most_hz;   /* samples a second, where that was fewer than asked for; else 0 */
 };
 
+/* Who used the processors that the program could run on, while it ran; sums over them. */
+struct cpa_processors_figures {
+	double all_s;	 /* busy or not; 0: not known */
+	double others_s; /* by other programs */
+	double stolen_s; /* by a hypervisor */
+};
+
 struct cpa_diagnostics_figures {
 	double probe_s;
 	const char *clock;
@@ -310,6 +317,13 @@ struct cpa_diagnostics_figures {
 	uint64_t untimed, untimed_handoffs;
 	double untimed_handoffs_s;
 	uint64_t idle_sleeps; /* sleeps of threads that do little but sleep */
+	/*
+	 * CPU time that the kernel counted and no thread has; threads of the process, at its end, that cpa
+	 * did not know.
+	 */
+	double missing_s;
+	uint64_t strangers;
+	struct cpa_processors_figures processors;
 	size_t notes;
 	char **note; /* sentences */
 };

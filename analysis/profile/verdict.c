@@ -13,9 +13,28 @@
 #include "analysis/util/format.h"
 
 #define SIDE	     0.50 /* share of the path that makes a side of a queue or stream the slow one */
+#define LITTLE	     0.01 /* of the work: threads that have less do nothing but wait */
 #define SHARE_OTHERS 0.10 /* of the run's processors: taken by other programs */
 #define SHARE_READY  0.10 /* of the observed path */
 #define ALONE	     1.01 /* threads of a region, on average: it hardly ever had a second one */
+
+/* What @thread was blocked in services: idle time and waits are no work. */
+static double service_s(const struct cpa_profile *profile, const struct cpa_thread_figures *thread)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < thread->spends; i++) {
+		const struct cpa_spend_figures *spend = &thread->spend[i];
+		const struct cpa_component_figures *external =
+			spend->kind == CPA_EXTERNAL ?
+				cpa_profile_component(profile, spend->slot, CPA_EXTERNAL) :
+				NULL;
+
+		if (external && external->class == CPA_EXT_SERVICE)
+			sum += spend->seconds;
+	}
+	return sum;
+}
 
 static struct cpa_verdict_class sum_class(const struct cpa_profile *profile,
 					  const struct cpa_component_figures *component)
@@ -25,10 +44,11 @@ static struct cpa_verdict_class sum_class(const struct cpa_profile *profile,
 
 	for (size_t i = 0; i < profile->threads; i++) {
 		const struct cpa_thread_figures *thread = &profile->thread[i];
-		double work_s = thread->process_s + thread->external_s;
+		double work_s;
 
 		if (thread->slot != component->slot)
 			continue;
+		work_s = thread->process_s + service_s(profile, thread);
 		class.threads += 1 + thread->earlier;
 		class.work_s += work_s;
 		class.most_s = fmax(class.most_s, work_s);
@@ -216,16 +236,27 @@ static void find_region(struct cpa_facts *facts)
 	facts->serial_gain_s = fmin(facts->serial_gain_s, best->serial_s);
 }
 
+/* Whether threads of the class of @slot do more than wait. 0, of several classes: they do. */
+static bool does_work(const struct cpa_profile *profile, uint32_t slot)
+{
+	double work_s = 0;
+
+	for (size_t i = 0; i < profile->threads; i++)
+		if (profile->thread[i].slot == slot)
+			work_s += profile->thread[i].process_s;
+	return !slot || work_s >= LITTLE * profile->program.work_s;
+}
+
 /* The class of threads that @stream's other side waits for; NULL: none, or one of several. */
 static const struct cpa_component_figures *find_stage(const struct cpa_profile *profile,
 						      const struct cpa_stream_figures *stream)
 {
-	const char *limit = cpa_stream_limit(stream);
-	uint32_t slot = strcmp(limit, "writer") == 0 ? stream->from_slot :
-			strcmp(limit, "reader") == 0 ? stream->to_slot :
-						       0;
+	bool writer = strcmp(cpa_stream_limit(stream), "writer") == 0;
+	bool reader = strcmp(cpa_stream_limit(stream), "reader") == 0;
+	uint32_t slot = writer ? stream->from_slot : reader ? stream->to_slot : 0;
+	uint32_t other = writer ? stream->to_slot : stream->from_slot;
 
-	if (!cpa_stream_is_inside(stream) || !slot || stream->from_slot == stream->to_slot)
+	if (!cpa_stream_is_inside(stream) || !slot || slot == other || !does_work(profile, other))
 		return NULL;
 	return cpa_profile_component(profile, slot, CPA_THREAD);
 }
@@ -261,6 +292,7 @@ static struct cpa_facts find_facts(const struct cpa_profile *profile)
 	facts.capacity_s = facts.work_s / facts.processors;
 	facts.least_s = fmax(facts.path_s, facts.capacity_s);
 	facts.lock_gain_s = facts.lock ? facts.lock->saved_s : 0;
+	cpa_unexplained_init(&facts.unexplained, profile);
 	find_classes(&facts);
 	facts.serial_function = function_of(profile, &facts.serial);
 	find_region(&facts);
@@ -285,9 +317,17 @@ static double find_others(const struct cpa_profile *profile, double processors)
 /* Explain a run that took longer than its path and its work on so many processors. */
 static char *explain_rest(const struct cpa_verdict *verdict, const struct cpa_profile *profile)
 {
+	const struct cpa_processors_figures *processors = &profile->diagnostics.processors;
 	const struct cpa_program_figures *program = &profile->program;
 	double ready = program->segment_s[CPA_TIME_RUNQUEUE];
 
+	if (verdict->others_s > 0 && processors->others_s > SHARE_OTHERS * processors->all_s)
+		return cpa_format_text(
+			"The run took %s, more than it needs: other programs used %s of the %u "
+			"processor%s' time. Times on the critical path hold all the same.",
+			cpa_format_seconds(program->wall_s).text,
+			cpa_format_percent(processors->others_s, processors->all_s).text,
+			program->cores, program->cores == 1 ? "" : "s");
 	if (verdict->others_s > 0)
 		return cpa_format_text(
 			"The run took %s, more than it needs: other programs, or a limit on its "
@@ -322,10 +362,15 @@ void cpa_verdict_init(struct cpa_verdict *verdict, const struct cpa_profile *pro
 	if (!verdict->options)
 		verdict->options = xstrdup(kind->options);
 	verdict->beside = explain_rest(verdict, profile);
+	/* The verdict "unseen" says so itself. */
+	if (strcmp(kind->word, "unseen") != 0)
+		verdict->doubt = cpa_unexplained_doubt(&facts.unexplained, profile);
+	cpa_unexplained_fini(&facts.unexplained);
 }
 
 void cpa_verdict_fini(struct cpa_verdict *verdict)
 {
+	free(verdict->doubt);
 	free(verdict->sentence);
 	free(verdict->action);
 	free(verdict->beside);

@@ -18,15 +18,16 @@
 
 struct cpa_verdict {
 	const char *kind; /* its word, static storage: "lock", "serial" ... */
-	char *sentence;	  /* what limits the program */
-	char *action;	  /* what to do next, and how much that gains at most */
-	char *beside;	  /* why the run took longer than that explains; NULL: it did not */
-	char *options;	  /* of cpa-report, quoted for a shell: to look closer */
-	uint32_t slot;	  /* of the component that it names; 0: none */
-	double path_s;	  /* the critical path, without waits that timed out if they hide it */
-	double least_s;	  /* max(L, W / P) of the run */
-	double after_s;	  /* the same after the change; least_s: not known, or no change */
-	double others_s;  /* processor time that other programs took, at least; 0: none known */
+	char *doubt; /* why all that follows may be off, and by how much; NULL: no reason to doubt */
+	char *sentence;	 /* what limits the program */
+	char *action;	 /* what to do next, and how much that gains at most */
+	char *beside;	 /* why the run took longer than that explains; NULL: it did not */
+	char *options;	 /* of cpa-report, quoted for a shell: to look closer */
+	uint32_t slot;	 /* of the component that it names; 0: none */
+	double path_s;	 /* the critical path, without waits that timed out if they hide it */
+	double least_s;	 /* max(L, W / P) of the run */
+	double after_s;	 /* the same after the change; least_s: not known, or no change */
+	double others_s; /* processor time that other programs took, at least; 0: none known */
 };
 
 /* Judge @profile. The caller calls cpa_verdict_fini(). */

@@ -11,10 +11,11 @@
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 
-#define SHARE_UNSEEN   0.50  /* of the observed path */
-#define SHARE_HANDOFFS 0.20  /* of the observed path without waits for processors */
-#define WAKES_MIN      100   /* fewer hand-offs are no pattern */
-#define WAKE_S	       10e-6 /* less work than that costs less than to wake a thread for it */
+#define SHARE_UNSEEN   0.50   /* of the observed path */
+#define SHARE_HANDOFFS 0.20   /* of the observed path without waits for processors */
+#define WAKES_MIN      100    /* fewer hand-offs are no pattern */
+#define WAKE_S	       10e-6  /* less work than that costs less than to wake a thread for it */
+#define MUCH_S	       100e-6 /* as much work as that is worth a wake, however long wakes took */
 #define FULL	       0.95 /* work on the processors / path: then more processors are needed first */
 #define CLEARLY	       1.25 /* a more general kind wins if it gains so many times as much */
 #define WORTH	       1.05 /* times as fast: less is not promised */
@@ -94,14 +95,13 @@ __attribute__((format(printf, 3, 4))) static char *ask(const struct cpa_facts *f
 static bool is_unseen(const struct cpa_facts *facts, struct cpa_verdict *verdict)
 {
 	double run_s = facts->profile->program.observed_path_s;
-	double unseen_s = facts->profile->program.segment_blocked_s[CPA_EXT_WAIT];
+	char *reason;
 
-	if (unseen_s <= SHARE_UNSEEN * run_s)
+	if (facts->unexplained.path_s <= SHARE_UNSEEN * run_s)
 		return false;
-	verdict->sentence = cpa_format_text(
-		"What limits this program is not known: for %s of %s cpa did not see what its "
-		"threads waited for.",
-		cpa_format_seconds(unseen_s).text, cpa_format_seconds(run_s).text);
+	reason = cpa_unexplained_reason(&facts->unexplained, facts->profile);
+	verdict->sentence = cpa_format_text("What limits this program is not known: %s", reason);
+	free(reason);
 	verdict->action = xstrdup("Tell cpa of the program's own synchronization by "
 				  "CPA_HAPPENS_BEFORE() and CPA_HAPPENS_AFTER() (man cpa.h).");
 	return true;
@@ -135,7 +135,8 @@ static bool is_handoffs(const struct cpa_facts *facts, struct cpa_verdict *verdi
 	uint64_t wakes = count_wakes(facts->profile);
 	double between = wakes ? facts->work_s / (double)wakes : INFINITY;
 
-	if (wakes < WAKES_MIN || (handoff < SHARE_HANDOFFS * run_s && between >= WAKE_S))
+	if (wakes < WAKES_MIN || between >= MUCH_S ||
+	    (handoff < SHARE_HANDOFFS * run_s && between >= WAKE_S))
 		return false;
 	verdict->sentence = cpa_format_text(
 		"Hand-offs limit this program: %s times a thread waits until another wakes it, "

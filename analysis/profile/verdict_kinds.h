@@ -21,6 +21,7 @@
 #define CPA_ANALYSIS_PROFILE_VERDICT_KINDS_H
 
 #include "analysis/profile/teams.h"
+#include "analysis/profile/unexplained.h"
 #include "analysis/profile/verdict.h"
 
 #define CPA_SHARE_GAIN 0.10 /* of the path: a structure that gains less is none */
@@ -29,7 +30,7 @@
 struct cpa_verdict_class {
 	const struct cpa_component_figures *component;
 	uint32_t threads;
-	double work_s; /* process and external time of all */
+	double work_s; /* process and service time of all */
 	double most_s; /* of the one with most */
 	/*
 	 * One thread; or their lives add up to no more than the time from the first begin to the last end,
@@ -52,6 +53,7 @@ struct cpa_verdict_region {
 
 struct cpa_facts {
 	const struct cpa_profile *profile;
+	struct cpa_unexplained unexplained;
 	double processors;
 	double path_s; /* critical path */
 	double work_s;

@@ -77,8 +77,9 @@ static void put_verdict(struct csv *csv, const struct cpa_profile *profile)
 	struct cpa_verdict verdict;
 
 	cpa_verdict_init(&verdict, profile);
-	put_head(csv, "kind,sentence,action,beside,critical_path_s,least_s,after_s,others_s");
+	put_head(csv, "kind,doubt,sentence,action,beside,critical_path_s,least_s,after_s,others_s");
 	put_text(csv, verdict.kind);
+	put_text(csv, verdict.doubt);
 	put_text(csv, verdict.sentence);
 	put_text(csv, verdict.action);
 	put_text(csv, verdict.beside);

@@ -540,7 +540,7 @@ static json_t *diagnostics_json(const struct cpa_profile *profile)
 	put_count(object, "untimed_handoffs", diagnostics->untimed_handoffs);
 	put_real(object, "untimed_handoffs_s", diagnostics->untimed_handoffs_s);
 	put_count(object, "idle_sleeps", diagnostics->idle_sleeps);
-	json_object_set_new(object, "unexplained", cpa_json_unexplained(profile));
+	cpa_json_put_unexplained(object, profile);
 	json_object_set_new(object, "missing_symbols", cpa_json_missing_symbols(profile));
 	json_object_set_new(object, "notes", texts_json(diagnostics->note, diagnostics->notes));
 	return object;

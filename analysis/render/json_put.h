@@ -56,8 +56,8 @@ static inline json_t *reals_json(const double *values, size_t count)
 
 /* Parts of the report, as docs/schema.json has them. The caller owns the reference. */
 
-/* Time blocked that nobody knows the end of, by kind and start routine. */
-json_t *cpa_json_unexplained(const struct cpa_profile *profile);
+/* Put into the diagnostics what cpa did not see of the run, and who used the processors. */
+void cpa_json_put_unexplained(json_t *diagnostics, const struct cpa_profile *profile);
 
 json_t *cpa_json_lock_arrays(const struct cpa_profile *profile);
 json_t *cpa_json_missing_symbols(const struct cpa_profile *profile);

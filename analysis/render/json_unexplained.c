@@ -1,69 +1,43 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/render/json_unexplained.c - time blocked that nothing explains, by threads, as JSON */
-#include <string.h>
-
+/* analysis/render/json_unexplained.c - what cpa did not see of the run, and who used the processors, as JSON */
+#include "analysis/profile/unexplained.h"
 #include "analysis/render/json_put.h"
 
-/* What the threads of the class with @class were blocked in the slot of an external. */
-static double blocked_s(const struct cpa_profile *profile, uint32_t class, uint32_t slot)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < profile->threads; i++) {
-		const struct cpa_thread_figures *thread = &profile->thread[i];
-
-		if (thread->slot != class)
-			continue;
-		for (uint32_t k = 0; k < thread->spends; k++)
-			if (thread->spend[k].slot == slot && thread->spend[k].kind == CPA_EXTERNAL)
-				sum += thread->spend[k].seconds;
-	}
-	return sum;
-}
-
-/* Whether an earlier thread than number @at is of its class. */
-static bool had(const struct cpa_profile *profile, size_t at)
-{
-	for (size_t i = 0; i < at; i++)
-		if (profile->thread[i].slot == profile->thread[at].slot)
-			return true;
-	return false;
-}
-
-/* The name of the class of @thread. */
-static const char *class_name(const struct cpa_profile *profile,
-			      const struct cpa_thread_figures *thread)
-{
-	const struct cpa_component_figures *class =
-		cpa_profile_component(profile, thread->slot, CPA_THREAD);
-
-	return class ? class->name : thread->start_routine;
-}
-
-json_t *cpa_json_unexplained(const struct cpa_profile *profile)
+static json_t *unexplained_json(const struct cpa_profile *profile)
 {
 	json_t *array = json_array();
+	struct cpa_unexplained unexplained;
 
-	for (size_t i = 0; i < profile->components; i++) {
-		const struct cpa_component_figures *component = &profile->component[i];
+	cpa_unexplained_init(&unexplained, profile);
+	for (size_t i = 0; i < unexplained.rows; i++) {
+		const struct cpa_unexplained_row *row = &unexplained.row[i];
+		json_t *object = json_object();
 
-		if (component->kind != CPA_EXTERNAL || component->class != CPA_EXT_WAIT)
-			continue;
-		for (size_t k = 0; k < profile->threads; k++) {
-			const struct cpa_thread_figures *thread = &profile->thread[k];
-			double sum = had(profile, k) ?
-					     0 :
-					     blocked_s(profile, thread->slot, component->slot);
-			json_t *object;
-
-			if (sum <= 0)
-				continue;
-			object = json_object();
-			put_text(object, "what", component->name);
-			put_text(object, "threads", class_name(profile, thread));
-			put_real(object, "total_s", sum);
-			json_array_append_new(array, object);
-		}
+		put_text(object, "what", row->what);
+		put_text(object, "by", row->by);
+		put_text(object, "library", row->library);
+		put_count(object, "count", row->count);
+		put_real(object, "total_s", row->total_s);
+		json_array_append_new(array, object);
 	}
+	cpa_unexplained_fini(&unexplained);
 	return array;
+}
+
+static json_t *processors_json(const struct cpa_processors_figures *processors)
+{
+	json_t *object = json_object();
+	bool known = processors->all_s > 0;
+
+	put_known(object, "all_s", known, processors->all_s);
+	put_known(object, "others_s", known, processors->others_s);
+	put_known(object, "stolen_s", known, processors->stolen_s);
+	return object;
+}
+
+void cpa_json_put_unexplained(json_t *diagnostics, const struct cpa_profile *profile)
+{
+	json_object_set_new(diagnostics, "unexplained", unexplained_json(profile));
+	json_object_set_new(diagnostics, "processors",
+			    processors_json(&profile->diagnostics.processors));
 }

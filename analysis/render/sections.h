@@ -19,6 +19,9 @@ void cpa_text_queue(const struct cpa_page *page, const struct cpa_queue_figures 
 /* Write what threads were blocked in that weighs nothing in the critical path. */
 void cpa_text_idle(const struct cpa_page *page, const struct cpa_profile *profile, size_t top);
 
+/* Write what the profiler cost, who used the processors, and which rule made time idle. */
+void cpa_text_diagnostics(const struct cpa_page *page, const struct cpa_profile *profile);
+
 /* Write arrays of locks, each as a whole, with its busiest lock. */
 void cpa_text_lock_arrays(const struct cpa_page *page, const struct cpa_profile *profile,
 			  size_t top);

@@ -206,12 +206,6 @@ static bool is_shown(const struct cpa_component_figures *component)
 	       component->observed_path_s > 0 || component->total_s > 0;
 }
 
-/* Whether it is a slot of several functions, of which nobody knows which one it was. */
-static bool is_mixed(const struct cpa_component_figures *component)
-{
-	return component->kind == CPA_FUNCTION && component->shared;
-}
-
 static void put_component(struct cpa_table_text *table, const struct cpa_profile *profile,
 			  const struct cpa_component_figures *component)
 {
@@ -245,13 +239,6 @@ static void put_nameless(const struct cpa_page *page, const struct cpa_profile *
 	cpa_nameless_fini(&nameless);
 }
 
-static bool comes_last(const struct cpa_profile *profile,
-		       const struct cpa_component_figures *component)
-{
-	return is_mixed(component) ||
-	       (component->kind == CPA_LOCK && !cpa_is_contested(profile, component));
-}
-
 static void put_components(const struct cpa_page *page, const struct cpa_profile *profile,
 			   size_t top)
 {
@@ -266,12 +253,11 @@ static void put_components(const struct cpa_page *page, const struct cpa_profile
 	cpa_table_column(&table, "kind", true);
 	cpa_table_column(&table, "component", true);
 	cpa_table_remark(&table, "where");
-	/* Rows of many functions help nobody, nor do locks that make nobody wait: they come last. */
 	for (unsigned last = 0; last < 2; last++) {
 		for (size_t i = 0; i < profile->components; i++) {
 			const struct cpa_component_figures *component = &profile->component[i];
 
-			if (is_shown(component) && comes_last(profile, component) == last &&
+			if (is_shown(component) && cpa_comes_last(profile, component) == last &&
 			    shown++ < top)
 				put_component(&table, profile, component);
 		}
@@ -528,21 +514,6 @@ static void put_advice(const struct cpa_page *page, const struct cpa_guidance *g
 		cpa_page_paragraph(page, CPA_PLAIN, 0, guidance->advice[i]);
 }
 
-static void put_diagnostics(const struct cpa_page *page,
-			    const struct cpa_diagnostics_figures *diagnostics)
-{
-	char *text = cpa_format_text(
-		"profiler: %s in probes, %s in sampling interrupts; clock %s; %s samples, %s lost",
-		cpa_format_seconds(diagnostics->probe_s).text,
-		cpa_format_seconds(diagnostics->samples_s).text, diagnostics->clock,
-		cpa_format_count(diagnostics->samples).text,
-		cpa_format_count(diagnostics->samples_lost).text);
-
-	cpa_page_heading(page, "The profiler itself");
-	cpa_page_paragraph(page, CPA_PLAIN, 2, text);
-	free(text);
-}
-
 void cpa_text_write(const struct cpa_profile *profile, const struct cpa_page *page,
 		    enum cpa_level level, size_t top)
 {
@@ -593,7 +564,7 @@ void cpa_text_write(const struct cpa_profile *profile, const struct cpa_page *pa
 	if (level == CPA_LEVEL_PAG)
 		put_pag(page, profile, top);
 	if (program)
-		put_diagnostics(page, &profile->diagnostics);
+		cpa_text_diagnostics(page, profile);
 	cpa_guidance_fini(&guidance);
 	cpa_verdict_fini(&verdict);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analysis/util/format.h"
+#include "analysis/profile/find.h"
 #include "analysis/profile/intervals.h"
 #include "analysis/symbols/names.h"
 #include "analysis/render/sections.h"
@@ -36,6 +37,17 @@ static char *draw(const struct cpa_page *page, const struct cpa_intervals *v, ui
 	return text;
 }
 
+static void put_row(struct cpa_table_text *table, const struct cpa_page *page,
+		    const struct cpa_intervals *v, const struct cpa_component_figures *component,
+		    size_t each)
+{
+	char *line = draw(page, v, component->slot, each);
+
+	cpa_table_row(table, (const char *const[]){ line, cpa_names_component_kind(component->kind),
+						    component->name });
+	free(line);
+}
+
 void cpa_text_intervals(const struct cpa_page *page, const struct cpa_profile *profile, size_t top)
 {
 	const struct cpa_intervals *v = profile->intervals;
@@ -49,18 +61,16 @@ void cpa_text_intervals(const struct cpa_page *page, const struct cpa_profile *p
 	cpa_table_column(&table, "start to end", true);
 	cpa_table_column(&table, "kind", true);
 	cpa_table_column(&table, "component", true);
-	for (size_t i = 0; i < profile->components && shown < top; i++) {
-		const struct cpa_component_figures *component = &profile->component[i];
-		char *line;
+	for (unsigned last = 0; last < 2; last++) {
+		for (size_t i = 0; i < profile->components && shown < top; i++) {
+			const struct cpa_component_figures *component = &profile->component[i];
 
-		if (component->critical_path_s <= 0)
-			continue;
-		shown++;
-		line = draw(page, v, component->slot, each);
-		cpa_table_row(&table, (const char *const[]){
-					      line, cpa_names_component_kind(component->kind),
-					      component->name });
-		free(line);
+			if (component->critical_path_s <= 0 ||
+			    cpa_comes_last(profile, component) != last)
+				continue;
+			shown++;
+			put_row(&table, page, v, component, each);
+		}
 	}
 	cpa_table_end(&table, page);
 	note = cpa_format_text(

@@ -29,6 +29,8 @@ void cpa_text_verdict(const struct cpa_page *page, const struct cpa_profile *pro
 	char *closer = command(profile, verdict);
 	char *text = cpa_format_text("Look closer: %s", closer);
 
+	if (verdict->doubt)
+		cpa_page_paragraph(page, CPA_ALARM, INDENT, verdict->doubt);
 	cpa_page_paragraph(page, CPA_STRONG, INDENT, verdict->sentence);
 	cpa_page_paragraph(page, CPA_PLAIN, INDENT, verdict->action);
 	if (verdict->beside)
@@ -65,6 +67,8 @@ json_t *cpa_json_verdict(const struct cpa_profile *profile, const struct cpa_ver
 	char *closer = command(profile, verdict);
 
 	put_text(object, "kind", verdict->kind);
+	if (verdict->doubt)
+		put_text(object, "doubt", verdict->doubt);
 	put_text(object, "sentence", verdict->sentence);
 	put_text(object, "action", verdict->action);
 	if (verdict->beside)

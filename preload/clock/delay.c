@@ -28,12 +28,19 @@ static void close_delay(const struct cpa_clock *c, int fd)
 		cpa_kernel(SYS_close, fd);
 }
 
+/* The delay of the thread cannot be read, and is not asked for again. */
+static void give_up(struct cpa_clock *c)
+{
+	c->schedstat = -2;
+	cpa_diag(CPA_DIAG_DELAYS_UNKNOWN);
+}
+
+/* Leave c->schedstat below 0 if that fails. */
 static void open_delay(struct cpa_clock *c)
 {
 	int fd = (int)cpa_kernel(SYS_openat, AT_FDCWD, "/proc/thread-self/schedstat",
 				 O_RDONLY | O_CLOEXEC);
 
-	c->schedstat = -2;
 	if (fd < 0)
 		return;
 	c->file = inode(fd);
@@ -42,10 +49,16 @@ static void open_delay(struct cpa_clock *c)
 			cpa_kernel(SYS_close, fd);
 		return;
 	}
+	/* Where the descriptor limit is low this fails. */
 	c->schedstat = (int)cpa_kernel(SYS_fcntl, fd, F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
-	if (c->schedstat < 0) /* the descriptor limit is low: do without the file */
-		c->schedstat = -2;
 	close_delay(c, fd);
+}
+
+/* Whether the text of the file is that of a kernel which does not count delays. */
+static bool is_empty(const char *text)
+{
+	return text[0] == '0' && text[1] == ' ' && text[2] == '0' && text[3] == ' ' &&
+	       text[4] == '0';
 }
 
 bool cpa_delay_read(struct cpa_clock *c, uint64_t *delay)
@@ -62,13 +75,21 @@ bool cpa_delay_read(struct cpa_clock *c, uint64_t *delay)
 			return false;
 		open_delay(c);
 		cpa_fd_guard_end(&signals);
+		if (c->schedstat < 0) {
+			give_up(c);
+			return false;
+		}
 	}
 	n = cpa_machine_read(c->schedstat, text, sizeof(text) - 1);
-	if (n <= 0) {
-		c->schedstat = c->schedstat >= 0 && errno == EBADF ? -1 : -2;
+	if (n < 0 && errno == EBADF) { /* the program has closed it */
+		c->schedstat = -1;
 		return false;
 	}
-	text[n] = '\0';
+	text[n > 0 ? n : 0] = '\0';
+	if (n <= 0 || is_empty(text)) {
+		give_up(c);
+		return false;
+	}
 	for (p = text; *p >= '0' && *p <= '9'; p++)
 		;
 	if (*p != ' ' || p == text)

@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -438,6 +439,17 @@ __attribute__((constructor)) static void begin(void)
 	errno = err;
 }
 
+/* The threads of the process, whether they are profiled or not; 0: not known. */
+static uint64_t count_threads(void)
+{
+	struct stat folder;
+
+	if (cpa_kernel(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &folder, 0) ||
+	    folder.st_nlink < 2)
+		return 0;
+	return folder.st_nlink - 2;
+}
+
 /*
  * End the observed path of the run with that of thread row @thread, at clock @now. Only the first
  * call counts: return whether it is this one.
@@ -464,6 +476,8 @@ static bool finish(uint32_t thread, uint64_t now, enum cpa_session_state state)
 		h->end_ticks = now;
 	}
 	h->exit_thread = thread;
+	if (state == CPA_COMPLETE)
+		h->end_threads = count_threads();
 	h->cpu_end_ns = cpa_timespec_now_ns(CLOCK_PROCESS_CPUTIME_ID);
 	cpa_clock_note(now, true);
 	/* RELEASE: a reader that finds the state finds the values above. */

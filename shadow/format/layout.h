@@ -147,6 +147,7 @@ enum cpa_diagnostic {
 	CPA_DIAG_STACKS,	     /* stacks taken */
 	CPA_DIAG_STACKS_CUT,	     /* of these: not followed to the thread's start */
 	CPA_DIAG_STACKS_REFUSED,     /* stacks that found no space */
+	CPA_DIAG_DELAYS_UNKNOWN,     /* threads whose run-queue delay the kernel does not show */
 	CPA_DIAG_USED,
 	CPA_DIAG_COUNT = 48
 };
@@ -243,6 +244,8 @@ struct cpa_header {
 	uint64_t note_most;	     /* atomic: largest `note` that any thread has reached */
 	struct cpa_machine machine;  /* all 0 in sessions of earlier versions */
 	uint64_t start_real_ns;	     /* CLOCK_REALTIME at about start_ticks */
+	uint64_t end_threads;	     /* of the first process when it ended; 0: not known */
+	struct cpa_load load;
 };
 
 /* Kinds of time on the observed path; they add up to the wall time. */

@@ -40,4 +40,15 @@ struct cpa_machine {
 	uint32_t wake_ns;
 };
 
+/*
+ * The processors that the first process could run on, while it ran. Written by cpa run at the end; all
+ * 0: not known. Times are sums over these processors, ns; the kernel counts them in ticks of 10 ms.
+ */
+struct cpa_load {
+	uint64_t all_ns;    /* busy or not */
+	uint64_t busy_ns;   /* busy, whoever used them */
+	uint64_t stolen_ns; /* not there, though wanted: a hypervisor gave them to others */
+	uint64_t own_ns; /* of busy_ns: of the first process, and of children that were waited for */
+};
+
 #endif

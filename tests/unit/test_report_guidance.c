@@ -321,31 +321,6 @@ static void test_warns_of_missing_samples(void **state)
 	expect_warning("20.0% of the CPU time");
 }
 
-static void test_warns_of_unseen_releases(void **state)
-{
-	(void)state;
-	add(CPA_EXTERNAL, "unseen", NULL, 0, 0);
-	components[0].class = CPA_EXT_WAIT;
-	components[0].observed_path_s = 2;
-	profile.program.segment_blocked_s[CPA_EXT_WAIT] = 2;
-	expect_warning(
-		"For 20.0% of the observed path (2.00 s) cpa did not see what threads waited "
-		"for, most of it unseen");
-	cpa_guidance_fini(&guidance);
-	/* Beside the observed path it matters if it is much of all threads' time. */
-	profile.program.segment_blocked_s[CPA_EXT_WAIT] = 0;
-	profile.program.blocked_s[CPA_EXT_WAIT] = 5;
-	profile.threads = 1;
-	threads[0].start_routine = "worker";
-	threads[0].lived_s = 10;
-	expect_warning("For 50.0% of the threads' time (5.00 s)");
-	cpa_guidance_fini(&guidance);
-	threads[0].lived_s = 100;
-	guide();
-	assert_int_equal(guidance.warnings, 0);
-	threads[0].lived_s = 0;
-}
-
 static void test_warns_of_waiting_for_others(void **state)
 {
 	(void)state;
@@ -411,20 +386,6 @@ static void test_says_what_it_was_idle_for(void **state)
 	assert_int_equal(guidance.warnings, 0);
 }
 
-static void test_warns_of_waits_of_other_libraries(void **state)
-{
-	(void)state;
-	profile.threads = 1;
-	threads[0].start_routine = "libgomp.so.1+0x1cc40";
-	add(CPA_EXTERNAL, "blocked", NULL, 0, 0);
-	components[0].observed_path_s = 3;
-	expect_warning("Threads of libgomp.so wait for each other by system calls");
-	cpa_guidance_fini(&guidance);
-	threads[0].start_routine = "worker";
-	guide();
-	assert_int_equal(guidance.warnings, 0);
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -447,11 +408,9 @@ int main(void)
 		TEST(test_warns_of_probes),
 		TEST(test_warns_of_probes_off_the_path),
 		TEST(test_warns_of_missing_samples),
-		TEST(test_warns_of_unseen_releases),
 		TEST(test_warns_of_waiting_for_others),
 		TEST(test_says_whom_it_waited_for),
 		TEST(test_says_what_it_was_idle_for),
-		TEST(test_warns_of_waits_of_other_libraries),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,6 +73,18 @@ static struct cpa_component_figures *add(enum cpa_component_kind kind, char *nam
 	return each;
 }
 
+/* Time blocked that is no service, of all threads and on the observed path. */
+static struct cpa_component_figures *add_external(char *name, enum cpa_external_class class,
+						  double total_s, double observed_s)
+{
+	struct cpa_component_figures *each = add(CPA_EXTERNAL, name, 0, 0);
+
+	each->class = class;
+	each->total_s = total_s;
+	each->observed_path_s = observed_s;
+	return each;
+}
+
 static void add_thread(uint32_t slot, double work_s)
 {
 	threads[profile.threads++] =
@@ -336,6 +348,10 @@ static void test_stage(void **state)
 	add(CPA_THREAD, "grep", 6.64, 6);
 	add(CPA_THREAD, "sort", 1, 1);
 	add_stream(5, 1);
+	for (int i = 0; i < 2; i++) {
+		add_thread(10, 7);
+		add_thread(11, 7);
+	}
 	expect("stage",
 	       "A stage limits this program: sort waits for grep, which has 6.64 s of the 8.00 s of "
 	       "the critical path (83.0%).",
@@ -359,6 +375,12 @@ static void test_stage(void **state)
 	streams[0].from_slot = 11;
 	expect_kind("work");
 	streams[0].from_slot = 10;
+	/* One that does nothing but wait is no stage. */
+	components[0].critical_path_s = 0;
+	threads[0].process_s = threads[2].process_s = 0.05;
+	expect_kind("work");
+	threads[0].process_s = threads[2].process_s = 7;
+	expect_kind("stage");
 	components[1].critical_path_s = 3.9;
 	expect_kind("work");
 }
@@ -447,6 +469,9 @@ static void test_hand_offs(void **state)
 	expect_kind("work");
 	profile.program.segment_s[CPA_TIME_HANDOFF] = 2.5;
 	expect_kind("hand-offs");
+	/* On a busy machine wakes take long; that is not for the program to mend. */
+	objects[0].contended = objects[1].handoffs = 70000;
+	expect_kind("work");
 	/* Spinning wakes nobody, and a few long wake-ups are no pattern. */
 	objects[0] = (struct cpa_object_figures){ .kind = "spin", .contended = 2000000 };
 	objects[1].handoffs = 9;
@@ -456,9 +481,103 @@ static void test_hand_offs(void **state)
 static void test_unseen(void **state)
 {
 	(void)state;
-	profile.program.segment_blocked_s[CPA_EXT_WAIT] = 6;
+	add_external("blocked", CPA_EXT_WAIT, 6, 6);
 	expect_kind("unseen");
-	assert_non_null(strstr(verdict.sentence, "not known: for 6.00 s of 10.0 s"));
+	assert_string_equal(
+		verdict.sentence,
+		"What limits this program is not known: for 60.0% of the observed path "
+		"(6.00 s) cpa did not see what threads waited for, most of it blocked: the "
+		"critical path may be up to 2.00 s longer.");
+	assert_null(verdict.doubt);
+}
+
+static void expect_doubt(const char *text)
+{
+	cpa_verdict_fini(&verdict);
+	cpa_verdict_init(&verdict, &profile);
+	assert_non_null(verdict.doubt);
+	assert_string_equal(verdict.doubt, text);
+}
+
+static void expect_no_doubt(void)
+{
+	cpa_verdict_fini(&verdict);
+	cpa_verdict_init(&verdict, &profile);
+	assert_null(verdict.doubt);
+}
+
+static void test_doubts_of_path(void **state)
+{
+	struct cpa_component_figures *external = add_external("in signal", CPA_EXT_WAIT, 2, 2);
+
+	(void)state;
+	add_thread(10, 1);
+	threads[0].lived_s = 100;
+	expect_doubt(
+		"This may be off: for 20.0% of the observed path (2.00 s) cpa did not see what "
+		"threads waited for, most of it in signal: the critical path may be up to 2.00 s "
+		"longer.");
+	external->observed_path_s = 0.9;
+	expect_no_doubt();
+	/* No path is longer than all work. */
+	external->observed_path_s = 2;
+	profile.program.work_s = 8.1;
+	expect_doubt(
+		"This may be off: for 20.0% of the observed path (2.00 s) cpa did not see what "
+		"threads waited for, most of it in signal: the observed path may be off by as "
+		"much.");
+}
+
+static void test_doubts_of_threads(void **state)
+{
+	static struct cpa_module_figures modules[] = { { .path = "/usr/lib/libtbb.so.12" } };
+	struct cpa_component_figures *external = add_external("blocked", CPA_EXT_WAIT, 5, 0);
+	struct cpa_component_figures *class = add(CPA_THREAD, "rml_loop", 0, 0);
+
+	(void)state;
+	profile.module = modules;
+	profile.modules = 1;
+	class->module = 1;
+	add_thread(class->slot, 1);
+	spend(CPA_EXTERNAL, external->slot, 4);
+	threads[0].lived_s = 10;
+	expect_doubt(
+		"This may be off: for 50.0% of the threads' time (5.00 s) cpa did not see what "
+		"threads waited for, most of it threads rml_loop of libtbb.so.12, blocked: the "
+		"critical path may be up to 2.00 s longer.");
+	threads[0].lived_s = 51;
+	expect_no_doubt();
+	/* What cannot change the path much is no reason to doubt it. */
+	threads[0].lived_s = 10;
+	profile.program.work_s = 8.1;
+	expect_no_doubt();
+}
+
+static void test_doubts_of_spinning(void **state)
+{
+	static struct cpa_module_figures modules[] = { { .path = "/usr/lib/libtbb.so.12" } };
+	struct cpa_component_figures *function = add(CPA_FUNCTION, "receive_or_steal", 1, 1);
+
+	(void)state;
+	profile.module = modules;
+	profile.modules = 1;
+	function->module = 1;
+	function->total_s = 3;
+	expect_doubt("This may be off: 1.00 s of the critical path is time in libtbb.so.12, whose "
+		     "threads spin while they have no work: the path may be shorter by as much.");
+	function->critical_path_s = 0.7;
+	expect_no_doubt();
+}
+
+static void test_doubts_of_strangers(void **state)
+{
+	(void)state;
+	add_thread(10, 1);
+	threads[0].lived_s = 10;
+	profile.diagnostics.missing_s = 3;
+	expect_doubt(
+		"This may be off: threads that cpa never met used 3.00 s of CPU time: the critical "
+		"path may be up to 2.00 s longer.");
 }
 
 /* A region of 3 instances, of which each thread has @parts parts in all. */
@@ -568,12 +687,28 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_work),	   TEST(test_lock),	    TEST(test_processors),
-		TEST(test_other_programs), TEST(test_imbalance),    TEST(test_turns),
-		TEST(test_region),	   TEST(test_serial),	    TEST(test_queue),
-		TEST(test_in_turn),	   TEST(test_few_items),    TEST(test_io),
-		TEST(test_idle),	   TEST(test_hand_offs),    TEST(test_unseen),
-		TEST(test_stage),	   TEST(test_region_alone), TEST(test_serial_beside_region),
+		TEST(test_work),
+		TEST(test_lock),
+		TEST(test_processors),
+		TEST(test_other_programs),
+		TEST(test_imbalance),
+		TEST(test_turns),
+		TEST(test_region),
+		TEST(test_serial),
+		TEST(test_queue),
+		TEST(test_in_turn),
+		TEST(test_few_items),
+		TEST(test_io),
+		TEST(test_idle),
+		TEST(test_hand_offs),
+		TEST(test_unseen),
+		TEST(test_stage),
+		TEST(test_region_alone),
+		TEST(test_serial_beside_region),
+		TEST(test_doubts_of_path),
+		TEST(test_doubts_of_threads),
+		TEST(test_doubts_of_spinning),
+		TEST(test_doubts_of_strangers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
