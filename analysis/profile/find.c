@@ -65,7 +65,8 @@ bool cpa_is_work(const struct cpa_profile *profile, const struct cpa_component_f
 bool cpa_comes_last(const struct cpa_profile *profile,
 		    const struct cpa_component_figures *component)
 {
-	return (component->kind == CPA_FUNCTION && component->shared) ||
+	return (component->kind == CPA_FUNCTION &&
+		(component->shared || component->slot == CPA_SLOT_UNSAMPLED)) ||
 	       (component->kind == CPA_LOCK && !cpa_is_contested(profile, component)) ||
 	       cpa_is_short_queue(profile, component);
 }

@@ -17,7 +17,7 @@ cpa_sort cpa_is_contested;
 cpa_sort cpa_is_contested_lock; /* a lock, and that */
 
 /*
- * Whether @component comes last in tables: rows of many functions help nobody, nor do locks that make
+ * Whether @component comes last in tables: rows of many functions, or of nobody knows which, help nobody, nor do locks that make
  * nobody wait, nor queues of few items.
  */
 cpa_sort cpa_comes_last;

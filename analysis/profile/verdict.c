@@ -18,8 +18,9 @@
 #define SHARE_READY  0.10 /* of the observed path */
 #define ALONE	     1.01 /* threads of a region, on average: it hardly ever had a second one */
 
-/* What @thread was blocked in services: idle time and waits are no work. */
-static double service_s(const struct cpa_profile *profile, const struct cpa_thread_figures *thread)
+/* What @thread was blocked in services: idle time and waits are no work. *@slept: in sleeps. */
+static double service_s(const struct cpa_profile *profile, const struct cpa_thread_figures *thread,
+			double *slept)
 {
 	double sum = 0;
 
@@ -30,8 +31,11 @@ static double service_s(const struct cpa_profile *profile, const struct cpa_thre
 				cpa_profile_component(profile, spend->slot, CPA_EXTERNAL) :
 				NULL;
 
-		if (external && external->class == CPA_EXT_SERVICE)
-			sum += spend->seconds;
+		if (!external || external->class != CPA_EXT_SERVICE)
+			continue;
+		sum += spend->seconds;
+		if (strcmp(external->name, "sleep") == 0)
+			*slept += spend->seconds;
 	}
 	return sum;
 }
@@ -48,7 +52,7 @@ static struct cpa_verdict_class sum_class(const struct cpa_profile *profile,
 
 		if (thread->slot != component->slot)
 			continue;
-		work_s = thread->process_s + service_s(profile, thread);
+		work_s = thread->process_s + service_s(profile, thread, &class.slept_s);
 		class.threads += 1 + thread->earlier;
 		class.work_s += work_s;
 		class.most_s = fmax(class.most_s, work_s);
@@ -116,7 +120,8 @@ static void find_classes(struct cpa_facts *facts)
 		if (component->kind != CPA_THREAD || component->shared || component->slot == 0)
 			continue;
 		class = sum_class(profile, component);
-		if (class.in_turn && component->saved_s > facts->serial_gain_s) {
+		if (class.in_turn && component->saved_s > facts->serial_gain_s &&
+		    class.slept_s <= class.work_s / 2) {
 			facts->serial = class;
 			facts->serial_gain_s = component->saved_s;
 		}

@@ -30,8 +30,9 @@
 struct cpa_verdict_class {
 	const struct cpa_component_figures *component;
 	uint32_t threads;
-	double work_s; /* process and service time of all */
-	double most_s; /* of the one with most */
+	double work_s;	/* process and service time of all */
+	double slept_s; /* of that: in sleeps */
+	double most_s;	/* of the one with most */
 	/*
 	 * One thread; or their lives add up to no more than the time from the first begin to the last end,
 	 * as those of programs that are started in turn.

@@ -270,6 +270,13 @@ static void test_serial(void **state)
 	       "A serial part limits this program: the one thread main has 6.00 s of the 8.00 s of "
 	       "the critical path; the largest piece is the function load.",
 	       "Make that cheaper, or divide it among threads: at most 2.29 times as fast.");
+	/* One that sleeps from time to time is no serial part. */
+	add_external("sleep", CPA_EXT_SERVICE, 5, 0);
+	add(CPA_THREAD, "ticker", 5.1, 5.1);
+	components[0].critical_path_s = components[0].saved_s = 0.1;
+	add_thread(15, 0.1);
+	spend(CPA_EXTERNAL, 14, 5);
+	expect_kind("work");
 }
 
 /* Two programs of one name, one after the other, are no uneven division of work. */
