@@ -218,7 +218,7 @@ static inline uint64_t cpa_clock_stamp_waited(struct cpa_clock *c, struct cpa_el
 	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the counter is read before the detector */
 	if (*c->detector != cpa_clock_armed)
 		return cpa_clock_stamp_slow(c, e, true, now);
-	return cpa_clock_stamp(c, e);
+	return cpa_clock_stamp_at(c, e, now);
 }
 
 /* Usual length of an operation of ours in the thread, ticks. */

@@ -178,7 +178,7 @@ static void begin(unsigned counts)
 	if (unlikely(counts > FEW))
 		__atomic_store_n(&arguments, MOST, __ATOMIC_RELAXED);
 	if (part) {
-		part->counts = counts;
+		part->counts = counts <= MOST ? counts : 0; /* 0: its edges are not seen */
 		part->posted = 0;
 	}
 }

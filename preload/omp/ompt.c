@@ -75,12 +75,14 @@ static void stand(struct cpa_worker *w, struct cpa_part *part, enum cpa_event_ki
 
 	*op = (struct cpa_op)CPA_OP(w, caller);
 	op->covers = true;
-	w->omp->standing_team = part ? part->team : NULL;
+	w->omp->standing_seat = NULL;
 	cpa_op_arrive(op, kind, part ? part->region : 0);
 	if (part && kind == CPA_EV_TEAM_ARRIVE) {
+		w->omp->standing_seat = cpa_part_seat(part, cpa_part_meeting(part));
+		w->omp->standing_readers = part->members - 1;
 		cpa_part_arrive(w, part);
-		if (w->self.id == part->team->master)
-			part->team->last_round = part->round;
+		if (!part->index)
+			part->team->last = cpa_part_meeting(part);
 	}
 	cpa_op_stand(op);
 }
@@ -160,7 +162,6 @@ static void on_implicit_task(int end, union ompt_data *parallel, union ompt_data
 	struct cpa_part *part;
 	int err = errno;
 
-	(void)index;
 	if (flags & OMPT_TASK_INITIAL)
 		return;
 	if (end == OMPT_END) {
@@ -171,12 +172,12 @@ static void on_implicit_task(int end, union ompt_data *parallel, union ompt_data
 		errno = err;
 		return;
 	}
+	cpa_part_fetch();
 	part = team ? part_new() : NULL;
 	task->value = 0;
 	if (!part)
 		return;
-	cpa_part_enter(part, team);
-	part->members = members;
+	cpa_part_enter(part, team, index, members);
 	part->caller = team->caller;
 	task->value = (uint64_t)(uintptr_t)part | IMPLICIT;
 }
@@ -197,22 +198,19 @@ static void barrier_begin(struct cpa_part *part, uint64_t caller)
 static void barrier_end(struct cpa_part *part, uint64_t caller)
 {
 	struct cpa_worker *w = cpa_tls.worker;
-	struct cpa_object *o;
 	struct cpa_op op;
 
 	if (!part)
 		return;
 	if (!w || !w->standing) {
-		part->round++;
+		cpa_part_left(part);
 		return;
 	}
 	cpa_op_resume(w, &op);
 	if (!cpa_op_back(&op))
 		return;
-	o = cpa_object_of_class(w, &part->team->place.barrier, CPA_BARRIER, 0);
-	if (likely(o))
-		cpa_barrier_left(&w->self, o, part->round, &op.wait);
-	part->round++;
+	cpa_part_depart(w, part, &op.wait);
+	cpa_part_left(part);
 	w->self.row->node = cpa_track_node(w, CPA_EV_TEAM_LEAVE, caller, part->region);
 	w->self.row->path.node = w->self.row->node;
 	cpa_op_end(&op, CPA_EXT_UNSEEN);

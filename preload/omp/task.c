@@ -6,7 +6,6 @@
 
 #include "preload/core/object.h"
 #include "preload/libc/pool.h"
-#include "preload/sync/barrier.h"
 #include "shadow/edge/merge.h"
 #include "shadow/journal/journal.h"
 #include "shadow/path/token.h"
@@ -248,7 +247,8 @@ static bool come_back(struct cpa_task_run *run, struct cpa_op *op)
 
 	if (w && w->omp && w->standing) {
 		run->stood = true;
-		run->team = w->omp->standing_team;
+		run->seat = w->omp->standing_seat;
+		run->readers = w->omp->standing_readers;
 		run->covers = w->standing->covers;
 		cpa_op_resume(w, op);
 		return cpa_op_back(op);
@@ -323,13 +323,11 @@ static void publish(struct cpa_worker *w, struct cpa_task *task)
 
 static void publish_end(struct cpa_worker *w, const struct cpa_task_run *run)
 {
-	struct cpa_barrier_op *b = run->wait ? run->wait->barrier : NULL;
-
 	publish(w, run->task);
-	if (b)
-		cpa_barrier_arrive_at(&w->self, b->o, b->round, b->members);
-	else if (run->stood && run->team)
-		cpa_team_offer(w, run->team);
+	if (run->wait && run->wait->barrier)
+		cpa_part_arrive(w, w->omp->part);
+	else if (run->stood && run->seat)
+		cpa_seat_release(&w->self, run->seat, run->readers);
 }
 
 /* The thread goes on with what it ran before the task. Profiled or not: @run is gone soon. */
@@ -341,7 +339,8 @@ static void go_back(const struct cpa_task_run *run)
 		return;
 	omp->task = run->outer;
 	omp->wait = run->wait;
-	omp->standing_team = run->team;
+	omp->standing_seat = run->seat;
+	omp->standing_readers = run->readers;
 }
 
 void cpa_task_exit(struct cpa_task_run *run)
@@ -487,7 +486,7 @@ void cpa_task_stand(uint64_t caller)
 	if (omp) {
 		omp->standing = (struct cpa_op)CPA_OP(w, caller);
 		omp->standing.covers = true;
-		omp->standing_team = NULL;
+		omp->standing_seat = NULL;
 		cpa_op_arrive(&omp->standing, CPA_EV_TASK_WAIT, omp->part ? omp->part->region : 0);
 		cpa_op_stand(&omp->standing);
 	} else if (w) {

@@ -40,7 +40,8 @@ struct cpa_dependence {
 struct cpa_task_run {
 	struct cpa_task *task, *outer;
 	struct cpa_omp_wait *wait; /* that it interrupts; NULL: none */
-	struct cpa_team *team;	   /* of the standing wait that it interrupts, if it does */
+	/* Of the standing wait that it interrupts, if it does: as in cpa_omp. */
+	uint32_t *seat, readers;
 	bool stood;
 	bool covers; /* of that wait */
 	bool runs;   /* its start was seen */

@@ -24,7 +24,7 @@ POST = {"sem_post", "sem_trywait", "pthread_testcancel", "__errno_location"}
 BYTES = {"__errno_location", "__write", "read", "memcpy", "memmove"}
 OMP_LOCK = {"omp_test_lock", "omp_unset_lock"}
 CRITICAL = {"GOMP_critical_start", "GOMP_critical_end"}
-REGION = {"GOMP_parallel", "__errno_location"}
+REGION = {"GOMP_parallel", "omp_get_num_threads", "omp_get_thread_num", "__errno_location"}
 TASK = {"GOMP_task", "GOMP_taskwait", "__errno_location"}
 VECTORS = {"memcpy", "memmove", "memset"}
 
