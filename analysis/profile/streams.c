@@ -259,13 +259,13 @@ void cpa_build_streams(struct cpa_build *build)
 
 void cpa_build_stream_notes(struct cpa_build *build)
 {
-	uint64_t unmatched[CPA_STREAM_KINDS] = { 0 };
+	uint64_t unmatched[CPA_STREAM_KINDS] = { 0 }, outside[CPA_STREAM_KINDS] = { 0 };
 
 	for (size_t i = 0; i < build->profile->streams; i++) {
 		const struct cpa_stream_figures *stream = &build->profile->stream[i];
 
-		if (stream->from && stream->kind < CPA_STREAM_KINDS)
-			unmatched[stream->kind] += stream->unmatched;
+		if (stream->kind < CPA_STREAM_KINDS)
+			*(stream->from ? &unmatched : &outside)[stream->kind] += stream->unmatched;
 	}
 	for (unsigned kind = 0; kind < CPA_STREAM_KINDS; kind++)
 		if (unmatched[kind])
@@ -274,6 +274,13 @@ void cpa_build_stream_notes(struct cpa_build *build)
 					 "was seen to write: %llu. They depend on nothing.",
 					 cpa_stream_word(kind),
 					 (unsigned long long)unmatched[kind]);
+	/* Of others it is plain that the other end is outside: standard input, another machine. */
+	if (outside[CPA_STREAM_UNIX] + outside[CPA_STREAM_PACKET])
+		cpa_profile_note(build->profile,
+				 "Reads from unix sockets whose other end is not known, as that of "
+				 "a program outside the session: %llu. They depend on nothing.",
+				 (unsigned long long)(outside[CPA_STREAM_UNIX] +
+						      outside[CPA_STREAM_PACKET]));
 }
 
 void cpa_free_streams(struct cpa_profile *profile)

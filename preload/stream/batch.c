@@ -11,11 +11,14 @@ void cpa_batch_sends(struct cpa_batch *batch, int fd, const struct mmsghdr *mess
 		return;
 	batch->use[batch->n++] = cpa_socket_sends_message(fd, &messages->msg_hdr, caller);
 	s = batch->use[0].stream;
-	/* Without an address in each, all go the same way. */
-	if (!s || !cpa_stream_is_by_name(s) || s != cpa_descriptor_out(fd))
+	if (s && !cpa_stream_is_by_name(s))
 		return;
-	while (batch->n < n && batch->n < CPA_BATCH_MOST)
-		batch->use[batch->n++] = cpa_stream_writes(fd, NULL, caller);
+	for (; batch->n < n && batch->n < CPA_BATCH_MOST; batch->n++)
+		/* If the first has no address, none is looked for in others. */
+		batch->use[batch->n] =
+			s && s == cpa_descriptor_out(fd) ?
+				cpa_stream_writes(fd, NULL, caller) :
+				cpa_socket_sends_message(fd, &messages[batch->n].msg_hdr, caller);
 }
 
 bool cpa_batch_sent(struct cpa_batch *batch, const struct mmsghdr *messages, int ret,

@@ -3,7 +3,8 @@
  * preload/stream/batch.h - several messages with one call: sendmmsg() and recvmmsg()
  *
  * Of a stream of bytes the call is one write or read. Of others each message is one. Messages that are
- * sent leave no record behind the first CPA_BATCH_MOST, nor, where they have addresses, behind the first.
+ * sent leave no record behind the first CPA_BATCH_MOST. Of a connected socket no other message has an address
+ * if the first has none.
  * errno is kept.
  */
 #ifndef CPA_PRELOAD_STREAM_BATCH_H

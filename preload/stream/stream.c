@@ -49,6 +49,23 @@ static uint64_t name_of(const struct cpa_stream_use *use, ssize_t ret)
 	return use->stream->kind == CPA_STREAM_CONNECTION ? use->name : (uint64_t)ret + 1;
 }
 
+/* A close wakes those that read the other end: later, it was another close that did. */
+#define CLOSE_WAKES_NS UINT64_C(10000000)
+
+/*
+ * Whether the end that ended @wait, from @arrived, was none of those that were seen: they came before it,
+ * or long before its end. A program outside the session has had the stream open, too.
+ */
+static bool is_unseen_end(const struct cpa_stream_found *found, const struct cpa_wait *wait,
+			  uint64_t arrived)
+{
+	if (found->released <= arrived)
+		return true;
+	/* 0: how long the thread was ready before it ran is not known, and may be long. */
+	return wait->runqueue &&
+	       wait->now - wait->runqueue > found->released + cpa_clock_ticks(CLOSE_WAKES_NS);
+}
+
 void cpa_stream_take(struct cpa_worker *w, struct cpa_stream_found *found, bool took, bool blocked,
 		     enum cpa_event_kind kind, uint64_t caller)
 {
@@ -60,8 +77,7 @@ void cpa_stream_take(struct cpa_worker *w, struct cpa_stream_found *found, bool 
 	else
 		wait.now = wait.arrived = cpa_event(w, kind, caller, 0);
 	arrived = wait.arrived;
-	/* All closes that were seen came before the wait: an unseen one ended it. */
-	if (unlikely(blocked && found->ends && found->released <= arrived)) {
+	if (unlikely(blocked && found->ends && is_unseen_end(found, &wait, arrived))) {
 		cpa_stream_drop(&w->self, found);
 		cpa_acquire_path(&w->self, NULL, &wait);
 		cpa_unexplained(w, kind == CPA_EV_POLL ? CPA_EXT_POLL : CPA_EXT_INPUT,

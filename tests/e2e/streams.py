@@ -46,6 +46,7 @@ CASES = {
     "udp6": [("UDP", 5), ("UDP", 4)],
     "unix_datagrams": [("unix datagrams", 5), ("unix datagrams", 4)],
     "batch": [("unix datagrams", 3)],
+    "batch_to": [("UDP", 1), ("UDP", 1)],
     "fan_in": [("pipe", 3)],
     "fan_out": [("pipe", 3)],
     "event": [("eventfd", 4), ("eventfd", 4)],

@@ -347,4 +347,32 @@ static int batch(void)
 	return report(3 + 1, 3 + 1);
 }
 
+/* One call sends to two addresses, and the second receiver has more to do. */
+static int batch_to(void)
+{
+	struct sockaddr_in to[2] = { { .sin_family = AF_INET,
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK) } };
+	struct iovec part = { "work", 4 };
+	struct mmsghdr some[2] = { 0 };
+	socklen_t size = sizeof(to[0]);
+	char bytes[8];
+	int fd[2];
+
+	to[1] = to[0];
+	for (unsigned i = 0; i < 2; i++) {
+		fd[i] = socket(AF_INET, SOCK_DGRAM, 0);
+		must(!bind(fd[i], (struct sockaddr *)&to[i], size));
+		must(!getsockname(fd[i], (struct sockaddr *)&to[i], &size));
+		some[i].msg_hdr = (struct msghdr){
+			.msg_name = &to[i], .msg_namelen = size, .msg_iov = &part, .msg_iovlen = 1
+		};
+	}
+	CHILD(must(recv(fd[0], bytes, sizeof(bytes), 0) == 4); burn(1));
+	CHILD(must(recv(fd[1], bytes, sizeof(bytes), 0) == 4); burn(3));
+	burn(2);
+	must(sendmmsg(socket(AF_INET, SOCK_DGRAM, 0), some, 2, 0) == 2);
+	reap();
+	return report(2 + 3, 2 + 1 + 3);
+}
+
 #endif

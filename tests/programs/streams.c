@@ -364,6 +364,7 @@ int main(int argc, char **argv)
 		{ "udp6", udp6 },
 		{ "unix_datagrams", unix_datagrams },
 		{ "batch", batch },
+		{ "batch_to", batch_to },
 		{ "fan_in", fan_in },
 		{ "fan_out", fan_out },
 		{ "event", event },
