@@ -3,6 +3,7 @@
 #include "analysis/predict/predict.h"
 
 #include <libiberty/libiberty.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -447,6 +448,37 @@ static int answer_question(struct inquiry *q, char **error)
 	return ret;
 }
 
+static void finish(struct inquiry *q)
+{
+	cpa_names_fini(&q->names);
+	cpa_run_free(q->run);
+	free(q->object_kind);
+	free(q->object_queue);
+	free(q->queue_class);
+	free(q->probe);
+	free(q->slot_kind);
+	free(q->factor);
+	free(q->locks);
+	free(q->workers);
+	free(q->balanced);
+	free(q->team);
+	free(q->activity);
+	free(q->transfer);
+}
+
+/* Read the journal and apply the changes of the question. The caller calls finish() unless CPA_NO_JOURNAL. */
+static enum cpa_refusal begin(struct inquiry *q, char **error)
+{
+	*q->answer = (struct cpa_answer){ 0 };
+	q->run = cpa_run_read(q->dump, error);
+	if (!q->run)
+		return CPA_NO_JOURNAL;
+	cpa_names_init(&q->names, q->dump);
+	read_cast(q);
+	return apply_all(q, error) == 0 && predict_transfers(q, error) == 0 ? CPA_ANSWERED :
+									      CPA_BAD_QUESTION;
+}
+
 enum cpa_refusal cpa_predict(struct cpa_dump *dump, const struct cpa_profile *profile,
 			     const struct cpa_question *question, struct cpa_answer *answer,
 			     char **error)
@@ -454,34 +486,59 @@ enum cpa_refusal cpa_predict(struct cpa_dump *dump, const struct cpa_profile *pr
 	struct inquiry q = {
 		.dump = dump, .profile = profile, .question = question, .answer = answer
 	};
-	enum cpa_refusal refusal = CPA_BAD_QUESTION;
+	enum cpa_refusal refusal = begin(&q, error);
 
-	*answer = (struct cpa_answer){ 0 };
-	q.run = cpa_run_read(dump, error);
-	if (!q.run)
-		return CPA_NO_JOURNAL;
-	cpa_names_init(&q.names, dump);
-	read_cast(&q);
-	if (apply_all(&q, error) == 0 && predict_transfers(&q, error) == 0 &&
-	    answer_question(&q, error) == 0)
-		refusal = CPA_ANSWERED;
-	else
+	if (refusal == CPA_NO_JOURNAL)
+		return refusal;
+	if (refusal == CPA_ANSWERED && answer_question(&q, error) < 0)
+		refusal = CPA_BAD_QUESTION;
+	if (refusal != CPA_ANSWERED)
 		cpa_answer_free(answer);
-	cpa_names_fini(&q.names);
-	cpa_run_free(q.run);
-	free(q.object_kind);
-	free(q.object_queue);
-	free(q.queue_class);
-	free(q.probe);
-	free(q.slot_kind);
-	free(q.factor);
-	free(q.locks);
-	free(q.workers);
-	free(q.balanced);
-	free(q.team);
-	free(q.activity);
-	free(q.transfer);
+	finish(&q);
 	return refusal;
+}
+
+/* Run time on the cores of the run with @changes. */
+static double run_time(struct inquiry *q, const struct cpa_changes *changes)
+{
+	struct cpa_transcript *transcript = cpa_transcribe(q->run, &q->cast, changes);
+	struct cpa_replay_result result = { 0 };
+	char *error = NULL;
+
+	/* Without groups and load there is nothing to refuse. */
+	predict_replay(q, transcript, recorded_cores(q), &result, &error);
+	free(error);
+	cpa_transcript_free(transcript);
+	return predict_seconds(q, result.ticks);
+}
+
+void cpa_predict_streams(struct cpa_dump *dump, struct cpa_profile *profile, size_t most)
+{
+	const struct cpa_question question = { 0 };
+	struct cpa_answer answer;
+	struct inquiry q = {
+		.dump = dump, .profile = profile, .question = &question, .answer = &answer
+	};
+	struct cpa_changes changes = { 0 };
+	char *error = NULL;
+	enum cpa_refusal refusal = begin(&q, &error);
+	double same_s;
+
+	free(error);
+	if (refusal == CPA_NO_JOURNAL)
+		return;
+	same_s = refusal == CPA_ANSWERED ? run_time(&q, &changes) : 0;
+	changes.transfer = q.transfer;
+	for (uint32_t i = 0; refusal == CPA_ANSWERED && i < profile->streams && most > 0; i++) {
+		if (!cpa_stream_is_inside(&profile->stream[i]))
+			continue;
+		predict_zero_stream(&q, i + 1, true);
+		profile->stream[i].saved_s = fmax(same_s - run_time(&q, &changes), 0);
+		predict_zero_stream(&q, i + 1, false);
+		most--;
+	}
+	cpa_answer_free(&answer);
+	finish(&q);
 }
 
 void cpa_answer_free(struct cpa_answer *answer)

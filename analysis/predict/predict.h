@@ -80,6 +80,12 @@ enum cpa_refusal cpa_predict(struct cpa_dump *dump, const struct cpa_profile *pr
 			     char **error);
 void cpa_answer_free(struct cpa_answer *answer);
 
+/*
+ * Set saved_s of the first @most streams of @profile with both ends in the session, if the dump has a
+ * journal: by so much the replayed run is shorter if their messages take no time and find room.
+ */
+void cpa_predict_streams(struct cpa_dump *dump, struct cpa_profile *profile, size_t most);
+
 void cpa_answer_text(const struct cpa_answer *answer, const struct cpa_profile *profile,
 		     const struct cpa_page *page);
 json_t *cpa_answer_json(const struct cpa_answer *answer);

@@ -55,6 +55,15 @@ static bool change(struct inquiry *q, const struct cpa_change *change)
 	return any;
 }
 
+void predict_zero_stream(struct inquiry *q, uint32_t number, bool zero)
+{
+	for (uint32_t i = 1; i <= q->cast.streams; i++)
+		if (q->profile->stream_of[i - 1] == number) {
+			q->transfer[i].recorded = zero ? 0 : 1;
+			q->transfer[i].roomy = zero;
+		}
+}
+
 static void set_all(struct inquiry *q, const struct cpa_network *network)
 {
 	double tick_s = q->profile->tick_s;

@@ -48,6 +48,9 @@ int predict_replay(struct inquiry *q, const struct cpa_transcript *transcript, u
  */
 int predict_transfers(struct inquiry *q, char **error);
 
+/* Messages of the profile's stream @number, from 1, take no time and find room; or as in the run. */
+void predict_zero_stream(struct inquiry *q, uint32_t number, bool zero);
+
 /* Whether a change scales the latency of messages, but no wait was recorded from which that is known. */
 bool predict_scales_nothing(const struct inquiry *q);
 

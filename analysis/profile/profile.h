@@ -206,6 +206,7 @@ struct cpa_stream_figures {
 	double stay_s, stay_p99_s; /* from a write to the read of its last byte */
 	uint64_t waits, blocks;	   /* times that a reader waited for data, a writer for room */
 	double waited_s, blocked_s;
+	double saved_s;	    /* see cpa_predict_streams(); NAN: not known */
 	uint64_t unmatched; /* reads of bytes whose write is not known */
 	uint64_t uncertain; /* reads of bytes that several wrote at once */
 };

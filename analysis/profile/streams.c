@@ -205,6 +205,7 @@ static void fill(const struct cpa_build *build, const struct sum *sum,
 		.blocks = all->blocked,
 		.waited_s = cpa_build_seconds(build, all->waiting),
 		.blocked_s = cpa_build_seconds(build, all->blocking),
+		.saved_s = NAN,
 		.unmatched = all->unmatched,
 		.uncertain = all->uncertain,
 	};

@@ -242,7 +242,7 @@ static void put_streams(struct csv *csv, const struct cpa_profile *profile)
 {
 	put_head(csv, "kind,from,to,streams,bytes,writes,reads,messages,stay_s,stay_p99_s,"
 		      "reader_waits,reader_wait_s,writer_waits,writer_wait_s,unmatched,uncertain,"
-		      "from_critical_path_s,to_critical_path_s,limit");
+		      "from_critical_path_s,to_critical_path_s,limit,saved_s");
 	for (size_t i = 0; i < profile->streams; i++) {
 		const struct cpa_stream_figures *stream = &profile->stream[i];
 
@@ -265,6 +265,7 @@ static void put_streams(struct csv *csv, const struct cpa_profile *profile)
 		put_real(csv, stream->from_path_s);
 		put_real(csv, stream->to_path_s);
 		put_text(csv, cpa_stream_limit(stream));
+		put_known(csv, !isnan(stream->saved_s), stream->saved_s);
 		end_row(csv);
 	}
 }

@@ -3,6 +3,7 @@
 #include "analysis/render/streams_text.h"
 
 #include <libiberty/libiberty.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,15 @@ static struct cpa_figure share(const struct cpa_profile *profile,
 	return (struct cpa_figure){ "-" };
 }
 
+/* Whether it is known of some what they cost. */
+static bool are_predicted(const struct cpa_profile *profile)
+{
+	for (size_t i = 0; i < profile->streams; i++)
+		if (!isnan(profile->stream[i].saved_s))
+			return true;
+	return false;
+}
+
 static void put_waits(struct cpa_table_text *table, const struct cpa_profile *profile,
 		      const struct cpa_stream_figures *stream)
 {
@@ -28,9 +38,18 @@ static void put_waits(struct cpa_table_text *table, const struct cpa_profile *pr
 	struct cpa_figure path = share(profile, stream, limit);
 	struct cpa_figure waited = cpa_format_seconds(stream->waited_s);
 	struct cpa_figure blocked = cpa_format_seconds(stream->blocked_s);
+	struct cpa_figure saves = isnan(stream->saved_s) ? (struct cpa_figure){ "-" } :
+							   cpa_format_seconds(stream->saved_s);
 
-	cpa_table_row(table, (const char *const[]){ waited.text, blocked.text, limit, path.text,
-						    cpa_stream_short(stream->kind), stream->name });
+	if (are_predicted(profile))
+		cpa_table_row(table,
+			      (const char *const[]){ waited.text, blocked.text, limit, path.text,
+						     saves.text, cpa_stream_short(stream->kind),
+						     stream->name });
+	else
+		cpa_table_row(table, (const char *const[]){
+					     waited.text, blocked.text, limit, path.text,
+					     cpa_stream_short(stream->kind), stream->name });
 }
 
 static void put_traffic(struct cpa_table_text *table, const struct cpa_profile *profile,
@@ -82,6 +101,9 @@ static void put_foot(const struct cpa_page *page, const struct cpa_profile *prof
 	char *note = concat("starved: how long readers waited for data; blocked: writers for "
 			    "room; limit: the side that the other one waits for; path: its "
 			    "threads' share of the critical path.",
+			    are_predicted(profile) ? " saves: of the run, replayed, if messages "
+						     "took no time and found room." :
+						     "",
 			    more, NULL);
 
 	cpa_page_foot(page, shown, top, note);
@@ -101,6 +123,8 @@ void cpa_text_streams(const struct cpa_page *page, const struct cpa_profile *pro
 	cpa_table_column(&table, "blocked", false);
 	cpa_table_column(&table, "limit", true);
 	cpa_table_column(&table, "path", false);
+	if (are_predicted(profile))
+		cpa_table_column(&table, "saves", false);
 	put_rows(page, &table, profile, top, put_waits);
 	put_foot(page, profile, shown, top);
 }

@@ -14,6 +14,7 @@
 #include "analysis/input/find_dump.h"
 #include "analysis/util/browse.h"
 #include "analysis/util/printable.h"
+#include "analysis/predict/predict.h"
 #include "analysis/predict/question.h"
 #include "analysis/predict/threads.h"
 #include "analysis/render/callers_text.h"
@@ -398,6 +399,8 @@ static void add_details(struct cpa_dump *dump, struct cpa_profile *profile,
 						     .range = options->range };
 
 	profile->teams = cpa_teams_read(dump, profile);
+	if (options->show.level == CPA_LEVEL_STREAM)
+		cpa_predict_streams(dump, profile, options->show.top);
 	profile->metrics = cpa_metrics_build(profile);
 	profile->phases = cpa_phases_build(profile, &settings);
 	if (options->histogram == CPA_METRICS)

@@ -9,6 +9,8 @@ no wait that the bytes explain counts as time of the path. Both hold whatever el
 journal the exact search agrees. Then a shell pipeline. Prints TAP and a summary.
 """
 
+import csv
+import json
 import os
 import pathlib
 import subprocess
@@ -167,6 +169,28 @@ def check_stage(results, folder):
     dump.unlink()
 
 
+def ask(*words):
+    return subprocess.run(
+        [BUILD / "cpa-report", *words], capture_output=True, text=True, timeout=TIMEOUT_S, check=True
+    ).stdout
+
+
+def check_saves(results, folder):
+    """What --level stream says that messages without cost save is what --what-if predicts."""
+    dump = folder / "saves.dump"
+    done = run([PROGRAMS / "streams", "small_buffer"], dump, CPA_JOURNAL="16M")
+    results.check(done.returncode == 0, f"saves: {done.stderr!r}")
+    rows = list(csv.DictReader(ask("--level", "stream", "--format", "csv", dump).splitlines()))
+    name = f"{rows[0]['from']} -> {rows[0]['to']}"
+    asked = json.loads(ask("--what-if", f"stream:{name}=0", "--format", "json", dump))
+    prediction = asked["predictions"][0]
+    saves = max(prediction["unchanged_s"] - prediction["changed_s"], 0)
+    good = len(rows) == 1 and abs(float(rows[0]["saved_s"]) - saves) < 2e-9
+    results.check(good, f"saves: {name}: {[row['saved_s'] for row in rows]}, predicted {saves:.9f}")
+    results.check("saves  kind" in ask("--level", "stream", dump), "saves: the text has them")
+    dump.unlink()
+
+
 def check_stranger(results, folder):
     """A writer that is not profiled: who waits for its end is not explained by an earlier close."""
     dump = folder / "stranger.dump"
@@ -221,6 +245,7 @@ def main():
             check_case(results, name, streams, folder)
     check_pipeline(results, folder)
     check_stage(results, folder)
+    check_saves(results, folder)
     check_stranger(results, folder)
     check_replaced(results, folder)
     for name, total in STALE.items():
