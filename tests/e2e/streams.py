@@ -180,7 +180,8 @@ def check_saves(results, folder):
     dump = folder / "saves.dump"
     done = run([PROGRAMS / "streams", "small_buffer"], dump, CPA_JOURNAL="16M")
     results.check(done.returncode == 0, f"saves: {done.stderr!r}")
-    rows = list(csv.DictReader(ask("--level", "stream", "--format", "csv", dump).splitlines()))
+    table = csv.DictReader(ask("--level", "stream", "--format", "csv", dump).splitlines())
+    rows = [row for row in table if row["from"] and row["to"]]
     name = f"{rows[0]['from']} -> {rows[0]['to']}"
     asked = json.loads(ask("--what-if", f"stream:{name}=0", "--format", "json", dump))
     prediction = asked["predictions"][0]
