@@ -21,15 +21,20 @@
 #define CPA_NO_PIECE UINT32_MAX
 
 struct cpa_piece {
-	uint64_t work;	      /* ticks */
-	uint64_t begun;	      /* clock: decides between those that could begin at the same time */
-	uint32_t before;      /* the piece before it of its task; CPA_NO_PIECE: none */
+	uint64_t work;	   /* ticks */
+	uint64_t begun;	   /* clock: decides between those that could begin at the same time */
+	uint32_t before;   /* the piece before it of its task; CPA_NO_PIECE: none */
+	uint32_t begun_by; /* the first piece of its task */
+	uint32_t parent; /* the first piece of the task that made its task; CPA_NO_PIECE: not known */
 	uint32_t stint;	      /* of the thread that ran it: says team and round */
 	uint32_t next, nexts; /* `later` from there on: pieces that depend on it */
 	uint32_t waits_for;   /* number of pieces that it depends on */
 	bool task;	      /* of an explicit task */
 	bool begins;	      /* a task */
-	bool joint;	      /* no work: where several pieces have ended */
+	bool makes;	      /* it ends with the creation of a task */
+	bool deep;    /* it is behind a wait for tasks of which some were made by others in it */
+	bool at_once; /* behind a task that its maker ran at once */
+	bool joint;   /* no work: where several pieces have ended */
 };
 
 /* The pieces between two barriers of a team. */
@@ -49,7 +54,8 @@ struct cpa_pieces {
 	uint32_t *index; /* by piece: its place among those of its round */
 	struct cpa_round *round;
 	bool nested; /* there are teams within others: rounds of both have what the inner ones do */
-	bool odd;    /* tasks ended that had not begun: events (detach), or a damaged journal */
+	bool unknown; /* a team of one thread ran tasks at once: libomp does that with all of them */
+	bool odd;     /* tasks ended that had not begun: events (detach), or a damaged journal */
 };
 
 /* Read the journal @file, of which @stints were read. The caller calls cpa_pieces_free(). */
@@ -59,7 +65,8 @@ void cpa_pieces_free(struct cpa_pieces *pieces);
 
 /*
  * Ticks that a round takes with @threads threads on as many processors; 0: as many as gain anything. Tasks
- * go to the next free thread, the oldest first. Without tasks, a round in which one thread has nearly all
+ * go to the next free thread, the oldest first; in a wait a thread runs children of the task
+ * that waits, in that of a group also theirs. Without tasks, a round in which one thread has nearly all
  * work stays as it is; others are divided as unevenly among the threads as they were, to nothing among any
  * number.
  */

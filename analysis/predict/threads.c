@@ -154,6 +154,9 @@ static const char *trouble(const struct answer *a, bool whole)
 		return "regions in each other, or of several threads at a time, are not predicted";
 	if (a->pieces->odd)
 		return "tasks with events (detach) are not predicted";
+	if (a->pieces->unknown)
+		return "a region of one thread ran its tasks at once, so what they depend on is not "
+		       "known (record it with two threads)";
 	return NULL;
 }
 
