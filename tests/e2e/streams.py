@@ -52,6 +52,8 @@ CASES = {
     "fan_in": [("pipe", 3)],
     "fan_out": [("pipe", 3)],
     "event": [("eventfd", 4), ("eventfd", 4)],
+    "pool": [("eventfd", 4), ("eventfd", 8)],
+    "self_pipe": [("pipe", 4)],
     "poll": [("pipe", 2)],
     "select": [("pipe", 2)],
     "epoll": [("pipe", 2)],

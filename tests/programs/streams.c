@@ -153,6 +153,94 @@ static int event(void)
 	return report(3 * ROUNDS, 3 * ROUNDS);
 }
 
+static pthread_barrier_t both_done;
+
+/* A worker of a pool: takes any one token of each round. */
+static void *take_tokens(void *argument)
+{
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		eventfd_t n;
+
+		must(!eventfd_read(wake, &n) && n == 1);
+		burn(2);
+		must(!eventfd_write(done, 1));
+		pthread_barrier_wait(&both_done);
+	}
+	return argument;
+}
+
+/* Two workers, which an eventfd that counts tokens wakes; the master waits for both. */
+static int pool(void)
+{
+	pthread_t thread[2];
+
+	wake = eventfd(0, EFD_SEMAPHORE);
+	done = eventfd(0, 0);
+	must(wake >= 0 && done >= 0 && !pthread_barrier_init(&both_done, NULL, 2));
+	for (unsigned i = 0; i < 2; i++)
+		must(!pthread_create(&thread[i], NULL, take_tokens, NULL));
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		burn(1);
+		must(!eventfd_write(wake, 2));
+		for (eventfd_t n = 0, sum = 0; sum < 2; sum += n)
+			must(!eventfd_read(done, &n));
+	}
+	for (unsigned i = 0; i < 2; i++)
+		pthread_join(thread[i], NULL);
+	return report((1 + 2) * ROUNDS, (1 + 2 * 2) * ROUNDS);
+}
+
+/* What a loop of events and its worker share. */
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	unsigned asked, answered; /* jobs */
+	int self[2];		  /* the pipe by which the worker wakes the loop */
+} loop = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
+
+static void *work_for_loop(void *argument)
+{
+	for (unsigned i = 1; i <= ROUNDS; i++) {
+		pthread_mutex_lock(&loop.lock);
+		while (loop.asked < i)
+			pthread_cond_wait(&loop.changed, &loop.lock);
+		pthread_mutex_unlock(&loop.lock);
+		burn(2);
+		pthread_mutex_lock(&loop.lock);
+		loop.answered = i;
+		pthread_mutex_unlock(&loop.lock);
+		must(write(loop.self[1], "", 1) == 1);
+	}
+	return argument;
+}
+
+/* A loop of events that is woken by a pipe to itself, and reads that until it is empty, as libuv's. */
+static int self_pipe(void)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	pthread_t thread;
+	char bytes[64];
+	int all = epoll_create1(0);
+
+	must(!pipe2(loop.self, O_NONBLOCK) && all >= 0);
+	event.data.fd = loop.self[0];
+	must(!epoll_ctl(all, EPOLL_CTL_ADD, loop.self[0], &event));
+	must(!pthread_create(&thread, NULL, work_for_loop, NULL));
+	for (unsigned i = 1; i <= ROUNDS; i++) {
+		burn(1);
+		pthread_mutex_lock(&loop.lock);
+		loop.asked = i;
+		pthread_cond_signal(&loop.changed);
+		pthread_mutex_unlock(&loop.lock);
+		must(epoll_wait(all, &event, 1, -1) == 1 && event.data.fd == loop.self[0]);
+		while (read(loop.self[0], bytes, sizeof(bytes)) > 0)
+			;
+		must(loop.answered == i);
+	}
+	pthread_join(thread, NULL);
+	return report((1 + 2) * ROUNDS, (1 + 2) * ROUNDS);
+}
+
 /* Two children, of which the quicker one has a longer sequel. @await waits until one is ready. */
 static int two_children(int (*await)(const int fds[2]))
 {
@@ -368,6 +456,8 @@ int main(int argc, char **argv)
 		{ "fan_in", fan_in },
 		{ "fan_out", fan_out },
 		{ "event", event },
+		{ "pool", pool },
+		{ "self_pipe", self_pipe },
 		{ "poll", by_poll },
 		{ "select", by_select },
 		{ "epoll", by_epoll },
