@@ -23,6 +23,7 @@ void cpa_contexts_free(struct cpa_contexts *contexts)
 		free(contexts->context[i].location);
 	}
 	free(contexts->context);
+	free(contexts->is_on_path);
 	free(contexts);
 }
 
@@ -110,6 +111,7 @@ static void count_stacks(struct cpa_build *build)
 	uint32_t rows = build->dump->rows[CPA_TABLE_STACKS], row = build->program.stack;
 	struct cpa_stack stack;
 
+	contexts->is_on_path = xcalloc(rows + 1, sizeof(*contexts->is_on_path));
 	for (uint32_t n = 0; row && n < rows; n++, row = stack.before) {
 		struct cpa_context_figures *c;
 
@@ -119,6 +121,7 @@ static void count_stacks(struct cpa_build *build)
 			return;
 		}
 		c = &contexts->context[stack.key - 2];
+		contexts->is_on_path[row] = true;
 		c->stacks++;
 		c->path_s += cpa_build_seconds(build, stack.ticks);
 		contexts->on_path++;

@@ -29,6 +29,7 @@ struct cpa_contexts {
 	struct cpa_context_figures *context; /* by number - 1 */
 	/* All that were taken; of these: not followed to the thread's start, on the critical path. */
 	uint64_t stacks, cut, on_path;
+	bool *is_on_path; /* of each stack, by row */
 };
 
 /* A part of a function's time by who called it: a tree, from the function outwards. */

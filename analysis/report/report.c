@@ -17,6 +17,7 @@
 #include "analysis/predict/predict.h"
 #include "analysis/predict/question.h"
 #include "analysis/predict/threads.h"
+#include "analysis/render/annotate_text.h"
 #include "analysis/render/callers_text.h"
 #include "analysis/report/help.h"
 #include "analysis/report/pager.h"
@@ -33,7 +34,6 @@
 
 #define TOP_DEFAULT 10
 #define TOP_MAX	    1000000
-#define CALLERS_MAX 200
 
 enum option_only_long {
 	OPTION_HISTOGRAM = 256,
@@ -42,6 +42,7 @@ enum option_only_long {
 	OPTION_CALLERS,
 	OPTION_TREE,
 	OPTION_WEIGHT,
+	OPTION_ANNOTATE,
 	OPTION_BY,
 	OPTION_PHASE,
 	OPTION_THRESHOLD,
@@ -64,11 +65,11 @@ struct options {
 	const char *file; /* --html; NULL: standard output */
 	bool view;	  /* open a page in the browser */
 	bool verify, paths, no_pager;
-	bool idle_weighs;    /* --idle weigh */
-	const char *zero;    /* components, or NULL */
-	const char *callers; /* of which functions, or NULL */
+	bool idle_weighs;     /* --idle weigh */
+	const char *zero;     /* components, or NULL */
+	const char *callers;  /* of which functions, or NULL */
+	const char *annotate; /* which functions, or NULL */
 	bool tree;
-	bool weighed;		       /* --weight */
 	struct cpa_team_sizes threads; /* --threads; none: not asked */
 	struct cpa_question question;
 };
@@ -83,6 +84,14 @@ bad_usage(const char *option, const char *value, const char *expected)
 		text ? text : "", expected);
 	free(text);
 	exit(EXIT_BAD_USAGE);
+}
+
+/* Say why, free it, and return the exit status. */
+static int bad_dump(char *error)
+{
+	fprintf(stderr, "cpa-report: %s\n", error);
+	free(error);
+	return EXIT_BAD_DUMP;
 }
 
 static size_t parse_number(const char *option, const char *value, size_t least, size_t most,
@@ -111,11 +120,10 @@ static enum cpa_level parse_level(const char *value)
 /* "caller:2" */
 static uint32_t parse_by(const char *value)
 {
-	static const char expected[] = "caller:N expected, N from 1 to 200";
+	size_t prefix = strncmp(value, "caller:", 7) == 0 ? 7 : 0;
 
-	if (strncmp(value, "caller:", 7) != 0)
-		bad_usage("--by", value, expected);
-	return (uint32_t)parse_number("--by", value + 7, 1, CALLERS_MAX, expected);
+	return (uint32_t)parse_number("--by", value + prefix, 1, prefix ? 200 : 0,
+				      "caller:N expected, N from 1 to 200");
 }
 
 static enum cpa_metric_level parse_metric_level(const char *value)
@@ -261,6 +269,7 @@ static struct options parse_options(int argc, char **argv)
 		{ "idle", required_argument, NULL, OPTION_IDLE },
 		{ "callers", required_argument, NULL, OPTION_CALLERS },
 		{ "tree", no_argument, NULL, OPTION_TREE },
+		{ "annotate", required_argument, NULL, OPTION_ANNOTATE },
 		{ "weight", required_argument, NULL, OPTION_WEIGHT },
 		{ "threads", required_argument, NULL, OPTION_THREADS },
 		{ "no-pager", no_argument, NULL, OPTION_NO_PAGER },
@@ -335,9 +344,11 @@ static struct options parse_options(int argc, char **argv)
 		case OPTION_TREE:
 			options.tree = true;
 			break;
+		case OPTION_ANNOTATE:
+			options.annotate = optarg;
+			break;
 		case OPTION_WEIGHT:
 			options.show.weight = parse_weight(optarg);
-			options.weighed = true;
 			break;
 		case OPTION_THREADS:
 			parse_threads(&options, optarg);
@@ -373,7 +384,7 @@ static struct options parse_options(int argc, char **argv)
 		bad_usage("argument", argv[optind + 1], "one dump expected");
 	if (options.histogram != CPA_METRICS && options.show.metric_level == CPA_METRIC_LEVELS)
 		bad_usage("--histogram", NULL, "one level expected (--metrics)");
-	if (options.weighed && options.writer != cpa_writer_find("folded"))
+	if (options.show.weight && options.writer != cpa_writer_find("folded"))
 		bad_usage("--weight", NULL, "only with --format folded: the others have all");
 	if (options.writer->is_page)
 		check_page(&options);
@@ -386,7 +397,7 @@ static struct options parse_options(int argc, char **argv)
 static enum cpa_graph graph_for(const struct options *options)
 {
 	if (options->writer->has_sites || options->show.level == CPA_LEVEL_PAG ||
-	    options->show.metrics || options->histogram != CPA_METRICS)
+	    options->show.metrics || options->histogram != CPA_METRICS || options->annotate)
 		return CPA_GRAPH_ALL;
 	return CPA_GRAPH_EDGES;
 }
@@ -451,6 +462,8 @@ static int write_answer(struct cpa_dump *dump, const struct cpa_profile *profile
 				       options->writer->is_json, &error);
 	else if (options->callers)
 		cpa_text_callers(&page, profile, options->callers, options->show.top, &error);
+	else if (options->annotate)
+		cpa_text_annotate(&page, profile, options->annotate, &error);
 	else if (options->tree)
 		cpa_text_tree(&page, profile, options->show.top, &error);
 	else if (options->paths)
@@ -459,11 +472,8 @@ static int write_answer(struct cpa_dump *dump, const struct cpa_profile *profile
 	else
 		ret = options->writer->write(dump, profile, &options->show, &page);
 	written = cpa_pager_end();
-	if (error) {
-		fprintf(stderr, "cpa-report: %s\n", error);
-		free(error);
-		return EXIT_BAD_DUMP;
-	}
+	if (error)
+		return bad_dump(error);
 	if (ret > 0)
 		return ret;
 	if (written || ret < 0) {
@@ -515,8 +525,7 @@ static int verify(struct cpa_dump *dump)
 	int ret = cpa_verify(dump, stdout, &error);
 
 	if (ret < 0) {
-		fprintf(stderr, "cpa-report: %s\n", error);
-		free(error);
+		bad_dump(error);
 	} else if (fflush(stdout) || ferror(stdout)) {
 		fprintf(stderr, "cpa-report: cannot write: %s\n", strerror(errno));
 		ret = -1;
@@ -536,8 +545,7 @@ static bool weigh_idle(struct cpa_dump *dump, struct cpa_profile *profile,
 		return true;
 	if (cpa_weigh_idle(dump, profile, options->idle_weighs, &error) < 0 &&
 	    options->idle_weighs) {
-		fprintf(stderr, "cpa-report: %s\n", error);
-		free(error);
+		bad_dump(error);
 		return false;
 	}
 	free(error);
@@ -553,18 +561,12 @@ int main(int argc, char **argv)
 	char *error, *file = cpa_dump_find(options.dump, &pid, &error);
 	int ret;
 
-	if (!file) {
-		fprintf(stderr, "cpa-report: %s\n", error);
-		free(error);
-		return EXIT_BAD_DUMP;
-	}
+	if (!file)
+		return bad_dump(error);
 	ret = cpa_dump_open(&dump, file, &error);
 	free(file);
-	if (ret < 0) {
-		fprintf(stderr, "cpa-report: %s\n", error);
-		free(error);
-		return EXIT_BAD_DUMP;
-	}
+	if (ret < 0)
+		return bad_dump(error);
 	if (options.verify) {
 		ret = verify(&dump);
 		cpa_dump_close(&dump);

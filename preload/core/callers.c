@@ -8,7 +8,8 @@
 #include "preload/libc/pool.h"
 #include "preload/unwind/walk.h"
 
-#define SITES 256u /* functions that a thread remembers */
+#define SITES	   256u	   /* functions that a thread remembers */
+#define MOST_SITES 131072u /* sites of a session from which on stacks have no line */
 
 struct cpa_callers {
 	struct cpa_walk walk;
@@ -83,8 +84,21 @@ static struct cpa_callers *memory_of(struct cpa_callers_of *own)
 	return own->memory;
 }
 
-/* The context of a stack that begins with @r. 0: no space, or a library is being unloaded. */
-static uint32_t walk_from(struct cpa_callers *c, uint64_t top, const struct cpa_registers *r)
+/* The row of the site of the interrupted instruction; 0: there are many sites already. */
+static uint32_t site_of_instruction(uint64_t pc)
+{
+	/* Relaxed: a limit. */
+	if (__atomic_load_n(&cpa_table(CPA_TABLE_SITES)->used, __ATOMIC_RELAXED) >= MOST_SITES)
+		return 0;
+	return cpa_site(pc);
+}
+
+/*
+ * The context of a stack that begins with @r. 0: no space, or a library is being unloaded. Store the site of
+ * its instruction, at @pc, in *@at.
+ */
+static uint32_t walk_from(struct cpa_callers *c, uint64_t top, const struct cpa_registers *r,
+			  uint64_t pc, uint32_t *at)
 {
 	uint32_t context;
 
@@ -96,6 +110,7 @@ static uint32_t walk_from(struct cpa_callers *c, uint64_t top, const struct cpa_
 	}
 	cpa_walk_from(&c->walk, top, r);
 	context = context_of(c);
+	*at = context ? site_of_instruction(pc) : 0;
 	cpa_unload_let();
 	return context;
 }
@@ -109,18 +124,19 @@ void cpa_callers_take(struct cpa_callers_of *own, struct cpa_stacks *stacks, con
 		      uint64_t ticks)
 {
 	struct cpa_registers r = { .known = (1u << CPA_ARCH_REGISTERS) - 1 };
+	uint64_t pc = cpa_arch_program_counter(context);
 	struct cpa_callers *c;
-	uint32_t node;
+	uint32_t node, at;
 
-	if (!on || cpa_function_is_ours(cpa_arch_program_counter(context)))
+	if (!on || cpa_function_is_ours(pc))
 		return;
 	c = memory_of(own);
 	if (!c)
 		return;
 	cpa_arch_registers(context, r.value);
-	node = walk_from(c, own->top, &r);
+	node = walk_from(c, own->top, &r, pc, &at);
 	if (node)
-		cpa_stacks_add(stacks, node, ticks);
+		cpa_stacks_add(stacks, node, at, ticks);
 	else
 		cpa_diag(CPA_DIAG_STACKS_REFUSED);
 }

@@ -21,12 +21,13 @@ struct cpa_context {
 /*
  * A stack: written by the thread that took it, then constant. `before`: the stack before it on the
  * path, 0: none. So those on a path are the ones from path.stack on backwards. Each stands for `ticks`
- * of CPU time. key: 1 + context.
+ * of CPU time; one with 0 was dropped. `at`: row in the table of sites of the instruction that was to run
+ * next, 0: not known. key: 1 + context.
  */
 struct cpa_stack {
 	uint64_t key;
 	uint32_t before;
-	uint32_t pad;
+	uint32_t at;
 	uint64_t ticks;
 };
 

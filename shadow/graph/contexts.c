@@ -40,8 +40,8 @@ static uint64_t step(void)
 	return UINT64_C(1) << used / CPA_STACKS_KEPT;
 }
 
-/* Add a row for @context that stands for @ticks. */
-static void add_row(struct cpa_stacks *stacks, uint32_t context, uint64_t ticks)
+/* Add a row for the latest stack that stands for @ticks. */
+static void add_row(struct cpa_stacks *stacks, uint64_t ticks)
 {
 	uint32_t row = take_row(stacks);
 	struct cpa_stack *stack;
@@ -53,7 +53,8 @@ static void add_row(struct cpa_stacks *stacks, uint32_t context, uint64_t ticks)
 	stack = stack_at(row);
 	stack->before = stacks->last;
 	stack->ticks = ticks;
-	stack->key = (uint64_t)context + 1;
+	stack->at = stacks->latest_at;
+	stack->key = (uint64_t)stacks->latest + 1;
 	if (!stacks->first)
 		stacks->first = row;
 	stacks->last = row;
@@ -69,15 +70,16 @@ static void count(uint32_t context, uint64_t ticks)
 	__atomic_fetch_add(&node->ticks, ticks, __ATOMIC_RELAXED);
 }
 
-void cpa_stacks_add(struct cpa_stacks *stacks, uint32_t context, uint64_t ticks)
+void cpa_stacks_add(struct cpa_stacks *stacks, uint32_t context, uint32_t at, uint64_t ticks)
 {
 	uint64_t each = step();
 
 	count(context, ticks);
 	cpa_diag(CPA_DIAG_STACKS);
 	stacks->latest = context;
+	stacks->latest_at = at;
 	if (stacks->turn++ % each == 0)
-		add_row(stacks, context, ticks * each);
+		add_row(stacks, ticks * each);
 }
 
 /* There are no stacks from here on. */
@@ -122,7 +124,7 @@ void cpa_stacks_put(struct cpa_stacks *stacks, struct cpa_path *path, uint64_t p
 			divide(stacks, process);
 		} else {
 			count(stacks->latest, process);
-			add_row(stacks, stacks->latest, process);
+			add_row(stacks, process);
 		}
 	}
 	if (!stacks->first)

@@ -32,6 +32,7 @@ struct cpa_stacks {
 	uint32_t spare;	      /* rows that can be used again */
 	uint32_t turn;	      /* stacks so far, to keep each n-th */
 	uint32_t latest;      /* context of the latest stack; 0: there was none */
+	uint32_t latest_at;   /* row of the site of its instruction */
 	uint32_t rows;	      /* from first to last, */
 	uint64_t sum;	      /* and the ticks that they stand for */
 	uint64_t period;      /* of the timer, ticks */
@@ -43,8 +44,12 @@ CPA_HIDDEN uint32_t cpa_context(uint32_t caller, uint32_t site);
 /* Return the node for callers that are not known; 0: no space. */
 CPA_HIDDEN uint32_t cpa_context_cut(void);
 
-/* A stack in @context, not 0, stands for @ticks of CPU time: count it, and add it to @stacks. */
-CPA_HIDDEN void cpa_stacks_add(struct cpa_stacks *stacks, uint32_t context, uint64_t ticks);
+/*
+ * A stack in @context, not 0, at the instruction of site row @at, or 0, stands for @ticks of CPU time: count
+ * it, and add it to @stacks.
+ */
+CPA_HIDDEN void cpa_stacks_add(struct cpa_stacks *stacks, uint32_t context, uint32_t at,
+			       uint64_t ticks);
 
 /* Forget the stacks: they fell where there is no activity. */
 CPA_HIDDEN void cpa_stacks_drop(struct cpa_stacks *stacks);

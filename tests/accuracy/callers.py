@@ -8,16 +8,18 @@ programs are followed to the thread's start. Prints TAP.
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
 
 import exact  # noqa: F401, the modules of tests/e2e
-from profiled import PROGRAMS, profiled_environment, read
+from profiled import BUILD, PROGRAMS, ROOT, profiled_environment, read, run
 from results import Results
 
 PAIRS = "100"  # some 1000 stacks on the path
 SHARES = {"first": (0.7, 0.5), "second": (0.3, 0.5)}
+OFF_LINES = 0.06  # three standard errors of 500 stacks
 OFF = 0.03
 COMPLETE = 0.99
 COMMANDS = {
@@ -43,6 +45,19 @@ def check_shares(results, dump):
             results.compare(good, f"{name}: {what}", f"{part_s / whole_s:.3f}", limits)
 
 
+def check_lines(results, dump):
+    """tests/programs/lines.c: one line has three quarters of its function."""
+    environment = profiled_environment(dump, CPA_STACKS="1")
+    command = [PROGRAMS / "lines", "4000"]
+    subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
+    text = run([BUILD / "cpa-report", "--width", "200", "--annotate", "work", dump], cwd=ROOT)
+    rows = re.findall(r"^ *([\d.]+)% +[\d.]+% +\d+  .*k < (\d+)", text, re.MULTILINE)
+    shares = {word: float(share) / 100 for share, word in rows}
+    good = abs(shares.get("3000", 0) - 0.75) <= OFF_LINES
+    limits = f"{0.75 - OFF_LINES:.3f} to {0.75 + OFF_LINES:.3f}"
+    results.compare(good, "a line's share of its function", f"{shares.get('3000', 0):.3f}", limits)
+
+
 def check_complete(results, folder):
     for name, command in COMMANDS.items():
         dump = folder / name
@@ -61,6 +76,7 @@ def main():
     results = Results()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="callers.", dir=os.environ.get("CPA_TMP")))
     check_shares(results, folder / "dump")
+    check_lines(results, folder / "lines")
     check_complete(results, folder)
     return results.end(folder)
 

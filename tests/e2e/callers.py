@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-from profiled import BUILD, PROGRAMS, ROUNDING_S, TIMEOUT_S, check_contradictions
+from profiled import BUILD, PROGRAMS, ROOT, ROUNDING_S, TIMEOUT_S, check_contradictions
 from profiled import profiled_environment, read, run, verify
 from results import Results
 
@@ -107,6 +107,30 @@ def check_parts(results, dump):
     results.check(re.search(r"common +first\n", text) and re.search(r"common +second\n", text), "as text")
 
 
+def check_annotate(results, folder):
+    """The lines of the function have all of it, and stand beside their text."""
+    dump = folder / "lines"
+    environment = profiled_environment(dump, CPA_STACKS="1")
+    subprocess.run(
+        [PROGRAMS / "lines"], env=environment, stdout=subprocess.DEVNULL, timeout=TIMEOUT_S, check=True
+    )
+    command = [BUILD / "cpa-report", "--width", "200", "--annotate"]
+    text = run([*command, "work", dump], cwd=ROOT)
+    rows = re.findall(r"^ *([\d.]+)% +([\d.]+)% +(\d+)  (.*)$", text, re.MULTILINE)
+    for i, what in enumerate(("path", "CPU time")):
+        total = sum(float(row[i]) for row in rows)
+        results.check(rows and abs(total - 100) <= 0.05 * len(rows) + 1e-6, f"lines have {total} % of the {what}")
+    source = (ROOT / "tests/programs/lines.c").read_text(encoding="utf-8").splitlines()
+    wrong = [row for row in rows if row[3].split() != source[int(row[2]) - 1].split()]
+    results.check(rows and not wrong, f"each beside its text {wrong or ''}".rstrip())
+    named = {word for row in rows for word in ("k < 3000", "k < 1000") if word in row[3]}
+    results.check(len(named) == 2, f"both loops: {sorted(named)}")
+    done = subprocess.run([*command, "nobody", dump], capture_output=True, text=True, check=False)
+    results.check(done.returncode == 1 and "no function nobody" in done.stderr, "no such function")
+    text = run([*command, "work", dump], cwd=folder)
+    results.check("cannot be read" in text and "k < 3000" not in text, "a file that is not there")
+
+
 def check_first_screen(results, folder, dump):
     """It names the callers; without stacks it says how to get them, if they are wanted."""
     text = " ".join(run([BUILD / "cpa-report", "--width", "200", dump]).split())
@@ -146,6 +170,7 @@ def main():
     check_first_screen(results, folder, dump)
     check(results, folder, "250 a second", CPA_SAMPLE_HZ="250")
     check(results, folder, "2000 a second", CPA_SAMPLE_HZ="2000")
+    check_annotate(results, folder)
     check_unloading(results, folder)
     dump, report = profile(folder)
     results.check("callers" not in report, "no stacks unless they are asked for")

@@ -57,6 +57,7 @@ static void add_up(uint32_t row, uint32_t end, uint64_t sum[NODES])
 		while (k < NODES && node[k] != stack->key - 1)
 			k++;
 		assert_true(k < NODES);
+		assert_int_equal(stack->at, 100 + k);
 		sum[k] += stack->ticks;
 		row = stack->before;
 	}
@@ -117,7 +118,7 @@ static void step(struct cpa_self *self, uint64_t *seed)
 	case 0: /* a sample */
 	case 1:
 		p[i].stacks.period = PERIOD;
-		cpa_stacks_add(&p[i].stacks, node[k], ticks);
+		cpa_stacks_add(&p[i].stacks, node[k], 100 + k, ticks);
 		p[i].pending[k] += ticks;
 		p[i].latest = k;
 		p[i].has_latest = true;
@@ -158,7 +159,7 @@ static void test_on_path(void **state)
 	cpa_stacks_put(&p[0].stacks, &p[0].path, 0);
 	before = cpa_table(CPA_TABLE_STACKS)->used;
 	for (unsigned n = 0; n < 1000; n++) {
-		cpa_stacks_add(&p[0].stacks, node[0], 1);
+		cpa_stacks_add(&p[0].stacks, node[0], 0, 1);
 		cpa_stacks_drop(&p[0].stacks);
 	}
 	assert_true(cpa_table(CPA_TABLE_STACKS)->used <= before + 1);
@@ -173,7 +174,7 @@ static void test_bounded(void **state)
 
 	(void)state;
 	for (unsigned n = 0; n < 3 * CPA_STACKS_KEPT; n++)
-		cpa_stacks_add(&stacks, node[0], 8);
+		cpa_stacks_add(&stacks, node[0], 0, 8);
 	cpa_stacks_put(&stacks, &path, 8);
 	for (uint32_t row = path.stack; row;) {
 		const struct cpa_stack *stack = cpa_row(CPA_TABLE_STACKS, row);
