@@ -259,16 +259,12 @@ static void on_task_create(union ompt_data *task, const void *frame, union ompt_
 			   int flags, int depends, const void *caller)
 {
 	uint64_t from = (uint64_t)caller, function;
-	struct cpa_task *record;
 
 	(void)task, (void)frame, (void)depends;
 	if (!(flags & OMPT_TASK_EXPLICIT))
 		return;
 	function = take_passed(&from);
-	record = cpa_task_new(function, from);
-	made->ptr = record;
-	if (record)
-		cpa_task_let(record); /* the task has its own reference */
+	made->ptr = cpa_task_new(function, from);
 }
 
 static void on_dependences(union ompt_data *task, const struct ompt_dependence *depends, int count)

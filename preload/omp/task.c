@@ -8,7 +8,10 @@
 #include "preload/libc/pool.h"
 #include "shadow/edge/merge.h"
 #include "shadow/journal/journal.h"
+#include "shadow/path/path.h"
 #include "shadow/path/token.h"
+
+#define KEEP 32u /* free records that a thread keeps, with tokens and what these name */
 
 /* Whether the tokens that @task names are this process's. */
 static bool is_ours(const struct cpa_task *task)
@@ -16,29 +19,58 @@ static bool is_ours(const struct cpa_task *task)
 	return task && task->space == cpa_object_space;
 }
 
-static struct cpa_task *record_new(uint32_t refs)
+/*
+ * A record with one reference. One that the thread has kept takes no atomic operation, and has its token
+ * still, whose path names the versions that the next one is likely to name.
+ */
+static struct cpa_task *record_new(struct cpa_omp *omp)
 {
-	struct cpa_task *task = cpa_pool_take(CPA_POOL_TASKS, sizeof(*task));
+	struct cpa_task *task = omp->free_tasks;
+	uint32_t start = 0;
 
 	if (likely(task)) {
-		task->refs = refs;
+		omp->free_tasks = task->parent;
+		omp->free_task_count--;
+		start = is_ours(task) ? task->start : 0;
+		memset(task, 0, sizeof(*task));
+	} else {
+		task = cpa_pool_take(CPA_POOL_TASKS, sizeof(*task));
+	}
+	if (likely(task)) {
+		task->refs = 1;
+		task->start = start;
 		task->space = cpa_object_space;
 	}
 	return task;
 }
 
+static void record_give(struct cpa_worker *w, struct cpa_task *task)
+{
+	struct cpa_omp *omp = w->omp;
+
+	if (unlikely(!omp || omp->free_task_count == KEEP)) {
+		if (task->start && is_ours(task))
+			cpa_token_free(&w->self, task->start);
+		cpa_pool_give(CPA_POOL_TASKS, task);
+		return;
+	}
+	task->parent = omp->free_tasks;
+	omp->free_tasks = task;
+	omp->free_task_count++;
+}
+
 /* The record of what the thread runs; made if it is an implicit task without one. NULL: none. */
-static struct cpa_task *current(const struct cpa_omp *omp)
+static struct cpa_task *current(struct cpa_omp *omp)
 {
 	if (omp->task || !omp->part)
 		return omp->task;
 	if (!omp->part->task)
-		omp->part->task = record_new(1);
+		omp->part->task = record_new(omp);
 	return omp->part->task;
 }
 
 /* @task is a child of what the thread runs. */
-static void add_child(const struct cpa_omp *omp, struct cpa_task *task)
+static void add_child(struct cpa_omp *omp, struct cpa_task *task)
 {
 	struct cpa_task *parent = current(omp);
 
@@ -54,7 +86,7 @@ struct cpa_task *cpa_task_new(uint64_t function, uint64_t caller)
 	int err = errno;
 	struct cpa_worker *w = cpa_enter();
 	struct cpa_omp *omp = w ? cpa_omp_of(w) : NULL;
-	struct cpa_task *task = omp ? record_new(2) : NULL;
+	struct cpa_task *task = omp ? record_new(omp) : NULL;
 
 	if (unlikely(!task)) {
 		if (w)
@@ -66,7 +98,10 @@ struct cpa_task *cpa_task_new(uint64_t function, uint64_t caller)
 	add_child(omp, task);
 	cpa_event(w, CPA_EV_TASK, caller, task->class);
 	cpa_journal_release(&w->self, NULL, 0, 1);
-	task->start = cpa_token_new(&w->self, &w->self.row->path);
+	if (likely(task->start))
+		cpa_path_publish(&w->self, &cpa_token(task->start)->path, &w->self.row->path);
+	else
+		task->start = cpa_token_new(&w->self, &w->self.row->path);
 	cpa_done(w);
 	errno = err;
 	return task;
@@ -77,7 +112,7 @@ struct cpa_task *cpa_task_waiter(uint64_t caller)
 	int err = errno;
 	struct cpa_worker *w = cpa_enter();
 	struct cpa_omp *omp = w ? cpa_omp_of(w) : NULL;
-	struct cpa_task *task = omp ? record_new(1) : NULL;
+	struct cpa_task *task = omp ? record_new(omp) : NULL;
 
 	if (likely(task)) {
 		task->caller = caller;
@@ -121,8 +156,6 @@ static void free_record(struct cpa_worker *w, struct cpa_task *task)
 	struct cpa_dependence *d;
 	bool ours = is_ours(task);
 
-	if (ours && task->start)
-		cpa_token_free(&w->self, task->start);
 	if (ours)
 		free_word(&w->self, &task->ends);
 	while ((d = task->dependences)) {
@@ -131,15 +164,25 @@ static void free_record(struct cpa_worker *w, struct cpa_task *task)
 			free_word(&w->self, &d->ended[i]);
 		cpa_pool_give(CPA_POOL_DEPENDENCES, d);
 	}
-	cpa_pool_give(CPA_POOL_TASKS, task);
+	record_give(w, task);
+}
+
+/* Give a reference back. */
+static bool was_last(struct cpa_task *task)
+{
+	/*
+	 * ACQUIRE, ACQ_REL: all that others did with the record is done before it is freed. Nobody can add
+	 * to a sole reference.
+	 */
+	return __atomic_load_n(&task->refs, __ATOMIC_ACQUIRE) == 1 ||
+	       !__atomic_sub_fetch(&task->refs, 1, __ATOMIC_ACQ_REL);
 }
 
 void cpa_task_drop(struct cpa_worker *w, struct cpa_task *task)
 {
 	struct cpa_task *parent;
 
-	/* ACQ_REL: all that others did with the record is done before it is freed. */
-	while (task && !__atomic_sub_fetch(&task->refs, 1, __ATOMIC_ACQ_REL)) {
+	while (task && was_last(task)) {
 		parent = task->parent;
 		free_record(w, task);
 		task = parent;
@@ -233,10 +276,6 @@ static void join_start(struct cpa_worker *w, struct cpa_task *task, struct cpa_w
 	cpa_acquire_path(&w->self, token ? &cpa_token(token)->path : NULL, wait);
 	if (all)
 		cpa_token_free(&w->self, token);
-	if (task->start && !task->many) {
-		cpa_token_free(&w->self, task->start);
-		task->start = 0;
-	}
 }
 
 /* The wait that the task interrupts is over; if there is none, an operation begins. */
@@ -307,13 +346,18 @@ void cpa_task_enter(struct cpa_task_run *run, struct cpa_task *task)
 	cpa_op_done(&op);
 }
 
-/* The path of a task that has ended goes to all that may wait for it, but for barriers. */
-static void publish(struct cpa_worker *w, struct cpa_task *task)
+/*
+ * The path of a task that has ended goes to all that may wait for it, but for barriers. @under: the
+ * thread goes on with its parent, whose path contains that of the task.
+ */
+static void publish(struct cpa_worker *w, struct cpa_task *task, bool under)
 {
 	const struct cpa_path *path = &w->self.row->path;
 
+	if (under && !task->group && !task->count)
+		return;
 	cpa_journal_release(&w->self, NULL, 0, 1);
-	if (is_ours(task->parent))
+	if (!under && is_ours(task->parent))
 		cpa_merge_release_each(&w->self, &task->parent->ends, path);
 	if (task->group && task->group->space == cpa_object_space)
 		cpa_merge_release_each(&w->self, &task->group->ends, path);
@@ -321,9 +365,24 @@ static void publish(struct cpa_worker *w, struct cpa_task *task)
 		cpa_merge_release_each(&w->self, &task->on[i]->ended[task->kind[i]], path);
 }
 
+/*
+ * Whether the thread goes on with the parent of the task, which it interrupted, and nobody is to know more.
+ * A journal is to have each end: see cpa_merge_release_each(). Untied tasks of libomp may go on elsewhere.
+ */
+static bool returns_to_parent(const struct cpa_worker *w, const struct cpa_task_run *run)
+{
+	const struct cpa_task *task = run->task;
+	const struct cpa_part *part = w->omp->part;
+
+	return !w->self.journal && run != &task->run && task->parent &&
+	       task->parent == (run->outer ? run->outer :
+				part	   ? part->task :
+					     NULL);
+}
+
 static void publish_end(struct cpa_worker *w, const struct cpa_task_run *run)
 {
-	publish(w, run->task);
+	publish(w, run->task, returns_to_parent(w, run));
 	if (run->wait && run->wait->barrier)
 		cpa_part_arrive(w, w->omp->part);
 	else if (run->stood && run->seat)
@@ -392,7 +451,7 @@ void cpa_task_fulfill(struct cpa_task *task, uint64_t caller)
 		return;
 	cpa_event(w, CPA_EV_TASK_END, caller, task->class);
 	if (is_ours(task))
-		publish(w, task);
+		publish(w, task, false);
 	if (!w->omp ||
 	    !w->omp->part) /* a barrier that waits for the task does not see this thread */
 		cpa_diag(CPA_DIAG_OMP_UNSEEN);

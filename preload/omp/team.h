@@ -95,6 +95,8 @@ struct cpa_omp {
 	struct cpa_task *task;	   /* that it runs; NULL: the implicit one of its part */
 	struct cpa_omp_wait *wait; /* that it is in, unless it runs a task in it; NULL: none */
 	struct cpa_team *free;
+	struct cpa_task *free_tasks; /* records, linked by `parent` */
+	uint32_t free_task_count;
 	const struct cpa_path *forked; /* what its last part as a worker began with */
 	struct cpa_op standing;	       /* the wait behind the last part */
 	/* Where it released then, and for how many; NULL: nowhere. */

@@ -40,7 +40,7 @@ BUDGETS = [
     ("omp-lock", "20", 203, OMP_LOCK, "omp_set_lock() and omp_unset_lock(), nobody else takes it"),
     ("omp-critical", "20", 208, CRITICAL, "a critical section, nobody else enters it"),
     ("omp-region-alone", "0", 1502, REGION, "a parallel region of one thread"),
-    ("omp-task", "0", 2948, TASK | VECTORS, "an OpenMP task and the wait for it"),
+    ("omp-task", "0", 2381, TASK | VECTORS, "an OpenMP task and the wait for it"),
     ("pipe", "20", 2018, BYTES, "write and read of a pipe that do not block"),
     ("plain-read", "20", 82, BYTES, "a read of what is no stream"),
 ]
