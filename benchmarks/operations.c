@@ -13,7 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, other = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t turn_changed = PTHREAD_COND_INITIALIZER;
@@ -21,6 +23,7 @@ static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_spinlock_t spin;
 static pthread_barrier_t barrier;
 static sem_t ping, pong, own;
+static int there[2], back[2]; /* pipes */
 static unsigned long turn;
 
 static void pin(int cpu)
@@ -158,6 +161,58 @@ static void semaphores(int me, unsigned long n)
 	}
 }
 
+static void give(int fd)
+{
+	char byte = 0;
+
+	if (write(fd, &byte, 1) != 1)
+		abort();
+}
+
+static void take(int fd)
+{
+	char byte;
+
+	if (read(fd, &byte, 1) != 1)
+		abort();
+}
+
+/* A byte to and fro on one processor: a thread runs while the other waits. */
+static void pipe_turns(int me, unsigned long n)
+{
+	pin(0);
+	for (unsigned long i = 0; i < n / 2; i++) {
+		if (!me)
+			give(there[1]);
+		take(me ? there[0] : back[0]);
+		if (me)
+			give(back[1]);
+	}
+}
+
+/* The same by two processes: thread 1 is in the child of a fork. */
+static void process_turns(int me, unsigned long n)
+{
+	pid_t child;
+
+	if (me)
+		return;
+	child = fork();
+	pipe_turns(!child, n);
+	if (!child)
+		_exit(0);
+	waitpid(child, NULL, 0);
+}
+
+/* Neither call waits. */
+static void pipe_bytes(int me, unsigned long n)
+{
+	for (unsigned long i = 0; i < n && !me; i++) {
+		give(there[1]);
+		take(there[0]);
+	}
+}
+
 static void posts(int me, unsigned long n)
 {
 	if (me)
@@ -210,13 +265,23 @@ static const struct operation {
 	body *run;
 	unsigned long count;
 } operations[] = {
-	{ "private", private, 10000000 },   { "again", again, 10000000 },
-	{ "hand-off", hand_off, 2000000 },  { "shared", shared_mutex, 4000000 },
-	{ "section", section, 2000000 },    { "read", read_locks, 5000000 },
-	{ "post", posts, 5000000 },	    { "barrier", barriers, 50000 },
-	{ "condition", conditions, 50000 }, { "semaphore", semaphores, 50000 },
-	{ "create", create_join, 5000 },    { "rare", rare, 20000 },
-	{ "live", live, 2000000 },	    { "remade", remade, 30000 },
+	{ "private", private, 10000000 },
+	{ "again", again, 10000000 },
+	{ "hand-off", hand_off, 2000000 },
+	{ "shared", shared_mutex, 4000000 },
+	{ "section", section, 2000000 },
+	{ "read", read_locks, 5000000 },
+	{ "post", posts, 5000000 },
+	{ "barrier", barriers, 50000 },
+	{ "condition", conditions, 50000 },
+	{ "semaphore", semaphores, 50000 },
+	{ "create", create_join, 5000 },
+	{ "rare", rare, 20000 },
+	{ "live", live, 2000000 },
+	{ "remade", remade, 30000 },
+	{ "pipe", pipe_bytes, 200000 },
+	{ "pipe-turn", pipe_turns, 50000 },
+	{ "process-turn", process_turns, 50000 },
 };
 
 static const struct operation *chosen;
@@ -253,6 +318,8 @@ int main(int argc, char **argv)
 	sem_init(&ping, 0, 1);
 	sem_init(&pong, 0, 0);
 	sem_init(&own, 0, 0);
+	if (pipe(there) || pipe(back))
+		return 1;
 	pthread_create(&thread, NULL, thread_main, &barrier);
 	thread_main(NULL);
 	pthread_join(thread, NULL);

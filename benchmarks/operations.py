@@ -20,6 +20,9 @@ OPERATIONS = {
     "remade": ("mutex made anew, barrier, lock+unlock, barrier, per round", "1.3"),
     "condition": ("condition ping-pong, per turn", "1.15"),
     "semaphore": ("semaphore ping-pong, per turn", "1.15"),
+    "pipe": ("write and read of a byte in a pipe, neither waits", ""),
+    "pipe-turn": ("pipe ping-pong of two threads on one core, per turn", "1.15"),
+    "process-turn": ("the same of two processes", "1.15"),
     "create": ("create+join", "1.5"),
     "rare": ("lock+unlock, then some 30 us of work", "1.01"),
 }
