@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/rseq.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "preload/clock/delay.h"
+#include "preload/clock/ready.h"
 #include "preload/clock/source.h"
 #include "shadow/store/kernel.h"
 #include "shadow/store/timespec.h"
@@ -17,15 +19,16 @@
 #define REBASE		(4 * MS)
 #define LOOKS_OF_LONG	333u /* looks at the kernel's clock: longer activities end with one */
 #define LOOKS_OF_ASKING 4u   /* cost of asking the kernel for the kind of a gap, in looks, about */
-#define SHORT_GAP	50000u /* ns: shorter gaps are not asked about one by one */
-#define SLEEPS		5u     /* sleeps that test the detector and measure a wake */
-#define SLEEPS_MOST	50u /* with sleeps that ended before a switch: after each, twice as long */
+#define SLEEPS		5u   /* sleeps that test the detector and measure a wake */
+#define SLEEPS_MOST	50u  /* with sleeps that ended before a switch: after each, twice as long */
 #define SLEEP		1000u /* ns, at first */
 #define SLEEP_MOST	MS
-#define SKIPS		64u  /* operations of ours for one that is measured, after */
-#define FIRST		8u   /* the first of a thread, all measured: they meet cold memory */
-#define PROBE_MOST	64u  /* upper bound of an operation, in readings of the counter */
-#define LOOKS		8u   /* tries, of which the shortest counts */
+#define SKIPS		64u /* operations of ours for one that is measured, after */
+#define FIRST		8u  /* the first of a thread, all measured: they meet cold memory */
+#define GUESSES		29u /* odd with the two that are measured: they fall on each kind of call */
+#define LEARN		8u  /* weight of the mean of earlier calls, to one that is measured */
+#define PROBE_MOST	64u /* upper bound of an operation, in readings of the counter */
+#define LOOKS		8u  /* tries, of which the shortest counts */
 #define LAST_DESCRIPTOR 1000 /* room of the descriptor table: more than most have threads */
 
 uint64_t cpa_clock_armed;
@@ -39,9 +42,6 @@ static uint64_t probe_most; /* ticks */
  * shorter than the question.
  */
 static uint64_t no_switch;
-
-/* Upper bound of a switch's cost in ticks, cold caches included. */
-static uint64_t switch_ticks;
 
 /*
  * Ticks per 2^20 ns; gets more precise as the run gets longer. Relaxed atomic: any recent value
@@ -179,7 +179,7 @@ static void set_limits(void)
 	cpa_clock_rebase_ticks = most = cpa_clock_ticks(REBASE);
 	cpa_clock_long_ticks = LOOKS_OF_LONG * look < most ? LOOKS_OF_LONG * look : most;
 	no_switch = LOOKS_OF_ASKING * look;
-	switch_ticks = cpa_clock_ticks(m->wake_ns);
+	cpa_ready_init();
 	probe_most = cpa_clock_ticks(PROBE_MOST * m->counter_ns);
 }
 
@@ -243,7 +243,7 @@ static void arm(void)
 void cpa_clock_join(void)
 {
 	const struct cpa_header *h = cpa_header();
-	uint64_t ticks, ns;
+	uint64_t ticks = 0, ns = 0;
 
 	arm();
 	cpa_source_follow();
@@ -278,7 +278,8 @@ void cpa_clock_init(void)
 void cpa_clock_note(uint64_t now, bool always)
 {
 	struct cpa_header *h = cpa_header();
-	uint64_t old = __atomic_load_n(&h->last_ticks, __ATOMIC_RELAXED), ticks, ns;
+	uint64_t old = __atomic_load_n(&h->last_ticks, __ATOMIC_RELAXED);
+	uint64_t ticks = 0, ns = 0;
 
 	cpa_source_follow();
 	if (!always && now < old + 25 * cpa_clock_rebase_ticks)
@@ -320,69 +321,6 @@ static uint64_t rebase(struct cpa_clock *c, uint64_t *now)
 	return cpu;
 }
 
-static void count_switches(struct cpa_clock *c)
-{
-	c->counts = cpa_machine_counts();
-	c->waited = false;
-}
-
-/*
- * How the thread lost its processor. EITHER: a wait came before, whose switches are in both counts.
- */
-enum loss { GIVEN, TAKEN, EITHER };
-
-static enum loss loss(struct cpa_clock *c)
-{
-	struct cpa_machine_counts before = c->counts;
-	bool waited = c->waited;
-
-	count_switches(c);
-	if (c->counts.given == before.given && before.given >= 0)
-		return TAKEN;
-	return waited && c->counts.taken != before.taken ? EITHER : GIVEN;
-}
-
-/*
- * Of a @gap in ticks without a processor, return the ticks in which the thread was ready to run.
- * The rest it was blocked.
- *
- * Asking the kernel costs more than a microsecond. So nothing is asked about short waits (@blocked)
- * and blocks until they add up to a millisecond; the gap that comes then gets its share of the
- * delay.
- *
- * A thread that did not give its processor up was not blocked, whatever the delay: some kernels
- * (seen: 6.18) miss a part of it. They do not miss half of what it has beyond a switch, which
- * decides where the counts of switches do not.
- */
-static uint64_t ready_part(struct cpa_clock *c, uint64_t gap, bool blocked)
-{
-	uint64_t delay, ready;
-	bool brief;
-	enum loss how = GIVEN;
-
-	c->unread += gap;
-	brief = gap < cpa_clock_ticks(SHORT_GAP) && c->unread < cpa_clock_ticks(MS);
-	if (blocked && brief)
-		c->waited = true;
-	else if (blocked)
-		count_switches(c);
-	else
-		how = loss(c);
-	if ((how == GIVEN && brief) || !cpa_delay_read(c, &delay))
-		return 0;
-	ready = cpa_clock_ticks(delay - c->delay_ns);
-	if (c->unread > gap)
-		ready = (uint64_t)((unsigned __int128)ready * gap / c->unread);
-	if (how == EITHER && 2 * ready + switch_ticks > gap)
-		how = TAKEN;
-	c->delay_ns = delay;
-	c->unread = 0;
-	/* the thread slept while it read the file: that says nothing about the next gap */
-	if (cpa_clock_switched(c))
-		count_switches(c);
-	return how == TAKEN || ready > gap ? gap : ready;
-}
-
 uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool blocked,
 			      uint64_t now)
 {
@@ -404,21 +342,22 @@ uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool b
 	if (e->process > wall)
 		e->process = wall;
 	c->cpu = known + e->process;
+	c->guessed = false;
 	c->ahead = c->cpu > cpu ? c->cpu - cpu : 0;
 	gap = wall - e->process;
 	e->runqueue = 0;
 	if (blocked || (switched && gap > no_switch))
-		e->runqueue = ready_part(c, gap, blocked);
+		e->runqueue = cpa_ready_part(c, gap, blocked);
 	else
 		e->runqueue = gap;
 	/* The rest of a preemption is the switch itself. */
-	if (!blocked && e->runqueue && gap - e->runqueue < switch_ticks)
+	if (!blocked && e->runqueue && gap - e->runqueue < cpa_ready_switch)
 		e->runqueue = gap;
 	e->external = gap - e->runqueue;
 	e->device = c->counts.device != device;
 	c->last = now;
 	if (due || gap > no_switch) {
-		c->rebased = now;
+		c->rebased = c->resumed = now;
 		c->tick++;
 	}
 	cpa_diag(CPA_DIAG_CLOCK_SLOW);
@@ -426,6 +365,95 @@ uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool b
 	cpa_kernel_end();
 	errno = err;
 	return now;
+}
+
+/*
+ * Guess the CPU time of a call up to now, and arm the detector. False: it may not be guessed. What a
+ * hypervisor took before the call, and time on the run queue, are not guessed. Armed first: a switch behind
+ * that is seen by the next stamp, and lies before *@now or is not in the call.
+ */
+static bool guess(struct cpa_clock *c, uint64_t begun, enum cpa_brief kind, uint64_t *now,
+		  uint64_t *cpu)
+{
+	if (!c->usual[kind] || !c->guesses || c->ahead || begun - c->last > cpa_clock_long_ticks ||
+	    !cpa_ready_is_brief(c, cpa_ready_brief))
+		return false;
+	*c->detector = cpa_clock_armed;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	*now = cpa_clock_now();
+	if (unlikely(*now - begun >= cpa_ready_brief || *now - c->rebased > cpa_clock_rebase_ticks))
+		return false;
+	*cpu = c->usual[kind] < *now - begun ? c->usual[kind] : *now - begun;
+	c->guesses--;
+	c->guessed = true;
+	c->tick++;
+	return true;
+}
+
+/*
+ * The kernel was asked about a call of @kind that took @wall ticks: @cpu of CPU time, if none before it
+ * was @guessed. Else this one has what those took more or less, and the next one is measured.
+ */
+static void learn(struct cpa_clock *c, enum cpa_brief kind, uint64_t wall, uint64_t cpu,
+		  bool guessed)
+{
+	uint32_t usual = c->usual[kind];
+
+	c->guesses = guessed ? 0 : GUESSES;
+	if (guessed || c->detector == &never_armed || wall >= cpa_ready_brief || cpu > wall)
+		return;
+	usual = usual ? (uint32_t)((usual * (LEARN - 1) + cpu) / LEARN) : (uint32_t)cpu;
+	c->usual[kind] = usual ? usual : 1;
+}
+
+uint64_t cpa_clock_stamp_call(struct cpa_clock *c, struct cpa_elapsed *e, uint64_t begun,
+			      enum cpa_brief kind)
+{
+	bool guessed = c->guessed;
+	uint64_t before = begun - c->last, now, cpu;
+
+	if (!guess(c, begun, kind, &now, &cpu)) {
+		now = cpa_clock_stamp_slow(c, e, true, cpa_clock_now());
+		cpu = e->process > before ? e->process - before : 0;
+		if (!c->ahead)
+			learn(c, kind, now - begun, cpu, guessed);
+		return now;
+	}
+	e->process = before + cpu;
+	e->runqueue = 0;
+	e->external = now - c->last - e->process;
+	e->device = false;
+	c->cpu += e->process;
+	c->unread += e->external;
+	c->waited = true;
+	c->lead = 0;
+	c->last = c->resumed = now;
+	return now;
+}
+
+bool cpa_clock_preempted(struct cpa_clock *c, enum cpa_brief kind)
+{
+	bool guessed = c->guessed;
+	uint64_t begun = c->last, now = cpa_clock_now(), cpu, lost;
+
+	if (c->detector == &never_armed || now - begun >= cpa_ready_brief || c->ahead ||
+	    !cpa_ready_is_brief(c, cpa_ready_brief))
+		return false;
+	if (!guess(c, begun, kind, &now, &cpu)) {
+		if (unlikely(!cpa_kernel_begin()))
+			return false;
+		cpu = cpa_clock_ticks(rebase(c, &now));
+		cpa_kernel_end();
+		cpu = cpu > c->cpu ? cpu - c->cpu : 0;
+		c->guessed = false;
+		c->tick++;
+		learn(c, kind, now - begun, cpu, guessed);
+	}
+	lost = now - begun > cpu ? now - begun - cpu : 0;
+	c->ahead = lost; /* taken from the time up to the next stamp */
+	cpa_ready_taken(c, lost);
+	c->counts.taken++;
+	return true;
 }
 
 struct cpa_clock_gap cpa_clock_hide(struct cpa_clock *c)
@@ -522,9 +550,13 @@ void cpa_clock_start(struct cpa_clock *c)
 	c->ahead = 0;
 	c->lead = 0;
 	c->last = c->rebased = cpa_clock_now();
+	c->resumed = 0;
+	c->guesses = 0;
+	c->guessed = false;
+	memset(c->usual, 0, sizeof(c->usual));
 	if (unlikely(!cpa_kernel_begin())) /* as in cpa_clock_stamp_slow() */
 		return;
-	count_switches(c);
+	cpa_ready_count(c);
 	cpu = rebase(c, &now);
 	c->last = c->rebased = now;
 	c->cpu = cpa_clock_ticks(cpu);

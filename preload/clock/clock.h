@@ -19,6 +19,14 @@
 #include "preload/clock/machine.h"
 #include "shadow/store/session.h"
 
+/* Calls in which a thread is often without a processor for microseconds. */
+enum cpa_brief {
+	CPA_BRIEF_WAIT,	 /* in synchronization */
+	CPA_BRIEF_READ,	 /* for bytes */
+	CPA_BRIEF_WRITE, /* preempted in a write that does not block, by the thread that it woke */
+	CPA_BRIEF_KINDS
+};
+
 struct cpa_clock {
 	volatile uint64_t *detector;
 	uint64_t last; /* counter at the last stamp */
@@ -28,7 +36,8 @@ struct cpa_clock {
 	/* ticks by which `cpu` exceeds the kernel's clock: see cpa_clock_repaid() */
 	uint64_t ahead;
 	uint64_t delay_ns; /* run-queue delay in ns (schedstat) when it was read last */
-	uint64_t unread;   /* ticks without a processor since the delay was read */
+	uint64_t unread;   /* ticks without a processor since the delay was read, but for */
+	uint64_t taken;	   /* ticks of short preemptions, with which `delay_ns` went on */
 	struct cpa_machine_counts counts; /* at the last getrusage() */
 	bool waited;	/* the thread has waited since then, without a getrusage() */
 	int schedstat;	/* descriptor; -1: none yet, -2: not available */
@@ -39,6 +48,11 @@ struct cpa_clock {
 	uint32_t first; /* number of first measurements that are still to be made */
 	/* counts occasions on which the thread may have been switched out or was sampled */
 	uint32_t tick;
+	uint64_t resumed; /* the latest stamp before which the thread may have been switched out */
+	/* See cpa_clock_stamp_call(). Usual CPU time of a call, ticks; 0: not known yet. */
+	uint32_t usual[CPA_BRIEF_KINDS];
+	uint32_t guesses; /* calls that may still be guessed before one is measured */
+	bool guessed;	  /* some were, since `cpu` was compared with the kernel's clock */
 };
 
 /* Times between two stamps, in ticks. process + runqueue + external = wall time. */
@@ -210,15 +224,30 @@ static inline uint64_t cpa_clock_stamp(struct cpa_clock *c, struct cpa_elapsed *
 	return cpa_clock_stamp_at(c, e, cpa_clock_now());
 }
 
-/* cpa_clock_stamp() after an original that may have blocked. */
+/*
+ * Stamp behind a call of @kind that began at tick @begun, with the thread on a processor since the last
+ * stamp, and in which it waited: the detector shows that. *@e: the call's CPU time is process time, too.
+ *
+ * To ask the kernel how much CPU time the call took costs a tenth of the call and more. So of brief calls
+ * that is measured for two in some thirty. The others count with the mean of the measured ones; what they
+ * took more or less together is counted at the next look at the kernel's clock.
+ */
+CPA_HIDDEN uint64_t cpa_clock_stamp_call(struct cpa_clock *c, struct cpa_elapsed *e, uint64_t begun,
+					 enum cpa_brief kind);
+
+/*
+ * The thread was switched out in a call of @kind that began at the last stamp, and in which it does not
+ * block: the time without a processor is run-queue time of the activity that goes on. False: it was long,
+ * and a stamp must tell. No stamp.
+ */
+CPA_HIDDEN bool cpa_clock_preempted(struct cpa_clock *c, enum cpa_brief kind);
+
+/* cpa_clock_stamp() after an original that may have blocked in synchronization, since the last stamp. */
 static inline uint64_t cpa_clock_stamp_waited(struct cpa_clock *c, struct cpa_elapsed *e)
 {
-	uint64_t now = cpa_clock_now();
-
-	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the counter is read before the detector */
-	if (*c->detector != cpa_clock_armed)
-		return cpa_clock_stamp_slow(c, e, true, now);
-	return cpa_clock_stamp_at(c, e, now);
+	if (cpa_clock_switched(c))
+		return cpa_clock_stamp_call(c, e, c->last, CPA_BRIEF_WAIT);
+	return cpa_clock_stamp(c, e);
 }
 
 /* Usual length of an operation of ours in the thread, ticks. */

@@ -145,7 +145,7 @@ static __attribute__((noinline)) void end_eventful(struct cpa_worker *w,
 	if (cpa_untimed_pending(w))
 		cpa_untimed_end(w, &span);
 	/* the thread may have been switched out */
-	if (unlikely(w->clock.rebased == w->clock.last)) {
+	if (unlikely(w->clock.resumed == w->clock.last)) {
 		cpa_sampler_switched(&w->sampler, w->clock.cpu);
 		cpa_computes_note(w);
 		w->self.slow++; /* the end of an operation is not a usual one: it was slow */
@@ -293,15 +293,27 @@ bool cpa_event_awaited(struct cpa_worker *w, enum cpa_external external, enum cp
 }
 
 bool cpa_event_waited(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t caller,
-		      struct cpa_wait *wait)
+		      uint64_t begun, struct cpa_wait *wait)
 {
 	struct cpa_elapsed e;
 	bool waited;
 
-	cpa_clock_stamp(&w->clock, &e);
+	if (begun >= w->clock.last)
+		cpa_clock_stamp_call(&w->clock, &e, begun, CPA_BRIEF_READ);
+	else
+		cpa_clock_stamp(&w->clock, &e);
 	waited = e.external;
 	end_blocked(w, &e, CPA_EXT_OTHER, kind, caller, waited, wait);
 	return waited;
+}
+
+bool cpa_preempted(struct cpa_worker *w, enum cpa_brief kind)
+{
+	if (!cpa_clock_preempted(&w->clock, kind))
+		return false;
+	cpa_force_slow(w);
+	w->sampler.switches++;
+	return true;
 }
 
 void cpa_event_cut(struct cpa_worker *w, enum cpa_event_kind kind, const struct cpa_elapsed *e,
@@ -336,7 +348,7 @@ uint64_t cpa_waited(struct cpa_worker *w, uint64_t *arrived)
 	now = cpa_clock_stamp_waited(&w->clock, &e);
 	if (unlikely(w->clock.ahead))
 		cpa_force_slow(w);
-	if (w->clock.rebased == now) {
+	if (w->clock.resumed == now) {
 		cpa_computes_note(w);
 		if (cpa_sampler_switched(&w->sampler, w->clock.cpu))
 			w->self.slow++;

@@ -57,10 +57,11 @@ CPA_HIDDEN bool cpa_event_awaited(struct cpa_worker *w, enum cpa_external extern
  * The thread returned from a call that may have blocked it, and knows what it waited for then. If it
  * was blocked since its last event all that time is the wait, from tick @wait->arrived to @wait->now,
  * with an event of @kind; return true. Else, if it was only switched out, make an event and return
- * false; both ticks are now.
+ * false; both ticks are now. @begun: tick at which the call began, if what it waited for came after that;
+ * else 0.
  */
 CPA_HIDDEN bool cpa_event_waited(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t caller,
-				 struct cpa_wait *wait);
+				 uint64_t begun, struct cpa_wait *wait);
 
 /* As cpa_event() at tick @now; @e: the times of the activity inside the part of the run. */
 CPA_HIDDEN void cpa_event_cut(struct cpa_worker *w, enum cpa_event_kind kind,
@@ -79,6 +80,12 @@ CPA_HIDDEN void cpa_track_hidden(struct cpa_worker *w, const struct cpa_elapsed 
 /* Count the time since the last stamp as probe time. */
 CPA_HIDDEN void cpa_track_probe(struct cpa_worker *w);
 
+/*
+ * The thread was switched out in a call of @kind that began at its last event, and in which it does not
+ * block: the activity goes on, and has run-queue time. False: it was long, and the next event must tell.
+ */
+CPA_HIDDEN bool cpa_preempted(struct cpa_worker *w, enum cpa_brief kind);
+
 /* No release explains the last @ticks of the last wait: make them external time of @kind. */
 CPA_HIDDEN void cpa_unexplained(struct cpa_worker *w, enum cpa_external kind, uint64_t ticks);
 
@@ -87,6 +94,17 @@ CPA_HIDDEN void cpa_unexplained_first(struct cpa_worker *w, enum cpa_external ki
 
 /* Count an operation that an unseen release must have let through. @waited: it blocked. */
 CPA_HIDDEN void cpa_unmatched(struct cpa_worker *w, bool waited);
+
+/* The thread is back from an original that wakes another, and does not block. */
+static inline void cpa_woke(void)
+{
+	struct cpa_worker *w = cpa_tls.worker;
+
+	if (w && unlikely(cpa_clock_switched(&w->clock)) && cpa_enter()) {
+		cpa_preempted(w, CPA_BRIEF_WRITE);
+		cpa_leave();
+	}
+}
 
 /* Begin the next activity, and leave instrumentation code. */
 CPA_HIDDEN void cpa_done(struct cpa_worker *w);

@@ -39,7 +39,7 @@ static uint64_t drawn_part(const struct cpa_worker *w, const struct cpa_span *sp
 	uint64_t most = span->process;
 
 	/* the thread kept its processor: see cpa_clock_repaid() */
-	if (w->clock.rebased != w->clock.last)
+	if (w->clock.resumed != w->clock.last)
 		most += span->runqueue;
 	return ticks < most ? ticks : most;
 }

@@ -17,7 +17,7 @@ void cpa_batch_sends(struct cpa_batch *batch, int fd, const struct mmsghdr *mess
 		/* If the first has no address, none is looked for in others. */
 		batch->use[batch->n] =
 			s && s == cpa_descriptor_out(fd) ?
-				cpa_stream_writes(fd, NULL, caller) :
+				cpa_stream_writes(fd, NULL, SIZE_MAX, caller) :
 				cpa_socket_sends_message(fd, &messages[batch->n].msg_hdr, caller);
 }
 

@@ -43,7 +43,7 @@ static bool finish(struct search *search, uint64_t caller)
 		cpa_leave();
 		return false;
 	}
-	cpa_stream_take(search->w, &search->first, false, true, CPA_EV_POLL, caller);
+	cpa_stream_take(search->w, &search->first, false, true, 0, CPA_EV_POLL, caller);
 	cpa_done(search->w);
 	return true;
 }

@@ -92,7 +92,7 @@ struct cpa_stream_use cpa_socket_connects(int fd, const void *to, socklen_t size
 	row = cpa_look_listening(fd, &address.name, size);
 	cpa_tls.inside = inside;
 	if (row) {
-		use = cpa_stream_write(cpa_stream(row), NULL, caller);
+		use = cpa_stream_write(cpa_stream(row), NULL, SIZE_MAX, caller);
 		cpa_reenter();
 		if (address.name.ss_family == AF_UNIX)
 			connects_by_name(&use, fd);
@@ -196,7 +196,7 @@ struct cpa_stream_use cpa_socket_sends(int fd, const void *to, socklen_t size, u
 
 	if (to && takes_address(s) && copy_address(&address, to, size))
 		s = messages_to(&address);
-	return s ? cpa_stream_write(s, NULL, caller) : (struct cpa_stream_use){ 0 };
+	return s ? cpa_stream_write(s, NULL, SIZE_MAX, caller) : (struct cpa_stream_use){ 0 };
 }
 
 struct cpa_stream_use cpa_socket_sends_message(int fd, const struct msghdr *message,

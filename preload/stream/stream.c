@@ -67,13 +67,14 @@ static bool is_unseen_end(const struct cpa_stream_found *found, const struct cpa
 }
 
 void cpa_stream_take(struct cpa_worker *w, struct cpa_stream_found *found, bool took, bool blocked,
-		     enum cpa_event_kind kind, uint64_t caller)
+		     uint64_t called, enum cpa_event_kind kind, uint64_t caller)
 {
 	struct cpa_wait wait = { 0 };
 	uint64_t arrived;
 
 	if (blocked)
-		blocked = cpa_event_waited(w, kind, caller, &wait);
+		blocked = cpa_event_waited(w, kind, caller, found->released > called ? called : 0,
+					   &wait);
 	else
 		wait.now = wait.arrived = cpa_event(w, kind, caller, 0);
 	arrived = wait.arrived;
@@ -91,7 +92,8 @@ void cpa_stream_take(struct cpa_worker *w, struct cpa_stream_found *found, bool 
 		cpa_dependency(&w->self, &wait, wait.now - arrived);
 }
 
-void cpa_stream_read_makes_room(struct cpa_stream_use *use, uint64_t caller)
+/* A thread is in a write to the stream, and may wait for room. */
+static __attribute__((noinline)) void makes_room(struct cpa_stream_use *use, uint64_t caller)
 {
 	int err = errno;
 	struct cpa_worker *w = cpa_enter();
@@ -103,6 +105,25 @@ void cpa_stream_read_makes_room(struct cpa_stream_use *use, uint64_t caller)
 		use->room = true;
 	}
 	errno = err;
+}
+
+/* The clock, if the thread was on a processor since its last event; else 0. */
+static uint64_t clock_now(void)
+{
+	const struct cpa_worker *w = cpa_tls.worker;
+	uint64_t now = cpa_clock_now();
+
+	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the counter is read before the detector */
+	return likely(w && !cpa_clock_switched(&w->clock)) ? now : 0;
+}
+
+void cpa_stream_read_begin(struct cpa_stream_use *use, uint64_t caller)
+{
+	use->room = false;
+	use->name = use->socket = 0;
+	if (unlikely(cpa_stream_is_written(use->stream)))
+		makes_room(use, caller);
+	use->called = clock_now();
 }
 
 /* Find what a read depends on that took @n bytes. */
@@ -143,7 +164,7 @@ bool cpa_stream_was_read(struct cpa_stream_use *use, ssize_t ret, const void *by
 	if (find(w, use, ret, n, &found)) {
 		if (unlikely(s->kind == CPA_STREAM_CONNECTION))
 			use->socket = cpa_message_socket(&found);
-		cpa_stream_take(w, &found, !found.ends, blocked, CPA_EV_READ, caller);
+		cpa_stream_take(w, &found, !found.ends, blocked, use->called, CPA_EV_READ, caller);
 		is_known = true;
 	}
 	if ((ret || cpa_stream_is_by_name(s)) &&
@@ -162,7 +183,8 @@ bool cpa_stream_was_read(struct cpa_stream_use *use, ssize_t ret, const void *by
 	return is_known;
 }
 
-struct cpa_stream_use cpa_stream_write(struct cpa_stream *s, const void *bytes, uint64_t caller)
+struct cpa_stream_use cpa_stream_write(struct cpa_stream *s, const void *bytes, size_t size,
+				       uint64_t caller)
 {
 	struct cpa_stream_use use = { .stream = s };
 	struct cpa_worker *w;
@@ -173,7 +195,7 @@ struct cpa_stream_use cpa_stream_write(struct cpa_stream *s, const void *bytes, 
 	w = cpa_enter();
 	if (w) {
 		cpa_event(w, CPA_EV_WRITE, caller, 0);
-		cpa_stream_write_begin(&w->self, s, &use.record);
+		cpa_stream_write_begin(&w->self, s, size, &use.record);
 		cpa_done(w);
 	}
 	errno = err;
@@ -182,7 +204,7 @@ struct cpa_stream_use cpa_stream_write(struct cpa_stream *s, const void *bytes, 
 
 /*
  * It waited for a read of the session, which made room. It is not known which if the reader did not see
- * the write begin, and is not back from its read.
+ * the write begin, and is not back from its read. Leaves.
  */
 static void made_room(struct cpa_worker *w, struct cpa_stream *s, uint64_t caller)
 {
@@ -190,7 +212,7 @@ static void made_room(struct cpa_worker *w, struct cpa_stream *s, uint64_t calle
 	struct cpa_stream_found found;
 	uint64_t arrived;
 
-	if (!cpa_event_waited(w, CPA_EV_WRITE, caller, &wait)) {
+	if (!cpa_event_waited(w, CPA_EV_WRITE, caller, 0, &wait)) {
 		cpa_done(w);
 		return;
 	}
@@ -206,12 +228,29 @@ static void made_room(struct cpa_worker *w, struct cpa_stream *s, uint64_t calle
 	cpa_done(w);
 }
 
+/*
+ * The thread was switched out in a write. Return whether it is known why: another took its processor, as
+ * there was room, or it waited for that.
+ */
+static bool was_known(struct cpa_worker *w, const struct cpa_stream_use *use, uint64_t caller)
+{
+	struct cpa_stream *s = use->stream;
+
+	if (use->record.fits)
+		return cpa_preempted(w, CPA_BRIEF_WRITE);
+	if (!__atomic_load_n(&s->rooms, __ATOMIC_RELAXED))
+		return false;
+	made_room(w, s, caller);
+	return true;
+}
+
 bool cpa_stream_was_written(struct cpa_stream_use *use, ssize_t ret, uint64_t caller)
 {
 	struct cpa_stream *s = use->stream;
 	uint64_t n = moved(s, ret, use->value);
 	struct cpa_worker *w;
 	int err = errno;
+	bool is_known;
 
 	if (unlikely(!use->record.stream)) {
 		if (*cpa_alive)
@@ -229,13 +268,9 @@ bool cpa_stream_was_written(struct cpa_stream_use *use, ssize_t ret, uint64_t ca
 		cpa_message_write_end(&w->self, &use->record, name_of(use, ret), n);
 	else
 		cpa_stream_write_end(&w->self, &use->record, n);
-	if (unlikely(cpa_stream_was_blocked(w)) && cpa_window_is_in(w) &&
-	    __atomic_load_n(&s->rooms, __ATOMIC_RELAXED)) {
-		made_room(w, s, caller);
-		errno = err;
-		return true;
-	}
+	is_known = unlikely(cpa_stream_was_blocked(w)) && cpa_window_is_in(w) &&
+		   was_known(w, use, caller);
 	cpa_leave();
 	errno = err;
-	return false;
+	return is_known;
 }

@@ -6,7 +6,7 @@
  *	ret = read(...);
  *	if (!cpa_stream_did_read(&use, ret, ...))		false: it is like any other call
  *
- *	struct cpa_stream_use use = cpa_stream_writes(fd, bytes, caller);
+ *	struct cpa_stream_use use = cpa_stream_writes(fd, bytes, size, caller);
  *	ret = write(...);
  *	if (!cpa_stream_did_write(&use, ret, ...))		false: it is like any other call
  *
@@ -25,8 +25,9 @@ struct cpa_stream_use {
 	struct cpa_stream *stream;
 	struct cpa_stream_record record; /* of a write; record.stream NULL: none */
 	uint64_t value;			 /* of a write to an eventfd: what it adds; 0: not known */
-	bool room;     /* of a read: it has left its path for writers that wait for room */
-	uint64_t name; /* of a connection, once it is known: shadow/edge/message.h */
+	uint64_t called; /* of a read: the tick at which it was, on a processor; 0: not known */
+	bool room;	 /* of a read: it has left its path for writers that wait for room */
+	uint64_t name;	 /* of a connection, once it is known: shadow/edge/message.h */
 	/* Of a connection of unix sockets, preload/stream/socket.c: */
 	uint64_t socket; /* inode of the one that connects; 0: not known */
 	uint32_t begun;	 /* connects of the process, with this one */
@@ -39,18 +40,16 @@ static inline bool cpa_stream_was_blocked(const struct cpa_worker *w)
 	return cpa_clock_switched(&w->clock) && cpa_header()->clock != CPA_CLOCK_SYSCALL;
 }
 
-/* cpa_stream_reads(), of a stream with a thread in a write. */
-CPA_HIDDEN void cpa_stream_read_makes_room(struct cpa_stream_use *use, uint64_t caller);
+/* cpa_stream_reads(), of a stream. */
+CPA_HIDDEN void cpa_stream_read_begin(struct cpa_stream_use *use, uint64_t caller);
 
 static inline struct cpa_stream_use cpa_stream_reads(int fd, uint64_t caller)
 {
 	struct cpa_stream_use use;
 
 	use.stream = cpa_descriptor_in(fd);
-	use.room = false;
-	use.name = use.socket = 0;
-	if (unlikely(use.stream) && cpa_stream_is_written(use.stream))
-		cpa_stream_read_makes_room(&use, caller);
+	if (unlikely(use.stream))
+		cpa_stream_read_begin(&use, caller);
 	return use;
 }
 
@@ -70,17 +69,19 @@ static inline bool cpa_stream_did_read(struct cpa_stream_use *use, ssize_t ret, 
 
 /* cpa_stream_writes(), of a descriptor that is an end of @s. */
 CPA_HIDDEN struct cpa_stream_use cpa_stream_write(struct cpa_stream *s, const void *bytes,
-						  uint64_t caller);
+						  size_t size, uint64_t caller);
 
 /*
- * A write of @bytes (NULL: they lie in several pieces) is about to begin. Once it has, another thread
+ * A write of @size (SIZE_MAX: not known) @bytes (NULL: they lie in several pieces) is about to begin. Once it has, another thread
  * may have been woken by it, and have freed them: they are not read later.
  */
-static inline struct cpa_stream_use cpa_stream_writes(int fd, const void *bytes, uint64_t caller)
+static inline struct cpa_stream_use cpa_stream_writes(int fd, const void *bytes, size_t size,
+						      uint64_t caller)
 {
 	struct cpa_stream *s = cpa_descriptor_out(fd);
 
-	return unlikely(s) ? cpa_stream_write(s, bytes, caller) : (struct cpa_stream_use){ 0 };
+	return unlikely(s) ? cpa_stream_write(s, bytes, size, caller) :
+			     (struct cpa_stream_use){ 0 };
 }
 
 /* cpa_stream_did_write(), of a stream. */
@@ -93,10 +94,11 @@ static inline bool cpa_stream_did_write(struct cpa_stream_use *use, ssize_t ret,
 }
 
 /*
- * An event at which the thread joins what was @found: it waited for that, if it was @blocked, or read it,
- * if it @took bytes. Inside our code only.
+ * An event at which the thread joins what was @found: it waited for that, if it was @blocked, in a call
+ * @called at that tick (0: not known), or read it, if it @took bytes. Inside our code only.
  */
 CPA_HIDDEN void cpa_stream_take(struct cpa_worker *w, struct cpa_stream_found *found, bool took,
-				bool blocked, enum cpa_event_kind kind, uint64_t caller);
+				bool blocked, uint64_t called, enum cpa_event_kind kind,
+				uint64_t caller);
 
 #endif

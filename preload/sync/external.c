@@ -272,8 +272,8 @@ static size_t room_in(const struct iovec *piece, size_t n)
 		COUNT_BYTES(bytes_read, ret_);                                  \
 		ret_;                                                           \
 	})
-#define WRITE(fd, moves, bytes, call) \
-	WRITE_TO(cpa_stream_writes((moves) ? (fd) : -1, bytes, CPA_CALLER()), fd, call)
+#define WRITE(fd, moves, bytes, size, call) \
+	WRITE_TO(cpa_stream_writes((moves) ? (fd) : -1, bytes, size, CPA_CALLER()), fd, call)
 #define WRITE_TO(begin, fd, call)                                                      \
 	({                                                                             \
 		struct cpa_stream_use use_;                                            \
@@ -295,10 +295,10 @@ static size_t room_in(const struct iovec *piece, size_t n)
 	{                                                                 \
 		return READ(fd, true, room, bytes, REAL(name) arguments); \
 	}
-#define WRITING(name, parameters, arguments, bytes)                  \
-	CPA_EXPORT ssize_t name parameters                           \
-	{                                                            \
-		return WRITE(fd, true, bytes, REAL(name) arguments); \
+#define WRITING(name, parameters, arguments, bytes, size)                  \
+	CPA_EXPORT ssize_t name parameters                                 \
+	{                                                                  \
+		return WRITE(fd, true, bytes, size, REAL(name) arguments); \
 	}
 
 /* Flags of a receive or send that moves no bytes of the stream. */
@@ -403,16 +403,16 @@ RECEIVING(recvfrom,
 RECEIVING(recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, flags),
 	  room_in(message->msg_iov, message->msg_iovlen))
 
-WRITING(write, (int fd, const void *from, size_t n), (fd, from, n), from)
-WRITING(writev, (int fd, const struct iovec *from, int n), (fd, from, n), NULL)
-WRITING(sendfile, (int fd, int from, off_t *at, size_t n), (fd, from, at, n), NULL)
-WRITING(sendfile64, (int fd, int from, off64_t *at, size_t n), (fd, from, at, n), NULL)
+WRITING(write, (int fd, const void *from, size_t n), (fd, from, n), from, n)
+WRITING(writev, (int fd, const struct iovec *from, int n), (fd, from, n), NULL, SIZE_MAX)
+WRITING(sendfile, (int fd, int from, off_t *at, size_t n), (fd, from, at, n), NULL, n)
+WRITING(sendfile64, (int fd, int from, off64_t *at, size_t n), (fd, from, at, n), NULL, n)
 MOVING(pwrite, (int fd, const void *from, size_t n, off_t at), (fd, from, n, at), CPA_EXT_WRITE,
        bytes_written)
 MOVING(pwrite64, (int fd, const void *from, size_t n, off64_t at), (fd, from, n, at), CPA_EXT_WRITE,
        bytes_written)
 SENDING(send, (int fd, const void *from, size_t n, int flags), (fd, from, n, flags),
-	cpa_stream_writes((flags & BESIDES) ? -1 : fd, NULL, CPA_CALLER()))
+	cpa_stream_writes((flags & BESIDES) ? -1 : fd, NULL, n, CPA_CALLER()))
 SENDING(sendto,
 	(int fd, const void *from, size_t n, int flags, __CONST_SOCKADDR_ARG to, socklen_t length),
 	(fd, from, n, flags, to, length),
@@ -524,17 +524,18 @@ SUSPENDING(sigsuspend, (const sigset_t *mask), (WITHOUT_OURS(mask)))
  * are followed, whose bytes they are cannot be told before the call, when a record would have to be
  * left for the reader of @out: these bytes depend on nothing, and the caller on those who wrote them.
  */
-#define PASS_ON(in, out, room, call)                                                          \
-	({                                                                                    \
-		struct cpa_stream *from_, *to_;                                               \
-		ssize_t n_;                                                                   \
-                                                                                              \
-		from_ = cpa_descriptor_in(in);                                                \
-		to_ = from_ ? cpa_descriptor_out(out) : NULL;                                 \
-		n_ = from_ ? READ(in, true, room, NULL, call) : WRITE(out, true, NULL, call); \
-		if (n_ > 0 && to_)                                                            \
-			cpa_stream_wrote(to_, (uint64_t)n_);                                  \
-		n_;                                                                           \
+#define PASS_ON(in, out, room, call)                                 \
+	({                                                           \
+		struct cpa_stream *from_, *to_;                      \
+		ssize_t n_;                                          \
+                                                                     \
+		from_ = cpa_descriptor_in(in);                       \
+		to_ = from_ ? cpa_descriptor_out(out) : NULL;        \
+		n_ = from_ ? READ(in, true, room, NULL, call) :      \
+			     WRITE(out, true, NULL, SIZE_MAX, call); \
+		if (n_ > 0 && to_)                                   \
+			cpa_stream_wrote(to_, (uint64_t)n_);         \
+		n_;                                                  \
 	})
 
 CPA_EXPORT ssize_t splice(int in, off64_t *in_at, int out, off64_t *out_at, size_t n,
@@ -558,7 +559,7 @@ CPA_EXPORT ssize_t tee(int in, int out, size_t n, unsigned flags)
 CPA_EXPORT ssize_t vmsplice(int fd, const struct iovec *pieces, size_t n, unsigned flags)
 {
 	return cpa_descriptor_out(fd) ?
-		       WRITE(fd, true, NULL, REAL(vmsplice)(fd, pieces, n, flags)) :
+		       WRITE(fd, true, NULL, SIZE_MAX, REAL(vmsplice)(fd, pieces, n, flags)) :
 		       READ(fd, n > 0, true, NULL, REAL(vmsplice)(fd, pieces, n, flags));
 }
 
@@ -573,7 +574,7 @@ CPA_EXPORT int eventfd_read(int fd, eventfd_t *value)
 
 CPA_EXPORT int eventfd_write(int fd, eventfd_t value)
 {
-	return WRITE(fd, true, &value,
+	return WRITE(fd, true, &value, sizeof(value),
 		     REAL(eventfd_write)(fd, value) ? -1 : (ssize_t)sizeof(value)) < 0 ?
 		       -1 :
 		       0;
@@ -586,5 +587,5 @@ ssize_t cpa_external_read(cpa_file_io *original, FILE *file, void *to, ssize_t n
 
 ssize_t cpa_external_write(cpa_file_io *original, FILE *file, void *from, ssize_t n)
 {
-	return WRITE(file->_fileno, true, from, original(file, from, n));
+	return WRITE(file->_fileno, true, from, (size_t)n, original(file, from, n));
 }

@@ -229,7 +229,7 @@ void cpa_lock_got_untried(struct cpa_object *o, const void *lock, uint64_t calle
 	}
 	l.op.err = errno;
 	cpa_reenter();
-	l.op.blocked = cpa_event_waited(l.op.w, CPA_EV_LOCK, caller, &l.op.wait);
+	l.op.blocked = cpa_event_waited(l.op.w, CPA_EV_LOCK, caller, 0, &l.op.wait);
 	l.op.arrived = l.op.wait.arrived;
 	enter(&l, o);
 }

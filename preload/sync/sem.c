@@ -210,9 +210,14 @@ static __attribute__((noinline)) void posting(sem_t *s, uint64_t caller)
 
 CPA_EXPORT int sem_post(sem_t *s)
 {
-	if (!cpa_is_off())
-		posting(s, CPA_CALLER());
-	return REAL(sem_post)(s);
+	int ret;
+
+	if (cpa_is_off())
+		return REAL(sem_post)(s);
+	posting(s, CPA_CALLER());
+	ret = REAL(sem_post)(s);
+	cpa_woke();
+	return ret;
 }
 
 /* The first @value tokens of a semaphore depend on nothing. */

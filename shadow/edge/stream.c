@@ -7,6 +7,8 @@
 #include "shadow/edge/queue.h"
 #include "shadow/journal/journal.h"
 
+#define FITS 512u /* bytes */
+
 static void add(uint64_t *to, uint64_t n)
 {
 	/* Relaxed, as all counters here: sums on which no data depends. */
@@ -141,13 +143,27 @@ static bool use_again(struct cpa_self *self, struct cpa_stream_record *record)
 	return true;
 }
 
-void cpa_stream_write_begin(struct cpa_self *self, struct cpa_stream *s,
+/*
+ * Whether a write of @size bytes has room in any case, with @written of the stream: nothing is in it, and
+ * nobody else is in a write that may wait. The smallest buffers, a page of a pipe and half of that for a
+ * socket, hold some of these: other threads may be in a write like this.
+ */
+static bool fits(const struct cpa_stream *s, size_t size, uint64_t written)
+{
+	return size <= FITS && written == get(&s->taken) && s->kind <= CPA_STREAM_EVENTFD &&
+	       s->kind != CPA_STREAM_TCP;
+}
+
+void cpa_stream_write_begin(struct cpa_self *self, struct cpa_stream *s, size_t size,
 			    struct cpa_stream_record *record)
 {
-	uint64_t begin = __atomic_fetch_add(&s->written, CPA_STREAM_WRITING, __ATOMIC_RELAXED);
+	uint64_t begin = get(&s->written);
 
 	record->stream = s;
 	record->cell = NULL;
+	record->fits = fits(s, size, begin);
+	if (!record->fits)
+		begin = __atomic_fetch_add(&s->written, CPA_STREAM_WRITING, __ATOMIC_RELAXED);
 	take_part(self, s->writer);
 	cpa_journal_release(self, NULL, 0, 0);
 	record->token = token_new(self, begin & CPA_STREAM_BYTES, CPA_STREAM_OPEN);
@@ -173,7 +189,8 @@ void cpa_stream_write_end(struct cpa_self *self, struct cpa_stream_record *recor
 {
 	struct cpa_stream *s = record->stream;
 	uint64_t begin = __atomic_fetch_add(
-		&s->written, (bytes & CPA_STREAM_BYTES) - CPA_STREAM_WRITING, __ATOMIC_RELAXED);
+		&s->written, (bytes & CPA_STREAM_BYTES) - (record->fits ? 0 : CPA_STREAM_WRITING),
+		__ATOMIC_RELAXED);
 
 	if (unlikely(!record->cell || (!bytes && cpa_stream_write_failed(self, record))))
 		return;

@@ -89,13 +89,15 @@ struct cpa_stream_record {
 	uint64_t *cell; /* NULL: no space for a record */
 	uint64_t place;
 	uint32_t token;
+	bool fits; /* there is room for the write: it does not wait for a read */
 };
 
 /*
- * The thread is about to write: leave its path, which stands at the write's event. Each begin has one
- * end, with the bytes written; 0: none. cpa_stream_wrote(): bytes without a record.
+ * The thread is about to write @size bytes, SIZE_MAX: not known how many: leave its path, which stands at
+ * the write's event. Each begin has one end, with the bytes written; 0: none. cpa_stream_wrote(): bytes
+ * without a record.
  */
-CPA_HIDDEN void cpa_stream_write_begin(struct cpa_self *self, struct cpa_stream *s,
+CPA_HIDDEN void cpa_stream_write_begin(struct cpa_self *self, struct cpa_stream *s, size_t size,
 				       struct cpa_stream_record *record);
 CPA_HIDDEN void cpa_stream_write_end(struct cpa_self *self, struct cpa_stream_record *record,
 				     uint64_t bytes);

@@ -75,7 +75,7 @@ static void do_begin(struct rnd *r, struct cpa_stream *s, unsigned i)
 			    .open = true,
 			    .thread = i };
 	m->said = m->name;
-	cpa_stream_write_begin(self, s, &m->record);
+	cpa_stream_write_begin(self, s, SIZE_MAX, &m->record);
 	opens++;
 }
 

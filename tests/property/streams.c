@@ -94,7 +94,7 @@ static void do_write(struct rnd *r, struct cpa_stream *s, unsigned i, unsigned n
 	struct cpa_stream_record record;
 	unsigned other = (i + 1 + (unsigned)rnd_below(r, THREADS - 1)) % THREADS;
 
-	cpa_stream_write_begin(self, s, &record);
+	cpa_stream_write_begin(self, s, rnd_percent(r, 50) ? n : SIZE_MAX, &record);
 	own(written, n, self->row->path.len, self->row->path.released);
 	/* Of several writes under way it would not be known whose bytes these are. */
 	if (n && taken == written && !pendings && rnd_percent(r, 40))
@@ -119,7 +119,7 @@ static void do_begin(struct rnd *r, struct cpa_stream *s, unsigned i)
 	pending[pendings].thread = i;
 	pending[pendings].len = self->row->path.len;
 	pending[pendings].released = self->row->path.released;
-	cpa_stream_write_begin(self, s, &pending[pendings++].record);
+	cpa_stream_write_begin(self, s, SIZE_MAX, &pending[pendings++].record);
 }
 
 /* One of the writes under way goes through, with @n bytes; 0: it fails. */

@@ -88,7 +88,7 @@ static bool write_one(struct worker *w, unsigned to, uint64_t k, bool by_name)
 	path->len = path->released = k;
 	/* Relaxed: a bound for later readers. */
 	__atomic_store_n(&begun[w->index], k, __ATOMIC_RELAXED);
-	cpa_stream_write_begin(&w->self, streams[to], &record);
+	cpa_stream_write_begin(&w->self, streams[to], by_name ? SIZE_MAX : bytes, &record);
 	fits = kernel_write(&pipes[to], bytes, name);
 	if (by_name)
 		cpa_message_write_end(&w->self, &record, fits ? name : 0, fits);

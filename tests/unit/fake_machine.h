@@ -29,6 +29,7 @@ static struct fake {
 	double wrong;	 /* error added per tick that passes */
 	double wrong_by; /* total of `wrong` so far */
 	uint64_t call;	 /* ticks of any system call */
+	uint64_t asked;	 /* system calls so far */
 	double wake_ns; /* what a wake takes; the kernel does not count `cold` ticks of it as ready */
 	uint64_t cold;
 	uint64_t brief; /* ns: shorter sleeps are over before the thread is switched out */
@@ -116,6 +117,7 @@ static inline uint64_t cpa_machine_ns(clockid_t clock)
 {
 	uint64_t ns;
 
+	fake.asked++;
 	fake_run(fake.call / 2);
 	ns = fake_ns(clock == CLOCK_THREAD_CPUTIME_ID ? fake.ran : fake.ticks);
 	fake_run(fake.call / 2);
@@ -131,6 +133,7 @@ static inline struct cpa_machine_counts cpa_machine_counts(void)
 {
 	struct cpa_machine_counts counts;
 
+	fake.asked++;
 	fake_run(fake.call);
 	counts = (struct cpa_machine_counts){ fake.given, fake.taken, fake.device };
 	fake_disturb();
@@ -140,6 +143,7 @@ static inline struct cpa_machine_counts cpa_machine_counts(void)
 static inline ssize_t cpa_machine_read(int fd, char *text, size_t size)
 {
 	(void)fd;
+	fake.asked++;
 	fake_run(fake.call);
 	fake_disturb();
 	if (!fake.schedstat) {

@@ -24,6 +24,8 @@
 #include "preload/clock/source.c"
 /* NOLINTNEXTLINE(bugprone-suspicious-include): the same. */
 #include "preload/clock/delay.c"
+/* NOLINTNEXTLINE(bugprone-suspicious-include): the same. */
+#include "preload/clock/ready.c"
 #include "tests/unit/shadow_session.h"
 
 #define SCRIPTS 300
@@ -401,6 +403,88 @@ static void test_long_activity(void **state)
 	}
 }
 
+/* An activity, and a read that blocks briefly: of the clock's time both are told as they are on average. */
+static void brief_read(struct cpa_elapsed *sum)
+{
+	struct cpa_elapsed e;
+	uint64_t begun, length;
+
+	fake_run(rnd_below(&fake.random, us(3)));
+	begun = cpa_clock_now();
+	fake_run(us(0.5) + rnd_below(&fake.random, us(0.5)));
+	length = 1 + rnd_below(&fake.random, us(20));
+	fake_block(length, 0);
+	fake_run(us(0.2));
+	cpa_clock_stamp_call(&run.clock, &e, begun, CPA_BRIEF_READ);
+	assert_int_equal(e.runqueue, 0);
+	assert_true(apart(e.external, length) < (double)us(5));
+	add(&run.sum, &e);
+	add(sum, &e);
+}
+
+/* The kernel is asked about few brief waits, and their CPU time is right in the sum. */
+static void test_brief_waits(void **state)
+{
+	struct cpa_elapsed waits = { 0 };
+	uint64_t ran, blocked;
+
+	(void)state;
+	machine_begin(8, 0);
+	clocks_begin();
+	thread_begin();
+	ran = fake.ran;
+	blocked = fake.blocked;
+	fake.asked = 0;
+	for (unsigned i = 0; i < 31000; i++) {
+		brief_read(&waits);
+		done(100);
+		check_tiles();
+	}
+	print_message("31000 waits: asked %llu times; %.1f us of CPU time told of %.1f\n",
+		      (unsigned long long)fake.asked,
+		      (double)(waits.process + run.ours.process) / (double)us(1),
+		      (double)(fake.ran - ran) / (double)us(1));
+	assert_true(fake.asked < 31000 / 6);
+	assert_true(apart(waits.process + run.ours.process, fake.ran - ran) < (double)us(40));
+	assert_true(apart(waits.external, fake.blocked - blocked) < (double)us(40));
+}
+
+/*
+ * Short preemptions in calls that do not block are run-queue time, with few questions; a later wait does
+ * not have their time once more.
+ */
+static void test_preempted(void **state)
+{
+	uint64_t ready;
+
+	(void)state;
+	machine_begin(9, 0);
+	clocks_begin();
+	thread_begin();
+	ready = fake.ready;
+	fake.asked = 0;
+	for (unsigned i = 0; i < 3100; i++) {
+		fake_run(us(1));
+		fake_preempt(us(2) + rnd_below(&fake.random, us(4)));
+		if (!cpa_clock_preempted(&run.clock, CPA_BRIEF_WRITE))
+			event(false);
+		fake_run(rnd_below(&fake.random, us(2)));
+		event(false);
+		done(100);
+		check_tiles();
+	}
+	print_message("3100 preemptions: asked %llu times; %.1f us told of %.1f\n",
+		      (unsigned long long)fake.asked, (double)run.sum.runqueue / (double)us(1),
+		      (double)(fake.ready - ready) / (double)us(1));
+	assert_true(fake.asked < 3100 / 5);
+	assert_true(apart(run.sum.runqueue, fake.ready - ready) < (double)us(20));
+	assert_true(run.sum.external < us(1));
+	run.sum = (struct cpa_elapsed){ 0 };
+	fake_block(us(20000), us(5000));
+	event(true);
+	assert_true(apart(run.sum.runqueue, us(5000)) < (double)us(50));
+}
+
 static void test_random_scripts(void **state)
 {
 	uint64_t seed = rnd_seed();
@@ -512,6 +596,7 @@ int main(void)
 		cmocka_unit_test(test_late_start),     cmocka_unit_test(test_costs),
 		cmocka_unit_test(test_brief_sleeps),   cmocka_unit_test(test_slow_switch),
 		cmocka_unit_test(test_fast_switch),    cmocka_unit_test(test_long_activity),
+		cmocka_unit_test(test_brief_waits),    cmocka_unit_test(test_preempted),
 	};
 
 	return cmocka_run_group_tests_name("clock", tests, begin, NULL);

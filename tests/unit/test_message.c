@@ -33,7 +33,7 @@ static struct cpa_stream_record begin(int i, uint64_t now, uint64_t len)
 {
 	struct cpa_stream_record record;
 
-	cpa_stream_write_begin(at(i, now, len), s, &record);
+	cpa_stream_write_begin(at(i, now, len), s, SIZE_MAX, &record);
 	return record;
 }
 

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/clock/ready.h"
+
+#include "preload/clock/delay.h"
+
+#define MS	  1000000u
+#define SHORT_GAP 50000u /* ns: shorter gaps are not asked about one by one */
+
+uint64_t cpa_ready_brief, cpa_ready_unread, cpa_ready_switch;
+
+void cpa_ready_init(void)
+{
+	cpa_ready_brief = cpa_clock_ticks(SHORT_GAP);
+	cpa_ready_unread = cpa_clock_ticks(MS);
+	cpa_ready_switch = cpa_clock_ticks(cpa_header()->machine.wake_ns);
+}
+
+void cpa_ready_count(struct cpa_clock *c)
+{
+	c->counts = cpa_machine_counts();
+	c->waited = false;
+}
+
+/*
+ * How the thread lost its processor. EITHER: a wait came before, whose switches are in both counts.
+ */
+enum loss { GIVEN, TAKEN, EITHER };
+
+static enum loss loss(struct cpa_clock *c)
+{
+	struct cpa_machine_counts before = c->counts;
+	bool waited = c->waited;
+
+	cpa_ready_count(c);
+	if (c->counts.given == before.given && before.given >= 0)
+		return TAKEN;
+	return waited && c->counts.taken != before.taken ? EITHER : GIVEN;
+}
+
+void cpa_ready_taken(struct cpa_clock *c, uint64_t ticks)
+{
+	c->taken += ticks;
+	c->delay_ns += cpa_clock_ns(ticks);
+}
+
+uint64_t cpa_ready_part(struct cpa_clock *c, uint64_t gap, bool blocked)
+{
+	uint64_t delay, ready;
+	bool brief;
+	enum loss how = GIVEN;
+
+	c->unread += gap;
+	brief = gap < cpa_ready_brief && cpa_ready_is_brief(c, 0);
+	if (blocked && brief)
+		c->waited = true;
+	else if (blocked)
+		cpa_ready_count(c);
+	else
+		how = loss(c);
+	if (how == TAKEN && brief) {
+		c->unread -= gap;
+		cpa_ready_taken(c, gap);
+		return gap;
+	}
+	if ((how == GIVEN && brief) || !cpa_delay_read(c, &delay))
+		return 0;
+	ready = delay > c->delay_ns ? cpa_clock_ticks(delay - c->delay_ns) : 0;
+	if (c->unread > gap)
+		ready = (uint64_t)((unsigned __int128)ready * gap / c->unread);
+	if (how == EITHER && 2 * ready + cpa_ready_switch > gap)
+		how = TAKEN;
+	c->delay_ns = delay;
+	c->unread = c->taken = 0;
+	/* the thread slept while it read the file: that says nothing about the next gap */
+	if (cpa_clock_switched(c))
+		cpa_ready_count(c);
+	return how == TAKEN || ready > gap ? gap : ready;
+}
