@@ -72,8 +72,10 @@ static void connects_by_name(struct cpa_stream_use *use, int fd)
 /* It was connected, or that failed: tell whether it is known as the connection that it is. */
 static bool connected_by_name(struct cpa_stream_use *use)
 {
+	/* SEQ_CST, both: as in connects_by_name(). */
 	uint32_t begun = __atomic_load_n(&connects_begun, __ATOMIC_SEQ_CST);
 
+	/* SEQ_CST: as above. */
 	__atomic_fetch_add(&connects_ended, 1, __ATOMIC_SEQ_CST);
 	return use->alone && use->begun == begun && use->record.cell;
 }

@@ -47,17 +47,16 @@ static bool is_named(const struct cpa_token *t)
 
 void cpa_message_accepts(struct cpa_stream *s, uint32_t thread)
 {
-	/*
-	 * Relaxed: the thread itself wrote its number, and of several threads each says so below.
-	 * SEQ_CST there: pairs with cpa_message_socket(), in whatever thread.
-	 */
+	/* Relaxed: the thread itself wrote its number; of several each says below that it is there. */
 	uint32_t was = __atomic_load_n(&s->accepts, __ATOMIC_RELAXED);
 
 	if (was == thread || was >= CPA_STREAM_MIXED_UP)
 		return;
+	/* SEQ_CST, both: pair with cpa_message_socket(), in whatever thread. */
 	if (was || !thread ||
 	    !__atomic_compare_exchange_n(&s->accepts, &was, thread, false, __ATOMIC_SEQ_CST,
 					 __ATOMIC_RELAXED))
+		/* SEQ_CST: as above. */
 		__atomic_store_n(&s->accepts, CPA_STREAM_MANY_ACCEPT, __ATOMIC_SEQ_CST);
 }
 
