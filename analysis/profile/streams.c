@@ -276,12 +276,12 @@ void cpa_build_stream_notes(struct cpa_build *build)
 					 cpa_stream_word(kind),
 					 (unsigned long long)unmatched[kind]);
 	/* Of others it is plain that the other end is outside: standard input, another machine. */
-	if (outside[CPA_STREAM_UNIX] + outside[CPA_STREAM_PACKET])
+	outside[CPA_STREAM_UNIX] += outside[CPA_STREAM_PACKET];
+	if (outside[CPA_STREAM_UNIX])
 		cpa_profile_note(build->profile,
 				 "Reads from unix sockets whose other end is not known, as that of "
 				 "a program outside the session: %llu. They depend on nothing.",
-				 (unsigned long long)(outside[CPA_STREAM_UNIX] +
-						      outside[CPA_STREAM_PACKET]));
+				 (unsigned long long)outside[CPA_STREAM_UNIX]);
 }
 
 void cpa_free_streams(struct cpa_profile *profile)
