@@ -133,9 +133,13 @@ static void end_activity(struct cpa_piece_reading *in, const struct cpa_entry *e
 		in->frames--;
 		top(in)->split = true;
 		break;
-	case CPA_EV_TASK_WAIT:
 	case CPA_EV_TEAM_ARRIVE:
 	case CPA_EV_PART_END:
+		/* No task is at a barrier: one was interrupted, and its thread went on without it. */
+		in->out->odd |= in->frames > 1;
+		top(in)->waits = true;
+		break;
+	case CPA_EV_TASK_WAIT:
 		top(in)->waits = true;
 		break;
 	default:

@@ -55,7 +55,7 @@ struct cpa_pieces {
 	struct cpa_round *round;
 	bool nested; /* there are teams within others: rounds of both have what the inner ones do */
 	bool unknown; /* a team of one thread ran tasks at once: libomp does that with all of them */
-	bool odd;     /* tasks ended that had not begun: events (detach), or a damaged journal */
+	bool odd; /* tasks ended that had not begun, or the reverse: events (detach), untied ones */
 };
 
 /* Read the journal @file, of which @stints were read. The caller calls cpa_pieces_free(). */

@@ -153,7 +153,8 @@ static const char *trouble(const struct answer *a, bool whole)
 	if (a->pieces->nested || overlaps(a->stints))
 		return "regions in each other, or of several threads at a time, are not predicted";
 	if (a->pieces->odd)
-		return "tasks with events (detach) are not predicted";
+		return "tasks with events (detach), or untied ones that were interrupted, are not "
+		       "predicted";
 	if (a->pieces->unknown)
 		return "a region of one thread ran its tasks at once, so what they depend on is not "
 		       "known (record it with two threads)";

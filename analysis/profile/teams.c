@@ -59,6 +59,18 @@ double cpa_teams_threads(const struct cpa_profile *profile,
 		     (double)count_from(profile, CPA_EV_TEAM, component->name));
 }
 
+bool cpa_teams_are_tasks(const struct cpa_profile *profile,
+			 const struct cpa_component_figures *component)
+{
+	const char *made = cpa_names_event(CPA_EV_TASK);
+
+	for (size_t i = 0; component->kind == CPA_QUEUE && i < profile->nodes; i++)
+		if (profile->node[i].class && strcmp(profile->node[i].kind, made) == 0 &&
+		    strcmp(profile->node[i].class, component->name) == 0)
+			return true;
+	return false;
+}
+
 bool cpa_teams_any(const struct cpa_profile *profile)
 {
 	const char *fork = cpa_names_event(CPA_EV_TEAM);

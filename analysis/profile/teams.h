@@ -82,6 +82,10 @@ struct cpa_component_figures;
 double cpa_teams_threads(const struct cpa_profile *profile,
 			 const struct cpa_component_figures *component);
 
+/* Whether @component is a kind of tasks of OpenMP. False if @profile has no edges. */
+bool cpa_teams_are_tasks(const struct cpa_profile *profile,
+			 const struct cpa_component_figures *component);
+
 /*
  * "in solve() parallel at solve.c:88 thread 4711 works 2.28 s, the others 0.78 s on average; ...", of a
  * region with several threads. The caller frees it.

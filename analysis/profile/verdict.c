@@ -216,6 +216,8 @@ static void find_region(struct cpa_facts *facts)
 		double gain_s, threads = cpa_teams_threads(profile, component);
 		const struct cpa_team_figures *team;
 
+		if (cpa_teams_are_tasks(profile, component))
+			best->tasks_s += component->critical_path_s;
 		if (threads <= 0)
 			continue;
 		team = team_of(profile, component->slot);
@@ -236,7 +238,8 @@ static void find_region(struct cpa_facts *facts)
 		best->threads = threads;
 		best->gain_s = gain_s;
 	}
-	best->serial_s = fmax(best->serial_s, 0);
+	/* Tasks that threads run while they wait for a region's end are not in it, others are. */
+	best->serial_s = fmax(fmin(best->serial_s, facts->path_s - best->tasks_s), 0);
 	/* A master is a class of one thread, but what it does in a region is no serial part. */
 	facts->serial_gain_s = fmin(facts->serial_gain_s, best->serial_s);
 }

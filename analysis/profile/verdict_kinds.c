@@ -483,8 +483,9 @@ static bool is_serial(const struct cpa_facts *facts, struct cpa_verdict *verdict
 	if (regions_s >= CPA_SHARE_GAIN * facts->path_s) {
 		function = NULL; /* it may be in the regions */
 		verdict->sentence = cpa_format_text(
-			"A serial part limits this program: outside its parallel regions are %s of "
+			"A serial part limits this program: outside its parallel regions are %s%s of "
 			"the %s of the critical path.",
+			facts->region.tasks_s > 0 ? "at most " : "",
 			cpa_format_seconds(facts->region.serial_s).text,
 			cpa_format_seconds(facts->path_s).text);
 	} else {

@@ -47,9 +47,10 @@ struct cpa_verdict_region {
 	const struct cpa_team_figures *team;	       /* of it, from a journal; NULL: not known */
 	double threads;				       /* on average */
 	double gain_s;				       /* what perfect balance takes off the path */
-	double serial_s;			       /* of the path, outside all regions */
-	const struct cpa_component_figures *alone;     /* with most of the path, of one thread */
-	double alone_s;				       /* of the path, in all of one thread */
+	double serial_s;			       /* of the path, outside all regions; */
+	double tasks_s; /* in tasks: if any, serial_s is the most it can be */
+	const struct cpa_component_figures *alone; /* with most of the path, of one thread */
+	double alone_s;				   /* of the path, in all of one thread */
 };
 
 struct cpa_facts {

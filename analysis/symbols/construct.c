@@ -105,6 +105,20 @@ void cpa_construct_body(struct cpa_place *place, bool begins)
 	free(made.call);
 }
 
+void cpa_construct_pool(struct cpa_place *place)
+{
+	static const char *const runtimes[] = { "libgomp.so", "libomp.so", "libomp-",
+						"libiomp5.so" };
+
+	for (size_t i = 0; place->nameless && i < ARRAY_SIZE(runtimes); i++) {
+		if (strncmp(place->name, runtimes[i], strlen(runtimes[i])) != 0)
+			continue;
+		free(place->name);
+		place->name = xstrdup("OpenMP pool");
+		place->nameless = false;
+	}
+}
+
 void cpa_construct_critical(struct cpa_place *place)
 {
 	static const char prefix[] = ".gomp_critical_user_";

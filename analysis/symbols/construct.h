@@ -32,6 +32,9 @@ bool cpa_construct_is_nameless(const struct cpa_place *place);
  */
 void cpa_construct_body(struct cpa_place *place, bool begins);
 
+/* Rename the start routine of the threads of a runtime's pool, if it has no name: "OpenMP pool". */
+void cpa_construct_pool(struct cpa_place *place);
+
 /* Rename the variable of a critical section: "critical(update)". Others keep their names. */
 void cpa_construct_critical(struct cpa_place *place);
 

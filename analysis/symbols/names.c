@@ -376,6 +376,8 @@ static struct cpa_place find_place(struct cpa_names *names, uint32_t component)
 						   NULL);
 		else if (row->kind == CPA_FUNCTION)
 			cpa_construct_body(&place, true);
+		else if (row->kind == CPA_THREAD)
+			cpa_construct_pool(&place);
 		else if (row->by == CPA_BY_VARIABLE)
 			cpa_construct_critical(&place);
 		else if (row->by == CPA_BY_INIT_SITE)

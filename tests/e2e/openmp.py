@@ -41,7 +41,7 @@ FLAGS = ["-O2", "-g", "-fopenmp", "-pthread"]
 COMPILERS = {"gcc": ["gcc"], "clang": ["clang", "clang-14"]}
 STOPPED_S = 0.05  # of the 0.1 s of work behind the tasks of openmp_stop.c
 RATE = 0.001  # by which cpa's clock and the kernel's may run apart
-THREADS = (2, 4)
+THREADS = (2, 4, 8)
 # The path may have more of the work: which thread does what, in which order, is up to the run.
 AT_LEAST = {
     "critical", "locks", "dynamic", "loops", "tasks", "in_barrier", "taskgroup", "depend", "taskloop",

@@ -81,6 +81,21 @@ static void test_body(void **state)
 	expect_body("solve", "/src/solve.c:80", true, "solve");
 }
 
+static void test_pool(void **state)
+{
+	struct cpa_place pool = make("libgomp.so.1+0x1cc40", "libgomp.so.1", true);
+	struct cpa_place named = make("gomp_thread_start", "team.c:70", false);
+	struct cpa_place other = make("libgomperts.so+0x12", "libgomperts.so", true);
+
+	(void)state;
+	cpa_construct_pool(&pool);
+	expect(&pool, "OpenMP pool");
+	cpa_construct_pool(&named);
+	expect(&named, "gomp_thread_start");
+	cpa_construct_pool(&other);
+	expect(&other, "libgomperts.so+0x12");
+}
+
 static void expect_columns(enum cpa_component_kind kind, char *name, char *location,
 			   const char *left, const char *right)
 {
@@ -136,8 +151,11 @@ static void test_region_text(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_region),	    cmocka_unit_test(test_region_without_lines),
-		cmocka_unit_test(test_body),	    cmocka_unit_test(test_columns),
+		cmocka_unit_test(test_region),
+		cmocka_unit_test(test_pool),
+		cmocka_unit_test(test_region_without_lines),
+		cmocka_unit_test(test_body),
+		cmocka_unit_test(test_columns),
 		cmocka_unit_test(test_region_text),
 	};
 

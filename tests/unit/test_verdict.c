@@ -590,7 +590,7 @@ static void test_doubts_of_strangers(void **state)
 /* A region of 3 instances, of which each thread has @parts parts in all. */
 static void add_region(struct cpa_component_figures *region, uint64_t parts)
 {
-	static struct cpa_node_figures nodes[3];
+	static struct cpa_node_figures nodes[4];
 	static struct cpa_edge_figures edges[2];
 
 	nodes[0] = (struct cpa_node_figures){ .id = 1, .kind = "parallel", .class = region->name };
@@ -688,6 +688,13 @@ static void test_serial_beside_region(void **state)
 	       "A serial part limits this program: outside its parallel regions are 3.00 s of the "
 	       "8.00 s of the critical path.",
 	       "Make that cheaper, or divide it among threads: at most 1.39 times as fast.");
+	/* Nor are tasks, in the region or not. */
+	add(CPA_QUEUE, "f() task at f.c:5", 6, 6);
+	profile.node[profile.nodes++] = (struct cpa_node_figures){
+		.id = 4, .kind = "task", .class = components[profile.components - 1].name
+	};
+	expect_kind("serial");
+	assert_non_null(strstr(verdict.sentence, "regions are at most 2.00 s of"));
 }
 
 int main(void)
