@@ -385,7 +385,7 @@ static void publish_end(struct cpa_worker *w, const struct cpa_task_run *run)
 	publish(w, run->task, returns_to_parent(w, run));
 	if (run->wait && run->wait->barrier)
 		cpa_part_arrive(w, w->omp->part);
-	else if (run->stood && run->seat)
+	else if (run->stood && run->seat && is_ours(run->task))
 		cpa_seat_release(&w->self, run->seat, run->readers);
 }
 
@@ -398,7 +398,7 @@ static void go_back(const struct cpa_task_run *run)
 		return;
 	omp->task = run->outer;
 	omp->wait = run->wait;
-	omp->standing_seat = run->seat;
+	omp->standing_seat = is_ours(run->task) ? run->seat : NULL; /* else the parent process's */
 	omp->standing_readers = run->readers;
 }
 
