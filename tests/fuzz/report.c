@@ -15,6 +15,8 @@
 
 #include "analysis/render/csv.h"
 #include "analysis/export/folded.h"
+#include "analysis/render/annotate_text.h"
+#include "analysis/render/callers_text.h"
 #include "analysis/render/json.h"
 #include "analysis/input/load.h"
 #include "analysis/render/metrics_text.h"
@@ -97,10 +99,34 @@ static void view_exports(const struct cpa_profile *profile)
 		fail("pprof or SQLite: not written");
 	fclose(out);
 	free(text);
-	out = open_memstream(&text, &size);
-	cpa_folded_write(profile, out);
+	for (unsigned weight = 0; weight < CPA_WEIGHTS; weight++) {
+		out = open_memstream(&text, &size);
+		cpa_folded_write(profile, weight, out);
+		fclose(out);
+		check_text("folded", text, size, "\n");
+		free(text);
+	}
+}
+
+/* What stacks tell: callers, the tree of them, parts of functions, lines. */
+static void view_stacks(const struct cpa_profile *profile)
+{
+	size_t size = 0;
+	char *text = NULL, *error = NULL;
+	FILE *out = open_memstream(&text, &size);
+	struct cpa_page page = { .out = out, .width = 80 };
+
+	cpa_text_callers(&page, profile, "*", 10, &error);
+	free(error);
+	error = NULL;
+	cpa_text_tree(&page, profile, 10, &error);
+	free(error);
+	error = NULL;
+	cpa_text_annotate(&page, profile, "*", &error);
+	free(error);
+	cpa_text_contexts(&page, profile, 2, 10);
 	fclose(out);
-	check_text("folded", text, size, "\n");
+	check_text("stacks", text, size, "\n");
 	free(text);
 }
 
@@ -151,6 +177,7 @@ static void report(void)
 	}
 	view_details(profile);
 	view_exports(profile);
+	view_stacks(profile);
 	cpa_profile_free(profile);
 	cpa_dump_close(&dump);
 }
