@@ -56,6 +56,7 @@ static void block(uint64_t r, int depth)
 		uint64_t kind = next(&r) % 10, own = next(&r);
 		int a = (int)(next(&r) % 3), b = (a + 1) % 3;
 
+		(void)a, (void)b;
 		if (depth == 0)
 			kind %= 3;
 		count[TASKS] += kind > 4;
@@ -171,6 +172,7 @@ static void region(uint64_t r)
 {
 	int threads = (int)(2 + next(&r) % 7);
 
+	(void)threads;
 #pragma omp parallel num_threads(threads)
 	for (uint64_t i = 0; i < ROUNDS; i++) {
 		round_of(r + 1000 * i);
