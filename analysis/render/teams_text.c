@@ -115,6 +115,15 @@ static void put_threads(const struct cpa_page *page, const struct cpa_team_figur
 	free(text);
 }
 
+static bool has_tasks(const struct cpa_profile *profile)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < profile->components; i++)
+		any |= cpa_teams_are_tasks(profile, &profile->component[i]);
+	return any;
+}
+
 void cpa_text_teams(const struct cpa_page *page, const struct cpa_profile *profile, size_t top,
 		    bool threads)
 {
@@ -133,6 +142,10 @@ void cpa_text_teams(const struct cpa_page *page, const struct cpa_profile *profi
 	}
 	put_program(page, teams);
 	put_table(page, teams, top);
+	if (has_tasks(profile))
+		cpa_page_paragraph(
+			page, CPA_PLAIN, 2,
+			"How many threads its tasks can use: cpa-report --threads 1,2,4.");
 	for (size_t i = 0; threads && i < teams->rows && i < top; i++)
 		if (!teams->row[i].construct)
 			put_threads(page, &teams->row[i]);
