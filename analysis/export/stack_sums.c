@@ -5,11 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct used {
+	const struct cpa_context_figures *figures;
+	uint32_t number; /* from 1 */
+};
+
 /* Order of contexts by the function that they are of. */
 static int compare_functions(const void *a, const void *b)
 {
-	const struct cpa_context_figures *x = *(const struct cpa_context_figures *const *)a;
-	const struct cpa_context_figures *y = *(const struct cpa_context_figures *const *)b;
+	const struct cpa_context_figures *x = ((const struct used *)a)->figures;
+	const struct cpa_context_figures *y = ((const struct used *)b)->figures;
 
 	if (x->component != y->component)
 		return x->component < y->component ? -1 : 1;
@@ -23,7 +28,7 @@ static int compare_functions(const void *a, const void *b)
 /* The contexts that are used, by function. */
 struct sorted {
 	size_t count;
-	const struct cpa_context_figures **context;
+	struct used *context;
 };
 
 static struct sorted sort_contexts(const struct cpa_contexts *contexts)
@@ -33,7 +38,8 @@ static struct sorted sort_contexts(const struct cpa_contexts *contexts)
 
 	for (size_t i = 0; i < count; i++)
 		if (contexts->context[i].name)
-			sorted.context[sorted.count++] = &contexts->context[i];
+			sorted.context[sorted.count++] =
+				(struct used){ &contexts->context[i], (uint32_t)i + 1 };
 	qsort(sorted.context, sorted.count, sizeof(*sorted.context), compare_functions);
 	return sorted;
 }
@@ -68,8 +74,8 @@ static void name_all(struct cpa_stack_sums *s, const struct sorted *sorted, cons
 		};
 	}
 	for (size_t i = 0; i < sorted->count; i++) {
-		const struct cpa_context_figures *c = sorted->context[i];
-		uint32_t *name = &s->name_of[c - s->contexts->context];
+		const struct cpa_context_figures *c = sorted->context[i].figures;
+		uint32_t *name = &s->name_of[sorted->context[i].number - 1];
 		size_t of = c->component ? frame[c->component - profile->component] :
 					   s->frames.count;
 
@@ -120,8 +126,8 @@ static void divide(const struct cpa_stack_sums *s, struct cpa_stack_times *whole
 }
 
 /* The stacks of @frame: it alone, and in the @count contexts at @context. */
-static void add_frame(struct cpa_stack_sums *s, size_t frame,
-		      const struct cpa_context_figures *const *context, size_t count)
+static void add_frame(struct cpa_stack_sums *s, size_t frame, const struct used *context,
+		      size_t count)
 {
 	struct cpa_stack_times *whole = &s->stack[s->count];
 
@@ -130,7 +136,7 @@ static void add_frame(struct cpa_stack_sums *s, size_t frame,
 	for (size_t i = 0; i < count; i++)
 		whole[1 + i] = (struct cpa_stack_times){
 			.frame = frame,
-			.context = (uint32_t)(context[i] - s->contexts->context) + 1,
+			.context = context[i].number,
 		};
 	for (unsigned weight = 0; weight < CPA_WEIGHTS; weight++)
 		divide(s, whole, whole + 1, count, weight);
@@ -149,7 +155,7 @@ void cpa_stack_sums_init(struct cpa_stack_sums *stacks, const struct cpa_profile
 	first = xcalloc(stacks->frames.count + 1, sizeof(*first));
 	count = xcalloc(stacks->frames.count + 1, sizeof(*count));
 	for (size_t i = 0; i < sorted.count; i++) {
-		const struct cpa_component_figures *c = sorted.context[i]->component;
+		const struct cpa_component_figures *c = sorted.context[i].figures->component;
 		size_t of = c ? frame[c - profile->component] : stacks->frames.count;
 
 		if (of < stacks->frames.count && !count[of]++)
@@ -175,11 +181,15 @@ void cpa_stack_sums_fini(struct cpa_stack_sums *stacks)
 size_t cpa_stack_sums_names(const struct cpa_stack_sums *stacks,
 			    const struct cpa_stack_times *stack, uint32_t *to)
 {
-	const struct cpa_context_figures *contexts = stacks->contexts ? stacks->contexts->context :
-									NULL;
-	uint32_t caller = stack->context ? contexts[stack->context - 1].caller : 0;
+	const struct cpa_context_figures *contexts;
 	size_t depth = 1, at;
+	uint32_t caller;
 
+	to[0] = (uint32_t)stack->frame;
+	if (!stacks->contexts || !stack->context)
+		return 1;
+	contexts = stacks->contexts->context;
+	caller = contexts[stack->context - 1].caller;
 	for (uint32_t c = caller; c && contexts[c - 1].name && depth < CPA_STACK_MOST;
 	     c = contexts[c - 1].caller)
 		depth++;
