@@ -9,6 +9,7 @@
 #include "preload/core/dlopen.h"
 #include "preload/core/unload.h"
 #include "preload/libc/settings.h"
+#include "preload/unwind/frame_table.h"
 #include "shadow/graph/moved.h"
 
 #define KERNEL_FIRST (UINT64_C(1) << 63)
@@ -106,15 +107,12 @@ struct module_source {
 	const char *path;
 };
 
-static void copy_build_id(struct cpa_module *m, const ElfW(Ehdr) * elf)
+static void copy_build_id(struct cpa_module *m, const struct dl_find_object *o)
 {
-	const ElfW(Phdr) *ph = (const void *)((const char *)elf + elf->e_phoff);
+	uint64_t count;
+	const ElfW(Phdr) *ph = cpa_frame_headers(o, &count);
 
-	/* The first page holds the headers of any module that the loader mapped. */
-	if (memcmp(elf->e_ident, ELFMAG, SELFMAG) != 0 ||
-	    elf->e_phoff + elf->e_phnum * sizeof(*ph) > 4096)
-		return;
-	for (int i = 0; i < elf->e_phnum; i++) {
+	for (uint64_t i = 0; ph && i < count; i++) {
 		const char *p = (const char *)m->bias + ph[i].p_vaddr, *end = p + ph[i].p_memsz;
 
 		while (ph[i].p_type == PT_NOTE && p + sizeof(ElfW(Nhdr)) < end) {
@@ -168,7 +166,7 @@ static void fill_module(void *row, const void *argument)
 	m->bias = source->object->dlfo_link_map->l_addr;
 	strncpy(m->path, source->path + (length > room ? length - room : 0), room);
 	m->layer = layer_above(m);
-	copy_build_id(m, (const void *)m->start);
+	copy_build_id(m, source->object);
 }
 
 /* Whether @a and @b are the same file, loaded at two places. */

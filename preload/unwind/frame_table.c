@@ -2,7 +2,6 @@
 #include "preload/unwind/frame_table.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <link.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -19,11 +18,7 @@
 #define ENTRY	 8u    /* bytes of an entry: start, description; both relative to the header */
 #define AUGMENTS 8u    /* most letters of an augmentation */
 
-/*
- * The program headers of a module; NULL: not known. The kernel tells those of the program itself, for
- * which the loader may give the addresses of one segment only.
- */
-static const ElfW(Phdr) * headers_of(const struct dl_find_object *o, uint64_t *count)
+const Elf64_Phdr *cpa_frame_headers(const struct dl_find_object *o, uint64_t *count)
 {
 	const char *name = o->dlfo_link_map->l_name;
 	const ElfW(Ehdr) *elf = o->dlfo_map_start;
@@ -46,7 +41,7 @@ static bool find_segment(struct cpa_frame_table *t, const struct dl_find_object 
 			 const uint8_t *address)
 {
 	uint64_t count;
-	const ElfW(Phdr) *ph = headers_of(o, &count);
+	const ElfW(Phdr) *ph = cpa_frame_headers(o, &count);
 
 	for (uint64_t i = 0; ph && i < count; i++) {
 		const uint8_t *from = (const uint8_t *)o->dlfo_link_map->l_addr + ph[i].p_vaddr;

@@ -12,7 +12,11 @@
 #ifndef CPA_PRELOAD_UNWIND_FRAME_TABLE_H
 #define CPA_PRELOAD_UNWIND_FRAME_TABLE_H
 
+#include <elf.h>
+
 #include "preload/unwind/cursor.h"
+
+struct dl_find_object;
 
 /* A module's search table: its PT_GNU_EH_FRAME segment. */
 struct cpa_frame_table {
@@ -32,6 +36,13 @@ struct cpa_frame_description {
 	uint64_t return_column;	       /* number of the register that holds the return address */
 	bool is_signal;		       /* frame of the kernel's call of a signal handler */
 };
+
+/*
+ * The program headers of a module, *@count of them; NULL: not known. The kernel tells those of the program
+ * itself, for which the loader may give the addresses of one segment only.
+ */
+__attribute__((visibility("hidden"))) const Elf64_Phdr *
+cpa_frame_headers(const struct dl_find_object *o, uint64_t *count);
 
 /* Find the table of the module that holds @address. False: there is none that is understood. */
 __attribute__((visibility("hidden"))) bool cpa_frame_table_find(uint64_t address,
