@@ -74,6 +74,8 @@ void cpa_build_objects(struct cpa_build *build);
 void cpa_build_contexts(struct cpa_build *build);
 /* lines.c: fills in where in the functions their time went, if the graph is CPA_GRAPH_ALL. */
 void cpa_build_lines(struct cpa_build *build);
+/* uses.c: fills in which code waited for objects and held them. After cpa_build_contexts(). */
+void cpa_build_uses(struct cpa_build *build);
 /* blocked.c: divides the external time of the program into its classes. */
 void cpa_build_blocked(struct cpa_build *build);
 /* queues.c: fills in queues, by class. marks.c: fills in marks. */

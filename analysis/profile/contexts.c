@@ -24,6 +24,7 @@ void cpa_contexts_free(struct cpa_contexts *contexts)
 	}
 	free(contexts->context);
 	free(contexts->is_on_path);
+	free(contexts->use);
 	free(contexts);
 }
 
@@ -309,6 +310,7 @@ void cpa_build_contexts(struct cpa_build *build)
 	contexts->context = xcalloc(contexts->count + 1, sizeof(*contexts->context));
 	contexts->stacks = build->dump->header.diag[CPA_DIAG_STACKS];
 	contexts->cut = build->dump->header.diag[CPA_DIAG_STACKS_CUT];
+	contexts->cost_s = cpa_build_seconds(build, build->dump->header.diag[CPA_DIAG_STACK_TICKS]);
 	list = list_functions(profile);
 	for (uint32_t i = 1; i <= contexts->count; i++)
 		if (cpa_dump_row(build->dump, CPA_TABLE_CONTEXTS, i, &row, sizeof(row)))

@@ -30,6 +30,9 @@ struct cpa_contexts {
 	/* All that were taken; of these: not followed to the thread's start, on the critical path. */
 	uint64_t stacks, cut, on_path;
 	bool *is_on_path; /* of each stack, by row */
+	double cost_s;	  /* time that it took to take them */
+	size_t uses;	  /* uses.h */
+	struct cpa_use_figures *use;
 };
 
 /* A part of a function's time by who called it: a tree, from the function outwards. */

@@ -205,6 +205,7 @@ struct cpa_profile *cpa_profile_build_named(struct cpa_dump *dump, struct cpa_na
 	cpa_build_components(&build);
 	cpa_build_contexts(&build);
 	cpa_build_lines(&build);
+	cpa_build_uses(&build);
 	cpa_build_blocked(&build);
 	cpa_build_objects(&build);
 	cpa_build_queues(&build);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/profile/find.h"
+#include "analysis/render/uses_text.h"
 #include "analysis/util/format.h"
 
 #define FIRST	3u    /* functions whose callers are named beside the table of components */
@@ -27,7 +28,7 @@ static bool has_stacks(const struct cpa_profile *profile, char **error)
 {
 	if (profile->contexts)
 		return true;
-	*error = xstrdup("no stacks were taken in this run: set CPA_STACKS=1 and run it again");
+	*error = xstrdup("no stacks were taken in this run: run it again without CPA_STACKS=0");
 	return false;
 }
 
@@ -137,10 +138,12 @@ bool cpa_text_callers(const struct cpa_page *page, const struct cpa_profile *pro
 		put_function(page, profile, c, top);
 		found++;
 	}
+	found += cpa_text_uses(page, profile, pattern, top);
 	if (!found)
-		*error = cpa_format_text("no function %s was sampled (see --level component; * and "
-					 "? stand for any characters)",
-					 pattern);
+		*error = cpa_format_text(
+			"no function or lock %s was sampled (see --level component; "
+			"* and ? stand for any characters)",
+			pattern);
 	return found != 0;
 }
 
@@ -307,7 +310,7 @@ void cpa_text_called_by(const struct cpa_page *page, const struct cpa_profile *p
 		n++;
 		if (!profile->contexts && is_of_library(profile, c)) {
 			text = cpa_format_text("%s is in a library: to see who called it, run the "
-					       "program with CPA_STACKS=1.",
+					       "program without CPA_STACKS=0.",
 					       c->name);
 			n = FIRST;
 		} else if (c->callers) {

@@ -572,7 +572,7 @@ json_t *cpa_json_profile(const struct cpa_profile *profile)
 	if (profile->teams && !profile->teams->trouble)
 		json_object_set_new(root, "openmp", cpa_json_teams(profile->teams));
 	if (profile->contexts)
-		json_object_set_new(root, "callers", cpa_json_contexts(profile->contexts));
+		json_object_set_new(root, "callers", cpa_json_contexts(profile));
 	if (profile->metrics)
 		json_object_set_new(root, "metrics", cpa_json_metrics(profile->metrics));
 	if (profile->histogram)

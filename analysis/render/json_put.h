@@ -63,7 +63,7 @@ json_t *cpa_json_lock_arrays(const struct cpa_profile *profile);
 json_t *cpa_json_missing_symbols(const struct cpa_profile *profile);
 
 /* Who called whom. */
-json_t *cpa_json_contexts(const struct cpa_contexts *contexts);
+json_t *cpa_json_contexts(const struct cpa_profile *profile);
 
 json_t *cpa_json_streams(const struct cpa_profile *profile);
 struct cpa_teams;

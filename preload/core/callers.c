@@ -1,15 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 #include "preload/core/callers.h"
 
+#include <errno.h>
+
+#include "preload/clock/clock.h"
 #include "preload/core/dlopen.h"
 #include "preload/core/unload.h"
 #include "preload/core/function.h"
 #include "preload/libc/confined.h"
 #include "preload/libc/pool.h"
+#include "preload/libc/signal_mask.h"
 #include "preload/unwind/walk.h"
+#include "shadow/graph/component.h"
 
 #define SITES	   256u	   /* functions that a thread remembers */
 #define MOST_SITES 131072u /* sites of a session from which on stacks have no line */
+#define SHARE	   384u	   /* stacks may take this part of a thread's CPU time, */
+#define WAITS	   768u	   /* and those of its waits this one, */
+#define FREE_NS	   200000u /* after this much */
+#define APART_NS   10000u  /* from one stack of waits to the next, when they cost too much */
+#define MOST_NS	   100000u /* a stack that takes longer has lost its processor meanwhile */
 
 struct cpa_callers {
 	struct cpa_walk walk;
@@ -32,6 +42,11 @@ void cpa_callers_init(bool wanted)
 bool cpa_callers_on(void)
 {
 	return on;
+}
+
+void cpa_callers_begin(struct cpa_callers_of *own)
+{
+	own->top = on ? cpa_stack_top() : 0;
 }
 
 void cpa_callers_end(struct cpa_callers_of *own)
@@ -94,11 +109,11 @@ static uint32_t site_of_instruction(uint64_t pc)
 }
 
 /*
- * The context of a stack that begins with @r. 0: no space, or a library is being unloaded. Store the site of
- * its instruction, at @pc, in *@at.
+ * The context of a stack that begins with @r. 0: no space, or a library is being unloaded. If @at is
+ * not NULL, store the site of its instruction there.
  */
 static uint32_t walk_from(struct cpa_callers *c, uint64_t top, const struct cpa_registers *r,
-			  uint64_t pc, uint32_t *at)
+			  uint32_t *at)
 {
 	uint32_t context;
 
@@ -110,33 +125,113 @@ static uint32_t walk_from(struct cpa_callers *c, uint64_t top, const struct cpa_
 	}
 	cpa_walk_from(&c->walk, top, r);
 	context = context_of(c);
-	*at = context ? site_of_instruction(pc) : 0;
+	if (context && at)
+		*at = site_of_instruction(r->value[CPA_ARCH_RETURN_ADDRESS]);
 	cpa_unload_let();
 	return context;
 }
 
-void cpa_callers_begin(struct cpa_callers_of *own)
+/* As walk_from(), for any stack of the thread. *@cost: its cost is added. */
+static uint32_t context_from(struct cpa_callers_of *own, const struct cpa_registers *r,
+			     uint32_t *at, uint64_t *cost)
 {
-	own->top = on ? cpa_stack_top() : 0;
+	uint64_t begun = cpa_clock_now(), most = cpa_clock_ticks(MOST_NS), took;
+	struct cpa_callers *c = memory_of(own);
+	uint32_t context = c ? walk_from(c, own->top, r, at) : 0;
+
+	if (!context)
+		cpa_diag(CPA_DIAG_STACKS_REFUSED);
+	took = cpa_clock_now() - begun;
+	took = took < most ? took : most;
+	cpa_diag_add(CPA_DIAG_STACK_TICKS, took);
+	*cost += took;
+	return context;
 }
 
-void cpa_callers_take(struct cpa_callers_of *own, struct cpa_stacks *stacks, const void *context,
+/* The stack of the code that called cpa. */
+static __attribute__((noinline)) uint32_t context_here(struct cpa_callers_of *own, uint64_t *cost)
+{
+	struct cpa_registers r = { .known = CPA_ARCH_KEPT };
+	sigset_t before = cpa_signal_hold();
+	int err = errno;
+	uint32_t context;
+
+	cpa_arch_registers_here(r.value);
+	context = context_from(own, &r, NULL, cost);
+	errno = err;
+	cpa_signal_let(&before);
+	return context;
+}
+
+/* The thread holds locks in @context, for @ticks. */
+static void hold(const struct cpa_self *self, uint32_t context, uint64_t ticks)
+{
+	for (uint32_t i = 0; i < self->row->held_count && i < CPA_HELD_MAX; i++)
+		if (self->held_class[i])
+			cpa_context_use(context, CPA_USE_HOLD, self->held_class[i], ticks);
+}
+
+/* Whether a wait of @ticks gets a stack, which then stands for *@weight ticks of waits. */
+static bool is_chosen(struct cpa_callers_of *own, uint64_t cpu, uint64_t ticks, uint64_t *weight)
+{
+	own->waited += ticks;
+	if (own->waited < own->apart)
+		return false;
+	own->waited = own->apart ? own->waited % own->apart : 0;
+	*weight = ticks > own->apart ? ticks : own->apart;
+	if (own->wait_cost > cpa_clock_ticks(FREE_NS) + cpu / WAITS)
+		own->apart = own->apart ? 2 * own->apart : cpa_clock_ticks(APART_NS);
+	return true;
+}
+
+void cpa_callers_wait(struct cpa_callers_of *own, const struct cpa_self *self, uint64_t cpu,
 		      uint64_t ticks)
 {
-	struct cpa_registers r = { .known = (1u << CPA_ARCH_REGISTERS) - 1 };
-	uint64_t pc = cpa_arch_program_counter(context);
-	struct cpa_callers *c;
-	uint32_t node, at;
+	const struct cpa_node *node;
+	uint32_t context;
+	uint64_t weight;
 
-	if (!on || cpa_function_is_ours(pc))
+	if (!on || !ticks || !self->row->node || !is_chosen(own, cpu, ticks, &weight))
 		return;
-	c = memory_of(own);
-	if (!c)
+	context = context_here(own, &own->wait_cost);
+	if (!context)
+		return;
+	node = cpa_row(CPA_TABLE_NODES, self->row->node);
+	cpa_context_use(context, CPA_USE_WAIT, node->class, weight);
+	hold(self, context, weight);
+}
+
+void cpa_callers_first(struct cpa_callers_of *own, uint32_t class)
+{
+	uint32_t seen = 0, context;
+
+	/* Relaxed: one of several threads takes the stack, and nobody reads more than the word. */
+	if (!on || !class ||
+	    !__atomic_compare_exchange_n(&cpa_component(class)->used, &seen, 1, false,
+					 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		return;
+	context = context_here(own, &own->wait_cost);
+	if (context)
+		cpa_context_use(context, CPA_USE_FIRST, class, 0);
+}
+
+void cpa_callers_take(struct cpa_callers_of *own, struct cpa_stacks *stacks,
+		      const struct cpa_self *self, const void *context, uint64_t ticks)
+{
+	struct cpa_registers r = { .known = (1u << CPA_ARCH_REGISTERS) - 1 };
+	uint32_t node, at = 0;
+
+	if (!on || cpa_function_is_ours(cpa_arch_program_counter(context)))
+		return;
+	own->time += ticks;
+	own->since += ticks;
+	if (own->cost > own->time / SHARE)
 		return;
 	cpa_arch_registers(context, r.value);
-	node = walk_from(c, own->top, &r, pc, &at);
-	if (node)
-		cpa_stacks_add(stacks, node, at, ticks);
-	else
-		cpa_diag(CPA_DIAG_STACKS_REFUSED);
+	node = context_from(own, &r, &at, &own->cost);
+	if (!node)
+		return;
+	cpa_stacks_add(stacks, node, at, own->since);
+	hold(self, node, own->since);
+	own->since = 0;
 }

@@ -3,8 +3,9 @@
  * preload/core/callers.h - stacks of the calling thread
  *
  * The handler of the timer's signal follows the callers of what it interrupted (preload/unwind/walk.h)
- * and keeps them as a calling context of the session (shadow/graph/contexts.h). A setting,
- * CPA_STACKS=1, asks for it.
+ * and keeps them as a calling context of the session (shadow/graph/contexts.h). All stacks of a thread
+ * may take 1/256 of its CPU time: when they took more it does without, and the next one stands for the
+ * time since the last.
  */
 #ifndef CPA_PRELOAD_CORE_CALLERS_H
 #define CPA_PRELOAD_CORE_CALLERS_H
@@ -17,6 +18,10 @@ struct cpa_callers;
 struct cpa_callers_of {
 	uint64_t top;		    /* end of its own stack; 0: not known */
 	struct cpa_callers *memory; /* NULL: it took no stack so far */
+	/* CPU time, all and since the last stack; of all: taken for stacks. Ticks. */
+	uint64_t time, since, cost;
+	/* Of waits: since the last stack; from one stack to the next; taken for stacks. Ticks. */
+	uint64_t waited, apart, wait_cost;
 };
 
 /* Once, at start. @on: stacks are wanted. */
@@ -27,13 +32,25 @@ CPA_HIDDEN bool cpa_callers_on(void);
 CPA_HIDDEN void cpa_callers_begin(struct cpa_callers_of *own);
 
 /*
- * Add the stack that a signal interrupted to @stacks; it stands for @ticks of CPU time. @context: argument
- * of the handler, which blocks all signals. Takes none where cpa's own code was interrupted, or while a
- * library is unloaded. @own: of the calling thread. No lock, no memory but for that and rows of the
- * session; errno is changed.
+ * Add the stack that a signal interrupted to @stacks; it stands for @ticks of CPU time, and for what came
+ * before without a stack. @context: argument of the handler, which blocks all signals. Takes none where
+ * cpa's own code was interrupted, or while a library is unloaded. @own: of the calling thread. No lock, no
+ * memory but for that and rows of the session; errno is changed.
  */
 CPA_HIDDEN void cpa_callers_take(struct cpa_callers_of *own, struct cpa_stacks *stacks,
-				 const void *context, uint64_t ticks);
+				 const struct cpa_self *self, const void *context, uint64_t ticks);
+
+/*
+ * The calling thread, of @cpu ticks CPU time, has waited for @ticks at its last event. Inside our code
+ * only. The first waits have a stack each. When those took more than 1/512 of the thread's CPU time,
+ * stacks are farther apart, in time waited: each wait has one with a likelihood as its length. errno is
+ * kept.
+ */
+CPA_HIDDEN void cpa_callers_wait(struct cpa_callers_of *own, const struct cpa_self *self,
+				 uint64_t cpu, uint64_t ticks);
+
+/* The calling thread is the first to use an object of class row @class. Inside our code only. */
+CPA_HIDDEN void cpa_callers_first(struct cpa_callers_of *own, uint32_t class);
 
 /* The thread ends: its memory, if it has some, goes to the pool. Inside our code only. */
 CPA_HIDDEN void cpa_callers_end(struct cpa_callers_of *own);

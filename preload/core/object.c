@@ -186,8 +186,10 @@ static bool take_over(struct cpa_worker *w, struct cpa_object *o, uint32_t old,
 	o->declared = 0;
 	o->class = o->name ? class_named(o->name, kind) : class;
 	o->slot = cpa_component_slot(o->class);
+	class = o->class;
 	/* RELEASE: other threads that find the new kind find a clean object. */
 	__atomic_store_n(&o->kind, kind, __ATOMIC_RELEASE);
+	cpa_callers_first(&w->sampler.callers, class);
 	return true;
 }
 

@@ -282,15 +282,16 @@ static void change_hidden(struct cpa_worker *w)
 }
 
 /* Take a stack for @times periods of the timer. */
-static void take_stack(struct cpa_sampler *s, const void *context, unsigned times)
+static void take_stack(struct cpa_worker *w, const void *context, unsigned times)
 {
+	struct cpa_sampler *s = &w->sampler;
 	uint64_t rate = s->ring || s->stays ? timer_rate() : hz;
 
 	if (!cpa_callers_on() || s->paused)
 		return;
 	times = times < MOST_TIMES ? times : MOST_TIMES;
 	s->stacks.period = cpa_clock_ticks(SECOND / rate);
-	cpa_callers_take(&s->callers, &s->stacks, context, times * s->stacks.period);
+	cpa_callers_take(&s->callers, &s->stacks, &w->self, context, times * s->stacks.period);
 }
 
 /* Whether the perf event is to end, after @times more periods of the timer. */
@@ -315,7 +316,7 @@ static void on_signal(void *context, unsigned times)
 	}
 	cpa_reenter();
 	w->sampler.heard = true;
-	take_stack(&w->sampler, context, times);
+	take_stack(w, context, times);
 	if (w->sampler.ring && thins && is_last(&w->sampler, times)) {
 		change_hidden(w);
 	} else if (w->sampler.ring) {

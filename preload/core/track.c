@@ -276,6 +276,8 @@ static void end_blocked(struct cpa_worker *w, struct cpa_elapsed *e, enum cpa_ex
 	wait->arrived = cpa_checkpoint(&w->self, wait->arrived);
 	end_activity(w, e, external, cpa_track_node(w, waited ? kind : CPA_EV_EXTERNAL, caller, 0),
 		     wait->arrived);
+	if (waited)
+		cpa_callers_wait(&w->sampler.callers, &w->self, w->clock.cpu, w->wait.length);
 	wait->now = cpa_checkpoint(&w->self, wait->now);
 }
 
@@ -361,6 +363,7 @@ uint64_t cpa_waited(struct cpa_worker *w, uint64_t *arrived)
 	row->wait += w->wait.length;
 	row->wait_cpu += e.process;
 	w->wait.runqueue = e.runqueue;
+	cpa_callers_wait(&w->sampler.callers, &w->self, w->clock.cpu, w->wait.length);
 	return now;
 }
 

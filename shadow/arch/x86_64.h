@@ -64,6 +64,24 @@ static inline void cpa_arch_registers(const void *context, uint64_t to[CPA_ARCH_
 		to[i] = (uint64_t)registers[from[i]];
 }
 
+/* Of the calling function: the registers of CPA_ARCH_KEPT, stored where cpa_arch_registers() does. */
+static inline __attribute__((always_inline)) void
+cpa_arch_registers_here(uint64_t to[CPA_ARCH_REGISTERS])
+{
+	__asm__ volatile("mov %%rbx, 24(%0)\n\t"
+			 "mov %%rbp, 48(%0)\n\t"
+			 "mov %%rsp, 56(%0)\n\t"
+			 "mov %%r12, 96(%0)\n\t"
+			 "mov %%r13, 104(%0)\n\t"
+			 "mov %%r14, 112(%0)\n\t"
+			 "mov %%r15, 120(%0)\n\t"
+			 "lea 0(%%rip), %%rcx\n\t"
+			 "mov %%rcx, 128(%0)"
+			 :
+			 : "a"(to)
+			 : "rcx", "memory");
+}
+
 /*
  * Stack pointer that a jump to @buffer restores. glibc keeps it as word 6 (JB_RSP), exclusive-or'ed
  * with the thread's pointer guard, then rotated left by 17 bits.

@@ -31,7 +31,7 @@
 #include "shadow/format/layout_machine.h"
 
 #define CPA_MAGIC	 "CPADUMP\n"
-#define CPA_FORMAT	 14u
+#define CPA_FORMAT	 15u
 #define CPA_BYTE_ORDER	 0x01020304u
 #define CPA_HEADER_SIZE	 16384u
 #define CPA_CHUNKS	 20u
@@ -82,6 +82,7 @@ enum cpa_table_id {
 	CPA_TABLE_STREAMS,    /* struct cpa_stream */
 	CPA_TABLE_CONTEXTS,   /* struct cpa_context */
 	CPA_TABLE_STACKS,     /* struct cpa_stack */
+	CPA_TABLE_USES,	      /* struct cpa_use */
 	CPA_TABLES
 };
 
@@ -148,6 +149,7 @@ enum cpa_diagnostic {
 	CPA_DIAG_STACKS_CUT,	     /* of these: not followed to the thread's start */
 	CPA_DIAG_STACKS_REFUSED,     /* stacks that found no space */
 	CPA_DIAG_DELAYS_UNKNOWN,     /* threads whose run-queue delay the kernel does not show */
+	CPA_DIAG_STACK_TICKS,	     /* ticks of CPU time that all stacks took */
 	CPA_DIAG_USED,
 	CPA_DIAG_COUNT = 48
 };
@@ -367,6 +369,7 @@ struct cpa_component {
 	uint32_t first;		/* slot at first use; never changes */
 	uint32_t among;		/* number of components in the slot that it left first */
 	uint32_t earlier_count; /* slots that it left; may exceed CPA_EARLIER */
+	uint32_t used;		/* internal, atomic: 1: its first use was seen, by a stack */
 	uint16_t earlier[CPA_EARLIER];
 };
 

@@ -31,4 +31,20 @@ struct cpa_stack {
 	uint64_t ticks;
 };
 
+enum cpa_use_kind {
+	CPA_USE_WAIT = 1, /* it waited for such an object; ticks waited */
+	CPA_USE_HOLD = 2, /* it held such a lock; ticks of CPU time, or waited for something else */
+	CPA_USE_FIRST = 3, /* it was the first to use such an object */
+};
+
+/*
+ * What a context did with the objects of a class, as far as stacks tell; counters are atomic. key:
+ * {kind:2, class:30, context:32}; class: row of a component.
+ */
+struct cpa_use {
+	uint64_t key;
+	uint64_t ticks; /* that its stacks stand for */
+	uint64_t stacks;
+};
+
 #endif

@@ -20,6 +20,19 @@ uint32_t cpa_context_cut(void)
 	return cpa_table_intern(CPA_TABLE_CONTEXTS, CPA_CONTEXT_CUT, NULL, NULL);
 }
 
+void cpa_context_use(uint32_t context, enum cpa_use_kind kind, uint32_t class, uint64_t ticks)
+{
+	uint64_t key = (uint64_t)kind << 62 | (uint64_t) class << 32 | context;
+	uint32_t row = cpa_table_intern(CPA_TABLE_USES, key, NULL, NULL);
+	struct cpa_use *use = row ? cpa_row(CPA_TABLE_USES, row) : NULL;
+
+	if (!use)
+		return;
+	/* Relaxed: sums. */
+	__atomic_fetch_add(&use->ticks, ticks, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&use->stacks, 1, __ATOMIC_RELAXED);
+}
+
 /* Return a row that only the thread knows; 0: no space. */
 static uint32_t take_row(struct cpa_stacks *stacks)
 {

@@ -45,6 +45,13 @@ CPA_HIDDEN uint32_t cpa_context(uint32_t caller, uint32_t site);
 CPA_HIDDEN uint32_t cpa_context_cut(void);
 
 /*
+ * A stack in @context, not 0, stands for @ticks of use @kind of objects of class row @class. What finds
+ * no space is not counted.
+ */
+CPA_HIDDEN void cpa_context_use(uint32_t context, enum cpa_use_kind kind, uint32_t class,
+				uint64_t ticks);
+
+/*
  * A stack in @context, not 0, at the instruction of site row @at, or 0, stands for @ticks of CPU time: count
  * it, and add it to @stacks.
  */

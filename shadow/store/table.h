@@ -68,6 +68,7 @@ cpa_table_shape(enum cpa_table_id id)
 		[CPA_TABLE_STREAMS] = { sizeof(struct cpa_stream), 4 },
 		[CPA_TABLE_CONTEXTS] = { sizeof(struct cpa_context), 128 },
 		[CPA_TABLE_STACKS] = { sizeof(struct cpa_stack), 128 },
+		[CPA_TABLE_USES] = { sizeof(struct cpa_use), 32 },
 	};
 
 	return shape[id];

@@ -54,7 +54,7 @@ def check_callers(results, label, report):
 
 
 def check(results, folder, label, **settings):
-    dump, report = profile(folder, CPA_STACKS="1", **settings)
+    dump, report = profile(folder, **settings)
     callers = report["callers"]
     results.check(callers["stacks"] > 0, f"{label}: {callers['stacks']} stacks")
     good = 0 < callers["stacks_on_path"] <= callers["stacks"]
@@ -144,17 +144,57 @@ def check_first_screen(results, folder, dump):
         )
         text = " ".join(run([BUILD / "cpa-report", "--width", "200", other]).split())
         other.unlink()
-        results.check(("CPA_STACKS=1" in text) == (stacks == "0"), f"hint with CPA_STACKS={stacks}")
+        results.check(("CPA_STACKS=0" in text) == (stacks == "0"), f"hint with CPA_STACKS={stacks}")
 
 
 def check_unloading(results, folder):
     """A sample of code that is being unmapped is not looked up."""
     done = subprocess.run(
         [PROGRAMS / "unloading", "libz.so.1"],
-        env=profiled_environment(folder / "unloading", CPA_STACKS="1", CPA_SAMPLE_HZ="1000"),
+        env=profiled_environment(folder / "unloading", CPA_SAMPLE_HZ="1000"),
         capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
     )
     results.check(done.stdout == "done\n" and not done.returncode, f"unloading: {done.returncode}")
+
+
+def chain_of(contexts, number):
+    """Names of a context and of its callers, from the function outwards."""
+    names = []
+    while number:
+        names.append(contexts[number]["name"])
+        number = contexts[number]["caller"]
+    return names
+
+
+def check_locks(results, folder):
+    """Who waits for a lock, holds it, and was the first to use it: tests/programs/lock_callers.c."""
+    dump = folder / "locks"
+    run([PROGRAMS / "lock_callers"], env=profiled_environment(dump))
+    report = read(dump)
+    contexts = {c["id"]: c for c in report["callers"]["contexts"]}
+    place, lock = next((i, o) for i, o in enumerate(report["objects"]) if o["class"] == "lock")
+    found = {"wait": [], "hold": [], "first": []}
+    for use in report["callers"]["uses"]:
+        if use["object"] == place:
+            found[use["use"]].append((chain_of(contexts, use["context"]), use))
+    good = bool(found["wait"]) == bool(lock["contended"])
+    results.check(good, f"{lock['contended']} waits, {len(found['wait'])} stacks of waits")
+    for names, use in found["wait"]:
+        results.check(names[:2] == ["take", "taker"], f"{use['stacks']} waits: {names[:3]}")
+    waits = sum(use["stacks"] for _, use in found["wait"])
+    results.check(waits <= lock["contended"], f"{waits} stacks of {lock['contended']} waits")
+    waited_s = sum(use["time_s"] for _, use in found["wait"])
+    good = waited_s <= lock["wait_s"] + ROUNDING_S
+    results.check(good, f"they waited {waited_s} of {lock['wait_s']} s")
+    results.check(bool(found["hold"]), "there are stacks that hold it")
+    for names, use in found["hold"]:
+        good = "keep" in names and names[names.index("keep") + 1] == "keeper"
+        results.check(good, f"{use['stacks']} hold: {names[:4]}")
+    names = [names[:2] for names, _ in found["first"]]
+    results.check(names == [["keep", "keeper"]], f"first use: {names}")
+    text = run([BUILD / "cpa-report", "--callers", "lock", dump])
+    good = all(word in text for word in ("take", "taker", "keeper", "first use"))
+    results.check(good, "--callers lock")
 
 
 def main():
@@ -172,11 +212,12 @@ def main():
     check(results, folder, "2000 a second", CPA_SAMPLE_HZ="2000")
     check_annotate(results, folder)
     check_unloading(results, folder)
-    dump, report = profile(folder)
-    results.check("callers" not in report, "no stacks unless they are asked for")
+    check_locks(results, folder)
+    dump, report = profile(folder, CPA_STACKS="0")
+    results.check("callers" not in report, "no stacks with CPA_STACKS=0")
     command = [BUILD / "cpa-report", "--tree", dump]
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-    results.check(done.returncode == 1 and "CPA_STACKS=1" in done.stderr, "and --tree says so")
+    results.check(done.returncode == 1 and "CPA_STACKS=0" in done.stderr, "and --tree says so")
     return results.end(folder)
 
 

@@ -117,6 +117,7 @@ static inline void dump_maker_start(struct dump_maker *maker)
 		[CPA_TABLE_STREAMS] = sizeof(struct cpa_stream),
 		[CPA_TABLE_CONTEXTS] = sizeof(struct cpa_context),
 		[CPA_TABLE_STACKS] = sizeof(struct cpa_stack),
+		[CPA_TABLE_USES] = sizeof(struct cpa_use),
 	};
 	struct cpa_header *header;
 

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/programs/lock_callers.c - a lock with one place that holds it and one that waits for it
+ *
+ * The keeper takes the lock, lets the taker come, and holds it for CPU time; the taker gives it back at
+ * once. Nobody else uses it.
+ */
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+
+#include "tests/programs/burn.h"
+
+#define ROUNDS	20
+#define HELD_MS 20
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static sem_t held, taken;
+
+static __attribute__((noinline)) void keep(void)
+{
+	pthread_mutex_lock(&lock);
+	sem_post(&held);
+	burn_ms(HELD_MS);
+	pthread_mutex_unlock(&lock);
+	__asm__ volatile("" ::: "memory"); /* no tail call, here and below */
+}
+
+static __attribute__((noinline)) void take(void)
+{
+	pthread_mutex_lock(&lock);
+	pthread_mutex_unlock(&lock);
+	__asm__ volatile("" ::: "memory");
+}
+
+static void *keeper(void *argument)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		keep();
+		sem_wait(&taken);
+	}
+	return argument;
+}
+
+static void *taker(void *argument)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		sem_wait(&held);
+		take();
+		sem_post(&taken);
+	}
+	return argument;
+}
+
+int main(void)
+{
+	pthread_t thread[2];
+
+	sem_init(&held, 0, 0);
+	sem_init(&taken, 0, 0);
+	pthread_create(&thread[0], NULL, keeper, NULL);
+	pthread_create(&thread[1], NULL, taker, NULL);
+	pthread_join(thread[0], NULL);
+	pthread_join(thread[1], NULL);
+	puts("done");
+	return 0;
+}
