@@ -5,6 +5,10 @@
 Each program of tests/programs runs under libcpa.so; how often: looks.py. Its standard output says
 what the report of that very run must contain; see tests/programs/known_path.h. Prints TAP and a
 summary; the dump of a program that fails is kept.
+
+--loops N: beside N busy loops, which change no critical path. A run in which the program's own clocks do
+not confirm its formula was no such program, as if a time slice ended in a critical section; how often
+that was is printed. Nothing else is run again, and programs whose shares samples tell have one run.
 """
 
 import argparse
@@ -18,12 +22,15 @@ import sys
 import tempfile
 import time
 
-import exact  # noqa: F401, the modules of tests/e2e
-import looks
-from looks import Busy
-from machine import hold_perf_event
-from profiled import run
-from results import Results
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "benchmarks"))
+
+import exact  # noqa: E402,F401, the modules of tests/e2e
+import looks  # noqa: E402
+from looks import Busy  # noqa: E402
+from machine import hold_perf_event  # noqa: E402
+from profiled import run  # noqa: E402
+from results import Results  # noqa: E402
+from stable import Loops  # noqa: E402
 
 SOURCES = pathlib.Path(__file__).resolve().parents[1] / "programs"
 PATH = 0.01  # length of the critical path, of itself
@@ -39,6 +46,13 @@ TRIES = 4  # until a program's own clocks confirm what it claims
 CONTROLS = 2  # runs without the profiler that must do so, where no profiled one does
 WALL = 0.01  # wall time as the program sees it
 ROUNDING = 2e-6  # seconds are printed with six decimals
+
+
+class Beside:
+    """Busy loops beside all runs, and runs that were not what the program claims to be."""
+
+    loops = 0
+    runs = missed = 0
 
 
 class Look(looks.Look):
@@ -175,11 +189,13 @@ def check_report(look, name, expected, report):
 
 def run_claiming(command, **options):
     """Return standard output, None if the program's own clocks do not confirm its own formula."""
+    Beside.runs += 1
     try:
         return run(command, **options)
     except RuntimeError as error:
         if "claimed" not in str(error):
             raise
+        Beside.missed += 1
         print(f"# {error}")
         return None
 
@@ -209,7 +225,7 @@ def run_undisturbed(command, dump, **options):
         pathlib.Path(dump).unlink(missing_ok=True)
         return run_confirmed(command, dump, **options)
 
-    return looks.left_alone(once)
+    return once() if Beside.loops else looks.left_alone(once)
 
 
 def profile(name, build, dump):
@@ -257,6 +273,8 @@ def check_program(results, name, arguments, folder):
             look = Look()
             check_expectation(look, name, json.loads(run([program])))
             looks.decide(results, [look])
+        elif Beside.loops:
+            looks.decide(results, [check_run(name, *profile(name, arguments.build, str(dump)))])
         elif is_sampled(name):
             check_sampled(results, name, lambda: profile(name, arguments.build, str(dump)))
         else:
@@ -308,6 +326,7 @@ def parse_arguments():
     parser.add_argument(
         "--native", action="store_true", help="without the profiler: only what the programs check"
     )
+    parser.add_argument("--loops", type=int, default=0, metavar="N", help="beside N busy loops")
     arguments = parser.parse_args()
     unknown = [name for name in arguments.program if name not in names]
     if unknown:
@@ -323,8 +342,13 @@ def main():
     hold_perf_event()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="known_paths."))
 
-    for name in arguments.program:
-        check_program(results, name, arguments, folder)
+    Beside.loops = arguments.loops
+    with Loops(arguments.loops):
+        for name in arguments.program:
+            check_program(results, name, arguments, folder)
+    if arguments.loops:
+        print(f"# beside {arguments.loops} loops: {Beside.missed} of {Beside.runs} runs were not what "
+              "the program claims to be")
     if not any(folder.iterdir()):
         shutil.rmtree(folder)
     print(f"{results.passed} passed, {results.failed} failed, {results.skipped} skipped")
