@@ -324,7 +324,7 @@ static uint64_t rebase(struct cpa_clock *c, uint64_t *now)
 uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool blocked,
 			      uint64_t now)
 {
-	bool due = blocked || cpa_clock_due(c, now), switched = cpa_clock_switched(c);
+	bool due = blocked || cpa_clock_due(c, now);
 	long device = c->counts.device;
 	uint64_t cpu, wall, gap, stamp, known = c->cpu;
 	int err = errno;
@@ -346,8 +346,12 @@ uint64_t cpa_clock_stamp_slow(struct cpa_clock *c, struct cpa_elapsed *e, bool b
 	c->ahead = c->cpu > cpu ? c->cpu - cpu : 0;
 	gap = wall - e->process;
 	e->runqueue = 0;
-	if (blocked || (switched && gap > no_switch))
-		e->runqueue = cpa_ready_part(c, gap, blocked);
+	/*
+	 * Also after a switch within rebase(): its delay would else be taken for one of the next block, and
+	 * a whole sleep for time on the run queue.
+	 */
+	if (blocked || gap > no_switch)
+		e->runqueue = cpa_ready_part(c, gap, blocked, now);
 	else
 		e->runqueue = gap;
 	/* The rest of a preemption is the switch itself. */

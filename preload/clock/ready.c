@@ -43,9 +43,9 @@ void cpa_ready_taken(struct cpa_clock *c, uint64_t ticks)
 	c->delay_ns += cpa_clock_ns(ticks);
 }
 
-uint64_t cpa_ready_part(struct cpa_clock *c, uint64_t gap, bool blocked)
+uint64_t cpa_ready_part(struct cpa_clock *c, uint64_t gap, bool blocked, uint64_t now)
 {
-	uint64_t delay, ready;
+	uint64_t delay, ready, later = 0;
 	bool brief;
 	enum loss how = GIVEN;
 
@@ -62,9 +62,15 @@ uint64_t cpa_ready_part(struct cpa_clock *c, uint64_t gap, bool blocked)
 		cpa_ready_taken(c, gap);
 		return gap;
 	}
-	if ((how == GIVEN && brief) || !cpa_delay_read(c, &delay))
+	if (how == GIVEN && brief)
+		return 0;
+	/* The thread lost its processor after the gap: that will be the next gap. */
+	if (cpa_clock_switched(c) && cpa_clock_now() > now)
+		later = cpa_clock_now() - now;
+	if (!cpa_delay_read(c, &delay))
 		return 0;
 	ready = delay > c->delay_ns ? cpa_clock_ticks(delay - c->delay_ns) : 0;
+	ready = ready > later ? ready - later : 0;
 	if (c->unread > gap)
 		ready = (uint64_t)((unsigned __int128)ready * gap / c->unread);
 	if (how == EITHER && 2 * ready + cpa_ready_switch > gap)

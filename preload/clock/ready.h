@@ -40,6 +40,6 @@ static inline bool cpa_ready_is_brief(const struct cpa_clock *c, uint64_t ticks)
  * (seen: 6.18) miss a part of it. They do not miss half of what it has beyond a switch, which
  * decides where the counts of switches do not.
  */
-CPA_HIDDEN uint64_t cpa_ready_part(struct cpa_clock *c, uint64_t gap, bool blocked);
+CPA_HIDDEN uint64_t cpa_ready_part(struct cpa_clock *c, uint64_t gap, bool blocked, uint64_t now);
 
 #endif

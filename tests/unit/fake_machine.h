@@ -38,8 +38,10 @@ static struct fake {
 	long given, taken, device;
 	uint64_t word; /* the detector */
 	bool detects;
-	bool distrusted;   /* the kernel considers the counter unstable */
-	bool schedstat;	   /* /proc/.../schedstat exists */
+	bool distrusted;     /* the kernel considers the counter unstable */
+	uint64_t held_later; /* the same in its next look at its counts */
+	uint64_t held_up; /* ticks that the thread is preempted in its next look at its CPU clock */
+	bool schedstat;	  /* /proc/.../schedstat exists */
 	unsigned disturbs; /* calls of the machine, of 10,000, in which something happens */
 	struct rnd random;
 } fake;
@@ -121,6 +123,10 @@ static inline uint64_t cpa_machine_ns(clockid_t clock)
 	fake_run(fake.call / 2);
 	ns = fake_ns(clock == CLOCK_THREAD_CPUTIME_ID ? fake.ran : fake.ticks);
 	fake_run(fake.call / 2);
+	if (fake.held_up && clock == CLOCK_THREAD_CPUTIME_ID) {
+		fake_preempt(fake.held_up);
+		fake.held_up = 0;
+	}
 	fake_disturb();
 	return ns;
 }
@@ -136,6 +142,10 @@ static inline struct cpa_machine_counts cpa_machine_counts(void)
 	fake.asked++;
 	fake_run(fake.call);
 	counts = (struct cpa_machine_counts){ fake.given, fake.taken, fake.device };
+	if (fake.held_later) {
+		fake_preempt(fake.held_later);
+		fake.held_later = 0;
+	}
 	fake_disturb();
 	return counts;
 }

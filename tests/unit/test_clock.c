@@ -485,6 +485,35 @@ static void test_preempted(void **state)
 	assert_true(apart(run.sum.runqueue, us(5000)) < (double)us(50));
 }
 
+/*
+ * A preemption that only the look at the clock meets is no part of the sleep that follows, and one
+ * between that look and the one at the delay is no part of the sleep before.
+ */
+static void test_switch_in_look(void **state)
+{
+	(void)state;
+	EACH_MACHINE
+	{
+		fake_run(us(5000));
+		fake.held_up = us(50000);
+		event(false);
+		assert_in_range(run.sum.runqueue, us(49990), us(50020));
+		run.sum = (struct cpa_elapsed){ 0 };
+		fake_block(us(15000), us(1000));
+		event(false);
+		assert_in_range(run.sum.external, us(14980), us(15020));
+		assert_in_range(run.sum.runqueue, us(980), us(1020));
+		run.sum = (struct cpa_elapsed){ 0 };
+		fake_block(us(15000), us(1000));
+		fake.held_later = us(50000);
+		event(false);
+		assert_in_range(run.sum.external, us(14980), us(15080));
+		event(false);
+		assert_in_range(run.sum.external, us(14980), us(15080));
+		assert_in_range(run.sum.runqueue, us(50900), us(51080));
+	}
+}
+
 static void test_random_scripts(void **state)
 {
 	uint64_t seed = rnd_seed();
@@ -597,6 +626,7 @@ int main(void)
 		cmocka_unit_test(test_brief_sleeps),   cmocka_unit_test(test_slow_switch),
 		cmocka_unit_test(test_fast_switch),    cmocka_unit_test(test_long_activity),
 		cmocka_unit_test(test_brief_waits),    cmocka_unit_test(test_preempted),
+		cmocka_unit_test(test_switch_in_look),
 	};
 
 	return cmocka_run_group_tests_name("clock", tests, begin, NULL);
