@@ -29,7 +29,7 @@ static inline bool cpa_ready_is_brief(const struct cpa_clock *c, uint64_t ticks)
 }
 
 /*
- * Of a @gap in ticks without a processor, return the ticks in which the thread was ready to run.
+ * Of a @gap in ticks without a processor, up to @now, return the ticks in which the thread was ready to run.
  * The rest it was blocked.
  *
  * Asking the kernel costs more than a microsecond. So nothing is asked about short waits (@blocked)
