@@ -225,6 +225,10 @@ static json_t *components_json(const struct cpa_profile *profile)
 		put_real(object, "critical_path_s", component->critical_path_s);
 		put_real(object, "observed_path_s", component->observed_path_s);
 		put_real(object, "saved_s", component->saved_s);
+		if (component->has_interval) {
+			put_real(object, "critical_path_error_s", component->critical_path_error_s);
+			put_real(object, "saved_error_s", component->saved_error_s);
+		}
 		put_bool(object, "shared", component->shared);
 		if (component->among) {
 			put_count(object, "among", component->among);
