@@ -17,6 +17,12 @@
 
 #define FEWEST 10u /* parts; the distribution of fewer is not known */
 
+/*
+ * Share of the profiled time that threads spent in waits which had begun before a part: with more,
+ * the parts are too short for the program, and their figures further off than chance explains.
+ */
+#define MOST_BLOCKED 0.05
+
 /* Sums over all parts, with the last one, which the session does not hold. */
 struct sums {
 	uint32_t parts, slots;
@@ -34,7 +40,9 @@ static bool read_sums(const struct cpa_build *build, struct sums *s)
 	size_t size;
 
 	if (!h->windows || !cpa_dump_bytes(build->dump, h->windows, &w, sizeof(w)) || w.busy ||
-	    build->program.len < w.len || program->run_s <= 0)
+	    build->program.len < w.len || program->run_s <= 0 ||
+	    (double)h->diag[CPA_DIAG_PART_BLOCKED_TICKS] * build->tick_s >
+		    MOST_BLOCKED * program->wall_s)
 		return false;
 	*s = (struct sums){
 		.parts = w.count,
