@@ -177,7 +177,7 @@ static void take(int fd)
 		abort();
 }
 
-/* A byte to and fro on one processor: a thread runs while the other waits. */
+/* A byte there and back on one processor: a thread runs while the other waits. */
 static void pipe_turns(int me, unsigned long n)
 {
 	pin(0);

@@ -31,8 +31,8 @@ SCENARIOS = {
 }
 # The waiter is released by the releaser in a part of the run.
 RELEASED = ("on", "start", "restart", "fork")
-# Who waited already when the part began is not known to those who wake it, nor is a child in the part
-# that was made before it.
+# Who waited already when the part began is not known to those who wake it, nor is it known whose child a
+# process is that was made before.
 BEGUN_OFF = ("futex", "signal", "child")
 # A wait for a handler is found when it is over, as a part of an activity: what crosses the border of
 # a part of the run is cut in proportion, and its release is not looked for.
@@ -104,8 +104,7 @@ class Cell:
 
     def releaser_bounds(self):
         k = self.knows
-        # A child that was made while off is in no part.
-        if self.scenario == "off" or self.scenario == "start" and self.properties & CHILD:
+        if self.scenario == "off":
             return 0, 0
         return k["released_ns"], k["released_most_ns"]
 

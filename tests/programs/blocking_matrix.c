@@ -231,6 +231,8 @@ static void keep(struct cell *c)
 	const struct scenario *s = c->scenario;
 
 	await_blocked(c);
+	if (s->cancels && c->op->properties & CHILD)
+		await(&c->disturbed);
 	if (s->expires || s->signal == SIGUSR1 || (s->cancels && c->op->properties & CANCELS)) {
 		await(&c->gone);
 		return;
@@ -263,6 +265,7 @@ static void disturb(struct cell *c)
 		pthread_kill(c->waiting, s->signal);
 	else
 		pthread_cancel(c->waiting);
+	set(&c->disturbed, 1);
 }
 
 static void body(struct cell *c)

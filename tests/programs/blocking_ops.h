@@ -78,7 +78,7 @@ struct cell {
 	pthread_t waiting, releasing;
 	pid_t pid, child;
 	/* Atomic: written by one thread, looked at by others. */
-	int tid, tries, handled, gone, created, asked, switched, released;
+	int tid, tries, handled, gone, created, asked, switched, disturbed, released;
 	sigjmp_buf target;
 	int result, error, has, jumped, cancelled, handler_status;
 	/* Of CPU time: clocks of the waiter, then lengths of work; handled_ns is elapsed time. */
