@@ -264,9 +264,10 @@ void cpa_build_stream_notes(struct cpa_build *build)
 
 	for (size_t i = 0; i < build->profile->streams; i++) {
 		const struct cpa_stream_figures *stream = &build->profile->stream[i];
+		uint64_t *reads = stream->from ? unmatched : outside;
 
 		if (stream->kind < CPA_STREAM_KINDS)
-			*(stream->from ? &unmatched : &outside)[stream->kind] += stream->unmatched;
+			reads[stream->kind] += stream->unmatched;
 	}
 	for (unsigned kind = 0; kind < CPA_STREAM_KINDS; kind++)
 		if (unmatched[kind])

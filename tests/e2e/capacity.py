@@ -3,7 +3,7 @@
 """tests/e2e/capacity.py - very many threads over a run, a few at a time
 
 Each is in the figures, as are its operations, and the session does not grow with them: it is as large
-with ten times as many. 40,000 threads; with CPA_LONG=1 as many as are promised, 1,000,000. Prints TAP
+with twice as many. 40,000 threads; with CPA_LONG=1 as many as are promised, 1,000,000. Prints TAP
 and a summary.
 """
 
@@ -22,8 +22,9 @@ PROGRAM = BUILD / "tests/programs/passing_threads"
 COUNT = 1_000_000 if os.environ.get("CPA_LONG") else 40_000
 # Not a limit on speed: what takes this long hangs.
 TIMEOUT_S = 850
-# A thread has some 36 KiB of the session until its row is used again: that of 60 threads.
-GROWTH = 2 << 20
+# A thread has some 36 KiB of the session until its row is used again, and how many wait for that changes
+# from run to run. With half of the threads all have been in use: what is more is that of 30 threads.
+GROWTH = 1 << 20
 STATUS = 3
 
 
@@ -75,10 +76,10 @@ def check(results, run, count):
 def main():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="capacity.", dir=os.environ.get("CPA_TMP")))
     results = Results()
-    few, many = (Run(folder, count) for count in (COUNT // 10, COUNT))
-    check(results, few, COUNT // 10)
+    few, many = (Run(folder, count) for count in (COUNT // 2, COUNT))
+    check(results, few, COUNT // 2)
     check(results, many, COUNT)
-    text = f"the session of ten times as many: {few.bytes >> 10} KiB, then {many.bytes >> 10} KiB"
+    text = f"the session of twice as many: {few.bytes >> 10} KiB, then {many.bytes >> 10} KiB"
     results.check(many.bytes <= few.bytes + GROWTH, text)
     return results.end(folder)
 

@@ -100,6 +100,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     build = os.environ.get("CPA_BUILD", "build")
     parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path(build))
+    parser.set_defaults(flip=False)  # for check_program()
     return parser.parse_args()
 
 

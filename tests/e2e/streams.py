@@ -206,6 +206,20 @@ def check_stranger(results, folder):
     dump.unlink()
 
 
+def check_note(results, folder):
+    """What a program outside writes into a pipe of the session is unmatched, and a note says how much."""
+    dump = folder / "note.dump"
+    script = "{ echo ab; env -u LD_PRELOAD -u CPA_SESSION /bin/echo cd; sleep 0.1; echo ef; } | cat"
+    done = run(["sh", "-c", script], dump)
+    results.check(done.stdout == "ab\ncd\nef\n", f"{script}: {done.stdout!r}")
+    profile = read(dump)
+    count = sum(s["unmatched"] for s in profile["streams"] if s["kind"] == "pipe" and s["from"])
+    notes = [note for note in profile["diagnostics"]["notes"] if note.startswith("Reads from streams")]
+    good = count and len(notes) == 1 and "(pipe) of bytes" in notes[0] and f": {count}." in notes[0]
+    results.check(good, f"{count} reads unmatched: {notes}")
+    dump.unlink()
+
+
 def check_replaced(results, folder):
     """No byte of a file is taken for one of the pipe that had its number before."""
     dump = folder / "replaced.dump"
@@ -250,6 +264,7 @@ def main():
     check_stage(results, folder)
     check_saves(results, folder)
     check_stranger(results, folder)
+    check_note(results, folder)
     check_replaced(results, folder)
     for name, total in STALE.items():
         check_stale(results, folder, name, total)
