@@ -383,7 +383,7 @@ static bool guess(struct cpa_clock *c, uint64_t begun, enum cpa_brief kind, uint
 	    !cpa_ready_is_brief(c, cpa_ready_brief))
 		return false;
 	*c->detector = cpa_clock_armed;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the clock is read when it is armed */
 	*now = cpa_clock_now();
 	if (unlikely(*now - begun >= cpa_ready_brief || *now - c->rebased > cpa_clock_rebase_ticks))
 		return false;
