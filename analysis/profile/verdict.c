@@ -353,6 +353,38 @@ static char *explain_rest(const struct cpa_verdict *verdict, const struct cpa_pr
 			       cpa_format_seconds(program->wall_s).text);
 }
 
+/* Fewer parts of the run than this are no sample of it. */
+#define PARTS_SAMPLE 10
+
+/* That little of the run was profiled. NULL: most was, or many parts. The caller frees it. */
+static char *doubt_part(const struct cpa_profile *profile)
+{
+	const struct cpa_program_figures *program = &profile->program;
+	uint64_t parts = program->earlier_parts + profile->parts;
+
+	if (!parts || parts >= PARTS_SAMPLE || program->wall_s >= program->run_s / 2)
+		return NULL;
+	return cpa_format_text(
+		"Only %s of the run's %s were profiled, in %llu part%s: the rest may "
+		"be different.",
+		cpa_format_seconds(program->wall_s).text, cpa_format_seconds(program->run_s).text,
+		(unsigned long long)parts, parts == 1 ? "" : "s");
+}
+
+/* Why the verdict may be wrong. NULL: nothing is known. The caller frees it. */
+static char *find_doubt(const struct cpa_facts *facts, const struct cpa_profile *profile)
+{
+	char *part = doubt_part(profile);
+	char *unexplained = cpa_unexplained_doubt(&facts->unexplained, profile), *both;
+
+	if (!part || !unexplained)
+		return part ? part : unexplained;
+	both = cpa_format_text("%s %s", part, unexplained);
+	free(part);
+	free(unexplained);
+	return both;
+}
+
 void cpa_verdict_init(struct cpa_verdict *verdict, const struct cpa_profile *profile)
 {
 	struct cpa_facts facts = find_facts(profile);
@@ -372,7 +404,7 @@ void cpa_verdict_init(struct cpa_verdict *verdict, const struct cpa_profile *pro
 	verdict->beside = explain_rest(verdict, profile);
 	/* The verdict "unseen" says so itself. */
 	if (strcmp(kind->word, "unseen") != 0)
-		verdict->doubt = cpa_unexplained_doubt(&facts.unexplained, profile);
+		verdict->doubt = find_doubt(&facts, profile);
 	cpa_unexplained_fini(&facts.unexplained);
 }
 

@@ -587,6 +587,24 @@ static void test_doubts_of_strangers(void **state)
 		"path may be up to 2.00 s longer.");
 }
 
+static void test_doubts_of_parts(void **state)
+{
+	(void)state;
+	profile.program.run_s = 3 * profile.program.wall_s;
+	expect_no_doubt(); /* all of it was profiled */
+	profile.parts = 1;
+	expect_doubt("Only 10.0 s of the run's 30.0 s were profiled, in 1 part: the rest may be "
+		     "different.");
+	profile.program.earlier_parts = 8;
+	expect_doubt("Only 10.0 s of the run's 30.0 s were profiled, in 9 parts: the rest may be "
+		     "different.");
+	profile.parts = 2;
+	expect_no_doubt();
+	profile.parts = 1;
+	profile.program.run_s = 2 * profile.program.wall_s;
+	expect_no_doubt();
+}
+
 /* A region of 3 instances, of which each thread has @parts parts in all. */
 static void add_region(struct cpa_component_figures *region, uint64_t parts)
 {
@@ -723,6 +741,7 @@ int main(void)
 		TEST(test_doubts_of_threads),
 		TEST(test_doubts_of_spinning),
 		TEST(test_doubts_of_strangers),
+		TEST(test_doubts_of_parts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
