@@ -20,7 +20,6 @@ enum cpa_pool {
 	CPA_POOL_BEGINNINGS, /* see preload/sync/thread.c */
 	CPA_POOL_OMP,	     /* see preload/omp/team.h */
 	CPA_POOL_TEAMS,
-	CPA_POOL_SEATS,
 	CPA_POOL_PARTS, /* of libomp */
 	CPA_POOL_TASKS, /* this and the next two: see preload/omp/task.h */
 	CPA_POOL_GROUPS,

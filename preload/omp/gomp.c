@@ -12,7 +12,9 @@
 #include "preload/omp/omp.h"
 
 #include "preload/core/object.h"
+#include "preload/core/window.h"
 #include "preload/lib/next_symbol.h"
+#include "preload/sync/barrier.h"
 #include "shadow/edge/cell.h"
 
 typedef void body_function(void *data);
@@ -31,7 +33,6 @@ void *GOMP_single_copy_start(void);
 void GOMP_single_copy_end(void *data);
 bool GOMP_cancel(int which, bool does);
 int omp_get_num_threads(void);
-int omp_get_thread_num(void);
 
 /* Loops with bounds that are known before the region: start, end, step, and but for static chunk. */
 #define LOOPS_4(F)                                 \
@@ -59,7 +60,6 @@ int omp_get_thread_num(void);
 	F(GOMP_single_copy_end)     \
 	F(GOMP_cancel)              \
 	F(omp_get_num_threads)      \
-	F(omp_get_thread_num)       \
 	LOOPS_4(F)                  \
 	LOOPS_3(F)
 
@@ -71,18 +71,7 @@ struct region {
 	body_function *function;
 	void *data;
 	struct cpa_team *team;
-	__typeof__(&omp_get_thread_num) index;
-	__typeof__(&omp_get_num_threads) members;
 };
-
-/* The master has forked. What all threads need to know: how many there are, and which each is. */
-static void find_members(struct region *r, uint64_t caller)
-{
-	r->index = (__typeof__(r->index))cpa_next_symbol_find(&gomp, NUMBER_omp_get_thread_num,
-							      caller);
-	r->members = (__typeof__(r->members))cpa_next_symbol_find(&gomp, NUMBER_omp_get_num_threads,
-								  caller);
-}
 
 static void body(void *argument)
 {
@@ -90,11 +79,8 @@ static void body(void *argument)
 	struct cpa_part part;
 	uint64_t outer = cpa_tls.code;
 
-	cpa_part_fetch();
 	cpa_tls.code = (uint64_t)r->function;
-	/* One thread, if there is no runtime: see FORK(). */
-	cpa_part_enter(&part, r->team, likely(r->index) ? (uint32_t)r->index() : 0,
-		       likely(r->members) ? (uint32_t)r->members() : 1);
+	cpa_part_enter(&part, r->team);
 	r->function(r->data);
 	cpa_tls.code = outer;
 	cpa_part_exit(&part);
@@ -115,7 +101,6 @@ static void body(void *argument)
 		else                                                                      \
 			r.team = cpa_team_fork((uint64_t)f, CPA_CALLER());                \
 		if (r.team) {                                                             \
-			find_members(&r, (uint64_t)f);                                    \
 			f = body;                                                         \
 			data = &r;                                                        \
 		}                                                                         \
@@ -169,53 +154,58 @@ CPA_EXPORT void GOMP_parallel_sections(body_function *f, void *data, unsigned th
 LOOPS_4(PARALLEL_4)
 LOOPS_3(PARALLEL_3)
 
-/* The calling thread, of @part, waits at a barrier of its team. */
-struct meeting {
-	struct cpa_part *part; /* NULL: in no team of ours */
-	struct cpa_omp_wait wait;
-	struct cpa_op op;
-};
-
-static void arrive(struct meeting *m, uint64_t caller)
+/* The number of threads in the team of @part. */
+static uint32_t members_of(struct cpa_part *part)
 {
-	struct cpa_part *part = cpa_part();
-	struct cpa_worker *w = part ? cpa_enter() : NULL;
+	__typeof__(&omp_get_num_threads) original;
 
-	m->part = part;
-	m->op = (struct cpa_op)CPA_OP(w, caller);
-	if (unlikely(!w))
-		return;
-	cpa_op_arrive(&m->op, CPA_EV_TEAM_ARRIVE, part->region);
-	cpa_part_arrive(w, part);
-	m->wait.barrier = true;
-	cpa_omp_wait(&m->wait, &m->op);
-	cpa_op_block(&m->op);
+	if (!part->members) {
+		original = (__typeof__(&omp_get_num_threads))cpa_next_symbol_find(
+			&gomp, NUMBER_omp_get_num_threads, part->team->caller);
+		part->members = likely(original) ? (uint32_t)original() : 1; /* see FORK() */
+	}
+	return part->members;
 }
 
-/* The original has returned. False: nothing is recorded. */
-static bool go_on(struct meeting *m)
+/* The thread arrives at its team's barrier. False: in no team of ours. */
+static bool arrive(struct cpa_barrier_op *b, struct cpa_omp_wait *wait, uint64_t caller)
 {
-	cpa_omp_waited(&m->wait);
-	if (unlikely(!cpa_op_back(&m->op)))
+	struct cpa_part *part = cpa_part();
+	uint32_t members = part ? members_of(part) : 0;
+	struct cpa_worker *w = part ? cpa_enter_any() : NULL;
+	struct cpa_object *o;
+
+	if (unlikely(!w))
 		return false;
-	if (unlikely(!m->op.blocked)) /* profiling has begun meanwhile */
-		cpa_op_arrive(&m->op, CPA_EV_TEAM_ARRIVE, m->part->region);
+	o = cpa_object_of_class(w, &part->team->place.barrier, CPA_BARRIER, 0);
+	if (unlikely(!o)) {
+		cpa_leave();
+		return false;
+	}
+	cpa_team_barrier_of(o, members);
+	cpa_team_uses(&part->team->used_barrier);
+	*b = (struct cpa_barrier_op){ .op = CPA_OP(NULL, caller),
+				      .w = w,
+				      .o = o,
+				      .class = part->team->region,
+				      .members = members,
+				      .arrive = CPA_EV_TEAM_ARRIVE,
+				      .leave = CPA_EV_TEAM_LEAVE,
+				      .round = part->round };
+	wait->barrier = b;
+	cpa_omp_wait(wait, &b->op);
+	cpa_barrier_begin(b);
 	return true;
 }
 
-static void leave(struct meeting *m)
+static void leave(struct cpa_barrier_op *b, struct cpa_omp_wait *wait)
 {
-	struct cpa_worker *w;
+	struct cpa_part *part = cpa_part();
 
-	if (likely(go_on(m))) {
-		w = m->op.w;
-		cpa_part_depart(w, m->part, &m->op.wait);
-		w->self.row->node =
-			cpa_track_node(w, CPA_EV_TEAM_LEAVE, m->op.caller, m->part->region);
-		w->self.row->path.node = w->self.row->node;
-		cpa_op_end(&m->op, CPA_EXT_UNSEEN);
-	}
-	cpa_part_left(m->part);
+	cpa_omp_waited(wait);
+	cpa_barrier_end(b);
+	if (likely(part))
+		part->round++;
 }
 
 static struct cpa_object *cancel_of(struct cpa_worker *w, struct cpa_team *team)
@@ -224,30 +214,35 @@ static struct cpa_object *cancel_of(struct cpa_worker *w, struct cpa_team *team)
 }
 
 /* The barrier let the thread go before all had come: it was for who cancelled the region. */
-static void give_up(struct meeting *m)
+static void give_up(struct cpa_barrier_op *b, struct cpa_omp_wait *wait)
 {
+	struct cpa_part *part = cpa_part();
 	struct cpa_object *o;
 
-	if (unlikely(!go_on(m)))
+	cpa_omp_waited(wait);
+	if (unlikely(!part || !cpa_op_back(&b->op)))
 		return;
-	o = cancel_of(m->op.w, m->part->team);
-	m->op.wait.matched = true;
+	if (!b->op.blocked)
+		cpa_op_arrive(&b->op, b->arrive, b->class);
+	o = cancel_of(b->op.w, part->team);
+	b->op.wait.matched = true;
 	if (likely(o))
-		cpa_cell_acquired(&m->op.w->self, &o->merged, &m->op.wait);
-	cpa_op_end(&m->op, CPA_EXT_UNSEEN);
+		cpa_cell_acquired(&b->op.w->self, &o->merged, &b->op.wait);
+	cpa_op_end(&b->op, CPA_EXT_UNSEEN);
 }
 
 /* Call the original of @name, with value @ret, as a barrier of the team, of which @last decides. */
 #define BARRIER(name, call, last)                                           \
 	({                                                                  \
 		__typeof__(&(name)) original = CPA_NEXT_SYMBOL(gomp, name); \
-		struct meeting m;                                           \
+		struct cpa_omp_wait wait = { 0 };                           \
+		struct cpa_barrier_op b;                                    \
+		bool seen = arrive(&b, &wait, CPA_CALLER());                \
                                                                             \
-		arrive(&m, CPA_CALLER());                                   \
 		if (likely(original))                                       \
 			call;                                               \
-		if (likely(m.part))                                         \
-			(last) ? leave(&m) : give_up(&m);                   \
+		if (likely(seen))                                           \
+			(last) ? leave(&b, &wait) : give_up(&b, &wait);     \
 	})
 
 #define VOID_BARRIER(name)                       \

@@ -262,6 +262,7 @@ CPA_EXPORT void GOMP_task(task_function *f, void *data, copy_function *copy, lon
 		 detach);
 	cpa_task_wait_end(&wait);
 	cpa_task_made(CPA_CALLER());
+	cpa_task_let(task);
 }
 
 /* Make many tasks of one block. They are a group, which ends with the call, if there is one. */
@@ -301,8 +302,10 @@ CPA_EXPORT void GOMP_task(task_function *f, void *data, copy_function *copy, lon
 			run_at_once(f, data, copy, size, align);                                 \
 		}                                                                                \
 		cpa_task_wait_end(&wait);                                                        \
-		if (likely(task)) /* the tasks have references of their own */                   \
+		if (likely(task)) {                                                              \
+			cpa_task_let(task); /* its own: the tasks have theirs */                 \
 			cpa_task_let(task);                                                      \
+		}                                                                                \
 	}
 
 TASKLOOP(GOMP_taskloop, long)

@@ -75,14 +75,12 @@ static void stand(struct cpa_worker *w, struct cpa_part *part, enum cpa_event_ki
 
 	*op = (struct cpa_op)CPA_OP(w, caller);
 	op->covers = true;
-	w->omp->standing_seat = NULL;
+	w->omp->standing_team = part ? part->team : NULL;
 	cpa_op_arrive(op, kind, part ? part->region : 0);
 	if (part && kind == CPA_EV_TEAM_ARRIVE) {
-		w->omp->standing_seat = cpa_part_seat(part, cpa_part_meeting(part));
-		w->omp->standing_readers = part->members - 1;
 		cpa_part_arrive(w, part);
-		if (!part->index)
-			part->team->last = cpa_part_meeting(part);
+		if (w->self.id == part->team->master)
+			part->team->last_round = part->round;
 	}
 	cpa_op_stand(op);
 }
@@ -162,6 +160,7 @@ static void on_implicit_task(int end, union ompt_data *parallel, union ompt_data
 	struct cpa_part *part;
 	int err = errno;
 
+	(void)index;
 	if (flags & OMPT_TASK_INITIAL)
 		return;
 	if (end == OMPT_END) {
@@ -172,12 +171,12 @@ static void on_implicit_task(int end, union ompt_data *parallel, union ompt_data
 		errno = err;
 		return;
 	}
-	cpa_part_fetch();
 	part = team ? part_new() : NULL;
 	task->value = 0;
 	if (!part)
 		return;
-	cpa_part_enter(part, team, index, members);
+	cpa_part_enter(part, team);
+	part->members = members;
 	part->caller = team->caller;
 	task->value = (uint64_t)(uintptr_t)part | IMPLICIT;
 }
@@ -198,19 +197,22 @@ static void barrier_begin(struct cpa_part *part, uint64_t caller)
 static void barrier_end(struct cpa_part *part, uint64_t caller)
 {
 	struct cpa_worker *w = cpa_tls.worker;
+	struct cpa_object *o;
 	struct cpa_op op;
 
 	if (!part)
 		return;
 	if (!w || !w->standing) {
-		cpa_part_left(part);
+		part->round++;
 		return;
 	}
 	cpa_op_resume(w, &op);
 	if (!cpa_op_back(&op))
 		return;
-	cpa_part_depart(w, part, &op.wait);
-	cpa_part_left(part);
+	o = cpa_object_of_class(w, &part->team->place.barrier, CPA_BARRIER, 0);
+	if (likely(o))
+		cpa_barrier_left(&w->self, o, part->round, &op.wait);
+	part->round++;
 	w->self.row->node = cpa_track_node(w, CPA_EV_TEAM_LEAVE, caller, part->region);
 	w->self.row->path.node = w->self.row->node;
 	cpa_op_end(&op, CPA_EXT_UNSEEN);
@@ -259,12 +261,16 @@ static void on_task_create(union ompt_data *task, const void *frame, union ompt_
 			   int flags, int depends, const void *caller)
 {
 	uint64_t from = (uint64_t)caller, function;
+	struct cpa_task *record;
 
 	(void)task, (void)frame, (void)depends;
 	if (!(flags & OMPT_TASK_EXPLICIT))
 		return;
 	function = take_passed(&from);
-	made->ptr = cpa_task_new(function, from);
+	record = cpa_task_new(function, from);
+	made->ptr = record;
+	if (record)
+		cpa_task_let(record); /* the task has its own reference */
 }
 
 static void on_dependences(union ompt_data *task, const struct ompt_dependence *depends, int count)

@@ -6,12 +6,10 @@
 
 #include "preload/core/object.h"
 #include "preload/libc/pool.h"
+#include "preload/sync/barrier.h"
 #include "shadow/edge/merge.h"
 #include "shadow/journal/journal.h"
-#include "shadow/path/path.h"
 #include "shadow/path/token.h"
-
-#define KEEP 32u /* free records that a thread keeps, with tokens and what these name */
 
 /* Whether the tokens that @task names are this process's. */
 static bool is_ours(const struct cpa_task *task)
@@ -19,58 +17,29 @@ static bool is_ours(const struct cpa_task *task)
 	return task && task->space == cpa_object_space;
 }
 
-/*
- * A record with one reference. One that the thread has kept takes no atomic operation, and has its token
- * still, whose path names the versions that the next one is likely to name.
- */
-static struct cpa_task *record_new(struct cpa_omp *omp)
+static struct cpa_task *record_new(uint32_t refs)
 {
-	struct cpa_task *task = omp->free_tasks;
-	uint32_t start = 0;
+	struct cpa_task *task = cpa_pool_take(CPA_POOL_TASKS, sizeof(*task));
 
 	if (likely(task)) {
-		omp->free_tasks = task->parent;
-		omp->free_task_count--;
-		start = is_ours(task) ? task->start : 0;
-		memset(task, 0, sizeof(*task));
-	} else {
-		task = cpa_pool_take(CPA_POOL_TASKS, sizeof(*task));
-	}
-	if (likely(task)) {
-		task->refs = 1;
-		task->start = start;
+		task->refs = refs;
 		task->space = cpa_object_space;
 	}
 	return task;
 }
 
-static void record_give(struct cpa_worker *w, struct cpa_task *task)
-{
-	struct cpa_omp *omp = w->omp;
-
-	if (unlikely(!omp || omp->free_task_count == KEEP)) {
-		if (task->start && is_ours(task))
-			cpa_token_free(&w->self, task->start);
-		cpa_pool_give(CPA_POOL_TASKS, task);
-		return;
-	}
-	task->parent = omp->free_tasks;
-	omp->free_tasks = task;
-	omp->free_task_count++;
-}
-
 /* The record of what the thread runs; made if it is an implicit task without one. NULL: none. */
-static struct cpa_task *current(struct cpa_omp *omp)
+static struct cpa_task *current(const struct cpa_omp *omp)
 {
 	if (omp->task || !omp->part)
 		return omp->task;
 	if (!omp->part->task)
-		omp->part->task = record_new(omp);
+		omp->part->task = record_new(1);
 	return omp->part->task;
 }
 
 /* @task is a child of what the thread runs. */
-static void add_child(struct cpa_omp *omp, struct cpa_task *task)
+static void add_child(const struct cpa_omp *omp, struct cpa_task *task)
 {
 	struct cpa_task *parent = current(omp);
 
@@ -86,7 +55,7 @@ struct cpa_task *cpa_task_new(uint64_t function, uint64_t caller)
 	int err = errno;
 	struct cpa_worker *w = cpa_enter();
 	struct cpa_omp *omp = w ? cpa_omp_of(w) : NULL;
-	struct cpa_task *task = omp ? record_new(omp) : NULL;
+	struct cpa_task *task = omp ? record_new(2) : NULL;
 
 	if (unlikely(!task)) {
 		if (w)
@@ -98,10 +67,7 @@ struct cpa_task *cpa_task_new(uint64_t function, uint64_t caller)
 	add_child(omp, task);
 	cpa_event(w, CPA_EV_TASK, caller, task->class);
 	cpa_journal_release(&w->self, NULL, 0, 1);
-	if (likely(task->start))
-		cpa_path_publish(&w->self, &cpa_token(task->start)->path, &w->self.row->path);
-	else
-		task->start = cpa_token_new(&w->self, &w->self.row->path);
+	task->start = cpa_token_new(&w->self, &w->self.row->path);
 	cpa_done(w);
 	errno = err;
 	return task;
@@ -112,7 +78,7 @@ struct cpa_task *cpa_task_waiter(uint64_t caller)
 	int err = errno;
 	struct cpa_worker *w = cpa_enter();
 	struct cpa_omp *omp = w ? cpa_omp_of(w) : NULL;
-	struct cpa_task *task = omp ? record_new(omp) : NULL;
+	struct cpa_task *task = omp ? record_new(1) : NULL;
 
 	if (likely(task)) {
 		task->caller = caller;
@@ -156,6 +122,8 @@ static void free_record(struct cpa_worker *w, struct cpa_task *task)
 	struct cpa_dependence *d;
 	bool ours = is_ours(task);
 
+	if (ours && task->start)
+		cpa_token_free(&w->self, task->start);
 	if (ours)
 		free_word(&w->self, &task->ends);
 	while ((d = task->dependences)) {
@@ -164,25 +132,15 @@ static void free_record(struct cpa_worker *w, struct cpa_task *task)
 			free_word(&w->self, &d->ended[i]);
 		cpa_pool_give(CPA_POOL_DEPENDENCES, d);
 	}
-	record_give(w, task);
-}
-
-/* Give a reference back. */
-static bool was_last(struct cpa_task *task)
-{
-	/*
-	 * ACQUIRE, ACQ_REL: all that others did with the record is done before it is freed. Nobody can add
-	 * to a sole reference.
-	 */
-	return __atomic_load_n(&task->refs, __ATOMIC_ACQUIRE) == 1 ||
-	       !__atomic_sub_fetch(&task->refs, 1, __ATOMIC_ACQ_REL);
+	cpa_pool_give(CPA_POOL_TASKS, task);
 }
 
 void cpa_task_drop(struct cpa_worker *w, struct cpa_task *task)
 {
 	struct cpa_task *parent;
 
-	while (task && was_last(task)) {
+	/* ACQ_REL: all that others did with the record is done before it is freed. */
+	while (task && !__atomic_sub_fetch(&task->refs, 1, __ATOMIC_ACQ_REL)) {
 		parent = task->parent;
 		free_record(w, task);
 		task = parent;
@@ -276,6 +234,10 @@ static void join_start(struct cpa_worker *w, struct cpa_task *task, struct cpa_w
 	cpa_acquire_path(&w->self, token ? &cpa_token(token)->path : NULL, wait);
 	if (all)
 		cpa_token_free(&w->self, token);
+	if (task->start && !task->many) {
+		cpa_token_free(&w->self, task->start);
+		task->start = 0;
+	}
 }
 
 /* The wait that the task interrupts is over; if there is none, an operation begins. */
@@ -286,8 +248,7 @@ static bool come_back(struct cpa_task_run *run, struct cpa_op *op)
 
 	if (w && w->omp && w->standing) {
 		run->stood = true;
-		run->seat = w->omp->standing_seat;
-		run->readers = w->omp->standing_readers;
+		run->team = w->omp->standing_team;
 		run->covers = w->standing->covers;
 		cpa_op_resume(w, op);
 		return cpa_op_back(op);
@@ -346,18 +307,13 @@ void cpa_task_enter(struct cpa_task_run *run, struct cpa_task *task)
 	cpa_op_done(&op);
 }
 
-/*
- * The path of a task that has ended goes to all that may wait for it, but for barriers. @under: the
- * thread goes on with its parent, whose path contains that of the task.
- */
-static void publish(struct cpa_worker *w, struct cpa_task *task, bool under)
+/* The path of a task that has ended goes to all that may wait for it, but for barriers. */
+static void publish(struct cpa_worker *w, struct cpa_task *task)
 {
 	const struct cpa_path *path = &w->self.row->path;
 
-	if (under && !task->group && !task->count)
-		return;
 	cpa_journal_release(&w->self, NULL, 0, 1);
-	if (!under && is_ours(task->parent))
+	if (is_ours(task->parent))
 		cpa_merge_release_each(&w->self, &task->parent->ends, path);
 	if (task->group && task->group->space == cpa_object_space)
 		cpa_merge_release_each(&w->self, &task->group->ends, path);
@@ -365,28 +321,15 @@ static void publish(struct cpa_worker *w, struct cpa_task *task, bool under)
 		cpa_merge_release_each(&w->self, &task->on[i]->ended[task->kind[i]], path);
 }
 
-/*
- * Whether the thread goes on with the parent of the task, which it interrupted, and nobody is to know more.
- * A journal is to have each end: see cpa_merge_release_each(). Untied tasks of libomp may go on elsewhere.
- */
-static bool returns_to_parent(const struct cpa_worker *w, const struct cpa_task_run *run)
-{
-	const struct cpa_task *task = run->task;
-	const struct cpa_part *part = w->omp->part;
-
-	return !w->self.journal && run != &task->run && task->parent &&
-	       task->parent == (run->outer ? run->outer :
-				part	   ? part->task :
-					     NULL);
-}
-
 static void publish_end(struct cpa_worker *w, const struct cpa_task_run *run)
 {
-	publish(w, run->task, returns_to_parent(w, run));
-	if (run->wait && run->wait->barrier)
-		cpa_part_arrive(w, w->omp->part);
-	else if (run->stood && run->seat && is_ours(run->task))
-		cpa_seat_release(&w->self, run->seat, run->readers);
+	struct cpa_barrier_op *b = run->wait ? run->wait->barrier : NULL;
+
+	publish(w, run->task);
+	if (b)
+		cpa_barrier_arrive_at(&w->self, b->o, b->round, b->members);
+	else if (run->stood && run->team)
+		cpa_team_offer(w, run->team);
 }
 
 /* The thread goes on with what it ran before the task. Profiled or not: @run is gone soon. */
@@ -398,8 +341,7 @@ static void go_back(const struct cpa_task_run *run)
 		return;
 	omp->task = run->outer;
 	omp->wait = run->wait;
-	omp->standing_seat = is_ours(run->task) ? run->seat : NULL; /* else the parent process's */
-	omp->standing_readers = run->readers;
+	omp->standing_team = run->team;
 }
 
 void cpa_task_exit(struct cpa_task_run *run)
@@ -451,7 +393,7 @@ void cpa_task_fulfill(struct cpa_task *task, uint64_t caller)
 		return;
 	cpa_event(w, CPA_EV_TASK_END, caller, task->class);
 	if (is_ours(task))
-		publish(w, task, false);
+		publish(w, task);
 	if (!w->omp ||
 	    !w->omp->part) /* a barrier that waits for the task does not see this thread */
 		cpa_diag(CPA_DIAG_OMP_UNSEEN);
@@ -545,7 +487,7 @@ void cpa_task_stand(uint64_t caller)
 	if (omp) {
 		omp->standing = (struct cpa_op)CPA_OP(w, caller);
 		omp->standing.covers = true;
-		omp->standing_seat = NULL;
+		omp->standing_team = NULL;
 		cpa_op_arrive(&omp->standing, CPA_EV_TASK_WAIT, omp->part ? omp->part->region : 0);
 		cpa_op_stand(&omp->standing);
 	} else if (w) {

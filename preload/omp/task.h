@@ -40,16 +40,15 @@ struct cpa_dependence {
 struct cpa_task_run {
 	struct cpa_task *task, *outer;
 	struct cpa_omp_wait *wait; /* that it interrupts; NULL: none */
-	/* Of the standing wait that it interrupts, if it does: as in cpa_omp. */
-	uint32_t *seat, readers;
+	struct cpa_team *team;	   /* of the standing wait that it interrupts, if it does */
 	bool stood;
 	bool covers; /* of that wait */
 	bool runs;   /* its start was seen */
 };
 
 struct cpa_task {
-	uint32_t refs;	 /* atomic: the task and its children */
-	uint32_t start;	 /* token with the path of its creation, or of one before; 0: none */
+	uint32_t refs;	 /* atomic: the task and its children, and who makes it */
+	uint32_t start;	 /* token with the path of its creation; 0: none */
 	uint32_t class;	 /* component row of its kind */
 	uint32_t count;	 /* of `on` */
 	bool many;	 /* several tasks share the record: taskloop */
@@ -66,8 +65,8 @@ struct cpa_task {
 
 /*
  * The calling thread makes a task of the code at @function, or that is known by its @caller only if
- * @function is 0. The reference is the task's: the record may be gone once that can run. NULL: not profiled,
- * or no memory.
+ * @function is 0. Returns a record with two references, of which one is the caller's; NULL: not
+ * profiled, or no memory.
  */
 CPA_HIDDEN struct cpa_task *cpa_task_new(uint64_t function, uint64_t caller);
 

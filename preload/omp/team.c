@@ -10,7 +10,6 @@
 #include "preload/libc/pool.h"
 #include "shadow/edge/object.h"
 #include "shadow/edge/release.h"
-#include "shadow/path/object_path.h"
 
 struct cpa_omp *cpa_omp_of(struct cpa_worker *w)
 {
@@ -58,21 +57,6 @@ uint32_t cpa_omp_construct(struct cpa_omp *omp, enum cpa_component_kind kind, ui
 	return omp->constructs[at].component;
 }
 
-/* As *@to = @value, but does not take the cache line from the workers without need. */
-#define SET(to, value)                         \
-	do {                                   \
-		if (unlikely((to) != (value))) \
-			(to) = (value);        \
-	} while (0)
-
-/* In a child of fork(), the paths in the seats are the parent's. */
-static void clear_seats(struct cpa_team *team)
-{
-	for (struct cpa_seats *s = &team->seats; s; s = s->next)
-		memset(s->seat, 0, sizeof(s->seat));
-	team->space = cpa_object_space;
-}
-
 struct cpa_team *cpa_team_fork(uint64_t function, uint64_t caller)
 {
 	int err = errno;
@@ -80,64 +64,23 @@ struct cpa_team *cpa_team_fork(uint64_t function, uint64_t caller)
 	struct cpa_omp *omp = w ? cpa_omp_of(w) : NULL;
 	struct cpa_team *team = omp ? team_take(omp) : NULL;
 	struct cpa_object *fork;
-	uint32_t region;
 
 	if (unlikely(!team)) {
 		if (w)
 			cpa_leave();
 		return NULL;
 	}
-	if (unlikely(team->space != cpa_object_space))
-		clear_seats(team);
-	region = cpa_omp_construct(omp, CPA_REGION, 0, function, caller);
-	SET(team->caller, caller);
-	SET(team->region, region);
-	team->members = 0;
-	cpa_event(w, CPA_EV_TEAM, caller, region);
+	team->caller = caller;
+	team->instance++;
+	team->master = w->self.id;
+	team->region = cpa_omp_construct(omp, CPA_REGION, 0, function, caller);
+	cpa_event(w, CPA_EV_TEAM, caller, team->region);
 	fork = object_at(w, &team->place.fork, CPA_ANNOTATION);
 	if (likely(fork))
 		cpa_lock_release(&w->self, fork);
-	SET(team->forked, likely(fork && fork->path) ? cpa_object_place(fork) : NULL);
 	cpa_done(w);
 	errno = err;
 	return team;
-}
-
-/* The seat of thread @index of @team. NULL: no memory. Inside our code. */
-static uint32_t *seat_of(struct cpa_team *team, uint32_t index)
-{
-	struct cpa_seats *s = &team->seats, *more, *other;
-
-	for (; unlikely(index >= CPA_SEATS); index -= CPA_SEATS, s = more) {
-		/* ACQUIRE pairs with the RELEASE below. */
-		more = __atomic_load_n(&s->next, __ATOMIC_ACQUIRE);
-		if (more)
-			continue;
-		more = cpa_pool_take(CPA_POOL_SEATS, sizeof(*more));
-		if (!more)
-			return NULL;
-		other = NULL;
-		/* RELEASE: it is empty. */
-		if (!__atomic_compare_exchange_n(&s->next, &other, more, false, __ATOMIC_ACQ_REL,
-						 __ATOMIC_ACQUIRE)) {
-			cpa_pool_give(CPA_POOL_SEATS, more);
-			more = other;
-		}
-	}
-	return s->seat[index];
-}
-
-static void acquire(struct cpa_worker *w, const struct cpa_team *team, enum cpa_meeting which,
-		    uint32_t members, uint32_t own, struct cpa_wait *wait)
-{
-	bool ours = team->space == cpa_object_space;
-
-	if (members <= 1) {
-		wait->matched = true;
-		cpa_acquire_path(&w->self, NULL, wait);
-		return;
-	}
-	cpa_seats_acquired(&w->self, ours ? &team->seats : NULL, which, members, own, wait);
 }
 
 /* The wait that stands for the thread is over, or if there is none, an operation begins. */
@@ -167,38 +110,24 @@ static void stand_at(struct cpa_op *op, enum cpa_event_kind kind, const struct c
 	row->path.node = row->node;
 }
 
-/* A worker begins. */
-static void join_fork(struct cpa_op *op, struct cpa_team *team)
+void cpa_part_enter(struct cpa_part *part, struct cpa_team *team)
 {
-	const struct cpa_object *fork = object_at(op->w, &team->place.fork, CPA_ANNOTATION);
-
-	if (likely(fork))
-		cpa_acquire_object(&op->w->self, cpa_object_path(fork), fork, &op->wait);
-	stand_at(op, CPA_EV_PART, team);
-	cpa_op_explain(op, CPA_EXT_UNSEEN);
-}
-
-void cpa_part_enter(struct cpa_part *part, struct cpa_team *team, uint32_t index, uint32_t members)
-{
+	struct cpa_object *fork;
 	struct cpa_omp *omp;
 	struct cpa_op op;
 
-	*part = (struct cpa_part){
-		.team = team, .region = team->region, .members = members, .index = index
-	};
-	if (!index)
-		team->members = members;
+	*part = (struct cpa_part){ .team = team, .region = team->region };
 	if (unlikely(!come_back(&op, team)))
 		return;
-	part->seat = seat_of(team, index);
-	if (index)
-		join_fork(&op, team);
-	if (index && part->seat && part->seat[CPA_MEET_END]) /* by the end it has come */
-		cpa_seat_fetch(cpa_seat_path(part->seat[CPA_MEET_END]), true);
+	if (op.w->self.id != team->master) {
+		fork = object_at(op.w, &team->place.fork, CPA_ANNOTATION);
+		if (likely(fork))
+			cpa_acquire_object(&op.w->self, cpa_object_path(fork), fork, &op.wait);
+		stand_at(&op, CPA_EV_PART, team);
+		cpa_op_explain(&op, CPA_EXT_UNSEEN);
+	}
 	omp = cpa_omp_of(op.w);
 	if (likely(omp)) {
-		if (index)
-			omp->forked = team->forked;
 		part->outer = omp->part;
 		part->outer_task = omp->task;
 		part->outer_wait = omp->wait;
@@ -211,22 +140,30 @@ void cpa_part_enter(struct cpa_part *part, struct cpa_team *team, uint32_t index
 	cpa_op_done(&op);
 }
 
-void cpa_part_arrive(struct cpa_worker *w, const struct cpa_part *part)
+void cpa_part_arrive(struct cpa_worker *w, struct cpa_part *part)
 {
-	uint32_t *seat = cpa_part_seat(part, cpa_part_meeting(part));
+	struct cpa_object *o = part ? object_at(w, &part->team->place.barrier, CPA_BARRIER) : NULL;
 
-	if (likely(seat))
-		cpa_seat_release(&w->self, seat, part->members - 1);
+	if (unlikely(!o))
+		return;
+	cpa_team_barrier_of(o, part->members);
+	cpa_team_uses(&part->team->used_barrier);
+	cpa_barrier_arrive_at(&w->self, o, part->round, part->members);
 }
 
-void cpa_part_depart(struct cpa_worker *w, const struct cpa_part *part, struct cpa_wait *wait)
+void cpa_team_offer(struct cpa_worker *w, struct cpa_team *team)
 {
-	enum cpa_meeting now = cpa_part_meeting(part),
-			 next = now == CPA_MEET_EVEN ? CPA_MEET_ODD : CPA_MEET_EVEN;
+	struct cpa_object *join;
 
-	acquire(w, part->team, now, part->members, part->index, wait);
-	if (likely(part->seat && part->seat[next])) /* all have left that one */
-		cpa_seat_fetch(cpa_seat_path(part->seat[next]), true);
+	if (team->told) {
+		cpa_part_arrive(w, w->omp->part);
+		return;
+	}
+	if (w->self.id == team->master)
+		return;
+	join = object_at(w, &team->place.join, CPA_ANNOTATION);
+	if (likely(join))
+		cpa_join_release(&w->self, join, team->instance);
 }
 
 void cpa_part_leave(const struct cpa_part *part)
@@ -263,10 +200,8 @@ void cpa_part_exit(struct cpa_part *part)
 	cpa_op_arrive(op, CPA_EV_PART_END, team->region);
 	if (team->region)
 		cpa_unhold(&w->self, team->region);
-	omp->standing_seat = part->index ? cpa_part_seat(part, CPA_MEET_END) : NULL;
-	omp->standing_readers = 1;
-	if (omp->standing_seat)
-		cpa_seat_release(&w->self, omp->standing_seat, 1);
+	omp->standing_team = team;
+	cpa_team_offer(w, team);
 	cpa_op_stand(op);
 	errno = err;
 }
@@ -282,13 +217,33 @@ static void clear(struct cpa_worker *w, const uint64_t *place, enum cpa_object_k
 
 static void reset(struct cpa_worker *w, struct cpa_team *team)
 {
+	if (unlikely(team->used_barrier))
+		clear(w, &team->place.barrier, CPA_BARRIER);
 	if (unlikely(team->used_ordered))
 		clear(w, &team->place.ordered, CPA_ANNOTATION);
 	if (unlikely(team->used_cancel))
 		clear(w, &team->place.cancel, CPA_ANNOTATION);
-	if (unlikely(team->used_ordered || team->used_cancel))
-		team->used_ordered = team->used_cancel = false;
-	SET(team->told, false);
+	team->used_barrier = team->used_ordered = team->used_cancel = team->told = false;
+}
+
+/* The master's path behind the region depends on those of all parts. */
+static void join_parts(struct cpa_worker *w, struct cpa_team *team, struct cpa_wait *wait)
+{
+	struct cpa_object *o;
+
+	if (team->told && !team->used_barrier) { /* of one thread */
+		wait->matched = true;
+		cpa_acquire_path(&w->self, NULL, wait);
+		return;
+	}
+	o = object_at(w, team->told ? &team->place.barrier : &team->place.join,
+		      team->told ? CPA_BARRIER : CPA_ANNOTATION);
+	if (unlikely(!o))
+		return;
+	if (team->told)
+		cpa_barrier_left(&w->self, o, team->last_round, wait);
+	else
+		cpa_join_acquired(&w->self, o, team->instance, wait);
 }
 
 void cpa_team_join(struct cpa_team *team)
@@ -310,8 +265,7 @@ void cpa_team_join(struct cpa_team *team)
 			return;
 	}
 	w = op.w;
-	/* The master's path behind the region depends on those of all parts. */
-	acquire(w, team, team->told ? team->last : CPA_MEET_END, team->members, 0, &op.wait);
+	join_parts(w, team, &op.wait);
 	stand_at(&op, CPA_EV_TEAM_END, team);
 	cpa_op_explain(&op, CPA_EXT_UNSEEN);
 	reset(w, team);
@@ -319,7 +273,5 @@ void cpa_team_join(struct cpa_team *team)
 		team->below = w->omp->free;
 		w->omp->free = team;
 	}
-	if (likely(team->forked && team->members > 1)) /* the workers have read it */
-		cpa_seat_fetch(team->forked, true);
 	cpa_op_done(&op);
 }

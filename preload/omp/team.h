@@ -20,34 +20,30 @@
 #ifndef CPA_PRELOAD_OMP_TEAM_H
 #define CPA_PRELOAD_OMP_TEAM_H
 
-#include "preload/core/object.h"
 #include "preload/core/op.h"
-#include "shadow/edge/seat.h"
 
 /* Addresses that name objects; nothing is stored there. 8 bytes apart: cpa_object_cached(). */
 struct cpa_team_places {
-	uint64_t fork, ordered, cancel;
+	uint64_t fork, join, barrier, ordered, cancel;
 };
 
-/*
- * Nobody writes the first cache lines while the workers run, and the master only what has changed
- * since the last region: so the workers have them.
- */
+/* What the workers read comes first, in one cache line that nobody writes while they run. */
 struct cpa_team {
-	uint64_t caller;		/* code address of the construct */
-	uint64_t space;			/* cpa_object_space: the seats are of that */
-	uint64_t *iterations;		/* atomic: see preload/omp/doacross.c; NULL: none yet */
-	struct cpa_path *forked;	/* what the workers begin with; NULL: none */
-	uint32_t region;		/* component row of the region */
-	bool used_ordered, used_cancel; /* set by who uses it first: cpa_team_uses() */
-	/* Of libomp: its last barrier is one of the team's like the others, and the join is there. */
+	uint64_t caller;   /* code address of the construct */
+	uint64_t instance; /* counts the regions that have used this team */
+	uint32_t region;   /* component row of the region */
+	uint32_t master;   /* id of the thread */
+	bool used_barrier, used_ordered,
+		used_cancel; /* set by who uses it first: cpa_team_uses() */
+	/*
+	 * Of libomp: its last barrier is one of the team's like the others, and the join is there, at
+	 * its last_round.
+	 */
 	bool told;
+	uint64_t last_round;
+	struct cpa_team *below; /* free teams of a thread */
 	struct cpa_team_places place;
-	struct cpa_seats seats;
-	/* The master's own. */
-	uint32_t members __attribute__((aligned(CPA_CACHE_LINE))); /* 0: not known */
-	enum cpa_meeting last;					   /* that it came to */
-	struct cpa_team *below;					   /* free teams of a thread */
+	uint64_t *iterations; /* atomic: see preload/omp/doacross.c; NULL: none yet */
 };
 
 /* Note in @used, of a team, that its object is used. */
@@ -58,15 +54,21 @@ static inline void cpa_team_uses(bool *used)
 		__atomic_store_n(used, true, __ATOMIC_RELAXED);
 }
 
+/* The barrier @o of a team has @members. */
+static inline void cpa_team_barrier_of(struct cpa_object *o, uint32_t members)
+{
+	/* Relaxed: all members write the same, before the first of them leaves. */
+	if (unlikely(__atomic_load_n(&o->waiting, __ATOMIC_RELAXED) != members))
+		__atomic_store_n(&o->waiting, members, __ATOMIC_RELAXED);
+}
+
 /* The part of a thread in a team. Lives on its stack while the part runs. */
 struct cpa_part {
 	struct cpa_team *team;
 	struct cpa_part *outer;
 	uint64_t caller;  /* of the team; libomp's */
 	uint32_t region;  /* component row of the region */
-	uint32_t members; /* threads of the team */
-	uint32_t index;	  /* of the thread in it; 0: the master */
-	uint32_t *seat;	  /* of the thread, CPA_MEETINGS of them; NULL: no memory */
+	uint32_t members; /* threads of the team; 0: not known yet */
 	uint64_t round;	  /* of the team's barrier: those that the thread has left */
 	uint32_t counts;  /* of its loop with ordered(n): n, 0: none; see doacross.c */
 	uint64_t posted;  /* key of the iteration of which it was the source last; 0: none */
@@ -81,7 +83,7 @@ struct cpa_part {
  */
 struct cpa_omp_wait {
 	struct cpa_op *op;
-	bool barrier; /* of the team: what a task ends that is run in it, is for who meets there */
+	struct cpa_barrier_op *barrier; /* what @op is part of; NULL: another wait */
 	struct cpa_omp_wait *outer;
 };
 
@@ -95,12 +97,8 @@ struct cpa_omp {
 	struct cpa_task *task;	   /* that it runs; NULL: the implicit one of its part */
 	struct cpa_omp_wait *wait; /* that it is in, unless it runs a task in it; NULL: none */
 	struct cpa_team *free;
-	struct cpa_task *free_tasks; /* records, linked by `parent` */
-	uint32_t free_task_count;
-	const struct cpa_path *forked; /* what its last part as a worker began with */
-	struct cpa_op standing;	       /* the wait behind the last part */
-	/* Where it released then, and for how many; NULL: nowhere. */
-	uint32_t *standing_seat, standing_readers;
+	struct cpa_op standing;		/* the wait behind the last part */
+	struct cpa_team *standing_team; /* of that part */
 	/* The program's construct that our wrapper passes on to libomp, which tells of the wrapper. */
 	uint64_t passed_function, passed_caller;
 	/* Components of constructs met lately, and cpa_dlopen_generation then. */
@@ -156,30 +154,11 @@ CPA_HIDDEN struct cpa_team *cpa_team_fork(uint64_t function, uint64_t caller);
 /* The region is over for all. Called by the master with what cpa_team_fork() returned. */
 CPA_HIDDEN void cpa_team_join(struct cpa_team *team);
 
-/* The meeting of its team that @part is at, or comes to next. */
-static inline enum cpa_meeting cpa_part_meeting(const struct cpa_part *part)
-{
-	return part->round % 2 ? CPA_MEET_ODD : CPA_MEET_EVEN;
-}
-
-/* Where @part releases for others to read at the meeting @which. NULL: nowhere. */
-static inline uint32_t *cpa_part_seat(const struct cpa_part *part, enum cpa_meeting which)
-{
-	return likely(part->seat) && part->members > 1 && part->team->space == cpa_object_space ?
-		       &part->seat[which] :
-		       NULL;
-}
-
 /* The path of the thread is one that the barrier depends on at which @part is, or arrives. */
-CPA_HIDDEN void cpa_part_arrive(struct cpa_worker *w, const struct cpa_part *part);
+CPA_HIDDEN void cpa_part_arrive(struct cpa_worker *w, struct cpa_part *part);
 
-/* All have arrived there, and it leaves. Profiled or not: cpa_part_left(). */
-CPA_HIDDEN void cpa_part_depart(struct cpa_worker *w, const struct cpa_part *part,
-				struct cpa_wait *wait);
-static inline void cpa_part_left(struct cpa_part *part)
-{
-	part->round++;
-}
+/* The join of @team depends on the path of the calling thread, unless that is the master. */
+CPA_HIDDEN void cpa_team_offer(struct cpa_worker *w, struct cpa_team *team);
 
 /*
  * @part is no longer the innermost one of the calling thread. Profiled or not: its memory is about to
@@ -187,24 +166,8 @@ static inline void cpa_part_left(struct cpa_part *part)
  */
 CPA_HIDDEN void cpa_part_leave(const struct cpa_part *part);
 
-/*
- * The calling thread is about to enter a part, perhaps of the same team as the last time: fetch what the
- * part begins with, while it looks which team it is.
- */
-static inline void cpa_part_fetch(void)
-{
-	const struct cpa_worker *w = cpa_tls.worker;
-
-	if (likely(w && w->omp && w->omp->forked))
-		cpa_seat_fetch(w->omp->forked, false);
-}
-
-/*
- * The calling thread's part in @team begins, or ends. Each is called by all threads of the team. @index:
- * of the thread, among @members.
- */
-CPA_HIDDEN void cpa_part_enter(struct cpa_part *part, struct cpa_team *team, uint32_t index,
-			       uint32_t members);
+/* The calling thread's part in @team begins, or ends. Each is called by all threads of the team. */
+CPA_HIDDEN void cpa_part_enter(struct cpa_part *part, struct cpa_team *team);
 CPA_HIDDEN void cpa_part_exit(struct cpa_part *part);
 
 #endif

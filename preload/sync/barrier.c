@@ -2,10 +2,11 @@
 /*
  * preload/sync/barrier.c - pthread_barrier_*
  */
+#include "preload/sync/barrier.h"
+
 #include <pthread.h>
 
 #include "preload/core/object.h"
-#include "preload/core/op.h"
 #include "preload/core/window.h"
 #include "preload/libc/real.h"
 
@@ -39,64 +40,89 @@ static void left_off(struct cpa_worker *w, struct cpa_object *o, uint64_t round)
 	cpa_leave();
 }
 
-/* The barrier may have been destroyed and its memory reused: only the shadow @o is used. Leaves. */
-static void left(struct cpa_op *op, struct cpa_object *o, uint64_t round)
+static void count(struct cpa_barrier_op *b)
 {
+	const struct cpa_wait *wait = &b->op.wait;
+
+	/* Relaxed: all count; sums only. */
+	__atomic_fetch_add(&b->o->acquisitions, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&b->o->contended, wait->followed, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&b->o->wait, wait->now - b->op.arrived, __ATOMIC_RELAXED);
+}
+
+static void left(struct cpa_barrier_op *b)
+{
+	struct cpa_op *op = &b->op;
 	struct cpa_self *self = &op->w->self;
 
 	if (!op->blocked)
-		cpa_op_arrive(op, CPA_EV_ARRIVE, o->class);
-	cpa_barrier_left(self, o, round, &op->wait);
-	self->row->node = cpa_track_node(op->w, CPA_EV_LEAVE, op->caller, o->class);
+		cpa_op_arrive(op, b->arrive, b->class);
+	cpa_barrier_left(self, b->o, b->round, &op->wait);
+	self->row->node = cpa_track_node(op->w, b->leave, op->caller, b->class);
 	self->row->path.node = self->row->node;
-	/* Relaxed: all count; sums only. */
-	__atomic_fetch_add(&o->acquisitions, 1, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&o->contended, op->wait.followed, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&o->wait, op->wait.now - op->arrived, __ATOMIC_RELAXED);
+	if (b->o->class)
+		count(b);
 	cpa_op_end(op, CPA_EXT_UNSEEN);
+}
+
+void cpa_barrier_begin(struct cpa_barrier_op *b)
+{
+	struct cpa_worker *w = b->w;
+
+	/* Arrivals while off count, too: otherwise the rounds of the next part would be shifted. */
+	if (cpa_window_is_in(w)) {
+		b->op.w = w;
+		cpa_op_arrive(&b->op, b->arrive, b->class);
+	}
+	if (b->counted)
+		b->round = cpa_barrier_arrive(&w->self, b->o, b->members);
+	else
+		cpa_barrier_arrive_at(&w->self, b->o, b->round, b->members);
+	if (b->op.w)
+		cpa_op_block(&b->op);
+	else
+		cpa_leave();
+}
+
+void cpa_barrier_end(struct cpa_barrier_op *b)
+{
+	if (cpa_op_back(&b->op))
+		left(b);
+	else
+		left_off(b->w, b->o, b->round);
 }
 
 /*
  * pthread_barrier_destroy() is not wrapped: a thread may call it when it has left the barrier,
  * while others that have left the original still read the shadow.
  */
-CPA_EXPORT int pthread_barrier_wait(pthread_barrier_t *b)
+CPA_EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier)
 {
 	struct cpa_worker *w = cpa_enter_any();
-	struct cpa_op op = CPA_OP(NULL, CPA_CALLER());
+	struct cpa_barrier_op b;
 	struct cpa_object *o;
-	uint64_t round;
 	uint32_t members;
 	int ret;
 
 	if (unlikely(!w))
-		return REAL(pthread_barrier_wait)(b);
-	o = cpa_object_of(w, b, CPA_BARRIER, op.caller);
+		return REAL(pthread_barrier_wait)(barrier);
+	o = cpa_object_of(w, barrier, CPA_BARRIER, CPA_CALLER());
 	members = o ? (uint32_t)o->waiting : 0;
 	if (!members) { /* a barrier whose initialization was not seen: its count is not known */
 		cpa_diag(CPA_DIAG_OBJECTS_REFUSED);
 		cpa_leave();
-		return REAL(pthread_barrier_wait)(b);
+		return REAL(pthread_barrier_wait)(barrier);
 	}
-	/*
-	 * Arrivals while profiling is off count, too: otherwise the rounds of the next part would
-	 * be shifted.
-	 */
-	if (cpa_window_is_in(w)) {
-		op.w = w;
-		cpa_op_arrive(&op, CPA_EV_ARRIVE, o->class);
-		round = cpa_barrier_arrive(&w->self, o, members);
-		cpa_op_block(&op);
-	} else {
-		round = cpa_barrier_arrive(&w->self, o, members);
-		cpa_leave();
-	}
-
-	ret = REAL(pthread_barrier_wait)(b);
-
-	if (cpa_op_back(&op))
-		left(&op, o, round);
-	else
-		left_off(w, o, round);
+	b = (struct cpa_barrier_op){ .op = CPA_OP(NULL, CPA_CALLER()),
+				     .w = w,
+				     .o = o,
+				     .class = o->class,
+				     .members = members,
+				     .arrive = CPA_EV_ARRIVE,
+				     .leave = CPA_EV_LEAVE,
+				     .counted = true };
+	cpa_barrier_begin(&b);
+	ret = REAL(pthread_barrier_wait)(barrier);
+	cpa_barrier_end(&b);
 	return ret;
 }

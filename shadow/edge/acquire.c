@@ -109,12 +109,6 @@ void cpa_acquire_path(struct cpa_self *self, const struct cpa_path *remote, stru
 	cpa_acquire_object(self, remote, NULL, w);
 }
 
-void cpa_acquire_both(struct cpa_self *self, const struct cpa_path *one,
-		      const struct cpa_path *other, struct cpa_wait *w)
-{
-	join_two(self, one, other, NULL, NULL, w);
-}
-
 static bool queues_own(const struct cpa_self *self, const struct cpa_object *o)
 {
 	return self->inner || o->queue;
@@ -171,6 +165,19 @@ void cpa_write_acquired(struct cpa_self *self, struct cpa_object *o, struct cpa_
 	join_two(self, token ? &cpa_token(token)->path : NULL, cpa_object_path(o), o, NULL, w);
 	if (token)
 		cpa_token_free(self, token);
+}
+
+void cpa_join_release(struct cpa_self *self, struct cpa_object *o, uint64_t round)
+{
+	cpa_journal_release(self, o, CPA_RELEASE_READ, 0);
+	cpa_merge_release_read(self, &o->merged, round + 1, &self->row->path);
+}
+
+void cpa_join_acquired(struct cpa_self *self, struct cpa_object *o, uint64_t round,
+		       struct cpa_wait *w)
+{
+	w->matched = true; /* who released nothing came to its end before this thread */
+	join_two(self, cpa_merge_read(&o->merged, round + 1), NULL, o, NULL, w);
 }
 
 void cpa_wait_begin(struct cpa_object *o)
@@ -292,13 +299,19 @@ void cpa_sem_acquired(struct cpa_self *self, struct cpa_object *o, struct cpa_wa
 		cpa_token_free(self, token);
 }
 
+void cpa_barrier_arrive_at(struct cpa_self *self, struct cpa_object *o, uint64_t round,
+			   uint32_t members)
+{
+	cpa_journal_release(self, o, 0, members);
+	cpa_merge_release(self, &o->round[round % CPA_ROUNDS], round + 1, &self->row->path);
+}
+
 uint64_t cpa_barrier_arrive(struct cpa_self *self, struct cpa_object *o, uint32_t members)
 {
 	/* Relaxed: the number only selects the round; the exchange on the slot orders the paths. */
 	uint64_t round = __atomic_fetch_add(&o->passes, 1, __ATOMIC_RELAXED) / members;
 
-	cpa_journal_release(self, o, 0, members);
-	cpa_merge_release(self, &o->round[round % CPA_ROUNDS], round + 1, &self->row->path);
+	cpa_barrier_arrive_at(self, o, round, members);
 	return round;
 }
 

@@ -22,10 +22,6 @@
 CPA_HIDDEN void cpa_acquire_path(struct cpa_self *self, const struct cpa_path *remote,
 				 struct cpa_wait *wait);
 
-/* As cpa_acquire_path(), for two releases. */
-CPA_HIDDEN void cpa_acquire_both(struct cpa_self *self, const struct cpa_path *one,
-				 const struct cpa_path *other, struct cpa_wait *wait);
-
 /* As cpa_acquire_path(), for a release through the object @on. */
 CPA_HIDDEN void cpa_acquire_object(struct cpa_self *self, const struct cpa_path *remote,
 				   const struct cpa_object *on, struct cpa_wait *wait);
@@ -42,6 +38,14 @@ CPA_HIDDEN void cpa_read_acquired(struct cpa_self *self, struct cpa_object *o,
 CPA_HIDDEN void cpa_read_release(struct cpa_self *self, struct cpa_object *o);
 CPA_HIDDEN void cpa_write_acquired(struct cpa_self *self, struct cpa_object *o,
 				   struct cpa_wait *wait);
+
+/*
+ * Join of a team: one thread depends on the releases of all others in round @round, which is none of
+ * UINT64_MAX. It reads before any releases in the next round.
+ */
+CPA_HIDDEN void cpa_join_release(struct cpa_self *self, struct cpa_object *o, uint64_t round);
+CPA_HIDDEN void cpa_join_acquired(struct cpa_self *self, struct cpa_object *o, uint64_t round,
+				  struct cpa_wait *wait);
 
 /*
  * Condition variable and futex. o->waiting is {granted:32, waiting:32}: waiters that will find a
@@ -70,6 +74,12 @@ CPA_HIDDEN void cpa_sem_acquired(struct cpa_self *self, struct cpa_object *o,
  * cpa_barrier_left(). A leaving thread reads the round's token in place; the last reader frees it.
  */
 CPA_HIDDEN uint64_t cpa_barrier_arrive(struct cpa_self *self, struct cpa_object *o, uint32_t count);
+/*
+ * As cpa_barrier_arrive(), where each thread knows the round: it counts those that it has left. A
+ * thread may arrive several times at a round before it leaves it; the last time counts.
+ */
+CPA_HIDDEN void cpa_barrier_arrive_at(struct cpa_self *self, struct cpa_object *o, uint64_t round,
+				      uint32_t members);
 CPA_HIDDEN void cpa_barrier_left(struct cpa_self *self, struct cpa_object *o, uint64_t round,
 				 struct cpa_wait *wait);
 

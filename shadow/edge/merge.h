@@ -26,11 +26,24 @@ CPA_HIDDEN void cpa_merge_release(struct cpa_self *self, uint64_t *slot, uint64_
 				  const struct cpa_path *path);
 
 /*
+ * As cpa_merge_release(), where tokens with other keys were read in place by cpa_merge_read() and are
+ * no longer wanted. Their memory is used again.
+ */
+CPA_HIDDEN void cpa_merge_release_read(struct cpa_self *self, uint64_t *slot, uint64_t key,
+				       const struct cpa_path *path);
+
+/*
  * As cpa_merge_release() with key 0, where the journal is to have all releases: also that which @path continues,
  * as it is the same thread's. Who reads the journal may then know better than that the thread did both.
  */
 CPA_HIDDEN void cpa_merge_release_each(struct cpa_self *self, uint64_t *slot,
 				       const struct cpa_path *path);
+
+/*
+ * The join of the releases of round @key, to be read until the next round begins; NULL: none. All
+ * releasers have returned.
+ */
+CPA_HIDDEN const struct cpa_path *cpa_merge_read(const uint64_t *slot, uint64_t key);
 
 /* Join the release @from into the release @into; the observed path is that of the later one. */
 CPA_HIDDEN void cpa_merge(struct cpa_self *self, struct cpa_path *into,

@@ -8,21 +8,17 @@
 
 const struct cpa_path cpa_path_of_none;
 
-uint32_t cpa_path_row_new(struct cpa_self *self)
-{
-	uint32_t row = cpa_table_append(CPA_TABLE_PATHS);
-
-	self->slow++;
-	if (row)
-		return (uint32_t)(cpa_offset(cpa_row(CPA_TABLE_PATHS, row)) / CPA_CACHE_LINE);
-	cpa_diag(CPA_DIAG_OBJECTS_REFUSED);
-	return 0;
-}
-
 struct cpa_path *cpa_object_path_new(struct cpa_self *self, struct cpa_object *o)
 {
-	o->path = cpa_path_row_new(self);
-	return o->path ? cpa_object_place(o) : NULL;
+	uint32_t row = cpa_table_append(CPA_TABLE_PATHS);
+	struct cpa_path *path = row ? cpa_row(CPA_TABLE_PATHS, row) : NULL;
+
+	self->slow++;
+	if (!path)
+		cpa_diag(CPA_DIAG_OBJECTS_REFUSED);
+	else
+		o->path = (uint32_t)(cpa_offset(path) / CPA_CACHE_LINE);
+	return path;
 }
 
 void cpa_object_clear(struct cpa_self *self, struct cpa_object *o)

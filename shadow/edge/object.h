@@ -6,9 +6,6 @@
 #include "shadow/path/object_path.h"
 #include "shadow/store/self.h"
 
-/* Allocate a path. Return its offset in cache lines; 0: no space (counted). */
-CPA_HIDDEN uint32_t cpa_path_row_new(struct cpa_self *self);
-
 /* Allocate a path for @o, which has none. NULL: no space (counted). */
 CPA_HIDDEN struct cpa_path *cpa_object_path_new(struct cpa_self *self, struct cpa_object *o);
 

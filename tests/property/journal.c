@@ -217,7 +217,6 @@ static bool open_journal(struct cpa_dump *dump, struct cpa_journal_file *file)
  */
 static bool begin_session(void)
 {
-	online.seated = true;
 	if (online_session(&online, UINT64_C(64) << 20, SLOTS))
 		return false;
 	cpa_header()->note = 0;

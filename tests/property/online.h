@@ -24,7 +24,6 @@
 #include "shadow/graph/summary.h"
 
 #include "tests/property/history.h"
-#include "tests/property/seats.h"
 #include "tests/unit/shadow_session.h"
 
 struct online_thread {
@@ -45,8 +44,6 @@ struct online {
 	/* number of each thread's first event in the journal; 0: the usual one */
 	uint32_t first_event;
 	unsigned wrong_wakes, wrong_matches;
-	bool seated; /* every other object that is a barrier is one of seats */
-	struct seats seats[OBJECTS];
 	int at;			  /* the event being replayed */
 	struct cpa_self observer; /* reads paths; has no thread row */
 	int room;
@@ -69,7 +66,6 @@ static int online_session(struct online *o, uint64_t limit, uint32_t slots)
 
 	if (ret)
 		return ret;
-	memset(o->seats, 0, sizeof(o->seats));
 	cpa_header()->start_ticks = start_clock;
 	for (unsigned i = 0; i < OBJECTS; i++) {
 		o->object[i] =
@@ -311,11 +307,6 @@ static void online_stop(struct online *o, struct cpa_self *self, const struct ev
 		cpa_part_end(self, cpa_epoch(h), e->released);
 }
 
-static bool online_seated(const struct online *o, const struct event *e)
-{
-	return o->seated && e->object % 2 && !o->h->object[e->object].own;
-}
-
 static void online_release(struct online *o, struct cpa_self *self, const struct event *e)
 {
 	struct cpa_object *object = e->object < 0 ? NULL : o->object[e->object];
@@ -350,11 +341,6 @@ static void online_release(struct online *o, struct cpa_self *self, const struct
 	case OP_POST:
 		return cpa_sem_release(self, object);
 	case OP_ARRIVE:
-		if (online_seated(o, e)) {
-			o->thread[e->thread].round = seats_arrive(self, &o->seats[e->object],
-								  o->h->object[e->object].members);
-			return;
-		}
 		o->thread[e->thread].barrier = object;
 		o->thread[e->thread].round =
 			cpa_barrier_arrive(self, object, o->h->object[e->object].members);
@@ -408,11 +394,6 @@ static bool online_acquire(struct online *o, struct cpa_self *self, const struct
 		cpa_sem_acquired(self, object, w);
 		break;
 	case OP_LEAVE:
-		if (online_seated(o, e)) {
-			seats_leave(self, &o->seats[e->object], o->h->object[e->object].members,
-				    o->thread[e->thread].round, w);
-			break;
-		}
 		o->thread[e->thread].barrier = NULL;
 		cpa_barrier_left(self, object, o->thread[e->thread].round, w);
 		break;
@@ -560,7 +541,6 @@ static void online_finish(struct online *o)
 		online_leave(o, (int)i);
 	for (unsigned i = 0; i < OBJECTS; i++) {
 		cpa_object_clear(&o->observer, o->object[i]);
-		seats_clear(&o->observer, &o->seats[i]);
 		online_drain(o, o->queue[i]);
 	}
 	for (unsigned i = 0; i < THREADS; i++) {

@@ -321,7 +321,6 @@ static void test(uint64_t histories, int events, unsigned per_session, bool part
 			uint32_t of = slots[rnd_below(&r, sizeof(slots) / sizeof(*slots))];
 			int ret = online_session(&online, UINT64_C(64) << 20, of);
 
-			online.seated = true;
 			if (ret) {
 				printf("# no session: %s\n", strerror(-ret));
 				claims.failed[BOUNDED] = claims.any = true;

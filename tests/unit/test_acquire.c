@@ -37,6 +37,43 @@ static int teardown(void **state)
 	return threads_teardown(state);
 }
 
+/* The last thread joins the others, round by round; one that releases nothing is no part of it. */
+static void test_join_rounds(void **state)
+{
+	(void)state;
+	for (uint64_t r = 0; r < 1000; r++) {
+		struct cpa_wait w = { .arrived = r * 100, .now = r * 100 + 50 };
+		int longest = (int)(r % (THREADS - 1)), missing = (int)((r + 1) % (THREADS - 1));
+
+		for (int i = 0; i < THREADS - 1; i++)
+			if (i != missing)
+				cpa_join_release(at(i, r * 100 + (i == longest ? 20 : 10),
+						    r * 10 + (i == longest ? 5 : 1)),
+						 object, r);
+		cpa_join_acquired(at(THREADS - 1, r * 100, r * 10), object, r, &w);
+		assert_true(w.matched);
+		assert_int_equal(from(&w), longest);
+		assert_int_equal(t[THREADS - 1].row->path.len, r * 10 + 5);
+	}
+	assert_true(cpa_table(CPA_TABLE_TOKENS)->used < 20);
+	assert_int_equal(cpa_header()->diag[CPA_DIAG_TOKENS_REFUSED], 0);
+}
+
+/* Nobody released in this round: the last round's paths are not read again. */
+static void test_join_of_nobody(void **state)
+{
+	struct cpa_wait w = { .arrived = 10, .now = 30 }, next = { .arrived = 40, .now = 60 };
+
+	(void)state;
+	cpa_join_release(at(0, 20, 5), object, 7);
+	cpa_join_acquired(at(1, 10, 1), object, 7, &w);
+	assert_int_equal(from(&w), 0);
+	cpa_join_acquired(at(2, 40, 1), object, 8, &next);
+	assert_true(next.matched);
+	assert_int_equal(from(&next), UINT32_MAX);
+	assert_int_equal(t[2].row->path.len, 1);
+}
+
 /*
  * Signals s1, then s2: the first waiter to return gets s1, although it was not the first to sleep.
  */
@@ -442,6 +479,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_fifo_that_is_a_ring, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_barrier_rounds, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_barrier_cleared_early, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_join_rounds, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_join_of_nobody, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_readers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_own_release, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_release_after_acquire, setup, teardown),
