@@ -17,24 +17,6 @@ static const uint8_t saved_register[CPA_ARCH_SAVED] = CPA_ARCH_SAVED_REGISTERS;
 void cpa_walk_forget(struct cpa_walk *walk)
 {
 	memset(walk->rule, 0, sizeof(walk->rule));
-	memset(walk->table, 0, sizeof(walk->table));
-}
-
-/* The table of the module that holds @pc; NULL: none. */
-static const struct cpa_frame_table *table_of(struct cpa_walk *walk, uint64_t pc)
-{
-	struct cpa_frame_table *t;
-
-	for (unsigned i = 0; i < CPA_WALK_TABLES; i++)
-		if (pc - walk->table[i].start < walk->table[i].end - walk->table[i].start)
-			return &walk->table[i];
-	t = &walk->table[walk->next_table];
-	if (!cpa_frame_table_find(pc, t)) {
-		*t = (struct cpa_frame_table){ 0 };
-		return NULL;
-	}
-	walk->next_table = (walk->next_table + 1) % CPA_WALK_TABLES;
-	return t;
 }
 
 /* Whether register @number of @row is where a rule can say, or where it does not matter. */
@@ -63,12 +45,15 @@ static void simplify(struct cpa_walk_rule *rule, const struct cpa_frame_row *row
 	rule->how = HOW_USUAL;
 }
 
-/* Find the row of the table that holds at @pc, into walk->program.row. */
+/*
+ * Find the row of the table that holds at @pc, into walk->program.row. The loader is asked each time: the
+ * C library also unloads without dlclose(), when iconv_close() needs a module no more.
+ */
 static bool find_row(struct cpa_walk *walk, uint64_t pc, struct cpa_frame_description *d)
 {
-	const struct cpa_frame_table *t = table_of(walk, pc);
+	struct cpa_frame_table t;
 
-	return t && cpa_frame_description_find(t, pc, d) &&
+	return cpa_frame_table_find(pc, &t) && cpa_frame_description_find(&t, pc, d) &&
 	       d->return_column == CPA_ARCH_RETURN_ADDRESS && cpa_frame_run(&walk->program, d, pc);
 }
 

@@ -15,7 +15,6 @@
 
 #define CPA_WALK_FRAMES 127u
 #define CPA_WALK_RULES	256u /* a power of two */
-#define CPA_WALK_TABLES 8u
 
 /* What an instruction's table row says, if it is a usual one: preload/unwind/walk.c. */
 struct cpa_walk_rule {
@@ -37,10 +36,8 @@ struct cpa_walk {
 	 * page of its instruction.
 	 */
 	uint64_t function[CPA_WALK_FRAMES];
-	/* What was learnt so far, until modules go. */
+	/* What was learnt so far, until modules go: a stale rule may mislead a walk, and no more. */
 	struct cpa_walk_rule rule[CPA_WALK_RULES];
-	struct cpa_frame_table table[CPA_WALK_TABLES];
-	unsigned next_table;
 	struct cpa_frame_program program;
 };
 

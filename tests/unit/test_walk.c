@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -302,12 +303,47 @@ static void test_damaged(void **state)
 	here(NULL);
 }
 
+/* A walk from @pc, with the stack of this function. */
+static void walk_at(uint64_t pc)
+{
+	struct cpa_registers r = { .known = (1u << CPA_ARCH_REGISTERS) - 1 };
+	ucontext_t context;
+
+	getcontext(&context);
+	cpa_arch_registers(&context, r.value);
+	r.value[CPA_ARCH_RETURN_ADDRESS] = pc;
+	cpa_walk_from(&walk, cpa_stack_top(), &r);
+}
+
+/* Code without tables at the place of a module that has gone, and nobody told. */
+static void test_unloaded(void **state)
+{
+	void *library = dlopen("libresolv.so.2", RTLD_NOW);
+	uint64_t pc, page;
+
+	(void)state;
+	assert_non_null(library);
+	pc = (uint64_t)dlsym(library, "ns_format_ttl") + 1;
+	page = pc & ~PAGE_MASK;
+	walk_at(pc);
+	assert_true(walk.function[0] == pc - 1);
+	assert_int_equal(dlclose(library), 0);
+	assert_ptr_equal(mmap((void *)page, PAGE, PROT_READ,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0),
+			 page);
+	pc = pc == page + 1 ? page + 2 : page + 1;
+	walk_at(pc);
+	assert_true(walk.function[0] == page);
+	munmap((void *)page, PAGE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_as_libgcc),
 		cmocka_unit_test(test_stack),
 		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_unloaded),
 	};
 
 	cpa_stack_init(true);
