@@ -6,6 +6,8 @@
 
 #include "shadow/store/kernel.h"
 
+#define CANCELS (__SIGRTMIN) /* the C library's signal of pthread_cancel() */
+
 void cpa_signal_mask(sigset_t *mask)
 {
 	static const int raised[] = { SIGSYS, SIGBUS, SIGFPE, SIGILL, SIGTRAP };
@@ -13,6 +15,8 @@ void cpa_signal_mask(sigset_t *mask)
 	sigfillset(mask);
 	for (unsigned i = 0; i < sizeof(raised) / sizeof(raised[0]); i++)
 		sigdelset(mask, raised[i]);
+	/* sigaddset() refuses it, as sigfillset() leaves it out. */
+	((unsigned long *)mask)[0] |= 1ul << (CANCELS - 1);
 }
 
 bool cpa_signal_block(sigset_t *before)

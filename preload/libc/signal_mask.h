@@ -13,7 +13,8 @@
  * Fill @mask with the signals that are blocked in instrumentation code. Signals that its own
  * instructions may raise stay unblocked: the kernel would end the process rather than run the
  * program's handler. SIGSEGV is blocked: if the program's stack overflows in instrumentation code,
- * the program's handler would jump out and leave our state locked forever.
+ * the program's handler would jump out and leave our state locked forever. So would an asynchronous
+ * cancellation, whose signal is blocked, too. That of setuid() is not: who calls that waits for all threads.
  */
 CPA_HIDDEN void cpa_signal_mask(sigset_t *mask);
 
