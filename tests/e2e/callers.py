@@ -54,7 +54,7 @@ def check_callers(results, label, report):
 
 
 def check(results, folder, label, **settings):
-    dump, report = profile(folder, **settings)
+    dump, report = profile(folder, CPA_STACKS="1", **settings)
     callers = report["callers"]
     results.check(callers["stacks"] > 0, f"{label}: {callers['stacks']} stacks")
     good = 0 < callers["stacks_on_path"] <= callers["stacks"]
@@ -144,14 +144,14 @@ def check_first_screen(results, folder, dump):
         )
         text = " ".join(run([BUILD / "cpa-report", "--width", "200", other]).split())
         other.unlink()
-        results.check(("CPA_STACKS=0" in text) == (stacks == "0"), f"hint with CPA_STACKS={stacks}")
+        results.check(("CPA_STACKS=1" in text) == (stacks == "0"), f"hint with CPA_STACKS={stacks}")
 
 
 def check_unloading(results, folder):
     """A sample of code that is being unmapped is not looked up."""
     done = subprocess.run(
         [PROGRAMS / "unloading", "libz.so.1"],
-        env=profiled_environment(folder / "unloading", CPA_SAMPLE_HZ="1000"),
+        env=profiled_environment(folder / "unloading", CPA_STACKS="1", CPA_SAMPLE_HZ="1000"),
         capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
     )
     results.check(done.stdout == "done\n" and not done.returncode, f"unloading: {done.returncode}")
@@ -169,7 +169,7 @@ def chain_of(contexts, number):
 def check_locks(results, folder):
     """Who waits for a lock, holds it, and was the first to use it: tests/programs/lock_callers.c."""
     dump = folder / "locks"
-    run([PROGRAMS / "lock_callers"], env=profiled_environment(dump))
+    run([PROGRAMS / "lock_callers"], env=profiled_environment(dump, CPA_STACKS="1"))
     report = read(dump)
     contexts = {c["id"]: c for c in report["callers"]["contexts"]}
     place, lock = next((i, o) for i, o in enumerate(report["objects"]) if o["class"] == "lock")
@@ -213,11 +213,11 @@ def main():
     check_annotate(results, folder)
     check_unloading(results, folder)
     check_locks(results, folder)
-    dump, report = profile(folder, CPA_STACKS="0")
-    results.check("callers" not in report, "no stacks with CPA_STACKS=0")
+    dump, report = profile(folder)
+    results.check("callers" not in report, "no stacks unless they are asked for")
     command = [BUILD / "cpa-report", "--tree", dump]
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-    results.check(done.returncode == 1 and "CPA_STACKS=0" in done.stderr, "and --tree says so")
+    results.check(done.returncode == 1 and "CPA_STACKS=1" in done.stderr, "and --tree says so")
     return results.end(folder)
 
 

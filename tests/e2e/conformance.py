@@ -262,11 +262,11 @@ def check_again(results, arguments, folder, natives):
 
 
 def check_flipped(results, arguments, folder, natives):
-    """While profiling is switched on and off at random moments, in any instruction of any wrapper."""
+    """With stacks, and switched on and off at random moments, in any instruction of any wrapper."""
     arguments.flip = True
     for name in sorted(AGAIN & natives.keys()):
         command = [str(arguments.build / "tests/conformance" / name)]
-        label, settings = f"{name}, flipped", {"CPA_SAMPLE_HZ": "1000"}
+        label, settings = f"{name}, flipped", {"CPA_SAMPLE_HZ": "1000", "CPA_STACKS": "1"}
         check_program(
             results, arguments, folder, label, command, settings=settings, native=natives[name]
         )
