@@ -3,7 +3,7 @@
  * tests/programs/idle_kinds.c - blocks in each way that tests/e2e/idle.py asks for, once or in a loop
  *
  * On the descriptor of the argument a stranger answers each byte; on standard input he sends one unasked.
- * On standard output it tells how many blocks of a device the thread read that blocks unseen.
+ * On standard output it tells how many blocks of a device it read.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -68,7 +68,6 @@ static void *block_unseen(void *unused)
 {
 	const struct timespec t = { .tv_nsec = BLOCKED };
 	const size_t size = 4096;
-	struct rusage usage;
 	FILE *file = tmpfile();
 	char *page;
 
@@ -79,8 +78,6 @@ static void *block_unseen(void *unused)
 		exit(1);
 	page[0] = 'x';
 	syscall(SYS_nanosleep, &t, NULL);
-	getrusage(RUSAGE_THREAD, &usage);
-	printf("%ld\n", usage.ru_inblock);
 	munmap(page, size);
 	fclose(file);
 	return unused;
@@ -92,6 +89,7 @@ int main(int argc, char **argv)
 						     block_unseen };
 	pthread_t thread[4];
 	int talk = argc > 1 ? atoi(argv[1]) : -1;
+	struct rusage usage;
 	char c = 'x';
 
 	for (unsigned i = 0; i < 4; i++)
@@ -104,5 +102,7 @@ int main(int argc, char **argv)
 		return 1;
 	for (unsigned i = 0; i < 4; i++)
 		pthread_join(thread[i], NULL);
+	getrusage(RUSAGE_SELF, &usage);
+	printf("%ld\n", usage.ru_inblock);
 	return 0;
 }
