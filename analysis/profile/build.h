@@ -70,8 +70,6 @@ void cpa_free_modules(struct cpa_profile *profile);
 /* components.c: fills in components and lock classes. */
 void cpa_build_components(struct cpa_build *build);
 void cpa_build_objects(struct cpa_build *build);
-/* windows.c: fills in the error of components' figures, of a run profiled in parts. */
-void cpa_build_windows(struct cpa_build *build);
 /* contexts.c: fills in who called the functions. */
 void cpa_build_contexts(struct cpa_build *build);
 /* lines.c: fills in where in the functions their time went, if the graph is CPA_GRAPH_ALL. */

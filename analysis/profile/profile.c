@@ -212,7 +212,6 @@ struct cpa_profile *cpa_profile_build_named(struct cpa_dump *dump, struct cpa_na
 	cpa_build_streams(&build);
 	cpa_build_marks(&build);
 	cpa_build_parts(&build);
-	cpa_build_windows(&build);
 	cpa_build_pag(&build);
 	build.profile->intervals = cpa_intervals_build(&build);
 	cpa_build_diagnostics(&build);

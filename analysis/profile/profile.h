@@ -101,12 +101,6 @@ struct cpa_component_figures {
 	double critical_path_s, observed_path_s; /* its share of either path */
 	double saved_s;				 /* what zeroing it takes off the inherent path */
 	/*
-	 * Half of the 95 % intervals, where the profiled parts are a sample of the run: see
-	 * windows.c.
-	 */
-	bool has_interval;
-	double critical_path_error_s, saved_error_s;
-	/*
 	 * Of one that the search found among others of its bucket: its figures are from since_s on,
 	 * and may be error_s off. Of the path before, of since_path_s, it had before_s at most.
 	 */
@@ -342,13 +336,12 @@ struct cpa_profile {
 	size_t components, processes, threads, objects, queues, streams, marks, parts, nodes, edges,
 		modules;
 	struct cpa_component_figures *component; /* by saved_s, most first */
-	uint32_t windows; /* parts of the run that the intervals are from; 0: there are none */
-	struct cpa_process_figures *process; /* by row */
-	struct cpa_thread_figures *thread;   /* by row */
-	struct cpa_object_figures *object;   /* by wait_s, most first */
-	struct cpa_queue_figures *queue;     /* by saved_s, most first */
-	struct cpa_stream_figures *stream;   /* by the longer of its waits, longest first */
-	size_t stream_rows;		     /* of the streams table; */
+	struct cpa_process_figures *process;	 /* by row */
+	struct cpa_thread_figures *thread;	 /* by row */
+	struct cpa_object_figures *object;	 /* by wait_s, most first */
+	struct cpa_queue_figures *queue;	 /* by saved_s, most first */
+	struct cpa_stream_figures *stream;	 /* by the longer of its waits, longest first */
+	size_t stream_rows;			 /* of the streams table; */
 	uint32_t *stream_of;	       /* [row - 1]: index in `stream` + 1; 0: it carried nothing */
 	double queues_at_s;	       /* of CLOCK_MONOTONIC: when their counters were read */
 	struct cpa_mark_figures *mark; /* by time */

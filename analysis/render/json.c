@@ -226,7 +226,13 @@ static json_t *components_json(const struct cpa_profile *profile)
 		put_real(object, "observed_path_s", component->observed_path_s);
 		put_real(object, "saved_s", component->saved_s);
 		put_bool(object, "shared", component->shared);
-		cpa_json_put_errors(object, component);
+		if (component->among) {
+			put_count(object, "among", component->among);
+			put_real(object, "since_s", component->since_s);
+			put_real(object, "since_critical_path_s", component->since_path_s);
+			put_real(object, "before_at_most_s", component->before_s);
+			put_real(object, "error_at_most_s", component->error_s);
+		}
 		if (component->calls) {
 			put_count(object, "calls", component->calls);
 			put_real(object, "inclusive_s", component->inclusive_s);

@@ -64,7 +64,6 @@ json_t *cpa_json_missing_symbols(const struct cpa_profile *profile);
 
 /* Who called whom. */
 json_t *cpa_json_contexts(const struct cpa_profile *profile);
-void cpa_json_put_errors(json_t *object, const struct cpa_component_figures *component);
 
 json_t *cpa_json_streams(const struct cpa_profile *profile);
 struct cpa_teams;

@@ -216,24 +216,13 @@ static void put_component(struct cpa_table_text *table, const struct cpa_profile
 	struct cpa_figure observed =
 		cpa_format_percent(component->observed_path_s, program->observed_path_s);
 	struct cpa_figure cpu = cpa_format_percent(component->total_s, program->cpu_s);
-	struct cpa_figure errors[2] = { cpa_format_seconds(component->saved_error_s),
-					cpa_format_percent(component->critical_path_error_s,
-							   program->critical_path_s) };
 	struct cpa_columns columns = cpa_columns_of(component);
-	const char *cells[9] = { saves.text };
-	size_t n = 1;
 
-	if (profile->windows)
-		cells[n++] = component->has_interval ? errors[0].text : "-";
-	cells[n++] = critical.text;
-	if (profile->windows)
-		cells[n++] = component->has_interval ? errors[1].text : "-";
-	cells[n++] = observed.text;
-	cells[n++] = component->kind == CPA_EXTERNAL ? "-" : cpu.text;
-	cells[n++] = cpa_names_component_kind(component->kind);
-	cells[n++] = columns.name;
-	cells[n] = columns.where;
-	cpa_table_row(table, cells);
+	cpa_table_row(table,
+		      (const char *const[]){ saves.text, critical.text, observed.text,
+					     component->kind == CPA_EXTERNAL ? "-" : cpu.text,
+					     cpa_names_component_kind(component->kind),
+					     columns.name, columns.where });
 	cpa_columns_fini(&columns);
 }
 
@@ -258,11 +247,7 @@ static void put_components(const struct cpa_page *page, const struct cpa_profile
 
 	cpa_page_heading(page, "What the run would gain if one component cost nothing");
 	cpa_table_column(&table, "saves", false);
-	if (profile->windows)
-		cpa_table_column(&table, "+-", false);
 	cpa_table_column(&table, "path", false);
-	if (profile->windows)
-		cpa_table_column(&table, "+-", false);
 	cpa_table_column(&table, "wall", false);
 	cpa_table_column(&table, "CPU", false);
 	cpa_table_column(&table, "kind", true);
@@ -284,15 +269,6 @@ static void put_components(const struct cpa_page *page, const struct cpa_profile
 		"observed path. Savings of overlapping components (a lock and the code that runs "
 		"under it, a thread and its functions) do not add up.");
 	cpa_text_called_by(page, profile);
-	if (profile->windows) {
-		char *text = cpa_format_text(
-			"+-: half of the 95 %% interval, from %u parts of the run, if they began at "
-			"random moments.",
-			profile->windows);
-
-		cpa_page_paragraph(page, CPA_PLAIN, 0, text);
-		free(text);
-	}
 	put_nameless(page, profile);
 }
 

@@ -12,7 +12,6 @@
 #include "shadow/edge/queue.h"
 #include "shadow/store/table.h"
 #include "shadow/edge/thread.h"
-#include "shadow/edge/windows.h"
 
 #define READINGS 4u
 
@@ -198,7 +197,6 @@ void cpa_part_begin(struct cpa_self *self, uint64_t epoch)
 
 	cpa_thread_new_id(self);
 	cpa_cell_acquired(self, &h->final, &wait);
-	cpa_windows_note(&self->row->path, epoch);
 	cpa_writing(self->row);
 	tile(&self->row->path, cpa_epoch_on(h, now));
 	self->row->path.released = now;

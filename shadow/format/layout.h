@@ -29,7 +29,6 @@
 #include "shadow/arch/arch.h"
 #include "shadow/format/layout_external.h"
 #include "shadow/format/layout_machine.h"
-#include "shadow/format/layout_windows.h"
 
 #define CPA_MAGIC	 "CPADUMP\n"
 #define CPA_FORMAT	 15u
@@ -249,7 +248,6 @@ struct cpa_header {
 	uint64_t start_real_ns;	     /* CLOCK_REALTIME at about start_ticks */
 	uint64_t end_threads;	     /* of the first process when it ended; 0: not known */
 	struct cpa_load load;
-	uint64_t windows; /* atomic: offset of a struct cpa_window_sums; 0: none, or an earlier version */
 };
 
 /* Kinds of time on the observed path; they add up to the wall time. */
