@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* tests/unit/test_doubts.c - which reasons to doubt a verdict follow from which figures */
+#include "tests/unit/verdict_run.h"
+
+static void test_unseen(void **state)
+{
+	(void)state;
+	add_external("blocked", CPA_EXT_WAIT, 6, 6);
+	expect_kind("unseen");
+	assert_string_equal(
+		verdict.sentence,
+		"What limits this program is not known: for 60.0% of the observed path "
+		"(6.00 s) cpa did not see what threads waited for, most of it blocked: the "
+		"critical path may be up to 2.00 s longer.");
+	assert_null(verdict.doubt);
+}
+
+static void expect_doubt(const char *text)
+{
+	cpa_verdict_fini(&verdict);
+	cpa_verdict_init(&verdict, &profile);
+	assert_non_null(verdict.doubt);
+	assert_string_equal(verdict.doubt, text);
+}
+
+static void expect_no_doubt(void)
+{
+	cpa_verdict_fini(&verdict);
+	cpa_verdict_init(&verdict, &profile);
+	assert_null(verdict.doubt);
+}
+
+static void test_doubts_of_path(void **state)
+{
+	struct cpa_component_figures *external = add_external("in signal", CPA_EXT_WAIT, 2, 2);
+
+	(void)state;
+	add_thread(10, 1);
+	threads[0].lived_s = 100;
+	expect_doubt(
+		"This may be off: for 20.0% of the observed path (2.00 s) cpa did not see what "
+		"threads waited for, most of it in signal: the critical path may be up to 2.00 s "
+		"longer.");
+	external->observed_path_s = 0.9;
+	expect_no_doubt();
+	/* No path is longer than all work. */
+	external->observed_path_s = 2;
+	profile.program.work_s = 8.1;
+	expect_doubt(
+		"This may be off: for 20.0% of the observed path (2.00 s) cpa did not see what "
+		"threads waited for, most of it in signal: the observed path may be off by as "
+		"much.");
+}
+
+static void test_doubts_of_threads(void **state)
+{
+	static struct cpa_module_figures modules[] = { { .path = "/usr/lib/libtbb.so.12" } };
+	struct cpa_component_figures *external = add_external("blocked", CPA_EXT_WAIT, 5, 0);
+	struct cpa_component_figures *class = add(CPA_THREAD, "rml_loop", 0, 0);
+
+	(void)state;
+	profile.module = modules;
+	profile.modules = 1;
+	class->module = 1;
+	add_thread(class->slot, 1);
+	spend(CPA_EXTERNAL, external->slot, 4);
+	threads[0].lived_s = 10;
+	expect_doubt(
+		"This may be off: for 50.0% of the threads' time (5.00 s) cpa did not see what "
+		"threads waited for, most of it threads rml_loop of libtbb.so.12, blocked: the "
+		"critical path may be up to 2.00 s longer.");
+	threads[0].lived_s = 51;
+	expect_no_doubt();
+	/* What cannot change the path much is no reason to doubt it. */
+	threads[0].lived_s = 10;
+	profile.program.work_s = 8.1;
+	expect_no_doubt();
+}
+
+static void test_doubts_of_spinning(void **state)
+{
+	static struct cpa_module_figures modules[] = { { .path = "/usr/lib/libtbb.so.12" } };
+	struct cpa_component_figures *function = add(CPA_FUNCTION, "receive_or_steal", 1, 1);
+
+	(void)state;
+	profile.module = modules;
+	profile.modules = 1;
+	function->module = 1;
+	function->total_s = 3;
+	expect_doubt("This may be off: 1.00 s of the critical path is time in libtbb.so.12, whose "
+		     "threads spin while they have no work: the path may be shorter by as much.");
+	function->critical_path_s = 0.7;
+	expect_no_doubt();
+}
+
+static void test_doubts_of_strangers(void **state)
+{
+	(void)state;
+	add_thread(10, 1);
+	threads[0].lived_s = 10;
+	profile.diagnostics.missing_s = 3;
+	expect_doubt(
+		"This may be off: threads that cpa never met used 3.00 s of CPU time: the critical "
+		"path may be up to 2.00 s longer.");
+}
+
+static void test_doubts_of_parts(void **state)
+{
+	(void)state;
+	profile.program.run_s = 3 * profile.program.wall_s;
+	expect_no_doubt(); /* all of it was profiled */
+	profile.parts = 1;
+	expect_doubt("Only 10.0 s of the run's 30.0 s were profiled, in 1 part: the rest may be "
+		     "different.");
+	profile.program.earlier_parts = 8;
+	expect_doubt("Only 10.0 s of the run's 30.0 s were profiled, in 9 parts: the rest may be "
+		     "different.");
+	profile.parts = 2;
+	expect_no_doubt();
+	profile.parts = 1;
+	profile.program.run_s = 2 * profile.program.wall_s;
+	expect_no_doubt();
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(test_unseen),
+		TEST(test_doubts_of_path),
+		TEST(test_doubts_of_threads),
+		TEST(test_doubts_of_spinning),
+		TEST(test_doubts_of_strangers),
+		TEST(test_doubts_of_parts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
