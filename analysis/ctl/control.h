@@ -31,11 +31,13 @@ void cpa_control_close(struct cpa_control *control);
 /* Switch profiling on or off. It is an error if it is so already. */
 int cpa_control_switch(struct cpa_control *control, bool on, char **error);
 
-/* What profiling has cost so far, and the program has had, of CPU time. Sums of all threads. */
+/* CPU time so far, of the program and of profiling. Sums over all threads. */
 struct cpa_control_cost {
-	uint64_t process, probe;   /* ticks: of the program, of cpa's operations */
-	uint64_t untimed, samples; /* uses of locks, and samples, whose cost is not in `probe` */
-	double ticks_per_ns;
+	uint64_t process;    /* ticks of the program's own work */
+	uint64_t probe;	     /* ticks of cpa's operations, without those that are counted below */
+	uint64_t untimed;    /* number of untimed uses of locks */
+	uint64_t samples;    /* number of samples */
+	double ticks_per_ns; /* of the counter */
 };
 void cpa_control_cost(struct cpa_control *control, struct cpa_control_cost *cost);
 

@@ -2,7 +2,7 @@
 /*
  * analysis/launch/windows.h - profile windows of a run, within a budget of CPU time
  *
- * Profiling is on for WINDOW_NS at a time, from random moments on. When a window ends, what it cost
+ * A window begins at a random moment and lasts WINDOW_NS. When it ends, the CPU time that cpa took in it
  * is compared with the CPU time that the program had in it; the mean gap to the next window is chosen
  * so that the cost, over windows and gaps, is the budget. A program that costs less than the budget
  * while profiling is on has one long window. Random gaps, of up to twice the mean, meet no period of

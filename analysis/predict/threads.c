@@ -21,8 +21,8 @@ static const char *const limits[] = {
 };
 
 static const char off[] =
-	"The model is far from the recorded path: what is not in it matters in this program. Trust no "
-	"figure below.";
+	"The model's path is more than 5 % off the recorded one, because this program depends on things "
+	"that the model leaves out. Do not rely on the figures below.";
 
 #define OFF 0.05 /* of the recorded path: a model that is so far off is told apart */
 
@@ -246,9 +246,10 @@ static void put_regions(const struct answer *a, const struct cpa_page *page, siz
 		free(most);
 	}
 	cpa_table_end(&table, page);
-	cpa_page_foot(page, a->regions, top,
-		      "chain: what no number of threads shortens. n: threads in the run. enough: "
-		      "threads beyond which its tasks gain nothing, work / chain.");
+	cpa_page_foot(
+		page, a->regions, top,
+		"chain: the longest chain of dependent work, which more threads do not shorten. n: threads in the run. enough: "
+		"threads beyond which its tasks gain nothing, work / chain.");
 }
 
 static void put_text(const struct answer *a, const struct cpa_page *page, size_t top)

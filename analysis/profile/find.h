@@ -17,14 +17,14 @@ cpa_sort cpa_is_contested;
 cpa_sort cpa_is_contested_lock; /* a lock, and that */
 
 /*
- * Whether @component comes last in tables: rows of many functions, or of nobody knows which, help nobody, nor do locks that make
- * nobody wait, nor queues of few items.
+ * Whether @component comes last in tables: a row that stands for several functions or for code that is
+ * not known, a lock for which no thread waits, or a queue of few items.
  */
 cpa_sort cpa_comes_last;
 
 /*
- * Whether a queue had so few items that each is rather a thread's start, as in a pool whose threads run
- * one long function each: what they do says less about the queue than about the threads.
+ * Whether a queue had fewer items than make it a queue. A pool may start each of its threads with one
+ * item: the work in that item is then work of the thread.
  */
 cpa_sort cpa_is_short_queue;
 

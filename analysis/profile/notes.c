@@ -9,9 +9,11 @@
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 
-#define MOST_NAMES 3	/* library names listed in one note */
-#define LOADED	   0.10 /* of the processors' time: what others had is worth a note; */
-#define LOADED_S   0.10 /* and so long: the kernel counts in steps of 0.01 s */
+#define MOST_NAMES 3 /* library names listed in one note */
+/* Other programs are noted if they had this share of the processors' time, */
+#define LOADED 0.10
+/* and this many seconds of it: the kernel counts in steps of 0.01 s. */
+#define LOADED_S 0.10
 
 /*
  * By counter: the things counted, and what they do to the figures. The number stands between the two,
