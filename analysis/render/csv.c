@@ -11,7 +11,7 @@
 #include "analysis/profile/balance.h"
 #include "analysis/profile/intervals.h"
 #include "analysis/profile/teams.h"
-#include "analysis/profile/verdict.h"
+#include "analysis/verdict/verdict.h"
 #include "analysis/symbols/names.h"
 
 /* Each put_ function writes one field; the first field of a row has no comma before it. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* analysis/render/json_unexplained.c - what cpa did not see of the run, and who used the processors, as JSON */
-#include "analysis/profile/unexplained.h"
+#include "analysis/verdict/unexplained.h"
 #include "analysis/render/json_put.h"
 
 static json_t *unexplained_json(const struct cpa_profile *profile)

@@ -5,8 +5,8 @@
 
 #include <jansson.h>
 
-#include "analysis/profile/guidance.h"
-#include "analysis/profile/verdict.h"
+#include "analysis/verdict/guidance.h"
+#include "analysis/verdict/verdict.h"
 #include "analysis/util/table.h"
 
 /* Write the first lines of a report: what limits the program, what to do, how to look closer. */

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/profile/guidance.h"
+#include "analysis/verdict/guidance.h"
 
 #define MOST 4
 

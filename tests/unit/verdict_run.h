@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/profile/verdict.h"
+#include "analysis/verdict/verdict.h"
 
 #define MOST 8
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/profile/verdict_blocked.c - verdicts on programs that are blocked outside synchronization */
+/* analysis/verdict/verdict_blocked.c - verdicts on programs that are blocked outside synchronization */
 #include <libiberty/libiberty.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/profile/find.h"
-#include "analysis/profile/verdict_kinds.h"
+#include "analysis/verdict/verdict_kinds.h"
 #include "analysis/util/format.h"
 
 #define SHARE_IDLE 0.75 /* of the critical path: sleeps; of the observed path: idle time */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/profile/verdict.c - the facts behind a verdict, and what else lengthened the run */
-#include "analysis/profile/verdict.h"
+/* analysis/verdict/verdict.c - the facts behind a verdict, and what else lengthened the run */
+#include "analysis/verdict/verdict.h"
 
 #include <libiberty/libiberty.h>
 #include <math.h>
@@ -9,7 +9,7 @@
 
 #include "analysis/profile/balance.h"
 #include "analysis/profile/find.h"
-#include "analysis/profile/verdict_kinds.h"
+#include "analysis/verdict/verdict_kinds.h"
 #include "analysis/util/format.h"
 
 #define SIDE	     0.50 /* share of the path that makes a side of a queue or stream the slow one */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/profile/guidance.c - advice and warnings from the figures of a profile */
-#include "analysis/profile/guidance.h"
+/* analysis/verdict/guidance.c - advice and warnings from the figures of a profile */
+#include "analysis/verdict/guidance.h"
 
 #include <libiberty/libiberty.h>
 #include <stdarg.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/profile/unexplained.h - what cpa did not see of a run, and how far its figures may be off
+ * analysis/verdict/unexplained.h - what cpa did not see of a run, and how far its figures may be off
  *
  * Waits that nobody knows the end of hide dependencies: the true critical path may be longer, but no
  * longer than the run, nor than all work. Time that threads spin in a library of parallel work counts
  * as work: without it the path may be shorter.
  */
-#ifndef CPA_ANALYSIS_PROFILE_UNEXPLAINED_H
-#define CPA_ANALYSIS_PROFILE_UNEXPLAINED_H
+#ifndef CPA_ANALYSIS_VERDICT_UNEXPLAINED_H
+#define CPA_ANALYSIS_VERDICT_UNEXPLAINED_H
 
 #include "analysis/profile/profile.h"
 

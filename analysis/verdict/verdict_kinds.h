@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/profile/verdict_kinds.h - the table of the kinds of verdict
+ * analysis/verdict/verdict_kinds.h - the table of the kinds of verdict
  *
  * To add a kind:
  *
@@ -17,12 +17,12 @@
  * A sentence names the thing, its time and the whole that it is part of. An action says what to
  * change and the bound of the gain, and never contradicts another sentence of the report.
  */
-#ifndef CPA_ANALYSIS_PROFILE_VERDICT_KINDS_H
-#define CPA_ANALYSIS_PROFILE_VERDICT_KINDS_H
+#ifndef CPA_ANALYSIS_VERDICT_VERDICT_KINDS_H
+#define CPA_ANALYSIS_VERDICT_VERDICT_KINDS_H
 
 #include "analysis/profile/teams.h"
-#include "analysis/profile/unexplained.h"
-#include "analysis/profile/verdict.h"
+#include "analysis/verdict/unexplained.h"
+#include "analysis/verdict/verdict.h"
 
 #define CPA_SHARE_GAIN 0.10 /* of the path: a structure that gains less is none */
 

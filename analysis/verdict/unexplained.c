@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/profile/unexplained.h"
+#include "analysis/verdict/unexplained.h"
 
 #include <libiberty/libiberty.h>
 #include <math.h>

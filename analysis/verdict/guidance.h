@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/profile/guidance.h - sentences that follow from the figures of a profile
+ * analysis/verdict/guidance.h - sentences that follow from the figures of a profile
  *
  * Advice says what to change first and how much that gains at most; a warning says why figures are
  * weak. Each claim is one of the figures, never a guess about another run.
  */
-#ifndef CPA_ANALYSIS_PROFILE_GUIDANCE_H
-#define CPA_ANALYSIS_PROFILE_GUIDANCE_H
+#ifndef CPA_ANALYSIS_VERDICT_GUIDANCE_H
+#define CPA_ANALYSIS_VERDICT_GUIDANCE_H
 
 #include "analysis/profile/profile.h"
-#include "analysis/profile/verdict.h"
+#include "analysis/verdict/verdict.h"
 
 #define CPA_GUIDANCE_MAX 8
 

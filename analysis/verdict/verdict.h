@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/profile/verdict.h - what limits a program, in words, and what to do next
+ * analysis/verdict/verdict.h - what limits a program, in words, and what to do next
  *
  * There is one verdict. It is the first row of the table in verdict_kinds.c whose condition holds;
  * verdict_kinds.h says how to add a row.
@@ -11,8 +11,8 @@
  *
  * so a change that shortens the path by g gains max(L, W / P) - max(L - g, W / P) at most.
  */
-#ifndef CPA_ANALYSIS_PROFILE_VERDICT_H
-#define CPA_ANALYSIS_PROFILE_VERDICT_H
+#ifndef CPA_ANALYSIS_VERDICT_VERDICT_H
+#define CPA_ANALYSIS_VERDICT_VERDICT_H
 
 #include "analysis/profile/profile.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/profile/verdict_kinds.c - the kinds of verdict: condition, sentence and action of each */
-#include "analysis/profile/verdict_kinds.h"
+/* analysis/verdict/verdict_kinds.c - the kinds of verdict: condition, sentence and action of each */
+#include "analysis/verdict/verdict_kinds.h"
 
 #include <libiberty/libiberty.h>
 #include <math.h>
