@@ -3,134 +3,12 @@
  * tests/unit/test_clock.c - preload/clock/clock.c on a machine whose every tick is known
  *
  * Random scripts of events, each seed printed, are compared with the machine's own sums of the
- * thread's time. An event is as in preload/core/event.h and preload/core/track.c: a stamp, an
- * operation of cpa, and a skip over it, or sometimes a measurement of it.
+ * thread's time.
  */
-#include <setjmp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
-#include "tests/unit/fake_machine.h"
-
-/* NOLINTNEXTLINE(bugprone-suspicious-include): with the functions of the fake machine. */
-#include "preload/clock/clock.c"
-/* NOLINTNEXTLINE(bugprone-suspicious-include): the same. */
-#include "preload/clock/source.c"
-/* NOLINTNEXTLINE(bugprone-suspicious-include): the same. */
-#include "preload/clock/delay.c"
-/* NOLINTNEXTLINE(bugprone-suspicious-include): the same. */
-#include "preload/clock/ready.c"
-#include "tests/unit/shadow_session.h"
+#include "tests/unit/clock_thread.h"
 
 #define SCRIPTS 300
 #define EVENTS	3000
-
-/* preload/libc/fd_guard.c: nobody else has descriptors here. */
-bool cpa_fd_guard_begin(sigset_t *signals)
-{
-	sigemptyset(signals);
-	return true;
-}
-
-void cpa_fd_guard_end(const sigset_t *signals)
-{
-	(void)signals;
-}
-
-/* A thread under test. */
-static struct run {
-	struct cpa_clock clock;
-	struct cpa_elapsed sum; /* sum of the activities */
-	struct cpa_elapsed ours;
-	uint64_t begun;	  /* the first stamp */
-	uint64_t lead;	  /* largest lead of a stamp over the counter, ticks */
-	uint64_t longest; /* longest operation of cpa so far, ticks */
-} run;
-
-static uint64_t us(double n)
-{
-	return (uint64_t)(n * 1000 * fake.ghz);
-}
-
-static void machine_begin(uint64_t seed, uint64_t script)
-{
-	fake = (struct fake){ .ghz = 2.4,
-			      .ticks = UINT64_C(1) << 40,
-			      .detects = true,
-			      .schedstat = true,
-			      .call = FAKE_CALL,
-			      .wake_ns = 5000,
-			      .random = rnd_sequence(seed, script) };
-	fake.ran = 0;
-}
-
-static void clocks_begin(void)
-{
-	memset(cpa_header(), 0, sizeof(*cpa_header()));
-	cpa_source_is_kernel = false;
-	origin = latest = (struct pair){ 0 };
-	cpa_clock_begin();
-	cpa_clock_init();
-}
-
-static void thread_begin(void)
-{
-	run = (struct run){ 0 };
-	cpa_clock_start(&run.clock);
-	run.begun = run.clock.last;
-}
-
-static void add(struct cpa_elapsed *sum, const struct cpa_elapsed *e)
-{
-	sum->process += e->process;
-	sum->runqueue += e->runqueue;
-	sum->external += e->external;
-}
-
-/* End an activity, after a wait if @blocked. */
-static void event(bool blocked)
-{
-	uint64_t before = run.clock.last;
-	struct cpa_elapsed e;
-
-	if (blocked)
-		cpa_clock_stamp_waited(&run.clock, &e);
-	else
-		cpa_clock_stamp(&run.clock, &e);
-	assert_true(run.clock.last >= before);
-	add(&run.sum, &e);
-	run.lead = run.clock.lead > run.lead ? run.clock.lead : run.lead;
-}
-
-/* An operation of cpa takes @ticks; then the next activity begins. */
-static void done(uint64_t ticks)
-{
-	struct cpa_elapsed e;
-
-	run.longest = ticks > run.longest ? ticks : run.longest;
-	fake_run(ticks);
-	if (--run.clock.skips) {
-		run.ours.process += cpa_clock_skip(&run.clock);
-		return;
-	}
-	cpa_clock_measure(&run.clock, &e);
-	add(&run.ours, &e);
-}
-
-/* All time is reported, exactly once. */
-static void check_tiles(void)
-{
-	struct cpa_elapsed all = run.sum;
-
-	add(&all, &run.ours);
-	assert_int_equal(all.process + all.runqueue + all.external, run.clock.last - run.begun);
-}
 
 /*
  * However slow the first operations and however close the later ones: a stamp leads the counter by
@@ -214,11 +92,6 @@ static bool act(void)
 	}
 	fake_run(rnd_below(&fake.random, us(5)));
 	return false;
-}
-
-static double apart(uint64_t a, uint64_t b)
-{
-	return a > b ? (double)(a - b) : (double)(b - a);
 }
 
 static void random_script(uint64_t seed, uint64_t script)
@@ -524,109 +397,15 @@ static void test_random_scripts(void **state)
 		random_script(seed, script);
 }
 
-/* Run events for @ms milliseconds. */
-static void pass_ms(unsigned ms)
-{
-	uint64_t until = fake.ticks + us(1000.0 * ms);
-
-	while (fake.ticks < until) {
-		fake_run(rnd_below(&fake.random, us(200)));
-		if (rnd_percent(&fake.random, 1))
-			fake_block(us(100), us(20));
-		event(false);
-		done(200);
-	}
-	check_tiles();
-}
-
-/* A counter that keeps time is used, however long the run is. */
-static void test_good_counter(void **state)
-{
-	(void)state;
-	machine_begin(3, 0);
-	clocks_begin();
-	thread_begin();
-	fake.disturbs = 5;
-	pass_ms(3000);
-	assert_true(origin.ns && latest.ns > origin.ns);
-	assert_int_equal(cpa_header()->machine.source, CPA_SOURCE_COUNTER);
-}
-
-/* A counter that drifts, or differs between processors, is detected and no longer used. */
-static void bad_counter(double wrong, double jump_us)
-{
-	uint64_t begun, told;
-
-	machine_begin(4, (uint64_t)(jump_us + wrong * 1e6 + 1e9));
-	clocks_begin();
-	thread_begin();
-	begun = fake.ticks;
-	pass_ms(400);
-	assert_int_equal(cpa_header()->machine.source, CPA_SOURCE_COUNTER);
-	fake.wrong = wrong;
-	fake.jump = (int64_t)(jump_us * 1000 * fake.ghz);
-	pass_ms(400);
-	assert_int_equal(cpa_header()->machine.source, CPA_SOURCE_DRIFT);
-	assert_true(cpa_source_is_kernel && cpa_header()->machine.drift_ticks > us(20));
-	pass_ms(1000);
-	event(false);
-	/* From the last good moment on, times are as if the counter had been right. */
-	told = run.clock.last - run.begun;
-	print_message("off by %.2f %% and %.0f us: told %.1f ms of %.1f\n", wrong * 100, jump_us,
-		      (double)told / (double)us(1000),
-		      (double)(fake.ticks - begun) / (double)us(1000));
-	assert_true(apart(told, fake.ticks - begun) < (double)us(500));
-}
-
-static void test_bad_counter(void **state)
-{
-	(void)state;
-	bad_counter(0.001, 0);
-	bad_counter(-0.001, 0);
-	bad_counter(0.05, 0);
-	bad_counter(0, 300);
-	bad_counter(0, -300);
-	bad_counter(0, 50000);
-	bad_counter(0, -50000);
-}
-
-/* A counter that the kernel does not trust is never used. */
-static void test_distrusted_counter(void **state)
-{
-	uint64_t begun, told;
-
-	(void)state;
-	machine_begin(5, 0);
-	fake.distrusted = true;
-	fake.wrong = 0.2;
-	clocks_begin();
-	assert_int_equal(cpa_header()->machine.source, CPA_SOURCE_KERNEL);
-	thread_begin();
-	begun = fake.ticks;
-	pass_ms(500);
-	told = run.clock.last - run.begun;
-	/* Ticks are nanoseconds. */
-	assert_true(apart(told, fake_ns(fake.ticks - begun)) < 500000);
-	fake.distrusted = false;
-}
-
-static int begin(void **state)
-{
-	(void)state;
-	return test_session(1 << 24, 64);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tight_events),   cmocka_unit_test(test_operations),
-		cmocka_unit_test(test_random_scripts), cmocka_unit_test(test_good_counter),
-		cmocka_unit_test(test_bad_counter),    cmocka_unit_test(test_distrusted_counter),
-		cmocka_unit_test(test_late_start),     cmocka_unit_test(test_costs),
-		cmocka_unit_test(test_brief_sleeps),   cmocka_unit_test(test_slow_switch),
-		cmocka_unit_test(test_fast_switch),    cmocka_unit_test(test_long_activity),
-		cmocka_unit_test(test_brief_waits),    cmocka_unit_test(test_preempted),
-		cmocka_unit_test(test_switch_in_look),
+		cmocka_unit_test(test_random_scripts), cmocka_unit_test(test_late_start),
+		cmocka_unit_test(test_costs),	       cmocka_unit_test(test_brief_sleeps),
+		cmocka_unit_test(test_slow_switch),    cmocka_unit_test(test_fast_switch),
+		cmocka_unit_test(test_long_activity),  cmocka_unit_test(test_brief_waits),
+		cmocka_unit_test(test_preempted),      cmocka_unit_test(test_switch_in_look),
 	};
 
 	return cmocka_run_group_tests_name("clock", tests, begin, NULL);
