@@ -12,9 +12,10 @@
 
 #include "shadow/edge/message.h"
 #include "tests/property/claims.h"
-#include "tests/unit/shadow_session.h"
 
 #define THREADS 8u
+#include "tests/property/stream_threads.h"
+
 #define NAMES	3u
 #define STEPS	600u
 #define RUNS	300u
@@ -32,9 +33,6 @@ static const char *const claim_name[CLAIMS] = {
 
 static struct claims claims = { .name = claim_name, .count = CLAIMS, .what = "runs" };
 
-static struct cpa_self thread[THREADS];
-static uint64_t clock_now;
-
 /* What was sent, in order. */
 static struct sent {
 	uint64_t name; /* 0: it failed, was taken, or is known to be lost */
@@ -45,16 +43,6 @@ static struct sent {
 	struct cpa_stream_record record;
 } list[LIST];
 static unsigned listed, opens;
-
-static struct cpa_self *at_next_event(struct rnd *r, unsigned i)
-{
-	struct cpa_path *path = &thread[i].row->path;
-
-	clock_now += 1 + rnd_below(r, 100);
-	path->len += rnd_below(r, 1000);
-	path->released = clock_now;
-	return &thread[i];
-}
 
 static bool is_sending(unsigned i)
 {
@@ -196,30 +184,13 @@ static void run_once(uint64_t number)
 	struct cpa_stream *s;
 	unsigned left = 0;
 
-	if (test_session(UINT64_C(64) << 20, 64))
-		abort();
-	memset(thread, 0, sizeof(thread));
-	clock_now = 1;
 	listed = opens = 0;
-	for (uint32_t i = 0; i < THREADS; i++) {
-		struct cpa_wait w = { .now = 1 };
-
-		if (cpa_thread_begin(&thread[i], 0, i, NULL, &w))
-			abort();
-		thread[i].row->path.node = 1 + i;
-	}
-	s = cpa_stream(cpa_stream_intern(number + 1, CPA_STREAM_UDP, 0));
+	s = threads_begin(number + 1, CPA_STREAM_UDP);
 	run_steps(&r, s);
 	for (unsigned i = 0; i < CPA_STREAM_RECORDS; i++)
 		left += s->record[i] != 0;
 	claims.any |= claims_fail(&claims, ALL_FREED, left == count_left());
-	cpa_stream_clear(&thread[0], s);
-	for (unsigned i = 0; i < THREADS; i++) {
-		cpa_token_forget_spares(&thread[i]);
-		cpa_version_forget_spares(&thread[i]);
-	}
-	test_rows_clear(&thread[0]);
-	cpa_session_destroy();
+	threads_end(s);
 }
 
 int main(void)

@@ -4,8 +4,8 @@
  *
  * A few threads write, read and close, in random order and sizes; a write may be short, or fail, several
  * may be under way and go through in another order than they began, one that failed is tried again and
- * again, as on a full pipe that does not block, and a read may come back before the write of its bytes does. The reference keeps for each
- * byte the length of the path of who wrote it. A read is as long as its own path and the longest of its
+ * again, as on a full pipe that does not block, and a read may come back before the write of its bytes
+ * does. The reference keeps for each byte the length of the path of who wrote it. A read is as long as its own path and the longest of its
  * bytes' writers; the end of the stream as the longest of all who closed it. CPA_SEED=n repeats a run,
  * CPA_LONG=1 runs more.
  */
@@ -13,9 +13,10 @@
 
 #include "shadow/edge/stream.h"
 #include "tests/property/claims.h"
-#include "tests/unit/shadow_session.h"
 
 #define THREADS 20u
+#include "tests/property/stream_threads.h"
+
 #define STEPS	400u
 #define BYTES	20000u
 #define MOST	50u /* bytes of a write */
@@ -34,11 +35,10 @@ static const char *const claim_name[CLAIMS] = {
 
 static struct claims claims = { .name = claim_name, .count = CLAIMS, .what = "runs" };
 
-static struct cpa_self thread[THREADS];
 static struct {
 	uint64_t len, released;
 } byte[BYTES];
-static uint64_t clock_now, closed;
+static uint64_t closed;
 static unsigned written, taken;
 
 /* Writes that have begun and did not go through yet. The threads are in no other call. */
@@ -48,16 +48,6 @@ static struct {
 	uint64_t len, released; /* of its path */
 } pending[PENDING];
 static unsigned pendings;
-
-static struct cpa_self *at_next_event(struct rnd *r, unsigned i)
-{
-	struct cpa_path *path = &thread[i].row->path;
-
-	clock_now += 1 + rnd_below(r, 100);
-	path->len += rnd_below(r, 1000);
-	path->released = clock_now;
-	return &thread[i];
-}
 
 static void own(unsigned from, unsigned n, uint64_t len, uint64_t released)
 {
@@ -215,20 +205,9 @@ static void run_once(uint64_t number)
 	struct cpa_stream *s;
 	unsigned left = 0;
 
-	if (test_session(UINT64_C(64) << 20, 64))
-		abort();
-	memset(thread, 0, sizeof(thread));
-	clock_now = 1;
 	written = taken = pendings = 0;
 	closed = 0;
-	for (uint32_t i = 0; i < THREADS; i++) {
-		struct cpa_wait w = { .now = 1 };
-
-		if (cpa_thread_begin(&thread[i], 0, i, NULL, &w))
-			abort();
-		thread[i].row->path.node = 1 + i;
-	}
-	s = cpa_stream(cpa_stream_intern(number + 1, CPA_STREAM_PIPE, 0));
+	s = threads_begin(number + 1, CPA_STREAM_PIPE);
 	run_steps(&r, s);
 	/* A failed write behind the last bytes has a record still. */
 	for (unsigned i = 0; i < CPA_STREAM_RECORDS; i++) {
@@ -237,13 +216,7 @@ static void run_once(uint64_t number)
 		left += t && t->key < t->payload && t->payload < written;
 	}
 	claims.any |= claims_fail(&claims, ALL_FREED, !left);
-	cpa_stream_clear(&thread[0], s);
-	for (unsigned i = 0; i < THREADS; i++) {
-		cpa_token_forget_spares(&thread[i]);
-		cpa_version_forget_spares(&thread[i]);
-	}
-	test_rows_clear(&thread[0]);
-	cpa_session_destroy();
+	threads_end(s);
 }
 
 int main(void)
