@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analysis/launch/windows.h"
+#include "analysis/ctl/windows.h"
 
 struct cpa_parts {
 	uint64_t delay_ns, duration_ns; /* 0: none */

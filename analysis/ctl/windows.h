@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/launch/windows.h - profile windows of a run, within a budget of CPU time
+ * analysis/ctl/windows.h - profile windows of a run, within a budget of CPU time
  *
  * A window begins at a random moment and lasts WINDOW_NS. When it ends, the CPU time that cpa took in it
  * is compared with the CPU time that the program had in it; the mean gap to the next window is chosen
@@ -10,8 +10,8 @@
  *
  * The program does not wait for a window to begin or end: the launcher writes one word of the session.
  */
-#ifndef CPA_ANALYSIS_LAUNCH_WINDOWS_H
-#define CPA_ANALYSIS_LAUNCH_WINDOWS_H
+#ifndef CPA_ANALYSIS_CTL_WINDOWS_H
+#define CPA_ANALYSIS_CTL_WINDOWS_H
 
 #include <stdbool.h>
 #include <stdint.h>

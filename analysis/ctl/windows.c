@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/launch/windows.h"
+#include "analysis/ctl/windows.h"
 
 #include <stdlib.h>
 #include <string.h>
