@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/ctl/ctl.c - cpa-ctl: switch the profiling of a program, mark a moment, copy the profile
+ * analysis/ctl/ctl.c - cpa-ctl: switch the profiling of a program, keep a budget, mark a moment, copy the
+ * profile
  *
  * Works through the mapped session file only: it never stops, signals or attaches to the process.
  */
@@ -12,7 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/ctl/budget.h"
 #include "analysis/ctl/control.h"
+#include "analysis/ctl/windows.h"
 #include "analysis/input/copy.h"
 #include "analysis/input/find_dump.h"
 #include "analysis/input/process.h"
@@ -22,6 +25,7 @@
 
 static const char help[] =
 	"Usage: cpa ctl PID|DUMP start|stop\n"
+	"       cpa ctl PID|DUMP budget SHARE\n"
 	"       cpa ctl PID|DUMP mark NAME\n"
 	"       cpa ctl PID|DUMP snapshot FILE\n"
 	"Control the profiling of a running program: process PID, started by cpa run, or the "
@@ -29,6 +33,9 @@ static const char help[] =
 	"that writes DUMP.\n"
 	"\n"
 	"  start, stop     switch profiling on or off; the report covers only the profiled parts\n"
+	"  budget SHARE    profile in windows, so that cpa takes SHARE (2%, 0.5%) of the program's "
+	"CPU\n"
+	"                  time at most; ends with the program, or by Ctrl-C: profiling is then off\n"
 	"  mark NAME       record the present moment under NAME; the report lists it\n"
 	"  snapshot FILE   copy the present profile to FILE\n"
 	"\n"
@@ -49,7 +56,9 @@ static int operands(const char *command)
 	static const struct {
 		const char *name;
 		int operands;
-	} known[] = { { "start", 0 }, { "stop", 0 }, { "mark", 1 }, { "snapshot", 1 } };
+	} known[] = {
+		{ "start", 0 }, { "stop", 0 }, { "budget", 1 }, { "mark", 1 }, { "snapshot", 1 }
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(known); i++)
 		if (strcmp(command, known[i].name) == 0)
@@ -64,6 +73,7 @@ static int parse_options(int argc, char **argv)
 		{ "version", no_argument, NULL, 'v' },
 		{ 0 },
 	};
+	double share;
 	int option;
 
 	opterr = 0;
@@ -82,7 +92,7 @@ static int parse_options(int argc, char **argv)
 	if (operands(argv[1]) < 0)
 		exit(complain(EXIT_BAD_USAGE, concat(argv[1],
 						     ": no such command (one of start, "
-						     "stop, mark, snapshot)",
+						     "stop, budget, mark, snapshot)",
 						     NULL)));
 	if (argc - 2 != operands(argv[1]))
 		exit(complain(EXIT_BAD_USAGE, concat(argv[1],
@@ -91,11 +101,19 @@ static int parse_options(int argc, char **argv)
 						     " (see cpa ctl --help)", NULL)));
 	if (strcmp(argv[1], "mark") == 0 && !argv[2][0])
 		exit(complain(EXIT_BAD_USAGE, xstrdup("mark: a name expected")));
+	if (strcmp(argv[1], "budget") == 0 && !cpa_windows_budget(argv[2], &share))
+		exit(complain(EXIT_BAD_USAGE,
+			      concat("budget ", argv[2], ": not a share from 0.01% to 100% (as 2%)",
+				     NULL)));
 	return optind;
 }
 
-static int act(struct cpa_control *control, char **argv, char **error)
+static int act(struct cpa_control *control, uint32_t pid, char **argv, char **error)
 {
+	double share;
+
+	if (strcmp(argv[1], "budget") == 0 && cpa_windows_budget(argv[2], &share))
+		return cpa_budget_keep(control, pid, share, error);
 	if (strcmp(argv[1], "mark") == 0)
 		return cpa_control_mark(control, argv[2], error);
 	if (strcmp(argv[1], "snapshot") == 0)
@@ -118,9 +136,9 @@ int main(int argc, char **argv)
 		free(file);
 		return complain(EXIT_FAILED, error);
 	}
-	ret = cpa_process_writes(pid ? pid : control.header->pid, file) ?
-		      act(&control, argv, &error) :
-		      cpa_control_dead(&control, &error);
+	pid = pid ? pid : control.header->pid;
+	ret = cpa_process_writes(pid, file) ? act(&control, pid, argv, &error) :
+					      cpa_control_dead(&control, &error);
 	cpa_control_close(&control);
 	free(file);
 	return ret < 0 ? complain(EXIT_FAILED, error) : 0;

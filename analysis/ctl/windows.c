@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/ctl/windows.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <time.h>
 
 #include "shadow/store/epoch.h"
@@ -43,10 +46,26 @@ static double draw(struct cpa_windows *w, double most)
 	return most * erand48(w->random);
 }
 
+/* Somebody else has switched since our latest change. */
+static bool is_foreign(const struct cpa_windows *w)
+{
+	return w->epoch && cpa_epoch(w->control.header) != w->epoch;
+}
+
+/* No change follows: another process may keep a budget. */
+static void end(struct cpa_windows *w)
+{
+	cpa_control_close(&w->control);
+	w->is_open = false;
+	w->next_ns = UINT64_MAX;
+}
+
 uint64_t cpa_windows_next(struct cpa_windows *w)
 {
 	uint64_t seed;
 
+	if (w->is_open && is_foreign(w))
+		end(w);
 	if (!w->next_ns) {
 		seed = cpa_timespec_now_ns(CLOCK_REALTIME);
 		memcpy(w->random, &seed, sizeof(w->random));
@@ -86,8 +105,7 @@ static double mean_gap(const struct cpa_windows *w)
 static bool change(struct cpa_windows *w, bool on)
 {
 	char *error = NULL;
-	bool done = (!w->epoch || cpa_epoch(w->control.header) == w->epoch) &&
-		    !cpa_control_switch(&w->control, on, &error);
+	bool done = !is_foreign(w) && !cpa_control_switch(&w->control, on, &error);
 
 	free(error);
 	w->is_on = on;
@@ -95,32 +113,52 @@ static bool change(struct cpa_windows *w, bool on)
 	return done;
 }
 
-static bool open_session(struct cpa_windows *w)
+int cpa_windows_open(struct cpa_windows *w, char **error)
 {
-	char *error = NULL;
+	if (w->is_open)
+		return 0;
+	if (cpa_control_open(&w->control, w->session, error) < 0)
+		return -1;
+	/* A file system without locks: two budgets then end each other, as each sees a foreign change. */
+	w->is_taken = flock(w->control.fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+	w->is_open = !w->is_taken;
+	if (!w->is_taken)
+		return 0;
+	cpa_control_close(&w->control);
+	if (asprintf(error, "%s: cpa run --budget or another cpa ctl keeps a budget already",
+		     w->session) < 0)
+		*error = NULL;
+	return -1;
+}
 
-	w->is_open = w->is_open || cpa_control_open(&w->control, w->session, &error) == 0;
-	free(error);
-	return w->is_open;
+void cpa_windows_close(struct cpa_windows *w)
+{
+	if (w->is_on)
+		change(w, false);
+	end(w);
 }
 
 void cpa_windows_act(struct cpa_windows *w, uint64_t now)
 {
+	char *error = NULL;
 	double gap;
+	bool done;
 
-	if (!open_session(w)) {
-		w->next_ns = now + AGAIN_NS;
+	if (cpa_windows_open(w, &error) < 0) {
+		free(error);
+		w->next_ns = w->is_taken ? UINT64_MAX : now + AGAIN_NS;
 		return;
 	}
 	if (!w->is_on) {
 		cpa_control_cost(&w->control, &w->begun);
-		w->next_ns = change(w, true) ? now + WINDOW_NS : UINT64_MAX;
-		return;
-	}
-	measure(w);
-	gap = mean_gap(w);
-	if (gap > 0 && !change(w, false))
-		w->next_ns = UINT64_MAX;
-	else
+		done = change(w, true);
+		w->next_ns = now + WINDOW_NS;
+	} else {
+		measure(w);
+		gap = mean_gap(w);
+		done = gap == 0 || change(w, false);
 		w->next_ns = now + (gap > 0 ? 1 + (uint64_t)draw(w, 2 * gap) : WINDOW_NS);
+	}
+	if (!done)
+		end(w);
 }

@@ -8,7 +8,9 @@
  * while profiling is on has one long window. Random gaps, of up to twice the mean, meet no period of
  * the program's.
  *
- * The program does not wait for a window to begin or end: the launcher writes one word of the session.
+ * The program does not wait for a window to begin or end: cpa run or cpa ctl writes one word of the
+ * session. One process does so at a time: it holds a lock on the file (flock()), of which the program
+ * knows nothing, and which the kernel takes from a process that ends.
  */
 #ifndef CPA_ANALYSIS_CTL_WINDOWS_H
 #define CPA_ANALYSIS_CTL_WINDOWS_H
@@ -24,6 +26,7 @@ struct cpa_windows {
 	/* Private. */
 	uint64_t next_ns; /* of the next change; 0: the first is not planned yet */
 	bool is_open, is_on;
+	bool is_taken; /* another process keeps a budget */
 	struct cpa_control control;
 	struct cpa_control_cost begun; /* at the start of the window */
 	double cost, cpu;	       /* ticks in windows, the latest ones most */
@@ -34,7 +37,19 @@ struct cpa_windows {
 /* Parse "2%" or "0.5%" into *@share. Return false if @text is not from 0.01% to 100%. */
 bool cpa_windows_budget(const char *text, double *share);
 
-/* Time of the next change, ns after the start of the program; UINT64_MAX: none. */
+/*
+ * Open the session, for this process alone. Return 0; or -1 with *@error the message, which the caller
+ * frees.
+ */
+int cpa_windows_open(struct cpa_windows *windows, char **error);
+
+/* Profiling is off; give the session back. No change follows. Only if it is open. */
+void cpa_windows_close(struct cpa_windows *windows);
+
+/*
+ * Time of the next change, ns after a moment that the caller chooses; UINT64_MAX: none, as somebody
+ * else switches, or keeps a budget, or the program has ended.
+ */
 uint64_t cpa_windows_next(struct cpa_windows *windows);
 
 /* Make the change that is due at @now. If the program is not ready, it is tried again. */

@@ -91,9 +91,9 @@ def build(folder):
     fuzzers = [ROOT / f"tests/fuzz/{name}.c" for name in FUZZERS]
     sources = [*fuzzers, *sorted((ROOT / "analysis").glob("*/*.c"))]
     # The terminal, and other programs.
-    others = ("top.c", "top_screen.c", "ctl.c", "control.c", "diff.c")
+    others = ("top.c", "top_screen.c", "diff.c")
     sources = [source for source in sources if source.name not in others]
-    sources = [source for source in sources if source.parent.name != "launch"]
+    sources = [source for source in sources if source.parent.name not in ("launch", "ctl")]
     sources.append(ROOT / "shadow/store/epoch.c")
 
     def one(source):

@@ -237,6 +237,67 @@ def budgets(tap):
         tap.result(profile(wrong, "true")[0] == 2, f"--budget '{wrong}': wrong usage, 2")
 
 
+def budget_from_outside(tap):
+    """cpa ctl keeps a budget: alone, until the program ends, or somebody else switches, or a signal comes."""
+    dump = f"{TMP}/kept.dump"
+    env = environment(dump)
+    del env["LD_PRELOAD"]
+    server = [f"{BUILD}/tests/programs/server", "64"]
+
+    def keep(budget):
+        return subprocess.Popen([f"{BUILD}/cpa", "ctl", dump, "budget", budget],
+                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+    def start(*options):
+        if os.path.exists(dump):
+            os.unlink(dump)
+        run = subprocess.Popen([f"{BUILD}/cpa", "run", "-q", *options, "--", *server], env=env,
+                               stdout=subprocess.DEVNULL, stdin=subprocess.PIPE)
+        await_true(lambda: ctl(dump, "mark", "ready").returncode == 0)
+        return run
+
+    def await_parts(least):
+        """The present part counts."""
+        await_true(lambda: len(report(dump)["parts"]) >= least)
+
+    def refused(what):
+        again = ctl(dump, "budget", "2%")
+        tap.result(again.returncode == 1 and again.stderr.count("\n") == 1 and
+                   "keeps a budget already" in again.stderr, f"{what}: a second one is refused: {again.stderr}")
+
+    run = start()
+    driver = keep("100%")
+    await_parts(2)
+    refused("while cpa ctl keeps a budget")
+    driver.kill()
+    driver.wait()
+    driver = keep("0.01%")
+    await_parts(3)
+    driver.terminate()
+    tap.result(driver.wait() == 0, "it ends by SIGTERM with 0")
+    off = ctl(dump, "stop")
+    tap.result("off already" in off.stderr, "then profiling is off")
+    sums(tap, "in windows by cpa ctl", report(dump))
+    parts = len(report(dump)["parts"])
+    driver = keep("100%")
+    await_parts(parts + 1)
+    await_true(lambda: 0 in (ctl(dump, "stop").returncode, ctl(dump, "start").returncode))
+    said = driver.communicate()[1]
+    tap.result(driver.returncode == 1 and said.count("\n") == 1 and "somebody else" in said,
+               f"then it ends, with one line and 1: {said}")
+    parts = len(report(dump)["parts"])
+    driver = keep("2%")
+    await_parts(parts + 1)
+    run.communicate()
+    tap.result(driver.wait() == 0, "it ends with the program, 0")
+    run = start("--budget", "100%")
+    await_parts(1)
+    refused("while cpa run keeps a budget")
+    run.communicate()
+    for wrong in ("", "2", "0%", "101%", "2%%"):
+        tap.result(ctl(dump, "budget", wrong).returncode == 2, f"budget '{wrong}': wrong usage, 2")
+
+
 def jumps(tap):
     """Out of a wait, by a signal handler, and then a border; or only about in the handler."""
     dump = f"{TMP}/jump.dump"
@@ -282,6 +343,7 @@ def main():
     from_outside(tap)
     by_time(tap)
     budgets(tap)
+    budget_from_outside(tap)
     at_random(tap)
     print(f"1..{tap.number}")
     return 1 if tap.failed else 0
