@@ -1,8 +1,14 @@
 /* streams.js - pipes and sockets: who writes, who reads, and which side limits */
 
+/* The critical path of the threads at the side that the other one waits for. */
+function pathAtLimit(row) {
+	return row.limit === 'writer' ? row.from_critical_path_s : row.limit === 'reader' ? row.to_critical_path_s : null;
+}
+
 function streams() {
 	const rows = report.streams;
 	if (!rows.length) return null;
+	const predicted = rows.some((row) => row.saved_s !== null);
 	const top = (key) => most(rows, (row) => row[key]);
 	return section('streams', 'Streams', 'Pipes and sockets: how long readers waited for data, writers for room, and bytes for a reader.',
 		longTable([
@@ -11,6 +17,10 @@ function streams() {
 			{ title: 'blocked', value: (row) => row.writer_wait_s, format: seconds, bar: 'queue', max: top('writer_wait_s'),
 				help: 'how long writers waited for room' },
 			{ title: 'limit', value: (row) => row.limit, text: true, help: 'the side that the other one waits for' },
+			{ title: 'path', value: (row) => share(pathAtLimit(row), report.program.critical_path_s), format: percent,
+				help: 'critical path of the threads at the limiting side' },
+			...(predicted ? [{ title: 'saves', value: (row) => row.saved_s, format: seconds, bar: 'path', max: top('saved_s'),
+				help: 'of the run, replayed, if messages took no time and found room' }] : []),
 			{ title: 'bytes', value: (row) => row.bytes, format: number },
 			{ title: 'writes', value: (row) => row.writes, format: number },
 			{ title: 'mean', value: (row) => row.stay_s, format: seconds, help: 'from a write to the read of its last byte' },

@@ -7,12 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/input/journal.h"
 #include "analysis/util/format.h"
 #include "analysis/predict/placement.h"
 #include "analysis/predict/predict_state.h"
 #include "analysis/profile/find.h"
 
-#define REORDERED 0.03 /* of the critical path: a smaller difference may be rounding */
+#define REORDERED 0.03	  /* of the critical path: a smaller difference may be rounding */
+#define BRIEF	  1000000 /* bytes of a journal, which has 7 to 10 for an event */
 
 static void __attribute__((format(printf, 2, 3)))
 add_note(struct cpa_answer *answer, const char *format, ...)
@@ -512,6 +514,28 @@ static double run_time(struct inquiry *q, const struct cpa_changes *changes)
 	return predict_seconds(q, result.ticks);
 }
 
+bool cpa_predict_is_brief(struct cpa_dump *dump)
+{
+	struct cpa_journal_file file;
+	char *error = NULL;
+	bool brief = cpa_journal_open(&file, dump, &error);
+
+	free(error);
+	if (brief) {
+		brief = file.size <= BRIEF;
+		cpa_journal_close(&file);
+	}
+	return brief;
+}
+
+static bool has_inside(const struct cpa_profile *profile)
+{
+	for (size_t i = 0; i < profile->streams; i++)
+		if (cpa_stream_is_inside(&profile->stream[i]))
+			return true;
+	return false;
+}
+
 void cpa_predict_streams(struct cpa_dump *dump, struct cpa_profile *profile, size_t most)
 {
 	const struct cpa_question question = { 0 };
@@ -521,9 +545,12 @@ void cpa_predict_streams(struct cpa_dump *dump, struct cpa_profile *profile, siz
 	};
 	struct cpa_changes changes = { 0 };
 	char *error = NULL;
-	enum cpa_refusal refusal = begin(&q, &error);
+	enum cpa_refusal refusal;
 	double same_s;
 
+	if (!has_inside(profile))
+		return;
+	refusal = begin(&q, &error);
 	free(error);
 	if (refusal == CPA_NO_JOURNAL)
 		return;

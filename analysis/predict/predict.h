@@ -80,6 +80,9 @@ enum cpa_refusal cpa_predict(struct cpa_dump *dump, const struct cpa_profile *pr
 			     char **error);
 void cpa_answer_free(struct cpa_answer *answer);
 
+/* Whether @dump has a journal of some 100,000 events at most: its replay takes no second. */
+bool cpa_predict_is_brief(struct cpa_dump *dump);
+
 /*
  * Set saved_s of the first @most streams of @profile with both ends in the session, if the dump has a
  * journal: by so much the replayed run is shorter if their messages take no time and find room.

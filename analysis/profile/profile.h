@@ -198,9 +198,10 @@ struct cpa_stream_figures {
 	char *from, *to; /* who writes, who reads; NULL: nobody in the session */
 	char *name;	 /* "from -> to" */
 	uint32_t number; /* its place in the profile, from 1 */
-	/* Critical path of the threads' classes at either end; the class's slot if it is one, or 0. */
-	double from_path_s, to_path_s;
-	uint32_t from_slot, to_slot;
+	struct cpa_stream_end {
+		double critical_path_s, observed_path_s; /* of its threads' classes */
+		uint32_t slot;				 /* of the class if it is one, or 0 */
+	} writer, reader;
 	uint64_t streams, bytes, writes, reads;
 	uint64_t messages;	   /* writes that were read to their last byte */
 	double stay_s, stay_p99_s; /* from a write to the read of its last byte */

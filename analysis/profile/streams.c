@@ -156,21 +156,24 @@ static char *end_name(const struct cpa_build *build, const uint32_t rows[])
 	return all;
 }
 
-/* The critical path of the classes @rows of threads, and their slot if there is one class alone. */
-static double end_path(const struct cpa_build *build, const uint32_t rows[], uint32_t *slot)
+/* What the classes @rows of threads have of both paths. */
+static struct cpa_stream_end end_of(const struct cpa_build *build, const uint32_t rows[])
 {
-	uint64_t sum = 0;
+	uint64_t critical = 0, observed = 0;
+	struct cpa_stream_end end = { 0 };
 
-	*slot = 0;
 	for (unsigned i = 0; i < CPA_STREAM_ENDS && rows[i]; i++) {
 		const struct cpa_component *class = cpa_names_row(build->names, rows[i]);
 
 		if (!class || class->kind != CPA_THREAD || class->slot < CPA_SLOT_FIRST)
 			continue;
-		sum += build->program.share[class->slot];
-		*slot = !class->shared && !rows[1] ? class->slot : 0;
+		critical += build->program.share[class->slot];
+		observed += build->program.observed[class->slot];
+		end.slot = !class->shared && !rows[1] ? class->slot : 0;
 	}
-	return cpa_build_seconds(build, sum);
+	end.critical_path_s = cpa_build_seconds(build, critical);
+	end.observed_path_s = cpa_build_seconds(build, observed);
+	return end;
 }
 
 /* A mean time; none was longer than the run. */
@@ -211,8 +214,8 @@ static void fill(const struct cpa_build *build, const struct sum *sum,
 	};
 	figures->name = concat(figures->from ? figures->from : "(outside)", " -> ",
 			       figures->to ? figures->to : "(outside)", NULL);
-	figures->from_path_s = end_path(build, all->writer, &figures->from_slot);
-	figures->to_path_s = end_path(build, all->reader, &figures->to_slot);
+	figures->writer = end_of(build, all->writer);
+	figures->reader = end_of(build, all->reader);
 }
 
 static int compare_streams(const void *a, const void *b)

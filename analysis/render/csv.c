@@ -242,7 +242,8 @@ static void put_streams(struct csv *csv, const struct cpa_profile *profile)
 {
 	put_head(csv, "kind,from,to,streams,bytes,writes,reads,messages,stay_s,stay_p99_s,"
 		      "reader_waits,reader_wait_s,writer_waits,writer_wait_s,unmatched,uncertain,"
-		      "from_critical_path_s,to_critical_path_s,limit,saved_s");
+		      "from_critical_path_s,to_critical_path_s,limit,saved_s,"
+		      "from_observed_path_s,to_observed_path_s");
 	for (size_t i = 0; i < profile->streams; i++) {
 		const struct cpa_stream_figures *stream = &profile->stream[i];
 
@@ -262,10 +263,12 @@ static void put_streams(struct csv *csv, const struct cpa_profile *profile)
 		put_real(csv, stream->blocked_s);
 		put_count(csv, stream->unmatched);
 		put_count(csv, stream->uncertain);
-		put_real(csv, stream->from_path_s);
-		put_real(csv, stream->to_path_s);
+		put_real(csv, stream->writer.critical_path_s);
+		put_real(csv, stream->reader.critical_path_s);
 		put_text(csv, cpa_stream_limit(stream));
 		put_known(csv, !isnan(stream->saved_s), stream->saved_s);
+		put_real(csv, stream->writer.observed_path_s);
+		put_real(csv, stream->reader.observed_path_s);
 		end_row(csv);
 	}
 }

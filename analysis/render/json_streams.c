@@ -22,8 +22,11 @@ static json_t *stream_json(const struct cpa_stream_figures *stream)
 	put_real(object, "writer_wait_s", stream->blocked_s);
 	put_count(object, "unmatched", stream->unmatched);
 	put_count(object, "uncertain", stream->uncertain);
-	put_real(object, "from_critical_path_s", stream->from_path_s);
-	put_real(object, "to_critical_path_s", stream->to_path_s);
+	put_real(object, "from_critical_path_s", stream->writer.critical_path_s);
+	put_real(object, "to_critical_path_s", stream->reader.critical_path_s);
+	put_real(object, "from_observed_path_s", stream->writer.observed_path_s);
+	put_real(object, "to_observed_path_s", stream->reader.observed_path_s);
+	put_known(object, "saved_s", !isnan(stream->saved_s), stream->saved_s);
 	put_text(object, "limit", cpa_stream_limit(stream));
 	return object;
 }

@@ -16,9 +16,9 @@ static struct cpa_figure share(const struct cpa_profile *profile,
 	double path_s = profile->program.critical_path_s;
 
 	if (strcmp(limit, "writer") == 0)
-		return cpa_format_percent(stream->from_path_s, path_s);
+		return cpa_format_percent(stream->writer.critical_path_s, path_s);
 	if (strcmp(limit, "reader") == 0)
-		return cpa_format_percent(stream->to_path_s, path_s);
+		return cpa_format_percent(stream->reader.critical_path_s, path_s);
 	return (struct cpa_figure){ "-" };
 }
 

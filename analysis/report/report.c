@@ -410,7 +410,8 @@ static void add_details(struct cpa_dump *dump, struct cpa_profile *profile,
 						     .range = options->range };
 
 	profile->teams = cpa_teams_read(dump, profile);
-	if (options->show.level == CPA_LEVEL_STREAM)
+	if (options->show.level == CPA_LEVEL_STREAM ||
+	    ((options->writer->is_json || options->writer->is_page) && cpa_predict_is_brief(dump)))
 		cpa_predict_streams(dump, profile, options->show.top);
 	profile->metrics = cpa_metrics_build(profile);
 	profile->phases = cpa_phases_build(profile, &settings);

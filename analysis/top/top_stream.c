@@ -44,8 +44,8 @@ void cpa_top_put_stream(const struct cpa_top *top, struct cpa_top_screen *screen
 	(void)below;
 	cpa_top_put(screen, CPA_TOP_STRONG, cpa_format_text("stream %s", stream->name));
 	put_traffic(top, screen, i);
-	put_side(top, screen, "writer", stream->from, stream->from_path_s);
-	put_side(top, screen, "reader", stream->to, stream->to_path_s);
+	put_side(top, screen, "writer", stream->from, stream->writer.critical_path_s);
+	put_side(top, screen, "reader", stream->to, stream->reader.critical_path_s);
 	cpa_top_say(screen, "readers waited for data for %s, %s times; writers for room for %s, %s",
 		    cpa_format_seconds(stream->waited_s).text, cpa_format_count(stream->waits).text,
 		    cpa_format_seconds(stream->blocked_s).text,

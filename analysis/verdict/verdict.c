@@ -89,7 +89,8 @@ static bool has_streams(const struct cpa_profile *profile, uint32_t slot)
 {
 	for (size_t i = 0; i < profile->streams; i++)
 		if (cpa_stream_is_inside(&profile->stream[i]) &&
-		    (profile->stream[i].from_slot == slot || profile->stream[i].to_slot == slot))
+		    (profile->stream[i].writer.slot == slot ||
+		     profile->stream[i].reader.slot == slot))
 			return true;
 	return false;
 }
@@ -261,8 +262,8 @@ static const struct cpa_component_figures *find_stage(const struct cpa_profile *
 {
 	bool writer = strcmp(cpa_stream_limit(stream), "writer") == 0;
 	bool reader = strcmp(cpa_stream_limit(stream), "reader") == 0;
-	uint32_t slot = writer ? stream->from_slot : reader ? stream->to_slot : 0;
-	uint32_t other = writer ? stream->to_slot : stream->from_slot;
+	uint32_t slot = writer ? stream->writer.slot : reader ? stream->reader.slot : 0;
+	uint32_t other = writer ? stream->reader.slot : stream->writer.slot;
 
 	if (!cpa_stream_is_inside(stream) || !slot || slot == other || !does_work(profile, other))
 		return NULL;

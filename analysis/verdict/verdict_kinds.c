@@ -292,7 +292,7 @@ static bool is_stage(const struct cpa_facts *facts, struct cpa_verdict *verdict)
 
 	if (!stage || !matters(facts, stage->saved_s, facts->queue_gain_s))
 		return false;
-	reads = stage->slot == facts->stream->from_slot;
+	reads = stage->slot == facts->stream->writer.slot;
 	gains = cpa_verdict_gain(facts, verdict, facts->path_s - stage->saved_s);
 	function = in_function(facts, stage->critical_path_s);
 	verdict->sentence = cpa_format_text(

@@ -233,12 +233,13 @@ def test_streams(results, view, folder):
         (row, each)
         for row, each in zip(rows, report["streams"])
         if row[2] != each["limit"]
-        or row[3] != f"{each['bytes']:,}"
+        or row[5] != f"{each['bytes']:,}"
         or not all(
             is_shown(row[i], each[key])
-            for i, key in ((0, "reader_wait_s"), (1, "writer_wait_s"), (5, "stay_s"), (6, "stay_p99_s"))
+            for i, key in ((0, "reader_wait_s"), (1, "writer_wait_s"), (7, "stay_s"), (8, "stay_p99_s"))
         )
-        or row[8:] != [each["from"] or "(outside)", each["to"] or "(outside)"]
+        or not (is_shown(row[4], each["saved_s"]) if each["saved_s"] is not None else row[4] == "–")
+        or row[10:] != [each["from"] or "(outside)", each["to"] or "(outside)"]
     ]
     results.check(rows and len(rows) == len(report["streams"]) and not wrong, f"streams: each row {wrong or ''}".rstrip())
     check_access(results, view, "streams")

@@ -191,6 +191,14 @@ def check_saves(results, folder):
     good = len(rows) == 1 and abs(float(rows[0]["saved_s"]) - saves) < 2e-9
     results.check(good, f"saves: {name}: {[row['saved_s'] for row in rows]}, predicted {saves:.9f}")
     results.check("saves  kind" in ask("--level", "stream", dump), "saves: the text has them")
+    profile = read(dump)
+    listed = [s["saved_s"] for s in inside(profile)]
+    good = len(listed) == 1 and listed[0] is not None and abs(listed[0] - saves) < 2e-9
+    results.check(good, f"saves: {name}: JSON has {listed}, predicted {saves:.9f}")
+    page = ask("--format", "html", dump)
+    key = '"streams":'
+    shown, _ = json.JSONDecoder().raw_decode(page, page.index(key + "[{") + len(key))
+    results.check(shown == profile["streams"], "saves: the page has the same")
     dump.unlink()
 
 

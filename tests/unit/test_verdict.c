@@ -230,8 +230,8 @@ static void add_stream(double waited_s, double blocked_s)
 	streams[profile.streams++] = (struct cpa_stream_figures){ .kind = CPA_STREAM_PIPE,
 								  .from = "grep",
 								  .to = "sort",
-								  .from_slot = 10,
-								  .to_slot = 11,
+								  .writer.slot = 10,
+								  .reader.slot = 11,
 								  .waited_s = waited_s,
 								  .blocked_s = blocked_s };
 }
@@ -266,9 +266,9 @@ static void test_stage(void **state)
 	components[1].saved_s = 6;
 	expect_kind("stage");
 	/* Who is at both ends waits for itself. */
-	streams[0].from_slot = 11;
+	streams[0].writer.slot = 11;
 	expect_kind("work");
-	streams[0].from_slot = 10;
+	streams[0].writer.slot = 10;
 	/* One that does nothing but wait is no stage. */
 	components[0].critical_path_s = 0;
 	threads[0].process_s = threads[2].process_s = 0.05;
