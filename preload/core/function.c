@@ -15,11 +15,6 @@
 #define KERNEL_FIRST (UINT64_C(1) << 63)
 #define PAGE_MASK    UINT64_C(0xfff)
 
-/* DWARF exception header encodings (LSB, Core, 10.5.1), those that linkers write. */
-#define ENC_UDATA4	   0x03
-#define ENC_DATAREL_SDATA4 0x3b
-#define ENC_SKIP_SIZE(e)   (((e)&0x0f) == 0x0c || ((e)&0x0f) == 0x04 ? 8 : 4)
-
 #define MODULES 256u
 
 /* Path of the executable. `joined`: other programs may have put modules into the session before. */
@@ -32,60 +27,20 @@ static struct {
 	uint32_t row;
 } known[MODULES];
 
-struct eh_frame_hdr {
-	uint8_t version, frame_encoding, count_encoding, table_encoding;
-};
-
-struct eh_entry {
-	int32_t start, description; /* relative to the header */
-};
-
 static bool find_object(uint64_t address, struct dl_find_object *found)
 {
 	return address < KERNEL_FIRST && !_dl_find_object((void *)address, found);
 }
 
-/*
- * Whether @pc lies within the entry's function: code without unwind data (hand-written assembly)
- * may follow it. The description is an FDE: length, CIE, start, size, each of four bytes in the
- * encoding that compilers use.
- */
-static bool in_function(const struct eh_frame_hdr *h, const struct eh_entry *entry, uint64_t pc)
-{
-	uint32_t fde[4];
-
-	memcpy(fde, (const char *)h + entry->description, sizeof(fde));
-	return pc - (uint64_t)((const char *)h + entry->start) < fde[3];
-}
-
 uint64_t cpa_function_start(uint64_t pc)
 {
-	struct dl_find_object o;
-	const struct eh_frame_hdr *h;
-	const struct eh_entry *table;
-	const char *p;
-	uint32_t count, low = 0;
+	struct cpa_frame_table table;
+	struct cpa_frame_description d;
 
-	if (!find_object(pc, &o) || !o.dlfo_eh_frame)
-		return pc & ~PAGE_MASK;
-	h = o.dlfo_eh_frame;
-	if (h->version != 1 || h->count_encoding != ENC_UDATA4 ||
-	    h->table_encoding != ENC_DATAREL_SDATA4)
-		return pc & ~PAGE_MASK;
-	p = (const char *)(h + 1) + ENC_SKIP_SIZE(h->frame_encoding);
-	memcpy(&count, p, sizeof(count));
-	table = (const struct eh_entry *)(p + sizeof(count));
-	if (!count || pc < (uint64_t)((const char *)h + table[0].start))
-		return pc & ~PAGE_MASK;
-	while (count > 1) {
-		uint32_t half = count / 2;
-
-		if ((uint64_t)((const char *)h + table[low + half].start) <= pc)
-			low += half;
-		count -= half;
-	}
-	return in_function(h, &table[low], pc) ? (uint64_t)((const char *)h + table[low].start) :
-						 pc & ~PAGE_MASK;
+	if (cpa_frame_table_find(pc, &table) && cpa_frame_description_find(&table, pc, &d))
+		return d.start;
+	/* No table covers it, such as hand-written assembly, or its table is damaged. */
+	return pc & ~PAGE_MASK;
 }
 
 bool cpa_function_is_ours(uint64_t pc)
@@ -107,25 +62,42 @@ struct module_source {
 	const char *path;
 };
 
+/* Whether @m has its build id now, from the notes at @c. */
+static bool take_build_id(struct cpa_module *m, struct cpa_cursor *c)
+{
+	while (c->at < c->end) {
+		uint64_t name_size = cpa_cursor_number(c, 4), size = cpa_cursor_number(c, 4);
+		uint64_t type = cpa_cursor_number(c, 4);
+		struct cpa_cursor name = cpa_cursor_part(c, (name_size + 3) & ~UINT64_C(3));
+		struct cpa_cursor data = cpa_cursor_part(c, (size + 3) & ~UINT64_C(3));
+
+		if (c->bad)
+			return false;
+		if (type == NT_GNU_BUILD_ID && name_size == 4 && !memcmp(name.at, "GNU", 4) &&
+		    size <= sizeof(m->build_id)) {
+			memcpy(m->build_id, data.at, size);
+			m->build_id_size = (uint32_t)size;
+			return true;
+		}
+	}
+	return false;
+}
+
 static void copy_build_id(struct cpa_module *m, const struct dl_find_object *o)
 {
+	struct cpa_cursor c;
 	uint64_t count;
 	const ElfW(Phdr) *ph = cpa_frame_headers(o, &count);
 
 	for (uint64_t i = 0; ph && i < count; i++) {
-		const char *p = (const char *)m->bias + ph[i].p_vaddr, *end = p + ph[i].p_memsz;
+		const uint8_t *p = (const uint8_t *)m->bias + ph[i].p_vaddr;
 
-		while (ph[i].p_type == PT_NOTE && p + sizeof(ElfW(Nhdr)) < end) {
-			const ElfW(Nhdr) *n = (const void *)p;
-			const char *name = p + sizeof(*n), *data = name + ((n->n_namesz + 3) & ~3u);
-
-			if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 &&
-			    !memcmp(name, "GNU", 4) && n->n_descsz <= sizeof(m->build_id)) {
-				memcpy(m->build_id, data, n->n_descsz);
-				m->build_id_size = n->n_descsz;
+		if (ph[i].p_type == PT_NOTE && cpa_frame_segment(o, p, &c) &&
+		    (uint64_t)(c.end - p) >= ph[i].p_filesz) {
+			c.at = p;
+			c.end = p + ph[i].p_filesz;
+			if (take_build_id(m, &c))
 				return;
-			}
-			p = data + ((n->n_descsz + 3) & ~3u);
 		}
 	}
 }

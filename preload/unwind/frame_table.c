@@ -36,9 +36,8 @@ const Elf64_Phdr *cpa_frame_headers(const struct dl_find_object *o, uint64_t *co
 	return (const void *)((const char *)elf + elf->e_phoff);
 }
 
-/* Find the mapped segment that holds @address. */
-static bool find_segment(struct cpa_frame_table *t, const struct dl_find_object *o,
-			 const uint8_t *address)
+bool cpa_frame_segment(const struct dl_find_object *o, const uint8_t *address,
+		       struct cpa_cursor *segment)
 {
 	uint64_t count;
 	const ElfW(Phdr) *ph = cpa_frame_headers(o, &count);
@@ -49,8 +48,7 @@ static bool find_segment(struct cpa_frame_table *t, const struct dl_find_object 
 		if (ph[i].p_type != PT_LOAD || !(ph[i].p_flags & PF_R) || address < from ||
 		    address >= from + ph[i].p_filesz)
 			continue;
-		t->from = from;
-		t->to = from + ph[i].p_filesz;
+		*segment = (struct cpa_cursor){ from, from + ph[i].p_filesz, false };
 		return true;
 	}
 	return false;
@@ -67,9 +65,11 @@ bool cpa_frame_table_find(uint64_t address, struct cpa_frame_table *t)
 	t->start = (uint64_t)o.dlfo_map_start;
 	t->end = (uint64_t)o.dlfo_map_end;
 	t->header = o.dlfo_eh_frame;
-	if (!find_segment(t, &o, t->header))
+	if (!cpa_frame_segment(&o, t->header, &c))
 		return false;
-	c = (struct cpa_cursor){ t->header, t->to, false };
+	t->from = c.at;
+	t->to = c.end;
+	c.at = t->header;
 	version = cpa_cursor_number(&c, 1);
 	frame = cpa_cursor_number(&c, 1);
 	count = cpa_cursor_number(&c, 1);

@@ -44,6 +44,11 @@ struct cpa_frame_description {
 __attribute__((visibility("hidden"))) const Elf64_Phdr *
 cpa_frame_headers(const struct dl_find_object *o, uint64_t *count);
 
+/* The mapped segment of a module that holds @address, all of it. False: there is none. */
+__attribute__((visibility("hidden"))) bool cpa_frame_segment(const struct dl_find_object *o,
+							     const uint8_t *address,
+							     struct cpa_cursor *segment);
+
 /* Find the table of the module that holds @address. False: there is none that is understood. */
 __attribute__((visibility("hidden"))) bool cpa_frame_table_find(uint64_t address,
 								struct cpa_frame_table *table);
