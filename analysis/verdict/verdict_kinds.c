@@ -18,6 +18,8 @@
 #define MUCH_S	       100e-6 /* as much work as that is worth a wake, however long wakes took */
 #define FULL	       0.95 /* work on the processors / path: then more processors are needed first */
 #define CLEARLY	       1.25 /* a more general kind wins if it gains so many times as much */
+#define MUCH	       0.25 /* of the path: what gains so much limits, whatever functions have */
+#define TWICE	       2.0  /* a function that gains so many times as much comes first */
 #define WORTH	       1.05 /* times as fast: less is not promised */
 
 /* "function sort (sort.c:80)", without an article. The caller frees it. */
@@ -205,13 +207,22 @@ static bool matters(const struct cpa_facts *facts, double gain_s, double other_s
 	return gain_s >= CPA_SHARE_GAIN * facts->path_s && gain_s * CLEARLY >= other_s;
 }
 
+/* Whether @gain_s is a small part of the path, and a function gains clearly more. */
+static bool is_outweighed(const struct cpa_facts *facts, double gain_s)
+{
+	const struct cpa_component_figures *function = find_function(facts, false);
+
+	return gain_s < MUCH * facts->path_s && function && function->saved_s >= TWICE * gain_s;
+}
+
 static bool is_lock(const struct cpa_facts *facts, struct cpa_verdict *verdict)
 {
 	double others = fmax(facts->queue_gain_s, fmax(facts->uneven_gain_s, facts->serial_gain_s));
 	const struct cpa_component_figures *lock = facts->lock;
 	char *name, *gains;
 
-	if (!lock || !matters(facts, facts->lock_gain_s, others))
+	if (!lock || !matters(facts, facts->lock_gain_s, others) ||
+	    is_outweighed(facts, facts->lock_gain_s))
 		return false;
 	name = name_of(lock);
 	gains = cpa_verdict_gain(facts, verdict, facts->path_s - facts->lock_gain_s);
@@ -287,24 +298,28 @@ static char *in_function(const struct cpa_facts *facts, double part_s)
 static bool is_stage(const struct cpa_facts *facts, struct cpa_verdict *verdict)
 {
 	const struct cpa_component_figures *stage = facts->stage;
+	const char *name, *other;
 	char *gains, *function;
-	bool reads;
 
 	if (!stage || !matters(facts, stage->saved_s, facts->queue_gain_s))
 		return false;
-	reads = stage->slot == facts->stream->writer.slot;
+	name = facts->stream->from;
+	other = facts->stream->to;
+	if (stage->slot != facts->stream->writer.slot) {
+		name = facts->stream->to;
+		other = facts->stream->from;
+	}
 	gains = cpa_verdict_gain(facts, verdict, facts->path_s - stage->saved_s);
 	function = in_function(facts, stage->critical_path_s);
 	verdict->sentence = cpa_format_text(
 		"A stage limits this program: %s waits for %s, which has %s of the %s of the "
 		"critical path (%s)%s.",
-		reads ? facts->stream->to : facts->stream->from, stage->name,
-		cpa_format_seconds(stage->critical_path_s).text,
+		other, name, cpa_format_seconds(stage->critical_path_s).text,
 		cpa_format_seconds(facts->path_s).text,
 		cpa_format_percent(stage->critical_path_s, facts->path_s).text, function);
 	verdict->action = cpa_format_text(
 		"Make %s cheaper, or divide its work among several; faster others gain nothing: %s.",
-		stage->name, gains);
+		name, gains);
 	verdict->options = ask(facts, stage->name, "--what-if 'thread:%s=0.5'", stage->name);
 	verdict->slot = stage->slot;
 	free(function);
@@ -476,7 +491,8 @@ static bool is_serial(const struct cpa_facts *facts, struct cpa_verdict *verdict
 	bool alone = class->threads == 1;
 	char *gains, *name = NULL;
 
-	if (!class->component || share < CPA_SHARE_GAIN * facts->path_s)
+	if (!class->component || share < CPA_SHARE_GAIN * facts->path_s ||
+	    is_outweighed(facts, share))
 		return false;
 	gains = cpa_verdict_gain(facts, verdict,
 				 facts->path_s - share * (1 - 1 / facts->processors));

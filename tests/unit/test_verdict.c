@@ -42,6 +42,22 @@ static void test_lock(void **state)
 	components[0].name = "it's";
 	expect_kind("lock");
 	assert_string_equal(verdict.options, "--level object");
+	/* A function gains twice as much as a lock with little of the path. */
+	components[0].saved_s = 1;
+	expect_kind("lock");
+	add(CPA_FUNCTION, "parse", 3, 2);
+	expect("work",
+	       "The work itself limits this program: no lock, queue or uneven division costs much of "
+	       "the critical path of 8.00 s.",
+	       "Make the function parse cheaper (it has 3.00 s of the path), or use more threads "
+	       "while there are processors for them.");
+	components[1].saved_s = 1.9;
+	expect_kind("lock");
+	components[0].saved_s = 2;
+	components[1].saved_s = 7;
+	expect_kind("lock");
+	profile.components = 1;
+	components[0].saved_s = 7;
 	/* Nobody waited for it: it orders nothing. */
 	objects[0].contended = 0;
 	expect_kind("work");
@@ -257,6 +273,14 @@ static void test_stage(void **state)
 	       "the critical path (83.0%), most of it in the function match.",
 	       "Make grep cheaper, or divide its work among several; faster others gain nothing: "
 	       "at most 2.00 times as fast on 4 processors, more on more of them.");
+	/* The sentence has the names of the table of streams. */
+	components[0].name = "main";
+	expect("stage",
+	       "A stage limits this program: sort waits for grep, which has 6.64 s of the 8.00 s of "
+	       "the critical path (83.0%), most of it in the function match.",
+	       "Make grep cheaper, or divide its work among several; faster others gain nothing: "
+	       "at most 2.00 times as fast on 4 processors, more on more of them.");
+	components[0].name = "grep";
 	/* The one that has the path is the one that waits: it waits for who has it elsewhere. */
 	streams[0].waited_s = 1;
 	streams[0].blocked_s = 5;
