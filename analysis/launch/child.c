@@ -115,7 +115,7 @@ static int next_signal(const struct cpa_child *child, const sigset_t *awaited, s
 	if (next == UINT64_MAX)
 		return sigwaitinfo(awaited, info);
 	if (next <= now) {
-		cpa_parts_act(parts, now);
+		cpa_parts_act(parts, child->started_ns);
 		return -1;
 	}
 	left = cpa_timespec_of(next - now);

@@ -3,8 +3,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "analysis/ctl/control.h"
+#include "shadow/store/timespec.h"
 
 #define AGAIN_NS UINT64_C(10000000)
 #define MOST_NS	 1e18
@@ -49,24 +51,32 @@ uint64_t cpa_parts_next(struct cpa_parts *parts)
 							    UINT64_MAX;
 }
 
-void cpa_parts_act(struct cpa_parts *parts, uint64_t now)
+static uint64_t since(uint64_t started_ns)
+{
+	return cpa_timespec_now_ns(CLOCK_MONOTONIC) - started_ns;
+}
+
+void cpa_parts_act(struct cpa_parts *parts, uint64_t started_ns)
 {
 	struct cpa_control control;
+	bool on = starts(parts);
 	char *error = NULL;
 
 	if (parts->windows.budget > 0) {
-		cpa_windows_act(&parts->windows, now);
+		cpa_windows_act(&parts->windows, since(started_ns));
 		return;
 	}
 	if (cpa_control_open(&control, parts->session, &error) == 0) {
 		/* It may be in that state already, as the program may switch too. */
-		cpa_control_switch(&control, starts(parts), &error);
+		cpa_control_switch(&control, on, &error);
 		cpa_control_close(&control);
 		parts->done++;
-	} else if (starts(parts)) {
-		parts->delay_ns = now + AGAIN_NS;
+		if (on) /* The duration counts from here, however late that is. */
+			parts->delay_ns = since(started_ns);
+	} else if (on) {
+		parts->delay_ns = since(started_ns) + AGAIN_NS;
 	} else {
-		parts->duration_ns = now + AGAIN_NS - parts->delay_ns;
+		parts->duration_ns = since(started_ns) + AGAIN_NS - parts->delay_ns;
 	}
 	free(error);
 }

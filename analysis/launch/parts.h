@@ -23,9 +23,9 @@ bool cpa_parts_time(const char *text, uint64_t *ns);
 uint64_t cpa_parts_next(struct cpa_parts *parts);
 
 /*
- * Make the change that is due at @now. If the program is not ready, it is tried again a little
- * later.
+ * Make the change that is due. If the program is not ready, it is tried again a little later. The
+ * program was started at @started_ns of CLOCK_MONOTONIC.
  */
-void cpa_parts_act(struct cpa_parts *parts, uint64_t now);
+void cpa_parts_act(struct cpa_parts *parts, uint64_t started_ns);
 
 #endif
