@@ -16,6 +16,7 @@ import sys
 import tempfile
 
 import exact  # noqa: F401, the modules of tests/e2e
+import plugins
 from machine import hold_perf_event
 from results import Results
 from surroundings import PERF_EVENT_OPEN, TIMER_CREATE, deny
@@ -37,6 +38,7 @@ LATE = 1.2  # a sleep may end
 # Of the program that spins in waits, half a second and more: its brief functions.
 BRIEF = {"brief": 0.08, "rest": 0.12}
 BRIEF_OFF = 0.1
+LEAST_SHARE = 0.25  # of two functions that do the same
 
 
 def profile(dump, program="masked_late", prepare=None, **environment):
@@ -147,6 +149,22 @@ def check_slow(results, dump):
     )
 
 
+def check_plugins(results, folder):
+    """Two plugins at the same places, in turn, which do the same."""
+    plugins.build(folder, plugins.NAMES)
+    report, _ = plugins.run_both(
+        results, folder, "local", 50, 2000, plugins.NAMES, CPA_SAMPLE_HZ="4000"
+    )
+    names = [f"{name}_burn" for name in plugins.NAMES]
+    share = [
+        sum(c["cpu_s"] for c in report["components"] if (c["kind"], c["name"]) == ("function", name))
+        for name in names
+    ]
+    text = "plugins: the smaller part of equal work"
+    found = min(share) / max(sum(share), 1e-9)
+    results.compare(found > LEAST_SHARE, text, f"{found:.2f}", f"{LEAST_SHARE} at least")
+
+
 def main():
     results = Results()
     with tempfile.TemporaryDirectory(dir=os.environ.get("CPA_TMP")) as folder:
@@ -159,6 +177,7 @@ def main():
             check_kept(results, dump)
         check_change(results, dump)
         check_waits(results, dump)
+        check_plugins(results, pathlib.Path(folder))
         refuse = deny(PERF_EVENT_OPEN, error=13)
         if subprocess.run(["true"], preexec_fn=refuse, check=False).returncode:
             results.skip("without perf events", "no seccomp filters here")

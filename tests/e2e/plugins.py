@@ -104,7 +104,7 @@ def check_unseen(results, folder):
 
 
 def check_names(results, label, report, acquired):
-    """Each plugin has its own: locks exactly, threads by name, functions by samples."""
+    """Each plugin has its own: locks exactly, threads by name."""
     for name in NAMES:
         # Where a plugin was at two places its lock has two rows.
         got = sum(o["acquisitions"] for o in report["objects"] if o["class"] == f"{name}_lock")
@@ -125,9 +125,9 @@ def check_functions(results, folder):
     if samples < 100:
         results.skip("few rounds: functions", f"only {samples} samples")
         return
+    # How much each has is looked at by tests/accuracy/sampling.py.
     share = [found[f"{name}_burn"] for name in NAMES]
-    good = min(share) > 0.25 * sum(share)
-    results.check(good, f"few rounds: equal work is seen to take {share} s")
+    results.check(min(share) > 0, f"few rounds: each has samples of its own, of {share} s")
 
 
 def check_loop(results, folder):
