@@ -8,6 +8,7 @@ so that its screen is easily known.
 import codecs
 import fcntl
 import os
+import pathlib
 import pty
 import re
 import select
@@ -120,6 +121,7 @@ class Terminal:
     def __init__(self, folder, *command, lines=24, columns=80, kind="cpa-test"):
         self.master, self.slave = pty.openpty()
         self.screen = Screen(lines, columns)
+        self.marks = 1000  # above all attributes of text
         self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.resize(lines, columns)
         self.modes = termios.tcgetattr(self.slave)
@@ -155,6 +157,30 @@ class Terminal:
         except OSError:
             return False
         return True
+
+    def sleeps(self):
+        """How often the command has gone to sleep, if it sleeps now; else 0."""
+        text = pathlib.Path(f"/proc/{self.process.pid}/status").read_text(encoding="utf-8")
+        times = re.search(r"^voluntary_ctxt_switches:\s+(\d+)", text, re.M)
+        return int(times[1]) if "State:\tS" in text and times else 0
+
+    def settle(self):
+        """
+        Take in all of what the command has written by a moment at which it sleeps: the kernel may hand
+        it on later, but not later than what we write behind it, which no screen shows.
+        """
+        while self.process.poll() is None:
+            times = self.sleeps()
+            if not times:
+                self.read(0.01)
+                continue
+            self.marks += 1
+            mark = f"\033[{self.marks}m"
+            os.write(self.slave, mark.encode())
+            while mark not in self.screen.raw:
+                self.read(0.1)
+            if self.sleeps() == times:
+                return
 
     def press(self, keys):
         os.write(self.master, keys.encode())

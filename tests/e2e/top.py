@@ -140,6 +140,7 @@ def test_live(folder):
 def test_freeze(top):
     top.press(" ")
     top.wait(r"^FROZEN server", "freeze")
+    top.settle()
     before = top.screen.text()
     end = time.monotonic() + 2.5
     while time.monotonic() < end:
@@ -156,7 +157,9 @@ def test_report(folder, server, top):
     check(found and f".{server.pid}." in found[1], "named by its process")
     check("What the run would gain" in text and "The profiler itself" in text, "as of cpa-report")
     top.press("w")
-    top.wait(r"^(cannot write|report in) cpa\.top", "another does not replace it")
+    top.wait(r"^(cannot write|report in) cpa\.top", "another is written, or cannot be")
+    top.settle()
+    check(found and (folder / found[1]).read_text() == text, "it does not replace the first one")
 
 
 def test_page(server, top, folder):
@@ -202,11 +205,20 @@ def test_copied(folder, server):
     top.close()
 
 
+def await_lock(top):
+    """Until the server has used its lock, which it need not soon; then the first view again."""
+    top.press("2")
+    top.wait(r"mutex le.*\.c:33", "a lock of a program that runs")
+    top.press("1")
+    top.wait(r"thread +clerk", "and its threads")
+
+
 def test_killed(folder):
     server = Server(folder, "killed.dump")
     test_copied(folder, server)
     top = Terminal(folder, BUILD / "cpa", "top", "killed.dump")
     top.wait(r": running, ", "a dump of a program that runs")
+    await_lock(top)
     os.kill(server.pid, signal.SIGKILL)
     top.wait(r": gone \(killed, ", "it is killed")
     server.finish()
@@ -235,6 +247,7 @@ def test_end(folder):
     server = Server(folder, "end.dump")
     top = Terminal(folder, BUILD / "cpa", "top", server.pid)
     top.wait(r": running, ", "a program that will end")
+    await_lock(top)
     server.cpa.stdin.close()
     server.cpa.stdin = None
     top.wait(r": finished, ", "its end is seen")
