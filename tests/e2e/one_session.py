@@ -49,10 +49,12 @@ CASES = {
 }
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+def hold_port():
+    """A socket whose port nobody gets but who allows it to be in use, as nginx does, while nobody listens."""
+    held = socket.socket()
+    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    held.bind(("127.0.0.1", 0))
+    return held
 
 
 def run(folder, script, dump=None):
@@ -74,10 +76,11 @@ def check_case(results, name, folder):
     (folder / "page").write_text("".join(f"line {i}\n" for i in range(20000)))
     native, dump = None, folder / f"{name}.dump"
     for where in (None, dump):
-        port = free_port()
         user = "user root;" if os.geteuid() == 0 else ""
-        (folder / "conf").write_text(NGINX.format(folder=folder, port=port, user=user))
-        done = run(folder, script.format(folder=folder, port=port), where)
+        with hold_port() as held:
+            port = held.getsockname()[1]
+            (folder / "conf").write_text(NGINX.format(folder=folder, port=port, user=user))
+            done = run(folder, script.format(folder=folder, port=port), where)
         native = native or done
     same = (done.returncode, done.stdout) == (native.returncode, native.stdout)
     results.check(same, f"{name}: {done.stdout!r}, natively {native.stdout!r}; {done.stderr[-300:]!r}")

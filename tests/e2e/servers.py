@@ -21,6 +21,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "benchmarks"))
 
+import layout  # noqa: E402
 import programs  # noqa: E402
 import serving  # noqa: E402
 from measure import Fails  # noqa: E402
@@ -29,6 +30,7 @@ from terminal import Terminal, check, describe, plan, results  # noqa: E402
 BUILD = pathlib.Path(os.environ["CPA_BUILD"]).resolve()
 LOAD_S = 60 if os.environ.get("CPA_LONG") else 6
 SNAPSHOTS = 3
+STARTED, = layout.values("offsetof(struct cpa_header, started)")
 SAMPLES = 300  # before the first: what stands out has at least some of them
 
 
@@ -75,6 +77,21 @@ def write_report(top, folder, before):
     return (folder / found[1]).read_text()
 
 
+def count_descriptors(server):
+    """All, ours, and the threads that may have had them: those that there were, and that began since."""
+    begun = started(server.dump())
+    threads = server.threads()
+    counts = server.descriptors()
+    return (*counts, threads + started(server.dump()) - begun)
+
+
+def started(dump):
+    """How many threads the session has had."""
+    with open(dump, "rb") as file:
+        file.seek(STARTED)
+        return int.from_bytes(file.read(8), "little")
+
+
 def watch(name, server, loader):
     """Three snapshots by cpa top and by cpa-report, under load."""
     folder = pathlib.Path(server.folder) / "terminal"
@@ -91,7 +108,7 @@ def watch(name, server, loader):
             top.read(0.1)
         texts.append(write_report(top, folder, names))
         looks.append(report(server))
-        descriptors.append((*server.descriptors(), server.threads()))
+        descriptors.append(count_descriptors(server))
         used.append(os.stat(server.dump()).st_blocks // 2)
     busy = loader.is_alive()
     top.press("q")
@@ -99,7 +116,6 @@ def watch(name, server, loader):
     top.close()
     check(busy, f"{name}: it was busy all the time: {loader.failure}")
     compare(name, looks, texts)
-    # Of ours two for each thread that lives; some may end between two looks.
     ours = [ours for _, ours, _ in descriptors]
     check(
         all(ours <= 2 * threads for _, ours, threads in descriptors),

@@ -117,7 +117,8 @@ class Place:
         self.program, self.folder = program, folder / "place"
         self.work, self.kept = self.folder / "work", folder / "kept"
         self.tools = folder
-        port = serving.free_port()
+        with serving.hold_port() as held:  # not all programs allow it to be in use
+            port = held.getsockname()[1]
         self.words = {"{work}": str(self.work), "{port}": str(port), "{next_port}": str(port + 1)}
         self.owner = {}
         if os.geteuid() == 0:
