@@ -503,6 +503,13 @@ void cpa_sampler_rest(struct cpa_sampler *s, uint64_t cpu)
 	cpa_signal_let(&before);
 }
 
+void cpa_sampler_resume(struct cpa_sampler *s, uint64_t cpu)
+{
+	cpa_sampler_pause(s, false);
+	s->switches = 0;
+	s->counted = s->known_at = cpu;
+}
+
 static void begin_anew(struct cpa_sampler *s)
 {
 	s->pending = 0;

@@ -107,6 +107,9 @@ CPA_HIDDEN void cpa_sampler_pause(struct cpa_sampler *s, bool pause);
  */
 CPA_HIDDEN void cpa_sampler_rest(struct cpa_sampler *s, uint64_t cpu);
 
+/* The thread, of @cpu ticks CPU time, enters a part: keep samples, and await them from now on. */
+CPA_HIDDEN void cpa_sampler_resume(struct cpa_sampler *s, uint64_t cpu);
+
 /* Whether there is something in the ring, if there is a ring. */
 static inline bool cpa_sampler_unread(const struct cpa_sampler *s)
 {

@@ -128,7 +128,7 @@ static void begin(struct cpa_worker *w, uint64_t epoch, uint64_t since)
 	cpa_written(row);
 	w->window.epoch = epoch;
 	w->clock.tick++; /* makes each lock be timed once before it goes untimed in this part */
-	cpa_sampler_pause(&w->sampler, false);
+	cpa_sampler_resume(&w->sampler, w->clock.cpu);
 }
 
 /* As begin(), for a thread whose times @e up to clock @now are known. */

@@ -72,6 +72,19 @@ def check_wait(results, folder):
     dump.unlink()
 
 
+def check_parts(results, folder, filters):
+    """Time without profiling is none in which samples stay away: the timer that a stop left goes on."""
+    for name, prepare in ("a perf event", None), ("no perf event", deny(PERF_EVENT_OPEN, error=13)):
+        if prepare and not filters:
+            continue
+        settings = profiled_environment(folder / "dump")
+        said = run([PROGRAMS / "sampled_parts"], env=settings, preexec_fn=prepare)
+        pairs = {tuple(line.split()) for line in said.splitlines()}
+        good = len(pairs) == 1 and len(set(*pairs)) == 1
+        results.check(good, f"parts of a run, {name}: the timer's interval is the same, in us: {pairs}")
+        (folder / "dump").unlink()
+
+
 def main():
     results = Results()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="sampling.", dir=os.environ.get("CPA_TMP")))
@@ -84,6 +97,7 @@ def main():
         for program in ("masked_late", "one_activity", "spin_wait"):
             check(results, program, case, folder)
     check_wait(results, folder)
+    check_parts(results, folder, filters)
     return results.end(folder)
 
 
