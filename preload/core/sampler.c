@@ -271,14 +271,12 @@ static void change_hidden(struct cpa_worker *w)
 {
 	uint64_t cpu = w->clock.cpu + cpa_clock_now() - w->clock.last;
 	struct cpa_clock_gap gap = cpa_clock_hide(&w->clock);
-	struct cpa_elapsed e;
 
 	if (w->sampler.ring)
 		sample_by_timer(&w->sampler, cpu);
 	else
 		upgrade(&w->sampler, cpu);
-	cpa_clock_hidden(&w->clock, &gap, &e);
-	cpa_track_hidden(w, &e);
+	cpa_track_hidden(w, &gap);
 }
 
 /* Take a stack for @times periods of the timer. */

@@ -417,16 +417,19 @@ void cpa_probe_count(struct cpa_thread *row, const struct cpa_elapsed *e)
 	row->path.observed[CPA_TIME_RUNQUEUE] += e->runqueue;
 }
 
-void cpa_track_hidden(struct cpa_worker *w, const struct cpa_elapsed *e)
+void cpa_track_hidden(struct cpa_worker *w, const struct cpa_clock_gap *gap)
 {
+	struct cpa_elapsed e;
+
+	cpa_clock_hidden(&w->clock, gap, &e);
 	if (!w->between) {
-		cpa_probe_count(w->self.row, e);
+		cpa_probe_count(w->self.row, &e);
 		return;
 	}
-	w->self.row->probe += e->process;
-	w->self.row->runqueue += e->runqueue;
-	w->hidden.probe += e->process + e->external;
-	w->hidden.runqueue += e->runqueue;
+	w->self.row->probe += e.process;
+	w->self.row->runqueue += e.runqueue;
+	w->hidden.probe += e.process + e.external;
+	w->hidden.runqueue += e.runqueue;
 	cpa_force_slow(w); /* the next event finds it if the wait has no end: end_activity() */
 }
 

@@ -71,11 +71,11 @@ CPA_HIDDEN void cpa_event_cut(struct cpa_worker *w, enum cpa_event_kind kind,
 CPA_HIDDEN void cpa_probe_count(struct cpa_thread *row, const struct cpa_elapsed *e);
 
 /*
- * Count the times @e, which were left out of the activity or wait that the thread is in, as probe
- * time. The observed path gets that of a wait when it ends, or at the next event if the thread jumps
+ * Leave the time since @gap = cpa_clock_hide() out of the activity or wait that the thread is in: count it
+ * as probe time. The observed path gets that of a wait when it ends, or at the next event if the thread jumps
  * out of it: the path may go another way until then.
  */
-CPA_HIDDEN void cpa_track_hidden(struct cpa_worker *w, const struct cpa_elapsed *e);
+CPA_HIDDEN void cpa_track_hidden(struct cpa_worker *w, const struct cpa_clock_gap *gap);
 
 /* Count the time since the last stamp as probe time. */
 CPA_HIDDEN void cpa_track_probe(struct cpa_worker *w);

@@ -387,6 +387,49 @@ static void test_switch_in_look(void **state)
 	}
 }
 
+/*
+ * What a thread does for us and sleeps in is no time of the activity around it, however long it was
+ * blocked, or ready, in it or before.
+ */
+static void test_hidden(void **state)
+{
+	(void)state;
+	EACH_MACHINE
+	{
+		uint64_t calls = 20 * fake.call + us(2); /* what we may make in one turn */
+
+		for (unsigned i = 0; i < 100; i++) {
+			uint64_t ran = rnd_below(&fake.random, us(3000));
+			uint64_t ready = i % 2 ? us(100) + rnd_below(&fake.random, us(20000)) : 0;
+			uint64_t slept = us(100) + rnd_below(&fake.random, us(20000)),
+				 late = us(400);
+			struct cpa_clock_gap gap;
+			struct cpa_elapsed e;
+
+			run.sum = (struct cpa_elapsed){ 0 };
+			run.ours = (struct cpa_elapsed){ 0 };
+			run.begun = run.clock.last;
+			fake_run(ran);
+			if (ready)
+				fake_preempt(ready);
+			gap = cpa_clock_hide(&run.clock);
+			fake_run(us(30));
+			fake_block(slept, late);
+			cpa_clock_hidden(&run.clock, &gap, &e);
+			add(&run.ours, &e);
+			fake_run(ran);
+			event(false);
+			check_tiles();
+			assert_true(apart(e.external, slept) < (double)calls);
+			assert_true(apart(e.runqueue, late) < (double)calls);
+			assert_true(apart(run.sum.process, 2 * ran) < (double)calls);
+			assert_true(apart(run.sum.runqueue, ready) < (double)calls);
+			assert_true(run.sum.external < calls);
+			done(100);
+		}
+	}
+}
+
 static void test_random_scripts(void **state)
 {
 	uint64_t seed = rnd_seed();
@@ -406,6 +449,7 @@ int main(void)
 		cmocka_unit_test(test_slow_switch),    cmocka_unit_test(test_fast_switch),
 		cmocka_unit_test(test_long_activity),  cmocka_unit_test(test_brief_waits),
 		cmocka_unit_test(test_preempted),      cmocka_unit_test(test_switch_in_look),
+		cmocka_unit_test(test_hidden),
 	};
 
 	return cmocka_run_group_tests_name("clock", tests, begin, NULL);
