@@ -270,6 +270,7 @@ static void emit_known(struct transcribe *t, const struct cpa_history_event *eve
 	case CPA_EV_TASK_END:
 	case CPA_EV_CLOSE:
 	case CPA_EV_NAME:
+	case CPA_EV_CHUNK:
 	case CPA_EV_KINDS:
 		return;
 	}

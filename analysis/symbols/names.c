@@ -109,6 +109,7 @@ const char *cpa_names_event(uint32_t kind)
 		[CPA_EV_POLL] = "poll",
 		[CPA_EV_CLOSE] = "close",
 		[CPA_EV_NAME] = "rename",
+		[CPA_EV_CHUNK] = "chunk",
 	};
 
 	return word(words, CPA_EV_KINDS, kind);

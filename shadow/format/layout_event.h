@@ -53,6 +53,7 @@ enum cpa_event_kind {
 	CPA_EV_POLL = 46,  /* a wait for a descriptor ended by a write that cpa saw */
 	CPA_EV_CLOSE = 47, /* of an end of a stream */
 	CPA_EV_NAME = 48,  /* the thread takes another name */
+	CPA_EV_CHUNK = 49, /* a thread takes iterations of a loop (OpenMP); class: the region */
 	CPA_EV_KINDS
 };
 
