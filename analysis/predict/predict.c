@@ -125,7 +125,9 @@ static bool apply(struct inquiry *q, uint32_t component, const struct cpa_change
 		q->workers[component] = change->number;
 		return true;
 	case CPA_CHANGE_BALANCE:
-		q->balanced[component] = q->balances = true;
+	case CPA_CHANGE_DYNAMIC:
+		q->divided[component] = change->kind;
+		q->divides = true;
 		q->team[component] = change->number;
 		return true;
 	case CPA_CHANGE_TRANSFER: /* of no component */
@@ -148,7 +150,8 @@ static int apply_all(struct inquiry *q, char **error)
 	q->factor = XNEWVEC(double, q->dump->header.slots + 1);
 	q->locks = XNEWVEC(uint32_t, q->names.components + 1);
 	q->workers = XCNEWVEC(uint32_t, q->names.components + 1);
-	q->balanced = XCNEWVEC(bool, q->names.components + 1);
+	q->divided = XCNEWVEC(enum cpa_change_kind, q->names.components + 1);
+	q->divided_at = XCNEWVEC(bool, q->dump->rows[CPA_TABLE_NODES] + 1);
 	q->team = XCNEWVEC(uint32_t, q->names.components + 1);
 	for (uint32_t i = 0; i <= q->dump->header.slots; i++)
 		q->factor[i] = 1;
@@ -163,14 +166,17 @@ static int apply_all(struct inquiry *q, char **error)
 		for (uint32_t i = 1; i <= q->names.components; i++)
 			if (is_named(q, i, change))
 				any |= apply(q, i, change);
-		if (any)
+		if (any || (change->kind == CPA_CHANGE_DYNAMIC && predict_loops(q, change)))
 			continue;
 		*error = cpa_format_text("--what-if: no %s has the name '%s' (cpa-report --level "
 					 "component lists them)",
-					 cpa_names_component_kind(change->of), change->name);
+					 change->kind == CPA_CHANGE_DYNAMIC ?
+						 "loop or region" :
+						 cpa_names_component_kind(change->of),
+					 change->name);
 		return -1;
 	}
-	return q->balances ? predict_balance(q, error) : 0;
+	return q->divides ? predict_balance(q, error) : 0;
 }
 
 /* The name of the thread with @id for --group; NULL: not known. */
@@ -326,6 +332,34 @@ static void note_weakness(struct inquiry *q, const struct cpa_weakness *w)
 			 cpa_format_count(w->tries).text);
 }
 
+/* Note what it is that a dynamic loop was made of. */
+static void note_dealt(struct inquiry *q)
+{
+	const struct predict_dealt *dealt = &q->dealt;
+
+	if (dealt->chunks)
+		add_note(
+			q->answer,
+			"Dynamic: chunks of loops (%s, %s of work with what is around them) go to the "
+			"thread that is free first. What it costs to take one is not in it.",
+			cpa_format_count(dealt->chunks).text,
+			cpa_format_seconds(predict_seconds(q, dealt->ticks)).text);
+	if (dealt->even)
+		add_note(
+			q->answer,
+			"Dynamic: of %s of work the chunks are not known, as those of a static "
+			"schedule. It is divided evenly here: no schedule does better, and large "
+			"chunks do worse. To know, build the loop with schedule(runtime), and record "
+			"it with OMP_SCHEDULE=dynamic,N.",
+			cpa_format_seconds(predict_seconds(q, dealt->even)).text);
+	if (dealt->left)
+		add_note(
+			q->answer,
+			"Dynamic: %s of work stays as it was: one thread had nearly all of it, its "
+			"iterations are ordered, or it is tasks, which go to a free thread already.",
+			cpa_format_seconds(predict_seconds(q, dealt->left)).text);
+}
+
 /* Note that predictions for other cores or a load assume the recorded speed of a core. */
 static void note_sharing(struct inquiry *q)
 {
@@ -428,6 +462,7 @@ static int answer_question(struct inquiry *q, char **error)
 	if (q->answer->changed)
 		changed = cpa_transcribe(q->run, &q->cast, &changes);
 	note_weakness(q, &same->weakness);
+	note_dealt(q);
 	note_sharing(q);
 	if (predict_scales_nothing(q))
 		add_note(q->answer,
@@ -462,7 +497,8 @@ static void finish(struct inquiry *q)
 	free(q->factor);
 	free(q->locks);
 	free(q->workers);
-	free(q->balanced);
+	free(q->divided);
+	free(q->divided_at);
 	free(q->team);
 	free(q->activity);
 	free(q->transfer);

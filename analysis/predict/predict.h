@@ -56,7 +56,9 @@ struct cpa_answer {
 	double probe_s;	   /* the profiler's own time, all threads */
 	double latency_s;
 	uint64_t waits; /* number of waits of which the latency is the median */
-	bool changed;	/* changed_s and unchanged_s are of different programs */
+	/* The longest path, of the journal, as it is and if work is divided anew; 0: that is not asked. */
+	double path_s, divided_path_s;
+	bool changed; /* changed_s and unchanged_s are of different programs */
 	size_t rows, notes;
 	struct cpa_answer_row *row;
 	char **note; /* sentences on the limits of the answer */

@@ -3,6 +3,8 @@
 #ifndef CPA_ANALYSIS_PREDICT_PREDICT_STATE_H
 #define CPA_ANALYSIS_PREDICT_PREDICT_STATE_H
 
+#include "analysis/exact/chunks.h"
+#include "analysis/exact/pieces.h"
 #include "analysis/symbols/names.h"
 #include "analysis/predict/predict.h"
 #include "analysis/predict/replay.h"
@@ -22,18 +24,49 @@ struct inquiry {
 	uint64_t *probe;
 	double *factor;
 	uint32_t *locks, *workers;
-	bool *balanced; /* [component row]: a region to balance */
-	bool balances;	/* there is one */
+	enum cpa_change_kind
+		*divided; /* [component row]: of a region, if its work is to be divided */
+	bool *divided_at; /* [node row]: where a loop is taken from, or ends, that is to be dynamic */
+	bool divides;	  /* there is one */
 	uint32_t *team; /* [component row]: threads of a region to balance; 0: as many as in the run */
+	struct predict_dealt {
+		uint64_t chunks; /* dealt anew */
+		uint64_t ticks;	 /* of their rounds */
+		uint64_t even;		/* ticks of rounds whose chunks are not known */
+		uint64_t left;		/* ticks of rounds that stay as they were */
+	} dealt;
 	struct cpa_activity_change *activity;
 	struct cpa_transfer *transfer;
 };
 
 /*
- * Set q->activity so that the regions in q->balanced are balanced. Return 0, or -1 with *@error, which the
- * caller frees: none of them has a team, or not enough cores were asked for.
+ * Set q->activity so that the work of what q->divided and q->divided_at name is divided anew among the threads,
+ * and q->dealt. Return 0, or -1 with *@error, which the caller frees: none of it is of a team, or not enough
+ * cores were asked for.
  */
 int predict_balance(struct inquiry *q, char **error);
+
+/* Set q->divided_at for loops whose place is named in @change. Return whether there are any. */
+bool predict_loops(struct inquiry *q, const struct cpa_change *change);
+
+/* Of predict_dynamic.c: chunks and rounds of the journal @file. The caller calls predict_dynamic_end(). */
+struct predict_dynamic {
+	struct cpa_chunks *chunks;
+	struct cpa_pieces *pieces;
+	size_t chunk, round; /* those that come next */
+};
+
+void predict_dynamic_begin(struct predict_dynamic *d, const struct cpa_journal_file *file,
+			   const struct cpa_stints *stints);
+void predict_dynamic_end(struct predict_dynamic *d);
+
+/*
+ * The next round is of the @n stints @round. If it is to be dynamic, return true and set @work to what each of
+ * its threads does then.
+ */
+bool predict_dynamic_round(struct inquiry *q, struct predict_dynamic *d,
+			   const struct cpa_stints *stints, const struct cpa_stint *const *round,
+			   size_t n, double *work);
 
 /*
  * Replay @transcript on @cores with the placement of the question. Return 0, or -1 with *@error,

@@ -130,6 +130,22 @@ static void put_next(const struct cpa_answer *answer, const struct cpa_page *pag
 	}
 }
 
+/* The path does not depend on what else the machine does, as the replay with its recorded waits does. */
+static void put_path(const struct cpa_answer *answer, const struct cpa_page *page)
+{
+	char *off, *text;
+
+	if (answer->path_s <= 0)
+		return;
+	off = change(answer->path_s, answer->divided_path_s);
+	text = cpa_format_text("critical path: %s as it is, %s with the work divided so (%s)",
+			       cpa_format_seconds(answer->path_s).text,
+			       cpa_format_seconds(answer->divided_path_s).text, off);
+	cpa_page_paragraph(page, CPA_PLAIN, 0, text);
+	free(off);
+	free(text);
+}
+
 void cpa_answer_text(const struct cpa_answer *answer, const struct cpa_profile *profile,
 		     const struct cpa_page *page)
 {
@@ -147,6 +163,7 @@ void cpa_answer_text(const struct cpa_answer *answer, const struct cpa_profile *
 	for (size_t i = 0; i < answer->rows; i++)
 		put_row(&table, answer, &answer->row[i], answer->row[0].unchanged_s);
 	cpa_table_end(&table, page);
+	put_path(answer, page);
 	if (answer->curves)
 		put_curves(answer, page);
 	put_next(answer, page);
@@ -202,6 +219,10 @@ json_t *cpa_answer_json(const struct cpa_answer *answer)
 	put_real(object, "probe_s", answer->probe_s);
 	put_real(object, "latency_s", answer->latency_s);
 	json_object_set_new(object, "waits", json_integer((json_int_t)answer->waits));
+	if (answer->path_s > 0) {
+		put_real(object, "critical_path_s", answer->path_s);
+		put_real(object, "divided_critical_path_s", answer->divided_path_s);
+	}
 	for (size_t i = 0; i < answer->rows; i++) {
 		json_t *row = json_object();
 

@@ -11,6 +11,7 @@
 #define THREADS " threads"
 #define SPLIT	"split:"
 #define STREAM	"stream:"
+#define LOOP	"loop:"
 
 static int wrong(const char **error, const char *what)
 {
@@ -95,6 +96,19 @@ static int parse_stream(struct cpa_change *change, const char *colon, const char
 	return 0;
 }
 
+static int parse_loop(struct cpa_change *change, const char *colon, const char *equals,
+		      const char **error)
+{
+	if (strcmp(equals + 1, "dynamic") != 0)
+		return wrong(error, "after '=' of a loop dynamic expected");
+	if (equals == colon + 1)
+		return wrong(error, "a name is missing behind ':'");
+	change->kind = CPA_CHANGE_DYNAMIC;
+	change->of = CPA_REGION;
+	change->name = xstrndup(colon + 1, (size_t)(equals - colon) - 1);
+	return 0;
+}
+
 int cpa_change_parse(struct cpa_change *change, const char *text, const char **error)
 {
 	const char *colon = strchr(text, ':'), *equals = strrchr(text, '=');
@@ -103,13 +117,16 @@ int cpa_change_parse(struct cpa_change *change, const char *text, const char **e
 	*change = (struct cpa_change){ .factor = 1 };
 	if (!colon || !equals || equals < colon)
 		return wrong(error, "KIND:NAME=FACTOR, lock:NAME=drop, lock:NAME=split:N, "
-				    "region:NAME=balance, 'region:NAME threads=N' or 'queue:NAME "
-				    "workers=N' expected");
+				    "region:NAME=balance, 'region:NAME threads=N', "
+				    "loop:NAME=dynamic or 'queue:NAME workers=N' expected");
 	if (strncmp(text, STREAM, strlen(STREAM)) == 0)
 		return parse_stream(change, colon, equals, error);
+	if (strncmp(text, LOOP, strlen(LOOP)) == 0)
+		return parse_loop(change, colon, equals, error);
 	if (parse_kind(text, (size_t)(colon - text), &change->of) < 0)
-		return wrong(error, "function, lock, region, thread, queue, external or stream "
-				    "expected before ':'");
+		return wrong(error,
+			     "function, lock, region, loop, thread, queue, external or stream "
+			     "expected before ':'");
 	length = (size_t)(equals - colon) - 1;
 	if ((change->of == CPA_QUEUE || change->of == CPA_REGION) && length >= suffix &&
 	    strncmp(equals - suffix, change->of == CPA_QUEUE ? WORKERS : THREADS, suffix) == 0) {

@@ -10,6 +10,8 @@
  *	region:NAME=balance	each thread of the parallel region (OpenMP) has the mean work of them
  *				between two barriers
  *	region:NAME threads=N	N threads have that work, each as much
+ *	loop:NAME=dynamic	each chunk of the loop goes to the thread of the team that is free first.
+ *				NAME: of the parallel region, or a place as in loop.c:21
  *	stream:NAME=FACTOR	its messages take FACTOR times as long; NAME: "writer -> reader".
  *				0: no writer waits for room in it, either
  *
@@ -32,6 +34,7 @@ enum cpa_change_kind {
 	CPA_CHANGE_SPLIT,
 	CPA_CHANGE_WORKERS,
 	CPA_CHANGE_BALANCE, /* also with another number of threads */
+	CPA_CHANGE_DYNAMIC,
 	CPA_CHANGE_TRANSFER,
 };
 

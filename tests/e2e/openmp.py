@@ -66,6 +66,8 @@ CHAINS = {
     "balanced": 0, "imbalanced": 0,
 }
 UNPREDICTED = {"nested": "in each other", "threads": "in each other", "detach": "with events"}
+# Chunks of its loops that a journal has: each is longer than the shortest one that is kept.
+CHUNKS = {"dynamic": 24, "ordered": 0, "balanced": 0, "single": 0}
 # Units of the thread with most, and of all, in the first region.
 BUSIEST = {"imbalanced": lambda n: (20, 20 + 4 * (n - 1)), "undeferred": lambda n: (12, 12)}
 PREDICTED = ("balanced", "evened", "imbalanced", "rotating", "changing")
@@ -215,6 +217,21 @@ def check_other_threads(results, label, case, report, dump):
         results.check(abs(chain_s - wanted_s) <= slack_s, f"{label}: the chain of its regions is {text}")
 
 
+def check_chunks(results, label, case, threads, report, dump):
+    """Each chunk of a loop is known, and dealing them leaves no thread with less than the mean to the path."""
+    answer = predict(dump, "--what-if", "loop:*=dynamic")
+    notes = [note for note in answer["notes"] if "chunks of loops (" in note]
+    found = int(notes[0].partition("(")[2].partition(",")[0]) if notes else 0
+    results.check(found == CHUNKS[case], f"{label}: {found} chunks are known, {CHUNKS[case]} were taken")
+    if not CHUNKS[case]:
+        return
+    before_s, after_s = answer["critical_path_s"], answer["divided_critical_path_s"]
+    works = [thread["work_s"] for thread in report["openmp"]["rows"][0]["threads"]]
+    text = f"{before_s:.4f} s, {after_s:.4f} s"
+    good = sum(works) / threads <= after_s + 1e-6 and after_s <= before_s + sum(works)
+    results.check(good, f"{label}: dealt chunks take no less than the mean: {text}")
+
+
 def check_evened(results, program, balanced):
     """The path of the uneven program, if balanced, is that of the one that is really even."""
     for threads in THREADS:
@@ -241,6 +258,8 @@ def check_case(results, folder, program, case, threads, balanced):
     check_path(results, label, case, expected, report)
     check_balance(results, label, case, threads, expected, report, dump, balanced)
     check_other_threads(results, label, case, report, dump)
+    if case in CHUNKS:
+        check_chunks(results, label, case, threads, report, dump)
     wanted = f"{REGIONS.get(case, case)}() parallel at openmp.c:"
     found = [c["name"] for c in report["components"] if c["kind"] == "region"]
     results.check(

@@ -56,6 +56,7 @@ static void test_changes(void **state)
 	       "f() parallel at f.c:3", 1, 0);
 	expect("region:loop threads=8", CPA_CHANGE_BALANCE, CPA_REGION, "loop", 1, 8);
 	expect("region:threads=0.5", CPA_CHANGE_SCALE, CPA_REGION, "threads", 0.5, 0);
+	expect("loop:loop.c:21=dynamic", CPA_CHANGE_DYNAMIC, CPA_REGION, "loop.c:21", 1, 0);
 	expect("queue:jobs workers=6", CPA_CHANGE_WORKERS, CPA_QUEUE, "jobs", 1, 6);
 	expect("queue:workers=0.1", CPA_CHANGE_SCALE, CPA_QUEUE, "workers", 0.1, 0);
 	expect("stream:grep -> sort=0", CPA_CHANGE_TRANSFER, 0, "grep -> sort", 0, 0);
@@ -82,6 +83,9 @@ static void test_wrong_changes(void **state)
 	refuse("function:f=drop", "are for locks");
 	refuse("queue:q=split:2", "are for locks");
 	refuse("lock:m=balance", "a factor from 0 to 100");
+	refuse("loop:l=0.5", "of a loop dynamic expected");
+	refuse("loop:=dynamic", "a name is missing");
+	refuse("region:r=dynamic", "a factor from 0 to 100");
 	refuse("lock:m=split:1", "from 2 to 4096");
 	refuse("lock:m=split:-2", "from 2 to 4096");
 	refuse("lock:m=split:99999999999999999999", "from 2 to 4096");

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analysis/exact/chunks.h - iterations of OpenMP loops, as threads took them from the runtime
+ *
+ * A chunk is what a thread did from one event CPA_EV_CHUNK to the next of the same stint. What comes before
+ * the first of a stint, or behind the last, is no iteration that another thread could have taken. A loop whose
+ * schedule is static has no such events, and one chunk is all that each thread does in a loop that
+ * OMP_SCHEDULE makes static.
+ *
+ * Chunks of loops with ordered iterations are left out: they depend on each other.
+ */
+#ifndef CPA_ANALYSIS_EXACT_CHUNKS_H
+#define CPA_ANALYSIS_EXACT_CHUNKS_H
+
+#include "analysis/exact/stints.h"
+
+struct cpa_chunk {
+	uint64_t begun; /* clock */
+	uint64_t work;	/* ticks */
+	uint32_t stint; /* of the thread that took it */
+	uint32_t node;	/* row of the event at which it was taken */
+};
+
+struct cpa_chunks {
+	size_t chunks;
+	struct cpa_chunk *chunk; /* by team, round, then by `begun` */
+	bool *ordered;		 /* by stint: it has ordered iterations */
+};
+
+/* Read the journal @file, of which @stints were read. The caller calls cpa_chunks_free(). */
+struct cpa_chunks *cpa_chunks_read(const struct cpa_journal_file *file,
+				   const struct cpa_stints *stints);
+void cpa_chunks_free(struct cpa_chunks *chunks);
+
+/* The number of chunks from @first on that are of the round of @stint. */
+size_t cpa_chunks_of(const struct cpa_chunks *chunks, const struct cpa_stints *stints, size_t first,
+		     const struct cpa_stint *stint);
+
+/*
+ * The work of each of the @n stints of @round, ticks, if each of its @count chunks goes to the thread that is
+ * free first, in the order in which they were taken: @work.
+ */
+void cpa_chunks_deal(const struct cpa_stints *stints, const struct cpa_stint *const *round,
+		     size_t n, const struct cpa_chunk *chunk, size_t count, double *work);
+
+#endif

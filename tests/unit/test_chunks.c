@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* tests/unit/test_chunks.c - chunks of a loop go to the thread that is free first */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "analysis/exact/chunks.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Two threads; the second has five ticks besides its chunks. */
+static struct cpa_stint stint[] = { { .work = 30 }, { .work = 15 } };
+static struct cpa_stints stints = { .stints = 2, .stint = stint };
+static const struct cpa_stint *const both[] = { &stint[0], &stint[1] };
+
+static void test_static_becomes_dynamic(void **state)
+{
+	static const struct cpa_chunk chunk[] = {
+		{ .work = 10, .stint = 0 }, { .work = 2, .stint = 1 },	{ .work = 10, .stint = 0 },
+		{ .work = 3, .stint = 1 },  { .work = 10, .stint = 0 }, { .work = 5, .stint = 1 },
+	};
+	double work[2];
+
+	(void)state;
+	/* 0 takes 10, 1 takes 2 and 10, 0 takes 3, 0 takes 10, 1 takes 5. */
+	cpa_chunks_deal(&stints, both, 2, chunk, COUNT(chunk), work);
+	assert_true(work[0] == 10 + 3 + 10);
+	assert_true(work[1] == 5 + 2 + 10 + 5);
+}
+
+static void test_none(void **state)
+{
+	double work[2];
+
+	(void)state;
+	cpa_chunks_deal(&stints, both, 2, NULL, 0, work);
+	assert_true(work[0] == 30 && work[1] == 15);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_static_becomes_dynamic),
+		cmocka_unit_test(test_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
