@@ -65,7 +65,7 @@ static void read_event(struct reading *in, const struct cpa_entry *e)
 
 	in->open = in->open && stint == in->chunk.stint;
 	if (!more && kind_of(in, from) == CPA_EV_CHUNK && stint != NO_STINT) {
-		in->chunk = (struct cpa_chunk){ .begun = in->clock, .stint = stint, .node = from };
+		in->chunk = (struct cpa_chunk){ .order = in->clock, .stint = stint, .node = from };
 		in->open = true;
 	}
 	in->chunk.work += cpa_entry_weight(e);
@@ -117,9 +117,51 @@ static int compare_chunks(const void *a, const void *b, void *stints)
 		return s->team < t->team ? -1 : 1;
 	if (s->round != t->round)
 		return s->round < t->round ? -1 : 1;
-	if (x->begun != y->begun)
-		return x->begun < y->begun ? -1 : 1;
+	if (x->order != y->order)
+		return x->order < y->order ? -1 : 1;
 	return x->stint < y->stint ? -1 : x->stint > y->stint;
+}
+
+static void sort(struct cpa_chunks *chunks, const struct cpa_stints *stints)
+{
+	if (chunks->chunks)
+		qsort_r(chunks->chunk, chunks->chunks, sizeof(*chunks->chunk), compare_chunks,
+			(void *)(uintptr_t)stints);
+}
+
+/*
+ * Number the @n chunks @chunk of a round if its threads took them in turns. @taken: by stint, of all zeros, and
+ * so again.
+ */
+static void number_turns(struct cpa_chunk *chunk, size_t n, const struct cpa_stints *stints,
+			 uint32_t *taken)
+{
+	uint32_t most = 0, least = UINT32_MAX;
+
+	for (size_t i = 0; i < n; i++)
+		most = ++taken[chunk[i].stint] > most ? taken[chunk[i].stint] : most;
+	for (size_t i = 0; i < n; i++)
+		least = taken[chunk[i].stint] < least ? taken[chunk[i].stint] : least;
+	for (size_t i = 0; i < n; i++)
+		taken[chunk[i].stint] = 0;
+	if (most - least > 1)
+		return;
+	for (size_t i = 0; i < n; i++)
+		chunk[i].order = (uint64_t)taken[chunk[i].stint]++ << 32 |
+				 stints->stint[chunk[i].stint].strand;
+	for (size_t i = 0; i < n; i++)
+		taken[chunk[i].stint] = 0;
+}
+
+static void number_all(struct cpa_chunks *chunks, const struct cpa_stints *stints)
+{
+	uint32_t *taken = XCNEWVEC(uint32_t, stints->stints + 1);
+
+	for (size_t i = 0, n; i < chunks->chunks; i += n) {
+		n = cpa_chunks_of(chunks, stints, i, &stints->stint[chunks->chunk[i].stint]);
+		number_turns(&chunks->chunk[i], n, stints, taken);
+	}
+	free(taken);
 }
 
 struct cpa_chunks *cpa_chunks_read(const struct cpa_journal_file *file,
@@ -134,9 +176,9 @@ struct cpa_chunks *cpa_chunks_read(const struct cpa_journal_file *file,
 		read_strand(&in, i);
 	cpa_stint_finder_fini(&in.finder);
 	drop_ordered(&in);
-	if (in.out->chunks)
-		qsort_r(in.out->chunk, in.out->chunks, sizeof(*in.out->chunk), compare_chunks,
-			(void *)(uintptr_t)stints);
+	sort(in.out, stints);
+	number_all(in.out, stints);
+	sort(in.out, stints);
 	free(in.kind);
 	return in.out;
 }

@@ -7,6 +7,9 @@
  * schedule is static has no such events, and one chunk is all that each thread does in a loop that
  * OMP_SCHEDULE makes static.
  *
+ * The order is that of the iterations. Of a dynamic schedule it is that in which they were taken. Where all
+ * threads have the same number of chunks, or one less, it is that of a static schedule: in turns.
+ *
  * Chunks of loops with ordered iterations are left out: they depend on each other.
  */
 #ifndef CPA_ANALYSIS_EXACT_CHUNKS_H
@@ -15,7 +18,7 @@
 #include "analysis/exact/stints.h"
 
 struct cpa_chunk {
-	uint64_t begun; /* clock */
+	uint64_t order; /* among those of its round: the clock where it begins, or its number */
 	uint64_t work;	/* ticks */
 	uint32_t stint; /* of the thread that took it */
 	uint32_t node;	/* row of the event at which it was taken */
@@ -23,7 +26,7 @@ struct cpa_chunk {
 
 struct cpa_chunks {
 	size_t chunks;
-	struct cpa_chunk *chunk; /* by team, round, then by `begun` */
+	struct cpa_chunk *chunk; /* by team, round, then by `order` */
 	bool *ordered;		 /* by stint: it has ordered iterations */
 };
 
@@ -38,7 +41,7 @@ size_t cpa_chunks_of(const struct cpa_chunks *chunks, const struct cpa_stints *s
 
 /*
  * The work of each of the @n stints of @round, ticks, if each of its @count chunks goes to the thread that is
- * free first, in the order in which they were taken: @work.
+ * free first, in their order: @work.
  */
 void cpa_chunks_deal(const struct cpa_stints *stints, const struct cpa_stint *const *round,
 		     size_t n, const struct cpa_chunk *chunk, size_t count, double *work);
