@@ -16,8 +16,7 @@
 #define REORDERED 0.03	  /* of the critical path: a smaller difference may be rounding */
 #define BRIEF	  1000000 /* bytes of a journal, which has 7 to 10 for an event */
 
-static void __attribute__((format(printf, 2, 3)))
-add_note(struct cpa_answer *answer, const char *format, ...)
+void predict_note(struct cpa_answer *answer, const char *format, ...)
 {
 	va_list args;
 
@@ -137,7 +136,7 @@ static bool apply(struct inquiry *q, uint32_t component, const struct cpa_change
 	if (row->slot < CPA_SLOT_FIRST)
 		return false;
 	if (row->shared)
-		add_note(
+		predict_note(
 			q->answer,
 			"%s shares a slot with other components: the change applies to these, too.",
 			cpa_names_component(&q->names, component)->name);
@@ -266,98 +265,77 @@ static void note_weakness(struct inquiry *q, const struct cpa_weakness *w)
 	struct cpa_answer *answer = q->answer;
 
 	if (q->run->dropped)
-		add_note(answer,
-			 "The journal lost its first events (%s): the replay begins after them.",
-			 cpa_format_count(q->run->dropped).text);
+		predict_note(
+			answer,
+			"The journal lost its first events (%s): the replay begins after them.",
+			cpa_format_count(q->run->dropped).text);
 	if (w->cut)
-		add_note(answer,
-			 "Parts of the run were not profiled: the replay does not include them.");
+		predict_note(
+			answer,
+			"Parts of the run were not profiled: the replay does not include them.");
 	if (w->untimed)
-		add_note(answer,
-			 "Uses of locks that were not timed (%s) do not exclude other threads in "
-			 "the replay.",
-			 cpa_format_count(w->untimed).text);
+		predict_note(
+			answer,
+			"Uses of locks that were not timed (%s) do not exclude other threads in "
+			"the replay.",
+			cpa_format_count(w->untimed).text);
 	if (w->conditions)
-		add_note(answer,
-			 "Waits on conditions (%s) keep the recorded order, because cpa does not "
-			 "know their predicate: the prediction is weak where another order needs "
-			 "fewer or more of these waits.",
-			 cpa_format_count(w->conditions).text);
+		predict_note(
+			answer,
+			"Waits on conditions (%s) keep the recorded order, because cpa does not "
+			"know their predicate: the prediction is weak where another order needs "
+			"fewer or more of these waits.",
+			cpa_format_count(w->conditions).text);
 	if (w->guessed)
-		add_note(
+		predict_note(
 			answer,
 			"Uses of conditions (%s) are replayed as dequeues from a queue, first come "
 			"first served: the recorded run is consistent with that.",
 			cpa_format_count(w->guessed).text);
 	if (w->polls)
-		add_note(answer,
-			 "Waits that timed out and were repeated until a signal came (%s) are "
-			 "replayed as waits for the signal.",
-			 cpa_format_count(w->polls).text);
+		predict_note(answer,
+			     "Waits that timed out and were repeated until a signal came (%s) are "
+			     "replayed as waits for the signal.",
+			     cpa_format_count(w->polls).text);
 	if (w->timeouts)
-		add_note(answer,
-			 "Waits on conditions that time out (%s) do so after the same time as in "
-			 "the recording.",
-			 cpa_format_count(w->timeouts).text);
+		predict_note(
+			answer,
+			"Waits on conditions that time out (%s) do so after the same time as in "
+			"the recording.",
+			cpa_format_count(w->timeouts).text);
 	if (w->streams)
-		add_note(
+		predict_note(
 			answer,
 			"Reads of pipes and sockets, and writes that waited for room (%s), wait for "
 			"the same writes and reads as in the recording.",
 			cpa_format_count(w->streams).text);
 	if (w->ordered)
-		add_note(answer,
-			 "Other waits (futexes, once, annotations: %s) keep the recorded order.",
-			 cpa_format_count(w->ordered).text);
+		predict_note(
+			answer,
+			"Other waits (futexes, once, annotations: %s) keep the recorded order.",
+			cpa_format_count(w->ordered).text);
 	if (w->children)
-		add_note(answer,
-			 "Waits for processes to end (%s) are for the same ones as in the "
-			 "recording.",
-			 cpa_format_count(w->children).text);
+		predict_note(answer,
+			     "Waits for processes to end (%s) are for the same ones as in the "
+			     "recording.",
+			     cpa_format_count(w->children).text);
 	if (w->undealt)
-		add_note(answer, "Items that go to the same thread as in the recording: %s.",
-			 cpa_format_count(w->undealt).text);
+		predict_note(answer, "Items that go to the same thread as in the recording: %s.",
+			     cpa_format_count(w->undealt).text);
 	if (w->unexplained)
-		add_note(answer,
-			 "Waits without a known release (%s, %s in all) last as long as in the "
-			 "recording.",
-			 cpa_format_count(w->unexplained).text,
-			 cpa_format_seconds(predict_seconds(q, w->unexplained_ticks)).text);
+		predict_note(answer,
+			     "Waits without a known release (%s, %s in all) last as long as in the "
+			     "recording.",
+			     cpa_format_count(w->unexplained).text,
+			     cpa_format_seconds(predict_seconds(q, w->unexplained_ticks)).text);
 	if (w->pauses)
-		add_note(answer, "Blocking calls (%s, %s in all) last as long as in the recording.",
-			 cpa_format_count(w->pauses).text,
-			 cpa_format_seconds(predict_seconds(q, w->pause_ticks)).text);
+		predict_note(answer,
+			     "Blocking calls (%s, %s in all) last as long as in the recording.",
+			     cpa_format_count(w->pauses).text,
+			     cpa_format_seconds(predict_seconds(q, w->pause_ticks)).text);
 	if (w->tries)
-		add_note(answer, "Failed attempts to take a lock (trylock: %s) fail again.",
-			 cpa_format_count(w->tries).text);
-}
-
-/* Note what it is that a dynamic loop was made of. */
-static void note_dealt(struct inquiry *q)
-{
-	const struct predict_dealt *dealt = &q->dealt;
-
-	if (dealt->chunks)
-		add_note(
-			q->answer,
-			"Dynamic: chunks of loops (%s, %s of work with what is around them) go to the "
-			"thread that is free first. What it costs to take one is not in it.",
-			cpa_format_count(dealt->chunks).text,
-			cpa_format_seconds(predict_seconds(q, dealt->ticks)).text);
-	if (dealt->even)
-		add_note(
-			q->answer,
-			"Dynamic: of %s of work the chunks are not known, as those of a static "
-			"schedule. It is divided evenly here: no schedule does better, and large "
-			"chunks do worse. To know, build the loop with schedule(runtime), and record "
-			"it with OMP_SCHEDULE=dynamic,N.",
-			cpa_format_seconds(predict_seconds(q, dealt->even)).text);
-	if (dealt->left)
-		add_note(
-			q->answer,
-			"Dynamic: %s of work stays as it was: one thread had nearly all of it, its "
-			"iterations are ordered, or it is tasks, which go to a free thread already.",
-			cpa_format_seconds(predict_seconds(q, dealt->left)).text);
+		predict_note(answer, "Failed attempts to take a lock (trylock: %s) fail again.",
+			     cpa_format_count(w->tries).text);
 }
 
 /* Note that predictions for other cores or a load assume the recorded speed of a core. */
@@ -369,9 +347,10 @@ static void note_sharing(struct inquiry *q)
 	for (size_t i = 0; i < question->cores; i++)
 		other |= question->core[i] != q->profile->program.cores;
 	if (other)
-		add_note(q->answer,
-			 "A core is as fast as in the recorded run: contention for caches, for "
-			 "memory bandwidth and between hyper-threads of one core is not modelled.");
+		predict_note(
+			q->answer,
+			"A core is as fast as in the recorded run: contention for caches, for "
+			"memory bandwidth and between hyper-threads of one core is not modelled.");
 }
 
 /* Note that a replay may be shorter than the critical path, as it hands out work and locks anew. */
@@ -383,11 +362,12 @@ static void note_order(struct inquiry *q)
 	for (size_t i = 0; i < answer->rows; i++) {
 		if (answer->row[i].unchanged_s >= path_s * (1 - REORDERED))
 			continue;
-		add_note(q->answer,
-			 "On %u core%s the run is shorter than the recorded critical path of %s: "
-			 "in the replay threads get locks and work items in another order.",
-			 answer->row[i].cores, answer->row[i].cores == 1 ? "" : "s",
-			 cpa_format_seconds(path_s).text);
+		predict_note(
+			q->answer,
+			"On %u core%s the run is shorter than the recorded critical path of %s: "
+			"in the replay threads get locks and work items in another order.",
+			answer->row[i].cores, answer->row[i].cores == 1 ? "" : "s",
+			cpa_format_seconds(path_s).text);
 		return;
 	}
 }
@@ -395,19 +375,21 @@ static void note_order(struct inquiry *q)
 static void note_unfinished(struct inquiry *q, uint32_t threads)
 {
 	if (threads)
-		add_note(q->answer,
-			 "The program ends before other threads of it (%u): the rest of their work "
-			 "is not counted.",
-			 threads);
+		predict_note(
+			q->answer,
+			"The program ends before other threads of it (%u): the rest of their work "
+			"is not counted.",
+			threads);
 }
 
 static void note_forced(struct inquiry *q, uint64_t forced)
 {
 	if (forced)
-		add_note(q->answer,
-			 "%s waits were ended by force, without their release: the changed order "
-			 "led to a deadlock in the replay, or the journal has gaps.",
-			 cpa_format_count(forced).text);
+		predict_note(
+			q->answer,
+			"%s waits were ended by force, without their release: the changed order "
+			"led to a deadlock in the replay, or the journal has gaps.",
+			cpa_format_count(forced).text);
 }
 
 /* Compute one row of the answer for each number of cores. */
@@ -462,12 +444,12 @@ static int answer_question(struct inquiry *q, char **error)
 	if (q->answer->changed)
 		changed = cpa_transcribe(q->run, &q->cast, &changes);
 	note_weakness(q, &same->weakness);
-	note_dealt(q);
+	predict_note_dealt(q);
 	note_sharing(q);
 	if (predict_scales_nothing(q))
-		add_note(q->answer,
-			 "What a message takes is not known, because the recording has no wait "
-			 "that ended while a core was free: factors change nothing.");
+		predict_note(q->answer,
+			     "What a message takes is not known, because the recording has no wait "
+			     "that ended while a core was free: factors change nothing.");
 	if (changed && changed->weakness.refused) {
 		*error = xstrdup(
 			"--what-if: workers: cannot be changed for this queue: its consumers also "

@@ -2,6 +2,7 @@
 /* analysis/predict/predict_dynamic.c - chunks of loops go to the thread of the team that is free first */
 #include "analysis/predict/predict_state.h"
 #include "analysis/profile/find.h"
+#include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 
 #define ALONE 0.95 /* of the work of a round: then it is one thread's, and nothing to divide */
@@ -113,4 +114,31 @@ bool predict_dynamic_round(struct inquiry *q, struct predict_dynamic *d,
 		q->dealt.even += all->work;
 	}
 	return true;
+}
+
+void predict_note_dealt(struct inquiry *q)
+{
+	const struct predict_dealt *dealt = &q->dealt;
+
+	if (dealt->chunks)
+		predict_note(
+			q->answer,
+			"Dynamic: chunks of loops (%s, %s of work with what is around them) go to the "
+			"thread that is free first. What it costs to take one is not in it.",
+			cpa_format_count(dealt->chunks).text,
+			cpa_format_seconds(predict_seconds(q, dealt->ticks)).text);
+	if (dealt->even)
+		predict_note(
+			q->answer,
+			"Dynamic: of %s of work the chunks are not known, as those of a static "
+			"schedule. It is divided evenly here: no schedule does better, and large "
+			"chunks do worse. To know, build the loop with schedule(runtime), and record "
+			"it with OMP_SCHEDULE=dynamic,N.",
+			cpa_format_seconds(predict_seconds(q, dealt->even)).text);
+	if (dealt->left)
+		predict_note(
+			q->answer,
+			"Dynamic: %s of work stays as it was: one thread had nearly all of it, its "
+			"iterations are ordered, or it is tasks, which go to a free thread already.",
+			cpa_format_seconds(predict_seconds(q, dealt->left)).text);
 }

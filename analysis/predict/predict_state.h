@@ -32,12 +32,19 @@ struct inquiry {
 	struct predict_dealt {
 		uint64_t chunks; /* dealt anew */
 		uint64_t ticks;	 /* of their rounds */
-		uint64_t even;		/* ticks of rounds whose chunks are not known */
-		uint64_t left;		/* ticks of rounds that stay as they were */
+		uint64_t even;	 /* ticks of rounds whose chunks are not known */
+		uint64_t left;	 /* ticks of rounds that stay as they were */
 	} dealt;
 	struct cpa_activity_change *activity;
 	struct cpa_transfer *transfer;
 };
+
+/* Add a sentence to the limits of the answer. */
+void __attribute__((format(printf, 2, 3)))
+predict_note(struct cpa_answer *answer, const char *format, ...);
+
+/* Note what dynamic loops were made of. */
+void predict_note_dealt(struct inquiry *q);
 
 /*
  * Set q->activity so that the work of what q->divided and q->divided_at name is divided anew among the threads,
