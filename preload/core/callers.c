@@ -35,8 +35,8 @@ static bool on; /* written before there are other threads */
 void cpa_callers_init(bool wanted)
 {
 	on = wanted;
-	if (on) /* a filter may end the process for an unusual system call */
-		cpa_stack_init(!cpa_start().confined);
+	/* A filter may end the process for an unusual system call. */
+	cpa_stack_init(!cpa_start().confined);
 }
 
 bool cpa_callers_on(void)
@@ -161,6 +161,34 @@ static __attribute__((noinline)) uint32_t context_here(struct cpa_callers_of *ow
 	errno = err;
 	cpa_signal_let(&before);
 	return context;
+}
+
+bool cpa_callers_in_handler(void)
+{
+	struct cpa_registers r = { .known = CPA_ARCH_KEPT };
+	uint64_t top = cpa_stack_top();
+	struct cpa_callers *c;
+	sigset_t before;
+	bool found = true, held;
+	int err = errno;
+
+	if (!cpa_stack_can(top))
+		return true;
+	before = cpa_signal_hold();
+	c = cpa_pool_take(CPA_POOL_CALLERS, sizeof(*c));
+	if (c) {
+		/* Modules that are on the stack are not being unloaded. */
+		held = cpa_unload_hold();
+		cpa_arch_registers_here(r.value);
+		cpa_walk_from(&c->walk, top, &r);
+		found = c->walk.in_handler;
+		if (held)
+			cpa_unload_let();
+		cpa_pool_give(CPA_POOL_CALLERS, c);
+	}
+	cpa_signal_let(&before);
+	errno = err;
+	return found;
 }
 
 /* The thread holds locks in @context, for @ticks. */

@@ -52,6 +52,12 @@ CPA_HIDDEN void cpa_callers_wait(struct cpa_callers_of *own, const struct cpa_se
 /* The calling thread is the first to use an object of class row @class. Inside our code only. */
 CPA_HIDDEN void cpa_callers_first(struct cpa_callers_of *own, uint32_t class);
 
+/*
+ * Whether the calling thread runs a signal handler, stacks wanted or not; true where that cannot be found
+ * out. Frames that are not understood tell nothing. Inside our code only. errno is kept.
+ */
+CPA_HIDDEN bool cpa_callers_in_handler(void);
+
 /* The thread ends: its memory, if it has some, goes to the pool. Inside our code only. */
 CPA_HIDDEN void cpa_callers_end(struct cpa_callers_of *own);
 

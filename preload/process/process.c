@@ -14,7 +14,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-#include <unwind.h>
 
 #include "preload/process/life.h"
 #include "preload/core/dlopen.h"
@@ -345,15 +344,6 @@ void cpa_process_begin(void)
 	begin_thread(p, token, false);
 }
 
-static _Unwind_Reason_Code look(struct _Unwind_Context *frame, void *found)
-{
-	int interrupted = 0;
-
-	_Unwind_GetIPInfo(frame, &interrupted);
-	*(bool *)found |= interrupted;
-	return interrupted ? _URC_NORMAL_STOP : _URC_NO_REASON;
-}
-
 /*
  * Whether a signal handler is running. It may have interrupted a wait of ours, in which the child
  * would go on with pointers into its parent's session. Frames that cannot be unwound tell nothing,
@@ -361,10 +351,13 @@ static _Unwind_Reason_Code look(struct _Unwind_Context *frame, void *found)
  */
 static bool is_in_handler(void)
 {
-	bool found = cpa_tls.worker && cpa_tls.worker->between;
+	bool found = cpa_tls.inside || (cpa_tls.worker && cpa_tls.worker->between);
 
-	if (!found)
-		_Unwind_Backtrace(look, &found);
+	if (!found) {
+		cpa_reenter();
+		found = cpa_callers_in_handler();
+		cpa_leave();
+	}
 	return found;
 }
 

@@ -26,13 +26,9 @@ static bool is_readable(uint64_t address)
 	       errno == EINVAL;
 }
 
-void cpa_stack_init(bool copies)
+bool cpa_stack_can(uint64_t top)
 {
-	int err = errno;
-
-	can_ask = is_readable((uint64_t)&err & ~UINT64_C(7)) && !is_readable(sizeof(uint64_t));
-	can_copy = copies;
-	errno = err;
+	return can_copy || (can_ask && top);
 }
 
 uint64_t cpa_stack_top(void)
@@ -72,6 +68,16 @@ static bool copy_from(struct cpa_stack_view *s, uint64_t address)
 	s->to = got > 0 ? from + (uint64_t)got : from;
 	s->at = s->copy;
 	return s->to >= address && s->to - address >= sizeof(uint64_t);
+}
+
+void cpa_stack_init(bool copies)
+{
+	int err = errno;
+	struct cpa_stack_view s = { .bottom = (uint64_t)&err & ~UINT64_C(7) };
+
+	can_ask = is_readable((uint64_t)&err & ~UINT64_C(7)) && !is_readable(sizeof(uint64_t));
+	can_copy = copies && copy_from(&s, s.bottom);
+	errno = err;
 }
 
 bool cpa_stack_move(struct cpa_stack_view *s, uint64_t address)

@@ -32,12 +32,15 @@ struct cpa_stack_view {
 
 /*
  * Once, at start: @copies: process_vm_readv() may be called. Without it only the thread's own stack is
- * read.
+ * read. Asks the kernel whether it copies: a container may forbid that.
  */
 __attribute__((visibility("hidden"))) void cpa_stack_init(bool copies);
 
 /* The end of the calling thread's own stack; 0: it is not on it. No system call. */
 __attribute__((visibility("hidden"))) uint64_t cpa_stack_top(void);
+
+/* Whether something can be read of the stack of a thread whose own ends at @top, 0: not known. */
+__attribute__((visibility("hidden"))) bool cpa_stack_can(uint64_t top);
 
 /* A walk begins, of the thread whose own stack ends at @top, 0: not known. */
 static inline void cpa_stack_begin(struct cpa_stack_view *s, uint64_t top)

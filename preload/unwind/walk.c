@@ -150,7 +150,7 @@ void cpa_walk_from(struct cpa_walk *walk, uint64_t top, const struct cpa_registe
 	bool called = false; /* the instruction is the one behind a call */
 
 	walk->frames = 0;
-	walk->complete = false;
+	walk->complete = walk->in_handler = false;
 	cpa_stack_begin(&walk->stack, top);
 	cpa_stack_from(&walk->stack, r.value[CPA_ARCH_STACK_POINTER]);
 	while (walk->frames < CPA_WALK_FRAMES) {
@@ -168,9 +168,10 @@ void cpa_walk_from(struct cpa_walk *walk, uint64_t top, const struct cpa_registe
 			walk->complete = true;
 			return;
 		}
+		called = rule->how != HOW_SIGNAL;
+		walk->in_handler |= !called;
 		if (!step(walk, rule, pc, &r))
 			return;
-		called = rule->how != HOW_SIGNAL;
 		if (called && r.value[CPA_ARCH_STACK_POINTER] <= sp)
 			return; /* frames of callers lie above */
 		if (!called)	/* the handler may have had a stack of its own */

@@ -31,6 +31,7 @@ struct cpa_walk {
 	struct cpa_stack_view stack;
 	uint32_t frames; /* of the last walk: how many of `function` are set */
 	bool complete;	 /* the walk came to the thread's start */
+	bool in_handler; /* it came to the kernel's call of a signal handler */
 	/*
 	 * Innermost first: where each frame's function begins, or, if no table covers the frame, the
 	 * page of its instruction.
@@ -46,7 +47,7 @@ __attribute__((visibility("hidden"))) void cpa_walk_forget(struct cpa_walk *walk
 
 /*
  * Find the frames from the registers @from of the calling thread, whose own stack ends at @top (0: not
- * known): `frames`, `function` and `complete`. No module may be unloaded meanwhile: cpa_unload_hold().
+ * known): `frames` and what stands beside it. No module may be unloaded meanwhile: cpa_unload_hold().
  * Makes system calls; errno is changed.
  */
 __attribute__((visibility("hidden"))) void cpa_walk_from(struct cpa_walk *walk, uint64_t top,

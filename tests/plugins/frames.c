@@ -3,9 +3,11 @@
  * tests/plugins/frames.c - a library with frames of all kinds, whose tables tests/e2e/damaged_tables.py
  * damages
  *
- * Threads meet at its barrier, and compute, each time below one frame of each kind.
+ * Threads meet at its barrier, compute and fork, each time below one frame of each kind.
  */
 #include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define DEPTH  4
 #define ROUNDS 60
@@ -23,10 +25,20 @@ static __attribute__((noinline)) long compute(long seed)
 	return seed;
 }
 
+/* A child of fork() ends at once. */
 static __attribute__((noinline)) long meet(long round)
 {
 	long found = compute(round);
+	int status = 0;
+	pid_t child;
 
+	pthread_barrier_wait(&met);
+	if (round % 16 == 0) {
+		child = fork();
+		if (!child)
+			_exit(7);
+		found += waitpid(child, &status, 0) == child && WEXITSTATUS(status) == 7;
+	}
 	pthread_barrier_wait(&met);
 	return found;
 }
