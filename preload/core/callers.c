@@ -7,6 +7,7 @@
 #include "preload/core/dlopen.h"
 #include "preload/core/unload.h"
 #include "preload/core/function.h"
+#include "preload/core/guard.h"
 #include "preload/libc/confined.h"
 #include "preload/libc/pool.h"
 #include "preload/libc/signal_mask.h"
@@ -46,7 +47,7 @@ bool cpa_callers_on(void)
 
 void cpa_callers_begin(struct cpa_callers_of *own)
 {
-	own->top = on ? cpa_stack_top() : 0;
+	own->stack = cpa_stack_own(cpa_tls.stack);
 }
 
 void cpa_callers_end(struct cpa_callers_of *own)
@@ -112,8 +113,8 @@ static uint32_t site_of_instruction(uint64_t pc)
  * The context of a stack that begins with @r. 0: no space, or a library is being unloaded. If @at is
  * not NULL, store the site of its instruction there.
  */
-static uint32_t walk_from(struct cpa_callers *c, uint64_t top, const struct cpa_registers *r,
-			  uint32_t *at)
+static uint32_t walk_from(struct cpa_callers *c, struct cpa_stack_own own,
+			  const struct cpa_registers *r, uint32_t *at)
 {
 	uint32_t context;
 
@@ -123,7 +124,7 @@ static uint32_t walk_from(struct cpa_callers *c, uint64_t top, const struct cpa_
 		cpa_walk_forget(&c->walk);
 		memset(c->site, 0, sizeof(c->site));
 	}
-	cpa_walk_from(&c->walk, top, r);
+	cpa_walk_from(&c->walk, own, r);
 	context = context_of(c);
 	if (context && at)
 		*at = site_of_instruction(r->value[CPA_ARCH_RETURN_ADDRESS]);
@@ -137,7 +138,7 @@ static uint32_t context_from(struct cpa_callers_of *own, const struct cpa_regist
 {
 	uint64_t begun = cpa_clock_now(), most = cpa_clock_ticks(MOST_NS), took;
 	struct cpa_callers *c = memory_of(own);
-	uint32_t context = c ? walk_from(c, own->top, r, at) : 0;
+	uint32_t context = c ? walk_from(c, own->stack, r, at) : 0;
 
 	if (!context)
 		cpa_diag(CPA_DIAG_STACKS_REFUSED);
@@ -166,13 +167,13 @@ static __attribute__((noinline)) uint32_t context_here(struct cpa_callers_of *ow
 bool cpa_callers_in_handler(void)
 {
 	struct cpa_registers r = { .known = CPA_ARCH_KEPT };
-	uint64_t top = cpa_stack_top();
+	struct cpa_stack_own own = cpa_stack_own(cpa_tls.stack);
 	struct cpa_callers *c;
 	sigset_t before;
 	bool found = true, held;
 	int err = errno;
 
-	if (!cpa_stack_can(top))
+	if (!cpa_stack_can(own))
 		return true;
 	before = cpa_signal_hold();
 	c = cpa_pool_take(CPA_POOL_CALLERS, sizeof(*c));
@@ -180,7 +181,7 @@ bool cpa_callers_in_handler(void)
 		/* Modules that are on the stack are not being unloaded. */
 		held = cpa_unload_hold();
 		cpa_arch_registers_here(r.value);
-		cpa_walk_from(&c->walk, top, &r);
+		cpa_walk_from(&c->walk, own, &r);
 		found = c->walk.in_handler;
 		if (held)
 			cpa_unload_let();

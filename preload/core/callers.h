@@ -10,13 +10,14 @@
 #ifndef CPA_PRELOAD_CORE_CALLERS_H
 #define CPA_PRELOAD_CORE_CALLERS_H
 
+#include "preload/unwind/stack.h"
 #include "shadow/graph/contexts.h"
 
 struct cpa_callers;
 
 /* What a thread keeps for its stacks. All zeros at first. */
 struct cpa_callers_of {
-	uint64_t top;		    /* end of its own stack; 0: not known */
+	struct cpa_stack_own stack;
 	struct cpa_callers *memory; /* NULL: it took no stack so far */
 	/* CPU time, all and since the last stack; of all: taken for stacks. Ticks. */
 	uint64_t time, since, cost;

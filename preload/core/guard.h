@@ -27,6 +27,7 @@ struct cpa_tls {
 	uint32_t child;	  /* process row of the child that is being forked; 0: none */
 	uint64_t routine; /* function that the thread is for, if it began while profiling was off */
 	uint64_t code;	  /* the program's function that a function of ours calls; 0: none */
+	uint64_t stack;	  /* bytes of its stack at least; 0: not known */
 	uint64_t off;	  /* epoch of the latest stop that the thread has met; 0: none */
 };
 

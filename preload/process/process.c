@@ -408,7 +408,7 @@ bool cpa_process_forked(void)
 		clock = parents->clock;
 		cpa_clock_stop(&clock);
 	}
-	cpa_tls = (struct cpa_tls){ .inside = true };
+	cpa_tls = (struct cpa_tls){ .inside = true, .stack = cpa_tls.stack };
 	cpa_process_born();
 	cpa_process_has_children = false;
 	cpa_pool_forked();

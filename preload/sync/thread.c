@@ -44,6 +44,7 @@ struct beginning {
 	/* created by the code of a work queue: its time is the queue's until it calls back */
 	bool inner;
 	uint64_t caller;
+	uint64_t stack; /* bytes of its stack at least */
 };
 
 void cpa_thread_register(pthread_t thread, uint32_t row)
@@ -110,6 +111,7 @@ static struct beginning take(void *argument)
 		return b;
 	cpa_reenter();
 	cpa_pool_give(CPA_POOL_BEGINNINGS, argument);
+	cpa_tls.stack = b.stack;
 	if (likely(b.row)) {
 		begin(&b);
 	} else {
@@ -230,13 +232,33 @@ static const pthread_attr_t *with_room(const pthread_attr_t *attr, pthread_attr_
 	return pthread_attr_setstacksize(copy, size + more) ? attr : copy;
 }
 
+/* Bytes of the stack of a thread with @attr, NULL: the default. Takes the lock that its creation takes. */
+static size_t stack_size(const pthread_attr_t *attr)
+{
+	pthread_attr_t usual;
+	size_t size = 0;
+
+	if (attr) {
+		pthread_attr_getstacksize(attr, &size);
+		return size;
+	}
+	if (pthread_attr_init(&usual))
+		return 0;
+	pthread_attr_getstacksize(&usual, &size);
+	pthread_attr_destroy(&usual);
+	return size;
+}
+
 CPA_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *asked,
 			      void *(*routine)(void *), void *argument)
 {
 	pthread_attr_t roomy;
 	const pthread_attr_t *attr = with_room(asked, &roomy);
 	struct cpa_worker *w = cpa_enter();
-	struct beginning b = { .routine = routine, .argument = argument, .caller = CPA_CALLER() };
+	struct beginning b = { .routine = routine,
+			       .argument = argument,
+			       .caller = CPA_CALLER(),
+			       .stack = stack_size(attr) };
 	struct beginning *copy;
 	int state = PTHREAD_CREATE_JOINABLE, ret;
 	uint32_t row;
@@ -274,7 +296,8 @@ CPA_EXPORT int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
 	struct cpa_worker *w = cpa_enter();
 	struct beginning b = { .c11_routine = routine,
 			       .argument = argument,
-			       .caller = CPA_CALLER() };
+			       .caller = CPA_CALLER(),
+			       .stack = stack_size(NULL) };
 	struct beginning *copy = w ? prepare(w, &b) : prepare_off(&b);
 	uint32_t row;
 	int ret;

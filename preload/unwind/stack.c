@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
@@ -17,7 +18,9 @@
 /* End of the stack of the process's first thread: where the kernel put the program's arguments. */
 extern void *__libc_stack_end;
 
-static bool can_ask, can_copy; /* written before there are other threads */
+/* Written before there are other threads. */
+static bool can_ask, can_copy;
+static uint64_t first_size; /* bytes that the kernel keeps for the first thread's stack */
 
 /* Whether the word at @address can be read: a system call that reads it and then does nothing. */
 static bool is_readable(uint64_t address)
@@ -26,18 +29,22 @@ static bool is_readable(uint64_t address)
 	       errno == EINVAL;
 }
 
-bool cpa_stack_can(uint64_t top)
+bool cpa_stack_can(struct cpa_stack_own own)
 {
-	return can_copy || (can_ask && top);
+	return can_copy || (can_ask && own.top);
 }
 
-uint64_t cpa_stack_top(void)
+struct cpa_stack_own cpa_stack_own(uint64_t size)
 {
 	uint64_t here = (uint64_t)__builtin_frame_address(0);
 	/* The C library keeps the descriptor of a thread above its stack. */
 	uint64_t self = (uint64_t)pthread_self(), first = (uint64_t)__libc_stack_end;
 
-	return first - here < REACH ? first : self - here < REACH ? self : 0;
+	if (first - here < first_size / 2)
+		return (struct cpa_stack_own){ first - first_size / 2, first };
+	if (self - here < size / 2)
+		return (struct cpa_stack_own){ self - size / 2, self };
+	return (struct cpa_stack_own){ 0, 0 };
 }
 
 /* The window becomes the page of @address itself. */
@@ -73,8 +80,11 @@ static bool copy_from(struct cpa_stack_view *s, uint64_t address)
 void cpa_stack_init(bool copies)
 {
 	int err = errno;
+	struct rlimit limit;
 	struct cpa_stack_view s = { .bottom = (uint64_t)&err & ~UINT64_C(7) };
 
+	if (!cpa_kernel(SYS_prlimit64, 0, RLIMIT_STACK, NULL, &limit))
+		first_size = limit.rlim_cur < REACH ? limit.rlim_cur : REACH;
 	can_ask = is_readable((uint64_t)&err & ~UINT64_C(7)) && !is_readable(sizeof(uint64_t));
 	can_copy = copies && copy_from(&s, s.bottom);
 	errno = err;
@@ -85,7 +95,7 @@ bool cpa_stack_move(struct cpa_stack_view *s, uint64_t address)
 	if (address - s->bottom >= REACH || !s->turns)
 		return false;
 	s->turns--;
-	if (can_ask && s->bottom < s->top && s->top - s->bottom < REACH && address < s->top)
+	if (can_ask && s->bottom >= s->own.from && address < s->own.top)
 		return move_to_page(s, address);
 	return can_copy && copy_from(s, address);
 }

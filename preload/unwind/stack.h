@@ -4,7 +4,8 @@
  *
  * A load may fault: a walk may be misled by code without tables or by a damaged stack. So before a walk
  * loads from a page of the thread's own stack the kernel is asked whether that can be read. Frames
- * between stack pointer and top are those of the running thread, and stay there meanwhile.
+ * between stack pointer and top are those of the running thread, and stay there meanwhile. How far
+ * down the stack goes nobody says exactly; half of its size is surely its own.
  *
  * Elsewhere, on stacks of coroutines and of signals, nobody knows who may unmap what a misled walk looks
  * at. From there the kernel copies, a window at a time, by process_vm_readv(), which fails where a
@@ -20,9 +21,14 @@
 #define CPA_STACK_WINDOW 4096u /* bytes */
 #define CPA_STACK_TURNS	 64u   /* most system calls for windows in a walk */
 
+/* Addresses that belong to the calling thread's own stack: the upper half. Zeros: not known. */
+struct cpa_stack_own {
+	uint64_t from, top;
+};
+
 /* A stack as a walk sees it. The caller owns it. Addresses. */
 struct cpa_stack_view {
-	uint64_t top;	   /* end of the thread's own stack; 0: not known */
+	struct cpa_stack_own own;
 	uint64_t bottom;   /* stack pointer of the innermost frame: nothing is read below */
 	uint64_t from, to; /* what the window holds */
 	const char *at;	   /* where it holds it */
@@ -36,16 +42,19 @@ struct cpa_stack_view {
  */
 __attribute__((visibility("hidden"))) void cpa_stack_init(bool copies);
 
-/* The end of the calling thread's own stack; 0: it is not on it. No system call. */
-__attribute__((visibility("hidden"))) uint64_t cpa_stack_top(void);
+/*
+ * The calling thread's own stack. Zeros: the thread is not on it, or deep in it. @size: bytes that it has
+ * at least, if it is not the process's first thread; 0: not known. No system call.
+ */
+__attribute__((visibility("hidden"))) struct cpa_stack_own cpa_stack_own(uint64_t size);
 
-/* Whether something can be read of the stack of a thread whose own ends at @top, 0: not known. */
-__attribute__((visibility("hidden"))) bool cpa_stack_can(uint64_t top);
+/* Whether something can be read of the stack of a thread whose own is @own. */
+__attribute__((visibility("hidden"))) bool cpa_stack_can(struct cpa_stack_own own);
 
-/* A walk begins, of the thread whose own stack ends at @top, 0: not known. */
-static inline void cpa_stack_begin(struct cpa_stack_view *s, uint64_t top)
+/* A walk begins, of the thread whose own stack is @own. */
+static inline void cpa_stack_begin(struct cpa_stack_view *s, struct cpa_stack_own own)
 {
-	s->top = top;
+	s->own = own;
 	s->bottom = s->from = s->to = 0;
 	s->turns = CPA_STACK_TURNS;
 }

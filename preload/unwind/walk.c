@@ -144,14 +144,15 @@ static bool step(struct cpa_walk *walk, const struct cpa_walk_rule *rule, uint64
 	}
 }
 
-void cpa_walk_from(struct cpa_walk *walk, uint64_t top, const struct cpa_registers *from)
+void cpa_walk_from(struct cpa_walk *walk, struct cpa_stack_own own,
+		   const struct cpa_registers *from)
 {
 	struct cpa_registers r = *from;
 	bool called = false; /* the instruction is the one behind a call */
 
 	walk->frames = 0;
 	walk->complete = walk->in_handler = false;
-	cpa_stack_begin(&walk->stack, top);
+	cpa_stack_begin(&walk->stack, own);
 	cpa_stack_from(&walk->stack, r.value[CPA_ARCH_STACK_POINTER]);
 	while (walk->frames < CPA_WALK_FRAMES) {
 		uint64_t pc = r.value[CPA_ARCH_RETURN_ADDRESS] - called;

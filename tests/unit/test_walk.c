@@ -34,6 +34,9 @@
 
 #define DEPTH  200u
 #define WANTED 400u
+#define STACK  (256u << 10) /* bytes of a thread's stack at least */
+
+static const struct cpa_stack_own nothing;
 
 struct other {
 	uint64_t function[DEPTH];
@@ -59,7 +62,7 @@ static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *arg
 }
 
 static _Thread_local struct cpa_walk walk;
-static _Thread_local uint64_t top; /* 0: the stack is copied */
+static _Thread_local struct cpa_stack_own own; /* zeros: the stack is copied */
 static struct {
 	unsigned walks, complete;
 	uint64_t frames, ns;
@@ -99,7 +102,7 @@ static void on_timer(int number, siginfo_t *info, void *context)
 	(void)info;
 	cpa_arch_registers(context, r.value);
 	begun = now();
-	cpa_walk_from(&walk, top, &r);
+	cpa_walk_from(&walk, own, &r);
 	found.ns += now() - begun;
 	found.frames += walk.frames;
 	_Unwind_Backtrace(note_frame, &o);
@@ -161,7 +164,7 @@ static void work_interrupted(void)
 	sigaction(SIGPROF, &action, NULL);
 	setitimer(ITIMER_PROF, &every, NULL);
 	while (found.walks < end) {
-		top = found.walks % 2 ? cpa_stack_top() : 0;
+		own = found.walks % 2 ? cpa_stack_own(STACK) : nothing;
 		work();
 	}
 	setitimer(ITIMER_PROF, &never, NULL);
@@ -199,7 +202,7 @@ static void *here(void *argument)
 
 	getcontext(&context);
 	cpa_arch_registers(&context, r.value);
-	cpa_walk_from(&walk, top, &r);
+	cpa_walk_from(&walk, own, &r);
 	return argument;
 }
 
@@ -216,15 +219,15 @@ static void test_stack(void **state)
 	assert_int_equal(mprotect(memory + size, size, PROT_READ | PROT_WRITE), 0);
 	for (uint64_t at = from; at < to; at += sizeof(at))
 		*(uint64_t *)at = at;
-	for (unsigned own = 0; own < 2; own++) {
-		cpa_stack_begin(&stack, own ? to : 0);
+	for (unsigned whose = 0; whose < 2; whose++) {
+		cpa_stack_begin(&stack, whose ? (struct cpa_stack_own){ from, to } : nothing);
 		cpa_stack_from(&stack, from + 24);
 		for (uint64_t at = from + 24; at < to; at += sizeof(at)) {
 			assert_true(cpa_stack_load(&stack, at, &word));
 			assert_true(word == at);
 		}
 		assert_true(stack.turns >= CPA_STACK_TURNS - size / CPA_STACK_WINDOW - 1);
-		assert_int_equal(stack.at == stack.copy, !own);
+		assert_int_equal(stack.at == stack.copy, !whose);
 		assert_false(
 			cpa_stack_load(&stack, from + 16, &word)); /* below the stack pointer */
 		assert_false(cpa_stack_load(&stack, from + 36, &word));
@@ -233,25 +236,32 @@ static void test_stack(void **state)
 		assert_false(cpa_stack_load(&stack, from + (1 << 30), &word));
 		assert_true(cpa_stack_load(&stack, to - 8, &word) && word == to - 8);
 		/* A top that is none. */
-		cpa_stack_begin(&stack, own ? to + size : 0);
+		cpa_stack_begin(&stack,
+				whose ? (struct cpa_stack_own){ from, to + size } : nothing);
 		cpa_stack_from(&stack, from);
 		assert_true(cpa_stack_load(&stack, to - 8, &word) && word == to - 8);
 		assert_false(cpa_stack_load(&stack, to + 8, &word));
 		stack.turns = 0;
 		assert_false(cpa_stack_load(&stack, from + 64, &word));
 	}
+	/* A stack below the thread's own, as coroutines have: others may unmap what lies between. */
+	cpa_stack_begin(&stack, (struct cpa_stack_own){ to - PAGE, to });
+	cpa_stack_from(&stack, to - PAGE - 8);
+	assert_true(cpa_stack_load(&stack, to - 8, &word) && stack.at == stack.copy);
+	cpa_stack_from(&stack, to - PAGE);
+	assert_true(cpa_stack_load(&stack, to - PAGE, &word) && stack.at != stack.copy);
 	munmap(memory, 3 * size);
-	for (unsigned own = 0; own < 2; own++) {
-		cpa_stack_begin(&stack, own ? to : 0);
+	for (unsigned whose = 0; whose < 2; whose++) {
+		cpa_stack_begin(&stack, whose ? (struct cpa_stack_own){ from, to } : nothing);
 		cpa_stack_from(&stack, from);
 		assert_false(cpa_stack_load(&stack, from + 64, &word));
 	}
 	/* Where no copies may be made the thread's own stack is read only. */
 	cpa_stack_init(false);
-	cpa_stack_begin(&stack, 0);
+	cpa_stack_begin(&stack, nothing);
 	cpa_stack_from(&stack, (uint64_t)&word & ~UINT64_C(7));
 	assert_false(cpa_stack_load(&stack, stack.bottom, &word));
-	cpa_stack_begin(&stack, cpa_stack_top());
+	cpa_stack_begin(&stack, cpa_stack_own(STACK));
 	cpa_stack_from(&stack, (uint64_t)&word & ~UINT64_C(7));
 	assert_true(cpa_stack_load(&stack, stack.bottom, &word));
 	cpa_stack_init(true);
@@ -294,7 +304,7 @@ static void test_damaged(void **state)
 		    cpa_frame_run(&program, &d, pc + seed % 64)) {
 			struct cpa_registers r = { .known = (1u << CPA_ARCH_REGISTERS) - 1 };
 
-			cpa_stack_begin(&walk.stack, 0);
+			cpa_stack_begin(&walk.stack, nothing);
 			if (d.return_column < CPA_ARCH_REGISTERS)
 				cpa_frame_apply(&program.row, d.return_column, &walk.stack, &r);
 		}
@@ -312,7 +322,7 @@ static void walk_at(uint64_t pc)
 	getcontext(&context);
 	cpa_arch_registers(&context, r.value);
 	r.value[CPA_ARCH_RETURN_ADDRESS] = pc;
-	cpa_walk_from(&walk, cpa_stack_top(), &r);
+	cpa_walk_from(&walk, cpa_stack_own(STACK), &r);
 }
 
 /* Code without tables at the place of a module that has gone, and nobody told. */
