@@ -27,7 +27,7 @@
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
-static int sum, rounds = 300;
+static int sum, begun, rounds = 300;
 static bool mute;
 
 static double cpu_s(void)
@@ -192,6 +192,10 @@ static int halves(int n)
 
 static void *endless(void *argument)
 {
+	pthread_mutex_lock(&m);
+	begun++;
+	pthread_cond_signal(&c);
+	pthread_mutex_unlock(&m);
 	for (;;) {
 		pthread_mutex_lock(&m);
 		sum++;
@@ -207,6 +211,10 @@ static int loop(void)
 
 	for (int i = 0; i < 3; i++)
 		must(!pthread_create(&t, NULL, endless, NULL), "pthread_create");
+	pthread_mutex_lock(&m);
+	while (begun < 3)
+		pthread_cond_wait(&c, &m);
+	pthread_mutex_unlock(&m);
 	burn(0.05);
 	begin("ready");
 	end();
