@@ -46,6 +46,7 @@ class Browser:
         wanted = {
             "browserName": "chrome",
             "goog:loggingPrefs": {"browser": "ALL"},
+            "timeouts": {"script": 1000 * TIMEOUT_S, "pageLoad": 1000 * TIMEOUT_S},
             "goog:chromeOptions": {"binary": shutil.which("chromium"), "args": arguments},
         }
         try:
