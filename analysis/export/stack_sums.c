@@ -79,7 +79,7 @@ static void name_all(struct cpa_stack_sums *s, const struct sorted *sorted, cons
 		size_t of = c->component ? frame[c->component - profile->component] :
 					   s->frames.count;
 
-		if (of < s->frames.count) {
+		if (of < s->frames.count && !c->inlined) {
 			*name = (uint32_t)of;
 			continue;
 		}
@@ -87,8 +87,8 @@ static void name_all(struct cpa_stack_sums *s, const struct sorted *sorted, cons
 			s->name[s->names++] = (struct cpa_stack_name){
 				.name = c->name,
 				.location = c->location,
-				.module = c->module,
-				.offset = c->offset,
+				.module = c->inlined ? 0 : c->module,
+				.offset = c->inlined ? 0 : c->offset,
 			};
 		*name = (uint32_t)s->names - 1;
 	}
@@ -194,7 +194,7 @@ size_t cpa_stack_sums_names(const struct cpa_stack_sums *stacks,
 	     c = contexts[c - 1].caller)
 		depth++;
 	at = depth;
-	to[--at] = (uint32_t)stack->frame;
+	to[--at] = stacks->name_of[stack->context - 1];
 	for (uint32_t c = caller; at; c = contexts[c - 1].caller)
 		to[--at] = stacks->name_of[c - 1];
 	return depth;

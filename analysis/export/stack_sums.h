@@ -20,8 +20,8 @@ struct cpa_stack_name {
 };
 
 struct cpa_stack_times {
-	size_t frame;	  /* index of the innermost frame */
-	uint32_t context; /* number of its context, from 1; 0: no callers are known */
+	size_t frame;	  /* index of the frame that the time is of, */
+	uint32_t context; /* number of its context, or one inlined in it, from 1; 0: not known */
 	uint64_t weight_ns[CPA_WEIGHTS];
 };
 

@@ -72,7 +72,12 @@ void cpa_build_components(struct cpa_build *build);
 void cpa_build_objects(struct cpa_build *build);
 /* contexts.c: fills in who called the functions. */
 void cpa_build_contexts(struct cpa_build *build);
-/* lines.c: fills in where in the functions their time went, if the graph is CPA_GRAPH_ALL. */
+/*
+ * inlined.c: makes a context of each function that is inlined where stacks were taken, and returns the
+ * innermost context of each stack, by row; 0: none. Called by contexts.c, which frees it.
+ */
+uint32_t *cpa_build_inlined(struct cpa_build *build);
+/* lines.c: fills in where in the functions their time went, if the graph has stacks. */
 void cpa_build_lines(struct cpa_build *build);
 /* uses.c: fills in which code waited for objects and held them. After cpa_build_contexts(). */
 void cpa_build_uses(struct cpa_build *build);

@@ -14,6 +14,7 @@
 struct division {
 	struct cpa_context_parts *parts;
 	const struct cpa_component_figures *function;
+	const struct cpa_context_figures *innermost; /* of it, or inlined in it */
 	uint64_t stacks;
 	uint32_t callers; /* at most */
 };
@@ -27,6 +28,8 @@ static void add_part(const struct division *d, const char *callers, uint64_t sta
 	parts->part = xrealloc(parts->part, (parts->count + 1) * sizeof(*parts->part));
 	parts->part[parts->count++] = (struct cpa_context_part){
 		.function = d->function,
+		.name = d->innermost->inlined ? d->innermost->name : d->function->name,
+		.location = d->innermost->inlined ? d->innermost->location : d->function->location,
 		.callers = xstrdup(callers),
 		.stacks = stacks,
 		.of = d->stacks,
@@ -43,20 +46,22 @@ static void add_parts(const struct division *d, const struct cpa_callers *node, 
 {
 	uint64_t stacks = node->stacks;
 	double path_s = node->path_s, cpu_s = node->cpu_s;
+	/* What is inlined always has the function whose code it is part of. */
+	bool inlined = node->context->inlined, last = depth == d->callers && !inlined;
 
-	for (size_t i = 0; depth < d->callers && i < node->callers; i++) {
+	for (size_t i = 0; !last && i < node->callers; i++) {
 		const struct cpa_callers *caller = &node->caller[i];
 		char *text = cpa_format_text("%s%s%s", callers, *callers ? " <- " : "",
 					     caller->context->name);
 
-		add_parts(d, caller, text, depth + 1);
+		add_parts(d, caller, text, depth + !inlined);
 		stacks -= caller->stacks;
 		path_s -= caller->path_s;
 		cpu_s -= caller->cpu_s;
 		free(text);
 	}
 	/* What is left has no further callers, but for rounding. */
-	if (depth == d->callers || !node->callers || stacks || cpu_s > ROUNDING * node->cpu_s)
+	if (last || !node->callers || stacks || cpu_s > ROUNDING * node->cpu_s)
 		add_part(d, callers, stacks, fmax(path_s, 0), fmax(cpu_s, 0));
 }
 
@@ -69,7 +74,7 @@ static int compare_parts(const void *a, const void *b)
 		return x->path_s > y->path_s ? -1 : 1;
 	if (x->cpu_s != y->cpu_s)
 		return x->cpu_s > y->cpu_s ? -1 : 1;
-	order = strcmp(x->function->name, y->function->name);
+	order = strcmp(x->name, y->name);
 	return order ? order : strcmp(x->callers, y->callers);
 }
 
@@ -85,10 +90,12 @@ struct cpa_context_parts cpa_context_parts(const struct cpa_profile *profile, ui
 
 		if (d.function->kind != CPA_FUNCTION)
 			continue;
-		root = cpa_callers_of(profile->contexts, d.function);
+		root = cpa_callers_of_parts(profile->contexts, d.function);
 		d.stacks = root->stacks;
-		if (root->context)
-			add_parts(&d, root, "", 0);
+		for (size_t k = 0; k < root->callers; k++) {
+			d.innermost = root->caller[k].context;
+			add_parts(&d, &root->caller[k], "", 0);
+		}
 		cpa_callers_free(root);
 	}
 	qsort(parts.part, parts.count, sizeof(*parts.part), compare_parts);

@@ -3,7 +3,9 @@
  * analysis/profile/context_parts.h - functions, divided by who called them
  *
  * Each function is divided by its callers up to some distance. A part has the sums of its contexts, so the
- * parts of a function add up to what its contexts have.
+ * parts of a function add up to what its contexts have. What is inlined in a function is parts of it, called
+ * by it; callers beyond that are those of the function. So parts are the same with debug information and
+ * without, only finer.
  */
 #ifndef CPA_ANALYSIS_PROFILE_CONTEXT_PARTS_H
 #define CPA_ANALYSIS_PROFILE_CONTEXT_PARTS_H
@@ -11,9 +13,11 @@
 #include "analysis/profile/contexts.h"
 
 struct cpa_context_part {
-	const struct cpa_component_figures *function;
-	char *callers;	     /* "compare <- mergelines", the innermost first; empty: none */
-	uint64_t stacks, of; /* on the critical path; all of the function */
+	const struct cpa_component_figures *function; /* whose code it is */
+	const char *name;     /* the function's, or of one that is inlined in it, */
+	const char *location; /* and where that is; NULL: not known */
+	char *callers;	      /* "compare <- mergelines", the innermost first; empty: none */
+	uint64_t stacks, of;  /* on the critical path; all of the function */
 	double path_s, error_s, cpu_s; /* error_s: standard error of path_s */
 	/*
 	 * What the run would gain at most if the part cost nothing: not more than the part has of the path,

@@ -21,6 +21,7 @@ void cpa_contexts_free(struct cpa_contexts *contexts)
 	for (size_t i = 0; i < contexts->count; i++) {
 		free(contexts->context[i].name);
 		free(contexts->context[i].location);
+		free(contexts->context[i].inlined);
 	}
 	free(contexts->context);
 	free(contexts->is_on_path);
@@ -105,8 +106,8 @@ static void read_context(struct cpa_build *build, const struct functions *list, 
 	c->component = c->module ? function_at(list, c->module, c->offset) : NULL;
 }
 
-/* Count the stacks on the path, from the latest one on backwards. */
-static void count_stacks(struct cpa_build *build)
+/* Count the stacks on the path, from the latest one on backwards. @innermost: context of each. */
+static void count_stacks(struct cpa_build *build, const uint32_t *innermost)
 {
 	struct cpa_contexts *contexts = build->profile->contexts;
 	uint32_t rows = build->dump->rows[CPA_TABLE_STACKS], row = build->program.stack;
@@ -116,12 +117,12 @@ static void count_stacks(struct cpa_build *build)
 	for (uint32_t n = 0; row && n < rows; n++, row = stack.before) {
 		struct cpa_context_figures *c;
 
-		if (!cpa_dump_row(build->dump, CPA_TABLE_STACKS, row, &stack, sizeof(stack)) ||
-		    stack.key < 2 || stack.key - 1 > contexts->count) {
+		if (row > rows || !innermost[row] ||
+		    !cpa_dump_row(build->dump, CPA_TABLE_STACKS, row, &stack, sizeof(stack))) {
 			cpa_dump_skip(build->dump, CPA_TABLE_STACKS);
 			return;
 		}
-		c = &contexts->context[stack.key - 2];
+		c = &contexts->context[innermost[row] - 1];
 		contexts->is_on_path[row] = true;
 		c->stacks++;
 		c->path_s += cpa_build_seconds(build, stack.ticks);
@@ -182,28 +183,19 @@ static int compare_callers(const void *a, const void *b)
 	return strcmp(x->context->name, y->context->name);
 }
 
-/* Divide @views, which are at one function, by their callers. */
 static void divide(const struct cpa_contexts *contexts, struct cpa_callers *node, struct view *view,
-		   size_t views)
+		   size_t views);
+
+/* Divide @node by the functions that its @views are at. */
+static void divide_by_function(const struct cpa_contexts *contexts, struct cpa_callers *node,
+			       struct view *view, size_t views)
 {
-	size_t n = 0, from = 0;
+	size_t from = 0;
 
-	node->context = view->at;
-	for (size_t i = 0; i < views; i++) {
-		node->stacks += view[i].leaf->stacks;
-		node->path_s += view[i].leaf->path_s;
-		node->cpu_s += view[i].leaf->cpu_s;
-	}
-	for (size_t i = 0; i < views; i++) {
-		uint32_t caller = view[i].at->caller;
-
-		if (caller && contexts->context[caller - 1].name)
-			view[n++] = (struct view){ view[i].leaf, &contexts->context[caller - 1] };
-	}
-	qsort(view, n, sizeof(*view), compare_views);
-	node->caller = xcalloc(n + 1, sizeof(*node->caller));
-	for (size_t i = 1; i <= n; i++) {
-		if (i < n && !compare_views(&view[from], &view[i]))
+	qsort(view, views, sizeof(*view), compare_views);
+	node->caller = xcalloc(views + 1, sizeof(*node->caller));
+	for (size_t i = 1; i <= views; i++) {
+		if (i < views && !compare_views(&view[from], &view[i]))
 			continue;
 		divide(contexts, &node->caller[node->callers++], view + from, i - from);
 		from = i;
@@ -211,23 +203,122 @@ static void divide(const struct cpa_contexts *contexts, struct cpa_callers *node
 	qsort(node->caller, node->callers, sizeof(*node->caller), compare_callers);
 }
 
-struct cpa_callers *cpa_callers_of(const struct cpa_contexts *contexts,
-				   const struct cpa_component_figures *component)
+static void add_up(struct cpa_callers *node, const struct view *view, size_t views)
+{
+	for (size_t i = 0; i < views; i++) {
+		node->stacks += view[i].leaf->stacks;
+		node->path_s += view[i].leaf->path_s;
+		node->cpu_s += view[i].leaf->cpu_s;
+	}
+}
+
+/* Divide @views, which are at one function, by their callers. */
+static void divide(const struct cpa_contexts *contexts, struct cpa_callers *node, struct view *view,
+		   size_t views)
+{
+	size_t n = 0;
+
+	node->context = view->at;
+	add_up(node, view, views);
+	for (size_t i = 0; i < views; i++) {
+		uint32_t caller = view[i].at->caller;
+
+		if (caller && contexts->context[caller - 1].name)
+			view[n++] = (struct view){ view[i].leaf, &contexts->context[caller - 1] };
+	}
+	divide_by_function(contexts, node, view, n);
+}
+
+/*
+ * What a view of stacks that end in @leaf begins at: a function, @what, or one inlined in it, ditto.
+ * NULL: these stacks are not part of it.
+ */
+typedef const struct cpa_context_figures *find_view(const struct cpa_contexts *contexts,
+						    const struct cpa_context_figures *leaf,
+						    const void *what);
+
+/* The views of all stacks that @find finds one for. The caller frees them. */
+static struct view *list_views(const struct cpa_contexts *contexts, find_view *find,
+			       const void *what, size_t *views)
+{
+	struct view *view = xcalloc((contexts ? contexts->count : 0) + 1, sizeof(*view));
+
+	*views = 0;
+	for (size_t i = 0; contexts && i < contexts->count; i++) {
+		const struct cpa_context_figures *leaf = &contexts->context[i], *at;
+
+		if (!leaf->name || (!leaf->stacks && leaf->cpu_s <= 0))
+			continue;
+		at = find(contexts, leaf, what);
+		if (at)
+			view[(*views)++] = (struct view){ leaf, at };
+	}
+	return view;
+}
+
+static struct cpa_callers *callers_of(const struct cpa_contexts *contexts, find_view *find,
+				      const void *what)
 {
 	struct cpa_callers *root = xcalloc(1, sizeof(*root));
-	struct view *view = xcalloc((contexts ? contexts->count : 0) + 1, sizeof(*view));
-	size_t views = 0;
+	size_t views;
+	struct view *view = list_views(contexts, find, what, &views);
 
-	for (size_t i = 0; contexts && i < contexts->count; i++) {
-		const struct cpa_context_figures *c = &contexts->context[i];
-
-		if (c->component == component && c->name && (c->stacks || c->cpu_s > 0))
-			view[views++] = (struct view){ c, c };
-	}
 	if (views)
 		divide(contexts, root, view, views);
 	free(view);
 	return root;
+}
+
+static const struct cpa_context_figures *find_function(const struct cpa_contexts *contexts,
+						       const struct cpa_context_figures *leaf,
+						       const void *component)
+{
+	if (leaf->component != component)
+		return NULL;
+	while (leaf->inlined)
+		leaf = &contexts->context[leaf->caller - 1];
+	return leaf;
+}
+
+struct cpa_callers *cpa_callers_of(const struct cpa_contexts *contexts,
+				   const struct cpa_component_figures *component)
+{
+	return callers_of(contexts, find_function, component);
+}
+
+static const struct cpa_context_figures *find_part(const struct cpa_contexts *contexts,
+						   const struct cpa_context_figures *leaf,
+						   const void *component)
+{
+	(void)contexts;
+	return leaf->component == component ? leaf : NULL;
+}
+
+struct cpa_callers *cpa_callers_of_parts(const struct cpa_contexts *contexts,
+					 const struct cpa_component_figures *component)
+{
+	struct cpa_callers *root = xcalloc(1, sizeof(*root));
+	size_t views;
+	struct view *view = list_views(contexts, find_part, component, &views);
+
+	add_up(root, view, views);
+	divide_by_function(contexts, root, view, views);
+	free(view);
+	return root;
+}
+
+static const struct cpa_context_figures *find_inlined(const struct cpa_contexts *contexts,
+						      const struct cpa_context_figures *leaf,
+						      const void *name)
+{
+	while (leaf->inlined && strcmp(leaf->inlined, name) != 0)
+		leaf = &contexts->context[leaf->caller - 1];
+	return leaf->inlined ? leaf : NULL;
+}
+
+struct cpa_callers *cpa_callers_of_inlined(const struct cpa_contexts *contexts, const char *name)
+{
+	return callers_of(contexts, find_inlined, name);
 }
 
 static void free_below(struct cpa_callers *node)
@@ -302,6 +393,7 @@ void cpa_build_contexts(struct cpa_build *build)
 	struct cpa_contexts *contexts;
 	struct functions list;
 	struct cpa_context row;
+	uint32_t *innermost;
 
 	if (!build->dump->rows[CPA_TABLE_CONTEXTS])
 		return;
@@ -316,7 +408,9 @@ void cpa_build_contexts(struct cpa_build *build)
 		if (cpa_dump_row(build->dump, CPA_TABLE_CONTEXTS, i, &row, sizeof(row)))
 			read_context(build, &list, i, &row);
 	free(list.function);
-	count_stacks(build);
+	innermost = cpa_build_inlined(build);
+	count_stacks(build, innermost);
+	free(innermost);
 	fit(profile);
 	for (size_t i = 0; i < profile->components; i++)
 		if (profile->component[i].kind == CPA_FUNCTION)

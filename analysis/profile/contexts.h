@@ -19,7 +19,8 @@ struct cpa_context_figures {
 	uint64_t offset;
 	char *name; /* NULL: the row is unused */
 	char *location;
-	const struct cpa_component_figures *component; /* the function; NULL: none */
+	char *inlined; /* its name, if its code is part of that of `caller`; NULL: it has its own */
+	const struct cpa_component_figures *component; /* whose code it is; NULL: none */
 	uint64_t stacks;			       /* on the critical path */
 	double path_s, cpu_s;
 };
@@ -48,11 +49,21 @@ struct cpa_callers {
 void cpa_contexts_free(struct cpa_contexts *contexts);
 
 /*
- * The callers of @component, as those of one function without callers of its own at the root. The
- * caller frees it with cpa_callers_free().
+ * The callers of @component, as those of one function without callers of its own at the root. What is
+ * inlined in it is a part of it. The caller frees it with cpa_callers_free().
  */
 struct cpa_callers *cpa_callers_of(const struct cpa_contexts *contexts,
 				   const struct cpa_component_figures *component);
+
+/*
+ * Its callers are @component and the functions inlined in it, each without what is inlined in it, and
+ * with its own callers.
+ */
+struct cpa_callers *cpa_callers_of_parts(const struct cpa_contexts *contexts,
+					 const struct cpa_component_figures *component);
+
+/* As cpa_callers_of(), for the function @name where it is inlined, with what is inlined in it. */
+struct cpa_callers *cpa_callers_of_inlined(const struct cpa_contexts *contexts, const char *name);
 void cpa_callers_free(struct cpa_callers *callers);
 
 /*

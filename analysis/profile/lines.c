@@ -8,22 +8,38 @@
 #include "analysis/profile/build.h"
 #include "analysis/profile/contexts.h"
 
+static void free_texts(struct cpa_line_figures *line)
+{
+	free(line->inlined);
+	free(line->file);
+}
+
 void cpa_lines_free(struct cpa_lines *lines)
 {
 	if (!lines)
 		return;
 	for (size_t i = 0; i < lines->count; i++)
-		free(lines->line[i].file);
+		free_texts(&lines->line[i]);
 	free(lines->line);
 	free(lines);
+}
+
+/* No text comes first. */
+static int compare_texts(const char *a, const char *b)
+{
+	return !a || !b ? (a != NULL) - (b != NULL) : strcmp(a, b);
 }
 
 static int compare_lines(const void *a, const void *b)
 {
 	const struct cpa_line_figures *x = a, *y = b;
+	int order;
 
 	if (x->function != y->function)
 		return x->function < y->function ? -1 : 1;
+	order = compare_texts(x->inlined, y->inlined);
+	if (order)
+		return order;
 	if (!x->file || !y->file) {
 		if (x->file || y->file)
 			return x->file ? -1 : 1;
@@ -34,15 +50,32 @@ static int compare_lines(const void *a, const void *b)
 	return x->line < y->line ? -1 : x->line > y->line;
 }
 
+/* The name of the last of the functions @inlined, which the caller frees: analysis/symbols/inlined.h. */
+static char *innermost(const char *inlined)
+{
+	char *fields = inlined ? xstrdup(inlined) : NULL, *rest = fields, *name = NULL;
+
+	while (rest) {
+		const char *next = strsep(&rest, "\t");
+
+		free(name);
+		name = xstrdup(next);
+		strsep(&rest, "\t");
+	}
+	free(fields);
+	return name;
+}
+
 /* Set the place of @line to that of site row @at. "/src/queue.c:88" is a file and a line. */
 static void find_place(struct cpa_build *build, uint32_t at, struct cpa_line_figures *line)
 {
-	const struct cpa_place *place = cpa_names_site(build->names, at, false);
+	const struct cpa_place *place = cpa_names_instruction(build->names, at);
 	const char *colon = place->location ? strrchr(place->location, ':') : NULL;
 	unsigned long number = 0;
 	uint32_t module;
 	char *end;
 
+	line->inlined = innermost(place->inlined);
 	if (colon)
 		number = strtoul(colon + 1, &end, 10);
 	if (number && !*end && number <= UINT32_MAX) {
@@ -66,7 +99,8 @@ static void read_stacks(struct cpa_build *build, struct cpa_lines *lines)
 		const struct cpa_context_figures *c;
 
 		if (!cpa_dump_row(build->dump, CPA_TABLE_STACKS, row, &stack, sizeof(stack)) ||
-		    !stack.ticks || stack.key < 2 || stack.key - 1 > contexts->count)
+		    !stack.ticks || stack.key < 2 ||
+		    stack.key - 1 > build->dump->rows[CPA_TABLE_CONTEXTS])
 			continue;
 		c = &contexts->context[stack.key - 2];
 		if (!c->component)
@@ -97,7 +131,7 @@ static void add_up(struct cpa_lines *lines)
 		last->stacks += lines->line[i].stacks;
 		last->path_s += lines->line[i].path_s;
 		last->cpu_s += lines->line[i].cpu_s;
-		free(lines->line[i].file);
+		free_texts(&lines->line[i]);
 	}
 	lines->count = n;
 }
@@ -130,7 +164,7 @@ void cpa_build_lines(struct cpa_build *build)
 {
 	struct cpa_lines *lines;
 
-	if (!build->profile->contexts || build->graph != CPA_GRAPH_ALL)
+	if (!build->profile->contexts || build->graph < CPA_GRAPH_STACKS)
 		return;
 	lines = build->profile->lines = xcalloc(1, sizeof(*lines));
 	read_stacks(build, lines);

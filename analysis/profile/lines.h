@@ -11,8 +11,9 @@
 #include "analysis/profile/profile.h"
 
 struct cpa_line_figures {
-	const struct cpa_component_figures *function;
-	char *file; /* NULL: not known; then */
+	const struct cpa_component_figures *function; /* whose code it is */
+	char *inlined; /* name of the function that is inlined there, the innermost one; NULL: none */
+	char *file;    /* NULL: not known; then */
 	uint64_t offset; /* is that of the instruction, as the module's file has addresses; 0: not known */
 	uint32_t line;
 	uint64_t stacks; /* on the critical path */
@@ -21,7 +22,7 @@ struct cpa_line_figures {
 
 struct cpa_lines {
 	size_t count;
-	struct cpa_line_figures *line; /* by function, file, line and offset */
+	struct cpa_line_figures *line; /* by function, inlined, file, line and offset */
 };
 
 /* NULL is allowed. */

@@ -192,7 +192,7 @@ struct cpa_profile *cpa_profile_build_named(struct cpa_dump *dump, struct cpa_na
 		.edge = xcalloc(rows + 1, sizeof(struct cpa_edge)),
 	};
 
-	cpa_names_prepare(names, graph == CPA_GRAPH_ALL);
+	cpa_names_prepare(names, graph == CPA_GRAPH_ALL, graph >= CPA_GRAPH_STACKS);
 	build.tick_s = tick_length(&dump->header, build.profile);
 	build.profile->tick_s = build.tick_s;
 	build.profile->file = cpa_printable(dump->file, SIZE_MAX);

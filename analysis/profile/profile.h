@@ -364,8 +364,9 @@ struct cpa_profile {
 
 /* How much of the activity graph a profile has. */
 enum cpa_graph {
-	CPA_GRAPH_NODES, /* no edges, which may be many, and no sites */
-	CPA_GRAPH_EDGES, /* no sites, which may be many to look up */
+	CPA_GRAPH_NODES,  /* no edges, which may be many, and no sites */
+	CPA_GRAPH_EDGES,  /* no sites, which may be many to look up, */
+	CPA_GRAPH_STACKS, /* but those at which stacks were taken */
 	CPA_GRAPH_ALL,
 };
 

@@ -48,7 +48,7 @@ void cpa_build_uses(struct cpa_build *build)
 			.stacks = row.stacks,
 			.time_s = cpa_build_seconds(build, row.ticks),
 		};
-		if (use.context && use.context <= contexts->count &&
+		if (use.context && use.context <= build->dump->rows[CPA_TABLE_CONTEXTS] &&
 		    contexts->context[use.context - 1].name)
 			contexts->use[contexts->uses++] = use;
 		else

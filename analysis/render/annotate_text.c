@@ -14,6 +14,14 @@
 
 #define AROUND 2u /* lines before and after one with time */
 
+/* What is shown: a function, or one that is inlined in it, and what it has. */
+struct shown {
+	const struct cpa_page *page;
+	const struct cpa_profile *profile;
+	char *name;
+	double path_s, cpu_s;
+};
+
 /* Open @file if it is a regular file. Store whether it was changed after the run began. */
 static FILE *open_source(const char *file, const struct cpa_profile *profile, bool *changed)
 {
@@ -30,22 +38,23 @@ static FILE *open_source(const char *file, const struct cpa_profile *profile, bo
 }
 
 /* " 70.2%  68.1%    25  text": a line of source; @line: NULL if it has no time. */
-static void put_row(const struct cpa_page *page, const struct cpa_line_figures *line,
-		    uint64_t number, const char *text)
+static void put_row(const struct shown *shown, const struct cpa_line_figures *line, uint64_t number,
+		    const char *text)
 {
+	const struct cpa_page *page = shown->page;
 	struct cpa_figure path = { "" }, cpu = { "" };
-	char *row, *shown = cpa_printable(text, SIZE_MAX);
+	char *row, *source = cpa_printable(text, SIZE_MAX);
 
 	if (line) {
-		path = cpa_format_percent(line->path_s, line->function->critical_path_s);
-		cpu = cpa_format_percent(line->cpu_s, line->function->total_s);
+		path = cpa_format_percent(line->path_s, shown->path_s);
+		cpu = cpa_format_percent(line->cpu_s, shown->cpu_s);
 	}
-	row = cpa_format_text("%6s %6s %6" PRIu64 "  %s", path.text, cpu.text, number, shown);
+	row = cpa_format_text("%6s %6s %6" PRIu64 "  %s", path.text, cpu.text, number, source);
 	row[cpa_printable_bytes(row, page->width)] = '\0';
 	cpa_page_put(page, line && line->path_s > 0 ? CPA_STRONG : CPA_PLAIN, row);
 	fputc('\n', page->out);
 	free(row);
-	free(shown);
+	free(source);
 }
 
 /* A line of text without its end, with blanks for tabs. */
@@ -58,12 +67,12 @@ static void tidy(char *text)
 }
 
 /* Write the lines of @source around the @count lines at @line, which are of its file. */
-static void put_source(const struct cpa_page *page, FILE *source,
-		       const struct cpa_line_figures *line, size_t count)
+static void put_source(const struct shown *shown, FILE *source, const struct cpa_line_figures *line,
+		       size_t count)
 {
 	size_t room = 0, next = 0;
 	char *text = NULL;
-	uint64_t shown = 0;
+	uint64_t last = 0;
 
 	for (uint64_t number = 1; getline(&text, &room, source) >= 0; number++) {
 		bool more = next < count, after = next && number <= line[next - 1].line + AROUND;
@@ -74,88 +83,137 @@ static void put_source(const struct cpa_page *page, FILE *source,
 			break;
 		if (!after && number + AROUND < line[next].line)
 			continue;
-		if (shown && shown + 1 != number)
-			fputs("           ...\n", page->out);
+		if (last && last + 1 != number)
+			fputs("           ...\n", shown->page->out);
 		tidy(text);
-		put_row(page, own, number, text);
-		shown = number;
+		put_row(shown, own, number, text);
+		last = number;
 		next += own != NULL;
 	}
 	for (; next < count; next++) /* the file is shorter than it was */
-		put_row(page, &line[next], line[next].line, "");
+		put_row(shown, &line[next], line[next].line, "");
 	free(text);
 }
 
-static void put_file(const struct cpa_page *page, const struct cpa_profile *profile,
-		     const struct cpa_line_figures *line, size_t count)
+static void put_file(const struct shown *shown, const struct cpa_line_figures *line, size_t count)
 {
 	bool changed = false;
-	FILE *source = open_source(line->file, profile, &changed);
-	char *text = cpa_format_text("%s%s", line->file,
+	FILE *source = open_source(line->file, shown->profile, &changed);
+	char *text = cpa_format_text("%s%s%s%s", line->file, line->inlined ? ": inlined " : "",
+				     line->inlined ? line->inlined : "",
 				     !source ? " (cannot be read)" :
 				     changed ? " (changed since the run: the lines may be others)" :
 					       "");
 
-	cpa_page_put(page, CPA_FAINT, text);
-	fputc('\n', page->out);
+	cpa_page_put(shown->page, CPA_FAINT, text);
+	fputc('\n', shown->page->out);
 	if (source) {
-		put_source(page, source, line, count);
+		put_source(shown, source, line, count);
 		fclose(source);
 	} else {
 		for (size_t i = 0; i < count; i++)
-			put_row(page, &line[i], line[i].line, "");
+			put_row(shown, &line[i], line[i].line, "");
 	}
 	free(text);
 }
 
 /* Code without lines: by instruction. */
-static void put_instruction(const struct cpa_page *page, const struct cpa_line_figures *line)
+static void put_instruction(const struct shown *shown, const struct cpa_line_figures *line)
 {
 	char *text = line->offset ? cpa_format_text("%#" PRIx64, line->offset) :
 				    xstrdup("(not known)");
 
-	fprintf(page->out, "%6s %6s  %s\n",
-		cpa_format_percent(line->path_s, line->function->critical_path_s).text,
-		cpa_format_percent(line->cpu_s, line->function->total_s).text, text);
+	fprintf(shown->page->out, "%6s %6s  %s\n",
+		cpa_format_percent(line->path_s, shown->path_s).text,
+		cpa_format_percent(line->cpu_s, shown->cpu_s).text, text);
 	free(text);
 }
 
-/* Write the @count lines of one function. */
-static void put_function(const struct cpa_page *page, const struct cpa_profile *profile,
-			 const struct cpa_line_figures *line, size_t count)
+static bool is_same_function(const struct cpa_line_figures *x, const struct cpa_line_figures *y)
 {
-	const struct cpa_component_figures *function = line->function;
+	return x->function == y->function;
+}
+
+/* Whether two lines of a function are of one that is inlined in it, or of none. */
+static bool is_same_inlined(const struct cpa_line_figures *x, const struct cpa_line_figures *y)
+{
+	return !x->inlined == !y->inlined && (!x->inlined || !strcmp(x->inlined, y->inlined));
+}
+
+static bool is_same_part(const struct cpa_line_figures *x, const struct cpa_line_figures *y)
+{
+	return x->file && y->file && !strcmp(x->file, y->file) && is_same_inlined(x, y);
+}
+
+/* Write the @count lines of what is shown. */
+static void put_lines(const struct shown *shown, const struct cpa_line_figures *line, size_t count)
+{
+	double path_s = shown->profile->program.critical_path_s;
 	uint64_t stacks = 0;
 	size_t end;
 	char *text;
 
 	for (size_t i = 0; i < count; i++)
 		stacks += line[i].stacks;
-	text = cpa_format_text(
-		"%s has %s of the critical path, %s, by %" PRIu64 " stacks on it; %s of CPU time",
-		function->name,
-		cpa_format_percent(function->critical_path_s, profile->program.critical_path_s).text,
-		cpa_format_seconds(function->critical_path_s).text, stacks,
-		cpa_format_seconds(function->total_s).text);
-	cpa_page_heading(page, text);
+	text = cpa_format_text("%s has %s of the critical path, %s, by %" PRIu64
+			       " stacks on it; %s of CPU time",
+			       shown->name, cpa_format_percent(shown->path_s, path_s).text,
+			       cpa_format_seconds(shown->path_s).text, stacks,
+			       cpa_format_seconds(shown->cpu_s).text);
+	cpa_page_heading(shown->page, text);
 	free(text);
-	fputs("  path    CPU   line\n", page->out);
+	fputs("  path    CPU   line\n", shown->page->out);
 	for (size_t i = 0; i < count; i = end) {
 		end = i + 1;
 		if (!line[i].file) {
-			put_instruction(page, &line[i]);
+			put_instruction(shown, &line[i]);
 			continue;
 		}
-		while (end < count && line[end].file && !strcmp(line[end].file, line[i].file))
+		while (end < count && is_same_part(&line[end], &line[i]))
 			end++;
-		put_file(page, profile, &line[i], end - i);
+		put_file(shown, &line[i], end - i);
 	}
+}
+
+/* The function with the @count lines, if @pattern names it. Return whether it does. */
+static bool put_function(const struct shown *like, const struct cpa_line_figures *line,
+			 size_t count, const char *pattern)
+{
+	const struct cpa_component_figures *c = line->function;
+	struct shown shown = *like;
+
+	if (!cpa_is_named(like->profile, c->kind, c->slot, c->name, pattern))
+		return false;
+	shown.name = c->name;
+	shown.path_s = c->critical_path_s;
+	shown.cpu_s = c->total_s;
+	put_lines(&shown, line, count);
+	return true;
+}
+
+/* The function that is inlined at the @count lines, if @pattern names it. Return whether it does. */
+static bool put_inlined(const struct shown *like, const struct cpa_line_figures *line, size_t count,
+			const char *pattern)
+{
+	struct shown shown = *like;
+
+	if (!line->inlined || !cpa_is_named(like->profile, CPA_FUNCTION, 0, line->inlined, pattern))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		shown.path_s += line[i].path_s;
+		shown.cpu_s += line[i].cpu_s;
+	}
+	shown.name = cpa_format_text("%s, inlined in %s,", line->inlined, line->function->name);
+	put_lines(&shown, line, count);
+	free(shown.name);
+	return true;
 }
 
 bool cpa_text_annotate(const struct cpa_page *page, const struct cpa_profile *profile,
 		       const char *pattern, char **error)
 {
 	const struct cpa_lines *lines = profile->lines;
+	const struct shown shown = { .page = page, .profile = profile };
 	bool found = false;
 	size_t end;
 
@@ -165,14 +223,23 @@ bool cpa_text_annotate(const struct cpa_page *page, const struct cpa_profile *pr
 		return false;
 	}
 	for (size_t i = 0; i < lines->count; i = end) {
-		const struct cpa_component_figures *c = lines->line[i].function;
+		const struct cpa_line_figures *first = &lines->line[i];
+		size_t part;
 
-		for (end = i; end < lines->count && lines->line[end].function == c; end++)
+		for (end = i; end < lines->count && is_same_function(first, &lines->line[end]);
+		     end++)
 			;
-		if (!cpa_is_named(profile, c->kind, c->slot, c->name, pattern))
+		if (put_function(&shown, first, end - i, pattern)) {
+			found = true;
 			continue;
-		put_function(page, profile, &lines->line[i], end - i);
-		found = true;
+		}
+		for (; i < end; i = part) {
+			for (part = i;
+			     part < end && is_same_inlined(&lines->line[i], &lines->line[part]);
+			     part++)
+				;
+			found |= put_inlined(&shown, &lines->line[i], part - i, pattern);
+		}
 	}
 	if (found)
 		cpa_page_paragraph(page, CPA_FAINT, 0,

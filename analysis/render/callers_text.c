@@ -96,21 +96,20 @@ static void end(struct listing *l, const char *note)
 	cpa_page_foot(l->page, l->lines, l->top, note);
 }
 
+/* A function, with its time on the path and of CPUs, and its callers: @root, which is freed. */
 static void put_function(const struct cpa_page *page, const struct cpa_profile *profile,
-			 const struct cpa_component_figures *c, size_t top)
+			 const char *name, double path_s, double cpu_s, struct cpa_callers *root,
+			 size_t top)
 {
-	struct cpa_callers *root = cpa_callers_of(profile->contexts, c);
 	struct listing l = { .profile = profile,
 			     .page = page,
-			     .whole_s = c->critical_path_s,
+			     .whole_s = path_s,
 			     .stacks = root->stacks,
 			     .top = top };
 	char *text = cpa_format_text(
 		"%s has %s of the critical path, %s, by %" PRIu64 " stacks on it; %s of CPU time",
-		c->name,
-		cpa_format_percent(c->critical_path_s, profile->program.critical_path_s).text,
-		cpa_format_seconds(c->critical_path_s).text, root->stacks,
-		cpa_format_seconds(c->total_s).text);
+		name, cpa_format_percent(path_s, profile->program.critical_path_s).text,
+		cpa_format_seconds(path_s).text, root->stacks, cpa_format_seconds(cpu_s).text);
 
 	cpa_page_heading(page, text);
 	if (root->stacks) {
@@ -120,6 +119,44 @@ static void put_function(const struct cpa_page *page, const struct cpa_profile *
 	}
 	free(text);
 	cpa_callers_free(root);
+}
+
+struct inlined {
+	const struct cpa_context_figures *context;
+};
+
+static int compare_inlined(const void *a, const void *b)
+{
+	const struct inlined *x = a, *y = b;
+
+	return strcmp(x->context->inlined, y->context->inlined);
+}
+
+/* Write the inlined functions that @pattern names. Return their number. */
+static size_t put_inlined(const struct cpa_page *page, const struct cpa_profile *profile,
+			  const char *pattern, size_t top)
+{
+	const struct cpa_contexts *contexts = profile->contexts;
+	struct inlined *found = xcalloc(contexts->count + 1, sizeof(*found));
+	size_t count = 0, shown = 0;
+
+	for (size_t i = 0; i < contexts->count; i++)
+		if (contexts->context[i].inlined &&
+		    cpa_is_named(profile, CPA_FUNCTION, 0, contexts->context[i].inlined, pattern))
+			found[count++].context = &contexts->context[i];
+	qsort(found, count, sizeof(*found), compare_inlined);
+	for (size_t i = 0; i < count; i++) {
+		const struct cpa_context_figures *c = found[i].context;
+		struct cpa_callers *root;
+
+		if (i && !compare_inlined(&found[i - 1], &found[i]))
+			continue;
+		root = cpa_callers_of_inlined(contexts, c->inlined);
+		put_function(page, profile, c->name, root->path_s, root->cpu_s, root, top);
+		shown++;
+	}
+	free(found);
+	return shown;
 }
 
 bool cpa_text_callers(const struct cpa_page *page, const struct cpa_profile *profile,
@@ -135,9 +172,11 @@ bool cpa_text_callers(const struct cpa_page *page, const struct cpa_profile *pro
 		if (c->kind != CPA_FUNCTION ||
 		    !cpa_is_named(profile, c->kind, c->slot, c->name, pattern))
 			continue;
-		put_function(page, profile, c, top);
+		put_function(page, profile, c->name, c->critical_path_s, c->total_s,
+			     cpa_callers_of(profile->contexts, c), top);
 		found++;
 	}
+	found += put_inlined(page, profile, pattern, top);
 	found += cpa_text_uses(page, profile, pattern, top);
 	if (!found)
 		*error = cpa_format_text(
@@ -257,9 +296,8 @@ static void put_part(struct cpa_table_text *table, const struct cpa_profile *pro
 	struct cpa_figure stacks = cpa_format_count(part->stacks);
 	struct cpa_figure cpu = cpa_format_percent(part->cpu_s, profile->program.cpu_s);
 
-	cpa_table_row(table,
-		      (const char *const[]){ most.text, path.text, error.text, stacks.text,
-					     cpu.text, part->function->name, part->callers });
+	cpa_table_row(table, (const char *const[]){ most.text, path.text, error.text, stacks.text,
+						    cpu.text, part->name, part->callers });
 }
 
 void cpa_text_contexts(const struct cpa_page *page, const struct cpa_profile *profile,
@@ -280,10 +318,11 @@ void cpa_text_contexts(const struct cpa_page *page, const struct cpa_profile *pr
 		for (size_t i = 0; i < parts.count && i < top; i++)
 			put_part(&table, profile, &parts.part[i]);
 		cpa_table_end(&table, page);
-		cpa_page_foot(page, parts.count, top,
-			      "saves <=: what the run would gain at most. path: share of the "
-			      "critical path, by the stacks on it; the parts of a function add up "
-			      "to its own share. +-: standard error of that.");
+		cpa_page_foot(
+			page, parts.count, top,
+			"saves <=: what the run would gain at most. path: share of the "
+			"critical path, by the stacks on it; the parts of a function, and of "
+			"what is inlined in it, add up to its own share. +-: standard error of that.");
 	}
 	cpa_context_parts_fini(&parts);
 }

@@ -374,8 +374,8 @@ static void put_parts(struct csv *csv, const struct cpa_profile *profile, uint32
 	for (size_t i = 0; i < parts.count; i++) {
 		const struct cpa_context_part *part = &parts.part[i];
 
-		put_text(csv, part->function->name);
-		put_text(csv, part->function->location);
+		put_text(csv, part->name);
+		put_text(csv, part->location);
 		put_text(csv, part->callers);
 		put_real(csv, part->saved_most_s);
 		put_real(csv, part->path_s);

@@ -13,6 +13,8 @@ static json_t *context_json(size_t number, const struct cpa_context_figures *con
 	put_text(object, "name", context->name);
 	if (context->location)
 		put_text(object, "location", context->location);
+	if (context->inlined)
+		json_object_set_new(object, "inlined", json_true());
 	put_count(object, "stacks_on_path", context->stacks);
 	put_real(object, "critical_path_s", context->path_s);
 	put_real(object, "cpu_s", context->cpu_s);

@@ -396,10 +396,10 @@ static struct options parse_options(int argc, char **argv)
 /* Read only what the sections need: looking up the names of sites takes time. */
 static enum cpa_graph graph_for(const struct options *options)
 {
-	if (options->writer->has_sites || options->show.level == CPA_LEVEL_PAG ||
-	    options->show.metrics || options->histogram != CPA_METRICS || options->annotate)
+	if (options->histogram != CPA_METRICS)
 		return CPA_GRAPH_ALL;
-	return CPA_GRAPH_EDGES;
+	return cpa_writer_graph(options->writer, &options->show,
+				options->callers || options->tree || options->annotate);
 }
 
 static void add_details(struct cpa_dump *dump, struct cpa_profile *profile,

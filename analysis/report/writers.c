@@ -143,14 +143,23 @@ static const struct cpa_writer writers[] = {
 	{ .name = "json", .has_sites = true, .is_json = true, .write = write_json },
 	{ .name = "csv", .has_sites = true, .write = write_csv },
 	{ .name = "html", .has_sites = true, .is_page = true, .write = write_html },
-	{ .name = "pprof", .is_binary = true, .write = write_pprof },
-	{ .name = "folded", .write = write_folded },
-	{ .name = "speedscope", .write = write_speedscope },
+	{ .name = "pprof", .has_stacks = true, .is_binary = true, .write = write_pprof },
+	{ .name = "folded", .has_stacks = true, .write = write_folded },
+	{ .name = "speedscope", .has_stacks = true, .write = write_speedscope },
 	{ .name = "perfetto", .is_binary = true, .write = write_perfetto },
 	{ .name = "sqlite", .has_sites = true, .is_binary = true, .write = write_sqlite },
 };
 
 const struct cpa_writer *const cpa_writer_text = &writers[0];
+
+enum cpa_graph cpa_writer_graph(const struct cpa_writer *writer, const struct cpa_selection *show,
+				bool stacks)
+{
+	if (writer->has_sites || show->level == CPA_LEVEL_PAG || show->metrics)
+		return CPA_GRAPH_ALL;
+	return stacks || writer->has_stacks || show->level == CPA_LEVEL_CONTEXT ? CPA_GRAPH_STACKS :
+										  CPA_GRAPH_EDGES;
+}
 
 const struct cpa_writer *cpa_writer_find(const char *name)
 {

@@ -28,6 +28,7 @@ struct cpa_selection {
 struct cpa_writer {
 	const char *name; /* value of --format */
 	bool has_sites;	  /* it always shows call sites, whose names take time to look up */
+	bool has_stacks;  /* it always shows the functions of stacks, also those that are inlined */
 	bool is_page;	  /* a page for a browser; replays a journal on the cores of --cores */
 	bool is_json;	  /* answers to --what-if and --cores are JSON too */
 	bool is_binary;	  /* nothing for a terminal */
@@ -38,6 +39,10 @@ struct cpa_writer {
 	int (*write)(struct cpa_dump *dump, const struct cpa_profile *profile,
 		     const struct cpa_selection *show, const struct cpa_page *page);
 };
+
+/* What @writer needs of the graph to @show that, and @stacks. */
+enum cpa_graph cpa_writer_graph(const struct cpa_writer *writer, const struct cpa_selection *show,
+				bool stacks);
 
 /* The writer with @name; NULL: none. */
 const struct cpa_writer *cpa_writer_find(const char *name);

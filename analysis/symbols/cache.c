@@ -2,10 +2,11 @@
 /*
  * analysis/symbols/cache.c - names that were found before, kept in files by build-id
  *
- *	cpa names 2 VERSION
+ *	cpa names 3 VERSION
  *	file SIZE SECONDS.NANOSECONDS PATH	the module, the debug file that its build-id
  *	file - PATH				names (this one does not exist), and another one
  *	code|return|variable|whole ADDRESS <tab> NAME <tab> LOCATION	either may be empty
+ *	inlined ADDRESS <tab> NAME <tab> LOCATION [<tab> NAME <tab> LOCATION]...
  *	end CHECKSUM
  */
 #include "analysis/symbols/cache.h"
@@ -45,9 +46,8 @@ struct cpa_cache {
 };
 
 static const char *const kinds[] = {
-	[CPA_CACHE_CODE] = "code",
-	[CPA_CACHE_RETURN] = "return",
-	[CPA_CACHE_VARIABLE] = "variable",
+	[CPA_CACHE_CODE] = "code",	 [CPA_CACHE_RETURN] = "return",
+	[CPA_CACHE_INLINED] = "inlined", [CPA_CACHE_VARIABLE] = "variable",
 	[CPA_CACHE_WHOLE] = "whole",
 };
 
@@ -72,12 +72,31 @@ static void free_record(void *entry)
 
 	free((char *)record->entry.name);
 	free((char *)record->entry.location);
+	free((char *)record->entry.inlined);
 	free(record);
 }
 
 static htab_t make_records(void)
 {
 	return htab_create(64, hash_record, same_record, free_record);
+}
+
+/* A printable copy of @text that keeps its tabs; NULL is allowed. */
+static char *copy_fields(const char *text)
+{
+	char *copy = NULL;
+
+	while (text) {
+		size_t length = strcspn(text, "\t");
+		char *field = cpa_printable(text, length);
+		char *longer = cpa_format_text("%s%s%s", copy ? copy : "", copy ? "\t" : "", field);
+
+		free(field);
+		free(copy);
+		copy = longer;
+		text = text[length] ? text + length + 1 : NULL;
+	}
+	return copy;
 }
 
 static void add_record(htab_t records, const struct cpa_cache_key *key,
@@ -89,6 +108,7 @@ static void add_record(htab_t records, const struct cpa_cache_key *key,
 	record->key = *key;
 	record->entry.name = entry->name ? cpa_printable(entry->name, SIZE_MAX) : NULL;
 	record->entry.location = entry->location ? cpa_printable(entry->location, SIZE_MAX) : NULL;
+	record->entry.inlined = copy_fields(entry->inlined);
 	slot = htab_find_slot(records, record, INSERT);
 	if (*slot)
 		free_record(*slot);
@@ -141,7 +161,7 @@ static void name_files(struct cpa_cache *cache, const struct cpa_module *module)
 	cache->name = cpa_format_text("%s-%08x" CPA_CACHE_SUFFIX, *id ? id : "none",
 				      xcrc32((const unsigned char *)module->path,
 					     (int)strlen(module->path), UINT32_MAX));
-	cache->sources = cpa_format_text("cpa names 2 %s\n%s%s", CPA_VERSION, self, other);
+	cache->sources = cpa_format_text("cpa names 3 %s\n%s%s", CPA_VERSION, self, other);
 	free(other);
 	free(self);
 	free(found);
@@ -149,16 +169,16 @@ static void name_files(struct cpa_cache *cache, const struct cpa_module *module)
 }
 
 /*
- * Parse "KIND ADDRESS<tab>NAME<tab>LOCATION", changing @line. Return false if it is not such a
- * line.
+ * Parse "KIND ADDRESS<tab>NAME<tab>LOCATION", changing @line, and what is behind it. Return false if it
+ * is not such a line.
  */
 static bool read_record(htab_t records, char *line)
 {
 	char *kind = strsep(&line, " "), *address = strsep(&line, "\t"), *end;
-	char *name = strsep(&line, "\t");
+	char *name = strsep(&line, "\t"), *location = strsep(&line, "\t");
 	struct cpa_cache_key key = { 0 };
 
-	if (!line || !isxdigit((unsigned char)address[0]))
+	if (!location || !isxdigit((unsigned char)address[0]))
 		return false;
 	key.address = strtoull(address, &end, 16);
 	if (*end)
@@ -167,8 +187,11 @@ static bool read_record(htab_t records, char *line)
 		if (strcmp(kind, kinds[i]) != 0)
 			continue;
 		key.kind = (enum cpa_cache_kind)i;
+		if (line && key.kind != CPA_CACHE_INLINED)
+			return false;
 		add_record(records, &key,
-			   &(struct cpa_cache_entry){ *name ? name : NULL, *line ? line : NULL });
+			   &(struct cpa_cache_entry){ *name ? name : NULL,
+						      *location ? location : NULL, line });
 		return true;
 	}
 	return false;
@@ -270,9 +293,11 @@ static int write_record(void **slot, void *context)
 
 	/* Do not write more than a reader accepts; a part of the names is still useful. */
 	if (ftell(out) < (long)(CPA_CACHE_FILE_MAX / 2))
-		fprintf(out, "%s %" PRIx64 "\t%s\t%s\n", kinds[record->key.kind],
+		fprintf(out, "%s %" PRIx64 "\t%s\t%s%s%s\n", kinds[record->key.kind],
 			record->key.address, record->entry.name ? record->entry.name : "",
-			record->entry.location ? record->entry.location : "");
+			record->entry.location ? record->entry.location : "",
+			record->entry.inlined ? "\t" : "",
+			record->entry.inlined ? record->entry.inlined : "");
 	return 1;
 }
 

@@ -30,16 +30,22 @@ int cpa_cache_folder(void);
 
 struct cpa_cache;
 
-enum cpa_cache_kind { CPA_CACHE_CODE, CPA_CACHE_RETURN, CPA_CACHE_VARIABLE, CPA_CACHE_WHOLE };
+enum cpa_cache_kind {
+	CPA_CACHE_CODE,
+	CPA_CACHE_RETURN,
+	CPA_CACHE_INLINED,
+	CPA_CACHE_VARIABLE,
+	CPA_CACHE_WHOLE,
+};
 
 struct cpa_cache_key {
 	uint64_t address; /* in the module's file */
 	enum cpa_cache_kind kind;
 };
 
-/* Both printable; NULL: the address has none. */
+/* Printable, but for the tabs of `inlined` (analysis/symbols/inlined.h); NULL: the address has none. */
 struct cpa_cache_entry {
-	const char *name, *location;
+	const char *name, *location, *inlined;
 };
 
 /* Open the cache for @module. @folder must stay open; -1: in memory only. */

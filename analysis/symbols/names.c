@@ -150,6 +150,7 @@ static struct cpa_place *resize_places(struct cpa_place *places, uint32_t before
 	for (uint32_t i = now; i < before; i++) {
 		free(places[i].name);
 		free(places[i].location);
+		free(places[i].inlined);
 	}
 	places = xrealloc(places, (now + 1) * sizeof(*places));
 	for (uint32_t i = before; i < now; i++)
@@ -161,6 +162,7 @@ static void forget_place(struct cpa_place *place)
 {
 	free(place->name);
 	free(place->location);
+	free(place->inlined);
 	*place = (struct cpa_place){ 0 };
 }
 
@@ -202,6 +204,7 @@ static void read_sites(struct cpa_names *names, struct cpa_dump *dump, uint32_t 
 
 	names->sites = dump->rows[CPA_TABLE_SITES];
 	names->site_place = resize_places(names->site_place, before, names->sites);
+	names->instruction_place = resize_places(names->instruction_place, before, names->sites);
 	names->site = xrealloc(names->site, (names->sites + 1) * sizeof(*names->site));
 	for (uint32_t i = 0; i < names->sites; i++) {
 		struct cpa_site row = { 0 };
@@ -209,8 +212,10 @@ static void read_sites(struct cpa_names *names, struct cpa_dump *dump, uint32_t 
 		cpa_dump_row(dump, CPA_TABLE_SITES, i + 1, &row, sizeof(row));
 		row.key &= CPA_ADDRESS_MASK | CPA_SITE_FUNCTION;
 		if (i < before && (names->site[i].key != row.key ||
-				   names->site[i].module != row.module || row.module > modules))
+				   names->site[i].module != row.module || row.module > modules)) {
 			forget_place(&names->site_place[i]);
+			forget_place(&names->instruction_place[i]);
+		}
 		names->site[i] = row;
 	}
 }
@@ -251,6 +256,7 @@ void cpa_names_fini(struct cpa_names *names)
 {
 	free(resize_places(names->component_place, names->components, 0));
 	free(resize_places(names->site_place, names->sites, 0));
+	free(resize_places(names->instruction_place, names->sites, 0));
 	free(names->component);
 	free(names->site);
 	free(names->caller);
@@ -406,10 +412,41 @@ static bool is_function(const struct cpa_site *site)
 	return site->key & CPA_SITE_FUNCTION;
 }
 
-void cpa_names_prepare(struct cpa_names *names, bool sites)
+/* Whether each site, by row - 1, is the instruction of a stack and has no name yet; the caller frees it. */
+static bool *find_instructions(const struct cpa_names *names)
+{
+	bool *is_instruction = xcalloc(names->sites + 1, sizeof(*is_instruction));
+	struct cpa_stack stack;
+
+	for (uint32_t i = 1; i <= names->dump->rows[CPA_TABLE_STACKS]; i++)
+		if (cpa_dump_row(names->dump, CPA_TABLE_STACKS, i, &stack, sizeof(stack)) &&
+		    stack.at && stack.at <= names->sites &&
+		    !names->instruction_place[stack.at - 1].name)
+			is_instruction[stack.at - 1] = names->site[stack.at - 1].key != 0;
+	return is_instruction;
+}
+
+/* Add the questions for the instructions of stacks to the @count @questions. Return the new number. */
+static size_t ask_instructions(const struct cpa_names *names,
+			       struct cpa_symbols_question *questions, size_t count)
+{
+	bool *is_instruction = find_instructions(names);
+
+	for (uint32_t i = 0; i < names->sites; i++)
+		if (is_instruction[i])
+			questions[count++] = (struct cpa_symbols_question){
+				.address = names->site[i].key & CPA_ADDRESS_MASK,
+				.module = names->site[i].module,
+				.inlined = true,
+			};
+	free(is_instruction);
+	return count;
+}
+
+void cpa_names_prepare(struct cpa_names *names, bool sites, bool stacks)
 {
 	struct cpa_symbols_question *questions =
-		xcalloc(names->components + names->sites + 1, sizeof(*questions));
+		xcalloc(names->components + (size_t)2 * names->sites + 1, sizeof(*questions));
 	size_t count = 0;
 
 	for (uint32_t i = 0; i < names->components; i++)
@@ -425,6 +462,8 @@ void cpa_names_prepare(struct cpa_names *names, bool sites)
 				.module = names->site[i].module,
 				.flag = !is_function(&names->site[i]),
 			};
+	if (stacks)
+		count = ask_instructions(names, questions, count);
 	cpa_symbols_prepare(names->symbols, questions, count);
 	free(questions);
 }
@@ -466,5 +505,19 @@ const struct cpa_place *cpa_names_site(struct cpa_names *names, uint32_t site, b
 					  names->site[site - 1].key & CPA_ADDRESS_MASK, returned);
 		cpa_construct_body(place, !returned);
 	}
+	return place;
+}
+
+const struct cpa_place *cpa_names_instruction(struct cpa_names *names, uint32_t site)
+{
+	static const struct cpa_place none;
+	struct cpa_place *place;
+
+	if (site == 0 || site > names->sites || names->site[site - 1].key == 0)
+		return &none;
+	place = &names->instruction_place[site - 1];
+	if (!place->name)
+		*place = cpa_symbols_inlined(names->symbols, names->site[site - 1].module,
+					     names->site[site - 1].key & CPA_ADDRESS_MASK);
 	return place;
 }

@@ -13,7 +13,7 @@ struct cpa_names {
 	struct cpa_component *component;     /* [row - 1]; key 0: unused or broken */
 	struct cpa_place *component_place;
 	struct cpa_site *site;
-	struct cpa_place *site_place;
+	struct cpa_place *site_place, *instruction_place;
 	struct cpa_symbols *symbols;
 	struct cpa_perf_map *perf_map; /* NULL: not read yet */
 	uint32_t *caller; /* [component row]: site of a construct of OpenMP; NULL: not read yet */
@@ -29,8 +29,11 @@ void cpa_names_init(struct cpa_names *names, struct cpa_dump *dump);
 void cpa_names_again(struct cpa_names *names, struct cpa_dump *dump);
 void cpa_names_fini(struct cpa_names *names);
 
-/* Look up the names of all components together, and of all sites if @sites: see symbols.h. */
-void cpa_names_prepare(struct cpa_names *names, bool sites);
+/*
+ * Look up the names of all components together, of all sites if @sites, and if @stacks of those at which
+ * stacks were taken: see symbols.h.
+ */
+void cpa_names_prepare(struct cpa_names *names, bool sites, bool stacks);
 
 /* The row; NULL if it is unused or broken. */
 const struct cpa_component *cpa_names_row(const struct cpa_names *names, uint32_t component);
@@ -41,6 +44,9 @@ const struct cpa_component *cpa_names_row(const struct cpa_names *names, uint32_
  */
 const struct cpa_place *cpa_names_component(struct cpa_names *names, uint32_t component);
 const struct cpa_place *cpa_names_site(struct cpa_names *names, uint32_t site, bool returned);
+
+/* The same, of a site that is the instruction of a stack, with what is inlined there. */
+const struct cpa_place *cpa_names_instruction(struct cpa_names *names, uint32_t site);
 
 /* The name of the start routine of the threads of @component; NULL: no such row. */
 const char *cpa_names_routine(struct cpa_names *names, uint32_t component);

@@ -23,13 +23,14 @@
 
 /* Lengths of the texts that follow. */
 struct lengths {
-	uint32_t name, location, why, debug;
+	uint32_t name, location, inlined, why, debug;
 };
 
 void cpa_symbols_answer_fini(struct cpa_symbols_answer *answer)
 {
 	free(answer->place.name);
 	free(answer->place.location);
+	free(answer->place.inlined);
 	free(answer->why);
 	free(answer->debug);
 }
@@ -107,7 +108,8 @@ struct cpa_symbols_answer cpa_reader_resolve(struct cpa_resolver *resolver,
 
 	answer.place = q->variable ?
 			       cpa_resolver_variable(resolver, q->module, q->address, q->flag) :
-			       cpa_resolver_code(resolver, q->module, q->address, q->flag);
+		       q->inlined ? cpa_resolver_inlined(resolver, q->module, q->address) :
+				    cpa_resolver_code(resolver, q->module, q->address, q->flag);
 	answer.why = copy(cpa_resolver_why(resolver, q->module));
 	answer.debug = copy(cpa_resolver_debug_file(resolver, q->module));
 	return answer;
@@ -145,12 +147,14 @@ static void limit_time(void)
 static bool put_answer(int socket, const struct cpa_symbols_answer *answer)
 {
 	const struct lengths lengths = { length_of(answer->place.name),
-					 length_of(answer->place.location), length_of(answer->why),
+					 length_of(answer->place.location),
+					 length_of(answer->place.inlined), length_of(answer->why),
 					 length_of(answer->debug) };
 
 	return put(socket, &lengths, sizeof(lengths)) &&
 	       put_text(socket, answer->place.name, lengths.name) &&
 	       put_text(socket, answer->place.location, lengths.location) &&
+	       put_text(socket, answer->place.inlined, lengths.inlined) &&
 	       put_text(socket, answer->why, lengths.why) &&
 	       put_text(socket, answer->debug, lengths.debug);
 }
@@ -236,6 +240,7 @@ bool cpa_reader_get(const struct cpa_reader *reader, struct cpa_symbols_answer *
 		return false;
 	answer->place.name = get_text(reader->socket, lengths.name, &good);
 	answer->place.location = get_text(reader->socket, lengths.location, &good);
+	answer->place.inlined = get_text(reader->socket, lengths.inlined, &good);
 	answer->why = get_text(reader->socket, lengths.why, &good);
 	answer->debug = get_text(reader->socket, lengths.debug, &good);
 	if (!good)

@@ -12,6 +12,7 @@
 
 #include "analysis/util/printable.h"
 #include "analysis/symbols/demangle.h"
+#include "analysis/symbols/inlined.h"
 #include "analysis/symbols/symbol_table.h"
 #include "analysis/symbols/variables.h"
 
@@ -326,6 +327,17 @@ struct cpa_place cpa_resolver_code(struct cpa_resolver *resolver, uint32_t row, 
 	name = find_symbol(module, at, &offset);
 	if (name)
 		place.name = cpa_demangle(name, place.location);
+	return place;
+}
+
+struct cpa_place cpa_resolver_inlined(struct cpa_resolver *resolver, uint32_t row, uint64_t address)
+{
+	struct cpa_place place = cpa_resolver_code(resolver, row, address, false);
+	GElf_Addr at;
+	struct module *module = find_address(resolver, row, address, &at);
+
+	if (module)
+		place.inlined = cpa_inlined_at(module->file, at);
 	return place;
 }
 

@@ -143,6 +143,7 @@ static struct cpa_cache_key key_of(const struct cpa_symbols_question *q,
 	return (struct cpa_cache_key){
 		.address = q->address - row->bias,
 		.kind = q->variable ? (q->flag ? CPA_CACHE_WHOLE : CPA_CACHE_VARIABLE) :
+			q->inlined  ? CPA_CACHE_INLINED :
 				      (q->flag ? CPA_CACHE_RETURN : CPA_CACHE_CODE),
 	};
 }
@@ -176,8 +177,8 @@ static void take_answer(void *context, const struct cpa_symbols_question *q,
 		cpa_resolver_give_up(symbols->resolver, q->module, answer->why);
 	else
 		cpa_cache_add(cache_of(symbols, q->module, row), &key,
-			      &(struct cpa_cache_entry){ answer->place.name,
-							 answer->place.location },
+			      &(struct cpa_cache_entry){ answer->place.name, answer->place.location,
+							 answer->place.inlined },
 			      answer->debug);
 	cpa_symbols_answer_fini(answer);
 }
@@ -222,6 +223,7 @@ static struct cpa_place ask(struct cpa_symbols *symbols,
 	} else if (known) {
 		place.name = copy(known->name);
 		place.location = copy(known->location);
+		place.inlined = copy(known->inlined);
 	}
 	cpa_resolver_complete(symbols->resolver, q->module, q->address, &place);
 	return place;
@@ -248,6 +250,12 @@ struct cpa_place cpa_symbols_code(struct cpa_symbols *symbols, uint32_t module, 
 {
 	return ask(symbols, &(struct cpa_symbols_question){
 				    .module = module, .address = address, .flag = returned });
+}
+
+struct cpa_place cpa_symbols_inlined(struct cpa_symbols *symbols, uint32_t module, uint64_t address)
+{
+	return ask(symbols, &(struct cpa_symbols_question){
+				    .module = module, .address = address, .inlined = true });
 }
 
 struct cpa_place cpa_symbols_variable(struct cpa_symbols *symbols, uint32_t module,

@@ -22,11 +22,12 @@ struct cpa_symbols;
 /* Read the files in this process; for tests that look for errors in the reading. */
 extern bool cpa_symbols_here;
 
-/* Name and location of an address. Both are printable and freed by the caller. */
+/* Name and location of an address. The texts are printable and freed by the caller. */
 struct cpa_place {
 	char *name;	/* "compute", "pool.queue[2].lock", "prog+0x1234", "0x7f12 [anonymous]" */
 	char *location; /* "/src/queue.c:88", else the module "libc.so.6", else NULL */
 	bool nameless; /* the name is an offset: the module's file was read and has no symbol there */
+	char *inlined; /* of cpa_symbols_inlined() only: as analysis/symbols/inlined.h says */
 };
 
 /*
@@ -40,12 +41,13 @@ void cpa_symbols_close(struct cpa_symbols *symbols); /* NULL is allowed */
 struct cpa_symbols *cpa_symbols_update(struct cpa_symbols *symbols,
 				       const struct cpa_module *modules, uint32_t count);
 
-/* A question for cpa_symbols_prepare(): a call of one of the two functions below. */
+/* A question for cpa_symbols_prepare(): a call of one of the functions below. */
 struct cpa_symbols_question {
 	uint64_t address;
 	uint32_t module;
-	bool variable; /* true: cpa_symbols_variable(); false: cpa_symbols_code() */
-	bool flag;     /* the function's last parameter */
+	bool variable; /* true: cpa_symbols_variable(); false: cpa_symbols_code(), */
+	bool inlined;  /* or cpa_symbols_inlined() */
+	bool flag;     /* the function's last parameter, if it is a bool */
 };
 
 /*
@@ -62,6 +64,10 @@ void cpa_symbols_prepare(struct cpa_symbols *symbols, struct cpa_symbols_questio
  */
 struct cpa_place cpa_symbols_code(struct cpa_symbols *symbols, uint32_t module, uint64_t address,
 				  bool returned);
+
+/* As cpa_symbols_code(), for an address that is no return address, with what is inlined there. */
+struct cpa_place cpa_symbols_inlined(struct cpa_symbols *symbols, uint32_t module,
+				     uint64_t address);
 
 /*
  * The variable, or its part, at @address; as cpa_symbols_code(). @whole: of a struct that begins at

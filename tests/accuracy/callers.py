@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 import exact  # noqa: F401, the modules of tests/e2e
-from profiled import BUILD, PROGRAMS, ROOT, profiled_environment, read, run
+from profiled import BUILD, PROGRAMS, ROOT, code_of, profiled_environment, read, run
 from results import Results
 
 PAIRS = "100"  # some 1000 stacks on the path
@@ -35,11 +35,12 @@ def check_shares(results, dump):
     environment = profiled_environment(dump, CPA_STACKS="1")
     subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
     contexts = {c["id"]: c for c in read(dump)["callers"]["contexts"]}
-    own = [c for c in contexts.values() if c["name"] == "common"]
+    own = [c for c in contexts.values() if code_of(contexts, c)["name"] == "common"]
     for i, what in enumerate(("critical_path_s", "cpu_s")):
         whole_s = sum(c[what] for c in own)
         for name, expected in SHARES.items():
-            part_s = sum(c[what] for c in own if contexts[c["caller"]]["name"] == name)
+            part_s = sum(c[what] for c in own
+                         if contexts[code_of(contexts, c)["caller"]]["name"] == name)
             good = abs(part_s / whole_s - expected[i]) <= OFF
             limits = f"{expected[i] - OFF:.3f} to {expected[i] + OFF:.3f}"
             results.compare(good, f"{name}: {what}", f"{part_s / whole_s:.3f}", limits)

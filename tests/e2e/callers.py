@@ -10,14 +10,16 @@ import csv
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 
-from profiled import BUILD, PROGRAMS, ROOT, ROUNDING_S, TIMEOUT_S, check_contradictions
+from profiled import BUILD, PROGRAMS, ROOT, ROUNDING_S, TIMEOUT_S, check_contradictions, code_of
 from profiled import profiled_environment, read, run, verify
 from results import Results
 
+INLINED = {"inner (inlined)": {"middle (inlined)"}, "middle (inlined)": {"outer"}, "other (inlined)": {"outer"}}
 CALLERS = {"common": {"first", "second"}, "first": {"recurse"}, "second": {"compare"}}
 
 
@@ -45,7 +47,7 @@ def check_callers(results, label, report):
         found = {contexts[c["caller"]]["name"] for c in contexts.values() if c["name"] == name}
         results.check(found == known, f"{label}: {name} is called by {sorted(found)}")
     for component in report["components"]:
-        own = [c for c in contexts.values() if c["name"] == component["name"]]
+        own = [c for c in contexts.values() if code_of(contexts, c)["name"] == component["name"]]
         if component["kind"] != "function" or not sum(c["stacks_on_path"] for c in own):
             continue
         whole_s, sum_s = component["critical_path_s"], sum(c["critical_path_s"] for c in own)
@@ -69,7 +71,7 @@ def check(results, folder, label, **settings):
 def check_folded(results, dump):
     text = run([BUILD / "cpa-report", "--format", "folded", dump])
     lines = [line.rsplit(" ", 1) for line in text.splitlines()]
-    good = any(stack.endswith(";recurse;first;common") for stack, _ in lines)
+    good = any(re.search(r";recurse;first;common(;[^;]* \(inlined\))*$", stack) for stack, _ in lines)
     results.check(good, "folded stacks have the callers")
     whole_s, sum_s = read(dump)["program"]["critical_path_s"], sum(int(ns) for _, ns in lines) / 1e9
     good = abs(whole_s - sum_s) <= ROUNDING_S * (len(lines) + 1)
@@ -85,10 +87,13 @@ def check_parts(results, dump):
     for option, number in (("--by=caller:1", 1), ("--by=caller:3", 3), ("--level=context", 1000)):
         expected = {}
         for each in contexts.values():
-            names, at = [], each["caller"]
-            while at and len(names) < number:
-                names.append(contexts[at]["name"])
-                at = contexts[at]["caller"]
+            at = each
+            names, left = [], number
+            while at["caller"] and (left or at.get("inlined")):
+                left -= not at.get("inlined")
+                at = contexts[at["caller"]]
+                names.append(at["name"])
+            saved[each["name"]] = saved.get(code_of(contexts, each)["name"], 0)
             sums = expected.setdefault((each["name"], " <- ".join(names)), [0, 0, 0])
             for i, key in enumerate(("critical_path_s", "cpu_s", "stacks_on_path")):
                 sums[i] += each[key]
@@ -104,7 +109,7 @@ def check_parts(results, dump):
                    + ROUNDING_S for r in rows.values())
         results.check(good, f"{option}: parts do not save more than the function")
     text = run([BUILD / "cpa-report", "--by", "caller:1", dump])
-    results.check(re.search(r"common +first\n", text) and re.search(r"common +second\n", text), "as text")
+    results.check(re.search(r"common .*first\n", text) and re.search(r"common .*second\n", text), "as text")
 
 
 def check_annotate(results, folder):
@@ -145,6 +150,56 @@ def check_first_screen(results, folder, dump):
         text = " ".join(run([BUILD / "cpa-report", "--width", "200", other]).split())
         other.unlink()
         results.check(("CPA_STACKS=1" in text) == (stacks == "0"), f"hint with CPA_STACKS={stacks}")
+
+
+def sums_of(report, key):
+    """The sum of @key of each context, with those inlined in it."""
+    contexts = {c["id"]: c for c in report["callers"]["contexts"]}
+    sums = {}
+    for context in contexts.values():
+        code = code_of(contexts, context)["id"]
+        sums[code] = sums.get(code, 0) + context[key]
+    return sums
+
+
+def check_inlined(results, folder):
+    """Inlined functions are shown, and no sum is another than without debug information."""
+    dump, program = folder / "inlined.dump", folder / "inlined"
+    shutil.copy(PROGRAMS / "inlined", program)
+    run([program], env=profiled_environment(dump, CPA_STACKS="1"))
+    report = read(dump)
+    contexts = {c["id"]: c for c in report["callers"]["contexts"]}
+    for name, known in INLINED.items():
+        own = [c for c in contexts.values() if c["name"] == name]
+        found = {contexts[c["caller"]]["name"] for c in own}
+        results.check(found == known, f"{name} is in {sorted(found)}")
+        results.check(own and all("inlined.c:" in c["location"] for c in own), f"{name} has its place")
+    folded = run([BUILD / "cpa-report", "--format", "folded", dump])
+    stack = ";main;outer;middle (inlined);inner (inlined) "
+    results.check(stack in folded, "folded stacks have inlined functions")
+    results.check("middle (inlined)" in run([BUILD / "cpa-report", "--tree", dump]), "--tree has them")
+    parts = run([BUILD / "cpa-report", "--by", "caller:1", "--width", "200", dump])
+    good = re.search(r"inner \(inlined\) +middle \(inlined\) <- outer <- main\n", parts)
+    results.check(good, "--by caller:1 has them")
+    for option, text in (("--callers", "inner (inlined) has "), ("--annotate", "inner, inlined in outer, has ")):
+        found = run([BUILD / "cpa-report", option, "inner", dump], cwd=ROOT)
+        results.check(text in found, f"{option} of an inlined function")
+    results.check("# inner" in found and "# other" not in found, "--annotate has its lines only")
+    subprocess.run(["strip", "--strip-debug", program], check=True)
+    plain = read(dump)
+    results.check(not any(c.get("inlined") for c in plain["callers"]["contexts"]), "none without debug information")
+    for key in ("critical_path_s", "cpu_s", "stacks_on_path"):
+        sums, expected = sums_of(report, key), sums_of(plain, key)
+        wrong = [i for i in sums.keys() | expected.keys()
+                 if abs(sums.get(i, -1) - expected.get(i, -1)) > ROUNDING_S * 5]
+        results.check(not wrong, f"{key}: sums as without {wrong or ''}".rstrip())
+    for weight in ("path", "cpu", "wall"):
+        command = [BUILD / "cpa-report", "--format", "folded", "--weight", weight, dump]
+        total = sum(int(line.rsplit(" ", 1)[1]) for line in run(command).splitlines())
+        shutil.copy(PROGRAMS / "inlined", program)
+        lines = run(command).splitlines()
+        subprocess.run(["strip", "--strip-debug", program], check=True)
+        results.check(total == sum(int(line.rsplit(" ", 1)[1]) for line in lines), f"{weight}: total as without")
 
 
 def check_unloading(results, folder):
@@ -211,6 +266,7 @@ def main():
     check(results, folder, "250 a second", CPA_SAMPLE_HZ="250")
     check(results, folder, "2000 a second", CPA_SAMPLE_HZ="2000")
     check_annotate(results, folder)
+    check_inlined(results, folder)
     check_unloading(results, folder)
     check_locks(results, folder)
     dump, report = profile(folder)

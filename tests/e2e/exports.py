@@ -17,12 +17,13 @@ import sys
 import tempfile
 import time
 
-from profiled import BUILD, PROGRAMS, ROOT, run
+from profiled import BUILD, PROGRAMS, ROOT, code_of, run
 from results import Results
 
 TMP = pathlib.Path(os.environ.get("CPA_TMP") or tempfile.mkdtemp())
 os.environ.setdefault("CPA_CACHE", str(TMP / "cache"))
 results = Results()
+INLINED = " (inlined)"
 # Of an executable, as far as a file may be called so.
 HOSTILE = "a;b <script>'\"),%s"
 
@@ -203,27 +204,37 @@ def known_callers(dump):
     contexts = {c["id"]: c for c in report["callers"]["contexts"]}
     sums = {}
     for context in contexts.values():
-        if context["name"] == "common":
-            caller = contexts[context["caller"]]["name"]
+        code = code_of(contexts, context)
+        if code["name"] == "common":
+            caller = contexts[code["caller"]]["name"]
             for key in ("critical_path_s", "cpu_s"):
                 sums[caller, key] = sums.get((caller, key), 0) + context[key]
     return sums
 
 
 def pprof_leaf(dump, name):
-    """The path of the samples in @name itself, by its caller, as pprof reads them."""
+    """The path of the samples in @name itself, with what is inlined, by its caller, as pprof reads them."""
     file = TMP / f"{dump.stem}.pb.gz"
     file.write_bytes(export(dump, "pprof"))
     text = run(["go", "tool", "pprof", "-raw", "-sample_index=path", file],
                env=dict(os.environ, HOME=str(TMP)))
     samples, locations = text[text.index("Samples:"):].split("Locations", 1)
-    names = dict(re.findall(r"^\s+(\d+): 0x\w+ M=\d+ (\S+)", locations, re.M))
+    names = dict(re.findall(r"^\s+(\d+): 0x\w+ (?:M=\d+ )?(\S+(?: \(inlined\))?)", locations, re.M))
     sums = {}
     for value, stack in re.findall(r"^ +(\d+)[ \d]*: ([ \d]+)$", samples, re.M):
-        frames = [names.get(number) for number in stack.split()]
-        if frames[0] == name and len(frames) > 1:
+        frames = [names.get(number, "") for number in stack.split()]
+        while frames and frames[0].endswith(INLINED):
+            frames.pop(0)
+        if frames[:1] == [name] and len(frames) > 1:
             sums[frames[1]] = sums.get(frames[1], 0) + int(value) / 1e9
     return sums
+
+
+def is_in_common(stack, caller):
+    """Whether @stack, outermost first, ends in common() as called by @caller."""
+    while stack[-1].endswith(INLINED):
+        stack = stack[:-1]
+    return stack[-2:] == [caller, "common"]
 
 
 def check_stacks(dump):
@@ -235,7 +246,7 @@ def check_stacks(dump):
         lines = [line.rsplit(" ", 1) for line in
                  export(dump, "folded", "--weight", weight).decode().splitlines()]
         for caller in ("first", "second"):
-            total = sum(int(ns) for stack, ns in lines if stack.endswith(f";{caller};common")) / 1e9
+            total = sum(int(ns) for stack, ns in lines if is_in_common(stack.split(";"), caller)) / 1e9
             results.check(near(total, known[caller, key]),
                           f"{dump.stem}: folded {weight} of {caller}: {total}")
     if installed("go", f"{dump.stem}: pprof has callers"):
@@ -249,7 +260,7 @@ def check_stacks(dump):
         sums = [p for p in found["profiles"] if p["type"] == "sampled" and p["name"] == label][0]
         for caller in ("first", "second"):
             total = sum(weight for stack, weight in zip(sums["samples"], sums["weights"])
-                        if [names[i] for i in stack[-2:]] == [caller, "common"]) / 1e9
+                        if is_in_common([names[i] for i in stack], caller)) / 1e9
             results.check(near(total, known[caller, key]),
                           f"{dump.stem}: speedscope's {label} of {caller}: {total}")
     done = subprocess.run([BUILD / "cpa-report", "--format", "csv", "--weight", "cpu", dump],

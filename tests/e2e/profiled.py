@@ -47,6 +47,13 @@ def read(dump, *options):
     return json.loads(run([BUILD / "cpa-report", "--format", "json", *options, dump]))
 
 
+def code_of(contexts, context):
+    """The context of the function whose code @context is, as that may be inlined."""
+    while context.get("inlined"):
+        context = contexts[context["caller"]]
+    return context
+
+
 def verify(dump):
     """Whether figures are to the tick those of the journal, and what --verify says."""
     command = [BUILD / "cpa-report", "--verify", str(dump)]

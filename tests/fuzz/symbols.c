@@ -105,6 +105,7 @@ static void forget(struct cpa_place place)
 {
 	free(place.name);
 	free(place.location);
+	free(place.inlined);
 }
 
 /* Return whether whoever read the file died over it. @together: all questions at once, before. */
@@ -122,6 +123,7 @@ static bool ask(const char *file, bool together)
 		questions[i] = (struct cpa_symbols_question){ .address = loaded / PLACES * (i / 2),
 							      .module = 1,
 							      .variable = i % 2,
+							      .inlined = i % 4 == 2,
 							      .flag = i / 2 % 2 };
 	if (together)
 		cpa_symbols_prepare(symbols, questions, 2 * PLACES);
@@ -129,6 +131,7 @@ static bool ask(const char *file, bool together)
 		uint64_t at = loaded / PLACES * i;
 
 		forget(cpa_symbols_code(symbols, 1, at, i % 2));
+		forget(cpa_symbols_inlined(symbols, 1, at));
 		forget(cpa_symbols_variable(symbols, 1, at, i % 2));
 	}
 	trouble = cpa_symbols_trouble(symbols, 1);

@@ -63,7 +63,7 @@ static void add(struct cpa_cache *cache, uint64_t address, const char *debug)
 
 	snprintf(name, sizeof(name), "function %llu", (unsigned long long)address);
 	snprintf(location, sizeof(location), "file.c:%llu", (unsigned long long)address);
-	cpa_cache_add(cache, &key, &(struct cpa_cache_entry){ name, location }, debug);
+	cpa_cache_add(cache, &key, &(struct cpa_cache_entry){ name, location, NULL }, debug);
 }
 
 /* Return whether @address is known; if so, it must have the name given to add(). */
@@ -122,7 +122,7 @@ static void test_hit(void **state)
 	(void)state;
 	add(cache, 1, NULL);
 	add(cache, UINT64_MAX, NULL);
-	cpa_cache_add(cache, &key, &(struct cpa_cache_entry){ NULL, NULL }, NULL);
+	cpa_cache_add(cache, &key, &(struct cpa_cache_entry){ NULL, NULL, NULL }, NULL);
 	cpa_cache_close(cache, true);
 	cache = cpa_cache_open(fd, &module);
 	assert_true(knows(cache, 1));
@@ -312,10 +312,34 @@ static void test_control_characters(void **state)
 	struct cpa_cache *cache = cpa_cache_open(fd, &module);
 
 	(void)state;
-	cpa_cache_add(cache, &key, &(struct cpa_cache_entry){ "a\033[2J\tb\n", "c\n" }, NULL);
+	cpa_cache_add(cache, &key, &(struct cpa_cache_entry){ "a\033[2J\tb\n", "c\n", NULL }, NULL);
 	for (int i = 0; i < 2; i++) {
 		assert_string_equal(cpa_cache_find(cache, &key)->name, "a?[2J?b?");
 		assert_string_equal(cpa_cache_find(cache, &key)->location, "c?");
+		cpa_cache_close(cache, true);
+		cache = cpa_cache_open(fd, &module);
+	}
+	cpa_cache_close(cache, true);
+}
+
+/* Inlined functions are kept as they are, but for control characters. */
+static void test_inlined(void **state)
+{
+	static const char fields[] = "f\tf.c:1\tg\t\th<\303\244>\th.c:2";
+	const struct cpa_cache_key keys[] = { { .address = 1, .kind = CPA_CACHE_INLINED },
+					      { .address = 2, .kind = CPA_CACHE_INLINED } };
+	struct cpa_cache *cache = cpa_cache_open(fd, &module);
+
+	(void)state;
+	cpa_cache_add(cache, &keys[0], &(struct cpa_cache_entry){ "e", "e.c:3", fields }, NULL);
+	cpa_cache_add(cache, &keys[1], &(struct cpa_cache_entry){ NULL, NULL, "\300\tx\n\ty\033" },
+		      NULL);
+	for (int i = 0; i < 2; i++) {
+		assert_string_equal(cpa_cache_find(cache, &keys[0])->name, "e");
+		assert_string_equal(cpa_cache_find(cache, &keys[0])->location, "e.c:3");
+		assert_string_equal(cpa_cache_find(cache, &keys[0])->inlined, fields);
+		assert_null(cpa_cache_find(cache, &keys[1])->name);
+		assert_string_equal(cpa_cache_find(cache, &keys[1])->inlined, "?\tx?\ty?");
 		cpa_cache_close(cache, true);
 		cache = cpa_cache_open(fd, &module);
 	}
@@ -486,19 +510,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		TEST(test_hit),
-		TEST(test_miss),
-		TEST(test_without_build_id),
-		TEST(test_not_kept),
-		TEST(test_changed_file),
-		TEST(test_changed_debug_file),
-		TEST(test_damaged),
-		TEST(test_hostile),
-		TEST(test_control_characters),
-		TEST(test_unwritable),
-		TEST(test_concurrent_writers),
-		TEST(test_eviction),
-		TEST(test_folders),
+		TEST(test_hit),	     TEST(test_miss),	      TEST(test_without_build_id),
+		TEST(test_not_kept), TEST(test_changed_file), TEST(test_changed_debug_file),
+		TEST(test_damaged),  TEST(test_hostile),      TEST(test_control_characters),
+		TEST(test_inlined),  TEST(test_unwritable),   TEST(test_concurrent_writers),
+		TEST(test_eviction), TEST(test_folders),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

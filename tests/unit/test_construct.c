@@ -15,7 +15,9 @@
 
 static struct cpa_place make(const char *name, const char *location, bool nameless)
 {
-	return (struct cpa_place){ strdup(name), strdup(location), nameless };
+	return (struct cpa_place){ .name = strdup(name),
+				   .location = strdup(location),
+				   .nameless = nameless };
 }
 
 static void expect(struct cpa_place *place, const char *name)

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/symbols/inlined.h - functions that the compiler inlined at an address, by DWARF */
+#ifndef CPA_ANALYSIS_SYMBOLS_INLINED_H
+#define CPA_ANALYSIS_SYMBOLS_INLINED_H
+
+#include <elfutils/libdwfl.h>
+
+/*
+ * The functions that are inlined into the one at @address (in libdwfl's address space), the outermost
+ * first: "NAME<tab>LOCATION", and a tab between two of them. A location may be empty. The caller frees
+ * the text, whose names and locations are printable. NULL: none, or not known.
+ */
+char *cpa_inlined_at(Dwfl_Module *file, GElf_Addr address);
+
+#endif
