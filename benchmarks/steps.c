@@ -30,6 +30,7 @@
 #include <string.h>
 #include <sys/rseq.h>
 #include <sys/syscall.h>
+#include <threads.h>
 #include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -187,6 +188,21 @@ static void signal_nobody(void)
 	pthread_cond_signal(&cond);
 }
 
+static void c11_pair(void)
+{
+	static mtx_t own; /* zeros are a plain one */
+
+	mtx_lock(&own);
+	mtx_unlock(&own);
+}
+
+static void futex_wake(void)
+{
+	static unsigned word;
+
+	syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1);
+}
+
 static void enqueue_dequeue(void)
 {
 	CPA_ENQUEUE(&queue, 1);
@@ -281,6 +297,8 @@ static const struct operation {
 	{ "write", write_pair, NEVER },
 	{ "post-wait", post_wait, NEVER },
 	{ "signal", signal_nobody, NEVER },
+	{ "c11", c11_pair, NEVER },
+	{ "futex-wake", futex_wake, NEVER },
 	{ "annotation", annotation, NEVER },
 	{ "enqueue-dequeue", enqueue_dequeue, NEVER },
 	{ "pipe", pipe_bytes, NEVER },

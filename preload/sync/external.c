@@ -122,9 +122,12 @@ static inline bool was_blocked(void)
 {
 	const struct cpa_worker *w = cpa_tls.worker;
 
-	/* Without a detector every call would look blocked: the switch counts decide. */
+	/*
+	 * Without a detector every call would look blocked: the switch counts decide. While profiling is
+	 * off, nobody resets it.
+	 */
 	return unlikely(w && !cpa_tls.inside && *cpa_alive && cpa_clock_switched(&w->clock) &&
-			cpa_header()->clock != CPA_CLOCK_SYSCALL);
+			!cpa_is_off() && cpa_header()->clock != CPA_CLOCK_SYSCALL);
 }
 
 /* The thread is back from a wait for a signal handler, which may have had events of its own. */

@@ -303,6 +303,11 @@ CPA_EXPORT int mtx_lock(mtx_t *m)
 {
 	int ret = thrd_success;
 
+	if (cpa_is_off()) {
+		ret = REAL(mtx_lock)(m);
+		lock_begun(MUTEX(m), cpa_c11_posix(ret), CPA_CALLER());
+		return ret;
+	}
 	LOCK(MUTEX(m), cpa_c11_posix(ret = REAL(mtx_lock)(m)));
 	return ret;
 }
@@ -317,18 +322,18 @@ CPA_EXPORT int mtx_timedlock(mtx_t *restrict m, const struct timespec *restrict 
 
 CPA_EXPORT int mtx_trylock(mtx_t *m)
 {
+	bool off = cpa_is_off();
 	int ret = REAL(mtx_trylock)(m);
 
-	tried(MUTEX(m), cpa_c11_posix(ret), CPA_CALLER());
+	if (!off)
+		tried(MUTEX(m), cpa_c11_posix(ret), CPA_CALLER());
 	return ret;
 }
 
 CPA_EXPORT int mtx_unlock(mtx_t *m)
 {
-	struct cpa_worker *w = cpa_enter();
-
-	if (likely(w))
-		cpa_lock_exit(w, m, CPA_MUTEX, CPA_CALLER());
+	if (!cpa_is_off())
+		unlocking(MUTEX(m), CPA_CALLER());
 	return REAL(mtx_unlock)(m);
 }
 
