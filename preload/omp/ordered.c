@@ -18,7 +18,18 @@
 void GOMP_ordered_start(void);
 void __kmpc_ordered(void *place, int thread);
 void __kmpc_end_ordered(void *place, int thread);
-void GOMP_parallel_start(void (*f)(void *), void *data, unsigned threads);
+typedef void body_function(void *data);
+
+/* Begins of regions in programs of gcc before 4.9: they call the region's function themselves. */
+void GOMP_parallel_start(body_function *f, void *data, unsigned threads);
+void GOMP_parallel_sections_start(body_function *f, void *data, unsigned threads, unsigned count);
+void GOMP_parallel_loop_runtime_start(body_function *f, void *data, unsigned threads, long start,
+				      long end, long step);
+
+#define LOOP_STARTS(F)                      \
+	F(GOMP_parallel_loop_static_start)  \
+	F(GOMP_parallel_loop_dynamic_start) \
+	F(GOMP_parallel_loop_guided_start)
 
 #define NEXT(F)                                                   \
 	F(GOMP_loop_ordered_static_next, long)                    \
@@ -35,6 +46,9 @@ void GOMP_parallel_start(void (*f)(void *), void *data, unsigned threads);
 	F(__kmpc_ordered)                     \
 	F(__kmpc_end_ordered)                 \
 	F(GOMP_parallel_start)                \
+	F(GOMP_parallel_sections_start)       \
+	F(GOMP_parallel_loop_runtime_start)   \
+	LOOP_STARTS(F)                        \
 	F(GOMP_loop_ordered_static_next)      \
 	F(GOMP_loop_ordered_dynamic_next)     \
 	F(GOMP_loop_ordered_guided_next)      \
@@ -138,13 +152,52 @@ CPA_EXPORT void __kmpc_end_ordered(void *place, int thread)
 
 NEXT(NEXT_FUNCTION)
 
-/* Of gcc before 4.9: the program calls the region's function itself. */
-CPA_EXPORT void GOMP_parallel_start(void (*f)(void *), void *data, unsigned threads)
+static void note_unseen(void)
+{
+	if (*cpa_alive)
+		cpa_diag(CPA_DIAG_OMP_UNSEEN);
+}
+
+CPA_EXPORT void GOMP_parallel_start(body_function *f, void *data, unsigned threads)
 {
 	ORIGINAL(GOMP_parallel_start);
 
-	if (*cpa_alive)
-		cpa_diag(CPA_DIAG_OMP_UNSEEN);
+	note_unseen();
 	if (likely(original))
 		original(f, data, threads);
 }
+
+CPA_EXPORT void GOMP_parallel_sections_start(body_function *f, void *data, unsigned threads,
+					     unsigned count)
+{
+	ORIGINAL(GOMP_parallel_sections_start);
+
+	note_unseen();
+	if (likely(original))
+		original(f, data, threads, count);
+}
+
+CPA_EXPORT void GOMP_parallel_loop_runtime_start(body_function *f, void *data, unsigned threads,
+						 long start, long end, long step)
+{
+	ORIGINAL(GOMP_parallel_loop_runtime_start);
+
+	note_unseen();
+	if (likely(original))
+		original(f, data, threads, start, end, step);
+}
+
+#define LOOP_START(name)                                                                           \
+	void name(body_function *f, void *data, unsigned threads, long start, long end, long step, \
+		  long chunk);                                                                     \
+	CPA_EXPORT void name(body_function *f, void *data, unsigned threads, long start, long end, \
+			     long step, long chunk)                                                \
+	{                                                                                          \
+		ORIGINAL(name);                                                                    \
+                                                                                                   \
+		note_unseen();                                                                     \
+		if (likely(original))                                                              \
+			original(f, data, threads, start, end, step, chunk);                       \
+	}
+
+LOOP_STARTS(LOOP_START)

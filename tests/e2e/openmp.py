@@ -28,6 +28,7 @@ from results import Results
 SOURCE = pathlib.Path(__file__).with_name("openmp.c")
 SAME = SOURCE.with_name("openmp_same.cpp")
 COPIES = SOURCE.with_name("openmp_copies.c")
+OLD = SOURCE.with_name("openmp_old.c")
 STOP = SOURCE.with_name("openmp_stop.c")
 SPIN = SOURCE.with_name("openmp_spin.c")
 WEAK = SOURCE.with_name("openmp_weak.c")
@@ -353,6 +354,11 @@ def check_copies(results, folder):
     results.check(said and len(said) == len(set(said)), f"each missing function is told once: {said}")
     run(["gcc", *FLAGS, f"-I{SOURCE.parents[2]}", STOP, "-o", folder / "stop"])
     same(results, folder, "stopped in a region", [folder / "stop"])
+    run(["gcc", "-O2", "-fopenmp", OLD, "-o", folder / "old"])
+    same(results, folder, "regions of old compilers", [folder / "old"])
+    notes = read(folder / "regions of old compilers.dump")["diagnostics"]["notes"]
+    said = [note for note in notes if "made by gcc before 4.9): 5." in note]
+    results.check(said, f"regions of old compilers: the report says that 5 are not seen: {notes}")
     queues = [c for c in read(folder / "stopped in a region.dump")["components"] if c["kind"] == "queue"]
     late = [(c["name"], c["cpu_s"]) for c in queues if c["cpu_s"] > STOPPED_S]
     results.check(not late, f"stopped in a task: what comes later is not the task's: {late}")
