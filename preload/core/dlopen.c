@@ -15,6 +15,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <iconv.h>
 #include <link.h>
 #include <string.h>
 
@@ -123,6 +124,29 @@ static bool is_any_gone(void)
 	return false;
 }
 
+static void unload_begins(void)
+{
+	cpa_tls.unloads++;
+	cpa_unload_begin();
+}
+
+static void unload_ended(void)
+{
+	cpa_unload_end();
+	cpa_tls.unloads--;
+}
+
+/* The C library unloads its modules for character sets without dlclose(). */
+CPA_EXPORT int iconv_close(iconv_t conversion)
+{
+	int ret;
+
+	unload_begins();
+	ret = REAL(iconv_close)(conversion);
+	unload_ended();
+	return ret;
+}
+
 CPA_EXPORT int dlclose(void *handle)
 {
 	struct cpa_worker *w;
@@ -131,11 +155,9 @@ CPA_EXPORT int dlclose(void *handle)
 
 	/* ACQ_REL: before anything is unloaded. Pairs with look() in preload/lib/next_symbol.c. */
 	__atomic_fetch_add(&cpa_dlopen_generation, 1, __ATOMIC_ACQ_REL);
-	cpa_tls.unloads++;
-	cpa_unload_begin();
+	unload_begins();
 	ret = REAL(dlclose)(handle);
-	cpa_unload_end();
-	cpa_tls.unloads--;
+	unload_ended();
 	/* ACQ_REL: forget also what a destructor has looked up in the meantime. */
 	__atomic_fetch_add(&cpa_dlopen_generation, 1, __ATOMIC_ACQ_REL);
 	err = errno;

@@ -9,6 +9,7 @@
 #include "preload/core/dlopen.h"
 #include "preload/core/unload.h"
 #include "preload/libc/settings.h"
+#include "preload/libc/signal_mask.h"
 #include "preload/unwind/frame_table.h"
 #include "shadow/graph/moved.h"
 
@@ -244,14 +245,11 @@ uint32_t cpa_module_of(uint64_t address)
 			cpa_table_intern(CPA_TABLE_MODULES, key, fill_module, &source);
 }
 
-uint32_t cpa_function_at(uint64_t pc)
+static uint32_t function_at(uint64_t pc)
 {
 	struct cpa_component_name name = { .kind = CPA_FUNCTION };
 	uint32_t row;
 
-	/* A sample may be of code that is being unmapped, by the thread that the handler interrupted. */
-	if (pc < KERNEL_FIRST && unlikely(cpa_unload_goes_on()))
-		return (uint32_t)CPA_SLOT_UNSAMPLED;
 	/* Kernel addresses: one component, "kernel", at address ~0. */
 	name.address = pc >= KERNEL_FIRST ? UINT64_MAX >> 16 : cpa_function_start(pc);
 	name.module = cpa_module_of(name.address);
@@ -261,6 +259,23 @@ uint32_t cpa_function_at(uint64_t pc)
 		__atomic_fetch_or(&cpa_component(row)->blocks, UINT64_C(1) << (pc >> 6 & 63),
 				  __ATOMIC_RELAXED);
 	return row ? cpa_function_id(row) : (uint32_t)CPA_SLOT_UNSAMPLED;
+}
+
+uint32_t cpa_function_at(uint64_t pc)
+{
+	uint32_t id = (uint32_t)CPA_SLOT_UNSAMPLED;
+	sigset_t before;
+
+	if (pc >= KERNEL_FIRST)
+		return function_at(pc);
+	/* A sample may be of code that some thread unmaps by now. */
+	before = cpa_signal_hold();
+	if (cpa_unload_hold()) {
+		id = function_at(pc);
+		cpa_unload_let();
+	}
+	cpa_signal_let(&before);
+	return id;
 }
 
 static void fill_site(void *row, const void *argument)

@@ -33,12 +33,6 @@ void cpa_unload_let(void)
 	__atomic_fetch_sub(&reading, 1, __ATOMIC_RELEASE);
 }
 
-bool cpa_unload_goes_on(void)
-{
-	/* Relaxed: a hint. */
-	return __atomic_load_n(&unloading, __ATOMIC_RELAXED);
-}
-
 void cpa_unload_begin(void)
 {
 	static const struct timespec nap = { .tv_nsec = NAP_NS };

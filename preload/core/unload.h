@@ -14,17 +14,12 @@
 #include "shadow/store/session.h"
 
 /*
- * Whether no library is unloaded until cpa_unload_let(). Neither waits. With all signals blocked only:
+ * Whether no library is unloaded until cpa_unload_let(). Neither waits. While one is unloaded the loader
+ * still finds it when its memory is gone. With all signals blocked only:
  * else a jump would keep the hold.
  */
 CPA_HIDDEN bool cpa_unload_hold(void);
 CPA_HIDDEN void cpa_unload_let(void);
-
-/*
- * Whether a library is being unloaded: the loader still finds it when its memory is gone. A hint for
- * who cannot hold: it may begin right after.
- */
-CPA_HIDDEN bool cpa_unload_goes_on(void);
 
 /*
  * A library is about to be unloaded, until cpa_unload_end(); pairs nest, in several threads as well.

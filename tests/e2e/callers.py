@@ -204,12 +204,14 @@ def check_inlined(results, folder):
 
 def check_unloading(results, folder):
     """A sample of code that is being unmapped is not looked up."""
-    done = subprocess.run(
-        [PROGRAMS / "unloading", "libz.so.1"],
-        env=profiled_environment(folder / "unloading", CPA_STACKS="1", CPA_SAMPLE_HZ="1000"),
-        capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
-    )
-    results.check(done.stdout == "done\n" and not done.returncode, f"unloading: {done.returncode}")
+    for name, *arguments in (("unloading", "libz.so.1"), ("converting",)):
+        done = subprocess.run(
+            [PROGRAMS / name, *arguments],
+            env=profiled_environment(folder / name, CPA_STACKS="1", CPA_SAMPLE_HZ="1000"),
+            capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
+        )
+        good = done.stdout == "done\n" and not done.returncode
+        results.check(good, f"{name}: {done.returncode} {done.stdout.strip()}")
 
 
 def chain_of(contexts, number):

@@ -44,7 +44,7 @@ static void test_waits(void **state)
 	(void)state;
 	assert_true(cpa_unload_hold());
 	assert_int_equal(pthread_create(&thread, NULL, unload, NULL), 0);
-	while (!cpa_unload_goes_on())
+	while (!__atomic_load_n(&unloading, __ATOMIC_RELAXED))
 		sleep_ns(1000);
 	assert_false(cpa_unload_hold());
 	sleep_ns(LOST_NS);
