@@ -41,21 +41,43 @@ static void *poll_once(void *unused)
 	return unused;
 }
 
+static struct timespec soon(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	t.tv_nsec += BLOCKED;
+	if (t.tv_nsec >= 1000 * MS) {
+		t.tv_sec++;
+		t.tv_nsec -= 1000 * MS;
+	}
+	return t;
+}
+
+/* How often the thread has given its processor up. */
+static long given(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_nvcsw;
+}
+
+/* Until it was blocked: a thread that lost its processor before it waits may be too late to block. */
 static void *wait_in_vain(void *unused)
 {
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 	static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
-	struct timespec until;
+	long before;
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += BLOCKED;
-	if (until.tv_nsec >= 1000 * MS) {
-		until.tv_sec++;
-		until.tv_nsec -= 1000 * MS;
-	}
 	pthread_mutex_lock(&mutex);
-	while (!pthread_cond_timedwait(&never, &mutex, &until))
-		;
+	do {
+		struct timespec until = soon();
+
+		before = given();
+		while (!pthread_cond_timedwait(&never, &mutex, &until))
+			;
+	} while (given() == before);
 	pthread_mutex_unlock(&mutex);
 	return unused;
 }
