@@ -20,6 +20,7 @@ from profiled import profiled_environment, read, run, verify
 from results import Results
 
 INLINED = {"inner (inlined)": {"middle (inlined)"}, "middle (inlined)": {"outer"}, "other (inlined)": {"outer"}}
+HOLDERS = ("keep", "keeper"), ("take", "taker")
 CALLERS = {"common": {"first", "second"}, "first": {"recurse"}, "second": {"compare"}}
 
 
@@ -243,10 +244,11 @@ def check_locks(results, folder):
     waited_s = sum(use["time_s"] for _, use in found["wait"])
     good = waited_s <= lock["wait_s"] + ROUNDING_S
     results.check(good, f"they waited {waited_s} of {lock['wait_s']} s")
-    results.check(bool(found["hold"]), "there are stacks that hold it")
-    for names, use in found["hold"]:
-        good = "keep" in names and names[names.index("keep") + 1] == "keeper"
-        results.check(good, f"{use['stacks']} hold: {names[:4]}")
+    # The taker holds it for some instructions, and a sample may fall into them.
+    holders = [[pair for pair in zip(names, names[1:]) if pair in HOLDERS] for names, _ in found["hold"]]
+    results.check([HOLDERS[0]] in holders, "there are stacks of the keeper that hold it")
+    for pairs, (names, use) in zip(holders, found["hold"]):
+        results.check(len(pairs) == 1, f"{use['stacks']} hold: {names[:4]}")
     names = [names[:2] for names, _ in found["first"]]
     results.check(names == [["keep", "keeper"]], f"first use: {names}")
     text = run([BUILD / "cpa-report", "--callers", "lock", dump])
