@@ -126,8 +126,9 @@ def problems_of_counts(life, report):
 
 def problems_of_times(report):
     yield from contradictions(report)
-    wall = report["program"]["wall_s"]
     for each in report["threads"]:
+        # Other threads go on while the process ends: their last events may come after that.
+        wall = max(report["program"]["wall_s"], each["last_event_s"])
         known = sum(each[k] for k in ("wait_s", "external_s", "runqueue_s"))
         # The first thread's CPU time is the loader's, too, which came before the run.
         used = 0 if each["start_routine"] == "main" else each["cpu_s"]
