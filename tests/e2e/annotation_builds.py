@@ -19,7 +19,8 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("CPA_BUILD") or ROOT / "build").resolve()
 SOURCES = ROOT / "tests/e2e"
-TIMEOUT_S = 60
+# Not a limit on speed: what takes this long hangs.
+TIMEOUT_S = 240
 WARNINGS = (
     "-Werror -Wall -Wextra -Wpedantic -Wshadow -Wundef -Wconversion -Wsign-conversion -Wcast-qual"
     " -Wnull-dereference -Wdouble-promotion -Wmissing-declarations"
