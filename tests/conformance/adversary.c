@@ -21,7 +21,7 @@
 #include "tests/conformance/case.h"
 
 #define LEVELS 2
-#define HANG_S 120 /* a program that takes this long hangs */
+#define HANG_S 200 /* a program that takes this long hangs */
 
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);

@@ -251,10 +251,27 @@ static void replace_it(int sig)
 		handled = -100;
 }
 
+/* Until the first thread sleeps. */
+static void await_sleep(void)
+{
+	char text[512];
+	const char *state;
+
+	do {
+		int fd = open("/proc/self/stat", O_RDONLY);
+		long n = read(fd, text, sizeof(text) - 1);
+
+		must(n > 0, "/proc/self/stat");
+		close(fd);
+		text[n] = 0;
+		state = strrchr(text, ')');
+	} while (!state || state[2] != 'S');
+}
+
 static void *interrupt_once(void *argument)
 {
 	await(&waits, 1);
-	sleep_ms(2);
+	await_sleep();
 	pthread_kill(waiter, SIGUSR1);
 	return argument;
 }

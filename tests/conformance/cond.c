@@ -266,9 +266,12 @@ static void not_held(int is_robust)
 	end();
 }
 
+static volatile int locked;
+
 static void *signal_and_die(void *argument)
 {
 	pthread_mutex_lock(&m);
+	set(&locked, 1);
 	if (argument)
 		pthread_cond_signal(&c);
 	return NULL;
@@ -278,16 +281,22 @@ static void owner_death(bool signalled)
 {
 	pthread_t other;
 	struct timespec t;
+	int ret;
 
 	make_mutex(PTHREAD_MUTEX_NORMAL, 1);
 	make_cond(CLOCK_REALTIME, 0);
 	begin("robust mutex, owner dies during the wait, %s", signalled ? "woken" : "time-out");
+	locked = 0;
 	LOCK;
 	must(!pthread_create(&other, NULL, signal_and_die, signalled ? &c : NULL),
 	     "pthread_create");
-	t = in_ms(CLOCK_REALTIME, signalled ? 300000 : 300);
-	/* Not woken: by the time the wait is over the other thread has taken the mutex and died. */
-	DO("wait", signalled ? pthread_cond_wait(&c, &m) : pthread_cond_timedwait(&c, &m, &t));
+	/* Not woken: until the other thread has taken the mutex while this one waited. */
+	do {
+		t = in_ms(CLOCK_REALTIME, 300);
+		errno = UNTOUCHED;
+		ret = signalled ? pthread_cond_wait(&c, &m) : pthread_cond_timedwait(&c, &m, &t);
+	} while (!signalled && !locked);
+	note("wait", ret, errno);
 	DO("consistent", pthread_mutex_consistent(&m));
 	UNLOCK;
 	pthread_join(other, NULL);
