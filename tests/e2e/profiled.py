@@ -91,6 +91,15 @@ def component(report, kind, name):
     return found[0] if found else {"saved_s": 0.0, "critical_path_s": 0.0, "cpu_s": 0.0}
 
 
+def beyond_s(report):
+    """
+    How long threads were seen after the run. While the first process ends other threads and processes go
+    on, and the longest path may be theirs.
+    """
+    end_s = report["parts"][-1]["to_s"] if report["parts"] else report["program"]["wall_s"]
+    return max(0, max((t["last_event_s"] for t in report["threads"]), default=0) - end_s)
+
+
 def contradictions(report):
     """What cannot be so in the report of any run, on however busy a machine; a text for each."""
     program = report["program"]
@@ -109,11 +118,9 @@ def contradictions(report):
         yield f"an observed path of {program['observed_path_s']:.6f} s, in parts {segments_s:.6f} s"
     if abs(segments_s - wall_s) > TILES * wall_s + TILES_S:
         yield f"an observed path of {segments_s:.6f} s, in a run of {wall_s:.6f} s"
-    # Other threads and processes go on while the first process ends; their path is part of the longest.
-    end_s = report["parts"][-1]["to_s"] if report["parts"] else wall_s
-    late_s = max((t["last_event_s"] for t in threads), default=0) - end_s
-    if path_s > (wall_s + max(late_s, 0)) * (1 + TILES) + TILES_S:
-        yield f"a path of {path_s:.6f} s, in a run of {wall_s:.6f} s, {late_s:.6f} s after it"
+    late_s = beyond_s(report)
+    if path_s > (wall_s + late_s) * (1 + TILES) + TILES_S:
+        yield f"a path of {path_s:.6f} s, in a run of {wall_s:.6f} s, and {late_s:.6f} s after it"
     for each in threads:
         if each["critical_path_s"] > path_s + ROUNDING_S:
             yield f"thread {each['id']} has a path of {each['critical_path_s']:.6f} s of {path_s:.6f}"
