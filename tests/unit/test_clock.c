@@ -239,6 +239,18 @@ static void test_slow_switch(void **state)
 	}
 }
 
+/* Other threads had the processors when the profile began: a sleep is no preemption for that. */
+static void test_busy_start(void **state)
+{
+	(void)state;
+	machine_of(machines[0].call, 8e6);
+	fake.wake_ns = machines[0].wake_ns;
+	fake_block(us(5000), us(60));
+	event(false);
+	assert_in_range(run.sum.external, us(4999), us(5001));
+	assert_in_range(run.sum.runqueue, us(59), us(61));
+}
+
 /* A block of 15 us and then 60 us without a processor: the block is no switch where those are fast. */
 static void test_fast_switch(void **state)
 {
@@ -446,10 +458,10 @@ int main(void)
 		cmocka_unit_test(test_tight_events),   cmocka_unit_test(test_operations),
 		cmocka_unit_test(test_random_scripts), cmocka_unit_test(test_late_start),
 		cmocka_unit_test(test_costs),	       cmocka_unit_test(test_brief_sleeps),
-		cmocka_unit_test(test_slow_switch),    cmocka_unit_test(test_fast_switch),
-		cmocka_unit_test(test_long_activity),  cmocka_unit_test(test_brief_waits),
-		cmocka_unit_test(test_preempted),      cmocka_unit_test(test_switch_in_look),
-		cmocka_unit_test(test_hidden),
+		cmocka_unit_test(test_slow_switch),    cmocka_unit_test(test_busy_start),
+		cmocka_unit_test(test_fast_switch),    cmocka_unit_test(test_long_activity),
+		cmocka_unit_test(test_brief_waits),    cmocka_unit_test(test_preempted),
+		cmocka_unit_test(test_switch_in_look), cmocka_unit_test(test_hidden),
 	};
 
 	return cmocka_run_group_tests_name("clock", tests, begin, NULL);
