@@ -13,7 +13,7 @@ import pathlib
 import sys
 import tempfile
 
-from process_trees import BUILD, PIECE, PROGRAM, UNIT_S, Run, check_path, compare, report
+from process_trees import BUILD, PIECE, PROGRAM, UNIT_S, Run, check_path, compare, missing, report
 from results import Results
 
 PIDS = BUILD / "tests/programs/pids"
@@ -61,7 +61,7 @@ def namespaces(results, folder):
         states = [process["state"] for process in profile["processes"]]
         text = f"{label}: {processes + 1} processes, each ended: {states}"
         results.check(states == ["ended"] * (processes + 1), text)
-        notes = profile["diagnostics"]["notes"]
+        notes = missing(profile)
         results.check(not notes, f"{label}: nothing is missing {notes}")
         dump.unlink()
 
@@ -105,7 +105,7 @@ def beside(results, folder):
     # Each namespace's first has three children of its own.
     count = sorted(list(tree.values()).count(number) for number in tree)
     results.check(count[-2:] == [3, 3], f"{name}: each has its own children {tree}")
-    notes = profile["diagnostics"]["notes"]
+    notes = missing(profile)
     results.check(not notes, f"{name}: nothing is missing {notes}")
 
 
