@@ -122,7 +122,7 @@ def check_changes(results, build, folder):
     dump = record(build, folder, "tsp")
     whole = report(build, dump)
     answer = report(build, dump, "--cores", ",".join(map(str, CORES)))
-    check_rows(results, "tsp", answer)
+    check_rows(results, "tsp", answer, answer["waits"])
     function = next(
         each["name"] for each in whole["components"] if each["kind"] == "function"
     )
