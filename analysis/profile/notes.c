@@ -326,6 +326,9 @@ static void note_modules(struct cpa_build *build)
 		if (trouble)
 			cpa_profile_note(build->profile, "%s", trouble);
 	}
+	for (size_t i = 0; cpa_perf_map_trouble(build->names->perf_map, i); i++)
+		cpa_profile_note(build->profile, "%s",
+				 cpa_perf_map_trouble(build->names->perf_map, i));
 }
 
 /* Note libraries that were not seen for reason @why. Return their number. */

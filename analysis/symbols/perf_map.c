@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <inttypes.h>
 #include <libiberty/libiberty.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analysis/symbols/jitdump.h"
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 #include "shadow/store/timespec.h"
@@ -30,11 +32,26 @@ struct cpa_perf_map {
 	size_t count, room;
 	struct entry *entry; /* by start */
 	size_t texts;
-	char **text; /* contents of files, with NUL at the ends of lines */
+	char **text; /* contents of files; of maps with NUL at the ends of lines */
+	size_t troubles;
+	char **trouble; /* sentences */
 };
 
-/* The contents of @path, with NUL at the end, if it is a map last written between the two times. */
-static char *read_map(const char *path, uint32_t owner, uint64_t from_ns, uint64_t to_ns)
+/* When a file of a process may have been written, ns since 1970, and whose it must be. */
+struct allowed {
+	uint32_t owner;
+	uint64_t from_ns, to_ns;
+};
+
+static bool is_allowed(const struct stat *st, const struct allowed *allowed)
+{
+	return S_ISREG(st->st_mode) && st->st_uid == allowed->owner && st->st_size > 0 &&
+	       st->st_size <= LARGEST && cpa_timespec_ns(&st->st_mtim) >= allowed->from_ns &&
+	       cpa_timespec_ns(&st->st_mtim) <= allowed->to_ns;
+}
+
+/* The contents of @path, *@size bytes and a NUL, if it is a file that is @allowed. */
+static char *read_file(const char *path, const struct allowed *allowed, size_t *size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	struct stat st;
@@ -44,9 +61,7 @@ static char *read_map(const char *path, uint32_t owner, uint64_t from_ns, uint64
 
 	if (fd < 0)
 		return NULL;
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == owner && st.st_size > 0 &&
-	    st.st_size <= LARGEST && cpa_timespec_ns(&st.st_mtim) >= from_ns &&
-	    cpa_timespec_ns(&st.st_mtim) <= to_ns) {
+	if (fstat(fd, &st) == 0 && is_allowed(&st, allowed)) {
 		text = xmalloc((size_t)st.st_size + 1);
 		while (n && used < (size_t)st.st_size) {
 			n = read(fd, text + used, (size_t)st.st_size - used);
@@ -55,9 +70,23 @@ static char *read_map(const char *path, uint32_t owner, uint64_t from_ns, uint64
 			used += n > 0 ? (size_t)n : 0;
 		}
 		text[used] = '\0';
+		*size = used;
 	}
 	close(fd);
 	return text;
+}
+
+/* Add the @size bytes, not 0, of code at @start. */
+static void add_entry(void *to, uint64_t start, uint64_t size, const char *name)
+{
+	struct cpa_perf_map *map = to;
+
+	if (map->count == map->room) {
+		map->room = 2 * map->room + 1024;
+		map->entry = XRESIZEVEC(struct entry, map->entry, map->room);
+	}
+	map->entry[map->count++] =
+		(struct entry){ .start = start, .last = start + size - 1, .name = name };
 }
 
 /* Add the entry of @line; a line of another kind is left out. */
@@ -75,18 +104,26 @@ static void add_line(struct cpa_perf_map *map, char *line)
 	if (end == line || *end != ' ' || !end[1] || errno || !size ||
 	    size - 1 > UINT64_MAX - start)
 		return;
-	if (map->count == map->room) {
-		map->room = 2 * map->room + 1024;
-		map->entry = XRESIZEVEC(struct entry, map->entry, map->room);
-	}
-	map->entry[map->count++] =
-		(struct entry){ .start = start, .last = start + size - 1, .name = end + 1 };
+	add_entry(map, start, size, end + 1);
 }
 
-static void add_text(struct cpa_perf_map *map, char *text)
+/* Keep @text, which has names. */
+static void keep(struct cpa_perf_map *map, char *text)
 {
 	map->text = XRESIZEVEC(char *, map->text, map->texts + 1);
 	map->text[map->texts++] = text;
+}
+
+static void add_map(struct cpa_perf_map *map, uint32_t pid, const struct allowed *allowed)
+{
+	char *path = cpa_format_text("/tmp/perf-%" PRIu32 ".map", pid), *text;
+	size_t size;
+
+	text = read_file(path, allowed, &size);
+	free(path);
+	if (!text)
+		return;
+	keep(map, text);
 	while (*text) {
 		char *end = text + strcspn(text, "\n");
 		bool more = *end != '\0';
@@ -95,6 +132,66 @@ static void add_text(struct cpa_perf_map *map, char *text)
 		add_line(map, text);
 		text = end + more;
 	}
+}
+
+/* Add the jitdump at @path. Return false if there is none that is @allowed. */
+static bool add_jitdump(struct cpa_perf_map *map, const char *path, uint32_t pid,
+			const struct allowed *allowed)
+{
+	size_t size;
+	char *bytes = read_file(path, allowed, &size), *why, *shown;
+
+	if (!bytes)
+		return false;
+	keep(map, bytes);
+	why = cpa_jitdump_read(bytes, size, pid, add_entry, map);
+	if (!why)
+		return true;
+	shown = cpa_printable(path, SIZE_MAX);
+	map->trouble = XRESIZEVEC(char *, map->trouble, map->troubles + 1);
+	map->trouble[map->troubles++] = cpa_format_text(
+		"%s %s: some names of code made while the program ran are missing.", shown, why);
+	free(shown);
+	free(why);
+	return true;
+}
+
+/* Where Java's and LLVM's agents write, below a folder that they make anew for each run. */
+static void search_agents(struct cpa_perf_map *map, uint32_t pid, const struct allowed *allowed)
+{
+	const char *home = getenv("JITDUMPDIR");
+	char *pattern;
+	glob_t found = { 0 };
+
+	home = home ? home : getenv("HOME");
+	if (!home)
+		return;
+	pattern = cpa_format_text("%s/.debug/jit/*/jit-%" PRIu32 ".dump", home, pid);
+	if (glob(pattern, GLOB_NOSORT, NULL, &found) == 0)
+		for (size_t i = 0; i < found.gl_pathc; i++)
+			if (add_jitdump(map, found.gl_pathv[i], pid, allowed))
+				break;
+	globfree(&found);
+	free(pattern);
+}
+
+static void find_jitdump(struct cpa_perf_map *map, const char *session, uint32_t pid,
+			 const struct allowed *allowed)
+{
+	const char *slash = strrchr(session, '/');
+	char *own = slash ? xstrndup(session, (size_t)(slash + 1 - session)) : xstrdup("");
+	const char *const folders[] = { own, "./", "/tmp/" };
+	bool found = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(folders) && !found; i++) {
+		char *path = cpa_format_text("%sjit-%" PRIu32 ".dump", folders[i], pid);
+
+		found = add_jitdump(map, path, pid, allowed);
+		free(path);
+	}
+	if (!found)
+		search_agents(map, pid, allowed);
+	free(own);
 }
 
 static int compare(const void *a, const void *b)
@@ -137,18 +234,16 @@ struct cpa_perf_map *cpa_perf_map_open(struct cpa_dump *dump)
 
 	for (uint32_t i = 1; i <= dump->rows[CPA_TABLE_PROCESSES] && h->start_real_ns; i++) {
 		struct cpa_process_row row;
+		struct allowed allowed = { .owner = dump->owner };
 		uint64_t end;
-		char *path, *text;
 
 		if (!cpa_dump_row(dump, CPA_TABLE_PROCESSES, i, &row, sizeof(row)) || !row.pid)
 			continue;
 		end = row.end_ticks ? row.end_ticks : h->end_ticks;
-		path = cpa_format_text("/tmp/perf-%" PRIu32 ".map", row.pid);
-		text = read_map(path, dump->owner, time_of(h, row.start_ticks) - BEFORE_NS,
-				end ? time_of(h, end) + AFTER_NS : UINT64_MAX);
-		if (text)
-			add_text(map, text);
-		free(path);
+		allowed.from_ns = time_of(h, row.start_ticks) - BEFORE_NS;
+		allowed.to_ns = end ? time_of(h, end) + AFTER_NS : UINT64_MAX;
+		add_map(map, row.pid, &allowed);
+		find_jitdump(map, dump->file, row.pid, &allowed);
 	}
 	sort(map);
 	return map;
@@ -160,6 +255,9 @@ void cpa_perf_map_close(struct cpa_perf_map *map)
 		return;
 	for (size_t i = 0; i < map->texts; i++)
 		free(map->text[i]);
+	for (size_t i = 0; i < map->troubles; i++)
+		free(map->trouble[i]);
+	free(map->trouble);
 	free(map->text);
 	free(map->entry);
 	free(map);
@@ -255,4 +353,9 @@ char *cpa_perf_map_name(const struct cpa_perf_map *map, uint64_t address, uint64
 	name = used ? join(candidates, used) : NULL;
 	free(candidates);
 	return name;
+}
+
+const char *cpa_perf_map_trouble(const struct cpa_perf_map *map, size_t number)
+{
+	return map && number < map->troubles ? map->trouble[number] : NULL;
 }

@@ -2,14 +2,17 @@
 # SPDX-License-Identifier: MIT
 """Code that a program makes while it runs has the names of /tmp/perf-PID.map, if that is its own.
 
-The program copies a loop into pages that it maps: two functions on the first page, of which it calls
-one, and two on the second, of which it calls both.
+Or of a jitdump. The program copies a loop into pages that it maps: two functions on the first page, of
+which it calls one, two on the second, of which it calls both, and one on the third, which is called as
+CPython 3.12 calls its trampolines.
 """
 import json
 import os
 import pathlib
 import platform
+import re
 import shutil
+import struct
 import subprocess
 import sys
 
@@ -34,10 +37,11 @@ static void call(char *code)
 }
 int main(void)
 {
-	char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
+	char *page = mmap(NULL, 12288, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
 			  -1, 0);
 	static const struct { const char *name; size_t at; } function[] = {
 		{ "hot path:1", 0x100 }, { "never_called", 0x800 }, { "left", 0x1040 }, { "right", 0x1840 },
+		{ "py::fib:/srv/app/fib.py", 0x2100 },
 	};
 	char path[64];
 	FILE *map;
@@ -45,12 +49,12 @@ int main(void)
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
 	map = fopen(path, "w");
 	fprintf(map, "no line of a map\n%lx 0 empty\n%lx\nffffffffffffffff 10 far\n", (long)page, (long)page);
-	for (int i = 0; i < 4; i++) {
+	for (int i = 0; i < 5; i++) {
 		memcpy(page + function[i].at, loop, sizeof(loop));
 		fprintf(map, "%lx 40 %s\n", (long)(page + function[i].at), function[i].name);
 	}
 	fclose(map);
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < 5; i++)
 		if (i != 1)
 			call(page + function[i].at);
 	printf("%d\n", (int)getpid());
@@ -61,11 +65,49 @@ int main(void)
 results = Results()
 
 
+def read():
+    done = subprocess.run([BUILD / "cpa-report", "--format", "json", TMP / "dump"], check=True,
+                          env=dict(os.environ, CPA_CACHE="off", HOME=str(TMP / "home")),
+                          capture_output=True, text=True)
+    return json.loads(done.stdout)
+
+
 def report():
     """Names of the functions."""
-    done = subprocess.run([BUILD / "cpa-report", "--format", "json", TMP / "dump"], check=True,
-                          env=dict(os.environ, CPA_CACHE="off"), capture_output=True, text=True)
-    return {c["name"] for c in json.loads(done.stdout)["components"] if c["kind"] == "function"}
+    return {c["name"] for c in read()["components"] if c["kind"] == "function"}
+
+
+def jitdump(lines, pid):
+    """The functions of a map as `perf inject --jit` reads them."""
+    dump = struct.pack("<IIIIIIQQ", 0x4A695444, 1, 40, 62, 0, pid, 0, 0)
+    for i, (start, size, name) in enumerate(re.findall(r"^([0-9a-f]+) ([0-9a-f]+) (.+)$", lines, re.M)):
+        rest = name.encode() + b"\0" + bytes(6)
+        load = struct.pack("<IIQQQQ", pid, pid, int(start, 16), int(start, 16), int(size, 16), i)
+        dump += struct.pack("<IIQ", 0, 16 + len(load) + len(rest), 0) + load + rest
+    return dump
+
+
+def check_jitdump(lines, pid, written):
+    home = TMP / "home/.debug/jit/java-jit-20260101.abcdef"
+    home.mkdir(parents=True, exist_ok=True)
+    for path in (TMP / f"jit-{pid}.dump", home / f"jit-{pid}.dump"):
+        path.write_bytes(jitdump(lines, pid))
+        os.utime(path, (written, written))
+        found = report()
+        results.check(is_named(found) and {"left, right", "right, left"} & found,
+                      f"names of a jitdump in {path.parent.name}")
+        whole = path.read_bytes()
+        damaged = {"cut": whole[:-1], "another process's": jitdump(lines, pid + 1), "empty": b"\0" * 40,
+                   "of a wrong size": whole[:44] + bytes(4) + whole[48:]}
+        for what, content in damaged.items():
+            path.write_bytes(content)
+            os.utime(path, (written, written))
+            notes = [n for n in read()["diagnostics"]["notes"] if path.name in n]
+            results.check(len(notes) == 1, f"one that is {what} is a line: {notes}")
+        path.write_bytes(whole)
+        os.utime(path, (written, written + 3600))
+        results.check(not is_named(report()), "one written after the run is another program's")
+        path.unlink()
 
 
 def is_named(names):
@@ -77,6 +119,7 @@ if platform.machine() != "x86_64":
     sys.exit(results.end())
 TMP.mkdir(exist_ok=True)
 (TMP / "made.c").write_text(SOURCE, encoding="ascii")
+(TMP / "dump").unlink(missing_ok=True)
 subprocess.run(["gcc", "-O1", "-o", TMP / "made", TMP / "made.c"], check=True)
 done = subprocess.run([BUILD / "cpa", "run", "-q", "-o", TMP / "dump", "--", TMP / "made"],
                       check=True, capture_output=True, text=True)
@@ -85,6 +128,7 @@ try:
     found = report()
     results.check(is_named(found), "a function has its name")
     results.check({"left, right", "right, left"} & found, "two on a page have both")
+    results.check("py::fib:/srv/app/fib.py" in found, "a function of Python has its name and file")
     results.check(not [name for name in found if "never" in name or "anonymous" in name],
                   "one that was never called is not named")
     written = path.stat().st_mtime
@@ -99,6 +143,7 @@ try:
     shutil.copy2(path, TMP / "map")
     path.unlink()
     results.check(not is_named(report()), "nor one that is gone")
+    check_jitdump((TMP / "map").read_text(encoding="ascii"), int(done.stdout), written)
     path.symlink_to(TMP.resolve() / "map")
     results.check(not is_named(report()), "nor a link to one")
 finally:
