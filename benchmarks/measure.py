@@ -61,6 +61,29 @@ def stop(process, begun=0.0):
     return Run(process, begun)
 
 
+def child(pid, name):
+    """The process of program `name` that is `pid` or was started by it, or by such a child; None: none."""
+    try:
+        if os.path.basename(os.readlink(f"/proc/{pid}/exe")) == name:
+            return pid
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as children:
+            found = (child(int(each), name) for each in children.read().split())
+            return next((each for each in found if each), None)
+    except OSError:  # it has ended
+        return None
+
+
+def stop_behind(process, name, begun=0.0):
+    """stop(), where `process` may be a tool that started the server `name` and ends with it."""
+    server = child(process.pid, name)
+    if server is None:
+        process.kill()
+        process.wait()
+        raise Fails(f"{name} does not run behind the tool")
+    os.kill(server, signal.SIGTERM)
+    return Run(process, begun)
+
+
 def interleaved(variants, rounds):
     """Call each of {name: function}, `rounds` times, every other round in the other order."""
     results = {name: [] for name in variants}

@@ -52,7 +52,7 @@ QUICK = ["pigz", "sort", "x264", "python3", "memcached", "node", "sysbench", "gm
 LOADS = {"memcached": 120, "memcached batch": 500}  # rounds, see memcached_load.c
 FLOOR_PROGRAMS = ["SvtAv1EncApp", "x264", "x265", "db_bench", "python3", "memcached", "node",
                   "sysbench", "gm"]
-PEER_PROGRAMS = ["x264", "pigz", "sysbench", "gm"]
+PEER_PROGRAMS = ["x264", "pigz", "sysbench", "gm", "memcached"]
 
 
 def prepare(folder, names):
@@ -74,10 +74,10 @@ def words_of(name, folder):
     return command.replace("DIR", folder).replace("PORT", str(PORT)).split()
 
 
-def serve(name, environment, cpa):
-    """The server under load; its second word says of which kind."""
+def serve(name, before, environment, cpa):
+    """The server under load, behind the command `before`; its second word says of which kind."""
     begun = time.monotonic()
-    server = measure.start(words_of(name, cpa.folder), environment, cpa.folder)
+    server = measure.start([*before, *words_of(name, cpa.folder)], environment, cpa.folder)
     for _ in range(200):
         try:
             socket.create_connection(("127.0.0.1", PORT)).close()
@@ -85,7 +85,7 @@ def serve(name, environment, cpa):
         except OSError:
             time.sleep(0.02)
     loaded = run([cpa.program("memcached_load"), str(PORT), str(LOADS[name]), *name.split()[1:]])
-    done = measure.stop(server, begun)
+    done = measure.stop_behind(server, name.split()[0], begun)
     if loaded.status:
         raise Fails(f"the load generator failed ({loaded.status})")
     return done
@@ -95,7 +95,7 @@ def once(cpa, name, before=(), environment=None):
     """One run, behind the command `before`. `output` is what must not change."""
     words, compared = [*before, *words_of(name, cpa.folder)], PROGRAMS[name][1]
     if name in LOADS:
-        return serve(name, environment, cpa)
+        return serve(name, before, environment, cpa)
     done = run_hashed(words, environment, cpa.folder)
     if compared is None:
         done.output = b""
