@@ -191,8 +191,8 @@ static const struct cpa_writer *parse_format(const char *value)
 
 	if (!writer)
 		bad_usage("--format", value,
-			  "text, json, csv, html, pprof, folded, speedscope, perfetto or sqlite "
-			  "expected");
+			  "text, json, csv, html, pprof, folded, speedscope, perfetto, prometheus "
+			  "or sqlite expected");
 	if (writer->is_binary && isatty(STDOUT_FILENO))
 		bad_usage("--format", value, "not for a terminal: redirect it, as in > FILE");
 	return writer;

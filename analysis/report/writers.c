@@ -14,6 +14,7 @@
 #include "analysis/export/perfetto.h"
 #include "analysis/render/phases_text.h"
 #include "analysis/export/pprof.h"
+#include "analysis/export/prometheus.h"
 #include "analysis/export/speedscope.h"
 #include "analysis/export/sqlite.h"
 
@@ -101,6 +102,13 @@ static int write_folded(struct cpa_dump *dump, const struct cpa_profile *profile
 	return cpa_folded_write(profile, show->weight, page->out);
 }
 
+static int write_prometheus(struct cpa_dump *dump, const struct cpa_profile *profile,
+			    const struct cpa_selection *show, const struct cpa_page *page)
+{
+	(void)dump;
+	return cpa_prometheus_write(profile, show->top, page->out);
+}
+
 static int write_sqlite(struct cpa_dump *dump, const struct cpa_profile *profile,
 			const struct cpa_selection *show, const struct cpa_page *page)
 {
@@ -147,6 +155,7 @@ static const struct cpa_writer writers[] = {
 	{ .name = "folded", .has_stacks = true, .write = write_folded },
 	{ .name = "speedscope", .has_stacks = true, .write = write_speedscope },
 	{ .name = "perfetto", .is_binary = true, .write = write_perfetto },
+	{ .name = "prometheus", .write = write_prometheus },
 	{ .name = "sqlite", .has_sites = true, .is_binary = true, .write = write_sqlite },
 };
 

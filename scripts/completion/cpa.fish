@@ -35,7 +35,7 @@ __cpa_option run -l journal -d 'also record each event'
 __cpa_option run -l repeat -x -d 'run so many times'
 
 __cpa_option 'report view' -l level -x -d 'one table' -a 'all verdict program component context region process thread object queue stream interval pag'
-__cpa_option report -l format -x -d output -a 'text json csv html pprof folded speedscope perfetto sqlite'
+__cpa_option report -l format -x -d output -a 'text json csv html pprof folded speedscope perfetto prometheus sqlite'
 __cpa_option report -l html -r -d 'write a page for a browser'
 __cpa_option report -l view -d 'open a page in the browser'
 __cpa_option report -l no-pager -d 'no pager'

@@ -504,6 +504,78 @@ def check_refusals(dump):
                       f"{form} is refused on a terminal")
 
 
+SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)\{((?:[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\]|\\["\\n])*",?)+)\} (\S+)')
+LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\["\\n])*)"')
+
+
+def exposition(text):
+    """{metric: {labels: value}} of the text format of Prometheus; ValueError if it is not that."""
+    families, family, kind = {}, None, None
+    if not text.endswith("\n"):
+        raise ValueError("the last line does not end")
+    lines = text[:-1].split("\n")
+    for number, line in enumerate(lines):
+        if line.startswith("# HELP "):
+            family = line.split(" ", 3)[2]
+            if family in families or not lines[number + 1].startswith(f"# TYPE {family} "):
+                raise ValueError(f"{line}: twice, or without a type")
+            families[family] = {}
+        elif line.startswith("# TYPE "):
+            _, _, name, kind = line.split(" ")
+            if name != family or families[family] or kind not in ("counter", "gauge"):
+                raise ValueError(line)
+            if (kind == "counter") != name.endswith("_total"):
+                raise ValueError(f"{name} is a {kind}")
+        else:
+            found = SAMPLE.fullmatch(line)
+            if not found or found[1] != family:
+                raise ValueError(line)
+            pairs = LABEL.findall(found[2])
+            if ",".join(f'{label}="{value}"' for label, value in pairs) != found[2]:
+                raise ValueError(f"labels: {line}")
+            plain = {label: re.sub(r"\\(.)", lambda m: "\n" if m[1] == "n" else m[1], value)
+                     for label, value in pairs}
+            labels = tuple(sorted(plain.items()))
+            if len(plain) != len(pairs) or labels in families[family]:
+                raise ValueError(f"twice: {line}")
+            families[family][labels] = float(found[3])
+    return families
+
+
+def check_prometheus(dump):
+    """It is the text format, and has the figures of JSON."""
+    text, found = export(dump, "prometheus", "--top", "1000"), json.loads(export(dump, "json"))
+    try:
+        families = exposition(text.decode())
+    except ValueError as error:
+        results.check(False, f"{dump.name}: prometheus: {error}")
+        return
+    results.check(True, f"{dump.name}: prometheus: {len(families)} metrics")
+    program = found["program"]
+    label = {dict(labels)["program"] for family in families.values() for labels in family}
+    results.check(label == {program["name"]}, f"the program is {label}")
+    for metric, key in (("cpa_critical_path_seconds_total", "critical_path_s"), ("cpa_parallelism", "parallelism"),
+                        ("cpa_profiled_seconds_total", "wall_s"), ("cpa_cpu_seconds_total", "cpu_s")):
+        value = next(iter(families[metric].values()))
+        results.check(abs(value - program[key]) < 1e-6, f"{metric} is {value}")
+    first = {}
+    for each in found["components"]:
+        first.setdefault((each["kind"], each["name"], each["location"] or ""), each)
+    for metric, key in (("cpa_component_critical_path_ratio", "critical_path_s"),
+                        ("cpa_component_saved_ratio", "saved_s")):
+        shares = {(row["kind"], row["name"], row["location"]): share
+                  for row, share in ((dict(labels), value) for labels, value in families[metric].items())}
+        wrong = {name for name, each in first.items()
+                 if name not in shares or abs(shares[name] * program["critical_path_s"] - each[key]) > 1e-6}
+        results.check(not wrong and len(shares) == len(first), f"{metric} of {len(first)} components {wrong or ''}")
+    depths = {dict(labels)["name"]: value for labels, value in families.get("cpa_queue_max_depth", {}).items()}
+    wanted = {each["name"]: each["max_depth"] for each in found["queues"]}
+    results.check(depths == wanted, f"queues are at most as deep as {wanted}")
+    if installed("promtool", "promtool reads it"):
+        done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, check=False)
+        results.check(done.returncode == 0, f"promtool reads it {done.stderr.decode()}")
+
+
 def check_date(before, dump, after):
     """The date of the start, in whole seconds of UTC."""
     when = json.loads(export(dump, "json"))["program"]["started_at"]
@@ -526,6 +598,7 @@ def main():
     for dump in (hostile, pipeline, calls):
         check_folded(dump)
         check_sqlite(dump)
+        check_prometheus(dump)
     bare = profile("bare", BUILD / "examples/lock", journal=False)
     callers = profile("callers", PROGRAMS / "callers", "10", stacks=True)
     some = profile("some", PROGRAMS / "callers", "5", journal=False, stacks=True)
