@@ -125,7 +125,9 @@ struct cpa_worker *cpa_worker_begin(uint32_t row, uint32_t component, const stru
 	if (wait->now)
 		w->clock.last = wait->now;
 	wait->now = w->clock.last;
-	if (from && wait->now - from->released > cpa_clock_long_ticks)
+	if (!from)
+		cpa_clock_delay(&w->clock);
+	else if (wait->now - from->released > cpa_clock_long_ticks)
 		wait->runqueue = cpa_clock_delay(&w->clock);
 	if (cpa_thread_begin(&w->self, component, tid(), from, wait)) {
 		cpa_sampler_stop(&w->sampler);
