@@ -14,7 +14,8 @@
 #define SHARE	   20u	    /* interrupts for samples may take 1 / SHARE of a processor */
 #define CLOSE	   50000u   /* Hz: rate at which the cost of an interrupt is measured, */
 #define INTERRUPTS 5u	    /* number of samples for that, */
-#define PATIENCE   1000000u /* ns: and how long to wait for them */
+#define PATIENCE   1000000u /* ns: and how long to wait for them, */
+#define MOMENT	   50000u /* ns: which is what counts of a gap that is longer, as others run in it */
 
 int cpa_perf_open(pid_t tid, unsigned rate, bool *blind)
 {
@@ -63,10 +64,10 @@ static uint64_t ring_head(const volatile struct perf_event_mmap_page *ring)
 /* The shortest gap that a sample makes in the time of the calling thread, which has the event of @ring; ticks. */
 static uint64_t shortest_interrupt(const volatile struct perf_event_mmap_page *ring)
 {
-	uint64_t begun = cpa_clock_now(), last = begun, before = begun, least = 0;
-	uint64_t head = ring_head(ring);
+	uint64_t last = cpa_clock_now(), before = last, least = 0, spent = 0;
+	uint64_t head = ring_head(ring), moment = cpa_clock_ticks(MOMENT);
 
-	for (unsigned n = 0; n < INTERRUPTS && last - begun < cpa_clock_ticks(PATIENCE);) {
+	for (unsigned n = 0; n < INTERRUPTS && spent < cpa_clock_ticks(PATIENCE);) {
 		uint64_t seen = ring_head(ring), now = cpa_clock_now();
 
 		/* The interrupt lay between the last two readings of the clock, or the two before. */
@@ -76,6 +77,7 @@ static uint64_t shortest_interrupt(const volatile struct perf_event_mmap_page *r
 			n++;
 			now = last = cpa_clock_now();
 		}
+		spent += now - last < moment ? now - last : moment;
 		before = last;
 		last = now;
 	}
