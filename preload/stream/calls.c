@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pty.h>
 #include <linux/close_range.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
@@ -189,6 +190,17 @@ CPA_EXPORT int login_tty(int fd)
 		if (fd > STDERR_FILENO)
 			cpa_descriptor_replaced(fd, CPA_CALLER());
 	}
+	return ret;
+}
+
+/* The C library's own login_tty() in the child is not seen. */
+CPA_EXPORT int forkpty(int *terminal, char *name, const struct termios *settings,
+		       const struct winsize *size)
+{
+	int ret = REAL(forkpty)(terminal, name, settings, size);
+
+	if (!ret)
+		standard_replaced(CPA_CALLER());
 	return ret;
 }
 

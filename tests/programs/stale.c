@@ -123,6 +123,26 @@ static void by_login_tty(void)
 	must(waitpid(child, &status, 0) == child && !status);
 }
 
+static void by_forkpty(void)
+{
+	int master, status;
+	pid_t child, grandchild;
+
+	child = fork();
+	if (!child) {
+		output_to_pipe();
+		grandchild = forkpty(&master, NULL, NULL, NULL);
+		must(grandchild >= 0);
+		if (!grandchild) {
+			must(write(STDOUT_FILENO, bytes, sizeof(bytes)) == sizeof(bytes));
+			_exit(0);
+		}
+		must(waitpid(grandchild, &status, 0) == grandchild && !status);
+		_exit(0);
+	}
+	must(waitpid(child, &status, 0) == child && !status);
+}
+
 /* Reads that ask for nothing. */
 static void nothing(void)
 {
@@ -163,9 +183,10 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} cases[] = { { "failed", failed },    { "closed_beside", closed_beside },
-		      { "daemon", by_daemon }, { "login_tty", by_login_tty },
-		      { "nothing", nothing },  { "at_exit", at_exit } };
+	} cases[] = { { "failed", failed },	 { "closed_beside", closed_beside },
+		      { "daemon", by_daemon },	 { "login_tty", by_login_tty },
+		      { "forkpty", by_forkpty }, { "nothing", nothing },
+		      { "at_exit", at_exit } };
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		if (argc > 1 && !strcmp(argv[1], cases[i].name)) {
