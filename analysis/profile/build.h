@@ -63,7 +63,10 @@ void cpa_build_search_notes(struct cpa_build *build);
 void cpa_build_modules(struct cpa_build *build);
 void cpa_build_place(const struct cpa_build *build, const struct cpa_component *row,
 		     struct cpa_component_figures *figures);
-/* Module and offset of the site of row @site; *@module: 0 if they are not known. */
+/*
+ * Module and offset of the site of row @site. *@module 0: no module, and the offset is an address; or, 0 as well,
+ * not known.
+ */
 void cpa_build_site(const struct cpa_build *build, uint32_t site, uint32_t *module,
 		    uint64_t *offset);
 void cpa_free_modules(struct cpa_profile *profile);

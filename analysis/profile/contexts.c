@@ -62,7 +62,8 @@ static struct functions list_functions(const struct cpa_profile *profile)
 						      sizeof(*list.function)) };
 
 	for (size_t i = 0; i < profile->components; i++)
-		if (profile->component[i].kind == CPA_FUNCTION && profile->component[i].module &&
+		if (profile->component[i].kind == CPA_FUNCTION &&
+		    (profile->component[i].module || profile->component[i].offset) &&
 		    !profile->component[i].shared)
 			list.function[list.count++].figures = &profile->component[i];
 	qsort(list.function, list.count, sizeof(*list.function), compare_functions);
@@ -103,7 +104,7 @@ static void read_context(struct cpa_build *build, const struct functions *list, 
 	c->name = xstrdup(place->name);
 	c->location = place->location ? xstrdup(place->location) : NULL;
 	cpa_build_site(build, site, &c->module, &c->offset);
-	c->component = c->module ? function_at(list, c->module, c->offset) : NULL;
+	c->component = c->module || c->offset ? function_at(list, c->module, c->offset) : NULL;
 }
 
 /* Count the stacks on the path, from the latest one on backwards. @innermost: context of each. */

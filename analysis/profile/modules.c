@@ -57,6 +57,8 @@ void cpa_build_place(const struct cpa_build *build, const struct cpa_component *
 {
 	const struct cpa_profile *profile = build->profile;
 
+	if (!row->module) /* code that the program made while it ran: by its address */
+		figures->offset = row->address;
 	if (!is_known(profile, row->module))
 		return;
 	figures->module = row->module;
@@ -67,10 +69,16 @@ void cpa_build_site(const struct cpa_build *build, uint32_t site, uint32_t *modu
 		    uint64_t *offset)
 {
 	const struct cpa_profile *profile = build->profile;
-	const struct cpa_site *row = &build->names->site[site - 1];
+	const struct cpa_site *row;
 
 	*module = 0;
-	if (!site || site > build->names->sites || !is_known(profile, row->module))
+	*offset = 0;
+	if (!site || site > build->names->sites)
+		return;
+	row = &build->names->site[site - 1];
+	if (!row->module)
+		*offset = row->key & CPA_ADDRESS_MASK;
+	if (!is_known(profile, row->module))
 		return;
 	*module = row->module;
 	*offset = (row->key & CPA_ADDRESS_MASK) - profile->module[row->module - 1].bias;

@@ -96,8 +96,8 @@ struct cpa_component_figures {
 	bool shared;   /* several components, or one of several runs of a slot: see name */
 	uint32_t slot;
 	uint32_t module; /* of its code or variable: number in the profile, from 1; 0: none */
-	uint64_t offset; /* of its code or variable, as the module's file has addresses */
-	double total_s;	 /* process time of all threads; of an external, time blocked */
+	uint64_t offset; /* of its code or variable, as the module's file has addresses; of none: address */
+	double total_s; /* process time of all threads; of an external, time blocked */
 	double critical_path_s, observed_path_s; /* its share of either path */
 	double saved_s;				 /* what zeroing it takes off the inherent path */
 	/*

@@ -311,14 +311,49 @@ static bool make_question(const struct cpa_component *row, struct cpa_symbols_qu
 	}
 }
 
+/* Whether it is a page of code outside all modules. */
+static bool is_made(const struct cpa_component *row)
+{
+	return row->kind == CPA_FUNCTION && row->by == CPA_BY_ADDRESS && !row->module &&
+	       row->blocks;
+}
+
+/* The name of @blocks of such a page, which the caller frees; NULL: not known. */
+static char *find_blocks(struct cpa_names *names, uint64_t page, uint64_t blocks)
+{
+	if (!names->perf_map)
+		names->perf_map = cpa_perf_map_open(names->dump);
+	return cpa_perf_map_name(names->perf_map, page, blocks);
+}
+
 /* The name of code outside all modules, which the caller frees; NULL: not known. */
 static char *find_made(struct cpa_names *names, const struct cpa_component *row)
 {
-	if (row->kind != CPA_FUNCTION || row->by != CPA_BY_ADDRESS || row->module || !row->blocks)
+	return is_made(row) ? find_blocks(names, row->address, row->blocks) : NULL;
+}
+
+/*
+ * The name of a page of such code on stacks, which the caller frees: of what ran there, as far as samples
+ * tell, else of all that is there. NULL: not known, or other code.
+ */
+static char *find_made_caller(struct cpa_names *names, const struct cpa_site *site)
+{
+	uint64_t page = site->key & CPA_ADDRESS_MASK, blocks = 0;
+	char *all, *ran;
+
+	if (site->module || !(site->key & CPA_SITE_FUNCTION))
 		return NULL;
-	if (!names->perf_map)
-		names->perf_map = cpa_perf_map_open(names->dump);
-	return cpa_perf_map_name(names->perf_map, row->address, row->blocks);
+	all = find_blocks(names, page, UINT64_MAX);
+	if (!all)
+		return NULL;
+	for (uint32_t i = 0; i < names->components; i++)
+		if (names->component[i].key && is_made(&names->component[i]) &&
+		    names->component[i].address == page)
+			blocks |= names->component[i].blocks;
+	ran = blocks ? find_blocks(names, page, blocks) : NULL;
+	if (ran)
+		free(all);
+	return ran ? ran : all;
 }
 
 /* "worker-*" at "run at pool.c:12": threads with a name, and their start routine. */
@@ -501,6 +536,9 @@ const struct cpa_place *cpa_names_site(struct cpa_names *names, uint32_t site, b
 	place = &names->site_place[site - 1];
 	if (!place->name) {
 		returned = returned && !is_function(&names->site[site - 1]);
+		place->name = find_made_caller(names, &names->site[site - 1]);
+		if (place->name)
+			return place;
 		*place = cpa_symbols_code(names->symbols, names->site[site - 1].module,
 					  names->site[site - 1].key & CPA_ADDRESS_MASK, returned);
 		cpa_construct_body(place, !returned);

@@ -65,8 +65,8 @@ int main(void)
 results = Results()
 
 
-def read():
-    done = subprocess.run([BUILD / "cpa-report", "--format", "json", TMP / "dump"], check=True,
+def read(dump="dump"):
+    done = subprocess.run([BUILD / "cpa-report", "--format", "json", TMP / dump], check=True,
                           env=dict(os.environ, CPA_CACHE="off", HOME=str(TMP / "home")),
                           capture_output=True, text=True)
     return json.loads(done.stdout)
@@ -110,6 +110,22 @@ def check_jitdump(lines, pid, written):
         path.unlink()
 
 
+def check_stacks():
+    """On stacks it has the name as well."""
+    done = subprocess.run([BUILD / "cpa", "run", "-q", "-f", "-o", TMP / "stacks", "--", TMP / "made"],
+                          check=True, capture_output=True, text=True, env=dict(os.environ, CPA_STACKS="1"))
+    report = read("stacks")
+    names = {c["name"] for c in report["callers"]["contexts"]}
+    pathlib.Path(f"/tmp/perf-{int(done.stdout)}.map").unlink()
+    results.check("hot path:1" in names and not [n for n in names if "anonymous" in n],
+                  f"names on stacks: {sorted(names)}")
+    own = [c for c in report["callers"]["contexts"] if c["name"] == "hot path:1"]
+    whole = [c for c in report["components"] if c["name"] == "hot path:1"]
+    for key, of in (("critical_path_s", "critical_path_s"), ("cpu_s", "total_s")):
+        sums = [sum(c[key] for c in own), sum(c[of] for c in whole)]
+        results.check(len(whole) == 1 and abs(sums[0] - sums[1]) <= 2e-6 * len(own), f"{key}: contexts have all: {sums}")
+
+
 def is_named(names):
     return "hot path:1" in names
 
@@ -148,4 +164,5 @@ try:
     results.check(not is_named(report()), "nor a link to one")
 finally:
     path.unlink(missing_ok=True)
+check_stacks()
 sys.exit(results.end())
