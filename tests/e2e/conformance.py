@@ -265,12 +265,17 @@ def check_again(results, arguments, folder, natives):
 def check_flipped(results, arguments, folder, natives):
     """With stacks, and switched on and off at random moments, in any instruction of any wrapper."""
     arguments.flip = True
+    settings = {"CPA_SAMPLE_HZ": "1000", "CPA_STACKS": "1"}
     for name in sorted(AGAIN & natives.keys()):
         command = [str(arguments.build / "tests/conformance" / name)]
-        label, settings = f"{name}, flipped", {"CPA_SAMPLE_HZ": "1000", "CPA_STACKS": "1"}
+        label = f"{name}, flipped"
         check_program(
             results, arguments, folder, label, command, settings=settings, native=natives[name]
         )
+    if not arguments.only or "streams" in arguments.only:
+        command = [str(arguments.build / "tests/conformance/streams"), "9"]
+        options = {"preexec_fn": closing(()), "close_fds": False}
+        check_program(results, arguments, folder, "streams, flipped", command, settings=settings, **options)
 
 
 def check_special(results, arguments, folder, programs):

@@ -4,7 +4,8 @@
 
 tests/e2e/openmp_random.c makes a program from a seed. Under libcpa.so it prints what it prints without. The
 report adds up, and is that of the journal to the tick, which shares no code with what computed it. Work of the
-regions, which is the sum over the pieces of tasks, is that of the threads. Prints the seed (CPA_SEED), TAP and a
+regions, which is the sum over the pieces of tasks, is that of the threads. The same output also comes while
+profiling is switched at random moments. Prints the seed (CPA_SEED), TAP and a
 summary. `openmp_random.py RUNS` runs so many of each compiler.
 """
 
@@ -54,6 +55,23 @@ def check(results, folder, program, seed):
         dump.unlink()
 
 
+def check_flipped(results, folder, program, seed):
+    """The same while profiling is switched on and off at random moments, in any instruction of a wrapper."""
+    label, dump = f"{program.name} {seed}, flipped", folder / f"{program.name}.{seed}.flipped"
+    settings = {"OMP_WAIT_POLICY": "passive", "KMP_BLOCKTIME": "0"}
+    native = run([program, str(seed)], env=clean_environment(**settings))
+    flip = subprocess.Popen([BUILD / "tests/e2e/flip", dump, str(seed)], stdout=subprocess.PIPE, text=True)
+    try:
+        ours = run([program, str(seed)], env=profiled_environment(dump, **settings))
+    finally:
+        flip.terminate()
+        print(f"# {label}: {flip.communicate()[0].strip()} switches")
+    results.check(native == ours, f"{label}: the same as without cpa")
+    read(dump)
+    if native == ours:
+        dump.unlink()
+
+
 def main():
     results = Results()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="openmp_random.", dir=os.environ.get("CPA_TMP")))
@@ -71,6 +89,7 @@ def main():
         for number in range(runs):
             try:
                 check(results, folder, program, seed + number)
+                check_flipped(results, folder, program, seed + number)
             except (RuntimeError, ValueError, KeyError) as error:
                 results.check(False, f"{program.name} {seed + number}: {error!r}")
     return results.end(folder)
