@@ -94,7 +94,9 @@ def check_parts(results, dump):
                 left -= not at.get("inlined")
                 at = contexts[at["caller"]]
                 names.append(at["name"])
-            saved[each["name"]] = saved.get(code_of(contexts, each)["name"], 0)
+            # A function with stacks and no component is in no row.
+            if code_of(contexts, each)["name"] in saved:
+                saved[each["name"]] = saved[code_of(contexts, each)["name"]]
             sums = expected.setdefault((each["name"], " <- ".join(names)), [0, 0, 0])
             for i, key in enumerate(("critical_path_s", "cpu_s", "stacks_on_path")):
                 sums[i] += each[key]
