@@ -57,7 +57,11 @@ static bool find_row(struct cpa_walk *walk, uint64_t pc, struct cpa_frame_descri
 	       d->return_column == CPA_ARCH_RETURN_ADDRESS && cpa_frame_run(&walk->program, d, pc);
 }
 
-static struct cpa_walk_rule *rule_of(struct cpa_walk *walk, uint64_t pc)
+/*
+ * The rule of a frame at @pc. @called: somebody is to return right behind. A return to where a function begins
+ * is none from a call: there begins a stack that was made by hand, as by makecontext().
+ */
+static struct cpa_walk_rule *rule_of(struct cpa_walk *walk, uint64_t pc, bool called)
 {
 	struct cpa_walk_rule *rule = &walk->rule[(pc ^ pc >> 8) % CPA_WALK_RULES];
 	const struct cpa_frame_row *row = &walk->program.row;
@@ -66,8 +70,13 @@ static struct cpa_walk_rule *rule_of(struct cpa_walk *walk, uint64_t pc)
 	if (rule->pc == pc)
 		return rule;
 	*rule = (struct cpa_walk_rule){ .pc = pc, .how = HOW_FRAME };
-	if (!find_row(walk, pc, &d))
+	if (!find_row(walk, pc, &d)) {
+		if (called && find_row(walk, pc + 1, &d) && d.start == pc + 1 && !d.is_signal) {
+			rule->function = d.start;
+			rule->how = HOW_END;
+		}
 		return rule;
+	}
 	rule->function = d.start;
 	if (row->where[CPA_ARCH_RETURN_ADDRESS].place == CPA_PLACE_UNDEFINED) {
 		rule->how = HOW_END;
@@ -163,7 +172,7 @@ void cpa_walk_from(struct cpa_walk *walk, struct cpa_stack_own own,
 			walk->complete = true;
 			return;
 		}
-		rule = rule_of(walk, pc);
+		rule = rule_of(walk, pc, called);
 		walk->function[walk->frames++] = rule->function ? rule->function : pc & ~PAGE_MASK;
 		if (rule->how == HOW_END) {
 			walk->complete = true;

@@ -19,6 +19,7 @@ from results import Results
 
 SOURCE = ROOT / "tests/plugins/call_trees.cpp"
 CHAIN = [f"chain_{tens}{ones}" for tens in "abcd" for ones in range(10)]
+ANY = "(one function, the last)"
 # From the leaf outwards. "...": functions of the C library. Each is called by run(), in a thread of its own.
 WAYS = {
     "function pointer": ["pointed_to", "by_pointer", "run"],
@@ -28,7 +29,7 @@ WAYS = {
     "signal handler on a stack of its own": ["on_own_stack", "...", "by_signal_stack", "run"],
     "destructor while unwinding": ["destroyed", "...", "unwound", "by_unwinding", "run"],
     "catch": ["by_catch", "run"],
-    "context of ucontext": ["in_context"],
+    "context of ucontext": ["in_context", ANY],
     "stack switched by hand": ["on_made_stack"],
     "plugin": ["called_back", "in_plugin", "by_plugin", "run"],
 }
@@ -70,6 +71,8 @@ def chains(report):
 def matches(names, expected):
     """Whether @names begin as @expected."""
     for i, name in enumerate(expected):
+        if name == ANY:
+            return len(names) == i + 1
         if name == "...":
             after = expected[i + 1]
             return after in names and matches(names[names.index(after):], expected[i + 1:])
