@@ -75,34 +75,12 @@ struct cpa_team *cpa_team_fork(uint64_t function, uint64_t caller)
 	team->master = w->self.id;
 	team->region = cpa_omp_construct(omp, CPA_REGION, 0, function, caller);
 	cpa_event(w, CPA_EV_TEAM, caller, team->region);
-	omp->fork_node = w->self.row->node;
 	fork = object_at(w, &team->place.fork, CPA_ANNOTATION);
 	if (likely(fork))
 		cpa_lock_release(&w->self, fork);
 	cpa_done(w);
 	errno = err;
 	return team;
-}
-
-/*
- * Whether the master, in the runtime since it forked, waited for threads of the pool there: it made some, it
- * slept, or it took longer than to wake others takes.
- */
-static bool has_waited(const struct cpa_worker *w)
-{
-	return !w->omp || w->self.row->node != w->omp->fork_node || cpa_clock_switched(&w->clock) ||
-	       (int64_t)(cpa_clock_now() - w->clock.last) > (int64_t)cpa_clock_long_ticks;
-}
-
-/*
- * The thread waited in the runtime since its last event, where no wrapper is: a new thread of the pool for
- * its first region, or the master for such threads. Spinning is no work.
- */
-static bool come_from_runtime(struct cpa_op *op)
-{
-	op->arrived = op->w->clock.last;
-	op->blocked = true;
-	return cpa_op_back_slow(op);
 }
 
 /* The wait that stands for the thread is over, or if there is none, an operation begins. */
@@ -116,12 +94,9 @@ static bool come_back(struct cpa_op *op, const struct cpa_team *team)
 	}
 	*op = (struct cpa_op)CPA_OP(cpa_enter(), team->caller);
 	op->err = errno;
-	if (unlikely(!op->w))
-		return false;
-	if (w == op->w && !team->told && (w->self.id != team->master || has_waited(w)))
-		return come_from_runtime(op);
-	cpa_op_arrive(op, CPA_EV_PART, team->region);
-	return true;
+	if (op->w)
+		cpa_op_arrive(op, CPA_EV_PART, team->region);
+	return op->w;
 }
 
 /* The next activity begins at an event of @kind, of which the wait was a part. */
@@ -150,11 +125,6 @@ void cpa_part_enter(struct cpa_part *part, struct cpa_team *team)
 			cpa_acquire_object(&op.w->self, cpa_object_path(fork), fork, &op.wait);
 		stand_at(&op, CPA_EV_PART, team);
 		cpa_op_explain(&op, CPA_EXT_UNSEEN);
-	} else if (unlikely(op.blocked)) {
-		/* For threads of the pool, of which no path is known. */
-		op.wait.matched = true;
-		cpa_acquire_path(&op.w->self, NULL, &op.wait);
-		stand_at(&op, CPA_EV_PART, team);
 	}
 	omp = cpa_omp_of(op.w);
 	if (likely(omp)) {

@@ -30,7 +30,6 @@ SAME = SOURCE.with_name("openmp_same.cpp")
 COPIES = SOURCE.with_name("openmp_copies.c")
 OLD = SOURCE.with_name("openmp_old.c")
 STOP = SOURCE.with_name("openmp_stop.c")
-SPIN = SOURCE.with_name("openmp_spin.c")
 WEAK = SOURCE.with_name("openmp_weak.c")
 SETTINGS = (
     {"OMP_CANCELLATION": "true"},
@@ -42,7 +41,6 @@ SETTINGS = (
 FLAGS = ["-O2", "-g", "-fopenmp", "-pthread"]
 COMPILERS = {"gcc": ["gcc"], "clang": ["clang", "clang-14"]}
 STOPPED_S = 0.05  # of the 0.1 s of work behind the tasks of openmp_stop.c
-OTHERS = 0.2  # of the work of openmp_spin.c: CPU time of what else is done, but for waits
 RATE = 0.001  # by which cpa's clock and the kernel's may run apart
 THREADS = (2, 4, 8)
 # The path may have more of the work: which thread does what, in which order, is up to the run.
@@ -274,26 +272,6 @@ def check_case(results, folder, program, case, threads, balanced):
         dump.unlink()
 
 
-def check_spin(results, folder, compiler):
-    """Spinning is no work: all work is what the program's clocks say that it worked, and its start."""
-    program = folder / f"spin-{compiler}"
-    run([compiler, *FLAGS, SPIN, "-o", program])
-    for threads in (1, *THREADS):
-        dump = folder / f"spin-{compiler}.{threads}.dump"
-        settings = {"OMP_WAIT_POLICY": "active", "KMP_BLOCKTIME": "infinite", "CPA_JOURNAL": "64M"}
-        line = run([program, str(threads)], env=profiled_environment(dump, **settings))
-        start_s, worked_s, all_s = (float(word) for word in line.split())
-        found = read(dump)["program"]
-        found_s = found["critical_path_s"] * found["max_parallelism"]
-        most_s = worked_s * (1 + OTHERS) + start_s
-        spun_s = all_s - start_s - worked_s
-        label = f"{program.name} {threads}"
-        text = f"{found_s:.4f} s, {worked_s:.4f} to {most_s:.4f} s, {spun_s:.4f} s were spun"
-        results.check(worked_s * (1 - RATE) <= found_s <= most_s, f"{label}: spinning is no work: {text}")
-        good, text = verify(dump)
-        results.check(good, f"{label}: {'as its journal' if good else text}")
-
-
 def run_same(command, environment):
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
@@ -377,7 +355,6 @@ def main():
         compiler, program = built
         if not sys.argv[1:]:
             check_same(results, folder, compiler)
-            check_spin(results, folder, compiler)
         cases = sys.argv[1:] or run([program]).split()
         balanced = {}  # by case and threads: seconds of the path, and how much they may be off
         for case in cases:
