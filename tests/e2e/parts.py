@@ -82,7 +82,9 @@ def known(tap, name):
     parts = sum(p["to_s"] - p["from_s"] for p in found["parts"])
     tap.result(abs(parts - found["program"]["wall_s"]) < 1e-6 < found["program"]["run_s"] - parts,
                f"{name}: {len(found['parts'])} parts, shorter than the run")
-    bad = [n for n in found["diagnostics"]["notes"] if "blocked when" not in n]
+    # What a sample takes is measured as the run begins, and may be much on a busy machine.
+    bad = [n for n in found["diagnostics"]["notes"]
+           if "blocked when" not in n and not n.startswith("cpa sampled at ")]
     tap.result(not bad, f"{name}: nothing is amiss {bad if bad else ''}")
     names = {t["start_routine"] for t in found["threads"]} - {"main"}
     tap.result(all(n.endswith("_worker") or n == "burner" for n in names),
