@@ -3,8 +3,9 @@
 """The hot paths stay short, and call nothing but the function that was asked for.
 
 Instructions are counted by single steps (benchmarks/steps.c says why not by callgrind), so no noise
-gets into it. Only those of libcpa.so count: what libc does is not ours. A budget is the figure
-measured with gcc 12 -O2, which stands beside it, and 10 %.
+gets into it. Only those of libcpa.so count: what libc does is not ours. Of the rounds the shortest counts:
+a preemption makes cpa look where the time went, and on a busy machine most rounds of a pipe have one. A
+budget is the figure measured with gcc 12 -O2, which stands beside it, and 10 %.
 """
 import json
 import os
@@ -28,7 +29,7 @@ REGION = {"GOMP_parallel", "__errno_location"}
 TASK = {"GOMP_task", "GOMP_taskwait", "__errno_location"}
 VECTORS = {"memcpy", "memmove", "memset"}
 
-# name in steps.c, CPA_SAMPLE_HZ, instructions in libcpa.so (median), calls allowed
+# name in steps.c, CPA_SAMPLE_HZ, instructions in libcpa.so, calls allowed
 # 20 samples a second: more would come in every round of single steps, which take their time.
 BUDGETS = [
     ("private", "20", 174, LOCK, "an untimed lock and unlock, nobody else takes the mutex"),
@@ -106,7 +107,7 @@ def main():
                f"an annotation without cpa: {annotation - nothing} instructions of {ANNOTATION}")
     for name, measured, what in OFF:
         found, budget = steps(name, "20", "off"), int(measured * MARGIN)
-        off = found["library_median"]
+        off = found["library_least"]
         tap.result(0 < off <= budget,
                    f"{what} while profiling is off: {off} instructions of {budget}")
         tap.result(name == "futex-wake" or "syscall" not in found["calls"],
@@ -118,8 +119,8 @@ def main():
     else:
         for name, hz, measured, allowed, what in BUDGETS:
             found, budget = steps(name, hz), int(measured * MARGIN)
-            tap.result(0 < found["library_median"] <= budget,
-                       f"{what}: {found['library_median']} instructions of {budget}")
+            tap.result(0 < found["library_least"] <= budget,
+                       f"{what}: {found['library_least']} instructions of {budget}")
             # libgomp calls functions of ours, which return to it.
             others = {c for c in found["calls"] if not c.startswith("libgomp.so.1+")} - allowed
             tap.result(found["calls"] and not others,
