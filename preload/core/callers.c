@@ -170,23 +170,22 @@ bool cpa_callers_in_handler(void)
 	struct cpa_stack_own own = cpa_stack_own(cpa_tls.stack);
 	struct cpa_callers *c;
 	sigset_t before;
-	bool found = true, held;
+	bool found = true;
 	int err = errno;
 
 	if (!cpa_stack_can(own))
 		return true;
 	before = cpa_signal_hold();
 	c = cpa_pool_take(CPA_POOL_CALLERS, sizeof(*c));
-	if (c) {
-		/* Modules that are on the stack are not being unloaded. */
-		held = cpa_unload_hold();
+	/* Modules on the stack are not being unloaded, but a walk that is misled may come to one that is. */
+	if (c && cpa_unload_hold_in(cpa_tls.unloads)) {
 		cpa_arch_registers_here(r.value);
 		cpa_walk_from(&c->walk, own, &r);
 		found = c->walk.in_handler;
-		if (held)
-			cpa_unload_let();
-		cpa_pool_give(CPA_POOL_CALLERS, c);
+		cpa_unload_let();
 	}
+	if (c)
+		cpa_pool_give(CPA_POOL_CALLERS, c);
 	cpa_signal_let(&before);
 	errno = err;
 	return found;

@@ -14,17 +14,22 @@
 /* Atomic: threads that read modules, and threads that unload some. */
 static uint32_t reading, unloading;
 
-bool cpa_unload_hold(void)
+bool cpa_unload_hold_in(uint32_t mine)
 {
 	/*
 	 * SEQ_CST, here and in cpa_unload_begin(): each of two threads at least sees the count of the
 	 * other.
 	 */
 	__atomic_fetch_add(&reading, 1, __ATOMIC_SEQ_CST);
-	if (!__atomic_load_n(&unloading, __ATOMIC_SEQ_CST))
+	if (__atomic_load_n(&unloading, __ATOMIC_SEQ_CST) == mine)
 		return true;
 	cpa_unload_let();
 	return false;
+}
+
+bool cpa_unload_hold(void)
+{
+	return cpa_unload_hold_in(0);
 }
 
 void cpa_unload_let(void)

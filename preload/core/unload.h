@@ -22,6 +22,12 @@ CPA_HIDDEN bool cpa_unload_hold(void);
 CPA_HIDDEN void cpa_unload_let(void);
 
 /*
+ * As cpa_unload_hold(), where @mine unloads of the calling thread go on: it is in a destructor, so no
+ * memory goes while it reads.
+ */
+CPA_HIDDEN bool cpa_unload_hold_in(uint32_t mine);
+
+/*
  * A library is about to be unloaded, until cpa_unload_end(); pairs nest, in several threads as well.
  * Waits for the readers: microseconds, or as long as one of them has lost its processor, but some
  * seconds at most. errno is kept.

@@ -67,9 +67,13 @@ static void test_forked(void **state)
 	unloading = 2; /* one of another thread */
 	cpa_unload_forked(1);
 	assert_false(cpa_unload_hold());
+	assert_true(cpa_unload_hold_in(1)); /* a fork in a destructor */
+	cpa_unload_let();
+	assert_false(cpa_unload_hold_in(2));
 	cpa_unload_end();
 	assert_true(cpa_unload_hold());
 	cpa_unload_let();
+	assert_int_equal(reading | unloading, 0);
 }
 
 int main(void)
