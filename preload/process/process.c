@@ -402,19 +402,21 @@ bool cpa_process_forked(void)
 	struct cpa_process_row *p;
 	struct cpa_clock clock;
 
+	cpa_dlopen_forked();
 	if (!number || cpa_tls.inside)
 		return false;
 	if (parents) {
 		clock = parents->clock;
 		cpa_clock_stop(&clock);
 	}
-	cpa_tls = (struct cpa_tls){ .inside = true, .stack = cpa_tls.stack };
+	cpa_tls = (struct cpa_tls){ .inside = true,
+				    .unloads = cpa_tls.unloads,
+				    .stack = cpa_tls.stack };
 	cpa_process_born();
 	cpa_process_has_children = false;
 	cpa_pool_forked();
 	cpa_child_forked();
 	cpa_sampler_forked();
-	cpa_dlopen_forked();
 	cpa_search_leave();
 	cpa_tables_joined();
 	cpa_object_inherit(cpa_object_space);
