@@ -50,7 +50,8 @@ def main():
     for name in sorted(set(re.findall(r"`(tests/[\w/]+\.(?:py|c))`", text))):
         results.check((ROOT / name).exists(), f"{name} is a test")
     for name in sorted(set(re.findall(r"\b(\w+\.c)\b", text)) - {"x.c"}):
-        found = [f for f in ("tests/conformance", "tests/unit", "preload/*") if list(ROOT.glob(f"{f}/{name}"))]
+        places = ("tests/conformance", "tests/unit", "tests/programs", "preload/*")
+        found = [f for f in places if list(ROOT.glob(f"{f}/{name}"))]
         results.check(found, f"{name} is there")
     return results.end()
 
