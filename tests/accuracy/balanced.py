@@ -13,7 +13,8 @@ import sys
 import tempfile
 
 import exact  # noqa: F401, the modules of tests/e2e
-from profiled import clean_environment, profiled_environment, read, run
+from openmp_builds import builds, record
+from profiled import read
 from results import Results
 
 SOURCE = pathlib.Path(__file__).with_name("balanced.c")
@@ -22,15 +23,10 @@ TRIES = 5  # other programs on the machine decide who takes which iteration
 BY_CLOCK, BY_CHANGE, BY_THREADS = 0.02, 0.03, 0.08
 
 
-def record(folder, program, shape, threads, schedule):
+def profiled_run(folder, program, shape, threads, schedule):
     """Return the dump, its report, and each thread's seconds by round."""
-    dump = folder / f"{program.name}.{shape}.{threads}.{schedule}.dump"
-    dump.unlink(missing_ok=True)
-    environment = profiled_environment(
-        dump, CPA_JOURNAL="64M", OMP_SCHEDULE=schedule, OMP_WAIT_POLICY="passive", KMP_BLOCKTIME="0"
-    )
-    lines = run([program, shape, str(threads)], env=environment).splitlines()
-    return dump, read(dump), [[float(each) for each in line.split()] for line in lines]
+    dump, text = record(folder, program, shape, threads, schedule)
+    return dump, read(dump), [[float(each) for each in line.split()] for line in text.splitlines()]
 
 
 def of_work(report, seconds):
@@ -57,24 +53,24 @@ def check_clocks(results, label, report, rounds):
 
 def check_schedule(results, folder, program, shape, threads):
     """The path of a run that is really balanced: the best of some, as others may take processors."""
-    _, report, rounds = record(folder, program, shape, threads, "static")
+    _, report, rounds = profiled_run(folder, program, shape, threads, "static")
     label = f"{program.name} {shape} {threads}"
     check_clocks(results, label, report, rounds)
     if shape == "even":
         return
     found = of_work(report, report["program"]["critical_path_s"] - report["openmp"]["balanced_saved_s"])
-    real = [record(folder, program, shape, threads, "dynamic,1")[1] for _ in range(TRIES)]
+    real = [profiled_run(folder, program, shape, threads, "dynamic,1")[1] for _ in range(TRIES)]
     least = min(of_work(each, each["program"]["critical_path_s"]) for each in real)
     near(results, f"{label}: path / work, balanced, and schedule(dynamic)", found, least, BY_CHANGE, least)
 
 
 def check_threads(results, folder, program):
     """An even loop of one thread, predicted for more, and with so many."""
-    dump, report, _ = record(folder, program, "even", 1, "static")
+    dump, report, _ = profiled_run(folder, program, "even", 1, "static")
     for threads in (2, 4, 8):
         change = ["--what-if", f"region:main() parallel* threads={threads}", "--cores", "8"]
         found = of_work(report, read(dump, *change)["predictions"][0]["changed_s"])
-        real = [record(folder, program, "even", threads, "static")[1] for _ in range(TRIES)]
+        real = [profiled_run(folder, program, "even", threads, "static")[1] for _ in range(TRIES)]
         least = min(of_work(each, each["program"]["critical_path_s"]) for each in real)
         near(results, f"{program.name}: path / work with {threads} threads", found, least, BY_THREADS, least)
 
@@ -82,14 +78,7 @@ def check_threads(results, folder, program):
 def main():
     results = Results()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="balanced.", dir=os.environ.get("CPA_TMP")))
-    for compiler in ("gcc", "clang"):
-        program = folder / f"balanced-{compiler}"
-        try:
-            run([compiler, "-O2", "-g", "-fopenmp", SOURCE, "-o", program])
-            run([program, "even", "2"], env=clean_environment())
-        except (RuntimeError, OSError):
-            results.skip(f"OpenMP of {compiler}", "it is not installed")
-            continue
+    for program in builds(results, folder, SOURCE, "even"):
         for shape in SHAPES:
             for threads in (2, 4):
                 if threads <= len(os.sched_getaffinity(0)):

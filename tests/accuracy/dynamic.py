@@ -15,7 +15,8 @@ import sys
 import tempfile
 
 import exact  # noqa: F401, the modules of tests/e2e
-from profiled import clean_environment, profiled_environment, read, run
+from openmp_builds import builds, record
+from profiled import read
 from results import Results
 
 SOURCE = pathlib.Path(__file__).with_name("balanced.c")
@@ -26,22 +27,17 @@ TRIES = 9
 MEDIAN, WORST = 0.03, 0.08
 
 
-def record(folder, program, shape, threads, schedule):
-    dump = folder / f"{program.name}.{shape}.{threads}.{schedule}.dump"
-    dump.unlink(missing_ok=True)
-    environment = profiled_environment(
-        dump, CPA_JOURNAL="64M", OMP_SCHEDULE=schedule, OMP_WAIT_POLICY="passive", KMP_BLOCKTIME="0"
-    )
-    run([program, shape, str(threads)], env=environment)
+def profiled_run(folder, program, shape, threads, schedule):
+    dump, _ = record(folder, program, shape, threads, schedule)
     return dump, read(dump)["program"]
 
 
 def check(errors, folder, program, shape, threads, chunk):
-    dump, profile = record(folder, program, shape, threads, f"static,{chunk}")
+    dump, profile = profiled_run(folder, program, shape, threads, f"static,{chunk}")
     answer = read(dump, "--what-if", "loop:*=dynamic")
     found = answer["divided_critical_path_s"] / profile["cpu_s"]
     before = answer["critical_path_s"] / profile["cpu_s"]
-    tried = [record(folder, program, shape, threads, f"dynamic,{chunk}")[1] for _ in range(TRIES)]
+    tried = [profiled_run(folder, program, shape, threads, f"dynamic,{chunk}")[1] for _ in range(TRIES)]
     real = min(each["critical_path_s"] / each["cpu_s"] for each in tried)
     errors.append(abs(found / real - 1))
     print(f"# {program.name:14} {shape:9} {threads} threads, chunks of {chunk:2}: path / work static {before:.3f}, "
@@ -51,14 +47,7 @@ def check(errors, folder, program, shape, threads, chunk):
 def main():
     results, errors = Results(), []
     folder = pathlib.Path(tempfile.mkdtemp(prefix="dynamic.", dir=os.environ.get("CPA_TMP")))
-    for compiler in ("gcc", "clang"):
-        program = folder / f"dynamic-{compiler}"
-        try:
-            run([compiler, "-O2", "-g", "-fopenmp", SOURCE, "-o", program])
-            run([program, "even", "2"], env=clean_environment())
-        except (RuntimeError, OSError):
-            results.skip(f"OpenMP of {compiler}", "it is not installed")
-            continue
+    for program in builds(results, folder, SOURCE, "even"):
         for shape in SHAPES:
             for threads in THREADS:
                 for chunk in CHUNKS:

@@ -17,7 +17,8 @@ import sys
 import tempfile
 
 import exact  # noqa: F401, the modules of tests/e2e
-from profiled import BUILD, clean_environment, profiled_environment, read, run
+from openmp_builds import builds, record
+from profiled import BUILD, read
 from results import Results
 
 FOLDER = pathlib.Path(__file__).parent
@@ -28,13 +29,8 @@ TRIES = 9
 MEDIAN, WORST = 0.03, 0.08
 
 
-def record(folder, program, shape, threads):
-    dump = folder / f"{program.name}.{shape}.{threads}.dump"
-    dump.unlink(missing_ok=True)
-    environment = profiled_environment(
-        dump, CPA_JOURNAL="64M", OMP_SCHEDULE="static", OMP_WAIT_POLICY="passive", KMP_BLOCKTIME="0"
-    )
-    run([program, shape, str(threads)], env=environment)
+def profiled_run(folder, program, shape, threads):
+    dump, _ = record(folder, program, shape, threads, "static")
     return dump, read(dump)["program"]
 
 
@@ -55,9 +51,9 @@ def predict(dump):
 def check(errors, folder, program, shape):
     real = {}
     for threads in TRIED:
-        real[threads] = min(share(record(folder, program, shape, threads)[1]) for _ in range(TRIES))
+        real[threads] = min(share(profiled_run(folder, program, shape, threads)[1]) for _ in range(TRIES))
     for recorded in RECORDED:
-        dump, profile = record(folder, program, shape, recorded)
+        dump, profile = profiled_run(folder, program, shape, recorded)
         for threads, path_s in predict(dump).items():
             # One thread takes all work, by definition. With one recorded nobody sees which part of a program without tasks is serial.
             if threads in (1, recorded) or (recorded == 1 and shape == "serial"):
@@ -73,14 +69,7 @@ def main():
     results, errors = Results(), []
     folder = pathlib.Path(tempfile.mkdtemp(prefix="threads.", dir=os.environ.get("CPA_TMP")))
     for source, shapes in PROGRAMS.items():
-        for compiler in ("gcc", "clang"):
-            program = folder / f"{pathlib.Path(source).stem}-{compiler}"
-            try:
-                run([compiler, "-O2", "-g", "-fopenmp", FOLDER / source, "-o", program])
-                run([program, shapes[0], "2"], env=clean_environment())
-            except (RuntimeError, OSError):
-                results.skip(f"OpenMP of {compiler}", "it is not installed")
-                continue
+        for program in builds(results, folder, FOLDER / source, shapes[0]):
             for shape in shapes:
                 check(errors, folder, program, shape)
     median, worst = statistics.median(errors), max(errors)

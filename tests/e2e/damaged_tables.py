@@ -70,31 +70,31 @@ def descriptions(chance, elf, places):
         struct.pack_into("<i", elf, at + 4, chance.randrange(-1 << 31, 1 << 31))
 
 
-def lengths(chance, elf, places):
-    """The length of each record of .eh_frame, one in four."""
+def records(elf, places):
+    """Where each record of .eh_frame begins, and its length."""
     offset, size = places[1]
     at = offset
     while at + 4 <= offset + size:
         length, = struct.unpack_from("<I", elf, at)
         if not length or length > size:
-            break
+            return
+        yield at, length
+        at += 4 + length
+
+
+def lengths(chance, elf, places):
+    """The length of each record, one in four."""
+    for at, length in list(records(elf, places)):
         if chance.random() < 0.25:
             struct.pack_into("<I", elf, at, chance.choice((0, 1, length + 4, 0xFFFFFFFF, 0xFFFFFFFE,
                                                            chance.randrange(1 << 32))))
-        at += 4 + length
 
 
 def instructions(chance, elf, places):
     """The latter half of each record: programs that compute addresses."""
-    offset, size = places[1]
-    at = offset
-    while at + 4 <= offset + size:
-        length, = struct.unpack_from("<I", elf, at)
-        if not length or length > size:
-            break
+    for at, length in records(elf, places):
         for k in range(at + 4 + max(20, length // 2), at + 4 + length):
             elf[k] = chance.randrange(256)
-        at += 4 + length
 
 
 def all_of(value):

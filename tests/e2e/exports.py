@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 
+import prometheus
 from profiled import BUILD, PROGRAMS, ROOT, code_of, run
 from results import Results
 
@@ -504,49 +505,11 @@ def check_refusals(dump):
                       f"{form} is refused on a terminal")
 
 
-SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)\{((?:[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\]|\\["\\n])*",?)+)\} (\S+)')
-LABEL = re.compile(r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\["\\n])*)"')
-
-
-def exposition(text):
-    """{metric: {labels: value}} of the text format of Prometheus; ValueError if it is not that."""
-    families, family, kind = {}, None, None
-    if not text.endswith("\n"):
-        raise ValueError("the last line does not end")
-    lines = text[:-1].split("\n")
-    for number, line in enumerate(lines):
-        if line.startswith("# HELP "):
-            family = line.split(" ", 3)[2]
-            if family in families or not lines[number + 1].startswith(f"# TYPE {family} "):
-                raise ValueError(f"{line}: twice, or without a type")
-            families[family] = {}
-        elif line.startswith("# TYPE "):
-            _, _, name, kind = line.split(" ")
-            if name != family or families[family] or kind not in ("counter", "gauge"):
-                raise ValueError(line)
-            if (kind == "counter") != name.endswith("_total"):
-                raise ValueError(f"{name} is a {kind}")
-        else:
-            found = SAMPLE.fullmatch(line)
-            if not found or found[1] != family:
-                raise ValueError(line)
-            pairs = LABEL.findall(found[2])
-            if ",".join(f'{label}="{value}"' for label, value in pairs) != found[2]:
-                raise ValueError(f"labels: {line}")
-            plain = {label: re.sub(r"\\(.)", lambda m: "\n" if m[1] == "n" else m[1], value)
-                     for label, value in pairs}
-            labels = tuple(sorted(plain.items()))
-            if len(plain) != len(pairs) or labels in families[family]:
-                raise ValueError(f"twice: {line}")
-            families[family][labels] = float(found[3])
-    return families
-
-
 def check_prometheus(dump):
     """It is the text format, and has the figures of JSON."""
     text, found = export(dump, "prometheus", "--top", "1000"), json.loads(export(dump, "json"))
     try:
-        families = exposition(text.decode())
+        families = prometheus.metrics(text.decode())
     except ValueError as error:
         results.check(False, f"{dump.name}: prometheus: {error}")
         return
