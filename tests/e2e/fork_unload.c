@@ -158,7 +158,7 @@ static void in_handler(void)
 	printf("waited: %d\n", waited);
 }
 
-__attribute__((noinline)) void work_of_child(void)
+__attribute__((noinline)) static void work_of_child(void)
 {
 	struct timespec now;
 
