@@ -56,7 +56,7 @@ static bool is_dynamic(const struct inquiry *q, const struct cpa_stint *const *r
 	return false;
 }
 
-/* Whether each of @n threads has one chunk: what a static schedule gave it, of many iterations. */
+/* Whether each of @n threads took one chunk only: a static schedule gave it all its iterations at once. */
 static bool are_shares(const struct cpa_chunk *chunk, size_t count, size_t n)
 {
 	for (size_t i = 0; i < count; i++)

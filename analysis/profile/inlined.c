@@ -24,7 +24,7 @@ struct inlining {
 	struct cpa_build *build;
 	struct cpa_contexts *contexts;
 	size_t room;
-	/* Of each context, by number: what is inlined in it, as lists; 0: the end. */
+	/* By number of a context: the first function inlined in it, and the next of its list. 0: none. */
 	uint32_t *first, *next;
 };
 

@@ -8,7 +8,7 @@
 /*
  * The functions that are inlined into the one at @address (in libdwfl's address space), the outermost
  * first: "NAME<tab>LOCATION", and a tab between two of them. A location may be empty. The caller frees
- * the text, whose names and locations are printable. NULL: none, or not known.
+ * the text; names and locations have printable characters only. NULL: no function is inlined there, or none is known.
  */
 char *cpa_inlined_at(Dwfl_Module *file, GElf_Addr address);
 
