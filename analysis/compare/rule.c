@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/compare/rule.h"
+#include "analysis/util/student.h"
 
 #include <ctype.h>
 #include <fnmatch.h>

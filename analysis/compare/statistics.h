@@ -22,9 +22,6 @@ double cpa_median(struct cpa_sample sample);
 /* The standard deviation of the values, by count - 1; 0 for fewer than two. */
 double cpa_deviation(struct cpa_sample sample);
 
-/* The point that a t distribution with @freedom degrees exceeds with probability @tail. */
-double cpa_student(double freedom, double tail);
-
 struct cpa_interval {
 	double low, high;
 };

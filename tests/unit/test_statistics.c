@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "analysis/compare/statistics.h"
+#include "analysis/util/student.h"
 #include "tests/property/random.h"
 
 #define MOST 6 /* values a side */
