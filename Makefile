@@ -154,10 +154,9 @@ $(O)/cpa-report $(O)/cpa-diff $(O)/cpa-top $(O)/cpa-ctl: $(O)/libanalysis.a $(O)
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -pthread -o $@ $(filter %.o,$^) $(filter %.a,$^) \
 		$(REPORT_LIBS) $(TOP_LIBS) -lm
 
-$(O)/cpa: $(CPA_OBJ) $(O)/obj/analysis/ctl/control.o $(O)/obj/analysis/ctl/windows.o \
-	$(O)/obj/analysis/input/mapping.o $(O)/obj/shadow/store/epoch.o
+$(O)/cpa: $(CPA_OBJ) $(O)/libanalysis.a $(O)/libshadow.a
 	$(call say,LINK)
-	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ -liberty
 
 $(UNIT): TEST_LIBS := -lcmocka
 $(TOOLED): $(O)/%: $(O)/obj/%.o $(O)/libanalysis.a $(O)/libshadow.a

@@ -17,6 +17,8 @@
 #include "shadow/store/epoch.h"
 #include "shadow/store/timespec.h"
 
+#define PAGE 4096u
+
 static int fail(char **error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static int fail(char **error, const char *format, ...)
 {
@@ -231,6 +233,43 @@ int cpa_control_mark(struct cpa_control *control, const char *name, char **error
 	mark->name = name_row;
 	__atomic_store_n(&mark->key, row, __ATOMIC_RELEASE); /* RELEASE: completes the row */
 	return check_whole(control, error);
+}
+
+/* Allocate file space for all that is handed out up to @until, as shadow/store/session.c does. */
+static bool make_usable(struct cpa_control *control, uint64_t until)
+{
+	uint64_t *reserved = &control->header->reserved,
+		 have = __atomic_load_n(reserved, __ATOMIC_RELAXED);
+
+	if (until <= have)
+		return true;
+	if (fallocate(control->fd, FALLOC_FL_KEEP_SIZE, (off_t)have, (off_t)(until - have)) < 0)
+		return false;
+	/* Relaxed: the space is zero; this word publishes no data in it. */
+	while (have < until && !__atomic_compare_exchange_n(reserved, &have, until, true,
+							    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+	return true;
+}
+
+uint64_t cpa_control_space(struct cpa_control *control, uint64_t size)
+{
+	struct cpa_header *h = control->header;
+	uint64_t old = __atomic_load_n(&h->used, __ATOMIC_RELAXED), at, until;
+
+	do {
+		at = (old + CPA_CACHE_LINE - 1) / CPA_CACHE_LINE * CPA_CACHE_LINE;
+		until = (at + size + PAGE - 1) / PAGE * PAGE;
+		if (at < CPA_HEADER_SIZE || until > __atomic_load_n(&h->limit, __ATOMIC_RELAXED) ||
+		    until > control->size || !make_usable(control, until))
+			return 0;
+		/*
+		 * SEQ_CST: as in hand_out() of shadow/store/session.c. The process never unmaps
+		 * what is handed out; it does not use these bytes, whatever its limit becomes.
+		 */
+	} while (!__atomic_compare_exchange_n(&h->used, &old, at + size, true, __ATOMIC_SEQ_CST,
+					      __ATOMIC_RELAXED));
+	return at;
 }
 
 void cpa_control_ended(struct cpa_control *control, int status)

@@ -4,7 +4,7 @@
  *
  * The file is mapped for writing, so it is checked first: its owner, its format, and that each
  * write lies inside it. A file that is truncated meanwhile is reported. The file is never enlarged;
- * only its process does that. Needs no other library of this folder; cpa run uses it, too.
+ * only its process does that. cpa run uses it, too.
  */
 #ifndef CPA_ANALYSIS_CTL_CONTROL_H
 #define CPA_ANALYSIS_CTL_CONTROL_H
@@ -49,6 +49,12 @@ int cpa_control_mark(struct cpa_control *control, const char *name, char **error
  * recorded its own end.
  */
 void cpa_control_ended(struct cpa_control *control, int status);
+
+/*
+ * Offset of @size zeroed bytes of the session that are ours from now on, with space in the file; 0: there
+ * are none.
+ */
+uint64_t cpa_control_space(struct cpa_control *control, uint64_t size);
 
 /* Set *@error to the message for a session whose process has ended. Return -1. */
 int cpa_control_dead(const struct cpa_control *control, char **error);

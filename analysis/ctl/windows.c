@@ -55,6 +55,7 @@ static bool is_foreign(const struct cpa_windows *w)
 /* No change follows: another process may keep a budget. */
 static void end(struct cpa_windows *w)
 {
+	cpa_window_sums_close(&w->sums);
 	cpa_control_close(&w->control);
 	w->is_open = false;
 	w->next_ns = UINT64_MAX;
@@ -150,6 +151,7 @@ void cpa_windows_act(struct cpa_windows *w, uint64_t now)
 		return;
 	}
 	if (!w->is_on) {
+		cpa_window_sums_take(&w->sums, &w->control);
 		cpa_control_cost(&w->control, &w->begun);
 		done = change(w, true);
 		w->next_ns = now + WINDOW_NS;

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "analysis/ctl/control.h"
+#include "analysis/ctl/window_sums.h"
 
 struct cpa_windows {
 	double budget; /* most CPU time of cpa's, as a share of the program's; 0: no windows */
@@ -28,6 +29,7 @@ struct cpa_windows {
 	bool is_open, is_on;
 	bool is_taken; /* another process keeps a budget */
 	struct cpa_control control;
+	struct cpa_window_sums sums;
 	struct cpa_control_cost begun; /* at the start of the window */
 	double cost, cpu;	       /* ticks in windows, the latest ones most */
 	uint64_t epoch;		       /* of the last change; another one: somebody else switches */

@@ -194,6 +194,15 @@ int cpa_dump_open(struct cpa_dump *dump, const char *file, char **error)
 	return 0;
 }
 
+int cpa_dump_over(struct cpa_dump *dump, const char *file, const void *base, uint64_t size,
+		  char **error)
+{
+	*dump = (struct cpa_dump){ .file = cpa_printable(file, SIZE_MAX),
+				   .base = base,
+				   .size = size };
+	return cpa_dump_again(dump, error);
+}
+
 int cpa_dump_again(struct cpa_dump *dump, char **error)
 {
 	uint32_t slots = dump->header.slots; /* 0: first call */

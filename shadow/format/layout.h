@@ -248,6 +248,7 @@ struct cpa_header {
 	uint64_t start_real_ns;	     /* CLOCK_REALTIME at about start_ticks */
 	uint64_t end_threads;	     /* of the first process when it ended; 0: not known */
 	struct cpa_load load;
+	uint64_t windows; /* atomic: offset of a struct cpa_window_series; 0: none */
 };
 
 /* Kinds of time on the observed path; they add up to the wall time. */
@@ -504,6 +505,7 @@ struct cpa_token {
 #include "shadow/format/layout_series.h"
 #include "shadow/format/layout_process.h"
 #include "shadow/format/layout_stack.h"
+#include "shadow/format/layout_windows.h"
 
 enum cpa_thread_state {
 	CPA_THREAD_FREE = 0,
