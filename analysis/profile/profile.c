@@ -147,6 +147,8 @@ static void build_program(struct cpa_build *build)
 	program->sample_hz = header->sample_hz;
 	program->threads = build->profile->threads;
 	program->wall_s = cpa_build_seconds(build, wall);
+	for (size_t i = 0; i < build->profile->threads; i++)
+		program->wait_s += build->profile->thread[i].wait_s;
 	program->cpu_s = cpa_build_seconds(build, build->cpu);
 	program->external_s = cpa_build_seconds(build, build->external);
 	program->critical_path_s = cpa_build_seconds(build, build->program.len);
@@ -212,6 +214,7 @@ struct cpa_profile *cpa_profile_build_named(struct cpa_dump *dump, struct cpa_na
 	cpa_build_streams(&build);
 	cpa_build_marks(&build);
 	cpa_build_parts(&build);
+	cpa_build_margins(&build);
 	cpa_build_pag(&build);
 	build.profile->intervals = cpa_intervals_build(&build);
 	cpa_build_diagnostics(&build);

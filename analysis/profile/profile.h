@@ -39,8 +39,12 @@ struct cpa_program_figures {
 	double wall_s;		/* profiled; of an unfinished run: up to the last event seen */
 	double run_s;		/* from start to end, profiled or not */
 	uint64_t earlier_parts; /* before the oldest one that is listed */
-	double cpu_s;		/* of all threads: work, waiting and probes */
-	double work_s;		/* of that the activities */
+	uint64_t windows;	/* of a budget; 0: there was none */
+	size_t batches;		/* that the windows make; 0: too few, the margins below are NAN */
+	double wait_margin_s, parallelism_margin, max_parallelism_margin; /* see margins.h */
+	double wait_s; /* of all threads, in synchronization */
+	double cpu_s;  /* of all threads: work, waiting and probes */
+	double work_s; /* of that the activities */
 	double external_s;
 	double blocked_s[CPA_EXT_CLASSES]; /* which it consists of */
 	double critical_path_s;		   /* inherent: L */
@@ -100,6 +104,7 @@ struct cpa_component_figures {
 	double total_s; /* process time of all threads; of an external, time blocked */
 	double critical_path_s, observed_path_s; /* its share of either path */
 	double saved_s;				 /* what zeroing it takes off the inherent path */
+	double critical_path_margin_s, saved_margin_s; /* see margins.h; NAN: not known */
 	/*
 	 * Of one that the search found among others of its bucket: its figures are from since_s on,
 	 * and may be error_s off. Of the path before, of since_path_s, it had before_s at most.
@@ -168,6 +173,13 @@ struct cpa_object_figures {
 	double wait_s, hold_s;
 	bool has_slot; /* the two below are known; with a shared slot, of all that share it */
 	double saved_s, critical_path_s;
+	double saved_margin_s, critical_path_margin_s; /* see margins.h; NAN: not known */
+};
+
+/* Two components of one kind whose savings the windows do not tell apart. */
+struct cpa_rivals {
+	const struct cpa_component_figures *first, *second; /* NULL: there are none */
+	double windows;					    /* how many more would tell, about */
 };
 
 /* Which side of a queue limits it; see balance.h. */
@@ -340,6 +352,7 @@ struct cpa_profile {
 	struct cpa_process_figures *process;	 /* by row */
 	struct cpa_thread_figures *thread;	 /* by row */
 	struct cpa_object_figures *object;	 /* by wait_s, most first */
+	struct cpa_rivals rivals;		 /* the first two, if they are */
 	struct cpa_queue_figures *queue;	 /* by saved_s, most first */
 	struct cpa_stream_figures *stream;	 /* by the longer of its waits, longest first */
 	size_t stream_rows;			 /* of the streams table; */

@@ -83,20 +83,6 @@ static json_t *program_json(const struct cpa_program_figures *program)
 	return object;
 }
 
-static json_t *parts_json(const struct cpa_profile *profile)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < profile->parts; i++) {
-		json_t *object = json_object();
-
-		put_real(object, "from_s", profile->part[i].from_s);
-		put_real(object, "to_s", profile->part[i].to_s);
-		json_array_append_new(array, object);
-	}
-	return array;
-}
-
 /* Times of a thread or a process. */
 static void put_times(json_t *object, double cpu, double wait, double external, double runqueue,
 		      double probe)
@@ -225,6 +211,8 @@ static json_t *components_json(const struct cpa_profile *profile)
 		put_real(object, "critical_path_s", component->critical_path_s);
 		put_real(object, "observed_path_s", component->observed_path_s);
 		put_real(object, "saved_s", component->saved_s);
+		put_margin(object, "critical_path_margin_s", component->critical_path_margin_s);
+		put_margin(object, "saved_margin_s", component->saved_margin_s);
 		put_bool(object, "shared", component->shared);
 		if (component->among) {
 			put_count(object, "among", component->among);
@@ -267,6 +255,8 @@ static json_t *objects_json(const struct cpa_profile *profile)
 		put_count(object, "handoffs", class->handoffs);
 		put_known(object, "saved_s", class->has_slot, class->saved_s);
 		put_known(object, "critical_path_s", class->has_slot, class->critical_path_s);
+		put_margin(object, "saved_margin_s", class->saved_margin_s);
+		put_margin(object, "critical_path_margin_s", class->critical_path_margin_s);
 		json_array_append_new(array, object);
 	}
 	return array;
@@ -558,7 +548,9 @@ json_t *cpa_json_profile(const struct cpa_profile *profile)
 	put_text(root, "cpa_version", CPA_VERSION);
 	json_object_set_new(root, "verdict", cpa_json_verdict(profile, &verdict));
 	json_object_set_new(root, "program", program_json(&profile->program));
-	json_object_set_new(root, "parts", parts_json(profile));
+	json_object_set_new(root, "parts", cpa_json_parts(profile));
+	if (profile->program.windows)
+		json_object_set_new(root, "windows", cpa_json_windows(profile));
 	json_object_set_new(root, "processes", processes_json(profile));
 	json_object_set_new(root, "threads", threads_json(profile));
 	json_object_set_new(root, "modules", modules_json(profile));

@@ -42,6 +42,13 @@ static inline void put_known(json_t *object, const char *key, bool known, double
 		json_object_set_new(object, key, json_null());
 }
 
+/* A margin of error; NAN, as of a run without windows, is left out. */
+static inline void put_margin(json_t *object, const char *key, double margin)
+{
+	if (!isnan(margin))
+		put_real(object, key, margin);
+}
+
 /* An array of numbers; NAN becomes null. */
 static inline json_t *reals_json(const double *values, size_t count)
 {
@@ -66,6 +73,9 @@ json_t *cpa_json_missing_symbols(const struct cpa_profile *profile);
 json_t *cpa_json_contexts(const struct cpa_profile *profile);
 
 json_t *cpa_json_streams(const struct cpa_profile *profile);
+json_t *cpa_json_parts(const struct cpa_profile *profile);
+/* The windows of a budget. */
+json_t *cpa_json_windows(const struct cpa_profile *profile);
 struct cpa_teams;
 json_t *cpa_json_teams(const struct cpa_teams *teams);
 json_t *cpa_json_metrics(const struct cpa_metrics *metrics);

@@ -15,6 +15,7 @@
 #include "analysis/render/callers_text.h"
 #include "analysis/render/phases_text.h"
 #include "analysis/util/printable.h"
+#include "analysis/render/parts_text.h"
 #include "analysis/render/processes_text.h"
 #include "analysis/render/construct_text.h"
 #include "analysis/render/sections.h"
@@ -22,9 +23,8 @@
 #include "analysis/render/teams_text.h"
 #include "analysis/render/verdict_text.h"
 
-#define LABEL	    15 /* columns of a label in the heading */
-#define SHOWN	    6u /* components with a line in the timeline */
-#define PARTS_SHOWN 4
+#define LABEL	    15	/* columns of a label in the heading */
+#define SHOWN	    6u	/* components with a line in the timeline */
 #define MOSTLY_WORK 0.9 /* of CPU time: then work is not shown apart */
 
 const char *cpa_level_name(enum cpa_level level)
@@ -40,33 +40,6 @@ const char *cpa_level_name(enum cpa_level level)
 	};
 
 	return names[level];
-}
-
-/* "2 parts of the run: 1.00 s to 2.00 s, 5.00 s to 9.00 s; 5.00 s of 10.0 s" */
-static void put_parts(const struct cpa_page *page, const struct cpa_profile *profile)
-{
-	uint64_t earlier = profile->program.earlier_parts;
-	size_t listed = profile->parts < PARTS_SHOWN ? profile->parts : PARTS_SHOWN;
-	size_t all = earlier + profile->parts;
-	char *text, *longer;
-
-	if (!profile->parts)
-		return;
-	text = cpa_format_text("%zu part%s of the run:%s", all, all == 1 ? "" : "s",
-			       all > listed ? " ..." : "");
-	for (size_t i = profile->parts - listed; i < profile->parts; i++) {
-		longer = cpa_format_text("%s%s %s to %s", text, i || earlier ? "," : "",
-					 cpa_format_seconds(profile->part[i].from_s).text,
-					 cpa_format_seconds(profile->part[i].to_s).text);
-		free(text);
-		text = longer;
-	}
-	longer = cpa_format_text("%s; %s of %s", text,
-				 cpa_format_seconds(profile->program.wall_s).text,
-				 cpa_format_seconds(profile->program.run_s).text);
-	cpa_page_paragraph(page, CPA_PLAIN, 2, longer);
-	free(longer);
-	free(text);
 }
 
 /* How the run ended, as far as known. The caller frees it. */
@@ -143,7 +116,7 @@ void cpa_text_program(const struct cpa_page *page, const struct cpa_profile *pro
 	free(work);
 	cpa_page_paragraph(page, ended_well(program) ? CPA_STRONG : CPA_ALARM, 2, text);
 	free(text);
-	put_parts(page, profile);
+	cpa_text_parts(page, profile);
 	put_end(page, program);
 }
 
@@ -165,6 +138,7 @@ static void put_paths(const struct cpa_page *page, const struct cpa_program_figu
 		{ "hand-off", time[CPA_TIME_HANDOFF], true },
 		{ "probe", time[CPA_TIME_PROBE], true },
 	};
+	const char *sign = program->batches ? " +- " : "";
 	char *text;
 
 	text = cpa_format_text(
@@ -190,10 +164,13 @@ static void put_paths(const struct cpa_page *page, const struct cpa_program_figu
 	}
 	cpa_page_paragraph(page, CPA_PLAIN, LABEL, text);
 	free(text);
-	text = cpa_format_text("%-*s%8s  %s with unlimited processors; utilization %s", LABEL,
-			       "parallelism", cpa_format_ratio(program->parallelism).text,
-			       cpa_format_ratio(program->max_parallelism).text,
-			       cpa_format_percent(program->utilization, 1).text);
+	text = cpa_format_text(
+		"%-*s%8s%s%s  %s%s%s with unlimited processors; utilization %s", LABEL,
+		"parallelism", cpa_format_ratio(program->parallelism).text, sign,
+		cpa_text_margin(program->parallelism_margin, cpa_format_ratio).text,
+		cpa_format_ratio(program->max_parallelism).text, sign,
+		cpa_text_margin(program->max_parallelism_margin, cpa_format_ratio).text,
+		cpa_format_percent(program->utilization, 1).text);
 	cpa_page_paragraph(page, CPA_PLAIN, LABEL, text);
 	free(text);
 }
@@ -216,13 +193,26 @@ static void put_component(struct cpa_table_text *table, const struct cpa_profile
 	struct cpa_figure observed =
 		cpa_format_percent(component->observed_path_s, program->observed_path_s);
 	struct cpa_figure cpu = cpa_format_percent(component->total_s, program->cpu_s);
+	struct cpa_figure saves_margin =
+		cpa_text_margin(component->saved_margin_s, cpa_format_seconds);
+	struct cpa_figure margin = cpa_text_margin_percent(component->critical_path_margin_s,
+							   program->critical_path_s);
 	struct cpa_columns columns = cpa_columns_of(component);
+	const char *cells[CPA_TABLE_COLUMNS];
+	size_t count = 0;
 
-	cpa_table_row(table,
-		      (const char *const[]){ saves.text, critical.text, observed.text,
-					     component->kind == CPA_EXTERNAL ? "-" : cpu.text,
-					     cpa_names_component_kind(component->kind),
-					     columns.name, columns.where });
+	cells[count++] = saves.text;
+	if (program->batches)
+		cells[count++] = saves_margin.text;
+	cells[count++] = critical.text;
+	if (program->batches)
+		cells[count++] = margin.text;
+	cells[count++] = observed.text;
+	cells[count++] = component->kind == CPA_EXTERNAL ? "-" : cpu.text;
+	cells[count++] = cpa_names_component_kind(component->kind);
+	cells[count++] = columns.name;
+	cells[count++] = columns.where;
+	cpa_table_row(table, cells);
 	cpa_columns_fini(&columns);
 }
 
@@ -247,7 +237,11 @@ static void put_components(const struct cpa_page *page, const struct cpa_profile
 
 	cpa_page_heading(page, "What the run would gain if one component cost nothing");
 	cpa_table_column(&table, "saves", false);
+	if (profile->program.batches)
+		cpa_table_column(&table, "+-", false);
 	cpa_table_column(&table, "path", false);
+	if (profile->program.batches)
+		cpa_table_column(&table, "+-", false);
 	cpa_table_column(&table, "wall", false);
 	cpa_table_column(&table, "CPU", false);
 	cpa_table_column(&table, "kind", true);
@@ -268,6 +262,7 @@ static void put_components(const struct cpa_page *page, const struct cpa_profile
 		"saves: what the run would gain. path, wall: shares of the critical and of the "
 		"observed path. Savings of overlapping components (a lock and the code that runs "
 		"under it, a thread and its functions) do not add up.");
+	cpa_text_rivals(page, profile);
 	cpa_text_called_by(page, profile);
 	put_nameless(page, profile);
 }
@@ -379,7 +374,7 @@ static bool has_record(const struct cpa_object_figures *object, const struct rec
 }
 
 static void put_object(struct cpa_table_text *table, const struct cpa_object_figures *object,
-		       const struct records *most)
+		       const struct records *most, bool has_margins)
 {
 	struct cpa_figure waited = mark(object->wait_s, most->wait_s);
 	struct cpa_figure held = mark(object->hold_s, most->hold_s);
@@ -388,11 +383,21 @@ static void put_object(struct cpa_table_text *table, const struct cpa_object_fig
 	struct cpa_figure contended =
 		cpa_format_percent((double)object->contended, (double)object->acquisitions);
 	struct cpa_figure handoffs = cpa_text_handoffs(object);
+	struct cpa_figure margin = cpa_text_margin(object->saved_margin_s, cpa_format_seconds);
 	char *class = cpa_text_class(object);
+	const char *cells[CPA_TABLE_COLUMNS];
+	size_t count = 0;
 
-	cpa_table_row(table, (const char *const[]){
-				     waited.text, held.text, object->has_slot ? saves.text : "? ",
-				     acquired.text, contended.text, handoffs.text, class });
+	cells[count++] = waited.text;
+	cells[count++] = held.text;
+	cells[count++] = object->has_slot ? saves.text : "? ";
+	if (has_margins)
+		cells[count++] = margin.text;
+	cells[count++] = acquired.text;
+	cells[count++] = contended.text;
+	cells[count++] = handoffs.text;
+	cells[count++] = class;
+	cpa_table_row(table, cells);
 	free(class);
 }
 
@@ -409,6 +414,8 @@ static void put_objects(const struct cpa_page *page, const struct cpa_profile *p
 	cpa_table_column(&table, "waited ", false);
 	cpa_table_column(&table, "held ", false);
 	cpa_table_column(&table, "saves ", false);
+	if (profile->program.batches)
+		cpa_table_column(&table, "+-", false);
 	cpa_table_column(&table, "acquired", false);
 	cpa_table_column(&table, "contended", false);
 	cpa_table_column(&table, "hand-offs", false);
@@ -424,7 +431,7 @@ static void put_objects(const struct cpa_page *page, const struct cpa_profile *p
 		records -= record;
 		if (!record && room <= records)
 			continue;
-		put_object(&table, &profile->object[i], &most);
+		put_object(&table, &profile->object[i], &most, profile->program.batches);
 		room--;
 	}
 	cpa_table_end(&table, page);

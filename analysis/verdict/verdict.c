@@ -9,6 +9,7 @@
 
 #include "analysis/profile/balance.h"
 #include "analysis/profile/find.h"
+#include "analysis/verdict/rivals.h"
 #include "analysis/verdict/verdict_kinds.h"
 #include "analysis/util/format.h"
 
@@ -376,14 +377,16 @@ static char *doubt_part(const struct cpa_profile *profile)
 static char *find_doubt(const struct cpa_facts *facts, const struct cpa_profile *profile)
 {
 	char *part = doubt_part(profile);
-	char *unexplained = cpa_unexplained_doubt(&facts->unexplained, profile), *both;
+	char *unexplained = cpa_unexplained_doubt(&facts->unexplained, profile), *all;
 
+	if (!part)
+		part = cpa_rivals_sentence(profile);
 	if (!part || !unexplained)
 		return part ? part : unexplained;
-	both = cpa_format_text("%s %s", part, unexplained);
+	all = cpa_format_text("%s %s", part, unexplained);
 	free(part);
 	free(unexplained);
-	return both;
+	return all;
 }
 
 void cpa_verdict_init(struct cpa_verdict *verdict, const struct cpa_profile *profile)

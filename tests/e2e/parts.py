@@ -52,7 +52,7 @@ def ctl(*arguments):
 
 def await_true(condition):
     """Not a limit on speed: what takes this long hangs."""
-    end = time.monotonic() + 120
+    end = time.monotonic() + 300
     while not condition():
         if time.monotonic() > end:
             raise TimeoutError("hangs")
@@ -216,6 +216,50 @@ def by_time(tap):
         tap.result(finish(start("--delay", wrong)) == 2, f"--delay '{wrong}': wrong usage, 2")
 
 
+def margins(tap, name, found):
+    """Of ten windows or more each figure has a margin; of fewer none has."""
+    windows = found["windows"]
+    # A window begins with its sums; one whose sums cannot be read counts with the next.
+    # The report lists the latest 64 parts.
+    parts = len(found["parts"])
+    tap.result((windows["windows"] <= parts + 1 or parts == 64) and
+               windows["batches"] < windows["windows"], f"{name}: {parts} parts, {windows}")
+    rows = [*found["components"], *(o for o in found["objects"] if o["saved_s"] is not None)]
+    # Without any path in the windows there are no shares of it.
+    wanted = len(rows) if "max_parallelism_margin" in windows else 0
+    for key in "critical_path_margin_s", "saved_margin_s":
+        got = sum(key in row for row in rows)
+        tap.result(got == wanted, f"{name}: {got} of {len(rows)} rows have {key}, {wanted} should")
+
+
+def all_day(tap):
+    """A program in windows until there are enough of them: then its locks have margins."""
+    dump = f"{TMP}/all_day.dump"
+    env = environment(dump)
+    del env["LD_PRELOAD"]
+    run = subprocess.Popen([f"{BUILD}/cpa", "run", "-q", "-o", dump, "--budget", "0.05%", "--",
+                            f"{BUILD}/tests/programs/all_day", "100000"], env=env)
+
+    def enough():
+        try:
+            return "max_parallelism_margin" in report(dump).get("windows", {})
+        except subprocess.CalledProcessError:
+            return False  # it begins
+
+    try:
+        await_true(enough)
+    finally:
+        run.terminate()
+        run.wait()
+    found = report(dump)
+    margins(tap, "all day", found)
+    tap.result(found["windows"]["batches"] >= 10 and "parallelism_margin" in found["windows"] and
+               "wait_margin_s" in found["windows"], f"all day: so have the program's: {found['windows']}")
+    words = subprocess.run([f"{BUILD}/cpa-report", dump], stdout=subprocess.PIPE, text=True,
+                           check=True).stdout
+    tap.result("sample of the run" in words and " +- " in words, "all day: the text has them")
+
+
 def budgets(tap):
     """Windows; when they are is chance, but for programs that cost much more or less."""
     dump = f"{TMP}/budget.dump"
@@ -240,6 +284,7 @@ def budgets(tap):
     tap.result(status == 0 and 0 < found["program"]["wall_s"] < found["program"]["run_s"] and
                part[0]["from_s"] > 0, f"a small budget: windows: {part}")
     sums(tap, "a small budget", found)
+    margins(tap, "a small budget", found)
     for wrong in ("", "2", "%", "0%", "101%", "-1%", "1e1%", "2%%", "nan%"):
         tap.result(profile(wrong, "true")[0] == 2, f"--budget '{wrong}': wrong usage, 2")
 
@@ -350,6 +395,7 @@ def main():
     from_outside(tap)
     by_time(tap)
     budgets(tap)
+    all_day(tap)
     budget_from_outside(tap)
     at_random(tap)
     print(f"1..{tap.number}")

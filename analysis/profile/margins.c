@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/profile/margins.h"
+
+#include <libiberty/libiberty.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "analysis/util/student.h"
+
+#define READINGS 8u
+#define TAIL	 0.025 /* on either side of the interval */
+
+#define RIVAL 0.01 /* of the critical path: who saves less is none */
+
+/* The samples of the session, and their batches. */
+struct batches {
+	struct cpa_window_series head;
+	size_t length; /* of a sample */
+	uint64_t *value;
+	size_t count, step;
+	double *path, *part; /* [count], ticks */
+};
+
+double cpa_margin(const double *a, const double *b, size_t count)
+{
+	double sum_a = 0, sum_b = 0, ratio, squares = 0, mean;
+
+	for (size_t i = 0; i < count; i++) {
+		sum_a += a[i];
+		sum_b += b[i];
+	}
+	if (count < CPA_BATCHES_LEAST || !(sum_b > 0))
+		return NAN;
+	ratio = sum_a / sum_b;
+	mean = sum_b / (double)count;
+	for (size_t i = 0; i < count; i++)
+		squares += (a[i] - ratio * b[i]) * (a[i] - ratio * b[i]);
+	return cpa_student((double)(count - 1), TAIL) *
+	       sqrt(squares / (double)(count - 1) / (double)count) / mean;
+}
+
+size_t cpa_margin_batches(size_t samples, size_t *step)
+{
+	size_t differences = samples ? samples - 1 : 0;
+
+	*step = 1;
+	while (differences / *step > CPA_BATCHES_MOST)
+		*step *= 2;
+	return differences / *step;
+}
+
+/* Read the head of the series at @at. Return false if there is none that is whole. */
+static bool read_head(struct batches *b, const struct cpa_dump *dump, uint64_t at)
+{
+	b->length = CPA_WINDOW_FIELDS + CPA_WINDOW_VECTORS * (size_t)dump->header.slots;
+	return cpa_dump_bytes(dump, at, &b->head, sizeof(b->head)) && !(b->head.writing & 1) &&
+	       b->head.slots == dump->header.slots && b->head.samples <= CPA_WINDOW_SAMPLES &&
+	       b->head.level < 64;
+}
+
+/* Copy the samples. Return false if the series changed meanwhile. */
+static bool read_once(struct batches *b, const struct cpa_dump *dump, uint64_t at)
+{
+	uint64_t size, now;
+
+	if (!read_head(b, dump, at))
+		return false;
+	size = b->head.samples * b->length * sizeof(*b->value);
+	free(b->value);
+	b->value = xcalloc(b->head.samples * b->length + 1, sizeof(*b->value));
+	atomic_signal_fence(memory_order_seq_cst); /* x86 keeps loads in order */
+	if (!cpa_dump_bytes(dump, at + sizeof(b->head), b->value, size))
+		return false;
+	atomic_signal_fence(memory_order_seq_cst);
+	return cpa_dump_bytes(dump, at, &now, sizeof(now)) && now == b->head.writing;
+}
+
+static bool read_series(struct batches *b, const struct cpa_dump *dump)
+{
+	uint64_t at = dump->header.windows;
+	unsigned readings = 0;
+
+	if (!at)
+		return false;
+	while (!read_once(b, dump, at))
+		if (++readings == READINGS)
+			return false;
+	b->count = cpa_margin_batches(b->head.samples, &b->step);
+	b->path = xcalloc(2 * (b->count + 1), sizeof(*b->path));
+	b->part = b->path + b->count + 1;
+	return true;
+}
+
+/* What each batch has of the value at @place of the samples, which only grows. */
+static void take(const struct batches *b, size_t place, double *batch)
+{
+	for (size_t i = 0; i < b->count; i++) {
+		const uint64_t *from = b->value + i * b->step * b->length + place;
+
+		batch[i] = (double)from[b->step * b->length] - (double)from[0];
+	}
+}
+
+static size_t place_of(const struct batches *b, enum cpa_window_vector vector, uint32_t slot)
+{
+	return CPA_WINDOW_FIELDS + vector * (size_t)b->head.slots + slot;
+}
+
+/* Half of the interval of the share that @slot has in the critical path. */
+static double margin_of(struct batches *b, enum cpa_window_vector vector, uint32_t slot)
+{
+	take(b, place_of(b, vector, slot), b->part);
+	return cpa_margin(b->part, b->path, b->count);
+}
+
+/* Whether all that the samples say of @slot is of one component: the search did not move it. */
+static bool is_steady(const struct cpa_build *build, uint32_t slot)
+{
+	return build->path_share[slot] == build->program.share[slot];
+}
+
+static void add_components(const struct cpa_build *build, struct batches *b)
+{
+	struct cpa_profile *profile = build->profile;
+	double path_s = profile->program.critical_path_s;
+
+	for (size_t i = 0; i < profile->components; i++) {
+		struct cpa_component_figures *c = &profile->component[i];
+
+		if (c->among || !is_steady(build, c->slot))
+			continue;
+		c->critical_path_margin_s = path_s * margin_of(b, CPA_WINDOW_SHARE, c->slot);
+		c->saved_margin_s = path_s * margin_of(b, CPA_WINDOW_SLACK, c->slot);
+	}
+	for (size_t i = 0; i < profile->objects; i++) {
+		struct cpa_object_figures *o = &profile->object[i];
+
+		if (!o->has_slot || !is_steady(build, o->slot))
+			continue;
+		o->critical_path_margin_s = path_s * margin_of(b, CPA_WINDOW_SHARE, o->slot);
+		o->saved_margin_s = path_s * margin_of(b, CPA_WINDOW_SLACK, o->slot);
+	}
+}
+
+/* The service time of each batch. */
+static void take_service(const struct cpa_build *build, const struct batches *b, double *batch)
+{
+	bool *seen = xcalloc(b->head.slots, sizeof(*seen));
+	double *one = xcalloc(b->count + 1, sizeof(*one));
+
+	for (uint32_t i = 1; i <= build->names->components; i++) {
+		const struct cpa_component *row = cpa_names_row(build->names, i);
+
+		if (!row || row->kind != CPA_EXTERNAL || seen[row->slot] ||
+		    cpa_external_class(row->address) != CPA_EXT_SERVICE)
+			continue;
+		seen[row->slot] = true; /* several kinds may share it */
+		take(b, place_of(b, CPA_WINDOW_TOTAL, row->slot), one);
+		for (size_t k = 0; k < b->count; k++)
+			batch[k] += one[k];
+	}
+	free(one);
+	free(seen);
+}
+
+static void add_program(const struct cpa_build *build, struct batches *b)
+{
+	struct cpa_program_figures *program = &build->profile->program;
+	double *on = xcalloc(b->count + 1, sizeof(*on));
+
+	take(b, CPA_WINDOW_ON, on);
+	take(b, CPA_WINDOW_WAIT, b->part);
+	program->wait_margin_s = program->wall_s * cpa_margin(b->part, on, b->count);
+	take(b, CPA_WINDOW_PROCESS, b->part);
+	program->parallelism_margin = cpa_margin(b->part, on, b->count);
+	take_service(build, b, b->part);
+	program->max_parallelism_margin = cpa_margin(b->part, b->path, b->count);
+	free(on);
+}
+
+/* Whether the savings of @x and @y differ by more than chance; *@windows: of how many they would. */
+static bool are_apart(struct batches *b, const struct cpa_component_figures *x,
+		      const struct cpa_component_figures *y, double path_s, double *windows)
+{
+	double *less = xcalloc(b->count + 1, sizeof(*less)), margin, ratio;
+
+	take(b, place_of(b, CPA_WINDOW_SLACK, x->slot), b->part);
+	take(b, place_of(b, CPA_WINDOW_SLACK, y->slot), less);
+	for (size_t i = 0; i < b->count; i++)
+		b->part[i] -= less[i];
+	free(less);
+	margin = path_s * cpa_margin(b->part, b->path, b->count);
+	ratio = margin / (x->saved_s - y->saved_s);
+	/* The margin shrinks with the square root of the number of windows. */
+	*windows = ceil((double)b->head.windows * (ratio * ratio - 1));
+	return !(ratio > 1);
+}
+
+/* Compare the component that saves most with the next one of its kind. */
+static void find_rival(const struct cpa_build *build, struct batches *b)
+{
+	struct cpa_profile *profile = build->profile;
+	const struct cpa_component_figures *first = NULL;
+
+	for (size_t i = 0; i < profile->components; i++) {
+		const struct cpa_component_figures *c = &profile->component[i];
+		bool fits = c->kind != CPA_EXTERNAL && c->slot >= CPA_SLOT_FIRST &&
+			    !isnan(c->saved_margin_s) &&
+			    c->saved_s > RIVAL * profile->program.critical_path_s;
+
+		if (!fits || (first && c->kind != first->kind))
+			continue;
+		if (!first) {
+			first = c;
+			continue;
+		}
+		profile->rivals = (struct cpa_rivals){ .first = first, .second = c };
+		if (are_apart(b, first, c, profile->program.critical_path_s,
+			      &profile->rivals.windows))
+			profile->rivals = (struct cpa_rivals){ 0 };
+		return;
+	}
+}
+
+/* No margin is known. */
+static void clear(struct cpa_profile *profile)
+{
+	struct cpa_program_figures *program = &profile->program;
+
+	program->wait_margin_s = program->parallelism_margin = NAN;
+	program->max_parallelism_margin = NAN;
+	for (size_t i = 0; i < profile->components; i++)
+		profile->component[i].critical_path_margin_s =
+			profile->component[i].saved_margin_s = NAN;
+	for (size_t i = 0; i < profile->objects; i++)
+		profile->object[i].critical_path_margin_s = profile->object[i].saved_margin_s = NAN;
+}
+
+void cpa_build_margins(struct cpa_build *build)
+{
+	struct cpa_program_figures *program = &build->profile->program;
+	struct batches b = { 0 };
+
+	clear(build->profile);
+	if (read_series(&b, build->dump)) {
+		program->windows = b.head.windows;
+		program->batches = b.count >= CPA_BATCHES_LEAST ? b.count : 0;
+		take(&b, CPA_WINDOW_LEN, b.path);
+		if (program->batches) {
+			add_components(build, &b);
+			add_program(build, &b);
+			find_rival(build, &b);
+		}
+	}
+	free(b.value);
+	free(b.path);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/verdict/rivals.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "analysis/profile/find.h"
+#include "analysis/util/format.h"
+
+#define MOST 100000.0 /* windows: more is as good as never */
+
+char *cpa_rivals_sentence(const struct cpa_profile *profile)
+{
+	const struct cpa_rivals *rivals = &profile->rivals;
+	char *first, *second, *more, *text;
+
+	if (!rivals->first)
+		return NULL;
+	first = cpa_describe(rivals->first, false);
+	second = cpa_describe(rivals->second, false);
+	more = rivals->windows < MOST ?
+		       cpa_format_text("about %.0f more windows would tell them apart",
+				       rivals->windows) :
+		       cpa_format_text("they are equal, as far as %.0f windows can tell", MOST);
+	text = cpa_format_text("%s saves %s +- %s, %s %s +- %s: %s.", first,
+			       cpa_format_seconds(rivals->first->saved_s).text,
+			       cpa_format_seconds(rivals->first->saved_margin_s).text, second,
+			       cpa_format_seconds(rivals->second->saved_s).text,
+			       cpa_format_seconds(rivals->second->saved_margin_s).text, more);
+	free(more);
+	free(second);
+	free(first);
+	return text;
+}
