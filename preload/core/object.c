@@ -7,8 +7,6 @@
 #include "preload/core/dlopen.h"
 #include "preload/core/identity.h"
 #include "preload/core/shared.h"
-#include "preload/core/track.h"
-#include "preload/core/window.h"
 #include "shadow/edge/object.h"
 #include "shadow/edge/process.h"
 #include "shadow/store/name.h"
@@ -196,23 +194,6 @@ static bool take_over(struct cpa_worker *w, struct cpa_object *o, uint32_t old,
 }
 
 /*
- * As cpa_shared_key(), which waits for a thread of ours, so perhaps for a processor: that is no time of
- * the program.
- */
-static uint64_t shared_key(struct cpa_worker *w, const void *address)
-{
-	struct cpa_clock_gap gap;
-	uint64_t key;
-
-	if (!cpa_window_is_in(w))
-		return cpa_shared_key(address);
-	gap = cpa_clock_hide(&w->clock);
-	key = cpa_shared_key(address);
-	cpa_track_hidden(w, &gap);
-	return key;
-}
-
-/*
  * The row that all processes share for the object at @address, of which @o is this process's row.
  * 0: not shared, or no space.
  */
@@ -224,7 +205,7 @@ static uint32_t shared_row(struct cpa_worker *w, struct cpa_object *o, const voi
 	/* ACQUIRE pairs with take_over(). */
 	if (__atomic_load_n(&o->kind, __ATOMIC_ACQUIRE) == CPA_ALIAS && o->depth)
 		return o->depth;
-	key = shared_key(w, address);
+	key = cpa_shared_key(address);
 	row = key ? cpa_table_intern(CPA_TABLE_OBJECTS, key, NULL, NULL) : 0;
 	if (!row || !take_over(w, o, o->kind, CPA_ALIAS, 0))
 		return row;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "preload/libc/private_fds.h"
+#include "preload/core/track.h"
 #include "shadow/store/index.h"
 #include "shadow/store/kernel.h"
 
@@ -134,7 +134,7 @@ static bool find(uint64_t address, struct mapping *found)
 	s.done = false;
 	if (!cpa_kernel_begin())
 		return false;
-	if (!cpa_private_fds_call(search, &s))
+	if (!cpa_track_private_call(search, &s))
 		search(&s);
 	cpa_kernel_end();
 	*found = s.found;

@@ -2,10 +2,12 @@
 #include "preload/core/computes.h"
 #include "preload/core/event.h"
 #include "preload/core/function.h"
+#include "preload/core/identity.h"
 #include "preload/core/instrument.h"
 #include "preload/core/op.h"
 #include "preload/core/window.h"
 #include "preload/core/suspend.h"
+#include "preload/libc/private_fds.h"
 #include "shadow/graph/call.h"
 #include "shadow/graph/checkpoint.h"
 #include "shadow/graph/role.h"
@@ -431,6 +433,21 @@ void cpa_track_hidden(struct cpa_worker *w, const struct cpa_clock_gap *gap)
 	w->hidden.probe += e.process + e.external;
 	w->hidden.runqueue += e.runqueue;
 	cpa_force_slow(w); /* the next event finds it if the wait has no end: end_activity() */
+}
+
+bool cpa_track_private_call(void (*function)(void *), void *argument)
+{
+	struct cpa_worker *w = cpa_tls.worker;
+	struct cpa_clock_gap gap;
+	bool made;
+
+	/* A child of vfork() has its parent's worker. */
+	if (!w || !cpa_window_is_in(w) || !cpa_process_is_this())
+		return cpa_private_fds_call(function, argument);
+	gap = cpa_clock_hide(&w->clock);
+	made = cpa_private_fds_call(function, argument);
+	cpa_track_hidden(w, &gap);
+	return made;
 }
 
 void cpa_track_probe(struct cpa_worker *w)

@@ -77,6 +77,12 @@ CPA_HIDDEN void cpa_probe_count(struct cpa_thread *row, const struct cpa_elapsed
  */
 CPA_HIDDEN void cpa_track_hidden(struct cpa_worker *w, const struct cpa_clock_gap *gap);
 
+/*
+ * As cpa_private_fds_call(), which waits for a thread of ours, so perhaps for a processor: that is no time of
+ * the program. Inside our code.
+ */
+CPA_HIDDEN bool cpa_track_private_call(void (*function)(void *), void *argument);
+
 /* Count the time since the last stamp as probe time. */
 CPA_HIDDEN void cpa_track_probe(struct cpa_worker *w);
 

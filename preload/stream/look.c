@@ -15,8 +15,8 @@
 #include <sys/un.h>
 
 #include "preload/core/identity.h"
+#include "preload/core/track.h"
 #include "preload/libc/confined.h"
-#include "preload/libc/private_fds.h"
 #include "preload/stream/address.h"
 #include "shadow/store/index.h"
 #include "shadow/store/kernel.h"
@@ -172,7 +172,7 @@ static uint64_t look_unix(int fd, const struct stat *st, enum cpa_stream_kind ki
 
 	if (is_client(kind, st->st_dev, st->st_ino))
 		return client_word(kind, st->st_dev, st->st_ino);
-	if (!may_ask() || !cpa_private_fds_call(ask_peer, &p) || !p.peer)
+	if (!may_ask() || !cpa_track_private_call(ask_peer, &p) || !p.peer)
 		return word_of(0, 0);
 	if (is_client(kind, st->st_dev, p.peer))
 		return server_word(kind, st->st_dev, p.peer);
