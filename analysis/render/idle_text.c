@@ -27,7 +27,7 @@ static const char *explain(const struct cpa_component_figures *component)
 		{ "blocked", "in no call that cpa wraps, without device input" },
 		{ "in signal", "in or after a signal, broadcast or post: locks in the C library" },
 		{ "in unlock", "in or after an unlock: locks in the C library or the kernel" },
-		{ "in create", "in or after the creation of a thread" },
+		{ "in create", "in or after the creation of a thread or process" },
 		{ "unseen", "in synchronization; cpa did not see the release" },
 		{ "signal", "waits for signals" },
 	};

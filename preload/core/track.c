@@ -74,6 +74,7 @@ static enum cpa_external unknown_kind(const struct cpa_worker *w, const struct c
 	case CPA_EV_UNLOCK:
 		return CPA_EXT_UNLOCKING;
 	case CPA_EV_CREATE:
+	case CPA_EV_FORK: /* posix_spawn() and vfork() return when the child has called exec() */
 		return CPA_EXT_CREATING;
 	default:
 		return CPA_EXT_BLOCKED;

@@ -23,7 +23,7 @@ enum cpa_external {
 	CPA_EXT_BLOCKED = 14,	/* blocked without device input in no call that is wrapped */
 	CPA_EXT_WAKING = 15,	/* the same in or after a signal, broadcast or post */
 	CPA_EXT_UNLOCKING = 16, /* the same in or after an unlock */
-	CPA_EXT_CREATING = 17,	/* the same in or after the creation of a thread */
+	CPA_EXT_CREATING = 17,	/* the same in or after the creation of a thread or process */
 	CPA_EXTERNALS
 };
 

@@ -130,6 +130,22 @@ def check_sleeps(results, folder):
         results.check(found in wanted, f"{how}: {found} idle sleeps of {SLEEPS}")
 
 
+SPAWN_S = 0.1 - 1e-3  # spawn_blocked is blocked for 0.1 s and more; clocks differ
+
+
+def check_spawn(results, folder, how):
+    """A thread that creates a process is blocked until the child calls exec()."""
+    dump = folder / f"{how}.dump"
+    run([BUILD / "tests/programs/spawn_blocked", how], env=profiled_environment(dump))
+    found = {c["name"]: c for c in report(dump)["components"] if c["kind"] == "external"}
+    created = found.get("in create", {"total_s": 0, "class": "none"})
+    text = f"{how}: in create {created['total_s']} s, {created['class']}"
+    if "other" in found:
+        results.skip(text, "code was read from a disk meanwhile, which counts as service")
+    else:
+        results.check(created["total_s"] >= SPAWN_S and created["class"] == "wait", text)
+
+
 NEARLY = 0.99
 # The start routine of the thread that ends the run.
 ENDS = {"handler": "main", "thread": "wait_for_end", "killed": "work"}
@@ -194,6 +210,8 @@ def main():
         folder = pathlib.Path(folder)
         if profile["diagnostics"]["clock"] == "rseq":
             check_sleeps(results, folder)
+            for how in ("posix_spawn", "vfork"):
+                check_spawn(results, folder, how)
         for how in ("handler", "thread", "killed"):
             check_end(results, folder, how)
     return results.end()
