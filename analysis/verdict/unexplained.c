@@ -129,6 +129,17 @@ static void add_reads(struct cpa_unexplained *u, const struct cpa_profile *profi
 	}
 }
 
+/*
+ * How long the run went on after the last event that cpa saw, as that of a Go program does: its threads
+ * make their system calls themselves, and the last one ends it.
+ */
+static double after_last_event(const struct cpa_program_figures *program)
+{
+	if (program->complete || program->state == CPA_EXECED || !program->waited)
+		return 0;
+	return fmax(program->end_s - program->run_s, 0);
+}
+
 static int compare(const void *a, const void *b)
 {
 	const struct cpa_unexplained_row *x = a, *y = b;
@@ -155,6 +166,9 @@ void cpa_unexplained_init(struct cpa_unexplained *u, const struct cpa_profile *p
 	if (missing > 0)
 		add(u, "threads", missing)->count = profile->diagnostics.strangers;
 	add_reads(u, profile);
+	u->after_s = after_last_event(program);
+	if (u->after_s > 0)
+		add(u, "end", u->after_s);
 	most = fmin(program->observed_path_s,
 		    program->work_s + program->blocked_s[CPA_EXT_SERVICE] + missing);
 	if (u->waited_s + missing > 0)
@@ -189,6 +203,10 @@ char *cpa_unexplained_reason(const struct cpa_unexplained *u, const struct cpa_p
 	bool longer = u->longer_s > MATTERS * program->critical_path_s;
 	char *why, *most, *text;
 
+	if (u->after_s > u->path_s && u->after_s > SHARE * (program->run_s + u->after_s))
+		return cpa_format_text("the run went on for %s after the last event that cpa saw, "
+				       "and what it did then is in no figure.",
+				       cpa_format_seconds(u->after_s).text);
 	if (!on_path && (!longer || u->waited_s + missing <= SHARE * u->lived_s))
 		return NULL;
 	if (!on_path && missing > u->waited_s) {

@@ -13,13 +13,13 @@
 
 /* Texts belong to the profile, or are static. */
 struct cpa_unexplained_row {
-	const char *what; /* kind of wait ("blocked"), "spinning", "threads", or "reads" */
+	const char *what; /* kind of wait ("blocked"), "spinning", "threads", "reads", or "end" */
 	const char
 		*by; /* of waits: the component of the threads; of reads: kind of stream; or NULL */
 	const char *
 		library; /* file name of the module that started the threads, or spins; NULL: none */
 	uint64_t count;	 /* of threads and reads; else 0 */
-	double total_s;	 /* of all threads; of reads: that they were waited for */
+	double total_s; /* of all threads; of reads: that they were waited for; of the end: of the run */
 };
 
 struct cpa_unexplained {
@@ -28,6 +28,7 @@ struct cpa_unexplained {
 	double lived_s;		    /* of all threads */
 	double waited_s, spun_s;    /* of that */
 	double path_s;		    /* waits on the observed path */
+	double after_s;		    /* of a run whose end cpa did not see: after the last event */
 	double longer_s, shorter_s; /* by which the critical path may be off at most */
 	const char *spins_in;	    /* a library that threads spin in; NULL: none */
 };
@@ -39,7 +40,8 @@ void cpa_unexplained_fini(struct cpa_unexplained *unexplained);
 /*
  * "for 34.0% of the threads' time (5.00 s) cpa did not see ...": what hides dependencies, and how much
  * longer the critical path may be, if more than a tenth of the threads' time or of the observed path
- * is unexplained; else NULL. The caller frees it.
+ * is unexplained; or that more than a tenth of the run came after the last event; else NULL. The caller
+ * frees it.
  */
 char *cpa_unexplained_reason(const struct cpa_unexplained *unexplained,
 			     const struct cpa_profile *profile);

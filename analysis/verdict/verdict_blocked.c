@@ -114,11 +114,13 @@ bool cpa_verdict_is_io(const struct cpa_facts *facts, struct cpa_verdict *verdic
 			"Input and output limit this program: for %s of the %s of the critical "
 			"path it is blocked%s%s.",
 			cpa_format_seconds(blocked).text, cpa_format_seconds(facts->path_s).text,
-			known ? ", most of it in " : " in calls that cpa does not wrap",
+			known ? ", most of it in " :
+				" for disks, in page faults or calls that cpa does not wrap",
 			known ? most->name : "");
-		verdict->action = cpa_format_text("Ask for more at a time, or ahead of need, from "
-						  "files, devices or other hosts: %s.",
-						  gains);
+		verdict->action = cpa_format_text(
+			"%sAsk for more at a time, or ahead of need, from files, devices or other "
+			"hosts: %s.",
+			known ? "" : "The next run may find the files in memory. ", gains);
 	}
 	verdict->slot = most->slot;
 	free(gains);

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "analysis/profile/find.h"
 #include "analysis/util/format.h"
@@ -96,16 +97,23 @@ __attribute__((format(printf, 3, 4))) static char *ask(const struct cpa_facts *f
 
 static bool is_unseen(const struct cpa_facts *facts, struct cpa_verdict *verdict)
 {
-	double run_s = facts->profile->program.observed_path_s;
+	const struct cpa_program_figures *program = &facts->profile->program;
+	double after_s = facts->unexplained.after_s;
+	/* One that was killed may have been idle. */
+	bool ends_early = WIFEXITED(program->status) &&
+			  after_s > SHARE_UNSEEN * (program->run_s + after_s);
 	char *reason;
 
-	if (facts->unexplained.path_s <= SHARE_UNSEEN * run_s)
+	if (!ends_early && facts->unexplained.path_s <= SHARE_UNSEEN * program->observed_path_s)
 		return false;
 	reason = cpa_unexplained_reason(&facts->unexplained, facts->profile);
 	verdict->sentence = cpa_format_text("What limits this program is not known: %s", reason);
 	free(reason);
-	verdict->action = xstrdup("Tell cpa of the program's own synchronization by "
-				  "CPA_HAPPENS_BEFORE() and CPA_HAPPENS_AFTER() (man cpa.h).");
+	verdict->action = xstrdup(
+		ends_early ? "It made its last system calls itself, as Go programs do, which cpa "
+			     "does not see: a profiler that samples, such as perf, shows more." :
+			     "Tell cpa of the program's own synchronization by "
+			     "CPA_HAPPENS_BEFORE() and CPA_HAPPENS_AFTER() (man cpa.h).");
 	return true;
 }
 

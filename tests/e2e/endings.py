@@ -18,6 +18,7 @@ import tempfile
 from results import Results
 
 TIMEOUT_S = 240
+LATE_S = 0.3 - 1e-3  # exit_raw does nothing that cpa sees for 0.3 s; clocks differ
 BUILD = pathlib.Path(os.environ.get("CPA_BUILD", "build")).resolve()
 RAW = BUILD / "tests/programs/exit_raw"
 DYING = BUILD / "tests/conformance/dying"
@@ -127,6 +128,19 @@ class Endings:
         self.results.check(done.returncode == 0, f"no launcher: status {done.returncode}")
         self.says("no launcher", dump, ["END NOT SEEN", "It is not known"], ["DID NOT"])
 
+    def without_events(self):
+        """What came after the last event is in no figure: the verdict says so, if it is much of the run."""
+        dump = self.new_dump()
+        run([BUILD / "cpa", "run", "-q", "-o", dump, "--", RAW, "late", 0])
+        report = json.loads(run([BUILD / "cpa-report", "--format", "json", dump]).stdout)
+        rows = report["diagnostics"]["unexplained"]
+        after_s = sum(row["total_s"] for row in rows if row["what"] == "end")
+        self.results.check(after_s >= LATE_S, f"{after_s} s came after the last event")
+        share = after_s / (after_s + report["program"]["run_s"])
+        kind, words = report["verdict"]["kind"], json.dumps(report["verdict"])
+        good = kind == "unseen" if share > 0.5 else share < 0.1 or "the run went on for" in words
+        self.results.check(good, f"that is {share:.0%} of the run, and the verdict is: {words}")
+
     def by_signal(self):
         tally = self.folder / "tally"
         for number in (signal.SIGKILL, signal.SIGSEGV):
@@ -163,6 +177,7 @@ def main():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="cpa-endings-", dir=os.environ.get("CPA_TMP")))
     endings = Endings(folder)
     endings.by_system_call()
+    endings.without_events()
     endings.by_signal()
     endings.in_go()
     return endings.results.end(folder)

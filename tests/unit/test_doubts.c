@@ -30,6 +30,31 @@ static void expect_no_doubt(void)
 	assert_null(verdict.doubt);
 }
 
+/* What came after the last event is in no figure; a program that was killed may have been idle then. */
+static void test_doubts_of_end(void **state)
+{
+	(void)state;
+	profile.program.complete = false;
+	profile.program.waited = true;
+	profile.program.run_s = 10;
+	profile.program.end_s = 11;
+	expect_no_doubt();
+	profile.program.end_s = 15;
+	expect_doubt("This may be off: the run went on for 5.00 s after the last event that cpa "
+		     "saw, and what it did then is in no figure.");
+	profile.program.end_s = 25;
+	expect("unseen",
+	       "What limits this program is not known: the run went on for 15.0 s after the last "
+	       "event that cpa saw, and what it did then is in no figure.",
+	       "It made its last system calls itself, as Go programs do, which cpa does not see: a "
+	       "profiler that samples, such as perf, shows more.");
+	profile.program.status = 9;
+	expect_kind("work");
+	assert_non_null(verdict.doubt);
+	profile.program.complete = true;
+	expect_no_doubt();
+}
+
 static void test_doubts_of_path(void **state)
 {
 	struct cpa_component_figures *external = add_external("in signal", CPA_EXT_WAIT, 2, 2);
@@ -127,6 +152,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_unseen),
+		TEST(test_doubts_of_end),
 		TEST(test_doubts_of_path),
 		TEST(test_doubts_of_threads),
 		TEST(test_doubts_of_spinning),

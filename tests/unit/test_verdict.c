@@ -322,7 +322,8 @@ static void test_io(void **state)
 	       "most 2.00 times as fast on 4 processors, more on more of them.");
 	components[0].name = "other";
 	expect_kind("io");
-	assert_non_null(strstr(verdict.sentence, "blocked in calls that cpa does not wrap."));
+	assert_non_null(strstr(verdict.sentence, "blocked for disks, in page faults or calls "));
+	assert_non_null(strstr(verdict.action, "next run may find the files in memory. Ask"));
 	components[0].name = "child";
 	expect_kind("io");
 	assert_non_null(strstr(verdict.sentence, "Other processes limit this program"));
