@@ -9,12 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "analysis/util/printable.h"
 #include "analysis/symbols/demangle.h"
 #include "analysis/symbols/inlined.h"
 #include "analysis/symbols/symbol_table.h"
 #include "analysis/symbols/variables.h"
+#include "analysis/symbols/vdso.h"
 
 struct module {
 	struct cpa_module row;
@@ -119,26 +121,29 @@ static const char *open_file(struct module *module)
 	const struct cpa_module *row = &module->row;
 	const unsigned char *id;
 	char path[sizeof(row->path) + 1] = "";
-	struct stat st;
+	int size, fd = cpa_vdso_is(module->label) ? cpa_vdso_open() : -1;
 	GElf_Addr where, bias;
-	int size;
+	struct stat st;
 
 	memcpy(path, row->path, sizeof(row->path));
 	/* A path cut at its beginning is relative; opening a special file could block. */
-	if (path[0] != '/')
+	if (fd < 0 && path[0] != '/')
 		return "has no file that can be opened";
-	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+	if (fd < 0 && (stat(path, &st) < 0 || !S_ISREG(st.st_mode)))
 		return "no longer exists";
 	module->dwfl = dwfl_begin(&callbacks);
+	module->file = module->dwfl ? dwfl_report_offline(module->dwfl, module->label, path, fd) :
+				      NULL;
+	if (!module->file && fd >= 0)
+		close(fd); /* else libdwfl does */
 	if (!module->dwfl)
 		return "could not be read";
-	module->file = dwfl_report_offline(module->dwfl, module->label, path, -1);
 	if (!module->file || dwfl_report_end(module->dwfl, NULL, NULL) != 0)
 		return "is not a readable ELF file";
 	if (!dwfl_module_getelf(module->file, &bias))
 		return "is not a readable ELF file";
 	if (row->build_id_size == 0)
-		return NULL;
+		return fd < 0 ? NULL : "has no build-id";
 	size = dwfl_module_build_id(module->file, &id, &where);
 	if (size < 0 || (uint32_t)size != row->build_id_size ||
 	    row->build_id_size > sizeof(row->build_id) ||
@@ -162,8 +167,8 @@ static void give_up(struct module *module, const char *why)
 		dwfl_end(module->dwfl);
 	module->dwfl = NULL;
 	module->file = NULL;
-	/* The kernel's vdso has no file. */
-	if (!module->trouble && strncmp(module->label, "linux-vdso", strlen("linux-vdso")) != 0)
+	/* That of another kernel has no file. */
+	if (!module->trouble && !cpa_vdso_is(module->label))
 		module->trouble =
 			cpa_format_text("%s %s: its functions and variables appear as %s+offset.",
 					module->path, why, module->label);
