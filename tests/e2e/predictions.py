@@ -95,7 +95,8 @@ def same(answer):
 def check_curves(results, build, dump, whole):
     """
     A curve ends where --what-if says. It may rise on its way, as other threads come first then; that of
-    the queue, on which nearly all of the work is, ends lower.
+    the queue, on which nearly all of the work is, ends lower. The ten components that save most have
+    curves, without threads: where others had the processors, the queue need not be one of them.
     """
     curves = report(build, dump, "--curves")["curves"]
     names = [(each["kind"], each["name"]) for each in whole["components"]]
@@ -112,8 +113,10 @@ def check_curves(results, build, dump, whole):
         f"tsp: curves end at {ends}, predicted: {wanted}",
     )
     queue = [each["points"] for each in curves if (each["kind"], each["name"]) == ("queue", "tasks")]
+    heaviest = [name for name in names if name[0] != "thread"][:10]
     results.check(
-        queue and queue[0][-1]["factor"] == 0 and queue[0][-1]["run_s"] < queue[0][0]["run_s"],
+        all(each[-1]["factor"] == 0 and each[-1]["run_s"] < each[0]["run_s"] for each in queue)
+        and (queue or ("queue", "tasks") not in heaviest),
         f"tsp: less of the items of a queue takes less time: {queue}",
     )
 
