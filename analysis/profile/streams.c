@@ -28,6 +28,14 @@ const char *cpa_stream_word(enum cpa_stream_kind kind)
 		[CPA_STREAM_DATAGRAM] = "unix datagrams",
 		[CPA_STREAM_UDP] = "UDP",
 		[CPA_STREAM_CONNECTION] = "connections",
+		[CPA_STREAM_TERMINAL] = "terminal",
+		[CPA_STREAM_OTHER] = "other socket",
+		[CPA_STREAM_TIMER] = "timerfd",
+		[CPA_STREAM_SIGNALS] = "signalfd",
+		[CPA_STREAM_FILES] = "inotify",
+		[CPA_STREAM_RING] = "io_uring",
+		[CPA_STREAM_DEVICE] = "device",
+		[CPA_STREAM_UNKNOWN] = "other descriptor",
 	};
 
 	return kind < CPA_STREAM_KINDS && words[kind] ? words[kind] : "stream";
@@ -44,6 +52,12 @@ const char *cpa_stream_short(enum cpa_stream_kind kind)
 		return "dgram";
 	case CPA_STREAM_CONNECTION:
 		return "connect";
+	case CPA_STREAM_TERMINAL:
+		return "tty";
+	case CPA_STREAM_OTHER:
+		return "socket";
+	case CPA_STREAM_UNKNOWN:
+		return "other";
 	default:
 		return cpa_stream_word(kind);
 	}

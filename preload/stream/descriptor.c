@@ -40,7 +40,7 @@ static bool is_vforked(void)
 /* Whether @word is that of an end of a stream, or may be. */
 static bool is_end(uint64_t word)
 {
-	return word & ~(CPA_DESCRIPTOR_KNOWN | CPA_DESCRIPTOR_GIVEN);
+	return word & (CPA_DESCRIPTOR_PROMISING | (CPA_DESCRIPTOR_KNOWN - 1));
 }
 
 static uint32_t closes; /* atomic: calls that have closed numbers */

@@ -21,7 +21,7 @@
 
 #define CPA_DESCRIPTORS 16384u /* higher numbers are not followed */
 
-/* {state:8, row of the stream that it reads:28, row of the one that it writes:28}; 0: not known. */
+/* {kind:5, state:3, row of the stream that it reads:28, row of the one that it writes:28}; 0: not known. */
 extern CPA_HIDDEN uint64_t cpa_descriptor[CPA_DESCRIPTORS];
 
 #define CPA_DESCRIPTOR_ROW	 28u
@@ -29,6 +29,7 @@ extern CPA_HIDDEN uint64_t cpa_descriptor[CPA_DESCRIPTORS];
 #define CPA_DESCRIPTOR_KNOWN	 (UINT64_C(1) << 56)
 #define CPA_DESCRIPTOR_PROMISING (UINT64_C(1) << 57) /* not known, but an end of a stream */
 #define CPA_DESCRIPTOR_GIVEN	 (UINT64_C(1) << 58) /* by who made it: a look would not tell */
+#define CPA_DESCRIPTOR_KIND	 59u /* enum cpa_stream_kind, if it is none that is followed; or 0 */
 
 static inline uint32_t cpa_descriptor_reads(uint64_t word)
 {
@@ -49,6 +50,12 @@ static inline uint64_t cpa_descriptor_word(int fd)
 {
 	/* Relaxed: a word is all that there is. */
 	return __atomic_load_n(&cpa_descriptor[fd], __ATOMIC_RELAXED);
+}
+
+/* Of what kind a descriptor is that is not followed; 0: it is, or can have no end elsewhere. */
+static inline enum cpa_stream_kind cpa_descriptor_kind(uint64_t word)
+{
+	return (enum cpa_stream_kind)(word >> CPA_DESCRIPTOR_KIND);
 }
 
 /* Look what @fd is, and return its word. errno is kept; async-signal-safe. */

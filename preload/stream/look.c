@@ -2,6 +2,7 @@
 #include "preload/stream/look.h"
 
 #include <fcntl.h>
+#include <linux/major.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
@@ -12,6 +13,7 @@
 #include <sys/single_threaded.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/un.h>
 
 #include "preload/core/identity.h"
@@ -34,6 +36,12 @@ static uint64_t waiting_in(int fd)
 static uint64_t word_of(uint32_t reads, uint32_t writes)
 {
 	return CPA_DESCRIPTOR_KNOWN | (uint64_t)reads << CPA_DESCRIPTOR_ROW | writes;
+}
+
+/* A descriptor of @kind that is not followed. */
+static uint64_t other_of(enum cpa_stream_kind kind)
+{
+	return CPA_DESCRIPTOR_KNOWN | (uint64_t)kind << CPA_DESCRIPTOR_KIND;
 }
 
 static uint64_t look_pipe(int fd, const struct stat *st)
@@ -173,7 +181,7 @@ static uint64_t look_unix(int fd, const struct stat *st, enum cpa_stream_kind ki
 	if (is_client(kind, st->st_dev, st->st_ino))
 		return client_word(kind, st->st_dev, st->st_ino);
 	if (!may_ask() || !cpa_track_private_call(ask_peer, &p) || !p.peer)
-		return word_of(0, 0);
+		return other_of(kind);
 	if (is_client(kind, st->st_dev, p.peer))
 		return server_word(kind, st->st_dev, p.peer);
 	return word_of(unix_row(kind, st->st_dev, st->st_ino,
@@ -268,7 +276,7 @@ static uint64_t look_tcp(int fd)
 	/* A connection within the machine has one address, whose ports differ. */
 	if (!cpa_end_of(&a.name, a.size, &own) || !cpa_end_of(&b.name, b.size, &other) ||
 	    own.high != other.high || own.low != other.low)
-		return word_of(0, 0);
+		return other_of(CPA_STREAM_TCP);
 	reads = tcp_row(&other, &own, waiting_in(fd));
 	writes = tcp_row(&own, &other, 0);
 	return word_of(reads, writes);
@@ -318,12 +326,12 @@ static uint64_t look_socket(int fd, const struct stat *st)
 		return word ? word : look_unix(fd, st, unix_kind(type));
 	}
 	if (domain != AF_INET && domain != AF_INET6)
-		return word_of(0, 0);
+		return other_of(CPA_STREAM_OTHER);
 	if (type == SOCK_STREAM && option(fd, SO_PROTOCOL) == IPPROTO_TCP)
 		return look_tcp(fd);
 	if (type == SOCK_DGRAM && option(fd, SO_PROTOCOL) == IPPROTO_UDP)
 		return look_udp(fd);
-	return word_of(0, 0);
+	return other_of(CPA_STREAM_OTHER);
 }
 
 uint64_t cpa_look_unix(int fd)
@@ -397,6 +405,52 @@ uint64_t cpa_look_accepted(int fd)
 	return (uint64_t)peer.pid;
 }
 
+/* Consoles, serial lines, and both ends of pseudo terminals, by the number of their driver. */
+static bool is_terminal(unsigned driver)
+{
+	return driver == TTY_MAJOR || driver == TTYAUX_MAJOR ||
+	       (driver >= UNIX98_PTY_MASTER_MAJOR &&
+		driver < UNIX98_PTY_SLAVE_MAJOR + UNIX98_PTY_MAJOR_COUNT);
+}
+
+/* A file without a name is told by what the kernel calls it: "anon_inode:[timerfd]". */
+static enum cpa_stream_kind unnamed_kind(int fd)
+{
+	static const struct {
+		char text[12];
+		enum cpa_stream_kind kind;
+	} kinds[] = {
+		{ "[timerfd]", CPA_STREAM_TIMER },   { "[signalfd]", CPA_STREAM_SIGNALS },
+		{ "inotify", CPA_STREAM_FILES },     { "[fanotify]", CPA_STREAM_FILES },
+		{ "[eventfd]", CPA_STREAM_EVENTFD }, { "[io_uring]", CPA_STREAM_RING },
+	};
+	static const char folder[] = "/proc/thread-self/fd/", prefix[] = "anon_inode:";
+	char path[32], name[32];
+	char *end = path + sizeof(path) - 1, *to = end;
+	long n;
+
+	*end = 0;
+	for (unsigned rest = (unsigned)fd; to == end || rest; rest /= 10)
+		*--to = (char)('0' + rest % 10);
+	to -= sizeof(folder) - 1;
+	memcpy(to, folder, sizeof(folder) - 1);
+	n = cpa_kernel(SYS_readlinkat, AT_FDCWD, to, name, sizeof(name) - 1);
+	name[n > 0 ? n : 0] = 0;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strncmp(name, prefix, sizeof(prefix) - 1) &&
+		    !strcmp(name + sizeof(prefix) - 1, kinds[i].text))
+			return kinds[i].kind;
+	return CPA_STREAM_UNKNOWN;
+}
+
+/* Of what kind a descriptor is that is neither a pipe nor a socket. 0: a file, which nobody waits for. */
+static enum cpa_stream_kind other_kind(int fd, const struct stat *st)
+{
+	if (S_ISCHR(st->st_mode))
+		return is_terminal(major(st->st_rdev)) ? CPA_STREAM_TERMINAL : CPA_STREAM_DEVICE;
+	return st->st_mode & S_IFMT ? 0 : unnamed_kind(fd);
+}
+
 uint64_t cpa_look(int fd)
 {
 	struct stat st;
@@ -408,5 +462,5 @@ uint64_t cpa_look(int fd)
 		return look_pipe(fd, &st);
 	if (S_ISSOCK(st.st_mode))
 		return look_socket(fd, &st);
-	return word_of(0, 0);
+	return other_of(other_kind(fd, &st));
 }

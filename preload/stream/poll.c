@@ -15,16 +15,21 @@
 struct search {
 	struct cpa_worker *w;
 	struct cpa_stream_found first; /* count 0: none yet */
+	enum cpa_stream_kind other;    /* of the first one that is not followed; 0: none yet */
 	int looked;
 };
 
 /* The write that @fd is ready for, if it was made before what was found so far. */
 static void look_at(struct search *search, int fd)
 {
-	struct cpa_stream *s = search->looked++ < MOST ? cpa_descriptor_in(fd) : NULL;
+	uint64_t word = search->looked++ < MOST ? cpa_descriptor_known(fd) : 0;
+	uint32_t row = cpa_descriptor_reads(word);
+	struct cpa_stream *s = row ? cpa_stream(row) : NULL;
 	struct cpa_self *self = &search->w->self;
 	struct cpa_stream_found found;
 
+	if (!search->other)
+		search->other = cpa_descriptor_kind(word);
 	if (!s || (!cpa_stream_next(self, s, &found) &&
 		   !(cpa_stream_has_end(s) && cpa_stream_end(self, s, &found))))
 		return;
@@ -37,9 +42,10 @@ static void look_at(struct search *search, int fd)
 	search->first = found;
 }
 
-static bool finish(struct search *search, uint64_t caller)
+static bool finish(struct search *search, uint64_t caller, enum cpa_stream_kind *other)
 {
 	if (!search->first.count) {
+		*other = search->other;
 		cpa_leave();
 		return false;
 	}
@@ -48,7 +54,8 @@ static bool finish(struct search *search, uint64_t caller)
 	return true;
 }
 
-bool cpa_poll_ended(const struct pollfd *fds, nfds_t n, int ret, uint64_t caller)
+bool cpa_poll_ended(const struct pollfd *fds, nfds_t n, int ret, uint64_t caller,
+		    enum cpa_stream_kind *other)
 {
 	int err = errno;
 	struct search search = { .w = ret > 0 ? cpa_enter() : NULL };
@@ -59,12 +66,13 @@ bool cpa_poll_ended(const struct pollfd *fds, nfds_t n, int ret, uint64_t caller
 	for (nfds_t i = 0; i < n && search.looked < MOST; i++)
 		if (fds[i].revents & READABLE)
 			look_at(&search, fds[i].fd);
-	found = finish(&search, caller);
+	found = finish(&search, caller, other);
 	errno = err;
 	return found;
 }
 
-bool cpa_select_ended(int n, const fd_set *in, int ret, uint64_t caller)
+bool cpa_select_ended(int n, const fd_set *in, int ret, uint64_t caller,
+		      enum cpa_stream_kind *other)
 {
 	int err = errno;
 	struct search search = { .w = ret > 0 && in ? cpa_enter() : NULL };
@@ -77,7 +85,7 @@ bool cpa_select_ended(int n, const fd_set *in, int ret, uint64_t caller)
 	for (int fd = 0; fd < n && search.looked < MOST; fd++)
 		if (mask[fd / NFDBITS] & (fd_mask)((unsigned long)1 << fd % NFDBITS))
 			look_at(&search, fd);
-	found = finish(&search, caller);
+	found = finish(&search, caller, other);
 	errno = err;
 	return found;
 }
@@ -121,7 +129,8 @@ CPA_EXPORT int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *e
 	return ret;
 }
 
-bool cpa_epoll_ended(int epoll, const struct epoll_event *events, int ret, uint64_t caller)
+bool cpa_epoll_ended(int epoll, const struct epoll_event *events, int ret, uint64_t caller,
+		     enum cpa_stream_kind *other)
 {
 	int err = errno;
 	struct search search = { .w = ret > 0 ? cpa_enter() : NULL };
@@ -132,7 +141,7 @@ bool cpa_epoll_ended(int epoll, const struct epoll_event *events, int ret, uint6
 	for (int i = 0; i < ret && search.looked < MOST; i++)
 		if (events[i].events & READABLE)
 			look_at(&search, registered(epoll, events[i].data.u64));
-	found = finish(&search, caller);
+	found = finish(&search, caller, other);
 	errno = err;
 	return found;
 }

@@ -5,7 +5,8 @@
  * Such a wait depends on the write whose bytes the next read of the descriptor will take, whoever
  * reads. Of several descriptors that are ready it is the one that was written first. Each function is
  * called behind a call that returned @ret and may have been blocked; it returns whether a wait was
- * recorded. errno is kept.
+ * recorded. If none was, *@other is the kind of a descriptor that is ready and not followed, if there is
+ * one. errno is kept.
  */
 #ifndef CPA_PRELOAD_STREAM_POLL_H
 #define CPA_PRELOAD_STREAM_POLL_H
@@ -16,18 +17,21 @@
 
 #include "preload/stream/stream.h"
 
-CPA_HIDDEN bool cpa_poll_ended(const struct pollfd *fds, nfds_t n, int ret, uint64_t caller);
+CPA_HIDDEN bool cpa_poll_ended(const struct pollfd *fds, nfds_t n, int ret, uint64_t caller,
+			       enum cpa_stream_kind *other);
 
 /* A receive of @fd that left the bytes there (MSG_PEEK) is such a wait. */
 static inline bool cpa_peek_ended(int fd, ssize_t ret, uint64_t caller)
 {
 	struct pollfd p = { fd, POLLIN, POLLIN };
+	enum cpa_stream_kind other;
 
-	return cpa_poll_ended(&p, 1, ret >= 0, caller);
+	return cpa_poll_ended(&p, 1, ret >= 0, caller, &other);
 }
 
-CPA_HIDDEN bool cpa_select_ended(int n, const fd_set *in, int ret, uint64_t caller);
+CPA_HIDDEN bool cpa_select_ended(int n, const fd_set *in, int ret, uint64_t caller,
+				 enum cpa_stream_kind *other);
 CPA_HIDDEN bool cpa_epoll_ended(int epoll, const struct epoll_event *events, int ret,
-				uint64_t caller);
+				uint64_t caller, enum cpa_stream_kind *other);
 
 #endif

@@ -66,6 +66,18 @@ static bool is_unseen_end(const struct cpa_stream_found *found, const struct cpa
 	       wait->now - wait->runqueue > found->released + cpa_clock_ticks(CLOSE_WAKES_NS);
 }
 
+void cpa_stream_not_followed(enum cpa_stream_kind kind, uint64_t ticks)
+{
+	int err = errno;
+	struct cpa_worker *w = kind && ticks ? cpa_enter() : NULL;
+
+	if (w) {
+		cpa_stream_outside(&w->self, kind, ticks);
+		cpa_leave();
+	}
+	errno = err;
+}
+
 void cpa_stream_take(struct cpa_worker *w, struct cpa_stream_found *found, bool took, bool blocked,
 		     uint64_t called, enum cpa_event_kind kind, uint64_t caller)
 {

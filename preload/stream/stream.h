@@ -94,6 +94,12 @@ static inline bool cpa_stream_did_write(struct cpa_stream_use *use, ssize_t ret,
 }
 
 /*
+ * A read of a descriptor of @kind that is not followed, or a wait for it, was blocked for @ticks: count
+ * that, unless one of them is 0. errno is kept.
+ */
+CPA_HIDDEN void cpa_stream_not_followed(enum cpa_stream_kind kind, uint64_t ticks);
+
+/*
  * An event at which the thread joins what was @found: it waited for that, if it was @blocked, in a call
  * @called at that tick (0: not known), or read it, if it @took bytes. Inside our code only.
  */

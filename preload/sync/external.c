@@ -38,49 +38,10 @@
 #include "preload/stream/socket.h"
 #include "preload/stream/stdio.h"
 #include "preload/stream/stream.h"
+#include "preload/sync/talk.h"
 #include "shadow/store/kernel.h"
 
-/*
- * Whether a read from a descriptor waits for an answer. ASKED: it was written to since it was last
- * read from. SERVER: accept() made it, its other end asks. TIMER: it was set to go off once. Atomic;
- * several descriptors may have one entry. A line each: threads write them at once.
- */
-enum talk { QUIET, ASKED, SERVER, TIMER };
-static struct talking {
-	uint8_t talk; /* enum talk */
-} __attribute__((aligned(CPA_CACHE_LINE))) talking[1024];
-
-static inline uint8_t *talk_on(int fd)
-{
-	return &talking[(unsigned)fd % (sizeof(talking) / sizeof(*talking))].talk;
-}
-
-static inline enum talk talk_of(int fd)
-{
-	/* Relaxed: two threads that use one descriptor at once have no order to keep. */
-	return __atomic_load_n(talk_on(fd), __ATOMIC_RELAXED);
-}
-
-static inline void begin_talk(int fd, enum talk talk)
-{
-	/* Relaxed: as in talk_of(). */
-	__atomic_store_n(talk_on(fd), talk, __ATOMIC_RELAXED);
-}
-
-static inline void set_talk(int fd, enum talk from, enum talk to)
-{
-	if (talk_of(fd) == from)
-		begin_talk(fd, to);
-}
-
-/* Something was read from @fd. */
-static inline void stop_talk(int fd)
-{
-	enum talk talk = talk_of(fd);
-
-	if (talk == ASKED || talk == TIMER)
-		begin_talk(fd, QUIET);
-}
+struct cpa_talking cpa_talking[1024];
 
 /* The kind of external time of a read from @fd that blocked. Keeps errno. */
 static enum cpa_external read_kind(int fd)
@@ -104,18 +65,29 @@ static enum cpa_external read_kind(int fd)
 	return kind;
 }
 
-/* The thread is back from a call that may have blocked. errno is kept. */
-static __attribute__((noinline, cold)) void blocked(enum cpa_external kind, uint64_t caller)
+/* The thread is back from a call that may have blocked. Return for how many ticks. errno is kept. */
+static __attribute__((noinline, cold)) uint64_t blocked(enum cpa_external kind, uint64_t caller)
 {
 	int err = errno;
 	struct cpa_worker *w = cpa_enter();
+	uint64_t before = w ? w->self.row->external : 0, ticks = 0;
 
 	if (w) {
 		if (likely(!cpa_process_has_children) || !cpa_child_block(w, kind, caller))
 			cpa_event_external(w, kind, caller);
+		ticks = w->self.row->external - before;
 		cpa_done(w);
 	}
 	errno = err;
+	return ticks;
+}
+
+/* The thread was blocked in a read of @fd, and it is not known for whom. errno is kept. */
+static __attribute__((noinline, cold)) void read_blocked(int fd, uint64_t caller)
+{
+	uint64_t ticks = blocked(read_kind(fd), caller);
+
+	cpa_stream_not_followed(cpa_descriptor_kind(cpa_descriptor_known(fd)), ticks);
 }
 
 static inline bool was_blocked(void)
@@ -269,7 +241,7 @@ static size_t room_in(const struct iovec *piece, size_t n)
 		if (!((ret_ || (room)) &&                                       \
 		      cpa_stream_did_read(&use_, ret_, bytes, CPA_CALLER())) && \
 		    was_blocked())                                              \
-			blocked(read_kind(fd), CPA_CALLER());                   \
+			read_blocked(fd, CPA_CALLER());                         \
 		if (ret_ > 0)                                                   \
 			stop_talk(fd);                                          \
 		COUNT_BYTES(bytes_read, ret_);                                  \
@@ -316,7 +288,7 @@ static size_t room_in(const struct iovec *piece, size_t n)
 			blocked(CPA_EXT_OTHER, CPA_CALLER());                 \
 		ret_ = (call);                                                \
 		if (was_blocked() && !cpa_peek_ended(fd, ret_, CPA_CALLER())) \
-			blocked(read_kind(fd), CPA_CALLER());                 \
+			read_blocked(fd, CPA_CALLER());                       \
 		ret_;                                                         \
 	})
 #define RECEIVING(name, parameters, arguments, room)                                   \
@@ -333,35 +305,40 @@ static size_t room_in(const struct iovec *piece, size_t n)
 		return WRITE_TO(begin, fd, REAL(name) arguments); \
 	}
 
-/* A wait for descriptors. @ended: whether what ended it is known, and has been joined. */
-#define POLLING(name, parameters, arguments, ended)           \
-	CPA_EXPORT int name parameters                        \
-	{                                                     \
-		int ret;                                      \
-                                                              \
-		if (was_blocked())                            \
-			blocked(CPA_EXT_OTHER, CPA_CALLER()); \
-		ret = REAL(name) arguments;                   \
-		if (was_blocked() && !(ended))                \
-			blocked(CPA_EXT_POLL, CPA_CALLER());  \
-		return ret;                                   \
+/*
+ * A wait for descriptors. @ended: whether what ended it is known, and has been joined; it sets `other` to
+ * the kind of one that was ready and is not followed.
+ */
+#define POLLING(name, parameters, arguments, ended)                                          \
+	CPA_EXPORT int name parameters                                                       \
+	{                                                                                    \
+		enum cpa_stream_kind other = 0;                                              \
+		int ret;                                                                     \
+                                                                                             \
+		if (was_blocked())                                                           \
+			blocked(CPA_EXT_OTHER, CPA_CALLER());                                \
+		ret = REAL(name) arguments;                                                  \
+		if (was_blocked() && !(ended))                                               \
+			cpa_stream_not_followed(other, blocked(CPA_EXT_POLL, CPA_CALLER())); \
+		return ret;                                                                  \
 	}
 
 /* The calls in which libuv's loop waits. */
-#define EVENTS(type, name, parameters, arguments)                                          \
-	CPA_EXPORT type name parameters                                                    \
-	{                                                                                  \
-		struct cpa_op wait = cpa_loop_wait(CPA_CALLER());                          \
-		type ret;                                                                  \
-                                                                                           \
-		if (!wait.w && was_blocked())                                              \
-			blocked(CPA_EXT_OTHER, CPA_CALLER());                              \
-		ret = REAL(name) arguments;                                                \
-		if (unlikely(wait.w))                                                      \
-			cpa_loop_woken(&wait);                                             \
-		else if (was_blocked() && !cpa_epoll_ended(fd, events, ret, CPA_CALLER())) \
-			blocked(CPA_EXT_POLL, CPA_CALLER());                               \
-		return ret;                                                                \
+#define EVENTS(type, name, parameters, arguments)                                                  \
+	CPA_EXPORT type name parameters                                                            \
+	{                                                                                          \
+		struct cpa_op wait = cpa_loop_wait(CPA_CALLER());                                  \
+		enum cpa_stream_kind other = 0;                                                    \
+		type ret;                                                                          \
+                                                                                                   \
+		if (!wait.w && was_blocked())                                                      \
+			blocked(CPA_EXT_OTHER, CPA_CALLER());                                      \
+		ret = REAL(name) arguments;                                                        \
+		if (unlikely(wait.w))                                                              \
+			cpa_loop_woken(&wait);                                                     \
+		else if (was_blocked() && !cpa_epoll_ended(fd, events, ret, CPA_CALLER(), &other)) \
+			cpa_stream_not_followed(other, blocked(CPA_EXT_POLL, CPA_CALLER()));       \
+		return ret;                                                                        \
 	}
 
 /* Waits for a signal handler. Our own signal must not end them. */
@@ -436,7 +413,7 @@ CPA_EXPORT int recvmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags,
 	use = cpa_stream_reads(flags & BESIDES ? -1 : fd, CPA_CALLER());
 	ret = REAL(recvmmsg)(fd, messages, n, flags, timeout);
 	if (!cpa_batch_received(&use, messages, ret, CPA_CALLER()) && was_blocked())
-		blocked(read_kind(fd), CPA_CALLER());
+		read_blocked(fd, CPA_CALLER());
 	if (ret > 0)
 		stop_talk(fd);
 	COUNT_BYTES(bytes_read, cpa_batch_bytes(messages, ret));
@@ -461,21 +438,21 @@ CPA_EXPORT int sendmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags)
 }
 
 POLLING(poll, (struct pollfd * fds, nfds_t n, int timeout), (fds, n, timeout),
-	cpa_poll_ended(fds, n, ret, CPA_CALLER()))
+	cpa_poll_ended(fds, n, ret, CPA_CALLER(), &other))
 POLLING(__poll_chk, (struct pollfd * fds, nfds_t n, int timeout, size_t room),
-	(fds, n, timeout, room), cpa_poll_ended(fds, n, ret, CPA_CALLER()))
+	(fds, n, timeout, room), cpa_poll_ended(fds, n, ret, CPA_CALLER(), &other))
 POLLING(ppoll,
 	(struct pollfd * fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask),
-	(fds, n, timeout, WITHOUT_OURS(mask)), cpa_poll_ended(fds, n, ret, CPA_CALLER()))
+	(fds, n, timeout, WITHOUT_OURS(mask)), cpa_poll_ended(fds, n, ret, CPA_CALLER(), &other))
 POLLING(select,
 	(int n, fd_set *restrict in, fd_set *restrict out, fd_set *restrict except,
 	 struct timeval *restrict timeout),
-	(n, in, out, except, timeout), cpa_select_ended(n, in, ret, CPA_CALLER()))
+	(n, in, out, except, timeout), cpa_select_ended(n, in, ret, CPA_CALLER(), &other))
 POLLING(pselect,
 	(int n, fd_set *restrict in, fd_set *restrict out, fd_set *restrict except,
 	 const struct timespec *restrict timeout, const sigset_t *restrict mask),
 	(n, in, out, except, timeout, WITHOUT_OURS(mask)),
-	cpa_select_ended(n, in, ret, CPA_CALLER()))
+	cpa_select_ended(n, in, ret, CPA_CALLER(), &other))
 EVENTS(int, epoll_wait, (int fd, struct epoll_event *events, int n, int timeout),
        (fd, events, n, timeout))
 EVENTS(int, epoll_pwait2,

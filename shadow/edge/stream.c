@@ -342,6 +342,18 @@ void cpa_stream_reader(const struct cpa_self *self, struct cpa_stream *s)
 	take_part(self, s->reader);
 }
 
+void cpa_stream_outside(const struct cpa_self *self, enum cpa_stream_kind kind, uint64_t ticks)
+{
+	uint32_t row = cpa_stream_intern(kind, kind, 0);
+	struct cpa_stream *s = row ? cpa_stream(row) : NULL;
+
+	if (!s)
+		return;
+	take_part(self, s->reader);
+	add(&s->unmatched, 1);
+	add(&s->waiting, ticks);
+}
+
 bool cpa_stream_read(struct cpa_self *self, struct cpa_stream *s, uint64_t bytes,
 		     struct cpa_stream_found *f)
 {

@@ -160,6 +160,13 @@ static inline uint64_t cpa_stream_took(struct cpa_stream *s, uint64_t bytes)
 	return __atomic_fetch_add(&s->taken, bytes, __ATOMIC_RELAXED);
 }
 
+/*
+ * A read waited for @ticks for a descriptor of @kind that is not followed: count that, in one row of each
+ * kind, whose key is the kind. Others are hashes.
+ */
+CPA_HIDDEN void cpa_stream_outside(const struct cpa_self *self, enum cpa_stream_kind kind,
+				   uint64_t ticks);
+
 /* Find the write that the next read will depend on, without reading. False: not known. */
 CPA_HIDDEN bool cpa_stream_next(struct cpa_self *self, struct cpa_stream *s,
 				struct cpa_stream_found *found);

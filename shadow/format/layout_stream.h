@@ -40,6 +40,15 @@ enum cpa_stream_kind {
 	CPA_STREAM_DATAGRAM = 6,   /* all that a unix socket of datagrams receives */
 	CPA_STREAM_UDP = 7,	   /* the same of UDP */
 	CPA_STREAM_CONNECTION = 8, /* connections to a listening socket */
+	/* Never followed: one row each counts waits; so does one of each kind above for those that are not. */
+	CPA_STREAM_TERMINAL = 9, /* and pseudo terminals */
+	CPA_STREAM_OTHER = 10,	 /* sockets of other families */
+	CPA_STREAM_TIMER = 11,	 /* timerfd */
+	CPA_STREAM_SIGNALS = 12, /* signalfd */
+	CPA_STREAM_FILES = 13,	 /* inotify and fanotify: changes of files */
+	CPA_STREAM_RING = 14,	 /* io_uring */
+	CPA_STREAM_DEVICE = 15,	 /* devices of characters that are no terminals */
+	CPA_STREAM_UNKNOWN = 16, /* none of these */
 	CPA_STREAM_KINDS
 };
 

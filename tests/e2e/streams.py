@@ -276,6 +276,40 @@ def check_note(results, folder):
     dump.unlink()
 
 
+# Cases of tests/programs/not_followed.c: kind in the report, and what a read that waits is.
+NOT_FOLLOWED = {
+    "terminal": ("terminal", ("input", "idle")),
+    "once": ("timerfd", ("read", "service")),
+    "each": ("timerfd", ("input", "idle")),
+    "signal": ("signalfd", ("input", "idle")),
+    "files": ("inotify", ("input", "idle")),
+}
+ASLEEP_S = 0.01  # for which the program saw that it waits, at least
+
+
+def check_not_followed(results, folder, name, how):
+    """A wait for a descriptor that is not followed is counted by its kind, and idle or service."""
+    kind, external = NOT_FOLLOWED[name]
+    label = f"not followed: {' '.join([name, *how])}"
+    dump = folder / "not_followed.dump"
+    done = run([PROGRAMS / "not_followed", name, *how], dump)
+    results.check(done.returncode == 0, f"{label}: {done.stderr!r}")
+    profile = read(dump)
+    found = [s for s in profile["streams"] if s["kind"] == kind]
+    good = len(found) == 1 and not found[0]["from"] and found[0]["unmatched"] == 1
+    good = good and found[0]["to"] == "not_followed, forked"
+    good = good and found[0]["reader_wait_s"] >= ASLEEP_S
+    results.check(good, f"{label}: one wait for it: {found}")
+    rows = [row for row in profile["diagnostics"]["unexplained"] if row["by"] == kind]
+    good = len(rows) == 1 and (rows[0]["what"], rows[0]["count"]) == ("reads", 1)
+    good = good and rows[0]["total_s"] == found[0]["reader_wait_s"]
+    results.check(good, f"{label}: among what was not seen: {rows}")
+    classes = {c["name"]: c["class"] for c in profile["components"] if c["kind"] == "external"}
+    expected, is_a = ("poll", "idle") if how else external
+    results.check(classes.get(expected) == is_a, f"{label}: {expected} is {is_a}: {classes}")
+    dump.unlink()
+
+
 def check_replaced(results, folder):
     """No byte of a file is taken for one of the pipe that had its number before."""
     dump = folder / "replaced.dump"
@@ -321,6 +355,9 @@ def main():
     check_saves(results, folder)
     check_stranger(results, folder)
     check_note(results, folder)
+    for name in NOT_FOLLOWED:
+        for how in ([], ["poll"]):
+            check_not_followed(results, folder, name, how)
     check_replaced(results, folder)
     for name, total in STALE.items():
         check_stale(results, folder, name, total)
