@@ -154,7 +154,12 @@ PROGRAMS = {
     "python3": ({"pool.py": POOL}, "true", "/usr/bin/python3 pool.py", ("thread", r"python3, forked")),
     "pigz": ({}, TEXT, "pigz -k -p 3 in.txt", ("thread|function", r"pigz|libz")),
     "zstd": ({}, TEXT, "zstd -q -9 -T2 in.txt", ("thread|function", r"zstd")),
-    "sort": ({}, SHUFFLED, "sort --parallel=2 -S 200M in.txt", ("thread|function", r"main|sort|cmp|coll")),
+    "sort": (
+        {},
+        SHUFFLED,
+        "sort --parallel=2 -S 200M in.txt",
+        ("thread|function|lock", r"main|sort|cmp|coll"),
+    ),
 }
 
 
