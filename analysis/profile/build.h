@@ -35,7 +35,8 @@ struct cpa_build {
 	uint64_t *error;      /* [slots]: largest error of the figures, ticks */
 	uint32_t *slot_kind;  /* [slots]: enum cpa_component_kind */
 	uint64_t cpu, process, external; /* sums over threads, ticks */
-	uint32_t torn;			 /* threads that stopped in the middle of an event */
+	uint64_t early; /* part of cpu from before the run, in the loader of the first program */
+	uint32_t torn;	/* threads that stopped in the middle of an event */
 	enum cpa_graph graph;
 	/* Sums of the threads' edge caches, by edge row - 1; NULL if no edges are wanted. */
 	uint32_t edges;

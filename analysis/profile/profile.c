@@ -165,7 +165,9 @@ static void build_program(struct cpa_build *build)
 	/* Activities only, as in max_parallelism: CPU time of waits and probes is not work. */
 	program->work_s = cpa_build_seconds(build, build->process);
 	program->parallelism = ratio(program->work_s, program->wall_s);
-	program->utilization = ratio(ratio(program->cpu_s, program->wall_s), program->cores);
+	program->utilization = ratio(ratio(program->cpu_s - cpa_build_seconds(build, build->early),
+					   program->wall_s),
+				     program->cores);
 	check_tiles(build->profile);
 }
 

@@ -55,7 +55,7 @@ struct cpa_program_figures {
 	double segment_blocked_s[CPA_EXT_CLASSES]; /* of its external time */
 	double parallelism;			   /* work / wall */
 	double max_parallelism;			   /* (work + service) / critical path */
-	double utilization;			   /* cpu / (wall * cores) */
+	double utilization;			   /* cpu of the run / (wall * cores) */
 };
 
 /* How a process ended. */

@@ -86,6 +86,18 @@ static uint64_t cpu_ticks(const struct cpa_thread *thread)
 	return thread->before + thread->process + thread->wait_cpu + thread->probe;
 }
 
+/*
+ * CPU time of the thread from before the run. Before its first activity it cannot have had more of it in the
+ * run than it took until then.
+ */
+static uint64_t early_ticks(const struct cpa_build *build, const struct cpa_thread *thread)
+{
+	uint64_t start = build->dump->header.start_ticks;
+	uint64_t most = thread->start_ticks > start ? thread->start_ticks - start : 0;
+
+	return thread->before > most ? thread->before - most : 0;
+}
+
 /* The locks that it held at its last event. */
 static void add_held(const struct cpa_build *build, const struct cpa_thread *thread,
 		     struct cpa_thread_figures *figures)
@@ -174,7 +186,7 @@ static void begin(struct cpa_build *build, uint32_t rows)
 	build->dump->broken_paths = 0;
 	memset(build->total, 0, build->dump->header.slots * sizeof(*build->total));
 	memset(build->edge, 0, build->edges * sizeof(*build->edge));
-	build->cpu = build->process = build->external = 0;
+	build->cpu = build->process = build->external = build->early = 0;
 	cpa_vector_fini(&build->program);
 	cpa_vector_init(&build->program, build->dump->header.slots);
 	cpa_build_observed_begin(build);
@@ -199,6 +211,7 @@ static void add_thread(struct cpa_build *build, uint32_t row, const struct cpa_r
 	keep_row(build, row, thread);
 	add_edge_cache(build, reading);
 	build->cpu += cpu_ticks(thread);
+	build->early += early_ticks(build, thread);
 	build->process += thread->process;
 	build->external += thread->external;
 	if (thread->state != CPA_THREAD_FREE)

@@ -96,6 +96,19 @@ static void test_program(void **state)
 	assert_seconds(program->utilization, 0.6375);
 }
 
+/* The loader's time from before the run is CPU time of the thread, but no use of processors in the run. */
+static void test_before_the_run(void **state)
+{
+	struct cpa_thread *thread = dump_maker_at(&maker, CPA_TABLE_THREADS, 1);
+
+	(void)state;
+	thread->before += MAKER_TICKS(30);
+	build();
+	assert_seconds(profile->program.cpu_s, 42.75);
+	assert_true(profile->program.utilization >= 0.6375);
+	assert_true(profile->program.utilization <= 1);
+}
+
 static void expect_component(enum cpa_component_kind kind, const char *name, double total_s,
 			     double path_s, double observed_s, double saved_s)
 {
@@ -385,6 +398,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_program),
+		TEST(test_before_the_run),
 		TEST(test_components),
 		TEST(test_components_that_share_a_slot),
 		TEST(test_threads),
