@@ -15,11 +15,11 @@
 
 /* The samples of the session, and their batches. */
 struct batches {
-	struct cpa_window_series head;
 	size_t length; /* of a sample */
 	uint64_t *value;
 	size_t count, step;
 	double *path, *part; /* [count], ticks */
+	struct cpa_window_series head;
 };
 
 double cpa_margin(const double *a, const double *b, size_t count)

@@ -145,6 +145,8 @@ static void begin_activity(struct cpa_worker *w, uint64_t epoch, struct cpa_elap
 	w->self.row->path.observed[CPA_TIME_EXTERNAL] += blocked;
 	cpa_diag_add(CPA_DIAG_PART_BLOCKED_TICKS, blocked);
 	cpa_event_cut(w, CPA_EV_RESTART, &head, now);
+	w->window.head = head.process;
+	w->window.met = w->self.row->path.released;
 }
 
 /* Count a thread that comes so late that the end of the part of epoch @met is no longer kept. */

@@ -27,6 +27,8 @@ struct cpa_worker {
 	/* preload/core/window.c, read by preload/core/guard.h. */
 	struct {
 		uint64_t epoch; /* of the part that the thread is in; 0: none */
+		/* Its work, ticks, from the part's begin to its first event, at clock `met`. */
+		uint64_t head, met;
 	} window;
 	struct cpa_sampler sampler;
 	struct cpa_worker_objects objects;

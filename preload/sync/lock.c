@@ -3,6 +3,8 @@
 
 #include "preload/core/event.h"
 #include "preload/process/process.h"
+#include "shadow/graph/activity.h"
+#include "shadow/graph/checkpoint.h"
 #include "shadow/graph/component.h"
 #include "shadow/store/epoch.h"
 #include "shadow/edge/release.h"
@@ -269,10 +271,7 @@ section_end(struct cpa_worker *w, struct cpa_object *o, uint64_t now)
 				cpa_diag(CPA_DIAG_FOREIGN_UNLOCKS);
 			return 0;
 		}
-		/*
-		 * Locked in no part or in an earlier one: the length does not matter, but the
-		 * unlock is a release.
-		 */
+		/* As below, but the event of this operation was made already. */
 		cpa_diag(CPA_DIAG_PART_UNLOCKS);
 		o->since = now;
 		depth = 1;
@@ -305,16 +304,60 @@ void cpa_lock_exit(struct cpa_worker *w, const void *lock, enum cpa_object_kind 
 	cpa_done(w);
 }
 
+/*
+ * The thread unlocks @o, which it locked while profiling was off or in an earlier part. It has held it
+ * since it began this part: what it did since its last event was done under the lock, and so was its
+ * work up to that, if that is where it met the part. Leaves.
+ */
+static void exit_learnt(struct cpa_worker *w, struct cpa_object *o, uint64_t caller)
+{
+	struct cpa_thread *row = w->self.row;
+	uint64_t begun = cpa_epoch_begun(cpa_header(), w->window.epoch), now;
+	bool first = row->path.released == w->window.met;
+
+	cpa_diag(CPA_DIAG_PART_UNLOCKS);
+	o->holder = w->self.id;
+	o->depth = 1;
+	/* A child of fork() may have begun later. */
+	o->since = begun > row->start_ticks ? begun : row->start_ticks;
+	cpa_hold(&w->self, o->class, o->slot);
+	now = cpa_event_usual(w, CPA_EV_UNLOCK, caller, o->class);
+	/* Not into a journal, where what is charged belongs to the activity before its event. */
+	if (first && w->window.head && o->class && !w->self.journal) {
+		cpa_writing(row);
+		cpa_activity_charge(&w->self, cpa_component_slot(o->class), w->window.head,
+				    w->window.head);
+		cpa_written(row);
+	}
+	w->window.head = 0;
+	section_end(w, o, now);
+	cpa_done_usual(w);
+}
+
+/* Not the end of a section that the thread began in this part. Return whether it was done; then leaves. */
+static __attribute__((noinline)) bool exit_odd(struct cpa_worker *w, struct cpa_object *o,
+					       uint64_t caller)
+{
+	if (o->holder == w->self.id) {
+		o->depth--;
+		cpa_leave();
+		return true;
+	}
+	/* Another thread may have locked it, in this part. */
+	if (w->window.epoch == CPA_EPOCH_ON ||
+	    (o->holder && o->since >= cpa_epoch_begun(cpa_header(), w->window.epoch)))
+		return false;
+	exit_learnt(w, o, caller);
+	return true;
+}
+
 void cpa_lock_exit_known(struct cpa_object *o, uint64_t caller)
 {
 	struct cpa_worker *w = cpa_tls.worker;
 
 	cpa_reenter();
-	if (unlikely(o->depth > 1) && o->holder == w->self.id) {
-		o->depth--;
-		cpa_leave();
+	if (unlikely(o->holder != w->self.id || o->depth > 1) && exit_odd(w, o, caller))
 		return;
-	}
 	section_end(w, o, cpa_event_usual(w, CPA_EV_UNLOCK, caller, o->class));
 	cpa_done_usual(w);
 }

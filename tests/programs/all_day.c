@@ -31,25 +31,27 @@ static unsigned long draw(unsigned short *random, unsigned long mean)
 	return (unsigned long)(2 * (double)mean * erand48(random));
 }
 
-__attribute__((always_inline)) static inline void spin(unsigned long us)
+/* @which: else the compiler would make one function of all that call this. */
+__attribute__((always_inline)) static inline void spin(unsigned long us, int which)
 {
+	__asm__ volatile("" : : "i"(which));
 	for (unsigned long i = 0; i < us * SPINS; i++)
 		__asm__ volatile("" : : "r"(i));
 }
 
-__attribute__((noipa)) static void pass(unsigned long us)
+__attribute__((noinline)) static void pass(unsigned long us)
 {
-	spin(us);
+	spin(us, 0);
 }
 
-__attribute__((noipa)) static void narrow_work(unsigned long us)
+__attribute__((noinline)) static void narrow_work(unsigned long us)
 {
-	spin(us);
+	spin(us, 1);
 }
 
-__attribute__((noipa)) static void wide_work(unsigned long us)
+__attribute__((noinline)) static void wide_work(unsigned long us)
 {
-	spin(us);
+	spin(us, 2);
 }
 
 static void *worker(void *number)
