@@ -7,11 +7,13 @@
 #include <libiberty/libiberty.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 #include "analysis/input/snapshot.h"
+#include "shadow/store/timespec.h"
 
 #define PAGE 4096u
 #define NOWHERE \
@@ -181,6 +183,11 @@ static int put_header(const struct cpa_dump *dump, const struct state *state, in
 	header.table[CPA_TABLE_THREADS].used = state->rows;
 	header.used = header.reserved = size;
 	header.copied = state->copied;
+	/* A program that is not profiled now has left no clock for long. */
+	if (header.machine.source < CPA_SOURCE_KERNEL) {
+		header.last_ticks = cpa_arch_counter();
+		header.last_ns = cpa_timespec_now_ns(CLOCK_MONOTONIC);
+	}
 	return put(to, &header, sizeof(header), 0);
 }
 

@@ -26,9 +26,13 @@
 
 #define DEFAULT_JOURNAL "256M"
 
+#define EVERY_LEAST_NS UINT64_C(1000000000)
+#define KEEP_NS	       (7 * UINT64_C(86400000000000))
+#define KEEP_BYTES     (UINT64_C(1) << 30)
+
 static const char usage_text[] =
 	"usage: cpa run [-q] [-f] [-o FILE] [--delay TIME] [--duration TIME]\n"
-	"               [--budget SHARE]\n"
+	"               [--budget SHARE] [--every TIME] [--keep TIME[,SIZE]]\n"
 	"               [--journal[=SIZE]] [--repeat N] [--] PROGRAM [ARGUMENT...]\n"
 	"       cpa report [OPTION...] [DUMP|PID]\n"
 	"       cpa view [OPTION...] [DUMP|PID]\n"
@@ -50,6 +54,8 @@ static const char usage_text[] =
 	"both\n"
 	"    --budget SHARE      profile in windows, so that cpa takes about SHARE (2%, 0.5%) of\n"
 	"                        PROGRAM's CPU time, by an estimate: docs/parts.md\n"
+	"    --every TIME        copy the profile each TIME (1m): cpa report --at, --since\n"
+	"    --keep TIME[,SIZE]  keep copies so long, and so much of them (default 7d,1G)\n"
 	"    --journal[=SIZE]    also record each event, about 8 bytes each; the latest SIZE "
 	"bytes\n"
 	"                        (64K, 200M, 2G; default " DEFAULT_JOURNAL ") are kept\n"
@@ -252,6 +258,8 @@ static int run(const char *argv0, int argc, char **argv)
 		{ "delay", required_argument, NULL, 'd' },
 		{ "duration", required_argument, NULL, 't' },
 		{ "budget", required_argument, NULL, 'b' },
+		{ "every", required_argument, NULL, 'e' },
+		{ "keep", required_argument, NULL, 'k' },
 		{ "journal", optional_argument, NULL, 'j' },
 		{ "repeat", required_argument, NULL, 'r' },
 		{ "help", no_argument, NULL, 'h' },
@@ -261,7 +269,11 @@ static int run(const char *argv0, int argc, char **argv)
 		   *source;
 	bool force = false, quiet = quiet_env && strcmp(quiet_env, "1") == 0;
 	char library[PATH_MAX], dump[PATH_MAX], exe[NAME_MAX + 1], fresh[PATH_MAX + NAME_MAX];
-	struct cpa_parts parts = { .session = dump, .windows.session = dump };
+	struct cpa_parts parts = {
+		.session = dump,
+		.windows.session = dump,
+		.keep = { .session = dump, .most_ns = KEEP_NS, .bytes = KEEP_BYTES },
+	};
 	struct cpa_repeat repeat = { .argv = argv };
 	struct cpa_program program;
 	struct cpa_child child;
@@ -296,6 +308,20 @@ static int run(const char *argv0, int argc, char **argv)
 				break;
 			cpa_complain("run: --budget %s: not a share from 0.01%% to 100%% (as 2%%)",
 				     optarg);
+			return CPA_EXIT_USAGE;
+		case 'e':
+			if (cpa_parts_time(optarg, &parts.keep.every_ns) &&
+			    parts.keep.every_ns >= EVERY_LEAST_NS)
+				break;
+			cpa_complain("run: --every %s: not a time from 1s on (as 1m)", optarg);
+			return CPA_EXIT_USAGE;
+		case 'k':
+			if (cpa_keep_parse(optarg, &parts.keep))
+				break;
+			cpa_complain(
+				"run: --keep %s: not an age, a size from 64K to 64G, or both (as "
+				"7d,500M)",
+				optarg);
 			return CPA_EXIT_USAGE;
 		case 'j':
 			journal = optarg ? optarg : DEFAULT_JOURNAL;

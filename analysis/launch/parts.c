@@ -39,7 +39,8 @@ static bool starts(const struct cpa_parts *parts)
 	return parts->done == 0 && parts->delay_ns;
 }
 
-uint64_t cpa_parts_next(struct cpa_parts *parts)
+/* The next change of the session. */
+static uint64_t next_change(struct cpa_parts *parts)
 {
 	unsigned first = parts->delay_ns ? 1 : 0;
 
@@ -51,12 +52,19 @@ uint64_t cpa_parts_next(struct cpa_parts *parts)
 							    UINT64_MAX;
 }
 
+uint64_t cpa_parts_next(struct cpa_parts *parts)
+{
+	uint64_t change = next_change(parts), copy = cpa_keep_next(&parts->keep);
+
+	return change < copy ? change : copy;
+}
+
 static uint64_t since(uint64_t started_ns)
 {
 	return cpa_timespec_now_ns(CLOCK_MONOTONIC) - started_ns;
 }
 
-void cpa_parts_act(struct cpa_parts *parts, uint64_t started_ns)
+static void act_change(struct cpa_parts *parts, uint64_t started_ns)
 {
 	struct cpa_control control;
 	bool on = starts(parts);
@@ -79,4 +87,14 @@ void cpa_parts_act(struct cpa_parts *parts, uint64_t started_ns)
 		parts->duration_ns = since(started_ns) + AGAIN_NS - parts->delay_ns;
 	}
 	free(error);
+}
+
+void cpa_parts_act(struct cpa_parts *parts, uint64_t started_ns)
+{
+	uint64_t now = since(started_ns);
+
+	if (cpa_keep_next(&parts->keep) <= now)
+		cpa_keep_act(&parts->keep, now);
+	else
+		act_change(parts, started_ns);
 }

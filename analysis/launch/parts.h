@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/launch/parts.h - profile parts of a run: after a delay, for a duration; or windows */
+/* analysis/launch/parts.h - what is done while a program runs: parts of the run, windows, copies */
 #ifndef CPA_ANALYSIS_LAUNCH_PARTS_H
 #define CPA_ANALYSIS_LAUNCH_PARTS_H
 
@@ -7,9 +7,11 @@
 #include <stdint.h>
 
 #include "analysis/ctl/windows.h"
+#include "analysis/launch/keep.h"
 
 struct cpa_parts {
 	uint64_t delay_ns, duration_ns; /* 0: none */
+	struct cpa_keep keep;
 	/* Private. */
 	const char *session;
 	unsigned done; /* number of changes made */

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/launch/keep.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "analysis/input/copy.h"
+#include "analysis/input/history.h"
+#include "analysis/launch/parts.h"
+#include "shadow/store/size.h"
+
+#define HOUR 3600
+#define DAY  86400
+#define NEW  "new" /* a copy that is not complete */
+
+struct copy {
+	char name[NAME_MAX + 1];
+	time_t made;
+	uint64_t bytes; /* that it takes on the disk */
+};
+
+bool cpa_keep_parse(const char *text, struct cpa_keep *keep)
+{
+	const char *comma = strchr(text, ',');
+	char age[32];
+
+	snprintf(age, sizeof(age), "%.*s", comma ? (int)(comma - text) : 31, text);
+	if (!comma && cpa_size_read(text, &keep->bytes))
+		return true;
+	return cpa_parts_time(age, &keep->most_ns) && keep->most_ns &&
+	       (!comma || cpa_size_read(comma + 1, &keep->bytes));
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct copy *x = a, *y = b;
+
+	return x->made < y->made ? 1 : x->made > y->made ? -1 : 0;
+}
+
+/* Store the copies in @folder, newest first, at *@copies, which the caller frees. Return their number. */
+static size_t list(const char *folder, struct copy **copies)
+{
+	DIR *open = opendir(folder);
+	struct dirent *entry;
+	size_t count = 0;
+
+	*copies = NULL;
+	while (open && (entry = readdir(open))) {
+		struct copy *more, one;
+		struct stat st;
+
+		if (!cpa_history_time(entry->d_name, &one.made) ||
+		    fstatat(dirfd(open), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		more = realloc(*copies, (count + 1) * sizeof(**copies));
+		if (!more)
+			break;
+		*copies = more;
+		strcpy(one.name, entry->d_name);
+		one.bytes = (uint64_t)st.st_blocks * 512;
+		more[count++] = one;
+	}
+	if (open)
+		closedir(open);
+	if (count)
+		qsort(*copies, count, sizeof(**copies), compare);
+	return count;
+}
+
+/* How far apart copies of age @age are, seconds. */
+static time_t step_at(time_t age)
+{
+	return age < HOUR ? 1 : age < DAY ? HOUR : DAY;
+}
+
+void cpa_keep_thin(const struct cpa_keep *keep, const char *folder, int64_t now)
+{
+	char path[PATH_MAX + NAME_MAX];
+	uint64_t bytes = 0;
+	struct copy *copies;
+	size_t count = list(folder, &copies);
+
+	for (size_t i = 0; i < count; i++) {
+		time_t age = (time_t)now - copies[i].made, step = step_at(age);
+		/* The first copy of each step is the one that stays. */
+		bool later = i + 1 < count && step_at((time_t)now - copies[i + 1].made) == step &&
+			     copies[i + 1].made / step == copies[i].made / step;
+
+		bytes += copies[i].bytes;
+		if (!later && (double)age * 1e9 <= (double)keep->most_ns &&
+		    (bytes <= keep->bytes || i == 0))
+			continue;
+		bytes -= copies[i].bytes;
+		snprintf(path, sizeof(path), "%s/%s", folder, copies[i].name);
+		unlink(path);
+	}
+	free(copies);
+}
+
+/* Make a copy of the session, and thin the history out. */
+static void copy(const struct cpa_keep *keep)
+{
+	char folder[PATH_MAX], fresh[PATH_MAX + 8], name[PATH_MAX + 64], stamp[32];
+	time_t now = time(NULL);
+	char *error = NULL;
+	struct tm tm;
+
+	snprintf(folder, sizeof(folder), "%.*s" CPA_HISTORY_SUFFIX, PATH_MAX - 8, keep->session);
+	snprintf(fresh, sizeof(fresh), "%s/" NEW, folder);
+	strftime(stamp, sizeof(stamp), CPA_HISTORY_FORMAT, gmtime_r(&now, &tm));
+	snprintf(name, sizeof(name), "%s/%s", folder, stamp);
+	mkdir(folder, 0700);
+	unlink(fresh); /* of a copier that was killed */
+	/* A program that has just begun has no session yet: the next copy is as good. */
+	if (cpa_copy_session(keep->session, fresh, &error) == 0)
+		rename(fresh, name);
+	free(error);
+	cpa_keep_thin(keep, folder, now);
+}
+
+uint64_t cpa_keep_next(struct cpa_keep *keep)
+{
+	if (keep->copier && waitpid(keep->copier, NULL, WNOHANG) != 0)
+		keep->copier = 0;
+	if (!keep->every_ns)
+		return UINT64_MAX;
+	if (!keep->next_ns)
+		keep->next_ns = keep->every_ns;
+	return keep->next_ns;
+}
+
+void cpa_keep_act(struct cpa_keep *keep, uint64_t now)
+{
+	/* Copies that were missed, as the machine slept, are not made up for. */
+	keep->next_ns += (1 + (now - keep->next_ns) / keep->every_ns) * keep->every_ns;
+	if (keep->copier)
+		return;
+	keep->copier = fork();
+	if (keep->copier < 0)
+		keep->copier = 0;
+	else if (keep->copier == 0) {
+		if (nice(10) >= -20)
+			copy(keep);
+		_exit(0);
+	}
+}
