@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analysis/profile/since.h - figures of the time between two copies of one session
+ *
+ * The sums of a session only grow. What it had in between is the difference: exactly for sums of threads
+ * and objects, and for paths where profiling was off at the first copy, as all paths go through one node
+ * there (shadow/edge/part.h). Elsewhere the path that is the longest later may have been another
+ * before, and what that had of a component is taken off.
+ */
+#ifndef CPA_ANALYSIS_PROFILE_SINCE_H
+#define CPA_ANALYSIS_PROFILE_SINCE_H
+
+#include "analysis/profile/profile.h"
+
+/*
+ * Take off @profile what @before, an earlier copy of the same session, had. Without margins, values over
+ * time, callers and the activity graph, whose differences are not known. Return false, and leave
+ * @profile as it is, if they are not of one session.
+ */
+bool cpa_profile_since(struct cpa_profile *profile, const struct cpa_profile *before);
+
+#endif

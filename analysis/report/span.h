@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/report/span.h - cpa-report --since and --at: the time between two copies of a session */
+#ifndef CPA_ANALYSIS_REPORT_SPAN_H
+#define CPA_ANALYSIS_REPORT_SPAN_H
+
+#include "analysis/profile/profile.h"
+
+/* All return 0; or -1 with *@error the message, which the caller frees. */
+
+/*
+ * Read what the session in @file had at @since, which is a copy of it or a moment of its history
+ * (analysis/input/history.h). The caller frees *@before.
+ */
+int cpa_span_since(const char *since, const char *file, struct cpa_profile **before, char **error);
+
+/*
+ * The same for the copy before @at; *@file becomes that after it, if there is one. *@before is NULL if @at
+ * is before the first copy: the time is from the run's start.
+ */
+int cpa_span_at(const char *at, char **file, struct cpa_profile **before, char **error);
+
+/* Take off @profile what @before had, and note of what time the figures are. */
+int cpa_span_apply(struct cpa_profile *profile, const struct cpa_profile *before, char **error);
+
+#endif

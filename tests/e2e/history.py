@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Copies of a profile while the program runs, what is kept of them, and the time between two."""
+import datetime
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+from parts import await_true
+from profiled import BUILD, PROGRAMS, ROUNDING_S, clean_environment, read
+from results import Results
+
+HOUR, DAY = 3600, 86400
+KEEP_S = 2 * DAY
+FORMAT = "%Y%m%dT%H%M%SZ.dump"
+results = Results()
+
+
+def time_of(name):
+    return int(datetime.datetime.strptime(name, FORMAT).replace(tzinfo=datetime.timezone.utc).timestamp())
+
+
+def name_of(when):
+    return datetime.datetime.fromtimestamp(when, datetime.timezone.utc).strftime(FORMAT)
+
+
+def copies(folder):
+    return {name for name in os.listdir(folder) if name.endswith(".dump")}
+
+
+def thinned(names, now):
+    """What docs/production.md says: all of an hour, one of each hour of a day, one of each day."""
+    kept, steps = set(), set()
+    for name in sorted(names):  # the first of a step stays
+        when = time_of(name)
+        age = now - when
+        step = when if age < HOUR else ("h", when // HOUR) if age < DAY else ("d", when // DAY)
+        if step not in steps:
+            steps.add(step)
+            kept.add((name, age))
+    return {name for name, age in kept if age <= KEEP_S}
+
+
+def start(dump, *options):
+    return subprocess.Popen(
+        [BUILD / "cpa", "run", "-q", "-o", dump, "--every", "1s", *options, "--",
+         PROGRAMS / "all_day", "100000"], env=clean_environment())
+
+
+def check_thinning(folder):
+    """A history of three days is there already; the copies that the run adds are the newest."""
+    dump, history = folder / "old.dump", folder / "old.dump.d"
+    history.mkdir()
+    now = int(time.time())
+    old = {name_of(now - age) for age in range(60, 3 * DAY, 613)}
+    for name in old:
+        (history / name).write_bytes(b"x")
+    (history / "notes.txt").write_bytes(b"x")
+    run = start(dump, "--keep", "2d,1G")
+    await_true(lambda: len(copies(history) - old) >= 2)
+    run.terminate()
+    run.wait()
+
+    def as_expected():
+        """A copier may still be at work; each of its copies thins the history as of its time."""
+        made = sorted(copies(history) - old)
+        expected = set(old)
+        for name in made:
+            expected = thinned(expected | {name}, time_of(name))
+        return copies(history) == expected
+
+    await_true(as_expected)
+    results.check(True, f"of {len(old)} copies of three days {len(copies(history))} are left")
+    results.check((history / "notes.txt").exists(), "no other file is removed")
+    results.check(all(os.stat(history / name).st_mode & 0o777 == 0o600
+                      for name in copies(history) - old), "copies are their owner's")
+
+
+def check_size(folder):
+    """The newest copies that fit stay."""
+    dump, history = folder / "small.dump", folder / "small.dump.d"
+    history.mkdir()
+    now = int(time.time())
+    old = {name_of(now - age) for age in range(60, 660, 60)}
+    for name in old:
+        (history / name).write_bytes(os.urandom(200 << 10))
+    run = start(dump, "--keep", "1M")
+    # Five of the old ones take the megabyte, or less than that with a copy.
+    await_true(lambda: copies(history) - old and len(copies(history) & old) <= 5)
+    run.terminate()
+    run.wait()
+
+    def newest():
+        """A copier may still be at work, and removes one by one."""
+        left = sorted(copies(history) & old)
+        return left == sorted(old)[len(old) - len(left):]
+
+    await_true(newest)
+    results.check(True, f"of ten large copies the newest {len(copies(history) & old)} stay")
+
+
+def figures(report):
+    """Sums, by what they are of."""
+    found = {("program", key): report["program"][key] for key in ("cpu_s", "critical_path_s", "wall_s")}
+    for row in report["components"]:
+        for key in "critical_path_s", "saved_s", "total_s":
+            name = row["kind"], row["name"], key
+            found[name] = found.get(name, 0) + row[key]
+    for row in report["objects"]:
+        for key in "acquisitions", "contended", "wait_s":
+            found[row["class"], key] = row[key]
+    return found
+
+
+def differences(results_of, later, earlier):
+    """Figures that are not what @later has more than @earlier."""
+    return [(key, value, later[key], earlier.get(key, 0)) for key, value in results_of.items()
+            if abs(max(later[key] - earlier.get(key, 0), 0) - value) > 3 * ROUNDING_S]
+
+
+def check_span(folder):
+    """What a copy has and what was since is what the whole has."""
+    dump, history = folder / "span.dump", folder / "span.dump.d"
+    run = start(dump, "--budget", "1%")
+
+    def profiled():
+        """A copy in which something was profiled, and a later one in which more was."""
+        if not history.exists():
+            return False
+        with_path = [name for name in sorted(copies(history))
+                     if read(history / name)["program"]["critical_path_s"] > 0]
+        return len(with_path) >= 2
+
+    await_true(profiled)
+    run.terminate()
+    run.wait()
+    names = sorted(copies(history))
+    before = next(name for name in names if read(history / name)["program"]["critical_path_s"] > 0)
+    whole, early = read(dump), read(history / before)
+    since = read(dump, "--since", history / before)
+    wrong = differences(figures(since), figures(whole), figures(early))
+    results.check(not wrong, f"the time since a copy has what came since: {len(figures(since))} figures {wrong[:3] or ''}")
+    results.check(figures(early)["program", "critical_path_s"] > 0, "the copy has a path")
+    results.check(not since["queues"] and not since["pag"]["edges"] and "windows" not in since,
+                  "what is not known of it is not there")
+    for wrong_option in (["--since", "yesterday"], ["--at", "3000d"], ["--at", "100d"],
+                         ["--since", str(folder / "old.dump")]):
+        done = subprocess.run([BUILD / "cpa-report", *wrong_option, dump], capture_output=True, text=True,
+                              check=False)
+        results.check(done.returncode == 1 and done.stderr.count("\n") == 1,
+                      f"{' '.join(wrong_option)[:30]}: one line, 1: {done.stderr.strip()}")
+    for wrong_option in (["--since", "1m", "--at", "1m"], ["--since", "1m", "--tree"],
+                         ["--at", "1m", "--format", "html"]):
+        done = subprocess.run([BUILD / "cpa-report", *wrong_option, dump], capture_output=True, check=False)
+        results.check(done.returncode == 2, f"{' '.join(wrong_option)}: wrong usage, 2")
+    at = datetime.datetime.fromtimestamp(time_of(before)).strftime("%Y-%m-%d %H:%M:%S")
+    following = names[names.index(before) + 1]
+    wrong = differences(figures(read(dump, "--at", at)), figures(read(history / following)), figures(early))
+    results.check(not wrong, f"--at '{at}': from the copy of then to the next {wrong[:3] or ''}")
+
+
+def check_usage():
+    for options in (["--every", "0s"], ["--every", "x"], ["--keep", "x"], ["--keep", "7d,x"], ["--keep", ""]):
+        done = subprocess.run([BUILD / "cpa", "run", *options, "--", "true"], capture_output=True, check=False)
+        results.check(done.returncode == 2, f"{' '.join(options)}: wrong usage, 2")
+
+
+def main():
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="history.", dir=os.environ.get("CPA_TMP")))
+    check_usage()
+    check_thinning(folder)
+    check_size(folder)
+    check_span(folder)
+    if not results.failed:
+        shutil.rmtree(folder, ignore_errors=True)
+    return results.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
