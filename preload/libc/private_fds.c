@@ -22,7 +22,7 @@
 
 #define PATIENCE 10000u /* checks whether the thread has gone */
 #define COPIES	 64u	/* at once */
-#define NAPS	 1000u /* of NAP_NS, and as much again that the kernel adds: longest wait for copies */
+#define NAPS	 20000u /* of NAP_NS, and as much again that the kernel adds: longest wait for copies */
 #define NAP_NS	 50000
 
 uint32_t cpa_private_fds_copies;
