@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 """tests/accuracy/callers.py - which share of a function's path its callers have
 
-tests/programs/callers.c knows: 70 : 30 on the path, 50 : 50 in CPU time. And how many stacks of common
-programs are followed to the thread's start. Prints TAP.
+tests/programs/callers.c knows: 70 : 30 on the path, 50 : 50 in CPU time. tests/plugins/call_trees.cpp
+knows for ten kinds of callers, in six builds. And how many stacks of common programs are followed to the
+thread's start. Prints TAP.
 """
 
 import os
@@ -15,11 +16,14 @@ import sys
 import tempfile
 
 import exact  # noqa: F401, the modules of tests/e2e
+from call_trees import BUILDS, WAYS, build, is_installed, matches
 from profiled import BUILD, PROGRAMS, ROOT, code_of, profiled_environment, read, run
 from results import Results
 
 PAIRS = "100"  # some 1000 stacks on the path
 SHARES = {"first": (0.7, 0.5), "second": (0.3, 0.5)}
+ROUNDS = "40"  # 4.3 s, 1080 stacks
+LEFT_OUT = "signal handler on a stack of its own"
 OFF_LINES = 0.06  # three standard errors of 500 stacks
 OFF = 0.03
 COMPLETE = 0.99
@@ -46,7 +50,7 @@ COMMANDS = {
 
 def check_shares(results, dump):
     command = [PROGRAMS / "callers", PAIRS]
-    environment = profiled_environment(dump, CPA_STACKS="1")
+    environment = profiled_environment(dump)
     subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
     contexts = {c["id"]: c for c in read(dump)["callers"]["contexts"]}
     own = [c for c in contexts.values() if code_of(contexts, c)["name"] == "common"]
@@ -60,9 +64,41 @@ def check_shares(results, dump):
             results.compare(good, f"{name}: {what}", f"{part_s / whole_s:.3f}", limits)
 
 
+def outwards(contexts, context):
+    """Names from @context outwards."""
+    names = []
+    while context:
+        names.append(context["name"])
+        context = contexts.get(context["caller"])
+    return names
+
+
+def check_kinds(results, folder):
+    """Way i has 2 i + 3 ms of each round, below the function leaf."""
+    dump = folder / "kinds.dump"
+    burnt_ms = {way: 2 * i + 3 for i, way in enumerate(WAYS) if way != LEFT_OUT}
+    for compiler, options, stripped in BUILDS:
+        label = " ".join([compiler, *options, *["stripped"] * stripped])
+        if not is_installed(compiler, options):
+            results.skip(label, "it is not installed")
+            continue
+        command = [*build(folder, compiler, options, stripped), ROUNDS]
+        run(command, env=profiled_environment(dump))
+        report = read(dump)
+        dump.unlink()
+        contexts = {c["id"]: c for c in report["callers"]["contexts"]}
+        paths = [(outwards(contexts, c), c["critical_path_s"]) for c in contexts.values()]
+        for way, ms in burnt_ms.items():
+            part_s = sum(part_s for names, part_s in paths if "leaf" in names
+                         and matches(names[names.index("leaf") + 1:], WAYS[way]))
+            share, known = part_s / report["program"]["critical_path_s"], ms / sum(burnt_ms.values())
+            good = abs(share - known) <= OFF
+            results.compare(good, f"{label}: {way}", f"{share:.3f}", f"{known - OFF:.3f} to {known + OFF:.3f}")
+
+
 def check_lines(results, dump):
     """tests/programs/lines.c: one line has three quarters of its function."""
-    environment = profiled_environment(dump, CPA_STACKS="1")
+    environment = profiled_environment(dump)
     command = [PROGRAMS / "lines", "4000"]
     subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
     text = run([BUILD / "cpa-report", "--width", "200", "--annotate", "work", dump], cwd=ROOT)
@@ -80,7 +116,7 @@ def check_complete(results, folder):
             results.skip(f"{name}: complete stacks", "it is not installed")
             continue
         dump = folder / f"{name}.dump"
-        environment = profiled_environment(dump, CPA_STACKS="1")
+        environment = profiled_environment(dump)
         environment["CPA"] = environment.pop("LD_PRELOAD")
         subprocess.run(
             command, shell=True, cwd=folder, env=environment, stdout=subprocess.DEVNULL, check=True
@@ -97,6 +133,7 @@ def main():
     results = Results()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="callers.", dir=os.environ.get("CPA_TMP")))
     check_shares(results, folder / "dump")
+    check_kinds(results, folder)
     check_lines(results, folder / "lines")
     check_complete(results, folder)
     return results.end(folder)

@@ -3,12 +3,15 @@
  * tests/plugins/call_trees.cpp - a function that waits, called in each way that tests/e2e/call_trees.py
  * knows
  *
- * Each way has a thread of its own, whose first wait is in the function. Built in several ways, and with
- * -DPLUGIN as the library that the program is given to load. Names are exported, so that a stripped
- * program has them.
+ * Arguments: the library to load, which is this file with -DPLUGIN; rounds. Each way has a thread of its own,
+ * whose first wait is in the function. With rounds the main thread goes all ways in each round, and the function
+ * computes instead, (2 i + 3) ms for way i: for tests/accuracy/callers.py. Not by a handler on a stack of its
+ * own, where the sampler's signal would wait. Built in several ways.
+ * Names are exported, so that a stripped program has them.
  */
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 
 #include <dlfcn.h>
@@ -16,6 +19,8 @@
 #include <semaphore.h>
 #include <sys/mman.h>
 #include <ucontext.h>
+
+#include "tests/programs/burn.h"
 
 #define FUNCTION extern "C" __attribute__((noinline, used, visibility("default")))
 // No tail calls: each frame stays.
@@ -36,6 +41,7 @@ FUNCTION void in_plugin(void (*callback)())
 #define DEPTH	10
 
 static void *plugin;
+static int burnt_ms; // 0: wait
 
 // Nobody posts the semaphore: the wait lasts.
 FUNCTION void leaf()
@@ -43,6 +49,11 @@ FUNCTION void leaf()
 	timespec until;
 	sem_t never;
 
+	if (burnt_ms) {
+		burn_ms(burnt_ms);
+		STAYS();
+		return;
+	}
 	sem_init(&never, 0, 0);
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_nsec += WAIT_NS;
@@ -253,11 +264,33 @@ FUNCTION void *run(void *way)
 	return nullptr;
 }
 
+static void (*const ways[])() = { by_pointer,	by_recursion, by_chain, by_signal,  by_signal_stack,
+				  by_unwinding, by_catch,     by_context, by_hand,    by_plugin };
+
+static void in_threads()
+{
+	for (auto way : ways) {
+		pthread_t thread;
+
+		pthread_create(&thread, nullptr, run, reinterpret_cast<void *>(way));
+		pthread_join(thread, nullptr);
+	}
+}
+
+static void in_rounds(int rounds)
+{
+	for (int i = 0; i < rounds; i++) {
+		burnt_ms = 1;
+		for (auto way : ways) {
+			burnt_ms += 2;
+			if (way != by_signal_stack)
+				run(reinterpret_cast<void *>(way));
+		}
+	}
+}
+
 int main(int argc, char **argv)
 {
-	static void (*const ways[])() = { by_pointer,	   by_recursion, by_chain, by_signal,
-					  by_signal_stack, by_unwinding, by_catch, by_context,
-					  by_hand,	   by_plugin };
 	struct sigaction action = {};
 
 	plugin = argc > 1 ? dlopen(argv[1], RTLD_NOW) : nullptr;
@@ -268,12 +301,10 @@ int main(int argc, char **argv)
 	action.sa_handler = on_own_stack;
 	action.sa_flags = SA_ONSTACK;
 	sigaction(SIGUSR2, &action, nullptr);
-	for (auto way : ways) {
-		pthread_t thread;
-
-		pthread_create(&thread, nullptr, run, reinterpret_cast<void *>(way));
-		pthread_join(thread, nullptr);
-	}
+	if (argc > 2)
+		in_rounds(atoi(argv[2]));
+	else
+		in_threads();
 	puts("done");
 	return 0;
 }
