@@ -18,6 +18,8 @@
 #include "analysis/symbols/variables.h"
 #include "analysis/symbols/vdso.h"
 
+#define PAGE 4096u /* bytes of code that one name stands for where no unwind table has it */
+
 struct module {
 	struct cpa_module row;
 	char *path;	   /* printable */
@@ -317,17 +319,53 @@ static struct module *find_address(struct cpa_resolver *resolver, uint32_t row, 
 	return module;
 }
 
-struct cpa_place cpa_resolver_code(struct cpa_resolver *resolver, uint32_t row, uint64_t address,
-				   bool returned)
+/* Whether the unwind tables of @module have a function that begins at @address. */
+static bool begins_at(const struct module *module, GElf_Addr address)
+{
+	GElf_Addr bias;
+	Dwarf_CFI *tables = dwfl_module_eh_cfi(module->file, &bias);
+	Dwarf_Addr start = 0, end = 0;
+	Dwarf_Frame *frame;
+
+	if (!tables || dwarf_cfi_addrframe(tables, address - bias, &frame) != 0)
+		return false;
+	dwarf_frame_info(frame, &start, &end, NULL);
+	free(frame);
+	return start == address - bias;
+}
+
+/*
+ * Whether @address stands for a page of code that no unwind table covers, as of a compiler that was linked
+ * in, and several symbols may lie in the page: which one ran is not known.
+ */
+static bool is_page(struct module *module, GElf_Addr address)
+{
+	GElf_Off first = 0, last = 0;
+	const char *name, *other;
+
+	if (address % PAGE || begins_at(module, address))
+		return false;
+	name = find_symbol(module, address, &first);
+	other = find_symbol(module, address + PAGE - 1, &last);
+	return name != other || last - first != PAGE - 1;
+}
+
+static struct cpa_place code_at(struct cpa_resolver *resolver, uint32_t row, uint64_t address,
+				bool function)
 {
 	GElf_Addr at;
-	struct module *module = find_address(resolver, row, address - returned, &at);
+	struct module *module = find_address(resolver, row, address, &at);
 	struct cpa_place place = { 0 };
 	GElf_Off offset;
 	const char *name;
 
 	if (!module)
 		return place;
+	if (function && is_page(module, at)) {
+		place.name = cpa_format_text("%s+0x%" PRIx64 " (page)", module->label,
+					     address - module->row.bias);
+		return place;
+	}
 	place.location = locate_code(module, at);
 	name = find_symbol(module, at, &offset);
 	if (name)
@@ -335,9 +373,15 @@ struct cpa_place cpa_resolver_code(struct cpa_resolver *resolver, uint32_t row, 
 	return place;
 }
 
+struct cpa_place cpa_resolver_code(struct cpa_resolver *resolver, uint32_t row, uint64_t address,
+				   bool returned)
+{
+	return code_at(resolver, row, address - returned, !returned);
+}
+
 struct cpa_place cpa_resolver_inlined(struct cpa_resolver *resolver, uint32_t row, uint64_t address)
 {
-	struct cpa_place place = cpa_resolver_code(resolver, row, address, false);
+	struct cpa_place place = code_at(resolver, row, address, false);
 	GElf_Addr at;
 	struct module *module = find_address(resolver, row, address, &at);
 

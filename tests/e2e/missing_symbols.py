@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """A program without symbols: the report says which of its files lack them, and the package that has them.
+And code without unwind tables, of which only the page is known, has no function's name.
 
 dpkg-query is a script of the test's own, which owns the one file.
 """
@@ -29,6 +30,19 @@ int main(void)
 	return 0;
 }
 """
+# Two functions on one page without unwind tables. The second one computes, until a sample must have found it.
+WITHOUT_TABLES = """
+#include <time.h>
+void computes(long rounds);
+__asm__(".text\\n.p2align 12\\nother:\\n\\tret\\n.p2align 6\\n.globl computes\\ncomputes:\\n\\t"
+	"dec %rdi\\n\\tjnz computes\\n\\tret\\n.p2align 12\\n");
+int main(void)
+{
+	while (clock() < CLOCKS_PER_SEC / 2)
+		computes(10000000);
+	return 0;
+}
+"""
 
 results = Results()
 
@@ -41,9 +55,9 @@ def run(command, **variables):
     return " ".join(done.stdout.split())
 
 
-def make(name, *flags):
+def make(name, *flags, source=SOURCE):
     """A profile of the program, built with @flags."""
-    (TMP / "work.c").write_text(SOURCE, encoding="ascii")
+    (TMP / "work.c").write_text(source, encoding="ascii")
     subprocess.run(["gcc", "-O1", *flags, "-o", TMP / name, TMP / "work.c"], check=True)
     subprocess.run([BUILD / "cpa", "run", "-q", "-o", TMP / f"{name}.dump", "--", TMP / name],
                    check=True, capture_output=True)
@@ -76,6 +90,13 @@ functions = [c for c in data["components"] if c["kind"] == "function" and "strip
 results.check(abs(missing[str(path)]["critical_path_s"] -
                   sum(c["critical_path_s"] for c in functions)) < 1e-6,
               "its path is the sum over its functions")
+
+pages = make("pages", source=WITHOUT_TABLES)
+data = json.loads(run([*report, "--format", "json", pages], **owned))
+names = [c["name"] for c in data["components"] if c["kind"] == "function" and "pages" in (c["location"] or "")]
+results.check(any(name.startswith("pages+0x") and name.endswith(" (page)") for name in names),
+              f"code without unwind tables has its page: {names}")
+results.check(not {"other", "computes"} & set(names), "and not the name of the first function on it")
 
 core = packages('echo "diversion by dash from: /bin/sh"; echo "libc6:amd64: /lib/libc.so.6"')
 results.check("(package libc6-dbg)" in run([*report, stripped], **core),
