@@ -197,3 +197,28 @@ bool cpa_is_named(const struct cpa_profile *profile, enum cpa_component_kind kin
 	}
 	return any && (routine || given);
 }
+
+#define PROCESSES 64 /* of one name: of more it is not one that matters */
+
+struct cpa_processes_of cpa_find_processes(const struct cpa_profile *profile, uint32_t slot)
+{
+	const struct cpa_thread_figures *found[PROCESSES];
+	struct cpa_processes_of of = { 0 };
+
+	for (size_t i = 0; i < profile->threads; i++) {
+		const struct cpa_thread_figures *each = &profile->thread[i];
+
+		if (each->slot != slot)
+			continue;
+		for (size_t k = 0; k < of.n; k++)
+			if (found[k]->process == each->process)
+				return (struct cpa_processes_of){ 0 };
+		if (of.n == PROCESSES || each->earlier)
+			return (struct cpa_processes_of){ 0 };
+		found[of.n++] = each;
+		of.work_s += each->process_s;
+		if (!of.most || each->process_s > of.most->process_s)
+			of.most = each;
+	}
+	return of;
+}

@@ -54,4 +54,15 @@ bool cpa_is_named(const struct cpa_profile *profile, enum cpa_component_kind kin
 /* "the lock q.lock (queue.c:88)"; with a capital if @start. The caller frees it. */
 char *cpa_describe(const struct cpa_component_figures *component, bool start);
 
+/*
+ * The processes of the threads of class @slot, one thread in each: `n`, the work of all of them, and the
+ * thread with most of it. n 0: there are no such threads, two in one process, or too many.
+ */
+struct cpa_processes_of {
+	size_t n;
+	double work_s;
+	const struct cpa_thread_figures *most;
+};
+struct cpa_processes_of cpa_find_processes(const struct cpa_profile *profile, uint32_t slot);
+
 #endif

@@ -303,11 +303,22 @@ static char *in_function(const struct cpa_facts *facts, double part_s)
 	return text;
 }
 
+/* " (of its 2 processes 4711 has 85.3% of the work)"; "" if there are not several. The caller frees it. */
+static char *in_process(const struct cpa_profile *profile, uint32_t slot)
+{
+	struct cpa_processes_of of = cpa_find_processes(profile, slot);
+
+	return of.n < 2 ? xstrdup("") :
+			  cpa_format_text(" (of its %zu processes %u has %s of the work)", of.n,
+					  of.most->tid,
+					  cpa_format_percent(of.most->process_s, of.work_s).text);
+}
+
 static bool is_stage(const struct cpa_facts *facts, struct cpa_verdict *verdict)
 {
 	const struct cpa_component_figures *stage = facts->stage;
 	const char *name, *other;
-	char *gains, *function;
+	char *gains, *function, *process;
 
 	if (!stage || !matters(facts, stage->saved_s, facts->queue_gain_s))
 		return false;
@@ -319,6 +330,7 @@ static bool is_stage(const struct cpa_facts *facts, struct cpa_verdict *verdict)
 	}
 	gains = cpa_verdict_gain(facts, verdict, facts->path_s - stage->saved_s);
 	function = in_function(facts, stage->critical_path_s);
+	process = in_process(facts->profile, stage->slot);
 	verdict->sentence = cpa_format_text(
 		"A stage limits this program: %s waits for %s, which has %s of the %s of the "
 		"critical path (%s)%s.",
@@ -326,10 +338,11 @@ static bool is_stage(const struct cpa_facts *facts, struct cpa_verdict *verdict)
 		cpa_format_seconds(facts->path_s).text,
 		cpa_format_percent(stage->critical_path_s, facts->path_s).text, function);
 	verdict->action = cpa_format_text(
-		"Make %s cheaper, or divide its work among several; faster others gain nothing: %s.",
-		name, gains);
+		"Make %s cheaper, or divide its work among several%s; faster others gain nothing: %s.",
+		name, process, gains);
 	verdict->options = ask(facts, stage->name, "--what-if 'thread:%s=0.5'", stage->name);
 	verdict->slot = stage->slot;
+	free(process);
 	free(function);
 	free(gains);
 	return true;

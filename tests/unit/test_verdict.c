@@ -281,6 +281,17 @@ static void test_stage(void **state)
 	       "Make grep cheaper, or divide its work among several; faster others gain nothing: "
 	       "at most 2.00 times as fast on 4 processors, more on more of them.");
 	components[0].name = "grep";
+	/* Two processes of one name. */
+	threads[0].process = 1;
+	threads[0].tid = 4711;
+	threads[2].process = 2;
+	expect("stage",
+	       "A stage limits this program: sort waits for grep, which has 6.64 s of the 8.00 s of "
+	       "the critical path (83.0%), most of it in the function match.",
+	       "Make grep cheaper, or divide its work among several (of its 2 processes 4711 has "
+	       "50.0% of the work); faster others gain nothing: at most 2.00 times as fast on 4 "
+	       "processors, more on more of them.");
+	threads[2].process = 1;
 	/* The one that has the path is the one that waits: it waits for who has it elsewhere. */
 	streams[0].waited_s = 1;
 	streams[0].blocked_s = 5;
