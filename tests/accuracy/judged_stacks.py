@@ -4,7 +4,7 @@
 
 gdb stops programs of Debian, stripped as they are, wherever they happen to be: STACKS stacks of each. Equal
 means: as many frames, and the same function in each, from the innermost one to the thread's start. Prints
-TAP.
+TAP. Arguments: programs, default all.
 """
 
 import os
@@ -47,18 +47,20 @@ def main():
     if shutil.which("gdb"):
         subprocess.run(INPUT, shell=True, cwd=folder, check=True)
     for name, command in COMMANDS.items():
+        if sys.argv[1:] and name not in sys.argv[1:]:
+            continue
         if not shutil.which("gdb") or not shutil.which(name):
             results.skip(f"{name}: frames", "it is not installed, or gdb")
             continue
         text = judge(folder, command)
-        found = re.search(r"(\d+) of (\d+) stacks are equal, with (\d+) frames", text)
+        found = re.search(r"(\d+) of (\d+) stacks are equal, with (\d+) frames; (\d+) in", text)
         for line in re.findall(r"^not equal: .*", text, re.MULTILINE)[:5]:
             print(f"# {line}")
         if not found:
             results.check(False, f"{name}: gdb ran: {' '.join(text.split()[-20:])}")
             continue
-        equal, stacks, frames = map(int, found.groups())
-        label = f"{name}: stacks as gdb has them, of {stacks}, with {frames} frames"
+        equal, stacks, frames, others = map(int, found.groups())
+        label = f"{name}: stacks as gdb has them, of {stacks}, with {frames} frames ({others} where gdb guesses)"
         results.compare(stacks and equal / stacks >= COMPLETE, label, str(equal), f"{COMPLETE} of them")
     return results.end(folder)
 
