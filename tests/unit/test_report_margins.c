@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/* tests/unit/test_report_margins.c - margins from a series of windows, intact and damaged; two rivals */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/profile/profile.h"
+#include "analysis/verdict/rivals.h"
+#include "tests/unit/dump_maker.h"
+
+#define BATCHES	  20u
+#define LENGTH	  (CPA_WINDOW_FIELDS + CPA_WINDOW_VECTORS * MAKER_SLOTS)
+#define QUANTILE  2.093 /* of the t distribution with 19 degrees of freedom, 97.5 % */
+#define WINDOW_S  0.05
+#define PATH_S(i) (0.02 + 0.001 * (double)((i) % 5)) /* of window @i */
+
+static struct dump_maker maker;
+static struct cpa_dump dump;
+static struct cpa_profile *profile;
+
+/* What window @i has of two functions: @wave makes them differ now this way, now that. */
+static double work_s(unsigned i, double wave)
+{
+	return PATH_S(i) * (0.5 + (i % 2 ? wave : -wave));
+}
+
+static double kernel_s(unsigned i, double wave)
+{
+	return PATH_S(i) * (0.2 + (i % 2 ? -wave : wave));
+}
+
+/* A series of @windows windows, and the header's offset of it. */
+static struct cpa_window_series *add_series(unsigned windows, double wave)
+{
+	uint64_t at = dump_maker_block(
+		&maker, NULL, sizeof(struct cpa_window_series) + (windows + 1) * LENGTH * 8);
+	struct cpa_window_series *series = (struct cpa_window_series *)(maker.bytes + at);
+
+	dump_maker_header(&maker)->windows = at;
+	series->windows = windows + 1;
+	series->samples = windows + 1;
+	series->slots = MAKER_SLOTS;
+	for (unsigned i = 0; i < windows; i++) {
+		uint64_t *from = series->value + (size_t)i * LENGTH, *to = from + LENGTH;
+
+		to[CPA_WINDOW_LEN] = from[CPA_WINDOW_LEN] + MAKER_TICKS(PATH_S(i));
+		to[CPA_WINDOW_ON] = from[CPA_WINDOW_ON] + MAKER_TICKS(WINDOW_S);
+		to[CPA_WINDOW_PROCESS] = from[CPA_WINDOW_PROCESS] + MAKER_TICKS(0.04);
+		to[CPA_WINDOW_WAIT] = from[CPA_WINDOW_WAIT] + MAKER_TICKS(0.01 * (i % 3));
+		from += CPA_WINDOW_FIELDS;
+		to += CPA_WINDOW_FIELDS;
+		for (unsigned v = 0; v < 2; v++, from += MAKER_SLOTS, to += MAKER_SLOTS) {
+			to[EXAMPLE_WORK] = from[EXAMPLE_WORK] + MAKER_TICKS(work_s(i, wave));
+			to[EXAMPLE_KERNEL] = from[EXAMPLE_KERNEL] + MAKER_TICKS(kernel_s(i, wave));
+		}
+	}
+	return series;
+}
+
+static void build(void)
+{
+	char *error;
+
+	dump_maker_save(&maker, maker_file, SIZE_MAX);
+	assert_int_equal(cpa_dump_open(&dump, maker_file, &error), 0);
+	profile = cpa_profile_build(&dump, CPA_GRAPH_NODES);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	dump_maker_example(&maker);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	if (profile) {
+		cpa_profile_free(profile);
+		cpa_dump_close(&dump);
+		profile = NULL;
+	}
+	dump_maker_free(&maker);
+	return 0;
+}
+
+static const struct cpa_component_figures *find(uint32_t slot)
+{
+	for (size_t i = 0; i < profile->components; i++)
+		if (profile->component[i].kind == CPA_FUNCTION &&
+		    profile->component[i].slot == slot)
+			return &profile->component[i];
+	fail_msg("no component of slot %u", slot);
+	return NULL;
+}
+
+static void assert_near(double found, double expected)
+{
+	if (!(fabs(found - expected) <= 1e-3 * expected))
+		fail_msg("%.9g found, %.9g expected", found, expected);
+}
+
+/* Half of the interval of the share of @part in the path, step by step. */
+static double slow_margin(double (*part)(unsigned i, double wave), double wave)
+{
+	double path = 0, all = 0, squares = 0;
+
+	for (unsigned i = 0; i < BATCHES; i++) {
+		path += PATH_S(i);
+		all += part(i, wave);
+	}
+	for (unsigned i = 0; i < BATCHES; i++)
+		squares += pow(part(i, wave) - all / path * PATH_S(i), 2);
+	return QUANTILE * sqrt(squares / (BATCHES - 1) / BATCHES) / (path / BATCHES);
+}
+
+static void test_margins(void **state)
+{
+	double path_s;
+
+	(void)state;
+	add_series(BATCHES, 0.1);
+	build();
+	path_s = profile->program.critical_path_s;
+	assert_int_equal(profile->program.windows, BATCHES + 1);
+	assert_int_equal(profile->program.batches, BATCHES);
+	assert_near(find(EXAMPLE_WORK)->critical_path_margin_s, path_s * slow_margin(work_s, 0.1));
+	assert_near(find(EXAMPLE_WORK)->saved_margin_s, path_s * slow_margin(work_s, 0.1));
+	assert_near(find(EXAMPLE_KERNEL)->saved_margin_s, path_s * slow_margin(kernel_s, 0.1));
+	/* Every window has as much work. */
+	assert_true(profile->program.parallelism_margin < 1e-9);
+	assert_true(profile->program.wait_margin_s > 0);
+}
+
+static void assert_none(void)
+{
+	assert_int_equal(profile->program.batches, 0);
+	assert_true(isnan(profile->program.parallelism_margin));
+	for (size_t i = 0; i < profile->components; i++)
+		assert_true(isnan(profile->component[i].saved_margin_s));
+	assert_null(cpa_rivals_sentence(profile));
+}
+
+static void test_few_windows(void **state)
+{
+	(void)state;
+	add_series(9, 0.1);
+	build();
+	assert_int_equal(profile->program.windows, 10);
+	assert_none();
+}
+
+static void test_no_windows(void **state)
+{
+	(void)state;
+	build();
+	assert_int_equal(profile->program.windows, 0);
+	assert_none();
+}
+
+enum damage { ODD, SAMPLES, SLOTS, LEVEL, OFFSET, CUT, DAMAGES };
+
+static void test_damage(void **state)
+{
+	(void)state;
+	for (enum damage d = 0; d < DAMAGES; d++) {
+		struct cpa_window_series *series = add_series(BATCHES, 0.1);
+
+		if (d == ODD)
+			series->writing = 7;
+		else if (d == SAMPLES)
+			series->samples = UINT32_MAX;
+		else if (d == SLOTS)
+			series->slots = 3;
+		else if (d == LEVEL)
+			series->level = 64;
+		else if (d == OFFSET)
+			dump_maker_header(&maker)->windows = UINT64_MAX - 8;
+		else
+			dump_maker_header(&maker)->windows += 4096;
+		build();
+		assert_none();
+		teardown(NULL);
+		dump_maker_example(&maker);
+	}
+}
+
+/* Sums of a damaged series may shrink. */
+static void test_nonsense(void **state)
+{
+	struct cpa_window_series *series = add_series(BATCHES, 0.1);
+
+	(void)state;
+	for (size_t i = 0; i < (BATCHES + 1) * LENGTH; i++)
+		series->value[i] = UINT64_MAX / (1 + i * i % 97);
+	build();
+	free(cpa_rivals_sentence(profile));
+}
+
+/* How the savings of the functions differ from window to window decides how many more it takes. */
+static void test_rivals(void **state)
+{
+	const struct cpa_component_figures *one, *two;
+	double margin = slow_margin(work_s, 0.2) + slow_margin(kernel_s, 0.2), ratio;
+	struct cpa_thread *row = dump_maker_at(&maker, CPA_TABLE_THREADS, 1);
+	char *text;
+
+	(void)state;
+	/* Of the whole run, they save 3 s and 2 s. */
+	row->path.delta[3] = maker_delta(EXAMPLE_KERNEL, 2);
+	/* One has the more when the other has the less: the margins add up. */
+	add_series(BATCHES, 0.2);
+	build();
+	one = find(EXAMPLE_WORK);
+	two = find(EXAMPLE_KERNEL);
+	ratio = profile->program.critical_path_s * margin / (one->saved_s - two->saved_s);
+	assert_near(one->saved_s, 3);
+	assert_near(two->saved_s, 2);
+	assert_true(ratio > 1);
+	assert_non_null(profile->rivals.first);
+	assert_near(profile->rivals.windows, ceil((BATCHES + 1) * (ratio * ratio - 1)));
+	text = cpa_rivals_sentence(profile);
+	assert_non_null(text);
+	assert_non_null(strstr(text, "more windows would tell them apart"));
+	free(text);
+}
+
+static void test_no_rivals(void **state)
+{
+	struct cpa_thread *row = dump_maker_at(&maker, CPA_TABLE_THREADS, 1);
+
+	(void)state;
+	row->path.delta[3] = maker_delta(EXAMPLE_KERNEL, 2);
+	add_series(BATCHES, 0.001);
+	build();
+	assert_null(profile->rivals.first);
+	assert_null(cpa_rivals_sentence(profile));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_margins),   TEST(test_few_windows), TEST(test_no_windows),
+		TEST(test_damage),    TEST(test_nonsense),    TEST(test_rivals),
+		TEST(test_no_rivals),
+	};
+
+	return cmocka_run_group_tests(tests, dump_maker_file, dump_maker_unlink);
+}
