@@ -56,13 +56,13 @@ static uint64_t name_of(const struct cpa_stream_use *use, ssize_t ret)
  * Whether the end that ended @wait, from @arrived, was none of those that were seen: they came before it,
  * or long before its end. A program outside the session has had the stream open, too.
  */
-static bool is_unseen_end(const struct cpa_stream_found *found, const struct cpa_wait *wait,
-			  uint64_t arrived)
+static bool is_unseen_end(const struct cpa_worker *w, const struct cpa_stream_found *found,
+			  const struct cpa_wait *wait, uint64_t arrived)
 {
 	if (found->released <= arrived)
 		return true;
-	/* 0: how long the thread was ready before it ran is not known, and may be long. */
-	return wait->runqueue &&
+	/* Where it is not known how long the thread was ready before it ran, that may be long. */
+	return (wait->runqueue || w->clock.schedstat >= 0) &&
 	       wait->now - wait->runqueue > found->released + cpa_clock_ticks(CLOSE_WAKES_NS);
 }
 
@@ -90,7 +90,7 @@ void cpa_stream_take(struct cpa_worker *w, struct cpa_stream_found *found, bool 
 	else
 		wait.now = wait.arrived = cpa_event(w, kind, caller, 0);
 	arrived = wait.arrived;
-	if (unlikely(blocked && found->ends && is_unseen_end(found, &wait, arrived))) {
+	if (unlikely(blocked && found->ends && is_unseen_end(w, found, &wait, arrived))) {
 		cpa_stream_drop(&w->self, found);
 		cpa_acquire_path(&w->self, NULL, &wait);
 		cpa_unexplained(w, kind == CPA_EV_POLL ? CPA_EXT_POLL : CPA_EXT_INPUT,
