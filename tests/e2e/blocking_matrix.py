@@ -37,6 +37,9 @@ BEGUN_OFF = ("futex", "signal", "child")
 # A wait for a handler is found when it is over, as a part of an activity: what crosses the border of
 # a part of the run is cut in proportion, and its release is not looked for.
 CUT = ("suspend",)
+# A handler runs because of a signal that was sent this long ago at most. A sender may lose its processor
+# between the record of that and the signal.
+SENT_S = 0.02
 SWITCHED = ("start", "stop", "restart")
 # What lies between a reading of the program's and one of ours: an event, or a thread's last steps.
 PROBE_S = 0.0003
@@ -86,6 +89,10 @@ class Cell:
     def is_cut(self):
         return self.operation.split("_")[0] in CUT
 
+    def is_late(self):
+        """The signal may have been sent so late that nobody is known to have sent it."""
+        return self.is_cut() and self.knows["released_at"] - self.knows["blocked_until"] > SENT_S / 2
+
     def waiter_bounds(self):
         """CPU time of the waiter in parts of the run: of its work, and by its clock."""
         k = self.knows
@@ -114,23 +121,33 @@ class Cell:
         of_component = thread.component["cpu_s"]
         self.within(f"{text}'s work", of_component, least - thread.row["probe_s"], most)
 
+    def rest(self, blocked):
+        """
+        What is left of the waiter's life without its work and the time when it is known to be @blocked: the
+        kernel may let it sleep anywhere, for a page or for a lock of its own.
+        """
+        k = self.knows
+        return k["life"] - k["before_ns"] - k["after_ns"] - blocked
+
     def blocked(self):
         """What the waiter's wait was: for the releaser, or of external time."""
         k, row = self.knows, self.waiter.row
         most = k["to"] - k["from"]
-        if self.is_cut() and self.scenario in SWITCHED:
+        if self.is_cut() and (self.scenario in SWITCHED or self.is_late()):
             self.within("time blocked", row["wait_s"] + row["external_s"], 0, k["life"])
         elif self.scenario in ("on", "restart"):
             # Who spins may find a lock that is free again.
-            least = 0 if self.properties & SPINS else k["blocked_until"] - k["blocked_at"]
-            self.within("wait", row["wait_s"], least - k["off_ns"], most)
-            self.within("external time", row["external_s"], 0, 0)
+            blocked = k["blocked_until"] - k["blocked_at"]
+            self.within("wait", row["wait_s"], (0 if self.properties & SPINS else blocked) - k["off_ns"], most)
+            self.within("external time", row["external_s"], 0, self.rest(blocked))
         elif self.scenario == "start":
-            self.within("external time", row["external_s"], 0, 0)
+            # Before the part it was blocked as well.
+            blocked = k["blocked_at"] - k["from"] + k["last_ns"]
+            self.within("external time", row["external_s"], 0, self.rest(blocked))
         elif self.scenario == "timeout":
             # How much of it the thread was ready is the kernel's word, which comes late.
             whole_s = row["external_s"] + row["runqueue_s"]
-            self.within("external time", row["external_s"], 0, most)
+            self.within("external time", row["external_s"], 0, self.rest(0))
             self.within("time without a processor", whole_s, k["due_at"] - k["blocked_at"], k["life"])
         elif self.scenario != "fork":
             # Behind a jump the rest of the wait is of the activity that follows.
@@ -153,7 +170,7 @@ class Cell:
         """The waiter goes on because of the releaser's work."""
         if self.scenario not in RELEASED or self.properties & TRIES or self.knows["result"]:
             return False
-        if self.is_cut() and self.scenario in SWITCHED:
+        if self.is_cut() and (self.scenario in SWITCHED or self.is_late()):
             return False
         return self.scenario != "start" or self.operation.split("_")[0] not in BEGUN_OFF
 

@@ -50,6 +50,11 @@ static const struct scenario {
 
 static __thread struct cell *current; /* of a waiter */
 
+static bool disturbs(const struct scenario *s)
+{
+	return s->signal || s->cancels;
+}
+
 static int get(const int *word)
 {
 	return __atomic_load_n(word, __ATOMIC_SEQ_CST);
@@ -178,8 +183,9 @@ static void await_blocked(struct cell *c)
 
 /*
  * Work of the releaser: longer than all that the others may have done since it began to hold, with
- * the elapsed time of a handler, which waits for a child that is in no profile. That
- * of a child is a region, as no row of the report is its thread's alone.
+ * the elapsed time of a handler, which waits for a child that is in no profile, and with what a
+ * child's parent did to find the waiter blocked. That of a child is a region, as no row of the
+ * report is its thread's alone.
  */
 static void work_longer(struct cell *c)
 {
@@ -187,6 +193,10 @@ static void work_longer(struct cell *c)
 	bool child = c->op->properties & CHILD;
 
 	await(&c->created);
+	if (child && disturbs(c->scenario)) {
+		await(&c->disturbed);
+		others += c->disturber_ns;
+	}
 	from = burn_clock_ns();
 	if (child)
 		CPA_REGION_BEGIN(c->op->name);
@@ -258,13 +268,14 @@ static void disturb(struct cell *c)
 		switch_parts(c);
 		set(&c->switched, 1);
 	}
-	if (!s->signal && !s->cancels)
+	if (!disturbs(s))
 		return;
 	await_blocked(c);
 	if (s->signal)
 		pthread_kill(c->waiting, s->signal);
 	else
 		pthread_cancel(c->waiting);
+	c->disturber_ns = burn_clock_ns();
 	set(&c->disturbed, 1);
 }
 
@@ -375,6 +386,7 @@ static void release_in(struct cell *c)
 	const struct scenario *s = c->scenario;
 
 	c->op->hold(c);
+	c->released_at = elapsed_ns();
 	if (!(c->op->properties & CHILD) && (s->starts || !s->stops))
 		c->released_most_ns += burn_clock_ns();
 	set(&c->released, 1);
@@ -419,7 +431,8 @@ static void print(const struct cell *c)
 	TELL(begun_ns), TELL(arrived_ns), TELL(back_ns), TELL(ended_ns);
 	TELL(before_ns), TELL(after_ns), TELL(handled_ns);
 	TELL(released_ns), TELL(released_most_ns), TELL(last_ns), TELL(off_ns);
-	TELL(blocked_at), TELL(blocked_until), TELL(from), TELL(to), TELL(due_at), TELL(life);
+	TELL(blocked_at), TELL(blocked_until), TELL(released_at), TELL(from), TELL(to);
+	TELL(due_at), TELL(life);
 	puts("}");
 }
 

@@ -81,12 +81,15 @@ struct cell {
 	int tid, tries, handled, gone, created, asked, switched, disturbed, released;
 	sigjmp_buf target;
 	int result, error, has, jumped, cancelled, handler_status;
-	/* Of CPU time: clocks of the waiter, then lengths of work; handled_ns is elapsed time. */
-	int64_t begun_ns, arrived_ns, back_ns, handled_ns, ended_ns;
+	/*
+	 * Of CPU time: clocks of the waiter and of who disturbs it, then lengths of work;
+	 * handled_ns is elapsed time.
+	 */
+	int64_t begun_ns, arrived_ns, back_ns, handled_ns, ended_ns, disturber_ns;
 	int64_t creator_ns, before_ns, after_ns;
 	int64_t released_ns, released_most_ns, last_ns;
 	/* Of the elapsed time that the waiter was blocked. */
-	int64_t blocked_at, blocked_until, from, to, due_at, off_ns, life;
+	int64_t blocked_at, blocked_until, released_at, from, to, due_at, off_ns, life;
 };
 
 /* What the releaser does while it holds: of the scenario. */
