@@ -243,9 +243,6 @@ def check_locks(results, folder):
         results.check(names[:2] == ["take", "taker"], f"{use['stacks']} waits: {names[:3]}")
     waits = sum(use["stacks"] for _, use in found["wait"])
     results.check(waits <= lock["contended"], f"{waits} stacks of {lock['contended']} waits")
-    waited_s = sum(use["time_s"] for _, use in found["wait"])
-    good = waited_s <= lock["wait_s"] + ROUNDING_S
-    results.check(good, f"they waited {waited_s} of {lock['wait_s']} s")
     # The taker holds it for some instructions, and a sample may fall into them.
     holders = [[pair for pair in zip(names, names[1:]) if pair in HOLDERS] for names, _ in found["hold"]]
     results.check([HOLDERS[0]] in holders, "there are stacks of the keeper that hold it")

@@ -129,7 +129,9 @@ def main():
         results.check(
             verdict["kind"] == kind, f"{name}: its verdict is {kind}: {verdict['kind']}, {verdict['sentence']}"
         )
-        first = run([BUILD / "cpa-report", "--width", "1000", dump]).split("\n")[0]
+        text = run([BUILD / "cpa-report", "--width", "1000", dump]).split("\n")
+        # Others on the machine may let a thread wait for so long that this is said first.
+        first = text[1 if "doubt" in verdict else 0]
         results.check(first.startswith(start) and named in first, f"{name}: it is the first line: {first}")
         check_command(results, name, verdict["command"], dump)
         results.check(
