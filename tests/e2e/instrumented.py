@@ -77,8 +77,8 @@ def start_of(label):
     return "start" if label.startswith("library") else "main"
 
 
-def check_functions(results, label, report, functions):
-    """No function has more time than with its callees, nor saves more; all have no more than all."""
+def check_functions(results, label, functions):
+    """No function has more time than with its callees, nor saves more."""
     odd = [
         name
         for name, each in functions.items()
@@ -86,6 +86,10 @@ def check_functions(results, label, report, functions):
         or each["saves"] > (each["saves with callees"] or each["saves"]) + ROUNDING_S
     ]
     results.check(not odd, f"{label}: no function has less with its callees {odd or ''}".rstrip())
+
+
+def check_alone(results, label, report, functions):
+    """All functions together have no more time than the program."""
     alone_s, cpu_s = sum(each["self"] for each in functions.values()), report["program"]["cpu_s"]
     good = alone_s <= cpu_s + ROUNDING_S * len(functions)
     results.check(good, f"{label}: functions have {alone_s:.6f} s of {cpu_s:.6f} s")
@@ -99,7 +103,8 @@ def check_program(results, label, program, folder):
     results.check(same, f"{label}: does what it does without us")
     report = read(dump)
     functions = reported(report)
-    check_functions(results, label, report, functions)
+    check_functions(results, label, functions)
+    check_alone(results, label, report, functions)
     functions["main"] = functions.get(start_of(label), {})
     for function, calls in CALLS[program.stem].items():
         got = functions.get(function, {})
@@ -162,10 +167,11 @@ def check_jumps(results, folder):
     report = read(dump)
     seen = sum(each["acquisitions"] for each in report["objects"] if each["kind"] == "mutex")
     results.check(seen == 12000, f"jumps: 12000 acquisitions seen: {seen}")
-    work = reported(report).get("work", {})
-    results.check(
-        work.get("inclusive", 0) >= work.get("self", 1), f"jumps: times fit together: {work}"
-    )
+    # A function's own time may exceed its inclusive time here. Of a call in progress when a part began
+    # there is own time, by what was seen between the same events, but no call. And a jump out of the
+    # code that ends a call may lose its inclusive time: the report has a note of that. What no jump
+    # can do is give a time to two functions. See also tests/accuracy/procedures.py.
+    check_alone(results, "jumps", report, reported(report))
 
 
 def builds(folder):

@@ -3,8 +3,8 @@
  * tests/programs/instrumented_jumps.c - handlers of a fast timer jump out of procedures at any
  * point, or end the part of the run there and begin another
  *
- * instrumented_jumps [JUMPS]: of each of six kinds, in two threads. After each the thread must still
- * be profiled: it takes a lock LOCKS times.
+ * instrumented_jumps [JUMPS [PARTS]]: of each of six kinds, in two threads. After each the thread must
+ * still be profiled: it takes a lock LOCKS times. PARTS 0: nothing begins or ends a part.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -21,6 +21,7 @@
 static sigjmp_buf back;
 static const struct itimerval every = { { 0, 20 }, { 0, 20 } }, never;
 static volatile sig_atomic_t jumps, most;
+static int parts_too;
 
 static void on_signal(int sig)
 {
@@ -147,7 +148,8 @@ static void *all(void *unused)
 		locks();
 	}
 	sigaction(SIGALRM, &parts, NULL);
-	run_parts();
+	if (parts_too)
+		run_parts();
 	locks();
 	return unused;
 }
@@ -158,6 +160,7 @@ int main(int argc, char **argv)
 	pthread_t thread;
 
 	most = argc > 1 ? atoi(argv[1]) : 2000;
+	parts_too = argc > 2 ? atoi(argv[2]) : 1;
 	/* In the first thread, then in another one, which unblocks it. */
 	sigemptyset(&set);
 	sigaddset(&set, SIGALRM);
