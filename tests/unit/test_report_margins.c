@@ -10,19 +10,14 @@
 
 #include <cmocka.h>
 
-#include "analysis/profile/profile.h"
 #include "analysis/verdict/rivals.h"
-#include "tests/unit/dump_maker.h"
+#include "tests/unit/made_profile.h"
 
 #define BATCHES	  20u
 #define LENGTH	  (CPA_WINDOW_FIELDS + CPA_WINDOW_VECTORS * MAKER_SLOTS)
 #define QUANTILE  2.093 /* of the t distribution with 19 degrees of freedom, 97.5 % */
 #define WINDOW_S  0.05
 #define PATH_S(i) (0.02 + 0.001 * (double)((i) % 5)) /* of window @i */
-
-static struct dump_maker maker;
-static struct cpa_dump dump;
-static struct cpa_profile *profile;
 
 /* What window @i has of two functions: @wave makes them differ now this way, now that. */
 static double work_s(unsigned i, double wave)
@@ -63,31 +58,10 @@ static struct cpa_window_series *add_series(unsigned windows, double wave)
 	return series;
 }
 
-static void build(void)
-{
-	char *error;
-
-	dump_maker_save(&maker, maker_file, SIZE_MAX);
-	assert_int_equal(cpa_dump_open(&dump, maker_file, &error), 0);
-	profile = cpa_profile_build(&dump, CPA_GRAPH_NODES);
-}
-
 static int setup(void **state)
 {
 	(void)state;
 	dump_maker_example(&maker);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	if (profile) {
-		cpa_profile_free(profile);
-		cpa_dump_close(&dump);
-		profile = NULL;
-	}
-	dump_maker_free(&maker);
 	return 0;
 }
 
@@ -127,7 +101,7 @@ static void test_margins(void **state)
 
 	(void)state;
 	add_series(BATCHES, 0.1);
-	build();
+	build(CPA_GRAPH_NODES);
 	path_s = profile->program.critical_path_s;
 	assert_int_equal(profile->program.windows, BATCHES + 1);
 	assert_int_equal(profile->program.batches, BATCHES);
@@ -152,7 +126,7 @@ static void test_few_windows(void **state)
 {
 	(void)state;
 	add_series(9, 0.1);
-	build();
+	build(CPA_GRAPH_NODES);
 	assert_int_equal(profile->program.windows, 10);
 	assert_none();
 }
@@ -160,7 +134,7 @@ static void test_few_windows(void **state)
 static void test_no_windows(void **state)
 {
 	(void)state;
-	build();
+	build(CPA_GRAPH_NODES);
 	assert_int_equal(profile->program.windows, 0);
 	assert_none();
 }
@@ -185,7 +159,7 @@ static void test_damage(void **state)
 			dump_maker_header(&maker)->windows = UINT64_MAX - 8;
 		else
 			dump_maker_header(&maker)->windows += 4096;
-		build();
+		build(CPA_GRAPH_NODES);
 		assert_none();
 		teardown(NULL);
 		dump_maker_example(&maker);
@@ -200,7 +174,7 @@ static void test_nonsense(void **state)
 	(void)state;
 	for (size_t i = 0; i < (BATCHES + 1) * LENGTH; i++)
 		series->value[i] = UINT64_MAX / (1 + i * i % 97);
-	build();
+	build(CPA_GRAPH_NODES);
 	free(cpa_rivals_sentence(profile));
 }
 
@@ -217,7 +191,7 @@ static void test_rivals(void **state)
 	row->path.delta[3] = maker_delta(EXAMPLE_KERNEL, 2);
 	/* One has the more when the other has the less: the margins add up. */
 	add_series(BATCHES, 0.2);
-	build();
+	build(CPA_GRAPH_NODES);
 	one = find(EXAMPLE_WORK);
 	two = find(EXAMPLE_KERNEL);
 	ratio = profile->program.critical_path_s * margin / (one->saved_s - two->saved_s);
@@ -239,7 +213,7 @@ static void test_no_rivals(void **state)
 	(void)state;
 	row->path.delta[3] = maker_delta(EXAMPLE_KERNEL, 2);
 	add_series(BATCHES, 0.001);
-	build();
+	build(CPA_GRAPH_NODES);
 	assert_null(profile->rivals.first);
 	assert_null(cpa_rivals_sentence(profile));
 }

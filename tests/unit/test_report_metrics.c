@@ -18,35 +18,24 @@
 #include "analysis/profile/phases.h"
 #include "analysis/profile/segment.h"
 #include "shadow/graph/series.h"
-#include "tests/unit/dump_maker.h"
+#include "tests/unit/made_profile.h"
 
-static struct dump_maker maker;
-static struct cpa_dump dump;
-static struct cpa_profile *profile;
 static struct cpa_metrics *metrics;
 static struct cpa_phases *phases;
 static unsigned seed;
 
-static void build(const struct cpa_phase_settings *settings)
+static void build_phases(const struct cpa_phase_settings *settings)
 {
-	char *error;
-
-	dump_maker_save(&maker, maker_file, SIZE_MAX);
-	assert_int_equal(cpa_dump_open(&dump, maker_file, &error), 0);
-	profile = cpa_profile_build(&dump, CPA_GRAPH_ALL);
+	build(CPA_GRAPH_ALL);
 	metrics = cpa_metrics_build(profile);
 	phases = cpa_phases_build(profile, settings);
 }
 
-static int teardown(void **state)
+static int teardown_phases(void **state)
 {
-	(void)state;
 	cpa_metrics_free(metrics);
 	cpa_phases_free(phases);
-	cpa_profile_free(profile);
-	cpa_dump_close(&dump);
-	dump_maker_free(&maker);
-	return 0;
+	return teardown(state);
 }
 
 #define assert_near(got, expected, off)                                                     \
@@ -74,7 +63,7 @@ static void test_example(void **state)
 		thread->bytes_read = 1000 * row;
 		thread->bytes_written = 5000;
 	}
-	build(&none);
+	build_phases(&none);
 	program = metrics->row[CPA_AT_PROGRAM][0].value;
 	assert_same(program[CPA_METRIC_MACHINES], 1);
 	assert_same(program[CPA_METRIC_PROCESSES], 1);
@@ -127,7 +116,7 @@ static void test_procedures_and_events(void **state)
 
 	(void)state;
 	dump_maker_example(&maker);
-	build(&none);
+	build_phases(&none);
 	for (size_t i = 0; i < metrics->rows[CPA_AT_PROCEDURE]; i++) {
 		const struct cpa_metric_row *row = &metrics->row[CPA_AT_PROCEDURE][i];
 
@@ -356,7 +345,7 @@ static void test_phases(void **state)
 
 	(void)state;
 	make_run();
-	build(&none);
+	build_phases(&none);
 	assert_int_equal(profile->intervals->samples, 40);
 	assert_int_equal(phases->found, 3);
 	assert_int_equal(phases->count, 3);
@@ -389,7 +378,7 @@ static void test_sums(void **state)
 
 	(void)state;
 	make_run();
-	build(&none);
+	build_phases(&none);
 	v = profile->intervals;
 	assert_int_equal(v->threads, 3);
 	for (size_t i = 0; i < v->samples; i++) {
@@ -410,7 +399,7 @@ static void test_histogram(void **state)
 
 	(void)state;
 	make_run();
-	build(&none);
+	build_phases(&none);
 	for (unsigned level = CPA_AT_PROGRAM; level <= CPA_AT_THREAD; level++) {
 		for (size_t m = 0; m < 3; m++) {
 			struct cpa_histogram *h =
@@ -445,7 +434,7 @@ static void test_ranges(void **state)
 
 	(void)state;
 	make_run();
-	build(&(struct cpa_phase_settings){ .ranges = 2, .range = range });
+	build_phases(&(struct cpa_phase_settings){ .ranges = 2, .range = range });
 	assert_int_equal(phases->count, 5);
 	phase = &phases->phase[3];
 	assert_int_equal(phase->by, CPA_PHASE_GIVEN);
@@ -495,13 +484,13 @@ static void test_parse(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(test_example, teardown),
-		cmocka_unit_test_teardown(test_procedures_and_events, teardown),
+		cmocka_unit_test_teardown(test_example, teardown_phases),
+		cmocka_unit_test_teardown(test_procedures_and_events, teardown_phases),
 		cmocka_unit_test(test_curves),
-		cmocka_unit_test_teardown(test_phases, teardown),
-		cmocka_unit_test_teardown(test_sums, teardown),
-		cmocka_unit_test_teardown(test_histogram, teardown),
-		cmocka_unit_test_teardown(test_ranges, teardown),
+		cmocka_unit_test_teardown(test_phases, teardown_phases),
+		cmocka_unit_test_teardown(test_sums, teardown_phases),
+		cmocka_unit_test_teardown(test_histogram, teardown_phases),
+		cmocka_unit_test_teardown(test_ranges, teardown_phases),
 		cmocka_unit_test(test_parse),
 	};
 

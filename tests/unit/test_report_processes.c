@@ -9,34 +9,12 @@
 #include <cmocka.h>
 
 #include "analysis/profile/metrics.h"
-#include "tests/unit/dump_maker.h"
-
-static struct dump_maker maker;
-static struct cpa_dump dump;
-static struct cpa_profile *profile;
+#include "tests/unit/made_profile.h"
 
 static int setup(void **state)
 {
 	(void)state;
 	dump_maker_start(&maker);
-	return 0;
-}
-
-static void build(void)
-{
-	char *error = NULL;
-
-	dump_maker_save(&maker, maker_file, maker.size);
-	assert_int_equal(cpa_dump_open(&dump, maker_file, &error), 0);
-	profile = cpa_profile_build(&dump, CPA_GRAPH_ALL);
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	cpa_profile_free(profile);
-	cpa_dump_close(&dump);
-	dump_maker_free(&maker);
 	return 0;
 }
 
@@ -65,7 +43,7 @@ static void test_rows(void **state)
 	add(2, CPA_PROCESS_ENDED, 2000, 5);
 	add(3, CPA_PROCESS_FREE, 4000, 0);
 	add(4, CPA_PROCESS_SUM, 8000, 7);
-	build();
+	build(CPA_GRAPH_ALL);
 	assert_int_equal(profile->processes, 3);
 	assert_int_equal(profile->process[0].pid, 1001);
 	assert_int_equal(profile->process[0].ending, CPA_ENDING_NONE);
@@ -102,7 +80,7 @@ static void test_metrics(void **state)
 	add(2, CPA_PROCESS_ENDED, MAKER_TICKS(2), MAKER_START + MAKER_TICKS(4));
 	add(3, CPA_PROCESS_SUM, MAKER_TICKS(8), 7);
 	add_thread(2, 1, 20);
-	build();
+	build(CPA_GRAPH_ALL);
 	metrics = cpa_metrics_build(profile);
 	row = metrics->row[CPA_AT_PROCESS];
 	assert_true(metrics->row[CPA_AT_MACHINE][0].value[CPA_METRIC_PROCESSES] == 19);
@@ -144,7 +122,7 @@ static void test_lies(void **state)
 	dump_maker_row(&maker, CPA_TABLE_THREADS, &thread);
 	thread.process_row = 2;
 	dump_maker_row(&maker, CPA_TABLE_THREADS, &thread);
-	build();
+	build(CPA_GRAPH_ALL);
 	assert_int_equal(profile->processes, 1);
 	assert_string_equal(profile->process[0].name, "?");
 	assert_true(profile->process[0].cpu_s == 0);

@@ -11,38 +11,12 @@
 
 #include <cmocka.h>
 
-#include "analysis/profile/profile.h"
-#include "tests/unit/dump_maker.h"
-
-static struct dump_maker maker;
-static struct cpa_dump dump;
-static struct cpa_profile *profile;
-
-static void build(void)
-{
-	char *error;
-
-	dump_maker_save(&maker, maker_file, SIZE_MAX);
-	assert_int_equal(cpa_dump_open(&dump, maker_file, &error), 0);
-	profile = cpa_profile_build(&dump, CPA_GRAPH_ALL);
-}
+#include "tests/unit/made_profile.h"
 
 static int setup(void **state)
 {
 	(void)state;
 	dump_maker_example(&maker);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	if (profile) {
-		cpa_profile_free(profile);
-		cpa_dump_close(&dump);
-		profile = NULL;
-	}
-	dump_maker_free(&maker);
 	return 0;
 }
 
@@ -75,7 +49,7 @@ static void test_program(void **state)
 	const struct cpa_program_figures *program;
 
 	(void)state;
-	build();
+	build(CPA_GRAPH_ALL);
 	program = &profile->program;
 	assert_string_equal(program->exe, "/usr/bin/example");
 	assert_string_equal(program->name, "example");
@@ -103,7 +77,7 @@ static void test_before_the_run(void **state)
 
 	(void)state;
 	thread->before += MAKER_TICKS(30);
-	build();
+	build(CPA_GRAPH_ALL);
 	assert_seconds(profile->program.cpu_s, 42.75);
 	assert_true(profile->program.utilization >= 0.6375);
 	assert_true(profile->program.utilization <= 1);
@@ -123,7 +97,7 @@ static void expect_component(enum cpa_component_kind kind, const char *name, dou
 static void test_components(void **state)
 {
 	(void)state;
-	build();
+	build(CPA_GRAPH_ALL);
 	expect_component(CPA_FUNCTION, "example_work", 5, 3, 3, 3);
 	expect_component(CPA_LOCK, "example_pool.queue[1].lock", 2, 2, 2, 2);
 	/* The worker's path is only 2 s shorter than main's. */
@@ -141,7 +115,7 @@ static void test_components_that_share_a_slot(void **state)
 	const struct cpa_component_figures *component;
 
 	(void)state;
-	build();
+	build(CPA_GRAPH_ALL);
 	component = find(CPA_LOCK, "spin lock from example_work, condition first used in "
 				   "example_worker");
 	assert_true(component->shared);
@@ -152,7 +126,7 @@ static void test_components_that_share_a_slot(void **state)
 static void test_threads(void **state)
 {
 	(void)state;
-	build();
+	build(CPA_GRAPH_ALL);
 	assert_int_equal(profile->threads, 2);
 	assert_int_equal(profile->thread[0].tid, 4711);
 	assert_string_equal(profile->thread[0].name, "example");
@@ -172,7 +146,7 @@ static void test_objects(void **state)
 	const struct cpa_object_figures *object;
 
 	(void)state;
-	build();
+	build(CPA_GRAPH_ALL);
 	assert_int_equal(profile->objects, 1);
 	object = profile->object;
 	assert_string_equal(object->kind, "mutex");
@@ -198,14 +172,14 @@ static void test_held_at_the_end(void **state)
 	objects[0].since = header->end_ticks - MAKER_TICKS(1.5);
 	objects[1].holder = 1;
 	objects[1].since = header->end_ticks + 1;
-	build();
+	build(CPA_GRAPH_ALL);
 	assert_seconds(profile->object[0].hold_s, 4.5);
 }
 
 static void test_pag(void **state)
 {
 	(void)state;
-	build();
+	build(CPA_GRAPH_ALL);
 	assert_int_equal(profile->nodes, 3);
 	assert_string_equal(profile->node[1].kind, "lock");
 	assert_string_equal(profile->node[1].site, "example_worker");
@@ -229,7 +203,7 @@ static void test_pag(void **state)
 static void test_diagnostics(void **state)
 {
 	(void)state;
-	build();
+	build(CPA_GRAPH_ALL);
 	assert_string_equal(profile->diagnostics.clock, "rseq");
 	assert_seconds(profile->diagnostics.probe_s, 0.5);
 	assert_int_equal(profile->diagnostics.samples, 3000);
@@ -249,7 +223,7 @@ static void test_unfinished(void **state)
 	header->end_ticks = 0;
 	header->exit_thread = 0;
 	worker->path.released = MAKER_START + MAKER_TICKS(11);
-	build();
+	build(CPA_GRAPH_ALL);
 	assert_false(profile->program.complete);
 	assert_seconds(profile->program.wall_s, 11);
 	assert_seconds(profile->program.critical_path_s, 8);
@@ -266,7 +240,7 @@ static void test_died_inside_an_event(void **state)
 	dump_maker_header(&maker)->state = CPA_RUNNING;
 	dump_maker_header(&maker)->end_ticks = 0;
 	main->path.observed[CPA_TIME_PROCESS] += MAKER_TICKS(2);
-	build();
+	build(CPA_GRAPH_ALL);
 	assert_seconds(profile->program.wall_s, 12);
 	assert_seconds(profile->program.observed_path_s, 12);
 	assert_false(has_note("than the run"));
@@ -276,7 +250,7 @@ static void test_exec(void **state)
 {
 	(void)state;
 	dump_maker_header(&maker)->state = CPA_EXECED;
-	build();
+	build(CPA_GRAPH_ALL);
 	assert_false(profile->program.complete);
 	assert_seconds(profile->program.wall_s, 10);
 	assert_true(has_note("exec"));
@@ -286,7 +260,7 @@ static void test_unknown_clock_rate(void **state)
 {
 	(void)state;
 	dump_maker_header(&maker)->last_ticks = MAKER_START;
-	build();
+	build(CPA_GRAPH_ALL);
 	assert_true(has_note("rate of the clock is not known"));
 	assert_seconds(profile->program.wall_s, (double)MAKER_TICKS(10) * 1e-9);
 }
@@ -300,7 +274,7 @@ static void test_retired_paths_count(void **state)
 	worker->retired = (struct cpa_path){ .len = MAKER_TICKS(9),
 					     .delta = { maker_delta(EXAMPLE_SLEEP, 4) } };
 	worker->earlier = 3;
-	build();
+	build(CPA_GRAPH_ALL);
 	assert_seconds(profile->program.critical_path_s, 9);
 	assert_seconds(find(CPA_EXTERNAL, "sleep")->critical_path_s, 4);
 	assert_seconds(find(CPA_EXTERNAL, "sleep")->saved_s, 1);
@@ -324,7 +298,7 @@ static void test_broken_rows(void **state)
 	threads[1].path.version = 3;
 	threads[0].totals = UINT64_MAX;
 	threads[1].edges = UINT64_MAX - 7;
-	build();
+	build(CPA_GRAPH_ALL);
 	assert_int_equal(dump.broken[CPA_TABLE_COMPONENTS], 1);
 	assert_int_equal(dump.broken[CPA_TABLE_EDGES], 1);
 	assert_int_equal(dump.broken[CPA_TABLE_NODES], 1);
@@ -342,7 +316,7 @@ static void test_kernel_counted_more(void **state)
 {
 	(void)state;
 	dump_maker_header(&maker)->cpu_end_ns = UINT64_C(20000000000);
-	build();
+	build(CPA_GRAPH_ALL);
 	assert_true(has_note("The kernel counted 20.000 s of CPU time"));
 }
 
@@ -351,7 +325,7 @@ static void test_empty_session(void **state)
 	(void)state;
 	dump_maker_free(&maker);
 	dump_maker_start(&maker);
-	build();
+	build(CPA_GRAPH_ALL);
 	assert_seconds(profile->program.parallelism, 0);
 	assert_seconds(profile->program.max_parallelism, 0);
 	assert_true(has_note("No thread recorded any figures"));
@@ -380,7 +354,7 @@ static void test_found(void **state)
 	row->earlier_count = 2;
 	row->earlier[0] = EXAMPLE_POOL;
 	row->earlier[1] = UINT16_MAX;
-	build();
+	build(CPA_GRAPH_ALL);
 	expect_component(CPA_FUNCTION, "example_work", 3.5, 2.5, 2, 2.75);
 	found = find(CPA_FUNCTION, "example_work");
 	assert_int_equal(found->among, 12);

@@ -14,40 +14,16 @@
 
 #include "analysis/render/csv.h"
 #include "analysis/render/json.h"
-#include "analysis/util/printable.h"
 #include "analysis/render/text.h"
+#include "analysis/util/printable.h"
 #include "tests/unit/dump_queues.h"
-
-static struct dump_maker maker;
-static struct cpa_dump dump;
-static struct cpa_profile *profile;
-
-static void build(void)
-{
-	char *error;
-
-	dump_maker_save(&maker, maker_file, SIZE_MAX);
-	assert_int_equal(cpa_dump_open(&dump, maker_file, &error), 0);
-	profile = cpa_profile_build(&dump, CPA_GRAPH_ALL);
-}
+#include "tests/unit/made_profile.h"
 
 static int setup(void **state)
 {
 	(void)state;
 	dump_maker_example(&maker);
 	dump_maker_queues(&maker);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	if (profile) {
-		cpa_profile_free(profile);
-		cpa_dump_close(&dump);
-		profile = NULL;
-	}
-	dump_maker_free(&maker);
 	return 0;
 }
 
@@ -84,7 +60,7 @@ static void test_counts(void **state)
 	const struct cpa_queue_figures *queue;
 
 	(void)state;
-	build();
+	build(CPA_GRAPH_ALL);
 	assert_int_equal(profile->queues, 3);
 	queue = &profile->queue[0];
 	assert_string_equal(queue->name, "tasks");
@@ -106,7 +82,7 @@ static void test_times(void **state)
 	const struct cpa_queue_figures *queue;
 
 	(void)state;
-	build();
+	build(CPA_GRAPH_ALL);
 	queue = find_queue("tasks");
 	assert_near(queue->mean_depth, 2);
 	assert_near(queue->wait_s, 0.1);
@@ -128,7 +104,7 @@ static void test_paths(void **state)
 	const struct cpa_queue_figures *queue;
 
 	(void)state;
-	build();
+	build(CPA_GRAPH_ALL);
 	queue = find_queue("tasks");
 	assert_int_equal(queue->slot, EXAMPLE_QUEUE);
 	assert_near(queue->critical_path_s, 1);
@@ -144,7 +120,7 @@ static void test_master(void **state)
 	const struct cpa_master_figures *master;
 
 	(void)state;
-	build();
+	build(CPA_GRAPH_ALL);
 	master = &find_queue("tasks")->master;
 	assert_null(master->trouble);
 	assert_int_equal(master->workers, 3);
@@ -157,7 +133,7 @@ static void test_master(void **state)
 static void test_queues_without_a_name(void **state)
 {
 	(void)state;
-	build();
+	build(CPA_GRAPH_ALL);
 	assert_int_equal(find_queue("queue first used in example_worker")->queues, 1);
 	assert_int_equal(find_queue("queue first used in example_worker")->slot, 0);
 	assert_int_equal(find_queue("(class lost)")->never_dequeued, 5);
@@ -168,7 +144,7 @@ static void test_components(void **state)
 	unsigned found = 0;
 
 	(void)state;
-	build();
+	build(CPA_GRAPH_ALL);
 	for (size_t i = 0; i < profile->components; i++) {
 		const struct cpa_component_figures *component = &profile->component[i];
 
@@ -192,7 +168,7 @@ static void test_components(void **state)
 static void test_marks(void **state)
 {
 	(void)state;
-	build();
+	build(CPA_GRAPH_ALL);
 	assert_int_equal(profile->marks, 2);
 	assert_string_equal(profile->mark[0].name, "first");
 	assert_int_equal(profile->mark[0].tid, 0); /* its thread left no figures */
@@ -206,7 +182,7 @@ static void test_marks(void **state)
 static void test_graph_and_objects(void **state)
 {
 	(void)state;
-	build();
+	build(CPA_GRAPH_ALL);
 	assert_string_equal(profile->node[3].kind, "enqueue");
 	assert_string_equal(profile->node[4].kind, "dequeue");
 	assert_string_equal(profile->node[4].class, "tasks");
@@ -240,7 +216,7 @@ static void test_notes(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++)
 		dump_maker_header(&maker)->diag[notes[i].id] = 7;
-	build();
+	build(CPA_GRAPH_ALL);
 	for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++)
 		if (!has_note(notes[i].words))
 			fail_msg("no note \"%s\"", notes[i].words);
@@ -258,7 +234,7 @@ static void test_broken_rows(void **state)
 	tasks->address = 999; /* no such name */
 	((struct cpa_mark *)dump_maker_at(&maker, CPA_TABLE_MARKS, 1))->name = 5;
 	((struct cpa_mark *)dump_maker_at(&maker, CPA_TABLE_MARKS, 2))->ticks = 1;
-	build();
+	build(CPA_GRAPH_ALL);
 	assert_int_equal(dump.broken[CPA_TABLE_QUEUES], 3);
 	assert_int_equal(dump.broken[CPA_TABLE_COMPONENTS], 1);
 	assert_int_equal(dump.broken[CPA_TABLE_MARKS], 2);
@@ -283,7 +259,7 @@ static void test_absurd_counters(void **state)
 	row->service = UINT64_MAX;
 	memset(row->producers, 0xff, sizeof(row->producers));
 	memset(row->histogram, 0xff, sizeof(row->histogram));
-	build();
+	build(CPA_GRAPH_ALL);
 	queue = find_queue("tasks");
 	assert_int_equal(queue->never_dequeued, 0);
 	assert_int_equal(queue->max_depth, 102);
@@ -302,7 +278,7 @@ static void test_running(void **state)
 	dump_maker_header(&maker)->end_ticks = 0;
 	queue_row(1)->entered = MAKER_TICKS(90 * 5 + 10 * 12);
 	queue_row(1)->left = MAKER_TICKS(90 * 5);
-	build();
+	build(CPA_GRAPH_ALL);
 	assert_near(find_queue("tasks")->mean_depth, 0.1);
 }
 
@@ -313,7 +289,7 @@ static void test_name_without_an_end(void **state)
 
 	(void)state;
 	memset(name->text, 'x', sizeof(name->text));
-	build();
+	build(CPA_GRAPH_ALL);
 	assert_int_equal(strlen(profile->queue[0].name), CPA_NAME_SIZE);
 }
 
@@ -321,7 +297,7 @@ static void test_no_thread_rows(void **state)
 {
 	(void)state;
 	dump_maker_header(&maker)->table[CPA_TABLE_THREADS].used = 0;
-	build();
+	build(CPA_GRAPH_ALL);
 	assert_int_equal(find_queue("tasks")->consumers, 0);
 	assert_int_equal(find_queue("tasks")->limit, CPA_LIMIT_UNKNOWN);
 }
@@ -359,7 +335,7 @@ static void test_text(void **state)
 	char *text;
 
 	(void)state;
-	build();
+	build(CPA_GRAPH_ALL);
 	text = render(1000, CPA_LEVEL_ALL);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (!strstr(text, parts[i]))
@@ -375,7 +351,7 @@ static void test_text(void **state)
 static void test_width(void **state)
 {
 	(void)state;
-	build();
+	build(CPA_GRAPH_ALL);
 	for (size_t width = 72; width <= 120; width += 8) {
 		char *text = render(width, CPA_LEVEL_ALL), *line, *rest = text;
 
@@ -408,7 +384,7 @@ static void test_json(void **state)
 	json_t *root, *queues;
 
 	(void)state;
-	build();
+	build(CPA_GRAPH_ALL);
 	assert_int_equal(cpa_json_write(profile, out), 0);
 	fclose(out);
 	root = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
@@ -454,7 +430,7 @@ static void test_csv(void **state)
 
 	(void)state;
 	strcpy(name->text, "a \"b\", c");
-	build();
+	build(CPA_GRAPH_ALL);
 	expect_csv(CPA_LEVEL_QUEUE,
 		   ",saved_s,limit\r\n\"a \"\"b\"\", c\",,2,110,100,10,1,2,42,2.000000000,");
 	expect_csv(CPA_LEVEL_QUEUE,
@@ -483,7 +459,7 @@ static void test_many_queues(void **state)
 
 		dump_maker_row(&maker, CPA_TABLE_QUEUES, &row);
 	}
-	build();
+	build(CPA_GRAPH_ALL);
 	assert_int_equal(profile->queues, 10003);
 	assert_string_equal(profile->queue[0].name, "tasks");
 }
