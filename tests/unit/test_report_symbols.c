@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* tests/unit/test_report_symbols.c - names of this very program's functions and variables */
 #include <dirent.h>
-#include <dlfcn.h>
-#include <elf.h>
 #include <inttypes.h>
-#include <link.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -13,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -544,55 +540,6 @@ static void test_reader_dies_at_many(void **state)
 	fail_msg("nobody could be killed in time in %d tries", TRIES);
 }
 
-/* Copy the build-id of the ELF file at @file, which is mapped as a whole. */
-static void copy_build_id(const ElfW(Ehdr) * file)
-{
-	const char *base = (const char *)file;
-	const ElfW(Phdr) *part = (const ElfW(Phdr) *)(base + file->e_phoff);
-
-	module.build_id_size = 0;
-	for (unsigned i = 0; i < file->e_phnum; i++) {
-		const char *at = base + part[i].p_offset, *end = at + part[i].p_filesz;
-
-		while (part[i].p_type == PT_NOTE && at < end) {
-			const ElfW(Nhdr) *note = (const ElfW(Nhdr) *)at;
-			const char *data = at + sizeof(*note) + (note->n_namesz + 3u) / 4 * 4;
-
-			at = data + (note->n_descsz + 3u) / 4 * 4;
-			if (note->n_type != NT_GNU_BUILD_ID || note->n_namesz != 4)
-				continue;
-			module.build_id_size = note->n_descsz;
-			memcpy(module.build_id, data, note->n_descsz);
-		}
-	}
-}
-
-/* The kernel's functions have no file, and are named while its build-id is the same. */
-static void test_vdso(void **state)
-{
-	const ElfW(Ehdr) *vdso = (const ElfW(Ehdr) *)getauxval(AT_SYSINFO_EHDR);
-	void *library = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
-	uintptr_t clock =
-		library ? (uintptr_t)dlvsym(library, "__vdso_clock_gettime", "LINUX_2.6") : 0;
-
-	(void)state;
-	if (!vdso || !clock)
-		skip();
-	module.start = module.bias = (uintptr_t)vdso;
-	module.end = module.start + (uint64_t)sysconf(_SC_PAGESIZE);
-	strcpy(module.path, "linux-vdso.so.1");
-	copy_build_id(vdso);
-	symbols = cpa_symbols_open(&module, 1);
-	expect_name(clock, "__vdso_clock_gettime");
-	assert_null(cpa_symbols_trouble(symbols, 1));
-	cpa_symbols_close(symbols);
-	module.build_id[0] ^= 1;
-	symbols = cpa_symbols_open(&module, 1);
-	place = cpa_symbols_code(symbols, 1, clock, false);
-	assert_non_null(strstr(place.name, "linux-vdso.so.1+0x"));
-	assert_null(cpa_symbols_trouble(symbols, 1));
-}
-
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -618,7 +565,6 @@ int main(void)
 		TEST(test_kept),
 		TEST(test_many_at_once),
 		TEST(test_reader_dies_at_many),
-		TEST(test_vdso),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
