@@ -50,7 +50,7 @@ static void expect(uintptr_t address, const char *name)
 	struct cpa_symbols *symbols = cpa_symbols_open(&module, 1);
 	struct cpa_place place = cpa_symbols_code(symbols, 1, address, false);
 
-	if (!place.name || strncmp(place.name, name, strlen(name)))
+	if (!place.name || strncmp(place.name, name, strlen(name)) != 0)
 		fail_msg("%s, not %s", place.name ? place.name : "no name", name);
 	assert_null(cpa_symbols_trouble(symbols, 1));
 	free(place.name);
