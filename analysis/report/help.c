@@ -12,7 +12,7 @@ const char cpa_report_help[] =
 	"                            default: all but context and pag\n"
 	"  --top N                   rows of each table (text), default 10\n"
 	"  --at TIME                 the time between two copies of cpa run --every, around TIME (14:05,\n"
-	"                            '2026-11-25 14:05', 10m ago); tables as text, json, csv\n"
+	"                            '2026-11-25 14:05'; 10m: so long ago); as text, json, csv\n"
 	"  --since TIME|COPY         from such a copy on, or from a copy by cpa ctl snapshot\n"
 	"  --phases                  phases of the run, each with its metrics and critical path\n"
 	"  --phase NAME=FROM..TO     add this range, in seconds; may be repeated\n"
