@@ -134,7 +134,7 @@ static bool find(uint64_t address, struct mapping *found)
 	s.done = false;
 	if (!cpa_kernel_begin())
 		return false;
-	if (!cpa_track_private_call(search, &s))
+	if (!cpa_track_private_call(cpa_tls.worker, search, &s))
 		search(&s);
 	cpa_kernel_end();
 	*found = s.found;

@@ -436,9 +436,8 @@ void cpa_track_hidden(struct cpa_worker *w, const struct cpa_clock_gap *gap)
 	cpa_force_slow(w); /* the next event finds it if the wait has no end: end_activity() */
 }
 
-bool cpa_track_private_call(void (*function)(void *), void *argument)
+bool cpa_track_private_call(struct cpa_worker *w, void (*function)(void *), void *argument)
 {
-	struct cpa_worker *w = cpa_tls.worker;
 	struct cpa_clock_gap gap;
 	bool made;
 

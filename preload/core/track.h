@@ -79,9 +79,11 @@ CPA_HIDDEN void cpa_track_hidden(struct cpa_worker *w, const struct cpa_clock_ga
 
 /*
  * As cpa_private_fds_call(), which waits for a thread of ours, so perhaps for a processor: that is no time of
- * the program. Inside our code.
+ * the program, if the calling thread is @w. NULL: it is in a signal handler that may have interrupted the
+ * reading of its clock, or has none. Inside our code.
  */
-CPA_HIDDEN bool cpa_track_private_call(void (*function)(void *), void *argument);
+CPA_HIDDEN bool cpa_track_private_call(struct cpa_worker *w, void (*function)(void *),
+				       void *argument);
 
 /* Count the time since the last stamp as probe time. */
 CPA_HIDDEN void cpa_track_probe(struct cpa_worker *w);

@@ -85,7 +85,7 @@ static void keep(int fd, uint64_t before, uint64_t word, uint32_t seen)
 		doubt(fd, word);
 }
 
-uint64_t cpa_descriptor_look(int fd)
+uint64_t cpa_descriptor_look_in(struct cpa_worker *w, int fd)
 {
 	int err = errno;
 	bool inside = cpa_tls.inside;
@@ -94,12 +94,18 @@ uint64_t cpa_descriptor_look(int fd)
 	uint64_t before = cpa_descriptor_word(fd), word;
 
 	cpa_reenter();
-	word = cpa_look(fd);
+	word = cpa_look(w, fd);
 	cpa_tls.inside = inside;
 	if (word && !is_vforked())
 		keep(fd, before, word, seen);
 	errno = err;
 	return word;
+}
+
+uint64_t cpa_descriptor_look(int fd)
+{
+	/* If inside, it is called by a signal handler, which may have interrupted a stamp of the clock. */
+	return cpa_descriptor_look_in(cpa_tls.inside ? NULL : cpa_tls.worker, fd);
 }
 
 /* Whoever reads or writes the other ends of @word goes on. Inside, at an event. */
@@ -202,7 +208,7 @@ void cpa_descriptor_end(struct cpa_worker *w, bool exec)
 		uint64_t word = cpa_descriptor_word((int)fd);
 
 		if (word & CPA_DESCRIPTOR_PROMISING)
-			word = cpa_look((int)fd);
+			word = cpa_look(w, (int)fd);
 		if (is_end(word) && (!exec || exec_closes((int)fd)))
 			close_ends(w, word);
 	}

@@ -61,6 +61,9 @@ static inline enum cpa_stream_kind cpa_descriptor_kind(uint64_t word)
 /* Look what @fd is, and return its word. errno is kept; async-signal-safe. */
 CPA_HIDDEN uint64_t cpa_descriptor_look(int fd);
 
+/* The same inside our code, of worker @w. */
+CPA_HIDDEN uint64_t cpa_descriptor_look_in(struct cpa_worker *w, int fd);
+
 /* The word of @fd, known. 0: it is not followed, or nothing is. */
 static inline uint64_t cpa_descriptor_known(int fd)
 {

@@ -174,13 +174,14 @@ static uint64_t server_word(enum cpa_stream_kind kind, uint64_t device, uint64_t
 	return word_of(to, from);
 }
 
-static uint64_t look_unix(int fd, const struct stat *st, enum cpa_stream_kind kind)
+static uint64_t look_unix(struct cpa_worker *w, int fd, const struct stat *st,
+			  enum cpa_stream_kind kind)
 {
 	struct peer p = { .inode = (uint32_t)st->st_ino };
 
 	if (is_client(kind, st->st_dev, st->st_ino))
 		return client_word(kind, st->st_dev, st->st_ino);
-	if (!may_ask() || !cpa_track_private_call(ask_peer, &p) || !p.peer)
+	if (!may_ask() || !cpa_track_private_call(w, ask_peer, &p) || !p.peer)
 		return other_of(kind);
 	if (is_client(kind, st->st_dev, p.peer))
 		return server_word(kind, st->st_dev, p.peer);
@@ -301,7 +302,7 @@ static uint64_t look_udp(int fd)
 		       0;
 }
 
-static uint64_t look_datagram(int fd, const struct stat *st)
+static uint64_t look_datagram(struct cpa_worker *w, int fd, const struct stat *st)
 {
 	struct address a = address_of(SYS_getsockname, fd), b = address_of(SYS_getpeername, fd);
 	uint32_t reads = cpa_address_own(CPA_STREAM_DATAGRAM, &a.name, a.size);
@@ -310,20 +311,20 @@ static uint64_t look_datagram(int fd, const struct stat *st)
 	if (reads || writes)
 		return word_of(reads, writes);
 	/* Without a name: one of a pair, or not yet bound or connected. */
-	return b.size ? look_unix(fd, st, CPA_STREAM_DATAGRAM) : 0;
+	return b.size ? look_unix(w, fd, st, CPA_STREAM_DATAGRAM) : 0;
 }
 
-static uint64_t look_socket(int fd, const struct stat *st)
+static uint64_t look_socket(struct cpa_worker *w, int fd, const struct stat *st)
 {
 	int domain = option(fd, SO_DOMAIN), type = option(fd, SO_TYPE);
 
 	if (domain == AF_UNIX && type == SOCK_DGRAM)
-		return look_datagram(fd, st);
+		return look_datagram(w, fd, st);
 	if (domain == AF_UNIX && unix_kind(type)) {
 		struct address a = address_of(SYS_getsockname, fd);
 		uint64_t word = look_listener(fd, &a);
 
-		return word ? word : look_unix(fd, st, unix_kind(type));
+		return word ? word : look_unix(w, fd, st, unix_kind(type));
 	}
 	if (domain != AF_INET && domain != AF_INET6)
 		return other_of(CPA_STREAM_OTHER);
@@ -451,7 +452,7 @@ static enum cpa_stream_kind other_kind(int fd, const struct stat *st)
 	return st->st_mode & S_IFMT ? 0 : unnamed_kind(fd);
 }
 
-uint64_t cpa_look(int fd)
+uint64_t cpa_look(struct cpa_worker *w, int fd)
 {
 	struct stat st;
 
@@ -461,6 +462,6 @@ uint64_t cpa_look(int fd)
 	if (S_ISFIFO(st.st_mode))
 		return look_pipe(fd, &st);
 	if (S_ISSOCK(st.st_mode))
-		return look_socket(fd, &st);
+		return look_socket(w, fd, &st);
 	return other_of(other_kind(fd, &st));
 }

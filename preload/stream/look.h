@@ -19,9 +19,9 @@
 
 /*
  * The word of @fd, of which nothing is known, as a new word of preload/stream/descriptor.h. 0: it is
- * no descriptor, or no system call may be made. errno is changed.
+ * no descriptor, or no system call may be made. @w: as in cpa_track_private_call(). errno is changed.
  */
-CPA_HIDDEN uint64_t cpa_look(int fd);
+CPA_HIDDEN uint64_t cpa_look(struct cpa_worker *w, int fd);
 
 /* The words of the two ends of a new pair of unix sockets of @type, as cpa_look(). */
 CPA_HIDDEN void cpa_look_pair(const int fds[2], int type, uint64_t words[2]);

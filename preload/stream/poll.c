@@ -19,10 +19,18 @@ struct search {
 	int looked;
 };
 
+/* As cpa_descriptor_known(), inside. */
+static uint64_t known_in(struct cpa_worker *w, int fd)
+{
+	uint64_t word = cpa_descriptor_is_kept(fd) ? cpa_descriptor_word(fd) : CPA_DESCRIPTOR_KNOWN;
+
+	return word & CPA_DESCRIPTOR_KNOWN ? word : cpa_descriptor_look_in(w, fd);
+}
+
 /* The write that @fd is ready for, if it was made before what was found so far. */
 static void look_at(struct search *search, int fd)
 {
-	uint64_t word = search->looked++ < MOST ? cpa_descriptor_known(fd) : 0;
+	uint64_t word = search->looked++ < MOST ? known_in(search->w, fd) : 0;
 	uint32_t row = cpa_descriptor_reads(word);
 	struct cpa_stream *s = row ? cpa_stream(row) : NULL;
 	struct cpa_self *self = &search->w->self;
