@@ -13,9 +13,11 @@
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 #include "analysis/input/snapshot.h"
+#include "shadow/store/epoch.h"
 #include "shadow/store/timespec.h"
 
-#define PAGE 4096u
+#define PAGE	 4096u
+#define READINGS 5 /* of both clocks */
 #define NOWHERE \
 	(UINT64_MAX / 2) /* offset for data that could not be read, so that readers report it */
 
@@ -172,6 +174,23 @@ static int copy_pages(int from, int to, uint64_t size)
 	return ret;
 }
 
+/* Note both clocks of one moment: of those read with least time in between, as others may run there. */
+static void note_clocks(struct cpa_header *header)
+{
+	uint64_t best = UINT64_MAX;
+
+	for (int i = 0; i < READINGS; i++) {
+		uint64_t before = cpa_arch_counter(), ns = cpa_timespec_now_ns(CLOCK_MONOTONIC);
+		uint64_t took = cpa_arch_counter() - before;
+
+		if (took < best) {
+			best = took;
+			header->last_ticks = before + took / 2;
+			header->last_ns = ns;
+		}
+	}
+}
+
 /* Write the header as it was before the state was read, except for its tables. */
 static int put_header(const struct cpa_dump *dump, const struct state *state, int to, uint64_t size)
 {
@@ -184,10 +203,8 @@ static int put_header(const struct cpa_dump *dump, const struct state *state, in
 	header.used = header.reserved = size;
 	header.copied = state->copied;
 	/* A program that is not profiled now has left no clock for long. */
-	if (header.machine.source < CPA_SOURCE_KERNEL) {
-		header.last_ticks = cpa_arch_counter();
-		header.last_ns = cpa_timespec_now_ns(CLOCK_MONOTONIC);
-	}
+	if (header.machine.source < CPA_SOURCE_KERNEL && !cpa_epoch_is_on(header.epoch))
+		note_clocks(&header);
 	return put(to, &header, sizeof(header), 0);
 }
 
