@@ -287,7 +287,7 @@ void cpa_control_ended(struct cpa_control *control, int status)
 	first->waited = 1;
 	if (first->state != CPA_PROCESS_RUNNING && first->state != CPA_PROCESS_EXECED)
 		return;
-	first->end_ticks = cpa_arch_counter();
+	first->end_ticks = now(control->header);
 	/* Relaxed: a counter. */
 	__atomic_fetch_sub(&control->header->running, 1, __ATOMIC_RELAXED);
 	/* RELEASE: pairs as in preload/process/process.c, where a process records its own end. */

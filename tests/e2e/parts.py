@@ -357,7 +357,8 @@ def budget_from_outside(tap):
     driver = keep("2%")
     await_parts(parts + 1)
     run.communicate()
-    tap.result(driver.wait() == 0, "it ends with the program, 0")
+    said = driver.communicate()[1]
+    tap.result(driver.returncode == 0, f"it ends with the program: {driver.returncode} {said}")
     run = start("--budget", "100%")
     await_parts(1)
     refused("while cpa run keeps a budget")
