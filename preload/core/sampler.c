@@ -233,8 +233,7 @@ static bool has_many(void)
 /* Whether a perf event is better than the timer for the thread. */
 static bool wants_perf(const struct cpa_sampler *s, uint64_t cpu)
 {
-	return !confined && (!s->heard || (hz > TIMER_HZ && !has_many())) && !is_restless(s, cpu) &&
-	       cpa_signal_has_room(CPA_SIGNAL_ROOM);
+	return !confined && (!s->heard || (hz > TIMER_HZ && !has_many())) && !is_restless(s, cpu);
 }
 
 /* Set the timer beside a perf event: until it ends, or the ring is half full, or for stacks. */
@@ -433,6 +432,7 @@ void cpa_sampler_stop(struct cpa_sampler *s)
 		cpa_kernel(SYS_timer_delete, s->timer);
 	s->has_timer = false;
 	unmap(s);
+	cpa_callers_end(&s->callers);
 }
 
 /* Copy @size bytes at @at of the ring, which may wrap. */
