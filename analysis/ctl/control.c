@@ -265,7 +265,8 @@ uint64_t cpa_control_space(struct cpa_control *control, uint64_t size)
 			return 0;
 		/*
 		 * SEQ_CST: as in hand_out() of shadow/store/session.c. The process never unmaps
-		 * what is handed out; it does not use these bytes, whatever its limit becomes.
+		 * bytes below `used`, and does not use the bytes from `at` to `at + size`, also
+		 * if it lowers header.limit meanwhile.
 		 */
 	} while (!__atomic_compare_exchange_n(&h->used, &old, at + size, true, __ATOMIC_SEQ_CST,
 					      __ATOMIC_RELAXED));

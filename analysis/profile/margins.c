@@ -11,7 +11,7 @@
 #define READINGS 8u
 #define TAIL	 0.025 /* on either side of the interval */
 
-#define RIVAL 0.01 /* of the critical path: who saves less is none */
+#define RIVAL 0.01 /* share of the critical path that a component must save to be compared */
 
 /* The samples of the session, and their batches. */
 struct batches {

@@ -13,9 +13,9 @@
 #include "analysis/profile/profile.h"
 
 /*
- * Take off @profile what @before, an earlier copy of the same session, had. Without margins, values over
- * time, callers and the activity graph, whose differences are not known. Return false, and leave
- * @profile as it is, if they are not of one session.
+ * Subtract the sums of @before, an earlier copy of the same session, from those of @profile. Margins,
+ * values over time, callers and the activity graph have no sums to subtract, and are removed from
+ * @profile. Return false, and leave @profile as it is, if the two are not of one session.
  */
 bool cpa_profile_since(struct cpa_profile *profile, const struct cpa_profile *before);
 

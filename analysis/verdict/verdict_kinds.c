@@ -19,7 +19,7 @@
 #define MUCH_S	       100e-6 /* as much work as that is worth a wake, however long wakes took */
 #define FULL	       0.95 /* work on the processors / path: then more processors are needed first */
 #define CLEARLY	       1.25 /* a more general kind wins if it gains so many times as much */
-#define MUCH	       0.25 /* share of the path: who saves so much limits, whatever functions save */
+#define MUCH	       0.25 /* share of the path: a kind that gains so much comes before any function */
 #define TWICE	       2.0  /* a function that gains so many times as much comes first */
 #define WORTH	       1.05 /* times as fast: less is not promised */
 

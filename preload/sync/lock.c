@@ -305,9 +305,9 @@ void cpa_lock_exit(struct cpa_worker *w, const void *lock, enum cpa_object_kind 
 }
 
 /*
- * The thread unlocks @o, which it locked while profiling was off or in an earlier part. It has held it
- * since it began this part: what it did since its last event was done under the lock, and so was its
- * work up to that, if that is where it met the part. Leaves.
+ * The thread unlocks @o, which it locked while profiling was off or in an earlier part. It has held @o
+ * since it began this part, so its work since its last event counts for the lock. If that event is where
+ * it began the part, its work in the part before that event counts, too. Leaves cpa's code.
  */
 static void exit_learnt(struct cpa_worker *w, struct cpa_object *o, uint64_t caller)
 {

@@ -161,8 +161,8 @@ static inline uint64_t cpa_stream_took(struct cpa_stream *s, uint64_t bytes)
 }
 
 /*
- * A read waited for @ticks for a descriptor of @kind that is not followed: count that, in one row of each
- * kind, whose key is the kind. Others are hashes.
+ * A read waited for @ticks for a descriptor of @kind that is not followed: count that in the one row for
+ * this kind. The key of such a row is the kind; the key of a stream's row is a hash.
  */
 CPA_HIDDEN void cpa_stream_outside(const struct cpa_self *self, enum cpa_stream_kind kind,
 				   uint64_t ticks);
