@@ -29,6 +29,11 @@ static bool is_readable(uint64_t address)
 	       errno == EINVAL;
 }
 
+bool cpa_stack_is_readable(uint64_t address)
+{
+	return can_ask && is_readable(address);
+}
+
 bool cpa_stack_can(struct cpa_stack_own own)
 {
 	return can_copy || (can_ask && own.top);

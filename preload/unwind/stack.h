@@ -51,6 +51,12 @@ __attribute__((visibility("hidden"))) struct cpa_stack_own cpa_stack_own(uint64_
 /* Whether something can be read of the stack of a thread whose own is @own. */
 __attribute__((visibility("hidden"))) bool cpa_stack_can(struct cpa_stack_own own);
 
+/*
+ * Whether the 8 bytes at @address can be read, by a system call. False also where the kernel cannot be asked.
+ * Async-signal-safe; errno is changed.
+ */
+__attribute__((visibility("hidden"))) bool cpa_stack_is_readable(uint64_t address);
+
 /* A walk begins, of the thread whose own stack is @own. */
 static inline void cpa_stack_begin(struct cpa_stack_view *s, struct cpa_stack_own own)
 {

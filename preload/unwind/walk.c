@@ -2,6 +2,7 @@
 #include "preload/unwind/walk.h"
 
 #define PAGE_MASK UINT64_C(0xfff)
+#define PUSHED	  8u /* words that code without tables may have pushed onto its return address */
 
 /* How to get on from an instruction. */
 enum {
@@ -153,22 +154,19 @@ static bool step(struct cpa_walk *walk, const struct cpa_walk_rule *rule, uint64
 	}
 }
 
-void cpa_walk_from(struct cpa_walk *walk, struct cpa_stack_own own,
-		   const struct cpa_registers *from)
+/*
+ * Follow the callers of the frame with registers @r, which are used up. @called: the instruction is the one
+ * behind a call.
+ */
+static void follow(struct cpa_walk *walk, struct cpa_registers *r, bool called)
 {
-	struct cpa_registers r = *from;
-	bool called = false; /* the instruction is the one behind a call */
-
-	walk->frames = 0;
 	walk->complete = walk->in_handler = false;
-	cpa_stack_begin(&walk->stack, own);
-	cpa_stack_from(&walk->stack, r.value[CPA_ARCH_STACK_POINTER]);
 	while (walk->frames < CPA_WALK_FRAMES) {
-		uint64_t pc = r.value[CPA_ARCH_RETURN_ADDRESS] - called;
-		uint64_t sp = r.value[CPA_ARCH_STACK_POINTER];
+		uint64_t pc = r->value[CPA_ARCH_RETURN_ADDRESS] - called;
+		uint64_t sp = r->value[CPA_ARCH_STACK_POINTER];
 		const struct cpa_walk_rule *rule;
 
-		if (called && !r.value[CPA_ARCH_RETURN_ADDRESS]) {
+		if (called && !r->value[CPA_ARCH_RETURN_ADDRESS]) {
 			walk->complete = true;
 			return;
 		}
@@ -180,11 +178,65 @@ void cpa_walk_from(struct cpa_walk *walk, struct cpa_stack_own own,
 		}
 		called = rule->how != HOW_SIGNAL;
 		walk->in_handler |= !called;
-		if (!step(walk, rule, pc, &r))
+		if (!step(walk, rule, pc, r))
 			return;
-		if (called && r.value[CPA_ARCH_STACK_POINTER] <= sp)
+		if (called && r->value[CPA_ARCH_STACK_POINTER] <= sp)
 			return; /* frames of callers lie above */
 		if (!called)	/* the handler may have had a stack of its own */
-			cpa_stack_from(&walk->stack, r.value[CPA_ARCH_STACK_POINTER]);
+			cpa_stack_from(&walk->stack, r->value[CPA_ARCH_STACK_POINTER]);
 	}
+}
+
+/* Whether a call in code that a table covers returns to @address. */
+static bool is_behind_call(struct cpa_walk *walk, uint64_t address)
+{
+	struct cpa_frame_description d;
+
+	/* Code may be for execution only. */
+	return find_row(walk, address - 1, &d) &&
+	       cpa_stack_is_readable(address - sizeof(address)) &&
+	       cpa_arch_is_behind_call(address, address - d.start);
+}
+
+/*
+ * No table covers the instruction at @from. Assembly by hand has often none, nor a frame pointer, but it is
+ * mostly a leaf that has pushed some registers at most. Then its return address is one of the next words: the
+ * first behind a call from which the walk comes to the thread's start. False: there is none.
+ */
+static bool follow_leaf(struct cpa_walk *walk, const struct cpa_registers *from)
+{
+	uint64_t address = from->value[CPA_ARCH_STACK_POINTER], end = address + PUSHED * 8, word;
+	struct cpa_registers r;
+
+	while (address < end && cpa_stack_load(&walk->stack, address, &word)) {
+		address += sizeof(word);
+		if (!is_behind_call(walk, word))
+			continue;
+		walk->function[0] = from->value[CPA_ARCH_RETURN_ADDRESS] & ~PAGE_MASK;
+		walk->frames = 1;
+		r = *from;
+		r.known &= CPA_ARCH_KEPT;
+		r.value[CPA_ARCH_RETURN_ADDRESS] = word;
+		r.value[CPA_ARCH_STACK_POINTER] = address;
+		follow(walk, &r, true);
+		if (walk->complete)
+			return true;
+		cpa_stack_from(&walk->stack, from->value[CPA_ARCH_STACK_POINTER]);
+	}
+	return false;
+}
+
+void cpa_walk_from(struct cpa_walk *walk, struct cpa_stack_own own,
+		   const struct cpa_registers *from)
+{
+	uint64_t pc = from->value[CPA_ARCH_RETURN_ADDRESS];
+	struct cpa_registers r;
+
+	cpa_stack_begin(&walk->stack, own);
+	cpa_stack_from(&walk->stack, from->value[CPA_ARCH_STACK_POINTER]);
+	if (rule_of(walk, pc, false)->how == HOW_FRAME && follow_leaf(walk, from))
+		return;
+	walk->frames = 0;
+	r = *from;
+	follow(walk, &r, false);
 }

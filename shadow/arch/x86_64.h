@@ -64,6 +64,36 @@ static inline void cpa_arch_registers(const void *context, uint64_t to[CPA_ARCH_
 		to[i] = (uint64_t)registers[from[i]];
 }
 
+/*
+ * Whether the instruction before @address is a call. @most: bytes in front of it that may be read (Intel SDM,
+ * volume 2, CALL).
+ */
+static inline bool cpa_arch_is_behind_call(uint64_t address, uint64_t most)
+{
+	const uint8_t *end = (const uint8_t *)address;
+	static const uint8_t lengths[] = { 2, 3, 4, 6, 7 };
+
+	if (most >= 5 && end[-5] == 0xe8)
+		return true;
+	for (unsigned i = 0; i < sizeof(lengths); i++) {
+		const uint8_t *at = end - lengths[i];
+		uint8_t mod, base, length = 2;
+
+		if (most < lengths[i] || at[0] != 0xff || (at[1] >> 3 & 7) != 2)
+			continue;
+		mod = at[1] >> 6;
+		base = at[1] & 7;
+		if (mod != 3 && base == 4) { /* with a SIB byte */
+			length++;
+			base = lengths[i] > 2 ? at[2] & 7 : 0;
+		}
+		length += mod == 1 ? 1 : mod == 2 || (mod == 0 && base == 5) ? 4 : 0;
+		if (length == lengths[i])
+			return true;
+	}
+	return false;
+}
+
 /* Of the calling function: the registers of CPA_ARCH_KEPT, stored where cpa_arch_registers() does. */
 static inline __attribute__((always_inline)) void
 cpa_arch_registers_here(uint64_t to[CPA_ARCH_REGISTERS])

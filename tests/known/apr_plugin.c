@@ -3,15 +3,30 @@
 #include <apr_general.h>
 #include <apr_queue.h>
 
+#include "tests/conformance/asleep.h"
 #include "tests/conformance/case.h"
 
 static apr_queue_t *queue;
 static void *got;
 
+static volatile int popping;
+
 static void *popper(void *unused)
 {
 	(void)unused;
+	set(&popping, gettid());
 	return (void *)(long)apr_queue_pop(queue, &got);
+}
+
+/* A thread that waits for an item, or will in a moment. */
+static pthread_t start_popper(void)
+{
+	pthread_t t;
+
+	popping = 0;
+	must(!pthread_create(&t, NULL, popper, NULL), "pthread_create");
+	await_asleep(&popping);
+	return t;
 }
 
 static void cancelled(apr_pool_t *memory)
@@ -21,8 +36,7 @@ static void cancelled(apr_pool_t *memory)
 
 	/* The thread leaves the queue locked, with or without us: it is not used again. */
 	apr_queue_create(&queue, 1, memory);
-	pthread_create(&t, NULL, popper, NULL);
-	sleep_ms(20);
+	t = start_popper();
 	pthread_cancel(t);
 	pthread_join(t, &result);
 	CASE("cancelled in pop", result == PTHREAD_CANCELED);
@@ -33,6 +47,7 @@ int plugin_main(void)
 {
 	apr_pool_t *memory;
 	int items[3];
+	void *result;
 	pthread_t t;
 
 	apr_initialize();
@@ -54,11 +69,11 @@ int plugin_main(void)
 	end();
 
 	begin("interrupt and terminate");
-	pthread_create(&t, NULL, popper, NULL);
-	sleep_ms(20);
+	t = start_popper();
 	DO("interrupt", apr_queue_interrupt_all(queue));
-	pthread_join(t, &got);
-	DO("pop", (long)got);
+	while (pthread_tryjoin_np(t, &result)) /* who did not wait yet has missed it */
+		apr_queue_interrupt_all(queue);
+	DO("pop", (long)result);
 	DO("terminate", apr_queue_term(queue));
 	DO("push", apr_queue_push(queue, &items[0]));
 	DO("pop", apr_queue_pop(queue, &got));

@@ -347,13 +347,116 @@ static void test_unloaded(void **state)
 	munmap((void *)page, PAGE);
 }
 
+/* Leaves by hand, without unwind tables: each is interrupted where it has pushed what it says. */
+void leaf_plain(uint64_t word);
+void leaf_pushed(uint64_t word);
+void leaf_frame_pointer(uint64_t word);
+void leaf_of_seven(uint64_t word);
+__asm__(".text\n"
+	"leaf_plain: int3; ret\n"
+	"leaf_pushed: push %rbx; push %rdi; mov $1, %ebx; int3; pop %rdi; pop %rbx; ret\n"
+	"leaf_frame_pointer: push %rbp; push %r12; mov %rdi, %rbp; int3; pop %r12; pop %rbp; ret\n"
+	"leaf_of_seven: push %rdi; push %rbx; push %rbp; push %r12; push %r13; push %r14; push %r15; int3\n"
+	"pop %r15; pop %r14; pop %r13; pop %r12; pop %rbp; pop %rbx; pop %rdi; ret\n");
+
+static void on_trap(int number, siginfo_t *info, void *context)
+{
+	struct cpa_registers r = { .known = (1u << CPA_ARCH_REGISTERS) - 1 };
+	int err = errno;
+
+	(void)number;
+	(void)info;
+	cpa_arch_registers(context, r.value);
+	cpa_walk_from(&walk, own, &r);
+	errno = err;
+}
+
+static __attribute__((noinline)) void calls_leaf(void (*leaf)(uint64_t), uint64_t word)
+{
+	leaf(word);
+	__asm__ volatile(""); /* no jump in place of the call */
+}
+
+/* The same, with a frame that only the frame pointer finds. */
+static __attribute__((noinline)) void calls_from_any_size(void (*leaf)(uint64_t), uint64_t word)
+{
+	volatile char *room = __builtin_alloca(word % 64 + 1);
+
+	room[0] = 0;
+	leaf(word);
+	room[0] = 1;
+}
+
+static void test_leaves(void **state)
+{
+	static void (*const leaf[])(uint64_t) = { leaf_plain, leaf_pushed, leaf_frame_pointer,
+						  leaf_of_seven };
+	struct sigaction action = { .sa_flags = SA_SIGINFO }, before;
+	/* Addresses of code that is behind no call, and of none. */
+	const uint64_t word[] = { 0, 8, (uint64_t)test_leaves, (uint64_t)test_leaves + 1,
+				  (uint64_t)&word };
+
+	(void)state;
+	action.sa_sigaction = on_trap;
+	sigaction(SIGTRAP, &action, &before);
+	for (unsigned i = 0; i < 2 * 4 * 5; i++) {
+		void (*one)(uint64_t) = leaf[i / 2 % 4];
+
+		own = i % 2 ? cpa_stack_own(STACK) : nothing;
+		calls_leaf(one, word[i / 8]);
+		assert_true(walk.complete);
+		assert_true(walk.function[0] == ((uint64_t)one & ~PAGE_MASK) ||
+			    walk.function[0] == (((uint64_t)one + 64) & ~PAGE_MASK));
+		assert_true(walk.function[1] == (uint64_t)calls_leaf);
+		assert_true(walk.function[2] == (uint64_t)test_leaves);
+		calls_from_any_size(one, word[i / 8]);
+		/* Whose frame pointer is lost cannot be followed, and is not taken for another. */
+		assert_true(one == leaf_frame_pointer ? !walk.complete : walk.complete);
+		if (walk.complete)
+			assert_true(walk.function[1] == (uint64_t)calls_from_any_size);
+	}
+	sigaction(SIGTRAP, &before, NULL);
+}
+
+/* What may be in front of a return address, by the processor's manual. */
+static void test_calls(void **state)
+{
+	static const struct {
+		uint8_t bytes[8], length;
+		bool is_call;
+	} code[] = {
+		{ { 0xe8, 1, 2, 3, 4 }, 5, true },
+		{ { 0xff, 0xd0 }, 2, true },		       /* call *%rax */
+		{ { 0xff, 0x10 }, 2, true },		       /* call *(%rax) */
+		{ { 0xff, 0x14, 0x24 }, 3, true },	       /* call *(%rsp) */
+		{ { 0xff, 0x50, 8 }, 3, true },		       /* call *8(%rax) */
+		{ { 0xff, 0x54, 0x24, 8 }, 4, true },	       /* call *8(%rsp) */
+		{ { 0xff, 0x15, 1, 2, 3, 4 }, 6, true },       /* call *place(%rip) */
+		{ { 0xff, 0x90, 1, 2, 3, 4 }, 6, true },       /* call *place(%rax) */
+		{ { 0xff, 0x14, 0xc5, 1, 2, 3, 4 }, 7, true }, /* call *place(,%rax,8) */
+		{ { 0xff, 0x94, 0x24, 1, 2, 3, 4 }, 7, true }, /* call *place(%rsp) */
+		{ { 0xe9, 1, 2, 3, 4 }, 5, false },	       /* a jump */
+		{ { 0xff, 0xe0 }, 2, false },		       /* jmp *%rax */
+		{ { 0xff, 0x14 }, 2, false },		       /* not all of one */
+		{ { 0xe8, 1, 2, 3 }, 4, false },
+		{ { 0x90, 0x90, 0x90 }, 3, false },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(code) / sizeof(*code); i++) {
+		uint64_t end = (uint64_t)code[i].bytes + code[i].length;
+
+		assert_int_equal(cpa_arch_is_behind_call(end, code[i].length), code[i].is_call);
+		assert_false(cpa_arch_is_behind_call(end, 1));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_as_libgcc),
-		cmocka_unit_test(test_stack),
-		cmocka_unit_test(test_damaged),
-		cmocka_unit_test(test_unloaded),
+		cmocka_unit_test(test_as_libgcc), cmocka_unit_test(test_stack),
+		cmocka_unit_test(test_damaged),	  cmocka_unit_test(test_unloaded),
+		cmocka_unit_test(test_leaves),	  cmocka_unit_test(test_calls),
 	};
 
 	cpa_stack_init(true);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/conformance/asleep.h - until another thread of this process is asleep in the kernel
+ *
+ * The thread says its number just before the call that is to block, and no one else may hold what it
+ * could wait for on the way there. So it is asleep in that call, whatever else the machine does. The
+ * other way round nothing is sure: it may have been woken by the time that this returns.
+ */
+#ifndef CPA_TESTS_CONFORMANCE_ASLEEP_H
+#define CPA_TESTS_CONFORMANCE_ASLEEP_H
+
+#include <fcntl.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Whether thread @tid sleeps. Not by stdio: no locks. */
+static inline bool is_asleep(int tid)
+{
+	char path[64], text[512];
+	const char *state;
+	ssize_t size;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	size = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[size > 0 ? size : 0] = '\0';
+	state = strrchr(text, ')');
+	return state && state[2] == 'S';
+}
+
+/* Wait until the thread that sets @tid has done so, and sleeps. */
+static inline void await_asleep(const volatile int *tid)
+{
+	while (!__atomic_load_n(tid, __ATOMIC_ACQUIRE) ||
+	       !is_asleep(__atomic_load_n(tid, __ATOMIC_ACQUIRE)))
+		sched_yield();
+}
+
+#endif
