@@ -23,6 +23,7 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 
+#include "tests/conformance/asleep.h"
 #include "tests/conformance/case.h"
 
 #define ROUNDS 150
@@ -135,7 +136,7 @@ static void goes_on(void)
 }
 
 static sigjmp_buf out;
-static volatile int waits, jumped; /* `waits`: of one thread, for the other */
+static volatile int waits, jumped; /* `waits`: of one thread, for the other; or which thread does */
 static pthread_t waiter;
 
 static void jump_out(int sig)
@@ -251,27 +252,9 @@ static void replace_it(int sig)
 		handled = -100;
 }
 
-/* Until the first thread sleeps. */
-static void await_sleep(void)
-{
-	char text[512];
-	const char *state;
-
-	do {
-		int fd = open("/proc/self/stat", O_RDONLY);
-		long n = read(fd, text, sizeof(text) - 1);
-
-		must(n > 0, "/proc/self/stat");
-		close(fd);
-		text[n] = 0;
-		state = strrchr(text, ')');
-	} while (!state || state[2] != 'S');
-}
-
 static void *interrupt_once(void *argument)
 {
-	await(&waits, 1);
-	await_sleep();
+	await_asleep(&waits);
 	pthread_kill(waiter, SIGUSR1);
 	return argument;
 }
@@ -290,7 +273,7 @@ static void handles(void (*handler)(int), int flags, const char *what)
 		open_all();
 		handled = waits = 0;
 		must(!pthread_create(&t, NULL, interrupt_once, NULL), "pthread_create");
-		set(&waits, 1);
+		set(&waits, gettid());
 		n = wait_in(READ);
 		if (n < 0 && errno == EINTR) {
 			again++;
