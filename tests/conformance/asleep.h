@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/conformance/asleep.h - until another thread of this process is asleep in the kernel
+ * tests/conformance/asleep.h - until another thread is asleep in the kernel
  *
- * The thread says its number just before the call that is to block, and no one else may hold what it
- * could wait for on the way there. So it is asleep in that call, whatever else the machine does. The
- * other way round nothing is sure: it may have been woken by the time that this returns.
+ * It says its number just before the call that is to block, and nothing that it could sleep for comes
+ * before that. A thread that waits for a processor, or for a page, is in another state. So it is in that
+ * call, whatever else the machine does.
  */
 #ifndef CPA_TESTS_CONFORMANCE_ASLEEP_H
 #define CPA_TESTS_CONFORMANCE_ASLEEP_H
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Whether thread @tid sleeps. Not by stdio: no locks. */
+/* Whether thread @tid, of any process, sleeps. Not by stdio: no locks. */
 static inline bool is_asleep(int tid)
 {
 	char path[64], text[512];
@@ -24,7 +24,7 @@ static inline bool is_asleep(int tid)
 	ssize_t size;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;

@@ -145,16 +145,20 @@ def from_outside(tap):
     await_true(lambda: os.path.exists(dump) and ctl(dump, "mark", "ready").returncode == 0)
     pid = subprocess.run(["pgrep", "-P", str(run.pid)], stdout=subprocess.PIPE,
                          text=True).stdout.strip()
-    time.sleep(0.3)
+
+    def events():
+        return sum(thread["events"] for thread in report(dump)["threads"])
+
+    await_true(lambda: events() > 0)
     tap.result(ctl(pid, "stop").returncode == 0, "ctl PID stop")
     again = ctl(pid, "stop")
     tap.result(again.returncode == 1 and "off already" in again.stderr, "it is off already: 1")
     time.sleep(0.3)
-    off = report(dump)["program"]["wall_s"]
+    off, before = report(dump)["program"]["wall_s"], events()
     time.sleep(0.3)
     tap.result(report(dump)["program"]["wall_s"] == off, "the profile stands still")
     tap.result(ctl(dump, "start").returncode == 0, "ctl DUMP start")
-    time.sleep(0.2)
+    await_true(lambda: events() > before)
     tap.result(ctl(pid, "mark", "second part").returncode == 0, "ctl PID mark NAME")
     tap.result(ctl(pid, "snapshot", copy).returncode == 0, "ctl PID snapshot FILE")
     tap.result(ctl(pid, "snapshot", copy).returncode == 1, "no file is overwritten")

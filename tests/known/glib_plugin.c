@@ -129,7 +129,7 @@ static void slow_task(void *data, void *user_data)
 	task(data, user_data);
 }
 
-/* Not the second one, before whoever frees the pool has begun to wait for the first one's end. */
+/* It ends when the thread that frees the pool waits for that: no other item is begun then. */
 static void task_until_freed(void *data, void *user_data)
 {
 	await_asleep(&freeing);

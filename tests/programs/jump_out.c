@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "preload/cpa.h"
+#include "tests/conformance/asleep.h"
 
 #define TIMES 100
 
@@ -29,6 +30,7 @@ static sem_t never;
 static sigjmp_buf target;
 static pthread_t main_thread;
 static volatile int signals, step;
+static volatile int waits; /* which thread does, or is about to */
 static int within;
 
 static void take_lock(void)
@@ -62,32 +64,13 @@ static void await(const volatile int *flag, int value)
 		usleep(100);
 }
 
-/* The first thread is blocked. */
-static void await_sleep(void)
-{
-	char path[64], text[256];
-	const char *state;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)getpid());
-	do {
-		usleep(100);
-		file = fopen(path, "r");
-		if (!file || !fgets(text, sizeof(text), file))
-			exit(3);
-		fclose(file);
-		state = strrchr(text, ')');
-	} while (!state || state[2] != 'S');
-}
-
 static void *switch_parts(void *argument)
 {
-	usleep(50000);
-	await_sleep();
+	await_asleep(&waits);
 	pthread_kill(main_thread, SIGUSR1);
 	await(&signals, 1);
 	if (within)
-		await_sleep(); /* the wait was interrupted: it waits again */
+		await_asleep(&waits); /* the wait was interrupted: it waits again */
 	CPA_STOP();
 	usleep(1000);
 	CPA_START();
@@ -102,6 +85,7 @@ static void *switch_parts(void *argument)
 
 static void wait_long(void)
 {
+	waits = gettid();
 	while (sem_wait(&never))
 		;
 }

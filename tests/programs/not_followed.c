@@ -18,6 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/conformance/asleep.h"
+
 #define ASLEEP 4 /* looks, 10 ms apart, at which it sleeps */
 
 static void must(int good)
@@ -30,18 +32,6 @@ static void must(int good)
 static int fd, other;
 static pid_t child;
 static char file[64];
-
-static int is_asleep(pid_t process)
-{
-	char name[64], state = 0;
-	FILE *f;
-
-	snprintf(name, sizeof(name), "/proc/%d/stat", process);
-	f = fopen(name, "re");
-	must(f && fscanf(f, "%*[^)]) %c", &state) == 1);
-	fclose(f);
-	return state == 'S';
-}
 
 static void open_terminal(void)
 {

@@ -7,11 +7,9 @@
  * Prints the length of the critical path of the parts, in ms. What lies between them is work and
  * sleep that must show nowhere. Waits go on across a start, a stop, or both; locks are held there.
  */
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +17,7 @@
 #include <unistd.h>
 
 #include "preload/cpa.h"
+#include "tests/conformance/asleep.h"
 #include "tests/programs/burn.h"
 
 #define ROWS	 1030 /* more than are kept of threads that ended: shadow/layout.h */
@@ -227,7 +226,7 @@ static int threads(void)
 	return 35 + 20 + 30 + 15;
 }
 
-static atomic_int sleeper_tid;
+static volatile int sleeper_tid;
 
 static void *asleep_worker(void *unused)
 {
@@ -235,27 +234,6 @@ static void *asleep_worker(void *unused)
 	sem_wait(&sem);
 	work_in_part(30);
 	return unused;
-}
-
-/* Until the worker is blocked in its wait. */
-static void await_sleeper(void)
-{
-	char path[64], text[256];
-	const char *state = NULL;
-
-	while (!sleeper_tid)
-		;
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", sleeper_tid);
-	while (!state || state[2] != 'S') {
-		int file = open(path, O_RDONLY);
-		ssize_t size = read(file, text, sizeof(text) - 1);
-
-		close(file);
-		if (size < 0)
-			exit(3);
-		text[size] = '\0';
-		state = strrchr(text, ')');
-	}
 }
 
 /* The worker sleeps through more changes than there are borders kept. */
@@ -267,7 +245,7 @@ static int often(void)
 	CPA_START();
 	sem_init(&sem, 0, 0);
 	pthread_create(&worker, NULL, asleep_worker, NULL);
-	await_sleeper();
+	await_asleep(&sleeper_tid);
 	work_in_part(40);
 	for (int i = 0; i < 40; i++) {
 		CPA_STOP();
@@ -315,6 +293,7 @@ static int handles(void)
 	while (!stat("/proc/self/task", &s) && s.st_nlink > 3)
 		usleep(1000); /* it has not ended */
 	pthread_create(&sleeper, &small, asleep_worker, NULL);
+	await_asleep(&sleeper_tid);
 	work_in_part(10);
 	CPA_STOP();
 	/* On one processor the thread, as a rule, has not begun when the join does. */
