@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "preload/cpa.h"
+#include "tests/conformance/asleep.h"
 
 #define ROUNDS	 3
 #define TIMERS	 64
@@ -22,6 +23,7 @@
 #define MOST_US	 10000000
 
 static sem_t asked, answered;
+static volatile int asker;
 
 static long cpu_us(void)
 {
@@ -49,13 +51,14 @@ static void burn(long us)
 		;
 }
 
-/* Answers late: who asks is blocked meanwhile. */
+/* Answers who is blocked, and for a while. */
 static void *answer(void *unused)
 {
 	const struct timespec late = { .tv_nsec = 2000000 };
 
 	for (;;) {
 		sem_wait(&asked);
+		await_asleep(&asker);
 		nanosleep(&late, NULL);
 		sem_post(&answered);
 	}
@@ -73,6 +76,7 @@ int main(void)
 	long first = interval_us(), begun = cpu_us();
 	pthread_t thread;
 
+	asker = gettid();
 	sem_init(&asked, 0, 0);
 	sem_init(&answered, 0, 0);
 	pthread_create(&thread, NULL, answer, NULL);

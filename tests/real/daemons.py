@@ -22,8 +22,8 @@ CLIENT = "/usr/bin/python3 client.py {port}"
 # A web server behind a proxy or cache is not under cpa.
 BEHIND = (
     "/usr/bin/python3 -m http.server --bind 127.0.0.1 -d www {next_port} >/dev/null 2>&1 & "
-    "trap 'kill $!' EXIT; for i in $(seq 100); do "
-    "curl -s -o /dev/null http://127.0.0.1:{next_port}/ && break; sleep 0.1; done; "
+    "trap 'kill $!' EXIT; until curl -s -o /dev/null http://127.0.0.1:{next_port}/; do "
+    "kill -0 $! || exit 1; sleep 0.1; done; "
     + CLIENT
 )
 # The proxy is asked for what the server behind it has.
@@ -127,8 +127,9 @@ SUMS = (
     "sum(delta) = (select sum(bbalance) from pgbench_branches) from pgbench_history"
 )
 SCAN = "select count(*), sum(aid) from pgbench_accounts where aid % 7 = 1"
-MQTT = """mosquitto_sub -p {port} -t a -C 50 -W 30 >got & sub=$!; sleep 0.5
-seq 50 | mosquitto_pub -p {port} -t a -l; wait $sub; cksum got; rm got"""
+# Who reads has subscribed before there are messages: the server keeps them for that name.
+MQTT = """reader='mosquitto_sub -p {port} -i reader -c -q 1 -t a'; $reader -E
+seq 50 | mosquitto_pub -p {port} -q 1 -t a -l; $reader -C 50 >got; cksum got; rm got"""
 
 SERVERS = [
     p("server", "PostgreSQL", "postgresql", "sh -c 'exec %s/postgres -D data'" % PG,
