@@ -158,12 +158,12 @@ static void wait_end(struct cpa_op *op, const long *counts, bool may_miss)
 		return;
 	key = key_of(counts, part->counts);
 	o = cell_of(op->w, part->team, key);
+	op->wait.matched = true; /* also by a release that is no longer known */
 	if (!o || !cpa_cell_acquired_if(&op->w->self, &o->merged, key, &op->wait)) {
 		if (!may_miss)
 			cpa_diag(CPA_DIAG_OMP_UNSEEN);
 		cpa_acquire_path(&op->w->self, NULL, &op->wait);
 	}
-	op->wait.matched = true;
 	cpa_op_end(op, CPA_EXT_UNSEEN);
 }
 

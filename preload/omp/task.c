@@ -450,9 +450,9 @@ static void join_ends(struct cpa_worker *w, struct cpa_wait *wait, enum cpa_task
 	struct cpa_group *group = kind == CPA_WAIT_GROUP && task ? task->group : NULL;
 	uint32_t token = take_ends(&w->self, task, kind, named);
 
+	/* Also without one: it ran them itself, or had none. Nobody released it. */
+	wait->matched = kind != CPA_WAIT_OTHER;
 	cpa_acquire_path(&w->self, token ? &cpa_token(token)->path : NULL, wait);
-	/* Without one: it ran them itself, or had none. Nobody released it. */
-	wait->matched |= kind != CPA_WAIT_OTHER;
 	if (token)
 		cpa_token_free(&w->self, token);
 	if (group) {

@@ -18,8 +18,12 @@ struct cpa_wait {
 	 * by the caller of cpa_acquire_path(); the other functions get it from their object.
 	 */
 	bool observed_only;
+	/*
+	 * A release was found. The caller sets it before the join if the wait had no other cause: the join
+	 * counts what is not explained by then, or leaves it to cpa_unexplained().
+	 */
+	bool matched;
 	/* Results. */
-	bool matched;  /* a release was found */
 	bool followed; /* the path of the release is longer than the thread's own */
 	uint32_t from; /* node of the latest release; 0: none */
 };
