@@ -2,14 +2,15 @@
 /*
  * tests/programs/lock_callers.c - a lock with one place that holds it and one that waits for it
  *
- * The keeper takes the lock, lets the taker come, and holds it for CPU time; the taker gives it back at
- * once. Nobody else uses it. Rounds are so few that all waits of the process, three a round and two joins, and
- * first uses of objects are among the 32 that have a stack each (preload/core/callers.c).
+ * The keeper takes the lock, lets the taker come, and holds it for CPU time when that one waits; the taker
+ * gives it back at once. Nobody else uses it. Rounds are so few that all waits of the process, three a round
+ * and two joins, and first uses of objects are among the 32 that have a stack each (preload/core/callers.c).
  */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
 
+#include "tests/conformance/asleep.h"
 #include "tests/programs/burn.h"
 
 #define ROUNDS	6
@@ -17,11 +18,14 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static sem_t held, taken;
+static volatile int taking; /* which thread does, or is about to */
 
 static __attribute__((noinline)) void keep(void)
 {
 	pthread_mutex_lock(&lock);
+	taking = 0;
 	sem_post(&held);
+	await_asleep(&taking);
 	burn_ms(HELD_MS);
 	pthread_mutex_unlock(&lock);
 	__asm__ volatile("" ::: "memory"); /* no tail call, here and below */
@@ -29,6 +33,7 @@ static __attribute__((noinline)) void keep(void)
 
 static __attribute__((noinline)) void take(void)
 {
+	taking = gettid();
 	pthread_mutex_lock(&lock);
 	pthread_mutex_unlock(&lock);
 	__asm__ volatile("" ::: "memory");
