@@ -7,6 +7,7 @@
  * the making. The oldest-first one could have begun with the first item: only its last item is in
  * series. Both take their locks after main's last unlock; locks would put them in series alike.
  */
+#include "tests/conformance/asleep.h"
 #include "tests/programs/known_path.h"
 
 #include "preload/cpa.h"
@@ -21,6 +22,7 @@ struct queue {
 	struct kp_queue kp;
 	pthread_mutex_t lock;
 	pthread_cond_t full;
+	volatile int waits; /* the consumer, which does or is about to */
 	struct kp_item item[ITEMS];
 	unsigned count;
 };
@@ -47,8 +49,10 @@ static void take(struct queue *queue, unsigned i)
 {
 	kp_arrive();
 	pthread_mutex_lock(&queue->lock);
-	while (queue->count < ITEMS)
+	while (queue->count < ITEMS) {
+		queue->waits = gettid();
 		pthread_cond_wait(&queue->full, &queue->lock);
+	}
 	kp_dequeue(&queue->kp, &queue->item[i]);
 	pthread_mutex_unlock(&queue->lock);
 }
@@ -91,6 +95,8 @@ int main(void)
 	CPA_QUEUE_LOCK(&line, &line.lock);
 	consumer[0] = kp_create(newest_first, NULL);
 	consumer[1] = kp_create(oldest_first, NULL);
+	await_asleep(&stack.waits);
+	await_asleep(&line.waits);
 	for (i = 0; i < ITEMS; i++) {
 		work_main(MAKE_US);
 		put(&stack, i);
