@@ -12,6 +12,7 @@
 #include "preload/process/life.h"
 #include "preload/libc/real.h"
 #include "preload/process/spawn.h"
+#include "preload/stream/descriptor.h"
 
 #define REPLACE(call)                               \
 	({                                          \
@@ -21,6 +22,7 @@
                                                     \
 		if (marked_)                        \
 			cpa_life_not_replaced();    \
+		cpa_descriptor_not_execed();        \
 		if (child_)                         \
 			cpa_spawn_not_exec(child_); \
 		ret_;                               \

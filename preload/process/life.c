@@ -29,7 +29,7 @@
 #include "preload/core/region.h"
 #include "preload/libc/settings.h"
 #include "preload/core/track.h"
-#include "preload/stream/descriptor.h"
+#include "preload/stream/holders.h"
 #include "preload/stream/stdio.h"
 #include "shadow/graph/call.h"
 #include "shadow/graph/checkpoint.h"
@@ -237,6 +237,7 @@ static void before_fork(void)
 		return;
 	cpa_alive_forking();
 	cpa_process_forking();
+	cpa_holders_forking(cpa_tls.child);
 	if (*cpa_alive && !cpa_tls.child)
 		cpa_diag(CPA_DIAG_FORKS);
 	stay_out();
@@ -249,6 +250,7 @@ static void in_parent(void)
 	if (!cpa_tls.forks)
 		return;
 	cpa_fd_guard_placed();
+	cpa_holders_forked(false);
 	come_in();
 	if (cpa_tls.ends)
 		cpa_life_end();
@@ -260,6 +262,7 @@ static void in_child(void)
 		return;
 	come_in();
 	cpa_fd_guard_forked(cpa_tls.forks);
+	cpa_holders_forked(true);
 	cpa_private_fds_forked();
 	cpa_kernel_forked();
 	/* Another thread may have ended the profile after this one began to fork. */
@@ -284,10 +287,7 @@ static void register_first(void)
 {
 	static uint32_t registered;
 
-	/*
-	 * Relaxed: constructors of the libraries that are loaded with the program run one after
-	 * another.
-	 */
+	/* Relaxed: constructors of the libraries loaded with the program run one after another. */
 	if (!__atomic_exchange_n(&registered, 1, __ATOMIC_RELAXED))
 		REAL(__register_atfork)(before_fork, in_parent, in_child, &__dso_handle);
 }

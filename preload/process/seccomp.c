@@ -22,6 +22,7 @@
 #include "preload/libc/real.h"
 #include "preload/core/signal.h"
 #include "preload/core/track.h"
+#include "preload/stream/holders.h"
 #include "shadow/store/kernel.h"
 
 /* Whether the filter may do anything to a system call but allow it or make it fail. */
@@ -61,6 +62,7 @@ static void end_profile(const char *how)
 {
 	if (*cpa_alive) {
 		cpa_warn("the program is about to confine itself (%s): the profile ends here", how);
+		cpa_holders_astray(); /* the process keeps its descriptors */
 		cpa_life_end();
 		cpa_alive_end(); /* also in a handler that interrupted our code */
 	}

@@ -15,13 +15,16 @@
 #include "preload/process/life.h"
 #include "preload/process/process.h"
 #include "preload/libc/real.h"
+#include "preload/stream/holders.h"
 
 static int changed(int ret, uid_t before)
 {
 	int err = errno;
 
-	if (!ret && cpa_process_is_child() && (geteuid() != before || getuid() != before))
+	if (!ret && cpa_process_is_child() && (geteuid() != before || getuid() != before)) {
+		cpa_holders_astray(); /* it keeps its descriptors */
 		cpa_life_leave();
+	}
 	errno = err;
 	return ret;
 }

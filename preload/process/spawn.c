@@ -12,7 +12,9 @@
 #include "preload/process/spawn.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <spawn.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -24,6 +26,7 @@
 #include "preload/libc/real.h"
 #include "preload/core/track.h"
 #include "preload/process/wait.h"
+#include "preload/stream/holders.h"
 #include "shadow/arch/arch.h"
 #include "shadow/journal/journal.h"
 #include "shadow/edge/offer.h"
@@ -139,11 +142,13 @@ static int spawn_by(int (*original)(pid_t *, const char *, const posix_spawn_fil
 	pid_t own, *told = pid ? pid : &own;
 	int ret;
 
+	cpa_holders_forking(false);
 	if (o.token)
 		cpa_offer_spawning(cpa_process_number, 1);
 	ret = spawned(&o, original(told, file, actions, attributes, argv, envp), told);
 	if (o.token)
 		cpa_offer_spawning(cpa_process_number, -1);
+	cpa_holders_forked(false);
 	return ret;
 }
 
@@ -181,6 +186,7 @@ CPA_EXPORT int system(const char *command)
 
 	if (!command)
 		return REAL(system)(command);
+	cpa_holders_astray();
 	o = offer(CPA_CALLER());
 	if (o.w) {
 		op.w = o.w;
@@ -204,8 +210,11 @@ static struct {
 CPA_EXPORT FILE *popen(const char *command, const char *mode)
 {
 	struct offer o = offer_and_go_on(CPA_CALLER());
-	FILE *ret = REAL(popen)(command, mode);
+	FILE *ret;
 
+	cpa_holders_forking(false);
+	ret = REAL(popen)(command, mode);
+	cpa_holders_forked(false);
 	if (o.token && !ret)
 		withdraw(o.place, o.token);
 	for (unsigned i = 0; o.token && ret && i < STREAMS; i++) {
@@ -259,6 +268,7 @@ static __attribute__((used)) void *vforking(void)
 		w->vforked = release(w);
 		cpa_done(w);
 	}
+	cpa_holders_astray();
 	return (void *)REAL(vfork);
 }
 
@@ -299,12 +309,27 @@ CPA_EXPORT pid_t _Fork(void)
 	bool leaves = *cpa_alive;
 	pid_t pid;
 
+	cpa_holders_astray();
 	if (leaves)
 		cpa_alive_forking();
 	pid = REAL(_Fork)();
 	if (!pid && leaves)
 		cpa_alive_leave(false);
 	return pid;
+}
+
+/* A child that runs no fork handlers, or a thread. All arguments are passed on, whether or not there are. */
+CPA_EXPORT int clone(int (*run)(void *), void *stack, int flags, void *argument, ...)
+{
+	va_list list;
+	void *more[3];
+
+	va_start(list, argument);
+	for (unsigned i = 0; i < 3; i++)
+		more[i] = va_arg(list, void *);
+	va_end(list);
+	cpa_holders_astray();
+	return REAL(clone)(run, stack, flags, argument, more[0], more[1], more[2]);
 }
 
 /* Fork handlers of the program in the parent may fork, and note a child of their own. */

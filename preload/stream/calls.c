@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <pty.h>
 #include <linux/close_range.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -20,6 +21,7 @@
 #include "preload/libc/private_fds.h"
 #include "preload/libc/real.h"
 #include "preload/stream/descriptor.h"
+#include "preload/stream/holders.h"
 #include "preload/stream/look.h"
 #include "shadow/store/kernel.h"
 
@@ -30,84 +32,158 @@ static void closed(unsigned first, unsigned last)
 	cpa_private_fds_closed();
 }
 
+/* Both ends of a new pipe, or pair of unix sockets of @type, know each other from the start. 0: a pipe. */
+static __attribute__((noinline)) void paired(const int ends[2], int type)
+{
+	bool inside = cpa_tls.inside;
+	int err = errno;
+	uint64_t words[2];
+
+	cpa_reenter();
+	if (type)
+		cpa_look_pair(ends, type, words);
+	else
+		cpa_look_pipe(ends, words);
+	cpa_tls.inside = inside;
+	for (unsigned i = 0; i < 2; i++)
+		cpa_descriptor_made(ends[i], words[i]);
+	errno = err;
+}
+
 /* A close that succeeds or fails leaves no descriptor that is known. A cancellation point. */
 CPA_EXPORT int close(int fd)
 {
-	int ret;
+	uint32_t closing = cpa_descriptor_closing(fd, CPA_CALLER());
+	int ret = REAL(close)(fd);
 
-	cpa_descriptor_closing(fd, CPA_CALLER());
-	ret = REAL(close)(fd);
+	cpa_descriptor_was_closed(closing);
 	closed((unsigned)fd, (unsigned)fd);
 	return ret;
 }
 
+static void piped(const int ends[2])
+{
+	if (likely(*cpa_alive)) {
+		paired(ends, 0);
+		return;
+	}
+	cpa_descriptor_set(ends[0], CPA_DESCRIPTOR_PROMISING);
+	cpa_descriptor_set(ends[1], CPA_DESCRIPTOR_PROMISING);
+}
+
 CPA_EXPORT int pipe(int ends[2])
 {
-	int ret = REAL(pipe)(ends);
+	int ret;
 
-	if (!ret) {
-		cpa_descriptor_set(ends[0], CPA_DESCRIPTOR_PROMISING);
-		cpa_descriptor_set(ends[1], CPA_DESCRIPTOR_PROMISING);
-	}
+	cpa_holders_move();
+	ret = REAL(pipe)(ends);
+	if (!ret)
+		piped(ends);
+	cpa_holders_moved();
 	return ret;
 }
 
 CPA_EXPORT int pipe2(int ends[2], int flags)
 {
-	int ret = REAL(pipe2)(ends, flags);
+	int ret;
 
-	if (!ret) {
-		cpa_descriptor_set(ends[0], CPA_DESCRIPTOR_PROMISING);
-		cpa_descriptor_set(ends[1], CPA_DESCRIPTOR_PROMISING);
-	}
+	cpa_holders_move();
+	ret = REAL(pipe2)(ends, flags);
+	if (!ret)
+		piped(ends);
+	cpa_holders_moved();
 	return ret;
 }
 
 CPA_EXPORT int dup(int from)
 {
-	int ret = REAL(dup)(from);
+	int ret;
 
+	cpa_holders_move();
+	ret = REAL(dup)(from);
 	cpa_descriptor_copied(from, ret);
+	cpa_holders_moved();
 	return ret;
 }
 
-/* @from is about to become @to, too, which closes that; but it does not, if there is no @from. */
-static void replacing(int from, int to, uint64_t caller)
+static bool is_copy(int command)
+{
+	return command == F_DUPFD || command == F_DUPFD_CLOEXEC;
+}
+
+/* As the C library does: the argument is read, whether or not it was passed. A cancellation point. */
+#define FCNTL(name)                                               \
+	CPA_EXPORT int name(int fd, int command, ...)             \
+	{                                                         \
+		va_list list;                                     \
+		void *argument;                                   \
+		int ret;                                          \
+                                                                  \
+		va_start(list, command);                          \
+		argument = va_arg(list, void *);                  \
+		va_end(list);                                     \
+		if (likely(!is_copy(command)))                    \
+			return REAL(name)(fd, command, argument); \
+		cpa_holders_move();                               \
+		ret = REAL(name)(fd, command, argument);          \
+		cpa_descriptor_copied(fd, ret);                   \
+		cpa_holders_moved();                              \
+		return ret;                                       \
+	}
+
+FCNTL(fcntl)
+FCNTL(fcntl64)
+
+/*
+ * @from is about to become @to, too, which closes that; but it does not, if there is no @from. As
+ * cpa_descriptor_closing().
+ */
+static uint32_t replacing(int from, int to, uint64_t caller)
 {
 	int err = errno;
+	uint32_t ret = 0;
 
 	if (cpa_descriptor_is_kept(to) && cpa_descriptor_word(to) &&
 	    cpa_kernel(SYS_fcntl, from, F_GETFD) >= 0)
-		cpa_descriptor_closing(to, caller);
+		ret = cpa_descriptor_closing(to, caller);
 	errno = err;
+	return ret;
 }
 
 CPA_EXPORT int dup2(int from, int to)
 {
+	uint32_t closing;
 	int ret;
 
 	if (from == to)
 		return REAL(dup2)(from, to);
-	replacing(from, to, CPA_CALLER());
+	cpa_holders_move();
+	closing = replacing(from, to, CPA_CALLER());
 	cpa_fd_guard_place();
 	ret = REAL(dup2)(from, to);
 	cpa_fd_guard_placed();
+	cpa_descriptor_was_closed(closing);
 	closed((unsigned)to, (unsigned)to);
 	cpa_descriptor_copied(from, ret);
+	cpa_holders_moved();
 	return ret;
 }
 
 CPA_EXPORT int dup3(int from, int to, int flags)
 {
+	uint32_t closing = 0;
 	int ret;
 
+	cpa_holders_move();
 	if (from != to && !(flags & ~O_CLOEXEC))
-		replacing(from, to, CPA_CALLER());
+		closing = replacing(from, to, CPA_CALLER());
 	cpa_fd_guard_place();
 	ret = REAL(dup3)(from, to, flags);
 	cpa_fd_guard_placed();
+	cpa_descriptor_was_closed(closing);
 	closed((unsigned)to, (unsigned)to);
 	cpa_descriptor_copied(from, ret);
+	cpa_holders_moved();
 	return ret;
 }
 
@@ -115,7 +191,7 @@ CPA_EXPORT int dup3(int from, int to, int flags)
 static void closing_all(unsigned first, unsigned last, uint64_t caller)
 {
 	for (unsigned fd = first; fd <= last && fd < CPA_DESCRIPTORS; fd++)
-		cpa_descriptor_closing((int)fd, caller);
+		cpa_descriptor_was_closed(cpa_descriptor_closing((int)fd, caller));
 }
 
 CPA_EXPORT int close_range(unsigned first, unsigned last, int flags)
@@ -126,22 +202,28 @@ CPA_EXPORT int close_range(unsigned first, unsigned last, int flags)
 	 * At exec they are seen then. In a table of its own the caller closes them, and other threads
 	 * look at theirs again.
 	 */
+	cpa_holders_move();
+	if (flags & CLOSE_RANGE_UNSHARE)
+		cpa_holders_astray();
 	if (!(flags & ~CLOSE_RANGE_UNSHARE))
 		closing_all(first, last, CPA_CALLER());
 	cpa_fd_guard_place();
 	ret = REAL(close_range)(first, last, flags);
 	cpa_fd_guard_placed();
 	closed(first, last);
+	cpa_holders_moved();
 	return ret;
 }
 
 CPA_EXPORT void closefrom(int first)
 {
+	cpa_holders_move();
 	closing_all(first > 0 ? (unsigned)first : 0, UINT32_MAX, CPA_CALLER());
 	cpa_fd_guard_place();
 	REAL(closefrom)(first);
 	cpa_fd_guard_placed();
 	closed(first > 0 ? (unsigned)first : 0, UINT32_MAX);
+	cpa_holders_moved();
 }
 
 /*
@@ -217,27 +299,15 @@ CPA_EXPORT int daemon(int nochdir, int noclose)
 	return ret;
 }
 
-/* Both ends know each other from the start. */
-static __attribute__((noinline)) void paired(const int ends[2], int type)
-{
-	bool inside = cpa_tls.inside;
-	int err = errno;
-	uint64_t words[2];
-
-	cpa_reenter();
-	cpa_look_pair(ends, type, words);
-	cpa_tls.inside = inside;
-	for (unsigned i = 0; i < 2; i++)
-		cpa_descriptor_set(ends[i], words[i]);
-	errno = err;
-}
-
 CPA_EXPORT int socketpair(int domain, int type, int protocol, int ends[2])
 {
-	int ret = REAL(socketpair)(domain, type, protocol, ends);
+	int ret;
 
+	cpa_holders_move();
+	ret = REAL(socketpair)(domain, type, protocol, ends);
 	if (!ret && *cpa_alive && domain == AF_UNIX)
 		paired(ends, type & ~(SOCK_CLOEXEC | SOCK_NONBLOCK));
+	cpa_holders_moved();
 	return ret;
 }
 

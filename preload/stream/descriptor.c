@@ -6,7 +6,9 @@
 
 #include "preload/core/identity.h"
 #include "preload/core/track.h"
+#include "preload/stream/holders.h"
 #include "preload/stream/look.h"
+#include "shadow/edge/holder.h"
 #include "shadow/store/kernel.h"
 
 #define STANDARD 3
@@ -24,6 +26,12 @@ static void note_highest(uint32_t fd)
 	while (old < fd && !__atomic_compare_exchange_n(&highest, &old, fd, true, __ATOMIC_RELAXED,
 							__ATOMIC_RELAXED))
 		;
+}
+
+uint32_t cpa_descriptor_highest(void)
+{
+	/* Relaxed: as above. */
+	return __atomic_load_n(&highest, __ATOMIC_RELAXED);
 }
 
 /*
@@ -59,9 +67,29 @@ void cpa_descriptor_set(int fd, uint64_t word)
 	note_highest((uint32_t)fd);
 }
 
+void cpa_descriptor_made(int fd, uint64_t word)
+{
+	uint32_t writes = cpa_descriptor_writes(word);
+
+	if (writes && !is_vforked()) {
+		cpa_holder_first(cpa_stream(writes));
+		if (!cpa_descriptor_is_kept(fd))
+			cpa_holder_astray(cpa_stream(writes));
+	}
+	cpa_descriptor_set(fd, word);
+}
+
 void cpa_descriptor_copied(int from, int to)
 {
-	cpa_descriptor_set(to, cpa_descriptor_is_kept(from) ? cpa_descriptor_word(from) : 0);
+	uint64_t word = cpa_descriptor_is_kept(from) ? cpa_descriptor_word(from) : 0;
+	uint32_t writes = cpa_descriptor_writes(word);
+
+	if (unlikely(writes) && to >= 0 && *cpa_alive && !is_vforked()) {
+		cpa_holder_more(cpa_stream(writes));
+		if (!cpa_descriptor_is_kept(to))
+			cpa_holder_astray(cpa_stream(writes));
+	}
+	cpa_descriptor_set(to, word);
 }
 
 /* The word @word of @fd may be that of a file that is closed: the next use looks again. */
@@ -85,7 +113,7 @@ static void keep(int fd, uint64_t before, uint64_t word, uint32_t seen)
 		doubt(fd, word);
 }
 
-uint64_t cpa_descriptor_look_in(struct cpa_worker *w, int fd)
+static uint64_t look(struct cpa_worker *w, int fd)
 {
 	int err = errno;
 	bool inside = cpa_tls.inside;
@@ -102,14 +130,29 @@ uint64_t cpa_descriptor_look_in(struct cpa_worker *w, int fd)
 	return word;
 }
 
+uint64_t cpa_descriptor_look_in(struct cpa_worker *w, int fd)
+{
+	uint64_t word = look(w, fd);
+
+	/* It was not counted, or is no longer: another thread closed a number meanwhile. */
+	if (cpa_descriptor_writes(word))
+		cpa_holder_astray(cpa_stream(cpa_descriptor_writes(word)));
+	return word;
+}
+
+/* If inside, the caller is in a signal handler, which may have interrupted a stamp of the clock. */
+static struct cpa_worker *looking(void)
+{
+	return cpa_tls.inside ? NULL : cpa_tls.worker;
+}
+
 uint64_t cpa_descriptor_look(int fd)
 {
-	/* If inside, it is called by a signal handler, which may have interrupted a stamp of the clock. */
-	return cpa_descriptor_look_in(cpa_tls.inside ? NULL : cpa_tls.worker, fd);
+	return cpa_descriptor_look_in(looking(), fd);
 }
 
 /* Whoever reads or writes the other ends of @word goes on. Inside, at an event. */
-static void close_ends(struct cpa_worker *w, uint64_t word)
+static void leave_ends(struct cpa_worker *w, uint64_t word)
 {
 	uint32_t reads = cpa_descriptor_reads(word), writes = cpa_descriptor_writes(word);
 
@@ -124,31 +167,55 @@ static void close_ends(struct cpa_worker *w, uint64_t word)
 	}
 }
 
-static __attribute__((noinline)) void closing(int fd, uint64_t word, uint64_t caller)
+#define NOT_LAST UINT32_MAX
+
+/* There is one descriptor less of the streams of @word. Return the row of that which has none left. */
+static uint32_t count_less(uint64_t word)
+{
+	uint32_t writes = cpa_descriptor_writes(word);
+
+	return writes && cpa_holder_less(cpa_stream(writes)) ? writes : NOT_LAST;
+}
+
+static __attribute__((noinline)) void leave(uint64_t word, uint64_t caller)
 {
 	int err = errno;
-	struct cpa_worker *w;
+	struct cpa_worker *w = is_end(word) ? cpa_enter() : NULL;
 
-	if (!(word & CPA_DESCRIPTOR_KNOWN))
-		word = cpa_descriptor_look(fd);
-	w = is_end(word) ? cpa_enter() : NULL;
 	if (w) {
 		cpa_event(w, CPA_EV_CLOSE, caller, 0);
-		close_ends(w, word);
+		leave_ends(w, word);
 		cpa_done(w);
 	}
 	errno = err;
 }
 
-void cpa_descriptor_closing(int fd, uint64_t caller)
+uint32_t cpa_descriptor_closing(int fd, uint64_t caller)
 {
+	uint32_t closing =
+		0; /* row of the stream that has no descriptor left, or NOT_LAST; 0: no end */
 	uint64_t word;
 
 	if (!cpa_descriptor_is_kept(fd) || !(word = cpa_descriptor_word(fd)) || is_vforked())
-		return;
-	if (unlikely(is_end(word)) && *cpa_alive)
-		closing(fd, word, caller);
+		return 0;
+	if (unlikely(is_end(word)) && *cpa_alive) {
+		if (!(word & CPA_DESCRIPTOR_KNOWN))
+			word = cpa_descriptor_look(fd);
+		leave(word, caller);
+		cpa_holders_move();
+		closing = count_less(word);
+	}
 	forget(fd);
+	return closing;
+}
+
+void cpa_descriptor_was_closed(uint32_t closing)
+{
+	if (likely(!closing))
+		return;
+	if (closing != NOT_LAST && *cpa_alive)
+		cpa_holder_closed(cpa_stream(closing), cpa_clock_now());
+	cpa_holders_moved();
 }
 
 void cpa_descriptor_closed(unsigned first, unsigned last)
@@ -175,7 +242,7 @@ void cpa_descriptor_replaced(int fd, uint64_t caller)
 	if (cpa_descriptor_is_kept(fd) && !(cpa_descriptor_word(fd) & CPA_DESCRIPTOR_KNOWN) &&
 	    !is_vforked())
 		forget(fd);
-	cpa_descriptor_closing(fd, caller);
+	cpa_descriptor_was_closed(cpa_descriptor_closing(fd, caller));
 	cpa_descriptor_closed((unsigned)fd, (unsigned)fd);
 }
 
@@ -183,14 +250,17 @@ void cpa_descriptor_shutting(int fd, uint64_t caller)
 {
 	uint64_t word = cpa_descriptor_known(fd);
 
-	if (cpa_descriptor_writes(word) && !is_vforked())
-		closing(fd, CPA_DESCRIPTOR_KNOWN | cpa_descriptor_writes(word), caller);
+	if (!cpa_descriptor_writes(word) || is_vforked())
+		return;
+	/* The end is made though there are descriptors. */
+	cpa_holder_astray(cpa_stream(cpa_descriptor_writes(word)));
+	leave(CPA_DESCRIPTOR_KNOWN | cpa_descriptor_writes(word), caller);
 }
 
 void cpa_descriptor_begin(void)
 {
 	for (int fd = 0; fd < STANDARD; fd++)
-		cpa_descriptor_look(fd);
+		look(looking(), fd); /* counted by the program that the process was before */
 }
 
 static bool exec_closes(int fd)
@@ -200,16 +270,50 @@ static bool exec_closes(int fd)
 	return flags >= 0 && flags & FD_CLOEXEC;
 }
 
+static bool execs; /* the process is about to become another program */
+
+/* The next program will have the descriptor @fd, an end of what @word says. */
+static void pass_on(uint32_t fd, uint64_t word)
+{
+	/* It looks at the standard ones. */
+	if (cpa_descriptor_writes(word) && fd >= STANDARD)
+		cpa_holder_astray(cpa_stream(cpa_descriptor_writes(word)));
+}
+
 void cpa_descriptor_end(struct cpa_worker *w, bool exec)
 {
-	uint32_t last = __atomic_load_n(&highest, __ATOMIC_RELAXED);
+	uint32_t last = cpa_descriptor_highest();
 
+	execs = exec;
 	for (uint32_t fd = 0; fd <= last; fd++) {
 		uint64_t word = cpa_descriptor_word((int)fd);
 
 		if (word & CPA_DESCRIPTOR_PROMISING)
 			word = cpa_look(w, (int)fd);
-		if (is_end(word) && (!exec || exec_closes((int)fd)))
-			close_ends(w, word);
+		if (!is_end(word))
+			continue;
+		if (exec && !exec_closes((int)fd)) {
+			pass_on(fd, word);
+			continue;
+		}
+		leave_ends(w, word);
+		count_less(word);
 	}
+}
+
+void cpa_descriptor_not_execed(void)
+{
+	uint32_t last = cpa_descriptor_highest();
+	int err = errno;
+
+	if (!execs || !*cpa_alive || is_vforked())
+		return;
+	execs = false;
+	for (uint32_t fd = 0; fd <= last; fd++) {
+		uint32_t writes = cpa_descriptor_writes(cpa_descriptor_word((int)fd));
+
+		if (writes && exec_closes((int)fd))
+			cpa_holder_more(cpa_stream(writes));
+	}
+	errno = err;
 }

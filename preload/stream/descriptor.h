@@ -93,14 +93,22 @@ static inline struct cpa_stream *cpa_descriptor_out(int fd)
 /* The number has become what @word says; CPA_DESCRIPTOR_PROMISING: an end of a stream. */
 CPA_HIDDEN void cpa_descriptor_set(int fd, uint64_t word);
 
+/* A call has just made @fd, the only end of its kind, which is what @word says. */
+CPA_HIDDEN void cpa_descriptor_made(int fd, uint64_t word);
+
 /* The number @to, if not negative, has become what @from is. */
 CPA_HIDDEN void cpa_descriptor_copied(int from, int to);
 
+/* The highest number that may be known. */
+CPA_HIDDEN uint32_t cpa_descriptor_highest(void);
+
 /*
  * The program is about to close @fd: whoever reads or writes the other end depends on that. The number
- * is forgotten. @caller as in cpa_event(). errno is kept.
+ * is forgotten. @caller as in cpa_event(). errno is kept. Behind the call, cpa_descriptor_was_closed() of
+ * what was returned.
  */
-CPA_HIDDEN void cpa_descriptor_closing(int fd, uint64_t caller);
+CPA_HIDDEN uint32_t cpa_descriptor_closing(int fd, uint64_t caller);
+CPA_HIDDEN void cpa_descriptor_was_closed(uint32_t closing);
 
 /*
  * The program has closed the numbers from @first to @last, each of which it said before it was about to
@@ -125,5 +133,8 @@ CPA_HIDDEN void cpa_descriptor_begin(void);
  * exec closes.
  */
 CPA_HIDDEN void cpa_descriptor_end(struct cpa_worker *w, bool exec);
+
+/* If the process was about to become another program: it has not. */
+CPA_HIDDEN void cpa_descriptor_not_execed(void);
 
 #endif

@@ -54,6 +54,20 @@ static uint64_t look_pipe(int fd, const struct stat *st)
 		       (flags & O_ACCMODE) == O_RDONLY ? 0 : row);
 }
 
+void cpa_look_pipe(const int fds[2], uint64_t words[2])
+{
+	struct stat st;
+	uint32_t row;
+
+	words[0] = words[1] = 0;
+	if (cpa_kernel(SYS_fstat, fds[0], &st))
+		return;
+	row = cpa_stream_intern(cpa_stream_key(CPA_STREAM_PIPE, st.st_dev, st.st_ino, 0),
+				CPA_STREAM_PIPE, 0);
+	words[0] = CPA_DESCRIPTOR_GIVEN | word_of(row, 0);
+	words[1] = CPA_DESCRIPTOR_GIVEN | word_of(0, row);
+}
+
 /* Which stream of a unix socket. */
 enum end {
 	RECEIVED,  /* what it receives; of one that was not connected by name, or it is not known */
@@ -228,7 +242,7 @@ static uint32_t tcp_row(const struct cpa_end *from, const struct cpa_end *to, ui
 							 to->high ^ to->low, i << 32 | ports),
 					  CPA_STREAM_TCP, waiting);
 
-		if (!row || cpa_stream_closed(cpa_stream(row), 0) !=
+		if (!row || ~cpa_stream_closed(cpa_stream(row), 0) &
 				    (CPA_STREAM_NO_WRITER | CPA_STREAM_NO_READER))
 			return row;
 	}

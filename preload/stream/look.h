@@ -23,6 +23,9 @@
  */
 CPA_HIDDEN uint64_t cpa_look(struct cpa_worker *w, int fd);
 
+/* The words of the two ends of a new pipe, as cpa_look(). */
+CPA_HIDDEN void cpa_look_pipe(const int fds[2], uint64_t words[2]);
+
 /* The words of the two ends of a new pair of unix sockets of @type, as cpa_look(). */
 CPA_HIDDEN void cpa_look_pair(const int fds[2], int type, uint64_t words[2]);
 

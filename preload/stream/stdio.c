@@ -46,9 +46,11 @@ static ssize_t write_file(FILE *file, void *from, ssize_t n)
 static int close_file(FILE *file)
 {
 	int fd = file->_fileno, ret;
+	uint32_t closing;
 
-	cpa_descriptor_closing(fd, CPA_CALLER());
+	closing = cpa_descriptor_closing(fd, CPA_CALLER());
 	ret = original_close(file);
+	cpa_descriptor_was_closed(closing);
 	cpa_descriptor_closed((unsigned)fd, (unsigned)fd);
 	cpa_private_fds_closed();
 	return ret;
@@ -58,9 +60,11 @@ static int close_file(FILE *file)
 static int close_proc(FILE *file)
 {
 	int fd = file->_fileno, ret;
+	uint32_t closing;
 
-	cpa_descriptor_closing(fd, CPA_CALLER());
+	closing = cpa_descriptor_closing(fd, CPA_CALLER());
 	ret = original_proc_close(file);
+	cpa_descriptor_was_closed(closing);
 	cpa_descriptor_closed((unsigned)fd, (unsigned)fd);
 	cpa_private_fds_closed();
 	return ret;

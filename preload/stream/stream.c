@@ -7,6 +7,7 @@
 #include "preload/core/event.h"
 #include "preload/core/track.h"
 #include "preload/core/window.h"
+#include "shadow/edge/holder.h"
 #include "shadow/edge/message.h"
 #include "shadow/graph/activity.h"
 #include "shadow/store/kernel.h"
@@ -53,17 +54,21 @@ static uint64_t name_of(const struct cpa_stream_use *use, ssize_t ret)
 #define CLOSE_WAKES_NS UINT64_C(10000000)
 
 /*
- * Whether the end that ended @wait, from @arrived, was none of those that were seen: they came before it,
- * or long before its end. A program outside the session has had the stream open, too.
+ * Whether the end that ended @wait, from @arrived, was none of those that were seen: a program outside the
+ * session had the stream open, too. If it is not known who had it, what was seen came before the wait, or
+ * long before its end.
  */
 static bool is_unseen_end(const struct cpa_worker *w, const struct cpa_stream_found *found,
 			  const struct cpa_wait *wait, uint64_t arrived)
 {
-	if (found->released <= arrived)
+	enum cpa_holders left = cpa_holders(found->stream);
+	uint64_t closed = left == CPA_HOLDERS_NONE ? found->stream->closed_at : found->released;
+
+	if (left == CPA_HOLDERS_SOME || (left == CPA_HOLDERS_UNKNOWN && closed <= arrived))
 		return true;
 	/* Where it is not known how long the thread was ready before it ran, that may be long. */
-	return (wait->runqueue || w->clock.schedstat >= 0) &&
-	       wait->now - wait->runqueue > found->released + cpa_clock_ticks(CLOSE_WAKES_NS);
+	return closed && (wait->runqueue || w->clock.schedstat >= 0) &&
+	       wait->now - wait->runqueue > closed + cpa_clock_ticks(CLOSE_WAKES_NS);
 }
 
 void cpa_stream_not_followed(enum cpa_stream_kind kind, uint64_t ticks)

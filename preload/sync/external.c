@@ -34,6 +34,7 @@
 #include "preload/lib/uv.h"
 #include "preload/process/wait.h"
 #include "preload/stream/batch.h"
+#include "preload/stream/holders.h"
 #include "preload/stream/poll.h"
 #include "preload/stream/socket.h"
 #include "preload/stream/stdio.h"
@@ -397,8 +398,16 @@ SENDING(sendto,
 	(int fd, const void *from, size_t n, int flags, __CONST_SOCKADDR_ARG to, socklen_t length),
 	(fd, from, n, flags, to, length),
 	cpa_socket_sends((flags & BESIDES) ? -1 : fd, CPA_ADDRESS(to), length, CPA_CALLER()))
-SENDING(sendmsg, (int fd, const struct msghdr *message, int flags), (fd, message, flags),
-	cpa_socket_sends_message((flags & BESIDES) ? -1 : fd, message, CPA_CALLER()))
+CPA_EXPORT ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
+{
+	ssize_t ret = WRITE_TO(cpa_socket_sends_message((flags & BESIDES) ? -1 : fd, message,
+							CPA_CALLER()),
+			       fd, REAL(sendmsg)(fd, message, flags));
+
+	if (ret >= 0 && unlikely(message->msg_controllen))
+		cpa_holders_passed(message);
+	return ret;
+}
 
 CPA_EXPORT int recvmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags,
 			struct timespec *timeout)
@@ -433,6 +442,9 @@ CPA_EXPORT int sendmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags)
 		blocked(CPA_EXT_WRITE, CPA_CALLER());
 	if (ret > 0)
 		set_talk(fd, QUIET, ASKED);
+	for (int i = 0; i < ret; i++)
+		if (unlikely(messages[i].msg_hdr.msg_controllen))
+			cpa_holders_passed(&messages[i].msg_hdr);
 	COUNT_BYTES(bytes_written, cpa_batch_bytes(messages, ret));
 	return ret;
 }

@@ -18,6 +18,7 @@
 #include "preload/core/op.h"
 #include "preload/libc/real.h"
 #include "preload/process/setuid.h"
+#include "preload/stream/holders.h"
 
 struct futex_call {
 	long argument[6];
@@ -106,6 +107,15 @@ static long wake_call(const struct futex_call *call)
 	return ret;
 }
 
+static bool is_fork(long number)
+{
+#if defined(SYS_fork) && defined(SYS_vfork)
+	if (number == SYS_fork || number == SYS_vfork)
+		return true;
+#endif
+	return number == SYS_clone || number == SYS_clone3;
+}
+
 CPA_EXPORT long syscall(long number, ...)
 {
 	struct futex_call call = { .caller = CPA_CALLER() };
@@ -129,6 +139,8 @@ CPA_EXPORT long syscall(long number, ...)
 			return cpa_limit_call(number, call.argument);
 		if (unlikely(number == SYS_exit_group))
 			cpa_life_end();
+		if (unlikely(is_fork(number)))
+			cpa_holders_astray();
 		return ORIGINAL(number, call.argument);
 	}
 	command = call.argument[1] & FUTEX_CMD_MASK;

@@ -249,6 +249,7 @@ struct cpa_header {
 	uint64_t end_threads;	     /* of the first process when it ended; 0: not known */
 	struct cpa_load load;
 	uint64_t windows; /* atomic: offset of a struct cpa_window_series; 0: none */
+	uint64_t strays; /* internal, atomic: 1: descriptors may be uncounted: preload/stream/holders.h */
 };
 
 /* Kinds of time on the observed path; they add up to the wall time. */

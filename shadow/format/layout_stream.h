@@ -25,6 +25,9 @@
 #define CPA_STREAM_NO_READER 2u
 /* It belongs to a unix socket that has been connected by name: preload/stream/look.h. */
 #define CPA_STREAM_CONNECTED 4u
+/* Its descriptors for writing are counted, in `holders`; one went where nobody counts: shadow/edge/holder.h. */
+#define CPA_STREAM_COUNTED 8u
+#define CPA_STREAM_ASTRAY  16u
 /* Values of `accepts`, beside numbers of threads. */
 #define CPA_STREAM_MANY_ACCEPT UINT32_MAX /* several threads */
 #define CPA_STREAM_MIXED_UP \
@@ -68,7 +71,7 @@ struct cpa_stream {
 	uint64_t blocked; /* writes that waited for room, of which the read that made it is known */
 	uint64_t blocking; /* ticks of these waits */
 	uint32_t accepts; /* internal, atomic: of connections: the one thread that accepts; 0: none yet */
-	uint32_t closed; /* internal, atomic: bits CPA_STREAM_NO_... and CPA_STREAM_CONNECTED */
+	uint32_t closed; /* internal, atomic: bits CPA_STREAM_NO_..., and those after them */
 	uint32_t writer[CPA_STREAM_ENDS]; /* component rows of the threads; 0: none */
 	/* Changed by readers. */
 	uint64_t taken;	    /* bytes */
@@ -83,6 +86,12 @@ struct cpa_stream {
 	uint32_t reader[CPA_STREAM_ENDS]; /* as `writer` */
 	/* internal: the join of the paths of all who closed the end for writing: shadow/edge/merge.h */
 	uint64_t ended;
+	/*
+	 * Internal, atomic: the tick at which the call had returned that closed the last descriptor for
+	 * writing; 0: it has not yet, or a process ended. And their number: shadow/edge/holder.h.
+	 */
+	uint64_t closed_at;
+	uint32_t holders, pad;
 	/* Internal: cells (shadow/edge/cell.h), see shadow/edge/stream.h. */
 	uint64_t record[CPA_STREAM_RECORDS], room[CPA_STREAM_ROOMS];
 	/*

@@ -26,9 +26,7 @@ UNIT_S = 0.02
 # A unit of work is at least as long as its own CPU clock says, which cpa's differs from by so much.
 PIECE = 0.03
 # A writer that has room whenever it comes, as its reader was quicker, waits for nobody.
-# A process that is kept from its processor between its last event and its end may be taken for one that
-# another kept the pipe open for: then the end of the pipe depends on nobody.
-LEAST = {"small_buffer": 13, "end_of_file": 4, "fan_out": 8}
+LEAST = {"small_buffer": 13}
 # A reader that is late takes several lines at once, and depends on the last of them.
 MOST = {"popen": 12, "stdio": 12}
 # Streams of each case: kind, number of writes that others read.
@@ -111,10 +109,7 @@ def check_case(results, name, streams, folder):
     least = LEAST.get(name, path / UNIT_S) * UNIT_S * (1 - PIECE)
     most = MOST.get(name, path / UNIT_S) * UNIT_S
     text = f"{name}: path {length:.4f} s, {path:.4f} s of work and up to {rest:.4f} s of other time"
-    if length < least and "late" in done.stderr.split():
-        results.skip(text, "an end of a stream came, or was read, long after the end of its process")
-    else:
-        results.check(least <= length <= most + rest, text)
+    results.check(least <= length <= most + rest, text)
     found = sorted((s["kind"], s["writes"]) for s in inside(profile))
     total = {}
     for kind, writes in found:

@@ -28,26 +28,13 @@ static void must(int ok)
 		exit(9);
 }
 
-/* When the latest child was about to end; shared with the children. NULL: it does not matter. */
-static int64_t *ended_ns;
-
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-}
-
 /* A child that does the statements and ends. */
-#define CHILD(...)                                    \
-	do {                                          \
-		if (fork() == 0) {                    \
-			__VA_ARGS__;                  \
-			if (ended_ns)                 \
-				*ended_ns = now_ns(); \
-			_exit(0);                     \
-		}                                     \
+#define CHILD(...)                   \
+	do {                         \
+		if (fork() == 0) {   \
+			__VA_ARGS__; \
+			_exit(0);    \
+		}                    \
 	} while (0)
 
 static void reap(void)
@@ -64,7 +51,7 @@ static int report(unsigned path, unsigned work)
 	return 0;
 }
 
-static void put(int fd)
+__attribute__((unused)) static void put(int fd)
 {
 	must(write(fd, "0123456789abcdef", 16) == 16);
 }
@@ -80,19 +67,9 @@ static int get(int fd)
 	return n > 0;
 }
 
-/*
- * To the end of a stream, which is that of a child. Where the child was held up between its last event
- * and its end, or the reader before or after, cpa may take the end for that of a stranger: say so.
- */
-#define PROMPT_NS 9000000 /* of the 10 ms in preload/stream/stream.c */
-
 __attribute__((unused)) static void get_end(int fd)
 {
-	int64_t begin = now_ns();
-
 	must(!get(fd));
-	if (begin >= *ended_ns || now_ns() - *ended_ns > PROMPT_NS)
-		fprintf(stderr, "late\n");
 }
 
 #endif

@@ -17,7 +17,6 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/select.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -473,9 +472,6 @@ int main(int argc, char **argv)
 	};
 
 	own = argv[0];
-	ended_ns = mmap(NULL, sizeof(*ended_ns), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-			-1, 0);
-	must(ended_ns != MAP_FAILED);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
 		if (argc > 1 && !strcmp(argv[1], cases[i].name))
 			return cases[i].run();

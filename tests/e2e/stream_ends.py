@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""tests/e2e/stream_ends.py - the end of a stream depends on who made it, and on nobody who did not
+
+tests/programs/stream_ends has a pipe whose last descriptor for writing is closed by a process that cpa
+follows, however late; or by one that it does not, after all that it does have closed theirs. A wait for the
+end is no time of input from outside in the first cases. In the others it is: the ends that were seen came
+before the wait. Prints TAP and a summary.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from profiled import PROGRAMS, TIMEOUT_S, profiled_environment, read, verify
+from results import Results
+
+UNIT_S = 0.02
+PIECE = 0.03  # as in streams.py
+SKIPPED = 77
+SEEN = ("late", "copied", "program")
+# With how many units on the path. That of `late` has waits of the tracer, too.
+PATHS = {"copied": 6, "program": 6}
+# What closes the pipe last.
+UNSEEN = (
+    "killed",
+    "strange_program",
+    "strange_output",
+    "unused",
+    "vfork",
+    "spawn",
+    "bare_fork",
+    "clone",
+    "message",
+)
+
+
+def main():
+    results = Results()
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="stream_ends.", dir=os.environ.get("CPA_TMP")))
+    for name in SEEN + UNSEEN:
+        if len(sys.argv) > 1 and name not in sys.argv[1:]:
+            continue
+        dump = folder / f"{name}.dump"
+        done = subprocess.run(
+            [PROGRAMS / "stream_ends", name],
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+            env=profiled_environment(dump, CPA_JOURNAL="16M"),
+        )
+        if done.returncode == SKIPPED:
+            results.skip(name, "no process may be traced here")
+            continue
+        if not results.check(done.returncode == 0, f"{name}: {done.returncode} {done.stderr!r}"):
+            continue
+        profile = read(dump)
+        external = {
+            c["name"]: c["total_s"] for c in profile["components"] if c["kind"] == "external"
+        }
+        waited = external.get("input", 0)
+        if name in SEEN:
+            results.check(not waited, f"{name}: no wait for input from outside: {external}")
+        else:
+            results.check(waited > 0, f"{name}: the wait was for input: {external}")
+        if name in PATHS:
+            least = PATHS[name] * UNIT_S * (1 - PIECE)
+            path = profile["program"]["critical_path_s"]
+            results.check(path >= least, f"{name}: a path of {path:.4f} s, at least {least:.4f} s")
+        good, text = verify(dump)
+        results.check(good, f"{name}: {text}")
+        dump.unlink()
+    return results.end(folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

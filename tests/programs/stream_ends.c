@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/programs/stream_ends.c - who made the end of a stream
+ *
+ * `stream_ends CASE`. In the first cases those who have the pipe open for writing are all seen; the last
+ * line on standard error is "path P work W", as that of tests/programs/streams. In the others the one who
+ * closes it last is not: main closes what it has, waits for the end, and when it sleeps the unseen one
+ * goes. tests/e2e/stream_ends.py has the cases.
+ */
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/programs/stream_work.h"
+
+#define LATE_MS 50
+#define ASLEEP	3 /* looks, 10 ms apart, at which a process sleeps */
+#define SKIPPED 77
+
+static void sleep_ms(int ms)
+{
+	struct timespec rest = { .tv_nsec = ms * 1000000L };
+
+	must(!nanosleep(&rest, NULL));
+}
+
+static void await_sleep(pid_t process)
+{
+	char name[64], state;
+
+	for (unsigned i = 0; i < ASLEEP; i = state == 'S' ? i + 1 : 0) {
+		FILE *f;
+
+		snprintf(name, sizeof(name), "/proc/%d/stat", process);
+		f = fopen(name, "re");
+		must(f && fscanf(f, "%*[^)]) %c", &state) == 1);
+		fclose(f);
+		usleep(10000);
+	}
+}
+
+/*
+ * A process ends, and the kernel closes its descriptors much later than its last call: a tracer keeps
+ * it in between. The reader is another one.
+ */
+static int late(void)
+{
+	int ends[2], status;
+	pid_t writer;
+
+	must(!pipe(ends));
+	writer = fork();
+	if (!writer) {
+		if (ptrace(PTRACE_TRACEME, 0, 0, 0))
+			_exit(SKIPPED);
+		raise(SIGSTOP);
+		close(ends[0]);
+		burn(4);
+		_exit(0);
+	}
+	must(waitpid(writer, &status, 0) == writer);
+	if (!WIFSTOPPED(status) || ptrace(PTRACE_SETOPTIONS, writer, 0, (void *)PTRACE_O_TRACEEXIT))
+		return SKIPPED;
+	CHILD(close(ends[1]); get_end(ends[0]); burn(2));
+	close(ends[0]);
+	close(ends[1]);
+	for (long signal = 0; status >> 8 != (SIGTRAP | PTRACE_EVENT_EXIT << 8);
+	     signal = WSTOPSIG(status)) { /* any other one is passed on */
+		must(!ptrace(PTRACE_CONT, writer, 0, (void *)signal));
+		must(waitpid(writer, &status, 0) == writer && WIFSTOPPED(status));
+	}
+	sleep_ms(LATE_MS);
+	must(!ptrace(PTRACE_CONT, writer, 0, 0));
+	reap();
+	return report(4 + 2, 4 + 2);
+}
+
+/* The descriptor is a copy, and the first one was closed long before. */
+static int copied(void)
+{
+	int ends[2];
+
+	must(!pipe(ends));
+	CHILD(must(fcntl(ends[1], F_DUPFD_CLOEXEC, 10) >= 10); close(ends[0]); close(ends[1]);
+	      burn(4));
+	close(ends[1]);
+	get_end(ends[0]);
+	burn(2);
+	reap();
+	return report(4 + 2, 4 + 2);
+}
+
+/* Another program has it, as its standard output, and never uses it. */
+static int program(void)
+{
+	int ends[2];
+
+	must(!pipe(ends));
+	CHILD(must(dup2(ends[1], STDOUT_FILENO) == STDOUT_FILENO); close(ends[0]); close(ends[1]);
+	      execl("/nowhere", own, "burns", NULL); execl(own, own, "burns", NULL));
+	close(ends[1]);
+	get_end(ends[0]);
+	burn(2);
+	reap();
+	return report(4 + 2, 4 + 2);
+}
+
+static int burns(void)
+{
+	burn(4);
+	return 0;
+}
+
+/* Ends for main, for who lets the unseen one go, and for that one. */
+static int ends[2], go[2];
+
+/* The unseen one: it has the pipe until nobody has the other end of `go` any more. */
+static void hold(void)
+{
+	char byte;
+
+	close(go[1]);
+	(void)!read(go[0], &byte, 1);
+	_exit(0);
+}
+
+static char *no_environment[] = { NULL };
+static char *shell[] = { "/bin/sh", "-c", "read x", NULL };
+
+/* Before the shell is executed: its standard input. */
+static void prepare_shell(void)
+{
+	must(dup2(go[0], STDIN_FILENO) == STDIN_FILENO && !close(go[1]));
+}
+
+static void by_killed(void)
+{
+	char byte;
+
+	if (fork())
+		return;
+	close(go[1]);
+	(void)!read(go[0], &byte, 1);
+	raise(SIGKILL);
+}
+
+static void by_strange_program(void)
+{
+	if (fork())
+		return;
+	prepare_shell();
+	must(dup2(ends[1], STDOUT_FILENO) == STDOUT_FILENO && !close(ends[1]));
+	execve(shell[0], shell, no_environment);
+	_exit(9);
+}
+
+static void by_strange_output(void)
+{
+	if (fork())
+		return;
+	prepare_shell();
+	execve(shell[0], shell, no_environment);
+	_exit(9);
+}
+
+/* A program of the session, that knows nothing of the descriptor. */
+static void by_unused(void)
+{
+	if (fork())
+		return;
+	prepare_shell();
+	execv(shell[0], shell);
+	_exit(9);
+}
+
+static void by_vfork(void)
+{
+	pid_t child = vfork();
+
+	if (!child) {
+		dup2(go[0], STDIN_FILENO);
+		close(go[1]);
+		execve(shell[0], shell, no_environment);
+		_exit(9);
+	}
+	must(child > 0);
+}
+
+static void by_spawn(void)
+{
+	posix_spawn_file_actions_t actions;
+	pid_t child;
+
+	must(!posix_spawn_file_actions_init(&actions));
+	must(!posix_spawn_file_actions_adddup2(&actions, go[0], STDIN_FILENO));
+	must(!posix_spawn_file_actions_addclose(&actions, go[1]));
+	must(!posix_spawn(&child, shell[0], &actions, NULL, shell, no_environment));
+	posix_spawn_file_actions_destroy(&actions);
+}
+
+static void by_bare_fork(void)
+{
+	if (!_Fork())
+		hold();
+}
+
+static int hold_in_clone(void *argument)
+{
+	(void)argument;
+	hold();
+	return 0;
+}
+
+static void by_clone(void)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+
+	must(clone(hold_in_clone, stack + sizeof(stack), SIGCHLD, NULL) > 0);
+}
+
+/* It was there before the pipe, which it gets in a message. */
+static int stranger;
+
+static void receive_and_hold(void)
+{
+	char byte, space[CMSG_SPACE(sizeof(int))];
+	struct iovec piece = { &byte, 1 };
+	struct msghdr m = { .msg_iov = &piece,
+			    .msg_iovlen = 1,
+			    .msg_control = space,
+			    .msg_controllen = sizeof(space) };
+
+	must(recvmsg(stranger, &m, 0) == 1);
+	hold();
+}
+
+static void by_message(void)
+{
+	char byte = 0, space[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct iovec piece = { &byte, 1 };
+	struct msghdr m = { .msg_iov = &piece,
+			    .msg_iovlen = 1,
+			    .msg_control = space,
+			    .msg_controllen = sizeof(space) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &ends[1], sizeof(int));
+	must(sendmsg(stranger, &m, 0) == 1);
+}
+
+static void meet_stranger(void)
+{
+	int pair[2];
+
+	must(!socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+	stranger = pair[0];
+	if (!_Fork())
+		receive_and_hold();
+	stranger = pair[1];
+}
+
+/* @give: to the unseen one. The child that lets it go never has the pipe. */
+static int unseen(void (*give)(void))
+{
+	pid_t reader = getpid();
+
+	must(!pipe(go));
+	if (give == by_message)
+		meet_stranger();
+	CHILD(close(go[0]); await_sleep(reader));
+	must(!pipe(ends));
+	give();
+	close(go[0]);
+	close(go[1]);
+	close(ends[1]);
+	get_end(ends[0]);
+	while (wait(NULL) > 0)
+		;
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		int (*run)(void);
+	} seen[] = {
+		{ "late", late }, { "copied", copied }, { "program", program }, { "burns", burns }
+	};
+	static const struct {
+		const char *name;
+		void (*give)(void);
+	} others[] = {
+		{ "killed", by_killed },
+		{ "strange_program", by_strange_program },
+		{ "strange_output", by_strange_output },
+		{ "unused", by_unused },
+		{ "vfork", by_vfork },
+		{ "spawn", by_spawn },
+		{ "bare_fork", by_bare_fork },
+		{ "clone", by_clone },
+		{ "message", by_message },
+	};
+
+	own = argv[0];
+	for (size_t i = 0; i < sizeof(seen) / sizeof(*seen); i++)
+		if (argc > 1 && !strcmp(argv[1], seen[i].name))
+			return seen[i].run();
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (argc > 1 && !strcmp(argv[1], others[i].name))
+			return unseen(others[i].give);
+	return 2;
+}
