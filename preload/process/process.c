@@ -253,15 +253,18 @@ static uint32_t own_row(void)
 	return cpa_offer_row(number, pid, cpa_pid_is_since);
 }
 
+/* Forks from the process that began with the program, to this one. */
+static uint32_t forks;
+
 static uint32_t component_of(const struct cpa_process_row *p, bool forked)
 {
 	const char *text = ((struct cpa_name *)cpa_row(CPA_TABLE_NAMES, p->name))->text;
 	struct cpa_component_name name = { .kind = CPA_THREAD, .by = CPA_BY_NAME };
-	static const char addition[] = ", forked";
-	char child[CPA_NAME_SIZE + sizeof(addition)];
+	static const char addition[] = ", forked", further[] = " again";
+	char child[CPA_NAME_SIZE + sizeof(addition) + sizeof(further)];
 
 	if (forked) {
-		strcpy(stpcpy(child, text), addition);
+		strcpy(stpcpy(stpcpy(child, text), addition), forks > 1 ? further : "");
 		text = child;
 	}
 	name.address = cpa_name(text);
@@ -413,6 +416,7 @@ bool cpa_process_forked(void)
 				    .unloads = cpa_tls.unloads,
 				    .stack = cpa_tls.stack };
 	cpa_process_born();
+	forks++;
 	cpa_process_has_children = false;
 	cpa_pool_forked();
 	cpa_child_forked();

@@ -10,6 +10,7 @@ before the wait. Prints TAP and a summary.
 
 import os
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
@@ -37,15 +38,28 @@ UNSEEN = (
 )
 
 
+SEEDS = 12  # of each kind
+
+
+def cases():
+    """Name, arguments, whether all ends are seen."""
+    for name in SEEN + UNSEEN:
+        yield name, [name], name in SEEN
+    first = 2 * random.randrange(1 << 30)
+    for seed in range(first, first + 2 * SEEDS):
+        yield f"random {seed}", ["random", str(seed)], None
+
+
 def main():
     results = Results()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="stream_ends.", dir=os.environ.get("CPA_TMP")))
-    for name in SEEN + UNSEEN:
-        if len(sys.argv) > 1 and name not in sys.argv[1:]:
-            continue
-        dump = folder / f"{name}.dump"
+    chosen = cases()
+    if len(sys.argv) > 1:
+        chosen = [(" ".join(sys.argv[1:]), sys.argv[1:], sys.argv[1] in SEEN)]
+    for name, arguments, seen in chosen:
+        dump = folder / "run.dump"
         done = subprocess.run(
-            [PROGRAMS / "stream_ends", name],
+            [PROGRAMS / "stream_ends", *arguments],
             capture_output=True,
             text=True,
             timeout=TIMEOUT_S,
@@ -57,12 +71,14 @@ def main():
             continue
         if not results.check(done.returncode == 0, f"{name}: {done.returncode} {done.stderr!r}"):
             continue
+        if arguments[0] == "random":
+            seen = "unseen 0" in done.stderr
         profile = read(dump)
         external = {
             c["name"]: c["total_s"] for c in profile["components"] if c["kind"] == "external"
         }
         waited = external.get("input", 0)
-        if name in SEEN:
+        if seen:
             results.check(not waited, f"{name}: no wait for input from outside: {external}")
         else:
             results.check(waited > 0, f"{name}: the wait was for input: {external}")
