@@ -26,6 +26,7 @@ void cpa_holders_move(void)
 
 void cpa_holders_moved(void)
 {
+	/* SEQ_CST: as above. */
 	__atomic_fetch_add(&moved, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -40,6 +41,7 @@ static struct cpa_stream *written_by(int fd)
 
 void cpa_holders_forking(bool joins)
 {
+	/* SEQ_CST, all: as in cpa_holders_move(). */
 	__atomic_fetch_add(&forking, 1, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&moved, __ATOMIC_SEQ_CST) != __atomic_load_n(&moves, __ATOMIC_SEQ_CST))
 		lose_count();
@@ -58,6 +60,7 @@ void cpa_holders_forked(bool is_child)
 	if (is_child) /* its only thread is in no such call */
 		moves = moved = forking = 0;
 	else
+		/* SEQ_CST: as above. */
 		__atomic_fetch_sub(&forking, 1, __ATOMIC_SEQ_CST);
 }
 
