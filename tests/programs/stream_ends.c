@@ -324,10 +324,19 @@ static int any(void)
 	return -1;
 }
 
+/* Whether a program that is executed has the pipe. */
+static int outlives_exec(void)
+{
+	for (int fd = 0; fd < DESCRIPTORS; fd++)
+		if (kept[fd] && !(fcntl(fd, F_GETFD) & FD_CLOEXEC))
+			return 1;
+	return 0;
+}
+
 static void make_stranger(void)
 {
 	if (tree && any() >= 0 && __atomic_exchange_n(&tree->strangers, 0, __ATOMIC_RELAXED))
-		(below(2) ? by_bare_fork : by_strange_output)();
+		(below(2) || !outlives_exec() ? by_bare_fork : by_strange_output)();
 }
 
 static void grow(void);
