@@ -509,13 +509,14 @@ static bool is_off(void)
 void cpa_life_end(void)
 {
 	struct cpa_worker *w;
+	uint64_t now;
 
 	if (!is_ours())
 		return;
 	w = cpa_enter();
+	if (!w) /* nobody counts what the process closes */
+		cpa_holders_astray();
 	if (w) {
-		uint64_t now;
-
 		cpa_region_leave(w);
 		now = cpa_event(w, CPA_EV_EXIT, CPA_CALLER(), 0);
 		cpa_descriptor_end(w, false);
@@ -547,8 +548,10 @@ bool cpa_life_replaced(void)
 	uint64_t now;
 	bool first;
 
-	if (!w)
+	if (!w) {
+		cpa_holders_astray(); /* as in cpa_life_end() */
 		return is_ours() && is_off() && finish(0, cpa_clock_now(), CPA_EXECED);
+	}
 	now = cpa_event(w, CPA_EV_EXEC, CPA_CALLER(), 0);
 	cpa_descriptor_end(w, true);
 	cpa_process_exec(w, w->clock.cpu);
@@ -572,10 +575,7 @@ void cpa_life_not_replaced(void)
 	uint32_t state = CPA_EXECED;
 
 	cpa_process_not_exec();
-	/*
-	 * RELAXED: readers do not use the end time of a running process. It stays if the process
-	 * has ended.
-	 */
+	/* Relaxed: readers do not use the end time of a running process. It stays if that ended. */
 	if (__atomic_compare_exchange_n(&h->state, &state, CPA_RUNNING, false, __ATOMIC_RELAXED,
 					__ATOMIC_RELAXED))
 		h->end_ticks = 0;

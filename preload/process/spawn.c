@@ -335,7 +335,7 @@ CPA_EXPORT int clone(int (*run)(void *), void *stack, int flags, void *argument,
 /* Fork handlers of the program in the parent may fork, and note a child of their own. */
 CPA_EXPORT pid_t fork(void)
 {
-	const uint32_t outer = cpa_tls.child;
+	const uint32_t outer = cpa_tls.child, moves = cpa_holders_moves();
 	pid_t pid = REAL(fork)();
 	int err = errno;
 	uint32_t number = pid ? cpa_tls.child : 0;
@@ -347,11 +347,15 @@ CPA_EXPORT pid_t fork(void)
 		return pid;
 	if (pid > 0) { /* the child notes it itself, unless it dies first or does not know */
 		cpa_process_seen(number, (uint32_t)pid);
-	} else if ((w = cpa_enter())) {
-		if (cpa_process(number)->token)
-			cpa_token_free(&w->self, cpa_process(number)->token);
-		cpa_process_free(number);
-		cpa_leave();
+	} else {
+		cpa_holders_not_forked(moves);
+		w = cpa_enter();
+		if (w) {
+			if (cpa_process(number)->token)
+				cpa_token_free(&w->self, cpa_process(number)->token);
+			cpa_process_free(number);
+			cpa_leave();
+		}
 	}
 	errno = err;
 	return pid;

@@ -280,16 +280,30 @@ static void pass_on(uint32_t fd, uint64_t word)
 		cpa_holder_astray(cpa_stream(cpa_descriptor_writes(word)));
 }
 
+/* A standard descriptor that was opened by its name, as /dev/stdout: it is not counted so far. */
+static uint64_t count_more(struct cpa_worker *w, int fd)
+{
+	uint64_t word = cpa_look(w, fd);
+
+	if (cpa_descriptor_writes(word))
+		cpa_holder_more(cpa_stream(cpa_descriptor_writes(word)));
+	cpa_descriptor_set(fd, word);
+	return word;
+}
+
 void cpa_descriptor_end(struct cpa_worker *w, bool exec)
 {
 	uint32_t last = cpa_descriptor_highest();
 
+	cpa_holders_ending();
 	execs = exec;
 	for (uint32_t fd = 0; fd <= last; fd++) {
 		uint64_t word = cpa_descriptor_word((int)fd);
 
 		if (word & CPA_DESCRIPTOR_PROMISING)
 			word = cpa_look(w, (int)fd);
+		else if (!word && fd < STANDARD)
+			word = count_more(w, (int)fd);
 		if (!is_end(word))
 			continue;
 		if (exec && !exec_closes((int)fd)) {

@@ -39,12 +39,23 @@ static struct cpa_stream *written_by(int fd)
 	return row && *cpa_alive ? cpa_stream(row) : NULL;
 }
 
+static void lose_if_moving(void)
+{
+	/* SEQ_CST, all: as in cpa_holders_move(). */
+	if (__atomic_load_n(&moved, __ATOMIC_SEQ_CST) != __atomic_load_n(&moves, __ATOMIC_SEQ_CST))
+		lose_count();
+}
+
+void cpa_holders_ending(void)
+{
+	lose_if_moving();
+}
+
 void cpa_holders_forking(bool joins)
 {
 	/* SEQ_CST, all: as in cpa_holders_move(). */
 	__atomic_fetch_add(&forking, 1, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&moved, __ATOMIC_SEQ_CST) != __atomic_load_n(&moves, __ATOMIC_SEQ_CST))
-		lose_count();
+	lose_if_moving();
 	if (!joins)
 		cpa_holders_astray();
 	for (uint32_t fd = 0; joins && fd <= cpa_descriptor_highest(); fd++) {
@@ -62,6 +73,25 @@ void cpa_holders_forked(bool is_child)
 	else
 		/* SEQ_CST: as above. */
 		__atomic_fetch_sub(&forking, 1, __ATOMIC_SEQ_CST);
+}
+
+uint32_t cpa_holders_moves(void)
+{
+	/* SEQ_CST: as above. */
+	return __atomic_load_n(&moves, __ATOMIC_SEQ_CST);
+}
+
+void cpa_holders_not_forked(uint32_t since)
+{
+	/* What the child would have had is what there is, if nothing has changed. */
+	if (cpa_holders_moves() != since)
+		lose_count();
+	for (uint32_t fd = 0; fd <= cpa_descriptor_highest(); fd++) {
+		struct cpa_stream *s = written_by((int)fd);
+
+		if (s)
+			cpa_holder_less(s);
+	}
 }
 
 static void lose(int fd)

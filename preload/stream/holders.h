@@ -23,6 +23,13 @@ CPA_HIDDEN void cpa_holders_moved(void);
 CPA_HIDDEN void cpa_holders_forking(bool joins);
 CPA_HIDDEN void cpa_holders_forked(bool is_child);
 
+/* A fork failed that was to make a child of the session; before it began there had been @since calls. */
+CPA_HIDDEN uint32_t cpa_holders_moves(void);
+CPA_HIDDEN void cpa_holders_not_forked(uint32_t since);
+
+/* The process ends, or becomes another program: a call of another thread, or a cancelled one, is lost. */
+CPA_HIDDEN void cpa_holders_ending(void);
+
 /* A child may get all descriptors that the process has, and is not in the session, or not yet. */
 CPA_HIDDEN void cpa_holders_astray(void);
 

@@ -7,10 +7,15 @@
  * closes it last is not: main closes what it has, waits for the end, and when it sleeps the unseen one
  * goes. tests/e2e/stream_ends.py has the cases.
  */
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +23,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -109,6 +115,46 @@ static int program(void)
 	must(!pipe(ends));
 	CHILD(must(dup2(ends[1], STDOUT_FILENO) == STDOUT_FILENO); close(ends[0]); close(ends[1]);
 	      execl("/nowhere", own, "burns", NULL); execl(own, own, "burns", NULL));
+	close(ends[1]);
+	get_end(ends[0]);
+	burn(2);
+	reap();
+	return report(4 + 2, 4 + 2);
+}
+
+/* As `program`, but its standard output was opened by its name. */
+static int opened_again(void)
+{
+	int ends[2], again;
+
+	must(!pipe(ends));
+	CHILD(must(dup2(ends[1], STDOUT_FILENO) == STDOUT_FILENO); close(ends[0]); close(ends[1]);
+	      must((again = open("/dev/stdout", O_WRONLY)) > STDOUT_FILENO);
+	      must(dup2(again, STDOUT_FILENO) == STDOUT_FILENO); close(again);
+	      execl(own, own, "burns", NULL));
+	close(ends[1]);
+	get_end(ends[0]);
+	burn(2);
+	reap();
+	return report(4 + 2, 4 + 2);
+}
+
+/* Whoever has it could not fork. */
+static int refused(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAGAIN),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = { .len = sizeof(code) / sizeof(*code), .filter = code };
+	int ends[2];
+
+	must(!pipe(ends));
+	CHILD(must(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	      must(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter)); close(ends[0]);
+	      must(fork() == -1 && errno == EAGAIN); burn(4));
 	close(ends[1]);
 	get_end(ends[0]);
 	burn(2);
@@ -213,6 +259,30 @@ static void by_bare_fork(void)
 {
 	if (!_Fork())
 		hold();
+}
+
+/* The call that was to close it is cancelled before it does. */
+static void *close_cancelled(void *argument)
+{
+	(void)argument;
+	pthread_cancel(pthread_self());
+	close(ends[1]);
+	return NULL;
+}
+
+static void by_cancelled(void)
+{
+	pid_t reader = getpid();
+	pthread_t thread;
+	void *result;
+
+	if (fork())
+		return;
+	await_sleep(reader);
+	must(!pthread_create(&thread, NULL, close_cancelled, NULL));
+	must(!pthread_join(thread, &result) && result == PTHREAD_CANCELED);
+	sleep_ms(LATE_MS);
+	hold();
 }
 
 static int hold_in_clone(void *argument)
@@ -453,7 +523,8 @@ int main(int argc, char **argv)
 		const char *name;
 		int (*run)(void);
 	} seen[] = {
-		{ "late", late }, { "copied", copied }, { "program", program }, { "burns", burns }
+		{ "late", late }, { "copied", copied }, { "program", program },
+		{ "opened_again", opened_again }, { "refused", refused }, { "burns", burns }
 	};
 	static const struct {
 		const char *name;
@@ -468,6 +539,7 @@ int main(int argc, char **argv)
 		{ "bare_fork", by_bare_fork },
 		{ "clone", by_clone },
 		{ "message", by_message },
+		{ "cancelled", by_cancelled },
 	};
 
 	own = argv[0];
