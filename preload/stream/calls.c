@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <pty.h>
 #include <linux/close_range.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -111,24 +110,24 @@ static bool is_copy(int command)
 	return command == F_DUPFD || command == F_DUPFD_CLOEXEC;
 }
 
-/* As the C library does: the argument is read, whether or not it was passed. A cancellation point. */
-#define FCNTL(name)                                               \
-	CPA_EXPORT int name(int fd, int command, ...)             \
-	{                                                         \
-		va_list list;                                     \
-		void *argument;                                   \
-		int ret;                                          \
-                                                                  \
-		va_start(list, command);                          \
-		argument = va_arg(list, void *);                  \
-		va_end(list);                                     \
-		if (likely(!is_copy(command)))                    \
-			return REAL(name)(fd, command, argument); \
-		cpa_holders_move();                               \
-		ret = REAL(name)(fd, command, argument);          \
-		cpa_descriptor_copied(fd, ret);                   \
-		cpa_holders_moved();                              \
-		return ret;                                       \
+/*
+ * Both take one argument or none, which is passed where that of a function with three parameters is: what
+ * is not a copy is a test and a jump. A cancellation point.
+ */
+#define FCNTL(name)                                                                    \
+	CPA_EXPORT int own_##name(int fd, int command, void *argument) __asm__(#name); \
+                                                                                       \
+	int own_##name(int fd, int command, void *argument)                            \
+	{                                                                              \
+		int ret;                                                               \
+                                                                                       \
+		if (likely(!is_copy(command)))                                         \
+			return REAL(name)(fd, command, argument);                      \
+		cpa_holders_move();                                                    \
+		ret = REAL(name)(fd, command, argument);                               \
+		cpa_descriptor_copied(fd, ret);                                        \
+		cpa_holders_moved();                                                   \
+		return ret;                                                            \
 	}
 
 FCNTL(fcntl)

@@ -114,14 +114,18 @@ void cpa_holders_passed(const struct msghdr *message)
 	struct msghdr m = *message;
 
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c)) {
+		const char *from = (const char *)CMSG_DATA(c);
+		size_t rest = (size_t)((const char *)m.msg_control + m.msg_controllen - from);
 		size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+		/* Sockets of some families take any length, and ignore it. */
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
+		    c->cmsg_len < CMSG_LEN(0) || n > rest / sizeof(int))
 			continue;
 		for (size_t i = 0; i < n; i++) {
 			int fd;
 
-			memcpy(&fd, CMSG_DATA(c) + i * sizeof(fd), sizeof(fd));
+			memcpy(&fd, from + i * sizeof(fd), sizeof(fd));
 			lose(fd);
 		}
 	}
