@@ -522,10 +522,9 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*run)(void);
-	} seen[] = {
-		{ "late", late }, { "copied", copied }, { "program", program },
-		{ "opened_again", opened_again }, { "refused", refused }, { "burns", burns }
-	};
+	} seen[] = { { "late", late },	     { "copied", copied },
+		     { "program", program }, { "opened_again", opened_again },
+		     { "refused", refused }, { "burns", burns } };
 	static const struct {
 		const char *name;
 		void (*give)(void);
