@@ -416,6 +416,7 @@ static bool begin_memory(void)
 
 __attribute__((constructor)) static void begin(void)
 {
+	bool goes_on = false;
 	int err = errno;
 
 	/* The loader ignores LD_PRELOAD for set-uid programs, but not /etc/ld.so.preload. */
@@ -431,10 +432,10 @@ __attribute__((constructor)) static void begin(void)
 		__atomic_store_n(&forks_seen, 1, __ATOMIC_RELEASE);
 		cpa_alive_begin();
 		if (cpa_process_number == 0)
-			cpa_process_begin();
+			goes_on = cpa_process_begin();
 		else
 			cpa_worker_attach();
-		cpa_descriptor_begin();
+		cpa_descriptor_begin(goes_on);
 		cpa_stdio_begin();
 	}
 	cpa_tls.inside = false;

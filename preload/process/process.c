@@ -324,20 +324,21 @@ static void begin_thread(struct cpa_process_row *p, uint32_t token, bool forked)
 	cpa_done(w);
 }
 
-void cpa_process_begin(void)
+bool cpa_process_begin(void)
 {
 	uint32_t number = own_row();
 	struct cpa_process_row *p = number ? cpa_process(number) : NULL;
 	struct cpa_header *h = cpa_header();
 	uint32_t execed = CPA_EXECED, token;
+	bool goes_on = p && p->state == CPA_PROCESS_EXECED;
 
 	if (!p)
-		return;
+		return false;
 	become(number);
 	cpa_search_leave();
 	p->name = command();
-	token = p->state == CPA_PROCESS_EXECED ? p->token : cpa_offer_token(number);
-	if (p->state == CPA_PROCESS_EXECED)
+	token = goes_on ? p->token : cpa_offer_token(number);
+	if (goes_on)
 		p->images++;
 	/* Relaxed: readers do not use the end time of a running process. */
 	if (number == 1 && __atomic_compare_exchange_n(&h->state, &execed, CPA_RUNNING, false,
@@ -345,6 +346,7 @@ void cpa_process_begin(void)
 		h->end_ticks = 0;
 	run(p, cpa_clock_now());
 	begin_thread(p, token, false);
+	return goes_on;
 }
 
 /*

@@ -32,8 +32,9 @@ CPA_HIDDEN void cpa_process_born(void);
 
 /*
  * The first thread of a process that joined by its environment begins. Inside instrumentation code.
+ * Return whether the process was in the session before it became this program.
  */
-CPA_HIDDEN void cpa_process_begin(void);
+CPA_HIDDEN bool cpa_process_begin(void);
 
 /*
  * cpa_process_seen(): the caller, parent of process row @number, knows that child as @pid.

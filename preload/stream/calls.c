@@ -55,8 +55,8 @@ CPA_EXPORT int close(int fd)
 	uint32_t closing = cpa_descriptor_closing(fd, CPA_CALLER());
 	int ret = REAL(close)(fd);
 
-	cpa_descriptor_was_closed(closing);
 	closed((unsigned)fd, (unsigned)fd);
+	cpa_descriptor_was_closed(closing);
 	return ret;
 }
 
@@ -149,6 +149,17 @@ static uint32_t replacing(int from, int to, uint64_t caller)
 	return ret;
 }
 
+/* A call that was to copy @from to @to, which replacing() said was @closing, has returned @ret. */
+static void replaced(int from, int to, int ret, uint32_t closing)
+{
+	if (unlikely(closing && ret < 0)) /* it is not known whether @to is still open */
+		cpa_holders_lost();
+	closed((unsigned)to, (unsigned)to);
+	cpa_descriptor_was_closed(closing);
+	cpa_descriptor_copied(from, ret);
+	cpa_holders_moved();
+}
+
 CPA_EXPORT int dup2(int from, int to)
 {
 	uint32_t closing;
@@ -161,10 +172,7 @@ CPA_EXPORT int dup2(int from, int to)
 	cpa_fd_guard_place();
 	ret = REAL(dup2)(from, to);
 	cpa_fd_guard_placed();
-	cpa_descriptor_was_closed(closing);
-	closed((unsigned)to, (unsigned)to);
-	cpa_descriptor_copied(from, ret);
-	cpa_holders_moved();
+	replaced(from, to, ret, closing);
 	return ret;
 }
 
@@ -179,10 +187,7 @@ CPA_EXPORT int dup3(int from, int to, int flags)
 	cpa_fd_guard_place();
 	ret = REAL(dup3)(from, to, flags);
 	cpa_fd_guard_placed();
-	cpa_descriptor_was_closed(closing);
-	closed((unsigned)to, (unsigned)to);
-	cpa_descriptor_copied(from, ret);
-	cpa_holders_moved();
+	replaced(from, to, ret, closing);
 	return ret;
 }
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include "preload/core/identity.h"
 #include "preload/core/track.h"
@@ -192,8 +193,7 @@ static __attribute__((noinline)) void leave(uint64_t word, uint64_t caller)
 
 uint32_t cpa_descriptor_closing(int fd, uint64_t caller)
 {
-	uint32_t closing =
-		0; /* row of the stream that has no descriptor left, or NOT_LAST; 0: no end */
+	uint32_t closing = 0; /* row of the stream that has none left, or NOT_LAST; 0: no end */
 	uint64_t word;
 
 	if (!cpa_descriptor_is_kept(fd) || !(word = cpa_descriptor_word(fd)) || is_vforked())
@@ -257,10 +257,10 @@ void cpa_descriptor_shutting(int fd, uint64_t caller)
 	leave(CPA_DESCRIPTOR_KNOWN | cpa_descriptor_writes(word), caller);
 }
 
-void cpa_descriptor_begin(void)
+void cpa_descriptor_begin(bool counted)
 {
 	for (int fd = 0; fd < STANDARD; fd++)
-		look(looking(), fd); /* counted by the program that the process was before */
+		counted ? look(looking(), fd) : cpa_descriptor_look(fd);
 }
 
 static bool exec_closes(int fd)
@@ -283,8 +283,12 @@ static void pass_on(uint32_t fd, uint64_t word)
 /* A standard descriptor that was opened by its name, as /dev/stdout: it is not counted so far. */
 static uint64_t count_more(struct cpa_worker *w, int fd)
 {
-	uint64_t word = cpa_look(w, fd);
+	struct stat st;
+	uint64_t word;
 
+	if (cpa_kernel(SYS_fstat, fd, &st) || !S_ISFIFO(st.st_mode))
+		return 0;
+	word = cpa_look(w, fd);
 	if (cpa_descriptor_writes(word))
 		cpa_holder_more(cpa_stream(cpa_descriptor_writes(word)));
 	cpa_descriptor_set(fd, word);
@@ -323,6 +327,7 @@ void cpa_descriptor_not_execed(void)
 	if (!execs || !*cpa_alive || is_vforked())
 		return;
 	execs = false;
+	cpa_holders_stay();
 	for (uint32_t fd = 0; fd <= last; fd++) {
 		uint32_t writes = cpa_descriptor_writes(cpa_descriptor_word((int)fd));
 

@@ -125,8 +125,11 @@ CPA_HIDDEN void cpa_descriptor_replaced(int fd, uint64_t caller);
 /* The program is about to shut down writing on @fd: the reader depends on that. errno is kept. */
 CPA_HIDDEN void cpa_descriptor_shutting(int fd, uint64_t caller);
 
-/* The process, which owns this memory, begins: look at its standard descriptors. */
-CPA_HIDDEN void cpa_descriptor_begin(void);
+/*
+ * The process, which owns this memory, begins: look at its standard descriptors. @counted: the program that
+ * it was before has counted them.
+ */
+CPA_HIDDEN void cpa_descriptor_begin(bool counted);
 
 /*
  * It ends, or becomes another program (@exec), inside an event: all its ends are closed, or those that

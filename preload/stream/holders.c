@@ -6,10 +6,13 @@
 
 #include "shadow/edge/holder.h"
 
-/* Atomic: calls that began to change descriptors, and that have done so; forks under way. */
-static uint32_t moves, moved, forking;
+/* Atomic: calls that began to change descriptors, and that have done so. */
+static uint32_t moves, moved;
 
-static void lose_count(void)
+/* Atomic: walks through all descriptors, for a fork, a program to come or the end, that are under way. */
+static uint32_t walks;
+
+void cpa_holders_lost(void)
 {
 	/* Relaxed: a flag. */
 	if (*cpa_alive)
@@ -18,10 +21,10 @@ static void lose_count(void)
 
 void cpa_holders_move(void)
 {
-	/* SEQ_CST, as all here: of a fork and a change at the same time, one sees the other. */
+	/* SEQ_CST, as all here: of a walk and a change at the same time, one sees the other. */
 	__atomic_fetch_add(&moves, 1, __ATOMIC_SEQ_CST);
-	if (unlikely(__atomic_load_n(&forking, __ATOMIC_SEQ_CST)))
-		lose_count();
+	if (unlikely(__atomic_load_n(&walks, __ATOMIC_SEQ_CST)))
+		cpa_holders_lost();
 }
 
 void cpa_holders_moved(void)
@@ -39,23 +42,26 @@ static struct cpa_stream *written_by(int fd)
 	return row && *cpa_alive ? cpa_stream(row) : NULL;
 }
 
-static void lose_if_moving(void)
+/* Return the number of walks that were under way. */
+static uint32_t begin_walk(void)
 {
 	/* SEQ_CST, all: as in cpa_holders_move(). */
+	uint32_t others = __atomic_fetch_add(&walks, 1, __ATOMIC_SEQ_CST);
+
 	if (__atomic_load_n(&moved, __ATOMIC_SEQ_CST) != __atomic_load_n(&moves, __ATOMIC_SEQ_CST))
-		lose_count();
+		cpa_holders_lost();
+	return others;
 }
 
 void cpa_holders_ending(void)
 {
-	lose_if_moving();
+	if (begin_walk())
+		cpa_holders_lost();
 }
 
 void cpa_holders_forking(bool joins)
 {
-	/* SEQ_CST, all: as in cpa_holders_move(). */
-	__atomic_fetch_add(&forking, 1, __ATOMIC_SEQ_CST);
-	lose_if_moving();
+	begin_walk();
 	if (!joins)
 		cpa_holders_astray();
 	for (uint32_t fd = 0; joins && fd <= cpa_descriptor_highest(); fd++) {
@@ -69,10 +75,15 @@ void cpa_holders_forking(bool joins)
 void cpa_holders_forked(bool is_child)
 {
 	if (is_child) /* its only thread is in no such call */
-		moves = moved = forking = 0;
+		moves = moved = walks = 0;
 	else
-		/* SEQ_CST: as above. */
-		__atomic_fetch_sub(&forking, 1, __ATOMIC_SEQ_CST);
+		cpa_holders_stay();
+}
+
+void cpa_holders_stay(void)
+{
+	/* SEQ_CST: as above. */
+	__atomic_fetch_sub(&walks, 1, __ATOMIC_SEQ_CST);
 }
 
 uint32_t cpa_holders_moves(void)
@@ -85,7 +96,7 @@ void cpa_holders_not_forked(uint32_t since)
 {
 	/* What the child would have had is what there is, if nothing has changed. */
 	if (cpa_holders_moves() != since)
-		lose_count();
+		cpa_holders_lost();
 	for (uint32_t fd = 0; fd <= cpa_descriptor_highest(); fd++) {
 		struct cpa_stream *s = written_by((int)fd);
 
@@ -108,6 +119,11 @@ void cpa_holders_astray(void)
 		lose((int)fd);
 }
 
+static bool is_rights(const struct cmsghdr *c)
+{
+	return c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS;
+}
+
 void cpa_holders_passed(const struct msghdr *message)
 {
 	/* CMSG_NXTHDR() takes a message that may be changed. */
@@ -118,11 +134,10 @@ void cpa_holders_passed(const struct msghdr *message)
 		size_t rest = (size_t)((const char *)m.msg_control + m.msg_controllen - from);
 		size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 
-		/* Sockets of some families take any length, and ignore it. */
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
-		    c->cmsg_len < CMSG_LEN(0) || n > rest / sizeof(int))
-			continue;
-		for (size_t i = 0; i < n; i++) {
+		/* Sockets of some families, which pass none, take any length: CMSG_NXTHDR() would wrap. */
+		if (c->cmsg_len < CMSG_LEN(0) || n > rest / sizeof(int))
+			return;
+		for (size_t i = 0; is_rights(c) && i < n; i++) {
 			int fd;
 
 			memcpy(&fd, from + i * sizeof(fd), sizeof(fd));

@@ -27,8 +27,15 @@ CPA_HIDDEN void cpa_holders_forked(bool is_child);
 CPA_HIDDEN uint32_t cpa_holders_moves(void);
 CPA_HIDDEN void cpa_holders_not_forked(uint32_t since);
 
-/* The process ends, or becomes another program: a call of another thread, or a cancelled one, is lost. */
+/*
+ * The process ends, or becomes another program, which is tried by one thread at a time: what others change
+ * meanwhile, or a cancelled call, is not known. cpa_holders_stay(): it has not become one.
+ */
 CPA_HIDDEN void cpa_holders_ending(void);
+CPA_HIDDEN void cpa_holders_stay(void);
+
+/* Nothing follows from any count of the session any more. */
+CPA_HIDDEN void cpa_holders_lost(void);
 
 /* A child may get all descriptors that the process has, and is not in the session, or not yet. */
 CPA_HIDDEN void cpa_holders_astray(void);

@@ -50,9 +50,9 @@ static int close_file(FILE *file)
 
 	closing = cpa_descriptor_closing(fd, CPA_CALLER());
 	ret = original_close(file);
-	cpa_descriptor_was_closed(closing);
 	cpa_descriptor_closed((unsigned)fd, (unsigned)fd);
 	cpa_private_fds_closed();
+	cpa_descriptor_was_closed(closing);
 	return ret;
 }
 
@@ -64,9 +64,9 @@ static int close_proc(FILE *file)
 
 	closing = cpa_descriptor_closing(fd, CPA_CALLER());
 	ret = original_proc_close(file);
-	cpa_descriptor_was_closed(closing);
 	cpa_descriptor_closed((unsigned)fd, (unsigned)fd);
 	cpa_private_fds_closed();
+	cpa_descriptor_was_closed(closing);
 	return ret;
 }
 

@@ -36,6 +36,7 @@ UNSEEN = (
     "clone",
     "message",
     "cancelled",
+    "raw_fork",
 )
 
 

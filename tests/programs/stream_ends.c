@@ -7,6 +7,7 @@
  * closes it last is not: main closes what it has, waits for the end, and when it sleeps the unseen one
  * goes. tests/e2e/stream_ends.py has the cases.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -285,6 +286,34 @@ static void by_cancelled(void)
 	hold();
 }
 
+/*
+ * One that makes a child without the C library has it until it is killed. The child is a program of the
+ * session, which has it as its standard output and has ended long before.
+ */
+static void by_raw_fork(void)
+{
+	void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+	long (*own_syscall)(long, ...) = libc ? (long (*)(long, ...))dlsym(libc, "syscall") : NULL;
+	pid_t reader = getpid();
+	int done[2];
+	char byte;
+
+	must(own_syscall && !pipe2(done, O_CLOEXEC));
+	if (fork()) {
+		must(!close(ends[1]) && !close(done[1]) && read(done[0], &byte, 1) == 0);
+		return;
+	}
+	must(dup2(ends[1], STDOUT_FILENO) == STDOUT_FILENO && !close(ends[1]));
+	if (own_syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) == 0) {
+		execl(own, own, "burns", NULL);
+		_exit(9);
+	}
+	must(wait(NULL) > 0);
+	must(!close(done[1]));
+	await_sleep(reader); /* main waits for the end of the pipe now */
+	raise(SIGKILL);
+}
+
 static int hold_in_clone(void *argument)
 {
 	(void)argument;
@@ -539,6 +568,7 @@ int main(int argc, char **argv)
 		{ "clone", by_clone },
 		{ "message", by_message },
 		{ "cancelled", by_cancelled },
+		{ "raw_fork", by_raw_fork },
 	};
 
 	own = argv[0];
