@@ -233,6 +233,28 @@ static void plain_read(void)
 		abort();
 }
 
+static void copy_close(void)
+{
+	int copy = dup(pipe_ends[1]);
+
+	if (copy < 0 || close(copy))
+		abort();
+}
+
+static void plain_copy_close(void)
+{
+	int copy = dup(plain);
+
+	if (copy < 0 || close(copy))
+		abort();
+}
+
+static void get_flags(void)
+{
+	if (fcntl(plain, F_GETFL) < 0)
+		abort();
+}
+
 /* What gcc calls for OpenMP. */
 int omp_get_thread_num(void);
 void omp_set_lock(void *lock);
@@ -304,6 +326,9 @@ static const struct operation {
 	{ "pipe", pipe_bytes, NEVER },
 	{ "pipe-other", pipe_bytes, EACH },
 	{ "plain-read", plain_read, NEVER },
+	{ "copy-close", copy_close, NEVER },
+	{ "plain-copy-close", plain_copy_close, NEVER },
+	{ "fcntl", get_flags, NEVER },
 	{ "omp-lock", omp_lock_pair, NEVER },
 	{ "omp-critical", omp_critical, NEVER },
 	{ "omp-region", omp_region, NEVER },

@@ -23,6 +23,7 @@ POST = {"sem_post", "sem_trywait", "pthread_testcancel", "__errno_location"}
 # How many slots the two threads had time in makes 1,280 to 1,400 instructions of a hand-off.
 # Vectors of several sizes are joined and copied at hand-offs; nothing is where nobody else came.
 BYTES = {"__errno_location", "__write", "read", "memcpy", "memmove"}
+COPY = {"dup", "__close", "__errno_location"}
 OMP_LOCK = {"omp_test_lock", "omp_unset_lock"}
 CRITICAL = {"GOMP_critical_start", "GOMP_critical_end"}
 REGION = {"GOMP_parallel", "__errno_location"}
@@ -44,6 +45,9 @@ BUDGETS = [
     ("omp-task", "0", 2948, TASK | VECTORS, "an OpenMP task and the wait for it"),
     ("pipe", "20", 2018, BYTES, "write and read of a pipe that do not block"),
     ("plain-read", "20", 82, BYTES, "a read of what is no stream"),
+    ("copy-close", "20", 757, COPY, "dup() and close() of a pipe's end for writing"),
+    ("plain-copy-close", "20", 139, COPY, "dup() and close() of what is no stream"),
+    ("fcntl", "20", 19, {"__libc_fcntl64"}, "fcntl() that copies nothing"),
 ]
 ANNOTATION = 3  # load, test, branch
 # While profiling is off: a test of one word before the original, and behind it if that may block.
