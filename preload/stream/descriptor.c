@@ -315,6 +315,8 @@ void cpa_descriptor_end(struct cpa_worker *w, bool exec)
 			continue;
 		}
 		leave_ends(w, word);
+		if (cpa_descriptor_writes(word))
+			cpa_stream_closed(cpa_stream(cpa_descriptor_writes(word)), CPA_STREAM_KEPT);
 		count_less(word);
 	}
 }

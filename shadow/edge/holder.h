@@ -41,7 +41,8 @@ static inline void cpa_holder_more(struct cpa_stream *s)
 /* One is about to be closed. Return whether it is the last. */
 static inline bool cpa_holder_less(struct cpa_stream *s)
 {
-	bool last = __atomic_sub_fetch(&s->holders, 1, __ATOMIC_RELAXED) == 0;
+	/* ACQ_REL: who takes the last one finds CPA_STREAM_KEPT, which was set before another was taken. */
+	bool last = __atomic_sub_fetch(&s->holders, 1, __ATOMIC_ACQ_REL) == 0;
 
 	if (last)
 		__atomic_store_n(&s->closed_at, 0, __ATOMIC_RELAXED);
@@ -51,7 +52,8 @@ static inline bool cpa_holder_less(struct cpa_stream *s)
 /* The last one was closed by a call that has returned, at tick @now. */
 static inline void cpa_holder_closed(struct cpa_stream *s, uint64_t now)
 {
-	__atomic_store_n(&s->closed_at, now, __ATOMIC_RELAXED);
+	if (!(cpa_stream_closed(s, 0) & CPA_STREAM_KEPT))
+		__atomic_store_n(&s->closed_at, now, __ATOMIC_RELAXED);
 }
 
 static inline void cpa_holder_astray(struct cpa_stream *s)

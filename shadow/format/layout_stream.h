@@ -28,6 +28,8 @@
 /* Its descriptors for writing are counted, in `holders`; one went where nobody counts: shadow/edge/holder.h. */
 #define CPA_STREAM_COUNTED 8u
 #define CPA_STREAM_ASTRAY  16u
+/* A process ended, or became another program, with one: the kernel closes it at some time after that. */
+#define CPA_STREAM_KEPT 32u
 /* Values of `accepts`, beside numbers of threads. */
 #define CPA_STREAM_MANY_ACCEPT UINT32_MAX /* several threads */
 #define CPA_STREAM_MIXED_UP \
@@ -88,7 +90,7 @@ struct cpa_stream {
 	uint64_t ended;
 	/*
 	 * Internal, atomic: the tick at which the call had returned that closed the last descriptor for
-	 * writing; 0: it has not yet, or a process ended. And their number: shadow/edge/holder.h.
+	 * writing; 0: it has not yet, or CPA_STREAM_KEPT. And their number: shadow/edge/holder.h.
 	 */
 	uint64_t closed_at;
 	uint32_t holders, pad;

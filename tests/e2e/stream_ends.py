@@ -21,8 +21,8 @@ from results import Results
 UNIT_S = 0.02
 PIECE = 0.03  # as in streams.py
 SKIPPED = 77
-SEEN = ("late", "copied", "program", "opened_again", "refused")
-# With how many units on the path. That of `late` has waits of the tracer, too.
+SEEN = ("late", "overtaken", "copied", "program", "opened_again", "refused")
+# With how many units on the path. Those of `late` and `overtaken` have waits of the tracer, too.
 PATHS = {"copied": 6, "program": 6, "opened_again": 6, "refused": 6}
 # What closes the pipe last.
 UNSEEN = (

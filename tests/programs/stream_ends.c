@@ -59,9 +59,9 @@ static void await_sleep(pid_t process)
 
 /*
  * A process ends, and the kernel closes its descriptors much later than its last call: a tracer keeps
- * it in between. The reader is another one.
+ * it in between. The reader is another one. @last: the tracer closes its own after that last call.
  */
-static int late(void)
+static int end_late(int last)
 {
 	int ends[2], status;
 	pid_t writer;
@@ -81,16 +81,29 @@ static int late(void)
 		return SKIPPED;
 	CHILD(close(ends[1]); get_end(ends[0]); burn(2));
 	close(ends[0]);
-	close(ends[1]);
+	if (!last)
+		close(ends[1]);
 	for (long signal = 0; status >> 8 != (SIGTRAP | PTRACE_EVENT_EXIT << 8);
 	     signal = WSTOPSIG(status)) { /* any other one is passed on */
 		must(!ptrace(PTRACE_CONT, writer, 0, (void *)signal));
 		must(waitpid(writer, &status, 0) == writer && WIFSTOPPED(status));
 	}
+	if (last)
+		close(ends[1]);
 	sleep_ms(LATE_MS);
 	must(!ptrace(PTRACE_CONT, writer, 0, 0));
 	reap();
 	return report(4 + 2, 4 + 2);
+}
+
+static int late(void)
+{
+	return end_late(0);
+}
+
+static int overtaken(void)
+{
+	return end_late(1);
 }
 
 /* The descriptor is a copy, and the first one was closed long before. */
@@ -551,9 +564,11 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*run)(void);
-	} seen[] = { { "late", late },	     { "copied", copied },
-		     { "program", program }, { "opened_again", opened_again },
-		     { "refused", refused }, { "burns", burns } };
+	} seen[] = {
+		{ "late", late },	{ "overtaken", overtaken },	  { "copied", copied },
+		{ "program", program }, { "opened_again", opened_again }, { "refused", refused },
+		{ "burns", burns }
+	};
 	static const struct {
 		const char *name;
 		void (*give)(void);
