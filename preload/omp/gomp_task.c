@@ -82,7 +82,7 @@ static void run(void *block)
 
 	cpa_tls.code = (uint64_t)h->function;
 	memcpy(data, h->first, h->words * sizeof(h->first[0]));
-	cpa_task_enter(&r, h->task);
+	cpa_task_enter(&r, h->task->many ? cpa_task_of_loop(h->task) : h->task);
 	h->function(data);
 	cpa_tls.code = outer;
 	cpa_task_exit(&r);

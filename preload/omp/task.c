@@ -159,6 +159,30 @@ void cpa_task_let(struct cpa_task *task)
 	errno = err;
 }
 
+struct cpa_task *cpa_task_of_loop(struct cpa_task *loop)
+{
+	int err = errno;
+	struct cpa_worker *w = cpa_enter();
+	struct cpa_task *task = w && is_ours(loop) ? record_new(1) : NULL;
+
+	if (likely(task)) {
+		task->class = loop->class;
+		task->caller = loop->caller;
+		task->parent = loop->parent;
+		task->group = loop->group;
+		if (task->parent)
+			cpa_task_hold(task->parent);
+		if (likely(loop->start))
+			task->start = cpa_token_new(&w->self, &cpa_token(loop->start)->path);
+	}
+	if (likely(w)) {
+		cpa_task_drop(w, loop);
+		cpa_leave();
+	}
+	errno = err;
+	return task;
+}
+
 static struct cpa_dependence *dependence_of(struct cpa_task *parent, const void *address)
 {
 	struct cpa_dependence *d = parent->dependences;
@@ -234,7 +258,7 @@ static void join_start(struct cpa_worker *w, struct cpa_task *task, struct cpa_w
 	cpa_acquire_path(&w->self, token ? &cpa_token(token)->path : NULL, wait);
 	if (all)
 		cpa_token_free(&w->self, token);
-	if (task->start && !task->many) {
+	if (task->start) {
 		cpa_token_free(&w->self, task->start);
 		task->start = 0;
 	}

@@ -51,7 +51,7 @@ struct cpa_task {
 	uint32_t start;	 /* token with the path of its creation; 0: none */
 	uint32_t class;	 /* component row of its kind */
 	uint32_t count;	 /* of `on` */
-	bool many;	 /* several tasks share the record: taskloop */
+	bool many;	 /* the record is of a taskloop: cpa_task_of_loop() */
 	uint64_t caller; /* code address of its creation */
 	uint64_t space;	 /* cpa_object_space then: tokens are of that */
 	struct cpa_task *parent;
@@ -69,6 +69,12 @@ struct cpa_task {
  * profiled, or no memory.
  */
 CPA_HIDDEN struct cpa_task *cpa_task_new(uint64_t function, uint64_t caller);
+
+/*
+ * A record for one of the tasks of the taskloop @loop, by the thread that begins it: their code may run at once.
+ * Takes a reference of @loop. NULL: not profiled, or no memory.
+ */
+CPA_HIDDEN struct cpa_task *cpa_task_of_loop(struct cpa_task *loop);
 
 /* Before the task can start: it depends on @address, in the way of @kind. By its maker. */
 CPA_HIDDEN void cpa_task_depends(struct cpa_task *task, const void *address, enum cpa_depends kind);

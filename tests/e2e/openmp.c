@@ -370,6 +370,40 @@ static long taskloop(void)
 	return 9 + 2;
 }
 
+static void await(const _Atomic int *flag)
+{
+	struct timespec nap = { 0, 1000000 };
+
+	while (!*flag)
+		nanosleep(&nap, NULL);
+}
+
+/* Two tasks of one loop at once, with a child each: the one waits for its own when the other's has ended. */
+static long loop_children(void)
+{
+	static _Atomic int begun, ended;
+
+#pragma omp parallel num_threads(n)
+#pragma omp single
+#pragma omp taskloop grainsize(1)
+	for (int i = 0; i < 2; i++) {
+		if (i) {
+			await(&begun);
+#pragma omp task if (0)
+			work(40);
+			ended = 1;
+		} else {
+			begun = 1;
+			await(&ended);
+#pragma omp task if (0)
+			work(1);
+#pragma omp taskwait
+			work(30);
+		}
+	}
+	return 40;
+}
+
 /* A task that is not deferred is work of its maker. */
 static long undeferred(void)
 {
@@ -452,6 +486,7 @@ static const struct {
 	{ "doacross", doacross },
 	{ "wavefront", wavefront },
 	{ "taskloop", taskloop },
+	{ "loop_children", loop_children },
 	{ "undeferred", undeferred },
 	{ "nested", nested },
 	{ "changing", changing },
