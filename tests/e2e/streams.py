@@ -34,6 +34,7 @@ CASES = {
     "balanced": [("pipe", 4), ("pipe", 4)],
     "slow_stage": [("pipe", 4), ("pipe", 4)],
     "small_buffer": [("pipe", 4)],
+    "full_pipe": [("pipe", 2)],
     "socket_pair": [("unix socket", 4), ("unix socket", 4)],
     "unix_name": [("unix socket", 4), ("unix socket", 4), ("connections", 1)],
     "unix_path": [("unix socket", 4), ("unix socket", 4), ("connections", 4)],

@@ -10,12 +10,10 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 
-#include "tests/conformance/asleep.h"
 #include "tests/programs/stream_work.h"
 
 static void ask(int fd)
@@ -212,14 +210,12 @@ static int connect_poll(void)
 /* The queue has room for one connection: the second waits until the first was accepted. */
 static int backlog(void)
 {
-	volatile int *asks = mmap(NULL, sizeof(*asks), PROT_READ | PROT_WRITE,
-				  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	volatile int *asks = shared_number();
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	socklen_t size = sizeof(sa_family_t) + 1;
 	int server = socket(AF_UNIX, SOCK_STREAM, 0);
 
 	size += (socklen_t)sprintf(address.sun_path + 1, "cpa-backlog-%d", getpid());
-	must(asks != MAP_FAILED);
 	must(!bind(server, (struct sockaddr *)&address, size) && !listen(server, 0));
 	CHILD(for (unsigned i = 0; i < 2; i++) {
 		int fd = socket(AF_UNIX, SOCK_STREAM, 0);

@@ -7,9 +7,11 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/conformance/asleep.h"
 #include "tests/programs/burn.h"
 
 #define UNIT_MS 20
@@ -49,6 +51,16 @@ static int report(unsigned path, unsigned work)
 {
 	fprintf(stderr, "path %u work %u\n", path, work);
 	return 0;
+}
+
+/* A number that children share: of a thread that is about to wait. */
+__attribute__((unused)) static volatile int *shared_number(void)
+{
+	void *number =
+		mmap(NULL, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	must(number != MAP_FAILED);
+	return number;
 }
 
 __attribute__((unused)) static void put(int fd)

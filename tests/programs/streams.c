@@ -81,6 +81,26 @@ static int small_buffer(void)
 	return report(1 + 3 * (ROUNDS - 2) + 9, ROUNDS + 9 + 3 * ROUNDS);
 }
 
+/* The same, once: the reader begins to work when the writer waits for room. */
+static int full_pipe(void)
+{
+	static char page[4096];
+	volatile int *waits = shared_number();
+	int ends[2];
+
+	must(!pipe(ends) && fcntl(ends[1], F_SETPIPE_SZ, sizeof(page)) == sizeof(page));
+	CHILD(close(ends[1]); await_asleep(waits); burn(3);
+	      while (read(ends[0], page, sizeof(page)) == sizeof(page)));
+	close(ends[0]);
+	must(write(ends[1], page, sizeof(page)) == sizeof(page));
+	*waits = getpid();
+	must(write(ends[1], page, sizeof(page)) == sizeof(page));
+	burn(9);
+	close(ends[1]);
+	reap();
+	return report(3 + 9, 3 + 9);
+}
+
 /* Three children write to one pipe. */
 static int fan_in(void)
 {
@@ -439,6 +459,7 @@ int main(int argc, char **argv)
 		{ "balanced", balanced },
 		{ "slow_stage", slow_stage },
 		{ "small_buffer", small_buffer },
+		{ "full_pipe", full_pipe },
 		{ "socket_pair", socket_pair },
 		{ "tcp", tcp },
 		{ "tcp6", tcp6 },
