@@ -7,7 +7,7 @@
 
 struct node {
 	uint8_t kind; /* enum cpa_event_kind */
-	uint32_t class;
+	uint32_t class, site;
 };
 
 /* The work of a thread in a team, from its start until the thread leaves the team's last barrier. */
@@ -33,6 +33,7 @@ struct reading {
 	cpa_event_name cause; /* of its last acquire, since its last activity; 0: none */
 	uint32_t event;	      /* with which its last activity ended */
 	unsigned tasks;	      /* that it runs, in each other */
+	struct node task[CPA_STINTS_OPEN]; /* their starts; not of those that are deeper */
 	uint64_t clock;
 };
 
@@ -53,7 +54,7 @@ static void read_nodes(struct reading *in)
 	for (uint32_t i = 1; i < in->nodes; i++)
 		if (cpa_dump_row(in->file->dump, CPA_TABLE_NODES, i, &row, sizeof(row)) &&
 		    row.kind < CPA_EV_KINDS)
-			in->node[i] = (struct node){ (uint8_t)row.kind, row.class };
+			in->node[i] = (struct node){ (uint8_t)row.kind, row.class, row.site };
 }
 
 static struct node node_of(const struct reading *in, uint32_t row)
@@ -169,6 +170,8 @@ static void begin_activity(struct reading *in, struct node from, uint8_t to)
 		end_team(in);
 		break;
 	case CPA_EV_TASK_START:
+		if (in->tasks < CPA_STINTS_OPEN)
+			in->task[in->tasks] = from;
 		in->tasks++;
 		break;
 	default:
@@ -195,12 +198,25 @@ static void work(struct reading *in, const struct cpa_entry *e)
 	in->event = e->number;
 }
 
+/* Whether the event at @to ends the task that the thread runs; else it fulfills the event of another one. */
+static bool ends_task(const struct reading *in, struct node to)
+{
+	const struct node *task;
+
+	if (to.kind != CPA_EV_TASK_END || !in->tasks)
+		return false;
+	if (in->tasks > CPA_STINTS_OPEN)
+		return true;
+	task = &in->task[in->tasks - 1];
+	return to.class == task->class && to.site == task->site;
+}
+
 static void end_activity(struct reading *in, const struct cpa_entry *e)
 {
 	struct node to = node_of(in, e->node);
 	struct part *p = in->parts ? &in->part[in->parts - 1] : NULL;
 
-	if (to.kind == CPA_EV_TASK_END && in->tasks)
+	if (ends_task(in, to))
 		in->tasks--;
 	if (to.kind == CPA_EV_TEAM) {
 		fork_team(in, e, to.class);

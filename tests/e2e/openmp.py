@@ -75,6 +75,7 @@ CHUNKS = {"dynamic": 24, "ordered": 0, "balanced": 0, "single": 0}
 # Units of the thread with most, and of all, in the first region.
 BUSIEST = {"imbalanced": lambda n: (20, 20 + 4 * (n - 1)), "undeferred": lambda n: (12, 12)}
 PREDICTED = ("balanced", "evened", "imbalanced", "rotating", "changing")
+INSIDE = {"detach"}  # all work is in the region
 UNIT_S = 0.002
 WAITS = 12  # of a thread, at most, in these cases
 REGIONS = {"threads": "region"}  # function of the regions, where it is not the case's
@@ -151,6 +152,11 @@ def check_balance(results, label, case, threads, expected, report, dump, balance
     if case == "divided":
         check_threads(results, label, dump, threads, report, slack_s)
     balanced[case, threads] = (program["critical_path_s"] - found_s, slack_s)
+    if case in INSIDE:
+        work_s = sum(row["work_s"] for row in openmp["rows"] if row["kind"] == "region")
+        least_s = asked_s * (1 - RATE) - report["diagnostics"]["probe_s"]
+        text = f"{work_s:.4f} s of {least_s:.4f} s at least"
+        results.check(work_s >= least_s, f"{label}: the region's work is {text}")
     if case in BUSIEST:
         most, all_units = BUSIEST[case](threads)
         row = openmp["rows"][0]
