@@ -219,7 +219,7 @@ bool cpa_text_annotate(const struct cpa_page *page, const struct cpa_profile *pr
 
 	if (!lines) {
 		*error = xstrdup(
-			"no stacks were taken in this run: set CPA_STACKS=1 and run it again");
+			"no stacks were taken in this run: run it again without CPA_STACKS=0");
 		return false;
 	}
 	for (size_t i = 0; i < lines->count; i = end) {

@@ -28,7 +28,7 @@ static bool has_stacks(const struct cpa_profile *profile, char **error)
 {
 	if (profile->contexts)
 		return true;
-	*error = xstrdup("no stacks were taken in this run: set CPA_STACKS=1 and run it again");
+	*error = xstrdup("no stacks were taken in this run: run it again without CPA_STACKS=0");
 	return false;
 }
 
@@ -349,7 +349,7 @@ void cpa_text_called_by(const struct cpa_page *page, const struct cpa_profile *p
 		n++;
 		if (!profile->contexts && is_of_library(profile, c)) {
 			text = cpa_format_text("%s is in a library: to see who called it, run the "
-					       "program with CPA_STACKS=1.",
+					       "program without CPA_STACKS=0.",
 					       c->name);
 			n = FIRST;
 		} else if (c->callers) {

@@ -20,7 +20,7 @@
 
 static int no_stacks(void)
 {
-	fputs("cpa-report: no stacks were taken in this run (set CPA_STACKS=1 and run it again)\n",
+	fputs("cpa-report: no stacks were taken in this run (run it again without CPA_STACKS=0)\n",
 	      stderr);
 	return 1;
 }

@@ -8,20 +8,25 @@
 #include "preload/core/unload.h"
 #include "preload/core/function.h"
 #include "preload/core/guard.h"
+#include "preload/core/signal.h"
 #include "preload/libc/confined.h"
 #include "preload/libc/pool.h"
 #include "preload/libc/signal_mask.h"
 #include "preload/unwind/walk.h"
 #include "shadow/graph/component.h"
+#include "shadow/store/hash.h"
 
 #define SITES	   256u	   /* functions that a thread remembers */
 #define MOST_SITES 131072u /* sites of a session from which on stacks have no line */
 #define SHARE	   384u	   /* stacks may take this part of a thread's CPU time, */
-#define WAITS	   768u	   /* and those of its waits this one, */
-#define FREE_NS	   200000u /* after this much */
-#define APART_NS   10000u  /* from one stack of waits to the next, when they cost too much */
+#define FREE	   32u	   /* stacks of waits and first uses that a process has anyway; */
+#define WAITS	   768u	   /* others may take this part of its CPU time */
+#define EARN_NS	   100000u /* CPU time of a thread from which on that part is added */
+#define UNUSED_NS  200000u /* of what may be taken, from which on there are more stacks */
+#define APART_NS   10000u  /* waited, from one stack to the next, when they take too much */
 #define MOST_NS	   100000u /* a stack that takes longer has lost its processor meanwhile */
 
+/* Memory of a walk. */
 struct cpa_callers {
 	struct cpa_walk walk;
 	uint32_t loads; /* generation of what is remembered: preload/core/dlopen.h */
@@ -32,6 +37,11 @@ struct cpa_callers {
 };
 
 static bool on; /* written before there are other threads */
+
+/* Atomic, all: of the process's stacks of waits and first uses. */
+static uint64_t apart __attribute__((aligned(CPA_CACHE_LINE))); /* ticks waited; 0: each has one */
+static int64_t left __attribute__((aligned(CPA_CACHE_LINE)));	/* ticks that they may still take */
+static uint32_t taken;						/* how many, up to FREE or so */
 
 void cpa_callers_init(bool wanted)
 {
@@ -47,14 +57,7 @@ bool cpa_callers_on(void)
 
 void cpa_callers_begin(struct cpa_callers_of *own)
 {
-	own->stack = cpa_stack_own(cpa_tls.stack);
-}
-
-void cpa_callers_end(struct cpa_callers_of *own)
-{
-	if (own->memory)
-		cpa_pool_give(CPA_POOL_CALLERS, own->memory);
-	own->memory = NULL;
+	*own = (struct cpa_callers_of){ .stack = cpa_stack_own(cpa_tls.stack) };
 }
 
 static uint32_t site_of(struct cpa_callers *c, uint64_t function)
@@ -92,14 +95,6 @@ static uint32_t context_of(struct cpa_callers *c)
 	return context;
 }
 
-/* The memory of the thread, which it gets at its first stack: most threads are short. */
-static struct cpa_callers *memory_of(struct cpa_callers_of *own)
-{
-	if (unlikely(!own->memory))
-		own->memory = cpa_pool_take(CPA_POOL_CALLERS, sizeof(*own->memory));
-	return own->memory;
-}
-
 /* The row of the site of the interrupted instruction; 0: there are many sites already. */
 static uint32_t site_of_instruction(uint64_t pc)
 {
@@ -132,33 +127,83 @@ static uint32_t walk_from(struct cpa_callers *c, struct cpa_stack_own own,
 	return context;
 }
 
-/* As walk_from(), for any stack of the thread. *@cost: its cost is added. */
-static uint32_t context_from(struct cpa_callers_of *own, const struct cpa_registers *r,
-			     uint32_t *at, uint64_t *cost)
+/*
+ * As walk_from(), for any stack of the thread; not where the code runs on a small alternate stack. *@cost: its
+ * cost, ticks.
+ */
+static uint32_t context_from(struct cpa_stack_own own, const struct cpa_registers *r, uint32_t *at,
+			     uint64_t *cost)
 {
 	uint64_t begun = cpa_clock_now(), most = cpa_clock_ticks(MOST_NS), took;
-	struct cpa_callers *c = memory_of(own);
-	uint32_t context = c ? walk_from(c, own->stack, r, at) : 0;
+	struct cpa_callers *c = NULL;
+	uint32_t context = 0;
 
+	if (cpa_signal_has_room(CPA_SIGNAL_ROOM))
+		c = cpa_pool_take_used(CPA_POOL_CALLERS, sizeof(*c));
+	if (c) {
+		context = walk_from(c, own, r, at);
+		cpa_pool_give(CPA_POOL_CALLERS, c);
+	}
 	if (!context)
 		cpa_diag(CPA_DIAG_STACKS_REFUSED);
 	took = cpa_clock_now() - begun;
-	took = took < most ? took : most;
-	cpa_diag_add(CPA_DIAG_STACK_TICKS, took);
-	*cost += took;
+	*cost = took < most ? took : most;
+	cpa_diag_add(CPA_DIAG_STACK_TICKS, *cost);
 	return context;
 }
 
+/* A stack of a wait or first use took @ticks. */
+static void pay(uint64_t ticks)
+{
+	/* Relaxed, all: sums and limits, which no other memory depends on. */
+	int64_t now = __atomic_sub_fetch(&left, (int64_t)ticks, __ATOMIC_RELAXED);
+	uint64_t wide;
+
+	if (__atomic_load_n(&taken, __ATOMIC_RELAXED) < FREE)
+		__atomic_fetch_add(&taken, 1, __ATOMIC_RELAXED);
+	else if (now < 0) {
+		wide = __atomic_load_n(&apart, __ATOMIC_RELAXED);
+		wide = wide ? 2 * wide : cpa_clock_ticks(APART_NS);
+		__atomic_store_n(&apart, wide, __ATOMIC_RELAXED);
+	}
+	/* What was too much is not taken from later ones, which are fewer. */
+	if (now < 0)
+		__atomic_fetch_sub(&left, now, __ATOMIC_RELAXED);
+}
+
+/* The thread has had @cpu ticks of CPU time: stacks of waits may take their part of it. */
+static void earn(struct cpa_callers_of *own, uint64_t cpu)
+{
+	int64_t unused = (int64_t)cpa_clock_ticks(UNUSED_NS), now;
+	uint64_t wide;
+
+	if (likely(cpu < own->earned + cpa_clock_ticks(EARN_NS)))
+		return;
+	/* Relaxed, all: as above. */
+	now = __atomic_add_fetch(&left, (int64_t)((cpu - own->earned) / WAITS), __ATOMIC_RELAXED);
+	own->earned = cpu;
+	wide = __atomic_load_n(&apart, __ATOMIC_RELAXED);
+	if (!wide || now < unused)
+		return;
+	wide = wide > cpa_clock_ticks(APART_NS) ? wide / 2 : 0;
+	__atomic_store_n(&apart, wide, __ATOMIC_RELAXED);
+	__atomic_fetch_sub(&left, unused / 2, __ATOMIC_RELAXED);
+}
+
 /* The stack of the code that called cpa. */
-static __attribute__((noinline)) uint32_t context_here(struct cpa_callers_of *own, uint64_t *cost)
+static __attribute__((noinline)) uint32_t context_here(const struct cpa_callers_of *own)
 {
 	struct cpa_registers r = { .known = CPA_ARCH_KEPT };
-	sigset_t before = cpa_signal_hold();
 	int err = errno;
+	uint64_t cost;
 	uint32_t context;
+	sigset_t before;
 
+	if (!cpa_signal_block(&before)) /* no more system calls: the profile has ended */
+		return 0;
 	cpa_arch_registers_here(r.value);
-	context = context_from(own, &r, NULL, cost);
+	context = context_from(own->stack, &r, NULL, &cost);
+	pay(cost);
 	errno = err;
 	cpa_signal_let(&before);
 	return context;
@@ -199,16 +244,25 @@ static void hold(const struct cpa_self *self, uint32_t context, uint64_t ticks)
 			cpa_context_use(context, CPA_USE_HOLD, self->held_class[i], ticks);
 }
 
-/* Whether a wait of @ticks gets a stack, which then stands for *@weight ticks of waits. */
-static bool is_chosen(struct cpa_callers_of *own, uint64_t cpu, uint64_t ticks, uint64_t *weight)
+static uint64_t random_below(uint64_t limit)
 {
+	return (uint64_t)((unsigned __int128)cpa_hash(cpa_clock_now()) * limit >> 64);
+}
+
+/* Whether a wait of @ticks gets a stack, which then stands for *@weight ticks of waits. */
+static bool is_chosen(struct cpa_callers_of *own, uint64_t ticks, uint64_t *weight)
+{
+	/* Relaxed: a limit. */
+	uint64_t wide = __atomic_load_n(&apart, __ATOMIC_RELAXED);
+
+	if (!own->began) /* as if it had waited before: threads may have few waits each */
+		own->waited = random_below(wide);
+	own->began = true;
 	own->waited += ticks;
-	if (own->waited < own->apart)
+	if (own->waited < wide)
 		return false;
-	own->waited = own->apart ? own->waited % own->apart : 0;
-	*weight = ticks > own->apart ? ticks : own->apart;
-	if (own->wait_cost > cpa_clock_ticks(FREE_NS) + cpu / WAITS)
-		own->apart = own->apart ? 2 * own->apart : cpa_clock_ticks(APART_NS);
+	own->waited = wide ? own->waited % wide : 0;
+	*weight = ticks > wide ? ticks : wide;
 	return true;
 }
 
@@ -219,9 +273,12 @@ void cpa_callers_wait(struct cpa_callers_of *own, const struct cpa_self *self, u
 	uint32_t context;
 	uint64_t weight;
 
-	if (!on || !ticks || !self->row->node || !is_chosen(own, cpu, ticks, &weight))
+	if (!on || !ticks || !self->row->node)
 		return;
-	context = context_here(own, &own->wait_cost);
+	earn(own, cpu);
+	if (!is_chosen(own, ticks, &weight))
+		return;
+	context = context_here(own);
 	if (!context)
 		return;
 	node = cpa_row(CPA_TABLE_NODES, self->row->node);
@@ -233,12 +290,14 @@ void cpa_callers_first(struct cpa_callers_of *own, uint32_t class)
 {
 	uint32_t seen = 0, context;
 
-	/* Relaxed: one of several threads takes the stack, and nobody reads more than the word. */
+	/* Relaxed, all: one of several threads takes the stack, and nobody reads more than the word. */
 	if (!on || !class ||
 	    !__atomic_compare_exchange_n(&cpa_component(class)->used, &seen, 1, false,
-					 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+					 __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
+	    (__atomic_load_n(&taken, __ATOMIC_RELAXED) >= FREE &&
+	     __atomic_load_n(&left, __ATOMIC_RELAXED) <= 0))
 		return;
-	context = context_here(own, &own->wait_cost);
+	context = context_here(own);
 	if (context)
 		cpa_context_use(context, CPA_USE_FIRST, class, 0);
 }
@@ -248,6 +307,7 @@ void cpa_callers_take(struct cpa_callers_of *own, struct cpa_stacks *stacks,
 {
 	struct cpa_registers r = { .known = (1u << CPA_ARCH_REGISTERS) - 1 };
 	uint32_t node, at = 0;
+	uint64_t cost;
 
 	if (!on || cpa_function_is_ours(cpa_arch_program_counter(context)))
 		return;
@@ -256,7 +316,8 @@ void cpa_callers_take(struct cpa_callers_of *own, struct cpa_stacks *stacks,
 	if (own->cost > own->time / SHARE)
 		return;
 	cpa_arch_registers(context, r.value);
-	node = context_from(own, &r, &at, &own->cost);
+	node = context_from(own->stack, &r, &at, &cost);
+	own->cost += cost;
 	if (!node)
 		return;
 	cpa_stacks_add(stacks, node, at, own->since);

@@ -3,9 +3,13 @@
  * preload/core/callers.h - stacks of the calling thread
  *
  * The handler of the timer's signal follows the callers of what it interrupted (preload/unwind/walk.h)
- * and keeps them as a calling context of the session (shadow/graph/contexts.h). All stacks of a thread
- * may take 1/256 of its CPU time: when they took more it does without, and the next one stands for the
- * time since the last.
+ * and keeps them as a calling context of the session (shadow/graph/contexts.h). These stacks may take
+ * 1/384 of the thread's CPU time: when they took more it does without, and the next one stands for the time
+ * since the last. Stacks of waits and of first uses may take 1/768 of the CPU time of the process, after the
+ * first FREE: a process may have very many short threads.
+ *
+ * What a walk learns of code holds for all threads. So its memory is that of a thread only meanwhile, and
+ * there is as much as there were walks at once.
  */
 #ifndef CPA_PRELOAD_CORE_CALLERS_H
 #define CPA_PRELOAD_CORE_CALLERS_H
@@ -13,16 +17,14 @@
 #include "preload/unwind/stack.h"
 #include "shadow/graph/contexts.h"
 
-struct cpa_callers;
-
 /* What a thread keeps for its stacks. All zeros at first. */
 struct cpa_callers_of {
 	struct cpa_stack_own stack;
-	struct cpa_callers *memory; /* NULL: it took no stack so far */
 	/* CPU time, all and since the last stack; of all: taken for stacks. Ticks. */
 	uint64_t time, since, cost;
-	/* Of waits: since the last stack; from one stack to the next; taken for stacks. Ticks. */
-	uint64_t waited, apart, wait_cost;
+	bool began;	 /* `waited` is set */
+	uint64_t waited; /* ticks, towards its next stack of a wait */
+	uint64_t earned; /* CPU time that stacks of waits have got their part of, ticks */
 };
 
 /* Once, at start. @on: stacks are wanted. */
@@ -43,14 +45,16 @@ CPA_HIDDEN void cpa_callers_take(struct cpa_callers_of *own, struct cpa_stacks *
 
 /*
  * The calling thread, of @cpu ticks CPU time, has waited for @ticks at its last event. Inside our code
- * only. The first waits have a stack each. When those took more than 1/512 of the thread's CPU time,
- * stacks are farther apart, in time waited: each wait has one with a likelihood as its length. errno is
- * kept.
+ * only. The first FREE waits of the process have a stack each. Once stacks take more than their part they
+ * are apart, in time waited: each wait has one with a likelihood as its length. errno is kept.
  */
 CPA_HIDDEN void cpa_callers_wait(struct cpa_callers_of *own, const struct cpa_self *self,
 				 uint64_t cpu, uint64_t ticks);
 
-/* The calling thread is the first to use an object of class row @class. Inside our code only. */
+/*
+ * The calling thread is the first to use an object of class row @class. Inside our code only. errno is
+ * kept.
+ */
 CPA_HIDDEN void cpa_callers_first(struct cpa_callers_of *own, uint32_t class);
 
 /*
@@ -58,8 +62,5 @@ CPA_HIDDEN void cpa_callers_first(struct cpa_callers_of *own, uint32_t class);
  * out. Frames that are not understood tell nothing. Inside our code only. errno is kept.
  */
 CPA_HIDDEN bool cpa_callers_in_handler(void);
-
-/* The thread ends: its memory, if it has some, goes to the pool. Inside our code only. */
-CPA_HIDDEN void cpa_callers_end(struct cpa_callers_of *own);
 
 #endif

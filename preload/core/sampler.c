@@ -233,7 +233,8 @@ static bool has_many(void)
 /* Whether a perf event is better than the timer for the thread. */
 static bool wants_perf(const struct cpa_sampler *s, uint64_t cpu)
 {
-	return !confined && (!s->heard || (hz > TIMER_HZ && !has_many())) && !is_restless(s, cpu);
+	return !confined && (!s->heard || (hz > TIMER_HZ && !has_many())) && !is_restless(s, cpu) &&
+	       cpa_signal_has_room(CPA_SIGNAL_ROOM);
 }
 
 /* Set the timer beside a perf event: until it ends, or the ring is half full, or for stacks. */
@@ -432,7 +433,6 @@ void cpa_sampler_stop(struct cpa_sampler *s)
 		cpa_kernel(SYS_timer_delete, s->timer);
 	s->has_timer = false;
 	unmap(s);
-	cpa_callers_end(&s->callers);
 }
 
 /* Copy @size bytes at @at of the ring, which may wrap. */

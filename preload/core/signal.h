@@ -17,6 +17,9 @@
 
 #define CPA_SIGNAL SIGSTKFLT
 
+/* Bytes of an alternate stack without which its handler takes no stack and opens no perf event. */
+#define CPA_SIGNAL_ROOM 3072u
+
 extern CPA_HIDDEN const char cpa_signal_mark;
 
 /* Whether a signal of number CPA_SIGNAL is the sampler's. */

@@ -22,19 +22,23 @@ static struct pool {
 	uint32_t popping;
 } pools[CPA_POOLS];
 
-void *cpa_pool_take(enum cpa_pool pool, size_t size)
+/* A block that was given; NULL: there is none, or, with *@busy set, another thread pops. */
+static struct pooled *pop(enum cpa_pool pool, bool *busy)
 {
-	struct cds_lfs_node *node = NULL;
-	struct pooled *p;
+	struct cds_lfs_node *node;
 
 	/* ACQUIRE pairs with the RELEASE below. */
-	if (!__atomic_exchange_n(&pools[pool].popping, 1, __ATOMIC_ACQUIRE)) {
-		node = __cds_lfs_pop(&pools[pool].free);
-		/* RELEASE: the pop is over. */
-		__atomic_store_n(&pools[pool].popping, 0, __ATOMIC_RELEASE);
-	}
-	p = node ? caa_container_of(node, struct pooled, node) :
-		   cpa_memory_alloc(sizeof(*p) + size);
+	*busy = __atomic_exchange_n(&pools[pool].popping, 1, __ATOMIC_ACQUIRE);
+	if (*busy)
+		return NULL;
+	node = __cds_lfs_pop(&pools[pool].free);
+	/* RELEASE: the pop is over. */
+	__atomic_store_n(&pools[pool].popping, 0, __ATOMIC_RELEASE);
+	return node ? caa_container_of(node, struct pooled, node) : NULL;
+}
+
+static void *clear(struct pooled *p, size_t size)
+{
 	if (!p)
 		return NULL;
 	/*
@@ -43,6 +47,24 @@ void *cpa_pool_take(enum cpa_pool pool, size_t size)
 	 */
 	memset(p->block, 0, size);
 	return p->block;
+}
+
+void *cpa_pool_take(enum cpa_pool pool, size_t size)
+{
+	bool busy;
+	struct pooled *p = pop(pool, &busy);
+
+	return clear(p ? p : cpa_memory_alloc(sizeof(*p) + size), size);
+}
+
+void *cpa_pool_take_used(enum cpa_pool pool, size_t size)
+{
+	bool busy;
+	struct pooled *p = pop(pool, &busy);
+
+	if (p)
+		return p->block;
+	return busy ? NULL : clear(cpa_memory_alloc(sizeof(*p) + size), size);
 }
 
 void cpa_pool_give(enum cpa_pool pool, void *block)

@@ -32,7 +32,13 @@ enum cpa_pool {
 /* @size bytes of zeros, aligned to a cache line. Each pool has one size. NULL: no memory. */
 CPA_HIDDEN void *cpa_pool_take(enum cpa_pool pool, size_t size);
 
-/* Return @p, from cpa_pool_take(), to @pool. */
+/*
+ * The same, but what was used before has what it had when it was given. NULL also if another thread takes from
+ * the pool: there are never more blocks than were in use at once.
+ */
+CPA_HIDDEN void *cpa_pool_take_used(enum cpa_pool pool, size_t size);
+
+/* Return @p, from one of these two, to @pool. */
 CPA_HIDDEN void cpa_pool_give(enum cpa_pool pool, void *p);
 
 /* In a child of fork(), where only the calling thread exists. */

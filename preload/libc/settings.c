@@ -160,7 +160,7 @@ void cpa_settings_read(struct cpa_settings *s)
 	if (is("CPA_QUIET", "1", "0"))
 		cpa_log_quiet();
 	s->on = !is("CPA_START", "off", "on");
-	s->stacks = is("CPA_STACKS", "1", "0");
+	s->stacks = !is("CPA_STACKS", "0", "1");
 	s->look_on = !is("CPA_LOOK_ON", "off", "on");
 	s->sample_hz = number("CPA_SAMPLE_HZ", 0, MOST_HZ, CPA_DEFAULT_HZ);
 	s->components =

@@ -50,7 +50,7 @@ COMMANDS = {
 
 def check_shares(results, dump):
     command = [PROGRAMS / "callers", PAIRS]
-    environment = profiled_environment(dump, CPA_STACKS="1")
+    environment = profiled_environment(dump)
     subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
     contexts = {c["id"]: c for c in read(dump)["callers"]["contexts"]}
     own = [c for c in contexts.values() if code_of(contexts, c)["name"] == "common"]
@@ -83,7 +83,7 @@ def check_kinds(results, folder):
             results.skip(label, "it is not installed")
             continue
         command = [*build(folder, compiler, options, stripped), ROUNDS]
-        run(command, env=profiled_environment(dump, CPA_STACKS="1"))
+        run(command, env=profiled_environment(dump))
         report = read(dump)
         dump.unlink()
         contexts = {c["id"]: c for c in report["callers"]["contexts"]}
@@ -98,7 +98,7 @@ def check_kinds(results, folder):
 
 def check_lines(results, dump):
     """tests/programs/lines.c: one line has three quarters of its function."""
-    environment = profiled_environment(dump, CPA_STACKS="1")
+    environment = profiled_environment(dump)
     command = [PROGRAMS / "lines", "4000"]
     subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=True)
     text = run([BUILD / "cpa-report", "--width", "200", "--annotate", "work", dump], cwd=ROOT)
@@ -116,7 +116,7 @@ def check_complete(results, folder):
             results.skip(f"{name}: complete stacks", "it is not installed")
             continue
         dump = folder / f"{name}.dump"
-        environment = profiled_environment(dump, CPA_STACKS="1")
+        environment = profiled_environment(dump)
         environment["CPA"] = environment.pop("LD_PRELOAD")
         subprocess.run(
             command, shell=True, cwd=folder, env=environment, stdout=subprocess.DEVNULL, check=True

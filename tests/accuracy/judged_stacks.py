@@ -28,7 +28,7 @@ JUDGE = pathlib.Path(__file__).with_name("gdb_frames.py")
 def judge(folder, command):
     """What gdb says of the program that the shell's @command runs."""
     settings = {"LD_PRELOAD": BUILD / "libcpa.so", "CPA_OUTPUT": folder / "judged.dump",
-                "CPA_QUIET": "1", "CPA_STACKS": "1"}
+                "CPA_QUIET": "1"}
     (folder / "judged.dump").unlink(missing_ok=True)
     options = ["-q", "-nx", "-batch", "-ex", "set startup-with-shell off", "-ex", "set debuginfod enabled off"]
     for name, value in settings.items():

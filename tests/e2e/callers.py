@@ -57,7 +57,7 @@ def check_callers(results, label, report):
 
 
 def check(results, folder, label, **settings):
-    dump, report = profile(folder, CPA_STACKS="1", **settings)
+    dump, report = profile(folder, **settings)
     callers = report["callers"]
     results.check(callers["stacks"] > 0, f"{label}: {callers['stacks']} stacks")
     good = 0 < callers["stacks_on_path"] <= callers["stacks"]
@@ -118,7 +118,7 @@ def check_parts(results, dump):
 def check_annotate(results, folder):
     """The lines of the function have all of it, and stand beside their text."""
     dump = folder / "lines"
-    environment = profiled_environment(dump, CPA_STACKS="1")
+    environment = profiled_environment(dump)
     subprocess.run(
         [PROGRAMS / "lines"], env=environment, stdout=subprocess.DEVNULL, timeout=TIMEOUT_S, check=True
     )
@@ -152,7 +152,7 @@ def check_first_screen(results, folder, dump):
         )
         text = " ".join(run([BUILD / "cpa-report", "--width", "200", other]).split())
         other.unlink()
-        results.check(("CPA_STACKS=1" in text) == (stacks == "0"), f"hint with CPA_STACKS={stacks}")
+        results.check(("CPA_STACKS=0" in text) == (stacks == "0"), f"hint with CPA_STACKS={stacks}")
 
 
 def sums_of(report, key):
@@ -169,7 +169,7 @@ def check_inlined(results, folder):
     """Inlined functions are shown, and no sum is another than without debug information."""
     dump, program = folder / "inlined.dump", folder / "inlined"
     shutil.copy(PROGRAMS / "inlined", program)
-    run([program], env=profiled_environment(dump, CPA_STACKS="1"))
+    run([program], env=profiled_environment(dump))
     report = read(dump)
     contexts = {c["id"]: c for c in report["callers"]["contexts"]}
     for name, known in INLINED.items():
@@ -210,7 +210,7 @@ def check_unloading(results, folder):
     for name, *arguments in (("unloading", "libz.so.1"), ("converting",)):
         done = subprocess.run(
             [PROGRAMS / name, *arguments],
-            env=profiled_environment(folder / name, CPA_STACKS="1", CPA_SAMPLE_HZ="1000"),
+            env=profiled_environment(folder / name, CPA_SAMPLE_HZ="1000"),
             capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
         )
         good = done.stdout == "done\n" and not done.returncode
@@ -229,7 +229,7 @@ def chain_of(contexts, number):
 def check_locks(results, folder):
     """Who waits for a lock, holds it, and was the first to use it: tests/programs/lock_callers.c."""
     dump = folder / "locks"
-    run([PROGRAMS / "lock_callers"], env=profiled_environment(dump, CPA_STACKS="1"))
+    run([PROGRAMS / "lock_callers"], env=profiled_environment(dump))
     report = read(dump)
     contexts = {c["id"]: c for c in report["callers"]["contexts"]}
     place, lock = next((i, o) for i, o in enumerate(report["objects"]) if o["class"] == "lock")
@@ -272,11 +272,11 @@ def main():
     check_inlined(results, folder)
     check_unloading(results, folder)
     check_locks(results, folder)
-    dump, report = profile(folder)
-    results.check("callers" not in report, "no stacks unless they are asked for")
+    dump, report = profile(folder, CPA_STACKS="0")
+    results.check("callers" not in report, "no stacks with CPA_STACKS=0")
     command = [BUILD / "cpa-report", "--tree", dump]
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-    results.check(done.returncode == 1 and "CPA_STACKS=1" in done.stderr, "and --tree says so")
+    results.check(done.returncode == 1 and "CPA_STACKS=0" in done.stderr, "and --tree says so")
     return results.end(folder)
 
 

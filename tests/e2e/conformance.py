@@ -242,8 +242,8 @@ def closing(fds):
 
 def check_again(results, arguments, folder, natives):
     """
-    With the sampler and the clock that are used where the kernel refuses the better ones. To the
-    programs themselves neither matters: they are compared with their native runs, @natives.
+    With the sampler and the clock that are used where the kernel refuses the better ones, and without stacks.
+    To the programs themselves none of it matters: they are compared with their native runs, @natives.
     """
     refuse = deny(PERF_EVENT_OPEN, error=13)
     if subprocess.run(["true"], preexec_fn=refuse, check=False).returncode:
@@ -257,15 +257,15 @@ def check_again(results, arguments, folder, natives):
             label = f"{name}, timer"
             refused = {"settings": settings, "preexec_fn": refuse}
             check_program(results, arguments, folder, label, command, **refused, **options)
-        settings = {"GLIBC_TUNABLES": "glibc.pthread.rseq=0", "CPA_SAMPLE_HZ": "10000"}
+        settings = {"GLIBC_TUNABLES": "glibc.pthread.rseq=0", "CPA_SAMPLE_HZ": "10000", "CPA_STACKS": "0"}
         label = f"{name}, no rseq"
         check_program(results, arguments, folder, label, command, settings=settings, **options)
 
 
 def check_flipped(results, arguments, folder, natives):
-    """With stacks, and switched on and off at random moments, in any instruction of any wrapper."""
+    """While profiling is switched on and off at random moments, in any instruction of any wrapper."""
     arguments.flip = True
-    settings = {"CPA_SAMPLE_HZ": "1000", "CPA_STACKS": "1"}
+    settings = {"CPA_SAMPLE_HZ": "1000"}
     for name in sorted(AGAIN & natives.keys()):
         command = [str(arguments.build / "tests/conformance" / name)]
         label = f"{name}, flipped"

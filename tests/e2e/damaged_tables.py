@@ -129,7 +129,7 @@ def run(library, environment):
 
 def check_sound(results, library, dump):
     """The test looks at something: stacks pass through all frames of the library."""
-    run(library, profiled_environment(dump, CPA_STACKS="1", CPA_SAMPLE_HZ=HZ))
+    run(library, profiled_environment(dump, CPA_SAMPLE_HZ=HZ))
     names = {c["name"] for c in read(dump)["callers"]["contexts"]}
     dump.unlink()
     known = {"meet", "by_pointer", "aligned", "of_any_size", "recurse", "run"}

@@ -249,7 +249,7 @@ def test_streams(results, view, folder):
 def test_callers(results, view, folder):
     """The table below the second flame graph: each context with the times of all that it called."""
     dump = folder / "callers.dump"
-    run([PROGRAMS / "callers", "10"], env=profiled_environment(dump, CPA_STACKS="1"))
+    run([PROGRAMS / "callers", "10"], env=profiled_environment(dump))
     page, report = write_page(dump), read(dump)
     results.check(view.open(page), "callers: opens")
     view.js("document.querySelector('#callers details').open = true;")
