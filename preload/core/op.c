@@ -19,6 +19,13 @@ bool cpa_op_back_slow(struct cpa_op *op)
 	return false;
 }
 
+void cpa_op_callers(const struct cpa_op *op)
+{
+	struct cpa_worker *w = op->w;
+
+	cpa_callers_wait(&w->sampler.callers, &w->self, w->clock.cpu, w->wait.length);
+}
+
 void cpa_op_end(struct cpa_op *op, enum cpa_external otherwise)
 {
 	cpa_op_explain(op, otherwise);

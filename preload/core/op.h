@@ -92,6 +92,12 @@ static inline void cpa_op_done(struct cpa_op *op)
 }
 
 /*
+ * Behind the join of paths, and before the thread holds what it waited for: the wait may get a stack. That takes
+ * microseconds, and may take a time slice; a release that others make meanwhile must not be joined.
+ */
+CPA_HIDDEN void cpa_op_callers(const struct cpa_op *op);
+
+/*
  * After op->wait went through shadow/edge/acquire.h: note the dependency that was found. A blocked wait
  * without one becomes external time of kind @otherwise. Before the thread holds the lock that it
  * waited for: such time is not of the critical section.
@@ -102,6 +108,8 @@ static inline void cpa_op_explain(struct cpa_op *op, enum cpa_external otherwise
 		cpa_dependency(&op->w->self, &op->wait, op->wait.now - op->arrived);
 	if (op->blocked && !op->wait.matched)
 		cpa_unexplained(op->w, otherwise, op->wait.now - op->arrived);
+	if (op->blocked)
+		cpa_op_callers(op);
 }
 
 /*

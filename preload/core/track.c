@@ -366,7 +366,6 @@ uint64_t cpa_waited(struct cpa_worker *w, uint64_t *arrived)
 	row->wait += w->wait.length;
 	row->wait_cpu += e.process;
 	w->wait.runqueue = e.runqueue;
-	cpa_callers_wait(&w->sampler.callers, &w->self, w->clock.cpu, w->wait.length);
 	return now;
 }
 

@@ -239,8 +239,11 @@ void cpa_child_waited(struct cpa_op *op, const struct cpa_child *child, int stat
 	if (!child) {
 		cpa_acquire_path(&op->w->self, NULL, &op->wait);
 		cpa_op_explain(op, CPA_EXT_CHILD);
-	} else if (!end(op->w, child, status, &op->wait)) {
-		depend(op->w, 0, &op->wait);
+	} else {
+		if (!end(op->w, child, status, &op->wait))
+			depend(op->w, 0, &op->wait);
+		if (op->blocked)
+			cpa_op_callers(op);
 	}
 	cpa_op_done(op);
 }

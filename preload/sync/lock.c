@@ -129,6 +129,8 @@ static void enter(struct cpa_lock_op *l, struct cpa_object *o)
 		count_run(op->w, o, cpa_object_path(o)->owner == op->w->self.id && !waited,
 			  op->wait.now);
 	take(op->w, o, &op->wait);
+	if (op->blocked)
+		cpa_op_callers(op);
 	if (waited) {
 		o->contended++;
 		o->wait += op->wait.now - op->arrived;
