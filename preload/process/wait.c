@@ -23,6 +23,7 @@
 #include "preload/core/window.h"
 #include "preload/process/process.h"
 #include "preload/libc/real.h"
+#include "preload/libc/signal_mask.h"
 #include "preload/core/track.h"
 #include "shadow/arch/arch.h"
 #include "shadow/edge/acquire.h"
@@ -34,25 +35,30 @@
 /*
  * Atomic. 1: a thread reads the path of a child that has ended, or frees its rows; another may have
  * waited for the same child. Not a lock: after PATIENCE checks a thread goes on without reading or
- * freeing.
+ * freeing. That thread blocks signals: a handler that jumps out would leave the flag set, and each wait
+ * would then take PATIENCE.
  */
 static uint32_t reading;
 
-static bool begin_reading(void)
+/* *@before: for end_reading(). */
+static bool begin_reading(sigset_t *before)
 {
+	*before = cpa_signal_hold();
 	for (unsigned i = 0; i < PATIENCE; i++) {
 		/* ACQUIRE pairs with end_reading(). */
 		if (!__atomic_exchange_n(&reading, 1, __ATOMIC_ACQUIRE))
 			return true;
 		cpa_arch_pause();
 	}
+	cpa_signal_let(before);
 	return false;
 }
 
-static void end_reading(void)
+static void end_reading(const sigset_t *before)
 {
 	/* RELEASE pairs with begin_reading(). */
 	__atomic_store_n(&reading, 0, __ATOMIC_RELEASE);
+	cpa_signal_let(before);
 }
 
 void cpa_child_forked(void)
@@ -90,8 +96,12 @@ bool cpa_child_block(struct cpa_worker *w, enum cpa_external kind, uint64_t call
 {
 	struct cpa_wait wait = { 0 };
 	uint32_t number;
+	sigset_t before;
 
-	if (!cpa_process_number || !begin_reading())
+	/* A look at first: mostly there is none. */
+	if (!cpa_process_number ||
+	    !cpa_process_ended(cpa_process_number, w->clock.last, UINT64_MAX) ||
+	    !begin_reading(&before))
 		return false;
 	number = cpa_process_ended(cpa_process_number, w->clock.last, UINT64_MAX);
 	if (number && cpa_event_awaited(w, kind, CPA_EV_CHILD, caller,
@@ -100,7 +110,7 @@ bool cpa_child_block(struct cpa_worker *w, enum cpa_external kind, uint64_t call
 		if (wait.from)
 			cpa_dependency(&w->self, &wait, wait.now - wait.arrived);
 	}
-	end_reading();
+	end_reading(&before);
 	return number;
 }
 
@@ -219,14 +229,15 @@ static bool end(struct cpa_worker *w, const struct cpa_child *child, int status,
 		struct cpa_wait *wait)
 {
 	uint32_t number;
+	sigset_t before;
 
-	if (!begin_reading())
+	if (!begin_reading(&before))
 		return false;
 	number = row_of(child, wait->arrived);
 	depend(w, number, wait);
 	if (number)
 		cpa_process_waited(&w->self, number, status);
-	end_reading();
+	end_reading(&before);
 	return true;
 }
 

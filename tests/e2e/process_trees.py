@@ -5,9 +5,9 @@
 tests/programs/process_tree makes trees of processes whose critical path is a sum of pieces of CPU
 time: each runs natively and under libcpa.so, with the same output and status, and the report's path is
 no shorter. With a journal the exact search agrees. Then shell scripts, thousands of children, and
-processes that have not in the session: static and set-uid ones, and those without our
-environment. How long the paths are is looked at by tests/accuracy/process_paths.py. Prints TAP and a
-summary.
+processes that are not in the session: static and set-uid ones, and those without our environment; and
+handlers that jump. How long the paths are is looked at by tests/accuracy/process_paths.py. Prints TAP
+and a summary.
 """
 
 import json
@@ -303,6 +303,16 @@ def names(results, folder):
         results.check(got == [path.name] * 2, f"{path.name}: its name {got}")
 
 
+def jumps(results, folder):
+    """Handlers jump out of what threads note of a child that ended: main's waits are known all the same."""
+    dump = folder / "jumps.dump"
+    _, profile = compare(results, [BUILD / "tests/programs/jump_beside"], dump, "jumps")
+    if profile:
+        notes = [n for n in profile["diagnostics"]["notes"] if "hild processes" in n]
+        results.check(not notes, f"jumps: nothing of a child is missing {notes}")
+        dump.unlink()
+
+
 def main():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="process_trees.", dir=os.environ.get("CPA_TMP")))
     results = Results()
@@ -312,6 +322,7 @@ def main():
     foreign(results, folder)
     names(results, folder)
     outliving(results, folder)
+    jumps(results, folder)
     scripts(results, folder)
     return results.end(folder)
 
