@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analysis/compare/compare_write.h"
+#include "analysis/input/history.h"
 #include "analysis/util/printable.h"
 #include "analysis/util/terminal.h"
 
@@ -22,6 +23,7 @@ static const char help[] =
 	"Usage: cpa diff [OPTIONS] BASE NEW\n"
 	"       cpa diff [OPTIONS] BASE... -- NEW...\n"
 	"       cpa diff [OPTIONS] RUNS\n"
+	"       cpa diff [OPTIONS] --at TIME --at TIME [--span 1h] [DUMP|PID]\n"
 	"Compare runs of a program before and after a change: critical path, CPU, wall, components,\n"
 	"locks and queues. With one side: medians and spread.\n"
 	"\n"
@@ -30,6 +32,10 @@ static const char help[] =
 	"a\n"
 	"side or more.\n"
 	"\n"
+	"  --at TIME                 base, then new: of one run that cpa run --every 1m copies, as 14:05,\n"
+	"                            '2026-11-25 14:05', or 10m for so long ago\n"
+	"  --span 10m                from there on: each time between two copies counts as a run;\n"
+	"                            default: the one with that moment\n"
 	"  --fail-if 'WHAT > AMOUNT' exit with 3 if the whole interval is beyond the limit; may be\n"
 	"                            repeated. WHAT: critical path, CPU, wall, or saves, path, wait "
 	"or\n"
@@ -48,6 +54,9 @@ static const char help[] =
 
 struct options {
 	bool json, html, strict;
+	unsigned spans;
+	const char *at[CPA_SIDES];
+	time_t seconds;	  /* --span; 0: none */
 	const char *file; /* --html; NULL: standard output */
 	double least;
 	size_t top, width;
@@ -100,6 +109,16 @@ static double parse_percent(void)
 	return percent / 100;
 }
 
+/* The seconds of --span. */
+static time_t parse_span(void)
+{
+	time_t now = time(NULL), when;
+
+	if (strchr(optarg, ':') || !cpa_history_parse(optarg, now, &when) || when == now)
+		bad_usage("--span", optarg, "a time as 90s, 10m, 1h or 1d expected");
+	return now - when;
+}
+
 static void finish(const char *text)
 {
 	fputs(text, stdout);
@@ -109,6 +128,8 @@ static void finish(const char *text)
 static struct options parse_options(int argc, char **argv)
 {
 	static const struct option known[] = {
+		{ "at", required_argument, NULL, 'a' },
+		{ "span", required_argument, NULL, 'n' },
 		{ "fail-if", required_argument, NULL, 'r' },
 		{ "strict", no_argument, NULL, 's' },
 		{ "least", required_argument, NULL, 'l' },
@@ -127,6 +148,14 @@ static struct options parse_options(int argc, char **argv)
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, ":", known, NULL)) != -1) {
 		switch (option) {
+		case 'a':
+			if (options.spans == CPA_SIDES)
+				bad_usage("--at", optarg, "two of them expected");
+			options.at[options.spans++] = optarg;
+			break;
+		case 'n':
+			options.seconds = parse_span();
+			break;
 		case 'r':
 			add_rule(&options);
 			break;
@@ -216,6 +245,25 @@ static void read_sides(struct cpa_comparison *c, int before, char **base, int af
 	add_runs(&c->side[CPA_NEW], new, after);
 }
 
+/* Fill the sides with two times of the one run in @run, of @count arguments. */
+static void read_times(struct cpa_comparison *c, const struct options *options, int count,
+		       char **run)
+{
+	char *error;
+
+	if (options->spans != CPA_SIDES)
+		bad_usage("--at", options->at[0], "two of them expected");
+	if (count > 1)
+		bad_usage("argument", run[1], "one run expected with --at");
+	for (unsigned i = 0; i < CPA_SIDES; i++) {
+		if (cpa_side_add_span(&c->side[i], count ? run[0] : NULL, options->at[i],
+				      options->seconds, &error) == 0)
+			continue;
+		fprintf(stderr, "cpa-diff: %s\n", error);
+		exit(EXIT_UNREADABLE);
+	}
+}
+
 /* Judge the rules, each by every row that it matches. Return the exit status. */
 static int judge(const struct options *options, const struct cpa_comparison *c,
 		 struct cpa_judgements *all)
@@ -256,7 +304,11 @@ int main(int argc, char **argv)
 	struct cpa_comparison c = { .least = options.least };
 	struct cpa_judgements rules = { 0 };
 
-	read_sides(&c, dashes - optind, argv + optind, argc - dashes - 1, argv + dashes + 1);
+	if (options.spans)
+		read_times(&c, &options, dashes - optind, argv + optind);
+	else
+		read_sides(&c, dashes - optind, argv + optind, argc - dashes - 1,
+			   argv + dashes + 1);
 	cpa_compare(&c);
 	status = judge(&options, &c, &rules);
 	if (options.file && !freopen(options.file, "we", stdout))

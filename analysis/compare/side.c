@@ -13,10 +13,11 @@
 #include "analysis/input/load.h"
 #include "analysis/profile/profile.h"
 #include "analysis/render/json.h"
+#include "analysis/report/span.h"
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 
-static void add_run(struct cpa_side *side, const char *file, json_t *run)
+void cpa_side_add_run(struct cpa_side *side, const char *file, json_t *run)
 {
 	side->file = xrealloc(side->file, (side->runs + 1) * sizeof(*side->file));
 	side->run = xrealloc(side->run, (side->runs + 1) * sizeof(json_t *));
@@ -24,7 +25,7 @@ static void add_run(struct cpa_side *side, const char *file, json_t *run)
 	side->run[side->runs++] = run;
 }
 
-static json_t *read_dump(const char *file, char **error)
+json_t *cpa_side_read(const char *file, const struct cpa_profile *before, char **error)
 {
 	struct cpa_profile *profile;
 	struct cpa_dump dump;
@@ -33,11 +34,11 @@ static json_t *read_dump(const char *file, char **error)
 	if (cpa_dump_open(&dump, file, error) < 0)
 		return NULL;
 	profile = cpa_profile_build(&dump, CPA_GRAPH_NODES);
-	if (cpa_dump_whole(&dump))
-		run = cpa_json_profile(profile);
-	else
+	if (!cpa_dump_whole(&dump))
 		*error = cpa_format_text(
 			"%s: the file became unreadable during reading (try again)", dump.file);
+	else if (!before || cpa_span_apply(profile, before, error) == 0)
+		run = cpa_json_profile(profile);
 	cpa_profile_free(profile);
 	cpa_dump_close(&dump);
 	return run;
@@ -89,11 +90,11 @@ static bool is_json(const char *file)
 
 static int add_file(struct cpa_side *side, const char *file, char **error)
 {
-	json_t *run = is_json(file) ? read_json(file, error) : read_dump(file, error);
+	json_t *run = is_json(file) ? read_json(file, error) : cpa_side_read(file, NULL, error);
 
 	if (!run)
 		return -1;
-	add_run(side, file, run);
+	cpa_side_add_run(side, file, run);
 	return 0;
 }
 

@@ -5,6 +5,9 @@
 
 #include <jansson.h>
 #include <stddef.h>
+#include <time.h>
+
+struct cpa_profile;
 
 struct cpa_side {
 	size_t runs;
@@ -18,6 +21,23 @@ struct cpa_side {
  * caller frees.
  */
 int cpa_side_add(struct cpa_side *side, const char *argument, char **error);
+
+/*
+ * Add parts of one run: what the session @session (a file, or a process number; NULL: the newest) had between
+ * one copy of its history and the next (analysis/input/history.h), from @at, a moment, on for so many @seconds;
+ * 0: the part with that moment. Return as cpa_side_add().
+ */
+int cpa_side_add_span(struct cpa_side *side, const char *session, const char *at, time_t seconds,
+		      char **error);
+
+/*
+ * Read the dump @file, less what @before, an earlier copy of it, had; NULL: all. NULL with *@error, which the
+ * caller frees, if that is not possible.
+ */
+json_t *cpa_side_read(const char *file, const struct cpa_profile *before, char **error);
+
+/* Add @run, which the side then owns. @file: its name. */
+void cpa_side_add_run(struct cpa_side *side, const char *file, json_t *run);
 void cpa_side_fini(struct cpa_side *side);
 
 #endif

@@ -197,11 +197,13 @@ int main(int argc, char **argv)
 	struct cpa_profile *profile, *before = NULL;
 	struct cpa_dump dump;
 	uint32_t pid;
+	time_t when;
 	char *error, *file = cpa_dump_find(options.dump, &pid, &error);
 	int ret;
 
 	if (!file || (options.since && cpa_span_since(options.since, file, &before, &error) < 0) ||
-	    (options.at && cpa_span_at(options.at, &file, &before, &error) < 0))
+	    (options.at && (cpa_span_time(options.at, &when, &error) < 0 ||
+			    cpa_span_at(options.at, when, &file, &before, &error) < 0)))
 		return bad_dump(error);
 	ret = cpa_dump_open(&dump, file, &error);
 	free(file);

@@ -77,15 +77,19 @@ static bool has_begun_after(const char *file, time_t when)
 	return later;
 }
 
-int cpa_span_at(const char *at, char **file, struct cpa_profile **before, char **error)
+int cpa_span_time(const char *at, time_t *when, char **error)
+{
+	if (cpa_history_parse(at, time(NULL), when))
+		return 0;
+	return fail(error, "--at", at,
+		    "not a time (as 14:05, '2026-11-25 14:05', or 10m for so long ago)");
+}
+
+int cpa_span_at(const char *at, time_t when, char **file, struct cpa_profile **before, char **error)
 {
 	char *copy, *later;
-	time_t when;
 	int ret = 0;
 
-	if (!cpa_history_parse(at, time(NULL), &when))
-		return fail(error, "--at", at,
-			    "not a time (as 14:05, '2026-11-25 14:05', or 10m for so long ago)");
 	cpa_history_find(*file, when, &copy, &later);
 	if (!copy && (!later || has_begun_after(later, when)))
 		return fail(error, "--at", at,

@@ -3,6 +3,8 @@
 #ifndef CPA_ANALYSIS_REPORT_SPAN_H
 #define CPA_ANALYSIS_REPORT_SPAN_H
 
+#include <time.h>
+
 #include "analysis/profile/profile.h"
 
 /* All return 0; or -1 with *@error the message, which the caller frees. */
@@ -13,11 +15,15 @@
  */
 int cpa_span_since(const char *since, const char *file, struct cpa_profile **before, char **error);
 
+/* The moment *@when that @at, the value of --at, means. */
+int cpa_span_time(const char *at, time_t *when, char **error);
+
 /*
- * The same for the copy before @at; *@file becomes that after it, if there is one. *@before is NULL if @at
- * is before the first copy: the time is from the run's start.
+ * As cpa_span_since() for the copy before @when, of which messages say @at; *@file becomes that after it, if
+ * there is one. *@before is NULL if @when is before the first copy: the time is from the run's start.
  */
-int cpa_span_at(const char *at, char **file, struct cpa_profile **before, char **error);
+int cpa_span_at(const char *at, time_t when, char **file, struct cpa_profile **before,
+		char **error);
 
 /* Take off @profile what @before had, and note of what time the figures are. */
 int cpa_span_apply(struct cpa_profile *profile, const struct cpa_profile *before, char **error);

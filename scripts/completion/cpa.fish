@@ -65,6 +65,8 @@ __cpa_option report -l idle -x -d 'idle time weighs in the critical path' -a wei
 __cpa_option report -l curves -d 'predict for smaller components'
 __cpa_option report -l threads -x -d 'predict other numbers of OpenMP threads: 1,2,4'
 
+__cpa_option diff -l at -x -d 'base, then new: two times of one run'
+__cpa_option diff -l span -x -d 'from these times on: 10m, 1h'
 __cpa_option diff -l fail-if -x -d 'exit with 3 beyond this limit'
 __cpa_option diff -l html -r -d 'write the comparison as a page'
 __cpa_option diff -l strict -d 'an unclear limit fails, too'

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Copies of a profile while the program runs, what is kept of them, and the time between two."""
 import datetime
+import json
 import os
 import pathlib
 import shutil
@@ -128,12 +129,12 @@ def check_span(folder):
     run = start(dump, "--budget", "1%")
 
     def profiled():
-        """A copy in which something was profiled, and a later one in which more was."""
+        """Copies; one in which something was profiled, and a later one in which more was."""
         if not history.exists():
             return False
         with_path = [name for name in sorted(copies(history))
                      if read(history / name)["program"]["critical_path_s"] > 0]
-        return len(with_path) >= 2
+        return len(with_path) >= 2 and len(copies(history)) >= 4
 
     await_true(profiled)
     run.terminate()
@@ -161,6 +162,42 @@ def check_span(folder):
     following = names[names.index(before) + 1]
     wrong = differences(figures(read(dump, "--at", at)), figures(read(history / following)), figures(early))
     results.check(not wrong, f"--at '{at}': from the copy of then to the next {wrong[:3] or ''}")
+    check_diff(folder, dump, [time_of(name) for name in names])
+
+
+def compare(*arguments):
+    done = subprocess.run([BUILD / "cpa-diff", "--format", "json", *arguments], capture_output=True, text=True,
+                          check=False)
+    return done.returncode, json.loads(done.stdout) if done.returncode == 0 else done.stderr
+
+
+def moment(when):
+    return datetime.datetime.fromtimestamp(when).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def check_diff(folder, dump, times):
+    """
+    Two times of a run are compared as their reports are. @times: of the copies. A copier may still make one
+    more, so that nothing is asked of the time behind the last.
+    """
+    first, last = moment(times[0]), moment(times[-2])
+    files = []
+    for i, at in enumerate((first, last)):
+        files.append(folder / f"{i}.json")
+        files[-1].write_text(json.dumps(read(dump, "--at", at)), encoding="utf-8")
+    _, expected = compare(*files)
+    status, found = compare("--at", first, "--at", last, dump)
+    results.check(status == 0 and found["rows"] == expected["rows"],
+                  f"cpa diff --at '{first}' --at '{last}': {len(found['rows'])} rows, those of the reports")
+    span = f"{times[-2] - times[0]}s"
+    status, found = compare("--at", first, "--at", last, "--span", span, dump)
+    runs = [found[side]["runs"] for side in ("base", "new")]
+    results.check(status == 0 and runs[0] == len(times) - 2, f"--span {span}: of {len(times)} copies {runs} runs")
+    for wrong, status in ((["--at", first], 2), (["--at", first, "--at", "x"], 1), (["--at", first, "--at", "9d"], 1),
+                          (["--at", first, "--at", last, "--span", "14:05"], 2),
+                          (["--at", first, "--at", last, "--at", last], 2)):
+        code, error = compare(*wrong, dump)
+        results.check(code == status and error.count("\n") == 1, f"cpa diff {' '.join(wrong)[:40]}: {error}".strip())
 
 
 def check_usage():
