@@ -3,10 +3,11 @@
  * preload/unwind/walk.h - the callers of an interrupted instruction, from inside its process
  *
  * Follows the modules' unwind tables, so that stripped programs without frame pointers are served.
- * Where no table covers an instruction the frame pointer leads on, as in code that a compiler made at run
- * time; from assembly by hand that was interrupted, a return address on top of the stack does. Takes no lock, allocates nothing, calls nothing of the loader but
- * _dl_find_object(), and reads tables of loaded modules only, and the stack as preload/unwind/stack.h
- * says: all of it may be run in a signal handler.
+ * Where no table covers an instruction the frame pointer leads on, as in code that a compiler made at
+ * run time; from assembly by hand that was interrupted, a return address on top of the stack does.
+ * Takes no lock, allocates nothing, calls nothing of the loader but _dl_find_object(), and reads tables of
+ * loaded modules only, code in front of a return address, and the stack as preload/unwind/stack.h says: all
+ * of it may be run in a signal handler.
  */
 #ifndef CPA_PRELOAD_UNWIND_WALK_H
 #define CPA_PRELOAD_UNWIND_WALK_H
