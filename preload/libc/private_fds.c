@@ -20,7 +20,7 @@
  */
 #define FLAGS (CLONE_VM | CLONE_FS | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_VFORK)
 
-#define PATIENCE 10000u /* checks whether the thread has gone */
+#define PATIENCE 10000u /* checks whether the thread has gone, until there is a nap before each */
 #define COPIES	 64u	/* at once */
 #define NAPS	 20000u /* of NAP_NS, and as much again that the kernel adds: longest wait for copies */
 #define NAP_NS	 50000
@@ -58,9 +58,15 @@ static void end_copy(uint32_t *copy)
 	__atomic_fetch_sub(&cpa_private_fds_copies, 1, __ATOMIC_RELEASE);
 }
 
-void cpa_private_fds_await(void)
+static void take_nap(void)
 {
 	static const struct timespec nap = { 0, NAP_NS };
+
+	syscall(SYS_nanosleep, &nap, NULL);
+}
+
+void cpa_private_fds_await(void)
+{
 	int err = errno;
 	unsigned naps = 0;
 
@@ -74,7 +80,7 @@ void cpa_private_fds_await(void)
 
 			while (seen & 1 && __atomic_load_n(c, __ATOMIC_ACQUIRE) == seen &&
 			       naps++ < NAPS)
-				syscall(SYS_nanosleep, &nap, NULL);
+				take_nap();
 		}
 	}
 	cpa_kernel_end();
@@ -90,14 +96,19 @@ void cpa_private_fds_forked(void)
 /*
  * Wait until thread @tid is gone. The kernel lets the caller go on when the thread has given up its
  * memory, a moment earlier. A program that checks that it has only one thread, as sandboxes do, and
- * the kernel in unshare(), must not find another. errno is kept.
+ * the kernel in unshare(), must not find another. Where others have the processors that may take several time
+ * slices: its files are open until then. errno is kept.
  */
 static void await_gone(long tid)
 {
 	int err = errno;
 
-	for (unsigned i = 0; i < PATIENCE && !syscall(SYS_tkill, tid, 0); i++)
-		syscall(SYS_sched_yield);
+	for (unsigned i = 0; i < PATIENCE + NAPS && !syscall(SYS_tkill, tid, 0); i++) {
+		if (i < PATIENCE)
+			syscall(SYS_sched_yield);
+		else
+			take_nap();
+	}
 	errno = err;
 }
 
