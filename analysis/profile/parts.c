@@ -28,7 +28,8 @@ void cpa_build_parts(struct cpa_build *build)
 	oldest += !cpa_epoch_is_on(oldest);
 	if (oldest > header->first_epoch)
 		profile->program.earlier_parts = (oldest - header->first_epoch) / 2;
-	for (uint64_t on = oldest; on <= epoch; on += 2) {
+	/* The epoch of a damaged file may be the largest number: `on` then wraps. */
+	for (uint64_t on = oldest; on >= oldest && on <= epoch; on += 2) {
 		uint64_t from = cpa_epoch_begun(header, on);
 		uint64_t to = on < epoch ? cpa_epoch_begun(header, on + 1) : build->end;
 
