@@ -23,9 +23,9 @@ struct cpa_side {
 int cpa_side_add(struct cpa_side *side, const char *argument, char **error);
 
 /*
- * Add parts of one run: what the session @session (a file, or a process number; NULL: the newest) had between
- * one copy of its history and the next (analysis/input/history.h), from @at, a moment, on for so many @seconds;
- * 0: the part with that moment. Return as cpa_side_add().
+ * Add parts of one run. A part is the time between two neighbouring copies of the session (analysis/input/history.h).
+ * @session: its file or process number; NULL: the newest session. The first part has the moment @at in it; others
+ * follow until @seconds behind it, 0: none. Return as cpa_side_add().
  */
 int cpa_side_add_span(struct cpa_side *side, const char *session, const char *at, time_t seconds,
 		      char **error);

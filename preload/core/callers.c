@@ -179,7 +179,7 @@ static void earn(struct cpa_callers_of *own, uint64_t cpu)
 
 	if (likely(cpu < own->earned + cpa_clock_ticks(EARN_NS)))
 		return;
-	/* Relaxed, all: as above. */
+	/* Relaxed, all: sums and limits, which no other memory depends on. */
 	now = __atomic_add_fetch(&left, (int64_t)((cpu - own->earned) / WAITS), __ATOMIC_RELAXED);
 	own->earned = cpu;
 	wide = __atomic_load_n(&apart, __ATOMIC_RELAXED);

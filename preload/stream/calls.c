@@ -111,8 +111,8 @@ static bool is_copy(int command)
 }
 
 /*
- * Both take one argument or none, which is passed where that of a function with three parameters is: what
- * is not a copy is a test and a jump. A cancellation point.
+ * fcntl() has a third argument or none. Both kinds of call pass it in the register of a third parameter, so
+ * that one function serves them. A command that copies no descriptor costs a test and a jump. A cancellation point.
  */
 #define FCNTL(name)                                                                    \
 	CPA_EXPORT int own_##name(int fd, int command, void *argument) __asm__(#name); \

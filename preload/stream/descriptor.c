@@ -31,7 +31,7 @@ static void note_highest(uint32_t fd)
 
 uint32_t cpa_descriptor_highest(void)
 {
-	/* Relaxed: as above. */
+	/* Relaxed: a limit of walks, which may come late. */
 	return __atomic_load_n(&highest, __ATOMIC_RELAXED);
 }
 

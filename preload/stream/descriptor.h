@@ -104,8 +104,8 @@ CPA_HIDDEN uint32_t cpa_descriptor_highest(void);
 
 /*
  * The program is about to close @fd: whoever reads or writes the other end depends on that. The number
- * is forgotten. @caller as in cpa_event(). errno is kept. Behind the call, cpa_descriptor_was_closed() of
- * what was returned.
+ * is forgotten. @caller as in cpa_event(). errno is kept. The caller passes the result to
+ * cpa_descriptor_was_closed() when the program's call has returned.
  */
 CPA_HIDDEN uint32_t cpa_descriptor_closing(int fd, uint64_t caller);
 CPA_HIDDEN void cpa_descriptor_was_closed(uint32_t closing);

@@ -29,7 +29,7 @@ void cpa_holders_move(void)
 
 void cpa_holders_moved(void)
 {
-	/* SEQ_CST: as above. */
+	/* SEQ_CST: pairs with cpa_holders_move() and begin_walk(). */
 	__atomic_fetch_add(&moved, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -82,13 +82,13 @@ void cpa_holders_forked(bool is_child)
 
 void cpa_holders_stay(void)
 {
-	/* SEQ_CST: as above. */
+	/* SEQ_CST: pairs with cpa_holders_move() and begin_walk(). */
 	__atomic_fetch_sub(&walks, 1, __ATOMIC_SEQ_CST);
 }
 
 uint32_t cpa_holders_moves(void)
 {
-	/* SEQ_CST: as above. */
+	/* SEQ_CST: pairs with cpa_holders_move() and begin_walk(). */
 	return __atomic_load_n(&moves, __ATOMIC_SEQ_CST);
 }
 
