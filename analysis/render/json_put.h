@@ -72,6 +72,7 @@ json_t *cpa_json_missing_symbols(const struct cpa_profile *profile);
 /* Who called whom. */
 json_t *cpa_json_contexts(const struct cpa_profile *profile);
 
+json_t *cpa_json_queues(const struct cpa_profile *profile);
 json_t *cpa_json_streams(const struct cpa_profile *profile);
 json_t *cpa_json_parts(const struct cpa_profile *profile);
 /* The windows of a budget. */
