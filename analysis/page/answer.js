@@ -42,15 +42,26 @@ function scales() {
 	];
 }
 
+/* " ± 0.12"; nothing if that is not known. */
+function marginText(margin) {
+	return margin === undefined ? '' : ` ± ${number(margin)}`;
+}
+
+/* What the windows of a budget tell, and what they do not. */
+function sample() {
+	const windows = report.windows;
+	return windows ? [windows.sentence, windows.rivals].filter(Boolean).map((text) => el('p', { cls: 'about' }, text.replaceAll('+-', '±'))) : [];
+}
+
 function tiles() {
-	const program = report.program;
+	const program = report.program, windows = report.windows || {};
 	const probes = share(report.diagnostics.probe_s, program.cpu_s);
 	return el('div', { cls: 'tiles' }, [
 		[seconds(program.wall_s), 'wall time'],
 		[seconds(program.critical_path_s), 'critical path'],
 		[seconds(program.cpu_s), `CPU time, ${report.threads.length} threads`],
-		[number(program.parallelism), `parallelism, of ${program.cores} cores`],
-		[number(program.max_parallelism), 'with unlimited processors'],
+		[number(program.parallelism) + marginText(windows.parallelism_margin), `parallelism, of ${program.cores} cores`],
+		[number(program.max_parallelism) + marginText(windows.max_parallelism_margin), 'with unlimited processors'],
 		[percent(probes), 'of the CPU time is cpa’s own'],
 	].map(([figure, text]) => el('div', { cls: 'tile' }, el('b', {}, figure), el('span', {}, text))));
 }
@@ -64,7 +75,7 @@ function answer() {
 		el('p', {}, verdict.action),
 		verdict.beside ? el('p', {}, verdict.beside) : null,
 		el('p', {}, 'Look closer: ', el('code', {}, verdict.command)),
-		scales(), tiles(),
+		scales(), tiles(), sample(),
 		report.guidance.length ? el('div', {}, el('h3', {}, 'Also'),
 			el('ul', {}, report.guidance.map((text) => el('li', {}, text)))) : null,
 		report.warnings.map((text) => el('div', { cls: 'note' }, text)));

@@ -28,8 +28,10 @@ function components() {
 	const columns = [
 		{ title: 'saves', value: (row) => row.saved_s, format: seconds, bar: 'path', max: most(rows, (row) => row.saved_s),
 			help: 'what the critical path loses if this costs nothing' },
+		...marginColumn((row) => row.saved_margin_s, seconds),
 		{ title: 'path', value: (row) => share(row.critical_path_s, program.critical_path_s), format: percent, bar: 'path', max: 1,
 			help: 'share of the critical path' },
+		...marginColumn((row) => share(row.critical_path_margin_s, program.critical_path_s), percent),
 		{ title: 'wall', value: (row) => share(row.observed_path_s, program.wall_s), format: percent, bar: 'other', max: 1,
 			help: 'share of the observed path' },
 		{ title: 'CPU', value: (row) => share(row.cpu_s, program.cpu_s), format: percent, bar: 'work', max: 1,

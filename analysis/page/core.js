@@ -56,6 +56,12 @@ function share(part, whole) {
 	return whole > 0 && part !== null && part !== undefined ? part / whole : null;
 }
 
+/* A column of margins beside a figure, if the run was profiled in windows. value(row): seconds or a share; undefined: none. */
+function marginColumn(value, format) {
+	return report.windows && report.windows.batches ?
+		[{ title: '±', value: (row) => value(row) ?? null, format, help: 'half of the 95 % interval of the figure before it' }] : [];
+}
+
 function most(rows, value) {
 	return rows.reduce((max, row) => Math.max(max, value(row) || 0), 1e-12);
 }

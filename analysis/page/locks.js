@@ -25,6 +25,7 @@ function locks() {
 		'Waiting alone is no loss. What counts is "saves": what the critical path loses without the critical sections.',
 		longTable([
 			{ title: 'saves', value: (row) => row.saved_s, format: seconds, bar: 'path', max: top('saved_s') },
+			...marginColumn((row) => row.saved_margin_s, seconds),
 			{ title: 'waited', value: (row) => row.wait_s, format: seconds, bar: 'queue', max: top('wait_s'),
 				help: 'sum over all threads' },
 			{ title: 'held', value: (row) => row.hold_s, format: seconds, bar: 'work', max: top('hold_s') },
@@ -70,6 +71,7 @@ function queues() {
 		longTable([
 			{ title: 'saves', value: (row) => row.saved_s, format: seconds, bar: 'path', max: top('saved_s'),
 				help: 'what the critical path loses if processing the items costs nothing' },
+			...marginColumn((row) => row.saved_margin_s, seconds),
 			{ title: 'items', value: (row) => row.dequeued, format: number },
 			{ title: 'wait p50', value: (row) => row.item_wait_p50_s, format: seconds },
 			{ title: 'wait p99', value: (row) => row.item_wait_p99_s, format: seconds },

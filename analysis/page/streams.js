@@ -1,8 +1,8 @@
 /* streams.js - pipes and sockets: who writes, who reads, and which side limits */
 
-/* The critical path of the threads at the side that the other one waits for. */
-function pathAtLimit(row) {
-	return row.limit === 'writer' ? row.from_critical_path_s : row.limit === 'reader' ? row.to_critical_path_s : null;
+/* A figure of the threads at the side that the other one waits for: @key, after from_ or to_. */
+function atLimit(row, key) {
+	return row.limit === 'writer' ? row['from_' + key] : row.limit === 'reader' ? row['to_' + key] : null;
 }
 
 function streams() {
@@ -17,8 +17,9 @@ function streams() {
 			{ title: 'blocked', value: (row) => row.writer_wait_s, format: seconds, bar: 'queue', max: top('writer_wait_s'),
 				help: 'how long writers waited for room' },
 			{ title: 'limit', value: (row) => row.limit, text: true, help: 'the side that the other one waits for' },
-			{ title: 'path', value: (row) => share(pathAtLimit(row), report.program.critical_path_s), format: percent,
+			{ title: 'path', value: (row) => share(atLimit(row, 'critical_path_s'), report.program.critical_path_s), format: percent,
 				help: 'critical path of the threads at the limiting side' },
+			...marginColumn((row) => share(atLimit(row, 'critical_path_margin_s'), report.program.critical_path_s), percent),
 			...(predicted ? [{ title: 'saves', value: (row) => row.saved_s, format: seconds, bar: 'path', max: top('saved_s'),
 				help: 'of the run, replayed, if messages took no time and found room' }] : []),
 			{ title: 'bytes', value: (row) => row.bytes, format: number },

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/util/student.h"
 
@@ -92,14 +93,20 @@ static bool read_series(struct batches *b, const struct cpa_dump *dump)
 	return true;
 }
 
-/* What each batch has of the value at @place of the samples, which only grows. */
-static void take(const struct batches *b, size_t place, double *batch)
+/* Add to @batch what each batch has of the value at @place of the samples, which only grows. */
+static void add(const struct batches *b, size_t place, double *batch)
 {
 	for (size_t i = 0; i < b->count; i++) {
 		const uint64_t *from = b->value + i * b->step * b->length + place;
 
-		batch[i] = (double)from[b->step * b->length] - (double)from[0];
+		batch[i] += (double)from[b->step * b->length] - (double)from[0];
 	}
+}
+
+static void take(const struct batches *b, size_t place, double *batch)
+{
+	memset(batch, 0, b->count * sizeof(*batch));
+	add(b, place, batch);
 }
 
 static size_t place_of(const struct batches *b, enum cpa_window_vector vector, uint32_t slot)
@@ -120,34 +127,76 @@ static bool is_steady(const struct cpa_build *build, uint32_t slot)
 	return build->path_share[slot] == build->program.share[slot];
 }
 
-static void add_components(const struct cpa_build *build, struct batches *b)
+/* Half of the intervals of what @slot has of the path, and saves, seconds. */
+static void set_margins(const struct cpa_build *build, struct batches *b, uint32_t slot,
+			double *path_s, double *saved_s)
+{
+	double all_s = build->profile->program.critical_path_s;
+
+	if (!is_steady(build, slot))
+		return;
+	*path_s = all_s * margin_of(b, CPA_WINDOW_SHARE, slot);
+	*saved_s = all_s * margin_of(b, CPA_WINDOW_SLACK, slot);
+}
+
+/* Half of the interval of what the classes at @end have of the path together, seconds. */
+static double end_margin(const struct cpa_build *build, struct batches *b,
+			 const struct cpa_stream_end *end)
+{
+	bool any = false;
+
+	memset(b->part, 0, b->count * sizeof(*b->part));
+	for (unsigned i = 0; i < CPA_STREAM_ENDS; i++) {
+		if (!end->path_slot[i])
+			continue;
+		if (!is_steady(build, end->path_slot[i]))
+			return NAN;
+		add(b, place_of(b, CPA_WINDOW_SHARE, end->path_slot[i]), b->part);
+		any = true;
+	}
+	return any ? build->profile->program.critical_path_s *
+			       cpa_margin(b->part, b->path, b->count) :
+		     NAN;
+}
+
+/* Of whatever has slots: shares of the path, and savings. */
+static void add_slots(const struct cpa_build *build, struct batches *b)
 {
 	struct cpa_profile *profile = build->profile;
-	double path_s = profile->program.critical_path_s;
 
 	for (size_t i = 0; i < profile->components; i++) {
 		struct cpa_component_figures *c = &profile->component[i];
 
-		if (c->among || !is_steady(build, c->slot))
-			continue;
-		c->critical_path_margin_s = path_s * margin_of(b, CPA_WINDOW_SHARE, c->slot);
-		c->saved_margin_s = path_s * margin_of(b, CPA_WINDOW_SLACK, c->slot);
+		if (!c->among)
+			set_margins(build, b, c->slot, &c->critical_path_margin_s,
+				    &c->saved_margin_s);
 	}
 	for (size_t i = 0; i < profile->objects; i++) {
 		struct cpa_object_figures *o = &profile->object[i];
 
-		if (!o->has_slot || !is_steady(build, o->slot))
-			continue;
-		o->critical_path_margin_s = path_s * margin_of(b, CPA_WINDOW_SHARE, o->slot);
-		o->saved_margin_s = path_s * margin_of(b, CPA_WINDOW_SLACK, o->slot);
+		if (o->has_slot)
+			set_margins(build, b, o->slot, &o->critical_path_margin_s,
+				    &o->saved_margin_s);
+	}
+	for (size_t i = 0; i < profile->queues; i++) {
+		struct cpa_queue_figures *q = &profile->queue[i];
+
+		if (q->slot)
+			set_margins(build, b, q->slot, &q->critical_path_margin_s,
+				    &q->saved_margin_s);
+	}
+	for (size_t i = 0; i < profile->streams; i++) {
+		struct cpa_stream_figures *s = &profile->stream[i];
+
+		s->writer.critical_path_margin_s = end_margin(build, b, &s->writer);
+		s->reader.critical_path_margin_s = end_margin(build, b, &s->reader);
 	}
 }
 
-/* The service time of each batch. */
-static void take_service(const struct cpa_build *build, const struct batches *b, double *batch)
+/* Add to @batch the service time of each batch. */
+static void add_service(const struct cpa_build *build, const struct batches *b, double *batch)
 {
 	bool *seen = xcalloc(b->head.slots, sizeof(*seen));
-	double *one = xcalloc(b->count + 1, sizeof(*one));
 
 	for (uint32_t i = 1; i <= build->names->components; i++) {
 		const struct cpa_component *row = cpa_names_row(build->names, i);
@@ -156,11 +205,8 @@ static void take_service(const struct cpa_build *build, const struct batches *b,
 		    cpa_external_class(row->address) != CPA_EXT_SERVICE)
 			continue;
 		seen[row->slot] = true; /* several kinds may share it */
-		take(b, place_of(b, CPA_WINDOW_TOTAL, row->slot), one);
-		for (size_t k = 0; k < b->count; k++)
-			batch[k] += one[k];
+		add(b, place_of(b, CPA_WINDOW_TOTAL, row->slot), batch);
 	}
-	free(one);
 	free(seen);
 }
 
@@ -174,7 +220,7 @@ static void add_program(const struct cpa_build *build, struct batches *b)
 	program->wait_margin_s = program->wall_s * cpa_margin(b->part, on, b->count);
 	take(b, CPA_WINDOW_PROCESS, b->part);
 	program->parallelism_margin = cpa_margin(b->part, on, b->count);
-	take_service(build, b, b->part);
+	add_service(build, b, b->part);
 	program->max_parallelism_margin = cpa_margin(b->part, b->path, b->count);
 	free(on);
 }
@@ -235,6 +281,11 @@ static void clear(struct cpa_profile *profile)
 			profile->component[i].saved_margin_s = NAN;
 	for (size_t i = 0; i < profile->objects; i++)
 		profile->object[i].critical_path_margin_s = profile->object[i].saved_margin_s = NAN;
+	for (size_t i = 0; i < profile->queues; i++)
+		profile->queue[i].critical_path_margin_s = profile->queue[i].saved_margin_s = NAN;
+	for (size_t i = 0; i < profile->streams; i++)
+		profile->stream[i].writer.critical_path_margin_s =
+			profile->stream[i].reader.critical_path_margin_s = NAN;
 }
 
 void cpa_build_margins(struct cpa_build *build)
@@ -248,7 +299,7 @@ void cpa_build_margins(struct cpa_build *build)
 		program->batches = b.count >= CPA_BATCHES_LEAST ? b.count : 0;
 		take(&b, CPA_WINDOW_LEN, b.path);
 		if (program->batches) {
-			add_components(build, &b);
+			add_slots(build, &b);
 			add_program(build, &b);
 			find_rival(build, &b);
 		}

@@ -212,6 +212,8 @@ struct cpa_stream_figures {
 	uint32_t number; /* its place in the profile, from 1 */
 	struct cpa_stream_end {
 		double critical_path_s, observed_path_s; /* of its threads' classes */
+		double critical_path_margin_s;		 /* see margins.h; NAN: not known */
+		uint32_t path_slot[CPA_STREAM_ENDS];	 /* of these classes; 0: none */
 		uint32_t slot;				 /* of the class if it is one, or 0 */
 	} writer, reader;
 	uint64_t streams, bytes, writes, reads;
@@ -260,6 +262,7 @@ struct cpa_queue_figures {
 	double producers_path_s, consumers_path_s; /* of the threads of their classes */
 	uint32_t slot;				   /* 0: the three below are not known */
 	double critical_path_s, observed_path_s, saved_s;
+	double critical_path_margin_s, saved_margin_s; /* see margins.h; NAN: not known */
 	enum cpa_limit limit;
 	struct cpa_master_figures master;
 };

@@ -181,6 +181,7 @@ static struct cpa_stream_end end_of(const struct cpa_build *build, const uint32_
 
 		if (!class || class->kind != CPA_THREAD || class->slot < CPA_SLOT_FIRST)
 			continue;
+		end.path_slot[i] = class->slot;
 		critical += build->program.share[class->slot];
 		observed += build->program.observed[class->slot];
 		end.slot = !class->shared && !rows[1] ? class->slot : 0;

@@ -65,6 +65,12 @@ static void put_real(struct csv *csv, double value)
 	put_known(csv, true, value);
 }
 
+/* A margin of error; empty if it is not known, as of a run without windows. */
+static void put_margin(struct csv *csv, double margin)
+{
+	put_known(csv, !isnan(margin), margin);
+}
+
 /* The names of the columns, separated by commas. */
 static void put_head(struct csv *csv, const char *names)
 {
@@ -96,7 +102,8 @@ static void put_program(struct csv *csv, const struct cpa_profile *profile)
 	const struct cpa_program_figures *program = &profile->program;
 
 	put_head(csv, "exe,wall_s,cpu_s,external_s,critical_path_s,observed_path_s,parallelism,"
-		      "max_parallelism,utilization,cores,complete");
+		      "max_parallelism,utilization,cores,complete,wait_s,windows,wait_margin_s,"
+		      "parallelism_margin,max_parallelism_margin");
 	put_text(csv, program->exe);
 	put_real(csv, program->wall_s);
 	put_real(csv, program->cpu_s);
@@ -108,13 +115,19 @@ static void put_program(struct csv *csv, const struct cpa_profile *profile)
 	put_real(csv, program->utilization);
 	put_count(csv, program->cores);
 	put_text(csv, program->complete ? "true" : "false");
+	put_real(csv, program->wait_s);
+	put_count(csv, program->windows);
+	put_margin(csv, program->wait_margin_s);
+	put_margin(csv, program->parallelism_margin);
+	put_margin(csv, program->max_parallelism_margin);
 	end_row(csv);
 }
 
 static void put_components(struct csv *csv, const struct cpa_profile *profile)
 {
 	put_head(csv, "kind,name,location,cpu_s,total_s,critical_path_s,observed_path_s,saved_s,"
-		      "calls,inclusive_s,inclusive_critical_path_s,inclusive_saved_s");
+		      "calls,inclusive_s,inclusive_critical_path_s,inclusive_saved_s,"
+		      "critical_path_margin_s,saved_margin_s");
 	for (size_t i = 0; i < profile->components; i++) {
 		const struct cpa_component_figures *component = &profile->component[i];
 
@@ -130,6 +143,8 @@ static void put_components(struct csv *csv, const struct cpa_profile *profile)
 		put_known(csv, component->calls > 0, component->inclusive_s);
 		put_known(csv, component->has_whole, component->whole_critical_path_s);
 		put_known(csv, component->has_whole, component->whole_saved_s);
+		put_margin(csv, component->critical_path_margin_s);
+		put_margin(csv, component->saved_margin_s);
 		end_row(csv);
 	}
 }
@@ -184,7 +199,7 @@ static void put_processes(struct csv *csv, const struct cpa_profile *profile)
 static void put_objects(struct csv *csv, const struct cpa_profile *profile)
 {
 	put_head(csv, "kind,class,location,queue,objects,acquisitions,contended,handoffs,wait_s,"
-		      "hold_s,saved_s,critical_path_s");
+		      "hold_s,saved_s,critical_path_s,critical_path_margin_s,saved_margin_s");
 	for (size_t i = 0; i < profile->objects; i++) {
 		const struct cpa_object_figures *object = &profile->object[i];
 
@@ -200,6 +215,8 @@ static void put_objects(struct csv *csv, const struct cpa_profile *profile)
 		put_real(csv, object->hold_s);
 		put_known(csv, object->has_slot, object->saved_s);
 		put_known(csv, object->has_slot, object->critical_path_s);
+		put_margin(csv, object->critical_path_margin_s);
+		put_margin(csv, object->saved_margin_s);
 		end_row(csv);
 	}
 }
@@ -209,7 +226,7 @@ static void put_queues(struct csv *csv, const struct cpa_profile *profile)
 	put_head(csv, "name,location,queues,enqueued,dequeued,never_dequeued,enqueued_twice,"
 		      "unmatched,max_depth,mean_depth,item_wait_s,item_wait_p50_s,item_wait_p99_s,"
 		      "service_s,services,producers,consumers,critical_path_s,observed_path_s,"
-		      "saved_s,limit");
+		      "saved_s,limit,critical_path_margin_s,saved_margin_s");
 	for (size_t i = 0; i < profile->queues; i++) {
 		const struct cpa_queue_figures *queue = &profile->queue[i];
 
@@ -234,6 +251,8 @@ static void put_queues(struct csv *csv, const struct cpa_profile *profile)
 		put_known(csv, queue->slot, queue->observed_path_s);
 		put_known(csv, queue->slot, queue->saved_s);
 		put_text(csv, cpa_balance_word(queue->limit));
+		put_margin(csv, queue->critical_path_margin_s);
+		put_margin(csv, queue->saved_margin_s);
 		end_row(csv);
 	}
 }
@@ -243,7 +262,8 @@ static void put_streams(struct csv *csv, const struct cpa_profile *profile)
 	put_head(csv, "kind,from,to,streams,bytes,writes,reads,messages,stay_s,stay_p99_s,"
 		      "reader_waits,reader_wait_s,writer_waits,writer_wait_s,unmatched,uncertain,"
 		      "from_critical_path_s,to_critical_path_s,limit,saved_s,"
-		      "from_observed_path_s,to_observed_path_s");
+		      "from_observed_path_s,to_observed_path_s,from_critical_path_margin_s,"
+		      "to_critical_path_margin_s");
 	for (size_t i = 0; i < profile->streams; i++) {
 		const struct cpa_stream_figures *stream = &profile->stream[i];
 
@@ -269,6 +289,8 @@ static void put_streams(struct csv *csv, const struct cpa_profile *profile)
 		put_known(csv, !isnan(stream->saved_s), stream->saved_s);
 		put_real(csv, stream->writer.observed_path_s);
 		put_real(csv, stream->reader.observed_path_s);
+		put_margin(csv, stream->writer.critical_path_margin_s);
+		put_margin(csv, stream->reader.critical_path_margin_s);
 		end_row(csv);
 	}
 }

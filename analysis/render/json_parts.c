@@ -22,7 +22,7 @@ json_t *cpa_json_parts(const struct cpa_profile *profile)
 json_t *cpa_json_windows(const struct cpa_profile *profile)
 {
 	const struct cpa_program_figures *program = &profile->program;
-	char *rivals = cpa_rivals_sentence(profile);
+	char *rivals = cpa_rivals_sentence(profile), *sample = cpa_sample_sentence(program);
 	json_t *object = json_object();
 
 	put_count(object, "windows", program->windows);
@@ -31,8 +31,10 @@ json_t *cpa_json_windows(const struct cpa_profile *profile)
 	put_margin(object, "wait_margin_s", program->wait_margin_s);
 	put_margin(object, "parallelism_margin", program->parallelism_margin);
 	put_margin(object, "max_parallelism_margin", program->max_parallelism_margin);
+	put_text(object, "sentence", sample);
 	if (rivals)
 		put_text(object, "rivals", rivals);
+	free(sample);
 	free(rivals);
 	return object;
 }

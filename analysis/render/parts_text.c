@@ -13,19 +13,10 @@
 /* What a +- means, or why there is none. */
 static void put_sample(const struct cpa_page *page, const struct cpa_program_figures *program)
 {
-	char *text;
+	char *text = cpa_sample_sentence(program);
 
-	if (!program->windows)
-		return;
-	if (program->batches)
-		text = xstrdup("The parts are a sample of the run. +-: in 95 % of cases the "
-			       "figure of the whole run is no farther off, if the program does "
-			       "the same all the time.");
-	else
-		text = cpa_format_text("Too few windows, %llu, to say how far off the figures of "
-				       "the whole run may be.",
-				       (unsigned long long)program->windows);
-	cpa_page_paragraph(page, CPA_PLAIN, 2, text);
+	if (text)
+		cpa_page_paragraph(page, CPA_PLAIN, 2, text);
 	free(text);
 }
 

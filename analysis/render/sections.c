@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "analysis/profile/balance.h"
+#include "analysis/render/parts_text.h"
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 
@@ -105,11 +106,22 @@ static void put_queue_row(struct cpa_table_text *table, const struct cpa_profile
 	struct cpa_figure service = cpa_format_seconds(queue->service_s);
 	struct cpa_figure depth = cpa_format_ratio(queue->mean_depth);
 	struct cpa_figure largest = cpa_format_count(queue->max_depth);
+	struct cpa_figure margin = cpa_text_margin(queue->saved_margin_s, cpa_format_seconds);
+	const char *cells[CPA_TABLE_COLUMNS];
+	size_t count = 0;
 
-	cpa_table_row(table, (const char *const[]){ queue->slot ? saves.text : "?",
-						    queue->slot ? path.text : "?", waited.text,
-						    half.text, most.text, service.text, depth.text,
-						    largest.text, queue->name });
+	cells[count++] = queue->slot ? saves.text : "?";
+	if (profile->program.batches)
+		cells[count++] = margin.text;
+	cells[count++] = queue->slot ? path.text : "?";
+	cells[count++] = waited.text;
+	cells[count++] = half.text;
+	cells[count++] = most.text;
+	cells[count++] = service.text;
+	cells[count++] = depth.text;
+	cells[count++] = largest.text;
+	cells[count++] = queue->name;
+	cpa_table_row(table, cells);
 }
 
 void cpa_text_queues(const struct cpa_page *page, const struct cpa_profile *profile, size_t top)
@@ -120,6 +132,8 @@ void cpa_text_queues(const struct cpa_page *page, const struct cpa_profile *prof
 		return;
 	cpa_page_heading(page, "Queues, and the processing of their items");
 	cpa_table_column(&table, "saves", false);
+	if (profile->program.batches)
+		cpa_table_column(&table, "+-", false);
 	cpa_table_column(&table, "path", false);
 	cpa_table_column(&table, "waited", false);
 	cpa_table_column(&table, "p50", false);

@@ -7,19 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/render/parts_text.h"
 #include "analysis/util/format.h"
 
-/* The share of the critical path of the side that the other one waits for. */
-static struct cpa_figure share(const struct cpa_profile *profile,
-			       const struct cpa_stream_figures *stream, const char *limit)
+/* The figure of the side that the other one waits for: @writer's or @reader's; NAN: neither waits. */
+static double at_limit(const struct cpa_stream_figures *stream, double writer, double reader)
 {
-	double path_s = profile->program.critical_path_s;
+	const char *limit = cpa_stream_limit(stream);
 
 	if (strcmp(limit, "writer") == 0)
-		return cpa_format_percent(stream->writer.critical_path_s, path_s);
-	if (strcmp(limit, "reader") == 0)
-		return cpa_format_percent(stream->reader.critical_path_s, path_s);
-	return (struct cpa_figure){ "-" };
+		return writer;
+	return strcmp(limit, "reader") == 0 ? reader : NAN;
 }
 
 /* Whether it is known of some what they cost. */
@@ -34,22 +32,33 @@ static bool are_predicted(const struct cpa_profile *profile)
 static void put_waits(struct cpa_table_text *table, const struct cpa_profile *profile,
 		      const struct cpa_stream_figures *stream)
 {
-	const char *limit = cpa_stream_limit(stream);
-	struct cpa_figure path = share(profile, stream, limit);
+	const struct cpa_program_figures *program = &profile->program;
+	double path_s =
+		at_limit(stream, stream->writer.critical_path_s, stream->reader.critical_path_s);
+	double margin_s = at_limit(stream, stream->writer.critical_path_margin_s,
+				   stream->reader.critical_path_margin_s);
+	struct cpa_figure margin = cpa_text_margin_percent(margin_s, program->critical_path_s);
+	struct cpa_figure path = isnan(path_s) ?
+					 (struct cpa_figure){ "-" } :
+					 cpa_format_percent(path_s, program->critical_path_s);
 	struct cpa_figure waited = cpa_format_seconds(stream->waited_s);
 	struct cpa_figure blocked = cpa_format_seconds(stream->blocked_s);
 	struct cpa_figure saves = isnan(stream->saved_s) ? (struct cpa_figure){ "-" } :
 							   cpa_format_seconds(stream->saved_s);
+	const char *cells[CPA_TABLE_COLUMNS];
+	size_t count = 0;
 
+	cells[count++] = waited.text;
+	cells[count++] = blocked.text;
+	cells[count++] = cpa_stream_limit(stream);
+	cells[count++] = path.text;
+	if (program->batches)
+		cells[count++] = margin.text;
 	if (are_predicted(profile))
-		cpa_table_row(table,
-			      (const char *const[]){ waited.text, blocked.text, limit, path.text,
-						     saves.text, cpa_stream_short(stream->kind),
-						     stream->name });
-	else
-		cpa_table_row(table, (const char *const[]){
-					     waited.text, blocked.text, limit, path.text,
-					     cpa_stream_short(stream->kind), stream->name });
+		cells[count++] = saves.text;
+	cells[count++] = cpa_stream_short(stream->kind);
+	cells[count++] = stream->name;
+	cpa_table_row(table, cells);
 }
 
 static void put_traffic(struct cpa_table_text *table, const struct cpa_profile *profile,
@@ -123,6 +132,8 @@ void cpa_text_streams(const struct cpa_page *page, const struct cpa_profile *pro
 	cpa_table_column(&table, "blocked", false);
 	cpa_table_column(&table, "limit", true);
 	cpa_table_column(&table, "path", false);
+	if (profile->program.batches)
+		cpa_table_column(&table, "+-", false);
 	if (are_predicted(profile))
 		cpa_table_column(&table, "saves", false);
 	put_rows(page, &table, profile, top, put_waits);

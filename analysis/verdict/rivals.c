@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/verdict/rivals.h"
 
+#include <libiberty/libiberty.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -8,6 +9,19 @@
 #include "analysis/util/format.h"
 
 #define MOST 100000.0 /* windows: more is as good as never */
+
+char *cpa_sample_sentence(const struct cpa_program_figures *program)
+{
+	if (!program->windows)
+		return NULL;
+	if (program->batches)
+		return xstrdup("The parts are a sample of the run. +-: in 95 % of cases the "
+			       "figure of the whole run is no farther off, if the program does "
+			       "the same all the time.");
+	return cpa_format_text("Too few windows, %llu, to say how far off the figures of the whole "
+			       "run may be.",
+			       (unsigned long long)program->windows);
+}
 
 char *cpa_rivals_sentence(const struct cpa_profile *profile)
 {

@@ -4,8 +4,7 @@
  *
  * Windows have random sums, some of them alike for a while. The product keeps them in a series that
  * folds and computes margins from its batches; the reference keeps each window, cuts them into batches
- * of the size that docs/parts.md says, and computes the ratio estimator as a textbook has it, with a
- * t quantile by summing the density.
+ * of the size that docs/parts.md says, and computes slowly: tests/property/margins_slow.h.
  *
  * How often the interval holds the ratio from which the windows were drawn is counted, too, of draws that
  * are always the same.
@@ -18,6 +17,7 @@
 #include "analysis/ctl/window_sums.h"
 #include "analysis/profile/margins.h"
 #include "tests/property/claims.h"
+#include "tests/property/margins_slow.h"
 
 #define MOST   1200u					/* windows */
 #define LENGTH (CPA_WINDOW_FIELDS + CPA_WINDOW_VECTORS) /* of a sample, with one slot */
@@ -50,51 +50,16 @@ static bool read_now(void *fails, uint64_t *sample)
 	return true;
 }
 
-/* Half of the probability within +-@t, by summing the density in steps. */
-static double slow_half(double freedom, double t)
-{
-	double front = exp(lgamma((freedom + 1) / 2) - lgamma(freedom / 2)) / sqrt(freedom * M_PI);
-	double sum = 0, step = t / 20000;
-
-	for (double x = step / 2; x < t; x += step)
-		sum += front * pow(1 + x * x / freedom, -(freedom + 1) / 2) * step;
-	return sum;
-}
-
-static double slow_quantile(double freedom)
-{
-	static double known[CPA_BATCHES_MOST + 1];
-	double low = 1, high = 20;
-
-	for (unsigned n = (unsigned)freedom; known[n] == 0;) {
-		double t = (low + high) / 2;
-
-		if (high - low < 1e-6)
-			known[n] = t;
-		else
-			*(slow_half(freedom, t) < 0.475 ? &low : &high) = t;
-	}
-	return known[(unsigned)freedom];
-}
-
 /* Of @batches batches of @size windows each, from the first on. */
 static double slow_margin(size_t batches, size_t size, double *ratio)
 {
-	double sum_path = 0, sum_part = 0, squares = 0, n = (double)batches;
+	double a[CPA_BATCHES_MOST] = { 0 }, b[CPA_BATCHES_MOST] = { 0 };
 
 	for (size_t i = 0; i < batches * size; i++) {
-		sum_path += (double)path[i];
-		sum_part += (double)part[i];
+		a[i / size] += (double)part[i];
+		b[i / size] += (double)path[i];
 	}
-	*ratio = sum_part / sum_path;
-	for (size_t k = 0; k < batches; k++) {
-		double off = 0;
-
-		for (size_t i = k * size; i < (k + 1) * size; i++)
-			off += (double)part[i] - *ratio * (double)path[i];
-		squares += off * off;
-	}
-	return slow_quantile(n - 1) * sqrt(squares / (n - 1) / n) / (sum_path / n);
+	return slow_interval(a, b, batches, ratio);
 }
 
 /* The size of a batch: the least power of two with which @windows make 31 batches at most. */

@@ -11,10 +11,10 @@
 #include <cmocka.h>
 
 #include "analysis/verdict/rivals.h"
+#include "tests/unit/dump_windows.h"
 #include "tests/unit/made_profile.h"
 
 #define BATCHES	  20u
-#define LENGTH	  (CPA_WINDOW_FIELDS + CPA_WINDOW_VECTORS * MAKER_SLOTS)
 #define QUANTILE  2.093 /* of the t distribution with 19 degrees of freedom, 97.5 % */
 #define WINDOW_S  0.05
 #define PATH_S(i) (0.02 + 0.001 * (double)((i) % 5)) /* of window @i */
@@ -30,32 +30,34 @@ static double kernel_s(unsigned i, double wave)
 	return PATH_S(i) * (0.2 + (i % 2 ? -wave : wave));
 }
 
-/* A series of @windows windows, and the header's offset of it. */
+static double wave_of; /* the present series */
+
+static uint64_t has(unsigned i, size_t place)
+{
+	switch (place) {
+	case CPA_WINDOW_LEN:
+		return MAKER_TICKS(PATH_S(i));
+	case CPA_WINDOW_ON:
+		return MAKER_TICKS(WINDOW_S);
+	case CPA_WINDOW_PROCESS:
+		return MAKER_TICKS(0.04);
+	case CPA_WINDOW_WAIT:
+		return MAKER_TICKS(0.01 * (i % 3));
+	case WINDOW_PLACE(CPA_WINDOW_SHARE, EXAMPLE_WORK):
+	case WINDOW_PLACE(CPA_WINDOW_SLACK, EXAMPLE_WORK):
+		return MAKER_TICKS(work_s(i, wave_of));
+	case WINDOW_PLACE(CPA_WINDOW_SHARE, EXAMPLE_KERNEL):
+	case WINDOW_PLACE(CPA_WINDOW_SLACK, EXAMPLE_KERNEL):
+		return MAKER_TICKS(kernel_s(i, wave_of));
+	default:
+		return 0;
+	}
+}
+
 static struct cpa_window_series *add_series(unsigned windows, double wave)
 {
-	uint64_t at = dump_maker_block(
-		&maker, NULL, sizeof(struct cpa_window_series) + (windows + 1) * LENGTH * 8);
-	struct cpa_window_series *series = (struct cpa_window_series *)(maker.bytes + at);
-
-	dump_maker_header(&maker)->windows = at;
-	series->windows = windows + 1;
-	series->samples = windows + 1;
-	series->slots = MAKER_SLOTS;
-	for (unsigned i = 0; i < windows; i++) {
-		uint64_t *from = series->value + (size_t)i * LENGTH, *to = from + LENGTH;
-
-		to[CPA_WINDOW_LEN] = from[CPA_WINDOW_LEN] + MAKER_TICKS(PATH_S(i));
-		to[CPA_WINDOW_ON] = from[CPA_WINDOW_ON] + MAKER_TICKS(WINDOW_S);
-		to[CPA_WINDOW_PROCESS] = from[CPA_WINDOW_PROCESS] + MAKER_TICKS(0.04);
-		to[CPA_WINDOW_WAIT] = from[CPA_WINDOW_WAIT] + MAKER_TICKS(0.01 * (i % 3));
-		from += CPA_WINDOW_FIELDS;
-		to += CPA_WINDOW_FIELDS;
-		for (unsigned v = 0; v < 2; v++, from += MAKER_SLOTS, to += MAKER_SLOTS) {
-			to[EXAMPLE_WORK] = from[EXAMPLE_WORK] + MAKER_TICKS(work_s(i, wave));
-			to[EXAMPLE_KERNEL] = from[EXAMPLE_KERNEL] + MAKER_TICKS(kernel_s(i, wave));
-		}
-	}
-	return series;
+	wave_of = wave;
+	return dump_maker_windows(&maker, windows, has);
 }
 
 static int setup(void **state)
@@ -172,7 +174,7 @@ static void test_nonsense(void **state)
 	struct cpa_window_series *series = add_series(BATCHES, 0.1);
 
 	(void)state;
-	for (size_t i = 0; i < (BATCHES + 1) * LENGTH; i++)
+	for (size_t i = 0; i < (BATCHES + 1) * WINDOW_LENGTH; i++)
 		series->value[i] = UINT64_MAX / (1 + i * i % 97);
 	build(CPA_GRAPH_NODES);
 	free(cpa_rivals_sentence(profile));

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/property/margin_rows.c - margins of all rows of a report, against all batches
+ *
+ * A session made by hand has windows with random sums. Each row of its report must have the margin that the
+ * slow computation finds from the sums of its own slots; with few windows none has one.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/profile/profile.h"
+#include "tests/property/claims.h"
+#include "tests/property/margins_slow.h"
+#include "tests/unit/dump_queues.h"
+#include "tests/unit/dump_windows.h"
+
+#define SHARE(slot) WINDOW_PLACE(CPA_WINDOW_SHARE, slot)
+#define SLACK(slot) WINDOW_PLACE(CPA_WINDOW_SLACK, slot)
+#define TOTAL(slot) WINDOW_PLACE(CPA_WINDOW_TOTAL, slot)
+
+enum claim { PROGRAM, COMPONENTS, OBJECTS, QUEUES, STREAMS, CLAIMS };
+
+static const char *const claim_name[CLAIMS] = {
+	[PROGRAM] = "waits and parallelism have the margins of the slow computation",
+	[COMPONENTS] = "so have components",
+	[OBJECTS] = "so have objects",
+	[QUEUES] = "so have queues",
+	[STREAMS] = "so have streams",
+};
+
+static struct claims claims = { .name = claim_name, .count = CLAIMS, .what = "sessions" };
+
+static struct dump_maker maker;
+static size_t batches;
+static uint64_t drawn[CPA_BATCHES_MOST][WINDOW_LENGTH]; /* ticks of each batch */
+
+static void draw(struct rnd *r)
+{
+	uint64_t most[WINDOW_LENGTH];
+
+	batches = 5 + rnd_below(r, CPA_BATCHES_MOST - 4);
+	for (size_t i = 0; i < WINDOW_LENGTH; i++)
+		most[i] = rnd_percent(r, 10) ? 1 : 1 + rnd_below(r, 10000000);
+	for (size_t k = 0; k < batches; k++)
+		for (size_t i = 0; i < WINDOW_LENGTH; i++)
+			drawn[k][i] = rnd_below(r, most[i]);
+	drawn[0][CPA_WINDOW_LEN] += 1;
+	drawn[0][CPA_WINDOW_ON] += 1;
+}
+
+static uint64_t has(unsigned i, size_t place)
+{
+	return drawn[i][place];
+}
+
+/* The example, with a pipe from main to its workers, and the windows. */
+static void make(void)
+{
+	const struct cpa_stream pipe = { .key = 1,
+					 .kind = CPA_STREAM_PIPE,
+					 .records = 1,
+					 .reads = 1,
+					 .waiting = 1,
+					 .writer = { 3 },
+					 .reader = { 4, 3 } };
+
+	dump_maker_example(&maker);
+	dump_maker_queues(&maker);
+	dump_maker_row(&maker, CPA_TABLE_STREAMS, &pipe);
+	dump_maker_windows(&maker, (unsigned)batches, has);
+}
+
+/* Of the sum of @places of each batch, in relation to @whole. */
+static double slow(const size_t *places, size_t count, size_t whole)
+{
+	double a[CPA_BATCHES_MOST] = { 0 }, b[CPA_BATCHES_MOST], ratio;
+
+	for (size_t k = 0; k < batches; k++) {
+		for (size_t i = 0; i < count; i++)
+			a[k] += (double)drawn[k][places[i]];
+		b[k] = (double)drawn[k][whole];
+	}
+	return slow_interval(a, b, batches, &ratio);
+}
+
+static void expect(enum claim claim, const char *what, double found, double expected)
+{
+	bool good = batches < CPA_BATCHES_LEAST ?
+			    isnan(found) :
+			    fabs(found - expected) <= 1e-6 * fabs(expected) + 1e-12;
+
+	if (!claims_fail(&claims, claim, good))
+		return;
+	claims.any = true;
+	printf("# session %llu, %zu batches, %s: margin %.9g, expected %.9g\n",
+	       (unsigned long long)claims.number, batches, what, found, expected);
+}
+
+static void expect_slot(enum claim claim, const char *what, const struct cpa_profile *profile,
+			uint32_t slot, double path_margin_s, double saved_margin_s)
+{
+	double path_s = profile->program.critical_path_s;
+
+	expect(claim, what, path_margin_s,
+	       path_s * slow(&(size_t){ SHARE(slot) }, 1, CPA_WINDOW_LEN));
+	expect(claim, what, saved_margin_s,
+	       path_s * slow(&(size_t){ SLACK(slot) }, 1, CPA_WINDOW_LEN));
+}
+
+static void check_program(const struct cpa_profile *profile)
+{
+	const struct cpa_program_figures *program = &profile->program;
+	const size_t work[] = { CPA_WINDOW_PROCESS, TOTAL(EXAMPLE_SLEEP) };
+
+	expect(PROGRAM, "wait", program->wait_margin_s,
+	       program->wall_s * slow(&(size_t){ CPA_WINDOW_WAIT }, 1, CPA_WINDOW_ON));
+	expect(PROGRAM, "parallelism", program->parallelism_margin, slow(work, 1, CPA_WINDOW_ON));
+	expect(PROGRAM, "most parallelism", program->max_parallelism_margin,
+	       slow(work, 2, CPA_WINDOW_LEN));
+}
+
+static void check(const struct cpa_profile *profile)
+{
+	const size_t writer[] = { SHARE(EXAMPLE_MAIN) },
+		     reader[] = { SHARE(EXAMPLE_WORKER), SHARE(EXAMPLE_MAIN) };
+	const struct cpa_stream_figures *stream = profile->stream;
+	double path_s = profile->program.critical_path_s;
+
+	check_program(profile);
+	for (size_t i = 0; i < profile->components; i++) {
+		const struct cpa_component_figures *c = &profile->component[i];
+
+		expect_slot(COMPONENTS, c->name, profile, c->slot, c->critical_path_margin_s,
+			    c->saved_margin_s);
+	}
+	for (size_t i = 0; i < profile->objects; i++) {
+		const struct cpa_object_figures *o = &profile->object[i];
+
+		if (o->has_slot)
+			expect_slot(OBJECTS, o->class, profile, o->slot, o->critical_path_margin_s,
+				    o->saved_margin_s);
+	}
+	for (size_t i = 0; i < profile->queues; i++) {
+		const struct cpa_queue_figures *q = &profile->queue[i];
+
+		if (q->slot)
+			expect_slot(QUEUES, q->name, profile, q->slot, q->critical_path_margin_s,
+				    q->saved_margin_s);
+	}
+	expect(STREAMS, "writer", stream->writer.critical_path_margin_s,
+	       path_s * slow(writer, 1, CPA_WINDOW_LEN));
+	expect(STREAMS, "reader", stream->reader.critical_path_margin_s,
+	       path_s * slow(reader, 2, CPA_WINDOW_LEN));
+}
+
+static void run(struct rnd *r)
+{
+	struct cpa_profile *profile;
+	struct cpa_dump dump;
+	char *error = NULL;
+
+	draw(r);
+	make();
+	dump_maker_save(&maker, maker_file, SIZE_MAX);
+	if (cpa_dump_open(&dump, maker_file, &error) < 0)
+		maker_fail(error);
+	profile = cpa_profile_build(&dump, CPA_GRAPH_NODES);
+	check(profile);
+	cpa_profile_free(profile);
+	cpa_dump_close(&dump);
+	dump_maker_free(&maker);
+}
+
+int main(void)
+{
+	unsigned tests = claims_long() ? 2000 : 100;
+
+	if (dump_maker_file(NULL) < 0)
+		maker_fail(maker_file);
+	claims_begin(&claims);
+	for (; claims.number < tests && !claims.any; claims.number++) {
+		struct rnd r = rnd_sequence(claims.seed, claims.number);
+
+		run(&r);
+	}
+	dump_maker_unlink(NULL);
+	return claims_end(&claims);
+}
