@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/render/parts_text.h"
 #include "analysis/util/format.h"
 #include "analysis/symbols/names.h"
 #include "analysis/util/printable.h"
@@ -97,10 +98,15 @@ void cpa_top_put_savings(const struct cpa_top *top, struct cpa_top_screen *scree
 			 const struct cpa_component_figures *component)
 {
 	const struct cpa_program_figures *program = &top->now.profile->program;
+	struct cpa_figure saved = cpa_text_margin(component->saved_margin_s, cpa_format_seconds);
+	struct cpa_figure path = cpa_text_margin_percent(component->critical_path_margin_s,
+							 program->critical_path_s);
 
-	cpa_top_say(screen, "saves %s; %s of the critical path, %s of the observed%s",
-		    cpa_format_seconds(component->saved_s).text,
+	cpa_top_say(screen, "saves %s%s%s; %s%s%s of the critical path, %s of the observed%s",
+		    cpa_format_seconds(component->saved_s).text, saved.text[0] ? " +- " : "",
+		    saved.text,
 		    cpa_format_percent(component->critical_path_s, program->critical_path_s).text,
+		    path.text[0] ? " +- " : "", path.text,
 		    cpa_format_percent(component->observed_path_s, program->observed_path_s).text,
 		    component->shared ? "; shares its slot with others" : "");
 	put_history(top, screen, component->slot);

@@ -3,13 +3,16 @@
 #include "analysis/top/top_page.h"
 
 #include <libiberty/libiberty.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/render/parts_text.h"
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 #include "analysis/top/top_views.h"
+#include "analysis/verdict/rivals.h"
 
 #define STALE_S 2 /* without events for so long, the figures are called old */
 
@@ -26,6 +29,7 @@ static const char *const help[] = {
 	"",
 	"saves: how much shorter the critical path would be if this cost nothing.",
 	"change, lately, /s, CPU now: in the last interval. path, wall: shares so far.",
+	"+-: of a run in windows; in 95 % of cases the whole run's is no farther off.",
 	"Threads are shown as of their last event; later work is not yet in a path.",
 	"running, blocked: from the kernel. waiting: the last event began a wait.",
 };
@@ -157,21 +161,52 @@ static double cpu_now(const struct cpa_top *top)
 	return sum;
 }
 
+/* "2.38 +- 0.11"; without the margin if that is not known. */
+static char *with_margin(double ratio, double margin)
+{
+	return cpa_format_text("%8s%s%s", cpa_format_ratio(ratio).text, isnan(margin) ? "" : " +- ",
+			       cpa_text_margin(margin, cpa_format_ratio).text);
+}
+
 static char *describe_parallelism(const struct cpa_top *top)
 {
 	const struct cpa_program_figures *program = &top->now.profile->program;
+	char *now = with_margin(program->parallelism, program->parallelism_margin);
+	char *most = with_margin(program->max_parallelism, program->max_parallelism_margin);
 	double interval = cpa_top_interval(top);
 	char *lately = NULL, *text;
 
 	if (interval > 0)
 		lately = cpa_format_text("; lately %s busy",
 					 cpa_format_ratio(cpu_now(top) / interval).text);
-	text = cpa_format_text("%-15s%8s  %s with unlimited processors%s", "parallelism",
-			       cpa_format_ratio(program->parallelism).text,
-			       cpa_format_ratio(program->max_parallelism).text,
-			       lately ? lately : "");
+	text = cpa_format_text("%-15s%s  %s with unlimited processors%s", "parallelism", now,
+			       most + strspn(most, " "), lately ? lately : "");
 	free(lately);
+	free(most);
+	free(now);
 	return text;
+}
+
+/* What the windows of a budget tell, and what they do not. */
+static void put_sample(const struct cpa_top *top, struct cpa_top_screen *screen)
+{
+	const struct cpa_program_figures *program = &top->now.profile->program;
+	char *rivals = cpa_rivals_sentence(top->now.profile);
+	struct cpa_top_sheet sheet;
+
+	if (program->windows)
+		cpa_top_put(screen, CPA_TOP_PLAIN,
+			    cpa_format_text("%-15s%8llu  %s", "windows",
+					    (unsigned long long)program->windows,
+					    program->batches ? "a sample of the run" :
+							       "too few for margins"));
+	if (rivals) {
+		cpa_top_sheet_begin(&sheet, screen);
+		sheet.row = 0;
+		cpa_page_paragraph(&sheet.page, CPA_PLAIN, 2, rivals);
+		cpa_top_sheet_end(&sheet, screen, SIZE_MAX, 1);
+	}
+	free(rivals);
 }
 
 static void put_paths(const struct cpa_top *top, struct cpa_top_screen *screen)
@@ -192,6 +227,7 @@ static void put_paths(const struct cpa_top *top, struct cpa_top_screen *screen)
 		cpa_top_put(screen, CPA_TOP_PLAIN,
 			    describe_segments("lately", now->segment_s, before->segment_s));
 	cpa_top_put(screen, CPA_TOP_PLAIN, describe_parallelism(top));
+	put_sample(top, screen);
 }
 
 /* "[1 components] 2 locks  3 queues  4 threads  5 marks  6 streams  12 by saves, /queue" */
@@ -234,6 +270,33 @@ static void keep_cursor(struct cpa_top *top, const size_t *rows, size_t count, s
 		top->at = table->key(top, rows[top->selected]);
 }
 
+static void put_head(const struct cpa_top *top, struct cpa_table_text *text,
+		     const struct cpa_top_column *column)
+{
+	if (column->remark)
+		cpa_table_remark(text, column->head);
+	else
+		cpa_table_column(text, column->head, column->unit == CPA_UNIT_TEXT);
+	if (cpa_top_has_margin(top, column))
+		cpa_table_column(text, "+-", false);
+}
+
+static void put_row(const struct cpa_top *top, struct cpa_table_text *text,
+		    const struct cpa_top_table *table, size_t row)
+{
+	char *cell[CPA_TABLE_COLUMNS];
+	size_t cells = 0;
+
+	for (size_t c = 0; c < table->columns; c++) {
+		cell[cells++] = cpa_top_cell(top, &table->column[c], row);
+		if (cpa_top_has_margin(top, &table->column[c]))
+			cell[cells++] = cpa_top_margin(top, &table->column[c], row);
+	}
+	cpa_table_row(text, (const char *const *)cell);
+	while (cells > 0)
+		free(cell[--cells]);
+}
+
 static void put_rows(const struct cpa_top *top, struct cpa_top_screen *screen, const size_t *rows,
 		     size_t count)
 {
@@ -242,20 +305,9 @@ static void put_rows(const struct cpa_top *top, struct cpa_top_screen *screen, c
 	struct cpa_top_sheet sheet;
 
 	for (size_t c = 0; c < table->columns; c++)
-		if (table->column[c].remark)
-			cpa_table_remark(&text, table->column[c].head);
-		else
-			cpa_table_column(&text, table->column[c].head,
-					 table->column[c].unit == CPA_UNIT_TEXT);
-	for (size_t i = 0; i < count; i++) {
-		char *cell[CPA_TOP_COLUMNS];
-
-		for (size_t c = 0; c < table->columns; c++)
-			cell[c] = cpa_top_cell(top, &table->column[c], rows[i]);
-		cpa_table_row(&text, (const char *const *)cell);
-		for (size_t c = 0; c < table->columns; c++)
-			free(cell[c]);
-	}
+		put_head(top, &text, &table->column[c]);
+	for (size_t i = 0; i < count; i++)
+		put_row(top, &text, table, rows[i]);
 	cpa_top_sheet_begin(&sheet, screen);
 	cpa_table_end(&text, &sheet.page);
 	cpa_top_sheet_end(&sheet, screen, top->selected - top->first, 1);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/render/parts_text.h"
 #include "analysis/util/format.h"
 #include "analysis/top/top_views.h"
 
@@ -54,6 +55,20 @@ char *cpa_top_cell(const struct cpa_top *top, const struct cpa_top_column *colum
 	default:
 		return format_count(value);
 	}
+}
+
+bool cpa_top_has_margin(const struct cpa_top *top, const struct cpa_top_column *column)
+{
+	return column->margin && top->now.profile->program.batches;
+}
+
+char *cpa_top_margin(const struct cpa_top *top, const struct cpa_top_column *column, size_t row)
+{
+	double margin = column->margin(top, row);
+
+	return xstrdup(column->unit == CPA_UNIT_SHARE ?
+			       cpa_text_margin_percent(margin, 1).text :
+			       cpa_text_margin(margin, cpa_format_seconds).text);
 }
 
 static bool passes(const struct cpa_top *top, const struct cpa_top_table *table, size_t row)

@@ -3,6 +3,7 @@
 #include <libiberty/libiberty.h>
 #include <math.h>
 
+#include "analysis/render/parts_text.h"
 #include "analysis/util/format.h"
 #include "analysis/top/top_detail.h"
 #include "analysis/top/top_views.h"
@@ -27,13 +28,16 @@ static void put_traffic(const struct cpa_top *top, struct cpa_top_screen *screen
 }
 
 static void put_side(const struct cpa_top *top, struct cpa_top_screen *screen, const char *side,
-		     const char *name, double path_s)
+		     const char *name, const struct cpa_stream_end *end)
 {
 	double all_s = top->now.profile->program.critical_path_s;
+	struct cpa_figure margin = cpa_text_margin_percent(end->critical_path_margin_s, all_s);
 
-	cpa_top_say(screen, "%s: %s, %s of the critical path (%s)", side,
-		    name ? name : "outside the session", cpa_format_seconds(path_s).text,
-		    cpa_format_percent(path_s, all_s).text);
+	cpa_top_say(screen, "%s: %s, %s of the critical path (%s%s%s)", side,
+		    name ? name : "outside the session",
+		    cpa_format_seconds(end->critical_path_s).text,
+		    cpa_format_percent(end->critical_path_s, all_s).text,
+		    margin.text[0] ? " +- " : "", margin.text);
 }
 
 void cpa_top_put_stream(const struct cpa_top *top, struct cpa_top_screen *screen, size_t i,
@@ -44,8 +48,8 @@ void cpa_top_put_stream(const struct cpa_top *top, struct cpa_top_screen *screen
 	(void)below;
 	cpa_top_put(screen, CPA_TOP_STRONG, cpa_format_text("stream %s", stream->name));
 	put_traffic(top, screen, i);
-	put_side(top, screen, "writer", stream->from, stream->writer.critical_path_s);
-	put_side(top, screen, "reader", stream->to, stream->reader.critical_path_s);
+	put_side(top, screen, "writer", stream->from, &stream->writer);
+	put_side(top, screen, "reader", stream->to, &stream->reader);
 	cpa_top_say(screen, "readers waited for data for %s, %s times; writers for room for %s, %s",
 		    cpa_format_seconds(stream->waited_s).text, cpa_format_count(stream->waits).text,
 		    cpa_format_seconds(stream->blocked_s).text,

@@ -48,6 +48,9 @@ FIGURE(component_saves, OF(component, i)->saved_s)
 FIGURE(component_change, OF(component, i)->saved_s - cpa_top_saved(top, OF(component, i)->slot, 1))
 FIGURE(component_path,
        ratio(OF(component, i)->critical_path_s, top->now.profile->program.critical_path_s))
+FIGURE(component_saves_margin, OF(component, i)->saved_margin_s)
+FIGURE(component_path_margin,
+       ratio(OF(component, i)->critical_path_margin_s, top->now.profile->program.critical_path_s))
 FIGURE(component_wall,
        ratio(OF(component, i)->observed_path_s, top->now.profile->program.observed_path_s))
 FIGURE(component_cpu, OF(component, i)->kind == CPA_EXTERNAL ?
@@ -94,6 +97,7 @@ static double lock_waited(const struct cpa_top *top, size_t i)
 FIGURE(lock_wait, OF(object, i)->wait_s)
 FIGURE(lock_hold, OF(object, i)->hold_s)
 FIGURE(lock_saves, OF(object, i)->has_slot ? OF(object, i)->saved_s : NAN)
+FIGURE(lock_saves_margin, OF(object, i)->saved_margin_s)
 FIGURE(lock_contended, ratio((double)OF(object, i)->contended, (double)OF(object, i)->acquisitions))
 FIGURE(lock_handoffs, cpa_text_hands_off(OF(object, i)) ? (double)OF(object, i)->handoffs : NAN)
 
@@ -143,6 +147,7 @@ FIGURE(queue_depth, (double)OF(queue, i)->never_dequeued)
 FIGURE(queue_wait, OF(queue, i)->dequeued ? OF(queue, i)->wait_s : NAN)
 FIGURE(queue_p99, OF(queue, i)->dequeued ? OF(queue, i)->wait_p99_s : NAN)
 FIGURE(queue_saves, OF(queue, i)->slot ? OF(queue, i)->saved_s : NAN)
+FIGURE(queue_saves_margin, OF(queue, i)->saved_margin_s)
 TEXT(queue_limit, xstrdup(cpa_balance_word(OF(queue, i)->limit)))
 TEXT(queue_name, xstrdup(OF(queue, i)->name))
 
@@ -277,9 +282,11 @@ static const struct cpa_top_table tables[CPA_TOP_VIEWS] = {
 		.name = "components",
 		.columns = 8,
 		.column = {
-			{ "saves", CPA_UNIT_SECONDS, .value = component_saves },
+			{ "saves", CPA_UNIT_SECONDS, .value = component_saves,
+			  .margin = component_saves_margin },
 			{ "change", CPA_UNIT_CHANGE, .value = component_change },
-			{ "path", CPA_UNIT_SHARE, .value = component_path },
+			{ "path", CPA_UNIT_SHARE, .value = component_path,
+			  .margin = component_path_margin },
 			{ "wall", CPA_UNIT_SHARE, .value = component_wall },
 			{ "CPU", CPA_UNIT_SHARE, .value = component_cpu },
 			{ "kind", CPA_UNIT_TEXT, .text = component_kind },
@@ -297,7 +304,8 @@ static const struct cpa_top_table tables[CPA_TOP_VIEWS] = {
 			{ "waited", CPA_UNIT_SECONDS, .value = lock_wait },
 			{ "lately", CPA_UNIT_CHANGE, .value = lock_waited },
 			{ "held", CPA_UNIT_SECONDS, .value = lock_hold },
-			{ "saves", CPA_UNIT_SECONDS, .value = lock_saves },
+			{ "saves", CPA_UNIT_SECONDS, .value = lock_saves,
+			  .margin = lock_saves_margin },
 			{ "contended", CPA_UNIT_SHARE, .value = lock_contended },
 			{ "hand-offs", CPA_UNIT_COUNT, .value = lock_handoffs },
 			{ "class", CPA_UNIT_TEXT, .text = lock_class },
@@ -314,7 +322,8 @@ static const struct cpa_top_table tables[CPA_TOP_VIEWS] = {
 			{ "out/s", CPA_UNIT_RATE, .value = cpa_top_queue_out },
 			{ "in queue", CPA_UNIT_SECONDS, .value = queue_wait },
 			{ "99%", CPA_UNIT_SECONDS, .value = queue_p99 },
-			{ "saves", CPA_UNIT_SECONDS, .value = queue_saves },
+			{ "saves", CPA_UNIT_SECONDS, .value = queue_saves,
+			  .margin = queue_saves_margin },
 			{ "limited by", CPA_UNIT_TEXT, .text = queue_limit },
 			{ "queue", CPA_UNIT_TEXT, .text = queue_name },
 		},

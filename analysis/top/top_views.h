@@ -23,6 +23,8 @@ struct cpa_top_column {
 	/* For CPA_UNIT_TEXT: the text for row @i, which the caller frees. */
 	char *(*text)(const struct cpa_top *top, size_t i);
 	bool remark; /* a column for cpa_table_remark() */
+	/* Half of the 95 % interval of the value, in a column "+-" behind it; NULL, NAN: not known. */
+	double (*margin)(const struct cpa_top *top, size_t i);
 };
 
 struct cpa_top_table {
@@ -53,6 +55,12 @@ double cpa_top_queue_out(const struct cpa_top *top, size_t i);
 /* How long readers of stream @i waited for data, and bytes that were written to it a second, lately. */
 double cpa_top_stream_starved(const struct cpa_top *top, size_t i);
 double cpa_top_stream_rate(const struct cpa_top *top, size_t i);
+
+/* Whether the column has a column "+-" behind it: the run was profiled in windows. */
+bool cpa_top_has_margin(const struct cpa_top *top, const struct cpa_top_column *column);
+
+/* The text of the cell in that column, which the caller frees. */
+char *cpa_top_margin(const struct cpa_top *top, const struct cpa_top_column *column, size_t row);
 
 /* The text of a cell, which the caller frees. */
 char *cpa_top_cell(const struct cpa_top *top, const struct cpa_top_column *column, size_t row);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* tests/unit/test_top_views.c - the tables of cpa top for two moments */
+#include "tests/unit/dump_windows.h"
 #include "tests/unit/top_moments.h"
 
 /*
@@ -46,6 +47,49 @@ static void test_components(void **state)
 	expect_order("function  example_work", "thread    main");
 	press("r");
 	expect_order("thread    main", "function  example_work");
+}
+
+/* Windows of 20 and 40 ms of path, of which every slot has 10 ms. */
+static uint64_t of_window(unsigned i, size_t place)
+{
+	if (place == CPA_WINDOW_ON)
+		return MAKER_TICKS(0.05);
+	if (place < CPA_WINDOW_FIELDS)
+		return MAKER_TICKS(i % 2 ? 0.04 : 0.02);
+	return MAKER_TICKS(0.01);
+}
+
+/*
+ * Of 20 batches a share of 1/3 has the margin 2.093 sqrt(20 / 19 / 20) (10 - 20 / 3) / 30 = 0.0533, of a path
+ * of 8 s 427 ms. Columns that sort are those without margins.
+ */
+static void test_windows(void **state)
+{
+	(void)state;
+	advance(0);
+	expect_not("+-");
+	expect_not("windows");
+	dump_maker_windows(&maker, 8, of_window);
+	advance(1);
+	expect("windows               9  too few for margins\n");
+	expect_not("+-");
+	dump_maker_windows(&maker, 20, of_window);
+	advance(1);
+	expect("windows              21  a sample of the run\n");
+	expect("parallelism        1.60 +- 0.10  2.12 +- 0.05 with unlimited processors");
+	expect("saves      +-  change");
+	expect("path    +-");
+	expect("3.00 s  427 ms");
+	expect("37.5%  5.3%  30.0%");
+	press("ss");
+	expect("by path");
+	press("\r");
+	expect("saves 2.00 s +- 427 ms; ");
+	expect("75.0% +- 5.3% of the critical path");
+	press("\033l");
+	expect("saves      +-  contended");
+	press("u");
+	expect("saves      +-  limited by");
 }
 
 static void test_locks(void **state)
@@ -197,6 +241,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TOP_TEST(test_paths_never_get_shorter),
 		TOP_TEST(test_components),
+		TOP_TEST(test_windows),
 		TOP_TEST(test_locks),
 		TOP_TEST(test_queues),
 		TOP_TEST(test_thread_states),
