@@ -117,7 +117,7 @@ static __attribute__((noinline)) void makes_room(struct cpa_stream_use *use, uin
 
 	if (w) {
 		cpa_event(w, CPA_EV_READ, caller, 0);
-		cpa_stream_room(&w->self, use->stream);
+		cpa_stream_room(&w->self, use->stream, CPA_ROOM_READ);
 		cpa_done(w);
 		use->room = true;
 	}
@@ -189,7 +189,7 @@ bool cpa_stream_was_read(struct cpa_stream_use *use, ssize_t ret, const void *by
 		/* The writer came after the read began: it may still find this. */
 		if (!is_known)
 			cpa_event(w, CPA_EV_READ, caller, 0);
-		cpa_stream_room(&w->self, s);
+		cpa_stream_room(&w->self, s, CPA_ROOM_READ);
 		is_known = true;
 	}
 	if (is_known)
@@ -219,20 +219,14 @@ struct cpa_stream_use cpa_stream_write(struct cpa_stream *s, const void *bytes, 
 	return use;
 }
 
-/*
- * It waited for a read of the session, which made room. It is not known which if the reader did not see
- * the write begin, and is not back from its read. Leaves.
- */
-static void made_room(struct cpa_worker *w, struct cpa_stream *s, uint64_t caller)
+void cpa_stream_waited_for_room(struct cpa_worker *w, struct cpa_stream *s, uint64_t caller)
 {
 	struct cpa_wait wait = { 0 };
 	struct cpa_stream_found found;
 	uint64_t arrived;
 
-	if (!cpa_event_waited(w, CPA_EV_WRITE, caller, 0, &wait)) {
-		cpa_done(w);
+	if (!cpa_event_waited(w, CPA_EV_WRITE, caller, 0, &wait))
 		return;
-	}
 	arrived = wait.arrived;
 	if (cpa_stream_room_made(&w->self, s, arrived, wait.now - wait.runqueue, &found)) {
 		cpa_stream_room_join(&w->self, &found, &wait);
@@ -242,7 +236,6 @@ static void made_room(struct cpa_worker *w, struct cpa_stream *s, uint64_t calle
 		cpa_acquire_path(&w->self, NULL, &wait);
 		cpa_unexplained(w, CPA_EXT_UNSEEN, wait.now - arrived);
 	}
-	cpa_done(w);
 }
 
 /*
@@ -255,9 +248,10 @@ static bool was_known(struct cpa_worker *w, const struct cpa_stream_use *use, ui
 
 	if (use->record.fits)
 		return cpa_preempted(w, CPA_BRIEF_WRITE);
-	if (!__atomic_load_n(&s->rooms, __ATOMIC_RELAXED))
+	if (!cpa_stream_has_rooms(s))
 		return false;
-	made_room(w, s, caller);
+	cpa_stream_waited_for_room(w, s, caller);
+	cpa_done(w);
 	return true;
 }
 

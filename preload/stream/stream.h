@@ -107,4 +107,11 @@ CPA_HIDDEN void cpa_stream_take(struct cpa_worker *w, struct cpa_stream_found *f
 				bool blocked, uint64_t called, enum cpa_event_kind kind,
 				uint64_t caller);
 
+/*
+ * A write was blocked, and waited for a read of the session, which made room. It is not known which if the
+ * reader did not see the write begin, and is not back from its read. Inside our code only.
+ */
+CPA_HIDDEN void cpa_stream_waited_for_room(struct cpa_worker *w, struct cpa_stream *s,
+					   uint64_t caller);
+
 #endif

@@ -37,6 +37,7 @@
 #include "preload/stream/holders.h"
 #include "preload/stream/poll.h"
 #include "preload/stream/socket.h"
+#include "preload/stream/splice.h"
 #include "preload/stream/stdio.h"
 #include "preload/stream/stream.h"
 #include "preload/sync/talk.h"
@@ -511,40 +512,55 @@ BLOCKING(int, fdatasync, (int fd), (fd), CPA_EXT_SYNC)
 SUSPENDING(pause, (void), ())
 SUSPENDING(sigsuspend, (const sigset_t *mask), (WITHOUT_OURS(mask)))
 
-/*
- * A call that moves bytes from @in to @out, without the program, and returns their number. Where both
- * are followed, whose bytes they are cannot be told before the call, when a record would have to be
- * left for the reader of @out: these bytes depend on nothing, and the caller on those who wrote them.
- */
-#define PASS_ON(in, out, room, call)                                 \
-	({                                                           \
-		struct cpa_stream *from_, *to_;                      \
-		ssize_t n_;                                          \
-                                                                     \
-		from_ = cpa_descriptor_in(in);                       \
-		to_ = from_ ? cpa_descriptor_out(out) : NULL;        \
-		n_ = from_ ? READ(in, true, room, NULL, call) :      \
-			     WRITE(out, true, NULL, SIZE_MAX, call); \
-		if (n_ > 0 && to_)                                   \
-			cpa_stream_wrote(to_, (uint64_t)n_);         \
-		n_;                                                  \
+/* A call that moves bytes from the stream @in to the stream @out, with what is known of them in @use. */
+#define PASS_ON(use, in, out, n, flags, takes, call)                                \
+	({                                                                          \
+		ssize_t ret_;                                                       \
+                                                                                    \
+		if (was_blocked())                                                  \
+			blocked(CPA_EXT_OTHER, CPA_CALLER());                       \
+		cpa_splice_begins(use, in, out, n, flags, takes, CPA_CALLER());     \
+		ret_ = (call);                                                      \
+		if (!cpa_splice_ended(use, ret_, n, CPA_CALLER()) && was_blocked()) \
+			read_blocked(in, CPA_CALLER());                             \
+		if (ret_ > 0) {                                                     \
+			if (takes)                                                  \
+				stop_talk(in);                                      \
+			set_talk(out, QUIET, ASKED);                                \
+		}                                                                   \
+		COUNT_BYTES(bytes_read, ret_);                                      \
+		ret_;                                                               \
 	})
+
+/* @ret bytes were put into @out, if that is followed, by nobody who is known. Return @ret. */
+static ssize_t put_in(int out, ssize_t ret)
+{
+	if (ret > 0 && cpa_descriptor_out(out))
+		cpa_stream_wrote(cpa_descriptor_out(out), (uint64_t)ret);
+	return ret;
+}
 
 CPA_EXPORT ssize_t splice(int in, off64_t *in_at, int out, off64_t *out_at, size_t n,
 			  unsigned flags)
 {
-	return PASS_ON(in, out, n, REAL(splice)(in, in_at, out, out_at, n, flags));
+#define CALL REAL(splice)(in, in_at, out, out_at, n, flags)
+	struct cpa_splice use;
+
+	if (cpa_splice_is_between(&use, in, out))
+		return PASS_ON(&use, in, out, n, flags, true, CALL);
+	return cpa_descriptor_in(in) ? put_in(out, READ(in, true, n, NULL, CALL)) :
+				       WRITE(out, true, NULL, SIZE_MAX, CALL);
+#undef CALL
 }
 
 /* The bytes stay in @in. */
 CPA_EXPORT ssize_t tee(int in, int out, size_t n, unsigned flags)
 {
-	ssize_t ret = PEEK(in, REAL(tee)(in, out, n, flags));
-	struct cpa_stream *to = ret > 0 ? cpa_descriptor_out(out) : NULL;
+	struct cpa_splice use;
 
-	if (to)
-		cpa_stream_wrote(to, (uint64_t)ret);
-	return ret;
+	return cpa_splice_is_between(&use, in, out) ?
+		       PASS_ON(&use, in, out, n, flags, false, REAL(tee)(in, out, n, flags)) :
+		       put_in(out, PEEK(in, REAL(tee)(in, out, n, flags)));
 }
 
 /* To a pipe, or from one. */

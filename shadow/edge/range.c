@@ -3,6 +3,9 @@
 
 #include "shadow/edge/cell.h"
 
+/* While calls that move bytes come back. Each of CPA_STREAM_PASSED does so once. */
+#define TRIES 8u
+
 static uint64_t get(const uint64_t *from)
 {
 	/* Relaxed: the kernel's own lock on the stream orders a write and the read of its bytes. */
@@ -69,11 +72,16 @@ static void keep_open(struct cpa_self *self, struct open *open, uint64_t *cell, 
 	open->token = token;
 }
 
-bool cpa_range_find(struct cpa_self *self, struct cpa_stream *s, uint64_t from,
-		    struct cpa_stream_found *f, bool *uncertain)
+/*
+ * Pin the records of bytes [@from, @to) of @s: those that are closed in @f, of the open ones the latest in @open.
+ * Return the number of the byte behind those that are known to be of a closed one.
+ */
+static inline __attribute__((always_inline)) uint64_t scan(struct cpa_self *self,
+							   struct cpa_stream *s, uint64_t from,
+							   uint64_t to, struct cpa_stream_found *f,
+							   struct open *open)
 {
 	uint64_t places = __atomic_load_n(&s->records, __ATOMIC_RELAXED), known = from;
-	struct open open = { 0 };
 	unsigned behind = 0;
 
 	for (uint64_t i = cpa_stream_first_place(s, places);
@@ -86,21 +94,104 @@ bool cpa_range_find(struct cpa_self *self, struct cpa_stream *s, uint64_t from,
 			continue;
 		begin = get(&cpa_token(token)->key);
 		end = get(&cpa_token(token)->payload);
-		if (end == CPA_STREAM_OPEN && begin < f->end) {
-			keep_open(self, &open, cell, token);
-		} else if (begin < f->end && end > from && end > begin) {
+		if (end == CPA_STREAM_OPEN && begin < to) {
+			keep_open(self, open, cell, token);
+		} else if (begin < to && end > from && end > begin) {
 			keep(self, f, cell, token);
 			known = end > known ? end : known;
 		} else {
 			cpa_cell_unpin(self, cell, token);
-			behind += begin >= f->end;
+			behind += begin >= to;
 		}
 	}
-	if (open.count && known < f->end)
+	return known;
+}
+
+static bool pin(struct cpa_self *self, struct cpa_stream *s, uint64_t from, uint64_t to,
+		struct cpa_stream_found *f, unsigned depth, bool *uncertain);
+
+/*
+ * The call with the open record @open moves bytes from another stream: pin the records of those who wrote them,
+ * up to byte @to of @s. False: the call came back meanwhile, and has another record: look again.
+ */
+static bool pin_source(struct cpa_self *self, const struct cpa_stream *s, const struct open *open,
+		       uint64_t to, struct cpa_stream_found *f, unsigned depth, bool *uncertain)
+{
+	const struct cpa_token *t = cpa_token(open->token);
+	uint64_t source = get(&t->next), begin = get(&t->key), at = source & CPA_STREAM_BYTES;
+	struct cpa_stream *in;
+	bool same = true;
+
+	if (!source)
+		return true;
+	/* Or another thread wrote meanwhile, and it is not known which of the bytes are whose. */
+	if ((get(&s->written) & CPA_STREAM_BYTES) != begin)
+		return false;
+	in = cpa_stream((uint32_t)(source >> CPA_STREAM_SOURCE));
+	if (!depth)
+		*uncertain = true;
+	else if (!in->broken)
+		same = pin(self, in, at, at + to - begin, f, depth - 1, uncertain);
+	/*
+	 * ACQUIRE: pairs with cpa_stream_pass_end(). If a record of @in was swept before it could be pinned,
+	 * that of the call is another one by now.
+	 */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return same && (uint32_t)get(open->cell) == open->token;
+}
+
+/* Pin the records of bytes [@from, @to) of @s. False: as pin_source(). */
+static bool pin(struct cpa_self *self, struct cpa_stream *s, uint64_t from, uint64_t to,
+		struct cpa_stream_found *f, unsigned depth, bool *uncertain)
+{
+	struct open open = { 0 };
+	uint64_t known = scan(self, s, from, to, f, &open);
+	bool same = true;
+
+	if (open.count && known < to) {
+		*uncertain |= open.count > 1;
+		if (open.count == 1)
+			same = pin_source(self, s, &open, to, f, depth, uncertain);
 		keep(self, f, open.cell, open.token);
-	else if (open.count)
+	} else if (open.count) {
 		cpa_cell_unpin(self, open.cell, open.token);
-	*uncertain = open.count > 1 && known < f->end;
+	}
+	return same;
+}
+
+/* cpa_range_find() where a call was found that moves bytes from another stream. Nothing is pinned yet. */
+static __attribute__((noinline, cold)) void find_moved(struct cpa_self *self, struct cpa_stream *s,
+						       uint64_t from, struct cpa_stream_found *f,
+						       bool *uncertain)
+{
+	for (unsigned tries = 1; !pin(self, s, from, f->end, f, CPA_STREAM_PASSED, uncertain);
+	     tries++) {
+		*uncertain = tries == TRIES;
+		if (*uncertain)
+			return;
+		cpa_stream_drop(self, f);
+	}
+}
+
+bool cpa_range_find(struct cpa_self *self, struct cpa_stream *s, uint64_t from,
+		    struct cpa_stream_found *f, bool *uncertain)
+{
+	struct open open = { 0 };
+	uint64_t known = scan(self, s, from, f->end, f, &open);
+	bool is_open = open.count && known < f->end;
+	uint64_t moves = 0; /* the call with the open record moves bytes from another stream */
+
+	*uncertain = is_open && open.count > 1;
+	if (is_open) {
+		moves = get(&cpa_token(open.token)->next);
+		keep(self, f, open.cell, open.token);
+	} else if (open.count) {
+		cpa_cell_unpin(self, open.cell, open.token);
+	}
+	if (unlikely(moves && open.count == 1)) {
+		cpa_stream_drop(self, f);
+		find_moved(self, s, from, f, uncertain);
+	}
 	for (unsigned i = 0; i < f->count; i++) {
 		uint64_t released = cpa_token(f->from[i].token)->path.released;
 

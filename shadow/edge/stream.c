@@ -209,6 +209,44 @@ void cpa_stream_write_end(struct cpa_self *self, struct cpa_stream_record *recor
 	cpa_cell_unpin(self, record->cell, record->token);
 }
 
+void cpa_stream_pass(struct cpa_stream_record *record, uint32_t source)
+{
+	uint64_t at = get(&cpa_stream(source)->taken) & CPA_STREAM_BYTES;
+
+	/* Relaxed: who reads the bytes does so after the original call began. */
+	if (record->cell)
+		__atomic_store_n(&cpa_token(record->token)->next,
+				 (uint64_t)source << CPA_STREAM_SOURCE | at, __ATOMIC_RELAXED);
+}
+
+void cpa_stream_pass_end(struct cpa_self *self, struct cpa_stream_record *record, uint64_t from,
+			 uint64_t bytes)
+{
+	const struct cpa_token *first = record->cell ? cpa_token(record->token) : NULL;
+	uint32_t second;
+
+	if (unlikely(!first)) {
+		cpa_stream_write_end(self, record, bytes);
+		return;
+	}
+	if (unlikely((get(&first->next) ^ from) & CPA_STREAM_BYTES))
+		add(&record->stream->uncertain, 1); /* others read the source meanwhile */
+	cpa_journal_release(self, NULL, 0, 0);
+	second = token_new(self, get(&first->key), CPA_STREAM_OPEN);
+	if (unlikely(!second)) { /* nobody is known to have written these */
+		cpa_stream_write_end(self, record, 0);
+		cpa_stream_wrote(record->stream, bytes);
+		return;
+	}
+	if (likely(cpa_cell_replace(self, record->cell, record->token, CPA_CELL_PIN | second)))
+		record->token = second;
+	else /* others needed the place meanwhile: there will be one more */
+		cpa_token_free(self, second);
+	cpa_stream_write_end(self, record, bytes);
+	/* RELEASE: the record is there before the source's are swept. Pairs with cpa_range_find(). */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+}
+
 static void empty(struct cpa_self *self, uint64_t *cell)
 {
 	uint32_t token = cpa_cell_pin(cell);
@@ -246,10 +284,9 @@ void cpa_stream_outside(const struct cpa_self *self, enum cpa_stream_kind kind, 
 	add(&s->waiting, ticks);
 }
 
-bool cpa_stream_read(struct cpa_self *self, struct cpa_stream *s, uint64_t bytes,
-		     struct cpa_stream_found *f)
+bool cpa_stream_read_from(struct cpa_self *self, struct cpa_stream *s, uint64_t from,
+			  uint64_t bytes, struct cpa_stream_found *f)
 {
-	uint64_t from = cpa_stream_took(s, bytes);
 	bool uncertain = false;
 
 	take_part(self, s->reader);
@@ -330,13 +367,13 @@ static void take_out(struct cpa_self *self, struct cpa_stream_found *f, uint64_t
 	count_stay(s, cpa_token(token), now);
 	if (!cpa_cell_replace(self, cell, token, 0))
 		cpa_cell_unpin(self, cell, token);
-	/* Relaxed: as in sweep(). Another place stays until the places come round. */
+	/* Relaxed: as in cpa_stream_sweep(). Another place stays until the places come round. */
 	if (get(&s->tail) == f->end)
 		__atomic_store_n(&s->tail, f->end + 1, __ATOMIC_RELAXED);
 }
 
 /* Of all the writes that were read to their last byte the records are no longer needed. */
-static void sweep(struct cpa_self *self, struct cpa_stream_found *f, uint64_t now)
+void cpa_stream_sweep(struct cpa_self *self, struct cpa_stream_found *f, uint64_t now)
 {
 	struct cpa_stream *s = f->stream;
 	uint64_t places = get(&s->records);
@@ -381,6 +418,7 @@ void cpa_stream_drop(struct cpa_self *self, struct cpa_stream_found *f)
 	for (unsigned i = 0; i < f->count && !f->ends; i++)
 		if (f->from[i].token)
 			cpa_cell_unpin(self, f->from[i].cell, f->from[i].token);
+	f->count = 0;
 }
 
 static void join_one(struct cpa_self *self, const struct cpa_stream_found *f, unsigned i,
@@ -418,7 +456,7 @@ void cpa_stream_join(struct cpa_self *self, struct cpa_stream_found *f, bool too
 	if (took && cpa_stream_is_by_name(s))
 		take_out(self, f, w->now);
 	else if (took)
-		sweep(self, f, w->now);
+		cpa_stream_sweep(self, f, w->now);
 	cpa_stream_drop(self, f);
 	if (blocked) {
 		add(&s->waits, 1);
@@ -432,12 +470,12 @@ void cpa_stream_close(struct cpa_self *self, struct cpa_stream *s)
 	cpa_merge_release(self, &s->ended, 0, &self->row->path);
 }
 
-void cpa_stream_room(struct cpa_self *self, struct cpa_stream *s)
+void cpa_stream_room(struct cpa_self *self, struct cpa_stream *s, enum cpa_stream_room how)
 {
 	uint32_t token;
 
 	cpa_journal_release(self, NULL, 0, 0);
-	token = token_new(self, 0, 0);
+	token = token_new(self, how, 0);
 	if (token)
 		put(self,
 		    &s->room[__atomic_fetch_add(&s->rooms, 1, __ATOMIC_RELAXED) % CPA_STREAM_ROOMS],
@@ -456,8 +494,9 @@ static bool made_room(uint64_t released, uint64_t other, uint64_t woken)
 	return released <= woken && released >= other;
 }
 
-bool cpa_stream_room_made(struct cpa_self *self, struct cpa_stream *s, uint64_t since,
-			  uint64_t woken, struct cpa_stream_found *f)
+/* @closes: it may be the close of an end. */
+static bool find_room(struct cpa_self *self, struct cpa_stream *s, uint64_t since, uint64_t woken,
+		      bool closes, struct cpa_stream_found *f)
 {
 	cpa_stream_found_init(f, s, 0);
 	for (unsigned i = 0; i < CPA_STREAM_ROOMS; i++) {
@@ -467,7 +506,9 @@ bool cpa_stream_room_made(struct cpa_self *self, struct cpa_stream *s, uint64_t 
 		if (!token)
 			continue;
 		released = cpa_token(token)->path.released;
-		if (released <= since || (f->count && !made_room(released, f->released, woken))) {
+		if (released <= since ||
+		    (!closes && get(&cpa_token(token)->key) == CPA_ROOM_CLOSE) ||
+		    (f->count && !made_room(released, f->released, woken))) {
 			cpa_cell_unpin(self, cell, token);
 			continue;
 		}
@@ -479,6 +520,18 @@ bool cpa_stream_room_made(struct cpa_self *self, struct cpa_stream *s, uint64_t 
 		f->released = released;
 	}
 	return f->count;
+}
+
+bool cpa_stream_room_made(struct cpa_self *self, struct cpa_stream *s, uint64_t since,
+			  uint64_t woken, struct cpa_stream_found *f)
+{
+	return find_room(self, s, since, woken, true, f);
+}
+
+bool cpa_stream_room_first(struct cpa_self *self, struct cpa_stream *s, uint64_t since,
+			   struct cpa_stream_found *f)
+{
+	return find_room(self, s, since, 0, false, f);
 }
 
 void cpa_stream_room_join(struct cpa_self *self, struct cpa_stream_found *f, struct cpa_wait *w)

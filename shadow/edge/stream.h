@@ -22,6 +22,13 @@
  * is given back, or used again by the thread's next write of the stream. So threads that try a full pipe
  * over and over, without to block, drop no records.
  *
+ * A call that moves bytes from one stream to another (splice(), tee()) is a write whose path is known when it
+ * has returned, as it depends on those who wrote the bytes. So it has two records, one after the other in the
+ * same place. The first is open, has the path before the call, and names the source and how many of its bytes
+ * were taken then: a reader that is back before the call is joins those who wrote the bytes there itself. The
+ * second has the path behind the call, and is closed as any. Then only, the records of the source may go: a
+ * reader that does not find one of them finds the second record.
+ *
  * I1  A record's writer has it pinned until it is closed: what it closes is the same record still.
  * I2  Records below `tail` were read to their ends, or dropped.
  * I3  A process may be killed at any point. What it leaves is a record that stays open, a place
@@ -43,6 +50,10 @@
 #define CPA_STREAM_BEHIND 32u
 
 #define CPA_STREAM_OPEN UINT64_MAX /* payload of a record whose write has not returned */
+
+#define CPA_STREAM_PASSED 4u /* streams in a row through which a read in time looks for who wrote */
+#define CPA_STREAM_SOURCE \
+	48u /* token's `next`, of a call that moves bytes: {source's row:16, its bytes taken:48} */
 
 static inline struct cpa_stream *cpa_stream(uint32_t row)
 {
@@ -110,6 +121,15 @@ static inline void cpa_stream_wrote(struct cpa_stream *s, uint64_t bytes)
 /* The write of @record failed: give its place back, if it is the last one. Return whether it was. */
 CPA_HIDDEN bool cpa_stream_write_failed(struct cpa_self *self, struct cpa_stream_record *record);
 
+/*
+ * The write of @record has begun, and will move bytes from the stream in row @source: to be called before the
+ * original. If it moved @bytes, more than 0, which are those from number @from on, it ends with
+ * cpa_stream_pass_end(), when the thread has joined those who wrote them; its path stands at an event.
+ */
+CPA_HIDDEN void cpa_stream_pass(struct cpa_stream_record *record, uint32_t source);
+CPA_HIDDEN void cpa_stream_pass_end(struct cpa_self *self, struct cpa_stream_record *record,
+				    uint64_t from, uint64_t bytes);
+
 /* What a read depends on; the records are pinned. */
 struct cpa_stream_found {
 	struct cpa_stream *stream;
@@ -149,15 +169,21 @@ static inline uint64_t cpa_stream_first_place(const struct cpa_stream *s, uint64
 CPA_HIDDEN void cpa_stream_reader(const struct cpa_self *self, struct cpa_stream *s);
 
 /*
- * A read took @bytes: find what it depends on. False: that is not known (counted), and nothing is
- * pinned. cpa_stream_took(): no more than count the bytes.
+ * A read got @bytes, of which @from is the number of the first: find what it depends on. False: that is not
+ * known (counted), and nothing is pinned. cpa_stream_read(): the next @bytes, which it took.
+ * cpa_stream_took(): no more than count them. Return the number of the first.
  */
-CPA_HIDDEN bool cpa_stream_read(struct cpa_self *self, struct cpa_stream *s, uint64_t bytes,
-				struct cpa_stream_found *found);
+CPA_HIDDEN bool cpa_stream_read_from(struct cpa_self *self, struct cpa_stream *s, uint64_t from,
+				     uint64_t bytes, struct cpa_stream_found *found);
 static inline uint64_t cpa_stream_took(struct cpa_stream *s, uint64_t bytes)
 {
 	/* Relaxed: as cpa_stream_wrote(). */
 	return __atomic_fetch_add(&s->taken, bytes, __ATOMIC_RELAXED);
+}
+static inline bool cpa_stream_read(struct cpa_self *self, struct cpa_stream *s, uint64_t bytes,
+				   struct cpa_stream_found *found)
+{
+	return cpa_stream_read_from(self, s, cpa_stream_took(s, bytes), bytes, found);
 }
 
 /*
@@ -182,6 +208,10 @@ CPA_HIDDEN bool cpa_stream_end(struct cpa_self *self, struct cpa_stream *s,
 CPA_HIDDEN void cpa_stream_join(struct cpa_self *self, struct cpa_stream_found *found, bool took,
 				bool blocked, struct cpa_wait *wait);
 
+/* What was joined, but not taken, has been taken: records that were read to their ends are freed. */
+CPA_HIDDEN void cpa_stream_sweep(struct cpa_self *self, struct cpa_stream_found *found,
+				 uint64_t now);
+
 /* Nothing is joined. */
 CPA_HIDDEN void cpa_stream_drop(struct cpa_self *self, struct cpa_stream_found *found);
 
@@ -195,8 +225,34 @@ static inline bool cpa_stream_is_written(const struct cpa_stream *s)
 	return __atomic_load_n(&s->written, __ATOMIC_RELAXED) >= CPA_STREAM_WRITING;
 }
 
-/* The thread's read makes room, or it closes the end for reading: leave its path for writers. */
-CPA_HIDDEN void cpa_stream_room(struct cpa_self *self, struct cpa_stream *s);
+/* Whether there are bytes in it: of a write that has returned. */
+static inline bool cpa_stream_is_filled(const struct cpa_stream *s)
+{
+	/* Relaxed: what the calling thread knows, which alone reads. */
+	uint64_t taken = __atomic_load_n(&s->taken, __ATOMIC_RELAXED);
+
+	return (int64_t)((__atomic_load_n(&s->written, __ATOMIC_RELAXED) - taken) << 16) > 0;
+}
+
+/* Whether nothing is in it, and nobody is in a write that may wait. */
+static inline bool cpa_stream_is_empty(const struct cpa_stream *s)
+{
+	/* Relaxed: as above, of the thread which alone writes. */
+	return __atomic_load_n(&s->written, __ATOMIC_RELAXED) ==
+	       __atomic_load_n(&s->taken, __ATOMIC_RELAXED);
+}
+
+/* Whether a read has made room ever. */
+static inline bool cpa_stream_has_rooms(const struct cpa_stream *s)
+{
+	/* Relaxed: a hint. */
+	return __atomic_load_n(&s->rooms, __ATOMIC_RELAXED);
+}
+
+/* The thread's read makes room, or it closes an end for reading: leave its path for writers. */
+enum cpa_stream_room { CPA_ROOM_READ, CPA_ROOM_CLOSE };
+CPA_HIDDEN void cpa_stream_room(struct cpa_self *self, struct cpa_stream *s,
+				enum cpa_stream_room how);
 
 /*
  * A write was blocked from @since and could go on at clock @woken. Find the latest read in between, which
@@ -204,6 +260,10 @@ CPA_HIDDEN void cpa_stream_room(struct cpa_self *self, struct cpa_stream *s);
  */
 CPA_HIDDEN bool cpa_stream_room_made(struct cpa_self *self, struct cpa_stream *s, uint64_t since,
 				     uint64_t woken, struct cpa_stream_found *found);
+
+/* There was no room at clock @since. Find the earliest read since then. False: none is known. */
+CPA_HIDDEN bool cpa_stream_room_first(struct cpa_self *self, struct cpa_stream *s, uint64_t since,
+				      struct cpa_stream_found *found);
 
 /* The write waited from @wait->arrived for what was found: join it. */
 CPA_HIDDEN void cpa_stream_room_join(struct cpa_self *self, struct cpa_stream_found *found,

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "tests/programs/stream_sockets.h"
+#include "tests/programs/stream_splices.h"
 #include "tests/programs/stream_work.h"
 
 /* Three stages in three processes. */
@@ -485,6 +486,17 @@ int main(int argc, char **argv)
 		{ "select", by_select },
 		{ "epoll", by_epoll },
 		{ "spliced", spliced },
+		{ "relay_slow_writer", relay_slow_writer },
+		{ "relay_slow_reader", relay_slow_reader },
+		{ "relay_works", relay_works },
+		{ "relay_unix", relay_unix },
+		{ "relay_tcp", relay_tcp },
+		{ "relay_tee", relay_tee },
+		{ "relay_blocked", relay_blocked },
+		{ "tee_blocked", tee_blocked },
+		{ "relay_for_bytes", relay_for_bytes },
+		{ "relay_for_room", relay_for_room },
+		{ "relay_has_room", relay_has_room },
 		{ "end_of_file", end_of_file },
 		{ "popen", by_popen },
 		{ "stdio", by_stdio },

@@ -212,6 +212,83 @@ static void test_place_lost_while_open(void **state)
 	assert_int_equal(take(3, 1000, CPA_STREAM_RECORDS), 99 + CPA_STREAM_RECORDS);
 }
 
+/* Thread 2 begins to move bytes from a stream, of which thread 1 with a path of 500 has written 4. */
+static struct cpa_stream_record begin_move(struct cpa_stream **source)
+{
+	struct cpa_stream *to = s;
+	uint32_t row = cpa_stream_intern(9, CPA_STREAM_PIPE, 0);
+	struct cpa_stream_record record;
+
+	s = *source = cpa_stream(row);
+	put(1, 10, 500, 4);
+	s = to;
+	record = begin(2, 20, 30);
+	cpa_stream_pass(&record, row);
+	return record;
+}
+
+/* It comes back, with a path of 600, and has moved the bytes from number @from on. */
+static void end_move(struct cpa_stream_record *record, struct cpa_stream *source, uint64_t from)
+{
+	at(2, 100, 600);
+	cpa_stream_pass_end(&t[2], record, from, 4);
+	cpa_stream_clear(&t[0], source);
+}
+
+/* Who reads moved bytes depends on who wrote them before the call is back, and on the caller behind it. */
+static void test_moved(void **state)
+{
+	struct cpa_stream *source;
+	struct cpa_stream_record record = begin_move(&source);
+
+	(void)state;
+	assert_int_equal(take(3, 30, 2), 500);
+	end_move(&record, source, 0);
+	assert_int_equal(take(4, 110, 2), 600);
+	assert_int_equal(s->uncertain, 0);
+	assert_int_equal(s->records, 1);
+	assert_int_equal(s->written, 4);
+}
+
+/* Others wrote to the stream meanwhile: whose the bytes are is not certain, and nobody is guessed. */
+static void test_moved_beside_a_writer(void **state)
+{
+	struct cpa_stream *source;
+	struct cpa_stream_record record = begin_move(&source);
+
+	(void)state;
+	put(3, 30, 40, 4);
+	assert_int_equal(take(4, 50, 6), 40);
+	assert_int_equal(s->uncertain, 1);
+	end_move(&record, source, 0);
+	assert_int_equal(take(5, 110, 2), 600);
+}
+
+/* Others read from the source meanwhile: it was not certain whose the bytes are. */
+static void test_moved_beside_a_reader(void **state)
+{
+	struct cpa_stream *source;
+	struct cpa_stream_record record = begin_move(&source);
+
+	(void)state;
+	end_move(&record, source, 4);
+	assert_int_equal(s->uncertain, 1);
+}
+
+/* Others needed the place of the record meanwhile. */
+static void test_moved_place_lost(void **state)
+{
+	struct cpa_stream *source;
+	struct cpa_stream_record record = begin_move(&source);
+
+	(void)state;
+	for (unsigned i = 0; i < CPA_STREAM_RECORDS; i++)
+		put(3, 21 + i, 40, 1);
+	end_move(&record, source, 0);
+	assert_int_equal(take(4, 1000, CPA_STREAM_RECORDS), 40);
+	assert_int_equal(take(5, 1001, 4), 600);
+}
+
 /* Bytes that nobody in the session wrote: from then on nothing is known. */
 static void test_stranger(void **state)
 {
@@ -286,7 +363,7 @@ static void test_room(void **state)
 
 	(void)state;
 	for (uint64_t i = 1; i <= CPA_STREAM_ROOMS + 2; i++)
-		cpa_stream_room(at(2, 10 * i, 100 * i), s);
+		cpa_stream_room(at(2, 10 * i, 100 * i), s, CPA_ROOM_READ);
 	assert_false(cpa_stream_room_made(&t[1], s, 500, 600, &found));
 	assert_true(cpa_stream_room_made(&t[1], s, 55, 58, &found));
 	assert_int_equal(found.released, 60);
@@ -298,6 +375,22 @@ static void test_room(void **state)
 	assert_int_equal(t[1].row->path.len, 500);
 	assert_int_equal(s->blocked, 1);
 	assert_int_equal(s->blocking, 45);
+}
+
+/* The earliest read makes room; the close of an end makes none. */
+static void test_first_room(void **state)
+{
+	struct cpa_stream_found found;
+
+	(void)state;
+	cpa_stream_room(at(2, 10, 100), s, CPA_ROOM_READ);
+	cpa_stream_room(at(3, 20, 200), s, CPA_ROOM_CLOSE);
+	assert_false(cpa_stream_room_first(&t[1], s, 10, &found));
+	cpa_stream_room(at(2, 30, 300), s, CPA_ROOM_READ);
+	cpa_stream_room(at(2, 40, 400), s, CPA_ROOM_READ);
+	assert_true(cpa_stream_room_first(&t[1], s, 10, &found));
+	assert_int_equal(found.released, 30);
+	cpa_stream_drop(&t[1], &found);
 }
 
 /* Beyond the limit a stream is not followed, and counted. */
@@ -328,11 +421,16 @@ int main(void)
 		TEST(test_writes_at_once),
 		TEST(test_more_than_records),
 		TEST(test_place_lost_while_open),
+		TEST(test_moved),
+		TEST(test_moved_beside_a_writer),
+		TEST(test_moved_beside_a_reader),
+		TEST(test_moved_place_lost),
 		TEST(test_stranger),
 		TEST(test_waiting_bytes),
 		TEST(test_end),
 		TEST(test_next),
 		TEST(test_room),
+		TEST(test_first_room),
 		TEST(test_too_many),
 	};
 
