@@ -300,6 +300,12 @@ def header_damage(dump, count, dice):
     return variants
 
 
+def header_extremes(dump):
+    """Each word of the header once with its largest value."""
+    words = range(0, HEADER_END - HEADER_END % 8, 8)
+    return [(f"{2**64 - 1:#x} at {at:#x}", patched(dump, at, b"\xff" * 8)) for at in words]
+
+
 def body_damage(dump, count, dice):
     """As above in the rows, several at once; words that are not 0 first, for they mean something."""
     words = [o for o in range(HEADER, len(dump) - 7, 4) if any(dump[o : o + 4])]
@@ -496,6 +502,7 @@ def main():
     check_newest(results, made)
     check_usage(results)
     check_dump(results, "made", made, count)
+    results.try_variants(header_extremes(made), "made: extremes in the header")
     if real:
         check_dump(results, "real", real, count // 4)
     else:
