@@ -3,9 +3,11 @@
  * preload/libc/fd_guard.h - mutual exclusion for descriptors of ours in the program's table
  *
  * open() returns the lowest free number. The program may be about to dup2() something to that
- * number, or to close every descriptor that it does not know. Such calls of the program wait, some
- * microseconds, while the profiler opens a descriptor; the profiler gives up while such a call is
- * under way. A call that bypasses libc is not excluded; the profiler only looks for its effects.
+ * number, or to close every descriptor that it does not know. It may have closed number 0 to get that by
+ * dup(), or rely on the second end of a pipe having the higher number. Such calls of the program wait,
+ * some microseconds, while the profiler opens a descriptor; the profiler gives up while such a call is
+ * under way. A call that bypasses libc is not excluded, nor is open(), which may block; the profiler only
+ * looks for effects.
  *
  * I1  Neither side blocks forever, not even if the holder died or belonged to a process before a
  *     fork: the program's wait is bounded, and the profiler retries later.
@@ -19,7 +21,7 @@
 #include "shadow/store/session.h"
 
 /*
- * From cpa_fd_guard_begin() to cpa_fd_guard_end() no call of the program occupies or closes a number
+ * From cpa_fd_guard_begin() to cpa_fd_guard_end() no call of the program occupies, or closes, a number
  * that it does not own. @signals receives the signal mask, for cpa_fd_guard_end(). False: such a
  * call is under way, or another thread of the profiler holds the guard; nothing has changed.
  */

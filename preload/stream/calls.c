@@ -2,8 +2,8 @@
 /*
  * preload/stream/calls.c - calls that open, close and copy descriptors
  *
- * Those that take a number which the program chooses also keep it from descriptors of ours, which are
- * open for moments: preload/libc/fd_guard.h.
+ * Descriptors of ours are open for moments, with the lowest free number. Calls that take a number which the
+ * program chooses, or a free one, exclude that: preload/libc/fd_guard.h.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -75,7 +75,9 @@ CPA_EXPORT int pipe(int ends[2])
 	int ret;
 
 	cpa_holders_move();
+	cpa_fd_guard_place();
 	ret = REAL(pipe)(ends);
+	cpa_fd_guard_placed();
 	if (!ret)
 		piped(ends);
 	cpa_holders_moved();
@@ -87,7 +89,9 @@ CPA_EXPORT int pipe2(int ends[2], int flags)
 	int ret;
 
 	cpa_holders_move();
+	cpa_fd_guard_place();
 	ret = REAL(pipe2)(ends, flags);
+	cpa_fd_guard_placed();
 	if (!ret)
 		piped(ends);
 	cpa_holders_moved();
@@ -99,7 +103,9 @@ CPA_EXPORT int dup(int from)
 	int ret;
 
 	cpa_holders_move();
+	cpa_fd_guard_place();
 	ret = REAL(dup)(from);
+	cpa_fd_guard_placed();
 	cpa_descriptor_copied(from, ret);
 	cpa_holders_moved();
 	return ret;
@@ -124,7 +130,9 @@ static bool is_copy(int command)
 		if (likely(!is_copy(command)))                                         \
 			return REAL(name)(fd, command, argument);                      \
 		cpa_holders_move();                                                    \
+		cpa_fd_guard_place();                                                  \
 		ret = REAL(name)(fd, command, argument);                               \
+		cpa_fd_guard_placed();                                                 \
 		cpa_descriptor_copied(fd, ret);                                        \
 		cpa_holders_moved();                                                   \
 		return ret;                                                            \
@@ -308,7 +316,9 @@ CPA_EXPORT int socketpair(int domain, int type, int protocol, int ends[2])
 	int ret;
 
 	cpa_holders_move();
+	cpa_fd_guard_place();
 	ret = REAL(socketpair)(domain, type, protocol, ends);
+	cpa_fd_guard_placed();
 	if (!ret && *cpa_alive && domain == AF_UNIX)
 		paired(ends, type & ~(SOCK_CLOEXEC | SOCK_NONBLOCK));
 	cpa_holders_moved();
@@ -324,10 +334,13 @@ CPA_EXPORT int shutdown(int fd, int how)
 
 CPA_EXPORT int eventfd(unsigned value, int flags)
 {
-	int ret = REAL(eventfd)(value, flags);
 	bool inside = cpa_tls.inside;
-	int err = errno;
+	int ret, err;
 
+	cpa_fd_guard_place();
+	ret = REAL(eventfd)(value, flags);
+	cpa_fd_guard_placed();
+	err = errno;
 	if (ret >= 0 && *cpa_alive) {
 		cpa_reenter();
 		cpa_descriptor_set(ret, cpa_look_eventfd(value));

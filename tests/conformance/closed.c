@@ -5,7 +5,8 @@
  * A lock of flock() goes, and the reader of a pipe finds its end, when the last descriptor of the open
  * file is closed. A copy of the descriptor table, as fork() makes one, would keep it for a moment. Here
  * one thread opens, locks and closes by every way there is, while others begin: with all signals
- * blocked, and with a mutex of shared memory, for both of which the profiler opens files.
+ * blocked, and with a mutex of shared memory, for both of which the profiler opens files. They wait, too,
+ * for which it opens one in the program's own table: the ends of a pipe have the numbers they have without.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -25,6 +26,7 @@ static const char *const ways[] = { "close",	 "dup2",   "dup3",    "close_range"
 static char path[] = "/tmp/closed.XXXXXX";
 static pthread_mutex_t *shared; /* in shared memory */
 static volatile int running;
+static int upside_down; /* pipes whose second end did not get the higher number */
 
 static void *begins(void *mutex)
 {
@@ -102,6 +104,7 @@ static bool finds_end(size_t way)
 	bool good;
 
 	must(!pipe2(ends, O_NONBLOCK), "pipe2");
+	upside_down += ends[1] < ends[0];
 	let_go(ends[1], way);
 	good = read(ends[0], &byte, 1) == 0;
 	close(ends[0]);
@@ -132,7 +135,7 @@ int main(void)
 		pthread_join(starters[i], NULL);
 	unlink(path);
 	begin("closed beside threads that begin");
-	add(" still locked=%d still open=%d", locked, open_pipes);
+	add(" still locked=%d still open=%d upside down=%d", locked, open_pipes, upside_down);
 	end();
 	return 0;
 }

@@ -46,8 +46,8 @@ BUDGETS = [
     ("omp-task", "0", 2948, TASK | VECTORS, "an OpenMP task and the wait for it"),
     ("pipe", "20", 2018, BYTES, "write and read of a pipe that do not block"),
     ("plain-read", "20", 82, BYTES, "a read of what is no stream"),
-    ("copy-close", "0", 745, COPY, "dup() and close() of a pipe's end for writing"),
-    ("plain-copy-close", "20", 139, COPY, "dup() and close() of what is no stream"),
+    ("copy-close", "0", 771, COPY, "dup() and close() of a pipe's end for writing"),
+    ("plain-copy-close", "20", 163, COPY, "dup() and close() of what is no stream"),
     ("fcntl", "20", 19, {"__libc_fcntl64"}, "fcntl() that copies nothing"),
 ]
 ANNOTATION = 3  # load, test, branch
