@@ -48,6 +48,7 @@ enum {
 	FUNCTION_NAME = 2,
 	FUNCTION_SYSTEM_NAME = 3,
 	FUNCTION_FILE = 4,
+	FUNCTION_START = 5,
 };
 
 struct pprof {
@@ -119,27 +120,45 @@ static uint64_t split(const char *location, char **file)
 	return line;
 }
 
-/* One location and one function for each name, with its number. */
-static void put_location(struct pprof *pprof, const struct cpa_stack_name *frame, uint64_t number)
+static void put_function(struct pprof *pprof, const struct cpa_stack_name *frame, const char *file,
+			 uint64_t line, uint64_t number)
 {
-	char *file;
-	uint64_t line = split(frame->location, &file), name = string(pprof, frame->name);
-
-	cpa_message_number(&pprof->part, LOCATION_ID, number);
-	if (frame->module) {
-		cpa_message_number(&pprof->part, LOCATION_MAPPING, frame->module);
-		cpa_message_number(&pprof->part, LOCATION_ADDRESS, frame->offset);
-	}
-	cpa_message_number(&pprof->inner, LINE_FUNCTION, number);
-	cpa_message_number(&pprof->inner, LINE_LINE, line);
-	cpa_message_part(&pprof->part, LOCATION_LINE, &pprof->inner);
-	cpa_message_part(&pprof->message, PROFILE_LOCATION, &pprof->part);
+	uint64_t name = string(pprof, frame->name);
 
 	cpa_message_number(&pprof->part, FUNCTION_ID, number);
 	cpa_message_number(&pprof->part, FUNCTION_NAME, name);
 	cpa_message_number(&pprof->part, FUNCTION_SYSTEM_NAME, name);
 	cpa_message_number(&pprof->part, FUNCTION_FILE, string(pprof, file));
+	cpa_message_number(&pprof->part, FUNCTION_START, line);
 	cpa_message_part(&pprof->message, PROFILE_FUNCTION, &pprof->part);
+}
+
+/*
+ * A location for each name, with its number, and a function for each that is a whole one. A line that is not in
+ * the function's file is left out: there is one file for both.
+ */
+static void put_location(struct pprof *pprof, const struct cpa_stack_name *frame, uint64_t number)
+{
+	char *file, *other;
+	uint64_t begin = split(frame->location, &file), line = begin;
+
+	if (frame->line) {
+		line = split(frame->line, &other);
+		if (strcmp(file, other) != 0)
+			line = 0;
+		free(other);
+	}
+	cpa_message_number(&pprof->part, LOCATION_ID, number);
+	if (frame->module) {
+		cpa_message_number(&pprof->part, LOCATION_MAPPING, frame->module);
+		cpa_message_number(&pprof->part, LOCATION_ADDRESS, frame->offset);
+	}
+	cpa_message_number(&pprof->inner, LINE_FUNCTION, (uint64_t)frame->function + 1);
+	cpa_message_number(&pprof->inner, LINE_LINE, line);
+	cpa_message_part(&pprof->part, LOCATION_LINE, &pprof->inner);
+	cpa_message_part(&pprof->message, PROFILE_LOCATION, &pprof->part);
+	if (frame->function + 1 == number)
+		put_function(pprof, frame, file, begin, number);
 	free(file);
 }
 

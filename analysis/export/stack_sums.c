@@ -25,7 +25,21 @@ static int compare_functions(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* The contexts that are used, by function. */
+/* Order by function, and of each by place in it. */
+static int compare_places(const void *a, const void *b)
+{
+	const struct cpa_context_figures *x = ((const struct used *)a)->figures;
+	const struct cpa_context_figures *y = ((const struct used *)b)->figures;
+	int order = compare_functions(a, b);
+
+	if (order)
+		return order;
+	if (x->at != y->at)
+		return x->at < y->at ? -1 : 1;
+	return strcmp(x->line ? x->line : "", y->line ? y->line : "");
+}
+
+/* The contexts, by function. */
 struct sorted {
 	size_t count;
 	struct used *context;
@@ -37,10 +51,9 @@ static struct sorted sort_contexts(const struct cpa_contexts *contexts)
 	struct sorted sorted = { .context = xcalloc(count + 1, sizeof(*sorted.context)) };
 
 	for (size_t i = 0; i < count; i++)
-		if (contexts->context[i].name)
-			sorted.context[sorted.count++] =
-				(struct used){ &contexts->context[i], (uint32_t)i + 1 };
-	qsort(sorted.context, sorted.count, sizeof(*sorted.context), compare_functions);
+		sorted.context[sorted.count++] =
+			(struct used){ &contexts->context[i], (uint32_t)i + 1 };
+	qsort(sorted.context, sorted.count, sizeof(*sorted.context), compare_places);
 	return sorted;
 }
 
@@ -57,40 +70,70 @@ static size_t *frames_of(const struct cpa_frames *frames, const struct cpa_profi
 	return frame;
 }
 
-/* A name for each frame, and one for each other function of the contexts. */
+static uint32_t add_name(struct cpa_stack_sums *s, const struct cpa_stack_name *name)
+{
+	s->name[s->names] = *name;
+	return (uint32_t)s->names++;
+}
+
+/* A name for the function of @c, which has no frame. */
+static uint32_t name_function(struct cpa_stack_sums *s, const struct cpa_context_figures *c)
+{
+	return add_name(s, &(struct cpa_stack_name){
+				   .name = c->name,
+				   .location = c->location,
+				   .module = c->inlined ? 0 : c->module,
+				   .offset = c->inlined ? 0 : c->offset,
+				   .function = (uint32_t)s->names,
+			   });
+}
+
+/* A name for the place of @c in its function, whose name has index @function. */
+static uint32_t name_place(struct cpa_stack_sums *s, const struct cpa_context_figures *c,
+			   uint32_t function)
+{
+	struct cpa_stack_name name = s->name[function];
+
+	name.offset = c->inlined ? 0 : c->at;
+	name.line = c->line;
+	return add_name(s, &name);
+}
+
+/* A name for each frame, one for each other function of the contexts, and for each place in them. */
 static void name_all(struct cpa_stack_sums *s, const struct sorted *sorted, const size_t *frame,
 		     const struct cpa_profile *profile)
 {
-	s->name = xcalloc(s->frames.count + sorted->count + 1, sizeof(*s->name));
+	uint32_t function = 0;
+
+	s->name = xcalloc(s->frames.count + 2 * sorted->count + 1, sizeof(*s->name));
 	s->name_of = xcalloc((s->contexts ? s->contexts->count : 0) + 1, sizeof(*s->name_of));
 	for (size_t i = 0; i < s->frames.count; i++) {
 		const struct cpa_frame *f = &s->frames.frame[i];
 
-		s->name[s->names++] = (struct cpa_stack_name){
-			.name = f->name,
-			.location = f->location,
-			.module = f->component ? f->component->module : 0,
-			.offset = f->component ? f->component->offset : 0,
-		};
+		add_name(s, &(struct cpa_stack_name){
+				    .name = f->name,
+				    .location = f->location,
+				    .module = f->component ? f->component->module : 0,
+				    .offset = f->component ? f->component->offset : 0,
+				    .function = (uint32_t)i,
+			    });
 	}
 	for (size_t i = 0; i < sorted->count; i++) {
-		const struct cpa_context_figures *c = sorted->context[i].figures;
-		uint32_t *name = &s->name_of[sorted->context[i].number - 1];
+		const struct used *context = &sorted->context[i];
+		const struct cpa_context_figures *c = context->figures;
+		uint32_t *name = &s->name_of[context->number - 1];
 		size_t of = c->component ? frame[c->component - profile->component] :
 					   s->frames.count;
 
-		if (of < s->frames.count && !c->inlined) {
-			*name = (uint32_t)of;
-			continue;
-		}
-		if (!i || compare_functions(&sorted->context[i - 1], &sorted->context[i]))
-			s->name[s->names++] = (struct cpa_stack_name){
-				.name = c->name,
-				.location = c->location,
-				.module = c->inlined ? 0 : c->module,
-				.offset = c->inlined ? 0 : c->offset,
-			};
-		*name = (uint32_t)s->names - 1;
+		if (!i || compare_functions(context - 1, context))
+			function = of < s->frames.count && !c->inlined ? (uint32_t)of :
+									 name_function(s, c);
+		if (!c->at && !c->line)
+			*name = function;
+		else if (i && !compare_places(context - 1, context))
+			*name = s->name_of[context[-1].number - 1];
+		else
+			*name = name_place(s, c, function);
 	}
 }
 
@@ -190,8 +233,7 @@ size_t cpa_stack_sums_names(const struct cpa_stack_sums *stacks,
 		return 1;
 	contexts = stacks->contexts->context;
 	caller = contexts[stack->context - 1].caller;
-	for (uint32_t c = caller; c && contexts[c - 1].name && depth < CPA_STACK_MOST;
-	     c = contexts[c - 1].caller)
+	for (uint32_t c = caller; c && depth < CPA_STACK_MOST; c = contexts[c - 1].caller)
 		depth++;
 	at = depth;
 	to[--at] = stacks->name_of[stack->context - 1];

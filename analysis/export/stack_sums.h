@@ -16,7 +16,9 @@
 struct cpa_stack_name {
 	const char *name, *location; /* location: or NULL */
 	uint32_t module;	     /* number in the profile, from 1; 0: not known */
-	uint64_t offset;
+	uint64_t offset; /* where the function begins, or of the frame if that is known by no line; or 0 */
+	uint32_t function; /* index of the name that is the whole function, perhaps this one */
+	const char *line;  /* "/src/queue.c:88", where in it this frame is; NULL: not known */
 };
 
 struct cpa_stack_times {
@@ -43,7 +45,7 @@ void cpa_stack_sums_fini(struct cpa_stack_sums *stacks);
  * Store the names of @stack, the outermost first, in @to, which has room for CPA_STACK_MOST. Return
  * their number, at least 1.
  */
-#define CPA_STACK_MOST 256u
+#define CPA_STACK_MOST 1024u
 size_t cpa_stack_sums_names(const struct cpa_stack_sums *stacks,
 			    const struct cpa_stack_times *stack, uint32_t *to);
 

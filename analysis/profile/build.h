@@ -77,10 +77,10 @@ void cpa_build_objects(struct cpa_build *build);
 /* contexts.c: fills in who called the functions. */
 void cpa_build_contexts(struct cpa_build *build);
 /*
- * inlined.c: makes a context of each function that is inlined where stacks were taken, and returns the
- * innermost context of each stack, by row; 0: none. Called by contexts.c, which frees it.
+ * context_tree.c: makes the contexts of their rows and of what is inlined, and returns the innermost context of
+ * each stack, by row; 0: none. Called by contexts.c, which frees it.
  */
-uint32_t *cpa_build_inlined(struct cpa_build *build);
+uint32_t *cpa_build_context_tree(struct cpa_build *build);
 /* lines.c: fills in where in the functions their time went, if the graph has stacks. */
 void cpa_build_lines(struct cpa_build *build);
 /* uses.c: fills in which code waited for objects and held them. After cpa_build_contexts(). */

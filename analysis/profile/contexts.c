@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "analysis/profile/contexts.h"
 
+#include <inttypes.h>
 #include <libiberty/libiberty.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,11 +9,11 @@
 
 #include "analysis/profile/build.h"
 #include "analysis/util/format.h"
+#include "analysis/util/printable.h"
 
-#define FEW	3u   /* stacks from which on a caller is named in a sentence, */
-#define NAMED	2u   /* how many of these, and of their callers in a row */
-#define LEAST	0.05 /* of the function's path: a caller with less is not named */
-#define DEEPEST 200u /* callers above a context; a stack has fewer, a damaged file may have more */
+#define FEW   3u   /* stacks from which on a caller is named in a sentence, */
+#define NAMED 2u   /* how many of these, and of their callers in a row */
+#define LEAST 0.05 /* of the function's path: a caller with less is not named */
 
 void cpa_contexts_free(struct cpa_contexts *contexts)
 {
@@ -22,89 +23,30 @@ void cpa_contexts_free(struct cpa_contexts *contexts)
 		free(contexts->context[i].name);
 		free(contexts->context[i].location);
 		free(contexts->context[i].inlined);
+		free(contexts->context[i].line);
 	}
 	free(contexts->context);
+	free(contexts->of_row);
 	free(contexts->is_on_path);
 	free(contexts->use);
 	free(contexts);
 }
 
-/* Order of functions by their place. */
-static int compare_places(uint32_t module_a, uint64_t offset_a, uint32_t module_b,
-			  uint64_t offset_b)
+int cpa_compare_places(uint32_t module_a, uint64_t offset_a, uint32_t module_b, uint64_t offset_b)
 {
 	if (module_a != module_b)
 		return module_a < module_b ? -1 : 1;
 	return offset_a < offset_b ? -1 : offset_a > offset_b;
 }
 
-struct function {
-	const struct cpa_component_figures *figures;
-};
-
-/* The functions of the profile, by place. */
-struct functions {
-	size_t count;
-	struct function *function;
-};
-
-static int compare_functions(const void *a, const void *b)
+char *cpa_context_label(const struct cpa_context_figures *context)
 {
-	const struct cpa_component_figures *x = ((const struct function *)a)->figures;
-	const struct cpa_component_figures *y = ((const struct function *)b)->figures;
-
-	return compare_places(x->module, x->offset, y->module, y->offset);
-}
-
-static struct functions list_functions(const struct cpa_profile *profile)
-{
-	struct functions list = { .function = xcalloc(profile->components + 1,
-						      sizeof(*list.function)) };
-
-	for (size_t i = 0; i < profile->components; i++)
-		if (profile->component[i].kind == CPA_FUNCTION &&
-		    (profile->component[i].module || profile->component[i].offset) &&
-		    !profile->component[i].shared)
-			list.function[list.count++].figures = &profile->component[i];
-	qsort(list.function, list.count, sizeof(*list.function), compare_functions);
-	return list;
-}
-
-static const struct cpa_component_figures *function_at(const struct functions *list,
-						       uint32_t module, uint64_t offset)
-{
-	const struct cpa_component_figures wanted = { .module = module, .offset = offset };
-	const struct function key = { &wanted }, *found;
-
-	found = bsearch(&key, list->function, list->count, sizeof(key), compare_functions);
-	return found ? found->figures : NULL;
-}
-
-static void read_context(struct cpa_build *build, const struct functions *list, uint32_t number,
-			 const struct cpa_context *row)
-{
-	struct cpa_context_figures *contexts = build->profile->contexts->context;
-	struct cpa_context_figures *c = &contexts[number - 1];
-	uint32_t site = (uint32_t)row->key;
-	const struct cpa_place *place;
-
-	c->caller = (uint32_t)(row->key >> 32);
-	c->cpu_s = cpa_build_seconds(build, row->ticks);
-	if (row->key == CPA_CONTEXT_CUT) {
-		c->caller = 0;
-		c->name = xstrdup("(callers not found)");
-		return;
-	}
-	place = cpa_names_site(build->names, site, false);
-	c->depth = c->caller && c->caller < number ? contexts[c->caller - 1].depth + 1 : 0;
-	if (c->caller >= number || c->depth > DEEPEST || !place->name) {
-		cpa_dump_skip(build->dump, CPA_TABLE_CONTEXTS);
-		return;
-	}
-	c->name = xstrdup(place->name);
-	c->location = place->location ? xstrdup(place->location) : NULL;
-	cpa_build_site(build, site, &c->module, &c->offset);
-	c->component = c->module || c->offset ? function_at(list, c->module, c->offset) : NULL;
+	if (context->line)
+		return cpa_format_text("%s at %s", context->name,
+				       cpa_printable_base(context->line));
+	if (context->at)
+		return cpa_format_text("%s at %#" PRIx64, context->name, context->at);
+	return xstrdup(context->name);
 }
 
 /* Count the stacks on the path, from the latest one on backwards. @innermost: context of each. */
@@ -118,11 +60,13 @@ static void count_stacks(struct cpa_build *build, const uint32_t *innermost)
 	for (uint32_t n = 0; row && n < rows; n++, row = stack.before) {
 		struct cpa_context_figures *c;
 
-		if (row > rows || !innermost[row] ||
+		if (row > rows ||
 		    !cpa_dump_row(build->dump, CPA_TABLE_STACKS, row, &stack, sizeof(stack))) {
 			cpa_dump_skip(build->dump, CPA_TABLE_STACKS);
 			return;
 		}
+		if (!innermost[row])
+			continue;
 		c = &contexts->context[innermost[row] - 1];
 		contexts->is_on_path[row] = true;
 		c->stacks++;
@@ -168,9 +112,13 @@ static int compare_views(const void *a, const void *b)
 {
 	const struct cpa_context_figures *x = ((const struct view *)a)->at;
 	const struct cpa_context_figures *y = ((const struct view *)b)->at;
-	int order = compare_places(x->module, x->offset, y->module, y->offset);
+	int order = cpa_compare_places(x->module, x->offset, y->module, y->offset);
 
-	return order ? order : strcmp(x->name, y->name);
+	if (!order)
+		order = strcmp(x->name, y->name);
+	if (!order)
+		order = strcmp(x->line ? x->line : "", y->line ? y->line : "");
+	return order ? order : (x->at > y->at) - (x->at < y->at);
 }
 
 static int compare_callers(const void *a, const void *b)
@@ -224,7 +172,7 @@ static void divide(const struct cpa_contexts *contexts, struct cpa_callers *node
 	for (size_t i = 0; i < views; i++) {
 		uint32_t caller = view[i].at->caller;
 
-		if (caller && contexts->context[caller - 1].name)
+		if (caller)
 			view[n++] = (struct view){ view[i].leaf, &contexts->context[caller - 1] };
 	}
 	divide_by_function(contexts, node, view, n);
@@ -248,7 +196,7 @@ static struct view *list_views(const struct cpa_contexts *contexts, find_view *f
 	for (size_t i = 0; contexts && i < contexts->count; i++) {
 		const struct cpa_context_figures *leaf = &contexts->context[i], *at;
 
-		if (!leaf->name || (!leaf->stacks && leaf->cpu_s <= 0))
+		if (!leaf->stacks && leaf->cpu_s <= 0)
 			continue;
 		at = find(contexts, leaf, what);
 		if (at)
@@ -392,24 +340,15 @@ void cpa_build_contexts(struct cpa_build *build)
 {
 	struct cpa_profile *profile = build->profile;
 	struct cpa_contexts *contexts;
-	struct functions list;
-	struct cpa_context row;
 	uint32_t *innermost;
 
 	if (!build->dump->rows[CPA_TABLE_CONTEXTS])
 		return;
 	contexts = profile->contexts = xcalloc(1, sizeof(*contexts));
-	contexts->count = build->dump->rows[CPA_TABLE_CONTEXTS];
-	contexts->context = xcalloc(contexts->count + 1, sizeof(*contexts->context));
 	contexts->stacks = build->dump->header.diag[CPA_DIAG_STACKS];
 	contexts->cut = build->dump->header.diag[CPA_DIAG_STACKS_CUT];
 	contexts->cost_s = cpa_build_seconds(build, build->dump->header.diag[CPA_DIAG_STACK_TICKS]);
-	list = list_functions(profile);
-	for (uint32_t i = 1; i <= contexts->count; i++)
-		if (cpa_dump_row(build->dump, CPA_TABLE_CONTEXTS, i, &row, sizeof(row)))
-			read_context(build, &list, i, &row);
-	free(list.function);
-	innermost = cpa_build_inlined(build);
+	innermost = cpa_build_context_tree(build);
 	count_stacks(build, innermost);
 	free(innermost);
 	fit(profile);

@@ -17,17 +17,24 @@ struct cpa_context_figures {
 	uint32_t depth;	 /* callers above it */
 	uint32_t module; /* as in struct cpa_component_figures */
 	uint64_t offset;
-	char *name; /* NULL: the row is unused */
+	char *name;
 	char *location;
 	char *inlined; /* its name, if its code is part of that of `caller`; NULL: it has its own */
 	const struct cpa_component_figures *component; /* whose code it is; NULL: none */
-	uint64_t stacks;			       /* on the critical path */
+	/*
+	 * With CPA_GRAPH_LINES a context is divided: where in it calls are, or stacks end. "/src/queue.c:88";
+	 * NULL: not known, then the address, as the module's file has addresses; 0: not known either.
+	 */
+	char *line;
+	uint64_t at;
+	uint64_t stacks; /* on the critical path */
 	double path_s, cpu_s;
 };
 
 struct cpa_contexts {
 	size_t count;
 	struct cpa_context_figures *context; /* by number - 1 */
+	uint32_t *of_row; /* of each row of the session's contexts: number, the innermost; 0: none */
 	/* All that were taken; of these: not followed to the thread's start, on the critical path. */
 	uint64_t stacks, cut, on_path;
 	bool *is_on_path; /* of each stack, by row */
@@ -44,6 +51,12 @@ struct cpa_callers {
 	size_t callers; /* by path_s, most first */
 	struct cpa_callers *caller;
 };
+
+/* Order of code by its place. */
+int cpa_compare_places(uint32_t module_a, uint64_t offset_a, uint32_t module_b, uint64_t offset_b);
+
+/* "main", or with lines "main at queue.c:88", "main at 0x1234". The caller frees it. */
+char *cpa_context_label(const struct cpa_context_figures *context);
 
 /* NULL is allowed. */
 void cpa_contexts_free(struct cpa_contexts *contexts);

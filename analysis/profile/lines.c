@@ -61,6 +61,7 @@ static char *innermost(const char *inlined)
 		free(name);
 		name = xstrdup(next);
 		strsep(&rest, "\t");
+		strsep(&rest, "\t");
 	}
 	free(fields);
 	return name;
@@ -96,16 +97,18 @@ static void read_stacks(struct cpa_build *build, struct cpa_lines *lines)
 	lines->line = xcalloc(rows + 1, sizeof(*lines->line));
 	for (uint32_t row = 1; row <= rows; row++) {
 		struct cpa_line_figures *line = &lines->line[lines->count];
-		const struct cpa_context_figures *c;
+		uint32_t context;
 
 		if (!cpa_dump_row(build->dump, CPA_TABLE_STACKS, row, &stack, sizeof(stack)) ||
 		    !stack.ticks || stack.key < 2 ||
 		    stack.key - 1 > build->dump->rows[CPA_TABLE_CONTEXTS])
 			continue;
-		c = &contexts->context[stack.key - 2];
-		if (!c->component)
+		context = contexts->of_row[stack.key - 1];
+		if (!context || !contexts->context[context - 1].component)
 			continue;
-		*line = (struct cpa_line_figures){ .function = c->component };
+		*line = (struct cpa_line_figures){
+			.function = contexts->context[context - 1].component,
+		};
 		line->cpu_s = cpa_build_seconds(build, stack.ticks);
 		if (contexts->is_on_path[row]) {
 			line->path_s = line->cpu_s;

@@ -382,7 +382,8 @@ struct cpa_profile {
 enum cpa_graph {
 	CPA_GRAPH_NODES,  /* no edges, which may be many, and no sites */
 	CPA_GRAPH_EDGES,  /* no sites, which may be many to look up, */
-	CPA_GRAPH_STACKS, /* but those at which stacks were taken */
+	CPA_GRAPH_STACKS, /* but those on stacks */
+	CPA_GRAPH_LINES, /* ditto; calling contexts are divided by lines: analysis/profile/contexts.h */
 	CPA_GRAPH_ALL,
 };
 

@@ -14,6 +14,15 @@ static int compare_classes(const struct cpa_use_figures *x, const struct cpa_use
 	return (int)x->kind - (int)y->kind;
 }
 
+/* By class and kind; of each, by context. */
+static int compare_contexts(const void *a, const void *b)
+{
+	const struct cpa_use_figures *x = a, *y = b;
+	int order = compare_classes(x, y);
+
+	return order ? order : (x->context > y->context) - (x->context < y->context);
+}
+
 /* By class and kind; of each, longest first. */
 static int compare_uses(const void *a, const void *b)
 {
@@ -27,6 +36,25 @@ static int compare_uses(const void *a, const void *b)
 	return x->context < y->context ? -1 : x->context > y->context;
 }
 
+/* Rows of several calls in one function may be one context. */
+static void add_up(struct cpa_contexts *contexts)
+{
+	size_t n = 0;
+
+	qsort(contexts->use, contexts->uses, sizeof(*contexts->use), compare_contexts);
+	for (size_t i = 0; i < contexts->uses; i++) {
+		const struct cpa_use_figures *use = &contexts->use[i];
+
+		if (n && !compare_contexts(&contexts->use[n - 1], use)) {
+			contexts->use[n - 1].stacks += use->stacks;
+			contexts->use[n - 1].time_s += use->time_s;
+		} else {
+			contexts->use[n++] = *use;
+		}
+	}
+	contexts->uses = n;
+}
+
 void cpa_build_uses(struct cpa_build *build)
 {
 	struct cpa_contexts *contexts = build->profile->contexts;
@@ -38,22 +66,26 @@ void cpa_build_uses(struct cpa_build *build)
 	contexts->use = xcalloc((size_t)rows + 1, sizeof(*contexts->use));
 	for (uint32_t i = 1; i <= rows; i++) {
 		struct cpa_use_figures use;
+		uint32_t context;
 
 		if (!cpa_dump_row(build->dump, CPA_TABLE_USES, i, &row, sizeof(row)))
 			continue;
+		context = (uint32_t)row.key;
 		use = (struct cpa_use_figures){
 			.kind = (enum cpa_use_kind)(row.key >> 62),
 			.class = (uint32_t)(row.key >> 32) & ((UINT32_C(1) << 30) - 1),
-			.context = (uint32_t)row.key,
+			.context = context <= build->dump->rows[CPA_TABLE_CONTEXTS] ?
+					   contexts->of_row[context] :
+					   0,
 			.stacks = row.stacks,
 			.time_s = cpa_build_seconds(build, row.ticks),
 		};
-		if (use.context && use.context <= build->dump->rows[CPA_TABLE_CONTEXTS] &&
-		    contexts->context[use.context - 1].name)
+		if (use.context)
 			contexts->use[contexts->uses++] = use;
 		else
 			cpa_dump_skip(build->dump, CPA_TABLE_USES);
 	}
+	add_up(contexts);
 	qsort(contexts->use, contexts->uses, sizeof(*contexts->use), compare_uses);
 }
 

@@ -52,16 +52,19 @@ static void put_line(struct listing *l, double path_s, double cpu_s, uint64_t st
 /* "  f <- g <- h": @node, and callers as long as there is only one that matters. */
 static char *chain(const struct listing *l, const struct cpa_callers **node, unsigned depth)
 {
-	char *text = cpa_format_text("%*s%s", (int)(2 * depth), "", (*node)->context->name),
-	     *longer;
+	char *label = cpa_context_label((*node)->context), *longer;
+	char *text = cpa_format_text("%*s%s", (int)(2 * depth), "", label);
 
 	while ((*node)->callers && (*node)->caller[0].path_s >= (1 - LEAST) * (*node)->path_s) {
 		*node = &(*node)->caller[0];
+		free(label);
+		label = cpa_context_label((*node)->context);
 		longer = cpa_format_text("%s %s %s", text, l->page->unicode ? "\u2190" : "<-",
-					 (*node)->context->name);
+					 label);
 		free(text);
 		text = longer;
 	}
+	free(label);
 	return text;
 }
 
@@ -205,10 +208,8 @@ static void add_up(struct sums *s, const struct cpa_contexts *contexts)
 	/* Callers have lower numbers, and number 0 is above all threads' starts. */
 	for (size_t i = n; i > 0; i--) {
 		const struct cpa_context_figures *c = &contexts->context[i - 1];
-		uint32_t caller = c->name ? c->caller : 0;
+		uint32_t caller = c->caller;
 
-		if (!c->name)
-			continue;
 		s->path_s[i] += c->path_s;
 		s->cpu_s[i] += c->cpu_s;
 		s->stacks[i] += c->stacks;
@@ -249,12 +250,15 @@ static uint32_t next_heaviest(const struct sums *s, uint32_t of, uint32_t below)
 static void put_called(struct listing *l, const struct sums *s, uint32_t of, unsigned depth)
 {
 	const struct cpa_context_figures *context = l->profile->contexts->context;
+	char *label;
 
 	for (uint32_t i = next_heaviest(s, of, 0); i; i = next_heaviest(s, of, i)) {
 		if (s->path_s[i] < LEAST * l->whole_s || s->path_s[i] <= 0)
 			break;
+		label = cpa_context_label(&context[i - 1]);
 		put_line(l, s->path_s[i], s->cpu_s[i], s->stacks[i],
-			 cpa_format_text("%*s%s", (int)(2 * depth), "", context[i - 1].name));
+			 cpa_format_text("%*s%s", (int)(2 * depth), "", label));
+		free(label);
 		if (depth < DEEPEST)
 			put_called(l, s, i, depth + 1);
 	}

@@ -61,8 +61,7 @@ json_t *cpa_json_contexts(const struct cpa_profile *profile)
 	put_count(object, "stacks_on_path", contexts->on_path);
 	put_real(object, "cost_s", contexts->cost_s);
 	for (size_t i = 0; i < contexts->count; i++)
-		if (contexts->context[i].name)
-			json_array_append_new(array, context_json(i + 1, &contexts->context[i]));
+		json_array_append_new(array, context_json(i + 1, &contexts->context[i]));
 	json_object_set_new(object, "contexts", array);
 	json_object_set_new(object, "uses", uses_json(profile));
 	return object;

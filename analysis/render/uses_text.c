@@ -28,7 +28,7 @@ static char *chain(const struct cpa_page *page, const struct cpa_contexts *conte
 
 	for (unsigned n = 0; n < FRAMES; n++) {
 		context = contexts->context[context - 1].caller;
-		if (!context || !contexts->context[context - 1].name)
+		if (!context)
 			break;
 		longer = cpa_format_text("%s %s %s", text, page->unicode ? "\u2190" : "<-",
 					 contexts->context[context - 1].name);

@@ -24,6 +24,7 @@ const char cpa_report_help[] =
 	"  --callers NAME            who called this function on the critical path; NAME with * and "
 	"?\n"
 	"  --tree                    the critical path by who called whom\n"
+	"  --lines                   with these two: callers by the lines of their calls\n"
 	"  --by caller:N             functions divided by their N innermost callers; --level context: by\n"
 	"                            all\n"
 	"  --annotate NAME           the source of this function with the share of each line. None of\n"

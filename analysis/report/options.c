@@ -22,6 +22,7 @@ enum option_only_long {
 	OPTION_IDLE,
 	OPTION_CALLERS,
 	OPTION_TREE,
+	OPTION_LINES,
 	OPTION_WEIGHT,
 	OPTION_ANNOTATE,
 	OPTION_BY,
@@ -245,6 +246,7 @@ struct cpa_report_options cpa_report_parse(int argc, char **argv)
 		{ "idle", required_argument, NULL, OPTION_IDLE },
 		{ "callers", required_argument, NULL, OPTION_CALLERS },
 		{ "tree", no_argument, NULL, OPTION_TREE },
+		{ "lines", no_argument, NULL, OPTION_LINES },
 		{ "annotate", required_argument, NULL, OPTION_ANNOTATE },
 		{ "weight", required_argument, NULL, OPTION_WEIGHT },
 		{ "threads", required_argument, NULL, OPTION_THREADS },
@@ -323,6 +325,9 @@ struct cpa_report_options cpa_report_parse(int argc, char **argv)
 		case OPTION_TREE:
 			options.tree = true;
 			break;
+		case OPTION_LINES:
+			options.lines = true;
+			break;
 		case OPTION_ANNOTATE:
 			options.annotate = optarg;
 			break;
@@ -372,6 +377,8 @@ struct cpa_report_options cpa_report_parse(int argc, char **argv)
 	if (options.show.weight && options.writer != cpa_writer_find("folded"))
 		cpa_report_usage("--weight", NULL,
 				 "only with --format folded: the others have all");
+	if (options.lines && !options.callers && !options.tree)
+		cpa_report_usage("--lines", NULL, "only with --callers or --tree");
 	if (options.writer->is_page)
 		check_page(&options);
 	check_answer(&options);

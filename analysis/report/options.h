@@ -32,6 +32,7 @@ struct cpa_report_options {
 	const char *callers;  /* of which functions, or NULL */
 	const char *annotate; /* which functions, or NULL */
 	bool tree;
+	bool lines;		       /* of calls, with the two above */
 	struct cpa_team_sizes threads; /* --threads; none: not asked */
 	struct cpa_question question;
 };

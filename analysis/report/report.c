@@ -36,6 +36,8 @@ static enum cpa_graph graph_for(const struct cpa_report_options *options)
 {
 	if (options->histogram != CPA_METRICS)
 		return CPA_GRAPH_ALL;
+	if (options->lines)
+		return CPA_GRAPH_LINES;
 	return cpa_writer_graph(options->writer, &options->show,
 				options->callers || options->tree || options->annotate);
 }

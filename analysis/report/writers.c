@@ -151,7 +151,7 @@ static const struct cpa_writer writers[] = {
 	{ .name = "json", .has_sites = true, .is_json = true, .write = write_json },
 	{ .name = "csv", .has_sites = true, .write = write_csv },
 	{ .name = "html", .has_sites = true, .is_page = true, .write = write_html },
-	{ .name = "pprof", .has_stacks = true, .is_binary = true, .write = write_pprof },
+	{ .name = "pprof", .has_lines = true, .is_binary = true, .write = write_pprof },
 	{ .name = "folded", .has_stacks = true, .write = write_folded },
 	{ .name = "speedscope", .has_stacks = true, .write = write_speedscope },
 	{ .name = "perfetto", .is_binary = true, .write = write_perfetto },
@@ -166,6 +166,8 @@ enum cpa_graph cpa_writer_graph(const struct cpa_writer *writer, const struct cp
 {
 	if (writer->has_sites || show->level == CPA_LEVEL_PAG || show->metrics)
 		return CPA_GRAPH_ALL;
+	if (writer->has_lines)
+		return CPA_GRAPH_LINES;
 	return stacks || writer->has_stacks || show->level == CPA_LEVEL_CONTEXT ? CPA_GRAPH_STACKS :
 										  CPA_GRAPH_EDGES;
 }

@@ -3,6 +3,7 @@
 #include "analysis/symbols/inlined.h"
 
 #include <dwarf.h>
+#include <inttypes.h>
 #include <libiberty/libiberty.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,18 +35,43 @@ static Dwarf_Die *unit_of(Dwfl_Module *file, GElf_Addr address, Dwarf_Addr *bias
 	return NULL;
 }
 
-/* "/src/queue.c:88": where the function of @die is declared. The caller frees it. */
+/* "/src/queue.c:88", or without a line if that is 0. @file: NULL is allowed. The caller frees it. */
+static char *place_of(const char *file, Dwarf_Word line)
+{
+	char *text = cpa_printable(file ? file : "", SIZE_MAX), *place;
+
+	if (!file || !line || line > INT32_MAX)
+		return text;
+	place = cpa_format_text("%s:%" PRIu64, text, (uint64_t)line);
+	free(text);
+	return place;
+}
+
+/* Where the function of @die is declared. The caller frees it. */
 static char *locate(Dwarf_Die *die)
 {
-	const char *file = dwarf_decl_file(die);
-	char *text = cpa_printable(file ? file : "", SIZE_MAX), *location;
 	int line = 0;
 
-	if (!file || dwarf_decl_line(die, &line) != 0 || line <= 0)
-		return text;
-	location = cpa_format_text("%s:%d", text, line);
-	free(text);
-	return location;
+	if (dwarf_decl_line(die, &line) != 0 || line < 0)
+		line = 0;
+	return place_of(dwarf_decl_file(die), (Dwarf_Word)line);
+}
+
+/* Where the function of @die is called, in the one that it is inlined in. The caller frees it. */
+static char *locate_call(Dwarf_Die *die)
+{
+	Dwarf_Die unit;
+	Dwarf_Attribute attribute;
+	Dwarf_Files *files;
+	Dwarf_Word file, line;
+	size_t count;
+
+	if (dwarf_formudata(dwarf_attr(die, DW_AT_call_file, &attribute), &file) != 0 ||
+	    dwarf_formudata(dwarf_attr(die, DW_AT_call_line, &attribute), &line) != 0 ||
+	    !dwarf_diecu(die, &unit, NULL, NULL) || dwarf_getsrcfiles(&unit, &files, &count) != 0 ||
+	    file >= count || !line)
+		return xstrdup("");
+	return place_of(dwarf_filesrc(files, (size_t)file, NULL, NULL), line);
 }
 
 /* The name as that of a function with a symbol. The caller frees it. */
@@ -65,9 +91,11 @@ static char *name(Dwarf_Die *die, const char *location)
 /* Append the function of @die to the @text, which may be NULL. */
 static char *append(char *text, Dwarf_Die *die)
 {
-	char *location = locate(die), *own = name(die, location), *longer;
+	char *location = locate(die), *own = name(die, location), *call = locate_call(die), *longer;
 
-	longer = cpa_format_text("%s%s%s\t%s", text ? text : "", text ? "\t" : "", own, location);
+	longer = cpa_format_text("%s%s%s\t%s\t%s", text ? text : "", text ? "\t" : "", own,
+				 location, call);
+	free(call);
 	free(location);
 	free(own);
 	free(text);

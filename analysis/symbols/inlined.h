@@ -7,8 +7,9 @@
 
 /*
  * The functions that are inlined into the one at @address (in libdwfl's address space), the outermost
- * first: "NAME<tab>LOCATION", and a tab between two of them. A location may be empty. The caller frees
- * the text; names and locations have printable characters only. NULL: no function is inlined there, or none is known.
+ * first: "NAME<tab>LOCATION<tab>CALL", and a tab between two of them. CALL: the place at which it is called in
+ * the one outside it. Places are as "/src/queue.c:88", or empty. The caller frees the text; names and places
+ * have printable characters only. NULL: no function is inlined there, or none is known.
  */
 char *cpa_inlined_at(Dwfl_Module *file, GElf_Addr address);
 

@@ -210,7 +210,7 @@ static void read_sites(struct cpa_names *names, struct cpa_dump *dump, uint32_t 
 		struct cpa_site row = { 0 };
 
 		cpa_dump_row(dump, CPA_TABLE_SITES, i + 1, &row, sizeof(row));
-		row.key &= CPA_ADDRESS_MASK | CPA_SITE_FUNCTION;
+		row.key &= CPA_ADDRESS_MASK | CPA_SITE_FUNCTION | CPA_SITE_CALL;
 		if (i < before && (names->site[i].key != row.key ||
 				   names->site[i].module != row.module || row.module > modules)) {
 			forget_place(&names->site_place[i]);
@@ -447,12 +447,18 @@ static bool is_function(const struct cpa_site *site)
 	return site->key & CPA_SITE_FUNCTION;
 }
 
-/* Whether each site, by row - 1, is the instruction of a stack and has no name yet; the caller frees it. */
+/*
+ * Whether each site, by row - 1, is an instruction on a stack, that of a call or the last one, and has no name
+ * yet; the caller frees it.
+ */
 static bool *find_instructions(const struct cpa_names *names)
 {
 	bool *is_instruction = xcalloc(names->sites + 1, sizeof(*is_instruction));
 	struct cpa_stack stack;
 
+	for (uint32_t i = 0; i < names->sites; i++)
+		is_instruction[i] = names->site[i].key & CPA_SITE_CALL &&
+				    !names->instruction_place[i].name;
 	for (uint32_t i = 1; i <= names->dump->rows[CPA_TABLE_STACKS]; i++)
 		if (cpa_dump_row(names->dump, CPA_TABLE_STACKS, i, &stack, sizeof(stack)) &&
 		    stack.at && stack.at <= names->sites &&
@@ -461,7 +467,7 @@ static bool *find_instructions(const struct cpa_names *names)
 	return is_instruction;
 }
 
-/* Add the questions for the instructions of stacks to the @count @questions. Return the new number. */
+/* Add the questions for the instructions on stacks to the @count @questions. Return the new number. */
 static size_t ask_instructions(const struct cpa_names *names,
 			       struct cpa_symbols_question *questions, size_t count)
 {
@@ -491,6 +497,7 @@ void cpa_names_prepare(struct cpa_names *names, bool sites, bool stacks)
 			count++;
 	for (uint32_t i = 0; i < names->sites; i++)
 		if (names->site[i].key && !names->site_place[i].name &&
+		    !(names->site[i].key & CPA_SITE_CALL) &&
 		    (sites || is_function(&names->site[i])))
 			questions[count++] = (struct cpa_symbols_question){
 				.address = names->site[i].key & CPA_ADDRESS_MASK,

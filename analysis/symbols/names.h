@@ -30,8 +30,8 @@ void cpa_names_again(struct cpa_names *names, struct cpa_dump *dump);
 void cpa_names_fini(struct cpa_names *names);
 
 /*
- * Look up the names of all components together, of all sites if @sites, and if @stacks of those at which
- * stacks were taken: see symbols.h.
+ * Look up the names of all components together, of all sites if @sites, and if @stacks of the instructions
+ * on stacks: see symbols.h.
  */
 void cpa_names_prepare(struct cpa_names *names, bool sites, bool stacks);
 
@@ -45,7 +45,7 @@ const struct cpa_component *cpa_names_row(const struct cpa_names *names, uint32_
 const struct cpa_place *cpa_names_component(struct cpa_names *names, uint32_t component);
 const struct cpa_place *cpa_names_site(struct cpa_names *names, uint32_t site, bool returned);
 
-/* The same, of a site that is the instruction of a stack, with what is inlined there. */
+/* The same, of a site that is an instruction on a stack, with what is inlined there. */
 const struct cpa_place *cpa_names_instruction(struct cpa_names *names, uint32_t site);
 
 /* The name of the start routine of the threads of @component; NULL: no such row. */

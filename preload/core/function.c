@@ -278,26 +278,40 @@ uint32_t cpa_function_at(uint64_t pc)
 	return id;
 }
 
+/* Argument of fill_site(). */
+struct site_source {
+	uint32_t module, function;
+};
+
 static void fill_site(void *row, const void *argument)
 {
-	((struct cpa_site *)row)->module = *(const uint32_t *)argument;
+	const struct site_source *source = argument;
+	struct cpa_site *site = row;
+
+	site->module = source->module;
+	site->function = source->function;
+}
+
+/* The row of the site of @kind, 0 or a flag of its key, at @address, in @function. */
+static uint32_t site_at(uint64_t kind, uint64_t address, uint32_t function)
+{
+	const struct site_source source = { cpa_module_of(address), function };
+	uint64_t key = cpa_address_key(cpa_moved(address, source.module), source.module);
+
+	return cpa_table_intern(CPA_TABLE_SITES, kind | key, fill_site, &source);
 }
 
 uint32_t cpa_site(uint64_t address)
 {
-	uint32_t module = cpa_module_of(address);
-
-	return cpa_table_intern(CPA_TABLE_SITES,
-				cpa_address_key(cpa_moved(address, module), module), fill_site,
-				&module);
+	return site_at(0, address, 0);
 }
 
 uint32_t cpa_function_site(uint64_t address)
 {
-	uint32_t module = cpa_module_of(address);
+	return site_at(CPA_SITE_FUNCTION, address, 0);
+}
 
-	return cpa_table_intern(CPA_TABLE_SITES,
-				CPA_SITE_FUNCTION |
-					cpa_address_key(cpa_moved(address, module), module),
-				fill_site, &module);
+uint32_t cpa_call_site(uint64_t address, uint32_t function)
+{
+	return site_at(CPA_SITE_CALL, address, function);
 }

@@ -28,6 +28,9 @@ CPA_HIDDEN uint32_t cpa_site(uint64_t address);
 /* The row of the site of the function that begins at @address, for stacks; 0: no space. */
 CPA_HIDDEN uint32_t cpa_function_site(uint64_t address);
 
+/* The row of the site of the call at @address, which the function of site row @function makes; 0: no space. */
+CPA_HIDDEN uint32_t cpa_call_site(uint64_t address, uint32_t function);
+
 /* Before the other functions. @others: another program began the session. */
 CPA_HIDDEN void cpa_function_init(bool others);
 

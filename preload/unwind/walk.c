@@ -154,6 +154,15 @@ static bool step(struct cpa_walk *walk, const struct cpa_walk_rule *rule, uint64
 	}
 }
 
+/* The frame at @pc, which is in a call if @called. */
+static struct cpa_walk_frame frame_at(const struct cpa_walk_rule *rule, uint64_t pc, bool called)
+{
+	return (struct cpa_walk_frame){
+		.function = rule->function ? rule->function : pc & ~PAGE_MASK,
+		.call = called && rule->function && pc >= rule->function ? pc : 0,
+	};
+}
+
 /*
  * Follow the callers of the frame with registers @r, which are used up. @called: the instruction is the one
  * behind a call.
@@ -171,7 +180,7 @@ static void follow(struct cpa_walk *walk, struct cpa_registers *r, bool called)
 			return;
 		}
 		rule = rule_of(walk, pc, called);
-		walk->function[walk->frames++] = rule->function ? rule->function : pc & ~PAGE_MASK;
+		walk->frame[walk->frames++] = frame_at(rule, pc, called);
 		if (rule->how == HOW_END) {
 			walk->complete = true;
 			return;
@@ -212,7 +221,9 @@ static bool follow_leaf(struct cpa_walk *walk, const struct cpa_registers *from)
 		address += sizeof(word);
 		if (!is_behind_call(walk, word))
 			continue;
-		walk->function[0] = from->value[CPA_ARCH_RETURN_ADDRESS] & ~PAGE_MASK;
+		walk->frame[0] = (struct cpa_walk_frame){
+			.function = from->value[CPA_ARCH_RETURN_ADDRESS] & ~PAGE_MASK,
+		};
 		walk->frames = 1;
 		r = *from;
 		r.known &= CPA_ARCH_KEPT;

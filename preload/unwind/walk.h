@@ -27,17 +27,20 @@ struct cpa_walk_rule {
 	int16_t saved[CPA_ARCH_SAVED]; /* bytes from the CFA to each saved register; 0: not saved */
 };
 
+/* A frame of a stack. */
+struct cpa_walk_frame {
+	/* Where its function begins, or, if no table covers the frame, the page of its instruction. */
+	uint64_t function;
+	uint64_t call; /* last byte of its call of the next inner frame; 0: none, or no table covers it */
+};
+
 /* A thread's memory for walks: all zeros, or an earlier thread's. */
 struct cpa_walk {
 	struct cpa_stack_view stack;
-	uint32_t frames; /* of the last walk: how many of `function` are set */
+	uint32_t frames; /* of the last walk: how many of `frame` are set */
 	bool complete;	 /* the walk came to the thread's start */
 	bool in_handler; /* it came to the kernel's call of a signal handler */
-	/*
-	 * Innermost first: where each frame's function begins, or, if no table covers the frame, the
-	 * page of its instruction.
-	 */
-	uint64_t function[CPA_WALK_FRAMES];
+	struct cpa_walk_frame frame[CPA_WALK_FRAMES]; /* innermost first */
 	/* What was learnt so far, until modules go: a stale rule may mislead a walk, and no more. */
 	struct cpa_walk_rule rule[CPA_WALK_RULES];
 	struct cpa_frame_program program;

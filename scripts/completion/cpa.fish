@@ -47,6 +47,7 @@ __cpa_option report -l metrics -x -d metrics -a 'all program machine process thr
 __cpa_option report -l histogram -x -d 'one metric over time'
 __cpa_option report -l callers -x -d 'who called this function'
 __cpa_option report -l tree -d 'the critical path by who called whom'
+__cpa_option report -l lines -d 'callers by the lines of their calls'
 __cpa_option report -l annotate -x -d 'source of this function with shares of lines'
 __cpa_option report -l by -x -d 'functions divided by their callers' -a 'caller:1 caller:2'
 __cpa_option report -l weight -x -d 'time of folded stacks' -a 'path cpu wall wait'

@@ -15,16 +15,18 @@ struct cpa_name {
 };
 
 /*
- * A return address, just behind the call. key: {0:8, layer:8, address:48}. Or the begin of a function
- * that is on a stack: then CPA_SITE_FUNCTION is set in the key.
+ * A return address, just behind the call. key: {0:8, layer:8, address:48}. Or of a stack: with
+ * CPA_SITE_FUNCTION in the key, where a function begins; with CPA_SITE_CALL the last byte of a call that the
+ * function of site row `function` makes.
  */
 struct cpa_site {
 	uint64_t key;
 	uint32_t module;
-	uint32_t pad;
+	uint32_t function;
 };
 
 #define CPA_SITE_FUNCTION (UINT64_C(1) << 56)
+#define CPA_SITE_CALL	  (UINT64_C(1) << 57)
 
 #define CPA_ADDRESS_MASK ((UINT64_C(1) << 48) - 1)
 #define CPA_LAYERS	 255u

@@ -8,8 +8,9 @@
 #include <stdint.h>
 
 /*
- * A node of the tree of calling contexts: the function of row `site` in the table of sites, called in
- * context `caller`, 0 at a thread's start. key: {caller:32, site:32}.
+ * A node of the tree of calling contexts: the call at row `site` in the table of sites, or the function that
+ * begins there, called in context `caller`, 0 at a thread's start. Stacks end in functions; those of waits,
+ * and of what stands for the same, in calls of the function that waited. key: {caller:32, site:32}.
  */
 struct cpa_context {
 	uint64_t key;

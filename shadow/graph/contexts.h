@@ -38,7 +38,7 @@ struct cpa_stacks {
 	uint64_t period;      /* of the timer, ticks */
 };
 
-/* Return the node of the function of site row @site, called in context @caller; 0: no space. */
+/* Return the node of the call, or the function, of site row @site in context @caller; 0: no space. */
 CPA_HIDDEN uint32_t cpa_context(uint32_t caller, uint32_t site);
 
 /* Return the node for callers that are not known; 0: no space. */

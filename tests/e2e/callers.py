@@ -21,6 +21,8 @@ from results import Results
 
 INLINED = {"inner (inlined)": {"middle (inlined)"}, "middle (inlined)": {"outer"}, "other (inlined)": {"outer"}}
 HOLDERS = ("keep", "keeper"), ("take", "taker")
+# Functions of tests/programs/call_lines.c, and the comments at the lines of their calls.
+LINES_OF = {"twice": ("first", "second"), "outer": ("middle",), "middle (inlined)": ("inlined",)}
 CALLERS = {"common": {"first", "second"}, "first": {"recurse"}, "second": {"compare"}}
 
 
@@ -156,12 +158,12 @@ def check_first_screen(results, folder, dump):
 
 
 def sums_of(report, key):
-    """The sum of @key of each context, with those inlined in it."""
+    """The sum of @key of each stack of functions, without those that are inlined."""
     contexts = {c["id"]: c for c in report["callers"]["contexts"]}
     sums = {}
     for context in contexts.values():
-        code = code_of(contexts, context)["id"]
-        sums[code] = sums.get(code, 0) + context[key]
+        stack = tuple(name for name in chain_of(contexts, context["id"]) if not name.endswith(" (inlined)"))
+        sums[stack] = sums.get(stack, 0) + context[key]
     return sums
 
 
@@ -189,13 +191,7 @@ def check_inlined(results, folder):
         results.check(text in found, f"{option} of an inlined function")
     results.check("# inner" in found and "# other" not in found, "--annotate has its lines only")
     subprocess.run(["strip", "--strip-debug", program], check=True)
-    plain = read(dump)
-    results.check(not any(c.get("inlined") for c in plain["callers"]["contexts"]), "none without debug information")
-    for key in ("critical_path_s", "cpu_s", "stacks_on_path"):
-        sums, expected = sums_of(report, key), sums_of(plain, key)
-        wrong = [i for i in sums.keys() | expected.keys()
-                 if abs(sums.get(i, -1) - expected.get(i, -1)) > ROUNDING_S * 5]
-        results.check(not wrong, f"{key}: sums as without {wrong or ''}".rstrip())
+    check_sums(results, report, read(dump))
     for weight in ("path", "cpu", "wall"):
         command = [BUILD / "cpa-report", "--format", "folded", "--weight", weight, dump]
         total = sum(int(line.rsplit(" ", 1)[1]) for line in run(command).splitlines())
@@ -203,6 +199,86 @@ def check_inlined(results, folder):
         lines = run(command).splitlines()
         subprocess.run(["strip", "--strip-debug", program], check=True)
         results.check(total == sum(int(line.rsplit(" ", 1)[1]) for line in lines), f"{weight}: total as without")
+
+
+def check_sums(results, report, plain):
+    """@plain, without debug information, has no inlined functions and the same sums."""
+    results.check(not any(c.get("inlined") for c in plain["callers"]["contexts"]), "none without debug information")
+    for key in ("critical_path_s", "cpu_s", "stacks_on_path"):
+        sums, expected = sums_of(report, key), sums_of(plain, key)
+        wrong = [i for i in sums.keys() | expected.keys()
+                 if abs(sums.get(i, -1) - expected.get(i, -1)) > ROUNDING_S * 5]
+        results.check(not wrong, f"{key}: sums as without {wrong or ''}".rstrip())
+
+
+def callers_of(report, name):
+    """Names of what called @name, one for each context."""
+    contexts = {c["id"]: c for c in report["callers"]["contexts"]}
+    return sorted(contexts[c["caller"]]["name"] for c in contexts.values() if c["name"] == name)
+
+
+def pprof_stacks(folder, dump):
+    """Nanoseconds of the path and frames (name, line), the innermost first, of each stack, as pprof reads them."""
+    file = folder / "pprof.pb.gz"
+    with file.open("wb") as out:
+        subprocess.run([BUILD / "cpa-report", "--format", "pprof", dump], stdout=out, check=True)
+    text = run(["go", "tool", "pprof", "-raw", "-sample_index=path", file], env=dict(os.environ, HOME=str(folder)))
+    samples, locations = text[text.index("Samples:"):].split("Locations", 1)
+    places = {number: (name, int(line)) for number, name, line in
+              re.findall(r"^ +(\d+): 0x\w+ (?:M=\d+ )?(.+?) \S*?:(\d+)(?::\d+)? s=\d+", locations, re.M)}
+    for value, stack in re.findall(r"^ +(\d+)[ \d]*: ([ \d]+)$", samples, re.M):
+        yield int(value), [places.get(number, ("", 0)) for number in stack.split()]
+
+
+def check_pprof_lines(results, folder, dump, report, lines):
+    """Each frame has the line of its call, and the times add up."""
+    if not shutil.which("go"):
+        results.skip("pprof has lines of calls", "go is not installed")
+        return
+    stacks = [(ns, frames) for ns, frames in pprof_stacks(folder, dump) if ns and frames[0][0] == "work"]
+    found = {frame for _, frames in stacks for frame in frames[1:] if frame[0] in LINES_OF}
+    expected = {(name, lines[word]) for name, words in LINES_OF.items() for word in words}
+    results.check(found == expected, f"pprof: calls at {sorted(found)}")
+    callers = {frames[1][0] for _, frames in stacks}
+    results.check(callers == {"middle (inlined)", "twice"}, f"pprof: work is called by {sorted(callers)}")
+    whole_s = [c["critical_path_s"] for c in report["components"] if c["name"] == "work"][0]
+    sum_s = sum(ns for ns, _ in stacks) / 1e9
+    results.check(abs(whole_s - sum_s) <= ROUNDING_S, f"pprof: {sum_s} of {whole_s} s")
+
+
+def check_call_lines(results, folder):
+    """Functions that are inlined where a call is, and lines of calls: tests/programs/call_lines.c."""
+    dump, program = folder / "call_lines.dump", folder / "call_lines"
+    shutil.copy(PROGRAMS / "call_lines", program)
+    run([program], env=profiled_environment(dump))
+    report = read(dump)
+    results.check(callers_of(report, "work") == ["middle (inlined)", "twice"],
+                  f"work is called by {callers_of(report, 'work')}")
+    results.check(callers_of(report, "middle (inlined)") == ["outer"], "middle is inlined in outer")
+    folded = run([BUILD / "cpa-report", "--format", "folded", dump])
+    for stack in (";main;outer;middle (inlined);work ", ";main;twice;work "):
+        results.check(folded.count(stack) == 1, f"one folded stack {stack.strip()}")
+    command = [BUILD / "cpa-report", "--width", "200", "--top", "1000", dump]
+    source = (ROOT / "tests/programs/call_lines.c").read_text(encoding="utf-8").splitlines()
+    lines = {word: number for number, text in enumerate(source, 1)
+             for words in LINES_OF.values() for word in words if f"/* {word} */" in text}
+    check_pprof_lines(results, folder, dump, report, lines)
+    for option in ("--callers=work", "--tree"):
+        text = run([*command, option])
+        results.check(len(re.findall(r"\btwice\b", text)) == 1 and "call_lines.c:" not in text, f"{option}: one row for twice")
+        text = run([*command, option, "--lines"])
+        expected = [f"{name} at call_lines.c:{lines[word]}" for name, words in LINES_OF.items() for word in words]
+        wrong = [place for place in expected if len(re.findall(re.escape(place) + r"\b", text)) != 1]
+        results.check(not wrong, f"{option} --lines: a row for each call {wrong or ''}".rstrip())
+    subprocess.run(["strip", "--strip-debug", program], check=True)
+    plain = read(dump)
+    results.check(callers_of(plain, "work") == ["outer", "twice"], "without debug information by functions")
+    check_sums(results, report, plain)
+    text = run([*command, "--callers=work", "--lines"])
+    good = len(set(re.findall(r"twice at (0x[0-9a-f]+)", text))) == 2 and "call_lines.c:" not in text
+    results.check(good, "without debug information lines are addresses")
+    done = subprocess.run([*command, "--lines"], capture_output=True, text=True, check=False)
+    results.check(done.returncode == 2 and "--lines" in done.stderr, "--lines alone")
 
 
 def check_unloading(results, folder):
@@ -270,6 +346,7 @@ def main():
     check(results, folder, "2000 a second", CPA_SAMPLE_HZ="2000")
     check_annotate(results, folder)
     check_inlined(results, folder)
+    check_call_lines(results, folder)
     check_unloading(results, folder)
     check_locks(results, folder)
     dump, report = profile(folder, CPA_STACKS="0")

@@ -83,7 +83,7 @@ static void test_wrong_format(void **state)
 {
 	(void)state;
 	dump_maker_header(&maker)->format = 99;
-	expect_header_refused("0xc: ", "format 99 found, 16 expected");
+	expect_header_refused("0xc: ", "format 99 found, 17 expected");
 }
 
 static void test_wrong_header_size(void **state)
@@ -239,7 +239,7 @@ static void test_short_rows(void **state)
 	assert_true(cpa_dump_row(&dump, CPA_TABLE_SITES, 1, &row, sizeof(row)));
 	assert_true(row.key > 1);
 	assert_int_equal(row.module, 0);
-	assert_int_equal(row.pad, 0);
+	assert_int_equal(row.function, 0);
 	cpa_dump_close(&dump);
 }
 

@@ -39,7 +39,7 @@
 static const struct cpa_stack_own nothing;
 
 struct other {
-	uint64_t function[DEPTH];
+	struct cpa_walk_frame frame[DEPTH];
 	unsigned frames;
 	bool behind; /* of the frame of the signal handler's call */
 };
@@ -49,7 +49,9 @@ static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *arg
 	struct other *o = argument;
 	int before = 0;
 
-	if (!_Unwind_GetIPInfo(context, &before)) /* beyond the last */
+	uint64_t address = (uint64_t)_Unwind_GetIPInfo(context, &before);
+
+	if (!address) /* beyond the last */
 		return _URC_NO_REASON;
 	if (before) {
 		/* The interrupted frame; earlier ones are the handler's. */
@@ -57,7 +59,10 @@ static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *arg
 		o->behind = true;
 	}
 	if (o->behind && o->frames < DEPTH)
-		o->function[o->frames++] = (uint64_t)_Unwind_GetRegionStart(context);
+		o->frame[o->frames++] = (struct cpa_walk_frame){
+			.function = (uint64_t)_Unwind_GetRegionStart(context),
+			.call = before ? 0 : address - 1,
+		};
 	return _URC_NO_REASON;
 }
 
@@ -77,16 +82,23 @@ static uint64_t now(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+/* libgcc does not know where a function without a table begins. */
+static bool is_same(const struct cpa_walk_frame *frame, const struct cpa_walk_frame *other)
+{
+	return !other->function ||
+	       (frame->function == other->function && frame->call == other->call);
+}
+
 static void compare(const struct other *o)
 {
 	for (unsigned i = 0; i < o->frames && i < CPA_WALK_FRAMES; i++) {
-		if (i < walk.frames && (walk.function[i] == o->function[i] || !o->function[i]))
+		if (i < walk.frames && is_same(&walk.frame[i], &o->frame[i]))
 			continue;
 		if (!*found.first)
 			snprintf(found.first, sizeof(found.first),
 				 "frame %u of %u, %u: %#lx, expected %#lx", i, o->frames,
-				 walk.frames, i < walk.frames ? walk.function[i] : 0,
-				 o->function[i]);
+				 walk.frames, i < walk.frames ? walk.frame[i].function : 0,
+				 o->frame[i].function);
 		return;
 	}
 }
@@ -336,14 +348,14 @@ static void test_unloaded(void **state)
 	pc = (uint64_t)dlsym(library, "ns_format_ttl") + 1;
 	page = pc & ~PAGE_MASK;
 	walk_at(pc);
-	assert_true(walk.function[0] == pc - 1);
+	assert_true(walk.frame[0].function == pc - 1);
 	assert_int_equal(dlclose(library), 0);
 	assert_ptr_equal(mmap((void *)page, PAGE, PROT_READ,
 			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0),
 			 page);
 	pc = pc == page + 1 ? page + 2 : page + 1;
 	walk_at(pc);
-	assert_true(walk.function[0] == page);
+	assert_true(walk.frame[0].function == page);
 	munmap((void *)page, PAGE);
 }
 
@@ -405,15 +417,15 @@ static void test_leaves(void **state)
 		own = i % 2 ? cpa_stack_own(STACK) : nothing;
 		calls_leaf(one, word[i / 8]);
 		assert_true(walk.complete);
-		assert_true(walk.function[0] == ((uint64_t)one & ~PAGE_MASK) ||
-			    walk.function[0] == (((uint64_t)one + 64) & ~PAGE_MASK));
-		assert_true(walk.function[1] == (uint64_t)calls_leaf);
-		assert_true(walk.function[2] == (uint64_t)test_leaves);
+		assert_true(walk.frame[0].function == ((uint64_t)one & ~PAGE_MASK) ||
+			    walk.frame[0].function == (((uint64_t)one + 64) & ~PAGE_MASK));
+		assert_true(walk.frame[1].function == (uint64_t)calls_leaf);
+		assert_true(walk.frame[2].function == (uint64_t)test_leaves);
 		calls_from_any_size(one, word[i / 8]);
 		/* Whose frame pointer is lost cannot be followed, and is not taken for another. */
 		assert_true(one == leaf_frame_pointer ? !walk.complete : walk.complete);
 		if (walk.complete)
-			assert_true(walk.function[1] == (uint64_t)calls_from_any_size);
+			assert_true(walk.frame[1].function == (uint64_t)calls_from_any_size);
 	}
 	sigaction(SIGTRAP, &before, NULL);
 }

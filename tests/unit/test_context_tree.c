@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tests/unit/test_context_tree.c - calls in one function are one context, and sums stay as they are
+ *
+ * Random stacks, kept as rows as a session keeps them; beside it their sums by the functions on them, and by
+ * the places of their calls as well. The code is outside all modules, so that names are addresses.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "analysis/profile/contexts.h"
+#include "analysis/profile/uses.h"
+#include "tests/property/random.h"
+#include "tests/unit/made_profile.h"
+
+#define FUNCTIONS 4u
+#define CALLS	  3u /* of each */
+#define PLACES	  2u /* of each at which stacks end */
+#define DEPTH	  5u
+#define STACKS	  400u
+#define ROUNDS	  20u
+#define TEXT	  256u
+
+/* What the stacks with a text have. */
+struct sum {
+	char text[TEXT];
+	uint64_t path, cpu, stacks, waits;
+	bool is_seen;
+};
+
+struct sums {
+	size_t count;
+	struct sum sum[2 * STACKS * DEPTH];
+};
+
+static struct sums functions, lines;
+static struct cpa_context rows[STACKS * DEPTH + 1]; /* by row */
+static uint32_t contexts;
+
+static struct sum *sum_of(struct sums *sums, const char *text)
+{
+	for (size_t i = 0; i < sums->count; i++)
+		if (strcmp(sums->sum[i].text, text) == 0)
+			return &sums->sum[i];
+	sums->sum[sums->count] = (struct sum){ 0 };
+	strcpy(sums->sum[sums->count].text, text);
+	return &sums->sum[sums->count++];
+}
+
+static uint64_t function_address(uint64_t function)
+{
+	return 0x100000 + 0x1000 * function;
+}
+
+static uint64_t call_address(uint64_t function, uint64_t call)
+{
+	return function_address(function) + 0x10 + call;
+}
+
+/* Rows of the sites, behind those of the example: functions, calls, places. */
+static uint32_t before_sites;
+
+static uint32_t function_site(uint64_t function)
+{
+	return before_sites + (uint32_t)function + 1;
+}
+
+static uint32_t call_site(uint64_t function, uint64_t call)
+{
+	return before_sites + (uint32_t)(FUNCTIONS + function * CALLS + call) + 1;
+}
+
+static uint32_t place_site(uint64_t function, uint64_t place)
+{
+	return before_sites + (uint32_t)(FUNCTIONS * (1 + CALLS) + function * PLACES + place) + 1;
+}
+
+static void add_sites(void)
+{
+	struct cpa_site site = { 0 };
+
+	before_sites = maker.rows[CPA_TABLE_SITES];
+	for (uint64_t f = 0; f < FUNCTIONS; f++) {
+		site.key = CPA_SITE_FUNCTION | function_address(f);
+		dump_maker_row(&maker, CPA_TABLE_SITES, &site);
+	}
+	for (uint64_t f = 0; f < FUNCTIONS; f++)
+		for (uint64_t k = 0; k < CALLS; k++) {
+			site.key = CPA_SITE_CALL | call_address(f, k);
+			site.function = function_site(f);
+			dump_maker_row(&maker, CPA_TABLE_SITES, &site);
+		}
+	site.function = 0;
+	for (uint64_t f = 0; f < FUNCTIONS; f++)
+		for (uint64_t k = 0; k < PLACES; k++) {
+			site.key = call_address(f, CALLS + k);
+			dump_maker_row(&maker, CPA_TABLE_SITES, &site);
+		}
+}
+
+static uint32_t context_of(uint32_t caller, uint32_t site)
+{
+	uint64_t key = (uint64_t)caller << 32 | site;
+
+	for (uint32_t i = 1; i <= contexts; i++)
+		if (rows[i].key == key)
+			return i;
+	rows[++contexts] = (struct cpa_context){ .key = key };
+	return contexts;
+}
+
+static void append(char *text, const char *format, uint64_t number)
+{
+	size_t used = strlen(text);
+
+	snprintf(text + used, TEXT - used, format, number);
+}
+
+/* A stack, on the path if @before, then after that; return its row, or @before. A wait if @wait. */
+static uint32_t add_stack(struct rnd *r, uint32_t before, bool on_path, bool wait)
+{
+	uint64_t depth = 1 + rnd_below(r, DEPTH), f = 0, ticks = 1000 + rnd_below(r, 1000), k;
+	char of_functions[TEXT] = "", of_lines[TEXT] = "";
+	struct cpa_stack stack = { .before = before, .ticks = ticks };
+	uint32_t context = 0;
+
+	for (uint64_t i = 0; i < depth; i++) {
+		/* A function that calls itself is one frame. */
+		f = i ? (f + 1 + rnd_below(r, FUNCTIONS - 1)) % FUNCTIONS : rnd_below(r, FUNCTIONS);
+		append(of_functions, ";%#lx", function_address(f));
+		append(of_lines, ";%#lx", function_address(f));
+		k = rnd_below(r, i + 1 < depth || wait ? CALLS : PLACES);
+		if (i + 1 < depth || wait) {
+			context = context_of(context, call_site(f, k));
+			append(of_lines, "@%#lx", call_address(f, k));
+		} else {
+			context = context_of(context, function_site(f));
+			append(of_lines, "@%#lx", call_address(f, CALLS + k));
+			stack.at = place_site(f, k);
+		}
+	}
+	if (wait) {
+		struct cpa_use use = { .ticks = ticks, .stacks = 1 };
+
+		use.key = (uint64_t)CPA_USE_WAIT << 62 | UINT64_C(1) << 32 | context;
+		dump_maker_row(&maker, CPA_TABLE_USES, &use);
+		sum_of(&functions, of_functions)->waits += ticks;
+		sum_of(&lines, of_lines)->waits += ticks;
+		return before;
+	}
+	rows[context].ticks += ticks;
+	stack.key = (uint64_t)context + 1;
+	for (unsigned i = 0; i < 2; i++) {
+		struct sum *sum = i ? sum_of(&lines, of_lines) : sum_of(&functions, of_functions);
+
+		sum->cpu += ticks;
+		sum->path += on_path * ticks;
+		sum->stacks += on_path;
+	}
+	context = dump_maker_row(&maker, CPA_TABLE_STACKS, &stack);
+	return on_path ? context : before;
+}
+
+/* The functions of a context, from the thread's start; in @lines with their places. */
+static void put_chain(uint32_t number, char *text)
+{
+	const struct cpa_context_figures *c = &profile->contexts->context[number - 1];
+
+	assert_true(c->caller < number);
+	if (c->caller)
+		put_chain(c->caller, text);
+	append(text, ";%#lx", c->offset);
+	if (c->at)
+		append(text, "@%#lx", c->at);
+}
+
+static void assert_ticks(double got_s, uint64_t ticks)
+{
+	assert_int_equal((uint64_t)(got_s * 2e8 + 0.5), ticks);
+}
+
+/* The contexts have the sums; each text is of one context. */
+static void check(struct sums *sums)
+{
+	uint64_t path = 0, cpu = 0, stacks = 0, waits = 0;
+
+	for (uint32_t i = 1; i <= profile->contexts->count; i++) {
+		const struct cpa_context_figures *c = &profile->contexts->context[i - 1];
+		char text[TEXT] = "";
+		struct sum *sum;
+
+		put_chain(i, text);
+		sum = sum_of(sums, text);
+		assert_false(sum->is_seen);
+		sum->is_seen = true;
+		assert_ticks(c->path_s, sum->path);
+		assert_ticks(c->cpu_s, sum->cpu);
+		assert_int_equal(c->stacks, sum->stacks);
+		sum->path = sum->cpu = sum->stacks = 0;
+	}
+	for (size_t i = 0; i < profile->contexts->uses; i++) {
+		const struct cpa_use_figures *use = &profile->contexts->use[i];
+		char text[TEXT] = "";
+		struct sum *sum;
+
+		put_chain(use->context, text);
+		sum = sum_of(sums, text);
+		assert_ticks(use->time_s, sum->waits);
+		sum->waits = 0;
+	}
+	for (size_t i = 0; i < sums->count; i++) {
+		path += sums->sum[i].path;
+		cpu += sums->sum[i].cpu;
+		stacks += sums->sum[i].stacks;
+		waits += sums->sum[i].waits;
+	}
+	assert_true(!path && !cpu && !stacks && !waits);
+}
+
+static void make(uint64_t seed)
+{
+	struct rnd r = rnd_sequence(seed, 0);
+	uint32_t on_path = 0;
+	struct cpa_thread *thread;
+
+	functions.count = lines.count = contexts = 0;
+	dump_maker_example(&maker);
+	add_sites();
+	for (unsigned i = 0; i < STACKS; i++)
+		on_path = add_stack(&r, on_path, rnd_percent(&r, 50), rnd_percent(&r, 20));
+	for (uint32_t i = 1; i <= contexts; i++)
+		dump_maker_row(&maker, CPA_TABLE_CONTEXTS, &rows[i]);
+	for (uint32_t i = 1; i <= maker.rows[CPA_TABLE_THREADS]; i++) {
+		thread = dump_maker_at(&maker, CPA_TABLE_THREADS, i);
+		thread->path.stack = on_path;
+	}
+}
+
+static void test_sums(void **state)
+{
+	uint64_t seed = rnd_seed();
+
+	(void)state;
+	print_message("seed %lu\n", seed);
+	for (uint64_t i = 0; i < ROUNDS; i++)
+		for (unsigned k = 0; k < 3; k++) {
+			make(seed + i);
+			build(k == 0 ? CPA_GRAPH_EDGES :
+			      k == 1 ? CPA_GRAPH_STACKS :
+				       CPA_GRAPH_LINES);
+			check(k < 2 ? &functions : &lines);
+			teardown(NULL);
+		}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_sums) };
+
+	return cmocka_run_group_tests(tests, dump_maker_file, dump_maker_unlink);
+}
