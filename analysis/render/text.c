@@ -21,6 +21,7 @@
 #include "analysis/render/sections.h"
 #include "analysis/render/streams_text.h"
 #include "analysis/render/teams_text.h"
+#include "analysis/render/threads_text.h"
 #include "analysis/render/verdict_text.h"
 
 #define LABEL	    15	/* columns of a label in the heading */
@@ -265,50 +266,6 @@ static void put_components(const struct cpa_page *page, const struct cpa_profile
 	cpa_text_rivals(page, profile);
 	cpa_text_called_by(page, profile);
 	put_nameless(page, profile);
-}
-
-static int compare_cpu(const void *a, const void *b)
-{
-	const struct cpa_thread_figures *x = a, *y = b;
-
-	if (x->cpu_s != y->cpu_s)
-		return x->cpu_s > y->cpu_s ? -1 : 1;
-	return x->tid < y->tid ? -1 : x->tid > y->tid;
-}
-
-static void put_threads(const struct cpa_page *page, const struct cpa_profile *profile, size_t top)
-{
-	struct cpa_thread_figures *sorted = xcalloc(profile->threads + 1, sizeof(*sorted));
-	struct cpa_table_text table = { 0 };
-
-	cpa_page_heading(page, "Threads");
-	cpa_table_column(&table, "id", false);
-	cpa_table_column(&table, "CPU", false);
-	cpa_table_column(&table, "wait", false);
-	cpa_table_column(&table, "external", false);
-	cpa_table_column(&table, "run queue", false);
-	cpa_table_column(&table, "path", false);
-	cpa_table_column(&table, "name", true);
-	cpa_table_column(&table, "start routine", true);
-	memcpy(sorted, profile->thread, profile->threads * sizeof(*sorted));
-	qsort(sorted, profile->threads, sizeof(*sorted), compare_cpu);
-	for (size_t i = 0; i < profile->threads && i < top; i++) {
-		const struct cpa_thread_figures *thread = &sorted[i];
-		struct cpa_figure cpu = cpa_format_seconds(thread->cpu_s);
-		struct cpa_figure wait = cpa_format_seconds(thread->wait_s);
-		struct cpa_figure external = cpa_format_seconds(thread->external_s);
-		struct cpa_figure runqueue = cpa_format_seconds(thread->runqueue_s);
-		struct cpa_figure path = cpa_format_seconds(thread->critical_path_s);
-		char id[16];
-
-		snprintf(id, sizeof(id), "%u", thread->tid);
-		cpa_table_row(&table, (const char *const[]){ id, cpu.text, wait.text, external.text,
-							     runqueue.text, path.text, thread->name,
-							     thread->start_routine });
-	}
-	cpa_table_end(&table, page);
-	cpa_page_foot(page, profile->threads, top, NULL);
-	free(sorted);
 }
 
 /* "3.10 s", with a star for the largest. */
@@ -563,7 +520,7 @@ void cpa_text_write(const struct cpa_profile *profile, const struct cpa_page *pa
 	if ((all && profile->processes > 1) || level == CPA_LEVEL_PROCESS)
 		cpa_text_processes(page, profile, top);
 	if (all || level == CPA_LEVEL_THREAD)
-		put_threads(page, profile, top);
+		cpa_text_threads(page, profile, top);
 	if (all || level == CPA_LEVEL_OBJECT)
 		put_objects(page, profile, top);
 	if (all || level == CPA_LEVEL_OBJECT)

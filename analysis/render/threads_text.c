@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/render/threads_text.c - the table of threads, as text */
+#include "analysis/render/threads_text.h"
+
+#include <libiberty/libiberty.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/util/format.h"
+
+static int compare_cpu(const void *a, const void *b)
+{
+	const struct cpa_thread_figures *x = a, *y = b;
+
+	if (x->cpu_s != y->cpu_s)
+		return x->cpu_s > y->cpu_s ? -1 : 1;
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+void cpa_text_threads(const struct cpa_page *page, const struct cpa_profile *profile, size_t top)
+{
+	struct cpa_thread_figures *sorted = xcalloc(profile->threads + 1, sizeof(*sorted));
+	struct cpa_table_text table = { 0 };
+
+	cpa_page_heading(page, "Threads");
+	cpa_table_column(&table, "id", false);
+	cpa_table_column(&table, "CPU", false);
+	cpa_table_column(&table, "wait", false);
+	cpa_table_column(&table, "external", false);
+	cpa_table_column(&table, "run queue", false);
+	cpa_table_column(&table, "path", false);
+	cpa_table_column(&table, "name", true);
+	cpa_table_column(&table, "start routine", true);
+	memcpy(sorted, profile->thread, profile->threads * sizeof(*sorted));
+	qsort(sorted, profile->threads, sizeof(*sorted), compare_cpu);
+	for (size_t i = 0; i < profile->threads && i < top; i++) {
+		const struct cpa_thread_figures *thread = &sorted[i];
+		struct cpa_figure cpu = cpa_format_seconds(thread->cpu_s);
+		struct cpa_figure wait = cpa_format_seconds(thread->wait_s);
+		struct cpa_figure external = cpa_format_seconds(thread->external_s);
+		struct cpa_figure runqueue = cpa_format_seconds(thread->runqueue_s);
+		struct cpa_figure path = cpa_format_seconds(thread->critical_path_s);
+		char id[16];
+
+		snprintf(id, sizeof(id), "%u", thread->tid);
+		cpa_table_row(&table, (const char *const[]){ id, cpu.text, wait.text, external.text,
+							     runqueue.text, path.text, thread->name,
+							     thread->start_routine });
+	}
+	cpa_table_end(&table, page);
+	cpa_page_foot(page, profile->threads, top, NULL);
+	free(sorted);
+}
