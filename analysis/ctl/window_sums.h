@@ -4,7 +4,7 @@
  *
  * While profiling is off the rows of the threads do not change. So whoever is about to begin a window
  * reads from outside what the windows before it had: the join of the threads' paths, with S and H of
- * each component. All paths of a window begin in one node (shadow/edge/part.h); L, S and H of
+ * each component, and the counters of locks, queues, streams and threads. All paths of a window begin in one node (shadow/edge/part.h); L, S and H of
  * windows add up, and differences of these sums are those of the windows in between. They are kept
  * in the session (shadow/format/layout_windows.h) in constant space: as the sums are cumulative,
  * folding is to drop every second one. A run of N windows is read 64 + 32 * log2(N / 64) times.

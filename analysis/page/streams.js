@@ -14,8 +14,10 @@ function streams() {
 		longTable([
 			{ title: 'starved', value: (row) => row.reader_wait_s, format: seconds, bar: 'queue', max: top('reader_wait_s'),
 				help: 'how long readers waited for data' },
+			...marginColumn((row) => row.reader_wait_margin_s, seconds),
 			{ title: 'blocked', value: (row) => row.writer_wait_s, format: seconds, bar: 'queue', max: top('writer_wait_s'),
 				help: 'how long writers waited for room' },
+			...marginColumn((row) => row.writer_wait_margin_s, seconds),
 			{ title: 'limit', value: (row) => row.limit, text: true, help: 'the side that the other one waits for' },
 			{ title: 'path', value: (row) => share(atLimit(row, 'critical_path_s'), report.program.critical_path_s), format: percent,
 				help: 'critical path of the threads at the limiting side' },

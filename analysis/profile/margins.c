@@ -19,7 +19,7 @@ struct batches {
 	size_t length; /* of a sample */
 	uint64_t *value;
 	size_t count, step;
-	double *path, *part; /* [count], ticks */
+	double *path, *on, *part, *other; /* [count], ticks */
 	struct cpa_window_series head;
 };
 
@@ -54,7 +54,7 @@ size_t cpa_margin_batches(size_t samples, size_t *step)
 /* Read the head of the series at @at. Return false if there is none that is whole. */
 static bool read_head(struct batches *b, const struct cpa_dump *dump, uint64_t at)
 {
-	b->length = CPA_WINDOW_FIELDS + CPA_WINDOW_VECTORS * (size_t)dump->header.slots;
+	b->length = cpa_window_length(dump->header.slots);
 	return cpa_dump_bytes(dump, at, &b->head, sizeof(b->head)) && !(b->head.writing & 1) &&
 	       b->head.slots == dump->header.slots && b->head.samples <= CPA_WINDOW_SAMPLES &&
 	       b->head.level < 64;
@@ -88,8 +88,10 @@ static bool read_series(struct batches *b, const struct cpa_dump *dump)
 		if (++readings == READINGS)
 			return false;
 	b->count = cpa_margin_batches(b->head.samples, &b->step);
-	b->path = xcalloc(2 * (b->count + 1), sizeof(*b->path));
-	b->part = b->path + b->count + 1;
+	b->path = xcalloc(4 * (b->count + 1), sizeof(*b->path));
+	b->on = b->path + b->count + 1;
+	b->part = b->on + b->count + 1;
+	b->other = b->part + b->count + 1;
 	return true;
 }
 
@@ -111,7 +113,16 @@ static void take(const struct batches *b, size_t place, double *batch)
 
 static size_t place_of(const struct batches *b, enum cpa_window_vector vector, uint32_t slot)
 {
-	return CPA_WINDOW_FIELDS + vector * (size_t)b->head.slots + slot;
+	return cpa_window_slot(b->head.slots, vector, slot);
+}
+
+/* Half of the interval of sum(@part) / sum(@whole). A counter that was read in between shrinks: NAN. */
+static double margin_of_counts(const struct batches *b, const double *part, const double *whole)
+{
+	for (size_t i = 0; i < b->count; i++)
+		if (part[i] < 0 || whole[i] < 0)
+			return NAN;
+	return cpa_margin(part, whole, b->count);
 }
 
 /* Half of the interval of the share that @slot has in the critical path. */
@@ -185,12 +196,6 @@ static void add_slots(const struct cpa_build *build, struct batches *b)
 			set_margins(build, b, q->slot, &q->critical_path_margin_s,
 				    &q->saved_margin_s);
 	}
-	for (size_t i = 0; i < profile->streams; i++) {
-		struct cpa_stream_figures *s = &profile->stream[i];
-
-		s->writer.critical_path_margin_s = end_margin(build, b, &s->writer);
-		s->reader.critical_path_margin_s = end_margin(build, b, &s->reader);
-	}
 }
 
 /* Add to @batch the service time of each batch. */
@@ -213,29 +218,129 @@ static void add_service(const struct cpa_build *build, const struct batches *b, 
 static void add_program(const struct cpa_build *build, struct batches *b)
 {
 	struct cpa_program_figures *program = &build->profile->program;
-	double *on = xcalloc(b->count + 1, sizeof(*on));
 
-	take(b, CPA_WINDOW_ON, on);
 	take(b, CPA_WINDOW_WAIT, b->part);
-	program->wait_margin_s = program->wall_s * cpa_margin(b->part, on, b->count);
+	program->wait_margin_s = program->wall_s * cpa_margin(b->part, b->on, b->count);
 	take(b, CPA_WINDOW_PROCESS, b->part);
-	program->parallelism_margin = cpa_margin(b->part, on, b->count);
+	program->parallelism_margin = cpa_margin(b->part, b->on, b->count);
 	add_service(build, b, b->part);
 	program->max_parallelism_margin = cpa_margin(b->part, b->path, b->count);
-	free(on);
+}
+
+/* Half of the interval of ticks at @place, seconds, in relation to the time for which profiling was on. */
+static double time_margin(const struct cpa_build *build, struct batches *b, size_t place)
+{
+	take(b, place, b->part);
+	return build->profile->program.wall_s * margin_of_counts(b, b->part, b->on);
+}
+
+/* How many classes count at each slot. */
+static uint32_t *count_classes(const struct cpa_build *build, const struct batches *b)
+{
+	uint32_t *classes = xcalloc(b->head.slots, sizeof(*classes));
+
+	for (uint32_t i = 1; i <= build->names->components; i++) {
+		const struct cpa_component *row = cpa_names_row(build->names, i);
+
+		if (row && (row->kind == CPA_LOCK || row->kind == CPA_QUEUE) &&
+		    row->first < b->head.slots)
+			classes[row->first]++;
+	}
+	return classes;
+}
+
+/* The slot at which class @row counts alone; 0: none. */
+static uint32_t own_slot(const struct cpa_build *build, const struct batches *b,
+			 const uint32_t *classes, uint32_t row)
+{
+	const struct cpa_component *class = cpa_names_row(build->names, row);
+
+	if (!class || class->first < CPA_SLOT_FIRST || class->first >= b->head.slots)
+		return 0;
+	return classes[class->first] == 1 ? class->first : 0;
+}
+
+static void add_classes(const struct cpa_build *build, struct batches *b)
+{
+	uint32_t *classes = count_classes(build, b), slot;
+
+	for (size_t i = 0; i < build->profile->objects; i++) {
+		struct cpa_object_figures *o = &build->profile->object[i];
+
+		slot = own_slot(build, b, classes, o->row);
+		if (!slot)
+			continue;
+		o->wait_margin_s = time_margin(build, b, place_of(b, CPA_WINDOW_WAITED, slot));
+		o->hold_margin_s = time_margin(build, b, place_of(b, CPA_WINDOW_USED, slot));
+	}
+	for (size_t i = 0; i < build->profile->queues; i++) {
+		struct cpa_queue_figures *q = &build->profile->queue[i];
+
+		slot = own_slot(build, b, classes, q->row);
+		if (!slot)
+			continue;
+		take(b, place_of(b, CPA_WINDOW_WAITED, slot), b->part);
+		take(b, place_of(b, CPA_WINDOW_USED, slot), b->other);
+		q->wait_margin_s = build->tick_s * margin_of_counts(b, b->part, b->other);
+	}
+	free(classes);
+}
+
+static void add_threads(const struct cpa_build *build, struct batches *b)
+{
+	uint32_t slots = b->head.slots;
+
+	for (size_t i = 0; i < build->profile->threads; i++) {
+		struct cpa_thread_figures *t = &build->profile->thread[i];
+
+		if (t->row > CPA_WINDOW_ROWS)
+			continue;
+		t->cpu_margin_s =
+			time_margin(build, b, cpa_window_row(slots, CPA_WINDOW_THREAD_CPU, t->row));
+		t->wait_margin_s = time_margin(
+			build, b, cpa_window_row(slots, CPA_WINDOW_THREAD_WAIT, t->row));
+	}
+}
+
+/* Half of the interval of a value of all rows of the stream at @index; NAN: not all have it. */
+static double stream_margin(const struct cpa_build *build, struct batches *b,
+			    enum cpa_window_row value, size_t index)
+{
+	const struct cpa_profile *profile = build->profile;
+
+	memset(b->part, 0, b->count * sizeof(*b->part));
+	for (uint32_t row = 1; row <= profile->stream_rows; row++) {
+		if (profile->stream_of[row - 1] != index + 1)
+			continue;
+		if (row > CPA_WINDOW_ROWS)
+			return NAN;
+		add(b, cpa_window_row(b->head.slots, value, row), b->part);
+	}
+	return profile->program.wall_s * margin_of_counts(b, b->part, b->on);
+}
+
+static void add_streams(const struct cpa_build *build, struct batches *b)
+{
+	for (size_t i = 0; i < build->profile->streams; i++) {
+		struct cpa_stream_figures *s = &build->profile->stream[i];
+
+		s->writer.critical_path_margin_s = end_margin(build, b, &s->writer);
+		s->reader.critical_path_margin_s = end_margin(build, b, &s->reader);
+		s->waited_margin_s = stream_margin(build, b, CPA_WINDOW_STREAM_WAITING, i);
+		s->blocked_margin_s = stream_margin(build, b, CPA_WINDOW_STREAM_BLOCKING, i);
+	}
 }
 
 /* Whether the savings of @x and @y differ by more than chance; *@windows: of how many they would. */
 static bool are_apart(struct batches *b, const struct cpa_component_figures *x,
 		      const struct cpa_component_figures *y, double path_s, double *windows)
 {
-	double *less = xcalloc(b->count + 1, sizeof(*less)), margin, ratio;
+	double margin, ratio;
 
 	take(b, place_of(b, CPA_WINDOW_SLACK, x->slot), b->part);
-	take(b, place_of(b, CPA_WINDOW_SLACK, y->slot), less);
+	take(b, place_of(b, CPA_WINDOW_SLACK, y->slot), b->other);
 	for (size_t i = 0; i < b->count; i++)
-		b->part[i] -= less[i];
-	free(less);
+		b->part[i] -= b->other[i];
 	margin = path_s * cpa_margin(b->part, b->path, b->count);
 	ratio = margin / (x->saved_s - y->saved_s);
 	/* The margin shrinks with the square root of the number of windows. */
@@ -279,13 +384,25 @@ static void clear(struct cpa_profile *profile)
 	for (size_t i = 0; i < profile->components; i++)
 		profile->component[i].critical_path_margin_s =
 			profile->component[i].saved_margin_s = NAN;
-	for (size_t i = 0; i < profile->objects; i++)
-		profile->object[i].critical_path_margin_s = profile->object[i].saved_margin_s = NAN;
-	for (size_t i = 0; i < profile->queues; i++)
-		profile->queue[i].critical_path_margin_s = profile->queue[i].saved_margin_s = NAN;
-	for (size_t i = 0; i < profile->streams; i++)
-		profile->stream[i].writer.critical_path_margin_s =
-			profile->stream[i].reader.critical_path_margin_s = NAN;
+	for (size_t i = 0; i < profile->objects; i++) {
+		struct cpa_object_figures *o = &profile->object[i];
+
+		o->critical_path_margin_s = o->saved_margin_s = NAN;
+		o->wait_margin_s = o->hold_margin_s = NAN;
+	}
+	for (size_t i = 0; i < profile->queues; i++) {
+		struct cpa_queue_figures *q = &profile->queue[i];
+
+		q->critical_path_margin_s = q->saved_margin_s = q->wait_margin_s = NAN;
+	}
+	for (size_t i = 0; i < profile->threads; i++)
+		profile->thread[i].cpu_margin_s = profile->thread[i].wait_margin_s = NAN;
+	for (size_t i = 0; i < profile->streams; i++) {
+		struct cpa_stream_figures *s = &profile->stream[i];
+
+		s->writer.critical_path_margin_s = s->reader.critical_path_margin_s = NAN;
+		s->waited_margin_s = s->blocked_margin_s = NAN;
+	}
 }
 
 void cpa_build_margins(struct cpa_build *build)
@@ -298,8 +415,12 @@ void cpa_build_margins(struct cpa_build *build)
 		program->windows = b.head.windows;
 		program->batches = b.count >= CPA_BATCHES_LEAST ? b.count : 0;
 		take(&b, CPA_WINDOW_LEN, b.path);
+		take(&b, CPA_WINDOW_ON, b.on);
 		if (program->batches) {
 			add_slots(build, &b);
+			add_classes(build, &b);
+			add_threads(build, &b);
+			add_streams(build, &b);
 			add_program(build, &b);
 			find_rival(build, &b);
 		}

@@ -142,6 +142,7 @@ struct cpa_thread_figures {
 	double process_s;  /* of cpu_s, in activities */
 	double profiled_s; /* since its start, without what lies between parts of the run */
 	uint64_t bytes_read, bytes_written;
+	double cpu_margin_s, wait_margin_s; /* see margins.h; NAN: not known */
 	double critical_path_s;	 /* length of the longest inherent path to its last event */
 	uint32_t slot;		 /* of its class; 0: none */
 	double begun_s, lived_s; /* since the program's start; up to its last event */
@@ -171,6 +172,7 @@ struct cpa_object_figures {
 	uint64_t objects; /* ever made */
 	uint64_t acquisitions, contended, handoffs;
 	double wait_s, hold_s;
+	double wait_margin_s, hold_margin_s; /* as those below */
 	bool has_slot; /* the two below are known; with a shared slot, of all that share it */
 	double saved_s, critical_path_s;
 	double saved_margin_s, critical_path_margin_s; /* see margins.h; NAN: not known */
@@ -221,9 +223,10 @@ struct cpa_stream_figures {
 	double stay_s, stay_p99_s; /* from a write to the read of its last byte */
 	uint64_t waits, blocks;	   /* times that a reader waited for data, a writer for room */
 	double waited_s, blocked_s;
-	double saved_s;	    /* see cpa_predict_streams(); NAN: not known */
-	uint64_t unmatched; /* reads of bytes whose write is not known */
-	uint64_t uncertain; /* reads of bytes that several wrote at once */
+	double waited_margin_s, blocked_margin_s; /* see margins.h; NAN: not known */
+	double saved_s;				  /* see cpa_predict_streams(); NAN: not known */
+	uint64_t unmatched;			  /* reads of bytes whose write is not known */
+	uint64_t uncertain;			  /* reads of bytes that several wrote at once */
 };
 
 /* "pipe" ... */
@@ -255,6 +258,7 @@ struct cpa_queue_figures {
 	uint64_t max_depth;	   /* of several queues: the sum of what each had at most */
 	double mean_depth;
 	double wait_s, wait_p50_s, wait_p99_s; /* of an item in the queue */
+	double wait_margin_s;		       /* see margins.h; NAN: not known */
 	double service_s, services_s;	       /* of an item, and of all */
 	uint32_t producers, consumers;	       /* threads */
 	double idle, starved; /* shares of the consumers' time: waiting, without a processor */

@@ -102,6 +102,7 @@ static void take_threads(struct cpa_profile *now, const struct cpa_profile *befo
 		const struct cpa_thread_figures *b = NULL;
 
 		t->spends = 0;
+		t->cpu_margin_s = t->wait_margin_s = NAN;
 		/* The row, not the id: that is another one in each part of the run. */
 		for (size_t k = 0; k < before->threads && !b; k++)
 			if (before->thread[k].row == t->row)
@@ -138,6 +139,7 @@ static void take_objects(struct cpa_profile *now, const struct cpa_profile *befo
 		const struct cpa_object_figures *b = NULL;
 
 		o->saved_margin_s = o->critical_path_margin_s = NAN;
+		o->wait_margin_s = o->hold_margin_s = NAN;
 		for (size_t k = 0; k < before->objects && !b; k++)
 			if (before->object[k].row == o->row)
 				b = &before->object[k];

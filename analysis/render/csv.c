@@ -152,7 +152,7 @@ static void put_components(struct csv *csv, const struct cpa_profile *profile)
 static void put_threads(struct csv *csv, const struct cpa_profile *profile)
 {
 	put_head(csv, "id,name,start_routine,cpu_s,wait_s,external_s,runqueue_s,probe_s,"
-		      "critical_path_s,events");
+		      "critical_path_s,events,cpu_margin_s,wait_margin_s");
 	for (size_t i = 0; i < profile->threads; i++) {
 		const struct cpa_thread_figures *thread = &profile->thread[i];
 
@@ -166,6 +166,8 @@ static void put_threads(struct csv *csv, const struct cpa_profile *profile)
 		put_real(csv, thread->probe_s);
 		put_real(csv, thread->critical_path_s);
 		put_count(csv, thread->events);
+		put_margin(csv, thread->cpu_margin_s);
+		put_margin(csv, thread->wait_margin_s);
 		end_row(csv);
 	}
 }
@@ -199,7 +201,8 @@ static void put_processes(struct csv *csv, const struct cpa_profile *profile)
 static void put_objects(struct csv *csv, const struct cpa_profile *profile)
 {
 	put_head(csv, "kind,class,location,queue,objects,acquisitions,contended,handoffs,wait_s,"
-		      "hold_s,saved_s,critical_path_s,critical_path_margin_s,saved_margin_s");
+		      "hold_s,saved_s,critical_path_s,critical_path_margin_s,saved_margin_s,"
+		      "wait_margin_s,hold_margin_s");
 	for (size_t i = 0; i < profile->objects; i++) {
 		const struct cpa_object_figures *object = &profile->object[i];
 
@@ -217,6 +220,8 @@ static void put_objects(struct csv *csv, const struct cpa_profile *profile)
 		put_known(csv, object->has_slot, object->critical_path_s);
 		put_margin(csv, object->critical_path_margin_s);
 		put_margin(csv, object->saved_margin_s);
+		put_margin(csv, object->wait_margin_s);
+		put_margin(csv, object->hold_margin_s);
 		end_row(csv);
 	}
 }
@@ -226,7 +231,7 @@ static void put_queues(struct csv *csv, const struct cpa_profile *profile)
 	put_head(csv, "name,location,queues,enqueued,dequeued,never_dequeued,enqueued_twice,"
 		      "unmatched,max_depth,mean_depth,item_wait_s,item_wait_p50_s,item_wait_p99_s,"
 		      "service_s,services,producers,consumers,critical_path_s,observed_path_s,"
-		      "saved_s,limit,critical_path_margin_s,saved_margin_s");
+		      "saved_s,limit,critical_path_margin_s,saved_margin_s,item_wait_margin_s");
 	for (size_t i = 0; i < profile->queues; i++) {
 		const struct cpa_queue_figures *queue = &profile->queue[i];
 
@@ -253,6 +258,7 @@ static void put_queues(struct csv *csv, const struct cpa_profile *profile)
 		put_text(csv, cpa_balance_word(queue->limit));
 		put_margin(csv, queue->critical_path_margin_s);
 		put_margin(csv, queue->saved_margin_s);
+		put_margin(csv, queue->wait_margin_s);
 		end_row(csv);
 	}
 }
@@ -263,7 +269,7 @@ static void put_streams(struct csv *csv, const struct cpa_profile *profile)
 		      "reader_waits,reader_wait_s,writer_waits,writer_wait_s,unmatched,uncertain,"
 		      "from_critical_path_s,to_critical_path_s,limit,saved_s,"
 		      "from_observed_path_s,to_observed_path_s,from_critical_path_margin_s,"
-		      "to_critical_path_margin_s");
+		      "to_critical_path_margin_s,reader_wait_margin_s,writer_wait_margin_s");
 	for (size_t i = 0; i < profile->streams; i++) {
 		const struct cpa_stream_figures *stream = &profile->stream[i];
 
@@ -291,6 +297,8 @@ static void put_streams(struct csv *csv, const struct cpa_profile *profile)
 		put_real(csv, stream->reader.observed_path_s);
 		put_margin(csv, stream->writer.critical_path_margin_s);
 		put_margin(csv, stream->reader.critical_path_margin_s);
+		put_margin(csv, stream->waited_margin_s);
+		put_margin(csv, stream->blocked_margin_s);
 		end_row(csv);
 	}
 }

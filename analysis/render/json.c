@@ -128,6 +128,8 @@ static json_t *threads_json(const struct cpa_profile *profile)
 		put_text(object, "start_routine", thread->start_routine);
 		put_times(object, thread->cpu_s, thread->wait_s, thread->external_s,
 			  thread->runqueue_s, thread->probe_s);
+		put_margin(object, "cpu_margin_s", thread->cpu_margin_s);
+		put_margin(object, "wait_margin_s", thread->wait_margin_s);
 		put_real(object, "critical_path_s", thread->critical_path_s);
 		put_count(object, "events", thread->events);
 		put_count(object, "bytes_read", thread->bytes_read);
@@ -254,6 +256,8 @@ static json_t *objects_json(const struct cpa_profile *profile)
 		put_count(object, "handoffs", class->handoffs);
 		put_known(object, "saved_s", class->has_slot, class->saved_s);
 		put_known(object, "critical_path_s", class->has_slot, class->critical_path_s);
+		put_margin(object, "wait_margin_s", class->wait_margin_s);
+		put_margin(object, "hold_margin_s", class->hold_margin_s);
 		put_margin(object, "saved_margin_s", class->saved_margin_s);
 		put_margin(object, "critical_path_margin_s", class->critical_path_margin_s);
 		json_array_append_new(array, object);

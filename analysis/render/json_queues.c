@@ -60,6 +60,7 @@ static json_t *queue_json(const struct cpa_queue_figures *queue)
 	put_known(object, "critical_path_s", queue->slot, queue->critical_path_s);
 	put_known(object, "observed_path_s", queue->slot, queue->observed_path_s);
 	put_known(object, "saved_s", queue->slot, queue->saved_s);
+	put_margin(object, "item_wait_margin_s", queue->wait_margin_s);
 	put_margin(object, "critical_path_margin_s", queue->critical_path_margin_s);
 	put_margin(object, "saved_margin_s", queue->saved_margin_s);
 	put_text(object, "limit", cpa_balance_word(queue->limit));

@@ -24,6 +24,8 @@ static json_t *stream_json(const struct cpa_stream_figures *stream)
 	put_count(object, "uncertain", stream->uncertain);
 	put_real(object, "from_critical_path_s", stream->writer.critical_path_s);
 	put_real(object, "to_critical_path_s", stream->reader.critical_path_s);
+	put_margin(object, "reader_wait_margin_s", stream->waited_margin_s);
+	put_margin(object, "writer_wait_margin_s", stream->blocked_margin_s);
 	put_margin(object, "from_critical_path_margin_s", stream->writer.critical_path_margin_s);
 	put_margin(object, "to_critical_path_margin_s", stream->reader.critical_path_margin_s);
 	put_real(object, "from_observed_path_s", stream->writer.observed_path_s);

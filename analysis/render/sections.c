@@ -107,6 +107,7 @@ static void put_queue_row(struct cpa_table_text *table, const struct cpa_profile
 	struct cpa_figure depth = cpa_format_ratio(queue->mean_depth);
 	struct cpa_figure largest = cpa_format_count(queue->max_depth);
 	struct cpa_figure margin = cpa_text_margin(queue->saved_margin_s, cpa_format_seconds);
+	struct cpa_figure wait_margin = cpa_text_margin(queue->wait_margin_s, cpa_format_seconds);
 	const char *cells[CPA_TABLE_COLUMNS];
 	size_t count = 0;
 
@@ -115,6 +116,8 @@ static void put_queue_row(struct cpa_table_text *table, const struct cpa_profile
 		cells[count++] = margin.text;
 	cells[count++] = queue->slot ? path.text : "?";
 	cells[count++] = waited.text;
+	if (profile->program.batches)
+		cells[count++] = wait_margin.text;
 	cells[count++] = half.text;
 	cells[count++] = most.text;
 	cells[count++] = service.text;
@@ -136,6 +139,8 @@ void cpa_text_queues(const struct cpa_page *page, const struct cpa_profile *prof
 		cpa_table_column(&table, "+-", false);
 	cpa_table_column(&table, "path", false);
 	cpa_table_column(&table, "waited", false);
+	if (profile->program.batches)
+		cpa_table_column(&table, "+-", false);
 	cpa_table_column(&table, "p50", false);
 	cpa_table_column(&table, "p99", false);
 	cpa_table_column(&table, "service", false);

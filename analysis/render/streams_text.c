@@ -45,11 +45,19 @@ static void put_waits(struct cpa_table_text *table, const struct cpa_profile *pr
 	struct cpa_figure blocked = cpa_format_seconds(stream->blocked_s);
 	struct cpa_figure saves = isnan(stream->saved_s) ? (struct cpa_figure){ "-" } :
 							   cpa_format_seconds(stream->saved_s);
+	struct cpa_figure waited_margin =
+		cpa_text_margin(stream->waited_margin_s, cpa_format_seconds);
+	struct cpa_figure blocked_margin =
+		cpa_text_margin(stream->blocked_margin_s, cpa_format_seconds);
 	const char *cells[CPA_TABLE_COLUMNS];
 	size_t count = 0;
 
 	cells[count++] = waited.text;
+	if (program->batches)
+		cells[count++] = waited_margin.text;
 	cells[count++] = blocked.text;
+	if (program->batches)
+		cells[count++] = blocked_margin.text;
 	cells[count++] = cpa_stream_limit(stream);
 	cells[count++] = path.text;
 	if (program->batches)
@@ -129,7 +137,11 @@ void cpa_text_streams(const struct cpa_page *page, const struct cpa_profile *pro
 		return;
 	cpa_page_heading(page, "Streams: who writes, who reads");
 	cpa_table_column(&table, "starved", false);
+	if (profile->program.batches)
+		cpa_table_column(&table, "+-", false);
 	cpa_table_column(&table, "blocked", false);
+	if (profile->program.batches)
+		cpa_table_column(&table, "+-", false);
 	cpa_table_column(&table, "limit", true);
 	cpa_table_column(&table, "path", false);
 	if (profile->program.batches)

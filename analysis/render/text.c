@@ -341,11 +341,14 @@ static void put_object(struct cpa_table_text *table, const struct cpa_object_fig
 		cpa_format_percent((double)object->contended, (double)object->acquisitions);
 	struct cpa_figure handoffs = cpa_text_handoffs(object);
 	struct cpa_figure margin = cpa_text_margin(object->saved_margin_s, cpa_format_seconds);
+	struct cpa_figure wait_margin = cpa_text_margin(object->wait_margin_s, cpa_format_seconds);
 	char *class = cpa_text_class(object);
 	const char *cells[CPA_TABLE_COLUMNS];
 	size_t count = 0;
 
 	cells[count++] = waited.text;
+	if (has_margins)
+		cells[count++] = wait_margin.text;
 	cells[count++] = held.text;
 	cells[count++] = object->has_slot ? saves.text : "? ";
 	if (has_margins)
@@ -369,6 +372,8 @@ static void put_objects(const struct cpa_page *page, const struct cpa_profile *p
 		return;
 	cpa_page_heading(page, "Locks and other objects, by class");
 	cpa_table_column(&table, "waited ", false);
+	if (profile->program.batches)
+		cpa_table_column(&table, "+-", false);
 	cpa_table_column(&table, "held ", false);
 	cpa_table_column(&table, "saves ", false);
 	if (profile->program.batches)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/render/parts_text.h"
 #include "analysis/util/format.h"
 
 static int compare_cpu(const void *a, const void *b)
@@ -17,15 +18,50 @@ static int compare_cpu(const void *a, const void *b)
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
+static void put_thread(struct cpa_table_text *table, const struct cpa_thread_figures *thread,
+		       bool has_margins)
+{
+	struct cpa_figure cpu = cpa_format_seconds(thread->cpu_s);
+	struct cpa_figure cpu_margin = cpa_text_margin(thread->cpu_margin_s, cpa_format_seconds);
+	struct cpa_figure wait = cpa_format_seconds(thread->wait_s);
+	struct cpa_figure wait_margin = cpa_text_margin(thread->wait_margin_s, cpa_format_seconds);
+	struct cpa_figure external = cpa_format_seconds(thread->external_s);
+	struct cpa_figure runqueue = cpa_format_seconds(thread->runqueue_s);
+	struct cpa_figure path = cpa_format_seconds(thread->critical_path_s);
+	const char *cells[CPA_TABLE_COLUMNS];
+	size_t count = 0;
+	char id[16];
+
+	snprintf(id, sizeof(id), "%u", thread->tid);
+	cells[count++] = id;
+	cells[count++] = cpu.text;
+	if (has_margins)
+		cells[count++] = cpu_margin.text;
+	cells[count++] = wait.text;
+	if (has_margins)
+		cells[count++] = wait_margin.text;
+	cells[count++] = external.text;
+	cells[count++] = runqueue.text;
+	cells[count++] = path.text;
+	cells[count++] = thread->name;
+	cells[count++] = thread->start_routine;
+	cpa_table_row(table, cells);
+}
+
 void cpa_text_threads(const struct cpa_page *page, const struct cpa_profile *profile, size_t top)
 {
 	struct cpa_thread_figures *sorted = xcalloc(profile->threads + 1, sizeof(*sorted));
+	bool has_margins = profile->program.batches;
 	struct cpa_table_text table = { 0 };
 
 	cpa_page_heading(page, "Threads");
 	cpa_table_column(&table, "id", false);
 	cpa_table_column(&table, "CPU", false);
+	if (has_margins)
+		cpa_table_column(&table, "+-", false);
 	cpa_table_column(&table, "wait", false);
+	if (has_margins)
+		cpa_table_column(&table, "+-", false);
 	cpa_table_column(&table, "external", false);
 	cpa_table_column(&table, "run queue", false);
 	cpa_table_column(&table, "path", false);
@@ -33,20 +69,8 @@ void cpa_text_threads(const struct cpa_page *page, const struct cpa_profile *pro
 	cpa_table_column(&table, "start routine", true);
 	memcpy(sorted, profile->thread, profile->threads * sizeof(*sorted));
 	qsort(sorted, profile->threads, sizeof(*sorted), compare_cpu);
-	for (size_t i = 0; i < profile->threads && i < top; i++) {
-		const struct cpa_thread_figures *thread = &sorted[i];
-		struct cpa_figure cpu = cpa_format_seconds(thread->cpu_s);
-		struct cpa_figure wait = cpa_format_seconds(thread->wait_s);
-		struct cpa_figure external = cpa_format_seconds(thread->external_s);
-		struct cpa_figure runqueue = cpa_format_seconds(thread->runqueue_s);
-		struct cpa_figure path = cpa_format_seconds(thread->critical_path_s);
-		char id[16];
-
-		snprintf(id, sizeof(id), "%u", thread->tid);
-		cpa_table_row(&table, (const char *const[]){ id, cpu.text, wait.text, external.text,
-							     runqueue.text, path.text, thread->name,
-							     thread->start_routine });
-	}
+	for (size_t i = 0; i < profile->threads && i < top; i++)
+		put_thread(&table, &sorted[i], has_margins);
 	cpa_table_end(&table, page);
 	cpa_page_foot(page, profile->threads, top, NULL);
 	free(sorted);

@@ -97,6 +97,7 @@ static double lock_waited(const struct cpa_top *top, size_t i)
 FIGURE(lock_wait, OF(object, i)->wait_s)
 FIGURE(lock_hold, OF(object, i)->hold_s)
 FIGURE(lock_saves, OF(object, i)->has_slot ? OF(object, i)->saved_s : NAN)
+FIGURE(lock_wait_margin, OF(object, i)->wait_margin_s)
 FIGURE(lock_saves_margin, OF(object, i)->saved_margin_s)
 FIGURE(lock_contended, ratio((double)OF(object, i)->contended, (double)OF(object, i)->acquisitions))
 FIGURE(lock_handoffs, cpa_text_hands_off(OF(object, i)) ? (double)OF(object, i)->handoffs : NAN)
@@ -147,6 +148,7 @@ FIGURE(queue_depth, (double)OF(queue, i)->never_dequeued)
 FIGURE(queue_wait, OF(queue, i)->dequeued ? OF(queue, i)->wait_s : NAN)
 FIGURE(queue_p99, OF(queue, i)->dequeued ? OF(queue, i)->wait_p99_s : NAN)
 FIGURE(queue_saves, OF(queue, i)->slot ? OF(queue, i)->saved_s : NAN)
+FIGURE(queue_wait_margin, OF(queue, i)->wait_margin_s)
 FIGURE(queue_saves_margin, OF(queue, i)->saved_margin_s)
 TEXT(queue_limit, xstrdup(cpa_balance_word(OF(queue, i)->limit)))
 TEXT(queue_name, xstrdup(OF(queue, i)->name))
@@ -210,6 +212,8 @@ FIGURE(thread_id, (double)OF(thread, i)->tid)
 FIGURE(thread_now, ratio(cpa_top_cpu(top, i), cpa_top_interval(top)))
 FIGURE(thread_cpu, OF(thread, i)->cpu_s)
 FIGURE(thread_wait, OF(thread, i)->wait_s)
+FIGURE(thread_cpu_margin, OF(thread, i)->cpu_margin_s)
+FIGURE(thread_wait_margin, OF(thread, i)->wait_margin_s)
 FIGURE(thread_path, OF(thread, i)->critical_path_s)
 TEXT(thread_name,
      xstrdup(OF(thread, i)->name[0] ? OF(thread, i)->name : OF(thread, i)->start_routine))
@@ -263,6 +267,8 @@ double cpa_top_stream_rate(const struct cpa_top *top, size_t i)
 
 FIGURE(stream_waited, OF(stream, i)->waited_s)
 FIGURE(stream_blocked, OF(stream, i)->blocked_s)
+FIGURE(stream_waited_margin, OF(stream, i)->waited_margin_s)
+FIGURE(stream_blocked_margin, OF(stream, i)->blocked_margin_s)
 TEXT(stream_limit, xstrdup(cpa_stream_limit(OF(stream, i))))
 TEXT(stream_kind, xstrdup(cpa_stream_short(OF(stream, i)->kind)))
 TEXT(stream_name, xstrdup(OF(stream, i)->name))
@@ -301,7 +307,8 @@ static const struct cpa_top_table tables[CPA_TOP_VIEWS] = {
 		.name = "locks",
 		.columns = 7,
 		.column = {
-			{ "waited", CPA_UNIT_SECONDS, .value = lock_wait },
+			{ "waited", CPA_UNIT_SECONDS, .value = lock_wait,
+			  .margin = lock_wait_margin },
 			{ "lately", CPA_UNIT_CHANGE, .value = lock_waited },
 			{ "held", CPA_UNIT_SECONDS, .value = lock_hold },
 			{ "saves", CPA_UNIT_SECONDS, .value = lock_saves,
@@ -320,7 +327,8 @@ static const struct cpa_top_table tables[CPA_TOP_VIEWS] = {
 			{ "depth", CPA_UNIT_COUNT, .value = queue_depth },
 			{ "in/s", CPA_UNIT_RATE, .value = cpa_top_queue_in },
 			{ "out/s", CPA_UNIT_RATE, .value = cpa_top_queue_out },
-			{ "in queue", CPA_UNIT_SECONDS, .value = queue_wait },
+			{ "in queue", CPA_UNIT_SECONDS, .value = queue_wait,
+			  .margin = queue_wait_margin },
 			{ "99%", CPA_UNIT_SECONDS, .value = queue_p99 },
 			{ "saves", CPA_UNIT_SECONDS, .value = queue_saves,
 			  .margin = queue_saves_margin },
@@ -335,8 +343,10 @@ static const struct cpa_top_table tables[CPA_TOP_VIEWS] = {
 		.columns = 8,
 		.column = {
 			{ "CPU now", CPA_UNIT_SHARE, .value = thread_now },
-			{ "CPU", CPA_UNIT_SECONDS, .value = thread_cpu },
-			{ "wait", CPA_UNIT_SECONDS, .value = thread_wait },
+			{ "CPU", CPA_UNIT_SECONDS, .value = thread_cpu,
+			  .margin = thread_cpu_margin },
+			{ "wait", CPA_UNIT_SECONDS, .value = thread_wait,
+			  .margin = thread_wait_margin },
 			{ "path", CPA_UNIT_SECONDS, .value = thread_path },
 			{ "id", CPA_UNIT_ID, .value = thread_id },
 			{ "state", CPA_UNIT_TEXT, .text = cpa_top_thread_state },
@@ -362,9 +372,11 @@ static const struct cpa_top_table tables[CPA_TOP_VIEWS] = {
 		.name = "streams",
 		.columns = 7,
 		.column = {
-			{ "starved", CPA_UNIT_SECONDS, .value = stream_waited },
+			{ "starved", CPA_UNIT_SECONDS, .value = stream_waited,
+			  .margin = stream_waited_margin },
 			{ "lately", CPA_UNIT_CHANGE, .value = cpa_top_stream_starved },
-			{ "blocked", CPA_UNIT_SECONDS, .value = stream_blocked },
+			{ "blocked", CPA_UNIT_SECONDS, .value = stream_blocked,
+			  .margin = stream_blocked_margin },
 			{ "bytes/s", CPA_UNIT_RATE, .value = cpa_top_stream_rate },
 			{ "limit", CPA_UNIT_TEXT, .text = stream_limit },
 			{ "kind", CPA_UNIT_TEXT, .text = stream_kind },

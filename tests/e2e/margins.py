@@ -23,18 +23,22 @@ from results import Results
 WIDTH = 100  # columns of a line of text
 WINDOWS = ("wait_margin_s", "parallelism_margin", "max_parallelism_margin")
 PATH, SAVED = "critical_path_margin_s", "saved_margin_s"
-# Table in JSON: level in CSV, keys, and columns +- of the text and of the page.
+# Table in JSON: level in CSV, keys, and columns +- of the text.
 TABLES = {
     "components": ("component", (PATH, SAVED), 2),
-    "objects": ("object", (PATH, SAVED), 1),
-    "queues": ("queue", (PATH, SAVED), 1),
-    "streams": ("stream", ("from_" + PATH, "to_" + PATH), 1),
+    "objects": ("object", (PATH, SAVED, "wait_margin_s", "hold_margin_s"), 2),
+    "queues": ("queue", (PATH, SAVED, "item_wait_margin_s"), 2),
+    "streams": ("stream", ("from_" + PATH, "to_" + PATH, "reader_wait_margin_s", "writer_wait_margin_s"), 3),
+    "threads": ("thread", ("cpu_margin_s", "wait_margin_s"), 2),
 }
+# The page has no table of threads, and also the margin of the time for which locks were held.
+ON_PAGE = {"components": 2, "objects": 3, "queues": 2, "streams": 3}
 HEADINGS = {
     "components": "What the run would gain",
     "objects": "Locks and other objects",
     "queues": "Queues, and the processing",
     "streams": "Streams: who writes",
+    "threads": "Threads",
 }
 SECTIONS = {"components": "components", "objects": "locks", "queues": "queues", "streams": "streams"}
 
@@ -52,6 +56,8 @@ def wanted(report, table):
     """The rows that have margins: all of which the figure is known, and whose ends are in the session."""
     if table == "streams":
         return [row for row in report[table] if row["from"] and row["to"]]
+    if table == "threads":
+        return report[table]
     return [row for row in report[table] if row["saved_s"] is not None]
 
 
@@ -175,7 +181,7 @@ def check_whole(results, dump):
 def check_columns(results, view, label, page, columns):
     results.check(view.open(page), f"{label}: the page opens")
     for table, section in SECTIONS.items():
-        signs = TABLES[table][2] if columns else 0
+        signs = ON_PAGE[table] if columns else 0
         found = view.js(f"return [...document.querySelector('#{section} table thead').querySelectorAll('th')]"
                         ".filter((e) => e.textContent.startsWith('±')).length")
         results.check(found == signs, f"{label}: the page's {table} have {found} columns ±")

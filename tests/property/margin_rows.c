@@ -20,7 +20,10 @@
 #define SLACK(slot) WINDOW_PLACE(CPA_WINDOW_SLACK, slot)
 #define TOTAL(slot) WINDOW_PLACE(CPA_WINDOW_TOTAL, slot)
 
-enum claim { PROGRAM, COMPONENTS, OBJECTS, QUEUES, STREAMS, CLAIMS };
+#define WAITED(slot) WINDOW_PLACE(CPA_WINDOW_WAITED, slot)
+#define USED(slot)   WINDOW_PLACE(CPA_WINDOW_USED, slot)
+
+enum claim { PROGRAM, COMPONENTS, OBJECTS, QUEUES, STREAMS, THREADS, NONE, CLAIMS };
 
 static const char *const claim_name[CLAIMS] = {
 	[PROGRAM] = "waits and parallelism have the margins of the slow computation",
@@ -28,12 +31,15 @@ static const char *const claim_name[CLAIMS] = {
 	[OBJECTS] = "so have objects",
 	[QUEUES] = "so have queues",
 	[STREAMS] = "so have streams",
+	[THREADS] = "so have threads",
+	[NONE] = "what windows do not tell has no margin",
 };
 
 static struct claims claims = { .name = claim_name, .count = CLAIMS, .what = "sessions" };
 
 static struct dump_maker maker;
 static size_t batches;
+static bool shrinks;					/* the wait for a lock, in between */
 static uint64_t drawn[CPA_BATCHES_MOST][WINDOW_LENGTH]; /* ticks of each batch */
 
 static void draw(struct rnd *r)
@@ -46,6 +52,11 @@ static void draw(struct rnd *r)
 	for (size_t k = 0; k < batches; k++)
 		for (size_t i = 0; i < WINDOW_LENGTH; i++)
 			drawn[k][i] = rnd_below(r, most[i]);
+	shrinks = rnd_percent(r, 20);
+	if (shrinks) {
+		drawn[0][WAITED(EXAMPLE_POOL)] += 1;
+		drawn[1][WAITED(EXAMPLE_POOL)] = -UINT64_C(1);
+	}
 	drawn[0][CPA_WINDOW_LEN] += 1;
 	drawn[0][CPA_WINDOW_ON] += 1;
 }
@@ -55,7 +66,20 @@ static uint64_t has(unsigned i, size_t place)
 	return drawn[i][place];
 }
 
-/* The example, with a pipe from main to its workers, and the windows. */
+/* A class has the sums of its slot alone only if no other one had that slot at first. */
+static void set_first(void)
+{
+	for (uint32_t row = 1; row <= maker.rows[CPA_TABLE_COMPONENTS]; row++) {
+		struct cpa_component *class = dump_maker_at(&maker, CPA_TABLE_COMPONENTS, row);
+
+		class->first = class->slot;
+	}
+}
+
+/*
+ * The example, with a lock of a class that shares its slot, two pipes from main to its workers, sockets of
+ * which not all have values, and the windows.
+ */
 static void make(void)
 {
 	const struct cpa_stream pipe = { .key = 1,
@@ -65,10 +89,21 @@ static void make(void)
 					 .waiting = 1,
 					 .writer = { 3 },
 					 .reader = { 4, 3 } };
+	const struct cpa_object shared = { .key = 9, .kind = CPA_SPIN, .class = 6, .wait = 1 };
+	struct cpa_stream other = {
+		.kind = CPA_STREAM_UNIX, .records = 1, .writer = { 3 }, .reader = { 4 }
+	};
 
 	dump_maker_example(&maker);
 	dump_maker_queues(&maker);
+	dump_maker_row(&maker, CPA_TABLE_OBJECTS, &shared);
 	dump_maker_row(&maker, CPA_TABLE_STREAMS, &pipe);
+	dump_maker_row(&maker, CPA_TABLE_STREAMS, &pipe);
+	for (uint32_t row = 3; row <= CPA_WINDOW_ROWS + 1; row++) {
+		other.key = row;
+		dump_maker_row(&maker, CPA_TABLE_STREAMS, &other);
+	}
+	set_first();
 	dump_maker_windows(&maker, (unsigned)batches, has);
 }
 
@@ -87,7 +122,8 @@ static double slow(const size_t *places, size_t count, size_t whole)
 
 static void expect(enum claim claim, const char *what, double found, double expected)
 {
-	bool good = batches < CPA_BATCHES_LEAST ?
+	/* Without any @whole, as if no item left a queue, there is no ratio. */
+	bool good = batches < CPA_BATCHES_LEAST || isnan(expected) ?
 			    isnan(found) :
 			    fabs(found - expected) <= 1e-6 * fabs(expected) + 1e-12;
 
@@ -109,6 +145,21 @@ static void expect_slot(enum claim claim, const char *what, const struct cpa_pro
 	       path_s * slow(&(size_t){ SLACK(slot) }, 1, CPA_WINDOW_LEN));
 }
 
+/* Of ticks at @place, in relation to the time for which profiling was on. */
+static void expect_time(enum claim claim, const char *what, const struct cpa_profile *profile,
+			double found, size_t place)
+{
+	expect(claim, what, found, profile->program.wall_s * slow(&place, 1, CPA_WINDOW_ON));
+}
+
+static void expect_none(const char *what, double found)
+{
+	if (!claims_fail(&claims, NONE, isnan(found)))
+		return;
+	claims.any = true;
+	printf("# session %llu, %s: margin %.9g\n", (unsigned long long)claims.number, what, found);
+}
+
 static void check_program(const struct cpa_profile *profile)
 {
 	const struct cpa_program_figures *program = &profile->program;
@@ -121,13 +172,74 @@ static void check_program(const struct cpa_profile *profile)
 	       slow(work, 2, CPA_WINDOW_LEN));
 }
 
-static void check(const struct cpa_profile *profile)
+static void check_objects(const struct cpa_profile *profile)
+{
+	for (size_t i = 0; i < profile->objects; i++) {
+		const struct cpa_object_figures *o = &profile->object[i];
+
+		expect_slot(OBJECTS, o->class, profile, o->slot, o->critical_path_margin_s,
+			    o->saved_margin_s);
+		if (o->slot == EXAMPLE_SHARED) {
+			expect_none(o->class, o->wait_margin_s);
+			expect_none(o->class, o->hold_margin_s);
+			continue;
+		}
+		if (shrinks && o->slot == EXAMPLE_POOL)
+			expect_none(o->class, o->wait_margin_s);
+		else
+			expect_time(OBJECTS, o->class, profile, o->wait_margin_s, WAITED(o->slot));
+		expect_time(OBJECTS, o->class, profile, o->hold_margin_s, USED(o->slot));
+	}
+}
+
+static void check_queues(const struct cpa_profile *profile)
+{
+	for (size_t i = 0; i < profile->queues; i++) {
+		const struct cpa_queue_figures *q = &profile->queue[i];
+
+		if (!q->slot) {
+			expect_none(q->name, q->saved_margin_s);
+			expect_none(q->name, q->wait_margin_s);
+			continue;
+		}
+		expect_slot(QUEUES, q->name, profile, q->slot, q->critical_path_margin_s,
+			    q->saved_margin_s);
+		expect(QUEUES, q->name, q->wait_margin_s,
+		       profile->tick_s * slow(&(size_t){ WAITED(q->slot) }, 1, USED(q->slot)));
+	}
+}
+
+static void check_streams(const struct cpa_profile *profile)
 {
 	const size_t writer[] = { SHARE(EXAMPLE_MAIN) },
-		     reader[] = { SHARE(EXAMPLE_WORKER), SHARE(EXAMPLE_MAIN) };
-	const struct cpa_stream_figures *stream = profile->stream;
-	double path_s = profile->program.critical_path_s;
+		     reader[] = { SHARE(EXAMPLE_WORKER), SHARE(EXAMPLE_MAIN) },
+		     waiting[] = { WINDOW_ROW(CPA_WINDOW_STREAM_WAITING, 1),
+				   WINDOW_ROW(CPA_WINDOW_STREAM_WAITING, 2) },
+		     blocking[] = { WINDOW_ROW(CPA_WINDOW_STREAM_BLOCKING, 1),
+				    WINDOW_ROW(CPA_WINDOW_STREAM_BLOCKING, 2) };
+	double path_s = profile->program.critical_path_s, wall_s = profile->program.wall_s;
 
+	for (size_t i = 0; i < profile->streams; i++) {
+		const struct cpa_stream_figures *s = &profile->stream[i];
+
+		if (s->kind == CPA_STREAM_UNIX) {
+			expect_none(s->name, s->waited_margin_s);
+			expect_none(s->name, s->blocked_margin_s);
+			continue;
+		}
+		expect(STREAMS, "writer", s->writer.critical_path_margin_s,
+		       path_s * slow(writer, 1, CPA_WINDOW_LEN));
+		expect(STREAMS, "reader", s->reader.critical_path_margin_s,
+		       path_s * slow(reader, 2, CPA_WINDOW_LEN));
+		expect(STREAMS, "starved", s->waited_margin_s,
+		       wall_s * slow(waiting, 2, CPA_WINDOW_ON));
+		expect(STREAMS, "blocked", s->blocked_margin_s,
+		       wall_s * slow(blocking, 2, CPA_WINDOW_ON));
+	}
+}
+
+static void check(const struct cpa_profile *profile)
+{
 	check_program(profile);
 	for (size_t i = 0; i < profile->components; i++) {
 		const struct cpa_component_figures *c = &profile->component[i];
@@ -135,24 +247,17 @@ static void check(const struct cpa_profile *profile)
 		expect_slot(COMPONENTS, c->name, profile, c->slot, c->critical_path_margin_s,
 			    c->saved_margin_s);
 	}
-	for (size_t i = 0; i < profile->objects; i++) {
-		const struct cpa_object_figures *o = &profile->object[i];
+	check_objects(profile);
+	check_queues(profile);
+	check_streams(profile);
+	for (size_t i = 0; i < profile->threads; i++) {
+		const struct cpa_thread_figures *t = &profile->thread[i];
 
-		if (o->has_slot)
-			expect_slot(OBJECTS, o->class, profile, o->slot, o->critical_path_margin_s,
-				    o->saved_margin_s);
+		expect_time(THREADS, t->name, profile, t->cpu_margin_s,
+			    WINDOW_ROW(CPA_WINDOW_THREAD_CPU, t->row));
+		expect_time(THREADS, t->name, profile, t->wait_margin_s,
+			    WINDOW_ROW(CPA_WINDOW_THREAD_WAIT, t->row));
 	}
-	for (size_t i = 0; i < profile->queues; i++) {
-		const struct cpa_queue_figures *q = &profile->queue[i];
-
-		if (q->slot)
-			expect_slot(QUEUES, q->name, profile, q->slot, q->critical_path_margin_s,
-				    q->saved_margin_s);
-	}
-	expect(STREAMS, "writer", stream->writer.critical_path_margin_s,
-	       path_s * slow(writer, 1, CPA_WINDOW_LEN));
-	expect(STREAMS, "reader", stream->reader.critical_path_margin_s,
-	       path_s * slow(reader, 2, CPA_WINDOW_LEN));
 }
 
 static void run(struct rnd *r)

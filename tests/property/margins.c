@@ -19,10 +19,12 @@
 #include "tests/property/claims.h"
 #include "tests/property/margins_slow.h"
 
-#define MOST   1200u					/* windows */
-#define LENGTH (CPA_WINDOW_FIELDS + CPA_WINDOW_VECTORS) /* of a sample, with one slot */
-#define LEN    CPA_WINDOW_LEN
-#define SHARE  (CPA_WINDOW_FIELDS + CPA_WINDOW_SHARE)
+#define MOST 1200u /* windows */
+#define LENGTH                                    \
+	(CPA_WINDOW_FIELDS + CPA_WINDOW_VECTORS + \
+	 CPA_WINDOW_ROW_VALUES * CPA_WINDOW_ROWS) /* of one slot */
+#define LEN   CPA_WINDOW_LEN
+#define SHARE (CPA_WINDOW_FIELDS + CPA_WINDOW_SHARE)
 
 enum claim { SAMPLES, MARGINS, HOLDS, CLAIMS };
 

@@ -5,10 +5,11 @@
 
 #include "tests/unit/dump_maker.h"
 
-#define WINDOW_LENGTH (CPA_WINDOW_FIELDS + CPA_WINDOW_VECTORS * MAKER_SLOTS) /* of a sample */
-
-/* Where a sample has the value of @slot in a vector. */
+/* Where a sample has the value of @slot in a vector, and that of a row; its length. */
 #define WINDOW_PLACE(vector, slot) (CPA_WINDOW_FIELDS + (vector)*MAKER_SLOTS + (slot))
+#define WINDOW_ROW(value, row) \
+	(WINDOW_PLACE(CPA_WINDOW_VECTORS, 0) + (value)*CPA_WINDOW_ROWS + (row)-1)
+#define WINDOW_LENGTH WINDOW_ROW(CPA_WINDOW_ROW_VALUES, 1)
 
 /* Window @i, from 0, of @windows has @has(@i, @place) ticks of each value. Valid until the next row or block. */
 static inline struct cpa_window_series *

@@ -433,10 +433,10 @@ static void test_csv(void **state)
 	build(CPA_GRAPH_ALL);
 	expect_csv(
 		CPA_LEVEL_QUEUE,
-		",saved_s,limit,critical_path_margin_s,saved_margin_s\r\n\"a \"\"b\"\", c\",,2,110,100,10,1,2,42,2.000000000,");
+		",saved_s,limit,critical_path_margin_s,saved_margin_s,item_wait_margin_s\r\n\"a \"\"b\"\", c\",,2,110,100,10,1,2,42,2.000000000,");
 	expect_csv(CPA_LEVEL_QUEUE,
-		   ",100,1,3,1.000000000,1.000000000,1.000000000,\"producers\",,\r\n");
-	expect_csv(CPA_LEVEL_QUEUE, ",0,0,0,,,,\"unknown\",,\r\n"); /* a class without a slot */
+		   ",100,1,3,1.000000000,1.000000000,1.000000000,\"producers\",,,\r\n");
+	expect_csv(CPA_LEVEL_QUEUE, ",0,0,0,,,,\"unknown\",,,\r\n"); /* a class without a slot */
 	expect_csv(CPA_LEVEL_ALL, "\r\n\"region\",\"sort ?[2J\",,");
 	expect_csv(CPA_LEVEL_COMPONENT, ",42,4.500000000,4.250000000,2.000000000,,\r\n");
 	expect_csv(CPA_LEVEL_PROGRAM, "\"/usr/bin/example\",10.000000000,");

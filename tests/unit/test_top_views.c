@@ -65,10 +65,16 @@ static uint64_t of_window(unsigned i, size_t place)
  */
 static void test_windows(void **state)
 {
+	struct cpa_component *class;
+
 	(void)state;
 	advance(0);
 	expect_not("+-");
 	expect_not("windows");
+	for (uint32_t row = 1; row <= maker.rows[CPA_TABLE_COMPONENTS]; row++) {
+		class = dump_maker_at(&maker, CPA_TABLE_COMPONENTS, row);
+		class->first = class->slot;
+	}
 	dump_maker_windows(&maker, 8, of_window);
 	advance(1);
 	expect("windows               9  too few for margins\n");
@@ -87,9 +93,14 @@ static void test_windows(void **state)
 	expect("saves 2.00 s +- 427 ms; ");
 	expect("75.0% +- 5.3% of the critical path");
 	press("\033l");
+	expect("waited   +-  lately");
+	expect("1.75 s  0 s     0 s  3.00 s  2.00 s  427 ms");
 	expect("saves      +-  contended");
 	press("u");
+	expect("100 ms  0 s  208 ms");
 	expect("saves      +-  limited by");
+	press("t");
+	expect("CPU   +-    wait   +-");
 }
 
 static void test_locks(void **state)
