@@ -24,14 +24,15 @@ static const struct {
 static char *chain(const struct cpa_page *page, const struct cpa_contexts *contexts,
 		   uint32_t context)
 {
-	char *text = xstrdup(contexts->context[context - 1].name), *longer;
+	char *text = cpa_context_label(&contexts->context[context - 1]), *label, *longer;
 
 	for (unsigned n = 0; n < FRAMES; n++) {
 		context = contexts->context[context - 1].caller;
 		if (!context)
 			break;
-		longer = cpa_format_text("%s %s %s", text, page->unicode ? "\u2190" : "<-",
-					 contexts->context[context - 1].name);
+		label = cpa_context_label(&contexts->context[context - 1]);
+		longer = cpa_format_text("%s %s %s", text, page->unicode ? "\u2190" : "<-", label);
+		free(label);
 		free(text);
 		text = longer;
 	}

@@ -330,6 +330,11 @@ def check_locks(results, folder):
     text = run([BUILD / "cpa-report", "--callers", "lock", dump])
     good = all(word in text for word in ("take", "taker", "keeper", "first use"))
     results.check(good, "--callers lock")
+    source = (ROOT / "tests/programs/lock_callers.c").read_text(encoding="utf-8").splitlines()
+    text = run([BUILD / "cpa-report", "--width", "200", "--callers", "lock", "--lines", dump])
+    first = [int(line) for line in re.findall(r"first use.*\n.* keep at lock_callers\.c:(\d+)", text)]
+    good = len(first) == 1 and "pthread_mutex_lock" in source[first[0] - 1]
+    results.check(good, f"--callers lock --lines: first used on line {first}")
 
 
 def main():
