@@ -179,6 +179,12 @@ static void report(void)
 	view_exports(profile);
 	view_stacks(profile);
 	cpa_profile_free(profile);
+	if (dump.rows[CPA_TABLE_CONTEXTS]) {
+		profile = cpa_profile_build(&dump, CPA_GRAPH_LINES);
+		view_exports(profile);
+		view_stacks(profile);
+		cpa_profile_free(profile);
+	}
 	cpa_dump_close(&dump);
 }
 
