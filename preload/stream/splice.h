@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/stream/splice.h - calls that move bytes from one stream to another: splice(), and tee()
+ * preload/stream/splice.h - calls that move bytes from one stream to another: splice(), tee(), sendfile()
  *
  *	if (!cpa_splice_is_between(&use, in, out))	false: one of them is not followed, or not by bytes
  *		...
@@ -42,6 +42,14 @@ static inline bool cpa_splice_is_between(struct cpa_splice *use, int in, int out
 	use->in = cpa_stream(use->row);
 	use->out = cpa_stream(to);
 	return use->in->kind <= CPA_STREAM_TCP && use->out->kind <= CPA_STREAM_TCP;
+}
+
+/* The same of sendfile(), which takes bytes of a stream for a pipe alone: only then @in is looked at. */
+static inline bool cpa_splice_is_to_pipe(struct cpa_splice *use, int in, int out)
+{
+	const struct cpa_stream *s = cpa_descriptor_out(out);
+
+	return unlikely(s && s->kind == CPA_STREAM_PIPE) && cpa_splice_is_between(use, in, out);
 }
 
 /* The thread is about to move @n bytes, with @flags of splice(); @takes: out of @in. */

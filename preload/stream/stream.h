@@ -18,6 +18,8 @@
 #ifndef CPA_PRELOAD_STREAM_STREAM_H
 #define CPA_PRELOAD_STREAM_STREAM_H
 
+#include <sys/uio.h>
+
 #include "preload/stream/descriptor.h"
 
 /* A read or write under way. stream NULL: of nothing that is followed. */
@@ -38,6 +40,16 @@ struct cpa_stream_use {
 static inline bool cpa_stream_was_blocked(const struct cpa_worker *w)
 {
 	return cpa_clock_switched(&w->clock) && cpa_header()->clock != CPA_CLOCK_SYSCALL;
+}
+
+/* Room in @n pieces of memory. */
+static inline size_t cpa_stream_room_in(const struct iovec *piece, size_t n)
+{
+	size_t room = 0;
+
+	for (size_t i = 0; i < n; i++)
+		room += piece[i].iov_len;
+	return room;
 }
 
 /* cpa_stream_reads(), of a stream. */

@@ -215,16 +215,6 @@ static __attribute__((noinline, cold)) void slept(uint64_t caller)
 		return ret;                                   \
 	}
 
-/* Room in @n pieces of memory. */
-static size_t room_in(const struct iovec *piece, size_t n)
-{
-	size_t room = 0;
-
-	for (size_t i = 0; i < n; i++)
-		room += piece[i].iov_len;
-	return room;
-}
-
 /*
  * @call reads from, or writes to, descriptor @fd, with memory @bytes (NULL: several pieces).
  * @moves: it moves bytes of the stream that the descriptor may be: preload/stream/stream.h.
@@ -372,7 +362,8 @@ SLEEPING(int, thrd_sleep, (const struct timespec *t, struct timespec *left), (t,
 
 READING(read, (int fd, void *to, size_t n), (fd, to, n), n, to)
 READING(__read_chk, (int fd, void *to, size_t n, size_t room), (fd, to, n, room), n, to)
-READING(readv, (int fd, const struct iovec *to, int n), (fd, to, n), room_in(to, (size_t)n), NULL)
+READING(readv, (int fd, const struct iovec *to, int n), (fd, to, n),
+	cpa_stream_room_in(to, (size_t)n), NULL)
 MOVING(pread, (int fd, void *to, size_t n, off_t at), (fd, to, n, at), CPA_EXT_READ, bytes_read)
 MOVING(pread64, (int fd, void *to, size_t n, off64_t at), (fd, to, n, at), CPA_EXT_READ, bytes_read)
 RECEIVING(recv, (int fd, void *to, size_t n, int flags), (fd, to, n, flags), n)
@@ -383,12 +374,10 @@ RECEIVING(recvfrom,
 	   socklen_t *restrict length),
 	  (fd, to, n, flags, from, length), n)
 RECEIVING(recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, flags),
-	  room_in(message->msg_iov, message->msg_iovlen))
+	  cpa_stream_room_in(message->msg_iov, message->msg_iovlen))
 
 WRITING(write, (int fd, const void *from, size_t n), (fd, from, n), from, n)
 WRITING(writev, (int fd, const struct iovec *from, int n), (fd, from, n), NULL, SIZE_MAX)
-WRITING(sendfile, (int fd, int from, off_t *at, size_t n), (fd, from, at, n), NULL, n)
-WRITING(sendfile64, (int fd, int from, off64_t *at, size_t n), (fd, from, at, n), NULL, n)
 MOVING(pwrite, (int fd, const void *from, size_t n, off_t at), (fd, from, n, at), CPA_EXT_WRITE,
        bytes_written)
 MOVING(pwrite64, (int fd, const void *from, size_t n, off64_t at), (fd, from, n, at), CPA_EXT_WRITE,
@@ -553,6 +542,20 @@ CPA_EXPORT ssize_t splice(int in, off64_t *in_at, int out, off64_t *out_at, size
 #undef CALL
 }
 
+/* From a file, or from a socket to a pipe. */
+#define SENDFILE(name, type)                                                                      \
+	CPA_EXPORT ssize_t name(int fd, int from, type *at, size_t n)                             \
+	{                                                                                         \
+		struct cpa_splice use;                                                            \
+                                                                                                  \
+		return cpa_splice_is_to_pipe(&use, from, fd) ?                                    \
+			       PASS_ON(&use, from, fd, n, 0, true, REAL(name)(fd, from, at, n)) : \
+			       WRITE(fd, true, NULL, n, REAL(name)(fd, from, at, n));             \
+	}
+
+SENDFILE(sendfile, off_t)
+SENDFILE(sendfile64, off64_t)
+
 /* The bytes stay in @in. */
 CPA_EXPORT ssize_t tee(int in, int out, size_t n, unsigned flags)
 {
@@ -571,21 +574,17 @@ CPA_EXPORT ssize_t vmsplice(int fd, const struct iovec *pieces, size_t n, unsign
 		       READ(fd, n > 0, true, NULL, REAL(vmsplice)(fd, pieces, n, flags));
 }
 
-/* The C library's own read and write in these are not seen. */
+/* The C library's own read and write in these are not seen. They return 0 or -1. */
 CPA_EXPORT int eventfd_read(int fd, eventfd_t *value)
 {
-	return READ(fd, true, sizeof(*value), value,
-		    REAL(eventfd_read)(fd, value) ? -1 : (ssize_t)sizeof(*value)) < 0 ?
-		       -1 :
-		       0;
+	return -(READ(fd, true, sizeof(*value), value,
+		      REAL(eventfd_read)(fd, value) ? -1 : (ssize_t)sizeof(*value)) < 0);
 }
 
 CPA_EXPORT int eventfd_write(int fd, eventfd_t value)
 {
-	return WRITE(fd, true, &value, sizeof(value),
-		     REAL(eventfd_write)(fd, value) ? -1 : (ssize_t)sizeof(value)) < 0 ?
-		       -1 :
-		       0;
+	return -(WRITE(fd, true, &value, sizeof(value),
+		       REAL(eventfd_write)(fd, value) ? -1 : (ssize_t)sizeof(value)) < 0);
 }
 
 ssize_t cpa_external_read(cpa_file_io *original, FILE *file, void *to, ssize_t n)

@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 
 #include "tests/conformance/asleep.h"
@@ -89,6 +90,12 @@ static void counts(void)
 	DO("read", read(two[0], bytes, 1000));
 	DO("send", send(sockets[0], bytes, 50, 0));
 	DO("from socket", splice(sockets[1], NULL, one[1], NULL, 1000, SPLICE_F_MOVE));
+	DO("send", send(sockets[0], bytes, 30, 0));
+	DO("sendfile", sendfile(two[1], sockets[1], NULL, 20));
+	DO("sent", read(two[0], bytes, 1000));
+	DO("sendfile short", sendfile(two[1], sockets[1], NULL, 20));
+	DO("sent", read(two[0], bytes, 1000));
+	DO("sendfile of a pipe", sendfile(two[1], one[0], NULL, 20));
 	DO("copy", tee(one[0], two[1], 20, 0));
 	DO("left", waiting(one[0]));
 	DO("copied", read(two[0], bytes, 1000));

@@ -65,6 +65,7 @@ CASES = {
     "relay_works": [("pipe", 4), ("pipe", 4)],
     "relay_unix": [("pipe", 4), ("unix socket", 4), ("pipe", 4)],
     "relay_tcp": [("pipe", 4), ("TCP", 4), ("pipe", 4), ("connections", 1)],
+    "relay_sendfile": [("unix socket", 4), ("pipe", 4)],
     "relay_tee": [("pipe", 4), ("pipe", 4), ("pipe", 4)],
     "relay_blocked": [("pipe", 1), ("pipe", 2)],
     "tee_blocked": [("pipe", 1), ("pipe", 2)],

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 
 #include "tests/programs/stream_work.h"
@@ -114,6 +115,22 @@ static int relay_tcp(void)
 	pair[1][1] = accept(server, NULL, NULL);
 	must(pair[1][1] >= 0 && !close(server));
 	return relay_through(pair);
+}
+
+/* sendfile() moves what a socket has received to a pipe, as much as it is told to. */
+static int relay_sendfile(void)
+{
+	int pair[2][2];
+
+	must(!socketpair(AF_UNIX, SOCK_STREAM, 0, pair[0]) && !pipe(pair[1]));
+	CHILD(keep_two(pair, 2, pair[0][1], -1); put_rounds(pair[0][1], 2));
+	CHILD(keep_two(pair, 2, pair[0][0], pair[1][1]); for (unsigned i = 0; i < ROUNDS; i++)
+		      must(sendfile(pair[1][1], pair[0][0], NULL, 16) == 16));
+	keep_two(pair, 2, pair[1][0], -1);
+	while (get(pair[1][0]))
+		burn(1);
+	reap();
+	return report(2 * ROUNDS + 1, 3 * ROUNDS);
 }
 
 /* Bytes go to two readers: copied to one, and moved to the other. */

@@ -491,6 +491,7 @@ int main(int argc, char **argv)
 		{ "relay_works", relay_works },
 		{ "relay_unix", relay_unix },
 		{ "relay_tcp", relay_tcp },
+		{ "relay_sendfile", relay_sendfile },
 		{ "relay_tee", relay_tee },
 		{ "relay_blocked", relay_blocked },
 		{ "tee_blocked", tee_blocked },
