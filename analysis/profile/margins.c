@@ -20,6 +20,11 @@ struct batches {
 	uint64_t *value;
 	size_t count, step;
 	double *path, *on, *part, *other; /* [count], ticks */
+	/*
+	 * [slots]: how long the path was when the slot's present component got it from others: its samples
+	 * are of that component from then on. 0: always; UINT64_MAX: never.
+	 */
+	uint64_t *since;
 	struct cpa_window_series head;
 };
 
@@ -116,58 +121,81 @@ static size_t place_of(const struct batches *b, enum cpa_window_vector vector, u
 	return cpa_window_slot(b->head.slots, vector, slot);
 }
 
-/* Half of the interval of sum(@part) / sum(@whole). A counter that was read in between shrinks: NAN. */
+/* The same as cpa_margin(), but NAN also if no batch has any of @part: that may be rare. */
+static double margin_of_any(const double *part, const double *whole, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (part[i] != 0)
+			return cpa_margin(part, whole, count);
+	return NAN;
+}
+
+/* The same of counters. One that was read while it changed shrinks: NAN. */
 static double margin_of_counts(const struct batches *b, const double *part, const double *whole)
 {
 	for (size_t i = 0; i < b->count; i++)
 		if (part[i] < 0 || whole[i] < 0)
 			return NAN;
-	return cpa_margin(part, whole, b->count);
+	return margin_of_any(part, whole, b->count);
 }
 
-/* Half of the interval of the share that @slot has in the critical path. */
-static double margin_of(struct batches *b, enum cpa_window_vector vector, uint32_t slot)
+/* The first batch that began when the path had a length of @len or more. */
+static size_t first_batch(const struct batches *b, uint64_t len)
 {
-	take(b, place_of(b, vector, slot), b->part);
-	return cpa_margin(b->part, b->path, b->count);
+	size_t i = 0;
+
+	while (i < b->count && b->value[i * b->step * b->length + CPA_WINDOW_LEN] < len)
+		i++;
+	return i;
 }
 
-/* Whether all that the samples say of @slot is of one component: the search did not move it. */
-static bool is_steady(const struct cpa_build *build, uint32_t slot)
+/* Half of the interval of b->part's share of the critical path from where it was @since long. */
+static double path_margin(const struct cpa_build *build, const struct batches *b, uint64_t since)
 {
-	return build->path_share[slot] == build->program.share[slot];
+	size_t first = first_batch(b, since);
+	double rest_s = build->profile->program.critical_path_s - cpa_build_seconds(build, since);
+
+	return rest_s * margin_of_any(b->part + first, b->path + first, b->count - first);
+}
+
+/* What the search did to the slots: see b->since. */
+static void find_since(const struct cpa_build *build, struct batches *b)
+{
+	b->since = xcalloc(b->head.slots, sizeof(*b->since));
+	for (uint32_t slot = 0; slot < b->head.slots; slot++)
+		if (build->path_share[slot] != build->program.share[slot])
+			b->since[slot] = UINT64_MAX;
+	for (uint32_t i = 1; i <= build->names->components; i++) {
+		const struct cpa_component *row = cpa_names_row(build->names, i);
+
+		if (row && row->since && !row->shared)
+			b->since[row->slot] = row->since_len;
+	}
 }
 
 /* Half of the intervals of what @slot has of the path, and saves, seconds. */
 static void set_margins(const struct cpa_build *build, struct batches *b, uint32_t slot,
 			double *path_s, double *saved_s)
 {
-	double all_s = build->profile->program.critical_path_s;
-
-	if (!is_steady(build, slot))
-		return;
-	*path_s = all_s * margin_of(b, CPA_WINDOW_SHARE, slot);
-	*saved_s = all_s * margin_of(b, CPA_WINDOW_SLACK, slot);
+	take(b, place_of(b, CPA_WINDOW_SHARE, slot), b->part);
+	*path_s = path_margin(build, b, b->since[slot]);
+	take(b, place_of(b, CPA_WINDOW_SLACK, slot), b->part);
+	*saved_s = path_margin(build, b, b->since[slot]);
 }
 
 /* Half of the interval of what the classes at @end have of the path together, seconds. */
 static double end_margin(const struct cpa_build *build, struct batches *b,
 			 const struct cpa_stream_end *end)
 {
-	bool any = false;
-
 	memset(b->part, 0, b->count * sizeof(*b->part));
 	for (unsigned i = 0; i < CPA_STREAM_ENDS; i++) {
 		if (!end->path_slot[i])
 			continue;
-		if (!is_steady(build, end->path_slot[i]))
+		if (b->since[end->path_slot[i]])
 			return NAN;
 		add(b, place_of(b, CPA_WINDOW_SHARE, end->path_slot[i]), b->part);
-		any = true;
 	}
-	return any ? build->profile->program.critical_path_s *
-			       cpa_margin(b->part, b->path, b->count) :
-		     NAN;
+	return path_margin(build, b, 0);
 }
 
 /* Of whatever has slots: shares of the path, and savings. */
@@ -178,9 +206,7 @@ static void add_slots(const struct cpa_build *build, struct batches *b)
 	for (size_t i = 0; i < profile->components; i++) {
 		struct cpa_component_figures *c = &profile->component[i];
 
-		if (!c->among)
-			set_margins(build, b, c->slot, &c->critical_path_margin_s,
-				    &c->saved_margin_s);
+		set_margins(build, b, c->slot, &c->critical_path_margin_s, &c->saved_margin_s);
 	}
 	for (size_t i = 0; i < profile->objects; i++) {
 		struct cpa_object_figures *o = &profile->object[i];
@@ -220,11 +246,11 @@ static void add_program(const struct cpa_build *build, struct batches *b)
 	struct cpa_program_figures *program = &build->profile->program;
 
 	take(b, CPA_WINDOW_WAIT, b->part);
-	program->wait_margin_s = program->wall_s * cpa_margin(b->part, b->on, b->count);
+	program->wait_margin_s = program->wall_s * margin_of_any(b->part, b->on, b->count);
 	take(b, CPA_WINDOW_PROCESS, b->part);
-	program->parallelism_margin = cpa_margin(b->part, b->on, b->count);
+	program->parallelism_margin = margin_of_any(b->part, b->on, b->count);
 	add_service(build, b, b->part);
-	program->max_parallelism_margin = cpa_margin(b->part, b->path, b->count);
+	program->max_parallelism_margin = margin_of_any(b->part, b->path, b->count);
 }
 
 /* Half of the interval of ticks at @place, seconds, in relation to the time for which profiling was on. */
@@ -332,8 +358,9 @@ static void add_streams(const struct cpa_build *build, struct batches *b)
 }
 
 /* Whether the savings of @x and @y differ by more than chance; *@windows: of how many they would. */
-static bool are_apart(struct batches *b, const struct cpa_component_figures *x,
-		      const struct cpa_component_figures *y, double path_s, double *windows)
+static bool are_apart(const struct cpa_build *build, struct batches *b,
+		      const struct cpa_component_figures *x, const struct cpa_component_figures *y,
+		      double *windows)
 {
 	double margin, ratio;
 
@@ -341,7 +368,7 @@ static bool are_apart(struct batches *b, const struct cpa_component_figures *x,
 	take(b, place_of(b, CPA_WINDOW_SLACK, y->slot), b->other);
 	for (size_t i = 0; i < b->count; i++)
 		b->part[i] -= b->other[i];
-	margin = path_s * cpa_margin(b->part, b->path, b->count);
+	margin = path_margin(build, b, b->since[x->slot]);
 	ratio = margin / (x->saved_s - y->saved_s);
 	/* The margin shrinks with the square root of the number of windows. */
 	*windows = ceil((double)b->head.windows * (ratio * ratio - 1));
@@ -366,9 +393,11 @@ static void find_rival(const struct cpa_build *build, struct batches *b)
 			first = c;
 			continue;
 		}
+		/* Savings of different times are not compared. */
+		if (b->since[first->slot] != b->since[c->slot])
+			return;
 		profile->rivals = (struct cpa_rivals){ .first = first, .second = c };
-		if (are_apart(b, first, c, profile->program.critical_path_s,
-			      &profile->rivals.windows))
+		if (are_apart(build, b, first, c, &profile->rivals.windows))
 			profile->rivals = (struct cpa_rivals){ 0 };
 		return;
 	}
@@ -417,6 +446,7 @@ void cpa_build_margins(struct cpa_build *build)
 		take(&b, CPA_WINDOW_LEN, b.path);
 		take(&b, CPA_WINDOW_ON, b.on);
 		if (program->batches) {
+			find_since(build, &b);
 			add_slots(build, &b);
 			add_classes(build, &b);
 			add_threads(build, &b);
@@ -425,6 +455,7 @@ void cpa_build_margins(struct cpa_build *build)
 			find_rival(build, &b);
 		}
 	}
+	free(b.since);
 	free(b.value);
 	free(b.path);
 }
