@@ -214,7 +214,7 @@ static void annotation(void)
 	CPA_HAPPENS_BEFORE(&queue);
 }
 
-static int pipe_ends[2], plain;
+static int pipe_ends[2], next_ends[2], plain;
 
 static void pipe_bytes(void)
 {
@@ -222,6 +222,17 @@ static void pipe_bytes(void)
 
 	if (write(pipe_ends[1], bytes, sizeof(bytes)) != sizeof(bytes) ||
 	    read(pipe_ends[0], bytes, sizeof(bytes)) != sizeof(bytes))
+		abort();
+}
+
+/* From one pipe to another. */
+static void splice_bytes(void)
+{
+	char bytes[16] = { 0 };
+
+	if (write(pipe_ends[1], bytes, sizeof(bytes)) != sizeof(bytes) ||
+	    splice(pipe_ends[0], NULL, next_ends[1], NULL, sizeof(bytes), 0) != sizeof(bytes) ||
+	    read(next_ends[0], bytes, sizeof(bytes)) != sizeof(bytes))
 		abort();
 }
 
@@ -325,6 +336,7 @@ static const struct operation {
 	{ "enqueue-dequeue", enqueue_dequeue, NEVER },
 	{ "pipe", pipe_bytes, NEVER },
 	{ "pipe-other", pipe_bytes, EACH },
+	{ "splice", splice_bytes, NEVER },
 	{ "plain-read", plain_read, NEVER },
 	{ "copy-close", copy_close, NEVER },
 	{ "plain-copy-close", plain_copy_close, NEVER },
@@ -553,7 +565,7 @@ int main(int argc, char **argv)
 				offsetof(struct rseq, rseq_cs));
 	dl_iterate_phdr(find_module, NULL);
 	plain = open("/dev/null", O_RDONLY);
-	if (plain < 0 || pipe(pipe_ends))
+	if (plain < 0 || pipe(pipe_ends) || pipe(next_ends))
 		return 1;
 	sigfillset(&action.sa_mask);
 	sigaction(SIGTRAP, &action, NULL);

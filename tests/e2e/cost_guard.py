@@ -45,6 +45,7 @@ BUDGETS = [
     ("omp-region-alone", "0", 1502, REGION, "a parallel region of one thread"),
     ("omp-task", "0", 2948, TASK | VECTORS, "an OpenMP task and the wait for it"),
     ("pipe", "20", 2018, BYTES, "write and read of a pipe that do not block"),
+    ("splice", "20", 4600, BYTES | {"splice"}, "write of a pipe, splice() to another, read there"),
     ("plain-read", "20", 82, BYTES, "a read of what is no stream"),
     ("copy-close", "0", 771, COPY, "dup() and close() of a pipe's end for writing"),
     ("plain-copy-close", "20", 163, COPY, "dup() and close() of what is no stream"),
