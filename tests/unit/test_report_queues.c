@@ -424,6 +424,23 @@ static void expect_csv(enum cpa_level level, const char *words)
 	free(text);
 }
 
+/* Parts from 0 to 1 and from 8 to 10 s: the ten items that entered at 9 s were in the queue for 1 s each. */
+static void test_parts(void **state)
+{
+	struct cpa_header *header = dump_maker_header(&maker);
+
+	(void)state;
+	header->first_epoch = 1;
+	header->epoch = 3;
+	header->border[1] = (struct cpa_border){ MAKER_START, 0 };
+	header->border[2] = (struct cpa_border){ MAKER_START + MAKER_TICKS(1), MAKER_TICKS(1) };
+	header->border[3] = (struct cpa_border){ MAKER_START + MAKER_TICKS(8), MAKER_TICKS(1) };
+	build(CPA_GRAPH_NODES);
+	assert_true(fabs(profile->program.wall_s - 3) < 1e-6);
+	/* With 10 s of the items that left. */
+	assert_true(fabs(profile->queue[0].mean_depth - 20.0 / 3) < 1e-6);
+}
+
 static void test_csv(void **state)
 {
 	struct cpa_name *name = dump_maker_at(&maker, CPA_TABLE_NAMES, 1);
@@ -486,6 +503,7 @@ int main(void)
 		TEST(test_text),
 		TEST(test_width),
 		TEST(test_json),
+		TEST(test_parts),
 		TEST(test_csv),
 		TEST(test_many_queues),
 	};
