@@ -44,7 +44,7 @@ function scales() {
 
 /* " ± 0.12"; nothing if that is not known. */
 function marginText(margin) {
-	return margin === undefined ? '' : ` ± ${number(margin)}`;
+	return margin === undefined ? '' : ` ± ${Number(margin.toPrecision(2))}`;
 }
 
 /* What the windows of a budget tell, and what they do not. */
