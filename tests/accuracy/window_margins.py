@@ -29,6 +29,7 @@ DRAWS = 2000
 LEAST, MOST = 20, 40  # windows of a drawn run
 HOLD = 0.90  # of the drawn runs, at least; of independent windows it would be 0.95
 OFF = 0.02  # by which the mean of all windows may be off, as a share of the critical path
+LOCKS = "narrow", "wide"  # of which also the waits, in relation to the time that was profiled
 ROWS = ("lock", "narrow"), ("lock", "wide"), ("function", "narrow_work"), ("function", "pass")
 # Quantiles of the t distribution, 97.5 %: degrees of freedom.
 STUDENT = {9: 2.262, 15: 2.131, 19: 2.093, 20: 2.086, 24: 2.064, 29: 2.045, 30: 2.042}
@@ -39,9 +40,16 @@ def student(freedom):
 
 
 def sums(report):
-    """Length of the path, and by row what it has of it and what it saves."""
-    found = {(c["kind"], c["name"]): (c["critical_path_s"], c["saved_s"]) for c in report["components"]}
-    return report["program"]["critical_path_s"], {row: found.get(row, (0, 0)) for row in ROWS}
+    """Of each figure the part and the whole: what a row has of the path, what it saves, waits for a lock."""
+    program, found = report["program"], {}
+    rows = {(c["kind"], c["name"]): c for c in report["components"]}
+    waits = {o["class"]: o["wait_s"] for o in report["objects"]}
+    for row in ROWS:
+        for what, key in ("path", "critical_path_s"), ("saves", "saved_s"):
+            found[f"{' '.join(row)}, {what}"] = rows.get(row, {}).get(key, 0), program["critical_path_s"]
+    for lock in LOCKS:
+        found[f"lock {lock}, waits"] = waits.get(lock, 0), program["wall_s"]
+    return found
 
 
 def start(dump, *options):
@@ -63,7 +71,7 @@ def windows(folder, dice):
     """What each window had, as whole() has it of the run."""
     dump = folder / "windows.dump"
     run = start(dump, "--delay", "1h")
-    found, before = [], (0, {row: (0, 0) for row in ROWS})
+    found, before = [], {}
 
     def switch(what):
         return subprocess.run([BUILD / "cpa-ctl", dump, what], stderr=subprocess.DEVNULL,
@@ -76,8 +84,7 @@ def windows(folder, dice):
         switch("stop")
         time.sleep(0.05 + 0.2 * dice.random())  # for each thread to meet the stop
         now = sums(read(dump))
-        found.append((now[0] - before[0],
-                      {row: tuple(a - b for a, b in zip(now[1][row], before[1][row])) for row in ROWS}))
+        found.append({name: tuple(a - b for a, b in zip(pair, before.get(name, (0, 0)))) for name, pair in now.items()})
         before = now
         switch("start")
     run.terminate()
@@ -86,7 +93,7 @@ def windows(folder, dice):
 
 
 def interval(batch):
-    """Ratio and margin of pairs (part, path)."""
+    """Ratio and margin of pairs (part, whole)."""
     part, path = (sum(each) for each in zip(*batch))
     ratio, count = part / path, len(batch)
     squares = sum((a - ratio * b) ** 2 for a, b in batch)
@@ -123,12 +130,9 @@ def main():
     seed = int(os.environ.get("CPA_SEED", random.randrange(1 << 30)))
     print(f"# seed {seed}")
     dice = random.Random(seed)
-    path_s, rows = whole(folder)
-    found = windows(folder, dice)
-    for row in ROWS:
-        for place, what in enumerate(("path", "saves")):
-            pairs = [(each[row][place], length) for length, each in found]
-            check(results, f"{row[0]} {row[1]}, {what}", rows[row][place] / path_s, pairs, dice)
+    truth, found = whole(folder), windows(folder, dice)
+    for name, (part, of) in truth.items():
+        check(results, name, part / of, [each[name] for each in found], dice)
     return results.end(folder)
 
 
