@@ -10,15 +10,24 @@
 #include "preload/libc/signal_mask.h"
 #include "shadow/store/kernel.h"
 
-#define PATIENCE_NS 10000000 /* longest wait while ours is opened: takes some 0.01 ms */
-#define TRIES	    3u
+/*
+ * Longest wait while ours is opened. That takes some 0.01 ms, but the thread may lose its processor
+ * meanwhile, for several turns of all others.
+ */
+#define PATIENCE_S 2
 
-static uint32_t ours;	/* 1: a thread opens a descriptor of ours */
+/* HELD: a thread opens a descriptor of ours. LOST: for too long; nobody waits for it any more. */
+enum { FREE, HELD, LOST };
+
+static uint32_t ours;
 static uint32_t theirs; /* calls of the program that are choosing a number */
+
+/* The thread has the guard: a handler of a fault, which is not blocked, does not wait for it. */
+static __thread bool holds __attribute__((tls_model("initial-exec")));
 
 bool cpa_fd_guard_begin(sigset_t *signals)
 {
-	uint32_t none = 0;
+	uint32_t none = FREE;
 
 	if (!cpa_kernel_begin())
 		return false;
@@ -26,8 +35,9 @@ bool cpa_fd_guard_begin(sigset_t *signals)
 	/*
 	 * SEQ_CST: of two that come at once, one sees the other. Pairs with cpa_fd_guard_place().
 	 */
-	if (__atomic_compare_exchange_n(&ours, &none, 1, false, __ATOMIC_SEQ_CST,
+	if (__atomic_compare_exchange_n(&ours, &none, HELD, false, __ATOMIC_SEQ_CST,
 					__ATOMIC_RELAXED)) {
+		holds = true;
 		/* SEQ_CST: pairs with cpa_fd_guard_place(). */
 		if (!__atomic_load_n(&theirs, __ATOMIC_SEQ_CST))
 			return true;
@@ -41,36 +51,46 @@ bool cpa_fd_guard_begin(sigset_t *signals)
 
 void cpa_fd_guard_end(const sigset_t *signals)
 {
+	holds = false;
 	/*
 	 * RELEASE: our descriptor has its final number, or is closed. Pairs with
 	 * cpa_fd_guard_place().
 	 */
-	__atomic_store_n(&ours, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&ours, FREE, __ATOMIC_RELEASE);
 	REAL(syscall)(SYS_futex, &ours, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
 	cpa_signal_let(signals);
 	cpa_kernel_end();
 }
 
-void cpa_fd_guard_place(void)
+/* Wait until nobody has the guard. Who has it for too long is dead or stopped, and has lost it. */
+static __attribute__((noinline, cold)) void await_ours(void)
 {
-	static const struct timespec patience = { 0, PATIENCE_NS };
+	struct timespec until;
+	uint32_t held = HELD;
 	int err = errno;
 
-	for (unsigned i = 0; i < TRIES; i++) {
-		/* SEQ_CST: pairs with cpa_fd_guard_begin(). */
-		__atomic_fetch_add(&theirs, 1, __ATOMIC_SEQ_CST);
-		if (!__atomic_load_n(&ours, __ATOMIC_SEQ_CST))
-			return;
-		/* Relaxed: the call has done nothing yet. */
-		__atomic_fetch_sub(&theirs, 1, __ATOMIC_RELAXED);
-		if (!cpa_kernel_begin())
-			break;
-		REAL(syscall)(SYS_futex, &ours, FUTEX_WAIT_PRIVATE, 1, &patience, NULL, 0);
-		cpa_kernel_end();
-		errno = err;
-	}
-	/* Relaxed: the thread that opens ours is dead or stopped. */
-	__atomic_fetch_add(&theirs, 1, __ATOMIC_RELAXED);
+	if (!cpa_kernel_begin())
+		return;
+	REAL(syscall)(SYS_clock_gettime, CLOCK_MONOTONIC, &until);
+	until.tv_sec += PATIENCE_S;
+	/* SEQ_CST: as in cpa_fd_guard_place(). */
+	while (__atomic_load_n(&ours, __ATOMIC_SEQ_CST) == HELD &&
+	       (!REAL(syscall)(SYS_futex, &ours, FUTEX_WAIT_BITSET_PRIVATE, HELD, &until, NULL,
+			       FUTEX_BITSET_MATCH_ANY) ||
+		errno == EINTR || errno == EAGAIN))
+		;
+	/* Relaxed, both: nothing follows. Another thread that has it by now is about to give it up. */
+	__atomic_compare_exchange_n(&ours, &held, LOST, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	cpa_kernel_end();
+	errno = err;
+}
+
+void cpa_fd_guard_place(void)
+{
+	/* SEQ_CST, both: pairs with cpa_fd_guard_begin(). */
+	__atomic_fetch_add(&theirs, 1, __ATOMIC_SEQ_CST);
+	if (unlikely(__atomic_load_n(&ours, __ATOMIC_SEQ_CST) == HELD && !holds))
+		await_ours();
 }
 
 void cpa_fd_guard_placed(void)
@@ -84,6 +104,6 @@ void cpa_fd_guard_placed(void)
 
 void cpa_fd_guard_forked(uint32_t forks)
 {
-	ours = 0;
+	ours = FREE;
 	theirs = forks;
 }

@@ -10,8 +10,9 @@
  * looks for effects.
  *
  * I1  Neither side blocks forever, not even if the holder died or belonged to a process before a
- *     fork: the program's wait is bounded, and the profiler retries later.
- * I2  No signal handler interrupts the holder: the handler might wait for it.
+ *     fork: the program waits some seconds at most, once for a holder that does not come back, and the
+ *     profiler retries later.
+ * I2  No signal handler interrupts the holder, but for those of faults, which do not wait for it.
  */
 #ifndef CPA_PRELOAD_LIBC_FD_GUARD_H
 #define CPA_PRELOAD_LIBC_FD_GUARD_H
