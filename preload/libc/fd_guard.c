@@ -25,6 +25,9 @@ static uint32_t theirs; /* calls of the program that are choosing a number */
 /* The thread has the guard: a handler of a fault, which is not blocked, does not wait for it. */
 static __thread bool holds __attribute__((tls_model("initial-exec")));
 
+/* Of `theirs` those of the thread: a handler may interrupt one, and fork. */
+static __thread uint32_t placing __attribute__((tls_model("initial-exec")));
+
 bool cpa_fd_guard_begin(sigset_t *signals)
 {
 	uint32_t none = FREE;
@@ -87,6 +90,7 @@ static __attribute__((noinline, cold)) void await_ours(void)
 
 void cpa_fd_guard_place(void)
 {
+	placing++;
 	/* SEQ_CST, both: pairs with cpa_fd_guard_begin(). */
 	__atomic_fetch_add(&theirs, 1, __ATOMIC_SEQ_CST);
 	if (unlikely(__atomic_load_n(&ours, __ATOMIC_SEQ_CST) == HELD && !holds))
@@ -100,10 +104,11 @@ void cpa_fd_guard_placed(void)
 	 * cpa_fd_guard_begin().
 	 */
 	__atomic_fetch_sub(&theirs, 1, __ATOMIC_RELEASE);
+	placing--;
 }
 
-void cpa_fd_guard_forked(uint32_t forks)
+void cpa_fd_guard_forked(void)
 {
 	ours = FREE;
-	theirs = forks;
+	theirs = --placing;
 }

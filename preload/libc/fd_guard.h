@@ -36,7 +36,7 @@ CPA_HIDDEN void cpa_fd_guard_end(const sigset_t *signals);
 CPA_HIDDEN void cpa_fd_guard_place(void);
 CPA_HIDDEN void cpa_fd_guard_placed(void);
 
-/* In the child of a fork. @forks: nested fork() calls of the thread, all of which are under way. */
-CPA_HIDDEN void cpa_fd_guard_forked(uint32_t forks);
+/* cpa_fd_guard_placed() of a fork, in the child, which has no other threads. */
+CPA_HIDDEN void cpa_fd_guard_forked(void);
 
 #endif

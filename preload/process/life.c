@@ -261,7 +261,7 @@ static void in_child(void)
 	if (!cpa_tls.forks)
 		return;
 	come_in();
-	cpa_fd_guard_forked(cpa_tls.forks);
+	cpa_fd_guard_forked();
 	cpa_holders_forked(true);
 	cpa_private_fds_forked();
 	cpa_kernel_forked();

@@ -114,10 +114,28 @@ static void test_lost(void **state)
 	assert_true(now.tv_sec - begun.tv_sec >= PATIENCE_S);
 	assert_true(now.tv_sec - begun.tv_sec < CALLS_S);
 	assert_false(cpa_fd_guard_begin(&signals));
-	cpa_fd_guard_forked(0);
+	cpa_fd_guard_end(&signals); /* it does */
 	assert_true(cpa_fd_guard_begin(&signals));
 	cpa_fd_guard_end(&signals);
 	assert_int_equal(ours | theirs, 0);
+}
+
+/* In the child of a fork, by a handler that interrupted a call of the program. */
+static void test_forked(void **state)
+{
+	sigset_t signals;
+
+	(void)state;
+	ours = HELD; /* by a thread that the child does not have */
+	theirs = 3;  /* ditto */
+	placing = 1;
+	placing++; /* the fork: cpa_fd_guard_place() would wait */
+	cpa_fd_guard_forked();
+	assert_false(cpa_fd_guard_begin(&signals));
+	cpa_fd_guard_placed();
+	assert_true(cpa_fd_guard_begin(&signals));
+	cpa_fd_guard_end(&signals);
+	assert_int_equal(ours | theirs | placing, 0);
 }
 
 int main(void)
@@ -126,6 +144,7 @@ int main(void)
 		cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_excludes),
 		cmocka_unit_test(test_lost),
+		cmocka_unit_test(test_forked),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
