@@ -88,7 +88,7 @@ static uint32_t name_function(struct cpa_stack_sums *s, const struct cpa_context
 			   });
 }
 
-/* A name for the place of @c in its function, whose name has index @function. */
+/* Add a name for the place of @c in its function. @function: index of the function's name. */
 static uint32_t name_place(struct cpa_stack_sums *s, const struct cpa_context_figures *c,
 			   uint32_t function)
 {

@@ -113,7 +113,7 @@ static char *copy(const char *text)
 	return text ? xstrdup(text) : NULL;
 }
 
-/* The number of the context like @wanted, whose texts the caller keeps. It is made if there is none. */
+/* Return the number of the context that equals @wanted; make it if there is none. Its texts are copied. */
 static uint32_t find_context(struct tree *t, const struct cpa_context_figures *wanted)
 {
 	struct cpa_contexts *contexts = t->contexts;

@@ -16,7 +16,10 @@
  */
 #define PATIENCE_S 2
 
-/* HELD: a thread opens a descriptor of ours. LOST: for too long; nobody waits for it any more. */
+/*
+ * State of the guard. HELD: a thread of the profiler opens a descriptor. LOST: that thread did not end within
+ * PATIENCE_S, and calls of the program no longer wait for it.
+ */
 enum { FREE, HELD, LOST };
 
 static uint32_t ours;

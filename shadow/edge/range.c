@@ -29,8 +29,8 @@ static unsigned least(const struct cpa_stream_found *f)
 }
 
 /*
- * Add the pinned record @token in @cell to what was found. If there is one of the same thread the
- * later one stays, whose path contains that of the other.
+ * Add the pinned record @token in @cell to what was found. Of two records of one
+ * thread the later one is kept: its path continues the path of the earlier one.
  */
 static void keep(struct cpa_self *self, struct cpa_stream_found *f, uint64_t *cell, uint32_t token)
 {

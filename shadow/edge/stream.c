@@ -213,7 +213,7 @@ void cpa_stream_pass(struct cpa_stream_record *record, uint32_t source)
 {
 	uint64_t at = get(&cpa_stream(source)->taken) & CPA_STREAM_BYTES;
 
-	/* Relaxed: who reads the bytes does so after the original call began. */
+	/* Relaxed: a thread reads these bytes after the original call began, which orders the store. */
 	if (record->cell)
 		__atomic_store_n(&cpa_token(record->token)->next,
 				 (uint64_t)source << CPA_STREAM_SOURCE | at, __ATOMIC_RELAXED);

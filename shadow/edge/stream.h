@@ -228,7 +228,7 @@ static inline bool cpa_stream_is_written(const struct cpa_stream *s)
 /* Whether there are bytes in it: of a write that has returned. */
 static inline bool cpa_stream_is_filled(const struct cpa_stream *s)
 {
-	/* Relaxed: what the calling thread knows, which alone reads. */
+	/* Relaxed: the calling thread is the only reader, and asks for what it knows itself. */
 	uint64_t taken = __atomic_load_n(&s->taken, __ATOMIC_RELAXED);
 
 	return (int64_t)((__atomic_load_n(&s->written, __ATOMIC_RELAXED) - taken) << 16) > 0;
