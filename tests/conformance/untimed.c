@@ -355,13 +355,13 @@ static void signals(void)
 }
 
 static long shared_value;
-static int burst_of;
+static int bursts_of, burst_of;
 
 static void *bursts(void *argument)
 {
 	(void)argument;
-	for (int done = 0; done < 40000;) {
-		for (int i = 0; i < burst_of; i++, done++) {
+	for (int burst = 0; burst < bursts_of; burst++) {
+		for (int i = 0; i < burst_of; i++) {
 			pthread_mutex_lock(m);
 			shared_value++;
 			pthread_mutex_unlock(m);
@@ -373,12 +373,14 @@ static void *bursts(void *argument)
 
 static void alternate(void)
 {
-	static const int lengths[] = { 1, 100, 1000, 10000 };
+	/* Few bursts: where others are ready to run, each yield takes as long as their time slices. */
+	static const int numbers[] = { 100, 100, 20, 4 }, lengths[] = { 1, 100, 1000, 10000 };
 
 	for (int i = 0; i < 4; i++) {
 		pthread_t t[2];
 
 		begin("two threads in bursts of %d", lengths[i]);
+		bursts_of = numbers[i];
 		burst_of = lengths[i];
 		shared_value = 0;
 		must(!pthread_create(&t[0], NULL, bursts, NULL), "pthread_create");
