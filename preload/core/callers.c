@@ -169,14 +169,16 @@ static uint32_t context_from(struct cpa_stack_own own, const struct cpa_register
 	uint64_t begun = cpa_clock_now(), most = cpa_clock_ticks(MOST_NS), took;
 	struct cpa_callers *c = NULL;
 	uint32_t context = 0;
+	bool busy = false;
 
 	if (cpa_signal_has_room(CPA_SIGNAL_ROOM))
-		c = cpa_pool_take_used(CPA_POOL_CALLERS, sizeof(*c));
+		c = cpa_pool_take_used(CPA_POOL_CALLERS, sizeof(*c), &busy);
 	if (c) {
 		context = walk_from(c, own, r, at);
 		cpa_pool_give(CPA_POOL_CALLERS, c);
 	}
-	if (!context)
+	/* While another thread takes memory there is no stack: of samples the next one stands for it, too. */
+	if (!context && !busy)
 		cpa_diag(CPA_DIAG_STACKS_REFUSED);
 	took = cpa_clock_now() - begun;
 	*cost = took < most ? took : most;

@@ -57,14 +57,13 @@ void *cpa_pool_take(enum cpa_pool pool, size_t size)
 	return clear(p ? p : cpa_memory_alloc(sizeof(*p) + size), size);
 }
 
-void *cpa_pool_take_used(enum cpa_pool pool, size_t size)
+void *cpa_pool_take_used(enum cpa_pool pool, size_t size, bool *busy)
 {
-	bool busy;
-	struct pooled *p = pop(pool, &busy);
+	struct pooled *p = pop(pool, busy);
 
 	if (p)
 		return p->block;
-	return busy ? NULL : clear(cpa_memory_alloc(sizeof(*p) + size), size);
+	return *busy ? NULL : clear(cpa_memory_alloc(sizeof(*p) + size), size);
 }
 
 void cpa_pool_give(enum cpa_pool pool, void *block)

@@ -34,9 +34,9 @@ CPA_HIDDEN void *cpa_pool_take(enum cpa_pool pool, size_t size);
 
 /*
  * The same, but what was used before has what it had when it was given. NULL also if another thread takes from
- * the pool: there are never more blocks than were in use at once.
+ * the pool, with *@busy set: there are never more blocks than were in use at once.
  */
-CPA_HIDDEN void *cpa_pool_take_used(enum cpa_pool pool, size_t size);
+CPA_HIDDEN void *cpa_pool_take_used(enum cpa_pool pool, size_t size, bool *busy);
 
 /* Return @p, from one of these two, to @pool. */
 CPA_HIDDEN void cpa_pool_give(enum cpa_pool pool, void *p);
