@@ -62,6 +62,7 @@ void cpa_comparison_warn(struct cpa_comparison *c, const char *format, ...)
 struct place {
 	struct cpa_comparison *c;
 	const json_t *report;
+	double scale; /* from the time that was profiled to that of the run */
 	enum cpa_side_name side;
 	size_t run;
 };
@@ -145,9 +146,9 @@ static void add_component(const struct place *at, const json_t *component)
 		return;
 	key = make_key(kind, name, build_of(at, component));
 	add(at, CPA_MEASURE_SAVES, key, kind, name,
-	    json_number_value(json_object_get(component, "saved_s")));
+	    at->scale * json_number_value(json_object_get(component, "saved_s")));
 	add(at, CPA_MEASURE_PATH, key, kind, name,
-	    json_number_value(json_object_get(component, "critical_path_s")));
+	    at->scale * json_number_value(json_object_get(component, "critical_path_s")));
 	free(key);
 }
 
@@ -155,12 +156,14 @@ static void add_named(const struct place *at, enum cpa_measure measure, const js
 		      const char *kind, const char *name_key, const char *value_key)
 {
 	const char *name = json_string_value(json_object_get(object, name_key));
+	double scale = measure == CPA_MEASURE_ITEM_WAIT ? 1 : at->scale; /* that one is a mean */
 	char *key;
 
 	if (!kind || !name)
 		return;
 	key = make_key(kind, name, measure == CPA_MEASURE_WAIT ? build_of_lock(at, name) : "");
-	add(at, measure, key, kind, name, json_number_value(json_object_get(object, value_key)));
+	add(at, measure, key, kind, name,
+	    scale * json_number_value(json_object_get(object, value_key)));
 	free(key);
 }
 
@@ -178,7 +181,7 @@ static void add_run(const struct place *at)
 
 	for (size_t i = 0; i < ARRAY_SIZE(totals); i++)
 		add(at, CPA_MEASURE_TOTAL, totals[i].name, NULL, totals[i].name,
-		    json_number_value(json_object_get(program, totals[i].key)));
+		    at->scale * json_number_value(json_object_get(program, totals[i].key)));
 	for (size_t i = 0; i < json_array_size(components); i++)
 		add_component(at, json_array_get(components, i));
 	for (size_t i = 0; i < json_array_size(objects); i++) {
@@ -300,6 +303,7 @@ void cpa_compare(struct cpa_comparison *c)
 	for (at.side = 0; at.side < CPA_SIDES; at.side++) {
 		for (at.run = 0; at.run < c->side[at.side].runs; at.run++) {
 			at.report = c->side[at.side].run[at.run];
+			at.scale = 1 / cpa_side_profiled(at.report);
 			add_run(&at);
 		}
 	}

@@ -68,6 +68,7 @@ static json_t *side_json(const struct cpa_side *side)
 	for (size_t i = 0; i < side->runs; i++)
 		json_array_append_new(files, json_string(side->file[i]));
 	put_count(object, "runs", side->runs);
+	put_count(object, "blank_runs", side->blank);
 	json_object_set_new(object, "files", files);
 	return object;
 }

@@ -225,6 +225,21 @@ static void add_runs(struct cpa_side *side, char **arguments, int count)
 	}
 }
 
+/* A side whose runs have nothing profiled cannot be compared. */
+static void refuse_blank(const struct cpa_comparison *c)
+{
+	for (unsigned i = 0; i < CPA_SIDES; i++) {
+		const struct cpa_side *side = &c->side[i];
+
+		if (!side->blank || side->runs)
+			continue;
+		fprintf(stderr,
+			"cpa-diff: %s: no window of a budget is in its %s (take a longer time)\n",
+			i == CPA_BASE ? "base" : "new", side->blank == 1 ? "run" : "runs");
+		exit(EXIT_UNREADABLE);
+	}
+}
+
 /* Fill the sides from the arguments before and after "--". */
 static void read_sides(struct cpa_comparison *c, int before, char **base, int after, char **new)
 {
@@ -309,6 +324,7 @@ int main(int argc, char **argv)
 	else
 		read_sides(&c, dashes - optind, argv + optind, argc - dashes - 1,
 			   argv + dashes + 1);
+	refuse_blank(&c);
 	cpa_compare(&c);
 	status = judge(&options, &c, &rules);
 	if (options.file && !freopen(options.file, "we", stdout))

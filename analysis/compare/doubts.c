@@ -8,6 +8,7 @@
 
 #define RUNQUEUE_MUCH 0.3 /* of the observed path */
 #define RUNS_MOST     20
+#define SAMPLE_ALL    0.98 /* of the time: as good as the whole run */
 
 static const char *const side_name[CPA_SIDES] = { "base", "new" };
 
@@ -43,12 +44,34 @@ static void doubt_settings(struct cpa_comparison *c)
 		cpa_comparison_warn(c, "The sides were read by different versions of cpa.");
 }
 
+/* Runs with a budget: their figures are scaled, and some may have had no window. */
+static void doubt_sample(struct cpa_comparison *c, enum cpa_side_name which)
+{
+	const struct cpa_side *side = &c->side[which];
+	const char *name = c->side[CPA_NEW].runs ? side_name[which] : "runs";
+	double least = 1;
+
+	for (size_t i = 0; i < side->runs; i++)
+		least = fmin(least, cpa_side_profiled(side->run[i]));
+	if (least < SAMPLE_ALL)
+		cpa_comparison_warn(c,
+				    "In the %s, windows of a budget were profiled, %s%.1f %% of "
+				    "the time: times are scaled to the whole run.",
+				    name, side->runs > 1 ? "at least " : "", 100 * least);
+	if (side->blank)
+		cpa_comparison_warn(c,
+				    "Not one window is in %zu more of the runs of the %s: they "
+				    "are left out.",
+				    side->blank, c->side[CPA_NEW].runs ? side_name[which] : "side");
+}
+
 static void doubt_side(struct cpa_comparison *c, enum cpa_side_name which)
 {
 	const struct cpa_side *side = &c->side[which];
 	double runqueue = 0, observed = 0;
 	size_t unfinished = 0;
 
+	doubt_sample(c, which);
 	for (size_t i = 0; i < side->runs; i++) {
 		const json_t *program = program_of(side, i);
 		const json_t *segments = json_object_get(program, "observed_segments");

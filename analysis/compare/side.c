@@ -17,8 +17,23 @@
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 
+static double of_program(const json_t *run, const char *key)
+{
+	return json_number_value(json_object_get(json_object_get(run, "program"), key));
+}
+
+static bool is_sampled(const json_t *run)
+{
+	return json_is_true(json_object_get(json_object_get(run, "program"), "sampled"));
+}
+
 void cpa_side_add_run(struct cpa_side *side, const char *file, json_t *run)
 {
+	if (is_sampled(run) && !(of_program(run, "wall_s") > 0)) {
+		json_decref(run);
+		side->blank++;
+		return;
+	}
 	side->file = xrealloc(side->file, (side->runs + 1) * sizeof(*side->file));
 	side->run = xrealloc(side->run, (side->runs + 1) * sizeof(json_t *));
 	side->file[side->runs] = cpa_printable(file, SIZE_MAX);
@@ -164,7 +179,7 @@ int cpa_side_add(struct cpa_side *side, const char *argument, char **error)
 {
 	static const char *const in_folder[] = { "/*.dump", "/*.json", NULL };
 	static const char *const behind[] = { ".[0-9]*.dump", ".[0-9]*.json", NULL };
-	size_t before = side->runs;
+	size_t before = side->runs + side->blank;
 	struct stat st;
 	bool exists = stat(argument, &st) == 0;
 	char *name;
@@ -173,7 +188,7 @@ int cpa_side_add(struct cpa_side *side, const char *argument, char **error)
 	if (exists && !S_ISDIR(st.st_mode))
 		return add_file(side, argument, error);
 	ret = add_matching(side, argument, exists ? in_folder : behind, !exists, error);
-	if (ret < 0 || side->runs > before)
+	if (ret < 0 || side->runs + side->blank > before)
 		return ret;
 	if (*argument && !argument[strspn(argument, "0123456789")])
 		return add_process(side, argument, error);
@@ -183,6 +198,13 @@ int cpa_side_add(struct cpa_side *side, const char *argument, char **error)
 				 name, name, name, name, name);
 	free(name);
 	return -1;
+}
+
+double cpa_side_profiled(const json_t *run)
+{
+	double wall_s = of_program(run, "wall_s"), run_s = of_program(run, "run_s");
+
+	return is_sampled(run) && wall_s < run_s ? wall_s / run_s : 1;
 }
 
 void cpa_side_fini(struct cpa_side *side)

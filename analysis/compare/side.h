@@ -10,6 +10,7 @@
 struct cpa_profile;
 
 struct cpa_side {
+	size_t blank; /* more runs, of which nothing was profiled: no window of a budget fell into them */
 	size_t runs;
 	char **file;  /* printable */
 	json_t **run; /* a report, as docs/schema.json describes */
@@ -36,8 +37,15 @@ int cpa_side_add_span(struct cpa_side *side, const char *session, const char *at
  */
 json_t *cpa_side_read(const char *file, const struct cpa_profile *before, char **error);
 
-/* Add @run, which the side then owns. @file: its name. */
+/* Add @run, which the side then owns, or count it as blank. @file: its name. */
 void cpa_side_add_run(struct cpa_side *side, const char *file, json_t *run);
+
+/*
+ * The share of its time for which @run was profiled, if that is a sample of the run: windows that a budget
+ * chose. 1 of a run that was profiled as a whole, or in parts that somebody meant.
+ */
+double cpa_side_profiled(const json_t *run);
+
 void cpa_side_fini(struct cpa_side *side);
 
 #endif

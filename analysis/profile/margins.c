@@ -442,6 +442,7 @@ void cpa_build_margins(struct cpa_build *build)
 	clear(build->profile);
 	if (read_series(&b, build->dump)) {
 		program->windows = b.head.windows;
+		program->sampled = true;
 		program->batches = b.count >= CPA_BATCHES_LEAST ? b.count : 0;
 		take(&b, CPA_WINDOW_LEN, b.path);
 		take(&b, CPA_WINDOW_ON, b.on);

@@ -40,6 +40,7 @@ struct cpa_program_figures {
 	double run_s;		/* from start to end, profiled or not */
 	uint64_t earlier_parts; /* before the oldest one that is listed */
 	uint64_t windows;	/* of a budget; 0: there was none */
+	bool sampled;		/* what was profiled are windows of a budget, or some of them */
 	size_t batches;		/* that the windows make; 0: too few, the margins below are NAN */
 	double wait_margin_s, parallelism_margin, max_parallelism_margin; /* see margins.h */
 	double wait_s; /* of all threads, in synchronization */

@@ -62,6 +62,8 @@ static json_t *program_json(const struct cpa_program_figures *program)
 	put_count(object, "sample_hz", program->sample_hz);
 	put_real(object, "wall_s", program->wall_s);
 	put_real(object, "run_s", program->run_s);
+	if (program->sampled)
+		put_bool(object, "sampled", true);
 	put_real(object, "cpu_s", program->cpu_s);
 	put_real(object, "external_s", program->external_s);
 	put_classes(object, program->blocked_s);

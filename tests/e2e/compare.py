@@ -107,6 +107,47 @@ def check_verdicts():
     results.check(least["total", "wall"]["verdict"] == "same", "--least 40: 30 % are none")
 
 
+def sampled(reports, part):
+    """What windows that are @part of the time have of @reports. An item waits as long."""
+    for each in reports:
+        program = each["program"]
+        program.update(sampled=True, run_s=program["wall_s"])
+        for at, key in ((program, "critical_path_s"), (program, "cpu_s"), (program, "wall_s"),
+                        *((c, k) for c in each["components"] for k in ("saved_s", "critical_path_s")),
+                        *((o, "wait_s") for o in each["objects"])):
+            at[key] *= part
+    return reports
+
+
+def check_samples():
+    """Runs with a budget are compared as whole runs, whatever the share that was profiled."""
+    parts = {"components": [("function", "work", 0.5), ("lock", "m", 0.1)],
+             "locks": [("m", 0.2)], "queues": [("q", 0.05)]}
+    base = side(scaled(STEADY, **parts))
+    for shares in ((0.25, 0.5), (1, 0.02)):
+        new = side([sampled(scaled([f], **parts), shares[i % 2])[0] for i, f in enumerate(STEADY)])
+        found, whole = rows(base, new)
+        results.check({r["verdict"] for r in found.values()} == {"same"} and
+                      all(abs(r["change"]) < 1e-6 for r in found.values()),
+                      f"windows of {shares} of the time: as the whole run, {len(found)} rows")
+        results.check(any(f"at least {100 * min(shares):.1f} % of the time" in w for w in whole["warnings"]),
+                      "how much was profiled is said")
+    meant = sampled(scaled(STEADY, **parts), 0.5)
+    for each in meant:
+        del each["program"]["sampled"]
+    found, _ = rows(base, side(meant))
+    results.check(found["total", "wall"]["verdict"] == "faster", "parts that somebody meant are not scaled")
+    blank = sampled(scaled([1, 1], **parts), 0)
+    found, whole = rows(base, side(blank + sampled(scaled(STEADY, **parts), 0.5)))
+    results.check(found["total", "CPU"]["verdict"] == "same" and len(found["total", "CPU"]["new"]["values"]) == 5
+                  and any("in 2 more of the runs of the new" in w for w in whole["warnings"]),
+                  "runs without a window are left out, and said")
+    for sides in ((base, side(blank)), (side(blank[:1]), base), (side(blank),)):
+        status, _, err = diff(*sides)
+        results.check(status == 1 and "no window of a budget is in its run" in err and err.count("\n") == 1,
+                      f"nothing but these: refused: {err.strip()}")
+
+
 def check_few_runs():
     one, found = rows(side(scaled([1])), side(scaled([2])))
     results.check(one["total", "wall"]["verdict"] == "unknown" and
@@ -313,6 +354,7 @@ def check_worked_example(cpa_folder):
 def main():
     check_verdicts()
     check_few_runs()
+    check_samples()
     check_names()
     check_limits()
     check_doubts()

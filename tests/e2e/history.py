@@ -185,14 +185,18 @@ def check_diff(folder, dump, times):
     for i, at in enumerate((first, last)):
         files.append(folder / f"{i}.json")
         files[-1].write_text(json.dumps(read(dump, "--at", at)), encoding="utf-8")
-    _, expected = compare(*files)
+    # A window need not have been between any two copies.
+    blank = not all(json.loads(file.read_text(encoding="utf-8"))["program"]["wall_s"] for file in files)
+    expected_status, expected = compare(*files)
     status, found = compare("--at", first, "--at", last, dump)
-    results.check(status == 0 and found["rows"] == expected["rows"],
-                  f"cpa diff --at '{first}' --at '{last}': {len(found['rows'])} rows, those of the reports")
-    span = f"{times[-2] - times[0]}s"
-    status, found = compare("--at", first, "--at", last, "--span", span, dump)
-    runs = [found[side]["runs"] for side in ("base", "new")]
-    results.check(status == 0 and runs[0] == len(times) - 2, f"--span {span}: of {len(times)} copies {runs} runs")
+    results.check(status == expected_status == blank and (blank or found["rows"] == expected["rows"]),
+                  f"cpa diff --at '{first}' --at '{last}': as with the reports" + ", no window" * blank)
+    span = times[-2] - times[0]
+    status, found = compare("--at", first, "--at", first, "--span", f"{span}s", dump)
+    blank = [not read(dump, "--at", moment(time))["program"]["wall_s"] for time in times[:-2]]
+    runs = [found[side][key] for side in ("base", "new") for key in ("runs", "blank_runs")] if status == 0 else found
+    results.check(status == 1 if all(blank) else runs == 2 * [len(blank) - sum(blank), sum(blank)],
+                  f"--span {span}s: of {len(times)} copies {runs} runs and such without a window")
     for wrong, status in ((["--at", first], 2), (["--at", first, "--at", "x"], 1), (["--at", first, "--at", "9d"], 1),
                           (["--at", first, "--at", last, "--span", "14:05"], 2),
                           (["--at", first, "--at", last, "--at", last], 2)):
