@@ -164,6 +164,16 @@ static double component_saved(const struct cpa_profile *profile, size_t row)
 	return share(profile, profile->component[row].saved_s);
 }
 
+static double component_share_margin(const struct cpa_profile *profile, size_t row)
+{
+	return share(profile, profile->component[row].critical_path_margin_s);
+}
+
+static double component_saved_margin(const struct cpa_profile *profile, size_t row)
+{
+	return share(profile, profile->component[row].saved_margin_s);
+}
+
 static double queue_depth(const struct cpa_profile *profile, size_t row)
 {
 	return (double)profile->queue[row].never_dequeued;
@@ -198,6 +208,14 @@ int cpa_prometheus_write(const struct cpa_profile *profile, size_t top, FILE *ou
 		  "Share of the critical path that goes if the component takes no time.",
 		  component_saved },
 	};
+	static const struct column margins[] = {
+		{ "cpa_component_critical_path_ratio_margin", "gauge",
+		  "Half of the 95 % interval of cpa_component_critical_path_ratio.",
+		  component_share_margin },
+		{ "cpa_component_saved_ratio_margin", "gauge",
+		  "Half of the 95 % interval of cpa_component_saved_ratio.",
+		  component_saved_margin },
+	};
 	static const struct column queues[] = {
 		{ "cpa_queue_depth", "gauge", "Items in the queue.", queue_depth },
 		{ "cpa_queue_mean_depth", "gauge", "Items in the queue, mean of the run.",
@@ -212,6 +230,9 @@ int cpa_prometheus_write(const struct cpa_profile *profile, size_t top, FILE *ou
 	put_program(profile, out);
 	put_columns(profile, components, sizeof(components) / sizeof(*components), rows,
 		    of_component, out);
+	if (profile->program.batches)
+		put_columns(profile, margins, sizeof(margins) / sizeof(*margins), rows,
+			    of_component, out);
 	put_columns(profile, queues, sizeof(queues) / sizeof(*queues), profile->queues, of_queue,
 		    out);
 	return fflush(out) || ferror(out) ? -1 : 0;

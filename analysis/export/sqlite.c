@@ -27,33 +27,44 @@ struct table {
 
 static const struct table tables[] = {
 	{ "program", "program", NULL, NULL, false,
-	  "name exe host pid session_format sample_hz wall_s run_s cpu_s external_s "
+	  "name exe host pid session_format sample_hz wall_s run_s sampled cpu_s external_s "
 	  "critical_path_s observed_path_s parallelism max_parallelism utilization cores complete "
 	  "observed_segments.process_s observed_segments.external_s observed_segments.runqueue_s "
 	  "observed_segments.handoff_s observed_segments.probe_s" },
 	{ "verdict", "verdict", NULL, NULL, false,
 	  "kind doubt sentence action beside command critical_path_s least_s after_s others_s" },
 	{ "parts", "parts", NULL, NULL, false, "from_s to_s" },
+	{ "windows", "windows", NULL, NULL, false,
+	  "windows batches wait_s wait_margin_s parallelism_margin max_parallelism_margin sentence "
+	  "rivals" },
 	{ "processes", "processes", NULL, NULL, false,
 	  "number=id parent pid name count threads programs state status start_s end_s " TIMES },
 	{ "threads", "threads", NULL, NULL, false,
 	  "tid=id number process name start_routine " TIMES
-	  "critical_path_s events bytes_read bytes_written earlier_threads begun_s last_event_s" },
+	  "critical_path_s events bytes_read bytes_written earlier_threads begun_s last_event_s "
+	  "cpu_margin_s wait_margin_s" },
 	{ "spends", "threads", "spends", "thread", false, "kind name time_s" },
 	{ "modules", "modules", NULL, NULL, false, "path build_id" },
 	{ "components", "components", NULL, NULL, false,
 	  "kind name location module offset cpu_s total_s critical_path_s observed_path_s saved_s "
 	  "shared among since_s since_critical_path_s before_at_most_s error_at_most_s calls "
-	  "inclusive_s inclusive_critical_path_s inclusive_saved_s" },
+	  "inclusive_s inclusive_critical_path_s inclusive_saved_s critical_path_margin_s "
+	  "saved_margin_s" },
 	{ "objects", "objects", NULL, NULL, false,
 	  "kind class location queue objects acquisitions contended wait_s hold_s handoffs saved_s "
-	  "critical_path_s" },
+	  "critical_path_s wait_margin_s hold_margin_s saved_margin_s critical_path_margin_s" },
 	{ "queues", "queues", NULL, NULL, false,
 	  "name location queues enqueued dequeued never_dequeued enqueued_twice unmatched "
 	  "max_depth mean_depth item_wait_s item_wait_p50_s item_wait_p99_s service_s "
 	  "service_total_s services services_without_done producers consumers consumers_idle "
 	  "consumers_runqueue consumers_engaged critical_path_s observed_path_s saved_s limit=limit "
-	  "limit_reason" },
+	  "limit_reason item_wait_margin_s critical_path_margin_s saved_margin_s" },
+	{ "streams", "streams", NULL, NULL, false,
+	  "kind writer=from reader=to streams bytes writes reads messages stay_s stay_p99_s "
+	  "reader_waits reader_wait_s writer_waits writer_wait_s unmatched uncertain "
+	  "from_critical_path_s to_critical_path_s reader_wait_margin_s writer_wait_margin_s "
+	  "from_critical_path_margin_s to_critical_path_margin_s from_observed_path_s "
+	  "to_observed_path_s saved_s limit=limit" },
 	{ "marks", "marks", NULL, NULL, false, "name at_s thread critical_path_s" },
 	{ "samples", "intervals.samples", NULL, NULL, false,
 	  "at_s critical_path_s cpu_s external_s runqueue_s wait_s probe_s events path_changed" },

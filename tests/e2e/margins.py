@@ -7,15 +7,18 @@ page are looked at with chromium and chromedriver. Prints TAP and a summary.
 """
 
 import csv
+import math
 import os
 import pathlib
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
 
 import browser
+import prometheus
 from page_events import data_of
 from profiled import BUILD, PROGRAMS, clean_environment, profiled_environment, read, run
 from results import Results
@@ -137,6 +140,36 @@ def check_csv(results, label, dump, report):
                   f"{label}: so has that of the program {wrong or ''}".rstrip())
 
 
+def check_sqlite(results, label, dump, report):
+    file = dump.with_suffix(".db")
+    with file.open("wb") as out:
+        subprocess.run([BUILD / "cpa-report", "--format", "sqlite", dump], stdout=out, check=True)
+    base = sqlite3.connect(file)
+    tables = {table: (report[table], keys) for table, (_, keys, _) in TABLES.items()}
+    tables["windows"] = [report["windows"]] if "windows" in report else [], WINDOWS
+    for table, (rows, keys) in tables.items():
+        found = base.execute(f"SELECT {', '.join(keys)} FROM {table} ORDER BY id").fetchall()
+        results.check(found == [tuple(row.get(key) for key in keys) for row in rows],
+                      f"{label}: SQLite's {table} have the margins of JSON, {len(found)} rows")
+    base.close()
+
+
+def check_prometheus(results, label, dump, report):
+    """Shares of the path; one row of those of one name."""
+    families = prometheus.metrics(run([BUILD / "cpa-report", "--format", "prometheus", "--top", "1000", dump]))
+    path, first, wrong = report["program"]["critical_path_s"], {}, []
+    for row in report["components"]:
+        first.setdefault((row["kind"], row["name"], row["location"] or ""), row)
+    for metric, key in (("critical_path_ratio", PATH), ("saved_ratio", SAVED)):
+        family = families.get(f"cpa_component_{metric}_margin", {})
+        found = {(row["kind"], row["name"], row["location"]): value
+                 for row, value in ((dict(labels), value) for labels, value in family.items())}
+        wrong += [name for name, row in first.items() if "windows" in report and not
+                  (math.isnan(found[name]) if key not in row else abs(found[name] * path - row[key]) < 1e-6)]
+        wrong += [metric] * (bool(found) != ("windows" in report))
+    results.check(not wrong, f"{label}: Prometheus has the margins of {len(first)} components {wrong[:3] or ''}".rstrip())
+
+
 def check_text(results, label, dump, columns):
     found, lines = heads(dump)
     for table, (_, _, signs) in TABLES.items():
@@ -173,6 +206,8 @@ def check_windows(results, dump):
            if key in row and (row not in wanted(report, table) or row[key] < 0)]
     results.check(not odd, f"windows: no other row has one {odd[:3] or ''}".rstrip())
     check_csv(results, "windows", dump, report)
+    check_sqlite(results, "windows", dump, report)
+    check_prometheus(results, "windows", dump, report)
     check_text(results, "windows", dump, True)
     return check_page(results, "windows", dump, report)
 
@@ -182,6 +217,8 @@ def check_whole(results, dump):
     found = sorted(set(margins_in(report)))
     results.check(not found and "windows" not in report, f"whole run: no margin {found or ''}".rstrip())
     check_csv(results, "whole run", dump, report)
+    check_sqlite(results, "whole run", dump, report)
+    check_prometheus(results, "whole run", dump, report)
     check_text(results, "whole run", dump, False)
     return check_page(results, "whole run", dump, report)
 
