@@ -351,7 +351,7 @@ static void publish_end(struct cpa_worker *w, const struct cpa_task_run *run)
 
 	publish(w, run->task);
 	if (b)
-		cpa_barrier_arrive_at(&w->self, b->o, b->round, b->members);
+		cpa_barrier_arrive_again(&w->self, b->o, b->round, b->members);
 	else if (run->stood && run->team)
 		cpa_team_offer(w, run->team);
 }

@@ -306,6 +306,22 @@ void cpa_barrier_arrive_at(struct cpa_self *self, struct cpa_object *o, uint64_t
 	cpa_merge_release(self, &o->round[round % CPA_ROUNDS], round + 1, &self->row->path);
 }
 
+void cpa_barrier_arrive_again(struct cpa_self *self, struct cpa_object *o, uint64_t round,
+			      uint32_t members)
+{
+	/* ACQUIRE: pairs with (A) in cpa_merge_release(). */
+	uint64_t row = __atomic_load_n(&o->round[round % CPA_ROUNDS], __ATOMIC_ACQUIRE);
+
+	/*
+	 * Relaxed: who left did so before it made what this thread ran. If this is still the token of
+	 * the round, it cannot be freed before this thread has left.
+	 */
+	if (row && cpa_token(row)->key == round + 1 &&
+	    __atomic_load_n(&cpa_token(row)->left, __ATOMIC_RELAXED))
+		return;
+	cpa_barrier_arrive_at(self, o, round, members);
+}
+
 uint64_t cpa_barrier_arrive(struct cpa_self *self, struct cpa_object *o, uint32_t members)
 {
 	/* Relaxed: the number only selects the round; the exchange on the slot orders the paths. */

@@ -80,6 +80,13 @@ CPA_HIDDEN uint64_t cpa_barrier_arrive(struct cpa_self *self, struct cpa_object 
  */
 CPA_HIDDEN void cpa_barrier_arrive_at(struct cpa_self *self, struct cpa_object *o, uint64_t round,
 				      uint32_t members);
+/*
+ * As cpa_barrier_arrive_at(), of a thread that has arrived at @round, has not left it, and did something in
+ * the wait that the barrier may have waited for. Nothing if a thread has left: all had arrived before, so
+ * what was done belongs to the next round, as a task does that was made behind the barrier.
+ */
+CPA_HIDDEN void cpa_barrier_arrive_again(struct cpa_self *self, struct cpa_object *o,
+					 uint64_t round, uint32_t members);
 CPA_HIDDEN void cpa_barrier_left(struct cpa_self *self, struct cpa_object *o, uint64_t round,
 				 struct cpa_wait *wait);
 

@@ -306,6 +306,32 @@ static void test_barrier_rounds(void **state)
 }
 
 /*
+ * A thread that still waits in the barrier runs a task. It is of this round, which others wait for, until
+ * the first thread has left; behind that it is of the next one.
+ */
+static void test_barrier_with_tasks(void **state)
+{
+	struct cpa_wait w[3] = { { .arrived = 10, .now = 30 },
+				 { .arrived = 40, .now = 50 },
+				 { .arrived = 10, .now = 30 } };
+
+	(void)state;
+	object->waiting = 3;
+	for (int i = 0; i < 3; i++)
+		cpa_barrier_arrive_at(at(i, 10, 5), object, 0, 3);
+	cpa_barrier_arrive_again(at(1, 20, 9), object, 0, 3);
+	cpa_barrier_left(&t[0], object, 0, &w[0]);
+	assert_int_equal(t[0].row->path.len, 9);
+	cpa_barrier_arrive_again(at(1, 40, 29), object, 0, 3);
+	cpa_barrier_left(&t[2], object, 0, &w[2]);
+	assert_int_equal(t[2].row->path.len, 9);
+	cpa_barrier_left(&t[1], object, 0, &w[1]);
+	assert_int_equal(t[1].row->path.len, 29);
+	assert_int_equal(object->round[0], 0);
+	assert_int_equal(cpa_header()->diag[CPA_DIAG_TOKENS_REFUSED], 0);
+}
+
+/*
  * The first thread to leave initializes the barrier again while another has yet to leave. That one
  * finds nothing or its own round, never a freed token, and it does not end the new round.
  */
@@ -478,6 +504,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_fifo_is_long, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_fifo_that_is_a_ring, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_barrier_rounds, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_barrier_with_tasks, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_barrier_cleared_early, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_join_rounds, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_join_of_nobody, setup, teardown),
