@@ -198,12 +198,15 @@ static bool arrive(struct cpa_barrier_op *b, struct cpa_omp_wait *wait, uint64_t
 	return true;
 }
 
-static void leave(struct cpa_barrier_op *b, struct cpa_omp_wait *wait)
+/* @seen: arrive() was. */
+static void leave(bool seen, struct cpa_barrier_op *b, struct cpa_omp_wait *wait)
 {
 	struct cpa_part *part = cpa_part();
 
-	cpa_omp_waited(wait);
-	cpa_barrier_end(b);
+	if (likely(seen)) {
+		cpa_omp_waited(wait);
+		cpa_barrier_end(b);
+	}
 	if (likely(part))
 		part->round++;
 }
@@ -241,8 +244,10 @@ static void give_up(struct cpa_barrier_op *b, struct cpa_omp_wait *wait)
                                                                             \
 		if (likely(original))                                       \
 			call;                                               \
-		if (likely(seen))                                           \
-			(last) ? leave(&b, &wait) : give_up(&b, &wait);     \
+		if (likely(last))                                           \
+			leave(seen, &b, &wait);                             \
+		else if (likely(seen))                                      \
+			give_up(&b, &wait);                                 \
 	})
 
 #define VOID_BARRIER(name)                       \

@@ -57,6 +57,20 @@ uint32_t cpa_omp_construct(struct cpa_omp *omp, enum cpa_component_kind kind, ui
 	return omp->constructs[at].component;
 }
 
+/*
+ * Make the objects of @team, before there are several threads in it: of two that make one at once, the second
+ * would go without, and its arrival or end would be lost.
+ */
+static void make_objects(struct cpa_worker *w, struct cpa_team *team)
+{
+	object_at(w, &team->place.fork, CPA_ANNOTATION);
+	object_at(w, &team->place.join, CPA_ANNOTATION);
+	object_at(w, &team->place.barrier, CPA_BARRIER);
+	object_at(w, &team->place.ordered, CPA_ANNOTATION);
+	object_at(w, &team->place.cancel, CPA_ANNOTATION);
+	team->made = cpa_object_space + 1;
+}
+
 struct cpa_team *cpa_team_fork(uint64_t function, uint64_t caller)
 {
 	int err = errno;
@@ -70,6 +84,8 @@ struct cpa_team *cpa_team_fork(uint64_t function, uint64_t caller)
 			cpa_leave();
 		return NULL;
 	}
+	if (unlikely(team->made != cpa_object_space + 1))
+		make_objects(w, team);
 	team->caller = caller;
 	team->instance++;
 	team->master = w->self.id;

@@ -42,6 +42,7 @@ struct cpa_team {
 	bool told;
 	uint64_t last_round;
 	struct cpa_team *below; /* free teams of a thread */
+	uint64_t made;		/* cpa_object_space + 1 when the objects were made; 0: not yet */
 	struct cpa_team_places place;
 	uint64_t *iterations; /* atomic: see preload/omp/doacross.c; NULL: none yet */
 };

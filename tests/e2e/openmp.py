@@ -9,10 +9,11 @@ too long. `openmp.py CASE...` runs these cases only.
 
 tests/e2e/openmp_same.cpp prints the same natively and under libcpa.so, however the runtime waits, with
 more threads than processors, with cancellation, and with a library that has OpenMP loaded by dlopen().
-The reports of tests/e2e/openmp_waits.c add up, too.
+The reports of tests/e2e/openmp_waits.c add up, too. In each child of tests/e2e/openmp_first.c the same happens.
 Prints TAP and a summary.
 """
 
+import collections
 import itertools
 import json
 import os
@@ -29,6 +30,7 @@ from results import Results
 SOURCE = pathlib.Path(__file__).with_name("openmp.c")
 SAME = SOURCE.with_name("openmp_same.cpp")
 COPIES = SOURCE.with_name("openmp_copies.c")
+FIRST = SOURCE.with_name("openmp_first.c")
 OLD = SOURCE.with_name("openmp_old.c")
 STOP = SOURCE.with_name("openmp_stop.c")
 UNNAMED = SOURCE.with_name("openmp_waits.c")
@@ -78,6 +80,7 @@ PREDICTED = ("balanced", "evened", "imbalanced", "rotating", "changing")
 INSIDE = {"detach"}  # all work is in the region
 UNIT_S = 0.002
 WAITS = 12  # of a thread, at most, in these cases
+CHILDREN = 60  # as many as have rows of their own
 REGIONS = {"threads": "region"}  # function of the regions, where it is not the case's
 
 
@@ -367,11 +370,25 @@ def check_waits(results, folder, compiler):
         results.check(good, f"{label}: {'as its journal' if good else text}")
 
 
+def check_first(results, folder):
+    """No arrival at a barrier is lost where both threads meet it for the first time: all children do the same."""
+    program, dump = folder / "first", folder / "first.dump"
+    run(["gcc", *FLAGS, FIRST, "-o", program])
+    run([program, CHILDREN], env=profiled_environment(dump))
+    events = collections.defaultdict(collections.Counter)
+    for thread in read(dump)["threads"]:
+        events[thread["start_routine"]][thread["events"]] += 1
+    good = sorted(map(dict.__len__, events.values())) == [1, 1, 1]
+    text = ", ".join(f"{name}: {dict(counts)}" for name, counts in events.items())
+    results.check(good, f"{program.name}: threads have as many events in each child: {text}")
+
+
 def main():
     results = Results()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="openmp.", dir=os.environ.get("CPA_TMP")))
     if not sys.argv[1:]:
         check_copies(results, folder)
+        check_first(results, folder)
     for name in COMPILERS:
         built = build(folder, name)
         if not built:
