@@ -8,6 +8,7 @@
 #include "preload/core/unload.h"
 #include "preload/core/function.h"
 #include "preload/core/guard.h"
+#include "preload/core/places.h"
 #include "preload/core/signal.h"
 #include "preload/libc/confined.h"
 #include "preload/libc/pool.h"
@@ -16,29 +17,19 @@
 #include "shadow/graph/component.h"
 #include "shadow/store/hash.h"
 
-#define PLACES	   256u	   /* that a walk remembers */
-#define MOST_SITES 131072u /* sites of a session from which on stacks have no line, */
-#define MOST_NODES 262144u /* or contexts from which on they have none of their calls */
-#define SHARE	   384u	   /* stacks may take this part of a thread's CPU time, */
-#define FREE	   32u	   /* stacks of waits and first uses that a process has anyway; */
-#define WAITS	   768u	   /* others may take this part of its CPU time */
-#define EARN_NS	   100000u /* CPU time of a thread from which on that part is added */
-#define UNUSED_NS  200000u /* of what may be taken, from which on there are more stacks */
-#define APART_NS   10000u  /* waited, from one stack to the next, when they take too much */
-#define MOST_NS	   100000u /* a stack that takes longer has lost its processor meanwhile */
-
-/* Where a frame is. */
-struct place {
-	uint64_t address;  /* of its call, or where its function begins */
-	uint32_t site;	   /* row of `address` in the table of sites */
-	uint32_t function; /* ditto, of its function; 0: it is one of cpa, which is left out */
-};
+#define SHARE	  384u	  /* stacks may take this part of a thread's CPU time, */
+#define FREE	  32u	  /* stacks of waits and first uses that a process has anyway; */
+#define WAITS	  768u	  /* others may take this part of its CPU time */
+#define EARN_NS	  100000u /* CPU time of a thread from which on that part is added */
+#define UNUSED_NS 200000u /* of what may be taken, from which on there are more stacks */
+#define APART_NS  10000u  /* waited, from one stack to the next, when they take too much */
+#define MOST_NS	  100000u /* a stack that takes longer has lost its processor meanwhile */
 
 /* Memory of a walk. */
 struct cpa_callers {
 	struct cpa_walk walk;
 	uint32_t loads; /* generation of what is remembered: preload/core/dlopen.h */
-	struct place place[PLACES];
+	struct cpa_places places;
 };
 
 static bool on; /* written before there are other threads */
@@ -65,51 +56,13 @@ void cpa_callers_begin(struct cpa_callers_of *own)
 	*own = (struct cpa_callers_of){ .stack = cpa_stack_own(cpa_tls.stack) };
 }
 
-/* Relaxed, both: limits. */
-static bool has_many_sites(void)
-{
-	return __atomic_load_n(&cpa_table(CPA_TABLE_SITES)->used, __ATOMIC_RELAXED) >= MOST_SITES;
-}
-
-static bool has_many_contexts(void)
-{
-	return __atomic_load_n(&cpa_table(CPA_TABLE_CONTEXTS)->used, __ATOMIC_RELAXED) >=
-	       MOST_NODES;
-}
-
-static __attribute__((noinline)) struct place find_place(const struct cpa_walk_frame *frame,
-							 uint64_t address)
-{
-	struct place place = { .address = address };
-
-	if (cpa_function_is_ours(frame->function))
-		return place;
-	place.function = cpa_function_site(frame->function);
-	if (frame->call && place.function && !has_many_sites() && !has_many_contexts())
-		place.site = cpa_call_site(frame->call, place.function);
-	if (!place.site)
-		place.site = place.function;
-	return place;
-}
-
-static const struct place *place_of(struct cpa_callers *c, const struct cpa_walk_frame *frame)
-{
-	/* A call's last byte is not where a function begins. */
-	uint64_t address = frame->call ? frame->call : frame->function;
-	struct place *place = &c->place[(address ^ address >> 8) % PLACES];
-
-	if (place->address != address)
-		*place = find_place(frame, address);
-	return place;
-}
-
 /*
  * The context of the walk, from the thread's start inwards. 0: no space. A function that calls itself
  * counts once, whatever the depth: with its call of another one.
  */
 static uint32_t context_of(struct cpa_callers *c)
 {
-	struct place place, last = { 0 };
+	struct cpa_place place, last = { 0 };
 	uint32_t context = 0;
 
 	if (!c->walk.complete) {
@@ -117,7 +70,7 @@ static uint32_t context_of(struct cpa_callers *c)
 		context = cpa_context_cut();
 	}
 	for (uint32_t i = c->walk.frames; i-- > 0;) {
-		place = *place_of(c, &c->walk.frame[i]);
+		place = *cpa_place_of(&c->places, &c->walk.frame[i]);
 		if (!place.function)
 			continue;
 		if (last.function && last.function != place.function) {
@@ -133,7 +86,7 @@ static uint32_t context_of(struct cpa_callers *c)
 /* The row of the site of the interrupted instruction; 0: there are many sites already. */
 static uint32_t site_of_instruction(uint64_t pc)
 {
-	return has_many_sites() ? 0 : cpa_site(pc);
+	return cpa_places_have_many_sites() ? 0 : cpa_site(pc);
 }
 
 /*
@@ -149,7 +102,7 @@ static uint32_t walk_from(struct cpa_callers *c, struct cpa_stack_own own,
 		return 0;
 	if (cpa_dlopen_changed(&c->loads)) {
 		cpa_walk_forget(&c->walk);
-		memset(c->place, 0, sizeof(c->place));
+		memset(&c->places, 0, sizeof(c->places));
 	}
 	cpa_walk_from(&c->walk, own, r);
 	context = context_of(c);
