@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "analysis/profile/build.h"
 #include "analysis/profile/contexts.h"
@@ -140,6 +141,8 @@ static void build_program(struct cpa_build *build)
 	add_first_process(build->profile);
 	program->state = header->state;
 	program->complete = header->state == CPA_COMPLETE;
+	program->left_by_handler = header->state == CPA_RUNNING && program->waited &&
+				   WIFEXITED(program->status) && header->diag[CPA_DIAG_NESTED];
 	program->journal = header->journal != 0;
 	program->copied = header->copied != CPA_COPY_NONE;
 	program->cores = header->cores;

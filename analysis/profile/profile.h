@@ -29,9 +29,14 @@ struct cpa_program_figures {
 	bool journal;  /* the dump has one: predictions are possible */
 	bool copied;   /* by cpa ctl snapshot, while it ran */
 	bool running;  /* its process is there, and has not ended; set by whoever looks */
-	bool waited;   /* for which whoever started it did; */
-	int status;    /* and was told this */
-	double end_s;  /* from its start; 0: not known */
+	/*
+	 * A signal handler interrupted cpa's own code and called something, and the end was not recorded: so
+	 * the handler jumped out, or ended the program, which ends the profile of its thread.
+	 */
+	bool left_by_handler;
+	bool waited;  /* for which whoever started it did; */
+	int status;   /* and was told this */
+	double end_s; /* from its start; 0: not known */
 	uint32_t cores;
 	uint32_t format;	/* version of the session file */
 	uint32_t sample_hz;	/* samples a second of CPU time that were asked for */

@@ -61,7 +61,9 @@ static char *describe_end(const struct cpa_program_figures *program)
 	if (!program->waited)
 		return xstrdup("END NOT SEEN");
 	if (WIFEXITED(status))
-		return cpa_format_text("ended by exit_group, status %d", WEXITSTATUS(status));
+		return cpa_format_text("ended%s, status %d",
+				       program->left_by_handler ? "" : " by exit_group",
+				       WEXITSTATUS(status));
 	return cpa_format_text("DID NOT FINISH: signal %d (%s)", WTERMSIG(status),
 			       strsignal(WTERMSIG(status)));
 }
@@ -87,6 +89,9 @@ static void put_end(const struct cpa_page *page, const struct cpa_program_figure
 		      "to record this. ";
 	else if (!ended_well(program))
 		why = "The program was killed. ";
+	else if (program->left_by_handler)
+		why = "A signal handler jumped out of cpa's own code, or ended the program there: that "
+		      "ends the profile of its thread. ";
 	if (program->waited && program->end_s > program->wall_s)
 		late = cpa_format_text(", %s before its end",
 				       cpa_format_seconds(program->end_s - program->run_s).text);

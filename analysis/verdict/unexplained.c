@@ -131,7 +131,7 @@ static void add_reads(struct cpa_unexplained *u, const struct cpa_profile *profi
 
 /*
  * How long the run went on after the last event that cpa saw, as that of a Go program does: its threads
- * make their system calls themselves, and the last one ends it.
+ * make their system calls themselves, and the last one ends it. Or a handler jumped out of cpa's code.
  */
 static double after_last_event(const struct cpa_program_figures *program)
 {

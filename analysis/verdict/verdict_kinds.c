@@ -102,6 +102,14 @@ static bool is_unseen(const struct cpa_facts *facts, struct cpa_verdict *verdict
 	/* One that was killed may have been idle. */
 	bool ends_early = WIFEXITED(program->status) &&
 			  after_s > SHARE_UNSEEN * (program->run_s + after_s);
+	const char *early =
+		program->left_by_handler ?
+			"A signal handler jumped out of cpa's own code, which ends the "
+			"profile of its thread: profile the program once more, as that "
+			"is a matter of microseconds." :
+			"It made its last system calls itself, as Go programs do, which "
+			"cpa does not see: a profiler that samples, such as perf, shows "
+			"more.";
 	char *reason;
 
 	if (!ends_early && facts->unexplained.path_s <= SHARE_UNSEEN * program->observed_path_s)
@@ -109,11 +117,10 @@ static bool is_unseen(const struct cpa_facts *facts, struct cpa_verdict *verdict
 	reason = cpa_unexplained_reason(&facts->unexplained, facts->profile);
 	verdict->sentence = cpa_format_text("What limits this program is not known: %s", reason);
 	free(reason);
-	verdict->action = xstrdup(
-		ends_early ? "It made its last system calls itself, as Go programs do, which cpa "
-			     "does not see: a profiler that samples, such as perf, shows more." :
-			     "Tell cpa of the program's own synchronization by "
-			     "CPA_HAPPENS_BEFORE() and CPA_HAPPENS_AFTER() (man cpa.h).");
+	verdict->action =
+		xstrdup(ends_early ? early :
+				     "Tell cpa of the program's own synchronization by "
+				     "CPA_HAPPENS_BEFORE() and CPA_HAPPENS_AFTER() (man cpa.h).");
 	return true;
 }
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 """tests/e2e/endings.py - the report says how the program ended, if anybody saw it
 
-Programs that end by a system call of their own, as every Go program does, and programs that are
-killed, under the launcher and without it. Prints TAP and a summary.
+Programs that end by a system call of their own, as every Go program does, programs that are killed,
+under the launcher and without it, and one whose signal handler jumps out of cpa's own code. Prints TAP and a summary.
 """
 
 import json
@@ -143,6 +143,15 @@ class Endings:
         good = kind == "unseen" if share > 0.5 else share < 0.1 or "the run went on for" in words
         self.results.check(good, f"that is {share:.0%} of the run, and the verdict is: {words}")
 
+    def after_jumps(self):
+        """A handler jumped out of cpa's own code: that ends the thread's profile, and the report says so."""
+        wanted = ["ended, status 0", "A signal handler jumped out of cpa's own code", "up to its last recorded event"]
+        unwanted = ["exit_group", "as Go programs do"]
+        dump = self.launched("jumps", [BUILD / "tests/programs/jump_inside"], 0, wanted, unwanted)
+        verdict = json.loads(run([BUILD / "cpa-report", "--format", "json", dump]).stdout)["verdict"]
+        good = verdict["kind"] != "unseen" or "profile the program once more" in verdict["action"]
+        self.results.check(good, f"jumps: the verdict, {verdict}")
+
     def by_signal(self):
         tally = self.folder / "tally"
         for number in (signal.SIGKILL, signal.SIGSEGV):
@@ -180,6 +189,7 @@ def main():
     endings = Endings(folder)
     endings.by_system_call()
     endings.without_events()
+    endings.after_jumps()
     endings.by_signal()
     endings.in_go()
     return endings.results.end(folder)

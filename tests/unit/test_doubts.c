@@ -48,6 +48,12 @@ static void test_doubts_of_end(void **state)
 	       "event that cpa saw, and what it did then is in no figure.",
 	       "It made its last system calls itself, as Go programs do, which cpa does not see: a "
 	       "profiler that samples, such as perf, shows more.");
+	profile.program.left_by_handler = true;
+	expect("unseen",
+	       "What limits this program is not known: the run went on for 15.0 s after the last "
+	       "event that cpa saw, and what it did then is in no figure.",
+	       "A signal handler jumped out of cpa's own code, which ends the profile of its thread: "
+	       "profile the program once more, as that is a matter of microseconds.");
 	profile.program.status = 9;
 	expect_kind("work");
 	assert_non_null(verdict.doubt);
