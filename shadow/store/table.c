@@ -16,8 +16,8 @@
 /*
  * Atomic: 1 while a thread of the process grows a table. Others wait for its result, because blocks
  * are large and the blocks of losers would be wasted. It is not a lock: a thread that has waited
- * long enough (it may be a signal handler that interrupted the growing thread) continues without
- * it.
+ * long enough (it may be a signal handler that interrupted the growing thread) goes on, and clears
+ * it afterwards, as the other thread may have been killed or left by a jump.
  */
 static uint32_t growing;
 /* Atomic: smallest block that found no space; larger requests fail at once. */
@@ -80,6 +80,7 @@ uint64_t cpa_block_slow(uint64_t *where, uint64_t size, uint64_t (*alloc)(uint64
 		/* ACQUIRE pairs with the exchange below. */
 		at = __atomic_load_n(where, __ATOMIC_ACQUIRE);
 	}
+	ours |= !at;
 	mine = at ? at : alloc(size);
 	if (!mine)
 		__atomic_store_n(&too_large, size, __ATOMIC_RELAXED);

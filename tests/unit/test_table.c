@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -169,6 +170,41 @@ static void test_full(void **state)
 	assert_true(cpa_table(CPA_TABLE_TOKENS)->refused > 1);
 }
 
+static jmp_buf target;
+
+static uint64_t jump_out(uint64_t size)
+{
+	(void)size;
+	longjmp(target, 1);
+}
+
+static long sleeps(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_nvcsw;
+}
+
+/* A signal handler jumps out of a growth. Then the next one waits, and those after it no more. */
+static void test_growth_left_by_a_jump(void **state)
+{
+	uint64_t left = 0, next[5] = { 0 };
+	long before, after;
+
+	(void)state;
+	if (!setjmp(target))
+		cpa_block_slow(&left, 4096, jump_out);
+	before = sleeps();
+	assert_true(cpa_block_slow(&next[0], 4096, cpa_block_alloc) != 0);
+	after = sleeps();
+	assert_true(after - before > 100);
+	for (int i = 1; i < 5; i++)
+		assert_true(cpa_block_slow(&next[i], 4096, cpa_block_alloc) != 0);
+	assert_true(sleeps() - after < 1000);
+	assert_true(cpa_block_slow(&left, 4096, cpa_block_alloc) != 0);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -177,6 +213,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_similar_keys, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_not_found, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rows, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_growth_left_by_a_jump, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_full, setup_small, teardown),
 	};
 
