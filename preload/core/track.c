@@ -467,9 +467,25 @@ void cpa_unmatched(struct cpa_worker *w, bool waited)
 		cpa_diag(CPA_DIAG_UNMATCHED_WAKES);
 }
 
+/*
+ * The observed path came from a release @late ticks after the begin of @e, which were added to it
+ * (shadow/edge/acquire.h): the thread's own time up to that release is not part of it.
+ */
+static __attribute__((noinline)) void drop_overlap(struct cpa_path *path,
+						   const struct cpa_elapsed *e, uint64_t late)
+{
+	uint64_t rest = e->process + e->external, ready = late < e->runqueue ? late : e->runqueue;
+
+	path->observed[CPA_TIME_RUNQUEUE] -= ready;
+	late -= ready;
+	path->observed[CPA_TIME_PROBE] -= late < rest ? late : rest;
+}
+
 /* cpa_done() by reading the clock. */
 void cpa_done_slow(struct cpa_worker *w)
 {
+	struct cpa_path *path = &w->self.row->path;
+	uint64_t late = path->released > w->clock.last ? path->released - w->clock.last : 0;
 	struct cpa_elapsed e;
 
 	if (w->self.slow != w->slow) { /* an unusual operation: do not learn its length */
@@ -482,6 +498,8 @@ void cpa_done_slow(struct cpa_worker *w)
 		cpa_force_slow(w);
 	drop_samples(w);
 	cpa_probe_count(w->self.row, &e);
+	if (unlikely(late))
+		drop_overlap(path, &e, late);
 	w->between = 0;
 	cpa_leave();
 }

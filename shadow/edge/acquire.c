@@ -41,14 +41,18 @@ static bool join(struct cpa_self *self, const struct cpa_path *remote, bool late
 		w->followed |= cpa_path_join(self, path, remote, observed);
 	if (latest)
 		w->from = remote->node;
-	if (observed) {
-		/* A release time after the thread's return (clocks of two cores): no latency. */
-		uint64_t since = w->now > remote->released ? w->now - remote->released : 0;
-
-		count_latency(path, w, since);
-		w->arrived = w->now;
-	}
-	return observed;
+	if (!observed)
+		return false;
+	/*
+	 * A release after the thread's return: clocks of two cores, or the thread lost its processor
+	 * before it came here. No latency; and the path is at that release.
+	 */
+	if (unlikely(remote->released > w->now))
+		path->released = remote->released;
+	else
+		count_latency(path, w, w->now - remote->released);
+	w->arrived = w->now;
+	return true;
 }
 
 /* The part of the wait that no release explains stays on the local path. */
@@ -57,7 +61,8 @@ static void settle(struct cpa_self *self, struct cpa_wait *w)
 	if (w->matched && w->now > w->arrived)
 		count_latency(&self->row->path, w, w->now - w->arrived);
 	/* The next release of the thread publishes its path again. */
-	self->row->path.released = w->now;
+	if (likely(self->row->path.released < w->now))
+		self->row->path.released = w->now;
 	self->row->path.owner = self->id;
 }
 
@@ -82,6 +87,7 @@ static inline void join_two(struct cpa_self *self, const struct cpa_path *a,
 	unsigned came = 0;
 
 	if (unlikely(latest > w->now)) { /* C1 of shadow/graph/checkpoint.h */
+		self->slow++;		 /* what follows overlaps with the path: cpa_done_slow() */
 		cpa_checkpoint(self, latest);
 		w->now = cpa_checkpoint(self, w->now);
 	}

@@ -7,7 +7,10 @@
  * operation, acquire functions after it. At an acquire the object is held by the caller, or the
  * structure that stores its state allows concurrent use.
  *
- * A release publishes the thread's path; its `released`, `owner` and `node` must be up to date.
+ * A release publishes the thread's path; its `released`, `owner` and `node` must be up to date. `released` is
+ * the clock that the observed path adds up to. A release later than `now` may be joined: of two threads that
+ * return from a semaphore, the first to come here takes the first post. Then `released` is that of the
+ * release, and the thread's time up to there must not be added to the observed path.
  */
 #ifndef CPA_SHADOW_EDGE_ACQUIRE_H
 #define CPA_SHADOW_EDGE_ACQUIRE_H

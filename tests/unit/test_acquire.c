@@ -402,7 +402,7 @@ static void test_own_release(void **state)
 	assert_int_equal(t[0].row->path.observed[CPA_TIME_HANDOFF], 5);
 }
 
-/* Clocks of two processors may differ: no hand-off before the release. */
+/* Clocks of two processors may differ: no hand-off before the release, where the path is now. */
 static void test_release_after_acquire(void **state)
 {
 	struct cpa_wait w = { .arrived = 20, .now = 25 };
@@ -412,7 +412,34 @@ static void test_release_after_acquire(void **state)
 	cpa_lock_acquired(&t[0], object, &w);
 	assert_int_equal(t[0].row->path.len, 5);
 	assert_int_equal(t[0].row->path.observed[CPA_TIME_HANDOFF], 0);
-	assert_int_equal(t[0].row->path.released, 25);
+	assert_int_equal(t[0].row->path.released, 27);
+}
+
+/*
+ * Posts at 20 and 60. Who returned at 25 lost its processor, and the other one takes the first post: what
+ * the path adds up to is then the second post.
+ */
+static void test_posts_in_the_order_of_takers(void **state)
+{
+	struct cpa_wait first = { .arrived = 10, .now = 25 }, second = { .arrived = 10, .now = 65 };
+	uint64_t slow = t[0].slow;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		at(2 + i, 20 + 40 * (uint64_t)i, 5 + (uint64_t)i);
+		t[2 + i].row->path.observed[CPA_TIME_PROCESS] = t[2 + i].row->path.released;
+		cpa_sem_release(&t[2 + i], object);
+	}
+	cpa_sem_acquired(&t[1], object, &second);
+	assert_int_equal(from(&second), 2);
+	assert_int_equal(t[1].row->path.released, 65);
+	assert_int_equal(t[1].row->path.observed[CPA_TIME_HANDOFF], 45);
+	cpa_sem_acquired(&t[0], object, &first);
+	assert_int_equal(from(&first), 3);
+	assert_int_equal(t[0].row->path.released, 60);
+	assert_int_equal(t[0].row->path.observed[CPA_TIME_PROCESS], 60);
+	assert_int_equal(t[0].row->path.observed[CPA_TIME_HANDOFF], 0);
+	assert_int_not_equal(t[0].slow, slow);
 }
 
 /* A lock owned by a queue, or used inside the queue's code: only the observed path follows. */
@@ -511,6 +538,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_readers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_own_release, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_release_after_acquire, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_posts_in_the_order_of_takers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_queues_own_lock, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_path_of_a_lock, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_space_for_a_path, setup, teardown),
