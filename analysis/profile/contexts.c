@@ -39,14 +39,30 @@ int cpa_compare_places(uint32_t module_a, uint64_t offset_a, uint32_t module_b, 
 	return offset_a < offset_b ? -1 : offset_a > offset_b;
 }
 
+/* Length of the module's name in that of a function without a symbol, "sort+0x146b0"; 0: it has one. */
+static size_t module_length(const struct cpa_context_figures *context)
+{
+	char *offset = cpa_format_text("+%#" PRIx64, context->offset);
+	size_t all = strlen(context->name), end = strlen(offset);
+	bool ends = all > end && strcmp(context->name + all - end, offset) == 0;
+
+	free(offset);
+	return ends ? all - end : 0;
+}
+
 char *cpa_context_label(const struct cpa_context_figures *context)
 {
+	size_t module;
+
 	if (context->line)
 		return cpa_format_text("%s at %s", context->name,
 				       cpa_printable_base(context->line));
-	if (context->at)
-		return cpa_format_text("%s at %#" PRIx64, context->name, context->at);
-	return xstrdup(context->name);
+	if (!context->at)
+		return xstrdup(context->name);
+	module = module_length(context);
+	if (module)
+		return cpa_format_text("%.*s+%#" PRIx64, (int)module, context->name, context->at);
+	return cpa_format_text("%s at %#" PRIx64, context->name, context->at);
 }
 
 /* Count the stacks on the path, from the latest one on backwards. @innermost: context of each. */

@@ -55,7 +55,10 @@ struct cpa_callers {
 /* Order of code by its place. */
 int cpa_compare_places(uint32_t module_a, uint64_t offset_a, uint32_t module_b, uint64_t offset_b);
 
-/* "main", or with lines "main at queue.c:88", "main at 0x1234". The caller frees it. */
+/*
+ * "main", or with lines "main at queue.c:88", "main at 0x1234"; of a function without a symbol, "sort+0x9a00",
+ * that is "sort+0x9ac5". The caller frees it.
+ */
 char *cpa_context_label(const struct cpa_context_figures *context);
 
 /* NULL is allowed. */

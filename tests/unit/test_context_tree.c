@@ -261,9 +261,46 @@ static void test_sums(void **state)
 		}
 }
 
+static void expect_label(const struct cpa_context_figures *context, const char *text)
+{
+	char *label = cpa_context_label(context);
+
+	assert_string_equal(label, text);
+	free(label);
+}
+
+/* Where in it a call is: a line, or its address, which also tells a function without a name. */
+static void test_labels(void **state)
+{
+	static char line[] = "/src/sort.c:88", name[] = "main", nameless[] = "sort+0x9a00";
+	static char other[] = "f+0x9a00", page[] = "node+0x9a00 (page)";
+	struct cpa_context_figures c = { .name = name, .offset = 0x9a00 };
+
+	(void)state;
+	expect_label(&c, "main");
+	c.at = 0x9ac5;
+	expect_label(&c, "main at 0x9ac5");
+	c.line = line;
+	expect_label(&c, "main at sort.c:88");
+	c.line = NULL;
+	c.name = nameless;
+	expect_label(&c, "sort+0x9ac5");
+	c.at = 0;
+	expect_label(&c, "sort+0x9a00");
+	c.at = 0x19ac5;
+	c.offset = 0x19a00;
+	c.name = other;
+	expect_label(&c, "f+0x9a00 at 0x19ac5");
+	c.name = page;
+	expect_label(&c, "node+0x9a00 (page) at 0x19ac5");
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_sums) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_labels),
+	};
 
 	return cmocka_run_group_tests(tests, dump_maker_file, dump_maker_unlink);
 }
