@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "preload/libc/real.h"
 #include "preload/libc/signal_mask.h"
+#include "shadow/arch/arch.h"
 #include "shadow/store/kernel.h"
 
 /*
@@ -22,6 +24,9 @@
  */
 enum { FREE, HELD, LOST };
 
+/* A handler may interrupt a call, make one, and be interrupted: more than so many seldom are in each other. */
+#define FRAMES 4u
+
 static uint32_t ours;
 static uint32_t theirs; /* calls of the program that are choosing a number */
 
@@ -30,6 +35,9 @@ static __thread bool holds __attribute__((tls_model("initial-exec")));
 
 /* Of `theirs` those of the thread: a handler may interrupt one, and fork. */
 static __thread uint32_t placing __attribute__((tls_model("initial-exec")));
+
+/* Of the first of these the stack pointer, while it is counted in `theirs`; else 0. */
+static __thread uint64_t frame[FRAMES] __attribute__((tls_model("initial-exec")));
 
 bool cpa_fd_guard_begin(sigset_t *signals)
 {
@@ -91,17 +99,32 @@ static __attribute__((noinline, cold)) void await_ours(void)
 	errno = err;
 }
 
+/* The frame of the latest call has the stack pointer @pointer. */
+static void set_frame(uint64_t pointer)
+{
+	/* SEQ_CST, both: handlers of the thread see it and the counts in order. */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (likely(placing - 1 < FRAMES))
+		frame[placing - 1] = pointer;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
 void cpa_fd_guard_place(void)
 {
+	uint64_t here;
+
+	CPA_ARCH_STORE_STACK_POINTER(here);
 	placing++;
 	/* SEQ_CST, both: pairs with cpa_fd_guard_begin(). */
 	__atomic_fetch_add(&theirs, 1, __ATOMIC_SEQ_CST);
+	set_frame(here);
 	if (unlikely(__atomic_load_n(&ours, __ATOMIC_SEQ_CST) == HELD && !holds))
 		await_ours();
 }
 
 void cpa_fd_guard_placed(void)
 {
+	set_frame(0);
 	/*
 	 * RELEASE: the program's call is over before one of ours is opened. Pairs with
 	 * cpa_fd_guard_begin().
@@ -110,8 +133,23 @@ void cpa_fd_guard_placed(void)
 	placing--;
 }
 
+uint64_t cpa_fd_guard_frame(void)
+{
+	return placing - 1 < FRAMES ? frame[placing - 1] : 0;
+}
+
+void cpa_fd_guard_ended(void)
+{
+	/* One that a jump left just before it was counted, or behind that, has no frame. Relaxed: sums. */
+	for (; unlikely(placing); placing--)
+		if (placing > FRAMES || frame[placing - 1])
+			__atomic_fetch_sub(&theirs, 1, __ATOMIC_RELAXED);
+	memset(frame, 0, sizeof(frame));
+}
+
 void cpa_fd_guard_forked(void)
 {
+	set_frame(0);
 	ours = FREE;
 	theirs = --placing;
 }

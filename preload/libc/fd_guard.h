@@ -36,6 +36,15 @@ CPA_HIDDEN void cpa_fd_guard_end(const sigset_t *signals);
 CPA_HIDDEN void cpa_fd_guard_place(void);
 CPA_HIDDEN void cpa_fd_guard_placed(void);
 
+/*
+ * The stack pointer in the latest of such calls that the thread is in; 0: in none, or not known. If a signal
+ * handler jumps to a frame above it the call is over: cpa_fd_guard_placed() is called then.
+ */
+CPA_HIDDEN uint64_t cpa_fd_guard_frame(void);
+
+/* The thread ends: so do the calls that it is in, one in another if handlers interrupted them. */
+CPA_HIDDEN void cpa_fd_guard_ended(void);
+
 /* cpa_fd_guard_placed() of a fork, in the child, which has no other threads. */
 CPA_HIDDEN void cpa_fd_guard_forked(void);
 

@@ -99,6 +99,7 @@ static void on_thread_end(void *argument)
 {
 	struct cpa_worker *w = argument;
 
+	cpa_fd_guard_ended();
 	if (!is_mine(w))
 		return;
 	if (++w->end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
@@ -531,10 +532,7 @@ void cpa_life_end(void)
 	} else if (is_off()) {
 		finish_all(0, cpa_clock_now());
 	} else if (cpa_tls.row) {
-		/*
-		 * The last thread ended the process, after it had ended for the profile: main had
-		 * left before.
-		 */
+		/* The last thread had ended for the profile, as main before it. */
 		const struct cpa_thread *row = cpa_row(CPA_TABLE_THREADS, cpa_tls.row);
 
 		finish_all(cpa_tls.row, row->path.released);

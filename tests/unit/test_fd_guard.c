@@ -138,13 +138,41 @@ static void test_forked(void **state)
 	assert_int_equal(ours | theirs | placing, 0);
 }
 
+/* A handler that interrupted a call, and called another itself, jumps out of both, or out of the inner one. */
+static void test_left_by_a_jump(void **state)
+{
+	uint64_t outer, inner;
+	sigset_t signals;
+
+	(void)state;
+	assert_int_equal(cpa_fd_guard_frame(), 0);
+	place();
+	outer = cpa_fd_guard_frame();
+	assert_in_range((uint64_t)__builtin_frame_address(0) - outer, 1, 4096);
+	place();
+	inner = cpa_fd_guard_frame();
+	assert_int_not_equal(inner, 0);
+	cpa_fd_guard_placed();
+	assert_int_equal(cpa_fd_guard_frame(), outer);
+	cpa_fd_guard_placed();
+	assert_int_equal(cpa_fd_guard_frame(), 0);
+	assert_int_equal(theirs | placing, 0);
+
+	for (unsigned i = 0; i < 2 * FRAMES; i++)
+		place();
+	assert_int_equal(cpa_fd_guard_frame(), 0); /* too many to know */
+	cpa_fd_guard_ended();
+	assert_int_equal(theirs | placing, 0);
+	assert_true(cpa_fd_guard_begin(&signals));
+	cpa_fd_guard_end(&signals);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_waits),
-		cmocka_unit_test(test_excludes),
-		cmocka_unit_test(test_lost),
-		cmocka_unit_test(test_forked),
+		cmocka_unit_test(test_waits),	       cmocka_unit_test(test_excludes),
+		cmocka_unit_test(test_lost),	       cmocka_unit_test(test_forked),
+		cmocka_unit_test(test_left_by_a_jump),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
