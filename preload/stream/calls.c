@@ -22,6 +22,7 @@
 #include "preload/stream/descriptor.h"
 #include "preload/stream/holders.h"
 #include "preload/stream/look.h"
+#include "preload/stream/terminal.h"
 #include "shadow/store/kernel.h"
 
 /* The program has closed the numbers from @first to @last. errno is kept. */
@@ -287,14 +288,55 @@ CPA_EXPORT int login_tty(int fd)
 	return ret;
 }
 
+/*
+ * A master is looked at before anybody can open its slave: of a slave that is used before, it would not be
+ * known that its master is in the session.
+ */
+CPA_EXPORT int unlockpt(int fd)
+{
+	int ret = REAL(unlockpt)(fd);
+
+	if (!ret)
+		cpa_descriptor_known(fd);
+	return ret;
+}
+
+CPA_EXPORT int openpty(int *master, int *slave, char *name, const struct termios *settings,
+		       const struct winsize *size)
+{
+	int ret = REAL(openpty)(master, slave, name, settings, size);
+
+	if (!ret)
+		cpa_descriptor_known(*master);
+	return ret;
+}
+
+/* The standard descriptors are a terminal, whose master the parent has not looked at yet. */
+static void terminal_begins(void)
+{
+	bool inside = cpa_tls.inside;
+	int err = errno;
+
+	if (!*cpa_alive)
+		return;
+	cpa_reenter();
+	cpa_terminal_begin(STDIN_FILENO);
+	cpa_tls.inside = inside;
+	errno = err;
+}
+
 /* The C library's own login_tty() in the child is not seen. */
 CPA_EXPORT int forkpty(int *terminal, char *name, const struct termios *settings,
 		       const struct winsize *size)
 {
 	int ret = REAL(forkpty)(terminal, name, settings, size);
 
-	if (!ret)
-		standard_replaced(CPA_CALLER());
+	if (ret > 0)
+		cpa_descriptor_known(*terminal);
+	if (ret)
+		return ret;
+	standard_replaced(CPA_CALLER());
+	terminal_begins();
 	return ret;
 }
 

@@ -29,7 +29,14 @@ extern CPA_HIDDEN uint64_t cpa_descriptor[CPA_DESCRIPTORS];
 #define CPA_DESCRIPTOR_KNOWN	 (UINT64_C(1) << 56)
 #define CPA_DESCRIPTOR_PROMISING (UINT64_C(1) << 57) /* not known, but an end of a stream */
 #define CPA_DESCRIPTOR_GIVEN	 (UINT64_C(1) << 58) /* by who made it: a look would not tell */
-#define CPA_DESCRIPTOR_KIND	 59u /* enum cpa_stream_kind, if it is none that is followed; or 0 */
+#define CPA_DESCRIPTOR_KIND \
+	59u /* enum cpa_stream_kind, if it is a terminal or none that is followed; or 0 */
+
+/* The word of a descriptor that reads and writes the streams in these rows. */
+static inline uint64_t cpa_descriptor_of(uint32_t reads, uint32_t writes)
+{
+	return CPA_DESCRIPTOR_KNOWN | (uint64_t)reads << CPA_DESCRIPTOR_ROW | writes;
+}
 
 static inline uint32_t cpa_descriptor_reads(uint64_t word)
 {
@@ -52,7 +59,10 @@ static inline uint64_t cpa_descriptor_word(int fd)
 	return __atomic_load_n(&cpa_descriptor[fd], __ATOMIC_RELAXED);
 }
 
-/* Of what kind a descriptor is that is not followed; 0: it is, or can have no end elsewhere. */
+/*
+ * Of what kind a descriptor is of which it may not be known what a read waits for: a terminal, or one that is
+ * not followed. 0: another one, or it can have no end elsewhere.
+ */
 static inline enum cpa_stream_kind cpa_descriptor_kind(uint64_t word)
 {
 	return (enum cpa_stream_kind)(word >> CPA_DESCRIPTOR_KIND);

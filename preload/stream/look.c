@@ -20,6 +20,7 @@
 #include "preload/core/track.h"
 #include "preload/libc/confined.h"
 #include "preload/stream/address.h"
+#include "preload/stream/terminal.h"
 #include "shadow/store/index.h"
 #include "shadow/store/kernel.h"
 
@@ -31,11 +32,6 @@ static uint64_t waiting_in(int fd)
 	int n = 0;
 
 	return cpa_kernel(SYS_ioctl, fd, FIONREAD, &n) == 0 && n > 0 ? (uint64_t)n : 0;
-}
-
-static uint64_t word_of(uint32_t reads, uint32_t writes)
-{
-	return CPA_DESCRIPTOR_KNOWN | (uint64_t)reads << CPA_DESCRIPTOR_ROW | writes;
 }
 
 /* A descriptor of @kind that is not followed. */
@@ -50,8 +46,8 @@ static uint64_t look_pipe(int fd, const struct stat *st)
 	uint32_t row = cpa_stream_intern(cpa_stream_key(CPA_STREAM_PIPE, st->st_dev, st->st_ino, 0),
 					 CPA_STREAM_PIPE, waiting_in(fd));
 
-	return word_of((flags & O_ACCMODE) == O_WRONLY ? 0 : row,
-		       (flags & O_ACCMODE) == O_RDONLY ? 0 : row);
+	return cpa_descriptor_of((flags & O_ACCMODE) == O_WRONLY ? 0 : row,
+				 (flags & O_ACCMODE) == O_RDONLY ? 0 : row);
 }
 
 void cpa_look_pipe(const int fds[2], uint64_t words[2])
@@ -64,8 +60,8 @@ void cpa_look_pipe(const int fds[2], uint64_t words[2])
 		return;
 	row = cpa_stream_intern(cpa_stream_key(CPA_STREAM_PIPE, st.st_dev, st.st_ino, 0),
 				CPA_STREAM_PIPE, 0);
-	words[0] = CPA_DESCRIPTOR_GIVEN | word_of(row, 0);
-	words[1] = CPA_DESCRIPTOR_GIVEN | word_of(0, row);
+	words[0] = CPA_DESCRIPTOR_GIVEN | cpa_descriptor_of(row, 0);
+	words[1] = CPA_DESCRIPTOR_GIVEN | cpa_descriptor_of(0, row);
 }
 
 /* Which stream of a unix socket. */
@@ -177,7 +173,7 @@ static uint64_t client_word(enum cpa_stream_kind kind, uint64_t device, uint64_t
 	uint32_t to, from;
 
 	connection_rows(kind, device, client, &to, &from);
-	return word_of(from, to);
+	return cpa_descriptor_of(from, to);
 }
 
 static uint64_t server_word(enum cpa_stream_kind kind, uint64_t device, uint64_t client)
@@ -185,7 +181,7 @@ static uint64_t server_word(enum cpa_stream_kind kind, uint64_t device, uint64_t
 	uint32_t to, from;
 
 	connection_rows(kind, device, client, &to, &from);
-	return word_of(to, from);
+	return cpa_descriptor_of(to, from);
 }
 
 static uint64_t look_unix(struct cpa_worker *w, int fd, const struct stat *st,
@@ -199,9 +195,9 @@ static uint64_t look_unix(struct cpa_worker *w, int fd, const struct stat *st,
 		return other_of(kind);
 	if (is_client(kind, st->st_dev, p.peer))
 		return server_word(kind, st->st_dev, p.peer);
-	return word_of(unix_row(kind, st->st_dev, st->st_ino,
-				kind == CPA_STREAM_UNIX ? waiting_in(fd) : 0),
-		       unix_row(kind, st->st_dev, p.peer, 0));
+	return cpa_descriptor_of(unix_row(kind, st->st_dev, st->st_ino,
+					  kind == CPA_STREAM_UNIX ? waiting_in(fd) : 0),
+				 unix_row(kind, st->st_dev, p.peer, 0));
 }
 
 void cpa_look_pair(const int fds[2], int type, uint64_t words[2])
@@ -215,8 +211,8 @@ void cpa_look_pair(const int fds[2], int type, uint64_t words[2])
 		return;
 	for (unsigned i = 0; i < 2; i++)
 		row[i] = unix_row(kind, st[i].st_dev, st[i].st_ino, 0);
-	words[0] = CPA_DESCRIPTOR_GIVEN | word_of(row[0], row[1]);
-	words[1] = CPA_DESCRIPTOR_GIVEN | word_of(row[1], row[0]);
+	words[0] = CPA_DESCRIPTOR_GIVEN | cpa_descriptor_of(row[0], row[1]);
+	words[1] = CPA_DESCRIPTOR_GIVEN | cpa_descriptor_of(row[1], row[0]);
 }
 
 uint64_t cpa_look_eventfd(uint64_t value)
@@ -228,7 +224,7 @@ uint64_t cpa_look_eventfd(uint64_t value)
 							number, cpa_clock_now()),
 					 CPA_STREAM_EVENTFD, value);
 
-	return CPA_DESCRIPTOR_GIVEN | word_of(row, row);
+	return CPA_DESCRIPTOR_GIVEN | cpa_descriptor_of(row, row);
 }
 
 /* The stream from @from to @to: the first of that name that has not been closed at both ends. */
@@ -277,7 +273,7 @@ static uint64_t look_listener(int fd, const struct address *own)
 {
 	if (option(fd, SO_ACCEPTCONN) <= 0)
 		return 0;
-	return word_of(cpa_address_own(CPA_STREAM_CONNECTION, &own->name, own->size), 0);
+	return cpa_descriptor_of(cpa_address_own(CPA_STREAM_CONNECTION, &own->name, own->size), 0);
 }
 
 static uint64_t look_tcp(int fd)
@@ -294,7 +290,7 @@ static uint64_t look_tcp(int fd)
 		return other_of(CPA_STREAM_TCP);
 	reads = tcp_row(&other, &own, waiting_in(fd));
 	writes = tcp_row(&own, &other, 0);
-	return word_of(reads, writes);
+	return cpa_descriptor_of(reads, writes);
 }
 
 /* Of several sockets with one address the kernel chooses who gets a message. */
@@ -311,8 +307,9 @@ static uint64_t look_udp(int fd)
 	uint32_t reads = cpa_address_own(CPA_STREAM_UDP, &a.name, a.size);
 
 	mark_shared(fd, reads);
-	return reads ? word_of(reads,
-			       b.size ? cpa_address_find(CPA_STREAM_UDP, &b.name, b.size) : 0) :
+	return reads ? cpa_descriptor_of(reads, b.size ? cpa_address_find(CPA_STREAM_UDP, &b.name,
+									  b.size) :
+							 0) :
 		       0;
 }
 
@@ -323,7 +320,7 @@ static uint64_t look_datagram(struct cpa_worker *w, int fd, const struct stat *s
 	uint32_t writes = cpa_address_find(CPA_STREAM_DATAGRAM, &b.name, b.size);
 
 	if (reads || writes)
-		return word_of(reads, writes);
+		return cpa_descriptor_of(reads, writes);
 	/* Without a name: one of a pair, or not yet bound or connected. */
 	return b.size ? look_unix(w, fd, st, CPA_STREAM_DATAGRAM) : 0;
 }
@@ -466,6 +463,17 @@ static enum cpa_stream_kind other_kind(int fd, const struct stat *st)
 	return st->st_mode & S_IFMT ? 0 : unnamed_kind(fd);
 }
 
+static uint64_t look_device(int fd, const struct stat *st)
+{
+	uint64_t word = 0;
+
+	if (cpa_terminal_is_master(st))
+		word = cpa_terminal_master(fd, st);
+	else if (cpa_terminal_is_slave(st))
+		word = cpa_terminal_slave(st);
+	return word ? word : other_of(other_kind(fd, st));
+}
+
 uint64_t cpa_look(struct cpa_worker *w, int fd)
 {
 	struct stat st;
@@ -477,5 +485,7 @@ uint64_t cpa_look(struct cpa_worker *w, int fd)
 		return look_pipe(fd, &st);
 	if (S_ISSOCK(st.st_mode))
 		return look_socket(w, fd, &st);
+	if (S_ISCHR(st.st_mode))
+		return look_device(fd, &st);
 	return other_of(other_kind(fd, &st));
 }

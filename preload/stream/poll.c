@@ -14,8 +14,11 @@
 /* What a wait depends on, while the descriptors that are ready are looked at. */
 struct search {
 	struct cpa_worker *w;
+	uint64_t since;		       /* tick before the call; 0: not known */
 	struct cpa_stream_found first; /* count 0: none yet */
-	enum cpa_stream_kind other;    /* of the first one that is not followed; 0: none yet */
+	uint64_t written;	       /* to the terminal that was written to first; 0: none yet */
+	int terminal;
+	enum cpa_stream_kind other; /* of the first one that is not followed; 0: none yet */
 	int looked;
 };
 
@@ -25,6 +28,17 @@ static uint64_t known_in(struct cpa_worker *w, int fd)
 	uint64_t word = cpa_descriptor_is_kept(fd) ? cpa_descriptor_word(fd) : CPA_DESCRIPTOR_KNOWN;
 
 	return word & CPA_DESCRIPTOR_KNOWN ? word : cpa_descriptor_look_in(w, fd);
+}
+
+/* The terminal @fd is ready. */
+static void look_at_terminal(struct search *search, int fd)
+{
+	uint64_t written = cpa_terminal_ready(search->w, fd, search->since);
+
+	if (written && (!search->written || written < search->written)) {
+		search->written = written;
+		search->terminal = fd;
+	}
 }
 
 /* The write that @fd is ready for, if it was made before what was found so far. */
@@ -38,6 +52,10 @@ static void look_at(struct search *search, int fd)
 
 	if (!search->other)
 		search->other = cpa_descriptor_kind(word);
+	if (s && s->kind == CPA_STREAM_TERMINAL) {
+		look_at_terminal(search, fd);
+		return;
+	}
 	if (!s || (!cpa_stream_next(self, s, &found) &&
 		   !(cpa_stream_has_end(s) && cpa_stream_end(self, s, &found))))
 		return;
@@ -50,10 +68,25 @@ static void look_at(struct search *search, int fd)
 	search->first = found;
 }
 
-static bool finish(struct search *search, uint64_t caller, enum cpa_stream_kind *other)
+/* The terminal that is ready was written to before the stream that is, if there is one. */
+static bool finish_terminal(struct search *search, uint64_t caller)
 {
+	if (!search->written || (search->first.count && search->first.released < search->written))
+		return false;
+	if (search->first.count)
+		cpa_stream_drop(&search->w->self, &search->first);
+	return cpa_terminal_waited(search->w, search->terminal, search->since, 0, CPA_EV_POLL,
+				   caller);
+}
+
+static bool finish(struct search *search, uint64_t caller, struct cpa_polling *use)
+{
+	if (finish_terminal(search, caller)) {
+		cpa_done(search->w);
+		return true;
+	}
 	if (!search->first.count) {
-		*other = search->other;
+		use->other = search->other;
 		cpa_leave();
 		return false;
 	}
@@ -63,10 +96,10 @@ static bool finish(struct search *search, uint64_t caller, enum cpa_stream_kind 
 }
 
 bool cpa_poll_ended(const struct pollfd *fds, nfds_t n, int ret, uint64_t caller,
-		    enum cpa_stream_kind *other)
+		    struct cpa_polling *use)
 {
 	int err = errno;
-	struct search search = { .w = ret > 0 ? cpa_enter() : NULL };
+	struct search search = { .w = ret > 0 ? cpa_enter() : NULL, .since = use->since };
 	bool found;
 
 	if (!search.w)
@@ -74,16 +107,15 @@ bool cpa_poll_ended(const struct pollfd *fds, nfds_t n, int ret, uint64_t caller
 	for (nfds_t i = 0; i < n && search.looked < MOST; i++)
 		if (fds[i].revents & READABLE)
 			look_at(&search, fds[i].fd);
-	found = finish(&search, caller, other);
+	found = finish(&search, caller, use);
 	errno = err;
 	return found;
 }
 
-bool cpa_select_ended(int n, const fd_set *in, int ret, uint64_t caller,
-		      enum cpa_stream_kind *other)
+bool cpa_select_ended(int n, const fd_set *in, int ret, uint64_t caller, struct cpa_polling *use)
 {
 	int err = errno;
-	struct search search = { .w = ret > 0 && in ? cpa_enter() : NULL };
+	struct search search = { .w = ret > 0 && in ? cpa_enter() : NULL, .since = use->since };
 	const fd_mask *mask = in ? in->fds_bits : NULL;
 	bool found;
 
@@ -93,7 +125,7 @@ bool cpa_select_ended(int n, const fd_set *in, int ret, uint64_t caller,
 	for (int fd = 0; fd < n && search.looked < MOST; fd++)
 		if (mask[fd / NFDBITS] & (fd_mask)((unsigned long)1 << fd % NFDBITS))
 			look_at(&search, fd);
-	found = finish(&search, caller, other);
+	found = finish(&search, caller, use);
 	errno = err;
 	return found;
 }
@@ -138,10 +170,10 @@ CPA_EXPORT int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *e
 }
 
 bool cpa_epoll_ended(int epoll, const struct epoll_event *events, int ret, uint64_t caller,
-		     enum cpa_stream_kind *other)
+		     struct cpa_polling *use)
 {
 	int err = errno;
-	struct search search = { .w = ret > 0 ? cpa_enter() : NULL };
+	struct search search = { .w = ret > 0 ? cpa_enter() : NULL, .since = use->since };
 	bool found;
 
 	if (!search.w)
@@ -149,7 +181,7 @@ bool cpa_epoll_ended(int epoll, const struct epoll_event *events, int ret, uint6
 	for (int i = 0; i < ret && search.looked < MOST; i++)
 		if (events[i].events & READABLE)
 			look_at(&search, registered(epoll, events[i].data.u64));
-	found = finish(&search, caller, other);
+	found = finish(&search, caller, use);
 	errno = err;
 	return found;
 }

@@ -7,6 +7,7 @@
 #include "preload/core/event.h"
 #include "preload/core/track.h"
 #include "preload/core/window.h"
+#include "preload/stream/terminal.h"
 #include "shadow/edge/holder.h"
 #include "shadow/edge/message.h"
 #include "shadow/graph/activity.h"
@@ -42,10 +43,13 @@ static uint64_t moved(struct cpa_stream *s, ssize_t ret, uint64_t value)
 	return value & CPA_STREAM_BYTES;
 }
 
-/* What a read or write by name that returned @ret is called: a message by its length. 0: it failed. */
+/*
+ * What a read or write by name that returned @ret is called: a message by its length. 0: it failed, or no reader
+ * is woken by it.
+ */
 static uint64_t name_of(const struct cpa_stream_use *use, ssize_t ret)
 {
-	if (ret < 0)
+	if (ret < 0 || (!ret && use->stream->kind == CPA_STREAM_TERMINAL))
 		return 0;
 	return use->stream->kind == CPA_STREAM_CONNECTION ? use->name : (uint64_t)ret + 1;
 }
@@ -158,15 +162,52 @@ static bool find(struct cpa_worker *w, const struct cpa_stream_use *use, ssize_t
 	return cpa_message_read(&w->self, s, name_of(use, ret), n, found);
 }
 
+/* The read of a terminal took @n bytes. Return whether there was an event: cpa_terminal_waited(). */
+static bool read_terminal(struct cpa_worker *w, const struct cpa_stream_use *use, uint64_t n,
+			  bool blocked, uint64_t caller)
+{
+	cpa_stream_took(use->stream, n);
+	cpa_stream_reader(&w->self, use->stream);
+	return n && blocked &&
+	       cpa_terminal_waited(w, use->fd, use->called, use->called, CPA_EV_READ, caller);
+}
+
+/* The read @use is over. Return whether there was an event. */
+static bool depends(struct cpa_worker *w, struct cpa_stream_use *use, ssize_t ret, uint64_t n,
+		    bool blocked, uint64_t caller)
+{
+	struct cpa_stream_found found;
+
+	if (unlikely(use->stream->kind == CPA_STREAM_TERMINAL))
+		return read_terminal(w, use, n, blocked, caller);
+	if (!find(w, use, ret, n, &found))
+		return false;
+	if (unlikely(use->stream->kind == CPA_STREAM_CONNECTION))
+		use->socket = cpa_message_socket(&found);
+	cpa_stream_take(w, &found, !found.ends, blocked, use->called, CPA_EV_READ, caller);
+	return true;
+}
+
+/* Whether behind a read that returned @ret the thread leaves its path for writers that wait for room. */
+static bool leaves_room(const struct cpa_stream_use *use, ssize_t ret, bool is_known, bool blocked)
+{
+	const struct cpa_stream *s = use->stream;
+
+	if (likely(!cpa_stream_is_written(s)) || (!blocked && use->room))
+		return false;
+	if (s->kind == CPA_STREAM_TERMINAL) /* or the terminal was empty: nobody waited for room */
+		return is_known || !blocked;
+	return ret || cpa_stream_is_by_name(s);
+}
+
 bool cpa_stream_was_read(struct cpa_stream_use *use, ssize_t ret, const void *bytes,
 			 uint64_t caller)
 {
 	struct cpa_stream *s = use->stream;
 	bool is_value = ret == sizeof(uint64_t) && s->kind == CPA_STREAM_EVENTFD;
 	uint64_t n = moved(s, ret, is_value ? value_at(bytes) : 0);
-	struct cpa_stream_found found;
 	struct cpa_worker *w;
-	bool is_known = false, blocked;
+	bool is_known, blocked;
 	int err = errno;
 
 	if (ret < 0)
@@ -178,14 +219,8 @@ bool cpa_stream_was_read(struct cpa_stream_use *use, ssize_t ret, const void *by
 		return false;
 	}
 	blocked = cpa_stream_was_blocked(w);
-	if (find(w, use, ret, n, &found)) {
-		if (unlikely(s->kind == CPA_STREAM_CONNECTION))
-			use->socket = cpa_message_socket(&found);
-		cpa_stream_take(w, &found, !found.ends, blocked, use->called, CPA_EV_READ, caller);
-		is_known = true;
-	}
-	if ((ret || cpa_stream_is_by_name(s)) &&
-	    unlikely((blocked || !use->room) && cpa_stream_is_written(s))) {
+	is_known = depends(w, use, ret, n, blocked, caller);
+	if (unlikely(leaves_room(use, ret, is_known, blocked))) {
 		/* The writer came after the read began: it may still find this. */
 		if (!is_known)
 			cpa_event(w, CPA_EV_READ, caller, 0);
@@ -238,6 +273,19 @@ void cpa_stream_waited_for_room(struct cpa_worker *w, struct cpa_stream *s, uint
 	}
 }
 
+/* Of a terminal there may be other reasons to wait: it is for room if there was a read. */
+static bool may_wait_for_room(struct cpa_worker *w, struct cpa_stream *s)
+{
+	struct cpa_stream_found found;
+
+	if (likely(s->kind != CPA_STREAM_TERMINAL) || !cpa_stream_has_rooms(s))
+		return cpa_stream_has_rooms(s);
+	if (!cpa_stream_room_first(&w->self, s, w->clock.last, &found))
+		return false;
+	cpa_stream_drop(&w->self, &found);
+	return true;
+}
+
 /*
  * The thread was switched out in a write. Return whether it is known why: another took its processor, as
  * there was room, or it waited for that.
@@ -248,7 +296,7 @@ static bool was_known(struct cpa_worker *w, const struct cpa_stream_use *use, ui
 
 	if (use->record.fits)
 		return cpa_preempted(w, CPA_BRIEF_WRITE);
-	if (!cpa_stream_has_rooms(s))
+	if (!may_wait_for_room(w, s))
 		return false;
 	cpa_stream_waited_for_room(w, s, caller);
 	cpa_done(w);

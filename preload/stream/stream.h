@@ -27,6 +27,7 @@ struct cpa_stream_use {
 	struct cpa_stream *stream;
 	struct cpa_stream_record record; /* of a write; record.stream NULL: none */
 	uint64_t value;			 /* of a write to an eventfd: what it adds; 0: not known */
+	int fd;				 /* of a read */
 	uint64_t called; /* of a read: the tick at which it was, on a processor; 0: not known */
 	bool room;	 /* of a read: it has left its path for writers that wait for room */
 	uint64_t name;	 /* of a connection, once it is known: shadow/edge/message.h */
@@ -60,8 +61,10 @@ static inline struct cpa_stream_use cpa_stream_reads(int fd, uint64_t caller)
 	struct cpa_stream_use use;
 
 	use.stream = cpa_descriptor_in(fd);
-	if (unlikely(use.stream))
+	if (unlikely(use.stream)) {
+		use.fd = fd;
 		cpa_stream_read_begin(&use, caller);
+	}
 	return use;
 }
 

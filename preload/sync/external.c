@@ -298,39 +298,39 @@ static __attribute__((noinline, cold)) void slept(uint64_t caller)
 	}
 
 /*
- * A wait for descriptors. @ended: whether what ended it is known, and has been joined; it sets `other` to
+ * A wait for descriptors. @ended: whether what ended it is known, and has been joined; it sets `use.other` to
  * the kind of one that was ready and is not followed.
  */
-#define POLLING(name, parameters, arguments, ended)                                          \
-	CPA_EXPORT int name parameters                                                       \
-	{                                                                                    \
-		enum cpa_stream_kind other = 0;                                              \
-		int ret;                                                                     \
-                                                                                             \
-		if (was_blocked())                                                           \
-			blocked(CPA_EXT_OTHER, CPA_CALLER());                                \
-		ret = REAL(name) arguments;                                                  \
-		if (was_blocked() && !(ended))                                               \
-			cpa_stream_not_followed(other, blocked(CPA_EXT_POLL, CPA_CALLER())); \
-		return ret;                                                                  \
+#define POLLING(name, parameters, arguments, ended)                                              \
+	CPA_EXPORT int name parameters                                                           \
+	{                                                                                        \
+		struct cpa_polling use = cpa_poll_begins();                                      \
+		int ret;                                                                         \
+                                                                                                 \
+		if (was_blocked())                                                               \
+			blocked(CPA_EXT_OTHER, CPA_CALLER());                                    \
+		ret = REAL(name) arguments;                                                      \
+		if (was_blocked() && !(ended))                                                   \
+			cpa_stream_not_followed(use.other, blocked(CPA_EXT_POLL, CPA_CALLER())); \
+		return ret;                                                                      \
 	}
 
 /* The calls in which libuv's loop waits. */
-#define EVENTS(type, name, parameters, arguments)                                                  \
-	CPA_EXPORT type name parameters                                                            \
-	{                                                                                          \
-		struct cpa_op wait = cpa_loop_wait(CPA_CALLER());                                  \
-		enum cpa_stream_kind other = 0;                                                    \
-		type ret;                                                                          \
-                                                                                                   \
-		if (!wait.w && was_blocked())                                                      \
-			blocked(CPA_EXT_OTHER, CPA_CALLER());                                      \
-		ret = REAL(name) arguments;                                                        \
-		if (unlikely(wait.w))                                                              \
-			cpa_loop_woken(&wait);                                                     \
-		else if (was_blocked() && !cpa_epoll_ended(fd, events, ret, CPA_CALLER(), &other)) \
-			cpa_stream_not_followed(other, blocked(CPA_EXT_POLL, CPA_CALLER()));       \
-		return ret;                                                                        \
+#define EVENTS(type, name, parameters, arguments)                                                \
+	CPA_EXPORT type name parameters                                                          \
+	{                                                                                        \
+		struct cpa_op wait = cpa_loop_wait(CPA_CALLER());                                \
+		struct cpa_polling use = cpa_poll_begins();                                      \
+		type ret;                                                                        \
+                                                                                                 \
+		if (!wait.w && was_blocked())                                                    \
+			blocked(CPA_EXT_OTHER, CPA_CALLER());                                    \
+		ret = REAL(name) arguments;                                                      \
+		if (unlikely(wait.w))                                                            \
+			cpa_loop_woken(&wait);                                                   \
+		else if (was_blocked() && !cpa_epoll_ended(fd, events, ret, CPA_CALLER(), &use)) \
+			cpa_stream_not_followed(use.other, blocked(CPA_EXT_POLL, CPA_CALLER())); \
+		return ret;                                                                      \
 	}
 
 /* Waits for a signal handler. Our own signal must not end them. */
@@ -440,21 +440,21 @@ CPA_EXPORT int sendmmsg(int fd, struct mmsghdr *messages, unsigned n, int flags)
 }
 
 POLLING(poll, (struct pollfd * fds, nfds_t n, int timeout), (fds, n, timeout),
-	cpa_poll_ended(fds, n, ret, CPA_CALLER(), &other))
+	cpa_poll_ended(fds, n, ret, CPA_CALLER(), &use))
 POLLING(__poll_chk, (struct pollfd * fds, nfds_t n, int timeout, size_t room),
-	(fds, n, timeout, room), cpa_poll_ended(fds, n, ret, CPA_CALLER(), &other))
+	(fds, n, timeout, room), cpa_poll_ended(fds, n, ret, CPA_CALLER(), &use))
 POLLING(ppoll,
 	(struct pollfd * fds, nfds_t n, const struct timespec *timeout, const sigset_t *mask),
-	(fds, n, timeout, WITHOUT_OURS(mask)), cpa_poll_ended(fds, n, ret, CPA_CALLER(), &other))
+	(fds, n, timeout, WITHOUT_OURS(mask)), cpa_poll_ended(fds, n, ret, CPA_CALLER(), &use))
 POLLING(select,
 	(int n, fd_set *restrict in, fd_set *restrict out, fd_set *restrict except,
 	 struct timeval *restrict timeout),
-	(n, in, out, except, timeout), cpa_select_ended(n, in, ret, CPA_CALLER(), &other))
+	(n, in, out, except, timeout), cpa_select_ended(n, in, ret, CPA_CALLER(), &use))
 POLLING(pselect,
 	(int n, fd_set *restrict in, fd_set *restrict out, fd_set *restrict except,
 	 const struct timespec *restrict timeout, const sigset_t *restrict mask),
 	(n, in, out, except, timeout, WITHOUT_OURS(mask)),
-	cpa_select_ended(n, in, ret, CPA_CALLER(), &other))
+	cpa_select_ended(n, in, ret, CPA_CALLER(), &use))
 EVENTS(int, epoll_wait, (int fd, struct epoll_event *events, int n, int timeout),
        (fd, events, n, timeout))
 EVENTS(int, epoll_pwait2,

@@ -30,6 +30,8 @@
 #define CPA_STREAM_ASTRAY  16u
 /* A process ended, or became another program, with one: the kernel closes it at some time after that. */
 #define CPA_STREAM_KEPT 32u
+/* It is what a terminal shows, to the reader of the master: echoes, too. */
+#define CPA_STREAM_SHOWN 64u
 /* Values of `accepts`, beside numbers of threads. */
 #define CPA_STREAM_MANY_ACCEPT UINT32_MAX /* several threads */
 #define CPA_STREAM_MIXED_UP \
@@ -45,8 +47,8 @@ enum cpa_stream_kind {
 	CPA_STREAM_DATAGRAM = 6,   /* all that a unix socket of datagrams receives */
 	CPA_STREAM_UDP = 7,	   /* the same of UDP */
 	CPA_STREAM_CONNECTION = 8, /* connections to a listening socket */
+	CPA_STREAM_TERMINAL = 9,   /* one direction of a pseudo terminal: shadow/edge/terminal.h */
 	/* Never followed: one row each counts waits; so does one of each kind above for those that are not. */
-	CPA_STREAM_TERMINAL = 9, /* and pseudo terminals */
 	CPA_STREAM_OTHER = 10,	 /* sockets of other families */
 	CPA_STREAM_TIMER = 11,	 /* timerfd */
 	CPA_STREAM_SIGNALS = 12, /* signalfd */

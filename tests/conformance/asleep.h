@@ -16,8 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Whether thread @tid, of any process, sleeps. Not by stdio: no locks. */
-static inline bool is_asleep(int tid)
+/* Whether thread @tid, of any process, is in the state @letter of proc(5). Not by stdio: no locks. */
+static inline bool is_in_state(int tid, char letter)
 {
 	char path[64], text[512];
 	const char *state;
@@ -32,7 +32,12 @@ static inline bool is_asleep(int tid)
 	close(fd);
 	text[size > 0 ? size : 0] = '\0';
 	state = strrchr(text, ')');
-	return state && state[2] == 'S';
+	return state && state[2] == letter;
+}
+
+static inline bool is_asleep(int tid)
+{
+	return is_in_state(tid, 'S');
 }
 
 /* Wait until the thread that sets @tid has done so, and sleeps. */

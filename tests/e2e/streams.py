@@ -72,15 +72,24 @@ CASES = {
     "relay_for_bytes": [("pipe", 1), ("pipe", 2)],
     "relay_for_room": [("pipe", 1), ("pipe", 2)],
     "relay_has_room": [("pipe", 1), ("pipe", 2)],
+    "terminal": [("terminal", 4), ("terminal", 4)],
+    "terminal_cooked": [("terminal", 4), ("terminal", 4)],
+    "terminal_poll": [("terminal", 4), ("terminal", 4)],
+    "terminal_select": [("terminal", 4), ("terminal", 4)],
+    "terminal_epoll": [("terminal", 4), ("terminal", 4)],
+    "terminal_opened": [("terminal", 4), ("terminal", 4)],
+    "terminal_forked": [("terminal", 4), ("terminal", 4)],
+    "terminal_line": [("terminal", 2)],
+    "terminal_full": [("terminal", 1)],
     "end_of_file": [],
     "popen": [("pipe", 4)],
     "stdio": [("pipe", 4)],
 }
 # Bytes are moved from stream to stream, each of which one thread at a time writes and one reads.
 ONE_WRITER = {name for name in CASES if name.startswith(("relay", "tee"))}
-# What is followed. A wait for a descriptor of another kind counts as unmatched, and so may a read that
+# Of these streams each read is matched. A wait for a descriptor of another kind counts as unmatched, and so may a read that
 # was preempted.
-FOLLOWED = {kind for streams in CASES.values() for kind, _ in streams}
+FOLLOWED = {kind for streams in CASES.values() for kind, _ in streams} - {"terminal"}
 PIPELINE = "seq 200000 | grep -v 7 | sort -n | tail -1"
 # Most of its time is that of sha512sum, by far: what the others do is to copy.
 STAGES = "head -c 100M /dev/zero | sha512sum | cat"
@@ -135,6 +144,8 @@ def check_case(results, name, streams, folder):
     results.check(total == expected, f"{name}: writes {found}, expected {streams}")
     lost = [(s["kind"], s["unmatched"], s["uncertain"]) for s in inside(profile)]
     results.check(all(not u for _, u, _ in lost), f"{name}: every read is matched {lost}")
+    if name.startswith("terminal"):
+        check_terminal(results, name, inside(profile))
     if name in ONE_WRITER:
         results.check(all(not u for _, _, u in lost), f"{name}: no read is uncertain {lost}")
     if name == "relay_has_room":
@@ -145,6 +156,14 @@ def check_case(results, name, streams, folder):
     good, text = verify(dump)
     results.check(good, f"{name}: {text}")
     dump.unlink()
+
+
+def check_terminal(results, name, found):
+    """Each wait for a message was matched, and in `terminal_full` that for room."""
+    waits = sum(s["writer_waits" if name == "terminal_full" else "reader_waits"] for s in found)
+    expected = sum(writes for _, writes in CASES[name]) - (name == "terminal_line")
+    good = waits == expected and not any(s["uncertain"] for s in found)
+    results.check(good, f"{name}: {expected} waits matched, none uncertain: {found}")
 
 
 def check_pipeline(results, folder):

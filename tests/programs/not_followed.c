@@ -7,13 +7,14 @@
  */
 #include <fcntl.h>
 #include <poll.h>
-#include <pty.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/ioctl.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -33,14 +34,20 @@ static int fd, other;
 static pid_t child;
 static char file[64];
 
+/* The master is not seen: it is made, and written, by system calls. */
 static void open_terminal(void)
 {
-	must(!openpty(&other, &fd, NULL, NULL, NULL));
+	int locked = 0;
+
+	other = open("/dev/ptmx", O_RDWR | O_NOCTTY);
+	must(other >= 0 && !ioctl(other, TIOCSPTLCK, &locked));
+	fd = ioctl(other, TIOCGPTPEER, O_RDWR | O_NOCTTY);
+	must(fd >= 0);
 }
 
 static void write_terminal(void)
 {
-	must(write(other, "x\n", 2) == 2);
+	must(syscall(SYS_write, other, "x\n", 2) == 2);
 }
 
 static void open_timer(void)

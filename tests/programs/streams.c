@@ -24,6 +24,7 @@
 
 #include "tests/programs/stream_sockets.h"
 #include "tests/programs/stream_splices.h"
+#include "tests/programs/stream_terminals.h"
 #include "tests/programs/stream_work.h"
 
 /* Three stages in three processes. */
@@ -498,6 +499,16 @@ int main(int argc, char **argv)
 		{ "relay_for_bytes", relay_for_bytes },
 		{ "relay_for_room", relay_for_room },
 		{ "relay_has_room", relay_has_room },
+		{ "terminal", terminal },
+		{ "terminal_cooked", terminal_cooked },
+		{ "terminal_poll", terminal_poll },
+		{ "terminal_select", terminal_select },
+		{ "terminal_epoll", terminal_epoll },
+		{ "terminal_opened", terminal_opened },
+		{ "terminal_forked", terminal_forked },
+		{ "terminal_line", terminal_line },
+		{ "terminal_full", terminal_full },
+		{ "terminal_several", terminal_several },
 		{ "end_of_file", end_of_file },
 		{ "popen", by_popen },
 		{ "stdio", by_stdio },
