@@ -57,6 +57,7 @@ AGAIN = {
     "semaphore",
     "serving",
     "stray",
+    "terminals",
     "untimed",
 }
 
