@@ -69,12 +69,15 @@ static void set_all(struct inquiry *q, const struct cpa_network *network)
 	double tick_s = q->profile->tick_s;
 
 	for (uint32_t i = 1; i <= q->cast.streams; i++) {
+		const struct cpa_stream_figures *stream = stream_of(q, i);
 		struct cpa_transfer *transfer = &q->transfer[i];
 
-		*transfer = (struct cpa_transfer){ .fixed = network->latency_s / tick_s,
-						   .recorded = 1 };
+		*transfer = (struct cpa_transfer){ .recorded = 1 };
+		if (stream && stream->kind == CPA_STREAM_TERMINAL) /* no messages are known */
+			continue;
+		transfer->fixed = network->latency_s / tick_s;
 		/* The counter of an eventfd has no size. */
-		if (stream_of(q, i) && stream_of(q, i)->kind != CPA_STREAM_EVENTFD)
+		if (stream && stream->kind != CPA_STREAM_EVENTFD)
 			transfer->per_byte = network->second_per_byte / tick_s;
 	}
 }

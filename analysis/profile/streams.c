@@ -279,6 +279,7 @@ void cpa_build_streams(struct cpa_build *build)
 void cpa_build_stream_notes(struct cpa_build *build)
 {
 	uint64_t unmatched[CPA_STREAM_KINDS] = { 0 }, outside[CPA_STREAM_KINDS] = { 0 };
+	uint64_t uncertain = 0; /* waits for terminals */
 
 	for (size_t i = 0; i < build->profile->streams; i++) {
 		const struct cpa_stream_figures *stream = &build->profile->stream[i];
@@ -286,6 +287,8 @@ void cpa_build_stream_notes(struct cpa_build *build)
 
 		if (stream->kind < CPA_STREAM_KINDS)
 			reads[stream->kind] += stream->unmatched;
+		if (stream->kind == CPA_STREAM_TERMINAL)
+			uncertain += stream->uncertain;
 	}
 	for (unsigned kind = 0; kind < CPA_STREAM_KINDS; kind++)
 		if (unmatched[kind])
@@ -294,6 +297,11 @@ void cpa_build_stream_notes(struct cpa_build *build)
 					 "was seen to write: %llu. They depend on nothing.",
 					 cpa_stream_word(kind),
 					 (unsigned long long)unmatched[kind]);
+	if (uncertain)
+		cpa_profile_note(build->profile,
+				 "Waits for terminals in which several threads wrote, or the "
+				 "terminal echoed: %llu. They depend on nothing.",
+				 (unsigned long long)uncertain);
 	/* Of others it is plain that the other end is outside: standard input, another machine. */
 	outside[CPA_STREAM_UNIX] += outside[CPA_STREAM_PACKET];
 	if (outside[CPA_STREAM_UNIX])

@@ -74,8 +74,11 @@ static void put_traffic(struct cpa_table_text *table, const struct cpa_profile *
 {
 	struct cpa_figure bytes = cpa_format_count(stream->bytes);
 	struct cpa_figure writes = cpa_format_count(stream->writes);
-	struct cpa_figure mean = cpa_format_seconds(stream->stay_s);
-	struct cpa_figure most = cpa_format_seconds(stream->stay_p99_s);
+	bool any = stream->messages; /* not of terminals */
+	struct cpa_figure mean = any ? cpa_format_seconds(stream->stay_s) :
+				       (struct cpa_figure){ "-" };
+	struct cpa_figure most = any ? cpa_format_seconds(stream->stay_p99_s) :
+				       (struct cpa_figure){ "-" };
 
 	(void)profile;
 	cpa_table_row(table, (const char *const[]){ bytes.text, writes.text, mean.text, most.text,

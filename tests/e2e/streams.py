@@ -87,8 +87,8 @@ CASES = {
 }
 # Bytes are moved from stream to stream, each of which one thread at a time writes and one reads.
 ONE_WRITER = {name for name in CASES if name.startswith(("relay", "tee"))}
-# Of these streams each read is matched. A wait for a descriptor of another kind counts as unmatched, and so may a read that
-# was preempted.
+# Of these streams each read is matched. A wait for a descriptor of another kind counts as unmatched, and so
+# may a read that was preempted.
 FOLLOWED = {kind for streams in CASES.values() for kind, _ in streams} - {"terminal"}
 PIPELINE = "seq 200000 | grep -v 7 | sort -n | tail -1"
 # Most of its time is that of sha512sum, by far: what the others do is to copy.
@@ -321,6 +321,22 @@ def check_note(results, folder):
     dump.unlink()
 
 
+def check_several(results, folder):
+    """Two threads wrote to a terminal while a third waited: it depends on neither, and a note says so."""
+    dump = folder / "terminal_several.dump"
+    done = run([PROGRAMS / "streams", "terminal_several"], dump)
+    results.check(done.returncode == 0, f"terminal_several: {done.stderr!r}")
+    profile = read(dump)
+    found = [(s["writes"], s["reader_waits"], s["uncertain"]) for s in inside(profile)]
+    results.check(found == [(2, 0, 1)], f"terminal_several: one wait, uncertain: {found}")
+    waits = [(s["to"], s["unmatched"]) for s in profile["streams"] if not s["from"]]
+    good = len(waits) == 1 and waits[0][0] == "streams" and waits[0][1] >= 1
+    results.check(good, f"terminal_several: it depends on nobody: {waits}")
+    notes = [note for note in profile["diagnostics"]["notes"] if note.startswith("Waits for terminals")]
+    results.check(len(notes) == 1 and ": 1." in notes[0], f"terminal_several: {notes}")
+    dump.unlink()
+
+
 # Cases of tests/programs/not_followed.c: kind in the report, and what a read that waits is.
 NOT_FOLLOWED = {
     "terminal": ("terminal", ("input", "idle")),
@@ -400,6 +416,7 @@ def main():
     check_saves(results, folder)
     check_stranger(results, folder)
     check_note(results, folder)
+    check_several(results, folder)
     for name in NOT_FOLLOWED:
         for how in ([], ["poll"]):
             check_not_followed(results, folder, name, how)
