@@ -131,16 +131,23 @@ static void begin(struct cpa_worker *w, uint64_t epoch, uint64_t since)
 	cpa_sampler_resume(&w->sampler, w->clock.cpu);
 }
 
-/* As begin(), for a thread whose times @e up to clock @now are known. */
+/*
+ * As begin(), for a thread whose times @e up to clock @now are known: those since it left the part
+ * before. In proportion to them it worked in this part, too; but not behind a call that it had begun
+ * before.
+ */
 static void begin_activity(struct cpa_worker *w, uint64_t epoch, struct cpa_elapsed *e,
 			   uint64_t now)
 {
 	uint64_t begun = cpa_epoch_begun(cpa_header(), epoch), from = now - wall_of(e);
 	uint64_t since = begun > from ? begun : from;
 	struct cpa_elapsed head = cut(e, now > since ? now - since : 0);
-	uint64_t blocked = head.external;
+	uint64_t blocked = w->window.behind ? wall_of(&head) : head.external;
 
+	if (w->window.behind)
+		head = (struct cpa_elapsed){ 0 };
 	head.external = 0;
+	w->window.behind = false;
 	begin(w, epoch, since);
 	w->self.row->path.observed[CPA_TIME_EXTERNAL] += blocked;
 	cpa_diag_add(CPA_DIAG_PART_BLOCKED_TICKS, blocked);
@@ -263,6 +270,18 @@ struct cpa_worker *cpa_enter_slow(struct cpa_worker *w)
 	if (!w)
 		cpa_tls.inside = false;
 	errno = err;
+	return w;
+}
+
+struct cpa_worker *cpa_enter_behind(void)
+{
+	struct cpa_worker *w;
+
+	if (cpa_tls.worker)
+		cpa_tls.worker->window.behind = true;
+	w = cpa_enter();
+	if (cpa_tls.worker)
+		cpa_tls.worker->window.behind = false;
 	return w;
 }
 

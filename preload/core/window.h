@@ -47,12 +47,15 @@ static inline bool cpa_window_is_in(const struct cpa_worker *w)
 	return w->window.epoch && !cpa_window_moved(w);
 }
 
+/* cpa_enter(), of a thread that was in a call since before the part began: it did no work in the part. */
+CPA_HIDDEN struct cpa_worker *cpa_enter_behind(void);
+
 /* After an original that was called while profiling was off: enter if a part has begun meanwhile. */
 static inline struct cpa_worker *cpa_enter_begun(void)
 {
 	if (likely(!*cpa_alive || cpa_tls.inside || !(cpa_header()->epoch & 1)))
 		return NULL;
-	return cpa_enter();
+	return cpa_enter_behind();
 }
 
 /* CPA_START() and CPA_STOP() of the program. errno is kept. */

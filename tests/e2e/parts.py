@@ -134,6 +134,19 @@ def held_before(tap):
         sums(tap, f"held by {holder}", found)
 
 
+def blocked_before(tap):
+    """A thread that waited when the part began did no work in it until its call returned."""
+    dump = f"{TMP}/blocked.dump"
+    run = subprocess.run([f"{BUILD}/tests/programs/blocked_before"], env=environment(dump, CPA_START="off"),
+                         stdout=subprocess.PIPE, text=True, check=True)
+    found = report(dump)
+    sums(tap, "blocked before", found)
+    # Of the first part it has what it took from its begin to its stop, by its own clock as well.
+    took_s = int(run.stdout) / 1e9
+    cpu_s = sum(t["cpu_s"] for t in found["threads"] if t["start_routine"] == "waiter")
+    tap.result(cpu_s < took_s + 0.005, f"blocked before the part: {cpu_s:.4f} s of CPU time, it took {took_s:.4f} s")
+
+
 def from_outside(tap):
     dump, copy = f"{TMP}/outside.dump", f"{TMP}/copy.dump"
     env = dict(environment(dump), CPA_OUTPUT=dump)
@@ -414,6 +427,7 @@ def main():
     often(tap)
     handles(tap)
     held_before(tap)
+    blocked_before(tap)
     jumps(tap)
     from_outside(tap)
     by_time(tap)
