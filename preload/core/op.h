@@ -29,7 +29,8 @@
  * Cancelled: the family's cleanup handler calls cpa_op_back() and cpa_op_end() like a return.
  * Jumped out of: nothing is called; the next event finds worker.between set (preload/core/window.h).
  * Begun while profiling was off: cpa_op_back() enters if a part of the run has begun meanwhile. The
- * operation then arrives behind the original; its blocked time lies in no part.
+ * operation then arrives behind the original. Until then the thread did no work in the part; a lock
+ * counts that time as a wait for it (preload/sync/lock.c).
  * Part crossed: cpa_op_back() cuts the wait at the borders of parts (cpa_window_crossed()).
  * Profile ended while it blocked: cpa_op_back() returns false.
  *

@@ -19,6 +19,7 @@
 #include "preload/core/track.h"
 #include "preload/core/guard.h"
 #include "preload/core/perf_event.h"
+#include "preload/core/window.h"
 #include "shadow/arch/arch.h"
 #include "shadow/store/kernel.h"
 
@@ -309,7 +310,7 @@ static void on_signal(void *context, unsigned times)
 		return;
 	if (unlikely(cpa_window_moved(w))) {
 		/* A thread without events enters and leaves parts of the run here. */
-		if (cpa_enter())
+		if (cpa_enter_as(CPA_MEETS_SAMPLE))
 			cpa_leave();
 		return;
 	}

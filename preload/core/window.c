@@ -16,6 +16,8 @@
 /* Stack that the border of a part takes at most: copies of two paths, and what calls them. */
 #define ROOM 8192u
 
+#define MANY 64u /* events of a thread, from which on its usual activity is known */
+
 static uint64_t wall_of(const struct cpa_elapsed *e)
 {
 	return e->process + e->runqueue + e->external;
@@ -132,22 +134,40 @@ static void begin(struct cpa_worker *w, uint64_t epoch, uint64_t since)
 }
 
 /*
- * As begin(), for a thread whose times @e up to clock @now are known: those since it left the part
- * before. In proportion to them it worked in this part, too; but not behind a call that it had begun
- * before.
+ * @e: times of a thread from the begin of the part to an event, cut in proportion from those of several
+ * activities. If it was without a processor for long, it was so in one that may be short: so it is taken
+ * to have worked for no longer than its activities do on average.
+ */
+static void limit(struct cpa_elapsed *e, const struct cpa_thread *row)
+{
+	uint64_t usual = row->events < MANY ? e->process : row->process / row->events;
+
+	if (wall_of(e) == e->process || e->process <= usual)
+		return;
+	e->runqueue += e->process - usual;
+	e->process = usual;
+}
+
+/*
+ * As begin(), for a thread whose times @e up to clock @now are known: of its activity, or, if @left, of
+ * all that it did since it left the part before.
  */
 static void begin_activity(struct cpa_worker *w, uint64_t epoch, struct cpa_elapsed *e,
-			   uint64_t now)
+			   uint64_t now, bool left)
 {
 	uint64_t begun = cpa_epoch_begun(cpa_header(), epoch), from = now - wall_of(e);
 	uint64_t since = begun > from ? begun : from;
 	struct cpa_elapsed head = cut(e, now > since ? now - since : 0);
-	uint64_t blocked = w->window.behind ? wall_of(&head) : head.external;
+	uint64_t blocked = head.external;
 
-	if (w->window.behind)
+	if (w->window.meets == CPA_MEETS_CALL) {
+		blocked = wall_of(&head);
 		head = (struct cpa_elapsed){ 0 };
+	} else if (w->window.meets == CPA_MEETS_EVENT && left) {
+		limit(&head, w->self.row);
+	}
+	w->window.meets = CPA_MEETS_EVENT;
 	head.external = 0;
-	w->window.behind = false;
 	begin(w, epoch, since);
 	w->self.row->path.observed[CPA_TIME_EXTERNAL] += blocked;
 	cpa_diag_add(CPA_DIAG_PART_BLOCKED_TICKS, blocked);
@@ -167,8 +187,8 @@ bool cpa_window_meet(struct cpa_worker *w)
 {
 	uint64_t epoch = cpa_epoch(cpa_header()), from = w->clock.last, now;
 	uint64_t met = w->window.epoch ? w->window.epoch : epoch;
+	bool left = !w->window.epoch, in;
 	struct cpa_elapsed e;
-	bool in;
 
 	if (epoch == w->window.epoch)
 		return true;
@@ -179,11 +199,11 @@ bool cpa_window_meet(struct cpa_worker *w)
 	if (w->between || w->light)
 		return false;
 	now = cpa_checkpoint(&w->self, cpa_clock_stamp(&w->clock, &e));
-	if (w->window.epoch)
+	if (!left)
 		end_activity(w, epoch, from, &e);
 	in = cpa_epoch_is_on(epoch) && cpa_part_open(&w->self, epoch);
 	if (in)
-		begin_activity(w, epoch, &e, now);
+		begin_activity(w, epoch, &e, now, left);
 	else
 		cpa_tls.off = stop_before(epoch);
 	w->self.row->off += e.process;
@@ -273,15 +293,15 @@ struct cpa_worker *cpa_enter_slow(struct cpa_worker *w)
 	return w;
 }
 
-struct cpa_worker *cpa_enter_behind(void)
+struct cpa_worker *cpa_enter_as(enum cpa_meets meets)
 {
 	struct cpa_worker *w;
 
 	if (cpa_tls.worker)
-		cpa_tls.worker->window.behind = true;
+		cpa_tls.worker->window.meets = meets;
 	w = cpa_enter();
 	if (cpa_tls.worker)
-		cpa_tls.worker->window.behind = false;
+		cpa_tls.worker->window.meets = CPA_MEETS_EVENT;
 	return w;
 }
 

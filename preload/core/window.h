@@ -6,8 +6,8 @@
  * starts and stops (shadow/store/epoch.h). A worker keeps the epoch of its part, and cpa_enter()
  * compares it with the session's. While profiling is off a wrapper only calls the original. An
  * activity or wait that crosses the border of a part is cut there: exactly if the thread was on a
- * processor all the time, else in proportion. If a thread was blocked when a part began, the cause
- * of that wait is unknown: its time is counted, and lies on no inherent path.
+ * processor all the time, else in proportion (limit() in window.c says to what at most). If a thread was
+ * blocked when a part began, its time is counted, and lies on no inherent path.
  */
 #ifndef CPA_PRELOAD_CORE_WINDOW_H
 #define CPA_PRELOAD_CORE_WINDOW_H
@@ -47,15 +47,22 @@ static inline bool cpa_window_is_in(const struct cpa_worker *w)
 	return w->window.epoch && !cpa_window_moved(w);
 }
 
-/* cpa_enter(), of a thread that was in a call since before the part began: it did no work in the part. */
-CPA_HIDDEN struct cpa_worker *cpa_enter_behind(void);
+/* How a thread meets the begin of a part, and so what is known of its work in it until then. */
+enum cpa_meets {
+	CPA_MEETS_EVENT,
+	CPA_MEETS_CALL,	 /* returns from one that began before the part: no work */
+	CPA_MEETS_SAMPLE /* in an activity that goes on: its work is that of a long one */
+};
+
+/* cpa_enter(), of a thread that may meet the begin of a part in that way. */
+CPA_HIDDEN struct cpa_worker *cpa_enter_as(enum cpa_meets meets);
 
 /* After an original that was called while profiling was off: enter if a part has begun meanwhile. */
 static inline struct cpa_worker *cpa_enter_begun(void)
 {
 	if (likely(!*cpa_alive || cpa_tls.inside || !(cpa_header()->epoch & 1)))
 		return NULL;
-	return cpa_enter_behind();
+	return cpa_enter_as(CPA_MEETS_CALL);
 }
 
 /* CPA_START() and CPA_STOP() of the program. errno is kept. */

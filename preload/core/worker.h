@@ -29,7 +29,7 @@ struct cpa_worker {
 		uint64_t epoch; /* of the part that the thread is in; 0: none */
 		/* Its work, ticks, from the part's begin to its first event, at clock `met`. */
 		uint64_t head, met;
-		bool behind; /* cpa_enter_behind() */
+		uint8_t meets; /* enum cpa_meets */
 	} window;
 	struct cpa_sampler sampler;
 	struct cpa_worker_objects objects;

@@ -120,7 +120,7 @@ static void end(struct waiting *wait)
 		 * mutex.
 		 */
 		if (locked)
-			cpa_lock_begun(wait->mutex, CPA_MUTEX, wait->op.caller);
+			cpa_lock_begun(wait->mutex, CPA_MUTEX, wait->op.caller, false);
 	} else if (cpa_op_back(&wait->op)) {
 		end_wait(wait, woken, locked);
 	}

@@ -139,6 +139,16 @@ static void enter(struct cpa_lock_op *l, struct cpa_object *o)
 	cpa_op_done(op);
 }
 
+/* The thread has @o since @now, and waited for it since before it began the part. */
+static void count_begun(struct cpa_worker *w, struct cpa_object *o, uint64_t now)
+{
+	uint64_t length = now - cpa_epoch_begun(cpa_header(), w->window.epoch);
+
+	o->contended++;
+	o->wait += length;
+	w->self.row->wait += length;
+}
+
 /*
  * cpa_lock_enter() for a lock that has no shadow, that the thread holds already, or that it waited
  * for.
@@ -146,6 +156,7 @@ static void enter(struct cpa_lock_op *l, struct cpa_object *o)
 static __attribute__((noinline)) void enter_slow(struct cpa_lock_op *l)
 {
 	struct cpa_op *op = &l->op;
+	bool begun = !op->w && !l->free;
 	struct cpa_object *o;
 
 	if (!cpa_op_back(op))
@@ -165,6 +176,8 @@ static __attribute__((noinline)) void enter_slow(struct cpa_lock_op *l)
 		end_alone(l, CPA_EXT_UNSEEN);
 		return;
 	}
+	if (begun)
+		count_begun(op->w, o, op->wait.now);
 	enter(l, o);
 }
 
@@ -238,10 +251,11 @@ void cpa_lock_got_untried(struct cpa_object *o, const void *lock, uint64_t calle
 	enter(&l, o);
 }
 
-void cpa_lock_begun_slow(const void *lock, enum cpa_object_kind kind, uint64_t caller)
+void cpa_lock_begun_slow(const void *lock, enum cpa_object_kind kind, uint64_t caller, bool waited)
 {
 	struct cpa_lock_op l = CPA_LOCK_OP(NULL, lock, kind, caller);
 
+	l.free = !waited;
 	enter_slow(&l);
 }
 

@@ -23,7 +23,7 @@ struct cpa_lock_op {
 	struct cpa_op op;
 	const void *lock;
 	enum cpa_object_kind kind;
-	bool free; /* the lock seemed to be free when the operation began */
+	bool free; /* the lock seemed to be free when the operation began: it was not waited for */
 };
 
 #define CPA_LOCK_OP(worker, address, kind_, caller)                                            \
@@ -196,14 +196,17 @@ static inline bool cpa_lock_exit_untimed(struct cpa_object *o)
 
 /*
  * The lock was taken by a call that began while profiling was off. If a part of the run has begun
- * in the meantime, the section begins here.
+ * in the meantime, the section begins here. @waited: the call was for the lock alone, and so was what it
+ * waited in the part.
  */
-CPA_HIDDEN void cpa_lock_begun_slow(const void *lock, enum cpa_object_kind kind, uint64_t caller);
+CPA_HIDDEN void cpa_lock_begun_slow(const void *lock, enum cpa_object_kind kind, uint64_t caller,
+				    bool waited);
 
-static inline void cpa_lock_begun(const void *lock, enum cpa_object_kind kind, uint64_t caller)
+static inline void cpa_lock_begun(const void *lock, enum cpa_object_kind kind, uint64_t caller,
+				  bool waited)
 {
 	if (unlikely(*cpa_alive && cpa_header()->epoch & 1))
-		cpa_lock_begun_slow(lock, kind, caller);
+		cpa_lock_begun_slow(lock, kind, caller, waited);
 }
 
 /* Another thread may have used @o untimed: count the possible error of the edge to this thread. */

@@ -150,7 +150,7 @@ static __attribute__((noinline)) int wait_for(struct cpa_worker *w, pthread_mute
 static inline int lock_begun(pthread_mutex_t *m, int ret, uint64_t caller)
 {
 	if (unlikely(!cpa_is_off()) && acquired(ret))
-		cpa_lock_begun(m, CPA_MUTEX, caller);
+		cpa_lock_begun(m, CPA_MUTEX, caller, true);
 	return ret;
 }
 

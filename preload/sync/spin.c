@@ -35,7 +35,7 @@ static inline int lock_off(pthread_spinlock_t *s, uint64_t caller)
 	int ret = REAL(pthread_spin_lock)(s);
 
 	if (unlikely(!cpa_is_off()) && !ret)
-		cpa_lock_begun((const void *)s, CPA_SPIN, caller);
+		cpa_lock_begun((const void *)s, CPA_SPIN, caller, true);
 	return ret;
 }
 

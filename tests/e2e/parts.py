@@ -135,16 +135,22 @@ def held_before(tap):
 
 
 def blocked_before(tap):
-    """A thread that waited when the part began did no work in it until its call returned."""
+    """A thread that was blocked when the part began did no work in it until then; what it waited is known."""
     dump = f"{TMP}/blocked.dump"
-    run = subprocess.run([f"{BUILD}/tests/programs/blocked_before"], env=environment(dump, CPA_START="off"),
-                         stdout=subprocess.PIPE, text=True, check=True)
-    found = report(dump)
-    sums(tap, "blocked before", found)
-    # Of the first part it has what it took from its begin to its stop, by its own clock as well.
-    took_s = int(run.stdout) / 1e9
-    cpu_s = sum(t["cpu_s"] for t in found["threads"] if t["start_routine"] == "waiter")
-    tap.result(cpu_s < took_s + 0.005, f"blocked before the part: {cpu_s:.4f} s of CPU time, it took {took_s:.4f} s")
+    for how in "lock", "unseen":
+        run = subprocess.run([f"{BUILD}/tests/programs/blocked_before", how],
+                             env=environment(dump, CPA_START="off"), stdout=subprocess.PIPE, text=True, check=True)
+        found = report(dump)
+        sums(tap, f"blocked before, {how}", found)
+        took_s, blocked_s = (int(line) / 1e9 for line in run.stdout.split())
+        waiter = next(t for t in found["threads"] if t["start_routine"] == "waiter")
+        # Its own clock has all but the begin and end of a thread, and what an activity takes on average.
+        tap.result(waiter["cpu_s"] < took_s + 0.005,
+                   f"{how}: {waiter['cpu_s']:.4f} s of CPU time, it took {took_s:.4f} s")
+        if how == "lock":
+            lock = next(o for o in found["objects"] if o["class"] == "awaited_lock")
+            tap.result(lock["contended"] == 1 and blocked_s * 0.99 < lock["wait_s"] <= waiter["wait_s"] + 1e-6,
+                       f"lock: waited for {lock['wait_s']:.4f} s of the part, for {blocked_s:.4f} s at least")
 
 
 def from_outside(tap):
