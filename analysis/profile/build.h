@@ -81,8 +81,6 @@ void cpa_build_contexts(struct cpa_build *build);
  * each stack, by row; 0: none. Called by contexts.c, which frees it.
  */
 uint32_t *cpa_build_context_tree(struct cpa_build *build);
-/* lines.c: fills in where in the functions their time went, if the graph has stacks. */
-void cpa_build_lines(struct cpa_build *build);
 /* uses.c: fills in which code waited for objects and held them. After cpa_build_contexts(). */
 void cpa_build_uses(struct cpa_build *build);
 /* blocked.c: divides the external time of the program into its classes. */

@@ -27,7 +27,6 @@ void cpa_contexts_free(struct cpa_contexts *contexts)
 	}
 	free(contexts->context);
 	free(contexts->of_row);
-	free(contexts->is_on_path);
 	free(contexts->use);
 	free(contexts);
 }
@@ -72,7 +71,6 @@ static void count_stacks(struct cpa_build *build, const uint32_t *innermost)
 	uint32_t rows = build->dump->rows[CPA_TABLE_STACKS], row = build->program.stack;
 	struct cpa_stack stack;
 
-	contexts->is_on_path = xcalloc(rows + 1, sizeof(*contexts->is_on_path));
 	for (uint32_t n = 0; row && n < rows; n++, row = stack.before) {
 		struct cpa_context_figures *c;
 
@@ -84,7 +82,6 @@ static void count_stacks(struct cpa_build *build, const uint32_t *innermost)
 		if (!innermost[row])
 			continue;
 		c = &contexts->context[innermost[row] - 1];
-		contexts->is_on_path[row] = true;
 		c->stacks++;
 		c->path_s += cpa_build_seconds(build, stack.ticks);
 		contexts->on_path++;

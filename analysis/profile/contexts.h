@@ -37,9 +37,8 @@ struct cpa_contexts {
 	uint32_t *of_row; /* of each row of the session's contexts: number, the innermost; 0: none */
 	/* All that were taken; of these: not followed to the thread's start, on the critical path. */
 	uint64_t stacks, cut, on_path;
-	bool *is_on_path; /* of each stack, by row */
-	double cost_s;	  /* time that it took to take them */
-	size_t uses;	  /* uses.h */
+	double cost_s; /* time that it took to take them */
+	size_t uses;   /* uses.h */
 	struct cpa_use_figures *use;
 };
 

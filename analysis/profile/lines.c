@@ -5,9 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/profile/build.h"
-#include "analysis/profile/contexts.h"
-
 static void free_texts(struct cpa_line_figures *line)
 {
 	free(line->inlined);
@@ -16,8 +13,6 @@ static void free_texts(struct cpa_line_figures *line)
 
 void cpa_lines_free(struct cpa_lines *lines)
 {
-	if (!lines)
-		return;
 	for (size_t i = 0; i < lines->count; i++)
 		free_texts(&lines->line[i]);
 	free(lines->line);
@@ -30,93 +25,74 @@ static int compare_texts(const char *a, const char *b)
 	return !a || !b ? (a != NULL) - (b != NULL) : strcmp(a, b);
 }
 
+static int compare_functions(const struct cpa_context_figures *x,
+			     const struct cpa_context_figures *y)
+{
+	int order = cpa_compare_places(x->module, x->offset, y->module, y->offset);
+
+	return order ? order : strcmp(x->name, y->name);
+}
+
+bool cpa_lines_are_of_one(const struct cpa_line_figures *x, const struct cpa_line_figures *y)
+{
+	return !compare_functions(x->function, y->function);
+}
+
 static int compare_lines(const void *a, const void *b)
 {
 	const struct cpa_line_figures *x = a, *y = b;
-	int order;
+	int order = compare_functions(x->function, y->function);
 
-	if (x->function != y->function)
-		return x->function < y->function ? -1 : 1;
-	order = compare_texts(x->inlined, y->inlined);
+	if (!order)
+		order = compare_texts(x->inlined, y->inlined);
+	if (!order)
+		order = compare_texts(x->file, y->file);
 	if (order)
 		return order;
-	if (!x->file || !y->file) {
-		if (x->file || y->file)
-			return x->file ? -1 : 1;
-		return x->offset < y->offset ? -1 : x->offset > y->offset;
-	}
-	if (strcmp(x->file, y->file) != 0)
-		return strcmp(x->file, y->file);
-	return x->line < y->line ? -1 : x->line > y->line;
+	if (x->line != y->line)
+		return x->line < y->line ? -1 : 1;
+	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* The name of the last of the functions @inlined, which the caller frees: analysis/symbols/inlined.h. */
-static char *innermost(const char *inlined)
+/* The context of the function whose code @c is part of. */
+static const struct cpa_context_figures *function_of(const struct cpa_contexts *contexts,
+						     const struct cpa_context_figures *c)
 {
-	char *fields = inlined ? xstrdup(inlined) : NULL, *rest = fields, *name = NULL;
-
-	while (rest) {
-		const char *next = strsep(&rest, "\t");
-
-		free(name);
-		name = xstrdup(next);
-		strsep(&rest, "\t");
-		strsep(&rest, "\t");
-	}
-	free(fields);
-	return name;
+	while (c->inlined)
+		c = &contexts->context[c->caller - 1];
+	return c;
 }
 
-/* Set the place of @line to that of site row @at. "/src/queue.c:88" is a file and a line. */
-static void find_place(struct cpa_build *build, uint32_t at, struct cpa_line_figures *line)
+/* Whether @x and @y are the same place in the same function. */
+static bool is_same_place(const struct cpa_context_figures *x, const struct cpa_context_figures *y)
 {
-	const struct cpa_place *place = cpa_names_instruction(build->names, at);
-	const char *colon = place->location ? strrchr(place->location, ':') : NULL;
-	unsigned long number = 0;
-	uint32_t module;
-	char *end;
-
-	line->inlined = innermost(place->inlined);
-	if (colon)
-		number = strtoul(colon + 1, &end, 10);
-	if (number && !*end && number <= UINT32_MAX) {
-		line->line = (uint32_t)number;
-		line->file = xstrndup(place->location, (size_t)(colon - place->location));
-	} else {
-		cpa_build_site(build, at, &module, &line->offset);
-	}
+	return x->at == y->at && !compare_texts(x->line, y->line) && !compare_functions(x, y);
 }
 
-/* Add the stacks as lines of their own. */
-static void read_stacks(struct cpa_build *build, struct cpa_lines *lines)
+/* Whether what context @c has below it is called by the same line farther out, too. */
+static bool is_recursion(const struct cpa_contexts *contexts, const struct cpa_context_figures *c)
 {
-	const struct cpa_contexts *contexts = build->profile->contexts;
-	uint32_t rows = build->dump->rows[CPA_TABLE_STACKS];
-	struct cpa_stack stack;
+	const struct cpa_context_figures *outer = c;
 
-	lines->line = xcalloc(rows + 1, sizeof(*lines->line));
-	for (uint32_t row = 1; row <= rows; row++) {
-		struct cpa_line_figures *line = &lines->line[lines->count];
-		uint32_t context;
-
-		if (!cpa_dump_row(build->dump, CPA_TABLE_STACKS, row, &stack, sizeof(stack)) ||
-		    !stack.ticks || stack.key < 2 ||
-		    stack.key - 1 > build->dump->rows[CPA_TABLE_CONTEXTS])
-			continue;
-		context = contexts->of_row[stack.key - 1];
-		if (!context || !contexts->context[context - 1].component)
-			continue;
-		*line = (struct cpa_line_figures){
-			.function = contexts->context[context - 1].component,
-		};
-		line->cpu_s = cpa_build_seconds(build, stack.ticks);
-		if (contexts->is_on_path[row]) {
-			line->path_s = line->cpu_s;
-			line->stacks = 1;
-		}
-		find_place(build, stack.at, line);
-		lines->count++;
+	while (outer->caller) {
+		outer = &contexts->context[outer->caller - 1];
+		if (is_same_place(outer, c))
+			return true;
 	}
+	return false;
+}
+
+/* Set the place of @line to that of @c. "/src/queue.c:88" is a file and a line. */
+static void set_place(struct cpa_line_figures *line, const struct cpa_context_figures *c)
+{
+	const char *colon = c->line ? strrchr(c->line, ':') : NULL;
+
+	line->inlined = c->inlined ? xstrdup(c->inlined) : NULL;
+	line->at = c->at;
+	if (!colon)
+		return;
+	line->file = xstrndup(c->line, (size_t)(colon - c->line));
+	line->line = (uint32_t)strtoul(colon + 1, NULL, 10);
 }
 
 static void add_up(struct cpa_lines *lines)
@@ -134,43 +110,36 @@ static void add_up(struct cpa_lines *lines)
 		last->stacks += lines->line[i].stacks;
 		last->path_s += lines->line[i].path_s;
 		last->cpu_s += lines->line[i].cpu_s;
+		last->calls_s += lines->line[i].calls_s;
 		free_texts(&lines->line[i]);
 	}
 	lines->count = n;
 }
 
-/* Give the lines of each function shares of its time, so that they add up to it. */
-static void fit(struct cpa_lines *lines)
+struct cpa_lines *cpa_lines_of(const struct cpa_contexts *contexts)
 {
-	size_t end;
+	struct cpa_lines *lines = xcalloc(1, sizeof(*lines));
+	double *below_s = xcalloc(contexts->count + 1, sizeof(*below_s));
 
-	for (size_t i = 0; i < lines->count; i = end) {
-		const struct cpa_component_figures *function = lines->line[i].function;
-		double path_s = 0, cpu_s = 0;
+	lines->line = xcalloc(contexts->count + 1, sizeof(*lines->line));
+	for (size_t i = contexts->count; i > 0; i--) {
+		const struct cpa_context_figures *c = &contexts->context[i - 1];
+		struct cpa_line_figures *line = &lines->line[lines->count];
 
-		for (end = i; end < lines->count && lines->line[end].function == function; end++) {
-			path_s += lines->line[end].path_s;
-			cpu_s += lines->line[end].cpu_s;
-		}
-		for (size_t k = i; k < end; k++) {
-			struct cpa_line_figures *line = &lines->line[k];
-
-			if (path_s > 0)
-				line->path_s *= function->critical_path_s / path_s;
-			if (cpu_s > 0)
-				line->cpu_s *= function->total_s / cpu_s;
-		}
+		/* What calls a context has a smaller number. */
+		below_s[c->caller] += c->path_s + below_s[i];
+		line->stacks = c->stacks;
+		line->path_s = c->path_s;
+		line->cpu_s = c->cpu_s;
+		if (below_s[i] > 0 && !is_recursion(contexts, c))
+			line->calls_s = below_s[i];
+		if (!line->stacks && line->cpu_s <= 0 && line->calls_s <= 0)
+			continue;
+		line->function = function_of(contexts, c);
+		set_place(line, c);
+		lines->count++;
 	}
-}
-
-void cpa_build_lines(struct cpa_build *build)
-{
-	struct cpa_lines *lines;
-
-	if (!build->profile->contexts || build->graph < CPA_GRAPH_STACKS)
-		return;
-	lines = build->profile->lines = xcalloc(1, sizeof(*lines));
-	read_stacks(build, lines);
+	free(below_s);
 	add_up(lines);
-	fit(lines);
+	return lines;
 }

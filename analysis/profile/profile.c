@@ -14,7 +14,6 @@
 #include "analysis/profile/contexts.h"
 #include "analysis/util/format.h"
 #include "analysis/profile/intervals.h"
-#include "analysis/profile/lines.h"
 #include "analysis/util/printable.h"
 
 void cpa_profile_note(struct cpa_profile *profile, const char *format, ...)
@@ -211,7 +210,6 @@ struct cpa_profile *cpa_profile_build_named(struct cpa_dump *dump, struct cpa_na
 	cpa_build_modules(&build);
 	cpa_build_components(&build);
 	cpa_build_contexts(&build);
-	cpa_build_lines(&build);
 	cpa_build_uses(&build);
 	cpa_build_blocked(&build);
 	cpa_build_objects(&build);
@@ -281,7 +279,6 @@ void cpa_profile_free(struct cpa_profile *profile)
 		free(profile->diagnostics.note[i]);
 	free_edges(profile);
 	cpa_free_modules(profile);
-	cpa_lines_free(profile->lines);
 	cpa_contexts_free(profile->contexts);
 	cpa_intervals_free(profile->intervals);
 	free(profile->component);

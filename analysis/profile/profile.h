@@ -378,8 +378,6 @@ struct cpa_profile {
 	struct cpa_module_figures *module; /* by row - 1 */
 	struct cpa_intervals *intervals;
 	struct cpa_contexts *contexts; /* contexts.h; NULL: no stacks were taken */
-	struct cpa_lines
-		*lines; /* where in functions their time went; NULL: not looked for, or no stacks */
 	/* Of whoever wants them, who frees them: metrics.h, phases.h, teams.h. NULL: nobody. */
 	struct cpa_teams *teams;
 	struct cpa_metrics *metrics;

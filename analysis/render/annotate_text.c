@@ -22,6 +22,25 @@ struct shown {
 	double path_s, cpu_s;
 };
 
+/* The figures of a line: shares of the function's path and CPU time, and time of the path in calls. */
+struct cells {
+	struct cpa_figure path, cpu, calls;
+};
+
+/* Empty where nothing is. */
+static struct cells cells_of(const struct shown *shown, const struct cpa_line_figures *line)
+{
+	struct cells cells = { { "" }, { "" }, { "" } };
+
+	if (line->stacks || line->cpu_s > 0) {
+		cells.path = cpa_format_percent(line->path_s, shown->path_s);
+		cells.cpu = cpa_format_percent(line->cpu_s, shown->cpu_s);
+	}
+	if (line->calls_s > 0)
+		cells.calls = cpa_format_seconds(line->calls_s);
+	return cells;
+}
+
 /* Open @file if it is a regular file. Store whether it was changed after the run began. */
 static FILE *open_source(const char *file, const struct cpa_profile *profile, bool *changed)
 {
@@ -37,19 +56,18 @@ static FILE *open_source(const char *file, const struct cpa_profile *profile, bo
 	return source;
 }
 
-/* " 70.2%  68.1%    25  text": a line of source; @line: NULL if it has no time. */
+/* " 70.2%  68.1%  1.20 s    25  text": a line of source; @line: NULL if it has no time. */
 static void put_row(const struct shown *shown, const struct cpa_line_figures *line, uint64_t number,
 		    const char *text)
 {
 	const struct cpa_page *page = shown->page;
-	struct cpa_figure path = { "" }, cpu = { "" };
+	struct cells cells = { { "" }, { "" }, { "" } };
 	char *row, *source = cpa_printable(text, SIZE_MAX);
 
-	if (line) {
-		path = cpa_format_percent(line->path_s, shown->path_s);
-		cpu = cpa_format_percent(line->cpu_s, shown->cpu_s);
-	}
-	row = cpa_format_text("%6s %6s %6" PRIu64 "  %s", path.text, cpu.text, number, source);
+	if (line)
+		cells = cells_of(shown, line);
+	row = cpa_format_text("%6s %6s %8s %6" PRIu64 "  %s", cells.path.text, cells.cpu.text,
+			      cells.calls.text, number, source);
 	row[cpa_printable_bytes(row, page->width)] = '\0';
 	cpa_page_put(page, line && line->path_s > 0 ? CPA_STRONG : CPA_PLAIN, row);
 	fputc('\n', page->out);
@@ -84,7 +102,7 @@ static void put_source(const struct shown *shown, FILE *source, const struct cpa
 		if (!after && number + AROUND < line[next].line)
 			continue;
 		if (last && last + 1 != number)
-			fputs("           ...\n", shown->page->out);
+			fputs("                    ...\n", shown->page->out);
 		tidy(text);
 		put_row(shown, own, number, text);
 		last = number;
@@ -120,18 +138,12 @@ static void put_file(const struct shown *shown, const struct cpa_line_figures *l
 /* Code without lines: by instruction. */
 static void put_instruction(const struct shown *shown, const struct cpa_line_figures *line)
 {
-	char *text = line->offset ? cpa_format_text("%#" PRIx64, line->offset) :
-				    xstrdup("(not known)");
+	char *text = line->at ? cpa_format_text("%#" PRIx64, line->at) : xstrdup("(not known)");
+	struct cells cells = cells_of(shown, line);
 
-	fprintf(shown->page->out, "%6s %6s  %s\n",
-		cpa_format_percent(line->path_s, shown->path_s).text,
-		cpa_format_percent(line->cpu_s, shown->cpu_s).text, text);
+	fprintf(shown->page->out, "%6s %6s %8s  %s\n", cells.path.text, cells.cpu.text,
+		cells.calls.text, text);
 	free(text);
-}
-
-static bool is_same_function(const struct cpa_line_figures *x, const struct cpa_line_figures *y)
-{
-	return x->function == y->function;
 }
 
 /* Whether two lines of a function are of one that is inlined in it, or of none. */
@@ -162,7 +174,7 @@ static void put_lines(const struct shown *shown, const struct cpa_line_figures *
 			       cpa_format_seconds(shown->cpu_s).text);
 	cpa_page_heading(shown->page, text);
 	free(text);
-	fputs("  path    CPU   line\n", shown->page->out);
+	fputs("  path    CPU    calls   line\n", shown->page->out);
 	for (size_t i = 0; i < count; i = end) {
 		end = i + 1;
 		if (!line[i].file) {
@@ -179,14 +191,17 @@ static void put_lines(const struct shown *shown, const struct cpa_line_figures *
 static bool put_function(const struct shown *like, const struct cpa_line_figures *line,
 			 size_t count, const char *pattern)
 {
-	const struct cpa_component_figures *c = line->function;
+	const struct cpa_context_figures *function = line->function;
+	const struct cpa_component_figures *c = function->component;
 	struct shown shown = *like;
 
-	if (!cpa_is_named(like->profile, c->kind, c->slot, c->name, pattern))
+	if (!cpa_is_named(like->profile, CPA_FUNCTION, c ? c->slot : 0, function->name, pattern))
 		return false;
-	shown.name = c->name;
-	shown.path_s = c->critical_path_s;
-	shown.cpu_s = c->total_s;
+	shown.name = function->name;
+	for (size_t i = 0; i < count; i++) {
+		shown.path_s += line[i].path_s;
+		shown.cpu_s += line[i].cpu_s;
+	}
 	put_lines(&shown, line, count);
 	return true;
 }
@@ -209,27 +224,21 @@ static bool put_inlined(const struct shown *like, const struct cpa_line_figures 
 	return true;
 }
 
-bool cpa_text_annotate(const struct cpa_page *page, const struct cpa_profile *profile,
-		       const char *pattern, char **error)
+/* The functions that @pattern names, and those inlined in others. Return whether there are any. */
+static bool put_matching(const struct shown *like, const struct cpa_lines *lines,
+			 const char *pattern)
 {
-	const struct cpa_lines *lines = profile->lines;
-	const struct shown shown = { .page = page, .profile = profile };
 	bool found = false;
 	size_t end;
 
-	if (!lines) {
-		*error = xstrdup(
-			"no stacks were taken in this run: run it again without CPA_STACKS=0");
-		return false;
-	}
 	for (size_t i = 0; i < lines->count; i = end) {
 		const struct cpa_line_figures *first = &lines->line[i];
 		size_t part;
 
-		for (end = i; end < lines->count && is_same_function(first, &lines->line[end]);
+		for (end = i; end < lines->count && cpa_lines_are_of_one(first, &lines->line[end]);
 		     end++)
 			;
-		if (put_function(&shown, first, end - i, pattern)) {
+		if (put_function(like, first, end - i, pattern)) {
 			found = true;
 			continue;
 		}
@@ -238,16 +247,35 @@ bool cpa_text_annotate(const struct cpa_page *page, const struct cpa_profile *pr
 			     part < end && is_same_inlined(&lines->line[i], &lines->line[part]);
 			     part++)
 				;
-			found |= put_inlined(&shown, &lines->line[i], part - i, pattern);
+			found |= put_inlined(like, &lines->line[i], part - i, pattern);
 		}
 	}
+	return found;
+}
+
+bool cpa_text_annotate(const struct cpa_page *page, const struct cpa_profile *profile,
+		       const char *pattern, char **error)
+{
+	const struct shown shown = { .page = page, .profile = profile };
+	struct cpa_lines *lines;
+	bool found;
+
+	if (!profile->contexts) {
+		*error = xstrdup(
+			"no stacks were taken in this run: run it again without CPA_STACKS=0");
+		return false;
+	}
+	lines = cpa_lines_of(profile->contexts);
+	found = put_matching(&shown, lines, pattern);
+	cpa_lines_free(lines);
 	if (found)
 		cpa_page_paragraph(page, CPA_FAINT, 0,
-				   "Shares of the function's path and CPU time, by stacks at these "
-				   "lines.");
+				   "path, CPU: shares of those of the function, by stacks that end "
+				   "at these lines. calls: time on the critical path in what is "
+				   "called there.");
 	else
-		*error = cpa_format_text("no function %s was sampled (see --level component; * and "
-					 "? stand for any characters)",
+		*error = cpa_format_text("no function %s is on a stack (see --level component; * "
+					 "and ? stand for any characters)",
 					 pattern);
 	return found;
 }

@@ -36,10 +36,9 @@ static enum cpa_graph graph_for(const struct cpa_report_options *options)
 {
 	if (options->histogram != CPA_METRICS)
 		return CPA_GRAPH_ALL;
-	if (options->lines)
+	if (options->lines || options->annotate)
 		return CPA_GRAPH_LINES;
-	return cpa_writer_graph(options->writer, &options->show,
-				options->callers || options->tree || options->annotate);
+	return cpa_writer_graph(options->writer, &options->show, options->callers || options->tree);
 }
 
 static void add_details(struct cpa_dump *dump, struct cpa_profile *profile,

@@ -126,7 +126,7 @@ def check_annotate(results, folder):
     )
     command = [BUILD / "cpa-report", "--width", "200", "--annotate"]
     text = run([*command, "work", dump], cwd=ROOT)
-    rows = re.findall(r"^ *([\d.]+)% +([\d.]+)% +(\d+)  (.*)$", text, re.MULTILINE)
+    rows = re.findall(r"^ *([\d.]+)% +([\d.]+)% {10,}(\d+)  (.*)$", text, re.MULTILINE)
     for i, what in enumerate(("path", "CPU time")):
         total = sum(float(row[i]) for row in rows)
         results.check(rows and abs(total - 100) <= 0.05 * len(rows) + 1e-6, f"lines have {total} % of the {what}")
@@ -136,9 +136,31 @@ def check_annotate(results, folder):
     named = {word for row in rows for word in ("k < 3000", "k < 1000") if word in row[3]}
     results.check(len(named) == 2, f"both loops: {sorted(named)}")
     done = subprocess.run([*command, "nobody", dump], capture_output=True, text=True, check=False)
-    results.check(done.returncode == 1 and "no function nobody" in done.stderr, "no such function")
+    results.check(done.returncode == 1 and "no function nobody is on a stack" in done.stderr, "no such function")
     text = run([*command, "work", dump], cwd=folder)
     results.check("cannot be read" in text and "k < 3000" not in text, "a file that is not there")
+
+
+def seconds(text):
+    number, unit = text.split()
+    return float(number) * {"s": 1, "ms": 1e-3, "us": 1e-6}[unit]
+
+
+def check_calls(results, dump):
+    """The only line of a function that calls has the path of what is called, as printed with three digits."""
+    report = read(dump)
+    contexts = {c["id"]: c for c in report["callers"]["contexts"]}
+    path_s = {}
+    for context in contexts.values():
+        for name in set(chain_of(contexts, context["id"])[1:]):
+            path_s[name] = path_s.get(name, 0) + context["critical_path_s"]
+    for name, text in (("first", "common(ms);"), ("second", "common(ms);"), ("compare", "second(wanted_ms);"),
+                       ("recurse", "call_first(ms);")):
+        found = run([BUILD / "cpa-report", "--width", "200", "--annotate", name, dump], cwd=ROOT)
+        rows = re.findall(rf"^[ \d.%]{{13}} +([\d.]+ m?s) +\d+ +{re.escape(text)}", found, re.MULTILINE)
+        expected = path_s.get(name, 0)
+        good = len(rows) == 1 and abs(seconds(rows[0]) - expected) <= 0.006 * expected
+        results.check(good, f"--annotate {name}: calls at {text!r}: {rows}, {expected:.4f} s")
 
 
 def check_first_screen(results, folder, dump):
@@ -347,6 +369,7 @@ def main():
     results.check(text.find("recurse") < text.find("first") < text.find("common"), "--tree")
     check_folded(results, dump)
     check_parts(results, dump)
+    check_calls(results, dump)
     check_first_screen(results, folder, dump)
     check(results, folder, "250 a second", CPA_SAMPLE_HZ="250")
     check(results, folder, "2000 a second", CPA_SAMPLE_HZ="2000")
