@@ -15,6 +15,7 @@
 #include "preload/libc/signal_mask.h"
 #include "preload/unwind/walk.h"
 #include "shadow/graph/component.h"
+#include "shadow/store/by.h"
 #include "shadow/store/hash.h"
 
 #define SHARE	  384u	  /* stacks may take this part of a thread's CPU time, */
@@ -32,7 +33,15 @@ struct cpa_callers {
 	struct cpa_places places;
 };
 
-static bool on; /* written before there are other threads */
+/* What a walk finds of the interrupted instruction. */
+struct instruction {
+	uint32_t site;
+	uint32_t part; /* id of its function, as part of it is called by `by` callers; 0: not known */
+};
+
+/* Written before there are other threads. */
+static bool on;
+static uint32_t by; /* callers by which functions are divided; 0: they are whole */
 
 /* Atomic, all: of the process's stacks of waits and first uses. */
 static uint64_t apart __attribute__((aligned(CPA_CACHE_LINE))); /* ticks waited; 0: each has one */
@@ -49,6 +58,17 @@ void cpa_callers_init(bool wanted)
 bool cpa_callers_on(void)
 {
 	return on;
+}
+
+void cpa_callers_divide_by(uint32_t callers)
+{
+	on = on || callers;
+	by = callers;
+}
+
+bool cpa_callers_divide(void)
+{
+	return by;
 }
 
 void cpa_callers_begin(struct cpa_callers_of *own)
@@ -83,6 +103,30 @@ static uint32_t context_of(struct cpa_callers *c)
 	return last.function ? cpa_context(context, last.site) : context;
 }
 
+/*
+ * The id of the part of the function at @pc that its innermost callers on the walk call. A function that
+ * calls itself is one caller. 0: no space.
+ */
+static uint32_t part_of(struct cpa_callers *c, uint64_t pc)
+{
+	uint32_t chain[CPA_BY_MOST + 1], n = 0, context;
+
+	for (uint32_t i = 0; i < c->walk.frames && n <= by; i++) {
+		uint32_t function = cpa_place_of(&c->places, &c->walk.frame[i])->function;
+
+		if (function && (!n || chain[n - 1] != function))
+			chain[n++] = function;
+		if (!n)
+			return 0;
+	}
+	if (!n)
+		return 0;
+	context = cpa_context_parts(n <= by && c->walk.complete);
+	while (n && context)
+		context = cpa_context(context, chain[--n]);
+	return context ? cpa_function_called(pc, context) : 0;
+}
+
 /* The row of the site of the interrupted instruction; 0: there are many sites already. */
 static uint32_t site_of_instruction(uint64_t pc)
 {
@@ -91,11 +135,12 @@ static uint32_t site_of_instruction(uint64_t pc)
 
 /*
  * The context of a stack that begins with @r. 0: no space, or a library is being unloaded. If @at is
- * not NULL, store the site of its instruction there.
+ * not NULL, store there what its instruction is.
  */
 static uint32_t walk_from(struct cpa_callers *c, struct cpa_stack_own own,
-			  const struct cpa_registers *r, uint32_t *at)
+			  const struct cpa_registers *r, struct instruction *at)
 {
+	uint64_t pc = r->value[CPA_ARCH_RETURN_ADDRESS];
 	uint32_t context;
 
 	if (!cpa_unload_hold())
@@ -106,8 +151,10 @@ static uint32_t walk_from(struct cpa_callers *c, struct cpa_stack_own own,
 	}
 	cpa_walk_from(&c->walk, own, r);
 	context = context_of(c);
-	if (context && at)
-		*at = site_of_instruction(r->value[CPA_ARCH_RETURN_ADDRESS]);
+	if (context && at) {
+		at->site = site_of_instruction(pc);
+		at->part = by ? part_of(c, pc) : 0;
+	}
 	cpa_unload_let();
 	return context;
 }
@@ -116,8 +163,8 @@ static uint32_t walk_from(struct cpa_callers *c, struct cpa_stack_own own,
  * As walk_from(), for any stack of the thread; not where the code runs on a small alternate stack. *@cost: its
  * cost, ticks.
  */
-static uint32_t context_from(struct cpa_stack_own own, const struct cpa_registers *r, uint32_t *at,
-			     uint64_t *cost)
+static uint32_t context_from(struct cpa_stack_own own, const struct cpa_registers *r,
+			     struct instruction *at, uint64_t *cost)
 {
 	uint64_t begun = cpa_clock_now(), most = cpa_clock_ticks(MOST_NS), took;
 	struct cpa_callers *c = NULL;
@@ -289,25 +336,30 @@ void cpa_callers_first(struct cpa_callers_of *own, uint32_t class)
 		cpa_context_use(context, CPA_USE_FIRST, class, 0);
 }
 
-void cpa_callers_take(struct cpa_callers_of *own, struct cpa_stacks *stacks,
-		      const struct cpa_self *self, const void *context, uint64_t ticks)
+uint32_t cpa_callers_take(struct cpa_callers_of *own, struct cpa_stacks *stacks,
+			  const struct cpa_self *self, const void *context, uint64_t ticks,
+			  bool needed)
 {
 	struct cpa_registers r = { .known = (1u << CPA_ARCH_REGISTERS) - 1 };
-	uint32_t node, at = 0;
+	struct instruction at = { 0 };
+	uint32_t node;
 	uint64_t cost;
 
 	if (!on || cpa_function_is_ours(cpa_arch_program_counter(context)))
-		return;
+		return 0;
 	own->time += ticks;
 	own->since += ticks;
-	if (own->cost > own->time / SHARE)
-		return;
+	if (own->cost > own->time / SHARE && !needed)
+		return 0;
 	cpa_arch_registers(context, r.value);
 	node = context_from(own->stack, &r, &at, &cost);
 	own->cost += cost;
-	if (!node)
-		return;
-	cpa_stacks_add(stacks, node, at, own->since);
-	hold(self, node, own->since);
-	own->since = 0;
+	if (node) {
+		cpa_stacks_add(stacks, node, at.site, own->since);
+		hold(self, node, own->since);
+		own->since = 0;
+	}
+	if (by && !at.part)
+		return cpa_function_at(cpa_arch_program_counter(context));
+	return at.part;
 }

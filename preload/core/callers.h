@@ -31,17 +31,26 @@ struct cpa_callers_of {
 CPA_HIDDEN void cpa_callers_init(bool on);
 CPA_HIDDEN bool cpa_callers_on(void);
 
+/* Once, in a session: functions are divided by so many callers, 0: they are not. That needs stacks. */
+CPA_HIDDEN void cpa_callers_divide_by(uint32_t callers);
+CPA_HIDDEN bool cpa_callers_divide(void);
+
 /* The calling thread begins, on its own stack. */
 CPA_HIDDEN void cpa_callers_begin(struct cpa_callers_of *own);
 
 /*
  * Add the stack that a signal interrupted to @stacks; it stands for @ticks of CPU time, and for what came
  * before without a stack. @context: argument of the handler, which blocks all signals. Takes none where
- * cpa's own code was interrupted, or while a library is unloaded. @own: of the calling thread. No lock, no
- * memory but for that and rows of the session; errno is changed.
+ * cpa's own code was interrupted, or while a library is unloaded; @needed: takes one also if stacks took
+ * too much. @own: of the calling thread. No lock, no memory but for that and rows of the session; errno is
+ * changed.
+ *
+ * If functions are divided: return the id of the part that was interrupted, or of the function where its callers
+ * are not known; 0: cpa's own code, or stacks took too much.
  */
-CPA_HIDDEN void cpa_callers_take(struct cpa_callers_of *own, struct cpa_stacks *stacks,
-				 const struct cpa_self *self, const void *context, uint64_t ticks);
+CPA_HIDDEN uint32_t cpa_callers_take(struct cpa_callers_of *own, struct cpa_stacks *stacks,
+				     const struct cpa_self *self, const void *context,
+				     uint64_t ticks, bool needed);
 
 /*
  * The calling thread, of @cpu ticks CPU time, has waited for @ticks at its last event. Inside our code

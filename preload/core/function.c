@@ -245,9 +245,11 @@ uint32_t cpa_module_of(uint64_t address)
 			cpa_table_intern(CPA_TABLE_MODULES, key, fill_module, &source);
 }
 
-static uint32_t function_at(uint64_t pc)
+uint32_t cpa_function_called(uint64_t pc, uint32_t context)
 {
-	struct cpa_component_name name = { .kind = CPA_FUNCTION };
+	struct cpa_component_name name = { .kind = CPA_FUNCTION,
+					   .by = context ? CPA_BY_CALLERS : CPA_BY_ADDRESS,
+					   .context = context };
 	uint32_t row;
 
 	/* Kernel addresses: one component, "kernel", at address ~0. */
@@ -267,11 +269,11 @@ uint32_t cpa_function_at(uint64_t pc)
 	sigset_t before;
 
 	if (pc >= KERNEL_FIRST)
-		return function_at(pc);
+		return cpa_function_called(pc, 0);
 	/* A sample may be of code that some thread unmaps by now. */
 	before = cpa_signal_hold();
 	if (cpa_unload_hold()) {
-		id = function_at(pc);
+		id = cpa_function_called(pc, 0);
 		cpa_unload_let();
 	}
 	cpa_signal_let(&before);

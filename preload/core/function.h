@@ -22,6 +22,12 @@ CPA_HIDDEN bool cpa_function_is_ours(uint64_t pc);
 /* The id of the function that holds @pc: see shadow/graph/component.h. */
 CPA_HIDDEN uint32_t cpa_function_at(uint64_t pc);
 
+/*
+ * The same, where @context called it: see struct cpa_component; 0: wherever. No module may be unloaded
+ * meanwhile.
+ */
+CPA_HIDDEN uint32_t cpa_function_called(uint64_t pc, uint32_t context);
+
 /* The row of the site @address; 0 if there is no space. */
 CPA_HIDDEN uint32_t cpa_site(uint64_t address);
 

@@ -59,27 +59,9 @@ static bool can_signal;
 
 static uint32_t samples; /* atomic: samples of the process so far */
 
-/* Count a sample at @pc with the weight of @times timer periods. */
-static void note(struct cpa_sampler *s, uint64_t pc, unsigned times)
+/* Add @weight to what the activity has of @function. */
+static void count(struct cpa_sampler *s, uint32_t function, uint32_t weight)
 {
-	unsigned at = (unsigned)(pc >> 2) % CPA_FUNCTION_CACHE;
-	uint32_t function, weight;
-
-	if (s->paused || cpa_function_is_ours(pc)) /* our time is measured */
-		return;
-	if (unlikely(cpa_dlopen_changed(&s->loads)))
-		memset(s->functions, 0, sizeof(s->functions));
-	if (s->functions[at].pc != pc) {
-		s->functions[at].id = cpa_function_at(pc);
-		s->functions[at].pc = pc;
-	}
-	function = s->functions[at].id;
-	cpa_diag(CPA_DIAG_SAMPLES);
-	/* Relaxed: a count. */
-	__atomic_fetch_add(&samples, 1, __ATOMIC_RELAXED);
-	times = times < MOST_TIMES ? times : MOST_TIMES;
-	weight = times * s->weight;
-	s->stand_for += times * s->period;
 	for (unsigned i = 0; i < s->pending; i++) {
 		if (s->function[i] == function) {
 			s->count[i] += weight;
@@ -101,6 +83,48 @@ static void note(struct cpa_sampler *s, uint64_t pc, unsigned times)
 	}
 	s->function[s->pending] = function;
 	s->count[s->pending++] = weight;
+}
+
+/* There is a sample that stands for @times timer periods. Return its weight. */
+static uint32_t weigh(struct cpa_sampler *s, unsigned times)
+{
+	cpa_diag(CPA_DIAG_SAMPLES);
+	/* Relaxed: a count. */
+	__atomic_fetch_add(&samples, 1, __ATOMIC_RELAXED);
+	times = times < MOST_TIMES ? times : MOST_TIMES;
+	s->stand_for += times * s->period;
+	return times * s->weight;
+}
+
+/* Count a sample at @pc with the weight of @times timer periods. */
+static void note(struct cpa_sampler *s, uint64_t pc, unsigned times)
+{
+	unsigned at = (unsigned)(pc >> 2) % CPA_FUNCTION_CACHE;
+
+	if (s->paused || cpa_function_is_ours(pc)) /* our time is measured */
+		return;
+	if (unlikely(cpa_dlopen_changed(&s->loads)))
+		memset(s->functions, 0, sizeof(s->functions));
+	if (s->functions[at].pc != pc) {
+		s->functions[at].id = cpa_function_at(pc);
+		s->functions[at].pc = pc;
+	}
+	count(s, s->functions[at].id, weigh(s, times));
+}
+
+/*
+ * Count a sample by who called its function: @part, from its stack. 0: it has none. As it is not known
+ * which part it is of, its weight goes to the next one in the activity, or to all that are in it.
+ */
+static void note_part(struct cpa_sampler *s, uint64_t pc, uint32_t part, unsigned times)
+{
+	if (s->paused || cpa_function_is_ours(pc))
+		return;
+	s->unknown += weigh(s, times);
+	if (!part)
+		return;
+	count(s, part, s->unknown);
+	s->unknown = 0;
 }
 
 struct event {
@@ -234,7 +258,8 @@ static bool has_many(void)
 /* Whether a perf event is better than the timer for the thread. */
 static bool wants_perf(const struct cpa_sampler *s, uint64_t cpu)
 {
-	return !confined && (!s->heard || (hz > TIMER_HZ && !has_many())) && !is_restless(s, cpu) &&
+	return !confined && !cpa_callers_divide() &&
+	       (!s->heard || (hz > TIMER_HZ && !has_many())) && !is_restless(s, cpu) &&
 	       cpa_signal_has_room(CPA_SIGNAL_ROOM);
 }
 
@@ -281,17 +306,22 @@ static void change_hidden(struct cpa_worker *w)
 	cpa_track_hidden(w, &gap);
 }
 
-/* Take a stack for @times periods of the timer. */
-static void take_stack(struct cpa_worker *w, const void *context, unsigned times)
+/*
+ * Take a stack for @times periods of the timer; the activity's first sample needs one where functions are
+ * divided. Return the part that the sample is of: cpa_callers_take().
+ */
+static uint32_t take_stack(struct cpa_worker *w, const void *context, unsigned times)
 {
 	struct cpa_sampler *s = &w->sampler;
 	uint64_t rate = s->ring || s->stays ? timer_rate() : hz;
+	bool needed = cpa_callers_divide() && !s->pending;
 
 	if (!cpa_callers_on() || s->paused)
-		return;
+		return 0;
 	times = times < MOST_TIMES ? times : MOST_TIMES;
 	s->stacks.period = cpa_clock_ticks(SECOND / rate);
-	cpa_callers_take(&s->callers, &s->stacks, &w->self, context, times * s->stacks.period);
+	return cpa_callers_take(&s->callers, &s->stacks, &w->self, context,
+				times * s->stacks.period, needed);
 }
 
 /* Whether the perf event is to end, after @times more periods of the timer. */
@@ -305,6 +335,8 @@ static bool is_last(struct cpa_sampler *s, unsigned times)
 static void on_signal(void *context, unsigned times)
 {
 	struct cpa_worker *w = cpa_tls.worker;
+	uint64_t pc = cpa_arch_program_counter(context);
+	uint32_t part;
 
 	if (!*cpa_alive || cpa_tls.inside || !w)
 		return;
@@ -316,14 +348,17 @@ static void on_signal(void *context, unsigned times)
 	}
 	cpa_reenter();
 	w->sampler.heard = true;
-	take_stack(w, context, times);
+	part = take_stack(w, context, times);
 	if (w->sampler.ring && thins && is_last(&w->sampler, times)) {
 		change_hidden(w);
 	} else if (w->sampler.ring) {
 		cpa_sampler_drain(&w->sampler);
 	} else {
 		w->sampler.latest = cpa_clock_now();
-		note(&w->sampler, cpa_arch_program_counter(context), times);
+		if (cpa_callers_divide())
+			note_part(&w->sampler, pc, part, times);
+		else
+			note(&w->sampler, pc, times);
 		/* Relaxed: a hint. */
 		if (!w->sampler.stays && !__atomic_load_n(&opening, __ATOMIC_RELAXED))
 			change_hidden(w);
@@ -354,7 +389,7 @@ void cpa_sampler_leave(struct cpa_sampler *s)
 		cpa_kernel(SYS_munmap, there, CPA_PERF_PAGE + CPA_PERF_RING);
 }
 
-void cpa_sampler_init(unsigned samples_per_second)
+void cpa_sampler_init(unsigned samples_per_second, unsigned by_callers)
 {
 	struct cpa_start start = cpa_start();
 
@@ -363,6 +398,8 @@ void cpa_sampler_init(unsigned samples_per_second)
 	withheld = start.traced && !getenv("CPA_SAMPLE_HZ");
 	hz = withheld ? 0 : samples_per_second;
 	cpa_header()->sample_hz = samples_per_second;
+	cpa_header()->by_callers = by_callers;
+	cpa_callers_divide_by(by_callers);
 	cpa_perf_init();
 	confined = start.confined;
 	if (hz)
@@ -513,6 +550,22 @@ static void begin_anew(struct cpa_sampler *s)
 {
 	s->pending = 0;
 	s->stand_for = 0;
+	s->unknown = 0;
+}
+
+/* Divide among the activity's parts what stands for none of them. */
+static void share(struct cpa_sampler *s)
+{
+	uint64_t sum = 0, rest = s->unknown, part;
+
+	for (unsigned i = 0; i < s->pending; i++)
+		sum += s->count[i];
+	for (unsigned i = 0; i < s->pending && rest; i++) {
+		part = rest * s->count[i] / sum;
+		sum -= s->count[i];
+		rest -= part;
+		s->count[i] += (uint32_t)part;
+	}
 }
 
 void cpa_sampler_drop(struct cpa_sampler *s)
@@ -527,6 +580,8 @@ void cpa_sampler_take(struct cpa_sampler *s, struct cpa_span *span)
 {
 	if (s->ring)
 		cpa_sampler_drain(s);
+	if (unlikely(s->unknown))
+		share(s);
 	memcpy(span->sample_function, s->function, sizeof(span->sample_function));
 	memcpy(span->sample_count, s->count, sizeof(span->sample_count));
 	span->sampled = s->pending;

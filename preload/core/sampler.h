@@ -18,7 +18,8 @@
  *
  * Stacks are taken in the signal only, at the timer's rate; so the signal goes on beside a perf event
  * where stacks are wanted. They stand for time of their own: samples tell which functions ran, stacks
- * who called them.
+ * who called them. Where functions are divided by their callers (preload/core/callers.h) there are no perf
+ * events: each sample is told by its stack.
  *
  * For the signal see preload/core/signal.h.
  */
@@ -56,6 +57,7 @@ struct cpa_sampler {
 	 */
 	uint32_t pending;
 	uint64_t stand_for; /* CPU time, ticks */
+	uint32_t unknown;   /* of the samples' weight: not in `count` yet */
 	uint32_t function[CPA_SAMPLED];
 	uint32_t count[CPA_SAMPLED];
 	/* Program counters to ids of functions, as of generation `loads`: preload/core/dlopen.h. */
@@ -68,9 +70,10 @@ struct cpa_sampler {
 
 /*
  * Choose the kind of sampler for @hz samples per CPU second; 0: none. CPA_DEFAULT_HZ holds for a
- * thread's first samples only. Once, at start.
+ * thread's first samples only. Functions are divided by @by_callers of their callers; 0: they are whole.
+ * Once, at start.
  */
-CPA_HIDDEN void cpa_sampler_init(unsigned hz);
+CPA_HIDDEN void cpa_sampler_init(unsigned hz, unsigned by_callers);
 
 /* In a child of fork(), before it has a sampler: its other threads are gone. */
 CPA_HIDDEN void cpa_sampler_forked(void);

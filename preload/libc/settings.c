@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "preload/libc/log.h"
+#include "shadow/store/by.h"
 #include "shadow/store/size.h"
 
 #define DEFAULT_OUTPUT	   "cpa.%e.%p.dump"
@@ -49,6 +50,21 @@ static uint64_t journal(void)
 		return bytes;
 	cpa_warn("CPA_JOURNAL=%s is not a size from 64K to 64G; no journal", text);
 	return 0;
+}
+
+/* Into how many callers functions are divided: 0 unless CPA_BY is "caller:N". */
+static unsigned by_callers(void)
+{
+	const char *text = getenv("CPA_BY");
+	unsigned n;
+
+	if (!text)
+		return 0;
+	n = cpa_by_read(text);
+	if (!n)
+		cpa_warn("CPA_BY=%s is not caller:N with N from 1 to %u; functions are not divided",
+			 text, CPA_BY_MOST);
+	return n;
 }
 
 static bool is(const char *name, const char *wanted, const char *allowed)
@@ -161,6 +177,7 @@ void cpa_settings_read(struct cpa_settings *s)
 		cpa_log_quiet();
 	s->on = !is("CPA_START", "off", "on");
 	s->stacks = !is("CPA_STACKS", "0", "1");
+	s->by_callers = by_callers();
 	s->look_on = !is("CPA_LOOK_ON", "off", "on");
 	s->sample_hz = number("CPA_SAMPLE_HZ", 0, MOST_HZ, CPA_DEFAULT_HZ);
 	s->components =

@@ -21,6 +21,7 @@ struct cpa_settings {
 	uint64_t journal;    /* bytes; 0: none */
 	bool on;	     /* profile from the start */
 	bool stacks;	     /* take the stacks of samples */
+	unsigned by_callers; /* divide functions by so many callers; 0: do not */
 	bool look_on; /* spin before blocking on a mutex; CPA_LOOK_ON=off is for tests only */
 };
 

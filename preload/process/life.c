@@ -386,7 +386,7 @@ static bool make_session(void)
 			return false;
 		cpa_function_init(true);
 		cpa_clock_join();
-		cpa_sampler_init(cpa_header()->sample_hz);
+		cpa_sampler_init(cpa_header()->sample_hz, cpa_header()->by_callers);
 		cpa_looks_on_init(s.look_on);
 		return true;
 	}
@@ -397,7 +397,7 @@ static bool make_session(void)
 	cpa_function_init(false);
 	cpa_clock_init();
 	cpa_series_init(cpa_header()->start_ticks);
-	cpa_sampler_init(s.sample_hz);
+	cpa_sampler_init(s.sample_hz, s.by_callers);
 	cpa_looks_on_init(s.look_on);
 	cpa_epoch_begin(cpa_header(), s.on);
 	cpa_table_prepare(CPA_TABLE_NAMES);

@@ -31,7 +31,7 @@
 #include "shadow/format/layout_machine.h"
 
 #define CPA_MAGIC	 "CPADUMP\n"
-#define CPA_FORMAT	 17u
+#define CPA_FORMAT	 18u
 #define CPA_BYTE_ORDER	 0x01020304u
 #define CPA_HEADER_SIZE	 16384u
 #define CPA_CHUNKS	 20u
@@ -250,6 +250,9 @@ struct cpa_header {
 	struct cpa_load load;
 	uint64_t windows; /* atomic: offset of a struct cpa_window_series; 0: none */
 	uint64_t strays; /* internal, atomic: 1: descriptors may be uncounted: preload/stream/holders.h */
+	/* Functions are divided by so many of their innermost callers, CPA_BY_CALLERS; 0: they are whole. */
+	uint32_t by_callers;
+	uint32_t pad;
 };
 
 /* Kinds of time on the observed path; they add up to the wall time. */
@@ -331,14 +334,15 @@ enum cpa_class_by {
 	 * address is {component row of the start routine:24, row of the names table:24}: threads of
 	 * that routine with that name, see shadow/graph/role.h
 	 */
-	CPA_BY_ROLE = 7
+	CPA_BY_ROLE = 7,
+	CPA_BY_CALLERS = 8 /* a function where certain ones called it: `context` of its component */
 };
 
 #define CPA_ROLE_BITS 24
 
 /*
- * key: {kind:4, by:4, layer:8, address:48}; `layer` is that of the module. Written by the creating
- * thread before the row is indexed; slot is atomic.
+ * key: {kind:4, by:4, layer:8, address:48}; `layer` is that of the module. With CPA_BY_CALLERS: {kind:4,
+ * by:4, context:56}. Written by the creating thread before the row is indexed; slot is atomic.
  */
 struct cpa_component {
 	uint64_t key;
@@ -373,6 +377,12 @@ struct cpa_component {
 	uint32_t earlier_count; /* slots that it left; may exceed CPA_EARLIER */
 	uint32_t used;		/* internal, atomic: 1: its first use was seen, by a stack */
 	uint16_t earlier[CPA_EARLIER];
+	/*
+	 * With CPA_BY_CALLERS: row of the function in the table of contexts, below its header.by_callers
+	 * innermost callers. There are fewer where a thread starts, or where the others are not known.
+	 */
+	uint32_t context;
+	uint32_t pad;
 };
 
 /*

@@ -20,6 +20,14 @@ struct cpa_context {
 #define CPA_CONTEXT_CUT (UINT64_C(1) << 32) /* key of the node that stands for unknown callers */
 
 /*
+ * Keys of two more roots: below them are the functions that struct cpa_component.context divides, called by
+ * functions. They hold no stacks. Of PARTS all callers are known up to the thread's start; above those of
+ * PARTS_CUT are others.
+ */
+#define CPA_CONTEXT_PARTS     (UINT64_C(2) << 32)
+#define CPA_CONTEXT_PARTS_CUT (UINT64_C(3) << 32)
+
+/*
  * A stack: written by the thread that took it, then constant. `before`: the stack before it on the
  * path, 0: none. So those on a path are the ones from path.stack on backwards. Each stands for `ticks`
  * of CPU time; one with 0 was dropped. `at`: row in the table of sites of the instruction that was to run

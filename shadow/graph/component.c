@@ -100,7 +100,7 @@ uint32_t cpa_component_bucket(const struct cpa_component *c)
 {
 	uint32_t family = family_of(c), count = slots()->buckets[family];
 	uint64_t hash = c->kind == CPA_EXTERNAL ? cpa_external_class(c->address) :
-						  cpa_hash(c->address) >> 40;
+						  cpa_hash(c->address + c->context) >> 40;
 
 	for (uint32_t i = 0; i < count; i++) {
 		uint16_t *at = &slots()->bucket[family][(hash + i) % count], none = 0;
@@ -172,6 +172,7 @@ static void fill(void *row, const void *argument)
 	c->address = name->address;
 	c->module = name->module;
 	c->object_kind = name->object_kind;
+	c->context = name->context;
 	c->slot = take_slot(c);
 	c->first = c->slot;
 }

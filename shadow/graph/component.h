@@ -2,11 +2,11 @@
 /*
  * shadow/graph/component.h - components and their slots
  *
- * A component is identified by kind and address, within the module loaded there at the time. It
- * gets a slot of the paths' vectors for itself while its kind has free ones; after that it shares
- * one of its kind's buckets, selected by its hash. Its time is then less detailed, but not lost,
- * and this is counted. The search (shadow/graph/search.h) may move it to another slot at any time.
- * Any thread may call; lock-free.
+ * A component is identified by kind and address, within the module loaded there at the time; a function
+ * that is divided by its callers, by its calling context. It gets a slot of the paths' vectors for itself
+ * while its kind has free ones; after that it shares one of its kind's buckets, selected by its hash. Its
+ * time is then less detailed, but not lost, and this is counted. The search (shadow/graph/search.h) may move
+ * it to another slot at any time. Any thread may call; lock-free.
  *
  * Code that keeps a slot across calls of cpa also keeps the component, and looks the slot up again
  * when header.moves has changed. Activities remember dozens of functions, so these have an id that
@@ -27,6 +27,7 @@ struct cpa_component_name {
 	uint64_t address;
 	uint32_t module;
 	uint32_t object_kind;
+	uint32_t context; /* with CPA_BY_CALLERS, as in struct cpa_component */
 };
 
 static inline struct cpa_component *cpa_component(uint32_t row)
@@ -49,7 +50,7 @@ static inline uint64_t cpa_address_key(uint64_t address, uint32_t module)
 static inline uint64_t cpa_component_key(const struct cpa_component_name *name)
 {
 	return (uint64_t)name->kind << 60 | (uint64_t)name->by << 56 |
-	       cpa_address_key(name->address, name->module);
+	       (name->context ? name->context : cpa_address_key(name->address, name->module));
 }
 
 /*

@@ -20,6 +20,12 @@ uint32_t cpa_context_cut(void)
 	return cpa_table_intern(CPA_TABLE_CONTEXTS, CPA_CONTEXT_CUT, NULL, NULL);
 }
 
+uint32_t cpa_context_parts(bool all)
+{
+	return cpa_table_intern(CPA_TABLE_CONTEXTS, all ? CPA_CONTEXT_PARTS : CPA_CONTEXT_PARTS_CUT,
+				NULL, NULL);
+}
+
 void cpa_context_use(uint32_t context, enum cpa_use_kind kind, uint32_t class, uint64_t ticks)
 {
 	uint64_t key = (uint64_t)kind << 62 | (uint64_t) class << 32 | context;

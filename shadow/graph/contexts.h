@@ -45,6 +45,11 @@ CPA_HIDDEN uint32_t cpa_context(uint32_t caller, uint32_t site);
 CPA_HIDDEN uint32_t cpa_context_cut(void);
 
 /*
+ * Return the root of functions that are divided by their callers; @all: none is above these. 0: no space.
+ */
+CPA_HIDDEN uint32_t cpa_context_parts(bool all);
+
+/*
  * A stack in @context, not 0, stands for @ticks of use @kind of objects of class row @class. What finds
  * no space is not counted.
  */

@@ -265,8 +265,11 @@ static int begin(void)
 	memset(period_of, 0, sizeof(period_of));
 	count = 0;
 	for (uint32_t f = 0; f < FUNCTIONS && !ret; f++) {
+		/* Two functions, each in two parts by who called it. */
 		struct cpa_component_name name = { .kind = CPA_FUNCTION,
-						   .address = 4096 * (f + 1) };
+						   .by = CPA_BY_CALLERS,
+						   .address = 4096 * (f / 2 + 1),
+						   .context = f + 1 };
 
 		id[f] = cpa_function_id(cpa_component_intern(&name));
 		slot[f] = cpa_function_slot(id[f]);

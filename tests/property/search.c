@@ -85,6 +85,12 @@ static void make_component(uint32_t component)
 	struct cpa_component_name name = { .kind = kind_of(component),
 					   .address = 0x1000 + 16 * component };
 
+	/* Functions that are divided by their callers: all parts of 64 in a row have one address. */
+	if (name.kind == CPA_FUNCTION && component % 2) {
+		name.by = CPA_BY_CALLERS;
+		name.address = 0x1000 + 16 * (component / 64 * 64);
+		name.context = component;
+	}
 	row[component] = cpa_component_intern(&name);
 }
 

@@ -66,6 +66,28 @@ static void test_layers(void **state)
 	assert_int_not_equal(row[1], row[2]);
 }
 
+/* Parts of a function, by who called it: each context is another one, wherever the function lies. */
+static void test_parts(void **state)
+{
+	struct cpa_component_name name = { .kind = CPA_FUNCTION, .address = 0x401000 };
+	uint32_t whole = cpa_component_intern(&name), row[3];
+
+	(void)state;
+	name.by = CPA_BY_CALLERS;
+	for (uint32_t i = 0; i < 3; i++) {
+		name.context = 0x401000 + i;
+		row[i] = cpa_component_intern(&name);
+		assert_int_equal(cpa_component_intern(&name), row[i]);
+		assert_int_equal(cpa_component(row[i])->context, name.context);
+		assert_int_equal(cpa_component(row[i])->address, 0x401000);
+	}
+	name.address += 16; /* as another process, that has the module elsewhere, would say */
+	assert_int_equal(cpa_component_intern(&name), row[2]);
+	assert_int_not_equal(row[0], row[1]);
+	assert_int_not_equal(row[1], row[2]);
+	assert_int_not_equal(row[0], whole);
+}
+
 static void test_same_name_same_row(void **state)
 {
 	uint32_t row = intern(CPA_FUNCTION, 0x401000), lock = intern(CPA_LOCK, 0x401000);
@@ -164,6 +186,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_same_name_same_row, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_layers, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_parts, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_quota_and_sharing, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_activities_do_not_share, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_most_slots, setup_most, teardown),
