@@ -20,10 +20,11 @@ static const json_t *program_of(const struct cpa_side *side, size_t run)
 /* The first runs of both sides differ in @key. */
 static bool differ(const struct cpa_comparison *c, const char *key)
 {
-	const json_t *base = program_of(&c->side[CPA_BASE], 0);
-	const json_t *new = program_of(&c->side[CPA_NEW], 0);
+	const json_t *base = json_object_get(program_of(&c->side[CPA_BASE], 0), key);
+	const json_t *new = json_object_get(program_of(&c->side[CPA_NEW], 0), key);
 
-	return !json_equal(json_object_get(base, key), json_object_get(new, key));
+	/* Both may lack it. */
+	return base != new && !json_equal(base, new);
 }
 
 static void doubt_settings(struct cpa_comparison *c)
@@ -34,6 +35,7 @@ static void doubt_settings(struct cpa_comparison *c)
 			 { "cores", "different numbers of processors" },
 			 { "host", "different hosts" },
 			 { "sample_hz", "different sampling rates" },
+			 { "by_callers", "different --by: other parts of functions" },
 			 { "session_format", "different versions of cpa" } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(settings); i++)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/profile/find.h"
+#include "analysis/profile/function.h"
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 #include "analysis/exact/walk.h"
@@ -291,7 +291,7 @@ static size_t zero_one(const struct work *w, const char *name)
 		size_t head = kind ? strlen(kind) : 0;
 
 		if (!kind || strncmp(name, kind, head) != 0 || name[head] != ':' ||
-		    !cpa_is_named(w->profile, c->kind, c->slot, c->name, name + head + 1))
+		    !cpa_is_component_named(w->profile, c, name + head + 1))
 			continue;
 		if (c->slot && c->slot < w->file.slots)
 			w->exact->zero[c->slot] = true;

@@ -55,7 +55,7 @@ static void add_components(struct cpa_frames *frames, const struct cpa_profile *
 
 		if (!function && c->kind != CPA_EXTERNAL)
 			continue;
-		frame.name = function ? xstrdup(c->name) :
+		frame.name = function ? xstrdup(c->part ? c->part->function : c->name) :
 					cpa_format_text("%s %s", frame.kind, c->name);
 		frame.weight_ns[CPA_WEIGHT_PATH] = nanoseconds(c->critical_path_s);
 		frame.weight_ns[CPA_WEIGHT_CPU] = function ? nanoseconds(c->total_s) : 0;

@@ -12,6 +12,7 @@
 #include "analysis/predict/placement.h"
 #include "analysis/predict/predict_state.h"
 #include "analysis/profile/find.h"
+#include "analysis/profile/function.h"
 
 #define REORDERED 0.03	  /* of the critical path: a smaller difference may be rounding */
 #define BRIEF	  1000000 /* bytes of a journal, which has 7 to 10 for an event */
@@ -99,13 +100,9 @@ static void read_cast(struct inquiry *q)
 static bool is_named(struct inquiry *q, uint32_t component, const struct cpa_change *change)
 {
 	const struct cpa_component *row = cpa_names_row(&q->names, component);
-	const struct cpa_place *place;
 
-	if (!row || row->kind != change->of || row->by == CPA_BY_CALL)
-		return false;
-	place = cpa_names_component(&q->names, component);
-	return place->name &&
-	       cpa_is_named(q->profile, row->kind, row->slot, place->name, change->name);
+	return row && row->kind == change->of && row->by != CPA_BY_CALL &&
+	       cpa_is_row_named(q->profile, &q->names, component, change->name);
 }
 
 /* Apply @change to the component in row @component. Return false if it cannot be changed so. */

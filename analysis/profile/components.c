@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "analysis/profile/build.h"
+#include "analysis/profile/function.h"
+#include "analysis/symbols/chain.h"
 #include "analysis/util/format.h"
 
 #define LISTED 2 /* names of a shared slot that are written in full */
@@ -61,8 +63,7 @@ static int compare_components(const void *a, const void *b)
 /* "a, b, +3 more"; the caller frees it. */
 static char *join_names(struct cpa_names *names, const struct member *members, size_t count)
 {
-	char *text = xstrdup(cpa_names_component(names, members[0].number)->name);
-	char *longer;
+	char *text = cpa_chain_component(names, members[0].number), *one, *longer;
 
 	for (size_t i = 1; i < count; i++) {
 		if (i == LISTED && count > LISTED + 1) {
@@ -70,8 +71,9 @@ static char *join_names(struct cpa_names *names, const struct member *members, s
 			free(text);
 			return longer;
 		}
-		longer = cpa_format_text("%s, %s", text,
-					 cpa_names_component(names, members[i].number)->name);
+		one = cpa_chain_component(names, members[i].number);
+		longer = cpa_format_text("%s, %s", text, one);
+		free(one);
 		free(text);
 		text = longer;
 	}
@@ -126,8 +128,10 @@ static void add_group(struct cpa_build *build, const struct member *members, siz
 	if (place->location && count == 1)
 		figures->location = xstrdup(place->location);
 	figures->nameless = place->nameless && count == 1;
-	if (count == 1)
+	if (count == 1) {
 		cpa_build_place(build, row, figures);
+		figures->part = cpa_build_part(build, members[0].number);
+	}
 	if (row->since && !figures->shared)
 		cpa_build_found(build, row, figures);
 	if (row->kind == CPA_FUNCTION && row->calls && count == 1)

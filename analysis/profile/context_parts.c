@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/profile/function.h"
 #include "analysis/util/format.h"
 
 #define ROUNDING 1e-9
@@ -28,7 +29,9 @@ static void add_part(const struct division *d, const char *callers, uint64_t sta
 	parts->part = xrealloc(parts->part, (parts->count + 1) * sizeof(*parts->part));
 	parts->part[parts->count++] = (struct cpa_context_part){
 		.function = d->function,
-		.name = d->innermost->inlined ? d->innermost->name : d->function->name,
+		.name = d->innermost->inlined ? d->innermost->name :
+			d->function->part     ? d->function->part->function :
+						d->function->name,
 		.location = d->innermost->inlined ? d->innermost->location : d->function->location,
 		.callers = xstrdup(callers),
 		.stacks = stacks,
@@ -65,6 +68,76 @@ static void add_parts(const struct division *d, const struct cpa_callers *node, 
 		add_part(d, callers, stacks, fmax(path_s, 0), fmax(cpu_s, 0));
 }
 
+/* Add the component @d->function as it is: the run divided functions by as many callers. */
+static void add_component(const struct division *d)
+{
+	const struct cpa_component_figures *c = d->function;
+	struct cpa_context_parts *parts = d->parts;
+
+	parts->part = xrealloc(parts->part, (parts->count + 1) * sizeof(*parts->part));
+	parts->part[parts->count++] = (struct cpa_context_part){
+		.function = c,
+		.name = c->part ? c->part->function : c->name,
+		.location = c->location,
+		.callers = c->part ? cpa_part_callers(c->part) : xstrdup(""),
+		.stacks = d->stacks,
+		.of = d->stacks,
+		.path_s = c->critical_path_s,
+		.cpu_s = c->total_s,
+		.saved_most_s = c->saved_s,
+	};
+}
+
+static int compare_texts(const char *a, const char *b)
+{
+	return !a || !b ? (a != NULL) - (b != NULL) : strcmp(a, b);
+}
+
+/* Order by function, and of each by who called it. */
+static int compare_callers(const void *a, const void *b)
+{
+	const struct cpa_context_part *x = a, *y = b;
+	int order = cpa_compare_places(x->function->module, x->function->offset,
+				       y->function->module, y->function->offset);
+
+	if (!order)
+		order = strcmp(x->name, y->name);
+	if (!order)
+		order = compare_texts(x->location, y->location);
+	return order ? order : strcmp(x->callers, y->callers);
+}
+
+/*
+ * The run divided functions by more callers than are wanted: add up what is of one function, with the same
+ * callers. Savings do not add up, and so are not more than the path.
+ */
+static void merge(const struct cpa_profile *profile, struct cpa_context_parts *parts)
+{
+	struct cpa_context_part *last = NULL;
+	size_t n = 0;
+
+	qsort(parts->part, parts->count, sizeof(*parts->part), compare_callers);
+	for (size_t i = 0; i < parts->count; i++) {
+		struct cpa_context_part *part = &parts->part[i];
+
+		if (!last || compare_callers(last, part) ||
+		    !cpa_is_same_function(last->function, part->function)) {
+			last = &parts->part[n++];
+			*last = *part;
+			continue;
+		}
+		last->stacks += part->stacks;
+		last->of += part->of;
+		last->path_s += part->path_s;
+		last->cpu_s += part->cpu_s;
+		last->saved_most_s = last->path_s;
+		last->error_s = cpa_callers_error(last->stacks, last->of) *
+				cpa_function_of(profile, last->function).critical_path_s;
+		free(part->callers);
+	}
+	parts->count = n;
+}
+
 static int compare_parts(const void *a, const void *b)
 {
 	const struct cpa_context_part *x = a, *y = b;
@@ -80,7 +153,10 @@ static int compare_parts(const void *a, const void *b)
 
 struct cpa_context_parts cpa_context_parts(const struct cpa_profile *profile, uint32_t callers)
 {
-	struct cpa_context_parts parts = { .part = xcalloc(1, sizeof(*parts.part)) };
+	struct cpa_context_parts parts = {
+		.part = xcalloc(1, sizeof(*parts.part)),
+		.exact = callers == profile->program.by_callers,
+	};
 
 	for (size_t i = 0; i < profile->components; i++) {
 		struct division d = { .parts = &parts,
@@ -92,12 +168,16 @@ struct cpa_context_parts cpa_context_parts(const struct cpa_profile *profile, ui
 			continue;
 		root = cpa_callers_of_parts(profile->contexts, d.function);
 		d.stacks = root->stacks;
-		for (size_t k = 0; k < root->callers; k++) {
+		if (parts.exact)
+			add_component(&d);
+		for (size_t k = 0; k < root->callers && !parts.exact; k++) {
 			d.innermost = root->caller[k].context;
 			add_parts(&d, &root->caller[k], "", 0);
 		}
 		cpa_callers_free(root);
 	}
+	if (callers < profile->program.by_callers)
+		merge(profile, &parts);
 	qsort(parts.part, parts.count, sizeof(*parts.part), compare_parts);
 	return parts;
 }

@@ -21,7 +21,7 @@ struct cpa_context_part {
 	double path_s, error_s, cpu_s; /* error_s: standard error of path_s */
 	/*
 	 * What the run would gain at most if the part cost nothing: not more than the part has of the path,
-	 * nor than the whole function would save.
+	 * nor than the whole function would save. Exact if the list is.
 	 */
 	double saved_most_s;
 };
@@ -29,6 +29,11 @@ struct cpa_context_part {
 struct cpa_context_parts {
 	size_t count;
 	struct cpa_context_part *part; /* by path_s, most first */
+	/*
+	 * The run divided functions by as many callers: the parts are components, and figures are not by
+	 * stacks.
+	 */
+	bool exact;
 };
 
 #define CPA_CALLERS_ALL UINT32_MAX

@@ -15,16 +15,19 @@
 
 #include "analysis/profile/build.h"
 #include "analysis/profile/contexts.h"
+#include "analysis/symbols/chain.h"
 #include "analysis/util/format.h"
 
 #define DEEPEST 900u /* callers above a context: a stack has 127, and what is inlined in them */
 
 struct function {
 	const struct cpa_component_figures *figures;
+	struct cpa_chain chain; /* of a part of a function */
 };
 
 /* What is known of a row. */
 struct read_row {
+	bool parts;	 /* it holds no stacks: CPA_CONTEXT_PARTS */
 	uint32_t caller; /* context that calls its function; 0: a thread's start */
 	uint32_t function; /* row of the site where it begins; 0: the row is unused, or of unknown callers */
 	double cpu_s;
@@ -70,19 +73,51 @@ static void list_functions(struct tree *t)
 		    (profile->component[i].module || profile->component[i].offset) &&
 		    !profile->component[i].shared)
 			t->function[t->functions++].figures = &profile->component[i];
+	for (size_t i = 0; i < t->functions; i++)
+		if (t->function[i].figures->part)
+			cpa_chain_of(t->build->names, t->function[i].figures->part->row,
+				     &t->function[i].chain);
 	qsort(t->function, t->functions, sizeof(*t->function), compare_functions);
 }
 
+/* Whether @context, 0 at a thread's start, and those above it are the callers of @f. */
+static bool is_called_by(const struct tree *t, const struct function *f, uint32_t context)
+{
+	const struct cpa_context_figures *c;
+	uint32_t n = 0, module;
+	uint64_t offset;
+
+	for (; context; context = c->caller) {
+		c = &t->contexts->context[context - 1];
+		if (c->inlined)
+			continue;
+		if (n == f->chain.callers || (!c->module && !c->offset))
+			break;
+		cpa_build_site(t->build, f->chain.site[n++], &module, &offset);
+		if (module != c->module || offset != c->offset)
+			return false;
+	}
+	return n == f->chain.callers &&
+	       (n == t->build->profile->program.by_callers || !context == !f->chain.cut);
+}
+
+/* The function there, or the part of it that @caller called; NULL: there is none, or it shares its slot. */
 static const struct cpa_component_figures *function_at(const struct tree *t, uint32_t module,
-						       uint64_t offset)
+						       uint64_t offset, uint32_t caller)
 {
 	const struct cpa_component_figures wanted = { .module = module, .offset = offset };
-	const struct function key = { &wanted }, *found;
+	const struct function key = { .figures = &wanted }, *found,
+			      *end = t->function + t->functions;
 
 	if (!module && !offset)
 		return NULL;
 	found = bsearch(&key, t->function, t->functions, sizeof(key), compare_functions);
-	return found ? found->figures : NULL;
+	while (found && found > t->function && !compare_functions(found - 1, &key))
+		found--;
+	for (; found && found < end && !compare_functions(found, &key); found++)
+		if (!found->figures->part || is_called_by(t, found, caller))
+			return found->figures;
+	return NULL;
 }
 
 static hashval_t hash_entry(const void *entry)
@@ -175,7 +210,7 @@ static uint32_t enter(struct tree *t, uint32_t caller, uint32_t function, uint32
 
 	c.depth = caller ? t->contexts->context[caller - 1].depth + 1 : 0;
 	cpa_build_site(t->build, function, &c.module, &c.offset);
-	c.component = function_at(t, c.module, c.offset);
+	c.component = function_at(t, c.module, c.offset, caller);
 	while (rest && c.name && c.depth < DEEPEST) {
 		char *inlined = strsep(&rest, "\t"), *location = strsep(&rest, "\t");
 		char *call = strsep(&rest, "\t");
@@ -215,6 +250,10 @@ static void read_row(struct tree *t, uint32_t number, const struct cpa_context *
 	struct read_row *r = &t->row[number];
 	uint32_t caller = (uint32_t)(row->key >> 32), call;
 
+	r->parts = row->key == CPA_CONTEXT_PARTS || row->key == CPA_CONTEXT_PARTS_CUT ||
+		   (caller < number && t->row[caller].parts);
+	if (r->parts)
+		return;
 	r->cpu_s = cpa_build_seconds(t->build, row->ticks);
 	if (row->key == CPA_CONTEXT_CUT) {
 		t->contexts->of_row[number] =

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analysis/profile/build.h"
+#include "analysis/profile/function.h"
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 
@@ -235,7 +236,7 @@ static const struct cpa_context_figures *find_function(const struct cpa_contexts
 						       const struct cpa_context_figures *leaf,
 						       const void *component)
 {
-	if (leaf->component != component)
+	if (!cpa_is_same_function(leaf->component, component))
 		return NULL;
 	while (leaf->inlined)
 		leaf = &contexts->context[leaf->caller - 1];
@@ -366,7 +367,7 @@ void cpa_build_contexts(struct cpa_build *build)
 	free(innermost);
 	fit(profile);
 	for (size_t i = 0; i < profile->components; i++)
-		if (profile->component[i].kind == CPA_FUNCTION)
+		if (profile->component[i].kind == CPA_FUNCTION && !profile->component[i].part)
 			profile->component[i].callers =
 				name_callers(contexts, &profile->component[i]);
 }

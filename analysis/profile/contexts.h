@@ -64,8 +64,9 @@ char *cpa_context_label(const struct cpa_context_figures *context);
 void cpa_contexts_free(struct cpa_contexts *contexts);
 
 /*
- * The callers of @component, as those of one function without callers of its own at the root. What is
- * inlined in it is a part of it. The caller frees it with cpa_callers_free().
+ * The callers of @component, or of the function that it is a part of, as those of one function without
+ * callers of its own at the root. What is inlined in it is a part of it. The caller frees it with
+ * cpa_callers_free().
  */
 struct cpa_callers *cpa_callers_of(const struct cpa_contexts *contexts,
 				   const struct cpa_component_figures *component);

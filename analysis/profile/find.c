@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analysis/profile/balance.h"
+#include "analysis/profile/function.h"
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 
@@ -111,6 +112,20 @@ static const char *describe_external(const char *name)
 	return NULL;
 }
 
+/* "memcmp called by compare", else just its name. The caller frees it. */
+static char *name_of(const struct cpa_component_figures *component)
+{
+	const struct cpa_part_of_function *part = component->part;
+	char *callers, *text;
+
+	if (!part || !part->callers)
+		return xstrdup(component->name);
+	callers = cpa_part_callers(part);
+	text = cpa_format_text("%s called by %s", part->function, callers);
+	free(callers);
+	return text;
+}
+
 char *cpa_describe(const struct cpa_component_figures *component, bool start)
 {
 	const char *article = start ? "The" : "the", *noun = "component ";
@@ -119,7 +134,7 @@ char *cpa_describe(const struct cpa_component_figures *component, bool start)
 	char *where = *base || *by ? cpa_format_text(" (%s%s%s)", base, by,
 						     *by ? component->callers : "") :
 				     xstrdup("");
-	char *text;
+	char *text, *name;
 
 	if (component->kind == CPA_EXTERNAL && describe_external(component->name)) {
 		free(where);
@@ -156,8 +171,10 @@ char *cpa_describe(const struct cpa_component_figures *component, bool start)
 	default:
 		break;
 	}
-	text = cpa_format_text("%s %s%s%s", article, noun, component->name, where);
+	name = name_of(component);
+	text = cpa_format_text("%s %s%s%s", article, noun, name, where);
 	free(where);
+	free(name);
 	return text;
 }
 

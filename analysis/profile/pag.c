@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/profile/build.h"
+#include "analysis/symbols/chain.h"
 #include "analysis/util/format.h"
 #include "shadow/graph/component.h"
 #include "shadow/graph/mix.h"
@@ -107,14 +108,15 @@ static const char **name_slots(const struct cpa_build *build)
 	return names;
 }
 
-/* The name of the function with @id (shadow/graph/component.h), NULL if unknown. */
-static const char *name_function(struct cpa_build *build, const char *const *names, uint32_t id)
+/* The name of the function with @id (shadow/graph/component.h), which the caller frees; NULL: unknown. */
+static char *name_function(struct cpa_build *build, const char *const *names, uint32_t id)
 {
 	uint32_t row = id >> CPA_SLOT_BITS, slot = id & CPA_SLOT_MASK;
 
 	if (row && cpa_names_row(build->names, row))
-		return cpa_names_component(build->names, row)->name;
-	return !row && slot < build->dump->header.slots ? names[slot] : NULL;
+		return cpa_chain_component(build->names, row);
+	return !row && slot < build->dump->header.slots && names[slot] ? xstrdup(names[slot]) :
+									 NULL;
 }
 
 /* Older samples weigh less, so the samples of an edge give shares, not times. */
@@ -127,13 +129,15 @@ static void add_functions(struct cpa_build *build, const char *const *names,
 		sum += cpa_mix_samples(edge->mix[k]);
 	for (unsigned k = 0; k < CPA_MIX; k++) {
 		int32_t samples = cpa_mix_samples(edge->mix[k]);
-		const char *name = name_function(build, names, cpa_mix_function(edge->mix[k]));
+		char *name = name_function(build, names, cpa_mix_function(edge->mix[k]));
 
 		if (samples && name)
 			figures->function[figures->functions++] = (struct cpa_mix_figures){
-				.function = xstrdup(name),
+				.function = name,
 				.share = samples / sum,
 			};
+		else
+			free(name);
 	}
 }
 

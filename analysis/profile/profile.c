@@ -12,6 +12,7 @@
 
 #include "analysis/profile/build.h"
 #include "analysis/profile/contexts.h"
+#include "analysis/profile/function.h"
 #include "analysis/util/format.h"
 #include "analysis/profile/intervals.h"
 #include "analysis/util/printable.h"
@@ -147,6 +148,7 @@ static void build_program(struct cpa_build *build)
 	program->cores = header->cores;
 	program->format = header->format;
 	program->sample_hz = header->sample_hz;
+	program->by_callers = header->by_callers;
 	program->threads = build->profile->threads;
 	program->wall_s = cpa_build_seconds(build, wall);
 	for (size_t i = 0; i < build->profile->threads; i++)
@@ -250,6 +252,7 @@ void cpa_profile_free(struct cpa_profile *profile)
 		free(profile->component[i].name);
 		free(profile->component[i].location);
 		free(profile->component[i].callers);
+		cpa_part_free(profile->component[i].part);
 	}
 	for (size_t i = 0; i < profile->threads; i++) {
 		free(profile->thread[i].name);

@@ -40,6 +40,7 @@ struct cpa_program_figures {
 	uint32_t cores;
 	uint32_t format;	/* version of the session file */
 	uint32_t sample_hz;	/* samples a second of CPU time that were asked for */
+	uint32_t by_callers;	/* by so many callers functions are divided; 0: they are whole */
 	size_t threads;		/* rows with figures */
 	double wall_s;		/* profiled; of an unfinished run: up to the last event seen */
 	double run_s;		/* from start to end, profiled or not */
@@ -95,10 +96,19 @@ const char *cpa_blocked_word(enum cpa_external_class class);
 /* "running" ... */
 const char *cpa_ending_word(enum cpa_ending ending);
 
+/* A part of a function: where certain functions called it. */
+struct cpa_part_of_function {
+	uint32_t row;	/* of the components table */
+	char *function; /* its name */
+	size_t callers;
+	char **caller; /* names, the innermost first; the last may be "(callers not found)" */
+};
+
 struct cpa_component_figures {
 	enum cpa_component_kind kind;
 	enum cpa_class_by by;
-	char *name;
+	char *name;			   /* of a part of a function, "compare <- mergelines" */
+	struct cpa_part_of_function *part; /* of what it is; NULL: of nothing */
 	char *location;
 	char *callers; /* of a function: those with most of its path, "compare <- mergelines"; or NULL */
 	enum cpa_external_class class; /* of an external */

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "analysis/profile/find.h"
+#include "analysis/profile/function.h"
 #include "analysis/profile/lines.h"
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
@@ -195,7 +196,8 @@ static bool put_function(const struct shown *like, const struct cpa_line_figures
 	const struct cpa_component_figures *c = function->component;
 	struct shown shown = *like;
 
-	if (!cpa_is_named(like->profile, CPA_FUNCTION, c ? c->slot : 0, function->name, pattern))
+	if (!cpa_is_named(like->profile, CPA_FUNCTION, c ? c->slot : 0, function->name, pattern) &&
+	    !(c && cpa_is_function_named(like->profile, c, pattern)))
 		return false;
 	shown.name = function->name;
 	for (size_t i = 0; i < count; i++) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/profile/find.h"
+#include "analysis/profile/function.h"
 #include "analysis/render/uses_text.h"
 #include "analysis/util/format.h"
 
@@ -102,7 +103,7 @@ static void end(struct listing *l, const char *note)
 /* A function, with its time on the path and of CPUs, and its callers: @root, which is freed. */
 static void put_function(const struct cpa_page *page, const struct cpa_profile *profile,
 			 const char *name, double path_s, double cpu_s, struct cpa_callers *root,
-			 size_t top)
+			 bool divided, size_t top)
 {
 	struct listing l = { .profile = profile,
 			     .page = page,
@@ -120,6 +121,11 @@ static void put_function(const struct cpa_page *page, const struct cpa_profile *
 		put_callers(&l, root, 0);
 		end(&l, "+-: standard error of the share.");
 	}
+	if (divided)
+		cpa_page_paragraph(
+			page, CPA_FAINT, 0,
+			"Its parts by who called it are components: what all of it would "
+			"save is not known.");
 	free(text);
 	cpa_callers_free(root);
 }
@@ -155,7 +161,7 @@ static size_t put_inlined(const struct cpa_page *page, const struct cpa_profile 
 		if (i && !compare_inlined(&found[i - 1], &found[i]))
 			continue;
 		root = cpa_callers_of_inlined(contexts, c->inlined);
-		put_function(page, profile, c->name, root->path_s, root->cpu_s, root, top);
+		put_function(page, profile, c->name, root->path_s, root->cpu_s, root, false, top);
 		shown++;
 	}
 	free(found);
@@ -171,12 +177,15 @@ bool cpa_text_callers(const struct cpa_page *page, const struct cpa_profile *pro
 		return false;
 	for (size_t i = 0; i < profile->components; i++) {
 		const struct cpa_component_figures *c = &profile->component[i];
+		struct cpa_function f;
 
-		if (c->kind != CPA_FUNCTION ||
-		    !cpa_is_named(profile, c->kind, c->slot, c->name, pattern))
+		if (c->kind != CPA_FUNCTION || !cpa_is_function_named(profile, c, pattern))
 			continue;
-		put_function(page, profile, c->name, c->critical_path_s, c->total_s,
-			     cpa_callers_of(profile->contexts, c), top);
+		f = cpa_function_of(profile, c);
+		if (f.first != c)
+			continue;
+		put_function(page, profile, f.name, f.critical_path_s, f.total_s,
+			     cpa_callers_of(profile->contexts, c), f.divided, top);
 		found++;
 	}
 	found += put_inlined(page, profile, pattern, top);
@@ -291,7 +300,7 @@ bool cpa_text_tree(const struct cpa_page *page, const struct cpa_profile *profil
 }
 
 static void put_part(struct cpa_table_text *table, const struct cpa_profile *profile,
-		     const struct cpa_context_part *part)
+		     const struct cpa_context_part *part, bool exact)
 {
 	double path_s = profile->program.critical_path_s;
 	struct cpa_figure most = cpa_format_seconds(part->saved_most_s);
@@ -300,8 +309,18 @@ static void put_part(struct cpa_table_text *table, const struct cpa_profile *pro
 	struct cpa_figure stacks = cpa_format_count(part->stacks);
 	struct cpa_figure cpu = cpa_format_percent(part->cpu_s, profile->program.cpu_s);
 
-	cpa_table_row(table, (const char *const[]){ most.text, path.text, error.text, stacks.text,
-						    cpu.text, part->name, part->callers });
+	const char *cells[CPA_TABLE_COLUMNS];
+	size_t count = 0;
+
+	cells[count++] = most.text;
+	cells[count++] = path.text;
+	if (!exact)
+		cells[count++] = error.text;
+	cells[count++] = stacks.text;
+	cells[count++] = cpu.text;
+	cells[count++] = part->name;
+	cells[count] = part->callers;
+	cpa_table_row(table, cells);
 }
 
 void cpa_text_contexts(const struct cpa_page *page, const struct cpa_profile *profile,
@@ -312,21 +331,26 @@ void cpa_text_contexts(const struct cpa_page *page, const struct cpa_profile *pr
 
 	if (parts.count) {
 		cpa_page_heading(page, "Functions by who called them");
-		cpa_table_column(&table, "saves <=", false);
+		cpa_table_column(&table, parts.exact ? "saves" : "saves <=", false);
 		cpa_table_column(&table, "path", false);
-		cpa_table_column(&table, "+-", false);
+		if (!parts.exact)
+			cpa_table_column(&table, "+-", false);
 		cpa_table_column(&table, "stacks", false);
 		cpa_table_column(&table, "CPU", false);
 		cpa_table_column(&table, "function", true);
 		cpa_table_column(&table, "called by", true);
 		for (size_t i = 0; i < parts.count && i < top; i++)
-			put_part(&table, profile, &parts.part[i]);
+			put_part(&table, profile, &parts.part[i], parts.exact);
 		cpa_table_end(&table, page);
 		cpa_page_foot(
 			page, parts.count, top,
-			"saves <=: what the run would gain at most. path: share of the "
-			"critical path, by the stacks on it; the parts of a function, and of "
-			"what is inlined in it, add up to its own share. +-: standard error of that.");
+			parts.exact ?
+				"saves: what the run would gain. path: share of the critical path. Both are of "
+				"components, as the run divided functions by so many callers, and no estimates "
+				"by stacks." :
+				"saves <=: what the run would gain at most. path: share of the "
+				"critical path, by the stacks on it; the parts of a function, and of "
+				"what is inlined in it, add up to its own share. +-: standard error of that.");
 	}
 	cpa_context_parts_fini(&parts);
 }
@@ -348,7 +372,7 @@ void cpa_text_called_by(const struct cpa_page *page, const struct cpa_profile *p
 	for (size_t i = 0, n = 0; i < profile->components && n < FIRST; i++) {
 		const struct cpa_component_figures *c = &profile->component[i];
 
-		if (c->kind != CPA_FUNCTION || c->shared || c->saved_s <= 0)
+		if (c->kind != CPA_FUNCTION || c->shared || c->part || c->saved_s <= 0)
 			continue;
 		n++;
 		if (!profile->contexts && is_of_library(profile, c)) {

@@ -60,6 +60,8 @@ static json_t *program_json(const struct cpa_program_figures *program)
 	put_count(object, "pid", program->pid);
 	put_count(object, "session_format", program->format);
 	put_count(object, "sample_hz", program->sample_hz);
+	if (program->by_callers)
+		put_count(object, "by_callers", program->by_callers);
 	put_real(object, "wall_s", program->wall_s);
 	put_real(object, "run_s", program->run_s);
 	if (program->sampled)
@@ -191,6 +193,16 @@ static json_t *modules_json(const struct cpa_profile *profile)
 	return array;
 }
 
+static void put_part(json_t *object, const struct cpa_part_of_function *part)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < part->callers; i++)
+		json_array_append_new(array, json_string(part->caller[i]));
+	put_text(object, "function", part->function);
+	json_object_set_new(object, "called_by", array);
+}
+
 static json_t *components_json(const struct cpa_profile *profile)
 {
 	json_t *array = json_array();
@@ -202,6 +214,8 @@ static json_t *components_json(const struct cpa_profile *profile)
 
 		put_text(object, "kind", cpa_names_component_kind(component->kind));
 		put_text(object, "name", component->name);
+		if (component->part)
+			put_part(object, component->part);
 		put_text(object, "location", component->location);
 		if (component->module) {
 			put_count(object, "module", component->module - 1);

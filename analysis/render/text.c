@@ -268,6 +268,12 @@ static void put_components(const struct cpa_page *page, const struct cpa_profile
 		"saves: what the run would gain. path, wall: shares of the critical and of the "
 		"observed path. Savings of overlapping components (a lock and the code that runs "
 		"under it, a thread and its functions) do not add up.");
+	if (profile->program.by_callers)
+		cpa_page_paragraph(
+			page, CPA_FAINT, 0,
+			"f <- g: function f where g called it (cpa run --by). What all of f "
+			"would save is not known; of a run with a journal --zero "
+			"function:f tells it.");
 	cpa_text_rivals(page, profile);
 	cpa_text_called_by(page, profile);
 	put_nameless(page, profile);

@@ -137,11 +137,12 @@ char *cpa_names_text(const struct cpa_names *names, uint32_t name)
 
 static bool sound(const struct cpa_dump *dump, const struct cpa_component *row)
 {
-	return row->kind >= CPA_FUNCTION && row->kind <= CPA_ACTIVITY && row->by <= CPA_BY_ROLE &&
-	       row->slot < dump->header.slots &&
+	return row->kind >= CPA_FUNCTION && row->kind <= CPA_ACTIVITY &&
+	       row->by <= CPA_BY_CALLERS && row->slot < dump->header.slots &&
 	       (row->by != CPA_BY_EXTERNAL || row->address < CPA_EXTERNALS) &&
 	       (row->by != CPA_BY_NAME || row->address <= dump->rows[CPA_TABLE_NAMES]) &&
-	       (row->by != CPA_BY_ROLE || row->kind == CPA_THREAD);
+	       (row->by != CPA_BY_ROLE || row->kind == CPA_THREAD) &&
+	       (row->by != CPA_BY_CALLERS || row->kind == CPA_FUNCTION);
 }
 
 /* Resize @places from @before to @now rows; new rows have no name yet. */
@@ -314,8 +315,7 @@ static bool make_question(const struct cpa_component *row, struct cpa_symbols_qu
 /* Whether it is a page of code outside all modules. */
 static bool is_made(const struct cpa_component *row)
 {
-	return row->kind == CPA_FUNCTION && row->by == CPA_BY_ADDRESS && !row->module &&
-	       row->blocks;
+	return row->kind == CPA_FUNCTION && row->by != CPA_BY_CALL && !row->module && row->blocks;
 }
 
 /* The name of @blocks of such a page, which the caller frees; NULL: not known. */

@@ -28,6 +28,7 @@
 #define STACKS	  400u
 #define ROUNDS	  20u
 #define TEXT	  256u
+#define PARTS	  512u /* more rows than those of functions divided by their callers */
 
 /* What the stacks with a text have. */
 struct sum {
@@ -42,7 +43,7 @@ struct sums {
 };
 
 static struct sums functions, lines;
-static struct cpa_context rows[STACKS * DEPTH + 1]; /* by row */
+static struct cpa_context rows[STACKS * DEPTH + 1 + PARTS]; /* by row */
 static uint32_t contexts;
 
 static struct sum *sum_of(struct sums *sums, const char *text)
@@ -225,10 +226,58 @@ static void check(struct sums *sums)
 	assert_true(!path && !cpu && !stacks && !waits);
 }
 
-static void make(uint64_t seed)
+/* The function of the call or function of site row @site. */
+static uint32_t function_of(uint32_t site)
+{
+	uint32_t k = site - before_sites - 1;
+
+	return k < FUNCTIONS ? k : (uint32_t)(k - FUNCTIONS) / CALLS;
+}
+
+/*
+ * The row of the component of what ends at row @row of the contexts: its function, as its @most innermost
+ * callers call it. It is made if it is new.
+ */
+static uint32_t part_of(uint32_t row, uint32_t most)
+{
+	struct cpa_component part = { .kind = CPA_FUNCTION, .by = CPA_BY_CALLERS };
+	uint32_t chain[DEPTH + 1], n = 0;
+
+	for (; row && n <= most; row = (uint32_t)(rows[row].key >> 32))
+		chain[n++] = function_of((uint32_t)rows[row].key);
+	part.address = function_address(chain[0]);
+	part.context =
+		context_of(n > most ? 3 : 2, 0); /* CPA_CONTEXT_PARTS_CUT, CPA_CONTEXT_PARTS */
+	while (n)
+		part.context = context_of(part.context, function_site(chain[--n]));
+	part.key = (uint64_t)part.kind << 60 | (uint64_t)part.by << 56 | part.context;
+	for (uint32_t i = 1; i <= maker.rows[CPA_TABLE_COMPONENTS]; i++) {
+		const struct cpa_component *c = dump_maker_at(&maker, CPA_TABLE_COMPONENTS, i);
+
+		if (c->key == part.key)
+			return i;
+	}
+	part.slot = part.first = EXAMPLE_SLOTS + maker.rows[CPA_TABLE_COMPONENTS];
+	return dump_maker_row(&maker, CPA_TABLE_COMPONENTS, &part);
+}
+
+/* Divide functions by @most callers. @part: component of each of the @count rows where stacks end. */
+static void divide(uint32_t most, uint32_t *part, uint32_t count)
+{
+	struct cpa_header *header;
+
+	for (uint32_t i = 1; i <= count; i++)
+		part[i] = rows[i].ticks ? part_of(i, most) : 0;
+	header = dump_maker_header(&maker);
+	header->by_callers = most;
+	header->slots = MAKER_SLOTS + maker.rows[CPA_TABLE_COMPONENTS] + 1;
+}
+
+/* Random stacks. If @most, functions are divided by so many callers, and @part is as above. Return its count. */
+static uint32_t make(uint64_t seed, uint32_t most, uint32_t *part)
 {
 	struct rnd r = rnd_sequence(seed, 0);
-	uint32_t on_path = 0;
+	uint32_t on_path = 0, count;
 	struct cpa_thread *thread;
 
 	functions.count = lines.count = contexts = 0;
@@ -236,12 +285,16 @@ static void make(uint64_t seed)
 	add_sites();
 	for (unsigned i = 0; i < STACKS; i++)
 		on_path = add_stack(&r, on_path, rnd_percent(&r, 50), rnd_percent(&r, 20));
+	count = contexts;
+	if (most)
+		divide(most, part, count);
 	for (uint32_t i = 1; i <= contexts; i++)
 		dump_maker_row(&maker, CPA_TABLE_CONTEXTS, &rows[i]);
 	for (uint32_t i = 1; i <= maker.rows[CPA_TABLE_THREADS]; i++) {
 		thread = dump_maker_at(&maker, CPA_TABLE_THREADS, i);
 		thread->path.stack = on_path;
 	}
+	return count;
 }
 
 static void test_sums(void **state)
@@ -252,7 +305,7 @@ static void test_sums(void **state)
 	print_message("seed %lu\n", seed);
 	for (uint64_t i = 0; i < ROUNDS; i++)
 		for (unsigned k = 0; k < 3; k++) {
-			make(seed + i);
+			make(seed + i, 0, NULL);
 			build(k == 0 ? CPA_GRAPH_EDGES :
 			      k == 1 ? CPA_GRAPH_STACKS :
 				       CPA_GRAPH_LINES);
@@ -295,11 +348,40 @@ static void test_labels(void **state)
 	expect_label(&c, "node+0x9a00 (page) at 0x19ac5");
 }
 
+/* Stacks are of the part of their function that their innermost callers call. */
+static void test_parts(void **state)
+{
+	static uint32_t part[STACKS * DEPTH + 1];
+	uint64_t seed = rnd_seed();
+
+	(void)state;
+	print_message("seed %lu\n", seed);
+	for (uint32_t most = 1; most <= 3; most++) {
+		uint32_t count = make(seed, most, part);
+
+		build(CPA_GRAPH_EDGES);
+		for (uint32_t i = 1; i <= contexts; i++) {
+			uint32_t number = profile->contexts->of_row[i];
+			const struct cpa_context_figures *c =
+				number ? &profile->contexts->context[number - 1] : NULL;
+
+			assert_true(i <= count ? c != NULL : c == NULL);
+			if (i > count || !part[i])
+				continue;
+			assert_non_null(c->component);
+			assert_non_null(c->component->part);
+			assert_int_equal(c->component->part->row, part[i]);
+		}
+		teardown(NULL);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sums),
 		cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_parts),
 	};
 
 	return cmocka_run_group_tests(tests, dump_maker_file, dump_maker_unlink);
