@@ -11,6 +11,7 @@
 #include "analysis/launch/repeat.h"
 #include "analysis/launch/sanitizer.h"
 #include "analysis/launch/tell.h"
+#include "shadow/store/by.h"
 #include "shadow/store/size.h"
 
 #include <errno.h>
@@ -33,7 +34,8 @@
 static const char usage_text[] =
 	"usage: cpa run [-q] [-f] [-o FILE] [--delay TIME] [--duration TIME]\n"
 	"               [--budget SHARE] [--every TIME] [--keep TIME[,SIZE]]\n"
-	"               [--journal[=SIZE]] [--repeat N] [--] PROGRAM [ARGUMENT...]\n"
+	"               [--journal[=SIZE]] [--by caller:N] [--repeat N] [--]\n"
+	"               PROGRAM [ARGUMENT...]\n"
 	"       cpa report [OPTION...] [DUMP|PID]\n"
 	"       cpa view [OPTION...] [DUMP|PID]\n"
 	"       cpa diff [OPTION...] BASE [NEW]\n"
@@ -59,6 +61,8 @@ static const char usage_text[] =
 	"    --journal[=SIZE]    also record each event, about 8 bytes each; the latest SIZE "
 	"bytes\n"
 	"                        (64K, 200M, 2G; default " DEFAULT_JOURNAL ") are kept\n"
+	"    --by caller:N       divide functions by their N innermost callers, 1 to 16: what each\n"
+	"                        part of a function would save is then known as well\n"
 	"    --repeat N          run PROGRAM N times, write FILE.1.dump, FILE.2.dump ..., and show "
 	"medians\n"
 	"                        and spread\n"
@@ -261,12 +265,13 @@ static int run(const char *argv0, int argc, char **argv)
 		{ "every", required_argument, NULL, 'e' },
 		{ "keep", required_argument, NULL, 'k' },
 		{ "journal", optional_argument, NULL, 'j' },
+		{ "by", required_argument, NULL, 'y' },
 		{ "repeat", required_argument, NULL, 'r' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
-	const char *output = NULL, *journal = NULL, *quiet_env = getenv("CPA_QUIET"), *pattern,
-		   *source;
+	const char *output = NULL, *journal = NULL, *by = NULL, *quiet_env = getenv("CPA_QUIET"),
+		   *pattern, *source;
 	bool force = false, quiet = quiet_env && strcmp(quiet_env, "1") == 0;
 	char library[PATH_MAX], dump[PATH_MAX], exe[NAME_MAX + 1], fresh[PATH_MAX + NAME_MAX];
 	struct cpa_parts parts = {
@@ -326,6 +331,13 @@ static int run(const char *argv0, int argc, char **argv)
 		case 'j':
 			journal = optarg ? optarg : DEFAULT_JOURNAL;
 			break;
+		case 'y':
+			by = optarg;
+			if (cpa_by_read(by))
+				break;
+			cpa_complain("run: --by %s: not caller:N with N from 1 to %u (as caller:1)",
+				     by, CPA_BY_MOST);
+			return CPA_EXIT_USAGE;
 		case 'r':
 			if (cpa_repeat_read(optarg, &repeat.runs))
 				break;
@@ -380,6 +392,7 @@ static int run(const char *argv0, int argc, char **argv)
 	if (preload(library, program.image) < 0 || unsetenv("CPA_SESSION") < 0 ||
 	    (output && setenv("CPA_OUTPUT", output, 1) < 0) ||
 	    (journal && setenv("CPA_JOURNAL", journal, 1) < 0) ||
+	    (by && setenv("CPA_BY", by, 1) < 0) ||
 	    ((parts.delay_ns || parts.duration_ns || parts.windows.budget > 0) &&
 	     setenv("CPA_START", parts.duration_ns && !parts.delay_ns ? "on" : "off", 1) < 0)) {
 		cpa_complain("cannot set the environment: %s", strerror(errno));
