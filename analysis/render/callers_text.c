@@ -339,6 +339,8 @@ void cpa_text_contexts(const struct cpa_page *page, const struct cpa_profile *pr
 		cpa_table_column(&table, "CPU", false);
 		cpa_table_column(&table, "function", true);
 		cpa_table_column(&table, "called by", true);
+		if (parts.exact)
+			cpa_table_chains(&table);
 		for (size_t i = 0; i < parts.count && i < top; i++)
 			put_part(&table, profile, &parts.part[i], parts.exact);
 		cpa_table_end(&table, page);

@@ -252,6 +252,8 @@ static void put_components(const struct cpa_page *page, const struct cpa_profile
 	cpa_table_column(&table, "CPU", false);
 	cpa_table_column(&table, "kind", true);
 	cpa_table_column(&table, "component", true);
+	if (profile->program.by_callers)
+		cpa_table_chains(&table);
 	cpa_table_remark(&table, "where");
 	for (unsigned last = 0; last < 2; last++) {
 		for (size_t i = 0; i < profile->components; i++) {

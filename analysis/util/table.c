@@ -13,6 +13,9 @@
 #define GAP	 2 /* columns between two columns of the table */
 #define NAME_MIN 6 /* smallest width of a name */
 
+#define ARROW	   " <- " /* between the names of a chain, */
+#define MOST_NAMES 17	  /* so many of which are cut for themselves */
+
 /* When both are cut, a remark is this many columns narrower than a name. */
 #define REMARK_LESS 5
 
@@ -93,6 +96,11 @@ void cpa_table_remark(struct cpa_table_text *table, const char *head)
 	cpa_table_column(table, head, true);
 }
 
+void cpa_table_chains(struct cpa_table_text *table)
+{
+	table->chain[table->columns - 1] = true;
+}
+
 void cpa_table_row(struct cpa_table_text *table, const char *const *cells)
 {
 	size_t first = table->rows++ * table->columns;
@@ -108,7 +116,9 @@ static size_t find_widest(const struct cpa_table_text *table, const size_t *widt
 	size_t widest = SIZE_MAX, most = 0;
 
 	for (size_t c = 0; c < table->columns; c++) {
-		size_t width = table->remark[c] ? widths[c] + REMARK_LESS : widths[c];
+		size_t width = table->remark[c] ? widths[c] + REMARK_LESS :
+			       table->chain[c]	? widths[c] / 2 : /* at least two names */
+						  widths[c];
 
 		if (table->name[c] && widths[c] > NAME_MIN && width >= most) {
 			widest = c;
@@ -174,12 +184,77 @@ static char *cut(const char *text, size_t width)
 			       last(text, end));
 }
 
+/* The names of the chain @text, whose memory they use; return their number, MOST_NAMES at most. */
+static size_t split(char *text, const char *names[])
+{
+	size_t n = 0;
+
+	for (char *next; text && n < MOST_NAMES; text = next) {
+		next = n + 1 < MOST_NAMES ? strstr(text, ARROW) : NULL;
+		if (next) {
+			*next = '\0';
+			next += strlen(ARROW);
+		}
+		names[n++] = text;
+	}
+	return n;
+}
+
+/* The columns that each of the @n names gets of @room: shorter ones leave theirs to longer ones. */
+static size_t share_of(const char *const names[], size_t n, size_t room)
+{
+	for (size_t share = room; share > NAME_MIN; share--) {
+		size_t sum = 0;
+
+		for (size_t i = 0; i < n; i++) {
+			size_t columns = cpa_printable_columns(names[i]);
+
+			sum += columns < share ? columns : share;
+		}
+		if (sum <= room)
+			return share;
+	}
+	return NAME_MIN;
+}
+
+/* As cut(), for a chain: each name keeps both ends, if there is room for all. */
+static char *cut_chain(const char *text, size_t width)
+{
+	const char *names[MOST_NAMES];
+	char *copy = xstrdup(text), *chain = xstrdup(""), *longer;
+	size_t n = split(copy, names), arrows = (n - 1) * strlen(ARROW);
+	size_t share = share_of(names, n, width > arrows ? width - arrows : 0);
+
+	for (size_t i = 0; i < n; i++) {
+		bool fits = cpa_printable_columns(names[i]) <= share;
+		char *name = fits ? xstrdup(names[i]) : cut(names[i], share);
+
+		longer = cpa_format_text("%s%s%s", chain, i ? ARROW : "", name);
+		free(name);
+		free(chain);
+		chain = longer;
+	}
+	free(copy);
+	if (cpa_printable_columns(chain) > width) {
+		free(chain);
+		chain = cut(text, width);
+	}
+	return chain;
+}
+
 /* @text in @width columns: filled with blanks, or cut. The caller frees it. */
-static char *fit(const char *text, size_t width, bool left, bool end)
+static char *fit(const char *text, size_t width, bool left, bool chain, bool end)
 {
 	size_t columns = cpa_printable_columns(text);
 	int fill = columns < width ? (int)(width - columns) : 0;
 
+	if (columns > width && chain) {
+		char *names = cut_chain(text, width), *filled;
+
+		filled = fit(names, width, left, false, end);
+		free(names);
+		return filled;
+	}
 	if (columns > width)
 		return cut(text, width);
 	if (left)
@@ -191,7 +266,8 @@ static void write_row(const struct cpa_table_text *table, const struct cpa_page 
 		      const size_t *widths, const char *const *cells, enum cpa_style style)
 {
 	for (size_t c = 0; c < table->columns; c++) {
-		char *text = fit(cells[c], widths[c], table->name[c], c + 1 == table->columns);
+		char *text = fit(cells[c], widths[c], table->name[c], table->chain[c],
+				 c + 1 == table->columns);
 
 		if (c)
 			fprintf(page->out, "%*s", GAP, "");

@@ -27,6 +27,7 @@ struct cpa_table_text {
 	size_t columns, rows;
 	bool name[CPA_TABLE_COLUMNS]; /* true for columns of names */
 	bool remark[CPA_TABLE_COLUMNS];
+	bool chain[CPA_TABLE_COLUMNS]; /* of names such as "memcmp <- compare <- main" */
 	const char *head[CPA_TABLE_COLUMNS];
 	char **cell; /* [rows * columns] */
 };
@@ -54,6 +55,9 @@ void cpa_table_column(struct cpa_table_text *table, const char *head, bool name)
 
 /* Add a column of names that locate the names before it; it is cut a little more than those. */
 void cpa_table_remark(struct cpa_table_text *table, const char *head);
+
+/* The last column has chains of names, "memcmp <- compare": each name of a chain is cut for itself. */
+void cpa_table_chains(struct cpa_table_text *table);
 
 /* Add a row with copies of @cells, one for each column. */
 void cpa_table_row(struct cpa_table_text *table, const char *const *cells);

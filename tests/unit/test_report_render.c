@@ -193,6 +193,35 @@ static void test_cut_names_keep_their_ends(void **state)
 	free(text);
 }
 
+/* Of a chain each name keeps its ends, and short ones leave their room to long ones. */
+static void test_cut_chains(void **state)
+{
+	static const struct {
+		const char *chain, *shown;
+	} rows[] = {
+		{ "memcmp <- compare", "memcmp <- compare" },
+		{ "pthread_mutex_trylock <- LockSemaphoreInfo", "pthrea..ylock <- LockSe..eInfo" },
+		{ "f <- std::vector<int>::reserve_and_more", "f <- std::vector<..ve_and_more" },
+		{ "compare_all_keys <- sort+0x14550 <- main", "comp..eys <- sort..550 <- main" },
+	};
+	char *text = NULL;
+	size_t size;
+	struct cpa_page page = { .out = open_memstream(&text, &size), .width = 30 };
+	struct cpa_table_text table = { 0 };
+
+	(void)state;
+	cpa_table_column(&table, "name", true);
+	cpa_table_chains(&table);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		cpa_table_row(&table, &rows[i].chain);
+	cpa_table_end(&table, &page);
+	fclose(page.out);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (!strstr(text, rows[i].shown))
+			fail_msg("%s: %s", rows[i].chain, text);
+	free(text);
+}
+
 static void test_color(void **state)
 {
 	char *text = render(80, true, CPA_LEVEL_PROGRAM, 10);
@@ -355,6 +384,7 @@ int main(void)
 		TEST(test_handoffs_that_are_not_counted),
 		TEST(test_records_are_shown),
 		TEST(test_cut_names_keep_their_ends),
+		TEST(test_cut_chains),
 		TEST(test_unfinished),
 		TEST(test_json_keys),
 		TEST(test_json_values),
