@@ -333,11 +333,7 @@ static int run(const char *argv0, int argc, char **argv)
 			break;
 		case 'y':
 			by = optarg;
-			if (cpa_by_read(by))
-				break;
-			cpa_complain("run: --by %s: not caller:N with N from 1 to %u (as caller:1)",
-				     by, CPA_BY_MOST);
-			return CPA_EXIT_USAGE;
+			break;
 		case 'r':
 			if (cpa_repeat_read(optarg, &repeat.runs))
 				break;
@@ -365,6 +361,11 @@ static int run(const char *argv0, int argc, char **argv)
 	}
 	if ((ret = check_journal(journal, argv[optind - 1], argv[optind])))
 		return ret;
+	if (by && !cpa_by_read(by)) {
+		cpa_complain("run: --by %s: not caller:N with N from 1 to %u (as caller:1)", by,
+			     CPA_BY_MOST);
+		return CPA_EXIT_USAGE;
+	}
 
 	if ((ret = cpa_program_find(&program, argv[optind])) ||
 	    (ret = cpa_program_check(&program)) || (ret = find_library(library)))

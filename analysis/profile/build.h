@@ -60,8 +60,10 @@ void cpa_build_bases(struct cpa_build *build);
 void cpa_build_found(const struct cpa_build *build, const struct cpa_component *row,
 		     struct cpa_component_figures *figures);
 void cpa_build_search_notes(struct cpa_build *build);
-/* function.c: the part of a function that component row @number is, which cpa_part_free() frees; or NULL. */
-struct cpa_part_of_function *cpa_build_part(struct cpa_build *build, uint32_t number);
+/*
+ * function.c: the part of a function that component row @number is, or NULL. cpa_part_of_function_free() frees it.
+ */
+struct cpa_part_of_function *cpa_build_part_of_function(struct cpa_build *build, uint32_t number);
 /* modules.c: fills in modules; the module and offset of a component @figures of row @row. */
 void cpa_build_modules(struct cpa_build *build);
 void cpa_build_place(const struct cpa_build *build, const struct cpa_component *row,

@@ -128,10 +128,10 @@ static void add_group(struct cpa_build *build, const struct member *members, siz
 	if (place->location && count == 1)
 		figures->location = xstrdup(place->location);
 	figures->nameless = place->nameless && count == 1;
-	if (count == 1) {
+	if (count == 1)
 		cpa_build_place(build, row, figures);
-		figures->part = cpa_build_part(build, members[0].number);
-	}
+	if (!figures->shared)
+		figures->part = cpa_build_part_of_function(build, members[0].number);
 	if (row->since && !figures->shared)
 		cpa_build_found(build, row, figures);
 	if (row->kind == CPA_FUNCTION && row->calls && count == 1)

@@ -79,7 +79,7 @@ static void add_component(const struct division *d)
 		.function = c,
 		.name = c->part ? c->part->function : c->name,
 		.location = c->location,
-		.callers = c->part ? cpa_part_callers(c->part) : xstrdup(""),
+		.callers = c->part ? cpa_part_of_function_callers(c->part) : xstrdup(""),
 		.stacks = d->stacks,
 		.of = d->stacks,
 		.path_s = c->critical_path_s,
@@ -111,7 +111,7 @@ static int compare_callers(const void *a, const void *b)
  * The run divided functions by more callers than are wanted: add up what is of one function, with the same
  * callers. Savings do not add up, and so are not more than the path.
  */
-static void merge(const struct cpa_profile *profile, struct cpa_context_parts *parts)
+static void merge(struct cpa_context_parts *parts)
 {
 	struct cpa_context_part *last = NULL;
 	size_t n = 0;
@@ -131,8 +131,7 @@ static void merge(const struct cpa_profile *profile, struct cpa_context_parts *p
 		last->path_s += part->path_s;
 		last->cpu_s += part->cpu_s;
 		last->saved_most_s = last->path_s;
-		last->error_s = cpa_callers_error(last->stacks, last->of) *
-				cpa_function_of(profile, last->function).critical_path_s;
+		last->error_s = hypot(last->error_s, part->error_s);
 		free(part->callers);
 	}
 	parts->count = n;
@@ -177,7 +176,7 @@ struct cpa_context_parts cpa_context_parts(const struct cpa_profile *profile, ui
 		cpa_callers_free(root);
 	}
 	if (callers < profile->program.by_callers)
-		merge(profile, &parts);
+		merge(&parts);
 	qsort(parts.part, parts.count, sizeof(*parts.part), compare_parts);
 	return parts;
 }

@@ -83,6 +83,7 @@ static void list_functions(struct tree *t)
 /* Whether @context, 0 at a thread's start, and those above it are the callers of @f. */
 static bool is_called_by(const struct tree *t, const struct function *f, uint32_t context)
 {
+	const struct cpa_chain *chain = &f->chain;
 	const struct cpa_context_figures *c;
 	uint32_t n = 0, module;
 	uint64_t offset;
@@ -91,14 +92,17 @@ static bool is_called_by(const struct tree *t, const struct function *f, uint32_
 		c = &t->contexts->context[context - 1];
 		if (c->inlined)
 			continue;
-		if (n == f->chain.callers || (!c->module && !c->offset))
-			break;
-		cpa_build_site(t->build, f->chain.site[n++], &module, &offset);
+		if (n == t->build->profile->program.by_callers)
+			return true;
+		if (!c->module && !c->offset) /* callers not found */
+			return n == chain->callers && chain->cut;
+		if (n == chain->callers)
+			return false;
+		cpa_build_site(t->build, chain->site[n++], &module, &offset);
 		if (module != c->module || offset != c->offset)
 			return false;
 	}
-	return n == f->chain.callers &&
-	       (n == t->build->profile->program.by_callers || !context == !f->chain.cut);
+	return n == chain->callers && !chain->cut;
 }
 
 /* The function there, or the part of it that @caller called; NULL: there is none, or it shares its slot. */

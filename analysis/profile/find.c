@@ -120,7 +120,7 @@ static char *name_of(const struct cpa_component_figures *component)
 
 	if (!part || !part->callers)
 		return xstrdup(component->name);
-	callers = cpa_part_callers(part);
+	callers = cpa_part_of_function_callers(part);
 	text = cpa_format_text("%s called by %s", part->function, callers);
 	free(callers);
 	return text;

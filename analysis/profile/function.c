@@ -78,7 +78,7 @@ bool cpa_is_function_named(const struct cpa_profile *profile,
 	return named;
 }
 
-char *cpa_part_callers(const struct cpa_part_of_function *part)
+char *cpa_part_of_function_callers(const struct cpa_part_of_function *part)
 {
 	char *text = xstrdup(part->callers ? part->caller[0] : ""), *longer;
 
@@ -90,7 +90,7 @@ char *cpa_part_callers(const struct cpa_part_of_function *part)
 	return text;
 }
 
-struct cpa_part_of_function *cpa_build_part(struct cpa_build *build, uint32_t number)
+struct cpa_part_of_function *cpa_build_part_of_function(struct cpa_build *build, uint32_t number)
 {
 	struct cpa_part_of_function *part;
 	struct cpa_chain chain;
@@ -107,7 +107,7 @@ struct cpa_part_of_function *cpa_build_part(struct cpa_build *build, uint32_t nu
 	return part;
 }
 
-void cpa_part_free(struct cpa_part_of_function *part)
+void cpa_part_of_function_free(struct cpa_part_of_function *part)
 {
 	if (!part)
 		return;

@@ -39,8 +39,8 @@ bool cpa_is_function_named(const struct cpa_profile *profile,
 			   const struct cpa_component_figures *component, const char *pattern);
 
 /* "mergelines <- main": the callers of @part. The caller frees it. */
-char *cpa_part_callers(const struct cpa_part_of_function *part);
+char *cpa_part_of_function_callers(const struct cpa_part_of_function *part);
 
-void cpa_part_free(struct cpa_part_of_function *part); /* NULL is allowed */
+void cpa_part_of_function_free(struct cpa_part_of_function *part); /* NULL is allowed */
 
 #endif

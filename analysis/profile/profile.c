@@ -252,7 +252,7 @@ void cpa_profile_free(struct cpa_profile *profile)
 		free(profile->component[i].name);
 		free(profile->component[i].location);
 		free(profile->component[i].callers);
-		cpa_part_free(profile->component[i].part);
+		cpa_part_of_function_free(profile->component[i].part);
 	}
 	for (size_t i = 0; i < profile->threads; i++) {
 		free(profile->thread[i].name);

@@ -108,7 +108,7 @@ struct cpa_component_figures {
 	enum cpa_component_kind kind;
 	enum cpa_class_by by;
 	char *name;			   /* of a part of a function, "compare <- mergelines" */
-	struct cpa_part_of_function *part; /* of what it is; NULL: of nothing */
+	struct cpa_part_of_function *part; /* NULL: it is none, or shared */
 	char *location;
 	char *callers; /* of a function: those with most of its path, "compare <- mergelines"; or NULL */
 	enum cpa_external_class class; /* of an external */

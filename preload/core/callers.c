@@ -63,7 +63,7 @@ bool cpa_callers_on(void)
 void cpa_callers_divide_by(uint32_t callers)
 {
 	on = on || callers;
-	by = callers;
+	by = callers < CPA_BY_MOST ? callers : CPA_BY_MOST;
 }
 
 bool cpa_callers_divide(void)
@@ -105,7 +105,7 @@ static uint32_t context_of(struct cpa_callers *c)
 
 /*
  * The id of the part of the function at @pc that its innermost callers on the walk call. A function that
- * calls itself is one caller. 0: no space.
+ * calls itself is one caller. 0: none of them is known, or no space.
  */
 static uint32_t part_of(struct cpa_callers *c, uint64_t pc)
 {
@@ -119,7 +119,7 @@ static uint32_t part_of(struct cpa_callers *c, uint64_t pc)
 		if (!n)
 			return 0;
 	}
-	if (!n)
+	if (!n || (n == 1 && !c->walk.complete))
 		return 0;
 	context = cpa_context_parts(n <= by && c->walk.complete);
 	while (n && context)

@@ -6,7 +6,7 @@ Whatever the file: no crash, no report of a sanitizer, exit status 0 or 1; with 
 standard error and none on standard output, with 0 a report without control characters. Builds
 cpa-report with AddressSanitizer and UBSan. Sound dumps and command lines each have a process of
 cpa-report; damaged dumps share some, see tests/fuzz/batch.c. The dumps are one made by
-tests/unit/dump_maker.h and, if libcpa.so is built, one of a real run; the recipes of tests/fuzz are
+tests/unit/dump_maker.h and, if libcpa.so is built, two of real runs; the recipes of tests/fuzz are
 for cpa top too, and sessions with a journal for what reads that. CPA_LONG=1 tries four times as
 many; CPA_SEED repeats a run. Prints TAP and a summary; a file that fails is kept.
 """
@@ -46,6 +46,7 @@ FORMAT, HEADER, USED, TABLES, TABLE_AT, TABLE_SIZE, CHUNKS, HEADER_END = layout.
     "offsetof(struct cpa_header, secret)",  # nothing behind it matters
 )
 NAMES, QUEUES, MARKS = layout.values("CPA_TABLE_NAMES", "CPA_TABLE_QUEUES", "CPA_TABLE_MARKS")
+COMPONENTS, CONTEXTS = layout.values("CPA_TABLE_COMPONENTS", "CPA_TABLE_CONTEXTS")
 FORMS = (
     ("--format", "json"),
     (),
@@ -138,10 +139,11 @@ def record(name, dump, **settings):
     return dump.exists()
 
 
-def record_dump(folder):
+def record_dump(folder, program, **settings):
     """A dump of a real run, without the space behind its last byte; None if there is none."""
     dump = folder / "real.dump"
-    if not record("nested_locks", dump):
+    dump.unlink(missing_ok=True)
+    if not record(program, dump, **settings):
         return None
     with open(dump, "rb") as file:
         used = struct.unpack_from("<Q", file.read(HEADER), USED)[0]
@@ -468,7 +470,7 @@ def check_fuzzers(results, work):
         results.skip("journals", "libcpa.so or its programs are not built")
 
 
-def check_dump(results, name, dump, count):
+def check_dump(results, name, dump, count, tables=((NAMES, "names"), (QUEUES, "queues"), (MARKS, "marks"))):
     file = results.folder / f"{name}.dump"
     file.write_bytes(dump)
     for arguments in (*FORMS, ("--width", "200")):
@@ -480,7 +482,7 @@ def check_dump(results, name, dump, count):
     results.try_variants(truncations(dump, count // 2, dice), f"{name}: cut")
     results.try_variants(header_damage(dump, count, dice), f"{name}: damaged header")
     results.try_variants(body_damage(dump, count, dice), f"{name}: damaged rows")
-    for table, what in ((NAMES, "names"), (QUEUES, "queues"), (MARKS, "marks")):
+    for table, what in tables:
         variants = table_damage(dump, table, count // 2, dice)
         if variants:
             results.try_variants(variants, f"{name}: {what}")
@@ -493,7 +495,8 @@ def main():
     build(work)
     results = Results(work, folder)
     made = make_dump(work)
-    real = record_dump(work)
+    real = record_dump(work, "nested_locks")
+    divided = record_dump(work, "callers", CPA_BY="caller:2")
     count = 2000 if LONG else 500
 
     print(f"# CPA_SEED={SEED}")
@@ -507,6 +510,10 @@ def main():
         check_dump(results, "real", real, count // 4)
     else:
         results.skip("a dump of a real run", "libcpa.so or its program is not built")
+    if divided:
+        check_dump(results, "divided", divided, count // 4, ((COMPONENTS, "components"), (CONTEXTS, "contexts")))
+    else:
+        results.skip("functions divided by callers", "libcpa.so or its program is not built")
     check_fuzzers(results, work)
     results.try_variants(noise(count // 5, random.Random(SEED)), "noise behind a good magic")
     if not results.failed:

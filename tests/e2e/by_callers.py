@@ -3,8 +3,8 @@
 """tests/e2e/by_callers.py - functions that are divided by who called them: cpa run --by caller:N
 
 tests/programs/callers.c knows who calls its functions. Which shares and savings the parts have is looked at by
-tests/accuracy/by_callers.py. A sample may be without callers: where another thread was about to take a stack, or
-a library was unloaded. Prints TAP and a summary.
+tests/accuracy/by_callers.py. A sample may be without callers: where another thread takes memory for a stack at that
+moment, or a library is unloaded. Prints TAP and a summary.
 """
 
 import csv
@@ -190,6 +190,16 @@ def check_joined(results, folder):
     results.check(good, f"a program that joins: {sorted(found)}")
 
 
+def check_compared(results, folder):
+    """A run with parts of functions beside one without."""
+    plain = folder / "plain.dump"
+    run([PROGRAMS / "callers", "2"], env=profiled_environment(plain))
+    text = run([BUILD / "cpa-diff", plain, folder / "1.dump"])
+    results.check("different --by" in " ".join(text.split()), "cpa diff says that functions are divided differently")
+    text = run([BUILD / "cpa-diff", plain, plain])
+    results.check("different --by" not in " ".join(text.split()), "and of two that are whole it does not")
+
+
 def check_wrong(results, folder):
     dump = folder / "wrong.dump"
     for value in WRONG:
@@ -220,6 +230,7 @@ def main():
     check_run(results, folder, 3)
     check_slots(results, folder)
     check_joined(results, folder)
+    check_compared(results, folder)
     check_wrong(results, folder)
     return results.end(folder)
 

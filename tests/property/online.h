@@ -59,6 +59,17 @@ static uint32_t online_component(enum cpa_component_kind kind, enum cpa_class_by
 	return cpa_component_intern(&name);
 }
 
+/* Each third is a whole function; the two behind it are parts of it, by who called it. */
+static uint32_t online_function(uint32_t i)
+{
+	struct cpa_component_name name = { .kind = CPA_FUNCTION,
+					   .by = i % 3 ? CPA_BY_CALLERS : CPA_BY_ADDRESS,
+					   .address = 0x400000 + 32 * (i / 3),
+					   .context = i % 3 ? i : 0 };
+
+	return cpa_component_intern(&name);
+}
+
 /* Begin a new session; return 0 or -errno. */
 static int online_session(struct online *o, uint64_t limit, uint32_t slots)
 {
@@ -109,9 +120,8 @@ static void online_components(struct online *o, unsigned turn)
 {
 	for (unsigned k = 0; k < FUNCTIONS; k++) {
 		unsigned i = (k + turn) % FUNCTIONS;
-		uint32_t row = online_component(CPA_FUNCTION, CPA_BY_ADDRESS, 0x400000 + 32 * i);
 
-		o->slot[C_FUNCTION + i] = cpa_component_slot(row);
+		o->slot[C_FUNCTION + i] = cpa_component_slot(online_function(i));
 	}
 	o->slot[C_UNSAMPLED] = CPA_SLOT_UNSAMPLED;
 	for (unsigned i = 0; i < CLASSES; i++) {

@@ -133,6 +133,11 @@ static uint32_t add_stack(struct rnd *r, uint32_t before, bool on_path, bool wai
 	struct cpa_stack stack = { .before = before, .ticks = ticks };
 	uint32_t context = 0;
 
+	if (rnd_percent(r, 20)) { /* callers not found */
+		context = context_of(1, 0);
+		append(of_functions, ";%#lx", 0);
+		append(of_lines, ";%#lx", 0);
+	}
 	for (uint64_t i = 0; i < depth; i++) {
 		/* A function that calls itself is one frame. */
 		f = i ? (f + 1 + rnd_below(r, FUNCTIONS - 1)) % FUNCTIONS : rnd_below(r, FUNCTIONS);
@@ -243,11 +248,12 @@ static uint32_t part_of(uint32_t row, uint32_t most)
 	struct cpa_component part = { .kind = CPA_FUNCTION, .by = CPA_BY_CALLERS };
 	uint32_t chain[DEPTH + 1], n = 0;
 
-	for (; row && n <= most; row = (uint32_t)(rows[row].key >> 32))
+	for (; row && n <= most && rows[row].key != CPA_CONTEXT_CUT;
+	     row = (uint32_t)(rows[row].key >> 32))
 		chain[n++] = function_of((uint32_t)rows[row].key);
 	part.address = function_address(chain[0]);
-	part.context =
-		context_of(n > most ? 3 : 2, 0); /* CPA_CONTEXT_PARTS_CUT, CPA_CONTEXT_PARTS */
+	/* CPA_CONTEXT_PARTS_CUT, CPA_CONTEXT_PARTS */
+	part.context = context_of(n > most || row ? 3 : 2, 0);
 	while (n)
 		part.context = context_of(part.context, function_site(chain[--n]));
 	part.key = (uint64_t)part.kind << 60 | (uint64_t)part.by << 56 | part.context;
