@@ -150,11 +150,10 @@ static const struct cpa_object *ancestor(const void *address, enum cpa_object_ki
 		       NULL;
 }
 
-/* The class of the object at @address, whose initialization was not seen. */
-static uint32_t class_found(const void *address, enum cpa_object_kind kind, uint64_t caller)
+/* The class of the object at @address, a copy of @before (NULL: of none), whose initialization was not seen. */
+static uint32_t class_found(const struct cpa_object *before, const void *address,
+			    enum cpa_object_kind kind, uint64_t caller)
 {
-	const struct cpa_object *before = ancestor(address, kind);
-
 	return before ? before->class :
 			cpa_object_unnamed(CPA_LOCK, kind, (uint64_t)address & ~CPA_ANNOTATED,
 					   caller);
@@ -191,6 +190,57 @@ static bool take_over(struct cpa_worker *w, struct cpa_object *o, uint32_t old,
 	__atomic_store_n(&o->kind, kind, __ATOMIC_RELEASE);
 	cpa_callers_first(&w->sampler.callers, class);
 	return true;
+}
+
+/* @o, of @kind, is a copy of @before (NULL: of none). */
+static void inherit(struct cpa_object *o, enum cpa_object_kind kind,
+		    const struct cpa_object *before)
+{
+	/* Relaxed: the count of a barrier is the same for all its threads. */
+	if (before && kind == CPA_BARRIER)
+		__atomic_store_n(&o->waiting, before->waiting, __ATOMIC_RELAXED);
+}
+
+/*
+ * Make the clean row @o, of kind 0, that of an object of @kind, a copy of @before. Several threads may use it
+ * for the first time at once: each takes all these steps, which change nothing after the first thread's. So
+ * none waits for another, and none goes without the object.
+ */
+static void adopt(struct cpa_worker *w, struct cpa_object *o, enum cpa_object_kind kind,
+		  uint32_t class, const struct cpa_object *before)
+{
+	uint32_t first = 0, clean = 0;
+
+	class = o->name ? class_named(o->name, kind) : class;
+	/* Relaxed, also below: published by the kind. */
+	if (!__atomic_compare_exchange_n(&o->class, &first, class, false, __ATOMIC_RELAXED,
+					 __ATOMIC_RELAXED))
+		class = first;
+	__atomic_store_n(&o->slot, cpa_component_slot(class), __ATOMIC_RELAXED);
+	__atomic_store_n(&o->declared, 0, __ATOMIC_RELAXED);
+	inherit(o, kind, before);
+	/* RELEASE: other threads that find the new kind find its class. */
+	if (__atomic_compare_exchange_n(&o->kind, &clean, kind, false, __ATOMIC_RELEASE,
+					__ATOMIC_RELAXED))
+		cpa_callers_first(&w->sampler.callers, class);
+}
+
+/*
+ * Make @o the row of an object of @kind and @class, a copy of @before, if it is not. Return it; NULL: another
+ * thread is changing it from another kind.
+ */
+static struct cpa_object *make(struct cpa_worker *w, struct cpa_object *o,
+			       enum cpa_object_kind kind, uint32_t class,
+			       const struct cpa_object *before)
+{
+	/* ACQUIRE, also below: pairs with adopt() and take_over(). */
+	uint32_t old = __atomic_load_n(&o->kind, __ATOMIC_ACQUIRE);
+
+	if (!old)
+		adopt(w, o, kind, class, before);
+	else if (old != (uint32_t)kind && take_over(w, o, old, kind, class))
+		inherit(o, kind, before);
+	return __atomic_load_n(&o->kind, __ATOMIC_ACQUIRE) == (uint32_t)kind ? o : NULL;
 }
 
 /*
@@ -255,41 +305,24 @@ struct cpa_object *cpa_object_find_slow(struct cpa_worker *w, const void *addres
 					enum cpa_object_kind kind, uint64_t caller)
 {
 	struct cpa_object *o = row_of(w, address, kind);
-	uint32_t old;
+	const struct cpa_object *before;
 
 	w->self.slow++;
 	forget_unloaded(w);
-	if (!o)
-		return NULL;
-	/* ACQUIRE pairs with take_over(). */
-	old = __atomic_load_n(&o->kind, __ATOMIC_ACQUIRE);
-	if (old == (uint32_t)kind)
+	/* ACQUIRE pairs with adopt() and take_over(). */
+	if (!o || __atomic_load_n(&o->kind, __ATOMIC_ACQUIRE) == (uint32_t)kind)
 		return o;
-	if (take_over(w, o, old, kind, class_found(address, kind, caller))) {
-		const struct cpa_object *before = ancestor(address, kind);
-
-		if (before && kind == CPA_BARRIER)
-			o->waiting = before->waiting;
-		return o;
-	}
-	/* Another thread may have changed it to @kind by now. ACQUIRE pairs with take_over(). */
-	return __atomic_load_n(&o->kind, __ATOMIC_ACQUIRE) == (uint32_t)kind ? o : NULL;
+	before = ancestor(address, kind);
+	return make(w, o, kind, class_found(before, address, kind, caller), before);
 }
 
 struct cpa_object *cpa_object_of_class_slow(struct cpa_worker *w, const void *address,
 					    enum cpa_object_kind kind, uint32_t class)
 {
 	struct cpa_object *o = row_of(w, address, kind);
-	uint32_t old;
 
 	w->self.slow++;
-	if (!o)
-		return NULL;
-	/* ACQUIRE pairs with take_over(), in both. */
-	old = __atomic_load_n(&o->kind, __ATOMIC_ACQUIRE);
-	if (old == (uint32_t)kind || take_over(w, o, old, kind, class))
-		return o;
-	return __atomic_load_n(&o->kind, __ATOMIC_ACQUIRE) == (uint32_t)kind ? o : NULL;
+	return o ? make(w, o, kind, class, NULL) : NULL;
 }
 
 struct cpa_object *cpa_object_created(struct cpa_worker *w, const void *address,
@@ -339,11 +372,10 @@ void cpa_object_forget_all(struct cpa_worker *w)
 	while (row) {
 		struct cpa_object *o = cpa_row(CPA_TABLE_OBJECTS, row);
 
-		/* left behind by a process that was killed */
-		if (o->kind == CHANGING)
-			o->kind = 0;
-		if (o->kind)
-			take_over(w, o, o->kind, 0, 0);
+		if (o->kind) {
+			o->kind = 0; /* it may be CHANGING, left so by a process that was killed */
+			take_over(w, o, 0, 0, 0);
+		}
 		row = o->next;
 	}
 }

@@ -42,7 +42,7 @@ CPA_HIDDEN void cpa_object_forget_all(struct cpa_worker *w);
 
 /*
  * The shadow of the object of @kind at @address, first seen in an operation called from @caller.
- * NULL: no space (counted), or another thread is changing the row to another kind.
+ * NULL: no space (counted), or another thread is changing the row from another kind.
  */
 CPA_HIDDEN struct cpa_object *cpa_object_find_slow(struct cpa_worker *w, const void *address,
 						   enum cpa_object_kind kind, uint64_t caller);
