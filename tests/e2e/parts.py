@@ -59,6 +59,24 @@ def await_true(condition):
         time.sleep(0.01)
 
 
+def epoch(dump):
+    """One begins with each switch: 1 is on from the start, 2 off, and so on. 0: none yet."""
+    try:
+        with open(dump, "rb") as file:
+            file.seek(EPOCH)
+            return int.from_bytes(file.read(8), "little")
+    except FileNotFoundError:
+        return 0
+
+
+def await_window(dump, before):
+    """
+    Somebody who keeps a budget has begun a window, and so is ready, since epoch @before. (Not a new part in the
+    report: that lacks the present part until a thread has had an event in it.)
+    """
+    await_true(lambda: epoch(dump) >= before + 1 + before % 2)
+
+
 def tiles(found):
     program = found["program"]
     return abs(program["observed_path_s"] - program["wall_s"]) < TILES_S
@@ -214,17 +232,6 @@ def by_time(tap):
         return subprocess.Popen([f"{BUILD}/cpa", "run", "-q", *options, "--", "sh", "-c",
                                  "read x; exit 7"], env=env, stdin=subprocess.PIPE)
 
-    def await_epoch(wanted):
-        """An epoch begins with each switch: 1 is on from the start, 2 off, and so on."""
-        def begun():
-            try:
-                with open(dump, "rb") as file:
-                    file.seek(EPOCH)
-                    return int.from_bytes(file.read(8), "little") == wanted
-            except FileNotFoundError:
-                return False
-        await_true(begun)
-
     def was_never_on():
         return any("was never on" in note for note in report(dump)["diagnostics"]["notes"])
 
@@ -234,13 +241,13 @@ def by_time(tap):
 
     # A part may begin late, and end late, but it is as long as was asked for.
     process = start("--delay", "300ms", "--duration", "0.4s")
-    await_epoch(4)
+    await_true(lambda: epoch(dump) == 4)
     tap.result(finish(process) == 7, "the status is the program's")
     part = report(dump)["parts"]
     tap.result(len(part) == 1 and part[0]["from_s"] > 0 and
                0.39 < part[0]["to_s"] - part[0]["from_s"], f"delayed, for a time: {part}")
     process = start("--duration", "1s")
-    await_epoch(2)
+    await_true(lambda: epoch(dump) == 2)
     finish(process)
     found = report(dump)
     part = found["parts"]
@@ -348,10 +355,6 @@ def budget_from_outside(tap):
         await_true(lambda: ctl(dump, "mark", "ready").returncode == 0)
         return run
 
-    def await_parts(least):
-        """The present part counts."""
-        await_true(lambda: len(report(dump)["parts"]) >= least)
-
     def refused(what):
         again = ctl(dump, "budget", "2%")
         tap.result(again.returncode == 1 and again.stderr.count("\n") == 1 and
@@ -359,32 +362,33 @@ def budget_from_outside(tap):
 
     run = start()
     driver = keep("100%")
-    await_parts(2)
+    await_window(dump, 1)
     refused("while cpa ctl keeps a budget")
     driver.kill()
     driver.wait()
+    before = epoch(dump)
     driver = keep("0.01%")
-    await_parts(3)
+    await_window(dump, before)
     driver.terminate()
     tap.result(driver.wait() == 0, "it ends by SIGTERM with 0")
     off = ctl(dump, "stop")
     tap.result("off already" in off.stderr, "then profiling is off")
     sums(tap, "in windows by cpa ctl", report(dump))
-    parts = len(report(dump)["parts"])
+    before = epoch(dump)
     driver = keep("100%")
-    await_parts(parts + 1)
+    await_window(dump, before)
     await_true(lambda: 0 in (ctl(dump, "stop").returncode, ctl(dump, "start").returncode))
     said = driver.communicate()[1]
     tap.result(driver.returncode == 1 and said.count("\n") == 1 and "somebody else" in said,
                f"then it ends, with one line and 1: {said}")
-    parts = len(report(dump)["parts"])
+    before = epoch(dump)
     driver = keep("2%")
-    await_parts(parts + 1)
+    await_window(dump, before)
     run.communicate()
     said = driver.communicate()[1]
     tap.result(driver.returncode == 0, f"it ends with the program: {driver.returncode} {said}")
     run = start("--budget", "100%")
-    await_parts(1)
+    await_window(dump, 2)
     refused("while cpa run keeps a budget")
     run.communicate()
     for wrong in ("", "2", "0%", "101%", "2%%"):
