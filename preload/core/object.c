@@ -233,13 +233,14 @@ static struct cpa_object *make(struct cpa_worker *w, struct cpa_object *o,
 			       enum cpa_object_kind kind, uint32_t class,
 			       const struct cpa_object *before)
 {
-	/* ACQUIRE, also below: pairs with adopt() and take_over(). */
+	/* ACQUIRE pairs with adopt() and take_over(). */
 	uint32_t old = __atomic_load_n(&o->kind, __ATOMIC_ACQUIRE);
 
 	if (!old)
 		adopt(w, o, kind, class, before);
 	else if (old != (uint32_t)kind && take_over(w, o, old, kind, class))
 		inherit(o, kind, before);
+	/* ACQUIRE: it may be another thread that changed it. */
 	return __atomic_load_n(&o->kind, __ATOMIC_ACQUIRE) == (uint32_t)kind ? o : NULL;
 }
 
