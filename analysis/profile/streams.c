@@ -299,8 +299,9 @@ void cpa_build_stream_notes(struct cpa_build *build)
 					 (unsigned long long)unmatched[kind]);
 	if (uncertain)
 		cpa_profile_note(build->profile,
-				 "Waits for terminals in which several threads wrote, or the "
-				 "terminal echoed: %llu. They depend on nothing.",
+				 "Waits for terminals that are uncertain: %llu. Several threads "
+				 "wrote, and the wait depends on each; or the terminal echoed, and "
+				 "it depends on nothing.",
 				 (unsigned long long)uncertain);
 	/* Of others it is plain that the other end is outside: standard input, another machine. */
 	outside[CPA_STREAM_UNIX] += outside[CPA_STREAM_PACKET];

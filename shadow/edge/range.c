@@ -28,11 +28,8 @@ static unsigned least(const struct cpa_stream_found *f)
 	return found;
 }
 
-/*
- * Add the pinned record @token in @cell to what was found. Of two records of one
- * thread the later one is kept: its path continues the path of the earlier one.
- */
-static void keep(struct cpa_self *self, struct cpa_stream_found *f, uint64_t *cell, uint32_t token)
+void cpa_range_keep(struct cpa_self *self, struct cpa_stream_found *f, uint64_t *cell,
+		    uint32_t token)
 {
 	unsigned i = 0;
 
@@ -51,6 +48,15 @@ static void keep(struct cpa_self *self, struct cpa_stream_found *f, uint64_t *ce
 		f->count++;
 	f->from[i].cell = cell;
 	f->from[i].token = token;
+}
+
+void cpa_range_kept(struct cpa_stream_found *f)
+{
+	for (unsigned i = 0; i < f->count; i++) {
+		uint64_t released = cpa_token(f->from[i].token)->path.released;
+
+		f->released = released > f->released ? released : f->released;
+	}
 }
 
 /* The open records, while those of a range are looked for. */
@@ -97,7 +103,7 @@ static inline __attribute__((always_inline)) uint64_t scan(struct cpa_self *self
 		if (end == CPA_STREAM_OPEN && begin < to) {
 			keep_open(self, open, cell, token);
 		} else if (begin < to && end > from && end > begin) {
-			keep(self, f, cell, token);
+			cpa_range_keep(self, f, cell, token);
 			known = end > known ? end : known;
 		} else {
 			cpa_cell_unpin(self, cell, token);
@@ -152,7 +158,7 @@ static bool pin(struct cpa_self *self, struct cpa_stream *s, uint64_t from, uint
 		*uncertain |= open.count > 1;
 		if (open.count == 1)
 			same = pin_source(self, s, &open, to, f, depth, uncertain);
-		keep(self, f, open.cell, open.token);
+		cpa_range_keep(self, f, open.cell, open.token);
 	} else if (open.count) {
 		cpa_cell_unpin(self, open.cell, open.token);
 	}
@@ -184,7 +190,7 @@ bool cpa_range_find(struct cpa_self *self, struct cpa_stream *s, uint64_t from,
 	*uncertain = is_open && open.count > 1;
 	if (is_open) {
 		moves = get(&cpa_token(open.token)->next);
-		keep(self, f, open.cell, open.token);
+		cpa_range_keep(self, f, open.cell, open.token);
 	} else if (open.count) {
 		cpa_cell_unpin(self, open.cell, open.token);
 	}
@@ -192,11 +198,7 @@ bool cpa_range_find(struct cpa_self *self, struct cpa_stream *s, uint64_t from,
 		cpa_stream_drop(self, f);
 		find_moved(self, s, from, f, uncertain);
 	}
-	for (unsigned i = 0; i < f->count; i++) {
-		uint64_t released = cpa_token(f->from[i].token)->path.released;
-
-		f->released = released > f->released ? released : f->released;
-	}
+	cpa_range_kept(f);
 	/* Bytes of somebody whom we do not see: numbers of bytes no longer tell who wrote them. */
 	if (!open.count && f->end > (get(&s->written) & CPA_STREAM_BYTES) && !s->broken)
 		__atomic_store_n(&s->broken, 1, __ATOMIC_RELAXED);

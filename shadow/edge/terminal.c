@@ -2,6 +2,7 @@
 #include "shadow/edge/terminal.h"
 
 #include "shadow/edge/cell.h"
+#include "shadow/edge/range.h"
 
 static uint64_t get(const uint64_t *from)
 {
@@ -12,38 +13,28 @@ static uint64_t get(const uint64_t *from)
 /* Records with older paths behind which there are none of a span: writers leave theirs in about their order. */
 #define OLDER 8u
 
-/* The writes in a span of time, of which the latest is pinned. */
+/* A span of time, in clocks, while its writes are looked for. */
 struct span {
-	uint64_t after, until; /* clocks */
-	bool several;	       /* several threads made them */
-	unsigned older;	       /* records from before the span */
-	uint64_t released;     /* of the one that is pinned */
-	uint32_t token;	       /* 0: none */
-	uint64_t *cell;
+	uint64_t after, until;
+	unsigned older; /* records from before it */
 };
 
-/* The record @token in @cell is pinned: keep it, if it is in @span and what is the latest so far. */
-static void consider(struct cpa_self *self, struct span *span, uint64_t *cell, uint32_t token)
+/* The record @token in @cell is pinned: keep it, if it is in @span. */
+static void consider(struct cpa_self *self, struct span *span, uint64_t *cell, uint32_t token,
+		     struct cpa_stream_found *f)
 {
-	const struct cpa_path *path = &cpa_token(token)->path;
-	bool is_in = path->released > span->after && path->released <= span->until;
+	uint64_t released = cpa_token(token)->path.released;
 
-	span->older += path->released <= span->after;
-	if (is_in && span->token)
-		span->several |= path->owner != cpa_token(span->token)->path.owner;
-	if (!is_in || (span->token && path->released < span->released)) {
+	span->older += released <= span->after;
+	if (released > span->after && released <= span->until)
+		cpa_range_keep(self, f, cell, token);
+	else
 		cpa_cell_unpin(self, cell, token);
-		return;
-	}
-	if (span->token)
-		cpa_cell_unpin(self, span->cell, span->token);
-	span->token = token;
-	span->cell = cell;
-	span->released = path->released;
 }
 
-/* Pin the latest of @span, among the records of @s. Return whether none may be missing. */
-static bool scan(struct cpa_self *self, struct cpa_stream *s, struct span *span)
+/* Pin the writes in @span, among the records of @s, in @f. Return whether none may be missing. */
+static bool scan(struct cpa_self *self, struct cpa_stream *s, struct span *span,
+		 struct cpa_stream_found *f)
 {
 	uint64_t i = get(&s->records), first = cpa_stream_first_place(s, i);
 
@@ -52,7 +43,7 @@ static bool scan(struct cpa_self *self, struct cpa_stream *s, struct span *span)
 		uint32_t token = cpa_cell_pin(cell);
 
 		if (token)
-			consider(self, span, cell, token);
+			consider(self, span, cell, token, f);
 	}
 	return span->older || !first;
 }
@@ -74,20 +65,19 @@ bool cpa_terminal_find(struct cpa_self *self, struct cpa_stream *s, uint64_t sin
 		       bool echoes, struct cpa_stream_found *f)
 {
 	struct span span = { .after = since, .until = now };
-	bool whole = scan(self, s, &span);
+	bool whole;
 
 	cpa_stream_found_init(f, s, 0);
-	if (!span.token)
+	whole = scan(self, s, &span, f);
+	if (!f->count)
 		return false;
-	if (span.several || !whole || echoes) {
-		cpa_cell_unpin(self, span.cell, span.token);
+	if (f->count > 1 || !whole || echoes)
 		__atomic_fetch_add(&s->uncertain, 1, __ATOMIC_RELAXED);
+	if (echoes) {
+		cpa_stream_drop(self, f);
 		return false;
 	}
 	__atomic_fetch_add(&s->reads, 1, __ATOMIC_RELAXED);
-	f->count = 1;
-	f->from[0].cell = span.cell;
-	f->from[0].token = span.token;
-	f->released = span.released;
+	cpa_range_kept(f);
 	return true;
 }

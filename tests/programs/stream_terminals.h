@@ -231,22 +231,24 @@ static int terminal_full(void)
 	return report(2 + 3, 2 + 3);
 }
 
-/* The reader is stopped in its read, until two others have written. */
+/* The reader is stopped in its read, until two others have written: the first one works, the last one wakes it. */
 static int terminal_several(void)
 {
 	struct pair pair = open_pair(false);
 	volatile int *turn = shared_number();
 	pid_t reader = getpid();
 
-	CHILD(await_asleep(pair.parent); must(!kill(reader, SIGSTOP));
+	CHILD(burn(3); await_asleep(pair.parent); must(!kill(reader, SIGSTOP));
 	      while (!is_in_state(reader, 'T')) sched_yield(); put(pair.slave);
 	      __atomic_store_n(turn, 1, __ATOMIC_RELEASE));
 	CHILD(while (!__atomic_load_n(turn, __ATOMIC_ACQUIRE)) sched_yield(); put(pair.slave);
 	      must(!kill(reader, SIGCONT)));
 	__atomic_store_n(pair.parent, reader, __ATOMIC_RELEASE);
-	must(get(pair.master) && get(pair.master));
+	must(get(pair.master));
+	burn(1);
+	must(get(pair.master));
 	reap();
-	return report(0, 0);
+	return report(3 + 1, 3 + 1);
 }
 
 #endif

@@ -3,8 +3,8 @@
  * tests/property/terminals.c - random writes to a terminal against the rule of shadow/edge/terminal.h, by a list
  *
  * Threads write, in random order; some writes fail, some are under way while a wait ends. The reference is
- * a list of all writes: of those that were begun in the wait, all must be of one thread. The wait then
- * depends on the latest.
+ * a list of all writes: the wait depends on all that were begun in it. It is uncertain if they are of several
+ * threads, and depends on none if it may have been ended by an echo.
  * CPA_SEED=n repeats a run, CPA_LONG=1 runs more.
  */
 #include <string.h>
@@ -21,11 +21,12 @@
 #define PENDING 3u
 #define LIST	(STEPS + PENDING)
 
-enum claim { FOUND, LENGTH, UNCERTAIN, WRITTEN, CLAIMS };
+enum claim { FOUND, LATEST, LENGTH, UNCERTAIN, WRITTEN, CLAIMS };
 
 static const char *const claim_name[CLAIMS] = {
-	[FOUND] = "a wait depends on a write exactly if the rule names one",
-	[LENGTH] = "it is as long as the path of who wrote that, or as it was",
+	[FOUND] = "a wait depends on writes exactly if the rule names any",
+	[LATEST] = "it goes on from the latest of them",
+	[LENGTH] = "it is as long as the longest path of who wrote them, or as it was",
 	[UNCERTAIN] =
 		"it is uncertain exactly if writes of several threads, or an echo, may have ended it",
 	[WRITTEN] = "the latest write is the latest of the list",
@@ -73,21 +74,28 @@ static void do_finish(struct rnd *r)
 	cpa_message_write_end(&thread[list[k].thread], &list[k].record, !list[k].failed, 1);
 }
 
-/* The rule for the writes in (@since, @until]. NULL: none; @several: of several threads. */
-static const struct written *choose(uint64_t since, uint64_t until, bool *several)
-{
-	const struct written *found = NULL;
+/* What the rule says of a wait. */
+struct rule {
+	const struct written *latest; /* NULL: none */
+	uint64_t len;		      /* of the longest path that it depends on */
+	bool several;		      /* threads */
+};
 
-	*several = false;
+/* The rule for the writes in (@since, @until]. */
+static struct rule rule_of(uint64_t since, uint64_t until)
+{
+	struct rule rule = { 0 };
+
 	for (unsigned k = 0; k < listed; k++) {
 		const struct written *m = &list[k];
 
 		if (m->failed || m->released <= since || m->released > until)
 			continue;
-		*several |= found && found->thread != m->thread;
-		found = m;
+		rule.several |= rule.latest && rule.latest->thread != m->thread;
+		rule.latest = m;
+		rule.len = m->len > rule.len ? m->len : rule.len;
 	}
-	return found;
+	return rule;
 }
 
 static void do_wait(struct rnd *r, struct cpa_stream *s, unsigned i)
@@ -97,26 +105,28 @@ static void do_wait(struct rnd *r, struct cpa_stream *s, unsigned i)
 	uint64_t len = self->row->path.len, uncertain = s->uncertain;
 	uint64_t since = clock_now - rnd_below(r, clock_now < 400 ? clock_now : 400);
 	uint64_t until = clock_now - rnd_below(r, clock_now - since + 1);
-	bool echoes = rnd_percent(r, 10), several, matched;
-	const struct written *m = choose(since, until, &several);
+	struct rule rule = rule_of(since, until);
+	bool echoes = rnd_percent(r, 10), matched;
 	struct cpa_stream_found found;
 
-	several |= echoes;
 	matched = cpa_terminal_find(self, s, since, until, echoes, &found);
-	claims.any |= claims_fail(&claims, FOUND, matched == (m && !several));
-	claims.any |= claims_fail(&claims, UNCERTAIN, s->uncertain - uncertain == (m && several));
-	if (!matched || !m)
+	claims.any |= claims_fail(&claims, FOUND, matched == (rule.latest && !echoes));
+	claims.any |=
+		claims_fail(&claims, UNCERTAIN,
+			    s->uncertain - uncertain == (rule.latest && (rule.several || echoes)));
+	if (!matched || !rule.latest)
 		return;
+	claims.any |= claims_fail(&claims, LATEST, found.released == rule.latest->released);
 	cpa_stream_join(self, &found, false, false, &w);
-	len = m->len > len && m->thread != i ? m->len : len;
+	/* Its own writes are no longer than its path is. */
+	len = rule.len > len ? rule.len : len;
 	claims.any |= claims_fail(&claims, LENGTH, self->row->path.len == len);
 }
 
 /* A hint: it may be a write that has failed since. */
 static void do_look(const struct cpa_stream *s)
 {
-	bool several;
-	const struct written *m = choose(0, UINT64_MAX, &several);
+	const struct written *m = rule_of(0, UINT64_MAX).latest;
 	uint64_t latest = cpa_terminal_written(s, 0);
 
 	claims.any |= claims_fail(&claims, WRITTEN, !m || latest == m->released);
@@ -142,7 +152,7 @@ static void run_steps(struct rnd *r, struct cpa_stream *s)
 		do_finish(r);
 }
 
-/* One thread writes more than there are places: it is no longer known whether others wrote before. */
+/* One thread writes more than there are places, and is known; whether others wrote before is not. */
 static void overflow(struct rnd *r, struct cpa_stream *s)
 {
 	uint64_t since = clock_now, uncertain = s->uncertain;
@@ -156,7 +166,9 @@ static void overflow(struct rnd *r, struct cpa_stream *s)
 		cpa_message_write_end(&thread[0], &record, 1, 1);
 	}
 	matched = cpa_terminal_find(&thread[1], s, since, clock_now, false, &found);
-	claims.any |= claims_fail(&claims, UNCERTAIN, !matched && s->uncertain == uncertain + 1);
+	claims.any |= claims_fail(&claims, UNCERTAIN, matched && s->uncertain == uncertain + 1);
+	if (matched)
+		cpa_stream_drop(&thread[1], &found);
 }
 
 static void run_once(uint64_t number)
