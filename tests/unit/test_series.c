@@ -175,7 +175,7 @@ static void test_clock_of_release(void **state)
 	work(1, START + 10, 3);
 	acquire(1, START + 20, START + PERIOD - 2);
 	assert_int_equal(t[1].row->path.len, PERIOD + 3);
-	assert_int_equal(t[1].row->path.released, START + PERIOD);
+	assert_int_equal(t[1].row->path.released, START + PERIOD + 3);
 	cut = cut_at(START + PERIOD);
 	assert_int_equal(cut.field[CPA_SERIES_LEN], 10);
 	assert_int_equal(cut.field[CPA_SERIES_PROCESS], 10);
