@@ -143,10 +143,14 @@ static void put_tracks(struct writing *w)
 		free(name);
 	}
 	for (size_t i = 0; i < profile->processes; i++) {
+		char *title;
+
 		if (!profile->process[i].pid)
 			continue;
+		title = cpa_process_title(&profile->process[i]);
 		cpa_message_number(&w->inner, PROCESS_PID, profile->process[i].pid);
-		cpa_message_text(&w->inner, PROCESS_NAME, profile->process[i].name);
+		cpa_message_text(&w->inner, PROCESS_NAME, title);
+		free(title);
 		cpa_message_number(&w->part, TRACK_UUID, UUID_PROCESS + i);
 		cpa_message_part(&w->part, TRACK_PROCESS, &w->inner);
 		put_track(w);

@@ -239,3 +239,16 @@ struct cpa_processes_of cpa_find_processes(const struct cpa_profile *profile, ui
 	}
 	return of;
 }
+
+char *cpa_thread_title(const struct cpa_profile *profile, const struct cpa_thread_figures *thread)
+{
+	for (size_t i = 0; i < profile->processes; i++) {
+		const struct cpa_process_figures *process = &profile->process[i];
+
+		if (process->argument && process->id == thread->process &&
+		    process->pid == thread->tid &&
+		    strcmp(process->name, thread->start_routine) == 0)
+			return cpa_process_title(process);
+	}
+	return NULL;
+}

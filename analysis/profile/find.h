@@ -65,4 +65,10 @@ struct cpa_processes_of {
 };
 struct cpa_processes_of cpa_find_processes(const struct cpa_profile *profile, uint32_t slot);
 
+/*
+ * The title of the process whose first thread @thread is, if that has an argument and the thread is named by the
+ * command; else NULL. The caller frees it.
+ */
+char *cpa_thread_title(const struct cpa_profile *profile, const struct cpa_thread_figures *thread);
+
 #endif

@@ -254,7 +254,7 @@ static void add_process(struct cpa_metrics *m, const struct cpa_profile *profile
 	struct cpa_metric_base *base = &row->base;
 
 	row->id = process->pid;
-	row->name = process->count == 1 ? xstrdup(process->name) :
+	row->name = process->count == 1 ? cpa_process_title(process) :
 					  cpa_format_text("%s, %" PRIu64 " processes",
 							  process->name, process->count);
 	base->threads = process->threads;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/profile/build.h"
+#include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 
 static double cpu_of(const struct cpa_build *build, const struct cpa_process_sums *sums)
@@ -62,11 +63,33 @@ static enum cpa_ending ending_of(const struct cpa_process_row *row)
 	}
 }
 
-static void add_process(struct cpa_build *build, const struct cpa_process_row *row)
+/* Whether several processes of the command of @rows[@at], of @n, have different arguments. */
+static bool differs(const struct cpa_process_row *rows, uint32_t n, uint32_t at)
 {
+	for (uint32_t i = 0; i < n; i++)
+		if (rows[i].key && rows[i].state < CPA_PROCESS_SUM &&
+		    rows[i].name == rows[at].name &&
+		    memcmp(rows[i].argument, rows[at].argument, CPA_ARGUMENT) != 0)
+			return true;
+	return false;
+}
+
+char *cpa_process_title(const struct cpa_process_figures *process)
+{
+	const char *argument = process->argument ? process->argument : "";
+
+	return cpa_format_text("%s%s%s", process->name, *argument ? " " : "", argument);
+}
+
+/* Add @rows[@at], of @n. */
+static void add_process(struct cpa_build *build, const struct cpa_process_row *rows, uint32_t n,
+			uint32_t at)
+{
+	const struct cpa_process_row *row = &rows[at];
 	struct cpa_profile *profile = build->profile;
 	struct cpa_process_figures *figures = &profile->process[profile->processes++];
 	char *name = cpa_names_text(build->names, row->name);
+	bool shown = row->argument[0] && row->state != CPA_PROCESS_SUM && differs(rows, n, at);
 
 	*figures = (struct cpa_process_figures){
 		.id = row->key,
@@ -76,6 +99,7 @@ static void add_process(struct cpa_build *build, const struct cpa_process_row *r
 		.threads = row->threads,
 		.images = row->images,
 		.name = name ? name : xstrdup("?"),
+		.argument = shown ? cpa_printable(row->argument, CPA_ARGUMENT) : NULL,
 		.ending = ending_of(row),
 		.status = row->waited ? row->status : 0,
 		.waited = row->waited,
@@ -109,7 +133,7 @@ void cpa_build_processes(struct cpa_build *build)
 		if (rows[i].state > CPA_PROCESS_SUM)
 			cpa_dump_skip(dump, CPA_TABLE_PROCESSES);
 		else
-			add_process(build, &rows[i]);
+			add_process(build, rows, n, i);
 	}
 	free(rows);
 }

@@ -258,8 +258,10 @@ void cpa_profile_free(struct cpa_profile *profile)
 		free(profile->thread[i].name);
 		free(profile->thread[i].start_routine);
 	}
-	for (size_t i = 0; i < profile->processes; i++)
+	for (size_t i = 0; i < profile->processes; i++) {
 		free(profile->process[i].name);
+		free(profile->process[i].argument);
+	}
 	free(profile->process);
 	for (size_t i = 0; i < profile->objects; i++) {
 		free(profile->object[i].class);

@@ -82,6 +82,7 @@ struct cpa_process_figures {
 	uint32_t threads;    /* that were profiled */
 	uint32_t images;     /* programs that it was */
 	char *name;	     /* the command */
+	char *argument;	     /* "clone": what tells it from others of the command; or NULL */
 	enum cpa_ending ending;
 	bool waited; /* for which its parent did; */
 	int status;  /* and was told this */
@@ -92,6 +93,9 @@ struct cpa_process_figures {
 
 /* "service" ... */
 const char *cpa_blocked_word(enum cpa_external_class class);
+
+/* "git", or "git clone" where others are called so, too. The caller frees it. */
+char *cpa_process_title(const struct cpa_process_figures *process);
 
 /* "running" ... */
 const char *cpa_ending_word(enum cpa_ending ending);

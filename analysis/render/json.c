@@ -159,6 +159,8 @@ static json_t *processes_json(const struct cpa_profile *profile)
 		put_count(object, "parent", process->parent);
 		put_count(object, "pid", process->pid);
 		put_text(object, "name", process->name);
+		if (process->argument)
+			put_text(object, "argument", process->argument);
 		put_count(object, "count", process->count);
 		put_count(object, "threads", process->threads);
 		put_count(object, "programs", process->images);

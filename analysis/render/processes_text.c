@@ -25,6 +25,18 @@ static uint32_t pid_of(const struct cpa_profile *profile, uint64_t id)
 	return 0;
 }
 
+/* The command and, unless it has just ended, how that was. */
+static char *title_of(const struct cpa_process_figures *process)
+{
+	bool ended = process->ending == CPA_ENDING_SEEN;
+	char *title = cpa_process_title(process), *text;
+
+	text = cpa_format_text("%s%s%s", title, ended ? "" : ", ",
+			       ended ? "" : cpa_ending_word(process->ending));
+	free(title);
+	return text;
+}
+
 static void put_row(struct cpa_table_text *table, const struct cpa_profile *profile,
 		    const struct cpa_process_figures *process)
 {
@@ -34,7 +46,7 @@ static void put_row(struct cpa_table_text *table, const struct cpa_profile *prof
 	struct cpa_figure start = cpa_format_seconds(process->start_s);
 	struct cpa_figure end = cpa_format_seconds(process->end_s);
 	uint32_t parent = pid_of(profile, process->parent);
-	char pid[24], from[16] = "", threads[16];
+	char pid[24], from[16] = "", threads[16], *title = title_of(process);
 
 	if (process->count == 1)
 		snprintf(pid, sizeof(pid), "%" PRIu32, process->pid);
@@ -45,8 +57,8 @@ static void put_row(struct cpa_table_text *table, const struct cpa_profile *prof
 	snprintf(threads, sizeof(threads), "%" PRIu32, process->threads);
 	cpa_table_row(table, (const char *const[]){ pid, from, cpu.text, wait.text, external.text,
 						    start.text, process->end_s > 0 ? end.text : "",
-						    threads, process->name,
-						    cpa_ending_word(process->ending) });
+						    threads, title });
+	free(title);
 }
 
 void cpa_text_processes(const struct cpa_page *page, const struct cpa_profile *profile, size_t top)
@@ -62,9 +74,8 @@ void cpa_text_processes(const struct cpa_page *page, const struct cpa_profile *p
 	cpa_table_column(&table, "external", false);
 	cpa_table_column(&table, "start", false);
 	cpa_table_column(&table, "end", false);
-	cpa_table_column(&table, "threads", false);
+	cpa_table_spare(&table, "threads");
 	cpa_table_column(&table, "command", true);
-	cpa_table_column(&table, "state", true);
 	memcpy(sorted, profile->process, profile->processes * sizeof(*sorted));
 	qsort(sorted, profile->processes, sizeof(*sorted), compare);
 	for (size_t i = 0; i < profile->processes && i < top; i++)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/profile/find.h"
 #include "analysis/render/parts_text.h"
 #include "analysis/util/format.h"
 
@@ -18,8 +19,8 @@ static int compare_cpu(const void *a, const void *b)
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
-static void put_thread(struct cpa_table_text *table, const struct cpa_thread_figures *thread,
-		       bool has_margins)
+static void put_thread(struct cpa_table_text *table, const struct cpa_profile *profile,
+		       const struct cpa_thread_figures *thread, bool has_margins)
 {
 	struct cpa_figure cpu = cpa_format_seconds(thread->cpu_s);
 	struct cpa_figure cpu_margin = cpa_text_margin(thread->cpu_margin_s, cpa_format_seconds);
@@ -30,7 +31,7 @@ static void put_thread(struct cpa_table_text *table, const struct cpa_thread_fig
 	struct cpa_figure path = cpa_format_seconds(thread->critical_path_s);
 	const char *cells[CPA_TABLE_COLUMNS];
 	size_t count = 0;
-	char id[16];
+	char id[16], *title = cpa_thread_title(profile, thread);
 
 	snprintf(id, sizeof(id), "%u", thread->tid);
 	cells[count++] = id;
@@ -44,8 +45,9 @@ static void put_thread(struct cpa_table_text *table, const struct cpa_thread_fig
 	cells[count++] = runqueue.text;
 	cells[count++] = path.text;
 	cells[count++] = thread->name;
-	cells[count++] = thread->start_routine;
+	cells[count++] = title ? title : thread->start_routine;
 	cpa_table_row(table, cells);
+	free(title);
 }
 
 void cpa_text_threads(const struct cpa_page *page, const struct cpa_profile *profile, size_t top)
@@ -70,7 +72,7 @@ void cpa_text_threads(const struct cpa_page *page, const struct cpa_profile *pro
 	memcpy(sorted, profile->thread, profile->threads * sizeof(*sorted));
 	qsort(sorted, profile->threads, sizeof(*sorted), compare_cpu);
 	for (size_t i = 0; i < profile->threads && i < top; i++)
-		put_thread(&table, &sorted[i], has_margins);
+		put_thread(&table, profile, &sorted[i], has_margins);
 	cpa_table_end(&table, page);
 	cpa_page_foot(page, profile->threads, top, NULL);
 	free(sorted);

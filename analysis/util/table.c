@@ -101,6 +101,12 @@ void cpa_table_chains(struct cpa_table_text *table)
 	table->chain[table->columns - 1] = true;
 }
 
+void cpa_table_spare(struct cpa_table_text *table, const char *head)
+{
+	table->spare[table->columns] = true;
+	cpa_table_column(table, head, false);
+}
+
 void cpa_table_row(struct cpa_table_text *table, const char *const *cells)
 {
 	size_t first = table->rows++ * table->columns;
@@ -128,7 +134,7 @@ static size_t find_widest(const struct cpa_table_text *table, const size_t *widt
 	return widest;
 }
 
-/* Choose widths by content; then cut the widest name until the line fits. */
+/* Choose widths by content; then leave out spare columns, and cut the widest name, until the line fits. */
 static void find_widths(const struct cpa_table_text *table, size_t room, size_t *widths)
 {
 	size_t total = 0, widest;
@@ -141,6 +147,12 @@ static void find_widths(const struct cpa_table_text *table, size_t room, size_t 
 			widths[c] = width > widths[c] ? width : widths[c];
 		}
 		total += widths[c] + (c ? GAP : 0);
+	}
+	for (size_t c = table->columns; c-- > 0 && total > room;) {
+		if (!table->spare[c])
+			continue;
+		total -= widths[c] + GAP;
+		widths[c] = 0;
 	}
 	for (; total > room; total--) {
 		widest = find_widest(table, widths);
@@ -266,9 +278,12 @@ static void write_row(const struct cpa_table_text *table, const struct cpa_page 
 		      const size_t *widths, const char *const *cells, enum cpa_style style)
 {
 	for (size_t c = 0; c < table->columns; c++) {
-		char *text = fit(cells[c], widths[c], table->name[c], table->chain[c],
-				 c + 1 == table->columns);
+		char *text;
 
+		if (table->spare[c] && !widths[c])
+			continue;
+		text = fit(cells[c], widths[c], table->name[c], table->chain[c],
+			   c + 1 == table->columns);
 		if (c)
 			fprintf(page->out, "%*s", GAP, "");
 		cpa_page_put(page, style, text);

@@ -28,6 +28,7 @@ struct cpa_table_text {
 	bool name[CPA_TABLE_COLUMNS]; /* true for columns of names */
 	bool remark[CPA_TABLE_COLUMNS];
 	bool chain[CPA_TABLE_COLUMNS]; /* of names such as "memcmp <- compare <- main" */
+	bool spare[CPA_TABLE_COLUMNS];
 	const char *head[CPA_TABLE_COLUMNS];
 	char **cell; /* [rows * columns] */
 };
@@ -58,6 +59,9 @@ void cpa_table_remark(struct cpa_table_text *table, const char *head);
 
 /* The last column has chains of names, "memcmp <- compare": each name of a chain is cut for itself. */
 void cpa_table_chains(struct cpa_table_text *table);
+
+/* Add a column of figures that is left out where names would be cut otherwise. Not the first one. */
+void cpa_table_spare(struct cpa_table_text *table, const char *head);
 
 /* Add a row with copies of @cells, one for each column. */
 void cpa_table_row(struct cpa_table_text *table, const char *const *cells);

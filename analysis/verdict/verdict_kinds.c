@@ -310,15 +310,21 @@ static char *in_function(const struct cpa_facts *facts, double part_s)
 	return text;
 }
 
-/* " (of its 2 processes 4711 has 85.3% of the work)"; "" if there are not several. The caller frees it. */
+/* " (of its 2 processes 4711, git gc, has 85.3% of the work)"; "" if there are not several. The caller frees it. */
 static char *in_process(const struct cpa_profile *profile, uint32_t slot)
 {
 	struct cpa_processes_of of = cpa_find_processes(profile, slot);
+	char *title, *text;
 
-	return of.n < 2 ? xstrdup("") :
-			  cpa_format_text(" (of its %zu processes %u has %s of the work)", of.n,
-					  of.most->tid,
-					  cpa_format_percent(of.most->process_s, of.work_s).text);
+	if (of.n < 2)
+		return xstrdup("");
+	title = cpa_thread_title(profile, of.most);
+	text = cpa_format_text(" (of its %zu processes %u%s%s%s has %s of the work)", of.n,
+			       of.most->tid, title ? ", " : "", title ? title : "",
+			       title ? "," : "",
+			       cpa_format_percent(of.most->process_s, of.work_s).text);
+	free(title);
+	return text;
 }
 
 static bool is_stage(const struct cpa_facts *facts, struct cpa_verdict *verdict)

@@ -113,6 +113,36 @@ void cpa_settings_command(char to[CPA_COMMAND])
 	to[CPA_COMMAND - 1] = '\0';
 }
 
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* The file of the option -o, as compilers have it; "": none, or it is elsewhere, as temporary files are. */
+static const char *output(char *const *arguments)
+{
+	for (; arguments[0] && arguments[1]; arguments++)
+		if (strcmp(arguments[0], "-o") == 0)
+			return arguments[1][0] == '/' ? "" : arguments[1];
+	return "";
+}
+
+void cpa_settings_argument(char *to, size_t size, char *const *arguments)
+{
+	const char *word = arguments[0] && arguments[1] ? arguments[1] : "", *end;
+
+	memset(to, 0, size);
+	if (*word == '-')
+		word = output(arguments + 1);
+	if (strrchr(word, '/'))
+		word = strrchr(word, '/') + 1;
+	for (end = word; *end; end++)
+		if (!is_letter(*end) && (end == word || !strchr("0123456789-_.", *end)))
+			return;
+	if ((size_t)(end - word) < size)
+		memcpy(to, word, (size_t)(end - word));
+}
+
 static size_t append(char *to, size_t at, size_t size, const char *text)
 {
 	while (*text && at + 1 < size)

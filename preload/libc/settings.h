@@ -43,4 +43,11 @@ void cpa_settings_executable(char *to, size_t size);
  */
 void cpa_settings_command(char to[CPA_COMMAND]);
 
+/*
+ * Write to @to, of @size bytes, a word that tells what is called by @arguments, as main() has them: the first one,
+ * such as "clone" of git or the name of a file, or if that is an option the file of -o, if there is one. The empty
+ * text if it is no short word.
+ */
+void cpa_settings_argument(char *to, size_t size, char *const *arguments);
+
 #endif

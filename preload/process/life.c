@@ -415,7 +415,8 @@ static bool begin_memory(void)
 	return false;
 }
 
-__attribute__((constructor)) static void begin(void)
+/* The arguments are those of main(). */
+__attribute__((constructor)) static void begin(int n __attribute__((unused)), char **arguments)
 {
 	bool goes_on = false;
 	int err = errno;
@@ -425,6 +426,7 @@ __attribute__((constructor)) static void begin(void)
 		return;
 	cpa_clock_begin();
 	cpa_process_born();
+	cpa_process_called(arguments);
 	cpa_tls.inside = true; /* the functions called here are not profiled */
 	if (cpa_alive_init() && begin_memory() && make_session()) {
 		cpa_end_key_init(on_thread_end);

@@ -47,6 +47,14 @@ static struct {
 	uint64_t ticks, cpu_ns;
 } born;
 
+/* Of the program that runs: cpa_settings_argument(). */
+static char argument[CPA_ARGUMENT];
+
+void cpa_process_called(char *const *arguments)
+{
+	cpa_settings_argument(argument, sizeof(argument), arguments);
+}
+
 void cpa_process_born(void)
 {
 	born.cpu_ns = cpa_timespec_now_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -60,13 +68,14 @@ static void become(uint32_t number)
 	cpa_object_space = (uint64_t)(number - 1) << CPA_SPACE_SHIFT;
 }
 
-/* Name row of the running program's command. */
-static uint32_t command(void)
+/* Note in @p the running program's command and argument. */
+static void set_command(struct cpa_process_row *p)
 {
 	char name[CPA_COMMAND];
 
 	cpa_settings_command(name);
-	return cpa_name(name);
+	p->name = cpa_name(name);
+	memcpy(p->argument, argument, sizeof(argument));
 }
 
 /*
@@ -129,7 +138,7 @@ void cpa_process_first(const char *path)
 	    sizeof(cpa_header()->secret))
 		cpa_header()->secret = 0; /* 0: nobody joins by the environment */
 	become(number);
-	cpa_process(number)->name = command();
+	set_command(cpa_process(number));
 	cpa_process(number)->space = cpa_pid_space();
 	cpa_process_seen(number, cpa_process_pid);
 	run(cpa_process(number), cpa_header()->start_ticks);
@@ -336,7 +345,7 @@ bool cpa_process_begin(void)
 		return false;
 	become(number);
 	cpa_search_leave();
-	p->name = command();
+	set_command(p);
 	token = goes_on ? p->token : cpa_offer_token(number);
 	if (goes_on)
 		p->images++;
@@ -392,6 +401,7 @@ void cpa_process_forking(void)
 		p->token = in ? cpa_token_new(&w->self, &w->self.row->path) : 0;
 		p->epoch = in ? w->window.epoch : 0;
 		p->name = cpa_process(cpa_process_number)->name;
+		memcpy(p->argument, argument, sizeof(argument));
 		cpa_tls.child = number;
 	}
 	if (in)

@@ -30,6 +30,9 @@ CPA_HIDDEN bool cpa_process_join(bool *joined);
 /* Note the start time of the process or of its new program. Before anything else. */
 CPA_HIDDEN void cpa_process_born(void);
 
+/* The new program has the @arguments, as main() has them. Before the process has a row. */
+CPA_HIDDEN void cpa_process_called(char *const *arguments);
+
 /*
  * The first thread of a process that joined by its environment begins. Inside instrumentation code.
  * Return whether the process was in the session before it became this program.

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "shadow/edge/process.h"
 
+#include <string.h>
+
 #include "shadow/edge/offer.h"
 #include "shadow/store/stack.h"
 #include "shadow/edge/thread.h"
@@ -65,6 +67,7 @@ uint32_t cpa_process_claim(uint32_t parent)
 	p->space = parent ? cpa_process(parent)->space : 0;
 	p->start_ticks = p->end_ticks = p->cpu_ns = 0;
 	p->name = p->exit_thread = p->threads = 0;
+	memset(p->argument, 0, sizeof(p->argument));
 	p->images = 1;
 	p->status = 0;
 	p->sums = (struct cpa_process_sums){ 0 };

@@ -20,6 +20,7 @@
  */
 #define CPA_SHARED_OBJECT (UINT64_C(1) << 62)
 #define CPA_OFFERS	  8u
+#define CPA_ARGUMENT	  32u	     /* bytes */
 #define CPA_TOKEN_NONE	  UINT32_MAX /* the process of the row gets no token */
 
 enum cpa_process_state {
@@ -60,6 +61,8 @@ struct cpa_process_row {
 	int32_t status;		      /* status from wait(), if `waited` */
 	uint64_t count;		      /* number of processes in a CPA_PROCESS_SUM */
 	struct cpa_process_sums sums; /* atomic: sums of the threads that have ended */
+	/* first argument of the command, such as "clone", or the file that it makes; or empty */
+	char argument[CPA_ARGUMENT];
 	/* All below is internal. */
 	/* atomic: token with the path of the fork or exec; 0: none yet */
 	uint32_t token;

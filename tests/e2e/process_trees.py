@@ -284,7 +284,7 @@ def scripts(results, folder):
             text=True,
             check=True,
         ).stdout
-        results.check(re.search(r"\d+ +\d+ .* sort +ended", text), "pipeline: --level process")
+        results.check(re.search(r"\d+ +\d+ .* sort\n", text), "pipeline: --level process")
         dump.unlink()
 
 
@@ -301,6 +301,28 @@ def names(results, folder):
         dump.unlink()
         got = [profile["program"]["name"], profile["processes"][0]["name"]]
         results.check(got == [path.name] * 2, f"{path.name}: its name {got}")
+
+
+def arguments(results, folder):
+    """Processes of one command are told apart by their first arguments, or by the files that they make."""
+    dump = folder / "arguments.dump"
+    sort = "sort -o made /dev/null; sort -u -o sub/too -- /dev/null; sort -o $PWD/no /dev/null; sort -c /dev/null"
+    words = "basename one; basename a/two; basename -a three; basename 'a word'; uname"
+    (folder / "sub").mkdir()
+    Run(["sh", "-c", f"cd {folder}; {sort}; {words}; :"], dump)
+    profile = report(dump)
+    text = subprocess.run(
+        [BUILD / "cpa-report", "--level", "process", dump], capture_output=True, text=True, check=True
+    ).stdout
+    results.check(re.search(r" sort made$", text, re.M), "arguments: in the table, uncut")
+    dump.unlink()
+    for name, wanted in (
+        ("sort", ["", "", "made", "too"]),
+        ("basename", ["", "", "one", "two"]),
+        ("uname", [""]),
+    ):
+        got = sorted(p.get("argument", "") for p in profile["processes"] if p["name"] == name)
+        results.check(got == wanted, f"arguments of {name}: {got}")
 
 
 def jumps(results, folder):
@@ -322,6 +344,7 @@ def main():
     foreign(results, folder)
     names(results, folder)
     outliving(results, folder)
+    arguments(results, folder)
     jumps(results, folder)
     scripts(results, folder)
     return results.end(folder)

@@ -4,11 +4,14 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "analysis/profile/metrics.h"
+#include "tests/unit/dump_queues.h"
 #include "tests/unit/made_profile.h"
 
 static int setup(void **state)
@@ -52,6 +55,44 @@ static void test_rows(void **state)
 	assert_true(profile->process[1].process_s > 1.9 * profile->process[0].process_s);
 	assert_true(profile->process[1].wait_s > 1.9 * profile->process[1].process_s);
 	assert_int_equal(profile->process[2].count, 17);
+}
+
+static void add_command(uint64_t key, uint32_t name, const char *argument, uint32_t state)
+{
+	struct cpa_process_row row = { .key = key, .state = state, .name = name, .count = 3 };
+
+	snprintf(row.argument, sizeof(row.argument), "%s", argument);
+	dump_maker_row(&maker, CPA_TABLE_PROCESSES, &row);
+}
+
+/* The first argument is shown where it differs among processes of the command, however long it is. */
+static void test_titles(void **state)
+{
+	static const char *const wanted[] = { "git clone", "git index-pack", "git",
+					      "git",	   "sort",	     "sort" };
+	uint32_t git = maker_add_name(&maker, "git"), sort = maker_add_name(&maker, "sort");
+	uint32_t cc = maker_add_name(&maker, "cc");
+
+	(void)state;
+	add_command(1, git, "clone", CPA_PROCESS_RUNNING);
+	add_command(2, git, "index-pack", CPA_PROCESS_ENDED);
+	add_command(3, git, "", CPA_PROCESS_ENDED);
+	add_command(4, git, "", CPA_PROCESS_SUM);
+	add_command(5, sort, "file", CPA_PROCESS_ENDED);
+	add_command(6, sort, "file", CPA_PROCESS_ENDED);
+	add_command(7, cc, "x2345678901234567890123456789.c", CPA_PROCESS_ENDED);
+	add_command(8, cc, "", CPA_PROCESS_FREE);
+	add_command(9, cc, "y.c", CPA_PROCESS_ENDED);
+	build(CPA_GRAPH_ALL);
+	assert_int_equal(profile->processes, 8);
+	for (size_t i = 0; i < 6; i++) {
+		char *title = cpa_process_title(&profile->process[i]);
+
+		assert_string_equal(title, wanted[i]);
+		free(title);
+	}
+	assert_string_equal(profile->process[6].argument, "x2345678901234567890123456789.c");
+	assert_string_equal(profile->process[7].argument, "y.c");
 }
 
 static void add_thread(uint32_t process, uint64_t key, uint64_t events)
@@ -133,6 +174,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_rows, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_titles, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_metrics, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lies, setup, teardown),
 	};

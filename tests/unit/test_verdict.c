@@ -254,6 +254,10 @@ static void add_stream(double waited_s, double blocked_s)
 
 static void test_stage(void **state)
 {
+	struct cpa_process_figures process = {
+		.id = 1, .pid = 4711, .name = "grep", .argument = "x"
+	};
+
 	(void)state;
 	add(CPA_THREAD, "grep", 6.64, 6);
 	add(CPA_THREAD, "sort", 1, 1);
@@ -291,6 +295,13 @@ static void test_stage(void **state)
 	       "Make grep cheaper, or divide its work among several (of its 2 processes 4711 has "
 	       "50.0% of the work); faster others gain nothing: at most 2.00 times as fast on 4 "
 	       "processors, more on more of them.");
+	/* Told apart by their arguments. */
+	profile.process = &process;
+	profile.processes = 1;
+	threads[0].start_routine = process.name;
+	expect_kind("stage");
+	assert_non_null(strstr(verdict.action, "(of its 2 processes 4711, grep x, has"));
+	profile.processes = 0;
 	threads[2].process = 1;
 	/* The one that has the path is the one that waits: it waits for who has it elsewhere. */
 	streams[0].waited_s = 1;
