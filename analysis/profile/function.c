@@ -101,6 +101,7 @@ struct cpa_part_of_function *cpa_build_part_of_function(struct cpa_build *build,
 	part->row = number;
 	part->function = xstrdup(cpa_names_component(build->names, number)->name);
 	part->callers = cpa_chain_names(&chain);
+	part->unknown = !chain.callers && chain.cut;
 	part->caller = xcalloc(part->callers + 1, sizeof(*part->caller));
 	for (uint32_t i = 0; i < part->callers; i++)
 		part->caller[i] = xstrdup(cpa_chain_name(build->names, &chain, i));

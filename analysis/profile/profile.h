@@ -106,6 +106,7 @@ struct cpa_part_of_function {
 	char *function; /* its name */
 	size_t callers;
 	char **caller; /* names, the innermost first; the last may be "(callers not found)" */
+	bool unknown;  /* that is all there is */
 };
 
 struct cpa_component_figures {

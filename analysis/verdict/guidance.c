@@ -17,6 +17,7 @@
 #define SHARE_WAITED	 0.10 /* waits for one lock class, of the threads' CPU time */
 #define SHARE_PROBE	 0.05
 #define SHARE_UNSAMPLED	 0.10 /* of CPU time */
+#define SHARE_UNKNOWN	 0.10 /* of CPU time */
 #define SHARE_BLOCKED	 0.75 /* of the critical path: external time, which other programs decide */
 #define SHARE_IDLE	 0.50 /* of the observed path */
 #define EXPLAINS_BETTER	 2.0  /* an external or thread must save this much more */
@@ -256,6 +257,21 @@ static void warn_of_waiting(struct cpa_guidance *guidance, const struct cpa_prof
 		     idle->name, describe_idle(idle->name));
 }
 
+/* A run that divides functions by their callers has a stack with each sample, if it can. */
+static void warn_of_callers(struct cpa_guidance *guidance, const struct cpa_profile *profile)
+{
+	double cpu_s = profile->program.cpu_s, unknown_s = 0;
+
+	for (size_t i = 0; i < profile->components; i++)
+		if (profile->component[i].part && profile->component[i].part->unknown)
+			unknown_s += profile->component[i].total_s;
+	if (unknown_s > SHARE_UNKNOWN * cpu_s)
+		warn(guidance,
+		     "For %s of the CPU time it is not known who called the function: there are no "
+		     "stacks of threads that block all signals, nor of code without unwind tables.",
+		     cpa_format_percent(unknown_s, cpu_s).text);
+}
+
 static void add_warnings(struct cpa_guidance *guidance, const struct cpa_profile *profile,
 			 const struct cpa_verdict *verdict)
 {
@@ -282,6 +298,7 @@ static void add_warnings(struct cpa_guidance *guidance, const struct cpa_profile
 			     "of all functions are too small.",
 			     cpa_format_percent(component->total_s, program->cpu_s).text);
 	}
+	warn_of_callers(guidance, profile);
 	if (!says(verdict, "idle") && !says(verdict, "io"))
 		warn_of_waiting(guidance, profile);
 }

@@ -258,8 +258,9 @@ static bool has_many(void)
 /* Whether a perf event is better than the timer for the thread. */
 static bool wants_perf(const struct cpa_sampler *s, uint64_t cpu)
 {
-	return !confined && !cpa_callers_divide() &&
-	       (!s->heard || (hz > TIMER_HZ && !has_many())) && !is_restless(s, cpu) &&
+	bool closely = hz > TIMER_HZ && !has_many() && !cpa_callers_divide();
+
+	return !confined && (!s->heard || closely) && !is_restless(s, cpu) &&
 	       cpa_signal_has_room(CPA_SIGNAL_ROOM);
 }
 
@@ -324,9 +325,14 @@ static uint32_t take_stack(struct cpa_worker *w, const void *context, unsigned t
 				times * s->stacks.period, needed);
 }
 
-/* Whether the perf event is to end, after @times more periods of the timer. */
+/*
+ * Whether the perf event is to end, after @times more periods of the timer: at once where each sample needs a
+ * stack.
+ */
 static bool is_last(struct cpa_sampler *s, unsigned times)
 {
+	if (!thins || cpa_callers_divide())
+		return cpa_callers_divide();
 	s->signals -= s->signals < times ? s->signals : times;
 	return !s->signals;
 }
@@ -349,7 +355,7 @@ static void on_signal(void *context, unsigned times)
 	cpa_reenter();
 	w->sampler.heard = true;
 	part = take_stack(w, context, times);
-	if (w->sampler.ring && thins && is_last(&w->sampler, times)) {
+	if (w->sampler.ring && is_last(&w->sampler, times)) {
 		change_hidden(w);
 	} else if (w->sampler.ring) {
 		cpa_sampler_drain(&w->sampler);

@@ -18,8 +18,8 @@
  *
  * Stacks are taken in the signal only, at the timer's rate; so the signal goes on beside a perf event
  * where stacks are wanted. They stand for time of their own: samples tell which functions ran, stacks
- * who called them. Where functions are divided by their callers (preload/core/callers.h) there are no perf
- * events: each sample is told by its stack.
+ * who called them. Where functions are divided by their callers (preload/core/callers.h) each sample is told by
+ * its stack, and there are perf events only for threads that block the signal: callers of theirs are not known.
  *
  * For the signal see preload/core/signal.h.
  */

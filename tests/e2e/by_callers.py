@@ -11,6 +11,7 @@ import csv
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -179,6 +180,21 @@ def check_slots(results, folder):
     check_contradictions(results, "64 slots", read(dump))
 
 
+def check_masked(results, folder):
+    """Threads that block the signal have samples of a perf event, where the kernel permits one, without stacks."""
+    samples = {}
+    for label, settings in (("whole", {}), ("divided", {"CPA_BY": "caller:1"})):
+        dump = folder / f"masked.{label}.dump"
+        subprocess.run([PROGRAMS / "callers", "5"], env=profiled_environment(dump, **settings), timeout=TIMEOUT_S,
+                       stdout=subprocess.DEVNULL, check=True,
+                       preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals()))
+        report = read(dump)
+        samples[label] = report["diagnostics"]["samples"]
+    results.check((samples["divided"] > 0) == (samples["whole"] > 0), f"signals are blocked: {samples} samples")
+    found = {tuple(c["called_by"]) for c in functions(report) if "called_by" in c}
+    results.check(found <= {(LOST,)}, f"signals are blocked: called by {found}")
+
+
 def check_joined(results, folder):
     """A program that joins does as the session says, whatever its environment."""
     dump = folder / "joined.dump"
@@ -229,6 +245,7 @@ def main():
     check_other_numbers(results, dump, report)
     check_run(results, folder, 3)
     check_slots(results, folder)
+    check_masked(results, folder)
     check_joined(results, folder)
     check_compared(results, folder)
     check_wrong(results, folder)
