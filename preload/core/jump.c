@@ -4,6 +4,7 @@
  *
  * A jump ends the waits, the calls and the instrumented functions that it leaves.
  */
+#include <errno.h>
 #include <setjmp.h>
 
 #include "preload/core/instrument.h"
@@ -11,21 +12,36 @@
 #include "preload/core/window.h"
 #include "preload/libc/fd_guard.h"
 #include "preload/libc/real.h"
+#include "preload/unwind/stack.h"
 #include "shadow/arch/arch.h"
 
-/* A jump out of a handler that interrupted calls which take numbers of descriptors ends these. */
-static void leave_calls(uint64_t target)
+/*
+ * Whether a jump to @target ends the call at @frame: it stays on the thread's own stack, as far as that is known.
+ * A handler that jumps to another stack may have switched coroutines, and the call goes on later.
+ */
+static bool ends(uint64_t frame, uint64_t target)
 {
+	struct cpa_stack_own own = cpa_stack_own_at(frame, cpa_tls.stack);
+
+	return target >= frame && target < own.top && cpa_signal_leaves(frame, target);
+}
+
+/* A jump out of a handler that interrupted calls which take numbers of descriptors ends these. */
+static __attribute__((noinline, cold)) void leave_calls(uint64_t target)
+{
+	int err = errno;
 	uint64_t frame;
 
-	while (unlikely((frame = cpa_fd_guard_frame())) && cpa_signal_leaves(frame, target))
+	while ((frame = cpa_fd_guard_frame()) && *cpa_alive && ends(frame, target))
 		cpa_fd_guard_placed();
+	errno = err;
 }
 
 #define JUMP(name)                                                      \
 	CPA_EXPORT void name(struct __jmp_buf_tag buffer[1], int value) \
 	{                                                               \
-		leave_calls(cpa_arch_jump_target(buffer));              \
+		if (unlikely(cpa_fd_guard_frame()))                     \
+			leave_calls(cpa_arch_jump_target(buffer));      \
 		cpa_window_jump(cpa_arch_jump_target(buffer));          \
 		cpa_instrument_jump(cpa_arch_jump_target(buffer));      \
 		REAL(name)(buffer, value);                              \

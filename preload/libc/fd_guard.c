@@ -124,6 +124,8 @@ void cpa_fd_guard_place(void)
 
 void cpa_fd_guard_placed(void)
 {
+	if (unlikely(!placing)) /* a jump seemed to end it, which was one to another stack */
+		return;
 	set_frame(0);
 	/*
 	 * RELEASE: the program's call is over before one of ours is opened. Pairs with

@@ -39,17 +39,22 @@ bool cpa_stack_can(struct cpa_stack_own own)
 	return can_copy || (can_ask && own.top);
 }
 
-struct cpa_stack_own cpa_stack_own(uint64_t size)
+struct cpa_stack_own cpa_stack_own_at(uint64_t address, uint64_t size)
 {
-	uint64_t here = (uint64_t)__builtin_frame_address(0);
 	/* The C library keeps the descriptor of a thread above its stack. */
 	uint64_t self = (uint64_t)pthread_self(), first = (uint64_t)__libc_stack_end;
 
-	if (first - here < first_size / 2)
+	if (first - address < first_size / 2)
 		return (struct cpa_stack_own){ first - first_size / 2, first };
-	if (self - here < size / 2)
+	if (self - address < size / 2)
 		return (struct cpa_stack_own){ self - size / 2, self };
 	return (struct cpa_stack_own){ 0, 0 };
+}
+
+/* Not inline: asking for its frame's address would give a caller a frame pointer. */
+__attribute__((noinline)) struct cpa_stack_own cpa_stack_own(uint64_t size)
+{
+	return cpa_stack_own_at((uint64_t)__builtin_frame_address(0), size);
 }
 
 /* The window becomes the page of @address itself. */

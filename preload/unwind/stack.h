@@ -48,6 +48,10 @@ __attribute__((visibility("hidden"))) void cpa_stack_init(bool copies);
  */
 __attribute__((visibility("hidden"))) struct cpa_stack_own cpa_stack_own(uint64_t size);
 
+/* The same, if the frame at @address lies in it. */
+__attribute__((visibility("hidden"))) struct cpa_stack_own cpa_stack_own_at(uint64_t address,
+									    uint64_t size);
+
 /* Whether something can be read of the stack of a thread whose own is @own. */
 __attribute__((visibility("hidden"))) bool cpa_stack_can(struct cpa_stack_own own);
 

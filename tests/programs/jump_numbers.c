@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/programs/jump_numbers.c - a signal handler jumps out of dup(), many times, or only returns
+ * tests/programs/jump_numbers.c - a signal handler jumps out of dup(), many times, or returns to it: at once, or
+ * after a jump to another stack, and one back
  *
- *	jump_numbers jump|stay
+ *	jump_numbers jump|stay|switch
  *
  * Then main and a thread wait for each other some times. Prints whether a file with a delay on the run queue is
  * open, which is cpa's.
@@ -23,13 +24,17 @@
 #include <unistd.h>
 
 #define SIGNALS	 50
+#define STACK	 65536
 #define EVERY_US 100
 #define ROUNDS	 20
 #define SLEEP_US 2000
 
 static sigjmp_buf target;
 static volatile int signals;
-static int jumps;
+static int jumps, switches;
+static sigjmp_buf handler, coroutine;
+static ucontext_t first, second;
+static char stack[STACK];
 static uintptr_t begin, end; /* of the C library's dup() */
 static sem_t asked, answered;
 
@@ -44,6 +49,25 @@ static void on_signal(int sig, siginfo_t *info, void *context)
 	signals++;
 	if (jumps)
 		siglongjmp(target, 1);
+	if (switches && !sigsetjmp(handler, 1))
+		siglongjmp(coroutine, 1);
+}
+
+/* Runs on `stack`. */
+static void serve(void)
+{
+	if (!sigsetjmp(coroutine, 1))
+		swapcontext(&second, &first);
+	siglongjmp(handler, 1);
+}
+
+static void start_coroutine(void)
+{
+	getcontext(&second);
+	second.uc_stack.ss_sp = stack;
+	second.uc_stack.ss_size = sizeof(stack);
+	makecontext(&second, serve, 0);
+	swapcontext(&first, &second);
 }
 
 static int find_dup(void)
@@ -114,6 +138,8 @@ int main(int argc, char **argv)
 	pthread_t thread;
 
 	jumps = argc == 2 && strcmp(argv[1], "jump") == 0;
+	switches = argc == 2 && strcmp(argv[1], "switch") == 0;
+	start_coroutine();
 	if (!find_dup() || sigaction(SIGALRM, &action, NULL))
 		return 1;
 	take_numbers();

@@ -158,6 +158,11 @@ static void test_left_by_a_jump(void **state)
 	assert_int_equal(cpa_fd_guard_frame(), 0);
 	assert_int_equal(theirs | placing, 0);
 
+	place();
+	cpa_fd_guard_placed(); /* by a jump; and yet it returns */
+	cpa_fd_guard_placed();
+	assert_int_equal(theirs | placing, 0);
+
 	for (unsigned i = 0; i < 2 * FRAMES; i++)
 		place();
 	assert_int_equal(cpa_fd_guard_frame(), 0); /* too many to know */
