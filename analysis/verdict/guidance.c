@@ -294,9 +294,12 @@ static void add_warnings(struct cpa_guidance *guidance, const struct cpa_profile
 		if (component->slot == CPA_SLOT_UNSAMPLED &&
 		    component->total_s > SHARE_UNSAMPLED * program->cpu_s)
 			warn(guidance,
-			     "For %s of the CPU time no sample recorded the function: the shares "
+			     "For %s of the CPU time no sample recorded the function%s: the shares "
 			     "of all functions are too small.",
-			     cpa_format_percent(component->total_s, program->cpu_s).text);
+			     cpa_format_percent(component->total_s, program->cpu_s).text,
+			     program->by_callers ? ", or too many parts of functions ran between "
+						   "two events" :
+						   "");
 	}
 	warn_of_callers(guidance, profile);
 	if (!says(verdict, "idle") && !says(verdict, "io"))

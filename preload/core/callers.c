@@ -19,6 +19,7 @@
 #include "shadow/store/hash.h"
 
 #define SHARE	  384u	  /* stacks may take this part of a thread's CPU time, */
+#define DIVIDED	  96u	  /* or this one where functions are divided by their callers; */
 #define FREE	  32u	  /* stacks of waits and first uses that a process has anyway; */
 #define WAITS	  768u	  /* others may take this part of its CPU time */
 #define EARN_NS	  100000u /* CPU time of a thread from which on that part is added */
@@ -349,7 +350,7 @@ uint32_t cpa_callers_take(struct cpa_callers_of *own, struct cpa_stacks *stacks,
 		return 0;
 	own->time += ticks;
 	own->since += ticks;
-	if (own->cost > own->time / SHARE && !needed)
+	if (own->cost > own->time / (by ? DIVIDED : SHARE) && !needed)
 		return 0;
 	cpa_arch_registers(context, r.value);
 	node = context_from(own->stack, &r, &at, &cost);

@@ -5,8 +5,8 @@
  * The handler of the timer's signal follows the callers of what it interrupted (preload/unwind/walk.h)
  * and keeps them as a calling context of the session (shadow/graph/contexts.h). These stacks may take
  * 1/384 of the thread's CPU time: when they took more it does without, and the next one stands for the time
- * since the last. Where functions are divided by their callers, the first of an activity is taken all the
- * same. Stacks of waits and of first uses may take 1/768 of the CPU time of the process, after the
+ * since the last. Where functions are divided by their callers they may take 1/96, and the first of an activity
+ * is taken all the same. Stacks of waits and of first uses may take 1/768 of the CPU time of the process, after the
  * first FREE: a process may have very many short threads.
  *
  * What a walk learns of code holds for all threads. So its memory is that of a thread only meanwhile, and

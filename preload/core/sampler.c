@@ -19,6 +19,7 @@
 #include "preload/core/track.h"
 #include "preload/core/guard.h"
 #include "preload/core/perf_event.h"
+#include "preload/core/sampled.h"
 #include "preload/core/window.h"
 #include "shadow/arch/arch.h"
 #include "shadow/store/kernel.h"
@@ -59,32 +60,6 @@ static bool can_signal;
 
 static uint32_t samples; /* atomic: samples of the process so far */
 
-/* Add @weight to what the activity has of @function. */
-static void count(struct cpa_sampler *s, uint32_t function, uint32_t weight)
-{
-	for (unsigned i = 0; i < s->pending; i++) {
-		if (s->function[i] == function) {
-			s->count[i] += weight;
-			return;
-		}
-	}
-	if (s->pending == CPA_SAMPLED) {
-		/*
-		 * No room: the function with the fewest samples gives its place, with its samples,
-		 * to the new one.
-		 */
-		unsigned least = 0;
-
-		for (unsigned i = 1; i < s->pending; i++)
-			least = s->count[i] < s->count[least] ? i : least;
-		s->function[least] = function;
-		s->count[least] += weight;
-		return;
-	}
-	s->function[s->pending] = function;
-	s->count[s->pending++] = weight;
-}
-
 /* There is a sample that stands for @times timer periods. Return its weight. */
 static uint32_t weigh(struct cpa_sampler *s, unsigned times)
 {
@@ -109,7 +84,7 @@ static void note(struct cpa_sampler *s, uint64_t pc, unsigned times)
 		s->functions[at].id = cpa_function_at(pc);
 		s->functions[at].pc = pc;
 	}
-	count(s, s->functions[at].id, weigh(s, times));
+	cpa_sampled_add(s, s->functions[at].id, weigh(s, times));
 }
 
 /*
@@ -123,7 +98,7 @@ static void note_part(struct cpa_sampler *s, uint64_t pc, uint32_t part, unsigne
 	s->unknown += weigh(s, times);
 	if (!part)
 		return;
-	count(s, part, s->unknown);
+	cpa_sampled_add(s, part, s->unknown);
 	s->unknown = 0;
 }
 
@@ -552,33 +527,11 @@ void cpa_sampler_resume(struct cpa_sampler *s, uint64_t cpu)
 	s->counted = s->known_at = cpu;
 }
 
-static void begin_anew(struct cpa_sampler *s)
-{
-	s->pending = 0;
-	s->stand_for = 0;
-	s->unknown = 0;
-}
-
-/* Divide among the activity's parts what stands for none of them. */
-static void share(struct cpa_sampler *s)
-{
-	uint64_t sum = 0, rest = s->unknown, part;
-
-	for (unsigned i = 0; i < s->pending; i++)
-		sum += s->count[i];
-	for (unsigned i = 0; i < s->pending && rest; i++) {
-		part = rest * s->count[i] / sum;
-		sum -= s->count[i];
-		rest -= part;
-		s->count[i] += (uint32_t)part;
-	}
-}
-
 void cpa_sampler_drop(struct cpa_sampler *s)
 {
 	if (s->ring)
 		cpa_sampler_drain(s);
-	begin_anew(s);
+	cpa_sampled_drop(s);
 	cpa_stacks_drop(&s->stacks);
 }
 
@@ -586,13 +539,12 @@ void cpa_sampler_take(struct cpa_sampler *s, struct cpa_span *span)
 {
 	if (s->ring)
 		cpa_sampler_drain(s);
-	if (unlikely(s->unknown))
-		share(s);
+	cpa_sampled_end(s);
 	memcpy(span->sample_function, s->function, sizeof(span->sample_function));
 	memcpy(span->sample_count, s->count, sizeof(span->sample_count));
 	span->sampled = s->pending;
 	span->sampled_ticks = s->stand_for;
 	span->sample_period = s->blind ? 0 : s->period;
 	span->stacks = &s->stacks;
-	begin_anew(s);
+	cpa_sampled_drop(s);
 }

@@ -58,6 +58,7 @@ struct cpa_sampler {
 	uint32_t pending;
 	uint64_t stand_for; /* CPU time, ticks */
 	uint32_t unknown;   /* of the samples' weight: not in `count` yet */
+	uint32_t lost;	    /* ditto: parts that gave their places to others */
 	uint32_t function[CPA_SAMPLED];
 	uint32_t count[CPA_SAMPLED];
 	/* Program counters to ids of functions, as of generation `loads`: preload/core/dlopen.h. */

@@ -6,7 +6,7 @@ tests/programs/callers.c knows, by the CPU clocks of its threads: of a pair of r
 called by first() and 3 called by second(). Without the former the first round would take second()'s 5, without the
 latter the second round first()'s 1: either part saves 2. In CPU time they have 8 each. The main thread of
 tests/plugins/call_trees.cpp calls leaf() in nine ways, one after the other in a single activity, so that samples
-divide it. Prints TAP.
+divide it. tests/programs/many_parts.c has a hundred and one functions in one activity. Prints TAP.
 """
 
 import os
@@ -66,6 +66,24 @@ def check_kinds(results, folder):
             results.compare(abs(share - known) <= OFF, f"{way}: {key}", f"{share:.3f}", limits)
 
 
+def check_many(results, folder):
+    """
+    Of a hundred and one parts in one activity the sampler keeps fifteen: frequent() has a fifth of the time, each other
+    one 8 in 1000, and what is not known of these is of none.
+    """
+    dump = folder / "many.dump"
+    run([PROGRAMS / "many_parts"], env=profiled_environment(dump, CPA_BY="caller:1"))
+    report = read(dump)
+    path_s = report["program"]["critical_path_s"]
+    shares = {c.get("function", c["name"]): c["critical_path_s"] / path_s
+              for c in report["components"] if c["kind"] == "function"}
+    share = shares.pop("frequent", 0)
+    results.compare(abs(share - 0.2) <= OFF, "one of many: frequent", f"{share:.3f}", f"{0.2 - OFF:.3f} to {0.2 + OFF:.3f}")
+    shares.pop("(not sampled)", None)
+    share = max(shares.values())
+    results.compare(share <= 0.008 + OFF, "one of many: the largest other one", f"{share:.3f}", f"at most {0.008 + OFF}")
+
+
 def main():
     results = Results()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="by_callers.", dir=os.environ.get("CPA_TMP")))
@@ -73,6 +91,7 @@ def main():
         for turn in range(1, TIMES + 1):
             check(results, folder, number, turn)
     check_kinds(results, folder)
+    check_many(results, folder)
     return results.end(folder)
 
 
