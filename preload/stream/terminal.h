@@ -34,7 +34,9 @@ extern CPA_HIDDEN bool cpa_terminal_any;
 static inline uint64_t cpa_terminal_call(void)
 {
 	/* Relaxed: who waits for a terminal that another thread finds meanwhile asks what it knows. */
-	return unlikely(__atomic_load_n(&cpa_terminal_any, __ATOMIC_RELAXED)) ? cpa_clock_now() : 0;
+	return unlikely(__atomic_load_n(&cpa_terminal_any, __ATOMIC_RELAXED)) && *cpa_alive ?
+		       cpa_clock_now() :
+		       0;
 }
 
 /*
