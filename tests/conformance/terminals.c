@@ -2,6 +2,7 @@
 /* tests/conformance/terminals.c - pseudo terminals: what is read, short counts, errno, signals, ends */
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <pty.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -15,17 +16,22 @@
 static int master, slave;
 static char *volatile nowhere = (char *)1;
 
-static void opens(bool raw)
+static void set_mode(bool raw)
 {
 	struct termios settings;
 
-	must(!openpty(&master, &slave, NULL, NULL, NULL), "openpty");
 	must(!tcgetattr(slave, &settings), "tcgetattr");
 	if (raw)
 		cfmakeraw(&settings);
 	else
 		settings.c_lflag &= ~(tcflag_t)ECHO;
 	must(!tcsetattr(slave, TCSANOW, &settings), "tcsetattr");
+}
+
+static void opens(bool raw)
+{
+	must(!openpty(&master, &slave, NULL, NULL, NULL), "openpty");
+	set_mode(raw);
 }
 
 static void closes(void)
@@ -119,7 +125,7 @@ static void without_waiting(void)
 		most += n;
 	note("full", n, errno);
 	add(" some=%d", most > 0);
-	DO("poll", poll(&(struct pollfd){ slave, POLLOUT | POLLIN, 0 }, 1, 0));
+	DO("poll", poll(&(struct pollfd){ slave, POLLIN, 0 }, 1, 0));
 	await_bytes(master, 1);
 	DO("read", read(master, &byte, 1));
 	DO("flush", tcflush(slave, TCIOFLUSH));
@@ -214,6 +220,8 @@ static void child(void)
 	begin("a child with a terminal");
 	pid = forkpty(&terminal, NULL, NULL, NULL);
 	if (!pid) {
+		/* It may be ignored: so a shell begins what is to run in the background. */
+		signal(SIGINT, SIG_DFL);
 		if (write(STDOUT_FILENO, "ready", 5) == 5)
 			for (;;)
 				pause();
@@ -226,6 +234,112 @@ static void child(void)
 	add(" signal=%d", WTERMSIG(status));
 	end();
 	close(terminal);
+}
+
+/* Another thread uses a descriptor while the main thread is blocked in a read, of which @tid says the number. */
+static int used;
+static pthread_t other;
+static volatile int tid;
+
+static void *closes_used(void *unused)
+{
+	(void)unused;
+	await_asleep(&tid);
+	close(used);
+	return NULL;
+}
+
+static void *writes_used(void *unused)
+{
+	(void)unused;
+	await_asleep(&tid);
+	must(write(used, "late", 4) == 4, "write");
+	return NULL;
+}
+
+/* Another thread runs @function, which uses @fd, when this one is asleep. */
+static void begin_with(void *(*function)(void *), int fd)
+{
+	used = fd;
+	tid = 0;
+	must(!pthread_create(&other, NULL, function, NULL), "thread");
+	set(&tid, getpid());
+}
+
+/* What a read of @fd shows, during which another thread writes to @to. */
+static void meanwhile(int fd, int to)
+{
+	begin_with(writes_used, to);
+	shows(fd, 60);
+	pthread_join(other, NULL);
+}
+
+static void copies(void)
+{
+	int pipes[2], copy, locked = 0;
+
+	begin("a slave by its master");
+	master = posix_openpt(O_RDWR | O_NOCTTY);
+	DO("unlock", ioctl(master, TIOCSPTLCK, &locked));
+	slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY);
+	must(slave >= 0, "slave");
+	set_mode(true);
+	meanwhile(slave, master);
+	end();
+	closes();
+
+	opens(true);
+	begin("copies of descriptors");
+	copy = dup(master);
+	DO("close", close(master));
+	meanwhile(copy, slave);
+	meanwhile(slave, copy);
+	end();
+	must(!pipe(pipes), "pipe");
+	begin("the master is closed in a read of the slave");
+	/* The end of the file, or EIO: which one is a race in the kernel. */
+	begin_with(closes_used, copy);
+	add(" ended=%d", read(slave, line + 3000, 10) <= 0);
+	pthread_join(other, NULL);
+	DO("read", read(slave, line + 3000, 10));
+	end();
+	must(dup2(pipes[0], copy) == copy, "dup2");
+	begin("the number of a master is a pipe");
+	meanwhile(copy, pipes[1]);
+	end();
+	close(pipes[0]);
+	close(pipes[1]);
+	close(copy);
+	close(slave);
+}
+
+static void *reads_used(void *unused)
+{
+	char byte;
+
+	(void)unused;
+	set(&tid, gettid());
+	return read(used, &byte, 1) < 0 ? NULL : &used;
+}
+
+static void cancelled(void)
+{
+	void *result;
+
+	opens(true);
+	begin("a thread is cancelled in a read");
+	used = master;
+	tid = 0;
+	must(!pthread_create(&other, NULL, reads_used, NULL), "thread");
+	await_asleep(&tid);
+	pthread_cancel(other);
+	pthread_join(other, &result);
+	add(" cancelled=%d", result == PTHREAD_CANCELED);
+	DO("write", write(slave, "x", 1));
+	await_bytes(master, 1);
+	shows(master, 60);
+	end();
+	closes();
 }
 
 static void opened_by_name(void)
@@ -256,5 +370,7 @@ int main(void)
 	packets();
 	child();
 	opened_by_name();
+	copies();
+	cancelled();
 	return 0;
 }
