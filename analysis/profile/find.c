@@ -112,7 +112,7 @@ static const char *describe_external(const char *name)
 	return NULL;
 }
 
-/* "memcmp called by compare", else just its name. The caller frees it. */
+/* "memcmp called by compare", "memcmp (callers not found)", else just its name. The caller frees it. */
 static char *name_of(const struct cpa_component_figures *component)
 {
 	const struct cpa_part_of_function *part = component->part;
@@ -121,7 +121,8 @@ static char *name_of(const struct cpa_component_figures *component)
 	if (!part || !part->callers)
 		return xstrdup(component->name);
 	callers = cpa_part_of_function_callers(part);
-	text = cpa_format_text("%s called by %s", part->function, callers);
+	text = cpa_format_text(part->unknown ? "%s %s" : "%s called by %s", part->function,
+			       callers);
 	free(callers);
 	return text;
 }
