@@ -241,14 +241,14 @@ static int terminal_several(void)
 	CHILD(burn(3); await_asleep(pair.parent); must(!kill(reader, SIGSTOP));
 	      while (!is_in_state(reader, 'T')) sched_yield(); put(pair.slave);
 	      __atomic_store_n(turn, 1, __ATOMIC_RELEASE));
-	CHILD(while (!__atomic_load_n(turn, __ATOMIC_ACQUIRE)) sched_yield(); put(pair.slave);
-	      must(!kill(reader, SIGCONT)));
+	CHILD(while (!__atomic_load_n(turn, __ATOMIC_ACQUIRE)) sched_yield(); burn(1);
+	      put(pair.slave); must(!kill(reader, SIGCONT)));
 	__atomic_store_n(pair.parent, reader, __ATOMIC_RELEASE);
 	must(get(pair.master));
 	burn(1);
 	must(get(pair.master));
 	reap();
-	return report(3 + 1, 3 + 1);
+	return report(3 + 1, 3 + 1 + 1);
 }
 
 #endif
