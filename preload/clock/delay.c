@@ -80,11 +80,11 @@ bool cpa_delay_read(struct cpa_clock *c, uint64_t *delay)
 			return false;
 		}
 	}
-	n = cpa_machine_read(c->schedstat, text, sizeof(text) - 1);
-	if (n < 0 && errno == EBADF) { /* the program has closed it */
+	if (unlikely(inode(c->schedstat) != c->file)) { /* the program has closed it */
 		c->schedstat = -1;
 		return false;
 	}
+	n = cpa_machine_read(c->schedstat, text, sizeof(text) - 1);
 	text[n > 0 ? n : 0] = '\0';
 	if (n <= 0 || is_empty(text)) {
 		give_up(c);
