@@ -4,8 +4,8 @@
 void cpa_sampled_add(struct cpa_sampler *s, uint32_t function, uint32_t weight)
 {
 	for (unsigned i = 0; i < s->pending; i++) {
-		if (s->function[i] == function) {
-			s->count[i] += weight;
+		if (s->sample[i].function == function) {
+			s->sample[i].count += weight;
 			return;
 		}
 	}
@@ -18,17 +18,16 @@ void cpa_sampled_add(struct cpa_sampler *s, uint32_t function, uint32_t weight)
 		unsigned least = 0;
 
 		for (unsigned i = 1; i < s->pending; i++)
-			least = s->count[i] < s->count[least] ? i : least;
+			least = s->sample[i].count < s->sample[least].count ? i : least;
 		if (cpa_callers_divide()) {
-			s->lost += s->count[least];
-			s->count[least] = 0;
+			s->lost += s->sample[least].count;
+			s->sample[least].count = 0;
 		}
-		s->function[least] = function;
-		s->count[least] += weight;
+		s->sample[least].function = function;
+		s->sample[least].count += weight;
 		return;
 	}
-	s->function[s->pending] = function;
-	s->count[s->pending++] = weight;
+	s->sample[s->pending++] = (struct cpa_sampled){ function, weight };
 }
 
 /* Divide among the activity's parts what stands for none of them. */
@@ -37,20 +36,19 @@ static void share(struct cpa_sampler *s)
 	uint64_t sum = 0, rest = s->unknown, part;
 
 	for (unsigned i = 0; i < s->pending; i++)
-		sum += s->count[i];
+		sum += s->sample[i].count;
 	for (unsigned i = 0; i < s->pending && rest; i++) {
-		part = rest * s->count[i] / sum;
-		sum -= s->count[i];
+		part = rest * s->sample[i].count / sum;
+		sum -= s->sample[i].count;
 		rest -= part;
-		s->count[i] += (uint32_t)part;
+		s->sample[i].count += (uint32_t)part;
 	}
 }
 
 void cpa_sampled_end(struct cpa_sampler *s)
 {
 	if (unlikely(s->lost)) {
-		s->function[s->pending] = CPA_SLOT_UNSAMPLED;
-		s->count[s->pending++] = s->lost;
+		s->sample[s->pending++] = (struct cpa_sampled){ CPA_SLOT_UNSAMPLED, s->lost };
 	}
 	if (unlikely(s->unknown))
 		share(s);

@@ -8,7 +8,7 @@
 /* Add @weight to what the activity has of the function with id @function. */
 CPA_HIDDEN void cpa_sampled_add(struct cpa_sampler *s, uint32_t function, uint32_t weight);
 
-/* The activity ends: give what is not in `count` yet its places there. */
+/* The activity ends: give what is not in `sample` yet its places there. */
 CPA_HIDDEN void cpa_sampled_end(struct cpa_sampler *s);
 
 /* Begin with no samples. */

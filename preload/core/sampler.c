@@ -540,8 +540,7 @@ void cpa_sampler_take(struct cpa_sampler *s, struct cpa_span *span)
 	if (s->ring)
 		cpa_sampler_drain(s);
 	cpa_sampled_end(s);
-	memcpy(span->sample_function, s->function, sizeof(span->sample_function));
-	memcpy(span->sample_count, s->count, sizeof(span->sample_count));
+	span->sample = s->sample;
 	span->sampled = s->pending;
 	span->sampled_ticks = s->stand_for;
 	span->sample_period = s->blind ? 0 : s->period;

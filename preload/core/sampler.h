@@ -30,6 +30,11 @@
 #include "shadow/graph/activity.h"
 
 #define CPA_FUNCTION_CACHE 64u
+/*
+ * Functions of one activity that samples tell apart. A thread may compute for minutes without an event, in
+ * hundreds of functions: one of them may get, too much, 1 of so many parts of the activity.
+ */
+#define CPA_SAMPLED 256u
 
 struct cpa_sampler {
 	bool has_timer;
@@ -52,15 +57,14 @@ struct cpa_sampler {
 	struct cpa_callers_of callers;
 	struct cpa_stacks stacks; /* taken since the last event */
 	/*
-	 * Samples since the last event, by program counter of the function. Filled by the owner,
-	 * or by its signal handler while it is not inside our code.
+	 * Samples since the last event, by function. Filled by the owner, or by its signal handler
+	 * while it is not inside our code: what cpa_sampler_take() gave stays as it is until then.
 	 */
 	uint32_t pending;
 	uint64_t stand_for; /* CPU time, ticks */
-	uint32_t unknown;   /* of the samples' weight: not in `count` yet */
+	uint32_t unknown;   /* of the samples' weight: not in `sample` yet */
 	uint32_t lost;	    /* ditto: parts that gave their places to others */
-	uint32_t function[CPA_SAMPLED];
-	uint32_t count[CPA_SAMPLED];
+	struct cpa_sampled sample[CPA_SAMPLED];
 	/* Program counters to ids of functions, as of generation `loads`: preload/core/dlopen.h. */
 	uint32_t loads;
 	struct {

@@ -59,27 +59,43 @@ void cpa_activity_see(struct cpa_self *self, uint32_t slot, uint64_t ticks)
 		cpa_journal_charge(self, slot, ticks);
 }
 
-/* Divide @ticks exactly among the slots, in proportion to @weight. */
-static void spread(struct cpa_self *self, uint64_t ticks, const uint32_t slot[],
-		   const uint32_t weight[], unsigned n)
+/* Divide @ticks exactly among @n functions, in proportion to their counts. */
+static void spread(struct cpa_self *self, uint64_t ticks, const struct cpa_sampled *sample,
+		   unsigned n)
 {
 	uint64_t sum = 0, rest = ticks;
 
 	for (unsigned i = 0; i < n; i++)
-		sum += weight[i];
+		sum += sample[i].count;
 	for (unsigned i = 0; i < n && sum; i++) {
+		uint32_t count = sample[i].count;
 		uint64_t part, product;
 
 		/* The product overflows only for activities of hours. */
-		if (unlikely(__builtin_mul_overflow(rest, weight[i], &product)))
-			part = (uint64_t)((unsigned __int128)rest * weight[i] / sum);
+		if (unlikely(__builtin_mul_overflow(rest, count, &product)))
+			part = (uint64_t)((unsigned __int128)rest * count / sum);
 		else
-			part = weight[i] == sum ? rest : product / sum;
+			part = count == sum ? rest : product / sum;
 
-		cpa_activity_charge(self, slot[i], part, part);
+		cpa_activity_charge(self, cpa_function_slot(sample[i].function), part, part);
 		rest -= part;
-		sum -= weight[i];
+		sum -= count;
 	}
+}
+
+/* Divide @ticks among the functions that the mixes of the activity's edge have. Return false if there are none. */
+static bool spread_by_mixes(struct cpa_self *self, struct cpa_calls *calls, uint64_t ticks,
+			    struct cpa_edge_cache *cache)
+{
+	struct cpa_sampled sample[CPA_MIX];
+	uint64_t word[CPA_MIX];
+	uint32_t weight[CPA_MIX], sum;
+	unsigned n = cpa_mixes_of(self, calls, cache, ticks, word, weight, &sum);
+
+	for (unsigned i = 0; i < n; i++)
+		sample[i] = (struct cpa_sampled){ cpa_mix_function(word[i]), weight[i] };
+	spread(self, ticks, sample, n);
+	return n;
 }
 
 void cpa_activity_attribute(struct cpa_self *self, uint64_t ticks, struct cpa_edge_cache *cache)
@@ -132,31 +148,15 @@ static uint64_t before_section(struct cpa_self *self, const struct cpa_span *spa
 static void attribute(struct cpa_self *self, const struct cpa_span *span, uint64_t ticks,
 		      struct cpa_edge_cache *cache)
 {
-	uint32_t slot[CPA_SAMPLED];
-	uint32_t weight[CPA_SAMPLED];
-	unsigned n = 0;
-
-	for (; n < span->sampled; n++) {
-		slot[n] = cpa_function_slot(span->sample_function[n]);
-		weight[n] = span->sample_count[n];
-	}
-	if (unlikely(n)) {
+	if (unlikely(span->sampled)) {
 		unsigned class = cpa_mix_class(ticks);
 
 		ticks -= before_section(self, span, ticks);
 		cpa_mixes_learn(self, span, ticks, class, cache);
+		spread(self, ticks, span->sample, span->sampled);
+		return;
 	}
-	if (!n && span->calls && cache) {
-		uint64_t word[CPA_MIX];
-		uint32_t sum;
-
-		n = cpa_mixes_of(self, span->calls, cache, ticks, word, weight, &sum);
-		for (unsigned i = 0; i < n; i++)
-			slot[i] = cpa_function_slot(cpa_mix_function(word[i]));
-	}
-	if (n)
-		spread(self, ticks, slot, weight, n);
-	else
+	if (!span->calls || !cache || !spread_by_mixes(self, span->calls, ticks, cache))
 		cpa_activity_attribute(self, ticks, span->calls ? NULL : cache);
 }
 

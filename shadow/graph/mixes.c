@@ -101,7 +101,7 @@ void cpa_mixes_learn(struct cpa_self *self, const struct cpa_span *span, uint64_
 	if (unlikely(span->sample_period != self->sample_period))
 		begin_credit(self, span->sample_period);
 	for (unsigned i = 0; i < span->sampled; i++) {
-		uint32_t function = span->sample_function[i], n = span->sample_count[i];
+		uint32_t function = span->sample[i].function, n = span->sample[i].count;
 		int32_t credit = credit_of(span, ticks, n);
 
 		self->row->last_function = function;

@@ -11,7 +11,10 @@
 struct cpa_calls;
 struct cpa_stacks;
 
-#define CPA_SAMPLED 16u
+/* Samples of one function, by its id. */
+struct cpa_sampled {
+	uint32_t function, count;
+};
 
 /* How a thread spent the wall time since its last event; all in ticks. */
 struct cpa_span {
@@ -26,14 +29,14 @@ struct cpa_span {
 	uint64_t earlier_idle;
 	/* Instrumented builds: exact function times; samples cover the rest. NULL: none. */
 	struct cpa_calls *calls;
-	/* Samples taken during the span, by function id. */
+	/* Samples taken during the span: `sampled` functions, each once. Whoever ends the span keeps them. */
+	const struct cpa_sampled *sample;
 	uint32_t sampled;
 	uint64_t sampled_ticks; /* process time that the samples stand for, ticks */
 	/* process time per sample, ticks; 0: samples do not cover all process time */
 	uint64_t sample_period;
 	/* the samples belong to an unfinished section that began untimed: preload/core/untimed.h */
 	bool open;
-	uint32_t sample_function[CPA_SAMPLED], sample_count[CPA_SAMPLED];
 	struct cpa_stacks *stacks; /* taken during the span; NULL: none */
 };
 

@@ -198,9 +198,9 @@ static void charge_with(uint32_t t, uint32_t edge, const struct cpa_span *span,
 		credit_since[t] = count;
 	}
 	for (unsigned i = 0; i < span->sampled; i++)
-		sum += span->sample_count[i];
+		sum += span->sample[i].count;
 	for (unsigned i = 0; i < span->sampled; i++) {
-		uint64_t n = span->sample_count[i], part = rest * n / sum;
+		uint64_t n = span->sample[i].count, part = rest * n / sum;
 		int64_t more = (int64_t)span->sampled_ticks - (int64_t)span->process;
 		bool is_long = span->process > CPA_MIX_LONG * span->sample_period;
 
@@ -231,7 +231,8 @@ static void step(struct rnd *r)
 {
 	static const uint64_t periods[] = { 1 << 20, 1 << 22, 1 << 23 };
 	uint32_t t = (uint32_t)rnd_below(r, THREADS), edge = (uint32_t)rnd_below(r, EDGES);
-	struct cpa_span span = { .process = any_length(r) };
+	struct cpa_sampled sample[2];
+	struct cpa_span span = { .process = any_length(r), .sample = sample };
 	uint32_t function[FUNCTIONS], samples = 0;
 	unsigned hint = 0;
 
@@ -247,8 +248,8 @@ static void step(struct rnd *r)
 	span.sampled = 1 + (uint32_t)rnd_below(r, 2);
 	for (unsigned i = 0; i < span.sampled; i++) {
 		function[i] = (function[0] + i) % FUNCTIONS;
-		span.sample_function[i] = id[function[i]];
-		samples += span.sample_count[i] = 1 + (uint32_t)rnd_below(r, 3);
+		sample[i] = (struct cpa_sampled){ id[function[i]], 1 + (uint32_t)rnd_below(r, 3) };
+		samples += sample[i].count;
 	}
 	span.sampled_ticks = samples * span.sample_period;
 	charge_with(t, edge, &span, function);

@@ -96,7 +96,8 @@ static int begin(void)
 /* One activity of @kind, with @samples samples. */
 static void act(const struct kind *kind, uint32_t samples)
 {
-	struct cpa_span span = { .process = kind->length };
+	const struct cpa_sampled sample = { id[kind->function], samples };
+	struct cpa_span span = { .process = kind->length, .sample = &sample };
 	unsigned hint = 0;
 
 	thread.row->node = 1;
@@ -105,8 +106,6 @@ static void act(const struct kind *kind, uint32_t samples)
 		return;
 	}
 	span.sampled = 1;
-	span.sample_function[0] = id[kind->function];
-	span.sample_count[0] = samples;
 	span.sample_period = PERIOD;
 	span.sampled_ticks = samples * PERIOD;
 	cpa_activity_end(&thread, &span, 1);

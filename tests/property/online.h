@@ -229,6 +229,7 @@ static void online_activity(struct online *o, struct cpa_self *self, const struc
 	const struct activity *a = &e->activity;
 	bool idle = cpa_external_class(external_kind[a->external_kind]) != CPA_EXT_SERVICE;
 	uint32_t blocked = o->slot[C_EXTERNAL + a->external_kind];
+	struct cpa_sampled sample[SAMPLES];
 	struct cpa_span span = { .process = a->process,
 				 .external = idle ? 0 : a->external,
 				 .idle = idle ? a->external : 0,
@@ -236,7 +237,8 @@ static void online_activity(struct online *o, struct cpa_self *self, const struc
 				 .probe = a->probe,
 				 .external_slot = blocked,
 				 .idle_slot = blocked,
-				 .sampled = a->sampled };
+				 .sampled = a->sampled,
+				 .sample = sample };
 
 	/* Ticks per sample; the results must not depend on it. */
 	static const uint64_t period[] = { 0, 1, 100, 10000 };
@@ -245,8 +247,8 @@ static void online_activity(struct online *o, struct cpa_self *self, const struc
 
 	o->id[o->at] = self->id;
 	for (unsigned i = 0; i < a->sampled; i++) {
-		span.sample_function[i] = o->slot[C_FUNCTION + a->function[i]];
-		span.sample_count[i] = a->weight[i];
+		sample[i].function = o->slot[C_FUNCTION + a->function[i]];
+		sample[i].count = a->weight[i];
 	}
 	span.sample_period = period[e->now % 4];
 	span.sampled_ticks = e->now % 7 * a->process / 4;

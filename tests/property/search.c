@@ -154,8 +154,11 @@ static unsigned add_active(uint32_t active[], unsigned n, uint32_t component)
 static void do_activity(struct rnd *r, uint32_t t, unsigned phase)
 {
 	struct cpa_self *self = &thread[t];
+	struct cpa_sampled sample = { .count = 1 };
 	struct cpa_span span = { .process = 1 + rnd_below(r, 1000),
-				 .external = rnd_percent(r, 20) ? rnd_below(r, 500) : 0 };
+				 .external = rnd_percent(r, 20) ? rnd_below(r, 500) : 0,
+				 .sampled = 1,
+				 .sample = &sample };
 	uint32_t active[2 + HELD], nested[HELD], n;
 	unsigned held = (unsigned)rnd_below(r, HELD + 1);
 
@@ -163,9 +166,7 @@ static void do_activity(struct rnd *r, uint32_t t, unsigned phase)
 	keep(r, t, phase);
 	active[0] = choose(r, CPA_FUNCTION, phase);
 	n = kept[t] ? add_active(active, 1, kept[t] - 1) : 1;
-	span.sampled = 1;
-	span.sample_function[0] = cpa_function_id(row[active[0]]);
-	span.sample_count[0] = 1;
+	sample.function = cpa_function_id(row[active[0]]);
 	for (unsigned i = 0; i < held; i++) {
 		nested[i] = choose(r, rnd_percent(r, 50) ? CPA_LOCK : CPA_REGION, phase);
 		hold(self, nested[i]);

@@ -20,10 +20,12 @@ static uint64_t tick(void)
 /* Spend a few ticks in one of @slots functions. */
 static void work(struct worker *w, uint32_t slots)
 {
-	struct cpa_span span = { .process = 1 + rnd_below(&w->r, 20), .sampled = 1 };
+	struct cpa_sampled sample = { .count = 1 };
+	struct cpa_span span = { .process = 1 + rnd_below(&w->r, 20),
+				 .sampled = 1,
+				 .sample = &sample };
 
-	span.sample_function[0] = 2 + (uint32_t)rnd_below(&w->r, slots);
-	span.sample_count[0] = 1;
+	sample.function = 2 + (uint32_t)rnd_below(&w->r, slots);
 	cpa_activity_end(&w->self, &span, 0);
 }
 

@@ -68,10 +68,10 @@ static uint64_t event(struct worker *w)
 {
 	uint64_t now = cpa_checkpoint(&w->self, __builtin_ia32_rdtsc());
 	uint64_t since = w->self.row->path.released;
+	const struct cpa_sampled sample = { (uint32_t)(2 + rnd_below(&w->r, FUNCTIONS)), 1 };
 	struct cpa_span span = { .process = now > since ? now - since : 0,
 				 .sampled = 1,
-				 .sample_function = { (uint32_t)(2 + rnd_below(&w->r, FUNCTIONS)) },
-				 .sample_count = { 1 } };
+				 .sample = &sample };
 
 	cpa_activity_end(&w->self, &span, 0);
 	w->self.row->path.released = now;

@@ -67,15 +67,16 @@ static void run(struct rnd *r, const struct kind kinds[KINDS], uint64_t period, 
 	self->row->node = NODE;
 	for (int i = 0; i < activities; i++) {
 		unsigned kind = pick(r, kinds);
+		struct cpa_sampled sample = { id[kind], 0 };
 		struct cpa_span span = { .process = about(r, kinds[kind].length),
-					 .sample_period = period };
+					 .sample_period = period,
+					 .sample = &sample };
 
 		now += span.process;
 		spent[kind] += span.process;
-		span.sample_function[0] = id[kind];
 		while (comes < now) {
 			span.sampled = 1;
-			span.sample_count[0]++;
+			sample.count++;
 			span.sampled_ticks += period;
 			due += period;
 			comes = due + (late ? rnd_below(r, period) : 0);
@@ -137,7 +138,10 @@ static void test_rates(void **state)
 /* Other threads' activities on the edge do not count for a thread that has samples. */
 static void test_others(void **state)
 {
-	struct cpa_span span = { .process = PERIOD / 2, .sampled = 1, .sample_period = PERIOD };
+	struct cpa_sampled sample = { .count = 1 };
+	struct cpa_span span = {
+		.process = PERIOD / 2, .sampled = 1, .sample_period = PERIOD, .sample = &sample
+	};
 
 	(void)state;
 	make_functions();
@@ -145,8 +149,7 @@ static void test_others(void **state)
 		struct cpa_self *self = at((int)i, 1, 0);
 
 		self->row->node = NODE;
-		span.sample_function[0] = id[i];
-		span.sample_count[0] = 1;
+		sample.function = id[i];
 		span.sampled_ticks = i ? PERIOD : PERIOD / 4; /* the first one has no credit */
 		cpa_activity_end(self, &span, NODE);
 	}
@@ -166,23 +169,24 @@ static void test_others(void **state)
 /* Other threads' credit is divided among this thread's own functions if it has no credit itself. */
 static void test_lent(void **state)
 {
+	struct cpa_sampled sample[] = { { .count = 9 }, { .count = 1 } };
 	struct cpa_span some = { .process = 10 * PERIOD,
 				 .sampled = 2,
 				 .sampled_ticks = 10 * PERIOD,
 				 .sample_period = PERIOD,
-				 .sample_count = { 9, 1 } };
+				 .sample = sample };
 	struct cpa_span one = { .process = PERIOD * 3 / 4, /* of the same class as PERIOD */
 				.sampled = 1,
 				.sampled_ticks = PERIOD,
 				.sample_period = PERIOD,
-				.sample_count = { 1 } };
+				.sample = &sample[1] };
 	struct cpa_span without = { .process = PERIOD };
 	const uint64_t *total = cpa_at(t[0].row->totals);
 
 	(void)state;
 	make_functions();
-	some.sample_function[0] = id[0];
-	some.sample_function[1] = one.sample_function[0] = id[1];
+	sample[0].function = id[0];
+	sample[1].function = id[1];
 	t[0].row->node = t[1].row->node = NODE;
 	cpa_activity_end(&t[0], &some, NODE);
 	cpa_activity_end(&t[0], &without, NODE);

@@ -55,10 +55,10 @@ static void begin(int i, uint64_t now)
 /* The thread works up to clock @now, with component @slot. */
 static void work(int i, uint64_t now, uint32_t slot)
 {
+	const struct cpa_sampled sample = { slot, 1 };
 	struct cpa_span span = { .process = now - t[i].row->path.released,
 				 .sampled = 1,
-				 .sample_function = { slot },
-				 .sample_count = { 1 } };
+				 .sample = &sample };
 
 	now = cpa_checkpoint(&t[i], now);
 	cpa_activity_end(&t[i], &span, 0);

@@ -49,10 +49,9 @@ static void begin(struct cpa_self *self, uint64_t now)
 /* The thread works for @ticks, all in function @slot. */
 static void work(struct cpa_self *self, uint32_t slot, uint64_t ticks)
 {
-	struct cpa_span span = { .process = ticks, .sampled = 1 };
+	const struct cpa_sampled sample = { slot, 1 };
+	struct cpa_span span = { .process = ticks, .sampled = 1, .sample = &sample };
 
-	span.sample_function[0] = slot;
-	span.sample_count[0] = 1;
 	cpa_activity_end(self, &span, 0);
 }
 
@@ -296,7 +295,8 @@ static void test_hold_overflow(void **state)
 static void test_unsampled_time(void **state)
 {
 	struct cpa_self t;
-	struct cpa_span span = { .process = 100 };
+	static const struct cpa_sampled sample[] = { { 20, 1 }, { 21, 2 } };
+	struct cpa_span span = { .process = 100, .sample = sample };
 	uint32_t a, b;
 
 	(void)state;
@@ -306,10 +306,6 @@ static void test_unsampled_time(void **state)
 	cpa_activity_end(&t, &span, a);
 	assert_int_equal(cpa_path_value(&t.row->path, CPA_H, CPA_SLOT_UNSAMPLED), 100);
 	span.sampled = 2;
-	span.sample_function[0] = 20;
-	span.sample_count[0] = 1;
-	span.sample_function[1] = 21;
-	span.sample_count[1] = 2;
 	cpa_activity_end(&t, &span, b);
 	assert_int_equal(cpa_path_value(&t.row->path, CPA_H, 20), 33);
 	assert_int_equal(cpa_path_value(&t.row->path, CPA_H, 21), 67);
