@@ -439,6 +439,7 @@ static void join_all(struct cpa_self *self, struct cpa_stream_found *f, struct c
 			first = i;
 	w->observed_only = false;
 	join_one(self, f, first, w);
+	w->arrived = w->now; /* it is on the path: the others end nothing */
 	from = w->from ? w->from : cpa_token(f->from[first].token)->path.node;
 	for (unsigned i = 0; i < f->count; i++)
 		if (i != first)

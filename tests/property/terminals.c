@@ -21,12 +21,13 @@
 #define PENDING 3u
 #define LIST	(STEPS + PENDING)
 
-enum claim { FOUND, LATEST, LENGTH, UNCERTAIN, WRITTEN, CLAIMS };
+enum claim { FOUND, LATEST, LENGTH, ONCE, UNCERTAIN, WRITTEN, CLAIMS };
 
 static const char *const claim_name[CLAIMS] = {
 	[FOUND] = "a wait depends on writes exactly if the rule names any",
 	[LATEST] = "it goes on from the latest of them",
 	[LENGTH] = "it is as long as the longest path of who wrote them, or as it was",
+	[ONCE] = "a wait that began behind the writes is on the observed path once",
 	[UNCERTAIN] =
 		"it is uncertain exactly if writes of several threads, or an echo, may have ended it",
 	[WRITTEN] = "the latest write is the latest of the list",
@@ -98,11 +99,21 @@ static struct rule rule_of(uint64_t since, uint64_t until)
 	return rule;
 }
 
+static uint64_t observed(const struct cpa_self *self)
+{
+	uint64_t sum = 0;
+
+	for (unsigned kind = 0; kind < CPA_TIME_KINDS; kind++)
+		sum += self->row->path.observed[kind];
+	return sum;
+}
+
 static void do_wait(struct rnd *r, struct cpa_stream *s, unsigned i)
 {
 	struct cpa_self *self = at_next_event(r, i);
-	struct cpa_wait w = { .arrived = clock_now, .now = clock_now };
-	uint64_t len = self->row->path.len, uncertain = s->uncertain;
+	uint64_t waited = rnd_below(r, clock_now < 200 ? clock_now : 200);
+	struct cpa_wait w = { .arrived = clock_now - waited, .now = clock_now };
+	uint64_t len = self->row->path.len, uncertain = s->uncertain, before = observed(self);
 	uint64_t since = clock_now - rnd_below(r, clock_now < 400 ? clock_now : 400);
 	uint64_t until = clock_now - rnd_below(r, clock_now - since + 1);
 	struct rule rule = rule_of(since, until);
@@ -121,6 +132,8 @@ static void do_wait(struct rnd *r, struct cpa_stream *s, unsigned i)
 	/* Its own writes are no longer than its path is. */
 	len = rule.len > len ? rule.len : len;
 	claims.any |= claims_fail(&claims, LENGTH, self->row->path.len == len);
+	if (rule.latest->released <= clock_now - waited)
+		claims.any |= claims_fail(&claims, ONCE, observed(self) - before == waited);
 }
 
 /* A hint: it may be a write that has failed since. */
