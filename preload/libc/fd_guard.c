@@ -153,5 +153,7 @@ void cpa_fd_guard_forked(void)
 {
 	set_frame(0);
 	ours = FREE;
-	theirs = --placing;
+	if (likely(placing)) /* as in cpa_fd_guard_placed() */
+		placing--;
+	theirs = placing;
 }

@@ -142,7 +142,9 @@ static void enter(struct cpa_lock_op *l, struct cpa_object *o)
 /* The thread has @o since @now, and waited for it since before it began the part. */
 static void count_begun(struct cpa_worker *w, struct cpa_object *o, uint64_t now)
 {
-	uint64_t length = now - cpa_epoch_begun(cpa_header(), w->window.epoch);
+	/* That of a later part, where there were many meanwhile. */
+	uint64_t begun = cpa_epoch_begun(cpa_header(), w->window.epoch);
+	uint64_t length = now > begun ? now - begun : 0;
 
 	o->contended++;
 	o->wait += length;

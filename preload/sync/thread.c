@@ -21,6 +21,7 @@
 #include "preload/core/object.h"
 #include "preload/core/op.h"
 #include "preload/core/window.h"
+#include "preload/libc/fd_guard.h"
 #include "preload/libc/pool.h"
 #include "preload/libc/real.h"
 #include "preload/sync/std_thread.h"
@@ -126,6 +127,7 @@ static struct beginning take(void *argument)
 static void returned(const char *scope)
 {
 	(void)scope;
+	cpa_fd_guard_ended(); /* not every thread has our key */
 	cpa_thread_returned();
 }
 
