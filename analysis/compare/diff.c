@@ -234,7 +234,7 @@ static void refuse_blank(const struct cpa_comparison *c)
 		if (!side->blank || side->runs)
 			continue;
 		fprintf(stderr,
-			"cpa-diff: %s: no window of a budget is in its %s (take a longer time)\n",
+			"cpa-diff: %s: nothing of its %s was profiled (with a budget: take a longer time)\n",
 			i == CPA_BASE ? "base" : "new", side->blank == 1 ? "run" : "runs");
 		exit(EXIT_UNREADABLE);
 	}

@@ -62,7 +62,7 @@ static void doubt_sample(struct cpa_comparison *c, enum cpa_side_name which)
 				    name, side->runs > 1 ? "at least " : "", 100 * least);
 	if (side->blank)
 		cpa_comparison_warn(c,
-				    "Not one window is in %zu more of the runs of the %s: they "
+				    "Nothing was profiled in %zu more of the runs of the %s: they "
 				    "are left out.",
 				    side->blank, c->side[CPA_NEW].runs ? side_name[which] : "side");
 }

@@ -29,7 +29,7 @@ static bool is_sampled(const json_t *run)
 
 void cpa_side_add_run(struct cpa_side *side, const char *file, json_t *run)
 {
-	if (is_sampled(run) && !(of_program(run, "wall_s") > 0)) {
+	if (!(of_program(run, "wall_s") > 0)) {
 		json_decref(run);
 		side->blank++;
 		return;

@@ -10,7 +10,7 @@
 struct cpa_profile;
 
 struct cpa_side {
-	size_t blank; /* more runs, of which nothing was profiled: no window of a budget fell into them */
+	size_t blank; /* more runs, of which nothing was profiled: as no window of a budget fell into them */
 	size_t runs;
 	char **file;  /* printable */
 	json_t **run; /* a report, as docs/schema.json describes */

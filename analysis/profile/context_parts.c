@@ -68,7 +68,10 @@ static void add_parts(const struct division *d, const struct cpa_callers *node, 
 		add_part(d, callers, stacks, fmax(path_s, 0), fmax(cpu_s, 0));
 }
 
-/* Add the component @d->function as it is: the run divided functions by as many callers. */
+/*
+ * Add the component @d->function as it is: the run divided functions by as many callers, or no stacks
+ * divide its path.
+ */
 static void add_component(const struct division *d)
 {
 	const struct cpa_component_figures *c = d->function;
@@ -79,7 +82,8 @@ static void add_component(const struct division *d)
 		.function = c,
 		.name = c->part ? c->part->function : c->name,
 		.location = c->location,
-		.callers = c->part ? cpa_part_of_function_callers(c->part) : xstrdup(""),
+		.callers = c->part ? cpa_part_of_function_callers(c->part, d->callers) :
+				     xstrdup(""),
 		.stacks = d->stacks,
 		.of = d->stacks,
 		.path_s = c->critical_path_s,
@@ -162,14 +166,17 @@ struct cpa_context_parts cpa_context_parts(const struct cpa_profile *profile, ui
 				      .function = &profile->component[i],
 				      .callers = callers };
 		struct cpa_callers *root;
+		bool whole;
 
 		if (d.function->kind != CPA_FUNCTION)
 			continue;
 		root = cpa_callers_of_parts(profile->contexts, d.function);
 		d.stacks = root->stacks;
-		if (parts.exact)
+		whole = parts.exact || !root->callers ||
+			(root->path_s <= 0 && d.function->critical_path_s > 0);
+		if (whole)
 			add_component(&d);
-		for (size_t k = 0; k < root->callers && !parts.exact; k++) {
+		for (size_t k = 0; k < root->callers && !whole; k++) {
 			d.innermost = root->caller[k].context;
 			add_parts(&d, &root->caller[k], "", 0);
 		}

@@ -120,7 +120,7 @@ static char *name_of(const struct cpa_component_figures *component)
 
 	if (!part || !part->callers)
 		return xstrdup(component->name);
-	callers = cpa_part_of_function_callers(part);
+	callers = cpa_part_of_function_callers(part, SIZE_MAX);
 	text = cpa_format_text(part->unknown ? "%s %s" : "%s called by %s", part->function,
 			       callers);
 	free(callers);

@@ -78,11 +78,11 @@ bool cpa_is_function_named(const struct cpa_profile *profile,
 	return named;
 }
 
-char *cpa_part_of_function_callers(const struct cpa_part_of_function *part)
+char *cpa_part_of_function_callers(const struct cpa_part_of_function *part, size_t most)
 {
 	char *text = xstrdup(part->callers ? part->caller[0] : ""), *longer;
 
-	for (size_t i = 1; i < part->callers; i++) {
+	for (size_t i = 1; i < part->callers && i < most; i++) {
 		longer = cpa_format_text("%s <- %s", text, part->caller[i]);
 		free(text);
 		text = longer;

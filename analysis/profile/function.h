@@ -38,8 +38,8 @@ bool cpa_is_row_named(const struct cpa_profile *profile, struct cpa_names *names
 bool cpa_is_function_named(const struct cpa_profile *profile,
 			   const struct cpa_component_figures *component, const char *pattern);
 
-/* "mergelines <- main": the callers of @part. The caller frees it. */
-char *cpa_part_of_function_callers(const struct cpa_part_of_function *part);
+/* "mergelines <- main": the callers of @part, the @most innermost ones. The caller frees it. */
+char *cpa_part_of_function_callers(const struct cpa_part_of_function *part, size_t most);
 
 void cpa_part_of_function_free(struct cpa_part_of_function *part); /* NULL is allowed */
 

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <libiberty/libiberty.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -203,6 +204,12 @@ static bool put_function(const struct shown *like, const struct cpa_line_figures
 	for (size_t i = 0; i < count; i++) {
 		shown.path_s += line[i].path_s;
 		shown.cpu_s += line[i].cpu_s;
+	}
+	if (c && c->part) { /* it may have parts without stacks */
+		struct cpa_function f = cpa_function_of(like->profile, c);
+
+		shown.path_s = fmax(shown.path_s, f.critical_path_s);
+		shown.cpu_s = fmax(shown.cpu_s, f.total_s);
 	}
 	put_lines(&shown, line, count);
 	return true;

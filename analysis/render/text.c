@@ -393,7 +393,10 @@ static void put_objects(const struct cpa_page *page, const struct cpa_profile *p
 		cpa_table_column(&table, "+-", false);
 	cpa_table_column(&table, "acquired", false);
 	cpa_table_column(&table, "contended", false);
-	cpa_table_column(&table, "hand-offs", false);
+	if (profile->program.batches) /* else there is no room for names */
+		cpa_table_spare(&table, "hand-offs");
+	else
+		cpa_table_column(&table, "hand-offs", false);
 	cpa_table_column(&table, "class", true);
 	for (size_t i = 0; i < profile->objects; i++) {
 		queues |= profile->object[i].queue != NULL;

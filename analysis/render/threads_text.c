@@ -64,7 +64,10 @@ void cpa_text_threads(const struct cpa_page *page, const struct cpa_profile *pro
 	cpa_table_column(&table, "wait", false);
 	if (has_margins)
 		cpa_table_column(&table, "+-", false);
-	cpa_table_column(&table, "external", false);
+	if (has_margins) /* else there is no room for names */
+		cpa_table_spare(&table, "external");
+	else
+		cpa_table_column(&table, "external", false);
 	cpa_table_column(&table, "run queue", false);
 	cpa_table_column(&table, "path", false);
 	cpa_table_column(&table, "name", true);

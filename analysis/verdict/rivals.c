@@ -30,7 +30,7 @@ char *cpa_rivals_sentence(const struct cpa_profile *profile)
 
 	if (!rivals->first)
 		return NULL;
-	first = cpa_describe(rivals->first, false);
+	first = cpa_describe(rivals->first, true);
 	second = cpa_describe(rivals->second, false);
 	more = rivals->windows < MOST ?
 		       cpa_format_text("about %.0f more windows would tell them apart",
