@@ -108,12 +108,15 @@ static void end_alone(struct cpa_lock_op *l, enum cpa_external otherwise)
 static void take(struct cpa_worker *w, struct cpa_object *o, struct cpa_wait *wait)
 {
 	uint32_t last = cpa_object_path(o)->owner;
+	uint64_t released = cpa_object_path(o)->released;
 
 	if (o->kind == CPA_RWLOCK)
 		cpa_write_acquired(&w->self, o, wait);
 	else
 		cpa_lock_acquired(&w->self, o, wait);
-	if (last && last != w->self.id)
+	/* Each thread has another id in each part: what was released in an earlier one tells nothing. */
+	if (last && last != w->self.id &&
+	    released >= cpa_epoch_begun(cpa_header(), w->window.epoch))
 		o->handoffs++;
 	if (wait->from)
 		cpa_dependency(&w->self, wait, wait->now - wait->arrived);
