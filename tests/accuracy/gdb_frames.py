@@ -102,7 +102,7 @@ def frames_of_cpa(process, memory):
                        f" (struct cpa_registers *){registers})")
     gdb.parse_and_eval(f"*(int *)((void *(*)(void))__errno_location)() = {error}")
     value = gdb.parse_and_eval(f"*(struct cpa_walk *){walk}")
-    found = [int(value["function"][i]) for i in range(int(value["frames"]))]
+    found = [int(value["frame"][i]["function"]) for i in range(int(value["frames"]))]
     return [each if process.place(each)[0] else each // PAGE * PAGE for each in found if not process.is_ours(each)]
 
 
