@@ -82,7 +82,7 @@ struct cpa_process_figures {
 	uint32_t threads;    /* that were profiled */
 	uint32_t images;     /* programs that it was */
 	char *name;	     /* the command */
-	char *argument;	     /* "clone": what tells it from others of the command; or NULL */
+	char *argument;	     /* the word behind the command, "clone" of "git clone"; or NULL */
 	enum cpa_ending ending;
 	bool waited; /* for which its parent did; */
 	int status;  /* and was told this */

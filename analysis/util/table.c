@@ -196,7 +196,7 @@ static char *cut(const char *text, size_t width)
 			       last(text, end));
 }
 
-/* The names of the chain @text, whose memory they use; return their number, MOST_NAMES at most. */
+/* Split the chain @text in place into its names. Return how many there are, MOST_NAMES at most. */
 static size_t split(char *text, const char *names[])
 {
 	size_t n = 0;

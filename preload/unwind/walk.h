@@ -50,8 +50,9 @@ struct cpa_walk {
 __attribute__((visibility("hidden"))) void cpa_walk_forget(struct cpa_walk *walk);
 
 /*
- * Find the frames from the registers @from of the calling thread, whose own stack is @own: `frames` and what stands beside it. No module may be unloaded meanwhile: cpa_unload_hold().
- * Makes system calls; errno is changed.
+ * Find the frames from the registers @from of the calling thread, whose own stack is @own. Sets `frames`, `frame`,
+ * `complete` and `in_handler`. No module may be unloaded meanwhile: cpa_unload_hold(). Makes system calls;
+ * errno is changed.
  */
 __attribute__((visibility("hidden"))) void
 cpa_walk_from(struct cpa_walk *walk, struct cpa_stack_own own, const struct cpa_registers *from);
