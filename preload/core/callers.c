@@ -38,6 +38,7 @@ struct cpa_callers {
 struct instruction {
 	uint32_t site;
 	uint32_t part; /* id of its function, as part of it is called by `by` callers; 0: not known */
+	bool busy;     /* no walk: another thread takes memory for one just now */
 };
 
 /* Written before there are other threads. */
@@ -181,6 +182,8 @@ static uint32_t context_from(struct cpa_stack_own own, const struct cpa_register
 	/* While another thread takes memory there is no stack: of samples the next one stands for it, too. */
 	if (!context && !busy)
 		cpa_diag(CPA_DIAG_STACKS_REFUSED);
+	if (at)
+		at->busy = busy;
 	took = cpa_clock_now() - begun;
 	*cost = took < most ? took : most;
 	cpa_diag_add(CPA_DIAG_STACK_TICKS, *cost);
@@ -360,7 +363,7 @@ uint32_t cpa_callers_take(struct cpa_callers_of *own, struct cpa_stacks *stacks,
 		hold(self, node, own->since);
 		own->since = 0;
 	}
-	if (by && !at.part)
+	if (by && !at.part && !at.busy)
 		return cpa_function_at(cpa_arch_program_counter(context));
 	return at.part;
 }

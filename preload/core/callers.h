@@ -47,7 +47,8 @@ CPA_HIDDEN void cpa_callers_begin(struct cpa_callers_of *own);
  * changed.
  *
  * If functions are divided: return the id of the part that was interrupted, or of the function where its callers
- * are not known; 0: cpa's own code, or stacks took too much.
+ * are not known; 0: cpa's own code, or there is no stack just now, as stacks took too much or another thread
+ * takes memory for one.
  */
 CPA_HIDDEN uint32_t cpa_callers_take(struct cpa_callers_of *own, struct cpa_stacks *stacks,
 				     const struct cpa_self *self, const void *context,
