@@ -32,7 +32,7 @@
 #define LOOKS		8u  /* tries, of which the shortest counts */
 #define LAST_DESCRIPTOR 1000 /* room of the descriptor table: more than most have threads */
 
-uint64_t cpa_clock_armed;
+uint64_t cpa_clock_armed, cpa_clock_never_armed;
 uint64_t cpa_clock_rebase_ticks;
 uint64_t cpa_clock_long_ticks;
 
@@ -59,9 +59,6 @@ static uint64_t start_ticks, start_ns;
  */
 static const uint32_t signature[2] = { RSEQ_SIG, RSEQ_SIG };
 static struct rseq_cs never __attribute__((aligned(32)));
-
-/* Detector of threads that must ask the kernel each time: never equal to cpa_clock_armed. */
-static uint64_t never_armed;
 
 uint64_t cpa_clock_ticks(uint64_t ns)
 {
@@ -305,7 +302,7 @@ void cpa_clock_note(uint64_t now, bool always)
  */
 static uint64_t rebase(struct cpa_clock *c, uint64_t *now)
 {
-	bool detects = c->detector != &never_armed;
+	bool detects = cpa_clock_detects(c);
 	uint64_t cpu;
 	int tries = 0;
 
@@ -406,7 +403,7 @@ static void learn(struct cpa_clock *c, enum cpa_brief kind, uint64_t wall, uint6
 	uint32_t usual = c->usual[kind];
 
 	c->guesses = guessed ? 0 : GUESSES;
-	if (guessed || c->detector == &never_armed || wall >= cpa_ready_brief || cpu > wall)
+	if (guessed || !cpa_clock_detects(c) || wall >= cpa_ready_brief || cpu > wall)
 		return;
 	usual = usual ? (uint32_t)((usual * (LEARN - 1) + cpu) / LEARN) : (uint32_t)cpu;
 	c->usual[kind] = usual ? usual : 1;
@@ -442,7 +439,7 @@ bool cpa_clock_preempted(struct cpa_clock *c, enum cpa_brief kind)
 	bool guessed = c->guessed;
 	uint64_t begun = c->last, now = cpa_clock_now(), cpu, lost;
 
-	if (c->detector == &never_armed || now - begun >= cpa_ready_brief || c->ahead ||
+	if (!cpa_clock_detects(c) || now - begun >= cpa_ready_brief || c->ahead ||
 	    !cpa_ready_is_brief(c, cpa_ready_brief))
 		return false;
 	if (!guess(c, begun, kind, &now, &cpu)) {
@@ -548,7 +545,7 @@ void cpa_clock_start(struct cpa_clock *c)
 	/* A process that joins may have a C library without rseq. */
 	c->detector = cpa_header()->clock == CPA_CLOCK_RSEQ ? cpa_machine_detector() : NULL;
 	if (!c->detector)
-		c->detector = &never_armed;
+		c->detector = &cpa_clock_never_armed;
 	c->schedstat = -1; /* opened when first needed; the delay counts from the thread's start */
 	c->skips = 1;	   /* measure the first operation */
 	c->first = FIRST;

@@ -125,6 +125,8 @@ CPA_HIDDEN void cpa_clock_hidden(struct cpa_clock *c, const struct cpa_clock_gap
 
 /* Value of a detector that is armed: address of a descriptor in clock.c. Written once, at start. */
 extern CPA_HIDDEN uint64_t cpa_clock_armed;
+/* Detector of threads that must ask the kernel each time: never equal to cpa_clock_armed. */
+extern CPA_HIDDEN uint64_t cpa_clock_never_armed;
 extern CPA_HIDDEN uint64_t cpa_clock_rebase_ticks;
 
 /*
@@ -150,6 +152,11 @@ static inline uint64_t cpa_clock_now(void)
 	if (unlikely(__atomic_load_n(&cpa_source_is_kernel, __ATOMIC_RELAXED)))
 		return cpa_source_now();
 	return cpa_machine_counter();
+}
+
+static inline bool cpa_clock_detects(const struct cpa_clock *c)
+{
+	return c->detector != &cpa_clock_never_armed;
 }
 
 static inline bool cpa_clock_switched(const struct cpa_clock *c)

@@ -5,6 +5,7 @@
 
 #define MS	  1000000u
 #define SHORT_GAP 50000u /* ns: shorter gaps are not asked about one by one */
+#define READINGS  3
 
 uint64_t cpa_ready_brief, cpa_ready_unread, cpa_ready_switch;
 
@@ -43,9 +44,36 @@ void cpa_ready_taken(struct cpa_clock *c, uint64_t ticks)
 	c->delay_ns += cpa_clock_ns(ticks);
 }
 
+/*
+ * Read the thread's delay. *@later: if it has lost its processor since @now, when the detector was armed,
+ * the ticks since then, else 0: that will be the next gap. Read again if it loses it in between, as it is
+ * not known whether the delay has that. The detector shows to the next stamp that it lost it, as before.
+ */
+static bool read_delay(struct cpa_clock *c, uint64_t now, uint64_t *delay, uint64_t *later)
+{
+	bool switched = false, known;
+	int readings = 0;
+
+	*later = 0;
+	do {
+		if (cpa_clock_switched(c)) {
+			switched = cpa_clock_detects(c);
+			/* Armed before the counter is read: a switch between the two is seen. */
+			if (switched)
+				*c->detector = cpa_clock_armed;
+			__atomic_signal_fence(__ATOMIC_SEQ_CST);
+			*later = cpa_clock_now() > now ? cpa_clock_now() - now : 0;
+		}
+		known = cpa_delay_read(c, delay);
+	} while (known && cpa_clock_detects(c) && cpa_clock_switched(c) && ++readings < READINGS);
+	if (switched)
+		*c->detector = 0;
+	return known;
+}
+
 uint64_t cpa_ready_part(struct cpa_clock *c, uint64_t gap, bool blocked, uint64_t now)
 {
-	uint64_t delay, ready, later = 0;
+	uint64_t delay, ready, later;
 	bool brief;
 	enum loss how = GIVEN;
 
@@ -64,10 +92,7 @@ uint64_t cpa_ready_part(struct cpa_clock *c, uint64_t gap, bool blocked, uint64_
 	}
 	if (how == GIVEN && brief)
 		return 0;
-	/* The thread lost its processor after the gap: that will be the next gap. */
-	if (cpa_clock_switched(c) && cpa_clock_now() > now)
-		later = cpa_clock_now() - now;
-	if (!cpa_delay_read(c, &delay))
+	if (!read_delay(c, now, &delay, &later))
 		return 0;
 	ready = delay > c->delay_ns ? cpa_clock_ticks(delay - c->delay_ns) : 0;
 	ready = ready > later ? ready - later : 0;

@@ -38,11 +38,12 @@ static struct fake {
 	long given, taken, device;
 	uint64_t word; /* the detector */
 	bool detects;
-	bool distrusted;     /* the kernel considers the counter unstable */
-	uint64_t held_later; /* the same in its next look at its counts */
+	bool distrusted;  /* the kernel considers the counter unstable */
 	uint64_t held_up; /* ticks that the thread is preempted in its next look at its CPU clock */
-	bool schedstat;	  /* /proc/.../schedstat exists */
-	unsigned disturbs; /* calls of the machine, of 10,000, in which something happens */
+	uint64_t held_later;   /* the same in its next look at its counts */
+	uint64_t held_reading; /* the same in its next look at its delay */
+	bool schedstat;	       /* /proc/.../schedstat exists */
+	unsigned disturbs;     /* calls of the machine, of 10,000, in which something happens */
 	struct rnd random;
 } fake;
 
@@ -155,6 +156,10 @@ static inline ssize_t cpa_machine_read(int fd, char *text, size_t size)
 	(void)fd;
 	fake.asked++;
 	fake_run(fake.call);
+	if (fake.held_reading) {
+		fake_preempt(fake.held_reading);
+		fake.held_reading = 0;
+	}
 	fake_disturb();
 	if (!fake.schedstat) {
 		errno = EIO;

@@ -372,7 +372,7 @@ static void test_preempted(void **state)
 
 /*
  * A preemption that only the look at the clock meets is no part of the sleep that follows, and one
- * between that look and the one at the delay is no part of the sleep before.
+ * between that look and the one at the delay, or in the latter, is no part of the sleep before.
  */
 static void test_switch_in_look(void **state)
 {
@@ -391,6 +391,14 @@ static void test_switch_in_look(void **state)
 		run.sum = (struct cpa_elapsed){ 0 };
 		fake_block(us(15000), us(1000));
 		fake.held_later = us(50000);
+		event(false);
+		assert_in_range(run.sum.external, us(14980), us(15080));
+		event(false);
+		assert_in_range(run.sum.external, us(14980), us(15080));
+		assert_in_range(run.sum.runqueue, us(50900), us(51080));
+		run.sum = (struct cpa_elapsed){ 0 };
+		fake_block(us(15000), us(1000));
+		fake.held_reading = us(50000);
 		event(false);
 		assert_in_range(run.sum.external, us(14980), us(15080));
 		event(false);
