@@ -387,10 +387,16 @@ void cpa_sampler_init(unsigned samples_per_second, unsigned by_callers)
 		can_signal = cpa_signal_init(on_signal);
 }
 
-void cpa_sampler_start(struct cpa_sampler *s)
+/* Whether the calling thread blocks the timer's signal. */
+static bool blocks_signal(void)
 {
 	sigset_t blocked;
 
+	return !pthread_sigmask(SIG_BLOCK, NULL, &blocked) && sigismember(&blocked, CPA_SIGNAL);
+}
+
+void cpa_sampler_start(struct cpa_sampler *s)
+{
 	s->head = &s->tail;
 	cpa_callers_begin(&s->callers);
 	if (withheld)
@@ -400,7 +406,7 @@ void cpa_sampler_start(struct cpa_sampler *s)
 	start_timer(s);
 	if (!cpa_header()->sampler)
 		cpa_header()->sampler = CPA_SAMPLER_TIMER;
-	if (!pthread_sigmask(SIG_BLOCK, NULL, &blocked) && sigismember(&blocked, CPA_SIGNAL))
+	if (blocks_signal())
 		upgrade(s, 0);
 	cpa_kernel_end();
 }
@@ -414,7 +420,8 @@ uint64_t cpa_sampler_latest(void)
 
 /*
  * Check whether signals still arrive. If the program blocks or ignores them, open a perf event,
- * which needs none. True: the sampler has changed.
+ * which needs none; not for signals that are only late where samples without a stack are of no part.
+ * True: the sampler has changed.
  */
 static bool watch(struct cpa_sampler *s, uint64_t cpu)
 {
@@ -422,7 +429,9 @@ static bool watch(struct cpa_sampler *s, uint64_t cpu)
 		s->known = s->latest;
 		s->known_at = cpu;
 	} else if (hz && !s->ring && cpu - s->known_at > cpa_sampler_latest() * LATE / (LATE + 2)) {
-		if (s->heard || !s->stays) {
+		if (s->has_timer && cpa_callers_divide() && !blocks_signal()) {
+			s->known_at = cpu;
+		} else if (s->heard || !s->stays) {
 			s->heard = false;
 			upgrade(s, cpu);
 			return true;
