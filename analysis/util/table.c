@@ -122,9 +122,7 @@ static size_t find_widest(const struct cpa_table_text *table, const size_t *widt
 	size_t widest = SIZE_MAX, most = 0;
 
 	for (size_t c = 0; c < table->columns; c++) {
-		size_t width = table->remark[c] ? widths[c] + REMARK_LESS :
-			       table->chain[c]	? widths[c] / 2 : /* at least two names */
-						  widths[c];
+		size_t width = table->remark[c] ? widths[c] + REMARK_LESS : widths[c];
 
 		if (table->name[c] && widths[c] > NAME_MIN && width >= most) {
 			widest = c;
@@ -134,19 +132,51 @@ static size_t find_widest(const struct cpa_table_text *table, const size_t *widt
 	return widest;
 }
 
-/* Choose widths by content; then leave out spare columns, and cut the widest name, until the line fits. */
+/* The columns of the first name of the chain @text. */
+static size_t first_columns(const char *text)
+{
+	const char *rest = strstr(text, ARROW);
+	char *first = rest ? xstrndup(text, (size_t)(rest - text)) : xstrdup(text);
+	size_t columns = cpa_printable_columns(first);
+
+	free(first);
+	return columns;
+}
+
+/* The columns that the content of column @c takes. @first: only the first names of chains. */
+static size_t columns_of(const struct cpa_table_text *table, size_t c, bool first)
+{
+	size_t most = cpa_printable_columns(table->head[c]);
+
+	for (size_t r = 0; r < table->rows; r++) {
+		const char *text = table->cell[r * table->columns + c];
+		size_t width = first ? first_columns(text) : cpa_printable_columns(text);
+
+		most = width > most ? width : most;
+	}
+	return most;
+}
+
+/*
+ * Choose widths by content; then, until the line fits, break chains behind their first names, leave out spare
+ * columns, and cut the widest name.
+ */
 static void find_widths(const struct cpa_table_text *table, size_t room, size_t *widths)
 {
 	size_t total = 0, widest;
 
 	for (size_t c = 0; c < table->columns; c++) {
-		widths[c] = cpa_printable_columns(table->head[c]);
-		for (size_t r = 0; r < table->rows; r++) {
-			size_t width = cpa_printable_columns(table->cell[r * table->columns + c]);
-
-			widths[c] = width > widths[c] ? width : widths[c];
-		}
+		widths[c] = columns_of(table, c, false);
 		total += widths[c] + (c ? GAP : 0);
+	}
+	for (size_t c = 0; c < table->columns && total > room; c++) {
+		if (!table->chain[c])
+			continue;
+		total -= widths[c];
+		widths[c] = columns_of(table, c, true);
+		if (total + widths[c] < room)
+			widths[c] = room - total;
+		total += widths[c];
 	}
 	for (size_t c = table->columns; c-- > 0 && total > room;) {
 		if (!table->spare[c])
@@ -255,18 +285,11 @@ static char *cut_chain(const char *text, size_t width)
 }
 
 /* @text in @width columns: filled with blanks, or cut. The caller frees it. */
-static char *fit(const char *text, size_t width, bool left, bool chain, bool end)
+static char *fit(const char *text, size_t width, bool left, bool end)
 {
 	size_t columns = cpa_printable_columns(text);
 	int fill = columns < width ? (int)(width - columns) : 0;
 
-	if (columns > width && chain) {
-		char *names = cut_chain(text, width), *filled;
-
-		filled = fit(names, width, left, false, end);
-		free(names);
-		return filled;
-	}
 	if (columns > width)
 		return cut(text, width);
 	if (left)
@@ -274,22 +297,54 @@ static char *fit(const char *text, size_t width, bool left, bool chain, bool end
 	return cpa_format_text("%*s%s", fill, "", text);
 }
 
+/* Where the chain in @cell breaks in @width columns: its arrow; NULL: it has room, or is no chain. */
+static const char *break_of(const char *cell, size_t width)
+{
+	return cpa_printable_columns(cell) > width ? strstr(cell, ARROW) : NULL;
+}
+
+/* Write @chain, the rest of a chain from its arrow on, on a line of its own from column @from on. */
+static void write_rest(const struct cpa_page *page, enum cpa_style style, size_t from,
+		       const char *chain)
+{
+	size_t room = page->width > from + NAME_MIN ? page->width - from : NAME_MIN;
+	const char *text = chain + 1; /* without the blank */
+	char *cut_to = cpa_printable_columns(text) > room ? cut_chain(text, room) : xstrdup(text);
+
+	fprintf(page->out, "%*s", (int)from, "");
+	cpa_page_put(page, style, cut_to);
+	fputc('\n', page->out);
+	free(cut_to);
+}
+
 static void write_row(const struct cpa_table_text *table, const struct cpa_page *page,
 		      const size_t *widths, const char *const *cells, enum cpa_style style)
 {
+	const char *rest = NULL;
+	size_t column = 0, from = 0;
+
 	for (size_t c = 0; c < table->columns; c++) {
-		char *text;
+		const char *arrow = table->chain[c] ? break_of(cells[c], widths[c]) : NULL;
+		char *name, *text;
 
 		if (table->spare[c] && !widths[c])
 			continue;
-		text = fit(cells[c], widths[c], table->name[c], table->chain[c],
-			   c + 1 == table->columns);
-		if (c)
-			fprintf(page->out, "%*s", GAP, "");
+		column += c ? GAP : 0;
+		if (arrow) {
+			rest = arrow;
+			from = column;
+		}
+		name = arrow ? xstrndup(cells[c], (size_t)(arrow - cells[c])) : xstrdup(cells[c]);
+		text = fit(name, widths[c], table->name[c], c + 1 == table->columns);
+		fprintf(page->out, "%*s", c ? GAP : 0, "");
 		cpa_page_put(page, style, text);
+		column += widths[c];
 		free(text);
+		free(name);
 	}
 	fputc('\n', page->out);
+	if (rest)
+		write_rest(page, style, from, rest);
 }
 
 void cpa_table_end(struct cpa_table_text *table, const struct cpa_page *page)

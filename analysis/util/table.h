@@ -57,7 +57,10 @@ void cpa_table_column(struct cpa_table_text *table, const char *head, bool name)
 /* Add a column of names that locate the names before it; it is cut a little more than those. */
 void cpa_table_remark(struct cpa_table_text *table, const char *head);
 
-/* The last column has chains of names, "memcmp <- compare": each name of a chain is cut for itself. */
+/*
+ * The last column has chains of names, "memcmp <- compare". Where lines would be too long, a chain goes on in
+ * a line of its own behind its first name, each other name cut for itself. One column of a table at most.
+ */
 void cpa_table_chains(struct cpa_table_text *table);
 
 /* Add a column of figures that is left out where names would be cut otherwise. Not the first one. */

@@ -193,27 +193,34 @@ static void test_cut_names_keep_their_ends(void **state)
 	free(text);
 }
 
-/* Of a chain each name keeps its ends, and short ones leave their room to long ones. */
+/*
+ * A chain that is too long goes on in a line of its own. There each name keeps its ends, and short ones leave
+ * their room to long ones.
+ */
 static void test_cut_chains(void **state)
 {
 	static const struct {
 		const char *chain, *shown;
 	} rows[] = {
-		{ "memcmp <- compare", "memcmp <- compare" },
-		{ "pthread_mutex_trylock <- LockSemaphoreInfo", "pthrea..ylock <- LockSe..eInfo" },
-		{ "f <- std::vector<int>::reserve_and_more", "f <- std::vector<..ve_and_more" },
-		{ "compare_all_keys <- sort+0x14550 <- main", "comp..eys <- sort..550 <- main" },
+		{ "f <- g", "\nf <- g                 x.c:1\n" },
+		{ "memcmp <- compare_it", "\nmemcmp <- compare_it   x.c:1\n" },
+		{ "memcmp <- compare_all_keys",
+		  "\nmemcmp                 x.c:1\n<- compare_all_keys\n" },
+		{ "pthread_mutex_trylock <- f", "\npthread_mutex_trylock  x.c:1\n<- f\n" },
+		{ "f <- std::vector<int>::reserve_and_more", "\n<- std::vecto..erve_and_more\n" },
+		{ "f <- compare_all_keys <- sort+0x14550", "\n<- co.._keys <- sort+0x14550\n" },
 	};
 	char *text = NULL;
 	size_t size;
-	struct cpa_page page = { .out = open_memstream(&text, &size), .width = 30 };
+	struct cpa_page page = { .out = open_memstream(&text, &size), .width = 28 };
 	struct cpa_table_text table = { 0 };
 
 	(void)state;
 	cpa_table_column(&table, "name", true);
 	cpa_table_chains(&table);
+	cpa_table_remark(&table, "where");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		cpa_table_row(&table, &rows[i].chain);
+		cpa_table_row(&table, (const char *const[]){ rows[i].chain, "x.c:1" });
 	cpa_table_end(&table, &page);
 	fclose(page.out);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
