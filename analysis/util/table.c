@@ -65,8 +65,7 @@ void cpa_page_paragraph(const struct cpa_page *page, enum cpa_style style, size_
 void cpa_page_heading(const struct cpa_page *page, const char *heading)
 {
 	fputc('\n', page->out);
-	cpa_page_put(page, CPA_STRONG, heading);
-	fputc('\n', page->out);
+	cpa_page_paragraph(page, CPA_STRONG, 2, heading);
 }
 
 void cpa_page_foot(const struct cpa_page *page, size_t count, size_t top, const char *note)

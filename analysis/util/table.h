@@ -42,7 +42,7 @@ void cpa_page_put(const struct cpa_page *page, enum cpa_style style, const char 
 void cpa_page_paragraph(const struct cpa_page *page, enum cpa_style style, size_t indent,
 			const char *text);
 
-/* Write @heading after an empty line. */
+/* Write @heading after an empty line, as a paragraph. */
 void cpa_page_heading(const struct cpa_page *page, const char *heading);
 
 /*
