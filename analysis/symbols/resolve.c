@@ -55,10 +55,9 @@ static void close_module(struct module *module)
 	free(module->trouble);
 }
 
-/* Fields that the program updates while it runs are not compared. */
 static bool is_same(const struct cpa_module *a, const struct cpa_module *b)
 {
-	return memcmp(a, b, offsetof(struct cpa_module, variables)) == 0;
+	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
 bool cpa_resolver_asks_servers(void)

@@ -19,13 +19,13 @@
 #include <link.h>
 #include <string.h>
 
+#include "preload/core/module.h"
 #include "preload/core/object.h"
 #include "preload/core/unload.h"
 #include "preload/core/window.h"
 #include "preload/libc/real.h"
 #include "preload/core/signal.h"
 #include "shadow/arch/arch.h"
-#include "shadow/graph/moved.h"
 
 uint32_t cpa_dlopen_generation;
 
@@ -77,28 +77,17 @@ static void destroy_objects(struct cpa_worker *w, const struct range *range)
  */
 static int sweep(struct dl_phdr_info *info, size_t size, void *argument)
 {
-	uint32_t rows = __atomic_load_n(&cpa_table(CPA_TABLE_MODULES)->used, __ATOMIC_RELAXED);
+	unsigned at = 0;
+	struct range range;
 
 	(void)info;
 	(void)size;
-	for (uint32_t i = 1; i <= rows; i++) {
-		struct cpa_module *m = cpa_row(CPA_TABLE_MODULES, i);
-		/* Addresses in a row that another program made are not those of this process. */
-		struct range range = { .start = m->start, .end = m->end };
-
-		if (unlikely(cpa_moved_any))
-			break;
-		/*
-		 * Relaxed: set before the first use of a variable of the module, which is unloaded
-		 * by now.
-		 */
-		if (!__atomic_load_n(&m->variables, __ATOMIC_RELAXED))
-			continue;
+	while (cpa_module_next(&at, &range.start, &range.end)) {
+		range.loaded = false;
 		dl_iterate_phdr(look_for, &range);
 		if (range.loaded)
 			continue;
-		/* Relaxed: under the loader's lock. */
-		__atomic_store_n(&m->variables, 0, __ATOMIC_RELAXED);
+		cpa_module_unloaded(&at);
 		destroy_objects(argument, &range);
 	}
 	return 1;
@@ -110,17 +99,12 @@ static int sweep(struct dl_phdr_info *info, size_t size, void *argument)
  */
 static bool is_any_gone(void)
 {
-	uint32_t rows = __atomic_load_n(&cpa_table(CPA_TABLE_MODULES)->used, __ATOMIC_RELAXED);
 	struct dl_find_object o;
+	uint64_t start, end;
 
-	for (uint32_t i = 1; i <= rows; i++) {
-		const struct cpa_module *m = cpa_row(CPA_TABLE_MODULES, i);
-
-		/* Relaxed: set before the first use of a variable of the module. */
-		if (__atomic_load_n(&m->variables, __ATOMIC_RELAXED) &&
-		    _dl_find_object((void *)m->start, &o))
+	for (unsigned at = 0; cpa_module_next(&at, &start, &end);)
+		if (_dl_find_object((void *)start, &o))
 			return true;
-	}
 	return false;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/core/function.h - from an address to function, module and site
+ * preload/core/function.h - from an address to function and site
  *
  * Uses the unwind tables that every module carries (PT_GNU_EH_FRAME, its binary search table), so
  * stripped code works, and _dl_find_object(), which takes no lock. Async-signal-safe.
@@ -9,9 +9,6 @@
 #define CPA_PRELOAD_CORE_FUNCTION_H
 
 #include "shadow/graph/component.h"
-
-/* The module row that holds @address; 0 if none does. */
-CPA_HIDDEN uint32_t cpa_module_of(uint64_t address);
 
 /* The start of the function that holds @pc; the start of @pc's page if no table covers @pc. */
 CPA_HIDDEN uint64_t cpa_function_start(uint64_t pc);
@@ -36,8 +33,5 @@ CPA_HIDDEN uint32_t cpa_function_site(uint64_t address);
 
 /* The row of the site of the call at @address, which the function of site row @function makes; 0: no space. */
 CPA_HIDDEN uint32_t cpa_call_site(uint64_t address, uint32_t function);
-
-/* Before the other functions. @others: another program began the session. */
-CPA_HIDDEN void cpa_function_init(bool others);
 
 #endif

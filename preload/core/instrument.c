@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "preload/core/function.h"
+#include "preload/core/module.h"
 #include "preload/libc/real.h"
 #include "preload/core/signal.h"
 #include "shadow/graph/call.h"
@@ -222,11 +223,11 @@ static COLD uint32_t add(struct cpa_worker *w, struct cpa_calls *c, uint64_t add
 {
 	int err = errno;
 	sigset_t before = cpa_signal_hold(); /* for the reason given in enter_anew() */
-	struct cpa_component_name name = { .kind = CPA_FUNCTION,
-					   .address = address,
-					   .module = cpa_module_of(address) };
-	uint32_t row = cpa_component_intern(&name), number;
+	struct cpa_component_name name = { .kind = CPA_FUNCTION, .address = address };
+	uint32_t row, number;
 
+	name.module = cpa_module_place(&name.address);
+	row = cpa_component_intern(&name);
 	name.by = CPA_BY_CALL;
 	number = cpa_calls_add(c, address, row, cpa_component_intern(&name));
 	stamp_probe(w, c);

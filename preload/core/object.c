@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "preload/core/function.h"
+#include "preload/core/module.h"
 #include "preload/core/dlopen.h"
 #include "preload/core/identity.h"
 #include "preload/core/shared.h"
@@ -20,18 +20,13 @@ uint32_t cpa_object_unnamed(enum cpa_component_kind kind, uint32_t object_kind, 
 {
 	struct cpa_component_name name = { .kind = kind, .object_kind = object_kind };
 
-	name.module = cpa_module_of(address);
-	if (name.module) {
-		struct cpa_module *m = cpa_row(CPA_TABLE_MODULES, name.module);
-
-		/* Relaxed: the thread that unloads the module does so after this use. */
-		__atomic_store_n(&m->variables, 1, __ATOMIC_RELAXED);
-		name.by = CPA_BY_VARIABLE;
-		name.address = address;
-	} else {
+	name.address = address;
+	name.module = cpa_module_variable(&name.address);
+	name.by = CPA_BY_VARIABLE;
+	if (!name.module) {
 		name.by = CPA_BY_FIRST_SITE;
 		name.address = caller;
-		name.module = cpa_module_of(caller);
+		name.module = cpa_module_place(&name.address);
 	}
 	return cpa_component_intern(&name);
 }
@@ -57,7 +52,7 @@ static uint32_t class_by_init(struct cpa_worker *w, enum cpa_object_kind kind, u
 	forget_unloaded(w);
 
 	if (unlikely(place->caller != caller || place->kind != (uint32_t)kind)) {
-		name.module = cpa_module_of(caller);
+		name.module = cpa_module_place(&name.address);
 		*place = (struct cpa_class_place){ caller, kind, cpa_component_intern(&name) };
 	}
 	return place->class;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "preload/core/dlopen.h"
-#include "preload/core/function.h"
+#include "preload/core/module.h"
 #include "preload/core/object.h"
 #include "preload/libc/pool.h"
 #include "shadow/edge/object.h"
@@ -41,17 +41,18 @@ uint32_t cpa_omp_construct(struct cpa_omp *omp, enum cpa_component_kind kind, ui
 					   .object_kind = object_kind,
 					   .by = function ? CPA_BY_ADDRESS : CPA_BY_FIRST_SITE,
 					   .address = function ? function : caller };
-	unsigned at = (unsigned)(cpa_hash(name.address) >> 40) % CPA_CONSTRUCTS;
+	const uint64_t address = name.address;
+	unsigned at = (unsigned)(cpa_hash(address) >> 40) % CPA_CONSTRUCTS;
 
-	if (!name.address)
+	if (!address)
 		return 0;
 	if (unlikely(cpa_dlopen_changed(&omp->loads))) /* other code may be there now */
 		memset(omp->constructs, 0, sizeof(omp->constructs));
-	if (unlikely(omp->constructs[at].address != name.address ||
+	if (unlikely(omp->constructs[at].address != address ||
 		     omp->constructs[at].kind != (uint32_t)kind)) {
-		name.module = cpa_module_of(name.address);
+		name.module = cpa_module_place(&name.address);
 		omp->constructs[at].component = cpa_component_intern(&name);
-		omp->constructs[at].address = name.address;
+		omp->constructs[at].address = address;
 		omp->constructs[at].kind = kind;
 	}
 	return omp->constructs[at].component;

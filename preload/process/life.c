@@ -16,7 +16,7 @@
 #include "preload/core/alive.h"
 #include "preload/core/callers.h"
 #include "preload/process/end_key.h"
-#include "preload/core/function.h"
+#include "preload/core/module.h"
 #include "preload/libc/log.h"
 #include "preload/libc/memory.h"
 #include "preload/core/computes.h"
@@ -191,7 +191,7 @@ struct cpa_worker *cpa_worker_attach(void)
 
 	if (cpa_tls.left)
 		return NULL;
-	name.module = name.address ? cpa_module_of(name.address) : 0;
+	name.module = name.address ? cpa_module_place(&name.address) : 0;
 	/* Created by clone(), or by a call of pthread_create() that did not reach our wrapper. */
 	if (!name.address && tid() != (uint32_t)cpa_kernel(SYS_getpid)) {
 		name.by = CPA_BY_NAME;
@@ -384,7 +384,7 @@ static bool make_session(void)
 	if (cpa_process_join(&joined)) {
 		if (!joined)
 			return false;
-		cpa_function_init(true);
+		cpa_module_init();
 		cpa_clock_join();
 		cpa_sampler_init(cpa_header()->sample_hz, cpa_header()->by_callers);
 		cpa_looks_on_init(s.look_on);
@@ -394,7 +394,7 @@ static bool make_session(void)
 		return false;
 	if (s.journal && !cpa_journal_init(s.journal))
 		cpa_warn("no space for a journal; profiled without (make CPA_JOURNAL smaller)");
-	cpa_function_init(false);
+	cpa_module_init();
 	cpa_clock_init();
 	cpa_series_init(cpa_header()->start_ticks);
 	cpa_sampler_init(s.sample_hz, s.by_callers);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "preload/core/function.h"
+#include "preload/core/module.h"
 #include "preload/core/object.h"
 
 static bool is_function(uint64_t address)

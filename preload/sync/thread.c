@@ -16,7 +16,7 @@
 #include <threads.h>
 #include <unistd.h>
 
-#include "preload/core/function.h"
+#include "preload/core/module.h"
 #include "preload/process/life.h"
 #include "preload/core/object.h"
 #include "preload/core/op.h"
@@ -78,14 +78,12 @@ static uint64_t purpose(const struct beginning *b)
 /* The calling thread begins. Inside our code. */
 static void begin(const struct beginning *b)
 {
-	struct cpa_component_name name = {
-		.kind = CPA_THREAD,
-		.address = purpose(b),
-	};
+	uint64_t routine = purpose(b);
+	struct cpa_component_name name = { .kind = CPA_THREAD, .address = routine };
 	struct cpa_wait wait = { 0 };
 	struct cpa_worker *w;
 
-	name.module = cpa_module_of(name.address);
+	name.module = cpa_module_place(&name.address);
 	w = cpa_worker_begin(b->row, cpa_component_intern(&name),
 			     b->token ? &cpa_token(b->token)->path : NULL, &wait);
 	if (!w)
@@ -98,7 +96,7 @@ static void begin(const struct beginning *b)
 		cpa_thread_detached(b->row);
 	if (b->token)
 		cpa_token_free(&w->self, b->token);
-	w->self.row->node = cpa_track_node(w, CPA_EV_START, name.address, 0);
+	w->self.row->node = cpa_track_node(w, CPA_EV_START, routine, 0);
 	if (wait.from)
 		cpa_dependency(&w->self, &wait, wait.now - cpa_header()->start_ticks);
 	cpa_done(w);

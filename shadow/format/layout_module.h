@@ -35,8 +35,10 @@ struct cpa_site {
 enum cpa_module_unseen { CPA_SEEN = 0, CPA_UNSEEN_DEEPBIND = 1, CPA_UNSEEN_NAMESPACE = 2 };
 
 /*
- * key: mixed from start and name. Written by the creating thread. A module not seen has no
- * addresses; cpa knows only that it was about to be loaded.
+ * key: mixed from size, path and build id. Written by the creating thread. A file has one row, with the
+ * addresses of the process that met it first: other processes, and that one when it loads the file
+ * elsewhere, translate to them. A module not seen has no addresses; cpa knows only that it was about to be
+ * loaded.
  */
 struct cpa_module {
 	uint64_t key;
@@ -47,11 +49,11 @@ struct cpa_module {
 	uint32_t unseen; /* enum cpa_module_unseen */
 	char path[256];	 /* NUL-terminated, cut on the left if longer */
 	/*
-	 * Modules loaded one after another at the same addresses have different layers, so that
-	 * their addresses name different things. All modules beyond the last layer share it.
+	 * Modules at the same addresses, one after another or in different processes, have different
+	 * layers, so that their addresses name different things. All modules beyond the last layer share it.
 	 */
 	uint32_t layer;
-	uint32_t variables; /* internal: 1: the module contains variables of lock classes */
+	uint32_t unused; /* 0 */
 };
 
 #endif

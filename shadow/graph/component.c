@@ -4,7 +4,6 @@
 
 #include <errno.h>
 
-#include "shadow/graph/moved.h"
 #include "shadow/store/hash.h"
 
 #define MOST_BUCKETS (2 * CPA_MOST_SLOTS / 64)
@@ -179,10 +178,7 @@ static void fill(void *row, const void *argument)
 
 uint32_t cpa_component_intern(const struct cpa_component_name *name)
 {
-	struct cpa_component_name known = *name;
-
-	known.address = cpa_moved(name->address, name->module);
-	return cpa_table_intern(CPA_TABLE_COMPONENTS, cpa_component_key(&known), fill, &known);
+	return cpa_table_intern(CPA_TABLE_COMPONENTS, cpa_component_key(name), fill, name);
 }
 
 uint32_t cpa_component_slots(void)

@@ -38,6 +38,7 @@ HEADER, USED, TABLES, TABLE, ROWS = layout.values(
 )
 TABLE_NAMES = ("threads", "objects", "components", "sites", "modules")
 NAMES = ("alpha", "beta")
+SHELL = ("sh", "-c", '"$@"; exit $?', "sh")
 COMPILE = [*shlex.split(os.environ.get("CC", "cc")), "-O1", "-g", "-D_GNU_SOURCE", "-pthread"]
 
 
@@ -65,10 +66,10 @@ def read_sizes(dump):
     return {"bytes": struct.unpack_from("<Q", header, USED)[0], **rows}
 
 
-def run_both(results, folder, how, rounds, times, names, **settings):
+def run_both(results, folder, how, rounds, times, names, before=(), **settings):
     """The same natively and profiled? Return the report, and the sizes in the dump."""
     plugins = [str(folder / f"lib{name}.so") for name in names]
-    command = [str(folder / "host"), how, str(rounds), str(times), *plugins]
+    command = [*before, str(folder / "host"), how, str(rounds), str(times), *plugins]
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("CPA_", "LD_"))}
     native = Run(command, environment)
     dump = folder / f"{how}.dump"
@@ -103,14 +104,14 @@ def check_unseen(results, folder):
         results.check(locks == expected, f"{how}: locks that were seen: {sorted(locks)}")
 
 
-def check_names(results, label, report, acquired):
-    """Each plugin has its own: locks exactly, threads by name."""
+def check_names(results, label, report, acquired, *others):
+    """Each plugin has its own: locks exactly, threads by name, beside @others."""
     for name in NAMES:
-        # Where a plugin was at two places its lock has two rows.
-        got = sum(o["acquisitions"] for o in report["objects"] if o["class"] == f"{name}_lock")
-        results.check(got == acquired, f"{label}: {name}_lock was taken {got} times of {acquired}")
+        # One row, wherever the plugin was.
+        got = [o["acquisitions"] for o in report["objects"] if o["class"] == f"{name}_lock"]
+        results.check(got == [acquired], f"{label}: {name}_lock was taken {got} times of {acquired}")
     threads = {c["name"] for c in report["components"] if c["kind"] == "thread"}
-    expected = {"main", *(f"{name}_work" for name in NAMES)}
+    expected = {"main", *others, *(f"{name}_work" for name in NAMES)}
     results.check(threads == expected, f"{label}: threads {sorted(threads)}")
 
 
@@ -128,6 +129,12 @@ def check_functions(results, folder):
     # How much each has is looked at by tests/accuracy/sampling.py.
     share = [found[f"{name}_burn"] for name in NAMES]
     results.check(min(share) > 0, f"few rounds: each has samples of its own, of {share} s")
+
+
+def check_joined(results, folder):
+    """The same in a process of a session that another program began."""
+    report, _ = run_both(results, folder, "local", 50, 2000, NAMES, before=SHELL)
+    check_names(results, "of a shell", report, 2 * 50 * 2000, "host")
 
 
 def check_loop(results, folder):
@@ -151,7 +158,7 @@ def main():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="cpa-plugins.", dir=os.environ.get("CPA_TMP")))
     results = Results()
     build(folder, NAMES)
-    for check in check_unseen, check_functions, check_loop:
+    for check in check_unseen, check_functions, check_joined, check_loop:
         check(results, folder)
     return results.end(folder)
 

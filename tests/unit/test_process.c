@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tests/unit/test_process.c - shadow/edge/process.h: rows of processes and their reuse;
- * shadow/graph/moved.h
+ * tests/unit/test_process.c - shadow/edge/process.h: rows of processes and their reuse
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include "shadow/graph/moved.h"
 #include "shadow/store/name.h"
 #include "shadow/edge/offer.h"
 #include "shadow/edge/thread.h"
@@ -296,21 +294,6 @@ static void test_sums(void **state)
 	assert_int_equal(cpa_process(number)->sums.process, 7);
 }
 
-/* Addresses of a module loaded elsewhere are translated, and no others. */
-static void test_moved(void **state)
-{
-	(void)state;
-	assert_int_equal(cpa_moved(0x5000, 3), 0x5000);
-	cpa_moved_set(3, 0x1000);
-	cpa_moved_set(4, -UINT64_C(0x1000));
-	assert_int_equal(cpa_moved(0x5000, 3), 0x4000);
-	assert_int_equal(cpa_moved(0x5000, 4), 0x6000);
-	assert_int_equal(cpa_moved(0x5000, 5), 0x5000);
-	assert_int_equal(cpa_moved(0x5000, 0), 0x5000);
-	cpa_moved_set(3, 0x2000);
-	assert_int_equal(cpa_moved(0x5000, 3), 0x3000);
-}
-
 /* A thread row of a child has another user by the time that the child is waited for. */
 static void test_claimed_again(void **state)
 {
@@ -346,7 +329,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_many, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_claimed_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sums, setup, teardown),
-		cmocka_unit_test(test_moved),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

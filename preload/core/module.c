@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/core/module.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+
+#include "preload/libc/settings.h"
+#include "preload/unwind/frame_table.h"
+#include "shadow/store/hash.h"
+#include "shadow/store/index.h"
+#include "shadow/store/table.h"
+
+#define KERNEL_FIRST (UINT64_C(1) << 63)
+
+#define PLACES 1024u /* a power of 2 */
+#define PROBES 16u   /* entries in which a place may be */
+#define BUSY   2u    /* key of an entry that a thread writes; those of places are odd */
+
+/* Path of the executable. */
+static char program[256];
+
+/*
+ * Where this process has, or had, which module; by the key of path and addresses. A cache: an entry may be
+ * missing, or be there twice. Its other words follow from the key, but for `variables`. So whoever finds the
+ * same key before and after has read what belongs to it. Keys never become 0 again.
+ */
+static struct place {
+	uint64_t key;	     /* atomic; 0: unused */
+	uint64_t start, end; /* atomic */
+	uint64_t by;	     /* atomic: bytes above the addresses in the row */
+	uint32_t row;	     /* atomic */
+	uint32_t variables;  /* atomic: 1: the module contains variables of classes, or did */
+} places[PLACES];
+
+static bool find_object(uint64_t address, struct dl_find_object *found)
+{
+	return address < KERNEL_FIRST && !_dl_find_object((void *)address, found);
+}
+
+/* Whether @m has its build id now, from the notes at @c. */
+static bool take_build_id(struct cpa_module *m, struct cpa_cursor *c)
+{
+	while (c->at < c->end) {
+		uint64_t name_size = cpa_cursor_number(c, 4), size = cpa_cursor_number(c, 4);
+		uint64_t type = cpa_cursor_number(c, 4);
+		struct cpa_cursor name = cpa_cursor_part(c, (name_size + 3) & ~UINT64_C(3));
+		struct cpa_cursor data = cpa_cursor_part(c, (size + 3) & ~UINT64_C(3));
+
+		if (c->bad)
+			return false;
+		if (type == NT_GNU_BUILD_ID && name_size == 4 && !memcmp(name.at, "GNU", 4) &&
+		    size <= sizeof(m->build_id)) {
+			memcpy(m->build_id, data.at, size);
+			m->build_id_size = (uint32_t)size;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void copy_build_id(struct cpa_module *m, const struct dl_find_object *o)
+{
+	struct cpa_cursor c;
+	uint64_t count;
+	const ElfW(Phdr) *ph = cpa_frame_headers(o, &count);
+
+	for (uint64_t i = 0; ph && i < count; i++) {
+		const uint8_t *p = (const uint8_t *)m->bias + ph[i].p_vaddr;
+
+		if (ph[i].p_type == PT_NOTE && cpa_frame_segment(o, p, &c) &&
+		    (uint64_t)(c.end - p) >= ph[i].p_filesz) {
+			c.at = p;
+			c.end = p + ph[i].p_filesz;
+			if (take_build_id(m, &c))
+				return;
+		}
+	}
+}
+
+/*
+ * The layer of module @m: one above the highest of the modules whose addresses it overlaps. Those
+ * have been unloaded, or are in other processes.
+ */
+static uint32_t layer_above(const struct cpa_module *m)
+{
+	/*
+	 * Relaxed: a row that another thread is making now belongs to a module at other addresses. Only
+	 * another process may make one at these, within the microsecond that this takes.
+	 */
+	uint32_t rows = __atomic_load_n(&cpa_table(CPA_TABLE_MODULES)->used, __ATOMIC_RELAXED);
+	uint32_t layer = 0;
+
+	for (uint32_t i = 1; i <= rows; i++) {
+		const struct cpa_module *other = cpa_row(CPA_TABLE_MODULES, i);
+
+		/*
+		 * ACQUIRE: the row is complete once its key is set. Pairs with cpa_table_intern().
+		 */
+		if (__atomic_load_n(&other->key, __ATOMIC_ACQUIRE) && other->start < m->end &&
+		    m->start < other->end && other->layer >= layer)
+			layer = other->layer < CPA_LAYERS ? other->layer + 1 : CPA_LAYERS;
+	}
+	return layer;
+}
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+	for (const char *p = text; *p; p++)
+		hash = cpa_hash(hash ^ (unsigned char)*p);
+	return hash;
+}
+
+static void fill_row(void *row, const void *argument)
+{
+	struct cpa_module *m = row;
+
+	*m = *(const struct cpa_module *)argument;
+	m->layer = layer_above(m);
+}
+
+/*
+ * The row of the file of module @o. All processes that look for it at once get the same: see
+ * shadow/store/table.h. 0: no space.
+ */
+static uint32_t file_row(const struct dl_find_object *o, const char *path)
+{
+	struct cpa_module m = { .start = (uint64_t)o->dlfo_map_start,
+				.end = (uint64_t)o->dlfo_map_end,
+				.bias = o->dlfo_link_map->l_addr };
+	size_t length = strlen(path), room = sizeof(m.path) - 1;
+	uint64_t key, part;
+
+	strncpy(m.path, path + (length > room ? length - room : 0), room);
+	copy_build_id(&m, o);
+	key = hash_text(m.end - m.start, m.path) ^ m.build_id_size;
+	for (size_t i = 0; i < sizeof(m.build_id); i += sizeof(part)) {
+		memcpy(&part, m.build_id + i, sizeof(part));
+		key = cpa_index_hash(key ^ part);
+	}
+	/* Even keys are those of modules without an address: preload/core/dlopen.c. */
+	return cpa_table_intern(CPA_TABLE_MODULES, key | 1, fill_row, &m);
+}
+
+static struct place *place_at(uint64_t key, unsigned probe)
+{
+	return &places[((cpa_hash(key) >> 32) + probe) % PLACES];
+}
+
+/* The entry with @key, and what it says; NULL: there is none. */
+static struct place *find_place(uint64_t key, uint32_t *row, uint64_t *by)
+{
+	for (unsigned i = 0; i < PROBES; i++) {
+		struct place *place = place_at(key, i);
+		/* ACQUIRE: the entry is complete. Pairs with the RELEASE in keep_place(). */
+		uint64_t at = __atomic_load_n(&place->key, __ATOMIC_ACQUIRE);
+
+		if (!at)
+			break;
+		if (at != key)
+			continue;
+		*row = __atomic_load_n(&place->row, __ATOMIC_RELAXED);
+		*by = __atomic_load_n(&place->by, __ATOMIC_RELAXED);
+		/* ACQUIRE: words of another place come with another key. Pairs with keep_place(). */
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (__atomic_load_n(&place->key, __ATOMIC_RELAXED) == key)
+			return place;
+	}
+	return NULL;
+}
+
+/* Whether nothing is lost with @place: its module was unloaded, and no objects in it are left. */
+static bool is_gone(const struct place *place)
+{
+	/* Relaxed: if another thread writes the entry by now, its key has changed. */
+	uint64_t start = __atomic_load_n(&place->start, __ATOMIC_RELAXED);
+	struct dl_find_object o;
+
+	return !__atomic_load_n(&place->variables, __ATOMIC_RELAXED) && !find_object(start, &o);
+}
+
+/* An entry for @key, unused or of a module that is gone, which no other thread takes. NULL: there is none. */
+static struct place *take_place(uint64_t key)
+{
+	for (unsigned i = 0; i < 2 * PROBES; i++) {
+		struct place *place = place_at(key, i % PROBES);
+		uint64_t at = __atomic_load_n(&place->key, __ATOMIC_RELAXED);
+
+		if (at == BUSY || (at && (i < PROBES || !is_gone(place))))
+			continue;
+		if (__atomic_compare_exchange_n(&place->key, &at, BUSY, false, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED))
+			return place;
+	}
+	return NULL;
+}
+
+/* Remember that module row @row, not 0, is at @o. Return the entry; NULL: it has none. */
+static struct place *keep_place(uint64_t key, const struct dl_find_object *o, uint32_t row,
+				uint64_t by)
+{
+	struct place *place = take_place(key);
+
+	if (!place)
+		return NULL;
+	/* RELEASE: whoever reads a word of this place finds that the key has changed: find_place(). */
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	__atomic_store_n(&place->start, (uint64_t)o->dlfo_map_start, __ATOMIC_RELAXED);
+	__atomic_store_n(&place->end, (uint64_t)o->dlfo_map_end, __ATOMIC_RELAXED);
+	__atomic_store_n(&place->by, by, __ATOMIC_RELAXED);
+	__atomic_store_n(&place->row, row, __ATOMIC_RELAXED);
+	/* RELEASE: the entry is complete before its key is visible. */
+	__atomic_store_n(&place->key, key, __ATOMIC_RELEASE);
+	return place;
+}
+
+void cpa_module_init(void)
+{
+	cpa_settings_executable(program, sizeof(program));
+}
+
+/* As cpa_module_place(); *@place: the entry, if there is one. */
+static uint32_t look_up(uint64_t *address, struct place **place)
+{
+	struct dl_find_object o;
+	const char *path;
+	uint64_t key, by;
+	uint32_t row;
+
+	*place = NULL;
+	if (!find_object(*address, &o))
+		return 0;
+	/* The program itself has no name in the loader's list. */
+	path = o.dlfo_link_map->l_name && *o.dlfo_link_map->l_name ? o.dlfo_link_map->l_name :
+								     program;
+	/* Another library at the same place after dlclose() is another module. */
+	key = hash_text((uint64_t)o.dlfo_map_start ^ cpa_hash((uint64_t)o.dlfo_map_end), path) | 1;
+	*place = find_place(key, &row, &by);
+	if (unlikely(!*place)) {
+		row = file_row(&o, path);
+		if (!row)
+			return 0;
+		by = (uint64_t)o.dlfo_map_start -
+		     ((const struct cpa_module *)cpa_row(CPA_TABLE_MODULES, row))->start;
+		*place = keep_place(key, &o, row, by);
+	}
+	*address -= by;
+	return row;
+}
+
+uint32_t cpa_module_place(uint64_t *address)
+{
+	struct place *place;
+
+	return look_up(address, &place);
+}
+
+uint32_t cpa_module_of(uint64_t address)
+{
+	return cpa_module_place(&address);
+}
+
+uint32_t cpa_module_variable(uint64_t *address)
+{
+	struct place *place;
+	uint32_t row = look_up(address, &place);
+
+	/* Relaxed: the thread that unloads the module does so after this use. */
+	if (place)
+		__atomic_store_n(&place->variables, 1, __ATOMIC_RELAXED);
+	return row;
+}
+
+bool cpa_module_next(unsigned *at, uint64_t *start, uint64_t *end)
+{
+	while (*at < PLACES) {
+		const struct place *place = &places[(*at)++];
+
+		/* Relaxed, all: set before the first use of a variable, which an unload follows. */
+		if (!__atomic_load_n(&place->variables, __ATOMIC_RELAXED))
+			continue;
+		*start = __atomic_load_n(&place->start, __ATOMIC_RELAXED);
+		*end = __atomic_load_n(&place->end, __ATOMIC_RELAXED);
+		return true;
+	}
+	return false;
+}
+
+void cpa_module_unloaded(const unsigned *at)
+{
+	/* Relaxed: nobody else changes it while no module is there. */
+	__atomic_store_n(&places[*at - 1].variables, 0, __ATOMIC_RELAXED);
+}
