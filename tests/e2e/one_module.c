@@ -2,8 +2,9 @@
 /*
  * tests/e2e/one_module.c - processes that have a library at different addresses
  *
- * With -DLIBRARY the library. $1 is what the program does, $2 the library, and $3, if there is one, how
- * many fillers the program maps first. Each use of the library prints where it is.
+ * With -DLIBRARY the library, built without stubs for calls, which have no names. $1 is what the program
+ * does, $2 the library, and $3, if there is one, how many fillers the program maps first. Each use of the
+ * library prints where it is.
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -19,11 +19,10 @@ from results import Results
 
 SOURCE = pathlib.Path(__file__).with_suffix(".c")
 COMPILE = [*shlex.split(os.environ.get("CC", "cc")), "-O1", "-g", "-D_GNU_SOURCE", "-pthread",
-           "-fno-optimize-sibling-calls", "-fPIC", f"-I{ROOT}", SOURCE]
+           "-fno-optimize-sibling-calls", "-fPIC", "-fno-plt", f"-I{ROOT}", SOURCE]
 TAKES = 100  # of the lock, by use
 # What the program does, and uses that cpa sees.
 USES = {"late": 2, "forks": 7, "programs": 7, "again": 4, "copies": 1}
-FUNCTIONS = {"library_work", "library_use", "library_thread"}
 
 
 def named(rows, key, name):
@@ -37,7 +36,8 @@ def check(results, how, report, uses):
     results.check(len(numbers) == 1, f"{how}: rows of the library: {len(numbers)}")
     ours = [c for c in report["components"] if c.get("module") in numbers]
     functions = sorted(c["name"] for c in ours if c["kind"] == "function")
-    good = len(functions) == len(set(functions)) and set(functions) <= FUNCTIONS
+    # What is at a wrong address has no name.
+    good = len(functions) == len(set(functions)) and not any("+" in name for name in functions)
     results.check(good, f"{how}: each of its functions has one row: {functions}")
     threads = [c for c in named(ours, "name", "library_thread") if c["kind"] == "thread"]
     results.check(len(threads) == 1, f"{how}: rows of its thread: {len(threads)}")
