@@ -188,17 +188,31 @@ bool cpa_part_open(struct cpa_self *self, uint64_t epoch)
 					   __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
+/*
+ * Acquire the path that the parts before ended with. Its release is later than 0, and the thread's
+ * return no later than it: the observed path becomes that one, without latency.
+ */
+static void acquire_final(struct cpa_self *self)
+{
+	uint64_t *cell = &cpa_header()->final;
+	uint32_t row = cpa_cell_pin(cell);
+	const struct cpa_path *path = row ? &cpa_token(row)->path : NULL;
+	struct cpa_wait wait = { .arrived = 0, .now = path ? path->released : 0 };
+
+	cpa_checkpoint(self, wait.now); /* C1 of shadow/graph/checkpoint.h */
+	cpa_acquire_path(self, path, &wait);
+	if (row)
+		cpa_cell_unpin(self, cell, row);
+}
+
 void cpa_part_begin(struct cpa_self *self, uint64_t epoch)
 {
-	struct cpa_header *h = cpa_header();
-	/* Every release is later than 0: the observed path becomes that of the cell. */
-	struct cpa_wait wait = { .arrived = 0, .now = 0 };
-	uint64_t now = cpa_epoch_begun(h, epoch);
+	uint64_t now = cpa_epoch_begun(cpa_header(), epoch);
 
 	cpa_thread_new_id(self);
-	cpa_cell_acquired(self, &h->final, &wait);
+	acquire_final(self);
 	cpa_writing(self->row);
-	tile(&self->row->path, cpa_epoch_on(h, now));
+	tile(&self->row->path, cpa_epoch_on(cpa_header(), now));
 	self->row->path.released = now;
 	cpa_written(self->row);
 	self->row->held_count = 0;

@@ -436,6 +436,7 @@ static void online_restart(struct online *o, struct cpa_self *self, const struct
 	struct cpa_header *h = cpa_header();
 
 	cpa_epoch_change(h, true, e->now);
+	cpa_checkpoint(self, e->now);
 	if (self->row->left < cpa_epoch(h) - 1)
 		cpa_part_end(self, cpa_epoch(h) - 1, self->row->path.released);
 	if (!cpa_part_open(self, cpa_epoch(h)))
