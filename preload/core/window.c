@@ -75,6 +75,15 @@ static void let_go(struct cpa_worker *w)
 	cpa_sampler_drop(&w->sampler);
 }
 
+/* Where the path of the thread ends: at its last event, or with the last part before @epoch. */
+static uint64_t end_of(const struct cpa_worker *w, uint64_t epoch)
+{
+	uint64_t last = w->self.row->path.released,
+		 end = cpa_epoch_begun(cpa_header(), stop_before(epoch));
+
+	return last < end ? last : end;
+}
+
 /*
  * Leave the part: the thread's path is complete up to the last stop before @epoch, and ends at
  * clock @end.
@@ -112,7 +121,7 @@ static void end_activity(struct cpa_worker *w, uint64_t epoch, uint64_t from, st
 	if (wall_of(&tail))
 		end = cpa_epoch_begun(cpa_header(), stop_before(epoch));
 	cpa_event_cut(w, CPA_EV_STOP, &tail, end);
-	leave(w, epoch, end);
+	leave(w, epoch, end_of(w, epoch));
 }
 
 /* Let the thread enter the part of @epoch at clock @since. */
@@ -240,7 +249,7 @@ uint64_t cpa_window_crossed(struct cpa_worker *w, struct cpa_elapsed *e, uint64_
 	w->wait.runqueue = 0;
 	/* A thread that waits when a part ends: its path ends where it arrived. */
 	if (cpa_epoch_is_on(epoch))
-		leave(w, epoch, w->self.row->path.released);
+		leave(w, epoch, end_of(w, epoch));
 	if (cpa_epoch_is_on(epoch) && cpa_part_open(&w->self, epoch)) {
 		*arrived = *arrived > begun ? *arrived : begun;
 		part = cut(e, now - begun);

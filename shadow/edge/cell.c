@@ -73,6 +73,26 @@ static const struct cpa_object *object_of(const uint64_t *cell)
 					   offsetof(struct cpa_object, merged));
 }
 
+/*
+ * Whether the observed path of the join of @from into @into is that of @from: the later one. Of two that
+ * end with the same part of the run (shadow/edge/part.h) it is that of the thread which was blocked less.
+ */
+static bool is_later(const uint64_t *cell, const struct cpa_path *from, const struct cpa_path *into)
+{
+	if (cell != &cpa_header()->final || from->released != into->released)
+		return from->released > into->released;
+	return from->observed[CPA_TIME_EXTERNAL] < into->observed[CPA_TIME_EXTERNAL];
+}
+
+/* Join the token @old, which is in @cell, into the token @mine. */
+static void add(struct cpa_self *self, const uint64_t *cell, uint32_t mine, uint32_t old)
+{
+	struct cpa_path *into = &cpa_token(mine)->path;
+	const struct cpa_path *from = &cpa_token(old)->path;
+
+	cpa_merge_as(self, into, from, is_later(cell, from, into));
+}
+
 void cpa_cell_release(struct cpa_self *self, uint64_t *cell, const struct cpa_path *path)
 {
 	uint32_t mine = cpa_token_new(self, path), old;
@@ -92,7 +112,7 @@ void cpa_cell_release(struct cpa_self *self, uint64_t *cell, const struct cpa_pa
 		 * nothing.
 		 */
 		if (old)
-			cpa_merge(self, &cpa_token(mine)->path, &cpa_token(old)->path);
+			add(self, cell, mine, old);
 		if (cpa_cell_replace(self, cell, old, mine))
 			return;
 		if (old)

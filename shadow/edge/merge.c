@@ -15,9 +15,9 @@ uint32_t cpa_merge_take(uint64_t *slot)
 	return (uint32_t)__atomic_exchange_n(slot, 0, __ATOMIC_ACQUIRE);
 }
 
-void cpa_merge(struct cpa_self *self, struct cpa_path *into, const struct cpa_path *from)
+void cpa_merge_as(struct cpa_self *self, struct cpa_path *into, const struct cpa_path *from,
+		  bool later)
 {
-	bool later = from->released > into->released;
 	uint64_t event = into->event;
 
 	cpa_path_tidy(into);
@@ -31,6 +31,11 @@ void cpa_merge(struct cpa_self *self, struct cpa_path *into, const struct cpa_pa
 		into->owner = UINT32_MAX;
 	if (unlikely(self->journal))
 		cpa_journal_merge_write(self, into, event, from->event);
+}
+
+void cpa_merge(struct cpa_self *self, struct cpa_path *into, const struct cpa_path *from)
+{
+	cpa_merge_as(self, into, from, from->released > into->released);
 }
 
 /* What to do with the token that is in the slot. */

@@ -49,6 +49,10 @@ CPA_HIDDEN const struct cpa_path *cpa_merge_read(const uint64_t *slot, uint64_t 
 CPA_HIDDEN void cpa_merge(struct cpa_self *self, struct cpa_path *into,
 			  const struct cpa_path *from);
 
+/* As cpa_merge(), but the observed path is that of @from if @later. */
+CPA_HIDDEN void cpa_merge_as(struct cpa_self *self, struct cpa_path *into,
+			     const struct cpa_path *from, bool later);
+
 /* Empty @slot and return its token, which the caller then owns; 0: none. */
 CPA_HIDDEN uint32_t cpa_merge_take(uint64_t *slot);
 

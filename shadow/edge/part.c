@@ -137,30 +137,36 @@ static bool copy_still(struct cpa_path *to, const struct cpa_path *from)
 	return false;
 }
 
-static void gather(struct cpa_self *self, const struct cpa_path *path)
+/* Add @path of a thread that sleeps or has ended to those of the part that ended at clock @end. */
+static void gather(struct cpa_self *self, const struct cpa_path *path, uint64_t end)
 {
 	struct cpa_path copy;
 	unsigned n = 0;
 
-	if (!path->owner && !path->len)
+	/* The thread was in no part yet, and its clock may lie behind the end of this one. */
+	if (!path->len && !observed_of(path))
 		return;
 	while (n < READINGS && !copy_still(&copy, path))
 		n++;
 	if (n == READINGS) /* the thread runs, and will add its path itself */
 		return;
 	copy.owner = UINT32_MAX; /* belongs to no thread */
+	if (copy.released > end)
+		copy.released = end;
 	cpa_cell_release(self, &cpa_header()->final, &copy);
 	cpa_path_clear(self, &copy);
 }
 
 static void gather_row(struct cpa_self *self, const struct cpa_thread *row, uint64_t stop)
 {
+	uint64_t end = cpa_epoch_begun(cpa_header(), stop);
+
 	if (!row->key)
 		return;
 	/* ACQUIRE pairs with cpa_part_end(). */
 	if (__atomic_load_n(&row->left, __ATOMIC_ACQUIRE) < stop)
-		gather(self, &row->path);
-	gather(self, &row->retired);
+		gather(self, &row->path, end);
+	gather(self, &row->retired, end);
 }
 
 bool cpa_part_open(struct cpa_self *self, uint64_t epoch)
@@ -189,20 +195,25 @@ bool cpa_part_open(struct cpa_self *self, uint64_t epoch)
 }
 
 /*
- * Acquire the path that the parts before ended with. Its release is later than 0, and the thread's
- * return no later than it: the observed path becomes that one, without latency.
+ * Acquire the path that the parts before ended with, at the begin of the part of @epoch. A thread that
+ * was in the part before, and did not wait for others when it ended, keeps its observed path; that of
+ * others becomes that of the cell, without latency: their return is no later than its release.
  */
-static void acquire_final(struct cpa_self *self)
+static void acquire_final(struct cpa_self *self, uint64_t epoch)
 {
+	const struct cpa_thread *row = self->row;
 	uint64_t *cell = &cpa_header()->final;
-	uint32_t row = cpa_cell_pin(cell);
-	const struct cpa_path *path = row ? &cpa_token(row)->path : NULL;
-	struct cpa_wait wait = { .arrived = 0, .now = path ? path->released : 0 };
+	uint32_t token = cpa_cell_pin(cell);
+	const struct cpa_path *path = token ? &cpa_token(token)->path : NULL;
+	struct cpa_wait wait = { .now = path ? path->released : 0 };
 
+	/* Relaxed: only the thread itself writes it. */
+	if (__atomic_load_n(&row->left, __ATOMIC_RELAXED) == epoch - 1)
+		wait.arrived = row->path.released;
 	cpa_checkpoint(self, wait.now); /* C1 of shadow/graph/checkpoint.h */
 	cpa_acquire_path(self, path, &wait);
-	if (row)
-		cpa_cell_unpin(self, cell, row);
+	if (token)
+		cpa_cell_unpin(self, cell, token);
 }
 
 void cpa_part_begin(struct cpa_self *self, uint64_t epoch)
@@ -210,7 +221,7 @@ void cpa_part_begin(struct cpa_self *self, uint64_t epoch)
 	uint64_t now = cpa_epoch_begun(cpa_header(), epoch);
 
 	cpa_thread_new_id(self);
-	acquire_final(self);
+	acquire_final(self, epoch);
 	cpa_writing(self->row);
 	tile(&self->row->path, cpa_epoch_on(cpa_header(), now));
 	self->row->path.released = now;

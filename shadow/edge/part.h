@@ -8,6 +8,11 @@
  * acquire by every thread from it. A part thus begins with the join of all threads' last paths, and
  * the time between parts is cut out of the run.
  *
+ * The observed path of a part ends with the threads that did not wait for others when the part ended: all of
+ * their paths end at that clock, and each goes on with its own in the next part, as it would have done
+ * without the stop. A thread that waited, or was in no part before, takes the cell's: that of the thread
+ * which was blocked least.
+ *
  * A thread meets a change of the epoch at its next event. Threads that have not met the stop when
  * the next part begins are assumed asleep, with paths that do not change: the first thread at the
  * start collects their paths, and nobody waits for it. A thread that was running after all adds the

@@ -125,6 +125,8 @@ int cpa_thread_begin(struct cpa_self *self, uint32_t component, uint32_t tid,
 		row->earlier++;
 		cpa_path_join(self, &row->retired, &row->path, false);
 		cpa_path_clear(self, &row->path);
+		/* Relaxed: the row's path is empty; see gather_row() of shadow/edge/part.c. */
+		__atomic_store_n(&row->left, 0, __ATOMIC_RELAXED);
 	} else {
 		void *totals = cpa_heap_alloc(cpa_header()->slots * sizeof(uint64_t));
 

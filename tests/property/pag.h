@@ -45,6 +45,8 @@ struct noting {
 
 struct pag_node {
 	uint64_t weight, longest;
+	uint64_t external; /* on the observed path to here */
+	int final;	   /* of OP_RESTART: the event that the observed path comes from */
 	unsigned portions;
 	struct portion portion[PORTIONS];
 };
@@ -233,6 +235,48 @@ static void pag_longest(struct pag *g, unsigned group, uint64_t to[])
 }
 
 /*
+ * At a restart the observed path comes from the latest of the last events before; of those that ended
+ * with the part, from the one with the least external time. But a thread that was not asleep keeps its own.
+ */
+static int pag_final(const struct pag *g, const struct event *e)
+{
+	const struct history *h = g->h;
+	int best = -1;
+
+	for (int k = 0; k < e->count; k++) {
+		int p = h->pred[e->first + k];
+		uint64_t at = h->event[p].released, latest = best < 0 ? 0 : h->event[best].released;
+
+		if (best < 0 || at > latest ||
+		    (at == latest && g->node[p].external < g->node[best].external))
+			best = p;
+	}
+	return h->event[best].released > h->event[e->local].released ? best : e->local;
+}
+
+/* Compute the external time on the observed path to each event, and what restarts come from. */
+static void pag_observe(struct pag *g)
+{
+	const struct history *h = g->h;
+
+	for (int i = 0; i < h->events; i++) {
+		const struct event *e = &h->event[i];
+		struct pag_node *n = &g->node[i];
+		int from = e->local;
+		uint64_t more = e->activity.external;
+
+		if (e->op == OP_RESTART) {
+			from = n->final = pag_final(g, e);
+			more = clock_on(h, e->now) - clock_on(h, h->event[from].now);
+		} else if (e->latest >= 0 && h->event[e->latest].now > e->arrived) {
+			from = e->latest;
+			more = 0;
+		}
+		n->external = (from < 0 ? 0 : g->node[from].external) + more;
+	}
+}
+
+/*
  * Build the graph of @h and its groups, @id and @note as in struct pag; results are valid until the
  * next call.
  */
@@ -255,6 +299,7 @@ static void pag_build(struct pag *g, const struct history *h, const uint32_t *id
 	pag_longest(g, 0, g->net);
 	for (int i = 0; i < h->events; i++)
 		g->node[i].longest = g->net[i];
+	pag_observe(g);
 }
 
 static void pag_walk_begin(struct pag *g)
@@ -330,10 +375,11 @@ static void pag_walk_observed(struct pag *g, int i)
 		const struct event *e = &g->h->event[i];
 		const struct event *latest = e->latest < 0 ? NULL : &g->h->event[e->latest];
 
-		if (latest && e->op == OP_RESTART) {
+		if (e->op == OP_RESTART) {
+			i = g->node[i].final;
 			/* No thread's last event is as late as the end of the part. */
-			g->kind[T_EXTERNAL] += clock_on(g->h, e->now) - clock_on(g->h, latest->now);
-			i = e->latest;
+			g->kind[T_EXTERNAL] +=
+				clock_on(g->h, e->now) - clock_on(g->h, g->h->event[i].now);
 			continue;
 		}
 		if (latest && latest->now > e->arrived) {
