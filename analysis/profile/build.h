@@ -29,6 +29,7 @@ struct cpa_build {
 	struct cpa_vector busiest;
 	uint64_t busy;
 	uint32_t busiest_thread;
+	bool last_ended;      /* that thread ended the run */
 	uint32_t last_thread; /* id of the thread that ended the run, or had the last event */
 	uint64_t *total;      /* [slots]: sum over the threads, ticks */
 	uint64_t *path_share; /* [slots]: ticks on the critical path */

@@ -246,6 +246,45 @@ static void test_died_inside_an_event(void **state)
 	assert_false(has_note("than the run"));
 }
 
+/* A thread of which all time is of @kind, but for @blocked seconds, ends its path at clock @end. */
+static void set_path(struct cpa_thread *row, enum cpa_time_kind kind, double blocked, uint64_t end)
+{
+	memset(row->path.observed, 0, sizeof(row->path.observed));
+	row->path.observed[kind] = MAKER_TICKS(10 - blocked);
+	row->path.observed[CPA_TIME_EXTERNAL] = MAKER_TICKS(blocked);
+	row->path.released = end;
+}
+
+/*
+ * Profiling was off at the end: the path is that of a thread that did not wait when the last part ended,
+ * of the one that ended the run if it is such a thread, else of the one that was blocked least.
+ */
+static void test_off_at_the_end(void **state)
+{
+	struct cpa_header *header = dump_maker_header(&maker);
+	struct cpa_thread *main = dump_maker_at(&maker, CPA_TABLE_THREADS, 1),
+			  *worker = dump_maker_at(&maker, CPA_TABLE_THREADS, 2);
+	const uint64_t end = MAKER_START + MAKER_TICKS(10);
+
+	(void)state;
+	header->first_epoch = 1;
+	header->epoch = 2;
+	header->border[1].ticks = MAKER_START;
+	header->border[2].ticks = end;
+	header->border[2].on = MAKER_TICKS(10);
+	set_path(worker, CPA_TIME_PROCESS, 0, end);
+	set_path(main, CPA_TIME_RUNQUEUE, 2, end);
+	build(CPA_GRAPH_ALL);
+	assert_seconds(profile->program.segment_s[CPA_TIME_RUNQUEUE], 8);
+	set_path(main, CPA_TIME_RUNQUEUE, 2, end - MAKER_TICKS(2));
+	build(CPA_GRAPH_ALL);
+	assert_seconds(profile->program.segment_s[CPA_TIME_PROCESS], 10);
+	header->exit_thread = 0;
+	set_path(main, CPA_TIME_RUNQUEUE, 2, end);
+	build(CPA_GRAPH_ALL);
+	assert_seconds(profile->program.segment_s[CPA_TIME_PROCESS], 10);
+}
+
 static void test_exec(void **state)
 {
 	(void)state;
@@ -382,6 +421,7 @@ int main(void)
 		TEST(test_diagnostics),
 		TEST(test_unfinished),
 		TEST(test_died_inside_an_event),
+		TEST(test_off_at_the_end),
 		TEST(test_exec),
 		TEST(test_unknown_clock_rate),
 		TEST(test_retired_paths_count),
