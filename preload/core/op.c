@@ -3,15 +3,32 @@
 
 #include "preload/core/window.h"
 
+/*
+ * The operation was called while profiling was off, and the thread has begun a part of the run meanwhile:
+ * on the observed path it is a wait since the begin, if a release since then explains it.
+ */
+static __attribute__((noinline, cold)) void begun(struct cpa_op *op)
+{
+	const struct cpa_worker *w = op->w;
+
+	if (!w->window.since || w->self.row->path.released != w->window.met)
+		return;
+	op->wait.border = CPA_WAIT_BEGUN;
+	op->wait.runqueue = w->window.ready;
+}
+
 bool cpa_op_back_slow(struct cpa_op *op)
 {
 	if (!op->blocked) {
 		op->w = cpa_enter_begun();
+		if (op->w)
+			begun(op);
 		return op->w;
 	}
 	op->wait.now = cpa_waited(op->w, &op->arrived);
 	op->wait.arrived = op->arrived;
 	op->wait.runqueue = op->w->wait.runqueue;
+	op->wait.border = op->w->window.arrived ? CPA_WAIT_CUT : CPA_WAIT_WITHIN;
 	if (likely(*cpa_alive))
 		return true;
 	cpa_leave();

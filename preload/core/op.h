@@ -65,7 +65,8 @@ struct cpa_op {
 static inline void cpa_op_arrive(struct cpa_op *op, enum cpa_event_kind kind, uint32_t class)
 {
 	op->arrived = cpa_event(op->w, kind, op->caller, class);
-	op->wait.arrived = op->wait.now = op->arrived;
+	op->wait.now = op->arrived;
+	op->wait.arrived = unlikely(op->wait.border) ? op->w->window.since : op->arrived;
 }
 
 /* The original is about to be called, and may block. Leaves. */

@@ -388,6 +388,9 @@ static void unexplained(struct cpa_worker *w, enum cpa_external kind, uint64_t t
 	 */
 	if (unlikely(!w->wait.length))
 		rest = CPA_TIME_EXTERNAL;
+	if (unlikely(
+		    w->window.arrived)) /* it went on at the end of the part, which ended without it */
+		ticks = length;
 	w->self.row->path.observed[rest] += ticks - length;
 	if (unlikely(w->calls))
 		w->calls->time.external += span.external;

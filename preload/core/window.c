@@ -75,12 +75,17 @@ static void let_go(struct cpa_worker *w)
 	cpa_sampler_drop(&w->sampler);
 }
 
-/* Where the path of the thread ends: at its last event, or with the last part before @epoch. */
+/*
+ * Where the path of the thread ends: at its last event, where it arrived at its last wait if that went on,
+ * or with the last part before @epoch.
+ */
 static uint64_t end_of(const struct cpa_worker *w, uint64_t epoch)
 {
 	uint64_t last = w->self.row->path.released,
 		 end = cpa_epoch_begun(cpa_header(), stop_before(epoch));
 
+	if (w->window.arrived && w->window.arrived < last)
+		last = w->window.arrived;
 	return last < end ? last : end;
 }
 
@@ -91,7 +96,7 @@ static uint64_t end_of(const struct cpa_worker *w, uint64_t epoch)
 static void leave(struct cpa_worker *w, uint64_t epoch, uint64_t end)
 {
 	let_go(w);
-	w->window.epoch = 0;
+	w->window.epoch = w->window.arrived = 0;
 	cpa_tls.off = stop_before(epoch);
 	cpa_part_end(&w->self, cpa_tls.off, end);
 }
@@ -118,8 +123,10 @@ static void end_activity(struct cpa_worker *w, uint64_t epoch, uint64_t from, st
 		cpa_diag_add(CPA_DIAG_PART_LATE_TICKS, tail.process + tail.external);
 	}
 	/* A thread that did not run when the part ended keeps the end that its path has. */
-	if (wall_of(&tail))
+	if (wall_of(&tail)) {
 		end = cpa_epoch_begun(cpa_header(), stop_before(epoch));
+		w->window.arrived = 0;
+	}
 	cpa_event_cut(w, CPA_EV_STOP, &tail, end);
 	leave(w, epoch, end_of(w, epoch));
 }
@@ -166,10 +173,14 @@ static void begin_activity(struct cpa_worker *w, uint64_t epoch, struct cpa_elap
 {
 	uint64_t begun = cpa_epoch_begun(cpa_header(), epoch), from = now - wall_of(e);
 	uint64_t since = begun > from ? begun : from;
+	uint64_t ready = e->runqueue;
 	struct cpa_elapsed head = cut(e, now > since ? now - since : 0);
 	uint64_t blocked = head.external;
 
+	w->window.since = 0;
 	if (w->window.meets == CPA_MEETS_CALL) {
+		w->window.since = since;
+		w->window.ready = ready;
 		blocked = wall_of(&head);
 		head = (struct cpa_elapsed){ 0 };
 	} else if (w->window.meets == CPA_MEETS_EVENT && left) {
@@ -256,6 +267,8 @@ uint64_t cpa_window_crossed(struct cpa_worker *w, struct cpa_elapsed *e, uint64_
 		count_wait(w, &part);
 		begin(w, epoch, begun);
 		end = now;
+	} else {
+		w->window.arrived = *arrived;
 	}
 	w->self.row->off += e->process;
 	note_forgotten(met);

@@ -29,6 +29,13 @@ struct cpa_worker {
 		uint64_t epoch; /* of the part that the thread is in; 0: none */
 		/* Its work, ticks, from the part's begin to its first event, at clock `met`. */
 		uint64_t head, met;
+		/*
+		 * If it came back from a call that it was in at the part's begin: clock of that, else 0; and
+		 * for how long it was ready without a processor since it left the part before.
+		 */
+		uint64_t since, ready;
+		/* Clock at which it arrived at a wait that went on when its part ended; 0: at none. */
+		uint64_t arrived;
 		uint8_t meets; /* enum cpa_meets */
 	} window;
 	struct cpa_sampler sampler;

@@ -33,7 +33,7 @@ static bool join(struct cpa_self *self, const struct cpa_path *remote, bool late
 		 struct cpa_wait *w)
 {
 	struct cpa_path *path = &self->row->path;
-	bool observed = latest && remote->released > w->arrived;
+	bool observed = latest && remote->released > w->arrived && w->border != CPA_WAIT_CUT;
 
 	if (w->observed_only && observed)
 		cpa_path_observe(self, path, remote);
@@ -58,8 +58,12 @@ static bool join(struct cpa_self *self, const struct cpa_path *remote, bool late
 /* The part of the wait that no release explains stays on the local path. */
 static void settle(struct cpa_self *self, struct cpa_wait *w)
 {
-	if (w->matched && w->now > w->arrived)
-		count_latency(&self->row->path, w, w->now - w->arrived);
+	if (w->matched && w->now > w->arrived) {
+		if (likely(w->border == CPA_WAIT_WITHIN))
+			count_latency(&self->row->path, w, w->now - w->arrived);
+		else
+			w->arrived = w->now;
+	}
 	/* The next release of the thread publishes its path again. */
 	if (likely(self->row->path.released < w->now))
 		self->row->path.released = w->now;

@@ -9,6 +9,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A wait across the border of a part of the run (shadow/edge/part.h). */
+enum cpa_wait_border {
+	CPA_WAIT_WITHIN,
+	/*
+	 * Called while profiling was off: what it has of the part is on the thread's path already, as
+	 * external time of no kind. It is a wait since `arrived` if a release since then explains it.
+	 */
+	CPA_WAIT_BEGUN,
+	CPA_WAIT_CUT /* it went on when the part ended: no release is known to have ended it */
+};
+
 /* An acquire, from its arrival to its return. All times are clock ticks. */
 struct cpa_wait {
 	uint64_t arrived, now;
@@ -23,6 +34,7 @@ struct cpa_wait {
 	 * counts what is not explained by then, or leaves it to cpa_unexplained().
 	 */
 	bool matched;
+	uint8_t border; /* enum cpa_wait_border */
 	/* Results. */
 	bool followed; /* the path of the release is longer than the thread's own */
 	uint32_t from; /* node of the latest release; 0: none */
