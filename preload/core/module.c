@@ -6,6 +6,7 @@
 #include <link.h>
 #include <string.h>
 
+#include "preload/core/dlopen.h"
 #include "preload/libc/settings.h"
 #include "preload/unwind/frame_table.h"
 #include "shadow/store/hash.h"
@@ -17,17 +18,19 @@
 #define PLACES 1024u /* a power of 2 */
 #define PROBES 16u   /* entries in which a place may be */
 #define BUSY   2u    /* key of an entry that a thread writes; those of places are odd */
+#define LOADS  21u   /* bits of a key: 1, and cpa_dlopen_generation, cut */
 
 /* Path of the executable. */
 static char program[256];
 
 /*
  * Where this process has, or had, which module; by the key of path and addresses. A cache: an entry may be
- * missing, or be there twice. Its other words follow from the key, but for `variables`. So whoever finds the
- * same key before and after has read what belongs to it. Keys never become 0 again.
+ * missing, or be there twice. It holds until a library is unloaded: then another file may lie under the path,
+ * and be loaded to the same addresses. Its other words follow from the key, but for `variables`. So whoever
+ * finds the same key before and after has read what belongs to it. Keys never become 0 again.
  */
 static struct place {
-	uint64_t key;	     /* atomic; 0: unused */
+	uint64_t key;	     /* atomic; 0: unused. {hash:43, cpa_dlopen_generation:20, 1:1} */
 	uint64_t start, end; /* atomic */
 	uint64_t by;	     /* atomic: bytes above the addresses in the row */
 	uint32_t row;	     /* atomic */
@@ -121,17 +124,41 @@ static void fill_row(void *row, const void *argument)
 }
 
 /*
- * The row of the file of module @o. All processes that look for it at once get the same: see
- * shadow/store/table.h. 0: no space.
+ * The range of addresses of module @m. Where the program has gaps, the loader gives the addresses of one
+ * segment; the row has those of all.
  */
-static uint32_t file_row(const struct dl_find_object *o, const char *path)
+static void find_range(struct cpa_module *m, const struct dl_find_object *o)
 {
-	struct cpa_module m = { .start = (uint64_t)o->dlfo_map_start,
-				.end = (uint64_t)o->dlfo_map_end,
-				.bias = o->dlfo_link_map->l_addr };
+	uint64_t count = 0;
+	const ElfW(Phdr) *ph = NULL;
+
+	m->start = (uint64_t)o->dlfo_map_start;
+	m->end = (uint64_t)o->dlfo_map_end;
+	m->bias = o->dlfo_link_map->l_addr;
+	if (!o->dlfo_link_map->l_name || !*o->dlfo_link_map->l_name)
+		ph = cpa_frame_headers(o, &count);
+	for (uint64_t i = 0; ph && i < count; i++) {
+		uint64_t start = m->bias + ph[i].p_vaddr, end = start + ph[i].p_memsz;
+
+		if (ph[i].p_type != PT_LOAD)
+			continue;
+		m->start = start < m->start ? start : m->start;
+		m->end = end > m->end ? end : m->end;
+	}
+}
+
+/*
+ * The row of the file of module @o. All processes that look for it at once get the same: see
+ * shadow/store/table.h. *@by: bytes that the module is above the addresses in the row. 0: no space.
+ */
+static uint32_t file_row(const struct dl_find_object *o, const char *path, uint64_t *by)
+{
+	struct cpa_module m = { 0 };
 	size_t length = strlen(path), room = sizeof(m.path) - 1;
 	uint64_t key, part;
+	uint32_t row;
 
+	find_range(&m, o);
 	strncpy(m.path, path + (length > room ? length - room : 0), room);
 	copy_build_id(&m, o);
 	key = hash_text(m.end - m.start, m.path) ^ m.build_id_size;
@@ -140,12 +167,23 @@ static uint32_t file_row(const struct dl_find_object *o, const char *path)
 		key = cpa_index_hash(key ^ part);
 	}
 	/* Even keys are those of modules without an address: preload/core/dlopen.c. */
-	return cpa_table_intern(CPA_TABLE_MODULES, key | 1, fill_row, &m);
+	row = cpa_table_intern(CPA_TABLE_MODULES, key | 1, fill_row, &m);
+	*by = row ? m.bias - ((const struct cpa_module *)cpa_row(CPA_TABLE_MODULES, row))->bias : 0;
+	return row;
+}
+
+/* The key of the place of @o, of @path, from @loads of cpa_dlopen_generation on. */
+static uint64_t place_key(const struct dl_find_object *o, const char *path, uint32_t loads)
+{
+	uint64_t hash = (uint64_t)o->dlfo_map_start ^ cpa_hash((uint64_t)o->dlfo_map_end);
+	uint64_t low = ((uint64_t)loads << 1 | 1) & ((UINT64_C(1) << LOADS) - 1);
+
+	return hash_text(hash, path) >> LOADS << LOADS | low;
 }
 
 static struct place *place_at(uint64_t key, unsigned probe)
 {
-	return &places[((cpa_hash(key) >> 32) + probe) % PLACES];
+	return &places[((cpa_hash(key >> LOADS) >> 32) + probe) % PLACES];
 }
 
 /* The entry with @key, and what it says; NULL: there is none. */
@@ -170,26 +208,38 @@ static struct place *find_place(uint64_t key, uint32_t *row, uint64_t *by)
 	return NULL;
 }
 
-/* Whether nothing is lost with @place: its module was unloaded, and no objects in it are left. */
-static bool is_gone(const struct place *place)
-{
-	/* Relaxed: if another thread writes the entry by now, its key has changed. */
-	uint64_t start = __atomic_load_n(&place->start, __ATOMIC_RELAXED);
-	struct dl_find_object o;
+/* The entries that a thread takes for a key, in order of preference. */
+enum choice {
+	SAME,	/* that of the same place, before a library was unloaded */
+	UNUSED, /* else one that is not used */
+	OLD,	/* else one that holds no longer, and whose module has no objects left */
+	CHOICES
+};
 
-	return !__atomic_load_n(&place->variables, __ATOMIC_RELAXED) && !find_object(start, &o);
+/* Whether the entry @place, whose key is @at, is one of @choice for @key. */
+static bool is_choice(const struct place *place, uint64_t at, uint64_t key, enum choice choice)
+{
+	switch (choice) {
+	case SAME:
+		return at >> LOADS == key >> LOADS && at & 1;
+	case UNUSED:
+		return !at;
+	default:
+		/* Relaxed: if another thread writes the entry by now, its key has changed. */
+		return at & 1 && (at ^ key) << (64 - LOADS) &&
+		       !__atomic_load_n(&place->variables, __ATOMIC_RELAXED);
+	}
 }
 
-/* An entry for @key, unused or of a module that is gone, which no other thread takes. NULL: there is none. */
+/* An entry for @key, which no other thread takes. NULL: there is none. */
 static struct place *take_place(uint64_t key)
 {
-	for (unsigned i = 0; i < 2 * PROBES; i++) {
+	for (unsigned i = 0; i < CHOICES * PROBES; i++) {
 		struct place *place = place_at(key, i % PROBES);
 		uint64_t at = __atomic_load_n(&place->key, __ATOMIC_RELAXED);
 
-		if (at == BUSY || (at && (i < PROBES || !is_gone(place))))
-			continue;
-		if (__atomic_compare_exchange_n(&place->key, &at, BUSY, false, __ATOMIC_RELAXED,
+		if (is_choice(place, at, key, (enum choice)(i / PROBES)) &&
+		    __atomic_compare_exchange_n(&place->key, &at, BUSY, false, __ATOMIC_RELAXED,
 						__ATOMIC_RELAXED))
 			return place;
 	}
@@ -226,23 +276,22 @@ static uint32_t look_up(uint64_t *address, struct place **place)
 	struct dl_find_object o;
 	const char *path;
 	uint64_t key, by;
-	uint32_t row;
+	uint32_t row, loads;
 
+	/* ACQUIRE: before the loader is asked. Pairs with dlclose(). */
+	loads = __atomic_load_n(&cpa_dlopen_generation, __ATOMIC_ACQUIRE);
 	*place = NULL;
 	if (!find_object(*address, &o))
 		return 0;
 	/* The program itself has no name in the loader's list. */
 	path = o.dlfo_link_map->l_name && *o.dlfo_link_map->l_name ? o.dlfo_link_map->l_name :
 								     program;
-	/* Another library at the same place after dlclose() is another module. */
-	key = hash_text((uint64_t)o.dlfo_map_start ^ cpa_hash((uint64_t)o.dlfo_map_end), path) | 1;
+	key = place_key(&o, path, loads);
 	*place = find_place(key, &row, &by);
 	if (unlikely(!*place)) {
-		row = file_row(&o, path);
+		row = file_row(&o, path, &by);
 		if (!row)
 			return 0;
-		by = (uint64_t)o.dlfo_map_start -
-		     ((const struct cpa_module *)cpa_row(CPA_TABLE_MODULES, row))->start;
 		*place = keep_place(key, &o, row, by);
 	}
 	*address -= by;

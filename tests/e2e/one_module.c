@@ -17,9 +17,9 @@
 
 #include "tests/programs/burn.h"
 
-#ifdef LIBRARY
-
 #define TAKES 100 /* of the lock, each time that the library is used */
+
+#ifdef LIBRARY
 
 /* So large that the loader finds no other place for the library while fillers lie below the others. */
 char library_large[48 << 20];
@@ -37,14 +37,19 @@ static void *library_thread(void *ms)
 	return NULL;
 }
 
+void library_take(int times)
+{
+	for (int i = 0; i < times; i++) {
+		pthread_mutex_lock(&library_lock);
+		pthread_mutex_unlock(&library_lock);
+	}
+}
+
 void library_use(int ms)
 {
 	pthread_t thread;
 
-	for (int i = 0; i < TAKES; i++) {
-		pthread_mutex_lock(&library_lock);
-		pthread_mutex_unlock(&library_lock);
-	}
+	library_take(TAKES);
 	if (!pthread_create(&thread, NULL, library_thread, &ms))
 		pthread_join(thread, NULL);
 }
@@ -58,6 +63,7 @@ void library_use(int ms)
 #define COPY_MS	 200 /* samples find the function of each copy */
 
 static const char *program, *path;
+static pthread_mutex_t program_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void fill(int times)
 {
@@ -138,6 +144,25 @@ static void again(void)
 	}
 }
 
+/*
+ * Another build of the library is put in its place, as while a program is written that runs. It gets the same
+ * addresses: no thread is begun, whose stack could lie there.
+ */
+static void replaced(void)
+{
+	char other[4096];
+	void *library = load();
+
+	call(library, "library_take", TAKES);
+	dlclose(library);
+	snprintf(other, sizeof(other), "%s.new", path);
+	if (rename(other, path)) {
+		perror(other);
+		exit(1);
+	}
+	call(load(), "library_take", TAKES);
+}
+
 /* Both are loaded while they are used in turn. */
 static void copies(void)
 {
@@ -157,6 +182,8 @@ int main(int n, char **arguments)
 {
 	const char *how = n > 2 ? arguments[1] : "";
 
+	pthread_mutex_lock(&program_lock);
+	pthread_mutex_unlock(&program_lock);
 	program = arguments[0];
 	path = arguments[2];
 	fill(n > 3 ? atoi(arguments[3]) : 0);
@@ -170,6 +197,8 @@ int main(int n, char **arguments)
 		again();
 	else if (strcmp(how, "copies") == 0)
 		copies();
+	else if (strcmp(how, "replaced") == 0)
+		replaced();
 	else
 		use();
 	return 0;

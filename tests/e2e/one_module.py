@@ -4,12 +4,15 @@
 
 tests/e2e/one_module.c uses a library in processes that have it at different addresses: one after another, at once,
 forked or other programs; and one that unloads it and loads it elsewhere, or has two copies. The report has one row of
-the library, of its lock, its thread and each of its functions. Prints TAP and a summary.
+the library, of its lock, its thread and each of its functions. The program has gaps between its segments, which the
+loader knows one by one; it is one module, too. But two builds of the library under one path, one after the other at
+the same addresses, are two. Prints TAP and a summary.
 """
 
 import os
 import pathlib
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,20 +23,38 @@ from results import Results
 SOURCE = pathlib.Path(__file__).with_suffix(".c")
 COMPILE = [*shlex.split(os.environ.get("CC", "cc")), "-O1", "-g", "-D_GNU_SOURCE", "-pthread",
            "-fno-optimize-sibling-calls", "-fPIC", "-fno-plt", f"-I{ROOT}", SOURCE]
+GAPS = "-Wl,-z,max-page-size=0x200000"
 TAKES = 100  # of the lock, by use
 # What the program does, and uses that cpa sees.
-USES = {"late": 2, "forks": 7, "programs": 7, "again": 4, "copies": 1}
+USES = {"late": 2, "forks": 7, "programs": 7, "again": 4, "copies": 1, "replaced": 2}
+BUILDS = ["11111111", "22222222"]  # build ids of the library
 
 
 def named(rows, key, name):
     return [row for row in rows if row[key] == name]
 
 
+def rows_of(report, name):
+    # A row without a build id says that cpa does not see the locks of a copy.
+    return [i for i, module in enumerate(report["modules"])
+            if module.get("path", "").endswith(name) and module["build_id"]]
+
+
+def check_replaced(results, how, report):
+    numbers = rows_of(report, "/library.so")
+    builds = sorted(report["modules"][i]["build_id"] for i in numbers)
+    results.check(builds == BUILDS, f"{how}: builds of the library: {builds}")
+    # The file of the first is no longer there, so its lock has no name.
+    locks = [(o["class"], o["acquisitions"]) for o in report["objects"] if "library" in o["class"]]
+    good = len(locks) == 2 and ("library_lock", TAKES) in locks and all(taken == TAKES for _, taken in locks)
+    results.check(good, f"{how}: acquisitions of the locks: {locks}")
+
+
 def check(results, how, report, uses):
-    # One without a build id says that cpa does not see the locks of a copy.
-    numbers = [i for i, module in enumerate(report["modules"])
-               if module.get("path", "").endswith("/library.so") and module["build_id"]]
+    numbers = rows_of(report, "/library.so")
     results.check(len(numbers) == 1, f"{how}: rows of the library: {len(numbers)}")
+    programs = rows_of(report, "/program")
+    results.check(len(programs) == 1, f"{how}: rows of the program: {len(programs)}")
     ours = [c for c in report["components"] if c.get("module") in numbers]
     functions = sorted(c["name"] for c in ours if c["kind"] == "function")
     # What is at a wrong address has no name.
@@ -46,22 +67,40 @@ def check(results, how, report, uses):
                   f"{how}: acquisitions and number of its lock, by row: {locks}")
 
 
+def build(folder):
+    subprocess.run([*COMPILE, GAPS, "-Wl,--build-id", "-o", folder / "program"], check=True)
+    for build_id in BUILDS:
+        subprocess.run([*COMPILE, "-DLIBRARY", "-shared", f"-Wl,--build-id=0x{build_id}", "-o",
+                        folder / f"{build_id}.so"], check=True)
+
+
+def run_one(folder, command, environment):
+    """The places that the program prints. It may replace the library."""
+    for build_id, name in zip(BUILDS, ("library.so", "library.so.new"), strict=True):
+        (folder / name).unlink(missing_ok=True)
+        shutil.copy(folder / f"{build_id}.so", folder / name)
+    return run(command, env=environment).split()
+
+
 def main():
     results = Results()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="one_module.", dir=os.environ.get("CPA_TMP")))
-    subprocess.run([*COMPILE, "-o", folder / "program"], check=True)
-    subprocess.run([*COMPILE, "-DLIBRARY", "-shared", "-Wl,--build-id", "-o", folder / "library.so"], check=True)
+    build(folder)
     # In a session that another program began, too.
     for before in ([], ["sh", "-c", '"$@"; exit $?', "sh"]):
         for how, uses in USES.items():
             command = [*before, folder / "program", how, folder / "library.so"]
             label = f"{how}, of a shell" if before else how
             dump = folder / f"{label}.cpa"
-            places = run(command, env=profiled_environment(dump, CPA_SAMPLE_HZ="4000")).split()
-            native = run(command, env=clean_environment()).split()
+            places = run_one(folder, command, profiled_environment(dump, CPA_SAMPLE_HZ="4000"))
+            report = read(dump)
+            native = run_one(folder, command, clean_environment())
             results.check(len(places) == len(native), f"{label}: uses {len(places)} of {len(native)}")
+            if how == "replaced":
+                check_replaced(results, label, report)
+                continue
             results.check(len(set(places)) > 1, f"{label}: at different places: {places}")
-            check(results, label, read(dump), uses)
+            check(results, label, report, uses)
     return results.end(folder)
 
 

@@ -23,6 +23,8 @@
 #define LOOKS	1000000u
 #define THREADS 4
 
+uint32_t cpa_dlopen_generation;
+
 static uint64_t keys[3 * PROBES];
 
 void cpa_settings_executable(char *to, size_t size)
@@ -30,14 +32,26 @@ void cpa_settings_executable(char *to, size_t size)
 	strncpy(to, "/program", size);
 }
 
-/* Keys whose entries begin at the same one. */
+/* Keys whose entries begin at the same one, before any library was unloaded. */
 static void find_keys(void)
 {
 	unsigned n = 0;
 
-	for (uint64_t key = 1; n < sizeof(keys) / sizeof(*keys); key += 2)
+	for (uint64_t key = 1; n < sizeof(keys) / sizeof(*keys); key += UINT64_C(1) << LOADS)
 		if (place_at(key, 0) == places)
 			keys[n++] = key;
+}
+
+/* @key of a process that unloaded libraries @times times since. */
+static uint64_t later(uint64_t key, uint64_t times)
+{
+	return key + 2 * times;
+}
+
+/* What is written with @key. */
+static uint32_t row_of(uint64_t key)
+{
+	return (uint32_t)cpa_hash(key);
 }
 
 static struct place *keep(uint64_t key)
@@ -45,7 +59,7 @@ static struct place *keep(uint64_t key)
 	const struct dl_find_object o = { .dlfo_map_start = (void *)key,
 					  .dlfo_map_end = (void *)(key + 1) };
 
-	return keep_place(key, &o, (uint32_t)key * 3, key * 5);
+	return keep_place(key, &o, row_of(key), key * 5);
 }
 
 /* Whether there is an entry with @key, with what belongs to it. */
@@ -56,7 +70,7 @@ static bool has(uint64_t key)
 
 	if (!find_place(key, &row, &by))
 		return false;
-	assert_int_equal(row, (uint32_t)key * 3);
+	assert_int_equal(row, row_of(key));
 	assert_int_equal(by, key * 5);
 	return true;
 }
@@ -78,17 +92,34 @@ static int clear(void **state)
 	return 0;
 }
 
-/* When all entries that a key may have are in use, it gets that of a module that is gone. */
+/* When all entries that a key may have are in use, it gets one from before a library was unloaded. */
 static void test_replaced(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < PROBES; i++)
 		assert_non_null(keep(keys[i]));
 	assert_int_equal(count(0, PROBES), PROBES);
-	assert_false(has(keys[PROBES]));
-	assert_non_null(keep(keys[PROBES]));
-	assert_true(has(keys[PROBES]));
+	assert_null(keep(keys[PROBES]));
+	assert_int_equal(count(0, PROBES), PROBES);
+	assert_non_null(keep(later(keys[PROBES], 1)));
+	assert_true(has(later(keys[PROBES], 1)));
 	assert_int_equal(count(0, PROBES), PROBES - 1);
+}
+
+/* An entry holds until a library is unloaded; then the same place gets it again, with its objects. */
+static void test_reloaded(void **state)
+{
+	struct place *place = keep(keys[0]);
+
+	(void)state;
+	place->variables = 1;
+	assert_non_null(keep(keys[1]));
+	assert_false(has(later(keys[0], 1)));
+	assert_ptr_equal(keep(later(keys[0], 1)), place);
+	assert_true(has(later(keys[0], 1)));
+	assert_int_equal(place->variables, 1);
+	assert_false(has(keys[0]));
+	assert_true(has(keys[1]));
 }
 
 /* Not that of one whose objects are to be destroyed, until they are. */
@@ -100,7 +131,7 @@ static void test_variables(void **state)
 	(void)state;
 	for (unsigned i = 0; i < PROBES; i++)
 		keep(keys[i])->variables = 1;
-	assert_null(keep(keys[PROBES]));
+	assert_null(keep(later(keys[PROBES], 1)));
 	assert_int_equal(count(0, PROBES), PROBES);
 	while (cpa_module_next(&at, &start, &end)) {
 		assert_int_equal(start, keys[n++]);
@@ -108,16 +139,19 @@ static void test_variables(void **state)
 		cpa_module_unloaded(&at);
 	}
 	assert_int_equal(n, PROBES);
-	assert_non_null(keep(keys[PROBES]));
+	assert_non_null(keep(later(keys[PROBES], 1)));
 }
 
-/* Half of the threads write two keys in turn, which replace each other in the first entry. */
+/*
+ * Half of the threads write two keys in turn, now and then after a library was unloaded. They replace each
+ * other in the first entry.
+ */
 static void *look(void *first)
 {
 	unsigned number = *(unsigned *)first;
 
 	for (unsigned i = 0; i < LOOKS; i++) {
-		uint64_t key = keys[PROBES + i % 2];
+		uint64_t key = later(keys[PROBES + i % 2], i / 8);
 
 		if (number % 2)
 			keep(key);
@@ -171,7 +205,7 @@ static void test_rows(void **state)
 	assert_int_equal(cpa_module_of((uint64_t)(uintptr_t)row), 0);
 	/* As a process would have it that met the program elsewhere. */
 	memset(places, 0, sizeof(places));
-	((struct cpa_module *)cpa_row(CPA_TABLE_MODULES, row[0]))->start -= 0x5000;
+	((struct cpa_module *)cpa_row(CPA_TABLE_MODULES, row[0]))->bias -= 0x5000;
 	for (int i = 0; i < 2; i++) { /* found in the session, then in the table */
 		uint64_t address = wanted[0];
 
@@ -184,6 +218,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_replaced, clear),
+		cmocka_unit_test_setup(test_reloaded, clear),
 		cmocka_unit_test_setup(test_variables, clear),
 		cmocka_unit_test_setup(test_threads, clear),
 		cmocka_unit_test_setup(test_rows, clear),
