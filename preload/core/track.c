@@ -322,9 +322,9 @@ bool cpa_preempted(struct cpa_worker *w, enum cpa_brief kind)
 }
 
 void cpa_event_cut(struct cpa_worker *w, enum cpa_event_kind kind, const struct cpa_elapsed *e,
-		   uint64_t now)
+		   enum cpa_external external, uint64_t now)
 {
-	end_activity(w, e, CPA_EXT_OTHER, cpa_track_node(w, kind, 0, 0), now);
+	end_activity(w, e, external, cpa_track_node(w, kind, 0, 0), now);
 	w->between = 0;
 }
 

@@ -63,9 +63,13 @@ CPA_HIDDEN bool cpa_event_awaited(struct cpa_worker *w, enum cpa_external extern
 CPA_HIDDEN bool cpa_event_waited(struct cpa_worker *w, enum cpa_event_kind kind, uint64_t caller,
 				 uint64_t begun, struct cpa_wait *wait);
 
-/* As cpa_event() at tick @now; @e: the times of the activity inside the part of the run. */
+/*
+ * As cpa_event() at tick @now; @e: the times of the activity inside the part of the run, blocked for a
+ * reason of @external.
+ */
 CPA_HIDDEN void cpa_event_cut(struct cpa_worker *w, enum cpa_event_kind kind,
-			      const struct cpa_elapsed *e, uint64_t now);
+			      const struct cpa_elapsed *e, enum cpa_external external,
+			      uint64_t now);
 
 /* Count the times @e of thread row @row as probe time. */
 CPA_HIDDEN void cpa_probe_count(struct cpa_thread *row, const struct cpa_elapsed *e);

@@ -101,6 +101,17 @@ static void leave(struct cpa_worker *w, uint64_t epoch, uint64_t end)
 	cpa_part_end(&w->self, cpa_tls.off, end);
 }
 
+/*
+ * What the thread was blocked in during @e, if that weighs nothing. Of other calls it is not known how much
+ * of the time up to a border was theirs.
+ */
+static enum cpa_external idle_kind(const struct cpa_worker *w, const struct cpa_elapsed *e)
+{
+	enum cpa_external kind = (enum cpa_external)w->window.kind;
+
+	return !e->device && cpa_external_class(kind) == CPA_EXT_IDLE ? kind : CPA_EXT_OTHER;
+}
+
 /* Ticks since clock @from that lie in parts which have ended by @epoch. */
 static uint64_t time_in(uint64_t epoch, uint64_t from)
 {
@@ -127,7 +138,7 @@ static void end_activity(struct cpa_worker *w, uint64_t epoch, uint64_t from, st
 		end = cpa_epoch_begun(cpa_header(), stop_before(epoch));
 		w->window.arrived = 0;
 	}
-	cpa_event_cut(w, CPA_EV_STOP, &tail, end);
+	cpa_event_cut(w, CPA_EV_STOP, &tail, idle_kind(w, &tail), end);
 	leave(w, epoch, end_of(w, epoch));
 }
 
@@ -175,23 +186,24 @@ static void begin_activity(struct cpa_worker *w, uint64_t epoch, struct cpa_elap
 	uint64_t since = begun > from ? begun : from;
 	uint64_t ready = e->runqueue;
 	struct cpa_elapsed head = cut(e, now > since ? now - since : 0);
-	uint64_t blocked = head.external;
+	enum cpa_external kind = idle_kind(w, &head);
+	uint64_t blocked = kind == CPA_EXT_OTHER ? head.external : 0;
 
 	w->window.since = 0;
 	if (w->window.meets == CPA_MEETS_CALL) {
 		w->window.since = since;
 		w->window.ready = ready;
 		blocked = wall_of(&head);
-		head = (struct cpa_elapsed){ 0 };
+		head = (struct cpa_elapsed){ .external = blocked };
 	} else if (w->window.meets == CPA_MEETS_EVENT && left) {
 		limit(&head, w->self.row);
 	}
 	w->window.meets = CPA_MEETS_EVENT;
-	head.external = 0;
+	head.external -= blocked;
 	begin(w, epoch, since);
 	w->self.row->path.observed[CPA_TIME_EXTERNAL] += blocked;
 	cpa_diag_add(CPA_DIAG_PART_BLOCKED_TICKS, blocked);
-	cpa_event_cut(w, CPA_EV_RESTART, &head, now);
+	cpa_event_cut(w, CPA_EV_RESTART, &head, kind, now);
 	w->window.head = head.process;
 	w->window.met = w->self.row->path.released;
 }
@@ -325,6 +337,16 @@ struct cpa_worker *cpa_enter_as(enum cpa_meets meets)
 	if (cpa_tls.worker)
 		cpa_tls.worker->window.meets = CPA_MEETS_EVENT;
 	return w;
+}
+
+struct cpa_worker *cpa_enter_from(enum cpa_external kind)
+{
+	struct cpa_worker *w = cpa_tls.worker, *entered;
+
+	w->window.kind = (uint8_t)kind;
+	entered = cpa_enter();
+	w->window.kind = CPA_EXT_OTHER;
+	return entered;
 }
 
 struct cpa_worker *cpa_enter_known(void)

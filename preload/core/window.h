@@ -57,6 +57,9 @@ enum cpa_meets {
 /* cpa_enter(), of a thread that may meet the begin of a part in that way. */
 CPA_HIDDEN struct cpa_worker *cpa_enter_as(enum cpa_meets meets);
 
+/* cpa_enter(), of a thread that is back from a call, was blocked in it for a reason of @kind, and has a worker. */
+CPA_HIDDEN struct cpa_worker *cpa_enter_from(enum cpa_external kind);
+
 /* After an original that was called while profiling was off: enter if a part has begun meanwhile. */
 static inline struct cpa_worker *cpa_enter_begun(void)
 {

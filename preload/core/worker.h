@@ -37,6 +37,8 @@ struct cpa_worker {
 		/* Clock at which it arrived at a wait that went on when its part ended; 0: at none. */
 		uint64_t arrived;
 		uint8_t meets; /* enum cpa_meets */
+		/* enum cpa_external: of what a call was blocked in that the thread is back from; 0: not known */
+		uint8_t kind;
 	} window;
 	struct cpa_sampler sampler;
 	struct cpa_worker_objects objects;

@@ -298,7 +298,7 @@ static void add_before(struct cpa_worker *w, uint64_t done)
 {
 	struct cpa_elapsed e = { .process = done };
 
-	cpa_event_cut(w, CPA_EV_START, &e, cpa_checkpoint(&w->self, born.ticks));
+	cpa_event_cut(w, CPA_EV_START, &e, CPA_EXT_OTHER, cpa_checkpoint(&w->self, born.ticks));
 	w->clock.last = w->self.row->path.released;
 	w->clock.cpu = cpa_clock_ticks(born.cpu_ns);
 	w->clock.rebased = 0; /* it may have been switched out since then */

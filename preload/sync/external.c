@@ -31,6 +31,7 @@
 #include "preload/core/signal.h"
 #include "preload/core/suspend.h"
 #include "preload/core/track.h"
+#include "preload/core/window.h"
 #include "preload/lib/uv.h"
 #include "preload/process/wait.h"
 #include "preload/stream/batch.h"
@@ -71,7 +72,7 @@ static enum cpa_external read_kind(int fd)
 static __attribute__((noinline, cold)) uint64_t blocked(enum cpa_external kind, uint64_t caller)
 {
 	int err = errno;
-	struct cpa_worker *w = cpa_enter();
+	struct cpa_worker *w = cpa_enter_from(kind);
 	uint64_t before = w ? w->self.row->external : 0, ticks = 0;
 
 	if (w) {

@@ -155,7 +155,7 @@ def held_before(tap):
 def blocked_before(tap):
     """A thread that was blocked when the part began did no work in it until then; what it waited is known."""
     dump = f"{TMP}/blocked.dump"
-    for how in "lock", "unseen":
+    for how in "lock", "poll", "unseen":
         run = subprocess.run([f"{BUILD}/tests/programs/blocked_before", how],
                              env=environment(dump, CPA_START="off"), stdout=subprocess.PIPE, text=True, check=True)
         found = report(dump)
@@ -169,6 +169,13 @@ def blocked_before(tap):
             lock = next(o for o in found["objects"] if o["class"] == "awaited_lock")
             tap.result(lock["contended"] == 1 and blocked_s * 0.99 < lock["wait_s"] <= waiter["wait_s"] + 1e-6,
                        f"lock: waited for {lock['wait_s']:.4f} s of the part, for {blocked_s:.4f} s at least")
+            # Main joins the waiter, which waited for main's unlock: all but what it did before is main's work.
+            unknown_s = found["program"]["observed_external"]["unknown_wait_s"]
+            tap.result(unknown_s < blocked_s / 2,
+                       f"lock: {unknown_s:.4f} s of the observed path not known for whom")
+        elif how == "poll":
+            idle_s = found["program"]["idle_s"]
+            tap.result(idle_s > blocked_s / 100, f"poll: {idle_s:.4f} s idle, was in it for {blocked_s:.4f} s")
 
 
 def from_outside(tap):

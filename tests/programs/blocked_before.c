@@ -3,6 +3,7 @@
  * tests/programs/blocked_before.c - a part of the run begins while a thread is blocked
  *
  *	blocked_before lock     in pthread_mutex_lock()
+ *	blocked_before poll     in poll(), which a signal ends
  *	blocked_before unseen   in a system call that cpa does not see; then it uses a lock of its own
  *
  * The thread, `waiter`, worked while profiling was off, and is asleep when the part begins. Prints, in
@@ -10,7 +11,9 @@
  * it was blocked in the part at least.
  */
 #include <linux/futex.h>
+#include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -26,7 +29,7 @@
 static pthread_mutex_t awaited_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t own_lock = PTHREAD_MUTEX_INITIALIZER;
 static int tid, done; /* done: a futex */
-static bool unseen;
+static bool unseen, polls;
 
 static void use_own_lock(void)
 {
@@ -46,8 +49,17 @@ static void futex(int operation, long value)
 			 : "rcx", "r11", "memory");
 }
 
+static void interrupt(int signal)
+{
+	(void)signal;
+}
+
 static void await(void)
 {
+	if (polls) {
+		poll(NULL, 0, -1);
+		return;
+	}
 	if (!unseen) {
 		pthread_mutex_lock(&awaited_lock);
 		pthread_mutex_unlock(&awaited_lock);
@@ -89,6 +101,8 @@ int main(int argc, char **argv)
 	int64_t begun_ns;
 
 	unseen = argc == 2 && strcmp(argv[1], "unseen") == 0;
+	polls = argc == 2 && strcmp(argv[1], "poll") == 0;
+	sigaction(SIGUSR1, &(struct sigaction){ .sa_handler = interrupt }, NULL);
 	pthread_mutex_lock(&awaited_lock);
 	CPA_START();
 	pthread_create(&thread, NULL, waiter, NULL);
@@ -100,6 +114,8 @@ int main(int argc, char **argv)
 	pthread_mutex_unlock(&awaited_lock);
 	__atomic_store_n(&done, 1, __ATOMIC_RELEASE);
 	futex(FUTEX_WAKE, 1);
+	if (polls)
+		pthread_kill(thread, SIGUSR1);
 	pthread_join(thread, NULL);
 	CPA_STOP();
 	printf("%lld\n", (long long)begun_ns);
