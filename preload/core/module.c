@@ -3,14 +3,19 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <link.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include "preload/core/dlopen.h"
 #include "preload/libc/settings.h"
 #include "preload/unwind/frame_table.h"
 #include "shadow/store/hash.h"
 #include "shadow/store/index.h"
+#include "shadow/store/kernel.h"
 #include "shadow/store/table.h"
 
 #define KERNEL_FIRST (UINT64_C(1) << 63)
@@ -265,9 +270,30 @@ static struct place *keep_place(uint64_t key, const struct dl_find_object *o, ui
 	return place;
 }
 
+/* The path of the program by its name, as the loader opened it; if that can be told. */
+static void name_by_argument(void)
+{
+	long fd = cpa_kernel(SYS_openat, AT_FDCWD, program_invocation_name, O_PATH | O_CLOEXEC);
+	char link[40], path[sizeof(program)];
+	long n;
+
+	if (fd < 0)
+		return;
+	snprintf(link, sizeof(link), "/proc/self/fd/%ld", fd);
+	n = cpa_kernel(SYS_readlinkat, AT_FDCWD, link, path, sizeof(path) - 1);
+	cpa_kernel(SYS_close, fd);
+	if (n <= 0 || n >= (long)sizeof(path) - 1)
+		return;
+	path[n] = '\0';
+	strcpy(program, path);
+}
+
 void cpa_module_init(void)
 {
 	cpa_settings_executable(program, sizeof(program));
+	/* Someone ran the loader, with the program as its argument: the executable is the loader. */
+	if (!getauxval(AT_BASE))
+		name_by_argument();
 }
 
 /* As cpa_module_place(); *@place: the entry, if there is one. */

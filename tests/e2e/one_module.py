@@ -5,12 +5,13 @@
 tests/e2e/one_module.c uses a library in processes that have it at different addresses: one after another, at once,
 forked or other programs; and one that unloads it and loads it elsewhere, or has two copies. The report has one row of
 the library, of its lock, its thread and each of its functions. The program has gaps between its segments, which the
-loader knows one by one; it is one module, too. But two builds of the library under one path, one after the other at
+loader knows one by one; it is one module, too, also where somebody runs the loader with the program. But two builds of the library under one path, one after the other at
 the same addresses, are two. Prints TAP and a summary.
 """
 
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -86,11 +87,12 @@ def main():
     results = Results()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="one_module.", dir=os.environ.get("CPA_TMP")))
     build(folder)
-    # In a session that another program began, too.
-    for before in ([], ["sh", "-c", '"$@"; exit $?', "sh"]):
+    # In a session that another program began, too; and where somebody runs the loader with the program.
+    loader = re.search(rb"/[^\0]*/ld[^\0/]*", (folder / "program").read_bytes())[0].decode()
+    for by, before in {"": [], ", of a shell": ["sh", "-c", '"$@"; exit $?', "sh"], ", by the loader": [loader]}.items():
         for how, uses in USES.items():
             command = [*before, folder / "program", how, folder / "library.so"]
-            label = f"{how}, of a shell" if before else how
+            label = how + by
             dump = folder / f"{label}.cpa"
             places = run_one(folder, command, profiled_environment(dump, CPA_SAMPLE_HZ="4000"))
             report = read(dump)
