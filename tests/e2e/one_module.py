@@ -5,8 +5,8 @@
 tests/e2e/one_module.c uses a library in processes that have it at different addresses: one after another, at once,
 forked or other programs; and one that unloads it and loads it elsewhere, or has two copies. The report has one row of
 the library, of its lock, its thread and each of its functions. The program has gaps between its segments, which the
-loader knows one by one; it is one module, too, also where somebody runs the loader with the program. But two builds of the library under one path, one after the other at
-the same addresses, are two. Prints TAP and a summary.
+loader knows one by one; it is one module, too, also where somebody runs the loader with the program. But two builds
+of the library under one path, one after the other at the same addresses, are two. Prints TAP and a summary.
 """
 
 import os
@@ -89,7 +89,8 @@ def main():
     build(folder)
     # In a session that another program began, too; and where somebody runs the loader with the program.
     loader = re.search(rb"/[^\0]*/ld[^\0/]*", (folder / "program").read_bytes())[0].decode()
-    for by, before in {"": [], ", of a shell": ["sh", "-c", '"$@"; exit $?', "sh"], ", by the loader": [loader]}.items():
+    shell = ["sh", "-c", '"$@"; exit $?', "sh"]
+    for by, before in {"": [], ", of a shell": shell, ", by the loader": [loader]}.items():
         for how, uses in USES.items():
             command = [*before, folder / "program", how, folder / "library.so"]
             label = how + by
