@@ -33,8 +33,12 @@ struct cpa_tls {
 
 extern CPA_HIDDEN __thread struct cpa_tls cpa_tls __attribute__((tls_model("initial-exec")));
 
-/* Profile the calling thread, whose start the profiler did not see. NULL: not possible. */
-CPA_HIDDEN struct cpa_worker *cpa_worker_attach(void);
+/*
+ * Profile the calling thread, whose start the profiler did not see, or which was created at tick @created
+ * while profiling was off; 0: not known. @mask: the program's signal mask while cpa holds signals; NULL: it does
+ * not. NULL: not possible.
+ */
+CPA_HIDDEN struct cpa_worker *cpa_worker_attach(uint64_t created, const sigset_t *mask);
 
 /* cpa_enter() of a thread without worker, or after a start or stop. NULL: as cpa_enter(). */
 CPA_HIDDEN struct cpa_worker *cpa_enter_slow(struct cpa_worker *w);

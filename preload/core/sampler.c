@@ -387,15 +387,17 @@ void cpa_sampler_init(unsigned samples_per_second, unsigned by_callers)
 		can_signal = cpa_signal_init(on_signal);
 }
 
-/* Whether the calling thread blocks the timer's signal. */
-static bool blocks_signal(void)
+/* Whether the calling thread blocks the timer's signal; @mask: its mask, NULL: the present one. */
+static bool blocks_signal(const sigset_t *mask)
 {
-	sigset_t blocked;
+	sigset_t present;
 
-	return !pthread_sigmask(SIG_BLOCK, NULL, &blocked) && sigismember(&blocked, CPA_SIGNAL);
+	if (!mask && pthread_sigmask(SIG_BLOCK, NULL, &present))
+		return false;
+	return sigismember(mask ? mask : &present, CPA_SIGNAL);
 }
 
-void cpa_sampler_start(struct cpa_sampler *s)
+void cpa_sampler_start(struct cpa_sampler *s, const sigset_t *mask)
 {
 	s->head = &s->tail;
 	cpa_callers_begin(&s->callers);
@@ -406,7 +408,7 @@ void cpa_sampler_start(struct cpa_sampler *s)
 	start_timer(s);
 	if (!cpa_header()->sampler)
 		cpa_header()->sampler = CPA_SAMPLER_TIMER;
-	if (blocks_signal())
+	if (blocks_signal(mask))
 		upgrade(s, 0);
 	cpa_kernel_end();
 }
@@ -429,7 +431,7 @@ static bool watch(struct cpa_sampler *s, uint64_t cpu)
 		s->known = s->latest;
 		s->known_at = cpu;
 	} else if (hz && !s->ring && cpu - s->known_at > cpa_sampler_latest() * LATE / (LATE + 2)) {
-		if (s->has_timer && cpa_callers_divide() && !blocks_signal()) {
+		if (s->has_timer && cpa_callers_divide() && !blocks_signal(NULL)) {
 			s->known_at = cpu;
 		} else if (s->heard || !s->stays) {
 			s->heard = false;

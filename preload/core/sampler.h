@@ -89,8 +89,8 @@ CPA_HIDDEN void cpa_sampler_forked(void);
  */
 CPA_HIDDEN void cpa_sampler_leave(struct cpa_sampler *s);
 
-/* For the calling thread. */
-CPA_HIDDEN void cpa_sampler_start(struct cpa_sampler *s);
+/* For the calling thread. @mask: its signal mask, as the program has it; NULL: the present one. */
+CPA_HIDDEN void cpa_sampler_start(struct cpa_sampler *s, const sigset_t *mask);
 CPA_HIDDEN void cpa_sampler_stop(struct cpa_sampler *s);
 
 /*

@@ -108,29 +108,28 @@ static void on_thread_end(void *argument)
 		end_worker(w);
 }
 
-struct cpa_worker *cpa_worker_begin(uint32_t row, uint32_t component, const struct cpa_path *from,
-				    struct cpa_wait *wait)
+struct cpa_worker *cpa_worker_begin(const struct cpa_thread_start *start, struct cpa_wait *wait)
 {
 	struct cpa_worker *w = cpa_pool_take(CPA_POOL_WORKERS, sizeof(*w));
+	uint64_t delay = 0;
 
 	if (!w) {
 		cpa_diag(CPA_DIAG_THREADS_REFUSED);
 		return NULL;
 	}
-	w->self.number = row;
+	w->self.number = start->row;
 	w->self.process = cpa_process_number;
 	/* Opening a perf event may take milliseconds: do that before the first activity. */
-	cpa_sampler_start(&w->sampler);
+	cpa_sampler_start(&w->sampler, start->mask);
 	cpa_clock_start(&w->clock);
 	w->sampler.counted = w->sampler.known_at = w->clock.cpu;
 	if (wait->now)
 		w->clock.last = wait->now;
 	wait->now = w->clock.last;
-	if (!from)
-		cpa_clock_delay(&w->clock);
-	else if (wait->now - from->released > cpa_clock_long_ticks)
-		wait->runqueue = cpa_clock_delay(&w->clock);
-	if (cpa_thread_begin(&w->self, component, tid(), from, wait)) {
+	if (wait->now - start->created > cpa_clock_long_ticks)
+		delay = cpa_clock_delay(&w->clock);
+	wait->runqueue = start->from ? delay : 0;
+	if (cpa_thread_begin(&w->self, start->component, tid(), start->from, wait)) {
 		cpa_sampler_stop(&w->sampler);
 		cpa_clock_stop(&w->clock);
 		cpa_pool_give(CPA_POOL_WORKERS, w);
@@ -176,7 +175,7 @@ static void begin_late(struct cpa_worker *w)
 	w->self.row->off += w->clock.cpu;
 }
 
-struct cpa_worker *cpa_worker_attach(void)
+struct cpa_worker *cpa_worker_attach(uint64_t created, const sigset_t *mask)
 {
 	struct cpa_component_name name = { .kind = CPA_THREAD, .address = cpa_tls.routine };
 	const struct cpa_header *h = cpa_header();
@@ -187,6 +186,7 @@ struct cpa_worker *cpa_worker_attach(void)
 	bool first = !__atomic_load_n(&h->started, __ATOMIC_RELAXED) &&
 		     cpa_epoch(h) == CPA_EPOCH_ON;
 	struct cpa_wait wait = { .now = first ? h->start_ticks : 0 };
+	struct cpa_thread_start start = { .created = created, .mask = mask };
 	struct cpa_worker *w;
 
 	if (cpa_tls.left)
@@ -200,7 +200,8 @@ struct cpa_worker *cpa_worker_attach(void)
 		name.by = CPA_BY_NAME;
 		name.address = cpa_process(cpa_process_number)->name;
 	}
-	w = cpa_worker_begin(0, cpa_component_intern(&name), NULL, &wait);
+	start.component = cpa_component_intern(&name);
+	w = cpa_worker_begin(&start, &wait);
 	if (w) {
 		first ? begin_first(w) : begin_late(w);
 		cpa_thread_register(pthread_self(), w->self.number);
@@ -437,7 +438,7 @@ __attribute__((constructor)) static void begin(int n __attribute__((unused)), ch
 		if (cpa_process_number == 0)
 			goes_on = cpa_process_begin();
 		else
-			cpa_worker_attach();
+			cpa_worker_attach(0, NULL);
 		cpa_descriptor_begin(goes_on);
 		cpa_stdio_begin();
 	}

@@ -308,19 +308,22 @@ static void add_before(struct cpa_worker *w, uint64_t done)
 /* Begin the first thread of process @p after the path of @token. */
 static void begin_thread(struct cpa_process_row *p, uint32_t token, bool forked)
 {
+	struct cpa_thread_start start = { 0 };
 	struct cpa_wait wait = { 0 };
 	struct cpa_worker *w;
 	uint64_t done;
 
 	/* It is in no part of the run: it begins in the next one. */
 	if (!token || !cpa_epoch_is_on(p->epoch)) {
-		cpa_worker_attach();
+		cpa_worker_attach(0, NULL);
 		return;
 	}
 	done = done_before(p, cpa_token(token)->path.released);
 	wait.now = born.ticks - done;
-	w = cpa_worker_begin(0, p->name ? component_of(p, forked) : 0, &cpa_token(token)->path,
-			     &wait);
+	start.component = p->name ? component_of(p, forked) : 0;
+	start.from = &cpa_token(token)->path;
+	start.created = start.from->released;
+	w = cpa_worker_begin(&start, &wait);
 	if (!w)
 		return;
 	cpa_thread_register(pthread_self(), w->self.number);

@@ -24,6 +24,7 @@
 #include "preload/libc/fd_guard.h"
 #include "preload/libc/pool.h"
 #include "preload/libc/real.h"
+#include "preload/libc/signal_mask.h"
 #include "preload/sync/std_thread.h"
 #include "preload/core/track.h"
 #include "shadow/graph/component.h"
@@ -38,9 +39,10 @@ struct beginning {
 	void *(*routine)(void *);
 	int (*c11_routine)(void *);
 	void *argument;
-	uint32_t row;	/* thread row; 0: created while profiling was off */
-	uint32_t token; /* token with the creator's path; 0: none */
-	uint64_t epoch; /* part that the creator was in */
+	uint32_t row;	  /* thread row; 0: created while profiling was off */
+	uint32_t token;	  /* token with the creator's path; 0: none */
+	uint64_t created; /* tick of the call, if profiling was off; else 0 */
+	uint64_t epoch;	  /* part that the creator was in */
 	bool detached;
 	/* created by the code of a work queue: its time is the queue's until it calls back */
 	bool inner;
@@ -81,11 +83,16 @@ static void begin(const struct beginning *b)
 	uint64_t routine = purpose(b);
 	struct cpa_component_name name = { .kind = CPA_THREAD, .address = routine };
 	struct cpa_wait wait = { 0 };
+	struct cpa_thread_start start = { .row = b->row };
 	struct cpa_worker *w;
 
 	name.module = cpa_module_place(&name.address);
-	w = cpa_worker_begin(b->row, cpa_component_intern(&name),
-			     b->token ? &cpa_token(b->token)->path : NULL, &wait);
+	start.component = cpa_component_intern(&name);
+	if (b->token) {
+		start.from = &cpa_token(b->token)->path;
+		start.created = start.from->released;
+	}
+	w = cpa_worker_begin(&start, &wait);
 	if (!w)
 		return;
 	w->self.row->before += w->clock.cpu;
@@ -100,6 +107,18 @@ static void begin(const struct beginning *b)
 	if (wait.from)
 		cpa_dependency(&w->self, &wait, wait.now - cpa_header()->start_ticks);
 	cpa_done(w);
+}
+
+/*
+ * The calling thread begins while profiling is off. It gets a worker all the same, as it may have no event: the
+ * sampler's timer then tells it of the next part of the run.
+ */
+static void begin_off(const struct beginning *b)
+{
+	sigset_t before = cpa_signal_hold(); /* as in cpa_enter_slow() */
+
+	cpa_worker_attach(b->created, &before);
+	cpa_signal_let(&before);
 }
 
 static struct beginning take(void *argument)
@@ -117,6 +136,7 @@ static struct beginning take(void *argument)
 		cpa_tls.routine = purpose(&b);
 		/* An earlier thread may have had this pthread_t. */
 		cpa_thread_register(pthread_self(), 0);
+		begin_off(&b);
 	}
 	cpa_leave();
 	return b;
@@ -181,8 +201,10 @@ static struct beginning *prepare_off(const struct beginning *b)
 		return NULL;
 	cpa_reenter();
 	copy = cpa_pool_take(CPA_POOL_BEGINNINGS, sizeof(*copy));
-	if (copy)
+	if (copy) {
 		*copy = *b;
+		copy->created = cpa_clock_now();
+	}
 	cpa_leave();
 	return copy;
 }

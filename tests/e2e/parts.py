@@ -136,6 +136,17 @@ def handles(tap):
                    f"handles: {name} has {cpu_s:.4f} s in a row of its own, for {work_s} s of work")
 
 
+def eventless(tap):
+    """Threads that were created while profiling was off, and only compute in the part, are in it."""
+    dump = f"{TMP}/eventless.dump"
+    subprocess.run([PROGRAM, "eventless"], env=environment(dump, CPA_START="off"),
+                   stdout=subprocess.DEVNULL, check=True)
+    found = report(dump)
+    sums(tap, "eventless", found)
+    cpu_s = [t["cpu_s"] for t in found["threads"] if t["start_routine"] == "eventless_worker"]
+    tap.result(len(cpu_s) == 2 and min(cpu_s) > 0, f"eventless: both threads have CPU time in the part {cpu_s}")
+
+
 def held_before(tap):
     """What is done under a lock that was taken before the part counts for the lock."""
     dump = f"{TMP}/held.dump"
@@ -443,6 +454,7 @@ def main():
         known(tap, name)
     often(tap)
     handles(tap)
+    eventless(tap)
     held_before(tap)
     blocked_before(tap)
     jumps(tap)

@@ -256,6 +256,38 @@ static int often(void)
 	return 70;
 }
 
+static volatile int part_began, part_ended;
+static int enough; /* threads that have worked in the part */
+
+static void *eventless_worker(void *unused)
+{
+	while (!part_began)
+		;
+	work_in_part(100); /* many periods of the sampler's timer */
+	__atomic_fetch_add(&enough, 1, __ATOMIC_SEQ_CST);
+	while (!part_ended)
+		;
+	return unused;
+}
+
+/* Threads that are created between the parts, and have no event in the next one. */
+static int eventless(void)
+{
+	pthread_t a, b;
+
+	pthread_create(&a, NULL, eventless_worker, NULL);
+	pthread_create(&b, NULL, eventless_worker, NULL);
+	CPA_START();
+	part_began = 1;
+	while (__atomic_load_n(&enough, __ATOMIC_SEQ_CST) < 2)
+		usleep(1000);
+	CPA_STOP();
+	part_ended = 1;
+	pthread_join(a, NULL);
+	pthread_join(b, NULL);
+	return 100;
+}
+
 static void *brief(void *unused)
 {
 	return unused;
@@ -320,7 +352,8 @@ int main(int argc, char **argv)
 	} programs[] = { { "alone", alone },	     { "lock", lock },
 			 { "condition", condition }, { "barrier", meet },
 			 { "semaphore", semaphore }, { "threads", threads },
-			 { "often", often },	     { "handles", handles } };
+			 { "often", often },	     { "handles", handles },
+			 { "eventless", eventless } };
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
 		if (argc != 2 || strcmp(argv[1], programs[i].name) != 0)
@@ -328,7 +361,7 @@ int main(int argc, char **argv)
 		printf("%d\n", programs[i].run());
 		return 0;
 	}
-	fprintf(stderr,
-		"usage: parts alone|lock|condition|barrier|semaphore|threads|often|handles\n");
+	fprintf(stderr, "usage: parts alone|lock|condition|barrier|semaphore|threads|often|handles|"
+			"eventless\n");
 	return 2;
 }
