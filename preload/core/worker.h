@@ -56,7 +56,7 @@ struct cpa_worker {
 	} wait;
 	struct cpa_worker_untimed untimed;
 	uint64_t slow;	     /* preload/core/track.c: self.slow at the last look at the clock */
-	unsigned end_rounds; /* preload/process/life.c: rounds of thread-specific destructors seen */
+	unsigned end_rounds; /* preload/process/attach.c: rounds of thread-specific destructors seen */
 	struct cpa_worker_loop loop;
 	/* preload/core/instrument.c, for instrumented builds. */
 	struct cpa_calls *calls; /* NULL until the first call */

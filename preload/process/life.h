@@ -1,36 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preload/process/life.h - the beginning and end of the process and of its threads
+ * preload/process/life.h - the beginning and end of the process
  */
 #ifndef CPA_PRELOAD_PROCESS_LIFE_H
 #define CPA_PRELOAD_PROCESS_LIFE_H
 
 #include <pthread.h>
-#include <signal.h>
 
 #include "preload/core/guard.h"
-
-/* How a thread begins. */
-struct cpa_thread_start {
-	uint32_t row; /* claimed for it; 0: claim one */
-	uint32_t component;
-	const struct cpa_path *from; /* its creator's path; NULL: none */
-	uint64_t created;	     /* tick at which it was created; 0: not known */
-	const sigset_t *mask;	     /* the program's, while cpa holds signals; NULL: it does not */
-};
-
-/*
- * Profile the calling thread. Inside instrumentation code. @wait->now: the tick at which it began; 0: now.
- * Returns NULL without memory; the thread then runs unprofiled.
- */
-CPA_HIDDEN struct cpa_worker *cpa_worker_begin(const struct cpa_thread_start *start,
-					       struct cpa_wait *wait);
-
-/*
- * The start routine of the calling thread has returned or was unwound; destructors of thread-local
- * data have not run yet. Outside instrumentation code.
- */
-CPA_HIDDEN void cpa_thread_returned(void);
 
 /*
  * Record thread row @row for @thread; 0: none. Inside instrumentation code, or while the process has

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/process/attach.h"
 #include "preload/process/life.h"
 #include "preload/core/dlopen.h"
 #include "preload/core/object.h"

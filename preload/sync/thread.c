@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "preload/core/module.h"
+#include "preload/process/attach.h"
 #include "preload/process/life.h"
 #include "preload/core/object.h"
 #include "preload/core/op.h"
