@@ -35,10 +35,11 @@ extern CPA_HIDDEN __thread struct cpa_tls cpa_tls __attribute__((tls_model("init
 
 /*
  * Profile the calling thread, whose start the profiler did not see, or which was created at tick @created
- * while profiling was off; 0: not known. @mask: the program's signal mask while cpa holds signals; NULL: it does
- * not. NULL: not possible.
+ * while profiling was off; 0: not known. @row: the thread row claimed for it; 0: claim one. @mask: the
+ * program's signal mask while cpa holds signals; NULL: it does not. NULL: not possible.
  */
-CPA_HIDDEN struct cpa_worker *cpa_worker_attach(uint64_t created, const sigset_t *mask);
+CPA_HIDDEN struct cpa_worker *cpa_worker_attach(uint32_t row, uint64_t created,
+						const sigset_t *mask);
 
 /* cpa_enter() of a thread without worker, or after a start or stop. NULL: as cpa_enter(). */
 CPA_HIDDEN struct cpa_worker *cpa_enter_slow(struct cpa_worker *w);

@@ -317,7 +317,7 @@ struct cpa_worker *cpa_enter_slow(struct cpa_worker *w)
 	/* Signals are held: this allocates, and a signal handler must not jump out of it. */
 	before = cpa_signal_hold();
 	if (!w)
-		w = cpa_worker_attach(0, &before);
+		w = cpa_worker_attach(0, 0, &before);
 	if (w && !cpa_window_meet(w))
 		w = NULL;
 	cpa_signal_let(&before);
@@ -370,7 +370,7 @@ struct cpa_worker *cpa_enter_any(void)
 		return w;
 	cpa_reenter();
 	before = cpa_signal_hold(); /* for the reason given in cpa_enter_slow() */
-	w = cpa_worker_attach(0, &before);
+	w = cpa_worker_attach(0, 0, &before);
 	cpa_signal_let(&before);
 	if (!w)
 		cpa_tls.inside = false;

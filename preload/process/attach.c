@@ -150,7 +150,7 @@ static void begin_late(struct cpa_worker *w)
 	w->self.row->off += w->clock.cpu;
 }
 
-struct cpa_worker *cpa_worker_attach(uint64_t created, const sigset_t *mask)
+struct cpa_worker *cpa_worker_attach(uint32_t row, uint64_t created, const sigset_t *mask)
 {
 	struct cpa_component_name name = { .kind = CPA_THREAD, .address = cpa_tls.routine };
 	const struct cpa_header *h = cpa_header();
@@ -161,7 +161,7 @@ struct cpa_worker *cpa_worker_attach(uint64_t created, const sigset_t *mask)
 	bool first = !__atomic_load_n(&h->started, __ATOMIC_RELAXED) &&
 		     cpa_epoch(h) == CPA_EPOCH_ON;
 	struct cpa_wait wait = { .now = first ? h->start_ticks : 0 };
-	struct cpa_thread_start start = { .created = created, .mask = mask };
+	struct cpa_thread_start start = { .row = row, .created = created, .mask = mask };
 	struct cpa_worker *w;
 
 	if (cpa_tls.left)

@@ -269,7 +269,7 @@ __attribute__((constructor)) static void begin(int n __attribute__((unused)), ch
 		if (cpa_process_number == 0)
 			goes_on = cpa_process_begin();
 		else
-			cpa_worker_attach(0, NULL);
+			cpa_worker_attach(0, 0, NULL);
 		cpa_descriptor_begin(goes_on);
 		cpa_stdio_begin();
 	}

@@ -316,7 +316,7 @@ static void begin_thread(struct cpa_process_row *p, uint32_t token, bool forked)
 
 	/* It is in no part of the run: it begins in the next one. */
 	if (!token || !cpa_epoch_is_on(p->epoch)) {
-		cpa_worker_attach(0, NULL);
+		cpa_worker_attach(0, 0, NULL);
 		return;
 	}
 	done = done_before(p, cpa_token(token)->path.released);

@@ -19,6 +19,7 @@
 #include "preload/core/module.h"
 #include "preload/process/attach.h"
 #include "preload/process/life.h"
+#include "preload/core/identity.h"
 #include "preload/core/object.h"
 #include "preload/core/op.h"
 #include "preload/core/window.h"
@@ -40,7 +41,7 @@ struct beginning {
 	void *(*routine)(void *);
 	int (*c11_routine)(void *);
 	void *argument;
-	uint32_t row;	  /* thread row; 0: created while profiling was off */
+	uint32_t row;	  /* thread row */
 	uint32_t token;	  /* token with the creator's path; 0: none */
 	uint64_t created; /* tick of the call, if profiling was off; else 0 */
 	uint64_t epoch;	  /* part that the creator was in */
@@ -118,7 +119,10 @@ static void begin_off(const struct beginning *b)
 {
 	sigset_t before = cpa_signal_hold(); /* as in cpa_enter_slow() */
 
-	cpa_worker_attach(b->created, &before);
+	cpa_tls.routine = purpose(b);
+	cpa_worker_attach(b->row, b->created, &before);
+	if (b->detached)
+		cpa_thread_detached(b->row);
 	cpa_signal_let(&before);
 }
 
@@ -131,14 +135,10 @@ static struct beginning take(void *argument)
 	cpa_reenter();
 	cpa_pool_give(CPA_POOL_BEGINNINGS, argument);
 	cpa_tls.stack = b.stack;
-	if (likely(b.row)) {
+	if (likely(!b.created))
 		begin(&b);
-	} else {
-		cpa_tls.routine = purpose(&b);
-		/* An earlier thread may have had this pthread_t. */
-		cpa_thread_register(pthread_self(), 0);
+	else
 		begin_off(&b);
-	}
 	cpa_leave();
 	return b;
 }
@@ -190,10 +190,7 @@ static struct beginning *prepare(struct cpa_worker *w, const struct beginning *b
 	return copy;
 }
 
-/*
- * prepare() while profiling is off: only the thread's routine must be known when it enters a part
- * of the run. NULL: create it without us.
- */
+/* prepare() while profiling is off. Outside our code. NULL: create it without us. */
 static struct beginning *prepare_off(const struct beginning *b)
 {
 	struct beginning *copy;
@@ -205,23 +202,25 @@ static struct beginning *prepare_off(const struct beginning *b)
 	if (copy) {
 		*copy = *b;
 		copy->created = cpa_clock_now();
+		copy->row = cpa_thread_claim(cpa_process_number);
+	}
+	if (copy && !copy->row) {
+		cpa_pool_give(CPA_POOL_BEGINNINGS, copy);
+		copy = NULL;
 	}
 	cpa_leave();
 	return copy;
 }
 
-/* No thread was created with @copy. */
-static void drop_off(struct beginning *copy)
-{
-	cpa_reenter();
-	cpa_pool_give(CPA_POOL_BEGINNINGS, copy);
-	cpa_leave();
-}
-
-/* The creation has ended. On success the new thread owns @copy, so @row is passed separately. */
+/*
+ * The creation has ended. @w: NULL if profiling was off. On success the new thread owns @copy, so @row is
+ * passed separately.
+ */
 static void created(struct cpa_worker *w, struct beginning *copy, uint32_t row, pthread_t thread,
 		    bool success)
 {
+	if (!w)
+		cpa_reenter();
 	if (success) {
 		cpa_thread_register(thread, row);
 	} else {
@@ -230,7 +229,10 @@ static void created(struct cpa_worker *w, struct beginning *copy, uint32_t row, 
 		cpa_pool_give(CPA_POOL_BEGINNINGS, copy);
 		cpa_thread_joined(row);
 	}
-	cpa_done(w);
+	if (w)
+		cpa_done(w);
+	else
+		cpa_leave();
 }
 
 #define SMALL_STACK (256u << 10)
@@ -286,20 +288,12 @@ CPA_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *asked,
 	int state = PTHREAD_CREATE_JOINABLE, ret;
 	uint32_t row;
 
-	if (!w) {
-		copy = prepare_off(&b);
-		if (!copy)
-			return REAL(pthread_create)(thread, attr, routine, argument);
-		ret = REAL(pthread_create)(thread, attr, start, copy);
-		if (ret)
-			drop_off(copy);
-		return ret;
-	}
 	if (attr && !pthread_attr_getdetachstate(attr, &state))
 		b.detached = state == PTHREAD_CREATE_DETACHED;
-	copy = prepare(w, &b);
+	copy = w ? prepare(w, &b) : prepare_off(&b);
 	if (!copy) {
-		cpa_leave();
+		if (w)
+			cpa_leave();
 		return REAL(pthread_create)(thread, attr, routine, argument);
 	}
 	row = copy->row;
@@ -307,10 +301,10 @@ CPA_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *asked,
 	/*
 	 * A detached thread may have ended, and its pthread_t be reused. It has registered itself.
 	 */
-	if (!ret && b.detached)
-		cpa_done(w);
-	else
+	if (ret || !b.detached)
 		created(w, copy, row, ret ? 0 : *thread, !ret);
+	else if (w)
+		cpa_done(w);
 	return ret;
 }
 
@@ -325,12 +319,6 @@ CPA_EXPORT int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
 	uint32_t row;
 	int ret;
 
-	if (copy && !w) {
-		ret = REAL(thrd_create)(thread, start_c11, copy);
-		if (ret != thrd_success)
-			drop_off(copy);
-		return ret;
-	}
 	if (!copy) {
 		if (w)
 			cpa_leave();
