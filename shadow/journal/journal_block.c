@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "shadow/store/epoch.h"
 #include "shadow/store/heap.h"
 
 #define PAGE  4096u
@@ -154,7 +155,9 @@ void cpa_journal_begin(struct cpa_self *self)
 	j->slot = self->row->thread_slot;
 	j->number = j->event = 1;
 	name_path(j, &self->row->path);
-	cpa_journal_turn(self);
+	/* Of a thread that is in no part of the run yet, the first record takes a block. */
+	if (cpa_epoch_is_on(cpa_epoch(cpa_header())))
+		cpa_journal_turn(self);
 }
 
 void cpa_journal_end(struct cpa_self *self)
