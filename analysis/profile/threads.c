@@ -107,6 +107,19 @@ static void add_held(const struct cpa_build *build, const struct cpa_thread *thr
 			figures->held_slot[figures->holds++] = thread->held_slot[i];
 }
 
+/* The threads of a row that were in a part of the run, but for one. A clock of 0: the last of them was in none. */
+static uint32_t earlier(const struct cpa_thread *thread)
+{
+	return thread->earlier && !thread->path.released ? thread->earlier - 1 : thread->earlier;
+}
+
+/* Whether a thread began and ended while profiling was off, and none before it in its row was in a part. */
+static bool is_in_no_part(const struct cpa_thread *thread)
+{
+	return (thread->state == CPA_THREAD_EXITED || thread->state == CPA_THREAD_DONE) &&
+	       !thread->path.released && !thread->earlier && !thread->events && !cpu_ticks(thread);
+}
+
 static struct cpa_thread_figures *add_figures(struct cpa_build *build, uint32_t row,
 					      const struct cpa_reading *reading)
 {
@@ -122,7 +135,7 @@ static struct cpa_thread_figures *add_figures(struct cpa_build *build, uint32_t 
 		.node = thread->node,
 		.tid = thread->tid,
 		.process = thread->process_key,
-		.earlier = thread->earlier,
+		.earlier = earlier(thread),
 		.name = cpa_printable(thread->name, sizeof(thread->name)),
 		.start_routine = xstrdup(start ? start : "?"),
 		.events = thread->events,
@@ -214,7 +227,7 @@ static void add_thread(struct cpa_build *build, uint32_t row, const struct cpa_r
 	build->early += early_ticks(build, thread);
 	build->process += thread->process;
 	build->external += thread->external;
-	if (thread->state != CPA_THREAD_FREE)
+	if (thread->state != CPA_THREAD_FREE && !is_in_no_part(thread))
 		figures = add_figures(build, row, reading);
 	add_totals(build, reading, figures);
 }

@@ -122,7 +122,7 @@ int cpa_thread_begin(struct cpa_self *self, uint32_t component, uint32_t tid,
 	wait->now = cpa_checkpoint_begin(self, !row->key, wait->now);
 	cpa_writing(row);
 	if (row->key) {
-		row->earlier++;
+		row->earlier += row->path.released != 0; /* 0: it was in no part of the run */
 		cpa_path_join(self, &row->retired, &row->path, false);
 		cpa_path_clear(self, &row->path);
 		/* Relaxed: the row's path is empty; see gather_row() of shadow/edge/part.c. */

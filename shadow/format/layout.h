@@ -529,8 +529,8 @@ enum cpa_thread_state {
 /*
  * A thread; key: its id, never 0. Written by the thread itself; `state` is atomic. Once
  * CPA_THREADS_KEPT rows exist (CPA_TREE_KEPT in sessions of many processes), new threads use the
- * rows of DONE threads again: the sums continue, `earlier` counts the previous threads, and
- * `retired` is the join of their last paths.
+ * rows of DONE threads again: the sums continue, `earlier` counts the previous threads that were in a part of
+ * the run, and `retired` is the join of their last paths.
  */
 struct cpa_thread {
 	uint64_t key;

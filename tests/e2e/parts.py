@@ -7,13 +7,14 @@ How long the paths of the parts are is looked at by tests/accuracy/part_paths.py
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
 import time
 
 import layout
-from profiled import contradictions
+from profiled import contradictions, verify
 
 BUILD = os.path.abspath(os.environ.get("CPA_BUILD", "build"))
 TMP = os.environ.get("CPA_TMP", "/tmp")
@@ -21,6 +22,7 @@ PROGRAM = f"{BUILD}/tests/programs/parts"
 NAMES = ("alone", "lock", "condition", "barrier", "semaphore", "threads")
 TILES_S = 1e-3
 SWITCHES = 40
+KEPT, = layout.values("CPA_THREADS_KEPT")
 EPOCH, = layout.values("offsetof(struct cpa_header, epoch)")
 
 
@@ -145,6 +147,24 @@ def eventless(tap):
     sums(tap, "eventless", found)
     cpu_s = [t["cpu_s"] for t in found["threads"] if t["start_routine"] == "eventless_worker"]
     tap.result(len(cpu_s) == 2 and min(cpu_s) > 0, f"eventless: both threads have CPU time in the part {cpu_s}")
+
+
+def passing(tap):
+    """
+    Threads that begin and end between the parts leave nothing: no rows of detached ones, no room in the journal,
+    and none of them is in the report.
+    """
+    dump = f"{TMP}/passing.dump"
+    subprocess.run([PROGRAM, "passing"], env=environment(dump, CPA_START="off", CPA_JOURNAL="256K"),
+                   stdout=subprocess.DEVNULL, check=True)
+    found = report(dump)
+    sums(tap, "passing", found)
+    names = sorted(t["start_routine"] for t in found["threads"])
+    tap.result(names == ["late_worker", "main"], f"passing: {names} in the report")
+    good, said = verify(dump)
+    tap.result(good, f"passing: {said}")
+    rows = re.search(r"thread rows \((\d+)\)", said)
+    tap.result(rows and int(rows[1]) <= KEPT, f"passing: {rows and rows[1]} rows of threads, of {KEPT}")
 
 
 def held_before(tap):
@@ -455,6 +475,7 @@ def main():
     often(tap)
     handles(tap)
     eventless(tap)
+    passing(tap)
     held_before(tap)
     blocked_before(tap)
     jumps(tap)

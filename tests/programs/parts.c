@@ -299,6 +299,36 @@ static void *late_worker(void *unused)
 	return unused;
 }
 
+static void await_alone(void)
+{
+	struct stat s;
+
+	while (!stat("/proc/self/task", &s) && s.st_nlink > 3)
+		usleep(100); /* a thread has not ended */
+}
+
+/* More detached threads than there are rows for, one after another, are created and end between the parts. */
+static int passing(void)
+{
+	pthread_attr_t detached;
+	pthread_t next;
+
+	pthread_attr_init(&detached);
+	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+	CPA_START();
+	work_in_part(10);
+	pthread_create(&next, NULL, late_worker, NULL);
+	pthread_join(next, NULL);
+	CPA_STOP();
+	for (int i = 0; i < ROWS; i++) {
+		pthread_create(&next, i % 2 ? &detached : NULL, brief, NULL);
+		if (i % 2 == 0)
+			pthread_detach(next);
+		await_alone();
+	}
+	return 30;
+}
+
 /*
  * Threads end, until rows of the profile are used again; the last one is detached. A thread that has
  * its row sleeps; one that has its pthread_t, by its stack, is created and joined between the parts.
@@ -308,7 +338,6 @@ static int handles(void)
 {
 	pthread_t sleeper, next, late;
 	pthread_attr_t detached, small;
-	struct stat s;
 	cpu_set_t all, one;
 
 	pthread_attr_init(&detached);
@@ -322,8 +351,7 @@ static int handles(void)
 		pthread_join(next, NULL);
 	}
 	pthread_create(&next, &detached, brief, NULL);
-	while (!stat("/proc/self/task", &s) && s.st_nlink > 3)
-		usleep(1000); /* it has not ended */
+	await_alone();
 	pthread_create(&sleeper, &small, asleep_worker, NULL);
 	await_asleep(&sleeper_tid);
 	work_in_part(10);
@@ -353,7 +381,7 @@ int main(int argc, char **argv)
 			 { "condition", condition }, { "barrier", meet },
 			 { "semaphore", semaphore }, { "threads", threads },
 			 { "often", often },	     { "handles", handles },
-			 { "eventless", eventless } };
+			 { "eventless", eventless }, { "passing", passing } };
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
 		if (argc != 2 || strcmp(argv[1], programs[i].name) != 0)
@@ -362,6 +390,6 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	fprintf(stderr, "usage: parts alone|lock|condition|barrier|semaphore|threads|often|handles|"
-			"eventless\n");
+			"eventless|passing\n");
 	return 2;
 }
