@@ -18,6 +18,7 @@ struct cpa_tls {
 	struct cpa_worker *worker; /* NULL: the thread has no row (yet, or any more) */
 	bool inside;
 	bool covered;	    /* `inside` is set because the thread is in a wait: cpa_op_stand() */
+	bool spins;	    /* in a call that waits by spinning and began while profiling was off */
 	bool ends;	    /* in daemon(): the parent process ends after its fork */
 	bool inside_before; /* `inside` at the outermost fork() that the thread is in */
 	uint32_t forks;	    /* nested fork() calls: signal handlers may fork, too */

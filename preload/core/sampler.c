@@ -323,7 +323,7 @@ static void on_signal(void *context, unsigned times)
 		return;
 	if (unlikely(cpa_window_moved(w))) {
 		/* A thread without events enters and leaves parts of the run here. */
-		if (cpa_enter_as(CPA_MEETS_SAMPLE))
+		if (!cpa_tls.spins && cpa_enter_as(CPA_MEETS_SAMPLE))
 			cpa_leave();
 		return;
 	}

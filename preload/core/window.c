@@ -292,6 +292,7 @@ void cpa_window_jump(uint64_t target)
 {
 	struct cpa_worker *w = cpa_tls.worker;
 
+	cpa_tls.spins = false;
 	if (unlikely(*cpa_alive && w && w->between && !cpa_tls.inside) &&
 	    cpa_signal_leaves(w->between, target))
 		w->between = 0;

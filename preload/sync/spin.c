@@ -29,11 +29,27 @@ static __attribute__((noinline)) int lock(pthread_spinlock_t *s, bool has, uint6
 	return ret;
 }
 
+/* The wait of pthread_spin_lock() while profiling is off: a sample of it must not be taken for work in a part. */
+static __attribute__((noinline)) int spin_off(pthread_spinlock_t *s)
+{
+	int ret;
+
+	cpa_tls.spins = true;
+	/* The stores are seen by the sampler's handler in this order. */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	ret = REAL(pthread_spin_lock)(s);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	cpa_tls.spins = false;
+	return ret;
+}
+
 /* pthread_spin_lock() while profiling is off. */
 static inline int lock_off(pthread_spinlock_t *s, uint64_t caller)
 {
-	int ret = REAL(pthread_spin_lock)(s);
+	int ret = REAL(pthread_spin_trylock)(s);
 
+	if (ret)
+		ret = spin_off(s);
 	if (unlikely(!cpa_is_off()) && !ret)
 		cpa_lock_begun((const void *)s, CPA_SPIN, caller, true);
 	return ret;
