@@ -2,7 +2,11 @@
 """tests/e2e/results.py - what an end-to-end test prints: TAP lines, and their sums at the end"""
 
 import shutil
+import signal
 import sys
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as of a shell's background job: not what the tests start
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Results:
