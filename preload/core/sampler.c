@@ -15,6 +15,7 @@
 #include "preload/core/dlopen.h"
 #include "preload/libc/real.h"
 #include "preload/libc/settings.h"
+#include "preload/libc/signal_mask.h"
 #include "preload/core/signal.h"
 #include "preload/core/track.h"
 #include "preload/core/guard.h"
@@ -387,12 +388,15 @@ void cpa_sampler_init(unsigned samples_per_second, unsigned by_callers)
 		can_signal = cpa_signal_init(on_signal);
 }
 
-/* Whether the calling thread blocks the timer's signal; @mask: its mask, NULL: the present one. */
+/*
+ * Whether the program blocks the timer's signal in the calling thread; @mask: its mask, NULL: the present one, if
+ * cpa does not hold signals.
+ */
 static bool blocks_signal(const sigset_t *mask)
 {
 	sigset_t present;
 
-	if (!mask && pthread_sigmask(SIG_BLOCK, NULL, &present))
+	if (!mask && (pthread_sigmask(SIG_BLOCK, NULL, &present) || cpa_signal_is_held(&present)))
 		return false;
 	return sigismember(mask ? mask : &present, CPA_SIGNAL);
 }

@@ -19,6 +19,11 @@ void cpa_signal_mask(sigset_t *mask)
 	((unsigned long *)mask)[0] |= 1ul << (CANCELS - 1);
 }
 
+bool cpa_signal_is_held(const sigset_t *mask)
+{
+	return ((const unsigned long *)mask)[0] >> (CANCELS - 1) & 1;
+}
+
 bool cpa_signal_block(sigset_t *before)
 {
 	sigset_t mask;

@@ -18,6 +18,9 @@
  */
 CPA_HIDDEN void cpa_signal_mask(sigset_t *mask);
 
+/* Whether @mask, the kernel's, is one of cpa_signal_mask(): what the program blocks is then not known from it. */
+CPA_HIDDEN bool cpa_signal_is_held(const sigset_t *mask);
+
 /*
  * Block the signals of cpa_signal_mask() until the caller restores @before, which receives the
  * previous mask and may be NULL. The caller ends with cpa_kernel_end(). False: the profiler may make

@@ -22,6 +22,7 @@ PROGRAM = f"{BUILD}/tests/programs/parts"
 NAMES = ("alone", "lock", "condition", "barrier", "semaphore", "threads")
 TILES_S = 1e-3
 SWITCHES = 40
+SAMPLER, PERF = layout.values("offsetof(struct cpa_header, sampler)", "CPA_SAMPLER_PERF")
 KEPT, = layout.values("CPA_THREADS_KEPT")
 EPOCH, = layout.values("offsetof(struct cpa_header, epoch)")
 
@@ -165,6 +166,21 @@ def passing(tap):
     tap.result(good, f"passing: {said}")
     rows = re.search(r"thread rows \((\d+)\)", said)
     tap.result(rows and int(rows[1]) <= KEPT, f"passing: {rows and rows[1]} rows of threads, of {KEPT}")
+
+
+def hampered(tap):
+    """
+    Where functions are divided by callers, a thread whose samples come late, when the part has ended, gets no
+    perf event, which has no stacks: cpa itself holds its signals then, not the program.
+    """
+    dump = f"{TMP}/hampered.dump"
+    subprocess.run([PROGRAM, "hampered"], env=environment(dump, CPA_START="off", CPA_BY="caller:2"),
+                   stdout=subprocess.DEVNULL, check=True)
+    sums(tap, "hampered", report(dump))
+    with open(dump, "rb") as file:
+        file.seek(SAMPLER)
+        kind = int.from_bytes(file.read(4), "little")
+    tap.result(kind != PERF, f"hampered: the sampler is of kind {kind}, and not {PERF}")
 
 
 def held_before(tap):
@@ -476,6 +492,7 @@ def main():
     handles(tap)
     eventless(tap)
     passing(tap)
+    hampered(tap)
     held_before(tap)
     blocked_before(tap)
     jumps(tap)

@@ -10,10 +10,13 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "preload/cpa.h"
@@ -288,6 +291,45 @@ static int eventless(void)
 	return 100;
 }
 
+/* Signals come late to it: when the part has ended. */
+static void *hampered_worker(void *unused)
+{
+	const struct timespec pause = { 0, 1000000 };
+	sigset_t all, before;
+
+	while (!part_began)
+		;
+	work_in_part(20); /* its sampler's signal has told it of the part */
+	syscall(SYS_nanosleep, &pause, NULL);
+	pthread_mutex_lock(&mutex); /* cpa looks whether it gets samples */
+	pthread_mutex_unlock(&mutex);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	burn_ms(50); /* longer than a signal may be late */
+	syscall(SYS_nanosleep, &pause, NULL);
+	__atomic_fetch_add(&enough, 1, __ATOMIC_SEQ_CST);
+	while (!part_ended)
+		;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	burn_ms(20);
+	return unused;
+}
+
+static int hampered(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, hampered_worker, NULL);
+	CPA_START();
+	part_began = 1;
+	while (!__atomic_load_n(&enough, __ATOMIC_SEQ_CST))
+		usleep(1000);
+	CPA_STOP();
+	part_ended = 1;
+	pthread_join(thread, NULL);
+	return 70;
+}
+
 static void *brief(void *unused)
 {
 	return unused;
@@ -381,7 +423,8 @@ int main(int argc, char **argv)
 			 { "condition", condition }, { "barrier", meet },
 			 { "semaphore", semaphore }, { "threads", threads },
 			 { "often", often },	     { "handles", handles },
-			 { "eventless", eventless }, { "passing", passing } };
+			 { "eventless", eventless }, { "passing", passing },
+			 { "hampered", hampered } };
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
 		if (argc != 2 || strcmp(argv[1], programs[i].name) != 0)
@@ -390,6 +433,6 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	fprintf(stderr, "usage: parts alone|lock|condition|barrier|semaphore|threads|often|handles|"
-			"eventless|passing\n");
+			"eventless|passing|hampered\n");
 	return 2;
 }
