@@ -10,25 +10,6 @@
 
 #define LOCK_OP(worker, spin, caller) CPA_LOCK_OP(worker, spin, CPA_SPIN, caller)
 
-/* The rest of a lock call. @has: the thread got the lock at once. */
-static __attribute__((noinline)) int lock(pthread_spinlock_t *s, bool has, uint64_t caller)
-{
-	struct cpa_lock_op l = LOCK_OP(cpa_enter(), s, caller);
-	int ret = 0;
-
-	if (!has) {
-		cpa_lock_arrive(&l);
-		ret = REAL(pthread_spin_lock)(s);
-	} else if (unlikely(!l.op.w)) {
-		return 0;
-	}
-	if (likely(!ret))
-		cpa_lock_enter(&l);
-	else
-		cpa_lock_failed(&l, false);
-	return ret;
-}
-
 /* The wait of pthread_spin_lock() while profiling is off: a sample of it must not be taken for work in a part. */
 static __attribute__((noinline)) int spin_off(pthread_spinlock_t *s)
 {
@@ -40,6 +21,25 @@ static __attribute__((noinline)) int spin_off(pthread_spinlock_t *s)
 	ret = REAL(pthread_spin_lock)(s);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	cpa_tls.spins = false;
+	return ret;
+}
+
+/* The rest of a lock call. @has: the thread got the lock at once. */
+static __attribute__((noinline)) int lock(pthread_spinlock_t *s, bool has, uint64_t caller)
+{
+	struct cpa_lock_op l = LOCK_OP(cpa_enter(), s, caller);
+	int ret = 0;
+
+	if (!has) {
+		cpa_lock_arrive(&l);
+		ret = l.op.w ? REAL(pthread_spin_lock)(s) : spin_off(s);
+	} else if (unlikely(!l.op.w)) {
+		return 0;
+	}
+	if (likely(!ret))
+		cpa_lock_enter(&l);
+	else
+		cpa_lock_failed(&l, false);
 	return ret;
 }
 

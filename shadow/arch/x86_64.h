@@ -64,6 +64,16 @@ static inline void cpa_arch_registers(const void *context, uint64_t to[CPA_ARCH_
 		to[i] = (uint64_t)registers[from[i]];
 }
 
+#define CPA_ARCH_KERNEL_CALL 2u /* bytes of the instruction that calls the kernel */
+
+/* Whether the CPA_ARCH_KERNEL_CALL bytes before @address, which can be read, call the kernel (Intel SDM, SYSCALL). */
+static inline bool cpa_arch_is_behind_kernel_call(uint64_t address)
+{
+	const uint8_t *end = (const uint8_t *)address;
+
+	return end[-2] == 0x0f && end[-1] == 0x05;
+}
+
 /*
  * Whether the instruction before @address is a call. @most: bytes in front of it that may be read (Intel SDM,
  * volume 2, CALL).

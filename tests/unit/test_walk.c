@@ -463,12 +463,22 @@ static void test_calls(void **state)
 	}
 }
 
+static void test_kernel_calls(void **state)
+{
+	static const uint8_t code[] = { 0x0f, 0x05, 0x0f, 0x0b, 0x05, 0x0f };
+
+	(void)state;
+	for (unsigned end = 2; end <= sizeof(code); end++)
+		assert_int_equal(cpa_arch_is_behind_kernel_call((uint64_t)&code[end]), end == 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_as_libgcc), cmocka_unit_test(test_stack),
-		cmocka_unit_test(test_damaged),	  cmocka_unit_test(test_unloaded),
-		cmocka_unit_test(test_leaves),	  cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_kernel_calls), cmocka_unit_test(test_as_libgcc),
+		cmocka_unit_test(test_stack),	     cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_unloaded),     cmocka_unit_test(test_leaves),
+		cmocka_unit_test(test_calls),
 	};
 
 	cpa_stack_init(true);
