@@ -156,6 +156,7 @@ static void begin(struct cpa_worker *w, uint64_t epoch, uint64_t since)
 	row->path.node = row->node;
 	cpa_written(row);
 	w->window.epoch = epoch;
+	w->window.arrived = 0;
 	w->clock.tick++; /* makes each lock be timed once before it goes untimed in this part */
 	cpa_sampler_resume(&w->sampler, w->clock.cpu);
 }
