@@ -90,13 +90,19 @@ def sums(tap, name, found):
     tap.result(not odd, f"{name}: the report adds up {'; '.join(odd)}".rstrip())
 
 
-def known(tap, name):
-    """Nothing is seen of what is between the parts."""
-    dump = f"{TMP}/parts.dump"
-    subprocess.run([PROGRAM, name], env=environment(dump, CPA_START="off"),
+def run_parts(tap, name, **more):
+    """Run a way of tests/programs/parts.c; return its dump and its report, which adds up."""
+    dump = f"{TMP}/{name}.dump"
+    subprocess.run([PROGRAM, name], env=environment(dump, CPA_START="off", **more),
                    stdout=subprocess.DEVNULL, check=True)
     found = report(dump)
     sums(tap, name, found)
+    return dump, found
+
+
+def known(tap, name):
+    """Nothing is seen of what is between the parts."""
+    _, found = run_parts(tap, name)
     seen = [c["name"] for c in found["components"]]
     tap.result("work_in_part" in seen and "work_between" not in seen, f"{name}: no work in between")
     tap.result(tiles(found), f"{name}: the observed path is as long as the parts")
@@ -114,11 +120,7 @@ def known(tap, name):
 
 def often(tap):
     """Of a thread that slept through all borders that are kept the report says so."""
-    dump = f"{TMP}/often.dump"
-    subprocess.run([PROGRAM, "often"], env=environment(dump, CPA_START="off"),
-                   stdout=subprocess.DEVNULL, check=True)
-    found = report(dump)
-    sums(tap, "often", found)
+    _, found = run_parts(tap, "often")
     tap.result(tiles(found), "often: the observed path is as long as the parts")
     words = "some 60 switches later: 1."
     notes = [n for n in found["diagnostics"]["notes"] if words in n]
@@ -127,11 +129,7 @@ def often(tap):
 
 def handles(tap):
     """The row of a thread that sleeps is not freed by the join of one that has no row."""
-    dump = f"{TMP}/handles.dump"
-    subprocess.run([PROGRAM, "handles"], env=environment(dump, CPA_START="off"),
-                   stdout=subprocess.DEVNULL, check=True)
-    found = report(dump)
-    sums(tap, "handles", found)
+    _, found = run_parts(tap, "handles")
     for name, work_s in ("asleep_worker", 0.030), ("late_worker", 0.020):
         cpu_s = sum(t["cpu_s"] for t in found["threads"] if t["start_routine"] == name)
         # In a row of both one of them would have none.
@@ -141,11 +139,7 @@ def handles(tap):
 
 def eventless(tap):
     """Threads that were created while profiling was off, and only compute in the part, are in it."""
-    dump = f"{TMP}/eventless.dump"
-    subprocess.run([PROGRAM, "eventless"], env=environment(dump, CPA_START="off"),
-                   stdout=subprocess.DEVNULL, check=True)
-    found = report(dump)
-    sums(tap, "eventless", found)
+    _, found = run_parts(tap, "eventless")
     cpu_s = [t["cpu_s"] for t in found["threads"] if t["start_routine"] == "eventless_worker"]
     tap.result(len(cpu_s) == 2 and min(cpu_s) > 0, f"eventless: both threads have CPU time in the part {cpu_s}")
 
@@ -155,11 +149,7 @@ def passing(tap):
     Threads that begin and end between the parts leave nothing: no rows of detached ones, no room in the journal,
     and none of them is in the report.
     """
-    dump = f"{TMP}/passing.dump"
-    subprocess.run([PROGRAM, "passing"], env=environment(dump, CPA_START="off", CPA_JOURNAL="256K"),
-                   stdout=subprocess.DEVNULL, check=True)
-    found = report(dump)
-    sums(tap, "passing", found)
+    dump, found = run_parts(tap, "passing", CPA_JOURNAL="256K")
     names = sorted(t["start_routine"] for t in found["threads"])
     tap.result(names == ["late_worker", "main"], f"passing: {names} in the report")
     good, said = verify(dump)
@@ -173,10 +163,7 @@ def hampered(tap):
     Where functions are divided by callers, a thread whose samples come late, when the part has ended, gets no
     perf event, which has no stacks: cpa itself holds its signals then, not the program.
     """
-    dump = f"{TMP}/hampered.dump"
-    subprocess.run([PROGRAM, "hampered"], env=environment(dump, CPA_START="off", CPA_BY="caller:2"),
-                   stdout=subprocess.DEVNULL, check=True)
-    sums(tap, "hampered", report(dump))
+    dump, _ = run_parts(tap, "hampered", CPA_BY="caller:2")
     with open(dump, "rb") as file:
         file.seek(SAMPLER)
         kind = int.from_bytes(file.read(4), "little")
