@@ -35,9 +35,9 @@ struct cpa_tls {
 extern CPA_HIDDEN __thread struct cpa_tls cpa_tls __attribute__((tls_model("initial-exec")));
 
 /*
- * Profile the calling thread, whose start the profiler did not see, or which was created at tick @created
- * while profiling was off; 0: not known. @row: the thread row claimed for it; 0: claim one. @mask: the
- * program's signal mask while cpa holds signals; NULL: it does not. NULL: not possible.
+ * Profile the calling thread: its start was not seen, or was while profiling was off. @row: the thread row
+ * claimed for it; 0: claim one. @created: clock at its creation, ticks; 0: not known. @mask: the signal mask of the
+ * program, if cpa holds signals; NULL: cpa does not. Returns NULL without memory.
  */
 CPA_HIDDEN struct cpa_worker *cpa_worker_attach(uint32_t row, uint64_t created,
 						const sigset_t *mask);

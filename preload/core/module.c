@@ -221,7 +221,7 @@ enum choice {
 	CHOICES
 };
 
-/* Whether the entry @place, whose key is @at, is one of @choice for @key. */
+/* Whether a search for @key with @choice ends at the entry @place, whose key was read as @at. */
 static bool is_choice(const struct place *place, uint64_t at, uint64_t key, enum choice choice)
 {
 	switch (choice) {
@@ -364,6 +364,6 @@ bool cpa_module_next(unsigned *at, uint64_t *start, uint64_t *end)
 
 void cpa_module_unloaded(const unsigned *at)
 {
-	/* Relaxed: nobody else changes it while no module is there. */
+	/* Relaxed: no other thread writes this word while no module is loaded there. */
 	__atomic_store_n(&places[*at - 1].variables, 0, __ATOMIC_RELAXED);
 }

@@ -18,7 +18,7 @@
  */
 CPA_HIDDEN void cpa_signal_mask(sigset_t *mask);
 
-/* Whether @mask, the kernel's, is one of cpa_signal_mask(): what the program blocks is then not known from it. */
+/* Whether @mask, which the kernel gave, is that of cpa_signal_mask(). Then it does not tell what the program blocks. */
 CPA_HIDDEN bool cpa_signal_is_held(const sigset_t *mask);
 
 /*

@@ -50,8 +50,8 @@ struct cpa_walk {
 __attribute__((visibility("hidden"))) void cpa_walk_forget(struct cpa_walk *walk);
 
 /*
- * Find the frames from the registers @from of the calling thread, whose own stack is @own. Sets `frames`, `frame`,
- * `complete` and `in_handler`. No module may be unloaded meanwhile: cpa_unload_hold(). Makes system calls;
+ * Find the frames of the calling thread, from the registers @from on. @own: the thread's own stack. Sets `frames`,
+ * `frame`, `complete` and `in_handler`. No module may be unloaded meanwhile: cpa_unload_hold(). Makes system calls;
  * errno is changed.
  */
 __attribute__((visibility("hidden"))) void

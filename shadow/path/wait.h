@@ -13,8 +13,8 @@
 enum cpa_wait_border {
 	CPA_WAIT_WITHIN,
 	/*
-	 * Called while profiling was off: what it has of the part is on the thread's path already, as
-	 * external time of no kind. It is a wait since `arrived` if a release since then explains it.
+	 * Called while profiling was off. The thread's path already has the time from the begin of the part to
+	 * the return, as external time of no kind. If a release after `arrived` explains it, it is a wait.
 	 */
 	CPA_WAIT_BEGUN,
 	CPA_WAIT_CUT /* it went on when the part ended: no release is known to have ended it */
