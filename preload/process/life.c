@@ -383,7 +383,10 @@ bool cpa_life_replaced(void)
 
 	if (!w) {
 		cpa_holders_astray(); /* as in cpa_life_end() */
-		return is_ours() && is_off() && finish(0, cpa_clock_now(), CPA_EXECED);
+		if (!is_ours() || !is_off())
+			return false;
+		cpa_process_exec_off();
+		return finish(0, cpa_clock_now(), CPA_EXECED);
 	}
 	now = cpa_event(w, CPA_EV_EXEC, CPA_CALLER(), 0);
 	cpa_descriptor_end(w, true);

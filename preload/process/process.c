@@ -481,7 +481,18 @@ void cpa_process_exec(struct cpa_worker *w, uint64_t cpu)
 	p->token = cpa_token_new(&w->self, &w->self.row->path);
 	p->epoch = w->window.epoch;
 	p->exec_cpu = cpu;
-	/* RELEASE: pairs with own_row(). */
+	/* RELEASE: pairs with given_row(). */
+	__atomic_store_n(&p->state, CPA_PROCESS_EXECED, __ATOMIC_RELEASE);
+}
+
+void cpa_process_exec_off(void)
+{
+	struct cpa_process_row *p = cpa_process(cpa_process_number);
+
+	if (!cpa_process_number)
+		return;
+	p->epoch = 0;
+	/* RELEASE: as in cpa_process_exec(). */
 	__atomic_store_n(&p->state, CPA_PROCESS_EXECED, __ATOMIC_RELEASE);
 }
 

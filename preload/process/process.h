@@ -55,8 +55,12 @@ CPA_HIDDEN bool cpa_process_forked(void);
 /* Thread row @thread ends the process at tick @now. False: another thread ended it before. */
 CPA_HIDDEN bool cpa_process_end(uint32_t thread, uint64_t now);
 
-/* The calling thread is about to call exec, with @cpu ticks of CPU time; exec failed. */
+/*
+ * The calling thread is about to call exec: with @cpu ticks of CPU time, or while profiling is off, so that the
+ * program begins in the next part; exec failed.
+ */
 CPA_HIDDEN void cpa_process_exec(struct cpa_worker *w, uint64_t cpu);
+CPA_HIDDEN void cpa_process_exec_off(void);
 CPA_HIDDEN void cpa_process_not_exec(void);
 
 #endif

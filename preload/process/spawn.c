@@ -25,6 +25,7 @@
 #include "preload/process/process.h"
 #include "preload/libc/real.h"
 #include "preload/core/track.h"
+#include "preload/core/window.h"
 #include "preload/process/wait.h"
 #include "preload/stream/holders.h"
 #include "shadow/arch/arch.h"
@@ -76,7 +77,7 @@ static bool withdraw(uint32_t place, uint32_t token)
 
 	if (!token || !cpa_offer_take_back(cpa_process_number, place, token))
 		return false;
-	w = cpa_enter();
+	w = cpa_enter_any();
 	if (w) {
 		cpa_token_free(&w->self, token);
 		cpa_leave();
@@ -194,8 +195,7 @@ CPA_EXPORT int system(const char *command)
 		cpa_op_block(&op);
 	}
 	ret = REAL(system)(command);
-	if (o.w)
-		waited(&op, o.token, o.place, ret);
+	waited(&op, o.token, o.place, ret);
 	return ret;
 }
 

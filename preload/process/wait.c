@@ -104,6 +104,8 @@ bool cpa_child_block(struct cpa_worker *w, enum cpa_external kind, uint64_t call
 	    !begin_reading(&before))
 		return false;
 	number = cpa_process_ended(cpa_process_number, w->clock.last, UINT64_MAX);
+	if (number && !cpa_process(number)->exit_thread) /* it ended in no part of the run */
+		number = 0;
 	if (number && cpa_event_awaited(w, kind, CPA_EV_CHILD, caller,
 					cpa_process(number)->end_ticks, &wait)) {
 		cpa_acquire_path(&w->self, path_of(cpa_process(number)->exit_thread), &wait);
@@ -147,9 +149,8 @@ static void join_gone(struct cpa_worker *w, uint32_t number, struct cpa_wait *wa
 	wait->now = now;
 }
 
-static void gone(struct cpa_worker *w, struct cpa_process_row *p)
+static void gone(struct cpa_process_row *p, uint64_t now)
 {
-	uint64_t now = w->clock.last;
 	bool joined = p->state != CPA_PROCESS_CLAIMED;
 
 	cpa_diag(p->state == CPA_PROCESS_RUNNING ? CPA_DIAG_PROCESSES_LOST :
@@ -178,7 +179,7 @@ static void depend(struct cpa_worker *w, uint32_t number, struct cpa_wait *wait)
 	if (p) {
 		join_gone(w, number, wait);
 		if (p->state != CPA_PROCESS_ENDED)
-			gone(w, p);
+			gone(p, w->clock.last);
 	} else {
 		cpa_diag(CPA_DIAG_UNSEEN_CHILDREN);
 		cpa_acquire_path(&w->self, NULL, wait);
@@ -241,10 +242,37 @@ static bool end(struct cpa_worker *w, const struct cpa_child *child, int status,
 	return true;
 }
 
+/* Profiling is off: the wait is in no part of the run, but the child's rows can be used again. */
+static void waited_off(const struct cpa_child *child, int status)
+{
+	int err = errno;
+	struct cpa_worker *w = cpa_enter_any();
+	uint32_t number;
+	sigset_t before;
+
+	if (!w)
+		return;
+	if (begin_reading(&before)) {
+		number = row_of(child, 0);
+		if (number && cpa_process(number)->state != CPA_PROCESS_ENDED)
+			gone(cpa_process(number), cpa_clock_now());
+		if (number)
+			cpa_process_waited(&w->self, number, status);
+		end_reading(&before);
+	}
+	cpa_leave();
+	errno = err;
+}
+
 void cpa_child_waited(struct cpa_op *op, const struct cpa_child *child, int status)
 {
-	if ((!op->blocked && !child) || !cpa_op_back(op))
+	if (!op->blocked && !child)
 		return;
+	if (!cpa_op_back(op)) {
+		if (child)
+			waited_off(child, status);
+		return;
+	}
 	if (!op->blocked)
 		arrive(op);
 	if (!child) {

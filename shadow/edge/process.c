@@ -215,8 +215,8 @@ uint32_t cpa_process_ended(uint32_t parent, uint64_t since, uint64_t before)
 
 		/* ACQUIRE pairs with the end of the process. */
 		if (__atomic_load_n(&p->state, __ATOMIC_ACQUIRE) != CPA_PROCESS_ENDED ||
-		    !is_child(p, parent) || was_waited(p) || !p->exit_thread ||
-		    p->end_ticks <= since || p->end_ticks >= before)
+		    !is_child(p, parent) || was_waited(p) || p->end_ticks <= since ||
+		    p->end_ticks >= before)
 			continue;
 		if (!best || p->end_ticks > cpa_process(best)->end_ticks)
 			best = i;

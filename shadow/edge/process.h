@@ -65,7 +65,7 @@ CPA_HIDDEN void cpa_process_waited(struct cpa_self *self, uint32_t number, int s
 
 /*
  * Return the last child of row @parent that ended between the two clocks and was not waited for; 0:
- * none.
+ * none. It has no exit_thread if it ended in no part of the run.
  */
 CPA_HIDDEN uint32_t cpa_process_ended(uint32_t parent, uint64_t since, uint64_t before);
 

@@ -23,7 +23,7 @@ NAMES = ("alone", "lock", "condition", "barrier", "semaphore", "threads")
 TILES_S = 1e-3
 SWITCHES = 40
 SAMPLER, PERF = layout.values("offsetof(struct cpa_header, sampler)", "CPA_SAMPLER_PERF")
-KEPT, = layout.values("CPA_THREADS_KEPT")
+KEPT, PROCESSES_KEPT = layout.values("CPA_THREADS_KEPT", "CPA_PROCESSES_KEPT")
 EPOCH, = layout.values("offsetof(struct cpa_header, epoch)")
 
 
@@ -90,10 +90,10 @@ def sums(tap, name, found):
     tap.result(not odd, f"{name}: the report adds up {'; '.join(odd)}".rstrip())
 
 
-def run_parts(tap, name, **more):
-    """Run a way of tests/programs/parts.c; return its dump and its report, which adds up."""
+def run_parts(tap, name, before=(), **more):
+    """Run a way of tests/programs/parts.c, by the command @before; return its dump and its report, which adds up."""
     dump = f"{TMP}/{name}.dump"
-    subprocess.run([PROGRAM, name], env=environment(dump, CPA_START="off", **more),
+    subprocess.run([*before, PROGRAM, name], env=environment(dump, CPA_START="off", **more),
                    stdout=subprocess.DEVNULL, check=True)
     found = report(dump)
     sums(tap, name, found)
@@ -116,6 +116,30 @@ def known(tap, name):
     names = {t["start_routine"] for t in found["threads"]} - {"main"}
     tap.result(all(n.endswith("_worker") or n == "burner" for n in names),
                f"{name}: threads created while off have a start routine")
+
+
+def execed(tap):
+    """A process that becomes another program while profiling is off, the first or a child, stays one process."""
+    for script, programs in (('exec "$0" "$1"', [2]), ('(exec "$0" "$1"); true', [1, 2])):
+        _, found = run_parts(tap, "alone", ("sh", "-c", script))
+        seen = [c["name"] for c in found["components"]]
+        tap.result("work_in_part" in seen, f"{script}: the program's parts are seen")
+        tap.result([p["programs"] for p in found["processes"]] == programs,
+                   f"{script}: {[(p['name'], p['programs']) for p in found['processes']]}")
+        notes = [n for n in found["diagnostics"]["notes"] if "still ran" in n]
+        tap.result(not notes, f"{script}: all processes ended {notes if notes else ''}".rstrip())
+
+
+def children(tap):
+    """Of processes that were waited for while profiling is off the rows are used again."""
+    loop = f"i=0; while [ $i -lt {PROCESSES_KEPT + 50} ]; do /bin/true; i=$((i+1)); done"
+    calls = f"import os\nfor i in range({PROCESSES_KEPT + 50}): os.system('exit 0')"
+    for command in (["sh", "-c", f"{loop}; exec \"$0\" \"$1\""],
+                    ["/usr/bin/python3", "-c", f"{calls}\nimport sys\nos.execv(sys.argv[1], sys.argv[1:])"]):
+        _, found = run_parts(tap, "alone", command)
+        rows, count = len(found["processes"]), sum(p["count"] for p in found["processes"])
+        tap.result(rows <= PROCESSES_KEPT + 3 and count == PROCESSES_KEPT + 51,
+                   f"{command[0]}: {count} processes in {rows} rows")
 
 
 def often(tap):
@@ -475,6 +499,8 @@ def main():
     tap = Tap()
     for name in NAMES:
         known(tap, name)
+    execed(tap)
+    children(tap)
     often(tap)
     handles(tap)
     eventless(tap)
