@@ -101,7 +101,7 @@ void cpa_free_streams(struct cpa_profile *profile);
 void cpa_build_marks(struct cpa_build *build);
 /* parts.c: fills in the profiled parts of the run and the run's length. */
 void cpa_build_parts(struct cpa_build *build);
-/* margins.c: fills in how sure the figures are. After all of the above. */
+/* margin_rows.c: fills in how sure the figures are. After all of the above. */
 void cpa_build_margins(struct cpa_build *build);
 /* Row of the class of queue row @queue in the components table; 0: none. */
 uint32_t cpa_build_queue_class(const struct cpa_build *build, uint32_t queue);

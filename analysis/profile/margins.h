@@ -11,11 +11,13 @@
  *
  * and the interval is R +- t sqrt(var(R)), with the quantile t of n - 1 degrees of freedom. (Cochran,
  * Sampling Techniques, 6.4; batch means: Schmeiser, Operations Research 1982: 10 to 30 of them.)
+ *
+ * margin_rows.c applies this to the figures of a profile.
  */
 #ifndef CPA_ANALYSIS_PROFILE_MARGINS_H
 #define CPA_ANALYSIS_PROFILE_MARGINS_H
 
-#include "analysis/profile/build.h"
+#include "analysis/input/load.h"
 
 #define CPA_BATCHES_LEAST 10u /* with fewer there is no interval */
 #define CPA_BATCHES_MOST  31u
@@ -28,5 +30,49 @@ double cpa_margin(const double *a, const double *b, size_t count);
 
 /* How many batches @samples of the series make, each of *@step differences of two samples. */
 size_t cpa_margin_batches(size_t samples, size_t *step);
+
+/* The samples of a session, and their batches. */
+struct cpa_batches {
+	uint64_t windows; /* begun so far */
+	uint32_t slots;
+	size_t samples, length; /* their number, and values of one */
+	uint64_t *value;
+	size_t count, step;
+	double *path,
+		*on; /* [count]: the length of the path, and for how long profiling was on; ticks */
+	double *part, *other; /* [count]: for the caller */
+};
+
+/*
+ * Read the series of @dump. Return false if there is none that is whole. The caller frees the batches in
+ * either case.
+ */
+bool cpa_batches_read(struct cpa_batches *b, const struct cpa_dump *dump);
+void cpa_batches_free(struct cpa_batches *b);
+
+/* Add to @batch [count] what each batch has of the value at @place of the samples, which only grows. */
+void cpa_batches_add(const struct cpa_batches *b, size_t place, double *batch);
+/* The same with @batch empty before. */
+void cpa_batches_take(const struct cpa_batches *b, size_t place, double *batch);
+void cpa_batches_clear(const struct cpa_batches *b, double *batch);
+
+/* The first batch that began when the path had a length of @len or more. */
+size_t cpa_batches_first(const struct cpa_batches *b, uint64_t len);
+
+/*
+ * cpa_margin() of the batches from @first on, but NAN also if none of them has any of @part: that may be
+ * rare.
+ */
+double cpa_batches_margin(const struct cpa_batches *b, const double *part, const double *whole,
+			  size_t first);
+
+/* The same of counters, of all batches. One that was read while it changed shrinks: NAN. */
+double cpa_batches_count_margin(const struct cpa_batches *b, const double *part,
+				const double *whole);
+
+struct cpa_profile;
+
+/* No margin of the rows and of the program is known. */
+void cpa_margins_clear(struct cpa_profile *profile);
 
 #endif

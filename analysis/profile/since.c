@@ -9,6 +9,7 @@
 #include "analysis/profile/build.h"
 #include "analysis/profile/contexts.h"
 #include "analysis/profile/intervals.h"
+#include "analysis/profile/margins.h"
 
 static void take(double *from, double seconds)
 {
@@ -44,7 +45,6 @@ static void take_program(struct cpa_program_figures *now, const struct cpa_progr
 		now->critical_path_s > 0 ?
 			(now->work_s + now->blocked_s[CPA_EXT_SERVICE]) / now->critical_path_s :
 			0;
-	now->wait_margin_s = now->parallelism_margin = now->max_parallelism_margin = NAN;
 	now->windows = now->batches = 0;
 	now->idle_path_s = 0;
 }
@@ -79,7 +79,6 @@ static void take_components(struct cpa_profile *now, const struct cpa_profile *b
 		struct cpa_component_figures *c = &now->component[i];
 		const struct cpa_component_figures *b = find(before, c);
 
-		c->saved_margin_s = c->critical_path_margin_s = NAN;
 		if (!b)
 			continue;
 		take(&c->total_s, b->total_s);
@@ -102,7 +101,6 @@ static void take_threads(struct cpa_profile *now, const struct cpa_profile *befo
 		const struct cpa_thread_figures *b = NULL;
 
 		t->spends = 0;
-		t->cpu_margin_s = t->wait_margin_s = NAN;
 		/* The row, not the id: that is another one in each part of the run. */
 		for (size_t k = 0; k < before->threads && !b; k++)
 			if (before->thread[k].row == t->row)
@@ -138,8 +136,6 @@ static void take_objects(struct cpa_profile *now, const struct cpa_profile *befo
 		struct cpa_object_figures *o = &now->object[i];
 		const struct cpa_object_figures *b = NULL;
 
-		o->saved_margin_s = o->critical_path_margin_s = NAN;
-		o->wait_margin_s = o->hold_margin_s = NAN;
 		for (size_t k = 0; k < before->objects && !b; k++)
 			if (before->object[k].row == o->row)
 				b = &before->object[k];
@@ -241,6 +237,7 @@ bool cpa_profile_since(struct cpa_profile *profile, const struct cpa_profile *be
 	take_processes(profile, before);
 	drop_early(profile, at_s);
 	drop_whole(profile);
+	cpa_margins_clear(profile);
 	take(&profile->diagnostics.probe_s, before->diagnostics.probe_s);
 	take_count(&profile->diagnostics.samples, before->diagnostics.samples);
 	take_count(&profile->diagnostics.untimed, before->diagnostics.untimed);

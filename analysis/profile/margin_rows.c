@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/profile/margin_rows.c - the margins of a profile's figures; see margins.h */
+#include <libiberty/libiberty.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "analysis/profile/build.h"
+#include "analysis/profile/margins.h"
+
+#define RIVAL 0.01 /* share of the critical path that a component must save to be compared */
+
+struct rows {
+	const struct cpa_build *build;
+	struct cpa_batches b;
+	/*
+	 * [slots]: how long the path was when the slot's present component got it from others: its samples
+	 * are of that component from then on. 0: always; UINT64_MAX: never.
+	 */
+	uint64_t *since;
+	uint32_t *classes; /* [slots]: classes of objects and queues that count there */
+};
+
+static size_t place_of(const struct rows *r, enum cpa_window_vector vector, uint32_t slot)
+{
+	return cpa_window_slot(r->b.slots, vector, slot);
+}
+
+/* Half of the interval of b.part's share of the critical path from where it was @since long. */
+static double path_margin(const struct rows *r, uint64_t since)
+{
+	const struct cpa_batches *b = &r->b;
+	double rest_s =
+		r->build->profile->program.critical_path_s - cpa_build_seconds(r->build, since);
+
+	return rest_s * cpa_batches_margin(b, b->part, b->path, cpa_batches_first(b, since));
+}
+
+/* Half of the interval of ticks in b.part, seconds, in relation to the time for which profiling was on. */
+static double time_margin(const struct rows *r)
+{
+	const struct cpa_batches *b = &r->b;
+
+	return r->build->profile->program.wall_s * cpa_batches_count_margin(b, b->part, b->on);
+}
+
+/* What the search did to the slots: see r->since. */
+static void find_since(struct rows *r)
+{
+	const struct cpa_build *build = r->build;
+	uint32_t slots = r->b.slots;
+
+	r->since = xcalloc(slots, sizeof(*r->since));
+	for (uint32_t slot = 0; slot < slots; slot++)
+		if (build->path_share[slot] != build->program.share[slot])
+			r->since[slot] = UINT64_MAX;
+	for (uint32_t i = 1; i <= build->names->components; i++) {
+		const struct cpa_component *row = cpa_names_row(build->names, i);
+
+		if (row && row->since && !row->shared)
+			r->since[row->slot] = row->since_len;
+	}
+}
+
+static void count_classes(struct rows *r)
+{
+	uint32_t slots = r->b.slots;
+
+	r->classes = xcalloc(slots, sizeof(*r->classes));
+	for (uint32_t i = 1; i <= r->build->names->components; i++) {
+		const struct cpa_component *row = cpa_names_row(r->build->names, i);
+
+		if (row && (row->kind == CPA_LOCK || row->kind == CPA_QUEUE) && row->first < slots)
+			r->classes[row->first]++;
+	}
+}
+
+/* Half of the intervals of what @slot has of the path, and saves, seconds. */
+static void set_margins(struct rows *r, uint32_t slot, double *path_s, double *saved_s)
+{
+	cpa_batches_take(&r->b, place_of(r, CPA_WINDOW_SHARE, slot), r->b.part);
+	*path_s = path_margin(r, r->since[slot]);
+	cpa_batches_take(&r->b, place_of(r, CPA_WINDOW_SLACK, slot), r->b.part);
+	*saved_s = path_margin(r, r->since[slot]);
+}
+
+static void add_components(struct rows *r)
+{
+	struct cpa_profile *profile = r->build->profile;
+
+	for (size_t i = 0; i < profile->components; i++) {
+		struct cpa_component_figures *c = &profile->component[i];
+
+		set_margins(r, c->slot, &c->critical_path_margin_s, &c->saved_margin_s);
+	}
+}
+
+/* The slot at which class @row counts alone; 0: none. */
+static uint32_t own_slot(const struct rows *r, uint32_t row)
+{
+	const struct cpa_component *class = cpa_names_row(r->build->names, row);
+
+	if (!class || class->first < CPA_SLOT_FIRST || class->first >= r->b.slots)
+		return 0;
+	return r->classes[class->first] == 1 ? class->first : 0;
+}
+
+static void add_objects(struct rows *r)
+{
+	for (size_t i = 0; i < r->build->profile->objects; i++) {
+		struct cpa_object_figures *o = &r->build->profile->object[i];
+		uint32_t slot = own_slot(r, o->row);
+
+		if (o->has_slot)
+			set_margins(r, o->slot, &o->critical_path_margin_s, &o->saved_margin_s);
+		if (!slot)
+			continue;
+		cpa_batches_take(&r->b, place_of(r, CPA_WINDOW_WAITED, slot), r->b.part);
+		o->wait_margin_s = time_margin(r);
+		cpa_batches_take(&r->b, place_of(r, CPA_WINDOW_USED, slot), r->b.part);
+		o->hold_margin_s = time_margin(r);
+	}
+}
+
+static void add_queues(struct rows *r)
+{
+	struct cpa_batches *b = &r->b;
+
+	for (size_t i = 0; i < r->build->profile->queues; i++) {
+		struct cpa_queue_figures *q = &r->build->profile->queue[i];
+		uint32_t slot = own_slot(r, q->row);
+
+		if (q->slot)
+			set_margins(r, q->slot, &q->critical_path_margin_s, &q->saved_margin_s);
+		if (!slot)
+			continue;
+		cpa_batches_take(b, place_of(r, CPA_WINDOW_WAITED, slot), b->part);
+		cpa_batches_take(b, place_of(r, CPA_WINDOW_USED, slot), b->other);
+		q->wait_margin_s =
+			r->build->tick_s * cpa_batches_count_margin(b, b->part, b->other);
+	}
+}
+
+static void add_threads(struct rows *r)
+{
+	uint32_t slots = r->b.slots;
+
+	for (size_t i = 0; i < r->build->profile->threads; i++) {
+		struct cpa_thread_figures *t = &r->build->profile->thread[i];
+
+		if (t->row > CPA_WINDOW_ROWS)
+			continue;
+		cpa_batches_take(&r->b, cpa_window_row(slots, CPA_WINDOW_THREAD_CPU, t->row),
+				 r->b.part);
+		t->cpu_margin_s = time_margin(r);
+		cpa_batches_take(&r->b, cpa_window_row(slots, CPA_WINDOW_THREAD_WAIT, t->row),
+				 r->b.part);
+		t->wait_margin_s = time_margin(r);
+	}
+}
+
+/*
+ * Half of the interval of a value of all those of @rows rows of which @of says that they are of @index; NAN:
+ * not all have it.
+ */
+static double rows_margin(struct rows *r, enum cpa_window_row value, const uint32_t *of,
+			  size_t rows, size_t index)
+{
+	cpa_batches_clear(&r->b, r->b.part);
+	for (uint32_t row = 1; row <= rows; row++) {
+		if (of[row - 1] != index + 1)
+			continue;
+		if (row > CPA_WINDOW_ROWS)
+			return NAN;
+		cpa_batches_add(&r->b, cpa_window_row(r->b.slots, value, row), r->b.part);
+	}
+	return time_margin(r);
+}
+
+/* Half of the interval of what the classes at @end have of the path together, seconds. */
+static double end_margin(struct rows *r, const struct cpa_stream_end *end)
+{
+	cpa_batches_clear(&r->b, r->b.part);
+	for (unsigned i = 0; i < CPA_STREAM_ENDS; i++) {
+		uint32_t slot = end->path_slot[i];
+
+		if (!slot)
+			continue;
+		if (r->since[slot])
+			return NAN;
+		cpa_batches_add(&r->b, place_of(r, CPA_WINDOW_SHARE, slot), r->b.part);
+	}
+	return path_margin(r, 0);
+}
+
+static void add_streams(struct rows *r)
+{
+	const struct cpa_profile *profile = r->build->profile;
+
+	for (size_t i = 0; i < profile->streams; i++) {
+		struct cpa_stream_figures *s = &profile->stream[i];
+
+		s->writer.critical_path_margin_s = end_margin(r, &s->writer);
+		s->reader.critical_path_margin_s = end_margin(r, &s->reader);
+		s->waited_margin_s = rows_margin(r, CPA_WINDOW_STREAM_WAITING, profile->stream_of,
+						 profile->stream_rows, i);
+		s->blocked_margin_s = rows_margin(r, CPA_WINDOW_STREAM_BLOCKING, profile->stream_of,
+						  profile->stream_rows, i);
+	}
+}
+
+/* Add to b.part the service time of each batch. */
+static void add_service(struct rows *r)
+{
+	bool *seen = xcalloc(r->b.slots, sizeof(*seen));
+
+	for (uint32_t i = 1; i <= r->build->names->components; i++) {
+		const struct cpa_component *row = cpa_names_row(r->build->names, i);
+
+		if (!row || row->kind != CPA_EXTERNAL || seen[row->slot] ||
+		    cpa_external_class(row->address) != CPA_EXT_SERVICE)
+			continue;
+		seen[row->slot] = true; /* several kinds may share it */
+		cpa_batches_add(&r->b, place_of(r, CPA_WINDOW_TOTAL, row->slot), r->b.part);
+	}
+	free(seen);
+}
+
+static void add_program(struct rows *r)
+{
+	struct cpa_program_figures *program = &r->build->profile->program;
+	struct cpa_batches *b = &r->b;
+
+	cpa_batches_take(b, CPA_WINDOW_WAIT, b->part);
+	program->wait_margin_s = time_margin(r);
+	cpa_batches_take(b, CPA_WINDOW_PROCESS, b->part);
+	program->parallelism_margin = cpa_batches_margin(b, b->part, b->on, 0);
+	add_service(r);
+	program->max_parallelism_margin = cpa_batches_margin(b, b->part, b->path, 0);
+}
+
+/* Whether the savings of @x and @y differ by more than chance; *@windows: of how many they would. */
+static bool are_apart(struct rows *r, const struct cpa_component_figures *x,
+		      const struct cpa_component_figures *y, double *windows)
+{
+	struct cpa_batches *b = &r->b;
+	double margin, ratio;
+
+	cpa_batches_take(b, place_of(r, CPA_WINDOW_SLACK, x->slot), b->part);
+	cpa_batches_take(b, place_of(r, CPA_WINDOW_SLACK, y->slot), b->other);
+	for (size_t i = 0; i < b->count; i++)
+		b->part[i] -= b->other[i];
+	margin = path_margin(r, r->since[x->slot]);
+	ratio = margin / (x->saved_s - y->saved_s);
+	/* The margin shrinks with the square root of the number of windows. */
+	*windows = ceil((double)b->windows * (ratio * ratio - 1));
+	return !(ratio > 1);
+}
+
+/* Compare the component that saves most with the next one of its kind. */
+static void find_rival(struct rows *r)
+{
+	struct cpa_profile *profile = r->build->profile;
+	const struct cpa_component_figures *first = NULL;
+
+	for (size_t i = 0; i < profile->components; i++) {
+		const struct cpa_component_figures *c = &profile->component[i];
+		bool fits = c->kind != CPA_EXTERNAL && c->slot >= CPA_SLOT_FIRST &&
+			    !isnan(c->saved_margin_s) &&
+			    c->saved_s > RIVAL * profile->program.critical_path_s;
+
+		if (!fits || (first && c->kind != first->kind))
+			continue;
+		if (!first) {
+			first = c;
+			continue;
+		}
+		/* Savings of different times are not compared. */
+		if (r->since[first->slot] != r->since[c->slot])
+			return;
+		profile->rivals = (struct cpa_rivals){ .first = first, .second = c };
+		if (are_apart(r, first, c, &profile->rivals.windows))
+			profile->rivals = (struct cpa_rivals){ 0 };
+		return;
+	}
+}
+
+void cpa_margins_clear(struct cpa_profile *profile)
+{
+	struct cpa_program_figures *program = &profile->program;
+
+	program->wait_margin_s = program->parallelism_margin = NAN;
+	program->max_parallelism_margin = NAN;
+	for (size_t i = 0; i < profile->components; i++)
+		profile->component[i].critical_path_margin_s =
+			profile->component[i].saved_margin_s = NAN;
+	for (size_t i = 0; i < profile->objects; i++) {
+		struct cpa_object_figures *o = &profile->object[i];
+
+		o->critical_path_margin_s = o->saved_margin_s = NAN;
+		o->wait_margin_s = o->hold_margin_s = NAN;
+	}
+	for (size_t i = 0; i < profile->queues; i++) {
+		struct cpa_queue_figures *q = &profile->queue[i];
+
+		q->critical_path_margin_s = q->saved_margin_s = q->wait_margin_s = NAN;
+	}
+	for (size_t i = 0; i < profile->threads; i++)
+		profile->thread[i].cpu_margin_s = profile->thread[i].wait_margin_s = NAN;
+	for (size_t i = 0; i < profile->streams; i++) {
+		struct cpa_stream_figures *s = &profile->stream[i];
+
+		s->writer.critical_path_margin_s = s->reader.critical_path_margin_s = NAN;
+		s->waited_margin_s = s->blocked_margin_s = NAN;
+	}
+}
+
+static void add_margins(struct rows *r)
+{
+	find_since(r);
+	count_classes(r);
+	add_components(r);
+	add_objects(r);
+	add_queues(r);
+	add_threads(r);
+	add_streams(r);
+	add_program(r);
+	find_rival(r);
+	free(r->classes);
+	free(r->since);
+}
+
+void cpa_build_margins(struct cpa_build *build)
+{
+	struct cpa_program_figures *program = &build->profile->program;
+	struct rows r = { .build = build };
+
+	cpa_margins_clear(build->profile);
+	if (cpa_batches_read(&r.b, build->dump)) {
+		program->windows = r.b.windows;
+		program->sampled = true;
+		program->batches = r.b.count >= CPA_BATCHES_LEAST ? r.b.count : 0;
+		if (program->batches)
+			add_margins(&r);
+	}
+	cpa_batches_free(&r.b);
+}
