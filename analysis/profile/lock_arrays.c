@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <libiberty/libiberty.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,12 +99,16 @@ static struct cpa_lock_array sum(const struct member *members, size_t count)
 		.name = name_of(members, count),
 		.kind = members[0].object->kind,
 		.locks = count,
+		.row = xcalloc(count, sizeof(*array.row)),
+		.wait_margin_s = NAN,
+		.hold_margin_s = NAN,
 		.busiest = members[0].object,
 	};
 
 	for (size_t i = 0; i < count; i++) {
 		const struct cpa_object_figures *object = members[i].object;
 
+		array.row[i] = object->row;
 		array.acquisitions += object->acquisitions;
 		array.contended += object->contended;
 		array.handoffs += object->handoffs;
@@ -126,8 +131,9 @@ static int compare_arrays(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-void cpa_lock_arrays_init(struct cpa_lock_arrays *arrays, const struct cpa_profile *profile)
+struct cpa_lock_arrays *cpa_lock_arrays_build(const struct cpa_profile *profile)
 {
+	struct cpa_lock_arrays *arrays = xcalloc(1, sizeof(*arrays));
 	struct member *members = xcalloc(profile->objects + 1, sizeof(*members));
 	size_t count = 0, next;
 
@@ -139,7 +145,7 @@ void cpa_lock_arrays_init(struct cpa_lock_arrays *arrays, const struct cpa_profi
 			members[count++] = (struct member){ object, key };
 	}
 	qsort(members, count, sizeof(*members), compare_members);
-	*arrays = (struct cpa_lock_arrays){ .array = xcalloc(count + 1, sizeof(*arrays->array)) };
+	arrays->array = xcalloc(count + 1, sizeof(*arrays->array));
 	for (size_t i = 0; i < count; i = next) {
 		for (next = i + 1; next < count && same_array(&members[i], &members[next]); next++)
 			;
@@ -150,11 +156,16 @@ void cpa_lock_arrays_init(struct cpa_lock_arrays *arrays, const struct cpa_profi
 	for (size_t i = 0; i < count; i++)
 		free(members[i].key);
 	free(members);
+	return arrays;
 }
 
-void cpa_lock_arrays_fini(struct cpa_lock_arrays *arrays)
+void cpa_lock_arrays_free(struct cpa_lock_arrays *arrays)
 {
-	for (size_t i = 0; i < arrays->arrays; i++)
+	for (size_t i = 0; arrays && i < arrays->arrays; i++) {
 		free(arrays->array[i].name);
-	free(arrays->array);
+		free(arrays->array[i].row);
+	}
+	if (arrays)
+		free(arrays->array);
+	free(arrays);
 }

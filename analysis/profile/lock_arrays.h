@@ -13,8 +13,10 @@ struct cpa_lock_array {
 	char *name; /* "bank.m[0..63]": smallest and largest index that was used */
 	const char *kind;
 	size_t locks;
+	uint32_t *row; /* [locks]: of their classes in the components table */
 	uint64_t acquisitions, contended, handoffs;
 	double wait_s, hold_s;
+	double wait_margin_s, hold_margin_s; /* see margins.h; NAN: not known */
 	/* the one that was waited for longest; of equals the one used most often */
 	const struct cpa_object_figures *busiest;
 };
@@ -24,8 +26,11 @@ struct cpa_lock_arrays {
 	struct cpa_lock_array *array;
 };
 
-/* Find the arrays of at least two used locks in @profile, which must outlive @arrays. */
-void cpa_lock_arrays_init(struct cpa_lock_arrays *arrays, const struct cpa_profile *profile);
-void cpa_lock_arrays_fini(struct cpa_lock_arrays *arrays);
+/*
+ * Find the arrays of at least two used locks among the objects of @profile, to which the result points. No
+ * margin is known yet.
+ */
+struct cpa_lock_arrays *cpa_lock_arrays_build(const struct cpa_profile *profile);
+void cpa_lock_arrays_free(struct cpa_lock_arrays *arrays);
 
 #endif

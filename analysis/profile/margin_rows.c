@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analysis/profile/build.h"
+#include "analysis/profile/lock_arrays.h"
 #include "analysis/profile/margins.h"
 
 #define RIVAL 0.01 /* share of the critical path that a component must save to be compared */
@@ -94,30 +95,66 @@ static void add_components(struct rows *r)
 	}
 }
 
-/* The slot at which class @row counts alone; 0: none. */
-static uint32_t own_slot(const struct rows *r, uint32_t row)
+/* Count at @members [slots] how many of the @count classes @row count at each slot. False: not all do. */
+static bool find_members(const struct rows *r, const uint32_t *row, size_t count, uint32_t *members)
 {
-	const struct cpa_component *class = cpa_names_row(r->build->names, row);
+	for (size_t i = 0; i < count; i++) {
+		const struct cpa_component *class = cpa_names_row(r->build->names, row[i]);
 
-	if (!class || class->first < CPA_SLOT_FIRST || class->first >= r->b.slots)
-		return 0;
-	return r->classes[class->first] == 1 ? class->first : 0;
+		if (!class || class->first < CPA_SLOT_FIRST || class->first >= r->b.slots)
+			return false;
+		members[class->first]++;
+	}
+	return true;
+}
+
+/*
+ * Set @batch to what the @count classes @row have of @vector together. False: that is not known, as others
+ * count at their slots, too.
+ */
+static bool take_classes(const struct rows *r, const uint32_t *row, size_t count,
+			 enum cpa_window_vector vector, double *batch)
+{
+	uint32_t *members = xcalloc(r->b.slots, sizeof(*members));
+	bool known = find_members(r, row, count, members);
+
+	cpa_batches_clear(&r->b, batch);
+	for (uint32_t slot = 0; slot < r->b.slots && known; slot++) {
+		if (!members[slot])
+			continue;
+		known = members[slot] == r->classes[slot];
+		cpa_batches_add(&r->b, place_of(r, vector, slot), batch);
+	}
+	free(members);
+	return known;
+}
+
+/* Half of the interval of a time of the @count classes @row of objects together, seconds. */
+static double classes_margin(struct rows *r, const uint32_t *row, size_t count,
+			     enum cpa_window_vector vector)
+{
+	return take_classes(r, row, count, vector, r->b.part) ? time_margin(r) : NAN;
 }
 
 static void add_objects(struct rows *r)
 {
 	for (size_t i = 0; i < r->build->profile->objects; i++) {
 		struct cpa_object_figures *o = &r->build->profile->object[i];
-		uint32_t slot = own_slot(r, o->row);
 
 		if (o->has_slot)
 			set_margins(r, o->slot, &o->critical_path_margin_s, &o->saved_margin_s);
-		if (!slot)
-			continue;
-		cpa_batches_take(&r->b, place_of(r, CPA_WINDOW_WAITED, slot), r->b.part);
-		o->wait_margin_s = time_margin(r);
-		cpa_batches_take(&r->b, place_of(r, CPA_WINDOW_USED, slot), r->b.part);
-		o->hold_margin_s = time_margin(r);
+		o->wait_margin_s = classes_margin(r, &o->row, 1, CPA_WINDOW_WAITED);
+		o->hold_margin_s = classes_margin(r, &o->row, 1, CPA_WINDOW_USED);
+	}
+}
+
+static void add_lock_arrays(struct rows *r)
+{
+	for (size_t i = 0; i < r->build->profile->lock_arrays->arrays; i++) {
+		struct cpa_lock_array *a = &r->build->profile->lock_arrays->array[i];
+
+		a->wait_margin_s = classes_margin(r, a->row, a->locks, CPA_WINDOW_WAITED);
+		a->hold_margin_s = classes_margin(r, a->row, a->locks, CPA_WINDOW_USED);
 	}
 }
 
@@ -127,16 +164,13 @@ static void add_queues(struct rows *r)
 
 	for (size_t i = 0; i < r->build->profile->queues; i++) {
 		struct cpa_queue_figures *q = &r->build->profile->queue[i];
-		uint32_t slot = own_slot(r, q->row);
 
 		if (q->slot)
 			set_margins(r, q->slot, &q->critical_path_margin_s, &q->saved_margin_s);
-		if (!slot)
-			continue;
-		cpa_batches_take(b, place_of(r, CPA_WINDOW_WAITED, slot), b->part);
-		cpa_batches_take(b, place_of(r, CPA_WINDOW_USED, slot), b->other);
-		q->wait_margin_s =
-			r->build->tick_s * cpa_batches_count_margin(b, b->part, b->other);
+		if (take_classes(r, &q->row, 1, CPA_WINDOW_WAITED, b->part) &&
+		    take_classes(r, &q->row, 1, CPA_WINDOW_USED, b->other))
+			q->wait_margin_s =
+				r->build->tick_s * cpa_batches_count_margin(b, b->part, b->other);
 	}
 }
 
@@ -320,6 +354,7 @@ static void add_margins(struct rows *r)
 	count_classes(r);
 	add_components(r);
 	add_objects(r);
+	add_lock_arrays(r);
 	add_queues(r);
 	add_threads(r);
 	add_streams(r);

@@ -15,6 +15,7 @@
 #include "analysis/profile/function.h"
 #include "analysis/util/format.h"
 #include "analysis/profile/intervals.h"
+#include "analysis/profile/lock_arrays.h"
 #include "analysis/util/printable.h"
 
 void cpa_profile_note(struct cpa_profile *profile, const char *format, ...)
@@ -215,6 +216,7 @@ struct cpa_profile *cpa_profile_build_named(struct cpa_dump *dump, struct cpa_na
 	cpa_build_uses(&build);
 	cpa_build_blocked(&build);
 	cpa_build_objects(&build);
+	build.profile->lock_arrays = cpa_lock_arrays_build(build.profile);
 	cpa_build_queues(&build);
 	cpa_build_streams(&build);
 	cpa_build_marks(&build);
@@ -263,6 +265,7 @@ void cpa_profile_free(struct cpa_profile *profile)
 		free(profile->process[i].argument);
 	}
 	free(profile->process);
+	cpa_lock_arrays_free(profile->lock_arrays);
 	for (size_t i = 0; i < profile->objects; i++) {
 		free(profile->object[i].class);
 		free(profile->object[i].location);

@@ -14,6 +14,7 @@
 struct cpa_contexts;
 struct cpa_histogram;
 struct cpa_intervals;
+struct cpa_lock_arrays;
 struct cpa_metrics;
 struct cpa_names;
 struct cpa_phases;
@@ -380,6 +381,7 @@ struct cpa_profile {
 	struct cpa_process_figures *process;	 /* by row */
 	struct cpa_thread_figures *thread;	 /* by row */
 	struct cpa_object_figures *object;	 /* by wait_s, most first */
+	struct cpa_lock_arrays *lock_arrays;	 /* lock_arrays.h */
 	struct cpa_rivals rivals;		 /* the first two, if they are */
 	struct cpa_queue_figures *queue;	 /* by saved_s, most first */
 	struct cpa_stream_figures *stream;	 /* by the longer of its waits, longest first */

@@ -9,6 +9,7 @@
 #include "analysis/profile/build.h"
 #include "analysis/profile/contexts.h"
 #include "analysis/profile/intervals.h"
+#include "analysis/profile/lock_arrays.h"
 #include "analysis/profile/margins.h"
 
 static void take(double *from, double seconds)
@@ -150,6 +151,8 @@ static void take_objects(struct cpa_profile *now, const struct cpa_profile *befo
 		take(&o->critical_path_s, b->critical_path_s);
 	}
 	qsort(now->object, now->objects, sizeof(*now->object), compare_wait);
+	cpa_lock_arrays_free(now->lock_arrays);
+	now->lock_arrays = cpa_lock_arrays_build(now);
 }
 
 static void take_processes(struct cpa_profile *now, const struct cpa_profile *before)
