@@ -38,7 +38,8 @@ static const struct table tables[] = {
 	  "windows batches wait_s wait_margin_s parallelism_margin max_parallelism_margin sentence "
 	  "rivals" },
 	{ "processes", "processes", NULL, NULL, false,
-	  "number=id parent pid name count threads programs state status start_s end_s " TIMES },
+	  "number=id parent pid name count threads programs state status start_s end_s " TIMES
+	  "cpu_margin_s wait_margin_s" },
 	{ "threads", "threads", NULL, NULL, false,
 	  "tid=id number process name start_routine " TIMES
 	  "critical_path_s events bytes_read bytes_written earlier_threads begun_s last_event_s "

@@ -24,7 +24,9 @@ struct cpa_build {
 	double tick_s; /* seconds per tick */
 	uint64_t end;  /* clock at the end of the profiled time, or at the last event */
 	struct cpa_build_thread *thread; /* [rows of the threads table], by row - 1 */
-	struct cpa_vector program;	 /* join of all paths; observed: as observed.c says */
+	/* [rows of the threads table]: index + 1 of the process that a thread row is of; 0: none */
+	uint32_t *process_of;
+	struct cpa_vector program; /* join of all paths; observed: as observed.c says */
 	/* Observed path with the most time that is not idle, which is `busy` ticks; its thread's id. */
 	struct cpa_vector busiest;
 	uint64_t busy;

@@ -210,6 +210,22 @@ static double rows_margin(struct rows *r, enum cpa_window_row value, const uint3
 	return time_margin(r);
 }
 
+static void add_processes(struct rows *r)
+{
+	const struct cpa_build *build = r->build;
+	uint32_t rows = build->dump->rows[CPA_TABLE_THREADS];
+
+	for (size_t i = 0; i < build->profile->processes; i++) {
+		struct cpa_process_figures *p = &build->profile->process[i];
+
+		if (!p->has_rows)
+			continue;
+		p->cpu_margin_s = rows_margin(r, CPA_WINDOW_THREAD_CPU, build->process_of, rows, i);
+		p->wait_margin_s =
+			rows_margin(r, CPA_WINDOW_THREAD_WAIT, build->process_of, rows, i);
+	}
+}
+
 /* Half of the interval of what the classes at @end have of the path together, seconds. */
 static double end_margin(struct rows *r, const struct cpa_stream_end *end)
 {
@@ -340,6 +356,8 @@ void cpa_margins_clear(struct cpa_profile *profile)
 	}
 	for (size_t i = 0; i < profile->threads; i++)
 		profile->thread[i].cpu_margin_s = profile->thread[i].wait_margin_s = NAN;
+	for (size_t i = 0; i < profile->processes; i++)
+		profile->process[i].cpu_margin_s = profile->process[i].wait_margin_s = NAN;
 	for (size_t i = 0; i < profile->streams; i++) {
 		struct cpa_stream_figures *s = &profile->stream[i];
 
@@ -357,6 +375,7 @@ static void add_margins(struct rows *r)
 	add_lock_arrays(r);
 	add_queues(r);
 	add_threads(r);
+	add_processes(r);
 	add_streams(r);
 	add_program(r);
 	find_rival(r);

@@ -15,29 +15,41 @@ static double cpu_of(const struct cpa_build *build, const struct cpa_process_sum
 				 sums->before + sums->process + sums->wait_cpu + sums->probe);
 }
 
-/* Add the sums of a thread since it last added them to its process. */
-static void add_thread(struct cpa_process_sums *sums, const struct cpa_thread *thread)
+/* Add the sums of a thread row since they were @less. */
+static void add_thread(struct cpa_process_sums *sums, const struct cpa_thread *thread,
+		       const struct cpa_process_sums *less)
 {
-	const uint64_t *now = &thread->before, *given = (const uint64_t *)&thread->given;
+	const uint64_t *now = &thread->before, *then = (const uint64_t *)less;
 	uint64_t *sum = (uint64_t *)sums;
 
 	for (unsigned i = 0; i < sizeof(*sums) / sizeof(*sum); i++)
-		sum[i] += now[i] > given[i] ? now[i] - given[i] : 0;
+		sum[i] += now[i] > then[i] ? now[i] - then[i] : 0;
 }
 
-static void add_threads(struct cpa_build *build, struct cpa_process_row *rows, uint32_t n)
+/*
+ * Add what threads have not yet added to their processes. Set @whole to the whole sums of the rows of each
+ * process, and build->process_of to its row, for now.
+ */
+static void add_threads(struct cpa_build *build, struct cpa_process_row *rows, uint32_t n,
+			struct cpa_process_sums *whole)
 {
+	static const struct cpa_process_sums none;
 	struct cpa_dump *dump = build->dump;
+	uint32_t threads = dump->rows[CPA_TABLE_THREADS];
 
-	for (uint32_t i = 1; i <= dump->rows[CPA_TABLE_THREADS]; i++) {
+	build->process_of = xcalloc((size_t)threads + 1, sizeof(*build->process_of));
+	for (uint32_t i = 1; i <= threads; i++) {
 		struct cpa_thread thread;
 		uint32_t at;
 
 		if (!cpa_dump_row(dump, CPA_TABLE_THREADS, i, &thread, sizeof(thread)))
 			continue;
 		at = thread.process_row;
-		if (at && at <= n && rows[at - 1].key && rows[at - 1].key == thread.process_key)
-			add_thread(&rows[at - 1].sums, &thread);
+		if (!at || at > n || !rows[at - 1].key || rows[at - 1].key != thread.process_key)
+			continue;
+		add_thread(&rows[at - 1].sums, &thread, &thread.given);
+		add_thread(&whole[at - 1], &thread, &none);
+		build->process_of[i - 1] = at;
 	}
 }
 
@@ -81,9 +93,9 @@ char *cpa_process_title(const struct cpa_process_figures *process)
 	return cpa_format_text("%s%s%s", process->name, *argument ? " " : "", argument);
 }
 
-/* Add @rows[@at], of @n. */
+/* Add @rows[@at], of @n. @has_rows: see struct cpa_process_figures. */
 static void add_process(struct cpa_build *build, const struct cpa_process_row *rows, uint32_t n,
-			uint32_t at)
+			uint32_t at, bool has_rows)
 {
 	const struct cpa_process_row *row = &rows[at];
 	struct cpa_profile *profile = build->profile;
@@ -112,7 +124,16 @@ static void add_process(struct cpa_build *build, const struct cpa_process_row *r
 		.runqueue_s = cpa_build_seconds(build, row->sums.runqueue),
 		.probe_s = cpa_build_seconds(build, row->sums.probe),
 		.kernel_cpu_s = (double)row->cpu_ns * 1e-9,
+		.has_rows = has_rows,
 	};
+}
+
+/* Let build->process_of be indices + 1 of processes: those that rows of the table have are @index. */
+static void number_rows(struct cpa_build *build, const uint32_t *index)
+{
+	for (uint32_t i = 0; i < build->dump->rows[CPA_TABLE_THREADS]; i++)
+		if (build->process_of[i])
+			build->process_of[i] = index[build->process_of[i] - 1];
 }
 
 void cpa_build_processes(struct cpa_build *build)
@@ -120,21 +141,30 @@ void cpa_build_processes(struct cpa_build *build)
 	struct cpa_dump *dump = build->dump;
 	uint32_t n = dump->rows[CPA_TABLE_PROCESSES];
 	struct cpa_process_row *rows = xcalloc((size_t)n + 1, sizeof(*rows));
+	struct cpa_process_sums *whole = xcalloc((size_t)n + 1, sizeof(*whole));
+	uint32_t *index = xcalloc((size_t)n + 1, sizeof(*index));
 
 	build->profile->process = xcalloc((size_t)n + 1, sizeof(*build->profile->process));
 	for (uint32_t i = 1; i <= n; i++)
 		if (!cpa_dump_row(dump, CPA_TABLE_PROCESSES, i, &rows[i - 1], sizeof(*rows)))
 			rows[i - 1].key = 0;
-	add_threads(build, rows, n);
+	add_threads(build, rows, n, whole);
 	for (uint32_t i = 0; i < n; i++) {
 		if (!rows[i].key || rows[i].state == CPA_PROCESS_FREE ||
 		    rows[i].state == CPA_PROCESS_CLAIMED)
 			continue;
-		if (rows[i].state > CPA_PROCESS_SUM)
+		if (rows[i].state > CPA_PROCESS_SUM) {
 			cpa_dump_skip(dump, CPA_TABLE_PROCESSES);
-		else
-			add_process(build, rows, n, i);
+			continue;
+		}
+		/* Rows that were another process's before have more; rows that are one's now have less. */
+		add_process(build, rows, n, i,
+			    memcmp(&rows[i].sums, &whole[i], sizeof(whole[i])) == 0);
+		index[i] = (uint32_t)build->profile->processes;
 	}
+	number_rows(build, index);
+	free(index);
+	free(whole);
 	free(rows);
 }
 

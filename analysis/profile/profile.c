@@ -228,6 +228,7 @@ struct cpa_profile *cpa_profile_build_named(struct cpa_dump *dump, struct cpa_na
 	cpa_vector_fini(&build.program);
 	cpa_vector_fini(&build.busiest);
 	free(build.thread);
+	free(build.process_of);
 	free(build.total);
 	free(build.path_share);
 	free(build.error);

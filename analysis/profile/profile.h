@@ -89,7 +89,9 @@ struct cpa_process_figures {
 	int status;  /* and was told this */
 	double start_s, end_s;
 	double cpu_s, process_s, wait_s, external_s, runqueue_s, probe_s;
-	double kernel_cpu_s; /* 0: not known */
+	double cpu_margin_s, wait_margin_s; /* see margins.h; NAN: not known */
+	double kernel_cpu_s;		    /* 0: not known */
+	bool has_rows; /* its sums are those of thread rows that no other process had */
 };
 
 /* "service" ... */

@@ -175,7 +175,7 @@ static void put_threads(struct csv *csv, const struct cpa_profile *profile)
 static void put_processes(struct csv *csv, const struct cpa_profile *profile)
 {
 	put_head(csv, "id,parent,pid,name,count,threads,programs,start_s,end_s,cpu_s,wait_s,"
-		      "external_s,runqueue_s,probe_s,state");
+		      "external_s,runqueue_s,probe_s,state,cpu_margin_s,wait_margin_s");
 	for (size_t i = 0; i < profile->processes; i++) {
 		const struct cpa_process_figures *process = &profile->process[i];
 
@@ -194,6 +194,8 @@ static void put_processes(struct csv *csv, const struct cpa_profile *profile)
 		put_real(csv, process->runqueue_s);
 		put_real(csv, process->probe_s);
 		put_text(csv, cpa_ending_word(process->ending));
+		put_margin(csv, process->cpu_margin_s);
+		put_margin(csv, process->wait_margin_s);
 		end_row(csv);
 	}
 }

@@ -172,6 +172,8 @@ static json_t *processes_json(const struct cpa_profile *profile)
 			put_real(object, "end_s", process->end_s);
 		put_times(object, process->cpu_s, process->wait_s, process->external_s,
 			  process->runqueue_s, process->probe_s);
+		put_margin(object, "cpu_margin_s", process->cpu_margin_s);
+		put_margin(object, "wait_margin_s", process->wait_margin_s);
 		json_array_append_new(array, object);
 	}
 	return array;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/render/parts_text.h"
 #include "analysis/util/format.h"
 
 static int compare(const void *a, const void *b)
@@ -40,6 +41,8 @@ static char *title_of(const struct cpa_process_figures *process)
 static void put_row(struct cpa_table_text *table, const struct cpa_profile *profile,
 		    const struct cpa_process_figures *process)
 {
+	struct cpa_figure cpu_margin = cpa_text_margin(process->cpu_margin_s, cpa_format_seconds);
+	struct cpa_figure wait_margin = cpa_text_margin(process->wait_margin_s, cpa_format_seconds);
 	struct cpa_figure cpu = cpa_format_seconds(process->cpu_s);
 	struct cpa_figure wait = cpa_format_seconds(process->wait_s);
 	struct cpa_figure external = cpa_format_seconds(process->external_s);
@@ -47,6 +50,8 @@ static void put_row(struct cpa_table_text *table, const struct cpa_profile *prof
 	struct cpa_figure end = cpa_format_seconds(process->end_s);
 	uint32_t parent = pid_of(profile, process->parent);
 	char pid[24], from[16] = "", threads[16], *title = title_of(process);
+	const char *cells[CPA_TABLE_COLUMNS];
+	size_t count = 0;
 
 	if (process->count == 1)
 		snprintf(pid, sizeof(pid), "%" PRIu32, process->pid);
@@ -55,9 +60,20 @@ static void put_row(struct cpa_table_text *table, const struct cpa_profile *prof
 	if (parent)
 		snprintf(from, sizeof(from), "%" PRIu32, parent);
 	snprintf(threads, sizeof(threads), "%" PRIu32, process->threads);
-	cpa_table_row(table, (const char *const[]){ pid, from, cpu.text, wait.text, external.text,
-						    start.text, process->end_s > 0 ? end.text : "",
-						    threads, title });
+	cells[count++] = pid;
+	cells[count++] = from;
+	cells[count++] = cpu.text;
+	if (profile->program.batches)
+		cells[count++] = cpu_margin.text;
+	cells[count++] = wait.text;
+	if (profile->program.batches)
+		cells[count++] = wait_margin.text;
+	cells[count++] = external.text;
+	cells[count++] = start.text;
+	cells[count++] = process->end_s > 0 ? end.text : "";
+	cells[count++] = threads;
+	cells[count++] = title;
+	cpa_table_row(table, cells);
 	free(title);
 }
 
@@ -70,7 +86,11 @@ void cpa_text_processes(const struct cpa_page *page, const struct cpa_profile *p
 	cpa_table_column(&table, "pid", false);
 	cpa_table_column(&table, "parent", false);
 	cpa_table_column(&table, "CPU", false);
+	if (profile->program.batches)
+		cpa_table_column(&table, "+-", false);
 	cpa_table_column(&table, "wait", false);
+	if (profile->program.batches)
+		cpa_table_column(&table, "+-", false);
 	cpa_table_column(&table, "external", false);
 	cpa_table_column(&table, "start", false);
 	cpa_table_column(&table, "end", false);
