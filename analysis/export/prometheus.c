@@ -62,6 +62,19 @@ static void put_labels(FILE *out, const struct cpa_profile *profile, const struc
 	fputc('}', out);
 }
 
+static void put_metrics(const struct cpa_profile *profile, const struct metric *metric,
+			size_t metrics, FILE *out)
+{
+	const struct labels none = { 0 };
+
+	for (size_t i = 0; i < metrics; i++) {
+		put_head(out, metric[i].name, metric[i].type, metric[i].help);
+		fputs(metric[i].name, out);
+		put_labels(out, profile, &none);
+		put_value(out, metric[i].value);
+	}
+}
+
 static void put_program(const struct cpa_profile *profile, FILE *out)
 {
 	const struct cpa_program_figures *p = &profile->program;
@@ -81,14 +94,16 @@ static void put_program(const struct cpa_profile *profile, FILE *out)
 		{ "cpa_max_parallelism", "gauge", "Work and service over the critical path.",
 		  p->max_parallelism },
 	};
-	const struct labels none = { 0 };
+	const struct metric margins[] = {
+		{ "cpa_parallelism_margin", "gauge",
+		  "Half of the 95 % interval of cpa_parallelism.", p->parallelism_margin },
+		{ "cpa_max_parallelism_margin", "gauge",
+		  "Half of the 95 % interval of cpa_max_parallelism.", p->max_parallelism_margin },
+	};
 
-	for (size_t i = 0; i < sizeof(metrics) / sizeof(*metrics); i++) {
-		put_head(out, metrics[i].name, metrics[i].type, metrics[i].help);
-		fputs(metrics[i].name, out);
-		put_labels(out, profile, &none);
-		put_value(out, metrics[i].value);
-	}
+	put_metrics(profile, metrics, sizeof(metrics) / sizeof(*metrics), out);
+	if (p->batches)
+		put_metrics(profile, margins, sizeof(margins) / sizeof(*margins), out);
 }
 
 static bool is_same(const char *a, const char *b)

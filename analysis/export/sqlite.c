@@ -35,8 +35,9 @@ static const struct table tables[] = {
 	  "kind doubt sentence action beside command critical_path_s least_s after_s others_s" },
 	{ "parts", "parts", NULL, NULL, false, "from_s to_s" },
 	{ "windows", "windows", NULL, NULL, false,
-	  "windows batches wait_s wait_margin_s parallelism_margin max_parallelism_margin sentence "
-	  "rivals" },
+	  "windows batches wait_s wait_margin_s parallelism_margin max_parallelism_margin "
+	  "utilization_margin critical_path_margin_s cpu_margin_s service_margin_s idle_margin_s "
+	  "sentence rivals" },
 	{ "processes", "processes", NULL, NULL, false,
 	  "number=id parent pid name count threads programs state status start_s end_s " TIMES
 	  "cpu_margin_s wait_margin_s" },
@@ -50,7 +51,8 @@ static const struct table tables[] = {
 	  "kind name location module offset cpu_s total_s critical_path_s observed_path_s saved_s "
 	  "shared among since_s since_critical_path_s before_at_most_s error_at_most_s calls "
 	  "inclusive_s inclusive_critical_path_s inclusive_saved_s critical_path_margin_s "
-	  "saved_margin_s" },
+	  "saved_margin_s total_margin_s inclusive_critical_path_margin_s "
+	  "inclusive_saved_margin_s" },
 	{ "objects", "objects", NULL, NULL, false,
 	  "kind class location queue objects acquisitions contended wait_s hold_s handoffs saved_s "
 	  "critical_path_s wait_margin_s hold_margin_s saved_margin_s critical_path_margin_s" },

@@ -43,8 +43,8 @@ function scales() {
 }
 
 /* " ± 0.12"; nothing if that is not known. */
-function marginText(margin) {
-	return margin === undefined ? '' : ` ± ${Number(margin.toPrecision(2))}`;
+function marginText(margin, format = (value) => Number(value.toPrecision(2))) {
+	return margin === undefined ? '' : ` ± ${format(margin)}`;
 }
 
 /* What the windows of a budget tell, and what they do not. */
@@ -58,8 +58,8 @@ function tiles() {
 	const probes = share(report.diagnostics.probe_s, program.cpu_s);
 	return el('div', { cls: 'tiles' }, [
 		[seconds(program.wall_s), 'wall time'],
-		[seconds(program.critical_path_s), 'critical path'],
-		[seconds(program.cpu_s), `CPU time, ${report.threads.length} threads`],
+		[seconds(program.critical_path_s) + marginText(windows.critical_path_margin_s, seconds), 'critical path'],
+		[seconds(program.cpu_s) + marginText(windows.cpu_margin_s, seconds), `CPU time, ${report.threads.length} threads`],
 		[number(program.parallelism) + marginText(windows.parallelism_margin), `parallelism, of ${program.cores} cores`],
 		[number(program.max_parallelism) + marginText(windows.max_parallelism_margin), 'with unlimited processors'],
 		[percent(probes), 'of the CPU time is cpa’s own'],

@@ -109,6 +109,7 @@ static void fill_calls(struct cpa_build *build, const struct cpa_component *row,
 	figures->whole_saved_s = cpa_build_seconds(build, build->program.slack[whole->slot]);
 	figures->whole_critical_path_s =
 		cpa_build_seconds(build, build->program.share[whole->slot]);
+	figures->whole_slot = whole->slot;
 }
 
 /* Add the @count components at @members. They have one kind and one slot, so one set of figures. */

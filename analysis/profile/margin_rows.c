@@ -84,6 +84,18 @@ static void set_margins(struct rows *r, uint32_t slot, double *path_s, double *s
 	*saved_s = path_margin(r, r->since[slot]);
 }
 
+/*
+ * Half of the interval of the time of all threads in @slot, seconds. NAN also if the search moved it: the time
+ * for which profiling was on before is not kept.
+ */
+static double total_margin(struct rows *r, uint32_t slot)
+{
+	if (r->since[slot] || r->build->moved[slot])
+		return NAN;
+	cpa_batches_take(&r->b, place_of(r, CPA_WINDOW_TOTAL, slot), r->b.part);
+	return time_margin(r);
+}
+
 static void add_components(struct rows *r)
 {
 	struct cpa_profile *profile = r->build->profile;
@@ -92,6 +104,10 @@ static void add_components(struct rows *r)
 		struct cpa_component_figures *c = &profile->component[i];
 
 		set_margins(r, c->slot, &c->critical_path_margin_s, &c->saved_margin_s);
+		c->total_margin_s = total_margin(r, c->slot);
+		if (c->has_whole)
+			set_margins(r, c->whole_slot, &c->whole_critical_path_margin_s,
+				    &c->whole_saved_margin_s);
 	}
 }
 
@@ -193,15 +209,15 @@ static void add_threads(struct rows *r)
 }
 
 /*
- * Half of the interval of a value of all those of @rows rows of which @of says that they are of @index; NAN:
- * not all have it.
+ * Half of the interval of a value of all those of @rows rows of which @of says that they are of @index, or of
+ * all rows if @of is NULL. NAN: not all have it.
  */
 static double rows_margin(struct rows *r, enum cpa_window_row value, const uint32_t *of,
 			  size_t rows, size_t index)
 {
 	cpa_batches_clear(&r->b, r->b.part);
 	for (uint32_t row = 1; row <= rows; row++) {
-		if (of[row - 1] != index + 1)
+		if (of && of[row - 1] != index + 1)
 			continue;
 		if (row > CPA_WINDOW_ROWS)
 			return NAN;
@@ -258,34 +274,61 @@ static void add_streams(struct rows *r)
 	}
 }
 
-/* Add to b.part the service time of each batch. */
-static void add_service(struct rows *r)
+/* Add to b.part the external time of @class of each batch. False: a slot had other time before. */
+static bool add_external(struct rows *r, enum cpa_external_class class)
 {
-	bool *seen = xcalloc(r->b.slots, sizeof(*seen));
+	bool *seen = xcalloc(r->b.slots, sizeof(*seen)), known = true;
 
 	for (uint32_t i = 1; i <= r->build->names->components; i++) {
 		const struct cpa_component *row = cpa_names_row(r->build->names, i);
 
 		if (!row || row->kind != CPA_EXTERNAL || seen[row->slot] ||
-		    cpa_external_class(row->address) != CPA_EXT_SERVICE)
+		    cpa_external_class(row->address) != class)
 			continue;
 		seen[row->slot] = true; /* several kinds may share it */
+		known &= !r->build->moved[row->slot];
 		cpa_batches_add(&r->b, place_of(r, CPA_WINDOW_TOTAL, row->slot), r->b.part);
 	}
 	free(seen);
+	return known;
+}
+
+/* Half of the interval of the external time of @class, seconds. */
+static double external_margin(struct rows *r, enum cpa_external_class class)
+{
+	cpa_batches_clear(&r->b, r->b.part);
+	return add_external(r, class) ? time_margin(r) : NAN;
+}
+
+static void add_parallelism(struct rows *r)
+{
+	struct cpa_program_figures *program = &r->build->profile->program;
+	struct cpa_batches *b = &r->b;
+
+	cpa_batches_take(b, CPA_WINDOW_PROCESS, b->part);
+	program->parallelism_margin = cpa_batches_margin(b, b->part, b->on, 0);
+	if (add_external(r, CPA_EXT_SERVICE))
+		program->max_parallelism_margin = cpa_batches_margin(b, b->part, b->path, 0);
 }
 
 static void add_program(struct rows *r)
 {
 	struct cpa_program_figures *program = &r->build->profile->program;
 	struct cpa_batches *b = &r->b;
+	uint32_t threads = r->build->dump->rows[CPA_TABLE_THREADS];
 
 	cpa_batches_take(b, CPA_WINDOW_WAIT, b->part);
 	program->wait_margin_s = time_margin(r);
-	cpa_batches_take(b, CPA_WINDOW_PROCESS, b->part);
-	program->parallelism_margin = cpa_batches_margin(b, b->part, b->on, 0);
-	add_service(r);
-	program->max_parallelism_margin = cpa_batches_margin(b, b->part, b->path, 0);
+	program->critical_path_margin_s =
+		program->wall_s * cpa_batches_margin(b, b->path, b->on, 0);
+	program->cpu_margin_s = rows_margin(r, CPA_WINDOW_THREAD_CPU, NULL, threads, 0);
+	/* Else a batch has CPU time from before the run, which does not count here. */
+	if (!r->build->early && program->cores)
+		program->utilization_margin =
+			program->cpu_margin_s / program->wall_s / program->cores;
+	program->blocked_margin_s[CPA_EXT_SERVICE] = external_margin(r, CPA_EXT_SERVICE);
+	program->blocked_margin_s[CPA_EXT_IDLE] = external_margin(r, CPA_EXT_IDLE);
+	add_parallelism(r);
 }
 
 /* Whether the savings of @x and @y differ by more than chance; *@windows: of how many they would. */
@@ -339,10 +382,16 @@ void cpa_margins_clear(struct cpa_profile *profile)
 	struct cpa_program_figures *program = &profile->program;
 
 	program->wait_margin_s = program->parallelism_margin = NAN;
-	program->max_parallelism_margin = NAN;
-	for (size_t i = 0; i < profile->components; i++)
-		profile->component[i].critical_path_margin_s =
-			profile->component[i].saved_margin_s = NAN;
+	program->max_parallelism_margin = program->cpu_margin_s = NAN;
+	program->critical_path_margin_s = program->utilization_margin = NAN;
+	for (unsigned i = 0; i < CPA_EXT_CLASSES; i++)
+		program->blocked_margin_s[i] = NAN;
+	for (size_t i = 0; i < profile->components; i++) {
+		struct cpa_component_figures *c = &profile->component[i];
+
+		c->total_margin_s = c->critical_path_margin_s = c->saved_margin_s = NAN;
+		c->whole_saved_margin_s = c->whole_critical_path_margin_s = NAN;
+	}
 	for (size_t i = 0; i < profile->objects; i++) {
 		struct cpa_object_figures *o = &profile->object[i];
 

@@ -232,6 +232,7 @@ struct cpa_profile *cpa_profile_build_named(struct cpa_dump *dump, struct cpa_na
 	free(build.total);
 	free(build.path_share);
 	free(build.error);
+	free(build.moved);
 	free(build.slot_kind);
 	free(build.edge);
 	return build.profile;

@@ -49,10 +49,13 @@ struct cpa_program_figures {
 	uint64_t windows;	/* of a budget; 0: there was none */
 	bool sampled;		/* what was profiled are windows of a budget, or some of them */
 	size_t batches;		/* that the windows make; 0: too few, the margins below are NAN */
-	double wait_margin_s, parallelism_margin, max_parallelism_margin; /* see margins.h */
-	double wait_s; /* of all threads, in synchronization */
-	double cpu_s;  /* of all threads: work, waiting and probes */
-	double work_s; /* of that the activities */
+	/* see margins.h */
+	double wait_margin_s, parallelism_margin, max_parallelism_margin;
+	double cpu_margin_s, critical_path_margin_s, utilization_margin;
+	double blocked_margin_s[CPA_EXT_CLASSES]; /* of service and idle time; of waits not known */
+	double wait_s;				  /* of all threads, in synchronization */
+	double cpu_s;				  /* of all threads: work, waiting and probes */
+	double work_s;				  /* of that the activities */
 	double external_s;
 	double blocked_s[CPA_EXT_CLASSES]; /* which it consists of */
 	double critical_path_s;		   /* inherent: L */
@@ -128,7 +131,8 @@ struct cpa_component_figures {
 	double total_s; /* process time of all threads; of an external, time blocked */
 	double critical_path_s, observed_path_s; /* its share of either path */
 	double saved_s;				 /* what zeroing it takes off the inherent path */
-	double critical_path_margin_s, saved_margin_s; /* see margins.h; NAN: not known */
+	/* see margins.h; NAN: not known */
+	double total_margin_s, critical_path_margin_s, saved_margin_s;
 	/*
 	 * Of one that the search found among others of its bucket: its figures are from since_s on,
 	 * and may be error_s off. Of the path before, of since_path_s, it had before_s at most.
@@ -140,6 +144,8 @@ struct cpa_component_figures {
 	double inclusive_s; /* process and external time with what it called */
 	bool has_whole;	    /* what zeroing it together with what it called saves is known */
 	double whole_saved_s, whole_critical_path_s;
+	double whole_saved_margin_s, whole_critical_path_margin_s; /* as those above */
+	uint32_t whole_slot; /* of what it is with what it called; 0: not known */
 };
 
 #define CPA_SPENDS 12

@@ -24,6 +24,7 @@ void cpa_build_bases(struct cpa_build *build)
 	struct cpa_base base;
 
 	build->error = xcalloc(slots, sizeof(*build->error));
+	build->moved = xcalloc(slots, sizeof(*build->moved));
 	build->path_share = xcalloc(slots, sizeof(*build->path_share));
 	memcpy(build->path_share, program->share, slots * sizeof(*build->path_share));
 	for (uint32_t i = 1; i <= dump->rows[CPA_TABLE_BASES]; i++) {
@@ -38,6 +39,7 @@ void cpa_build_bases(struct cpa_build *build)
 		take(&program->observed[base.key], base.observed);
 		take(&build->total[base.key], base.total);
 		build->error[base.key] = base.most;
+		build->moved[base.key] = true;
 	}
 }
 

@@ -103,7 +103,8 @@ static void put_program(struct csv *csv, const struct cpa_profile *profile)
 
 	put_head(csv, "exe,wall_s,cpu_s,external_s,critical_path_s,observed_path_s,parallelism,"
 		      "max_parallelism,utilization,cores,complete,wait_s,windows,wait_margin_s,"
-		      "parallelism_margin,max_parallelism_margin");
+		      "parallelism_margin,max_parallelism_margin,utilization_margin,"
+		      "critical_path_margin_s,cpu_margin_s,service_margin_s,idle_margin_s");
 	put_text(csv, program->exe);
 	put_real(csv, program->wall_s);
 	put_real(csv, program->cpu_s);
@@ -120,6 +121,11 @@ static void put_program(struct csv *csv, const struct cpa_profile *profile)
 	put_margin(csv, program->wait_margin_s);
 	put_margin(csv, program->parallelism_margin);
 	put_margin(csv, program->max_parallelism_margin);
+	put_margin(csv, program->utilization_margin);
+	put_margin(csv, program->critical_path_margin_s);
+	put_margin(csv, program->cpu_margin_s);
+	put_margin(csv, program->blocked_margin_s[CPA_EXT_SERVICE]);
+	put_margin(csv, program->blocked_margin_s[CPA_EXT_IDLE]);
 	end_row(csv);
 }
 
@@ -127,7 +133,8 @@ static void put_components(struct csv *csv, const struct cpa_profile *profile)
 {
 	put_head(csv, "kind,name,location,cpu_s,total_s,critical_path_s,observed_path_s,saved_s,"
 		      "calls,inclusive_s,inclusive_critical_path_s,inclusive_saved_s,"
-		      "critical_path_margin_s,saved_margin_s");
+		      "critical_path_margin_s,saved_margin_s,total_margin_s,"
+		      "inclusive_critical_path_margin_s,inclusive_saved_margin_s");
 	for (size_t i = 0; i < profile->components; i++) {
 		const struct cpa_component_figures *component = &profile->component[i];
 
@@ -145,6 +152,9 @@ static void put_components(struct csv *csv, const struct cpa_profile *profile)
 		put_known(csv, component->has_whole, component->whole_saved_s);
 		put_margin(csv, component->critical_path_margin_s);
 		put_margin(csv, component->saved_margin_s);
+		put_margin(csv, component->total_margin_s);
+		put_margin(csv, component->whole_critical_path_margin_s);
+		put_margin(csv, component->whole_saved_margin_s);
 		end_row(csv);
 	}
 }

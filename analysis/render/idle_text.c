@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/render/parts_text.h"
 #include "analysis/util/format.h"
 
 #define WORTH 0.001 /* of the wall time of one thread: less is not shown */
@@ -38,6 +39,26 @@ static const char *explain(const struct cpa_component_figures *component)
 	return NULL;
 }
 
+static void put_row(struct cpa_table_text *table, const struct cpa_program_figures *program,
+		    const struct cpa_component_figures *component)
+{
+	struct cpa_figure wall =
+		cpa_format_percent(component->observed_path_s, program->observed_path_s);
+	struct cpa_figure total = cpa_format_seconds(component->total_s);
+	struct cpa_figure margin = cpa_text_margin(component->total_margin_s, cpa_format_seconds);
+	const char *text = explain(component), *cells[CPA_TABLE_COLUMNS];
+	size_t count = 0;
+
+	cells[count++] = wall.text;
+	cells[count++] = total.text;
+	if (program->batches)
+		cells[count++] = margin.text;
+	cells[count++] = cpa_blocked_word(component->class);
+	cells[count++] = component->name;
+	cells[count++] = text ? text : "";
+	cpa_table_row(table, cells);
+}
+
 void cpa_text_idle(const struct cpa_page *page, const struct cpa_profile *profile, size_t top)
 {
 	const struct cpa_program_figures *program = &profile->program;
@@ -51,23 +72,15 @@ void cpa_text_idle(const struct cpa_page *page, const struct cpa_profile *profil
 	cpa_page_heading(page, "Idle time and waits for nobody known: not on the critical path");
 	cpa_table_column(&table, "wall", false);
 	cpa_table_column(&table, "all threads", false);
+	if (program->batches)
+		cpa_table_column(&table, "+-", false);
 	cpa_table_column(&table, "class", true);
 	cpa_table_column(&table, "in", true);
 	cpa_table_remark(&table, "which are");
 	shown = 0;
 	for (size_t i = 0; i < profile->components; i++) {
-		const struct cpa_component_figures *component = &profile->component[i];
-		const char *text = explain(component);
-
-		if (!is_shown(component, program->wall_s) || shown++ >= top)
-			continue;
-		cpa_table_row(&table,
-			      (const char *const[]){ cpa_format_percent(component->observed_path_s,
-									program->observed_path_s)
-							     .text,
-						     cpa_format_seconds(component->total_s).text,
-						     cpa_blocked_word(component->class),
-						     component->name, text ? text : "" });
+		if (is_shown(&profile->component[i], program->wall_s) && shown++ < top)
+			put_row(&table, program, &profile->component[i]);
 	}
 	cpa_table_end(&table, page);
 	cpa_page_foot(page, shown, top, NULL);

@@ -232,6 +232,7 @@ static json_t *components_json(const struct cpa_profile *profile)
 		put_real(object, "critical_path_s", component->critical_path_s);
 		put_real(object, "observed_path_s", component->observed_path_s);
 		put_real(object, "saved_s", component->saved_s);
+		put_margin(object, "total_margin_s", component->total_margin_s);
 		put_margin(object, "critical_path_margin_s", component->critical_path_margin_s);
 		put_margin(object, "saved_margin_s", component->saved_margin_s);
 		put_bool(object, "shared", component->shared);
@@ -249,6 +250,10 @@ static json_t *components_json(const struct cpa_profile *profile)
 				  component->whole_critical_path_s);
 			put_known(object, "inclusive_saved_s", component->has_whole,
 				  component->whole_saved_s);
+			put_margin(object, "inclusive_critical_path_margin_s",
+				   component->whole_critical_path_margin_s);
+			put_margin(object, "inclusive_saved_margin_s",
+				   component->whole_saved_margin_s);
 		}
 		json_array_append_new(array, object);
 	}

@@ -31,6 +31,11 @@ json_t *cpa_json_windows(const struct cpa_profile *profile)
 	put_margin(object, "wait_margin_s", program->wait_margin_s);
 	put_margin(object, "parallelism_margin", program->parallelism_margin);
 	put_margin(object, "max_parallelism_margin", program->max_parallelism_margin);
+	put_margin(object, "utilization_margin", program->utilization_margin);
+	put_margin(object, "critical_path_margin_s", program->critical_path_margin_s);
+	put_margin(object, "cpu_margin_s", program->cpu_margin_s);
+	put_margin(object, "service_margin_s", program->blocked_margin_s[CPA_EXT_SERVICE]);
+	put_margin(object, "idle_margin_s", program->blocked_margin_s[CPA_EXT_IDLE]);
 	put_text(object, "sentence", sample);
 	if (rivals)
 		put_text(object, "rivals", rivals);

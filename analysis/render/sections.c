@@ -11,6 +11,7 @@
 #include "analysis/util/printable.h"
 
 #define DOMINATES 1.1 /* one side dominates if its work is so many times the other's */
+#define INCLUSIVE 2u  /* column of the procedures: of this time windows have no sums */
 
 /* Classes known by a site have names such as "queue first used in f" already. */
 static void write_name(FILE *out, const struct cpa_queue_figures *queue)
@@ -185,34 +186,56 @@ void cpa_text_marks(const struct cpa_page *page, const struct cpa_profile *profi
 		      "path so far: length of the longest chain of work that leads to the mark.");
 }
 
+static void put_procedure(struct cpa_table_text *table, const struct cpa_profile *profile,
+			  const struct cpa_component_figures *component)
+{
+	const struct {
+		struct cpa_figure figure, margin;
+		bool known;
+	} times[] = {
+		{ cpa_format_seconds(component->total_s),
+		  cpa_text_margin(component->total_margin_s, cpa_format_seconds), true },
+		{ cpa_format_seconds(component->saved_s),
+		  cpa_text_margin(component->saved_margin_s, cpa_format_seconds), true },
+		{ cpa_format_seconds(component->inclusive_s), { "" }, true },
+		{ cpa_format_seconds(component->whole_saved_s),
+		  cpa_text_margin(component->whole_saved_margin_s, cpa_format_seconds),
+		  component->has_whole },
+	};
+	struct cpa_figure calls = cpa_format_count(component->calls);
+	const char *cells[CPA_TABLE_COLUMNS];
+	size_t count = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(times); i++) {
+		cells[count++] = times[i].known ? times[i].figure.text : "?";
+		if (profile->program.batches && i != INCLUSIVE)
+			cells[count++] = times[i].margin.text;
+	}
+	cells[count++] = calls.text;
+	cells[count++] = component->name;
+	cells[count] = cpa_printable_where(component->name, component->location);
+	cpa_table_row(table, cells);
+}
+
 void cpa_text_procedures(const struct cpa_page *page, const struct cpa_profile *profile, size_t top)
 {
+	static const char *const heads[] = { "self", "saves", "inclusive", "saves" };
 	struct cpa_table_text table = { 0 };
 	size_t shown = 0;
 
-	cpa_table_column(&table, "self", false);
-	cpa_table_column(&table, "saves", false);
-	cpa_table_column(&table, "inclusive", false);
-	cpa_table_column(&table, "saves", false);
+	for (size_t i = 0; i < ARRAY_SIZE(heads); i++) {
+		cpa_table_column(&table, heads[i], false);
+		if (profile->program.batches && i != INCLUSIVE)
+			cpa_table_column(&table, "+-", false);
+	}
 	cpa_table_column(&table, "calls", false);
 	cpa_table_column(&table, "procedure", true);
 	cpa_table_remark(&table, "where");
 	for (size_t i = 0; i < profile->components; i++) {
 		const struct cpa_component_figures *component = &profile->component[i];
-		struct cpa_figure saves = cpa_format_seconds(component->saved_s);
-		struct cpa_figure self = cpa_format_seconds(component->total_s);
-		struct cpa_figure whole = cpa_format_seconds(component->whole_saved_s);
-		struct cpa_figure inclusive = cpa_format_seconds(component->inclusive_s);
-		struct cpa_figure calls = cpa_format_count(component->calls);
 
-		if (component->kind != CPA_FUNCTION || component->calls == 0 || shown++ >= top)
-			continue;
-		cpa_table_row(&table,
-			      (const char *const[]){
-				      self.text, saves.text, inclusive.text,
-				      component->has_whole ? whole.text : "?", calls.text,
-				      component->name,
-				      cpa_printable_where(component->name, component->location) });
+		if (component->kind == CPA_FUNCTION && component->calls && shown++ < top)
+			put_procedure(&table, profile, component);
 	}
 	if (shown == 0)
 		return;

@@ -128,6 +128,12 @@ void cpa_text_program(const struct cpa_page *page, const struct cpa_profile *pro
 
 #define WORTH 0.0005 /* of the observed path: idle time and waits below it are not named */
 
+/* Between a figure and its margin. */
+static const char *sign_of(double margin)
+{
+	return isnan(margin) ? "" : " +- ";
+}
+
 static void put_paths(const struct cpa_page *page, const struct cpa_program_figures *program)
 {
 	const double *time = program->segment_s, *blocked = program->segment_blocked_s;
@@ -144,12 +150,13 @@ static void put_paths(const struct cpa_page *page, const struct cpa_program_figu
 		{ "hand-off", time[CPA_TIME_HANDOFF], true },
 		{ "probe", time[CPA_TIME_PROBE], true },
 	};
-	const char *sign = program->batches ? " +- " : "";
 	char *text;
 
 	text = cpa_format_text(
-		"%-*s%8s  the longest chain of work: more processors cannot shorten it", LABEL,
-		"critical path", cpa_format_seconds(program->critical_path_s).text);
+		"%-*s%8s%s%s  the longest chain of work: more processors cannot shorten it", LABEL,
+		"critical path", cpa_format_seconds(program->critical_path_s).text,
+		sign_of(program->critical_path_margin_s),
+		cpa_text_margin(program->critical_path_margin_s, cpa_format_seconds).text);
 	cpa_page_paragraph(page, CPA_PLAIN, LABEL, text);
 	free(text);
 	text = cpa_format_text("%-*s%8s  what the run waited for, from its start to its end", LABEL,
@@ -171,12 +178,16 @@ static void put_paths(const struct cpa_page *page, const struct cpa_program_figu
 	cpa_page_paragraph(page, CPA_PLAIN, LABEL, text);
 	free(text);
 	text = cpa_format_text(
-		"%-*s%8s%s%s  %s%s%s with unlimited processors; utilization %s", LABEL,
-		"parallelism", cpa_format_ratio(program->parallelism).text, sign,
+		"%-*s%8s%s%s  %s%s%s with unlimited processors; utilization %s%s%s", LABEL,
+		"parallelism", cpa_format_ratio(program->parallelism).text,
+		sign_of(program->parallelism_margin),
 		cpa_text_margin(program->parallelism_margin, cpa_format_ratio).text,
-		cpa_format_ratio(program->max_parallelism).text, sign,
+		cpa_format_ratio(program->max_parallelism).text,
+		sign_of(program->max_parallelism_margin),
 		cpa_text_margin(program->max_parallelism_margin, cpa_format_ratio).text,
-		cpa_format_percent(program->utilization, 1).text);
+		cpa_format_percent(program->utilization, 1).text,
+		sign_of(program->utilization_margin),
+		cpa_text_margin_percent(program->utilization_margin, 1).text);
 	cpa_page_paragraph(page, CPA_PLAIN, LABEL, text);
 	free(text);
 }

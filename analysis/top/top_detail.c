@@ -269,6 +269,7 @@ static void put_component(const struct cpa_top *top, struct cpa_top_screen *scre
 {
 	const struct cpa_component_figures *component = &top->now.profile->component[i];
 	size_t class = find_class(top->now.profile, component);
+	struct cpa_figure margin = cpa_text_margin(component->total_margin_s, cpa_format_seconds);
 
 	cpa_top_put(screen, CPA_TOP_STRONG,
 		    cpa_format_text("%s %s", cpa_names_component_kind(component->kind),
@@ -276,9 +277,10 @@ static void put_component(const struct cpa_top *top, struct cpa_top_screen *scre
 	if (component->kind != CPA_EXTERNAL)
 		put_place(screen, component->location);
 	cpa_top_say(screen,
-		    component->kind == CPA_EXTERNAL ? "%s blocked, of all threads" :
-						      "%s of all threads",
-		    cpa_format_seconds(component->total_s).text);
+		    component->kind == CPA_EXTERNAL ? "%s%s%s blocked, of all threads" :
+						      "%s%s%s of all threads",
+		    cpa_format_seconds(component->total_s).text, margin.text[0] ? " +- " : "",
+		    margin.text);
 	if (class != SIZE_MAX)
 		put_uses(top, screen, class);
 	cpa_top_put_savings(top, screen, component);

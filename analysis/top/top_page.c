@@ -108,14 +108,27 @@ static void put_program(const struct cpa_top *top, struct cpa_top_screen *screen
 	cpa_top_put(screen, CPA_TOP_STRONG, text);
 }
 
-/* "8.41 s  +710 ms in the last 1.00 s" */
-static char *describe_length(const struct cpa_top *top, const char *name, double now, double before)
+/* "2.38 +- 0.11"; without the margin if that is not known. */
+static char *with_margin(double value, double margin, struct cpa_figure (*format)(double))
 {
-	if (!top->before.profile)
-		return cpa_format_text("%-15s%8s", name, cpa_format_seconds(now).text);
-	return cpa_format_text("%-15s%8s  +%s in the last %s", name, cpa_format_seconds(now).text,
-			       cpa_format_seconds(now - before).text,
-			       cpa_format_seconds(cpa_top_interval(top)).text);
+	return cpa_format_text("%8s%s%s", format(value).text, isnan(margin) ? "" : " +- ",
+			       cpa_text_margin(margin, format).text);
+}
+
+/* "8.41 s  +710 ms in the last 1.00 s" */
+static char *describe_length(const struct cpa_top *top, const char *name, double now, double margin,
+			     double before)
+{
+	char *figure = with_margin(now, margin, cpa_format_seconds), *lately = NULL, *text;
+
+	if (top->before.profile)
+		lately = cpa_format_text("  +%s in the last %s",
+					 cpa_format_seconds(now - before).text,
+					 cpa_format_seconds(cpa_top_interval(top)).text);
+	text = cpa_format_text("%-15s%s%s", name, figure, lately ? lately : "");
+	free(lately);
+	free(figure);
+	return text;
 }
 
 /* "process 73%, external 5%, run queue 18%, hand-off 1%, probe 3%" */
@@ -161,18 +174,13 @@ static double cpu_now(const struct cpa_top *top)
 	return sum;
 }
 
-/* "2.38 +- 0.11"; without the margin if that is not known. */
-static char *with_margin(double ratio, double margin)
-{
-	return cpa_format_text("%8s%s%s", cpa_format_ratio(ratio).text, isnan(margin) ? "" : " +- ",
-			       cpa_text_margin(margin, cpa_format_ratio).text);
-}
-
 static char *describe_parallelism(const struct cpa_top *top)
 {
 	const struct cpa_program_figures *program = &top->now.profile->program;
-	char *now = with_margin(program->parallelism, program->parallelism_margin);
-	char *most = with_margin(program->max_parallelism, program->max_parallelism_margin);
+	char *now =
+		with_margin(program->parallelism, program->parallelism_margin, cpa_format_ratio);
+	char *most = with_margin(program->max_parallelism, program->max_parallelism_margin,
+				 cpa_format_ratio);
 	double interval = cpa_top_interval(top);
 	char *lately = NULL, *text;
 
@@ -218,9 +226,9 @@ static void put_paths(const struct cpa_top *top, struct cpa_top_screen *screen)
 
 	cpa_top_put(screen, CPA_TOP_PLAIN,
 		    describe_length(top, "critical path", now->critical_path_s,
-				    before->critical_path_s));
+				    now->critical_path_margin_s, before->critical_path_s));
 	cpa_top_put(screen, CPA_TOP_PLAIN,
-		    describe_length(top, "observed path", now->observed_path_s,
+		    describe_length(top, "observed path", now->observed_path_s, NAN,
 				    before->observed_path_s));
 	cpa_top_put(screen, CPA_TOP_PLAIN, describe_segments("so far", now->segment_s, NULL));
 	if (top->before.profile)
