@@ -24,12 +24,15 @@ from profiled import BUILD, PROGRAMS, clean_environment, profiled_environment, r
 from results import Results
 
 WIDTH = 100  # columns of a line of text
-WINDOWS = ("wait_margin_s", "parallelism_margin", "max_parallelism_margin")
 PATH, SAVED = "critical_path_margin_s", "saved_margin_s"
-# Table in JSON: level in CSV, keys, and columns +- of the text.
+WINDOWS = ("wait_margin_s", "parallelism_margin", "max_parallelism_margin", "utilization_margin", PATH, "cpu_margin_s")
+OTHERS = ("service_margin_s", "idle_margin_s")  # of the program, which may have no such time
+# Table in JSON: level in CSV (and a table of SQLite, if not None), keys, and columns +- of the text.
 TABLES = {
-    "components": ("component", (PATH, SAVED), 2),
+    "components": ("component", (PATH, SAVED, "total_margin_s"), 2),
+    "processes": ("process", ("cpu_margin_s", "wait_margin_s"), 2),
     "objects": ("object", (PATH, SAVED, "wait_margin_s", "hold_margin_s"), 2),
+    "lock_arrays": (None, ("wait_margin_s", "hold_margin_s"), 1),
     "queues": ("queue", (PATH, SAVED, "item_wait_margin_s"), 2),
     "streams": ("stream", ("from_" + PATH, "to_" + PATH, "reader_wait_margin_s", "writer_wait_margin_s"), 3),
     "threads": ("thread", ("cpu_margin_s", "wait_margin_s"), 2),
@@ -40,7 +43,9 @@ MAY_LACK = "writer_wait_margin_s", "to_" + PATH
 ON_PAGE = {"components": 2, "objects": 3, "queues": 2, "streams": 3}
 HEADINGS = {
     "components": "What the run would gain",
+    "processes": "Processes",
     "objects": "Locks and other objects",
+    "lock_arrays": "Arrays of locks",
     "queues": "Queues, and the processing",
     "streams": "Streams: who writes",
     "threads": "Threads",
@@ -61,7 +66,7 @@ def wanted(report, table):
     """The rows that have margins: all of which the figure is known, and whose ends are in the session."""
     if table == "streams":
         return [row for row in report[table] if row["from"] and row["to"]]
-    if table == "threads":
+    if table in ("threads", "processes", "lock_arrays"):
         return report[table]
     return [row for row in report[table] if row["saved_s"] is not None]
 
@@ -114,7 +119,8 @@ def table_of(dump, level):
 
 def heads(dump):
     """The line of column heads below each heading of the text."""
-    lines = run([BUILD / "cpa-report", "--width", str(WIDTH), dump]).splitlines()
+    lines = [line for level in ("all", "process") for line in
+             run([BUILD / "cpa-report", "--width", str(WIDTH), "--level", level, dump]).splitlines()]
     below = {line: lines[i + 1] for i, line in enumerate(lines[:-1])}
     found = {table: next((below[line] for line in below if line.startswith(heading)), None)
              for table, heading in HEADINGS.items()}
@@ -128,6 +134,8 @@ def same(text, row, key):
 
 def check_csv(results, label, dump, report):
     for table, (level, keys, _) in TABLES.items():
+        if not level:
+            continue
         rows = table_of(dump, level)
         wrong = [(line[key], row.get(key)) for line, row in zip(rows, report[table]) for key in keys
                  if not same(line[key], row, key)]
@@ -135,7 +143,7 @@ def check_csv(results, label, dump, report):
                       f"{label}: CSV of {len(rows)} {table} has the margins of JSON {wrong[:3] or ''}".rstrip())
     program, = table_of(dump, "program")
     windows = report.get("windows", {})
-    wrong = [key for key in WINDOWS if not same(program[key], windows, key)]
+    wrong = [key for key in WINDOWS + OTHERS if not same(program[key], windows, key)]
     results.check(not wrong and int(program["windows"]) == windows.get("windows", 0),
                   f"{label}: so has that of the program {wrong or ''}".rstrip())
 
@@ -145,8 +153,8 @@ def check_sqlite(results, label, dump, report):
     with file.open("wb") as out:
         subprocess.run([BUILD / "cpa-report", "--format", "sqlite", dump], stdout=out, check=True)
     base = sqlite3.connect(file)
-    tables = {table: (report[table], keys) for table, (_, keys, _) in TABLES.items()}
-    tables["windows"] = [report["windows"]] if "windows" in report else [], WINDOWS
+    tables = {table: (report[table], keys) for table, (level, keys, _) in TABLES.items() if level}
+    tables["windows"] = [report["windows"]] if "windows" in report else [], WINDOWS + OTHERS
     for table, (rows, keys) in tables.items():
         found = base.execute(f"SELECT {', '.join(keys)} FROM {table} ORDER BY id").fetchall()
         results.check(found == [tuple(row.get(key) for key in keys) for row in rows],
@@ -167,7 +175,11 @@ def check_prometheus(results, label, dump, report):
         wrong += [name for name, row in first.items() if "windows" in report and not
                   (math.isnan(found[name]) if key not in row else abs(found[name] * path - row[key]) < 1e-6)]
         wrong += [metric] * (bool(found) != ("windows" in report))
-    results.check(not wrong, f"{label}: Prometheus has the margins of {len(first)} components {wrong[:3] or ''}".rstrip())
+    for key in "parallelism_margin", "max_parallelism_margin":
+        found = list(families.get(f"cpa_{key}", {}).values())
+        wrong += [key] * (len(found) != ("windows" in report) or
+                          any(abs(value - report["windows"][key]) > 1e-6 for value in found))
+    results.check(not wrong, f"{label}: Prometheus has the margins of {len(first)} components and of parallelism {wrong[:3] or ''}".rstrip())
 
 
 def check_text(results, label, dump, columns):

@@ -3,7 +3,7 @@
  * tests/programs/every_table.c ITEMS - threads with a lock, a queue and a pipe, the same all the time
  *
  * A maker puts items into a queue, a taker works on them and writes a byte for each into a pipe, from
- * which a reader takes it. The maker and the taker also work under one lock. What they do takes random
+ * which a reader takes it. The maker and the taker also work under one lock, and under those of an array. What they do takes random
  * times, always of the same distribution. So each table of the report has a row.
  */
 #include "preload/cpa.h"
@@ -23,7 +23,7 @@ static struct {
 	bool done;
 } tasks = { .lock = PTHREAD_MUTEX_INITIALIZER, .change = PTHREAD_COND_INITIALIZER };
 
-static pthread_mutex_t shared = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t shared = PTHREAD_MUTEX_INITIALIZER, bank[2];
 static int bytes[2];
 static unsigned items;
 
@@ -60,6 +60,15 @@ __attribute__((noinline)) static void use_shared(unsigned short *random)
 	pthread_mutex_lock(&shared);
 	spin(random, 300, 3);
 	pthread_mutex_unlock(&shared);
+}
+
+__attribute__((noinline)) static void use_bank(unsigned short *random)
+{
+	pthread_mutex_t *lock = &bank[erand48(random) < 0.5];
+
+	pthread_mutex_lock(lock);
+	spin(random, 300, 4);
+	pthread_mutex_unlock(lock);
 }
 
 /* @last: no more follow. */
@@ -101,6 +110,7 @@ static void *maker(void *unused)
 	while (tasks.put < items) {
 		make(random);
 		use_shared(random);
+		use_bank(random);
 		put(false);
 	}
 	put(true);
@@ -116,6 +126,7 @@ static void *taker(void *unused)
 		process(random);
 		CPA_ITEM_DONE(&tasks, (uintptr_t)item);
 		use_shared(random);
+		use_bank(random);
 		if (write(bytes[1], "", 1) != 1)
 			abort();
 	}

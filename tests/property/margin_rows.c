@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/profile/lock_arrays.h"
 #include "analysis/profile/profile.h"
 #include "tests/property/claims.h"
 #include "tests/property/margins_slow.h"
@@ -23,22 +24,43 @@
 #define WAITED(slot) WINDOW_PLACE(CPA_WINDOW_WAITED, slot)
 #define USED(slot)   WINDOW_PLACE(CPA_WINDOW_USED, slot)
 
-enum claim { PROGRAM, COMPONENTS, OBJECTS, QUEUES, STREAMS, THREADS, NONE, CLAIMS };
+enum claim {
+	PROGRAM,
+	COMPONENTS,
+	OBJECTS,
+	ARRAYS,
+	QUEUES,
+	STREAMS,
+	THREADS,
+	PROCESSES,
+	NONE,
+	CLAIMS
+};
 
 static const char *const claim_name[CLAIMS] = {
-	[PROGRAM] = "waits and parallelism have the margins of the slow computation",
+	[PROGRAM] = "times and parallelism of the program have the margins of the slow computation",
 	[COMPONENTS] = "so have components",
 	[OBJECTS] = "so have objects",
+	[ARRAYS] = "so have arrays of locks",
 	[QUEUES] = "so have queues",
 	[STREAMS] = "so have streams",
 	[THREADS] = "so have threads",
+	[PROCESSES] = "so have processes",
 	[NONE] = "what windows do not tell has no margin",
 };
 
 static struct claims claims = { .name = claim_name, .count = CLAIMS, .what = "sessions" };
 
+/* Two slots of the other locks of example_pool; where those of queue[2] count. */
+#define EXAMPLE_FIRST (EXAMPLE_WHOLE + 1)
+#define EXAMPLE_THIRD (EXAMPLE_WHOLE + 2)
+
+static const uint32_t thirds[] = { EXAMPLE_THIRD, EXAMPLE_FIRST, EXAMPLE_SHARED, 0 };
+
 static struct dump_maker maker;
 static size_t batches;
+static uint32_t third; /* of `thirds` */
+static bool many;      /* threads: not all have a row in the samples */
 static bool shrinks;   /* the wait for a lock, in between */
 static uint64_t since; /* length of the path when the search separated a function, EXAMPLE_KERNEL */
 static uint64_t drawn[CPA_BATCHES_MOST][WINDOW_LENGTH]; /* ticks of each batch */
@@ -53,6 +75,8 @@ static void draw(struct rnd *r)
 	for (size_t k = 0; k < batches; k++)
 		for (size_t i = 0; i < WINDOW_LENGTH; i++)
 			drawn[k][i] = rnd_below(r, most[i]);
+	third = thirds[rnd_below(r, sizeof(thirds) / sizeof(thirds[0]))];
+	many = rnd_percent(r, 25);
 	shrinks = rnd_percent(r, 20);
 	if (shrinks) {
 		drawn[0][WAITED(EXAMPLE_POOL)] += 1;
@@ -69,6 +93,71 @@ static void draw(struct rnd *r)
 static uint64_t has(unsigned i, size_t place)
 {
 	return drawn[i][place];
+}
+
+/* With the lock of the example an array of three. */
+static void add_locks(void)
+{
+	struct cpa_component lock = { .kind = CPA_LOCK,
+				      .by = CPA_BY_VARIABLE,
+				      .module = 1,
+				      .object_kind = CPA_MUTEX,
+				      .retired_objects = 1 };
+
+	lock.address = (uintptr_t)&example_pool.queue[0].lock;
+	lock.slot = EXAMPLE_FIRST;
+	maker_add_class(&maker, lock);
+	lock.address = (uintptr_t)&example_pool.queue[2].lock;
+	lock.slot = third;
+	maker_add_class(&maker, lock);
+}
+
+static void add_process(uint32_t threads, uint64_t ended)
+{
+	const struct cpa_process_row row = { .key = maker.rows[CPA_TABLE_PROCESSES] + 1,
+					     .state = CPA_PROCESS_ENDED,
+					     .threads = threads,
+					     .images = 1,
+					     .sums = { .process = ended } };
+
+	dump_maker_row(&maker, CPA_TABLE_PROCESSES, &row);
+}
+
+/* Let thread row @number be of @process, to which it has given @given. */
+static void set_process(uint32_t number, uint32_t process, uint64_t given)
+{
+	struct cpa_thread *thread = dump_maker_at(&maker, CPA_TABLE_THREADS, number);
+
+	thread->process_row = process;
+	thread->process_key = process;
+	thread->given.process = given;
+}
+
+/*
+ * The first two threads are the first process; that of the second one has ended. The row of the third's was
+ * another's, a row of the fourth's is another's now, and one of the fifth's may have no values.
+ */
+static void add_processes(void)
+{
+	struct cpa_thread thread = { .state = CPA_THREAD_EXITED, .events = 1, .process = 1 };
+
+	while (many && maker.rows[CPA_TABLE_THREADS] <= CPA_WINDOW_ROWS) {
+		thread.key = maker.rows[CPA_TABLE_THREADS] + 1;
+		dump_maker_row(&maker, CPA_TABLE_THREADS, &thread);
+	}
+	add_process(2, 0);
+	add_process(1, MAKER_TICKS(2));
+	add_process(1, 0);
+	add_process(2, MAKER_TICKS(1));
+	set_process(1, 1, 0);
+	set_process(2, 1, 0);
+	set_process(3, 2, MAKER_TICKS(2));
+	set_process(4, 3, MAKER_TICKS(1));
+	if (many) {
+		add_process(2, 0);
+		set_process(CPA_WINDOW_ROWS, 5, 0);
+		set_process(CPA_WINDOW_ROWS + 1, 5, 0);
+	}
 }
 
 /* A class has the sums of its slot alone only if no other one had that slot at first. */
@@ -121,6 +210,8 @@ static void make(void)
 		other.key = row;
 		dump_maker_row(&maker, CPA_TABLE_STREAMS, &other);
 	}
+	add_locks();
+	add_processes();
 	set_first();
 	search();
 	dump_maker_windows(&maker, (unsigned)batches, has);
@@ -136,7 +227,7 @@ static double slow_from(const size_t *places, size_t count, size_t whole, size_t
 
 	for (size_t k = first; k < batches; k++) {
 		for (size_t i = 0; i < count; i++)
-			a[k] += (double)drawn[k][places[i]];
+			a[k] += (double)(int64_t)drawn[k][places[i]];
 		b[k] = (double)drawn[k][whole];
 		all_a += a[k];
 		all_b += b[k];
@@ -195,11 +286,33 @@ static void expect_none(const char *what, double found)
 	printf("# session %llu, %s: margin %.9g\n", (unsigned long long)claims.number, what, found);
 }
 
+/* Half of the interval of values of @count thread rows from @row on, seconds. */
+static double slow_rows(const struct cpa_profile *profile, enum cpa_window_row value, uint32_t row,
+			uint32_t count)
+{
+	size_t places[CPA_WINDOW_ROWS];
+
+	for (uint32_t i = 0; i < count; i++)
+		places[i] = WINDOW_ROW(value, row + i);
+	return profile->program.wall_s * slow(places, count, CPA_WINDOW_ON);
+}
+
 static void check_program(const struct cpa_profile *profile)
 {
 	const struct cpa_program_figures *program = &profile->program;
 	const size_t work[] = { CPA_WINDOW_PROCESS, TOTAL(EXAMPLE_SLEEP) };
+	double cpu_s =
+		many ? NAN :
+		       slow_rows(profile, CPA_WINDOW_THREAD_CPU, 1, maker.rows[CPA_TABLE_THREADS]);
 
+	expect(PROGRAM, "CPU time", program->cpu_margin_s, cpu_s);
+	expect(PROGRAM, "utilization", program->utilization_margin,
+	       cpu_s / program->wall_s / program->cores);
+	expect_time(PROGRAM, "path", profile, program->critical_path_margin_s, CPA_WINDOW_LEN);
+	expect_time(PROGRAM, "service", profile, program->blocked_margin_s[CPA_EXT_SERVICE],
+		    TOTAL(EXAMPLE_SLEEP));
+	expect_none("idle time", program->blocked_margin_s[CPA_EXT_IDLE]);
+	expect_none("waits for nobody known", program->blocked_margin_s[CPA_EXT_WAIT]);
 	expect(PROGRAM, "wait", program->wait_margin_s,
 	       program->wall_s * slow(&(size_t){ CPA_WINDOW_WAIT }, 1, CPA_WINDOW_ON));
 	expect(PROGRAM, "parallelism", program->parallelism_margin, slow(work, 1, CPA_WINDOW_ON));
@@ -207,14 +320,34 @@ static void check_program(const struct cpa_profile *profile)
 	       slow(work, 2, CPA_WINDOW_LEN));
 }
 
+/* How many classes count at @slot. */
+static unsigned classes_at(uint32_t slot)
+{
+	unsigned count = 0;
+
+	for (uint32_t row = 1; row <= maker.rows[CPA_TABLE_COMPONENTS]; row++) {
+		const struct cpa_component *class =
+			dump_maker_at(&maker, CPA_TABLE_COMPONENTS, row);
+
+		count += (class->kind == CPA_LOCK || class->kind == CPA_QUEUE) &&
+			 class->first == slot;
+	}
+	return count;
+}
+
 static void check_objects(const struct cpa_profile *profile)
 {
 	for (size_t i = 0; i < profile->objects; i++) {
 		const struct cpa_object_figures *o = &profile->object[i];
 
-		expect_slot(OBJECTS, o->class, profile, o->slot, o->critical_path_margin_s,
-			    o->saved_margin_s);
-		if (o->slot == EXAMPLE_SHARED) {
+		if (o->has_slot) {
+			expect_slot(OBJECTS, o->class, profile, o->slot, o->critical_path_margin_s,
+				    o->saved_margin_s);
+		} else {
+			expect_none(o->class, o->critical_path_margin_s);
+			expect_none(o->class, o->saved_margin_s);
+		}
+		if (!o->has_slot || classes_at(o->slot) != 1) {
 			expect_none(o->class, o->wait_margin_s);
 			expect_none(o->class, o->hold_margin_s);
 			continue;
@@ -225,6 +358,39 @@ static void check_objects(const struct cpa_profile *profile)
 			expect_time(OBJECTS, o->class, profile, o->wait_margin_s, WAITED(o->slot));
 		expect_time(OBJECTS, o->class, profile, o->hold_margin_s, USED(o->slot));
 	}
+}
+
+/* Of the sums of @vector of the array's locks; NAN if those shrink, or are of other locks, too. */
+static double slow_array(const struct cpa_profile *profile, enum cpa_window_vector vector)
+{
+	const size_t places[] = { WINDOW_PLACE(vector, EXAMPLE_POOL),
+				  WINDOW_PLACE(vector, EXAMPLE_FIRST),
+				  WINDOW_PLACE(vector, EXAMPLE_THIRD) };
+	size_t count = third == EXAMPLE_THIRD ? 3 : 2;
+
+	if (third != EXAMPLE_THIRD && third != EXAMPLE_FIRST)
+		return NAN;
+	for (size_t k = 0; k < batches; k++) {
+		int64_t sum = 0;
+
+		for (size_t i = 0; i < count; i++)
+			sum += (int64_t)drawn[k][places[i]];
+		if (sum < 0)
+			return NAN;
+	}
+	return profile->program.wall_s * slow(places, count, CPA_WINDOW_ON);
+}
+
+static void check_arrays(const struct cpa_profile *profile)
+{
+	const struct cpa_lock_array *array = profile->lock_arrays->array;
+
+	expect(ARRAYS, "arrays", (double)profile->lock_arrays->arrays, 1);
+	if (profile->lock_arrays->arrays != 1)
+		return;
+	expect(ARRAYS, "locks", (double)array->locks, 3);
+	expect(ARRAYS, array->name, array->wait_margin_s, slow_array(profile, CPA_WINDOW_WAITED));
+	expect(ARRAYS, array->name, array->hold_margin_s, slow_array(profile, CPA_WINDOW_USED));
 }
 
 static void check_queues(const struct cpa_profile *profile)
@@ -273,26 +439,63 @@ static void check_streams(const struct cpa_profile *profile)
 	}
 }
 
+static void check_processes(const struct cpa_profile *profile)
+{
+	for (size_t i = 0; i < profile->processes; i++) {
+		const struct cpa_process_figures *p = &profile->process[i];
+		uint32_t row = p->id == 1 ? 1 : 3, count = p->id == 1 ? 2 : 1;
+
+		if (p->id > 2) {
+			expect_none("process", p->cpu_margin_s);
+			expect_none("process", p->wait_margin_s);
+			continue;
+		}
+		expect(PROCESSES, "CPU time", p->cpu_margin_s,
+		       slow_rows(profile, CPA_WINDOW_THREAD_CPU, row, count));
+		expect(PROCESSES, "wait", p->wait_margin_s,
+		       slow_rows(profile, CPA_WINDOW_THREAD_WAIT, row, count));
+	}
+}
+
+static void check_component(const struct cpa_profile *profile,
+			    const struct cpa_component_figures *c)
+{
+	if (c->has_whole)
+		expect_slot(COMPONENTS, c->name, profile, EXAMPLE_WHOLE,
+			    c->whole_critical_path_margin_s, c->whole_saved_margin_s);
+	else
+		expect_none(c->name, c->whole_saved_margin_s);
+	if (c->slot == EXAMPLE_REGION || c->slot == EXAMPLE_KERNEL)
+		expect_none(c->name, c->total_margin_s);
+	else
+		expect_time(COMPONENTS, c->name, profile, c->total_margin_s, TOTAL(c->slot));
+	if (c->slot == EXAMPLE_REGION) {
+		expect_none(c->name, c->critical_path_margin_s);
+		expect_none(c->name, c->saved_margin_s);
+		return;
+	}
+	expect_slot(COMPONENTS, c->name, profile, c->slot, c->critical_path_margin_s,
+		    c->saved_margin_s);
+}
+
 static void check(const struct cpa_profile *profile)
 {
 	check_program(profile);
-	for (size_t i = 0; i < profile->components; i++) {
-		const struct cpa_component_figures *c = &profile->component[i];
-
-		if (c->slot == EXAMPLE_REGION) {
-			expect_none(c->name, c->critical_path_margin_s);
-			expect_none(c->name, c->saved_margin_s);
-			continue;
-		}
-		expect_slot(COMPONENTS, c->name, profile, c->slot, c->critical_path_margin_s,
-			    c->saved_margin_s);
-	}
+	for (size_t i = 0; i < profile->components; i++)
+		check_component(profile, &profile->component[i]);
 	check_objects(profile);
+	check_arrays(profile);
 	check_queues(profile);
 	check_streams(profile);
+	check_processes(profile);
 	for (size_t i = 0; i < profile->threads; i++) {
 		const struct cpa_thread_figures *t = &profile->thread[i];
 
+		if (t->row > CPA_WINDOW_ROWS) {
+			expect_none(t->name, t->cpu_margin_s);
+			expect_none(t->name, t->wait_margin_s);
+			continue;
+		}
 		expect_time(THREADS, t->name, profile, t->cpu_margin_s,
 			    WINDOW_ROW(CPA_WINDOW_THREAD_CPU, t->row));
 		expect_time(THREADS, t->name, profile, t->wait_margin_s,

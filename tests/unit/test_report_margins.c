@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* tests/unit/test_report_margins.c - margins from a series of windows, intact and damaged; two rivals */
+/*
+ * tests/unit/test_report_margins.c - margins from a series of windows, intact and damaged, in each table; two
+ * rivals
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,8 +12,13 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <jansson.h>
 
+#include "analysis/profile/lock_arrays.h"
+#include "analysis/render/json.h"
+#include "analysis/render/text.h"
 #include "analysis/verdict/rivals.h"
+#include "tests/unit/dump_queues.h"
 #include "tests/unit/dump_windows.h"
 #include "tests/unit/made_profile.h"
 
@@ -113,6 +121,264 @@ static void test_margins(void **state)
 	/* Every window has as much work. */
 	assert_true(profile->program.parallelism_margin < 1e-9);
 	assert_true(profile->program.wait_margin_s > 0);
+}
+
+/* The locks of the example's pool, but for the last; each class has its slot for itself. */
+static void add_array(void)
+{
+	const struct cpa_component lock = { .kind = CPA_LOCK,
+					    .by = CPA_BY_VARIABLE,
+					    .address = (uintptr_t)&example_pool.queue[0].lock,
+					    .module = 1,
+					    .slot = EXAMPLE_WHOLE + 1,
+					    .object_kind = CPA_MUTEX,
+					    .retired_objects = 1 };
+
+	maker_add_class(&maker, lock);
+	for (uint32_t row = 1; row <= maker.rows[CPA_TABLE_COMPONENTS]; row++) {
+		struct cpa_component *class = dump_maker_at(&maker, CPA_TABLE_COMPONENTS, row);
+
+		class->first = class->slot;
+	}
+}
+
+/* A process of all threads. */
+static void add_process(void)
+{
+	const struct cpa_process_row row = { .key = 1, .state = CPA_PROCESS_ENDED };
+
+	dump_maker_row(&maker, CPA_TABLE_PROCESSES, &row);
+	for (uint32_t number = 1; number <= maker.rows[CPA_TABLE_THREADS]; number++) {
+		struct cpa_thread *thread = dump_maker_at(&maker, CPA_TABLE_THREADS, number);
+
+		thread->process_row = 1;
+		thread->process_key = 1;
+	}
+}
+
+/*
+ * Of 50 ms each window has 20 or 40 ms of a time, in turn: of one thread, of two locks together, of a
+ * component, and of the path.
+ */
+static uint64_t has_in_turn(unsigned i, size_t place)
+{
+	const double turn_s = i % 2 ? 0.04 : 0.02;
+
+	switch (place) {
+	case CPA_WINDOW_ON:
+		return MAKER_TICKS(0.05);
+	case CPA_WINDOW_LEN:
+	case WINDOW_PLACE(CPA_WINDOW_TOTAL, EXAMPLE_WORK):
+	case WINDOW_ROW(CPA_WINDOW_THREAD_CPU, 1):
+		return MAKER_TICKS(turn_s);
+	case WINDOW_PLACE(CPA_WINDOW_WAITED, EXAMPLE_POOL):
+		return MAKER_TICKS(turn_s / 4);
+	case WINDOW_PLACE(CPA_WINDOW_WAITED, EXAMPLE_WHOLE + 1):
+		return MAKER_TICKS(turn_s * 3 / 4);
+	default:
+		return 0;
+	}
+}
+
+/*
+ * The mean is 30 ms; each of 20 batches is 10 ms off: t is 2.093, the standard error of the mean
+ * 10 ms / sqrt(19) = 2.294 ms, the half of its interval 4.802 ms of 50 ms, of the 10 s profiled 0.9603 s.
+ */
+static void test_by_hand(void **state)
+{
+	const double margin_s = 0.9603;
+
+	(void)state;
+	add_array();
+	add_process();
+	dump_maker_windows(&maker, BATCHES, has_in_turn);
+	build(CPA_GRAPH_NODES);
+	assert_near(profile->program.wall_s, 10);
+	assert_near(profile->program.critical_path_margin_s, margin_s);
+	assert_near(profile->program.cpu_margin_s, margin_s);
+	assert_near(profile->program.utilization_margin, margin_s / 10 / 2);
+	assert_near(profile->thread[0].cpu_margin_s, margin_s);
+	assert_near(profile->process[0].cpu_margin_s, margin_s);
+	assert_near(find(EXAMPLE_WORK)->total_margin_s, margin_s);
+	assert_int_equal(profile->lock_arrays->arrays, 1);
+	assert_near(profile->lock_arrays->array[0].wait_margin_s, margin_s);
+	/* No batch has any of these. */
+	assert_true(isnan(profile->process[0].wait_margin_s));
+	assert_true(isnan(profile->lock_arrays->array[0].hold_margin_s));
+	assert_true(isnan(find(EXAMPLE_KERNEL)->total_margin_s));
+}
+
+/* Each window has some of everything, not always as much. */
+static uint64_t has_all(unsigned i, size_t place)
+{
+	return MAKER_TICKS(0.001 * (double)(1 + (i * i + place) % 5));
+}
+
+/* Rows of the table with a known figure have this margin. */
+static const struct {
+	const char *table, *known, *margin;
+} wanted[] = {
+	{ "components", "total_s", "total_margin_s" },
+	{ "components", "critical_path_s", "critical_path_margin_s" },
+	{ "components", "saved_s", "saved_margin_s" },
+	{ "components", "inclusive_saved_s", "inclusive_saved_margin_s" },
+	{ "components", "inclusive_critical_path_s", "inclusive_critical_path_margin_s" },
+	{ "objects", "wait_s", "wait_margin_s" },
+	{ "objects", "hold_s", "hold_margin_s" },
+	{ "objects", "saved_s", "saved_margin_s" },
+	{ "objects", "critical_path_s", "critical_path_margin_s" },
+	{ "lock_arrays", "wait_s", "wait_margin_s" },
+	{ "lock_arrays", "hold_s", "hold_margin_s" },
+	/* A queue without a slot has no sums of its own. */
+	{ "queues", "saved_s", "item_wait_margin_s" },
+	{ "queues", "saved_s", "saved_margin_s" },
+	{ "queues", "critical_path_s", "critical_path_margin_s" },
+	{ "streams", "reader_wait_s", "reader_wait_margin_s" },
+	{ "streams", "writer_wait_s", "writer_wait_margin_s" },
+	{ "streams", "from_critical_path_s", "from_critical_path_margin_s" },
+	{ "streams", "to_critical_path_s", "to_critical_path_margin_s" },
+	{ "threads", "cpu_s", "cpu_margin_s" },
+	{ "threads", "wait_s", "wait_margin_s" },
+	{ "processes", "cpu_s", "cpu_margin_s" },
+	{ "processes", "wait_s", "wait_margin_s" },
+};
+
+static void assert_margins(const json_t *root, bool has_windows)
+{
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		const json_t *rows = json_object_get(root, wanted[i].table), *row;
+		size_t index, known = 0;
+
+		json_array_foreach(rows, index, row) {
+			bool has = json_object_get(row, wanted[i].margin) != NULL;
+			bool should = json_is_real(json_object_get(row, wanted[i].known));
+
+			known += should;
+			if (has != (should && has_windows))
+				fail_msg("row %zu of %s: %s is%s there", index, wanted[i].table,
+					 wanted[i].margin, has ? "" : " not");
+		}
+		if (!known)
+			fail_msg("no row of %s has %s", wanted[i].table, wanted[i].known);
+	}
+}
+
+/* The example with a row in each table; its worker is also idle, for a second. */
+static void add_tables(void)
+{
+	const struct cpa_stream pipe = { .key = 1,
+					 .kind = CPA_STREAM_PIPE,
+					 .records = 1,
+					 .reads = 1,
+					 .waiting = 1,
+					 .blocking = 1,
+					 .writer = { 3 },
+					 .reader = { 4 } };
+	const struct cpa_component idle = { .kind = CPA_EXTERNAL,
+					    .by = CPA_BY_EXTERNAL,
+					    .address = CPA_EXT_ACCEPT,
+					    .slot = EXAMPLE_WHOLE + 2 };
+	struct cpa_thread *worker;
+
+	dump_maker_queues(&maker);
+	dump_maker_row(&maker, CPA_TABLE_STREAMS, &pipe);
+	maker_add_class(&maker, idle);
+	add_array();
+	add_process();
+	worker = dump_maker_at(&maker, CPA_TABLE_THREADS, 2);
+	worker->external += MAKER_TICKS(1);
+	((uint64_t *)(maker.bytes + worker->totals))[EXAMPLE_WHOLE + 2] = MAKER_TICKS(1);
+}
+
+static void test_each_table(void **state)
+{
+	static const char *const keys[] = {
+		"wait_margin_s",      "parallelism_margin",	"max_parallelism_margin",
+		"utilization_margin", "critical_path_margin_s", "cpu_margin_s",
+		"service_margin_s",   "idle_margin_s",
+	};
+	json_t *root;
+
+	(void)state;
+	add_tables();
+	build(CPA_GRAPH_NODES);
+	root = cpa_json_profile(profile);
+	assert_null(json_object_get(root, "windows"));
+	assert_margins(root, false);
+	json_decref(root);
+	cpa_profile_free(profile);
+	cpa_dump_close(&dump);
+	dump_maker_windows(&maker, BATCHES, has_all);
+	build(CPA_GRAPH_NODES);
+	root = cpa_json_profile(profile);
+	assert_margins(root, true);
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		assert_true(
+			json_is_real(json_object_get(json_object_get(root, "windows"), keys[i])));
+	json_decref(root);
+}
+
+/* How many columns +- the table below @heading has in @text. */
+static unsigned signs_below(const char *text, const char *heading)
+{
+	const char *head = strstr(text, heading), *end;
+	unsigned signs = 0;
+
+	if (!head)
+		fail_msg("no table \"%s\"", heading);
+	head = strchr(head, '\n') + 1;
+	end = strchr(head, '\n');
+	while ((head = strstr(head, "+-")) && head++ < end)
+		signs++;
+	return signs;
+}
+
+static char *shown;
+
+static void show(enum cpa_level level)
+{
+	size_t size;
+	struct cpa_page page = { .out = open_memstream(&shown, &size), .width = 200 };
+
+	cpa_text_write(profile, &page, level, SIZE_MAX);
+	fclose(page.out);
+}
+
+static void test_columns(void **state)
+{
+	static const struct {
+		enum cpa_level level;
+		const char *heading;
+		unsigned signs;
+	} tables[] = {
+		{ CPA_LEVEL_COMPONENT, "What the run would gain", 2 },
+		{ CPA_LEVEL_COMPONENT, "Idle time and waits", 1 },
+		{ CPA_LEVEL_COMPONENT, "Procedures of the", 3 },
+		{ CPA_LEVEL_OBJECT, "Locks and other objects", 2 },
+		{ CPA_LEVEL_OBJECT, "Arrays of locks", 1 },
+		{ CPA_LEVEL_QUEUE, "Queues, and", 2 },
+		{ CPA_LEVEL_STREAM, "Streams: who writes", 3 },
+		{ CPA_LEVEL_THREAD, "Threads\n", 2 },
+		{ CPA_LEVEL_PROCESS, "Processes\n", 2 },
+	};
+
+	(void)state;
+	add_tables();
+	for (unsigned windows = 0; windows <= BATCHES; windows += BATCHES) {
+		if (windows)
+			dump_maker_windows(&maker, windows, has_all);
+		build(CPA_GRAPH_NODES);
+		for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+			show(tables[i].level);
+			assert_int_equal(signs_below(shown, tables[i].heading),
+					 windows ? tables[i].signs : 0);
+			free(shown);
+		}
+		if (!windows) {
+			cpa_profile_free(profile);
+			cpa_dump_close(&dump);
+		}
+	}
 }
 
 static void assert_none(void)
@@ -227,7 +493,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_margins),   TEST(test_few_windows), TEST(test_no_windows),
 		TEST(test_damage),    TEST(test_nonsense),    TEST(test_rivals),
-		TEST(test_no_rivals),
+		TEST(test_no_rivals), TEST(test_by_hand),     TEST(test_each_table),
+		TEST(test_columns),
 	};
 
 	return cmocka_run_group_tests(tests, dump_maker_file, dump_maker_unlink);
