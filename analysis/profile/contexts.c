@@ -89,32 +89,69 @@ static void count_stacks(struct cpa_build *build, const uint32_t *innermost)
 	}
 }
 
-/* Give the contexts of each function shares of its time, so that they add up to it. */
+/* Path and CPU time, seconds. */
+struct times {
+	double path, cpu;
+};
+
+static void add(struct times *to, const struct cpa_context_figures *context)
+{
+	to->path += context->path_s;
+	to->cpu += context->cpu_s;
+}
+
+/* What the program has of both, without what it was blocked for: no stacks are taken then. */
+static struct times all_times(const struct cpa_profile *profile)
+{
+	struct times all = { profile->program.critical_path_s, profile->program.work_s };
+
+	for (size_t i = 0; i < profile->components; i++)
+		if (profile->component[i].kind == CPA_EXTERNAL)
+			all.path -= profile->component[i].critical_path_s;
+	return all;
+}
+
+/* By what @sum is to be multiplied to be at most @most. */
+static double factor(double most, double sum)
+{
+	return sum > most ? fmax(most, 0) / sum : 1;
+}
+
+/*
+ * Give the contexts of each function shares of its time, so that they add up to it. Functions that share a
+ * slot, and those that had stacks but no sample of another kind, have no time of their own: their contexts
+ * have what their stacks stand for, and all together at most what the other functions leave.
+ */
 static void fit(struct cpa_profile *profile)
 {
 	struct cpa_contexts *contexts = profile->contexts;
-	double *path = xcalloc(profile->components + 1, sizeof(*path));
-	double *cpu = xcalloc(profile->components + 1, sizeof(*cpu));
+	struct times *own = xcalloc(profile->components + 1, sizeof(*own));
+	struct times rest = all_times(profile), others = { 0 };
 
 	for (size_t i = 0; i < contexts->count; i++) {
 		const struct cpa_context_figures *c = &contexts->context[i];
 
-		if (c->component) {
-			path[c->component - profile->component] += c->path_s;
-			cpu[c->component - profile->component] += c->cpu_s;
-		}
+		add(c->component ? &own[c->component - profile->component] : &others, c);
+	}
+	for (size_t i = 0; i < profile->components; i++) {
+		rest.path -= own[i].path > 0 ? profile->component[i].critical_path_s : 0;
+		rest.cpu -= own[i].cpu > 0 ? profile->component[i].total_s : 0;
 	}
 	for (size_t i = 0; i < contexts->count; i++) {
 		struct cpa_context_figures *c = &contexts->context[i];
 		size_t k = c->component ? (size_t)(c->component - profile->component) : 0;
 
-		if (c->component && path[k] > 0)
-			c->path_s *= c->component->critical_path_s / path[k];
-		if (c->component && cpu[k] > 0)
-			c->cpu_s *= c->component->total_s / cpu[k];
+		if (!c->component) {
+			c->path_s *= factor(rest.path, others.path);
+			c->cpu_s *= factor(rest.cpu, others.cpu);
+			continue;
+		}
+		if (own[k].path > 0)
+			c->path_s *= c->component->critical_path_s / own[k].path;
+		if (own[k].cpu > 0)
+			c->cpu_s *= c->component->total_s / own[k].cpu;
 	}
-	free(path);
-	free(cpu);
+	free(own);
 }
 
 /* A stack of the function, seen from one of its callers. */

@@ -4,7 +4,9 @@
  *
  * The stacks on the path (shadow/graph/contexts.h) divide it among calling contexts. How much of the
  * path a function has is known better than by its stacks: its contexts get shares of that, as many
- * of it as they have of the function's stacks. So the contexts of a function add up to its time.
+ * of it as they have of the function's stacks. So the contexts of a function add up to its time. Functions
+ * without a component of their own get what their stacks stand for, and together at most what the
+ * others leave: all contexts never have more than the path, without what it was blocked for.
  */
 #ifndef CPA_ANALYSIS_PROFILE_CONTEXTS_H
 #define CPA_ANALYSIS_PROFILE_CONTEXTS_H

@@ -65,10 +65,48 @@ def check(results, folder, label, **settings):
     good = 0 < callers["stacks_on_path"] <= callers["stacks"]
     results.check(good, f"{label}: {callers['stacks_on_path']} on the path")
     check_callers(results, label, report)
+    check_tree(results, label, dump, report)
     check_contradictions(results, label, report)
     good, text = verify(dump)
     results.check(good, f"{label}: {'as its journal' if good else text}")
     return dump
+
+
+def tree_of(dump):
+    """Rows of --tree, in their order: depth, percent of the path, name."""
+    text = run([BUILD / "cpa-report", "--tree", "--top", "100000", "--width", "1000", dump])
+    lines = text.splitlines()
+    begin = next(i for i, line in enumerate(lines) if line.endswith("function, and below it what it called"))
+    at = lines[begin].index("function, and")
+    rows = []
+    for line in lines[begin + 1:]:
+        found = re.match(r" *[\d.]+ (?:s|ms|us) +([\d.]+)% ", line)
+        if not found:
+            break
+        name = line[at:].lstrip(" ")
+        rows.append(((len(line) - at - len(name)) // 2, float(found[1]), name))
+    return rows
+
+
+def check_tree(results, label, dump, report):
+    """No row of --tree has less than what it called, all together have no more than the path, and as JSON has."""
+    rows, contexts = tree_of(dump), report["callers"]["contexts"]
+    path_s, sums = report["program"]["critical_path_s"], {c["id"]: c["critical_path_s"] for c in contexts}
+    for each in reversed(contexts):
+        if each["caller"]:
+            sums[each["caller"]] += sums[each["id"]]
+    tops = sorted((sums[c["id"]] for c in contexts if not c["caller"]), reverse=True)
+    called, above = {}, {}
+    for i, (depth, share, _) in enumerate(rows):
+        above[depth] = i
+        called.setdefault(above[depth - 1] if depth else None, []).append(share)
+    # Shares are printed with one digit behind the point.
+    more = [rows[i][2] if i is not None else "the path" for i, shares in called.items()
+            if sum(shares) > (rows[i][1] if i is not None else 100) + 0.05 * (len(shares) + 1) + 1e-6]
+    results.check(rows and not more, f"{label}: --tree: {len(rows)} rows; called more than they have: {more}")
+    wrong = [(share, top_s) for share, top_s in zip(called.get(None, ()), tops)
+             if abs(share - 100 * top_s / path_s) > 0.05 + 1e-6 + 100 * ROUNDING_S / path_s]
+    results.check(not wrong, f"{label}: --tree begins with the sums of the contexts {wrong or ''}".rstrip())
 
 
 def check_folded(results, dump):

@@ -130,6 +130,14 @@ def contradictions(report):
             yield f"{name} has {share_s:.6f} s of a path of {path_s:.6f} s"
         if not -ROUNDING_S <= each["saved_s"] <= path_s + ROUNDING_S:
             yield f"{name} saves {each['saved_s']:.6f} s of a path of {path_s:.6f} s"
+    contexts = report.get("callers", {}).get("contexts", [])
+    blocked_s = sum(c["critical_path_s"] for c in components if c["kind"] == "external")
+    called_s, slack_s = sum(c["critical_path_s"] for c in contexts), ROUNDING_S * (len(contexts) + len(components) + 1)
+    if called_s > path_s - blocked_s + slack_s:
+        yield f"a path of {path_s:.6f} s, {blocked_s:.6f} s of it blocked, and contexts have {called_s:.6f} s"
+    called_s, slack_s = sum(c["cpu_s"] for c in contexts), slack_s + ROUNDING_S * len(threads)
+    if called_s > cpu_s + slack_s:
+        yield f"threads have {cpu_s:.6f} s of CPU time, contexts {called_s:.6f} s"
 
 
 def check_contradictions(results, label, report):

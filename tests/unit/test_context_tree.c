@@ -45,6 +45,7 @@ struct sums {
 static struct sums functions, lines;
 static struct cpa_context rows[STACKS * DEPTH + 1 + PARTS]; /* by row */
 static uint32_t contexts;
+static uint64_t each = 1; /* by what the ticks of stacks are multiplied */
 
 static struct sum *sum_of(struct sums *sums, const char *text)
 {
@@ -128,7 +129,8 @@ static void append(char *text, const char *format, uint64_t number)
 /* A stack, on the path if @before, then after that; return its row, or @before. A wait if @wait. */
 static uint32_t add_stack(struct rnd *r, uint32_t before, bool on_path, bool wait)
 {
-	uint64_t depth = 1 + rnd_below(r, DEPTH), f = 0, ticks = 1000 + rnd_below(r, 1000), k;
+	uint64_t depth = 1 + rnd_below(r, DEPTH), f = 0, ticks = each * (1000 + rnd_below(r, 1000)),
+		 k;
 	char of_functions[TEXT] = "", of_lines[TEXT] = "";
 	struct cpa_stack stack = { .before = before, .ticks = ticks };
 	uint32_t context = 0;
@@ -320,6 +322,70 @@ static void test_sums(void **state)
 		}
 }
 
+/* Function 0 gets a component of its own, with 2 s of the path and 3 s of CPU time. Of the path, 1 s is a sleep. */
+static void give_own_time(void)
+{
+	const struct cpa_component own = { .key = (uint64_t)CPA_FUNCTION << 60 | 1000,
+					   .kind = CPA_FUNCTION,
+					   .address = function_address(0),
+					   .slot = EXAMPLE_QUEUE };
+	struct cpa_thread *thread;
+	uint64_t *total;
+
+	dump_maker_row(&maker, CPA_TABLE_COMPONENTS, &own);
+	thread = dump_maker_at(&maker, CPA_TABLE_THREADS, 1);
+	thread->path.delta[3] = maker_delta(EXAMPLE_QUEUE, 2);
+	thread->path.delta[4] = maker_delta(EXAMPLE_SLEEP, 1);
+	total = (uint64_t *)(maker.bytes + thread->totals);
+	total[EXAMPLE_QUEUE] = MAKER_TICKS(3);
+}
+
+static void assert_near(double got, double expected)
+{
+	assert_true(got >= expected * (1 - 1e-6) && got <= expected * (1 + 1e-6));
+}
+
+/*
+ * Stacks stand for more than there is. Those of a function with a component have its time; all others have the
+ * rest of the path's 8 s and of 12 s of work, in their proportions.
+ */
+static void test_no_more_than_there_is(void **state)
+{
+	double path_s[2] = { 0 }, cpu_s[2] = { 0 }, path[2] = { 0 }, cpu[2] = { 0 };
+
+	(void)state;
+	each = 100000;
+	make(rnd_seed(), 0, NULL);
+	give_own_time();
+	build(CPA_GRAPH_EDGES);
+	for (unsigned pass = 0; pass < 2; pass++)
+		for (uint32_t i = 1; i <= profile->contexts->count; i++) {
+			const struct cpa_context_figures *c = &profile->contexts->context[i - 1];
+			bool own = c->component != NULL;
+			char text[TEXT] = "";
+			const struct sum *sum;
+
+			put_chain(i, text);
+			sum = sum_of(&functions, text);
+			assert_int_equal(own, c->offset == function_address(0));
+			if (pass) {
+				assert_near(c->path_s * path[own], (double)sum->path * path_s[own]);
+				assert_near(c->cpu_s * cpu[own], (double)sum->cpu * cpu_s[own]);
+				continue;
+			}
+			path_s[own] += c->path_s;
+			cpu_s[own] += c->cpu_s;
+			path[own] += (double)sum->path;
+			cpu[own] += (double)sum->cpu;
+		}
+	assert_near(path_s[true], 2);
+	assert_near(cpu_s[true], 3);
+	assert_near(path_s[false], 8 - 1 - 2);
+	assert_near(cpu_s[false], 12 - 3);
+	teardown(NULL);
+	each = 1;
+}
+
 static void expect_label(const struct cpa_context_figures *context, const char *text)
 {
 	char *label = cpa_context_label(context);
@@ -386,6 +452,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_no_more_than_there_is),
 		cmocka_unit_test(test_labels),
 		cmocka_unit_test(test_parts),
 	};
