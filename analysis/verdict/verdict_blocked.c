@@ -6,6 +6,7 @@
 
 #include "analysis/profile/find.h"
 #include "analysis/verdict/verdict_kinds.h"
+#include "analysis/verdict/verdict_sentence.h"
 #include "analysis/util/format.h"
 
 #define SHARE_IDLE 0.75 /* of the critical path: sleeps; of the observed path: idle time */

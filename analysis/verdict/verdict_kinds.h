@@ -4,8 +4,8 @@
  *
  * To add a kind:
  *
- * 1. Write its condition in verdict_kinds.c. It gets the facts. If it holds, it sets the verdict's
- *    sentence and action, and slot, options and after_s if they are known, and returns true.
+ * 1. Write its condition in the file of its family, below. It gets the facts. If it holds, it sets the
+ *    verdict's sentence and action, and slot, options and after_s if they are known, and returns true.
  * 2. Add its row to cpa_verdict_kinds. The first row that holds wins: first come the kinds that say
  *    why the critical path is no answer, then the processors, then the parts of the path, the more
  *    special before the more general.
@@ -78,16 +78,27 @@ struct cpa_verdict_kind {
 	bool (*holds)(const struct cpa_facts *facts, struct cpa_verdict *verdict);
 };
 
-/*
- * Set after_s for a change that shortens the path to @path_s, and return what that gains: "at most
- * 1.39 times as fast on 2 processors". The caller frees it.
- */
-char *cpa_verdict_gain(const struct cpa_facts *facts, struct cpa_verdict *verdict, double path_s);
-
-/* verdict_blocked.c: conditions of the kinds "idle", "io" and "sleep". */
+/* Conditions. verdict_unseen.c: what cpa did not see. */
+bool cpa_verdict_is_unseen(const struct cpa_facts *facts, struct cpa_verdict *verdict);
+/* verdict_blocked.c: blocked outside synchronization. */
 bool cpa_verdict_is_idle(const struct cpa_facts *facts, struct cpa_verdict *verdict);
 bool cpa_verdict_is_io(const struct cpa_facts *facts, struct cpa_verdict *verdict);
 bool cpa_verdict_is_asleep(const struct cpa_facts *facts, struct cpa_verdict *verdict);
+/* verdict_locks.c: locks, and threads that wake each other. */
+bool cpa_verdict_is_handoffs(const struct cpa_facts *facts, struct cpa_verdict *verdict);
+bool cpa_verdict_is_lock(const struct cpa_facts *facts, struct cpa_verdict *verdict);
+/* verdict_stages.c: those that pass work on, by queues, pipes and connections. */
+bool cpa_verdict_is_queue(const struct cpa_facts *facts, struct cpa_verdict *verdict);
+bool cpa_verdict_is_stage(const struct cpa_facts *facts, struct cpa_verdict *verdict);
+/* verdict_regions.c: parallel regions of OpenMP. */
+bool cpa_verdict_is_region(const struct cpa_facts *facts, struct cpa_verdict *verdict);
+/* verdict_threads.c: how work is divided among threads. */
+bool cpa_verdict_is_imbalance(const struct cpa_facts *facts, struct cpa_verdict *verdict);
+bool cpa_verdict_is_turns(const struct cpa_facts *facts, struct cpa_verdict *verdict);
+bool cpa_verdict_is_serial(const struct cpa_facts *facts, struct cpa_verdict *verdict);
+/* verdict_work.c: how much work there is. */
+bool cpa_verdict_is_processors(const struct cpa_facts *facts, struct cpa_verdict *verdict);
+bool cpa_verdict_is_work(const struct cpa_facts *facts, struct cpa_verdict *verdict);
 
 /* Ends with a row that always holds. */
 extern const struct cpa_verdict_kind cpa_verdict_kinds[];

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/verdict/verdict_regions.c - verdicts on parallel regions of OpenMP */
+#include <libiberty/libiberty.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "analysis/util/format.h"
+#include "analysis/verdict/verdict_kinds.h"
+#include "analysis/verdict/verdict_sentence.h"
+
+/* Parallel regions of OpenMP that have one thread each. */
+static bool is_alone(const struct cpa_facts *facts, struct cpa_verdict *verdict)
+{
+	const struct cpa_verdict_region *region = &facts->region;
+	double gain_s = region->alone_s * (1 - 1 / facts->processors);
+	char *gains;
+
+	if (!region->alone ||
+	    !cpa_verdict_matters(facts, gain_s, fmax(region->gain_s, region->serial_s)))
+		return false;
+	gains = cpa_verdict_gain(facts, verdict, facts->path_s - gain_s);
+	verdict->sentence = cpa_format_text(
+		"Parallel regions with one thread limit this program: they have %s of the %s of the "
+		"critical path, most of it in region %s.",
+		cpa_format_seconds(region->alone_s).text, cpa_format_seconds(facts->path_s).text,
+		region->alone->name);
+	verdict->action = cpa_format_text(
+		"Give them more threads, by OMP_NUM_THREADS or where the program sets how many: %s.",
+		gains);
+	verdict->slot = region->alone->slot;
+	free(gains);
+	return true;
+}
+
+/* A parallel region of OpenMP whose threads do not share its work well. */
+bool cpa_verdict_is_region(const struct cpa_facts *facts, struct cpa_verdict *verdict)
+{
+	const struct cpa_verdict_region *region = &facts->region;
+	double serial_s = region->serial_s * (1 - 1 / facts->processors);
+	char *gains, *what;
+
+	if (is_alone(facts, verdict))
+		return true;
+	if (!region->component || !cpa_verdict_matters(facts, region->gain_s, serial_s))
+		return false;
+	gains = cpa_verdict_gain(facts, verdict, facts->path_s - region->gain_s);
+	if (region->team && region->team->threads > 1) {
+		what = cpa_teams_uneven(region->team);
+		verdict->sentence = concat("Uneven work limits this program: ", what, NULL);
+		verdict->action = cpa_format_text(
+			"Divide its work evenly among its threads, or try schedule(dynamic): %s.",
+			gains);
+		free(what);
+	} else {
+		verdict->sentence = cpa_format_text(
+			"A parallel region limits this program: the %.3g threads of %s have %s of "
+			"work each on average, but the longest chain of it is %s.",
+			region->threads, region->component->name,
+			cpa_format_seconds(region->component->total_s / region->threads).text,
+			cpa_format_seconds(region->component->critical_path_s).text);
+		verdict->action = cpa_format_text(
+			"Divide its work evenly, or let its threads wait less for each other (cpa "
+			"run --journal shows the work of each): %s.",
+			gains);
+	}
+	verdict->slot = region->component->slot;
+	free(gains);
+	return true;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* analysis/verdict/verdict_unseen.c - the verdict on programs of which cpa saw too little */
+#include <libiberty/libiberty.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "analysis/util/format.h"
+#include "analysis/verdict/verdict_kinds.h"
+
+#define SHARE_UNSEEN 0.50 /* of the observed path */
+
+bool cpa_verdict_is_unseen(const struct cpa_facts *facts, struct cpa_verdict *verdict)
+{
+	const struct cpa_program_figures *program = &facts->profile->program;
+	double after_s = facts->unexplained.after_s;
+	/* One that was killed may have been idle. */
+	bool ends_early = WIFEXITED(program->status) &&
+			  after_s > SHARE_UNSEEN * (program->run_s + after_s);
+	const char *early =
+		program->left_by_handler ?
+			"A signal handler jumped out of cpa's own code, which ends the "
+			"profile of its thread: profile the program once more, as that "
+			"is a matter of microseconds." :
+			"It made its last system calls itself, as Go programs do, which "
+			"cpa does not see: a profiler that samples, such as perf, shows "
+			"more.";
+	char *reason;
+
+	if (!ends_early && facts->unexplained.path_s <= SHARE_UNSEEN * program->observed_path_s)
+		return false;
+	reason = cpa_unexplained_reason(&facts->unexplained, facts->profile);
+	verdict->sentence = cpa_format_text("What limits this program is not known: %s", reason);
+	free(reason);
+	verdict->action =
+		xstrdup(ends_early ? early :
+				     "Tell cpa of the program's own synchronization by "
+				     "CPA_HAPPENS_BEFORE() and CPA_HAPPENS_AFTER() (man cpa.h).");
+	return true;
+}
