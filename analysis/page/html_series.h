@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "analysis/profile/metrics.h"
+#include "analysis/metrics/metrics.h"
 
 /* Symbol, key, meaning and unit of each metric. The caller frees it. */
 json_t *cpa_html_metrics(void);

@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-#include "analysis/profile/metrics.h"
-#include "analysis/profile/phases.h"
+#include "analysis/metrics/metrics.h"
+#include "analysis/metrics/phases.h"
 #include "analysis/render/text.h"
 
 /*

@@ -6,8 +6,8 @@
 #include <jansson.h>
 #include <math.h>
 
-#include "analysis/profile/metrics.h"
-#include "analysis/profile/phases.h"
+#include "analysis/metrics/metrics.h"
+#include "analysis/metrics/phases.h"
 
 static inline void put_text(json_t *object, const char *key, const char *text)
 {

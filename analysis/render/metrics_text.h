@@ -4,7 +4,7 @@
 #define CPA_ANALYSIS_RENDER_METRICS_TEXT_H
 
 #include "analysis/util/format.h"
-#include "analysis/profile/metrics.h"
+#include "analysis/metrics/metrics.h"
 #include "analysis/util/table.h"
 
 /* "8.41 s", "3", "1.20", "98304"; "-" if not known. */

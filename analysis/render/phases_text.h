@@ -3,7 +3,7 @@
 #ifndef CPA_ANALYSIS_RENDER_PHASES_TEXT_H
 #define CPA_ANALYSIS_RENDER_PHASES_TEXT_H
 
-#include "analysis/profile/phases.h"
+#include "analysis/metrics/phases.h"
 #include "analysis/util/table.h"
 
 /* Write one line with the phases that were found; nothing if there are none. */

@@ -5,7 +5,7 @@
 
 #include "analysis/predict/question.h"
 #include "analysis/predict/threads.h"
-#include "analysis/profile/phases.h"
+#include "analysis/metrics/phases.h"
 #include "analysis/report/writers.h"
 #include "analysis/util/terminal.h"
 

@@ -8,7 +8,7 @@
 #define CPA_ANALYSIS_REPORT_WRITERS_H
 
 #include "analysis/export/frames.h"
-#include "analysis/profile/metrics.h"
+#include "analysis/metrics/metrics.h"
 #include "analysis/profile/profile.h"
 #include "analysis/render/text.h"
 

@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "analysis/profile/metrics.h"
-#include "analysis/profile/phases.h"
+#include "analysis/metrics/metrics.h"
+#include "analysis/metrics/phases.h"
 #include "analysis/page/html.h"
 #include "analysis/render/text.h"
 #include "analysis/util/browse.h"

@@ -19,7 +19,7 @@
 #include "analysis/predict/question.h"
 #include "analysis/symbols/symbols.h"
 #include "analysis/exact/verify.h"
-#include "analysis/profile/phases.h"
+#include "analysis/metrics/phases.h"
 #include "analysis/page/html.h"
 #include "analysis/export/perfetto.h"
 #include "analysis/export/speedscope.h"

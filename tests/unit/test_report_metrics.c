@@ -14,9 +14,9 @@
 #include <cmocka.h>
 
 #include "analysis/profile/curves.h"
-#include "analysis/profile/metrics.h"
-#include "analysis/profile/phases.h"
-#include "analysis/profile/segment.h"
+#include "analysis/metrics/metrics.h"
+#include "analysis/metrics/phases.h"
+#include "analysis/metrics/segment.h"
 #include "shadow/graph/series.h"
 #include "tests/unit/made_profile.h"
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/profile/metrics.h"
+#include "analysis/metrics/metrics.h"
 #include "tests/unit/dump_queues.h"
 #include "tests/unit/made_profile.h"
 

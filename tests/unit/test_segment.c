@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "analysis/profile/segment.h"
+#include "analysis/metrics/segment.h"
 
 #define POINTS 64
 #define CURVES 6

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/profile/phases.h - phases of a run, each with the figures of a run of its own
+ * analysis/metrics/phases.h - phases of a run, each with the figures of a run of its own
  *
  * Phases are found (segment.h: IPS-2, V.B), lie between marks of the program, or are given by hand.
  * The figures of a phase are the difference of the two samples (shadow/graph/series.h) nearest to
@@ -11,10 +11,10 @@
  * growth of its slack: how much more the path grew than it would have grown without the component.
  * It is negative where another path makes up for earlier savings.
  */
-#ifndef CPA_ANALYSIS_PROFILE_PHASES_H
-#define CPA_ANALYSIS_PROFILE_PHASES_H
+#ifndef CPA_ANALYSIS_METRICS_PHASES_H
+#define CPA_ANALYSIS_METRICS_PHASES_H
 
-#include "analysis/profile/metrics.h"
+#include "analysis/metrics/metrics.h"
 
 enum cpa_phase_by { CPA_PHASE_FOUND, CPA_PHASE_MARKED, CPA_PHASE_GIVEN };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/profile/segment.h - where curves change together: Phase Behavior Analysis (IPS-2, V.B)
+ * analysis/metrics/segment.h - where curves change together: Phase Behavior Analysis (IPS-2, V.B)
  *
  * Smoothing: a sliding average that weighs the centre most. Segmenting: the boundary curve of a
  * metric is the height of the monotone run that a point lies in times its slope there. Combining:
@@ -15,8 +15,8 @@
  * the step that the curves' noise, by their second differences, would seem to be in one of a
  * hundred runs. A curve whose noise alone is more than CPA_SEGMENT_STEP is left out.
  */
-#ifndef CPA_ANALYSIS_PROFILE_SEGMENT_H
-#define CPA_ANALYSIS_PROFILE_SEGMENT_H
+#ifndef CPA_ANALYSIS_METRICS_SEGMENT_H
+#define CPA_ANALYSIS_METRICS_SEGMENT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/profile/segment.h"
+#include "analysis/metrics/segment.h"
 
 #include <libiberty/libiberty.h>
 #include <math.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/profile/histogram.c - metrics over time, from cumulative samples */
+/* analysis/metrics/histogram.c - metrics over time, from cumulative samples */
 #include <libiberty/libiberty.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "analysis/profile/curves.h"
-#include "analysis/profile/metrics.h"
+#include "analysis/metrics/metrics.h"
 
 static const struct cpa_thread_intervals *find_thread(const struct cpa_intervals *v, uint32_t row)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/profile/metrics.h - the metrics of IPS, Table II, at the levels of its Table III
+ * analysis/metrics/metrics.h - the metrics of IPS, Table II, at the levels of its Table III
  *
  * Adapted to threads: what the papers call a process is sequential, so it is a thread here; a
  * process is all threads of one address space. A message is an event of synchronization. Each
  * definition, with its source, is in cpa-metrics(7) and, short, in cpa_metric_about().
  */
-#ifndef CPA_ANALYSIS_PROFILE_METRICS_H
-#define CPA_ANALYSIS_PROFILE_METRICS_H
+#ifndef CPA_ANALYSIS_METRICS_METRICS_H
+#define CPA_ANALYSIS_METRICS_METRICS_H
 
 #include "analysis/profile/profile.h"
 

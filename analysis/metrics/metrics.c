@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/profile/metrics.h"
+#include "analysis/metrics/metrics.h"
 
 #include <inttypes.h>
 #include <libiberty/libiberty.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/profile/phases.h"
+#include "analysis/metrics/phases.h"
 
 #include <libiberty/libiberty.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 
 #include "analysis/profile/curves.h"
 #include "analysis/util/format.h"
-#include "analysis/profile/segment.h"
+#include "analysis/metrics/segment.h"
 
 #define CLASSES	  8u	 /* thread classes, and functions, searched: most CPU */
 #define FREQUENCY 1000.0 /* events a second; below it their rate is too coarse to use */
