@@ -114,7 +114,8 @@ static struct times all_times(const struct cpa_profile *profile)
 /* By what @sum is to be multiplied to be at most @most. */
 static double factor(double most, double sum)
 {
-	return sum > most ? fmax(most, 0) / sum : 1;
+	most = fmax(most, 0); /* rounded, it may be less */
+	return sum > most ? most / sum : 1;
 }
 
 /*

@@ -386,6 +386,31 @@ static void test_no_more_than_there_is(void **state)
 	each = 1;
 }
 
+/* More than the path is time that the program was blocked for, as if rounded, and no stack is on it. */
+static void test_nothing_left(void **state)
+{
+	const struct cpa_component read = { .key = (uint64_t)CPA_EXTERNAL << 60 | 1000,
+					    .kind = CPA_EXTERNAL,
+					    .address = CPA_EXT_READ,
+					    .slot = EXAMPLE_QUEUE };
+	struct cpa_thread *thread;
+
+	(void)state;
+	make(rnd_seed(), 0, NULL);
+	dump_maker_row(&maker, CPA_TABLE_COMPONENTS, &read);
+	for (uint32_t i = 1; i <= maker.rows[CPA_TABLE_THREADS]; i++) {
+		thread = dump_maker_at(&maker, CPA_TABLE_THREADS, i);
+		thread->path.stack = 0;
+	}
+	thread = dump_maker_at(&maker, CPA_TABLE_THREADS, 1);
+	thread->path.delta[3] = maker_delta(EXAMPLE_QUEUE, 4);
+	thread->path.delta[4] = maker_delta(EXAMPLE_SLEEP, 5);
+	build(CPA_GRAPH_EDGES);
+	for (uint32_t i = 0; i < profile->contexts->count; i++)
+		assert_true(profile->contexts->context[i].path_s == 0); /* a number */
+	teardown(NULL);
+}
+
 static void expect_label(const struct cpa_context_figures *context, const char *text)
 {
 	char *label = cpa_context_label(context);
@@ -451,9 +476,8 @@ static void test_parts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sums),
-		cmocka_unit_test(test_no_more_than_there_is),
-		cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_sums),	     cmocka_unit_test(test_no_more_than_there_is),
+		cmocka_unit_test(test_nothing_left), cmocka_unit_test(test_labels),
 		cmocka_unit_test(test_parts),
 	};
 
