@@ -101,6 +101,7 @@ static inline void join_two(struct cpa_self *self, const struct cpa_path *a,
 	if (usable(self, b))
 		came |= (unsigned)join(self, b, !a_last, w) << 1;
 	settle(self, w);
+	cpa_journal_pending(self);
 	cpa_written(self->row);
 	if (unlikely(self->journal))
 		cpa_journal_acquire_write(self, on, other, a, b, came, w);

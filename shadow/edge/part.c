@@ -8,6 +8,7 @@
 #include "shadow/store/epoch.h"
 #include "shadow/store/heap.h"
 #include "shadow/edge/item.h"
+#include "shadow/format/layout_journal.h"
 #include "shadow/path/path.h"
 #include "shadow/edge/queue.h"
 #include "shadow/store/table.h"
@@ -107,28 +108,53 @@ static bool copy_version(uint64_t *to, uint64_t version, bool of_o)
 	return true;
 }
 
-/*
- * Copy @from, the path of a thread that sleeps or has ended, with copies of its versions. The
- * thread may wake up: return false if it did; *@to is then useless. Stale offsets read meanwhile
- * still lie within the session.
- */
-static bool copy_still(struct cpa_path *to, const struct cpa_path *from)
+static uint32_t changes(const struct cpa_thread *row)
 {
+	/* ACQUIRE: the paths are as the writer left them. Pairs with cpa_written(). */
+	return __atomic_load_n(&row->writing, __ATOMIC_ACQUIRE);
+}
+
+/*
+ * The path of @row that other threads know by @event is about to be copied. Return false if its last changes have
+ * no record yet.
+ */
+static bool close_event(struct cpa_thread *row, uint64_t event)
+{
+	if (event == CPA_JOURNAL_PENDING)
+		return false;
+	if (event) {
+		/*
+		 * SEQ_CST: either the thread, before it records an acquire, sees that its event is closed, or
+		 * copy_still() that the path has changed. Pairs with cpa_journal_acquire_write().
+		 */
+		__atomic_store_n(&row->copied, event, __ATOMIC_SEQ_CST);
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	}
+	return true;
+}
+
+/*
+ * Copy @from, a path of @row whose thread sleeps or has ended, with copies of its versions. The thread may
+ * wake up: return false if it did; *@to is then useless. Stale offsets read meanwhile still lie within the
+ * session.
+ */
+static bool copy_still(struct cpa_path *to, struct cpa_thread *row, const struct cpa_path *from)
+{
+	uint32_t word = changes(row);
 	struct cpa_path was;
 	bool copied;
 
+	/* ACQUIRE: the path has its record. Pairs with name_path() of shadow/journal/journal_write.h. */
+	if (word % 2 || !close_event(row, __atomic_load_n(&from->event, __ATOMIC_ACQUIRE)))
+		return false;
 	memcpy(&was, from, sizeof(was));
 	memcpy(to, &was, sizeof(*to));
 	to->version = to->observed_version = 0;
-	__atomic_thread_fence(__ATOMIC_ACQUIRE); /* the path is read before its versions */
 	copied = copy_version(&to->version, was.version, false) &&
 		 copy_version(&to->observed_version, was.observed_version, true);
-	/* the versions are read before the path is read again */
+	/* The paths and versions are read before the row is looked at again: C3 of checkpoint.h. */
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	/* While the path names the versions they are not used again. */
-	if (copied && from->version == was.version &&
-	    from->observed_version == was.observed_version && from->len == was.len &&
-	    from->released == was.released)
+	if (copied && changes(row) == word)
 		return true;
 	if (to->version)
 		cpa_heap_free(cpa_at(to->version));
@@ -137,8 +163,9 @@ static bool copy_still(struct cpa_path *to, const struct cpa_path *from)
 	return false;
 }
 
-/* Add @path of a thread that sleeps or has ended to those of the part that ended at clock @end. */
-static void gather(struct cpa_self *self, const struct cpa_path *path, uint64_t end)
+/* Add @path of @row, whose thread sleeps or has ended, to those of the part that ended at clock @end. */
+static void gather(struct cpa_self *self, struct cpa_thread *row, const struct cpa_path *path,
+		   uint64_t end)
 {
 	struct cpa_path copy;
 	unsigned n = 0;
@@ -146,7 +173,7 @@ static void gather(struct cpa_self *self, const struct cpa_path *path, uint64_t 
 	/* The thread was in no part yet, and its clock may lie behind the end of this one. */
 	if (!path->len && !observed_of(path))
 		return;
-	while (n < READINGS && !copy_still(&copy, path))
+	while (n < READINGS && !copy_still(&copy, row, path))
 		n++;
 	if (n == READINGS) /* the thread runs, and will add its path itself */
 		return;
@@ -157,7 +184,7 @@ static void gather(struct cpa_self *self, const struct cpa_path *path, uint64_t 
 	cpa_path_clear(self, &copy);
 }
 
-static void gather_row(struct cpa_self *self, const struct cpa_thread *row, uint64_t stop)
+static void gather_row(struct cpa_self *self, struct cpa_thread *row, uint64_t stop)
 {
 	uint64_t end = cpa_epoch_begun(cpa_header(), stop);
 
@@ -165,8 +192,8 @@ static void gather_row(struct cpa_self *self, const struct cpa_thread *row, uint
 		return;
 	/* ACQUIRE pairs with cpa_part_end(). */
 	if (__atomic_load_n(&row->left, __ATOMIC_ACQUIRE) < stop)
-		gather(self, &row->path, end);
-	gather(self, &row->retired, end);
+		gather(self, row, &row->path, end);
+	gather(self, row, &row->retired, end);
 }
 
 bool cpa_part_open(struct cpa_self *self, uint64_t epoch)

@@ -107,10 +107,44 @@ static void give_edges(struct cpa_self *self)
 	self->edges = NULL;
 }
 
+/*
+ * Join the path that the last thread of the row left into those of the threads before it. Return the journal
+ * event that was its last; 0: none, or it was in no part of the run.
+ */
+static uint64_t retire(struct cpa_self *self)
+{
+	struct cpa_thread *row = self->row;
+	bool was_in_part = row->path.released != 0;
+	uint64_t last = was_in_part ? row->path.event : 0, before = row->retired.event;
+
+	row->earlier += was_in_part;
+	cpa_path_join(self, &row->retired, &row->path, false);
+	row->retired.event = last ? CPA_JOURNAL_PENDING : before;
+	cpa_path_clear(self, &row->path);
+	/* Relaxed: the row's path is empty; see gather_row() of shadow/edge/part.c. */
+	__atomic_store_n(&row->left, 0, __ATOMIC_RELAXED);
+	return last;
+}
+
+/* Name the event of the path in which retire() has joined those of the events @before and @last. */
+static void name_retired(struct cpa_self *self, uint64_t before, uint64_t last)
+{
+	struct cpa_path *path = &self->row->retired;
+
+	if (last == CPA_JOURNAL_PENDING) /* it was killed at its last event */
+		last = before;
+	else if (before && self->journal)
+		cpa_journal_merge_write(self, path, before, last);
+	/* RELEASE: the path is complete. Pairs with copy_still() of shadow/edge/part.c. */
+	if (path->event == CPA_JOURNAL_PENDING)
+		__atomic_store_n(&path->event, last, __ATOMIC_RELEASE);
+}
+
 int cpa_thread_begin(struct cpa_self *self, uint32_t component, uint32_t tid,
 		     const struct cpa_path *from, struct cpa_wait *wait)
 {
 	struct cpa_thread *row;
+	uint64_t last = 0, before = 0;
 
 	if (!self->number)
 		self->number = cpa_thread_claim(self->process);
@@ -122,11 +156,8 @@ int cpa_thread_begin(struct cpa_self *self, uint32_t component, uint32_t tid,
 	wait->now = cpa_checkpoint_begin(self, !row->key, wait->now);
 	cpa_writing(row);
 	if (row->key) {
-		row->earlier += row->path.released != 0; /* 0: it was in no part of the run */
-		cpa_path_join(self, &row->retired, &row->path, false);
-		cpa_path_clear(self, &row->path);
-		/* Relaxed: the row's path is empty; see gather_row() of shadow/edge/part.c. */
-		__atomic_store_n(&row->left, 0, __ATOMIC_RELAXED);
+		before = row->retired.event;
+		last = retire(self);
 	} else {
 		void *totals = cpa_heap_alloc(cpa_header()->slots * sizeof(uint64_t));
 
@@ -150,6 +181,8 @@ int cpa_thread_begin(struct cpa_self *self, uint32_t component, uint32_t tid,
 	cpa_written(row);
 	cpa_role_take(self);
 	cpa_journal_begin(self);
+	if (unlikely(last))
+		name_retired(self, before, last);
 	if (from)
 		cpa_acquire_path(self, from, wait);
 	return 0;

@@ -282,7 +282,8 @@ struct cpa_path {
 	uint32_t owner;	   /* id of the thread that published it; 0: never published */
 	uint32_t node;	   /* PAG node of that release */
 	uint64_t observed[CPA_TIME_KINDS]; /* ticks of the observed path, by kind */
-	uint64_t event; /* journal event of that release, see layout_journal.h; 0: none */
+	/* Journal event of that release; 0: none; CPA_JOURNAL_PENDING. See layout_journal.h. */
+	uint64_t event;
 	uint64_t observed_version; /* of O, as `version` is of S and H */
 	uint32_t most;		   /* internal: upper bound of all deltas, ticks */
 	uint32_t stack; /* row of the latest stack on the path: layout_stack.h; 0: none */
@@ -589,6 +590,8 @@ struct cpa_thread {
 	uint32_t role; /* atomic: row of its new name, as shadow/graph/role.h says; 0: taken up */
 	uint64_t process_key;
 	struct cpa_process_sums given;
+	/* Atomic: journal event of the thread of whose path another thread has a copy: part.h; 0: none. */
+	uint64_t copied;
 } __attribute__((aligned(CPA_CACHE_LINE)));
 
 #endif

@@ -21,6 +21,12 @@
 
 #include <stdint.h>
 
+/*
+ * cpa_path.event of a thread's own path while its last changes have no record yet. It names no event: no
+ * thread has the id 0.
+ */
+#define CPA_JOURNAL_PENDING 1u
+
 #define CPA_JOURNAL_BLOCK 4096u
 #define CPA_JOURNAL_HELD  16u
 #define CPA_JOURNAL_GUESS 64u /* guesses of each kind, indexed by edge or thread modulo this */

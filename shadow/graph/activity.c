@@ -282,6 +282,7 @@ void cpa_activity_end(struct cpa_self *self, const struct cpa_span *span, uint32
 		cpa_activity_see(self, span->idle_slot, span->idle - span->earlier_idle);
 		cpa_activity_see(self, span->earlier_idle_slot, span->earlier_idle);
 	}
+	cpa_journal_pending(self);
 	cpa_written(row);
 }
 

@@ -127,6 +127,27 @@ void cpa_journal_failed(struct cpa_self *self)
 	self->journal->failed = true;
 }
 
+/*
+ * If others have a copy of the path of the thread's current event, that event is over: the record of a release makes
+ * the acquire an event of its own.
+ */
+static void close_copied(struct cpa_self *self)
+{
+	struct cpa_journal *j = self->journal;
+	uint32_t queue = j->queue;
+
+	if (j->released)
+		return;
+	/* SEQ_CST: pairs with close_event() of shadow/edge/part.c. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	/* Relaxed: the fence orders. */
+	if (likely(__atomic_load_n(&self->row->copied, __ATOMIC_RELAXED) != event_name(j)))
+		return;
+	j->queue = 0; /* the item is the acquire's */
+	cpa_journal_release_write(self, NULL, CPA_RELEASE_CELL, 0);
+	j->queue = queue;
+}
+
 void cpa_journal_acquire_write(struct cpa_self *self, const struct cpa_object *on,
 			       const struct cpa_object *other, const struct cpa_path *a,
 			       const struct cpa_path *b, unsigned came, const struct cpa_wait *w)
@@ -136,8 +157,10 @@ void cpa_journal_acquire_write(struct cpa_self *self, const struct cpa_object *o
 	bool waited = w->now > j->clock;
 	unsigned causes = (unsigned)has_a + has_b, flags = 0, more;
 	uint32_t object = object_number(on);
-	uint8_t *tag = room(self, ACQUIRE_MOST), *at = tag;
+	uint8_t *tag, *at;
 
+	close_copied(self);
+	tag = at = room(self, ACQUIRE_MOST);
 	if (j->released)
 		cpa_journal_next(self);
 	name_path(j, &self->row->path);

@@ -80,6 +80,17 @@ CPA_HIDDEN void cpa_journal_release_write(struct cpa_self *self, const struct cp
 CPA_HIDDEN void cpa_journal_merge_write(struct cpa_self *self, struct cpa_path *path, uint64_t was,
 					uint64_t from);
 
+/*
+ * The thread's path has changed, and no record says so yet: until one does, no other thread may take the
+ * path for that of the event before. Called before cpa_written().
+ */
+static inline void cpa_journal_pending(struct cpa_self *self)
+{
+	/* Relaxed: cpa_written() publishes it. Pairs with copy_still() of shadow/edge/part.c. */
+	if (unlikely(self->journal))
+		__atomic_store_n(&self->row->path.event, CPA_JOURNAL_PENDING, __ATOMIC_RELAXED);
+}
+
 static inline void cpa_journal_event(struct cpa_self *self, uint64_t now)
 {
 	if (unlikely(self->journal))

@@ -96,10 +96,16 @@ static inline void publish(struct cpa_journal *j, uint8_t *at)
 	__atomic_store_n(&j->block->used, (uint32_t)(at - j->block->records), __ATOMIC_RELEASE);
 }
 
+static inline uint64_t event_name(const struct cpa_journal *j)
+{
+	return (uint64_t)j->thread << 32 | j->event;
+}
+
 /* Make @path name the thread's current event. */
 static inline void name_path(const struct cpa_journal *j, struct cpa_path *path)
 {
-	path->event = (uint64_t)j->thread << 32 | j->event;
+	/* RELEASE: the path is as the event left it. Pairs with copy_still() of shadow/edge/part.c. */
+	__atomic_store_n(&path->event, event_name(j), __ATOMIC_RELEASE);
 }
 
 #endif

@@ -480,7 +480,7 @@ def at_random(tap):
     seed = int(os.environ.get("CPA_SEED", random.randrange(1 << 30)))
     dice = random.Random(seed)
     for name in ("sem_ring", "pipeline", "instrumented_calls", "create_tree", "tsp"):
-        process = subprocess.Popen([f"{BUILD}/tests/programs/{name}"], env=environment(dump),
+        process = subprocess.Popen([f"{BUILD}/tests/programs/{name}"], env=environment(dump, CPA_JOURNAL="256M"),
                                    stdout=subprocess.DEVNULL)
         on, switches = True, 0
         while process.poll() is None:
@@ -493,6 +493,8 @@ def at_random(tap):
         tap.result(process.returncode == 0 and found["program"]["complete"],
                    f"{name}: ran to its end, {switches} switches (seed {seed})")
         sums(tap, f"{name} (seed {seed})", found)
+        good, said = verify(dump)
+        tap.result(good, f"{name} (seed {seed}): {'as its journal' if good else said}")
 
 
 def main():
