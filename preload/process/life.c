@@ -383,7 +383,8 @@ bool cpa_life_replaced(void)
 
 	if (!w) {
 		cpa_holders_astray(); /* as in cpa_life_end() */
-		if (!is_ours() || !is_off())
+		/* Also if a part has begun that the thread is not in yet. */
+		if (!is_ours() || cpa_tls.inside)
 			return false;
 		cpa_process_exec_off();
 		return finish(0, cpa_clock_now(), CPA_EXECED);

@@ -142,6 +142,28 @@ def children(tap):
                    f"{command[0]}: {count} processes in {rows} rows")
 
 
+def exec_at_random(tap):
+    """A process that becomes another program stays one, also if a part is just beginning."""
+    shells, each = 4, 200
+    loop = f"i=0; while [ $i -lt {each} ]; do (exec /bin/true); i=$((i+1)); done"
+    script = f"for i in {'1 ' * shells}; do ({loop}) & done; wait"
+    dump = f"{TMP}/exec.dump"
+    dice = random.Random(1)
+    with subprocess.Popen(["sh", "-c", script], env=environment(dump)) as process:
+        on = True
+        while process.poll() is None:
+            on = not on
+            subprocess.run([f"{BUILD}/cpa-ctl", dump, "start" if on else "stop"],
+                           stderr=subprocess.DEVNULL, check=False)
+            time.sleep(dice.random() * 0.005)
+    found = report(dump)
+    sums(tap, "exec", found)
+    states = {p["state"] for p in found["processes"]}
+    seen = sum(p["count"] for p in found["processes"])
+    tap.result(seen == 1 + shells * (1 + each) and states == {"ended"},
+               f"exec: {seen} processes, {states}")
+
+
 def often(tap):
     """Of a thread that slept through all borders that are kept the report says so."""
     _, found = run_parts(tap, "often")
@@ -503,6 +525,7 @@ def main():
         known(tap, name)
     execed(tap)
     children(tap)
+    exec_at_random(tap)
     often(tap)
     handles(tap)
     eventless(tap)
