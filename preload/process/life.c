@@ -408,10 +408,11 @@ bool cpa_life_replaced(void)
 void cpa_life_not_replaced(void)
 {
 	struct cpa_header *h = cpa_header();
-
 	uint32_t state = CPA_EXECED;
 
 	cpa_process_not_exec();
+	if (cpa_process_is_child())
+		return;
 	/* Relaxed: readers do not use the end time of a running process. It stays if that ended. */
 	if (__atomic_compare_exchange_n(&h->state, &state, CPA_RUNNING, false, __ATOMIC_RELAXED,
 					__ATOMIC_RELAXED))

@@ -335,6 +335,16 @@ def jumps(results, folder):
         dump.unlink()
 
 
+def replaced(results, folder):
+    """The first process became a program outside the session: a child whose exec fails does not change that."""
+    dump = folder / "replaced.dump"
+    child = "until grep -q sleep /proc/$$/comm; do :; done; exec /nonexistent 2>/dev/null"
+    Run(["sh", "-c", f"({child}) & exec env -u LD_PRELOAD sleep 0.5"], dump)
+    notes = report(dump)["diagnostics"]["notes"]
+    results.check(any("(exec)" in n for n in notes), f"replaced: the report says so {notes}")
+    dump.unlink()
+
+
 def main():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="process_trees.", dir=os.environ.get("CPA_TMP")))
     results = Results()
@@ -346,6 +356,7 @@ def main():
     outliving(results, folder)
     arguments(results, folder)
     jumps(results, folder)
+    replaced(results, folder)
     scripts(results, folder)
     return results.end(folder)
 
