@@ -37,7 +37,7 @@
 
 struct offer {
 	struct cpa_worker *w;
-	uint64_t now, now_ns; /* @since_ns is a time like a process's seen_ns */
+	uint64_t now, now_ns; /* @now_ns is a time like a process's seen_ns */
 	uint32_t token, place;
 };
 
@@ -54,7 +54,9 @@ static uint32_t release(struct cpa_worker *w)
  */
 static struct offer offer(uint64_t caller)
 {
-	struct offer o = { .w = cpa_process_number ? cpa_enter() : NULL, .place = CPA_OFFERS };
+	struct offer o = { .w = cpa_process_number ? cpa_enter() : NULL,
+			   .now = cpa_clock_now(),
+			   .place = CPA_OFFERS };
 
 	if (!o.w)
 		return o;
@@ -171,10 +173,10 @@ SPAWN(posix_spawnp, posix_spawnp, CPA_ARCH_GLIBC_SPAWN)
 CPA_OLDER(posix_spawnp, CPA_ARCH_GLIBC_FIRST);
 SPAWN(posix_spawnp_older, posix_spawnp, CPA_ARCH_GLIBC_FIRST)
 
-/* The child with @token was waited for in @op. */
-static void waited(struct cpa_op *op, uint32_t token, uint32_t place, int status)
+/* The child with @token, which began after tick @since, was waited for in @op. */
+static void waited(struct cpa_op *op, uint32_t token, uint32_t place, uint64_t since, int status)
 {
-	struct cpa_child child = { .token = withdraw(place, token) ? 0 : token };
+	struct cpa_child child = { .token = withdraw(place, token) ? 0 : token, .since = since };
 
 	cpa_child_waited(op, status == -1 ? NULL : &child, status);
 }
@@ -195,7 +197,7 @@ CPA_EXPORT int system(const char *command)
 		cpa_op_block(&op);
 	}
 	ret = REAL(system)(command);
-	waited(&op, o.token, o.place, ret);
+	waited(&op, o.token, o.place, o.now, ret);
 	return ret;
 }
 
@@ -203,7 +205,7 @@ CPA_EXPORT int system(const char *command)
  * Streams of popen(), and the children that pclose() will wait for. stream 0: free, 1: being set.
  */
 static struct {
-	uint64_t stream;
+	uint64_t stream, since; /* tick before the child began */
 	uint32_t token, place;
 } streams[STREAMS];
 
@@ -217,13 +219,14 @@ CPA_EXPORT FILE *popen(const char *command, const char *mode)
 	cpa_holders_forked(false);
 	if (o.token && !ret)
 		withdraw(o.place, o.token);
-	for (unsigned i = 0; o.token && ret && i < STREAMS; i++) {
+	for (unsigned i = 0; ret && i < STREAMS; i++) {
 		uint64_t none = 0;
 
 		/* ACQUIRE: pclose() is done with the place. Pairs with its RELEASE. */
 		if (!__atomic_compare_exchange_n(&streams[i].stream, &none, 1, false,
 						 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 			continue;
+		streams[i].since = o.now;
 		streams[i].token = o.token;
 		streams[i].place = o.place;
 		/* RELEASE: pairs with pclose(). */
@@ -236,20 +239,23 @@ CPA_EXPORT FILE *popen(const char *command, const char *mode)
 CPA_EXPORT int pclose(FILE *stream)
 {
 	struct cpa_op op = cpa_child_wait(CPA_CALLER());
+	uint64_t since = cpa_clock_now();
 	uint32_t token = 0, place = 0;
 	int ret;
 
-	for (unsigned i = 0; i < STREAMS && !token; i++) {
+	for (unsigned i = 0; i < STREAMS; i++) {
 		/* ACQUIRE pairs with popen(). */
 		if (__atomic_load_n(&streams[i].stream, __ATOMIC_ACQUIRE) != (uint64_t)stream)
 			continue;
+		since = streams[i].since;
 		token = streams[i].token;
 		place = streams[i].place;
 		/* RELEASE: the place may be used again. Pairs with popen(). */
 		__atomic_store_n(&streams[i].stream, 0, __ATOMIC_RELEASE);
+		break;
 	}
 	ret = REAL(pclose)(stream);
-	waited(&op, token, place, ret);
+	waited(&op, token, place, since, ret);
 	return ret;
 }
 

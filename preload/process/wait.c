@@ -151,11 +151,9 @@ static void join_gone(struct cpa_worker *w, uint32_t number, struct cpa_wait *wa
 
 static void gone(struct cpa_process_row *p, uint64_t now)
 {
-	bool joined = p->state != CPA_PROCESS_CLAIMED;
-
-	cpa_diag(p->state == CPA_PROCESS_RUNNING ? CPA_DIAG_PROCESSES_LOST :
-						   CPA_DIAG_UNSEEN_CHILDREN);
-	if (joined)
+	if (p->state == CPA_PROCESS_RUNNING)
+		cpa_diag(CPA_DIAG_PROCESSES_LOST);
+	if (p->state != CPA_PROCESS_CLAIMED)
 		__atomic_fetch_sub(&cpa_header()->running, 1, __ATOMIC_RELAXED);
 	if (!p->end_ticks)
 		p->end_ticks = now;
@@ -178,6 +176,8 @@ static void depend(struct cpa_worker *w, uint32_t number, struct cpa_wait *wait)
 	}
 	if (p) {
 		join_gone(w, number, wait);
+		if (p->state != CPA_PROCESS_ENDED && p->state != CPA_PROCESS_RUNNING)
+			cpa_diag(CPA_DIAG_UNSEEN_CHILDREN);
 		if (p->state != CPA_PROCESS_ENDED)
 			gone(p, w->clock.last);
 	} else {
@@ -197,32 +197,42 @@ static bool is_gone(uint32_t number)
 }
 
 /*
+ * Row of a child that began after tick @since, and is gone: one that has ended, or, if there is none, one that
+ * left no end. 0: none.
+ */
+static uint32_t gone_since(uint64_t since)
+{
+	uint32_t number = 0, next = cpa_process_ended(cpa_process_number, since, UINT64_MAX);
+
+	/* The oldest of those that ended: the others began too late for threads that waited before this one. */
+	for (; next;
+	     next = cpa_process_ended(cpa_process_number, since, cpa_process(next)->end_ticks))
+		if (is_gone(next))
+			number = next;
+	if (number)
+		return number;
+	next = cpa_process_begun(cpa_process_number, since, 0);
+	while (next && !is_gone(next))
+		next = cpa_process_begun(cpa_process_number, since, next);
+	return next;
+}
+
+/*
  * Row of @child, which nobody else frees while this thread reads. 0: none.
  *
  * If several threads make children by system() or popen() at once, one child may have taken the
- * token of another, and still run. Then the child waited for is one that ended since @arrived, and
- * is gone.
+ * token of another, and still run.
  */
-static uint32_t row_of(const struct cpa_child *child, uint64_t arrived)
+static uint32_t row_of(const struct cpa_child *child)
 {
-	uint32_t number, next;
+	uint32_t number;
 
 	if (!cpa_process_number || !*cpa_alive)
 		return 0;
 	if (child->pid)
 		return cpa_process_find(child->pid, cpa_process_number);
 	number = child->token ? cpa_process_taker(child->token, cpa_process_number) : 0;
-	if (is_gone(number))
-		return number;
-	/*
-	 * The oldest of those: the others began too late for threads that waited before this one.
-	 */
-	next = cpa_process_ended(cpa_process_number, arrived, UINT64_MAX);
-	for (number = 0; next;
-	     next = cpa_process_ended(cpa_process_number, arrived, cpa_process(next)->end_ticks))
-		if (is_gone(next))
-			number = next;
-	return number;
+	return is_gone(number) ? number : gone_since(child->since);
 }
 
 /* Return whether the child's rows could be read. */
@@ -234,7 +244,7 @@ static bool end(struct cpa_worker *w, const struct cpa_child *child, int status,
 
 	if (!begin_reading(&before))
 		return false;
-	number = row_of(child, wait->arrived);
+	number = row_of(child);
 	depend(w, number, wait);
 	if (number)
 		cpa_process_waited(&w->self, number, status);
@@ -253,7 +263,7 @@ static void waited_off(const struct cpa_child *child, int status)
 	if (!w)
 		return;
 	if (begin_reading(&before)) {
-		number = row_of(child, 0);
+		number = row_of(child);
 		if (number && cpa_process(number)->state != CPA_PROCESS_ENDED)
 			gone(cpa_process(number), cpa_clock_now());
 		if (number)

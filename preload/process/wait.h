@@ -7,10 +7,14 @@
 
 #include "preload/core/op.h"
 
-/* A child that has ended: by pid, or if that is 0 by the token that the parent offered it. */
+/*
+ * A child that has ended: by pid, or if that is 0 by the token that the parent offered it. Of a child without
+ * both, as of system() while profiling is off, it is known that it began after tick @since.
+ */
 struct cpa_child {
 	uint32_t pid;
 	uint32_t token;
+	uint64_t since;
 };
 
 /*

@@ -224,6 +224,22 @@ uint32_t cpa_process_ended(uint32_t parent, uint64_t since, uint64_t before)
 	return best;
 }
 
+uint32_t cpa_process_begun(uint32_t parent, uint64_t since, uint32_t behind)
+{
+	uint32_t n = rows();
+
+	for (uint32_t i = behind + 1; i <= n; i++) {
+		const struct cpa_process_row *p = cpa_process(i);
+		/* ACQUIRE pairs with the begin of the process. */
+		uint32_t state = __atomic_load_n(&p->state, __ATOMIC_ACQUIRE);
+
+		if ((state == CPA_PROCESS_RUNNING || state == CPA_PROCESS_EXECED) &&
+		    is_child(p, parent) && !was_waited(p) && p->start_ticks > since)
+			return i;
+	}
+	return 0;
+}
+
 static void add(struct cpa_process_sums *to, const struct cpa_process_sums *from,
 		const struct cpa_process_sums *less)
 {

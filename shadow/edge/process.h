@@ -69,6 +69,12 @@ CPA_HIDDEN void cpa_process_waited(struct cpa_self *self, uint32_t number, int s
  */
 CPA_HIDDEN uint32_t cpa_process_ended(uint32_t parent, uint64_t since, uint64_t before);
 
+/*
+ * Return the first row behind row @behind of a child of row @parent that began after the clock @since, has not
+ * ended and was not waited for; 0: none.
+ */
+CPA_HIDDEN uint32_t cpa_process_begun(uint32_t parent, uint64_t since, uint32_t behind);
+
 /* Return the row of the child of row @parent that took the offered @token; 0: none. */
 CPA_HIDDEN uint32_t cpa_process_taker(uint32_t token, uint32_t parent);
 

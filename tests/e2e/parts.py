@@ -142,6 +142,27 @@ def children(tap):
                    f"{command[0]}: {count} processes in {rows} rows")
 
 
+def reaped(tap):
+    """A wait by system() while profiling is off is for the child of that call, however that ends, and no other."""
+    before = ("import os, signal, sys\n"
+              "def is_there(pid):\n"
+              "    try: os.kill(pid, 0)\n"
+              "    except ProcessLookupError: return False\n"
+              "    return True\n"
+              "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+              "pid = os.fork()\n"
+              "if not pid: sys.exit(0)\n"
+              "while is_there(pid): pass\n"
+              "signal.signal(signal.SIGCHLD, signal.SIG_DFL)\n"
+              "os.system('exit 5')\n"
+              "os.system('kill -9 $$')\n"
+              "os.execv(sys.argv[1], sys.argv[1:])")
+    _, found = run_parts(tap, "alone", ("/usr/bin/python3", "-c", before))
+    ends = [(p["state"], p.get("status")) for p in found["processes"][1:]]
+    wanted = [("ended", None), ("ended", 5 << 8), ("killed", signal.SIGKILL)]
+    tap.result(ends == wanted, f"reaped: each child has the status that was waited for {ends}")
+
+
 def exec_at_random(tap):
     """A process that becomes another program stays one, also if a part is just beginning."""
     shells, each = 4, 200
@@ -525,6 +546,7 @@ def main():
         known(tap, name)
     execed(tap)
     children(tap)
+    reaped(tap)
     exec_at_random(tap)
     often(tap)
     handles(tap)

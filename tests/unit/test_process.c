@@ -240,6 +240,27 @@ static void test_ended(void **state)
 	assert_int_equal(cpa_process_ended(a, 0, UINT64_MAX), 0);
 }
 
+/* Children that began after a clock, and neither ended nor were waited for. */
+static void test_begun(void **state)
+{
+	uint32_t first = make(0, 100), a = make(first, 101), b = make(first, 102);
+
+	(void)state;
+	assert_int_equal(cpa_process_begun(first, 0, 0), 0);
+	cpa_process(a)->start_ticks = 50;
+	cpa_process(b)->start_ticks = 60;
+	cpa_process(a)->state = CPA_PROCESS_RUNNING;
+	cpa_process(b)->state = CPA_PROCESS_EXECED;
+	assert_int_equal(cpa_process_begun(first, 0, 0), a);
+	assert_int_equal(cpa_process_begun(first, 0, a), b);
+	assert_int_equal(cpa_process_begun(first, 50, 0), b);
+	assert_int_equal(cpa_process_begun(first, 0, b), 0);
+	cpa_process(a)->state = CPA_PROCESS_ENDED;
+	assert_int_equal(cpa_process_begun(first, 0, 0), b);
+	cpa_process(b)->waited = 1;
+	assert_int_equal(cpa_process_begun(first, 0, 0), 0);
+}
+
 /* With any number of processes rows are bounded, and no time of theirs is lost. */
 static void test_many(void **state)
 {
@@ -326,6 +347,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_two_rows, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_wrong_token, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ended, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_begun, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_claimed_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sums, setup, teardown),
