@@ -359,7 +359,7 @@ bool cpa_process_begin(void)
 		h->end_ticks = 0;
 	run(p, cpa_clock_now());
 	begin_thread(p, token, false);
-	return goes_on;
+	return goes_on && p->epoch;
 }
 
 /*

@@ -35,7 +35,7 @@ CPA_HIDDEN void cpa_process_called(char *const *arguments);
 
 /*
  * The first thread of a process that joined by its environment begins. Inside instrumentation code.
- * Return whether the process was in the session before it became this program.
+ * Return whether the process was in the session, and in a part, when it became this program.
  */
 CPA_HIDDEN bool cpa_process_begin(void);
 

@@ -163,6 +163,16 @@ def reaped(tap):
     tap.result(ends == wanted, f"reaped: each child has the status that was waited for {ends}")
 
 
+def inherited(tap):
+    """
+    A program that begins while profiling is off has descriptors that nobody counted: a reader depends on who closed
+    last. In counts that are too low it would be somebody unseen.
+    """
+    _, found = run_parts(tap, "inherited")
+    path_s, least_s = found["program"]["critical_path_s"], (0.060 + 0.040) * 0.97
+    tap.result(path_s >= least_s, f"inherited: a path of {path_s:.4f} s, at least {least_s:.4f} s")
+
+
 def exec_at_random(tap):
     """A process that becomes another program stays one, also if a part is just beginning."""
     shells, each = 4, 200
@@ -547,6 +557,7 @@ def main():
     execed(tap)
     children(tap)
     reaped(tap)
+    inherited(tap)
     exec_at_random(tap)
     often(tap)
     handles(tap)

@@ -7,6 +7,7 @@
  * Prints the length of the critical path of the parts, in ms. What lies between them is work and
  * sleep that must show nowhere. Waits go on across a start, a stop, or both; locks are held there.
  */
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -414,17 +416,72 @@ static int handles(void)
 	return 10 + 20 + 30;
 }
 
+static pid_t heirs;
+static int output;
+
+/* The program that a child becomes while profiling is off: it has the pipe, and another has it longer. */
+static int heir(void)
+{
+	CPA_START();
+	if (write(STDOUT_FILENO, "", 1) != 1) /* the reader's wait for the end is all in the part */
+		return 1;
+	work_in_part(10);
+	close(STDOUT_FILENO);
+	return 0;
+}
+
+static void *closing_worker(void *unused)
+{
+	waitpid(heirs, NULL, 0);
+	work_in_part(60);
+	close(output);
+	pause();
+	return unused;
+}
+
+/* The child opens the pipe by its name, so that it is not counted, before it becomes another program. */
+static int inherited(void)
+{
+	char name[32], byte;
+	pthread_t closer;
+	int ends[2];
+
+	CPA_START();
+	if (pipe(ends))
+		return 0;
+	output = ends[1];
+	snprintf(name, sizeof(name), "/dev/fd/%d", output);
+	heirs = fork();
+	if (!heirs) {
+		close(STDOUT_FILENO);
+		close(ends[0]);
+		if (open(name, O_WRONLY) != STDOUT_FILENO)
+			_exit(1);
+		close(output);
+		CPA_STOP();
+		execl("/proc/self/exe", "parts", "heir", NULL);
+		_exit(1);
+	}
+	pthread_create(&closer, NULL, closing_worker, NULL);
+	pthread_detach(closer);
+	while (read(ends[0], &byte, 1) > 0)
+		;
+	work_in_part(40);
+	return 10 + 60 + 40;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		int (*run)(void);
-	} programs[] = { { "alone", alone },	     { "lock", lock },
-			 { "condition", condition }, { "barrier", meet },
-			 { "semaphore", semaphore }, { "threads", threads },
-			 { "often", often },	     { "handles", handles },
-			 { "eventless", eventless }, { "passing", passing },
-			 { "hampered", hampered } };
+	} programs[] = {
+		{ "alone", alone },	{ "lock", lock },	    { "condition", condition },
+		{ "barrier", meet },	{ "semaphore", semaphore }, { "threads", threads },
+		{ "often", often },	{ "handles", handles },	    { "eventless", eventless },
+		{ "passing", passing }, { "hampered", hampered },   { "inherited", inherited },
+		{ "heir", heir }
+	};
 
 	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
 		if (argc != 2 || strcmp(argv[1], programs[i].name) != 0)
@@ -433,6 +490,6 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	fprintf(stderr, "usage: parts alone|lock|condition|barrier|semaphore|threads|often|handles|"
-			"eventless|passing|hampered\n");
+			"eventless|passing|hampered|inherited\n");
 	return 2;
 }
