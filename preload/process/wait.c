@@ -27,6 +27,7 @@
 #include "preload/core/track.h"
 #include "shadow/arch/arch.h"
 #include "shadow/edge/acquire.h"
+#include "shadow/edge/part.h"
 #include "shadow/store/kernel.h"
 #include "shadow/edge/process.h"
 
@@ -144,6 +145,7 @@ static void join_gone(struct cpa_worker *w, uint32_t number, struct cpa_wait *wa
 	else
 		wait->now = wait->arrived;
 	cpa_acquire_path(&w->self, path, wait);
+	cpa_part_trim(&w->self);
 	if (wait->from)
 		cpa_dependency(&w->self, wait, wait->now - wait->arrived);
 	wait->now = now;

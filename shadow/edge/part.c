@@ -65,6 +65,15 @@ static void tile(struct cpa_path *path, uint64_t until)
 		path->observed[CPA_TIME_EXTERNAL] += until - sum;
 }
 
+void cpa_part_trim(struct cpa_self *self)
+{
+	struct cpa_path *path = &self->row->path;
+
+	cpa_writing(self->row);
+	trim(path, cpa_epoch_on(cpa_header(), path->released));
+	cpa_written(self->row);
+}
+
 void cpa_part_end(struct cpa_self *self, uint64_t stop, uint64_t end)
 {
 	struct cpa_path *path = &self->row->path;

@@ -34,6 +34,12 @@
 CPA_HIDDEN void cpa_part_end(struct cpa_self *self, uint64_t stop, uint64_t end);
 
 /*
+ * Cut off the observed path of the thread what lies behind its last event: it joined that of a process which was
+ * killed, and had counted probe time since then.
+ */
+CPA_HIDDEN void cpa_part_trim(struct cpa_self *self);
+
+/*
  * Return whether a thread may begin the part of epoch @epoch. False: another thread is still
  * collecting the paths for it.
  */

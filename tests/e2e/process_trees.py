@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 
-from profiled import check_contradictions
+from profiled import check_contradictions, verify
 from results import Results
 
 BUILD = pathlib.Path(os.environ.get("CPA_BUILD", "build")).resolve()
@@ -335,6 +335,17 @@ def jumps(results, folder):
         dump.unlink()
 
 
+def killed(results, folder):
+    """A process that is killed counted time of cpa since its last event: the observed path ends there."""
+    dump = folder / "killed.dump"
+    calls = "import os\nfor i in range(100): os.system('kill -9 $$')"
+    Run(["/usr/bin/python3", "-c", calls], dump, CPA_JOURNAL="32M")
+    check_contradictions(results, "killed", report(dump))
+    good, text = verify(dump)
+    results.check(good, f"killed: {text}")
+    dump.unlink()
+
+
 def replaced(results, folder):
     """The first process became a program outside the session: a child whose exec fails does not change that."""
     dump = folder / "replaced.dump"
@@ -356,6 +367,7 @@ def main():
     outliving(results, folder)
     arguments(results, folder)
     jumps(results, folder)
+    killed(results, folder)
     replaced(results, folder)
     scripts(results, folder)
     return results.end(folder)
