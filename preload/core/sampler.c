@@ -402,17 +402,34 @@ void cpa_sampler_init(unsigned samples_per_second, unsigned by_callers)
 		can_signal = cpa_signal_init(on_signal);
 }
 
-/*
- * Whether the program blocks the timer's signal in the calling thread; @mask: its mask, NULL: the present one, if
- * cpa does not hold signals.
- */
-static bool blocks_signal(const sigset_t *mask)
+bool cpa_sampler_hush(struct itimerspec *timer)
 {
-	sigset_t present;
+	const struct itimerspec stopped = { 0 };
+	const struct cpa_worker *w = cpa_tls.worker;
+	int err = errno;
+	bool stops;
 
-	if (!mask && (pthread_sigmask(SIG_BLOCK, NULL, &present) || cpa_signal_is_held(&present)))
+	if (!w || !w->sampler.has_timer || confined || !cpa_signal_is_blocked(NULL) ||
+	    !cpa_kernel_begin())
 		return false;
-	return sigismember(mask ? mask : &present, CPA_SIGNAL);
+	stops = !cpa_kernel(SYS_timer_settime, w->sampler.timer, 0, &stopped, timer);
+	if (stops)
+		cpa_signal_take_back();
+	cpa_kernel_end();
+	errno = err;
+	return stops;
+}
+
+void cpa_sampler_unhush(const struct itimerspec *timer)
+{
+	const struct cpa_worker *w = cpa_tls.worker;
+	int err = errno;
+
+	if (w && cpa_kernel_begin()) {
+		cpa_kernel(SYS_timer_settime, w->sampler.timer, 0, timer, NULL);
+		cpa_kernel_end();
+	}
+	errno = err;
 }
 
 void cpa_sampler_start(struct cpa_sampler *s, const sigset_t *mask)
@@ -426,7 +443,7 @@ void cpa_sampler_start(struct cpa_sampler *s, const sigset_t *mask)
 	start_timer(s);
 	if (!cpa_header()->sampler)
 		cpa_header()->sampler = CPA_SAMPLER_TIMER;
-	if (blocks_signal(mask))
+	if (cpa_signal_is_blocked(mask))
 		upgrade(s, 0);
 	cpa_kernel_end();
 }
@@ -449,7 +466,7 @@ static bool watch(struct cpa_sampler *s, uint64_t cpu)
 		s->known = s->latest;
 		s->known_at = cpu;
 	} else if (hz && !s->ring && cpu - s->known_at > cpa_sampler_latest() * LATE / (LATE + 2)) {
-		if (s->has_timer && cpa_callers_divide() && !blocks_signal(NULL)) {
+		if (s->has_timer && cpa_callers_divide() && !cpa_signal_is_blocked(NULL)) {
 			s->known_at = cpu;
 		} else if (s->heard || !s->stays) {
 			s->heard = false;

@@ -26,6 +26,8 @@
 #ifndef CPA_PRELOAD_CORE_SAMPLER_H
 #define CPA_PRELOAD_CORE_SAMPLER_H
 
+#include <time.h>
+
 #include "preload/core/callers.h"
 #include "shadow/graph/activity.h"
 
@@ -98,6 +100,14 @@ CPA_HIDDEN void cpa_sampler_stop(struct cpa_sampler *s);
  * one now, which takes its time. Inside our code only.
  */
 CPA_HIDDEN bool cpa_sampler_switched(struct cpa_sampler *s, uint64_t cpu);
+
+/*
+ * The program is about to send CPA_SIGNAL to the calling thread, which blocks it. One of ours that is pending
+ * would swallow it, as the kernel keeps one of each number: take that back, and stop the timer until
+ * cpa_sampler_unhush(). Return false if there is nothing to do. errno is kept.
+ */
+CPA_HIDDEN bool cpa_sampler_hush(struct itimerspec *timer);
+CPA_HIDDEN void cpa_sampler_unhush(const struct itimerspec *timer);
 
 /* Ticks of CPU time in which a thread has a sample at least, if cpa_sampler_ticks(). */
 CPA_HIDDEN uint64_t cpa_sampler_latest(void);

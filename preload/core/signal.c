@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "preload/libc/real.h"
@@ -88,6 +90,29 @@ static void forward(int sig, siginfo_t *info, void *context)
 bool cpa_signal_is_ours(const siginfo_t *info)
 {
 	return info->si_code == SI_TIMER && info->si_value.sival_ptr == &cpa_signal_mark;
+}
+
+bool cpa_signal_is_blocked(const sigset_t *mask)
+{
+	sigset_t present;
+
+	if (!mask && (pthread_sigmask(SIG_BLOCK, NULL, &present) || cpa_signal_is_held(&present)))
+		return false;
+	return sigismember(mask ? mask : &present, CPA_SIGNAL);
+}
+
+void cpa_signal_take_back(void)
+{
+	const struct timespec now = { 0, 0 };
+	siginfo_t info;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, CPA_SIGNAL);
+	if (cpa_kernel(SYS_rt_sigtimedwait, &set, &info, &now, _NSIG / 8) == CPA_SIGNAL &&
+	    !cpa_signal_is_ours(&info))
+		cpa_kernel(SYS_rt_tgsigqueueinfo, cpa_kernel(SYS_getpid), cpa_kernel(SYS_gettid),
+			   CPA_SIGNAL, &info);
 }
 
 CPA_ARCH_SIGNAL_HANDLER static void on_signal(int sig, siginfo_t *info, void *context)

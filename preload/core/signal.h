@@ -26,6 +26,18 @@ extern CPA_HIDDEN const char cpa_signal_mark;
 CPA_HIDDEN bool cpa_signal_is_ours(const siginfo_t *info);
 
 /*
+ * Whether the program blocks CPA_SIGNAL in the calling thread; @mask: its mask, NULL: the present one, if cpa does
+ * not hold signals.
+ */
+CPA_HIDDEN bool cpa_signal_is_blocked(const sigset_t *mask);
+
+/*
+ * Take back a signal of the sampler that is pending, but not one that the program sent before. The thread blocks
+ * CPA_SIGNAL. Between cpa_kernel_begin() and cpa_kernel_end().
+ */
+CPA_HIDDEN void cpa_signal_take_back(void);
+
+/*
  * Call @handler(context, times) for our signals from now on; a timer may have passed several times.
  * Once, at start. False: not possible.
  */

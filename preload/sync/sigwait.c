@@ -17,6 +17,7 @@
 
 #include "preload/core/object.h"
 #include "preload/libc/real.h"
+#include "preload/core/sampler.h"
 #include "preload/core/signal.h"
 #include "preload/core/suspend.h"
 #include "preload/core/op.h"
@@ -203,11 +204,29 @@ static void sending(int sig, uint64_t caller)
 	cpa_done(w);
 }
 
+/* Evaluate @call, which sends @sig to the calling thread if @to_self. */
+#define SEND(call, to_self)                                                \
+	({                                                                 \
+		struct itimerspec timer_;                                  \
+		bool hushed_ = unlikely(sig == CPA_SIGNAL) && (to_self) && \
+			       cpa_sampler_hush(&timer_);                  \
+		int ret_ = (call);                                         \
+                                                                           \
+		if (unlikely(hushed_))                                     \
+			cpa_sampler_unhush(&timer_);                       \
+		ret_;                                                      \
+	})
+
+CPA_EXPORT int raise(int sig)
+{
+	return SEND(REAL(raise)(sig), true);
+}
+
 CPA_EXPORT int pthread_kill(pthread_t thread, int sig)
 {
 	if (sig > 0)
 		sending(sig, CPA_CALLER());
-	return REAL(pthread_kill)(thread, sig);
+	return SEND(REAL(pthread_kill)(thread, sig), pthread_equal(thread, pthread_self()));
 }
 
 CPA_OLDER(pthread_kill, CPA_ARCH_GLIBC_FIRST); /* this version reports a thread that has ended */

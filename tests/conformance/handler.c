@@ -52,6 +52,17 @@ static void add_action(int sig)
 	    sigismember(&a.sa_mask, sig));
 }
 
+/* Work for @ms of CPU time. */
+static void work(int ms)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	for (long until = now.tv_sec * 1000 + now.tv_nsec / 1000000 + ms;
+	     now.tv_sec * 1000 + now.tv_nsec / 1000000 < until;)
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+}
+
 /* All of it for one signal. The profiler uses SIGSTKFLT itself; nothing may show. */
 static void settings(int sig)
 {
@@ -167,6 +178,7 @@ static void settings(int sig)
 		sigemptyset(&set);
 		sigaddset(&set, sig);
 		DO("block", pthread_sigmask(SIG_BLOCK, &set, NULL));
+		work(20); /* a sampler's signal of the same number may be pending */
 		raise(sig);
 		sigpending(&pending);
 		add(" caught=%d pending=%d", caught, sigismember(&pending, sig));
