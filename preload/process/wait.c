@@ -209,7 +209,7 @@ static uint32_t gone_since(uint64_t since)
 	/* The oldest of those that ended: the others began too late for threads that waited before this one. */
 	for (; next;
 	     next = cpa_process_ended(cpa_process_number, since, cpa_process(next)->end_ticks))
-		if (is_gone(next))
+		if (cpa_process(next)->start_ticks > since && is_gone(next))
 			number = next;
 	if (number)
 		return number;
