@@ -198,18 +198,25 @@ static bool is_gone(uint32_t number)
 	return pid && cpa_kernel(SYS_kill, pid, 0) < 0 && errno == ESRCH;
 }
 
+/* Whether the child of row @number is gone, by @status: one that a signal ended has left no end. */
+static bool is_gone_by(uint32_t number, int status)
+{
+	return is_gone(number) &&
+	       !(WIFSIGNALED(status) && cpa_process(number)->state == CPA_PROCESS_ENDED);
+}
+
 /*
- * Row of a child that began after tick @since, and is gone: one that has ended, or, if there is none, one that
- * left no end. 0: none.
+ * Row of a child that began after tick @since, and is gone by @status: one that has ended, or, if there is none,
+ * one that left no end. 0: none.
  */
-static uint32_t gone_since(uint64_t since)
+static uint32_t gone_since(uint64_t since, int status)
 {
 	uint32_t number = 0, next = cpa_process_ended(cpa_process_number, since, UINT64_MAX);
 
 	/* The oldest of those that ended: the others began too late for threads that waited before this one. */
 	for (; next;
 	     next = cpa_process_ended(cpa_process_number, since, cpa_process(next)->end_ticks))
-		if (cpa_process(next)->start_ticks > since && is_gone(next))
+		if (cpa_process(next)->start_ticks > since && is_gone_by(next, status))
 			number = next;
 	if (number)
 		return number;
@@ -220,12 +227,12 @@ static uint32_t gone_since(uint64_t since)
 }
 
 /*
- * Row of @child, which nobody else frees while this thread reads. 0: none.
+ * Row of @child, which ended with @status, and which nobody else frees while this thread reads. 0: none.
  *
  * If several threads make children by system() or popen() at once, one child may have taken the
  * token of another, and still run.
  */
-static uint32_t row_of(const struct cpa_child *child)
+static uint32_t row_of(const struct cpa_child *child, int status)
 {
 	uint32_t number;
 
@@ -234,7 +241,7 @@ static uint32_t row_of(const struct cpa_child *child)
 	if (child->pid)
 		return cpa_process_find(child->pid, cpa_process_number);
 	number = child->token ? cpa_process_taker(child->token, cpa_process_number) : 0;
-	return is_gone(number) ? number : gone_since(child->since);
+	return is_gone_by(number, status) ? number : gone_since(child->since, status);
 }
 
 /* Return whether the child's rows could be read. */
@@ -246,7 +253,7 @@ static bool end(struct cpa_worker *w, const struct cpa_child *child, int status,
 
 	if (!begin_reading(&before))
 		return false;
-	number = row_of(child);
+	number = row_of(child, status);
 	depend(w, number, wait);
 	if (number)
 		cpa_process_waited(&w->self, number, status);
@@ -265,7 +272,7 @@ static void waited_off(const struct cpa_child *child, int status)
 	if (!w)
 		return;
 	if (begin_reading(&before)) {
-		number = row_of(child);
+		number = row_of(child, status);
 		if (number && cpa_process(number)->state != CPA_PROCESS_ENDED)
 			gone(cpa_process(number), cpa_clock_now());
 		if (number)
