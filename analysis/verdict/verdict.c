@@ -324,35 +324,47 @@ static double find_others(const struct cpa_profile *profile, double processors)
 	return others >= SHARE_OTHERS * processors * program->wall_s ? others : 0;
 }
 
+/* What took the time that the report is about. */
+static const struct took {
+	const char *subject, *need, *their;
+} took_run = { "run", "it needs", "its" }, took_parts = { "profiled parts", "they need", "their" };
+
+static const struct took *what_took(const struct cpa_profile *profile)
+{
+	return profile->program.earlier_parts + profile->parts ? &took_parts : &took_run;
+}
+
 /* Explain a run that took longer than its path and its work on so many processors. */
 static char *explain_rest(const struct cpa_verdict *verdict, const struct cpa_profile *profile)
 {
 	const struct cpa_processors_figures *processors = &profile->diagnostics.processors;
 	const struct cpa_program_figures *program = &profile->program;
+	const struct took *took = what_took(profile);
 	double ready = program->segment_s[CPA_TIME_RUNQUEUE];
 
 	if (verdict->others_s > 0 && processors->others_s > SHARE_OTHERS * processors->all_s)
 		return cpa_format_text(
-			"The run took %s, more than it needs: other programs used %s of the %u "
+			"The %s took %s, more than %s: other programs used %s of the %u "
 			"processor%s' time. Times on the critical path hold all the same.",
-			cpa_format_seconds(program->wall_s).text,
+			took->subject, cpa_format_seconds(program->wall_s).text, took->need,
 			cpa_format_percent(processors->others_s, processors->all_s).text,
 			program->cores, program->cores == 1 ? "" : "s");
 	if (verdict->others_s > 0)
 		return cpa_format_text(
-			"The run took %s, more than it needs: other programs, or a limit on its "
+			"The %s took %s, more than %s: other programs, or a limit on its "
 			"CPU time, took %s of the %u processor%s' time from it. Times on the "
 			"critical path hold all the same.",
-			cpa_format_seconds(program->wall_s).text,
+			took->subject, cpa_format_seconds(program->wall_s).text, took->need,
 			cpa_format_percent(verdict->others_s, program->wall_s * program->cores).text,
 			program->cores, program->cores == 1 ? "" : "s");
 	if (strcmp(verdict->kind, "processors") == 0 || ready <= 0 ||
 	    ready < SHARE_READY * program->observed_path_s)
 		return NULL;
-	return cpa_format_text("For %s of the %s that the run took, its next step was ready and "
-			       "had no processor.",
-			       cpa_format_seconds(ready).text,
-			       cpa_format_seconds(program->wall_s).text);
+	return cpa_format_text(
+		"For %s of the %s that the %s took, %s next step was ready and had no "
+		"processor.",
+		cpa_format_seconds(ready).text, cpa_format_seconds(program->wall_s).text,
+		took->subject, took->their);
 }
 
 /* Fewer parts of the run than this are no sample of it. */

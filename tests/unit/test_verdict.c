@@ -110,6 +110,11 @@ static void test_other_programs(void **state)
 	assert_true(verdict.others_s == 0);
 	assert_string_equal(verdict.beside, "For 2.00 s of the 10.0 s that the run took, its next "
 					    "step was ready and had no processor.");
+	profile.parts = 3;
+	expect_kind("work");
+	assert_string_equal(verdict.beside,
+			    "For 2.00 s of the 10.0 s that the profiled parts took, their next "
+			    "step was ready and had no processor.");
 }
 
 static void test_imbalance(void **state)
