@@ -44,6 +44,19 @@ static double time_margin(const struct rows *r)
 	return r->build->profile->program.wall_s * cpa_batches_count_margin(b, b->part, b->on);
 }
 
+/*
+ * time_margin() of a thread or process. NAN also if one batch has all of it: it may have lived no longer than
+ * that, and others say nothing about it.
+ */
+static double life_margin(const struct rows *r)
+{
+	size_t lived = 0;
+
+	for (size_t i = 0; i < r->b.count; i++)
+		lived += r->b.part[i] != 0;
+	return lived > 1 ? time_margin(r) : NAN;
+}
+
 /* What the search did to the slots: see r->since. */
 static void find_since(struct rows *r)
 {
@@ -201,10 +214,10 @@ static void add_threads(struct rows *r)
 			continue;
 		cpa_batches_take(&r->b, cpa_window_row(slots, CPA_WINDOW_THREAD_CPU, t->row),
 				 r->b.part);
-		t->cpu_margin_s = time_margin(r);
+		t->cpu_margin_s = life_margin(r);
 		cpa_batches_take(&r->b, cpa_window_row(slots, CPA_WINDOW_THREAD_WAIT, t->row),
 				 r->b.part);
-		t->wait_margin_s = time_margin(r);
+		t->wait_margin_s = life_margin(r);
 	}
 }
 
@@ -223,7 +236,7 @@ static double rows_margin(struct rows *r, enum cpa_window_row value, const uint3
 			return NAN;
 		cpa_batches_add(&r->b, cpa_window_row(r->b.slots, value, row), r->b.part);
 	}
-	return time_margin(r);
+	return of ? life_margin(r) : time_margin(r);
 }
 
 static void add_processes(struct rows *r)
