@@ -409,9 +409,10 @@ bool cpa_sampler_hush(struct itimerspec *timer)
 	int err = errno;
 	bool stops;
 
-	if (!w || !w->sampler.has_timer || !cpa_signal_is_blocked(NULL) || !cpa_kernel_begin())
+	if (!w || !w->sampler.has_timer || !cpa_kernel_begin())
 		return false;
-	stops = !cpa_kernel(SYS_timer_settime, w->sampler.timer, 0, &stopped, timer);
+	stops = cpa_signal_is_blocked(NULL) &&
+		!cpa_kernel(SYS_timer_settime, w->sampler.timer, 0, &stopped, timer);
 	if (stops)
 		cpa_signal_take_back();
 	cpa_kernel_end();

@@ -109,10 +109,18 @@ void cpa_signal_take_back(void)
 
 	sigemptyset(&set);
 	sigaddset(&set, CPA_SIGNAL);
-	if (cpa_kernel(SYS_rt_sigtimedwait, &set, &info, &now, _NSIG / 8) == CPA_SIGNAL &&
-	    !cpa_signal_is_ours(&info))
+	if (cpa_kernel(SYS_rt_sigtimedwait, &set, &info, &now, _NSIG / 8) != CPA_SIGNAL ||
+	    cpa_signal_is_ours(&info))
+		return;
+	/*
+	 * The kernel takes those of the thread first, so ours is not pending. Those of the process must not become
+	 * the thread's: one would swallow what the program sends next, and no other thread could take it.
+	 */
+	if (info.si_code == SI_TKILL)
 		cpa_kernel(SYS_rt_tgsigqueueinfo, cpa_kernel(SYS_getpid), cpa_kernel(SYS_gettid),
 			   CPA_SIGNAL, &info);
+	else /* the kernel wants the caller's own id, not that of the process */
+		cpa_kernel(SYS_rt_sigqueueinfo, cpa_kernel(SYS_gettid), CPA_SIGNAL, &info);
 }
 
 CPA_ARCH_SIGNAL_HANDLER static void on_signal(int sig, siginfo_t *info, void *context)

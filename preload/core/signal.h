@@ -32,7 +32,8 @@ CPA_HIDDEN bool cpa_signal_is_ours(const siginfo_t *info);
 CPA_HIDDEN bool cpa_signal_is_blocked(const sigset_t *mask);
 
 /*
- * Take back a signal of the sampler that is pending, but not one that the program sent before. The thread blocks
+ * Take back a signal of the sampler that is pending, but not one that the program sent before. One that it sent to
+ * the thread with a value becomes one of the process: the kernel does not tell the two apart. The thread blocks
  * CPA_SIGNAL. Between cpa_kernel_begin() and cpa_kernel_end().
  */
 CPA_HIDDEN void cpa_signal_take_back(void);

@@ -187,6 +187,10 @@ static void settings(int sig)
 		DO("timed", sigtimedwait(&set, NULL, &zero));
 		raise(sig);
 		DO("info", sigwaitinfo(&set, NULL) == sig);
+		kill(getpid(), sig); /* pending for the process: the thread's is another one */
+		raise(sig);
+		DO("first", sigtimedwait(&set, NULL, &zero));
+		DO("second", sigtimedwait(&set, NULL, &zero));
 		DO("unblock", pthread_sigmask(SIG_UNBLOCK, &set, NULL));
 		add(" caught=%d", caught);
 	}
