@@ -124,21 +124,29 @@ static uint32_t changes(const struct cpa_thread *row)
 }
 
 /*
- * The path of @row that other threads know by @event is about to be copied. Return false if its last changes have
- * no record yet.
+ * @path of @row, which other threads know by @event, is about to be copied. Return false if its last changes
+ * have no record yet.
  */
-static bool close_event(struct cpa_thread *row, uint64_t event)
+static bool close_event(struct cpa_thread *row, const struct cpa_path *path, uint64_t event)
 {
+	/* Relaxed: the exchange below orders. */
+	uint64_t before = __atomic_load_n(&row->copied, __ATOMIC_RELAXED);
+
 	if (event == CPA_JOURNAL_PENDING)
 		return false;
-	if (event) {
-		/*
-		 * SEQ_CST: either the thread, before it records an acquire, sees that its event is closed, or
-		 * copy_still() that the path has changed. Pairs with cpa_journal_acquire_write().
-		 */
-		__atomic_store_n(&row->copied, event, __ATOMIC_SEQ_CST);
-		__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	}
+	/* No acquire is added to the event of earlier threads. */
+	if (!event || path != &row->path)
+		return true;
+	/*
+	 * SEQ_CST: either the thread, before it records an acquire, sees that its event is closed, or
+	 * copy_still() that the path has changed. Pairs with close_copied() of shadow/journal/journal.c. The
+	 * event is not later than one that who opens another part has closed, unless the path has changed.
+	 */
+	while ((!before || (int64_t)(event - before) > 0) &&
+	       !__atomic_compare_exchange_n(&row->copied, &before, event, false, __ATOMIC_SEQ_CST,
+					    __ATOMIC_RELAXED))
+		;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return true;
 }
 
@@ -154,7 +162,7 @@ static bool copy_still(struct cpa_path *to, struct cpa_thread *row, const struct
 	bool copied;
 
 	/* ACQUIRE: the path has its record. Pairs with name_path() of shadow/journal/journal_write.h. */
-	if (word % 2 || !close_event(row, __atomic_load_n(&from->event, __ATOMIC_ACQUIRE)))
+	if (word % 2 || !close_event(row, from, __atomic_load_n(&from->event, __ATOMIC_ACQUIRE)))
 		return false;
 	memcpy(&was, from, sizeof(was));
 	memcpy(to, &was, sizeof(*to));

@@ -108,14 +108,14 @@ static void give_edges(struct cpa_self *self)
 }
 
 /*
- * Join the path that the last thread of the row left into those of the threads before it. Return the journal
- * event that was its last; 0: none, or it was in no part of the run.
+ * Join the path that the last thread of the row left into those of the threads before it, of event @before. Return
+ * the journal event that was its last; 0: none, or it was in no part of the run.
  */
-static uint64_t retire(struct cpa_self *self)
+static uint64_t retire(struct cpa_self *self, uint64_t before)
 {
 	struct cpa_thread *row = self->row;
 	bool was_in_part = row->path.released != 0;
-	uint64_t last = was_in_part ? row->path.event : 0, before = row->retired.event;
+	uint64_t last = was_in_part ? cpa_journal_known(row->path.event) : 0;
 
 	row->earlier += was_in_part;
 	cpa_path_join(self, &row->retired, &row->path, false);
@@ -131,9 +131,7 @@ static void name_retired(struct cpa_self *self, uint64_t before, uint64_t last)
 {
 	struct cpa_path *path = &self->row->retired;
 
-	if (last == CPA_JOURNAL_PENDING) /* it was killed at its last event */
-		last = before;
-	else if (before && self->journal)
+	if (before && self->journal)
 		cpa_journal_merge_write(self, path, before, last);
 	/* RELEASE: the path is complete. Pairs with copy_still() of shadow/edge/part.c. */
 	if (path->event == CPA_JOURNAL_PENDING)
@@ -156,8 +154,8 @@ int cpa_thread_begin(struct cpa_self *self, uint32_t component, uint32_t tid,
 	wait->now = cpa_checkpoint_begin(self, !row->key, wait->now);
 	cpa_writing(row);
 	if (row->key) {
-		before = row->retired.event;
-		last = retire(self);
+		before = cpa_journal_known(row->retired.event);
+		last = retire(self, before);
 	} else {
 		void *totals = cpa_heap_alloc(cpa_header()->slots * sizeof(uint64_t));
 

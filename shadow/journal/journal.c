@@ -82,6 +82,14 @@ static bool is_own(const struct cpa_self *self, const struct cpa_object *o,
 	return o && path == cpa_object_path(o) && path->owner == self->id;
 }
 
+uint64_t cpa_journal_known(uint64_t event)
+{
+	if (likely(event != CPA_JOURNAL_PENDING))
+		return event;
+	refused();
+	return 0;
+}
+
 /*
  * Return whether the record has to name @path. A path of a thread without a journal cannot be
  * named.
@@ -91,10 +99,12 @@ static bool is_cause(const struct cpa_self *self, const struct cpa_object *on,
 {
 	if (!path || !path->owner || is_own(self, on, path) || is_own(self, other, path))
 		return false;
-	/* Relaxed: a statistic. */
+	/* A thread that was in no part of the run has no record. */
+	if (unlikely(!path->released && !path->len))
+		return false;
 	if (unlikely(!path->event))
-		__atomic_fetch_add(&cpa_journal_pool()->refused, 1, __ATOMIC_RELAXED);
-	return path->event != 0;
+		refused();
+	return cpa_journal_known(path->event) != 0;
 }
 
 /*

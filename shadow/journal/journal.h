@@ -91,6 +91,12 @@ static inline void cpa_journal_pending(struct cpa_self *self)
 		__atomic_store_n(&self->row->path.event, CPA_JOURNAL_PENDING, __ATOMIC_RELAXED);
 }
 
+/*
+ * Return @event of a path; 0 if that is pending: its thread was killed with its process, and the journal is
+ * incomplete.
+ */
+CPA_HIDDEN uint64_t cpa_journal_known(uint64_t event);
+
 static inline void cpa_journal_event(struct cpa_self *self, uint64_t now)
 {
 	if (unlikely(self->journal))

@@ -131,9 +131,8 @@ void cpa_journal_next(struct cpa_self *self)
 	j->event = ++j->number;
 	j->released = 0;
 	name_path(j, &self->row->path);
-	/* Relaxed: a statistic. */
 	if (unlikely(!j->block))
-		__atomic_fetch_add(&cpa_journal_pool()->refused, 1, __ATOMIC_RELAXED);
+		refused();
 }
 
 void cpa_journal_begin(struct cpa_self *self)
@@ -143,10 +142,9 @@ void cpa_journal_begin(struct cpa_self *self)
 	if (!cpa_header()->journal)
 		return;
 	j = cpa_heap_alloc(sizeof(*j));
-	if (!j) { /* its paths have no event: readers see that the journal is incomplete */
+	if (!j) { /* its paths have no event */
 		self->row->path.event = 0;
-		/* Relaxed: a statistic. */
-		__atomic_fetch_add(&cpa_journal_pool()->refused, 1, __ATOMIC_RELAXED);
+		refused();
 		return;
 	}
 	self->journal = j;

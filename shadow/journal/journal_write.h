@@ -61,6 +61,13 @@ static inline struct cpa_journal_pool *cpa_journal_pool(void)
 	return cpa_at(cpa_header()->journal);
 }
 
+/* Something has no record: readers see that the journal is incomplete. */
+static inline void refused(void)
+{
+	/* Relaxed: a statistic. */
+	__atomic_fetch_add(&cpa_journal_pool()->refused, 1, __ATOMIC_RELAXED);
+}
+
 static inline uint8_t *put(uint8_t *at, uint64_t n)
 {
 	for (; n >= 0x80; n >>= 7)

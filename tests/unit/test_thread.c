@@ -9,8 +9,11 @@
 
 #include <cmocka.h>
 
+#include "shadow/edge/part.h"
 #include "shadow/graph/activity.h"
 #include "shadow/graph/summary.h"
+#include "shadow/journal/journal.h"
+#include "shadow/store/epoch.h"
 
 #include "tests/unit/shadow_session.h"
 
@@ -161,6 +164,74 @@ static void test_reuse(void **state)
 	assert_int_equal(longest, THREADS - 1);
 	test_rows_clear(&t);
 	assert_int_equal(cpa_heap_live(), 0);
+}
+
+/* Begin the next thread in the row of @self, whose last one has ended or was killed. */
+static void begin_again(struct cpa_self *self, uint64_t now)
+{
+	uint32_t number = self->number;
+	struct cpa_wait w = { .now = now };
+
+	memset(self, 0, sizeof(*self));
+	self->number = number;
+	assert_int_equal(cpa_thread_begin(self, 0, 1, NULL, &w), 0);
+}
+
+/* The thread works for 10 ticks, up to clock @now. */
+static void work_until(struct cpa_self *self, uint64_t now)
+{
+	work(self, 5, 10);
+	cpa_journal_event(self, now);
+	self->row->path.released = now;
+}
+
+/*
+ * Who opens a part copies the paths of a thread that sleeps and of those before it in its row. The event of the
+ * sleeping one is over.
+ */
+static void test_copied(void **state)
+{
+	uint64_t start = cpa_header()->start_ticks, epoch;
+	struct cpa_self opens, sleeps;
+
+	(void)state;
+	assert_true(cpa_journal_init(UINT64_C(64) * CPA_JOURNAL_BLOCK));
+	cpa_epoch_begin(cpa_header(), true);
+	begin(&opens, start + 1);
+	begin(&sleeps, start + 1);
+	work_until(&sleeps, start + 20);
+	cpa_thread_end(&sleeps, start + 20);
+	begin_again(&sleeps, start + 30);
+	work_until(&sleeps, start + 40);
+	assert_true(sleeps.row->retired.event > CPA_JOURNAL_PENDING);
+	assert_true(cpa_epoch_change(cpa_header(), false, start + 50));
+	assert_true(cpa_epoch_change(cpa_header(), true, start + 60));
+	epoch = cpa_epoch(cpa_header());
+	assert_true(cpa_part_open(&opens, epoch));
+	assert_int_equal(sleeps.row->copied, sleeps.row->path.event);
+}
+
+/* A thread was killed with its process before its last event had a record: the journal says that it lacks it. */
+static void test_killed(void **state)
+{
+	struct cpa_journal_pool *pool;
+	struct cpa_self t;
+
+	(void)state;
+	assert_true(cpa_journal_init(UINT64_C(64) * CPA_JOURNAL_BLOCK));
+	pool = cpa_at(cpa_header()->journal);
+	begin(&t, 100);
+	work_until(&t, 120);
+	work(&t, 5, 10);
+	assert_int_equal(t.row->path.event, CPA_JOURNAL_PENDING);
+	begin_again(&t, 200);
+	assert_int_equal(t.row->retired.len, 20);
+	assert_int_not_equal(t.row->retired.event, CPA_JOURNAL_PENDING);
+	assert_int_equal(pool->refused, 1);
+	work_until(&t, 220);
+	begin_again(&t, 300);
+	assert_true(t.row->retired.event > CPA_JOURNAL_PENDING);
+	assert_int_equal(pool->refused, 1);
 }
 
 /* The thread follows the edge from node 1 to node 2 @times, as a dependency. */
@@ -326,6 +397,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_begin_after_create, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ends, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reuse, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_copied, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_killed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_edges, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many_running, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_space, setup_small, teardown),
