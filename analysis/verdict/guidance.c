@@ -285,9 +285,10 @@ static void add_warnings(struct cpa_guidance *guidance, const struct cpa_profile
 		     cpa_format_percent(probe, program->observed_path_s).text);
 	else if (profile->diagnostics.probe_s > SHARE_PROBE * program->cpu_s)
 		warn(guidance,
-		     "The profiler itself takes %s of the CPU time: without it the program is "
+		     "The profiler itself takes %s of the CPU time%s: without it the program is "
 		     "faster than these figures.",
-		     cpa_format_percent(profile->diagnostics.probe_s, program->cpu_s).text);
+		     cpa_format_percent(profile->diagnostics.probe_s, program->cpu_s).text,
+		     program->sampled ? " in the windows, not of the run" : "");
 	for (size_t i = 0; i < profile->components; i++) {
 		const struct cpa_component_figures *component = &profile->component[i];
 
