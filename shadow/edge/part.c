@@ -146,6 +146,7 @@ static bool close_event(struct cpa_thread *row, const struct cpa_path *path, uin
 	       !__atomic_compare_exchange_n(&row->copied, &before, event, false, __ATOMIC_SEQ_CST,
 					    __ATOMIC_RELAXED))
 		;
+	/* SEQ_CST: also if it was closed before. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return true;
 }
