@@ -36,7 +36,7 @@ struct cpa_build {
 	uint64_t *total;      /* [slots]: sum over the threads, ticks */
 	uint64_t *path_share; /* [slots]: ticks on the critical path */
 	uint64_t *error;      /* [slots]: largest error of the figures, ticks */
-	bool *moved; /* [slots]: another component had it before, whose sums are subtracted */
+	bool *moved; /* [slots]: the slot was another component's before; its sums are subtracted */
 	uint32_t *slot_kind;		 /* [slots]: enum cpa_component_kind */
 	uint64_t cpu, process, external; /* sums over threads, ticks */
 	uint64_t early; /* part of cpu from before the run, in the loader of the first program */

@@ -2,7 +2,7 @@
 /*
  * analysis/verdict/verdict_sentence.h - what the sentences of several kinds of verdict have in common
  *
- * Names, what a change gains at most, and whether that is worth a verdict.
+ * The names of components, the time that a change of one saves at most, and whether that is worth a verdict.
  */
 #ifndef CPA_ANALYSIS_VERDICT_VERDICT_SENTENCE_H
 #define CPA_ANALYSIS_VERDICT_VERDICT_SENTENCE_H
