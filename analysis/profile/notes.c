@@ -223,7 +223,19 @@ static uint64_t count_strangers(const struct cpa_build *build)
 	return all > known ? all - known : 0;
 }
 
-/* Compare the kernel's CPU time of the process with the sum over the threads. */
+/*
+ * CPU time of a process by the kernel. One that was killed did not report it, so the sum of a command's
+ * processes may lack some.
+ */
+static double kernel_cpu_of(const struct cpa_process_figures *process)
+{
+	if (process->kernel_cpu_s <= 0)
+		return process->cpu_s;
+	return process->count > 1 ? fmax(process->kernel_cpu_s, process->cpu_s) :
+				    process->kernel_cpu_s;
+}
+
+/* Compare the kernel's CPU time of the processes with the sum over the threads. */
 static void note_cpu(struct cpa_build *build)
 {
 	const struct cpa_header *header = &build->dump->header;
@@ -231,11 +243,8 @@ static void note_cpu(struct cpa_build *build)
 	double kernel = (double)header->cpu_end_ns * 1e-9;
 	double ours = profile->program.cpu_s;
 
-	for (size_t i = 1; i < profile->processes; i++) {
-		const struct cpa_process_figures *process = &profile->process[i];
-
-		kernel += process->kernel_cpu_s > 0 ? process->kernel_cpu_s : process->cpu_s;
-	}
+	for (size_t i = 1; i < profile->processes; i++)
+		kernel += kernel_cpu_of(&profile->process[i]);
 	/* The kernel's CPU time includes time between profiled parts, which no figure has. */
 	if (header->epoch > CPA_EPOCH_ON || header->cpu_end_ns == 0 || fabs(kernel - ours) < 0.02 ||
 	    fabs(kernel - ours) < kernel / 20)
@@ -251,6 +260,12 @@ static void note_cpu(struct cpa_build *build)
 			" at its end. The kernel counted %.3f s of CPU time, the other threads have "
 			"%.3f s.",
 			profile->diagnostics.strangers, kernel, ours);
+	else if (kernel < ours)
+		cpa_profile_note(
+			profile,
+			"The kernel counted %.3f s of CPU time, less than the %.3f s of the threads' "
+			"figures: some of them are too large, or the kernel's sum lacks a process.",
+			kernel, ours);
 	else
 		cpa_profile_note(
 			profile,

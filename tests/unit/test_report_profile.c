@@ -359,6 +359,34 @@ static void test_kernel_counted_more(void **state)
 	assert_true(has_note("The kernel counted 20.000 s of CPU time"));
 }
 
+/* Then nothing is missing. */
+static void test_kernel_counted_less(void **state)
+{
+	(void)state;
+	dump_maker_header(&maker)->cpu_end_ns = UINT64_C(1000000000);
+	build(CPA_GRAPH_ALL);
+	assert_true(has_note("The kernel counted 1.000 s of CPU time, less than the 12.750 s"));
+	assert_false(has_note("missing"));
+}
+
+/* The kernel's sum of a command's processes lacks those that were killed. */
+static void test_kernel_counted_not_all(void **state)
+{
+	const struct cpa_process_row first = { .key = 1, .state = CPA_PROCESS_ENDED };
+	const struct cpa_process_row sum = { .key = 2,
+					     .state = CPA_PROCESS_SUM,
+					     .count = 5,
+					     .cpu_ns = UINT64_C(1000000000),
+					     .sums = { .process = MAKER_TICKS(3) } };
+
+	(void)state;
+	dump_maker_row(&maker, CPA_TABLE_PROCESSES, &first);
+	dump_maker_row(&maker, CPA_TABLE_PROCESSES, &sum);
+	dump_maker_header(&maker)->cpu_end_ns = UINT64_C(9750000000);
+	build(CPA_GRAPH_ALL);
+	assert_false(has_note("The kernel counted"));
+}
+
 static void test_empty_session(void **state)
 {
 	(void)state;
@@ -427,6 +455,8 @@ int main(void)
 		TEST(test_retired_paths_count),
 		TEST(test_broken_rows),
 		TEST(test_kernel_counted_more),
+		TEST(test_kernel_counted_less),
+		TEST(test_kernel_counted_not_all),
 		TEST(test_empty_session),
 		TEST(test_found),
 	};
