@@ -391,13 +391,31 @@ static char *find_doubt(const struct cpa_facts *facts, const struct cpa_profile 
 	char *part = doubt_part(profile);
 	char *unexplained = cpa_unexplained_doubt(&facts->unexplained, profile), *all;
 
-	if (!part)
-		part = cpa_rivals_sentence(profile);
 	if (!part || !unexplained)
 		return part ? part : unexplained;
 	all = cpa_format_text("%s %s", part, unexplained);
 	free(part);
 	free(unexplained);
+	return all;
+}
+
+/*
+ * What is beside the verdict: that the component which it names saves about as much as another, and why the
+ * run took longer. NULL: neither. The caller frees it.
+ */
+static char *find_beside(const struct cpa_verdict *verdict, const struct cpa_profile *profile)
+{
+	const struct cpa_component_figures *first = profile->rivals.first;
+	char *rest = explain_rest(verdict, profile), *rivals, *all;
+
+	if (!first || !verdict->slot || verdict->slot != first->slot)
+		return rest;
+	rivals = cpa_rivals_sentence(profile);
+	if (!rest)
+		return rivals;
+	all = cpa_format_text("%s %s", rivals, rest);
+	free(rivals);
+	free(rest);
 	return all;
 }
 
@@ -417,7 +435,7 @@ void cpa_verdict_init(struct cpa_verdict *verdict, const struct cpa_profile *pro
 	verdict->kind = kind->word;
 	if (!verdict->options)
 		verdict->options = xstrdup(kind->options);
-	verdict->beside = explain_rest(verdict, profile);
+	verdict->beside = find_beside(verdict, profile);
 	/* The verdict "unseen" says so itself. */
 	if (strcmp(kind->word, "unseen") != 0)
 		verdict->doubt = find_doubt(&facts, profile);

@@ -19,9 +19,13 @@
 struct cpa_verdict {
 	const char *kind; /* its word, static storage: "lock", "serial" ... */
 	char *doubt; /* why all that follows may be off, and by how much; NULL: no reason to doubt */
-	char *sentence;	 /* what limits the program */
-	char *action;	 /* what to do next, and how much that gains at most */
-	char *beside;	 /* why the run took longer than that explains; NULL: it did not */
+	char *sentence; /* what limits the program */
+	char *action;	/* what to do next, and how much that gains at most */
+	/*
+	 * In a sample of the run, that another component gains about as much; why the run took longer than
+	 * that explains. NULL: neither.
+	 */
+	char *beside;
 	char *options;	 /* of cpa-report, quoted for a shell: to look closer */
 	uint32_t slot;	 /* of the component that it names; 0: none */
 	double path_s;	 /* the critical path, without waits that timed out if they hide it */

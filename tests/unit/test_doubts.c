@@ -153,6 +153,28 @@ static void test_doubts_of_parts(void **state)
 	expect_no_doubt();
 }
 
+/* That two components gain about as much is no doubt of the verdict on one of them: it stands behind that. */
+static void test_rivals(void **state)
+{
+	struct cpa_component_figures *one = add(CPA_FUNCTION, "one", 1.7, 1.6);
+	struct cpa_component_figures *two = add(CPA_FUNCTION, "two", 1.6, 1.5);
+
+	(void)state;
+	one->saved_margin_s = two->saved_margin_s = 0.1;
+	profile.rivals = (struct cpa_rivals){ .first = one, .second = two, .windows = 54 };
+	expect_no_doubt();
+	assert_string_equal(verdict.kind, "work");
+	assert_int_equal(verdict.slot, one->slot);
+	assert_string_equal(
+		verdict.beside,
+		"The function one saves 1.60 s +- 100 ms, the function two 1.50 s +- 100 "
+		"ms: about 54 more windows would tell them apart.");
+	/* Nothing of it where the verdict is on another component. */
+	profile.rivals.first = two;
+	expect_no_doubt();
+	assert_null(verdict.beside);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -164,6 +186,7 @@ int main(void)
 		TEST(test_doubts_of_spinning),
 		TEST(test_doubts_of_strangers),
 		TEST(test_doubts_of_parts),
+		TEST(test_rivals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
