@@ -104,6 +104,11 @@ void cpa_free_streams(struct cpa_profile *profile);
 void cpa_build_marks(struct cpa_build *build);
 /* parts.c: fills in the profiled parts of the run and the run's length. */
 void cpa_build_parts(struct cpa_build *build);
+/*
+ * For how many ticks profiling was on up to clock @ticks. Up to the oldest change that the file keeps:
+ * estimated, as if it had been on evenly.
+ */
+uint64_t cpa_build_on(const struct cpa_build *build, uint64_t ticks);
 /* margin_rows.c: fills in how sure the figures are. After all of the above. */
 void cpa_build_margins(struct cpa_build *build);
 /* Row of the class of queue row @queue in the components table; 0: none. */

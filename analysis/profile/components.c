@@ -194,8 +194,8 @@ static uint64_t held_until_now(const struct cpa_build *build, const struct cpa_o
 
 	if (row->holder == 0 || row->since < header->start_ticks || row->since >= build->end)
 		return 0;
-	since = cpa_epoch_on(header, row->since);
-	now = cpa_epoch_on(header, build->end);
+	since = cpa_build_on(build, row->since);
+	now = cpa_build_on(build, build->end);
 	return now > since ? now - since : 0;
 }
 

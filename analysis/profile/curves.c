@@ -95,6 +95,8 @@ static void add_thread(struct cpa_intervals *v, const struct cpa_build *build,
 	for (size_t i = 0; i < before; i++)
 		points[i] = row->value[place[i]];
 	points[before] = build->thread[row->key - 1].last;
+	for (size_t i = 0; i <= before; i++)
+		points[i].released = cpa_build_on(build, points[i].released);
 	make_monotone(points, v->samples);
 	for (size_t i = 0; i <= before; i++) {
 		cpa_curve_at(points, v->samples, i < before ? clock[i] : UINT64_MAX, value);

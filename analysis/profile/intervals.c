@@ -10,7 +10,6 @@
 
 #include "analysis/profile/build.h"
 #include "analysis/profile/curves.h"
-#include "shadow/store/epoch.h"
 #include "shadow/graph/series.h"
 
 #define CHANGE	 0.1 /* of the path's growth; less is no change of path */
@@ -97,7 +96,7 @@ static struct cpa_interval_sample sample_of(const struct reading *r, const struc
 	const uint64_t *v = f->value;
 	struct cpa_interval_sample s = {
 		.at_s = cpa_build_seconds(r->build,
-					  cpa_epoch_on(header, f->boundary * header->period)),
+					  cpa_build_on(r->build, f->boundary * header->period)),
 		.critical_path_s = at_most(r, v[CPA_SERIES_LEN], r->build->program.len),
 		.cpu_s = at_most(r,
 				 v[CPA_SERIES_BEFORE] + v[CPA_SERIES_PROCESS] +
@@ -281,7 +280,8 @@ static void add_threads(struct cpa_intervals *v, const struct reading *r)
 	uint32_t place[CPA_SAMPLES];
 
 	for (size_t i = 0; i < r->count; i++) {
-		clock[i] = r->found[i].boundary * r->build->dump->header.period;
+		clock[i] = cpa_build_on(r->build,
+					r->found[i].boundary * r->build->dump->header.period);
 		place[i] = r->found[i].place;
 	}
 	cpa_curves_build(v, r->build, clock, place);

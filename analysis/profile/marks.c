@@ -61,8 +61,7 @@ void cpa_build_marks(struct cpa_build *build)
 			.row = i,
 			.name = name,
 			.tid = thread ? thread->tid : 0,
-			.at_s = fmin(cpa_build_seconds(build,
-						       cpa_epoch_on(&dump->header, row.ticks)),
+			.at_s = fmin(cpa_build_seconds(build, cpa_build_on(build, row.ticks)),
 				     profile->program.wall_s),
 			.critical_path_s = cpa_build_seconds(build, row.len),
 		};

@@ -3,6 +3,7 @@
 #include <libiberty/libiberty.h>
 
 #include "analysis/profile/build.h"
+#include "shadow/store/epoch.h"
 
 /* The latest clock value of the run that the file holds. */
 static uint64_t last_clock(const struct cpa_build *build)
@@ -12,6 +13,20 @@ static uint64_t last_clock(const struct cpa_build *build)
 	if (header->state != CPA_RUNNING && header->end_ticks > build->end)
 		return header->end_ticks;
 	return header->last_ticks > build->end ? header->last_ticks : build->end;
+}
+
+uint64_t cpa_build_on(const struct cpa_build *build, uint64_t ticks)
+{
+	const struct cpa_header *header = &build->dump->header;
+	const struct cpa_border *oldest = &header->border[(header->epoch + 2) % CPA_BORDERS];
+
+	if (ticks <= header->start_ticks)
+		return 0;
+	/* The oldest border that cpa_epoch_on() reads. */
+	if (header->epoch < CPA_BORDERS || ticks >= oldest->ticks)
+		return cpa_epoch_on(header, ticks);
+	return (uint64_t)((unsigned __int128)oldest->on * (ticks - header->start_ticks) /
+			  (oldest->ticks - header->start_ticks));
 }
 
 void cpa_build_parts(struct cpa_build *build)

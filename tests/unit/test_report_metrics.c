@@ -23,6 +23,7 @@
 static struct cpa_metrics *metrics;
 static struct cpa_phases *phases;
 static unsigned seed;
+static double window_s, gap_s; /* profiling is on for one, off for the other; 0: always on */
 
 static void build_phases(const struct cpa_phase_settings *settings)
 {
@@ -35,6 +36,7 @@ static int teardown_phases(void **state)
 {
 	cpa_metrics_free(metrics);
 	cpa_phases_free(phases);
+	window_s = gap_s = 0;
 	return teardown(state);
 }
 
@@ -229,6 +231,26 @@ static double within(double t, double from, double to)
 	return fmin(fmax(t - from, 0), to - from);
 }
 
+/* When profiling had been on for @on seconds. */
+static double clock_of(double on)
+{
+	return gap_s ? on + fmax(ceil(on / window_s) - 1, 0) * gap_s : on;
+}
+
+/* As many samples as of a run that is profiled all the time. */
+static double period_s(void)
+{
+	return clock_of(10) / 10 * SAMPLE_S;
+}
+
+static double on_of(double t)
+{
+	double windows = gap_s ? floor(t / (window_s + gap_s)) : 0;
+	double rest = t - windows * (window_s + gap_s);
+
+	return gap_s ? windows * window_s + fmin(rest, window_s) : t;
+}
+
 /* The latest event before @t. */
 static double main_event(double t)
 {
@@ -248,7 +270,7 @@ static struct cpa_thread_point point_of(uint32_t row, double t)
 	if (row > 1 && t <= FIRST_S)
 		return (struct cpa_thread_point){ 0 };
 	return (struct cpa_thread_point){
-		.released = MAKER_START + MAKER_TICKS(s),
+		.released = MAKER_START + MAKER_TICKS(clock_of(s)),
 		.process = MAKER_TICKS(row == 1 ? s - middle : middle),
 		.wait = row == 1 ? MAKER_TICKS(middle) : 0,
 		.events = row == 1 ? 0 : (uint64_t)(middle * 10 + 0.5),
@@ -265,7 +287,7 @@ static void add_thread(uint32_t row)
 		.state = CPA_THREAD_EXITED,
 		.tid = 100 + row,
 		.component = row == 1 ? 3 : 4,
-		.start_ticks = MAKER_START + (row == 1 ? 0 : MAKER_TICKS(FIRST_S)),
+		.start_ticks = MAKER_START + (row == 1 ? 0 : MAKER_TICKS(clock_of(FIRST_S))),
 		.process = end.process,
 		.wait = end.wait,
 		.events = end.events,
@@ -295,7 +317,7 @@ static void add_series(void)
 	uint64_t offset;
 
 	for (uint64_t j = 1; j < 10 / SAMPLE_S; j++) {
-		double t = (double)j * SAMPLE_S - (double)MAKER_START / MAKER_TICKS(1);
+		double t = on_of((double)j * period_s() - (double)MAKER_START / MAKER_TICKS(1));
 		uint32_t place = cpa_series_place(j, 0);
 		double mine = main_event(t) - within(main_event(t), FIRST_S, LAST_S);
 		double theirs = within(worker_event(t), FIRST_S, LAST_S);
@@ -313,7 +335,7 @@ static void add_series(void)
 	offset = dump_maker_block(&maker, &program, sizeof(program));
 	header = dump_maker_header(&maker);
 	header->series = offset;
-	header->period = MAKER_TICKS(SAMPLE_S);
+	header->period = MAKER_TICKS(period_s());
 	for (uint32_t i = 0; i < 2; i++)
 		dump_maker_row(&maker, CPA_TABLE_SERIES, &slot[i]);
 	for (uint32_t i = 0; i < 3; i++)
@@ -389,6 +411,73 @@ static void test_sums(void **state)
 	}
 	assert_same(cpa_curves_sum(v, CPA_CURVE_CPU, v->samples - 1), 14);
 	assert_same(metrics->row[CPA_AT_PROGRAM][0].value[CPA_METRIC_CPU], 14);
+}
+
+/* The same run, but profiled in windows of @window seconds with @gap seconds between them. */
+static void make_windows(double window, double gap)
+{
+	struct cpa_header *header;
+
+	window_s = window;
+	gap_s = gap;
+	make_run();
+	header = dump_maker_header(&maker);
+	header->first_epoch = 1;
+	header->epoch = 2 * (uint64_t)(10 / window) - 1;
+	header->end_ticks = MAKER_START + MAKER_TICKS(clock_of(10));
+	for (uint64_t epoch = 1; epoch <= header->epoch; epoch++) {
+		double windows = (double)(epoch / 2), gaps = (double)((epoch - 1) / 2);
+
+		header->border[epoch % CPA_BORDERS] = (struct cpa_border){
+			.ticks = MAKER_START + MAKER_TICKS(windows * window + gaps * gap),
+			.on = MAKER_TICKS(windows * window),
+		};
+	}
+}
+
+/*
+ * In no interval a thread has more time than was profiled. @off: how far samples may be from their time,
+ * where the file no longer has the borders of the windows around them.
+ */
+static void check_windows(double off)
+{
+	const struct cpa_intervals *v = profile->intervals;
+	double start = (double)MAKER_START / MAKER_TICKS(1), before = 0;
+
+	assert_int_equal(v->samples, 40);
+	for (size_t i = 0; i < v->samples; i++) {
+		double t = v->sample[i].at_s, middle = within(t, FIRST_S, LAST_S);
+
+		assert_near(t, i == 39 ? 10 : on_of((double)(i + 1) * period_s() - start), off);
+		assert_near(cpa_curves_sum(v, CPA_CURVE_CPU, i), t - middle + 2 * middle, off);
+		assert_near(cpa_curves_sum(v, CPA_CURVE_WAIT, i), middle, off);
+		for (size_t row = 0; row < v->threads; row++) {
+			const struct cpa_thread_intervals *thread = &v->thread[row];
+			double grown = 0;
+
+			for (unsigned k = CPA_CURVE_CPU; k <= CPA_CURVE_PROBE; k++)
+				grown += cpa_curve(thread, k, i) -
+					 cpa_curve(thread, k, i ? i - 1 : SIZE_MAX);
+			assert_true(grown <= (t - before) + 1e-6 + off / 10);
+		}
+		before = t;
+	}
+}
+
+static void test_windows(void **state)
+{
+	static const struct cpa_phase_settings none;
+
+	(void)state;
+	make_windows(0.5, 0.75);
+	build_phases(&none);
+	check_windows(1e-6);
+	teardown_phases(NULL);
+	make_windows(0.125, 0.25);
+	build_phases(&none);
+	check_windows(0.125);
+	/* main lived for all of it. */
+	assert_same(profile->thread[0].profiled_s, 10);
 }
 
 /* Each level's histogram adds up to the metric of the whole run. */
@@ -489,6 +578,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_curves),
 		cmocka_unit_test_teardown(test_phases, teardown_phases),
 		cmocka_unit_test_teardown(test_sums, teardown_phases),
+		cmocka_unit_test_teardown(test_windows, teardown_phases),
 		cmocka_unit_test_teardown(test_histogram, teardown_phases),
 		cmocka_unit_test_teardown(test_ranges, teardown_phases),
 		cmocka_unit_test(test_parse),
