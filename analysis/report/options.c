@@ -224,165 +224,202 @@ static void check_span(const struct cpa_report_options *options)
 				 "only with tables, as text, json or csv");
 }
 
+static const struct option known_options[] = {
+	{ "format", required_argument, NULL, 'f' },
+	{ "html", required_argument, NULL, OPTION_HTML },
+	{ "view", no_argument, NULL, OPTION_VIEW },
+	{ "level", required_argument, NULL, 'l' },
+	{ "by", required_argument, NULL, OPTION_BY },
+	{ "metrics", required_argument, NULL, 'm' },
+	{ "histogram", required_argument, NULL, OPTION_HISTOGRAM },
+	{ "phases", no_argument, NULL, OPTION_PHASES },
+	{ "phase", required_argument, NULL, OPTION_PHASE },
+	{ "phase-threshold", required_argument, NULL, OPTION_THRESHOLD },
+	{ "top", required_argument, NULL, 't' },
+	{ "color", required_argument, NULL, 'c' },
+	{ "width", required_argument, NULL, 'w' },
+	{ "verify", no_argument, NULL, 'V' },
+	{ "paths", no_argument, NULL, 'p' },
+	{ "zero", required_argument, NULL, 'z' },
+	{ "idle", required_argument, NULL, OPTION_IDLE },
+	{ "callers", required_argument, NULL, OPTION_CALLERS },
+	{ "tree", no_argument, NULL, OPTION_TREE },
+	{ "lines", no_argument, NULL, OPTION_LINES },
+	{ "annotate", required_argument, NULL, OPTION_ANNOTATE },
+	{ "weight", required_argument, NULL, OPTION_WEIGHT },
+	{ "threads", required_argument, NULL, OPTION_THREADS },
+	{ "no-pager", no_argument, NULL, OPTION_NO_PAGER },
+	{ "since", required_argument, NULL, OPTION_SINCE },
+	{ "at", required_argument, NULL, OPTION_AT },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'v' },
+	CPA_QUESTION_OPTIONS,
+	{ 0 },
+};
+
+/* Take an option that says how and where to write. Return false if it is none. */
+static bool take_writing(struct cpa_report_options *options, int option)
+{
+	switch (option) {
+	case 'f':
+		options->writer = parse_format(optarg);
+		return true;
+	case OPTION_HTML:
+		options->writer = cpa_writer_find("html");
+		options->file = optarg;
+		return true;
+	case OPTION_VIEW:
+		options->writer = cpa_writer_find("html");
+		options->view = true;
+		return true;
+	case 't':
+		options->show.top = parse_number("--top", optarg, 1, TOP_MAX,
+						 "a number from 1 to 1000000 expected");
+		return true;
+	case 'c':
+		options->color = parse_color(optarg);
+		return true;
+	case 'w':
+		options->width = parse_number("--width", optarg, CPA_WIDTH_MIN, CPA_WIDTH_MAX,
+					      "a number from 72 to 1000 expected");
+		return true;
+	case OPTION_WEIGHT:
+		options->show.weight = parse_weight(optarg);
+		return true;
+	case OPTION_NO_PAGER:
+		options->no_pager = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Take an option that chooses among the tables of a report. Return false if it is none. */
+static bool take_table(struct cpa_report_options *options, int option)
+{
+	switch (option) {
+	case 'l':
+		options->show.level = parse_level(optarg);
+		return true;
+	case OPTION_BY:
+		options->show.level = CPA_LEVEL_CONTEXT;
+		options->show.callers = parse_by(optarg);
+		return true;
+	case 'm':
+		options->show.metrics = true;
+		options->show.metric_level = parse_metric_level(optarg);
+		return true;
+	case OPTION_HISTOGRAM:
+		options->histogram = parse_metric(optarg);
+		return true;
+	case OPTION_PHASES:
+		options->show.phases = true;
+		return true;
+	case OPTION_PHASE:
+		add_phase(options, optarg);
+		return true;
+	case OPTION_THRESHOLD:
+		options->phase_step = parse_step(optarg);
+		options->show.phases = true;
+		return true;
+	case OPTION_SINCE:
+		options->since = optarg;
+		return true;
+	case OPTION_AT:
+		options->at = optarg;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Take an option for an answer in place of a report. Return false if it is none. */
+static bool take_question(struct cpa_report_options *options, int option, const char *name)
+{
+	switch (option) {
+	case OPTION_IDLE:
+		if (strcmp(optarg, "weigh") != 0)
+			cpa_report_usage("--idle", optarg, "'weigh' expected");
+		options->idle_weighs = true;
+		return true;
+	case OPTION_CALLERS:
+		options->callers = optarg;
+		return true;
+	case OPTION_TREE:
+		options->tree = true;
+		return true;
+	case OPTION_LINES:
+		options->lines = true;
+		return true;
+	case OPTION_ANNOTATE:
+		options->annotate = optarg;
+		return true;
+	case OPTION_THREADS:
+		parse_threads(options, optarg);
+		return true;
+	case 'V':
+		options->verify = true;
+		return true;
+	case 'p':
+		options->paths = true;
+		return true;
+	case 'z':
+		options->zero = optarg;
+		return true;
+	case CPA_ASK_CORES ... CPA_ASK_CURVES:
+		ask(&options->question, option, name);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Print @text for --help and --version. */
+static void __attribute__((noreturn)) finish(const char *text)
+{
+	fputs(text, stdout);
+	exit(fflush(stdout) ? CPA_EXIT_BAD_DUMP : 0);
+}
+
+/* Whether the options go together. */
+static void check_options(struct cpa_report_options *options)
+{
+	if (options->histogram != CPA_METRICS && options->show.metric_level == CPA_METRIC_LEVELS)
+		cpa_report_usage("--histogram", NULL, "one level expected (--metrics)");
+	if (options->show.weight && options->writer != cpa_writer_find("folded"))
+		cpa_report_usage("--weight", NULL,
+				 "only with --format folded: the others have all");
+	if (options->lines && !options->callers && !options->tree)
+		cpa_report_usage("--lines", NULL, "only with --callers or --tree");
+	if (options->writer->is_page)
+		check_page(options);
+	check_answer(options);
+	check_span(options);
+}
+
 struct cpa_report_options cpa_report_parse(int argc, char **argv)
 {
-	static const struct option known[] = {
-		{ "format", required_argument, NULL, 'f' },
-		{ "html", required_argument, NULL, OPTION_HTML },
-		{ "view", no_argument, NULL, OPTION_VIEW },
-		{ "level", required_argument, NULL, 'l' },
-		{ "by", required_argument, NULL, OPTION_BY },
-		{ "metrics", required_argument, NULL, 'm' },
-		{ "histogram", required_argument, NULL, OPTION_HISTOGRAM },
-		{ "phases", no_argument, NULL, OPTION_PHASES },
-		{ "phase", required_argument, NULL, OPTION_PHASE },
-		{ "phase-threshold", required_argument, NULL, OPTION_THRESHOLD },
-		{ "top", required_argument, NULL, 't' },
-		{ "color", required_argument, NULL, 'c' },
-		{ "width", required_argument, NULL, 'w' },
-		{ "verify", no_argument, NULL, 'V' },
-		{ "paths", no_argument, NULL, 'p' },
-		{ "zero", required_argument, NULL, 'z' },
-		{ "idle", required_argument, NULL, OPTION_IDLE },
-		{ "callers", required_argument, NULL, OPTION_CALLERS },
-		{ "tree", no_argument, NULL, OPTION_TREE },
-		{ "lines", no_argument, NULL, OPTION_LINES },
-		{ "annotate", required_argument, NULL, OPTION_ANNOTATE },
-		{ "weight", required_argument, NULL, OPTION_WEIGHT },
-		{ "threads", required_argument, NULL, OPTION_THREADS },
-		{ "no-pager", no_argument, NULL, OPTION_NO_PAGER },
-		{ "since", required_argument, NULL, OPTION_SINCE },
-		{ "at", required_argument, NULL, OPTION_AT },
-		{ "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, 'v' },
-		CPA_QUESTION_OPTIONS,
-		{ 0 },
-	};
 	struct cpa_report_options options = { .writer = cpa_writer_text,
 					      .show = { .top = TOP_DEFAULT,
 							.metric_level = CPA_AT_PROGRAM },
 					      .histogram = CPA_METRICS };
-	int option, which;
+	int option, which = 0;
 
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":", known, &which)) != -1) {
-		switch (option) {
-		case 'f':
-			options.writer = parse_format(optarg);
-			break;
-		case OPTION_HTML:
-			options.writer = cpa_writer_find("html");
-			options.file = optarg;
-			break;
-		case OPTION_VIEW:
-			options.writer = cpa_writer_find("html");
-			options.view = true;
-			break;
-		case 'l':
-			options.show.level = parse_level(optarg);
-			break;
-		case OPTION_BY:
-			options.show.level = CPA_LEVEL_CONTEXT;
-			options.show.callers = parse_by(optarg);
-			break;
-		case 'm':
-			options.show.metrics = true;
-			options.show.metric_level = parse_metric_level(optarg);
-			break;
-		case OPTION_HISTOGRAM:
-			options.histogram = parse_metric(optarg);
-			break;
-		case OPTION_PHASES:
-			options.show.phases = true;
-			break;
-		case OPTION_PHASE:
-			add_phase(&options, optarg);
-			break;
-		case OPTION_THRESHOLD:
-			options.phase_step = parse_step(optarg);
-			options.show.phases = true;
-			break;
-		case 't':
-			options.show.top = parse_number("--top", optarg, 1, TOP_MAX,
-							"a number from 1 to 1000000 expected");
-			break;
-		case 'c':
-			options.color = parse_color(optarg);
-			break;
-		case 'w':
-			options.width = parse_number("--width", optarg, CPA_WIDTH_MIN,
-						     CPA_WIDTH_MAX,
-						     "a number from 72 to 1000 expected");
-			break;
-		case OPTION_IDLE:
-			if (strcmp(optarg, "weigh") != 0)
-				cpa_report_usage("--idle", optarg, "'weigh' expected");
-			options.idle_weighs = true;
-			break;
-		case OPTION_CALLERS:
-			options.callers = optarg;
-			break;
-		case OPTION_TREE:
-			options.tree = true;
-			break;
-		case OPTION_LINES:
-			options.lines = true;
-			break;
-		case OPTION_ANNOTATE:
-			options.annotate = optarg;
-			break;
-		case OPTION_WEIGHT:
-			options.show.weight = parse_weight(optarg);
-			break;
-		case OPTION_THREADS:
-			parse_threads(&options, optarg);
-			break;
-		case OPTION_NO_PAGER:
-			options.no_pager = true;
-			break;
-		case OPTION_SINCE:
-			options.since = optarg;
-			break;
-		case OPTION_AT:
-			options.at = optarg;
-			break;
-		case 'V':
-			options.verify = true;
-			break;
-		case 'p':
-			options.paths = true;
-			break;
-		case 'z':
-			options.zero = optarg;
-			break;
-		case 'h':
-			fputs(cpa_report_help, stdout);
-			exit(fflush(stdout) ? CPA_EXIT_BAD_DUMP : 0);
-		case 'v':
-			puts("cpa-report " CPA_VERSION);
-			exit(fflush(stdout) ? CPA_EXIT_BAD_DUMP : 0);
-		case CPA_ASK_CORES ... CPA_ASK_CURVES:
-			ask(&options.question, option, known[which].name);
-			break;
-		case ':':
+	while ((option = getopt_long(argc, argv, ":", known_options, &which)) != -1) {
+		if (option == 'h')
+			finish(cpa_report_help);
+		if (option == 'v')
+			finish("cpa-report " CPA_VERSION "\n");
+		if (option == ':')
 			cpa_report_usage("option", argv[optind - 1], "a value is missing");
-		default:
+		if (!take_writing(&options, option) && !take_table(&options, option) &&
+		    !take_question(&options, option, known_options[which].name))
 			cpa_report_usage("option", argv[optind - 1], "not known, or not unique");
-		}
 	}
 	if (argc - optind > 1)
 		cpa_report_usage("argument", argv[optind + 1], "one dump expected");
-	if (options.histogram != CPA_METRICS && options.show.metric_level == CPA_METRIC_LEVELS)
-		cpa_report_usage("--histogram", NULL, "one level expected (--metrics)");
-	if (options.show.weight && options.writer != cpa_writer_find("folded"))
-		cpa_report_usage("--weight", NULL,
-				 "only with --format folded: the others have all");
-	if (options.lines && !options.callers && !options.tree)
-		cpa_report_usage("--lines", NULL, "only with --callers or --tree");
-	if (options.writer->is_page)
-		check_page(&options);
-	check_answer(&options);
-	check_span(&options);
+	check_options(&options);
 	options.dump = argv[optind];
 	return options;
 }
