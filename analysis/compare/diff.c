@@ -119,86 +119,106 @@ static time_t parse_span(void)
 	return now - when;
 }
 
-static void finish(const char *text)
+static void __attribute__((noreturn)) finish(const char *text)
 {
 	fputs(text, stdout);
 	exit(fflush(stdout) ? EXIT_UNREADABLE : 0);
 }
 
+static const struct option known_options[] = {
+	{ "at", required_argument, NULL, 'a' },
+	{ "span", required_argument, NULL, 'n' },
+	{ "fail-if", required_argument, NULL, 'r' },
+	{ "strict", no_argument, NULL, 's' },
+	{ "least", required_argument, NULL, 'l' },
+	{ "format", required_argument, NULL, 'f' },
+	{ "html", required_argument, NULL, 'p' },
+	{ "top", required_argument, NULL, 't' },
+	{ "color", required_argument, NULL, 'c' },
+	{ "width", required_argument, NULL, 'w' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, 'v' },
+	{ 0 },
+};
+
+static void take_format(struct options *options)
+{
+	options->json = strcmp(optarg, "json") == 0;
+	options->html = strcmp(optarg, "html") == 0;
+	if (!options->json && !options->html && strcmp(optarg, "text") != 0)
+		bad_usage("--format", optarg, "text, json or html expected");
+}
+
+/* Take an option that says how to write. Return false if it is none. */
+static bool take_writing(struct options *options, int option)
+{
+	switch (option) {
+	case 'f':
+		take_format(options);
+		return true;
+	case 'p':
+		options->html = true;
+		options->file = optarg;
+		return true;
+	case 't':
+		options->top =
+			parse_number("--top", 1, 1000000, "a number from 1 to 1000000 expected");
+		return true;
+	case 'c':
+		options->color = cpa_color_of(optarg);
+		if (options->color == CPA_COLORS)
+			bad_usage("--color", optarg, "auto, always or never expected");
+		return true;
+	case 'w':
+		options->width = parse_number("--width", CPA_WIDTH_MIN, CPA_WIDTH_MAX,
+					      "a number from 72 to 1000 expected");
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Take an option that says what to compare, and what is a change. Return false if it is none. */
+static bool take_comparison(struct options *options, int option)
+{
+	switch (option) {
+	case 'a':
+		if (options->spans == CPA_SIDES)
+			bad_usage("--at", optarg, "two of them expected");
+		options->at[options->spans++] = optarg;
+		return true;
+	case 'n':
+		options->seconds = parse_span();
+		return true;
+	case 'r':
+		add_rule(options);
+		return true;
+	case 's':
+		options->strict = true;
+		return true;
+	case 'l':
+		options->least = parse_percent();
+		return true;
+	default:
+		return false;
+	}
+}
+
 static struct options parse_options(int argc, char **argv)
 {
-	static const struct option known[] = {
-		{ "at", required_argument, NULL, 'a' },
-		{ "span", required_argument, NULL, 'n' },
-		{ "fail-if", required_argument, NULL, 'r' },
-		{ "strict", no_argument, NULL, 's' },
-		{ "least", required_argument, NULL, 'l' },
-		{ "format", required_argument, NULL, 'f' },
-		{ "html", required_argument, NULL, 'p' },
-		{ "top", required_argument, NULL, 't' },
-		{ "color", required_argument, NULL, 'c' },
-		{ "width", required_argument, NULL, 'w' },
-		{ "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, 'v' },
-		{ 0 },
-	};
 	struct options options = { .least = CPA_COMPARE_LEAST, .top = TOP_DEFAULT };
 	int option;
 
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":", known, NULL)) != -1) {
-		switch (option) {
-		case 'a':
-			if (options.spans == CPA_SIDES)
-				bad_usage("--at", optarg, "two of them expected");
-			options.at[options.spans++] = optarg;
-			break;
-		case 'n':
-			options.seconds = parse_span();
-			break;
-		case 'r':
-			add_rule(&options);
-			break;
-		case 's':
-			options.strict = true;
-			break;
-		case 'l':
-			options.least = parse_percent();
-			break;
-		case 'f':
-			options.json = strcmp(optarg, "json") == 0;
-			options.html = strcmp(optarg, "html") == 0;
-			if (!options.json && !options.html && strcmp(optarg, "text") != 0)
-				bad_usage("--format", optarg, "text, json or html expected");
-			break;
-		case 'p':
-			options.html = true;
-			options.file = optarg;
-			break;
-		case 't':
-			options.top = parse_number("--top", 1, 1000000,
-						   "a number from 1 to 1000000 expected");
-			break;
-		case 'c':
-			options.color = cpa_color_of(optarg);
-			if (options.color == CPA_COLORS)
-				bad_usage("--color", optarg, "auto, always or never expected");
-			break;
-		case 'w':
-			options.width = parse_number("--width", CPA_WIDTH_MIN, CPA_WIDTH_MAX,
-						     "a number from 72 to 1000 expected");
-			break;
-		case 'h':
+	while ((option = getopt_long(argc, argv, ":", known_options, NULL)) != -1) {
+		if (option == 'h')
 			finish(help);
-			break;
-		case 'v':
+		if (option == 'v')
 			finish("cpa-diff " CPA_VERSION "\n");
-			break;
-		case ':':
+		if (option == ':')
 			bad_usage("option", argv[optind - 1], "a value is missing");
-		default:
+		if (!take_writing(&options, option) && !take_comparison(&options, option))
 			bad_usage("option", argv[optind - 1], "not known, or not unique");
-		}
 	}
 	return options;
 }
