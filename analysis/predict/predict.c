@@ -14,18 +14,7 @@
 #include "analysis/profile/find.h"
 #include "analysis/profile/function.h"
 
-#define REORDERED 0.03	  /* of the critical path: a smaller difference may be rounding */
-#define BRIEF	  1000000 /* bytes of a journal, which has 7 to 10 for an event */
-
-void predict_note(struct cpa_answer *answer, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	answer->note = XRESIZEVEC(char *, answer->note, answer->notes + 1);
-	answer->note[answer->notes++] = cpa_format_args(format, args);
-	va_end(args);
-}
+#define BRIEF 1000000 /* bytes of a journal, which has 7 to 10 for an event */
 
 static void read_objects(struct inquiry *q)
 {
@@ -257,138 +246,6 @@ static void check(struct inquiry *q)
 	q->answer->replayed_s = replay_recorded(q, &shared, recorded_cores(q));
 }
 
-static void note_weakness(struct inquiry *q, const struct cpa_weakness *w)
-{
-	struct cpa_answer *answer = q->answer;
-
-	if (q->run->dropped)
-		predict_note(
-			answer,
-			"The journal lost its first events (%s): the replay begins after them.",
-			cpa_format_count(q->run->dropped).text);
-	if (w->cut)
-		predict_note(
-			answer,
-			"Parts of the run were not profiled: the replay does not include them.");
-	if (w->untimed)
-		predict_note(
-			answer,
-			"Uses of locks that were not timed (%s) do not exclude other threads in "
-			"the replay.",
-			cpa_format_count(w->untimed).text);
-	if (w->conditions)
-		predict_note(
-			answer,
-			"Waits on conditions (%s) keep the recorded order, because cpa does not "
-			"know their predicate: the prediction is weak where another order needs "
-			"fewer or more of these waits.",
-			cpa_format_count(w->conditions).text);
-	if (w->guessed)
-		predict_note(
-			answer,
-			"Uses of conditions (%s) are replayed as dequeues from a queue, first come "
-			"first served: the recorded run is consistent with that.",
-			cpa_format_count(w->guessed).text);
-	if (w->polls)
-		predict_note(answer,
-			     "Waits that timed out and were repeated until a signal came (%s) are "
-			     "replayed as waits for the signal.",
-			     cpa_format_count(w->polls).text);
-	if (w->timeouts)
-		predict_note(
-			answer,
-			"Waits on conditions that time out (%s) do so after the same time as in "
-			"the recording.",
-			cpa_format_count(w->timeouts).text);
-	if (w->streams)
-		predict_note(
-			answer,
-			"Reads of pipes and sockets, and writes that waited for room (%s), wait for "
-			"the same writes and reads as in the recording.",
-			cpa_format_count(w->streams).text);
-	if (w->ordered)
-		predict_note(
-			answer,
-			"Other waits (futexes, once, annotations: %s) keep the recorded order.",
-			cpa_format_count(w->ordered).text);
-	if (w->children)
-		predict_note(answer,
-			     "Waits for processes to end (%s) are for the same ones as in the "
-			     "recording.",
-			     cpa_format_count(w->children).text);
-	if (w->undealt)
-		predict_note(answer, "Items that go to the same thread as in the recording: %s.",
-			     cpa_format_count(w->undealt).text);
-	if (w->unexplained)
-		predict_note(answer,
-			     "Waits without a known release (%s, %s in all) last as long as in the "
-			     "recording.",
-			     cpa_format_count(w->unexplained).text,
-			     cpa_format_seconds(predict_seconds(q, w->unexplained_ticks)).text);
-	if (w->pauses)
-		predict_note(answer,
-			     "Blocking calls (%s, %s in all) last as long as in the recording.",
-			     cpa_format_count(w->pauses).text,
-			     cpa_format_seconds(predict_seconds(q, w->pause_ticks)).text);
-	if (w->tries)
-		predict_note(answer, "Failed attempts to take a lock (trylock: %s) fail again.",
-			     cpa_format_count(w->tries).text);
-}
-
-/* Note that predictions for other cores or a load assume the recorded speed of a core. */
-static void note_sharing(struct inquiry *q)
-{
-	const struct cpa_question *question = q->question;
-	bool other = question->load || question->groups;
-
-	for (size_t i = 0; i < question->cores; i++)
-		other |= question->core[i] != q->profile->program.cores;
-	if (other)
-		predict_note(
-			q->answer,
-			"A core is as fast as in the recorded run: contention for caches, for "
-			"memory bandwidth and between hyper-threads of one core is not modelled.");
-}
-
-/* Note that a replay may be shorter than the critical path, as it hands out work and locks anew. */
-static void note_order(struct inquiry *q)
-{
-	const struct cpa_answer *answer = q->answer;
-	double path_s = q->profile->program.critical_path_s;
-
-	for (size_t i = 0; i < answer->rows; i++) {
-		if (answer->row[i].unchanged_s >= path_s * (1 - REORDERED))
-			continue;
-		predict_note(
-			q->answer,
-			"On %u core%s the run is shorter than the recorded critical path of %s: "
-			"in the replay threads get locks and work items in another order.",
-			answer->row[i].cores, answer->row[i].cores == 1 ? "" : "s",
-			cpa_format_seconds(path_s).text);
-		return;
-	}
-}
-
-static void note_unfinished(struct inquiry *q, uint32_t threads)
-{
-	if (threads)
-		predict_note(
-			q->answer,
-			"The program ends before other threads of it (%u): the rest of their work "
-			"is not counted.",
-			threads);
-}
-
-static void note_forced(struct inquiry *q, uint64_t forced)
-{
-	if (forced)
-		predict_note(
-			q->answer,
-			"%s waits were ended by force, without their release: the changed order "
-			"led to a deadlock in the replay, or the journal has gaps.",
-			cpa_format_count(forced).text);
-}
-
 /* Compute one row of the answer for each number of cores. */
 static int answer_rows(struct inquiry *q, const struct cpa_transcript *same,
 		       const struct cpa_transcript *changed, char **error)
@@ -417,9 +274,7 @@ static int answer_rows(struct inquiry *q, const struct cpa_transcript *same,
 		forced = after.forced > forced ? after.forced : forced;
 		unfinished = after.unfinished > unfinished ? after.unfinished : unfinished;
 	}
-	note_order(q);
-	note_forced(q, forced);
-	note_unfinished(q, unfinished);
+	predict_note_order(q, forced, unfinished);
 	return 0;
 }
 
@@ -440,13 +295,7 @@ static int answer_question(struct inquiry *q, char **error)
 	same = cpa_transcribe(q->run, &q->cast, &none);
 	if (q->answer->changed)
 		changed = cpa_transcribe(q->run, &q->cast, &changes);
-	note_weakness(q, &same->weakness);
-	predict_note_dealt(q);
-	note_sharing(q);
-	if (predict_scales_nothing(q))
-		predict_note(q->answer,
-			     "What a message takes is not known, because the recording has no wait "
-			     "that ended while a core was free: factors change nothing.");
+	predict_note_limits(q, &same->weakness);
 	if (changed && changed->weakness.refused) {
 		*error = xstrdup(
 			"--what-if: workers: cannot be changed for this queue: its consumers also "

@@ -43,20 +43,33 @@ struct inquiry {
 void __attribute__((format(printf, 2, 3)))
 predict_note(struct cpa_answer *answer, const char *format, ...);
 
+/* Note what the replay takes from the recording, by @weakness, and what it does not model. */
+void predict_note_limits(struct inquiry *q, const struct cpa_weakness *weakness);
+
+/*
+ * Note that the rows of the answer have events in another order than the run: some are shorter than
+ * its critical path, @forced waits were ended without their release, or @unfinished threads had
+ * work left when the program ended.
+ */
+void predict_note_order(struct inquiry *q, uint64_t forced, uint32_t unfinished);
+
 /* Note what dynamic loops were made of. */
 void predict_note_dealt(struct inquiry *q);
 
 /*
- * Set q->activity so that the work of what q->divided and q->divided_at name is divided anew among the threads,
- * and q->dealt. Return 0, or -1 with *@error, which the caller frees: none of it is of a team, or not enough
- * cores were asked for.
+ * Set q->activity so that the work of what q->divided and q->divided_at name is divided anew among
+ * the threads, and q->dealt. Return 0, or -1 with *@error, which the caller frees: none of it is of
+ * a team, or not enough cores were asked for.
  */
 int predict_balance(struct inquiry *q, char **error);
 
 /* Set q->divided_at for loops whose place is named in @change. Return whether there are any. */
 bool predict_loops(struct inquiry *q, const struct cpa_change *change);
 
-/* Of predict_dynamic.c: chunks and rounds of the journal @file. The caller calls predict_dynamic_end(). */
+/*
+ * Of predict_dynamic.c: chunks and rounds of the journal @file. The caller calls
+ * predict_dynamic_end().
+ */
 struct predict_dynamic {
 	struct cpa_chunks *chunks;
 	struct cpa_pieces *pieces;
@@ -68,8 +81,8 @@ void predict_dynamic_begin(struct predict_dynamic *d, const struct cpa_journal_f
 void predict_dynamic_end(struct predict_dynamic *d);
 
 /*
- * The next round is of the @n stints @round. If it is to be dynamic, return true and set @work to what each of
- * its threads does then.
+ * The next round is of the @n stints @round. If it is to be dynamic, return true and set @work to
+ * what each of its threads does then.
  */
 bool predict_dynamic_round(struct inquiry *q, struct predict_dynamic *d,
 			   const struct cpa_stints *stints, const struct cpa_stint *const *round,
@@ -88,10 +101,15 @@ int predict_replay(struct inquiry *q, const struct cpa_transcript *transcript, u
  */
 int predict_transfers(struct inquiry *q, char **error);
 
-/* Messages of the profile's stream @number, from 1, take no time and find room; or as in the run. */
+/*
+ * Messages of the profile's stream @number, from 1, take no time and find room; or as in the run.
+ */
 void predict_zero_stream(struct inquiry *q, uint32_t number, bool zero);
 
-/* Whether a change scales the latency of messages, but no wait was recorded from which that is known. */
+/*
+ * Whether a change scales the latency of messages, but no wait was recorded from which that is
+ * known.
+ */
 bool predict_scales_nothing(const struct inquiry *q);
 
 double predict_seconds(const struct inquiry *q, uint64_t ticks);
