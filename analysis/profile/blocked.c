@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* analysis/profile/blocked.c - external time of the program: service, idle, waits for nobody known */
 #include <libiberty/libiberty.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "analysis/profile/build.h"
@@ -17,11 +18,11 @@ const char *cpa_blocked_word(enum cpa_external_class class)
 }
 
 /*
- * Divide @all ticks of external time as the slots of its kinds have it in @of. Time without a kind
- * (in parts of the run whose begin or end a wait crossed) is a wait for nobody known.
+ * Divide @all seconds of external time as the slots of its kinds have it in @of. Time without a kind
+ * (in parts of the run whose begin or end a wait crossed) is a wait for nobody known. Return it.
  */
-static void divide(const struct cpa_build *build, const uint64_t *of, double all,
-		   double by_class[CPA_EXT_CLASSES])
+static double divide(const struct cpa_build *build, const uint64_t *of, double all,
+		     double by_class[CPA_EXT_CLASSES])
 {
 	bool *seen = xcalloc(build->dump->header.slots, sizeof(*seen));
 	double rest = all;
@@ -42,15 +43,24 @@ static void divide(const struct cpa_build *build, const uint64_t *of, double all
 	}
 	by_class[CPA_EXT_WAIT] += rest;
 	free(seen);
+	return rest;
 }
 
 void cpa_build_blocked(struct cpa_build *build)
 {
 	struct cpa_program_figures *program = &build->profile->program;
 
-	divide(build, build->total, program->external_s, program->blocked_s);
-	divide(build, build->program.observed, program->segment_s[CPA_TIME_EXTERNAL],
-	       program->segment_blocked_s);
+	const struct cpa_header *header = &build->dump->header;
+	double all, path;
+
+	all = divide(build, build->total, program->external_s, program->blocked_s);
+	path = divide(build, build->program.observed, program->segment_s[CPA_TIME_EXTERNAL],
+		      program->segment_blocked_s);
+	if (header->epoch > CPA_EPOCH_ON) {
+		all += cpa_build_seconds(build, header->diag[CPA_DIAG_PART_BLOCKED_TICKS]);
+		program->segment_border_s = path;
+		program->border_s = fmax(all, path);
+	}
 	program->max_parallelism = program->critical_path_s > 0 ?
 					   (program->work_s + program->blocked_s[CPA_EXT_SERVICE]) /
 						   program->critical_path_s :

@@ -64,9 +64,14 @@ struct cpa_program_figures {
 	uint32_t observed_thread;	  /* id of the thread whose observed path it is; 0: none */
 	double segment_s[CPA_TIME_KINDS]; /* of the observed path */
 	double segment_blocked_s[CPA_EXT_CLASSES]; /* of its external time */
-	double parallelism;			   /* work / wall */
-	double max_parallelism;			   /* (work + service) / critical path */
-	double utilization;			   /* cpu of the run / (wall * cores) */
+	/*
+	 * In waits across the begin or end of a part of the run, for which no kind is known: of all threads
+	 * (not in external_s if they began before the part), and of the observed path's waits.
+	 */
+	double border_s, segment_border_s;
+	double parallelism;	/* work / wall */
+	double max_parallelism; /* (work + service) / critical path */
+	double utilization;	/* cpu of the run / (wall * cores) */
 };
 
 /* How a process ended. */

@@ -37,6 +37,8 @@ static void take_program(struct cpa_program_figures *now, const struct cpa_progr
 		take(&now->blocked_s[i], before->blocked_s[i]);
 		take(&now->segment_blocked_s[i], before->segment_blocked_s[i]);
 	}
+	take(&now->border_s, before->border_s);
+	take(&now->segment_border_s, before->segment_border_s);
 	for (unsigned i = 0; i < CPA_TIME_KINDS; i++)
 		take(&now->segment_s[i], before->segment_s[i]);
 	now->parallelism = now->wall_s > 0 ? now->work_s / now->wall_s : 0;

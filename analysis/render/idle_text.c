@@ -39,6 +39,30 @@ static const char *explain(const struct cpa_component_figures *component)
 	return NULL;
 }
 
+/* Waits of which no kind is known, of parts of a run. */
+static bool has_borders(const struct cpa_program_figures *program)
+{
+	return program->border_s > WORTH * program->wall_s;
+}
+
+static void put_borders(struct cpa_table_text *table, const struct cpa_program_figures *program)
+{
+	struct cpa_figure wall =
+		cpa_format_percent(program->segment_border_s, program->observed_path_s);
+	struct cpa_figure total = cpa_format_seconds(program->border_s);
+	const char *cells[CPA_TABLE_COLUMNS];
+	size_t count = 0;
+
+	cells[count++] = wall.text;
+	cells[count++] = total.text;
+	if (program->batches)
+		cells[count++] = "";
+	cells[count++] = cpa_blocked_word(CPA_EXT_WAIT);
+	cells[count++] = "border";
+	cells[count++] = "across the begin or end of a part of the run";
+	cpa_table_row(table, cells);
+}
+
 static void put_row(struct cpa_table_text *table, const struct cpa_program_figures *program,
 		    const struct cpa_component_figures *component)
 {
@@ -63,7 +87,7 @@ void cpa_text_idle(const struct cpa_page *page, const struct cpa_profile *profil
 {
 	const struct cpa_program_figures *program = &profile->program;
 	struct cpa_table_text table = { 0 };
-	size_t shown = 0;
+	size_t shown = has_borders(program);
 
 	for (size_t i = 0; i < profile->components; i++)
 		shown += is_shown(&profile->component[i], program->wall_s);
@@ -77,7 +101,9 @@ void cpa_text_idle(const struct cpa_page *page, const struct cpa_profile *profil
 	cpa_table_column(&table, "class", true);
 	cpa_table_column(&table, "in", true);
 	cpa_table_remark(&table, "which are");
-	shown = 0;
+	shown = has_borders(program);
+	if (shown)
+		put_borders(&table, program);
 	for (size_t i = 0; i < profile->components; i++) {
 		if (is_shown(&profile->component[i], program->wall_s) && shown++ < top)
 			put_row(&table, program, &profile->component[i]);

@@ -70,6 +70,16 @@ static void add_waits(struct cpa_unexplained *u, const struct cpa_profile *profi
 	u->path_s += external->observed_path_s;
 }
 
+/* Add the waits across borders of parts of the run. */
+static void add_borders(struct cpa_unexplained *u, const struct cpa_program_figures *program)
+{
+	if (program->border_s <= 0)
+		return;
+	add(u, "across borders of parts", program->border_s);
+	u->waited_s += program->border_s;
+	u->path_s += program->segment_border_s;
+}
+
 /* Whether @name is that of a library whose threads look for work for some time before they block. */
 static bool spins(const char *name)
 {
@@ -160,6 +170,7 @@ void cpa_unexplained_init(struct cpa_unexplained *u, const struct cpa_profile *p
 		    profile->component[i].class == CPA_EXT_WAIT &&
 		    profile->component[i].total_s > 0)
 			add_waits(u, profile, &profile->component[i]);
+	add_borders(u, program);
 	if (u->rows)
 		qsort(u->row, u->rows, sizeof(*u->row), compare);
 	add_spinning(u, profile);

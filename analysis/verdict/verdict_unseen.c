@@ -24,6 +24,12 @@ bool cpa_verdict_is_unseen(const struct cpa_facts *facts, struct cpa_verdict *ve
 			"It made its last system calls itself, as Go programs do, which "
 			"cpa does not see: a profiler that samples, such as perf, shows "
 			"more.";
+	const char *unknown =
+		program->segment_border_s > facts->unexplained.path_s / 2 ?
+			"Profile longer parts of the run, or all of it: these waits began "
+			"before a part, or ended after it." :
+			"Tell cpa of the program's own synchronization by "
+			"CPA_HAPPENS_BEFORE() and CPA_HAPPENS_AFTER() (man cpa.h).";
 	char *reason;
 
 	if (!ends_early && facts->unexplained.path_s <= SHARE_UNSEEN * program->observed_path_s)
@@ -31,9 +37,6 @@ bool cpa_verdict_is_unseen(const struct cpa_facts *facts, struct cpa_verdict *ve
 	reason = cpa_unexplained_reason(&facts->unexplained, facts->profile);
 	verdict->sentence = cpa_format_text("What limits this program is not known: %s", reason);
 	free(reason);
-	verdict->action =
-		xstrdup(ends_early ? early :
-				     "Tell cpa of the program's own synchronization by "
-				     "CPA_HAPPENS_BEFORE() and CPA_HAPPENS_AFTER() (man cpa.h).");
+	verdict->action = xstrdup(ends_early ? early : unknown);
 	return true;
 }

@@ -108,6 +108,26 @@ static void test_doubts_of_threads(void **state)
 	expect_no_doubt();
 }
 
+/* Of parts of a run: waits that began before a part, or ended after it. */
+static void test_doubts_of_borders(void **state)
+{
+	(void)state;
+	add_external("blocked", CPA_EXT_WAIT, 1, 0.5);
+	profile.program.border_s = 20;
+	profile.program.segment_border_s = 1.5;
+	expect_doubt(
+		"This may be off: for 20.0% of the observed path (2.00 s) cpa did not see what "
+		"threads waited for, most of it across borders of parts: the critical path may be up "
+		"to 2.00 s longer.");
+	profile.program.segment_border_s = 6;
+	expect("unseen",
+	       "What limits this program is not known: for 65.0% of the observed path (6.50 s) cpa did not "
+	       "see what threads waited for, most of it across borders of parts: the critical path may be "
+	       "up to 2.00 s longer.",
+	       "Profile longer parts of the run, or all of it: these waits began before a part, or ended "
+	       "after it.");
+}
+
 static void test_doubts_of_spinning(void **state)
 {
 	static struct cpa_module_figures modules[] = { { .path = "/usr/lib/libtbb.so.12" } };
@@ -183,6 +203,7 @@ int main(void)
 		TEST(test_doubts_of_end),
 		TEST(test_doubts_of_path),
 		TEST(test_doubts_of_threads),
+		TEST(test_doubts_of_borders),
 		TEST(test_doubts_of_spinning),
 		TEST(test_doubts_of_strangers),
 		TEST(test_doubts_of_parts),

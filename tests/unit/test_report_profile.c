@@ -285,6 +285,33 @@ static void test_off_at_the_end(void **state)
 	assert_seconds(profile->program.segment_s[CPA_TIME_PROCESS], 10);
 }
 
+/* Waits across borders of parts have no kind, so no component has them. */
+static void test_borders(void **state)
+{
+	struct cpa_program_figures *program;
+	struct cpa_header *header = dump_maker_header(&maker);
+	struct cpa_thread *main = dump_maker_at(&maker, CPA_TABLE_THREADS, 1);
+
+	(void)state;
+	set_path(main, CPA_TIME_RUNQUEUE, 4, MAKER_START + MAKER_TICKS(10));
+	build(CPA_GRAPH_ALL);
+	program = &profile->program;
+	assert_seconds(program->segment_border_s, 0);
+	assert_seconds(program->border_s, 0);
+	header->first_epoch = 1;
+	header->epoch = 3;
+	header->border[3].ticks = MAKER_START;
+	header->diag[CPA_DIAG_PART_BLOCKED_TICKS] = MAKER_TICKS(12);
+	build(CPA_GRAPH_ALL);
+	program = &profile->program;
+	assert_seconds(program->segment_border_s, 4);
+	assert_seconds(program->segment_blocked_s[CPA_EXT_WAIT], 4);
+	assert_seconds(program->border_s, 12);
+	header->diag[CPA_DIAG_PART_BLOCKED_TICKS] = 0;
+	build(CPA_GRAPH_ALL);
+	assert_seconds(profile->program.border_s, 4);
+}
+
 static void test_exec(void **state)
 {
 	(void)state;
@@ -450,6 +477,7 @@ int main(void)
 		TEST(test_unfinished),
 		TEST(test_died_inside_an_event),
 		TEST(test_off_at_the_end),
+		TEST(test_borders),
 		TEST(test_exec),
 		TEST(test_unknown_clock_rate),
 		TEST(test_retired_paths_count),
