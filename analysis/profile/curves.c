@@ -28,15 +28,23 @@ static uint64_t grown(uint64_t from, uint64_t to)
 	return to > from ? to - from : 0;
 }
 
-/* Ticks between @from and @to that are in the sums, which end at @to. */
-static uint64_t accounted(const struct cpa_thread_point *from, const struct cpa_thread_point *to)
+/* By how many ticks the times of @to are more than those of @from. */
+static uint64_t grown_times(const struct cpa_thread_point *from, const struct cpa_thread_point *to)
 {
-	uint64_t most = to->released - from->released, all = 0;
+	uint64_t all = 0;
 
 	for (unsigned k = 0; k < CPA_CURVES; k++)
 		if (is_time(k) &&
 		    __builtin_add_overflow(all, grown(sums(from)[k], sums(to)[k]), &all))
-			return most;
+			return UINT64_MAX;
+	return all;
+}
+
+/* Ticks between @from and @to that are in the sums, which end at @to. */
+static uint64_t accounted(const struct cpa_thread_point *from, const struct cpa_thread_point *to)
+{
+	uint64_t most = to->released - from->released, all = grown_times(from, to);
+
 	return all < most ? all : most;
 }
 
@@ -80,6 +88,39 @@ static void make_monotone(struct cpa_thread_point *points, size_t count)
 	}
 }
 
+/* The first of the @count points behind @i that is later than it; @count: none. */
+static size_t find_later(const struct cpa_thread_point *points, size_t count, size_t i)
+{
+	size_t k = i + 1;
+
+	while (k < count && points[k].released <= points[i].released)
+		k++;
+	return k;
+}
+
+/*
+ * A point inside a wait may have all of it, as if it had ended at the event before: move such a point to
+ * where its sums end, but not beyond the next one.
+ */
+static void move_early(struct cpa_thread_point *points, size_t count)
+{
+	struct cpa_thread_point before = { 0 };
+
+	for (size_t i = 0; i < count; i++) {
+		size_t later = find_later(points, count, i);
+		uint64_t most = later < count ? points[later].released - 1 : UINT64_MAX, end;
+
+		if (points[i].released <= before.released)
+			continue;
+		if (__builtin_add_overflow(before.released, grown_times(&before, &points[i]), &end))
+			end = UINT64_MAX;
+		end = end < most ? end : most;
+		if (points[i].released < end)
+			points[i].released = end;
+		before = points[i];
+	}
+}
+
 static void add_thread(struct cpa_intervals *v, const struct cpa_build *build,
 		       const struct cpa_thread_series *row, const uint64_t *clock,
 		       const uint32_t *place)
@@ -98,6 +139,7 @@ static void add_thread(struct cpa_intervals *v, const struct cpa_build *build,
 	for (size_t i = 0; i <= before; i++)
 		points[i].released = cpa_build_on(build, points[i].released);
 	make_monotone(points, v->samples);
+	move_early(points, v->samples);
 	for (size_t i = 0; i <= before; i++) {
 		cpa_curve_at(points, v->samples, i < before ? clock[i] : UINT64_MAX, value);
 		for (unsigned k = 0; k < CPA_CURVES; k++)

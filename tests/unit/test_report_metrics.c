@@ -24,6 +24,7 @@ static struct cpa_metrics *metrics;
 static struct cpa_phases *phases;
 static unsigned seed;
 static double window_s, gap_s; /* profiling is on for one, off for the other; 0: always on */
+static bool early;	       /* samples of the last second of main's wait have all of it */
 
 static void build_phases(const struct cpa_phase_settings *settings)
 {
@@ -37,6 +38,7 @@ static int teardown_phases(void **state)
 	cpa_metrics_free(metrics);
 	cpa_phases_free(phases);
 	window_s = gap_s = 0;
+	early = false;
 	return teardown(state);
 }
 
@@ -269,6 +271,11 @@ static struct cpa_thread_point point_of(uint32_t row, double t)
 
 	if (row > 1 && t <= FIRST_S)
 		return (struct cpa_thread_point){ 0 };
+	if (row == 1 && early && t > LAST_S - 1 && t <= LAST_S)
+		return (struct cpa_thread_point){ .released = MAKER_START + MAKER_TICKS(s + 0.001),
+						  .process = MAKER_TICKS(s),
+						  .wait = MAKER_TICKS(LAST_S - s),
+						  .bytes = (uint64_t)(1000 * s) };
 	return (struct cpa_thread_point){
 		.released = MAKER_START + MAKER_TICKS(clock_of(s)),
 		.process = MAKER_TICKS(row == 1 ? s - middle : middle),
@@ -411,6 +418,13 @@ static void test_sums(void **state)
 	}
 	assert_same(cpa_curves_sum(v, CPA_CURVE_CPU, v->samples - 1), 14);
 	assert_same(metrics->row[CPA_AT_PROGRAM][0].value[CPA_METRIC_CPU], 14);
+}
+
+/* A wait that samples hold before its end is spread over it all the same. */
+static void test_early(void **state)
+{
+	early = true;
+	test_sums(state);
 }
 
 /* The same run, but profiled in windows of @window seconds with @gap seconds between them. */
@@ -578,6 +592,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_curves),
 		cmocka_unit_test_teardown(test_phases, teardown_phases),
 		cmocka_unit_test_teardown(test_sums, teardown_phases),
+		cmocka_unit_test_teardown(test_early, teardown_phases),
 		cmocka_unit_test_teardown(test_windows, teardown_phases),
 		cmocka_unit_test_teardown(test_histogram, teardown_phases),
 		cmocka_unit_test_teardown(test_ranges, teardown_phases),
