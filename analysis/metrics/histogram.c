@@ -99,6 +99,7 @@ struct cpa_histogram *cpa_histogram_build(const struct cpa_profile *profile,
 		.metric = metric,
 		.level = level,
 		.bins = v->samples,
+		.period_s = v->period_s,
 		.until_s = until,
 		.rows = metrics->rows[level],
 	};

@@ -111,7 +111,12 @@ struct cpa_histogram {
 	enum cpa_metric metric;
 	enum cpa_metric_level level;
 	size_t bins;
-	const double *until_s; /* [bins]: end of each bin; the first bin starts with the run */
+	double period_s; /* of the run from bin to bin; the last one may come sooner */
+	/*
+	 * [bins]: end of each bin, without what lies between parts of the run, so that a bin may have no
+	 * length; the first bin starts with the run.
+	 */
+	const double *until_s;
 	size_t rows;
 	const struct cpa_metric_row **row;
 	double *value; /* [rows * bins] */

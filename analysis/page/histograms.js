@@ -43,7 +43,8 @@ function histograms() {
 			context.lineWidth = 2;
 			context.beginPath();
 			line.values.forEach((value, k) => {
-				if (value === null) return;
+				/* Between the parts of a run there are samples without time. */
+				if (value === null || until[k] <= (k ? until[k - 1] : 0)) return;
 				context.lineTo(x(k ? until[k - 1] : 0), y(value, top));
 				context.lineTo(x(until[k]), y(value, top));
 			});
@@ -93,7 +94,7 @@ function histograms() {
 	fill();
 	draw();
 	return section('histograms', 'Any metric over time',
-		`One value for each interval of ${seconds(report.intervals.period_s)}. Choose a part of the program and a metric, then add it.`,
+		`One value for each interval of ${seconds(report.intervals.period_s)}${report.parts.length ? ' of the run, of which the graph has the profiled parts' : ''}. Choose a part of the program and a metric, then add it.`,
 		el('div', { cls: 'tools' }, nodeSelect, metricSelect, el('button', { type: 'button', onclick: add }, 'Add')),
 		say, chart, key, el('details', {}, el('summary', {}, 'The same as a table'), values));
 }

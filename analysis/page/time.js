@@ -71,7 +71,8 @@ function overTime() {
 	const largest = (phase) => phase.components.slice().sort((a, b) => (b.critical_path_s || 0) - (a.critical_path_s || 0))[0];
 
 	return section('time', 'Over time, and phases',
-		'How many threads worked at once, and how many were ready without a processor. The dashed line is the number of cores.',
+		`How many threads worked at once, and how many were ready without a processor. The dashed line is the number of cores.${
+			report.parts.length ? ' Time that was not profiled is left out.' : ''}`,
 		chart, bins ? legend(KINDS_OVER_TIME.map(([, name, text]) => [name, text])) : null,
 		phases.length ? longTable([
 			{ title: 'from', value: (row) => row.from_s, format: seconds },

@@ -216,12 +216,14 @@ void cpa_text_histogram(const struct cpa_page *page, const struct cpa_histogram 
 	size_t each = (h->bins + LINE - 1) / LINE, rows = h->rows < top ? h->rows : top;
 	struct cpa_table_text table = { 0 };
 	double most = 0, *value = xcalloc(h->rows * h->bins + 1, sizeof(*value));
+	bool parts = false;
 	char *text;
 
 	for (size_t i = 0; i < h->rows * h->bins; i++) {
 		size_t k = i % h->bins;
 		double length = h->until_s[k] - (k ? h->until_s[k - 1] : 0);
 
+		parts = parts || length <= 0;
 		value[i] = is_share(h->metric) ? h->value[i] / (length > 0 ? length : NAN) :
 						 h->value[i];
 		most = value[i] > most ? value[i] : most;
@@ -247,13 +249,13 @@ void cpa_text_histogram(const struct cpa_page *page, const struct cpa_histogram 
 		free(text);
 	}
 	cpa_table_end(&table, page);
-	text = h->bins ? cpa_format_text("Each character is the mean over %s; %s is %s%s.",
-					 cpa_format_seconds(h->until_s[h->bins - 1] /
-							    (double)h->bins * (double)each)
-						 .text,
-					 page->unicode ? "█" : "#", format_rate(most).text,
-					 is_share(h->metric) ? " seconds a second" : "") :
-			 xstrdup("The run was too short for samples.");
+	text = h->bins ?
+		       cpa_format_text("Each character is the mean over %s%s; %s is %s%s.",
+				       cpa_format_seconds(h->period_s * (double)each).text,
+				       parts ? " of the run, blank if none of it was profiled" : "",
+				       page->unicode ? "█" : "#", format_rate(most).text,
+				       is_share(h->metric) ? " seconds a second" : "") :
+		       xstrdup("The run was too short for samples.");
 	cpa_page_foot(page, h->rows, top, text);
 	free(text);
 	free(value);
