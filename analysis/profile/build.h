@@ -64,10 +64,6 @@ void cpa_build_bases(struct cpa_build *build);
 void cpa_build_found(const struct cpa_build *build, const struct cpa_component *row,
 		     struct cpa_component_figures *figures);
 void cpa_build_search_notes(struct cpa_build *build);
-/*
- * function.c: the part of a function that component row @number is, or NULL. cpa_part_of_function_free() frees it.
- */
-struct cpa_part_of_function *cpa_build_part_of_function(struct cpa_build *build, uint32_t number);
 /* modules.c: fills in modules; the module and offset of a component @figures of row @row. */
 void cpa_build_modules(struct cpa_build *build);
 void cpa_build_place(const struct cpa_build *build, const struct cpa_component *row,
@@ -100,7 +96,6 @@ double cpa_build_quantile(const uint64_t *histogram, double part);
 /* streams.c: fills in streams, by who writes and who reads. */
 void cpa_build_streams(struct cpa_build *build);
 void cpa_build_stream_notes(struct cpa_build *build);
-void cpa_free_streams(struct cpa_profile *profile);
 void cpa_build_marks(struct cpa_build *build);
 /* parts.c: fills in the profiled parts of the run and the run's length. */
 void cpa_build_parts(struct cpa_build *build);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "analysis/profile/build.h"
-#include "analysis/profile/function.h"
 #include "analysis/symbols/chain.h"
 #include "analysis/util/format.h"
 
@@ -112,6 +111,25 @@ static void fill_calls(struct cpa_build *build, const struct cpa_component *row,
 	figures->whole_slot = whole->slot;
 }
 
+/* The part of a function that component row @number is, or NULL. */
+static struct cpa_part_of_function *part_of_function(struct cpa_build *build, uint32_t number)
+{
+	struct cpa_part_of_function *part;
+	struct cpa_chain chain;
+
+	if (!cpa_chain_of(build->names, number, &chain))
+		return NULL;
+	part = xcalloc(1, sizeof(*part));
+	part->row = number;
+	part->function = xstrdup(cpa_names_component(build->names, number)->name);
+	part->callers = cpa_chain_names(&chain);
+	part->unknown = !chain.callers && chain.cut;
+	part->caller = xcalloc(part->callers + 1, sizeof(*part->caller));
+	for (uint32_t i = 0; i < part->callers; i++)
+		part->caller[i] = xstrdup(cpa_chain_name(build->names, &chain, i));
+	return part;
+}
+
 /* Add the @count components at @members. They have one kind and one slot, so one set of figures. */
 static void add_group(struct cpa_build *build, const struct member *members, size_t count,
 		      const struct wholes *wholes)
@@ -132,7 +150,7 @@ static void add_group(struct cpa_build *build, const struct member *members, siz
 	if (count == 1)
 		cpa_build_place(build, row, figures);
 	if (!figures->shared)
-		figures->part = cpa_build_part_of_function(build, members[0].number);
+		figures->part = part_of_function(build, members[0].number);
 	if (row->since && !figures->shared)
 		cpa_build_found(build, row, figures);
 	if (row->kind == CPA_FUNCTION && row->calls && count == 1)

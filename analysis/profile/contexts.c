@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "analysis/profile/build.h"
-#include "analysis/profile/function.h"
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 

@@ -5,17 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/profile/build.h"
 #include "analysis/profile/find.h"
 #include "analysis/symbols/chain.h"
 #include "analysis/util/format.h"
-
-bool cpa_is_same_function(const struct cpa_component_figures *a,
-			  const struct cpa_component_figures *b)
-{
-	return a == b || (a && b && a->part && b->part && (a->module || a->offset) &&
-			  a->module == b->module && a->offset == b->offset);
-}
 
 struct cpa_function cpa_function_of(const struct cpa_profile *profile,
 				    const struct cpa_component_figures *component)
@@ -88,33 +80,4 @@ char *cpa_part_of_function_callers(const struct cpa_part_of_function *part, size
 		text = longer;
 	}
 	return text;
-}
-
-struct cpa_part_of_function *cpa_build_part_of_function(struct cpa_build *build, uint32_t number)
-{
-	struct cpa_part_of_function *part;
-	struct cpa_chain chain;
-
-	if (!cpa_chain_of(build->names, number, &chain))
-		return NULL;
-	part = xcalloc(1, sizeof(*part));
-	part->row = number;
-	part->function = xstrdup(cpa_names_component(build->names, number)->name);
-	part->callers = cpa_chain_names(&chain);
-	part->unknown = !chain.callers && chain.cut;
-	part->caller = xcalloc(part->callers + 1, sizeof(*part->caller));
-	for (uint32_t i = 0; i < part->callers; i++)
-		part->caller[i] = xstrdup(cpa_chain_name(build->names, &chain, i));
-	return part;
-}
-
-void cpa_part_of_function_free(struct cpa_part_of_function *part)
-{
-	if (!part)
-		return;
-	for (size_t i = 0; i < part->callers; i++)
-		free(part->caller[i]);
-	free(part->caller);
-	free(part->function);
-	free(part);
 }

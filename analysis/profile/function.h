@@ -22,10 +22,6 @@ struct cpa_function {
 struct cpa_function cpa_function_of(const struct cpa_profile *profile,
 				    const struct cpa_component_figures *component);
 
-/* Whether both are the same component, or parts of one function. NULL is allowed. */
-bool cpa_is_same_function(const struct cpa_component_figures *a,
-			  const struct cpa_component_figures *b);
-
 /* Whether @pattern names @component, or the function that it is or is a part of. */
 bool cpa_is_component_named(const struct cpa_profile *profile,
 			    const struct cpa_component_figures *component, const char *pattern);
@@ -40,7 +36,5 @@ bool cpa_is_function_named(const struct cpa_profile *profile,
 
 /* "mergelines <- main": the callers of @part, the @most innermost ones. The caller frees it. */
 char *cpa_part_of_function_callers(const struct cpa_part_of_function *part, size_t most);
-
-void cpa_part_of_function_free(struct cpa_part_of_function *part); /* NULL is allowed */
 
 #endif

@@ -12,7 +12,6 @@
 
 #include "analysis/profile/build.h"
 #include "analysis/profile/contexts.h"
-#include "analysis/profile/function.h"
 #include "analysis/util/format.h"
 #include "analysis/profile/intervals.h"
 #include "analysis/profile/lock_arrays.h"
@@ -54,6 +53,13 @@ const struct cpa_component_figures *cpa_profile_component(const struct cpa_profi
 		    profile->component[i].kind == kind)
 			return &profile->component[i];
 	return NULL;
+}
+
+bool cpa_is_same_function(const struct cpa_component_figures *a,
+			  const struct cpa_component_figures *b)
+{
+	return a == b || (a && b && a->part && b->part && (a->module || a->offset) &&
+			  a->module == b->module && a->offset == b->offset);
 }
 
 /* Seconds per tick of the time stamp counter, from the two points that the writer recorded. */
@@ -238,6 +244,17 @@ struct cpa_profile *cpa_profile_build_named(struct cpa_dump *dump, struct cpa_na
 	return build.profile;
 }
 
+static void free_part(struct cpa_part_of_function *part)
+{
+	if (!part)
+		return;
+	for (size_t i = 0; i < part->callers; i++)
+		free(part->caller[i]);
+	free(part->caller);
+	free(part->function);
+	free(part);
+}
+
 static void free_edges(struct cpa_profile *profile)
 {
 	for (size_t i = 0; i < profile->edges; i++)
@@ -256,7 +273,7 @@ void cpa_profile_free(struct cpa_profile *profile)
 		free(profile->component[i].name);
 		free(profile->component[i].location);
 		free(profile->component[i].callers);
-		cpa_part_of_function_free(profile->component[i].part);
+		free_part(profile->component[i].part);
 	}
 	for (size_t i = 0; i < profile->threads; i++) {
 		free(profile->thread[i].name);
@@ -277,7 +294,7 @@ void cpa_profile_free(struct cpa_profile *profile)
 		free(profile->queue[i].name);
 		free(profile->queue[i].location);
 	}
-	cpa_free_streams(profile);
+	cpa_streams_free(profile);
 	for (size_t i = 0; i < profile->marks; i++)
 		free(profile->mark[i].name);
 	for (size_t i = 0; i < profile->nodes; i++) {

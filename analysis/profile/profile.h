@@ -441,6 +441,13 @@ const struct cpa_component_figures *cpa_profile_component(const struct cpa_profi
 							  uint32_t slot,
 							  enum cpa_component_kind kind);
 
+/* Whether both are the same component, or parts of one function. NULL is allowed. */
+bool cpa_is_same_function(const struct cpa_component_figures *a,
+			  const struct cpa_component_figures *b);
+
+/* Forget the streams of @profile, which is to go on without them. */
+void cpa_streams_free(struct cpa_profile *profile);
+
 /* Append a sentence to the diagnostics. */
 void cpa_profile_note(struct cpa_profile *profile, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/profile/build.h"
 #include "analysis/profile/contexts.h"
 #include "analysis/profile/intervals.h"
 #include "analysis/profile/lock_arrays.h"
@@ -210,10 +209,7 @@ static void drop_whole(struct cpa_profile *now)
 		free(now->queue[i].location);
 	}
 	now->queues = 0;
-	cpa_free_streams(now);
-	now->stream = NULL;
-	now->stream_of = NULL;
-	now->streams = now->stream_rows = 0;
+	cpa_streams_free(now);
 	for (size_t i = 0; i < now->edges; i++)
 		for (uint32_t k = 0; k < now->edge[i].functions; k++)
 			free(now->edge[i].function[k].function);

@@ -312,7 +312,7 @@ void cpa_build_stream_notes(struct cpa_build *build)
 				 (unsigned long long)outside[CPA_STREAM_UNIX]);
 }
 
-void cpa_free_streams(struct cpa_profile *profile)
+void cpa_streams_free(struct cpa_profile *profile)
 {
 	for (size_t i = 0; i < profile->streams; i++) {
 		free(profile->stream[i].from);
@@ -321,4 +321,7 @@ void cpa_free_streams(struct cpa_profile *profile)
 	}
 	free(profile->stream_of);
 	free(profile->stream);
+	profile->stream_of = NULL;
+	profile->stream = NULL;
+	profile->streams = profile->stream_rows = 0;
 }
