@@ -12,9 +12,9 @@ rooms=(
 	shadow/arch shadow/format shadow/store shadow/path shadow/journal shadow/graph shadow/edge
 	preload/libc preload/clock preload/unwind preload/core preload/stream preload/process preload/lib
 	preload/sync preload/omp
-	analysis/util analysis/input analysis/symbols analysis/profile analysis/metrics analysis/verdict
-	analysis/exact analysis/predict analysis/render analysis/export analysis/page analysis/report
-	analysis/compare analysis/top analysis/ctl analysis/launch
+	analysis/util analysis/input analysis/symbols analysis/profile analysis/derived analysis/metrics
+	analysis/verdict analysis/exact analysis/predict analysis/render analysis/export analysis/page
+	analysis/report analysis/compare analysis/top analysis/ctl analysis/launch
 )
 
 failed=0

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/profile/function.h"
+#include "analysis/derived/function.h"
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 #include "analysis/exact/walk.h"

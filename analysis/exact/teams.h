@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/exact/teams.h - parallel regions of OpenMP, from a journal: analysis/profile/teams.h
+ * analysis/exact/teams.h - parallel regions of OpenMP, from a journal: analysis/derived/teams.h
  *
  * What balance saves is exact on what was recorded: the longest path is computed again with the mean
  * work of its round for each stint (cpa_stint_balanced()).
@@ -10,7 +10,7 @@
 
 #include "analysis/input/load.h"
 #include "analysis/profile/profile.h"
-#include "analysis/profile/teams.h"
+#include "analysis/derived/teams.h"
 
 /*
  * The figures of @dump and its @profile; NULL: it has no teams of OpenMP, or no journal. The caller

@@ -11,8 +11,8 @@
 #include "analysis/util/format.h"
 #include "analysis/predict/placement.h"
 #include "analysis/predict/predict_state.h"
-#include "analysis/profile/find.h"
-#include "analysis/profile/function.h"
+#include "analysis/derived/find.h"
+#include "analysis/derived/function.h"
 
 #define BRIEF 1000000 /* bytes of a journal, which has 7 to 10 for an event */
 

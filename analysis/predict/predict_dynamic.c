@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* analysis/predict/predict_dynamic.c - chunks of loops go to the thread of the team that is free first */
 #include "analysis/predict/predict_state.h"
-#include "analysis/profile/find.h"
+#include "analysis/derived/find.h"
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 

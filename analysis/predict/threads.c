@@ -10,7 +10,7 @@
 
 #include "analysis/exact/exact.h"
 #include "analysis/exact/pieces.h"
-#include "analysis/profile/teams.h"
+#include "analysis/derived/teams.h"
 #include "analysis/symbols/names.h"
 #include "analysis/util/format.h"
 

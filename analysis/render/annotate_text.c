@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "analysis/profile/find.h"
-#include "analysis/profile/function.h"
-#include "analysis/profile/lines.h"
+#include "analysis/derived/find.h"
+#include "analysis/derived/function.h"
+#include "analysis/derived/lines.h"
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/profile/find.h"
-#include "analysis/profile/function.h"
+#include "analysis/derived/find.h"
+#include "analysis/derived/function.h"
 #include "analysis/render/uses_text.h"
 #include "analysis/util/format.h"
 

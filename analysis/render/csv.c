@@ -2,7 +2,7 @@
 /* analysis/render/csv.c - one table of a profile as comma-separated values (RFC 4180) */
 #include "analysis/render/csv.h"
 
-#include "analysis/profile/context_parts.h"
+#include "analysis/derived/context_parts.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -10,7 +10,7 @@
 
 #include "analysis/profile/balance.h"
 #include "analysis/profile/intervals.h"
-#include "analysis/profile/teams.h"
+#include "analysis/derived/teams.h"
 #include "analysis/verdict/verdict.h"
 #include "analysis/symbols/names.h"
 

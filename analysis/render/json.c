@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "analysis/profile/teams.h"
+#include "analysis/derived/teams.h"
 #include "analysis/profile/intervals.h"
 #include "analysis/render/json_put.h"
 #include "analysis/render/verdict_text.h"

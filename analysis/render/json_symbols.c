@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* analysis/render/json_symbols.c - modules without symbols, as JSON */
-#include "analysis/profile/nameless.h"
+#include "analysis/derived/nameless.h"
 #include "analysis/render/json_put.h"
 
 json_t *cpa_json_missing_symbols(const struct cpa_profile *profile)

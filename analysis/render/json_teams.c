@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* analysis/render/json_teams.c - parallel regions of OpenMP as JSON */
-#include "analysis/profile/teams.h"
+#include "analysis/derived/teams.h"
 #include "analysis/render/json_put.h"
 
 static void put_ratio(json_t *object, const char *key, double ratio)

@@ -4,7 +4,7 @@
 #include <libiberty/libiberty.h>
 #include <stdlib.h>
 
-#include "analysis/profile/teams.h"
+#include "analysis/derived/teams.h"
 #include "analysis/render/construct_text.h"
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "analysis/profile/nameless.h"
+#include "analysis/derived/nameless.h"
 #include "analysis/util/format.h"
-#include "analysis/profile/find.h"
+#include "analysis/derived/find.h"
 #include "analysis/symbols/names.h"
 #include "analysis/render/callers_text.h"
 #include "analysis/render/phases_text.h"

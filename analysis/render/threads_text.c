@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/profile/find.h"
+#include "analysis/derived/find.h"
 #include "analysis/render/parts_text.h"
 #include "analysis/util/format.h"
 

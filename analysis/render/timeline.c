@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "analysis/util/format.h"
-#include "analysis/profile/find.h"
+#include "analysis/derived/find.h"
 #include "analysis/profile/intervals.h"
 #include "analysis/symbols/names.h"
 #include "analysis/render/sections.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "analysis/profile/contexts.h"
-#include "analysis/profile/find.h"
+#include "analysis/derived/find.h"
 #include "analysis/profile/uses.h"
 #include "analysis/util/format.h"
 

@@ -3,7 +3,7 @@
 #ifndef CPA_ANALYSIS_RENDER_USES_TEXT_H
 #define CPA_ANALYSIS_RENDER_USES_TEXT_H
 
-#include "analysis/profile/context_parts.h"
+#include "analysis/derived/context_parts.h"
 #include "analysis/util/table.h"
 
 /*

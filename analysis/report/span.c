@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "analysis/input/history.h"
-#include "analysis/profile/since.h"
+#include "analysis/derived/since.h"
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 

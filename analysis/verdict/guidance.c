@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/profile/find.h"
+#include "analysis/derived/find.h"
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analysis/profile/find.h"
+#include "analysis/derived/find.h"
 #include "analysis/util/format.h"
 
 #define MOST 100000.0 /* windows: more is as good as never */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "analysis/profile/balance.h"
-#include "analysis/profile/find.h"
+#include "analysis/derived/find.h"
 #include "analysis/verdict/rivals.h"
 #include "analysis/verdict/verdict_kinds.h"
 #include "analysis/util/format.h"

@@ -20,7 +20,7 @@
 #ifndef CPA_ANALYSIS_VERDICT_VERDICT_KINDS_H
 #define CPA_ANALYSIS_VERDICT_VERDICT_KINDS_H
 
-#include "analysis/profile/teams.h"
+#include "analysis/derived/teams.h"
 #include "analysis/verdict/unexplained.h"
 #include "analysis/verdict/verdict.h"
 

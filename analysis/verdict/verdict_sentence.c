@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/profile/find.h"
+#include "analysis/derived/find.h"
 #include "analysis/util/format.h"
 
 #define CLEARLY 1.25 /* a more general kind wins if it gains so many times as much */

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analysis/profile/find.h"
+#include "analysis/derived/find.h"
 #include "analysis/util/format.h"
 #include "analysis/verdict/verdict_kinds.h"
 #include "analysis/verdict/verdict_sentence.h"

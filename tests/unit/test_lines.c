@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "analysis/profile/lines.h"
+#include "analysis/derived/lines.h"
 #include "tests/property/random.h"
 
 #define FUNCTIONS 3u

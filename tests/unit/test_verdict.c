@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* tests/unit/test_verdict.c - which verdict follows from which figures */
-#include "analysis/profile/teams.h"
+#include "analysis/derived/teams.h"
 #include "tests/unit/verdict_run.h"
 
 static void test_work(void **state)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/profile/teams.h - parallel regions of OpenMP: how even the work of their threads is
+ * analysis/derived/teams.h - parallel regions of OpenMP: how even the work of their threads is
  *
  * Work is process time and external time. A region's barriers cut what its threads do into rounds;
  * a construct is the rounds that end at one barrier of the program. Perfectly balanced, each thread
@@ -17,8 +17,8 @@
  *	communication           serialisation x transfer
  *	parallel efficiency     mean W / T = load balance x communication
  */
-#ifndef CPA_ANALYSIS_PROFILE_TEAMS_H
-#define CPA_ANALYSIS_PROFILE_TEAMS_H
+#ifndef CPA_ANALYSIS_DERIVED_TEAMS_H
+#define CPA_ANALYSIS_DERIVED_TEAMS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/profile/function.h"
+#include "analysis/derived/function.h"
 
 #include <libiberty/libiberty.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/profile/find.h"
+#include "analysis/derived/find.h"
 #include "analysis/symbols/chain.h"
 #include "analysis/util/format.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/profile/nameless.h - modules whose functions have no names, and what would give them some */
-#ifndef CPA_ANALYSIS_PROFILE_NAMELESS_H
-#define CPA_ANALYSIS_PROFILE_NAMELESS_H
+/* analysis/derived/nameless.h - modules whose functions have no names, and what would give them some */
+#ifndef CPA_ANALYSIS_DERIVED_NAMELESS_H
+#define CPA_ANALYSIS_DERIVED_NAMELESS_H
 
 #include "analysis/profile/profile.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/profile/since.h - figures of the time between two copies of one session
+ * analysis/derived/since.h - figures of the time between two copies of one session
  *
  * The sums of a session only grow. What it had in between is the difference: exactly for sums of threads
  * and objects, and for paths where profiling was off at the first copy, as all paths go through one node
  * there (shadow/edge/part.h). Elsewhere the path that is the longest later may have been another
  * before, and what that had of a component is taken off.
  */
-#ifndef CPA_ANALYSIS_PROFILE_SINCE_H
-#define CPA_ANALYSIS_PROFILE_SINCE_H
+#ifndef CPA_ANALYSIS_DERIVED_SINCE_H
+#define CPA_ANALYSIS_DERIVED_SINCE_H
 
 #include "analysis/profile/profile.h"
 

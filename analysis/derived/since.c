@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/profile/since.h"
+#include "analysis/derived/since.h"
 
 #include <libiberty/libiberty.h>
 #include <math.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/profile/function.h - functions, which may be divided by who called them
+ * analysis/derived/function.h - functions, which may be divided by who called them
  *
  * Of a divided function each part is a component (analysis/symbols/chain.h). Times of the function are the sums
  * of its parts. What all of it would save is not known: savings do not add up.
  */
-#ifndef CPA_ANALYSIS_PROFILE_FUNCTION_H
-#define CPA_ANALYSIS_PROFILE_FUNCTION_H
+#ifndef CPA_ANALYSIS_DERIVED_FUNCTION_H
+#define CPA_ANALYSIS_DERIVED_FUNCTION_H
 
 #include "analysis/profile/profile.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/profile/teams.h"
+#include "analysis/derived/teams.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/profile/context_parts.h"
+#include "analysis/derived/context_parts.h"
 
 #include <libiberty/libiberty.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/profile/function.h"
+#include "analysis/derived/function.h"
 #include "analysis/util/format.h"
 
 #define ROUNDING 1e-9

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/profile/find.c - components that a sentence of the report may name */
-#include "analysis/profile/find.h"
+/* analysis/derived/find.c - components that a sentence of the report may name */
+#include "analysis/derived/find.h"
 
 #include <fnmatch.h>
 #include <libiberty/libiberty.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "analysis/profile/balance.h"
-#include "analysis/profile/function.h"
+#include "analysis/derived/function.h"
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 

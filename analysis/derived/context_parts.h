@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/profile/context_parts.h - functions, divided by who called them
+ * analysis/derived/context_parts.h - functions, divided by who called them
  *
  * Each function is divided by its callers up to some distance. A part has the sums of its contexts, so the
  * parts of a function add up to what its contexts have. What is inlined in a function is parts of it, called
  * by it; callers beyond that are those of the function. So parts are the same with debug information and
  * without, only finer.
  */
-#ifndef CPA_ANALYSIS_PROFILE_CONTEXT_PARTS_H
-#define CPA_ANALYSIS_PROFILE_CONTEXT_PARTS_H
+#ifndef CPA_ANALYSIS_DERIVED_CONTEXT_PARTS_H
+#define CPA_ANALYSIS_DERIVED_CONTEXT_PARTS_H
 
 #include "analysis/profile/contexts.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/profile/find.h - components that a sentence of the report may name */
-#ifndef CPA_ANALYSIS_PROFILE_FIND_H
-#define CPA_ANALYSIS_PROFILE_FIND_H
+/* analysis/derived/find.h - components that a sentence of the report may name */
+#ifndef CPA_ANALYSIS_DERIVED_FIND_H
+#define CPA_ANALYSIS_DERIVED_FIND_H
 
 #include "analysis/profile/profile.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "analysis/profile/lines.h"
+#include "analysis/derived/lines.h"
 
 #include <libiberty/libiberty.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/profile/nameless.c - modules whose functions have no names, and what would give them some */
-#include "analysis/profile/nameless.h"
+/* analysis/derived/nameless.c - modules whose functions have no names, and what would give them some */
+#include "analysis/derived/nameless.h"
 
 #include <libiberty/libiberty.h>
 #include <stdlib.h>

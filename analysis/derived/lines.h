@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/profile/lines.h - where in a function its time went, and that of what it called
+ * analysis/derived/lines.h - where in a function its time went, and that of what it called
  *
  * Contexts that are divided by lines (CPA_GRAPH_LINES) are added up by function and line. So the lines of a
  * function add up to it, as its contexts do. Without debug information a line is one instruction.
  */
-#ifndef CPA_ANALYSIS_PROFILE_LINES_H
-#define CPA_ANALYSIS_PROFILE_LINES_H
+#ifndef CPA_ANALYSIS_DERIVED_LINES_H
+#define CPA_ANALYSIS_DERIVED_LINES_H
 
 #include "analysis/profile/contexts.h"
 
