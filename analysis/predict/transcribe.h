@@ -93,7 +93,7 @@ struct cpa_transcript {
 	uint64_t start;	   /* ticks before the first event */
 	uint64_t probe;	   /* ticks of the profiler, all threads */
 	uint64_t work;	   /* process ticks, all threads, without the profiler */
-	uint64_t runqueue; /* ticks of waiting for a processor, all threads' activities */
+	uint64_t runqueue; /* ticks of waiting for a processor that are no part of a known wait, all threads */
 };
 
 /*

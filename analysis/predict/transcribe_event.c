@@ -22,14 +22,38 @@ static void emit_pause(struct transcribe *t, uint64_t ticks)
 		transcribe_emit(t, CPA_STEP_PAUSE, 0, ticks);
 }
 
-/* A wait without a known release becomes a pause of the recorded length. */
+/*
+ * Whether @event tells what the wait of the event before was, which no release explains: the wait is a pause,
+ * or is replayed.
+ */
+static bool tells_before(const struct cpa_history_event *event)
+{
+	return event->kind == CPA_HISTORY_MORE &&
+	       event[-1].now - event[-1].arrived >= event->external + event->runqueue;
+}
+
+/* Ticks of the wait of @event in which the thread was ready, without a processor. */
+static uint64_t ready(const struct transcribe *t, const struct cpa_history_event *event)
+{
+	const struct cpa_run_thread *own = &t->run->thread[transcribe_thread(t, event->thread)];
+	const struct cpa_history_event *next = event + 1;
+
+	return next < own->event + own->events && tells_before(next) ? next->runqueue : 0;
+}
+
+/* A wait without a known release becomes a pause, as long as the thread was blocked. */
 static void emit_unexplained(struct transcribe *t, const struct cpa_history_event *event)
 {
+	uint64_t blocked, runqueue;
+
 	if (event->now <= event->arrived)
 		return;
+	runqueue = ready(t, event);
+	blocked = event->now - event->arrived - runqueue;
+	t->out->runqueue += runqueue;
 	t->out->weakness.unexplained++;
-	t->out->weakness.unexplained_ticks += event->now - event->arrived;
-	emit_pause(t, event->now - event->arrived);
+	t->out->weakness.unexplained_ticks += blocked;
+	emit_pause(t, blocked + (t->changes->runqueue ? runqueue : 0));
 }
 
 static void emit_lock(struct transcribe *t, enum cpa_step_kind kind, uint32_t row, uint32_t class)
@@ -306,13 +330,6 @@ void transcribe_operation(struct transcribe *t, const struct cpa_history_event *
 	}
 }
 
-/* The time belongs to the wait before, which is a pause already, or is replayed. */
-static bool counted_before(const struct cpa_history_event *event)
-{
-	return event->kind == CPA_HISTORY_MORE &&
-	       event[-1].now - event[-1].arrived >= event->external + event->runqueue;
-}
-
 /* Apply the change to this activity alone; idle time in it is no work. */
 static void change(const struct transcribe *t, uint32_t which,
 		   const struct cpa_history_event *event, uint64_t *process, uint64_t *external)
@@ -336,7 +353,7 @@ void transcribe_activity(struct transcribe *t, uint32_t which,
 
 	transcribe_weigh(t, event, &process, &external);
 	change(t, which, event, &process, &external);
-	if (part->polled || counted_before(event))
+	if (part->polled || tells_before(event))
 		external = runqueue = 0;
 	t->out->probe += probe;
 	t->out->work += process;

@@ -154,6 +154,32 @@ static void test_unexplained(void **state)
 	assert_int_equal(transcript->weakness.unexplained_ticks, 80);
 }
 
+/* The pause is as long as the thread was blocked: the rest of the wait is for a processor. */
+static void test_unexplained_and_ready(void **state)
+{
+	const struct cpa_changes runqueue = { .runqueue = true };
+	struct cpa_history_event *event;
+
+	(void)state;
+	begin();
+	thread(0, 0);
+	add(CPA_EV_SEM_WAIT, SEMAPHORE, 20, 100)->failed = true;
+	event = add(CPA_HISTORY_MORE, 0, 100, 100);
+	event->external = 50;
+	event->runqueue = 30;
+	add(CPA_EV_EXIT, 0, 130, 130);
+	assert_int_equal(as_it_was(1), 130 - 30);
+	assert_int_equal(transcript->runqueue, 30);
+	assert_int_equal(transcript->weakness.unexplained, 1);
+	assert_int_equal(transcript->weakness.unexplained_ticks, 50);
+	assert_int_equal(transcript->weakness.pauses, 0);
+	assert_int_equal(replayed(&runqueue, 1), 130);
+	/* What follows may not be about the wait. */
+	event->runqueue = 31;
+	event->process = 0;
+	assert_int_equal(as_it_was(1), 130 + 50);
+}
+
 static void test_semaphore_and_barrier(void **state)
 {
 	(void)state;
@@ -291,6 +317,7 @@ int main(void)
 		cmocka_unit_test(test_probes),
 		cmocka_unit_test(test_condition),
 		cmocka_unit_test(test_unexplained),
+		cmocka_unit_test(test_unexplained_and_ready),
 		cmocka_unit_test(test_semaphore_and_barrier),
 		cmocka_unit_test(test_processes),
 		cmocka_unit_test(test_queue),
