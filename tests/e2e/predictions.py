@@ -21,7 +21,7 @@ from surroundings import Results, Run
 
 CORES = (1, 2, 3, 64)
 # Programs without locks, and how many waits there are on a path of theirs at most.
-LOCKLESS = (("fork_join", 8), ("create_tree", 16), ("barrier_rotate", 64))
+LOCKLESS = (("fork_join", 8), ("create_tree", 16), ("barrier_rotate", 64), ("timed_out", 10))
 # Trees of processes whose every wait is for one that ends, or known by its semaphore, lock or barrier.
 TREES = ("fork_join", "chain", "vfork", "system", "popen", "exec", "barrier", "threads")
 TREE_WAITS = 12  # of a tree, on a path
