@@ -404,10 +404,12 @@ static void put_objects(const struct cpa_page *page, const struct cpa_profile *p
 		cpa_table_column(&table, "+-", false);
 	cpa_table_column(&table, "acquired", false);
 	cpa_table_column(&table, "contended", false);
-	if (profile->program.batches) /* else there is no room for names */
+	if (profile->program.batches) { /* else there is no room for names */
+		cpa_table_scarce(&table);
 		cpa_table_spare(&table, "hand-offs");
-	else
+	} else {
 		cpa_table_column(&table, "hand-offs", false);
+	}
 	cpa_table_column(&table, "class", true);
 	for (size_t i = 0; i < profile->objects; i++) {
 		queues |= profile->object[i].queue != NULL;

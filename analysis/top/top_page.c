@@ -17,14 +17,14 @@
 #define STALE_S 2 /* without events for so long, the figures are called old */
 
 static const char *const help[] = {
-	"1 to 6, c l u t m p    components, locks, queues, threads, marks, streams; Tab: next",
+	"1 to 6, c l u t m p    components, locks, queues, threads, marks, streams; Tab",
 	"arrows, PgUp PgDn      move the cursor; left, right: another column sorts",
 	"s r                    sort by the next column; reverse the order",
 	"/                      show rows that contain a text; Esc: all rows again",
 	"Enter                  details of the row at the cursor; Esc: back",
 	"space                  freeze, and go on",
-	"w                      write a report of what is shown to cpa.top.PID.TIME.txt",
-	"o                      write it as a page, cpa.top.PID.TIME.html, and open the browser",
+	"w                      write a report of what is shown: cpa.top.PID.TIME.txt",
+	"o                      write it as a page, cpa.top.PID.TIME.html, and open that",
 	"q, Ctrl-C              quit",
 	"",
 	"saves: how much shorter the critical path would be if this cost nothing.",
@@ -285,6 +285,8 @@ static void put_head(const struct cpa_top *top, struct cpa_table_text *text,
 		cpa_table_remark(text, column->head);
 	else
 		cpa_table_column(text, column->head, column->unit == CPA_UNIT_TEXT);
+	if (column->scarce)
+		cpa_table_scarce(text);
 	if (cpa_top_has_margin(top, column))
 		cpa_table_column(text, "+-", false);
 }
@@ -355,7 +357,7 @@ static void put_foot(const struct cpa_top *top, struct cpa_top_screen *screen)
 	else if (top->help || top->detail.id)
 		text = xstrdup("Esc back  space freeze  w report  o page  q quit");
 	else
-		text = xstrdup("1-5 view s sort r reverse / filter Enter details space freeze "
+		text = xstrdup("1-6 view s sort r reverse / filter Enter details space freeze "
 			       "w report ? help q");
 	cpa_top_put(screen, CPA_TOP_FAINT, text);
 }

@@ -23,6 +23,7 @@ struct cpa_top_column {
 	/* For CPA_UNIT_TEXT: the text for row @i, which the caller frees. */
 	char *(*text)(const struct cpa_top *top, size_t i);
 	bool remark; /* a column for cpa_table_remark() */
+	bool scarce; /* a column for cpa_table_scarce() */
 	/* Half of the 95 % interval of the value, in a column "+-" behind it; NULL, NAN: not known. */
 	double (*margin)(const struct cpa_top *top, size_t i);
 };

@@ -10,8 +10,9 @@
 
 #include "analysis/util/printable.h"
 
-#define GAP	 2 /* columns between two columns of the table */
-#define NAME_MIN 6 /* smallest width of a name */
+#define GAP	 2  /* columns between two columns of the table */
+#define NAME_MIN 6  /* smallest width of a name */
+#define NAME_FIT 20 /* names of that width can be told apart */
 
 #define ARROW	   " <- " /* between the names of a chain, */
 #define MOST_NAMES 17	  /* so many of which are cut for themselves */
@@ -106,6 +107,11 @@ void cpa_table_spare(struct cpa_table_text *table, const char *head)
 	cpa_table_column(table, head, false);
 }
 
+void cpa_table_scarce(struct cpa_table_text *table)
+{
+	table->scarce[table->columns - 1] = true;
+}
+
 void cpa_table_row(struct cpa_table_text *table, const char *const *cells)
 {
 	size_t first = table->rows++ * table->columns;
@@ -156,9 +162,29 @@ static size_t columns_of(const struct cpa_table_text *table, size_t c, bool firs
 	return most;
 }
 
+/* Whether names of @widths must get shorter than NAME_FIT for a line of @total columns to fit into @room. */
+static bool are_short(const struct cpa_table_text *table, const size_t *widths, size_t total,
+		      size_t room)
+{
+	for (size_t c = 0; c < table->columns; c++) {
+		size_t least = table->remark[c] ? NAME_FIT - REMARK_LESS : NAME_FIT;
+
+		if (table->name[c] && widths[c] > least)
+			total -= widths[c] - least;
+	}
+	return total > room;
+}
+
+/* Leave out column @c, of a line of *@total columns. */
+static void leave_out(size_t *widths, size_t c, size_t *total)
+{
+	*total -= widths[c] + GAP;
+	widths[c] = 0;
+}
+
 /*
  * Choose widths by content; then, until the line fits, break chains behind their first names, leave out spare
- * columns, and cut the widest name.
+ * columns, cut the widest name, and before names get too short leave out scarce columns.
  */
 static void find_widths(const struct cpa_table_text *table, size_t room, size_t *widths)
 {
@@ -178,10 +204,12 @@ static void find_widths(const struct cpa_table_text *table, size_t room, size_t 
 		total += widths[c];
 	}
 	for (size_t c = table->columns; c-- > 0 && total > room;) {
-		if (!table->spare[c])
-			continue;
-		total -= widths[c] + GAP;
-		widths[c] = 0;
+		if (table->spare[c])
+			leave_out(widths, c, &total);
+	}
+	for (size_t c = table->columns; c-- > 0 && are_short(table, widths, total, room);) {
+		if (table->scarce[c])
+			leave_out(widths, c, &total);
 	}
 	for (; total > room; total--) {
 		widest = find_widest(table, widths);
@@ -326,7 +354,7 @@ static void write_row(const struct cpa_table_text *table, const struct cpa_page 
 		const char *arrow = table->chain[c] ? break_of(cells[c], widths[c]) : NULL;
 		char *name, *text;
 
-		if (table->spare[c] && !widths[c])
+		if ((table->spare[c] || table->scarce[c]) && !widths[c])
 			continue;
 		column += c ? GAP : 0;
 		if (arrow) {

@@ -28,7 +28,7 @@ struct cpa_table_text {
 	bool name[CPA_TABLE_COLUMNS]; /* true for columns of names */
 	bool remark[CPA_TABLE_COLUMNS];
 	bool chain[CPA_TABLE_COLUMNS]; /* of names such as "memcmp <- compare <- main" */
-	bool spare[CPA_TABLE_COLUMNS];
+	bool spare[CPA_TABLE_COLUMNS], scarce[CPA_TABLE_COLUMNS];
 	const char *head[CPA_TABLE_COLUMNS];
 	char **cell; /* [rows * columns] */
 };
@@ -65,6 +65,9 @@ void cpa_table_chains(struct cpa_table_text *table);
 
 /* Add a column of figures that is left out where names would be cut otherwise. Not the first one. */
 void cpa_table_spare(struct cpa_table_text *table, const char *head);
+
+/* The last column, of figures, is left out where names would get too short to tell them apart otherwise. */
+void cpa_table_scarce(struct cpa_table_text *table);
 
 /* Add a row with copies of @cells, one for each column. */
 void cpa_table_row(struct cpa_table_text *table, const char *const *cells);

@@ -127,7 +127,7 @@ def test_live(folder):
     top.resize(40, 120)
     top.press("?")
     top.wait(r"\[1 components\]", "another size of the screen")
-    top.wait(r"\A(.*\n){39}1-5 view", "the last line is used")
+    top.wait(r"\A(.*\n){39}1-6 view", "the last line is used")
     top.resize(24, 80)
     top.press("q")
     top.end(0, "q")

@@ -379,6 +379,37 @@ static void test_figures(void **state)
 	assert_string_equal(cpa_format_count(1234567).text, "1.23 M");
 }
 
+/* A scarce column stays while names can be told apart, and goes before they get shorter. */
+static void check_scarce(size_t width, const char *expected)
+{
+	char *text;
+	size_t size;
+	struct cpa_page page = { .out = open_memstream(&text, &size), .width = width };
+	struct cpa_table_text table = { 0 };
+
+	assert_non_null(page.out);
+	cpa_table_column(&table, "held", false);
+	cpa_table_column(&table, "contended", false);
+	cpa_table_scarce(&table);
+	cpa_table_column(&table, "class", true);
+	cpa_table_row(&table, (const char *const[]){ "1 s", "5%", "mutex the_first_lock (x.c:1)" });
+	cpa_table_end(&table, &page);
+	fclose(page.out);
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+static void test_scarce(void **state)
+{
+	(void)state;
+	check_scarce(45, "held  contended  class\n"
+			 " 1 s         5%  mutex the_first_lock (x.c:1)\n");
+	check_scarce(37, "held  contended  class\n"
+			 " 1 s         5%  mutex the..k (x.c:1)\n");
+	check_scarce(36, "held  class\n"
+			 " 1 s  mutex the_first_lock (x.c:1)\n");
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -395,6 +426,7 @@ int main(void)
 		TEST(test_unfinished),
 		TEST(test_json_keys),
 		TEST(test_json_values),
+		cmocka_unit_test(test_scarce),
 		cmocka_unit_test(test_figures),
 	};
 
