@@ -53,9 +53,9 @@ static void put_row(struct cpa_table_text *table, const struct cpa_profile *prof
 	const char *cells[CPA_TABLE_COLUMNS];
 	size_t count = 0;
 
-	if (process->count == 1)
+	if (process->pid)
 		snprintf(pid, sizeof(pid), "%" PRIu32, process->pid);
-	else
+	else /* a sum, of one perhaps */
 		snprintf(pid, sizeof(pid), "%" PRIu64 " more", process->count);
 	if (parent)
 		snprintf(from, sizeof(from), "%" PRIu32, parent);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "analysis/metrics/metrics.h"
+#include "analysis/render/text.h"
 #include "tests/unit/dump_queues.h"
 #include "tests/unit/made_profile.h"
 
@@ -55,6 +56,25 @@ static void test_rows(void **state)
 	assert_true(profile->process[1].process_s > 1.9 * profile->process[0].process_s);
 	assert_true(profile->process[1].wait_s > 1.9 * profile->process[1].process_s);
 	assert_int_equal(profile->process[2].count, 17);
+}
+
+/* A sum of processes has no pid, also where there is one in it. */
+static void test_sum_of_one(void **state)
+{
+	const struct cpa_process_row sum = {
+		.key = 1, .state = CPA_PROCESS_SUM, .count = 1, .sums = { .process = 1000 }
+	};
+	char *text = NULL;
+	size_t size;
+	struct cpa_page page = { .out = open_memstream(&text, &size), .width = 80 };
+
+	(void)state;
+	dump_maker_row(&maker, CPA_TABLE_PROCESSES, &sum);
+	build(CPA_GRAPH_ALL);
+	cpa_text_write(profile, &page, CPA_LEVEL_PROCESS, 10);
+	fclose(page.out);
+	assert_non_null(strstr(text, "\n1 more "));
+	free(text);
 }
 
 static void add_command(uint64_t key, uint32_t name, const char *argument, uint32_t state)
@@ -105,6 +125,47 @@ static void add_thread(uint32_t process, uint64_t key, uint64_t events)
 				     .bytes_read = 3 * events };
 
 	dump_maker_row(&maker, CPA_TABLE_THREADS, &thread);
+}
+
+/* Add process @key of @threads threads, which notes its start after 3 s and ends after 4 s, with 1.5 s of CPU time. */
+static void add_late(uint64_t key, uint32_t threads)
+{
+	struct cpa_process_row row = {
+		.key = key,
+		.state = CPA_PROCESS_ENDED,
+		.pid = (uint32_t)(1000 + key),
+		.threads = threads,
+		.start_ticks = MAKER_START + MAKER_TICKS(3),
+		.end_ticks = MAKER_START + MAKER_TICKS(4),
+		.sums = { .process = MAKER_TICKS(1.25),
+			  .wait_cpu = MAKER_TICKS(0.25),
+			  .runqueue = MAKER_TICKS(0.5) },
+	};
+
+	dump_maker_row(&maker, CPA_TABLE_PROCESSES, &row);
+}
+
+/*
+ * A process began with its first thread, before it noted its start behind the loader. If the row of its only
+ * thread went to another one, it lived for that thread's times.
+ */
+static void test_starts(void **state)
+{
+	const struct cpa_thread thread = { .key = 1,
+					   .state = CPA_THREAD_DONE,
+					   .process_row = 1,
+					   .process_key = 1,
+					   .start_ticks = MAKER_START + MAKER_TICKS(1) };
+
+	(void)state;
+	add_late(1, 2);
+	add_late(2, 1);
+	add_late(3, 2);
+	dump_maker_row(&maker, CPA_TABLE_THREADS, &thread);
+	build(CPA_GRAPH_ALL);
+	assert_true(fabs(profile->process[0].start_s - 1) < 1e-6);
+	assert_true(fabs(profile->process[1].start_s - 2) < 1e-6);
+	assert_true(fabs(profile->process[2].start_s - 3) < 1e-6);
 }
 
 /*
@@ -174,7 +235,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_rows, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sum_of_one, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_titles, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_starts, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_metrics, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lies, setup, teardown),
 	};
