@@ -56,10 +56,11 @@ function sample() {
 function tiles() {
 	const program = report.program, windows = report.windows || {};
 	const probes = share(report.diagnostics.probe_s, program.cpu_s);
+	const threads = report.threads.reduce((sum, row) => sum + 1 + row.earlier_threads, 0);
 	return el('div', { cls: 'tiles' }, [
 		[seconds(program.wall_s), 'wall time'],
 		[seconds(program.critical_path_s) + marginText(windows.critical_path_margin_s, seconds), 'critical path'],
-		[seconds(program.cpu_s) + marginText(windows.cpu_margin_s, seconds), `CPU time, ${report.threads.length} threads`],
+		[seconds(program.cpu_s) + marginText(windows.cpu_margin_s, seconds), `CPU time, ${threads} threads`],
 		[number(program.parallelism) + marginText(windows.parallelism_margin), `parallelism, of ${program.cores} cores`],
 		[number(program.max_parallelism) + marginText(windows.max_parallelism_margin), 'with unlimited processors'],
 		[percent(probes), 'of the CPU time is cpa’s own'],

@@ -156,10 +156,11 @@ static void build_program(struct cpa_build *build)
 	program->format = header->format;
 	program->sample_hz = header->sample_hz;
 	program->by_callers = header->by_callers;
-	program->threads = build->profile->threads;
 	program->wall_s = cpa_build_seconds(build, wall);
-	for (size_t i = 0; i < build->profile->threads; i++)
+	for (size_t i = 0; i < build->profile->threads; i++) {
 		program->wait_s += build->profile->thread[i].wait_s;
+		program->threads += 1 + build->profile->thread[i].earlier;
+	}
 	program->cpu_s = cpa_build_seconds(build, build->cpu);
 	program->external_s = cpa_build_seconds(build, build->external);
 	program->critical_path_s = cpa_build_seconds(build, build->program.len);

@@ -31,9 +31,12 @@ static void put_thread(struct cpa_table_text *table, const struct cpa_profile *p
 	struct cpa_figure path = cpa_format_seconds(thread->critical_path_s);
 	const char *cells[CPA_TABLE_COLUMNS];
 	size_t count = 0;
-	char id[16], *title = cpa_thread_title(profile, thread);
+	char id[32], *title = cpa_thread_title(profile, thread);
 
-	snprintf(id, sizeof(id), "%u", thread->tid);
+	if (thread->earlier)
+		snprintf(id, sizeof(id), "%u +%u", thread->tid, thread->earlier);
+	else
+		snprintf(id, sizeof(id), "%u", thread->tid);
 	cells[count++] = id;
 	cells[count++] = cpu.text;
 	if (has_margins)
@@ -55,6 +58,7 @@ void cpa_text_threads(const struct cpa_page *page, const struct cpa_profile *pro
 	struct cpa_thread_figures *sorted = xcalloc(profile->threads + 1, sizeof(*sorted));
 	bool has_margins = profile->program.batches;
 	struct cpa_table_text table = { 0 };
+	bool has_earlier = false;
 
 	cpa_page_heading(page, "Threads");
 	cpa_table_column(&table, "id", false);
@@ -74,9 +78,16 @@ void cpa_text_threads(const struct cpa_page *page, const struct cpa_profile *pro
 	cpa_table_column(&table, "start routine", true);
 	memcpy(sorted, profile->thread, profile->threads * sizeof(*sorted));
 	qsort(sorted, profile->threads, sizeof(*sorted), compare_cpu);
-	for (size_t i = 0; i < profile->threads && i < top; i++)
+	for (size_t i = 0; i < profile->threads && i < top; i++) {
 		put_thread(&table, profile, &sorted[i], has_margins);
+		has_earlier |= sorted[i].earlier > 0;
+	}
 	cpa_table_end(&table, page);
-	cpa_page_foot(page, profile->threads, top, NULL);
+	cpa_page_foot(
+		page, profile->threads, top,
+		has_earlier ?
+			"+N: the row also has the times of N threads that ended before, of "
+			"whatever name and command; name, start and path are the last one's." :
+			NULL);
 	free(sorted);
 }

@@ -345,6 +345,7 @@ static void test_retired_paths_count(void **state)
 	assert_seconds(find(CPA_EXTERNAL, "sleep")->critical_path_s, 4);
 	assert_seconds(find(CPA_EXTERNAL, "sleep")->saved_s, 1);
 	assert_int_equal(profile->thread[1].earlier, 3);
+	assert_int_equal(profile->program.threads, 5);
 }
 
 /* Broken rows are left out and reported; the rest is kept. */

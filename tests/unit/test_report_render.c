@@ -56,6 +56,22 @@ static char *render(size_t width, bool color, enum cpa_level level, size_t top)
 	return text;
 }
 
+/* A row that several threads had says so: its times are not the last one's alone. */
+static void test_earlier_threads(void **state)
+{
+	char *text = render(100, false, CPA_LEVEL_THREAD, 10);
+
+	(void)state;
+	assert_non_null(strstr(text, "\n4711  "));
+	assert_null(strstr(text, "+N"));
+	free(text);
+	profile->thread[0].earlier = 98;
+	text = render(100, false, CPA_LEVEL_THREAD, 10);
+	assert_non_null(strstr(text, "\n4711 +98  "));
+	assert_non_null(strstr(text, "+N: the row also has the times of N threads"));
+	free(text);
+}
+
 static void test_first_screen(void **state)
 {
 	char *text = render(200, false, CPA_LEVEL_ALL, 10);
@@ -414,6 +430,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
+		TEST(test_earlier_threads),
 		TEST(test_first_screen),
 		TEST(test_width),
 		TEST(test_top),
