@@ -16,6 +16,7 @@
 #define SHARE_STANDS_OUT 0.05 /* saving of a component, of the critical path */
 #define SHARE_WAITED	 0.10 /* waits for one lock class, of the threads' CPU time */
 #define SHARE_PROBE	 0.05
+#define MOSTLY_WAITS	 2.0 /* time in probes on the observed path, by the CPU time in all probes */
 #define SHARE_UNSAMPLED	 0.10 /* of CPU time */
 #define SHARE_UNKNOWN	 0.10 /* of CPU time */
 #define SHARE_BLOCKED	 0.75 /* of the critical path: external time, which other programs decide */
@@ -272,23 +273,41 @@ static void warn_of_callers(struct cpa_guidance *guidance, const struct cpa_prof
 		     cpa_format_percent(unknown_s, cpu_s).text);
 }
 
+/*
+ * Warn of the profiler's own time: of the CPU time, or on the observed path, whichever is the larger share. Its
+ * threads may wait for a processor inside it, too: that is no time that it takes.
+ */
+static void warn_of_probes(struct cpa_guidance *guidance, const struct cpa_profile *profile)
+{
+	const struct cpa_program_figures *program = &profile->program;
+	double path_s = program->segment_s[CPA_TIME_PROBE], used_s = profile->diagnostics.probe_s;
+	bool much_used = used_s > SHARE_PROBE * program->cpu_s;
+
+	if (much_used && used_s * program->observed_path_s >= path_s * program->cpu_s)
+		warn(guidance,
+		     "The profiler itself takes %s of the CPU time%s: without it the program is "
+		     "faster than these figures.",
+		     cpa_format_percent(used_s, program->cpu_s).text,
+		     program->sampled ? " in the windows, not of the run" : "");
+	else if (path_s > SHARE_PROBE * program->observed_path_s && path_s > MOSTLY_WAITS * used_s)
+		warn(guidance,
+		     "%s of the observed path (%s) is time in the profiler itself, most of it without "
+		     "a processor: it used %s of CPU time in all.",
+		     cpa_format_percent(path_s, program->observed_path_s).text,
+		     cpa_format_seconds(path_s).text, cpa_format_seconds(used_s).text);
+	else if (path_s > SHARE_PROBE * program->observed_path_s)
+		warn(guidance,
+		     "The profiler itself takes %s of the observed path: without it the program "
+		     "is faster than these figures.",
+		     cpa_format_percent(path_s, program->observed_path_s).text);
+}
+
 static void add_warnings(struct cpa_guidance *guidance, const struct cpa_profile *profile,
 			 const struct cpa_verdict *verdict)
 {
 	const struct cpa_program_figures *program = &profile->program;
-	double probe = program->segment_s[CPA_TIME_PROBE];
 
-	if (probe > SHARE_PROBE * program->observed_path_s)
-		warn(guidance,
-		     "The profiler itself takes %s of the observed path: without it the program "
-		     "is faster than these figures.",
-		     cpa_format_percent(probe, program->observed_path_s).text);
-	else if (profile->diagnostics.probe_s > SHARE_PROBE * program->cpu_s)
-		warn(guidance,
-		     "The profiler itself takes %s of the CPU time%s: without it the program is "
-		     "faster than these figures.",
-		     cpa_format_percent(profile->diagnostics.probe_s, program->cpu_s).text,
-		     program->sampled ? " in the windows, not of the run" : "");
+	warn_of_probes(guidance, profile);
 	for (size_t i = 0; i < profile->components; i++) {
 		const struct cpa_component_figures *component = &profile->component[i];
 

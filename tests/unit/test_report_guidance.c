@@ -302,7 +302,28 @@ static void test_warns_of_probes(void **state)
 {
 	(void)state;
 	profile.program.segment_s[CPA_TIME_PROBE] = 1;
+	profile.diagnostics.probe_s = 1;
 	expect_warning("The profiler itself takes 10.0% of the observed path");
+}
+
+/* Of the CPU time where that is the larger share, as in a run that others leave little of the processors. */
+static void test_warns_of_probes_under_load(void **state)
+{
+	(void)state;
+	profile.program.segment_s[CPA_TIME_PROBE] = 0.6;
+	profile.diagnostics.probe_s = 6;
+	expect_warning("The profiler itself takes 20.0% of the CPU time");
+}
+
+/* Time without a processor is not what the profiler takes. */
+static void test_warns_of_waits_in_probes(void **state)
+{
+	(void)state;
+	profile.program.segment_s[CPA_TIME_PROBE] = 1;
+	profile.diagnostics.probe_s = 0.01;
+	expect_warning(
+		"10.0% of the observed path (1.00 s) is time in the profiler itself, most of it "
+		"without a processor: it used 10.0 ms of CPU time in all.");
 }
 
 static void test_warns_of_probes_off_the_path(void **state)
@@ -406,6 +427,8 @@ int main(void)
 		TEST(test_leaves_it_to_the_verdict),
 		TEST(test_processing_of_items),
 		TEST(test_warns_of_probes),
+		TEST(test_warns_of_probes_under_load),
+		TEST(test_warns_of_waits_in_probes),
 		TEST(test_warns_of_probes_off_the_path),
 		TEST(test_warns_of_missing_samples),
 		TEST(test_warns_of_waiting_for_others),
