@@ -302,8 +302,10 @@ static void note_parts(struct cpa_build *build)
 	double blocked = cpa_build_seconds(build, header->diag[CPA_DIAG_PART_BLOCKED_TICKS]);
 
 	if (header->epoch > CPA_EPOCH_ON && profile->program.wall_s <= 0)
-		cpa_profile_note(profile,
-				 "Profiling was never on (start it with CPA_START() or cpa ctl).");
+		cpa_profile_note(
+			profile,
+			"Profiling was never on: nobody started it (CPA_START(), cpa ctl), or the run "
+			"ended before the first window of its budget.");
 	if (late > profile->program.critical_path_s / 100)
 		cpa_profile_note(
 			profile,

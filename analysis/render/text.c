@@ -167,7 +167,7 @@ static void put_paths(const struct cpa_page *page, const struct cpa_program_figu
 	for (size_t i = 0; i < ARRAY_SIZE(segments); i++) {
 		char *longer;
 
-		if (!segments[i].always && segments[i].seconds < WORTH * program->observed_path_s)
+		if (!segments[i].always && segments[i].seconds <= WORTH * program->observed_path_s)
 			continue;
 		longer = cpa_format_text(
 			"%s%s%s %s", text, i ? ", " : "", segments[i].word,

@@ -9,6 +9,18 @@
 
 #define SHARE_UNSEEN 0.50 /* of the observed path */
 
+/* Nothing of the run was profiled, as of one that ended before the first window of its budget. */
+static bool is_blank(const struct cpa_program_figures *program, struct cpa_verdict *verdict)
+{
+	if (program->wall_s > 0 || program->critical_path_s > 0)
+		return false;
+	verdict->sentence =
+		xstrdup("What limits this program is not known: nothing of the run was profiled.");
+	verdict->action = xstrdup(
+		"Profile all of it, or begin a part (CPA_START(), cpa ctl) while it works.");
+	return true;
+}
+
 bool cpa_verdict_is_unseen(const struct cpa_facts *facts, struct cpa_verdict *verdict)
 {
 	const struct cpa_program_figures *program = &facts->profile->program;
@@ -32,6 +44,8 @@ bool cpa_verdict_is_unseen(const struct cpa_facts *facts, struct cpa_verdict *ve
 			"CPA_HAPPENS_BEFORE() and CPA_HAPPENS_AFTER() (man cpa.h).";
 	char *reason;
 
+	if (is_blank(program, verdict))
+		return true;
 	if (!ends_early && facts->unexplained.path_s <= SHARE_UNSEEN * program->observed_path_s)
 		return false;
 	reason = cpa_unexplained_reason(&facts->unexplained, facts->profile);

@@ -15,6 +15,18 @@ static void test_unseen(void **state)
 	assert_null(verdict.doubt);
 }
 
+static void test_nothing_profiled(void **state)
+{
+	(void)state;
+	profile.program.wall_s = profile.program.critical_path_s = profile.program.observed_path_s =
+		0;
+	profile.program.work_s = profile.program.cpu_s = 0;
+	profile.program.segment_s[CPA_TIME_PROCESS] = 0;
+	expect("unseen", "What limits this program is not known: nothing of the run was profiled.",
+	       "Profile all of it, or begin a part (CPA_START(), cpa ctl) while it works.");
+	assert_null(verdict.doubt);
+}
+
 static void expect_doubt(const char *text)
 {
 	cpa_verdict_fini(&verdict);
@@ -200,6 +212,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_unseen),
+		TEST(test_nothing_profiled),
 		TEST(test_doubts_of_end),
 		TEST(test_doubts_of_path),
 		TEST(test_doubts_of_threads),
