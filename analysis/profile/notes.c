@@ -167,10 +167,25 @@ static const char *const table_names[CPA_TABLES] = {
 	[CPA_TABLE_STACKS] = "stack",
 };
 
+/* Of these rows the paths and the verdict are made. */
+static uint64_t count_lost(const struct cpa_dump *dump)
+{
+	static const enum cpa_table_id tables[] = { CPA_TABLE_THREADS, CPA_TABLE_COMPONENTS,
+						    CPA_TABLE_OBJECTS, CPA_TABLE_QUEUES,
+						    CPA_TABLE_STREAMS };
+	uint64_t lost = dump->broken_paths;
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+		lost += dump->broken[tables[i]];
+	return lost;
+}
+
 static void note_rows(struct cpa_build *build)
 {
 	const struct cpa_dump *dump = build->dump;
 	struct cpa_profile *profile = build->profile;
+
+	profile->diagnostics.lost_rows = count_lost(dump);
 
 	for (uint32_t id = 0; id < CPA_TABLES && id < dump->header.tables; id++) {
 		uint32_t refused = dump->header.table[id].refused;

@@ -379,6 +379,8 @@ struct cpa_diagnostics_figures {
 	 */
 	double missing_s;
 	uint64_t strangers;
+	/* Rows of threads, components, objects, queues and streams, and paths, that are damaged or cut off. */
+	uint64_t lost_rows;
 	struct cpa_processors_figures processors;
 	size_t notes;
 	char **note; /* sentences */

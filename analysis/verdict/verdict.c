@@ -385,12 +385,27 @@ static char *doubt_part(const struct cpa_profile *profile)
 		(unsigned long long)parts, parts == 1 ? "" : "s");
 }
 
+/* That rows are missing which the verdict is made from. NULL: none is known to be. The caller frees it. */
+static char *doubt_rows(const struct cpa_profile *profile)
+{
+	unsigned long long rows = profile->diagnostics.lost_rows;
+
+	if (!rows)
+		return NULL;
+	return cpa_format_text(
+		"This may be off: the profile is cut off or damaged, and %llu row%s of "
+		"its tables %s missing.",
+		rows, rows == 1 ? "" : "s", rows == 1 ? "is" : "are");
+}
+
 /* Why the verdict may be wrong. NULL: nothing is known. The caller frees it. */
 static char *find_doubt(const struct cpa_facts *facts, const struct cpa_profile *profile)
 {
-	char *part = doubt_part(profile);
+	char *part = doubt_rows(profile);
 	char *unexplained = cpa_unexplained_doubt(&facts->unexplained, profile), *all;
 
+	if (!part)
+		part = doubt_part(profile);
 	if (!part || !unexplained)
 		return part ? part : unexplained;
 	all = cpa_format_text("%s %s", part, unexplained);

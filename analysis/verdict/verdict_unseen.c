@@ -21,6 +21,23 @@ static bool is_blank(const struct cpa_program_figures *program, struct cpa_verdi
 	return true;
 }
 
+/* No thread has figures, as in a file that was cut behind its header. */
+static bool is_empty(const struct cpa_profile *profile, struct cpa_verdict *verdict)
+{
+	const struct cpa_program_figures *program = &profile->program;
+	bool threads = profile->threads > 0;
+
+	if (program->critical_path_s > 0 || program->observed_path_s > 0 || program->work_s > 0)
+		return false;
+	verdict->sentence = cpa_format_text("What limits this program is not known: %s",
+					    threads ? "no thread has recorded any work." :
+						      "the profile has no thread.");
+	verdict->action = xstrdup(threads ?
+					  "If it has just begun, look again later." :
+					  "If its file was cut or damaged, run the program again.");
+	return true;
+}
+
 bool cpa_verdict_is_unseen(const struct cpa_facts *facts, struct cpa_verdict *verdict)
 {
 	const struct cpa_program_figures *program = &facts->profile->program;
@@ -44,7 +61,7 @@ bool cpa_verdict_is_unseen(const struct cpa_facts *facts, struct cpa_verdict *ve
 			"CPA_HAPPENS_BEFORE() and CPA_HAPPENS_AFTER() (man cpa.h).";
 	char *reason;
 
-	if (is_blank(program, verdict))
+	if (is_blank(program, verdict) || is_empty(facts->profile, verdict))
 		return true;
 	if (!ends_early && facts->unexplained.path_s <= SHARE_UNSEEN * program->observed_path_s)
 		return false;

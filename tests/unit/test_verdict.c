@@ -20,6 +20,28 @@ static void test_work(void **state)
 	       "while there are processors for them.");
 }
 
+/* No profile at all is no reason to say that nothing is in the way. */
+static void test_empty(void **state)
+{
+	(void)state;
+	profile.program = (struct cpa_program_figures){ .complete = true, .cores = 4, .wall_s = 1 };
+	expect("unseen", "What limits this program is not known: the profile has no thread.",
+	       "If its file was cut or damaged, run the program again.");
+	profile.threads = 1;
+	expect("unseen", "What limits this program is not known: no thread has recorded any work.",
+	       "If it has just begun, look again later.");
+}
+
+static void test_lost_rows(void **state)
+{
+	(void)state;
+	profile.diagnostics.lost_rows = 3;
+	expect_kind("work");
+	assert_string_equal(verdict.doubt,
+			    "This may be off: the profile is cut off or damaged, and 3 "
+			    "rows of its tables are missing.");
+}
+
 /* Without the lock the path is 1 s, but 16 s of work on 4 processors take 4 s. */
 static void test_lock(void **state)
 {
@@ -539,6 +561,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(test_work),
+		TEST(test_empty),
+		TEST(test_lost_rows),
 		TEST(test_lock),
 		TEST(test_processors),
 		TEST(test_other_programs),
