@@ -67,4 +67,18 @@ static inline int claims_end(struct claims *claims)
 	return failed ? 1 : 0;
 }
 
+/*
+ * Call @once with the numbers from 0 to @runs - 1, or 20 times as many with CPA_LONG, until a claim
+ * fails. Return the exit status.
+ */
+static inline int claims_run(struct claims *claims, uint64_t runs, void (*once)(uint64_t number))
+{
+	if (claims_long())
+		runs *= 20;
+	claims_begin(claims);
+	for (; claims->number < runs && !claims->any; claims->number++)
+		once(claims->number);
+	return claims_end(claims);
+}
+
 #endif

@@ -13,6 +13,7 @@
 
 #include "analysis/exact/history.h"
 #include "analysis/exact/walk.h"
+#include "tests/property/claims.h"
 #include "tests/property/generate.h"
 #include "tests/property/online.h"
 
@@ -30,9 +31,9 @@ static const char *const claim_name[CLAIMS] = {
 	[COUNTED] = "events are there, or counted as overwritten or refused",
 };
 
+static struct claims claims = { .name = claim_name, .count = CLAIMS, .what = "histories" };
+
 static struct {
-	uint64_t seed, number, done[CLAIMS];
-	bool failed[CLAIMS], any;
 	uint64_t events, overwritten, refused, unknown, bytes, wrapped;
 } run;
 
@@ -43,15 +44,15 @@ static struct online online;
 static void expect(enum claim claim, int event, const char *what, unsigned n, uint64_t have,
 		   uint64_t want)
 {
-	run.done[claim]++;
-	if (have == want)
+	if (!claims_fail(&claims, claim, have == want))
 		return;
-	if (!run.any)
+	if (!claims.any)
 		history_print(&history);
-	run.any = run.failed[claim] = true;
+	claims.any = true;
 	printf("# %s: seed %llu history %llu event %d %s %u: journal %llu, online %llu\n",
-	       claim_name[claim], (unsigned long long)run.seed, (unsigned long long)run.number,
-	       event, what, n, (unsigned long long)have, (unsigned long long)want);
+	       claim_name[claim], (unsigned long long)claims.seed,
+	       (unsigned long long)claims.number, event, what, n, (unsigned long long)have,
+	       (unsigned long long)want);
 }
 
 static void add_shares(void *argument, const struct cpa_step *step)
@@ -121,7 +122,7 @@ static void compare_whole(struct cpa_journal_file *file)
 	expect(WHOLE, -1, "missing", 0, x->missing, 0);
 	expect(WHOLE, -1, "broken", 0, x->broken, 0);
 	expect(WHOLE, -1, "events", 0, x->events, activities());
-	for (int i = 0; i < history.events && !run.any; i++)
+	for (int i = 0; i < history.events && !claims.any; i++)
 		if (history.event[i].check)
 			compare_walk(x, i);
 	compare_savings(x);
@@ -207,7 +208,7 @@ static bool open_journal(struct cpa_dump *dump, struct cpa_journal_file *file)
 		return true;
 	printf("# no journal: %s\n", error ? error : "none");
 	free(error);
-	run.any = run.failed[WHOLE] = true;
+	claims.any = claims.failed[WHOLE] = true;
 	return false;
 }
 
@@ -232,17 +233,17 @@ static void test(uint64_t histories, int events, unsigned per_session, unsigned 
 	struct cpa_journal_file file;
 	struct cpa_dump dump;
 
-	for (uint64_t n = 0; n < histories && !run.any; n++, run.number++) {
-		struct rnd r = rnd_sequence(run.seed, run.number);
+	for (uint64_t n = 0; n < histories && !claims.any; n++, claims.number++) {
+		struct rnd r = rnd_sequence(claims.seed, claims.number);
 
 		if (n % per_session == 0 && !begin_session()) {
 			printf("# no session\n");
-			run.any = run.failed[WHOLE] = true;
+			claims.any = claims.failed[WHOLE] = true;
 			return;
 		}
 		history.sampling = rnd_percent(&r, 60) ? SAMPLED : SPARSE;
 		if (!cpa_journal_init((uint64_t)(blocks ? blocks : 64) * CPA_JOURNAL_BLOCK))
-			run.any = run.failed[WHOLE] = true;
+			claims.any = claims.failed[WHOLE] = true;
 		generate(&sim, &history, r,
 			 events / 3 + (int)rnd_below(&r, (uint64_t)events * 2 / 3), parts);
 		for (int i = 0; i < history.events; i++)
@@ -263,19 +264,16 @@ static void test(uint64_t histories, int events, unsigned per_session, unsigned 
 				compare_found(&dump);
 		}
 		online_finish(&online);
-		if (n % per_session == per_session - 1 || n == histories - 1 || run.any)
+		if (n % per_session == per_session - 1 || n == histories - 1 || claims.any)
 			expect(COUNTED, -1, "heap bytes", 0, online_session_end(&online), 0);
 	}
 }
 
 int main(void)
 {
-	const char *want = getenv("CPA_LONG");
-	unsigned times = want && *want && *want != '0' ? 20 : 1, failed = 0;
+	unsigned times = claims_long() ? 20 : 1;
 
-	run.seed = rnd_seed();
-	printf("# seed %llu\n", (unsigned long long)run.seed);
-	fflush(stdout);
+	claims_begin(&claims);
 	test(6000 * times, 60, 20, 0, false);
 	test(100 * times, 1000, 5, 0, false);
 	test(1200 * times, 60, 20, 0, true);
@@ -286,13 +284,5 @@ int main(void)
 	       (unsigned long long)run.events, (unsigned long long)run.bytes,
 	       (unsigned long long)run.overwritten, (unsigned long long)run.refused,
 	       (unsigned long long)run.unknown, (unsigned long long)run.wrapped);
-	for (int c = 0; c < CLAIMS; c++) {
-		failed += run.failed[c];
-		printf("%sok %d - %s: %llu comparisons in %llu histories (seed %llu)\n",
-		       run.failed[c] ? "not " : "", c + 1, claim_name[c],
-		       (unsigned long long)run.done[c], (unsigned long long)run.number,
-		       (unsigned long long)run.seed);
-	}
-	printf("%u passed, %u failed, 0 skipped\n", CLAIMS - failed, failed);
-	return failed ? 1 : 0;
+	return claims_end(&claims);
 }

@@ -8,7 +8,7 @@
  */
 #include <stdio.h>
 
-#include "tests/property/random.h"
+#include "tests/property/claims.h"
 #include "tests/property/replay_slow.h"
 
 #define LOCKS  3
@@ -257,8 +257,7 @@ static bool agree(uint64_t number)
 
 int main(void)
 {
-	const char *more = getenv("CPA_LONG");
-	uint64_t seed = rnd_seed(), scripts = more && *more && *more != '0' ? 1000000 : 20000;
+	uint64_t seed = rnd_seed(), scripts = claims_long() ? 1000000 : 20000;
 	bool same = true, repeated = true;
 
 	printf("# seed %llu\n", (unsigned long long)seed);

@@ -11,6 +11,7 @@
  */
 #include "analysis/predict/replay.h"
 #include "analysis/predict/transcribe.h"
+#include "tests/property/claims.h"
 #include "tests/property/generate.h"
 #include "tests/property/online.h"
 #include "tests/property/order.h"
@@ -28,10 +29,10 @@ static const char *const claim_name[CLAIMS] = {
 		"it is clear in a third of those that could be, and most take as long as they took",
 };
 
+static struct claims claims = { .name = claim_name, .count = CLAIMS, .what = "histories" };
+
 static struct {
-	uint64_t seed, number, done[CLAIMS];
 	uint64_t same, clear, whole, forced, blocked;
-	bool failed[CLAIMS], any;
 	struct cpa_cast cast;
 	uint8_t *kind;
 	uint32_t *owner;
@@ -43,14 +44,13 @@ static struct online online;
 
 static void expect(enum claim claim, const char *what, uint64_t have, uint64_t want)
 {
-	run.done[claim]++;
-	if (have == want)
+	if (!claims_fail(&claims, claim, have == want))
 		return;
-	if (!run.any)
+	if (!claims.any)
 		history_print(&history);
-	run.any = run.failed[claim] = true;
+	claims.any = true;
 	printf("# %s: seed %llu history %llu %s: replayed %llu, was %llu\n", claim_name[claim],
-	       (unsigned long long)run.seed, (unsigned long long)run.number, what,
+	       (unsigned long long)claims.seed, (unsigned long long)claims.number, what,
 	       (unsigned long long)have, (unsigned long long)want);
 }
 
@@ -178,8 +178,8 @@ static void compare(bool whole)
 /* Test @histories of up to @events events, with @blocks of a journal or as many as needed. */
 static void test(uint64_t histories, int events, unsigned blocks, bool parts, bool prompt)
 {
-	for (uint64_t n = 0; n < histories && !run.any; n++, run.number++) {
-		struct rnd r = rnd_sequence(run.seed, run.number);
+	for (uint64_t n = 0; n < histories && !claims.any; n++, claims.number++) {
+		struct rnd r = rnd_sequence(claims.seed, claims.number);
 
 		if (online_session(&online, UINT64_C(64) << 20, SLOTS) ||
 		    !cpa_journal_init((uint64_t)(blocks ? blocks : 64) * CPA_JOURNAL_BLOCK)) {
@@ -199,11 +199,9 @@ static void test(uint64_t histories, int events, unsigned blocks, bool parts, bo
 
 int main(void)
 {
-	const char *want = getenv("CPA_LONG");
-	unsigned times = want && *want && *want != '0' ? 20 : 1, failed = 0;
+	unsigned times = claims_long() ? 20 : 1;
 
-	run.seed = rnd_seed();
-	printf("# seed %llu\n", (unsigned long long)run.seed);
+	claims_begin(&claims);
 	test(600 * times, 60, 0, false, true);
 	test(20 * times, 1000, 0, false, false);
 	test(200 * times, 60, 0, true, false);
@@ -216,13 +214,5 @@ int main(void)
 	       (unsigned long long)run.same, (unsigned long long)run.whole,
 	       (unsigned long long)run.clear, (unsigned long long)run.blocked,
 	       (unsigned long long)run.forced);
-	for (int c = 0; c < CLAIMS; c++) {
-		failed += run.failed[c];
-		printf("%sok %d - %s: %llu comparisons in %llu histories (seed %llu)\n",
-		       run.failed[c] ? "not " : "", c + 1, claim_name[c],
-		       (unsigned long long)run.done[c], (unsigned long long)run.number,
-		       (unsigned long long)run.seed);
-	}
-	printf("%u passed, %u failed, 0 skipped\n", CLAIMS - failed, failed);
-	return failed ? 1 : 0;
+	return claims_end(&claims);
 }

@@ -221,10 +221,5 @@ static void run_once(uint64_t number)
 
 int main(void)
 {
-	uint64_t runs = claims_long() ? 20 * RUNS : RUNS;
-
-	claims_begin(&claims);
-	for (; claims.number < runs && !claims.any; claims.number++)
-		run_once(claims.number);
-	return claims_end(&claims);
+	return claims_run(&claims, RUNS, run_once);
 }
