@@ -439,10 +439,8 @@ void cpa_run_free(struct cpa_run *run)
 	free(run);
 }
 
-const struct cpa_history_event *cpa_run_event(const struct cpa_run *run, uint32_t thread,
-					      uint32_t number)
+size_t cpa_run_find_thread(const struct cpa_run *run, uint32_t thread)
 {
-	const struct cpa_run_thread *t = NULL;
 	size_t low = 0, high = run->threads;
 
 	while (low < high) {
@@ -453,10 +451,18 @@ const struct cpa_history_event *cpa_run_event(const struct cpa_run *run, uint32_
 		else
 			high = middle;
 	}
-	if (low == run->threads || run->thread[low].thread.id != thread)
+	return low < run->threads && run->thread[low].thread.id == thread ? low : SIZE_MAX;
+}
+
+const struct cpa_history_event *cpa_run_event(const struct cpa_run *run, uint32_t thread,
+					      uint32_t number)
+{
+	size_t at = cpa_run_find_thread(run, thread), low = 0, high;
+	const struct cpa_run_thread *t;
+
+	if (at == SIZE_MAX)
 		return NULL;
-	t = &run->thread[low];
-	low = 0;
+	t = &run->thread[at];
 	high = t->events;
 	while (low < high) {
 		size_t middle = (low + high) / 2;

@@ -143,6 +143,9 @@ struct cpa_run {
 struct cpa_run *cpa_run_read(struct cpa_dump *dump, char **error);
 void cpa_run_free(struct cpa_run *run);
 
+/* Index in run->thread of the thread with id @thread; SIZE_MAX: not in the journal. */
+size_t cpa_run_find_thread(const struct cpa_run *run, uint32_t thread);
+
 /* Event @number of the thread with id @thread; NULL: not in the journal. */
 const struct cpa_history_event *cpa_run_event(const struct cpa_run *run, uint32_t thread,
 					      uint32_t number);

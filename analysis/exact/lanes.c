@@ -6,21 +6,6 @@
 
 #include "analysis/exact/walk.h"
 
-static size_t lane_of(const struct cpa_run *run, uint32_t thread)
-{
-	size_t low = 0, high = run->threads;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (run->thread[middle].thread.id < thread)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 uint64_t cpa_lanes_begin(const struct cpa_lanes *lanes, size_t lane, size_t event)
 {
 	const struct cpa_history_event *e = lanes->run->thread[lane].event;
@@ -49,7 +34,7 @@ const struct cpa_history_event *cpa_lanes_release(const struct cpa_lanes *lanes,
 		if (latest && e->arrived <= latest->arrived)
 			continue;
 		latest = e;
-		*lane = lane_of(lanes->run, cause->thread);
+		*lane = cpa_run_find_thread(lanes->run, cause->thread);
 	}
 	return latest;
 }
@@ -184,11 +169,11 @@ static void walk_observed(struct cpa_lanes *lanes, uint32_t ends)
 {
 	struct cpa_run *run = lanes->run;
 	struct back b = { .lanes = lanes, .now = lanes->to };
-	size_t last = lane_of(run, ends);
+	size_t last = cpa_run_find_thread(run, ends);
 	/* Each event is left once in each of its two parts, but for circles of one moment. */
 	size_t left = 4 * run->events + 4 * run->threads + 4;
 
-	if (last == run->threads || run->thread[last].thread.id != ends) {
+	if (last == SIZE_MAX) {
 		/* Not known: begin with the latest event. */
 		last = 0;
 		for (size_t i = 0; i < run->threads; i++)
