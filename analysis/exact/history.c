@@ -48,11 +48,9 @@ static void add_cause(struct reading *in, struct cpa_history_event *to, cpa_even
 	struct cpa_run *run = in->run;
 
 	run->cause = grown(run->cause, in->causes, &in->room_causes, sizeof(*run->cause));
-	run->cause[in->causes++] =
-		(struct cpa_cause){ .thread = cpa_event_thread(name),
-				    .number = (uint32_t)name,
-				    .observed_only = more & CPA_ACQUIRE_OBSERVED_ONLY,
-				    .waited_for = more & observed };
+	run->cause[in->causes++] = (struct cpa_cause){ .thread = cpa_event_thread(name),
+						       .number = (uint32_t)name,
+						       .waited_for = more & observed };
 	to->causes++;
 }
 
@@ -83,11 +81,8 @@ static void add_charges(struct reading *in, const struct cpa_cursor *c, const st
 	add_charge(in, first, c->slot, weight);
 	for (unsigned i = 0; i < c->held_count; i++)
 		add_charge(in, first, c->held[i], weight);
-	for (size_t i = 0; i < e->charges; i++) {
+	for (size_t i = 0; i < e->charges; i++)
 		add_charge(in, first, e->charge[i].slot, e->charge[i].ticks);
-		if (in->file.kind[e->charge[i].slot])
-			to->external_kind = in->file.kind[e->charge[i].slot] - 1;
-	}
 	to->charges = (uint32_t)(in->charges - first);
 }
 
@@ -193,7 +188,6 @@ static void take_release(const struct cpa_entry *e, struct cpa_history_event *to
 	}
 	if (e->count)
 		to->count = e->count;
-	to->read |= (e->flags & CPA_RELEASE_CELL) == CPA_RELEASE_READ;
 }
 
 static void take_merge(struct reading *in, uint32_t thread, const struct cpa_entry *e)
@@ -235,7 +229,6 @@ static void read_strand(struct reading *in, const struct cpa_strand *s, struct c
 		} else {
 			take_release(&e, event);
 		}
-		t->thread.ended = event->kind == CPA_EV_EXIT;
 		before = e.clock;
 	}
 	cpa_cursor_fini(c);

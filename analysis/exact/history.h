@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/exact/history.h - what happened in a run, event by event, from the journal of its session
+ * analysis/exact/history.h - what happened in a run, event by event, from the journal of its
+ * session
  *
- * shadow/format/layout_journal.h says what a journal holds, analysis/input/journal.h reads its records. Here
- * they become events, of a whole run in memory: for what needs to go both ways in it. What reads a
- * run from begin to end does better with the records (analysis/exact/exact.h).
+ * shadow/format/layout_journal.h says what a journal holds, analysis/input/journal.h reads its
+ * records. Here they become events, of a whole run in memory: for what needs to go both ways in it.
+ * What reads a run from begin to end does better with the records (analysis/exact/exact.h).
  *
  * Where the journal's ring came round, a thread begins with the oldest event that is left of it.
  * All is checked: what makes no sense ends the thread's events there, and is counted.
@@ -15,50 +16,50 @@
 #include "analysis/input/load.h"
 
 /*
- * What an event is. The enum cpa_event_kind where there is one; where one call makes two events,
- * or one kind covers several, these. Times between them are the events' own.
+ * Kinds of events, those of enum cpa_event_kind. After each: the kind of its object; "<-" the
+ * earlier events that are its causes; "->" the later ones that it may be a cause of; fields that
+ * only such events have. OpenMP's are in shadow/format/layout_event.h.
  *
- *	kind		object		releases: may be `from` of a later event	other fields
- *	START		-		-						from: the CREATE
- *	CREATE		-		to the START of the thread			peer: thread made, 0: it never began
- *	EXIT		-		to the JOINs of it, and each CHILD that waits for its process
- *	JOIN		-		-						peer: thread joined, 0: unknown; failed
- *	FORK, EXEC	-		to the START of the other process or program	peer: its first thread, 0: it is not there
- *	CHILD		-		-			from: the last event of a child		peer: its thread, 0: unknown; failed
- *	LOCK		lock		-			mutex, spin, rwlock for writing, once; from: last UNLOCK or SLEEP
- *	RDLOCK		rwlock		-						from: last write unlock
- *	UNLOCK		lock		to the next LOCK	read: of a reader
- *	TRY_FAILED	lock, sem	-
- *	SLEEP		condition	the mutex: to its next LOCK		other: the mutex, which is given up
- *	WAIT		condition	-			other: the mutex, held again; from: signal, unlock; failed: timed out etc.
- *	SIGNAL, BROADCAST condition	to the WAITs it wakes			count: how many
- *	ARRIVE		barrier		to the LEAVEs of its round		count: members; round
- *	LEAVE		barrier		-					round
- *	SEM_WAIT	semaphore	-			from: the POST; none: an initial token, or failed
- *	POST		semaphore	to one SEM_WAIT
- *	FUTEX_WAIT, FUTEX_WAKE		as SLEEP and WAIT (the return is a WAIT), as SIGNAL
- *	ENQUEUE		-		to its DEQUEUE			queue, item
- *	DEQUEUE		-		-				queue, item
- *	DONE		-		-				queue, item: 0 if it was the thread's only one
- *	BEFORE, AFTER	annotation	to the AFTERs behind it, AFTER: all those of BEFORE
- *	EXTERNAL	-		-			return of a call that may block; the time is `external`
- *	REGION, REGION_END, MARK	-			class: component of the region, row of the mark's name
- *	STOP, RESTART	-		-			of a part of the run
- *	MORE		as before	-			no synchronization: a wait that no release explains became external time
- *	MERGE		as before	to whoever meets what was merged
- *							of no activity: two releases became one, see struct cpa_cause
+ *	START				<- the CREATE, FORK or EXEC
+ *	CREATE				-> the START of the thread. peer: it; 0: it never began
+ *	FORK, EXEC			-> the START of the process, of the program. peer: its first
+ *					thread, 0: it is not in the journal
+ *	EXIT				-> the JOINs of the thread, each CHILD that waits for it
+ *	JOIN				<- the EXIT. peer: the thread, 0: unknown; failed
+ *	CHILD				<- the last event of a child. peer: its thread, 0: unknown;
+ *					failed
+ *	LOCK		lock, once	<- the last UNLOCK or SLEEP; for writing, of readers too
+ *	RDLOCK		rwlock		<- the last UNLOCK of a writer
+ *	UNLOCK		lock, once	-> the next LOCK
+ *	TRY_FAILED	lock, semaphore
+ *	SLEEP		condition	-> the next LOCK of its mutex. other: the mutex, given up
+ *	WAIT		condition	<- a SIGNAL, the UNLOCK of its mutex. other: the mutex, held
+ *					again; failed: timed out etc.
+ *	SIGNAL, BROADCAST condition	-> the WAITs that it wakes. count: of these
+ *	ARRIVE		barrier		-> the LEAVEs of its round. count: members
+ *	LEAVE		barrier		<- the ARRIVEs of its round
+ *	SEM_WAIT	semaphore	<- the POST; no cause: an initial token, or failed
+ *	POST		semaphore	-> one SEM_WAIT
+ *	FUTEX_WAIT, FUTEX_WAKE		as SLEEP and SIGNAL; the return is a WAIT
+ *	ENQUEUE				-> the DEQUEUE of its item. queue, item
+ *	DEQUEUE				<- the ENQUEUE of its item. queue, item
+ *	DONE				queue; item: 0 if it was the thread's only one
+ *	BEFORE		annotation	-> each later AFTER
+ *	AFTER		annotation	<- every earlier BEFORE
+ *	EXTERNAL			a call that may block returned; `external` is its time
+ *	REGION, REGION_END, MARK	class: of the region, row of the mark's name
+ *	STOP, RESTART			border of a part of the run
+ *	READ, WRITE, POLL		<- the WRITEs of the bytes; for room, READs. stream, bytes
+ *
+ * One call may make two events. MORE is an addition: a wait without a known release, which became
+ * external time of an activity that has no clock of its own.
  */
-enum cpa_history_kind { CPA_HISTORY_MORE = CPA_EV_KINDS, CPA_HISTORY_MERGE, CPA_HISTORY_KINDS };
+enum cpa_history_kind { CPA_HISTORY_MORE = CPA_EV_KINDS };
 
 /* An event of another thread on which this one depends. */
 struct cpa_cause {
 	uint32_t thread; /* thread id; 0: none */
 	uint32_t number; /* number of the event in that thread */
-	/*
-	 * The dependency counts for the observed path only, because the object belongs to a queue
-	 * (Online CP 4.1).
-	 */
-	bool observed_only;
 	bool waited_for; /* the release came after the acquirer arrived: on the observed path */
 };
 
@@ -79,9 +80,8 @@ struct cpa_history_event {
 	uint32_t thread;	/* thread id: struct cpa_thread.key of its row, never reused */
 	uint32_t number;	/* position in the thread, from 1; merges are counted too */
 	uint8_t kind;		/* enum cpa_event_kind or enum cpa_history_kind */
-	bool read, failed;	/* see the table of kinds */
+	bool failed;		/* see the table of kinds */
 	bool matched;		/* an acquire that found a release, or needed none */
-	uint8_t external_kind;	/* enum cpa_external, for `external` */
 	uint32_t node;		/* row of the activity graph's node: site and class; 0: none */
 	uint32_t class;		/* component row of the node's class; 0: none */
 	uint32_t object, other; /* rows of the objects table; 0: none */
@@ -112,13 +112,12 @@ struct cpa_history_thread {
 	uint32_t row;	  /* row in the threads table */
 	uint32_t slot;	  /* slot of its class at its start */
 	uint64_t dropped; /* number of overwritten events, before the first one left */
-	bool ended;	  /* its EXIT event is in the journal */
 };
 
 /* A whole run in memory, about 150 bytes an event. */
 struct cpa_run_thread {
 	struct cpa_history_thread thread;
-	struct cpa_history_event *event; /* [events], without CPA_HISTORY_MERGEs */
+	struct cpa_history_event *event; /* [events] */
 	size_t events;
 };
 
