@@ -109,6 +109,15 @@ static double parse_percent(void)
 	return percent / 100;
 }
 
+static const char *parse_at(void)
+{
+	time_t when;
+
+	if (!cpa_history_parse(optarg, time(NULL), &when))
+		bad_usage("--at", optarg, CPA_HISTORY_TIMES " expected");
+	return optarg;
+}
+
 /* The seconds of --span. */
 static time_t parse_span(void)
 {
@@ -185,7 +194,7 @@ static bool take_comparison(struct options *options, int option)
 	case 'a':
 		if (options->spans == CPA_SIDES)
 			bad_usage("--at", optarg, "two of them expected");
-		options->at[options->spans++] = optarg;
+		options->at[options->spans++] = parse_at();
 		return true;
 	case 'n':
 		options->seconds = parse_span();
@@ -339,6 +348,8 @@ int main(int argc, char **argv)
 	struct cpa_comparison c = { .least = options.least };
 	struct cpa_judgements rules = { 0 };
 
+	if (options.seconds && !options.spans)
+		bad_usage("--span", NULL, "only with --at");
 	if (options.spans)
 		read_times(&c, &options, dashes - optind, argv + optind);
 	else

@@ -17,6 +17,8 @@
 /* The time that the copy @name, without its folder, was made. Return false if that is no such name. */
 bool cpa_history_time(const char *name, time_t *when);
 
+#define CPA_HISTORY_TIMES "a time as 14:05, '2026-11-25 14:05', or 10m for so long ago"
+
 /*
  * The moment that @text means: "14:05", "14:05:30" (the latest such before @now), "2026-11-25 14:05", each
  * in local time, or "10m" (so long before @now; s, m, h, d). Return false if @text is none.

@@ -141,6 +141,15 @@ static bool copy_steady(void *copy, const void *from, size_t size)
 	return false;
 }
 
+/* Whether the file begins as a session does. */
+static bool has_magic(int fd)
+{
+	char magic[sizeof(((struct cpa_header *)0)->magic)];
+
+	return pread(fd, magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
+	       memcmp(magic, CPA_MAGIC, sizeof(magic)) == 0;
+}
+
 static int map_file(struct cpa_dump *dump, const char *file, char **error)
 {
 	/* O_NONBLOCK: the name may be that of a FIFO. */
@@ -159,6 +168,11 @@ static int map_file(struct cpa_dump *dump, const char *file, char **error)
 		close(fd);
 		return refuse(dump, error, 0, S_ISDIR(st.st_mode) ? "a folder" : "a special file",
 			      "a cpa session file", "name a *.dump file");
+	}
+	if ((uint64_t)st.st_size < CPA_HEADER_SIZE && !has_magic(fd)) {
+		close(fd);
+		return refuse(dump, error, 0, st.st_size ? "an unknown file type" : "an empty file",
+			      "a cpa session file", "name a *.dump file that libcpa.so wrote");
 	}
 	if ((uint64_t)st.st_size < CPA_HEADER_SIZE) {
 		close(fd);

@@ -22,7 +22,7 @@ bool cpa_repeat_read(const char *text, unsigned *runs)
 
 	errno = 0;
 	number = strtoul(text, &end, 10);
-	if (errno || end == text || *end || *text == '-' || number > CPA_REPEAT_MOST)
+	if (errno || end == text || *end || *text == '-' || number < 1 || number > CPA_REPEAT_MOST)
 		return false;
 	*runs = (unsigned)number;
 	return true;

@@ -29,7 +29,7 @@
 
 /* What the command line asks for. Texts are NULL if not given. */
 struct request {
-	const char *output, *journal, *by;
+	const char *output, *journal, *by, *keep;
 	bool force, quiet;
 	struct cpa_parts parts;
 	struct cpa_repeat repeat;
@@ -106,6 +106,7 @@ static int take_option(struct request *r, int option)
 	case 'e':
 		return read_every(&r->parts.keep);
 	case 'k':
+		r->keep = optarg;
 		return read_keep(&r->parts.keep);
 	case 'j':
 		r->journal = optarg ? optarg : CPA_JOURNAL_USUAL;
@@ -193,6 +194,10 @@ static int check_options(const struct request *r, char **argv)
 	}
 	if (parts->windows.budget > 0 && (parts->delay_ns || parts->duration_ns)) {
 		cpa_complain("run: --budget: not together with --delay or --duration");
+		return CPA_EXIT_USAGE;
+	}
+	if (r->keep && !parts->keep.every_ns) {
+		cpa_complain("run: --keep %s: only with --every (as --every 1m)", r->keep);
 		return CPA_EXIT_USAGE;
 	}
 	if ((ret = check_journal(r->journal, argv[optind - 1], argv[optind])))

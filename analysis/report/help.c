@@ -85,4 +85,5 @@ const char cpa_report_help[] =
 	"  --threads N[,N...]        instead: the critical path with so many threads in each parallel\n"
 	"                            region of OpenMP, and a processor for each of them\n"
 	"\n"
-	"Exit status: 0, 1 for a dump that cannot be read or is not verified, 2 for wrong usage.\n";
+	"Exit status: 0, 1 for a dump that cannot be read, is not verified, or has not what was asked\n"
+	"for, 2 for wrong usage.\n";

@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "analysis/input/history.h"
 #include "analysis/render/callers_text.h"
 #include "analysis/report/help.h"
 #include "analysis/util/printable.h"
@@ -73,10 +75,13 @@ static enum cpa_level parse_level(const char *value)
 /* "caller:2" */
 static uint32_t parse_by(const char *value)
 {
-	size_t prefix = strncmp(value, "caller:", 7) == 0 ? 7 : 0;
+	const char *count = strncmp(value, "caller:", 7) == 0 ? value + 7 : "";
+	char *end;
+	unsigned long number = strtoul(count, &end, 10);
 
-	return (uint32_t)parse_number("--by", value + prefix, 1, prefix ? 200 : 0,
-				      "caller:N expected, N from 1 to 200");
+	if (end == count || *end || *count == '-' || number < 1 || number > 200)
+		cpa_report_usage("--by", value, "caller:N expected, N from 1 to 200");
+	return (uint32_t)number;
 }
 
 static enum cpa_metric_level parse_metric_level(const char *value)
@@ -109,6 +114,15 @@ static void add_phase(struct cpa_report_options *options, char *value)
 	if (!cpa_phase_parse(value, &options->range[count]))
 		cpa_report_usage("--phase", value, "NAME=FROM..TO expected, as start=0s..1.5s");
 	options->show.phases = true;
+}
+
+static const char *parse_at(const char *value)
+{
+	time_t when;
+
+	if (!cpa_history_parse(value, time(NULL), &when))
+		cpa_report_usage("--at", value, CPA_HISTORY_TIMES " expected");
+	return value;
 }
 
 static double parse_step(const char *value)
@@ -203,6 +217,15 @@ static void check_answer(const struct cpa_report_options *options)
 	    writer != cpa_writer_text && !writer->is_json && !writer->is_page)
 		cpa_report_usage("--format", writer->name,
 				 "text or json expected with --zero, --paths and predictions");
+}
+
+/* These are text. */
+static void check_text(const struct cpa_report_options *options)
+{
+	if (options->writer != cpa_writer_text &&
+	    (options->callers || options->tree || options->annotate || options->verify))
+		cpa_report_usage("--format", options->writer->name,
+				 "text expected with --callers, --tree, --annotate and --verify");
 }
 
 /* Of the time between two copies there are sums, and no order of events. */
@@ -326,7 +349,7 @@ static bool take_table(struct cpa_report_options *options, int option)
 		options->since = optarg;
 		return true;
 	case OPTION_AT:
-		options->at = optarg;
+		options->at = parse_at(optarg);
 		return true;
 	default:
 		return false;
@@ -393,6 +416,7 @@ static void check_options(struct cpa_report_options *options)
 		cpa_report_usage("--lines", NULL, "only with --callers or --tree");
 	if (options->writer->is_page)
 		check_page(options);
+	check_text(options);
 	check_answer(options);
 	check_span(options);
 }

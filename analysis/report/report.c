@@ -41,6 +41,16 @@ static enum cpa_graph graph_for(const struct cpa_report_options *options)
 	return cpa_writer_graph(options->writer, &options->show, options->callers || options->tree);
 }
 
+/* A range behind the end of the run has no figures. */
+static void check_ranges(const struct cpa_profile *profile,
+			 const struct cpa_report_options *options)
+{
+	for (size_t i = 0; i < options->ranges; i++)
+		if (options->range[i].from_s >= profile->program.wall_s)
+			cpa_report_usage("--phase", options->range[i].name,
+					 "a beginning before the end of the run expected");
+}
+
 static void add_details(struct cpa_dump *dump, struct cpa_profile *profile,
 			const struct cpa_report_options *options)
 {
@@ -48,6 +58,7 @@ static void add_details(struct cpa_dump *dump, struct cpa_profile *profile,
 						     .ranges = options->ranges,
 						     .range = options->range };
 
+	check_ranges(profile, options);
 	profile->teams = cpa_teams_read(dump, profile);
 	if (options->show.level == CPA_LEVEL_STREAM ||
 	    ((options->writer->is_json || options->writer->is_page) && cpa_predict_is_brief(dump)))

@@ -81,8 +81,7 @@ int cpa_span_time(const char *at, time_t *when, char **error)
 {
 	if (cpa_history_parse(at, time(NULL), when))
 		return 0;
-	return fail(error, "--at", at,
-		    "not a time (as 14:05, '2026-11-25 14:05', or 10m for so long ago)");
+	return fail(error, "--at", at, CPA_HISTORY_TIMES " expected");
 }
 
 int cpa_span_at(const char *at, time_t when, char **file, struct cpa_profile **before, char **error)

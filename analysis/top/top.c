@@ -20,6 +20,7 @@
 #include "analysis/render/text.h"
 #include "analysis/util/browse.h"
 #include "analysis/util/format.h"
+#include "analysis/util/printable.h"
 #include "analysis/top/top_page.h"
 #include "analysis/top/top_screen.h"
 #include "analysis/top/top_session.h"
@@ -37,7 +38,7 @@ static const char help[] =
 	"dump\n"
 	"of a program that runs, has ended or was killed. Without an argument: the newest *.dump "
 	"in\n"
-	"the current folder. Press ? for the keys.\n"
+	"the current folder and its .cpa. Press ? for the keys.\n"
 	"\n"
 	"  --help, --version\n"
 	"\n"
@@ -47,6 +48,15 @@ static int complain(int status, const char *what)
 {
 	fprintf(stderr, "cpa-top: %s\n", what);
 	return status;
+}
+
+static int refuse_option(const char *option)
+{
+	char *text = cpa_printable(option, SIZE_MAX);
+
+	fprintf(stderr, "cpa-top: option %s: not known (see cpa-top --help)\n", text);
+	free(text);
+	return EXIT_BAD_USAGE;
 }
 
 static const char *parse_options(int argc, char **argv)
@@ -61,7 +71,7 @@ static const char *parse_options(int argc, char **argv)
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
 		if (option == '?')
-			exit(complain(EXIT_BAD_USAGE, "option not known (see cpa-top --help)"));
+			exit(refuse_option(argv[optind - 1]));
 		fputs(option == 'h' ? help : "cpa-top " CPA_VERSION "\n", stdout);
 		exit(fflush(stdout) ? EXIT_BAD_DUMP : 0);
 	}

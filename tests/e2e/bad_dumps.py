@@ -429,6 +429,10 @@ def check_usage(results):
         ("--level", "everything"),
         ("--color", "blue"),
         ("--no-such-option",),
+        ("--by", "caller:0"),
+        ("--at", "99:99"),
+        ("--tree", "--format", "json"),
+        ("--verify", "--format", "csv"),
         ("a.dump", "b.dump"),
     )
     for arguments in cases:

@@ -155,7 +155,7 @@ def check_span(folder):
         results.check(done.returncode == 1 and done.stderr.count("\n") == 1,
                       f"{' '.join(wrong_option)[:30]}: one line, 1: {done.stderr.strip()}")
     for wrong_option in (["--since", "1m", "--at", "1m"], ["--since", "1m", "--tree"],
-                         ["--at", "1m", "--format", "html"]):
+                         ["--at", "1m", "--format", "html"], ["--at", "99:99"]):
         done = subprocess.run([BUILD / "cpa-report", *wrong_option, dump], capture_output=True, check=False)
         results.check(done.returncode == 2, f"{' '.join(wrong_option)}: wrong usage, 2")
     at = datetime.datetime.fromtimestamp(time_of(before)).strftime("%Y-%m-%d %H:%M:%S")
@@ -197,7 +197,7 @@ def check_diff(folder, dump, times):
     runs = [found[side][key] for side in ("base", "new") for key in ("runs", "blank_runs")] if status == 0 else found
     results.check(status == 1 if all(blank) else runs == 2 * [len(blank) - sum(blank), sum(blank)],
                   f"--span {span}s: of {len(times)} copies {runs} runs and such without a window")
-    for wrong, status in ((["--at", first], 2), (["--at", first, "--at", "x"], 1), (["--at", first, "--at", "9d"], 1),
+    for wrong, status in ((["--at", first], 2), (["--at", first, "--at", "x"], 2), (["--at", first, "--at", "9d"], 1),
                           (["--at", first, "--at", last, "--span", "14:05"], 2),
                           (["--at", first, "--at", last, "--at", last], 2)):
         code, error = compare(*wrong, dump)
@@ -205,7 +205,8 @@ def check_diff(folder, dump, times):
 
 
 def check_usage():
-    for options in (["--every", "0s"], ["--every", "x"], ["--keep", "x"], ["--keep", "7d,x"], ["--keep", ""]):
+    for options in (["--every", "0s"], ["--every", "x"], ["--keep", "x"], ["--keep", "7d,x"], ["--keep", ""],
+                    ["--keep", "7d"]):
         done = subprocess.run([BUILD / "cpa", "run", *options, "--", "true"], capture_output=True, check=False)
         results.check(done.returncode == 2, f"{' '.join(options)}: wrong usage, 2")
 

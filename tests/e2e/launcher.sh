@@ -467,6 +467,8 @@ try "$cpa"
 ok 'no command' status_is 2
 try "$cpa" run
 ok 'no program' refused 2 'no program named'
+try "$cpa" run --repeat 0 -o none ./prog
+ok 'no run' refused 2 '--repeat 0: not a number from 1 to'
 try "$cpa" run --nonsense ./prog
 ok 'unknown option' status_is 2
 try "$cpa" run --journal 200M ./prog started

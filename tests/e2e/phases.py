@@ -189,6 +189,7 @@ def test_usage(folder):
         ("--metrics", "procedure", "--histogram", "T_wait"),
         ("--phase", "a=2..1"),
         ("--phase", "late"),
+        ("--phase", "late=1000000.."),
         ("--phase-threshold", "0"),
         ("--phase-threshold", "1x"),
     )

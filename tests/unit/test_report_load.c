@@ -188,7 +188,7 @@ static void test_cut_file(void **state)
 
 	(void)state;
 	dump_maker_save(&maker, maker_file, 0);
-	expect_refusal(maker_file, "0x0: ", "end of file at byte 0 found");
+	expect_refusal(maker_file, "0x0: ", "an empty file found");
 	dump_maker_save(&maker, maker_file, CPA_HEADER_SIZE - 1);
 	expect_refusal(maker_file, "0x3fff: ", "end of file at byte 16383 found");
 	for (size_t size = CPA_HEADER_SIZE; size < maker.size; size += 7) {
