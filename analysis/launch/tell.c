@@ -12,7 +12,7 @@
 
 #include "analysis/launch/program.h"
 
-#define LINE	1024
+#define TEXT	4096
 #define WAIT_MS 10000 /* for more output; names of a large program take seconds */
 
 /* Start cpa-report with its output in @out. Return its pid, or -1. */
@@ -37,30 +37,64 @@ static pid_t start(const char *path, const char *dump, int out, const sigset_t *
 	return pid;
 }
 
-/* Read up to the end of the first line. Return whether there is one. */
-static bool read_line(int fd, char *line, size_t size)
+/* Cut @text behind its first line. Return the rest. */
+static char *cut_line(char *text)
+{
+	char *end = text + strcspn(text, "\n");
+
+	if (!*end)
+		return end;
+	*end = '\0';
+	return end + 1;
+}
+
+/* Read up to the end of the second line. */
+static void read_lines(int fd, char *text, size_t size)
 {
 	struct pollfd ready = { .fd = fd, .events = POLLIN };
 	size_t length = 0;
 
+	text[0] = '\0';
 	while (length + 1 < size && poll(&ready, 1, WAIT_MS) > 0) {
-		ssize_t more = read(fd, line + length, size - 1 - length);
+		const char *first;
+		ssize_t more = read(fd, text + length, size - 1 - length);
 
 		if (more <= 0)
 			break;
 		length += (size_t)more;
-		line[length] = '\0';
-		if (strchr(line, '\n'))
+		text[length] = '\0';
+		first = strchr(text, '\n');
+		if (first && strchr(first + 1, '\n'))
 			break;
 	}
-	line[length] = '\0';
-	line[strcspn(line, "\n")] = '\0';
-	return *line;
+}
+
+/* Whether @line, the report's first one, is a reason to doubt the verdict, which follows then. */
+static bool is_doubt(const char *line)
+{
+	static const char *const begins[] = { "This may be off: ", "Only " };
+
+	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++)
+		if (strncmp(line, begins[i], strlen(begins[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Tell the verdict in @text, and then why it may be off. */
+static void tell(char *text)
+{
+	char *second = cut_line(text);
+
+	cut_line(second);
+	if (is_doubt(text) && *second)
+		cpa_complain("%s", second);
+	if (*text)
+		cpa_complain("%s", text);
 }
 
 void cpa_tell_verdict(const char *path, const char *dump, const sigset_t *mask)
 {
-	char line[LINE];
+	char text[TEXT];
 	int ends[2];
 	pid_t pid;
 
@@ -69,8 +103,8 @@ void cpa_tell_verdict(const char *path, const char *dump, const sigset_t *mask)
 	pid = start(path, dump, ends[1], mask);
 	close(ends[1]);
 	if (pid > 0) {
-		if (read_line(ends[0], line, sizeof(line)))
-			cpa_complain("%s", line);
+		read_lines(ends[0], text, sizeof(text));
+		tell(text);
 		kill(pid, SIGKILL);
 		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 			;

@@ -51,6 +51,18 @@ says() { grep -q -e "$1" err; }
 one_line() { [ "$(wc -l <err)" = 1 ] && grep -q '^cpa: ' err; }
 refused() { status_is "$1" && one_line && says "$2" && [ ! -s out ]; }
 
+# The lines that are told are the verdict of the dump $1 and its doubt, if there is one.
+verdict_and_doubt()
+{
+	"$CPA_BUILD/cpa-report" --level verdict --width 1000 "$1" >wanted
+	if grep -q '^\(Only\|This may be off:\) ' <(head -1 wanted); then
+		cmp -s <(sed -n '2p;1p' wanted | sort) <(sed -n 's/^cpa: //p' err | head -2 | sort) &&
+			cmp -s <(sed -n 2p wanted) <(sed -n '1s/^cpa: //p' err)
+	else
+		cmp -s <(sed -n 1p wanted) <(sed -n '1s/^cpa: //p' err)
+	fi
+}
+
 wait_for()
 {
 	local i
@@ -517,6 +529,9 @@ if [ -e "$CPA_BUILD/libcpa.so" ]; then
 		test -s "$(sed -n 's/.*cpa-report //p' err)"
 	ok 'libcpa.so: the verdict is told first' \
 		grep -q '^cpa: .* this \(program\|run\)' <(head -1 err)
+	try "$cpa" run --duration 50ms sleep 2
+	ok 'libcpa.so: the verdict is told first, then why it may be off' \
+		verdict_and_doubt "$(sed -n 's/.*cpa-report //p' err)"
 	try "$cpa" run -q ./prog
 	ok 'libcpa.so: nothing with -q' test ! -s err
 	# The latter of these two is the newest of all.
