@@ -291,8 +291,8 @@ static void warn_of_probes(struct cpa_guidance *guidance, const struct cpa_profi
 		     program->sampled ? " in the windows, not of the run" : "");
 	else if (path_s > SHARE_PROBE * program->observed_path_s && path_s > MOSTLY_WAITS * used_s)
 		warn(guidance,
-		     "%s of the observed path (%s) is time in the profiler itself, most of it without "
-		     "a processor: it used %s of CPU time in all.",
+		     "%s of the observed path (%s) is time in the profiler itself, more than the %s of "
+		     "CPU time that its events took: the rest is its start, or waits for a processor.",
 		     cpa_format_percent(path_s, program->observed_path_s).text,
 		     cpa_format_seconds(path_s).text, cpa_format_seconds(used_s).text);
 	else if (path_s > SHARE_PROBE * program->observed_path_s)

@@ -322,8 +322,9 @@ static void test_warns_of_waits_in_probes(void **state)
 	profile.program.segment_s[CPA_TIME_PROBE] = 1;
 	profile.diagnostics.probe_s = 0.01;
 	expect_warning(
-		"10.0% of the observed path (1.00 s) is time in the profiler itself, most of it "
-		"without a processor: it used 10.0 ms of CPU time in all.");
+		"10.0% of the observed path (1.00 s) is time in the profiler itself, more than the "
+		"10.0 ms of CPU time that its events took: the rest is its start, or waits for a "
+		"processor.");
 }
 
 static void test_warns_of_probes_off_the_path(void **state)
