@@ -343,6 +343,23 @@ static void test_warns_of_missing_samples(void **state)
 	expect_warning("20.0% of the CPU time");
 }
 
+static void test_warns_of_few_samples(void **state)
+{
+	(void)state;
+	profile.diagnostics.samples = 100;
+	guide();
+	assert_int_equal(guidance.warnings, 0);
+	profile.diagnostics.samples = 25;
+	expect_warning("Functions are known by 25 samples only: the share of one may be off by 20 "
+		       "percentage points.");
+	/* Those of an instrumented build need none. */
+	add(CPA_FUNCTION, "exact", NULL, 0.1, 0.1);
+	components[0].calls = 7;
+	cpa_guidance_fini(&guidance);
+	guide();
+	assert_int_equal(guidance.warnings, 0);
+}
+
 static void test_warns_of_waiting_for_others(void **state)
 {
 	(void)state;
@@ -432,6 +449,7 @@ int main(void)
 		TEST(test_warns_of_waits_in_probes),
 		TEST(test_warns_of_probes_off_the_path),
 		TEST(test_warns_of_missing_samples),
+		TEST(test_warns_of_few_samples),
 		TEST(test_warns_of_waiting_for_others),
 		TEST(test_says_whom_it_waited_for),
 		TEST(test_says_what_it_was_idle_for),
