@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* analysis/profile/processes.c - the processes of a session, with sums over their threads */
+#include <inttypes.h>
 #include <libiberty/libiberty.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,6 +9,8 @@
 #include "analysis/profile/build.h"
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
+
+#define LOST 0.1 /* of the run: a process that was killed so long after its last event is noted */
 
 static double cpu_of(const struct cpa_build *build, const struct cpa_process_sums *sums)
 {
@@ -200,6 +203,48 @@ static void note_outliving(struct cpa_profile *profile)
 			latest_s - profile->process[0].end_s);
 }
 
+/* Seconds from the last event of a thread of @process to its end; 0: not known. */
+static double after_last_event(const struct cpa_profile *profile,
+			       const struct cpa_process_figures *process)
+{
+	double last_s = 0;
+
+	for (size_t i = 0; i < profile->threads; i++) {
+		const struct cpa_thread_figures *thread = &profile->thread[i];
+
+		if (thread->process == process->id)
+			last_s = fmax(last_s, thread->begun_s + thread->lived_s);
+	}
+	return last_s > 0 && process->end_s > last_s ? process->end_s - last_s : 0;
+}
+
+/* Note the process that ended without notice longest after its last event: how much is in no figure. */
+static void note_lost(struct cpa_profile *profile)
+{
+	const struct cpa_process_figures *most = NULL;
+	double most_s = 0;
+
+	for (size_t i = 1; i < profile->processes; i++) {
+		const struct cpa_process_figures *process = &profile->process[i];
+		double after_s = process->ending == CPA_ENDING_KILLED ||
+						 process->ending == CPA_ENDING_UNSEEN ?
+					 after_last_event(profile, process) :
+					 0;
+
+		if (after_s <= most_s)
+			continue;
+		most = process;
+		most_s = after_s;
+	}
+	if (most && most_s > LOST * profile->program.run_s)
+		cpa_profile_note(
+			profile,
+			"The last event of process %" PRIu32
+			" (%s, %s) was %.3f s before its end: what it did then, work or not, is "
+			"in no figure.",
+			most->pid, most->name, cpa_ending_word(most->ending), most_s);
+}
+
 void cpa_build_process_notes(struct cpa_build *build)
 {
 	struct cpa_profile *profile = build->profile;
@@ -215,6 +260,7 @@ void cpa_build_process_notes(struct cpa_build *build)
 			running, running == 1 ? "" : "es");
 	if (profile->processes > 1 && profile->program.complete)
 		note_outliving(profile);
+	note_lost(profile);
 }
 
 const char *cpa_ending_word(enum cpa_ending ending)

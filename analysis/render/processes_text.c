@@ -81,6 +81,7 @@ void cpa_text_processes(const struct cpa_page *page, const struct cpa_profile *p
 {
 	struct cpa_process_figures *sorted = xcalloc(profile->processes + 1, sizeof(*sorted));
 	struct cpa_table_text table = { 0 };
+	bool has_sums = false;
 
 	cpa_page_heading(page, "Processes");
 	cpa_table_column(&table, "pid", false);
@@ -98,9 +99,12 @@ void cpa_text_processes(const struct cpa_page *page, const struct cpa_profile *p
 	cpa_table_column(&table, "command", true);
 	memcpy(sorted, profile->process, profile->processes * sizeof(*sorted));
 	qsort(sorted, profile->processes, sizeof(*sorted), compare);
-	for (size_t i = 0; i < profile->processes && i < top; i++)
+	for (size_t i = 0; i < profile->processes && i < top; i++) {
 		put_row(&table, profile, &sorted[i]);
+		has_sums |= sorted[i].threads > sorted[i].images;
+	}
 	cpa_table_end(&table, page);
-	cpa_page_foot(page, profile->processes, top, NULL);
+	cpa_page_foot(page, profile->processes, top,
+		      has_sums ? "CPU, wait, external: sums over the threads of a process." : NULL);
 	free(sorted);
 }

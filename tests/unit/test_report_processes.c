@@ -77,6 +77,41 @@ static void test_sum_of_one(void **state)
 	free(text);
 }
 
+/* How long before its end a process that was killed had its last event, if that is long. */
+static void test_killed(void **state)
+{
+	struct cpa_process_row rows[] = {
+		{ .key = 1, .state = CPA_PROCESS_ENDED, .pid = 1001, .threads = 1, .images = 1 },
+		{ .key = 2,
+		  .state = CPA_PROCESS_GONE,
+		  .pid = 1002,
+		  .threads = 2,
+		  .images = 1,
+		  .waited = 1,
+		  .status = 9,
+		  .end_ticks = MAKER_START + MAKER_TICKS(9) },
+	};
+	const struct cpa_thread thread = { .key = 1,
+					   .state = CPA_THREAD_RUNNING,
+					   .process_row = 2,
+					   .process_key = 2,
+					   .start_ticks = MAKER_START + MAKER_TICKS(1),
+					   .path = { .released = MAKER_START + MAKER_TICKS(2) } };
+	bool found = false;
+
+	(void)state;
+	dump_maker_row(&maker, CPA_TABLE_PROCESSES, &rows[0]);
+	dump_maker_row(&maker, CPA_TABLE_PROCESSES, &rows[1]);
+	dump_maker_row(&maker, CPA_TABLE_THREADS, &thread);
+	build(CPA_GRAPH_ALL);
+	for (size_t i = 0; i < profile->diagnostics.notes; i++)
+		found |=
+			strcmp(profile->diagnostics.note[i],
+			       "The last event of process 1002 (?, killed) was 7.000 s before its end: what "
+			       "it did then, work or not, is in no figure.") == 0;
+	assert_true(found);
+}
+
 static void add_command(uint64_t key, uint32_t name, const char *argument, uint32_t state)
 {
 	struct cpa_process_row row = { .key = key, .state = state, .name = name, .count = 3 };
@@ -236,6 +271,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_rows, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sum_of_one, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_killed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_titles, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_starts, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_metrics, setup, teardown),
