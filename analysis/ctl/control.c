@@ -134,6 +134,18 @@ int cpa_control_switch(struct cpa_control *control, bool on, char **error)
 	return 0;
 }
 
+int cpa_control_touch(struct cpa_control *control, char **error)
+{
+	uint64_t at;
+
+	if (has_ended(control))
+		return cpa_control_dead(control, error);
+	at = now(control->header);
+	cpa_epoch_change(control->header, true, at);
+	cpa_epoch_change(control->header, false, at);
+	return check_whole(control, error);
+}
+
 /* Row @row of table @id, of @size bytes; NULL: not in the file. */
 static void *row_at(struct cpa_control *control, enum cpa_table_id id, uint64_t size, uint32_t row)
 {

@@ -31,6 +31,11 @@ void cpa_control_close(struct cpa_control *control);
 /* Switch profiling on or off. It is an error if it is so already. */
 int cpa_control_switch(struct cpa_control *control, bool on, char **error);
 
+/*
+ * Switch profiling on for one tick, and off: whoever keeps a budget sees that somebody else has switched.
+ */
+int cpa_control_touch(struct cpa_control *control, char **error);
+
 /* CPU time so far, of the program and of profiling. Sums over all threads. */
 struct cpa_control_cost {
 	uint64_t process;    /* ticks of the program's own work */

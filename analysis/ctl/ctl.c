@@ -80,7 +80,8 @@ static int parse_options(int argc, char **argv)
 	while ((option = getopt_long(argc, argv, "+", options, NULL)) != -1) {
 		if (option == '?')
 			exit(complain(EXIT_BAD_USAGE,
-				      xstrdup("option not known (see cpa ctl --help)")));
+				      concat("option ", argv[optind - 1],
+					     ": not known (see cpa ctl --help)", NULL)));
 		fputs(option == 'h' ? help : "cpa-ctl " CPA_VERSION "\n", stdout);
 		exit(fflush(stdout) ? EXIT_FAILED : 0);
 	}
@@ -118,7 +119,9 @@ static int act(struct cpa_control *control, uint32_t pid, char **argv, char **er
 		return cpa_control_mark(control, argv[2], error);
 	if (strcmp(argv[1], "snapshot") == 0)
 		return cpa_copy_session(control->file, argv[2], error);
-	return cpa_control_switch(control, strcmp(argv[1], "start") == 0, error);
+	if (strcmp(argv[1], "stop") == 0)
+		return cpa_windows_stop(control, error);
+	return cpa_control_switch(control, true, error);
 }
 
 int main(int argc, char **argv)

@@ -114,6 +114,26 @@ static bool change(struct cpa_windows *w, bool on)
 	return done;
 }
 
+/* Whether another process keeps a budget. */
+static bool are_kept(struct cpa_control *control)
+{
+	if (flock(control->fd, LOCK_EX | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK;
+	flock(control->fd, LOCK_UN);
+	return false;
+}
+
+int cpa_windows_stop(struct cpa_control *control, char **error)
+{
+	if (cpa_control_switch(control, false, error) == 0)
+		return 0;
+	if (cpa_epoch_is_on(cpa_epoch(control->header)) || !are_kept(control))
+		return -1;
+	free(*error);
+	*error = NULL;
+	return cpa_control_touch(control, error);
+}
+
 int cpa_windows_open(struct cpa_windows *w, char **error)
 {
 	if (w->is_open)

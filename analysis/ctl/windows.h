@@ -40,6 +40,12 @@ struct cpa_windows {
 bool cpa_windows_budget(const char *text, double *share);
 
 /*
+ * Switch profiling off, for the one who controls the session, and end the windows that another process keeps.
+ * Return 0; or -1 with *@error the message, which the caller frees: neither was on.
+ */
+int cpa_windows_stop(struct cpa_control *control, char **error);
+
+/*
  * Open the session, for this process alone. Return 0; or -1 with *@error the message, which the caller
  * frees.
  */

@@ -48,8 +48,11 @@ void cpa_build_parts(struct cpa_build *build)
 		uint64_t from = cpa_epoch_begun(header, on);
 		uint64_t to = on < epoch ? cpa_epoch_begun(header, on + 1) : build->end;
 
-		/* If profiling is off at the start, the first part has length 0 and is skipped. */
-		if (to <= from || from < header->start_ticks)
+		/*
+		 * If profiling is off at the start, the first part has length 0 and is skipped; one of a
+		 * tick is that of cpa_control_touch().
+		 */
+		if (to <= from + 1 || from < header->start_ticks)
 			continue;
 		profile->part[profile->parts++] = (struct cpa_part_figures){
 			.from_s = cpa_build_seconds(build, from - header->start_ticks),

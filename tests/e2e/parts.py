@@ -518,6 +518,16 @@ def budget_from_outside(tap):
     tap.result(driver.returncode == 1 and said.count("\n") == 1 and "somebody else" in said,
                f"then it ends, with one line and 1: {said}")
     before = epoch(dump)
+    driver = keep("0.01%")
+    await_window(dump, before)
+    await_true(lambda: epoch(dump) % 2 == 0)
+    off = ctl(dump, "stop")
+    said = driver.communicate()[1]
+    tap.result(off.returncode == 0 and driver.returncode == 1 and "somebody else" in said,
+               f"cpa ctl stop between two windows ends them: {off.stderr} {said}")
+    off = ctl(dump, "stop")
+    tap.result(off.returncode == 1 and "off already" in off.stderr, "and then profiling is off")
+    before = epoch(dump)
     driver = keep("2%")
     await_window(dump, before)
     run.communicate()
