@@ -81,6 +81,7 @@ enum cpa_object_kind transcribe_kind(const struct transcribe *t, uint32_t object
 static bool awaits(uint8_t kind)
 {
 	switch ((enum cpa_event_kind)kind) {
+	case CPA_EV_SLEEP:
 	case CPA_EV_WAIT:
 	case CPA_EV_AFTER:
 	case CPA_EV_PART:

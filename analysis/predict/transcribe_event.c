@@ -228,7 +228,9 @@ static void emit_known(struct transcribe *t, const struct cpa_history_event *eve
 			emit_lock(t, CPA_STEP_UNLOCK, event->object, event->class);
 		return;
 	case CPA_EV_SLEEP:
-		if (event->other && !transcribe_owner(t, event->object))
+		if (event->causes) /* a wait for a signal's handler, which is one event */
+			emit_ordered(t, event, &t->out->weakness.ordered);
+		else if (event->other && !transcribe_owner(t, event->object))
 			emit_lock(t, CPA_STEP_UNLOCK, event->other, 0);
 		return;
 	case CPA_EV_WAIT:

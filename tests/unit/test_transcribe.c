@@ -180,6 +180,23 @@ static void test_unexplained_and_ready(void **state)
 	assert_int_equal(as_it_was(1), 130 + 50);
 }
 
+/* A wait for a signal's handler is one event, which depends on whoever sent the signal. */
+static void test_handler(void **state)
+{
+	(void)state;
+	begin();
+	thread(0, 0);
+	after(add(CPA_EV_SLEEP, CONDITION, 20, 90), 2, 2);
+	add(CPA_EV_EXIT, 0, 130, 130);
+	made.run.exit_thread = 1;
+	thread(0, 0);
+	add(CPA_EV_SIGNAL, CONDITION, 80, 80);
+	add(CPA_EV_EXIT, 0, 85, 85);
+	assert_int_equal(as_it_was(2), 130);
+	assert_int_equal(transcript->script.latency, 10);
+	assert_int_equal(transcript->weakness.ordered, 1);
+}
+
 static void test_semaphore_and_barrier(void **state)
 {
 	(void)state;
@@ -318,6 +335,7 @@ int main(void)
 		cmocka_unit_test(test_condition),
 		cmocka_unit_test(test_unexplained),
 		cmocka_unit_test(test_unexplained_and_ready),
+		cmocka_unit_test(test_handler),
 		cmocka_unit_test(test_semaphore_and_barrier),
 		cmocka_unit_test(test_processes),
 		cmocka_unit_test(test_queue),
