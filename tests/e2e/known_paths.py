@@ -11,12 +11,11 @@ own is looked at by tests/accuracy/known_paths.py. Prints TAP and a summary.
 import json
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 
-from profiled import BUILD, PROGRAMS, ROOT, TIMEOUT_S, check_contradictions
-from profiled import profiled_environment, read, run, verify
+from profiled import BUILD, PROGRAMS, ROOT, check_contradictions
+from profiled import profiled_environment, read, run, run_known, verify
 from results import Results
 
 SOURCES = ROOT / "tests/programs"
@@ -31,20 +30,6 @@ def known_programs():
         for source in sorted(SOURCES.glob("*.c"))
         if "kp_begin();" in source.read_text(encoding="utf-8")
     ]
-
-
-def run_known(name, environment):
-    """
-    Return what the program says of itself. It may say that its path is not what it claims: then
-    the machine gave its threads too little time for that, which is the program's own affair.
-    """
-    done = subprocess.run(
-        [PROGRAMS / name], capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
-        env=environment,
-    )
-    if done.returncode and (done.returncode != 1 or "claimed" not in done.stderr):
-        raise RuntimeError(f"{name}: exit status {done.returncode}: {done.stderr.strip()}")
-    return json.loads(done.stdout)
 
 
 def matching(components, expected):
@@ -86,7 +71,8 @@ def check_path(results, name, expected, report):
 
 def check_program(results, name, folder):
     dump = folder / f"{name}.dump"
-    expected = run_known(name, profiled_environment(dump, CPA_JOURNAL="64M"))
+    said = run_known([PROGRAMS / name], profiled_environment(dump, CPA_JOURNAL="64M"))
+    expected = json.loads(said)
     report = read(dump)
     check_contradictions(results, name, report)
     check_components(results, name, expected, report)
