@@ -11,9 +11,13 @@
 #include "analysis/profile/lock_arrays.h"
 #include "analysis/profile/margins.h"
 
+#define ROUNDING_S 1e-10 /* less than a tick */
+
 static void take(double *from, double seconds)
 {
-	*from = fmax(*from - seconds, 0);
+	*from -= seconds;
+	if (*from < ROUNDING_S)
+		*from = 0;
 }
 
 static void take_count(uint64_t *from, uint64_t count)
@@ -226,10 +230,16 @@ static void drop_whole(struct cpa_profile *now)
 bool cpa_profile_since(struct cpa_profile *profile, const struct cpa_profile *before)
 {
 	double at_s = before->program.run_s;
+	/*
+	 * A program that runs is read up to its last event, or to a common moment of its threads: a copy that
+	 * was just made may have a little more.
+	 */
+	bool later = !profile->program.running && at_s > profile->program.run_s &&
+		     before->program.cpu_s > profile->program.cpu_s;
 
 	if (profile->program.pid != before->program.pid ||
 	    profile->program.started_at != before->program.started_at ||
-	    strcmp(profile->program.exe, before->program.exe) != 0 || profile->program.run_s < at_s)
+	    strcmp(profile->program.exe, before->program.exe) != 0 || later)
 		return false;
 	take_program(&profile->program, &before->program);
 	take_components(profile, before);

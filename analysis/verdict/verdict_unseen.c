@@ -8,11 +8,12 @@
 #include "analysis/verdict/verdict_kinds.h"
 
 #define SHARE_UNSEEN 0.50 /* of the observed path */
+#define BLANK_S	     1e-6 /* no time for an event */
 
 /* Nothing of the run was profiled, as of one that ended before the first window of its budget. */
 static bool is_blank(const struct cpa_program_figures *program, struct cpa_verdict *verdict)
 {
-	if (program->wall_s > 0 || program->critical_path_s > 0)
+	if (program->wall_s > BLANK_S || program->critical_path_s > BLANK_S)
 		return false;
 	verdict->sentence =
 		xstrdup("What limits this program is not known: nothing of the run was profiled.");

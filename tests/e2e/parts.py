@@ -334,6 +334,8 @@ def from_outside(tap):
     await_true(lambda: events() > before)
     tap.result(ctl(pid, "mark", "second part").returncode == 0, "ctl PID mark NAME")
     tap.result(ctl(pid, "snapshot", copy).returncode == 0, "ctl PID snapshot FILE")
+    since = subprocess.run([f"{BUILD}/cpa-report", "--since", copy, dump], capture_output=True, text=True, check=False)
+    tap.result(since.returncode == 0, f"the time since the snapshot, without an event: {since.stderr}")
     tap.result(ctl(pid, "snapshot", copy).returncode == 1, "no file is overwritten")
     tap.result(os.stat(copy).st_mode & 0o777 == 0o600, "a snapshot is its owner's")
     os.kill(int(pid), signal.SIGKILL)
