@@ -16,94 +16,87 @@
 #define PROCEDURE [CPA_AT_PROCEDURE] = true
 #define EVENT	  [CPA_AT_EVENT] = true
 
+/* clang-format off */
+/* Columns: symbol, JSON key, meaning, unit, levels that have it. */
+static const struct cpa_metric_about metrics[CPA_METRICS] = {
+	[CPA_METRIC_MACHINES] = {
+		"N_m", "n_m", "machines",
+		CPA_IN_NUMBERS, { PROGRAM }
+	},
+	[CPA_METRIC_PROCESSES] = {
+		"N_p", "n_p", "processes (address spaces)",
+		CPA_IN_NUMBERS, { MACHINE }
+	},
+	[CPA_METRIC_THREADS] = {
+		"N_t", "n_t", "threads",
+		CPA_IN_NUMBERS, { PROCESS }
+	},
+	[CPA_METRIC_TIME] = {
+		"T", "t_s", "time by the clock",
+		CPA_IN_SECONDS, { THREAD, EVENT }
+	},
+	[CPA_METRIC_CPU] = {
+		"T_cpu", "t_cpu_s", "at work on a processor",
+		CPA_IN_SECONDS, { THREAD, PROCEDURE }
+	},
+	[CPA_METRIC_WAIT] = {
+		"T_wait", "t_wait_s", "waiting in synchronization",
+		CPA_IN_SECONDS, { THREAD, EVENT }
+	},
+	[CPA_METRIC_WAIT_CPU] = {
+		"T_wait_cpu", "t_wait_cpu_s", "ready, without a processor",
+		CPA_IN_SECONDS, { THREAD }
+	},
+	[CPA_METRIC_EXTERNAL] = {
+		"T_ext", "t_ext_s", "blocked outside synchronization",
+		CPA_IN_SECONDS, { THREAD }
+	},
+	[CPA_METRIC_PROBE] = {
+		"T_probe", "t_probe_s", "in the profiler",
+		CPA_IN_SECONDS, { THREAD }
+	},
+	[CPA_METRIC_RESPONSE] = {
+		"R", "r", "response ratio, T / T_cpu",
+		CPA_IN_RATIOS, { THREAD }
+	},
+	[CPA_METRIC_LOAD] = {
+		"L", "l", "load factor, (T_cpu + T_wait_cpu) / T_cpu",
+		CPA_IN_RATIOS, { THREAD }
+	},
+	[CPA_METRIC_PARALLELISM] = {
+		"P", "p", "parallelism, T_cpu / T",
+		CPA_IN_RATIOS, { PROCESS }
+	},
+	[CPA_METRIC_MOST_PARALLELISM] = {
+		"P_max", "p_max", "upper bound of P, (T_cpu + T_ext) / critical path",
+		CPA_IN_RATIOS, { PROGRAM }
+	},
+	[CPA_METRIC_UTILIZATION] = {
+		"rho", "rho", "utilization, P / processors",
+		CPA_IN_RATIOS, { THREAD }
+	},
+	[CPA_METRIC_PROGRESS] = {
+		"PR", "pr", "progress ratio, T_cpu / T_wait",
+		CPA_IN_RATIOS, { THREAD }
+	},
+	[CPA_METRIC_OPERATIONS] = {
+		"M_m", "m_m_per_s", "events of synchronization a second",
+		CPA_IN_RATES, { THREAD, PROCEDURE, EVENT }
+	},
+	[CPA_METRIC_BYTES] = {
+		"M_b", "m_b_per_s", "bytes a second by read, write, send, recv, stdio",
+		CPA_IN_RATES, { THREAD }
+	},
+	[CPA_METRIC_CALLS] = {
+		"C", "c", "procedure calls (instrumented builds)",
+		CPA_IN_NUMBERS, { PROCESS, PROCEDURE }
+	},
+};
+/* clang-format on */
+
 const struct cpa_metric_about *cpa_metric_about(enum cpa_metric metric)
 {
-	static const struct cpa_metric_about about[CPA_METRICS] = {
-		[CPA_METRIC_MACHINES] = { "N_m", "n_m", "machines", CPA_IN_NUMBERS, { PROGRAM } },
-		[CPA_METRIC_PROCESSES] = { "N_p",
-					   "n_p",
-					   "processes (address spaces)",
-					   CPA_IN_NUMBERS,
-					   { MACHINE } },
-		[CPA_METRIC_THREADS] = { "N_t", "n_t", "threads", CPA_IN_NUMBERS, { PROCESS } },
-		[CPA_METRIC_TIME] = { "T",
-				      "t_s",
-				      "time by the clock",
-				      CPA_IN_SECONDS,
-				      { THREAD, EVENT } },
-		[CPA_METRIC_CPU] = { "T_cpu",
-				     "t_cpu_s",
-				     "at work on a processor",
-				     CPA_IN_SECONDS,
-				     { THREAD, PROCEDURE } },
-		[CPA_METRIC_WAIT] = { "T_wait",
-				      "t_wait_s",
-				      "waiting in synchronization",
-				      CPA_IN_SECONDS,
-				      { THREAD, EVENT } },
-		[CPA_METRIC_WAIT_CPU] = { "T_wait_cpu",
-					  "t_wait_cpu_s",
-					  "ready, without a processor",
-					  CPA_IN_SECONDS,
-					  { THREAD } },
-		[CPA_METRIC_EXTERNAL] = { "T_ext",
-					  "t_ext_s",
-					  "blocked outside synchronization",
-					  CPA_IN_SECONDS,
-					  { THREAD } },
-		[CPA_METRIC_PROBE] = { "T_probe",
-				       "t_probe_s",
-				       "in the profiler",
-				       CPA_IN_SECONDS,
-				       { THREAD } },
-		[CPA_METRIC_RESPONSE] = { "R",
-					  "r",
-					  "response ratio, T / T_cpu",
-					  CPA_IN_RATIOS,
-					  { THREAD } },
-		[CPA_METRIC_LOAD] = { "L",
-				      "l",
-				      "load factor, (T_cpu + T_wait_cpu) / T_cpu",
-				      CPA_IN_RATIOS,
-				      { THREAD } },
-		[CPA_METRIC_PARALLELISM] = { "P",
-					     "p",
-					     "parallelism, T_cpu / T",
-					     CPA_IN_RATIOS,
-					     { PROCESS } },
-		[CPA_METRIC_MOST_PARALLELISM] = { "P_max",
-						  "p_max",
-						  "upper bound of P, (T_cpu + T_ext) / critical path",
-						  CPA_IN_RATIOS,
-						  { PROGRAM } },
-		[CPA_METRIC_UTILIZATION] = { "rho",
-					     "rho",
-					     "utilization, P / processors",
-					     CPA_IN_RATIOS,
-					     { THREAD } },
-		[CPA_METRIC_PROGRESS] = { "PR",
-					  "pr",
-					  "progress ratio, T_cpu / T_wait",
-					  CPA_IN_RATIOS,
-					  { THREAD } },
-		[CPA_METRIC_OPERATIONS] = { "M_m",
-					    "m_m_per_s",
-					    "events of synchronization a second",
-					    CPA_IN_RATES,
-					    { THREAD, PROCEDURE, EVENT } },
-		[CPA_METRIC_BYTES] = { "M_b",
-				       "m_b_per_s",
-				       "bytes a second by read, write, send, recv, stdio",
-				       CPA_IN_RATES,
-				       { THREAD } },
-		[CPA_METRIC_CALLS] = { "C",
-				       "c",
-				       "procedure calls (instrumented builds)",
-				       CPA_IN_NUMBERS,
-				       { PROCESS, PROCEDURE } },
-	};
-
-	return &about[metric];
+	return &metrics[metric];
 }
 
 const char *cpa_metric_level_name(enum cpa_metric_level level)
