@@ -100,68 +100,67 @@ static void end(struct listing *l, const char *note)
 	cpa_page_foot(l->page, l->lines, l->top, note);
 }
 
-/* A function, with its time on the path and of CPUs, and its callers: @root, which is freed. */
-static void put_function(const struct cpa_page *page, const struct cpa_profile *profile,
-			 const char *name, double path_s, double cpu_s, struct cpa_callers *root,
-			 bool divided, size_t top)
+/* Write @f and its callers: @root, which is freed. @empty: page, profile and top of the table. */
+static void put_function(const struct listing *empty, const struct cpa_function *f,
+			 struct cpa_callers *root)
 {
-	struct listing l = { .profile = profile,
-			     .page = page,
-			     .whole_s = path_s,
-			     .stacks = root->stacks,
-			     .top = top };
-	char *text = cpa_format_text(
-		"%s has %s of the critical path, %s, by %" PRIu64 " stacks on it; %s of CPU time",
-		name, cpa_format_percent(path_s, profile->program.critical_path_s).text,
-		cpa_format_seconds(path_s).text, root->stacks, cpa_format_seconds(cpu_s).text);
+	struct listing l = *empty;
+	double all_s = l.profile->program.critical_path_s;
+	char *text = cpa_format_text("%s has %s of the critical path, %s, by %" PRIu64
+				     " stacks on it; %s of CPU time",
+				     f->name, cpa_format_percent(f->critical_path_s, all_s).text,
+				     cpa_format_seconds(f->critical_path_s).text, root->stacks,
+				     cpa_format_seconds(f->total_s).text);
 
-	cpa_page_heading(page, text);
+	l.whole_s = f->critical_path_s;
+	l.stacks = root->stacks;
+	cpa_page_heading(l.page, text);
 	if (root->stacks) {
 		begin(&l, "called by");
 		put_callers(&l, root, 0);
 		end(&l, "+-: standard error of the share.");
 	}
-	if (divided)
+	if (f->divided)
 		cpa_page_paragraph(
-			page, CPA_FAINT, 0,
+			l.page, CPA_FAINT, 0,
 			"Its parts by who called it are components: what all of it would "
 			"save is not known.");
 	free(text);
 	cpa_callers_free(root);
 }
 
-struct inlined {
-	const struct cpa_context_figures *context;
-};
-
+/* By the names of what is inlined. */
 static int compare_inlined(const void *a, const void *b)
 {
-	const struct inlined *x = a, *y = b;
+	const struct cpa_context_figures *const *x = a, *const *y = b;
 
-	return strcmp(x->context->inlined, y->context->inlined);
+	return strcmp((*x)->inlined, (*y)->inlined);
 }
 
 /* Write the inlined functions that @pattern names. Return their number. */
-static size_t put_inlined(const struct cpa_page *page, const struct cpa_profile *profile,
-			  const char *pattern, size_t top)
+static size_t put_inlined(const struct listing *empty, const char *pattern)
 {
-	const struct cpa_contexts *contexts = profile->contexts;
-	struct inlined *found = xcalloc(contexts->count + 1, sizeof(*found));
+	const struct cpa_contexts *contexts = empty->profile->contexts;
+	const struct cpa_context_figures **found = xcalloc(contexts->count + 1, sizeof(*found));
 	size_t count = 0, shown = 0;
 
-	for (size_t i = 0; i < contexts->count; i++)
-		if (contexts->context[i].inlined &&
-		    cpa_is_named(profile, CPA_FUNCTION, 0, contexts->context[i].inlined, pattern))
-			found[count++].context = &contexts->context[i];
+	for (size_t i = 0; i < contexts->count; i++) {
+		const char *name = contexts->context[i].inlined;
+
+		if (name && cpa_is_named(empty->profile, CPA_FUNCTION, 0, name, pattern))
+			found[count++] = &contexts->context[i];
+	}
 	qsort(found, count, sizeof(*found), compare_inlined);
 	for (size_t i = 0; i < count; i++) {
-		const struct cpa_context_figures *c = found[i].context;
+		struct cpa_function f = { .name = found[i]->name };
 		struct cpa_callers *root;
 
 		if (i && !compare_inlined(&found[i - 1], &found[i]))
 			continue;
-		root = cpa_callers_of_inlined(contexts, c->inlined);
-		put_function(page, profile, c->name, root->path_s, root->cpu_s, root, false, top);
+		root = cpa_callers_of_inlined(contexts, found[i]->inlined);
+		f.critical_path_s = root->path_s;
+		f.total_s = root->cpu_s;
+		put_function(empty, &f, root);
 		shown++;
 	}
 	free(found);
@@ -171,6 +170,7 @@ static size_t put_inlined(const struct cpa_page *page, const struct cpa_profile 
 bool cpa_text_callers(const struct cpa_page *page, const struct cpa_profile *profile,
 		      const char *pattern, size_t top, char **error)
 {
+	const struct listing empty = { .profile = profile, .page = page, .top = top };
 	size_t found = 0;
 
 	if (!has_stacks(profile, error))
@@ -184,11 +184,10 @@ bool cpa_text_callers(const struct cpa_page *page, const struct cpa_profile *pro
 		f = cpa_function_of(profile, c);
 		if (f.first != c)
 			continue;
-		put_function(page, profile, f.name, f.critical_path_s, f.total_s,
-			     cpa_callers_of(profile->contexts, c), f.divided, top);
+		put_function(&empty, &f, cpa_callers_of(profile->contexts, c));
 		found++;
 	}
-	found += put_inlined(page, profile, pattern, top);
+	found += put_inlined(&empty, pattern);
 	found += cpa_text_uses(page, profile, pattern, top);
 	if (!found)
 		*error = cpa_format_text(

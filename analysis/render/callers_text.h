@@ -14,7 +14,10 @@
 bool cpa_text_callers(const struct cpa_page *page, const struct cpa_profile *profile,
 		      const char *pattern, size_t top, char **error);
 
-/* Write the critical path from the threads' starts inwards, at most @top lines. Else as above. */
+/*
+ * Write the critical path from the threads' starts inwards, at most @top lines. Return false, with
+ * nothing written, if no stacks were taken; *@error is the reason, which the caller frees.
+ */
 bool cpa_text_tree(const struct cpa_page *page, const struct cpa_profile *profile, size_t top,
 		   char **error);
 
