@@ -89,8 +89,8 @@ static void doubt_side(struct cpa_comparison *c, enum cpa_side_name which)
 		cpa_comparison_warn(
 			c,
 			"In the %s, threads on the observed path waited for a processor "
-			"for %.0f %% of the time: wall time says little, the critical "
-			"path is not affected.",
+			"for %.0f %% of the time: wall time and waits say little, the "
+			"critical path is not affected.",
 			c->side[CPA_NEW].runs ? side_name[which] : "runs",
 			100 * runqueue / observed);
 }
