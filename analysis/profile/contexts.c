@@ -11,8 +11,8 @@
 #include "analysis/util/format.h"
 #include "analysis/util/printable.h"
 
-#define FEW   3u   /* stacks from which on a caller is named in a sentence, */
-#define NAMED 2u   /* how many of these, and of their callers in a row */
+#define FEW   3u   /* stacks: a sentence names no caller with fewer */
+#define NAMED 2u   /* callers that a sentence names, and steps of their own callers */
 #define LEAST 0.05 /* of the function's path: a caller with less is not named */
 
 void cpa_contexts_free(struct cpa_contexts *contexts)
@@ -38,7 +38,10 @@ int cpa_compare_places(uint32_t module_a, uint64_t offset_a, uint32_t module_b, 
 	return offset_a < offset_b ? -1 : offset_a > offset_b;
 }
 
-/* Length of the module's name in that of a function without a symbol, "sort+0x146b0"; 0: it has one. */
+/*
+ * Length of the module's name in that of a function without a symbol, "sort+0x146b0"; 0: it has
+ * one.
+ */
 static size_t module_length(const struct cpa_context_figures *context)
 {
 	char *offset = cpa_format_text("+%#" PRIx64, context->offset);
@@ -118,9 +121,10 @@ static double factor(double most, double sum)
 }
 
 /*
- * Give the contexts of each function shares of its time, so that they add up to it. Functions that share a
- * slot, and those that had stacks but no sample of another kind, have no time of their own: their contexts
- * have what their stacks stand for, and all together at most what the other functions leave.
+ * Give the contexts of each function shares of its time, so that they add up to it. Functions that
+ * share a slot, and those that had stacks but no sample of another kind, have no time of their own:
+ * their contexts have what their stacks stand for, and all together at most what the other
+ * functions leave.
  */
 static void fit(struct cpa_profile *profile)
 {
@@ -230,8 +234,8 @@ static void divide(const struct cpa_contexts *contexts, struct cpa_callers *node
 }
 
 /*
- * What a view of stacks that end in @leaf begins at: a function, @what, or one inlined in it, ditto.
- * NULL: these stacks are not part of it.
+ * The context at which a view of @what begins for stacks that end in @leaf; @what is a function, or
+ * the name of an inlined one. NULL: these stacks are not part of the view.
  */
 typedef const struct cpa_context_figures *find_view(const struct cpa_contexts *contexts,
 						    const struct cpa_context_figures *leaf,
@@ -336,7 +340,9 @@ void cpa_callers_free(struct cpa_callers *callers)
 
 double cpa_callers_error(uint64_t part, uint64_t all)
 {
-	/* With one more stack on either side, as few stacks do not make a share of 100 % certain. */
+	/*
+	 * With one more stack on either side, as few stacks do not make a share of 100 % certain.
+	 */
 	double count = (double)all + 2, share = ((double)part + 1) / count;
 
 	return all ? sqrt(share * (1 - share) / count) : 0;
@@ -359,8 +365,8 @@ static char *name_chain(const struct cpa_callers *node)
 }
 
 /*
- * "compare <- mergelines 70%, insert 25%": the callers that have most of the function's path; a single
- * one without its share. The caller frees it; NULL: there are none.
+ * "compare <- mergelines 70%, insert 25%": the callers that have most of the function's path; a
+ * single one without its share. The caller frees it; NULL: there are none.
  */
 static char *name_callers(const struct cpa_contexts *contexts,
 			  const struct cpa_component_figures *function)

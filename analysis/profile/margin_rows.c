@@ -14,8 +14,8 @@ struct rows {
 	const struct cpa_build *build;
 	struct cpa_batches b;
 	/*
-	 * [slots]: how long the path was when the slot's present component got it from others: its samples
-	 * are of that component from then on. 0: always; UINT64_MAX: never.
+	 * [slots]: how long the path was when the slot's present component got it from others: its
+	 * samples are of that component from then on. 0: always; UINT64_MAX: never.
 	 */
 	uint64_t *since;
 	uint32_t *classes; /* [slots]: classes of objects and queues that count there */
@@ -36,7 +36,10 @@ static double path_margin(const struct rows *r, uint64_t since)
 	return rest_s * cpa_batches_margin(b, b->part, b->path, cpa_batches_first(b, since));
 }
 
-/* Half of the interval of ticks in b.part, seconds, in relation to the time for which profiling was on. */
+/*
+ * Half of the interval of ticks in b.part, seconds, in relation to the time for which profiling was
+ * on.
+ */
 static double time_margin(const struct rows *r)
 {
 	const struct cpa_batches *b = &r->b;
@@ -45,8 +48,8 @@ static double time_margin(const struct rows *r)
 }
 
 /*
- * time_margin() of a thread or process. NAN also if one batch has all of it: it may have lived no longer than
- * that, and others say nothing about it.
+ * time_margin() of a thread or process. NAN also if one batch has all of it: it may have lived no
+ * longer than that, and others say nothing about it.
  */
 static double life_margin(const struct rows *r)
 {
@@ -98,8 +101,8 @@ static void set_margins(struct rows *r, uint32_t slot, double *path_s, double *s
 }
 
 /*
- * Half of the interval of the time of all threads in @slot, seconds. NAN also if the search moved it: the time
- * for which profiling was on before is not kept.
+ * Half of the interval of the time of all threads in @slot, seconds. NAN also if the search moved
+ * it: the time for which profiling was on before is not kept.
  */
 static double total_margin(struct rows *r, uint32_t slot)
 {
@@ -124,7 +127,10 @@ static void add_components(struct rows *r)
 	}
 }
 
-/* Count at @members [slots] how many of the @count classes @row count at each slot. False: not all do. */
+/*
+ * Count at @members [slots] how many of the @count classes @row count at each slot. False: not all
+ * do.
+ */
 static bool find_members(const struct rows *r, const uint32_t *row, size_t count, uint32_t *members)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -138,8 +144,8 @@ static bool find_members(const struct rows *r, const uint32_t *row, size_t count
 }
 
 /*
- * Set @batch to what the @count classes @row have of @vector together. False: that is not known, as others
- * count at their slots, too.
+ * Set @batch to what the @count classes @row have of @vector together. False: that is not known, as
+ * others count at their slots, too.
  */
 static bool take_classes(const struct rows *r, const uint32_t *row, size_t count,
 			 enum cpa_window_vector vector, double *batch)
@@ -222,8 +228,8 @@ static void add_threads(struct rows *r)
 }
 
 /*
- * Half of the interval of a value of all those of @rows rows of which @of says that they are of @index, or of
- * all rows if @of is NULL. NAN: not all have it.
+ * Half of the confidence interval of the sum of @value over rows 1 to @rows: those with
+ * of[row - 1] == @index + 1, or all if @of is NULL. NAN: not known for each of these rows.
  */
 static double rows_margin(struct rows *r, enum cpa_window_row value, const uint32_t *of,
 			  size_t rows, size_t index)
@@ -344,7 +350,9 @@ static void add_program(struct rows *r)
 	add_parallelism(r);
 }
 
-/* Whether the savings of @x and @y differ by more than chance; *@windows: of how many they would. */
+/*
+ * Whether the savings of @x and @y differ by more than chance; *@windows: of how many they would.
+ */
 static bool are_apart(struct rows *r, const struct cpa_component_figures *x,
 		      const struct cpa_component_figures *y, double *windows)
 {

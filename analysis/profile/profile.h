@@ -29,44 +29,46 @@ struct cpa_program_figures {
 	bool complete; /* it ran to its end */
 	bool journal;  /* the dump has one: predictions are possible */
 	bool copied;   /* by cpa ctl snapshot, while it ran */
-	bool running;  /* its process is there, and has not ended; set by whoever looks */
+	bool running;  /* its process has not ended: set by callers that look for it */
 	/*
-	 * A signal handler interrupted cpa's own code and called something, and the end was not recorded: so
-	 * the handler jumped out, or ended the program, which ends the profile of its thread.
+	 * A signal handler interrupted cpa's own code and called something, and the end was not
+	 * recorded: so the handler jumped out, or ended the program, which ends the profile of its
+	 * thread.
 	 */
 	bool left_by_handler;
-	bool waited;  /* for which whoever started it did; */
-	int status;   /* and was told this */
+	bool waited;  /* its parent waited for its end, so status is known */
+	int status;   /* wait status */
 	double end_s; /* from its start; 0: not known */
 	uint32_t cores;
 	uint32_t format;	/* version of the session file */
 	uint32_t sample_hz;	/* samples a second of CPU time that were asked for */
-	uint32_t by_callers;	/* by so many callers functions are divided; 0: they are whole */
+	uint32_t by_callers;	/* callers by which functions are divided; 0: functions are whole */
 	size_t threads;		/* rows with figures */
-	double wall_s;		/* profiled; of an unfinished run: up to the last event seen */
+	double wall_s;		/* profiled time; an unfinished run ends at the last event seen */
 	double run_s;		/* from start to end, profiled or not */
-	uint64_t earlier_parts; /* before the oldest one that is listed */
-	uint64_t windows;	/* of a budget; 0: there was none */
-	bool sampled;		/* what was profiled are windows of a budget, or some of them */
-	size_t batches;		/* that the windows make; 0: too few, the margins below are NAN */
+	uint64_t earlier_parts; /* number of profiled parts before the oldest one in `part` */
+	uint64_t windows;	/* windows of a budget; 0: the run had no budget */
+	bool sampled;		/* windows of a budget were profiled, and not the whole run */
+	size_t batches;		/* batches of windows; 0: too few, and the margins below are NAN */
 	/* see margins.h */
 	double wait_margin_s, parallelism_margin, max_parallelism_margin;
 	double cpu_margin_s, critical_path_margin_s, utilization_margin;
-	double blocked_margin_s[CPA_EXT_CLASSES]; /* of service and idle time; of waits not known */
+	double blocked_margin_s[CPA_EXT_CLASSES]; /* of blocked_s; NAN for CPA_EXT_WAIT */
 	double wait_s;				  /* of all threads, in synchronization */
 	double cpu_s;				  /* of all threads: work, waiting and probes */
-	double work_s;				  /* of that the activities */
+	double work_s;				  /* the activities' part of cpu_s */
 	double external_s;
-	double blocked_s[CPA_EXT_CLASSES]; /* which it consists of */
+	double blocked_s[CPA_EXT_CLASSES]; /* external_s by class */
 	double critical_path_s;		   /* inherent: L */
-	double idle_path_s; /* its length if idle time weighs; 0: not known (no journal) */
+	double idle_path_s; /* critical path if idle time weighs; 0: not known (no journal) */
 	double observed_path_s;
-	uint32_t observed_thread;	  /* id of the thread whose observed path it is; 0: none */
-	double segment_s[CPA_TIME_KINDS]; /* of the observed path */
+	uint32_t observed_thread; /* id of the thread at the end of the observed path; 0: none */
+	double segment_s[CPA_TIME_KINDS];	   /* of the observed path */
 	double segment_blocked_s[CPA_EXT_CLASSES]; /* of its external time */
 	/*
-	 * In waits across the begin or end of a part of the run, for which no kind is known: of all threads
-	 * (not in external_s if they began before the part), and of the observed path's waits.
+	 * Time of waits across the begin or end of a profiled part, for which no kind is known: of
+	 * all threads (not in external_s if the wait began before the part), and on the observed
+	 * path.
 	 */
 	double border_s, segment_border_s;
 	double parallelism;	/* work / wall */
@@ -86,26 +88,26 @@ enum cpa_ending {
 
 struct cpa_process_figures {
 	uint64_t id, parent; /* numbers in the session; parent 0: not known */
-	uint32_t pid;	     /* of a sum: 0 */
-	uint64_t count;	     /* processes in these figures: of one command more than one */
-	uint32_t threads;    /* that were profiled */
-	uint32_t images;     /* programs that it was */
+	uint32_t pid;	     /* 0: these are sums of several processes */
+	uint64_t count;	     /* processes in these figures; above 1: all of one command */
+	uint32_t threads;    /* profiled threads */
+	uint32_t images;     /* programs that it ran, one after the other (exec) */
 	char *name;	     /* the command */
 	char *argument;	     /* the word behind the command, "clone" of "git clone"; or NULL */
 	enum cpa_ending ending;
-	bool waited; /* for which its parent did; */
-	int status;  /* and was told this */
+	bool waited; /* its parent waited for its end, so status is known */
+	int status;  /* wait status */
 	double start_s, end_s;
 	double cpu_s, process_s, wait_s, external_s, runqueue_s, probe_s;
 	double cpu_margin_s, wait_margin_s; /* see margins.h; NAN: not known */
-	double kernel_cpu_s;		    /* 0: not known */
-	bool has_rows; /* its sums are those of thread rows that no other process had */
+	double kernel_cpu_s;		    /* CPU time by the kernel; 0: not known */
+	bool has_rows; /* no other process used the thread rows that these sums are of */
 };
 
 /* "service" ... */
 const char *cpa_blocked_word(enum cpa_external_class class);
 
-/* "git", or "git clone" where others are called so, too. The caller frees it. */
+/* "git", or "git clone" if other processes are called git. The caller frees it. */
 char *cpa_process_title(const struct cpa_process_figures *process);
 
 /* "running" ... */
@@ -117,7 +119,7 @@ struct cpa_part_of_function {
 	char *function; /* its name */
 	size_t callers;
 	char **caller; /* names, the innermost first; the last may be "(callers not found)" */
-	bool unknown;  /* that is all there is */
+	bool unknown;  /* no caller was found: that text is the only one */
 };
 
 struct cpa_component_figures {
@@ -129,28 +131,29 @@ struct cpa_component_figures {
 	char *callers; /* of a function: those with most of its path, "compare <- mergelines"; or NULL */
 	enum cpa_external_class class; /* of an external */
 	bool nameless; /* its name is an offset, because its module has no symbols */
-	bool shared;   /* several components, or one of several runs of a slot: see name */
+	bool shared;   /* other components may use its slot: figures of all; `name` lists them */
 	uint32_t slot;
 	uint32_t module; /* of its code or variable: number in the profile, from 1; 0: none */
-	uint64_t offset; /* of its code or variable, as the module's file has addresses; of none: address */
-	double total_s; /* process time of all threads; of an external, time blocked */
+	uint64_t offset; /* of its code or variable in the module's file; no module: address */
+	double total_s;	 /* process time of all threads; of an external, time blocked */
 	double critical_path_s, observed_path_s; /* its share of either path */
 	double saved_s;				 /* what zeroing it takes off the inherent path */
 	/* see margins.h; NAN: not known */
 	double total_margin_s, critical_path_margin_s, saved_margin_s;
 	/*
-	 * Of one that the search found among others of its bucket: its figures are from since_s on,
-	 * and may be error_s off. Of the path before, of since_path_s, it had before_s at most.
+	 * For a component that the search found in its bucket: its figures begin at since_s, and
+	 * may be error_s too small or too large. It had at most before_s of the path before, which
+	 * was since_path_s long.
 	 */
 	uint32_t among; /* 0: it was not found by the search */
 	double since_s, since_path_s, before_s, error_s;
-	/* Of a function of an instrumented build, exact; 0 calls: of no such. */
+	/* Of a function of an instrumented build, exact; calls 0: it is none. */
 	uint64_t calls;
 	double inclusive_s; /* process and external time with what it called */
-	bool has_whole;	    /* what zeroing it together with what it called saves is known */
+	bool has_whole;	    /* whole_*: the function together with what it called */
 	double whole_saved_s, whole_critical_path_s;
-	double whole_saved_margin_s, whole_critical_path_margin_s; /* as those above */
-	uint32_t whole_slot; /* of what it is with what it called; 0: not known */
+	double whole_saved_margin_s, whole_critical_path_margin_s; /* NAN: not known */
+	uint32_t whole_slot; /* slot of these figures; 0: not known */
 };
 
 #define CPA_SPENDS 12
@@ -163,7 +166,7 @@ struct cpa_spend_figures {
 };
 
 struct cpa_thread_figures {
-	uint64_t id; /* never that of another */
+	uint64_t id; /* no other thread of the session ever has it */
 	enum cpa_thread_state state;
 	uint32_t row;
 	uint32_t node; /* of its last event; 0: none */
@@ -174,15 +177,15 @@ struct cpa_thread_figures {
 	char *start_routine;
 	uint64_t events;
 	double cpu_s, wait_s, external_s, runqueue_s, probe_s;
-	double process_s;  /* of cpu_s, in activities */
-	double profiled_s; /* since its start, without what lies between parts of the run */
+	double process_s;  /* the activities' part of cpu_s */
+	double profiled_s; /* time since its start, in profiled parts of the run */
 	uint64_t bytes_read, bytes_written;
 	double cpu_margin_s, wait_margin_s; /* see margins.h; NAN: not known */
 	double critical_path_s;	 /* length of the longest inherent path to its last event */
 	uint32_t slot;		 /* of its class; 0: none */
 	double begun_s, lived_s; /* since the program's start; up to its last event */
-	uint32_t holds;		 /* classes of locks that it held then */
-	uint32_t held_slot[CPA_HELD_MAX]; /* theirs */
+	uint32_t holds;		 /* classes of locks that it held at its last event */
+	uint32_t held_slot[CPA_HELD_MAX]; /* [holds]: slots of these classes */
 	uint32_t spends;		  /* what it spent most in, most first */
 	struct cpa_spend_figures spend[CPA_SPENDS];
 };
@@ -197,17 +200,17 @@ struct cpa_module_figures {
 
 /* One lock class. */
 struct cpa_object_figures {
-	uint32_t row;  /* of the class in the components table; so below */
+	uint32_t row;  /* of the class in the components table */
 	uint32_t slot; /* 0: none */
 	const char *kind;
 	char *class;
 	char *location;
-	char *queue; /* whose own it is, or NULL */
+	char *queue; /* the queue whose own lock it is, or NULL */
 	enum cpa_class_by by;
 	uint64_t objects; /* ever made */
 	uint64_t acquisitions, contended, handoffs;
 	double wait_s, hold_s;
-	double wait_margin_s, hold_margin_s; /* as those below */
+	double wait_margin_s, hold_margin_s; /* see margins.h; NAN: not known */
 	bool has_slot; /* the two below are known; with a shared slot, of all that share it */
 	double saved_s, critical_path_s;
 	double saved_margin_s, critical_path_margin_s; /* see margins.h; NAN: not known */
@@ -216,7 +219,7 @@ struct cpa_object_figures {
 /* Two components of one kind whose savings the windows do not tell apart. */
 struct cpa_rivals {
 	const struct cpa_component_figures *first, *second; /* NULL: there are none */
-	double windows;					    /* how many more would tell, about */
+	double windows;					    /* about so many more would tell */
 };
 
 /* Which side of a queue limits it; see balance.h. */
@@ -374,12 +377,15 @@ struct cpa_diagnostics_figures {
 	double untimed_handoffs_s;
 	uint64_t idle_sleeps; /* sleeps of threads that do little but sleep */
 	/*
-	 * CPU time that the kernel counted and no thread has; threads of the process, at its end, that cpa
-	 * did not know.
+	 * CPU time that the kernel counted and no thread has; threads of the process, at its end,
+	 * that cpa did not know.
 	 */
 	double missing_s;
 	uint64_t strangers;
-	/* Rows of threads, components, objects, queues and streams, and paths, that are damaged or cut off. */
+	/*
+	 * Rows of threads, components, objects, queues and streams, and paths, that are damaged or
+	 * cut off.
+	 */
 	uint64_t lost_rows;
 	struct cpa_processors_figures processors;
 	size_t notes;

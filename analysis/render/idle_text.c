@@ -39,7 +39,7 @@ static const char *explain(const struct cpa_component_figures *component)
 	return NULL;
 }
 
-/* Waits of which no kind is known, of parts of a run. */
+/* Whether waits across the borders of profiled parts, whose kind is not known, are worth a line. */
 static bool has_borders(const struct cpa_program_figures *program)
 {
 	return program->border_s > WORTH * program->wall_s;

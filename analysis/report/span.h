@@ -19,13 +19,17 @@ int cpa_span_since(const char *since, const char *file, struct cpa_profile **bef
 int cpa_span_time(const char *at, time_t *when, char **error);
 
 /*
- * As cpa_span_since() for the copy before @when, of which messages say @at; *@file becomes that after it, if
- * there is one. *@before is NULL if @when is before the first copy: the time is from the run's start.
+ * As cpa_span_since() for the copy before @when, of which messages say @at; *@file becomes that
+ * after it, if there is one. *@before is NULL if @when is before the first copy: the time is from
+ * the run's start.
  */
 int cpa_span_at(const char *at, time_t when, char **file, struct cpa_profile **before,
 		char **error);
 
-/* Take off @profile what @before had, and note of what time the figures are. */
+/*
+ * Subtract @before from @profile, and add a note that says from when to when the figures are.
+ * Return 0, or -1 with *@error, which the caller frees: the two are not of one session.
+ */
 int cpa_span_apply(struct cpa_profile *profile, const struct cpa_profile *before, char **error);
 
 #endif

@@ -28,8 +28,8 @@ struct cpa_selection {
 struct cpa_writer {
 	const char *name; /* value of --format */
 	bool has_sites;	  /* it always shows call sites, whose names take time to look up */
-	bool has_stacks;  /* it always shows the functions of stacks, also those that are inlined */
-	bool has_lines;	  /* ditto, and their lines */
+	bool has_stacks;  /* it always shows the functions on stacks, inlined ones too */
+	bool has_lines;	  /* it always shows the lines of these functions, too */
 	bool is_page;	  /* a page for a browser; replays a journal on the cores of --cores */
 	bool is_json;	  /* answers to --what-if and --cores are JSON too */
 	bool is_binary;	  /* nothing for a terminal */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/verdict/unexplained.h - what cpa did not see of a run, and how far its figures may be off
+ * analysis/verdict/unexplained.h - what cpa did not see of a run, and how far its figures may be
+ * off
  *
- * Waits that nobody knows the end of hide dependencies: the true critical path may be longer, but no
- * longer than the run, nor than all work. Time that threads spin in a library of parallel work counts
- * as work: without it the path may be shorter.
+ * Waits that nobody knows the end of hide dependencies: the true critical path may be longer, but
+ * no longer than the run, nor than all work. Time that threads spin in a library of parallel work
+ * counts as work: without it the path may be shorter.
  */
 #ifndef CPA_ANALYSIS_VERDICT_UNEXPLAINED_H
 #define CPA_ANALYSIS_VERDICT_UNEXPLAINED_H
@@ -23,7 +24,7 @@ struct cpa_unexplained_row {
 };
 
 struct cpa_unexplained {
-	struct cpa_unexplained_row *row; /* by what, as above; waits by time, most first */
+	struct cpa_unexplained_row *row; /* in the order of `what`; waits by time, longest first */
 	size_t rows;
 	double lived_s;		    /* of all threads */
 	double waited_s, spun_s;    /* of that */
@@ -38,10 +39,10 @@ void cpa_unexplained_init(struct cpa_unexplained *unexplained, const struct cpa_
 void cpa_unexplained_fini(struct cpa_unexplained *unexplained);
 
 /*
- * "for 34.0% of the threads' time (5.00 s) cpa did not see ...": what hides dependencies, and how much
- * longer the critical path may be, if more than a tenth of the threads' time or of the observed path
- * is unexplained; or that more than a tenth of the run came after the last event; else NULL. The caller
- * frees it.
+ * "for 34.0% of the threads' time (5.00 s) cpa did not see ...": what hides dependencies, and how
+ * much longer the critical path may be, if more than a tenth of the threads' time or of the
+ * observed path is unexplained; or that more than a tenth of the run came after the last event;
+ * else NULL. The caller frees it.
  */
 char *cpa_unexplained_reason(const struct cpa_unexplained *unexplained,
 			     const struct cpa_profile *profile);

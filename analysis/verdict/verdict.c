@@ -83,8 +83,8 @@ static bool are_apart(const struct cpa_profile *profile, uint32_t slot)
 }
 
 /*
- * Whether threads of the class of slot @slot write to others, or read what they write: processes of one
- * name are then stages, and no division of work.
+ * Whether threads of the class of slot @slot write to others, or read what they write: processes of
+ * one name are then stages, and no division of work.
  */
 static bool has_streams(const struct cpa_profile *profile, uint32_t slot)
 {
@@ -271,7 +271,10 @@ static const struct cpa_component_figures *find_stage(const struct cpa_profile *
 	return cpa_profile_component(profile, slot, CPA_THREAD);
 }
 
-/* The streams come by their waits: of those that wait for one stage it is the first. */
+/*
+ * Find the stage that a stream waits for with the largest saving. The profile has streams by their
+ * waits, so facts->stream is the one that waits longest for it.
+ */
 static void find_stream(struct cpa_facts *facts)
 {
 	const struct cpa_profile *profile = facts->profile;
@@ -385,7 +388,10 @@ static char *doubt_part(const struct cpa_profile *profile)
 		(unsigned long long)parts, parts == 1 ? "" : "s");
 }
 
-/* That rows are missing which the verdict is made from. NULL: none is known to be. The caller frees it. */
+/*
+ * That rows are missing which the verdict is made from. NULL: none is known to be. The caller frees
+ * it.
+ */
 static char *doubt_rows(const struct cpa_profile *profile)
 {
 	unsigned long long rows = profile->diagnostics.lost_rows;
@@ -415,8 +421,8 @@ static char *find_doubt(const struct cpa_facts *facts, const struct cpa_profile 
 }
 
 /*
- * What is beside the verdict: that the component which it names saves about as much as another, and why the
- * run took longer. NULL: neither. The caller frees it.
+ * What is beside the verdict: that the component which it names saves about as much as another, and
+ * why the run took longer. NULL: neither. The caller frees it.
  */
 static char *find_beside(const struct cpa_verdict *verdict, const struct cpa_profile *profile)
 {
