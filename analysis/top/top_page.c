@@ -95,16 +95,20 @@ static void put_program(const struct cpa_top *top, struct cpa_top_screen *screen
 {
 	const struct cpa_program_figures *program = &top->now.profile->program;
 	double still = top->now.run_s - program->wall_s;
-	char *text, *note = NULL;
+	bool parts = program->earlier_parts + top->now.profile->parts > 0;
+	char *text, *note = NULL, *of = NULL;
 
+	if (parts)
+		of = cpa_format_text(" of %s", cpa_format_seconds(program->run_s).text);
 	if (top->now.state == CPA_TOP_RUNNING && still > STALE_S)
 		note = cpa_format_text("; last event %s ago", cpa_format_seconds(still).text);
-	text = cpa_format_text("%s%s, pid %u: %s, %s, %zu thread%s, %u core%s%s",
+	text = cpa_format_text("%s%s, pid %u: %s, %s%s, %zu thread%s, %u core%s%s",
 			       top->frozen ? "FROZEN " : "", program->name, top->now.pid,
 			       state_word(top), cpa_format_seconds(top->now.run_s).text,
-			       program->threads, program->threads == 1 ? "" : "s", program->cores,
-			       program->cores == 1 ? "" : "s", note ? note : "");
+			       of ? of : "", program->threads, program->threads == 1 ? "" : "s",
+			       program->cores, program->cores == 1 ? "" : "s", note ? note : "");
 	free(note);
+	free(of);
 	cpa_top_put(screen, CPA_TOP_STRONG, text);
 }
 
