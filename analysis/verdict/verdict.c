@@ -457,9 +457,11 @@ void cpa_verdict_init(struct cpa_verdict *verdict, const struct cpa_profile *pro
 	if (!verdict->options)
 		verdict->options = xstrdup(kind->options);
 	verdict->beside = find_beside(verdict, profile);
-	/* The verdict "unseen" says so itself. */
+	/* The verdict "unseen" says itself what was not seen. */
 	if (strcmp(kind->word, "unseen") != 0)
 		verdict->doubt = find_doubt(&facts, profile);
+	else
+		verdict->doubt = doubt_part(profile);
 	cpa_unexplained_fini(&facts.unexplained);
 }
 

@@ -54,10 +54,11 @@ bool cpa_verdict_is_unseen(const struct cpa_facts *facts, struct cpa_verdict *ve
 			"It made its last system calls itself, as Go programs do, which "
 			"cpa does not see: a profiler that samples, such as perf, shows "
 			"more.";
+	bool few = facts->profile->parts && program->wall_s < program->run_s / 2;
 	const char *unknown =
-		program->segment_border_s > facts->unexplained.path_s / 2 ?
-			"Profile longer parts of the run, or all of it: these waits began "
-			"before a part, or ended after it." :
+		few || program->segment_border_s > facts->unexplained.path_s / 2 ?
+			"Profile longer parts of the run, or all of it: cpa knows little of waits "
+			"that began before a part, or ended after it." :
 			"Tell cpa of the program's own synchronization by "
 			"CPA_HAPPENS_BEFORE() and CPA_HAPPENS_AFTER() (man cpa.h).";
 	char *reason;

@@ -22,6 +22,7 @@ static void test_nothing_profiled(void **state)
 		0;
 	profile.program.work_s = profile.program.cpu_s = 0;
 	profile.program.segment_s[CPA_TIME_PROCESS] = 0;
+	profile.program.run_s = 10;
 	expect("unseen", "What limits this program is not known: nothing of the run was profiled.",
 	       "Profile all of it, or begin a part (CPA_START(), cpa ctl) while it works.");
 	assert_null(verdict.doubt);
@@ -136,8 +137,23 @@ static void test_doubts_of_borders(void **state)
 	       "What limits this program is not known: for 65.0% of the observed path (6.50 s) cpa did not "
 	       "see what threads waited for, most of it across borders of parts: the critical path may be "
 	       "up to 2.00 s longer.",
-	       "Profile longer parts of the run, or all of it: these waits began before a part, or ended "
-	       "after it.");
+	       "Profile longer parts of the run, or all of it: cpa knows little of waits that began before "
+	       "a part, or ended after it.");
+	assert_null(verdict.doubt);
+	/* Of a small part of a run other waits, too, may be known in part only. */
+	profile.program.segment_border_s = 0.5;
+	components[0].observed_path_s = 6;
+	profile.program.run_s = 30;
+	profile.parts = 1;
+	expect("unseen",
+	       "What limits this program is not known: for 65.0% of the observed path (6.50 s) cpa did not "
+	       "see what threads waited for, most of it across borders of parts: the critical path may be "
+	       "up to 2.00 s longer.",
+	       "Profile longer parts of the run, or all of it: cpa knows little of waits that began before "
+	       "a part, or ended after it.");
+	assert_string_equal(verdict.doubt,
+			    "Only 10.0 s of the run's 30.0 s were profiled, in 1 part: the "
+			    "rest may be different.");
 }
 
 static void test_doubts_of_spinning(void **state)
