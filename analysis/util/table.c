@@ -14,6 +14,7 @@
 #define NAME_MIN 6  /* smallest width of a name */
 #define NAME_FIT 20 /* names of that width can be told apart */
 
+#define TO	   " -> " /* between the ends of a stream */
 #define ARROW	   " <- " /* between the names of a chain, */
 #define MOST_NAMES 17	  /* so many of which are cut for themselves */
 
@@ -311,14 +312,32 @@ static char *cut_chain(const char *text, size_t width)
 	return chain;
 }
 
+/* As cut(), for the ends of a stream: each keeps both of its ends, if there is room. */
+static char *cut_ends(const char *text, const char *to, size_t width)
+{
+	char *from = xstrndup(text, (size_t)(to - text)), *first, *second, *both;
+	const char *names[] = { from, to + strlen(TO) };
+	size_t share = share_of(names, 2, width - strlen(TO));
+
+	first = cpa_printable_columns(from) > share ? cut(from, share) : xstrdup(from);
+	second = cpa_printable_columns(names[1]) > share ? cut(names[1], share) : xstrdup(names[1]);
+	both = cpa_format_text("%s%s%s", first, TO, second);
+	free(second);
+	free(first);
+	free(from);
+	return both;
+}
+
 /* @text in @width columns: filled with blanks, or cut. The caller frees it. */
 static char *fit(const char *text, size_t width, bool left, bool end)
 {
 	size_t columns = cpa_printable_columns(text);
 	int fill = columns < width ? (int)(width - columns) : 0;
+	const char *to = strstr(text, TO);
 
 	if (columns > width)
-		return cut(text, width);
+		return to && width >= 2 * NAME_MIN + strlen(TO) ? cut_ends(text, to, width) :
+								  cut(text, width);
 	if (left)
 		return cpa_format_text("%s%*s", text, end ? 0 : fill, "");
 	return cpa_format_text("%*s%s", fill, "", text);

@@ -245,6 +245,26 @@ static void test_cut_chains(void **state)
 	free(text);
 }
 
+/* Of the ends of a stream both are seen, however long one is. */
+static void test_cut_ends(void **state)
+{
+	char *text = NULL;
+	size_t size;
+	struct cpa_page page = { .out = open_memstream(&text, &size), .width = 30 };
+	struct cpa_table_text table = { 0 };
+
+	(void)state;
+	cpa_table_column(&table, "writer -> reader", true);
+	cpa_table_row(&table, (const char *const[]){ "python3.11, python3.11+0x6543a0 -> sort" });
+	cpa_table_row(&table, (const char *const[]){ "a_long_name_of_one -> a_long_name_of_two" });
+	cpa_table_end(&table, &page);
+	fclose(page.out);
+	assert_non_null(strstr(text, " -> sort\n"));
+	if (!strstr(text, "f_one -> a_lo"))
+		fail_msg("%s", text);
+	free(text);
+}
+
 static void test_color(void **state)
 {
 	char *text = render(80, true, CPA_LEVEL_PROGRAM, 10);
@@ -440,6 +460,7 @@ int main(void)
 		TEST(test_records_are_shown),
 		TEST(test_cut_names_keep_their_ends),
 		TEST(test_cut_chains),
+		TEST(test_cut_ends),
 		TEST(test_unfinished),
 		TEST(test_json_keys),
 		TEST(test_json_values),
