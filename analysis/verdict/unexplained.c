@@ -10,6 +10,7 @@
 #include "analysis/util/printable.h"
 
 #define SHARE	0.10 /* of the threads' time, or of a path: then the verdict says so first */
+#define BORDERS "across borders of parts"
 #define MATTERS 0.05 /* of the critical path: a smaller error of it is none */
 
 static struct cpa_unexplained_row *add(struct cpa_unexplained *u, const char *what, double total_s)
@@ -75,8 +76,7 @@ static void add_borders(struct cpa_unexplained *u, const struct cpa_program_figu
 {
 	if (program->border_s <= 0)
 		return;
-	add(u, "across borders of parts", program->border_s);
-	u->waited_s += program->border_s;
+	add(u, BORDERS, program->border_s);
 	u->path_s += program->segment_border_s;
 }
 
@@ -182,7 +182,7 @@ void cpa_unexplained_init(struct cpa_unexplained *u, const struct cpa_profile *p
 		add(u, "end", u->after_s);
 	most = fmin(program->observed_path_s,
 		    program->work_s + program->blocked_s[CPA_EXT_SERVICE] + missing);
-	if (u->waited_s + missing > 0)
+	if (u->waited_s + program->border_s + missing > 0)
 		u->longer_s = fmax(most - program->critical_path_s, 0);
 }
 
@@ -191,12 +191,20 @@ void cpa_unexplained_fini(struct cpa_unexplained *u)
 	free(u->row);
 }
 
-/* ", most of it threads rml::run of libtbb.so.12, blocked"; the caller frees it. */
-static char *most_of(const struct cpa_unexplained *u)
+/*
+ * ", most of it threads rml::run of libtbb.so.12, blocked", of waits @on_path or all that are not across borders.
+ * The caller frees it.
+ */
+static char *most_of(const struct cpa_unexplained *u, const struct cpa_program_figures *program,
+		     bool on_path)
 {
 	const struct cpa_unexplained_row *row = u->row;
-	const char *of = row->library ? row->library : "";
+	const char *of;
 
+	if (on_path && program->segment_border_s > u->path_s / 2)
+		return xstrdup(", most of it " BORDERS);
+	row += strcmp(row->what, BORDERS) == 0 && u->rows > 1;
+	of = row->library ? row->library : "";
 	if (!row->by)
 		return cpa_format_text(", most of it %s", row->what);
 	if (strncmp(row->by, of, strlen(of)) == 0)
@@ -227,7 +235,7 @@ char *cpa_unexplained_reason(const struct cpa_unexplained *u, const struct cpa_p
 		double all = on_path ? program->observed_path_s : u->lived_s;
 		double part = on_path ? u->path_s : u->waited_s;
 
-		most = most_of(u);
+		most = most_of(u, program, on_path);
 		why = cpa_format_text(
 			"for %s of the %s (%s) cpa did not see what threads waited for%s",
 			cpa_format_percent(part, all).text,

@@ -132,6 +132,16 @@ static void test_doubts_of_borders(void **state)
 		"This may be off: for 20.0% of the observed path (2.00 s) cpa did not see what "
 		"threads waited for, most of it across borders of parts: the critical path may be up "
 		"to 2.00 s longer.");
+	/* Of all threads' time they are no reason: many wait for what others do, as for the end of a thread. */
+	profile.program.segment_border_s = 0.1;
+	add_thread(0, 1);
+	threads[0].lived_s = 30;
+	expect_no_doubt();
+	components[0].total_s = 6;
+	expect_doubt(
+		"This may be off: for 20.0% of the threads' time (6.00 s) cpa did not see what threads "
+		"waited for, most of it blocked: the critical path may be up to 2.00 s longer.");
+	components[0].total_s = 1;
 	profile.program.segment_border_s = 6;
 	expect("unseen",
 	       "What limits this program is not known: for 65.0% of the observed path (6.50 s) cpa did not "
@@ -147,8 +157,8 @@ static void test_doubts_of_borders(void **state)
 	profile.parts = 1;
 	expect("unseen",
 	       "What limits this program is not known: for 65.0% of the observed path (6.50 s) cpa did not "
-	       "see what threads waited for, most of it across borders of parts: the critical path may be "
-	       "up to 2.00 s longer.",
+	       "see what threads waited for, most of it blocked: the critical path may be up to 2.00 s "
+	       "longer.",
 	       "Profile longer parts of the run, or all of it: cpa knows little of waits that began before "
 	       "a part, or ended after it.");
 	assert_string_equal(verdict.doubt,
