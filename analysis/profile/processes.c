@@ -236,13 +236,15 @@ static void note_lost(struct cpa_profile *profile)
 		most = process;
 		most_s = after_s;
 	}
-	if (most && most_s > LOST * profile->program.run_s)
-		cpa_profile_note(
-			profile,
-			"The last event of process %" PRIu32
-			" (%s, %s) was %.3f s before its end: what it did then, work or not, is "
-			"in no figure.",
-			most->pid, most->name, cpa_ending_word(most->ending), most_s);
+	if (!most || most_s <= LOST * profile->program.run_s)
+		return;
+	profile->diagnostics.lost = most;
+	profile->diagnostics.lost_s = most_s;
+	cpa_profile_note(profile,
+			 "The last event of process %" PRIu32
+			 " (%s, %s) was %.3f s before its end: what it did then, work or not, is "
+			 "in no figure.",
+			 most->pid, most->name, cpa_ending_word(most->ending), most_s);
 }
 
 void cpa_build_process_notes(struct cpa_build *build)

@@ -381,6 +381,12 @@ struct cpa_diagnostics_figures {
 	 * that cpa did not know.
 	 */
 	double missing_s;
+	/*
+	 * The process that was killed, or ended unseen, longest after its last event, and how long; 0: not longer
+	 * than a tenth of the run. What it did then is in no figure.
+	 */
+	double lost_s;
+	const struct cpa_process_figures *lost;
 	uint64_t strangers;
 	/*
 	 * Rows of threads, components, objects, queues and streams, and paths, that are damaged or

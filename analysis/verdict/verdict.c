@@ -404,20 +404,41 @@ static char *doubt_rows(const struct cpa_profile *profile)
 		rows, rows == 1 ? "" : "s", rows == 1 ? "is" : "are");
 }
 
+/* That a process was killed long after its last event. NULL: none was. The caller frees it. */
+static char *doubt_lost(const struct cpa_profile *profile)
+{
+	const struct cpa_process_figures *lost = profile->diagnostics.lost;
+
+	if (!lost)
+		return NULL;
+	return cpa_format_text(
+		"This may be off: what process %u (%s, %s) did in its last %s is in no figure.",
+		lost->pid, lost->name, cpa_ending_word(lost->ending),
+		cpa_format_seconds(profile->diagnostics.lost_s).text);
+}
+
+/* @a and then @b, which may be NULL and are freed. The caller frees it. */
+static char *join(char *a, char *b)
+{
+	char *both;
+
+	if (!a || !b)
+		return a ? a : b;
+	both = cpa_format_text("%s %s", a, b);
+	free(a);
+	free(b);
+	return both;
+}
+
 /* Why the verdict may be wrong. NULL: nothing is known. The caller frees it. */
 static char *find_doubt(const struct cpa_facts *facts, const struct cpa_profile *profile)
 {
 	char *part = doubt_rows(profile);
-	char *unexplained = cpa_unexplained_doubt(&facts->unexplained, profile), *all;
 
 	if (!part)
 		part = doubt_part(profile);
-	if (!part || !unexplained)
-		return part ? part : unexplained;
-	all = cpa_format_text("%s %s", part, unexplained);
-	free(part);
-	free(unexplained);
-	return all;
+	part = join(part, doubt_lost(profile));
+	return join(part, cpa_unexplained_doubt(&facts->unexplained, profile));
 }
 
 /*

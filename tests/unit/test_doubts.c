@@ -166,6 +166,21 @@ static void test_doubts_of_borders(void **state)
 			    "rest may be different.");
 }
 
+/* A process that was killed may have worked since its last event. */
+static void test_doubts_of_killed(void **state)
+{
+	struct cpa_process_figures lost = { .pid = 4712,
+					    .name = "sh",
+					    .ending = CPA_ENDING_KILLED };
+
+	(void)state;
+	profile.diagnostics.lost = &lost;
+	profile.diagnostics.lost_s = 6;
+	expect_doubt(
+		"This may be off: what process 4712 (sh, killed) did in its last 6.00 s is in no "
+		"figure.");
+}
+
 static void test_doubts_of_spinning(void **state)
 {
 	static struct cpa_module_figures modules[] = { { .path = "/usr/lib/libtbb.so.12" } };
@@ -243,6 +258,7 @@ int main(void)
 		TEST(test_doubts_of_path),
 		TEST(test_doubts_of_threads),
 		TEST(test_doubts_of_borders),
+		TEST(test_doubts_of_killed),
 		TEST(test_doubts_of_spinning),
 		TEST(test_doubts_of_strangers),
 		TEST(test_doubts_of_parts),

@@ -110,6 +110,7 @@ static void test_killed(void **state)
 			       "The last event of process 1002 (?, killed) was 7.000 s before its end: what "
 			       "it did then, work or not, is in no figure.") == 0;
 	assert_true(found);
+	assert_ptr_equal(profile->diagnostics.lost, &profile->process[1]);
 }
 
 static void add_command(uint64_t key, uint32_t name, const char *argument, uint32_t state)
