@@ -7,6 +7,8 @@
 #include "analysis/derived/find.h"
 #include "analysis/util/format.h"
 #include "analysis/verdict/verdict_kinds.h"
+
+#define UNEVEN 1.5 /* the work of the busiest of several processes, by their mean */
 #include "analysis/verdict/verdict_sentence.h"
 
 bool cpa_verdict_is_queue(const struct cpa_facts *facts, struct cpa_verdict *verdict)
@@ -64,7 +66,10 @@ static char *in_function(const struct cpa_facts *facts, double part_s)
 	return text;
 }
 
-/* " (of its 2 processes 4711, git gc, has 85.3% of the work)"; "" if there are not several. The caller frees it. */
+/*
+ * " (of its 2 processes 4711, git gc, has 85.3% of the work)", or that they have even work; "" if there are not
+ * several. The caller frees it.
+ */
 static char *in_process(const struct cpa_profile *profile, uint32_t slot)
 {
 	struct cpa_processes_of of = cpa_find_processes(profile, slot);
@@ -72,6 +77,8 @@ static char *in_process(const struct cpa_profile *profile, uint32_t slot)
 
 	if (of.n < 2)
 		return xstrdup("");
+	if (of.n > 2 && of.most->process_s * (double)of.n < UNEVEN * of.work_s)
+		return cpa_format_text(" (its %zu processes have about equal work)", of.n);
 	title = cpa_thread_title(profile, of.most);
 	text = cpa_format_text(" (of its %zu processes %u%s%s%s has %s of the work)", of.n,
 			       of.most->tid, title ? ", " : "", title ? title : "",

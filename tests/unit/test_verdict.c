@@ -329,6 +329,13 @@ static void test_stage(void **state)
 	expect_kind("stage");
 	assert_non_null(strstr(verdict.action, "(of its 2 processes 4711, grep x, has"));
 	profile.processes = 0;
+	/* A third of equal work: none of them stands out. */
+	add_thread(threads[0].slot, threads[0].process_s);
+	threads[profile.threads - 1].process = 3;
+	expect_kind("stage");
+	assert_non_null(
+		strstr(verdict.action, "among several (its 3 processes have about equal work);"));
+	profile.threads--;
 	threads[2].process = 1;
 	/* The one that has the path is the one that waits: it waits for who has it elsewhere. */
 	streams[0].waited_s = 1;
