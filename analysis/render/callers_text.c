@@ -51,7 +51,7 @@ static void put_line(struct listing *l, double path_s, double cpu_s, uint64_t st
 }
 
 /* "  f <- g <- h": @node, and callers as long as there is only one that matters. */
-static char *chain(const struct listing *l, const struct cpa_callers **node, unsigned depth)
+static char *chain(const struct cpa_callers **node, unsigned depth)
 {
 	char *label = cpa_context_label((*node)->context), *longer;
 	char *text = cpa_format_text("%*s%s", (int)(2 * depth), "", label);
@@ -60,8 +60,7 @@ static char *chain(const struct listing *l, const struct cpa_callers **node, uns
 		*node = &(*node)->caller[0];
 		free(label);
 		label = cpa_context_label((*node)->context);
-		longer = cpa_format_text("%s %s %s", text, l->page->unicode ? "\u2190" : "<-",
-					 label);
+		longer = cpa_format_text("%s <- %s", text, label);
 		free(text);
 		text = longer;
 	}
@@ -77,7 +76,7 @@ static void put_callers(struct listing *l, const struct cpa_callers *node, unsig
 
 		if (caller->path_s < LEAST * l->whole_s || caller->path_s <= 0)
 			break;
-		text = chain(l, &last, depth);
+		text = chain(&last, depth);
 		put_line(l, caller->path_s, caller->cpu_s, caller->stacks, text);
 		if (depth < DEEPEST)
 			put_callers(l, last, depth + 1);

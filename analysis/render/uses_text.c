@@ -16,13 +16,12 @@ static const struct {
 	const char *heading;
 } tables[] = {
 	{ CPA_USE_WAIT, "waits: function, and who called it" },
-	{ CPA_USE_HOLD, "holds: function that ran or waited meanwhile, and who called it" },
+	{ CPA_USE_HOLD, "holds: what ran or waited meanwhile, and who called it" },
 	{ CPA_USE_FIRST, "first use: function, and who called it" },
 };
 
 /* "f <- g <- h", from the function outwards. */
-static char *chain(const struct cpa_page *page, const struct cpa_contexts *contexts,
-		   uint32_t context)
+static char *chain(const struct cpa_contexts *contexts, uint32_t context)
 {
 	char *text = cpa_context_label(&contexts->context[context - 1]), *label, *longer;
 
@@ -31,7 +30,7 @@ static char *chain(const struct cpa_page *page, const struct cpa_contexts *conte
 		if (!context)
 			break;
 		label = cpa_context_label(&contexts->context[context - 1]);
-		longer = cpa_format_text("%s %s %s", text, page->unicode ? "\u2190" : "<-", label);
+		longer = cpa_format_text("%s <- %s", text, label);
 		free(label);
 		free(text);
 		text = longer;
@@ -60,7 +59,7 @@ static void put_uses(const struct cpa_page *page, const struct cpa_profile *prof
 		struct cpa_figure time = cpa_format_seconds(use[i].time_s);
 		struct cpa_figure share = cpa_format_percent(use[i].time_s, whole_s);
 		struct cpa_figure stacks = cpa_format_count(use[i].stacks);
-		char *line = chain(page, profile->contexts, use[i].context);
+		char *line = chain(profile->contexts, use[i].context);
 		const char *cells[] = { time.text, share.text, stacks.text, line };
 
 		cpa_table_row(&text, cells);
