@@ -63,16 +63,14 @@ static void work(int ms)
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
 }
 
-/* All of it for one signal. The profiler uses SIGSTKFLT itself; nothing may show. */
-static void settings(int sig)
-{
-	const char *name = sigabbrev_np(sig);
-	struct sigaction a = { .sa_handler = SIG_IGN }, old;
-	sighandler_t before;
+/*
+ * The settings of a signal, one after the other: each begins with what the one before has left. The
+ * profiler uses SIGSTKFLT itself; nothing of that may show.
+ */
 
-	begin("%s: asked for", name);
-	add_action(sig);
-	end();
+static void ignored(int sig, const char *name)
+{
+	struct sigaction a = { .sa_handler = SIG_IGN }, old;
 
 	begin("%s: ignored", name);
 	DO("set", sigaction(sig, &a, &old));
@@ -80,6 +78,11 @@ static void settings(int sig)
 	add_action(sig);
 	DO("raise", raise(sig));
 	end();
+}
+
+static void by_signal(int sig, const char *name)
+{
+	sighandler_t before;
 
 	begin("%s: signal()", name);
 	caught = 0;
@@ -93,11 +96,14 @@ static void settings(int sig)
 	DO("raise", raise(sig));
 	add(" caught=%d", caught == sig);
 	end();
+}
+
+static void with_information(int sig, const char *name)
+{
+	struct sigaction a = { .sa_sigaction = handler_info, .sa_flags = SA_SIGINFO | SA_RESTART };
+	struct sigaction old;
 
 	begin("%s: with information", name);
-	memset(&a, 0, sizeof(a));
-	a.sa_sigaction = handler_info;
-	a.sa_flags = SA_SIGINFO | SA_RESTART;
 	sigaddset(&a.sa_mask, SIGUSR2);
 	caught = 0;
 	DO("set", sigaction(sig, &a, &old));
@@ -109,10 +115,13 @@ static void settings(int sig)
 	DO("raise", raise(sig));
 	add(" caught=%d code=%d", caught == 2 * sig, caught_code);
 	end();
+}
+
+static void not_deferred(int sig, const char *name)
+{
+	struct sigaction a = { .sa_sigaction = handler_info, .sa_flags = SA_SIGINFO | SA_NODEFER };
 
 	begin("%s: not deferred, not masked", name);
-	sigemptyset(&a.sa_mask);
-	a.sa_flags = SA_SIGINFO | SA_NODEFER;
 	sigaction(sig, &a, NULL);
 	raise(sig);
 	add(" masked=%d", masked);
@@ -121,81 +130,106 @@ static void settings(int sig)
 	raise(sig);
 	add(" masked=%d", masked);
 	end();
+}
+
+static void once(int sig, const char *name)
+{
+	struct sigaction a = { .sa_handler = handler, .sa_flags = SA_RESETHAND };
 
 	begin("%s: once", name);
-	a.sa_flags = SA_RESETHAND;
-	a.sa_handler = handler;
 	caught = 0;
 	sigaction(sig, &a, NULL);
 	DO("raise", raise(sig));
 	add(" caught=%d", caught == sig);
 	add_action(sig);
 	end();
+}
+
+/* Have @sig come each @ms milliseconds from now on. */
+static void start_timer(int sig, timer_t *timer, int ms)
+{
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = sig };
+	struct itimerspec every = { { 0, ms * 1000000 }, { 0, ms * 1000000 } };
+
+	DO("timer", timer_create(CLOCK_MONOTONIC, &event, timer));
+	DO("start", timer_settime(*timer, 0, &every, NULL));
+}
+
+static void interrupts(int sig, const char *name)
+{
+	struct sigaction a = { .sa_handler = handler };
+	struct timespec t = { 300, 0 }, left;
+	timer_t timer;
 
 	begin("%s: interrupts", name);
-	{
-		struct timespec t = { 300, 0 }, left;
-		timer_t timer;
-		struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = sig };
-		struct itimerspec every = { { 0, 20000000 }, { 0, 20000000 } };
-
-		a.sa_handler = handler;
-		a.sa_flags = 0;
-		sigaction(sig, &a, NULL);
-		DO("timer", timer_create(CLOCK_MONOTONIC, &event, &timer));
-		DO("start", timer_settime(timer, 0, &every, NULL));
-		DO("sleep", nanosleep(&t, &left));
-		sem_init(&s, 0, 0);
-		DO("wait", sem_wait(&s));
-		timer_delete(timer);
-	}
+	sigaction(sig, &a, NULL);
+	start_timer(sig, &timer, 20);
+	DO("sleep", nanosleep(&t, &left));
+	sem_init(&s, 0, 0);
+	DO("wait", sem_wait(&s));
+	timer_delete(timer);
 	end();
+}
+
+static void while_ignored(int sig, const char *name)
+{
+	struct timespec t = { 0, 60000000 }, left;
+	timer_t timer;
 
 	begin("%s: while ignored", name);
-	{
-		struct timespec t = { 0, 60000000 }, left;
-		timer_t timer;
-		struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = sig };
-		struct itimerspec every = { { 0, 5000000 }, { 0, 5000000 } };
-
-		signal(sig, SIG_IGN);
-		DO("timer", timer_create(CLOCK_MONOTONIC, &event, &timer));
-		DO("start", timer_settime(timer, 0, &every, NULL));
-		DO("sleep", nanosleep(&t, &left));
-		timer_delete(timer);
-	}
+	signal(sig, SIG_IGN);
+	start_timer(sig, &timer, 5);
+	DO("sleep", nanosleep(&t, &left));
+	timer_delete(timer);
 	end();
+}
+
+static void waited_for(int sig, const char *name)
+{
+	struct sigaction a = { .sa_handler = handler };
+	struct timespec zero = { 0, 0 };
+	sigset_t set, pending;
+	int got = 0;
 
 	begin("%s: blocked, pending, waited for", name);
-	{
-		sigset_t set, pending;
-		struct timespec zero = { 0, 0 };
-		int got = 0;
-
-		a.sa_handler = handler;
-		sigaction(sig, &a, NULL);
-		caught = 0;
-		sigemptyset(&set);
-		sigaddset(&set, sig);
-		DO("block", pthread_sigmask(SIG_BLOCK, &set, NULL));
-		work(20); /* a sampler's signal of the same number may be pending */
-		raise(sig);
-		sigpending(&pending);
-		add(" caught=%d pending=%d", caught, sigismember(&pending, sig));
-		DO("wait", sigwait(&set, &got));
-		add(" got=%d", got == sig);
-		DO("timed", sigtimedwait(&set, NULL, &zero));
-		raise(sig);
-		DO("info", sigwaitinfo(&set, NULL) == sig);
-		kill(getpid(), sig); /* pending for the process: the thread's is another one */
-		raise(sig);
-		DO("first", sigtimedwait(&set, NULL, &zero));
-		DO("second", sigtimedwait(&set, NULL, &zero));
-		DO("unblock", pthread_sigmask(SIG_UNBLOCK, &set, NULL));
-		add(" caught=%d", caught);
-	}
+	sigaction(sig, &a, NULL);
+	caught = 0;
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	DO("block", pthread_sigmask(SIG_BLOCK, &set, NULL));
+	work(20); /* a sampler's signal of the same number may be pending */
+	raise(sig);
+	sigpending(&pending);
+	add(" caught=%d pending=%d", caught, sigismember(&pending, sig));
+	DO("wait", sigwait(&set, &got));
+	add(" got=%d", got == sig);
+	DO("timed", sigtimedwait(&set, NULL, &zero));
+	raise(sig);
+	DO("info", sigwaitinfo(&set, NULL) == sig);
+	kill(getpid(), sig); /* pending for the process: the thread's is another one */
+	raise(sig);
+	DO("first", sigtimedwait(&set, NULL, &zero));
+	DO("second", sigtimedwait(&set, NULL, &zero));
+	DO("unblock", pthread_sigmask(SIG_UNBLOCK, &set, NULL));
+	add(" caught=%d", caught);
 	end();
+}
 
+static void settings(int sig)
+{
+	const char *name = sigabbrev_np(sig);
+
+	begin("%s: asked for", name);
+	add_action(sig);
+	end();
+	ignored(sig, name);
+	by_signal(sig, name);
+	with_information(sig, name);
+	not_deferred(sig, name);
+	once(sig, name);
+	interrupts(sig, name);
+	while_ignored(sig, name);
+	waited_for(sig, name);
 	begin("%s: default again", name);
 	add(" %d", signal(sig, SIG_DFL) == handler);
 	add_action(sig);
@@ -213,14 +247,7 @@ static void waits_for_all(void)
 	sigfillset(&set);
 	pthread_sigmask(SIG_SETMASK, &set, &before);
 	for (int round = 0; round < 3; round++) {
-		struct timespec cpu;
-		long last;
-
-		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
-		last = cpu.tv_sec * 1000 + cpu.tv_nsec / 1000000 + 600;
-		do
-			clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
-		while (cpu.tv_sec * 1000 + cpu.tv_nsec / 1000000 < last);
+		work(600);
 		if (round == 0) {
 			DO("timed", sigtimedwait(&set, NULL, &t));
 			continue;
