@@ -72,8 +72,8 @@ struct cpa_sample cpa_row_sample(const struct cpa_comparison *c, const struct cp
 				 enum cpa_side_name side);
 
 /*
- * The interval of new / base - 1, also if a side has nothing: -1 to nothing, INFINITY from nothing. NAN:
- * a side has one run.
+ * The interval of new / base - 1, also if a side has nothing: -1 to nothing, INFINITY from nothing.
+ * NAN: a side has one run.
  */
 struct cpa_interval cpa_row_growth(const struct cpa_comparison *c, const struct cpa_row *row);
 

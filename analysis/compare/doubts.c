@@ -110,7 +110,9 @@ static size_t most_rows(const struct cpa_comparison *c)
 	return most;
 }
 
-/* Rows of a table are corrected together: with few runs no change can pass, whatever the runs say. */
+/*
+ * Rows of a table are corrected together: with few runs no change can pass, whatever the runs say.
+ */
 static void doubt_runs(struct cpa_comparison *c)
 {
 	size_t base = c->side[CPA_BASE].runs, new = c->side[CPA_NEW].runs;

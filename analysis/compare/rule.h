@@ -23,8 +23,8 @@ struct cpa_rule {
 enum cpa_ruling { CPA_RULE_KEPT, CPA_RULE_UNCLEAR, CPA_RULE_BROKEN };
 
 /*
- * Parse @text, which must outlive the rule. Return NULL, and the caller calls cpa_rule_fini(); or what
- * is wrong, a constant.
+ * Parse @text, which must outlive the rule. Return NULL, and the caller calls cpa_rule_fini(); or
+ * what is wrong, a constant.
  */
 const char *cpa_rule_parse(struct cpa_rule *rule, const char *text);
 void cpa_rule_fini(struct cpa_rule *rule);
@@ -32,8 +32,8 @@ void cpa_rule_fini(struct cpa_rule *rule);
 bool cpa_rule_matches(const struct cpa_rule *rule, const struct cpa_row *row);
 
 /*
- * What the runs say of @row: a limit is broken if the whole interval lies beyond it, kept if none of it
- * does. *@found: the interval, NAN if a side has one run.
+ * What the runs say of @row: a limit is broken if the whole interval lies beyond it, kept if none
+ * of it does. *@found: the interval, NAN if a side has one run.
  */
 enum cpa_ruling cpa_rule_judge(const struct cpa_rule *rule, const struct cpa_comparison *c,
 			       const struct cpa_row *row, struct cpa_interval *found);

@@ -9,7 +9,10 @@
 #include "analysis/report/span.h"
 #include "analysis/util/format.h"
 
-/* Add what the session in @file had since @before; NULL: since its start. @at: when that was, for its name. */
+/*
+ * Add what the session in @file had since @before; NULL: since its start. @at: when that was, for
+ * its name.
+ */
 static int add_piece(struct cpa_side *side, const char *file, const char *at,
 		     const struct cpa_profile *before, char **error)
 {

@@ -90,7 +90,10 @@ struct cpa_interval cpa_difference_interval(struct cpa_sample from, struct cpa_s
 	return (struct cpa_interval){ difference - half, difference + half };
 }
 
-/* How many ways there are to choose @chosen of @count; INFINITY-like large numbers are exact enough. */
+/*
+ * How many ways there are to choose @chosen of @count; INFINITY-like large numbers are exact
+ * enough.
+ */
 static double ways(size_t count, size_t chosen)
 {
 	double product = 1;

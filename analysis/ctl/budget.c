@@ -2,8 +2,8 @@
 /*
  * analysis/ctl/budget.c - cpa ctl PID budget SHARE
  *
- * Signals that end us are taken one by one by sigtimedwait(), which is also what we sleep in. A process
- * that has ended is noticed LOOK_NS later at most.
+ * Signals that end us are taken one by one by sigtimedwait(), which is also what we sleep in. A
+ * process that has ended is noticed LOOK_NS later at most.
  */
 #include "analysis/ctl/budget.h"
 

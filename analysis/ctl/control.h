@@ -32,7 +32,8 @@ void cpa_control_close(struct cpa_control *control);
 int cpa_control_switch(struct cpa_control *control, bool on, char **error);
 
 /*
- * Switch profiling on for one tick, and off: whoever keeps a budget sees that somebody else has switched.
+ * Switch profiling on for one tick, and off: whoever keeps a budget sees that somebody else has
+ * switched.
  */
 int cpa_control_touch(struct cpa_control *control, char **error);
 
@@ -56,8 +57,8 @@ int cpa_control_mark(struct cpa_control *control, const char *name, char **error
 void cpa_control_ended(struct cpa_control *control, int status);
 
 /*
- * Offset of @size zeroed bytes of the session that are ours from now on, with space in the file; 0: there
- * are none.
+ * Offset of @size zeroed bytes of the session that are ours from now on, with space in the file; 0:
+ * there are none.
  */
 uint64_t cpa_control_space(struct cpa_control *control, uint64_t size);
 

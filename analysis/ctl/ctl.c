@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/ctl/ctl.c - cpa-ctl: switch the profiling of a program, keep a budget, mark a moment, copy the
- * profile
+ * analysis/ctl/ctl.c - cpa-ctl: switch the profiling of a program, keep a budget, mark a moment,
+ * copy the profile
  *
  * Works through the mapped session file only: it never stops, signals or attaches to the process.
  */

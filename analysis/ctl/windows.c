@@ -91,7 +91,9 @@ static void measure(struct cpa_windows *w)
 	w->begun = now;
 }
 
-/* Mean gap after which the cost of the windows so far is within the budget; 0: it is without one. */
+/*
+ * Mean gap after which the cost of the windows so far is within the budget; 0: it is without one.
+ */
 static double mean_gap(const struct cpa_windows *w)
 {
 	double share = w->budget * w->cpu / w->cost, gap;
@@ -140,7 +142,10 @@ int cpa_windows_open(struct cpa_windows *w, char **error)
 		return 0;
 	if (cpa_control_open(&w->control, w->session, error) < 0)
 		return -1;
-	/* A file system without locks: two budgets then end each other, as each sees a foreign change. */
+	/*
+	 * A file system without locks: two budgets then end each other, as each sees a foreign
+	 * change.
+	 */
 	w->is_taken = flock(w->control.fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
 	w->is_open = !w->is_taken;
 	if (!w->is_taken)

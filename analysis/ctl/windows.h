@@ -2,15 +2,15 @@
 /*
  * analysis/ctl/windows.h - profile windows of a run, within a budget of CPU time
  *
- * A window begins at a random moment and lasts WINDOW_NS. When it ends, the CPU time that cpa took in it
- * is compared with the CPU time that the program had in it; the mean gap to the next window is chosen
- * so that the cost, over windows and gaps, is the budget. A program that costs less than the budget
- * while profiling is on has one long window. Random gaps, of up to twice the mean, meet no period of
- * the program's.
+ * A window begins at a random moment and lasts WINDOW_NS. When it ends, the CPU time that cpa took
+ * in it is compared with the CPU time that the program had in it; the mean gap to the next window
+ * is chosen so that the cost, over windows and gaps, is the budget. A program that costs less than
+ * the budget while profiling is on has one long window. Random gaps, of up to twice the mean, meet
+ * no period of the program's.
  *
  * The program does not wait for a window to begin or end: cpa run or cpa ctl writes one word of the
- * session. One process does so at a time: it holds a lock on the file (flock()), of which the program
- * knows nothing, and which the kernel takes from a process that ends.
+ * session. One process does so at a time: it holds a lock on the file (flock()), of which the
+ * program knows nothing, and which the kernel takes from a process that ends.
  */
 #ifndef CPA_ANALYSIS_CTL_WINDOWS_H
 #define CPA_ANALYSIS_CTL_WINDOWS_H
@@ -40,14 +40,14 @@ struct cpa_windows {
 bool cpa_windows_budget(const char *text, double *share);
 
 /*
- * Switch profiling off, for the one who controls the session, and end the windows that another process keeps.
- * Return 0; or -1 with *@error the message, which the caller frees: neither was on.
+ * Switch profiling off, for the one who controls the session, and end the windows that another
+ * process keeps. Return 0; or -1 with *@error the message, which the caller frees: neither was on.
  */
 int cpa_windows_stop(struct cpa_control *control, char **error);
 
 /*
- * Open the session, for this process alone. Return 0; or -1 with *@error the message, which the caller
- * frees.
+ * Open the session, for this process alone. Return 0; or -1 with *@error the message, which the
+ * caller frees.
  */
 int cpa_windows_open(struct cpa_windows *windows, char **error);
 

@@ -69,8 +69,8 @@ static void add_parts(const struct division *d, const struct cpa_callers *node, 
 }
 
 /*
- * Add the component @d->function as it is: the run divided functions by as many callers, or no stacks
- * divide its path.
+ * Add the component @d->function as it is: the run divided functions by as many callers, or no
+ * stacks divide its path.
  */
 static void add_component(const struct division *d)
 {
@@ -112,8 +112,8 @@ static int compare_callers(const void *a, const void *b)
 }
 
 /*
- * The run divided functions by more callers than are wanted: add up what is of one function, with the same
- * callers. Savings do not add up, and so are not more than the path.
+ * The run divided functions by more callers than are wanted: add up what is of one function, with
+ * the same callers. Savings do not add up, and so are not more than the path.
  */
 static void merge(struct cpa_context_parts *parts)
 {

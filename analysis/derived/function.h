@@ -2,8 +2,8 @@
 /*
  * analysis/derived/function.h - functions, which may be divided by who called them
  *
- * Of a divided function each part is a component (analysis/symbols/chain.h). Times of the function are the sums
- * of its parts. What all of it would save is not known: savings do not add up.
+ * Of a divided function each part is a component (analysis/symbols/chain.h). Times of the function
+ * are the sums of its parts. What all of it would save is not known: savings do not add up.
  */
 #ifndef CPA_ANALYSIS_DERIVED_FUNCTION_H
 #define CPA_ANALYSIS_DERIVED_FUNCTION_H
@@ -30,7 +30,10 @@ bool cpa_is_component_named(const struct cpa_profile *profile,
 bool cpa_is_row_named(const struct cpa_profile *profile, struct cpa_names *names, uint32_t number,
 		      const char *pattern);
 
-/* Whether @pattern names @component, of kind CPA_FUNCTION, or the function that it is a part of, or one of these. */
+/*
+ * Whether @pattern names @component, of kind CPA_FUNCTION, or the function that it is a part of, or
+ * one of these.
+ */
 bool cpa_is_function_named(const struct cpa_profile *profile,
 			   const struct cpa_component_figures *component, const char *pattern);
 

@@ -2,8 +2,9 @@
 /*
  * analysis/derived/lines.h - where in a function its time went, and that of what it called
  *
- * Contexts that are divided by lines (CPA_GRAPH_LINES) are added up by function and line. So the lines of a
- * function add up to it, as its contexts do. Without debug information a line is one instruction.
+ * Contexts that are divided by lines (CPA_GRAPH_LINES) are added up by function and line. So the
+ * lines of a function add up to it, as its contexts do. Without debug information a line is one
+ * instruction.
  */
 #ifndef CPA_ANALYSIS_DERIVED_LINES_H
 #define CPA_ANALYSIS_DERIVED_LINES_H

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/derived/nameless.c - modules whose functions have no names, and what would give them some */
+/*
+ * analysis/derived/nameless.c - modules whose functions have no names, and what would give them
+ * some
+ */
 #include "analysis/derived/nameless.h"
 
 #include <libiberty/libiberty.h>
@@ -24,7 +27,9 @@ static int compare(const void *a, const void *b)
 	return x->module < y->module ? -1 : x->module > y->module;
 }
 
-/* Whether the debug file of a module is installed: then its functions have no names there either. */
+/*
+ * Whether the debug file of a module is installed: then its functions have no names there either.
+ */
 static bool has_debug_file(const char *build_id)
 {
 	char *path;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/derived/nameless.h - modules whose functions have no names, and what would give them some */
+/*
+ * analysis/derived/nameless.h - modules whose functions have no names, and what would give them
+ * some
+ */
 #ifndef CPA_ANALYSIS_DERIVED_NAMELESS_H
 #define CPA_ANALYSIS_DERIVED_NAMELESS_H
 
@@ -21,8 +24,8 @@ struct cpa_nameless {
 
 /*
  * Find the modules with at least 1 % of the critical path, or of the CPU time, in functions without
- * names, and their packages of symbols that are not installed. Takes some 50 ms a module. The caller
- * frees it with cpa_nameless_fini().
+ * names, and their packages of symbols that are not installed. Takes some 50 ms a module. The
+ * caller frees it with cpa_nameless_fini().
  */
 void cpa_nameless_init(struct cpa_nameless *nameless, const struct cpa_profile *profile);
 void cpa_nameless_fini(struct cpa_nameless *nameless);

@@ -231,8 +231,8 @@ bool cpa_profile_since(struct cpa_profile *profile, const struct cpa_profile *be
 {
 	double at_s = before->program.run_s;
 	/*
-	 * A program that runs is read up to its last event, or to a common moment of its threads: a copy that
-	 * was just made may have a little more.
+	 * A program that runs is read up to its last event, or to a common moment of its threads: a
+	 * copy that was just made may have a little more.
 	 */
 	bool later = !profile->program.running && at_s > profile->program.run_s &&
 		     before->program.cpu_s > profile->program.cpu_s;

@@ -7,9 +7,9 @@
  * has the mean of the round's work. What a thread does in a region that it forks within another
  * counts in both.
  *
- * Efficiencies are those of POP (Performance Optimisation and Productivity, pop-coe.eu), as the tool OTF-CPT
- * names them. W: work of each of the n threads, L: the longest chain of that work, T: the time from begin
- * to end of the region's instances.
+ * Efficiencies are those of POP (Performance Optimisation and Productivity, pop-coe.eu), as the
+ * tool OTF-CPT names them. W: work of each of the n threads, L: the longest chain of that work, T:
+ * the time from begin to end of the region's instances.
  *
  *	load balance            mean W / max W
  *	serialisation           max W / L       below 1: threads wait for each other in turn
@@ -76,8 +76,8 @@ struct cpa_efficiency cpa_efficiency_of(double mean, double most, double chain, 
 struct cpa_component_figures;
 
 /*
- * Threads of the parallel region @component, on average of its instances, counted without a journal.
- * 0: it is no region of OpenMP, or @profile has no edges.
+ * Threads of the parallel region @component, on average of its instances, counted without a
+ * journal. 0: it is no region of OpenMP, or @profile has no edges.
  */
 double cpa_teams_threads(const struct cpa_profile *profile,
 			 const struct cpa_component_figures *component);
@@ -87,8 +87,8 @@ bool cpa_teams_are_tasks(const struct cpa_profile *profile,
 			 const struct cpa_component_figures *component);
 
 /*
- * "in solve() parallel at solve.c:88 thread 4711 works 2.28 s, the others 0.78 s on average; ...", of a
- * region with several threads. The caller frees it.
+ * "in solve() parallel at solve.c:88 thread 4711 works 2.28 s, the others 0.78 s on average; ...",
+ * of a region with several threads. The caller frees it.
  */
 char *cpa_teams_uneven(const struct cpa_team_figures *team);
 

@@ -60,7 +60,10 @@ static void read_event(struct reading *in, const struct cpa_entry *e)
 {
 	uint32_t from = e->edge < in->file->edges ? in->file->edge[e->edge].from : 0;
 	uint32_t stint = innermost(in, e->number);
-	/* A wait that nobody explains becomes an event of external time: part of the last operation. */
+	/*
+	 * A wait that nobody explains becomes an event of external time: part of the last
+	 * operation.
+	 */
 	bool more = e->clock == in->clock && !e->process && e->external + e->runqueue;
 
 	in->open = in->open && stint == in->chunk.stint;
@@ -130,8 +133,8 @@ static void sort(struct cpa_chunks *chunks, const struct cpa_stints *stints)
 }
 
 /*
- * Number the @n chunks @chunk of a round if its threads took them in turns. @taken: by stint, of all zeros, and
- * so again.
+ * Number the @n chunks @chunk of a round if its threads took them in turns. @taken: by stint, of
+ * all zeros, and so again.
  */
 static void number_turns(struct cpa_chunk *chunk, size_t n, const struct cpa_stints *stints,
 			 uint32_t *taken)

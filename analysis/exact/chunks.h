@@ -2,13 +2,14 @@
 /*
  * analysis/exact/chunks.h - iterations of OpenMP loops, as threads took them from the runtime
  *
- * A chunk is what a thread did from one event CPA_EV_CHUNK to the next of the same stint. What comes before
- * the first of a stint, or behind the last, is no iteration that another thread could have taken. A loop whose
- * schedule is static has no such events, and one chunk is all that each thread does in a loop that
- * OMP_SCHEDULE makes static.
+ * A chunk is what a thread did from one event CPA_EV_CHUNK to the next of the same stint. What
+ * comes before the first of a stint, or behind the last, is no iteration that another thread could
+ * have taken. A loop whose schedule is static has no such events, and one chunk is all that each
+ * thread does in a loop that OMP_SCHEDULE makes static.
  *
- * The order is that of the iterations. Of a dynamic schedule it is that in which they were taken. Where all
- * threads have the same number of chunks, or one less, it is that of a static schedule: in turns.
+ * The order is that of the iterations. Of a dynamic schedule it is that in which they were taken.
+ * Where all threads have the same number of chunks, or one less, it is that of a static schedule:
+ * in turns.
  *
  * Chunks of loops with ordered iterations are left out: they depend on each other.
  */
@@ -40,8 +41,8 @@ size_t cpa_chunks_of(const struct cpa_chunks *chunks, const struct cpa_stints *s
 		     const struct cpa_stint *stint);
 
 /*
- * The work of each of the @n stints of @round, ticks, if each of its @count chunks goes to the thread that is
- * free first, in their order: @work.
+ * The work of each of the @n stints of @round, ticks, if each of its @count chunks goes to the
+ * thread that is free first, in their order: @work.
  */
 void cpa_chunks_deal(const struct cpa_stints *stints, const struct cpa_stint *const *round,
 		     size_t n, const struct cpa_chunk *chunk, size_t count, double *work);

@@ -220,8 +220,8 @@ static json_t *path_json(const struct work *w, const struct walked *path, const 
 }
 
 /*
- * The paths, and their components with a share of each, sorted by the first, as JSON. @zero: what was
- * zeroed, or NULL. Return 0; or -1 with *@error.
+ * The paths, and their components with a share of each, sorted by the first, as JSON. @zero: what
+ * was zeroed, or NULL. Return 0; or -1 with *@error.
  */
 static int write_json(const struct work *w, const struct walked *const of[], size_t paths,
 		      const char *const heads[], const char *zero, char **error)

@@ -14,8 +14,9 @@
 
 /*
  * Write on @page the length and components of the critical path of @dump if the components @names
- * ("kind:name,kind:name") weighed nothing, at most @top rows, or as JSON. @profile: of @dump. Return 0; or -1
- * with *@error, which the caller frees, if there is no journal or no such component.
+ * ("kind:name,kind:name") weighed nothing, at most @top rows, or as JSON. @profile: of @dump.
+ * Return 0; or -1 with *@error, which the caller frees, if there is no journal or no such
+ * component.
  */
 int cpa_context_zero(struct cpa_dump *dump, const struct cpa_profile *profile, const char *names,
 		     const struct cpa_page *page, size_t top, bool json, char **error);

@@ -477,7 +477,10 @@ static void advance(struct cpa_exact *x, size_t who, uint64_t until)
 			return;
 		}
 		r->ready = true;
-		/* An acquire that is an event of its own may depend on who waits for the one before. */
+		/*
+		 * An acquire that is an event of its own may depend on who waits for the one
+		 * before.
+		 */
 		if (r->entry.kind == CPA_ENTRY_ACQUIRE && r->entry.number != r->event)
 			publish(x, r, r->event);
 		if (r->entry.kind == CPA_ENTRY_ACQUIRE || r->entry.kind == CPA_ENTRY_MERGE)

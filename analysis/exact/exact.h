@@ -38,8 +38,9 @@ struct cpa_exact {
 	bool (*skip)(void *argument, size_t strand, uint32_t number);
 	void *skip_argument;
 	/*
-	 * Optional. Store in each of @lanes[CPA_LANES] the weight, in ticks, of the activity of @strand
-	 * that ends with event @number. On entry each is @weight, its weight after `zero` and `skip`.
+	 * Optional. Store in each of @lanes[CPA_LANES] the weight, in ticks, of the activity of
+	 * @strand that ends with event @number. On entry each is @weight, its weight after `zero`
+	 * and `skip`.
 	 */
 	void (*weigh)(void *argument, size_t strand, uint32_t number, uint64_t weight,
 		      uint64_t *lanes);

@@ -2,10 +2,10 @@
 /*
  * analysis/exact/lanes.h - both paths across the threads of a journal, event by event
  *
- * A lane is a thread: its events, each an activity and perhaps a wait behind it. The critical path is
- * the one that exact.h finds. The observed path is walked back from the end of the run: a wait that
- * a release ended leads to the releaser at that time, everything else to what the same thread did
- * before. Its pieces tile the run without a gap.
+ * A lane is a thread: its events, each an activity and perhaps a wait behind it. The critical path
+ * is the one that exact.h finds. The observed path is walked back from the end of the run: a wait
+ * that a release ended leads to the releaser at that time, everything else to what the same thread
+ * did before. Its pieces tile the run without a gap.
  */
 #ifndef CPA_ANALYSIS_EXACT_LANES_H
 #define CPA_ANALYSIS_EXACT_LANES_H
@@ -40,8 +40,8 @@ struct cpa_lanes {
 };
 
 /*
- * Read the journal of @dump; the observed path ends in the thread with id @ends. Return NULL with *@error,
- * which the caller frees, if there is none. The caller calls cpa_lanes_free().
+ * Read the journal of @dump; the observed path ends in the thread with id @ends. Return NULL with
+ * *@error, which the caller frees, if there is none. The caller calls cpa_lanes_free().
  */
 struct cpa_lanes *cpa_lanes_build(struct cpa_dump *dump, uint32_t ends, char **error);
 void cpa_lanes_free(struct cpa_lanes *lanes);

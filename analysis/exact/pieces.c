@@ -135,7 +135,9 @@ static void end_activity(struct cpa_piece_reading *in, const struct cpa_entry *e
 		break;
 	case CPA_EV_TEAM_ARRIVE:
 	case CPA_EV_PART_END:
-		/* No task is at a barrier: one was interrupted, and its thread went on without it. */
+		/*
+		 * No task is at a barrier: one was interrupted, and its thread went on without it.
+		 */
 		in->out->odd |= in->frames > 1;
 		top(in)->waits = true;
 		break;
@@ -149,7 +151,10 @@ static void end_activity(struct cpa_piece_reading *in, const struct cpa_entry *e
 
 static void read_event(struct cpa_piece_reading *in, const struct cpa_entry *e)
 {
-	/* A wait that nobody explains becomes an event of external time: part of the last operation. */
+	/*
+	 * A wait that nobody explains becomes an event of external time: part of the last
+	 * operation.
+	 */
 	bool more = e->clock == in->clock && !e->process && e->external + e->runqueue;
 
 	if (!more && e->edge < in->file->edges)

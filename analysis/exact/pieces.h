@@ -2,14 +2,16 @@
 /*
  * analysis/exact/pieces.h - what the threads of an OpenMP team could do at the same time
  *
- * A piece is a part of a task between two points at which others may begin to depend on it, or it depends
- * on others: where it makes a task, or waits for some. The implicit tasks of a team, each what one thread
- * does between two barriers, have pieces as well. A piece depends on the one before it in its task; that
- * which begins a task on its creation, and on the tasks that its dependences name; one behind a wait on
- * the tasks that were waited for. It does not matter which thread ran what, nor in which order.
+ * A piece is a part of a task between two points at which others may begin to depend on it, or it
+ * depends on others: where it makes a task, or waits for some. The implicit tasks of a team, each
+ * what one thread does between two barriers, have pieces as well. A piece depends on the one before
+ * it in its task; that which begins a task on its creation, and on the tasks that its dependences
+ * name; one behind a wait on the tasks that were waited for. It does not matter which thread ran
+ * what, nor in which order.
  *
- * A task that its maker ran at once is no dependency of what the maker did next if others of its kind were
- * put off: the runtime had enough of them then. If none was, the program asked for that: if(0), final.
+ * A task that its maker ran at once is no dependency of what the maker did next if others of its
+ * kind were put off: the runtime had enough of them then. If none was, the program asked for that:
+ * if(0), final.
  *
  * Locks and ordered sections are no dependencies here.
  */
@@ -64,11 +66,11 @@ struct cpa_pieces *cpa_pieces_read(const struct cpa_journal_file *file,
 void cpa_pieces_free(struct cpa_pieces *pieces);
 
 /*
- * Ticks that a round takes with @threads threads on as many processors; 0: as many as gain anything. Tasks
- * go to the next free thread, the oldest first; in a wait a thread runs children of the task
- * that waits, in that of a group also theirs. Without tasks, a round in which one thread has nearly all
- * work stays as it is; others are divided as unevenly among the threads as they were, to nothing among any
- * number.
+ * Ticks that a round takes with @threads threads on as many processors; 0: as many as gain
+ * anything. Tasks go to the next free thread, the oldest first; in a wait a thread runs children of
+ * the task that waits, in that of a group also theirs. Without tasks, a round in which one thread
+ * has nearly all work stays as it is; others are divided as unevenly among the threads as they
+ * were, to nothing among any number.
  */
 double cpa_round_ticks(const struct cpa_pieces *pieces, const struct cpa_round *round,
 		       uint32_t threads);

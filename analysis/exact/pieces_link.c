@@ -169,7 +169,10 @@ static void find_parent(struct cpa_piece_reading *in, const struct link *link)
 
 #define LOOKS 256u /* at tasks that a wait is for: then they are all children */
 
-/* Whether the wait that ends with @link is also for tasks that children made, as that of a taskgroup is. */
+/*
+ * Whether the wait that ends with @link is also for tasks that children made, as that of a
+ * taskgroup is.
+ */
 static bool is_deep(const struct cpa_piece_reading *in, const struct link *link)
 {
 	cpa_event_name stack[LOOKS];
@@ -191,7 +194,10 @@ static bool is_deep(const struct cpa_piece_reading *in, const struct link *link)
 	return false;
 }
 
-/* Whether libomp runs the tasks: in any wait a thread then runs what descendants of the waiting task made. */
+/*
+ * Whether libomp runs the tasks: in any wait a thread then runs what descendants of the waiting
+ * task made.
+ */
 static bool has_libomp(const struct cpa_piece_reading *in)
 {
 	struct cpa_module row;

@@ -40,7 +40,10 @@ static uint32_t at(const struct schedule *s, uint32_t piece)
 	return s->all->index[piece];
 }
 
-/* The place in first[] and last[] of a list that @piece is in; SIZE_MAX: it is in none of its parent. */
+/*
+ * The place in first[] and last[] of a list that @piece is in; SIZE_MAX: it is in none of its
+ * parent.
+ */
 static size_t list_of(const struct schedule *s, uint32_t piece, int which)
 {
 	uint32_t parent = s->all->piece[piece].parent;
@@ -125,7 +128,9 @@ static void start(struct schedule *s, struct worker *w, uint32_t piece)
 	w->ends = s->now + (double)s->all->piece[piece].work;
 }
 
-/* A ready task that a descendant of @task made, among the first that are ready; CPA_NO_PIECE: none. */
+/*
+ * A ready task that a descendant of @task made, among the first that are ready; CPA_NO_PIECE: none.
+ */
 static uint32_t find_descendant(const struct schedule *s, uint32_t task)
 {
 	uint32_t piece = s->first[s->pieces], above;
@@ -142,8 +147,8 @@ static uint32_t find_descendant(const struct schedule *s, uint32_t task)
 }
 
 /*
- * A thread in a wait goes on behind it, or runs a child of the task that waits, or of its descendants: with
- * libgomp only if the wait is for them, as that of a taskgroup is.
+ * A thread in a wait goes on behind it, or runs a child of the task that waits, or of its
+ * descendants: with libgomp only if the wait is for them, as that of a taskgroup is.
  */
 static void find_work(struct schedule *s, struct worker *w)
 {

@@ -10,7 +10,9 @@ struct node {
 	uint32_t class, site;
 };
 
-/* The work of a thread in a team, from its start until the thread leaves the team's last barrier. */
+/*
+ * The work of a thread in a team, from its start until the thread leaves the team's last barrier.
+ */
 struct part {
 	struct cpa_stint stint;
 	bool arrived;  /* the thread is at a barrier */
@@ -198,7 +200,10 @@ static void work(struct reading *in, const struct cpa_entry *e)
 	in->event = e->number;
 }
 
-/* Whether the event at @to ends the task that the thread runs; else it fulfills the event of another one. */
+/*
+ * Whether the event at @to ends the task that the thread runs; else it fulfills the event of
+ * another one.
+ */
 static bool ends_task(const struct reading *in, struct node to)
 {
 	const struct node *task;
@@ -230,7 +235,10 @@ static void end_activity(struct reading *in, const struct cpa_entry *e)
 
 static void read_event(struct reading *in, const struct cpa_entry *e)
 {
-	/* A wait that nobody explains becomes an event of external time: part of the last operation. */
+	/*
+	 * A wait that nobody explains becomes an event of external time: part of the last
+	 * operation.
+	 */
 	bool more = e->clock == in->clock && !e->process && e->external + e->runqueue;
 
 	if (!more && e->edge < in->file->edges)

@@ -2,12 +2,12 @@
 /*
  * analysis/exact/stints.h - what each thread of an OpenMP team did between two barriers
  *
- * A stint is the work of one thread in one instance of a parallel region, from its begin or a barrier
- * to the next barrier or its end. Tasks that a thread runs in a barrier belong to the stint that ends
- * there. The stints of a team with the same number of barriers before them are a round.
+ * A stint is the work of one thread in one instance of a parallel region, from its begin or a
+ * barrier to the next barrier or its end. Tasks that a thread runs in a barrier belong to the stint
+ * that ends there. The stints of a team with the same number of barriers before them are a round.
  *
- * A thread that forks a team within a region has stints of both at the same time. A strand is a thread of
- * the journal; times are ticks of the journal's clock.
+ * A thread that forks a team within a region has stints of both at the same time. A strand is a
+ * thread of the journal; times are ticks of the journal's clock.
  */
 #ifndef CPA_ANALYSIS_EXACT_STINTS_H
 #define CPA_ANALYSIS_EXACT_STINTS_H
@@ -56,8 +56,9 @@ size_t cpa_stint_round(const struct cpa_stint **order, size_t left);
 double *cpa_stint_means(const struct cpa_stints *stints);
 
 /*
- * What an activity of @ticks weighs that ends with event @number of @stint, with @mean as its work: a
- * stint that has more loses the same part of each activity, one that has less gets the rest at its end.
+ * What an activity of @ticks weighs that ends with event @number of @stint, with @mean as its work:
+ * a stint that has more loses the same part of each activity, one that has less gets the rest at
+ * its end.
  */
 uint64_t cpa_stint_balanced(const struct cpa_stint *stint, double mean, uint32_t number,
 			    uint64_t ticks);
@@ -79,8 +80,8 @@ void cpa_stint_finder_init(struct cpa_stint_finder *finder, const struct cpa_sti
 void cpa_stint_finder_fini(struct cpa_stint_finder *finder);
 
 /*
- * The stints of the activity that ends with event @number of @strand. A @number that is smaller than
- * the last one begins the strand anew.
+ * The stints of the activity that ends with event @number of @strand. A @number that is smaller
+ * than the last one begins the strand anew.
  */
 const struct cpa_stints_at *cpa_stints_of(struct cpa_stint_finder *finder, size_t strand,
 					  uint32_t number);

@@ -40,8 +40,8 @@ struct balancing {
 };
 
 /*
- * What the lanes compute: the critical path as recorded; with all regions balanced; then two for each row:
- * the path with that row balanced, and the longest chain of the row's work alone.
+ * What the lanes compute: the critical path as recorded; with all regions balanced; then two for
+ * each row: the path with that row balanced, and the longest chain of the row's work alone.
  */
 #define LANE_ALL    1u
 #define LANE_FIRST  2u
@@ -360,8 +360,8 @@ static int compare_ranks(const void *a, const void *b)
 }
 
 /*
- * The rows in the order of the table. If a region has only one construct, that is left out: it is the
- * region once more. The caller frees the result.
+ * The rows in the order of the table. If a region has only one construct, that is left out: it is
+ * the region once more. The caller frees the result.
  */
 static struct rank *rank_rows(const struct balancing *b, size_t *count)
 {

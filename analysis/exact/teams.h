@@ -2,8 +2,8 @@
 /*
  * analysis/exact/teams.h - parallel regions of OpenMP, from a journal: analysis/derived/teams.h
  *
- * What balance saves is exact on what was recorded: the longest path is computed again with the mean
- * work of its round for each stint (cpa_stint_balanced()).
+ * What balance saves is exact on what was recorded: the longest path is computed again with the
+ * mean work of its round for each stint (cpa_stint_balanced()).
  */
 #ifndef CPA_ANALYSIS_EXACT_TEAMS_H
 #define CPA_ANALYSIS_EXACT_TEAMS_H

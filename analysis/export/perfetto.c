@@ -58,7 +58,10 @@ enum {
 	UUID_PROCESS = 1 << 30,
 };
 
-/* An arrow from the activity that ended with a release to the next stretch of the thread that waited. */
+/*
+ * An arrow from the activity that ended with a release to the next stretch of the thread that
+ * waited.
+ */
 struct flow {
 	size_t lane, event; /* the release */
 	uint64_t id;

@@ -2,8 +2,8 @@
 /*
  * analysis/export/perfetto.h - the events of a journal for Perfetto (TrackEvent packets)
  *
- * A track for each thread, one for the observed and one for the critical path, arrows from a release to
- * what it let go on, counters of working threads and of items in queues, marks.
+ * A track for each thread, one for the observed and one for the critical path, arrows from a
+ * release to what it let go on, counters of working threads and of items in queues, marks.
  */
 #ifndef CPA_ANALYSIS_EXPORT_PERFETTO_H
 #define CPA_ANALYSIS_EXPORT_PERFETTO_H
@@ -13,8 +13,8 @@
 #include "analysis/profile/profile.h"
 
 /*
- * Write the journal of @dump, whose profile is @profile. Return 0; below 0 with errno set if it could
- * not be written; or 1 with *@error, which the caller frees, if there is no journal.
+ * Write the journal of @dump, whose profile is @profile. Return 0; below 0 with errno set if it
+ * could not be written; or 1 with *@error, which the caller frees, if there is no journal.
  */
 int cpa_perfetto_write(struct cpa_dump *dump, const struct cpa_profile *profile, FILE *out,
 		       char **error);

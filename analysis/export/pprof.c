@@ -134,8 +134,8 @@ static void put_function(struct pprof *pprof, const struct cpa_stack_name *frame
 }
 
 /*
- * A location for each name, with its number, and a function for each that is a whole one. A line that is not in
- * the function's file is left out: there is one file for both.
+ * A location for each name, with its number, and a function for each that is a whole one. A line
+ * that is not in the function's file is left out: there is one file for both.
  */
 static void put_location(struct pprof *pprof, const struct cpa_stack_name *frame, uint64_t number)
 {
@@ -220,7 +220,9 @@ static int put_compressed(const struct cpa_bytes *message, FILE *out)
 	unsigned char block[1 << 16];
 	int ret;
 
-	/* 15 bits of window, and 16: the header of gzip, which without a time is always the same. */
+	/*
+	 * 15 bits of window, and 16: the header of gzip, which without a time is always the same.
+	 */
 	if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8,
 			 Z_DEFAULT_STRATEGY) != Z_OK)
 		xmalloc_failed(sizeof(block));

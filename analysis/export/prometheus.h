@@ -8,9 +8,9 @@
 #include "analysis/profile/profile.h"
 
 /*
- * Write the program's sums, the @top components that save most, and all queues. Of components or queues
- * with the same name and place the first is written. Return 0; below 0 with errno set if the output
- * cannot be written.
+ * Write the program's sums, the @top components that save most, and all queues. Of components or
+ * queues with the same name and place the first is written. Return 0; below 0 with errno set if the
+ * output cannot be written.
  */
 int cpa_prometheus_write(const struct cpa_profile *profile, size_t top, FILE *out);
 

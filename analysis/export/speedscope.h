@@ -2,8 +2,8 @@
 /*
  * analysis/export/speedscope.h - a profile for speedscope (its file format is JSON)
  *
- * With a journal: the observed path, the critical path and each thread over time. Without, or if stacks
- * were taken: times by function, call and lock, below their callers.
+ * With a journal: the observed path, the critical path and each thread over time. Without, or if
+ * stacks were taken: times by function, call and lock, below their callers.
  */
 #ifndef CPA_ANALYSIS_EXPORT_SPEEDSCOPE_H
 #define CPA_ANALYSIS_EXPORT_SPEEDSCOPE_H

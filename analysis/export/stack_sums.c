@@ -99,7 +99,9 @@ static uint32_t name_place(struct cpa_stack_sums *s, const struct cpa_context_fi
 	return add_name(s, &name);
 }
 
-/* A name for each frame, one for each other function of the contexts, and for each place in them. */
+/*
+ * A name for each frame, one for each other function of the contexts, and for each place in them.
+ */
 static void name_all(struct cpa_stack_sums *s, const struct sorted *sorted, const size_t *frame,
 		     const struct cpa_profile *profile)
 {

@@ -2,9 +2,9 @@
 /*
  * analysis/export/stack_sums.h - the frames of a profile below their callers
  *
- * Where stacks were taken, path and CPU time of a function are divided among its calling contexts. Its
- * other times are known for the function alone, which then is the only frame. The sum of a weight is
- * that of analysis/export/frames.h.
+ * Where stacks were taken, path and CPU time of a function are divided among its calling contexts.
+ * Its other times are known for the function alone, which then is the only frame. The sum of a
+ * weight is that of analysis/export/frames.h.
  */
 #ifndef CPA_ANALYSIS_EXPORT_STACK_SUMS_H
 #define CPA_ANALYSIS_EXPORT_STACK_SUMS_H

@@ -174,7 +174,10 @@ static int copy_pages(int from, int to, uint64_t size)
 	return ret;
 }
 
-/* Note both clocks of one moment: of those read with least time in between, as others may run there. */
+/*
+ * Note both clocks of one moment: of those read with least time in between, as others may run
+ * there.
+ */
 static void note_clocks(struct cpa_header *header)
 {
 	uint64_t best = UINT64_MAX;

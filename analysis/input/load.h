@@ -39,8 +39,8 @@ struct cpa_dump {
 int cpa_dump_open(struct cpa_dump *dump, const char *file, char **error);
 
 /*
- * The same with the file mapped at @base, @size bytes, already. The mapping stays the caller's; instead of
- * cpa_dump_close() the caller frees dump->file, also after an error.
+ * The same with the file mapped at @base, @size bytes, already. The mapping stays the caller's;
+ * instead of cpa_dump_close() the caller frees dump->file, also after an error.
  */
 int cpa_dump_over(struct cpa_dump *dump, const char *file, const void *base, uint64_t size,
 		  char **error);

@@ -62,7 +62,9 @@ int cpa_folder_pattern(char *pattern, size_t size)
 		return CPA_EXIT_USAGE;
 	}
 	strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", localtime_r(&now, &tm));
-	/* The whole path, for processes of the run that begin elsewhere; '%' in it would be read. */
+	/*
+	 * The whole path, for processes of the run that begin elsewhere; '%' in it would be read.
+	 */
 	if (!getcwd(here, sizeof(here)) || strchr(here, '%'))
 		here[0] = '\0';
 	snprintf(pattern, size, "%s%s" CPA_FOLDER "/%%e.%%p.%s" SUFFIX, here, *here ? "/" : "",

@@ -2,8 +2,9 @@
 /*
  * analysis/launch/folder.h - the folder .cpa, in which cpa run keeps profiles by default
  *
- * It is in the folder where cpa run is called. A file .gitignore in it keeps it out of git. Profiles
- * are named EXE.PID.DATE-TIME.dump, so that they never meet an older one of the same process number.
+ * It is in the folder where cpa run is called. A file .gitignore in it keeps it out of git.
+ * Profiles are named EXE.PID.DATE-TIME.dump, so that they never meet an older one of the same
+ * process number.
  */
 #ifndef CPA_ANALYSIS_LAUNCH_FOLDER_H
 #define CPA_ANALYSIS_LAUNCH_FOLDER_H

@@ -46,7 +46,10 @@ static int compare(const void *a, const void *b)
 	return x->made < y->made ? 1 : x->made > y->made ? -1 : 0;
 }
 
-/* Store the copies in @folder, newest first, at *@copies, which the caller frees. Return their number. */
+/*
+ * Store the copies in @folder, newest first, at *@copies, which the caller frees. Return their
+ * number.
+ */
 static size_t list(const char *folder, struct copy **copies)
 {
 	DIR *open = opendir(folder);

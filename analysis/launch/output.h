@@ -28,10 +28,10 @@ int cpa_output_name(const char *pattern, const char *exe, pid_t pid, char *name,
 int cpa_output_check(const char *pattern, const char *source, const char *exe, bool force);
 
 /*
- * The program @pid has ended with wait status @status: record that in its profile @name, with @load,
- * the use of the processors by this and other programs while it ran. Cut the file to the size that is
- * in use. Where others may write to the folder, somebody may have put another file at @name: that one
- * is left alone.
+ * The program @pid has ended with wait status @status: record that in its profile @name, with
+ * @load, the use of the processors by this and other programs while it ran. Cut the file to the
+ * size that is in use. Where others may write to the folder, somebody may have put another file at
+ * @name: that one is left alone.
  */
 void cpa_output_ended(const char *name, pid_t pid, int status, const struct cpa_load *load);
 

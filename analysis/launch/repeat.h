@@ -24,8 +24,8 @@ struct cpa_repeat {
 bool cpa_repeat_read(const char *text, unsigned *runs);
 
 /*
- * Run the program ->runs times. If a run fails, say so and end as it did. Return 0, or an exit status
- * after one line on stderr.
+ * Run the program ->runs times. If a run fails, say so and end as it did. Return 0, or an exit
+ * status after one line on stderr.
  */
 int cpa_repeat_run(const struct cpa_repeat *repeat);
 

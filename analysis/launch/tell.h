@@ -6,8 +6,9 @@
 #include <signal.h>
 
 /*
- * Print the verdict of the cpa-report at @path on @dump on stderr, and in a second line why it may be off if
- * there is a reason; nothing if it says nothing. It runs with the signal mask @mask, and is stopped if it takes long.
+ * Print the verdict of the cpa-report at @path on @dump on stderr, and in a second line why it may
+ * be off if there is a reason; nothing if it says nothing. It runs with the signal mask @mask, and
+ * is stopped if it takes long.
  */
 void cpa_tell_verdict(const char *path, const char *dump, const sigset_t *mask);
 

@@ -113,8 +113,8 @@ struct cpa_histogram {
 	size_t bins;
 	double period_s; /* of the run from bin to bin; the last one may come sooner */
 	/*
-	 * [bins]: end of each bin, without what lies between parts of the run, so that a bin may have no
-	 * length; the first bin starts with the run.
+	 * [bins]: end of each bin, without what lies between parts of the run, so that a bin may
+	 * have no length; the first bin starts with the run.
 	 */
 	const double *until_s;
 	size_t rows;

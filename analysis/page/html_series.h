@@ -11,8 +11,8 @@
 json_t *cpa_html_metrics(void);
 
 /*
- * Each metric that is sampled over time: of the program, and of the threads and procedures with most
- * CPU time. Needs @profile->metrics. The caller frees it.
+ * Each metric that is sampled over time: of the program, and of the threads and procedures with
+ * most CPU time. Needs @profile->metrics. The caller frees it.
  */
 json_t *cpa_html_series(const struct cpa_profile *profile);
 

@@ -21,12 +21,15 @@
 json_t *cpa_html_stacks(const struct cpa_lanes *lanes, const struct cpa_profile *profile);
 
 /*
- * Who waited for whom: for each lock class or other kind of wait, and classes of waiter and releaser:
- * number, sum, longest, and how many of them the observed path crosses. By sum, the largest 200.
+ * Who waited for whom: for each lock class or other kind of wait, and classes of waiter and
+ * releaser: number, sum, longest, and how many of them the observed path crosses. By sum, the
+ * largest 200.
  */
 json_t *cpa_html_waits(const struct cpa_lanes *lanes, const struct cpa_profile *profile);
 
-/* For each queue class: mean number of items in each of equal parts of the run, items in and out. */
+/*
+ * For each queue class: mean number of items in each of equal parts of the run, items in and out.
+ */
 json_t *cpa_html_depths(const struct cpa_lanes *lanes, const struct cpa_profile *profile,
 			struct cpa_dump *dump);
 

@@ -10,7 +10,9 @@
 #define ROWS_MOST 200u
 #define BINS	  240u
 
-/* Waits of threads of one class for those of another, at events of one kind and class of objects. */
+/*
+ * Waits of threads of one class for those of another, at events of one kind and class of objects.
+ */
 struct wait {
 	uint32_t node; /* one of them, for its kind and class */
 	uint32_t class;

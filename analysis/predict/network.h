@@ -32,8 +32,8 @@ struct cpa_network {
 };
 
 /*
- * Add what @text says; a later latency or bandwidth takes an earlier one's place. Return NULL, or the
- * error in static storage.
+ * Add what @text says; a later latency or bandwidth takes an earlier one's place. Return NULL, or
+ * the error in static storage.
  */
 const char *cpa_network_add(struct cpa_network *network, const char *text);
 void cpa_network_fini(struct cpa_network *network);

@@ -56,7 +56,10 @@ struct cpa_answer {
 	double probe_s;	   /* the profiler's own time, all threads */
 	double latency_s;
 	uint64_t waits; /* number of waits of which the latency is the median */
-	/* The longest path, of the journal, as it is and if work is divided anew; 0: that is not asked. */
+	/*
+	 * The longest path, of the journal, as it is and if work is divided anew; 0: that is not
+	 * asked.
+	 */
 	double path_s, divided_path_s;
 	bool changed; /* changed_s and unchanged_s are of different programs */
 	size_t rows, notes;
@@ -86,8 +89,8 @@ void cpa_answer_free(struct cpa_answer *answer);
 bool cpa_predict_is_brief(struct cpa_dump *dump);
 
 /*
- * Set saved_s of the first @most streams of @profile with both ends in the session, if the dump has a
- * journal: by so much the replayed run is shorter if their messages take no time and find room.
+ * Set saved_s of the first @most streams of @profile with both ends in the session, if the dump has
+ * a journal: by so much the replayed run is shorter if their messages take no time and find room.
  */
 void cpa_predict_streams(struct cpa_dump *dump, struct cpa_profile *profile, size_t most);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/predict/predict_balance.c - work of a parallel region divided evenly among its threads */
+/*
+ * analysis/predict/predict_balance.c - work of a parallel region divided evenly among its threads
+ */
 #include <libiberty/libiberty.h>
 #include <stdlib.h>
 
@@ -36,8 +38,9 @@ static uint32_t fewest_cores(const struct inquiry *q)
 }
 
 /*
- * Divide the work of a round of @n stints among as many threads as the question says. Threads that the
- * run did not have are not replayed: there are cores for them, where they take as long as the others.
+ * Divide the work of a round of @n stints among as many threads as the question says. Threads that
+ * the run did not have are not replayed: there are cores for them, where they take as long as the
+ * others.
  */
 static int divide(const struct inquiry *q, struct balancing *b, const struct cpa_stint **round,
 		  size_t n, char **error)

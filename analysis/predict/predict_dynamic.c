@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/predict/predict_dynamic.c - chunks of loops go to the thread of the team that is free first */
+/*
+ * analysis/predict/predict_dynamic.c - chunks of loops go to the thread of the team that is free
+ * first
+ */
 #include "analysis/predict/predict_state.h"
 #include "analysis/derived/find.h"
 #include "analysis/util/format.h"
@@ -56,7 +59,10 @@ static bool is_dynamic(const struct inquiry *q, const struct cpa_stint *const *r
 	return false;
 }
 
-/* Whether each of @n threads took one chunk only: a static schedule gave it all its iterations at once. */
+/*
+ * Whether each of @n threads took one chunk only: a static schedule gave it all its iterations at
+ * once.
+ */
 static bool are_shares(const struct cpa_chunk *chunk, size_t count, size_t n)
 {
 	for (size_t i = 0; i < count; i++)

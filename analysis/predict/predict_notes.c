@@ -91,8 +91,8 @@ static void note_sharing(struct inquiry *q)
 }
 
 /*
- * Note that the recorded latency has waits for processors in it that other programs had. The journal does
- * not tell them apart.
+ * Note that the recorded latency has waits for processors in it that other programs had. The
+ * journal does not tell them apart.
  */
 static void note_busy(struct inquiry *q)
 {

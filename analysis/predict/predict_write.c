@@ -130,7 +130,10 @@ static void put_next(const struct cpa_answer *answer, const struct cpa_page *pag
 	}
 }
 
-/* The path does not depend on what else the machine does, as the replay with its recorded waits does. */
+/*
+ * The path does not depend on what else the machine does, as the replay with its recorded waits
+ * does.
+ */
 static void put_path(const struct cpa_answer *answer, const struct cpa_page *page)
 {
 	char *off, *text;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/predict/threads.c - the critical path with other numbers of threads in the parallel regions */
+/*
+ * analysis/predict/threads.c - the critical path with other numbers of threads in the parallel
+ * regions
+ */
 #include "analysis/predict/threads.h"
 
 #include <jansson.h>

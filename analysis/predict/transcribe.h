@@ -41,8 +41,8 @@ struct cpa_activity_change {
 };
 
 /*
- * What a message of a stream takes, from its write until a thread that waits for it goes on:
- * fixed + recorded * latency + per_byte * bytes, ticks. The latency is that of all waits of the run.
+ * What a message of a stream takes, from its write until a thread that waits for it goes on: fixed
+ * + recorded * latency + per_byte * bytes, ticks. The latency is that of all waits of the run.
  */
 struct cpa_transfer {
 	double fixed, recorded, per_byte;

@@ -23,8 +23,8 @@ static void emit_pause(struct transcribe *t, uint64_t ticks)
 }
 
 /*
- * Whether @event tells what the wait of the event before was, which no release explains: the wait is a pause,
- * or is replayed.
+ * Whether @event tells what the wait of the event before was, which no release explains: the wait
+ * is a pause, or is replayed.
  */
 static bool tells_before(const struct cpa_history_event *event)
 {

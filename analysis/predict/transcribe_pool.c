@@ -18,8 +18,8 @@
  * to the thread that gets it in the replay.
  *
  * Otherwise the replay would keep the recorded distribution of the units: for the program "pool" of
- * benchmarks/accuracy.md the predicted times of the changes on 2 cores are then 5 to 11 % longer, of
- * pigz 1 to 6 %. Programs whose queues are behind another lock (Perl, Python, xz) do not change.
+ * benchmarks/accuracy.md the predicted times of the changes on 2 cores are then 5 to 11 % longer,
+ * of pigz 1 to 6 %. Programs whose queues are behind another lock (Perl, Python, xz) do not change.
  *
  * Often each taker comes a last time only to learn that nothing more will come. More units are then
  * taken than added, and these last visits keep the recorded order.

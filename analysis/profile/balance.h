@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/profile/balance.h - which side of a queue limits it, and the number of workers for a master */
+/*
+ * analysis/profile/balance.h - which side of a queue limits it, and the number of workers for a
+ * master
+ */
 #ifndef CPA_ANALYSIS_PROFILE_BALANCE_H
 #define CPA_ANALYSIS_PROFILE_BALANCE_H
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/profile/blocked.c - external time of the program: service, idle, waits for nobody known */
+/*
+ * analysis/profile/blocked.c - external time of the program: service, idle, waits for nobody known
+ */
 #include <libiberty/libiberty.h>
 #include <math.h>
 #include <stdlib.h>
@@ -18,8 +20,9 @@ const char *cpa_blocked_word(enum cpa_external_class class)
 }
 
 /*
- * Divide @all seconds of external time as the slots of its kinds have it in @of. Time without a kind
- * (in parts of the run whose begin or end a wait crossed) is a wait for nobody known. Return it.
+ * Divide @all seconds of external time as the slots of its kinds have it in @of. Time without a
+ * kind (in parts of the run whose begin or end a wait crossed) is a wait for nobody known. Return
+ * it.
  */
 static double divide(const struct cpa_build *build, const uint64_t *of, double all,
 		     double by_class[CPA_EXT_CLASSES])

@@ -27,7 +27,10 @@ struct cpa_build {
 	/* [rows of the threads table]: index + 1 of the process that a thread row is of; 0: none */
 	uint32_t *process_of;
 	struct cpa_vector program; /* join of all paths; observed: as observed.c says */
-	/* Observed path with the most time that is not idle, which is `busy` ticks; its thread's id. */
+	/*
+	 * Observed path with the most time that is not idle, which is `busy` ticks; its thread's
+	 * id.
+	 */
 	struct cpa_vector busiest;
 	uint64_t busy;
 	uint32_t busiest_thread;
@@ -69,8 +72,8 @@ void cpa_build_modules(struct cpa_build *build);
 void cpa_build_place(const struct cpa_build *build, const struct cpa_component *row,
 		     struct cpa_component_figures *figures);
 /*
- * Module and offset of the site of row @site. *@module 0: no module, and the offset is an address; or, 0 as well,
- * not known.
+ * Module and offset of the site of row @site. *@module 0: no module, and the offset is an address;
+ * or, 0 as well, not known.
  */
 void cpa_build_site(const struct cpa_build *build, uint32_t site, uint32_t *module,
 		    uint64_t *offset);
@@ -81,8 +84,8 @@ void cpa_build_objects(struct cpa_build *build);
 /* contexts.c: fills in who called the functions. */
 void cpa_build_contexts(struct cpa_build *build);
 /*
- * context_tree.c: makes the contexts of their rows and of what is inlined, and returns the innermost context of
- * each stack, by row; 0: none. Called by contexts.c, which frees it.
+ * context_tree.c: makes the contexts of their rows and of what is inlined, and returns the
+ * innermost context of each stack, by row; 0: none. Called by contexts.c, which frees it.
  */
 uint32_t *cpa_build_context_tree(struct cpa_build *build);
 /* uses.c: fills in which code waited for objects and held them. After cpa_build_contexts(). */
@@ -100,8 +103,8 @@ void cpa_build_marks(struct cpa_build *build);
 /* parts.c: fills in the profiled parts of the run and the run's length. */
 void cpa_build_parts(struct cpa_build *build);
 /*
- * For how many ticks profiling was on up to clock @ticks. Up to the oldest change that the file keeps:
- * estimated, as if it had been on evenly.
+ * For how many ticks profiling was on up to clock @ticks. Up to the oldest change that the file
+ * keeps: estimated, as if it had been on evenly.
  */
 uint64_t cpa_build_on(const struct cpa_build *build, uint64_t ticks);
 /* margin_rows.c: fills in how sure the figures are. After all of the above. */

@@ -2,11 +2,12 @@
 /*
  * analysis/profile/context_tree.c - the tree of contexts: of the rows, and of what is inlined
  *
- * A row is a call of a function, or a function where stacks end (shadow/format/layout_stack.h). Rows of one
- * function with one caller are one context, wherever in the function the calls are, unless lines are wanted. By
- * debug information, other functions are inlined at the address of a call, or of the instruction where a stack
- * was taken. Each is a context of its own, called by the one whose code it is part of, and what is called there
- * is called by the innermost of them. So sums stay as they are.
+ * A row is a call of a function, or a function where stacks end (shadow/format/layout_stack.h).
+ * Rows of one function with one caller are one context, wherever in the function the calls are,
+ * unless lines are wanted. By debug information, other functions are inlined at the address of a
+ * call, or of the instruction where a stack was taken. Each is a context of its own, called by the
+ * one whose code it is part of, and what is called there is called by the innermost of them. So
+ * sums stay as they are.
  */
 #include <libiberty/libiberty.h>
 #include <libiberty/hashtab.h>
@@ -105,7 +106,10 @@ static bool is_called_by(const struct tree *t, const struct function *f, uint32_
 	return n == chain->callers && !chain->cut;
 }
 
-/* The function there, or the part of it that @caller called; NULL: there is none, or it shares its slot. */
+/*
+ * The function there, or the part of it that @caller called; NULL: there is none, or it shares its
+ * slot.
+ */
 static const struct cpa_component_figures *function_at(const struct tree *t, uint32_t module,
 						       uint64_t offset, uint32_t caller)
 {
@@ -152,7 +156,10 @@ static char *copy(const char *text)
 	return text ? xstrdup(text) : NULL;
 }
 
-/* Return the number of the context that equals @wanted; make it if there is none. Its texts are copied. */
+/*
+ * Return the number of the context that equals @wanted; make it if there is none. Its texts are
+ * copied.
+ */
 static uint32_t find_context(struct tree *t, const struct cpa_context_figures *wanted)
 {
 	struct cpa_contexts *contexts = t->contexts;
@@ -179,8 +186,8 @@ static uint32_t find_context(struct tree *t, const struct cpa_context_figures *w
 }
 
 /*
- * Set the place of @c if lines are wanted: that of @location, "/src/queue.c:88", if it has a line, else that of
- * site row @at.
+ * Set the place of @c if lines are wanted: that of @location, "/src/queue.c:88", if it has a line,
+ * else that of site row @at.
  */
 static void set_place(const struct tree *t, struct cpa_context_figures *c, char *location,
 		      uint32_t at)
@@ -199,8 +206,8 @@ static void set_place(const struct tree *t, struct cpa_context_figures *c, char 
 }
 
 /*
- * The innermost context at the instruction of site row @at, 0: not known, of the function of site row
- * @function, which context @caller calls. 0: the function has no name.
+ * The innermost context at the instruction of site row @at, 0: not known, of the function of site
+ * row @function, which context @caller calls. 0: the function has no name.
  */
 static uint32_t enter(struct tree *t, uint32_t caller, uint32_t function, uint32_t at)
 {
@@ -238,7 +245,9 @@ static uint32_t enter(struct tree *t, uint32_t caller, uint32_t function, uint32
 	return number;
 }
 
-/* The row of the site of the function of site row @site on stacks; store that of its call, 0: none. */
+/*
+ * The row of the site of the function of site row @site on stacks; store that of its call, 0: none.
+ */
 static uint32_t function_of(const struct cpa_names *names, uint32_t site, uint32_t *call)
 {
 	const struct cpa_site *row = site && site <= names->sites ? &names->site[site - 1] : NULL;
@@ -314,7 +323,10 @@ static uint32_t leaf_of(struct tree *t, const struct taken *taken)
 	return enter(t, r->caller, r->function, taken->at);
 }
 
-/* Divide the CPU time of a row by the ticks of its @count stacks. @leaf: the innermost context of each. */
+/*
+ * Divide the CPU time of a row by the ticks of its @count stacks. @leaf: the innermost context of
+ * each.
+ */
 static void divide(struct tree *t, const struct taken *taken, size_t count, const uint32_t *leaf)
 {
 	struct read_row *r = &t->row[taken->context];

@@ -99,8 +99,8 @@ static size_t find_later(const struct cpa_thread_point *points, size_t count, si
 }
 
 /*
- * A point inside a wait may have all of it, as if it had ended at the event before: move such a point to
- * where its sums end, but not beyond the next one.
+ * A point inside a wait may have all of it, as if it had ended at the event before: move such a
+ * point to where its sums end, but not beyond the next one.
  */
 static void move_early(struct cpa_thread_point *points, size_t count)
 {

@@ -6,9 +6,9 @@
  * (struct cpa_thread_point): exact there. Between two such points the sums grow evenly, so an
  * activity or wait longer than an interval is spread over it, while the program's series counts it
  * at its end. Clocks count only while profiling is on, as the sums do: what an activity had in one
- * window and goes on with in the next is in both. A sample inside a wait may have all of it: it then
- * counts as one of the wait's end. Time between two points that no sum accounts for
- * (the row had no thread) is put first. A value is wrong by the events of one interval at most.
+ * window and goes on with in the next is in both. A sample inside a wait may have all of it: it
+ * then counts as one of the wait's end. Time between two points that no sum accounts for (the row
+ * had no thread) is put first. A value is wrong by the events of one interval at most.
  */
 #ifndef CPA_ANALYSIS_PROFILE_CURVES_H
 #define CPA_ANALYSIS_PROFILE_CURVES_H
@@ -19,15 +19,17 @@
 struct cpa_build;
 
 /*
- * Store the sums of a thread at @clock in @value, ticks and numbers. @points: [count], their clocks as
- * @clock (cpa_build_on()), not checked before; points that are not later than the one before are ignored.
+ * Store the sums of a thread at @clock in @value, ticks and numbers. @points: [count], their clocks
+ * as @clock (cpa_build_on()), not checked before; points that are not later than the one before are
+ * ignored.
  */
 void cpa_curve_at(const struct cpa_thread_point *points, size_t count, uint64_t clock,
 		  double value[CPA_CURVES]);
 
 /*
  * Fill intervals->thread from the table of points. Sample i is at clock @clock[i], ticks for which
- * profiling was on (cpa_build_on()), in place @place[i]; the last sample is the end of the run and has no place.
+ * profiling was on (cpa_build_on()), in place @place[i]; the last sample is the end of the run and
+ * has no place.
  */
 void cpa_curves_build(struct cpa_intervals *intervals, const struct cpa_build *build,
 		      const uint64_t *clock, const uint32_t *place);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/profile/intervals.h - when each component mattered: the session's series (shadow/graph/series.h)
+ * analysis/profile/intervals.h - when each component mattered: the session's series
+ * (shadow/graph/series.h)
  *
  * Samples are cumulative values at equal distances, the last one is of the end; what an interval
  * had is the difference of two. Where no thread passed a boundary no sample was taken: as nothing

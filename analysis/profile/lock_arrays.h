@@ -27,8 +27,8 @@ struct cpa_lock_arrays {
 };
 
 /*
- * Find the arrays of at least two used locks among the objects of @profile, to which the result points. No
- * margin is known yet.
+ * Find the arrays of at least two used locks among the objects of @profile, to which the result
+ * points. No margin is known yet.
  */
 struct cpa_lock_arrays *cpa_lock_arrays_build(const struct cpa_profile *profile);
 void cpa_lock_arrays_free(struct cpa_lock_arrays *arrays);

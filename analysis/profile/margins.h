@@ -3,14 +3,16 @@
  * analysis/profile/margins.h - how sure the figures of a run are of which windows were profiled
  *
  * The windows of a budget are a sample of the run. Their sums (shadow/format/layout_windows.h) make
- * batches: as many windows, neighbours, each, so that what neighbours have in common is in one batch
- * and not in the difference of two. A share is a ratio of sums, of which the windows have different
- * amounts; its variance is that of the ratio estimator: with a and b the batches' sums, R their ratio,
+ * batches: as many windows, neighbours, each, so that what neighbours have in common is in one
+ * batch and not in the difference of two. A share is a ratio of sums, of which the windows have
+ * different amounts; its variance is that of the ratio estimator: with a and b the batches' sums, R
+ * their ratio,
  *
  *   var(R) = sum (a - R b)^2 / (n - 1) / n / mean(b)^2
  *
- * and the interval is R +- t sqrt(var(R)), with the quantile t of n - 1 degrees of freedom. (Cochran,
- * Sampling Techniques, 6.4; batch means: Schmeiser, Operations Research 1982: 10 to 30 of them.)
+ * and the interval is R +- t sqrt(var(R)), with the quantile t of n - 1 degrees of freedom.
+ * (Cochran, Sampling Techniques, 6.4; batch means: Schmeiser, Operations Research 1982: 10 to 30 of
+ * them.)
  *
  * margin_rows.c applies this to the figures of a profile.
  */
@@ -23,8 +25,8 @@
 #define CPA_BATCHES_MOST  31u
 
 /*
- * Half of the 95 % interval of sum(@a) / sum(@b), of @count batches. NAN: too few, or the sum of @b is
- * not above 0.
+ * Half of the 95 % interval of sum(@a) / sum(@b), of @count batches. NAN: too few, or the sum of @b
+ * is not above 0.
  */
 double cpa_margin(const double *a, const double *b, size_t count);
 
@@ -44,13 +46,16 @@ struct cpa_batches {
 };
 
 /*
- * Read the series of @dump. Return false if there is none that is whole. The caller frees the batches in
- * either case.
+ * Read the series of @dump. Return false if there is none that is whole. The caller frees the
+ * batches in either case.
  */
 bool cpa_batches_read(struct cpa_batches *b, const struct cpa_dump *dump);
 void cpa_batches_free(struct cpa_batches *b);
 
-/* Add to @batch [count] what each batch has of the value at @place of the samples, which only grows. */
+/*
+ * Add to @batch [count] what each batch has of the value at @place of the samples, which only
+ * grows.
+ */
 void cpa_batches_add(const struct cpa_batches *b, size_t place, double *batch);
 /* The same with @batch empty before. */
 void cpa_batches_take(const struct cpa_batches *b, size_t place, double *batch);
@@ -60,8 +65,8 @@ void cpa_batches_clear(const struct cpa_batches *b, double *batch);
 size_t cpa_batches_first(const struct cpa_batches *b, uint64_t len);
 
 /*
- * cpa_margin() of the batches from @first on, but NAN also if none of them has any of @part: that may be
- * rare.
+ * cpa_margin() of the batches from @first on, but NAN also if none of them has any of @part: that
+ * may be rare.
  */
 double cpa_batches_margin(const struct cpa_batches *b, const double *part, const double *whole,
 			  size_t first);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/profile/modules.c - the executable and libraries of the run, and where code lies in them */
+/*
+ * analysis/profile/modules.c - the executable and libraries of the run, and where code lies in them
+ */
 #include <libiberty/libiberty.h>
 #include <stdlib.h>
 

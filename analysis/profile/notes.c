@@ -16,8 +16,8 @@
 #define LOADED_S 0.10
 
 /*
- * By counter: the things counted, and what they do to the figures. The number stands between the two,
- * so that a note reads right for one as for many. Counters without a text are not a problem.
+ * By counter: the things counted, and what they do to the figures. The number stands between the
+ * two, so that a note reads right for one as for many. Counters without a text are not a problem.
  */
 static const struct counter_note {
 	const char *counted, *effect;
@@ -239,8 +239,8 @@ static uint64_t count_strangers(const struct cpa_build *build)
 }
 
 /*
- * CPU time of a process by the kernel. One that was killed did not report it, so the sum of a command's
- * processes may lack some.
+ * CPU time of a process by the kernel. One that was killed did not report it, so the sum of a
+ * command's processes may lack some.
  */
 static double kernel_cpu_of(const struct cpa_process_figures *process)
 {

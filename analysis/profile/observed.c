@@ -7,9 +7,9 @@
  * nothing else. Then it is the path with the most time that is not idle, and idle time from that
  * path's end to the end of the run.
  *
- * Where profiling is off at the end, the end of the last part is that of the run. The threads that did not
- * wait for others then have equal clocks: the thread that ended the run if it is one of them, else the one
- * that was blocked least (as is_later() of shadow/edge/cell.c has it).
+ * Where profiling is off at the end, the end of the last part is that of the run. The threads that
+ * did not wait for others then have equal clocks: the thread that ended the run if it is one of
+ * them, else the one that was blocked least (as is_later() of shadow/edge/cell.c has it).
  */
 #include <libiberty/libiberty.h>
 #include <stdlib.h>
@@ -28,8 +28,8 @@ static uint64_t length(const struct cpa_vector *path)
 }
 
 /*
- * The idle time on @path, with external time of no kind, which a thread has in parts of the run that it was
- * blocked in; *@most: the slot that has most of the idle time, 0: none.
+ * The idle time on @path, with external time of no kind, which a thread has in parts of the run
+ * that it was blocked in; *@most: the slot that has most of the idle time, 0: none.
  */
 static uint64_t idle_time(const struct cpa_build *build, const struct cpa_vector *path,
 			  uint32_t *most)
@@ -83,8 +83,8 @@ static bool is_off(const struct cpa_header *header)
 }
 
 /*
- * The clock at which @path ended: with the last part if that has ended, or, of the thread that stopped it,
- * one tick later. A thread that was in no part has no path.
+ * The clock at which @path ended: with the last part if that has ended, or, of the thread that
+ * stopped it, one tick later. A thread that was in no part has no path.
  */
 static uint64_t end_of(const struct cpa_header *header, const struct cpa_vector *path)
 {
@@ -95,7 +95,10 @@ static uint64_t end_of(const struct cpa_header *header, const struct cpa_vector 
 	return length(path) ? end : 0;
 }
 
-/* Whether the run ended with the path of the thread in @row rather than with that of build->program. */
+/*
+ * Whether the run ended with the path of the thread in @row rather than with that of
+ * build->program.
+ */
 static bool is_last(const struct cpa_build *build, uint32_t row, const struct cpa_vector *path)
 {
 	const struct cpa_header *header = &build->dump->header;

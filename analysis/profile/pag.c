@@ -108,7 +108,10 @@ static const char **name_slots(const struct cpa_build *build)
 	return names;
 }
 
-/* The name of the function with @id (shadow/graph/component.h), which the caller frees; NULL: unknown. */
+/*
+ * The name of the function with @id (shadow/graph/component.h), which the caller frees; NULL:
+ * unknown.
+ */
 static char *name_function(struct cpa_build *build, const char *const *names, uint32_t id)
 {
 	uint32_t row = id >> CPA_SLOT_BITS, slot = id & CPA_SLOT_MASK;

@@ -49,8 +49,8 @@ void cpa_build_parts(struct cpa_build *build)
 		uint64_t to = on < epoch ? cpa_epoch_begun(header, on + 1) : build->end;
 
 		/*
-		 * If profiling is off at the start, the first part has length 0 and is skipped; one of a
-		 * tick is that of cpa_control_touch().
+		 * If profiling is off at the start, the first part has length 0 and is skipped; one
+		 * of a tick is that of cpa_control_touch().
 		 */
 		if (to <= from + 1 || from < header->start_ticks)
 			continue;

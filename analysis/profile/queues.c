@@ -40,9 +40,10 @@ static uint64_t add(uint64_t a, uint64_t b)
 
 /*
  * Of items that left, the time they were in the queue, of the others up to the run's end: sums of
- * clocks wrap, their difference does not. The clock is that of shadow/edge/queue.c, which goes on between
- * parts of the run; no item is in a queue from one part to the next. What cannot be is 0 or the most that
- * can: an item may have come after the last event that we know of, and a dump may be damaged.
+ * clocks wrap, their difference does not. The clock is that of shadow/edge/queue.c, which goes on
+ * between parts of the run; no item is in a queue from one part to the next. What cannot be is 0 or
+ * the most that can: an item may have come after the last event that we know of, and a dump may be
+ * damaged.
  */
 static double queued_ticks(const struct cpa_build *build, const struct cpa_queue *row)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/profile/search_result.c - components that the search for the top ones moved, see shadow/graph/search.h */
+/*
+ * analysis/profile/search_result.c - components that the search for the top ones moved, see
+ * shadow/graph/search.h
+ */
 #include <inttypes.h>
 #include <libiberty/libiberty.h>
 #include <stdlib.h>

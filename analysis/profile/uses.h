@@ -2,8 +2,8 @@
 /*
  * analysis/profile/uses.h - which code waits for an object, holds it, and was the first to use it
  *
- * From stacks of waits (preload/core/callers.h). Times are what the stacks stand for: shares of them are
- * those of the code; the object's own figures say how much there was in all.
+ * From stacks of waits (preload/core/callers.h). Times are what the stacks stand for: shares of
+ * them are those of the code; the object's own figures say how much there was in all.
  */
 #ifndef CPA_ANALYSIS_PROFILE_USES_H
 #define CPA_ANALYSIS_PROFILE_USES_H

@@ -24,7 +24,9 @@ struct shown {
 	double path_s, cpu_s;
 };
 
-/* The figures of a line: shares of the function's path and CPU time, and time of the path in calls. */
+/*
+ * The figures of a line: shares of the function's path and CPU time, and time of the path in calls.
+ */
 struct cells {
 	struct cpa_figure path, cpu, calls;
 };
@@ -215,7 +217,9 @@ static bool put_function(const struct shown *like, const struct cpa_line_figures
 	return true;
 }
 
-/* The function that is inlined at the @count lines, if @pattern names it. Return whether it does. */
+/*
+ * The function that is inlined at the @count lines, if @pattern names it. Return whether it does.
+ */
 static bool put_inlined(const struct shown *like, const struct cpa_line_figures *line, size_t count,
 			const char *pattern)
 {

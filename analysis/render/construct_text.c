@@ -24,7 +24,10 @@ static char *without_word(const char *name, const char *rest)
 	return xstrndup(name, found > name ? (size_t)(found - name - 1) : 0);
 }
 
-/* The end of @name that says where its code is: " at @where", or " [libsolve.so+0x1234]"; NULL: none. */
+/*
+ * The end of @name that says where its code is: " at @where", or " [libsolve.so+0x1234]"; NULL:
+ * none.
+ */
 static const char *place_in(const char *name, const char *where)
 {
 	const char *bracket = strrchr(name, '['), *at = NULL;

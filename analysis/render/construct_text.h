@@ -11,15 +11,15 @@ struct cpa_columns {
 };
 
 /*
- * Of @component: "solve()" and "solve.c:88" for "solve() parallel at solve.c:88", the name and its place
- * for all others.
+ * Of @component: "solve()" and "solve.c:88" for "solve() parallel at solve.c:88", the name and its
+ * place for all others.
  */
 struct cpa_columns cpa_columns_of(const struct cpa_component_figures *component);
 void cpa_columns_fini(struct cpa_columns *columns);
 
 /*
- * The name of a parallel region under a heading that says what it is: "solve() solve.c:88", "under solve()
- * +0x1234". The caller frees it.
+ * The name of a parallel region under a heading that says what it is: "solve() solve.c:88", "under
+ * solve() +0x1234". The caller frees it.
  */
 char *cpa_text_region(const char *name);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/render/json_parts.c - the profiled parts of the run, and how sure the figures are, as JSON */
+/*
+ * analysis/render/json_parts.c - the profiled parts of the run, and how sure the figures are, as
+ * JSON
+ */
 #include <stdlib.h>
 
 #include "analysis/render/json_put.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/render/json_unexplained.c - what cpa did not see of the run, and who used the processors, as JSON */
+/*
+ * analysis/render/json_unexplained.c - what cpa did not see of the run, and who used the
+ * processors, as JSON
+ */
 #include "analysis/verdict/unexplained.h"
 #include "analysis/render/json_put.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/render/parts_text.h - the profiled parts of the run, and how sure the figures of them are */
+/*
+ * analysis/render/parts_text.h - the profiled parts of the run, and how sure the figures of them
+ * are
+ */
 #ifndef CPA_ANALYSIS_RENDER_PARTS_TEXT_H
 #define CPA_ANALYSIS_RENDER_PARTS_TEXT_H
 

@@ -10,7 +10,9 @@
 #include "analysis/render/parts_text.h"
 #include "analysis/util/format.h"
 
-/* The figure of the side that the other one waits for: @writer's or @reader's; NAN: neither waits. */
+/*
+ * The figure of the side that the other one waits for: @writer's or @reader's; NAN: neither waits.
+ */
 static double at_limit(const struct cpa_stream_figures *stream, double writer, double reader)
 {
 	const char *limit = cpa_stream_limit(stream);

@@ -8,7 +8,9 @@
 #include "analysis/profile/profile.h"
 #include "analysis/util/table.h"
 
-/* Who waits for whom; and how much, and how long it takes. Nothing if no stream has two known ends. */
+/*
+ * Who waits for whom; and how much, and how long it takes. Nothing if no stream has two known ends.
+ */
 void cpa_text_streams(const struct cpa_page *page, const struct cpa_profile *profile, size_t top);
 void cpa_text_traffic(const struct cpa_page *page, const struct cpa_profile *profile, size_t top);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/render/verdict_text.c - the verdict, and reasons to doubt the figures, as text and JSON */
+/*
+ * analysis/render/verdict_text.c - the verdict, and reasons to doubt the figures, as text and JSON
+ */
 #include "analysis/render/verdict_text.h"
 
 #include <libiberty/libiberty.h>

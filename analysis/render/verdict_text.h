@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/render/verdict_text.h - the verdict, and reasons to doubt the figures, as text and JSON */
+/*
+ * analysis/render/verdict_text.h - the verdict, and reasons to doubt the figures, as text and JSON
+ */
 #ifndef CPA_ANALYSIS_RENDER_VERDICT_TEXT_H
 #define CPA_ANALYSIS_RENDER_VERDICT_TEXT_H
 

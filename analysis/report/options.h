@@ -37,7 +37,9 @@ struct cpa_report_options {
 	struct cpa_question question;
 };
 
-/* Read the command line. Exits with a line on stderr if it is wrong, or after --help and --version. */
+/*
+ * Read the command line. Exits with a line on stderr if it is wrong, or after --help and --version.
+ */
 struct cpa_report_options cpa_report_parse(int argc, char **argv);
 
 /* Report a bad value of an option and exit. */

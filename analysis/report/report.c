@@ -184,7 +184,10 @@ static int verify(struct cpa_dump *dump)
 	return ret ? CPA_EXIT_BAD_DUMP : 0;
 }
 
-/* JSON and the page have both lengths of the critical path. Return false, with a message, if that failed. */
+/*
+ * JSON and the page have both lengths of the critical path. Return false, with a message, if that
+ * failed.
+ */
 static bool weigh_idle(struct cpa_dump *dump, struct cpa_profile *profile,
 		       const struct cpa_report_options *options)
 {

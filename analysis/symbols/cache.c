@@ -169,8 +169,8 @@ static void name_files(struct cpa_cache *cache, const struct cpa_module *module)
 }
 
 /*
- * Parse "KIND ADDRESS<tab>NAME<tab>LOCATION", changing @line, and what is behind it. Return false if it
- * is not such a line.
+ * Parse "KIND ADDRESS<tab>NAME<tab>LOCATION", changing @line, and what is behind it. Return false
+ * if it is not such a line.
  */
 static bool read_record(htab_t records, char *line)
 {

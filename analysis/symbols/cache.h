@@ -43,7 +43,10 @@ struct cpa_cache_key {
 	enum cpa_cache_kind kind;
 };
 
-/* Printable, but for the tabs of `inlined` (analysis/symbols/inlined.h); NULL: the address has none. */
+/*
+ * Printable, but for the tabs of `inlined` (analysis/symbols/inlined.h); NULL: the address has
+ * none.
+ */
 struct cpa_cache_entry {
 	const char *name, *location, *inlined;
 };

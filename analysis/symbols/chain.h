@@ -2,8 +2,9 @@
 /*
  * analysis/symbols/chain.h - functions that are divided by who called them
  *
- * In a session with header.by_callers a component is a part of a function: where certain functions called it
- * (CPA_BY_CALLERS). One of a whole function is then what it has where its callers were not found.
+ * In a session with header.by_callers a component is a part of a function: where certain functions
+ * called it (CPA_BY_CALLERS). One of a whole function is then what it has where its callers were
+ * not found.
  */
 #ifndef CPA_ANALYSIS_SYMBOLS_CHAIN_H
 #define CPA_ANALYSIS_SYMBOLS_CHAIN_H
@@ -24,7 +25,10 @@ bool cpa_chain_of(const struct cpa_names *names, uint32_t number, struct cpa_cha
 uint32_t cpa_chain_names(const struct cpa_chain *chain);
 const char *cpa_chain_name(struct cpa_names *names, const struct cpa_chain *chain, uint32_t i);
 
-/* "memcmp <- compare_keys", or the name of a component that is no such part. The caller frees it; NULL: none. */
+/*
+ * "memcmp <- compare_keys", or the name of a component that is no such part. The caller frees it;
+ * NULL: none.
+ */
 char *cpa_chain_component(struct cpa_names *names, uint32_t number);
 
 #endif

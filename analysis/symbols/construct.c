@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* analysis/symbols/construct.c - names of OpenMP constructs, from those that compilers give their code */
+/*
+ * analysis/symbols/construct.c - names of OpenMP constructs, from those that compilers give their
+ * code
+ */
 #include "analysis/symbols/construct.h"
 
 #include <libiberty/libiberty.h>

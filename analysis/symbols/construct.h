@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * analysis/symbols/construct.h - names of OpenMP constructs, from those that compilers give their code
+ * analysis/symbols/construct.h - names of OpenMP constructs, from those that compilers give their
+ * code
  *
- * A compiler moves the body of a parallel region or task to a function of its own: solve._omp_fn.0 of gcc,
- * .omp_outlined..1 of clang. Reports name the construct: "solve() parallel at solve.c:88".
+ * A compiler moves the body of a parallel region or task to a function of its own: solve._omp_fn.0
+ * of gcc, .omp_outlined..1 of clang. Reports name the construct: "solve() parallel at solve.c:88".
  */
 #ifndef CPA_ANALYSIS_SYMBOLS_CONSTRUCT_H
 #define CPA_ANALYSIS_SYMBOLS_CONSTRUCT_H
@@ -14,8 +15,8 @@
 const char *cpa_construct_word(const struct cpa_component *row);
 
 /*
- * Rename the construct at @place, whose word is @what. @under is a function in or below which a thread meets
- * it, for one whose code has no name; NULL: not known.
+ * Rename the construct at @place, whose word is @what. @under is a function in or below which a
+ * thread meets it, for one whose code has no name; NULL: not known.
  *
  *	solve() parallel at solve.c:88
  *	solve() parallel [_omp_fn.1]			no line numbers
@@ -27,8 +28,8 @@ void cpa_construct_name(struct cpa_place *place, const char *what, const char *u
 bool cpa_construct_is_nameless(const struct cpa_place *place);
 
 /*
- * Rename a function that is the body of a construct: "solve() body at solve.c:88", or only "solve() body"
- * where @place is somewhere in it. Other functions keep their names.
+ * Rename a function that is the body of a construct: "solve() body at solve.c:88", or only "solve()
+ * body" where @place is somewhere in it. Other functions keep their names.
  */
 void cpa_construct_body(struct cpa_place *place, bool begins);
 

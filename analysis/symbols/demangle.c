@@ -45,8 +45,8 @@ static bool is_fortran(const char *location)
 }
 
 /*
- * "solver::smooth" of gfortran's "__solver_MOD_smooth", "smooth" of "smooth_", each with what a compiler
- * adds behind a '.', as in "smooth_._omp_fn.0". NULL: it is no such name.
+ * "solver::smooth" of gfortran's "__solver_MOD_smooth", "smooth" of "smooth_", each with what a
+ * compiler adds behind a '.', as in "smooth_._omp_fn.0". NULL: it is no such name.
  */
 static char *fortran(const char *symbol, const char *location)
 {

@@ -4,9 +4,9 @@
 #define CPA_ANALYSIS_SYMBOLS_DEMANGLE_H
 
 /*
- * The printable name of @symbol, of C++, Rust, D or Fortran, which the caller frees. @location is where its
- * code comes from, "/src/solver.f90:12": only of a file of Fortran the '_' behind a name is the compiler's.
- * NULL: not known.
+ * The printable name of @symbol, of C++, Rust, D or Fortran, which the caller frees. @location is
+ * where its code comes from, "/src/solver.f90:12": only of a file of Fortran the '_' behind a name
+ * is the compiler's. NULL: not known.
  */
 char *cpa_demangle(const char *symbol, const char *location);
 

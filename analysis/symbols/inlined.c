@@ -35,7 +35,9 @@ static Dwarf_Die *unit_of(Dwfl_Module *file, GElf_Addr address, Dwarf_Addr *bias
 	return NULL;
 }
 
-/* "/src/queue.c:88", or without a line if that is 0. @file: NULL is allowed. The caller frees it. */
+/*
+ * "/src/queue.c:88", or without a line if that is 0. @file: NULL is allowed. The caller frees it.
+ */
 static char *place_of(const char *file, Dwarf_Word line)
 {
 	char *text = cpa_printable(file ? file : "", SIZE_MAX), *place;

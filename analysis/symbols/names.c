@@ -333,8 +333,8 @@ static char *find_made(struct cpa_names *names, const struct cpa_component *row)
 }
 
 /*
- * The name of a page of such code on stacks, which the caller frees: of what ran there, as far as samples
- * tell, else of all that is there. NULL: not known, or other code.
+ * The name of a page of such code on stacks, which the caller frees: of what ran there, as far as
+ * samples tell, else of all that is there. NULL: not known, or other code.
  */
 static char *find_made_caller(struct cpa_names *names, const struct cpa_site *site)
 {
@@ -448,8 +448,8 @@ static bool is_function(const struct cpa_site *site)
 }
 
 /*
- * Whether each site, by row - 1, is an instruction on a stack, that of a call or the last one, and has no name
- * yet; the caller frees it.
+ * Whether each site, by row - 1, is an instruction on a stack, that of a call or the last one, and
+ * has no name yet; the caller frees it.
  */
 static bool *find_instructions(const struct cpa_names *names)
 {
@@ -467,7 +467,9 @@ static bool *find_instructions(const struct cpa_names *names)
 	return is_instruction;
 }
 
-/* Add the questions for the instructions on stacks to the @count @questions. Return the new number. */
+/*
+ * Add the questions for the instructions on stacks to the @count @questions. Return the new number.
+ */
 static size_t ask_instructions(const struct cpa_names *names,
 			       struct cpa_symbols_question *questions, size_t count)
 {

@@ -30,8 +30,8 @@ void cpa_names_again(struct cpa_names *names, struct cpa_dump *dump);
 void cpa_names_fini(struct cpa_names *names);
 
 /*
- * Look up the names of all components together, of all sites if @sites, and if @stacks of the instructions
- * on stacks: see symbols.h.
+ * Look up the names of all components together, of all sites if @sites, and if @stacks of the
+ * instructions on stacks: see symbols.h.
  */
 void cpa_names_prepare(struct cpa_names *names, bool sites, bool stacks);
 

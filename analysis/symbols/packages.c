@@ -21,7 +21,9 @@
 
 extern char **environ;
 
-/* Start dpkg-query -S with the @paths, which NULL ends; *@out reads what it prints. 0: it cannot. */
+/*
+ * Start dpkg-query -S with the @paths, which NULL ends; *@out reads what it prints. 0: it cannot.
+ */
 static pid_t ask(const char *const *paths, FILE **out)
 {
 	const char *arguments[8] = { "dpkg-query", "-S" };

@@ -334,8 +334,8 @@ static bool begins_at(const struct module *module, GElf_Addr address)
 }
 
 /*
- * Whether @address stands for a page of code that no unwind table covers, as of a compiler that was linked
- * in, and several symbols may lie in the page: which one ran is not known.
+ * Whether @address stands for a page of code that no unwind table covers, as of a compiler that was
+ * linked in, and several symbols may lie in the page: which one ran is not known.
  */
 static bool is_page(struct module *module, GElf_Addr address)
 {

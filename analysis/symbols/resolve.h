@@ -26,7 +26,8 @@ bool cpa_resolver_differs(const struct cpa_resolver *resolver, const struct cpa_
 			  uint32_t count);
 
 /*
- * As cpa_symbols_code(), cpa_symbols_inlined() and cpa_symbols_variable(), but a text that the file does not have is NULL.
+ * As cpa_symbols_code(), cpa_symbols_inlined() and cpa_symbols_variable(), but a text that the file
+ * does not have is NULL.
  */
 struct cpa_place cpa_resolver_code(struct cpa_resolver *resolver, uint32_t module, uint64_t address,
 				   bool returned);

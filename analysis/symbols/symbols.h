@@ -3,10 +3,10 @@
  * analysis/symbols/symbols.h - find names of addresses in modules' files
  *
  * A module's file is read only if its build-id is that of the run: a wrong name is worse than none.
- * Separate debug files are searched where the system keeps them, and asked for from the servers that
- * DEBUGINFOD_URLS names; without that nothing is downloaded. The files may be damaged, so processes of
- * their own read them: if one dies, its module has no names. Names are kept for the next report
- * (analysis/symbols/cache.h).
+ * Separate debug files are searched where the system keeps them, and asked for from the servers
+ * that DEBUGINFOD_URLS names; without that nothing is downloaded. The files may be damaged, so
+ * processes of their own read them: if one dies, its module has no names. Names are kept for the
+ * next report (analysis/symbols/cache.h).
  */
 #ifndef CPA_ANALYSIS_SYMBOLS_SYMBOLS_H
 #define CPA_ANALYSIS_SYMBOLS_SYMBOLS_H

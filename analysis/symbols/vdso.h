@@ -9,8 +9,8 @@
 bool cpa_vdso_is(const char *name);
 
 /*
- * Return a descriptor of a file in memory with the vdso of this process, which is that of every process
- * of this kernel; -1: there is none. The caller closes it.
+ * Return a descriptor of a file in memory with the vdso of this process, which is that of every
+ * process of this kernel; -1: there is none. The caller closes it.
  */
 int cpa_vdso_open(void);
 

@@ -105,8 +105,8 @@ static int write_text(struct cpa_profile *profile, FILE *out)
 }
 
 /*
- * Write the moment on the screen to a new file of @suffix, and open it if @browse; show the result as
- * the message.
+ * Write the moment on the screen to a new file of @suffix, and open it if @browse; show the result
+ * as the message.
  */
 static void write_moment(struct cpa_top *top, const char *suffix,
 			 int (*write)(struct cpa_profile *profile, FILE *out), bool browse)

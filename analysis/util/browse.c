@@ -15,7 +15,10 @@
 
 bool cpa_browse(const char *file)
 {
-	/* The shell ends at once, so the browser is nobody's child that would have to be waited for. */
+	/*
+	 * The shell ends at once, so the browser is nobody's child that would have to be waited
+	 * for.
+	 */
 	static char shell[] = "sh", option[] = "-c",
 		    script[] = "command -v xdg-open >/dev/null || exit 1; "
 			       "xdg-open \"$1\" </dev/null >/dev/null 2>&1 &";

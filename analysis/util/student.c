@@ -43,7 +43,10 @@ double cpa_student(double freedom, double tail)
 {
 	double low = 0, high = 1e9;
 
-	/* The probability beyond t is half of beta(freedom / 2, 1 / 2) at freedom / (freedom + t^2). */
+	/*
+	 * The probability beyond t is half of beta(freedom / 2, 1 / 2) at freedom / (freedom +
+	 * t^2).
+	 */
 	for (int i = 0; i < 200; i++) {
 		double t = (low + high) / 2;
 

@@ -58,15 +58,21 @@ void cpa_table_column(struct cpa_table_text *table, const char *head, bool name)
 void cpa_table_remark(struct cpa_table_text *table, const char *head);
 
 /*
- * The last column has chains of names, "memcmp <- compare". Where lines would be too long, a chain goes on in
- * a line of its own behind its first name, each other name cut for itself. One column of a table at most.
+ * The last column has chains of names, "memcmp <- compare". Where lines would be too long, a chain
+ * goes on in a line of its own behind its first name, each other name cut for itself. One column of
+ * a table at most.
  */
 void cpa_table_chains(struct cpa_table_text *table);
 
-/* Add a column of figures that is left out where names would be cut otherwise. Not the first one. */
+/*
+ * Add a column of figures that is left out where names would be cut otherwise. Not the first one.
+ */
 void cpa_table_spare(struct cpa_table_text *table, const char *head);
 
-/* The last column, of figures, is left out where names would get too short to tell them apart otherwise. */
+/*
+ * The last column, of figures, is left out where names would get too short to tell them apart
+ * otherwise.
+ */
 void cpa_table_scarce(struct cpa_table_text *table);
 
 /* Add a row with copies of @cells, one for each column. */

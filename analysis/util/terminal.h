@@ -14,8 +14,8 @@ enum cpa_color { CPA_COLOR_AUTO, CPA_COLOR_ALWAYS, CPA_COLOR_NEVER, CPA_COLORS }
 enum cpa_color cpa_color_of(const char *word);
 
 /*
- * A page on standard output. @width: its columns; 0: those of the terminal, else 80. Sets the locale of
- * characters.
+ * A page on standard output. @width: its columns; 0: those of the terminal, else 80. Sets the
+ * locale of characters.
  */
 struct cpa_page cpa_terminal_page(enum cpa_color color, size_t width);
 
