@@ -162,7 +162,7 @@ static void put_components(struct csv *csv, const struct cpa_profile *profile)
 static void put_threads(struct csv *csv, const struct cpa_profile *profile)
 {
 	put_head(csv, "id,name,start_routine,cpu_s,wait_s,external_s,runqueue_s,probe_s,"
-		      "critical_path_s,events,cpu_margin_s,wait_margin_s");
+		      "critical_path_s,events,cpu_margin_s,wait_margin_s,earlier_threads,process");
 	for (size_t i = 0; i < profile->threads; i++) {
 		const struct cpa_thread_figures *thread = &profile->thread[i];
 
@@ -178,6 +178,8 @@ static void put_threads(struct csv *csv, const struct cpa_profile *profile)
 		put_count(csv, thread->events);
 		put_margin(csv, thread->cpu_margin_s);
 		put_margin(csv, thread->wait_margin_s);
+		put_count(csv, thread->earlier);
+		put_count(csv, thread->process);
 		end_row(csv);
 	}
 }

@@ -444,8 +444,11 @@ static void test_parts(void **state)
 static void test_csv(void **state)
 {
 	struct cpa_name *name = dump_maker_at(&maker, CPA_TABLE_NAMES, 1);
+	struct cpa_thread *threads = dump_maker_at(&maker, CPA_TABLE_THREADS, 1);
 
 	(void)state;
+	threads->earlier = 98;
+	threads->process_key = 7;
 	strcpy(name->text, "a \"b\", c");
 	build(CPA_GRAPH_ALL);
 	expect_csv(
@@ -458,6 +461,8 @@ static void test_csv(void **state)
 	expect_csv(CPA_LEVEL_COMPONENT, ",42,4.500000000,4.250000000,2.000000000,,,,,\r\n");
 	expect_csv(CPA_LEVEL_PROGRAM, "\"/usr/bin/example\",10.000000000,");
 	expect_csv(CPA_LEVEL_THREAD, "\r\n4714,\"worker\",\"example_worker\",2.000000000,");
+	expect_csv(CPA_LEVEL_THREAD, ",earlier_threads,process\r\n");
+	expect_csv(CPA_LEVEL_THREAD, ",98,7\r\n");
 	expect_csv(CPA_LEVEL_OBJECT, ",\"a \"\"b\"\", c\",3,160,50,25,");
 	expect_csv(CPA_LEVEL_PAG, "\r\n\"dependency\",\"enqueue\",\"example_worker\",");
 	expect_csv(CPA_LEVEL_PAG, ",100,10.000000000,6.500000000,,65\r\n");
