@@ -1,10 +1,11 @@
 # cpa - critical-path profiler for pthread programs
 #
 #   make                      build/libcpa.so and build/cpa with cpa-report, cpa-diff, cpa-top, cpa-ctl
+#   make tests                what the tests need, without running any
 #   make check                every test that gates, and lint
+#   make check-long           the same, longer, then unit and torture tests under sanitizers
 #   make check-real           real programs of Debian, which it installs: tests/real/results.md
 #   make accuracy             statistical checks, which do not gate: a table
-#   make check-long           the same, longer, then unit and torture tests under sanitizers
 #   make examples             the programs of docs/tutorial.md, in build/examples
 #   make check-package        builds the packages of debian/ and tries them, in a folder of its own
 #   make lint                 clang-format, clang-tidy, codespell, atomics without a comment
@@ -38,7 +39,7 @@ PIC_CFLAGS  := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-plt -fexc
 	-fno-semantic-interposition
 PIC_LDFLAGS := -shared -Wl,-z,defs -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete \
 	-Wl,--exclude-libs,ALL -Wl,--as-needed
-EXPORTS     := $(wildcard preload/exports.map)
+EXPORTS     := preload/exports.map
 
 # SAN never reaches libcpa.so or tests/programs: the first is loaded into programs built
 # without it, the second are such programs.
@@ -55,7 +56,7 @@ REPORT_OBJ := $(call objects,obj,$(filter-out analysis/launch/%,$(wildcard analy
 	$(O)/obj/analysis/page/embed.o
 CPA_OBJ    := $(call objects,obj,$(wildcard analysis/launch/*.c))
 KNOWN_SRC  := $(patsubst %,tests/programs/known_%.c,path sync expect)
-KNOWN_OBJ  := $(call objects,prog,$(wildcard $(KNOWN_SRC)))
+KNOWN_OBJ  := $(call objects,prog,$(KNOWN_SRC))
 
 UNIT    := $(call programs,$(wildcard tests/unit/test_*.c))
 TOOLED  := $(UNIT) $(call programs,$(wildcard tests/property/*.c tests/torture/*.c)) \
@@ -75,8 +76,8 @@ LDLIBS_steps      = -lgomp
 LDLIBS_openmp_operations = -lgomp
 LDLIBS_blocking_matrix = $(LDLIBS_known_glib) $(LDLIBS_known_uv) $(LDLIBS_known_apr)
 
-PRODUCTS := $(if $(wildcard preload/*/*.c),$(O)/libcpa.so) $(if $(REPORT_OBJ),$(O)/cpa-report \
-	$(O)/cpa-diff $(O)/cpa-top $(O)/cpa-ctl) $(if $(CPA_OBJ),$(O)/cpa)
+TOOLS    := cpa cpa-report cpa-diff cpa-top cpa-ctl
+PRODUCTS := $(O)/libcpa.so $(TOOLS:%=$(O)/%)
 REPORT_LIBS = $(or $(shell pkg-config --libs libdw libelf jansson zlib sqlite3),$(error libraries are \
 	missing; run scripts/setup --deps-only)) -liberty
 
@@ -88,7 +89,8 @@ $(shell mkdir -p $(O))
 $(file >$(O)/flags,$(FLAGS))
 endif
 
-.PHONY: all tests examples check check-long check-real check-package accuracy lint bench bench-accuracy install uninstall clean
+.PHONY: all tests examples check check-long check-real check-package accuracy lint
+.PHONY: bench bench-accuracy install uninstall clean
 .DELETE_ON_ERROR:
 all: $(PRODUCTS)
 tests: all examples $(TOOLED) $(TARGETS) $(TARGETS_CXX) $(CONFORMANCE) $(BENCHES) $(SHARED:%=$(O)/%.so)
@@ -132,7 +134,7 @@ $(O)/jemalloc.a: scripts/private-jemalloc.sh
 
 $(O)/libcpa.so: $(PIC_OBJ) $(O)/jemalloc.a $(EXPORTS)
 	$(call say,LINK)
-	$(Q)$(CC) $(PIC_LDFLAGS) $(EXPORTS:%=-Wl,--version-script=%) $(LDFLAGS) -pthread -o $@ \
+	$(Q)$(CC) $(PIC_LDFLAGS) -Wl,--version-script=$(EXPORTS) $(LDFLAGS) -pthread -o $@ \
 		$(PIC_OBJ) $(O)/jemalloc.a -lm
 
 # Archives, so that a program takes only the parts it calls. What a test calls in analysis/ must not
@@ -226,10 +228,9 @@ BASH_DIR = $(DEST)/share/bash-completion/completions
 ZSH_DIR  = $(DEST)/share/zsh/site-functions
 FISH_DIR = $(DEST)/share/fish/vendor_completions.d
 CMAKE    = cpa-config.cmake cpa-config-version.cmake
-TOOLS    = cpa cpa-report cpa-diff cpa-top cpa-ctl
 
 install: all
-	install -D -m 755 -t $(DEST)/bin $(filter-out %.so,$(PRODUCTS))
+	install -D -m 755 -t $(DEST)/bin $(TOOLS:%=$(O)/%)
 	install -D -m 644 -t $(DEST)/lib/cpa $(O)/libcpa.so
 	install -D -m 644 -t $(DEST)/include preload/cpa.h
 	install -d $(DEST)/share/pkgconfig
