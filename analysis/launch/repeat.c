@@ -94,7 +94,7 @@ fail(const struct cpa_repeat *repeat, unsigned run, int status)
 /* The arguments of one run; the place of its output in them is at @name. The caller frees them. */
 static char **make_arguments(const struct cpa_repeat *repeat, char ***name)
 {
-	static char command[] = "run", once[] = "--repeat=0", quiet[] = "-q", output[] = "-o",
+	static char command[] = "run", once[] = "--single", quiet[] = "-q", output[] = "-o",
 		    dashes[] = "--";
 	size_t count = 2 + (size_t)repeat->options + ADDED, used = 0;
 	char **argv;

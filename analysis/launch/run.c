@@ -116,6 +116,9 @@ static int take_option(struct request *r, int option)
 		return 0;
 	case 'r':
 		return read_repeat(&r->repeat);
+	case '1':
+		r->repeat.runs = 0;
+		return 0;
 	case 'h':
 		fputs(cpa_help, stdout);
 		exit(0);
@@ -139,6 +142,8 @@ static int read_options(struct request *r, int argc, char **argv)
 		{ "journal", optional_argument, NULL, 'j' },
 		{ "by", required_argument, NULL, 'y' },
 		{ "repeat", required_argument, NULL, 'r' },
+		/* Internal: one of the runs of the --repeat before it. */
+		{ "single", no_argument, NULL, '1' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
